@@ -27,15 +27,17 @@ var floors = map[string]int{
 	"chequer/internal/client/foreign": 2, "chequer/internal/chain/bitcoin": 2, "chequer/internal/chain/ethereum": 2, "chequer/internal/chain/simnet": 2,
 	"chequer/web/present": 2,
 
-	"chequer/web": 3, "chequer/internal/server": 3, "chequer/internal/watcher": 3, "chequer/internal/webhook": 3, "chequer/internal/sale": 3, "chequer/internal/chain/bitcoin/node": 3,
-	"chequer/internal/chain/bitcoin/light": 3, "chequer/internal/chain/ethereum/quorum": 3,
+	"chequer/web": 3, "chequer/internal/wire": 3,
 
-	"chequer/internal/storage": 4,
+	"chequer/internal/server": 4, "chequer/internal/watcher": 4, "chequer/internal/webhook": 4, "chequer/internal/sale": 4, "chequer/internal/chain/bitcoin/node": 4,
+	"chequer/internal/chain/bitcoin/light": 4, "chequer/internal/chain/ethereum/quorum": 4,
 
-	"chequer/internal/app": 5,
+	"chequer/internal/storage": 5,
 
-	"chequer/cmd/chequer": 6, "chequer/internal/bench": 6, "chequer/static/generate": 6,
-	"chequer/internal/api/examples/create": 6, "chequer/internal/api/examples/read": 6, "chequer/internal/api/examples/callback": 6,
+	"chequer/internal/app": 6,
+
+	"chequer/cmd/chequer": 7, "chequer/internal/bench": 7, "chequer/static/generate": 7,
+	"chequer/internal/api/examples/create": 7, "chequer/internal/api/examples/read": 7, "chequer/internal/api/examples/callback": 7,
 }
 
 // testOnly are the packages that only tests import.
@@ -71,6 +73,21 @@ func TestImportsPointDown(t *testing.T) {
 			case known && below >= floor:
 				t.Errorf("%s (floor %d) imports %s (floor %d)", path, floor, i, below)
 			}
+		}
+	}
+}
+
+// forbidden are imports that the floors allow, with the reason why they are refused.
+var forbidden = map[[2]string]string{
+	{"chequer/cmd/chequer", "chequer/internal/server"}: "commands print the types of package wire; only app builds the server",
+}
+
+func TestForbiddenImports(t *testing.T) {
+	t.Parallel()
+	all := packages(t)
+	for pair, reason := range forbidden {
+		if slices.Contains(all[pair[0]], pair[1]) {
+			t.Errorf("%s imports %s: %s", pair[0], pair[1], reason)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"chequer/internal/console"
 	"chequer/internal/merchant"
-	"chequer/internal/server"
+	"chequer/internal/wire"
 )
 
 // endpoint returns the group of commands about endpoints.
@@ -133,7 +133,7 @@ func (s *shell) endpointAdd() *cobra.Command {
 // checkEventTypes returns an error for an unknown type of event.
 func checkEventTypes(types []string) error {
 	for _, t := range types {
-		if err := checkWord("event", t, server.EventTypes()); err != nil {
+		if err := checkWord("event", t, wire.EventTypes()); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"chequer/internal/console"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
-	"chequer/internal/server"
+	"chequer/internal/wire"
 )
 
 // events returns the group of commands about events.
@@ -48,7 +48,7 @@ func (s *shell) eventsList() *cobra.Command {
 	var kind string
 	limit := defaultListed
 	c := list(s, "list", "List events, newest first", func(in call) ([]eventRow, error) {
-		if err := checkFlag("event", kind, server.EventTypes()); err != nil {
+		if err := checkFlag("event", kind, wire.EventTypes()); err != nil {
 			return nil, err
 		}
 		mode, err := in.mode()

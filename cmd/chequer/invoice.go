@@ -14,7 +14,7 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/console"
 	"chequer/internal/invoice"
-	"chequer/internal/server"
+	"chequer/internal/wire"
 )
 
 // invoice returns the group of commands about invoices.
@@ -42,7 +42,7 @@ func (s *shell) invoiceOne(use, short string, do func(call, *invoice.Service, st
 			if err != nil {
 				return r, fmt.Errorf("%s invoice: %w", in.Name(), err)
 			}
-			return server.Resource(service, inv, nil), nil
+			return wire.Resource(service, inv, nil), nil
 		}, s.writeInvoice),
 	}
 }
@@ -70,7 +70,7 @@ func (s *shell) invoiceList() *cobra.Command {
 			return nil, err
 		}
 		all, err := findInvoices(in.Context(), service, f, address, limit)
-		return rowsOf(all, func(inv *invoice.Invoice) api.Resource { return server.Resource(service, inv, nil) }), err
+		return rowsOf(all, func(inv *invoice.Invoice) api.Resource { return wire.Resource(service, inv, nil) }), err
 	}, "CREATED\tID\tORDER\tAMOUNT\tPAID\tSTATUS\tPRODUCT\tQUANTITY\tDESCRIPTION\tNOTE", func(r api.Resource) []any {
 		return []any{s.Time(r.CreatedAt), r.ForeignID, r.OrderID, fiat(r, r.ClientAmount), fiat(r, r.PaidAmount), statusText(r),
 			r.Metadata[api.MetadataProduct], r.Metadata[api.MetadataQuantity], console.OneLine(r.Description), console.OneLine(r.Metadata[api.MetadataNote])}

@@ -12,8 +12,8 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/config"
 	"chequer/internal/console"
-	"chequer/internal/server"
 	"chequer/internal/theme"
+	"chequer/internal/wire"
 )
 
 // theme returns the group of commands about the theme of the pages.
@@ -44,7 +44,7 @@ func (s *shell) themeCommand(use, short string, do func(call) (theme.Theme, erro
 			if err != nil {
 				return themeRow{}, err
 			}
-			return themeRow{server.EncodeTheme(t), t.Logo, in.shop.Name}, nil
+			return themeRow{wire.Theme(t), t.Logo, in.shop.Name}, nil
 		}, writeTheme),
 	}
 }

@@ -22,20 +22,20 @@ type EndpointList struct {
 
 // EndpointRequest is the body of a request that creates an endpoint.
 type EndpointRequest struct {
-	URL    string   `json:"url"`
-	Events []string `json:"events,omitempty"`
+	URL    string   `json:"url" rule:"required text 2048"`
+	Events []string `json:"events,omitempty" rule:"types"`
 }
 
 // RotateRequest is the body of a request to rotate the key pair of an endpoint.
 type RotateRequest struct {
-	Finish bool `json:"finish,omitempty"` // replaces the current pair by the next one
+	Finish bool `json:"finish,omitempty" rule:"boolean"` // replaces the current pair by the next one
 }
 
 // ResendRequest is the body of a request to send events again: one event, or those after a position
 // of the feed.
 type ResendRequest struct {
-	EventID string `json:"event_id,omitempty"`
-	After   *int64 `json:"after,omitempty"`
+	EventID string `json:"event_id,omitempty" rule:"text 64"`
+	After   *int64 `json:"after,omitempty" rule:"whole 0"`
 }
 
 // Resent is the response body of a request to send events again: their number.

@@ -70,19 +70,19 @@ const (
 // InvoiceRequest is the body of invoice/new: the fields of the specification, then the optional
 // fields of Chequer.
 type InvoiceRequest struct {
-	Amount           json.Number `json:"amount"`
-	FiatCurrency     string      `json:"fiat_currency"`
-	URLSuccess       string      `json:"url_success,omitempty"`
-	URLFailure       string      `json:"url_failure,omitempty"`
-	AllowPaidExpired bool        `json:"allow_paid_expired,omitempty"`
-	DisableConvert   bool        `json:"disable_convert,omitempty"`
+	Amount           json.Number `json:"amount" rule:"required amount"`
+	FiatCurrency     string      `json:"fiat_currency" rule:"required text 8"`
+	URLSuccess       string      `json:"url_success,omitempty" rule:"url"`
+	URLFailure       string      `json:"url_failure,omitempty" rule:"url"`
+	AllowPaidExpired bool        `json:"allow_paid_expired,omitempty" rule:"boolean"`
+	DisableConvert   bool        `json:"disable_convert,omitempty" rule:"boolean"`
 
-	OrderID        string            `json:"order_id,omitempty"`
-	Description    string            `json:"description,omitempty"`
-	Metadata       map[string]string `json:"metadata,omitempty"`
-	Language       string            `json:"language,omitempty"`
-	ExpiresIn      int               `json:"expires_in,omitempty"` // seconds
-	PaymentMethods []string          `json:"payment_methods,omitempty"`
+	OrderID        string            `json:"order_id,omitempty" rule:"text 128"`
+	Description    string            `json:"description,omitempty" rule:"text 512"`
+	Metadata       map[string]string `json:"metadata,omitempty" rule:"texts"`
+	Language       string            `json:"language,omitempty" rule:"language"`
+	ExpiresIn      int               `json:"expires_in,omitempty" rule:"seconds 60 86400"` // seconds
+	PaymentMethods []string          `json:"payment_methods,omitempty" rule:"codes"`
 }
 
 // Invoice is the response body of the specification. It never has other fields than these six.

@@ -18,6 +18,26 @@ type Link struct {
 	CreatedAt      string   `json:"created_at"`
 }
 
+// LinkRequest is the body of a request that creates a checkout link.
+type LinkRequest struct {
+	Slug       string `json:"slug,omitempty" rule:"text 64"` // empty: random
+	LinkChange `rule:"required fiat_currency"`
+}
+
+// LinkChange is the body of a request that changes a checkout link. Fields that are nil stay
+// unchanged.
+type LinkChange struct {
+	Amount         *string   `json:"amount,omitempty" rule:"amount"`
+	FiatCurrency   *string   `json:"fiat_currency,omitempty" rule:"text 8"`
+	Description    *string   `json:"description,omitempty" rule:"text 512"`
+	Language       *string   `json:"language,omitempty" rule:"language"`
+	URLSuccess     *string   `json:"url_success,omitempty" rule:"url"`
+	URLFailure     *string   `json:"url_failure,omitempty" rule:"url"`
+	PaymentMethods *[]string `json:"payment_methods,omitempty" rule:"choice"`
+	EndsAt         *string   `json:"ends_at,omitempty" rule:"time"`
+	MaxUses        *int      `json:"max_uses,omitempty" rule:"whole 0 1000000"`
+}
+
 // LinkList is the response body of GET /api/v2/links.
 type LinkList struct {
 	Links []Link `json:"links"`
@@ -26,16 +46,17 @@ type LinkList struct {
 // CheckoutRequest identifies a merchant's link by its slug, a signed link by its query, or a terminal
 // by its secret. At a terminal the user enters Amount, OrderID and Note.
 type CheckoutRequest struct {
-	Slug     string `json:"slug,omitempty"`
-	Query    string `json:"query,omitempty"`
-	Terminal string `json:"terminal,omitempty"` // secret of the terminal
-	Amount   string `json:"amount,omitempty"`   // if the link lets the shopper choose it
-	OrderID  string `json:"order_id,omitempty"` // only at a terminal, like Note
-	Note     string `json:"note,omitempty"`
+	Slug string `json:"slug,omitempty" rule:"text 64"`
+	// Query has room for two return addresses and a description, with every letter percent-encoded.
+	Query    string `json:"query,omitempty" rule:"text 24576"`
+	Terminal string `json:"terminal,omitempty" rule:"text 64"` // secret of the terminal
+	Amount   string `json:"amount,omitempty" rule:"amount"`    // to pay, if the link lets the shopper choose it
+	OrderID  string `json:"order_id,omitempty" rule:"line 64"` // only at a terminal, as Note
+	Note     string `json:"note,omitempty" rule:"paragraph 500"`
 	// ShownAmount and ShownCurrency are the price that the page of a link with a slug showed. If the
 	// price has changed since, no invoice is created.
-	ShownAmount   string `json:"shown_amount,omitempty"`
-	ShownCurrency string `json:"shown_currency,omitempty"`
+	ShownAmount   string `json:"shown_amount,omitempty" rule:"amount"`
+	ShownCurrency string `json:"shown_currency,omitempty" rule:"text 8"`
 }
 
 // CheckoutLink is the content of a checkout link.

@@ -18,6 +18,25 @@ type Product struct {
 	CreatedAt      string   `json:"created_at"`
 }
 
+// ProductRequest is the body of a request that creates a product.
+type ProductRequest struct {
+	Slug          string `json:"slug" rule:"required text 64"`
+	ProductChange `rule:"required name price fiat_currency"`
+}
+
+// ProductChange is the body of a request that changes a product. Fields that are nil stay unchanged.
+type ProductChange struct {
+	Name           *string   `json:"name,omitempty" rule:"line 120"`
+	Description    *string   `json:"description,omitempty" rule:"line 1000"`
+	Price          *string   `json:"price,omitempty" rule:"amount"`
+	FiatCurrency   *string   `json:"fiat_currency,omitempty" rule:"text 8"`
+	MaxQuantity    *int      `json:"max_quantity,omitempty" rule:"whole 0 9999"`
+	AskOrderID     *string   `json:"ask_order_id,omitempty" rule:"asking"`
+	AskNote        *string   `json:"ask_note,omitempty" rule:"asking"`
+	PaymentMethods *[]string `json:"payment_methods,omitempty" rule:"choice"`
+	Active         *bool     `json:"active,omitempty" rule:"boolean"`
+}
+
 // ProductList is the response body of GET /api/v2/products.
 type ProductList struct {
 	Products []Product `json:"products"`
@@ -26,7 +45,7 @@ type ProductList struct {
 // ProductsRequest is the body of a request for the content of a shop page: one product, or all
 // products of the key's mode if there is no slug.
 type ProductsRequest struct {
-	Slug string `json:"slug,omitempty"`
+	Slug string `json:"slug,omitempty" rule:"text 64"`
 }
 
 // ProductOffers is the content of a shop page.
@@ -51,12 +70,12 @@ type ProductOffer struct {
 // ProductOrder is a shopper's order. Amount and currency are the total that the shopper was shown:
 // no other total is charged.
 type ProductOrder struct {
-	Slug         string `json:"slug"`
-	Quantity     int    `json:"quantity"`
-	Amount       string `json:"amount"`
-	FiatCurrency string `json:"fiat_currency"`
-	OrderID      string `json:"order_id,omitempty"`
-	Note         string `json:"note,omitempty"`
+	Slug         string `json:"slug" rule:"required text 64"`
+	Quantity     int    `json:"quantity" rule:"required whole 1 9999"`
+	Amount       string `json:"amount" rule:"required amount"`
+	FiatCurrency string `json:"fiat_currency" rule:"required text 8"`
+	OrderID      string `json:"order_id,omitempty" rule:"line 64"`
+	Note         string `json:"note,omitempty" rule:"paragraph 500"`
 }
 
 // Values of AskOrderID and AskNote: whether a shopper is asked for a value.

@@ -78,13 +78,13 @@ type InvoiceList struct {
 type RequoteRequest struct {
 	// Quote is the number of the newest quote that the caller has seen. If there is a newer one, no
 	// other quote is created.
-	Quote int `json:"quote,omitempty"`
+	Quote int `json:"quote,omitempty" rule:"whole 1"`
 }
 
 // RefundRequest is the body that sets a refund address.
 type RefundRequest struct {
-	Currency string `json:"currency"` // of a payment that was received
-	Address  string `json:"address"`
+	Currency string `json:"currency" rule:"required text 32"` // of a payment that was received
+	Address  string `json:"address" rule:"required text 1024"`
 }
 
 // PaymentMethod is one way to pay the amount due.
@@ -160,9 +160,9 @@ type QuotedPrice struct {
 
 // SimulateRequest is the body of a simulation on a test invoice.
 type SimulateRequest struct {
-	Action        string `json:"action"`                   // one of the Simulate constants
-	PaymentMethod string `json:"payment_method,omitempty"` // empty: the first one
-	Seconds       int64  `json:"seconds,omitempty"`        // for the action clock
+	Action        string `json:"action" rule:"required text 32"`           // one of the Simulate constants
+	PaymentMethod string `json:"payment_method,omitempty" rule:"text 32"`  // empty: the first one
+	Seconds       int64  `json:"seconds,omitempty" rule:"whole 1 2592000"` // for the action clock
 }
 
 // Actions of a simulation.

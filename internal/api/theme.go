@@ -15,6 +15,18 @@ type Theme struct {
 	Colors []ThemeColors `json:"colors"`
 }
 
+// ThemeRequest is the body of a request that sets a theme. An empty field gets the default theme's
+// value.
+type ThemeRequest struct {
+	Name       string `json:"name,omitempty" rule:"text 512"`
+	Accent     string `json:"accent,omitempty" rule:"text 64"`
+	Line       string `json:"line,omitempty" rule:"text 512"`
+	Support    string `json:"support,omitempty" rule:"text 2048"`
+	Terms      string `json:"terms,omitempty" rule:"text 2048"`
+	AutoReturn *bool  `json:"auto_return,omitempty" rule:"boolean"`
+	Logo       []byte `json:"logo,omitempty" rule:"base64"` // a file
+}
+
 // ThemeColors are the colours derived from an accent in one scheme. Each contrast is the lowest on
 // all backgrounds that text has.
 type ThemeColors struct {

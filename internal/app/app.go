@@ -106,10 +106,6 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 			return err
 		}
 	}
-	fiats, err := fiats(c)
-	if err != nil {
-		return err
-	}
 	rates, keepRates, err := rateTable(c, o)
 	if err != nil {
 		return err
@@ -143,7 +139,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	service := server.New(server.Config{
 		Invoices: invoices, Merchants: core.Merchants, Endpoints: core.Endpoints, Links: core.Links, Themes: core.Themes, Products: core.Products, Terminals: core.Terminals, Feed: core.Storage,
 		Nonces: core.Storage, Simnet: sim, Proofs: core.Proofs,
-		BaseURL: c.BaseURL, BasePath: c.BasePath(), Fiats: fiats, MaxAmount: c.MaxAmount, Now: core.Now, Log: o.Log,
+		BaseURL: c.BaseURL, BasePath: c.BasePath(), Prices: core.Prices, Now: core.Now, Log: o.Log,
 		Worthless: c.Worthless(), MaxUnpaid: c.UnpaidInvoices(), OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
 	})
 	pageKey := core.Merchants.Builtin(shop.ID, pageMode(o), merchant.ScopeCreate, merchant.ScopePage)

@@ -15,8 +15,8 @@ import (
 	"chequer/internal/merchant"
 	"chequer/internal/proof"
 	"chequer/internal/seal"
-	"chequer/internal/server"
 	"chequer/internal/storage"
+	"chequer/internal/wire"
 )
 
 // Core holds the storage and the merchants' services. The server and the commands share it.
@@ -29,6 +29,7 @@ type Core struct {
 	Products  *merchant.Products
 	Terminals *merchant.Terminals
 	Themes    *merchant.Themes
+	Prices    merchant.Prices
 	Proofs    *proof.Keyring
 	Now       func() time.Time
 
@@ -44,6 +45,7 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
+	prices := merchant.NewPrices(more, c.MaxAmount)
 	if o.Existing {
 		if err := mustExist(ctx, c); err != nil {
 			return nil, err
@@ -60,20 +62,21 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 	return &Core{
 		Storage:   store,
 		Merchants: merchant.NewService(store, clock, token),
-		Wallets:   merchant.NewWallets(merchant.WalletsConfig{Storage: store, Encode: server.EncodeWalletChange, Now: clock, Token: token}),
+		Wallets:   merchant.NewWallets(merchant.WalletsConfig{Storage: store, Encode: wire.WalletEvent, Now: clock, Token: token}),
 		Endpoints: merchant.NewEndpoints(merchant.EndpointsConfig{
-			Storage: store, Check: callbackPolicy(c).Check, EncodeTest: server.EncodeTest, Now: clock, Token: token,
+			Storage: store, Check: callbackPolicy(c).Check, EncodeTest: wire.TestEvent, Now: clock, Token: token,
 		}),
 		Links: merchant.NewLinks(merchant.LinksConfig{
-			Storage: store, Check: server.CheckLink(more, c.MaxAmount), Now: clock, Token: token,
+			Storage: store, Prices: prices, Now: clock, Token: token,
 		}),
 		Products: merchant.NewProducts(merchant.ProductsConfig{
-			Storage: store, Check: server.CheckProduct, Price: server.ProductPrice(more, c.MaxAmount), Now: clock,
+			Storage: store, Prices: prices, Now: clock,
 		}),
 		Terminals: merchant.NewTerminals(merchant.TerminalsConfig{
-			Storage: store, Check: server.CheckTerminal(more, c.MaxAmount), Now: clock, Token: token,
+			Storage: store, Prices: prices, Now: clock, Token: token,
 		}),
 		Themes: merchant.NewThemes(store, clock),
+		Prices: prices,
 		Proofs: proof.NewKeyring(store, clock),
 		Now:    clock,
 		pass:   box.MAC("pass of commands"),

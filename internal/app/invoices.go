@@ -9,7 +9,7 @@ import (
 	"chequer/internal/config"
 	"chequer/internal/invoice"
 	"chequer/internal/money"
-	"chequer/internal/server"
+	"chequer/internal/wire"
 )
 
 // Invoices returns a service for a command that runs while the server runs. If open invoices wait for
@@ -44,7 +44,7 @@ func (c *Core) service(cfg config.Config, live []chain.Network, sim *simnet.Netw
 		Tolerance:  tolerance(cfg),
 		Now:        c.Now,
 		NewID:      func() string { return token(32) },
-		Encode:     server.EncodeEvent,
+		Encode:     wire.Event,
 		Log:        log,
 	}
 }

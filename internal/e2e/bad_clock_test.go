@@ -26,6 +26,7 @@ import (
 	"chequer/internal/storage"
 	"chequer/internal/storage/storagetest"
 	"chequer/internal/watcher"
+	"chequer/internal/wire"
 )
 
 // timed is the service with storage, simnet and watcher, on a clock that the test sets. The program
@@ -50,12 +51,12 @@ func openTimed(t *testing.T) *timed {
 	log := slog.New(slog.DiscardHandler)
 	s.invoices = invoice.NewService(invoice.Config{
 		Storage: s.store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}},
-		Rates: func() invoice.Rates { return fixed }, Now: s.clock.Now, NewID: rand.Text, Encode: server.EncodeEvent, Log: log,
+		Rates: func() invoice.Rates { return fixed }, Now: s.clock.Now, NewID: rand.Text, Encode: wire.Event, Log: log,
 	})
 	merchants := merchant.NewService(s.store, s.clock.Now, func(length int) string { return strings.Repeat(rand.Text(), 2)[:length] })
 	s.api = server.New(server.Config{
 		Invoices: s.invoices, Merchants: merchants, Nonces: s.store, Simnet: s.net, Proofs: s.proofs(),
-		BaseURL: "http://shop.example", MaxAmount: "1000000", Limits: server.Limits{PerKey: 20, PerAddress: 10}, Now: s.clock.Now, Log: log,
+		BaseURL: "http://shop.example", Prices: merchant.NewPrices(nil, "1000000"), Limits: server.Limits{PerKey: 20, PerAddress: 10}, Now: s.clock.Now, Log: log,
 	})
 	m, err := merchants.First(t.Context(), "Shop")
 	s.must(err)

@@ -40,7 +40,7 @@ type ExchangeStorage interface {
 
 // Exchange returns the merchant's current exchange account; ErrNotFound. It is cached like keys.
 func (s *Service) Exchange(ctx context.Context, merchantID string) (ExchangeAccount, error) {
-	f, err := readCached(s, s.exchange, merchantID, func() (exchangeFound, error) {
+	f, err := s.exchange.get(merchantID, func() (exchangeFound, error) {
 		a, err := s.storage.ExchangeAccount(ctx, merchantID)
 		if errors.Is(err, ErrNotFound) {
 			return exchangeFound{}, nil

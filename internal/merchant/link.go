@@ -1,12 +1,11 @@
 package merchant
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 	"time"
-
-	"chequer/internal/idn"
 )
 
 // Link is a checkout link: every shopper who follows it can create an invoice.
@@ -29,6 +28,34 @@ type Link struct {
 // Ended reports whether the link makes no more invoices at a given time.
 func (l Link) Ended(now time.Time) bool { return !l.EndsAt.IsZero() && !now.Before(l.EndsAt) }
 
+const (
+	// maxLinkDescription bounds the description of a link, in characters.
+	maxLinkDescription = 512
+	// MaxLinkUses bounds the number of invoices that a link creates.
+	MaxLinkUses = 1_000_000
+)
+
+// validate returns a *FieldError for a link that cannot create invoices. It writes international
+// domain names in the addresses of the link in Punycode.
+func (l *Link) validate(prices Prices) error {
+	var success, failure, language error
+	l.URLSuccess, success = ParseReturnURL(l.URLSuccess)
+	l.URLFailure, failure = ParseReturnURL(l.URLFailure)
+	if l.Language != "" {
+		language = CheckLanguage(l.Language)
+	}
+	_, price := prices.parseText("amount", cmp.Or(l.Amount, "1"), l.Currency)
+	return cmp.Or(
+		invalid("slug", checkSlug(l.Slug)),
+		invalid("description", CheckText(l.Description, maxLinkDescription)),
+		invalid("url_success", success),
+		invalid("url_failure", failure),
+		invalid("language", language),
+		invalid("max_uses", CheckWhole(l.MaxUses, 0, MaxLinkUses)),
+		price,
+	)
+}
+
 // LinkStorage stores checkout links. It is safe for concurrent use.
 type LinkStorage interface {
 	// CreateLink writes a link; ErrExists if its slug is in use.
@@ -49,9 +76,8 @@ type LinkStorage interface {
 // LinksConfig configures Links.
 type LinksConfig struct {
 	Storage LinkStorage
-	// Check returns an error for a link that cannot create invoices.
-	Check func(Link) error
-	Now   func() time.Time
+	Prices  Prices
+	Now     func() time.Time
 	// Token returns random letters and digits.
 	Token func(length int) string
 }
@@ -59,23 +85,32 @@ type LinksConfig struct {
 // Links manages checkout links. It is safe for concurrent use.
 type Links struct {
 	LinkStorage
-	check func(Link) error
-	now   func() time.Time
-	token func(length int) string
+	prices Prices
+	now    func() time.Time
+	token  func(length int) string
 }
 
 // NewLinks returns a new Links.
 func NewLinks(c LinksConfig) *Links {
-	return &Links{LinkStorage: c.Storage, check: c.Check, now: c.Now, token: c.Token}
+	return &Links{LinkStorage: c.Storage, prices: c.Prices, now: c.Now, token: c.Token}
 }
 
-// Create makes a link, with a random slug if it has none; ErrExists.
+// Find returns the link of a slug as a shopper typed it; ErrNotFound.
+func (s *Links) Find(ctx context.Context, text string) (Link, error) {
+	slug, err := slugOf(text)
+	if err != nil {
+		return Link{}, err
+	}
+	return s.Link(ctx, slug)
+}
+
+// Create makes a link, with a random slug if it has none; ErrExists, or a *FieldError.
 func (s *Links) Create(ctx context.Context, l Link) (Link, error) {
 	if l.Slug == "" {
 		l.Slug = strings.ToLower(s.token(16))
 	}
-	l.CreatedAt, l.URLSuccess, l.URLFailure = s.now(), idn.URL(l.URLSuccess), idn.URL(l.URLFailure)
-	if err := s.check(l); err != nil {
+	l.CreatedAt = s.now()
+	if err := l.validate(s.prices); err != nil {
 		return Link{}, err
 	}
 	if err := s.CreateLink(ctx, l); err != nil {
@@ -84,14 +119,13 @@ func (s *Links) Create(ctx context.Context, l Link) (Link, error) {
 	return l, nil
 }
 
-// Change changes a merchant's link of a mode; ErrNotFound. Existing invoices of the link stay
-// unchanged.
+// Change changes a merchant's link of a mode; ErrNotFound, or a *FieldError. Existing invoices of the
+// link stay unchanged.
 func (s *Links) Change(ctx context.Context, merchantID string, mode Mode, slug string, change func(*Link) error) (Link, error) {
 	return s.UpdateLink(ctx, merchantID, mode, slug, func(l *Link) error {
 		if err := change(l); err != nil {
 			return err
 		}
-		l.URLSuccess, l.URLFailure = idn.URL(l.URLSuccess), idn.URL(l.URLFailure)
-		return s.check(*l)
+		return l.validate(s.prices)
 	})
 }

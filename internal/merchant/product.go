@@ -1,8 +1,13 @@
 package merchant
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"math/big"
+	"slices"
+	"strings"
 	"time"
 
 	"chequer/internal/money"
@@ -20,8 +25,26 @@ const (
 	AskRequired Requirement = "required"
 )
 
-// Requirements lists all values of Asking.
-var Requirements = []Requirement{AskNo, AskOptional, AskRequired}
+var requirements = []Requirement{AskNo, AskOptional, AskRequired}
+
+// Check refuses a text that is no Requirement.
+func (r Requirement) Check() error {
+	if !slices.Contains(requirements, r) {
+		return errors.New("must be no, optional or required")
+	}
+	return nil
+}
+
+// checkAnswer refuses a shopper's answer that is missing, or that was not asked for.
+func (r Requirement) checkAnswer(answer string) error {
+	switch {
+	case r == AskRequired && answer == "":
+		return errors.New("is required")
+	case r == AskNo && answer != "":
+		return errors.New("is not asked for")
+	}
+	return nil
+}
 
 // Product is a product that a merchant sells at /shop.
 type Product struct {
@@ -37,6 +60,30 @@ type Product struct {
 	Methods     Methods
 	Active      bool // true if it is shown and sold
 	CreatedAt   time.Time
+}
+
+// Bounds of a product.
+const (
+	maxProductName        = 120  // characters
+	maxProductDescription = 1000 // characters
+	// MaxQuantity bounds the quantity of any order.
+	MaxQuantity = 9999
+)
+
+// validate returns a *FieldError for a product that cannot be sold. Products.Price checks the price.
+func (p Product) validate() error {
+	name := CheckLine(p.Name, maxProductName)
+	if strings.TrimSpace(p.Name) == "" {
+		name = cmp.Or(name, errors.New("must not be empty"))
+	}
+	return cmp.Or(
+		invalid("slug", checkSlug(p.Slug)),
+		invalid("name", name),
+		invalid("description", CheckLine(p.Description, maxProductDescription)),
+		invalid("max_quantity", CheckWhole(p.MaxQuantity, 0, MaxQuantity)),
+		invalid("ask_order_id", p.AskOrderID.Check()),
+		invalid("ask_note", p.AskNote.Check()),
+	)
 }
 
 // ProductStorage stores products. It is safe for concurrent use.
@@ -60,33 +107,32 @@ const MaxProducts = 200
 // ProductsConfig configures Products.
 type ProductsConfig struct {
 	Storage ProductStorage
-	// Check returns an error for a product that cannot be sold.
-	Check func(Product) error
-	// Price parses a price in plain digits, with the code of its currency.
-	Price func(digits, code string) (money.Amount, error)
-	Now   func() time.Time
+	Prices  Prices
+	Now     func() time.Time
 }
 
 // Products manages products. It is safe for concurrent use.
 type Products struct {
 	ProductStorage
-	check func(Product) error
-	price func(digits, code string) (money.Amount, error)
-	now   func() time.Time
+	prices Prices
+	now    func() time.Time
 }
 
 // NewProducts returns a new Products.
 func NewProducts(c ProductsConfig) *Products {
-	return &Products{ProductStorage: c.Storage, check: c.Check, price: c.Price, now: c.Now}
+	return &Products{ProductStorage: c.Storage, prices: c.Prices, now: c.Now}
 }
 
-// Price parses a price in plain digits, with the code of its currency.
-func (s *Products) Price(digits, code string) (money.Amount, error) { return s.price(digits, code) }
+// Price parses a price as text, with the code of its currency. The error is a *FieldError.
+func (s *Products) Price(text, code string) (money.Amount, error) {
+	return s.prices.parseText("price", text, code)
+}
 
-// Create makes a product; ErrExists, or ErrTooMany if the merchant has MaxProducts products.
+// Create makes a product; ErrExists, ErrTooMany if the merchant has MaxProducts products, or a
+// *FieldError.
 func (s *Products) Create(ctx context.Context, p Product) (Product, error) {
 	p.CreatedAt = s.now()
-	if err := s.check(p); err != nil {
+	if err := p.validate(); err != nil {
 		return Product{}, err
 	}
 	have, err := s.Products(ctx, p.MerchantID)
@@ -102,13 +148,54 @@ func (s *Products) Create(ctx context.Context, p Product) (Product, error) {
 	return p, nil
 }
 
-// Change changes a merchant's product of a mode; ErrNotFound. Existing invoices for the product
-// stay unchanged.
+// Change changes a merchant's product of a mode; ErrNotFound, or a *FieldError. Existing invoices for
+// the product stay unchanged.
 func (s *Products) Change(ctx context.Context, merchantID string, mode Mode, slug string, change func(*Product) error) (Product, error) {
 	return s.UpdateProduct(ctx, merchantID, mode, slug, func(p *Product) error {
 		if err := change(p); err != nil {
 			return err
 		}
-		return s.check(*p)
+		return p.validate()
 	})
+}
+
+// ForSale returns the product of a slug as a shopper typed it; ErrNotFound if it is not sold.
+func (s *Products) ForSale(ctx context.Context, merchantID, text string) (Product, error) {
+	slug, err := slugOf(text)
+	if err != nil {
+		return Product{}, err
+	}
+	p, err := s.Product(ctx, merchantID, slug)
+	if err == nil && !s.Sells(p) {
+		return Product{}, ErrNotFound
+	}
+	return p, err
+}
+
+// Sells reports whether a product can be ordered. The settings may have changed since it was
+// created.
+func (s *Products) Sells(p Product) bool {
+	_, err := s.prices.Parse(p.Price.String(), p.Price.Currency().Code)
+	return p.Active && err == nil
+}
+
+// MaxQuantity returns the largest quantity of a product in one order: at most the merchant's
+// maximum, and at most what the largest invoice can pay for.
+func (s *Products) MaxQuantity(p Product) int {
+	most := cmp.Or(p.MaxQuantity, MaxQuantity)
+	largest := s.prices.Max(p.Price.Currency()).Minor()
+	if affordable := largest.Div(largest, p.Price.Minor()); affordable.Cmp(big.NewInt(int64(most))) < 0 {
+		most = int(affordable.Int64())
+	}
+	return most
+}
+
+// CheckOrder returns a *FieldError for an order with a wrong quantity, or with answers that the
+// product does not allow.
+func (s *Products) CheckOrder(p Product, quantity int, orderID, note string) error {
+	return cmp.Or(
+		invalid("quantity", CheckWhole(quantity, 1, s.MaxQuantity(p))),
+		invalid("order_id", p.AskOrderID.checkAnswer(orderID)),
+		invalid("note", p.AskNote.checkAnswer(note)),
+	)
 }

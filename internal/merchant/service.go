@@ -8,13 +8,6 @@ import (
 	"time"
 )
 
-// cacheTTL is the time for which values read from storage are cached: a revoked key is refused by a
-// running server within this time.
-const cacheTTL = time.Second
-
-// maxCached bounds the number of entries in each cache.
-const maxCached = 10_000
-
 // Service authenticates callers and returns the merchants' wallets. It is safe for concurrent use.
 type Service struct {
 	storage Storage
@@ -22,31 +15,22 @@ type Service struct {
 	// token returns random letters and digits.
 	token func(length int) string
 
-	mu       sync.Mutex
-	builtin  map[string]Key
-	keys     map[string]cached[Key]
-	wallets  map[string]cached[[]Wallet]
-	merchant map[string]cached[Merchant]
-	exchange map[string]cached[exchangeFound]
-	used     map[string]time.Time // by key: time of the last stored use
-}
+	keys     *cache[Key]
+	wallets  *cache[[]Wallet]
+	merchant *cache[Merchant]
+	exchange *cache[exchangeFound]
 
-// cached is a value read from storage, with the time of the read.
-type cached[T any] struct {
-	value T
-	at    time.Time
+	mu      sync.Mutex
+	builtin map[string]Key
+	used    map[string]time.Time // by key: time of the last stored use
 }
 
 // NewService returns a new Service; token returns random letters and digits.
 func NewService(storage Storage, now func() time.Time, token func(length int) string) *Service {
 	return &Service{
 		storage: storage, now: now, token: token,
-		builtin:  map[string]Key{},
-		keys:     map[string]cached[Key]{},
-		wallets:  map[string]cached[[]Wallet]{},
-		merchant: map[string]cached[Merchant]{},
-		exchange: map[string]cached[exchangeFound]{},
-		used:     map[string]time.Time{},
+		keys: newCache[Key](now), wallets: newCache[[]Wallet](now), merchant: newCache[Merchant](now), exchange: newCache[exchangeFound](now),
+		builtin: map[string]Key{}, used: map[string]time.Time{},
 	}
 }
 
@@ -59,17 +43,17 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Key, error) {
 	if builtin {
 		return k, nil
 	}
-	return readCached(s, s.keys, key, func() (Key, error) { return s.storage.Key(ctx, key) })
+	return s.keys.get(key, func() (Key, error) { return s.storage.Key(ctx, key) })
 }
 
 // Merchant returns a merchant; ErrNotFound.
 func (s *Service) Merchant(ctx context.Context, id string) (Merchant, error) {
-	return readCached(s, s.merchant, id, func() (Merchant, error) { return s.storage.Merchant(ctx, id) })
+	return s.merchant.get(id, func() (Merchant, error) { return s.storage.Merchant(ctx, id) })
 }
 
 // Wallets lists a merchant's active wallets of a mode.
 func (s *Service) Wallets(ctx context.Context, merchantID string, mode Mode) ([]Wallet, error) {
-	return readCached(s, s.wallets, merchantID+" "+string(mode), func() ([]Wallet, error) {
+	return s.wallets.get(merchantID+" "+string(mode), func() ([]Wallet, error) {
 		return s.storage.Wallets(ctx, merchantID, mode)
 	})
 }
@@ -150,26 +134,4 @@ func (s *Service) newKey(merchantID string, mode Mode, scopes []Scope) Key {
 		ID: "key_" + s.token(16), MerchantID: merchantID, Key: s.token(32), Secret: s.token(40),
 		Mode: mode, Scopes: scopes, CreatedAt: s.now(),
 	}
-}
-
-// readCached returns a value from a cache, or reads it and caches it.
-func readCached[T any](s *Service, cache map[string]cached[T], key string, read func() (T, error)) (T, error) {
-	now := s.now()
-	s.mu.Lock()
-	r, known := cache[key]
-	s.mu.Unlock()
-	if age := now.Sub(r.at); known && age >= 0 && age < cacheTTL {
-		return r.value, nil
-	}
-	value, err := read()
-	if err != nil {
-		return value, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(cache) >= maxCached {
-		clear(cache)
-	}
-	cache[key] = cached[T]{value: value, at: now}
-	return value, nil
 }

@@ -1,10 +1,12 @@
 package merchant
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"time"
 )
 
@@ -19,6 +21,15 @@ type Terminal struct {
 	Methods    Methods
 	Secret     string // set only by Create; storage has its hash
 	CreatedAt  time.Time
+}
+
+// maxTerminalName bounds the name of a terminal, in characters.
+const maxTerminalName = 64
+
+// validate returns a *FieldError for a terminal that cannot create invoices.
+func (t Terminal) validate(prices Prices) error {
+	_, currency := prices.Parse("1", t.Currency)
+	return cmp.Or(invalid("name", CheckLine(t.Name, maxTerminalName)), currency)
 }
 
 // TerminalStorage stores terminals. It is safe for concurrent use.
@@ -36,9 +47,8 @@ type TerminalStorage interface {
 // TerminalsConfig configures Terminals.
 type TerminalsConfig struct {
 	Storage TerminalStorage
-	// Check returns an error for a terminal that cannot create invoices.
-	Check func(Terminal) error
-	Now   func() time.Time
+	Prices  Prices
+	Now     func() time.Time
 	// Token returns random letters and digits.
 	Token func(length int) string
 }
@@ -46,20 +56,21 @@ type TerminalsConfig struct {
 // Terminals manages terminals. It is safe for concurrent use.
 type Terminals struct {
 	storage TerminalStorage
-	check   func(Terminal) error
+	prices  Prices
 	now     func() time.Time
 	token   func(length int) string
 }
 
 // NewTerminals returns a new Terminals.
 func NewTerminals(c TerminalsConfig) *Terminals {
-	return &Terminals{storage: c.Storage, check: c.Check, now: c.Now, token: c.Token}
+	return &Terminals{storage: c.Storage, prices: c.Prices, now: c.Now, token: c.Token}
 }
 
-// Create makes a terminal. Only the returned Terminal contains the secret.
+// Create makes a terminal. Only the returned Terminal contains the secret. The error may be a
+// *FieldError.
 func (s *Terminals) Create(ctx context.Context, t Terminal) (Terminal, error) {
 	t.ID, t.Secret, t.CreatedAt = "pos_"+s.token(16), s.token(32), s.now()
-	if err := s.check(t); err != nil {
+	if err := t.validate(s.prices); err != nil {
 		return Terminal{}, err
 	}
 	if err := s.storage.CreateTerminal(ctx, t, hashed(t.Secret)); err != nil {
@@ -68,8 +79,14 @@ func (s *Terminals) Create(ctx context.Context, t Terminal) (Terminal, error) {
 	return t, nil
 }
 
+// terminalSecret matches the secret of a terminal; other texts are never looked up.
+var terminalSecret = regexp.MustCompile(`^[A-Za-z0-9]{32}$`)
+
 // Find returns a terminal by its secret; ErrNotFound.
 func (s *Terminals) Find(ctx context.Context, secret string) (Terminal, error) {
+	if !terminalSecret.MatchString(secret) {
+		return Terminal{}, ErrNotFound
+	}
 	return s.storage.Terminal(ctx, hashed(secret))
 }
 

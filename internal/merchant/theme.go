@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"chequer/internal/theme"
@@ -13,7 +12,7 @@ import (
 
 // ThemeStorage stores the themes of merchants. It is safe for concurrent use.
 type ThemeStorage interface {
-	// SetTheme sets the current theme. The zero Look is the default theme.
+	// SetTheme sets the current theme. The zero Theme is the default theme.
 	SetTheme(ctx context.Context, merchantID string, l theme.Theme, at time.Time) error
 	// Theme returns the current theme; ErrNotFound if none was ever set.
 	Theme(ctx context.Context, merchantID string) (theme.Theme, error)
@@ -25,26 +24,24 @@ type ThemeStorage interface {
 type Themes struct {
 	storage ThemeStorage
 	now     func() time.Time
-
-	mu     sync.Mutex
-	recent map[string]cached[named]
+	current *cache[named]
 }
 
 // named is a theme with its hash, which is too expensive to compute for every page.
 type named struct {
-	look theme.Theme
-	hash string
+	theme theme.Theme
+	hash  string
 }
 
-// NewThemes returns a new Looks.
+// NewThemes returns a new Themes.
 func NewThemes(storage ThemeStorage, now func() time.Time) *Themes {
-	return &Themes{storage: storage, now: now, recent: map[string]cached[named]{}}
+	return &Themes{storage: storage, now: now, current: newCache[named](now)}
 }
 
-// Look returns the current theme, or the zero Look if there is none. It is cached for cacheTTL.
+// Theme returns the current theme, or the zero Theme if there is none. It is cached for cacheTTL.
 func (s *Themes) Theme(ctx context.Context, merchantID string) (theme.Theme, error) {
 	n, err := s.named(ctx, merchantID)
-	return n.look, err
+	return n.theme, err
 }
 
 // Hash returns the hash of the current theme, or "" if there is none.
@@ -54,18 +51,10 @@ func (s *Themes) Hash(ctx context.Context, merchantID string) (string, error) {
 }
 
 func (s *Themes) named(ctx context.Context, merchantID string) (named, error) {
-	now := s.now()
-	s.mu.Lock()
-	r, known := s.recent[merchantID]
-	s.mu.Unlock()
-	if age := now.Sub(r.at); known && age >= 0 && age < cacheTTL {
-		return r.value, nil
-	}
-	l, err := s.Current(ctx, merchantID)
-	if err != nil {
-		return named{}, err
-	}
-	return s.store(merchantID, l, now), nil
+	return s.current.get(merchantID, func() (named, error) {
+		l, err := s.Current(ctx, merchantID)
+		return named{theme: l, hash: l.Hash()}, err
+	})
 }
 
 // Current returns the current theme without the cache.
@@ -75,7 +64,7 @@ func (s *Themes) Current(ctx context.Context, merchantID string) (theme.Theme, e
 		return theme.Theme{}, nil
 	}
 	if err != nil {
-		return theme.Theme{}, fmt.Errorf("read look: %w", err)
+		return theme.Theme{}, fmt.Errorf("read theme: %w", err)
 	}
 	return l, nil
 }
@@ -110,10 +99,10 @@ func (s *Themes) Set(ctx context.Context, merchantID string, l theme.Theme, file
 	now := s.now()
 	if l.Hash() != old.Hash() {
 		if err := s.storage.SetTheme(ctx, merchantID, l, now); err != nil {
-			return theme.Theme{}, fmt.Errorf("set look: %w", err)
+			return theme.Theme{}, fmt.Errorf("set theme: %w", err)
 		}
 	}
-	s.store(merchantID, l, now)
+	s.current.put(merchantID, named{theme: l, hash: l.Hash()}, now)
 	return l, nil
 }
 
@@ -121,15 +110,4 @@ func (s *Themes) Set(ctx context.Context, merchantID string, l theme.Theme, file
 func (s *Themes) Reset(ctx context.Context, merchantID string) error {
 	_, err := s.Set(ctx, merchantID, theme.Theme{}, nil)
 	return err
-}
-
-func (s *Themes) store(merchantID string, l theme.Theme, at time.Time) named {
-	n := named{look: l, hash: l.Hash()}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.recent) >= maxCached {
-		clear(s.recent)
-	}
-	s.recent[merchantID] = cached[named]{value: n, at: at}
-	return n
 }

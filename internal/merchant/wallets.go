@@ -8,6 +8,22 @@ import (
 	"chequer/internal/keys"
 )
 
+// Wallet is a public key of a merchant from which destinations are derived.
+type Wallet struct {
+	ID         string
+	MerchantID string
+	Mode       Mode
+	Asset      string // BTC, LTC, or ETH for all EVM networks
+	Key        string // canonical public key, in the format of keys.Load
+	Counter    string // names the index counter: key fingerprint and branch
+	// Secret is the private key of a test wallet, so that money sent to a test address by mistake
+	// is not lost. It is sealed in storage. It is empty for live wallets: the server has no private
+	// keys that can spend real money.
+	Secret     string
+	CreatedAt  time.Time
+	ArchivedAt time.Time // time of its replacement or removal; zero while active
+}
+
 // EventWalletChanged is the type of the event for a wallet that was added, replaced or removed. It
 // is in the feed, but has no invoice.
 const EventWalletChanged = "wallet.changed"

@@ -22,9 +22,9 @@ import (
 	"chequer/internal/rates"
 	"chequer/internal/sale"
 	"chequer/internal/seal"
-	"chequer/internal/server"
 	"chequer/internal/storage"
 	"chequer/internal/storage/storagetest"
+	"chequer/internal/wire"
 )
 
 // timer is a clock that tests can advance.
@@ -129,7 +129,7 @@ func (l *lab) use(s *storage.Storage) {
 	l.invoices = invoice.NewService(invoice.Config{
 		Storage: s, Networks: map[invoice.Mode][]chain.Network{invoice.Live: {network{}}, invoice.Test: {network{}}}, Unwatched: true,
 		Rates: func() invoice.Rates { return fixed }, Now: l.clock.Now, NewID: func() string { return fmt.Sprintf("%032d", l.ids.Add(1)) },
-		Encode: server.EncodeEvent, Log: log,
+		Encode: wire.Event, Log: log,
 	})
 	l.accounts = sale.NewAccounts(sale.AccountsConfig{
 		Storage: s, Exchanges: []exchange.Exchange{l.at}, Now: l.clock.Now, Token: func(n int) string { return fmt.Sprintf("%0*d", n, l.ids.Add(1)) },

@@ -42,6 +42,10 @@ type rule struct {
 	scopes        []merchant.Scope // the key needs at least one of these
 }
 
+// own returns the rule for calls signed by this server's own scheme, with a key that has one of the
+// scopes.
+func own(scopes ...merchant.Scope) rule { return rule{own: true, scopes: scopes} }
+
 // call is a request whose caller is authenticated.
 type call struct {
 	key   merchant.Key
@@ -52,7 +56,7 @@ type call struct {
 // unsigned accepts calls without a signature, up to the rate limit of their address.
 func (s *server) unsigned(handle echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if !s.addresses.take(caller.Network(c.RealIP()), s.now()) {
+		if !s.addresses.take(caller.Network(c.RealIP()), s.Now()) {
 			return errTooManyByAddress
 		}
 		return handle(c)
@@ -70,7 +74,7 @@ func (s *server) signed(r rule, handle func(echo.Context, call) error) echo.Hand
 			return err
 		}
 		key, nonce, err := s.identify(c.Request(), body, r)
-		if err != nil && !s.addresses.take(caller.Network(c.RealIP()), s.now()) {
+		if err != nil && !s.addresses.take(caller.Network(c.RealIP()), s.Now()) {
 			return errTooManyByAddress
 		}
 		if err != nil {
@@ -79,7 +83,7 @@ func (s *server) signed(r rule, handle func(echo.Context, call) error) echo.Hand
 		if !slices.ContainsFunc(r.scopes, key.May) {
 			return errScope
 		}
-		if !key.Builtin && !s.keys.take(key.ID, s.now()) {
+		if !key.Builtin && !s.keys.take(key.ID, s.Now()) {
 			return errTooManyByKey
 		}
 		s.recordUse(c.Request().Context(), key)
@@ -94,8 +98,8 @@ const recordTimeout = time.Second
 func (s *server) recordUse(ctx context.Context, key merchant.Key) {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
-	if err := s.merchants.UseKey(ctx, key); err != nil {
-		s.log.Warn("use of API key not recorded", "error", err)
+	if err := s.Merchants.UseKey(ctx, key); err != nil {
+		s.Log.Warn("use of API key not recorded", "error", err)
 	}
 }
 
@@ -137,7 +141,7 @@ func (s *server) authenticate(r *http.Request) (merchant.Key, error) {
 	if !keyPattern.MatchString(text) {
 		return merchant.Key{}, errBadKey
 	}
-	key, err := s.merchants.Authenticate(r.Context(), text)
+	key, err := s.Merchants.Authenticate(r.Context(), text)
 	if errors.Is(err, merchant.ErrNotFound) || err == nil && !key.RevokedAt.IsZero() {
 		return merchant.Key{}, errBadKey
 	}
@@ -179,7 +183,7 @@ func (s *server) verifyOwn(r *http.Request, secret string, body []byte, given st
 	if !signature.Verify(secret, message, given) {
 		return "", errBadSignature
 	}
-	if now := s.now(); !inWindow(timestamp, now) {
+	if now := s.Now(); !inWindow(timestamp, now) {
 		return "", &problem{
 			status: errBadTimestamp.status, code: errBadTimestamp.code,
 			message: fmt.Sprintf("Bad timestamp header: the time of the server is %d", now.Unix()),
@@ -206,7 +210,7 @@ func (s *server) useNonce(ctx context.Context, k call) error {
 	if k.nonce == "" {
 		return nil
 	}
-	unused, err := s.nonces.UseNonce(ctx, k.key.ID, k.nonce, s.now(), nonceTTL)
+	unused, err := s.Nonces.UseNonce(ctx, k.key.ID, k.nonce, s.Now(), nonceTTL)
 	if err != nil {
 		return fmt.Errorf("use nonce: %w", err)
 	}

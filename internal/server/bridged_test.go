@@ -11,7 +11,7 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/invoice"
 	"chequer/internal/money"
-	"chequer/internal/server"
+	"chequer/internal/wire"
 )
 
 // A payment in a bridged token is shown with its own name, does not count, and can be refunded.
@@ -38,7 +38,7 @@ func TestResource_shows_a_payment_in_a_bridged_token(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if body := string(server.EncodeEvent(inv, invoice.Event{})); !strings.Contains(body, `"exceptions":["wrong_asset"]`) || !strings.Contains(body, `"crypto_currency":"EURBC"`) {
+	if body := string(wire.Event(inv, invoice.Event{})); !strings.Contains(body, `"exceptions":["wrong_asset"]`) || !strings.Contains(body, `"crypto_currency":"EURBC"`) {
 		t.Errorf("the event lacks the payment: %s", body)
 	}
 	sheet := read(t, l.send(message{method: "GET", target: "/api/v2/invoices/export?format=csv", key: "all", own: true}))

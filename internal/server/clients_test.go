@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"chequer/internal/api"
+	"chequer/internal/merchant"
 	"chequer/internal/server"
 )
 
@@ -174,7 +175,7 @@ func TestClients(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := newLab(t, nil)
-			l.config.MaxAmount = "100000000"
+			l.config.Prices = merchant.NewPrices(nil, "100000000")
 			l.restart()
 			listening := httptest.NewServer(l.handler)
 			t.Cleanup(listening.Close)

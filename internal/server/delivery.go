@@ -9,6 +9,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/merchant"
+	"chequer/internal/wire"
 )
 
 // listDeliveries handles GET endpoints/{id}/deliveries, newest first.
@@ -21,14 +22,11 @@ func (s *server) listDeliveries(c echo.Context, _ call, e merchant.Endpoint) err
 	if err != nil {
 		return err
 	}
-	list, err := s.endpoints.Deliveries(c.Request().Context(), e, state, before, limit)
+	list, err := s.Endpoints.Deliveries(c.Request().Context(), e, state, before, limit)
 	if err != nil {
 		return err
 	}
-	page := api.DeliveryPage{Deliveries: []api.Delivery{}}
-	for _, d := range list {
-		page.Deliveries = append(page.Deliveries, delivery(d))
-	}
+	page := api.DeliveryPage{Deliveries: views(wire.Delivery, list, nil)}
 	if limit > 0 && len(list) == limit {
 		page.Before = list[len(list)-1].Position
 	}
@@ -37,30 +35,19 @@ func (s *server) listDeliveries(c echo.Context, _ call, e merchant.Endpoint) err
 
 // readDelivery handles GET endpoints/{id}/deliveries/{event}: the delivery with all its attempts.
 func (s *server) readDelivery(c echo.Context, _ call, e merchant.Endpoint) error {
-	d, tries, err := s.endpoints.Delivery(c.Request().Context(), e, c.Param("event"))
+	d, tries, err := s.Endpoints.Delivery(c.Request().Context(), e, c.Param("event"))
 	if errors.Is(err, merchant.ErrNotFound) {
 		return errNoEvent
 	}
 	if err != nil {
 		return err
 	}
-	answer := api.DeliveryLog{Delivery: delivery(d), Log: []api.Try{}}
-	for _, t := range tries {
-		answer.Log = append(answer.Log, api.Try{
-			Number: t.Number, At: timestamp(t.At), DurationMS: t.Duration.Milliseconds(), Status: t.Status, Fault: t.Fault,
-			Headers: t.Header,
-		})
-	}
-	return writeJSON(c, http.StatusOK, answer)
+	return writeJSON(c, http.StatusOK, wire.DeliveryLog(d, tries))
 }
 
 // resend handles POST endpoints/{id}/resend: one event, or all events after a position.
 func (s *server) resend(c echo.Context, k call, e merchant.Endpoint) error {
-	var r api.ResendRequest
-	err := decodeOptional(c, k.body, map[string]field{
-		"event_id": {set: text(&r.EventID, 64)},
-		"after":    {set: whole(&r.After)},
-	})
+	r, err := optionalRequest[api.ResendRequest](c, k)
 	if err != nil {
 		return err
 	}
@@ -69,9 +56,9 @@ func (s *server) resend(c echo.Context, k call, e merchant.Endpoint) error {
 	case (r.EventID == "") == (r.After == nil):
 		return invalid("event_id", "or after is required, and not both")
 	case r.After != nil:
-		sent, err = s.endpoints.ResendAfter(ctx, e, *r.After)
+		sent, err = s.Endpoints.ResendAfter(ctx, e, *r.After)
 	default:
-		err = s.endpoints.Resend(ctx, e, r.EventID)
+		err = s.Endpoints.Resend(ctx, e, r.EventID)
 		if errors.Is(err, merchant.ErrNotFound) {
 			return errNoEvent
 		}
@@ -80,11 +67,4 @@ func (s *server) resend(c echo.Context, k call, e merchant.Endpoint) error {
 		return err
 	}
 	return writeJSON(c, http.StatusOK, api.Resent{Events: sent})
-}
-
-func delivery(d merchant.Delivery) api.Delivery {
-	return api.Delivery{
-		Position: d.Position, EventID: d.EventID, EventType: d.EventType, ForeignID: d.InvoiceID, State: string(d.State),
-		Tries: d.Tries, CreatedAt: timestamp(d.CreatedAt), NextTryAt: timestamp(d.NextTryAt), Status: d.LastStatus, Fault: d.LastFault,
-	}
 }

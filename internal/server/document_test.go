@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -29,6 +30,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/server"
+	"chequer/internal/wire"
 )
 
 // pages is the tag of the operations that the API's server does not serve.
@@ -128,7 +130,7 @@ func (r *recording) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 func encodeDocumented(t testing.TB) func(*invoice.Invoice, invoice.Event) []byte {
 	event := theContract(t).document.Components.Schemas["Event"].Value
 	return func(inv *invoice.Invoice, e invoice.Event) []byte {
-		body := server.EncodeEvent(inv, e)
+		body := wire.Event(inv, e)
 		var value any
 		if err := json.Unmarshal(body, &value); err != nil {
 			t.Errorf("event: %v", err)
@@ -286,7 +288,9 @@ func sourceCodes(t *testing.T) map[string]bool {
 	t.Helper()
 	f := finder{constants: map[string]string{}, found: map[string]bool{}}
 	inspect(t, "../api/*.go", f.constant)
+	inspect(t, "../api/*.go", f.rule)
 	inspect(t, "*.go", f.code)
+	inspect(t, "../merchant/*.go", f.code)
 	return f.found
 }
 
@@ -323,6 +327,16 @@ func (f finder) constant(n ast.Node) {
 	}
 }
 
+// rule records the error code of a field of a request.
+func (f finder) rule(n ast.Node) {
+	if field, ok := n.(*ast.Field); ok && field.Tag != nil && field.Names != nil {
+		if tag := reflect.StructTag(strings.Trim(field.Tag.Value, "`")); tag.Get("rule") != "" {
+			name, _, _ := strings.Cut(tag.Get("json"), ",")
+			f.found["invalid_"+name] = true
+		}
+	}
+}
+
 // code records the error codes that a node defines.
 func (f finder) code(n ast.Node) {
 	switch n := n.(type) {
@@ -337,11 +351,9 @@ func (f finder) code(n ast.Node) {
 			f.note("", n.Args[0])
 		case name.Name == "invalid":
 			f.note("invalid_", n.Args[0])
-		case name.Name == "count":
-			f.note("invalid_", n.Args[1])
 		}
 	case *ast.CompositeLit:
-		if of, ok := n.Type.(*ast.MapType); ok && (named(of.Value, "field") || named(of.Value, "parameter")) {
+		if of, ok := n.Type.(*ast.MapType); ok && named(of.Value, "parameter") {
 			for _, e := range n.Elts {
 				if pair := e.(*ast.KeyValueExpr); !named(pair.Value, "checkedBefore") { // a field that is never refused
 					f.note("invalid_", pair.Key)
@@ -378,7 +390,7 @@ func named(e ast.Expr, name string) bool {
 func TestDocument_has_every_word(t *testing.T) {
 	t.Parallel()
 	schemas := theContract(t).document.Components.Schemas
-	types := server.EventTypes()
+	types := wire.EventTypes()
 	for name, want := range map[string][]string{
 		"FeedEventType": types,
 		"EventType":     append(slices.Clone(types), merchant.EventTest),

@@ -1,19 +1,16 @@
 package server
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"regexp"
-	"slices"
-	"strconv"
 
 	"github.com/labstack/echo/v4"
 
 	"chequer/internal/api"
 	"chequer/internal/guard"
 	"chequer/internal/merchant"
+	"chequer/internal/wire"
 )
 
 // endpointPattern matches an endpoint's identifier; other texts are never looked up.
@@ -24,16 +21,17 @@ var (
 	errNoEvent    = &problem{status: http.StatusNotFound, code: "event_not_found", message: "There is no such event for this endpoint"}
 )
 
+// endpointProblems are the error answers of calls about endpoints. An endpoint may be removed while a
+// call is handled.
+var endpointProblems = problems{
+	merchant.ErrNotFound: errNoEndpoint,
+	merchant.ErrTooMany:  &problem{status: http.StatusConflict, code: "too_many_endpoints", message: "There are as many endpoints as may be: remove one first"},
+	merchant.ErrState:    &problem{status: http.StatusConflict, code: "wrong_state", message: "The endpoint does not allow this now"},
+}
+
 // createEndpoint handles POST endpoints. Only this answer and that of a rotation contain a secret.
 func (s *server) createEndpoint(c echo.Context, k call) error {
-	if err := requireJSON(c); err != nil {
-		return err
-	}
-	var r api.EndpointRequest
-	err := decode(k.body, map[string]field{
-		"url":    {required: true, set: text(&r.URL, maxURL)},
-		"events": {set: eventTypes(&r.Events)},
-	})
+	r, err := request[api.EndpointRequest](c, k)
 	if err != nil {
 		return err
 	}
@@ -41,42 +39,37 @@ func (s *server) createEndpoint(c echo.Context, k call) error {
 	if err := s.useNonce(ctx, k); err != nil {
 		return err
 	}
-	e, err := s.endpoints.Create(ctx, k.key.MerchantID, k.key.Mode, r.URL, r.Events)
+	e, err := s.Endpoints.Create(ctx, k.key.MerchantID, k.key.Mode, r.URL, r.Events)
 	if refused, ok := errors.AsType[*guard.Refused](err); ok {
 		return invalid("url", refused.Reason)
 	}
 	if err != nil {
 		return err
 	}
-	answer := endpoint(e)
+	answer := wire.Endpoint(e)
 	answer.Secret = e.Secret
-	c.Response().Header().Set("Location", s.baseURL+api.PathEndpoints+"/"+e.ID)
+	c.Response().Header().Set("Location", s.BaseURL+api.PathEndpoints+"/"+e.ID)
 	return writeJSON(c, http.StatusCreated, answer)
 }
 
 // listEndpoints handles GET endpoints.
 func (s *server) listEndpoints(c echo.Context, k call) error {
-	all, err := s.endpoints.All(c.Request().Context(), k.key.MerchantID)
+	all, err := s.Endpoints.All(c.Request().Context(), k.key.MerchantID)
 	if err != nil {
 		return err
 	}
-	answer := api.EndpointList{Endpoints: []api.Endpoint{}}
-	for _, e := range all {
-		if e.Mode == k.key.Mode {
-			answer.Endpoints = append(answer.Endpoints, endpoint(e))
-		}
-	}
-	return writeJSON(c, http.StatusOK, answer)
+	ofMode := func(e merchant.Endpoint) bool { return e.Mode == k.key.Mode }
+	return writeJSON(c, http.StatusOK, api.EndpointList{Endpoints: views(wire.Endpoint, all, ofMode)})
 }
 
 // readEndpoint handles GET endpoints/{id}.
 func (s *server) readEndpoint(c echo.Context, _ call, e merchant.Endpoint) error {
-	return writeJSON(c, http.StatusOK, endpoint(e))
+	return writeJSON(c, http.StatusOK, wire.Endpoint(e))
 }
 
 // removeEndpoint handles DELETE endpoints/{id}. Its pending deliveries are given up.
 func (s *server) removeEndpoint(c echo.Context, _ call, e merchant.Endpoint) error {
-	if err := s.endpoints.Remove(c.Request().Context(), e.MerchantID, e.ID); err != nil {
+	if err := s.Endpoints.Remove(c.Request().Context(), e.MerchantID, e.ID); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
@@ -85,40 +78,34 @@ func (s *server) removeEndpoint(c echo.Context, _ call, e merchant.Endpoint) err
 // pauseEndpoint handles POST endpoints/{id}/pause and …/resume.
 func (s *server) pauseEndpoint(paused bool) func(echo.Context, call, merchant.Endpoint) error {
 	return func(c echo.Context, _ call, e merchant.Endpoint) error {
-		e, err := s.endpoints.Pause(c.Request().Context(), e.MerchantID, e.ID, paused)
-		if err != nil {
-			return err
-		}
-		return writeJSON(c, http.StatusOK, endpoint(e))
+		e, err := s.Endpoints.Pause(c.Request().Context(), e.MerchantID, e.ID, paused)
+		return reply(c, wire.Endpoint, e, err)
 	}
 }
 
 // rotateEndpoint handles POST endpoints/{id}/rotate: it creates the next key pair, or makes that the
 // current one.
 func (s *server) rotateEndpoint(c echo.Context, k call, e merchant.Endpoint) error {
-	var r api.RotateRequest
-	if err := decodeOptional(c, k.body, map[string]field{"finish": {set: boolean(&r.Finish)}}); err != nil {
-		return err
-	}
-	if r.Finish {
-		e, err := s.endpoints.Finish(c.Request().Context(), e.MerchantID, e.ID)
-		if err != nil {
-			return err
-		}
-		return writeJSON(c, http.StatusOK, endpoint(e))
-	}
-	e, err := s.endpoints.Rotate(c.Request().Context(), e.MerchantID, e.ID)
+	r, err := optionalRequest[api.RotateRequest](c, k)
 	if err != nil {
 		return err
 	}
-	answer := endpoint(e)
+	if r.Finish {
+		e, err := s.Endpoints.Finish(c.Request().Context(), e.MerchantID, e.ID)
+		return reply(c, wire.Endpoint, e, err)
+	}
+	e, err = s.Endpoints.Rotate(c.Request().Context(), e.MerchantID, e.ID)
+	if err != nil {
+		return err
+	}
+	answer := wire.Endpoint(e)
 	answer.NextSecret = e.NextSecret
 	return writeJSON(c, http.StatusOK, answer)
 }
 
 // testEndpoint handles POST endpoints/{id}/test.
 func (s *server) testEndpoint(c echo.Context, _ call, e merchant.Endpoint) error {
-	eventID, err := s.endpoints.Test(c.Request().Context(), e.MerchantID, e.ID)
+	eventID, err := s.Endpoints.Test(c.Request().Context(), e.MerchantID, e.ID)
 	if err != nil {
 		return err
 	}
@@ -133,89 +120,18 @@ func (s *server) ofEndpoint(next func(echo.Context, call, merchant.Endpoint) err
 		if !endpointPattern.MatchString(id) {
 			return errNoEndpoint
 		}
-		e, err := s.endpoints.Endpoint(ctx, k.key.MerchantID, id)
-		if errors.Is(err, merchant.ErrNotFound) || err == nil && e.Mode != k.key.Mode {
-			return errNoEndpoint
-		}
+		e, err := s.Endpoints.Endpoint(ctx, k.key.MerchantID, id)
 		if err != nil {
 			return err
+		}
+		if e.Mode != k.key.Mode {
+			return errNoEndpoint
 		}
 		if method := c.Request().Method; method != http.MethodGet && method != http.MethodHead {
 			if err := s.useNonce(ctx, k); err != nil {
 				return err
 			}
 		}
-		err = next(c, k, e)
-		if errors.Is(err, merchant.ErrNotFound) { // it was removed in the meantime
-			return errNoEndpoint
-		}
-		return err
-	}
-}
-
-// decodeOptional is decode for an optional body.
-func decodeOptional(c echo.Context, body []byte, fields map[string]field) error {
-	if len(body) == 0 {
-		return nil
-	}
-	if err := requireJSON(c); err != nil {
-		return err
-	}
-	return decode(body, fields)
-}
-
-// eventTypes parses a list of event types without duplicates.
-func eventTypes(into *[]string) func(any) error {
-	return func(value any) error {
-		list, _ := value.([]any)
-		if len(list) == 0 {
-			return errors.New("must be a list of types such as invoice.paid, and not empty")
-		}
-		var types []string
-		for _, v := range list {
-			name, _ := v.(string)
-			if !slices.Contains(EventTypes(), name) {
-				return fmt.Errorf("must be a list of types such as invoice.paid, and there is no %s", strconv.QuoteToASCII(truncated(name)))
-			}
-			if slices.Contains(types, name) {
-				return errors.New("must not hold a type twice")
-			}
-			types = append(types, name)
-		}
-		*into = types
-		return nil
-	}
-}
-
-// truncated returns the first 64 bytes of a text.
-func truncated(text string) string {
-	if len(text) > 64 {
-		return text[:64]
-	}
-	return text
-}
-
-// endpoint returns the API's view of an endpoint, without its secrets.
-func endpoint(e merchant.Endpoint) api.Endpoint {
-	answer := api.Endpoint{
-		ID: e.ID, Mode: string(e.Mode), URL: e.URL, Events: e.Events, Paused: e.Paused, CreatedAt: timestamp(e.CreatedAt),
-		Key: e.Key, NextKey: e.NextKey,
-	}
-	if answer.Events == nil {
-		answer.Events = []string{}
-	}
-	return answer
-}
-
-// whole parses a whole number that is not negative.
-func whole(into **int64) func(any) error {
-	return func(value any) error {
-		number, _ := value.(json.Number)
-		n, err := strconv.ParseInt(number.String(), 10, 64)
-		if err != nil || n < 0 {
-			return errors.New("must be a whole number from 0 on")
-		}
-		*into = &n
-		return nil
+		return next(c, k, e)
 	}
 }

@@ -21,9 +21,9 @@ import (
 	"chequer/internal/merchant"
 	"chequer/internal/money"
 	"chequer/internal/seal"
-	"chequer/internal/server"
 	"chequer/internal/storage"
 	"chequer/internal/storage/storagetest"
+	"chequer/internal/wire"
 )
 
 // callbacks is a server whose endpoints and feed are kept in real storage.
@@ -62,18 +62,18 @@ func (l *lab) keepEndpoints() *storage.Storage {
 	l.config.Feed = s
 	l.config.Themes = merchant.NewThemes(s, l.now)
 	l.config.Endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
-		Storage: s, Check: guard.Policy{}.Check, EncodeTest: server.EncodeTest, Now: l.now,
+		Storage: s, Check: guard.Policy{}.Check, EncodeTest: wire.TestEvent, Now: l.now,
 		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
 	})
 	l.config.Links = merchant.NewLinks(merchant.LinksConfig{
-		Storage: s, Check: server.CheckLink(nil, l.config.MaxAmount), Now: l.now,
+		Storage: s, Prices: l.config.Prices, Now: l.now,
 		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
 	})
 	l.config.Products = merchant.NewProducts(merchant.ProductsConfig{
-		Storage: s, Check: server.CheckProduct, Price: server.ProductPrice(nil, l.config.MaxAmount), Now: l.now,
+		Storage: s, Prices: l.config.Prices, Now: l.now,
 	})
 	l.config.Terminals = merchant.NewTerminals(merchant.TerminalsConfig{
-		Storage: s, Check: server.CheckTerminal(nil, l.config.MaxAmount), Now: l.now,
+		Storage: s, Prices: l.config.Prices, Now: l.now,
 		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
 	})
 	l.restart()
@@ -106,7 +106,7 @@ func (c *callbacks) addEventsTo(id string, mode invoice.Mode, transfers []invoic
 		}
 		for i, kind := range types {
 			e := invoice.Event{ID: fmt.Sprintf("evt_%s%d", id, i), Type: kind, Version: 1, CreatedAt: noon}
-			e.Body = server.EncodeEvent(inv, e)
+			e.Body = wire.Event(inv, e)
 			inv.Events = append(inv.Events, e)
 		}
 		return inv, nil
@@ -369,12 +369,12 @@ func TestEncode_without_an_invoice(t *testing.T) {
 	t.Parallel()
 	inv := &invoice.Invoice{Terms: invoice.Terms{Price: money.FromCents(1, money.EUR)}}
 	var of map[string]any
-	if err := json.Unmarshal(server.EncodeEvent(inv, invoice.Event{}), &of); err != nil {
+	if err := json.Unmarshal(wire.Event(inv, invoice.Event{}), &of); err != nil {
 		t.Fatal(err)
 	}
 	for name, body := range map[string][]byte{
-		"test":   server.EncodeTest("evt_1", merchant.Test, noon),
-		"wallet": server.EncodeWalletChange(walletChange),
+		"test":   wire.TestEvent("evt_1", merchant.Test, noon),
+		"wallet": wire.WalletEvent(walletChange),
 	} {
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, body); err != nil || !bytes.Equal(compact.Bytes(), body) || !safe.Match(body) {
@@ -395,7 +395,7 @@ func TestEncode_without_an_invoice(t *testing.T) {
 
 func TestEncodeWalletChange(t *testing.T) {
 	t.Parallel()
-	body := server.EncodeWalletChange(walletChange)
+	body := wire.WalletEvent(walletChange)
 	golden(t, "event_wallet.json", string(body))
 	if strings.Contains(string(body), "xpub") {
 		t.Errorf("the event contains the public key: %s", body)
@@ -413,7 +413,7 @@ func TestEvents_contain_changes_of_wallets(t *testing.T) {
 	w := merchant.Wallet{ID: "wlt_1", MerchantID: "shop", Mode: merchant.Test, Asset: "BTC", Key: "btc:xpub1", CreatedAt: noon}
 	change, err := c.storage.ChangeWallet(t.Context(), "shop", merchant.Test, "BTC", func(merchant.Wallet) (merchant.WalletChange, error) {
 		change := merchant.WalletChange{Change: merchant.WalletAdded, Wallet: w, At: noon, EventID: "evt_1"}
-		change.Body = server.EncodeWalletChange(change)
+		change.Body = wire.WalletEvent(change)
 		return change, nil
 	})
 	if err != nil {

@@ -69,10 +69,24 @@ var domainProblems = []struct {
 	{invoice.ErrRefundAsset, invalid("currency", "must be one that money came in by")},
 	{invoice.ErrRefundSet, &problem{status: http.StatusConflict, code: "refund_address_set", message: "A refund address is set already, and only the merchant can change it"}},
 	{invoice.ErrUnavailable, &problem{status: http.StatusServiceUnavailable, code: "unavailable", message: "The server cannot answer for a moment", retry: 1}},
-	{merchant.ErrTooMany, &problem{status: http.StatusConflict, code: "too_many_endpoints", message: "There are as many endpoints as may be: remove one first"}},
-	{merchant.ErrState, &problem{status: http.StatusConflict, code: "wrong_state", message: "The endpoint does not allow this now"}},
 	{context.Canceled, errGone},
 	{context.DeadlineExceeded, errGone},
+}
+
+// problems are the error answers of one kind of calls for errors of the domain.
+type problems map[error]*problem
+
+// of returns a handler that answers errors of another handler as p says.
+func (p problems) of(handle func(echo.Context, call) error) func(echo.Context, call) error {
+	return func(c echo.Context, k call) error {
+		err := handle(c, k)
+		for cause, problem := range p {
+			if errors.Is(err, cause) {
+				return problem
+			}
+		}
+		return err
+	}
 }
 
 // invalid returns the error for an invalid field, such as "amount must be a number".
@@ -91,6 +105,9 @@ var methodCode = regexp.MustCompile(`^[A-Z0-9-]{1,32}$`)
 func problemOf(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
+	}
+	if f, ok := errors.AsType[*merchant.FieldError](err); ok {
+		return invalid(f.Field, f.Fault)
 	}
 	if small, ok := errors.AsType[*invoice.TooSmallError](err); ok {
 		return invalid("amount", fmt.Sprintf("must be at least %s %s for the payment methods offered",
@@ -134,7 +151,7 @@ func problemOf(err error) *problem {
 func (s *server) fail(err error, c echo.Context) {
 	p := problemOf(err)
 	if p == errInternal {
-		s.log.ErrorContext(c.Request().Context(), "request failed", "route", c.Path(), "error", err)
+		s.Log.ErrorContext(c.Request().Context(), "request failed", "route", c.Path(), "error", err)
 	}
 	if c.Response().Committed {
 		return
@@ -145,7 +162,7 @@ func (s *server) fail(err error, c echo.Context) {
 		header.Set("Retry-After", strconv.Itoa(p.retry))
 	}
 	if err := writeJSON(c, p.status, p.body()); err != nil {
-		s.log.DebugContext(c.Request().Context(), "error answer not written", "route", c.Path(), "error", err)
+		s.Log.DebugContext(c.Request().Context(), "error answer not written", "route", c.Path(), "error", err)
 	}
 }
 
@@ -158,6 +175,25 @@ func (p *problem) body() api.Error {
 		message = http.StatusText(p.status)
 	}
 	return api.Error{StatusCode: p.status, Error: http.StatusText(p.status), Message: message}
+}
+
+// reply answers with the API's view of a result of the domain, or with its error.
+func reply[T, V any](c echo.Context, view func(T) V, result T, err error) error {
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, view(result))
+}
+
+// views returns the API's views of the things for which keep is true; of all if it is nil.
+func views[T, V any](view func(T) V, things []T, keep func(T) bool) []V {
+	list := []V{}
+	for _, t := range things {
+		if keep == nil || keep(t) {
+			list = append(list, view(t))
+		}
+	}
+	return list
 }
 
 // writeJSON writes a value as JSON without a trailing newline.

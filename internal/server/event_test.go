@@ -9,7 +9,7 @@ import (
 	"chequer/internal/chain"
 	"chequer/internal/invoice"
 	"chequer/internal/money"
-	"chequer/internal/server"
+	"chequer/internal/wire"
 )
 
 // decode decodes JSON into a value and refuses unknown fields.
@@ -70,7 +70,7 @@ func TestEvent_has_only_a_plain_order_id(t *testing.T) {
 		}
 		inv.Terms.OrderID = order
 		var event api.Event
-		decode(t, string(server.EncodeEvent(inv, invoice.Event{})), &event)
+		decode(t, string(wire.Event(inv, invoice.Event{})), &event)
 		if event.OrderID != want {
 			t.Errorf("order_id of order %q = %q, want %q", order, event.OrderID, want)
 		}
@@ -115,7 +115,7 @@ func TestPayments_states(t *testing.T) {
 			judged := *inv
 			judged.Transfers = []invoice.Transfer{test.transfer}
 			var event api.Event
-			decode(t, string(server.EncodeEvent(&judged, invoice.Event{})), &event)
+			decode(t, string(wire.Event(&judged, invoice.Event{})), &event)
 			p := event.Payments[0]
 			if p.State != test.state || p.FiatAmount != test.fiat || p.Address != test.address || p.Required != test.required {
 				t.Errorf("payment %+v, want state %s, amount %s, address %q, %d confirmations required", p, test.state, test.fiat, test.address, test.required)

@@ -21,8 +21,8 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/merchant"
 	"chequer/internal/programtest"
-	"chequer/internal/server"
 	"chequer/internal/signature"
+	"chequer/internal/wire"
 )
 
 // exampleFolder is the folder of the examples in the API documentation.
@@ -116,7 +116,7 @@ func TestExamples_callback(t *testing.T) {
 	t.Parallel()
 	const secret = "secret of the endpoint"
 	p := examplePrograms(t, "callback")
-	body := server.EncodeTest("evt_1", merchant.Test, noon)
+	body := wire.TestEvent("evt_1", merchant.Test, noon)
 	eachLanguage(t, func(t *testing.T, language string) {
 		accepts := p.startReceiver(t, language, secret)
 		for _, test := range []struct {

@@ -23,7 +23,7 @@ type Feed interface {
 }
 
 const (
-	// defaultEvents is the default number of events in an answer; maxEventsis the maximum.
+	// defaultEvents is the default number of events in an answer; maxEvents is the maximum.
 	defaultEvents = 100
 	maxEvents     = 500
 	// maxEventBytes bounds the total size of the events in an answer, unless the answer has only one
@@ -41,7 +41,7 @@ func (s *server) readEvents(c echo.Context, k call) error {
 		return err
 	}
 	if after == end {
-		if after, err = s.feed.FeedPosition(c.Request().Context(), k.key.MerchantID); err != nil {
+		if after, err = s.Feed.FeedPosition(c.Request().Context(), k.key.MerchantID); err != nil {
 			return err
 		}
 	}
@@ -85,7 +85,7 @@ func (s *server) eventsAfter(ctx context.Context, k call, after int64, limit int
 	tick := time.NewTicker(feedPollInterval)
 	defer tick.Stop()
 	for {
-		events, err := s.feed.Events(ctx, k.key.MerchantID, invoice.Mode(k.key.Mode), after, limit)
+		events, err := s.Feed.Events(ctx, k.key.MerchantID, invoice.Mode(k.key.Mode), after, limit)
 		if err != nil || len(events) > 0 || wait == 0 {
 			return events, err
 		}
@@ -93,7 +93,7 @@ func (s *server) eventsAfter(ctx context.Context, k call, after int64, limit int
 		case <-tick.C:
 		case <-over:
 			return nil, nil
-		case <-s.stopping:
+		case <-s.Stopping:
 			return nil, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()

@@ -1,34 +1,125 @@
 package server
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
-	"time"
-	"unicode/utf8"
+
+	"chequer/internal/api"
+	"chequer/internal/merchant"
+	"chequer/internal/wire"
 )
 
-// text parses a text of at most a number of characters.
-func text(into *string, most int) func(any) error {
+// parser returns the function that parses the value of a field of a request into a variable, by the
+// rule of the field. A pointer is set to a new variable.
+func parser(into reflect.Value, rule api.Rule) func(any) error {
+	if into.Kind() == reflect.Pointer {
+		to := reflect.New(into.Type().Elem())
+		parse := parser(to.Elem(), rule)
+		return func(value any) error {
+			into.Set(to)
+			return parse(value)
+		}
+	}
+	switch to := into.Addr().Interface().(type) {
+	case *string:
+		return textParser(to, rule)
+	case *json.Number:
+		return amount((*string)(to))
+	case *bool:
+		return boolean(to)
+	case *[]byte:
+		return base64Text(to)
+	case *map[string]string:
+		return metadata(to)
+	case *[]string:
+		return map[string]func(*[]string) func(any) error{"codes": methods, "choice": choice, "types": eventTypes}[rule.Name](to)
+	}
+	return whole(into, rule)
+}
+
+// bounded are the rules of texts with a maximum of characters.
+var bounded = map[string]func(text string, most int) error{
+	"text": merchant.CheckText, "line": merchant.CheckLine, "paragraph": merchant.CheckParagraph,
+}
+
+// textParser is parser for a text.
+func textParser(to *string, rule api.Rule) func(any) error {
+	if check, ok := bounded[rule.Name]; ok {
+		return checked(to, "must be a text", func(t string) error { return check(t, int(rule.Bounds[0])) })
+	}
+	switch rule.Name {
+	case "amount":
+		return amount(to)
+	case "url":
+		return returnURL(to)
+	case "language":
+		return language(to)
+	case "asking":
+		return checked(to, merchant.Requirement("").Check().Error(), func(t string) error { return merchant.Requirement(t).Check() })
+	case "time":
+		return checked(to, wire.ErrTime.Error(), func(t string) error { _, err := wire.ParseTime(t); return err })
+	}
+	panic("server: unknown rule " + rule.Name)
+}
+
+// checked parses a text that a rule accepts. A value of another type has the given fault.
+func checked(into *string, fault string, rule func(string) error) func(any) error {
 	return func(value any) error {
 		t, ok := value.(string)
 		if !ok {
-			return errors.New("must be a text")
-		}
-		if utf8.RuneCountInString(t) > most {
-			return fmt.Errorf("must have at most %d characters", most)
+			return errors.New(fault)
 		}
 		*into = t
-		return nil
+		return rule(t)
+	}
+}
+
+// text parses a text of at most a number of characters.
+func text(into *string, most int) func(any) error {
+	return checked(into, "must be a text", func(t string) error { return merchant.CheckText(t, most) })
+}
+
+// language parses a language tag.
+func language(into *string) func(any) error {
+	return checked(into, merchant.CheckLanguage("").Error(), merchant.CheckLanguage)
+}
+
+// returnURL parses an address to which the shopper may be sent.
+func returnURL(into *string) func(any) error {
+	return checked(into, "must be a text", func(t string) (err error) {
+		*into, err = merchant.ParseReturnURL(t)
+		return err
+	})
+}
+
+// amount parses a JSON number, or a string of digits, into plain digits. It never uses a float.
+func amount(into *string) func(any) error {
+	return func(value any) (err error) {
+		switch v := value.(type) {
+		case json.Number:
+			*into, err = api.Plain(v)
+		case string:
+			*into, err = merchant.ParseAmount(v)
+		default:
+			return api.ErrNotNumber
+		}
+		if errors.Is(err, api.ErrNegative) {
+			return merchant.ErrNotPositive
+		}
+		return err
 	}
 }
 
 // boolean parses a boolean.
 func boolean(into *bool) func(any) error {
-	return func(value any) error {
+	return func(value any) (err error) {
 		b, ok := value.(bool)
 		if !ok {
 			return errors.New("must be true or false")
@@ -38,21 +129,40 @@ func boolean(into *bool) func(any) error {
 	}
 }
 
-// Bounds of the time for which a price is held, in seconds.
-const (
-	minHold = 60
-	maxHold = 86_400
-)
-
-// hold parses the time for which a price is held, in whole seconds.
-func hold(into *time.Duration) func(any) error {
+// whole parses a whole number within the bounds of a rule.
+func whole(into reflect.Value, rule api.Rule) func(any) error {
+	least, most, unit := rule.Bounds[0], int64(math.MaxInt64), ""
+	if rule.Name == "seconds" {
+		unit = " of seconds"
+	}
+	fault := fmt.Errorf("must be a whole number%s from %d on", unit, least)
+	if len(rule.Bounds) > 1 {
+		most = rule.Bounds[1]
+		fault = fmt.Errorf("must be a whole number%s from %d to %d", unit, least, most)
+	}
 	return func(value any) error {
 		number, _ := value.(json.Number)
-		seconds, err := strconv.Atoi(number.String())
-		if err != nil || seconds < minHold || seconds > maxHold {
-			return fmt.Errorf("must be a whole number of seconds from %d to %d", minHold, maxHold)
+		n, err := strconv.ParseInt(number.String(), 10, 64)
+		if err != nil || n < least || n > most {
+			return fault
 		}
-		*into = time.Duration(seconds) * time.Second
+		into.SetInt(n)
+		return nil
+	}
+}
+
+// base64Text parses base64-encoded bytes.
+func base64Text(into *[]byte) func(any) error {
+	return func(value any) error {
+		t, ok := value.(string)
+		if !ok {
+			return errors.New("must be a text")
+		}
+		bytes, err := base64.StdEncoding.DecodeString(t)
+		if err != nil {
+			return errors.New("must be base64, as in RFC 4648, section 4")
+		}
+		*into = bytes
 		return nil
 	}
 }
@@ -84,22 +194,6 @@ func metadata(into *map[string]string) func(any) error {
 	}
 }
 
-// languagePattern matches the form of a BCP 47 tag. The pages decide whether they have the
-// language.
-var languagePattern = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,4}$`)
-
-// language parses a language tag.
-func language(into *string) func(any) error {
-	return func(value any) error {
-		t, _ := value.(string)
-		if !languagePattern.MatchString(t) {
-			return errors.New("must be a language tag such as de or pt-BR")
-		}
-		*into = t
-		return nil
-	}
-}
-
 // methodPattern matches the form of an asset's code.
 var methodPattern = regexp.MustCompile(`^[A-Z0-9]{2,10}(-[A-Z0-9]{2,12})?$`)
 
@@ -113,18 +207,57 @@ func methods(into *[]string) func(any) error {
 		if len(list) == 0 || len(list) > maxMethods {
 			return errors.New("must be a list of codes such as BTC, and not empty")
 		}
-		var codes []string
-		for _, v := range list {
-			code, _ := v.(string)
+		for _, code := range stringsOf(list) {
 			if !methodPattern.MatchString(code) {
 				return errors.New("must be a list of codes such as BTC or EURC-BASE")
 			}
-			if slices.Contains(codes, code) {
+			if slices.Contains(*into, code) {
 				return errors.New("must not hold a code twice")
 			}
-			codes = append(codes, code)
+			*into = append(*into, code)
 		}
-		*into = codes
 		return nil
 	}
+}
+
+// choice parses a list of payment methods. An empty list selects the merchant's own setting.
+func choice(into *[]string) func(any) error {
+	return func(value any) error {
+		list, ok := value.([]any)
+		if !ok {
+			return errors.New("must be a list of codes such as BTC")
+		}
+		*into = stringsOf(list)
+		_, err := merchant.NewMethods(*into)
+		return err
+	}
+}
+
+// eventTypes parses a list of event types without duplicates.
+func eventTypes(into *[]string) func(any) error {
+	return func(value any) error {
+		list, _ := value.([]any)
+		if len(list) == 0 {
+			return errors.New("must be a list of types such as invoice.paid, and not empty")
+		}
+		for _, name := range stringsOf(list) {
+			if !slices.Contains(wire.EventTypes(), name) {
+				return fmt.Errorf("must be a list of types such as invoice.paid, and there is no %s", strconv.QuoteToASCII(name[:min(len(name), 64)]))
+			}
+			if slices.Contains(*into, name) {
+				return errors.New("must not hold a type twice")
+			}
+			*into = append(*into, name)
+		}
+		return nil
+	}
+}
+
+// stringsOf returns the texts of a list; other values are empty texts.
+func stringsOf(list []any) []string {
+	texts := make([]string, len(list))
+	for i, v := range list {
+		texts[i], _ = v.(string)
+	}
+	return texts
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"chequer/internal/api"
+	"chequer/internal/merchant"
 )
 
 func keyed(key, body string) message {
@@ -192,7 +193,7 @@ func TestIdempotency_answer_is_kept_after_a_lower_maximum(t *testing.T) {
 	l := newLab(t, nil)
 	m := keyed("order-1", `{"amount":500,"fiat_currency":"EUR"}`)
 	first := read(t, l.send(m))
-	l.config.MaxAmount = "100"
+	l.config.Prices = merchant.NewPrices(nil, "100")
 	l.restart()
 	if again := read(t, l.send(m)); again != first {
 		t.Errorf("answer %s, want %s", again, first)

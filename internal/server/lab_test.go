@@ -73,7 +73,7 @@ func newLab(t testing.TB, now func() time.Time) *lab {
 	l.simnet.watch(l)
 	l.config = server.Config{
 		Invoices: l.invoices, Merchants: l.merchants, Nonces: &nonces{}, Simnet: l.simnet, Proofs: proof.NewKeyring(proofKeys{}, now),
-		BaseURL: "https://pay.example/shop/", BasePath: "/shop", MaxAmount: "1000000", Now: now, Log: log,
+		BaseURL: "https://pay.example/shop/", BasePath: "/shop", Prices: merchant.NewPrices(nil, "1000000"), Now: now, Log: log,
 	}
 	l.restart()
 	return l
@@ -87,7 +87,7 @@ func (l *lab) restart() {
 
 // enableFiats restarts the server with currencies besides euro and dollar.
 func (l *lab) enableFiats(fiats ...money.Currency) {
-	l.config.Fiats = fiats
+	l.config.Prices = merchant.NewPrices(fiats, "1000000")
 	l.restart()
 }
 

@@ -1,161 +1,54 @@
 package server
 
 import (
-	"errors"
+	"context"
 	"net/http"
-	"regexp"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"chequer/internal/api"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
-	"chequer/internal/money"
+	"chequer/internal/wire"
 )
 
-// slugPattern matches a slug, which needs no escaping in a URL and can be read aloud.
-var slugPattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
+var errNoLink = &problem{status: http.StatusNotFound, code: api.CodeLinkNotFound, message: "There is no such link"}
 
-var (
-	errNoLink    = &problem{status: http.StatusNotFound, code: api.CodeLinkNotFound, message: "There is no such link"}
-	errSlugTaken = &problem{status: http.StatusConflict, code: "slug_taken", message: "There is a link with this slug already"}
-)
-
-// priceCurrencies returns the currencies of prices: euro, dollar, and fiats.
-func priceCurrencies(fiats []money.Currency) []money.Currency {
-	return append([]money.Currency{money.EUR, money.USD}, fiats...)
+// linkProblems are the error answers of calls about links.
+var linkProblems = problems{
+	merchant.ErrNotFound: errNoLink,
+	merchant.ErrExists:   &problem{status: http.StatusConflict, code: "slug_taken", message: "There is a link with this slug already"},
 }
 
-// CheckLink returns a function that reports what is wrong with a merchant's link. Its currency must
-// be euro, dollar or one of fiats, and its amount at most maximum.
-func CheckLink(fiats []money.Currency, maximum string) func(merchant.Link) error {
-	return func(l merchant.Link) error {
-		var ignored string
-		for _, f := range []struct {
-			name, value string
-			set         func(any) error
-		}{
-			{"slug", l.Slug, shaped(slugPattern, "must be letters a to z, digits and hyphens, 64 at most")},
-			{"description", l.Description, text(&ignored, 512)},
-			{"url_success", l.URLSuccess, returnURL(&ignored)},
-			{"url_failure", l.URLFailure, returnURL(&ignored)},
-		} {
-			if err := f.set(f.value); err != nil {
-				return invalid(f.name, err.Error())
+func (s *server) link(l merchant.Link) api.Link { return wire.Link(s.BaseURL, l) }
+
+// admitChange refuses a choice of payment methods that are not offered on this server, and uses up the
+// nonce of a call that creates or changes a link or a product.
+func (s *server) admitChange(c echo.Context, k call, methods *[]string) error {
+	if methods != nil {
+		for _, code := range *methods {
+			if !s.Invoices.HasMethod(invoice.Mode(k.key.Mode), code) {
+				return invalid("payment_methods", "names "+code+", which is not offered here")
 			}
 		}
-		if l.Language != "" {
-			if err := language(&ignored)(l.Language); err != nil {
-				return invalid("language", err.Error())
-			}
-		}
-		if l.MaxUses < 0 || l.MaxUses > maxLinkUses {
-			return invalid("max_uses", wholeFault(0, maxLinkUses))
-		}
-		p := requestedPrice{digits: "1", code: l.Currency}
-		if l.Amount != "" {
-			if err := amount(&p.digits)(l.Amount); err != nil {
-				return invalid("amount", err.Error())
-			}
-		}
-		_, err := p.price(priceCurrencies(fiats), maximum)
-		return err
 	}
-}
-
-// shaped parses a text that matches a form.
-func shaped(form *regexp.Regexp, fault string) func(any) error {
-	return func(value any) error {
-		if t, _ := value.(string); !form.MatchString(t) {
-			return errors.New(fault)
-		}
-		return nil
-	}
-}
-
-// maxLinkUses bounds the number of invoices that a link creates.
-const maxLinkUses = 1_000_000
-
-// linkFields are the fields of a link that can be changed.
-func (s *server) linkFields(l *merchant.Link) map[string]field {
-	return map[string]field{
-		"amount":          {set: amount(&l.Amount)},
-		"fiat_currency":   {set: text(&l.Currency, 8)},
-		"description":     {set: text(&l.Description, 512)},
-		"language":        {set: language(&l.Language)},
-		"url_success":     {set: returnURL(&l.URLSuccess)},
-		"url_failure":     {set: returnURL(&l.URLFailure)},
-		"payment_methods": {set: s.choice(l.Mode, &l.Methods)},
-		"ends_at":         {set: optionalTime(&l.EndsAt)},
-		"max_uses":        {set: between(&l.MaxUses, 0, maxLinkUses)},
-	}
-}
-
-// choice parses a list of payment methods, each of which must be offered on this server. An empty
-// list selects the merchant's own setting.
-func (s *server) choice(mode merchant.Mode, into *merchant.Methods) func(any) error {
-	return func(value any) error {
-		list, ok := value.([]any)
-		if !ok {
-			return errors.New("must be a list of codes such as BTC")
-		}
-		codes := make([]string, len(list))
-		for i, v := range list {
-			codes[i], _ = v.(string)
-		}
-		m, err := merchant.NewMethods(codes)
-		if err != nil {
-			return err
-		}
-		for _, code := range codes {
-			if !s.invoices.HasMethod(invoice.Mode(mode), code) {
-				return errors.New("names " + code + ", which is not offered here")
-			}
-		}
-		*into = m
-		return nil
-	}
-}
-
-// optionalTime parses a time in RFC 3339. An empty text is the zero time.
-func optionalTime(into *time.Time) func(any) error {
-	return func(value any) error {
-		t, ok := value.(string)
-		if ok && t == "" {
-			*into = time.Time{}
-			return nil
-		}
-		at, err := time.Parse(time.RFC3339, t)
-		if !ok || err != nil || at.Year() < 1970 || at.Year() > 9999 {
-			return errors.New("must be a time such as 2026-12-31T23:00:00Z")
-		}
-		*into = at.UTC().Truncate(time.Millisecond)
-		return nil
-	}
+	return s.useNonce(c.Request().Context(), k)
 }
 
 // createLink handles POST links.
 func (s *server) createLink(c echo.Context, k call) error {
-	if err := requireJSON(c); err != nil {
-		return err
-	}
-	l := merchant.Link{MerchantID: k.key.MerchantID, Mode: k.key.Mode}
-	fields := s.linkFields(&l)
-	fields["slug"] = field{set: text(&l.Slug, 64)}
-	fields["fiat_currency"] = field{required: true, set: fields["fiat_currency"].set}
-	if err := decode(k.body, fields); err != nil {
-		return err
-	}
-	ctx := c.Request().Context()
-	if err := s.useNonce(ctx, k); err != nil {
-		return err
-	}
-	l, err := s.links.Create(ctx, l)
-	if errors.Is(err, merchant.ErrExists) {
-		return errSlugTaken
-	}
+	r, err := request[api.LinkRequest](c, k)
 	if err != nil {
+		return err
+	}
+	if err := s.admitChange(c, k, r.PaymentMethods); err != nil {
+		return err
+	}
+	l := merchant.Link{MerchantID: k.key.MerchantID, Mode: k.key.Mode, Slug: r.Slug}
+	if err := wire.ChangeLink(&l, r.LinkChange); err != nil {
+		return err
+	}
+	if l, err = s.Links.Create(c.Request().Context(), l); err != nil {
 		return err
 	}
 	answer := s.link(l)
@@ -165,75 +58,51 @@ func (s *server) createLink(c echo.Context, k call) error {
 
 // changeLink handles PATCH links/{slug}.
 func (s *server) changeLink(c echo.Context, k call) error {
-	if err := requireJSON(c); err != nil {
-		return err
-	}
-	if err := decode(k.body, s.linkFields(&merchant.Link{Mode: k.key.Mode})); err != nil { // check the body before the nonce is used up
-		return err
-	}
-	ctx := c.Request().Context()
-	if err := s.useNonce(ctx, k); err != nil {
-		return err
-	}
-	l, err := s.links.Change(ctx, k.key.MerchantID, k.key.Mode, c.Param("slug"), func(l *merchant.Link) error {
-		return decode(k.body, s.linkFields(l))
-	})
-	if errors.Is(err, merchant.ErrNotFound) {
-		return errNoLink
-	}
+	r, err := request[api.LinkChange](c, k)
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, s.link(l))
+	if err := s.admitChange(c, k, r.PaymentMethods); err != nil {
+		return err
+	}
+	l, err := s.Links.Change(c.Request().Context(), k.key.MerchantID, k.key.Mode, c.Param("slug"), func(l *merchant.Link) error {
+		return wire.ChangeLink(l, r)
+	})
+	return reply(c, s.link, l, err)
 }
 
 // listLinks handles GET links.
 func (s *server) listLinks(c echo.Context, k call) error {
-	all, err := s.links.Links(c.Request().Context(), k.key.MerchantID)
+	all, err := s.Links.Links(c.Request().Context(), k.key.MerchantID)
 	if err != nil {
 		return err
 	}
-	answer := api.LinkList{Links: []api.Link{}}
-	for _, l := range all {
-		if l.Mode == k.key.Mode {
-			answer.Links = append(answer.Links, s.link(l))
-		}
-	}
-	return writeJSON(c, http.StatusOK, answer)
+	ofMode := func(l merchant.Link) bool { return l.Mode == k.key.Mode }
+	return writeJSON(c, http.StatusOK, api.LinkList{Links: views(s.link, all, ofMode)})
 }
 
 // showLink handles GET links/{slug}.
 func (s *server) showLink(c echo.Context, k call) error {
-	l, err := s.links.Link(c.Request().Context(), c.Param("slug"))
-	if errors.Is(err, merchant.ErrNotFound) || err == nil && (l.MerchantID != k.key.MerchantID || l.Mode != k.key.Mode) {
+	l, err := s.Links.Link(c.Request().Context(), c.Param("slug"))
+	if err == nil && (l.MerchantID != k.key.MerchantID || l.Mode != k.key.Mode) {
 		return errNoLink
 	}
-	if err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusOK, s.link(l))
+	return reply(c, s.link, l, err)
 }
 
 // removeLink handles DELETE links/{slug}.
 func (s *server) removeLink(c echo.Context, k call) error {
+	return s.remove(c, k, s.Links.RemoveLink)
+}
+
+// remove handles the DELETE of a thing of the key's merchant and mode.
+func (s *server) remove(c echo.Context, k call, remove func(ctx context.Context, merchantID string, mode merchant.Mode, slug string) error) error {
 	ctx := c.Request().Context()
 	if err := s.useNonce(ctx, k); err != nil {
 		return err
 	}
-	err := s.links.RemoveLink(ctx, k.key.MerchantID, k.key.Mode, c.Param("slug"))
-	if errors.Is(err, merchant.ErrNotFound) {
-		return errNoLink
-	}
-	if err != nil {
+	if err := remove(ctx, k.key.MerchantID, k.key.Mode, c.Param("slug")); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
-}
-
-func (s *server) link(l merchant.Link) api.Link {
-	return api.Link{
-		Slug: l.Slug, URL: s.baseURL + "/pay/" + l.Slug, Mode: string(l.Mode), Amount: l.Amount, FiatCurrency: l.Currency,
-		Description: l.Description, Language: l.Language, URLSuccess: l.URLSuccess, URLFailure: l.URLFailure,
-		PaymentMethods: append([]string{}, l.Methods.Codes()...), EndsAt: timestamp(l.EndsAt), MaxUses: l.MaxUses, CreatedAt: timestamp(l.CreatedAt),
-	}
 }

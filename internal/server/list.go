@@ -7,6 +7,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/invoice"
+	"chequer/internal/wire"
 )
 
 // Bounds of a page of the list.
@@ -30,13 +31,13 @@ func (s *server) listInvoices(c echo.Context, k call) error {
 	}
 	ctx := c.Request().Context()
 	if address != "" {
-		all, err := s.invoices.InvoicesTo(ctx, f, address)
+		all, err := s.Invoices.InvoicesTo(ctx, f, address)
 		if err != nil {
 			return err
 		}
 		return writeJSON(c, http.StatusOK, s.list(all, len(all)))
 	}
-	page, err := s.invoices.Invoices(ctx, f, after, limit+1)
+	page, err := s.Invoices.Invoices(ctx, f, after, limit+1)
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func (s *server) list(page []*invoice.Invoice, limit int) api.InvoiceList {
 			answer.NextCursor = cursor(page[i-1].Position())
 			break
 		}
-		answer.Invoices = append(answer.Invoices, Resource(s.invoices, inv, nil))
+		answer.Invoices = append(answer.Invoices, wire.Resource(s.Invoices, inv, nil))
 	}
 	return answer
 }

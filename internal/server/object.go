@@ -5,11 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/api"
 )
 
 // field is a member of a request's object. The error of set completes a sentence that begins with
@@ -22,10 +27,36 @@ type field struct {
 // maxDepth is how deep lists and objects may be nested in a field.
 const maxDepth = 2
 
-// decode reads a body that is one JSON object. It is stricter than encoding/json, which takes the
+// request returns the request in the JSON body of a call.
+func request[T any](c echo.Context, k call) (r T, err error) {
+	if err = requireJSON(c); err == nil {
+		err = decode(k.body, &r)
+	}
+	return r, err
+}
+
+// optionalRequest is request for an optional body.
+func optionalRequest[T any](c echo.Context, k call) (r T, err error) {
+	if len(k.body) == 0 {
+		return r, nil
+	}
+	return request[T](c, k)
+}
+
+// decode reads a body that is one JSON object into a request of package api, by the rules of its
+// fields.
+func decode(body []byte, request any) error {
+	to, fields := reflect.ValueOf(request).Elem(), map[string]field{}
+	for _, f := range api.FieldsOf(to.Type()) {
+		fields[f.Name] = field{required: f.Required, set: parser(to.FieldByIndex(f.Index), f.Rule)}
+	}
+	return decodeFields(body, fields)
+}
+
+// decodeFields reads a body that is one JSON object. It is stricter than encoding/json, which takes the
 // last of two equal names, ignores the case of names, and replaces invalid text with U+FFFD, so
 // that the price could be read as another than the signed one.
-func decode(body []byte, fields map[string]field) error {
+func decodeFields(body []byte, fields map[string]field) error {
 	if !utf8.Valid(body) {
 		return badRequest("invalid_json", "The body is not valid UTF-8")
 	}

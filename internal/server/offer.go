@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -40,6 +39,8 @@ var errOrderPaid = &problem{
 	status: http.StatusConflict, code: api.CodeLinkOrderPaid, message: "A payment was seen for this order, at another price",
 }
 
+var errNoTerminal = &problem{status: http.StatusNotFound, code: api.CodeTerminalNotFound, message: "There is no such terminal, or it has ended"}
+
 // readOffer handles POST links/read: the content of a link. It creates no invoice.
 func (s *server) readOffer(c echo.Context, k call) error {
 	o, _, err := s.offer(c, k)
@@ -47,7 +48,7 @@ func (s *server) readOffer(c echo.Context, k call) error {
 		return err
 	}
 	if o.use.Max > 0 {
-		used, err := s.links.LinkUses(c.Request().Context(), o.use.Slug)
+		used, err := s.Links.LinkUses(c.Request().Context(), o.use.Slug)
 		if err != nil {
 			return err
 		}
@@ -55,7 +56,7 @@ func (s *server) readOffer(c echo.Context, k call) error {
 			return errLinkUsed
 		}
 	}
-	m, err := s.merchants.Merchant(c.Request().Context(), o.merchantID)
+	m, err := s.Merchants.Merchant(c.Request().Context(), o.merchantID)
 	if err != nil {
 		return err
 	}
@@ -138,7 +139,7 @@ func (s *server) withdraw(ctx context.Context, id string) error {
 	if id == "" {
 		return nil
 	}
-	_, err := s.invoices.Withdraw(ctx, id)
+	_, err := s.Invoices.Withdraw(ctx, id)
 	if errors.Is(err, invoice.ErrState) { // a payment was seen after the offer was read
 		return errOrderPaid
 	}
@@ -148,15 +149,7 @@ func (s *server) withdraw(ctx context.Context, id string) error {
 // offer returns the content of the link that a page asks about, and the amount that the shopper
 // chose, if any.
 func (s *server) offer(c echo.Context, k call) (o offer, chosen string, err error) {
-	if err := requireJSON(c); err != nil {
-		return o, "", err
-	}
-	var r api.CheckoutRequest
-	err = decode(k.body, map[string]field{
-		"slug": {set: text(&r.Slug, 64)}, "query": {set: text(&r.Query, maxQuery)}, "terminal": {set: text(&r.Terminal, 64)},
-		"shown_amount": {set: amount(&r.ShownAmount)}, "shown_currency": {set: text(&r.ShownCurrency, 8)},
-		"amount": {set: amount(&chosen)}, "order_id": {set: line(&r.OrderID, api.MaxShopperOrderID)}, "note": {set: paragraph(&r.Note, api.MaxShopperNote)},
-	})
+	r, err := request[api.CheckoutRequest](c, k)
 	if err != nil {
 		return o, "", err
 	}
@@ -182,7 +175,7 @@ func (s *server) offer(c echo.Context, k call) (o offer, chosen string, err erro
 	default:
 		o, err = s.signedOffer(ctx, r.Query)
 	}
-	return o, chosen, err
+	return o, r.Amount, err
 }
 
 // shownOther reports whether the page of a link showed another price than the link's current one.
@@ -190,25 +183,21 @@ func (s *server) shownOther(o offer, r api.CheckoutRequest) bool {
 	if r.ShownAmount == "" {
 		return false
 	}
-	shown, err := requestedPrice{r.ShownAmount, r.ShownCurrency}.price(s.fiats, s.maximum)
+	shown, err := s.Prices.Parse(r.ShownAmount, r.ShownCurrency)
 	if err != nil || o.price.digits == "" {
 		return true
 	}
-	now, err := o.price.price(s.fiats, s.maximum)
+	now, err := s.Prices.Parse(o.price.digits, o.price.code)
 	return err != nil || !shown.Equal(now)
 }
 
 // slugOffer returns the content of a merchant's link.
 func (s *server) slugOffer(ctx context.Context, slug string) (offer, error) {
-	slug = strings.ToLower(slug)
-	if !slugPattern.MatchString(slug) {
-		return offer{}, errNoLink
-	}
-	l, err := s.links.Link(ctx, slug)
+	l, err := s.Links.Find(ctx, slug)
 	if errors.Is(err, merchant.ErrNotFound) {
 		return offer{}, errNoLink
 	}
-	if err == nil && l.Ended(s.now()) {
+	if err == nil && l.Ended(s.Now()) {
 		return offer{}, errLinkExpired
 	}
 	return offer{
@@ -226,7 +215,7 @@ func (s *server) follow(ctx context.Context, o *offer) error {
 	if o.order.IsZero() {
 		return nil
 	}
-	leads, err := s.invoices.Ordered(ctx, o.order)
+	leads, err := s.Invoices.Ordered(ctx, o.order)
 	if errors.Is(err, invoice.ErrNotFound) {
 		return nil
 	}
@@ -249,4 +238,20 @@ func (s *server) follow(ctx context.Context, o *offer) error {
 		o.order.After, o.replaces = leads.ID, leads.ID
 	}
 	return nil
+}
+
+// terminalOffer returns the offer of a terminal, whose user enters the amount.
+func (s *server) terminalOffer(ctx context.Context, r api.CheckoutRequest) (offer, error) {
+	t, err := s.Terminals.Find(ctx, r.Terminal)
+	if errors.Is(err, merchant.ErrNotFound) {
+		return offer{}, errNoTerminal
+	}
+	metadata := map[string]string{api.MetadataTerminal: t.ID}
+	if r.Note != "" {
+		metadata[api.MetadataNote] = r.Note
+	}
+	return offer{
+		namespace: terminalKeys, source: t.ID, merchantID: t.MerchantID, mode: t.Mode, methods: t.Methods, price: requestedPrice{code: t.Currency},
+		terms: invoice.Terms{Description: t.Name, OrderID: r.OrderID, Metadata: metadata},
+	}, err
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -10,9 +11,11 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"chequer/internal/api"
 	"chequer/internal/chain"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
+	"chequer/internal/wire"
 )
 
 // readInvoice handles GET invoices/{id}. It can wait for a new version.
@@ -23,7 +26,7 @@ func (s *server) readInvoice(c echo.Context, k call) error {
 	}
 	header := c.Response().Header()
 	header.Set("Cache-Control", "private, no-cache")
-	behind, err := s.invoices.Behind(c.Request().Context(), inv)
+	behind, err := s.Invoices.Behind(c.Request().Context(), inv)
 	if err != nil {
 		return err
 	}
@@ -42,6 +45,38 @@ func (s *server) readInvoice(c echo.Context, k call) error {
 		}
 	}
 	return s.show(c, k, inv, behind)
+}
+
+// show writes our own view of an invoice. The evidence of its prices, and its sales, are only for
+// keys of the merchant: pages do not need them.
+func (s *server) show(c echo.Context, k call, inv *invoice.Invoice, behind []chain.ID) error {
+	r := wire.Resource(s.Invoices, inv, behind)
+	if k.key.May(merchant.ScopeRead) || k.key.May(merchant.ScopeAdmin) {
+		for i, q := range inv.Quotes {
+			text, err := s.Invoices.Evidence(c.Request().Context(), q.Evidence)
+			if err != nil && !errors.Is(err, invoice.ErrNotFound) {
+				return err
+			}
+			if text != "" {
+				r.Quotes[i].Evidence = json.RawMessage(text)
+			}
+		}
+	} else {
+		r.Conversions, r.ToleranceAmount, r.Accepted.Actor = []api.Sale{}, "", ""
+	}
+	var err error
+	if r.Proof, err = s.prove(c.Request().Context(), r); err != nil {
+		return err
+	}
+	style, err := s.themeOf(c.Request().Context(), inv.MerchantID)
+	if err != nil {
+		return err
+	}
+	if style != "" {
+		c.Response().Header().Set(api.HeaderTheme, style)
+	}
+	s.setInvoiceHeaders(c, inv, tagOf(inv, behind))
+	return writeJSON(c, http.StatusOK, r)
 }
 
 // tagOf returns the ETag of our own resource of an invoice. It changes with the version, and with
@@ -64,12 +99,12 @@ func (s *server) waitFor(c echo.Context, inv *invoice.Invoice, wait time.Duratio
 	defer cancel()
 	go func() {
 		select {
-		case <-s.stopping:
+		case <-s.Stopping:
 			cancel()
 		case <-ctx.Done():
 		}
 	}()
-	newer, err := s.invoices.Wait(ctx, inv.ID, inv.Version, wait)
+	newer, err := s.Invoices.Wait(ctx, inv.ID, inv.Version, wait)
 	if err != nil {
 		return inv, err
 	}
@@ -83,7 +118,7 @@ func (s *server) find(c echo.Context, k call) (*invoice.Invoice, error) {
 	if !idPattern.MatchString(id) {
 		return nil, errNoInvoice
 	}
-	inv, err := s.invoices.Invoice(c.Request().Context(), id)
+	inv, err := s.Invoices.Invoice(c.Request().Context(), id)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/invoice"
 	"chequer/internal/money"
-	"chequer/internal/server"
+	"chequer/internal/wire"
 )
 
 func look(id string, header http.Header) message {
@@ -279,7 +279,7 @@ func TestResource_names_a_wrong_asset(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if body := string(server.EncodeEvent(inv, invoice.Event{})); strings.Contains(body, "network_name") {
+	if body := string(wire.Event(inv, invoice.Event{})); strings.Contains(body, "network_name") {
 		t.Errorf("an event has the field network_name: %s", body)
 	}
 }

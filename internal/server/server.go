@@ -78,10 +78,8 @@ type Config struct {
 	// MaxUnpaid is the maximum number of unpaid invoices of a merchant that were created in the
 	// last 15 minutes without a signature of the merchant; 0 is no limit.
 	MaxUnpaid int
-	// Fiats are the currencies of prices besides euro and dollar.
-	Fiats []money.Currency
-	// MaxAmount is the largest price, in whole units of any currency.
-	MaxAmount string
+	// Prices are the prices that an invoice can have.
+	Prices merchant.Prices
 	// OwnScheme makes our own signature scheme, over the whole request and with a nonce, compulsory
 	// for invoice/new too. Our own pages are exempt.
 	OwnScheme bool
@@ -96,29 +94,10 @@ type Config struct {
 }
 
 type server struct {
-	invoices  *invoice.Service
-	merchants Merchants
-	endpoints *merchant.Endpoints
-	links     *merchant.Links
-	products  *merchant.Products
-	terminals *merchant.Terminals
-	themes    *merchant.Themes
-	feed      Feed
-	nonces    Nonces
-	simnet    Simnet
-	proofs    Proofs
-	baseURL   string
-	fiats     []money.Currency
-	maximum   string
-	now       func() time.Time
-	log       *slog.Logger
+	Config
 	running   running
 	keys      *buckets
 	addresses *buckets
-	stopping  <-chan struct{}
-	ownScheme bool
-	worthless bool
-	maxUnpaid int
 }
 
 // New returns a handler for every API path below the base path. It must not be wrapped in a handler
@@ -126,16 +105,11 @@ type server struct {
 // GET.
 func New(c Config) http.Handler {
 	s := &server{
-		invoices: c.Invoices, merchants: c.Merchants, endpoints: c.Endpoints, links: c.Links, themes: c.Themes, feed: c.Feed, nonces: c.Nonces, simnet: c.Simnet, proofs: c.Proofs,
-		products: c.Products, terminals: c.Terminals, maxUnpaid: c.MaxUnpaid,
-		baseURL: strings.TrimRight(c.BaseURL, "/"), maximum: c.MaxAmount, now: c.Now, log: c.Log,
-		fiats:     priceCurrencies(c.Fiats),
-		stopping:  c.Stopping,
-		ownScheme: c.OwnScheme,
-		worthless: c.Worthless,
+		Config:    c,
 		keys:      newBuckets(c.Limits.PerKey, 5*c.Limits.PerKey),
 		addresses: newBuckets(c.Limits.PerAddress, 2*c.Limits.PerAddress),
 	}
+	s.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	e := echo.New()
 	e.IPExtractor = c.Caller
 	if c.Caller == nil {
@@ -148,83 +122,90 @@ func New(c Config) http.Handler {
 	return withoutRepeatedSlashes(e)
 }
 
+// reading are the methods of routes that change nothing.
+var reading = []string{http.MethodGet, http.MethodHead}
+
+var (
+	admin = own(merchant.ScopeAdmin)
+	page  = own(merchant.ScopePage)
+)
+
 // routes registers all routes with their signature rules and scopes.
 func (s *server) routes(g *echo.Group) {
-	reading := []string{http.MethodGet, http.MethodHead}
-	create := s.signed(rule{own: s.ownScheme, exemptBuiltin: true, scopes: []merchant.Scope{merchant.ScopeCreate}}, s.createInvoice)
+	create := s.signed(rule{own: s.OwnScheme, exemptBuiltin: true, scopes: []merchant.Scope{merchant.ScopeCreate}}, s.createInvoice)
 	for _, root := range []string{"/api", ""} { // one public client omits /api
 		g.POST(root+strings.TrimPrefix(api.PathInvoiceNew, "/api"), create)
 		g.Match(reading, root+strings.TrimPrefix(api.PathInvoiceStatus, "/api"), s.unsigned(s.status))
 	}
-	g.Match(reading, api.PathInvoices+"/:id", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopePage, merchant.ScopeRead}}, s.readInvoice))
-	g.Match(reading, api.PathInvoices, s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopeRead}}, s.listInvoices))
-	g.Match(reading, api.PathInvoices+"/export", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopeRead}}, s.exportInvoices))
-	g.POST(api.PathInvoices+"/:id/requote", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopePage, merchant.ScopeCreate, merchant.ScopeAdmin}}, s.requote))
-	g.POST(api.PathInvoices+"/:id/refund-address", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopePage, merchant.ScopeAdmin}}, s.refundAddress))
-	g.POST(api.PathInvoices+"/:id/cancel", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}, s.cancel))
-	g.POST(api.PathInvoices+"/:id/accept", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}, s.accept))
-	g.POST(api.PathTestInvoices+"/:id/simulate", s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopePage, merchant.ScopeAdmin}}, s.simulate))
-	g.Match(reading, api.PathEvents, s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopeRead}}, s.readEvents))
+	g.Match(reading, api.PathInvoices+"/:id", s.signed(own(merchant.ScopePage, merchant.ScopeRead), s.readInvoice))
+	g.Match(reading, api.PathInvoices, s.signed(own(merchant.ScopeRead), s.listInvoices))
+	g.Match(reading, api.PathInvoices+"/export", s.signed(own(merchant.ScopeRead), s.exportInvoices))
+	g.POST(api.PathInvoices+"/:id/requote", s.signed(own(merchant.ScopePage, merchant.ScopeCreate, merchant.ScopeAdmin), s.requote))
+	g.POST(api.PathInvoices+"/:id/refund-address", s.signed(own(merchant.ScopePage, merchant.ScopeAdmin), s.refundAddress))
+	g.POST(api.PathInvoices+"/:id/cancel", s.signed(admin, s.cancel))
+	g.POST(api.PathInvoices+"/:id/accept", s.signed(admin, s.accept))
+	g.POST(api.PathTestInvoices+"/:id/simulate", s.signed(own(merchant.ScopePage, merchant.ScopeAdmin), s.simulate))
+	g.Match(reading, api.PathEvents, s.signed(own(merchant.ScopeRead), s.readEvents))
 	g.Match(reading, api.PathProofKey, s.unsigned(s.proofKeys))
-	s.endpointRoutes(g, reading)
-	s.linkRoutes(g, reading)
-	s.productRoutes(g, reading)
-	s.themeRoutes(g, reading)
+	s.endpointRoutes(g)
+	s.linkRoutes(g)
+	s.productRoutes(g)
+	s.themeRoutes(g)
 }
 
 // themeRoutes registers the routes of themes.
-func (s *server) themeRoutes(g *echo.Group, reading []string) {
-	admin := rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}
-	page := rule{own: true, scopes: []merchant.Scope{merchant.ScopePage}}
-	g.Match(reading, api.PathTheme, s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopePage, merchant.ScopeRead, merchant.ScopeAdmin}}, s.readTheme))
+func (s *server) themeRoutes(g *echo.Group) {
+	g.Match(reading, api.PathTheme, s.signed(own(merchant.ScopePage, merchant.ScopeRead, merchant.ScopeAdmin), s.readTheme))
 	g.PUT(api.PathTheme, s.signed(admin, s.setTheme))
 	g.DELETE(api.PathTheme, s.signed(admin, s.resetTheme))
 	g.Match(reading, api.PathThemes+"/:hash", s.signed(page, s.themeByHash))
 }
 
 // linkRoutes registers the routes of checkout links, and those that their pages call.
-func (s *server) linkRoutes(g *echo.Group, reading []string) {
-	admin := rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}
-	page := rule{own: true, scopes: []merchant.Scope{merchant.ScopePage}}
-	g.POST(api.PathLinks, s.signed(admin, s.createLink))
-	g.Match(reading, api.PathLinks, s.signed(admin, s.listLinks))
-	g.Match(reading, api.PathLinks+"/:slug", s.signed(admin, s.showLink))
-	g.PATCH(api.PathLinks+"/:slug", s.signed(admin, s.changeLink))
-	g.DELETE(api.PathLinks+"/:slug", s.signed(admin, s.removeLink))
+func (s *server) linkRoutes(g *echo.Group) {
+	route := s.administered(linkProblems)
+	g.POST(api.PathLinks, route(s.createLink))
+	g.Match(reading, api.PathLinks, route(s.listLinks))
+	g.Match(reading, api.PathLinks+"/:slug", route(s.showLink))
+	g.PATCH(api.PathLinks+"/:slug", route(s.changeLink))
+	g.DELETE(api.PathLinks+"/:slug", route(s.removeLink))
 	g.POST(api.PathLinks+"/read", s.signed(page, s.readOffer))
 	g.POST(api.PathLinks+"/pay", s.signed(page, s.payOffer))
 }
 
 // productRoutes registers the routes of products, and those that the pages of /shop call.
-func (s *server) productRoutes(g *echo.Group, reading []string) {
-	admin := rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}
-	page := rule{own: true, scopes: []merchant.Scope{merchant.ScopePage}}
-	g.POST(api.PathProducts, s.signed(admin, s.createProduct))
-	g.Match(reading, api.PathProducts, s.signed(admin, s.listProducts))
-	g.Match(reading, api.PathProducts+"/:slug", s.signed(admin, s.showProduct))
-	g.PATCH(api.PathProducts+"/:slug", s.signed(admin, s.changeProduct))
-	g.DELETE(api.PathProducts+"/:slug", s.signed(admin, s.removeProduct))
+func (s *server) productRoutes(g *echo.Group) {
+	route := s.administered(productProblems)
+	g.POST(api.PathProducts, route(s.createProduct))
+	g.Match(reading, api.PathProducts, route(s.listProducts))
+	g.Match(reading, api.PathProducts+"/:slug", route(s.showProduct))
+	g.PATCH(api.PathProducts+"/:slug", route(s.changeProduct))
+	g.DELETE(api.PathProducts+"/:slug", route(s.removeProduct))
 	g.POST(api.PathProducts+"/read", s.signed(page, s.readProducts))
 	g.POST(api.PathProducts+"/order", s.signed(page, s.orderProduct))
 }
 
 // endpointRoutes registers the routes of endpoints, which require the scope admin.
-func (s *server) endpointRoutes(g *echo.Group, reading []string) {
-	admin := func(handle func(echo.Context, call) error) echo.HandlerFunc {
-		return s.signed(rule{own: true, scopes: []merchant.Scope{merchant.ScopeAdmin}}, handle)
-	}
-	g.POST(api.PathEndpoints, admin(s.createEndpoint))
-	g.Match(reading, api.PathEndpoints, admin(s.listEndpoints))
+func (s *server) endpointRoutes(g *echo.Group) {
+	route := s.administered(endpointProblems)
+	g.POST(api.PathEndpoints, route(s.createEndpoint))
+	g.Match(reading, api.PathEndpoints, route(s.listEndpoints))
 	one := api.PathEndpoints + "/:id"
-	g.Match(reading, one, admin(s.ofEndpoint(s.readEndpoint)))
-	g.DELETE(one, admin(s.ofEndpoint(s.removeEndpoint)))
-	g.POST(one+"/pause", admin(s.ofEndpoint(s.pauseEndpoint(true))))
-	g.POST(one+"/resume", admin(s.ofEndpoint(s.pauseEndpoint(false))))
-	g.POST(one+"/rotate", admin(s.ofEndpoint(s.rotateEndpoint)))
-	g.POST(one+"/test", admin(s.ofEndpoint(s.testEndpoint)))
-	g.POST(one+"/resend", admin(s.ofEndpoint(s.resend)))
-	g.Match(reading, one+"/deliveries", admin(s.ofEndpoint(s.listDeliveries)))
-	g.Match(reading, one+"/deliveries/:event", admin(s.ofEndpoint(s.readDelivery)))
+	g.Match(reading, one, route(s.ofEndpoint(s.readEndpoint)))
+	g.DELETE(one, route(s.ofEndpoint(s.removeEndpoint)))
+	g.POST(one+"/pause", route(s.ofEndpoint(s.pauseEndpoint(true))))
+	g.POST(one+"/resume", route(s.ofEndpoint(s.pauseEndpoint(false))))
+	g.POST(one+"/rotate", route(s.ofEndpoint(s.rotateEndpoint)))
+	g.POST(one+"/test", route(s.ofEndpoint(s.testEndpoint)))
+	g.POST(one+"/resend", route(s.ofEndpoint(s.resend)))
+	g.Match(reading, one+"/deliveries", route(s.ofEndpoint(s.listDeliveries)))
+	g.Match(reading, one+"/deliveries/:event", route(s.ofEndpoint(s.readDelivery)))
+}
+
+// administered returns the function that makes handlers for keys with the scope admin, with the error
+// answers of one kind of calls.
+func (s *server) administered(p problems) func(func(echo.Context, call) error) echo.HandlerFunc {
+	return func(handle func(echo.Context, call) error) echo.HandlerFunc { return s.signed(admin, p.of(handle)) }
 }
 
 // recovered turns a panic into an internal error, so that its answer has the common form of errors.

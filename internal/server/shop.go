@@ -13,6 +13,7 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
+	"chequer/internal/wire"
 )
 
 // errPriceChanged refuses an order whose shown total differs from the current one, so that the
@@ -22,81 +23,49 @@ var errPriceChanged = &problem{status: http.StatusConflict, code: api.CodePriceC
 // readProducts handles POST products/read: the content of a shop page of the key's merchant. A single
 // product is found in either mode, as a link is; the list has only products of the key's mode.
 func (s *server) readProducts(c echo.Context, k call) error {
-	if err := requireJSON(c); err != nil {
-		return err
-	}
-	var slug string
-	if err := decode(k.body, map[string]field{"slug": {set: text(&slug, 64)}}); err != nil {
+	r, err := request[api.ProductsRequest](c, k)
+	if err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
-	m, err := s.merchants.Merchant(ctx, k.key.MerchantID)
+	m, err := s.Merchants.Merchant(ctx, k.key.MerchantID)
 	if err != nil {
 		return err
 	}
 	answer := api.ProductOffers{MerchantName: m.Name, Products: []api.ProductOffer{}}
-	if slug != "" {
-		p, err := s.productForSale(ctx, k.key.MerchantID, slug)
+	if r.Slug != "" {
+		p, err := s.productForSale(ctx, k.key.MerchantID, r.Slug)
 		if err != nil {
 			return err
 		}
-		answer.Products = append(answer.Products, s.productOffer(p))
+		answer.Products = append(answer.Products, wire.ProductOffer(p, s.Products.MaxQuantity(p)))
 		return writeJSON(c, http.StatusOK, answer)
 	}
-	all, err := s.products.Products(ctx, k.key.MerchantID)
+	all, err := s.Products.Products(ctx, k.key.MerchantID)
 	if err != nil {
 		return err
 	}
 	for _, p := range all {
-		if p.Mode == k.key.Mode && s.sells(p) {
-			answer.Products = append(answer.Products, s.productOffer(p))
+		if p.Mode == k.key.Mode && s.Products.Sells(p) {
+			answer.Products = append(answer.Products, wire.ProductOffer(p, s.Products.MaxQuantity(p)))
 		}
 	}
 	return writeJSON(c, http.StatusOK, answer)
 }
 
-// sells reports whether a product can be ordered. The settings may have changed since it was
-// created.
-func (s *server) sells(p merchant.Product) bool {
-	_, err := requestedPrice{p.Price.String(), p.Price.Currency().Code}.price(s.fiats, s.maximum)
-	return p.Active && err == nil
-}
-
-// productForSale finds a product that can be ordered. Slugs are lower case; a shopper may type capitals.
+// productForSale finds a product that can be ordered.
 func (s *server) productForSale(ctx context.Context, merchantID, slug string) (merchant.Product, error) {
-	slug = strings.ToLower(slug)
-	if !slugPattern.MatchString(slug) {
-		return merchant.Product{}, errNoProduct
-	}
-	p, err := s.products.Product(ctx, merchantID, slug)
-	if errors.Is(err, merchant.ErrNotFound) || err == nil && !s.sells(p) {
+	p, err := s.Products.ForSale(ctx, merchantID, slug)
+	if errors.Is(err, merchant.ErrNotFound) {
 		return p, errNoProduct
 	}
 	return p, err
 }
 
-func (s *server) productOffer(p merchant.Product) api.ProductOffer {
-	return api.ProductOffer{
-		Slug: p.Slug, Mode: string(p.Mode), Name: p.Name, Description: p.Description, Price: p.Price.String(),
-		FiatCurrency: p.Price.Currency().Code, MaxQuantity: s.most(p), AskOrderID: string(p.AskOrderID), AskNote: string(p.AskNote),
-	}
-}
-
 // orderProduct handles POST products/order: an invoice for a product, one per idempotency key. The price
 // is the product's; the total that the shopper was shown is only compared with it.
 func (s *server) orderProduct(c echo.Context, k call) error {
-	if err := requireJSON(c); err != nil {
-		return err
-	}
-	var o api.ProductOrder
-	err := decode(k.body, map[string]field{
-		"slug":          {required: true, set: text(&o.Slug, 64)},
-		"quantity":      {required: true, set: between(&o.Quantity, 1, api.MaxQuantity)},
-		"amount":        {required: true, set: amount(&o.Amount)},
-		"fiat_currency": {required: true, set: text(&o.FiatCurrency, 8)},
-		"order_id":      {set: line(&o.OrderID, api.MaxShopperOrderID)},
-		"note":          {set: paragraph(&o.Note, api.MaxShopperNote)},
-	})
+	o, err := request[api.ProductOrder](c, k)
 	if err != nil {
 		return err
 	}
@@ -125,17 +94,11 @@ func (s *server) sell(ctx context.Context, o api.ProductOrder, r *invoice.Create
 	if err != nil {
 		return err
 	}
-	if most := s.most(p); o.Quantity > most {
-		return invalid("quantity", wholeFault(1, most))
-	}
-	if err := answered("order_id", p.AskOrderID, o.OrderID); err != nil {
-		return err
-	}
-	if err := answered("note", p.AskNote, o.Note); err != nil {
+	if err := s.Products.CheckOrder(p, o.Quantity, o.OrderID, o.Note); err != nil {
 		return err
 	}
 	total := p.Price.Times(o.Quantity)
-	shown, err := requestedPrice{o.Amount, o.FiatCurrency}.price(s.fiats, s.maximum)
+	shown, err := s.Prices.Parse(o.Amount, o.FiatCurrency)
 	if err != nil || !shown.Equal(total) {
 		return errPriceChanged
 	}
@@ -145,17 +108,6 @@ func (s *server) sell(ctx context.Context, o api.ProductOrder, r *invoice.Create
 		api.MetadataProduct: p.Slug, api.MetadataQuantity: strconv.Itoa(o.Quantity), api.MetadataUnitPrice: p.Price.String(),
 	})
 	return s.setPrice(requestedPrice{total.String(), total.Currency().Code}, &r.Terms)
-}
-
-// answered checks the shopper's answer to a question of the product.
-func answered(name string, asking merchant.Requirement, answer string) error {
-	switch {
-	case asking == merchant.AskRequired && answer == "":
-		return invalid(name, "is required")
-	case asking == merchant.AskNo && answer != "":
-		return invalid(name, "is not asked for")
-	}
-	return nil
 }
 
 // shopperMetadata adds the shopper's texts to an invoice's metadata. An order number of the shopper is

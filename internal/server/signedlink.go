@@ -18,10 +18,6 @@ import (
 	"chequer/internal/signature"
 )
 
-// maxQuery bounds the query of a signed link, in characters: two return addresses and a
-// description, with every letter percent-encoded.
-const maxQuery = 24 << 10
-
 var (
 	errLinkMalformed = badRequest(api.CodeLinkMalformed, "The query of the link is not well formed")
 	errLinkChanged   = &problem{status: http.StatusForbidden, code: api.CodeLinkChanged, message: "The link was changed, or its key is not in force"}
@@ -49,7 +45,7 @@ func (s *server) signedOffer(ctx context.Context, query string) (offer, error) {
 			return o, invalid(name, err.Error())
 		}
 	}
-	price, err := o.price.price(s.fiats, s.maximum)
+	price, err := s.Prices.Parse(o.price.digits, o.price.code)
 	if err != nil {
 		return o, err
 	}
@@ -60,7 +56,7 @@ func (s *server) signedOffer(ctx context.Context, query string) (offer, error) {
 		return o, err
 	}
 	// An expired link still leads to the invoice of its order.
-	if o.has == nil && o.other == nil && !o.expires.IsZero() && !s.now().Before(o.expires) {
+	if o.has == nil && o.other == nil && !o.expires.IsZero() && !s.Now().Before(o.expires) {
 		return o, errLinkExpired
 	}
 	return o, nil
@@ -118,7 +114,7 @@ func (s *server) linkKey(ctx context.Context, given map[string]string) (merchant
 	if !keyPattern.MatchString(given["key"]) {
 		return merchant.Key{}, errLinkChanged
 	}
-	key, err := s.merchants.Authenticate(ctx, given["key"])
+	key, err := s.Merchants.Authenticate(ctx, given["key"])
 	if errors.Is(err, merchant.ErrNotFound) || err == nil && (!key.RevokedAt.IsZero() || key.Builtin) {
 		return merchant.Key{}, errLinkChanged
 	}

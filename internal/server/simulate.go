@@ -2,13 +2,11 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -28,10 +26,7 @@ var errLive = &problem{status: http.StatusForbidden, code: "live_invoice", messa
 // simulate handles POST test/invoices/{id}/simulate: it carries out an action of a shopper, a miner or
 // an attacker on the simulated network.
 func (s *server) simulate(c echo.Context, k call) error {
-	if err := requireJSON(c); err != nil {
-		return err
-	}
-	request, err := parseSimulation(k.body)
+	r, err := parseSimulation(c, k)
 	if err != nil {
 		return err
 	}
@@ -46,19 +41,14 @@ func (s *server) simulate(c echo.Context, k call) error {
 	if err := s.useNonce(ctx, k); err != nil {
 		return err
 	}
-	if inv, err = s.act(ctx, inv, request); err != nil {
+	if inv, err = s.act(ctx, inv, r); err != nil {
 		return err
 	}
 	return s.show(c, k, inv, nil)
 }
 
-func parseSimulation(body []byte) (api.SimulateRequest, error) {
-	var r api.SimulateRequest
-	err := decode(body, map[string]field{
-		"action":         {required: true, set: text(&r.Action, 32)},
-		"payment_method": {set: text(&r.PaymentMethod, 32)},
-		"seconds":        {set: seconds(&r.Seconds)},
-	})
+func parseSimulation(c echo.Context, k call) (api.SimulateRequest, error) {
+	r, err := request[api.SimulateRequest](c, k)
 	switch {
 	case err != nil:
 	case !slices.Contains(api.SimulateActions, r.Action):
@@ -67,22 +57,6 @@ func parseSimulation(body []byte) (api.SimulateRequest, error) {
 		err = invalid("seconds", "belongs to the action clock, and only to that")
 	}
 	return r, err
-}
-
-// maxMove bounds one move of a clock, in seconds.
-const maxMove = int64(30 * 24 * time.Hour / time.Second)
-
-// seconds parses the number of seconds by which a clock is moved.
-func seconds(into *int64) func(any) error {
-	return func(value any) error {
-		number, _ := value.(json.Number)
-		n, err := strconv.ParseInt(number.String(), 10, 64)
-		if err != nil || n < 1 || n > maxMove {
-			return fmt.Errorf("must be a whole number from 1 to %d", maxMove)
-		}
-		*into = n
-		return nil
-	}
 }
 
 // act carries out an action and returns the invoice after the watcher has observed it.
@@ -95,7 +69,7 @@ func (s *server) act(ctx context.Context, inv *invoice.Invoice, r api.SimulateRe
 	case api.SimulateClock:
 		return s.moveClock(ctx, inv, time.Duration(r.Seconds)*time.Second)
 	case api.SimulateLate:
-		if inv, err = s.invoices.SkipHold(ctx, inv.ID); err != nil {
+		if inv, err = s.Invoices.SkipHold(ctx, inv.ID); err != nil {
 			return nil, fmt.Errorf("simulate late: %w", err)
 		}
 	}
@@ -106,9 +80,9 @@ func (s *server) act(ctx context.Context, inv *invoice.Invoice, r api.SimulateRe
 	if err != nil {
 		return nil, fmt.Errorf("simulate %s: %w", r.Action, err)
 	}
-	newer, err := s.invoices.Wait(ctx, inv.ID, inv.Version, simulationTimeout)
+	newer, err := s.Invoices.Wait(ctx, inv.ID, inv.Version, simulationTimeout)
 	if errors.Is(err, invoice.ErrNotModified) {
-		return s.invoices.Invoice(ctx, inv.ID)
+		return s.Invoices.Invoice(ctx, inv.ID)
 	}
 	return newer, err
 }
@@ -117,7 +91,7 @@ var errFar = &problem{status: http.StatusConflict, code: "clock_too_far", messag
 
 // moveClock moves an invoice's own clock and returns the resulting invoice.
 func (s *server) moveClock(ctx context.Context, inv *invoice.Invoice, by time.Duration) (*invoice.Invoice, error) {
-	inv, err := s.invoices.MoveClock(ctx, inv.ID, by)
+	inv, err := s.Invoices.MoveClock(ctx, inv.ID, by)
 	if errors.Is(err, invoice.ErrState) {
 		return nil, errFar
 	}
@@ -133,12 +107,12 @@ func (s *server) perform(ctx context.Context, inv *invoice.Invoice, m invoice.Me
 		return s.confirm(ctx, inv)
 	case api.SimulateReplace:
 		if waiting := transactions(inv, isWaiting); len(waiting) > 0 {
-			return s.simnet.Replace(ctx, waiting[len(waiting)-1])
+			return s.Simnet.Replace(ctx, waiting[len(waiting)-1])
 		}
 		return errNothing
 	case api.SimulateReorganise:
 		if mined := transactions(inv, isMined); len(mined) > 0 {
-			return s.simnet.Reorganise(ctx, mined)
+			return s.Simnet.Reorganise(ctx, mined)
 		}
 		return errNothing
 	}
@@ -146,7 +120,7 @@ func (s *server) perform(ctx context.Context, inv *invoice.Invoice, m invoice.Me
 	if amount.IsZero() {
 		return errNothing
 	}
-	_, err := s.simnet.Pay(ctx, m.Asset, m.Destination.Script, amount)
+	_, err := s.Simnet.Pay(ctx, m.Asset, m.Destination.Script, amount)
 	return err
 }
 
@@ -158,7 +132,7 @@ func (s *server) confirm(ctx context.Context, inv *invoice.Invoice) error {
 	if len(waiting) == 0 && len(shallow) == 0 {
 		return errNothing
 	}
-	return s.simnet.Confirm(ctx, waiting)
+	return s.Simnet.Confirm(ctx, waiting)
 }
 
 // chosen returns the method with a code among those of the newest quote, or the first one if code

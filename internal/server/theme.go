@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"net/http"
 	"regexp"
@@ -13,6 +12,7 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/merchant"
 	"chequer/internal/theme"
+	"chequer/internal/wire"
 )
 
 var (
@@ -25,19 +25,16 @@ var themeHashPattern = regexp.MustCompile(`^[0-9a-f]{24}$`)
 
 // themeOf returns the hash of the theme of a merchant's pages; empty for the default theme.
 func (s *server) themeOf(ctx context.Context, merchantID string) (string, error) {
-	if s.themes == nil {
+	if s.Themes == nil {
 		return "", nil
 	}
-	return s.themes.Hash(ctx, merchantID)
+	return s.Themes.Hash(ctx, merchantID)
 }
 
 // readTheme handles GET look: the theme of the key's merchant.
 func (s *server) readTheme(c echo.Context, k call) error {
-	l, err := s.themes.Theme(c.Request().Context(), k.key.MerchantID)
-	if err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusOK, EncodeTheme(l))
+	l, err := s.Themes.Theme(c.Request().Context(), k.key.MerchantID)
+	return reply(c, wire.Theme, l, err)
 }
 
 // themeByHash handles GET looks/{hash}, for pages. As with invoices, the theme may be any merchant's.
@@ -46,44 +43,27 @@ func (s *server) themeByHash(c echo.Context, _ call) error {
 	if !themeHashPattern.MatchString(hash) {
 		return errNoTheme
 	}
-	l, err := s.themes.ByHash(c.Request().Context(), hash)
+	l, err := s.Themes.ByHash(c.Request().Context(), hash)
 	if errors.Is(err, merchant.ErrNotFound) {
 		return errNoTheme
 	}
-	if err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusOK, EncodeTheme(l))
+	return reply(c, wire.Theme, l, err)
 }
 
 // setTheme handles PUT look. A field that is left out gets the default theme's value.
 func (s *server) setTheme(c echo.Context, k call) error {
-	if err := requireJSON(c); err != nil {
-		return err
-	}
-	var l theme.Theme
-	var logo []byte
-	returns := true
-	err := decode(k.body, map[string]field{
-		"name": {set: text(&l.Name, 512)}, "accent": {set: text(&l.Accent, 64)}, "line": {set: text(&l.Line, 512)},
-		"support": {set: text(&l.Support, 2048)}, "terms": {set: text(&l.Terms, 2048)},
-		"auto_return": {set: boolean(&returns)}, "logo": {set: base64Text(&logo)},
-	})
+	r, err := request[api.ThemeRequest](c, k)
 	if err != nil {
 		return err
 	}
-	l.Stay = !returns
 	if err := s.mayChangeTheme(c, k); err != nil {
 		return err
 	}
-	l, err = s.themes.Set(c.Request().Context(), k.key.MerchantID, l, logo)
+	l, err := s.Themes.Set(c.Request().Context(), k.key.MerchantID, wire.NewTheme(r), r.Logo)
 	if refused, ok := errors.AsType[*theme.FieldError](err); ok {
 		return invalid(refused.Field, strings.ReplaceAll(refused.Fault, "expired_at", "…"))
 	}
-	if err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusOK, EncodeTheme(l))
+	return reply(c, wire.Theme, l, err)
 }
 
 // resetTheme handles DELETE look.
@@ -91,7 +71,7 @@ func (s *server) resetTheme(c echo.Context, k call) error {
 	if err := s.mayChangeTheme(c, k); err != nil {
 		return err
 	}
-	if err := s.themes.Reset(c.Request().Context(), k.key.MerchantID); err != nil {
+	if err := s.Themes.Reset(c.Request().Context(), k.key.MerchantID); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
@@ -103,7 +83,7 @@ func (s *server) resetTheme(c echo.Context, k call) error {
 func (s *server) mayChangeTheme(c echo.Context, k call) error {
 	ctx := c.Request().Context()
 	if k.key.Mode != merchant.Live {
-		live, err := s.merchants.Wallets(ctx, k.key.MerchantID, merchant.Live)
+		live, err := s.Merchants.Wallets(ctx, k.key.MerchantID, merchant.Live)
 		if err != nil {
 			return err
 		}
@@ -112,38 +92,4 @@ func (s *server) mayChangeTheme(c echo.Context, k call) error {
 		}
 	}
 	return s.useNonce(ctx, k)
-}
-
-// base64Text parses base64-encoded bytes.
-func base64Text(into *[]byte) func(any) error {
-	return func(value any) error {
-		t, ok := value.(string)
-		if !ok {
-			return errors.New("must be a text")
-		}
-		bytes, err := base64.StdEncoding.DecodeString(t)
-		if err != nil {
-			return errors.New("must be base64, as in RFC 4648, section 4")
-		}
-		*into = bytes
-		return nil
-	}
-}
-
-// EncodeTheme returns the API's view of a theme.
-func EncodeTheme(l theme.Theme) api.Theme {
-	a := api.Theme{
-		Hash: l.Hash(), Name: l.Name, Accent: l.Accent, Line: l.Line, Support: l.Support, Terms: l.Terms, AutoReturn: !l.Stay,
-		LogoType: l.Logo.Type, Logo: base64.StdEncoding.EncodeToString(l.Logo.Body), Colors: []api.ThemeColors{},
-	}
-	if l.Accent == "" {
-		return a
-	}
-	for _, p := range theme.Palettes(l.Accent) {
-		accent, text := p.Contrast()
-		a.Colors = append(a.Colors, api.ThemeColors{
-			Scheme: p.Scheme, Fill: p.Accent, OnFill: p.OnAccent, Text: p.Ink, AccentContrast: accent, TextContrast: text,
-		})
-	}
-	return a
 }

@@ -36,16 +36,16 @@ var (
 // shopper has a share of the whole limit, so that no network can use all of it. The storefront has
 // half of the whole limit, so that it is refused before products and links are.
 func (s *server) unpaidLimits(ctx context.Context, o origin, k call) []invoice.UnpaidLimit {
-	if s.maxUnpaid == 0 || o == signed {
+	if s.MaxUnpaid == 0 || o == signed {
 		return nil
 	}
 	var limits []invoice.UnpaidLimit
 	if k.key.Builtin { // calls with other keys come over the network, and their context has no shopper
 		for _, block := range caller.Blocks(caller.FromContext(ctx)) {
-			limits = append(limits, invoice.UnpaidLimit{Group: block.Prefix, Most: block.Of(s.maxUnpaid)})
+			limits = append(limits, invoice.UnpaidLimit{Group: block.Prefix, Most: block.Of(s.MaxUnpaid)})
 		}
 	}
-	whole := s.maxUnpaid
+	whole := s.MaxUnpaid
 	if o == openForm {
 		whole = (whole + 1) / 2
 	}

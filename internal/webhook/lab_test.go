@@ -24,10 +24,10 @@ import (
 	"chequer/internal/merchant"
 	"chequer/internal/money"
 	"chequer/internal/seal"
-	"chequer/internal/server"
 	"chequer/internal/storage"
 	"chequer/internal/storage/storagetest"
 	"chequer/internal/webhook"
+	"chequer/internal/wire"
 )
 
 // onBoth runs a test on both engines, with a clock that the test moves.
@@ -89,7 +89,7 @@ func newLab(t testing.TB, url string, c timer) *lab {
 		t.Fatal(err)
 	}
 	l.endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
-		Storage: l.storage, Check: open.Check, EncodeTest: server.EncodeTest, Now: c.Now, Token: l.token,
+		Storage: l.storage, Check: open.Check, EncodeTest: wire.TestEvent, Now: c.Now, Token: l.token,
 	})
 	l.connect(&guard.Dialer{Policy: open, Resolver: net.DefaultResolver}, nil)
 	return l

@@ -1,4 +1,4 @@
-package server
+package wire
 
 import (
 	"encoding/json"
@@ -23,19 +23,19 @@ func EventTypes() []string {
 // safeOrder matches an order_id that does not change when a receiver parses and encodes it again.
 var safeOrder = regexp.MustCompile(`^[A-Za-z0-9._~-]+$`)
 
-// EncodeEvent returns the body of a callback, with the invoice in its state at the event. Every
+// Event returns the body of a callback, with the invoice in its state at the event. Every
 // field is present, and every value is ASCII without a slash, so that a receiver that parses and
 // encodes the body again before it computes the hash gets the same bytes.
-func EncodeEvent(inv *invoice.Invoice, e invoice.Event) []byte {
+func Event(inv *invoice.Invoice, e invoice.Event) []byte {
 	t, stands := inv.Terms, inv.State
 	told, more := inv.Told()
 	event := api.Event{
-		ID: e.ID, Type: string(e.Type), Version: e.Version, CreatedAt: timestamp(e.CreatedAt), Mode: string(inv.Mode),
+		ID: e.ID, Type: string(e.Type), Version: e.Version, CreatedAt: Time(e.CreatedAt), Mode: string(inv.Mode),
 		ForeignID: inv.ID, Status: string(stands.Status), Exceptions: exceptions(inv),
 		ClientAmount: t.Price.String(), ClientCurrency: t.Price.Currency().Code,
 		PaidAmount: stands.Paid.String(), DueAmount: stands.Due.String(), OverpaidAmount: stands.Overpaid.String(),
-		ToleranceAmount: t.Rules.Tolerance.String(), PaidCount: inv.PaidCount, FirstPaidAt: timestamp(inv.FirstPaidAt), Accepted: acceptance(inv),
-		DisableConvert: t.DisableSale, Payments: payments(inv, told), MorePayments: more, Conversions: conversions(inv),
+		ToleranceAmount: t.Rules.Tolerance.String(), PaidCount: inv.PaidCount, FirstPaidAt: Time(inv.FirstPaidAt), Accepted: acceptance(inv),
+		DisableConvert: t.DisableSale, Payments: payments(inv, told), MorePayments: more, Conversions: sales(inv),
 	}
 	if safeOrder.MatchString(t.OrderID) {
 		event.OrderID = t.OrderID
@@ -43,14 +43,14 @@ func EncodeEvent(inv *invoice.Invoice, e invoice.Event) []byte {
 	return encode(event)
 }
 
-// EncodeTest returns the body of a test event. It has every field but describes no invoice.
-func EncodeTest(id string, mode merchant.Mode, at time.Time) []byte {
+// TestEvent returns the body of a test event. It has every field but describes no invoice.
+func TestEvent(id string, mode merchant.Mode, at time.Time) []byte {
 	return encode(noInvoice(id, merchant.EventTest, mode, at))
 }
 
-// EncodeWalletChange returns the body of the event of a change of wallets. Every field is present,
+// WalletEvent returns the body of the event of a change of wallets. Every field is present,
 // but only wallet describes the change.
-func EncodeWalletChange(c merchant.WalletChange) []byte {
+func WalletEvent(c merchant.WalletChange) []byte {
 	e := noInvoice(c.EventID, merchant.EventWalletChanged, c.Wallet.Mode, c.At)
 	e.Wallet = api.WalletChange{
 		ID: c.Wallet.ID, Asset: c.Wallet.Asset, Change: string(c.Change), Fingerprint: c.Wallet.Counter, FormerID: c.Former.ID,
@@ -61,7 +61,7 @@ func EncodeWalletChange(c merchant.WalletChange) []byte {
 // noInvoice returns an event without an invoice.
 func noInvoice(id, eventType string, mode merchant.Mode, at time.Time) api.Event {
 	return api.Event{
-		ID: id, Type: eventType, CreatedAt: timestamp(at), Mode: string(mode),
+		ID: id, Type: eventType, CreatedAt: Time(at), Mode: string(mode),
 		Exceptions: []string{}, ClientAmount: "0", PaidAmount: "0", DueAmount: "0", OverpaidAmount: "0",
 		ToleranceAmount: "0", Accepted: api.Acceptance{Shortfall: "0"}, Payments: []api.Payment{}, Conversions: []api.Sale{},
 	}
@@ -70,7 +70,7 @@ func noInvoice(id, eventType string, mode merchant.Mode, at time.Time) api.Event
 func encode(e api.Event) []byte {
 	body, err := json.Marshal(e)
 	if err != nil {
-		panic(fmt.Sprintf("server: encode event: %v", err)) // texts and numbers always encode
+		panic(fmt.Sprintf("wire: encode event: %v", err)) // texts and numbers always encode
 	}
 	return body
 }

@@ -1,4 +1,4 @@
-package server
+package merchant
 
 import (
 	"errors"
@@ -12,23 +12,17 @@ import (
 	"chequer/internal/idn"
 )
 
+// maxURL bounds an address, in characters.
 const maxURL = 2048
 
-// returnURL parses an address to which the shopper may be sent, and converts an international
-// domain name to Punycode. An empty text is no address, because clients send it for an unset field.
-func returnURL(into *string) func(any) error {
-	return func(value any) error {
-		t, ok := value.(string)
-		if !ok {
-			return errors.New("must be a text")
-		}
-		t = idn.URL(t)
-		if t != "" && !isReturnURL(t) {
-			return errors.New("must be an absolute https address with a host name, and nothing before the host")
-		}
-		*into = t
-		return nil
+// ParseReturnURL returns an address to which the shopper may be sent, with an international domain
+// name in Punycode. An empty text is no address, because clients send it for an unset field.
+func ParseReturnURL(text string) (string, error) {
+	text = idn.URL(text)
+	if text != "" && !isReturnURL(text) {
+		return "", errors.New("must be an absolute https address with a host name, and nothing before the host")
 	}
+	return text, nil
 }
 
 // isReturnURL reports whether every browser reads an address as a page of one named host over

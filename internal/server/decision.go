@@ -2,24 +2,21 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"strconv"
 
 	"github.com/labstack/echo/v4"
 
+	"chequer/internal/api"
 	"chequer/internal/invoice"
+	"chequer/internal/keys"
 	"chequer/internal/merchant"
 )
 
 // requote handles POST invoices/{id}/requote. A key of the merchant with the scope admin acts as the
 // merchant; other keys act as the shopper.
 func (s *server) requote(c echo.Context, k call) error {
-	if err := requireJSON(c); err != nil {
-		return err
-	}
-	var seen int
-	if err := decode(k.body, map[string]field{"quote": {set: wholeNumber(&seen)}}); err != nil {
+	r, err := request[api.RequoteRequest](c, k)
+	if err != nil {
 		return err
 	}
 	inv, err := s.find(c, k)
@@ -27,26 +24,23 @@ func (s *server) requote(c echo.Context, k call) error {
 		return err
 	}
 	return s.decide(c, k, func(ctx context.Context) (*invoice.Invoice, error) {
-		return s.invoices.Requote(ctx, inv.ID, roleOf(k, inv), seen)
+		return s.Invoices.Requote(ctx, inv.ID, roleOf(k, inv), r.Quote)
 	})
 }
 
 // cancel handles POST invoices/{id}/cancel.
-func (s *server) cancel(c echo.Context, k call) error { return s.order(c, k, s.invoices.Cancel) }
+func (s *server) cancel(c echo.Context, k call) error { return s.order(c, k, s.Invoices.Cancel) }
 
 // accept handles POST invoices/{id}/accept.
 func (s *server) accept(c echo.Context, k call) error {
 	return s.order(c, k, func(ctx context.Context, id string) (*invoice.Invoice, error) {
-		return s.invoices.Accept(ctx, id, k.key.ID)
+		return s.Invoices.Accept(ctx, id, k.key.ID)
 	})
 }
 
 // order carries out the merchant's decision about one of its own invoices.
 func (s *server) order(c echo.Context, k call, do func(context.Context, string) (*invoice.Invoice, error)) error {
-	if err := requireJSON(c); err != nil {
-		return err
-	}
-	if err := decode(k.body, nil); err != nil {
+	if _, err := request[struct{}](c, k); err != nil {
 		return err
 	}
 	inv, err := s.find(c, k)
@@ -85,15 +79,32 @@ func owns(k call, inv *invoice.Invoice) bool {
 	return inv.MerchantID == k.key.MerchantID && string(inv.Mode) == string(k.key.Mode)
 }
 
-// wholeNumber parses a positive whole number.
-func wholeNumber(into *int) func(any) error {
-	return func(value any) error {
-		number, _ := value.(json.Number)
-		n, err := strconv.Atoi(number.String())
-		if err != nil || n < 1 {
-			return errors.New("must be a whole number from 1 on")
-		}
-		*into = n
-		return nil
+// refundAddress handles POST invoices/{id}/refund-address.
+func (s *server) refundAddress(c echo.Context, k call) error {
+	r, err := request[api.RefundRequest](c, k)
+	if err != nil {
+		return err
 	}
+	inv, err := s.find(c, k)
+	if err != nil {
+		return err
+	}
+	return s.decide(c, k, func(ctx context.Context) (*invoice.Invoice, error) {
+		newer, err := s.Invoices.SetRefund(ctx, inv.ID, roleOf(k, inv), r.Currency, r.Address)
+		return newer, explainRefund(err)
+	})
+}
+
+// explainRefund returns the error answer for a refund address. It never repeats the text that was
+// sent.
+func explainRefund(err error) error {
+	switch {
+	case errors.Is(err, keys.ErrPrivateKey):
+		return badRequest("private_key", "address is a private key or the words of a wallet: never give it to anybody, and move what is on it to a new wallet")
+	case errors.Is(err, invoice.ErrOurAddress):
+		return invalid("address", "is one that invoices are paid to: give one of your own wallet")
+	case errors.Is(err, keys.ErrAddress), errors.Is(err, keys.ErrNetwork):
+		return invalid("address", "is "+err.Error())
+	}
+	return err
 }

@@ -1,8 +1,9 @@
-package server
+package wire
 
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -85,12 +86,13 @@ func TestLiteral(t *testing.T) {
 	}
 }
 
-func TestCSVSheet_follows_the_style(t *testing.T) {
+func TestCSV_follows_the_style(t *testing.T) {
 	t.Parallel()
-	vienna := csvStyle{delimiter: "semicolon", decimal: "comma", bom: "true"}
-	if err := zone(&vienna.zone)("Europe/Vienna"); err != nil {
+	zone, err := time.LoadLocation("Europe/Vienna")
+	if err != nil {
 		t.Fatal(err)
 	}
+	vienna := CSVStyle{Delimiter: "semicolon", Decimal: "comma", BOM: "true", Zone: zone}
 	r := api.Resource{
 		CreatedAt: "2026-11-27T23:30:00.123Z", ForeignID: "f", Mode: "live", OrderID: "12345678901234567890", Description: "Chair; oak", Status: "paid",
 		ClientAmount: "56.5", ClientCurrency: "EUR", PaidAmount: "56.5", DueAmount: "0", OverpaidAmount: "0",
@@ -100,10 +102,10 @@ func TestCSVSheet_follows_the_style(t *testing.T) {
 		Conversions: []api.Sale{{SoldAmount: "0.0006", CryptoCurrency: "BTC", EuroAmount: "51.8521", FeeAmount: "0.2074", AveragePrice: "86420.167"}},
 	}
 	for name, tt := range map[string]struct {
-		style csvStyle
+		style CSVStyle
 		want  []string
 	}{
-		"for_programs": {csvStyle{}, []string{
+		"for_programs": {CSVStyle{}, []string{
 			strings.Join(csvColumns, ","),
 			"2026-11-27T23:30:00.123Z,f,live,'12345678901234567890,Chair; oak,paid,,56.5,EUR,56.5,0,0,2026-07-01T22:00:00.000Z,BTC,ab,0.0006 BTC,,,,false,0.0006 BTC,51.8521,0.2074,86420.167,0.1,1,2026-07-01T22:00:00.000Z,,,0",
 			"",
@@ -113,7 +115,7 @@ func TestCSVSheet_follows_the_style(t *testing.T) {
 			"2026-11-28 00:30:00;f;live;'12345678901234567890;\"Chair; oak\";paid;;56,5;EUR;56,5;0;0;2026-07-02 00:00:00;BTC;ab;0,0006 BTC;;;;false;0,0006 BTC;51,8521;0,2074;86420,167;0,1;1;2026-07-02 00:00:00;;;0",
 			"",
 		}},
-		"with_tabs": {csvStyle{delimiter: "tab"}, []string{
+		"with_tabs": {CSVStyle{Delimiter: "tab"}, []string{
 			strings.Join(csvColumns, "\t"),
 			"2026-11-27T23:30:00.123Z\tf\tlive\t'12345678901234567890\tChair; oak\tpaid\t\t56.5\tEUR\t56.5\t0\t0\t2026-07-01T22:00:00.000Z\tBTC\tab\t0.0006 BTC\t\t\t\tfalse\t0.0006 BTC\t51.8521\t0.2074\t86420.167\t0.1\t1\t2026-07-01T22:00:00.000Z\t\t\t0",
 			"",
@@ -122,11 +124,11 @@ func TestCSVSheet_follows_the_style(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var b strings.Builder
-			sheet := newCSVSheet(&b, tt.style)
-			if err := sheet.write(r); err != nil {
+			sheet := NewCSV(&b, tt.style)
+			if err := sheet.Write(r); err != nil {
 				t.Fatal(err)
 			}
-			if err := sheet.end(); err != nil {
+			if err := sheet.End(); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(strings.Split(b.String(), "\r\n"), tt.want); diff != "" {

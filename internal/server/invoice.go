@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -14,6 +15,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
+	"chequer/internal/wire"
 )
 
 // defaultHold is how long a price is held when the request sets no time.
@@ -26,10 +28,7 @@ const creationTimeout = 5 * time.Second
 
 // createInvoice handles POST invoice/new.
 func (s *server) createInvoice(c echo.Context, k call) error {
-	if err := requireJSON(c); err != nil {
-		return err
-	}
-	request, p, err := parseInvoice(k.body)
+	r, err := request[api.InvoiceRequest](c, k)
 	if err != nil {
 		return err
 	}
@@ -37,13 +36,17 @@ func (s *server) createInvoice(c echo.Context, k call) error {
 	if err != nil {
 		return err
 	}
-	request.MerchantID, request.Mode = k.key.MerchantID, invoice.Mode(k.key.Mode)
+	create := wire.CreateRequest(r)
+	create.MerchantID, create.Mode = k.key.MerchantID, invoice.Mode(k.key.Mode)
+	if create.ExpiresIn == 0 {
+		create.ExpiresIn = defaultHold
+	}
 	kind, from := apiKeys, signed
 	if k.key.Builtin { // the key of the storefront
 		kind, from = storefrontKeys, openForm
 	}
-	request.Key = namespaced(kind, request.Mode, token)
-	inv, err := s.create(c.Request().Context(), k, request, p, from)
+	create.Key = namespaced(kind, create.Mode, token)
+	inv, err := s.create(c.Request().Context(), k, create, requestedPrice{r.Amount.String(), r.FiatCurrency}, from)
 	if err != nil {
 		return err
 	}
@@ -84,7 +87,7 @@ func (s *server) createNow(ctx context.Context, k call, r invoice.CreateRequest,
 	}
 	defer done()
 	if !r.Key.IsZero() {
-		inv, err := s.invoices.Replay(ctx, r.MerchantID, r.Key, r.BodyHash)
+		inv, err := s.Invoices.Replay(ctx, r.MerchantID, r.Key, r.BodyHash)
 		if !errors.Is(err, invoice.ErrNotFound) {
 			return inv, err
 		}
@@ -96,7 +99,7 @@ func (s *server) createNow(ctx context.Context, k call, r invoice.CreateRequest,
 		return nil, err
 	}
 	r.Nonce = invoice.Nonce{Key: k.key.ID, Value: k.nonce, For: nonceTTL}
-	inv, err := s.invoices.Create(ctx, r)
+	inv, err := s.Invoices.Create(ctx, r)
 	if errors.Is(err, invoice.ErrNonceUsed) {
 		return nil, errBadNonce
 	}
@@ -106,15 +109,15 @@ func (s *server) createNow(ctx context.Context, k call, r invoice.CreateRequest,
 // addMerchant adds the merchant's data to the request: the name that the shopper sees, the terms of
 // sale, the payment methods and the wallets.
 func (s *server) addMerchant(ctx context.Context, r *invoice.CreateRequest) error {
-	m, err := s.merchants.Merchant(ctx, r.MerchantID)
+	m, err := s.Merchants.Merchant(ctx, r.MerchantID)
 	if err != nil {
 		return fmt.Errorf("merchant of invoice: %w", err)
 	}
-	wallets, err := s.merchants.Wallets(ctx, r.MerchantID, merchant.Mode(r.Mode))
+	wallets, err := s.Merchants.Wallets(ctx, r.MerchantID, merchant.Mode(r.Mode))
 	if err != nil {
 		return fmt.Errorf("wallets of invoice: %w", err)
 	}
-	if r.Terms.Sale, err = s.convertTerms(ctx, r.MerchantID, r.Mode); err != nil {
+	if r.Terms.Sale, err = s.saleTerms(ctx, r.MerchantID, r.Mode); err != nil {
 		return err
 	}
 	r.Terms.Merchant = m.Name
@@ -127,62 +130,76 @@ func (s *server) addMerchant(ctx context.Context, r *invoice.CreateRequest) erro
 	return nil
 }
 
+// saleTerms returns which coins of a new invoice are sold: none for test money or test networks,
+// and none while the merchant has no active exchange account.
+func (s *server) saleTerms(ctx context.Context, merchantID string, mode invoice.Mode) (invoice.SaleTerms, error) {
+	if mode != invoice.Live || s.Worthless {
+		return invoice.SaleTerms{}, nil
+	}
+	a, err := s.Merchants.Exchange(ctx, merchantID)
+	if errors.Is(err, merchant.ErrNotFound) || err == nil && !a.Active {
+		return invoice.SaleTerms{}, nil
+	}
+	if err != nil {
+		return invoice.SaleTerms{}, fmt.Errorf("exchange account of invoice: %w", err)
+	}
+	smallest, err := money.Parse(a.Smallest, invoice.SaleEuro)
+	if err != nil {
+		return invoice.SaleTerms{}, fmt.Errorf("smallest sale of invoice: %w", err)
+	}
+	return invoice.SaleTerms{Coins: slices.Clone(a.Coins), Smallest: smallest, Slippage: a.Slippage}, nil
+}
+
 // requestedPrice is a price as the request writes it: plain digits and a currency's code.
 type requestedPrice struct{ digits, code string }
 
-// parseInvoice reads the body of invoice/new and checks the form of every field. These checks do
-// not depend on the settings.
-func parseInvoice(body []byte) (r invoice.CreateRequest, p requestedPrice, err error) {
-	r.ExpiresIn = defaultHold
-	err = decode(body, map[string]field{
-		"amount":             {required: true, set: amount(&p.digits)},
-		"fiat_currency":      {required: true, set: text(&p.code, 8)},
-		"url_success":        {set: returnURL(&r.Terms.URLSuccess)},
-		"url_failure":        {set: returnURL(&r.Terms.URLFailure)},
-		"allow_paid_expired": {set: boolean(&r.Terms.AllowPaidExpired)},
-		"disable_convert":    {set: boolean(&r.Terms.DisableSale)},
-		"order_id":           {set: text(&r.Terms.OrderID, 128)},
-		"description":        {set: text(&r.Terms.Description, 512)},
-		"metadata":           {set: metadata(&r.Terms.Metadata)},
-		"language":           {set: language(&r.Terms.Language)},
-		"expires_in":         {set: hold(&r.ExpiresIn)},
-		"payment_methods":    {set: methods(&r.PaymentMethods)},
-	})
-	return r, p, err
-}
-
 // setPrice parses the requested price and sets the terms' price and rules.
 func (s *server) setPrice(p requestedPrice, t *invoice.Terms) (err error) {
-	if t.Price, err = p.price(s.fiats, s.maximum); err != nil {
+	if t.Price, err = s.Prices.Parse(p.digits, p.code); err != nil {
 		return err
 	}
 	t.Rules = invoice.DefaultRules(t.Price.Currency())
 	return nil
 }
 
-// price returns the requested price as money. Its currency must be one of fiats.
-func (p requestedPrice) price(fiats []money.Currency, maximum string) (money.Amount, error) {
-	i := slices.IndexFunc(fiats, func(c money.Currency) bool { return c.Code == p.code })
-	if i < 0 {
-		return money.Amount{}, invalid("fiat_currency", "must be "+either(fiats)+howToAdd(p.code))
+// idPattern matches an invoice's identifier; other texts are never looked up.
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9]{1,64}$`)
+
+// status handles GET invoice/status: the specification's answer for the newest quote. It ignores the
+// request's headers, because some clients send none.
+func (s *server) status(c echo.Context) error {
+	id := c.QueryParam("id")
+	if !idPattern.MatchString(id) {
+		return errNoInvoice
 	}
-	return price(p.digits, fiats[i], maximum)
+	inv, err := s.Invoices.Invoice(c.Request().Context(), id)
+	if err != nil {
+		return err
+	}
+	return s.writeInvoice(c, inv)
 }
 
-// howToAdd names the setting that adds a currency; it is empty for an unknown code.
-func howToAdd(code string) string {
-	if _, known := money.Fiat(code); !known {
-		return ""
-	}
-	return "; the setting CHEQUER_FIAT adds " + code
+// writeInvoice writes the specification's view of an invoice in its current state.
+func (s *server) writeInvoice(c echo.Context, inv *invoice.Invoice) error {
+	s.setInvoiceHeaders(c, inv, tagOf(inv, nil))
+	setPaidHeaders(c.Response().Header(), inv)
+	return writeJSON(c, http.StatusOK, wire.Invoice(inv))
 }
 
-// either lists at least two currencies: "EUR, USD or CHF".
-func either(list []money.Currency) string {
-	var codes []string
-	for _, c := range list {
-		codes = append(codes, c.Code)
+// setInvoiceHeaders sets the headers that name the version of the invoice and the address of its page.
+func (s *server) setInvoiceHeaders(c echo.Context, inv *invoice.Invoice, etag string) {
+	header := c.Response().Header()
+	header.Set("Location", s.BaseURL+"/invoice/"+inv.ID)
+	header.Set("ETag", etag)
+}
+
+// setPaidHeaders sets the headers that describe the payment, for which the specification's answer has no
+// field.
+func setPaidHeaders(header http.Header, inv *invoice.Invoice) {
+	if inv.State.Status != invoice.Paid {
+		return
 	}
-	last := len(codes) - 1
-	return strings.Join(codes[:last], ", ") + " or " + codes[last]
+	header.Set(api.HeaderPaidAt, wire.Time(inv.State.PaidAt))
+	header.Set(api.HeaderPaidCurrency, inv.State.PaidAsset)
+	header.Set(api.HeaderPaidTx, inv.State.PaidTx)
 }

@@ -1,8 +1,7 @@
-package server
+package wire
 
 import (
 	"encoding/csv"
-	"errors"
 	"io"
 	"regexp"
 	"strconv"
@@ -15,42 +14,20 @@ import (
 	"chequer/internal/money"
 )
 
-// csvStyle is the format of a CSV file. The zero value is for programs: commas, decimal points, and
+// CSVStyle is the format of a CSV file. The zero value is for programs: commas, decimal points, and
 // times in UTC.
-type csvStyle struct {
-	delimiter string
-	decimal   string
-	bom       string
-	zone      *time.Location // nil leaves times in UTC
-}
-
-// parameters returns the query parameters that set the style.
-func (s *csvStyle) parameters() map[string]parameter {
-	return map[string]parameter{
-		"delimiter": word(&s.delimiter, "comma", "semicolon", "tab"),
-		"decimal":   word(&s.decimal, "point", "comma"),
-		"bom":       word(&s.bom, "true", "false"),
-		"timezone":  zone(&s.zone),
-	}
-}
-
-// zone parses the name of a time zone. It refuses "Local", the zone of the server.
-func zone(into **time.Location) parameter {
-	return func(value string) error {
-		location, err := time.LoadLocation(value)
-		if err != nil || value == "" || value == "Local" {
-			return errors.New("must be the name of a time zone such as Europe/Vienna or UTC")
-		}
-		*into = location
-		return nil
-	}
+type CSVStyle struct {
+	Delimiter string         // comma, semicolon or tab
+	Decimal   string         // point or comma
+	BOM       string         // true or false
+	Zone      *time.Location // nil leaves times in UTC
 }
 
 var delimiters = map[string]rune{"": ',', "comma": ',', "semicolon": ';', "tab": '\t'}
 
 // number formats an amount or a rate in the style.
-func (s csvStyle) number(text string) string {
-	if s.decimal == "comma" {
+func (s CSVStyle) number(text string) string {
+	if s.Decimal == "comma" {
 		return strings.Replace(text, ".", ",", 1)
 	}
 	return text
@@ -58,18 +35,18 @@ func (s csvStyle) number(text string) string {
 
 // moment formats a time in the style. With a time zone it uses the format that spreadsheets read as
 // a time, which has no offset.
-func (s csvStyle) moment(text string) string {
+func (s CSVStyle) moment(text string) string {
 	at, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil || s.zone == nil {
+	if err != nil || s.Zone == nil {
 		return text
 	}
-	return at.In(s.zone).Format(time.DateTime)
+	return at.In(s.Zone).Format(time.DateTime)
 }
 
-// csvSheet writes invoices as CSV. See RFC 4180.
-type csvSheet struct {
+// CSV writes invoices as CSV. See RFC 4180.
+type CSV struct {
 	to    *csv.Writer
-	style csvStyle
+	style CSVStyle
 }
 
 // csvColumns are the names of the columns, in order.
@@ -81,20 +58,21 @@ var csvColumns = []string{
 	"tolerance_amount", "paid_count", "first_paid_at", "accepted_at", "accepted_by", "shortfall",
 }
 
-// newCSVSheet returns a new sheet and writes its header row. Errors are returned by end.
-func newCSVSheet(to io.Writer, style csvStyle) *csvSheet {
+// NewCSV returns a new sheet and writes its header row. Errors are returned by End.
+func NewCSV(to io.Writer, style CSVStyle) *CSV {
 	w := csv.NewWriter(to)
 	w.UseCRLF = true
-	w.Comma = delimiters[style.delimiter]
+	w.Comma = delimiters[style.Delimiter]
 	first := csvColumns
-	if style.bom == "true" {
+	if style.BOM == "true" {
 		first = append([]string{"\ufeff" + csvColumns[0]}, csvColumns[1:]...)
 	}
 	_ = w.Write(first) // buffered
-	return &csvSheet{to: w, style: style}
+	return &CSV{to: w, style: style}
 }
 
-func (s *csvSheet) write(r api.Resource) error {
+// Write writes the row of an invoice.
+func (s *CSV) Write(r api.Resource) error {
 	number, moment := s.style.number, s.style.moment
 	var received []string
 	for _, p := range r.Payments {
@@ -102,7 +80,7 @@ func (s *csvSheet) write(r api.Resource) error {
 			received = append(received, number(p.Amount)+" "+p.CryptoCurrency)
 		}
 	}
-	sold, euro, fee, price := sales(r, number)
+	sold, euro, fee, price := proceeds(r, number)
 	row := []string{
 		moment(r.CreatedAt), r.ForeignID, r.Mode, literal(r.OrderID), literal(r.Description), r.Status, strings.Join(r.Exceptions, " "),
 		number(r.ClientAmount), r.ClientCurrency, number(r.PaidAmount), number(r.DueAmount), number(r.OverpaidAmount),
@@ -117,14 +95,15 @@ func (s *csvSheet) write(r api.Resource) error {
 	return s.to.Write(row)
 }
 
-func (s *csvSheet) end() error {
+// End writes the rows that are still buffered.
+func (s *CSV) End() error {
 	s.to.Flush()
 	return s.to.Error()
 }
 
-// sales returns what was sold of an invoice's money: amounts by coin, their proceeds
+// proceeds returns what was sold of an invoice's money: amounts by coin, their proceeds
 // and fees in euro, and the price of each coin.
-func sales(r api.Resource, number func(string) string) (sold, euro, fee, price string) {
+func proceeds(r api.Resource, number func(string) string) (sold, euro, fee, price string) {
 	var amounts, prices []string
 	brought, fees := money.Zero(invoice.SaleEuro), money.Zero(invoice.SaleEuro)
 	for _, c := range r.Conversions {

@@ -1,0 +1,206 @@
+package api_test
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/api"
+)
+
+// requests are the types of requests, by the names of their schemas.
+var requests = map[string]any{
+	"InvoiceRequest": api.InvoiceRequest{}, "RequoteRequest": api.RequoteRequest{}, "RefundRequest": api.RefundRequest{},
+	"SimulateRequest": api.SimulateRequest{}, "EndpointRequest": api.EndpointRequest{}, "RotateRequest": api.RotateRequest{},
+	"ResendRequest": api.ResendRequest{}, "LinkRequest": api.LinkRequest{}, "LinkChange": api.LinkChange{},
+	"ProductRequest": api.ProductRequest{}, "ProductChange": api.ProductChange{}, "ProductsRequest": api.ProductsRequest{},
+	"ProductOrder": api.ProductOrder{}, "OfferRequest": api.CheckoutRequest{}, "LookRequest": api.ThemeRequest{},
+}
+
+// answers are the types of answers and events, by the names of their schemas.
+var answers = map[string]any{
+	"Error": api.Error{}, "Invoice": api.Invoice{}, "Address": api.Address{},
+	"InvoiceList": api.InvoiceList{}, "Resource": api.Resource{}, "Acceptance": api.Acceptance{}, "PaymentMethod": api.PaymentMethod{},
+	"Payment": api.Payment{}, "Quote": api.Quote{}, "QuotedPrice": api.QuotedPrice{}, "Conversion": api.Sale{},
+	"EventPage": api.EventPage{}, "Event": api.Event{}, "WalletChange": api.WalletChange{},
+	"EndpointList": api.EndpointList{}, "Endpoint": api.Endpoint{}, "TestSent": api.TestSent{}, "Resent": api.Resent{},
+	"DeliveryPage": api.DeliveryPage{}, "Delivery": api.Delivery{}, "DeliveryLog": api.DeliveryLog{}, "Try": api.Try{},
+	"LinkList": api.LinkList{}, "Link": api.Link{}, "ProductList": api.ProductList{}, "Product": api.Product{},
+	"ProductOffers": api.ProductOffers{}, "ProductOffer": api.ProductOffer{},
+	"Look": api.Theme{}, "LookColors": api.ThemeColors{}, "Offer": api.CheckoutLink{}, "OfferMade": api.CheckoutInvoice{},
+}
+
+// elsewhere are the schemas whose types are not in this package: EventPayment is a Payment without
+// the fields that only a Resource has, and the others are answers of /readyz.
+var elsewhere = []string{"EventPayment", "Readiness", "NetworkHealth"}
+
+func schemas(t *testing.T) openapi3.Schemas {
+	t.Helper()
+	document, err := openapi3.NewLoader().LoadFromData(api.Document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return document.Components.Schemas
+}
+
+// property is a field as its type and its schema state it.
+type property struct {
+	Type     string
+	Required bool
+	Bounds   []int64 // of its length or its value
+}
+
+// A field is in a type if and only if it is in the schema, with the same type and bounds.
+func TestDocument_has_the_fields_of_the_types(t *testing.T) {
+	t.Parallel()
+	all := schemas(t)
+	for name, fields := range typed() {
+		if all[name] == nil {
+			t.Errorf("no schema %s", name)
+			continue
+		}
+		if diff := cmp.Diff(fields, documented(all[name].Value, fields)); diff != "" {
+			t.Errorf("%s (-type +document):\n%s", name, diff)
+		}
+	}
+	for name, schema := range all {
+		if len(schema.Value.Properties) > 0 && requests[name] == nil && answers[name] == nil && !slices.Contains(elsewhere, name) {
+			t.Errorf("no type for the schema %s", name)
+		}
+	}
+}
+
+// typed returns the fields of all types, by the names of their schemas.
+func typed() map[string]map[string]property {
+	all := map[string]map[string]property{}
+	for name, request := range requests {
+		all[name] = map[string]property{}
+		of := reflect.TypeOf(request)
+		for _, f := range api.FieldsOf(of) {
+			p := property{Type: jsonType(of.FieldByIndex(f.Index).Type), Required: f.Required, Bounds: f.Rule.Bounds}
+			if f.Rule.Name == "amount" {
+				p.Type = "number or string"
+			}
+			all[name][f.Name] = p
+		}
+	}
+	for name, answer := range answers {
+		all[name] = map[string]property{}
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(answer)) {
+			if !f.Anonymous {
+				field, option, _ := strings.Cut(f.Tag.Get("json"), ",")
+				all[name][field] = property{Type: jsonType(f.Type), Required: option == ""}
+			}
+		}
+	}
+	return all
+}
+
+// documented returns the fields of a schema. It has no bounds where the rule of the field in Go has
+// none, and those in Go where the schema lists the values.
+func documented(schema *openapi3.Schema, inGo map[string]property) map[string]property {
+	all := map[string]property{}
+	for name, ref := range schema.Properties {
+		s := ref.Value
+		p := property{Type: strings.Join(types(s), " or "), Required: slices.Contains(schema.Required, name)}
+		switch {
+		case s.Enum != nil:
+			p.Bounds = inGo[name].Bounds
+		case inGo[name].Bounds != nil:
+			for _, bound := range []*float64{s.Min, s.Max} {
+				if bound != nil {
+					p.Bounds = append(p.Bounds, int64(*bound))
+				}
+			}
+			if s.MaxLength != nil {
+				p.Bounds = append(p.Bounds, int64(*s.MaxLength))
+			}
+		}
+		all[name] = p
+	}
+	return all
+}
+
+// types returns the types that a schema allows besides null.
+func types(s *openapi3.Schema) (names []string) {
+	for _, name := range s.Type.Slice() {
+		if name != "null" {
+			names = append(names, name)
+		}
+	}
+	if s.Type == nil {
+		for _, one := range s.OneOf {
+			names = append(names, types(one.Value)...)
+		}
+	}
+	return names
+}
+
+// jsonType returns the type of a Go type in JSON.
+func jsonType(t reflect.Type) string {
+	switch {
+	case t == reflect.TypeFor[json.Number]():
+		return "number"
+	case t == reflect.TypeFor[json.RawMessage]():
+		return "object"
+	case t == reflect.TypeFor[[]byte]():
+		return "string"
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return jsonType(t.Elem())
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Slice:
+		return "array"
+	case reflect.Struct, reflect.Map:
+		return "object"
+	}
+	return "integer"
+}
+
+// Every struct with fields in JSON is among requests or answers.
+func TestDocument_has_every_type(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	for _, of := range []map[string]any{requests, answers} {
+		for _, v := range of {
+			known[reflect.TypeOf(v).Name()] = true
+		}
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok {
+				return true
+			}
+			of, ok := spec.Type.(*ast.StructType)
+			if ok && slices.ContainsFunc(of.Fields.List, func(f *ast.Field) bool { return f.Tag != nil }) && !known[spec.Name.Name] {
+				t.Errorf("%s has no schema in requests or answers", spec.Name.Name)
+			}
+			return true
+		})
+	}
+}

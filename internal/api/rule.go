@@ -1,0 +1,65 @@
+package api
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// Rule is the rule of the values of a field of a request. The tag "rule" of the field holds its name
+// and its bounds, after the word "required" if the field must be present:
+//
+//	text, line, paragraph MAX   a text and its length in characters; a line and a paragraph have no invisible characters
+//	whole MIN [MAX]             a whole number
+//	seconds MIN MAX             a whole number of seconds
+//	amount                      a number, or a text of digits
+//	boolean, base64             true or false; bytes
+//	texts                       an object of texts
+//	codes, choice               a list of payment methods; a choice may be empty
+//	types                       a list of types of events
+//	language, time, url         a language tag; a time or an empty text; an address for the return of a shopper
+//	asking                      one of the Ask constants
+//
+// On an embedded type the tag names the required ones of its fields.
+type Rule struct {
+	Name   string
+	Bounds []int64
+}
+
+// Field is a field of a request.
+type Field struct {
+	Name     string // in JSON
+	Required bool
+	Rule     Rule
+	Index    []int // see reflect.Value.FieldByIndex
+}
+
+// FieldsOf returns the fields of a type of requests.
+func FieldsOf(request reflect.Type) []Field {
+	var fields []Field
+	required := map[string]bool{}
+	for _, f := range reflect.VisibleFields(request) {
+		words := strings.Fields(f.Tag.Get("rule"))
+		must := len(words) > 0 && words[0] == "required"
+		if must {
+			words = words[1:]
+		}
+		if f.Anonymous {
+			for _, name := range words {
+				required[name] = true
+			}
+			continue
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		field := Field{Name: name, Required: must || required[name], Rule: Rule{Name: words[0]}, Index: f.Index}
+		for _, word := range words[1:] {
+			bound, err := strconv.ParseInt(word, 10, 64)
+			if err != nil {
+				panic("api: rule of " + name + ": " + err.Error())
+			}
+			field.Rule.Bounds = append(field.Rule.Bounds, bound)
+		}
+		fields = append(fields, field)
+	}
+	return fields
+}

@@ -1,0 +1,137 @@
+package merchant_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"chequer/internal/merchant"
+)
+
+func TestKey_May(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		scopes []merchant.Scope
+		may    []merchant.Scope
+	}{
+		"none":                     {nil, nil},
+		"one":                      {[]merchant.Scope{merchant.ScopeRead}, []merchant.Scope{merchant.ScopeRead}},
+		"two":                      {[]merchant.Scope{merchant.ScopePage, merchant.ScopeCreate}, []merchant.Scope{merchant.ScopeCreate, merchant.ScopePage}},
+		"admin has no other scope": {[]merchant.Scope{merchant.ScopeAdmin}, []merchant.Scope{merchant.ScopeAdmin}},
+		"all":                      {merchant.AllScopes, merchant.AllScopes},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := map[merchant.Scope]bool{}
+			for _, scope := range tt.may {
+				want[scope] = true
+			}
+			k := merchant.Key{Scopes: tt.scopes}
+			for _, scope := range append([]merchant.Scope{"", "Admin"}, merchant.AllScopes...) {
+				if got := k.May(scope); got != want[scope] {
+					t.Errorf("key with %v may %q = %v", tt.scopes, scope, got)
+				}
+			}
+		})
+	}
+}
+
+// keyring stores keys and counts its reads. Methods that the tests do not need are missing.
+type keyring struct {
+	merchant.Storage
+	keys  map[string]merchant.Key
+	reads int
+	uses  []time.Time
+}
+
+func (s *keyring) Key(_ context.Context, key string) (merchant.Key, error) {
+	s.reads++
+	k, known := s.keys[key]
+	if !known {
+		return k, merchant.ErrNotFound
+	}
+	return k, nil
+}
+
+func (s *keyring) CreateKey(_ context.Context, k merchant.Key) error { return create(s.keys, k.Key, k) }
+
+func (s *keyring) UseKey(_ context.Context, _ string, at time.Time) error {
+	s.uses = append(s.uses, at)
+	return nil
+}
+
+func newKeyring() (*keyring, *merchant.Service, *time.Time) {
+	s, at := &keyring{keys: map[string]merchant.Key{}}, noon
+	return s, merchant.NewService(s, func() time.Time { return at }, tokens()), &at
+}
+
+func TestService_refuses_a_revoked_key_after_a_second(t *testing.T) {
+	t.Parallel()
+	stored, service, at := newKeyring()
+	k, err := service.CreateKey(t.Context(), "shop", merchant.Live, []merchant.Scope{merchant.ScopeCreate}, "till")
+	if err != nil || len(k.Key) != 32 || len(k.Secret) != 40 || k.Label != "till" {
+		t.Fatalf("CreateKey = %+v, %v", k, err)
+	}
+	find := func() bool {
+		t.Helper()
+		found, err := service.Authenticate(t.Context(), k.Key)
+		if err != nil || found.Secret != k.Secret {
+			t.Fatalf("Authenticate = %+v, %v", found, err)
+		}
+		return found.RevokedAt.IsZero()
+	}
+	find()
+	revoked := k
+	revoked.RevokedAt = noon
+	stored.keys[k.Key] = revoked
+	*at = noon.Add(time.Second - 1)
+	if !find() || stored.reads != 1 {
+		t.Errorf("after less than a second the key is revoked, or was read %d times", stored.reads)
+	}
+	*at = noon.Add(time.Second)
+	if find() {
+		t.Error("after a second the key is not revoked")
+	}
+	*at = noon.Add(-time.Hour) // the clock was set back: the cached value has no age
+	find()
+	if stored.reads != 3 {
+		t.Errorf("the key was read %d times, want 3", stored.reads)
+	}
+	if _, err := service.Authenticate(t.Context(), "none"); !errors.Is(err, merchant.ErrNotFound) {
+		t.Errorf("unknown key: %v", err)
+	}
+}
+
+func TestService_builtin_keys_are_not_stored(t *testing.T) {
+	t.Parallel()
+	stored, service, _ := newKeyring()
+	k := service.Builtin("shop", merchant.Live, merchant.ScopePage)
+	found, err := service.Authenticate(t.Context(), k.Key)
+	if err != nil || !found.Builtin || !found.May(merchant.ScopePage) || found.May(merchant.ScopeAdmin) || len(stored.keys) > 0 || stored.reads > 0 {
+		t.Errorf("Authenticate = %+v, %v; stored %d keys, read %d", found, err, len(stored.keys), stored.reads)
+	}
+	if err := service.UseKey(t.Context(), found); err != nil || len(stored.uses) > 0 {
+		t.Errorf("the use is stored: %v, %v", stored.uses, err)
+	}
+}
+
+func TestService_stores_a_use_per_minute(t *testing.T) {
+	t.Parallel()
+	stored, service, at := newKeyring()
+	for _, after := range []time.Duration{0, time.Second, time.Minute - 1, time.Minute, time.Minute + time.Second, -time.Hour} {
+		*at = noon.Add(after)
+		if err := service.UseKey(t.Context(), merchant.Key{ID: "key_1"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []time.Time{noon, noon.Add(time.Minute), noon.Add(-time.Hour)}
+	if len(stored.uses) != len(want) {
+		t.Fatalf("stored uses %v, want %v", stored.uses, want)
+	}
+	for i, at := range want {
+		if !stored.uses[i].Equal(at) {
+			t.Errorf("stored uses %v, want %v", stored.uses, want)
+		}
+	}
+}

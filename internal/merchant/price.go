@@ -1,0 +1,109 @@
+package merchant
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"chequer/internal/money"
+)
+
+// ErrNotPositive is the fault of an amount that is zero or negative.
+var ErrNotPositive = errors.New("must be more than 0")
+
+// maxAmountText bounds the text of an amount, in characters.
+const maxAmountText = 40
+
+// textAmount matches an amount as text: no sign, no exponent, at most one dot.
+var textAmount = regexp.MustCompile(`^0*([0-9]+)(?:\.([0-9]+))?$`)
+
+// ParseAmount returns the amount of a text in plain digits, without leading and trailing zeros.
+func ParseAmount(text string) (plain string, err error) {
+	if len(text) > maxAmountText {
+		return "", fmt.Errorf("must have at most %d characters", maxAmountText)
+	}
+	parts := textAmount.FindStringSubmatch(text)
+	if parts == nil {
+		return "", errors.New("must be a number, digits with at most one dot, such as 12.50")
+	}
+	return strings.TrimSuffix(parts[1]+"."+strings.TrimRight(parts[2], "0"), "."), nil
+}
+
+// Prices are the prices that a server accepts.
+type Prices struct {
+	currencies []money.Currency
+	maximum    string
+}
+
+// NewPrices returns Prices in euro, dollar and more currencies, up to a maximum in whole units of
+// any of them.
+func NewPrices(more []money.Currency, maximum string) Prices {
+	return Prices{currencies: append([]money.Currency{money.EUR, money.USD}, more...), maximum: maximum}
+}
+
+// Parse returns the price of an amount in plain digits and the code of its currency. The error is a
+// *FieldError.
+func (p Prices) Parse(plain, code string) (money.Amount, error) {
+	return p.parse("amount", plain, code)
+}
+
+// parse is Parse for an amount in a field with the given name. It checks the length of the amount
+// before it parses it.
+func (p Prices) parse(field, plain, code string) (money.Amount, error) {
+	i := slices.IndexFunc(p.currencies, func(c money.Currency) bool { return c.Code == code })
+	if i < 0 {
+		return money.Amount{}, invalid("fiat_currency", errors.New("must be "+p.either()+howToAdd(code)))
+	}
+	fiat := p.currencies[i]
+	most := p.Max(fiat)
+	tooMuch := fmt.Errorf("must be at most %s %s", most, fiat.Code)
+	whole, fraction, _ := strings.Cut(plain, ".")
+	switch {
+	case len(whole) > len(p.maximum):
+		return money.Amount{}, invalid(field, tooMuch)
+	case len(fraction) > int(fiat.Decimals):
+		return money.Amount{}, invalid(field, fmt.Errorf("must have at most %d decimals in %s", fiat.Decimals, fiat.Code))
+	}
+	a, err := money.Parse(plain, fiat)
+	switch {
+	case err != nil:
+		return money.Amount{}, fmt.Errorf("price %s: %w", plain, err)
+	case a.IsZero():
+		return money.Amount{}, invalid(field, ErrNotPositive)
+	case a.Cmp(most) > 0:
+		return money.Amount{}, invalid(field, tooMuch)
+	}
+	return a, nil
+}
+
+// parseText is parse for an amount as text.
+func (p Prices) parseText(field, text, code string) (money.Amount, error) {
+	plain, err := ParseAmount(text)
+	if err != nil {
+		return money.Amount{}, invalid(field, err)
+	}
+	return p.parse(field, plain, code)
+}
+
+// Max returns the largest price in a currency.
+func (p Prices) Max(c money.Currency) money.Amount { return money.MustParse(p.maximum, c) }
+
+// either lists the currencies: "EUR, USD or CHF".
+func (p Prices) either() string {
+	var codes []string
+	for _, c := range p.currencies {
+		codes = append(codes, c.Code)
+	}
+	last := len(codes) - 1
+	return strings.Join(codes[:last], ", ") + " or " + codes[last]
+}
+
+// howToAdd names the setting that adds a currency; it is empty for an unknown code.
+func howToAdd(code string) string {
+	if _, known := money.Fiat(code); !known {
+		return ""
+	}
+	return "; the setting CHEQUER_FIAT adds " + code
+}

@@ -1,0 +1,97 @@
+package merchant
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// FieldError is a field that breaks a rule. Fault completes a sentence that begins with the name of
+// the field, as do the errors of all functions that check or parse a value.
+type FieldError struct{ Field, Fault string }
+
+// Error implements error.
+func (e *FieldError) Error() string { return e.Field + " " + e.Fault }
+
+// invalid returns the FieldError of a fault; nil if there is no fault.
+func invalid(field string, fault error) error {
+	if fault == nil {
+		return nil
+	}
+	return &FieldError{Field: field, Fault: fault.Error()}
+}
+
+// CheckText refuses a text with more than most characters.
+func CheckText(text string, most int) error {
+	if utf8.RuneCountInString(text) > most {
+		return fmt.Errorf("must have at most %d characters", most)
+	}
+	return nil
+}
+
+// CheckLine refuses a text that is not one line that other people can see. It refuses invisible
+// characters: control characters, and characters that reverse the direction of the text after them.
+// See Unicode Standard Annex #9, "Directional Formatting Characters".
+func CheckLine(text string, most int) error { return checkVisible(text, most, "") }
+
+// CheckParagraph is CheckLine for a text that may have several lines.
+func CheckParagraph(text string, most int) error { return checkVisible(text, most, "\n") }
+
+func checkVisible(text string, most int, allowed string) error {
+	if err := CheckText(text, most); err != nil {
+		return err
+	}
+	if !utf8.ValidString(text) {
+		return errors.New("must be valid UTF-8")
+	}
+	for _, r := range text {
+		turns := r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\u2028' || r == '\u2029'
+		if turns || unicode.IsControl(r) && !strings.ContainsRune(allowed, r) {
+			return fmt.Errorf("must not hold the invisible character %U", r)
+		}
+	}
+	return nil
+}
+
+// languagePattern matches the form of a BCP 47 tag. The pages decide whether they have the
+// language.
+var languagePattern = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,4}$`)
+
+// CheckLanguage refuses a text that is not a language tag.
+func CheckLanguage(text string) error {
+	if !languagePattern.MatchString(text) {
+		return errors.New("must be a language tag such as de or pt-BR")
+	}
+	return nil
+}
+
+// CheckWhole refuses a number outside of bounds.
+func CheckWhole(n, least, most int) error {
+	if n < least || n > most {
+		return fmt.Errorf("must be a whole number from %d to %d", least, most)
+	}
+	return nil
+}
+
+// slugPattern matches a slug, which needs no escaping in a URL and can be read aloud.
+var slugPattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
+
+func checkSlug(slug string) error {
+	if !slugPattern.MatchString(slug) {
+		return errors.New("must be letters a to z, digits and hyphens, 64 at most")
+	}
+	return nil
+}
+
+// slugOf returns the slug that a shopper typed, perhaps in capitals; ErrNotFound if it is no slug,
+// so that other texts are never looked up.
+func slugOf(text string) (string, error) {
+	slug := strings.ToLower(text)
+	if !slugPattern.MatchString(slug) {
+		return "", ErrNotFound
+	}
+	return slug, nil
+}

@@ -1,0 +1,40 @@
+package wire
+
+import (
+	"chequer/internal/api"
+	"chequer/internal/invoice"
+)
+
+func payments(inv *invoice.Invoice, told []invoice.Payment) []api.Payment {
+	list := []api.Payment{}
+	for _, p := range told {
+		address, required := destination(inv, p.Transfer)
+		if p.Required > 0 {
+			required = p.Required
+		}
+		worth := p.Value
+		if p.State == invoice.PaymentLate && p.Market != nil { // it does not count, but the merchant has received it
+			worth = *p.Market
+		}
+		list = append(list, api.Payment{
+			ID: p.ID, CryptoCurrency: p.Asset, Address: address, Amount: p.Amount.String(), FiatAmount: worth.String(),
+			Tx: p.Tx, Confirmations: p.Confirmations, Required: required, State: string(p.State),
+			FirstSeenAt: Time(p.FirstSeen),
+		})
+	}
+	return list
+}
+
+// destination returns the address of a transfer, and the confirmations that are required for a
+// payment of the whole invoice to it.
+func destination(inv *invoice.Invoice, t invoice.Transfer) (address string, confirmations int) {
+	if m, known := inv.Method(t.Network, t.Asset); known && m.Destination.Script == t.Script {
+		return m.Destination.Address, inv.Confirmations(m)
+	}
+	for _, m := range inv.Methods { // a wrong asset, sent to an address of this invoice
+		if m.Asset.Network == t.Network && m.Destination.Script == t.Script {
+			return m.Destination.Address, 0
+		}
+	}
+	return "", 0
+}

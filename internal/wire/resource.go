@@ -1,0 +1,87 @@
+// Package wire translates between the domain and the types of package api: views of invoices, events
+// and what merchants manage, and the changes that requests describe.
+package wire
+
+import (
+	"time"
+
+	"chequer/internal/api"
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+)
+
+// Resource returns our own view of an invoice in its current state. Behind are the networks that
+// were not scanned recently.
+func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID) api.Resource {
+	now := invoices.Now()
+	t, stands := inv.Terms, inv.State
+	count := invoices.Count(inv)
+	told, more := count.Told()
+	r := api.Resource{
+		ForeignID: inv.ID, OrderID: t.OrderID, Mode: string(inv.Mode), Version: inv.Version,
+		Status: string(stands.Status), Exceptions: exceptions(inv),
+		CreatedAt: Time(inv.CreatedAt), ExpiredAt: Time(inv.ExpiresAt()),
+		PaidAt: Time(stands.PaidAt), PaidCurrency: stands.PaidAsset, PaidTx: stands.PaidTx,
+		ClientAmount: t.Price.String(), ClientCurrency: t.Price.Currency().Code,
+		PaidAmount: stands.Paid.String(), DueAmount: stands.Due.String(), OverpaidAmount: stands.Overpaid.String(),
+		ToleranceAmount: t.Rules.Tolerance.String(), PaidCount: inv.PaidCount, FirstPaidAt: Time(inv.FirstPaidAt), Accepted: acceptance(inv),
+		AllowPaidExpired: t.AllowPaidExpired, DisableConvert: t.DisableSale,
+		SecondsLeft:    secondsLeft(min(inv.ExpiresAt().Sub(now.Add(inv.Clock)), inv.Quote().Until.Sub(inv.Quote().From))),
+		PaymentMethods: paymentMethods(invoices, inv, count, behind), Payments: payments(inv, told), MorePayments: more, Conversions: sales(inv), Quotes: quotes(inv),
+		RateSource: inv.Quote().Source, MerchantName: t.Merchant, Description: t.Description, Metadata: t.Metadata,
+		Language: t.Language, URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, RefundCurrency: inv.Refund.Asset, RefundAddress: inv.Refund.Address,
+		WatchedUntil: Time(inv.ExpiresAt().Add(invoice.WatchPeriod)), MayRequote: count.MayRequote(invoice.Shopper, now),
+	}
+	for i, p := range told {
+		if a, known := invoices.KnownAsset(p.Network, p.Asset); known {
+			r.Payments[i].Symbol, r.Payments[i].NetworkName = a.Symbol, a.NetworkName
+		}
+	}
+	if r.Metadata == nil {
+		r.Metadata = map[string]string{}
+	}
+	if stands.Status != invoice.Paid {
+		r.PaidCurrency, r.PaidTx = "", ""
+	}
+	return r
+}
+
+// acceptance returns the merchant's decision to accept the invoice.
+func acceptance(inv *invoice.Invoice) api.Acceptance {
+	return api.Acceptance{At: Time(inv.AcceptedAt), Actor: inv.AcceptedBy, Shortfall: inv.Shortfall().String()}
+}
+
+// secondsLeft returns a duration in whole seconds, rounded up, so that it is at least one until the
+// end.
+func secondsLeft(left time.Duration) int64 {
+	if left > 0 {
+		left += time.Second - 1
+	}
+	return int64(left / time.Second)
+}
+
+func exceptions(inv *invoice.Invoice) []string {
+	list := []string{}
+	for _, e := range inv.State.Exceptions {
+		list = append(list, string(e))
+	}
+	return list
+}
+
+func quotes(inv *invoice.Invoice) []api.Quote {
+	list := []api.Quote{}
+	for _, q := range inv.Quotes {
+		quote := api.Quote{
+			Number: q.Number, From: Time(q.From), Until: Time(q.Until), DueAmount: q.Due.String(),
+			Prices: []api.QuotedPrice{},
+		}
+		for _, p := range q.Prices {
+			quote.Prices = append(quote.Prices, api.QuotedPrice{
+				CryptoCurrency: p.Asset, ExpectedAmount: p.Expected.String(), RateEUR: p.EUR.Price(), RateUSD: p.USD.Price(),
+				RateClient: p.Rate(q.Due.Currency()).Price(),
+			})
+		}
+		list = append(list, quote)
+	}
+	return list
+}
