@@ -22,15 +22,17 @@ var floors = map[string]int{
 	"chequer/static": 0,
 
 	"chequer/internal/chain": 1, "chequer/internal/client": 1, "chequer/views": 1,
+	"chequer/internal/storage/engine": 1,
 
 	"chequer/internal/invoice": 2, "chequer/internal/merchant": 2, "chequer/internal/rates": 2, "chequer/internal/exchange": 2,
 	"chequer/internal/chain/bitcoin": 2, "chequer/internal/chain/ethereum": 2, "chequer/internal/chain/simnet": 2,
 	"chequer/web": 2,
+	"chequer/internal/storage/highwater": 2,
 
 	"chequer/internal/server": 3, "chequer/internal/watcher": 3, "chequer/internal/webhook": 3, "chequer/internal/sale": 3, "chequer/internal/chain/bitcoin/node": 3,
 	"chequer/internal/chain/bitcoin/light": 3, "chequer/internal/chain/ethereum/quorum": 3,
 
-	"chequer/internal/storage": 4,
+	"chequer/internal/storage": 4, "chequer/internal/storage/backup": 4,
 
 	"chequer/internal/app": 5,
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"chequer/internal/storage"
+	"chequer/internal/storage/backup"
 )
 
 // someBackup returns a backup of a database with a few rows.
@@ -18,26 +18,26 @@ func someBackup(t *testing.T) []byte {
 	s := open(t, url)
 	addMerchants(t, s)
 	create(t, s, creation("a", "shop"))
-	backup, _ := backUp(t, url)
-	return backup
+	stream, _ := backUp(t, url)
+	return stream
 }
 
 // bothRefuse fails unless both CheckBackup and Restore return an error.
-func bothRefuse(t *testing.T, url string, backup []byte, what string, want error) {
+func bothRefuse(t *testing.T, url string, stream []byte, what string, want error) {
 	t.Helper()
-	if _, _, err := storage.CheckBackup(bytes.NewReader(backup)); !errors.Is(err, want) {
+	if _, _, err := backup.Check(bytes.NewReader(stream)); !errors.Is(err, want) {
 		t.Errorf("check %s: got error %v, want %v", what, err, want)
 	}
 	// Restore may return another error, since the database may notice a missing row first.
-	if _, err := storage.Restore(t.Context(), url, bytes.NewReader(backup), storage.RestoreOptions{}); err == nil {
+	if _, err := backup.Restore(t.Context(), url, bytes.NewReader(stream), backup.RestoreOptions{}); err == nil {
 		t.Errorf("restore %s: got no error", what)
 	}
 }
 
 func TestRestore_refuses_an_incomplete_backup(t *testing.T) {
 	t.Parallel()
-	backup := someBackup(t)
-	lines := bytes.SplitAfter(backup, []byte("\n"))
+	stream := someBackup(t)
+	lines := bytes.SplitAfter(stream, []byte("\n"))
 	lines = lines[:len(lines)-1] // nothing follows the last newline
 	without := func(i int) []byte {
 		return bytes.Join(append(append([][]byte{}, lines[:i]...), lines[i+1:]...), nil)
@@ -47,31 +47,31 @@ func TestRestore_refuses_an_incomplete_backup(t *testing.T) {
 			t.Parallel()
 			url := newURL(t)
 			for i := 0; i < len(lines); i += 8 {
-				bothRefuse(t, url, bytes.Join(lines[:i], nil), fmt.Sprintf("cut before line %d", i+1), storage.ErrDamaged)
-				bothRefuse(t, url, without(i), fmt.Sprintf("without line %d", i+1), storage.ErrDamaged)
+				bothRefuse(t, url, bytes.Join(lines[:i], nil), fmt.Sprintf("cut before line %d", i+1), backup.ErrDamaged)
+				bothRefuse(t, url, without(i), fmt.Sprintf("without line %d", i+1), backup.ErrDamaged)
 			}
-			bothRefuse(t, url, append(bytes.Clone(backup), "{}\n"...), "with a line after the end", storage.ErrDamaged)
+			bothRefuse(t, url, append(bytes.Clone(stream), "{}\n"...), "with a line after the end", backup.ErrDamaged)
 			for table, rows := range dump(t, url) {
 				if len(rows) > 0 && table != "meta" {
 					t.Errorf("table %s has rows: %q", table, rows)
 				}
 			}
-			restore(t, url, backup, storage.RestoreOptions{}) // the refused restores left no trace
+			restore(t, url, stream, backup.RestoreOptions{}) // the refused restores left no trace
 		})
 	}
 }
 
 func TestCheckBackup_detects_every_flipped_or_missing_byte(t *testing.T) {
 	t.Parallel()
-	backup := someBackup(t)
-	for i := range backup {
-		if _, _, err := storage.CheckBackup(bytes.NewReader(backup[:i])); !errors.Is(err, storage.ErrDamaged) {
-			t.Fatalf("cut at %d: got error %v, want %v", i, err, storage.ErrDamaged)
+	stream := someBackup(t)
+	for i := range stream {
+		if _, _, err := backup.Check(bytes.NewReader(stream[:i])); !errors.Is(err, backup.ErrDamaged) {
+			t.Fatalf("cut at %d: got error %v, want %v", i, err, backup.ErrDamaged)
 		}
-		flipped := bytes.Clone(backup)
+		flipped := bytes.Clone(stream)
 		flipped[i] ^= 0x10
-		if _, _, err := storage.CheckBackup(bytes.NewReader(flipped)); err == nil {
-			t.Fatalf("a change of byte %d of %d is not detected: …%q…", i, len(backup), flipped[max(0, i-20):min(len(flipped), i+20)])
+		if _, _, err := backup.Check(bytes.NewReader(flipped)); err == nil {
+			t.Fatalf("a change of byte %d of %d is not detected: …%q…", i, len(stream), flipped[max(0, i-20):min(len(flipped), i+20)])
 		}
 	}
 }
@@ -82,21 +82,21 @@ func TestRestore_refuses_newer_releases(t *testing.T) {
 	url := engines["sqlite"](t)
 	for _, change := range [][2]string{{`"chequer_backup":1`, `"chequer_backup":2`}, {`"schema":`, `"schema":9`}} {
 		newer := strings.Replace(header, change[0], change[1], 1)
-		bothRefuse(t, url, []byte(newer), newer, storage.ErrNewerBackup)
+		bothRefuse(t, url, []byte(newer), newer, backup.ErrNewer)
 	}
-	if err := storage.CheckEmpty(t.Context(), url); err != nil {
+	if err := backup.CheckEmpty(t.Context(), url); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestRestore_refuses_a_database_in_use(t *testing.T) {
 	t.Parallel()
-	backup := someBackup(t)
+	stream := someBackup(t)
 	refuse := func(t *testing.T, url string) {
 		t.Helper()
 		before := dump(t, url)
-		if _, err := storage.Restore(t.Context(), url, bytes.NewReader(backup), storage.RestoreOptions{}); !errors.Is(err, storage.ErrNotEmpty) {
-			t.Errorf("got error %v, want %v", err, storage.ErrNotEmpty)
+		if _, err := backup.Restore(t.Context(), url, bytes.NewReader(stream), backup.RestoreOptions{}); !errors.Is(err, backup.ErrNotEmpty) {
+			t.Errorf("got error %v, want %v", err, backup.ErrNotEmpty)
 		}
 		if after := dump(t, url); fmt.Sprint(after) != fmt.Sprint(before) {
 			t.Errorf("the database was changed from %v to %v", before, after)
@@ -106,12 +106,12 @@ func TestRestore_refuses_a_database_in_use(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := newURL(t)
-			if err := storage.CheckEmpty(t.Context(), url); err != nil {
+			if err := backup.CheckEmpty(t.Context(), url); err != nil {
 				t.Errorf("new database: %v", err)
 			}
 			addMerchants(t, open(t, url))
-			if err := storage.CheckEmpty(t.Context(), url); !errors.Is(err, storage.ErrNotEmpty) {
-				t.Errorf("got error %v, want %v", err, storage.ErrNotEmpty)
+			if err := backup.CheckEmpty(t.Context(), url); !errors.Is(err, backup.ErrNotEmpty) {
+				t.Errorf("got error %v, want %v", err, backup.ErrNotEmpty)
 			}
 			refuse(t, url)
 			change(t, url, "DELETE FROM meta WHERE name = 'master_key'") // by hand, as a user who tries to bypass the check
@@ -122,18 +122,18 @@ func TestRestore_refuses_a_database_in_use(t *testing.T) {
 
 func TestRestore_undoes_everything_when_the_last_step_fails(t *testing.T) {
 	t.Parallel()
-	backup := someBackup(t)
+	stream := someBackup(t)
 	broken := errors.New("no room for the key")
 	for name, newURL := range engines {
 		url := newURL(t)
-		_, err := storage.Restore(t.Context(), url, bytes.NewReader(backup), storage.RestoreOptions{BeforeCommit: func() error { return broken }})
+		_, err := backup.Restore(t.Context(), url, bytes.NewReader(stream), backup.RestoreOptions{BeforeCommit: func() error { return broken }})
 		if !errors.Is(err, broken) {
 			t.Errorf("%s: got error %v, want %v", name, err, broken)
 		}
 		if left := rows(t, url, "SELECT id FROM invoices"); len(left) > 0 {
 			t.Errorf("%s: rows remain: %q", name, left)
 		}
-		restore(t, url, backup, storage.RestoreOptions{})
+		restore(t, url, stream, backup.RestoreOptions{})
 	}
 }
 
@@ -141,7 +141,7 @@ func TestRestore_refuses_damaged_marks(t *testing.T) {
 	t.Parallel()
 	marks := filepath.Join(t.TempDir(), "indexes.json")
 	write(t, marks, "{")
-	_, err := storage.Restore(t.Context(), engines["sqlite"](t), bytes.NewReader(someBackup(t)), storage.RestoreOptions{IndexMarks: marks})
+	_, err := backup.Restore(t.Context(), engines["sqlite"](t), bytes.NewReader(someBackup(t)), backup.RestoreOptions{IndexMarks: marks})
 	if err == nil || !strings.Contains(err.Error(), "is damaged") {
 		t.Errorf("got error %v", err)
 	}

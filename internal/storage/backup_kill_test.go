@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"chequer/internal/storage"
+	"chequer/internal/storage/backup"
 )
 
 // The environment variables of the child process of this test binary: the URL of the database to
@@ -34,7 +34,7 @@ func TestRestoreChild(t *testing.T) {
 	if os.Getenv(restoreURL) == "" {
 		t.Skip("runs as a child of TestRestore_leaves_no_rows_when_it_is_killed")
 	}
-	backup, err := os.Open(os.Getenv(restoreFile))
+	stream, err := os.Open(os.Getenv(restoreFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,8 +46,8 @@ func TestRestoreChild(t *testing.T) {
 		fmt.Println("\nstopped")
 		select {}
 	}
-	r := io.MultiReader(io.LimitReader(backup, stop), readerFunc(func([]byte) (int, error) { return 0, hang() }))
-	_, err = storage.Restore(t.Context(), os.Getenv(restoreURL), r, storage.RestoreOptions{BeforeCommit: hang})
+	r := io.MultiReader(io.LimitReader(stream, stop), readerFunc(func([]byte) (int, error) { return 0, hang() }))
+	_, err = backup.Restore(t.Context(), os.Getenv(restoreURL), r, backup.RestoreOptions{BeforeCommit: hang})
 	t.Fatal(err)
 }
 
@@ -63,12 +63,12 @@ func TestRestore_leaves_no_rows_when_it_is_killed(t *testing.T) {
 	for i := range 300 {
 		create(t, s, creation(fmt.Sprint("i", i), "shop"))
 	}
-	backup, _ := backUp(t, source)
+	stream, _ := backUp(t, source)
 	file := filepath.Join(t.TempDir(), "backup")
-	write(t, file, string(backup))
+	write(t, file, string(stream))
 	for name, newURL := range engines {
 		for place, stop := range map[string]int{
-			"at the first row": 600, "in the middle": len(backup) / 2, "near the end": len(backup) - 10, "before the commit": len(backup),
+			"at the first row": 600, "in the middle": len(stream) / 2, "near the end": len(stream) - 10, "before the commit": len(stream),
 		} {
 			t.Run(name+" "+place, func(t *testing.T) {
 				t.Parallel()
@@ -79,10 +79,10 @@ func TestRestore_leaves_no_rows_when_it_is_killed(t *testing.T) {
 						t.Errorf("%d rows of %s remain", len(left), table)
 					}
 				}
-				if err := storage.CheckEmpty(t.Context(), url); err != nil {
+				if err := backup.CheckEmpty(t.Context(), url); err != nil {
 					t.Errorf("a second attempt is refused: %v", err)
 				}
-				restore(t, url, backup, storage.RestoreOptions{})
+				restore(t, url, stream, backup.RestoreOptions{})
 				checkConsistent(t, url)
 			})
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"chequer/internal/storage"
+	"chequer/internal/storage/backup"
 )
 
 // TestBackup_needs_memory_for_rows_not_for_tables must not run in parallel with other tests, since
@@ -38,7 +38,7 @@ func TestBackup_needs_memory_for_rows_not_for_tables(t *testing.T) {
 
 			var heap peak
 			heap.begin()
-			m, err := storage.Backup(t.Context(), url, masterKey(1), noon, writerFunc(func(p []byte) (int, error) {
+			m, err := backup.Write(t.Context(), url, masterKey(1), noon, writerFunc(func(p []byte) (int, error) {
 				heap.passed(len(p))
 				return file.Write(p)
 			}))
@@ -53,11 +53,11 @@ func TestBackup_needs_memory_for_rows_not_for_tables(t *testing.T) {
 				t.Fatal(err)
 			}
 			heap.begin()
-			_, err = storage.Restore(t.Context(), newURL(t), readerFunc(func(p []byte) (int, error) {
+			_, err = backup.Restore(t.Context(), newURL(t), readerFunc(func(p []byte) (int, error) {
 				n, err := file.Read(p)
 				heap.passed(n)
 				return n, err
-			}), storage.RestoreOptions{})
+			}), backup.RestoreOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -25,6 +25,8 @@ import (
 	"chequer/internal/money"
 	"chequer/internal/seal"
 	"chequer/internal/storage"
+	"chequer/internal/storage/backup"
+	"chequer/internal/storage/engine"
 )
 
 func TestRestore_brings_back_every_row(t *testing.T) {
@@ -42,8 +44,8 @@ func TestRestore_brings_back_every_row(t *testing.T) {
 					}
 				}
 
-				backup, m := backUp(t, source)
-				restored := restore(t, target, backup, storage.RestoreOptions{})
+				stream, m := backUp(t, source)
+				restored := restore(t, target, stream, backup.RestoreOptions{})
 
 				if m.Engine != from || !m.CreatedAt.Equal(noon) || restored.Skipped != 1000 {
 					t.Errorf("got %+v of %+v", restored, m)
@@ -159,23 +161,23 @@ func fillTable(t *testing.T, url, table string) {
 }
 
 // backUp makes a backup of a database that uses the first master key.
-func backUp(t testing.TB, url string) ([]byte, storage.Manifest) {
+func backUp(t testing.TB, url string) ([]byte, backup.Manifest) {
 	t.Helper()
-	var backup bytes.Buffer
-	m, err := storage.Backup(t.Context(), url, masterKey(1), noon, &backup)
+	var stream bytes.Buffer
+	m, err := backup.Write(t.Context(), url, masterKey(1), noon, &stream)
 	if err != nil {
 		t.Fatal(err)
 	}
-	checked, master, err := storage.CheckBackup(bytes.NewReader(backup.Bytes()))
+	checked, master, err := backup.Check(bytes.NewReader(stream.Bytes()))
 	if err != nil || !cmp.Equal(checked, m) || !bytes.Equal(master, masterKey(1)) {
 		t.Fatalf("check: got %+v with key %x, error %v, want %+v", checked, master, err, m)
 	}
-	return backup.Bytes(), m
+	return stream.Bytes(), m
 }
 
-func restore(t testing.TB, url string, backup []byte, o storage.RestoreOptions) storage.Restored {
+func restore(t testing.TB, url string, stream []byte, o backup.RestoreOptions) backup.Restored {
 	t.Helper()
-	restored, err := storage.Restore(t.Context(), url, bytes.NewReader(backup), o)
+	restored, err := backup.Restore(t.Context(), url, bytes.NewReader(stream), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,14 +266,14 @@ func TestBackup_of_a_running_server_is_consistent(t *testing.T) {
 			})
 		}
 		// The backup waits at each write until more invoices are created, which it must not contain.
-		var backup bytes.Buffer
+		var stream bytes.Buffer
 		slow := writerFunc(func(p []byte) (int, error) {
 			for until := created.Load() + 5; created.Load() < until; {
 				time.Sleep(time.Millisecond)
 			}
-			return backup.Write(p)
+			return stream.Write(p)
 		})
-		m, err := storage.Backup(ctx, url, masterKey(1), noon, slow)
+		m, err := backup.Write(ctx, url, masterKey(1), noon, slow)
 		stop()
 		group.Wait()
 		if err != nil {
@@ -282,7 +284,7 @@ func TestBackup_of_a_running_server_is_consistent(t *testing.T) {
 		}
 		for name, newURL := range engines {
 			target := newURL(t)
-			restore(t, target, backup.Bytes(), storage.RestoreOptions{})
+			restore(t, target, stream.Bytes(), backup.RestoreOptions{})
 			checkConsistent(t, target)
 			again := open(t, target)
 			create(t, again, creation("later in "+name, "shop"))
@@ -345,14 +347,14 @@ func TestRestore_skips_indexes(t *testing.T) {
 					t.Fatal(err)
 				}
 				s.indexes(tt.made)
-				backup, _ := backUp(t, s.url)
+				stream, _ := backUp(t, s.url)
 				s.indexes(tt.lost)
 
 				s.url = engines[name](t)
 				if !tt.keepMarks {
 					s.marks = filepath.Join(t.TempDir(), "indexes.json")
 				}
-				restore(t, s.url, backup, storage.RestoreOptions{IndexMarks: s.marks})
+				restore(t, s.url, stream, backup.RestoreOptions{IndexMarks: s.marks})
 				first := s.index()
 				if first < tt.least || first > tt.most {
 					t.Errorf("the next index is %d, want %d to %d", first, tt.least, tt.most)
@@ -368,10 +370,10 @@ func TestRestore_skips_indexes(t *testing.T) {
 func TestRestore_skips_indexes_of_wallets_that_only_the_marks_know(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "sqlite")
-	backup, _ := backUp(t, s.url) // before there was any wallet
+	stream, _ := backUp(t, s.url) // before there was any wallet
 	used := s.indexes(30)
 	s.url = engines["sqlite"](t)
-	restore(t, s.url, backup, storage.RestoreOptions{IndexMarks: s.marks})
+	restore(t, s.url, stream, backup.RestoreOptions{IndexMarks: s.marks})
 	if got := s.index(); got <= used[29] {
 		t.Errorf("the next index is %d, although %d was used", got, used[29])
 	}
@@ -379,14 +381,14 @@ func TestRestore_skips_indexes_of_wallets_that_only_the_marks_know(t *testing.T)
 
 func TestBackup_refuses(t *testing.T) {
 	onBoth(t, func(t *testing.T, _ *storage.Storage, url string) {
-		_, err := storage.Backup(t.Context(), url, masterKey(2), noon, io.Discard)
-		if !errors.Is(err, storage.ErrMasterKey) {
-			t.Errorf("another master key: got error %v, want %v", err, storage.ErrMasterKey)
+		_, err := backup.Write(t.Context(), url, masterKey(2), noon, io.Discard)
+		if !errors.Is(err, engine.ErrMasterKey) {
+			t.Errorf("another master key: got error %v, want %v", err, engine.ErrMasterKey)
 		}
 		change(t, url, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, TRUE)")
-		_, err = storage.Backup(t.Context(), url, masterKey(1), noon, io.Discard)
-		if !errors.Is(err, storage.ErrNewer) {
-			t.Errorf("a newer schema: got error %v, want %v", err, storage.ErrNewer)
+		_, err = backup.Write(t.Context(), url, masterKey(1), noon, io.Discard)
+		if !errors.Is(err, engine.ErrNewer) {
+			t.Errorf("a newer schema: got error %v, want %v", err, engine.ErrNewer)
 		}
 	})
 }
@@ -395,11 +397,11 @@ func TestBackup_makes_no_database(t *testing.T) {
 	t.Parallel()
 	for name, newURL := range engines {
 		url := newURL(t)
-		_, err := storage.Backup(t.Context(), url, masterKey(1), noon, io.Discard)
-		if !errors.Is(err, storage.ErrNoDatabase) {
-			t.Errorf("%s: got error %v, want %v", name, err, storage.ErrNoDatabase)
+		_, err := backup.Write(t.Context(), url, masterKey(1), noon, io.Discard)
+		if !errors.Is(err, backup.ErrNoDatabase) {
+			t.Errorf("%s: got error %v, want %v", name, err, backup.ErrNoDatabase)
 		}
-		if used, err := storage.InUse(t.Context(), url); used || err != nil {
+		if used, err := engine.InUse(t.Context(), url); used || err != nil {
 			t.Errorf("%s: in use %v, error %v", name, used, err)
 		}
 	}

@@ -150,7 +150,7 @@ func (s *Storage) UpdateEndpoint(ctx context.Context, merchantID, id string, cha
 	return answer(ctx, s.write, func(ctx context.Context, q querier) (merchant.Endpoint, error) {
 		before, err := readEndpointRow(q.QueryRowContext(ctx, `
 			SELECT id, merchant_id, mode, url, key, secret, next_key, next_secret, events, paused, created_at, archived_at, mac
-			FROM endpoints WHERE id = $1 AND merchant_id = $2 AND archived_at IS NULL`+s.dialect.forUpdate, id, merchantID))
+			FROM endpoints WHERE id = $1 AND merchant_id = $2 AND archived_at IS NULL`+s.engine.ForUpdate, id, merchantID))
 		if err != nil {
 			return merchant.Endpoint{}, merchantNotFound(err, "read endpoint")
 		}

@@ -12,6 +12,7 @@ import (
 	"chequer/internal/merchant"
 	"chequer/internal/sale"
 	"chequer/internal/seal"
+	"chequer/internal/storage/engine"
 )
 
 // exchangeRow is an exchange account as stored in columns.
@@ -122,7 +123,7 @@ func (s *Storage) ExchangeAccount(ctx context.Context, merchantID string) (merch
 func (s *Storage) UpdateExchangeAccount(ctx context.Context, merchantID string, change func(*merchant.ExchangeAccount) error) (merchant.ExchangeAccount, error) {
 	return answer(ctx, s.write, func(ctx context.Context, q querier) (merchant.ExchangeAccount, error) {
 		before, err := readExchangeRow(q.QueryRowContext(ctx,
-			"SELECT "+exchangeColumns+" FROM exchange_accounts WHERE merchant_id = $1 AND archived_at IS NULL"+s.dialect.forUpdate, merchantID))
+			"SELECT "+exchangeColumns+" FROM exchange_accounts WHERE merchant_id = $1 AND archived_at IS NULL"+s.engine.ForUpdate, merchantID))
 		if err != nil {
 			return merchant.ExchangeAccount{}, merchantNotFound(err, "read exchange account")
 		}
@@ -203,8 +204,8 @@ func (s *Storage) claimConversion(ctx context.Context, q querier, now, until tim
 	err = q.QueryRowContext(ctx, `
 		SELECT a.id FROM exchange_accounts a
 		WHERE a.archived_at IS NULL AND a.claimed_until <= $1 AND EXISTS (SELECT 1 FROM conversions c WHERE `+claimable+`)
-		ORDER BY a.claimed_until, a.id LIMIT 1`+s.dialect.skipLocked, now.UnixMilli()).Scan(&id)
-	if absent(err) {
+		ORDER BY a.claimed_until, a.id LIMIT 1`+s.engine.SkipLocked, now.UnixMilli()).Scan(&id)
+	if engine.Absent(err) {
 		return c, sale.ErrNothing
 	}
 	if err != nil {
@@ -221,7 +222,7 @@ func (s *Storage) claimConversion(ctx context.Context, q querier, now, until tim
 	err = q.QueryRowContext(ctx, `
 		SELECT c.invoice_id, c.number, c.coin FROM conversions c JOIN exchange_accounts a ON a.id = $2 WHERE `+claimable+`
 		ORDER BY c.next_at, c.invoice_id, c.number LIMIT 1`, now.UnixMilli(), id).Scan(&c.InvoiceID, &number, &c.Coin)
-	if absent(err) {
+	if engine.Absent(err) {
 		return c, sale.ErrNothing
 	}
 	if err != nil {

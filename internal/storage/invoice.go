@@ -183,12 +183,7 @@ func (s *Storage) tryUpdate(ctx context.Context, id string, lease invoice.Lease,
 	if err != nil {
 		return nil, err
 	}
-	var next change
-	// As in a transaction, the decision must not use storage.
-	err = inside(ctx, nil, func(context.Context, querier) (err error) {
-		next, err = evaluate(before, decide)
-		return err
-	})
+	next, err := evaluate(before, decide)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +192,7 @@ func (s *Storage) tryUpdate(ctx context.Context, id string, lease invoice.Lease,
 			return err
 		}
 		var revision int64
-		err := q.QueryRowContext(ctx, "SELECT revision FROM invoices WHERE id = $1"+s.dialect.forUpdate, id).Scan(&revision)
+		err := q.QueryRowContext(ctx, "SELECT revision FROM invoices WHERE id = $1"+s.engine.ForUpdate, id).Scan(&revision)
 		if err != nil {
 			return notFound(err, "lock invoice", id)
 		}
@@ -298,7 +293,7 @@ func (s *Storage) DueInvoices(ctx context.Context, at time.Time, limit int) ([]s
 
 // lockInvoice locks an invoice against other changes, and reads it; ErrNotFound.
 func (s *Storage) lockInvoice(ctx context.Context, q querier, id string) (record, error) {
-	err := q.QueryRowContext(ctx, "SELECT id FROM invoices WHERE id = $1"+s.dialect.forUpdate, id).Scan(&id)
+	err := q.QueryRowContext(ctx, "SELECT id FROM invoices WHERE id = $1"+s.engine.ForUpdate, id).Scan(&id)
 	if err != nil {
 		return record{}, notFound(err, "lock invoice", id)
 	}

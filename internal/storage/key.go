@@ -127,7 +127,7 @@ func (s *Storage) RevokeKey(ctx context.Context, key string, at time.Time) error
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		r, err := readKeyRow(q.QueryRowContext(ctx, `
 			SELECT id, merchant_id, key, secret, mode, scopes, label, created_at, used_at, revoked_at, mac
-			FROM api_keys WHERE key = $1`+s.dialect.forUpdate, key))
+			FROM api_keys WHERE key = $1`+s.engine.ForUpdate, key))
 		if err != nil {
 			return merchantNotFound(err, "read API key")
 		}

@@ -138,7 +138,7 @@ func (s *Storage) checkLease(ctx context.Context, q querier, lease invoice.Lease
 		return nil
 	}
 	var epoch int64
-	err := q.QueryRowContext(ctx, "SELECT epoch FROM networks WHERE network = $1 AND epoch = $2 AND sequence < $3"+s.dialect.forShare,
+	err := q.QueryRowContext(ctx, "SELECT epoch FROM networks WHERE network = $1 AND epoch = $2 AND sequence < $3"+s.engine.ForShare,
 		string(lease.Network), lease.Epoch, lease.Sequence).Scan(&epoch)
 	if errors.Is(err, sql.ErrNoRows) {
 		return invoice.ErrFenced

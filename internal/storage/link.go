@@ -56,7 +56,7 @@ func (s *Storage) UpdateLink(ctx context.Context, merchantID string, mode mercha
 	return answer(ctx, s.write, func(ctx context.Context, q querier) (merchant.Link, error) {
 		l, err := readLink(q.QueryRowContext(ctx, `
 			SELECT slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, methods, ends_at, max_uses, created_at
-			FROM links WHERE slug = $1 AND merchant_id = $2 AND mode = $3`+s.dialect.forUpdate, slug, merchantID, string(mode)))
+			FROM links WHERE slug = $1 AND merchant_id = $2 AND mode = $3`+s.engine.ForUpdate, slug, merchantID, string(mode)))
 		if err := merchantNotFound(err, "read link"); err != nil {
 			return l, err
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"chequer/internal/merchant"
+	"chequer/internal/storage/engine"
 )
 
 // CreateMerchant implements merchant.Storage.
@@ -72,7 +73,7 @@ func (s *Storage) Merchant(ctx context.Context, id string) (merchant.Merchant, e
 // lockMerchant locks a merchant, so that no other transaction changes its endpoints, wallets or
 // exchange account. It returns ErrNotFound if there is no such merchant.
 func (s *Storage) lockMerchant(ctx context.Context, q querier, id string) error {
-	err := q.QueryRowContext(ctx, "SELECT id FROM merchants WHERE id = $1"+s.dialect.forUpdate, id).Scan(&id)
+	err := q.QueryRowContext(ctx, "SELECT id FROM merchants WHERE id = $1"+s.engine.ForUpdate, id).Scan(&id)
 	return merchantNotFound(err, "lock merchant")
 }
 
@@ -89,7 +90,7 @@ func merchantNotFound(err error, operation string) error {
 	switch {
 	case err == nil:
 		return nil
-	case absent(err):
+	case engine.Absent(err):
 		return merchant.ErrNotFound
 	}
 	return fmt.Errorf("%s: %w", operation, err)

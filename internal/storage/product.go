@@ -54,7 +54,7 @@ func (s *Storage) UpdateProduct(ctx context.Context, merchantID string, mode mer
 	return answer(ctx, s.write, func(ctx context.Context, q querier) (merchant.Product, error) {
 		p, err := readProduct(q.QueryRowContext(ctx, `
 			SELECT merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, methods, active, created_at
-			FROM products WHERE merchant_id = $1 AND slug = $2 AND mode = $3`+s.dialect.forUpdate, merchantID, slug, string(mode)))
+			FROM products WHERE merchant_id = $1 AND slug = $2 AND mode = $3`+s.engine.ForUpdate, merchantID, slug, string(mode)))
 		if err := merchantNotFound(err, "read product"); err != nil {
 			return p, err
 		}

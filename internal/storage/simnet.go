@@ -55,7 +55,7 @@ func (s *Storage) SimnetChain(ctx context.Context, above int64) (simnet.Chain, e
 func (s *Storage) UpdateSimnet(ctx context.Context, above int64, change func(*simnet.Chain) error) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		var locked string
-		if err := q.QueryRowContext(ctx, "SELECT name FROM meta WHERE name = 'simnet'"+s.dialect.forUpdate).Scan(&locked); err != nil {
+		if err := q.QueryRowContext(ctx, "SELECT name FROM meta WHERE name = 'simnet'"+s.engine.ForUpdate).Scan(&locked); err != nil {
 			return fmt.Errorf("lock simnet: %w", err)
 		}
 		before, err := readSimnet(ctx, q, above)

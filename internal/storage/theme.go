@@ -20,7 +20,7 @@ const keptThemes = 8
 func (s *Storage) SetTheme(ctx context.Context, merchantID string, l theme.Theme, at time.Time) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		var id string
-		err := q.QueryRowContext(ctx, "SELECT id FROM merchants WHERE id = $1"+s.dialect.forUpdate, merchantID).Scan(&id)
+		err := q.QueryRowContext(ctx, "SELECT id FROM merchants WHERE id = $1"+s.engine.ForUpdate, merchantID).Scan(&id)
 		if errors.Is(err, sql.ErrNoRows) {
 			return merchant.ErrNotFound
 		}

@@ -10,6 +10,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/seal"
+	"chequer/internal/storage/engine"
 )
 
 // walletRow is a wallet as stored in columns.
@@ -109,7 +110,7 @@ func (s *Storage) changeWallet(ctx context.Context, q querier, merchantID string
 	if err == nil {
 		active, err = r.open(s.box)
 	}
-	if err != nil && !absent(err) {
+	if err != nil && !engine.Absent(err) {
 		return c, fmt.Errorf("read wallet: %w", err)
 	}
 	if c, err = decide(active); err != nil {
