@@ -15,10 +15,7 @@ import (
 // so that it is not lost if the process ends.
 func (s *Storage) ClaimDeliveries(ctx context.Context, endpointID string, now, strict, until time.Time, limit int) ([]webhook.Claim, error) {
 	claims, err := answer(ctx, s.write, func(ctx context.Context, q querier) ([]webhook.Claim, error) {
-		positions, err := list(ctx, q, func(row scanner) (position int64, err error) {
-			err = row.Scan(&position)
-			return position, err
-		}, `
+		positions, err := list(ctx, q, column[int64], `
 			SELECT d.position FROM deliveries d
 			WHERE d.endpoint_id = $1 AND d.next_try_at <= $2 AND (d.invoice_id = '' OR NOT EXISTS (
 				SELECT 1 FROM deliveries b

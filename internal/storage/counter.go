@@ -22,10 +22,7 @@ var indexes = &engine.Counter{
 
 // NextIndex returns the next index of a wallet's key: all lower indexes may have been allocated.
 func (s *Storage) NextIndex(ctx context.Context, counter string) (uint32, error) {
-	next, err := answer(ctx, s.read, func(ctx context.Context, q querier) (next uint32, err error) {
-		err = q.QueryRowContext(ctx, "SELECT COALESCE(MAX(next), 0) FROM counters WHERE name = $1", counter).Scan(&next)
-		return next, err
-	})
+	next, err := readOne(ctx, s, column[uint32], "SELECT COALESCE(MAX(next), 0) FROM counters WHERE name = $1", counter)
 	if err != nil {
 		return 0, fmt.Errorf("next index of %s: %w", counter, err)
 	}

@@ -110,9 +110,7 @@ func (s *Storage) CreateExchangeAccount(ctx context.Context, a merchant.Exchange
 
 // ExchangeAccount implements merchant.ExchangeStorage.
 func (s *Storage) ExchangeAccount(ctx context.Context, merchantID string) (merchant.ExchangeAccount, error) {
-	r, err := answer(ctx, s.read, func(ctx context.Context, q querier) (exchangeRow, error) {
-		return readExchangeRow(q.QueryRowContext(ctx, "SELECT "+exchangeColumns+" FROM exchange_accounts WHERE merchant_id = $1 AND archived_at IS NULL", merchantID))
-	})
+	r, err := readOne(ctx, s, readExchangeRow, "SELECT "+exchangeColumns+" FROM exchange_accounts WHERE merchant_id = $1 AND archived_at IS NULL", merchantID)
 	if err != nil {
 		return merchant.ExchangeAccount{}, merchantNotFound(err, "read exchange account")
 	}
@@ -246,13 +244,7 @@ func (s *Storage) claimConversion(ctx context.Context, q querier, now, until tim
 
 // ReleaseConversion implements convert.Storage.
 func (s *Storage) ReleaseConversion(ctx context.Context, c sale.Claim) error {
-	return s.write(ctx, func(ctx context.Context, q querier) error {
-		_, err := q.ExecContext(ctx, "UPDATE exchange_accounts SET claimed_until = 0 WHERE id = $1 AND claimed_until = $2", c.Account.ID, c.Until.UnixMilli())
-		if err != nil {
-			return fmt.Errorf("release conversion: %w", err)
-		}
-		return nil
-	})
+	return s.change(ctx, "release conversion", nil, "UPDATE exchange_accounts SET claimed_until = 0 WHERE id = $1 AND claimed_until = $2", c.Account.ID, c.Until.UnixMilli())
 }
 
 // NextNonce implements convert.AccountStorage.
@@ -271,14 +263,12 @@ func (s *Storage) ConversionCounts(ctx context.Context) (map[invoice.SaleState]i
 		state string
 		n     int
 	}
-	rows, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]row, error) {
-		return list(ctx, q, func(r scanner) (x row, err error) {
-			err = r.Scan(&x.state, &x.n)
-			return x, err
-		}, "SELECT state, COUNT(*) FROM conversions GROUP BY state")
-	})
+	rows, err := readAll(ctx, s, "count conversions", func(r scanner) (x row, err error) {
+		err = r.Scan(&x.state, &x.n)
+		return x, err
+	}, "SELECT state, COUNT(*) FROM conversions GROUP BY state")
 	if err != nil {
-		return nil, fmt.Errorf("count conversions: %w", err)
+		return nil, err
 	}
 	counts := map[invoice.SaleState]int{}
 	for _, r := range rows {

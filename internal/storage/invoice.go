@@ -279,16 +279,7 @@ func tell(ctx context.Context, q querier, inv *invoice.Invoice, requoted bool) e
 
 // DueInvoices implements invoice.Storage.
 func (s *Storage) DueInvoices(ctx context.Context, at time.Time, limit int) ([]string, error) {
-	ids, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]string, error) {
-		return list(ctx, q, func(row scanner) (id string, err error) {
-			err = row.Scan(&id)
-			return id, err
-		}, "SELECT id FROM invoices WHERE next_check_at <= $1 ORDER BY next_check_at LIMIT $2", at.UnixMilli(), limit)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("due invoices: %w", err)
-	}
-	return ids, nil
+	return readAll(ctx, s, "due invoices", column[string], "SELECT id FROM invoices WHERE next_check_at <= $1 ORDER BY next_check_at LIMIT $2", at.UnixMilli(), limit)
 }
 
 // lockInvoice locks an invoice against other changes, and reads it; ErrNotFound.

@@ -2,7 +2,9 @@ package storage
 
 import (
 	"context"
+	"fmt"
 
+	"chequer/internal/seal"
 	"chequer/internal/storage/engine"
 )
 
@@ -32,6 +34,51 @@ func (s *Storage) snapshot(ctx context.Context, w work) error { return s.engine.
 // answer runs find with write, read or snapshot, and returns its result.
 func answer[T any](ctx context.Context, run func(context.Context, work) error, find func(context.Context, querier) (T, error)) (T, error) {
 	return engine.Answer(ctx, run, find)
+}
+
+// readOne returns the row of a query.
+func readOne[T any](ctx context.Context, s *Storage, read func(scanner) (T, error), query string, args ...any) (T, error) {
+	return answer(ctx, s.read, func(ctx context.Context, q querier) (T, error) { return read(q.QueryRowContext(ctx, query, args...)) })
+}
+
+// readAll returns every row of a query. It adds the failed operation to an error.
+func readAll[T any](ctx context.Context, s *Storage, doing string, read func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]T, error) { return list(ctx, q, read, query, args...) })
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", doing, err)
+	}
+	return all, nil
+}
+
+// change runs one statement in a transaction. It adds the failed operation to an error, and returns
+// unchanged if the statement changed no row.
+func (s *Storage) change(ctx context.Context, doing string, unchanged error, query string, args ...any) error {
+	changed, err := answer(ctx, s.write, func(ctx context.Context, q querier) (int64, error) { return exec(ctx, q, query, args...) })
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	if changed == 0 {
+		return unchanged
+	}
+	return nil
+}
+
+// openAll verifies and decrypts sealed rows.
+func openAll[T any, R interface{ open(*seal.Box) (T, error) }](box *seal.Box, rows []R) (all []T, err error) {
+	for _, r := range rows {
+		value, err := r.open(box)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, value)
+	}
+	return all, nil
+}
+
+// column returns the only column of a row.
+func column[T any](row scanner) (value T, err error) {
+	err = row.Scan(&value)
+	return value, err
 }
 
 // exec runs a statement and returns the number of rows that it changed.
