@@ -14,6 +14,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/logtest"
 	"chequer/internal/storage"
+	"chequer/internal/storage/backup"
 )
 
 // shop is a database with a file of index marks, which is closed and opened as by a stop and a
@@ -378,5 +379,62 @@ func TestMarksThatCannotBeWrittenStopTheStart(t *testing.T) {
 	_, err := storage.Open(t.Context(), engines["sqlite"](t), box(t, 1), storage.Options{IndexMarks: filepath.Join(t.TempDir(), "nowhere", "indexes.json")})
 	if err == nil {
 		t.Error("marks in a missing folder were accepted")
+	}
+}
+
+func TestRestore_skips_indexes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name       string
+		made, lost int // invoices before the backup and after it
+		keepMarks  bool
+		least      uint32
+		most       uint32
+	}{
+		{"on_a_new_machine", 5, 0, false, 1005, 1005},
+		{"before_the_first_invoice", 0, 5, false, 1000, 1000},
+		{"on_the_same_machine", 5, 5, true, 1005, 1005},
+		{"on_the_same_machine_after_many", 5, 1050, true, 1055, 1160},
+	} {
+		for name := range engines {
+			t.Run(tt.name+"_"+name, func(t *testing.T) {
+				t.Parallel()
+				s := newShop(t, name)
+				store := open(t, s.url)
+				wallet := newWallet("w1", "BTC", "zpub", noon)
+				wallet.Counter = "shop/BTC"
+				if err := store.CreateWallet(t.Context(), wallet); err != nil {
+					t.Fatal(err)
+				}
+				s.indexes(tt.made)
+				stream, _ := backUp(t, s.url)
+				s.indexes(tt.lost)
+
+				s.url = engines[name](t)
+				if !tt.keepMarks {
+					s.marks = filepath.Join(t.TempDir(), "indexes.json")
+				}
+				restore(t, s.url, stream, backup.RestoreOptions{IndexMarks: s.marks})
+				first := s.index()
+				if first < tt.least || first > tt.most {
+					t.Errorf("the next index is %d, want %d to %d", first, tt.least, tt.most)
+				}
+				if next := s.index(); next != first+1 {
+					t.Errorf("the index after %d is %d: indexes were skipped a second time", first, next)
+				}
+			})
+		}
+	}
+}
+
+func TestRestore_skips_indexes_of_wallets_that_only_the_marks_know(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "sqlite")
+	stream, _ := backUp(t, s.url) // before there was any wallet
+	used := s.indexes(30)
+	s.url = engines["sqlite"](t)
+	restore(t, s.url, stream, backup.RestoreOptions{IndexMarks: s.marks})
+	if got := s.index(); got <= used[29] {
+		t.Errorf("the next index is %d, although %d was used", got, used[29])
 	}
 }

@@ -1,4 +1,4 @@
-package storage_test
+package backup_test
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,10 +22,30 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
-	"chequer/internal/seal"
 	"chequer/internal/storage"
 	"chequer/internal/storage/backup"
 	"chequer/internal/storage/engine"
+	"chequer/internal/storage/storagetest"
+	"chequer/internal/theme"
+)
+
+// The names of storagetest that these tests use.
+var (
+	engines      = storagetest.Engines
+	noon         = storagetest.Noon
+	onBoth       = storagetest.OnBoth
+	open         = storagetest.Open
+	rows         = storagetest.Rows
+	change       = storagetest.Change
+	database     = storagetest.Database
+	dump         = storagetest.Dump
+	dumpTable    = storagetest.DumpTable
+	addMerchants = storagetest.AddMerchants
+	creation     = storagetest.Creation
+	create       = storagetest.Create
+	masterKey    = storagetest.MasterKey
+	backUp       = storagetest.BackUp
+	restore      = storagetest.Restore
 )
 
 func TestRestore_brings_back_every_row(t *testing.T) {
@@ -84,12 +103,13 @@ func fill(t *testing.T, s *storage.Storage, url string) {
 	}
 	addMerchants(t, s)
 	must(s.CreateMerchant(ctx, merchant.Merchant{ID: "odd", Name: "Süd \"<&>\" \u2028\t\\u0041 🥨 'x'; --", CreatedAt: noon}))
-	must(s.CreateKey(ctx, newKey("k1")))
-	must(s.CreateKey(ctx, newKey("k2")))
-	must(s.RevokeKey(ctx, newKey("k2").Key, noon))
-	must(s.CreateWallet(ctx, newWallet("w1", "BTC", "zpub", noon)))
-	must(s.CreateEndpoint(ctx, newEndpoint("e1")))
-	must(s.SetTheme(ctx, "odd", oddLook, noon))
+	for _, id := range []string{"k1", "k2"} {
+		must(s.CreateKey(ctx, merchant.Key{ID: id, MerchantID: "shop", Key: "key " + id, Secret: "secret", Mode: merchant.Live, CreatedAt: noon}))
+	}
+	must(s.RevokeKey(ctx, "key k2", noon))
+	must(s.CreateWallet(ctx, merchant.Wallet{ID: "w1", MerchantID: "shop", Mode: merchant.Live, Asset: "BTC", Key: "zpub", Counter: "shop/BTC", CreatedAt: noon}))
+	must(s.CreateEndpoint(ctx, merchant.Endpoint{ID: "e1", MerchantID: "shop", Mode: merchant.Live, URL: "https://shop.example/", Key: "key", Secret: "secret", CreatedAt: noon}))
+	must(s.SetTheme(ctx, "odd", theme.Theme{Name: "Süd", Accent: "#0a7d5a", Logo: theme.Logo{Type: theme.TypePNG, Body: []byte("\x89PNG\x00\xff\n")}}, noon))
 	c := creation("first", "shop")
 	c.Key, c.BodyHash, c.EvidenceName, c.Evidence = invoice.IdempotencyKey{Namespace: "live/api", Value: "order-1"}, "hash", "ev", "{}"
 	c.Order = invoice.Order{KeyID: "k1", ID: "1042"}
@@ -110,7 +130,7 @@ func fill(t *testing.T, s *storage.Storage, url string) {
 	_, err = s.AcquireLease(ctx, "bitcoin", "holder", noon, time.Hour)
 	must(err)
 	must(s.UpdateSimnet(ctx, -1, func(c *simnet.Chain) error {
-		c.Blocks, c.Txs = []simnet.Block{block(0, "b0")}, []simnet.Tx{tx("deep", 0), tx("waiting", -1)}
+		c.Blocks, c.Txs = []simnet.Block{{Hash: "b0", Time: noon}}, []simnet.Tx{{ID: "deep", Seen: noon}, {ID: "waiting", Seen: noon, Height: -1}}
 		return nil
 	}))
 	change(t, url, "UPDATE invoices SET order_id = $1 WHERE id = 'first'", strings.Repeat("é", 5000))
@@ -158,87 +178,6 @@ func fillTable(t *testing.T, url, table string) {
 		t.Fatal(err)
 	}
 	change(t, url, `INSERT INTO "`+table+`" VALUES (`+strings.Join(places, ", ")+")", values...)
-}
-
-// backUp makes a backup of a database that uses the first master key.
-func backUp(t testing.TB, url string) ([]byte, backup.Manifest) {
-	t.Helper()
-	var stream bytes.Buffer
-	m, err := backup.Write(t.Context(), url, masterKey(1), noon, &stream)
-	if err != nil {
-		t.Fatal(err)
-	}
-	checked, master, err := backup.Check(bytes.NewReader(stream.Bytes()))
-	if err != nil || !cmp.Equal(checked, m) || !bytes.Equal(master, masterKey(1)) {
-		t.Fatalf("check: got %+v with key %x, error %v, want %+v", checked, master, err, m)
-	}
-	return stream.Bytes(), m
-}
-
-func restore(t testing.TB, url string, stream []byte, o backup.RestoreOptions) backup.Restored {
-	t.Helper()
-	restored, err := backup.Restore(t.Context(), url, bytes.NewReader(stream), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return restored
-}
-
-// masterKey returns the key of box.
-func masterKey(b byte) []byte { return bytes.Repeat([]byte{b}, seal.KeySize) }
-
-// dump returns every table of a database, whether or not the program knows it: its rows as text,
-// sorted.
-func dump(t testing.TB, url string) map[string][]string {
-	t.Helper()
-	list := "SELECT name FROM sqlite_schema WHERE type = 'table'"
-	if strings.HasPrefix(url, "postgres") {
-		list = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'"
-	}
-	tables := map[string][]string{}
-	for _, name := range rows(t, url, list) {
-		if name == "goose_db_version" || strings.HasPrefix(name, "sqlite_") {
-			continue
-		}
-		tables[name] = dumpTable(t, url, name)
-	}
-	return tables
-}
-
-func dumpTable(t testing.TB, url, table string) []string {
-	t.Helper()
-	result, err := database(t, url).QueryContext(t.Context(), `SELECT * FROM "`+table+`"`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer result.Close()
-	columns, err := result.ColumnTypes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := []string{}
-	for result.Next() {
-		values, into := make([]any, len(columns)), make([]any, len(columns))
-		for i := range values {
-			into[i] = &values[i]
-		}
-		if err := result.Scan(into...); err != nil {
-			t.Fatal(err)
-		}
-		fields := make([]string, len(columns))
-		for i, v := range values {
-			if n, ok := v.(int64); ok && columns[i].DatabaseTypeName() == "BOOLEAN" {
-				v = n != 0 // SQLite stores booleans as integers
-			}
-			fields[i] = fmt.Sprintf("%s: %#v", columns[i].Name(), v)
-		}
-		all = append(all, strings.Join(fields, ", "))
-	}
-	if err := result.Err(); err != nil {
-		t.Fatal(err)
-	}
-	slices.Sort(all)
-	return all
 }
 
 func counts(tables map[string][]string) map[string]int64 {
@@ -301,7 +240,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 func checkConsistent(t *testing.T, url string) {
 	t.Helper()
 	for _, merchantID := range rows(t, url, "SELECT DISTINCT merchant_id FROM invoices") {
-		checkFeed(t, url, merchantID)
+		storagetest.CheckFeed(t, url, merchantID)
 		for _, asset := range []string{"BTC", "ETH"} {
 			used := rows(t, url, "SELECT MAX(address_index) FROM destinations WHERE script LIKE $1", merchantID+"/"+asset+"/%")
 			next := rows(t, url, "SELECT next FROM counters WHERE name = $1", merchantID+"/"+asset)
@@ -319,63 +258,6 @@ func checkConsistent(t *testing.T, url string) {
 		if found := rows(t, url, query); len(found) > 0 {
 			t.Errorf("%s: %q", what, found)
 		}
-	}
-}
-
-func TestRestore_skips_indexes(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name       string
-		made, lost int // invoices before the backup and after it
-		keepMarks  bool
-		least      uint32
-		most       uint32
-	}{
-		{"on_a_new_machine", 5, 0, false, 1005, 1005},
-		{"before_the_first_invoice", 0, 5, false, 1000, 1000},
-		{"on_the_same_machine", 5, 5, true, 1005, 1005},
-		{"on_the_same_machine_after_many", 5, 1050, true, 1055, 1160},
-	} {
-		for name := range engines {
-			t.Run(tt.name+"_"+name, func(t *testing.T) {
-				t.Parallel()
-				s := newShop(t, name)
-				store := open(t, s.url)
-				wallet := newWallet("w1", "BTC", "zpub", noon)
-				wallet.Counter = "shop/BTC"
-				if err := store.CreateWallet(t.Context(), wallet); err != nil {
-					t.Fatal(err)
-				}
-				s.indexes(tt.made)
-				stream, _ := backUp(t, s.url)
-				s.indexes(tt.lost)
-
-				s.url = engines[name](t)
-				if !tt.keepMarks {
-					s.marks = filepath.Join(t.TempDir(), "indexes.json")
-				}
-				restore(t, s.url, stream, backup.RestoreOptions{IndexMarks: s.marks})
-				first := s.index()
-				if first < tt.least || first > tt.most {
-					t.Errorf("the next index is %d, want %d to %d", first, tt.least, tt.most)
-				}
-				if next := s.index(); next != first+1 {
-					t.Errorf("the index after %d is %d: indexes were skipped a second time", first, next)
-				}
-			})
-		}
-	}
-}
-
-func TestRestore_skips_indexes_of_wallets_that_only_the_marks_know(t *testing.T) {
-	t.Parallel()
-	s := newShop(t, "sqlite")
-	stream, _ := backUp(t, s.url) // before there was any wallet
-	used := s.indexes(30)
-	s.url = engines["sqlite"](t)
-	restore(t, s.url, stream, backup.RestoreOptions{IndexMarks: s.marks})
-	if got := s.index(); got <= used[29] {
-		t.Errorf("the next index is %d, although %d was used", got, used[29])
 	}
 }
 

@@ -1,4 +1,4 @@
-package storage_test
+package backup_test
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-package storage_test
+package backup_test
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ func someBackup(t *testing.T) []byte {
 	return stream
 }
 
-// bothRefuse fails unless both CheckBackup and Restore return an error.
+// bothRefuse fails unless both Check and Restore return an error.
 func bothRefuse(t *testing.T, url string, stream []byte, what string, want error) {
 	t.Helper()
 	if _, _, err := backup.Check(bytes.NewReader(stream)); !errors.Is(err, want) {
@@ -61,7 +61,7 @@ func TestRestore_refuses_an_incomplete_backup(t *testing.T) {
 	}
 }
 
-func TestCheckBackup_detects_every_flipped_or_missing_byte(t *testing.T) {
+func TestCheck_detects_every_flipped_or_missing_byte(t *testing.T) {
 	t.Parallel()
 	stream := someBackup(t)
 	for i := range stream {
