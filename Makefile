@@ -83,7 +83,7 @@ bench: ## Measure performance; each figure has a baseline of the same run
 	$(GO) test -run '^$$' -bench . ./internal/invoice ./internal/storage ./internal/keys ./internal/watcher ./internal/chain/ethereum/quorum ./views
 
 nightly: test ## Run the slow tests too
-	$(GO) test ./internal/sale ./internal/storage
+	$(GO) test ./internal/sale ./internal/storage/...
 	@internal/e2e/fetch.sh nightly
 	E2E_NIGHTLY=on $(GO) test -count=1 -v -run 'Chaos|Lighthouse|WebKit' ./internal/e2e
 	E2E_NIGHTLY=on $(GO) test -timeout 60m -count=1 -v -run Soak ./internal/e2e

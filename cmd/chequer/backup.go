@@ -11,7 +11,7 @@ import (
 	"chequer/internal/app"
 	"chequer/internal/config"
 	"chequer/internal/console"
-	"chequer/internal/storage"
+	"chequer/internal/storage/backup"
 )
 
 // backup returns the command that writes the database and the master key into one file.
@@ -35,7 +35,7 @@ func (s *shell) backup() *cobra.Command {
 			}
 			result := struct {
 				File string `json:"file"`
-				storage.Manifest
+				backup.Manifest
 			}{args[0], m}
 			return s.Print(c, result, func(w io.Writer) {
 				fmt.Fprintf(w, "%s written and read back: %d rows of %d tables, and the master key\n", args[0], m.Total(), len(m.Rows))

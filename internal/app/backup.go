@@ -15,7 +15,8 @@ import (
 
 	"chequer/internal/config"
 	"chequer/internal/durable"
-	"chequer/internal/storage"
+	"chequer/internal/storage/backup"
+	"chequer/internal/storage/engine"
 )
 
 // minPassphrase is the minimum length of a passphrase, in characters: an attacker who has the
@@ -40,35 +41,35 @@ type BackupOptions struct {
 
 // Backup writes the database and the master key into one file that is encrypted with a passphrase.
 // It reads the file back before it renames it to path. A server may run at the same time.
-func Backup(ctx context.Context, c config.Config, path string, o BackupOptions) (storage.Manifest, error) {
+func Backup(ctx context.Context, c config.Config, path string, o BackupOptions) (backup.Manifest, error) {
 	if err := mayWrite(path, o.Force); err != nil {
-		return storage.Manifest{}, err
+		return backup.Manifest{}, err
 	}
 	master, err := usedMasterKey(ctx, c)
 	if err != nil {
-		return storage.Manifest{}, err
+		return backup.Manifest{}, err
 	}
 	passphrase, err := o.Passphrase()
 	if err != nil {
-		return storage.Manifest{}, err
+		return backup.Manifest{}, err
 	}
 	if utf8.RuneCountInString(passphrase) < minPassphrase {
-		return storage.Manifest{}, errShortPassphrase
+		return backup.Manifest{}, errShortPassphrase
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp") // readable only by its owner
 	if err != nil {
-		return storage.Manifest{}, fmt.Errorf("write backup: %w", err)
+		return backup.Manifest{}, fmt.Errorf("write backup: %w", err)
 	}
 	defer os.Remove(f.Name()) // no effect after the rename
 	m, err := writeBackup(ctx, c, f, master, passphrase, o.Work)
 	if err := errors.Join(err, f.Close()); err != nil {
-		return storage.Manifest{}, err
+		return backup.Manifest{}, err
 	}
 	if err := mayWrite(path, o.Force); err != nil {
-		return storage.Manifest{}, err
+		return backup.Manifest{}, err
 	}
 	if err := os.Rename(f.Name(), path); err != nil {
-		return storage.Manifest{}, fmt.Errorf("write backup: %w", err)
+		return backup.Manifest{}, fmt.Errorf("write backup: %w", err)
 	}
 	if err := durable.SyncFolder(path); err != nil {
 		return m, err
@@ -97,47 +98,47 @@ func mayWrite(path string, force bool) error {
 
 // usedMasterKey returns the key of an existing database. It never creates one.
 func usedMasterKey(ctx context.Context, c config.Config) ([]byte, error) {
-	used, err := storage.InUse(ctx, c.DatabaseURL)
+	used, err := engine.InUse(ctx, c.DatabaseURL)
 	if err != nil {
 		return nil, err
 	}
 	if !used {
-		return nil, fmt.Errorf("back up: %w in %s: CHEQUER_CONFIG or CHEQUER_DATA_DIR says where another is", storage.ErrNoDatabase, place(c))
+		return nil, fmt.Errorf("back up: %w in %s: CHEQUER_CONFIG or CHEQUER_DATA_DIR says where another is", backup.ErrNoDatabase, place(c))
 	}
 	key, _, err := masterKey(ctx, c)
 	return key, err
 }
 
 // writeBackup writes the backup and reads it back from disk.
-func writeBackup(ctx context.Context, c config.Config, f *os.File, master []byte, passphrase string, work int) (storage.Manifest, error) {
-	sealing, err := newSealingWriter(f, passphrase, work)
+func writeBackup(ctx context.Context, c config.Config, f *os.File, master []byte, passphrase string, work int) (backup.Manifest, error) {
+	sealing, err := backup.NewSealer(f, passphrase, work)
 	if err != nil {
-		return storage.Manifest{}, fmt.Errorf("write backup: %w", err)
+		return backup.Manifest{}, fmt.Errorf("write backup: %w", err)
 	}
-	m, err := storage.Backup(ctx, c.DatabaseURL, master, now(), sealing)
+	m, err := backup.Write(ctx, c.DatabaseURL, master, now(), sealing)
 	if err != nil {
-		return storage.Manifest{}, err
+		return backup.Manifest{}, err
 	}
 	if err := errors.Join(sealing.Close(), f.Sync()); err != nil {
-		return storage.Manifest{}, fmt.Errorf("write backup: %w", err)
+		return backup.Manifest{}, fmt.Errorf("write backup: %w", err)
 	}
 	read, _, err := checkBackup(ctx, f, passphrase)
 	if err != nil {
-		return storage.Manifest{}, fmt.Errorf("read back what was written: %w", err)
+		return backup.Manifest{}, fmt.Errorf("read back what was written: %w", err)
 	}
 	if !maps.Equal(read.Rows, m.Rows) {
-		return storage.Manifest{}, fmt.Errorf("read back what was written: %w", storage.ErrDamaged)
+		return backup.Manifest{}, fmt.Errorf("read back what was written: %w", backup.ErrDamaged)
 	}
 	return m, nil
 }
 
 // checkBackup reads a backup to its end.
-func checkBackup(ctx context.Context, f io.ReadSeeker, passphrase string) (storage.Manifest, []byte, error) {
-	r, err := openBackup(f, passphrase)
+func checkBackup(ctx context.Context, f io.ReadSeeker, passphrase string) (backup.Manifest, []byte, error) {
+	r, err := backup.Unseal(f, passphrase)
 	if err != nil {
-		return storage.Manifest{}, nil, err
+		return backup.Manifest{}, nil, err
 	}
-	m, master, err := storage.CheckBackup(readerFunc(func(p []byte) (int, error) {
+	m, master, err := backup.Check(readerFunc(func(p []byte) (int, error) {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}

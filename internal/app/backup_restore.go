@@ -13,7 +13,7 @@ import (
 
 	"chequer/internal/config"
 	"chequer/internal/durable"
-	"chequer/internal/storage"
+	"chequer/internal/storage/backup"
 )
 
 var errOtherMasterKey = errors.New("is another master key than the backup's: nothing that the backup holds could be opened with it")
@@ -28,7 +28,7 @@ type RestoreOptions struct {
 
 // Restored is the result of a restore.
 type Restored struct {
-	storage.Restored
+	backup.Restored
 	// MasterKeyFile is the file to which the master key was written; "" if the key existed already.
 	MasterKeyFile string `json:"master_key_file"`
 }
@@ -42,7 +42,7 @@ func Restore(ctx context.Context, c config.Config, path string, o RestoreOptions
 		return Restored{}, fmt.Errorf("read backup: %w", err)
 	}
 	defer f.Close()
-	if err := storage.CheckEmpty(ctx, c.DatabaseURL); err != nil {
+	if err := backup.CheckEmpty(ctx, c.DatabaseURL); err != nil {
 		return Restored{}, err
 	}
 	passphrase, err := o.Passphrase()
@@ -70,15 +70,15 @@ func Restore(ctx context.Context, c config.Config, path string, o RestoreOptions
 }
 
 // load restores the file's content into the database.
-func load(ctx context.Context, c config.Config, f *os.File, passphrase string, beforeCommit func() error) (storage.Restored, error) {
+func load(ctx context.Context, c config.Config, f *os.File, passphrase string, beforeCommit func() error) (backup.Restored, error) {
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
-		return storage.Restored{}, fmt.Errorf("data directory: %w", err)
+		return backup.Restored{}, fmt.Errorf("data directory: %w", err)
 	}
-	r, err := openBackup(f, passphrase)
+	r, err := backup.Unseal(f, passphrase)
 	if err != nil {
-		return storage.Restored{}, err
+		return backup.Restored{}, err
 	}
-	return storage.Restore(ctx, c.DatabaseURL, r, storage.RestoreOptions{
+	return backup.Restore(ctx, c.DatabaseURL, r, backup.RestoreOptions{
 		IndexMarks: filepath.Join(c.DataDir, indexMarks), BeforeCommit: beforeCommit,
 	})
 }

@@ -19,7 +19,7 @@ import (
 	"chequer/internal/config"
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
-	"chequer/internal/storage"
+	"chequer/internal/storage/backup"
 	"chequer/internal/storage/storagetest"
 )
 
@@ -322,7 +322,7 @@ func TestRestore_with_an_existing_master_key(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), tt.refused) {
 					t.Errorf("got error %v, want %q", err, tt.refused)
 				}
-				if err := storage.CheckEmpty(t.Context(), c.DatabaseURL); err != nil {
+				if err := backup.CheckEmpty(t.Context(), c.DatabaseURL); err != nil {
 					t.Error(err)
 				}
 				return
@@ -346,7 +346,7 @@ func TestRestore_refuses_a_database_in_use(t *testing.T) {
 	newShop(t, c)
 	path := backUp(t, c)
 	_, err := app.Restore(t.Context(), c, path, app.RestoreOptions{Passphrase: unasked(t)})
-	if !errors.Is(err, storage.ErrNotEmpty) {
-		t.Errorf("got error %v, want %v", err, storage.ErrNotEmpty)
+	if !errors.Is(err, backup.ErrNotEmpty) {
+		t.Errorf("got error %v, want %v", err, backup.ErrNotEmpty)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"chequer/internal/proof"
 	"chequer/internal/seal"
 	"chequer/internal/storage"
+	"chequer/internal/storage/engine"
 	"chequer/internal/wire"
 )
 
@@ -90,7 +91,7 @@ var ErrNoShop = errors.New("there is no shop")
 // mustExist returns ErrNoShop if there is no database. If there is a master key but no database, it
 // returns nil, because masterKey returns a better error.
 func mustExist(ctx context.Context, c config.Config) error {
-	used, err := storage.InUse(ctx, c.DatabaseURL)
+	used, err := engine.InUse(ctx, c.DatabaseURL)
 	if err != nil || used || exists(filepath.Join(c.DataDir, masterKeyFile)) {
 		return err
 	}
@@ -122,7 +123,7 @@ func openStorage(ctx context.Context, c config.Config, o Options) (*storage.Stor
 		IndexMarks: filepath.Join(c.DataDir, indexMarks), Upgrade: o.Upgrade, Log: o.Log,
 	})
 	switch {
-	case errors.Is(err, storage.ErrOlder):
+	case errors.Is(err, engine.ErrOlder):
 		return nil, nil, fmt.Errorf("%w: stop every server of that release, then chequer migrate upgrades the database, as chequer serve does", err)
 	case err != nil && made:
 		return nil, nil, errors.Join(err, removeNewKey(ctx, c))

@@ -14,7 +14,7 @@ import (
 
 	"chequer/internal/config"
 	"chequer/internal/seal"
-	"chequer/internal/storage"
+	"chequer/internal/storage/engine"
 )
 
 // masterKeyFile is the file of a master key that was created together with the database.
@@ -34,7 +34,7 @@ func masterKey(ctx context.Context, c config.Config) (key []byte, made bool, err
 	if fault != nil && !errors.Is(fault, fs.ErrNotExist) {
 		return nil, false, fault
 	}
-	used, err := storage.InUse(ctx, c.DatabaseURL)
+	used, err := engine.InUse(ctx, c.DatabaseURL)
 	switch {
 	case err != nil:
 		return nil, false, err
@@ -54,7 +54,7 @@ func masterKey(ctx context.Context, c config.Config) (key []byte, made bool, err
 // removeNewKey removes a new key whose database could not be created, because it would be taken for the
 // key of an earlier database.
 func removeNewKey(ctx context.Context, c config.Config) error {
-	if used, err := storage.InUse(ctx, c.DatabaseURL); used || err != nil {
+	if used, err := engine.InUse(ctx, c.DatabaseURL); used || err != nil {
 		return nil // a database may already use the key
 	}
 	return os.Remove(filepath.Join(c.DataDir, masterKeyFile))

@@ -10,7 +10,8 @@ import (
 
 	"chequer/internal/app"
 	"chequer/internal/config"
-	"chequer/internal/storage"
+	"chequer/internal/storage/backup"
+	"chequer/internal/storage/engine"
 )
 
 // olderRelease returns the settings of a server whose database was created by the first release.
@@ -18,15 +19,15 @@ func olderRelease(t *testing.T) config.Config {
 	t.Helper()
 	c := settings(t, "")
 	c.MasterKey = strings.Repeat("01", 32)
-	backup, err := os.Open("../storage/testdata/schema1.backup")
+	stream, err := os.Open("../storage/testdata/schema1.backup")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer backup.Close()
+	defer stream.Close()
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := storage.Restore(t.Context(), c.DatabaseURL, backup, storage.RestoreOptions{}); err != nil {
+	if _, err := backup.Restore(t.Context(), c.DatabaseURL, stream, backup.RestoreOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -37,8 +38,8 @@ func TestOpenCore_upgrades_only_with_the_option(t *testing.T) {
 	c := olderRelease(t)
 	log := slog.New(slog.DiscardHandler)
 	_, err := app.OpenCore(t.Context(), c, app.Options{Log: log})
-	if !errors.Is(err, storage.ErrOlder) || !strings.Contains(err.Error(), "chequer migrate") {
-		t.Errorf("got error %v, want %v and a remedy", err, storage.ErrOlder)
+	if !errors.Is(err, engine.ErrOlder) || !strings.Contains(err.Error(), "chequer migrate") {
+		t.Errorf("got error %v, want %v and a remedy", err, engine.ErrOlder)
 	}
 	core, err := app.OpenCore(t.Context(), c, app.Options{Log: log, Upgrade: true})
 	if err != nil {

@@ -23,6 +23,7 @@ import (
 	"chequer/internal/sale"
 	"chequer/internal/seal"
 	"chequer/internal/storage"
+	"chequer/internal/storage/engine"
 	"chequer/internal/storage/storagetest"
 	"chequer/internal/wire"
 )
@@ -110,7 +111,7 @@ func (l *lab) open() {
 		l.t.Fatal(err)
 	}
 	l.t.Cleanup(func() {
-		if err := s.Close(); err != nil && !errors.Is(err, storage.ErrClosed) {
+		if err := s.Close(); err != nil && !errors.Is(err, engine.ErrClosed) {
 			l.t.Errorf("close: %v", err)
 		}
 	})

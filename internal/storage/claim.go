@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"chequer/internal/merchant"
+	"chequer/internal/storage/engine"
 	"chequer/internal/webhook"
 )
 
@@ -14,17 +15,14 @@ import (
 // so that it is not lost if the process ends.
 func (s *Storage) ClaimDeliveries(ctx context.Context, endpointID string, now, strict, until time.Time, limit int) ([]webhook.Claim, error) {
 	claims, err := answer(ctx, s.write, func(ctx context.Context, q querier) ([]webhook.Claim, error) {
-		positions, err := list(ctx, q, func(row scanner) (position int64, err error) {
-			err = row.Scan(&position)
-			return position, err
-		}, `
+		positions, err := list(ctx, q, column[int64], `
 			SELECT d.position FROM deliveries d
 			WHERE d.endpoint_id = $1 AND d.next_try_at <= $2 AND (d.invoice_id = '' OR NOT EXISTS (
 				SELECT 1 FROM deliveries b
 				WHERE b.endpoint_id = d.endpoint_id AND b.invoice_id = d.invoice_id AND b.position < d.position
 					AND b.next_try_at IS NOT NULL
 					AND CASE WHEN d.resent THEN b.resent AND b.first_try_at IS NULL ELSE b.first_try_at IS NULL OR b.first_try_at > $3 END))
-			ORDER BY d.next_try_at, d.position LIMIT $4`+s.dialect.skipLocked,
+			ORDER BY d.next_try_at, d.position LIMIT $4`+s.engine.SkipLocked,
 			endpointID, now.UnixMilli(), strict.UnixMilli(), limit)
 		if err != nil {
 			return nil, err
@@ -73,7 +71,7 @@ func (s *Storage) SaveTry(ctx context.Context, c webhook.Claim, t merchant.Try, 
 				next_try_at = CASE WHEN $4 = 'delivered' THEN NULL WHEN next_try_at = $5 THEN $6 ELSE next_try_at END
 			WHERE endpoint_id = $1 AND position = $2 RETURNING tries`,
 			c.EndpointID, c.Position, t.At.UnixMilli(), string(o.State), c.Until.UnixMilli(), millis(o.NextTryAt)).Scan(&number)
-		if absent(err) {
+		if engine.Absent(err) {
 			return nil // the delivery was deleted in the meantime
 		}
 		if err != nil {

@@ -3,6 +3,8 @@ package storage
 import (
 	"context"
 	"fmt"
+
+	"chequer/internal/storage/engine"
 )
 
 // lastIndex is the largest index of an unhardened child key. See BIP 32,
@@ -10,20 +12,17 @@ import (
 const lastIndex = 1<<31 - 1
 
 // indexes holds the next unused destination index of every key.
-var indexes = &kind{
-	add: `
+var indexes = &engine.Counter{
+	AddSQL: `
 		INSERT INTO counters (name, next) VALUES ($1, $2)
 		ON CONFLICT (name) DO UPDATE SET next = counters.next + excluded.next
 		RETURNING next`,
-	set: "UPDATE counters SET next = $2 WHERE name = $1",
+	SetSQL: "UPDATE counters SET next = $2 WHERE name = $1",
 }
 
 // NextIndex returns the next index of a wallet's key: all lower indexes may have been allocated.
 func (s *Storage) NextIndex(ctx context.Context, counter string) (uint32, error) {
-	next, err := answer(ctx, s.read, func(ctx context.Context, q querier) (next uint32, err error) {
-		err = q.QueryRowContext(ctx, "SELECT COALESCE(MAX(next), 0) FROM counters WHERE name = $1", counter).Scan(&next)
-		return next, err
-	})
+	next, err := readOne(ctx, s, column[uint32], "SELECT COALESCE(MAX(next), 0) FROM counters WHERE name = $1", counter)
 	if err != nil {
 		return 0, fmt.Errorf("next index of %s: %w", counter, err)
 	}
@@ -33,24 +32,12 @@ func (s *Storage) NextIndex(ctx context.Context, counter string) (uint32, error)
 // nextIndex allocates the next unused index of a wallet's key. If the transaction fails, the index
 // stays unused.
 func (s *Storage) nextIndex(ctx context.Context, q querier, counter string) (uint32, error) {
-	next := number{indexes, counter}
-	after, err := add(ctx, q, next, 1)
-	if err != nil {
-		return 0, fmt.Errorf("next index of %s: %w", counter, err)
-	}
-	stored := after - 1
-	index, err := s.reserve.next(counter, stored)
+	index, err := s.marks.Next(ctx, q, counter)
 	if err != nil {
 		return 0, fmt.Errorf("next index of %s: %w", counter, err)
 	}
 	if index > lastIndex {
 		return 0, fmt.Errorf("next index of %s: all are used up", counter)
-	}
-	if index > stored {
-		s.log.Warn("destination indexes skipped: some may be in use without a record in the database", "from", stored, "to", index)
-		if err := set(ctx, q, next, index+1); err != nil {
-			return 0, fmt.Errorf("skip indexes of %s: %w", counter, err)
-		}
 	}
 	return uint32(index), nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"chequer/internal/merchant"
+	"chequer/internal/storage/engine"
 )
 
 // addDeliveries writes a delivery of each event for every endpoint that wants it; last is the
@@ -212,7 +213,7 @@ func (s *Storage) EndpointHealth(ctx context.Context, endpointID string) (mercha
 		var at int64
 		err = q.QueryRowContext(ctx, "SELECT at, status, fault FROM tries WHERE endpoint_id = $1 ORDER BY at DESC, position DESC, number DESC LIMIT 1", endpointID).
 			Scan(&at, &h.LastStatus, &h.LastFault)
-		if absent(err) {
+		if engine.Absent(err) {
 			return h, nil
 		}
 		h.Tried = utc(at)

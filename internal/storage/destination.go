@@ -143,15 +143,12 @@ func readDestinations(ctx context.Context, q querier, network chain.ID, merchant
 // transfer. Wallets stop looking for payments after 20 unused addresses. See BIP 44, "Address gap
 // limit".
 func (s *Storage) UnusedInARow(ctx context.Context, merchantID string, network chain.ID) (int64, error) {
-	unused, err := answer(ctx, s.read, func(ctx context.Context, q querier) (unused int64, err error) {
-		err = q.QueryRowContext(ctx, `
-			SELECT COALESCE(MAX(d.address_index), -1) - COALESCE(MAX(
-				CASE WHEN EXISTS (SELECT 1 FROM transfers t WHERE t.invoice_id = d.invoice_id AND t.network = d.network AND t.script = d.script)
-				THEN d.address_index END), -1)
-			FROM destinations d WHERE d.network = $1 AND d.merchant_id = $2`,
-			string(network), merchantID).Scan(&unused)
-		return unused, err
-	})
+	unused, err := readOne(ctx, s, column[int64], `
+		SELECT COALESCE(MAX(d.address_index), -1) - COALESCE(MAX(
+			CASE WHEN EXISTS (SELECT 1 FROM transfers t WHERE t.invoice_id = d.invoice_id AND t.network = d.network AND t.script = d.script)
+			THEN d.address_index END), -1)
+		FROM destinations d WHERE d.network = $1 AND d.merchant_id = $2`,
+		string(network), merchantID)
 	if err != nil {
 		return 0, fmt.Errorf("count unused destinations: %w", err)
 	}

@@ -111,17 +111,3 @@ func TestDestinations_returns_all_that_are_created_concurrently(t *testing.T) {
 		checkFeed(t, url, "bakery")
 	})
 }
-
-// checkFeed fails unless a merchant's events have positions from 1 on without a gap.
-func checkFeed(t *testing.T, url, merchantID string) {
-	t.Helper()
-	positions := rows(t, url, "SELECT position FROM events WHERE merchant_id = $1 ORDER BY position", merchantID)
-	for i, p := range positions {
-		if p != fmt.Sprint(i+1) {
-			t.Fatalf("event %d of %s has position %s", i+1, merchantID, p)
-		}
-	}
-	if last := rows(t, url, "SELECT position FROM feeds WHERE merchant_id = $1", merchantID); len(last) != 1 || last[0] != fmt.Sprint(len(positions)) {
-		t.Errorf("feed of %s is at %q, want %d", merchantID, last, len(positions))
-	}
-}

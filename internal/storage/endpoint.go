@@ -103,13 +103,11 @@ func (s *Storage) CreateEndpoint(ctx context.Context, e merchant.Endpoint) error
 // Endpoints implements merchant.EndpointStorage. If one row was tampered with, it returns an error
 // that names the row.
 func (s *Storage) Endpoints(ctx context.Context, merchantID string) ([]merchant.Endpoint, error) {
-	rows, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]endpointRow, error) {
-		return list(ctx, q, readEndpointRow, `
-			SELECT id, merchant_id, mode, url, key, secret, next_key, next_secret, events, paused, created_at, archived_at, mac
-			FROM endpoints WHERE merchant_id = $1 AND archived_at IS NULL ORDER BY created_at, id`, merchantID)
-	})
+	rows, err := readAll(ctx, s, "read endpoints", readEndpointRow, `
+		SELECT id, merchant_id, mode, url, key, secret, next_key, next_secret, events, paused, created_at, archived_at, mac
+		FROM endpoints WHERE merchant_id = $1 AND archived_at IS NULL ORDER BY created_at, id`, merchantID)
 	if err != nil {
-		return nil, fmt.Errorf("read endpoints: %w", err)
+		return nil, err
 	}
 	all, err := s.openEndpoints(rows)
 	if err != nil {
@@ -120,14 +118,12 @@ func (s *Storage) Endpoints(ctx context.Context, merchantID string) ([]merchant.
 
 // DueEndpoints implements webhook.Storage.
 func (s *Storage) DueEndpoints(ctx context.Context, now time.Time) ([]merchant.Endpoint, error) {
-	rows, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]endpointRow, error) {
-		return list(ctx, q, readEndpointRow, `
-			SELECT id, merchant_id, mode, url, key, secret, next_key, next_secret, events, paused, created_at, archived_at, mac
-			FROM endpoints WHERE archived_at IS NULL AND NOT paused AND EXISTS (
-				SELECT 1 FROM deliveries d WHERE d.endpoint_id = endpoints.id AND d.next_try_at <= $1)`, now.UnixMilli())
-	})
+	rows, err := readAll(ctx, s, "due endpoints", readEndpointRow, `
+		SELECT id, merchant_id, mode, url, key, secret, next_key, next_secret, events, paused, created_at, archived_at, mac
+		FROM endpoints WHERE archived_at IS NULL AND NOT paused AND EXISTS (
+			SELECT 1 FROM deliveries d WHERE d.endpoint_id = endpoints.id AND d.next_try_at <= $1)`, now.UnixMilli())
 	if err != nil {
-		return nil, fmt.Errorf("due endpoints: %w", err)
+		return nil, err
 	}
 	return s.openEndpoints(rows)
 }
@@ -150,7 +146,7 @@ func (s *Storage) UpdateEndpoint(ctx context.Context, merchantID, id string, cha
 	return answer(ctx, s.write, func(ctx context.Context, q querier) (merchant.Endpoint, error) {
 		before, err := readEndpointRow(q.QueryRowContext(ctx, `
 			SELECT id, merchant_id, mode, url, key, secret, next_key, next_secret, events, paused, created_at, archived_at, mac
-			FROM endpoints WHERE id = $1 AND merchant_id = $2 AND archived_at IS NULL`+s.dialect.forUpdate, id, merchantID))
+			FROM endpoints WHERE id = $1 AND merchant_id = $2 AND archived_at IS NULL`+s.engine.ForUpdate, id, merchantID))
 		if err != nil {
 			return merchant.Endpoint{}, merchantNotFound(err, "read endpoint")
 		}

@@ -7,22 +7,23 @@ import (
 	"time"
 
 	"chequer/internal/invoice"
+	"chequer/internal/storage/engine"
 )
 
 // positions holds the last position allocated in the feed of each merchant.
-var positions = &kind{
-	add: `
+var positions = &engine.Counter{
+	AddSQL: `
 		INSERT INTO feeds (merchant_id, position) VALUES ($1, $2)
 		ON CONFLICT (merchant_id) DO UPDATE SET position = feeds.position + excluded.position
 		RETURNING position`,
-	set: "UPDATE feeds SET position = $2 WHERE merchant_id = $1",
+	SetSQL: "UPDATE feeds SET position = $2 WHERE merchant_id = $1",
 }
 
 // takePositions allocates positions in a merchant's feed and returns the last one. The feed is
 // locked until the commit, so that a reader that sees a position has seen all lower ones. Changes
 // of an invoice allocate positions last, creations allocate them first: see Storage.share.
 func takePositions(ctx context.Context, q querier, merchantID string, count int) (last int64, err error) {
-	if last, err = add(ctx, q, number{positions, merchantID}, int64(count)); err != nil {
+	if last, err = positions.Add(ctx, q, merchantID, int64(count)); err != nil {
 		return 0, fmt.Errorf("lock feed: %w", err)
 	}
 	return last, nil
@@ -75,7 +76,7 @@ func (s *Storage) Events(ctx context.Context, merchantID string, mode invoice.Mo
 func (s *Storage) FeedPosition(ctx context.Context, merchantID string) (int64, error) {
 	position, err := answer(ctx, s.read, func(ctx context.Context, q querier) (position int64, err error) {
 		err = q.QueryRowContext(ctx, "SELECT position FROM feeds WHERE merchant_id = $1", merchantID).Scan(&position)
-		if absent(err) {
+		if engine.Absent(err) {
 			return 0, nil
 		}
 		return position, err

@@ -9,10 +9,7 @@ import (
 
 // Evidence implements invoice.Storage.
 func (s *Storage) Evidence(ctx context.Context, name string) (string, error) {
-	text, err := answer(ctx, s.read, func(ctx context.Context, q querier) (text string, err error) {
-		err = q.QueryRowContext(ctx, "SELECT body FROM evidence WHERE name = $1", name).Scan(&text)
-		return text, err
-	})
+	text, err := readOne(ctx, s, column[string], "SELECT body FROM evidence WHERE name = $1", name)
 	if err != nil {
 		return "", notFound(err, "read evidence", name)
 	}

@@ -12,6 +12,7 @@ import (
 	"chequer/internal/merchant"
 	"chequer/internal/sale"
 	"chequer/internal/seal"
+	"chequer/internal/storage/engine"
 )
 
 // exchangeRow is an exchange account as stored in columns.
@@ -109,9 +110,7 @@ func (s *Storage) CreateExchangeAccount(ctx context.Context, a merchant.Exchange
 
 // ExchangeAccount implements merchant.ExchangeStorage.
 func (s *Storage) ExchangeAccount(ctx context.Context, merchantID string) (merchant.ExchangeAccount, error) {
-	r, err := answer(ctx, s.read, func(ctx context.Context, q querier) (exchangeRow, error) {
-		return readExchangeRow(q.QueryRowContext(ctx, "SELECT "+exchangeColumns+" FROM exchange_accounts WHERE merchant_id = $1 AND archived_at IS NULL", merchantID))
-	})
+	r, err := readOne(ctx, s, readExchangeRow, "SELECT "+exchangeColumns+" FROM exchange_accounts WHERE merchant_id = $1 AND archived_at IS NULL", merchantID)
 	if err != nil {
 		return merchant.ExchangeAccount{}, merchantNotFound(err, "read exchange account")
 	}
@@ -122,7 +121,7 @@ func (s *Storage) ExchangeAccount(ctx context.Context, merchantID string) (merch
 func (s *Storage) UpdateExchangeAccount(ctx context.Context, merchantID string, change func(*merchant.ExchangeAccount) error) (merchant.ExchangeAccount, error) {
 	return answer(ctx, s.write, func(ctx context.Context, q querier) (merchant.ExchangeAccount, error) {
 		before, err := readExchangeRow(q.QueryRowContext(ctx,
-			"SELECT "+exchangeColumns+" FROM exchange_accounts WHERE merchant_id = $1 AND archived_at IS NULL"+s.dialect.forUpdate, merchantID))
+			"SELECT "+exchangeColumns+" FROM exchange_accounts WHERE merchant_id = $1 AND archived_at IS NULL"+s.engine.ForUpdate, merchantID))
 		if err != nil {
 			return merchant.ExchangeAccount{}, merchantNotFound(err, "read exchange account")
 		}
@@ -203,8 +202,8 @@ func (s *Storage) claimConversion(ctx context.Context, q querier, now, until tim
 	err = q.QueryRowContext(ctx, `
 		SELECT a.id FROM exchange_accounts a
 		WHERE a.archived_at IS NULL AND a.claimed_until <= $1 AND EXISTS (SELECT 1 FROM conversions c WHERE `+claimable+`)
-		ORDER BY a.claimed_until, a.id LIMIT 1`+s.dialect.skipLocked, now.UnixMilli()).Scan(&id)
-	if absent(err) {
+		ORDER BY a.claimed_until, a.id LIMIT 1`+s.engine.SkipLocked, now.UnixMilli()).Scan(&id)
+	if engine.Absent(err) {
 		return c, sale.ErrNothing
 	}
 	if err != nil {
@@ -221,7 +220,7 @@ func (s *Storage) claimConversion(ctx context.Context, q querier, now, until tim
 	err = q.QueryRowContext(ctx, `
 		SELECT c.invoice_id, c.number, c.coin FROM conversions c JOIN exchange_accounts a ON a.id = $2 WHERE `+claimable+`
 		ORDER BY c.next_at, c.invoice_id, c.number LIMIT 1`, now.UnixMilli(), id).Scan(&c.InvoiceID, &number, &c.Coin)
-	if absent(err) {
+	if engine.Absent(err) {
 		return c, sale.ErrNothing
 	}
 	if err != nil {
@@ -245,13 +244,7 @@ func (s *Storage) claimConversion(ctx context.Context, q querier, now, until tim
 
 // ReleaseConversion implements convert.Storage.
 func (s *Storage) ReleaseConversion(ctx context.Context, c sale.Claim) error {
-	return s.write(ctx, func(ctx context.Context, q querier) error {
-		_, err := q.ExecContext(ctx, "UPDATE exchange_accounts SET claimed_until = 0 WHERE id = $1 AND claimed_until = $2", c.Account.ID, c.Until.UnixMilli())
-		if err != nil {
-			return fmt.Errorf("release conversion: %w", err)
-		}
-		return nil
-	})
+	return s.change(ctx, "release conversion", nil, "UPDATE exchange_accounts SET claimed_until = 0 WHERE id = $1 AND claimed_until = $2", c.Account.ID, c.Until.UnixMilli())
 }
 
 // NextNonce implements convert.AccountStorage.
@@ -270,14 +263,12 @@ func (s *Storage) ConversionCounts(ctx context.Context) (map[invoice.SaleState]i
 		state string
 		n     int
 	}
-	rows, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]row, error) {
-		return list(ctx, q, func(r scanner) (x row, err error) {
-			err = r.Scan(&x.state, &x.n)
-			return x, err
-		}, "SELECT state, COUNT(*) FROM conversions GROUP BY state")
-	})
+	rows, err := readAll(ctx, s, "count conversions", func(r scanner) (x row, err error) {
+		err = r.Scan(&x.state, &x.n)
+		return x, err
+	}, "SELECT state, COUNT(*) FROM conversions GROUP BY state")
 	if err != nil {
-		return nil, fmt.Errorf("count conversions: %w", err)
+		return nil, err
 	}
 	counts := map[invoice.SaleState]int{}
 	for _, r := range rows {

@@ -18,7 +18,6 @@ func TestStorage_follows_the_primary_of_several_servers(t *testing.T) {
 	first.WaitForStandby(t)
 	url := storagetest.URLOf(t, first, second)
 	s := open(t, url)
-	s.SetProofTTL(0)
 	addMerchants(t, s)
 	l := &load{t: t, s: s, created: map[string]bool{}}
 	ctx, stop := context.WithCancel(t.Context())

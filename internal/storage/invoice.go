@@ -183,12 +183,7 @@ func (s *Storage) tryUpdate(ctx context.Context, id string, lease invoice.Lease,
 	if err != nil {
 		return nil, err
 	}
-	var next change
-	// As in a transaction, the decision must not use storage.
-	err = inside(ctx, nil, func(context.Context, querier) (err error) {
-		next, err = evaluate(before, decide)
-		return err
-	})
+	next, err := evaluate(before, decide)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +192,7 @@ func (s *Storage) tryUpdate(ctx context.Context, id string, lease invoice.Lease,
 			return err
 		}
 		var revision int64
-		err := q.QueryRowContext(ctx, "SELECT revision FROM invoices WHERE id = $1"+s.dialect.forUpdate, id).Scan(&revision)
+		err := q.QueryRowContext(ctx, "SELECT revision FROM invoices WHERE id = $1"+s.engine.ForUpdate, id).Scan(&revision)
 		if err != nil {
 			return notFound(err, "lock invoice", id)
 		}
@@ -284,21 +279,12 @@ func tell(ctx context.Context, q querier, inv *invoice.Invoice, requoted bool) e
 
 // DueInvoices implements invoice.Storage.
 func (s *Storage) DueInvoices(ctx context.Context, at time.Time, limit int) ([]string, error) {
-	ids, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]string, error) {
-		return list(ctx, q, func(row scanner) (id string, err error) {
-			err = row.Scan(&id)
-			return id, err
-		}, "SELECT id FROM invoices WHERE next_check_at <= $1 ORDER BY next_check_at LIMIT $2", at.UnixMilli(), limit)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("due invoices: %w", err)
-	}
-	return ids, nil
+	return readAll(ctx, s, "due invoices", column[string], "SELECT id FROM invoices WHERE next_check_at <= $1 ORDER BY next_check_at LIMIT $2", at.UnixMilli(), limit)
 }
 
 // lockInvoice locks an invoice against other changes, and reads it; ErrNotFound.
 func (s *Storage) lockInvoice(ctx context.Context, q querier, id string) (record, error) {
-	err := q.QueryRowContext(ctx, "SELECT id FROM invoices WHERE id = $1"+s.dialect.forUpdate, id).Scan(&id)
+	err := q.QueryRowContext(ctx, "SELECT id FROM invoices WHERE id = $1"+s.engine.ForUpdate, id).Scan(&id)
 	if err != nil {
 		return record{}, notFound(err, "lock invoice", id)
 	}

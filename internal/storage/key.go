@@ -61,28 +61,17 @@ func (r keyRow) fields() []string {
 // CreateKey implements merchant.Storage.
 func (s *Storage) CreateKey(ctx context.Context, k merchant.Key) error {
 	r := sealKey(s.box, k)
-	return s.write(ctx, func(ctx context.Context, q querier) error {
-		made, err := exec(ctx, q, `
-			INSERT INTO api_keys (id, merchant_id, key, secret, mode, scopes, label, created_at, used_at, revoked_at, mac)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
-			r.id, r.merchantID, r.key, r.secret, r.mode, r.scopes, r.label, r.createdAt, r.usedAt, r.revokedAt, r.mac)
-		if err != nil {
-			return fmt.Errorf("write API key: %w", err)
-		}
-		if made == 0 {
-			return merchant.ErrExists
-		}
-		return nil
-	})
+	return s.change(ctx, "write API key", merchant.ErrExists, `
+		INSERT INTO api_keys (id, merchant_id, key, secret, mode, scopes, label, created_at, used_at, revoked_at, mac)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
+		r.id, r.merchantID, r.key, r.secret, r.mode, r.scopes, r.label, r.createdAt, r.usedAt, r.revokedAt, r.mac)
 }
 
 // Key implements merchant.Storage.
 func (s *Storage) Key(ctx context.Context, key string) (merchant.Key, error) {
-	r, err := answer(ctx, s.read, func(ctx context.Context, q querier) (keyRow, error) {
-		return readKeyRow(q.QueryRowContext(ctx, `
-			SELECT id, merchant_id, key, secret, mode, scopes, label, created_at, used_at, revoked_at, mac
-			FROM api_keys WHERE key = $1`, key))
-	})
+	r, err := readOne(ctx, s, readKeyRow, `
+		SELECT id, merchant_id, key, secret, mode, scopes, label, created_at, used_at, revoked_at, mac
+		FROM api_keys WHERE key = $1`, key)
 	if err != nil {
 		return merchant.Key{}, merchantNotFound(err, "read API key")
 	}
@@ -92,34 +81,18 @@ func (s *Storage) Key(ctx context.Context, key string) (merchant.Key, error) {
 // Keys implements merchant.Storage. If one row was tampered with, it returns an error that names
 // the row.
 func (s *Storage) Keys(ctx context.Context, merchantID string) ([]merchant.Key, error) {
-	rows, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]keyRow, error) {
-		return list(ctx, q, readKeyRow, `
-			SELECT id, merchant_id, key, secret, mode, scopes, label, created_at, used_at, revoked_at, mac
-			FROM api_keys WHERE merchant_id = $1 ORDER BY created_at, id`, merchantID)
-	})
+	rows, err := readAll(ctx, s, "read API keys", readKeyRow, `
+		SELECT id, merchant_id, key, secret, mode, scopes, label, created_at, used_at, revoked_at, mac
+		FROM api_keys WHERE merchant_id = $1 ORDER BY created_at, id`, merchantID)
 	if err != nil {
-		return nil, fmt.Errorf("read API keys: %w", err)
+		return nil, err
 	}
-	var all []merchant.Key
-	for _, r := range rows {
-		k, err := r.open(s.box)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, k)
-	}
-	return all, nil
+	return openAll(s.box, rows)
 }
 
 // UseKey implements merchant.Storage.
 func (s *Storage) UseKey(ctx context.Context, id string, at time.Time) error {
-	return s.write(ctx, func(ctx context.Context, q querier) error {
-		_, err := exec(ctx, q, "UPDATE api_keys SET used_at = $2 WHERE id = $1 AND (used_at IS NULL OR used_at < $2)", id, at.UnixMilli())
-		if err != nil {
-			return fmt.Errorf("write use of API key: %w", err)
-		}
-		return nil
-	})
+	return s.change(ctx, "write use of API key", nil, "UPDATE api_keys SET used_at = $2 WHERE id = $1 AND (used_at IS NULL OR used_at < $2)", id, at.UnixMilli())
 }
 
 // RevokeKey implements merchant.Storage. A key that is revoked already keeps its time of revocation.
@@ -127,7 +100,7 @@ func (s *Storage) RevokeKey(ctx context.Context, key string, at time.Time) error
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		r, err := readKeyRow(q.QueryRowContext(ctx, `
 			SELECT id, merchant_id, key, secret, mode, scopes, label, created_at, used_at, revoked_at, mac
-			FROM api_keys WHERE key = $1`+s.dialect.forUpdate, key))
+			FROM api_keys WHERE key = $1`+s.engine.ForUpdate, key))
 		if err != nil {
 			return merchantNotFound(err, "read API key")
 		}

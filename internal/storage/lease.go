@@ -120,14 +120,7 @@ func (s *Storage) takeLease(ctx context.Context, q querier, w waiting, expired r
 // ReleaseLease implements watcher.Storage. The lease has no holder afterwards, so the next holder
 // gets a new epoch, even if it is the same process.
 func (s *Storage) ReleaseLease(ctx context.Context, network chain.ID, epoch int64) error {
-	err := s.write(ctx, func(ctx context.Context, q querier) error {
-		_, err := q.ExecContext(ctx, "UPDATE networks SET holder = '' WHERE network = $1 AND epoch = $2", string(network), epoch)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("release lease of %s: %w", network, err)
-	}
-	return nil
+	return s.change(ctx, "release lease of "+string(network), nil, "UPDATE networks SET holder = '' WHERE network = $1 AND epoch = $2", string(network), epoch)
 }
 
 // checkLease locks the lease of a network until the transaction ends, so that it cannot be taken
@@ -138,7 +131,7 @@ func (s *Storage) checkLease(ctx context.Context, q querier, lease invoice.Lease
 		return nil
 	}
 	var epoch int64
-	err := q.QueryRowContext(ctx, "SELECT epoch FROM networks WHERE network = $1 AND epoch = $2 AND sequence < $3"+s.dialect.forShare,
+	err := q.QueryRowContext(ctx, "SELECT epoch FROM networks WHERE network = $1 AND epoch = $2 AND sequence < $3"+s.engine.ForShare,
 		string(lease.Network), lease.Epoch, lease.Sequence).Scan(&epoch)
 	if errors.Is(err, sql.ErrNoRows) {
 		return invoice.ErrFenced

@@ -12,43 +12,26 @@ import (
 
 // CreateLink implements merchant.LinkStorage.
 func (s *Storage) CreateLink(ctx context.Context, l merchant.Link) error {
-	return s.write(ctx, func(ctx context.Context, q querier) error {
-		made, err := exec(ctx, q, `
-			INSERT INTO links (slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, methods, ends_at, max_uses, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING`,
-			l.Slug, l.MerchantID, string(l.Mode), l.Amount, l.Currency, l.Description, l.Language, l.URLSuccess, l.URLFailure,
-			string(l.Methods), millis(l.EndsAt), l.MaxUses, l.CreatedAt.UnixMilli())
-		if err != nil {
-			return fmt.Errorf("write link: %w", err)
-		}
-		if made == 0 {
-			return merchant.ErrExists
-		}
-		return nil
-	})
+	return s.change(ctx, "write link", merchant.ErrExists, `
+		INSERT INTO links (slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, methods, ends_at, max_uses, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING`,
+		l.Slug, l.MerchantID, string(l.Mode), l.Amount, l.Currency, l.Description, l.Language, l.URLSuccess, l.URLFailure,
+		string(l.Methods), millis(l.EndsAt), l.MaxUses, l.CreatedAt.UnixMilli())
 }
 
 // Link implements merchant.LinkStorage.
 func (s *Storage) Link(ctx context.Context, slug string) (merchant.Link, error) {
-	l, err := answer(ctx, s.read, func(ctx context.Context, q querier) (merchant.Link, error) {
-		return readLink(q.QueryRowContext(ctx, `
-			SELECT slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, methods, ends_at, max_uses, created_at
-			FROM links WHERE slug = $1`, slug))
-	})
+	l, err := readOne(ctx, s, readLink, `
+		SELECT slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, methods, ends_at, max_uses, created_at
+		FROM links WHERE slug = $1`, slug)
 	return l, merchantNotFound(err, "read link")
 }
 
 // Links implements merchant.LinkStorage.
 func (s *Storage) Links(ctx context.Context, merchantID string) ([]merchant.Link, error) {
-	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]merchant.Link, error) {
-		return list(ctx, q, readLink, `
-			SELECT slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, methods, ends_at, max_uses, created_at
-			FROM links WHERE merchant_id = $1 ORDER BY created_at, slug`, merchantID)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read links: %w", err)
-	}
-	return all, nil
+	return readAll(ctx, s, "read links", readLink, `
+		SELECT slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, methods, ends_at, max_uses, created_at
+		FROM links WHERE merchant_id = $1 ORDER BY created_at, slug`, merchantID)
 }
 
 // UpdateLink implements merchant.LinkStorage.
@@ -56,7 +39,7 @@ func (s *Storage) UpdateLink(ctx context.Context, merchantID string, mode mercha
 	return answer(ctx, s.write, func(ctx context.Context, q querier) (merchant.Link, error) {
 		l, err := readLink(q.QueryRowContext(ctx, `
 			SELECT slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, methods, ends_at, max_uses, created_at
-			FROM links WHERE slug = $1 AND merchant_id = $2 AND mode = $3`+s.dialect.forUpdate, slug, merchantID, string(mode)))
+			FROM links WHERE slug = $1 AND merchant_id = $2 AND mode = $3`+s.engine.ForUpdate, slug, merchantID, string(mode)))
 		if err := merchantNotFound(err, "read link"); err != nil {
 			return l, err
 		}

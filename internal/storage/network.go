@@ -11,23 +11,14 @@ import (
 
 // SaveProgress implements watcher.Storage.
 func (s *Storage) SaveProgress(ctx context.Context, lease invoice.Lease, p invoice.Progress) error {
-	saved, err := answer(ctx, s.write, func(ctx context.Context, q querier) (int64, error) {
-		return exec(ctx, q, `
-			UPDATE networks SET
-				sequence = $3, cursor_height = $4, cursor_hash = $5, tip_height = $6, tip_hash = $7,
-				scanned_at = $8, gaps = $9, balances = $10
-			WHERE network = $1 AND epoch = $2 AND sequence < $3`,
-			string(lease.Network), lease.Epoch, lease.Sequence, p.Cursor.Height, p.Cursor.Hash, p.Tip.Height, p.Tip.Hash,
-			millis(p.Scanned), gapsToText(p.Gaps), balancesText(p))
-	})
-	s.recent.forget()
-	if err != nil {
-		return fmt.Errorf("save progress of %s: %w", lease.Network, err)
-	}
-	if saved == 0 {
-		return invoice.ErrFenced
-	}
-	return nil
+	defer s.recent.forget()
+	return s.change(ctx, "save progress of "+string(lease.Network), invoice.ErrFenced, `
+		UPDATE networks SET
+			sequence = $3, cursor_height = $4, cursor_hash = $5, tip_height = $6, tip_hash = $7,
+			scanned_at = $8, gaps = $9, balances = $10
+		WHERE network = $1 AND epoch = $2 AND sequence < $3`,
+		string(lease.Network), lease.Epoch, lease.Sequence, p.Cursor.Height, p.Cursor.Hash, p.Tip.Height, p.Tip.Hash,
+		millis(p.Scanned), gapsToText(p.Gaps), balancesText(p))
 }
 
 // Progress implements invoice.Storage and watcher.Storage. It does not contain networks that were

@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"chequer/internal/storage"
+	"chequer/internal/storage/engine"
 	"chequer/internal/storage/storagetest"
 )
 
 func TestOpen_refuses_another_master_key(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		_, err := storage.Open(t.Context(), url, box(t, 2), storage.Options{})
-		if !errors.Is(err, storage.ErrMasterKey) || !strings.Contains(err.Error(), "CHEQUER_MASTER_KEY") {
+		if !errors.Is(err, engine.ErrMasterKey) || !strings.Contains(err.Error(), "CHEQUER_MASTER_KEY") {
 			t.Errorf("got error %v, want one that names CHEQUER_MASTER_KEY", err)
 		}
 		open(t, url) // the right key is still accepted
@@ -26,8 +27,8 @@ func TestOpen_refuses_a_newer_schema(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		change(t, url, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, TRUE)")
 		_, err := storage.Open(t.Context(), url, box(t, 1), storage.Options{})
-		if !errors.Is(err, storage.ErrNewer) {
-			t.Errorf("got error %v, want %v", err, storage.ErrNewer)
+		if !errors.Is(err, engine.ErrNewer) {
+			t.Errorf("got error %v, want %v", err, engine.ErrNewer)
 		}
 	})
 }
@@ -42,7 +43,7 @@ func TestOpen_concurrently_makes_a_new_database_once(t *testing.T) {
 				change(t, url, "DROP SCHEMA public CASCADE")
 				change(t, url, "CREATE SCHEMA public")
 			}
-			if used, err := storage.InUse(t.Context(), url); err != nil || used {
+			if used, err := engine.InUse(t.Context(), url); err != nil || used {
 				t.Errorf("before Open: in use %v, error %v", used, err)
 			}
 			var group sync.WaitGroup
@@ -50,7 +51,7 @@ func TestOpen_concurrently_makes_a_new_database_once(t *testing.T) {
 				group.Go(func() { open(t, url) })
 			}
 			group.Wait()
-			if used, err := storage.InUse(t.Context(), url); err != nil || !used {
+			if used, err := engine.InUse(t.Context(), url); err != nil || !used {
 				t.Errorf("after Open: in use %v, error %v", used, err)
 			}
 			if versions := rows(t, url, "SELECT version_id FROM goose_db_version WHERE version_id > 0 GROUP BY version_id HAVING COUNT(*) > 1"); len(versions) != 0 {
@@ -142,7 +143,7 @@ func TestOpen_writes_a_new_database_to_its_file(t *testing.T) {
 	t.Parallel()
 	url := engines["sqlite"](t)
 	open(t, url) // stays open
-	if used, err := storage.InUse(t.Context(), copyFile(t, url)); err != nil || !used {
+	if used, err := engine.InUse(t.Context(), copyFile(t, url)); err != nil || !used {
 		t.Errorf("the copy of a new database is in use: %v, error %v", used, err)
 	}
 }
@@ -165,7 +166,7 @@ func TestInUse_is_false_without_tables(t *testing.T) {
 		if name == "sqlite" { // a file with only a header, like a copy without the write-ahead log
 			change(t, url, "PRAGMA journal_mode = WAL")
 		}
-		if used, err := storage.InUse(t.Context(), url); used || err != nil {
+		if used, err := engine.InUse(t.Context(), url); used || err != nil {
 			t.Errorf("%s: in use %v, error %v", name, used, err)
 		}
 	}

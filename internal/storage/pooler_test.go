@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"chequer/internal/storage"
+	"chequer/internal/storage/backup"
 	"chequer/internal/storage/storagetest"
 )
 
@@ -38,7 +39,7 @@ func TestStorage_works_behind_a_pooler(t *testing.T) {
 		}
 	}
 	group.Wait()
-	if m, err := storage.Backup(t.Context(), url, masterKey(1), noon, io.Discard); err != nil || m.Rows["invoices"] != 60 {
+	if m, err := backup.Write(t.Context(), url, storagetest.MasterKey(1), noon, io.Discard); err != nil || m.Rows["invoices"] != 60 {
 		t.Errorf("backup of %d invoices, error %v", m.Rows["invoices"], err)
 	}
 	// The server also has the databases of other tests.

@@ -10,43 +10,26 @@ import (
 
 // CreateProduct implements merchant.ProductStorage.
 func (s *Storage) CreateProduct(ctx context.Context, p merchant.Product) error {
-	return s.write(ctx, func(ctx context.Context, q querier) error {
-		inserted, err := exec(ctx, q, `
-			INSERT INTO products (merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, methods, active, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING`,
-			p.MerchantID, p.Slug, string(p.Mode), p.Name, p.Description, p.Price.Cents(), p.Price.Currency().Code, p.MaxQuantity,
-			string(p.AskOrderID), string(p.AskNote), string(p.Methods), p.Active, p.CreatedAt.UnixMilli())
-		if err != nil {
-			return fmt.Errorf("write product: %w", err)
-		}
-		if inserted == 0 {
-			return merchant.ErrExists
-		}
-		return nil
-	})
+	return s.change(ctx, "write product", merchant.ErrExists, `
+		INSERT INTO products (merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, methods, active, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING`,
+		p.MerchantID, p.Slug, string(p.Mode), p.Name, p.Description, p.Price.Cents(), p.Price.Currency().Code, p.MaxQuantity,
+		string(p.AskOrderID), string(p.AskNote), string(p.Methods), p.Active, p.CreatedAt.UnixMilli())
 }
 
 // Product implements merchant.ProductStorage.
 func (s *Storage) Product(ctx context.Context, merchantID, slug string) (merchant.Product, error) {
-	p, err := answer(ctx, s.read, func(ctx context.Context, q querier) (merchant.Product, error) {
-		return readProduct(q.QueryRowContext(ctx, `
-			SELECT merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, methods, active, created_at
-			FROM products WHERE merchant_id = $1 AND slug = $2`, merchantID, slug))
-	})
+	p, err := readOne(ctx, s, readProduct, `
+		SELECT merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, methods, active, created_at
+		FROM products WHERE merchant_id = $1 AND slug = $2`, merchantID, slug)
 	return p, merchantNotFound(err, "read product")
 }
 
 // Products implements merchant.ProductStorage.
 func (s *Storage) Products(ctx context.Context, merchantID string) ([]merchant.Product, error) {
-	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]merchant.Product, error) {
-		return list(ctx, q, readProduct, `
-			SELECT merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, methods, active, created_at
-			FROM products WHERE merchant_id = $1 ORDER BY created_at, slug`, merchantID)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read products: %w", err)
-	}
-	return all, nil
+	return readAll(ctx, s, "read products", readProduct, `
+		SELECT merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, methods, active, created_at
+		FROM products WHERE merchant_id = $1 ORDER BY created_at, slug`, merchantID)
 }
 
 // UpdateProduct implements merchant.ProductStorage.
@@ -54,7 +37,7 @@ func (s *Storage) UpdateProduct(ctx context.Context, merchantID string, mode mer
 	return answer(ctx, s.write, func(ctx context.Context, q querier) (merchant.Product, error) {
 		p, err := readProduct(q.QueryRowContext(ctx, `
 			SELECT merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, methods, active, created_at
-			FROM products WHERE merchant_id = $1 AND slug = $2 AND mode = $3`+s.dialect.forUpdate, merchantID, slug, string(mode)))
+			FROM products WHERE merchant_id = $1 AND slug = $2 AND mode = $3`+s.engine.ForUpdate, merchantID, slug, string(mode)))
 		if err := merchantNotFound(err, "read product"); err != nil {
 			return p, err
 		}
@@ -75,16 +58,7 @@ func (s *Storage) UpdateProduct(ctx context.Context, merchantID string, mode mer
 
 // RemoveProduct implements merchant.ProductStorage.
 func (s *Storage) RemoveProduct(ctx context.Context, merchantID string, mode merchant.Mode, slug string) error {
-	return s.write(ctx, func(ctx context.Context, q querier) error {
-		removed, err := exec(ctx, q, "DELETE FROM products WHERE merchant_id = $1 AND slug = $2 AND mode = $3", merchantID, slug, string(mode))
-		if err != nil {
-			return fmt.Errorf("remove product: %w", err)
-		}
-		if removed == 0 {
-			return merchant.ErrNotFound
-		}
-		return nil
-	})
+	return s.change(ctx, "remove product", merchant.ErrNotFound, "DELETE FROM products WHERE merchant_id = $1 AND slug = $2 AND mode = $3", merchantID, slug, string(mode))
 }
 
 func readProduct(row scanner) (p merchant.Product, err error) {

@@ -50,19 +50,11 @@ func (r proofKeyRow) open(box *seal.Box) (proof.Key, error) {
 
 // ProofKeys implements proof.Storage. If one row was tampered with, it returns an error.
 func (s *Storage) ProofKeys(ctx context.Context) ([]proof.Key, error) {
-	rows, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]proofKeyRow, error) {
-		return list(ctx, q, readProofKeyRow, "SELECT number, public, secret, created_at, retired_at, mac FROM proof_keys ORDER BY number DESC")
-	})
+	rows, err := readAll(ctx, s, "read proof keys", readProofKeyRow, "SELECT number, public, secret, created_at, retired_at, mac FROM proof_keys ORDER BY number DESC")
 	if err != nil {
 		return nil, err
 	}
-	all := make([]proof.Key, len(rows))
-	for i, r := range rows {
-		if all[i], err = r.open(s.box); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+	return openAll(s.box, rows)
 }
 
 // CreateProofKey implements proof.Storage.

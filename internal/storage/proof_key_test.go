@@ -11,6 +11,7 @@ import (
 
 	"chequer/internal/proof"
 	"chequer/internal/storage"
+	"chequer/internal/storage/backup"
 )
 
 func newProofKey(number int64) proof.Key {
@@ -62,7 +63,7 @@ func TestProofKeys_are_in_a_backup(t *testing.T) {
 		saved, _ := backUp(t, url)
 		for engine := range engines {
 			other := withoutTables(t, engine)
-			restore(t, other, saved, storage.RestoreOptions{})
+			restore(t, other, saved, backup.RestoreOptions{})
 			got, err := open(t, other).ProofKeys(t.Context())
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
 				t.Errorf("on %s: error %v (-want +got):\n%s", engine, err, diff)

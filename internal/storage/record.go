@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"chequer/internal/invoice"
+	"chequer/internal/storage/engine"
 )
 
 // record holds all rows of an invoice.
@@ -74,7 +75,7 @@ func readRecord(ctx context.Context, q querier, id string) (r record, err error)
 // notFound adds the failed operation and the ID to err. It returns invoice.ErrNotFound if there was
 // no row.
 func notFound(err error, doing, id string) error {
-	if absent(err) {
+	if engine.Absent(err) {
 		return invoice.ErrNotFound
 	}
 	return fmt.Errorf("%s %s: %w", doing, id, err)

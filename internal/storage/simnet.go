@@ -55,7 +55,7 @@ func (s *Storage) SimnetChain(ctx context.Context, above int64) (simnet.Chain, e
 func (s *Storage) UpdateSimnet(ctx context.Context, above int64, change func(*simnet.Chain) error) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		var locked string
-		if err := q.QueryRowContext(ctx, "SELECT name FROM meta WHERE name = 'simnet'"+s.dialect.forUpdate).Scan(&locked); err != nil {
+		if err := q.QueryRowContext(ctx, "SELECT name FROM meta WHERE name = 'simnet'"+s.engine.ForUpdate).Scan(&locked); err != nil {
 			return fmt.Errorf("lock simnet: %w", err)
 		}
 		before, err := readSimnet(ctx, q, above)
@@ -78,10 +78,7 @@ func (s *Storage) UpdateSimnet(ctx context.Context, above int64, change func(*si
 
 // SimnetTip implements simnet.Storage.
 func (s *Storage) SimnetTip(ctx context.Context) (int64, error) {
-	height, err := answer(ctx, s.read, func(ctx context.Context, q querier) (height int64, err error) {
-		err = q.QueryRowContext(ctx, "SELECT COALESCE(MAX(height), -1) FROM simnet_blocks").Scan(&height)
-		return height, err
-	})
+	height, err := readOne(ctx, s, column[int64], "SELECT COALESCE(MAX(height), -1) FROM simnet_blocks")
 	if err != nil {
 		return 0, fmt.Errorf("read simnet tip: %w", err)
 	}

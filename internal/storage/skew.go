@@ -13,15 +13,12 @@ import (
 // leases that this process holds.
 func (s *Storage) MeasureSkew(ctx context.Context, now func() time.Time) (skew, margin time.Duration, err error) {
 	asked := now()
-	clock, err := answer(ctx, s.read, func(ctx context.Context, q querier) (clock int64, err error) {
-		err = q.QueryRowContext(ctx, "SELECT "+s.dialect.clock).Scan(&clock)
-		return clock, err
-	})
+	clock, err := s.engine.Clock(ctx)
 	if err != nil {
 		return 0, 0, fmt.Errorf("read the database's clock: %w", err)
 	}
 	margin = now().Sub(asked) / 2
-	skew = asked.Add(margin).Sub(time.UnixMilli(clock))
+	skew = asked.Add(margin).Sub(clock)
 	s.skew.Store(skew.Milliseconds())
 	return skew, margin, nil
 }

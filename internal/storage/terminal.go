@@ -2,59 +2,35 @@ package storage
 
 import (
 	"context"
-	"fmt"
 
 	"chequer/internal/merchant"
 )
 
 // CreateTerminal implements merchant.TerminalStorage.
 func (s *Storage) CreateTerminal(ctx context.Context, t merchant.Terminal, hash string) error {
-	return s.write(ctx, func(ctx context.Context, q querier) error {
-		_, err := exec(ctx, q, `
-			INSERT INTO terminals (secret_hash, id, merchant_id, mode, name, fiat_currency, methods, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-			hash, t.ID, t.MerchantID, string(t.Mode), t.Name, t.Currency, string(t.Methods), t.CreatedAt.UnixMilli())
-		if err != nil {
-			return fmt.Errorf("write terminal: %w", err)
-		}
-		return nil
-	})
+	return s.change(ctx, "write terminal", nil, `
+		INSERT INTO terminals (secret_hash, id, merchant_id, mode, name, fiat_currency, methods, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		hash, t.ID, t.MerchantID, string(t.Mode), t.Name, t.Currency, string(t.Methods), t.CreatedAt.UnixMilli())
 }
 
 // Terminal implements merchant.TerminalStorage.
 func (s *Storage) Terminal(ctx context.Context, hash string) (merchant.Terminal, error) {
-	t, err := answer(ctx, s.read, func(ctx context.Context, q querier) (merchant.Terminal, error) {
-		return readTerminal(q.QueryRowContext(ctx, `
-			SELECT id, merchant_id, mode, name, fiat_currency, methods, created_at FROM terminals WHERE secret_hash = $1`, hash))
-	})
+	t, err := readOne(ctx, s, readTerminal, `
+		SELECT id, merchant_id, mode, name, fiat_currency, methods, created_at FROM terminals WHERE secret_hash = $1`, hash)
 	return t, merchantNotFound(err, "read terminal")
 }
 
 // Terminals implements merchant.TerminalStorage.
 func (s *Storage) Terminals(ctx context.Context, merchantID string) ([]merchant.Terminal, error) {
-	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]merchant.Terminal, error) {
-		return list(ctx, q, readTerminal, `
-			SELECT id, merchant_id, mode, name, fiat_currency, methods, created_at
-			FROM terminals WHERE merchant_id = $1 ORDER BY created_at, id`, merchantID)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read terminals: %w", err)
-	}
-	return all, nil
+	return readAll(ctx, s, "read terminals", readTerminal, `
+		SELECT id, merchant_id, mode, name, fiat_currency, methods, created_at
+		FROM terminals WHERE merchant_id = $1 ORDER BY created_at, id`, merchantID)
 }
 
 // RemoveTerminal implements merchant.TerminalStorage.
 func (s *Storage) RemoveTerminal(ctx context.Context, merchantID, id string) error {
-	return s.write(ctx, func(ctx context.Context, q querier) error {
-		removed, err := exec(ctx, q, "DELETE FROM terminals WHERE merchant_id = $1 AND id = $2", merchantID, id)
-		if err != nil {
-			return fmt.Errorf("remove terminal: %w", err)
-		}
-		if removed == 0 {
-			return merchant.ErrNotFound
-		}
-		return nil
-	})
+	return s.change(ctx, "remove terminal", merchant.ErrNotFound, "DELETE FROM terminals WHERE merchant_id = $1 AND id = $2", merchantID, id)
 }
 
 func readTerminal(row scanner) (t merchant.Terminal, err error) {

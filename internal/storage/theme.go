@@ -2,13 +2,10 @@ package storage
 
 import (
 	"context"
-	"database/sql"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"time"
 
-	"chequer/internal/merchant"
 	"chequer/internal/theme"
 )
 
@@ -19,15 +16,10 @@ const keptThemes = 8
 // SetTheme implements merchant.LookStorage.
 func (s *Storage) SetTheme(ctx context.Context, merchantID string, l theme.Theme, at time.Time) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
-		var id string
-		err := q.QueryRowContext(ctx, "SELECT id FROM merchants WHERE id = $1"+s.dialect.forUpdate, merchantID).Scan(&id)
-		if errors.Is(err, sql.ErrNoRows) {
-			return merchant.ErrNotFound
+		if err := s.lockMerchant(ctx, q, merchantID); err != nil {
+			return err
 		}
-		if err != nil {
-			return fmt.Errorf("lock merchant: %w", err)
-		}
-		_, err = q.ExecContext(ctx, `
+		_, err := q.ExecContext(ctx, `
 			INSERT INTO looks (merchant_id, number, hash, name, accent, line, support, terms, stay, logo_type, logo, created_at)
 			VALUES ($1, (SELECT COALESCE(MAX(number), 0) + 1 FROM looks WHERE merchant_id = $1), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 			merchantID, l.Hash(), l.Name, l.Accent, l.Line, l.Support, l.Terms, l.Stay, l.Logo.Type,
@@ -47,20 +39,16 @@ func (s *Storage) SetTheme(ctx context.Context, merchantID string, l theme.Theme
 
 // Theme implements merchant.LookStorage.
 func (s *Storage) Theme(ctx context.Context, merchantID string) (theme.Theme, error) {
-	l, err := answer(ctx, s.read, func(ctx context.Context, q querier) (theme.Theme, error) {
-		return readTheme(q.QueryRowContext(ctx, `
-			SELECT name, accent, line, support, terms, stay, logo_type, logo FROM looks
-			WHERE merchant_id = $1 ORDER BY number DESC LIMIT 1`, merchantID))
-	})
+	l, err := readOne(ctx, s, readTheme, `
+		SELECT name, accent, line, support, terms, stay, logo_type, logo FROM looks
+		WHERE merchant_id = $1 ORDER BY number DESC LIMIT 1`, merchantID)
 	return l, merchantNotFound(err, "read theme")
 }
 
 // ThemeByHash implements merchant.LookStorage.
 func (s *Storage) ThemeByHash(ctx context.Context, hash string) (theme.Theme, error) {
-	l, err := answer(ctx, s.read, func(ctx context.Context, q querier) (theme.Theme, error) {
-		return readTheme(q.QueryRowContext(ctx, `
-			SELECT name, accent, line, support, terms, stay, logo_type, logo FROM looks WHERE hash = $1 LIMIT 1`, hash))
-	})
+	l, err := readOne(ctx, s, readTheme, `
+		SELECT name, accent, line, support, terms, stay, logo_type, logo FROM looks WHERE hash = $1 LIMIT 1`, hash)
 	return l, merchantNotFound(err, "read theme")
 }
 

@@ -142,7 +142,6 @@ func TestStorage_leaves_a_demoted_PostgreSQL(t *testing.T) {
 	if err := s.Ready(t.Context()); !errors.Is(err, invoice.ErrUnavailable) {
 		t.Errorf("ready: got error %v, want %v", err, invoice.ErrUnavailable)
 	}
-	s.SetProofTTL(0)
 
 	change(t, server.URL()+"&default_transaction_read_only=off", "ALTER DATABASE postgres SET default_transaction_read_only = off")
 	for i := range 32 {
@@ -160,56 +159,6 @@ func await(t *testing.T, what string, so func() bool) {
 			t.Fatalf("not in time: %s", what)
 		}
 	}
-}
-
-func TestReady_fails_while_SQLite_takes_no_writes(t *testing.T) {
-	t.Parallel()
-	url := engines["sqlite"](t)
-	s, err := storage.Open(t.Context(), url, box(t, 1), storage.Options{BusyTimeout: 10 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	other, err := database(t, url).Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
-	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
-		t.Fatal(err)
-	}
-	for range 3 { // the second and the third result are cached
-		if err := s.Ready(t.Context()); !errors.Is(err, invoice.ErrUnavailable) {
-			t.Errorf("got error %v, want %v", err, invoice.ErrUnavailable)
-		}
-	}
-	if _, err := other.ExecContext(t.Context(), "ROLLBACK"); err != nil {
-		t.Fatal(err)
-	}
-	s.SetProofTTL(0)
-	await(t, "storage is ready", func() bool { return s.Ready(t.Context()) == nil })
-}
-
-func TestReady_caches_its_result(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
-		s.SetProofTTL(time.Hour)
-		if err := s.Ready(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		change(t, url, "DELETE FROM meta WHERE name = 'ready_at'")
-		var group sync.WaitGroup
-		for range 50 {
-			group.Go(func() {
-				if err := s.Ready(t.Context()); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		group.Wait()
-		if wrote := rows(t, url, "SELECT value FROM meta WHERE name = 'ready_at'"); len(wrote) > 0 {
-			t.Errorf("wrote %q, want no second write", wrote)
-		}
-	})
 }
 
 func TestReady_fails_while_the_marks_cannot_be_written(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/seal"
+	"chequer/internal/storage/engine"
 )
 
 // walletRow is a wallet as stored in columns.
@@ -109,7 +110,7 @@ func (s *Storage) changeWallet(ctx context.Context, q querier, merchantID string
 	if err == nil {
 		active, err = r.open(s.box)
 	}
-	if err != nil && !absent(err) {
+	if err != nil && !engine.Absent(err) {
 		return c, fmt.Errorf("read wallet: %w", err)
 	}
 	if c, err = decide(active); err != nil {
@@ -170,30 +171,17 @@ func (s *Storage) AllWallets(ctx context.Context, merchantID string, mode mercha
 
 // wallets returns the wallets that a statement selects.
 func (s *Storage) wallets(ctx context.Context, statement string, args ...any) ([]merchant.Wallet, error) {
-	rows, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]walletRow, error) {
-		return list(ctx, q, readWalletRow, statement, args...)
-	})
+	rows, err := readAll(ctx, s, "read wallets", readWalletRow, statement, args...)
 	if err != nil {
-		return nil, fmt.Errorf("read wallets: %w", err)
+		return nil, err
 	}
-	var all []merchant.Wallet
-	for _, r := range rows {
-		w, err := r.open(s.box)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, w)
-	}
-	return all, nil
+	return openAll(s.box, rows)
 }
 
 // HasWallet reports whether any merchant has or had a live wallet for an asset. Former wallets count,
 // because their invoices may still be paid.
 func (s *Storage) HasWallet(ctx context.Context, asset string) (bool, error) {
-	found, err := answer(ctx, s.read, func(ctx context.Context, q querier) (found bool, err error) {
-		err = q.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM wallets WHERE mode = 'live' AND asset = $1)", asset).Scan(&found)
-		return found, err
-	})
+	found, err := readOne(ctx, s, column[bool], "SELECT EXISTS (SELECT 1 FROM wallets WHERE mode = 'live' AND asset = $1)", asset)
 	if err != nil {
 		return false, fmt.Errorf("look for a wallet: %w", err)
 	}

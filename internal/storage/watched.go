@@ -13,9 +13,7 @@ import (
 // watched at creation. It leaves out the networks that are watched now.
 func (s *Storage) OpenWatched(ctx context.Context, now []chain.ID) (map[chain.ID]int, error) {
 	found, err := answer(ctx, s.read, func(ctx context.Context, q querier) (map[chain.ID]int, error) {
-		networks, err := list(ctx, q, func(row scanner) (network string, err error) {
-			return network, row.Scan(&network)
-		}, "SELECT DISTINCT network FROM destinations")
+		networks, err := list(ctx, q, column[string], "SELECT DISTINCT network FROM destinations")
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,183 @@
+// Package backup writes a whole database into a stream that fits both engines, seals it with a
+// passphrase, and restores it.
+package backup
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+	"unicode/utf8"
+
+	"chequer/internal/seal"
+	"chequer/internal/storage/engine"
+)
+
+// Write writes the whole database in a consistent state, while others may write to it, together
+// with the master key: the backup is as secret as the key. The database is neither changed nor
+// upgraded. The backup can be restored to either engine. Write holds one row in memory at a time.
+// The errors include ErrNoDatabase, engine.ErrMasterKey and engine.ErrNewer.
+func Write(ctx context.Context, url string, master []byte, now time.Time, w io.Writer) (Manifest, error) {
+	db, d, err := openReading(ctx, url)
+	if err != nil {
+		return Manifest{}, fmt.Errorf("back up database: %w", err)
+	}
+	defer db.Close()
+	m, err := backUp(ctx, db, d, master, now, w)
+	if err != nil {
+		return Manifest{}, fmt.Errorf("back up database: %w", err)
+	}
+	return m, nil
+}
+
+// openReading opens an existing database read-only; ErrNoDatabase.
+func openReading(ctx context.Context, url string) (*sql.DB, engine.Dialect, error) {
+	used, err := engine.InUse(ctx, url)
+	if err == nil && !used {
+		err = ErrNoDatabase
+	}
+	if err != nil {
+		return nil, engine.Dialect{}, err
+	}
+	return engine.ConnectReading(url)
+}
+
+func backUp(ctx context.Context, db *sql.DB, d engine.Dialect, master []byte, now time.Time, w io.Writer) (Manifest, error) {
+	version, tables, err := schemaOf(ctx, db)
+	if err != nil {
+		return Manifest{}, err
+	}
+	// On SQLite every transaction sees one state.
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	if err != nil {
+		return Manifest{}, fmt.Errorf("begin: %w", err)
+	}
+	defer tx.Rollback() // nothing to commit
+	if err := keepSchema(ctx, tx, d, version, tables); err != nil {
+		return Manifest{}, err
+	}
+	if err := checkMasterKey(ctx, tx, d, master); err != nil {
+		return Manifest{}, err
+	}
+	header := header{
+		Format: formatVersion, Schema: version, Engine: d.Name, CreatedAt: now, MasterKey: hex.EncodeToString(master),
+	}
+	b := newWriter(w)
+	if err := b.lines.Encode(header); err != nil {
+		return Manifest{}, err
+	}
+	for _, t := range tables {
+		if err := b.copyTable(ctx, tx, t); err != nil {
+			return Manifest{}, fmt.Errorf("table %s: %w", t.name, err)
+		}
+	}
+	end, err := b.end()
+	return header.manifest(end), err
+}
+
+// schemaOf returns the schema version of a database and its tables; engine.ErrNewer.
+func schemaOf(ctx context.Context, q engine.Querier) (version int64, tables []table, err error) {
+	latest, err := engine.LatestSchema()
+	if err != nil {
+		return 0, nil, err
+	}
+	version, err = engine.SchemaVersion(ctx, q)
+	switch {
+	case err != nil:
+		return 0, nil, err
+	case version > latest:
+		return 0, nil, fmt.Errorf("schema version %d: %w", version, engine.ErrNewer)
+	}
+	tables, err = schema(ctx, version)
+	return version, tables, err
+}
+
+// keepSchema fails unless the schema has the given version, and prevents schema changes until the
+// transaction ends. On PostgreSQL a table that is changed in the meantime would look empty, so it
+// locks the tables. See PostgreSQL, "Data consistency: caveats".
+func keepSchema(ctx context.Context, q engine.Querier, d engine.Dialect, version int64, tables []table) error {
+	if d.IsPostgres() {
+		if _, err := q.ExecContext(ctx, lockAll(tables)); err != nil {
+			return fmt.Errorf("lock tables: %w", err)
+		}
+	}
+	now, err := engine.SchemaVersion(ctx, q)
+	if err != nil {
+		return err
+	}
+	if now != version {
+		return errors.New("the database was upgraded during the backup: try again")
+	}
+	return nil
+}
+
+// checkMasterKey returns engine.ErrMasterKey if the database was made with another master key, and
+// ErrNoDatabase if it has tables but was never opened with a master key.
+func checkMasterKey(ctx context.Context, q engine.Querier, d engine.Dialect, master []byte) error {
+	box, err := seal.New(master)
+	if err != nil {
+		return err
+	}
+	used, err := engine.HasMasterKey(ctx, q, d)
+	if err == nil && !used {
+		err = ErrNoDatabase
+	}
+	if err != nil {
+		return err
+	}
+	return engine.CheckMasterKey(ctx, q, box)
+}
+
+// copyTable writes every row of a table.
+func (b *writer) copyTable(ctx context.Context, q engine.Querier, t table) error {
+	if err := b.table(t); err != nil {
+		return err
+	}
+	into := make([]any, len(t.columns))
+	for i, kind := range t.types {
+		var err error
+		if into[i], err = newCell(kind); err != nil {
+			return fmt.Errorf("column %s: %w", t.columns[i], err)
+		}
+	}
+	values := make([]any, len(t.columns))
+	return engine.Each(ctx, q, func(row engine.Row) error {
+		if err := row.Scan(into...); err != nil {
+			return err
+		}
+		for i := range into {
+			var err error
+			if values[i], err = cellValue(into[i]); err != nil {
+				return fmt.Errorf("column %s: %w", t.columns[i], err)
+			}
+		}
+		return b.row(t, values)
+	}, t.selectAll())
+}
+
+// newCell returns a value that a column of the given type can be scanned into.
+func newCell(kind string) (any, error) {
+	switch kind {
+	case "TEXT":
+		return &sql.Null[string]{}, nil
+	case "BIGINT":
+		return &sql.Null[int64]{}, nil
+	case "BOOLEAN":
+		return &sql.Null[bool]{}, nil
+	}
+	return nil, fmt.Errorf("backup does not support the type %s", kind)
+}
+
+// cellValue returns the value that was scanned, nil for NULL. Text that JSON would change is an
+// error.
+func cellValue(cell any) (any, error) {
+	value, err := cell.(driver.Valuer).Value()
+	if text, ok := value.(string); ok && !utf8.ValidString(text) {
+		return nil, errors.New("holds text that is not UTF-8")
+	}
+	return value, err
+}

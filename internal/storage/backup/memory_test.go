@@ -1,0 +1,90 @@
+package backup_test
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"chequer/internal/storage/backup"
+)
+
+// TestBackup_needs_memory_for_rows_not_for_tables must not run in parallel with other tests, since
+// it measures the memory of the whole process.
+func TestBackup_needs_memory_for_rows_not_for_tables(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes some 100 MB")
+	}
+	const many, bound = 50_000, 16 << 20
+	for name, newURL := range engines {
+		t.Run(name, func(t *testing.T) {
+			url := newURL(t)
+			s := open(t, url)
+			addMerchants(t, s)
+			create(t, s, creation("a", "shop"))
+			change(t, url, `
+				WITH RECURSIVE n (i) AS (SELECT CAST(2 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < $1)
+				INSERT INTO events (merchant_id, position, id, invoice_id, type, version, created_at, body)
+				SELECT merchant_id, i, id, invoice_id, type, version, created_at, $2 FROM events, n WHERE position = 1`,
+				int64(many), strings.Repeat("x", 1000))
+			path := filepath.Join(t.TempDir(), "backup")
+			file, err := os.Create(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close()
+
+			var heap peak
+			heap.begin()
+			m, err := backup.Write(t.Context(), url, masterKey(1), noon, writerFunc(func(p []byte) (int, error) {
+				heap.passed(len(p))
+				return file.Write(p)
+			}))
+			if err != nil || m.Rows["events"] != many || heap.total < many*1000 {
+				t.Fatalf("got %+v in %d bytes, error %v", m, heap.total, err)
+			}
+			if heap.most > bound {
+				t.Errorf("the backup of %d MB took %d MB of memory", heap.total>>20, heap.most>>20)
+			}
+
+			if _, err := file.Seek(0, io.SeekStart); err != nil {
+				t.Fatal(err)
+			}
+			heap.begin()
+			_, err = backup.Restore(t.Context(), newURL(t), readerFunc(func(p []byte) (int, error) {
+				n, err := file.Read(p)
+				heap.passed(n)
+				return n, err
+			}), backup.RestoreOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if heap.most > bound {
+				t.Errorf("restoring %d MB took %d MB of memory", heap.total>>20, heap.most>>20)
+			}
+		})
+	}
+}
+
+// peak measures the largest growth of the heap, sampled once for each megabyte that passes.
+type peak struct {
+	before, most, total, looked int64
+}
+
+func (p *peak) begin() { *p = peak{before: heapInUse()} }
+
+func (p *peak) passed(bytes int) {
+	if p.total += int64(bytes); p.total-p.looked >= 1<<20 {
+		p.looked = p.total
+		p.most = max(p.most, heapInUse()-p.before)
+	}
+}
+
+func heapInUse() int64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}

@@ -1,0 +1,137 @@
+package backup
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"chequer/internal/storage/engine"
+)
+
+// reader reads the lines of a backup.
+type reader struct {
+	in     *bufio.Reader
+	sum    hash.Hash
+	header header
+}
+
+// newReader returns a reader that has read the header; ErrNewer and ErrDamaged.
+func newReader(r io.Reader) (*reader, error) {
+	b := &reader{in: bufio.NewReader(r), sum: sha256.New()}
+	line, err := b.line()
+	if err != nil {
+		return nil, err
+	}
+	b.sum.Write(line)
+	if err := json.Unmarshal(line, &b.header); err != nil || b.header.Format < 1 {
+		return nil, fmt.Errorf("%w: it does not begin with a header", ErrDamaged)
+	}
+	latest, err := engine.LatestSchema()
+	if err != nil {
+		return nil, err
+	}
+	if b.header.Format > formatVersion || b.header.Schema > latest {
+		return nil, ErrNewer
+	}
+	return b, nil
+}
+
+// each calls begin for every table and visit for every row; the line is valid until the next call.
+// The data is verified only if each returns without an error. It returns ErrDamaged, or an error of
+// begin or visit.
+func (b *reader) each(begin func(name string, columns []string) error, visit func(line []byte) error) (Manifest, error) {
+	rows := map[string]int64{}
+	var current string
+	for {
+		line, err := b.line()
+		if err != nil {
+			return Manifest{}, err
+		}
+		if line[0] == '[' {
+			rows[current]++
+			b.sum.Write(line)
+			if err := visit(line); err != nil {
+				return Manifest{}, err
+			}
+			continue
+		}
+		var mark struct {
+			tableLine
+			ending
+		}
+		if err := json.Unmarshal(line, &mark); err != nil {
+			return Manifest{}, fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		if mark.SHA256 != "" {
+			return b.header.manifest(mark.ending), b.end(mark.ending, rows)
+		}
+		current = mark.Table
+		rows[current] = 0
+		b.sum.Write(line)
+		if err := begin(mark.Table, mark.Columns); err != nil {
+			return Manifest{}, err
+		}
+	}
+}
+
+// end compares the data that was read with the last line.
+func (b *reader) end(end ending, rows map[string]int64) error {
+	if end.SHA256 != hex.EncodeToString(b.sum.Sum(nil)) {
+		return fmt.Errorf("%w: the SHA-256 of its content differs from the one at its end", ErrDamaged)
+	}
+	if len(rows) != len(end.Rows) {
+		return fmt.Errorf("%w: it has %d tables, but %d according to its end", ErrDamaged, len(rows), len(end.Rows))
+	}
+	for table, n := range rows {
+		if said, known := end.Rows[table]; !known || said != n {
+			return fmt.Errorf("%w: table %s has %d rows, but %d according to its end", ErrDamaged, table, n, said)
+		}
+	}
+	switch _, err := b.in.ReadByte(); {
+	case err == nil:
+		return fmt.Errorf("%w: it has data after its end", ErrDamaged)
+	case !errors.Is(err, io.EOF):
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return nil
+}
+
+// line reads the next line; a missing line is an error.
+func (b *reader) line() ([]byte, error) {
+	line, err := b.in.ReadBytes('\n')
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, fmt.Errorf("%w: it ends too early", ErrDamaged)
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return line, nil
+}
+
+// parseRow parses the values of a row: strings, integers, booleans and null.
+func parseRow(line []byte) ([]any, error) {
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.UseNumber()
+	var values []any
+	if err := d.Decode(&values); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	for i, v := range values {
+		number, ok := v.(json.Number)
+		if !ok {
+			continue
+		}
+		whole, err := number.Int64()
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		values[i] = whole
+	}
+	return values, nil
+}

@@ -1,0 +1,61 @@
+package backup
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+
+	"filippo.io/age"
+)
+
+// Sealer compresses its input and encrypts it with a passphrase. In an emergency "age -d
+// FILE | gunzip" decrypts it. See age-encryption.org/v1.
+type Sealer struct {
+	*gzip.Writer
+	outer io.Closer
+}
+
+// NewSealer returns a new Sealer that writes to w. Each try of the passphrase takes 2^work steps;
+// 0 means 18.
+func NewSealer(w io.Writer, passphrase string, work int) (*Sealer, error) {
+	recipient, err := age.NewScryptRecipient(passphrase)
+	if err != nil {
+		return nil, err
+	}
+	if work > 0 {
+		recipient.SetWorkFactor(work)
+	}
+	outer, err := age.Encrypt(w, recipient)
+	if err != nil {
+		return nil, err
+	}
+	return &Sealer{Writer: gzip.NewWriter(outer), outer: outer}, nil
+}
+
+// Close completes the file.
+func (s *Sealer) Close() error { return errors.Join(s.Writer.Close(), s.outer.Close()) }
+
+// Unseal returns a reader of the output of a Sealer, from the beginning of a file. Damage is reported
+// by Unseal or while the content is read. The errors include ErrPassphrase and ErrDamaged.
+func Unseal(f io.ReadSeeker, passphrase string) (io.Reader, error) {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	identity, err := age.NewScryptIdentity(passphrase)
+	if err != nil {
+		return nil, err
+	}
+	packed, err := age.Decrypt(f, identity)
+	if errors.Is(err, age.ErrIncorrectIdentity) {
+		return nil, ErrPassphrase
+	}
+	if err != nil { // the error quotes the file, which may be a secret file
+		return nil, fmt.Errorf("%w, or no backup at all", ErrDamaged)
+	}
+	r, err := gzip.NewReader(packed)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return r, nil
+}

@@ -1,0 +1,45 @@
+package backup
+
+import (
+	"context"
+	"fmt"
+
+	"chequer/internal/storage/engine"
+	"chequer/internal/storage/highwater"
+)
+
+// skipIndexes advances every counter past the indexes that may have been allocated after the
+// backup, including the counters of wallets that had none in the backup. Marks that survived the
+// loss of the database bound those indexes. The new marks are on disk before the counters are, so
+// that the next start does not skip indexes again.
+func skipIndexes(ctx context.Context, q engine.Querier, marks *highwater.Marks) error {
+	stands := map[string]int64{}
+	for _, counter := range marks.Counters() {
+		stands[counter] = 0
+	}
+	err := engine.Each(ctx, q, func(row engine.Row) error {
+		var counter string
+		var next int64
+		err := row.Scan(&counter, &next)
+		stands[counter] = next
+		return err
+	}, `
+		SELECT name, next FROM counters
+		UNION ALL SELECT DISTINCT counter, 0 FROM wallets WHERE counter NOT IN (SELECT name FROM counters)`)
+	if err != nil {
+		return fmt.Errorf("read counters: %w", err)
+	}
+	for counter, next := range stands {
+		next, err := marks.Skip(counter, next)
+		if err != nil {
+			return fmt.Errorf("skip indexes of %s: %w", counter, err)
+		}
+		_, err = q.ExecContext(ctx, `
+			INSERT INTO counters (name, next) VALUES ($1, $2)
+			ON CONFLICT (name) DO UPDATE SET next = excluded.next`, counter, next)
+		if err != nil {
+			return fmt.Errorf("skip indexes of %s: %w", counter, err)
+		}
+	}
+	return nil
+}

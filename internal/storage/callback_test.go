@@ -1,0 +1,142 @@
+package storage_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"chequer/internal/storage"
+)
+
+// Storage calls functions of its callers inside its transactions: the decision about an invoice, the
+// change of an endpoint. They get no context, since they only compute. With a context from outside
+// they could call storage, and the call would wait for the transaction that waits for the function.
+func TestCallbacks_use_no_context(t *testing.T) {
+	t.Parallel()
+	given := givenToCallbacks()
+	for _, want := range []string{"Invoice", "NextIndex", "Wallet", "Endpoint", "Link", "Product", "ExchangeAccount", "Chain"} {
+		if !slices.Contains(given, want) {
+			t.Errorf("no callback of storage gets a %s", want)
+		}
+	}
+	given = append(given, "Sale", "Settings") // parts of the above, for which callers of storage take callbacks
+	root := filepath.Join("..", "..")
+	checked := 0
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, path, nil, 0)
+		if err != nil {
+			return err
+		}
+		for _, callback := range callbacks(file, given) {
+			checked++
+			for _, at := range contextsIn(callback) {
+				t.Errorf("%s: a function that storage may call inside a transaction uses a context", files.Position(at))
+			}
+		}
+		return nil
+	})
+	if err != nil || checked < 20 {
+		t.Errorf("checked %d callbacks, error %v", checked, err)
+	}
+}
+
+// givenToCallbacks returns the names of the types that storage passes to functions of its callers.
+func givenToCallbacks() (names []string) {
+	add := func(callback reflect.Type) {
+		for p := range callback.Ins() {
+			if p.Kind() == reflect.Pointer {
+				p = p.Elem()
+			}
+			names = append(names, p.Name())
+		}
+	}
+	for method := range reflect.TypeFor[*storage.Storage]().Methods() {
+		for p := range method.Type.Ins() {
+			switch {
+			case p.Kind() == reflect.Func:
+				add(p)
+			case p.Kind() == reflect.Struct:
+				for field := range p.Fields() {
+					if field.Type.Kind() == reflect.Func {
+						add(field.Type)
+					}
+				}
+			}
+		}
+	}
+	return names
+}
+
+// callbacks returns the function literals with a parameter of one of the given types.
+func callbacks(file *ast.File, given []string) (found []*ast.FuncLit) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		literal, ok := n.(*ast.FuncLit)
+		if ok && slices.ContainsFunc(literal.Type.Params.List, func(p *ast.Field) bool { return slices.Contains(given, typeName(p.Type)) }) {
+			found = append(found, literal)
+		}
+		return true
+	})
+	return found
+}
+
+// typeName returns the name of a type or of the type that a pointer points to, without its package.
+func typeName(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return typeName(e.X)
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	case *ast.Ident:
+		return e.Name
+	}
+	return ""
+}
+
+// contextsIn returns the places where a function literal without a context of its own uses one.
+func contextsIn(literal *ast.FuncLit) (found []token.Pos) {
+	if slices.ContainsFunc(literal.Type.Params.List, func(p *ast.Field) bool { return typeName(p.Type) == "Context" }) {
+		return nil
+	}
+	ast.Inspect(literal.Body, func(n ast.Node) bool {
+		if name, ok := n.(*ast.Ident); ok && (name.Name == "ctx" || name.Name == "Context" || name.Name == "context") {
+			found = append(found, name.Pos())
+		}
+		return true
+	})
+	return found
+}
+
+func TestContextsIn_finds_contexts_from_outside(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string]int{
+		"s.Update(ctx, func(inv *invoice.Invoice) error { return s.Read(ctx) })":                      1,
+		"s.Update(ctx, func(l *Link) error { return s.Read(context.Background()) })":                  1,
+		"s.Update(ctx, func(l *Link) error { return s.Read(r.Context()) })":                           1,
+		"invoice.Creation{Build: func(next NextIndex) (*Invoice, error) { return build(ctx, next) }}": 1,
+		"s.Update(ctx, func(inv *Invoice) error { inv.Clock++; return nil })":                         0,
+		"each(ctx, func(ctx context.Context, inv *Invoice) error { return read(ctx, inv.ID) })":       0,
+		"run(ctx, func() error { return s.Read(ctx) })":                                               0,
+	} {
+		file, err := parser.ParseFile(token.NewFileSet(), "", "package p; var _ = "+source, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := 0
+		for _, callback := range callbacks(file, []string{"Invoice", "Link", "NextIndex"}) {
+			got += len(contextsIn(callback))
+		}
+		if got != want {
+			t.Errorf("%s: found %d uses, want %d", source, got, want)
+		}
+	}
+}

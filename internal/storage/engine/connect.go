@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// Connect returns a pool for a database that no Engine uses; for SQLite, with the single connection
+// that writes. It does not connect yet.
+func Connect(url string) (*sql.DB, Dialect, error) {
+	d, place, err := parseURL(url)
+	if err != nil {
+		return nil, d, err
+	}
+	db, _, err := connect(d, place, busyTimeout)
+	return db, d, err
+}
+
+// ConnectReading returns a pool for a database that is only read.
+func ConnectReading(url string) (*sql.DB, Dialect, error) {
+	d, place, err := parseURL(url)
+	if err != nil {
+		return nil, d, err
+	}
+	db, err := readingPool(d, place)
+	return db, d, err
+}
+
+// InUse reports whether there is a database that was opened with a master key.
+func InUse(ctx context.Context, url string) (bool, error) {
+	d, place, err := parseURL(url)
+	if err != nil {
+		return false, err
+	}
+	if d == sqliteDialect {
+		if empty, err := emptyFile(place); empty || err != nil {
+			return false, err
+		}
+	}
+	db, err := readingPool(d, place)
+	if err != nil {
+		return false, fmt.Errorf("check database: %w", err)
+	}
+	defer db.Close()
+	return HasMasterKey(ctx, db, d)
+}
+
+// emptyFile reports whether a database's file is absent or empty.
+func emptyFile(path string) (bool, error) {
+	file, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("check database: %w", err)
+	}
+	return file.Size() == 0, nil
+}
+
+// connect returns a pool for a database, and the state of its connections to PostgreSQL, which is
+// nil for SQLite.
+func connect(d Dialect, place string, busy time.Duration) (*sql.DB, *pool, error) {
+	if d != sqliteDialect {
+		return openPostgres(place)
+	}
+	if err := makeFile(place); err != nil {
+		return nil, nil, err
+	}
+	db, err := sql.Open(d.driver, sqliteWriting(place, busy))
+	if err != nil {
+		return nil, nil, err
+	}
+	db.SetMaxOpenConns(1)
+	return db, nil, nil
+}
+
+// readingPool returns a pool for a database that is only read.
+func readingPool(d Dialect, place string) (*sql.DB, error) {
+	if d == sqliteDialect {
+		return sql.Open(d.driver, sqliteReading(place, busyTimeout))
+	}
+	db, _, err := openPostgres(place)
+	return db, err
+}

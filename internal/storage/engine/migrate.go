@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/pressly/goose/v3"
+
+	"chequer/internal/durable"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// migrateTries is the largest number of attempts to run the migrations, since on SQLite another
+// process may run them at the same time: the second process finds the tables made. Each migration
+// is one transaction, so none is ever left half done.
+const migrateTries = 10
+
+// migrate upgrades the schema of a database to the version of this program; ErrNewer, and ErrOlder
+// if it must not be upgraded.
+func migrate(ctx context.Context, db *sql.DB, d Dialect, place string, o Options) (Migration, error) {
+	for try := 1; ; try++ {
+		m, err := upgrade(ctx, db, d, place, o)
+		final := d != sqliteDialect || errors.Is(err, ErrNewer) || errors.Is(err, ErrOlder) || ctx.Err() != nil
+		if err == nil || final || try == migrateTries {
+			return m, err
+		}
+		select {
+		case <-ctx.Done():
+			return m, errors.Join(err, ctx.Err())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// Migration is a change of a database's schema when it was opened.
+type Migration struct {
+	From int64 `json:"from"` // 0 = there were no tables
+	To   int64 `json:"to"`
+	// Copy is the file with a copy of the database before the change; "" = no copy was made.
+	Copy string `json:"copy"`
+}
+
+// upgrade runs the missing migrations, if any. It copies a SQLite database first.
+func upgrade(ctx context.Context, db *sql.DB, d Dialect, place string, o Options) (m Migration, err error) {
+	if m.To, err = LatestSchema(); err != nil {
+		return m, fmt.Errorf("read migrations: %w", err)
+	}
+	m.From, err = currentSchema(ctx, db, d)
+	switch {
+	case err != nil:
+		return m, err
+	case m.From > m.To:
+		return m, fmt.Errorf("schema version %d: %w", m.From, ErrNewer)
+	case m.From == m.To:
+		return m, nil
+	case m.From > 0 && !o.Upgrade:
+		return m, fmt.Errorf("schema version %d, not %d: %w", m.From, m.To, ErrOlder)
+	}
+	if m.From > 0 && d == sqliteDialect {
+		if m.Copy, err = copyBefore(ctx, db, place, m.From); err != nil {
+			return m, fmt.Errorf("copy database before its upgrade: %w", err)
+		}
+	}
+	if err := MigrateTo(ctx, db, d, m.To); err != nil {
+		return m, fmt.Errorf("upgrade schema: %w", err)
+	}
+	if m.From == 0 {
+		o.Log.Info("database created", "schema", m.To)
+	} else {
+		o.Log.Info("database upgraded", "from", m.From, "to", m.To, "copy", m.Copy)
+	}
+	return m, nil
+}
+
+// MigrateTo runs the migrations up to a version.
+func MigrateTo(ctx context.Context, db *sql.DB, d Dialect, version int64) error {
+	provider, err := migrationProvider(db, d)
+	if err != nil {
+		return fmt.Errorf("read migrations: %w", err)
+	}
+	return alone(ctx, db, d, func() error {
+		_, err := provider.UpTo(ctx, version)
+		return err
+	})
+}
+
+// copyBefore copies a SQLite database of a schema version to a file next to it, and returns the
+// path of the copy. An earlier copy of that version is replaced.
+func copyBefore(ctx context.Context, db *sql.DB, place string, version int64) (path string, err error) {
+	path = fmt.Sprintf("%s.schema-%d", place, version)
+	unfinished := path + ".tmp"
+	if err := os.Remove(unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if err := makeFile(unfinished); err != nil { // so that only its owner can read it
+		return "", err
+	}
+	defer os.Remove(unfinished) // has no effect once the file was renamed
+	if _, err := db.ExecContext(ctx, "VACUUM INTO $1", unfinished); err != nil {
+		return "", err
+	}
+	if err := checkVersion(ctx, unfinished, version); err != nil {
+		return "", err
+	}
+	return path, durable.Move(unfinished, path)
+}
+
+// checkVersion fails unless a copy has a schema version: another process may have upgraded the
+// database in the meantime.
+func checkVersion(ctx context.Context, path string, version int64) error {
+	db, err := readingPool(sqliteDialect, path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	is, err := currentSchema(ctx, db, sqliteDialect)
+	if err == nil && is != version {
+		err = fmt.Errorf("the schema version changed from %d to %d in the meantime", version, is)
+	}
+	return err
+}
+
+// migrationProvider returns a provider of the embedded migrations.
+func migrationProvider(db *sql.DB, d Dialect) (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(d.goose, db, files, goose.WithDisableGlobalRegistry(true))
+}
+
+// migrationLock is the advisory lock of the process that runs migrations.
+const migrationLock = 5_887_940_537_704_921_958
+
+// alone runs do while no other process runs migrations. On PostgreSQL the lock belongs to a
+// transaction, not to a session, because a pooler may distribute the statements of a session over
+// several connections.
+func alone(ctx context.Context, db *sql.DB, d Dialect, do func() error) error {
+	if d != postgresDialect {
+		return do()
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer tx.Rollback() // releases the lock
+	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", int64(migrationLock)); err != nil {
+		return fmt.Errorf("lock migrations: %w", err)
+	}
+	return do()
+}

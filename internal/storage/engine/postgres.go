@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// defaultConnections is the size of the pool if Options.Connections is zero.
+const defaultConnections = 8
+
+// tries is the largest number of attempts for work that fails for a transient reason.
+const tries = 10
+
+// outage is the time for which the loss of the connection is hidden from the caller.
+const outage = 500 * time.Millisecond
+
+// postgres runs every transaction on its own, since locks are per row, except those that would wait
+// for the same rows.
+type postgres struct {
+	db     *sql.DB
+	pool   *pool
+	groups groups
+}
+
+// newPostgres returns the engine of an open database.
+func newPostgres(db *sql.DB, pool *pool, connections int) *postgres {
+	if connections <= 0 {
+		connections = defaultConnections
+	}
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	db.SetConnMaxIdleTime(5 * time.Minute)
+	p := &postgres{db: db, pool: pool}
+	p.groups = groups{commit: p.commit, waiting: map[string][]*job{}}
+	return p
+}
+
+// write implements database. If the connection is lost during the commit, it is not known whether the
+// commit succeeded, and the caller gets an error.
+func (p *postgres) write(ctx context.Context, w Work) error {
+	return p.persist(ctx, func() (final bool, err error) {
+		return p.transaction(ctx, sql.TxOptions{Isolation: sql.LevelReadCommitted}, w)
+	})
+}
+
+// read implements database.
+func (p *postgres) read(ctx context.Context, w Work) error {
+	return p.persist(ctx, func() (final bool, err error) { return false, w(ctx, p.db) })
+}
+
+// snapshot implements database.
+func (p *postgres) snapshot(ctx context.Context, w Work) error {
+	return p.persist(ctx, func() (final bool, err error) {
+		_, err = p.transaction(ctx, sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, w)
+		return false, err // nothing to commit
+	})
+}
+
+// checkPlace implements database.
+func (p *postgres) checkPlace() error { return nil }
+
+// waiting implements database.
+func (p *postgres) waiting() (callers, groups int) { return p.groups.count() }
+
+// close implements database.
+func (p *postgres) close() error {
+	p.groups.close()
+	return p.db.Close()
+}
+
+// transaction runs work in a transaction. An error is final if the commit may have succeeded
+// nevertheless.
+func (p *postgres) transaction(ctx context.Context, o sql.TxOptions, w Work) (final bool, err error) {
+	tx, err := p.db.BeginTx(ctx, &o)
+	if err != nil {
+		return false, fmt.Errorf("begin: %w", err)
+	}
+	defer tx.Rollback() // no effect after a commit
+	if err := w(ctx, tx); err != nil {
+		return false, err
+	}
+	if err := tx.Commit(); err != nil {
+		return !again(err), fmt.Errorf("commit: %w", err)
+	}
+	return false, nil
+}
+
+// persist repeats do, a limited number of times, if PostgreSQL asks for a repetition or the
+// connection was lost. The wait in between grows, and is random so that callers do not repeat at
+// the same time.
+func (p *postgres) persist(ctx context.Context, do func() (final bool, err error)) error {
+	started := time.Now()
+	for try := 1; ; try++ {
+		final, err := do()
+		p.pool.note(err)
+		worth := again(err) || lost(err) && time.Since(started) < outage
+		if err == nil || final || !worth || try == tries || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(rand.N(time.Millisecond << try)):
+		}
+	}
+}
+
+// again reports whether a transaction failed only because of concurrent ones. See PostgreSQL,
+// appendix A: serialization_failure and deadlock_detected.
+func again(err error) bool {
+	var fault *pgconn.PgError
+	return errors.As(err, &fault) && (fault.Code == "40001" || fault.Code == "40P01")
+}
+
+// Absent reports whether a row was not found. A key that PostgreSQL cannot store, with a zero byte
+// or invalid UTF-8, belongs to no row: character_not_in_repertoire.
+func Absent(err error) bool {
+	var fault *pgconn.PgError
+	return errors.Is(err, sql.ErrNoRows) || errors.As(err, &fault) && fault.Code == "22021"
+}

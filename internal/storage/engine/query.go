@@ -1,0 +1,52 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+)
+
+// Work runs statements one after the other: it reads all rows of one before it runs the next. It
+// uses only its own context: see ErrNested.
+type Work func(ctx context.Context, q Querier) error
+
+// Querier runs statements, in a transaction or each in its own.
+type Querier interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// Row is a row of a result.
+type Row interface {
+	Scan(into ...any) error
+}
+
+// Each calls visit for every row of a query.
+func Each(ctx context.Context, q Querier, visit func(Row) error, query string, args ...any) error {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := visit(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// Answer runs find with Write, Read or Snapshot, and returns its result. The result is read only
+// when find has ended: if the context ends first, Answer returns the zero value, while find may
+// still run.
+func Answer[T any](ctx context.Context, run func(context.Context, Work) error, find func(context.Context, Querier) (T, error)) (T, error) {
+	var found, nothing T
+	err := run(ctx, func(ctx context.Context, q Querier) (err error) {
+		found, err = find(ctx, q)
+		return err
+	})
+	if err != nil {
+		return nothing, err
+	}
+	return found, nil
+}

@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// availability returns Options.Unavailable, with the cause, for an error that only says that the
+// database is temporarily unavailable. The transaction may or may not have been committed.
+func (e *Engine) availability(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		if e.outage.answered(time.Now()) {
+			e.log.Info("database answers again")
+		}
+		return nil
+	case ctx.Err() != nil || !busy(err) && !lost(err) && !full(err):
+		return err
+	}
+	if e.outage.failed(time.Now()) {
+		e.log.Warn("database does not answer", "error", err)
+	}
+	return fmt.Errorf("%w: %w", e.options.Unavailable, err)
+}
+
+// unusable are SQLite's codes for a disk that is full, fails or accepts no writes. See SQLite,
+// "Result and Error Codes".
+var unusable = []int{sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
+
+// full reports whether the disk is full or otherwise accepts no writes: disk_full on PostgreSQL.
+func full(err error) bool {
+	if fault, ok := errors.AsType[*sqlite.Error](err); ok {
+		return slices.Contains(unusable, fault.Code()&0xff)
+	}
+	fault, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && fault.Code == "53100" || errors.Is(err, syscall.ENOSPC)
+}
+
+// leaving are PostgreSQL's codes, in addition to class 08, for a server or a connection that is
+// temporarily unavailable: admin_shutdown, crash_shutdown, cannot_connect_now, database_dropped,
+// idle_session_timeout, idle_in_transaction_session_timeout, too_many_connections, out_of_memory
+// and io_error. See PostgreSQL, appendix A.
+var leaving = []string{"57P01", "57P02", "57P03", "57P04", "57P05", "25P03", "53300", "53200", "58030"}
+
+// lost reports whether a statement failed only because there is no connection, or no connection any
+// more, to a PostgreSQL that accepts writes.
+func lost(err error) bool {
+	if fault, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return strings.HasPrefix(fault.Code, "08") || slices.Contains(leaving, fault.Code) || readOnly(err)
+	}
+	_, unconnected := errors.AsType[*pgconn.ConnectError](err)
+	_, broken := errors.AsType[*net.OpError](err)
+	return unconnected || broken || pgconn.SafeToRetry(err) || slices.ContainsFunc(
+		[]error{driver.ErrBadConn, pgconn.ErrConnClosed, io.EOF, io.ErrUnexpectedEOF},
+		func(known error) bool { return errors.Is(err, known) })
+}
