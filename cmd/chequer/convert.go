@@ -259,7 +259,7 @@ type orderLine struct {
 }
 
 // saleRows returns the conversions of invoices in a state, or all if the state is "".
-func saleRows(invoices []*invoice.Invoice, state invoice.SaleState) []saleRow {
+func saleRows(invoices []sale.Listed, state invoice.SaleState) []saleRow {
 	rows := []saleRow{}
 	for _, inv := range invoices {
 		for i := range inv.Sales {
@@ -269,7 +269,7 @@ func saleRows(invoices []*invoice.Invoice, state invoice.SaleState) []saleRow {
 			}
 			sold := c.Sold()
 			r := saleRow{
-				InvoiceID: inv.ID, OrderID: inv.Terms.OrderID, Status: string(inv.State.Status), Coin: c.Coin, State: string(c.State), Reason: string(c.Reason),
+				InvoiceID: inv.ID, OrderID: inv.OrderID, Status: string(inv.Status), Coin: c.Coin, State: string(c.State), Reason: string(c.Reason),
 				Amount: c.Amount.String(), Sold: sold.Sold.String(), Rate: c.Rate.Price(), Lowest: c.Lowest.String(), Average: c.Average(),
 				Euro: sold.Euro.String(), Fee: sold.Fee.String(), Orders: []orderLine{}, CreatedAt: stamp(c.CreatedAt),
 			}
@@ -309,7 +309,7 @@ func (s *shell) convertList() *cobra.Command {
 				if err != nil {
 					return fmt.Errorf("list conversions: %w", err)
 				}
-				return s.printSales(c, saleRows([]*invoice.Invoice{inv}, ""), true)
+				return s.printSales(c, saleRows([]sale.Listed{sale.NewListed(inv)}, ""), true)
 			}
 			all, err := core.Storage.Converted(c.Context(), shop.ID, invoice.SaleState(state), max(limit, 0))
 			if err != nil {
@@ -401,7 +401,7 @@ func (s *shell) decideSale(c *cobra.Command, id, coin string, decide func(sale.R
 	case err != nil:
 		return fmt.Errorf("%s conversion: %w", c.Name(), err)
 	}
-	return s.printSales(c, saleRows([]*invoice.Invoice{inv}, ""), true)
+	return s.printSales(c, saleRows([]sale.Listed{sale.NewListed(inv)}, ""), true)
 }
 
 func (s *shell) convertRetry() *cobra.Command {
@@ -443,7 +443,7 @@ func (s *shell) retryAll(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	var retried []*invoice.Invoice
+	var retried []sale.Listed
 	unknown := 0
 	for _, inv := range failed {
 		for _, conversion := range inv.Sales {
@@ -457,7 +457,7 @@ func (s *shell) retryAll(c *cobra.Command) error {
 			case err != nil:
 				return fmt.Errorf("retry conversion of invoice %s: %w", inv.ID, err)
 			default:
-				retried = append(retried, changed)
+				retried = append(retried, sale.NewListed(changed))
 			}
 		}
 	}
