@@ -75,7 +75,7 @@ func newOrderLine(o invoice.SaleOrder) orderLine {
 }
 
 // saleRows returns the sales of invoices in a state, or all if the state is "".
-func saleRows(invoices []*invoice.Invoice, state invoice.SaleState) []saleRow {
+func saleRows(invoices []sale.Listed, state invoice.SaleState) []saleRow {
 	rows := []saleRow{}
 	for _, inv := range invoices {
 		for i := range inv.Sales {
@@ -85,7 +85,7 @@ func saleRows(invoices []*invoice.Invoice, state invoice.SaleState) []saleRow {
 			}
 			sold := c.Sold()
 			rows = append(rows, saleRow{
-				InvoiceID: inv.ID, OrderID: inv.Terms.OrderID, Status: string(inv.State.Status), Coin: c.Coin, State: string(c.State), Reason: string(c.Reason),
+				InvoiceID: inv.ID, OrderID: inv.OrderID, Status: string(inv.Status), Coin: c.Coin, State: string(c.State), Reason: string(c.Reason),
 				Amount: c.Amount.String(), Sold: sold.Sold.String(), Rate: c.Rate.Price(), Lowest: c.Lowest.String(), Average: c.Average(),
 				Euro: sold.Euro.String(), Fee: sold.Fee.String(), Orders: rowsOf(c.Orders, newOrderLine), CreatedAt: console.Stamp(c.CreatedAt), NextAt: console.Stamp(c.NextAt),
 			})
@@ -161,7 +161,7 @@ func (s *shell) saleOrders(do func(call, *invoice.Service) (*invoice.Invoice, er
 		if err != nil {
 			return nil, err
 		}
-		return saleRows([]*invoice.Invoice{inv}, ""), nil
+		return saleRows([]sale.Listed{sale.NewListed(inv)}, ""), nil
 	}, s.writeSaleOrders)
 }
 

@@ -28,9 +28,9 @@ func CoinOf(inv *invoice.Invoice, coin string) (string, error) {
 	return "", fmt.Errorf("this invoice was paid in several coins: name one with --coin %s", strings.Join(coins, " or "))
 }
 
-// RetryAll retries the failed sales of invoices, and returns the invoices of the retried ones. It skips
-// and counts sales whose last order has an unknown outcome.
-func (d Resolver) RetryAll(ctx context.Context, invoices []*invoice.Invoice) (retried []*invoice.Invoice, unknown int, err error) {
+// RetryAll retries the failed sales of invoices, and returns the retried ones. It skips and counts sales
+// whose last order has an unknown outcome.
+func (d Resolver) RetryAll(ctx context.Context, invoices []Listed) (retried []Listed, unknown int, err error) {
 	for _, inv := range invoices {
 		for _, s := range inv.Sales {
 			if s.State != invoice.SaleFailed {
@@ -43,7 +43,7 @@ func (d Resolver) RetryAll(ctx context.Context, invoices []*invoice.Invoice) (re
 			case err != nil:
 				return retried, unknown, fmt.Errorf("retry sale of invoice %s: %w", inv.ID, err)
 			default:
-				retried = append(retried, changed)
+				retried = append(retried, NewListed(changed))
 			}
 		}
 	}

@@ -1,13 +1,16 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"chequer/internal/invoice"
 	"chequer/internal/money"
+	"chequer/internal/sale"
 )
 
 // conversionRow is a conversion as stored in columns. If two rows are equal, nothing needs to be
@@ -166,39 +169,59 @@ func saveConversions(ctx context.Context, q querier, before, after []conversionR
 }
 
 // Converted lists a merchant's invoices that have conversions in a state, "" for any state, newest
-// first.
-func (s *Storage) Converted(ctx context.Context, merchantID string, state invoice.SaleState, limit int) ([]*invoice.Invoice, error) {
-	records, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]record, error) {
-		ids, err := list(ctx, q, func(row scanner) (id string, err error) {
-			var at int64
-			err = row.Scan(&id, &at)
-			return id, err
-		}, `
-			SELECT invoice_id, MAX(created_at) FROM conversions WHERE merchant_id = $1 AND ($2 = '' OR state = $2)
-			GROUP BY invoice_id ORDER BY 2 DESC, 1 LIMIT $3`, merchantID, string(state), limit)
+// first. All conversions of an invoice are created at the same time.
+func (s *Storage) Converted(ctx context.Context, merchantID string, state invoice.SaleState, limit int) ([]sale.Listed, error) {
+	page := convertedPage(merchantID, state, limit)
+	all, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]sale.Listed, error) {
+		invoices, err := list(ctx, q, readListed, page.invoices.text, page.invoices.args...)
 		if err != nil {
 			return nil, err
 		}
-		var found []record
-		for _, id := range ids {
-			r, err := readRecord(ctx, q, id)
-			if err != nil {
-				return nil, err
-			}
-			found = append(found, r)
+		rows, err := list(ctx, q, readConversionColumns, page.conversions.text, page.conversions.args...)
+		if err != nil {
+			return nil, err
 		}
-		return found, nil
+		return withSales(invoices, rows)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list conversions: %w", err)
 	}
-	var all []*invoice.Invoice
-	for _, r := range records {
-		inv, err := r.invoice()
-		if err != nil {
-			return nil, fmt.Errorf("list conversions: %w", err)
-		}
-		all = append(all, inv)
-	}
 	return all, nil
+}
+
+// conversionsPage holds the statements that read a page of invoices with conversions.
+type conversionsPage struct{ invoices, conversions statement }
+
+func convertedPage(merchantID string, state invoice.SaleState, limit int) conversionsPage {
+	where, args := conditions([]any{merchantID, limit}, when(state != "", "state = ?", string(state)))
+	ids := `(SELECT invoice_id FROM conversions WHERE merchant_id = $1` + where + `
+		GROUP BY created_at, invoice_id ORDER BY created_at DESC, invoice_id LIMIT $2)`
+	return conversionsPage{
+		statement{"SELECT id, order_id, status FROM invoices WHERE id IN " + ids, args},
+		statement{"SELECT " + conversionColumns + " FROM conversions WHERE invoice_id IN " + ids + where + " ORDER BY invoice_id, number", args},
+	}
+}
+
+func readListed(row scanner) (l sale.Listed, err error) {
+	err = row.Scan(&l.ID, &l.OrderID, &l.Status)
+	return l, err
+}
+
+// withSales returns invoices with the conversions of the rows, newest first.
+func withSales(invoices []sale.Listed, rows []conversionRow) ([]sale.Listed, error) {
+	of := map[string]*sale.Listed{}
+	for i := range invoices {
+		of[invoices[i].ID] = &invoices[i]
+	}
+	for _, r := range rows {
+		conversion, err := r.conversion()
+		if err != nil {
+			return nil, fmt.Errorf("invoice %s: conversion of %s: %w", r.invoiceID, r.coin, err)
+		}
+		of[r.invoiceID].Sales = append(of[r.invoiceID].Sales, conversion)
+	}
+	slices.SortFunc(invoices, func(a, b sale.Listed) int {
+		return cmp.Or(b.Sales[0].CreatedAt.Compare(a.Sales[0].CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	return invoices, nil
 }

@@ -151,6 +151,49 @@ func TestConversions_are_written_once(t *testing.T) {
 	})
 }
 
+func TestConverted_lists_the_newest_first(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		for id, sales := range map[string][]invoice.Sale{"a": {newConversion("BTC"), newConversion("ETH")}, "b": {newConversion("ETH")}, "c": {newConversion("BTC")}} {
+			create(t, s, creation(id, "shop"))
+			for i := range sales {
+				if sales[i].Coin == "ETH" {
+					sales[i].State = invoice.SaleFilled
+				}
+				if id == "b" {
+					sales[i].CreatedAt = noon.Add(time.Second)
+				}
+			}
+			if err := paidWith(t, s, id, sales...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, test := range []struct {
+			state invoice.SaleState
+			limit int
+			want  []string
+		}{
+			{"", 9, []string{"b paid ETH", "a paid BTC ETH", "c paid BTC"}},
+			{"", 2, []string{"b paid ETH", "a paid BTC ETH"}},
+			{invoice.SaleFilled, 9, []string{"b paid ETH", "a paid ETH"}},
+			{invoice.SaleFilled, 1, []string{"b paid ETH"}},
+			{invoice.SaleFailed, 9, nil},
+		} {
+			list, err := s.Converted(t.Context(), "shop", test.state, test.limit)
+			var got []string
+			for _, l := range list {
+				text := l.ID + " " + string(l.Status)
+				for _, c := range l.Sales {
+					text += " " + c.Coin
+				}
+				got = append(got, text)
+			}
+			if diff := cmp.Diff(test.want, got); err != nil || diff != "" {
+				t.Errorf("%d in state %q: error %v (-want +got):\n%s", test.limit, test.state, err, diff)
+			}
+		}
+	})
+}
+
 func TestClaimConversion(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		ctx, until := t.Context(), noon.Add(90*time.Second)

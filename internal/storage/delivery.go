@@ -65,21 +65,28 @@ func (s *Storage) AddTestDelivery(ctx context.Context, e merchant.Endpoint, even
 	})
 }
 
+// selectDelivery selects the columns that readDelivery reads.
+const selectDelivery = `
+	SELECT d.endpoint_id, d.position, d.event_id, d.type, d.invoice_id, d.state, d.tries, d.created_at,
+		d.first_try_at, d.next_try_at, COALESCE(t.status, 0), COALESCE(t.fault, '')
+	FROM deliveries d LEFT JOIN tries t ON t.endpoint_id = d.endpoint_id AND t.position = d.position AND t.number = d.tries`
+
 // Deliveries implements merchant.EndpointStorage.
 func (s *Storage) Deliveries(ctx context.Context, endpointID string, state merchant.DeliveryState, below int64, limit int) ([]merchant.Delivery, error) {
+	page := deliveries(endpointID, state, below, limit)
 	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]merchant.Delivery, error) {
-		return list(ctx, q, readDelivery, `
-			SELECT d.endpoint_id, d.position, d.event_id, d.type, d.invoice_id, d.state, d.tries, d.created_at,
-				d.first_try_at, d.next_try_at, COALESCE(t.status, 0), COALESCE(t.fault, '')
-			FROM deliveries d LEFT JOIN tries t
-				ON t.endpoint_id = d.endpoint_id AND t.position = d.position AND t.number = d.tries
-			WHERE d.endpoint_id = $1 AND d.position < $2 AND ($3 = '' OR d.state = $3) ORDER BY d.position DESC LIMIT $4`,
-			endpointID, below, string(state), limit)
+		return list(ctx, q, readDelivery, page.text, page.args...)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read deliveries: %w", err)
 	}
 	return all, nil
+}
+
+// deliveries returns the statement of Deliveries.
+func deliveries(endpointID string, state merchant.DeliveryState, below int64, limit int) statement {
+	where, args := conditions([]any{endpointID, below, limit}, when(state != "", "d.state = ?", string(state)))
+	return statement{selectDelivery + " WHERE d.endpoint_id = $1 AND d.position < $2" + where + " ORDER BY d.position DESC LIMIT $3", args}
 }
 
 // Delivery implements merchant.EndpointStorage.
@@ -89,12 +96,7 @@ func (s *Storage) Delivery(ctx context.Context, endpointID, eventID string) (mer
 		tries    []merchant.Try
 	}
 	f, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) (f found, err error) {
-		f.delivery, err = readDelivery(q.QueryRowContext(ctx, `
-			SELECT d.endpoint_id, d.position, d.event_id, d.type, d.invoice_id, d.state, d.tries, d.created_at,
-				d.first_try_at, d.next_try_at, COALESCE(t.status, 0), COALESCE(t.fault, '')
-			FROM deliveries d LEFT JOIN tries t
-				ON t.endpoint_id = d.endpoint_id AND t.position = d.position AND t.number = d.tries
-			WHERE d.endpoint_id = $1 AND d.event_id = $2`, endpointID, eventID))
+		f.delivery, err = readDelivery(q.QueryRowContext(ctx, selectDelivery+" WHERE d.endpoint_id = $1 AND d.event_id = $2", endpointID, eventID))
 		if err != nil {
 			return f, merchantNotFound(err, "read delivery")
 		}

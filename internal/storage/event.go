@@ -90,16 +90,22 @@ func (s *Storage) FeedPosition(ctx context.Context, merchantID string) (int64, e
 // NewestEvents returns the newest events of a mode in a merchant's feed after a position, newest
 // first: those of one type, or all if the type is "".
 func (s *Storage) NewestEvents(ctx context.Context, merchantID string, mode invoice.Mode, after int64, eventType string, limit int) ([]invoice.Event, error) {
+	newest := newestEvents(merchantID, mode, after, eventType, limit)
 	events, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]invoice.Event, error) {
-		return list(ctx, q, readEvent, `
-			SELECT position, id, type, version, created_at, body FROM events
-			WHERE merchant_id = $1 AND mode = $2 AND position > $3 AND ($4 = '' OR type = $4) ORDER BY position DESC LIMIT $5`,
-			merchantID, string(mode), after, eventType, limit)
+		return list(ctx, q, readEvent, newest.text, newest.args...)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read newest events of %s: %w", merchantID, err)
 	}
 	return events, nil
+}
+
+// newestEvents returns the statement of NewestEvents.
+func newestEvents(merchantID string, mode invoice.Mode, after int64, eventType string, limit int) statement {
+	where, args := conditions([]any{merchantID, string(mode), after, limit}, when(eventType != "", "type = ?", eventType))
+	return statement{`
+		SELECT position, id, type, version, created_at, body FROM events
+		WHERE merchant_id = $1 AND mode = $2 AND position > $3` + where + ` ORDER BY position DESC LIMIT $4`, args}
 }
 
 func readEvent(row scanner) (invoice.Event, error) {

@@ -3,33 +3,15 @@ package storage
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"chequer/internal/chain"
 	"chequer/internal/invoice"
 )
 
-// listed selects a page of the list: the invoices of a filter after a place.
-const listed = `
-	FROM invoices
-	WHERE merchant_id = $1 AND mode = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR order_id = $4)
-		AND created_at >= $5 AND created_at < $6 AND (created_at, id) < ($7, $8)
-	ORDER BY created_at DESC, id DESC LIMIT $9`
-
 // Invoices implements invoice.Storage.
 func (s *Storage) Invoices(ctx context.Context, f invoice.Filter, after invoice.Position, limit int) ([]*invoice.Invoice, error) {
-	from, to, last := int64(math.MinInt64), int64(math.MaxInt64), int64(math.MaxInt64)
-	if !f.From.IsZero() {
-		from = f.From.UnixMilli()
-	}
-	if !f.To.IsZero() {
-		to = f.To.UnixMilli()
-	}
-	if after != (invoice.Position{}) {
-		last = after.CreatedAt.UnixMilli()
-	}
-	args := []any{f.MerchantID, string(f.Mode), string(f.Status), f.OrderID, from, to, last, after.ID, limit}
-	records, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]record, error) { return readPage(ctx, q, args) })
+	p := pageOf(f, after, limit)
+	records, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]record, error) { return p.read(ctx, q) })
 	if err != nil {
 		return nil, fmt.Errorf("list invoices: %w", err)
 	}
@@ -44,39 +26,66 @@ func (s *Storage) Invoices(ctx context.Context, f invoice.Filter, after invoice.
 	return all, nil
 }
 
-// readPage reads the rows of a page: the invoices, then all their transfers and conversions.
-func readPage(ctx context.Context, q querier, args []any) ([]record, error) {
-	rows, err := list(ctx, q, readInvoiceColumns, "SELECT "+invoiceColumns+listed, args...)
+// page holds the statements that read a page of the list: the invoices, then all their transfers,
+// spends and conversions. They have the same arguments.
+type page struct {
+	invoices, transfers, spends, conversions string
+	args                                     []any
+}
+
+// pageOf returns a page. It has one upper bound, the lower one of the position and of the filter's
+// end, since SQLite searches an index with only one.
+func pageOf(f invoice.Filter, after invoice.Position, limit int) page {
+	last, lastID := after.CreatedAt.UnixMilli(), after.ID
+	bounded := after != (invoice.Position{})
+	if to := f.To.UnixMilli(); !f.To.IsZero() && (!bounded || to <= last) {
+		last, lastID, bounded = to, "", true // every ID is greater than ""
+	}
+	where, args := conditions([]any{f.MerchantID, string(f.Mode), limit},
+		when(f.Status != "", "status = ?", string(f.Status)),
+		when(f.OrderID != "", "order_id = ? AND order_id <> ''", f.OrderID), // the index has no empty ones
+		when(!f.From.IsZero(), "created_at >= ?", f.From.UnixMilli()),
+		when(bounded, "(created_at, id) < (?, ?)", last, lastID))
+	listed := " FROM invoices WHERE merchant_id = $1 AND mode = $2" + where + " ORDER BY created_at DESC, id DESC LIMIT $3"
+	ofPage := " WHERE invoice_id IN (SELECT id" + listed + ")"
+	return page{
+		invoices:  "SELECT " + invoiceColumns + listed,
+		transfers: "SELECT " + transferColumns + " FROM transfers" + ofPage + " ORDER BY invoice_id, number",
+		spends: `SELECT network, tx, outpoints FROM spends
+			WHERE (network, tx) IN (SELECT network, tx FROM transfers` + ofPage + ` AND tx <> '')`,
+		conversions: "SELECT " + conversionColumns + " FROM conversions" + ofPage + " ORDER BY invoice_id, number",
+		args:        args,
+	}
+}
+
+// read reads the rows of a page.
+func (p page) read(ctx context.Context, q querier) ([]record, error) {
+	rows, err := list(ctx, q, readInvoiceColumns, p.invoices, p.args...)
 	if err != nil {
 		return nil, err
 	}
-	transfers, err := list(ctx, q, readTransferColumns,
-		"SELECT "+transferColumns+" FROM transfers WHERE invoice_id IN (SELECT id "+listed+") ORDER BY number", args...)
+	transfers, err := list(ctx, q, readTransferColumns, p.transfers, p.args...)
 	if err != nil {
 		return nil, err
 	}
-	conversions, err := list(ctx, q, readConversionColumns,
-		"SELECT "+conversionColumns+" FROM conversions WHERE invoice_id IN (SELECT id "+listed+") ORDER BY number", args...)
+	spends, err := readSpends(ctx, q, p.spends, p.args...)
 	if err != nil {
 		return nil, err
 	}
-	spends, err := readSpends(ctx, q, `SELECT s.network, s.tx, s.outpoints
-		FROM (SELECT DISTINCT network, tx FROM transfers WHERE tx <> '' AND invoice_id IN (SELECT id `+listed+`)) t
-		JOIN spends s ON s.network = t.network AND s.tx = t.tx`, args...)
+	conversions, err := list(ctx, q, readConversionColumns, p.conversions, p.args...)
 	if err != nil {
 		return nil, err
 	}
-	sales := map[string][]conversionRow{}
-	for _, c := range conversions {
-		sales[c.invoiceID] = append(sales[c.invoiceID], c)
-	}
-	of := map[string][]transferRow{}
-	for _, t := range transfers {
-		of[t.invoiceID] = append(of[t.invoiceID], t)
-	}
-	records := make([]record, len(rows))
+	records, of := make([]record, len(rows)), map[string]*record{}
 	for i, row := range rows {
-		records[i] = record{row: row, transfers: of[row.id], spends: spends, conversions: sales[row.id]}
+		records[i] = record{row: row, spends: spends}
+		of[row.id] = &records[i]
+	}
+	for _, t := range transfers {
+		of[t.invoiceID].transfers = append(of[t.invoiceID].transfers, t)
+	}
+	for _, c := range conversions {
+		of[c.invoiceID].conversions = append(of[c.invoiceID].conversions, c)
 	}
 	return records, nil
 }

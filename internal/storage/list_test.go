@@ -112,6 +112,37 @@ func TestInvoices_filters(t *testing.T) {
 	})
 }
 
+func TestInvoices_before_a_time_and_after_a_position(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		for _, id := range []string{"a", "b", "c"} {
+			create(t, s, creation(id, "shop"))
+		}
+		at := func(offset time.Duration) time.Time { return noon.Add(offset) }
+		for _, tt := range []struct {
+			to    time.Time
+			after invoice.Position
+			want  string
+		}{
+			{at(time.Millisecond), invoice.Position{}, "cba"},
+			{at(0), invoice.Position{}, ""},
+			{at(time.Millisecond), invoice.Position{CreatedAt: at(0), ID: "c"}, "ba"},
+			{at(time.Millisecond), invoice.Position{CreatedAt: at(time.Hour), ID: "a"}, "cba"},
+			{at(0), invoice.Position{CreatedAt: at(0), ID: "c"}, ""},
+			{at(0), invoice.Position{CreatedAt: at(time.Hour), ID: "c"}, ""},
+			{at(time.Hour), invoice.Position{CreatedAt: at(0), ID: "a"}, ""},
+		} {
+			list, err := s.Invoices(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live, To: tt.to}, tt.after, 10)
+			got := ""
+			for _, inv := range list {
+				got += inv.ID
+			}
+			if err != nil || got != tt.want {
+				t.Errorf("before %s after %v: got %q, error %v, want %q", tt.to, tt.after, got, err, tt.want)
+			}
+		}
+	})
+}
+
 func TestInvoices_have_their_transfers(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		var want []*invoice.Invoice

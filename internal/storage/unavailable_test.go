@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -79,7 +78,7 @@ func TestStorage_loses_no_commit_when_PostgreSQL_restarts(t *testing.T) {
 	server := storagetest.NewServer(t)
 	s := open(t, server.URL())
 	addMerchants(t, s)
-	l := &load{t: t, s: s, created: map[string]bool{}}
+	l := &load{t: t, s: s, faults: make(chan struct{}), creations: make(chan struct{}), created: map[string]bool{}}
 	ctx, stop := context.WithCancel(t.Context())
 	var group sync.WaitGroup
 	for i := range 8 {
@@ -154,7 +153,7 @@ func TestStorage_leaves_a_demoted_PostgreSQL(t *testing.T) {
 // await returns when a condition is true.
 func await(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !so(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !so(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("not in time: %s", what)
 		}
@@ -182,10 +181,10 @@ func TestReady_fails_while_the_marks_cannot_be_written(t *testing.T) {
 
 // load creates and reads invoices, and repeats each creation until it succeeds.
 type load struct {
-	t      *testing.T
-	s      *storage.Storage
-	faults atomic.Int64 // errors that report an unavailable database
-	fresh  atomic.Int64 // successful creations
+	t         *testing.T
+	s         *storage.Storage
+	faults    chan struct{} // receives errors that report an unavailable database
+	creations chan struct{} // receives successful creations
 
 	mu      sync.Mutex
 	created map[string]bool
@@ -200,13 +199,13 @@ func (l *load) run(ctx context.Context, caller int) {
 			l.mu.Lock()
 			l.created[inv.ID] = true
 			l.mu.Unlock()
-			l.fresh.Add(1)
+			signal(l.creations)
 			i++
 		}
 		switch {
 		case err == nil || ctx.Err() != nil:
 		case errors.Is(err, invoice.ErrUnavailable):
-			l.faults.Add(1)
+			signal(l.faults)
 		default:
 			l.t.Errorf("got error %v, want %v or none", err, invoice.ErrUnavailable)
 			return
@@ -215,16 +214,27 @@ func (l *load) run(ctx context.Context, caller int) {
 }
 
 // waitForCreations returns after a number of further successful creations.
-func (l *load) waitForCreations(creations int64) { l.more(&l.fresh, creations) }
+func (l *load) waitForCreations(creations int) { l.wait(l.creations, creations) }
 
 // waitForFault returns after a caller has got an error that reports an unavailable database.
-func (l *load) waitForFault() { l.more(&l.faults, 1) }
+func (l *load) waitForFault() { l.wait(l.faults, 1) }
 
-func (l *load) more(count *atomic.Int64, by int64) {
+func (l *load) wait(events chan struct{}, count int) {
 	l.t.Helper()
-	for want, end := count.Load()+by, time.Now().Add(30*time.Second); count.Load() < want; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
+	deadline := time.After(30 * time.Second)
+	for range count {
+		select {
+		case <-events:
+		case <-deadline:
 			l.t.Fatal("no progress for 30 seconds")
 		}
+	}
+}
+
+// signal wakes the receiver that waits on an unbuffered channel, if any.
+func signal(events chan struct{}) {
+	select {
+	case events <- struct{}{}:
+	default:
 	}
 }

@@ -438,14 +438,15 @@ func waitUntilStuck(t *testing.T, url string) {
 			return false, err
 		}
 	}
-	begin := time.Now()
-	for checks := 0; checks < 5; time.Sleep(20 * time.Millisecond) {
+	checks := 0
+	await(t, "an upgrade is blocked", func() bool {
 		is, err := stuck()
-		if err != nil || time.Since(begin) > time.Minute {
-			t.Fatalf("no upgrade is blocked, error %v", err)
+		if err != nil {
+			t.Fatal(err)
 		}
 		if checks++; !is {
 			checks = 0
 		}
-	}
+		return checks == 10
+	})
 }

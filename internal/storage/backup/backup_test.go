@@ -195,20 +195,25 @@ func TestBackup_of_a_running_server_is_consistent(t *testing.T) {
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		var created atomic.Int64
+		progress := make(chan struct{})
 		var group sync.WaitGroup
 		for i := range 8 {
 			group.Go(func() {
 				for j := 0; ctx.Err() == nil; j++ {
 					create(t, s, creation(fmt.Sprintf("i%d-%d", i, j), []string{"shop", "bakery"}[i%2]))
 					created.Add(1)
+					select {
+					case progress <- struct{}{}: // the backup waits
+					default:
+					}
 				}
 			})
 		}
 		// The backup waits at each write until more invoices are created, which it must not contain.
 		var stream bytes.Buffer
 		slow := writerFunc(func(p []byte) (int, error) {
-			for until := created.Load() + 5; created.Load() < until; {
-				time.Sleep(time.Millisecond)
+			for range 5 {
+				<-progress
 			}
 			return stream.Write(p)
 		})

@@ -1,0 +1,39 @@
+package storage
+
+import (
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+)
+
+// Statement is a statement with its arguments.
+type Statement struct {
+	Text string
+	Args []any
+}
+
+// InvoicesStatements returns the statements of Storage.Invoices.
+func InvoicesStatements(f invoice.Filter, after invoice.Position, limit int) (all []Statement) {
+	p := pageOf(f, after, limit)
+	for _, text := range []string{p.invoices, p.transfers, p.spends, p.conversions} {
+		all = append(all, Statement{text, p.args})
+	}
+	return all
+}
+
+// DeliveriesStatements returns the statements of Storage.Deliveries.
+func DeliveriesStatements(endpointID string, state merchant.DeliveryState, below int64, limit int) []Statement {
+	return []Statement{made(deliveries(endpointID, state, below, limit))}
+}
+
+// NewestEventsStatements returns the statements of Storage.NewestEvents.
+func NewestEventsStatements(merchantID string, mode invoice.Mode, after int64, eventType string, limit int) []Statement {
+	return []Statement{made(newestEvents(merchantID, mode, after, eventType, limit))}
+}
+
+// ConvertedStatements returns the statements of Storage.Converted.
+func ConvertedStatements(merchantID string, state invoice.SaleState, limit int) []Statement {
+	p := convertedPage(merchantID, state, limit)
+	return []Statement{made(p.invoices), made(p.conversions)}
+}
+
+func made(s statement) Statement { return Statement{s.text, s.args} }
