@@ -135,7 +135,7 @@ type soak struct {
 	pages                            []string // identifiers of recent invoices
 }
 
-// soakSampled is what the program uses at a time.
+// soakSampled is a measurement of what the program uses.
 type soakSampled struct{ heap, memory, files, goroutines, wal int64 }
 
 func newSoak(t *testing.T) *soak {

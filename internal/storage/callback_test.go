@@ -102,12 +102,22 @@ func typeName(e ast.Expr) string {
 	return ""
 }
 
-// contextsIn returns the places where a function literal without a context of its own uses one.
+// contextsIn returns the places where a function literal uses a context that it was not given as a
+// parameter or as part of one.
 func contextsIn(literal *ast.FuncLit) (found []token.Pos) {
-	if slices.ContainsFunc(literal.Type.Params.List, func(p *ast.Field) bool { return typeName(p.Type) == "Context" }) {
-		return nil
+	var parameters []string
+	for _, p := range literal.Type.Params.List {
+		if typeName(p.Type) == "Context" {
+			return nil
+		}
+		for _, name := range p.Names {
+			parameters = append(parameters, name.Name)
+		}
 	}
 	ast.Inspect(literal.Body, func(n ast.Node) bool {
+		if selected, ok := n.(*ast.SelectorExpr); ok && slices.Contains(parameters, typeName(selected.X)) {
+			return false
+		}
 		if name, ok := n.(*ast.Ident); ok && (name.Name == "ctx" || name.Name == "Context" || name.Name == "context") {
 			found = append(found, name.Pos())
 		}
@@ -125,6 +135,7 @@ func TestContextsIn_finds_contexts_from_outside(t *testing.T) {
 		"invoice.Creation{Build: func(next NextIndex) (*Invoice, error) { return build(ctx, next) }}": 1,
 		"s.Update(ctx, func(inv *Invoice) error { inv.Clock++; return nil })":                         0,
 		"each(ctx, func(ctx context.Context, inv *Invoice) error { return read(ctx, inv.ID) })":       0,
+		"list(func(in call, e Link) error { return s.Remove(in.Context(), e.ID) })":                   0,
 		"run(ctx, func() error { return s.Read(ctx) })":                                               0,
 	} {
 		file, err := parser.ParseFile(token.NewFileSet(), "", "package p; var _ = "+source, 0)

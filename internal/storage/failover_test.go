@@ -19,7 +19,7 @@ func TestStorage_follows_the_primary_of_several_servers(t *testing.T) {
 	url := storagetest.URLOf(t, first, second)
 	s := open(t, url)
 	addMerchants(t, s)
-	l := &load{t: t, s: s, created: map[string]bool{}}
+	l := &load{t: t, s: s, faults: make(chan struct{}), creations: make(chan struct{}), created: map[string]bool{}}
 	ctx, stop := context.WithCancel(t.Context())
 	var group sync.WaitGroup
 	for i := range 8 {
