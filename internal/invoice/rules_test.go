@@ -128,8 +128,9 @@ type outcome struct {
 	Over       string
 }
 
-func outcomeOf(inv *invoice.Invoice) outcome {
-	s := inv.Evaluate()
+func outcomeOf(inv *invoice.Invoice) outcome { return outcomeIn(inv.Evaluate()) }
+
+func outcomeIn(s invoice.State) outcome {
 	list := ""
 	if len(s.Exceptions) > 0 {
 		list = fmt.Sprint(s.Exceptions)
