@@ -119,7 +119,7 @@ func see(inv *invoice.Invoice, s chain.Snapshot, transfers ...chain.Transfer) {
 	inv.State = inv.Evaluate()
 }
 
-// outcome is the part of a standing that the tests compare.
+// outcome is the part of a state that the tests compare.
 type outcome struct {
 	Status     invoice.Status
 	Exceptions string

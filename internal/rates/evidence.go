@@ -21,7 +21,7 @@ type PairEvidence struct {
 	Pair   string              `json:"pair"`
 	Price  string              `json:"price"`
 	High   string              `json:"high,omitempty"`
-	Words  []QuotationEvidence `json:"words"`
+	Quotations  []QuotationEvidence `json:"words"`
 	Agreed *AgreedEvidence     `json:"agreed,omitempty"`
 }
 
@@ -31,7 +31,7 @@ type QuotationEvidence struct {
 	Bid     string    `json:"bid"`
 	Ask     string    `json:"ask"`
 	Last    string    `json:"last"`
-	Heard   time.Time `json:"heard"`
+	ReceivedAt   time.Time `json:"heard"`
 	Time    time.Time `json:"time,omitzero"` // time according to the source
 	Dropped string    `json:"dropped,omitempty"`
 }
@@ -45,7 +45,7 @@ type AgreedEvidence struct {
 // Evidence returns the source data of the rates of some coins in euro, in dollars and in fiat.
 // Coins without a rate are omitted.
 func (v View) Evidence(fiat money.Currency, codes ...string) Evidence {
-	e := Evidence{Source: v.Source(), At: stamp(v.at), Pairs: []PairEvidence{}}
+	e := Evidence{Source: v.Source(), At: milliseconds(v.at), Pairs: []PairEvidence{}}
 	var told []string
 	for _, code := range codes {
 		for _, fiat := range []money.Currency{money.EUR, money.USD, fiat} {
@@ -71,18 +71,18 @@ func (v View) evidence(pair string) PairEvidence {
 		e.High = verdict.High.String()
 	}
 	for _, w := range verdict.Quotations {
-		e.Words = append(e.Words, QuotationEvidence{
+		e.Quotations = append(e.Quotations, QuotationEvidence{
 			Source: w.Source, Bid: w.Bid.String(), Ask: w.Ask.String(), Last: w.Last.String(),
-			Heard: stamp(w.ReceivedAt), Time: stamp(w.Time), Dropped: w.Dropped,
+			ReceivedAt: milliseconds(w.ReceivedAt), Time: milliseconds(w.Time), Dropped: w.Dropped,
 		})
 	}
-	if w := verdict.Witness; !w.Price.IsZero() {
-		e.Agreed = &AgreedEvidence{Price: w.Price.String(), At: stamp(w.At)}
+	if w := verdict.Agreement; !w.Price.IsZero() {
+		e.Agreed = &AgreedEvidence{Price: w.Price.String(), At: milliseconds(w.At)}
 	}
 	return e
 }
 
-func stamp(at time.Time) time.Time { return at.UTC().Truncate(time.Millisecond) }
+func milliseconds(at time.Time) time.Time { return at.UTC().Truncate(time.Millisecond) }
 
 // String returns e as compact JSON.
 func (e Evidence) String() string {

@@ -15,17 +15,17 @@ import (
 type Fixed struct {
 	source string
 	prices map[string]string // "BTC-EUR" → price
-	known  sync.Map          // cache: asked → money.Rate
+	cache  sync.Map          // cache: asked → money.Rate
 }
 
-// asked is a request for a rate: what is priced, and in which currency.
-type asked struct {
+// rateKey is a request for a rate: what is priced, and in which currency.
+type rateKey struct {
 	code       string
 	coin, fiat money.Currency
 }
 
-// priced are the codes that every table of fixed rates may contain.
-var priced = []string{"BTC", "LTC", "ETH", "USDC", "EURC", "EUR"}
+// fixedCodes are the codes that every table of fixed rates may contain.
+var fixedCodes = []string{"BTC", "LTC", "ETH", "USDC", "EURC", "EUR"}
 
 // ParseFixed parses a table such as "BTC-EUR=86420.00,ETH-EUR=2650.10,EUR-USD=1.08". Each entry is
 // the price of one unit of the first in the second. Source is the name of the table's origin.
@@ -35,7 +35,7 @@ var priced = []string{"BTC", "LTC", "ETH", "USDC", "EURC", "EUR"}
 // fault.
 func ParseFixed(text, source string, more ...string) (*Fixed, error) {
 	f := &Fixed{source: source, prices: map[string]string{"EURC-EUR": "1", "USDC-USD": "1"}}
-	codes := slices.Concat(priced, more)
+	codes := slices.Concat(fixedCodes, more)
 	given := map[string]bool{}
 	var faults []error
 	for part := range strings.SplitSeq(text, ",") {
@@ -83,18 +83,18 @@ func (f *Fixed) Evidence(money.Currency, ...string) string { return "" }
 // Rate returns the price of one coin in fiat: directly, through EUR-USD, or, if fiat is neither
 // euro nor dollar, through the euro. It returns ErrUnknown if there is none.
 func (f *Fixed) Rate(code string, coin, fiat money.Currency) (money.Rate, error) {
-	p := asked{code, coin, fiat}
-	if known, ok := f.known.Load(p); ok {
+	p := rateKey{code, coin, fiat}
+	if known, ok := f.cache.Load(p); ok {
 		return known.(money.Rate), nil
 	}
 	rate, err := f.rate(p)
 	if err == nil {
-		f.known.Store(p, rate)
+		f.cache.Store(p, rate)
 	}
 	return rate, err
 }
 
-func (f *Fixed) rate(p asked) (money.Rate, error) {
+func (f *Fixed) rate(p rateKey) (money.Rate, error) {
 	code, coin, fiat := p.code, p.coin, p.fiat
 	if price, ok := f.prices[code+"-"+fiat.Code]; ok {
 		return money.ParseRate(price, coin, fiat)

@@ -14,8 +14,8 @@ const (
 	// maxTradeAge is the maximum age of a quotation by the source's own time. A market without a trade
 	// for a longer time is halted or delisted.
 	maxTradeAge = time.Hour
-	// aloneTTL is how long a single source is used after the last agreement of two.
-	aloneTTL = 15 * time.Minute
+	// singleSourceTTL is how long a single source is used after the last agreement of two.
+	singleSourceTTL = 15 * time.Minute
 	// guardBand is the difference to other prices, in percent, above which a price is treated as a
 	// fault, such as a misplaced decimal point.
 	guardBand = 30
@@ -64,8 +64,8 @@ type Evaluation struct {
 	Agreed     bool // by at least two sources
 	Fault      string
 	Quotations []EvaluatedQuotation
-	// Witness is the agreement that confirms the price of a single source.
-	Witness Agreed
+	// Agreement is the agreement that confirms the price of a single source.
+	Agreement Agreed
 }
 
 // Evaluate derives the price of a pair from its quotations, one per source.
@@ -84,7 +84,7 @@ type Evaluation struct {
 // If sources contradict each other there is no price, because it is unknown which source is right. Ages
 // are absolute, because a clock may be set back. See SETTLEMENT 7, "Rates".
 func Evaluate(words []Quotation, last Agreed, now time.Time) Evaluation {
-	if now.Sub(last.At).Abs() > aloneTTL {
+	if now.Sub(last.At).Abs() > singleSourceTTL {
 		last = Agreed{}
 	}
 	v := Evaluation{Quotations: make([]EvaluatedQuotation, len(words))}
@@ -97,9 +97,9 @@ func Evaluate(words []Quotation, last Agreed, now time.Time) Evaluation {
 	case len(counted) == 0:
 		v.Fault = "no usable quotation"
 	case len(counted) == 1 && recent <= 2:
-		v.judgeSingle(counted[0], last)
+		v.evaluateSingle(counted[0], last)
 	default:
-		v.judgeSeveral(counted, recent)
+		v.evaluateSeveral(counted, recent)
 	}
 	return v
 }
@@ -149,19 +149,19 @@ func (v *Evaluation) dropAbsurd(last Agreed) {
 	}
 }
 
-// judgeSingle applies the rule for a single source.
-func (v *Evaluation) judgeSingle(w *EvaluatedQuotation, last Agreed) {
+// evaluateSingle applies the rule for a single source.
+func (v *Evaluation) evaluateSingle(w *EvaluatedQuotation, last Agreed) {
 	if !within(w.value(), last.Price, agreeBand) {
 		w.Dropped = droppedAlone
-		v.Fault = fmt.Sprintf("only source %s, and no agreement of two sources near its price within %s", w.Source, aloneTTL)
+		v.Fault = fmt.Sprintf("only source %s, and no agreement of two sources near its price within %s", w.Source, singleSourceTTL)
 		return
 	}
-	v.Price, v.High, v.Witness = w.value(), decimal.Max(w.Ask, w.Last), last
+	v.Price, v.High, v.Agreement = w.value(), decimal.Max(w.Ask, w.Last), last
 }
 
-// judgeSeveral applies the rule for several sources. recent is the number of quotations that are not
+// evaluateSeveral applies the rule for several sources. recent is the number of quotations that are not
 // too old, including dropped ones.
-func (v *Evaluation) judgeSeveral(counted []*EvaluatedQuotation, recent int) {
+func (v *Evaluation) evaluateSeveral(counted []*EvaluatedQuotation, recent int) {
 	values := make([]decimal.Decimal, len(counted))
 	for i, w := range counted {
 		values[i] = w.value()

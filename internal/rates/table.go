@@ -51,14 +51,14 @@ type Table struct {
 
 	mu sync.RWMutex // guards the fields below and the state of the feeds
 	// Updates replace the maps and do not change them, because views share them.
-	words     map[string][]Quotation // of the exchanges by pair, in the order of the exchanges
+	quotations     map[string][]Quotation // of the exchanges by pair, in the order of the exchanges
 	reference map[string]Quotation   // by pair
 	agreed    map[string]Agreed      // by pair
 }
 
 // NewTable returns a new, empty Table, which Run or Step fills.
 func NewTable(c Config) *Table {
-	t := &Table{Config: c, words: map[string][]Quotation{}, agreed: map[string]Agreed{}}
+	t := &Table{Config: c, quotations: map[string][]Quotation{}, agreed: map[string]Agreed{}}
 	for _, s := range c.Exchanges {
 		t.feeds = append(t.feeds, &feed{source: s, every: c.Every})
 	}
@@ -81,13 +81,13 @@ func (t *Table) View() View {
 	now := t.Now()
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	return View{at: now, words: t.words, reference: t.reference, agreed: t.agreed, floor: t.EuroFloor}
+	return View{at: now, quotations: t.quotations, reference: t.reference, agreed: t.agreed, floor: t.EuroFloor}
 }
 
 // store stores the tickers of an exchange and updates the agreements. It returns the pairs for which
 // the other exchanges contradict this exchange. The caller must hold the lock.
 func (t *Table) store(source string, tickers []Ticker, now time.Time) (doubted []string) {
-	words, agreed := maps.Clone(t.words), maps.Clone(t.agreed)
+	words, agreed := maps.Clone(t.quotations), maps.Clone(t.agreed)
 	for _, ticker := range tickers {
 		pair := ticker.Pair
 		list := slices.DeleteFunc(slices.Clone(words[pair]), func(w Quotation) bool { return w.Source == source })
@@ -104,7 +104,7 @@ func (t *Table) store(source string, tickers []Ticker, now time.Time) (doubted [
 			doubted = append(doubted, pair)
 		}
 	}
-	t.words, t.agreed = words, agreed
+	t.quotations, t.agreed = words, agreed
 	return doubted
 }
 
@@ -125,13 +125,13 @@ func (t *Table) storeReference(source string, tickers []Ticker, now time.Time) {
 // dropFuture removes entries whose times are ahead of the clock, because the clock was set back.
 // Otherwise the entries would become valid again later. The caller must hold the lock.
 func (t *Table) dropFuture(now time.Time) {
-	words, agreed, reference := maps.Clone(t.words), maps.Clone(t.agreed), maps.Clone(t.reference)
+	words, agreed, reference := maps.Clone(t.quotations), maps.Clone(t.agreed), maps.Clone(t.reference)
 	for pair, list := range words {
 		words[pair] = slices.DeleteFunc(slices.Clone(list), func(w Quotation) bool { return w.ReceivedAt.Sub(now) > maxAge })
 	}
 	maps.DeleteFunc(agreed, func(_ string, a Agreed) bool { return a.At.Sub(now) > maxAge })
-	maps.DeleteFunc(reference, func(_ string, w Quotation) bool { return w.Time.Sub(now) > maxAhead })
-	t.words, t.agreed, t.reference = words, agreed, reference
+	maps.DeleteFunc(reference, func(_ string, w Quotation) bool { return w.Time.Sub(now) > maxFuture })
+	t.quotations, t.agreed, t.reference = words, agreed, reference
 }
 
 // order returns the position of an exchange in the settings.

@@ -26,7 +26,7 @@ var dollarToken = money.Currency{Code: "USDC", Decimals: 6}
 // match their evidence.
 type View struct {
 	at        time.Time
-	words     map[string][]Quotation
+	quotations     map[string][]Quotation
 	reference map[string]Quotation
 	agreed    map[string]Agreed
 	floor     decimal.Decimal
@@ -147,11 +147,11 @@ func (v View) priced(code string, coin, fiat money.Currency, price func(Evaluati
 // evaluate returns the verdict of the exchanges' quotations for a pair or, if they give no price, of
 // the reference.
 func (v View) evaluate(pair string) Evaluation {
-	verdict := Evaluate(v.words[pair], v.agreed[pair], v.at)
+	verdict := Evaluate(v.quotations[pair], v.agreed[pair], v.at)
 	if _, ok := v.reference[pair]; !ok || !verdict.Price.IsZero() {
 		return verdict
 	}
-	word := v.judgeReference(pair)
+	word := v.evaluateReference(pair)
 	if word.Dropped == "" {
 		verdict.Price, verdict.High, verdict.Fault = word.Last, word.Last, ""
 	}
@@ -159,13 +159,13 @@ func (v View) evaluate(pair string) Evaluation {
 	return verdict
 }
 
-// judgeReference checks the age of the reference's rate, and that it is near the last price on
+// evaluateReference checks the age of the reference's rate, and that it is near the last price on
 // which exchanges agreed, however old that is.
-func (v View) judgeReference(pair string) EvaluatedQuotation {
+func (v View) evaluateReference(pair string) EvaluatedQuotation {
 	judged := EvaluatedQuotation{Quotation: v.reference[pair]}
 	last := v.agreed[pair].Price
 	switch {
-	case judged.Time.Sub(v.at) > maxAhead, missedTables(judged.Time, v.at) > maxMissedTables:
+	case judged.Time.Sub(v.at) > maxFuture, missedTables(judged.Time, v.at) > maxMissedTables:
 		judged.Dropped = droppedOld
 	case !last.IsZero() && !within(judged.Last, last, guardBand):
 		judged.Dropped = droppedAbsurd

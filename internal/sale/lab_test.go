@@ -289,7 +289,7 @@ func (l *lab) read(id string) *invoice.Invoice {
 // conversion returns an invoice's conversion of a coin.
 func (l *lab) conversion(id, coin string) *invoice.Sale {
 	l.t.Helper()
-	c, known := l.read(id).Conversion(coin)
+	c, known := l.read(id).Sale(coin)
 	if !known {
 		l.t.Fatalf("no conversion of %s", coin)
 	}

@@ -21,8 +21,8 @@ import (
 func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID) api.Resource {
 	now := invoices.Now()
 	t, stands := inv.Terms, inv.State
-	count := invoices.Count(inv)
-	told, more := count.Told()
+	count := invoices.Evaluation(inv)
+	told, more := count.ReportedPayments()
 	r := api.Resource{
 		ForeignID: inv.ID, OrderID: t.OrderID, Mode: string(inv.Mode), Version: inv.Version,
 		Status: string(stands.Status), Exceptions: exceptions(inv),
@@ -109,7 +109,7 @@ func exceptions(inv *invoice.Invoice) []string {
 
 // paymentMethods returns the methods with a price in the newest quote: a method without one can no
 // longer be paid.
-func paymentMethods(invoices *invoice.Service, inv *invoice.Invoice, count *invoice.Count, behind []chain.ID) []api.PaymentMethod {
+func paymentMethods(invoices *invoice.Service, inv *invoice.Invoice, count *invoice.Evaluation, behind []chain.ID) []api.PaymentMethod {
 	list := []api.PaymentMethod{}
 	for _, m := range inv.Methods {
 		if p, offered := inv.Quote().Price(m.Asset.Code); offered {
@@ -122,7 +122,7 @@ func paymentMethods(invoices *invoice.Service, inv *invoice.Invoice, count *invo
 	return list
 }
 
-func paymentMethod(inv *invoice.Invoice, count *invoice.Count, m invoice.Method, p invoice.Price) api.PaymentMethod {
+func paymentMethod(inv *invoice.Invoice, count *invoice.Evaluation, m invoice.Method, p invoice.Price) api.PaymentMethod {
 	a, due := m.Asset, count.Rest(m)
 	ask := due
 	if ask.IsZero() { // nothing is due: the link has the whole price
