@@ -25,15 +25,15 @@ type feed struct {
 	every     time.Duration
 	reference bool
 
-	triedAt   time.Time // time of the last request
+	triedAt      time.Time // time of the last request
 	answeredAt   time.Time // time of the last answer
-	fault   error     // of the last request
-	silent  bool      // the last request had no answer
+	fault        error     // of the last request
+	silent       bool      // the last request had no answer
 	contradicted string    // pairs on which the other sources contradict it
 }
 
-// Jitter changes a wait by up to a fifth at random, so that many servers do not send requests at
-// the same moment.
+// Jitter changes a wait by up to a fifth at random, so that servers do not send their requests at the
+// same moment.
 func Jitter(wait time.Duration) time.Duration {
 	if wait <= 0 {
 		return wait
@@ -55,11 +55,11 @@ func (t *Table) Run(ctx context.Context) error {
 // valid tickers.
 func (t *Table) Step(ctx context.Context) error {
 	faults := make([]error, len(t.feeds))
-	var asking sync.WaitGroup
+	var group sync.WaitGroup
 	for i, f := range t.feeds {
-		asking.Go(func() { faults[i] = t.poll(ctx, f) })
+		group.Go(func() { faults[i] = t.poll(ctx, f) })
 	}
-	asking.Wait()
+	group.Wait()
 	return errors.Join(faults...)
 }
 
@@ -106,9 +106,9 @@ func (t *Table) referenceDue() bool {
 
 // poll polls one source once.
 func (t *Table) poll(ctx context.Context, f *feed) error {
-	asked, cancel := context.WithTimeout(ctx, fetchTimeout)
+	bounded, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	tickers, err := f.source.Fetch(asked)
+	tickers, err := f.source.Fetch(bounded)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -124,7 +124,7 @@ func (t *Table) poll(ctx context.Context, f *feed) error {
 	return nil
 }
 
-// checkDates refuses a table that is dated in the future.
+// checkDates returns an error for a table that is dated in the future.
 func (t *Table) checkDates(tickers []Ticker, err error) ([]Ticker, error) {
 	for _, ticker := range tickers {
 		if ticker.Time.Sub(t.Now()) > maxFuture {
@@ -134,11 +134,11 @@ func (t *Table) checkDates(tickers []Ticker, err error) ([]Ticker, error) {
 	return tickers, err
 }
 
-// record puts an answer into the table and logs changes of the source's state. The caller must hold
+// record stores an answer in the table and logs changes of the source's state. The caller must hold
 // the lock.
 func (t *Table) record(f *feed, tickers []Ticker, err error) {
 	name, now := f.source.Name(), t.Now()
-	first, wasSilent, wasDoubted := f.triedAt.IsZero(), f.silent, f.contradicted
+	first, wasSilent, wasContradicted := f.triedAt.IsZero(), f.silent, f.contradicted
 	f.triedAt, f.fault, f.silent = now, err, len(tickers) == 0
 	t.dropFuture(now)
 	switch {
@@ -157,7 +157,7 @@ func (t *Table) record(f *feed, tickers []Ticker, err error) {
 	}
 	f.contradicted = strings.Join(t.store(name, tickers, now), " ")
 	switch {
-	case f.contradicted == wasDoubted:
+	case f.contradicted == wasContradicted:
 	case f.contradicted == "":
 		t.Log.Info("rate source agrees with the others", "source", name)
 	default:

@@ -42,31 +42,31 @@ type PairReport struct{ Pair, Price, Fault string }
 func (t *Table) Report() Report {
 	v := t.View()
 	var r Report
-	words := map[string][]QuotationReport{}
-	hear := func(w EvaluatedQuotation) {
-		words[w.Source] = append(words[w.Source], QuotationReport{
+	quotations := map[string][]QuotationReport{}
+	add := func(w EvaluatedQuotation) {
+		quotations[w.Source] = append(quotations[w.Source], QuotationReport{
 			Pair: w.Pair, Bid: w.Bid.String(), Last: w.Last.String(),
 			Age: v.at.Sub(w.ReceivedAt), Time: w.Time, Dropped: w.Dropped,
 		})
 	}
 	for _, pair := range v.pairs() {
-		verdict := v.evaluate(pair)
-		line := PairReport{Pair: pair, Fault: verdict.Fault}
-		if !verdict.Price.IsZero() {
-			line.Price = verdict.Price.String()
+		evaluation := v.evaluate(pair)
+		line := PairReport{Pair: pair, Fault: evaluation.Fault}
+		if !evaluation.Price.IsZero() {
+			line.Price = evaluation.Price.String()
 		}
 		r.Pairs = append(r.Pairs, line)
 		for _, w := range Evaluate(v.quotations[pair], v.agreed[pair], v.at).Quotations {
-			hear(w)
+			add(w)
 		}
 		if _, ok := v.reference[pair]; ok {
-			hear(v.evaluateReference(pair))
+			add(v.evaluateReference(pair))
 		}
 	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	for _, f := range t.feeds {
-		s := SourceReport{Name: f.source.Name(), Tried: f.triedAt, ReceivedAt: f.answeredAt, Fault: oneLine(f.fault), Quotations: words[f.source.Name()]}
+		s := SourceReport{Name: f.source.Name(), Tried: f.triedAt, ReceivedAt: f.answeredAt, Fault: oneLine(f.fault), Quotations: quotations[f.source.Name()]}
 		if !s.ReceivedAt.IsZero() {
 			s.Age = v.at.Sub(s.ReceivedAt)
 		}
