@@ -345,3 +345,21 @@ func (l *lab) events(id string) (types []invoice.EventType, bodies []string) {
 	}
 	return types, bodies
 }
+
+// paid creates an invoice of 56.50 euro and pays it in BTC.
+func (l *lab) paid() *invoice.Invoice {
+	l.t.Helper()
+	inv := l.create("56.50")
+	l.pay(inv, "BTC", "0.00065379")
+	return inv
+}
+
+// place returns the name of the call that places an order.
+func (l *lab) place() string {
+	if l.at.Name() == "bitstamp" {
+		return "sell/btceur"
+	}
+	return "AddOrder"
+}
+
+func (l *lab) desk() sale.Resolver { return sale.Resolver{Invoices: l.invoices, Now: l.clock.Now} }
