@@ -327,7 +327,7 @@ func TestLateMoneyThatIsAllowed(t *testing.T) {
 	}
 }
 
-func TestQuotesValueEachPortionOnce(t *testing.T) {
+func TestQuotesValueEachAllocationOnce(t *testing.T) {
 	t.Parallel()
 	// 40.00 paid under quote 1; quote 2 prices the other 60.00 at half the rate.
 	inv := newInvoice(t, noon)

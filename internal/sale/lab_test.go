@@ -286,12 +286,12 @@ func (l *lab) read(id string) *invoice.Invoice {
 	return inv
 }
 
-// conversion returns an invoice's conversion of a coin.
+// conversion returns an invoice's sale of a coin.
 func (l *lab) conversion(id, coin string) *invoice.Sale {
 	l.t.Helper()
 	c, known := l.read(id).Sale(coin)
 	if !known {
-		l.t.Fatalf("no conversion of %s", coin)
+		l.t.Fatalf("no sale of %s", coin)
 	}
 	return c
 }

@@ -15,7 +15,7 @@ import (
 	"chequer/internal/sale"
 )
 
-// sold describes the conversion of an invoice of 56.50 euro whose 0.00065379 BTC are sold.
+// sold describes the sale of an invoice of 56.50 euro whose 0.00065379 BTC are sold.
 const sold = "filled  sold 0.00065379 of 0.00065379 for 56.50053 fee 0.226 in 1"
 
 func TestWorker_sells_the_coins_of_an_invoice_once(t *testing.T) {
