@@ -13,58 +13,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"chequer/internal/clocktest"
 	"chequer/internal/exchange"
 	"chequer/internal/exchange/exchangetest"
 	"chequer/internal/money"
 )
 
 var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
-
-func btc(text string) money.Amount { return money.MustParse(text, exchange.Coin("BTC")) }
-func eur(text string) money.Amount { return money.MustParse(text, exchange.Euro) }
-
-// lab is an exchange with an account and a clock.
-type lab struct {
-	*exchangetest.Server
-	exchange exchange.Exchange
-	account  exchange.Account
-	clock    *clocktest.Clock
-	calls    map[string]string // the exchange's names of the calls place, find, balance and markets
-}
-
-// onBoth runs a test with both exchanges.
-func onBoth(t *testing.T, test func(t *testing.T, l *lab)) {
-	t.Helper()
-	for _, name := range []string{"kraken", "bitstamp"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, newLab(t, name))
-		})
-	}
-}
-
-func newLab(t testing.TB, name string) *lab {
-	clock := clocktest.At(noon)
-	l := &lab{Server: exchangetest.New(t, clock.Now), clock: clock}
-	nonce := noon.UnixMicro()
-	l.account = exchange.Account{Key: exchangetest.Key, Secret: exchangetest.Secret, Nonce: func() int64 { nonce++; return nonce }}
-	l.exchange = exchange.NewKraken(exchangetest.URL, l.Server)
-	l.calls = map[string]string{"place": "AddOrder", "find": "QueryOrders", "balance": "BalanceEx", "markets": "AssetPairs"}
-	if name == "bitstamp" {
-		l.exchange = exchange.NewBitstamp(exchangetest.URL, l.Server, clock.Now)
-		l.calls = map[string]string{"place": "sell/btceur", "find": "order_status", "balance": "account_balances", "markets": "markets"}
-	}
-	l.Deposit("BTC", "1")
-	return l
-}
-
-// order returns an order for an amount with a limit.
-func (l *lab) order(amount, limit string) exchange.Order {
-	o := exchange.Order{ID: exchange.UUID(amount + limit), Coin: "BTC", Amount: btc(amount), Limit: eur(limit), Made: l.clock.Now()}
-	o.Deadline, _ = l.exchange.Window(o.Made)
-	return o
-}
 
 func TestMarketAndBalance(t *testing.T) {
 	t.Parallel()
@@ -206,31 +160,6 @@ func TestPlace_reports_a_refusal(t *testing.T) {
 	}
 }
 
-func TestFind_refuses_impossible_data(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, l *lab) {
-		o := l.order("0.01", "86000")
-		ref, err := l.exchange.Place(t.Context(), l.account, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sold, cost := `"vol_exec":"0.01000000"`, `"cost":"864.20000"`
-		lies := [][2]string{{sold, `"vol_exec":"0.02000000"`}, {sold, `"vol_exec":"-0.01"`}, {cost, `"cost":"1.00000"`}, {`"type":"sell"`, `"type":"buy"`},
-			{`"status":"closed"`, `"status":"vanished"`}, {o.ID, exchange.UUID("another")}, {`"fee":"3.45680"`, `"fee":"900"`}, {sold, `"vol_exec":"0"`}, {cost, `"cost":"8e2"`}}
-		if l.exchange.Name() == "bitstamp" {
-			sold, cost = `"btc":"0.01000000"`, `"eur":"864.20000"`
-			lies = [][2]string{{sold, `"btc":"0.02000000"`}, {sold, `"btc":"-0.01"`}, {cost, `"eur":"1.00000"`}, {`"type":"1"`, `"type":"0"`},
-				{`"status":"Finished"`, `"status":"Vanished"`}, {o.ID, exchange.UUID("another")}, {`"fee":"3.45680"`, `"fee":"900"`}, {cost, `"eur":"8e2"`}}
-		}
-		for _, lie := range lies {
-			l.Next(l.calls["find"], exchangetest.Lie(lie[0], lie[1]))
-			if out, err := l.exchange.Find(t.Context(), l.account, o, ref); !errors.Is(err, exchange.ErrContradiction) {
-				t.Errorf("%s replaced by %s: got %+v, error %v, want %v", lie[0], lie[1], out, err, exchange.ErrContradiction)
-			}
-		}
-	})
-}
-
 // Proceeds above the price of any market are refused, and so are amounts with more digits than
 // storage can read.
 func TestFigures_that_are_too_large_are_refused(t *testing.T) {
@@ -251,121 +180,6 @@ func TestFigures_that_are_too_large_are_refused(t *testing.T) {
 		l.Deposit("BTC", strings.Repeat("9", 30))
 		if b, err := l.exchange.Balance(t.Context(), l.account, "BTC"); !errors.Is(err, exchange.ErrContradiction) {
 			t.Errorf("balance: got %+v, error %v, want %v", b, err, exchange.ErrContradiction)
-		}
-	})
-}
-
-func TestFind_sees_an_order_without_a_name(t *testing.T) {
-	t.Parallel()
-	l := newLab(t, "kraken")
-	o := l.order("0.01", "86000")
-	if _, err := l.exchange.Place(t.Context(), l.account, o); err != nil {
-		t.Fatal(err)
-	}
-	l.Forget()
-	if _, err := l.exchange.Find(t.Context(), l.account, o, ""); !errors.Is(err, exchange.ErrAlike) {
-		t.Errorf("got error %v, want %v", err, exchange.ErrAlike)
-	}
-	if _, err := l.exchange.Find(t.Context(), l.account, l.order("0.02", "86000"), ""); !errors.Is(err, exchange.ErrAbsent) {
-		t.Errorf("another amount: got error %v, want %v", err, exchange.ErrAbsent)
-	}
-}
-
-// A lost order may appear after the next order has got its name. It is unknown which of them is
-// meant, so that the operator must decide.
-func TestFind_sees_two_orders_of_one_name(t *testing.T) {
-	t.Parallel()
-	l := newLab(t, "kraken")
-	o := l.order("0.01", "86000")
-	for range 2 {
-		if _, err := l.exchange.Place(t.Context(), l.account, o); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := l.exchange.Find(t.Context(), l.account, o, ""); !errors.Is(err, exchange.ErrAlike) {
-		t.Errorf("got error %v, want %v", err, exchange.ErrAlike)
-	}
-}
-
-// The searched order comes after 70 others.
-func TestFind_searches_all_pages(t *testing.T) {
-	t.Parallel()
-	l := newLab(t, "kraken")
-	first := l.order("0.001", "86000")
-	if _, err := l.exchange.Place(t.Context(), l.account, first); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 70 {
-		o := l.order(fmt.Sprintf("0.0001%02d", i), "86000")
-		if _, err := l.exchange.Place(t.Context(), l.account, o); err != nil {
-			t.Fatal(err)
-		}
-	}
-	l.Forget() // so that no filter finds it
-	if _, err := l.exchange.Find(t.Context(), l.account, first, ""); !errors.Is(err, exchange.ErrAlike) {
-		t.Errorf("got error %v, want %v", err, exchange.ErrAlike)
-	}
-}
-
-// A shop with many sales has more closed orders than one search reads. If the filter by name is
-// proven to work, an order that was never sent is reported as absent. If the filter does not work,
-// the search returns an error and is repeated later.
-func TestFind_of_a_busy_shop(t *testing.T) {
-	t.Parallel()
-	busy := func(t *testing.T) (l *lab, unsent exchange.Order) {
-		l = newLab(t, "kraken")
-		l.Deposit("BTC", "5")
-		unsent = l.order("0.01", "80000")
-		unsent.Deadline = time.Time{}
-		for i := range 505 {
-			o := l.order("0.0002", "80000")
-			o.ID = exchange.UUID(fmt.Sprint(i))
-			if _, err := l.exchange.Place(t.Context(), l.account, o); err != nil {
-				t.Fatal(i, err)
-			}
-			l.clock.Pass(time.Second)
-		}
-		return l, unsent
-	}
-	t.Run("an_order_that_was_never_sent_is_absent", func(t *testing.T) {
-		t.Parallel()
-		l, unsent := busy(t)
-		before := len(l.Calls())
-		if _, err := l.exchange.Find(t.Context(), l.account, unsent, ""); !errors.Is(err, exchange.ErrAbsent) {
-			t.Errorf("got error %v, want %v", err, exchange.ErrAbsent)
-		}
-		if calls := l.Calls()[before:]; len(calls) > 4 {
-			t.Errorf("the search made %d calls: %v", len(calls), calls)
-		}
-	})
-	t.Run("an_order_that_a_restored_database_lacks_is_found", func(t *testing.T) {
-		t.Parallel()
-		l, unsent := busy(t)
-		unsent.ID, unsent.Amount = exchange.UUID("3"), btc("0.0002")
-		if out, err := l.exchange.Find(t.Context(), l.account, unsent, ""); err != nil || out.Sold.String() != "0.0002" {
-			t.Errorf("got %+v, error %v", out, err)
-		}
-	})
-	t.Run("a_filter_that_does_not_work_proves_nothing", func(t *testing.T) {
-		t.Parallel()
-		l, unsent := busy(t)
-		l.Unfiltered()
-		if _, err := l.exchange.Find(t.Context(), l.account, unsent, ""); !errors.Is(err, exchange.ErrUnreachable) || errors.Is(err, exchange.ErrAlike) {
-			t.Errorf("got error %v, want %v", err, exchange.ErrUnreachable)
-		}
-	})
-	t.Run("an_order_that_was_sent_is_searched_by_time", func(t *testing.T) {
-		t.Parallel()
-		l, sent := busy(t)
-		l.Unfiltered()
-		sent.ID, sent.Amount, sent.Made = exchange.UUID("20"), btc("0.0002"), noon.Add(20*time.Second)
-		sent.Deadline, _ = l.exchange.Window(sent.Made)
-		if out, err := l.exchange.Find(t.Context(), l.account, sent, ""); err != nil || out.Sold.String() != "0.0002" {
-			t.Errorf("got %+v, error %v", out, err)
-		}
-		sent.ID, sent.Amount = exchange.UUID("never taken"), btc("0.01")
-		if _, err := l.exchange.Find(t.Context(), l.account, sent, ""); !errors.Is(err, exchange.ErrAbsent) {
-			t.Errorf("never accepted: got error %v, want %v", err, exchange.ErrAbsent)
 		}
 	})
 }
@@ -511,10 +325,4 @@ func FuzzMarket_rounds_to_the_safe_side(f *testing.F) {
 			t.Errorf("price %s is not a multiple of %s", price, m.Tick)
 		}
 	})
-}
-
-// minor returns a number of units with a number of decimals as an amount.
-func minor(units uint64, c money.Currency, decimals int32) money.Amount {
-	a := money.FromMinor(new(big.Int).SetUint64(units), money.Currency{Code: c.Code, Decimals: decimals})
-	return money.RoundDown(a.Rat(), c)
 }

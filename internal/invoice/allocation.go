@@ -17,109 +17,114 @@ type allocation struct {
 	old       bool // older than the invoice
 }
 
-// funds identifies the asset and the destination of a transfer.
-type funds struct {
+// recipient identifies the destination of a transfer and the asset that it receives.
+type recipient struct {
 	network       chain.ID
 	asset, script string
 }
 
-func (t Transfer) funds() funds { return funds{t.Network, t.Asset, t.Script} }
+func (t Transfer) recipient() recipient { return recipient{t.Network, t.Asset, t.Script} }
 
-// spender is a transaction that pays the invoice, with all its transfers.
-type spender struct {
-	tx        string
+// transaction is a transaction that pays the invoice, with all its transfers.
+type transaction struct {
+	id        string
 	spends    []string
 	firstSeen time.Time // of the earliest of its transfers
 	present   bool      // at least one of its transfers is present
-	mined     bool
-	lost      bool       // another transaction spent one of its inputs
+	confirmed bool
+	replaced  bool       // another transaction spent one of its inputs
 	transfers []Transfer // in the order of their IDs
 }
 
-// winner reports whether the transaction keeps all its inputs.
-func (s *spender) winner() bool { return s.present && !s.lost }
+// counts reports whether the transaction is present and keeps all its inputs.
+func (t *transaction) counts() bool { return t.present && !t.replaced }
 
-// book indexes the transfers of an invoice by the inputs for which they compete. Each result for a
-// transaction is computed once, so the cost grows linearly with the number of transfers and
-// outpoints, not with its square.
-type book struct {
-	all        []Transfer // by ID
-	txs        map[string]*spender
-	spenders   map[string][]*spender // by outpoint
-	keepers    map[string]*spender   // by outpoint: the transaction that counts
-	offsets    map[string]*big.Int   // by transfer: amount of earlier outputs of its transaction to the same destination
-	paid       map[claimant]*big.Int // amount of all transfers of the transaction
-	there      map[claimant]*big.Int // amount of its present transfers
-	bumps      map[claimant]*big.Int
-	heritages  map[claimant][]inheritance
-	successors map[claimant]map[string]*big.Int
+// conflicts indexes the transfers of an invoice by the inputs for which their transactions compete.
+// Each result for a transaction is computed once, so the cost grows linearly with the number of
+// transfers and outpoints, not with its square.
+type conflicts struct {
+	transfers    []Transfer // by ID
+	transactions map[string]*transaction
+	byOutpoint   map[string][]*transaction
+	winners      map[string]*transaction // by outpoint: the transaction that counts
+	offsets      map[string]*big.Int     // by transfer: amount of earlier outputs of its transaction to the same recipient
+
+	// By transaction and recipient: the amount of all its transfers and of the present ones, the
+	// present amount of its replacements, what it inherits, and what each replacement inherits
+	// after earlier ones.
+	amounts            map[txRecipient]*big.Int
+	presentAmounts     map[txRecipient]*big.Int
+	replacementAmounts map[txRecipient]*big.Int
+	inheritances       map[txRecipient][]inheritance
+	inheritedEarlier   map[txRecipient]map[string]*big.Int
 }
 
-// claimant is a transaction with one asset and destination that it pays.
-type claimant struct {
+// txRecipient is a transaction with one of its recipients.
+type txRecipient struct {
 	tx string
-	funds
+	recipient
 }
 
-func newBook(transfers []Transfer) *book {
-	b := &book{
-		all: slices.Clone(transfers), txs: map[string]*spender{}, spenders: map[string][]*spender{},
-		offsets: map[string]*big.Int{}, paid: map[claimant]*big.Int{}, there: map[claimant]*big.Int{}, keepers: map[string]*spender{}, bumps: map[claimant]*big.Int{},
-		heritages: map[claimant][]inheritance{}, successors: map[claimant]map[string]*big.Int{},
+func newConflicts(transfers []Transfer) *conflicts {
+	c := &conflicts{
+		transfers: slices.Clone(transfers), transactions: map[string]*transaction{}, byOutpoint: map[string][]*transaction{},
+		winners: map[string]*transaction{}, offsets: map[string]*big.Int{},
+		amounts: map[txRecipient]*big.Int{}, presentAmounts: map[txRecipient]*big.Int{}, replacementAmounts: map[txRecipient]*big.Int{},
+		inheritances: map[txRecipient][]inheritance{}, inheritedEarlier: map[txRecipient]map[string]*big.Int{},
 	}
-	slices.SortFunc(b.all, func(x, y Transfer) int { return cmp.Compare(x.ID, y.ID) })
-	for _, t := range b.all {
-		b.add(t)
+	slices.SortFunc(c.transfers, func(x, y Transfer) int { return cmp.Compare(x.ID, y.ID) })
+	for _, t := range c.transfers {
+		c.add(t)
 	}
-	for _, s := range b.txs {
-		for _, o := range s.spends {
-			b.spenders[o] = append(b.spenders[o], s)
+	for _, tx := range c.transactions {
+		for _, o := range tx.spends {
+			c.byOutpoint[o] = append(c.byOutpoint[o], tx)
 		}
 	}
-	b.findReplaced()
-	return b
+	c.findReplaced()
+	return c
 }
 
 // add adds a transfer to its transaction. A transfer without a transaction, such as the rise of a
 // balance, competes with no other.
-func (b *book) add(t Transfer) {
+func (c *conflicts) add(t Transfer) {
 	if t.Tx == "" {
 		return
 	}
-	s := b.txs[t.Tx]
-	if s == nil {
-		s = &spender{tx: t.Tx, firstSeen: t.FirstSeen}
-		b.txs[t.Tx] = s
+	tx := c.transactions[t.Tx]
+	if tx == nil {
+		tx = &transaction{id: t.Tx, firstSeen: t.FirstSeen}
+		c.transactions[t.Tx] = tx
 	}
-	if len(s.spends) == 0 {
-		s.spends = t.Spends
+	if len(tx.spends) == 0 {
+		tx.spends = t.Spends
 	}
-	if t.FirstSeen.Before(s.firstSeen) {
-		s.firstSeen = t.FirstSeen
+	if t.FirstSeen.Before(tx.firstSeen) {
+		tx.firstSeen = t.FirstSeen
 	}
-	s.present = s.present || t.Presence == Present
-	s.mined = s.mined || t.Presence == Present && t.Block != nil
-	s.transfers = append(s.transfers, t)
-	by := claimant{t.Tx, t.funds()}
-	sum := b.paid[by]
+	tx.present = tx.present || t.Presence == Present
+	tx.confirmed = tx.confirmed || t.Presence == Present && t.Block != nil
+	tx.transfers = append(tx.transfers, t)
+	key := txRecipient{t.Tx, t.recipient()}
+	sum := c.amounts[key]
 	if sum == nil {
 		sum = new(big.Int)
-		b.paid[by] = sum
+		c.amounts[key] = sum
 	} else {
-		b.offsets[t.ID] = new(big.Int).Set(sum)
+		c.offsets[t.ID] = new(big.Int).Set(sum)
 	}
 	sum.Add(sum, t.Amount.Minor())
 	if t.Presence == Present {
-		if b.there[by] == nil {
-			b.there[by] = new(big.Int)
+		if c.presentAmounts[key] == nil {
+			c.presentAmounts[key] = new(big.Int)
 		}
-		b.there[by].Add(b.there[by], t.Amount.Minor())
+		c.presentAmounts[key].Add(c.presentAmounts[key], t.Amount.Minor())
 	}
 }
 
-// present returns the amount of some funds in a transaction's present transfers.
-func (b *book) present(s *spender, f funds) *big.Int {
-	if sum := b.there[claimant{s.tx, f}]; sum != nil {
+// presentAmount returns the amount of a transaction's present transfers to a recipient.
+func (c *conflicts) presentAmount(tx *transaction, to recipient) *big.Int {
+	if sum := c.presentAmounts[txRecipient{tx.id, to}]; sum != nil {
 		return sum
 	}
 	return new(big.Int)
@@ -127,75 +132,85 @@ func (b *book) present(s *spender, f funds) *big.Int {
 
 // findReplaced finds the transactions that lost an input to another. Of the transactions that spend
 // the same outpoint exactly one counts: the confirmed one, otherwise the latest seen.
-func (b *book) findReplaced() {
-	var order []*spender
-	for _, s := range b.txs {
-		if s.present {
-			order = append(order, s)
+func (c *conflicts) findReplaced() {
+	var order []*transaction
+	for _, tx := range c.transactions {
+		if tx.present {
+			order = append(order, tx)
 		}
 	}
-	slices.SortFunc(order, func(x, y *spender) int {
-		if x.mined != y.mined {
-			if x.mined {
+	slices.SortFunc(order, func(x, y *transaction) int {
+		if x.confirmed != y.confirmed {
+			if x.confirmed {
 				return -1
 			}
 			return 1
 		}
-		return cmp.Or(y.firstSeen.Compare(x.firstSeen), cmp.Compare(x.tx, y.tx))
+		return cmp.Or(y.firstSeen.Compare(x.firstSeen), cmp.Compare(x.id, y.id))
 	})
-	for _, s := range order {
-		if s.lost = slices.ContainsFunc(s.spends, func(o string) bool { return b.keepers[o] != nil }); s.lost {
+	for _, tx := range order {
+		tx.replaced = slices.ContainsFunc(tx.spends, func(o string) bool { return c.winners[o] != nil })
+		if tx.replaced {
 			continue
 		}
-		for _, o := range s.spends {
-			b.keepers[o] = s
+		for _, o := range tx.spends {
+			c.winners[o] = tx
 		}
 	}
 }
 
-// lost reports whether t's transaction lost an input to another one.
-func (b *book) lost(t Transfer) bool {
-	s := b.txs[t.Tx]
-	return s != nil && s.lost
+// replaced reports whether t's transaction lost an input to another one.
+func (c *conflicts) replaced(t Transfer) bool {
+	tx := c.transactions[t.Tx]
+	return tx != nil && tx.replaced
 }
 
-// rivals calls visit once for each other transaction that spends an outpoint of s.
-func (b *book) rivals(s *spender, visit func(*spender)) {
-	met := map[*spender]bool{s: true}
-	for _, o := range s.spends {
-		for _, r := range b.spenders[o] {
-			if !met[r] {
-				met[r] = true
-				visit(r)
+// competitors returns each other transaction that spends an outpoint of tx.
+func (c *conflicts) competitors(tx *transaction) []*transaction {
+	return tx.others(func(outpoint string) []*transaction { return c.byOutpoint[outpoint] })
+}
+
+// replacements returns each other transaction that counts and spends an outpoint of tx.
+func (c *conflicts) replacements(tx *transaction) []*transaction {
+	return tx.others(func(outpoint string) []*transaction {
+		if winner := c.winners[outpoint]; winner != nil {
+			return []*transaction{winner}
+		}
+		return nil
+	})
+}
+
+// others returns the transactions that spending returns for the outpoints of tx, each once and
+// without tx.
+func (t *transaction) others(spending func(outpoint string) []*transaction) []*transaction {
+	var list []*transaction
+	found := map[*transaction]bool{t: true}
+	for _, o := range t.spends {
+		for _, other := range spending(o) {
+			if !found[other] {
+				found[other] = true
+				list = append(list, other)
 			}
 		}
 	}
+	return list
 }
 
-// heirs calls visit once for each other transaction that counts and spends an outpoint of s.
-func (b *book) heirs(s *spender, visit func(*spender)) {
-	met := map[*spender]bool{s: true}
-	for _, o := range s.spends {
-		if h := b.keepers[o]; h != nil && !met[h] {
-			met[h] = true
-			visit(h)
-		}
-	}
-}
-
-// bumped reports whether other transactions that count spend t's inputs and pay at least as much to
-// the same destination.
-func (b *book) bumped(t Transfer) bool {
-	s := b.txs[t.Tx]
-	if s == nil || len(s.spends) == 0 {
+// replacedInFull reports whether other transactions that count spend t's inputs and pay at least as
+// much to the same recipient.
+func (c *conflicts) replacedInFull(t Transfer) bool {
+	tx := c.transactions[t.Tx]
+	if tx == nil || len(tx.spends) == 0 {
 		return t.Amount.IsZero()
 	}
-	by := claimant{t.Tx, t.funds()}
-	sum := b.bumps[by]
+	key := txRecipient{t.Tx, t.recipient()}
+	sum := c.replacementAmounts[key]
 	if sum == nil {
 		sum = new(big.Int)
-		b.heirs(s, func(h *spender) { sum.Add(sum, b.present(h, by.funds)) })
-		b.bumps[by] = sum
+		for _, r := range c.replacements(tx) {
+			sum.Add(sum, c.presentAmount(r, key.recipient))
+		}
+		c.replacementAmounts[key] = sum
 	}
 	return sum.Cmp(t.Amount.Minor()) >= 0
 }
@@ -204,87 +219,86 @@ func (b *book) bumped(t Transfer) bool {
 type inheritance struct {
 	firstSeen time.Time
 	old       bool
-	paid      *big.Int
+	amount    *big.Int
 }
 
-// inherited returns the payments to the same destination of the transactions that s replaced,
-// earliest first.
-func (b *book) inherited(s *spender, f funds) []inheritance {
-	by := claimant{s.tx, f}
-	if list, known := b.heritages[by]; known {
+// inherited returns the payments to a recipient of the transactions that tx replaced, earliest
+// first.
+func (c *conflicts) inherited(tx *transaction, to recipient) []inheritance {
+	key := txRecipient{tx.id, to}
+	if list, known := c.inheritances[key]; known {
 		return list
 	}
 	var list []inheritance
-	b.rivals(s, func(r *spender) {
-		if r.winner() || !r.firstSeen.Before(s.firstSeen) {
-			return
+	for _, replaced := range c.competitors(tx) {
+		if replaced.counts() || !replaced.firstSeen.Before(tx.firstSeen) {
+			continue
 		}
-		h := inheritance{firstSeen: r.firstSeen, paid: new(big.Int)}
-		for _, t := range r.transfers {
-			if t.funds() == f && (r.lost || t.Presence != Present) {
+		h := inheritance{firstSeen: replaced.firstSeen, amount: new(big.Int)}
+		for _, t := range replaced.transfers {
+			if t.recipient() == to && (replaced.replaced || t.Presence != Present) {
 				h.old = h.old || t.Old
-				h.paid.Add(h.paid, t.Amount.Minor())
+				h.amount.Add(h.amount, t.Amount.Minor())
 			}
 		}
 		// If several transactions each spend an input of a replaced one, its amount is inherited
 		// only once.
-		if before := b.inheritedBefore(r, f)[s.tx]; before != nil {
-			h.paid.Sub(h.paid, before)
+		if earlier := c.inheritedBefore(replaced, to)[tx.id]; earlier != nil {
+			h.amount.Sub(h.amount, earlier)
 		}
-		if h.paid.Sign() > 0 {
+		if h.amount.Sign() > 0 {
 			list = append(list, h)
 		}
-	})
+	}
 	slices.SortFunc(list, func(x, y inheritance) int {
-		return cmp.Or(x.firstSeen.Compare(y.firstSeen), x.paid.Cmp(y.paid))
+		return cmp.Or(x.firstSeen.Compare(y.firstSeen), x.amount.Cmp(y.amount))
 	})
-	b.heritages[by] = list
+	c.inheritances[key] = list
 	return list
 }
 
-// inheritedBefore returns, for each heir of a replaced transaction, the amount that earlier heirs
-// inherited.
-func (b *book) inheritedBefore(replaced *spender, f funds) map[string]*big.Int {
-	by := claimant{replaced.tx, f}
-	if before, known := b.successors[by]; known {
-		return before
+// inheritedBefore returns, for each replacement of a transaction, the amount that earlier
+// replacements inherited.
+func (c *conflicts) inheritedBefore(replaced *transaction, to recipient) map[string]*big.Int {
+	key := txRecipient{replaced.id, to}
+	if earlier, known := c.inheritedEarlier[key]; known {
+		return earlier
 	}
-	var heirs []*spender
-	b.heirs(replaced, func(h *spender) { heirs = append(heirs, h) })
-	slices.SortFunc(heirs, func(x, y *spender) int {
-		return cmp.Or(x.firstSeen.Compare(y.firstSeen), cmp.Compare(x.tx, y.tx))
+	replacements := c.replacements(replaced)
+	slices.SortFunc(replacements, func(x, y *transaction) int {
+		return cmp.Or(x.firstSeen.Compare(y.firstSeen), cmp.Compare(x.id, y.id))
 	})
-	before, sum := map[string]*big.Int{}, new(big.Int)
-	for _, h := range heirs {
-		before[h.tx] = new(big.Int).Set(sum)
-		sum.Add(sum, b.present(h, f))
+	earlier, sum := map[string]*big.Int{}, new(big.Int)
+	for _, r := range replacements {
+		earlier[r.id] = new(big.Int).Set(sum)
+		sum.Add(sum, c.presentAmount(r, to))
 	}
-	b.successors[by] = before
-	return before
+	c.inheritedEarlier[key] = earlier
+	return earlier
 }
 
 // allocations splits a transfer by what its transaction inherited: the earliest first sighting of the
-// transactions that it replaced, up to the amount that they paid to the same destination. A part
-// that is older than the invoice stays older.
-func (b *book) allocations(t Transfer) []allocation {
+// transactions that it replaced, up to the amount that they paid to the same recipient. A part that
+// is older than the invoice stays older.
+func (c *conflicts) allocations(t Transfer) []allocation {
 	whole := []allocation{{amount: t.Amount.Minor(), firstSeen: t.FirstSeen}}
-	s := b.txs[t.Tx]
-	if s == nil {
+	tx := c.transactions[t.Tx]
+	if tx == nil {
 		return whole
 	}
-	inherited := b.inherited(s, t.funds())
+	inherited := c.inherited(tx, t.recipient())
 	if len(inherited) == 0 {
 		return whole
 	}
-	// Outputs of one transaction to one destination share the inheritance, in the order of their IDs.
+	// Outputs of one transaction to one recipient share the inheritance, in the order of their IDs.
 	start := new(big.Int)
-	if offset := b.offsets[t.ID]; offset != nil {
+	if offset := c.offsets[t.ID]; offset != nil {
 		start.Set(offset)
 	}
 	end := new(big.Int).Add(start, t.Amount.Minor())
 	var parts []allocation
-	for _, h := range append(slices.Clone(inherited), inheritance{firstSeen: t.FirstSeen, paid: end}) {
-		upTo := h.paid
+	for _, h := range append(slices.Clone(inherited), inheritance{firstSeen: t.FirstSeen, amount: end}) {
+		upTo := h.amount
 		if upTo.Cmp(end) > 0 {
 			upTo = end
 		}

@@ -22,7 +22,7 @@ type CreateRequest struct {
 	Terms          Terms
 	ExpiresIn      time.Duration
 	PaymentMethods []string // asset codes, in the order in which they are offered; empty = Choice
-	Choice         []string // the merchant's choice; codes that are no longer known are ignored; empty = all, in the default order
+	Choice         []string // the merchant's choice; unknown codes are ignored; empty = all, in the default order
 	Key            IdempotencyKey
 	BodyHash       string
 	Nonce          Nonce
@@ -31,7 +31,7 @@ type CreateRequest struct {
 	// UnpaidLimits apply to callers that do not sign with the merchant's key.
 	UnpaidLimits []UnpaidLimit
 
-	rates, evidence string // the source of the prices, and the name of their evidence
+	source, evidence string // source of the prices, and the name of their evidence
 }
 
 // Wallet is a public key of the merchant from which destinations are derived.
@@ -55,10 +55,11 @@ type offer struct {
 
 // Create makes an invoice with every payment method that can be offered now. It sends no request to
 // a network. The errors are ErrNoWallet, ErrUnwatched, *UnknownMethodError, ErrNoMethod,
-// ErrUnreached, ErrTooLong, *NoRateError, *TooSmallError, *TooManyUnpaidError and ErrConflict. For
-// a known idempotency key it returns the invoice that was made with it; call Replay first, since no
-// method may be on offer now. If the newest invoice of the order is not the one that the request
-// names, Create returns that newest invoice.
+// ErrUnreached, ErrTooLong, *NoRateError, *TooSmallError, *TooManyUnpaidError and ErrConflict.
+//
+// For a known idempotency key Create returns the invoice that was made with the key. The caller must
+// call Replay first, because Create fails if no method can be offered now. If the order already has
+// an invoice other than Order.After, Create returns the invoice that Ordered returns.
 func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error) {
 	if err := s.methodsExist(r); err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 		return nil, err
 	}
 	id, now, evidence := s.id(), s.now(), rates.Evidence(r.Terms.Price.Currency(), codes(offers)...)
-	r.rates, r.evidence = rates.Source(), evidenceName(evidence)
+	r.source, r.evidence = rates.Source(), evidenceName(evidence)
 	s.prederive(offers)
 	inv, replayed, err := s.storage.CreateInvoice(ctx, Creation{
 		MerchantID: r.MerchantID, Key: r.Key, BodyHash: r.BodyHash, At: now, Nonce: r.Nonce, Order: r.Order, Link: r.Link,
@@ -88,7 +89,7 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 	}
 	if !replayed {
 		for i, m := range inv.Methods {
-			s.guesses.learn(offers[i].wallet.Counter, m.Index)
+			s.predictor.correct(offers[i].wallet.Counter, m.Index)
 		}
 		s.log.Info("invoice created", "invoice", inv.ID, "mode", inv.Mode, "methods", len(inv.Methods))
 	}
@@ -105,8 +106,8 @@ func (s *Service) Replay(ctx context.Context, merchantID string, key Idempotency
 	return inv, nil
 }
 
-// Ordered returns the invoice that an order leads to: one that is paid at the order's price,
-// otherwise one that is paid, otherwise the newest. It returns ErrNotFound if there is none.
+// Ordered returns an invoice of an order: one that is paid at the order's price, otherwise another
+// paid one, otherwise the newest. It returns ErrNotFound if the order has no invoice.
 func (s *Service) Ordered(ctx context.Context, o Order) (*Invoice, error) {
 	return s.storage.OrderedInvoice(ctx, o)
 }
@@ -117,7 +118,7 @@ func (s *Service) build(id string, now time.Time, r CreateRequest, offers []offe
 		ID: id, MerchantID: r.MerchantID, Mode: r.Mode, Version: 1, CreatedAt: now, Terms: r.Terms,
 		Quotes: []Quote{{
 			Number: 1, From: now, Until: now.Add(r.ExpiresIn), Due: r.Terms.Price,
-			Source: r.rates, Evidence: r.evidence,
+			Source: r.source, Evidence: r.evidence,
 		}},
 	}
 	inv.Methods = make([]Method, 0, len(offers))
@@ -142,7 +143,7 @@ func (s *Service) build(id string, now time.Time, r CreateRequest, offers []offe
 		})
 		inv.Quotes[0].Prices = append(inv.Quotes[0].Prices, o.price)
 	}
-	inv.OtherNetworks = s.elsewhere(r, offers, indexes)
+	inv.OtherNetworks = s.otherNetworks(r, offers, indexes)
 	inv.Terms.Rules.Gas = s.gas(r.Mode)
 	if s.tolerance.Percent > 0 || !s.tolerance.Euro.IsZero() {
 		inv.Terms.Rules.Tolerance = s.tolerance.of(r.Terms.Price, offers[0].price)
@@ -153,9 +154,8 @@ func (s *Service) build(id string, now time.Time, r CreateRequest, offers []offe
 	return inv, nil
 }
 
-// elsewhere returns the destinations at the invoice's indexes on watched networks that the invoice
-// does not offer.
-func (s *Service) elsewhere(r CreateRequest, offers []offer, indexes map[string]uint32) []OtherNetwork {
+// otherNetworks returns the invoice's destinations on watched networks that it does not offer.
+func (s *Service) otherNetworks(r CreateRequest, offers []offer, indexes map[string]uint32) []OtherNetwork {
 	var found []OtherNetwork
 	for _, network := range s.networks[r.Mode] {
 		offered := slices.ContainsFunc(offers, func(o offer) bool { return o.network.ID() == network.ID() })
@@ -169,7 +169,7 @@ func (s *Service) elsewhere(r CreateRequest, offers []offer, indexes map[string]
 				continue
 			}
 			destination, err := network.NewDestination(chain.Request{Asset: assets[0], Key: w.Key, Index: index})
-			if err == nil { // a key of another network has no destination there
+			if err == nil { // an error means that the key is for another network
 				found = append(found, OtherNetwork{Network: network.ID(), Script: destination.Script, Index: index})
 			}
 		}
@@ -190,8 +190,8 @@ func (s *Service) gas(mode Mode) map[chain.ID]money.Amount {
 	return allowed
 }
 
-// offers returns the methods whose networks are reached, that have a price now and carry the
-// amount, in the order of the request or the merchant's choice, otherwise in the default order of
+// offers returns the methods that have a price now, and whose networks are reached and carry the
+// amount. They are in the order of the request, otherwise of the merchant's choice, otherwise of
 // chain.ComparePreference.
 func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates, progress map[chain.ID]Progress) ([]offer, error) {
 	wanted := r.PaymentMethods
@@ -199,7 +199,7 @@ func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates, progres
 		wanted = slices.DeleteFunc(slices.Clone(r.Choice), func(code string) bool { return !s.HasMethod(r.Mode, code) })
 	}
 	var found []offer
-	var wallets, watched, asked, reached, short, rated bool
+	var wallets, watched, selected, reached, held, rated bool
 	var smallest *big.Rat
 	for _, network := range s.networks[r.Mode] {
 		_, scanned := network.(chain.Scanner)
@@ -221,7 +221,7 @@ func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates, progres
 			if len(wanted) > 0 && !slices.Contains(wanted, asset.Code) {
 				continue
 			}
-			asked = true
+			selected = true
 			if !s.Reached(network.ID(), progress) {
 				continue
 			}
@@ -229,7 +229,7 @@ func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates, progres
 			if asset.Volatile && r.ExpiresIn > volatileHold {
 				continue
 			}
-			short = true
+			held = true
 			price, err := priceOf(asset, due, rates)
 			if err != nil {
 				continue
@@ -258,11 +258,11 @@ func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates, progres
 		return nil, ErrNoWallet
 	case !watched:
 		return nil, ErrUnwatched
-	case !asked:
+	case !selected:
 		return nil, ErrNoMethod
 	case !reached:
 		return nil, ErrUnreached
-	case !short:
+	case !held:
 		return nil, ErrTooLong
 	case !rated:
 		return nil, &NoRateError{Fiat: due.Currency()}
@@ -296,8 +296,8 @@ func (s *Service) MethodCodes(mode Mode) []string {
 	return list
 }
 
-// methodsExist returns an *UnknownMethodError if a request names a method that is never offered.
-// Without the error a mistyped method would be left out unnoticed.
+// methodsExist returns an *UnknownMethodError if a request names a method that is never offered, so
+// that a mistyped method is not left out silently.
 func (s *Service) methodsExist(r CreateRequest) error {
 	for _, code := range r.PaymentMethods {
 		if !s.HasMethod(r.Mode, code) {
@@ -307,8 +307,8 @@ func (s *Service) methodsExist(r CreateRequest) error {
 	return nil
 }
 
-// evidenceName returns the name of an evidence text, the same for all quotes that share the text;
-// "" for none.
+// evidenceName returns the name of an evidence text, which all quotes with the same text share. It
+// is "" if there is no evidence.
 func evidenceName(text string) string {
 	if text == "" {
 		return ""

@@ -18,7 +18,7 @@ import (
 // plain sum of the value in its transaction and in its block that is not final.
 func TestDepthIsAskedOverTheWholeSnapshot(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(100)
+	seeds := uint64(40)
 	if testing.Short() {
 		seeds = 10
 	}

@@ -45,12 +45,12 @@ type Event struct {
 }
 
 // changes lists the events between two states of an invoice.
-func changes(before, after *Invoice, nothing map[string]bool) []EventType {
+func changes(before, after *Invoice, ignored map[string]bool) []EventType {
 	var list []EventType
 	if len(after.Quotes) > len(before.Quotes) {
 		list = append(list, EventRequoted)
 	}
-	list = append(list, transferChanges(before, after, nothing)...)
+	list = append(list, transferChanges(before, after, ignored)...)
 	status := statusChange(before.State.Status, after.State.Status)
 	if status == nil && after.State.Status == Pending && !after.AcceptedAt.Equal(before.AcceptedAt) {
 		status = []EventType{EventPending} // less is due, though the status stays
@@ -65,24 +65,24 @@ func changes(before, after *Invoice, nothing map[string]bool) []EventType {
 	return list
 }
 
-// transferChanges lists the events of transfers, each type once, since the body describes all
-// transfers.
-func transferChanges(before, after *Invoice, nothing map[string]bool) []EventType {
+// transferChanges lists the events of transfers. It lists each type once, because the body of an
+// event describes all transfers.
+func transferChanges(before, after *Invoice, ignored map[string]bool) []EventType {
 	known := before.byID()
-	lostBefore, lostAfter := newBook(before.Transfers), newBook(after.Transfers)
+	conflictsBefore, conflictsAfter := newConflicts(before.Transfers), newConflicts(after.Transfers)
 	happened := map[EventType]bool{}
 	for _, t := range after.Transfers {
 		old, seen := known[t.ID]
-		if nothing[t.ID] || t.isSettled() && !seen { // a sum of transfers that were known before
+		if ignored[t.ID] || t.isSettled() && !seen { // a sum of transfers that were known before
 			continue
 		}
-		gone := t.Presence == Replaced || lostAfter.lost(t)
-		wasGone := seen && (old.Presence == Replaced || lostBefore.lost(old))
+		replaced := t.Presence == Replaced || conflictsAfter.replaced(t)
+		wasReplaced := seen && (old.Presence == Replaced || conflictsBefore.replaced(old))
 		lostBlock := seen && old.Block != nil && t.Block == nil
-		happened[EventPaymentSeen] = happened[EventPaymentSeen] || (!seen && t.Presence == Present && !gone)
+		happened[EventPaymentSeen] = happened[EventPaymentSeen] || (!seen && t.Presence == Present && !replaced)
 		happened[EventPaymentConfirm] = happened[EventPaymentConfirm] || (t.Confirmed() && !(seen && old.Confirmed()))
-		happened[EventPaymentReplaced] = happened[EventPaymentReplaced] || (gone && seen && !wasGone)
-		happened[EventPaymentReorged] = happened[EventPaymentReorged] || (lostBlock && !gone) || (seen && old.Presence != Reorged && t.Presence == Reorged)
+		happened[EventPaymentReplaced] = happened[EventPaymentReplaced] || (replaced && seen && !wasReplaced)
+		happened[EventPaymentReorged] = happened[EventPaymentReorged] || (lostBlock && !replaced) || (seen && old.Presence != Reorged && t.Presence == Reorged)
 	}
 	var list []EventType
 	for _, e := range []EventType{EventPaymentReorged, EventPaymentReplaced, EventPaymentSeen, EventPaymentConfirm} {
@@ -102,9 +102,9 @@ func (inv *Invoice) byID() map[string]Transfer {
 	return known
 }
 
-// nothing returns the transfers that change nothing and cause no events: dust, and transfers older
+// ignoredTransfers returns the transfers that change nothing and cause no events: dust, and transfers older
 // than the invoice.
-func (inv *Invoice) nothing(l ledger) map[string]bool {
+func (inv *Invoice) ignoredTransfers(l ledger) map[string]bool {
 	ids := map[string]bool{}
 	for _, e := range l.entries {
 		_, offered := inv.Method(e.transfer.Network, e.transfer.Asset)

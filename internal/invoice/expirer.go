@@ -2,6 +2,8 @@ package invoice
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 )
@@ -23,7 +25,7 @@ func (e *Expirer) Run(ctx context.Context) error {
 	tick := time.NewTicker(e.every)
 	defer tick.Stop()
 	for {
-		if _, err := e.service.Expire(ctx, batch); err != nil && ctx.Err() == nil {
+		if _, err := e.service.Expire(ctx, expireBatch); err != nil && ctx.Err() == nil {
 			e.log.Error("expirer failed", "error", err)
 		}
 		select {
@@ -34,5 +36,21 @@ func (e *Expirer) Run(ctx context.Context) error {
 	}
 }
 
-// batch is the largest number of invoices that one check takes.
-const batch = 200
+// expireBatch is the largest number of invoices in one check.
+const expireBatch = 200
+
+// Expire evaluates at most limit invoices whose state may have changed with time alone, and returns
+// their number.
+func (s *Service) Expire(ctx context.Context, limit int) (int, error) {
+	ids, err := s.storage.DueInvoices(ctx, s.now(), limit)
+	if err != nil {
+		return 0, fmt.Errorf("expire: %w", err)
+	}
+	var faults []error
+	for _, id := range ids {
+		if _, err := s.update(ctx, id, Lease{}, func(*Invoice) error { return nil }); err != nil {
+			faults = append(faults, fmt.Errorf("expire invoice %s: %w", id, err))
+		}
+	}
+	return len(ids), errors.Join(faults...)
+}

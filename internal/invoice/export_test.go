@@ -1,10 +1,10 @@
 package invoice
 
-// WorthAccepting returns the transfers that the merchant may accept.
-func WorthAccepting(inv *Invoice) []Transfer { return inv.worthAccepting() }
+// Acceptable returns the transfers that the merchant may accept.
+func Acceptable(inv *Invoice) []Transfer { return inv.acceptable() }
 
-// KeptTransfers is the number of transfers that are recorded before small ones are folded.
-const KeptTransfers = keptTransfers
+// FoldThreshold is the number of transfers that are recorded before small ones are folded.
+const FoldThreshold = foldThreshold
 
 // ObserveKeeping is Observe with another number of transfers that are recorded before small ones
 // are folded.

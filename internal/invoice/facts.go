@@ -15,12 +15,12 @@ type Owner struct {
 	MerchantID string
 }
 
-// Owners returns the owner of a destination, and reports whether there is one.
+// Owners returns the owner of a destination. It returns false if the destination has none.
 type Owners func(script string) (Owner, bool)
 
-// facts groups the transfers of a snapshot by invoice, without the invoices for which nothing
-// changed.
-func (s *Service) facts(ctx context.Context, network chain.ID, snapshot chain.Snapshot, owners Owners) (map[string]Observation, error) {
+// observations groups the transfers of a snapshot by invoice. It leaves out invoices for which
+// nothing changed.
+func (s *Service) observations(ctx context.Context, network chain.ID, snapshot chain.Snapshot, owners Owners) (map[string]Observation, error) {
 	list, err := s.storage.RecordedTransfers(ctx, network, snapshot.From.Height)
 	if err != nil {
 		return nil, err
@@ -29,13 +29,13 @@ func (s *Service) facts(ctx context.Context, network chain.ID, snapshot chain.Sn
 	for _, r := range list {
 		recorded[r.ID] = r
 	}
-	folds := shownFolds{recorded: recorded, groups: map[string]*foldGroup{}}
+	folds := snapshotFolds{recorded: recorded, groups: map[string]*foldGroup{}}
 	byInvoice := map[string][]chain.Transfer{}
 	touched := map[string]bool{}
 	shown := map[string]bool{}
 	for _, t := range snapshot.Transfers {
-		owner, ours := owners(t.Script)
-		if !ours || t.Amount.IsZero() { // never recorded, so it would be new in every scan
+		owner, owned := owners(t.Script)
+		if !owned || t.Amount.IsZero() { // an empty transfer is never recorded, so it would be new in every scan
 			continue
 		}
 		shown[t.ID] = true
@@ -44,46 +44,46 @@ func (s *Service) facts(ctx context.Context, network chain.ID, snapshot chain.Sn
 		if !known && folds.add(network, t) {
 			continue
 		}
-		if !known || news(r, t, snapshot) {
+		if !known || changed(r, t, snapshot) {
 			touched[owner.InvoiceID] = true
 		}
 	}
 	for id, g := range folds.groups {
 		shown[id] = true
-		if r := recorded[id]; r.Folded != g.count || r.Amount.Cmp(g.sum) != 0 || news(r, g.like, snapshot) {
+		if r := recorded[id]; r.Folded != g.count || r.Amount.Cmp(g.sum) != 0 || changed(r, g.transfer, snapshot) {
 			touched[r.InvoiceID] = true
 		}
 	}
 	for _, r := range list {
-		// A destination that is not watched any more is not shown, so nothing follows from its
-		// absence.
-		if _, ours := owners(r.Script); ours && !shown[r.ID] && missed(r, snapshot) {
+		// A snapshot does not show transfers to a destination that is no longer watched, so nothing
+		// follows from their absence.
+		if _, owned := owners(r.Script); owned && !shown[r.ID] && mayBeGone(r, snapshot) {
 			touched[r.InvoiceID] = true
 		}
 	}
 	if len(touched) == 0 {
 		return nil, nil
 	}
-	required, err := s.depths(ctx, network, snapshot, owners, recorded)
+	required, err := s.requiredDepths(ctx, network, snapshot, owners, recorded)
 	if err != nil {
 		return nil, err
 	}
-	facts := map[string]Observation{}
+	byID := map[string]Observation{}
 	for id := range touched {
-		facts[id] = Observation{Network: network, Snapshot: snapshot, Transfers: byInvoice[id], Required: required}
+		byID[id] = Observation{Network: network, Snapshot: snapshot, Transfers: byInvoice[id], Required: required}
 	}
-	return facts, nil
+	return byID, nil
 }
 
-// shownFolds adds up the transfers of a snapshot that belong to recorded aggregates.
-type shownFolds struct {
+// snapshotFolds adds up the transfers of a snapshot that belong to recorded aggregates.
+type snapshotFolds struct {
 	recorded map[string]Recorded
 	groups   map[string]*foldGroup // by the ID of the aggregate
 }
 
 // add reports whether a transfer that is not recorded itself may be part of a
 // recorded aggregate, and adds it there.
-func (f *shownFolds) add(network chain.ID, t chain.Transfer) bool {
+func (f *snapshotFolds) add(network chain.ID, t chain.Transfer) bool {
 	if t.Block == nil {
 		return false
 	}
@@ -93,7 +93,7 @@ func (f *shownFolds) add(network chain.ID, t chain.Transfer) bool {
 	}
 	g := f.groups[id]
 	if g == nil {
-		g = &foldGroup{like: t, sum: money.Zero(t.Amount.Currency())}
+		g = &foldGroup{transfer: t, sum: money.Zero(t.Amount.Currency())}
 		f.groups[id] = g
 	}
 	g.sum, g.count = g.sum.Add(t.Amount), g.count+1
@@ -109,8 +109,8 @@ func recordOf(recorded map[string]Recorded, network chain.ID, t chain.Transfer) 
 	return r
 }
 
-// news reports whether a transfer is in another block or deeper than recorded.
-func news(r Recorded, t chain.Transfer, s chain.Snapshot) bool {
+// changed reports whether a transfer is in another block or deeper than recorded.
+func changed(r Recorded, t chain.Transfer, s chain.Snapshot) bool {
 	if t.Block == nil {
 		return r.BlockHash != ""
 	}
@@ -121,8 +121,8 @@ func news(r Recorded, t chain.Transfer, s chain.Snapshot) bool {
 	return depth > r.Confirmations || depth < r.Confirmations && !s.Behind
 }
 
-// missed reports whether the absence of a transfer may change anything; Invoice.missing decides.
-func missed(r Recorded, s chain.Snapshot) bool {
+// mayBeGone reports whether the absence of a transfer may change the invoice. Invoice.missing decides.
+func mayBeGone(r Recorded, s chain.Snapshot) bool {
 	if r.BlockHash != "" {
 		return s.Covers(r.BlockHeight)
 	}
@@ -130,11 +130,11 @@ func missed(r Recorded, s chain.Snapshot) bool {
 		slices.ContainsFunc(s.Conflicts, func(c chain.Conflict) bool { return slices.Contains(r.Spends, c.Outpoint) })
 }
 
-// depths returns the depth that transfers in blocks need, computed over the whole snapshot: a
-// hundred small invoices in one transaction or block reverse together, so the depth depends on the
-// value for one merchant that the transaction or block leaves without finality.
-func (s *Service) depths(ctx context.Context, network chain.ID, snapshot chain.Snapshot, owners Owners, recorded map[string]Recorded) (map[string]int, error) {
-	var claims []claim
+// requiredDepths returns the depth that transfers in blocks need, computed over the whole snapshot. A
+// transaction or block that pays a hundred small invoices reverses all of them at once, so the depth
+// depends on the value in it that is not final yet, per merchant.
+func (s *Service) requiredDepths(ctx context.Context, network chain.ID, snapshot chain.Snapshot, owners Owners, recorded map[string]Recorded) (map[string]int, error) {
+	var transfers []unfinalTransfer
 	invoices := map[string]*Invoice{} // read once each, since an invoice may be paid in many transactions
 	unfinal := map[string]*big.Rat{}  // by merchant and transaction or block
 	add := func(key string, value *big.Rat) {
@@ -144,8 +144,8 @@ func (s *Service) depths(ctx context.Context, network chain.ID, snapshot chain.S
 		unfinal[key].Add(unfinal[key], value)
 	}
 	for _, t := range snapshot.Transfers {
-		owner, ours := owners(t.Script)
-		if r := recordOf(recorded, network, t); !ours || t.Amount.IsZero() || t.Block == nil || r.Required > 0 && r.Confirmations >= r.Required {
+		owner, owned := owners(t.Script)
+		if r := recordOf(recorded, network, t); !owned || t.Amount.IsZero() || t.Block == nil || r.Required > 0 && r.Confirmations >= r.Required {
 			continue
 		}
 		inv := invoices[owner.InvoiceID]
@@ -161,31 +161,27 @@ func (s *Service) depths(ctx context.Context, network chain.ID, snapshot chain.S
 		if !known || !priced {
 			continue
 		}
-		c := claim{transfer: t, merchant: owner.MerchantID, method: m, invoice: euroCents(price, price.Expected), value: euroCents(price, t.Amount)}
-		claims = append(claims, c)
-		for _, key := range c.keys() {
-			add(key, c.value)
+		u := unfinalTransfer{transfer: t, merchant: owner.MerchantID, method: m, invoice: euroCents(price, price.Expected), value: euroCents(price, t.Amount)}
+		transfers = append(transfers, u)
+		for _, key := range u.keys() {
+			add(key, u.value)
 		}
 	}
 	required := map[string]int{}
-	for _, c := range claims {
-		most := c.invoice
-		for _, key := range c.keys() {
+	for _, u := range transfers {
+		most := u.invoice
+		for _, key := range u.keys() {
 			if unfinal[key].Cmp(most) > 0 {
 				most = unfinal[key]
 			}
 		}
-		cents := new(big.Int).Quo(most.Num(), most.Denom())
-		if !cents.IsInt64() {
-			cents.SetInt64(1 << 62)
-		}
-		required[c.transfer.ID] = confirmations(c.method.Asset.Policy, cents.Int64(), c.transfer.Coinbase)
+		required[u.transfer.ID] = confirmations(u.method.Asset.Policy, wholeCents(most), u.transfer.Coinbase)
 	}
 	return required, nil
 }
 
-// claim is a transfer that needs a depth.
-type claim struct {
+// unfinalTransfer is a transfer whose required depth is computed.
+type unfinalTransfer struct {
 	transfer chain.Transfer
 	merchant string
 	method   Method
@@ -193,12 +189,12 @@ type claim struct {
 	value    *big.Rat
 }
 
-// keys returns the keys of what may leave the chain together with the claim: its transaction, if
-// known, and its block.
-func (c claim) keys() []string {
-	keys := []string{c.merchant + " " + c.transfer.Block.Hash}
-	if c.transfer.Tx != "" {
-		keys = append(keys, c.merchant+" "+c.transfer.Tx)
+// keys returns the keys of the transfer's transaction, if known, and of its block: either may leave
+// the chain as a whole.
+func (u unfinalTransfer) keys() []string {
+	keys := []string{u.merchant + " " + u.transfer.Block.Hash}
+	if u.transfer.Tx != "" {
+		keys = append(keys, u.merchant+" "+u.transfer.Tx)
 	}
 	return keys
 }
@@ -216,11 +212,16 @@ func (inv *Invoice) Confirmations(m Method) int {
 		return 0
 	}
 	cents := euroCents(price, price.Expected)
+	return m.Asset.Policy.Confirmations(wholeCents(cents))
+}
+
+// wholeCents rounds euro cents down. A value beyond the range of int64 becomes a very large one.
+func wholeCents(cents *big.Rat) int64 {
 	whole := new(big.Int).Quo(cents.Num(), cents.Denom())
 	if !whole.IsInt64() {
-		whole.SetInt64(1 << 62)
+		return 1 << 62
 	}
-	return m.Asset.Policy.Confirmations(whole.Int64())
+	return whole.Int64()
 }
 
 // firstPrice returns the price of an asset in the first quote that has it: the value of the whole

@@ -172,7 +172,7 @@ func TestObserve_folds_small_transfers(t *testing.T) {
 	m, _ := inv.Method(simnet.ID, "BTC")
 	block := &chain.Block{Height: 105, Hash: "b105", Time: noon.Add(time.Minute)}
 	var list []chain.Transfer
-	for i := range invoice.KeptTransfers + 500 {
+	for i := range invoice.FoldThreshold + 500 {
 		tx := fmt.Sprint("tx", i)
 		list = append(list, chain.Transfer{
 			ID: tx + ":0", Tx: tx, Asset: "BTC", Script: m.Destination.Script, Amount: money.MustParse("0.000006", money.BTC),
@@ -196,11 +196,11 @@ func TestObserve_folds_small_transfers(t *testing.T) {
 		n    int
 		want bool
 	}{
-		{105, invoice.KeptTransfers + 400, true},
-		{105, invoice.KeptTransfers + 400, false}, // again
-		{105, invoice.KeptTransfers + 500, true},  // more of the same block
-		{106, invoice.KeptTransfers + 500, true},  // one block deeper
-		{106, invoice.KeptTransfers + 500, false},
+		{105, invoice.FoldThreshold + 400, true},
+		{105, invoice.FoldThreshold + 400, false}, // again
+		{105, invoice.FoldThreshold + 500, true},  // more of the same block
+		{106, invoice.FoldThreshold + 500, true},  // one block deeper
+		{106, invoice.FoldThreshold + 500, false},
 	} {
 		if got := observe(int64(i+1), tt.tip, list[:tt.n]); got != tt.want {
 			t.Errorf("scan %d: updated %v, want %v", i, got, tt.want)
@@ -211,7 +211,7 @@ func TestObserve_folds_small_transfers(t *testing.T) {
 		t.Fatal(err)
 	}
 	count, sum := counted(got)
-	if want := int64(600 * len(list)); len(got.Transfers) != invoice.KeptTransfers+1 || count != len(list) || sum.Int64() != want {
-		t.Errorf("%d rows of %d transfers and %s satoshis, want %d of %d and %d", len(got.Transfers), count, sum, invoice.KeptTransfers+1, len(list), want)
+	if want := int64(600 * len(list)); len(got.Transfers) != invoice.FoldThreshold+1 || count != len(list) || sum.Int64() != want {
+		t.Errorf("%d rows of %d transfers and %s satoshis, want %d of %d and %d", len(got.Transfers), count, sum, invoice.FoldThreshold+1, len(list), want)
 	}
 }

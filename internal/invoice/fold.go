@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -13,44 +14,41 @@ import (
 	"chequer/internal/money"
 )
 
-// Anybody can send thousands of tiny transfers to one invoice. To bound the cost of reading and
-// judging an invoice, small transfers beyond keptTransfers are folded into aggregates, which are
+// An attacker can send thousands of tiny transfers to one invoice. To bound the cost of reading and
+// evaluating an invoice, small transfers beyond foldThreshold are folded into aggregates, which are
 // rows of Transfers with Folded above 0:
 //
-//   - A transfer that is recorded one by one stays so. A large transfer always is, and so
-//     are the rise of a balance, money that may be a merchant's gas, and a transfer
-//     whose transaction competes with a recorded one: their effect depends on more
-//     than their sum.
-//   - While blocks can be reorganised, there is one aggregate for each block, asset
-//     and destination. A snapshot shows every transfer above the cursor, so the
-//     aggregate is computed anew from each snapshot that covers its block: a rescan
-//     changes nothing, and an aggregate leaves the chain together with its block.
-//     While its block is on the chain the aggregate only grows: if a source does
-//     not show a transfer of that block, nothing is concluded.
-//     All transfers of a block have its time, so the aggregate is judged as each of
-//     them would be: its value is linear in the amount.
-//   - A confirmed aggregate at or below a snapshot's cursor is not shown again. It is
-//     added to the settled aggregate of its asset and destination, whose transfers
-//     compare in the same way with every time that the rules use. The
-//     settled aggregate keeps its highest block: transfers that a rescan shows up to
-//     that block are in the sum already. A reorganisation that is deeper than the
-//     cursor and reaches that block removes the whole sum, and the merchant decides.
+//   - A transfer that is recorded one by one stays so. Large transfers are always recorded one by
+//     one. So are the rises of a balance, money that may be a merchant's gas, and transfers whose
+//     transaction competes with a recorded one: their effect depends on more than their sum.
+//   - While a block can be reorganised, it has one aggregate for each asset and destination. A
+//     snapshot shows every transfer above the cursor, so the aggregate is computed anew from each
+//     snapshot that covers its block: a rescan changes nothing, and an aggregate leaves the chain
+//     together with its block. While its block is on the chain the aggregate only grows: if a
+//     source does not show a transfer of that block, nothing is concluded. All transfers of a block
+//     have its time, and the value is linear in the amount, so the rules treat the aggregate like
+//     the single transfers.
+//   - A confirmed aggregate at or below a snapshot's cursor is not shown again. It is added to the
+//     settled aggregate with the same asset, destination and class, see foldClass. The settled
+//     aggregate keeps its highest block: transfers that a rescan shows up to that block are in the
+//     sum already. A reorganisation that is deeper than the cursor and reaches that block removes
+//     the whole sum, and the merchant decides.
 //   - A small unconfirmed transfer beyond the bound is not recorded before it is in a
 //     block, and its first sighting is the time of that block. Dust beyond the bound is
 //     not recorded, since it changes nothing.
-//   - The market value of a late aggregate is that of the sum. It is rounded down once,
-//     and not for each transfer.
+//   - The market value of a late aggregate is that of the sum. It is rounded down once, and not for
+//     each transfer.
 //
-// Rows: at most keptTransfers small ones, the large ones (each of which costs its
-// sender a thousandth of the price), one for each block above the cursor, and one for
-// each asset, destination and relation to the quotes.
+// The rows are at most foldThreshold small transfers, the large transfers (each of which costs its
+// sender a thousandth of the price), one aggregate for each block above the cursor, and one settled
+// aggregate for each asset, destination and class.
 
-// keptTransfers is the number of transfers of an invoice that are recorded before small ones are
-// folded.
-const keptTransfers = 1000
+// foldThreshold is the number of transfers of an invoice that are recorded one by one before small
+// transfers are folded.
+const foldThreshold = 1000
 
-// smallPart sets the limit for small transfers: an amount below price/smallPart.
-const smallPart = 1000
+// smallDivisor sets the limit of small transfers: an amount below price/smallDivisor.
+const smallDivisor = 1000
 
 // The prefixes of the IDs of aggregates.
 const (
@@ -77,47 +75,47 @@ func (t Transfer) isSettled() bool { return t.Folded > 0 && strings.HasPrefix(t.
 
 // fold collects the small transfers of an observation that are not recorded one by one.
 type fold struct {
-	inv     *Invoice
-	o       Observation
-	kept    int             // transfers that are recorded before small ones are folded
-	singles int             // transfers that are recorded one by one
-	taken   map[string]bool // outpoints that recorded transfers spend
-	settled map[funds]int64 // highest block of the settled aggregates
-	rows    map[string]bool // the aggregates of single blocks
-	groups  map[string]*foldGroup
+	inv        *Invoice
+	o          Observation
+	threshold  int                 // see foldThreshold
+	recorded   int                 // number of transfers that are recorded one by one
+	spent      map[string]bool     // outpoints that recorded transfers spend
+	settled    map[recipient]int64 // highest block of the settled aggregates
+	aggregates map[string]bool     // IDs of the recorded aggregates of single blocks
+	groups     map[string]*foldGroup
 }
 
 // foldGroup holds the transfers of one aggregate that a snapshot shows.
 type foldGroup struct {
-	like     chain.Transfer // any of them
+	transfer chain.Transfer // represents the group: all but its amount is equal
 	sum      money.Amount
 	count    int
 	required int
 }
 
-func (inv *Invoice) newFold(o Observation, kept int) *fold {
-	f := &fold{inv: inv, o: o, kept: kept, taken: map[string]bool{}, settled: map[funds]int64{}, rows: map[string]bool{}, groups: map[string]*foldGroup{}}
+func (inv *Invoice) newFold(o Observation, threshold int) *fold {
+	f := &fold{inv: inv, o: o, threshold: threshold, spent: map[string]bool{}, settled: map[recipient]int64{}, aggregates: map[string]bool{}, groups: map[string]*foldGroup{}}
 	for i := range inv.Transfers {
 		t := &inv.Transfers[i]
 		if t.Folded == 0 {
-			f.record(t.Spends)
+			f.countRecorded(t.Spends)
 			continue
 		}
 		if t.Network == o.Network && !t.isSettled() {
-			f.rows[t.ID] = true
+			f.aggregates[t.ID] = true
 		}
 		if t.Network == o.Network && t.isSettled() && t.Presence == Present {
-			inv.unsettle(t, o.Snapshot)
+			inv.reorgSettled(t, o.Snapshot)
 		}
 		if t.Network == o.Network && t.isSettled() && t.Presence == Present {
-			f.settled[t.funds()] = max(f.settled[t.funds()], t.Block.Height)
+			f.settled[t.recipient()] = max(f.settled[t.recipient()], t.Block.Height)
 		}
 	}
 	return f
 }
 
-// unsettle marks a settled aggregate as reorged if its highest block left the chain.
-func (inv *Invoice) unsettle(t *Transfer, s chain.Snapshot) {
+// reorgSettled marks a settled aggregate as reorged if its highest block left the chain.
+func (inv *Invoice) reorgSettled(t *Transfer, s chain.Snapshot) {
 	hash, known := s.Blocks[t.Block.Height]
 	gone := known && hash != t.Block.Hash || t.Block.Height > s.Tip.Height && !s.Behind
 	if gone && t.Block.Height > s.From.Height {
@@ -125,34 +123,34 @@ func (inv *Invoice) unsettle(t *Transfer, s chain.Snapshot) {
 	}
 }
 
-// record counts a transfer that is recorded one by one, and adds the outpoints that it spends.
-func (f *fold) record(spends []string) {
-	f.singles++
+// countRecorded counts a transfer that is recorded one by one, and marks its outpoints as spent.
+func (f *fold) countRecorded(spends []string) {
+	f.recorded++
 	for _, o := range spends {
-		f.taken[o] = true
+		f.spent[o] = true
 	}
 }
 
-// takes reports whether a transfer that is not recorded yet is folded, and adds it to its
-// aggregate. Otherwise the caller must record it.
-func (f *fold) takes(t chain.Transfer) bool {
-	if f.singles < f.kept || !f.inv.foldable(f.o.Network, t) {
+// add adds a transfer that is not recorded yet to its aggregate. It returns false if the transfer is
+// not folded, so that the caller must record it.
+func (f *fold) add(t chain.Transfer) bool {
+	if f.recorded < f.threshold || !f.inv.foldable(f.o.Network, t) {
 		return false
 	}
 	// Once a block has an aggregate, the transfers in the aggregate stay in it.
-	competes := slices.ContainsFunc(t.Spends, func(o string) bool { return f.taken[o] })
-	if competes && (t.Block == nil || !f.rows[foldID(f.o.Network, t)]) {
+	competes := slices.ContainsFunc(t.Spends, func(o string) bool { return f.spent[o] })
+	if competes && (t.Block == nil || !f.aggregates[foldID(f.o.Network, t)]) {
 		return false
 	}
 	dust := f.inv.isDust(f.o.Network, t)
-	if dust || t.Block == nil || t.Block.Height <= f.settled[funds{f.o.Network, t.Asset, t.Script}] {
+	if dust || t.Block == nil || t.Block.Height <= f.settled[recipient{f.o.Network, t.Asset, t.Script}] {
 		return true
 	}
 	id := foldID(f.o.Network, t)
 	g := f.groups[id]
 	if g == nil {
 		g = &foldGroup{sum: money.Zero(t.Amount.Currency())}
-		g.like = chain.Transfer{ID: id, Asset: t.Asset, Script: t.Script, Block: t.Block, Coinbase: t.Coinbase, Unsure: t.Unsure}
+		g.transfer = chain.Transfer{ID: id, Asset: t.Asset, Script: t.Script, Block: t.Block, Coinbase: t.Coinbase, Unsure: t.Unsure}
 		f.groups[id] = g
 	}
 	g.sum, g.count = g.sum.Add(t.Amount), g.count+1
@@ -177,7 +175,7 @@ func (inv *Invoice) foldable(network chain.ID, t chain.Transfer) bool {
 	if !priced {
 		return false
 	}
-	return inv.isDust(network, t) || new(big.Int).Mul(t.Amount.Minor(), big.NewInt(smallPart)).Cmp(price.Expected.Minor()) < 0
+	return inv.isDust(network, t) || new(big.Int).Mul(t.Amount.Minor(), big.NewInt(smallDivisor)).Cmp(price.Expected.Minor()) < 0
 }
 
 // isDust reports whether a transfer is below the dust limit of its method.
@@ -194,7 +192,7 @@ func (f *fold) apply() {
 	}
 	o := f.o
 	o.Required = required
-	lost, gained := map[funds]money.Amount{}, map[funds]money.Amount{}
+	lost, gained := map[recipient]money.Amount{}, map[recipient]money.Amount{}
 	known := map[string]bool{}
 	for i := range f.inv.Transfers {
 		t := &f.inv.Transfers[i]
@@ -214,19 +212,19 @@ func (f *fold) apply() {
 			f.inv.missing(t, o)
 		}
 		if t.Presence != Present {
-			addTo(lost, t.funds(), t.Amount)
+			addTo(lost, t.recipient(), t.Amount)
 		}
 	}
-	for _, id := range sortedKeys(f.groups) {
+	for _, id := range slices.Sorted(maps.Keys(f.groups)) {
 		if g := f.groups[id]; !known[id] {
-			g.like.Amount = g.sum
-			t := f.inv.firstSight(o, g.like)
+			g.transfer.Amount = g.sum
+			t := f.inv.newRecord(o, g.transfer)
 			f.inv.refold(&t, o, g)
 			f.inv.Transfers = append(f.inv.Transfers, t)
-			addTo(gained, t.funds(), g.sum)
+			addTo(gained, t.recipient(), g.sum)
 		}
 	}
-	f.inv.forgetMoved(o.Network, lost, gained)
+	f.inv.dropMoved(o.Network, lost, gained)
 	f.inv.settleFolds(o)
 }
 
@@ -235,7 +233,7 @@ func (inv *Invoice) recordedGroup(t Transfer, required map[string]int) *foldGrou
 	block := *t.Block
 	block.Time = block.Time.Add(-inv.Clock)
 	like := chain.Transfer{ID: t.ID, Asset: t.Asset, Script: t.Script, Block: &block, Coinbase: t.Coinbase, Unsure: t.Unsure}
-	return &foldGroup{like: like, sum: t.Amount, count: t.Folded, required: required[t.ID]}
+	return &foldGroup{transfer: like, sum: t.Amount, count: t.Folded, required: required[t.ID]}
 }
 
 // refold sets the aggregate of a block to the sum that the snapshot shows.
@@ -247,19 +245,19 @@ func (inv *Invoice) refold(t *Transfer, o Observation, g *foldGroup) {
 		t.Market = &market
 	}
 	t.Folded = g.count
-	g.like.Amount = g.sum
-	inv.place(t, o, g.like)
+	g.transfer.Amount = g.sum
+	inv.updateTransfer(t, o, g.transfer)
 }
 
-// forgetMoved removes aggregates that lost their block if other blocks contain at least the same
+// dropMoved removes aggregates that lost their block if other blocks contain at least the same
 // amount: the transfers were mined again.
-func (inv *Invoice) forgetMoved(network chain.ID, lost, gained map[funds]money.Amount) {
+func (inv *Invoice) dropMoved(network chain.ID, lost, gained map[recipient]money.Amount) {
 	inv.Transfers = slices.DeleteFunc(inv.Transfers, func(t Transfer) bool {
 		if t.Folded == 0 || t.isSettled() || t.Network != network || t.Presence == Present || slices.Contains(inv.Accepted, t.ID) {
 			return false
 		}
-		again, some := gained[t.funds()]
-		return some && again.Cmp(lost[t.funds()]) >= 0
+		again, found := gained[t.recipient()]
+		return found && again.Cmp(lost[t.recipient()]) >= 0
 	})
 }
 
@@ -283,13 +281,13 @@ func (inv *Invoice) settleFolds(o Observation) {
 			continue
 		}
 		class := key(*t)
-		at, some := settled[class]
-		if !some {
+		at, found := settled[class]
+		if !found {
 			t.ID = settledPrefix + strings.TrimPrefix(t.ID, foldedPrefix)
 			settled[class] = i
 			continue
 		}
-		inv.Transfers[at].absorb(*t)
+		inv.Transfers[at].merge(*t)
 		merged[i] = true
 	}
 	if len(merged) == 0 {
@@ -304,8 +302,8 @@ func (inv *Invoice) settleFolds(o Observation) {
 	inv.Transfers = kept
 }
 
-// absorb adds an aggregate to t, which is of the same class.
-func (t *Transfer) absorb(u Transfer) {
+// merge adds an aggregate to t, which is of the same class.
+func (t *Transfer) merge(u Transfer) {
 	t.Amount, t.Folded = t.Amount.Add(u.Amount), t.Folded+u.Folded
 	t.Required = max(t.Required, u.Required)
 	t.Confirmations = t.Required
@@ -321,9 +319,9 @@ func (t *Transfer) absorb(u Transfer) {
 	}
 }
 
-// foldClass returns the results of comparing a confirmed aggregate with every time that the rules
-// use. Two aggregates with the same class are judged like their sum. A quote that is made later
-// begins after both, and a later refusal comes after both.
+// foldClass returns a key of a confirmed aggregate's properties and of the results of comparing its
+// times with every time that the rules use. The rules give the same result for two aggregates of one
+// class and for their sum. A later quote begins, and a later refusal comes, after both.
 func (inv *Invoice) foldClass(t Transfer) []byte {
 	var class bytes.Buffer
 	flag := func(is bool) {
@@ -362,18 +360,9 @@ func (inv *Invoice) foldClass(t Transfer) []byte {
 	return class.Bytes()
 }
 
-func addTo(sums map[funds]money.Amount, f funds, amount money.Amount) {
-	if sum, some := sums[f]; some {
+func addTo(sums map[recipient]money.Amount, to recipient, amount money.Amount) {
+	if sum, found := sums[to]; found {
 		amount = sum.Add(amount)
 	}
-	sums[f] = amount
-}
-
-func sortedKeys(groups map[string]*foldGroup) []string {
-	var keys []string
-	for key := range groups {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
+	sums[to] = amount
 }

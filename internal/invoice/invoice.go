@@ -21,10 +21,10 @@ const (
 	Test Mode = "test"
 )
 
-// Invoice is an invoice with the facts that its networks have shown, and its standing. Terms, methods
+// Invoice is an invoice with the facts that its networks have shown, and its state. Terms, methods
 // and quotes do not change after they are created.
 type Invoice struct {
-	ID         string // 32 random letters and digits; who knows the ID may see the invoice
+	ID         string // 32 random letters and digits; knowledge of the ID gives access to the invoice's page
 	MerchantID string
 	Mode       Mode
 	// Version counts the changes that caused events.
@@ -45,7 +45,7 @@ type Invoice struct {
 	DeclinedAt time.Time // zero unless the merchant cancelled
 	Accepted   []string  // IDs of the transfers that the merchant accepted as the full price
 	AcceptedAt time.Time // zero unless the merchant accepted transfers
-	AcceptedBy string    // the key or the command that accepted
+	AcceptedBy string    // the key or the command that accepted them
 	DelayedAt  time.Time // zero unless expiry has waited too long for coverage
 	Refund     Refund    // the shopper's refund address
 
@@ -79,46 +79,6 @@ type Refund struct {
 
 // IsZero reports whether there is no refund address.
 func (r Refund) IsZero() bool { return r == Refund{} }
-
-// Terms are the terms that the merchant and the shopper agreed to.
-type Terms struct {
-	Price            money.Amount
-	Merchant         string // the name shown to the shopper
-	AllowPaidExpired bool
-	DisableSale      bool
-	Sale             SaleTerms
-	URLSuccess       string
-	URLFailure       string
-	OrderID          string
-	Description      string
-	Metadata         map[string]string
-	Language         string
-	Rules            Rules
-}
-
-// Rules are the merchant's settings that affect payments, frozen.
-type Rules struct {
-	Tolerance     money.Amount  // largest missing amount with which an invoice still counts as covered
-	BlindWindow   time.Duration // after expiry, if unconfirmed transfers were not watched without interruption
-	ConfirmWindow time.Duration // after expiry, for the first confirmation
-	RequoteWindow time.Duration // after the first expiry, for the shopper
-	LatePercent   int64         // minimum market value of late money in percent; 0 = any
-	// Gas is, per network, the largest amount of the native coin that has no effect when it arrives
-	// after the price is covered; see chain.Policy. It is nil in invoices made before this rule,
-	// which accept any amount.
-	Gas map[chain.ID]money.Amount
-}
-
-// DefaultRules returns the rules of a merchant who changed no setting.
-func DefaultRules(fiat money.Currency) Rules {
-	return Rules{
-		Tolerance:     money.Zero(fiat),
-		BlindWindow:   2 * time.Hour,
-		ConfirmWindow: 24 * time.Hour,
-		RequoteWindow: 24 * time.Hour,
-		LatePercent:   95,
-	}
-}
 
 // WatchPeriod is the time after the end of the newest quote for which transfers are watched.
 const WatchPeriod = 30 * 24 * time.Hour

@@ -14,43 +14,43 @@ type entry struct {
 	transfer Transfer
 	value    *big.Rat // the value that counts, or zero
 	received *big.Rat // the value received; nil = value. They differ only for accepted transfers
-	coin     *big.Int // smallest units of the asset that count; nil if none do
-	euro     *big.Rat // value of coin in whole euro, at the prices of its quotes
+	counted  *big.Int // smallest units of the asset that count; nil if none count
+	euro     *big.Rat // value of counted in whole euro, at the prices of its quotes
 	late     bool     // a part arrived after its quote's end or at an unknown time, and does not count
 	replaced bool     // another transaction spent its inputs
 	reorged  bool     // it lost its block
 	ignored  bool     // dust, gas, a wrong asset, or older than the invoice
 	old      bool     // it, or all that it replaced, is older than the invoice
 	partOld  bool     // at least a part of it is older
-	named    bool     // the merchant accepted it
+	accepted bool     // the merchant accepted it
 	gas      bool     // gas that the merchant sent for a sweep
 }
 
 // ledger holds the results of all transfers of an invoice.
 type ledger struct {
 	entries    []entry
-	accepted   bool // the merchant's accept is in force
+	accepted   bool // the merchant's acceptance holds
 	late       bool // late money waits for the merchant, or money arrived after a refusal
-	replaced   bool // money was taken back
-	reorged    bool // money lost its block
+	replaced   bool // a payment was replaced, and its replacement pays less
+	reorged    bool // a payment lost its block
 	wrongAsset bool
-	old        bool // present money does not count because it is older
+	old        bool // present money does not count because it is older than the invoice
 	// slack is the part of an overpayment that results only from rounding a remainder.
 	slack *big.Rat
 }
 
 // ledger evaluates the transfers. The order of the facts does not matter.
 func (inv *Invoice) ledger() ledger {
-	b := newBook(inv.Transfers)
-	l := ledger{accepted: inv.acceptHolds(b), slack: new(big.Rat)}
-	named := map[string]bool{}
+	c := newConflicts(inv.Transfers)
+	l := ledger{accepted: inv.acceptanceHolds(c), slack: new(big.Rat)}
+	accepted := map[string]bool{}
 	for _, id := range inv.Accepted {
-		named[id] = true
+		accepted[id] = true
 	}
-	units := map[funds]*big.Rat{}
+	units := map[recipient]*big.Rat{}
 	counting, largest := 0, new(big.Rat)
-	for _, t := range b.all {
-		e := entry{transfer: t, value: new(big.Rat), replaced: b.lost(t) || t.Presence == Replaced, old: t.Old, partOld: t.Old, named: named[t.ID]}
+	for _, t := range c.transfers {
+		e := entry{transfer: t, value: new(big.Rat), replaced: c.replaced(t) || t.Presence == Replaced, old: t.Old, partOld: t.Old, accepted: accepted[t.ID]}
 		method, known := inv.Method(t.Network, t.Asset)
 		switch {
 		case !known:
@@ -58,26 +58,26 @@ func (inv *Invoice) ledger() ledger {
 		case t.Old || t.Amount.Cmp(method.Asset.Dust) < 0 || t.Amount.IsZero():
 			e.ignored = true
 		case e.replaced:
-			l.replaced = l.replaced || !b.bumped(t)
+			l.replaced = l.replaced || !c.replacedInFull(t)
 		case t.Presence == Reorged:
-			e.reorged = !b.bumped(t)
+			e.reorged = !c.replacedInFull(t)
 		default:
 			e.reorged = t.Block == nil && !t.ConfirmedAt.IsZero()
-			inv.count(&e, method, b, l.accepted)
+			inv.evaluateTransfer(&e, method, c, l.accepted)
 		}
 		l.entries = append(l.entries, e)
 	}
 	if l.accepted {
-		inv.letStand(&l, b)
+		inv.applyAcceptance(&l, c)
 	}
-	inv.passOverGas(&l)
+	inv.ignoreGas(&l)
 	for _, e := range l.entries {
 		l.late = l.late || e.late
 		l.reorged = l.reorged || e.reorged
 		_, known := inv.Method(e.transfer.Network, e.transfer.Asset)
 		l.old = l.old || inv.ignoredAsOld(e)
 		l.wrongAsset = l.wrongAsset || !known && !e.gas && e.transfer.Presence == Present && !e.transfer.Old
-		if e.value.Sign() > 0 && !(l.accepted && e.named) {
+		if e.value.Sign() > 0 && !(l.accepted && e.accepted) {
 			counting++
 			if unit := inv.shownUnitOf(e.transfer, units); unit.Cmp(largest) > 0 {
 				largest = unit
@@ -90,20 +90,19 @@ func (inv *Invoice) ledger() ledger {
 	return l
 }
 
-// ignoredAsOld reports whether the merchant must be told of money that is present and does not
-// count because it is older than the invoice. Dust is not reported, and neither are transfers that
-// the merchant accepted.
+// ignoredAsOld reports whether a present transfer raises the exception Older, because a part of it
+// does not count. Dust and transfers that the merchant accepted raise none.
 func (inv *Invoice) ignoredAsOld(e entry) bool {
-	if !e.partOld || e.gas || e.replaced || e.transfer.Presence != Present || e.named {
+	if !e.partOld || e.gas || e.replaced || e.transfer.Presence != Present || e.accepted {
 		return false
 	}
 	m, known := inv.Method(e.transfer.Network, e.transfer.Asset)
 	return !known || !e.transfer.Amount.IsZero() && e.transfer.Amount.Cmp(m.Asset.Dust) >= 0
 }
 
-// passOverGas ignores transfers of a network's native coin, up to its allowance, once earlier money
-// covers the price: the merchant sends gas for a sweep of tokens.
-func (inv *Invoice) passOverGas(l *ledger) {
+// ignoreGas ignores a transfer of a network's native coin within the allowance for gas if earlier
+// transfers cover the price: it is gas that the merchant sends for a sweep of tokens.
+func (inv *Invoice) ignoreGas(l *ledger) {
 	order := make([]*entry, len(l.entries))
 	for i := range l.entries {
 		order[i] = &l.entries[i]
@@ -114,7 +113,7 @@ func (inv *Invoice) passOverGas(l *ledger) {
 	least := new(big.Rat).Sub(minor(inv.Terms.Price), minor(inv.Terms.Rules.Tolerance))
 	before := new(big.Rat)
 	for _, e := range order {
-		if before.Cmp(least) >= 0 && inv.maybeGas(e.transfer) && !e.named {
+		if before.Cmp(least) >= 0 && inv.mayBeGas(e.transfer) && !e.accepted {
 			e.ignored, e.gas, e.late, e.reorged, e.value = true, true, false, false, new(big.Rat)
 			continue
 		}
@@ -122,9 +121,9 @@ func (inv *Invoice) passOverGas(l *ledger) {
 	}
 }
 
-// maybeGas reports whether a transfer is in the network's native coin and within the allowance for
+// mayBeGas reports whether a transfer is in the network's native coin and within the allowance for
 // gas.
-func (inv *Invoice) maybeGas(t Transfer) bool {
+func (inv *Invoice) mayBeGas(t Transfer) bool {
 	if m, known := inv.Method(t.Network, t.Asset); known {
 		gas := m.Asset.Policy.Gas
 		return !gas.IsZero() && t.Amount.Cmp(gas) <= 0
@@ -133,62 +132,63 @@ func (inv *Invoice) maybeGas(t Transfer) bool {
 	return t.IsRise() && (inv.Terms.Rules.Gas == nil || allowed && t.Amount.Cmp(gas) <= 0)
 }
 
-// count computes the value of a present transfer of a known method, allocation by allocation.
-func (inv *Invoice) count(e *entry, m Method, b *book, accepted bool) {
+// evaluateTransfer computes the value of a present transfer of a known method, allocation by
+// allocation. acceptance is true while the merchant's acceptance holds.
+func (inv *Invoice) evaluateTransfer(e *entry, m Method, c *conflicts, acceptance bool) {
 	t := e.transfer
-	if accepted && e.named {
-		return // its value is part of the full price, see letStand
+	if acceptance && e.accepted {
+		return // its value is part of the full price, see applyAcceptance
 	}
 	if t.Unsure {
 		e.late = true
 		return
 	}
-	parts := b.allocations(t)
-	e.old = !slices.ContainsFunc(parts, func(p allocation) bool { return !p.old })
+	parts := c.allocations(t)
+	e.old = !slices.ContainsFunc(parts, func(a allocation) bool { return !a.old })
 	e.ignored = e.old
-	for _, p := range parts {
-		if p.old {
+	for _, a := range parts {
+		if a.old {
 			e.partOld = true
 			continue
 		}
-		refused := !accepted && !inv.DeclinedAt.IsZero() && p.firstSeen.After(inv.DeclinedAt)
-		value, price, late := inv.valueOf(t, m, p)
-		if refused || late && !inv.lateCounts(t, p, value) {
+		refused := !acceptance && !inv.DeclinedAt.IsZero() && a.firstSeen.After(inv.DeclinedAt)
+		value, price, late := inv.valueOf(t, m, a)
+		if refused || late && !inv.lateCounts(t, a, value) {
 			e.late = true
 			continue
 		}
 		e.value.Add(e.value, value)
-		e.credit(p, m, price)
+		e.credit(a, m, price)
 	}
 }
 
 // credit adds an allocation that counts, at the price of its quote.
-func (e *entry) credit(p allocation, m Method, price Price) {
-	if e.coin == nil {
-		e.coin, e.euro = new(big.Int), new(big.Rat)
+func (e *entry) credit(a allocation, m Method, price Price) {
+	if e.counted == nil {
+		e.counted, e.euro = new(big.Int), new(big.Rat)
 	}
-	e.coin.Add(e.coin, p.amount)
-	e.euro.Add(e.euro, price.EUR.Value(money.FromMinor(p.amount, m.Asset.Currency)))
+	e.counted.Add(e.counted, a.amount)
+	e.euro.Add(e.euro, price.EUR.Value(money.FromMinor(a.amount, m.Asset.Currency)))
 }
 
-// valueOf returns the value of an allocation under its quote, the price used, and whether the allocation
-// is late. An allocation belongs to the newest quote that began by its first sighting; while an older
-// quote had not ended, it belongs to the quote that gives it the higher value.
-func (inv *Invoice) valueOf(t Transfer, m Method, p allocation) (value *big.Rat, by Price, late bool) {
+// valueOf returns the value of an allocation under its quote, the price used, and whether the
+// allocation is late. An allocation belongs to the newest quote that had begun at its first sighting.
+// If an older quote had not ended then, it belongs to the quote that gives it the higher value.
+func (inv *Invoice) valueOf(t Transfer, m Method, a allocation) (value *big.Rat, by Price, late bool) {
 	value, late = new(big.Rat), true
 	newest := true
 	for i := len(inv.Quotes) - 1; i >= 0; i-- {
 		q := inv.Quotes[i]
 		price, offered := q.Price(t.Asset)
-		begun := i == 0 || !p.firstSeen.Before(q.From)
-		if !offered || !begun || !(newest || !p.firstSeen.After(q.Until)) {
+		begun := i == 0 || !a.firstSeen.Before(q.From)
+		if !offered || !begun || !(newest || !a.firstSeen.After(q.Until)) {
 			continue
 		}
-		share := new(big.Rat).SetFrac(p.amount, price.Expected.Minor())
-		worth := share.Mul(share, minor(q.Due))
-		inTime := inv.inTime(t, m, p, q)
-		if newest || inTime && late || inTime != late && worth.Cmp(value) > 0 {
-			value, by, late = worth, price, !inTime
+		share := new(big.Rat).SetFrac(a.amount, price.Expected.Minor())
+		v := share.Mul(share, minor(q.Due))
+		inTime := inv.inTime(t, m, a, q)
+		if newest || inTime && late || inTime != late && v.Cmp(value) > 0 {
+			value, by, late = v, price, !inTime
 		}
 		newest = false
 	}
@@ -196,16 +196,16 @@ func (inv *Invoice) valueOf(t Transfer, m Method, p allocation) (value *big.Rat,
 }
 
 // inTime reports whether an allocation arrived in time for the price of a quote.
-func (inv *Invoice) inTime(t Transfer, m Method, p allocation, q Quote) bool {
+func (inv *Invoice) inTime(t Transfer, m Method, a allocation, q Quote) bool {
 	if !m.Asset.Policy.Mempool {
-		return !p.firstSeen.After(q.Until.Add(m.Asset.Policy.BlockGrace))
+		return !a.firstSeen.After(q.Until.Add(m.Asset.Policy.BlockGrace))
 	}
 	coverage := inv.Coverage[t.Network]
-	first := p.firstSeen
+	first := a.firstSeen
 	if t.Block != nil && t.Block.Time.Before(first) {
 		first = t.Block.Time
 	}
-	seen := !p.firstSeen.After(q.Until) ||
+	seen := !a.firstSeen.After(q.Until) ||
 		coverage.blindBefore(q.Until) && !first.After(q.Until.Add(inv.Terms.Rules.BlindWindow))
 	deadline := q.Until.Add(inv.Terms.Rules.ConfirmWindow)
 	if t.ConfirmedAt.IsZero() {
@@ -214,74 +214,73 @@ func (inv *Invoice) inTime(t Transfer, m Method, p allocation, q Quote) bool {
 	return seen && !t.ConfirmedAt.After(deadline)
 }
 
-// lateCounts reports whether late money counts without a decision of the merchant: only if the
-// terms allow it, and only if its market value was high enough at first sight.
-func (inv *Invoice) lateCounts(t Transfer, p allocation, value *big.Rat) bool {
+// lateCounts reports whether a late allocation counts without a decision of the merchant: the terms
+// must allow it, and its market value at its first sighting must have been high enough.
+func (inv *Invoice) lateCounts(t Transfer, a allocation, value *big.Rat) bool {
 	if !inv.Terms.AllowPaidExpired || !inv.DeclinedAt.IsZero() {
 		return false
 	}
 	seenInTime := slices.ContainsFunc(inv.Quotes, func(q Quote) bool {
 		_, priced := q.Price(t.Asset)
-		return priced && !p.firstSeen.Before(q.From) && !p.firstSeen.After(q.Until)
+		return priced && !a.firstSeen.Before(q.From) && !a.firstSeen.After(q.Until)
 	})
-	if inv.Terms.Rules.LatePercent == 0 || seenInTime { // only the confirmation was late, so the quoted price was the market price
+	if inv.Terms.Rules.LatePercent == 0 || seenInTime { // if seen in time, only the confirmation was late
 		return true
 	}
 	if t.Market == nil {
 		return false
 	}
-	market := new(big.Rat).Mul(minor(*t.Market), new(big.Rat).SetFrac(p.amount, t.Amount.Minor()))
+	market := new(big.Rat).Mul(minor(*t.Market), new(big.Rat).SetFrac(a.amount, t.Amount.Minor()))
 	floor := new(big.Rat).Mul(value, big.NewRat(inv.Terms.Rules.LatePercent, 100))
 	return market.Cmp(floor) >= 0
 }
 
-// acceptHolds reports whether every transfer that the merchant accepted is still present.
-func (inv *Invoice) acceptHolds(b *book) bool {
+// acceptanceHolds reports whether every transfer that the merchant accepted is still present.
+func (inv *Invoice) acceptanceHolds(c *conflicts) bool {
 	for _, id := range inv.Accepted {
-		i, known := slices.BinarySearchFunc(b.all, id, func(t Transfer, id string) int { return cmp.Compare(t.ID, id) })
-		if !known || b.all[i].Presence != Present || b.lost(b.all[i]) {
+		i, known := slices.BinarySearchFunc(c.transfers, id, func(t Transfer, id string) int { return cmp.Compare(t.ID, id) })
+		if !known || c.transfers[i].Presence != Present || c.replaced(c.transfers[i]) {
 			return false
 		}
 	}
 	return len(inv.Accepted) > 0
 }
 
-// letStand gives the full price to the accepted transfers together. The value is on the one that is
-// confirmed last, so that each still needs its confirmations.
-func (inv *Invoice) letStand(l *ledger, b *book) {
+// applyAcceptance values the accepted transfers together at the full price. The value is on the
+// transfer that is confirmed last, so that each of them still needs its confirmations.
+func (inv *Invoice) applyAcceptance(l *ledger, c *conflicts) {
 	last := -1
 	for i, e := range l.entries {
-		if e.named {
-			l.entries[i].received = inv.underQuotes(e.transfer, b)
+		if e.accepted {
+			l.entries[i].received = inv.quotedValue(e.transfer, c)
 		}
-		if e.named && (last < 0 || l.entries[last].transfer.Confirmed()) {
+		if e.accepted && (last < 0 || l.entries[last].transfer.Confirmed()) {
 			last = i
 		}
 	}
 	l.entries[last].value = minor(inv.Terms.Price)
 }
 
-// underQuotes returns the value of a transfer under the quotes of its allocations, whether it is late
-// or not.
-func (inv *Invoice) underQuotes(t Transfer, b *book) *big.Rat {
+// quotedValue returns the value of a transfer under the quotes of its allocations, late or not.
+func (inv *Invoice) quotedValue(t Transfer, c *conflicts) *big.Rat {
 	total := new(big.Rat)
 	if m, known := inv.Method(t.Network, t.Asset); known {
-		for _, p := range b.allocations(t) {
-			value, _, _ := inv.valueOf(t, m, p)
+		for _, a := range c.allocations(t) {
+			value, _, _ := inv.valueOf(t, m, a)
 			total.Add(total, value)
 		}
 	}
 	return total
 }
 
-// worthAccepting returns the transfers that the merchant may accept, whether they are late or not:
-// present, of an offered asset, and not dust.
-func (inv *Invoice) worthAccepting() []Transfer {
+// acceptable returns the transfers that the merchant may accept: those that are present, of an
+// offered asset and not dust. They may be late.
+func (inv *Invoice) acceptable() []Transfer {
 	var list []Transfer
 	for _, e := range inv.ledger().entries {
 		m, offered := inv.Method(e.transfer.Network, e.transfer.Asset)
-		worth := offered && !e.transfer.Amount.IsZero() && e.transfer.Amount.Cmp(m.Asset.Dust) >= 0
-		if worth && (e.old || !e.ignored) && !e.replaced && e.transfer.Presence == Present {
+		large := offered && !e.transfer.Amount.IsZero() && e.transfer.Amount.Cmp(m.Asset.Dust) >= 0
+		if large && (e.old || !e.ignored) && !e.replaced && e.transfer.Presence == Present {
 			list = append(list, e.transfer)
 		}
 	}
@@ -304,14 +303,14 @@ func (l ledger) received(confirmedOnly bool) *big.Rat {
 	total := new(big.Rat)
 	for _, e := range l.entries {
 		if !confirmedOnly || e.transfer.Confirmed() {
-			total.Add(total, e.worth())
+			total.Add(total, e.receivedValue())
 		}
 	}
 	return total
 }
 
-// worth returns the value received by a transfer.
-func (e entry) worth() *big.Rat {
+// receivedValue returns the value received by a transfer.
+func (e entry) receivedValue() *big.Rat {
 	if e.received != nil {
 		return e.received
 	}
@@ -336,8 +335,8 @@ func (l ledger) completing(least *big.Rat) (tx, asset string) {
 }
 
 // shownUnitOf returns shownUnit of a transfer's method, computed once for each method in units.
-func (inv *Invoice) shownUnitOf(t Transfer, units map[funds]*big.Rat) *big.Rat {
-	key := funds{network: t.Network, asset: t.Asset}
+func (inv *Invoice) shownUnitOf(t Transfer, units map[recipient]*big.Rat) *big.Rat {
+	key := recipient{network: t.Network, asset: t.Asset}
 	if units[key] == nil {
 		method, _ := inv.Method(t.Network, t.Asset)
 		units[key] = inv.shownUnit(method)

@@ -28,14 +28,14 @@ type Position struct {
 // Position returns the position of the invoice in the list.
 func (inv *Invoice) Position() Position { return Position{CreatedAt: inv.CreatedAt, ID: inv.ID} }
 
-// Invoices lists the invoices after a place, at most limit of them. The zero place is the start of
-// the list.
+// Invoices lists at most limit invoices after a position. The zero position is the start of the
+// list.
 func (s *Service) Invoices(ctx context.Context, f Filter, after Position, limit int) ([]*Invoice, error) {
 	return s.storage.Invoices(ctx, f, after, limit)
 }
 
-// InvoicesTo lists the invoices that an address belongs to, in any spelling of the address. There
-// may be several, on different networks.
+// InvoicesTo lists the invoices with an address as a destination, in any spelling of the address.
+// Several networks may have the same address.
 func (s *Service) InvoicesTo(ctx context.Context, f Filter, address string) ([]*Invoice, error) {
 	var list []*Invoice
 	seen := map[string]bool{}
@@ -56,7 +56,7 @@ func (s *Service) InvoicesTo(ctx context.Context, f Filter, address string) ([]*
 			if err != nil {
 				return nil, fmt.Errorf("find invoice of an address: %w", err)
 			}
-			if !seen[inv.ID] && f.Lets(inv) {
+			if !seen[inv.ID] && f.Selects(inv) {
 				list = append(list, inv)
 			}
 			seen[inv.ID] = true
@@ -73,8 +73,8 @@ func (s *Service) invoiceTo(ctx context.Context, network chain.ID, script string
 	return s.storage.Invoice(ctx, id)
 }
 
-// Lets reports whether the filter selects an invoice.
-func (f Filter) Lets(inv *Invoice) bool {
+// Selects reports whether the filter selects an invoice.
+func (f Filter) Selects(inv *Invoice) bool {
 	return inv.MerchantID == f.MerchantID && inv.Mode == f.Mode &&
 		(f.Status == "" || inv.State.Status == f.Status) &&
 		(f.OrderID == "" || inv.Terms.OrderID == f.OrderID) &&

@@ -1,6 +1,7 @@
 package invoice
 
 import (
+	"math/big"
 	"time"
 
 	"chequer/internal/chain"
@@ -49,7 +50,7 @@ type Price struct {
 	Expected money.Amount
 	EUR      money.Rate
 	USD      money.Rate
-	Other    money.Rate // in the invoice's currency, unless that is euro or dollar
+	Other    money.Rate // in the invoice's currency; zero if that is euro or dollar
 }
 
 // Rate returns the rate in fiat, which is euro, dollar or the invoice's currency.
@@ -73,12 +74,26 @@ func (q Quote) Price(asset string) (Price, bool) {
 	return Price{}, false
 }
 
-// Rest returns the amount still to be sent by a method: its expected amount minus the share that is
-// already counted, rounded up like the amount itself, and never below what the network carries. It
-// is zero if nothing is due.
+// Rest returns the amount still to be sent by a method: the share of its expected amount that is not
+// counted yet, rounded up like the amount itself, and at least the network's dust limit. It is zero
+// if nothing is due.
 func (inv *Invoice) Rest(m Method) money.Amount {
 	return inv.rest(m, inv.ledger())
 }
 
 // shownDecimals is the largest number of decimals of an offered amount.
 const shownDecimals = 8
+
+// rest is Rest with a ledger that is computed already.
+func (inv *Invoice) rest(m Method, l ledger) money.Amount {
+	price, offered := inv.Quote().Price(m.Asset.Code)
+	if !offered || inv.State.Due.IsZero() {
+		return money.Zero(m.Asset.Currency)
+	}
+	due := new(big.Rat).Sub(minor(inv.Terms.Price), l.sum(false))
+	rest := price.Expected.Scale(due.Quo(due, minor(inv.Quote().Due)), shownDecimals)
+	if rest.Cmp(m.Asset.Dust) < 0 {
+		return m.Asset.Dust
+	}
+	return rest
+}

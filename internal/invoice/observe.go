@@ -10,8 +10,8 @@ import (
 	"chequer/internal/money"
 )
 
-// unconfirmedTTL is the time after which an unconfirmed transfer without a block or a new
-// announcement is dropped, under coverage where absence concludes nothing.
+// unconfirmedTTL is the time after which an unconfirmed transfer that is not announced again is
+// dropped. It applies to partial coverage, under which nothing follows from absence.
 const unconfirmedTTL = 14 * 24 * time.Hour
 
 // Observation is the part of a snapshot that concerns one invoice.
@@ -30,37 +30,37 @@ type Observation struct {
 	Forks []Fork
 }
 
-// Observe records the facts of a scan. It changes only the facts; Evaluate evaluates them. Observing
-// the same facts again changes nothing.
-func (inv *Invoice) Observe(o Observation) { inv.observe(o, keptTransfers) }
+// Observe records the facts of a scan. It changes only the facts, and Evaluate evaluates them.
+// Observing the same facts again changes nothing.
+func (inv *Invoice) Observe(o Observation) { inv.observe(o, foldThreshold) }
 
-// observe is Observe with kept transfers that are recorded before small ones are folded.
-func (inv *Invoice) observe(o Observation, kept int) {
+// observe is Observe with a given foldThreshold.
+func (inv *Invoice) observe(o Observation, threshold int) {
 	inv.moveBirth(o)
-	place := map[string]int{} // index of each known transfer in the list
+	index := map[string]int{} // of each recorded transfer in inv.Transfers
 	for i, t := range inv.Transfers {
 		if t.Network == o.Network {
-			place[t.ID] = i
+			index[t.ID] = i
 		}
 	}
-	fold := inv.newFold(o, kept)
+	fold := inv.newFold(o, threshold)
 	shown := map[string]bool{}
-	for _, t := range byPlace(o.Transfers) {
+	for _, t := range sortedByBlock(o.Transfers) {
 		if t.Amount.IsZero() {
 			continue
 		}
 		shown[t.ID] = true
-		i, known := place[t.ID]
-		if !known && fold.takes(t) {
+		i, known := index[t.ID]
+		if !known && fold.add(t) {
 			continue
 		}
 		if !known {
-			fold.record(t.Spends)
+			fold.countRecorded(t.Spends)
 			i = len(inv.Transfers)
-			place[t.ID] = i
-			inv.Transfers = append(inv.Transfers, inv.firstSight(o, t))
+			index[t.ID] = i
+			inv.Transfers = append(inv.Transfers, inv.newRecord(o, t))
 		}
-		inv.place(&inv.Transfers[i], o, t)
+		inv.updateTransfer(&inv.Transfers[i], o, t)
 	}
 	for i := range inv.Transfers {
 		t := &inv.Transfers[i]
@@ -71,9 +71,9 @@ func (inv *Invoice) observe(o Observation, kept int) {
 	fold.apply()
 }
 
-// byPlace sorts transfers by their blocks, the unconfirmed last, and by their IDs, so that the
+// sortedByBlock sorts transfers by their blocks, the unconfirmed last, and by their IDs, so that the
 // order in a snapshot does not decide which transfers are recorded one by one.
-func byPlace(transfers []chain.Transfer) []chain.Transfer {
+func sortedByBlock(transfers []chain.Transfer) []chain.Transfer {
 	height := func(t chain.Transfer) int64 {
 		if t.Block == nil {
 			return math.MaxInt64
@@ -85,17 +85,17 @@ func byPlace(transfers []chain.Transfer) []chain.Transfer {
 	})
 }
 
-// firstSight returns the record of a transfer that was not known.
-func (inv *Invoice) firstSight(o Observation, t chain.Transfer) Transfer {
+// newRecord returns the record of a transfer that is not recorded yet.
+func (inv *Invoice) newRecord(o Observation, t chain.Transfer) Transfer {
 	record := Transfer{
 		ID: t.ID, Network: o.Network, Tx: t.Tx, Asset: t.Asset, Script: t.Script,
 		Amount: t.Amount, Spends: t.Spends, Coinbase: t.Coinbase, Unsure: t.Unsure,
 	}
 	switch {
 	case !t.FirstSeen.IsZero():
-		record.FirstSeen, record.Sighted = inv.clampSighting(o.Network, t), true
+		record.FirstSeen, record.Sighted = inv.clampFirstSeen(o.Network, t), true
 	case t.Block == nil:
-		// Only existing invoices are watched, so an earlier time means that the clock was put back.
+		// Only existing invoices are watched, so an earlier time means that the clock was set back.
 		record.FirstSeen, record.Sighted = o.Snapshot.Started, true
 		if record.FirstSeen.Before(inv.CreatedAt) {
 			record.FirstSeen = inv.CreatedAt
@@ -119,40 +119,40 @@ func (inv *Invoice) firstSight(o Observation, t chain.Transfer) Transfer {
 // earlier than the invoice by at most clockSkew counts as a sighting at creation.
 const clockSkew = 2 * time.Hour
 
-// clampSighting returns the first sighting that a source reports, on the real clock. The source's
-// clock differs from the clock that dated the invoice, and the destination is new, so a sighting
-// shortly before creation is clamped to creation, unless the block of the transfer shows that it is
-// older.
-func (inv *Invoice) clampSighting(network chain.ID, t chain.Transfer) time.Time {
+// clampFirstSeen returns the first sighting that a source reports, on the real clock. A sighting
+// shortly before creation is clamped to creation, because the source's clock may be slow and the
+// destination did not exist before. It is not clamped if the block of the transfer is older than the
+// invoice.
+func (inv *Invoice) clampFirstSeen(network chain.ID, t chain.Transfer) time.Time {
 	created := inv.CreatedAt.Add(-inv.Clock)
 	early := t.FirstSeen.Before(created) && !t.FirstSeen.Before(created.Add(-clockSkew))
-	if early && (t.Block == nil || !inv.olderThanInvoice(network, t.Asset, inv.onOwnClock(*t.Block))) {
+	if early && (t.Block == nil || !inv.olderThanInvoice(network, t.Asset, inv.onInvoiceClock(*t.Block))) {
 		return created
 	}
 	return t.FirstSeen
 }
 
-// onOwnClock returns a block with its time on the invoice's own clock.
-func (inv *Invoice) onOwnClock(b chain.Block) chain.Block {
+// onInvoiceClock returns a block with its time on the invoice's own clock.
+func (inv *Invoice) onInvoiceClock(b chain.Block) chain.Block {
 	b.Time = b.Time.Add(inv.Clock)
 	return b
 }
 
-// place updates a recorded transfer with its current state on the network.
-func (inv *Invoice) place(t *Transfer, o Observation, now chain.Transfer) {
+// updateTransfer updates a recorded transfer with its current state on the network.
+func (inv *Invoice) updateTransfer(t *Transfer, o Observation, now chain.Transfer) {
 	// After a reorganisation a balance may rise in other steps.
 	t.Presence, t.Amount, t.Unsure = Present, now.Amount, now.Unsure
 	if t.Tx == "" {
 		t.Tx = now.Tx
 	}
-	// A transfer that was found to be older stays so, even if the birth block leaves the chain.
+	// A transfer that was found to be older stays older, even if the birth block leaves the chain.
 	t.Old = (t.Sighted || t.Old) && t.FirstSeen.Before(inv.CreatedAt)
 	if now.Block == nil {
 		t.Block, t.Confirmations = nil, 0
 		return
 	}
-	block := inv.onOwnClock(*now.Block)
-	known := 0 // confirmations to keep, since a scan that stopped below the tip does not reduce them
+	block := inv.onInvoiceClock(*now.Block)
+	known := 0 // lower bound of the confirmations: a scan that stopped below the tip does not reduce them
 	if t.Block == nil || t.Block.Hash != block.Hash {
 		t.Block = &block
 	} else if o.Snapshot.Behind {
@@ -169,8 +169,8 @@ func (inv *Invoice) place(t *Transfer, o Observation, now chain.Transfer) {
 	t.Confirmations = min(max(deep, known), t.Required)
 }
 
-// missing updates a recorded transfer that is not shown, as far as the coverage of the snapshot
-// allows a conclusion.
+// missing updates a recorded transfer that the snapshot does not show. It changes nothing if the
+// snapshot's coverage allows no conclusion.
 func (inv *Invoice) missing(t *Transfer, o Observation) {
 	if t.Block != nil {
 		if o.Snapshot.Covers(t.Block.Height) {
@@ -178,12 +178,12 @@ func (inv *Invoice) missing(t *Transfer, o Observation) {
 		}
 		return
 	}
-	taken := slices.ContainsFunc(o.Snapshot.Conflicts, func(c chain.Conflict) bool {
+	spent := slices.ContainsFunc(o.Snapshot.Conflicts, func(c chain.Conflict) bool {
 		return c.Tx != t.Tx && slices.Contains(t.Spends, c.Outpoint) &&
 			(c.Block != nil || c.Seen.Add(inv.Clock).After(t.FirstSeen))
 	})
 	timedOut := o.Snapshot.Started.Add(inv.Clock).Sub(t.FirstSeen) > unconfirmedTTL
-	if o.Snapshot.Unconfirmed == chain.Complete || taken || timedOut {
+	if o.Snapshot.Unconfirmed == chain.Complete || spent || timedOut {
 		t.Presence = Replaced
 		if !t.ConfirmedAt.IsZero() {
 			t.Presence = Reorged
@@ -192,8 +192,8 @@ func (inv *Invoice) missing(t *Transfer, o Observation) {
 }
 
 // olderThanInvoice reports whether a block is the invoice's birth block or one of its ancestors. If
-// no such block is known for sure, it also reports true for a block whose time is clearly before
-// creation.
+// the birth block is unknown or left the chain, a block whose time is more than clockSkew before
+// creation is also older.
 func (inv *Invoice) olderThanInvoice(network chain.ID, asset string, b chain.Block) bool {
 	var method Method
 	for _, m := range inv.Methods {
@@ -201,15 +201,15 @@ func (inv *Invoice) olderThanInvoice(network chain.ID, asset string, b chain.Blo
 			method = m
 		}
 	}
-	sure := !method.Birth.IsZero() && !method.Forked
-	if !sure && b.Time.Before(inv.CreatedAt.Add(-clockSkew)) {
+	known := !method.Birth.IsZero() && !method.Forked
+	if !known && b.Time.Before(inv.CreatedAt.Add(-clockSkew)) {
 		return true
 	}
 	return !method.Birth.IsZero() && b.Height <= method.Birth.Height
 }
 
-// moveBirth replaces a birth block that left the chain by the fork point or, if that point is not
-// known, by the block below the covered range.
+// moveBirth replaces each birth block that left the chain with the fork point or, if the fork point
+// is not known, with the block below the covered range.
 func (inv *Invoice) moveBirth(o Observation) {
 	for i, m := range inv.Methods {
 		if m.Asset.Network != o.Network || m.Birth.IsZero() {

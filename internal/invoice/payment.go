@@ -3,9 +3,68 @@ package invoice
 import (
 	"cmp"
 	"slices"
+	"time"
 
+	"chequer/internal/chain"
 	"chequer/internal/money"
 )
+
+// Presence is the state of a recorded transfer on its network.
+type Presence string
+
+const (
+	// Present transfers are in a block or unconfirmed.
+	Present Presence = "present"
+	// Replaced transfers disappeared before they were in a block.
+	Replaced Presence = "replaced"
+	// Reorged transfers were in a block that left the chain, and are in no other block.
+	Reorged Presence = "reorged"
+)
+
+// Transfer is a recorded transfer to a destination of the invoice. Times are on the invoice's own
+// clock.
+type Transfer struct {
+	ID       string
+	Network  chain.ID
+	Tx       string
+	Asset    string
+	Script   string
+	Amount   money.Amount
+	Spends   []string
+	Coinbase bool
+
+	Presence Presence
+	// FirstSeen is the time of the first unconfirmed sighting or, without one, of the block. It never
+	// changes.
+	FirstSeen time.Time
+	// Sighted is true if the transfer was seen while it was unconfirmed.
+	Sighted bool
+	Block   *chain.Block
+	// ConfirmedAt is the time of the first block that contained the transfer; zero before.
+	ConfirmedAt time.Time
+	// Confirmations count up to Required.
+	Confirmations int
+	// Required is set at the first confirmation and not raised once the invoice is paid.
+	Required int
+	// Old is true if the transfer is older than the invoice.
+	Old bool
+	// Unsure is true if the network cannot show that the transfer is younger than the invoice. The
+	// merchant decides about it.
+	Unsure bool
+	// Market is the fiat value at first sight, if that was after the quote's end and a rate was
+	// known.
+	Market *money.Amount
+	// Folded is the number of small transfers in an aggregate; 0 for a single transfer. See fold.go.
+	Folded int
+}
+
+// IsRise reports whether t is the rise of a balance.
+func (t Transfer) IsRise() bool { return chain.IsRise(t.ID) }
+
+// Confirmed reports whether t is as deep as its policy requires.
+func (t Transfer) Confirmed() bool {
+	return t.Presence == Present && t.Block != nil && t.Required > 0 && t.Confirmations >= t.Required
+}
 
 // PaymentState is the state of a transfer with respect to its invoice.
 type PaymentState string
@@ -16,7 +75,7 @@ const (
 	PaymentWrongAsset PaymentState = "wrong_asset"
 	// PaymentOld means that the transfer is older than the invoice.
 	PaymentOld PaymentState = "old"
-	// PaymentDust means that the amount is less than the network carries, or gas sent by the
+	// PaymentDust means that the amount is below the network's dust limit, or is gas sent by the
 	// merchant.
 	PaymentDust PaymentState = "dust"
 	// PaymentReplaced means that the transfer disappeared before it was in a block.
@@ -52,7 +111,7 @@ func (inv *Invoice) payments(l ledger) []Payment {
 		list = append(list, Payment{
 			Transfer: e.transfer,
 			State:    inv.paymentState(e, l.accepted),
-			Value:    money.RoundDown(major(e.worth(), fiat), fiat),
+			Value:    money.RoundDown(major(e.receivedValue(), fiat), fiat),
 		})
 	}
 	slices.SortStableFunc(list, func(a, b Payment) int {
@@ -61,18 +120,20 @@ func (inv *Invoice) payments(l ledger) []Payment {
 	return list
 }
 
-// MaxListedPayments is the largest number of payments of an invoice that are reported: enough for every
-// shopper who pays in parts, while an event stays below 64 KiB if an attacker sends thousands of
-// tiny transfers.
+// MaxListedPayments is the largest number of payments of an invoice that are reported. It is enough
+// for every shopper who pays in parts, and keeps an event below 64 KiB if an attacker sends thousands
+// of tiny transfers.
 const MaxListedPayments = 100
 
-// Told returns the payments that are reported, in the order in which they were first seen, and the
-// number of further ones. Payments that count are preferred to others, and then large ones to small
-// ones.
-func (inv *Invoice) Told() (list []Payment, more int) { return chooseTold(inv.Payments()) }
+// ReportedPayments returns at most MaxListedPayments payments, in the order in which they were first
+// seen, and the number of further ones. It prefers payments that count to others, and then large
+// ones to small ones.
+func (inv *Invoice) ReportedPayments() (list []Payment, more int) {
+	return chooseReported(inv.Payments())
+}
 
-// chooseTold chooses the payments that are reported.
-func chooseTold(list []Payment) (chosen []Payment, more int) {
+// chooseReported is ReportedPayments for a list of all payments.
+func chooseReported(list []Payment) (chosen []Payment, more int) {
 	if len(list) <= MaxListedPayments {
 		return list, 0
 	}
@@ -86,11 +147,11 @@ func chooseTold(list []Payment) (chosen []Payment, more int) {
 	})
 	order = order[:MaxListedPayments]
 	slices.Sort(order)
-	told := make([]Payment, MaxListedPayments)
+	chosen = make([]Payment, MaxListedPayments)
 	for n, i := range order {
-		told[n] = list[i]
+		chosen[n] = list[i]
 	}
-	return told, len(list) - MaxListedPayments
+	return chosen, len(list) - MaxListedPayments
 }
 
 // rank is lower for a state that matters more.

@@ -6,48 +6,48 @@ import (
 	"chequer/internal/chain"
 )
 
-// farAhead is the largest number of outstanding guesses for a counter.
-const farAhead = 64
+// maxPredicted is the largest number of outstanding predictions for a counter.
+const maxPredicted = 64
 
-// guesses predicts, for each counter, the index that the next creation will get. The zero value is
+// indexPredictor predicts, for each counter, the index that the next creation will get. The zero value is
 // ready to use.
-type guesses struct {
+type indexPredictor struct {
 	mu   sync.Mutex
 	next map[string]uint32
 }
 
-// take returns the predicted index of the next creation.
-func (g *guesses) take(counter string) uint32 {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.next == nil {
-		g.next = map[string]uint32{}
+// predict returns the predicted index of the next creation.
+func (p *indexPredictor) predict(counter string) uint32 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.next == nil {
+		p.next = map[string]uint32{}
 	}
-	index := g.next[counter]
-	g.next[counter] = index + 1
+	index := p.next[counter]
+	p.next[counter] = index + 1
 	return index
 }
 
-// learn corrects the prediction with an index that was really allocated.
-func (g *guesses) learn(counter string, index uint32) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if next := g.next[counter]; next <= index || next > index+farAhead {
-		g.next[counter] = index + 1
+// correct corrects the prediction with an index that was allocated.
+func (p *indexPredictor) correct(counter string, index uint32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if next := p.next[counter]; next <= index || next > index+maxPredicted {
+		p.next[counter] = index + 1
 	}
 }
 
-// prederive derives the destinations that this creation will probably need. Networks cache them,
-// so the transaction, which blocks other writers, finds them ready. A wrong guess costs only the
-// time of the derivation.
+// prederive derives the destinations that a creation will probably need, before the transaction that
+// allocates their indexes. Networks cache destinations, so the transaction, which blocks other
+// writers, does not derive them. A wrong prediction costs only the time of the derivation.
 func (s *Service) prederive(offers []offer) {
-	guessed := map[string]uint32{}
+	predicted := map[string]uint32{}
 	done := map[string]bool{}
 	for _, o := range offers {
-		index, known := guessed[o.wallet.Counter]
+		index, known := predicted[o.wallet.Counter]
 		if !known {
-			index = s.guesses.take(o.wallet.Counter)
-			guessed[o.wallet.Counter] = index
+			index = s.predictor.predict(o.wallet.Counter)
+			predicted[o.wallet.Counter] = index
 		}
 		if key := string(o.network.ID()) + o.wallet.Counter; !done[key] {
 			done[key] = true

@@ -1,6 +1,8 @@
 package invoice
 
 import (
+	"cmp"
+	"context"
 	"slices"
 	"time"
 
@@ -30,13 +32,13 @@ type Progress struct {
 // Gap is a time when unconfirmed transfers were not watched.
 type Gap struct{ From, Until time.Time }
 
-// keptGaps is the largest number of gaps. Older gaps are merged, in the shopper's favour.
-const keptGaps = 64
+// maxGaps is the largest number of gaps. The oldest gaps are merged, which favours the shopper.
+const maxGaps = 64
 
 // After returns the progress once a snapshot is recorded.
 func (p Progress) After(s chain.Snapshot, sequence int64) Progress {
 	next := Progress{Cursor: s.Next, Tip: s.Tip.Cursor(), Scanned: p.Scanned, Gaps: p.Gaps, Sequence: sequence, Read: p.Read, Loaded: p.Loaded, Recent: p.Recent, Forks: p.Forks}
-	next.follow(s)
+	next.recordBlocks(s)
 	if s.Behind {
 		if next.Tip.Height < p.Tip.Height {
 			next.Tip = p.Tip
@@ -45,20 +47,21 @@ func (p Progress) After(s chain.Snapshot, sequence int64) Progress {
 	}
 	next.Scanned = s.Started
 	from := p.Scanned
-	if from.After(s.Started) { // the clock was put back
+	if from.After(s.Started) { // the clock was set back
 		from = s.Started
 	}
 	switch {
 	case s.ViewSince.IsZero():
-		next.Gaps = widen(p.Gaps, Gap{From: from, Until: s.Started})
+		next.Gaps = addGap(p.Gaps, Gap{From: from, Until: s.Started})
 	case s.ViewSince.After(from):
-		next.Gaps = widen(p.Gaps, Gap{From: from, Until: s.ViewSince})
+		next.Gaps = addGap(p.Gaps, Gap{From: from, Until: s.ViewSince})
 	}
 	return next
 }
 
-// widen adds a gap that begins after all the others, or where the last one ends.
-func widen(gaps []Gap, g Gap) []Gap {
+// addGap returns gaps with a further one, which begins at or after the beginning of the last one. It
+// joins the two if they touch.
+func addGap(gaps []Gap, g Gap) []Gap {
 	gaps = slices.Clone(gaps)
 	if n := len(gaps); n > 0 && !g.From.After(gaps[n-1].Until) {
 		if g.Until.After(gaps[n-1].Until) {
@@ -67,9 +70,114 @@ func widen(gaps []Gap, g Gap) []Gap {
 		return gaps
 	}
 	gaps = append(gaps, g)
-	if len(gaps) > keptGaps {
+	if len(gaps) > maxGaps {
 		gaps[1].From = gaps[0].From
 		gaps = gaps[1:]
 	}
 	return gaps
+}
+
+// Fork is a fork point of a chain: the block Left is no longer on the chain, and At is the highest
+// block below Left that is.
+type Fork struct{ Left, At chain.Cursor }
+
+// maxRecent is the number of the newest blocks whose hashes are remembered, more than the depth of
+// any plausible reorganisation. keptForks bounds the number of blocks that left the chain.
+const maxRecent, maxForks = 32, 64
+
+// recordBlocks records the blocks that a snapshot shows, and those that left the chain since the previous
+// snapshot.
+func (p *Progress) recordBlocks(s chain.Snapshot) {
+	var kept, left []chain.Cursor
+	var at chain.Cursor // the highest known block that is on the chain
+	for _, b := range p.Recent {
+		hash, shown := s.Blocks[b.Height]
+		switch {
+		case shown && hash != b.Hash, !shown && b.Height > s.Tip.Height && !s.Behind, len(left) > 0:
+			left = append(left, b) // together with all blocks above it, shown or not
+		case shown:
+			at = b
+		default:
+			kept = append(kept, b)
+			if b.Height < s.From.Height {
+				at = b
+			}
+		}
+	}
+	for height, hash := range s.Blocks {
+		kept = append(kept, chain.Cursor{Height: height, Hash: hash})
+	}
+	slices.SortFunc(kept, func(a, b chain.Cursor) int { return cmp.Compare(a.Height, b.Height) })
+	p.Recent = slices.Clone(kept[max(len(kept)-maxRecent, 0):])
+
+	// A fork below the covered range no longer matters, and a block that the snapshot shows is on the
+	// chain again.
+	forks := slices.DeleteFunc(slices.Clone(p.Forks), func(f Fork) bool {
+		return f.Left.Height <= s.From.Height || s.Blocks[f.Left.Height] == f.Left.Hash
+	})
+	for _, b := range left {
+		if !at.IsZero() {
+			forks = append(forks, Fork{Left: b, At: at})
+		}
+	}
+	p.Forks = forks[max(len(forks)-maxForks, 0):]
+}
+
+// forkBelow returns the fork point below a block. known is false if the block is on the chain, or if
+// the fork point is not known.
+func forkBelow(block chain.Cursor, forks []Fork) (at chain.Cursor, known bool) {
+	at = block
+	for {
+		i := slices.IndexFunc(forks, func(f Fork) bool { return f.Left == at })
+		if i < 0 {
+			return at, known
+		}
+		at, known = forks[i].At, true // this block may have left the chain later
+	}
+}
+
+// Reached reports whether a network was scanned recently enough for its methods to be
+// offered. Networks of test invoices, and those without a scanner, always are.
+func (s *Service) Reached(network chain.ID, progress map[chain.ID]Progress) bool {
+	if s.maxScanAge == 0 || !s.live[network] {
+		return true
+	}
+	now, scanned := s.now(), progress[network].Scanned
+	// A clock that was set back does not make a network unreached.
+	if s.sinceStart && scanned.Before(s.began.Add(-maxAgeAtStart)) && !now.Before(s.began) {
+		return false
+	}
+	return now.Sub(scanned) <= s.maxScanAge
+}
+
+// maxAgeAtStart is the largest age that a scan by another process may have when this process starts,
+// so that the network counts as reached.
+const maxAgeAtStart = 30 * time.Second
+
+// scanDelay is the largest age of a scan before the page says that a payment may show later than
+// usual.
+const scanDelay = 30 * time.Second
+
+// startupTime is the time that a process may take after its start for its first scan.
+const startupTime = 20 * time.Second
+
+// Behind returns the networks of an open invoice that are watched but were not scanned recently, in
+// the order of its methods. It returns none during startupTime.
+func (s *Service) Behind(ctx context.Context, inv *Invoice) ([]chain.ID, error) {
+	if inv.State.Status != Created && inv.State.Status != Pending {
+		return nil, nil
+	}
+	progress, err := s.storage.RecentProgress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var behind []chain.ID
+	for _, m := range inv.Methods {
+		network := m.Asset.Network
+		late := s.now().Sub(progress[network].Scanned) > scanDelay && s.now().Sub(s.began) > startupTime
+		if s.scanned[network] && late && !slices.Contains(behind, network) {
+			behind = append(behind, network)
+		}
+	}
+	return behind, nil
 }

@@ -69,7 +69,7 @@ func (s *Service) refundTo(ctx context.Context, inv *Invoice, asset, text string
 	return to, nil
 }
 
-// reader returns the parser of a network's addresses.
+// reader returns the parser of a network's addresses. It returns false if the network has none.
 func (s *Service) reader(mode Mode, network chain.ID) (chain.AddressReader, bool) {
 	for _, n := range s.networks[mode] {
 		if reader, ok := n.(chain.AddressReader); ok && n.ID() == network {

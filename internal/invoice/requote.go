@@ -24,9 +24,10 @@ const (
 // maxQuotes bounds the size of an invoice.
 const maxQuotes = 100
 
-// Requote adds a quote for the amount still due. Seen is the number of the newest quote that the
-// caller has seen: if there is a newer one, nothing is changed; 0 requotes in any case. Methods
-// that cannot carry the remainder, have no rate now, or whose network is not reached, are left out.
+// Requote adds a quote for the amount still due. seen is the number of the newest quote that the
+// caller has seen: if there is a newer one, Requote changes nothing. If seen is 0, Requote always
+// adds a quote. It leaves out methods that cannot carry the remainder, have no rate now, or whose
+// network is not reached.
 // The errors are ErrNotFound, ErrState, ErrTooLittle, ErrUnwatched, ErrUnreached and *NoRateError.
 func (s *Service) Requote(ctx context.Context, id string, by Actor, seen int) (*Invoice, error) {
 	progress, err := s.storage.Progress(ctx)
@@ -46,24 +47,24 @@ func (s *Service) Requote(ctx context.Context, id string, by Actor, seen int) (*
 	})
 }
 
-// MayRequote reports whether an actor may ask for a new quote, at a time on the real clock: the
-// shopper until the invoice is expired, and where late money is allowed for some time after that;
-// the merchant for longer. It is false while the payments cover the price, or while a late transfer
-// waits for the merchant.
+// MayRequote reports whether an actor may ask for a new quote, at a time on the real clock. The
+// shopper may until the invoice is expired and, if the terms allow late money, for RequoteWindow
+// after that; the merchant may for WatchPeriod. MayRequote is false while the payments cover the
+// price, or while a late transfer waits for the merchant.
 func (inv *Invoice) MayRequote(by Actor, now time.Time) bool {
 	l := inv.ledger()
 	return inv.mayRequote(inv.evaluate(l), l.late, by, now)
 }
 
-// mayRequote is MayRequote with a standing that is computed already; late is true if late money
-// waits.
-func (inv *Invoice) mayRequote(standing State, late bool, by Actor, now time.Time) bool {
-	if standing.Status == Declined || standing.Due.IsZero() || late || len(inv.Quotes) >= maxQuotes {
+// mayRequote is MayRequote with a state that is computed already. late is true if late money waits
+// for the merchant.
+func (inv *Invoice) mayRequote(state State, late bool, by Actor, now time.Time) bool {
+	if state.Status == Declined || state.Due.IsZero() || late || len(inv.Quotes) >= maxQuotes {
 		return false
 	}
-	since := now.Add(inv.Clock).Sub(inv.firstEnd())
+	since := now.Add(inv.Clock).Sub(inv.firstExpiry())
 	switch {
-	case standing.Status != Expired:
+	case state.Status != Expired:
 		return true
 	case by == Seller:
 		return since <= WatchPeriod
@@ -71,9 +72,8 @@ func (inv *Invoice) mayRequote(standing State, late bool, by Actor, now time.Tim
 	return inv.Terms.AllowPaidExpired && since <= inv.Terms.Rules.RequoteWindow
 }
 
-// firstEnd returns the first time at which no quote held the price: a quote that begins before the
-// previous one ends only moves that time.
-func (inv *Invoice) firstEnd() time.Time {
+// firstExpiry returns the first time at which no quote held the price.
+func (inv *Invoice) firstExpiry() time.Time {
 	for i, q := range inv.Quotes[:len(inv.Quotes)-1] {
 		if inv.Quotes[i+1].From.After(q.Until) {
 			return q.Until
@@ -98,7 +98,8 @@ func (s *Service) requote(inv *Invoice, rates Rates, progress map[chain.ID]Progr
 	return nil
 }
 
-// reprice returns the price of the amount due by every method that is still offered and carries it.
+// reprice returns the price of the amount due for every method that is still offered and carries the
+// amount.
 func (s *Service) reprice(inv *Invoice, due money.Amount, rates Rates, progress map[chain.ID]Progress) ([]Price, error) {
 	var prices []Price
 	var watched, reached, rated bool
@@ -133,7 +134,7 @@ func (s *Service) reprice(inv *Invoice, due money.Amount, rates Rates, progress 
 	return nil, ErrTooLittle
 }
 
-// rateCodes returns the codes of the rates of some prices, each once.
+// rateCodes returns the rate codes of the methods that have a price, each once.
 func (inv *Invoice) rateCodes(prices []Price) []string {
 	var list []string
 	for _, m := range inv.Methods {

@@ -2,11 +2,9 @@ package invoice
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -40,12 +38,13 @@ type Config struct {
 	// MaxScanAge is the largest age of the last scan of a live network whose methods are offered; 0
 	// means no limit.
 	MaxScanAge time.Duration
-	// SinceStart requires a scan of a live network after NewService before its methods are offered.
+	// SinceStart means that the methods of a live network are offered only after a scan that began
+	// after NewService.
 	SinceStart bool
 	Now        func() time.Time
 	// NewID returns a random identifier of 32 letters and digits.
 	NewID func() string
-	// Encode returns the body of an event for the invoice in its current state.
+	// Encode returns the body of an event for an invoice in its current state.
 	Encode func(*Invoice, Event) []byte
 	Log    *slog.Logger
 }
@@ -65,13 +64,13 @@ type Service struct {
 	maxScanAge time.Duration
 	sinceStart bool
 
-	now     func() time.Time
-	id      func() string
-	encode  func(*Invoice, Event) []byte
-	log     *slog.Logger
-	waiters waiters
-	guesses guesses
-	counts  counts
+	now         func() time.Time
+	id          func() string
+	encode      func(*Invoice, Event) []byte
+	log         *slog.Logger
+	waiters     waiters
+	predictor   indexPredictor
+	evaluations evaluationCache
 }
 
 // NewService returns a new Service.
@@ -174,15 +173,15 @@ func (s *Service) Withdraw(ctx context.Context, id string) (*Invoice, error) {
 	})
 }
 
-// Accept accepts the present transfers as the full price, and records the actor that decided it. It
-// returns ErrState if there is no such transfer, or the invoice is paid already.
+// Accept accepts the present transfers as the full price, and records the actor. It returns ErrState
+// if there is no transfer to accept, or if the invoice is paid already.
 func (s *Service) Accept(ctx context.Context, id, actor string) (*Invoice, error) {
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
 		if inv.State.Status == Paid {
 			return ErrState
 		}
 		var ids []string
-		for _, t := range inv.worthAccepting() {
+		for _, t := range inv.acceptable() {
 			ids = append(ids, t.ID)
 		}
 		if len(ids) == 0 {
@@ -190,7 +189,7 @@ func (s *Service) Accept(ctx context.Context, id, actor string) (*Invoice, error
 		}
 		slices.Sort(ids)
 		if slices.Equal(ids, slices.Sorted(slices.Values(inv.Accepted))) {
-			return nil // it stands already
+			return nil // already accepted
 		}
 		inv.Accepted, inv.AcceptedAt, inv.AcceptedBy = ids, s.now().Add(inv.Clock), actor
 		return nil
@@ -205,9 +204,7 @@ func (s *Service) SkipHold(ctx context.Context, id string) (*Invoice, error) {
 			return ErrState
 		}
 		past := inv.ExpiresAt().Add(time.Minute)
-		if ahead := past.Sub(s.now()); ahead > inv.Clock {
-			inv.Clock = ahead
-		}
+		inv.Clock = max(inv.Clock, past.Sub(s.now()))
 		return nil
 	})
 }
@@ -228,8 +225,8 @@ func (s *Service) MoveClock(ctx context.Context, id string, by time.Duration) (*
 	})
 }
 
-// update lets decide change the facts of an invoice, judges them, and stores the result together
-// with its events.
+// update changes the facts of an invoice with decide, evaluates them, and stores the result
+// together with its events.
 func (s *Service) update(ctx context.Context, id string, lease Lease, decide func(*Invoice) error) (*Invoice, error) {
 	progress, err := s.storage.Progress(ctx)
 	if err != nil {
@@ -263,33 +260,33 @@ func (s *Service) updateAt(ctx context.Context, id string, lease Lease, progress
 	return inv, nil
 }
 
-// settle judges the changed facts and adds the events of the change.
+// settle evaluates the changed facts and adds the events of the change.
 func (s *Service) settle(inv, before *Invoice, progress map[chain.ID]Progress) {
 	now := s.now()
 	s.coverAll(inv, progress)
 	inv.DelayedAt = delayedAt(inv, now.Add(inv.Clock))
 	l := inv.ledger()
-	standing := inv.evaluate(l)
-	if standing.Status == Paid {
-		standing.PaidAt = inv.State.PaidAt
-		if standing.PaidAt.IsZero() {
-			standing.PaidAt = now.Add(inv.Clock)
+	state := inv.evaluate(l)
+	if state.Status == Paid {
+		state.PaidAt = inv.State.PaidAt
+		if state.PaidAt.IsZero() {
+			state.PaidAt = now.Add(inv.Clock)
 		}
 	}
-	if next := standing.NextCheck; !next.IsZero() && !next.After(now) {
-		standing.NextCheck = now.Add(recheckAfter(now.Sub(next)))
+	if next := state.NextCheck; !next.IsZero() && !next.After(now) {
+		state.NextCheck = now.Add(recheckInterval(now.Sub(next)))
 	}
-	inv.State = standing
-	if standing.Status == Paid && before.State.Status != Paid {
+	inv.State = state
+	if state.Status == Paid && before.State.Status != Paid {
 		inv.PaidCount++
 		if inv.FirstPaidAt.IsZero() {
-			inv.FirstPaidAt = standing.PaidAt
+			inv.FirstPaidAt = state.PaidAt
 		}
-		inv.convert(now)
+		inv.createSales(now)
 	}
-	nothing := inv.nothing(l)
-	list := changes(before, inv, nothing)
-	if len(list) == 0 && !visible(before, inv, nothing) {
+	ignored := inv.ignoredTransfers(l)
+	list := changes(before, inv, ignored)
+	if len(list) == 0 && !visible(before, inv, ignored) {
 		return
 	}
 	inv.Version++
@@ -298,15 +295,15 @@ func (s *Service) settle(inv, before *Invoice, progress map[chain.ID]Progress) {
 	}
 }
 
-// visible reports whether something changed that causes no event, but that a page shows.
-func visible(before, after *Invoice, nothing map[string]bool) bool {
+// visible reports whether a page shows a change that causes no event.
+func visible(before, after *Invoice, ignored map[string]bool) bool {
 	if before.Clock != after.Clock || before.Refund != after.Refund || !before.AcceptedAt.Equal(after.AcceptedAt) {
 		return true
 	}
 	known := before.byID()
 	for _, t := range after.Transfers {
 		b, seen := known[t.ID]
-		if nothing[t.ID] || t.isSettled() && !seen { // a sum of transfers that were known before
+		if ignored[t.ID] || t.isSettled() && !seen { // a sum of transfers that were known before
 			continue
 		}
 		if !seen || b.Confirmations != t.Confirmations || b.Presence != t.Presence || (b.Block == nil) != (t.Block == nil) || b.Folded != t.Folded && !t.isSettled() {
@@ -316,9 +313,9 @@ func visible(before, after *Invoice, nothing map[string]bool) bool {
 	return len(before.State.Exceptions) != len(after.State.Exceptions)
 }
 
-// recheckAfter returns the time until the next check of an invoice whose expiry waits for coverage.
-// It grows with the time for which the invoice is overdue.
-func recheckAfter(overdue time.Duration) time.Duration {
+// recheckInterval returns the time until the next check of an invoice whose expiry waits for
+// coverage. It grows with the time for which the invoice is overdue.
+func recheckInterval(overdue time.Duration) time.Duration {
 	return min(max(overdue/10, 2*time.Second), time.Minute)
 }
 
@@ -356,87 +353,6 @@ func (s *Service) coverAll(inv *Invoice, progress map[chain.ID]Progress) {
 	}
 }
 
-// Reached reports whether a network was scanned recently enough for its methods to be
-// offered. Networks of test invoices, and those without a scanner, always are.
-func (s *Service) Reached(network chain.ID, progress map[chain.ID]Progress) bool {
-	if s.maxScanAge == 0 || !s.live[network] {
-		return true
-	}
-	now, scanned := s.now(), progress[network].Scanned
-	// A clock that was put back does not close a network.
-	if s.sinceStart && scanned.Before(s.began.Add(-handover)) && !now.Before(s.began) {
-		return false
-	}
-	return now.Sub(scanned) <= s.maxScanAge
-}
-
-// handover is the largest age of the last scan at the start of this process: another process that
-// scans, or that stopped just before, has reached the network.
-const handover = 30 * time.Second
-
-// scanDelay is the largest age of a scan before the page says that a payment may show later than
-// usual.
-const scanDelay = 30 * time.Second
-
-// startupTime is the time that a process may take after its start for its first scan.
-const startupTime = 20 * time.Second
-
-// Behind returns the networks of an open invoice that are watched but were not scanned recently, in
-// the order of its methods. A process that has just started has time for its first scan.
-func (s *Service) Behind(ctx context.Context, inv *Invoice) ([]chain.ID, error) {
-	if inv.State.Status != Created && inv.State.Status != Pending {
-		return nil, nil
-	}
-	progress, err := s.storage.RecentProgress(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var behind []chain.ID
-	for _, m := range inv.Methods {
-		network := m.Asset.Network
-		late := s.now().Sub(progress[network].Scanned) > scanDelay && s.now().Sub(s.began) > startupTime
-		if s.scanned[network] && late && !slices.Contains(behind, network) {
-			behind = append(behind, network)
-		}
-	}
-	return behind, nil
-}
-
-// UpdateSales lets decide change the conversions of an invoice and nothing else, and stores the change
-// together with the events that decide returns.
-func (s *Service) UpdateSales(ctx context.Context, id string, decide func(*Invoice) ([]EventType, error)) (*Invoice, error) {
-	inv, err := s.storage.UpdateInvoice(ctx, id, Lease{}, func(inv *Invoice) error {
-		before := conversionSummary(inv)
-		list, err := decide(inv)
-		if err != nil {
-			return err
-		}
-		if len(list) > 0 || conversionSummary(inv) != before {
-			inv.Version++
-		}
-		for _, e := range list {
-			inv.Events = append(inv.Events, s.event(inv, e, s.now()))
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	s.waiters.notify(inv.ID)
-	return inv, nil
-}
-
-// conversionSummary returns the state of an invoice's conversions that events and pages show.
-func conversionSummary(inv *Invoice) string {
-	var b strings.Builder
-	for i := range inv.Sales {
-		c := &inv.Sales[i]
-		s := c.Sold()
-		fmt.Fprintln(&b, c.State, c.Reason, s.Sold, s.Euro, s.Fee)
-	}
-	return b.String()
-}
-
 // event returns a new event with its body.
 func (s *Service) event(inv *Invoice, t EventType, now time.Time) Event {
 	e := Event{ID: "evt_" + s.id(), Type: t, Version: inv.Version, CreatedAt: now}
@@ -444,11 +360,11 @@ func (s *Service) event(inv *Invoice, t EventType, now time.Time) Event {
 	return e
 }
 
-// Observe records the facts of a scan of a network for the invoices that it concerns; reached is
-// the progress of the network after the scan. An error means that the scan must be repeated from
-// the old cursor; observing the same facts again is harmless.
+// Observe records the facts of a scan of a network for the invoices that it concerns. reached is the
+// progress of the network after the scan. After an error the scan must be repeated from the old
+// cursor. Observing the same facts again is harmless.
 func (s *Service) Observe(ctx context.Context, lease Lease, snapshot chain.Snapshot, reached Progress, owners Owners) error {
-	facts, err := s.facts(ctx, lease.Network, snapshot, owners)
+	observations, err := s.observations(ctx, lease.Network, snapshot, owners)
 	if err != nil {
 		return fmt.Errorf("observe %s: %w", lease.Network, err)
 	}
@@ -458,8 +374,8 @@ func (s *Service) Observe(ctx context.Context, lease Lease, snapshot chain.Snaps
 	}
 	progress[lease.Network] = reached
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(writers)
-	for id, o := range facts {
+	group.SetLimit(maxConcurrentUpdates)
+	for id, o := range observations {
 		group.Go(func() error {
 			_, err := s.updateAt(ctx, id, lease, progress, func(inv *Invoice) error {
 				o.Market, o.Forks = s.market(inv), reached.Forks
@@ -475,22 +391,6 @@ func (s *Service) Observe(ctx context.Context, lease Lease, snapshot chain.Snaps
 	return group.Wait()
 }
 
-// writers is the number of invoices of one scan that are written concurrently, so that storage can
-// write several in one commit.
-const writers = 32
-
-// Expire judges invoices whose standing may have changed with time alone, at most limit of them,
-// and returns the number of invoices judged.
-func (s *Service) Expire(ctx context.Context, limit int) (int, error) {
-	ids, err := s.storage.DueInvoices(ctx, s.now(), limit)
-	if err != nil {
-		return 0, fmt.Errorf("expire: %w", err)
-	}
-	var faults []error
-	for _, id := range ids {
-		if _, err := s.update(ctx, id, Lease{}, func(*Invoice) error { return nil }); err != nil {
-			faults = append(faults, fmt.Errorf("expire invoice %s: %w", id, err))
-		}
-	}
-	return len(ids), errors.Join(faults...)
-}
+// maxConcurrentUpdates is the number of invoices of one scan that are written concurrently, so that
+// storage can write several in one commit.
+const maxConcurrentUpdates = 32

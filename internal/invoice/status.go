@@ -19,7 +19,8 @@ const (
 	Pending Status = "pending"
 	// Paid: the price is covered and confirmed.
 	Paid Status = "paid"
-	// Expired: every network was scanned past the end, and the price was not covered in time.
+	// Expired: every network was scanned after the end of the newest quote, and the price was not
+	// covered in time.
 	Expired Status = "expired"
 	// Declined: the merchant cancelled the invoice.
 	Declined Status = "declined"
@@ -54,17 +55,16 @@ type State struct {
 	// amount.
 	PaidTx    string
 	PaidAsset string
-	// NextCheck is when the standing may change with time alone, on the real clock; zero if it
-	// cannot.
+	// NextCheck is when the state may change with time alone, on the real clock; zero if it cannot.
 	NextCheck time.Time
 }
 
 // Has reports whether an exception is raised.
 func (s State) Has(e Exception) bool { return slices.Contains(s.Exceptions, e) }
 
-// Evaluate returns the standing of the invoice. It is a pure function of the terms, the transfers, the
-// progress of scanning the networks and the merchant's decisions: any order of the same facts gives
-// the same result. PaidAt is not set here.
+// Evaluate returns the state of the invoice, without PaidAt. It is a pure function of the terms, the
+// transfers, the progress of scanning the networks and the merchant's decisions. The order of the
+// facts does not matter.
 func (inv *Invoice) Evaluate() State { return inv.evaluate(inv.ledger()) }
 
 // evaluate is Evaluate with a ledger that is computed already.
@@ -89,7 +89,7 @@ func (inv *Invoice) evaluate(ledger ledger) State {
 		s.Status = Created
 	}
 
-	// The sums are those received, even if the merchant accepted less than the price.
+	// Paid is the amount received, even if the merchant accepted less than the price.
 	seen, confirmed = ledger.received(false), ledger.received(true)
 	s.Paid = fiatDown(seen, inv.Terms.Price)
 	s.Due = inv.Terms.Price.Sub(s.Paid)
@@ -136,14 +136,14 @@ func (inv *Invoice) scannedPast(t time.Time) bool {
 	return true
 }
 
-// nextCheck returns when the standing may change with time alone.
+// nextCheck returns when the state may change with time alone.
 func (inv *Invoice) nextCheck(status Status) time.Time {
 	var next time.Time
 	end := inv.ExpiresAt()
 	switch status {
 	case Created, Pending:
 		next = end
-		if inv.scannedPast(end) { // a seen payment delays expiry until its deadline for a confirmation
+		if inv.scannedPast(end) { // a payment that was seen in time has until then for its confirmation
 			next = end.Add(inv.Terms.Rules.ConfirmWindow)
 		}
 	default:
@@ -153,18 +153,18 @@ func (inv *Invoice) nextCheck(status Status) time.Time {
 }
 
 // Cover updates the coverage of a network with the time of its last scan and the times when
-// unconfirmed transfers were not watched, both on the real clock. Gaps in time that was covered
-// before are ignored: they come from merging gaps, or have no known beginning.
+// unconfirmed transfers were not watched, both on the real clock. It ignores the part of a gap before
+// the network's last scan, because merged gaps are longer than the real ones.
 func (inv *Invoice) Cover(network chain.ID, scanned time.Time, gaps []Gap) {
 	c := inv.Coverage[network]
-	settled := inv.CreatedAt
-	if c.Scanned.After(settled) {
-		settled = c.Scanned
+	start := inv.CreatedAt
+	if c.Scanned.After(start) {
+		start = c.Scanned
 	}
 	for _, g := range gaps {
 		from := g.From.Add(inv.Clock)
-		if from.Before(settled) {
-			from = settled
+		if from.Before(start) {
+			from = start
 		}
 		if g.Until.Add(inv.Clock).After(from) && (c.BlindFrom.IsZero() || from.Before(c.BlindFrom)) {
 			c.BlindFrom = from

@@ -35,7 +35,7 @@ type Storage interface {
 	// nothing is written. If the lease is not zero, UpdateInvoice returns ErrFenced unless it is
 	// still held and its snapshot is newer than the saved snapshot.
 	UpdateInvoice(ctx context.Context, id string, lease Lease, decide func(*Invoice) error) (*Invoice, error)
-	// Invoices lists the invoices that match a filter, newest first, beginning after a place.
+	// Invoices lists the invoices that match a filter, newest first, beginning after a position.
 	Invoices(ctx context.Context, f Filter, after Position, limit int) ([]*Invoice, error)
 	// InvoiceTo returns the ID of the invoice with the destination script, or ErrNotFound.
 	InvoiceTo(ctx context.Context, network chain.ID, script string) (id string, err error)
@@ -60,7 +60,7 @@ type Creation struct {
 	At         time.Time
 	Order      Order
 	Link       LinkUse
-	// Nonce is the nonce of a signed request. It is used up only if the invoice is created.
+	// Nonce is the nonce of a signed request. It counts as used only if the invoice is created.
 	Nonce Nonce
 	// UnpaidLimits are checked and counted in the transaction that writes the invoice;
 	// CreateInvoice returns *TooManyUnpaidError for the first limit that is reached.
@@ -68,7 +68,7 @@ type Creation struct {
 	// Evidence is the evidence of the prices, stored once under EvidenceName; "" means none.
 	EvidenceName, Evidence string
 	// Build returns the new invoice. It allocates indexes of wallet keys with next. If it returns an
-	// error, no index is used up.
+	// error, no index is allocated.
 	Build func(next NextIndex) (*Invoice, error)
 }
 
@@ -136,4 +136,14 @@ type Recorded struct {
 	Confirmations int
 	Required      int
 	Folded        int // see Transfer
+}
+
+// UnpaidWindow is the age up to which an unpaid invoice counts towards an UnpaidLimit.
+const UnpaidWindow = 15 * time.Minute
+
+// UnpaidLimit limits the invoices created by callers that do not sign with the merchant's key. An
+// invoice counts while its status is Created and it is younger than UnpaidWindow.
+type UnpaidLimit struct {
+	Group string // group of callers that are counted together; "" = all callers
+	Most  int
 }

@@ -34,8 +34,8 @@ func NewClient() *http.Client {
 
 // sameHost refuses redirects to another host.
 func sameHost(r *http.Request, via []*http.Request) error {
-	asked := via[0].URL
-	if r.URL.Host != asked.Host || r.URL.Scheme != asked.Scheme {
+	first := via[0].URL
+	if r.URL.Host != first.Host || r.URL.Scheme != first.Scheme {
 		return errors.New("redirected to another host")
 	}
 	if len(via) > maxRedirects {
@@ -49,11 +49,10 @@ type busyError struct{ pause time.Duration }
 
 func (e *busyError) Error() string { return fmt.Sprintf("rate limit reached, pause of %s", e.pause) }
 
-// Unwrap returns errNoAnswer: a busy source does not answer other requests either.
+// Unwrap returns errNoAnswer, because the rate limit applies to all requests.
 func (e *busyError) Unwrap() error { return errNoAnswer }
 
-// get reads a URL. The error is errNoAnswer if the whole source is at fault, and another error if
-// only this request is.
+// get reads a URL. The error wraps errNoAnswer if other requests to the source would fail, too.
 func get(ctx context.Context, client *http.Client, url string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

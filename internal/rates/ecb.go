@@ -15,8 +15,8 @@ import (
 // ECBURL is the base address of the European Central Bank's website.
 const ECBURL = "https://www.ecb.europa.eu"
 
-// publicationTime is the time of day at which a table is published: 16:00 in Frankfurt, which is 15:00
-// UTC in winter.
+// publicationTime is the time of day at which a table is published: 16:00 in Frankfurt, which is
+// 15:00 UTC in winter.
 const publicationTime = 15 * time.Hour
 
 // Bounds of the price of a euro in dollars, far outside of all prices so far. They check the table,
@@ -67,25 +67,25 @@ func (e *ECB) Fetch(ctx context.Context) ([]Ticker, error) {
 	if err != nil {
 		return nil, errors.New("the table has no date")
 	}
-	var heard []Ticker
+	var tickers []Ticker
 	var faults []error
-	told := map[string]bool{}
+	found := map[string]bool{}
 	for _, r := range envelope.Days[0].Rates {
-		if told[r.Currency] {
+		if found[r.Currency] {
 			return nil, fmt.Errorf("EUR-%.3s is in the table twice", r.Currency)
 		}
-		told[r.Currency] = true
+		found[r.Currency] = true
 		ticker, err := ecbTicker(r.Currency, r.Rate, day.Add(publicationTime))
 		if err != nil {
 			faults = append(faults, fmt.Errorf("EUR-%.3s: %w", r.Currency, err))
 			continue
 		}
-		heard = append(heard, ticker)
+		tickers = append(tickers, ticker)
 	}
-	if len(heard) == 0 {
+	if len(tickers) == 0 {
 		faults = append(faults, errors.New("the table is empty"))
 	}
-	return heard, errors.Join(faults...)
+	return tickers, errors.Join(faults...)
 }
 
 func ecbTicker(currency, text string, at time.Time) (Ticker, error) {

@@ -18,22 +18,22 @@ type Evidence struct {
 // PairEvidence is the price of a pair and the data of its sources. High is the price for a buyer,
 // if it differs. Agreed is set only if the price is that of a single source.
 type PairEvidence struct {
-	Pair   string              `json:"pair"`
-	Price  string              `json:"price"`
-	High   string              `json:"high,omitempty"`
-	Words  []QuotationEvidence `json:"words"`
-	Agreed *AgreedEvidence     `json:"agreed,omitempty"`
+	Pair       string              `json:"pair"`
+	Price      string              `json:"price"`
+	High       string              `json:"high,omitempty"`
+	Quotations []QuotationEvidence `json:"words"`
+	Agreed     *AgreedEvidence     `json:"agreed,omitempty"`
 }
 
 // QuotationEvidence is the data of one source, and the reason if it was not used.
 type QuotationEvidence struct {
-	Source  string    `json:"source"`
-	Bid     string    `json:"bid"`
-	Ask     string    `json:"ask"`
-	Last    string    `json:"last"`
-	Heard   time.Time `json:"heard"`
-	Time    time.Time `json:"time,omitzero"` // time according to the source
-	Dropped string    `json:"dropped,omitempty"`
+	Source     string    `json:"source"`
+	Bid        string    `json:"bid"`
+	Ask        string    `json:"ask"`
+	Last       string    `json:"last"`
+	ReceivedAt time.Time `json:"heard"`
+	Time       time.Time `json:"time,omitzero"` // time according to the source
+	Dropped    string    `json:"dropped,omitempty"`
 }
 
 // AgreedEvidence is the last price on which two sources agreed.
@@ -45,8 +45,8 @@ type AgreedEvidence struct {
 // Evidence returns the source data of the rates of some coins in euro, in dollars and in fiat.
 // Coins without a rate are omitted.
 func (v View) Evidence(fiat money.Currency, codes ...string) Evidence {
-	e := Evidence{Source: v.Source(), At: stamp(v.at), Pairs: []PairEvidence{}}
-	var told []string
+	e := Evidence{Source: v.Source(), At: milliseconds(v.at), Pairs: []PairEvidence{}}
+	var done []string
 	for _, code := range codes {
 		for _, fiat := range []money.Currency{money.EUR, money.USD, fiat} {
 			_, pairs, err := v.find(code, money.Currency{Code: code}, fiat)
@@ -54,8 +54,8 @@ func (v View) Evidence(fiat money.Currency, codes ...string) Evidence {
 				continue
 			}
 			for _, pair := range pairs {
-				if !slices.Contains(told, pair) {
-					told = append(told, pair)
+				if !slices.Contains(done, pair) {
+					done = append(done, pair)
 					e.Pairs = append(e.Pairs, v.evidence(pair))
 				}
 			}
@@ -65,30 +65,31 @@ func (v View) Evidence(fiat money.Currency, codes ...string) Evidence {
 }
 
 func (v View) evidence(pair string) PairEvidence {
-	verdict := v.evaluate(pair)
-	e := PairEvidence{Pair: pair, Price: verdict.Price.String()}
-	if !verdict.High.Equal(verdict.Price) {
-		e.High = verdict.High.String()
+	evaluation := v.evaluate(pair)
+	e := PairEvidence{Pair: pair, Price: evaluation.Price.String()}
+	if !evaluation.High.Equal(evaluation.Price) {
+		e.High = evaluation.High.String()
 	}
-	for _, w := range verdict.Quotations {
-		e.Words = append(e.Words, QuotationEvidence{
+	for _, w := range evaluation.Quotations {
+		e.Quotations = append(e.Quotations, QuotationEvidence{
 			Source: w.Source, Bid: w.Bid.String(), Ask: w.Ask.String(), Last: w.Last.String(),
-			Heard: stamp(w.ReceivedAt), Time: stamp(w.Time), Dropped: w.Dropped,
+			ReceivedAt: milliseconds(w.ReceivedAt), Time: milliseconds(w.Time), Dropped: w.Dropped,
 		})
 	}
-	if w := verdict.Witness; !w.Price.IsZero() {
-		e.Agreed = &AgreedEvidence{Price: w.Price.String(), At: stamp(w.At)}
+	if w := evaluation.Agreement; !w.Price.IsZero() {
+		e.Agreed = &AgreedEvidence{Price: w.Price.String(), At: milliseconds(w.At)}
 	}
 	return e
 }
 
-func stamp(at time.Time) time.Time { return at.UTC().Truncate(time.Millisecond) }
+// milliseconds returns a time in UTC, in milliseconds.
+func milliseconds(at time.Time) time.Time { return at.UTC().Truncate(time.Millisecond) }
 
 // String returns e as compact JSON.
 func (e Evidence) String() string {
 	text, err := json.Marshal(e)
 	if err != nil {
-		panic("rates: evidence: " + err.Error()) // it contains only texts and times
+		panic("rates: evidence: " + err.Error()) // impossible: it contains only texts and times
 	}
 	return string(text)
 }

@@ -15,27 +15,27 @@ import (
 type Fixed struct {
 	source string
 	prices map[string]string // "BTC-EUR" → price
-	known  sync.Map          // cache: asked → money.Rate
+	cache  sync.Map          // of money.Rate by rateKey
 }
 
-// asked is a request for a rate: what is priced, and in which currency.
-type asked struct {
+// rateKey identifies a rate: the asset that is priced, and the currency.
+type rateKey struct {
 	code       string
 	coin, fiat money.Currency
 }
 
-// priced are the codes that every table of fixed rates may contain.
-var priced = []string{"BTC", "LTC", "ETH", "USDC", "EURC", "EUR"}
+// fixedCodes are the codes that every table of fixed rates may contain.
+var fixedCodes = []string{"BTC", "LTC", "ETH", "USDC", "EURC", "EUR"}
 
 // ParseFixed parses a table such as "BTC-EUR=86420.00,ETH-EUR=2650.10,EUR-USD=1.08". Each entry is
 // the price of one unit of the first in the second. Source is the name of the table's origin.
-// EUR-USD is required, because every invoice has rates in both currencies; other currencies are
+// EUR-USD is required, because every invoice has rates in both currencies. Other currencies are
 // priced from the euro, as in "EUR-CHF=0.93". One EURC is a euro and one USDC a dollar unless the
-// table has other prices. more are further codes that the table may contain. The error names every
+// table has other prices. more lists further codes that the table may contain. The error names every
 // fault.
 func ParseFixed(text, source string, more ...string) (*Fixed, error) {
 	f := &Fixed{source: source, prices: map[string]string{"EURC-EUR": "1", "USDC-USD": "1"}}
-	codes := slices.Concat(priced, more)
+	codes := slices.Concat(fixedCodes, more)
 	given := map[string]bool{}
 	var faults []error
 	for part := range strings.SplitSeq(text, ",") {
@@ -77,24 +77,24 @@ func checkFixed(pair, price string, codes []string) error {
 // Source returns the name of the table's origin.
 func (f *Fixed) Source() string { return f.source }
 
-// Evidence returns "": fixed prices have no source but the setting.
+// Evidence returns "", because fixed prices come from the setting alone.
 func (f *Fixed) Evidence(money.Currency, ...string) string { return "" }
 
 // Rate returns the price of one coin in fiat: directly, through EUR-USD, or, if fiat is neither
 // euro nor dollar, through the euro. It returns ErrUnknown if there is none.
 func (f *Fixed) Rate(code string, coin, fiat money.Currency) (money.Rate, error) {
-	p := asked{code, coin, fiat}
-	if known, ok := f.known.Load(p); ok {
+	p := rateKey{code, coin, fiat}
+	if known, ok := f.cache.Load(p); ok {
 		return known.(money.Rate), nil
 	}
 	rate, err := f.rate(p)
 	if err == nil {
-		f.known.Store(p, rate)
+		f.cache.Store(p, rate)
 	}
 	return rate, err
 }
 
-func (f *Fixed) rate(p asked) (money.Rate, error) {
+func (f *Fixed) rate(p rateKey) (money.Rate, error) {
 	code, coin, fiat := p.code, p.coin, p.fiat
 	if price, ok := f.prices[code+"-"+fiat.Code]; ok {
 		return money.ParseRate(price, coin, fiat)

@@ -43,17 +43,17 @@ func (k *Kraken) Name() string { return "kraken" }
 
 // Fetch requests all markets in a few requests.
 func (k *Kraken) Fetch(ctx context.Context) ([]Ticker, error) {
-	var heard []Ticker
+	var tickers []Ticker
 	var faults []error
 	for _, group := range krakenListings {
-		tickers, err := k.group(ctx, group)
-		heard = append(heard, tickers...)
+		found, err := k.group(ctx, group)
+		tickers = append(tickers, found...)
 		faults = append(faults, err)
 		if errors.Is(err, errNoAnswer) {
 			break
 		}
 	}
-	return heard, errors.Join(faults...)
+	return tickers, errors.Join(faults...)
 }
 
 func (k *Kraken) group(ctx context.Context, listings []listing) ([]Ticker, error) {

@@ -16,8 +16,8 @@ const maxRetryDelay = 5 * time.Minute
 // dueInterval is the interval of requests to the reference while a new table is due.
 const dueInterval = 15 * time.Minute
 
-// maxAhead is how far ahead of the clock a reference table may be dated.
-const maxAhead = 24 * time.Hour
+// maxFuture is how far ahead of the clock a reference table may be dated.
+const maxFuture = 24 * time.Hour
 
 // feed is a source and its state.
 type feed struct {
@@ -25,15 +25,15 @@ type feed struct {
 	every     time.Duration
 	reference bool
 
-	tried   time.Time // time of the last request
-	heard   time.Time // time of the last answer
-	fault   error     // of the last request
-	silent  bool      // the last request had no answer
-	doubted string    // pairs on which the other sources contradict it
+	triedAt      time.Time // time of the last request
+	answeredAt   time.Time // time of the last answer
+	fault        error     // of the last request
+	silent       bool      // the last request had no answer
+	contradicted string    // pairs on which the other sources contradict it
 }
 
-// Jitter changes a wait by up to a fifth at random, so that many servers do not send requests at
-// the same moment.
+// Jitter changes a wait by up to a fifth at random, so that servers do not send their requests at the
+// same moment.
 func Jitter(wait time.Duration) time.Duration {
 	if wait <= 0 {
 		return wait
@@ -45,7 +45,7 @@ func Jitter(wait time.Duration) time.Duration {
 func (t *Table) Run(ctx context.Context) error {
 	var loops sync.WaitGroup
 	for _, f := range t.feeds {
-		loops.Go(func() { t.follow(ctx, f) })
+		loops.Go(func() { t.runFeed(ctx, f) })
 	}
 	loops.Wait()
 	return nil
@@ -55,15 +55,15 @@ func (t *Table) Run(ctx context.Context) error {
 // valid tickers.
 func (t *Table) Step(ctx context.Context) error {
 	faults := make([]error, len(t.feeds))
-	var asking sync.WaitGroup
+	var group sync.WaitGroup
 	for i, f := range t.feeds {
-		asking.Go(func() { faults[i] = t.poll(ctx, f) })
+		group.Go(func() { faults[i] = t.poll(ctx, f) })
 	}
-	asking.Wait()
+	group.Wait()
 	return errors.Join(faults...)
 }
 
-func (t *Table) follow(ctx context.Context, f *feed) {
+func (t *Table) runFeed(ctx context.Context, f *feed) {
 	for {
 		timer := time.NewTimer(t.wait(f, t.poll(ctx, f)))
 		select {
@@ -106,61 +106,61 @@ func (t *Table) referenceDue() bool {
 
 // poll polls one source once.
 func (t *Table) poll(ctx context.Context, f *feed) error {
-	asked, cancel := context.WithTimeout(ctx, fetchTimeout)
+	bounded, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	tickers, err := f.source.Fetch(asked)
+	tickers, err := f.source.Fetch(bounded)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if f.reference {
-		tickers, err = t.dated(tickers, err)
+		tickers, err = t.checkDates(tickers, err)
 	}
-	t.take(f, tickers, err)
+	t.record(f, tickers, err)
 	if err != nil {
 		return fmt.Errorf("fetch %s: %w", f.source.Name(), err)
 	}
 	return nil
 }
 
-// dated refuses a table that is dated in the future.
-func (t *Table) dated(tickers []Ticker, err error) ([]Ticker, error) {
+// checkDates returns an error for a table that is dated in the future.
+func (t *Table) checkDates(tickers []Ticker, err error) ([]Ticker, error) {
 	for _, ticker := range tickers {
-		if ticker.Time.Sub(t.Now()) > maxAhead {
+		if ticker.Time.Sub(t.Now()) > maxFuture {
 			return nil, errors.Join(err, fmt.Errorf("%w: a table of %s", ErrAbsurd, ticker.Time.Format(time.DateOnly)))
 		}
 	}
 	return tickers, err
 }
 
-// take puts an answer into the table and logs changes of the source's state. The caller must hold
+// record stores an answer in the table and logs changes of the source's state. The caller must hold
 // the lock.
-func (t *Table) take(f *feed, tickers []Ticker, err error) {
+func (t *Table) record(f *feed, tickers []Ticker, err error) {
 	name, now := f.source.Name(), t.Now()
-	first, wasSilent, wasDoubted := f.tried.IsZero(), f.silent, f.doubted
-	f.tried, f.fault, f.silent = now, err, len(tickers) == 0
+	first, wasSilent, wasContradicted := f.triedAt.IsZero(), f.silent, f.contradicted
+	f.triedAt, f.fault, f.silent = now, err, len(tickers) == 0
 	t.dropFuture(now)
 	switch {
 	case f.silent:
 		if first || !wasSilent {
-			t.Log.Warn("rate source does not answer", "source", name, "error", brief(err))
+			t.Log.Warn("rate source does not answer", "source", name, "error", oneLine(err))
 		}
 		return
 	case first || wasSilent:
 		t.Log.Info("rate source answers", "source", name, "pairs", len(tickers))
 	}
-	f.heard = now
+	f.answeredAt = now
 	if f.reference {
 		t.storeReference(name, tickers, now)
 		return
 	}
-	f.doubted = strings.Join(t.store(name, tickers, now), " ")
+	f.contradicted = strings.Join(t.store(name, tickers, now), " ")
 	switch {
-	case f.doubted == wasDoubted:
-	case f.doubted == "":
+	case f.contradicted == wasContradicted:
+	case f.contradicted == "":
 		t.Log.Info("rate source agrees with the others", "source", name)
 	default:
-		t.Log.Warn("rate source contradicts the others", "source", name, "pairs", f.doubted)
+		t.Log.Warn("rate source contradicts the others", "source", name, "pairs", f.contradicted)
 	}
 }

@@ -11,11 +11,11 @@ import (
 const (
 	// maxAge is how long a quotation is used after it was received.
 	maxAge = 5 * time.Minute
-	// maxTradeAge is the maximum age of a quotation by the source's own time. A market without a trade
-	// for a longer time is halted or delisted.
+	// maxTradeAge is the maximum age of a quotation by the source's own time. A market without trades
+	// for longer is halted or delisted.
 	maxTradeAge = time.Hour
-	// aloneTTL is how long a single source is used after the last agreement of two.
-	aloneTTL = 15 * time.Minute
+	// singleSourceTTL is how long a single source is used after the last agreement of two.
+	singleSourceTTL = 15 * time.Minute
 	// guardBand is the difference to other prices, in percent, above which a price is treated as a
 	// fault, such as a misplaced decimal point.
 	guardBand = 30
@@ -43,8 +43,8 @@ type Quotation struct {
 // which is the least that a sale would have yielded.
 func (w Quotation) value() decimal.Decimal { return decimal.Min(w.Bid, w.Last) }
 
-// Agreed is the last price on which at least two sources agreed, and the time when the second newest of
-// their quotations was received. The zero value means none.
+// Agreed is the last price on which at least two sources agreed, and the time when the second newest
+// of their quotations was received. The zero value means none.
 type Agreed struct {
 	Price decimal.Decimal
 	At    time.Time
@@ -59,36 +59,36 @@ type EvaluatedQuotation struct {
 // Evaluation is the price derived from the quotations for a pair.
 type Evaluation struct {
 	Price decimal.Decimal // zero if there is none; Fault has the reason
-	// High is the price at which coins are bought: the higher of the median ask and the median last trade.
+	// High is the price for a buyer: the higher of the median ask and the median last trade.
 	High       decimal.Decimal
 	Agreed     bool // by at least two sources
 	Fault      string
 	Quotations []EvaluatedQuotation
-	// Witness is the agreement that confirms the price of a single source.
-	Witness Agreed
+	// Agreement is the last agreement of two sources, which confirms the price of a single source.
+	Agreement Agreed
 }
 
 // Evaluate derives the price of a pair from its quotations, one per source.
 //
 //  1. Quotations that are too old are not used.
-//  2. A quotation must be within guardBand of the last agreed price if that is at most aloneTTL old,
-//     and otherwise within guardBand of another quotation. A quotation that is not is a fault of its
-//     source.
+//  2. A quotation must be within guardBand of the last agreed price if that is at most
+//     singleSourceTTL old, and otherwise within guardBand of another quotation. A quotation that is
+//     not counts as a fault of its source.
 //  3. Of several quotations, those further than agreeBand from the middle quotation (the lower of
 //     two) are outliers. At least two quotations must remain, and more than half of all quotations
-//     that are not too old, including faults. Otherwise sources that agreed first would exclude the
-//     others. The price is the lower of the median bid and the median last trade.
+//     that are not too old, including faults, so that the sources that agreed first cannot exclude
+//     the others. The price is the lower of the median bid and the median last trade.
 //  4. A single quotation, with at most one fault beside it, is used if it is within agreeBand of the
-//     last agreed price, and that is at most aloneTTL old.
+//     last agreed price, and that is at most singleSourceTTL old.
 //
-// If sources contradict each other there is no price, because it is unknown which source is right. Ages
-// are absolute, because a clock may be set back. See SETTLEMENT 7, "Rates".
-func Evaluate(words []Quotation, last Agreed, now time.Time) Evaluation {
-	if now.Sub(last.At).Abs() > aloneTTL {
+// If sources contradict each other, there is no price. Ages are absolute, because a clock may be set
+// back. See SETTLEMENT 7, "Rates".
+func Evaluate(quotations []Quotation, last Agreed, now time.Time) Evaluation {
+	if now.Sub(last.At).Abs() > singleSourceTTL {
 		last = Agreed{}
 	}
-	v := Evaluation{Quotations: make([]EvaluatedQuotation, len(words))}
-	for i, w := range words {
+	v := Evaluation{Quotations: make([]EvaluatedQuotation, len(quotations))}
+	for i, w := range quotations {
 		v.Quotations[i] = EvaluatedQuotation{Quotation: w, Dropped: stale(w, now)}
 	}
 	recent := len(v.counted())
@@ -97,9 +97,9 @@ func Evaluate(words []Quotation, last Agreed, now time.Time) Evaluation {
 	case len(counted) == 0:
 		v.Fault = "no usable quotation"
 	case len(counted) == 1 && recent <= 2:
-		v.judgeSingle(counted[0], last)
+		v.evaluateSingle(counted[0], last)
 	default:
-		v.judgeSeveral(counted, recent)
+		v.evaluateSeveral(counted, recent)
 	}
 	return v
 }
@@ -134,13 +134,13 @@ func (v *Evaluation) dropAbsurd(last Agreed) {
 	}
 	var absurd []*EvaluatedQuotation
 	for _, w := range counted {
-		witnessed := within(w.value(), last.Price, guardBand)
+		confirmed := within(w.value(), last.Price, guardBand)
 		if last.Price.IsZero() {
-			witnessed = slices.ContainsFunc(counted, func(o *EvaluatedQuotation) bool {
+			confirmed = slices.ContainsFunc(counted, func(o *EvaluatedQuotation) bool {
 				return o != w && (within(w.value(), o.value(), guardBand) || within(o.value(), w.value(), guardBand))
 			})
 		}
-		if !witnessed {
+		if !confirmed {
 			absurd = append(absurd, w)
 		}
 	}
@@ -149,19 +149,19 @@ func (v *Evaluation) dropAbsurd(last Agreed) {
 	}
 }
 
-// judgeSingle applies the rule for a single source.
-func (v *Evaluation) judgeSingle(w *EvaluatedQuotation, last Agreed) {
+// evaluateSingle applies the rule for a single source.
+func (v *Evaluation) evaluateSingle(w *EvaluatedQuotation, last Agreed) {
 	if !within(w.value(), last.Price, agreeBand) {
 		w.Dropped = droppedAlone
-		v.Fault = fmt.Sprintf("only source %s, and no agreement of two sources near its price within %s", w.Source, aloneTTL)
+		v.Fault = fmt.Sprintf("only source %s, and no agreement of two sources near its price within %s", w.Source, singleSourceTTL)
 		return
 	}
-	v.Price, v.High, v.Witness = w.value(), decimal.Max(w.Ask, w.Last), last
+	v.Price, v.High, v.Agreement = w.value(), decimal.Max(w.Ask, w.Last), last
 }
 
-// judgeSeveral applies the rule for several sources. recent is the number of quotations that are not
+// evaluateSeveral applies the rule for several sources. recent is the number of quotations that are not
 // too old, including dropped ones.
-func (v *Evaluation) judgeSeveral(counted []*EvaluatedQuotation, recent int) {
+func (v *Evaluation) evaluateSeveral(counted []*EvaluatedQuotation, recent int) {
 	values := make([]decimal.Decimal, len(counted))
 	for i, w := range counted {
 		values[i] = w.value()
@@ -187,12 +187,12 @@ func (v *Evaluation) judgeSeveral(counted []*EvaluatedQuotation, recent int) {
 // agreement returns the agreement of the sources. With two sources, its time advances only while both
 // send quotations.
 func (v *Evaluation) agreement() Agreed {
-	var heard []time.Time
+	var received []time.Time
 	for _, w := range v.counted() {
-		heard = append(heard, w.ReceivedAt)
+		received = append(received, w.ReceivedAt)
 	}
-	slices.SortFunc(heard, time.Time.Compare)
-	return Agreed{Price: v.Price, At: heard[len(heard)-2]}
+	slices.SortFunc(received, time.Time.Compare)
+	return Agreed{Price: v.Price, At: received[len(received)-2]}
 }
 
 // median returns the middle of some prices, or the mean of the middle two.

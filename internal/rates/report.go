@@ -42,31 +42,31 @@ type PairReport struct{ Pair, Price, Fault string }
 func (t *Table) Report() Report {
 	v := t.View()
 	var r Report
-	words := map[string][]QuotationReport{}
-	hear := func(w EvaluatedQuotation) {
-		words[w.Source] = append(words[w.Source], QuotationReport{
+	quotations := map[string][]QuotationReport{}
+	add := func(w EvaluatedQuotation) {
+		quotations[w.Source] = append(quotations[w.Source], QuotationReport{
 			Pair: w.Pair, Bid: w.Bid.String(), Last: w.Last.String(),
 			Age: v.at.Sub(w.ReceivedAt), Time: w.Time, Dropped: w.Dropped,
 		})
 	}
 	for _, pair := range v.pairs() {
-		verdict := v.evaluate(pair)
-		line := PairReport{Pair: pair, Fault: verdict.Fault}
-		if !verdict.Price.IsZero() {
-			line.Price = verdict.Price.String()
+		evaluation := v.evaluate(pair)
+		line := PairReport{Pair: pair, Fault: evaluation.Fault}
+		if !evaluation.Price.IsZero() {
+			line.Price = evaluation.Price.String()
 		}
 		r.Pairs = append(r.Pairs, line)
-		for _, w := range Evaluate(v.words[pair], v.agreed[pair], v.at).Quotations {
-			hear(w)
+		for _, w := range Evaluate(v.quotations[pair], v.agreed[pair], v.at).Quotations {
+			add(w)
 		}
 		if _, ok := v.reference[pair]; ok {
-			hear(v.judgeReference(pair))
+			add(v.evaluateReference(pair))
 		}
 	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	for _, f := range t.feeds {
-		s := SourceReport{Name: f.source.Name(), Tried: f.tried, ReceivedAt: f.heard, Fault: brief(f.fault), Quotations: words[f.source.Name()]}
+		s := SourceReport{Name: f.source.Name(), Tried: f.triedAt, ReceivedAt: f.answeredAt, Fault: oneLine(f.fault), Quotations: quotations[f.source.Name()]}
 		if !s.ReceivedAt.IsZero() {
 			s.Age = v.at.Sub(s.ReceivedAt)
 		}
@@ -77,17 +77,17 @@ func (t *Table) Report() Report {
 
 // pairs returns all pairs that any source has quoted.
 func (v View) pairs() []string {
-	pairs := slices.Collect(maps.Keys(v.words))
+	pairs := slices.Collect(maps.Keys(v.quotations))
 	for pair := range v.reference {
-		if v.words[pair] == nil {
+		if v.quotations[pair] == nil {
 			pairs = append(pairs, pair)
 		}
 	}
 	return slices.Sorted(slices.Values(pairs))
 }
 
-// brief returns an error as one line of bounded length.
-func brief(err error) string {
+// oneLine returns an error as one line of bounded length.
+func oneLine(err error) string {
 	if err == nil {
 		return ""
 	}

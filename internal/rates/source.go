@@ -72,12 +72,12 @@ func parsePrice(pair, text string) (decimal.Decimal, error) {
 // eachListing requests one pair after the other. It continues after a fault of one pair, but stops
 // when the source does not answer at all.
 func eachListing(listings []listing, ask func(listing) (Ticker, error)) ([]Ticker, error) {
-	var heard []Ticker
+	var tickers []Ticker
 	var faults []error
 	for _, l := range listings {
 		ticker, err := ask(l)
 		if err == nil {
-			heard = append(heard, ticker)
+			tickers = append(tickers, ticker)
 			continue
 		}
 		faults = append(faults, fmt.Errorf("%s: %w", l.pair, err))
@@ -85,5 +85,5 @@ func eachListing(listings []listing, ask func(listing) (Ticker, error)) ([]Ticke
 			break
 		}
 	}
-	return heard, errors.Join(faults...)
+	return tickers, errors.Join(faults...)
 }

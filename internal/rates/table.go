@@ -51,14 +51,14 @@ type Table struct {
 
 	mu sync.RWMutex // guards the fields below and the state of the feeds
 	// Updates replace the maps and do not change them, because views share them.
-	words     map[string][]Quotation // of the exchanges by pair, in the order of the exchanges
-	reference map[string]Quotation   // by pair
-	agreed    map[string]Agreed      // by pair
+	quotations map[string][]Quotation // of the exchanges by pair, in the order of the exchanges
+	reference  map[string]Quotation   // by pair
+	agreed     map[string]Agreed      // by pair
 }
 
 // NewTable returns a new, empty Table, which Run or Step fills.
 func NewTable(c Config) *Table {
-	t := &Table{Config: c, words: map[string][]Quotation{}, agreed: map[string]Agreed{}}
+	t := &Table{Config: c, quotations: map[string][]Quotation{}, agreed: map[string]Agreed{}}
 	for _, s := range c.Exchanges {
 		t.feeds = append(t.feeds, &feed{source: s, every: c.Every})
 	}
@@ -81,34 +81,34 @@ func (t *Table) View() View {
 	now := t.Now()
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	return View{at: now, words: t.words, reference: t.reference, agreed: t.agreed, floor: t.EuroFloor}
+	return View{at: now, quotations: t.quotations, reference: t.reference, agreed: t.agreed, floor: t.EuroFloor}
 }
 
 // store stores the tickers of an exchange and updates the agreements. It returns the pairs for which
 // the other exchanges contradict this exchange. The caller must hold the lock.
 func (t *Table) store(source string, tickers []Ticker, now time.Time) (doubted []string) {
-	words, agreed := maps.Clone(t.words), maps.Clone(t.agreed)
+	quotations, agreed := maps.Clone(t.quotations), maps.Clone(t.agreed)
 	for _, ticker := range tickers {
 		pair := ticker.Pair
-		list := slices.DeleteFunc(slices.Clone(words[pair]), func(w Quotation) bool { return w.Source == source })
+		list := slices.DeleteFunc(slices.Clone(quotations[pair]), func(w Quotation) bool { return w.Source == source })
 		list = append(list, Quotation{Source: source, Ticker: ticker, ReceivedAt: now})
 		slices.SortFunc(list, func(a, b Quotation) int { return t.order(a.Source) - t.order(b.Source) })
-		words[pair] = list
-		verdict := Evaluate(list, agreed[pair], now)
-		if verdict.Agreed {
-			agreed[pair] = verdict.agreement()
+		quotations[pair] = list
+		evaluation := Evaluate(list, agreed[pair], now)
+		if evaluation.Agreed {
+			agreed[pair] = evaluation.agreement()
 		}
-		if slices.ContainsFunc(verdict.Quotations, func(w EvaluatedQuotation) bool {
+		if slices.ContainsFunc(evaluation.Quotations, func(w EvaluatedQuotation) bool {
 			return w.Source == source && (w.Dropped == droppedAbsurd || w.Dropped == droppedOutlier)
 		}) {
 			doubted = append(doubted, pair)
 		}
 	}
-	t.words, t.agreed = words, agreed
+	t.quotations, t.agreed = quotations, agreed
 	return doubted
 }
 
-// storeReference stores the tickers of the reference, except tickers that are older than the stored ones. The
+// storeReference stores the tickers of the reference, except those older than the stored ones. The
 // caller must hold the lock.
 func (t *Table) storeReference(source string, tickers []Ticker, now time.Time) {
 	reference := map[string]Quotation{}
@@ -122,16 +122,16 @@ func (t *Table) storeReference(source string, tickers []Ticker, now time.Time) {
 	t.reference = reference
 }
 
-// dropFuture removes entries whose times are ahead of the clock, because the clock was set back.
-// Otherwise the entries would become valid again later. The caller must hold the lock.
+// dropFuture removes entries whose times are ahead of the clock, after the clock was set back.
+// Otherwise they would become valid again later. The caller must hold the lock.
 func (t *Table) dropFuture(now time.Time) {
-	words, agreed, reference := maps.Clone(t.words), maps.Clone(t.agreed), maps.Clone(t.reference)
-	for pair, list := range words {
-		words[pair] = slices.DeleteFunc(slices.Clone(list), func(w Quotation) bool { return w.ReceivedAt.Sub(now) > maxAge })
+	quotations, agreed, reference := maps.Clone(t.quotations), maps.Clone(t.agreed), maps.Clone(t.reference)
+	for pair, list := range quotations {
+		quotations[pair] = slices.DeleteFunc(slices.Clone(list), func(w Quotation) bool { return w.ReceivedAt.Sub(now) > maxAge })
 	}
 	maps.DeleteFunc(agreed, func(_ string, a Agreed) bool { return a.At.Sub(now) > maxAge })
-	maps.DeleteFunc(reference, func(_ string, w Quotation) bool { return w.Time.Sub(now) > maxAhead })
-	t.words, t.agreed, t.reference = words, agreed, reference
+	maps.DeleteFunc(reference, func(_ string, w Quotation) bool { return w.Time.Sub(now) > maxFuture })
+	t.quotations, t.agreed, t.reference = quotations, agreed, reference
 }
 
 // order returns the position of an exchange in the settings.

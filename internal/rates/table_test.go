@@ -321,9 +321,9 @@ func TestEvidence_has_the_agreement_that_confirms_a_single_source(t *testing.T) 
 	got := l.View().Evidence(money.EUR, "BTC").Pairs
 	want := []rates.PairEvidence{{
 		Pair: "BTC-EUR", Price: "80000",
-		Words: []rates.QuotationEvidence{
-			{Source: "a", Bid: "80000", Ask: "80000", Last: "80000", Heard: noon.Add(6 * time.Minute)},
-			{Source: "b", Bid: "80100", Ask: "80100", Last: "80100", Heard: noon, Dropped: "too old"},
+		Quotations: []rates.QuotationEvidence{
+			{Source: "a", Bid: "80000", Ask: "80000", Last: "80000", ReceivedAt: noon.Add(6 * time.Minute)},
+			{Source: "b", Bid: "80100", Ask: "80100", Last: "80100", ReceivedAt: noon, Dropped: "too old"},
 		},
 		Agreed: &rates.AgreedEvidence{Price: "80050", At: noon},
 	}}

@@ -25,11 +25,11 @@ var dollarToken = money.Currency{Code: "USDC", Decimals: 6}
 // View is the state of the table at one moment. It never changes, so that the rates of one quote
 // match their evidence.
 type View struct {
-	at        time.Time
-	words     map[string][]Quotation
-	reference map[string]Quotation
-	agreed    map[string]Agreed
-	floor     decimal.Decimal
+	at         time.Time
+	quotations map[string][]Quotation
+	reference  map[string]Quotation
+	agreed     map[string]Agreed
+	floor      decimal.Decimal
 }
 
 // Source returns "live".
@@ -134,43 +134,43 @@ func (v View) direct(code string, coin, fiat money.Currency) (money.Rate, error)
 	return v.priced(code, coin, fiat, func(v Evaluation) decimal.Decimal { return v.Price })
 }
 
-// priced returns a price of the verdict on one pair.
+// priced returns a price from the evaluation of one pair.
 func (v View) priced(code string, coin, fiat money.Currency, price func(Evaluation) decimal.Decimal) (money.Rate, error) {
 	pair := pairOf(code, fiat)
-	verdict := v.evaluate(pair)
-	if verdict.Price.IsZero() {
-		return money.Rate{}, fmt.Errorf("%w for %s: %s", ErrUnknown, pair, verdict.Fault)
+	evaluation := v.evaluate(pair)
+	if evaluation.Price.IsZero() {
+		return money.Rate{}, fmt.Errorf("%w for %s: %s", ErrUnknown, pair, evaluation.Fault)
 	}
-	return money.ParseRate(price(verdict).String(), coin, fiat)
+	return money.ParseRate(price(evaluation).String(), coin, fiat)
 }
 
-// evaluate returns the verdict of the exchanges' quotations for a pair or, if they give no price, of
-// the reference.
+// evaluate returns the evaluation of the exchanges' quotations for a pair or, if they give no price,
+// of the reference.
 func (v View) evaluate(pair string) Evaluation {
-	verdict := Evaluate(v.words[pair], v.agreed[pair], v.at)
-	if _, ok := v.reference[pair]; !ok || !verdict.Price.IsZero() {
-		return verdict
+	evaluation := Evaluate(v.quotations[pair], v.agreed[pair], v.at)
+	if _, ok := v.reference[pair]; !ok || !evaluation.Price.IsZero() {
+		return evaluation
 	}
-	word := v.judgeReference(pair)
-	if word.Dropped == "" {
-		verdict.Price, verdict.High, verdict.Fault = word.Last, word.Last, ""
+	reference := v.evaluateReference(pair)
+	if reference.Dropped == "" {
+		evaluation.Price, evaluation.High, evaluation.Fault = reference.Last, reference.Last, ""
 	}
-	verdict.Quotations = append(verdict.Quotations, word)
-	return verdict
+	evaluation.Quotations = append(evaluation.Quotations, reference)
+	return evaluation
 }
 
-// judgeReference checks the age of the reference's rate, and that it is near the last price on
+// evaluateReference checks the age of the reference's rate, and that it is near the last price on
 // which exchanges agreed, however old that is.
-func (v View) judgeReference(pair string) EvaluatedQuotation {
-	judged := EvaluatedQuotation{Quotation: v.reference[pair]}
+func (v View) evaluateReference(pair string) EvaluatedQuotation {
+	reference := EvaluatedQuotation{Quotation: v.reference[pair]}
 	last := v.agreed[pair].Price
 	switch {
-	case judged.Time.Sub(v.at) > maxAhead, missedTables(judged.Time, v.at) > maxMissedTables:
-		judged.Dropped = droppedOld
-	case !last.IsZero() && !within(judged.Last, last, guardBand):
-		judged.Dropped = droppedAbsurd
+	case reference.Time.Sub(v.at) > maxFuture, missedTables(reference.Time, v.at) > maxMissedTables:
+		reference.Dropped = droppedOld
+	case !last.IsZero() && !within(reference.Last, last, guardBand):
+		reference.Dropped = droppedAbsurd
 	}
-	return judged
+	return reference
 }
 
 func pairOf(code string, fiat money.Currency) string { return code + "-" + fiat.Code }

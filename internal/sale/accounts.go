@@ -41,8 +41,8 @@ func (e *ScopeError) Error() string {
 	return fmt.Sprintf("the key lacks permissions that selling needs: %s", strings.Join(e.Missing, ", "))
 }
 
-// refused returns a *ScopeError unless a key has exactly the needed permissions.
-func refused(s exchange.Scope) error {
+// checkScope returns a *ScopeError unless a key has exactly the needed permissions.
+func checkScope(s exchange.Scope) error {
 	if len(s.Withdraw) > 0 || len(s.Unknown) > 0 || len(s.Missing) > 0 {
 		return &ScopeError{s}
 	}
@@ -116,7 +116,7 @@ func (s *Accounts) Add(ctx context.Context, merchantID, name, key, secret string
 	if err != nil {
 		return a, fmt.Errorf("ask %s what the key may do: %w", name, err)
 	}
-	if err := refused(scope); err != nil {
+	if err := checkScope(scope); err != nil {
 		return a, err
 	}
 	if err := s.storage.CreateExchangeAccount(ctx, a); err != nil {
@@ -144,7 +144,7 @@ func (s *Accounts) Examine(ctx context.Context, a merchant.ExchangeAccount) erro
 	if err != nil {
 		return fmt.Errorf("ask %s what the key may do: %w", a.Exchange, err)
 	}
-	return refused(scope)
+	return checkScope(scope)
 }
 
 // Switch turns the sale of new payments on or off.
@@ -170,7 +170,7 @@ func (s *Accounts) Change(ctx context.Context, merchantID string, change func(*S
 }
 
 // Remove archives the account and deletes its secret. It returns merchant.ErrBusy while an order is
-// open. Waiting sales wait for the next account.
+// open. Waiting sales continue with the next account.
 func (s *Accounts) Remove(ctx context.Context, merchantID string) (merchant.ExchangeAccount, error) {
 	return s.storage.UpdateExchangeAccount(ctx, merchantID, func(a *merchant.ExchangeAccount) error {
 		a.ArchivedAt, a.Secret = s.now(), ""
@@ -186,7 +186,7 @@ func (s *Accounts) exchange(name string) (exchange.Exchange, error) {
 	return s.exchanges[i], nil
 }
 
-// check returns what is wrong with an account's settings.
+// check returns an error if an account's settings are invalid.
 func check(x exchange.Exchange, a merchant.ExchangeAccount) error {
 	if a.Key == "" || a.Secret == "" || strings.ContainsFunc(a.Key+a.Secret, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return errors.New("the key and its secret must be visible ASCII characters without spaces")

@@ -439,7 +439,7 @@ func TestWorker_that_stalls_sells_nothing_twice(t *testing.T) {
 				t.Errorf("the stalled worker: %v", err)
 			}
 			if after := describe(l.conversion(inv.ID, "BTC")); after != before {
-				t.Errorf("conversion changed from %s to %s", before, after)
+				t.Errorf("sale changed from %s to %s", before, after)
 			}
 		}
 		if taken, _ := l.exchange.Orders(); taken != 1 {

@@ -287,12 +287,12 @@ func (l *lab) read(id string) *invoice.Invoice {
 	return inv
 }
 
-// conversion returns an invoice's conversion of a coin.
+// conversion returns an invoice's sale of a coin.
 func (l *lab) conversion(id, coin string) *invoice.Sale {
 	l.t.Helper()
-	c, known := l.read(id).Conversion(coin)
+	c, known := l.read(id).Sale(coin)
 	if !known {
-		l.t.Fatalf("no conversion of %s", coin)
+		l.t.Fatalf("no sale of %s", coin)
 	}
 	return c
 }
@@ -346,3 +346,21 @@ func (l *lab) events(id string) (types []invoice.EventType, bodies []string) {
 	}
 	return types, bodies
 }
+
+// paid creates an invoice of 56.50 euro and pays it in BTC.
+func (l *lab) paid() *invoice.Invoice {
+	l.t.Helper()
+	inv := l.create("56.50")
+	l.pay(inv, "BTC", "0.00065379")
+	return inv
+}
+
+// place returns the name of the call that places an order.
+func (l *lab) place() string {
+	if l.at.Name() == "bitstamp" {
+		return "sell/btceur"
+	}
+	return "AddOrder"
+}
+
+func (l *lab) desk() sale.Resolver { return sale.Resolver{Invoices: l.invoices, Now: l.clock.Now} }

@@ -16,11 +16,11 @@ import (
 	"chequer/internal/money"
 )
 
-// errLost means that the claim has expired, or that another process or the operator has changed the
-// conversion.
-var errLost = errors.New("the claim was lost")
+// errClaimLost means that the claim has expired, or that another process or the operator has changed
+// the sale.
+var errClaimLost = errors.New("the claim was lost")
 
-// operation is a conversion that is being processed.
+// operation is a sale that is being processed.
 type operation struct {
 	*Worker
 	claim    Claim
@@ -30,14 +30,14 @@ type operation struct {
 	*invoice.Sale
 }
 
-// advance takes the next step of a conversion.
+// advance takes the next step of a sale.
 func (w *Worker) advance(ctx context.Context, c Claim) error {
 	s := &operation{Worker: w, claim: c, exchange: w.exchanges[c.Account.Exchange], account: accountForCalls(c.Account, c.Nonce)}
 	inv, err := w.invoices.Invoice(ctx, c.InvoiceID)
 	if err != nil {
 		return err
 	}
-	if err := s.take(inv); err != nil {
+	if err := s.setSale(inv); err != nil {
 		return err
 	}
 	if s.exchange == nil {
@@ -49,38 +49,38 @@ func (w *Worker) advance(ctx context.Context, c Claim) error {
 	return s.sell(ctx)
 }
 
-// take sets the invoice and its conversion. It returns errLost if the claim is lost.
-func (s *operation) take(inv *invoice.Invoice) error {
-	conversion, known := inv.Conversion(s.claim.Coin)
-	if !known || conversion.Claim != s.claim.Nonce {
-		return errLost
+// setSale sets the invoice and its sale. It returns errLost if the claim is lost.
+func (s *operation) setSale(inv *invoice.Invoice) error {
+	current, known := inv.Sale(s.claim.Coin)
+	if !known || current.Claim != s.claim.Nonce {
+		return errClaimLost
 	}
-	s.invoice, s.Sale = inv, conversion
+	s.invoice, s.Sale = inv, current
 	return nil
 }
 
-// change changes the conversion with decide. It returns errLost if the claim is lost, or if decide
-// finds the conversion in an unexpected state.
+// change changes the sale with decide. It returns errLost if the claim is lost, or if decide
+// finds the sale in an unexpected state.
 func (s *operation) change(ctx context.Context, decide func(*invoice.Invoice, *invoice.Sale) error) error {
 	var from invoice.SaleState
 	inv, err := s.invoices.UpdateSales(ctx, s.claim.InvoiceID, func(inv *invoice.Invoice) ([]invoice.EventType, error) {
-		c, known := inv.Conversion(s.claim.Coin)
+		c, known := inv.Sale(s.claim.Coin)
 		if !known || c.Claim != s.claim.Nonce {
-			return nil, errLost
+			return nil, errClaimLost
 		}
 		from = c.State
 		if err := decide(inv, c); err != nil {
 			return nil, err
 		}
-		return happened(from, c.State), nil
+		return stateEvents(from, c.State), nil
 	})
 	if errors.Is(err, invoice.ErrState) {
-		return errLost
+		return errClaimLost
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.take(inv); err != nil {
+	if err := s.setSale(inv); err != nil {
 		return err
 	}
 	if s.State != from {
@@ -91,14 +91,14 @@ func (s *operation) change(ctx context.Context, decide func(*invoice.Invoice, *i
 		if n := len(s.Orders); n > 0 {
 			fault = s.Orders[n-1].Fault
 		}
-		s.log.Log(ctx, level, "conversion changed", "invoice", inv.ID, "coin", s.Coin, "from", from, "to", s.State, "reason", s.Reason,
+		s.log.Log(ctx, level, "sale changed", "invoice", inv.ID, "coin", s.Coin, "from", from, "to", s.State, "reason", s.Reason,
 			"sold", s.Sold().Sold.String(), "fault", fault)
 	}
 	return nil
 }
 
-// happened returns the events of a change of state.
-func happened(from, to invoice.SaleState) []invoice.EventType {
+// stateEvents returns the events of a change of state.
+func stateEvents(from, to invoice.SaleState) []invoice.EventType {
 	switch {
 	case from == to:
 		return nil
@@ -110,11 +110,11 @@ func happened(from, to invoice.SaleState) []invoice.EventType {
 	return nil
 }
 
-// sell makes an order for the rest that may be sold, if it can be sold now.
+// sell makes an order for the rest that may be sold, or schedules the sale if it cannot be sold now.
 func (s *operation) sell(ctx context.Context) error {
-	if !s.invoice.Holds(s.Sale) {
+	if !s.invoice.Funds(s.Sale) {
 		if s.invoice.State.Status != invoice.Paid {
-			return errLost // it becomes due when the invoice is paid again
+			return errClaimLost // it becomes due when the invoice is paid again
 		}
 		return s.wait(ctx, invoice.ReasonReverted)
 	}
@@ -126,7 +126,7 @@ func (s *operation) sell(ctx context.Context) error {
 	switch {
 	case s.tooSmall(market, amount, limit):
 		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return c.Filled() })
-	case len(s.Orders) >= maxOrders && s.Reason != "": // without a reason: the operator has requested one more order
+	case len(s.Orders) >= maxOrders && s.Reason != "": // without a reason the operator has requested one more order
 		return s.fail(ctx, invoice.ReasonExhausted)
 	case !market.Open:
 		return s.wait(ctx, invoice.ReasonMaintenance)
@@ -142,20 +142,20 @@ func (s *operation) sell(ctx context.Context) error {
 		return s.wait(ctx, invoice.ReasonPrice)
 	}
 	number := len(s.Orders) + 1
-	// A database that was restored from a backup does not know later sales, nor when the invoice
-	// was first paid.
-	o := exchange.Order{ID: OrderID(s.invoice.ID, s.Coin, s.Taken()+1), Coin: s.Coin, Amount: amount, Limit: limit, Made: earlier(s.CreatedAt, s.invoice.CreatedAt)}
+	// If the database was restored from a backup, the exchange may already have this order, made at
+	// any time since the invoice was created.
+	o := exchange.Order{ID: OrderID(s.invoice.ID, s.Coin, s.AcceptedOrders()+1), Coin: s.Coin, Amount: amount, Limit: limit, Made: earlier(s.CreatedAt, s.invoice.CreatedAt)}
 	found, err := s.exchange.Find(ctx, s.account, o, "")
 	if err != nil && !errors.Is(err, exchange.ErrAbsent) {
 		return s.postpone(ctx, err)
 	}
-	there := err == nil
+	exists := err == nil
 	o.Made = s.now()
 	var over time.Time
 	o.Deadline, over = s.exchange.Window(o.Made)
 	err = s.change(ctx, func(inv *invoice.Invoice, c *invoice.Sale) error {
-		if !inv.Holds(c) {
-			return errLost
+		if !inv.Funds(c) {
+			return errClaimLost
 		}
 		return c.Begin(invoice.SaleOrder{
 			Number: number, ID: o.ID, AccountID: s.claim.Account.ID, Exchange: s.exchange.Name(), Amount: amount, Limit: limit,
@@ -165,7 +165,7 @@ func (s *operation) sell(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if there {
+	if exists {
 		return s.conclude(ctx, found)
 	}
 	return s.place(ctx, o)
@@ -190,7 +190,7 @@ func (s *operation) place(ctx context.Context, o exchange.Order) error {
 		return s.refused(ctx, invoice.OrderRefused, refused)
 	}
 	if err != nil { // the order may have been accepted
-		return s.look(ctx, err, false, s.OpenOrder().Over)
+		return s.recordLookup(ctx, err, false, s.OpenOrder().Over)
 	}
 	err = s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return c.Placed(ref, s.now().Add(recheckDelay)) })
 	if err != nil {
@@ -207,7 +207,7 @@ func (s *operation) resolve(ctx context.Context) error {
 	case o.AccountID != s.claim.Account.ID:
 		return s.fail(ctx, invoice.ReasonNoAccount)
 	case o.Ref == "" && now.Before(o.Over):
-		return s.look(ctx, errors.New(o.Fault), false, o.Over)
+		return s.recordLookup(ctx, errors.New(o.Fault), false, o.Over)
 	}
 	out, err := s.exchange.Find(ctx, s.account, exchange.Order{
 		ID: o.ID, Coin: s.Coin, Amount: o.Amount, Limit: o.Limit, Made: o.SentAt, Deadline: o.Deadline,
@@ -216,28 +216,28 @@ func (s *operation) resolve(ctx context.Context) error {
 	case err == nil:
 		return s.conclude(ctx, out)
 	case errors.Is(err, exchange.ErrContradiction):
-		return s.doubt(ctx, invoice.ReasonContradiction, err)
+		return s.failUnresolved(ctx, invoice.ReasonContradiction, err)
 	case errors.Is(err, exchange.ErrAlike), now.Sub(o.SentAt) > maxWait:
-		return s.doubt(ctx, invoice.ReasonUncertain, err)
+		return s.failUnresolved(ctx, invoice.ReasonUncertain, err)
 	case errors.Is(err, exchange.ErrAbsent) && o.Ref == "":
-		return s.missed(ctx, err)
+		return s.notFound(ctx, err)
 	case errors.Is(err, exchange.ErrAbsent) && now.Sub(o.Over) > maxOpenTime:
-		return s.doubt(ctx, invoice.ReasonUncertain, err)
+		return s.failUnresolved(ctx, invoice.ReasonUncertain, err)
 	}
-	return s.look(ctx, err, false, now.Add(searchDelay))
+	return s.recordLookup(ctx, err, false, now.Add(searchDelay))
 }
 
-// missed handles an order that is not found although it must be closed.
-func (s *operation) missed(ctx context.Context, absent error) error {
+// notFound handles an order that is not found although it can no longer be executed.
+func (s *operation) notFound(ctx context.Context, absent error) error {
 	o := s.OpenOrder()
 	balance, err := s.exchange.Balance(ctx, s.account, s.Coin)
 	switch {
 	case err != nil:
-		return s.look(ctx, err, false, s.now().Add(searchDelay))
+		return s.recordLookup(ctx, err, false, s.now().Add(searchDelay))
 	case balance.Total.Cmp(o.Before) < 0:
-		return s.doubt(ctx, invoice.ReasonUncertain, fmt.Errorf("%w, but the account holds %s %s, and held %s before", absent, balance.Total, s.Coin, o.Before))
+		return s.failUnresolved(ctx, invoice.ReasonUncertain, fmt.Errorf("%w, but the account holds %s %s, and held %s before", absent, balance.Total, s.Coin, o.Before))
 	case o.Lookups+1 < requiredSearches:
-		return s.look(ctx, absent, true, s.now().Add(searchDelay))
+		return s.recordLookup(ctx, absent, true, s.now().Add(searchDelay))
 	}
 	return s.refused(ctx, invoice.OrderAbsent, &exchange.Refused{Kind: exchange.KindBusy, Says: "the exchange never had it"})
 }
@@ -247,7 +247,7 @@ func (s *operation) conclude(ctx context.Context, out exchange.Outcome) error {
 	now := s.now()
 	if out.Open {
 		if now.Sub(s.OpenOrder().Over) > maxOpenTime {
-			return s.doubt(ctx, invoice.ReasonUncertain, errors.New("the exchange reports the order as still open"))
+			return s.failUnresolved(ctx, invoice.ReasonUncertain, errors.New("the exchange reports the order as still open"))
 		}
 		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return c.Placed(out.Ref, now.Add(recheckDelay)) })
 	}
@@ -262,10 +262,10 @@ func (s *operation) conclude(ctx context.Context, out exchange.Outcome) error {
 		if out.Sold.IsZero() {
 			reason = invoice.ReasonPrice
 		}
-		return s.waits(c, reason)
+		return s.schedule(c, reason)
 	})
 	if errors.Is(err, invoice.ErrOversold) {
-		return s.doubt(ctx, invoice.ReasonContradiction, err)
+		return s.failUnresolved(ctx, invoice.ReasonContradiction, err)
 	}
 	return err
 }
@@ -276,25 +276,25 @@ func (s *operation) refused(ctx context.Context, state invoice.OrderState, r *ex
 		if err := c.Refused(state, r.Says); err != nil {
 			return err
 		}
-		return s.follow(c, r)
+		return s.afterRefusal(c, r)
 	})
 }
 
-// follow sets the state of the conversion after a refusal.
-func (s *operation) follow(c *invoice.Sale, r *exchange.Refused) error {
+// afterRefusal sets the state of the sale after a refusal.
+func (s *operation) afterRefusal(c *invoice.Sale, r *exchange.Refused) error {
 	switch r.Kind {
 	case exchange.KindFunds:
-		return s.waits(c, invoice.ReasonLowBalance)
+		return s.schedule(c, invoice.ReasonLowBalance)
 	case exchange.KindMinimum:
 		return c.Filled()
 	case exchange.KindPrice:
-		return s.waits(c, invoice.ReasonPrice)
+		return s.schedule(c, invoice.ReasonPrice)
 	case exchange.KindBusy:
-		return s.waits(c, invoice.ReasonRateLimit)
+		return s.schedule(c, invoice.ReasonRateLimit)
 	case exchange.KindMaintenance:
-		return s.waits(c, invoice.ReasonMaintenance)
+		return s.schedule(c, invoice.ReasonMaintenance)
 	case exchange.KindNonce:
-		return s.waits(c, invoice.ReasonNonce)
+		return s.schedule(c, invoice.ReasonNonce)
 	case exchange.KindKey:
 		c.Fail(invoice.ReasonKey)
 		return nil
@@ -304,11 +304,11 @@ func (s *operation) follow(c *invoice.Sale, r *exchange.Refused) error {
 }
 
 // postpone handles an error of the exchange while no order has an unknown outcome. After most
-// errors the conversion waits.
+// errors the sale waits.
 func (s *operation) postpone(ctx context.Context, err error) error {
 	if refused, ok := errors.AsType[*exchange.Refused](err); ok {
 		s.log.Warn("exchange refused call", "exchange", s.exchange.Name(), "says", refused.Says)
-		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return s.follow(c, refused) })
+		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return s.afterRefusal(c, refused) })
 	}
 	switch {
 	case errors.Is(err, exchange.ErrNoMarket):
@@ -316,7 +316,7 @@ func (s *operation) postpone(ctx context.Context, err error) error {
 	case errors.Is(err, exchange.ErrContradiction):
 		return s.fail(ctx, invoice.ReasonContradiction)
 	case errors.Is(err, exchange.ErrAlike):
-		return s.wait(ctx, invoice.ReasonUncertain) // no order of this sale is in doubt
+		return s.wait(ctx, invoice.ReasonUncertain) // this sale has no order with an unknown outcome
 	case ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return ctx.Err() // the program is stopping
 	}
@@ -324,14 +324,13 @@ func (s *operation) postpone(ctx context.Context, err error) error {
 	return s.wait(context.WithoutCancel(ctx), invoice.ReasonUnreachable)
 }
 
-// wait lets the conversion wait for the next attempt.
+// wait lets the sale wait for the next attempt.
 func (s *operation) wait(ctx context.Context, reason invoice.SaleReason) error {
-	return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return s.waits(c, reason) })
+	return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return s.schedule(c, reason) })
 }
 
-// waits sets the conversion to wait or, after waiting for too long, to fail, so that the operator
-// must decide.
-func (s *operation) waits(c *invoice.Sale, reason invoice.SaleReason) error {
+// schedule sets the sale to waiting or, after maxWait, to failed, so that the operator must decide.
+func (s *operation) schedule(c *invoice.Sale, reason invoice.SaleReason) error {
 	now := s.now()
 	if now.Sub(c.Since) > maxWait {
 		c.Fail(reason)
@@ -345,7 +344,7 @@ func pause(tries int) time.Duration {
 	return min(minPause<<min(tries, 10), maxPause)
 }
 
-// fail sets the conversion to failed, so that the operator must decide.
+// fail sets the sale to failed, so that the operator must decide.
 func (s *operation) fail(ctx context.Context, reason invoice.SaleReason) error {
 	return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error {
 		c.Fail(reason)
@@ -353,10 +352,11 @@ func (s *operation) fail(ctx context.Context, reason invoice.SaleReason) error {
 	})
 }
 
-// doubt fails a conversion whose order has an unknown outcome, so that the operator must decide.
-func (s *operation) doubt(ctx context.Context, reason invoice.SaleReason, why error) error {
+// failUnresolved sets a sale whose order has an unknown outcome to failed, so that the operator must
+// decide.
+func (s *operation) failUnresolved(ctx context.Context, reason invoice.SaleReason, why error) error {
 	return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error {
-		if err := c.Look(short(why), false, time.Time{}); err != nil {
+		if err := c.RecordLookup(short(why), false, time.Time{}); err != nil {
 			return err
 		}
 		c.Fail(reason)
@@ -364,10 +364,10 @@ func (s *operation) doubt(ctx context.Context, reason invoice.SaleReason, why er
 	})
 }
 
-// look records that the outcome of the open order is still unknown. It ignores the deadline of the
-// work, because the record must not be lost.
-func (s *operation) look(ctx context.Context, why error, missed bool, next time.Time) error {
-	return s.change(context.WithoutCancel(ctx), func(_ *invoice.Invoice, c *invoice.Sale) error { return c.Look(short(why), missed, next) })
+// recordLookup records that the outcome of the open order is still unknown. It ignores the deadline of
+// ctx, because the record must not be lost.
+func (s *operation) recordLookup(ctx context.Context, why error, missed bool, next time.Time) error {
+	return s.change(context.WithoutCancel(ctx), func(_ *invoice.Invoice, c *invoice.Sale) error { return c.RecordLookup(short(why), missed, next) })
 }
 
 // short returns the beginning of an error, for storage.
@@ -379,9 +379,9 @@ func short(err error) string {
 	return text
 }
 
-// OrderID returns the name of an order of a conversion. It is always the same for the same number.
-// The name of an order that was not accepted is used for the next order, so that the names that an
-// exchange knows have no gap: a restored database finds a later order under the next name.
+// OrderID returns the name of an order of a sale, which depends only on the arguments. The name of an
+// order that was not accepted is used again for the next order, so that the accepted orders have
+// consecutive numbers: after the restore of a backup, a later order is found under the next number.
 func OrderID(invoiceID, coin string, number int) string {
 	return exchange.UUID("chequer-sale-v1\n" + invoiceID + "\n" + coin + "\n" + strconv.Itoa(number))
 }

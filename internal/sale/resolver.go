@@ -8,32 +8,31 @@ import (
 	"chequer/internal/invoice"
 )
 
-// Resolver carries out the operator's decisions about conversions.
+// Resolver carries out the operator's decisions about sales.
 type Resolver struct {
 	Invoices Invoices
 	Now      func() time.Time
 }
 
-// Retry lets the worker sell the rest of a conversion again. If the outcome of its last order is
-// unknown, it returns invoice.ErrUnknownOrder, unless absent is true: then the operator has checked
-// that the exchange never had the order. The errors include invoice.ErrNotFound and
-// invoice.ErrState.
+// Retry lets the worker continue a sale. If the outcome of its last order is unknown, Retry returns
+// invoice.ErrUnknownOrder unless absent is true. absent means that the operator checked that the
+// exchange never had the order. The errors include invoice.ErrNotFound and invoice.ErrState.
 func (d Resolver) Retry(ctx context.Context, invoiceID, coin string, absent bool) (*invoice.Invoice, error) {
 	return d.decide(ctx, invoiceID, coin, func(c *invoice.Sale) error { return c.Retry(absent, d.Now()) })
 }
 
-// Settle ends a conversion with the operator's statement of what was sold: by its last order if
-// that outcome is unknown, or by the operator. The errors include invoice.ErrNotFound,
-// invoice.ErrState and invoice.ErrOversold.
+// Settle ends a sale with the result that the operator reports: that of its last order if its outcome
+// is unknown, otherwise of a manual sale. The errors include invoice.ErrNotFound, invoice.ErrState
+// and invoice.ErrOversold.
 func (d Resolver) Settle(ctx context.Context, invoiceID, coin string, s invoice.Proceeds) (*invoice.Invoice, error) {
 	return d.decide(ctx, invoiceID, coin, func(c *invoice.Sale) error { return c.Settle(s, d.Now()) })
 }
 
 func (d Resolver) decide(ctx context.Context, invoiceID, coin string, decide func(*invoice.Sale) error) (*invoice.Invoice, error) {
 	return d.Invoices.UpdateSales(ctx, invoiceID, func(inv *invoice.Invoice) ([]invoice.EventType, error) {
-		c, known := inv.Conversion(coin)
+		c, known := inv.Sale(coin)
 		if !known {
-			return nil, fmt.Errorf("conversion of %s: %w", coin, invoice.ErrNotFound)
+			return nil, fmt.Errorf("sale of %s: %w", coin, invoice.ErrNotFound)
 		}
 		return nil, decide(c)
 	})

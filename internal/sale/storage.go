@@ -9,10 +9,10 @@ import (
 	"chequer/internal/merchant"
 )
 
-// ErrNothing means that nothing is due.
+// ErrNothing means that no sale is due.
 var ErrNothing = errors.New("nothing is to be sold")
 
-// Claim is a claim on a conversion and its account, which no other worker can use meanwhile.
+// Claim is a claim on a sale and its account. Until its end no other worker can claim either.
 type Claim struct {
 	Account   merchant.ExchangeAccount
 	InvoiceID string
@@ -22,10 +22,10 @@ type Claim struct {
 	Until time.Time
 }
 
-// Storage stores conversions. It is safe for concurrent use, also by several processes.
+// Storage stores sales. It is safe for concurrent use, also by several processes.
 type Storage interface {
-	// ClaimConversion claims the conversion that has been due longest, with its merchant's account,
-	// until a time. It returns ErrNothing if none is due. A conversion with an open order is always
+	// ClaimConversion claims the sale that has been due longest, with its merchant's account,
+	// until a time. It returns ErrNothing if none is due. A sale with an open order is always
 	// due. Others are due only while their invoice is paid, their merchant sells, and no order for
 	// the same coin is open.
 	ClaimConversion(ctx context.Context, now, until time.Time) (Claim, error)
@@ -33,10 +33,10 @@ type Storage interface {
 	ReleaseConversion(ctx context.Context, c Claim) error
 }
 
-// Invoices changes conversions. *invoice.Service implements it.
+// Invoices changes sales. *invoice.Service implements it.
 type Invoices interface {
 	Invoice(ctx context.Context, id string) (*invoice.Invoice, error)
-	// UpdateSales changes an invoice's conversions with decide, and stores them together with the
+	// UpdateSales changes an invoice's sales with decide, and stores them together with the
 	// events that decide returns.
 	UpdateSales(ctx context.Context, id string, decide func(*invoice.Invoice) ([]invoice.EventType, error)) (*invoice.Invoice, error)
 }

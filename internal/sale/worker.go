@@ -1,5 +1,5 @@
-// Package convert sells the coins that paid an invoice for euro, on the merchant's own account at
-// an exchange. It sells them exactly once, whatever faults occur between Chequer and the exchange.
+// Package sale sells the coins that paid an invoice for euro, on the merchant's own account at an
+// exchange. It sells them exactly once, even after faults between Chequer and the exchange.
 //
 // An order is stored before it is sent to the exchange, under a name derived from its invoice.
 // While the outcome of an order is unknown, nothing else is sold. An order counts as lost only when
@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	// pollInterval is the interval at which storage is checked for due conversions.
+	// pollInterval is the interval at which storage is checked for due sales.
 	pollInterval = time.Second
-	// workTimeout bounds the time of work on one conversion; claimTTL is the duration of its claim.
+	// workTimeout bounds the time of work on one sale; claimTTL is the duration of its claim.
 	workTimeout = 60 * time.Second
 	claimTTL    = workTimeout + 30*time.Second
 	// maxConcurrent is the number of accounts that are processed concurrently.
@@ -31,15 +31,15 @@ const (
 
 	// recheckDelay is the time until the next check of an order that the exchange has accepted.
 	recheckDelay = 5 * time.Second
-	// searchDelay is the time until the next search for an order that was not found. After requiredSearches
-	// unsuccessful searches it counts as lost.
+	// searchDelay is the time until the next search for an order that was not found. After
+	// requiredSearches unsuccessful searches the order counts as lost.
 	searchDelay      = time.Minute
 	requiredSearches = 2
 	// maxOpenTime is how long after its end an order may still be reported as open.
 	maxOpenTime = 10 * time.Minute
-	// maxWait is how long a conversion waits before the operator must decide.
+	// maxWait is how long a sale waits before the operator must decide.
 	maxWait = 7 * 24 * time.Hour
-	// maxOrders bounds the number of orders that one conversion makes automatically.
+	// maxOrders bounds the number of orders that one sale makes automatically.
 	maxOrders = 20
 	// minPause and maxPause bound the pause before the next attempt.
 	minPause = 15 * time.Second
@@ -55,15 +55,15 @@ type Config struct {
 	Log       *slog.Logger
 }
 
-// Worker sells due conversions. Several workers with one storage, also in other processes, share
+// Worker sells due sales. Several workers with one storage, also in other processes, share
 // the work.
 type Worker struct {
-	storage   Storage
-	invoices  Invoices
-	exchanges map[string]exchange.Exchange
-	now       func() time.Time
-	log       *slog.Logger
-	fault     string // error of the last step, which is logged once
+	storage     Storage
+	invoices    Invoices
+	exchanges   map[string]exchange.Exchange
+	now         func() time.Time
+	log         *slog.Logger
+	loggedError string // error of the last step, which is logged once
 }
 
 // New returns a new Worker.
@@ -81,7 +81,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		done, err := w.Step(ctx)
-		w.note(ctx, err)
+		w.logOnce(ctx, err)
 		if done > 0 && err == nil {
 			continue // more may be due
 		}
@@ -93,7 +93,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 }
 
-// Step processes due conversions, one per account, and returns their number.
+// Step processes due sales, one per account, and returns their number.
 func (w *Worker) Step(ctx context.Context) (done int, err error) {
 	var group errgroup.Group
 	for done < maxConcurrent && ctx.Err() == nil {
@@ -111,19 +111,19 @@ func (w *Worker) Step(ctx context.Context) (done int, err error) {
 	return done, group.Wait()
 }
 
-// note logs an error of a step once, until the error changes.
-func (w *Worker) note(ctx context.Context, err error) {
+// logOnce logs an error of a step once, until the error changes.
+func (w *Worker) logOnce(ctx context.Context, err error) {
 	text := ""
 	if err != nil {
 		text = err.Error()
 	}
-	if text != "" && text != w.fault && ctx.Err() == nil {
+	if text != "" && text != w.loggedError && ctx.Err() == nil {
 		w.log.Error("selling failed", "error", err)
 	}
-	w.fault = text
+	w.loggedError = text
 }
 
-// handle processes a claimed conversion.
+// handle processes a claimed sale.
 func (w *Worker) handle(ctx context.Context, c Claim) error {
 	bounded, cancel := context.WithTimeout(ctx, workTimeout)
 	defer cancel()
@@ -132,7 +132,7 @@ func (w *Worker) handle(ctx context.Context, c Claim) error {
 	if released := w.storage.ReleaseConversion(ctx, c); err == nil && ctx.Err() == nil {
 		err = released
 	}
-	if errors.Is(err, errLost) {
+	if errors.Is(err, errClaimLost) {
 		return nil
 	}
 	if err != nil {

@@ -110,7 +110,7 @@ func TestConversions_are_written_once(t *testing.T) {
 		change(t, url, "UPDATE invoices SET conversions = 1 WHERE id = 'a'")
 
 		_, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
-			c, _ := inv.Conversion("BTC")
+			c, _ := inv.Sale("BTC")
 			return c.Begin(invoice.SaleOrder{
 				Number: 1, ID: "id", AccountID: "x1", Exchange: "kraken", Amount: c.Amount, Limit: c.Lowest, Before: money.MustParse("1.5", c.Amount.Currency()),
 				SentAt: noon, Deadline: noon.Add(10 * time.Second), Over: noon.Add(70 * time.Second), Lookups: 1,

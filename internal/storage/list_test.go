@@ -101,7 +101,7 @@ func TestInvoices_filters(t *testing.T) {
 			var ids []string
 			for _, inv := range list {
 				ids = append(ids, inv.ID)
-				if !tt.filter.Lets(inv) {
+				if !tt.filter.Selects(inv) {
 					t.Errorf("%s: Lets is false for %s", tt.name, inv.ID)
 				}
 			}

@@ -64,8 +64,8 @@ func (x *index) account(script string) *account {
 // Read implements chain.Accounts.
 func (x *index) Read() chain.Block { return x.read }
 
-// resetAccounts resets the recorded balances before they are loaded again. The balances of destinations
-// that were loaded when all balances were last read are known.
+// resetAccounts resets the recorded balances before they are loaded again. The balance at birth is
+// known for destinations that were loaded when all balances were last read.
 func (x *index) resetAccounts(saved invoice.Progress) {
 	x.read = saved.Read
 	for script, a := range x.accounts {
@@ -78,9 +78,9 @@ func (x *index) resetAccounts(saved invoice.Progress) {
 	}
 }
 
-// rise adds a recorded rise. If a rise is no longer on the network and was, or may have been, older than
-// the invoice, the balance at birth is no longer known.
-func (x *index) rise(r Rise) {
+// addRise adds a recorded rise. If the rise is no longer on the network and was, or may have been,
+// older than the invoice, the balance at birth is no longer known.
+func (x *index) addRise(r Rise) {
 	a := x.account(r.Script)
 	switch {
 	case a == nil:
@@ -100,8 +100,8 @@ func (a *account) add(t chain.Transfer) {
 	a.rises = slices.Insert(a.rises, i, t)
 }
 
-// recorded updates the accounts from a snapshot that was recorded.
-func (x *index) recorded(s chain.Snapshot) {
+// applySnapshot updates the accounts with a snapshot whose transfers are recorded.
+func (x *index) applySnapshot(s chain.Snapshot) {
 	shown := map[string]bool{}
 	for _, t := range s.Transfers {
 		if !t.IsRise() {

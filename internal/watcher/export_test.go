@@ -28,10 +28,10 @@ func (x Index) Drop(scanned time.Time) bool {
 func (x Index) Owner(script string) (invoice.Owner, bool) { return x.owner(script) }
 
 // RenewEvery sets the interval at which the lease is renewed during a step.
-func (w *Watcher) RenewEvery(d time.Duration) { w.renew = d }
+func (w *Watcher) RenewEvery(d time.Duration) { w.renewInterval = d }
 
 // Settle records a snapshot, and the marks up to which destinations were loaded for it.
-func (x Index) Settle(s chain.Snapshot, marks Marks) { x.recorded(s); x.marks = marks }
+func (x Index) Settle(s chain.Snapshot, marks Marks) { x.applySnapshot(s); x.marks = marks }
 
 // Unsettled reports whether recorded rises must be loaded.
 func (x Index) Unsettled() bool { return x.unsettled }
@@ -40,7 +40,7 @@ func (x Index) Unsettled() bool { return x.unsettled }
 func (x Index) Load(was invoice.Progress, rises ...Rise) {
 	x.resetAccounts(was)
 	for _, r := range rises {
-		x.rise(r)
+		x.addRise(r)
 	}
 	x.unsettled = false
 }

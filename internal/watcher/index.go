@@ -13,17 +13,17 @@ import (
 // index holds the watched destinations in memory. It is kept between scans, and implements
 // chain.Watched. A million destinations need less than 200 MB.
 type index struct {
-	numbers   map[string]uint64 // by script
-	entries   []entry           // in the order of their numbers
-	last      uint64            // highest number
-	merchants []string          // entries refer to them by index
-	places    map[string]uint32
-	outpoints map[string]bool
-	held      []chain.Transfer // recorded in blocks above the cursor
-	marks     Marks
-	dropped   time.Time
-	accounts  map[string]*account // by script
-	read      chain.Block         // see chain.Accounts
+	numbers         map[string]uint64 // by script
+	entries         []entry           // in the order of their numbers
+	last            uint64            // highest number
+	merchants       []string          // entries refer to them by index
+	merchantIndexes map[string]uint32
+	outpoints       map[string]bool
+	aboveCursor     []chain.Transfer // recorded in blocks above the cursor
+	marks           Marks
+	dropped         time.Time
+	accounts        map[string]*account // by script
+	read            chain.Block         // see chain.Accounts
 	// unsettled is true if the accounts may differ from the recorded state.
 	unsettled bool
 }
@@ -39,27 +39,27 @@ type entry struct {
 
 func (e entry) split() (script, invoiceID string) { return e.text[:e.script], e.text[e.script:] }
 
-// newIndex returns an empty index. Its numbers are above those of the index before, so that a
-// caller with a mark of that index gets all scripts as new.
+// newIndex returns an empty index. Its numbers are above those of the index before, so that Since
+// returns all its scripts for a number of that index.
 func newIndex(before *index) *index {
 	var last uint64
 	if before != nil {
 		last = before.last
 	}
-	return &index{last: last, numbers: map[string]uint64{}, places: map[string]uint32{}, outpoints: map[string]bool{}, accounts: map[string]*account{}, unsettled: true}
+	return &index{last: last, numbers: map[string]uint64{}, merchantIndexes: map[string]uint32{}, outpoints: map[string]bool{}, accounts: map[string]*account{}, unsettled: true}
 }
 
 // Destination implements chain.Watched.
 func (x *index) Destination(script string) bool {
-	_, ours := x.numbers[script]
-	return ours
+	_, watched := x.numbers[script]
+	return watched
 }
 
 // Since implements chain.Watched.
 func (x *index) Since(number uint64) (iter.Seq[string], uint64) {
-	fresh := x.entries[x.find(number+1):]
+	entries := x.entries[x.find(number+1):]
 	return func(yield func(string) bool) {
-		for _, e := range fresh {
+		for _, e := range entries {
 			if script, _ := e.split(); !yield(script) {
 				return
 			}
@@ -71,12 +71,12 @@ func (x *index) Since(number uint64) (iter.Seq[string], uint64) {
 func (x *index) Outpoint(outpoint string) bool { return x.outpoints[outpoint] }
 
 // Recorded implements chain.Watched.
-func (x *index) Recorded() iter.Seq[chain.Transfer] { return slices.Values(x.held) }
+func (x *index) Recorded() iter.Seq[chain.Transfer] { return slices.Values(x.aboveCursor) }
 
 // owner returns the owner of a destination.
 func (x *index) owner(script string) (invoice.Owner, bool) {
-	number, ours := x.numbers[script]
-	if !ours {
+	number, watched := x.numbers[script]
+	if !watched {
 		return invoice.Owner{}, false
 	}
 	e := x.entries[x.find(number)]
@@ -84,7 +84,7 @@ func (x *index) owner(script string) (invoice.Owner, bool) {
 	return invoice.Owner{InvoiceID: invoiceID, MerchantID: x.merchants[e.merchant]}, true
 }
 
-// find returns the index of the first entry with at least a number.
+// find returns the index of the first entry whose number is at least the given one.
 func (x *index) find(number uint64) int {
 	i, _ := slices.BinarySearchFunc(x.entries, number, func(e entry, n uint64) int { return cmp.Compare(e.number, n) })
 	return i
@@ -96,21 +96,21 @@ func (x *index) add(d Destination) {
 		x.entries[x.find(number)].until = d.Until.Unix()
 		return
 	}
-	place, known := x.places[d.MerchantID]
+	merchant, known := x.merchantIndexes[d.MerchantID]
 	if !known {
-		place = uint32(len(x.merchants))
+		merchant = uint32(len(x.merchants))
 		x.merchants = append(x.merchants, d.MerchantID)
-		x.places[d.MerchantID] = place
+		x.merchantIndexes[d.MerchantID] = merchant
 	}
 	x.last++
 	e := entry{
-		number: x.last, until: d.Until.Unix(), text: d.Script + d.InvoiceID, script: uint32(len(d.Script)), merchant: place,
+		number: x.last, until: d.Until.Unix(), text: d.Script + d.InvoiceID, script: uint32(len(d.Script)), merchant: merchant,
 	}
 	script, _ := e.split()
 	x.numbers[script] = x.last
 	x.entries = append(x.entries, e)
 	if d.Account != nil {
-		x.accounts[script] = &account{Account: *d.Account, merchant: place}
+		x.accounts[script] = &account{Account: *d.Account, merchant: merchant}
 		// A destination that was dropped and is watched again has recorded rises.
 		x.unsettled = x.unsettled || d.Account.Born <= x.marks[d.MerchantID]
 	}

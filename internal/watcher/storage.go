@@ -11,9 +11,10 @@ import (
 // Storage is the storage of a watcher.
 type Storage interface {
 	// AcquireLease takes or renews the lease of a network for a holder. It returns the epoch, which
-	// grows with every new holder, or invoice.ErrFenced while another holder renews the lease. The
-	// lease is taken over when the caller's calls have seen no renewal for ttl: now is compared
-	// only with the times of the same holder's earlier calls, never with another process's clock.
+	// grows with every new holder, or invoice.ErrFenced while another holder renews the lease. A
+	// caller gets the lease of another holder after its calls have observed no renewal for ttl. now
+	// is compared only with the times of the same caller's earlier calls, never with another
+	// process's clock.
 	AcquireLease(ctx context.Context, network chain.ID, holder string, now time.Time, ttl time.Duration) (epoch int64, err error)
 	// ReleaseLease releases the lease of a network, if it still has the epoch, so that the next
 	// holder gets it without waiting.
@@ -23,12 +24,12 @@ type Storage interface {
 	SaveProgress(ctx context.Context, lease invoice.Lease, p invoice.Progress) error
 	// Progress returns how far each network was scanned.
 	Progress(ctx context.Context) (map[chain.ID]invoice.Progress, error)
-	// Destinations passes each destination that was committed since the marks of the last call to
-	// add, perhaps more than once. With nil marks it passes all that are still watched at the
-	// scanned time. The returned marks are for the next call.
+	// Destinations calls add with each destination that was committed after the marks, possibly more
+	// than once. With nil marks it calls add with all destinations that are still watched at the
+	// scanned time. It returns the marks for the next call.
 	Destinations(ctx context.Context, network chain.ID, since Marks, scanned time.Time, add func(Destination)) (Marks, error)
-	// Rises passes the recorded rises of balances of destinations that are still watched at the
-	// scanned time to add.
+	// Rises calls add with each recorded rise of the balance of a destination that is still watched
+	// at the scanned time.
 	Rises(ctx context.Context, network chain.ID, scanned time.Time, add func(Rise)) error
 	// TransfersAbove returns the transfers that are recorded in blocks above a height.
 	TransfersAbove(ctx context.Context, network chain.ID, height int64) ([]chain.Transfer, error)

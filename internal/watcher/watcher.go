@@ -33,7 +33,7 @@ type Config struct {
 	Scanned func(chain.Snapshot, time.Duration)
 }
 
-// leaseTTL is how long a lease may go without a renewal before another process takes it over.
+// leaseTTL is how long a lease lasts without a renewal.
 const leaseTTL = 10 * time.Second
 
 // releaseTimeout bounds the time for releasing the lease when a watcher ends.
@@ -42,16 +42,18 @@ const releaseTimeout = 2 * time.Second
 // Watcher scans one network.
 type Watcher struct {
 	Config
-	index                *index
-	epoch                int64
-	renew                time.Duration // interval at which the lease is renewed during a step
-	failing, pausedUntil time.Time     // start of the failure of scans; end of the pause for another process
-	failed               bool          // scans fail; only changes are logged
-	scanned              bool          // the last step scanned without an error
+	index                     *index
+	epoch                     int64
+	renewInterval             time.Duration // interval at which the lease is renewed during a step
+	failingSince, pausedUntil time.Time     // start of the failure of scans; end of the pause for another process
+	failureLogged             bool          // scans fail; only changes are logged
+	scanned                   bool          // the last step scanned without an error
 }
 
 // New returns a new Watcher.
-func New(c Config) *Watcher { return &Watcher{Config: c, index: newIndex(nil), renew: leaseTTL / 3} }
+func New(c Config) *Watcher {
+	return &Watcher{Config: c, index: newIndex(nil), renewInterval: leaseTTL / 3}
+}
 
 // Run scans until the context ends, then releases the lease and returns nil.
 func (w *Watcher) Run(ctx context.Context) error {
@@ -77,12 +79,12 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// Step scans once, records the results and saves the cursor. behind reports whether there is more
-// to read immediately. It does nothing while another process has the lease.
+// Step scans once, records the results and saves the cursor. behind is true if the scan stopped below
+// the tip. Step does nothing while another process has the lease.
 func (w *Watcher) Step(ctx context.Context) (behind bool, err error) {
 	network := w.Network.ID()
 	w.scanned = false
-	if left := w.pausedUntil.Sub(w.Now()); left > 0 && left <= yieldFor { // another process may reach a source that this one does not
+	if left := w.pausedUntil.Sub(w.Now()); left > 0 && left <= yieldTime { // another process may reach a source that this one does not
 		return false, nil
 	}
 	epoch, err := w.lease(ctx)
@@ -96,7 +98,7 @@ func (w *Watcher) Step(ctx context.Context) (behind bool, err error) {
 		return false, fmt.Errorf("watch %s: lease: %w", network, err)
 	}
 	if epoch != w.epoch {
-		if !w.failed { // otherwise the step is retried, and nothing has changed
+		if !w.failureLogged { // otherwise the step is retried, and nothing has changed
 			w.Log.Info("watching network", "network", network, "epoch", epoch)
 		}
 		w.index, w.epoch = newIndex(w.index), epoch
@@ -105,7 +107,7 @@ func (w *Watcher) Step(ctx context.Context) (behind bool, err error) {
 	defer done()
 	behind, err = w.scan(held, epoch)
 	w.scanned = err == nil
-	if w.yields(ctx, err) {
+	if w.shouldYield(ctx, err) {
 		done()
 		w.release(ctx)
 		w.index, w.epoch = newIndex(w.index), 0
@@ -116,28 +118,28 @@ func (w *Watcher) Step(ctx context.Context) (behind bool, err error) {
 	return behind, err
 }
 
-// yieldAfter is how long scans may fail before the lease is released for yieldFor, which is longer
-// than other processes need to notice.
-const yieldAfter, yieldFor = 20 * time.Second, 5 * time.Second
+// yieldAfter is how long scans may fail before the lease is released for yieldTime, so that another
+// process can take it.
+const yieldAfter, yieldTime = 20 * time.Second, 5 * time.Second
 
-// reportAfter is how long scans may fail before the failure is logged: after the start a source needs
-// some time.
+// reportAfter is how long scans may fail before the failure is logged, because a source may be slow
+// to start.
 const reportAfter = 10 * time.Second
 
-// yields reports whether the lease should be released because scans fail.
-func (w *Watcher) yields(ctx context.Context, err error) bool {
+// shouldYield reports whether the lease should be released because scans fail.
+func (w *Watcher) shouldYield(ctx context.Context, err error) bool {
 	now := w.Now()
 	if err == nil || ctx.Err() != nil {
-		w.failing = time.Time{}
+		w.failingSince = time.Time{}
 		return false
 	}
-	if w.failing.IsZero() || now.Before(w.failing) {
-		w.failing = now
+	if w.failingSince.IsZero() || now.Before(w.failingSince) {
+		w.failingSince = now
 	}
-	if now.Sub(w.failing) < yieldAfter {
+	if now.Sub(w.failingSince) < yieldAfter {
 		return false
 	}
-	w.failing, w.pausedUntil = time.Time{}, now.Add(yieldFor)
+	w.failingSince, w.pausedUntil = time.Time{}, now.Add(yieldTime)
 	return true
 }
 
@@ -153,7 +155,7 @@ func (w *Watcher) scan(ctx context.Context, epoch int64) (behind bool, err error
 		return false, fmt.Errorf("watch %s: %w", network, err)
 	}
 	begin := time.Now()
-	snapshot, err := w.look(ctx, was.Cursor)
+	snapshot, err := w.scanFrom(ctx, was.Cursor)
 	if err != nil {
 		return false, fmt.Errorf("watch %s: %w", network, err)
 	}
@@ -169,7 +171,7 @@ func (w *Watcher) scan(ctx context.Context, epoch int64) (behind bool, err error
 	if err := w.Storage.SaveProgress(ctx, lease, reached); err != nil {
 		return false, fmt.Errorf("watch %s: save cursor: %w", network, err)
 	}
-	w.index.recorded(snapshot)
+	w.index.applySnapshot(snapshot)
 	if reached.Scanned.Before(was.Scanned) { // the clock was set back, so that dropped destinations may be watched again
 		w.index = newIndex(w.index)
 	}
@@ -180,15 +182,15 @@ func (w *Watcher) scan(ctx context.Context, epoch int64) (behind bool, err error
 	return snapshot.Behind, nil
 }
 
-// look scans from a cursor. If a snapshot begins below the cursor, it covers transfers that were
-// not loaded: they are loaded, and the scan is repeated.
-func (w *Watcher) look(ctx context.Context, from chain.Cursor) (chain.Snapshot, error) {
+// scanFrom scans from a cursor. If the snapshot begins below the cursor, it covers recorded transfers
+// that are not in the index, so scanFrom loads them and scans again.
+func (w *Watcher) scanFrom(ctx context.Context, from chain.Cursor) (chain.Snapshot, error) {
 	for above := from.Height; ; {
-		held, err := w.Storage.TransfersAbove(ctx, w.Network.ID(), above)
+		recorded, err := w.Storage.TransfersAbove(ctx, w.Network.ID(), above)
 		if err != nil {
 			return chain.Snapshot{}, fmt.Errorf("load transfers: %w", err)
 		}
-		w.index.held = held
+		w.index.aboveCursor = recorded
 		snapshot, err := w.Network.Scan(ctx, from, w.index)
 		if err != nil {
 			return chain.Snapshot{}, err
@@ -212,7 +214,7 @@ func (w *Watcher) keepLease(ctx context.Context) (step context.Context, done fun
 	epoch := w.epoch
 	var group sync.WaitGroup
 	group.Go(func() {
-		tick := time.NewTicker(w.renew)
+		tick := time.NewTicker(w.renewInterval)
 		defer tick.Stop()
 		for {
 			select {
@@ -231,7 +233,7 @@ func (w *Watcher) keepLease(ctx context.Context) (step context.Context, done fun
 	}
 }
 
-// load updates the index to what was committed before this scan.
+// load adds to the index what was committed since the last scan.
 func (w *Watcher) load(ctx context.Context, was invoice.Progress) error {
 	marks, err := w.Storage.Destinations(ctx, w.Network.ID(), w.index.marks, was.Scanned, w.index.add)
 	if err != nil {
@@ -254,7 +256,7 @@ func (w *Watcher) load(ctx context.Context, was invoice.Progress) error {
 // loadRises loads the recorded balances into the index.
 func (w *Watcher) loadRises(ctx context.Context, was invoice.Progress) error {
 	w.index.resetAccounts(was)
-	if err := w.Storage.Rises(ctx, w.Network.ID(), was.Scanned, w.index.rise); err != nil {
+	if err := w.Storage.Rises(ctx, w.Network.ID(), was.Scanned, w.index.addRise); err != nil {
 		return fmt.Errorf("load balances: %w", err)
 	}
 	w.index.unsettled = false
@@ -278,12 +280,12 @@ func (w *Watcher) report(ctx context.Context, err error) {
 	switch {
 	case ctx.Err() != nil:
 	case err != nil && !errors.Is(err, invoice.ErrFenced):
-		if !w.failed && w.Now().Sub(w.failing) >= reportAfter {
+		if !w.failureLogged && w.Now().Sub(w.failingSince) >= reportAfter {
 			w.Log.Error("scan failed", "network", w.Network.ID(), "error", err)
-			w.failed = true
+			w.failureLogged = true
 		}
-	case w.failed && w.scanned:
+	case w.failureLogged && w.scanned:
 		w.Log.Info("scan succeeded again", "network", w.Network.ID())
-		w.failed = false
+		w.failureLogged = false
 	}
 }

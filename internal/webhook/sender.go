@@ -22,15 +22,14 @@ import (
 )
 
 const (
-	// attemptTimeout bounds the time of an attempt, including the look-up of the name and reading the
-	// answer.
+	// attemptTimeout bounds the time of an attempt, from the DNS look-up to the end of the answer.
 	attemptTimeout = 10 * time.Second
 	// maxAnswer bounds how much of an answer's body is read, and maxStoredAnswer how much of it is
 	// stored for the operator, in bytes.
 	maxAnswer       = 64 << 10
 	maxStoredAnswer = 4 << 10
-	// maxHeader bounds the headers of an answer, in bytes; maxStoredHeaders and maxStoredHeader bound the
-	// number and the length of stored headers.
+	// maxHeader bounds the headers of an answer, in bytes. maxStoredHeaders and maxStoredHeader bound
+	// the number and the length of stored headers.
 	maxHeader        = 64 << 10
 	maxStoredHeaders = 40
 	maxStoredHeader  = 512
@@ -48,21 +47,21 @@ type sender struct {
 	tls    *tls.Config
 }
 
-// send posts a body to an endpoint and returns the result, and the time that the receiver asks to
-// wait. It reuses no connection, so that the address is checked at every attempt.
+// send posts a body to an endpoint. It returns the result, and the pause that the receiver requests.
+// It reuses no connection, so that the address is checked at every attempt.
 func (s *sender) send(ctx context.Context, e merchant.Endpoint, eventID string, body []byte) (t merchant.Try, retryAfter time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
 	t.At = s.now()
 	answer, err := s.post(ctx, e, eventID, body, t.At)
 	if err != nil {
-		t.Duration, t.Fault = s.now().Sub(t.At), explain(ctx, err)
+		t.Duration, t.Fault = s.now().Sub(t.At), faultText(ctx, err)
 		return t, 0
 	}
 	defer answer.Body.Close()
-	t.Status, t.Header = answer.StatusCode, keep(answer.Header)
-	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxAnswer)) // only the status matters, so that an error of the body is ignored
-	t.Answer = plain(string(text), maxStoredAnswer)
+	t.Status, t.Header = answer.StatusCode, storedHeaders(answer.Header)
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxAnswer)) // an error is ignored, because only the status matters
+	t.Answer = printable(string(text), maxStoredAnswer)
 	t.Duration = s.now().Sub(t.At)
 	return t, parseRetryAfter(answer.Header.Get("Retry-After"), t.At)
 }
@@ -87,8 +86,8 @@ func (s *sender) post(ctx context.Context, e merchant.Endpoint, eventID string, 
 	return guard.NoUpgrade(transport).RoundTrip(r)
 }
 
-// Sign sets the headers of a callback: the API family's signature over the body, and our own, which
-// also covers time and event, with every current secret.
+// Sign sets the headers of a request: the signature over the body, as in the specification of the
+// API, and a second one that also covers time and event, with every current secret.
 func Sign(h http.Header, e merchant.Endpoint, eventID string, body []byte, at time.Time) {
 	timestamp := strconv.FormatInt(at.Unix(), 10)
 	message := signature.Event{Timestamp: timestamp, ID: eventID, Body: body}.Message()
@@ -105,9 +104,8 @@ func Sign(h http.Header, e merchant.Endpoint, eventID string, body []byte, at ti
 	h.Set(api.HeaderSignatureV2, strings.Join(signatures, ","))
 }
 
-// explain describes why there was no answer. The text does not contain the URL, which may contain a
-// token.
-func explain(ctx context.Context, err error) string {
+// faultText describes why there was no answer. It omits the URL, which may contain a token.
+func faultText(ctx context.Context, err error) string {
 	if fault, ok := errors.AsType[*url.Error](err); ok {
 		err = fault.Err
 	}
@@ -121,17 +119,17 @@ func explain(ctx context.Context, err error) string {
 		return "the connection was closed without an answer"
 	}
 	first, _, _ := strings.Cut(err.Error(), "\n")
-	return plain(first, maxStoredHeader)
+	return printable(first, maxStoredHeader)
 }
 
-// keep returns the headers of an answer that are stored.
-func keep(h http.Header) map[string]string {
+// storedHeaders returns the headers of an answer that are stored.
+func storedHeaders(h http.Header) map[string]string {
 	kept := map[string]string{}
 	for _, name := range sortedNames(h) {
 		if len(kept) == maxStoredHeaders {
 			break
 		}
-		kept[plain(name, maxStoredHeader)] = plain(strings.Join(h[name], ", "), maxStoredHeader)
+		kept[printable(name, maxStoredHeader)] = printable(strings.Join(h[name], ", "), maxStoredHeader)
 	}
 	return kept
 }
@@ -145,9 +143,9 @@ func sortedNames(h http.Header) []string {
 	return names
 }
 
-// plain returns the beginning of an untrusted text in a form that databases can store and terminals
+// printable returns the beginning of an untrusted text in a form that databases can store and terminals
 // can print: valid UTF-8 without control characters.
-func plain(text string, most int) string {
+func printable(text string, most int) string {
 	if len(text) > most {
 		text = text[:most]
 	}
@@ -159,8 +157,8 @@ func plain(text string, most int) string {
 	}, text)
 }
 
-// parseRetryAfter returns the time to wait of a Retry-After header, which has seconds or a date. See RFC
-// 9110, section 10.2.3.
+// parseRetryAfter parses a Retry-After header, which has seconds or a date. See RFC 9110, section
+// 10.2.3.
 func parseRetryAfter(text string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second

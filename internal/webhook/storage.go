@@ -10,14 +10,14 @@ import (
 // Storage stores events and their deliveries. It is safe for concurrent use, also by several
 // processes.
 type Storage interface {
-	// DueEndpoints returns the endpoints with due deliveries, unless they are paused. If the error
-	// names some endpoints, the others are returned nevertheless.
+	// DueEndpoints returns the endpoints that have due deliveries and are not paused. If some
+	// endpoints cannot be read, it returns the others together with an error that names those.
 	DueEndpoints(ctx context.Context, now time.Time) ([]merchant.Endpoint, error)
 	// ClaimDeliveries claims at most limit due deliveries of an endpoint until a time, in the order
 	// of their due times. A delivery is not due while an earlier delivery of the same invoice is
-	// pending that was first attempted after strict, or not yet. A delivery that the merchant has
-	// requested again waits only for earlier ones of the same invoice that were also requested
-	// again, until each of these was attempted once.
+	// pending whose first attempt was after strict or is still to come. A delivery that the merchant
+	// requested again waits only for earlier ones of the same invoice that were also requested again,
+	// until each of these was attempted once.
 	ClaimDeliveries(ctx context.Context, endpointID string, now, strict, until time.Time, limit int) ([]Claim, error)
 	// SaveTry stores an attempt of a claimed delivery and its outcome. If the claim has expired, it
 	// is stored only if the endpoint accepted the event.

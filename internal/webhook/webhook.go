@@ -24,11 +24,11 @@ const (
 	// shutdownTimeout is how long running attempts and statements may take when the program stops.
 	// Unfinished attempts are repeated when their claims expire.
 	shutdownTimeout = 2 * time.Second
-	// eventTTL is how long events are stored. forgetInterval is the interval at which old events are
-	// deleted, and forgetBatch the maximum number per merchant in one deletion.
+	// eventTTL is how long events are stored. deleteInterval is the interval at which old events are
+	// deleted, and deleteBatch the maximum number per merchant in one deletion.
 	eventTTL       = 30 * 24 * time.Hour
-	forgetInterval = time.Minute
-	forgetBatch    = 500
+	deleteInterval = time.Minute
+	deleteBatch    = 500
 )
 
 // Config holds the dependencies of a Worker.
@@ -44,22 +44,22 @@ type Config struct {
 // Worker sends due deliveries. Several workers with one storage, also in other processes, share the
 // work.
 type Worker struct {
-	storage   Storage
-	sender    sender
-	placement *placement
-	now       func() time.Time
-	log       *slog.Logger
-	wake      chan struct{} // signals that deliveries may be due
-	tries     sync.WaitGroup
-	fault     string    // error of the last step, which is logged once
-	forgotAt  time.Time // time of the last complete deletion of old events
+	storage     Storage
+	sender      sender
+	limiter     *endpointLimiter
+	now         func() time.Time
+	log         *slog.Logger
+	wake        chan struct{} // signals that deliveries may be due
+	attempts    sync.WaitGroup
+	loggedError string    // error of the last step, which is logged once
+	deletedAt   time.Time // time of the last complete deletion of old events
 }
 
 // New returns a new Worker.
 func New(c Config) *Worker {
 	return &Worker{
 		storage: c.Storage, sender: sender{dialer: c.Dialer, now: c.Now, tls: c.TLS}, now: c.Now, log: c.Log,
-		wake: make(chan struct{}, 1), placement: newPlacement(c.Now),
+		wake: make(chan struct{}, 1), limiter: newEndpointLimiter(c.Now),
 	}
 }
 
@@ -68,7 +68,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	context.AfterFunc(ctx, func() { time.AfterFunc(shutdownTimeout, stop) })
-	defer w.tries.Wait()
+	defer w.attempts.Wait()
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
@@ -76,9 +76,9 @@ func (w *Worker) Run(ctx context.Context) error {
 			return nil
 		}
 		if err := w.Step(work); work.Err() == nil {
-			w.note(err)
+			w.logOnce(err)
 		}
-		w.forget(ctx)
+		w.deleteOldEvents(ctx)
 		select {
 		case <-ctx.Done():
 		case <-w.wake:
@@ -87,13 +87,13 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 }
 
-// Step claims due deliveries, within the limits of the pool, and starts to send them. Wait waits
-// for their end.
+// Step claims due deliveries, within the limits of endpointLimiter, and starts to send them. Wait
+// waits until they are sent.
 func (w *Worker) Step(ctx context.Context) error {
 	endpoints, fault := w.storage.DueEndpoints(ctx, w.now())
 	var group errgroup.Group
 	for _, e := range endpoints {
-		room := w.placement.take(e.ID)
+		room := w.limiter.acquire(e.ID)
 		if room == 0 {
 			continue
 		}
@@ -103,30 +103,30 @@ func (w *Worker) Step(ctx context.Context) error {
 }
 
 // Wait waits until no attempt is running.
-func (w *Worker) Wait() { w.tries.Wait() }
+func (w *Worker) Wait() { w.attempts.Wait() }
 
-// begin claims up to room deliveries of an endpoint, for which places are reserved, and sends each.
+// begin claims up to room deliveries of an endpoint, whose attempts are reserved, and sends each.
 func (w *Worker) begin(ctx context.Context, e merchant.Endpoint, room int) error {
 	now := w.now()
 	claims, err := w.storage.ClaimDeliveries(ctx, e.ID, now, now.Add(-orderingTime), now.Add(claimTTL), room)
-	w.placement.release(e.ID, room-len(claims))
+	w.limiter.release(e.ID, room-len(claims))
 	for _, c := range claims {
-		w.tries.Go(func() {
-			w.try(ctx, e, c)
-			w.placement.release(e.ID, 1)
+		w.attempts.Go(func() {
+			w.attempt(ctx, e, c)
+			w.limiter.release(e.ID, 1)
 			w.wakeUp() // more may be due
 		})
 	}
 	return err
 }
 
-// try sends a claimed delivery once and stores the result.
-func (w *Worker) try(ctx context.Context, e merchant.Endpoint, c Claim) {
+// attempt sends a claimed delivery once and stores the result.
+func (w *Worker) attempt(ctx context.Context, e merchant.Endpoint, c Claim) {
 	t, retryAfter := w.sender.send(ctx, e, c.EventID, c.Body)
 	if ctx.Err() != nil {
-		return // the program is stopping; the claim expires by itself
+		return // the program is stopping; the claim expires
 	}
-	w.placement.record(e.ID, t, retryAfter)
+	w.limiter.record(e.ID, t, retryAfter)
 	o := outcome(c, t, w.now(), retryAfter)
 	if err := w.storage.SaveTry(ctx, c, t, o); err != nil {
 		w.log.Error("delivery attempt not stored, will be repeated", "endpoint", e.ID, "event", c.EventID, "error", err)
@@ -134,7 +134,7 @@ func (w *Worker) try(ctx context.Context, e merchant.Endpoint, c Claim) {
 	}
 	attributes := []any{"endpoint", e.ID, "event", c.EventID, "type", c.EventType, "invoice", c.InvoiceID, "tries", c.Tries + 1, "status", t.Status}
 	switch {
-	case c.EventType == merchant.EventTest: // the sender of a test event looks at its result
+	case c.EventType == merchant.EventTest: // the caller that sends a test event shows the result
 	case o.State == merchant.DeliveryDone:
 		w.log.Debug("event delivered", attributes...)
 	case o.State == merchant.DeliveryFailed:
@@ -172,29 +172,29 @@ func (w *Worker) wakeUp() {
 	}
 }
 
-// note logs an error of a step once, until the error changes.
-func (w *Worker) note(err error) {
+// logOnce logs an error of a step once, until the error changes.
+func (w *Worker) logOnce(err error) {
 	text := ""
 	if err != nil {
 		text = err.Error()
 	}
-	if text != "" && text != w.fault {
+	if text != "" && text != w.loggedError {
 		w.log.Error("webhooks failed", "error", err)
 	}
-	w.fault = text
+	w.loggedError = text
 }
 
-// forget deletes old events at intervals, in batches.
-func (w *Worker) forget(ctx context.Context) {
+// deleteOldEvents deletes old events at intervals, in batches.
+func (w *Worker) deleteOldEvents(ctx context.Context) {
 	now := w.now()
-	if now.Sub(w.forgotAt).Abs() < forgetInterval {
+	if now.Sub(w.deletedAt).Abs() < deleteInterval {
 		return
 	}
-	n, err := w.storage.ForgetEvents(ctx, now.Add(-eventTTL), forgetBatch)
+	n, err := w.storage.ForgetEvents(ctx, now.Add(-eventTTL), deleteBatch)
 	if err != nil && ctx.Err() == nil {
 		w.log.Warn("old events not deleted", "error", err)
 	}
-	if n < forgetBatch || err != nil {
-		w.forgotAt = now
+	if n < deleteBatch || err != nil {
+		w.deletedAt = now
 	}
 }

@@ -28,7 +28,7 @@ var safeOrder = regexp.MustCompile(`^[A-Za-z0-9._~-]+$`)
 // encodes the body again before it computes the hash gets the same bytes.
 func Event(inv *invoice.Invoice, e invoice.Event) []byte {
 	t, stands := inv.Terms, inv.State
-	told, more := inv.Told()
+	told, more := inv.ReportedPayments()
 	event := api.Event{
 		ID: e.ID, Type: string(e.Type), Version: e.Version, CreatedAt: Time(e.CreatedAt), Mode: string(inv.Mode),
 		ForeignID: inv.ID, Status: string(stands.Status), Exceptions: exceptions(inv),

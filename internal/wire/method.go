@@ -11,11 +11,11 @@ import (
 
 // paymentMethods returns the methods with a price in the newest quote: a method without one can no
 // longer be paid.
-func paymentMethods(invoices *invoice.Service, inv *invoice.Invoice, count *invoice.Count, behind []chain.ID) []api.PaymentMethod {
+func paymentMethods(invoices *invoice.Service, inv *invoice.Invoice, evaluation *invoice.Evaluation, behind []chain.ID) []api.PaymentMethod {
 	list := []api.PaymentMethod{}
 	for _, m := range inv.Methods {
 		if p, offered := inv.Quote().Price(m.Asset.Code); offered {
-			method := paymentMethod(inv, count, m, p)
+			method := paymentMethod(inv, evaluation, m, p)
 			method.Behind = slices.Contains(behind, m.Asset.Network)
 			method.Bridged = invoices.BridgedSymbols(m.Asset)
 			list = append(list, method)
@@ -24,8 +24,8 @@ func paymentMethods(invoices *invoice.Service, inv *invoice.Invoice, count *invo
 	return list
 }
 
-func paymentMethod(inv *invoice.Invoice, count *invoice.Count, m invoice.Method, p invoice.Price) api.PaymentMethod {
-	a, due := m.Asset, count.Rest(m)
+func paymentMethod(inv *invoice.Invoice, evaluation *invoice.Evaluation, m invoice.Method, p invoice.Price) api.PaymentMethod {
+	a, due := m.Asset, evaluation.Rest(m)
 	ask := due
 	if ask.IsZero() { // nothing is due: the link has the whole price
 		ask = p.Expected

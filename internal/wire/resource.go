@@ -14,25 +14,25 @@ import (
 // were not scanned recently.
 func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID) api.Resource {
 	now := invoices.Now()
-	t, stands := inv.Terms, inv.State
-	count := invoices.Count(inv)
-	told, more := count.Told()
+	t, state := inv.Terms, inv.State
+	evaluation := invoices.Evaluation(inv)
+	reported, more := evaluation.ReportedPayments()
 	r := api.Resource{
 		ForeignID: inv.ID, OrderID: t.OrderID, Mode: string(inv.Mode), Version: inv.Version,
-		Status: string(stands.Status), Exceptions: exceptions(inv),
+		Status: string(state.Status), Exceptions: exceptions(inv),
 		CreatedAt: Time(inv.CreatedAt), ExpiredAt: Time(inv.ExpiresAt()),
-		PaidAt: Time(stands.PaidAt), PaidCurrency: stands.PaidAsset, PaidTx: stands.PaidTx,
+		PaidAt: Time(state.PaidAt), PaidCurrency: state.PaidAsset, PaidTx: state.PaidTx,
 		ClientAmount: t.Price.String(), ClientCurrency: t.Price.Currency().Code,
-		PaidAmount: stands.Paid.String(), DueAmount: stands.Due.String(), OverpaidAmount: stands.Overpaid.String(),
+		PaidAmount: state.Paid.String(), DueAmount: state.Due.String(), OverpaidAmount: state.Overpaid.String(),
 		ToleranceAmount: t.Rules.Tolerance.String(), PaidCount: inv.PaidCount, FirstPaidAt: Time(inv.FirstPaidAt), Accepted: acceptance(inv),
 		AllowPaidExpired: t.AllowPaidExpired, DisableConvert: t.DisableSale,
 		SecondsLeft:    secondsLeft(min(inv.ExpiresAt().Sub(now.Add(inv.Clock)), inv.Quote().Until.Sub(inv.Quote().From))),
-		PaymentMethods: paymentMethods(invoices, inv, count, behind), Payments: payments(inv, told), MorePayments: more, Conversions: sales(inv), Quotes: quotes(inv),
+		PaymentMethods: paymentMethods(invoices, inv, evaluation, behind), Payments: payments(inv, reported), MorePayments: more, Conversions: sales(inv), Quotes: quotes(inv),
 		RateSource: inv.Quote().Source, MerchantName: t.Merchant, Description: t.Description, Metadata: t.Metadata,
 		Language: t.Language, URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, RefundCurrency: inv.Refund.Asset, RefundAddress: inv.Refund.Address,
-		WatchedUntil: Time(inv.ExpiresAt().Add(invoice.WatchPeriod)), MayRequote: count.MayRequote(invoice.Shopper, now),
+		WatchedUntil: Time(inv.ExpiresAt().Add(invoice.WatchPeriod)), MayRequote: evaluation.MayRequote(invoice.Shopper, now),
 	}
-	for i, p := range told {
+	for i, p := range reported {
 		if a, known := invoices.KnownAsset(p.Network, p.Asset); known {
 			r.Payments[i].Symbol, r.Payments[i].NetworkName = a.Symbol, a.NetworkName
 		}
@@ -40,7 +40,7 @@ func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID
 	if r.Metadata == nil {
 		r.Metadata = map[string]string{}
 	}
-	if stands.Status != invoice.Paid {
+	if state.Status != invoice.Paid {
 		r.PaidCurrency, r.PaidTx = "", ""
 	}
 	return r

@@ -12,7 +12,7 @@ func sales(inv *invoice.Invoice) []api.Sale {
 		c := &inv.Sales[i]
 		sold := c.Sold()
 		sale := api.Sale{
-			CryptoCurrency: c.Coin, State: string(c.State), Reason: string(c.Reason), Reverted: !inv.Holds(c),
+			CryptoCurrency: c.Coin, State: string(c.State), Reason: string(c.Reason), Reverted: !inv.Funds(c),
 			Amount: c.Amount.String(), SoldAmount: sold.Sold.String(), RateEUR: c.Rate.Price(), LowestPrice: c.Lowest.String(),
 			AveragePrice: c.Average(), EuroAmount: sold.Euro.String(), FeeAmount: sold.Fee.String(), Orders: []string{},
 			CreatedAt: Time(c.CreatedAt), NextAt: Time(c.NextAt),

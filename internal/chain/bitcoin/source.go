@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"time"
 
 	"chequer/internal/chain"
@@ -63,6 +64,11 @@ type Tx struct {
 	Coinbase bool
 	Spends   []string // outpoints: "txid:vout"
 	Outputs  []Output
+}
+
+// Pays reports whether the transaction pays a watched destination.
+func (tx Tx) Pays(watched chain.Watched) bool {
+	return slices.ContainsFunc(tx.Outputs, func(o Output) bool { return watched.Destination(o.Script) })
 }
 
 // Output pays a script.

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// fewAccounts is the number of balances up to which they are read at every block. If
+	// maxEveryBlock is the number of balances up to which they are read at every block. If
 	// there are more, they are read every readEvery.
-	fewAccounts = 50
-	readEvery   = 15 * time.Second
+	maxEveryBlock = 50
+	readEvery     = 15 * time.Second
 	// maxReadings limits the number of blocks searched for the rises of balances.
 	maxReadings = 500
 )
@@ -36,7 +36,7 @@ type balances struct {
 	block       chain.Block
 	// spent are the accounts whose nonce was above zero at the birth of their invoice.
 	spent  map[string]bool
-	astray astray
+	strays strayState
 }
 
 // account is a watched account whose balance is read.
@@ -68,7 +68,7 @@ func (b *balances) add(ctx context.Context, s *chain.Snapshot, tip Header, shown
 	case len(accounts) == 0:
 		s.Read = tip.Block
 	case last.Hash == tip.Hash && slices.IndexFunc(accounts, func(a *account) bool { return !a.Known }) < 0:
-	case len(accounts) > fewAccounts && last.Hash == b.block.Hash && last.Hash != "" && b.now().Sub(b.at) < readEvery:
+	case len(accounts) > maxEveryBlock && last.Hash == b.block.Hash && last.Hash != "" && b.now().Sub(b.at) < readEvery:
 		s.Started = b.started
 	default:
 		err = b.read(ctx, s, tip, last, accounts)
@@ -81,13 +81,13 @@ func (b *balances) add(ctx context.Context, s *chain.Snapshot, tip Header, shown
 		last, b.block, b.at, b.started = s.Read, s.Read, b.now(), s.Started
 	}
 	if len(accounts) > 0 {
-		b.hold(s, last)
+		b.limitCursor(s, last)
 	}
 	return b.readStrays(ctx, s, tip, strays, watched)
 }
 
-// hold keeps the cursor at or below the block at which balances were last read.
-func (b *balances) hold(s *chain.Snapshot, read chain.Block) {
+// limitCursor keeps the cursor at or below the block at which balances were last read.
+func (b *balances) limitCursor(s *chain.Snapshot, read chain.Block) {
 	if s.Next.Height <= read.Height {
 		return
 	}
@@ -121,7 +121,7 @@ func (b *balances) recorded(ctx context.Context, s *chain.Snapshot, watched chai
 				a.highest = high
 			}
 			if t.Unsure && !a.unsure {
-				if a.unsure, err = b.sticks(ctx, a, t); err != nil {
+				if a.unsure, err = b.staysUnsure(ctx, a, t); err != nil {
 					return nil, nil, err
 				}
 			}
@@ -312,9 +312,9 @@ func (b *balances) birth(ctx context.Context, a *account) (Header, error) {
 	return b.view.base, nil
 }
 
-// sticks reports whether rises after the unsure rise t are unsure, too. They are not if t is
+// staysUnsure reports whether rises after the unsure rise t are unsure, too. They are not if t is
 // unsure only because of a fork.
-func (b *balances) sticks(ctx context.Context, a *account, t chain.Transfer) (bool, error) {
+func (b *balances) staysUnsure(ctx context.Context, a *account, t chain.Transfer) (bool, error) {
 	if t.Block.Height > a.Birth.Height {
 		return true, nil
 	}

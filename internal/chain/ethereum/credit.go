@@ -19,9 +19,9 @@ type holding struct {
 	height            int64
 }
 
-// remember sets the recorded transfers of claimed tokens above the cursor. Their amounts are
+// setRecorded sets the recorded transfers of claimed tokens above the cursor. Their amounts are
 // not read again, because the state of their blocks may have been pruned since.
-func (v *view) remember(watched chain.Watched) {
+func (v *view) setRecorded(watched chain.Watched) {
 	v.recorded = map[string]chain.Transfer{}
 	if len(v.claimed) == 0 {
 		return

@@ -58,7 +58,7 @@ func (v *view) read(ctx context.Context, final int64, watched chain.Watched) err
 			continue
 		}
 		end := i + 1
-		for end < len(v.records) && due(v.records[end]) && v.records[end].Height-v.records[i].first < stride {
+		for end < len(v.records) && due(v.records[end]) && v.records[end].Height-v.records[i].first < maxRange {
 			end++
 		}
 		if err := v.readRange(ctx, v.records[i:end], final, all, watched); err != nil {
@@ -69,12 +69,12 @@ func (v *view) read(ctx context.Context, final int64, watched chain.Watched) err
 	return nil
 }
 
-// goal returns the reading that a record should have had by now.
-func (v *view) goal(r record, final int64) reading {
+// wantedReading returns the reading that a record should have had by now.
+func (v *view) wantedReading(r record, final int64) reading {
 	switch {
 	case r.Height <= final:
 		return settled
-	case r.Height <= v.last().Height-v.soon:
+	case r.Height <= v.last().Height-v.secondReadLag:
 		return twice
 	}
 	return once
@@ -85,12 +85,12 @@ func (v *view) goal(r record, final int64) reading {
 func (v *view) due(final int64) func(record) bool {
 	waiting := map[reading]int64{}
 	for _, r := range v.records {
-		if goal := v.goal(r, final); r.read != unread && r.read < goal {
+		if goal := v.wantedReading(r, final); r.read != unread && r.read < goal {
 			waiting[goal] += r.Height - r.first + 1
 		}
 	}
 	return func(r record) bool {
-		switch goal := v.goal(r, final); {
+		switch goal := v.wantedReading(r, final); {
 		case r.read == unread:
 			return true
 		case r.read >= goal:
@@ -98,7 +98,7 @@ func (v *view) due(final int64) func(record) bool {
 		case goal == settled:
 			return waiting[settled] >= finalBatch
 		}
-		return waiting[twice] >= v.soon
+		return waiting[twice] >= v.secondReadLag
 	}
 }
 
@@ -113,7 +113,7 @@ func (v *view) readRange(ctx context.Context, records []record, final int64, to 
 		if err := v.addLogs(ctx, r, logs, watched.Destination); err != nil {
 			return err
 		}
-		r.read, r.complete = v.goal(*r, final), r.complete || complete
+		r.read, r.complete = v.wantedReading(*r, final), r.complete || complete
 	}
 	return nil
 }
@@ -251,7 +251,7 @@ func (v *view) addScripts(ctx context.Context, watched chain.Watched) error {
 	wanted := func(script string) bool { return set[script] }
 	for i := 0; i < len(v.records); {
 		end := i
-		for end < len(v.records) && v.records[end].read != unread && v.records[end].Height-v.records[i].first < stride {
+		for end < len(v.records) && v.records[end].read != unread && v.records[end].Height-v.records[i].first < maxRange {
 			end++
 		}
 		if end == i {

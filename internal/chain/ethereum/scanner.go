@@ -51,7 +51,7 @@ func Watch(network *Network, source Source, now func() time.Time) *Scanner {
 			if !ok || !accounts.MayAsk() {
 				continue
 			}
-			s.balances = &balances{source: accounts, coin: a, now: now, view: &s.view, spent: map[string]bool{}, astray: newAstray()}
+			s.balances = &balances{source: accounts, coin: a, now: now, view: &s.view, spent: map[string]bool{}, strays: newStrayState()}
 		}
 		s.assets = append(s.assets, a)
 	}
@@ -91,7 +91,7 @@ func (s *Scanner) scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 	if err := s.view.begin(ctx, from, best); err != nil {
 		return chain.Snapshot{}, err
 	}
-	s.view.remember(watched)
+	s.view.setRecorded(watched)
 	reached, behind, err := s.view.follow(ctx, best, watched)
 	if err != nil {
 		return chain.Snapshot{}, err

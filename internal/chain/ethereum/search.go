@@ -88,15 +88,15 @@ func (s *search) settle(ctx context.Context, where span, rose []*account, low, h
 		if where.noState {
 			t.Since = where.since
 		}
-		t.Tx = only(sent, a.address, t.Amount.Minor())
+		t.Tx = onlyPayment(sent, a.address, t.Amount.Minor())
 		s.found = append(s.found, t)
 	}
 	return nil
 }
 
-// only returns the transaction that paid an account, if it is the only one and paid this
+// onlyPayment returns the transaction that paid an account, if it is the only one and paid this
 // amount; otherwise "".
-func only(sent []Payment, to keys.EthereumAddress, amount *big.Int) string {
+func onlyPayment(sent []Payment, to keys.EthereumAddress, amount *big.Int) string {
 	tx := ""
 	for _, p := range sent {
 		if p.To != to {

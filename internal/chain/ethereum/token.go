@@ -11,8 +11,8 @@ import (
 	"chequer/internal/keys"
 )
 
-// askAgain is the time after which contracts that could not be asked are asked again.
-const askAgain = time.Minute
+// retryInterval is the time after which contracts that could not be asked are asked again.
+const retryInterval = time.Minute
 
 // Doubt says why a token is not offered, or why a bridged token is not watched.
 type Doubt struct {
@@ -28,23 +28,23 @@ type Doubt struct {
 
 // doubts are the tokens that are not offered and why. It is safe for concurrent use.
 type doubts struct {
-	mu    sync.Mutex
-	by    map[string]Doubt // by the code of the asset
-	asked map[string]bool
-	at    time.Time // of the last attempt
+	mu       sync.Mutex
+	byCode   map[string]Doubt // by the code of the asset
+	answered map[string]bool
+	at       time.Time // of the last attempt
 }
 
 // newDoubts returns the doubts about the claimed tokens: their contracts must confirm
 // the decimals of the setting, and their balances must be readable.
 func newDoubts(assets []chain.Asset, claimed []string, readable bool) *doubts {
-	d := &doubts{by: map[string]Doubt{}, asked: map[string]bool{}}
+	d := &doubts{byCode: map[string]Doubt{}, answered: map[string]bool{}}
 	for _, a := range assets {
 		switch {
 		case !slices.Contains(claimed, a.Code):
 		case !readable:
-			d.by[a.Code] = Doubt{Asset: a.Code, Unreadable: true, Says: "is neither offered nor looked for: only balances of addresses show how much of it arrives, and no endpoint may be asked for them"}
+			d.byCode[a.Code] = Doubt{Asset: a.Code, Unreadable: true, Says: "is neither offered nor looked for: only balances of addresses show how much of it arrives, and no endpoint may be asked for them"}
 		default:
-			d.by[a.Code] = Doubt{Asset: a.Code, Says: fmt.Sprintf("is not offered before its contract %s was asked whether it has %d decimals", a.Contract, a.Currency.Decimals)}
+			d.byCode[a.Code] = Doubt{Asset: a.Code, Says: fmt.Sprintf("is not offered before its contract %s was asked whether it has %d decimals", a.Contract, a.Currency.Decimals)}
 		}
 	}
 	return d
@@ -54,7 +54,7 @@ func newDoubts(assets []chain.Asset, claimed []string, readable bool) *doubts {
 func (d *doubts) doubt(code string) (Doubt, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	doubt, doubted := d.by[code]
+	doubt, doubted := d.byCode[code]
 	return doubt, doubted
 }
 
@@ -62,8 +62,8 @@ func (d *doubts) doubt(code string) (Doubt, bool) {
 func (d *doubts) answer(a chain.Asset, decimals int, told bool) (doubt Doubt, news bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.asked[a.Code] = true
-	before, doubted := d.by[a.Code]
+	d.answered[a.Code] = true
+	before, doubted := d.byCode[a.Code]
 	switch {
 	case before.Unreadable:
 		return before, false
@@ -76,10 +76,10 @@ func (d *doubts) answer(a chain.Asset, decimals int, told bool) (doubt Doubt, ne
 		}
 		doubt = Doubt{Asset: a.Code, Wrong: true, Says: fmt.Sprintf("%s: its contract %s has %d decimals, not %d", lacks, a.Contract, decimals, a.Currency.Decimals)}
 	default:
-		delete(d.by, a.Code)
+		delete(d.byCode, a.Code)
 		return Doubt{}, false
 	}
-	d.by[a.Code] = doubt
+	d.byCode[a.Code] = doubt
 	return doubt, doubt != before
 }
 
@@ -87,10 +87,10 @@ func (d *doubts) answer(a chain.Asset, decimals int, told bool) (doubt Doubt, ne
 func (d *doubts) due(assets []chain.Asset, now time.Time) []chain.Asset {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if since := now.Sub(d.at); since >= 0 && since < askAgain {
+	if since := now.Sub(d.at); since >= 0 && since < retryInterval {
 		return nil
 	}
-	due := slices.DeleteFunc(slices.Clone(assets), func(a chain.Asset) bool { return a.Contract == "" || d.asked[a.Code] })
+	due := slices.DeleteFunc(slices.Clone(assets), func(a chain.Asset) bool { return a.Contract == "" || d.answered[a.Code] })
 	if len(due) > 0 {
 		d.at = now
 	}

@@ -14,10 +14,10 @@ const (
 	// catchUpTimeout is how long one scan may read blocks that were missed, before it
 	// returns a snapshot of a part of them.
 	catchUpTimeout = 5 * time.Second
-	// stride is how many blocks are read at once if all of them are final.
-	stride = 100
-	// step is how many blocks are read at once if the hash of each is needed.
-	step = 50
+	// maxRange is how many blocks are read at once if all of them are final.
+	maxRange = 100
+	// maxHeaders is how many blocks are read at once if the hash of each is needed.
+	maxHeaders = 50
 )
 
 // view is the covered part of the best chain. It is kept between scans so that a block is not
@@ -27,10 +27,10 @@ type view struct {
 	tokens    map[keys.EthereumAddress]chain.Asset
 	contracts []keys.EthereumAddress
 	// claimed are the tokens whose logs do not prove their amounts; see credit.
-	claimed  map[keys.EthereumAddress]bool
-	recorded map[string]chain.Transfer // by ID; see remember
-	behind   int64                     // how far the cursor stays behind the tip
-	soon     int64                     // how far behind the tip blocks are read for the second time
+	claimed       map[keys.EthereumAddress]bool
+	recorded      map[string]chain.Transfer // by ID; see setRecorded
+	cursorLag     int64                     // how far the cursor stays behind the tip
+	secondReadLag int64                     // how far behind the tip blocks are read for the second time
 
 	base    Header
 	records []record // each on top of the previous one
@@ -46,10 +46,10 @@ type view struct {
 // newView returns a view of the assets. claimed are the codes of the tokens among them
 // that a setting describes.
 func newView(source Source, assets []chain.Asset, claimed []string, blockTime time.Duration) view {
-	v := view{source: source, tokens: map[keys.EthereumAddress]chain.Asset{}, claimed: map[keys.EthereumAddress]bool{}, soon: max(2, int64(secondReadAge/blockTime))}
+	v := view{source: source, tokens: map[keys.EthereumAddress]chain.Asset{}, claimed: map[keys.EthereumAddress]bool{}, secondReadLag: max(2, int64(secondReadAge/blockTime))}
 	for _, a := range assets {
 		for _, d := range a.Policy.Depth {
-			v.behind = max(v.behind, int64(d.Confirmations))
+			v.cursorLag = max(v.cursorLag, int64(d.Confirmations))
 		}
 		if a.Policy.Balance {
 			continue
@@ -71,7 +71,7 @@ func newView(source Source, assets []chain.Asset, claimed []string, blockTime ti
 // left the best chain.
 func (v *view) begin(ctx context.Context, from chain.Cursor, best Best) error {
 	if from.IsZero() {
-		lowest := max(best.Height-v.behind, 0)
+		lowest := max(best.Height-v.cursorLag, 0)
 		if v.base.Hash != "" && v.base.Height <= lowest {
 			return nil
 		}
@@ -86,17 +86,17 @@ func (v *view) begin(ctx context.Context, from chain.Cursor, best Best) error {
 		return nil
 	}
 	if best.Height < from.Height {
-		return tooLow(best, from.Height)
+		return errBelow(best, from.Height)
 	}
 	if err := v.restart(ctx, from.Height); err != nil || v.base.Hash == from.Hash {
 		return err
 	}
 	// The fork point is unknown: begin lower.
-	return v.restart(ctx, max(from.Height-v.behind, 0))
+	return v.restart(ctx, max(from.Height-v.cursorLag, 0))
 }
 
-// tooLow returns the error for a source that is below a block that it had before.
-func tooLow(best Best, height int64) error {
+// errBelow returns the error for a source that is below a block that it had before.
+func errBelow(best Best, height int64) error {
 	return fmt.Errorf("the endpoints are at block %d only, and block %d was already read", best.Height, height)
 }
 
@@ -131,7 +131,7 @@ func (v *view) last() Header {
 // follow extends the view to the best block. reached is the number of records, from the first
 // on, that were read; behind is true if there are blocks above them.
 func (v *view) follow(ctx context.Context, best Best, watched chain.Watched) (reached int, behind bool, err error) {
-	if err := v.keep(ctx, best); err != nil {
+	if err := v.dropDeparted(ctx, best); err != nil {
 		return 0, false, err
 	}
 	if err := v.addScripts(ctx, watched); err != nil {
@@ -141,7 +141,7 @@ func (v *view) follow(ctx context.Context, best Best, watched chain.Watched) (re
 	for {
 		err := v.read(ctx, v.final(best), watched)
 		if err == nil && v.last().Height < best.Height {
-			if v.last().Height-v.base.Height > v.behind && time.Since(begin) > catchUpTimeout {
+			if v.last().Height-v.base.Height > v.cursorLag && time.Since(begin) > catchUpTimeout {
 				return len(v.records), true, nil
 			}
 			if err = v.extend(ctx, best); err == nil {
@@ -153,7 +153,7 @@ func (v *view) follow(ctx context.Context, best Best, watched chain.Watched) (re
 				v.seen = best.At
 			}
 			if v.seen.IsZero() {
-				return 0, false, tooLow(best, v.last().Height)
+				return 0, false, errBelow(best, v.last().Height)
 			}
 			return len(v.records), false, nil
 		}
@@ -170,12 +170,12 @@ func (v *view) final(best Best) int64 {
 	if best.Final > 0 {
 		return best.Final
 	}
-	return best.Height - v.behind
+	return best.Height - v.cursorLag
 }
 
-// keep drops records that left the best chain. If the best block is below the tip of the view
+// dropDeparted drops records that left the best chain. If the best block is below the tip of the view
 // and in the view, the source lags and nothing is dropped.
-func (v *view) keep(ctx context.Context, best Best) error {
+func (v *view) dropDeparted(ctx context.Context, best Best) error {
 	for len(v.records) > 0 {
 		last := v.last()
 		var on bool
@@ -201,7 +201,7 @@ func (v *view) keep(ctx context.Context, best Best) error {
 	}
 	if best.Height <= v.base.Height {
 		if best.Height == v.base.Height && best.Hash != v.base.Hash {
-			return v.lower(ctx)
+			return v.restartBelow(ctx)
 		}
 		return nil
 	}
@@ -210,18 +210,18 @@ func (v *view) keep(ctx context.Context, best Best) error {
 		return err
 	}
 	if next.Parent != v.base.Hash {
-		return v.lower(ctx)
+		return v.restartBelow(ctx)
 	}
 	return nil
 }
 
-// lower restarts below a base that left the chain.
-func (v *view) lower(ctx context.Context) error {
+// restartBelow restarts below a base that left the chain.
+func (v *view) restartBelow(ctx context.Context) error {
 	v.departed.Add(v.base.Cursor())
 	for _, r := range v.records {
 		v.departed.Add(r.Cursor())
 	}
-	if err := v.restart(ctx, max(v.base.Height-v.behind, 0)); err != nil {
+	if err := v.restart(ctx, max(v.base.Height-v.cursorLag, 0)); err != nil {
 		return err
 	}
 	return chain.ErrMoved
@@ -231,7 +231,7 @@ func (v *view) lower(ctx context.Context) error {
 // others one by one, so that their hashes are known.
 func (v *view) extend(ctx context.Context, best Best) error {
 	last := v.last()
-	if end := min(last.Height+stride, v.final(best)); end > last.Height+1 {
+	if end := min(last.Height+maxRange, v.final(best)); end > last.Height+1 {
 		header, err := v.at(ctx, end)
 		if err != nil {
 			return err
@@ -239,7 +239,7 @@ func (v *view) extend(ctx context.Context, best Best) error {
 		v.records = append(v.records, record{Header: header, first: last.Height + 1})
 		return nil
 	}
-	headers, err := v.source.Headers(ctx, last.Height+1, min(last.Height+step, best.Height))
+	headers, err := v.source.Headers(ctx, last.Height+1, min(last.Height+maxHeaders, best.Height))
 	if err != nil {
 		return err
 	}
@@ -287,7 +287,7 @@ func (v *view) snapshot(reached int, watched chain.Watched) chain.Snapshot {
 	idle, pass := !nonEmpty(all), true
 	for _, r := range records {
 		s.Blocks[r.Height] = r.Hash
-		pass = pass && r.Height <= s.Tip.Height-v.behind && (idle || r.read == settled)
+		pass = pass && r.Height <= s.Tip.Height-v.cursorLag && (idle || r.read == settled)
 		if pass {
 			s.Next = r.Cursor()
 		}

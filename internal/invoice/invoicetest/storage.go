@@ -235,7 +235,7 @@ func (s *Storage) Invoices(_ context.Context, f invoice.Filter, after invoice.Po
 	var all []*invoice.Invoice
 	for _, inv := range s.invoices {
 		behind := after == (invoice.Position{}) || newestFirst(inv.Position(), after) > 0
-		if behind && f.Lets(inv) {
+		if behind && f.Selects(inv) {
 			all = append(all, Clone(inv))
 		}
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// book stores addresses of peers that the merchant did not name: from the network's DNS seeds
+// addressBook stores addresses of peers that the merchant did not name: from the network's DNS seeds
 // and from other peers. It saves them in a folder. A nil book has none.
-type book struct {
+type addressBook struct {
 	params  *chaincfg.Params
 	manager *addrmgr.AddrManager
 
@@ -25,12 +25,12 @@ type book struct {
 	seeded time.Time
 }
 
-func newBook(dir string, params *chaincfg.Params) *book {
-	return &book{params: params, manager: addrmgr.New(dir, func(string) ([]net.IP, error) { return nil, nil })}
+func newAddressBook(dir string, params *chaincfg.Params) *addressBook {
+	return &addressBook{params: params, manager: addrmgr.New(dir, func(string) ([]net.IP, error) { return nil, nil })}
 }
 
 // next returns an address to connect to, of a group that could be reserved.
-func (b *book) next(reserve func(group) bool) (*wire.NetAddressV2, bool) {
+func (b *addressBook) next(reserve func(group) bool) (*wire.NetAddressV2, bool) {
 	for range 100 {
 		known := b.manager.GetAddress()
 		if known == nil {
@@ -48,8 +48,8 @@ func (b *book) next(reserve func(group) bool) (*wire.NetAddressV2, bool) {
 	return nil, false
 }
 
-// learn adds addresses from a peer.
-func (b *book) learn(from *peer.Peer, addresses ...*wire.NetAddressV2) {
+// add adds addresses from a peer.
+func (b *addressBook) add(from *peer.Peer, addresses ...*wire.NetAddressV2) {
 	if b == nil {
 		return
 	}
@@ -69,15 +69,15 @@ func (b *book) learn(from *peer.Peer, addresses ...*wire.NetAddressV2) {
 }
 
 // markGood records a successful connection to a peer.
-func (b *book) markGood(na *wire.NetAddressV2) {
+func (b *addressBook) markGood(na *wire.NetAddressV2) {
 	b.manager.Connected(na)
 	b.manager.Good(na)
 }
 
-func (b *book) wantsMore() bool { return b != nil && b.manager.NeedMoreAddresses() }
+func (b *addressBook) needsAddresses() bool { return b != nil && b.manager.NeedMoreAddresses() }
 
 // seed asks the DNS seeds, at most once in five minutes.
-func (b *book) seed(ctx context.Context) {
+func (b *addressBook) seed(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if time.Since(b.seeded) < 5*time.Minute {

@@ -42,17 +42,17 @@ func (e *entry) memory() int {
 
 // charge adds destinations to the accounts of an entry, and to those of the entries that spend
 // the same outputs.
-func (n *interest) charge(e *entry, destinations []uint64) {
-	n.account(e, destinations)
+func (n *relevantTxs) charge(e *entry, destinations []uint64) {
+	n.addToAccounts(e, destinations)
 	for _, o := range e.claimed {
 		for _, c := range n.claims[o] {
-			n.account(c, destinations)
-			n.account(e, c.accounts)
+			n.addToAccounts(c, destinations)
+			n.addToAccounts(e, c.accounts)
 		}
 	}
 }
 
-func (n *interest) account(e *entry, destinations []uint64) {
+func (n *relevantTxs) addToAccounts(e *entry, destinations []uint64) {
 	for _, d := range destinations {
 		if slices.Contains(e.accounts, d) {
 			continue
@@ -65,12 +65,12 @@ func (n *interest) account(e *entry, destinations []uint64) {
 		}
 		a.entries[e] = struct{}{}
 		a.add(e)
-		n.grown[d] = true
+		n.unchecked[d] = true
 	}
 }
 
-// uncharge removes an entry from the usage of all its accounts.
-func (n *interest) uncharge(e *entry) {
+// removeFromAccounts removes an entry from the usage of all its accounts.
+func (n *relevantTxs) removeFromAccounts(e *entry) {
 	n.total.drop(e)
 	for _, d := range e.accounts {
 		a := n.accounts[d]
@@ -82,46 +82,46 @@ func (n *interest) uncharge(e *entry) {
 	e.accounts, e.size = nil, 0
 }
 
-// excess returns the entries to forget so that the others are within the limits. Entries
+// beyondLimits returns the entries to forget so that the others are within the limits. Entries
 // without a block are forgotten first. Beyond a number of transactions, the most recent are
 // forgotten; beyond a number of bytes, the largest. Entries of the destinations with the
 // largest usage are forgotten before others.
-func (n *interest) excess() []*entry {
+func (n *relevantTxs) beyondLimits() []*entry {
 	gone := map[*entry]bool{}
-	for d := range n.grown {
+	for d := range n.unchecked {
 		if a := n.accounts[d]; a != nil && a.exceeds(maxPerDestination) {
-			n.cut(slices.Collect(maps.Keys(a.entries)), a.usage, maxPerDestination, gone)
+			n.trim(slices.Collect(maps.Keys(a.entries)), a.usage, maxPerDestination, gone)
 		}
 	}
-	clear(n.grown)
+	clear(n.unchecked)
 	total := n.total
 	for e := range gone {
 		total.drop(e)
 	}
-	if total.exceeds(n.most) {
+	if total.exceeds(n.limit) {
 		var rest []*entry
-		for _, e := range n.taken {
+		for _, e := range n.entries {
 			if !gone[e] {
 				rest = append(rest, e)
 			}
 		}
 		// Cut below the limit, because each cut sorts the whole list.
-		n.cut(rest, total, usage{n.most.count / 16 * 15, n.most.bytes / 16 * 15}, gone)
+		n.trim(rest, total, usage{n.limit.count / 16 * 15, n.limit.bytes / 16 * 15}, gone)
 	}
 	return slices.SortedFunc(maps.Keys(gone), bySeen)
 }
 
-// cut adds entries to gone until the others are within a limit.
-func (n *interest) cut(entries []*entry, sum, limit usage, gone map[*entry]bool) {
+// trim adds entries to gone until the others are within a limit.
+func (n *relevantTxs) trim(entries []*entry, sum, limit usage, gone map[*entry]bool) {
 	tooLarge := sum.bytes > limit.bytes
 	slices.SortFunc(entries, func(a, b *entry) int {
 		if c := cmp.Compare(n.inBlock(a), n.inBlock(b)); c != 0 {
 			return c
 		}
 		if tooLarge {
-			return cmp.Or(cmp.Compare(n.share(b).bytes, n.share(a).bytes), cmp.Compare(b.size, a.size), bySeen(b, a))
+			return cmp.Or(cmp.Compare(n.largestUsage(b).bytes, n.largestUsage(a).bytes), cmp.Compare(b.size, a.size), bySeen(b, a))
 		}
-		return cmp.Or(cmp.Compare(n.share(b).count, n.share(a).count), bySeen(b, a))
+		return cmp.Or(cmp.Compare(n.largestUsage(b).count, n.largestUsage(a).count), bySeen(b, a))
 	})
 	for _, e := range entries {
 		if !sum.exceeds(limit) {
@@ -133,15 +133,15 @@ func (n *interest) cut(entries []*entry, sum, limit usage, gone map[*entry]bool)
 }
 
 // inBlock returns 1 for a transaction in a block, otherwise 0.
-func (n *interest) inBlock(e *entry) int {
-	if n.mined[e.tx.ID] != nil {
+func (n *relevantTxs) inBlock(e *entry) int {
+	if n.spentInBlock[e.tx.ID] != nil {
 		return 1
 	}
 	return 0
 }
 
-// share returns the largest usage of the accounts of an entry.
-func (n *interest) share(e *entry) (most usage) {
+// largestUsage returns the largest usage of the accounts of an entry.
+func (n *relevantTxs) largestUsage(e *entry) (most usage) {
 	for _, d := range e.accounts {
 		most.count = max(most.count, n.accounts[d].count)
 		most.bytes = max(most.bytes, n.accounts[d].bytes)

@@ -72,7 +72,7 @@ type parts struct {
 	headers  *neutrino.ChainService
 	listener *listener
 	pool     *pool
-	ledger   ledger
+	ledger   chainWork
 }
 
 // New returns a new client. It does nothing before Run.
@@ -192,7 +192,7 @@ func (c *Client) followHeaders(ctx context.Context, timeout time.Duration, dropA
 			if c.listener.outvoted() && time.Now().After(dropAfter) {
 				return true, nil
 			}
-			_, peers := c.listener.witnesses()
+			_, peers := c.listener.tipAnswers()
 			reached := c.reached()
 			if reached != height || peers == 0 || c.verdict() == nil {
 				height, moved = reached, time.Now()
@@ -234,7 +234,7 @@ func (c *Client) verdict() error {
 	if progress != "" {
 		return errors.New(progress)
 	}
-	witnesses, _ := c.listener.witnesses()
+	witnesses, _ := c.listener.tipAnswers()
 	return c.config.Network.Trust.judge(tip, witnesses, c.config.Now())
 }
 
@@ -347,7 +347,7 @@ func (c *Client) Health() chain.Health {
 	if c.parts == nil {
 		return h
 	}
-	_, h.Peers = c.listener.witnesses()
+	_, h.Peers = c.listener.tipAnswers()
 	if err := c.verdict(); err != nil && h.Progress == "" {
 		h.Fault = err.Error()
 	}

@@ -99,7 +99,7 @@ func (c *Client) assemble(ctx context.Context, d *database) (*parts, error) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, err
 		}
-		listener.book = newBook(dir, c.config.Network.Params)
+		listener.book = newAddressBook(dir, c.config.Network.Params)
 	}
 	headers, err := c.startHeaders(ctx, d, listener)
 	if err != nil {

@@ -24,9 +24,9 @@ type entry struct {
 	last   time.Time // last announcement
 	raw    []byte    // nil until it is fetched
 	// pays are hashes of the scripts that it pays, spends of the outpoints that it spends.
-	pays, spends []uint64
-	payer        bool     // pays a watched destination
-	paid         []uint64 // hashes of the watched scripts that it pays
+	outputHashes, inputHashes []uint64
+	paysWatched               bool     // pays a watched destination
+	watchedOutputs            []uint64 // hashes of the watched scripts that it pays
 	// The fields below are set for relevant entries that are sure.
 	tx      *bitcoin.Tx
 	claimed []string // outpoints
@@ -58,10 +58,10 @@ func (h hasher) fill(e *entry, tx *wire.MsgTx) error {
 	}
 	e.raw = slices.Clip(raw.Bytes())
 	for _, out := range tx.TxOut {
-		e.pays = append(e.pays, h.script(out.PkScript))
+		e.outputHashes = append(e.outputHashes, h.script(out.PkScript))
 	}
 	for _, in := range tx.TxIn {
-		e.spends = append(e.spends, h.outpoint(in.PreviousOutPoint))
+		e.inputHashes = append(e.inputHashes, h.outpoint(in.PreviousOutPoint))
 	}
 	return nil
 }

@@ -62,9 +62,9 @@ type Witness struct {
 // Judge judges a tip whose hash and filter header start with 1.
 func Judge(t Trust, height int64, age time.Duration, work int64, witnesses []Witness) string {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	var list []witness
+	var list []tipAnswer
 	for _, w := range witnesses {
-		list = append(list, witness{
+		list = append(list, tipAnswer{
 			group: group(w.Group), tip: chainhash.Hash{w.Tip}, filterOf: chainhash.Hash{w.Tip}, filter: chainhash.Hash{w.Filter},
 		})
 	}
@@ -148,10 +148,10 @@ func (p *Pool) Len() int                                                 { retur
 
 // Relevant returns the number of relevant transactions and their memory in bytes, as counted by
 // the pool.
-func (p *Pool) Relevant() (count, bytes int) { return p.interest.total.count, p.interest.total.bytes }
+func (p *Pool) Relevant() (count, bytes int) { return p.relevant.total.count, p.relevant.total.bytes }
 
 // SetMaxRelevant sets the limit of the number of relevant transactions in the pool.
-func (p *Pool) SetMaxRelevant(count int) { p.interest.most.count = count }
+func (p *Pool) SetMaxRelevant(count int) { p.relevant.limit.count = count }
 
 // Stored returns the number of transactions in the store.
 func (p *Pool) Stored(t *testing.T) int {
@@ -236,7 +236,7 @@ func (f *Fetches) Refused(id chainhash.Hash, by int32, now time.Time) (int32, bo
 
 // Works returns the work of each of several chains, summed up by one ledger.
 func Works(chains ...[]*wire.BlockHeader) (works []int64, err error) {
-	var l ledger
+	var l chainWork
 	for _, c := range chains {
 		w, err := l.at(int64(len(c)-1), func(height int64) (*wire.BlockHeader, error) { return c[height], nil })
 		if err != nil {
@@ -251,7 +251,7 @@ func Works(chains ...[]*wire.BlockHeader) (works []int64, err error) {
 // book does not serve filters.
 func NextGroups(t *testing.T, addresses []string, count int) (groups []uint64) {
 	t.Helper()
-	b := newBook(t.TempDir(), &chaincfg.MainNetParams)
+	b := newAddressBook(t.TempDir(), &chaincfg.MainNetParams)
 	from, err := peer.NewOutboundPeer(&peer.Config{}, addresses[0])
 	if err != nil {
 		t.Fatal(err)
@@ -262,7 +262,7 @@ func NextGroups(t *testing.T, addresses []string, count int) (groups []uint64) {
 			services = wire.SFNodeNetwork
 		}
 		to := netip.MustParseAddrPort(a)
-		b.learn(from, wire.NetAddressV2FromBytes(time.Now(), services, to.Addr().AsSlice(), to.Port()))
+		b.add(from, wire.NetAddressV2FromBytes(time.Now(), services, to.Addr().AsSlice(), to.Port()))
 	}
 	taken := map[group]bool{}
 	for range count {

@@ -33,13 +33,13 @@ func (g *gate) open() bool {
 	return len(g.ready) >= g.enough
 }
 
-func (g *gate) enter(of group) {
+func (g *gate) add(of group) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.ready[of]++
 }
 
-func (g *gate) leave(of group) {
+func (g *gate) remove(of group) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.ready[of]--; g.ready[of] <= 0 {
@@ -56,7 +56,7 @@ type gatedConn struct {
 	in, out  frames
 	withheld bool // whether the message being written is withheld
 	mu       sync.Mutex
-	entered  bool
+	ready    bool
 	closed   bool
 }
 
@@ -65,7 +65,7 @@ func (c *gatedConn) Read(b []byte) (int, error) {
 	for rest := b[:n]; len(rest) > 0; {
 		var header []byte
 		if header, _, rest = c.in.next(rest); header != nil && command(header) == wire.CmdVerAck {
-			c.enter()
+			c.setReady()
 		}
 	}
 	return n, err
@@ -93,20 +93,20 @@ func (c *gatedConn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// enter counts the connection after its handshake.
-func (c *gatedConn) enter() {
+// setReady counts the connection after its handshake.
+func (c *gatedConn) setReady() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.entered && !c.closed {
-		c.entered = true
-		c.gate.enter(c.group)
+	if !c.ready && !c.closed {
+		c.ready = true
+		c.gate.add(c.group)
 	}
 }
 
 func (c *gatedConn) Close() error {
 	c.mu.Lock()
-	if c.entered && !c.closed {
-		c.gate.leave(c.group)
+	if c.ready && !c.closed {
+		c.gate.remove(c.group)
 	}
 	c.closed = true
 	c.mu.Unlock()

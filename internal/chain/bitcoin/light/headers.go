@@ -59,7 +59,7 @@ func (c *Client) updateTip() error {
 	c.mu.Lock()
 	c.tip, c.moved = next, c.config.Now()
 	c.mu.Unlock()
-	c.listener.moved(next)
+	c.listener.setTip(next)
 	return nil
 }
 

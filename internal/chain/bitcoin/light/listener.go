@@ -17,8 +17,8 @@ const (
 	outbound = 8
 	// askInterval is the interval at which each peer is asked for its tip.
 	askInterval = 30 * time.Second
-	// witnessTTL is how long a peer's answer about its tip counts.
-	witnessTTL = 2 * time.Minute
+	// tipAnswerTTL is how long a peer's answer about its tip counts.
+	tipAnswerTTL = 2 * time.Minute
 	// maxBehind is how many blocks of the claimed height may be missing.
 	maxBehind = 6
 	// requiredServices are the services that discovered peers must have.
@@ -30,7 +30,7 @@ const (
 type listener struct {
 	network    Network
 	configured []string
-	book       *book // nil if no peers are discovered
+	book       *addressBook // nil if no peers are discovered
 	pool       *pool
 	now        func() time.Time
 	answered   func() // called after a peer sent its tip or a filter header
@@ -67,7 +67,7 @@ func (l *listener) run(ctx context.Context) {
 	}
 	if l.book != nil {
 		for range max(outbound-len(l.configured), 0) {
-			wg.Go(func() { l.explore(ctx) })
+			wg.Go(func() { l.connectDiscovered(ctx) })
 		}
 	}
 }
@@ -88,8 +88,8 @@ func (l *listener) keep(ctx context.Context, address string) {
 	}
 }
 
-// explore connects to discovered peers, one after the other, each of another group.
-func (l *listener) explore(ctx context.Context) {
+// connectDiscovered connects to discovered peers, one after the other, each of another group.
+func (l *listener) connectDiscovered(ctx context.Context) {
 	for {
 		na, ok := l.book.next(l.reserve)
 		if !ok {
@@ -165,7 +165,7 @@ func (l *listener) add(r *remote) {
 	l.remotes[r.id] = r
 	l.count()
 	l.ask(r)
-	if r.discovered && l.book.wantsMore() {
+	if r.discovered && l.book.needsAddresses() {
 		r.peer.QueueMessage(wire.NewMsgGetAddr(), nil)
 	}
 }
@@ -277,7 +277,7 @@ func (l *listener) tick() {
 	for id, late := range l.fetches.overdue(now) {
 		l.askOthers(id, late)
 	}
-	l.expel(now)
+	l.disconnectContradicting(now)
 	all := now.Sub(l.asked) >= askInterval
 	if all {
 		l.asked = now

@@ -41,7 +41,7 @@ type pool struct {
 	sure     queue
 	unsure   map[group]*queue // by the group that announced them first
 	watched  scripts
-	interest interest
+	relevant relevantTxs
 	unsaved  map[chainhash.Hash]bool // entries that differ from those in the store
 }
 
@@ -52,7 +52,7 @@ func newPool(announcers int, store *store, mark uint64, now func() time.Time, wa
 		announcers: announcers, store: store, now: now, wake: wake,
 		hasher:  hasher{maphash.MakeSeed()},
 		entries: map[chainhash.Hash]*entry{}, unsure: map[group]*queue{},
-		interest: newInterest(mark), unsaved: map[chainhash.Hash]bool{},
+		relevant: newRelevantTxs(mark), unsaved: map[chainhash.Hash]bool{},
 	}
 	records, err := store.load()
 	if err != nil {
@@ -107,8 +107,8 @@ func (p *pool) delivered(tx *wire.MsgTx, by group) error {
 	if err := p.hasher.fill(e, tx); err != nil {
 		return err
 	}
-	e.paid = p.watched.among(e.pays)
-	e.payer = len(e.paid) > 0
+	e.watchedOutputs = p.watched.intersect(e.outputHashes)
+	e.paysWatched = len(e.watchedOutputs) > 0
 	p.changed(e)
 	p.charge(by, e, len(e.raw))
 	p.settle(e)
@@ -142,12 +142,12 @@ func (p *pool) settle(e *entry) {
 		return
 	}
 	p.sure.add(e, len(e.raw))
-	if p.interest.take(e) {
+	if p.relevant.addClaims(e) {
 		p.takeConflicts(e)
 		p.changed(e)
 		p.wake()
 	}
-	if oldest := p.interest.excessClaim(e); oldest != nil {
+	if oldest := p.relevant.oldestExcessClaim(e); oldest != nil {
 		p.forget(oldest)
 	}
 	p.bound()
@@ -156,7 +156,7 @@ func (p *pool) settle(e *entry) {
 // bound forgets relevant transactions beyond the limits. A forgotten payment is found again in
 // its block.
 func (p *pool) bound() {
-	for _, e := range p.interest.excess() {
+	for _, e := range p.relevant.beyondLimits() {
 		p.forget(e)
 	}
 }
@@ -164,16 +164,16 @@ func (p *pool) bound() {
 // takeConflicts makes the transactions relevant that spend the same outputs as a relevant
 // entry.
 func (p *pool) takeConflicts(e *entry) {
-	if !e.payer {
+	if !e.paysWatched {
 		return
 	}
 	spends := map[uint64]bool{}
-	for _, o := range e.spends {
+	for _, o := range e.inputHashes {
 		spends[o] = true
 	}
 	for _, other := range p.entries {
-		if other != e && other.sure() && slices.ContainsFunc(other.spends, func(o uint64) bool { return spends[o] }) {
-			p.interest.take(other)
+		if other != e && other.sure() && slices.ContainsFunc(other.inputHashes, func(o uint64) bool { return spends[o] }) {
+			p.relevant.addClaims(other)
 			p.changed(other)
 		}
 	}
@@ -181,7 +181,7 @@ func (p *pool) takeConflicts(e *entry) {
 
 // changed marks an entry to be saved.
 func (p *pool) changed(e *entry) {
-	if e.payer || e.tx != nil {
+	if e.paysWatched || e.tx != nil {
 		p.unsaved[e.id] = true
 	}
 }
@@ -189,7 +189,7 @@ func (p *pool) changed(e *entry) {
 // forget deletes an entry.
 func (p *pool) forget(e *entry) {
 	p.changed(e)
-	p.interest.drop(e)
+	p.relevant.drop(e)
 	if p.entries[e.id] == e { // not a newer entry
 		delete(p.entries, e.id)
 	}
@@ -210,7 +210,7 @@ func (p *pool) sweep() error {
 			p.forget(e)
 		}
 	}
-	for _, e := range p.interest.list() {
+	for _, e := range p.relevant.list() {
 		if e.last.Add(relevantTTL).Before(now) {
 			p.forget(e)
 		}
@@ -227,7 +227,7 @@ func (p *pool) save() error {
 	var deletes []chainhash.Hash
 	for id := range p.unsaved {
 		if e := p.entries[id]; e != nil && e.raw != nil {
-			puts = append(puts, record{ID: id, Raw: e.raw, Groups: e.groups, First: e.first, Seen: e.seen, Last: e.last, Payer: e.payer})
+			puts = append(puts, record{ID: id, Raw: e.raw, Groups: e.groups, First: e.first, Seen: e.seen, Last: e.last, Payer: e.paysWatched})
 		} else {
 			deletes = append(deletes, id)
 		}
@@ -252,13 +252,13 @@ func (p *pool) restore(records []record) {
 		return 1
 	})
 	for _, r := range records {
-		e := &entry{id: r.ID, groups: r.Groups, first: r.First, seen: r.Seen, last: r.Last, payer: r.Payer}
+		e := &entry{id: r.ID, groups: r.Groups, first: r.First, seen: r.Seen, last: r.Last, paysWatched: r.Payer}
 		tx, err := decode(r.Raw)
 		if err != nil || p.hasher.fill(e, tx) != nil {
 			p.unsaved[r.ID] = true // cannot be decoded
 			continue
 		}
-		if e.sure() && !p.interest.take(e) || len(e.groups) == 0 {
+		if e.sure() && !p.relevant.addClaims(e) || len(e.groups) == 0 {
 			p.unsaved[r.ID] = true // not relevant any more
 			continue
 		}

@@ -23,7 +23,7 @@ type remote struct {
 
 	// The listener's lock guards the fields below.
 	id         int32 // of the connected peer
-	witness    witness
+	answer     tipAnswer
 	answeredAt time.Time // time of its last answer about its tip
 	askPending bool      // a request was postponed by the rate limit
 	failed     int       // number of transactions that it announced and did not deliver in a usable form
@@ -36,7 +36,7 @@ const maxStrikes = 500
 func newRemote(to net.Addr, discovered bool) *remote {
 	g := groupOfPeer(to)
 	return &remote{
-		group: g, address: addressOf(to), discovered: discovered, witness: witness{group: g},
+		group: g, address: addressOf(to), discovered: discovered, answer: tipAnswer{group: g},
 		// Far more than an honest peer sends: some 20 transactions a second.
 		bytes:    rate.NewLimiter(1<<20, 16<<20),
 		messages: rate.NewLimiter(500, 5_000),
@@ -71,10 +71,10 @@ func (l *listener) config(r *remote) *peer.Config {
 			OnCFHeaders: func(_ *peer.Peer, m *wire.MsgCFHeaders) { l.handleFilter(r, m) },
 			OnAddr: func(p *peer.Peer, m *wire.MsgAddr) {
 				for _, a := range m.AddrList {
-					l.book.learn(p, wire.NetAddressV2FromBytes(a.Timestamp, a.Services, a.IP, a.Port))
+					l.book.add(p, wire.NetAddressV2FromBytes(a.Timestamp, a.Services, a.IP, a.Port))
 				}
 			},
-			OnAddrV2: func(p *peer.Peer, m *wire.MsgAddrV2) { l.book.learn(p, m.AddrList...) },
+			OnAddrV2: func(p *peer.Peer, m *wire.MsgAddrV2) { l.book.add(p, m.AddrList...) },
 		},
 	}
 }

@@ -32,7 +32,7 @@ type tip struct {
 }
 
 // judge returns why a tip is not trusted; nil if it is.
-func (t Trust) judge(tip tip, witnesses []witness, now time.Time) error {
+func (t Trust) judge(tip tip, witnesses []tipAnswer, now time.Time) error {
 	agree, filters := map[group]bool{}, map[group]bool{}
 	others := map[chainhash.Hash]map[group]bool{} // groups that serve another filter header
 	most := 0

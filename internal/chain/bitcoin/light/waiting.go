@@ -19,8 +19,8 @@ type scripts struct {
 	since  time.Time // time at which the set was created
 }
 
-// among returns the hashes that are in the set.
-func (s *scripts) among(hashes []uint64) (found []uint64) {
+// intersect returns the hashes that are in the set.
+func (s *scripts) intersect(hashes []uint64) (found []uint64) {
 	for _, h := range hashes {
 		if _, in := s.hashes[h]; in && !slices.Contains(found, h) {
 			found = append(found, h)
@@ -29,9 +29,9 @@ func (s *scripts) among(hashes []uint64) (found []uint64) {
 	return found
 }
 
-// learn adds the scripts that are watched since the last call, and reports whether there were
+// add adds the scripts that are watched since the last call, and reports whether there were
 // any. Once a day it creates the set again, without the scripts that are not watched any more.
-func (s *scripts) learn(watched chain.Watched, h hasher, now time.Time) (added bool) {
+func (s *scripts) add(watched chain.Watched, h hasher, now time.Time) (added bool) {
 	if s.hashes == nil || now.Sub(s.since) > 24*time.Hour {
 		s.hashes, s.mark, s.since = map[uint64]struct{}{}, 0, now
 	}
@@ -52,41 +52,36 @@ func (s *scripts) learn(watched chain.Watched, h hasher, now time.Time) (added b
 func (p *pool) waiting(watched chain.Watched) ([]bitcoin.Tx, []chain.Conflict) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.watched.learn(watched, p.hasher, p.now()) {
+	if p.watched.add(watched, p.hasher, p.now()) {
 		p.matchAgain()
 	}
 	var txs []bitcoin.Tx
-	for _, e := range p.interest.list() {
-		if e.payer && p.interest.isLast(e) && pays(*e.tx, watched) {
+	for _, e := range p.relevant.list() {
+		if e.paysWatched && p.relevant.isLatestSpender(e) && e.tx.Pays(watched) {
 			txs = append(txs, *e.tx)
 		}
 	}
-	return txs, p.interest.conflicts()
+	return txs, p.relevant.conflicts()
 }
 
 // matchAgain matches the stored transactions with the destinations that are now watched.
 func (p *pool) matchAgain() {
 	for _, e := range p.entries {
-		paid := p.watched.among(e.pays)
-		if len(paid) == 0 || slices.Equal(paid, e.paid) {
+		paid := p.watched.intersect(e.outputHashes)
+		if len(paid) == 0 || slices.Equal(paid, e.watchedOutputs) {
 			continue
 		}
-		e.paid = paid
-		if !e.payer {
-			e.payer = true
+		e.watchedOutputs = paid
+		if !e.paysWatched {
+			e.paysWatched = true
 			p.changed(e)
 		}
 		if e.sure() {
-			p.interest.take(e)
+			p.relevant.addClaims(e)
 			p.takeConflicts(e)
 		}
 	}
 	p.bound()
-}
-
-// pays reports whether a transaction pays a watched destination.
-func pays(tx bitcoin.Tx, watched chain.Watched) bool {
-	return slices.ContainsFunc(tx.Outputs, func(o bitcoin.Output) bool { return watched.Destination(o.Script) })
 }
 
 // seen returns when enough groups had announced a transaction.
@@ -104,21 +99,21 @@ func (p *pool) seen(id string) time.Time {
 func (p *pool) scriptsSpent(mark uint64) (iter.Seq[string], uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.interest.since(mark)
+	return p.relevant.since(mark)
 }
 
 // pending reports whether a relevant transaction spends an outpoint.
 func (p *pool) pending(outpoint string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.interest.claims[outpoint] != nil
+	return p.relevant.claims[outpoint] != nil
 }
 
 // block records the transactions of a block.
 func (p *pool) block(txs []bitcoin.Tx) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.interest.block(txs)
+	p.relevant.block(txs)
 }
 
 // buried forgets transactions that are deep in the chain, and those that spend the same
@@ -127,7 +122,7 @@ func (p *pool) buried(ids []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, id := range ids {
-		for _, e := range p.interest.buried(id) {
+		for _, e := range p.relevant.buried(id) {
 			p.forget(e)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// ledger sums up the work of a growing chain of headers.
-type ledger struct {
+// chainWork sums up the work of a growing chain of headers.
+type chainWork struct {
 	// sums are the sums up to each of the newest blocks, in order. The rest is summed up
 	// again after a deeper reorganisation.
 	sums []sum
@@ -24,11 +24,12 @@ type sum struct {
 	work   *big.Int
 }
 
-// keptSums is the greatest depth of a reorganisation without a new summation.
-const keptSums = 300
+// maxReorganisation is the largest depth of a reorganisation after which the work is not summed up
+// again from the first header.
+const maxReorganisation = 300
 
 // at returns the work up to a height; header returns the header at a height.
-func (l *ledger) at(height int64, header func(height int64) (*wire.BlockHeader, error)) (*big.Int, error) {
+func (l *chainWork) at(height int64, header func(height int64) (*wire.BlockHeader, error)) (*big.Int, error) {
 	for len(l.sums) > 0 {
 		last := l.sums[len(l.sums)-1]
 		if last.height <= height {
@@ -56,11 +57,11 @@ func (l *ledger) at(height int64, header func(height int64) (*wire.BlockHeader, 
 			l.bits, l.each = h.Bits, blockchain.CalcWork(h.Bits)
 		}
 		total.Add(total, l.each)
-		if next > height-keptSums {
+		if next > height-maxReorganisation {
 			l.sums = append(l.sums, sum{next, h.BlockHash(), new(big.Int).Set(total)})
 		}
 	}
-	if extra := len(l.sums) - 2*keptSums; extra > 0 {
+	if extra := len(l.sums) - 2*maxReorganisation; extra > 0 {
 		l.sums = append(l.sums[:0], l.sums[extra:]...)
 	}
 	return total, nil

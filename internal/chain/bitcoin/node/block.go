@@ -60,8 +60,8 @@ func (b *blocks) keep(block bitcoin.Block) {
 	}
 }
 
-// concerns reports whether a block may pay one of the scripts.
-func (b *blocks) concerns(hash string, scripts iter.Seq[string]) bool {
+// mayPay reports whether a block may pay one of the scripts.
+func (b *blocks) mayPay(hash string, scripts iter.Seq[string]) bool {
 	paid, known := b.paid[hash]
 	if !known {
 		return true
@@ -79,7 +79,7 @@ func (b *blocks) concerns(hash string, scripts iter.Seq[string]) bool {
 // Concerns implements bitcoin.Source. It does not report spends in a block that was already
 // read, because its conflicts were found then.
 func (n *Node) Concerns(_ context.Context, hash string, scripts iter.Seq[string]) (bool, error) {
-	return n.read.concerns(hash, scripts), nil
+	return n.read.mayPay(hash, scripts), nil
 }
 
 // Buried implements bitcoin.Source.
@@ -122,7 +122,7 @@ func (n *Node) block(ctx context.Context, hash string) (bitcoin.Block, error) {
 	if block.Hash != hash {
 		return bitcoin.Block{}, fmt.Errorf("asked for block %s, got %s", hash, block.Hash)
 	}
-	return block, sane(block.Txs...)
+	return block, checkAmounts(block.Txs...)
 }
 
 // heightOf returns the height of a block.
@@ -166,7 +166,7 @@ func (n *Node) blockFromJSON(ctx context.Context, height int64, hash string) (bi
 	if len(ids) == 0 || merkleRoot(ids) != header.MerkleRoot {
 		return bitcoin.Block{}, fmt.Errorf("block %s: transactions do not match the Merkle root", hash)
 	}
-	return block, sane(block.Txs...)
+	return block, checkAmounts(block.Txs...)
 }
 
 // merkleRoot returns the Merkle root of a block's transactions; there is at least one.
@@ -184,11 +184,11 @@ func merkleRoot(ids []chainhash.Hash) chainhash.Hash {
 	return level[0]
 }
 
-// sane returns an error if a transaction has an impossible amount.
-func sane(txs ...bitcoin.Tx) error {
+// checkAmounts returns an error if a transaction has an impossible amount.
+func checkAmounts(txs ...bitcoin.Tx) error {
 	for _, tx := range txs {
 		for i, out := range tx.Outputs {
-			if out.Units < 0 || out.Units > most {
+			if out.Units < 0 || out.Units > maxUnits {
 				return fmt.Errorf("transaction %s pays %d units in output %d", tx.ID, out.Units, i)
 			}
 		}
@@ -196,5 +196,5 @@ func sane(txs ...bitcoin.Tx) error {
 	return nil
 }
 
-// most is an amount that no coin of this family will ever reach, in the smallest unit.
-const most = 1000 * 21e6 * btcutil.SatoshiPerBitcoin
+// maxUnits is an amount that no coin of this family will ever reach, in the smallest unit.
+const maxUnits = 1000 * 21e6 * btcutil.SatoshiPerBitcoin

@@ -71,7 +71,7 @@ func (c *client) send(ctx context.Context, body []byte) (answer []byte, status i
 	if err := c.open(); err != nil {
 		return nil, 0, err
 	}
-	limited, cancel := context.WithTimeout(ctx, c.config.Patience)
+	limited, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(limited, http.MethodPost, c.config.URL, bytes.NewReader(body))
 	if err != nil {
@@ -147,7 +147,7 @@ func (c *client) failed(ctx context.Context, err error) error {
 	c.http.CloseIdleConnections()
 	c.http = nil
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("no complete answer within %s", c.config.Patience)
+		return fmt.Errorf("no complete answer within %s", c.config.Timeout)
 	}
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {

@@ -28,13 +28,13 @@ type mempool struct {
 
 // entry is a transaction in the mempool.
 type entry struct {
-	list   *list
-	number uint32      // of the last list that contains it
-	paid   []uint64    // hashes of scripts; nil until it is read
-	tx     *bitcoin.Tx // nil unless it pays a destination
-	took   []string    // spent outpoints that were watched when it was read
-	seen   time.Time   // zero if unknown
-	asked  bool        // true if the node was asked for its time
+	list         *list
+	number       uint32      // of the last list that contains it
+	outputHashes []uint64    // hashes of scripts; nil until it is read
+	tx           *bitcoin.Tx // nil unless it pays a destination
+	took         []string    // spent outpoints that were watched when it was read
+	seen         time.Time   // zero if unknown
+	asked        bool        // true if the node was asked for its time
 }
 
 // list is the time between two lists of the mempool: a transaction that only the second
@@ -79,7 +79,7 @@ func (m *mempool) update(s state) error {
 		}
 		e := m.entries[id]
 		if e == nil {
-			e = m.enter(id, times)
+			e = m.add(id, times)
 		}
 		e.number = m.number
 	}
@@ -101,9 +101,9 @@ func (m *mempool) update(s state) error {
 	return nil
 }
 
-// enter adds a transaction. If it returns to the mempool after its block left the chain, it
+// add adds a transaction. If it returns to the mempool after its block left the chain, it
 // keeps its first sighting.
-func (m *mempool) enter(id chainhash.Hash, times *list) *entry {
+func (m *mempool) add(id chainhash.Hash, times *list) *entry {
 	e := &entry{list: times}
 	if !times.after.IsZero() {
 		e.seen = times.by
@@ -130,7 +130,7 @@ func (m *mempool) paying(watched chain.Watched) []bitcoin.Tx {
 	}
 	var all []sighted
 	for _, e := range m.entries {
-		if e.tx != nil && pays(*e.tx, watched) {
+		if e.tx != nil && e.tx.Pays(watched) {
 			all = append(all, sighted{*e.tx, e.seen})
 		}
 	}
@@ -144,17 +144,13 @@ func (m *mempool) paying(watched chain.Watched) []bitcoin.Tx {
 	return txs
 }
 
-func pays(tx bitcoin.Tx, watched chain.Watched) bool {
-	return slices.ContainsFunc(tx.Outputs, func(out bitcoin.Output) bool { return watched.Destination(out.Script) })
-}
-
-// take stores the relevant parts of a transaction.
-func (e *entry) take(tx bitcoin.Tx, watched chain.Watched) {
-	e.paid = make([]uint64, len(tx.Outputs)) // not nil, even without outputs
+// setTx stores the relevant parts of a transaction.
+func (e *entry) setTx(tx bitcoin.Tx, watched chain.Watched) {
+	e.outputHashes = make([]uint64, len(tx.Outputs)) // not nil, even without outputs
 	for i, out := range tx.Outputs {
-		e.paid[i] = hashScript(out.Script)
+		e.outputHashes[i] = hashScript(out.Script)
 	}
-	if pays(tx, watched) {
+	if tx.Pays(watched) {
 		e.tx = &tx
 	}
 	for _, o := range tx.Spends {

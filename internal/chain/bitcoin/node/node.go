@@ -37,10 +37,10 @@ type Config struct {
 	// BlocksAsJSON reads blocks and transactions in the node's JSON form: those of
 	// Litecoin can contain MWEB data, which is not in the wire format of Bitcoin.
 	BlocksAsJSON bool
-	// Patience is the timeout of a request; zero is half a minute.
-	Patience time.Duration
-	Now      func() time.Time
-	Log      *slog.Logger
+	// Timeout is the timeout of a request; zero is half a minute.
+	Timeout time.Duration
+	Now     func() time.Time
+	Log     *slog.Logger
 }
 
 // Node is the merchant's node, which is trusted alone. It implements bitcoin.Source. Its
@@ -86,8 +86,8 @@ func New(c Config) (*Node, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("%s is not an http or https URL of a node", c.Setting)
 	}
-	if c.Patience == 0 {
-		c.Patience = 30 * time.Second
+	if c.Timeout == 0 {
+		c.Timeout = 30 * time.Second
 	}
 	return &Node{
 		config: c, host: u.Host,

@@ -20,7 +20,7 @@ const txsAtOnce = 25
 func (n *Node) readNew(ctx context.Context, watched chain.Watched) error {
 	var ids []chainhash.Hash
 	for id, e := range n.mempool.entries {
-		if e.paid == nil {
+		if e.outputHashes == nil {
 			ids = append(ids, id)
 		}
 	}
@@ -41,7 +41,7 @@ func (n *Node) addScripts(ctx context.Context, watched chain.Watched) error {
 			added[hashScript(s)] = true
 		}
 		for id, e := range m.entries {
-			if e.tx == nil && slices.ContainsFunc(e.paid, func(h uint64) bool { return added[h] }) {
+			if e.tx == nil && slices.ContainsFunc(e.outputHashes, func(h uint64) bool { return added[h] }) {
 				ids = append(ids, id)
 			}
 		}
@@ -75,7 +75,7 @@ func (n *Node) readTxs(ctx context.Context, ids []chainhash.Hash, watched chain.
 			if err != nil {
 				return err
 			}
-			n.mempool.entries[id].take(tx, watched)
+			n.mempool.entries[id].setTx(tx, watched)
 		}
 	}
 	return nil
@@ -123,5 +123,5 @@ func asked(id string, tx bitcoin.Tx) error {
 	if tx.ID != id {
 		return fmt.Errorf("asked for transaction %s, got %q", id, tx.ID)
 	}
-	return sane(tx)
+	return checkAmounts(tx)
 }

@@ -91,14 +91,14 @@ func (c *client) do(ctx context.Context, requests ...*request) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", requests[0].method, err)
 	}
-	if err := deal(answer, requests); err != nil {
+	if err := assignAnswers(answer, requests); err != nil {
 		return fmt.Errorf("%s: %w", requests[0].method, err)
 	}
 	return nil
 }
 
-// deal sets the result or the error of each request of a batch.
-func deal(body []byte, requests []*request) error {
+// assignAnswers sets the result or the error of each request of a batch.
+func assignAnswers(body []byte, requests []*request) error {
 	type answer struct {
 		ID     *int
 		Result json.RawMessage

@@ -138,7 +138,7 @@ func TestNode_reports_faults(t *testing.T) {
 			f := newFake(t, 110)
 			n := f.source(func(c *node.Config) {
 				if strings.HasSuffix(test.want, "within 2s") {
-					c.Patience = 2 * time.Second
+					c.Timeout = 2 * time.Second
 				}
 			})
 			scanner, watch := scannerOf(n, f.clock.Now), chaintest.Watch{destination(1): true}

@@ -45,7 +45,7 @@ func TestAcceptIgnoresOldDustAndOldTransfersOfOtherAssets(t *testing.T) {
 	} {
 		inv := newInvoice(t, until.Add(-time.Minute))
 		observe(inv, 105, tr)
-		if got := invoice.WorthAccepting(inv); len(got) != 0 {
+		if got := invoice.Acceptable(inv); len(got) != 0 {
 			t.Errorf("%s: accept would take %v", name, got)
 		}
 	}

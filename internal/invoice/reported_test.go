@@ -51,7 +51,7 @@ func TestTold_prefers_payments_that_count(t *testing.T) {
 			shuffled := slices.Clone(test.transfers)
 			rand.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 			onBase(inv, 1000, shuffled...)
-			list, more := inv.Told()
+			list, more := inv.ReportedPayments()
 			if len(list) != test.told || more != test.more {
 				t.Errorf("%d payments and %d more, want %d and %d", len(list), more, test.told, test.more)
 			}
@@ -71,7 +71,7 @@ func TestTold_prefers_payments_that_count(t *testing.T) {
 			again := newInvoice(t, noon)
 			onBase(again, 1000, test.transfers...)
 			var inOrder []string
-			told, _ := again.Told()
+			told, _ := again.ReportedPayments()
 			for _, p := range told {
 				inOrder = append(inOrder, p.ID)
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// witness is a connected peer's answer about the tip.
-type witness struct {
+// tipAnswer is a connected peer's answer about the tip.
+type tipAnswer struct {
 	group    group
 	tip      chainhash.Hash // the peer's newest block
 	filterOf chainhash.Hash // the block of its filter header
@@ -34,15 +34,15 @@ func (l *listener) ask(r *remote) {
 // behind reports whether peers have many more blocks than we have.
 func (l *listener) behind() bool { return l.tip.height+maxBehind < l.claimedHeight() }
 
-// moved sets the tip and asks all peers about it.
-func (l *listener) moved(tip tip) {
+// setTip sets the tip and asks all peers about it.
+func (l *listener) setTip(tip tip) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tip, l.asked = tip, l.now()
 	l.outvotedSince = time.Time{}
 	for _, r := range l.remotes {
 		l.ask(r)
-		if r.witness.tip == tip.hash {
+		if r.answer.tip == tip.hash {
 			l.askFilter(r)
 		}
 	}
@@ -53,15 +53,15 @@ func (l *listener) handleTip(r *remote, m *wire.MsgHeaders) {
 	l.mu.Lock()
 	defer l.answered()
 	defer l.mu.Unlock()
-	r.answeredAt, r.witness.tip = l.now(), chainhash.Hash{}
+	r.answeredAt, r.answer.tip = l.now(), chainhash.Hash{}
 	knows := false
 	for i, h := range m.Headers {
 		hash := h.BlockHash()
-		if i > 0 && h.PrevBlock != r.witness.tip {
+		if i > 0 && h.PrevBlock != r.answer.tip {
 			r.peer.Disconnect()
 			return
 		}
-		r.witness.tip = hash
+		r.answer.tip = hash
 		knows = knows || hash == l.tip.hash
 	}
 	if knows {
@@ -72,7 +72,7 @@ func (l *listener) handleTip(r *remote, m *wire.MsgHeaders) {
 // askFilter asks a peer for the filter header of the tip. The peer must have the tip's block in
 // its chain; otherwise it would end the connection.
 func (l *listener) askFilter(r *remote) {
-	if l.tip.height == 0 || r.witness.filterOf == l.tip.hash || r.peer.Services()&wire.SFNodeCF == 0 {
+	if l.tip.height == 0 || r.answer.filterOf == l.tip.hash || r.peer.Services()&wire.SFNodeCF == 0 {
 		return
 	}
 	hash := l.tip.hash
@@ -88,8 +88,8 @@ func (l *listener) handleFilter(r *remote, m *wire.MsgCFHeaders) {
 		return
 	}
 	// See BIP 157, "Filter Headers".
-	r.witness.filterOf = m.StopHash
-	r.witness.filter = chainhash.DoubleHashH(slices.Concat(m.FilterHashes[0][:], m.PrevFilterHeader[:]))
+	r.answer.filterOf = m.StopHash
+	r.answer.filter = chainhash.DoubleHashH(slices.Concat(m.FilterHashes[0][:], m.PrevFilterHeader[:]))
 }
 
 // vote returns the filter header that the peers agree on for the tip: the stored one, unless
@@ -102,11 +102,11 @@ func (l *listener) vote() (agreed chainhash.Hash, ok bool) {
 			continue
 		}
 		all[r.group] = true
-		if r.witness.filterOf == l.tip.hash {
-			if votes[r.witness.filter] == nil {
-				votes[r.witness.filter] = map[group]bool{}
+		if r.answer.filterOf == l.tip.hash {
+			if votes[r.answer.filter] == nil {
+				votes[r.answer.filter] = map[group]bool{}
 			}
-			votes[r.witness.filter][r.group] = true
+			votes[r.answer.filter][r.group] = true
 		}
 	}
 	enough, stored := max(l.network.Trust.Filters, 1), len(votes[l.tip.filter])
@@ -122,17 +122,17 @@ func (l *listener) vote() (agreed chainhash.Hash, ok bool) {
 // are deleted: until all of them have answered.
 const outvoteDelay = 10 * time.Second
 
-// outvoted reports whether the peers have agreed for a while on another filter
-// header for the tip than the stored one.
+// outvoted reports whether the peers have agreed for outvoteDelay on another filter header for the tip
+// than the stored one.
 func (l *listener) outvoted() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return !l.outvotedSince.IsZero() && l.now().Sub(l.outvotedSince) >= outvoteDelay
 }
 
-// expel disconnects peers whose filter header differs from the agreed one, and records since
-// when the stored filter header differs from it.
-func (l *listener) expel(now time.Time) {
+// disconnectContradicting disconnects peers whose filter header differs from the agreed one. It sets
+// outvotedSince while the stored filter header differs from the agreed one.
+func (l *listener) disconnectContradicting(now time.Time) {
 	filter, agreed := l.vote()
 	switch {
 	case !agreed || filter == l.tip.filter:
@@ -144,7 +144,7 @@ func (l *listener) expel(now time.Time) {
 		return
 	}
 	for _, r := range l.remotes {
-		if r.witness.filterOf == l.tip.hash && r.witness.filter != filter {
+		if r.answer.filterOf == l.tip.hash && r.answer.filter != filter {
 			l.banned[r.group] = now.Add(24 * time.Hour)
 			if !l.outvotedSince.IsZero() {
 				l.contradicted[r.address] = now.Add(24 * time.Hour)
@@ -161,14 +161,14 @@ func (l *listener) isContradicted(to net.Addr) bool {
 	return l.now().Before(l.contradicted[addressOf(to)])
 }
 
-// witnesses returns the recent answers of the connected peers about the tip.
-func (l *listener) witnesses() (list []witness, connected int) {
+// tipAnswers returns the recent answers of the connected peers about the tip.
+func (l *listener) tipAnswers() (list []tipAnswer, connected int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
 	for _, r := range l.remotes {
-		if now.Sub(r.answeredAt) < witnessTTL {
-			list = append(list, r.witness)
+		if now.Sub(r.answeredAt) < tipAnswerTTL {
+			list = append(list, r.answer)
 		}
 	}
 	return list, len(l.remotes)

@@ -13,7 +13,7 @@ import (
 )
 
 // Accounts where the network's own coin is not expected are read at intervals: the newest
-// of them each time, the others in turn. So the cost does not grow with their number.
+// of them each time, the others in turn, so that the cost does not grow with their number.
 const (
 	strayInterval = time.Minute
 	newestStrays  = 100
@@ -24,63 +24,65 @@ const (
 	maxStrayReadings  = 60
 )
 
-// astray is the state of the accounts where the network's own coin is not expected. It is not
-// stored, and neither the cursor nor the scanned time depends on it: a transfer there is shown
-// with a delay.
-type astray struct {
+// strayState is the state of the accounts where the network's own coin is not expected. It is not
+// stored, and neither the cursor nor the scanned time depends on it, so a transfer to such an account
+// may be shown with a delay.
+type strayState struct {
 	at   time.Time // of the last reading
 	next int       // index of the next account read in turn, oldest first
 	// read is the block at which an account last held no more than is recorded, by script.
-	// silent are the accounts that hold more although no transfer is found: they spent.
-	read   map[string]chain.Block
-	silent map[string]bool
+	// spent are the accounts whose balance rose without a transfer that is found, because they spent.
+	read  map[string]chain.Block
+	spent map[string]bool
 }
 
-func newAstray() astray { return astray{read: map[string]chain.Block{}, silent: map[string]bool{}} }
+func newStrayState() strayState {
+	return strayState{read: map[string]chain.Block{}, spent: map[string]bool{}}
+}
 
 // readStrays adds to a snapshot the transfers to accounts where the coin is not expected. known
 // are those of them with recorded transfers. After an error they are read again later.
 func (b *balances) readStrays(ctx context.Context, s *chain.Snapshot, tip Header, known []*account, watched chain.Accounts) error {
-	since := b.now().Sub(b.astray.at)
+	since := b.now().Sub(b.strays.at)
 	if s.Behind || since >= 0 && since < strayInterval {
 		return nil
 	}
-	accounts, err := b.turn(known, watched)
+	accounts, err := b.nextStrays(known, watched)
 	if err != nil || len(accounts) == 0 {
 		return err
 	}
-	b.astray.at = b.now()
+	b.strays.at = b.now()
 	if err := b.readAt(ctx, tip, accounts); err != nil {
 		return ctx.Err() // each endpoint reports its own fault
 	}
-	risen, before := b.sift(tip, accounts), len(s.Transfers)
+	risen, before := b.selectRisen(tip, accounts), len(s.Transfers)
 	if b.show(ctx, s, tip, risen, maxStrayReadings) != nil {
 		return ctx.Err()
 	}
 	for _, a := range risen {
-		b.astray.silent[a.Script] = !slices.ContainsFunc(s.Transfers[before:], func(t chain.Transfer) bool { return t.Script == a.Script })
+		b.strays.spent[a.Script] = !slices.ContainsFunc(s.Transfers[before:], func(t chain.Transfer) bool { return t.Script == a.Script })
 	}
 	return nil
 }
 
-// sift notes the accounts that hold no more than is recorded, and returns up to
-// maxStraysSearched of the others.
-func (b *balances) sift(tip Header, accounts []*account) (risen []*account) {
+// selectRisen records the accounts that hold no more than is recorded as read at the tip, and returns
+// at most maxStraysSearched of the others.
+func (b *balances) selectRisen(tip Header, accounts []*account) (risen []*account) {
 	for _, a := range accounts {
 		switch {
 		case !a.risen():
-			b.astray.read[a.Script] = tip.Block
-		case len(risen) < maxStraysSearched && !b.astray.silent[a.Script]:
+			b.strays.read[a.Script] = tip.Block
+		case len(risen) < maxStraysSearched && !b.strays.spent[a.Script]:
 			risen = append(risen, a)
 		}
 	}
 	return risen
 }
 
-// turn returns the accounts to read now.
-func (b *balances) turn(known []*account, watched chain.Accounts) ([]*account, error) {
-	maps.DeleteFunc(b.astray.read, func(script string, _ chain.Block) bool { return !watched.Destination(script) })
-	maps.DeleteFunc(b.astray.silent, func(script string, silent bool) bool { return !silent || !watched.Destination(script) })
+// nextStrays returns the accounts to read now.
+func (b *balances) nextStrays(known []*account, watched chain.Accounts) ([]*account, error) {
+	maps.DeleteFunc(b.strays.read, func(script string, _ chain.Block) bool { return !watched.Destination(script) })
+	maps.DeleteFunc(b.strays.spent, func(script string, spent bool) bool { return !spent || !watched.Destination(script) })
 	byScript := map[string]*account{}
 	scripts := slices.Collect(watched.Strays())
 	for _, a := range known {
@@ -99,7 +101,7 @@ func (b *balances) turn(known []*account, watched chain.Accounts) ([]*account, e
 			a = &account{Account: chain.Account{Script: script, Stray: true}, address: address, highest: new(big.Int)}
 		}
 		var read bool
-		a.read, read = b.astray.read[script]
+		a.read, read = b.strays.read[script]
 		a.Known = a.Known || read
 		accounts = append(accounts, a)
 	}
@@ -111,11 +113,11 @@ func (b *balances) inTurn(scripts []string) []string {
 	if len(scripts) <= otherStrays {
 		return scripts
 	}
-	if b.astray.next >= len(scripts) {
-		b.astray.next = 0
+	if b.strays.next >= len(scripts) {
+		b.strays.next = 0
 	}
-	end := len(scripts) - b.astray.next
+	end := len(scripts) - b.strays.next
 	begin := max(end-otherStrays, 0)
-	b.astray.next += end - begin
+	b.strays.next += end - begin
 	return scripts[begin:end]
 }

@@ -1,0 +1,239 @@
+package quorum_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/chaintest"
+	"chequer/internal/chain/ethereum"
+	"chequer/internal/chain/ethereum/quorum"
+	"chequer/internal/keys"
+)
+
+func TestScan_sends_addresses_only_with_permission(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		trusted, allowed, want bool
+	}{
+		"public endpoints":                        {want: false},
+		"public endpoints and allowed by setting": {allowed: true, want: true},
+		"own nodes":                               {trusted: true, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(20)
+			w.mine(pays(ourAddress, 5_000_000))
+			nodes := []*node{newNode(t, w), newNode(t, w)}
+			list := endpoints(nodes...)
+			for i := range list {
+				list[i].Trusted = test.trusted
+			}
+			s := open(t, w, list, func(c *quorum.Config) { c.AddressQueries = test.allowed })
+			s.want("5")
+			// Destinations that are added later are watched as well.
+			s.watch[otherAddress] = true
+			s.want("5")
+			sent := false
+			for _, n := range nodes {
+				for _, r := range n.asked("eth_getLogs") {
+					sent = sent || strings.Contains(fmt.Sprint(r.Params), ourAddress[2:])
+				}
+			}
+			if sent != test.want {
+				t.Errorf("our address was sent: %t, want %t", sent, test.want)
+			}
+		})
+	}
+}
+
+func TestScan_finds_transfers_to_a_destination_added_later(t *testing.T) {
+	t.Parallel()
+	for _, allowed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("by address %t", allowed), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(20)
+			w.mine(pays(otherAddress, 7_000_000))
+			w.mine()
+			s := open(t, w, endpoints(newNode(t, w), newNode(t, w)), func(c *quorum.Config) { c.AddressQueries = allowed })
+			s.want()
+			s.watch[otherAddress] = true
+			s.want("7")
+			s.want("7")
+		})
+	}
+}
+
+func TestScan_asks_for_no_logs_while_nothing_is_watched(t *testing.T) {
+	t.Parallel()
+	w := newWorld(20)
+	w.mine(pays(ourAddress, 5_000_000))
+	n := newNode(t, w)
+	s := open(t, w, endpoints(n, newNode(t, w)))
+	s.watch = chaintest.Watch{}
+	s.want()
+	if asked := n.asked("eth_getLogs"); len(asked) > 0 {
+		t.Errorf("asked %v, want nothing", asked)
+	}
+	s.watch[ourAddress] = true
+	s.want("5")
+}
+
+func TestScan_asks_for_less_when_an_endpoint_refuses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(900)
+	for range 30 {
+		w.mine(pays(otherAddress, 1), pays(ourAddress, 1_000_000))
+	}
+	w.final = 800
+	modest := func(n *node) { n.wide, n.batch = 7, 3 }
+	s := open(t, w, endpoints(newNode(t, w, modest), newNode(t, w, modest)))
+	s.from = chain.Cursor{Height: 0, Hash: w.blocks[0].hash}
+	snapshot := s.want(slices.Repeat([]string{"1"}, 30)...)
+	if snapshot.Tip.Height != 930 || snapshot.Behind {
+		t.Errorf("reached block %d, want 930", snapshot.Tip.Height)
+	}
+}
+
+func TestScan_asks_again_after_a_round_number_of_logs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(10)
+	for range 15 {
+		w.mine(append(slices.Repeat([]transfer{pays(otherAddress, 1)}, 60), pays(ourAddress, 1_000_000))...)
+	}
+	w.final = 25
+	cutting := func(n *node) { n.cut = 500 }
+	s := open(t, w, endpoints(newNode(t, w, cutting), newNode(t, w, cutting)))
+	s.from = chain.Cursor{Height: 0, Hash: w.blocks[0].hash}
+	s.want(slices.Repeat([]string{"1"}, 15)...)
+}
+
+func TestLogs_limits_the_size_of_filters(t *testing.T) {
+	t.Parallel()
+	w := newWorld(20)
+	b := w.mine(pays(ourAddress, 5_000_000))
+	n := newNode(t, w)
+	list := endpoints(n)
+	list[0].Trusted = true
+	q := open(t, w, list).quorum
+	best, err := q.Best(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	contract, _ := keys.ParseEthereumAddress(token.Contract)
+	query := ethereum.Query{Contracts: []keys.EthereumAddress{contract}}
+	for i := range 2500 {
+		query.To = append(query.To, fmt.Sprintf("0x%040x", i))
+	}
+	query.To = append(query.To, ourAddress)
+	logs, err := q.Logs(t.Context(), ethereum.Span{From: b.height, To: best.Header}, query)
+	if err != nil || len(logs) != 1 {
+		t.Fatalf("%d logs, %v", len(logs), err)
+	}
+	asked := n.asked("eth_getLogs")
+	if len(asked) != 3 {
+		t.Errorf("%d filters, want 3", len(asked))
+	}
+	for _, r := range asked {
+		topics := r.Params[0].(map[string]any)["topics"].([]any)
+		if to := topics[2].([]any); len(to) > 1000 {
+			t.Errorf("%d addresses in one filter", len(to))
+		}
+	}
+}
+
+func TestScan_asks_without_addresses_if_they_are_many(t *testing.T) {
+	t.Parallel()
+	w := newWorld(20)
+	w.mine(pays(ourAddress, 5_000_000))
+	n := newNode(t, w)
+	list := endpoints(n)
+	list[0].Trusted = true
+	s := open(t, w, list)
+	for i := range 2500 {
+		s.watch[fmt.Sprintf("0x%040x", i)] = true
+	}
+	s.want("5")
+	for _, r := range n.asked("eth_getLogs") {
+		if topics := r.Params[0].(map[string]any)["topics"].([]any); len(topics) != 1 {
+			t.Errorf("filter has %d topics, want 1", len(topics))
+		}
+	}
+}
+
+func TestScan_shows_only_listed_contracts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(20)
+	counterfeit := pays(ourAddress, 20_000_000)
+	counterfeit.contract = "0x" + strings.Repeat("11", 20)
+	second := pays(ourAddress, 3_000_000)
+	second.contract = other.Contract
+	w.mine(counterfeit, pays(ourAddress, 0), second, pays(ourAddress, 5_000_000))
+	snapshot := open(t, w, endpoints(newNode(t, w), newNode(t, w))).want("3", "5")
+	got := map[string]string{}
+	for _, tr := range snapshot.Transfers {
+		got[tr.Asset] = tr.Amount.String()
+	}
+	if diff := cmp.Diff(got, map[string]string{"USDC": "3", "EURC": "5"}); diff != "" {
+		t.Errorf("assets (-got +want):\n%s", diff)
+	}
+}
+
+// C28: addresses and hashes are bytes, however an endpoint writes their hex digits.
+func TestScan_accepts_hex_in_capitals(t *testing.T) {
+	t.Parallel()
+	w := newWorld(20)
+	w.mine(pays(ourAddress, 5_000_000), pays(otherAddress, 1))
+	s := open(t, w, endpoints(newNode(t, w, func(n *node) { n.capitals = true }), newNode(t, w)))
+	for _, transfer := range s.want("5").Transfers {
+		if transfer.Script != ourAddress {
+			t.Errorf("transfer to %s, want %s", transfer.Script, ourAddress)
+		}
+	}
+}
+
+// C49: two equal amounts in one transaction are two transfers, and so are those to two invoices.
+func TestScan_shows_all_transfers_of_one_transaction(t *testing.T) {
+	t.Parallel()
+	w := newWorld(20)
+	tx := hashOf("many")
+	part := func(to string, units uint64) transfer {
+		p := pays(to, units)
+		p.tx = tx
+		return p
+	}
+	elsewhere := "0x" + strings.Repeat("c3", 20)
+	w.mine(part(elsewhere, 9), part(ourAddress, 5_000_000), part(ourAddress, 5_000_000), part(elsewhere, 9), part(otherAddress, 10_000_000))
+	w.mine()
+	s := open(t, w, endpoints(newNode(t, w), newNode(t, w)))
+	s.watch[otherAddress] = true
+	want := map[string]string{tx + ":1": ourAddress + " 5", tx + ":2": ourAddress + " 5", tx + ":4": otherAddress + " 10"}
+	for range 2 {
+		got := map[string]string{}
+		for _, tr := range s.want("10", "5", "5").Transfers {
+			got[tr.ID] = tr.Script + " " + tr.Amount.String()
+		}
+		if diff := cmp.Diff(got, want); diff != "" {
+			t.Errorf("transfers (-got +want):\n%s", diff)
+		}
+	}
+}
+
+func TestScan_accepts_repeated_and_removed_logs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(20)
+	repeating := func(n *node) { n.repeats = true }
+	s := open(t, w, endpoints(newNode(t, w, repeating), newNode(t, w, repeating)))
+	paid := w.mine(pays(ourAddress, 20_000_000))
+	s.want("20")
+	w.reorganise(1)
+	w.mine()
+	s.want()
+	s.want()
+	w.mine(pays(otherAddress, 1), paid.transfers[0])
+	s.want("20")
+}

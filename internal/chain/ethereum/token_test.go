@@ -1,0 +1,69 @@
+package ethereum_test
+
+import (
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/ethereum"
+)
+
+func TestDoubts(t *testing.T) {
+	t.Parallel()
+	const untold = -1
+	tests := map[string]struct {
+		contract string
+		code     string
+		decimals int
+		claimed  bool
+		mayAsk   bool
+
+		doubted, looked bool
+		says            string
+	}{
+		"a listed token with its decimals":         {usdcBase, "USDC-BASE", 6, false, false, false, true, ""},
+		"a listed token with other decimals":       {usdcBase, "USDC-BASE", 18, false, false, true, false, "has 18 decimals, not 6"},
+		"a listed token that does not answer":      {usdcBase, "USDC-BASE", untold, false, false, false, true, ""},
+		"a claimed token with its decimals":        {usdcBase, "USDC-BASE", 6, true, true, false, true, ""},
+		"a claimed token with other decimals":      {usdcBase, "USDC-BASE", 0, true, true, true, false, "has 0 decimals, not 6"},
+		"a claimed token that does not answer":     {usdcBase, "USDC-BASE", untold, true, true, true, true, "does not say how many decimals"},
+		"a claimed token whose balance is unknown": {usdcBase, "USDC-BASE", 6, true, false, true, false, "only balances of addresses show"},
+		"a bridged token with its decimals":        {bridged, "USDBC", 6, false, false, false, true, ""},
+		"a bridged token with other decimals":      {bridged, "USDBC", 8, false, false, true, false, "is not looked for"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := shallow(ethereum.Base)
+			if test.claimed {
+				p.Claimed = []string{test.code}
+			}
+			c := newChain(10)
+			c.mayAsk, c.decimals[test.contract] = test.mayAsk, test.decimals
+			c.send(t, test.contract, payee, big.NewInt(1_000_000), "x")
+			c.last().tokens[payee] = 1_000_000
+			s := watch(p, c)
+			var reported []ethereum.Doubt
+			s.Doubted = func(d ethereum.Doubt) { reported = append(reported, d) }
+			got := scan(t, s, chain.Cursor{}, &fakeWatched{scripts: []string{payee}})
+
+			doubts := s.Doubts()
+			if (len(doubts) == 1) != test.doubted || test.doubted && (doubts[0].Asset != test.code || !strings.Contains(doubts[0].Says, test.says)) {
+				t.Errorf("doubts %+v, want about %q: %t, %q", doubts, test.code, test.doubted, test.says)
+			}
+			if looked := slices.Contains(s.Looked(), test.code); looked != test.looked || looked != (len(got.Transfers) == 1) {
+				t.Errorf("looked for: %t, %d transfers; want %t", looked, len(got.Transfers), test.looked)
+			}
+			for _, a := range s.Assets() {
+				if a.Code == test.code && a.Doubted != test.doubted {
+					t.Errorf("the asset has Doubted %t, want %t", a.Doubted, test.doubted)
+				}
+			}
+			if answered := test.doubted && !(test.claimed && !test.mayAsk); answered != (len(reported) == 1) {
+				t.Errorf("reported doubts: %+v", reported)
+			}
+		})
+	}
+}

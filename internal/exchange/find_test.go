@@ -1,0 +1,151 @@
+package exchange_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"chequer/internal/exchange"
+	"chequer/internal/exchange/exchangetest"
+)
+
+func TestFind_refuses_impossible_data(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, l *lab) {
+		o := l.order("0.01", "86000")
+		ref, err := l.exchange.Place(t.Context(), l.account, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sold, cost := `"vol_exec":"0.01000000"`, `"cost":"864.20000"`
+		lies := [][2]string{{sold, `"vol_exec":"0.02000000"`}, {sold, `"vol_exec":"-0.01"`}, {cost, `"cost":"1.00000"`}, {`"type":"sell"`, `"type":"buy"`},
+			{`"status":"closed"`, `"status":"vanished"`}, {o.ID, exchange.UUID("another")}, {`"fee":"3.45680"`, `"fee":"900"`}, {sold, `"vol_exec":"0"`}, {cost, `"cost":"8e2"`}}
+		if l.exchange.Name() == "bitstamp" {
+			sold, cost = `"btc":"0.01000000"`, `"eur":"864.20000"`
+			lies = [][2]string{{sold, `"btc":"0.02000000"`}, {sold, `"btc":"-0.01"`}, {cost, `"eur":"1.00000"`}, {`"type":"1"`, `"type":"0"`},
+				{`"status":"Finished"`, `"status":"Vanished"`}, {o.ID, exchange.UUID("another")}, {`"fee":"3.45680"`, `"fee":"900"`}, {cost, `"eur":"8e2"`}}
+		}
+		for _, lie := range lies {
+			l.Next(l.calls["find"], exchangetest.Lie(lie[0], lie[1]))
+			if out, err := l.exchange.Find(t.Context(), l.account, o, ref); !errors.Is(err, exchange.ErrContradiction) {
+				t.Errorf("%s replaced by %s: got %+v, error %v, want %v", lie[0], lie[1], out, err, exchange.ErrContradiction)
+			}
+		}
+	})
+}
+
+func TestFind_sees_an_order_without_a_name(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, "kraken")
+	o := l.order("0.01", "86000")
+	if _, err := l.exchange.Place(t.Context(), l.account, o); err != nil {
+		t.Fatal(err)
+	}
+	l.Forget()
+	if _, err := l.exchange.Find(t.Context(), l.account, o, ""); !errors.Is(err, exchange.ErrAlike) {
+		t.Errorf("got error %v, want %v", err, exchange.ErrAlike)
+	}
+	if _, err := l.exchange.Find(t.Context(), l.account, l.order("0.02", "86000"), ""); !errors.Is(err, exchange.ErrAbsent) {
+		t.Errorf("another amount: got error %v, want %v", err, exchange.ErrAbsent)
+	}
+}
+
+// A lost order may appear after the next order has got its name. It is unknown which of them is
+// meant, so that the operator must decide.
+func TestFind_sees_two_orders_of_one_name(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, "kraken")
+	o := l.order("0.01", "86000")
+	for range 2 {
+		if _, err := l.exchange.Place(t.Context(), l.account, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.exchange.Find(t.Context(), l.account, o, ""); !errors.Is(err, exchange.ErrAlike) {
+		t.Errorf("got error %v, want %v", err, exchange.ErrAlike)
+	}
+}
+
+// The searched order comes after 70 others.
+func TestFind_searches_all_pages(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, "kraken")
+	first := l.order("0.001", "86000")
+	if _, err := l.exchange.Place(t.Context(), l.account, first); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 70 {
+		o := l.order(fmt.Sprintf("0.0001%02d", i), "86000")
+		if _, err := l.exchange.Place(t.Context(), l.account, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.Forget() // so that no filter finds it
+	if _, err := l.exchange.Find(t.Context(), l.account, first, ""); !errors.Is(err, exchange.ErrAlike) {
+		t.Errorf("got error %v, want %v", err, exchange.ErrAlike)
+	}
+}
+
+// A shop with many sales has more closed orders than one search reads. If the filter by name is
+// proven to work, an order that was never sent is reported as absent. If the filter does not work,
+// the search returns an error and is repeated later.
+func TestFind_of_a_busy_shop(t *testing.T) {
+	t.Parallel()
+	busy := func(t *testing.T) (l *lab, unsent exchange.Order) {
+		l = newLab(t, "kraken")
+		l.Deposit("BTC", "5")
+		unsent = l.order("0.01", "80000")
+		unsent.Deadline = time.Time{}
+		for i := range 505 {
+			o := l.order("0.0002", "80000")
+			o.ID = exchange.UUID(fmt.Sprint(i))
+			if _, err := l.exchange.Place(t.Context(), l.account, o); err != nil {
+				t.Fatal(i, err)
+			}
+			l.clock.Pass(time.Second)
+		}
+		return l, unsent
+	}
+	t.Run("an_order_that_was_never_sent_is_absent", func(t *testing.T) {
+		t.Parallel()
+		l, unsent := busy(t)
+		before := len(l.Calls())
+		if _, err := l.exchange.Find(t.Context(), l.account, unsent, ""); !errors.Is(err, exchange.ErrAbsent) {
+			t.Errorf("got error %v, want %v", err, exchange.ErrAbsent)
+		}
+		if calls := l.Calls()[before:]; len(calls) > 4 {
+			t.Errorf("the search made %d calls: %v", len(calls), calls)
+		}
+	})
+	t.Run("an_order_that_a_restored_database_lacks_is_found", func(t *testing.T) {
+		t.Parallel()
+		l, unsent := busy(t)
+		unsent.ID, unsent.Amount = exchange.UUID("3"), btc("0.0002")
+		if out, err := l.exchange.Find(t.Context(), l.account, unsent, ""); err != nil || out.Sold.String() != "0.0002" {
+			t.Errorf("got %+v, error %v", out, err)
+		}
+	})
+	t.Run("a_filter_that_does_not_work_proves_nothing", func(t *testing.T) {
+		t.Parallel()
+		l, unsent := busy(t)
+		l.Unfiltered()
+		if _, err := l.exchange.Find(t.Context(), l.account, unsent, ""); !errors.Is(err, exchange.ErrUnreachable) || errors.Is(err, exchange.ErrAlike) {
+			t.Errorf("got error %v, want %v", err, exchange.ErrUnreachable)
+		}
+	})
+	t.Run("an_order_that_was_sent_is_searched_by_time", func(t *testing.T) {
+		t.Parallel()
+		l, sent := busy(t)
+		l.Unfiltered()
+		sent.ID, sent.Amount, sent.Made = exchange.UUID("20"), btc("0.0002"), noon.Add(20*time.Second)
+		sent.Deadline, _ = l.exchange.Window(sent.Made)
+		if out, err := l.exchange.Find(t.Context(), l.account, sent, ""); err != nil || out.Sold.String() != "0.0002" {
+			t.Errorf("got %+v, error %v", out, err)
+		}
+		sent.ID, sent.Amount = exchange.UUID("never taken"), btc("0.01")
+		if _, err := l.exchange.Find(t.Context(), l.account, sent, ""); !errors.Is(err, exchange.ErrAbsent) {
+			t.Errorf("never accepted: got error %v, want %v", err, exchange.ErrAbsent)
+		}
+	})
+}

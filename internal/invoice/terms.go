@@ -1,0 +1,79 @@
+package invoice
+
+import (
+	"math/big"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/money"
+)
+
+// Terms are the terms that the merchant and the shopper agreed to.
+type Terms struct {
+	Price            money.Amount
+	Merchant         string // the name shown to the shopper
+	AllowPaidExpired bool
+	DisableSale      bool
+	Sale             SaleTerms
+	URLSuccess       string
+	URLFailure       string
+	OrderID          string
+	Description      string
+	Metadata         map[string]string
+	Language         string
+	Rules            Rules
+}
+
+// Rules are the merchant's settings that affect payments, frozen.
+type Rules struct {
+	Tolerance     money.Amount  // largest missing amount with which an invoice still counts as covered
+	BlindWindow   time.Duration // after expiry, if unconfirmed transfers were not watched without interruption
+	ConfirmWindow time.Duration // after expiry, for the first confirmation
+	RequoteWindow time.Duration // after the first expiry, for the shopper
+	LatePercent   int64         // minimum market value of late money in percent of its quoted value; 0 = any
+	// Gas is, per network, the largest amount of the native coin that has no effect when it arrives
+	// after the price is covered; see chain.Policy. It is nil in invoices made before this rule,
+	// which accept any amount.
+	Gas map[chain.ID]money.Amount
+}
+
+// DefaultRules returns the rules of a merchant who changed no setting.
+func DefaultRules(fiat money.Currency) Rules {
+	return Rules{
+		Tolerance:     money.Zero(fiat),
+		BlindWindow:   2 * time.Hour,
+		ConfirmWindow: 24 * time.Hour,
+		RequoteWindow: 24 * time.Hour,
+		LatePercent:   95,
+	}
+}
+
+// MaxTolerance is the largest share of a price that may be missing, in hundredths of a percent.
+const MaxTolerance = 2000
+
+// Tolerance is the merchant's setting for the part of a price that may be missing. If both bounds
+// are set, the smaller one applies. The zero value allows no missing amount.
+type Tolerance struct {
+	Percent int64        // of the price, in hundredths of a percent; 0 = no such bound
+	Euro    money.Amount // 0 = no such bound
+}
+
+// of returns the tolerance for a price, in the currency of the price and rounded down. An amount of
+// euro is converted with the rates at which the invoice prices one of its coins.
+func (t Tolerance) of(due money.Amount, by Price) money.Amount {
+	share := t.Percent
+	if share == 0 && !t.Euro.IsZero() {
+		share = MaxTolerance
+	}
+	least := new(big.Rat).Mul(due.Rat(), big.NewRat(min(share, MaxTolerance), 10_000))
+	if !t.Euro.IsZero() {
+		euro := t.Euro.Rat()
+		if fiat := due.Currency(); fiat != money.EUR {
+			euro = new(big.Rat).Mul(euro, new(big.Rat).Quo(by.Rate(fiat).Value(by.Expected), by.EUR.Value(by.Expected)))
+		}
+		if euro.Cmp(least) < 0 {
+			least = euro
+		}
+	}
+	return money.RoundDown(least, due.Currency())
+}
