@@ -14,10 +14,11 @@ import (
 // floors maps each package to its floor; a package imports only from floors below its own. See
 // README.md.
 var floors = map[string]int{
-	"chequer/internal/idn": -1, // imported by packages of floor 0 that parse addresses
+	"chequer/internal/idn":     -1, // imported by packages of floor 0 that parse addresses
+	"chequer/internal/durable": -1, // imported by config
 
 	"chequer/internal/money": 0, "chequer/internal/api": 0, "chequer/internal/signature": 0,
-	"chequer/internal/keys": 0, "chequer/internal/config": 0, "chequer/internal/seal": 0, "chequer/internal/caller": 0, "chequer/internal/diskspace": 0, "chequer/internal/requestlog": 0, "chequer/internal/durable": 0, "chequer/internal/guard": 0,
+	"chequer/internal/keys": 0, "chequer/internal/config": 0, "chequer/internal/seal": 0, "chequer/internal/caller": 0, "chequer/internal/diskspace": 0, "chequer/internal/requestlog": 0, "chequer/internal/clock": 0, "chequer/internal/token": 0, "chequer/internal/guard": 0,
 	"chequer/internal/openapi": 0, "chequer/internal/theme": 0, "chequer/internal/proof": 0, "chequer/internal/receipt": 0, "chequer/internal/locale": 0, "chequer/internal/manual": 0,
 	"chequer/static": 0,
 
@@ -29,13 +30,18 @@ var floors = map[string]int{
 
 	"chequer/internal/server": 3, "chequer/internal/watcher": 3, "chequer/internal/webhook": 3, "chequer/internal/sale": 3, "chequer/internal/chain/bitcoin/node": 3,
 	"chequer/internal/chain/bitcoin/light": 3, "chequer/internal/chain/ethereum/quorum": 3,
+	"chequer/internal/prices": 3, "chequer/internal/readiness": 3, "chequer/internal/demo": 3, "chequer/internal/loglimit": 3,
 
-	"chequer/internal/storage": 4,
+	"chequer/internal/storage": 4, "chequer/internal/networks": 4, "chequer/internal/metrics": 4,
 
-	"chequer/internal/app": 5,
+	"chequer/internal/datadir": 5, "chequer/internal/sweep": 5,
 
-	"chequer/cmd/chequer": 6, "chequer/internal/bench": 6, "chequer/static/generate": 6,
-	"chequer/internal/api/examples/create": 6, "chequer/internal/api/examples/read": 6, "chequer/internal/api/examples/callback": 6,
+	"chequer/internal/doctor": 6,
+
+	"chequer/internal/app": 7,
+
+	"chequer/cmd/chequer": 8, "chequer/internal/bench": 8, "chequer/static/generate": 8,
+	"chequer/internal/api/examples/create": 8, "chequer/internal/api/examples/read": 8, "chequer/internal/api/examples/callback": 8,
 }
 
 // testOnly are the packages that only tests import.

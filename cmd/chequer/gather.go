@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"chequer/internal/app"
 	"chequer/internal/chain"
+	"chequer/internal/sweep"
 )
 
 func (s *shell) walletGather() *cobra.Command {
@@ -29,7 +29,7 @@ Moving the coins, or sending an address the fee for it, does not affect a paid i
 				return err
 			}
 			defer core.Close()
-			holdings, err := core.Gather(c.Context(), cfg, shop.ID, chain.ID(network))
+			holdings, err := sweep.Holdings(c.Context(), core.Storage, cfg, shop.ID, chain.ID(network), core.Now)
 			if err != nil {
 				return fmt.Errorf("wallet gather: %w", err)
 			}
@@ -47,11 +47,11 @@ Moving the coins, or sending an address the fee for it, does not affect a paid i
 	return c
 }
 
-func fields(h app.Holding) []string {
+func fields(h sweep.Holding) []string {
 	return []string{strconv.FormatUint(uint64(h.Index), 10), h.Path, h.Address, h.Asset, h.Contract, h.Amount, h.Wallet}
 }
 
-func writeCSV(w io.Writer, holdings []app.Holding) error {
+func writeCSV(w io.Writer, holdings []sweep.Holding) error {
 	rows := [][]string{{"index", "path", "address", "asset", "contract", "amount", "wallet"}}
 	for _, h := range holdings {
 		rows = append(rows, fields(h))
@@ -59,12 +59,12 @@ func writeCSV(w io.Writer, holdings []app.Holding) error {
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
-func writeTable(w io.Writer, holdings []app.Holding) {
+func writeTable(w io.Writer, holdings []sweep.Holding) {
 	if len(holdings) == 0 {
 		fmt.Fprintln(w, "The addresses hold nothing.")
 		return
 	}
-	table(w, "INDEX\tPATH\tADDRESS\tASSET\tAMOUNT\tWALLET", holdings, func(h app.Holding) []any {
+	table(w, "INDEX\tPATH\tADDRESS\tASSET\tAMOUNT\tWALLET", holdings, func(h sweep.Holding) []any {
 		return []any{h.Index, h.Path, h.Address, h.Asset, h.Amount, h.Wallet}
 	})
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"chequer/internal/app"
+	"chequer/internal/readiness"
 )
 
 // errNotReady means that the server does not answer or cannot store invoices.
@@ -24,7 +24,7 @@ func (s *shell) health() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := app.Ready(c.Context(), cfg); err != nil {
+			if err := readiness.Check(c.Context(), cfg); err != nil {
 				return fmt.Errorf("%w: %w", errNotReady, err)
 			}
 			fmt.Fprintln(c.OutOrStdout(), "ready")

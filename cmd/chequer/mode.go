@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"chequer/internal/app"
+	"chequer/internal/demo"
 	"chequer/internal/merchant"
 )
 
@@ -16,8 +17,8 @@ func testFlag(c *cobra.Command, usage string) {
 // which has only test invoices, and live mode otherwise.
 func mode(c *cobra.Command, core *app.Core, merchantID string) (merchant.Mode, error) {
 	if f := c.Flags().Lookup("test"); f == nil || !f.Changed {
-		demo, err := core.IsDemo(c.Context(), merchantID)
-		if err != nil || demo {
+		isDemo, err := demo.IsDemo(c.Context(), core.Storage, merchantID)
+		if err != nil || isDemo {
 			return merchant.Test, err
 		}
 		return merchant.Live, nil

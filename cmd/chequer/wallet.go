@@ -15,6 +15,7 @@ import (
 	"chequer/internal/config"
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
+	"chequer/internal/networks"
 )
 
 // Numbers of addresses that are printed to compare with the wallet: for a key that is added, and
@@ -45,7 +46,7 @@ type walletRow struct {
 	Warning   string   `json:"warning,omitempty"`
 	CreatedAt string   `json:"created_at,omitempty"`
 	// Methods are the payment methods of the wallet, if it is being added.
-	Methods *app.Methods `json:"payment_methods,omitempty"`
+	Methods *networks.Methods `json:"payment_methods,omitempty"`
 	// ArchivedAt is when the wallet was replaced or removed.
 	ArchivedAt string `json:"archived_at,omitempty"`
 }
@@ -87,7 +88,7 @@ descriptor, as Sparrow and Bitcoin Core write it.`,
 			if err != nil {
 				return err
 			}
-			network := app.KeyNetwork(cfg, kind)
+			network := networks.KeyNetwork(cfg, kind)
 			key, err := keys.Parse(text, kind, network, keys.Script(script))
 			if errors.Is(err, keys.ErrScript) && script == "" {
 				return s.showCandidates(c, text, kind, network, err)
@@ -139,7 +140,7 @@ func (s *shell) addWallet(c *cobra.Command, key keys.Key, replace bool) error {
 		return err
 	}
 	defer core.Close()
-	gives, err := app.WalletMethods(cfg, key.Kind())
+	gives, err := networks.MethodsOf(cfg, key.Kind())
 	if err != nil {
 		return fmt.Errorf("wallet add: %w", err)
 	}
@@ -184,7 +185,7 @@ func (s *shell) addWallet(c *cobra.Command, key keys.Key, replace bool) error {
 }
 
 // printMethods prints the payment methods of a wallet, and those that are off with the reasons.
-func printMethods(w io.Writer, m app.Methods) {
+func printMethods(w io.Writer, m networks.Methods) {
 	fmt.Fprintln(w, "Payment methods that it gives:", orElse(strings.Join(m.Offered, ", "), "none"))
 	for _, off := range slices.Concat(m.Off, m.More) {
 		fmt.Fprintf(w, "Off: %s: %s\n", strings.Join(off.Codes, ", "), off.Reason)
@@ -220,11 +221,11 @@ func (s *shell) offerMore(c *cobra.Command, kind keys.Kind) error {
 		if err != nil {
 			return err
 		}
-		choices, err := app.WalletChoices(cfg, kind)
+		choices, err := networks.ChoicesOf(cfg, kind)
 		if err != nil {
 			return err
 		}
-		i := slices.IndexFunc(choices, func(choice app.Choice) bool { return !asked[choice.Setting] })
+		i := slices.IndexFunc(choices, func(choice networks.Choice) bool { return !asked[choice.Setting] })
 		if i < 0 {
 			return s.printOffered(c, cfg, kind, isWritten)
 		}
@@ -237,7 +238,7 @@ func (s *shell) offerMore(c *cobra.Command, kind keys.Kind) error {
 		if !yes {
 			continue
 		}
-		if err := app.SaveSetting(cfg, choice.Setting, choice.Value); err != nil {
+		if err := cfg.Save(choice.Setting, choice.Value); err != nil {
 			fmt.Fprintln(c.ErrOrStderr(), err) // the wallet has been added nevertheless
 			continue
 		}
@@ -251,7 +252,7 @@ func (s *shell) printOffered(c *cobra.Command, cfg config.Config, kind keys.Kind
 	if !isWritten {
 		return nil
 	}
-	gives, err := app.WalletMethods(cfg, kind)
+	gives, err := networks.MethodsOf(cfg, kind)
 	if err != nil {
 		return err
 	}
@@ -332,7 +333,7 @@ func (s *shell) walletList() *cobra.Command {
 					if err != nil {
 						return fmt.Errorf("wallet %s: %w", wallet.ID, err)
 					}
-					if there, err := key.On(app.KeyNetwork(cfg, key.Kind())); mode == merchant.Live && err == nil {
+					if there, err := key.On(networks.KeyNetwork(cfg, key.Kind())); mode == merchant.Live && err == nil {
 						key = there // otherwise it is printed as it was added, for another network
 					}
 					row, err := newWalletRow(key, mode)
