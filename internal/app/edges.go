@@ -22,7 +22,7 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 		Invoices: d.invoices, Merchants: d.Merchants, Endpoints: d.Endpoints, Links: d.Links, Themes: d.Themes, Products: d.Products, Terminals: d.Terminals, Feed: d.Storage,
 		Nonces: d.Storage, Simnet: d.simnet, Proofs: d.Proofs,
 		BaseURL: c.BaseURL, BasePath: c.BasePath(), Fiats: d.fiats, MaxAmount: c.MaxAmount, Now: d.Now, Log: o.Log,
-		Worthless: c.Worthless(), MaxUnpaid: c.UnpaidInvoices(), OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
+		Worthless: c.Worthless(), MaxUnpaid: int(c.MaxUnpaid), OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
 	})
 	mode := merchant.Live
 	if o.Demo {
@@ -46,7 +46,7 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 // limits returns the rate limits of the settings: the limit of unsigned calls is half that of
 // signed calls, and at least one per second.
 func limits(c config.Config) server.Limits {
-	n := c.RequestsPerSecond()
+	n := int(c.RateLimit)
 	return server.Limits{PerKey: n, PerAddress: (n + 1) / 2}
 }
 
