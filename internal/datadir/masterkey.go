@@ -10,7 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
+
+	"github.com/gofrs/flock"
 
 	"chequer/internal/config"
 	"chequer/internal/seal"
@@ -66,14 +67,11 @@ const startLock = "start.lock"
 
 // holdDataDir waits until no other process opens the data directory, and locks it.
 func holdDataDir(c config.Config) (release func() error, err error) {
-	f, err := os.OpenFile(filepath.Join(c.DataDir, startLock), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("data directory: %w", err)
+	lock := flock.New(filepath.Join(c.DataDir, startLock))
+	if err := lock.Lock(); err != nil {
+		return nil, fmt.Errorf("lock data directory: %w", err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		return nil, errors.Join(fmt.Errorf("lock data directory: %w", err), f.Close())
-	}
-	return f.Close, nil
+	return lock.Unlock, nil
 }
 
 // readMasterKey reads a key from its file. If there is no file, the error wraps fs.ErrNotExist.
