@@ -90,7 +90,10 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	if err := a.listenMetrics(ctx, c, d.metrics); err != nil {
 		return err
 	}
-	return a.listen(ctx, c, handler)
+	if err := a.listen(ctx, c, handler); err != nil || o.Demo {
+		return err
+	}
+	return d.logStart(ctx, c, o.Log)
 }
 
 // NewStorefront returns a server with only storefront and payment page, which call a service

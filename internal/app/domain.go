@@ -53,12 +53,6 @@ func newDomain(ctx context.Context, c config.Config, o Options, core *Core) (*do
 	if d.networks, err = networks.New(c, core.Now, o.Log); err != nil {
 		return nil, err
 	}
-	if !o.Demo {
-		logNetworks(o.Log, d.networks, bool(c.Unwatched))
-		if err := core.logMethods(ctx, c, d.shop.ID, o.Log); err != nil {
-			return nil, err
-		}
-	}
 	if !c.Unwatched {
 		if err := core.checkStillWatched(ctx, d.networks); err != nil {
 			return nil, err

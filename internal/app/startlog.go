@@ -12,32 +12,34 @@ import (
 	"chequer/internal/networks"
 )
 
-// logNetworks logs a warning for each network that is a test network or is not watched.
-func logNetworks(log *slog.Logger, all []networks.Network, offered bool) {
-	for _, n := range all {
+// logStart logs the networks that need the operator's attention, and the payment methods. It comes
+// last, so that an interrupt that follows these lines stops a complete server.
+func (d *domain) logStart(ctx context.Context, c config.Config, log *slog.Logger) error {
+	for _, n := range d.networks {
 		if n.IsTest() {
 			log.Warn("live invoices take coins of a test network, which are worth nothing", "network", n.ID())
 		}
 		switch {
 		case n.Watched():
-		case offered:
+		case bool(c.Unwatched):
 			log.Warn("network is offered but not watched", "network", n.ID())
 		default:
 			log.Warn("network is not offered because it is not watched", "network", n.ID(), "setting", "CHEQUER_UNWATCHED")
 		}
 	}
+	return d.logMethods(ctx, c, log)
 }
 
-// logMethods logs the payment methods that the live wallets of a merchant have and lack under the
+// logMethods logs the payment methods that the live wallets of the shop have and lack under the
 // settings, or the methods of each kind of wallet if there is no wallet.
-func (c *Core) logMethods(ctx context.Context, cfg config.Config, merchantID string, log *slog.Logger) error {
-	wallets, err := c.Storage.Wallets(ctx, merchantID, merchant.Live)
+func (d *domain) logMethods(ctx context.Context, c config.Config, log *slog.Logger) error {
+	wallets, err := d.Storage.Wallets(ctx, d.shop.ID, merchant.Live)
 	if err != nil {
 		return err
 	}
 	var kinds []any
 	for _, kind := range []keys.Kind{keys.BTC, keys.LTC, keys.ETH} {
-		gives, err := networks.MethodsOf(cfg, kind)
+		gives, err := networks.MethodsOf(c, kind)
 		if err != nil {
 			return err
 		}
