@@ -16,7 +16,7 @@ NORACE := ./internal/e2e/... ./cmd/... ./internal/bench/... ./internal/keys/... 
 QUICK  := ./internal ./internal/money/... ./internal/invoice/... ./internal/merchant/... ./internal/config/... ./internal/signature/... ./internal/seal/... \
           ./internal/api/... ./internal/locale/... ./internal/caller/... ./internal/guard/... ./internal/rates/... ./internal/chain ./internal/requestlog/... ./views/...
 
-.PHONY: help build run dev generate verify lint setup quick test race e2e bench nightly image clean
+.PHONY: help build run dev generate verify lint setup quick test race e2e bench nightly clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## /  make \1|/' | column -t -s '|'
@@ -46,7 +46,12 @@ generate: ## Regenerate the generated files
 	$(GO) tool templ generate -path views
 	$(GO) generate ./static
 
-verify: lint ## Run the linters, and check generated files, go.mod and known vulnerabilities
+# Systems besides this one for which releases are built; see .goreleaser.yaml.
+SYSTEMS := linux/arm64 darwin/arm64 windows/amd64
+
+verify: lint ## Run the linters, build for other systems, and check generated files, go.mod and known vulnerabilities
+	@for system in $(SYSTEMS); do echo "build for $$system"; \
+		CGO_ENABLED=0 GOOS=$${system%/*} GOARCH=$${system#*/} $(GO) build -o /dev/null ./cmd/chequer || exit 1; done
 	@echo "generated files"; $(GO) tool templ generate -path views >/dev/null 2>&1 && $(GO) generate ./static \
 		&& test -z "$$(git status --porcelain -- views static)" \
 		|| { git status --short -- views static; echo "run make generate and commit"; exit 1; }
@@ -85,6 +90,7 @@ bench: ## Measure performance; each figure has a baseline of the same run
 nightly: test ## Run the slow tests too
 	$(GO) test ./internal/sale ./internal/storage/...
 	@internal/e2e/fetch.sh nightly
+	internal/e2e/image.sh
 	E2E_NIGHTLY=on $(GO) test -count=1 -v -run 'Chaos|Lighthouse|WebKit' ./internal/e2e
 	E2E_NIGHTLY=on $(GO) test -timeout 60m -count=1 -v -run Soak ./internal/e2e
 	E2E_NIGHTLY=on $(GO) test -count=1 -run Geth ./internal/chain/ethereum/quorum

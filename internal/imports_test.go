@@ -14,10 +14,11 @@ import (
 // floors maps each package to its floor; a package imports only from floors below its own. See
 // README.md.
 var floors = map[string]int{
-	"chequer/internal/idn": -1, // imported by packages of floor 0 that parse addresses
+	"chequer/internal/idn":     -1, // imported by packages of floor 0 that parse addresses
+	"chequer/internal/durable": -1, // imported by config
 
 	"chequer/internal/money": 0, "chequer/internal/api": 0, "chequer/internal/signature": 0,
-	"chequer/internal/keys": 0, "chequer/internal/config": 0, "chequer/internal/seal": 0, "chequer/internal/caller": 0, "chequer/internal/build": 0, "chequer/internal/diskspace": 0, "chequer/internal/requestlog": 0, "chequer/internal/durable": 0, "chequer/internal/guard": 0,
+	"chequer/internal/keys": 0, "chequer/internal/config": 0, "chequer/internal/seal": 0, "chequer/internal/caller": 0, "chequer/internal/build": 0, "chequer/internal/diskspace": 0, "chequer/internal/requestlog": 0, "chequer/internal/clock": 0, "chequer/internal/token": 0, "chequer/internal/guard": 0,
 	"chequer/internal/openapi": 0, "chequer/internal/theme": 0, "chequer/internal/proof": 0, "chequer/internal/receipt": 0, "chequer/internal/locale": 0, "chequer/internal/manual": 0,
 	"chequer/static": 0,
 
@@ -31,13 +32,18 @@ var floors = map[string]int{
 
 	"chequer/internal/server": 4, "chequer/internal/watcher": 4, "chequer/internal/webhook": 4, "chequer/internal/sale": 4, "chequer/internal/chain/bitcoin/node": 4,
 	"chequer/internal/chain/bitcoin/light": 4, "chequer/internal/chain/ethereum/quorum": 4,
+	"chequer/internal/prices": 4, "chequer/internal/readiness": 4, "chequer/internal/demo": 4, "chequer/internal/loglimit": 4,
 
-	"chequer/internal/storage": 5, "chequer/internal/storage/backup": 5,
+	"chequer/internal/storage": 5, "chequer/internal/storage/backup": 5, "chequer/internal/networks": 5, "chequer/internal/metrics": 5,
 
-	"chequer/internal/app": 6,
+	"chequer/internal/datadir": 6, "chequer/internal/sweep": 6,
 
-	"chequer/cmd/chequer": 7, "chequer/internal/bench": 7, "chequer/static/generate": 7,
-	"chequer/internal/api/examples/create": 7, "chequer/internal/api/examples/read": 7, "chequer/internal/api/examples/callback": 7,
+	"chequer/internal/doctor": 7,
+
+	"chequer/internal/app": 8,
+
+	"chequer/cmd/chequer": 9, "chequer/internal/bench": 9, "chequer/static/generate": 9,
+	"chequer/internal/api/examples/create": 9, "chequer/internal/api/examples/read": 9, "chequer/internal/api/examples/callback": 9,
 }
 
 // testOnly are the packages that only tests import.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"chequer/internal/app"
 	"chequer/internal/config"
 	"chequer/internal/console"
+	"chequer/internal/datadir"
 	"chequer/internal/storage/backup"
 )
 
@@ -27,7 +27,7 @@ func (s *shell) backup() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			m, err := app.Backup(c.Context(), cfg, args[0], app.BackupOptions{
+			m, err := datadir.Backup(c.Context(), cfg, args[0], datadir.BackupOptions{
 				Force: force, Passphrase: func() (string, error) { return newPassphrase(c.Context(), cfg) },
 			})
 			if err != nil {

@@ -7,9 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"chequer/internal/app"
 	"chequer/internal/config"
 	"chequer/internal/console"
+	"chequer/internal/datadir"
+	"chequer/internal/doctor"
+	"chequer/internal/readiness"
 )
 
 // errFaultsFound means that the doctor found a fault that prevents payments.
@@ -36,7 +38,7 @@ func (s *shell) doctor() *cobra.Command {
 				}
 			})
 			for _, f := range findings {
-				if f.Level == app.LevelFail {
+				if f.Level == doctor.LevelFail {
 					return errors.Join(err, errFaultsFound)
 				}
 			}
@@ -47,13 +49,13 @@ func (s *shell) doctor() *cobra.Command {
 
 // examine returns the doctor's findings. If the storage cannot be opened, that is a finding; if
 // there is no shop, it is an error.
-func (s *shell) examine(c *cobra.Command, cfg config.Config) ([]app.Finding, error) {
+func (s *shell) examine(c *cobra.Command, cfg config.Config) ([]doctor.Finding, error) {
 	core, err := s.open(c, cfg)
-	if errors.Is(err, app.ErrNoShop) {
+	if errors.Is(err, datadir.ErrNoShop) {
 		return nil, err
 	}
 	if err != nil {
-		return app.ExamineUnopened(cfg, err), nil
+		return doctor.ExamineUnopened(cfg, err), nil
 	}
 	defer core.Close()
 	return core.Examine(c.Context(), cfg)
@@ -74,7 +76,7 @@ func (s *shell) health() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := app.Ready(c.Context(), cfg); err != nil {
+			if err := readiness.Check(c.Context(), cfg); err != nil {
 				return fmt.Errorf("%w: %w", errNotReady, err)
 			}
 			fmt.Fprintln(c.OutOrStdout(), "ready")

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"chequer/internal/app"
 	"chequer/internal/console"
+	"chequer/internal/datadir"
 )
 
 // restore returns the command that restores a backup.
@@ -22,7 +22,7 @@ func (s *shell) restore() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := app.Restore(c.Context(), cfg, args[0], app.RestoreOptions{
+			r, err := datadir.Restore(c.Context(), cfg, args[0], datadir.RestoreOptions{
 				Log:        newLogger(cfg),
 				Passphrase: func() (string, error) { return passphrase(c.Context(), cfg, "Passphrase of the backup: ") },
 			})

@@ -12,6 +12,7 @@ import (
 	"chequer/internal/app"
 	"chequer/internal/config"
 	"chequer/internal/console"
+	"chequer/internal/demo"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 )
@@ -125,8 +126,8 @@ func testFlag(c *cobra.Command, usage string) {
 // which has only test invoices, and live mode otherwise.
 func (in call) mode() (merchant.Mode, error) {
 	if f := in.Flags().Lookup("test"); f == nil || !f.Changed {
-		demo, err := in.core.IsDemo(in.Context(), in.shop.ID)
-		if err != nil || demo {
+		isDemo, err := demo.IsDemo(in.Context(), in.core.Storage, in.shop.ID)
+		if err != nil || isDemo {
 			return merchant.Test, err
 		}
 		return merchant.Live, nil

@@ -8,12 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"chequer/internal/app"
 	"chequer/internal/chain"
 	"chequer/internal/config"
 	"chequer/internal/console"
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
+	"chequer/internal/networks"
+	"chequer/internal/sweep"
 )
 
 // shownAddresses is the number of addresses that are printed to compare with the wallet.
@@ -38,7 +39,7 @@ type walletRow struct {
 	Warning   string   `json:"warning,omitempty"`
 	CreatedAt string   `json:"created_at,omitempty"`
 	// Methods are the payment methods of the wallet, if it is being added.
-	Methods *app.Methods `json:"payment_methods,omitempty"`
+	Methods *networks.Methods `json:"payment_methods,omitempty"`
 	// ArchivedAt is when the wallet was replaced or removed.
 	ArchivedAt string `json:"archived_at,omitempty"`
 }
@@ -71,7 +72,7 @@ func storedWalletRow(cfg config.Config, wallet merchant.Wallet, mode merchant.Mo
 	if err != nil {
 		return walletRow{}, fmt.Errorf("wallet %s: %w", wallet.ID, err)
 	}
-	if there, err := key.On(app.KeyNetwork(cfg, key.Kind())); mode == merchant.Live && err == nil {
+	if there, err := key.On(networks.KeyNetwork(cfg, key.Kind())); mode == merchant.Live && err == nil {
 		key = there // otherwise it is printed as it was added, for another network
 	}
 	row, err := newWalletRow(key, mode)
@@ -133,12 +134,12 @@ Moving the coins, or sending an address the fee for it, does not affect a paid i
 		Example: "  chequer wallet gather --network base --csv",
 		Args:    cobra.NoArgs,
 		RunE: s.withShop(func(in call) error {
-			holdings, err := in.core.Gather(in.Context(), in.cfg, in.shop.ID, chain.ID(network))
+			holdings, err := sweep.Holdings(in.Context(), in.core.Storage, in.cfg, in.shop.ID, chain.ID(network), in.core.Now)
 			if err != nil {
 				return fmt.Errorf("wallet gather: %w", err)
 			}
 			if asCSV {
-				return console.CSV(in.OutOrStdout(), []string{"index", "path", "address", "asset", "contract", "amount", "wallet"}, holdings, func(h app.Holding) []string {
+				return console.CSV(in.OutOrStdout(), []string{"index", "path", "address", "asset", "contract", "amount", "wallet"}, holdings, func(h sweep.Holding) []string {
 					return []string{fmt.Sprint(h.Index), h.Path, h.Address, h.Asset, h.Contract, h.Amount, h.Wallet}
 				})
 			}
@@ -147,7 +148,7 @@ Moving the coins, or sending an address the fee for it, does not affect a paid i
 					fmt.Fprintln(w, "The addresses hold nothing.")
 					return
 				}
-				console.Table(w, "INDEX\tPATH\tADDRESS\tASSET\tAMOUNT\tWALLET", holdings, func(h app.Holding) []any {
+				console.Table(w, "INDEX\tPATH\tADDRESS\tASSET\tAMOUNT\tWALLET", holdings, func(h sweep.Holding) []any {
 					return []any{h.Index, h.Path, h.Address, h.Asset, h.Amount, h.Wallet}
 				})
 			})

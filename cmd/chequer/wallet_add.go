@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"chequer/internal/app"
 	"chequer/internal/config"
 	"chequer/internal/console"
 	"chequer/internal/keys"
 	"chequer/internal/merchant"
+	"chequer/internal/networks"
 )
 
 // candidateAddresses is the number of addresses that are printed for each possible script of a key.
@@ -58,7 +58,7 @@ descriptor, as Sparrow and Bitcoin Core write it.`,
 			if err != nil {
 				return err
 			}
-			network := app.KeyNetwork(cfg, kind)
+			network := networks.KeyNetwork(cfg, kind)
 			key, err := keys.Parse(text, kind, network, keys.Script(script))
 			if errors.Is(err, keys.ErrScript) && script == "" {
 				return s.showCandidates(c, text, kind, network, err)
@@ -105,7 +105,7 @@ func (s *shell) addWallet(in call, key keys.Key, replace bool) error {
 	if err != nil {
 		return err
 	}
-	gives, err := app.WalletMethods(in.cfg, key.Kind())
+	gives, err := networks.MethodsOf(in.cfg, key.Kind())
 	if err != nil {
 		return fmt.Errorf("wallet add: %w", err)
 	}
@@ -140,7 +140,7 @@ func (s *shell) addWallet(in call, key keys.Key, replace bool) error {
 }
 
 // printMethods prints the payment methods of a wallet, and those that are off with the reasons.
-func printMethods(w io.Writer, m app.Methods) {
+func printMethods(w io.Writer, m networks.Methods) {
 	fmt.Fprintln(w, "Payment methods that it gives:", cmp.Or(strings.Join(m.Offered, ", "), "none"))
 	for _, off := range slices.Concat(m.Off, m.More) {
 		fmt.Fprintf(w, "Off: %s: %s\n", strings.Join(off.Codes, ", "), off.Reason)
@@ -198,11 +198,11 @@ func (s *shell) offerMore(c *cobra.Command, kind keys.Kind) error {
 		if err != nil {
 			return err
 		}
-		choices, err := app.WalletChoices(cfg, kind)
+		choices, err := networks.ChoicesOf(cfg, kind)
 		if err != nil {
 			return err
 		}
-		i := slices.IndexFunc(choices, func(choice app.Choice) bool { return !asked[choice.Setting] })
+		i := slices.IndexFunc(choices, func(choice networks.Choice) bool { return !asked[choice.Setting] })
 		if i < 0 {
 			return s.printOffered(c, cfg, kind, isWritten)
 		}
@@ -215,7 +215,7 @@ func (s *shell) offerMore(c *cobra.Command, kind keys.Kind) error {
 		if !yes {
 			continue
 		}
-		if err := app.SaveSetting(cfg, choice.Setting, choice.Value); err != nil {
+		if err := cfg.Save(choice.Setting, choice.Value); err != nil {
 			fmt.Fprintln(c.ErrOrStderr(), err) // the wallet has been added nevertheless
 			continue
 		}
@@ -229,7 +229,7 @@ func (s *shell) printOffered(c *cobra.Command, cfg config.Config, kind keys.Kind
 	if !isWritten {
 		return nil
 	}
-	gives, err := app.WalletMethods(cfg, kind)
+	gives, err := networks.MethodsOf(cfg, kind)
 	if err != nil {
 		return err
 	}

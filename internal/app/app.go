@@ -5,30 +5,22 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
-	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"chequer/internal/caller"
-	"chequer/internal/chain"
-	"chequer/internal/chain/simnet"
 	"chequer/internal/client"
-	"chequer/internal/client/foreign"
+	"chequer/internal/clock"
 	"chequer/internal/config"
-	"chequer/internal/invoice"
-	"chequer/internal/locale"
+	"chequer/internal/loglimit"
 	"chequer/internal/merchant"
-	"chequer/internal/requestlog"
-	"chequer/internal/server"
-	"chequer/internal/watcher"
-	"chequer/web"
-	"chequer/web/present"
+	"chequer/internal/networks"
+	"chequer/internal/prices"
 )
 
 // Options select the parts of the program that run, and its dependencies.
@@ -50,9 +42,9 @@ type Options struct {
 // decision is the same before and after it is saved.
 func (o Options) clock() func() time.Time {
 	if o.Now == nil {
-		return now
+		return clock.Now
 	}
-	return func() time.Time { return o.Now().UTC().Truncate(time.Millisecond) }
+	return func() time.Time { return clock.Precise(o.Now()) }
 }
 
 // App is a running server.
@@ -70,7 +62,7 @@ type App struct {
 
 // New opens storage and the port. No loop runs before Run; Close closes what New opened.
 func New(ctx context.Context, c config.Config, o Options) (*App, error) {
-	o.Upgrade, o.Log = true, limit(o.Log, time.Now)
+	o.Upgrade, o.Log = true, loglimit.New(o.Log, time.Now)
 	a := &App{log: o.Log, stopping: make(chan struct{})}
 	core, err := OpenCore(ctx, c, o)
 	if err != nil {
@@ -83,115 +75,31 @@ func New(ctx context.Context, c config.Config, o Options) (*App, error) {
 	return a, nil
 }
 
-// assemble creates the service, the API, the pages and the loops.
+// assemble builds the domain, its edges and the loops, and opens the ports.
 func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Core) error {
-	shop, err := core.Shop(ctx, c, o)
+	d, err := newDomain(ctx, c, o, core)
 	if err != nil {
 		return err
 	}
-	if err := core.ensureTestWallets(ctx, shop); err != nil {
-		return err
-	}
-	if err := core.Proofs.Ensure(ctx); err != nil {
-		return err
-	}
-	if o.Demo {
-		if err := core.mustBeDemo(ctx, shop); err != nil {
-			return err
-		}
-		if a.demoKey, err = core.ensureDemoKey(ctx, shop); err != nil {
-			return err
-		}
-		if err := core.ensureDemoProducts(ctx, shop); err != nil {
-			return err
-		}
-	}
-	rates, keepRates, err := rateTable(c, o)
+	a.demoKey = d.demoKey
+	handler, err := a.edges(c, o, d)
 	if err != nil {
 		return err
 	}
-	if keepRates != nil {
-		a.loops = append(a.loops, keepRates)
-	}
-	networks, err := liveNetworks(c, core.Now, o.Log)
-	if err != nil {
+	a.loops = d.loops(c, o.Log)
+	if err := a.listenMetrics(ctx, c, d.metrics); err != nil {
 		return err
 	}
-	if !o.Demo {
-		if err := core.logUnwatched(ctx, shop.ID, networks, bool(c.Unwatched), o.Log); err != nil {
-			return err
-		}
-		if err := core.logMethods(ctx, c, shop.ID, o.Log); err != nil {
-			return err
-		}
-	}
-	if !c.Unwatched {
-		if err := core.checkStillWatched(ctx, networks); err != nil {
-			return err
-		}
-	}
-	sim := simnet.New(core.Storage, core.Now)
-	watched := networksOf(networks)
-	deciding := core.service(c, watched, sim, rates, o.Log)
-	deciding.SinceStart = true // this process scans the networks
-	invoices := invoice.NewService(deciding)
-	numbers := newMetrics(core, watched, invoices)
-	service := server.New(server.Config{
-		Invoices: invoices, Merchants: core.Merchants, Endpoints: core.Endpoints, Links: core.Links, Themes: core.Themes, Products: core.Products, Terminals: core.Terminals, Feed: core.Storage,
-		Nonces: core.Storage, Simnet: sim, Proofs: core.Proofs,
-		BaseURL: c.BaseURL, BasePath: c.BasePath(), Prices: core.Prices, Now: core.Now, Log: o.Log,
-		Worthless: c.Worthless(), MaxUnpaid: c.UnpaidInvoices(), OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
-	})
-	pageKey := core.Merchants.Builtin(shop.ID, pageMode(o), merchant.ScopeCreate, merchant.ScopePage)
-	pages, err := a.pages(c, o, true, shop.Name, client.Config{
-		BaseURL: c.BaseURL, Key: pageKey.Key, Secret: pageKey.Secret, Transport: client.InProcess(service),
-	})
-	if err != nil {
+	if err := a.listen(ctx, c, handler); err != nil || o.Demo {
 		return err
 	}
-	newWatcher := func(n chain.Scanner) *watcher.Watcher {
-		return watcher.New(watcher.Config{
-			Network: n, Storage: core.Storage, Observer: invoices, Holder: token(16),
-			Every: time.Second, Now: core.Now, Log: o.Log, Scanned: numbers.scanned(n.ID()),
-		})
-	}
-	a.loops = append(a.loops, invoice.NewExpirer(invoices, time.Second, o.Log).Run, newWatcher(sim).Run,
-		core.webhooks(c, o.Log).Run, core.seller(c, invoices, o.Log).Run, core.watchClock(o.Log))
-	for _, l := range networks {
-		if scanner, ok := l.Network.(chain.Scanner); ok {
-			a.loops = append(a.loops, a.watch(core, l, newWatcher(scanner)))
-		}
-	}
-	if err := a.listenMetrics(ctx, c, numbers); err != nil {
-		return err
-	}
-	all := edges(c.BasePath(), service, pages, core.ready(watched, invoices, numbers), o.Log)
-	return a.listen(ctx, c, noticeProxy(all, c.Proxies(), core.Storage.SaveUntrustedProxy, o.Log))
-}
-
-// listenMetrics opens the port for Prometheus, if the settings name one.
-func (a *App) listenMetrics(ctx context.Context, c config.Config, m *metrics) error {
-	if c.Metrics == "" {
-		return nil
-	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Metrics)
-	if err != nil {
-		return fmt.Errorf("CHEQUER_METRICS: listen: %w", err)
-	}
-	a.close = append(a.close, func() error {
-		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
-			return err
-		}
-		return nil
-	})
-	a.loops = append(a.loops, m.serve(l))
-	return nil
+	return d.logStart(ctx, c, o.Log)
 }
 
 // NewStorefront returns a server with only storefront and payment page, which call a service
 // elsewhere.
 func NewStorefront(ctx context.Context, c config.Config, serviceURL string, o Options) (*App, error) {
-	o.Log = limit(o.Log, time.Now)
+	o.Log = loglimit.New(o.Log, time.Now)
 	a := &App{log: o.Log, stopping: make(chan struct{})}
 	c.Storefront = true
 	name := c.ShopName
@@ -203,72 +111,17 @@ func NewStorefront(ctx context.Context, c config.Config, serviceURL string, o Op
 		return nil, err
 	}
 	unsaved := func(context.Context, netip.Addr) error { return nil } // there is no database
-	if err := a.listen(ctx, c, noticeProxy(pages, c.Proxies(), unsaved, o.Log)); err != nil {
+	if err := a.listen(ctx, c, caller.NoticeUntrusted(pages, c.Proxies(), unsaved, o.Log)); err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
-// pages returns the handler of the pages. They call the service through a client; ours reports
-// whether that service is part of this process.
-func (a *App) pages(c config.Config, o Options, ours bool, shop string, cc client.Config) (http.Handler, error) {
-	cc.Now, cc.NewNonce = o.clock(), func() string { return token(32) }
-	cl, err := newClient(cc, ours)
-	if err != nil {
-		return nil, err
-	}
-	languages, err := locale.All().Offer(c.Language, c.Languages()...)
-	if err != nil {
-		return nil, fmt.Errorf("CHEQUER_LANGUAGE, CHEQUER_LANGUAGES: %w", err)
-	}
-	pages := web.New(web.Config{
-		Client: cl, Logger: o.Log, Now: o.clock(), Docs: ours, IPExtractor: caller.Extractor(c.Proxies()), Languages: languages,
-		Site: present.Site{
-			BasePath: c.BasePath(), BaseURL: c.BaseURL, Storefront: bool(c.Storefront) || o.Demo, ShopName: shop, Demo: o.Demo, EmbedOrigins: c.EmbedOrigins(),
-		},
-	})
-	a.onShutdown = pages.Close // open event streams would delay the shutdown
-	return pages, nil
-}
-
-// newClient returns the pages' client of the service, whose answers are checked unless it is ours.
-func newClient(c client.Config, ours bool) (web.Client, error) {
-	if ours {
-		return client.New(c)
-	}
-	return foreign.New(c)
-}
-
-// limits returns the rate limits of the settings: the limit of unsigned calls is half that of
-// signed calls, and at least one per second.
-func limits(c config.Config) server.Limits {
-	n := c.RequestsPerSecond()
-	return server.Limits{PerKey: n, PerAddress: (n + 1) / 2}
-}
-
-// listen opens the port and creates the HTTP server.
-func (a *App) listen(ctx context.Context, c config.Config, h http.Handler) error {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Listen)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%s is in use by another program: choose another address, as in CHEQUER_LISTEN=127.0.0.1:8081", c.Listen)
-	}
-	if err != nil {
-		return fmt.Errorf("listen: %w", err)
-	}
-	a.listener = l
-	requests := requestlog.Config{Now: time.Now}
-	if c.AccessLog {
-		requests.Access = a.log
-	}
-	a.http = newHTTPServer(requestlog.New(requests, h), a.log, func() {
-		close(a.stopping)
-		a.onShutdown()
-	})
-	return nil
-}
-
 // Addr returns the address on which the server listens.
 func (a *App) Addr() string { return a.listener.Addr().String() }
+
+// DemoKey returns the test key of the demo shop.
+func (a *App) DemoKey() merchant.Key { return a.demoKey }
 
 // Run serves until the context ends, then waits for running requests and returns nil.
 func (a *App) Run(ctx context.Context) error {
@@ -292,4 +145,13 @@ func (a *App) Close() error {
 		faults = append(faults, a.close[i]())
 	}
 	return errors.Join(faults...)
+}
+
+// Check reports faults of settings that only the parts of the program can find.
+func Check(c config.Config) error {
+	log := slog.New(slog.DiscardHandler)
+	_, currencies := prices.Fiats(c)
+	_, _, rates := prices.New(c, false, clock.Now, log)
+	_, chains := networks.New(c, clock.Now, log)
+	return errors.Join(currencies, rates, chains)
 }

@@ -1,50 +1,83 @@
 package app
 
 import (
-	"log/slog"
+	"fmt"
 	"net/http"
-	"regexp"
-	"sync"
 
+	"chequer/internal/caller"
+	"chequer/internal/client"
+	"chequer/internal/client/foreign"
+	"chequer/internal/config"
+	"chequer/internal/locale"
+	"chequer/internal/merchant"
+	"chequer/internal/networks"
+	"chequer/internal/readiness"
 	"chequer/internal/server"
+	"chequer/internal/token"
+	"chequer/web"
+	"chequer/web/present"
 )
 
-// edges sends the paths of the API to the service, /readyz to the readiness handler, and every
-// other path to the pages. Repeated slashes count as one, because some clients send them. The
-// service also answers API paths outside the base path, so that a client of the API gets its errors
-// as JSON. The first request that fits only another base path is logged.
-func edges(basePath string, service, pages, ready http.Handler, log *slog.Logger) http.Handler {
-	var once sync.Once
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if below, misplaced := misplacedBelow(r.URL.Path, basePath); misplaced {
-			once.Do(func() {
-				log.Warn("request outside the base path: a proxy strips the path, or CHEQUER_BASE_URL is wrong",
-					"received_below", below, "served_below", basePath+"/")
-			})
-		}
-		switch {
-		case server.Owns(r.URL.Path, basePath), server.Owns(r.URL.Path, ""):
-			service.ServeHTTP(w, r)
-		case r.URL.Path == basePath+"/readyz":
-			ready.ServeHTTP(w, r)
-		default:
-			pages.ServeHTTP(w, r)
-		}
+// edges returns the handler of a server: the API, the pages and /readyz.
+func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error) {
+	service := server.New(server.Config{
+		Invoices: d.invoices, Merchants: d.Merchants, Endpoints: d.Endpoints, Links: d.Links, Themes: d.Themes, Products: d.Products, Terminals: d.Terminals, Feed: d.Storage,
+		Nonces: d.Storage, Simnet: d.simnet, Proofs: d.Proofs,
+		BaseURL: c.BaseURL, BasePath: c.BasePath(), Prices: d.Prices, Now: d.Now, Log: o.Log,
+		Worthless: c.Worthless(), MaxUnpaid: int(c.MaxUnpaid), OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
 	})
+	mode := merchant.Live
+	if o.Demo {
+		mode = merchant.Test
+	}
+	key := d.Merchants.Builtin(d.shop.ID, mode, merchant.ScopeCreate, merchant.ScopePage)
+	pages, err := a.pages(c, o, true, d.shop.Name, client.Config{
+		BaseURL: c.BaseURL, Key: key.Key, Secret: key.Secret, Transport: client.InProcess(service),
+	})
+	if err != nil {
+		return nil, err
+	}
+	ready := readiness.Handler(readiness.Config{
+		Storage: d.Storage, Networks: networks.Chains(d.networks), Reached: d.invoices.Reached, TipTime: d.metrics.TipTime,
+		Identity: d.identity, Now: d.Now,
+	})
+	all := routes(c.BasePath(), service, pages, ready, o.Log)
+	return caller.NoticeUntrusted(all, c.Proxies(), d.Storage.SaveUntrustedProxy, o.Log), nil
 }
 
-// ownPath matches a path that only this program serves, with the base path before it.
-var ownPath = regexp.MustCompile(`^((?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,63}){0,4}?)/(?:api/v2/|v2/invoice/|invoice/[A-Za-z0-9]{32}|static/[a-z]+\.[0-9a-f]{12}\.|readyz$)`)
+// limits returns the rate limits of the settings: the limit of unsigned calls is half that of
+// signed calls, and at least one per second.
+func limits(c config.Config) server.Limits {
+	n := int(c.RateLimit)
+	return server.Limits{PerKey: n, PerAddress: (n + 1) / 2}
+}
 
-// misplacedBelow reports whether a path belongs to this program but has another base path, and
-// returns that base path.
-func misplacedBelow(path, basePath string) (string, bool) {
-	if path == "/" {
-		return "/", basePath != ""
+// pages returns the handler of the pages. They call the service through a client; ours reports
+// whether that service is part of this process.
+func (a *App) pages(c config.Config, o Options, ours bool, shop string, cc client.Config) (http.Handler, error) {
+	cc.Now, cc.NewNonce = o.clock(), func() string { return token.New(32) }
+	cl, err := newClient(cc, ours)
+	if err != nil {
+		return nil, err
 	}
-	found := ownPath.FindStringSubmatch(path)
-	if found == nil || found[1] == basePath {
-		return "", false
+	languages, err := locale.All().Offer(c.Language, c.Languages()...)
+	if err != nil {
+		return nil, fmt.Errorf("CHEQUER_LANGUAGE, CHEQUER_LANGUAGES: %w", err)
 	}
-	return found[1] + "/", true
+	pages := web.New(web.Config{
+		Client: cl, Logger: o.Log, Now: o.clock(), Docs: ours, IPExtractor: caller.Extractor(c.Proxies()), Languages: languages,
+		Site: present.Site{
+			BasePath: c.BasePath(), BaseURL: c.BaseURL, Storefront: bool(c.Storefront) || o.Demo, ShopName: shop, Demo: o.Demo, EmbedOrigins: c.EmbedOrigins(),
+		},
+	})
+	a.onShutdown = pages.Close // open event streams would delay the shutdown
+	return pages, nil
+}
+
+// newClient returns the pages' client of the service, whose answers are checked unless it is ours.
+func newClient(c client.Config, ours bool) (web.Client, error) {
+	if ours {
+		return client.New(c)
+	}
+	return foreign.New(c)
 }

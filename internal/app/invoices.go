@@ -2,13 +2,18 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 
 	"chequer/internal/chain"
 	"chequer/internal/chain/simnet"
+	"chequer/internal/clock"
 	"chequer/internal/config"
 	"chequer/internal/invoice"
 	"chequer/internal/money"
+	"chequer/internal/networks"
+	"chequer/internal/prices"
+	"chequer/internal/token"
 	"chequer/internal/wire"
 )
 
@@ -17,46 +22,52 @@ import (
 // network. Otherwise the command would treat the network as unwatched, and invoices would expire by the
 // clock alone.
 func (c *Core) Invoices(ctx context.Context, cfg config.Config, o Options) (*invoice.Service, error) {
-	rates, _, err := rateTable(cfg, o)
+	rates, _, err := prices.New(cfg, o.Demo, clock.Now, o.Log)
 	if err != nil {
 		return nil, err
 	}
-	networks, err := liveNetworks(cfg, c.Now, o.Log)
+	all, err := networks.New(cfg, c.Now, o.Log)
 	if err != nil {
 		return nil, err
 	}
 	if !cfg.Unwatched {
-		if err := c.checkStillWatched(ctx, networks); err != nil {
+		if err := c.checkStillWatched(ctx, all); err != nil {
 			return nil, err
 		}
 	}
-	return invoice.NewService(c.service(cfg, networksOf(networks), simnet.New(c.Storage, c.Now), rates, o.Log)), nil
+	deciding, err := c.service(cfg, networks.Chains(all), simnet.New(c.Storage, c.Now), rates, o.Log)
+	if err != nil {
+		return nil, err
+	}
+	return invoice.NewService(deciding), nil
 }
 
 // service returns the configuration of a service that decides about the invoices in storage.
-func (c *Core) service(cfg config.Config, live []chain.Network, sim *simnet.Network, rates func() invoice.Rates, log *slog.Logger) invoice.Config {
+func (c *Core) service(cfg config.Config, live []chain.Network, sim *simnet.Network, rates func() invoice.Rates, log *slog.Logger) (invoice.Config, error) {
+	tolerance, err := tolerance(cfg)
 	return invoice.Config{
 		Storage:    c.Storage,
 		Networks:   map[invoice.Mode][]chain.Network{invoice.Live: live, invoice.Test: {sim}},
 		Rates:      rates,
 		Unwatched:  bool(cfg.Unwatched),
 		MaxScanAge: cfg.MaxScanAge,
-		Tolerance:  tolerance(cfg),
+		Tolerance:  tolerance,
 		Now:        c.Now,
-		NewID:      func() string { return token(32) },
+		NewID:      func() string { return token.New(32) },
 		Encode:     wire.Event,
 		Log:        log,
-	}
+	}, err
 }
 
-// tolerance returns the part of a price that may be missing. Package config has checked both settings.
-func tolerance(cfg config.Config) invoice.Tolerance {
-	var t invoice.Tolerance
-	if share, err := money.Parse(cfg.TolerancePercent, money.Currency{Code: "percent", Decimals: 2}); err == nil {
-		t.Percent = share.Cents()
+// tolerance returns the part of a price that may be missing.
+func tolerance(cfg config.Config) (invoice.Tolerance, error) {
+	share, err := money.Parse(cfg.TolerancePercent, money.Currency{Code: "percent", Decimals: 2})
+	if err != nil {
+		return invoice.Tolerance{}, fmt.Errorf("CHEQUER_TOLERANCE_PERCENT: %w", err)
 	}
-	if euro, err := money.Parse(cfg.ToleranceAmount, money.EUR); err == nil {
-		t.Euro = euro
+	euro, err := money.Parse(cfg.ToleranceAmount, money.EUR)
+	if err != nil {
+		return invoice.Tolerance{}, fmt.Errorf("CHEQUER_TOLERANCE_AMOUNT: %w", err)
 	}
-	return t
+	return invoice.Tolerance{Percent: share.Cents(), Euro: euro}, nil
 }

@@ -10,3 +10,11 @@ func Grouped(n int64) string {
 	}
 	return digits
 }
+
+// Plural formats a number of things: 1 sale, 2 sales.
+func Plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return Grouped(int64(n)) + " " + thing + "s"
+}

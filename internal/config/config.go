@@ -44,10 +44,10 @@ type Config struct {
 	EuroFloor        string `env:"EURC_FLOOR" envDefault:"0.98" about:"price in euro under which EURC is not offered"`
 	MaxAmount        string `env:"MAX_AMOUNT" envDefault:"1000000" about:"largest amount of an invoice"`
 	OwnScheme        Switch `env:"REQUIRE_NONCE" about:"timestamp and nonce compulsory for invoice/new too: on or off"`
-	MaxUnpaid        string `env:"MAX_UNPAID" envDefault:"1000" about:"unpaid invoices that shoppers may open at storefront, products and links; or off"`
+	MaxUnpaid        Limit  `env:"MAX_UNPAID" envDefault:"1000" about:"unpaid invoices that shoppers may open at storefront, products and links; or off"`
 	TolerancePercent string `env:"TOLERANCE_PERCENT" envDefault:"0" about:"percentage of a price that may be missing, such as 0.5"`
 	ToleranceAmount  string `env:"TOLERANCE_AMOUNT" envDefault:"0" about:"euro of a price that may be missing, such as 0.10; with both, the smaller counts"`
-	RateLimit        string `env:"RATE_LIMIT" envDefault:"20" about:"requests per second and key, half as many for unsigned ones per address; or off"`
+	RateLimit        Limit  `env:"RATE_LIMIT" envDefault:"20" about:"requests per second and key, half as many for unsigned ones per address; or off"`
 	Unwatched        Switch `env:"UNWATCHED" about:"offer networks that are not watched: on or off"`
 
 	MaxScanAge time.Duration `env:"MAX_SCAN_AGE" envDefault:"10m" about:"how long a network may be out of reach before its methods are left out of new invoices"`
@@ -141,10 +141,14 @@ func (c Config) Unknown() error { return errors.Join(c.unknown...) }
 
 // settingFault adds the name of the setting to a parse error.
 func settingFault(err error) error {
-	var parse env.ParseError
-	if errors.As(err, &parse) {
-		name := prefix + strings.ToUpper(parse.Name)
-		return fmt.Errorf("%s: %w", name, parse.Err)
+	parse, ok := errors.AsType[env.ParseError](err)
+	if !ok {
+		return err
+	}
+	for _, d := range definitions() {
+		if d.field == parse.Name {
+			return fmt.Errorf("%s: %w", d.name, parse.Err)
+		}
 	}
 	return err
 }
@@ -214,12 +218,6 @@ func (c Config) check() []error {
 	if _, err := time.LoadLocation(c.Timezone); err != nil {
 		fault("TIMEZONE", "%q is no time zone like Europe/Berlin", c.Timezone)
 	}
-	if !regexp.MustCompile(`^(off|[1-9][0-9]{0,5})$`).MatchString(c.RateLimit) {
-		fault("RATE_LIMIT", "%q is neither off nor a number of requests a second like 20", c.RateLimit)
-	}
-	if !regexp.MustCompile(`^(off|[1-9][0-9]{0,6})$`).MatchString(c.MaxUnpaid) {
-		fault("MAX_UNPAID", "%q is neither off nor a number of invoices like 1000", c.MaxUnpaid)
-	}
 	if !regexp.MustCompile(`^(1?[0-9](\.[0-9]{1,2})?|20(\.0{1,2})?)$`).MatchString(c.TolerancePercent) {
 		fault("TOLERANCE_PERCENT", "%q is no percentage from 0 to 20, like 0.5", c.TolerancePercent)
 	}
@@ -264,25 +262,6 @@ const maxOrigins = 10
 // databaseURL matches a file or a server's address. A database in memory is refused: it would be
 // lost, and each connection would have another one.
 var databaseURL = regexp.MustCompile(`^(sqlite:[^:].*|postgres(ql)?://.+)$`)
-
-// RequestsPerSecond returns the rate limit per key; 0 means no limit.
-func (c Config) RequestsPerSecond() int {
-	n, err := strconv.Atoi(c.RateLimit)
-	if err != nil {
-		return 0
-	}
-	return n
-}
-
-// UnpaidInvoices returns the limit of unpaid invoices from the storefront, products and links; 0
-// means no limit.
-func (c Config) UnpaidInvoices() int {
-	n, err := strconv.Atoi(c.MaxUnpaid)
-	if err != nil {
-		return 0
-	}
-	return n
-}
 
 // Proxies returns the networks of the proxies whose X-Forwarded-For is trusted.
 func (c Config) Proxies() []netip.Prefix { return networks(c.TrustProxy) }

@@ -62,6 +62,7 @@ func withoutPassword(address string) string {
 // definition is a setting as defined by the tags of a field of Config.
 type definition struct {
 	name, about, show string
+	field             string
 	index             []int // of the field in Config
 }
 
@@ -79,7 +80,7 @@ func define(t reflect.Type, prefix string, index []int) []definition {
 		name, isSetting := field.Tag.Lookup("env")
 		switch {
 		case isSetting:
-			found = append(found, definition{name: prefix + name, about: field.Tag.Get("about"), show: field.Tag.Get("show"), index: at})
+			found = append(found, definition{name: prefix + name, field: field.Name, about: field.Tag.Get("about"), show: field.Tag.Get("show"), index: at})
 		case field.IsExported() && field.Type.Kind() == reflect.Struct:
 			found = append(found, define(field.Type, prefix+field.Tag.Get("envPrefix"), at)...)
 		}

@@ -17,6 +17,7 @@
 #   openssl     signatures made by another program                               (internal/server, internal/webhook, internal/e2e)
 #   axe-core    accessibility checks of the pages                                (internal/e2e)
 #   lighthouse  checks of the pages by Chromium's makers; nightly only           (internal/e2e)
+#   buildah     the container image; nightly only                                (internal/e2e/image.sh)
 #   pdftotext   the text of receipts, read by another program                    (internal/receipt, web)
 #   golangci    the linters of make lint: only "fetch.sh lint" installs it        (.golangci.yml)
 set -uo pipefail
@@ -36,6 +37,8 @@ packages() { # installed with apt-get, which needs root
 	if [ "${1:-}" = nightly ]; then
 		command -v WebKitWebDriver >/dev/null || missing+=(webkit2gtk-driver)
 		command -v Xvfb >/dev/null || missing+=(xvfb)
+		command -v buildah >/dev/null || missing+=(buildah)
+		command -v busybox >/dev/null || missing+=(busybox-static)
 	fi
 	[ ${#missing[@]} -eq 0 ] && return
 

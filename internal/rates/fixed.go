@@ -35,7 +35,12 @@ var fixedCodes = []string{"BTC", "LTC", "ETH", "USDC", "EURC", "EUR"}
 // fault.
 func ParseFixed(text, source string, more ...string) (*Fixed, error) {
 	f := &Fixed{source: source, prices: map[string]string{"EURC-EUR": "1", "USDC-USD": "1"}}
-	codes := slices.Concat(fixedCodes, more)
+	codes := slices.Clone(fixedCodes)
+	for _, code := range more {
+		if !slices.Contains(codes, code) {
+			codes = append(codes, code)
+		}
+	}
 	given := map[string]bool{}
 	var faults []error
 	for part := range strings.SplitSeq(text, ",") {

@@ -13,8 +13,9 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"chequer/internal/durable"
 	"chequer/internal/storage/engine"
@@ -48,7 +49,7 @@ type Marks struct {
 	path    string // "" = no marks are stored
 	counter *engine.Counter
 	log     *slog.Logger
-	use     *os.File
+	use     *flock.Flock
 	// lost is the meaning of a counter without a mark: on SQLite the file was lost or not copied
 	// with the database, on PostgreSQL this machine is new.
 	lost bool
@@ -71,10 +72,7 @@ func Open(path string, d engine.Dialect, counter *engine.Counter, log *slog.Logg
 	if path == "" {
 		return r, nil
 	}
-	var err error
-	if r.use, err = os.OpenFile(path+".use", os.O_CREATE|os.O_RDWR, 0o600); err != nil {
-		return nil, fmt.Errorf("lock index marks: %w", err)
-	}
+	r.use = flock.New(path + ".use")
 	// A file that cannot be written must stop the start, not the first creation.
 	if err := r.locked(func() error { return r.read() }); err != nil {
 		return nil, errors.Join(err, r.Close())
@@ -87,7 +85,7 @@ func (r *Marks) Close() error {
 	if r.use == nil {
 		return nil
 	}
-	return r.use.Close() // releases the lock
+	return r.use.Unlock()
 }
 
 // Every process that uses the marks holds a shared lock on the file of uses. A process that gets
@@ -95,14 +93,17 @@ func (r *Marks) Close() error {
 
 // alone tries to get the exclusive lock, and reports whether it succeeded.
 func (r *Marks) alone() (bool, error) {
-	err := syscall.Flock(int(r.use.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return false, nil
+	// Windows cannot exchange a shared lock for an exclusive one, and other systems release the first
+	// before they try to take the second.
+	err := r.use.Unlock()
+	alone := false
+	if err == nil {
+		alone, err = r.use.TryLock()
 	}
 	if err != nil {
 		return false, fmt.Errorf("lock index marks: %w", err)
 	}
-	return true, nil
+	return alone, nil
 }
 
 // useRetry is the interval at which a process tries to get the shared lock while another one, which
@@ -111,32 +112,26 @@ const useRetry = 20 * time.Millisecond
 
 // shareUse takes the shared lock, in place of the exclusive one if that is held.
 func (r *Marks) shareUse(ctx context.Context) error {
-	for {
-		err := syscall.Flock(int(r.use.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
-		if err == nil {
-			return nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			return fmt.Errorf("lock index marks: %w", err)
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("wait for the start of another process: %w", ctx.Err())
-		case <-time.After(useRetry):
-		}
+	err := r.use.Unlock()
+	if err == nil {
+		_, err = r.use.TryRLockContext(ctx, useRetry)
 	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("wait for the start of another process: %w", ctx.Err())
+	case err != nil:
+		return fmt.Errorf("lock index marks: %w", err)
+	}
+	return nil
 }
 
 // locked runs do while no other process with this data directory uses the marks.
 func (r *Marks) locked(do func() error) error {
-	f, err := os.OpenFile(r.path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
+	lock := flock.New(r.path + ".lock")
+	if err := lock.Lock(); err != nil {
 		return fmt.Errorf("lock index marks: %w", err)
 	}
-	defer f.Close() // releases the lock
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		return fmt.Errorf("lock index marks: %w", err)
-	}
+	defer func() { _ = lock.Unlock() }() // the file has no content
 	return do()
 }
 

@@ -1,0 +1,56 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"chequer/internal/config"
+	"chequer/internal/keys"
+	"chequer/internal/merchant"
+	"chequer/internal/networks"
+)
+
+// logStart logs the test networks, the networks that are not watched although there is a wallet for them,
+// and the payment methods. It comes last, so that an interrupt that follows these lines stops a complete server.
+func (d *domain) logStart(ctx context.Context, c config.Config, log *slog.Logger) error {
+	wallets, err := d.Storage.Wallets(ctx, d.shop.ID, merchant.Live)
+	if err != nil {
+		return err
+	}
+	for _, n := range d.networks {
+		if n.IsTest() {
+			log.Warn("live invoices take coins of a test network, which are worth nothing", "network", n.ID())
+		}
+		switch {
+		case n.Watched(), !slices.ContainsFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == n.Wallet() }):
+		case bool(c.Unwatched):
+			log.Warn("network is offered but not watched", "network", n.ID())
+		default:
+			log.Warn("network is not offered because it is not watched", "network", n.ID(), "setting", "CHEQUER_UNWATCHED")
+		}
+	}
+	return logMethods(c, wallets, log)
+}
+
+// logMethods logs the payment methods that the live wallets of the shop have and lack under the
+// settings, or the methods of each kind of wallet if there is no wallet.
+func logMethods(c config.Config, wallets []merchant.Wallet, log *slog.Logger) error {
+	var kinds []any
+	for _, kind := range []keys.Kind{keys.BTC, keys.LTC, keys.ETH} {
+		gives, err := networks.MethodsOf(c, kind)
+		if err != nil {
+			return err
+		}
+		kinds = append(kinds, string(kind), gives.String())
+		there := slices.ContainsFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == string(kind) })
+		if there && len(gives.Off) > 0 {
+			log.Info("payment methods of the wallet", "wallet", kind, "offered", strings.Join(gives.Offered, ", "), "off", gives.Why())
+		}
+	}
+	if len(wallets) == 0 {
+		log.Info("no wallet yet: chequer wallet add adds one", kinds...)
+	}
+	return nil
+}

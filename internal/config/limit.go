@@ -1,0 +1,34 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Limit is a setting that is a number; 0 means off.
+type Limit int
+
+// maxLimit is the largest limit.
+const maxLimit = 9_999_999
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (l *Limit) UnmarshalText(text []byte) error {
+	if string(text) == "off" {
+		*l = 0
+		return nil
+	}
+	n, err := strconv.ParseUint(string(text), 10, 32)
+	if err != nil || n == 0 || n > maxLimit || text[0] == '0' {
+		return fmt.Errorf("%q is neither off nor a number from 1 to %d", text, maxLimit)
+	}
+	*l = Limit(n)
+	return nil
+}
+
+// String implements fmt.Stringer.
+func (l Limit) String() string {
+	if l == 0 {
+		return "off"
+	}
+	return strconv.Itoa(int(l))
+}

@@ -1,0 +1,98 @@
+// Package datadir opens, backs up and restores the data of an installation: its database and its
+// master key.
+package datadir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"chequer/internal/config"
+	"chequer/internal/seal"
+	"chequer/internal/storage"
+	"chequer/internal/storage/engine"
+)
+
+// Options select how Open treats the database.
+type Options struct {
+	// Upgrade lets Open upgrade the schema of a database that an older release created.
+	Upgrade bool
+	// Existing makes Open fail if there is no database, instead of creating one.
+	Existing bool
+	Log      *slog.Logger
+}
+
+// ErrNoShop means that there is no database.
+var ErrNoShop = errors.New("there is no shop")
+
+// Open opens the storage with the master key. It creates the data directory, the master key and the
+// database if they do not exist, unless o.Existing is set.
+func Open(ctx context.Context, c config.Config, o Options) (*storage.Storage, *seal.Box, error) {
+	if o.Existing {
+		if err := mustExist(ctx, c); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
+		return nil, nil, fmt.Errorf("data directory: %w", err)
+	}
+	release, err := holdDataDir(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = release() }() // the file is only locked, so that an error of closing does not matter
+	master, made, err := masterKey(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	box, err := seal.New(master)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := storage.Open(ctx, c.DatabaseURL, box, storage.Options{
+		IndexMarks: filepath.Join(c.DataDir, indexMarks), Upgrade: o.Upgrade, Log: o.Log,
+	})
+	switch {
+	case errors.Is(err, engine.ErrOlder):
+		return nil, nil, fmt.Errorf("%w: stop every server of that release, then chequer migrate upgrades the database, as chequer serve does", err)
+	case err != nil && made:
+		return nil, nil, errors.Join(err, removeNewKey(ctx, c))
+	}
+	return s, box, err
+}
+
+// indexMarks is the file that records up to which index addresses may have been issued. Backups do
+// not contain it, so that a restored database is recognised by it.
+const indexMarks = "indexes.json"
+
+// mustExist returns ErrNoShop if there is no database. If there is a master key but no database, it
+// returns nil, because masterKey returns a better error.
+func mustExist(ctx context.Context, c config.Config) error {
+	used, err := engine.InUse(ctx, c.DatabaseURL)
+	if err != nil || used || exists(filepath.Join(c.DataDir, masterKeyFile)) {
+		return err
+	}
+	return fmt.Errorf("%w in %s: chequer init or chequer serve creates one; CHEQUER_CONFIG or CHEQUER_DATA_DIR says where another is", ErrNoShop, Place(c))
+}
+
+// exists reports whether a file exists.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// Place returns the kind of the database and the path of its file.
+func Place(c config.Config) string {
+	path, isFile := strings.CutPrefix(c.DatabaseURL, "sqlite:")
+	if !isFile {
+		return "PostgreSQL"
+	}
+	if absolute, err := filepath.Abs(path); err == nil {
+		path = absolute
+	}
+	return "SQLite in " + path
+}

@@ -1,0 +1,51 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"chequer/internal/merchant"
+)
+
+// examineEndpoints reports the endpoints that do not accept events.
+func (e *examination) examineEndpoints(ctx context.Context) error {
+	all, err := e.Endpoints.All(ctx, e.Shop.ID)
+	if err != nil {
+		return err
+	}
+	for _, to := range all {
+		h, err := e.Endpoints.Health(ctx, to)
+		if err != nil {
+			return err
+		}
+		about, before := "endpoint "+to.ID, len(e.found)
+		if err := e.Callbacks.Check(to.URL, to.Mode == merchant.Live); err != nil {
+			e.warn(about, "nothing is sent there: %v", err)
+		}
+		if to.Paused {
+			e.warn(about, "is paused, events waiting: %d: chequer endpoint resume %s", h.Waiting, to.ID)
+		}
+		if to.Rotating() {
+			e.warn(about, "has two key pairs until chequer endpoint rotate %s --finish", to.ID)
+		}
+		if h.Failing() {
+			e.warn(about, "did not take the newest event, %s ago: %s; events waiting: %d", e.Now().Sub(h.Tried).Round(time.Second), answered(h), h.Waiting)
+		}
+		if h.Failed > 0 {
+			e.warn(about, "events given up: %d: chequer endpoint deliveries %s --state failed lists them, resend sends them again", h.Failed, to.ID)
+		}
+		if len(e.found) == before {
+			e.ok(about, "events waiting: %d", h.Waiting)
+		}
+	}
+	return nil
+}
+
+// answered returns the result of the newest attempt.
+func answered(h merchant.EndpointHealth) string {
+	if h.LastFault != "" {
+		return h.LastFault
+	}
+	return fmt.Sprint("status ", h.LastStatus)
+}

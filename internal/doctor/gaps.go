@@ -1,0 +1,25 @@
+package doctor
+
+import (
+	"context"
+
+	"chequer/internal/networks"
+)
+
+// gapLimit is the number of consecutive unused addresses after which wallets stop searching. See
+// BIP 44, "Address gap limit".
+const gapLimit = 20
+
+// examineGaps warns if a wallet may have stopped searching before the newest addresses.
+func (e *examination) examineGaps(ctx context.Context, all []networks.Network) error {
+	for _, n := range all {
+		unused, err := e.Storage.UnusedInARow(ctx, e.Shop.ID, n.ID())
+		if err != nil {
+			return err
+		}
+		if unused > gapLimit {
+			e.warn("network "+string(n.ID()), "the last %d addresses are unused, and many wallets look at no more than %d in a row: raise your wallet's gap limit above %d", unused, gapLimit, unused)
+		}
+	}
+	return nil
+}

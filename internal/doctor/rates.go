@@ -1,0 +1,89 @@
+package doctor
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+	"chequer/internal/networks"
+	"chequer/internal/prices"
+	"chequer/internal/rates"
+)
+
+// examineRates queries every source of rates once and reports the results.
+func (e *examination) examineRates(ctx context.Context) error {
+	if strings.HasPrefix(e.Settings.Rates, "fixed:") {
+		e.warn("rates", "fixed by CHEQUER_RATES: they do not follow the market")
+		return nil
+	}
+	table, err := prices.Live(e.Settings, e.Now, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	_ = table.Step(ctx) // the report has the error of each source
+	report := table.Report()
+	for _, s := range report.Sources {
+		if s.Fault != "" {
+			e.warn("rates of "+s.Name, "%s", s.Fault)
+			continue
+		}
+		for _, w := range s.Quotations {
+			e.ok("rates of "+s.Name, "%s bid %s, last %s, %s old%s", w.Pair, w.Bid, w.Last, w.Age.Round(time.Second), dropped(w.Dropped))
+		}
+	}
+	priced := false
+	for _, p := range report.Pairs {
+		if p.Fault != "" {
+			e.warn("rate "+p.Pair, "%s", p.Fault)
+			continue
+		}
+		priced = true
+		e.ok("rate "+p.Pair, "%s", p.Price)
+	}
+	e.examineFiats(report)
+	if !priced {
+		e.fail("rates", "no source gives a price; CHEQUER_RATES=fixed:BTC-EUR=86420.00,LTC-EUR=78.35,ETH-EUR=2650.10,EUR-USD=1.08 sets them by hand")
+	}
+	return nil
+}
+
+// examineFiats reports whether invoices can be created in the enabled currencies.
+func (e *examination) examineFiats(report rates.Report) {
+	list, _ := prices.Fiats(e.Settings) // an invalid setting has prevented the start
+	for _, fiat := range list {
+		pair := "EUR-" + fiat.Code
+		i := slices.IndexFunc(report.Pairs, func(p rates.PairReport) bool { return p.Pair == pair })
+		if i >= 0 && report.Pairs[i].Fault == "" {
+			e.ok("currency "+fiat.Code, "a euro is %s %s", report.Pairs[i].Price, fiat.Code)
+			continue
+		}
+		e.fail("currency "+fiat.Code, "no invoice can be made in it: the European Central Bank's table has no price of the last 5 days")
+	}
+}
+
+func dropped(why string) string {
+	if why == "" {
+		return ""
+	}
+	return ", left out: " + why
+}
+
+// examinePrices reports the coins of the wallets for which there is no fixed rate.
+func (e *examination) examinePrices(all []networks.Network, wallets []merchant.Wallet) {
+	moment, loop, err := prices.New(e.Settings, false, e.Now, slog.New(slog.DiscardHandler))
+	if err != nil || loop != nil {
+		return // reported elsewhere, or rates come from sources
+	}
+	for _, n := range all {
+		for _, a := range n.Assets() {
+			used := slices.ContainsFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == a.Wallet })
+			if _, err := moment().Rate(a.Rate, a.Currency, money.EUR); used && err != nil {
+				e.warn(a.Code, "has no rate, so it is not offered: add %s-EUR=… to CHEQUER_RATES", a.Rate)
+			}
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+)
+
+// examineSales reports whether received coins are sold, and which sales the operator must
+// decide about.
+func (e *examination) examineSales(ctx context.Context) error {
+	a, err := e.Accounts.Account(ctx, e.Shop.ID)
+	counts, fault := e.Storage.ConversionCounts(ctx)
+	switch {
+	case fault != nil:
+		return fault
+	case errors.Is(err, merchant.ErrNotFound):
+		if waiting := counts[invoice.SaleWaiting] + counts[invoice.SaleSending]; waiting > 0 {
+			e.warn("selling for euro", "%s waiting, and there is no exchange account: chequer sale add", chain.Plural(waiting, "sale"))
+		}
+		return nil
+	case err != nil:
+		return err
+	}
+	about := "selling at " + a.Exchange
+	switch {
+	case a.Active && e.Settings.Worthless():
+		e.warn(about, "nothing is sold while a test network is switched on: its coins are worth nothing")
+	case a.Active:
+		e.ok(about, "on, %s waiting", chain.Plural(counts[invoice.SaleWaiting]+counts[invoice.SaleSending], "sale"))
+	default:
+		e.warn(about, "off: nothing is sold before chequer sale on")
+	}
+	if err := e.Accounts.Examine(ctx, a); err != nil {
+		e.warn(about, "%v", err)
+	}
+	if n := counts[invoice.SaleFailed]; n > 0 {
+		e.warn(about, "%s failed, which you must decide about: chequer sale list --state failed", chain.Plural(n, "sale"))
+	}
+	return nil
+}

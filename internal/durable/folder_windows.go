@@ -1,0 +1,4 @@
+package durable
+
+// SyncFolder does nothing: Windows has no call that flushes a folder.
+func SyncFolder(string) error { return nil }

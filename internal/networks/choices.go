@@ -1,0 +1,64 @@
+package networks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"chequer/internal/chain/ethereum"
+	"chequer/internal/config"
+	"chequer/internal/keys"
+)
+
+// Choice is a setting that would add payment methods to a wallet without an own node, at a cost in
+// privacy.
+type Choice struct {
+	Setting string
+	Value   string
+	Codes   []string // codes of the methods that the setting adds
+	Price   string   // what becomes known, and to which parties
+}
+
+// String describes the methods and the cost of the setting.
+func (c Choice) String() string {
+	return fmt.Sprintf("%s=%s gives %s; then %s", c.Setting, c.Value, strings.Join(c.Codes, ", "), c.Price)
+}
+
+// ChoicesOf returns the settings that would add payment methods to a live wallet of a kind. It
+// makes no network requests.
+func ChoicesOf(c config.Config, kind keys.Kind) ([]Choice, error) {
+	if kind != keys.ETH {
+		return nil, nil // other kinds need a node
+	}
+	now, err := MethodsOf(c, kind)
+	if err != nil {
+		return nil, err
+	}
+	var found []Choice
+	add := func(choice Choice, evm config.EVM) {
+		with := c
+		with.EVM = evm
+		then, err := MethodsOf(with, kind)
+		if err != nil {
+			return // the setting alone is invalid, so that it offers nothing
+		}
+		choice.Codes = slices.DeleteFunc(then.Offered, func(code string) bool { return slices.Contains(now.Offered, code) })
+		if len(choice.Codes) > 0 {
+			found = append(found, choice)
+		}
+	}
+	asked := c.EVM
+	asked.AddressQueries = true
+	add(Choice{Setting: addressQueries, Value: "on", Price: "public endpoints learn " + addressPrice}, asked)
+	for _, p := range ethereum.Networks {
+		network := string(p.ID)
+		if how, _ := c.EVM.RPC(network); how != config.RPCOff || p.Trial || c.EVM.Trial() {
+			continue
+		}
+		add(Choice{
+			Setting: config.RPCSetting(network), Value: config.RPCPublic,
+			Price: "its public endpoints learn " + networkPrice(bool(c.EVM.AddressQueries)),
+		}, c.EVM.WithRPC(network, config.RPCPublic))
+	}
+	return found, nil
+}

@@ -1,0 +1,151 @@
+package networks
+
+import (
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/ethereum"
+	"chequer/internal/config"
+	"chequer/internal/keys"
+	"chequer/internal/money"
+	"chequer/internal/prices"
+)
+
+// Methods are the payment methods of a kind of wallet under some settings.
+type Methods struct {
+	Offered []string    `json:"offered"` // codes, in the server's order
+	Off     []MethodOff `json:"off"`
+	// More are the methods of networks that the settings do not name.
+	More []MethodOff `json:"more,omitempty"`
+}
+
+// MethodOff is a group of payment methods that are not offered for one reason.
+type MethodOff struct {
+	Codes  []string `json:"codes"`
+	Reason string   `json:"reason"` // includes the setting that would change it
+}
+
+// MethodsOf returns the payment methods of a live wallet of a kind. It makes no network
+// requests.
+func MethodsOf(c config.Config, kind keys.Kind) (Methods, error) {
+	log := slog.New(slog.DiscardHandler)
+	all, err := New(c, time.Now, log)
+	if err != nil {
+		return Methods{}, err
+	}
+	moment, loop, err := prices.New(c, false, time.Now, log)
+	if err != nil {
+		return Methods{}, err
+	}
+	m := Methods{Offered: []string{}, Off: []MethodOff{}}
+	for _, n := range all {
+		if n.Wallet() != string(kind) {
+			continue
+		}
+		for _, a := range n.allAssets() {
+			reason := whyOff(c, n, a)
+			if _, err := moment().Rate(a.Rate, a.Currency, money.EUR); reason == "" && loop == nil && err != nil {
+				reason = "no fixed rate: add " + a.Rate + "-EUR=… to CHEQUER_RATES"
+			}
+			if reason == "" {
+				m.Offered = append(m.Offered, a.Code)
+				continue
+			}
+			m.Off = addOff(m.Off, a.Code, reason)
+		}
+	}
+	if kind == keys.ETH && !c.EVM.Trial() {
+		m.More = otherNetworks(all, bool(c.EVM.AddressQueries))
+	}
+	return m, nil
+}
+
+// addOff adds a method to the group of methods that are off for the same reason.
+func addOff(off []MethodOff, code, reason string) []MethodOff {
+	i := slices.IndexFunc(off, func(o MethodOff) bool { return o.Reason == reason })
+	if i < 0 {
+		off, i = append(off, MethodOff{Reason: reason}), len(off)
+	}
+	off[i].Codes = append(off[i].Codes, code)
+	return off
+}
+
+// otherNetworks returns the methods of the EVM main networks that are not in a list. mayAsk reports
+// whether endpoints may be queried for balances of addresses.
+func otherNetworks(all []Network, mayAsk bool) []MethodOff {
+	var more []MethodOff
+	for _, p := range ethereum.Networks {
+		if p.Trial || slices.ContainsFunc(all, func(n Network) bool { return n.ID() == p.ID }) {
+			continue
+		}
+		reason := "the network is off; " + config.RPCSetting(string(p.ID)) + "=public switches it on, and its public endpoints learn " + networkPrice(mayAsk)
+		if !mayAsk {
+			reason += "; " + p.OwnCoin() + " also needs " + addressQueries + "=on"
+		}
+		for _, a := range p.Assets {
+			more = addOff(more, a.Code, reason)
+		}
+	}
+	return more
+}
+
+// whyOff returns why an asset of a network is not offered; "" if it is offered.
+func whyOff(c config.Config, n Network, a chain.Asset) string {
+	if !n.Watched() {
+		if c.Unwatched {
+			return ""
+		}
+		return "the network " + n.Unwatched()
+	}
+	e, isEVM := n.Network.(EVM)
+	if !isEVM {
+		return ""
+	}
+	for _, d := range e.Doubts() {
+		if d.Asset != a.Code {
+			continue
+		}
+		if d.Unreadable {
+			return needsBalances(n.Setting)
+		}
+		return d.Says
+	}
+	if a.Policy.Balance && !e.Quorum.MayAsk() {
+		return needsBalances(n.Setting)
+	}
+	return ""
+}
+
+// needsBalances returns why a method that is observed by balances is off, how it can be enabled,
+// and what that costs in privacy.
+func needsBalances(setting string) string {
+	return "only balances of your addresses show the money, and no endpoint may be asked for them: " + Remedies(setting)
+}
+
+// String returns a one-line summary of the methods that are offered and off.
+func (m Methods) String() string {
+	text := "gives " + strings.Join(m.Offered, ", ")
+	if len(m.Offered) == 0 {
+		text = "gives no payment method"
+	}
+	var off []string
+	for _, o := range m.Off {
+		off = append(off, o.Codes...)
+	}
+	if len(off) > 0 {
+		text += "; off: " + strings.Join(off, ", ")
+	}
+	return text
+}
+
+// Why describes the reasons of the groups of methods that are off.
+func (m Methods) Why() string {
+	var groups []string
+	for _, o := range m.Off {
+		groups = append(groups, strings.Join(o.Codes, ", ")+": "+o.Reason)
+	}
+	return strings.Join(groups, "; ")
+}

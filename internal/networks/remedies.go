@@ -1,0 +1,26 @@
+package networks
+
+// addressQueries is the setting that allows endpoints to be queried for the balances of addresses.
+const addressQueries = "CHEQUER_EVM_ADDRESS_QUERIES"
+
+// addressPrice names the information that such endpoints receive.
+const addressPrice = "your addresses, when each was made and what it holds"
+
+// networkPrice returns the information that the public endpoints of a network receive.
+func networkPrice(mayAsk bool) string {
+	if mayAsk {
+		return "the address of this server, the transactions that it looks up, and " + addressPrice
+	}
+	return "the address of this server and the transactions that it looks up"
+}
+
+// Remedies describes how endpoints can be allowed to read balances, and what they learn from it.
+// setting is the name of the setting with the endpoints.
+func Remedies(setting string) string {
+	return "name a node of your own in " + setting + " as trusted:http://…, or set " + addressQueries + "=on, which lets public endpoints learn " + addressPrice
+}
+
+// Unwatched describes why a network that is not watched is not offered, and how that can be changed.
+func (n Network) Unwatched() string {
+	return "is not offered, because it is not watched; " + n.Setting + " switches it on"
+}
