@@ -113,7 +113,7 @@ type Currency struct {
 	Chosen bool
 }
 
-// Clock is how long the price is held.
+// Clock is the time that the price is held.
 type Clock struct {
 	Until   string // "15:42 UTC"
 	Machine string

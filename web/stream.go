@@ -22,7 +22,7 @@ const (
 	heartbeat = 20 * time.Second
 	// streamLife is the longest life of a stream. The browser of an open page connects again.
 	streamLife = 10 * time.Minute
-	// writeWait is how long a browser may take to accept an event.
+	// writeWait is the time that a browser may take to accept an event.
 	writeWait = 30 * time.Second
 	// retry tells the browser how many milliseconds to wait before it connects again.
 	retry = "retry: 3000\n\n"
@@ -108,7 +108,7 @@ func (h *Handler) await(ctx context.Context, snapshot client.Snapshot) (client.S
 	return next, nil
 }
 
-// wait returns how long one request waits: until the next heartbeat, or until the quote expires.
+// wait returns the time that one request waits: until the next heartbeat, or until the quote expires.
 func wait(secondsLeft int64) time.Duration {
 	left := time.Duration(secondsLeft) * time.Second
 	if left <= 0 || left > heartbeat {

@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// ownThemeTTL is how long the theme of the pages' own merchant is cached. A change is visible
+	// ownThemeTTL is the time that the theme of the pages' own merchant is cached. A change is visible
 	// within two seconds, of which the service's own cache takes one.
 	ownThemeTTL = 500 * time.Millisecond
-	// noThemeTTL is how long a service that returned no theme is not asked again.
+	// noThemeTTL is the time that a service that returned no theme is not asked again.
 	noThemeTTL = 10 * time.Second
-	// themeTimeout is how long a page waits for its theme.
+	// themeTimeout is the time that a page waits for its theme.
 	themeTimeout = time.Second
 	// maxThemes is the size of the cache of themes.
 	maxThemes = 500

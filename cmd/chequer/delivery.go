@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// testTimeout is how long the command waits for the result of a test event: the running server
+	// testTimeout is the time that the command waits for the result of a test event: the running server
 	// must notice the event and make one attempt.
 	testTimeout = 13 * time.Second
 	// defaultListed is the default number of listed deliveries.

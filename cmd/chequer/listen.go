@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// listenWait is how long the server may wait for the next event before it answers.
+	// listenWait is the time that the server may wait for the next event before it answers.
 	listenWait = 30 * time.Second
 	// listenRetryDelay is the pause before the next request when the server does not answer.
 	listenRetryDelay = 2 * time.Second

@@ -13,10 +13,10 @@ import (
 
 // The server stops within 5 seconds, because container runtimes kill it after 10.
 const (
-	// shutdownTimeout is how long running requests may take while the server stops. Then all
+	// shutdownTimeout is the time that running requests may take while the server stops. Then all
 	// connections are closed, including those with a partly sent body.
 	shutdownTimeout = 4 * time.Second
-	// newConnTimeout is how long a connection without a request may still send one while the server
+	// newConnTimeout is the time that a connection without a request may still send one while the server
 	// stops.
 	newConnTimeout = 500 * time.Millisecond
 )

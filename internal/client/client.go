@@ -49,7 +49,7 @@ type Client struct {
 	proved   atomic.Bool // see IsOurs
 }
 
-// answerTimeout is how long an answer may take, in addition to the requested wait.
+// answerTimeout is the time that an answer may take, in addition to the requested wait.
 const answerTimeout = 10 * time.Second
 
 // maxAnswer bounds the body of an answer, in bytes.

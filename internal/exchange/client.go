@@ -28,7 +28,7 @@ const (
 	// maxDigits bounds the digits of an amount before the decimal point: far more than any coin
 	// needs, but few enough that sums of such amounts can be stored and read.
 	maxDigits = 15
-	// maxGain is how many times its limit an order may yield. More is treated as an error of the
+	// maxGain is the largest multiple of its limit that an order may yield. More is treated as an error of the
 	// exchange.
 	maxGain = 50
 )

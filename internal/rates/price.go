@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	// maxAge is how long a quotation is used after it was received.
+	// maxAge is the time that a quotation is used after it was received.
 	maxAge = 5 * time.Minute
 	// maxTradeAge is the maximum age of a quotation by the source's own time. A market without trades
 	// for longer is halted or delisted.
 	maxTradeAge = time.Hour
-	// singleSourceTTL is how long a single source is used after the last agreement of two.
+	// singleSourceTTL is the time that a single source is used after the last agreement of two.
 	singleSourceTTL = 15 * time.Minute
 	// guardBand is the difference to other prices, in percent, above which a price is treated as a
 	// fault, such as a misplaced decimal point.

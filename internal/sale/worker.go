@@ -35,9 +35,9 @@ const (
 	// requiredSearches unsuccessful searches the order counts as lost.
 	searchDelay      = time.Minute
 	requiredSearches = 2
-	// maxOpenTime is how long after its end an order may still be reported as open.
+	// maxOpenTime is the time after its end during which an order may still be reported as open.
 	maxOpenTime = 10 * time.Minute
-	// maxWait is how long a sale waits before the operator must decide.
+	// maxWait is the time that a sale waits before the operator must decide.
 	maxWait = 7 * 24 * time.Hour
 	// maxOrders bounds the number of orders that one sale makes automatically.
 	maxOrders = 20

@@ -25,7 +25,7 @@ const (
 	maxBody = 64 << 10
 	// timestampWindow is the largest difference between a timestamp and the server's clock.
 	timestampWindow = 300 * time.Second
-	// nonceTTL is how long a nonce is remembered: as long as its timestamp can be valid.
+	// nonceTTL is the time that a nonce is remembered: as long as its timestamp can be valid.
 	nonceTTL = 2 * timestampWindow
 )
 

@@ -16,7 +16,7 @@ import (
 	"chequer/internal/wire"
 )
 
-// pageWriteTimeout is how long the caller may take to read a page of an export.
+// pageWriteTimeout is the time that the caller may take to read a page of an export.
 const pageWriteTimeout = time.Minute
 
 // exportInvoices handles GET invoices/export: all invoices that match a filter, newest first. It reads

@@ -18,7 +18,7 @@ import (
 	"chequer/internal/wire"
 )
 
-// defaultHold is how long a price is held when the request sets no time.
+// defaultHold is the time that a price is held when the request sets no time.
 const defaultHold = 900 * time.Second
 
 // creationTimeout bounds the time that a creation waits for storage, which another program may keep

@@ -142,7 +142,7 @@ func matches(values []string, etag string) bool {
 	return false
 }
 
-// maxWait is how long a caller may wait for a new version, in seconds.
+// maxWait is the time that a caller may wait for a new version, in seconds.
 const maxWait = 30
 
 // preferredWait returns the wait of a Prefer header (RFC 7240, section 4.3), at most 30 seconds. It

@@ -18,7 +18,7 @@ import (
 	"chequer/internal/money"
 )
 
-// simulationTimeout is how long a simulation waits until the watcher has observed it.
+// simulationTimeout is the time that a simulation waits until the watcher has observed it.
 const simulationTimeout = 2 * time.Second
 
 var errLive = &problem{status: http.StatusForbidden, code: "live_invoice", message: "Only test invoices can be simulated"}

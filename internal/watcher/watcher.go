@@ -33,7 +33,7 @@ type Config struct {
 	Scanned func(chain.Snapshot, time.Duration)
 }
 
-// leaseTTL is how long a lease lasts without a renewal.
+// leaseTTL is the time that a lease lasts without a renewal.
 const leaseTTL = 10 * time.Second
 
 // releaseTimeout bounds the time for releasing the lease when a watcher ends.
@@ -118,11 +118,11 @@ func (w *Watcher) Step(ctx context.Context) (behind bool, err error) {
 	return behind, err
 }
 
-// yieldAfter is how long scans may fail before the lease is released for yieldTime, so that another
+// yieldAfter is the time that scans may fail before the lease is released for yieldTime, so that another
 // process can take it.
 const yieldAfter, yieldTime = 20 * time.Second, 5 * time.Second
 
-// reportAfter is how long scans may fail before the failure is logged, because a source may be slow
+// reportAfter is the time that scans may fail before the failure is logged, because a source may be slow
 // to start.
 const reportAfter = 10 * time.Second
 

@@ -16,7 +16,7 @@ const (
 	repeatInterval = 240 * time.Minute
 	// retryTime is the time from the first attempt to the latest possible last one.
 	retryTime = 72 * time.Hour
-	// orderingTime is how long after its first attempt a delivery delays later ones of the same
+	// orderingTime is the time after its first attempt during which a delivery delays later ones of the same
 	// invoice.
 	orderingTime = 20 * time.Minute
 	// jitter is the maximum delay of an attempt as a part of its step, so that deliveries that

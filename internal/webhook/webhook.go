@@ -21,10 +21,10 @@ const (
 	claimTTL = attemptTimeout + 5*time.Second
 	// pollInterval is the interval at which storage is checked for due deliveries.
 	pollInterval = 200 * time.Millisecond
-	// shutdownTimeout is how long running attempts and statements may take when the program stops.
+	// shutdownTimeout is the time that running attempts and statements may take when the program stops.
 	// Unfinished attempts are repeated when their claims expire.
 	shutdownTimeout = 2 * time.Second
-	// eventTTL is how long events are stored. deleteInterval is the interval at which old events are
+	// eventTTL is the time that events are stored. deleteInterval is the interval at which old events are
 	// deleted, and deleteBatch the maximum number per merchant in one deletion.
 	eventTTL       = 30 * 24 * time.Hour
 	deleteInterval = time.Minute

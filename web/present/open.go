@@ -117,7 +117,7 @@ func showSeen(p *views.Payment, r api.Resource, s scene) {
 	p.Facts = payments(r, s, counted)
 }
 
-// clock returns how long the price is held.
+// clock returns the time that the price is held.
 func clock(r api.Resource, s scene) views.Clock {
 	return views.Clock{
 		Until: s.TimeOfDay(r.ExpiredAt, s.Now), Machine: r.ExpiredAt,

@@ -215,7 +215,7 @@ func lateness(r api.Resource, s scene) string {
 	return s.Count("late.lead.days", int(late/(24*time.Hour)))
 }
 
-// lateBy returns how long after the end of the quote the first late payment arrived. told is false if
+// lateBy returns the time between the end of the quote and the first late payment. told is false if
 // the service did not return the times.
 func lateBy(r api.Resource) (late time.Duration, told bool) {
 	end, err := time.Parse(time.RFC3339, r.ExpiredAt)

@@ -15,7 +15,7 @@ import (
 // than every confirmation count, including that of a coinbase.
 const depth = coinbase
 
-// catchUpTimeout is how long one scan may read blocks that were missed, before it returns a
+// catchUpTimeout is the time that one scan may read blocks that were missed, before it returns a
 // snapshot of a part of them.
 const catchUpTimeout = 5 * time.Second
 

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// catchUpTimeout is how long one scan may read blocks that were missed, before it
+	// catchUpTimeout is the time that one scan may read blocks that were missed, before it
 	// returns a snapshot of a part of them.
 	catchUpTimeout = 5 * time.Second
-	// maxRange is how many blocks are read at once if all of them are final.
+	// maxRange is the number of blocks that are read at once if all of them are final.
 	maxRange = 100
-	// maxHeaders is how many blocks are read at once if the hash of each is needed.
+	// maxHeaders is the number of blocks that are read at once if the hash of each is needed.
 	maxHeaders = 50
 )
 

@@ -16,7 +16,7 @@ import (
 	"chequer/internal/theme"
 )
 
-// plainTTL is how long a service is treated as one that implements only the specification, before
+// plainTTL is the time that a service is treated as one that implements only the specification, before
 // our own calls are tried again.
 const plainTTL = 10 * time.Minute
 

@@ -10,7 +10,7 @@ import (
 const (
 	// maxMemory bounds the number of remembered creations.
 	maxMemory = 10_000
-	// memoryTTL is how long a creation is remembered after its price has expired.
+	// memoryTTL is the time that a creation is remembered after its price has expired.
 	memoryTTL = 24 * time.Hour
 )
 

@@ -25,7 +25,7 @@ var errStopped = errors.New("the light client is not running")
 // errOutvoted means that the stored filter headers differ from those of the network.
 var errOutvoted = errors.New("the peers agree on other filter headers than the stored ones")
 
-// tipTimeout is how long a new tip may wait for the answers of the peers before it is an
+// tipTimeout is the time that a new tip may wait for the answers of the peers before it is an
 // error.
 const tipTimeout = 3 * time.Second
 

@@ -12,7 +12,7 @@ const (
 	maxFetches = 5_000
 	// fetchTimeout is the time after which a transaction is requested from another peer.
 	fetchTimeout = 10 * time.Second
-	// maxSources is how many peers are stored as sources of a transaction: more than
+	// maxSources is the number of peers that are stored as sources of a transaction: more than
 	// are connected, unless the merchant names many.
 	maxSources = 2 * outbound
 )

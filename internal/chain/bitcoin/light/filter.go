@@ -10,7 +10,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 )
 
-// chunk is how many scripts are matched at once, which limits the memory for a million
+// chunk is the number of scripts that are matched at once, which limits the memory for a million
 // scripts.
 const chunk = 1 << 16
 

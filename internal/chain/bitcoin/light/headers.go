@@ -27,7 +27,7 @@ const (
 	filterFile = "reg_filter_headers.bin"
 )
 
-// filterBatch is how many filters are fetched at once.
+// filterBatch is the number of filters that are fetched at once.
 const filterBatch = 200
 
 // updateTip reads the tip and the progress of the headers, and asks the peers about a new tip.

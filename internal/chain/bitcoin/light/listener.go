@@ -17,9 +17,9 @@ const (
 	outbound = 8
 	// askInterval is the interval at which each peer is asked for its tip.
 	askInterval = 30 * time.Second
-	// tipAnswerTTL is how long a peer's answer about its tip counts.
+	// tipAnswerTTL is the time that a peer's answer about its tip counts.
 	tipAnswerTTL = 2 * time.Minute
-	// maxBehind is how many blocks of the claimed height may be missing.
+	// maxBehind is the number of blocks below the claimed height that may be missing.
 	maxBehind = 6
 	// requiredServices are the services that discovered peers must have.
 	requiredServices = wire.SFNodeNetwork | wire.SFNodeWitness | wire.SFNodeCF

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// unmatchedTTL is how long an announced transaction is kept to match destinations
+	// unmatchedTTL is the time that an announced transaction is kept to match destinations
 	// that are added later.
 	unmatchedTTL = time.Hour
-	// relevantTTL is how long a relevant transaction is kept without a new
+	// relevantTTL is the time that a relevant transaction is kept without a new
 	// announcement.
 	relevantTTL = 14 * 24 * time.Hour
 

@@ -11,7 +11,7 @@ import (
 	"chequer/internal/chain"
 )
 
-// Trust is how many peers must agree before their answers are trusted. The peers of one group
+// Trust is the number of peers that must agree before their answers are trusted. The peers of one group
 // of addresses count once.
 type Trust struct {
 	Peers   int           // that agree on the tip

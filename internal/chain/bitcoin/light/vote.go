@@ -118,7 +118,7 @@ func (l *listener) vote() (agreed chainhash.Hash, ok bool) {
 	return l.tip.filter, stored >= enough
 }
 
-// outvoteDelay is how long peers must agree on another filter header before the stored ones
+// outvoteDelay is the time that peers must agree on another filter header before the stored ones
 // are deleted: until all of them have answered.
 const outvoteDelay = 10 * time.Second
 

@@ -23,7 +23,7 @@ const (
 	maxFallback = 100
 	// maxTipAge is an age of the newest block that no network with miners reaches.
 	maxTipAge = 3 * time.Hour
-	// keptHeaders is how many headers are kept, so that each is requested once.
+	// keptHeaders is the number of headers that are kept, so that each is requested once.
 	keptHeaders = 512
 )
 

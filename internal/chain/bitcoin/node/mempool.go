@@ -12,7 +12,7 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
-// sightingTTL is how long a sighting is kept after its transaction left the mempool: longer
+// sightingTTL is the time that a sighting is kept after its transaction left the mempool: longer
 // than until the block with it is read.
 const sightingTTL = 2 * time.Hour
 

@@ -12,7 +12,7 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
-// txsAtOnce is how many transactions are requested in one batch: as many of the largest that
+// txsAtOnce is the number of transactions that are requested in one batch: as many of the largest that
 // nodes relay must fit in an answer in JSON.
 const txsAtOnce = 25
 

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// settlingTime is how long a started node may lack earlier transactions, if it does not
+	// settlingTime is the time that a started node may lack earlier transactions, if it does not
 	// report whether its mempool is loaded: btcd does not keep them. It is as long as an
 	// unconfirmed payment holds its quote.
 	settlingTime = 24 * time.Hour
-	// enoughLists is how many lists of a mempool that the node reports as loaded are
+	// enoughLists is the number of lists of a mempool that the node reports as loaded are
 	// needed before the absence of a transaction counts. The first list after a start
 	// proves nothing.
 	enoughLists = 2

@@ -18,7 +18,7 @@ import (
 	"chequer/internal/programtest"
 )
 
-// timeout is how long a node may take for one action on a busy machine.
+// timeout is the time that a node may take for one action on a busy machine.
 const timeout = time.Minute
 
 // Node is a running anvil or geth. With the methods Network and Asset it is a chaintest.Lab.

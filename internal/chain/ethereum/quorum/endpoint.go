@@ -57,16 +57,16 @@ type Report struct {
 }
 
 const (
-	// firstPause is how long an endpoint is not called after its first failure. The time
+	// firstPause is the time that an endpoint is not called after its first failure. The time
 	// doubles with each further failure in a row, up to maxPause.
 	firstPause = 500 * time.Millisecond
 	maxPause   = time.Minute
 	// wrongChainPause is the pause of an endpoint of another network.
 	wrongChainPause = time.Minute
-	// firstSpan is how many blocks of logs are queried at once until an endpoint
+	// firstSpan is the number of blocks of logs that are queried at once until an endpoint
 	// refuses.
 	firstSpan = 1000
-	// growAfter is how many ranges must be answered before larger ones are tried.
+	// growAfter is the number of ranges that must be answered before larger ones are tried.
 	growAfter = 50
 )
 

@@ -27,7 +27,7 @@ func (q *Quorum) readHeads(ctx context.Context) []*endpoint {
 	})
 }
 
-// slowTimeout is how long the other endpoints may take once enough endpoints have answered.
+// slowTimeout is the time that the other endpoints may take once enough endpoints have answered.
 const slowTimeout = 2 * time.Second
 
 // errSlow is the error of an endpoint whose answer was not waited for.

@@ -25,7 +25,7 @@ type Config struct {
 	Endpoints []Endpoint
 	// AddressQueries allows queries by address to endpoints that are not trusted.
 	AddressQueries bool
-	// Poll is how long the newest block is cached.
+	// Poll is the time that the newest block is cached.
 	Poll time.Duration
 	Now  func() time.Time
 	// Chance returns a number from 0 to 1, which varies the pause of a failed endpoint.
@@ -51,7 +51,7 @@ type Quorum struct {
 
 var _ ethereum.Source = (*Quorum)(nil)
 
-// operatorsAgree is how many operators must give the same answer.
+// operatorsAgree is the number of operators that must give the same answer.
 const operatorsAgree = 2
 
 // maxNodeAge is the age of a trusted node's newest block up to which the node is used alone,

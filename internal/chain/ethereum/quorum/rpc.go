@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// answerTimeout is how long one answer may take.
+	// answerTimeout is the time that one answer may take.
 	answerTimeout = 10 * time.Second
 	// maxAnswer is the size limit of an answer, in bytes.
 	maxAnswer = 32 << 20
