@@ -58,7 +58,7 @@ type Config struct {
 	// Languages are the languages of the pages; nil means all.
 	Languages *locale.Languages
 
-	// PostsPerMinute is the number of forms of the storefront, and of payment pages, one network of callers
+	// PostsPerMinute is the number of forms of the storefront and of payment pages that one network of callers
 	// may send per minute, with a burst of twice that; 10 when 0, no limit when negative. Simulations
 	// have three times the limit.
 	PostsPerMinute int

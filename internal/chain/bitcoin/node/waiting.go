@@ -14,7 +14,7 @@ const (
 	// report whether its mempool is loaded: btcd does not keep them. It is as long as an
 	// unconfirmed payment holds its quote.
 	settlingTime = 24 * time.Hour
-	// enoughLists is the number of lists of a mempool that the node reports as loaded are
+	// enoughLists is the number of lists, of a mempool that the node reports as loaded, that are
 	// needed before the absence of a transaction counts. The first list after a start
 	// proves nothing.
 	enoughLists = 2
