@@ -47,7 +47,7 @@ func (h *Handler) live(c echo.Context) error {
 		return fmt.Errorf("read invoice: %w", err)
 	}
 	s := newStream(c, h.frame(c, h.reader(c, snapshot.Resource.Language)))
-	if s.shown == present.Version(snapshot) && h.livePage(ctx, s, snapshot).Final {
+	if s.shown == present.Version(snapshot) && present.Final(snapshot.Resource) {
 		return c.NoContent(http.StatusNoContent)
 	}
 	if err := h.follow(ctx, s, snapshot); err != nil && ctx.Err() == nil {

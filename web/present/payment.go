@@ -3,6 +3,7 @@ package present
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,7 +34,7 @@ func (f Frame) Payment(snapshot client.Snapshot, method string, auto bool) views
 		Frame: f, page: f.paymentFrame(r), self: f.Path("/invoice/" + r.ForeignID), method: method, shop: f.shopInSentence(r.MerchantName),
 	}
 	p := content(r, s)
-	p.Version, p.Status = Version(snapshot), r.Status
+	p.Version, p.Status, p.Final = Version(snapshot), r.Status, Final(r)
 	p.Self, p.Stream = s.Keep(s.self), s.Keep(s.self+"/live?v="+p.Version)
 	p.Check = views.Link{Text: s.Text("payment.check"), URL: methodLink(s.Keep(s.self))}
 	periodic := methodLink(s.Keep(s.self + "?auto=1"))
@@ -85,6 +86,18 @@ func Version(snapshot client.Snapshot) string {
 		v += "-ended"
 	}
 	return v
+}
+
+// Final reports whether the page of an invoice will not change any more: it was declined, or it is paid
+// and no payment waits for confirmations.
+func Final(r api.Resource) bool {
+	switch stateOf(r) {
+	case declined:
+		return true
+	case paid, overpaid:
+		return !slices.ContainsFunc(r.Payments, func(t api.Payment) bool { return t.State == "seen" })
+	}
+	return false
 }
 
 // versionForm matches the characters that are removed from a version, so that it fits in an address

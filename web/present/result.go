@@ -1,7 +1,6 @@
 package present
 
 import (
-	"slices"
 	"strconv"
 	"time"
 
@@ -28,7 +27,6 @@ func showPaid(p *views.Payment, r api.Resource, s scene) {
 	if p.Return.URL == "" && s.page.Home != "" {
 		p.Return = views.Link{Text: s.Text("link.back", "Shop", s.shop), URL: s.page.Home}
 	}
-	p.Final = !slices.ContainsFunc(r.Payments, func(t api.Payment) bool { return t.State == "seen" })
 	if p.Kind == string(overpaid) {
 		showExtra(p, r, s)
 	}
@@ -195,7 +193,6 @@ func showDeclined(p *views.Payment, r api.Resource, s scene) {
 		}}
 	}
 	p.Again = again(r, s)
-	p.Final = true
 }
 
 // lateness says how long after the end of the quote the first late payment arrived, in the largest
