@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/skip2/go-qrcode"
 )
@@ -26,6 +27,7 @@ func NewQR(text string) (QR, error) {
 	if code, ok := codes.find(text); ok {
 		return code, nil
 	}
+	drawn.Add(1)
 	made, err := qrcode.New(text, qrcode.Medium)
 	if err != nil {
 		return QR{}, fmt.Errorf("make QR code of %d bytes: %w", len(text), err)
@@ -38,6 +40,13 @@ func NewQR(text string) (QR, error) {
 	codes.set(text, code)
 	return code, nil
 }
+
+// drawn is the number of codes that were not found in the cache.
+var drawn atomic.Int64
+
+// DrawnCodes returns the number of codes that were drawn since the start of the program. Drawing is
+// the most expensive part of a page.
+func DrawnCodes() int64 { return drawn.Load() }
 
 // strokes draws every run of dark modules with "h", and moves over light modules and to the next row
 // with a relative move. The path has a third of the size of one with rectangles. Equal rows are

@@ -53,6 +53,10 @@ type Config struct {
 	// changes the Host header.
 	present.Site
 
+	// Created receives the identifiers of new invoices, whose codes DrawAhead draws; nil if there are
+	// none.
+	Created <-chan string
+
 	// Docs serves the manual and the documentation of the API, if the service is in this process.
 	Docs bool
 	// Languages are the languages of the pages; nil means all.

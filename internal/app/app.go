@@ -86,7 +86,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	if err != nil {
 		return err
 	}
-	a.loops = d.loops(c, o.Log)
+	a.loops = append(a.loops, d.loops(c, o.Log)...)
 	if err := a.listenMetrics(ctx, c, d.metrics); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func NewStorefront(ctx context.Context, c config.Config, serviceURL string, o Op
 	if name == "" {
 		name = "Shop"
 	}
-	pages, err := a.pages(c, o, false, name, client.Config{BaseURL: serviceURL, Key: c.APIKey, Secret: c.APISecret})
+	pages, err := a.pages(c, o, nil, name, client.Config{BaseURL: serviceURL, Key: c.APIKey, Secret: c.APISecret})
 	if err != nil {
 		return nil, err
 	}

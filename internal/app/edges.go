@@ -20,7 +20,9 @@ import (
 
 // edges returns the handler of a server: the API, the pages and /readyz.
 func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error) {
+	created := make(chan string, maxAhead)
 	service := server.New(server.Config{
+		Created:  created,
 		Invoices: d.invoices, Merchants: d.Merchants, Endpoints: d.Endpoints, Links: d.Links, Themes: d.Themes, Products: d.Products, Terminals: d.Terminals, Feed: d.Storage,
 		Nonces: d.Storage, Simnet: d.simnet, Proofs: d.Proofs,
 		BaseURL: c.BaseURL, BasePath: c.BasePath(), Prices: d.Prices, Now: d.Now, Log: o.Log,
@@ -31,12 +33,13 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 		mode = merchant.Test
 	}
 	key := d.Merchants.Builtin(d.shop.ID, mode, merchant.ScopeCreate, merchant.ScopePage)
-	pages, err := a.pages(c, o, true, d.shop.Name, client.Config{
+	pages, err := a.pages(c, o, created, d.shop.Name, client.Config{
 		BaseURL: c.BaseURL, Key: key.Key, Secret: key.Secret, Transport: client.InProcess(service),
 	})
 	if err != nil {
 		return nil, err
 	}
+	a.loops = append(a.loops, pages.DrawAhead)
 	ready := readiness.Handler(readiness.Config{
 		Storage: d.Storage, Networks: networks.Chains(d.networks), Reached: d.invoices.Reached, TipTime: d.metrics.TipTime,
 		Identity: d.identity, Now: d.Now,
@@ -52,9 +55,13 @@ func limits(c config.Config) server.Limits {
 	return server.Limits{PerKey: n, PerAddress: (n + 1) / 2}
 }
 
-// pages returns the handler of the pages. They call the service through a client; ours reports
-// whether that service is part of this process.
-func (a *App) pages(c config.Config, o Options, ours bool, shop string, cc client.Config) (http.Handler, error) {
+// maxAhead is the number of new invoices whose codes may wait to be drawn before their pages are opened.
+const maxAhead = 64
+
+// pages returns the handler of the pages. They call the service through a client; created receives the
+// new invoices of a service in this process, and is nil for another service.
+func (a *App) pages(c config.Config, o Options, created <-chan string, shop string, cc client.Config) (*web.Handler, error) {
+	ours := created != nil
 	cc.Now, cc.NewNonce = o.clock(), func() string { return token.New(32) }
 	cl, err := newClient(cc, ours)
 	if err != nil {
@@ -65,7 +72,7 @@ func (a *App) pages(c config.Config, o Options, ours bool, shop string, cc clien
 		return nil, fmt.Errorf("CHEQUER_LANGUAGE, CHEQUER_LANGUAGES: %w", err)
 	}
 	pages := web.New(web.Config{
-		Client: cl, Logger: o.Log, Now: o.clock(), Docs: ours, IPExtractor: caller.Extractor(c.Proxies()), Languages: languages,
+		Client: cl, Logger: o.Log, Now: o.clock(), Created: created, Docs: ours, IPExtractor: caller.Extractor(c.Proxies()), Languages: languages,
 		Site: present.Site{
 			BasePath: c.BasePath(), BaseURL: c.BaseURL, Storefront: bool(c.Storefront) || o.Demo, ShopName: shop, Demo: o.Demo, EmbedOrigins: c.EmbedOrigins(),
 		},

@@ -100,10 +100,17 @@ func (s *server) createNow(ctx context.Context, k call, r invoice.CreateRequest,
 	}
 	r.Nonce = invoice.Nonce{Key: k.key.ID, Value: k.nonce, For: nonceTTL}
 	inv, err := s.Invoices.Create(ctx, r)
-	if errors.Is(err, invoice.ErrNonceUsed) {
+	switch {
+	case errors.Is(err, invoice.ErrNonceUsed):
 		return nil, errBadNonce
+	case err != nil:
+		return nil, err
 	}
-	return inv, err
+	select {
+	case s.Created <- inv.ID:
+	default:
+	}
+	return inv, nil
 }
 
 // addMerchant adds the merchant's data to the request: the name that the shopper sees, the terms of

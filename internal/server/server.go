@@ -80,6 +80,8 @@ type Config struct {
 	MaxUnpaid int
 	// Prices are the prices that an invoice can have.
 	Prices merchant.Prices
+	// Created receives the identifiers of new invoices as long as it has room; it may be nil.
+	Created chan<- string
 	// OwnScheme makes our own signature scheme, over the whole request and with a nonce, compulsory
 	// for invoice/new too. Our own pages are exempt.
 	OwnScheme bool

@@ -85,6 +85,15 @@ func drawCodes(v *views.Method, m api.PaymentMethod, s scene, rest bool) {
 	}
 }
 
+// DrawCodes draws the codes of an invoice's page, so that the page finds them in the cache.
+func DrawCodes(r api.Resource) {
+	for _, m := range r.PaymentMethods {
+		for _, text := range []string{m.PaymentCode, cmp.Or(m.AddressCode, m.Address)} {
+			qr(text)
+		}
+	}
+}
+
 // qr returns the QR code of a text; empty if the text is too long for one. The page shows the same
 // text in letters.
 func qr(text string) views.QR {
