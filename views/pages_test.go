@@ -53,7 +53,7 @@ func TestPaymentPage(t *testing.T) {
 	}
 }
 
-func TestPaymentPageOneMethod(t *testing.T) {
+func TestPayment_page_one_method(t *testing.T) {
 	t.Parallel()
 	p := payment()
 	p.Methods = p.Methods[:1]
@@ -93,7 +93,7 @@ func TestPaymentPageEscapes(t *testing.T) {
 	}
 }
 
-func TestWalletURL(t *testing.T) {
+func TestWallet_u_r_l(t *testing.T) {
 	t.Parallel()
 	for _, ok := range []string{"bitcoin:bc1q?amount=1", "LIGHTNING:LNBC1", "ethereum:0x@1?value=1", "litecoin:x", "monero:x"} {
 		if views.WalletURL(ok) != templ.SafeURL(ok) {

@@ -37,7 +37,7 @@ func TestNewQR(t *testing.T) {
 	}
 }
 
-func TestNewQRTooLong(t *testing.T) {
+func TestNewQR_too_long(t *testing.T) {
 	t.Parallel()
 	if _, err := views.NewQR(strings.Repeat("long", 1000)); err == nil {
 		t.Error("no error for 4,000 bytes")
@@ -45,7 +45,7 @@ func TestNewQRTooLong(t *testing.T) {
 }
 
 // A shop's name is shortened where the payment link is built, so that a phone can still read the code.
-func TestNewQRLongShopName(t *testing.T) {
+func TestNewQR_long_shop_name(t *testing.T) {
 	t.Parallel()
 	bitcoin := chain.Asset{Code: "BTC", Currency: money.BTC, Scheme: "bitcoin"}
 	due := money.MustParse("0.00065379", money.BTC)
@@ -61,7 +61,7 @@ func TestNewQRLongShopName(t *testing.T) {
 }
 
 // The cache has a bounded size, and returns the same code for the same text after an eviction.
-func TestNewQRAfterManyOthers(t *testing.T) {
+func TestNewQR_after_many_others(t *testing.T) {
 	t.Parallel()
 	first, err := views.NewQR("first")
 	if err != nil {

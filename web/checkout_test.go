@@ -27,7 +27,7 @@ func offering(change func(*api.CheckoutLink)) *service {
 	return s
 }
 
-func TestCheckoutShowsWhatTheLinkAsksFor(t *testing.T) {
+func TestCheckout_shows_what_the_link_asks_for(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, target string
@@ -70,7 +70,7 @@ func TestCheckoutShowsWhatTheLinkAsksFor(t *testing.T) {
 	}
 }
 
-func TestCheckoutSendsTheLinkUnchanged(t *testing.T) {
+func TestCheckout_sends_the_link_unchanged(t *testing.T) {
 	t.Parallel()
 	s := offering(nil)
 	h := pages(t, s, nil)
@@ -95,7 +95,7 @@ func TestCheckoutSendsTheLinkUnchanged(t *testing.T) {
 }
 
 // Shoppers type printed addresses in any case and with a trailing slash.
-func TestAddressesInAnyCaseAndWithASlashLeadToThePage(t *testing.T) {
+func TestAddresses_in_any_case_and_with_a_slash_lead_to_the_page(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"", "/base"} {
 		s := offering(nil)
@@ -130,7 +130,7 @@ func TestAddressesInAnyCaseAndWithASlashLeadToThePage(t *testing.T) {
 
 // Parameters that do not belong to a link are neither sent to the service nor kept in the page's
 // addresses.
-func TestCheckoutDropsForeignParameters(t *testing.T) {
+func TestCheckout_drops_foreign_parameters(t *testing.T) {
 	t.Parallel()
 	foreign := "?fbclid=1&" + signed + "&utm_source=mail&_hsmi=2&lang=de"
 	s := offering(nil)
@@ -159,7 +159,7 @@ func TestCheckoutDropsForeignParameters(t *testing.T) {
 	}
 }
 
-func TestCheckoutTakesTheShoppersAmount(t *testing.T) {
+func TestCheckout_takes_the_shoppers_amount(t *testing.T) {
 	t.Parallel()
 	s := offering(func(o *api.CheckoutLink) { o.Amount = "" })
 	h := pages(t, s, nil)
@@ -180,7 +180,7 @@ func TestCheckoutTakesTheShoppersAmount(t *testing.T) {
 	}
 }
 
-func TestCheckoutRedirectsToAnExistingInvoice(t *testing.T) {
+func TestCheckout_redirects_to_an_existing_invoice(t *testing.T) {
 	t.Parallel()
 	s := offering(func(o *api.CheckoutLink) { o.ForeignID = "open1" })
 	response := get(t, pages(t, s, func(c *web.Config) { c.BasePath = "/shop" }), "/shop/pay?"+signed)
@@ -191,7 +191,7 @@ func TestCheckoutRedirectsToAnExistingInvoice(t *testing.T) {
 
 // The page of an order with a payment at another price shows both amounts. It has neither a form
 // nor a link to the receipt, which would lead on to url_success.
-func TestCheckoutOfAnOrderPaidAtAnotherPrice(t *testing.T) {
+func TestCheckout_of_an_order_paid_at_another_price(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ status, received, heading, words string }{
 		{api.StatusPaid, "5", "This order was paid with another amount", "€5.00 of €5.00 was seen for this order. This link asks for €500.00. Do not pay again: ask Atelier Nord"},
@@ -258,7 +258,7 @@ func TestCheckoutExplainsRefusals(t *testing.T) {
 	}
 }
 
-func TestCheckoutWhenNoInvoiceCanBeMade(t *testing.T) {
+func TestCheckout_when_no_invoice_can_be_made(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		err      error
@@ -281,7 +281,7 @@ func TestCheckoutWhenNoInvoiceCanBeMade(t *testing.T) {
 	}
 }
 
-func TestCheckoutsOfOneAddressAreLimited(t *testing.T) {
+func TestCheckouts_of_one_address_are_limited(t *testing.T) {
 	t.Parallel()
 	h := pages(t, offering(nil), func(c *web.Config) { c.PostsPerMinute = 1 })
 	var got []int

@@ -20,7 +20,7 @@ import (
 	"chequer/web/present/presenttest"
 )
 
-func TestEveryAddressKeepsTheBasePath(t *testing.T) {
+func TestEvery_address_keeps_the_base_path(t *testing.T) {
 	t.Parallel()
 	test := presenttest.Invoice("test")
 	test.Mode, test.URLFailure = "test", ""
@@ -141,7 +141,7 @@ func raw(t *testing.T, address, method, path string) *http.Response {
 	return answer
 }
 
-func TestFormsOfOtherSitesAreRefused(t *testing.T) {
+func TestForms_of_other_sites_are_refused(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string

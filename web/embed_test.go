@@ -46,7 +46,7 @@ func TestFrameAncestors(t *testing.T) {
 	}
 }
 
-func TestFramedPagesSendMessagesToListedOriginsOnly(t *testing.T) {
+func TestFramed_pages_send_messages_to_listed_origins_only(t *testing.T) {
 	t.Parallel()
 	s := offering(nil)
 	s.set(presenttest.Invoice("abc"))
@@ -104,7 +104,7 @@ func TestEmbedPageBuilds(t *testing.T) {
 }
 
 // The author of a link to this page chooses what its field holds.
-func TestEmbedPageShowsNoLinkToOtherSites(t *testing.T) {
+func TestEmbed_page_shows_no_link_to_other_sites(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(), embedding)
 	for _, typed := range []string{

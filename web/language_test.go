@@ -30,7 +30,7 @@ func asked(t *testing.T, h http.Handler, target, accepts string) *goquery.Docume
 	return document(t, response)
 }
 
-func TestLanguageOfAPage(t *testing.T) {
+func TestLanguage_of_a_page(t *testing.T) {
 	t.Parallel()
 	named := func(language string) api.Resource {
 		r := presenttest.Invoice("of-" + language)
@@ -165,7 +165,7 @@ func TestLanguageIsKept(t *testing.T) {
 }
 
 // A signed link is checked without the language that the shopper chose.
-func TestChosenLanguageIsNoPartOfALink(t *testing.T) {
+func TestChosen_language_is_no_part_of_a_link(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	s.offer = api.CheckoutLink{FiatCurrency: "EUR", Mode: "live", Amount: "5", Language: "de"}
@@ -184,7 +184,7 @@ func TestChosenLanguageIsNoPartOfALink(t *testing.T) {
 }
 
 // The stream sends fragments in the page's language.
-func TestStreamUsesThePagesLanguage(t *testing.T) {
+func TestStream_uses_the_pages_language(t *testing.T) {
 	t.Parallel()
 	paid := presenttest.Invoice("abc")
 	paid.Status, paid.DueAmount = api.StatusDeclined, "0"
@@ -211,7 +211,7 @@ func TestStreamUsesThePagesLanguage(t *testing.T) {
 	}
 }
 
-func TestServicesSentencesInGerman(t *testing.T) {
+func TestServices_sentences_in_german(t *testing.T) {
 	t.Parallel()
 	late := presenttest.Invoice("abc")
 	late.Status, late.Exceptions, late.Payments = api.StatusExpired, []string{api.ExceptionLate}, []api.Payment{presenttest.Transfer("late")}
@@ -244,7 +244,7 @@ func TestServicesSentencesInGerman(t *testing.T) {
 
 // The receipt's fonts have the letters of every language except those written from right to left.
 // In such a language the receipt is in English.
-func TestReceiptInEveryLanguage(t *testing.T) {
+func TestReceipt_in_every_language(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(presenttest.Paid(func(r *api.Resource) { r.OverpaidAmount, r.Exceptions = "6.91", []string{api.ExceptionOverpaid} })), nil)
 	for _, l := range locale.All().List() {

@@ -93,7 +93,7 @@ func TestTerminalSells(t *testing.T) {
 
 // A merchant who sends the form of an earlier sale with the same content again must not see the
 // payment of that sale.
-func TestTerminalRefusesTheFormOfAnEarlierSale(t *testing.T) {
+func TestTerminal_refuses_the_form_of_an_earlier_sale(t *testing.T) {
 	t.Parallel()
 	earlier := presenttest.Invoice("made1")
 	earlier.Status = api.StatusPaid

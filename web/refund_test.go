@@ -60,7 +60,7 @@ func TestRefund(t *testing.T) {
 	}
 }
 
-func TestSavedRefundAddressIsShown(t *testing.T) {
+func TestSaved_refund_address_is_shown(t *testing.T) {
 	t.Parallel()
 	r := presenttest.Overpaid()
 	r.RefundCurrency, r.RefundAddress = "BTC", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"

@@ -93,7 +93,7 @@ func TestShopWithoutProducts(t *testing.T) {
 	}
 }
 
-func TestShopIsTheStartPageWithoutAStorefront(t *testing.T) {
+func TestShop_is_the_start_page_without_a_storefront(t *testing.T) {
 	t.Parallel()
 	h := pages(t, shopOf(), func(c *web.Config) { c.Storefront, c.BasePath = false, "/pay" })
 	if response := get(t, h, "/pay/"); response.StatusCode != http.StatusSeeOther || response.Header.Get("Location") != "/pay/shop" {
@@ -101,7 +101,7 @@ func TestShopIsTheStartPageWithoutAStorefront(t *testing.T) {
 	}
 }
 
-func TestProductPageSaysWhatIsCharged(t *testing.T) {
+func TestProduct_page_says_what_is_charged(t *testing.T) {
 	t.Parallel()
 	h := pages(t, shopOf(repair()), nil)
 	for path, want := range map[string]string{
@@ -154,7 +154,7 @@ func TestProductOrder(t *testing.T) {
 }
 
 // The same form sent twice is one order. A form with any change is another order.
-func TestProductOrderSentTwiceIsOne(t *testing.T) {
+func TestProduct_order_sent_twice_is_one(t *testing.T) {
 	t.Parallel()
 	s := shopOf(repair())
 	h := pages(t, s, nil)
@@ -176,7 +176,7 @@ func TestProductOrderSentTwiceIsOne(t *testing.T) {
 	}
 }
 
-func TestProductOrderWaitsForItsFirstClick(t *testing.T) {
+func TestProduct_order_waits_for_its_first_click(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := shopOf()
@@ -207,7 +207,7 @@ func TestProductUpdate(t *testing.T) {
 
 // The shopper is charged only a total that was shown. If the total differs for any reason, the page
 // says so and shows the new one.
-func TestProductOrderShowsANewTotalFirst(t *testing.T) {
+func TestProduct_order_shows_a_new_total_first(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		form    url.Values
@@ -265,7 +265,7 @@ func (d dearer) OrderProduct(context.Context, api.ProductOrder, string) (string,
 	return "", &client.Error{Status: 409, Code: api.CodePriceChanged}
 }
 
-func TestProductOrderRefusesQuantities(t *testing.T) {
+func TestProduct_order_refuses_quantities(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]string{
 		"": "Enter how many you want", "0": "Enter at least 1", "000": "Enter at least 1", "-1": "Enter a whole number", "+1": "Enter a whole number",
@@ -295,7 +295,7 @@ func TestProductOrderRefusesQuantities(t *testing.T) {
 	}
 }
 
-func TestProductOrderRefusesFields(t *testing.T) {
+func TestProduct_order_refuses_fields(t *testing.T) {
 	t.Parallel()
 	s := shopOf(repair())
 	h := pages(t, s, nil)
@@ -323,7 +323,7 @@ func TestProductOrderRefusesFields(t *testing.T) {
 	}
 }
 
-func TestProductOrderWhenTheServiceRefuses(t *testing.T) {
+func TestProduct_order_when_the_service_refuses(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		err    error
@@ -347,7 +347,7 @@ func TestProductOrderWhenTheServiceRefuses(t *testing.T) {
 	}
 }
 
-func TestProductOrdersOfOneAddressAreLimitedWithThoseOfTheStorefront(t *testing.T) {
+func TestProduct_orders_of_one_address_are_limited_with_those_of_the_storefront(t *testing.T) {
 	t.Parallel()
 	h := pages(t, shopOf(), func(c *web.Config) { c.PostsPerMinute = 1 })
 	var got []int
@@ -363,7 +363,7 @@ func TestProductOrdersOfOneAddressAreLimitedWithThoseOfTheStorefront(t *testing.
 }
 
 // A product with a maximum of one has no quantity field.
-func TestProductWithAMaximumOfOne(t *testing.T) {
+func TestProduct_with_a_maximum_of_one(t *testing.T) {
 	t.Parallel()
 	s := shopOf(api.ProductOffer{Slug: "print", Mode: "test", Name: "Print", Price: "38", FiatCurrency: "EUR", MaxQuantity: 1, AskOrderID: "no", AskNote: "no"})
 	h := pages(t, s, nil)
@@ -414,7 +414,7 @@ func weight(t *testing.T, h http.Handler, path string) (bytes int) {
 }
 
 // A page with "lang" in its address keeps the language up to the invoice.
-func TestShopInAnotherLanguage(t *testing.T) {
+func TestShop_in_another_language(t *testing.T) {
 	t.Parallel()
 	h := pages(t, shopOf(repair()), nil)
 	doc := document(t, get(t, h, "/shop/repair?lang=de&quantity=2"))
@@ -445,7 +445,7 @@ func TestShopInAnotherLanguage(t *testing.T) {
 }
 
 // The shop and its terminals have the merchant's theme.
-func TestShopHasTheMerchantsLook(t *testing.T) {
+func TestShop_has_the_merchants_look(t *testing.T) {
 	t.Parallel()
 	l := presenttest.Theme(t)
 	r := presenttest.Invoice("abc")

@@ -98,7 +98,7 @@ func TestOrder_that_is_refused_keeps_language_and_theme(t *testing.T) {
 	}
 }
 
-func TestAmountErrorIsSaidOnce(t *testing.T) {
+func TestAmount_error_is_said_once(t *testing.T) {
 	t.Parallel()
 	doc := document(t, post(t, pages(t, newService(), nil), "/", url.Values{"amount": {"x"}}, nil))
 	if got := text(doc.Find(".err")); got != "Check the amount" {
@@ -112,7 +112,7 @@ func TestAmountErrorIsSaidOnce(t *testing.T) {
 	}
 }
 
-func TestOrderSentTwiceIsOneInvoice(t *testing.T) {
+func TestOrder_sent_twice_is_one_invoice(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	h := pages(t, s, nil)
@@ -127,7 +127,7 @@ func TestOrderSentTwiceIsOneInvoice(t *testing.T) {
 	}
 }
 
-func TestOrderWaitsForItsFirstClick(t *testing.T) {
+func TestOrder_waits_for_its_first_click(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
@@ -150,7 +150,7 @@ func TestStorefrontTokensDiffer(t *testing.T) {
 	}
 }
 
-func TestOrderWhenTheServiceRefuses(t *testing.T) {
+func TestOrder_when_the_service_refuses(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name     string
@@ -241,7 +241,7 @@ func TestSimulations_of_one_network_are_limited(t *testing.T) {
 	}
 }
 
-func TestOrdersOfOneAddressAreLimited(t *testing.T) {
+func TestOrders_of_one_address_are_limited(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(), func(c *web.Config) { c.PostsPerMinute = 1 })
 	var got []int
@@ -254,7 +254,7 @@ func TestOrdersOfOneAddressAreLimited(t *testing.T) {
 	}
 }
 
-func TestStorefrontAsksForAReferenceAndANote(t *testing.T) {
+func TestStorefront_asks_for_a_reference_and_a_note(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	h := pages(t, s, nil)
@@ -283,7 +283,7 @@ func TestStorefrontAsksForAReferenceAndANote(t *testing.T) {
 }
 
 // A service that implements only the specification takes neither a reference nor a note.
-func TestStorefrontAsksNothingForAPlainService(t *testing.T) {
+func TestStorefront_asks_nothing_for_a_plain_service(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	s.unshown = client.ErrUnsupported

@@ -102,7 +102,7 @@ func headingOf(t *testing.T, event string) string {
 	return doc.Find("#live h2#st").Text()
 }
 
-func TestLiveSendsEveryChange(t *testing.T) {
+func TestLive_sends_every_change(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := presenttest.Invoice("abc")
@@ -129,7 +129,7 @@ func TestLiveSendsEveryChange(t *testing.T) {
 	})
 }
 
-func TestLiveSendsVersionsThatTheBrowserMissed(t *testing.T) {
+func TestLive_sends_versions_that_the_browser_missed(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, v, lastID string
@@ -160,7 +160,7 @@ func TestLiveSendsVersionsThatTheBrowserMissed(t *testing.T) {
 	}
 }
 
-func TestLiveSendsTheExpiryOfTheQuote(t *testing.T) {
+func TestLive_sends_the_expiry_of_the_quote(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := presenttest.Invoice("abc")
@@ -176,7 +176,7 @@ func TestLiveSendsTheExpiryOfTheQuote(t *testing.T) {
 	})
 }
 
-func TestLiveKeepsTheStreamOpen(t *testing.T) {
+func TestLive_keeps_the_stream_open(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := listen(t, pages(t, newService(presenttest.Invoice("abc")), nil), "/invoice/abc/live")

@@ -217,10 +217,10 @@ func TestClockStepsBack(t *testing.T) {
 	s.checkStatus(open, invoice.Paid)
 }
 
-// TestSignaturesWhenTheClockSteps signs with the correct time while the server's clock is an hour
+// TestSignatures_when_the_clock_steps signs with the correct time while the server's clock is an hour
 // wrong in either direction. The server refuses the timestamp until its clock is correct again. A
 // nonce stays valid only once.
-func TestSignaturesWhenTheClockSteps(t *testing.T) {
+func TestSignatures_when_the_clock_steps(t *testing.T) {
 	t.Parallel()
 	for _, by := range []time.Duration{time.Hour, -time.Hour} {
 		t.Run(by.String(), func(t *testing.T) {

@@ -7,10 +7,10 @@ import (
 	"chequer/internal/invoice"
 )
 
-// TestPaymentAfterTheClockStepsBack pays an open invoice while the clock is before the time at
+// TestPayment_after_the_clock_steps_back pays an open invoice while the clock is before the time at
 // which the invoice was created. The payment counts, because a first sighting up to two hours
 // before the creation is attributed to a wrong clock.
-func TestPaymentAfterTheClockStepsBack(t *testing.T) {
+func TestPayment_after_the_clock_steps_back(t *testing.T) {
 	t.Parallel()
 	s := openTimed(t)
 	id := s.shop().order()
@@ -24,9 +24,9 @@ func TestPaymentAfterTheClockStepsBack(t *testing.T) {
 	s.checkStatus(id, invoice.Paid)
 }
 
-// TestOrderRightAfterTheClockStepsBack creates an invoice before the network is scanned at the new
+// TestOrder_right_after_the_clock_steps_back creates an invoice before the network is scanned at the new
 // time. The invoice must not expire at once.
-func TestOrderRightAfterTheClockStepsBack(t *testing.T) {
+func TestOrder_right_after_the_clock_steps_back(t *testing.T) {
 	t.Parallel()
 	s := openTimed(t)
 	shop := s.shop()
@@ -41,10 +41,10 @@ func TestOrderRightAfterTheClockStepsBack(t *testing.T) {
 	s.checkStatus(id, invoice.Paid)
 }
 
-// TestLeaseAfterTheClockStepsBack stops a process without releasing its lease, sets the clock back,
+// TestLease_after_the_clock_steps_back stops a process without releasing its lease, sets the clock back,
 // as on a machine that starts with a wrong clock, and starts another process. The new process must scan
 // the network within the duration of a lease.
-func TestLeaseAfterTheClockStepsBack(t *testing.T) {
+func TestLease_after_the_clock_steps_back(t *testing.T) {
 	t.Parallel()
 	s := openTimed(t)
 	id := s.shop().order()

@@ -153,9 +153,9 @@ func checkDatabase(t *testing.T, db *sql.DB, least int) {
 	}
 }
 
-// TestDatabaseLockedByAnother locks the database of a running program for eight seconds from this
+// TestDatabase_locked_by_another locks the database of a running program for eight seconds from this
 // process. The program must serve pages meanwhile; requests for invoices wait.
-func TestDatabaseLockedByAnother(t *testing.T) {
+func TestDatabase_locked_by_another(t *testing.T) {
 	t.Parallel()
 	folder, listen := t.TempDir(), freePort(t)
 	p := &process{t: t, url: "http://" + listen, environ: append(os.Environ(),

@@ -138,9 +138,9 @@ func bareShop(t *testing.T, b *bare) (url string) {
 	return "http://" + a.Addr()
 }
 
-// TestStorefrontNeedsOnlyTheSpecification uses our pages in front of services that implement the
+// TestStorefront_needs_only_the_specification uses our pages in front of services that implement the
 // specification only.
-func TestStorefrontNeedsOnlyTheSpecification(t *testing.T) {
+func TestStorefront_needs_only_the_specification(t *testing.T) {
 	for _, variant := range []struct {
 		name  string
 		tells bool

@@ -9,10 +9,10 @@ import (
 	"chequer/internal/app"
 )
 
-// TestLinksKeepThePublicAddress crawls the pages of programs with different public addresses, as
+// TestLinks_keep_the_public_address crawls the pages of programs with different public addresses, as
 // behind a proxy or an onion service. No link may leave the base path, and none may change http to
 // https.
-func TestLinksKeepThePublicAddress(t *testing.T) {
+func TestLinks_keep_the_public_address(t *testing.T) {
 	t.Parallel()
 	onion := "http://" + strings.Repeat("chequer2", 7) + ".onion"
 	for name, base := range map[string]string{
@@ -69,9 +69,9 @@ func (c *crawler) callsTheAPI(p *program) {
 	}
 }
 
-// TestPageWorksBelowABasePath pays in a browser with style sheet, script, stream and forms below a
+// TestPage_works_below_a_base_path pays in a browser with style sheet, script, stream and forms below a
 // path.
-func TestPageWorksBelowABasePath(t *testing.T) {
+func TestPage_works_below_a_base_path(t *testing.T) {
 	c := settings(t)
 	c.BaseURL = "http://" + c.Listen + "/pay"
 	p := start(t, c, app.Options{Demo: true})

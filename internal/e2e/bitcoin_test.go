@@ -250,8 +250,8 @@ func TestRealCoinsMissed(t *testing.T) {
 	}
 }
 
-// TestRealCoinsTakenBack removes payments: by a double spend that confirms, and by a reorganisation.
-func TestRealCoinsTakenBack(t *testing.T) {
+// TestReal_coins_taken_back removes payments: by a double spend that confirms, and by a reorganisation.
+func TestReal_coins_taken_back(t *testing.T) {
 	for _, c := range coins {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -292,10 +292,10 @@ func TestRealCoinsTakenBack(t *testing.T) {
 	}
 }
 
-// TestRealCoinsOlderThanTheInvoice has money at the address of the first invoice, as after a new
+// TestReal_coins_older_than_the_invoice has money at the address of the first invoice, as after a new
 // installation with the same key. Then the block leaves the chain that was the newest when the
 // invoice was created.
-func TestRealCoinsOlderThanTheInvoice(t *testing.T) {
+func TestReal_coins_older_than_the_invoice(t *testing.T) {
 	t.Parallel()
 	c := coins[1]
 	account, err := keys.Parse(tpub, keys.BTC, keys.Regtest, "")

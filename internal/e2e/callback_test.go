@@ -209,9 +209,9 @@ func openssl(t *testing.T, secret string, body []byte) string {
 // resendTimeout is the timeout for an event to be sent again after its sender was killed.
 const resendTimeout = 30 * time.Second
 
-// TestKilledBetweenSendingAndSaving kills the program while the receiver has the event and has not
+// TestKilled_between_sending_and_saving kills the program while the receiver has the event and has not
 // answered. The same event must be sent again with the same bytes, and not again after an answer.
-func TestKilledBetweenSendingAndSaving(t *testing.T) {
+func TestKilled_between_sending_and_saving(t *testing.T) {
 	for _, engine := range engines {
 		t.Run(engine.name, func(t *testing.T) {
 			listen := freePort(t)
@@ -259,9 +259,9 @@ func TestKilledBetweenSendingAndSaving(t *testing.T) {
 	}
 }
 
-// TestTwoProgramsSendOnce lets two programs on one database create and send events, while one receiver
+// TestTwo_programs_send_once lets two programs on one database create and send events, while one receiver
 // does not answer.
-func TestTwoProgramsSendOnce(t *testing.T) {
+func TestTwo_programs_send_once(t *testing.T) {
 	t.Parallel()
 	database := storagetest.Postgres(t)
 	var members []*program

@@ -14,9 +14,9 @@ import (
 // poorest screens.
 const codeSize = 200
 
-// TestCodesCanBeReadSmall reads every QR code of every method from a poor screen in both colour
+// TestCodes_can_be_read_small reads every QR code of every method from a poor screen in both colour
 // schemes. It compares with the service's resource and not with the page.
-func TestCodesCanBeReadSmall(t *testing.T) {
+func TestCodes_can_be_read_small(t *testing.T) {
 	town := newTown(t)
 	for _, dark := range []bool{false, true} {
 		s := screen{name: "small_code", width: 390, height: 844, dark: dark}

@@ -8,9 +8,9 @@ import (
 	"chequer/internal/api"
 )
 
-// TestCommandsDecideBesideARunningServer lists, shows, cancels and accepts invoices by commands
+// TestCommands_decide_beside_a_running_server lists, shows, cancels and accepts invoices by commands
 // while the server is running.
-func TestCommandsDecideBesideARunningServer(t *testing.T) {
+func TestCommands_decide_beside_a_running_server(t *testing.T) {
 	t.Parallel()
 	listen := freePort(t)
 	p := &process{t: t, url: "http://" + listen, environ: []string{"CHEQUER_LISTEN=" + listen, "CHEQUER_DATA_DIR=" + t.TempDir()}}

@@ -9,10 +9,10 @@ import (
 	"chequer/internal/keys"
 )
 
-// TestPaidWhileNoProgramWatches stops the watching program while shoppers pay in time, and blocks
+// TestPaid_while_no_program_watches stops the watching program while shoppers pay in time, and blocks
 // confirm the payments after the expiry. A second program on the same data, which serves and does
 // not watch, must not let the invoices expire meanwhile.
-func TestPaidWhileNoProgramWatches(t *testing.T) {
+func TestPaid_while_no_program_watches(t *testing.T) {
 	t.Parallel()
 	type sale struct {
 		coin

@@ -35,10 +35,10 @@ func newGate(t *testing.T, rpc string) *gate {
 	return d
 }
 
-// TestOpenPageOfTokensAndEther pays with a token and with the network's own coin while the page is
+// TestOpen_page_of_tokens_and_ether pays with a token and with the network's own coin while the page is
 // open in a browser, one endpoint returns false data and one is down. While two of the three
 // working endpoints are closed, the program must not draw conclusions until one is back.
-func TestOpenPageOfTokensAndEther(t *testing.T) {
+func TestOpen_page_of_tokens_and_ether(t *testing.T) {
 	t.Parallel()
 	var gates []*gate
 	s := openTokenShop(t,

@@ -18,9 +18,9 @@ const countStreams = `(() => {
 	};
 })()`
 
-// TestHiddenPageHasNoStream hides a tab. The page must close its event stream, and be up to date
+// TestHidden_page_has_no_stream hides a tab. The page must close its event stream, and be up to date
 // when it is visible again.
-func TestHiddenPageHasNoStream(t *testing.T) {
+func TestHidden_page_has_no_stream(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
 	b := open(t, screens[0])
@@ -55,9 +55,9 @@ func TestHiddenPageHasNoStream(t *testing.T) {
 	b.checkConsole()
 }
 
-// TestHiddenFrameHasNoStream hides a page that frames an invoice. The frame has the page's origin,
+// TestHidden_frame_has_no_stream hides a page that frames an invoice. The frame has the page's origin,
 // so that the test can read the frame's streams.
-func TestHiddenFrameHasNoStream(t *testing.T) {
+func TestHidden_frame_has_no_stream(t *testing.T) {
 	p := start(t, settings(t, "CHEQUER_EMBED_ORIGINS=https://shop.example"), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
 	id := merchant.order()

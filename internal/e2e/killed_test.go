@@ -194,9 +194,9 @@ func (p *process) nextIndexIsFree(key, secret string, answered []api.Invoice) {
 	p.t.Errorf("the next invoice skipped more than %d indexes above the %d stored invoices", maxSkipped, len(stored))
 }
 
-// TestNoPublishedKeyInTheBinary searches the binary for the keys of published test vectors, whose
+// TestNo_published_key_in_the_binary searches the binary for the keys of published test vectors, whose
 // private keys are public.
-func TestNoPublishedKeyInTheBinary(t *testing.T) {
+func TestNo_published_key_in_the_binary(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile(binary(t))
 	if err != nil {

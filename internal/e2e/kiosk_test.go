@@ -118,9 +118,9 @@ func newDoor(t *testing.T, h http.Handler) *door {
 // jitter.
 const longestGap = 4*time.Hour + 24*time.Minute
 
-// TestKioskMissesADay closes a shop's endpoint for a day while shoppers pay. The shop catches up by
+// TestKiosk_misses_a_day closes a shop's endpoint for a day while shoppers pay. The shop catches up by
 // repeated deliveries or by the feed, and delivers each invoice once.
-func TestKioskMissesADay(t *testing.T) {
+func TestKiosk_misses_a_day(t *testing.T) {
 	t.Parallel()
 	for _, way := range []string{"by retries", "by the feed"} {
 		t.Run(way, func(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 	"chequer/internal/app"
 )
 
-// TestCodesStayReadableWithAnyShopName shows a shop with a difficult name on the narrowest phone.
+// TestCodes_stay_readable_with_any_shop_name shows a shop with a difficult name on the narrowest phone.
 // Every QR code must be readable from the screen, and none may be dense.
-func TestCodesStayReadableWithAnyShopName(t *testing.T) {
+func TestCodes_stay_readable_with_any_shop_name(t *testing.T) {
 	p := start(t, settings(t, "CHEQUER_SHOP_NAME=Tea & Café 1+1=2 #7?"), app.Options{Demo: true})
 	b := open(t, screen{name: "narrow", width: 320, height: 568})
 	b.order(p.url, "12,50")

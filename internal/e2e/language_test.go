@@ -122,9 +122,9 @@ func sentEther(state string) api.Payment {
 	}
 }
 
-// TestLanguagesFitSmallScreens shows every scene in every language, and in one longer than all of
+// TestLanguages_fit_small_screens shows every scene in every language, and in one longer than all of
 // them, on a screen 320 pixels wide.
-func TestLanguagesFitSmallScreens(t *testing.T) {
+func TestLanguages_fit_small_screens(t *testing.T) {
 	all := map[string]*stage{}
 	for _, l := range locale.All().List() {
 		all[l.Code] = speaking(t, locale.All())
@@ -217,9 +217,9 @@ func readsRightToLeft(t *testing.T, s *stage, screen screen) {
 	b.checkConsole()
 }
 
-// TestWeightInEveryLanguage checks the weight of a page with two methods that a browser wallet can
+// TestWeight_in_every_language checks the weight of a page with two methods that a browser wallet can
 // pay, also in scripts with two bytes per letter.
-func TestWeightInEveryLanguage(t *testing.T) {
+func TestWeight_in_every_language(t *testing.T) {
 	for _, l := range locale.All().List() {
 		s := speaking(t, locale.All()) // a new origin, so nothing is cached
 		s.change(withBridged)

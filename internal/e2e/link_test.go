@@ -97,9 +97,9 @@ func (p *program) signedLink(order, description string) string {
 	return p.url + "/pay?" + values.Encode()
 }
 
-// TestShopperPaysByLink opens links of both kinds in a browser. One order leads to one invoice,
+// TestShopper_pays_by_link opens links of both kinds in a browser. One order leads to one invoice,
 // however often the link is opened or the form is sent.
-func TestShopperPaysByLink(t *testing.T) {
+func TestShopper_pays_by_link(t *testing.T) {
 	all := append(screens[:len(screens):len(screens)],
 		screen{name: "phone_dark", width: 390, height: 844, dark: true}, screen{name: "narrow", width: 320, height: 640})
 	for _, s := range all {

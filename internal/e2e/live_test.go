@@ -12,9 +12,9 @@ import (
 	"chequer/internal/app"
 )
 
-// TestOpenPageUpdatesByItself pays with another client while a page is open. The page must update
+// TestOpen_page_updates_by_itself pays with another client while a page is open. The page must update
 // without a reload, also without its stream.
-func TestOpenPageUpdatesByItself(t *testing.T) {
+func TestOpen_page_updates_by_itself(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
 	s := screens[0]

@@ -250,8 +250,8 @@ func TestReturn(t *testing.T) {
 	})
 }
 
-// TestOpenInMetaMask checks that a link to MetaMask is shown on phones whose browser has no wallet.
-func TestOpenInMetaMask(t *testing.T) {
+// TestOpen_in_meta_mask checks that a link to MetaMask is shown on phones whose browser has no wallet.
+func TestOpen_in_meta_mask(t *testing.T) {
 	public := func(c *web.Config) { c.BaseURL = "https://pay.example" }
 	visible := func(b *tab) bool {
 		return get(b, chromedp.Evaluate[bool](`(a => !!a && a.checkVisibility())(document.querySelector("#m2-app"))`))

@@ -15,9 +15,9 @@ import (
 	"chequer/internal/config"
 )
 
-// TestDoubleClickAndGoingBackMakeOneInvoice double-clicks the button, and goes back to send the
+// TestDouble_click_and_going_back_make_one_invoice double-clicks the button, and goes back to send the
 // form again. Both must lead to one invoice.
-func TestDoubleClickAndGoingBackMakeOneInvoice(t *testing.T) {
+func TestDouble_click_and_going_back_make_one_invoice(t *testing.T) {
 	for _, s := range []screen{screens[0], screens[2]} {
 		t.Run(s.name, func(t *testing.T) {
 			c := settings(t)
@@ -55,8 +55,8 @@ func TestDoubleClickAndGoingBackMakeOneInvoice(t *testing.T) {
 	}
 }
 
-// TestSameFormTokenLeadsToOneInvoice sends a form several times at once, and once more afterwards.
-func TestSameFormTokenLeadsToOneInvoice(t *testing.T) {
+// TestSame_form_token_leads_to_one_invoice sends a form several times at once, and once more afterwards.
+func TestSame_form_token_leads_to_one_invoice(t *testing.T) {
 	t.Parallel()
 	c := settings(t)
 	p := start(t, c, app.Options{Demo: true})
@@ -84,8 +84,8 @@ func TestSameFormTokenLeadsToOneInvoice(t *testing.T) {
 	}
 }
 
-// TestServeHasNoFormWithoutStorefront requests the root of a server for live payments.
-func TestServeHasNoFormWithoutStorefront(t *testing.T) {
+// TestServe_has_no_form_without_storefront requests the root of a server for live payments.
+func TestServe_has_no_form_without_storefront(t *testing.T) {
 	live := []string{"CHEQUER_UNWATCHED=on", "CHEQUER_BITCOIN_NODE=off", "CHEQUER_RATES=fixed:BTC-EUR=86420.00,EUR-USD=1.08", "CHEQUER_SHOP_NAME=Atelier Nord"}
 	p := start(t, settings(t, live...), app.Options{})
 	page := read(t, p.url+"/", http.StatusOK)

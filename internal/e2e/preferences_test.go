@@ -72,8 +72,8 @@ func TestForcedColours(t *testing.T) {
 	b.checkConsole()
 }
 
-// TestReceiptFitsOnePage prints a paid page on A4.
-func TestReceiptFitsOnePage(t *testing.T) {
+// TestReceipt_fits_one_page prints a paid page on A4.
+func TestReceipt_fits_one_page(t *testing.T) {
 	w, b := newTown(t), open(t, screens[1])
 	paying(forOrder, api.SimulateExact, api.SimulateConfirm)(b, w)
 	file := get(b, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4)))
@@ -82,9 +82,9 @@ func TestReceiptFitsOnePage(t *testing.T) {
 	}
 }
 
-// TestPageWithABlockedScript blocks the page's script. The page must work as in a browser
+// TestPage_with_a_blocked_script blocks the page's script. The page must work as in a browser
 // without scripts.
-func TestPageWithABlockedScript(t *testing.T) {
+func TestPage_with_a_blocked_script(t *testing.T) {
 	w, b := newTown(t), open(t, screens[0])
 	b.block("*://*:*/static/*.js")
 	paying(nil)(b, w)

@@ -13,9 +13,9 @@ import (
 	"chequer/internal/programtest"
 )
 
-// TestPrintedHeadingsStayWithTheirMethod prints an open invoice on paper of several heights. No
+// TestPrinted_headings_stay_with_their_method prints an open invoice on paper of several heights. No
 // printed page may end with a method's heading.
-func TestPrintedHeadingsStayWithTheirMethod(t *testing.T) {
+func TestPrinted_headings_stay_with_their_method(t *testing.T) {
 	programtest.Need(t, "pdftotext")
 	w, b := newTown(t), open(t, screens[1])
 	paying(forOrder)(b, w)

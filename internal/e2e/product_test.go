@@ -18,9 +18,9 @@ func looks() []screen {
 		screen{name: "phone_dark", width: 390, height: 844, dark: true}, screen{name: "narrow", width: 320, height: 640})
 }
 
-// TestShopperOrdersAProduct goes from the list to the payment page. The shopper is charged what the
+// TestShopper_orders_a_product goes from the list to the payment page. The shopper is charged what the
 // button says, and one form leads to one invoice, however often it is sent.
-func TestShopperOrdersAProduct(t *testing.T) {
+func TestShopper_orders_a_product(t *testing.T) {
 	t.Parallel()
 	for _, s := range looks() {
 		t.Run(s.name, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestShopperOrdersAProduct(t *testing.T) {
 
 // Two tabs create two orders, each with a form of its own. After going back in one, the browser may
 // show the cached form of the other. Sending it must lead to one of the two invoices.
-func TestTwoTabsOrderTwoProducts(t *testing.T) {
+func TestTwo_tabs_order_two_products(t *testing.T) {
 	t.Parallel()
 	c := settings(t)
 	p := start(t, c, app.Options{Demo: true})
@@ -116,7 +116,7 @@ func TestTwoTabsOrderTwoProducts(t *testing.T) {
 var wordy = strings.Fields("ar bg de el fi fr ga hu lt mt pt ro")
 
 // The longest words fit on the smallest screen in both directions of writing.
-func TestProductsInOtherLanguages(t *testing.T) {
+func TestProducts_in_other_languages(t *testing.T) {
 	t.Parallel()
 	c := settings(t)
 	p := start(t, c, app.Options{Demo: true})

@@ -21,9 +21,9 @@ var foreignTargets = []string{
 	"/login?next=//evil.example", "/?next=//evil.example", "http://evil.example/", "/.//evil.example", "/%09/evil.example",
 }
 
-// TestNoRedirectLeavesTheHost sends raw targets over a socket. No response may redirect to another
+// TestNo_redirect_leaves_the_host sends raw targets over a socket. No response may redirect to another
 // host.
-func TestNoRedirectLeavesTheHost(t *testing.T) {
+func TestNo_redirect_leaves_the_host(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"", "/pay"} {
 		t.Run("base_path"+base, func(t *testing.T) {

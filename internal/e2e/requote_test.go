@@ -15,9 +15,9 @@ import (
 	"chequer/internal/app"
 )
 
-// TestHoldThePriceAgain asks for a new quote while the old one is held, by a double click, and
+// TestHold_the_price_again asks for a new quote while the old one is held, by a double click, and
 // after a partial payment.
-func TestHoldThePriceAgain(t *testing.T) {
+func TestHold_the_price_again(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
 	for _, s := range screens {
@@ -68,9 +68,9 @@ func TestHoldThePriceAgain(t *testing.T) {
 	}
 }
 
-// TestHoldAnExpiredPriceAgain asks for a new quote on the page of an expired invoice whose merchant
+// TestHold_an_expired_price_again asks for a new quote on the page of an expired invoice whose merchant
 // allows late payments.
-func TestHoldAnExpiredPriceAgain(t *testing.T) {
+func TestHold_an_expired_price_again(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
 	for _, s := range screens {

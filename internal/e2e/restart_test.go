@@ -22,9 +22,9 @@ const (
 	takeoverTimeout = 15 * time.Second
 )
 
-// TestStoppedDemoStartsAgain stops the demo by its context, as Ctrl-C does, while a stream is open,
+// TestStopped_demo_starts_again stops the demo by its context, as Ctrl-C does, while a stream is open,
 // and starts it again on the same data.
-func TestStoppedDemoStartsAgain(t *testing.T) {
+func TestStopped_demo_starts_again(t *testing.T) {
 	t.Parallel()
 	c := settings(t)
 	p := start(t, c, app.Options{Demo: true})
@@ -44,9 +44,9 @@ func TestStoppedDemoStartsAgain(t *testing.T) {
 	kept.checkAt(again.url, newShop(t, again.url, again.key))
 }
 
-// TestStopDoesNotWaitForSpareConnections stops the program while a client has a connection without
+// TestStop_does_not_wait_for_spare_connections stops the program while a client has a connection without
 // a request, as Chromium opens beside every page.
-func TestStopDoesNotWaitForSpareConnections(t *testing.T) {
+func TestStop_does_not_wait_for_spare_connections(t *testing.T) {
 	t.Parallel()
 	p := start(t, settings(t), app.Options{Demo: true})
 	spare, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
@@ -62,8 +62,8 @@ func TestStopDoesNotWaitForSpareConnections(t *testing.T) {
 	}
 }
 
-// TestEndedProcessStartsAgain stops the program's process by a signal and by a kill.
-func TestEndedProcessStartsAgain(t *testing.T) {
+// TestEnded_process_starts_again stops the program's process by a signal and by a kill.
+func TestEnded_process_starts_again(t *testing.T) {
 	t.Parallel()
 	for _, way := range []struct {
 		name string

@@ -47,9 +47,9 @@ func withoutInitialTarget(t *testing.T, target string) string {
 	return server.URL
 }
 
-// TestChosenMethodIsInSight checks that the row of methods scrolls to the chosen one in every
+// TestChosen_method_is_in_sight checks that the row of methods scrolls to the chosen one in every
 // browser, and that the page does not scroll.
-func TestChosenMethodIsInSight(t *testing.T) {
+func TestChosen_method_is_in_sight(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	b := open(t, screens[0])
 	page := withoutInitialTarget(t, p.url) + strings.TrimPrefix(b.order(p.url, "12,50"), p.url)

@@ -71,8 +71,8 @@ var simulations = []struct {
 	}},
 }
 
-// TestTestToolsShowEveryState presses every button of the test tools on a phone.
-func TestTestToolsShowEveryState(t *testing.T) {
+// TestTools_show_every_state presses every button of the test tools on a phone.
+func TestTools_show_every_state(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
 	s := screens[0]
@@ -96,9 +96,9 @@ func TestTestToolsShowEveryState(t *testing.T) {
 	}
 }
 
-// TestRefusedSimulationSaysSo sends simulations that are not possible yet, as an outdated page
+// TestRefused_simulation_says_so sends simulations that are not possible yet, as an outdated page
 // does. The answer must be the invoice's page with the reason. A current page has no such buttons.
-func TestRefusedSimulationSaysSo(t *testing.T) {
+func TestRefused_simulation_says_so(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	s := screens[0]
 	b := open(t, s)

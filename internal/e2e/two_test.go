@@ -39,9 +39,9 @@ func join(t *testing.T, database string) member {
 // leads reports whether a program watches the test network.
 func (m member) leads() bool { return m.log.Says(`msg="watching network" network=simnet`) }
 
-// TestTwoProgramsShareADatabase creates an invoice in one program and pays it through the other,
+// TestTwo_programs_share_a_database creates an invoice in one program and pays it through the other,
 // before and after the watching program stops.
-func TestTwoProgramsShareADatabase(t *testing.T) {
+func TestTwo_programs_share_a_database(t *testing.T) {
 	t.Parallel()
 	database := storagetest.Postgres(t)
 	one, two := join(t, database), join(t, database)
@@ -86,9 +86,9 @@ func TestTwoProgramsShareADatabase(t *testing.T) {
 	}
 }
 
-// TestTwoProgramsInOneFolder kills the watching program and restarts it at once. Only one process may
+// TestTwo_programs_in_one_folder kills the watching program and restarts it at once. Only one process may
 // open the light client's database. A process that does not hold the lease must not keep it open.
-func TestTwoProgramsInOneFolder(t *testing.T) {
+func TestTwo_programs_in_one_folder(t *testing.T) {
 	t.Parallel()
 	c, folder := coins[0], t.TempDir()
 	n := c.start(t)
@@ -129,9 +129,9 @@ func TestLeaderWithoutNode(t *testing.T) {
 // commandTimeout is the longest time in which a command must take effect in a running server.
 const commandTimeout = 2 * time.Second
 
-// TestKeysChangeOnARunningServer adds and revokes keys by commands while servers run on the same
+// TestKeys_change_on_a_running_server adds and revokes keys by commands while servers run on the same
 // database.
-func TestKeysChangeOnARunningServer(t *testing.T) {
+func TestKeys_change_on_a_running_server(t *testing.T) {
 	t.Parallel()
 	for _, engine := range engines {
 		t.Run(engine.name, func(t *testing.T) {

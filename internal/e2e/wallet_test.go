@@ -173,8 +173,8 @@ func TestWallet(t *testing.T) {
 	}
 }
 
-// TestWalletRequestIsExact compares the wallet's requests with encodings made by hand.
-func TestWalletRequestIsExact(t *testing.T) {
+// TestWallet_request_is_exact compares the wallet's requests with encodings made by hand.
+func TestWallet_request_is_exact(t *testing.T) {
 	for method, want := range map[string]map[string]string{
 		"EURC-BASE": {"to": "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42", "value": "0x0", "data": payWhole, "chainId": "0x2105"},
 		// 21,319,950,190,558,639 wei, which a float64 cannot represent
@@ -198,9 +198,9 @@ func TestWalletRequestIsExact(t *testing.T) {
 	}
 }
 
-// TestWalletsAreChosenByName opens the page with two announced wallets, one with a name that looks like
+// TestWallets_are_chosen_by_name opens the page with two announced wallets, one with a name that looks like
 // markup.
-func TestWalletsAreChosenByName(t *testing.T) {
+func TestWallets_are_chosen_by_name(t *testing.T) {
 	for _, s := range []screen{
 		screens[0], {name: "phone_dark", width: 390, height: 844, dark: true},
 		screens[1], {name: "desk_dark", width: 1280, height: 900, dark: true},
@@ -230,8 +230,8 @@ func TestWalletsAreChosenByName(t *testing.T) {
 	}
 }
 
-// TestWalletThatOnlyInjects uses a wallet without EIP-6963.
-func TestWalletThatOnlyInjects(t *testing.T) {
+// TestWallet_that_only_injects uses a wallet without EIP-6963.
+func TestWallet_that_only_injects(t *testing.T) {
 	b := open(t, screens[0])
 	b.wallets(wallet{Name: "old", Chain: "0x2105", Injected: true, Fails: map[string]fault{"eth_sendTransaction": {Code: 4001}}})
 	b.visit(newStage(t).url("EURC-BASE"))
@@ -241,8 +241,8 @@ func TestWalletThatOnlyInjects(t *testing.T) {
 	b.checkConsole()
 }
 
-// TestWalletWhileThePageChanges changes the invoice before, during and after a request to the wallet.
-func TestWalletWhileThePageChanges(t *testing.T) {
+// TestWallet_while_the_page_changes changes the invoice before, during and after a request to the wallet.
+func TestWallet_while_the_page_changes(t *testing.T) {
 	t.Run("delay_of_another_network", func(t *testing.T) {
 		b, s := open(t, screens[0]), newStage(t)
 		b.wallets(wallet{Name: "Fox", Chain: "0x2105", Holds: "eth_sendTransaction"})
@@ -333,9 +333,9 @@ func TestWalletWhileThePageChanges(t *testing.T) {
 	})
 }
 
-// TestWalletRequestForEveryMethod pays by each method that a wallet supports, with the whole program.
+// TestWallet_request_for_every_method pays by each method that a wallet supports, with the whole program.
 // The request must equal the payment link's transaction.
-func TestWalletRequestForEveryMethod(t *testing.T) {
+func TestWallet_request_for_every_method(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
 	b := open(t, screens[1])
@@ -382,8 +382,8 @@ func linked(t *testing.T, uri string) map[string]string {
 	return request
 }
 
-// TestPageWithoutAWallet checks that a page without wallets mentions none, with and without scripts.
-func TestPageWithoutAWallet(t *testing.T) {
+// TestPage_without_a_wallet checks that a page without wallets mentions none, with and without scripts.
+func TestPage_without_a_wallet(t *testing.T) {
 	for _, s := range screens {
 		t.Run(s.name, func(t *testing.T) {
 			b := open(t, s)
@@ -401,8 +401,8 @@ func TestPageWithoutAWallet(t *testing.T) {
 	}
 }
 
-// TestWrongAssetIsShown shows a payment in a currency that was not asked for.
-func TestWrongAssetIsShown(t *testing.T) {
+// TestWrong_asset_is_shown shows a payment in a currency that was not asked for.
+func TestWrong_asset_is_shown(t *testing.T) {
 	for _, s := range []screen{screens[0], {name: "desk_dark", width: 1280, height: 900, dark: true}, screens[2]} {
 		t.Run(s.name, func(t *testing.T) {
 			b, stage := open(t, s), newStage(t)
@@ -424,9 +424,9 @@ func TestWrongAssetIsShown(t *testing.T) {
 	}
 }
 
-// TestWeightWithAWallet checks the bytes, including headers, that Chromium receives for a page with
+// TestWeight_with_a_wallet checks the bytes, including headers, that Chromium receives for a page with
 // two methods that a browser wallet can pay.
-func TestWeightWithAWallet(t *testing.T) {
+func TestWeight_with_a_wallet(t *testing.T) {
 	b := open(t, screens[0])
 	b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
 	b.visit(newStage(t).url("EURC-BASE"))

@@ -11,7 +11,7 @@ import (
 
 // SETTLEMENT.md, section 3: late money counts without a decision only if it is still worth at least
 // 95 % of its share of the price. A newer quote without a price for the coin does not change the coin's price.
-func TestAQuoteWithoutTheCoinDoesNotPriceIt(t *testing.T) {
+func TestQuote_without_the_coin_does_not_price_it(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, until.Add(-time.Minute))
 	inv.Terms.AllowPaidExpired = true
@@ -33,7 +33,7 @@ func TestAQuoteWithoutTheCoinDoesNotPriceIt(t *testing.T) {
 }
 
 // Accept takes only transfers that are present, of an offered asset, and not dust.
-func TestAcceptIgnoresOldDustAndOldTransfersOfOtherAssets(t *testing.T) {
+func TestAccept_ignores_old_dust_and_old_transfers_of_other_assets(t *testing.T) {
 	t.Parallel()
 	for name, tr := range map[string]chain.Transfer{
 		"dust": in(pay("a", 1, -24*time.Hour), 99, -24*time.Hour),

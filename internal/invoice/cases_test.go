@@ -59,7 +59,7 @@ func (s *shop) wantEvents(inv *invoice.Invoice, want ...string) {
 
 // C29: a payment is found after any number of unpaid invoices, and the addresses of those are not
 // reused.
-func TestTheTwentySixthOfUnpaidInvoicesIsFound(t *testing.T) {
+func TestUnpaid_invoices_beyond_the_first_page_are_found(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	for range 25 {
@@ -79,7 +79,7 @@ func TestTheTwentySixthOfUnpaidInvoicesIsFound(t *testing.T) {
 
 // C31: money that was there before the invoice never pays it, whether it is confirmed or not. Later
 // money does.
-func TestAnOldPaymentToAReusedKeyPaysNothing(t *testing.T) {
+func TestOld_payment_to_a_reused_key_pays_nothing(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
@@ -127,7 +127,7 @@ func TestAnOldPaymentToAReusedKeyPaysNothing(t *testing.T) {
 }
 
 // C32: two outputs of one transaction are two payments, each counted once.
-func TestTwoOutputsOfOneTransactionAddUp(t *testing.T) {
+func TestTwo_outputs_of_one_transaction_add_up(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("240", "BTC") // 0.003 BTC
@@ -147,7 +147,7 @@ func TestTwoOutputsOfOneTransactionAddUp(t *testing.T) {
 }
 
 // C34: partial payments add up, and only the remainder is requested.
-func TestPartsAndTheirRest(t *testing.T) {
+func TestParts_and_their_rest(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("80", "BTC") // 0.001 BTC
@@ -170,7 +170,7 @@ func TestPartsAndTheirRest(t *testing.T) {
 }
 
 // C35: expiry ends the offer, but the network is still scanned.
-func TestSeenBeforeExpiryAndConfirmedAfter(t *testing.T) {
+func TestSeen_before_expiry_and_confirmed_after(t *testing.T) {
 	t.Parallel()
 	seen := func(after time.Duration) func(t *testing.T) (*shop, *invoice.Invoice, string) {
 		return func(t *testing.T) (*shop, *invoice.Invoice, string) {
@@ -230,7 +230,7 @@ func TestSeenBeforeExpiryAndConfirmedAfter(t *testing.T) {
 
 // C37: a double spend to another recipient takes the payment back, even if it is confirmed at once,
 // and the merchant is notified.
-func TestADoubleSpendTakesTheMoneyBack(t *testing.T) {
+func TestDouble_spend_takes_the_money_back(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40", "BTC")
@@ -249,7 +249,7 @@ func TestADoubleSpendTakesTheMoneyBack(t *testing.T) {
 }
 
 // C38: a fee bump that pays the same amount in another output is one payment.
-func TestAFeeBumpIsCountedOnce(t *testing.T) {
+func TestFee_bump_is_counted_once(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("160", "BTC") // 0.002 BTC
@@ -274,7 +274,7 @@ func TestAFeeBumpIsCountedOnce(t *testing.T) {
 }
 
 // C38 with a listener, which may report the first transaction again after the fee bump.
-func TestAFeeBumpIsCountedOnceInWhateverOrder(t *testing.T) {
+func TestFee_bump_is_counted_once_in_whatever_order(t *testing.T) {
 	t.Parallel()
 	first, bump := spending(pay("a", 93_750, time.Minute), "x"), spending(pay("b", 93_750, 2*time.Minute), "x")
 	listener := chain.Snapshot{Unconfirmed: chain.Partial, Tip: chain.Block{Height: 101}, Started: noon.Add(3 * time.Minute)}
@@ -295,7 +295,7 @@ func TestAFeeBumpIsCountedOnceInWhateverOrder(t *testing.T) {
 }
 
 // C40: spending the received coin later changes nothing.
-func TestSpendingTheReceivedCoinIsNoNews(t *testing.T) {
+func TestSpending_the_received_coin_is_no_news(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40", "BTC")
@@ -317,7 +317,7 @@ func TestSpendingTheReceivedCoinIsNoNews(t *testing.T) {
 
 // C41: payments that arrive during downtime are found once, in order, and are judged by their own
 // times. A crash before the cursor is saved only causes another scan.
-func TestBlocksThatWereMissedAreFoundOnce(t *testing.T) {
+func TestBlocks_that_were_missed_are_found_once(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	one, two, late := s.create("40", "BTC"), s.create("40", "BTC"), s.create("40", "BTC")

@@ -69,7 +69,7 @@ func TestDelayedEnds(t *testing.T) {
 	})
 }
 
-func TestDelayedIsRaisedAfterTwoHoursOnly(t *testing.T) {
+func TestDelayed_is_raised_after_two_hours_only(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40", "BTC")
@@ -89,7 +89,7 @@ func TestDelayedIsRaisedAfterTwoHoursOnly(t *testing.T) {
 
 // A scan that stops below the tip does not cover the invoice's expiry, whatever the clock says: the
 // block with the shopper's payment may be above it.
-func TestExpiryWaitsForTheTip(t *testing.T) {
+func TestExpiry_waits_for_the_tip(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40", "BTC")
@@ -109,7 +109,7 @@ func TestExpiryWaitsForTheTip(t *testing.T) {
 
 // A scan that stops below the tip reports no unconfirmed transfers, which is no reason to take them
 // back.
-func TestBelowTheTipNothingIsTakenBack(t *testing.T) {
+func TestBelow_the_tip_nothing_is_taken_back(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40", "BTC")
@@ -125,7 +125,7 @@ func TestBelowTheTipNothingIsTakenBack(t *testing.T) {
 
 // A network without a watcher is not a continuous view: a scanner that starts later finds a payment
 // that arrived in time in its block.
-func TestUnwatchedTimeIsAGap(t *testing.T) {
+func TestUnwatched_time_is_a_gap(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	fixed, err := rates.ParseFixed(table, "fixed")

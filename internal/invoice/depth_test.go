@@ -13,10 +13,10 @@ import (
 	"chequer/internal/invoice"
 )
 
-// TestDepthIsAskedOverTheWholeSnapshot observes invoices of random amounts and merchants, paid in
+// TestDepth_is_asked_over_the_whole_snapshot observes invoices of random amounts and merchants, paid in
 // random transactions and blocks, in several scans. It compares the required depth of each with a
 // plain sum of the value in its transaction and in its block that is not final.
-func TestDepthIsAskedOverTheWholeSnapshot(t *testing.T) {
+func TestDepth_is_asked_over_the_whole_snapshot(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(40)
 	if testing.Short() {
@@ -81,7 +81,7 @@ func plainDepth(euros int64) int {
 }
 
 // The depth of a paid invoice is not raised when another transfer appears in its block.
-func TestDepthIsNotRaisedOncePaid(t *testing.T) {
+func TestDepth_is_not_raised_once_paid(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	first := s.create("400", "BTC")

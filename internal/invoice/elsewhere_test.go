@@ -47,7 +47,7 @@ func (e *evm) Scan(_ context.Context, _ chain.Cursor, watched chain.Watched) (ch
 	return s, nil
 }
 
-func TestMoneyOnANetworkThatIsNotOffered(t *testing.T) {
+func TestMoney_on_a_network_that_is_not_offered(t *testing.T) {
 	t.Parallel()
 	store, now := storagetest.SQLite(t), noon
 	clock := func() time.Time { return now }

@@ -17,7 +17,7 @@ import (
 
 // The tests below reproduce faults that were found in reviews.
 
-func TestADroppedDestinationTakesNothingBack(t *testing.T) {
+func TestDropped_destination_takes_nothing_back(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
@@ -31,7 +31,7 @@ func TestADroppedDestinationTakesNothingBack(t *testing.T) {
 	}
 }
 
-func TestAcceptLeavesDustAndLaterMoneyOut(t *testing.T) {
+func TestAccept_leaves_dust_and_later_money_out(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, until.Add(time.Hour))
 	late := in(pay("a", full, 20*time.Minute), 101, 30*time.Minute)
@@ -56,7 +56,7 @@ func TestAcceptLeavesDustAndLaterMoneyOut(t *testing.T) {
 	}
 }
 
-func TestABumpAfterAReorganisationInherits(t *testing.T) {
+func TestBump_after_a_reorganisation_inherits(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
 	first := in(spending(pay("a", full, time.Minute), "x"), 101, 2*time.Minute)
@@ -70,7 +70,7 @@ func TestABumpAfterAReorganisationInherits(t *testing.T) {
 	}
 }
 
-func TestRoundingOfARestDoesNotDependOnIDs(t *testing.T) {
+func TestRounding_of_a_rest_does_not_depend_on_IDs(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"01", "zz"} {
 		inv := newInvoice(t, noon)
@@ -92,7 +92,7 @@ func TestRoundingOfARestDoesNotDependOnIDs(t *testing.T) {
 	}
 }
 
-func TestOldMoneyNeverPays(t *testing.T) {
+func TestOld_money_never_pays(t *testing.T) {
 	t.Parallel()
 	sighted := in(pay("a", full, time.Second), 100, -time.Minute) // mined before, announced after
 	inv := newInvoice(t, noon)
@@ -121,7 +121,7 @@ func TestOldMoneyNeverPays(t *testing.T) {
 	}
 }
 
-func TestRefusedMoneyIsNotCounted(t *testing.T) {
+func TestRefused_money_is_not_counted(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
 	inv.DeclinedAt = noon.Add(time.Minute)
@@ -131,7 +131,7 @@ func TestRefusedMoneyIsNotCounted(t *testing.T) {
 	}
 }
 
-func TestAllowedLateMoneyMayConfirmSlowly(t *testing.T) {
+func TestAllowed_late_money_may_confirm_slowly(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
 	inv.Terms.AllowPaidExpired = true
@@ -142,7 +142,7 @@ func TestAllowedLateMoneyMayConfirmSlowly(t *testing.T) {
 	}
 }
 
-func TestRevertedInvoiceIsReported(t *testing.T) {
+func TestReverted_invoice_is_reported(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
@@ -160,7 +160,7 @@ func TestRevertedInvoiceIsReported(t *testing.T) {
 	}
 }
 
-func TestReplayAsksForNothingElse(t *testing.T) {
+func TestReplay_asks_for_nothing_else(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	r := s.request("40")
@@ -183,7 +183,7 @@ func TestReplayAsksForNothingElse(t *testing.T) {
 	}
 }
 
-func TestDepthLooksAtTheFirstQuoteThatHasTheAsset(t *testing.T) {
+func TestDepth_looks_at_the_first_quote_that_has_the_asset(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("600")
@@ -197,7 +197,7 @@ func TestDepthLooksAtTheFirstQuoteThatHasTheAsset(t *testing.T) {
 	}
 }
 
-func TestABumpOfOlderMoneyIsOlderMoney(t *testing.T) {
+func TestBump_of_older_money_is_older_money(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
 	observe(inv, 100, spending(pay("a", full, -3*time.Hour), "x"))
@@ -224,7 +224,7 @@ func TestABumpOfOlderMoneyIsOlderMoney(t *testing.T) {
 	}
 }
 
-func TestAnInheritanceIsUsedUp(t *testing.T) {
+func TestInheritance_is_used_up(t *testing.T) {
 	t.Parallel()
 	// A tenth of the price is sent in time, from ten inputs. After expiry, when the market is
 	// known, each of ten transactions spends one of the inputs and pays a tenth.
@@ -250,7 +250,7 @@ func TestAnInheritanceIsUsedUp(t *testing.T) {
 	}
 }
 
-func TestOlderMoneyStaysOlderWithoutTheBirthBlock(t *testing.T) {
+func TestOlder_money_stays_older_without_the_birth_block(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
 	old := pay("a", full, time.Minute)
@@ -264,7 +264,7 @@ func TestOlderMoneyStaysOlderWithoutTheBirthBlock(t *testing.T) {
 	}
 }
 
-func TestAcceptEndsWithADoubleSpend(t *testing.T) {
+func TestAccept_ends_with_a_double_spend(t *testing.T) {
 	t.Parallel()
 	listener := chain.Snapshot{Unconfirmed: chain.Partial, Tip: chain.Block{Height: 100}, Started: noon.Add(time.Minute)}
 	inv := newInvoice(t, noon)
@@ -276,7 +276,7 @@ func TestAcceptEndsWithADoubleSpend(t *testing.T) {
 	}
 }
 
-func TestABlockAboveTheBirthBlockCountsAtAnyBlockTime(t *testing.T) {
+func TestBlock_above_the_birth_block_counts_at_any_block_time(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
 	observe(inv, 101, in(pay("a", full, time.Minute), 101, -2*time.Hour-time.Minute))
@@ -285,7 +285,7 @@ func TestABlockAboveTheBirthBlockCountsAtAnyBlockTime(t *testing.T) {
 	}
 }
 
-func TestDustAndOlderMoneyCauseNoEvents(t *testing.T) {
+func TestDust_and_older_money_cause_no_events(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")

@@ -33,7 +33,7 @@ func (s *shop) createIn(amount string, c money.Currency) *invoice.Invoice {
 	return inv
 }
 
-func TestPriceInAnotherCurrencyIsFrozen(t *testing.T) {
+func TestPrice_in_another_currency_is_frozen(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, manyTable)
 	for _, tt := range []struct {
@@ -60,7 +60,7 @@ func TestPriceInAnotherCurrencyIsFrozen(t *testing.T) {
 }
 
 // An invoice is judged by its frozen rate, however rates change afterwards.
-func TestInvoiceInAnotherCurrencyIsJudgedByItsFrozenRate(t *testing.T) {
+func TestInvoice_in_another_currency_is_judged_by_its_frozen_rate(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name       string
@@ -90,7 +90,7 @@ func TestInvoiceInAnotherCurrencyIsJudgedByItsFrozenRate(t *testing.T) {
 	}
 }
 
-func TestToleranceIsInTheCurrencyOfTheInvoice(t *testing.T) {
+func TestTolerance_is_in_the_currency_of_the_invoice(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, manyTable)
 	r := s.requestIn("6400", yen)
@@ -102,7 +102,7 @@ func TestToleranceIsInTheCurrencyOfTheInvoice(t *testing.T) {
 	s.wantStatus(inv, invoice.Paid)
 }
 
-func TestSmallestAmountIsInTheCurrencyOfTheInvoice(t *testing.T) {
+func TestSmallest_amount_is_in_the_currency_of_the_invoice(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, manyTable)
 	for _, tt := range []struct {
@@ -119,7 +119,7 @@ func TestSmallestAmountIsInTheCurrencyOfTheInvoice(t *testing.T) {
 }
 
 // Depth depends on the value in euro at the frozen rate.
-func TestDepthIsTheSameInEveryCurrency(t *testing.T) {
+func TestDepth_is_the_same_in_every_currency(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, manyTable)
 	for _, tt := range []struct {
@@ -144,7 +144,7 @@ func TestDepthIsTheSameInEveryCurrency(t *testing.T) {
 }
 
 // Late money is valued in the invoice's currency.
-func TestLateMoneyIsValuedInTheCurrencyOfTheInvoice(t *testing.T) {
+func TestLate_money_is_valued_in_the_currency_of_the_invoice(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name       string
@@ -173,7 +173,7 @@ func TestLateMoneyIsValuedInTheCurrencyOfTheInvoice(t *testing.T) {
 	}
 }
 
-func TestCurrencyWithoutRateHasNoQuote(t *testing.T) {
+func TestCurrency_without_rate_has_no_quote(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	if _, err := s.service.Create(t.Context(), s.requestIn("38", franc)); !errors.Is(err, invoice.ErrNoRate) {

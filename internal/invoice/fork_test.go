@@ -34,7 +34,7 @@ func (b *blocks) mine(name string, count int) {
 }
 
 // A transfer at or below the fork point is older than the invoice, and a transfer above it is not.
-func TestTheForkPointTakesThePlaceOfTheBirthBlock(t *testing.T) {
+func TestFork_point_takes_the_place_of_the_birth_block(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 7))
@@ -76,7 +76,7 @@ func TestTheForkPointTakesThePlaceOfTheBirthBlock(t *testing.T) {
 }
 
 // The number of remembered blocks and forks is bounded, however often the chain is reorganised.
-func TestForksThatAreRememberedAreBounded(t *testing.T) {
+func TestForks_that_are_remembered_are_bounded(t *testing.T) {
 	t.Parallel()
 	var b blocks
 	b.mine("a", 100)
@@ -102,7 +102,7 @@ func TestForksThatAreRememberedAreBounded(t *testing.T) {
 }
 
 // The fork point of a reorganisation below all remembered blocks is not known.
-func TestAForkDeeperThanIsRememberedIsNotKnown(t *testing.T) {
+func TestFork_deeper_than_is_remembered_is_not_known(t *testing.T) {
 	t.Parallel()
 	var b blocks
 	b.mine("a", 100)
@@ -116,7 +116,7 @@ func TestAForkDeeperThanIsRememberedIsNotKnown(t *testing.T) {
 
 // A block above the scanned range left the chain together with the blocks below it, and has the
 // same fork point.
-func TestBlocksAboveOneThatLeftHaveItsForkPoint(t *testing.T) {
+func TestBlocks_above_one_that_left_have_its_fork_point(t *testing.T) {
 	t.Parallel()
 	var b blocks
 	b.mine("a", 104)
@@ -143,7 +143,7 @@ func TestBlocksAboveOneThatLeftHaveItsForkPoint(t *testing.T) {
 
 // A chain may return to an earlier branch: the blocks on it have not left the chain, so the birth
 // block of an invoice made there does not move.
-func TestABlockThatReturnedHasNotLeft(t *testing.T) {
+func TestBlock_that_returned_has_not_left(t *testing.T) {
 	t.Parallel()
 	var b blocks
 	b.mine("a", 101)
@@ -164,7 +164,7 @@ func TestABlockThatReturnedHasNotLeft(t *testing.T) {
 }
 
 // Endpoints may report contradictory chains. They must not cause an endless loop.
-func TestBlocksThatContradictEachOtherEnd(t *testing.T) {
+func TestBlocks_that_contradict_each_other_end(t *testing.T) {
 	t.Parallel()
 	show := func(hashes ...string) chain.Snapshot {
 		s := blocks(hashes).shown(0)

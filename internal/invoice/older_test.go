@@ -51,7 +51,7 @@ func TestFirstSighting(t *testing.T) {
 
 // Money that does not count because it is older raises an exception, and the merchant may accept
 // it. Dust raises none.
-func TestOlderMoneyRaisesAnException(t *testing.T) {
+func TestOlder_money_raises_an_exception(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, until.Add(-time.Minute))
 	observe(inv, 101, in(pay("dust", 1, -3*time.Hour), 99, -3*time.Hour))

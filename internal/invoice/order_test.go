@@ -11,9 +11,9 @@ import (
 	"chequer/internal/chain"
 )
 
-// TestOrderDoesNotMatter checks that the same facts in any order, with any repetition and any split
+// TestOrder_does_not_matter checks that the same facts in any order, with any repetition and any split
 // into snapshots lead to the same result.
-func TestOrderDoesNotMatter(t *testing.T) {
+func TestOrder_does_not_matter(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(200)
 	if testing.Short() {

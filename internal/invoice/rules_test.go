@@ -184,7 +184,7 @@ func TestFeeBump(t *testing.T) {
 	}
 }
 
-func TestConflictUnderAListener(t *testing.T) {
+func TestConflict_under_a_listener(t *testing.T) {
 	t.Parallel()
 	listener := chain.Snapshot{Unconfirmed: chain.Partial, Tip: chain.Block{Height: 100}, Started: noon.Add(time.Minute)}
 	inv := newInvoice(t, noon)
@@ -263,7 +263,7 @@ func gap(from, until int) []invoice.Gap {
 	return []invoice.Gap{{From: noon.Add(time.Duration(from) * time.Minute), Until: noon.Add(time.Duration(until) * time.Minute)}}
 }
 
-func TestBlockTimesAloneOnNetworksWithoutMempool(t *testing.T) {
+func TestBlock_times_alone_on_networks_without_mempool(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		after time.Duration
@@ -288,7 +288,7 @@ func TestBlockTimesAloneOnNetworksWithoutMempool(t *testing.T) {
 	}
 }
 
-func TestLateMoneyThatIsAllowed(t *testing.T) {
+func TestLate_money_that_is_allowed(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string
@@ -327,7 +327,7 @@ func TestLateMoneyThatIsAllowed(t *testing.T) {
 	}
 }
 
-func TestQuotesValueEachAllocationOnce(t *testing.T) {
+func TestQuotes_value_each_allocation_once(t *testing.T) {
 	t.Parallel()
 	// 40.00 paid under quote 1; quote 2 prices the other 60.00 at half the rate.
 	inv := newInvoice(t, noon)
@@ -346,7 +346,7 @@ func TestQuotesValueEachAllocationOnce(t *testing.T) {
 	}
 }
 
-func TestRestIsRoundedUpAndNotAnOverpayment(t *testing.T) {
+func TestRest_is_rounded_up_and_not_an_overpayment(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
 	observe(inv, 100, pay("a", 41_667, time.Minute))
@@ -377,7 +377,7 @@ func TestRestIsRoundedUpAndNotAnOverpayment(t *testing.T) {
 	}
 }
 
-func TestDepthIsKeptOncePaid(t *testing.T) {
+func TestDepth_is_kept_once_paid(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
 	paid := in(pay("a", full, time.Minute), 101, time.Minute)

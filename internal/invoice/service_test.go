@@ -48,7 +48,7 @@ func TestInvoiceIsPaid(t *testing.T) {
 	}
 }
 
-func TestQuotedAmountDoesNotDependOnLaterRates(t *testing.T) {
+func TestQuoted_amount_does_not_depend_on_later_rates(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
@@ -62,7 +62,7 @@ func TestQuotedAmountDoesNotDependOnLaterRates(t *testing.T) {
 }
 
 // C02: these prices lose a unit on their way through a binary float.
-func TestPricesThatFloatsGetWrongArePaidExactly(t *testing.T) {
+func TestPrices_that_floats_get_wrong_are_paid_exactly(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, "BTC-EUR=200000,EUR-USD=1")
 	for _, tt := range []struct{ price, code, due string }{
@@ -83,7 +83,7 @@ func TestPricesThatFloatsGetWrongArePaidExactly(t *testing.T) {
 	}
 }
 
-func TestEverySeededAmountIsPaidExactly(t *testing.T) {
+func TestEvery_seeded_amount_is_paid_exactly(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, "BTC-EUR=81867.3452,LTC-EUR=78.31,ETH-EUR=2650.17,EUR-USD=1.0833")
 	s.clock.Pass(time.Minute)
@@ -128,7 +128,7 @@ func TestOneWeiDecides(t *testing.T) {
 	}
 }
 
-func TestMethodsThatCannotCarryTheAmountAreLeftOut(t *testing.T) {
+func TestMethods_that_cannot_carry_the_amount_are_left_out(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	first := s.create("10", "BTC")
@@ -170,7 +170,7 @@ func TestCreate_refuses_requests_without_a_method(t *testing.T) {
 	}
 }
 
-func TestExpiryWaitsForCoverage(t *testing.T) {
+func TestExpiry_waits_for_coverage(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("10")
@@ -184,7 +184,7 @@ func TestExpiryWaitsForCoverage(t *testing.T) {
 	s.wantStatus(inv, invoice.Expired)
 }
 
-func TestDelayedIsRaisedWithoutCoverage(t *testing.T) {
+func TestDelayed_is_raised_without_coverage(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("10")
@@ -233,7 +233,7 @@ func TestReplacedAndReorganised(t *testing.T) {
 	}
 }
 
-func TestSkipHoldMovesOnlyThisInvoice(t *testing.T) {
+func TestSkip_hold_moves_only_this_invoice(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv, other := s.create("40"), s.create("40")
@@ -250,7 +250,7 @@ func TestSkipHoldMovesOnlyThisInvoice(t *testing.T) {
 	}
 }
 
-func TestCancelAndAcceptNeedTheRightState(t *testing.T) {
+func TestCancel_and_accept_need_the_right_state(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
@@ -268,7 +268,7 @@ func TestCancelAndAcceptNeedTheRightState(t *testing.T) {
 	}
 }
 
-func TestDepthDependsOnAllInvoicesOfATransaction(t *testing.T) {
+func TestDepth_depends_on_all_invoices_of_a_transaction(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	var outputs []simnet.Output
@@ -320,7 +320,7 @@ func TestObserve_with_a_lost_lease_is_refused(t *testing.T) {
 	}
 }
 
-func TestWaitReturnsWhenTheInvoiceChanges(t *testing.T) {
+func TestWait_returns_when_the_invoice_changes(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
@@ -345,7 +345,7 @@ func TestWaitReturnsWhenTheInvoiceChanges(t *testing.T) {
 }
 
 // A merchant that ships on invoice.paid sees in the count that the invoice was paid before.
-func TestPaidAgainAfterAReorganisationIsCounted(t *testing.T) {
+func TestPaid_again_after_a_reorganisation_is_counted(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
@@ -369,7 +369,7 @@ func TestPaidAgainAfterAReorganisationIsCounted(t *testing.T) {
 }
 
 // An accept is recorded with its time and actor, and the sums are those received.
-func TestAcceptRecordsTheShortfall(t *testing.T) {
+func TestAccept_records_the_shortfall(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
@@ -395,7 +395,7 @@ func TestAcceptRecordsTheShortfall(t *testing.T) {
 
 // Accepting what is not confirmed yet changes what is due and leaves the status: the
 // shop is told all the same, once.
-func TestAcceptOfAnUnconfirmedPartIsTold(t *testing.T) {
+func TestAccept_of_an_unconfirmed_part_is_told(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")

@@ -140,7 +140,7 @@ func checkMessage(t *testing.T, code, key string, english, message any) {
 }
 
 // Every message can be rendered for every number, and contains the number.
-func TestEveryMessageIsRendered(t *testing.T) {
+func TestEvery_message_is_rendered(t *testing.T) {
 	t.Parallel()
 	for code, c := range catalogues(t) {
 		l, ok := locale.All().Find(code)

@@ -64,7 +64,7 @@ func TestTimes(t *testing.T) {
 }
 
 // Money is written as CLDR specifies for each language, also for one without a catalogue yet.
-func TestFiatInEveryLanguage(t *testing.T) {
+func TestFiat_in_every_language(t *testing.T) {
 	t.Parallel()
 	wants := map[string]string{
 		"en": "€12,345.60", "ga": "€12,345.60", "mt": "€12,345.60", "nl": "€\u00a012.345,60",

@@ -152,7 +152,7 @@ func TestRead_own_document(t *testing.T) {
 	}
 }
 
-func TestJSON(t *testing.T) {
+func TestJ_s_o_n(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string][]byte{"small": []byte(small), "ours": api.Document, "odd": []byte(`{a: {}, b: [], c: null, "d\"": [true, -1.50, "1", "yes"]}`)} {
 		got, err := openapi.JSON(text)

@@ -64,7 +64,7 @@ func newShop(t *testing.T, engine string) *shop {
 	return s
 }
 
-func TestIndexesSkipNothingOverRestarts(t *testing.T) {
+func TestIndexes_skip_nothing_over_restarts(t *testing.T) {
 	t.Parallel()
 	for name := range engines {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestIndexesSkipNothingOverRestarts(t *testing.T) {
 	}
 }
 
-func TestIndexesUsedAfterACopyAreNotUsedTwice(t *testing.T) {
+func TestIndexes_used_after_a_copy_are_not_used_twice(t *testing.T) {
 	t.Parallel()
 	for _, since := range []int{1, 7, 8, 9, 40, 99, 100, 101, 300} { // invoices made after the copy
 		t.Run(fmt.Sprint(since), func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestIndexesUsedAfterACopyAreNotUsedTwice(t *testing.T) {
 }
 
 // A wallet that was added after the copy was made has a mark, too.
-func TestIndexesOfAWalletThatAnOlderDatabaseDoesNotKnow(t *testing.T) {
+func TestIndexes_of_a_wallet_that_an_older_database_does_not_know(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "sqlite")
 	path := s.url[len("sqlite:"):]
@@ -156,7 +156,7 @@ func (s *shop) crash() *shop {
 
 // Wallets look only for a limited number of addresses, usually 20, beyond the last used one: a
 // crash with little traffic must skip fewer.
-func TestACrashSkipsFewIndexes(t *testing.T) {
+func TestCrash_skips_few_indexes(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "sqlite")
 	s.indexes(7) // up to a clean stop
@@ -172,7 +172,7 @@ func TestACrashSkipsFewIndexes(t *testing.T) {
 }
 
 // A process that stops while another one runs must not lower the other's marks.
-func TestAStopKeepsTheMarksOfRunningServers(t *testing.T) {
+func TestStop_keeps_the_marks_of_running_servers(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "sqlite")
 	running, err := storage.Open(t.Context(), s.url, box(t, 1), storage.Options{IndexMarks: s.marks})
@@ -196,7 +196,7 @@ func TestAStopKeepsTheMarksOfRunningServers(t *testing.T) {
 }
 
 // Creations that run during a stop either are committed before the marks are settled, or fail.
-func TestAStopDuringCreationsUsesNoIndexTwice(t *testing.T) {
+func TestStop_during_creations_uses_no_index_twice(t *testing.T) {
 	t.Parallel()
 	for name := range engines {
 		t.Run(name, func(t *testing.T) {
@@ -243,7 +243,7 @@ func TestAStopDuringCreationsUsesNoIndexTwice(t *testing.T) {
 	}
 }
 
-func TestIndexesAreSkippedWhenTheMarksAreLost(t *testing.T) {
+func TestIndexes_are_skipped_when_the_marks_are_lost(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		engine string
@@ -269,7 +269,7 @@ func TestIndexesAreSkippedWhenTheMarksAreLost(t *testing.T) {
 	}
 }
 
-func TestDamagedMarksStopTheStart(t *testing.T) {
+func TestDamaged_marks_stop_the_start(t *testing.T) {
 	t.Parallel()
 	marks := filepath.Join(t.TempDir(), "indexes.json")
 	if err := os.WriteFile(marks, []byte("{"), 0o600); err != nil {
@@ -283,7 +283,7 @@ func TestDamagedMarksStopTheStart(t *testing.T) {
 
 // A crash during a commit with many creations leaves marks above a counter that did not change.
 // That is not a restore, and must skip nothing.
-func TestAFailedCommitSkipsNoIndexes(t *testing.T) {
+func TestFailed_commit_skips_no_indexes(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "sqlite")
 	store, err := storage.Open(t.Context(), s.url, box(t, 1), storage.Options{IndexMarks: s.marks})
@@ -323,7 +323,7 @@ func TestAFailedCommitSkipsNoIndexes(t *testing.T) {
 
 // Two servers with one data directory raise the marks of counters that the other does not use.
 // Neither may reset the marks of the other.
-func TestServersKeepEachOthersMarks(t *testing.T) {
+func TestServers_keep_each_others_marks(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "sqlite")
 	openOne := func() *storage.Storage {
@@ -361,7 +361,7 @@ func TestServersKeepEachOthersMarks(t *testing.T) {
 	}
 }
 
-func TestMarksThatCannotBeWrittenStopTheStart(t *testing.T) {
+func TestMarks_that_cannot_be_written_stop_the_start(t *testing.T) {
 	t.Parallel()
 	for name, content := range map[string]string{"null": "null", "none": ""} {
 		marks := filepath.Join(t.TempDir(), "indexes.json")

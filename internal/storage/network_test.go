@@ -226,7 +226,7 @@ func TestReleaseLease(t *testing.T) {
 	})
 }
 
-func TestUnusedInARow(t *testing.T) {
+func TestUnused_in_a_row(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		unused := func() int64 {
 			t.Helper()

@@ -45,7 +45,7 @@ func TestMethod_names_bridged_versions_in_every_language(t *testing.T) {
 
 // In German no page has English text in any state. English messages of the service are replaced
 // by German texts.
-func TestGermanPagesAreGerman(t *testing.T) {
+func TestGerman_pages_are_german(t *testing.T) {
 	t.Parallel()
 	english := []string{" the ", "payment", "Payment", "address", "amount", "price", "Price", "Copy", "wallet app", "shop "}
 	for _, tt := range states {

@@ -68,9 +68,9 @@ func page(t *testing.T, change func(*api.Resource)) *goquery.Document {
 	return show(t, r)
 }
 
-// TestTestMoneyIsMarkedInEveryState checks that the page of a test invoice has the mark and the test
+// TestTest_money_is_marked_in_every_state checks that the page of a test invoice has the mark and the test
 // tools in every state, and the page of a live invoice never does.
-func TestTestMoneyIsMarkedInEveryState(t *testing.T) {
+func TestTest_money_is_marked_in_every_state(t *testing.T) {
 	t.Parallel()
 	for _, tt := range states {
 		for mode, want := range map[string]int{"test": 1, "live": 0} {
@@ -183,7 +183,7 @@ func TestPaymentPage(t *testing.T) {
 }
 
 // The shop chooses the invoice's currency, and the price of a coin is shown in that currency.
-func TestPaymentPageInOtherCurrencies(t *testing.T) {
+func TestPayment_page_in_other_currencies(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		currency, price, due, rate string
@@ -217,7 +217,7 @@ func TestPaymentPageInOtherCurrencies(t *testing.T) {
 
 // A service that implements only the specification returns no names, payment links or versions. The
 // page is complete without them.
-func TestPaymentPageOfAServiceWithTheSpecificationOnly(t *testing.T) {
+func TestPayment_page_of_a_service_with_the_specification_only(t *testing.T) {
 	t.Parallel()
 	r := api.Resource{
 		ForeignID: "abc", Status: api.StatusCreated, ExpiredAt: "2026-11-27T12:14:32.000Z", SecondsLeft: 872,
@@ -240,7 +240,7 @@ func TestPaymentPageOfAServiceWithTheSpecificationOnly(t *testing.T) {
 	}
 }
 
-func TestVersionChangesWhenTheQuoteExpires(t *testing.T) {
+func TestVersion_changes_when_the_quote_expires(t *testing.T) {
 	t.Parallel()
 	r := presenttest.Invoice("abc")
 	version := func() string { return show(t, r).Find("#live").AttrOr("data-v", "") }
@@ -251,7 +251,7 @@ func TestVersionChangesWhenTheQuoteExpires(t *testing.T) {
 	}
 }
 
-func TestStartAgainIsSaidOnlyWithItsButton(t *testing.T) {
+func TestStart_again_is_said_only_with_its_button(t *testing.T) {
 	t.Parallel()
 	r := presenttest.Invoice("abc")
 	r.Status, r.SecondsLeft, r.URLFailure = api.StatusExpired, -900, ""
@@ -269,7 +269,7 @@ func TestStartAgainIsSaidOnlyWithItsButton(t *testing.T) {
 	}
 }
 
-func TestHeadNamesOrderAndReference(t *testing.T) {
+func TestHead_names_order_and_reference(t *testing.T) {
 	t.Parallel()
 	for order, want := range map[string]string{"1042": "Order 1042 · Ref. abcd-efgh", "": "Ref. abcd-efgh"} {
 		doc := page(t, func(r *api.Resource) { r.OrderID = order })
@@ -279,7 +279,7 @@ func TestHeadNamesOrderAndReference(t *testing.T) {
 	}
 }
 
-func TestDirectionalCharactersAreRemoved(t *testing.T) {
+func TestDirectional_characters_are_removed(t *testing.T) {
 	t.Parallel()
 	r := presenttest.Invoice("abc")
 	r.OrderID, r.Description, r.MerchantName = "A\u202e1", "x\u2066y\u0007", "\u202eShop\u2028"

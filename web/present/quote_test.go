@@ -8,7 +8,7 @@ import (
 	"chequer/web/present/presenttest"
 )
 
-func TestHoldIsOfferedIfTheServiceAllowsIt(t *testing.T) {
+func TestHold_is_offered_if_the_service_allows_it(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string

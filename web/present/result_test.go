@@ -23,7 +23,7 @@ func byHand(r *api.Resource) {
 	}
 }
 
-func TestUnwatchedInvoiceSaysThatTheShopChecksByHand(t *testing.T) {
+func TestUnwatched_invoice_says_that_the_shop_checks_by_hand(t *testing.T) {
 	t.Parallel()
 	open := page(t, byHand)
 	if got := text(open.Find("#help")); strings.Contains(got, "keep looking") ||
@@ -57,7 +57,7 @@ func TestUnwatchedInvoiceSaysThatTheShopChecksByHand(t *testing.T) {
 	}
 }
 
-func TestDroppedPaymentsAndReorgsAreAnnounced(t *testing.T) {
+func TestDropped_payments_and_reorgs_are_announced(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name       string
@@ -128,7 +128,7 @@ func TestLateHead(t *testing.T) {
 	}
 }
 
-func TestLateFactsShowTheConfirmations(t *testing.T) {
+func TestLate_facts_show_the_confirmations(t *testing.T) {
 	t.Parallel()
 	for confirmations, want := range map[int]string{0: "Seen", 1: "Seen", 2: "Confirmed", 3: "Confirmed"} {
 		doc := page(t, func(r *api.Resource) {
@@ -142,7 +142,7 @@ func TestLateFactsShowTheConfirmations(t *testing.T) {
 	}
 }
 
-func TestPaidListsEveryPayment(t *testing.T) {
+func TestPaid_lists_every_payment(t *testing.T) {
 	t.Parallel()
 	doc := page(t, func(r *api.Resource) {
 		first, dropped, second := presenttest.Transfer("confirmed"), presenttest.Transfer("replaced"), presenttest.Transfer("confirmed")
