@@ -46,12 +46,7 @@ generate: ## Regenerate the generated files
 	$(GO) tool templ generate -path views
 	$(GO) generate ./static
 
-# Systems besides this one for which releases are built; see .goreleaser.yaml.
-SYSTEMS := linux/arm64 darwin/arm64 windows/amd64
-
-verify: lint ## Run the linters, build for other systems, and check generated files, go.mod and known vulnerabilities
-	@for system in $(SYSTEMS); do echo "build for $$system"; \
-		CGO_ENABLED=0 GOOS=$${system%/*} GOARCH=$${system#*/} $(GO) build -o /dev/null ./cmd/chequer || exit 1; done
+verify: lint ## Run the linters, and check generated files, go.mod and known vulnerabilities
 	@echo "generated files"; $(GO) tool templ generate -path views >/dev/null 2>&1 && $(GO) generate ./static \
 		&& test -z "$$(git status --porcelain -- views static)" \
 		|| { git status --short -- views static; echo "run make generate and commit"; exit 1; }
@@ -87,7 +82,12 @@ bench: ## Measure performance; each figure has a baseline of the same run
 	$(GO) run ./internal/bench
 	$(GO) test -run '^$$' -bench . ./internal/invoice ./internal/storage ./internal/keys ./internal/watcher ./internal/chain/ethereum/quorum ./views
 
-nightly: test ## Run the slow tests too
+# Systems besides this one for which releases are built; see .goreleaser.yaml.
+SYSTEMS := linux/arm64 darwin/arm64 windows/amd64
+
+nightly: test ## Run the slow tests too, and build for other systems
+	@for system in $(SYSTEMS); do echo "build for $$system"; \
+		CGO_ENABLED=0 GOOS=$${system%/*} GOARCH=$${system#*/} $(GO) build -o /dev/null ./cmd/chequer || exit 1; done
 	$(GO) test ./internal/sale ./internal/storage/...
 	@internal/e2e/fetch.sh nightly
 	internal/e2e/image.sh
