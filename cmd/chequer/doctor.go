@@ -15,7 +15,7 @@ import (
 )
 
 // errFaultsFound means that the doctor found a fault that prevents payments.
-var errFaultsFound = errors.New("a fault above must be mended before shoppers can pay")
+var errFaultsFound = errors.New("a fault above must be repaired before shoppers can pay")
 
 // doctor returns the command that reports what works and what is missing.
 func (s *shell) doctor() *cobra.Command {
