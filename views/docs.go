@@ -23,8 +23,8 @@ type Example struct {
 	Text     string
 }
 
-// places maps the place of a parameter to its text.
-var places = map[string]string{"query": "in the query", "path": "in the path", "header": "in a header"}
+// parameterPlaces maps the place of a parameter to its text.
+var parameterPlaces = map[string]string{"query": "in the query", "path": "in the path", "header": "in a header"}
 
 // answersHeading returns the heading of an operation's responses. An operation without a path is an
 // event, to which the reader's endpoint responds.
@@ -61,6 +61,32 @@ func spans(text string) []span {
 		}
 	}
 	return list
+}
+
+// place is a part of the API reference that has an address of its own.
+type place struct {
+	id, title string
+	places    []place
+}
+
+// places returns the contents of the API reference.
+func places(d *openapi.Document) []place {
+	list := []place{{id: "signing", title: "Signing"}}
+	for _, s := range d.Sections {
+		section := place{id: anchor(s.Name), title: s.Name}
+		for _, o := range s.Operations {
+			section.places = append(section.places, place{id: o.ID, title: o.Summary})
+		}
+		list = append(list, section)
+	}
+	errors, objects := place{id: "errors", title: "Errors"}, place{id: "objects", title: "Objects"}
+	for _, e := range d.Errors {
+		errors.places = append(errors.places, place{id: "error-" + e.Status, title: e.Status})
+	}
+	for _, o := range d.Objects {
+		objects.places = append(objects.places, place{id: o.Name, title: o.Name})
+	}
+	return append(list, errors, objects)
 }
 
 // anchor returns the id of a section: "invoice-management".

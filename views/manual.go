@@ -1,14 +1,32 @@
 package views
 
-import "chequer/internal/manual"
+import (
+	"chequer/internal/manual"
+	"chequer/internal/openapi"
+)
 
 // Manual is a page of the manual.
 type Manual struct {
 	Page
 	Navigation Navigation
 	HTML       string // of the program's own pages, so it needs no escaping
-	Previous   Link   // empty on the first page
-	Next       Link   // empty on the last page
+	Previous   Link
+	Next       Link // empty on the last page
+}
+
+// ManualOverview is the entry to the manual and the API reference. It has the contents of both.
+type ManualOverview struct {
+	Page
+	Navigation Navigation
+	Topics     []Topic
+	Reference  string // address of the API reference
+	Document   *openapi.Document
+}
+
+// Topic is a page of the manual with a line about it.
+type Topic struct {
+	Link
+	Summary string
 }
 
 // ManualSearch is the result of a search in the manual and the API reference.
@@ -19,7 +37,7 @@ type ManualSearch struct {
 	Hits       []manual.Hit
 }
 
-// Navigation leads to the pages of the manual, the API reference and the search.
+// Navigation leads to the overview, the pages of the manual, the API reference and the search.
 type Navigation struct {
 	Pages    []Link
 	Current  string // address of the page that is shown

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"chequer/internal/api"
+	"chequer/internal/manual"
 	"chequer/internal/openapi"
 	"chequer/views"
 )
@@ -21,8 +22,8 @@ var readDocument = sync.OnceValues(func() (*openapi.Document, error) { return op
 // documentJSON returns the same document as JSON.
 var documentJSON = sync.OnceValues(func() ([]byte, error) { return openapi.JSON(api.Document) })
 
-// docs serves GET /docs, the page that documents the API.
-func (h *Handler) docs(c echo.Context) error {
+// apiReference serves GET /docs/api, the page that documents the API.
+func (h *Handler) apiReference(c echo.Context) error {
 	document, err := readDocument()
 	if err != nil {
 		return err
@@ -32,7 +33,7 @@ func (h *Handler) docs(c echo.Context) error {
 		return err
 	}
 	return render(c, http.StatusOK, views.DocsPage(views.Docs{
-		Page: h.developerPage(document.Title+" API", "docs.css"), Navigation: h.navigation(""), Document: document, Examples: programs, YAML: h.path("/openapi.yaml"), JSON: h.path("/openapi.json"),
+		Page: h.developerPage(document.Title+" API", "docs.css"), Navigation: h.navigation(manual.APIReference), Document: document, Examples: programs, YAML: h.path("/openapi.yaml"), JSON: h.path("/openapi.json"),
 	}))
 }
 

@@ -24,7 +24,7 @@ func documented(c *web.Config) { c.Docs = true }
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(), documented)
-	response := get(t, h, "/docs")
+	response := get(t, h, "/docs/api")
 	if response.StatusCode != http.StatusOK || !strings.Contains(response.Header.Get("Content-Security-Policy"), "default-src 'none'") {
 		t.Fatalf("status %d, policy %q", response.StatusCode, response.Header.Get("Content-Security-Policy"))
 	}
@@ -70,7 +70,7 @@ func TestDocs(t *testing.T) {
 // The page shows the examples as they are in their files.
 func TestDocs_examples(t *testing.T) {
 	t.Parallel()
-	page, err := goquery.NewDocumentFromReader(get(t, pages(t, newService(), documented), "/docs").Body)
+	page, err := goquery.NewDocumentFromReader(get(t, pages(t, newService(), documented), "/docs/api").Body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestDocs_document(t *testing.T) {
 func TestDocs_are_served_only_with_Config_Docs(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(), nil)
-	for _, path := range []string{"/docs", "/openapi.yaml", "/openapi.json"} {
+	for _, path := range []string{"/docs", "/docs/api", "/openapi.yaml", "/openapi.json"} {
 		if got := get(t, h, path).StatusCode; got != http.StatusNotFound {
 			t.Errorf("%s has status %d", path, got)
 		}

@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -45,11 +46,11 @@ func (h *Handler) readHandbook() (handbook, error) {
 	if err != nil {
 		return handbook{}, err
 	}
-	book.index = manual.NewIndex(append(entries, referenceEntries(document, h.docsAddress(""))...))
+	book.index = manual.NewIndex(append(entries, referenceEntries(document, h.docsAddress(manual.APIReference))...))
 	return book, nil
 }
 
-// apiReferenceTitle is the title of the page at /docs.
+// apiReferenceTitle is the title of the page at /docs/api.
 const apiReferenceTitle = "API reference"
 
 // referenceEntries returns the operations and objects of the API reference.
@@ -77,22 +78,35 @@ func referenceEntries(d *openapi.Document, address string) []manual.Entry {
 	return entries
 }
 
-// docsAddress returns the address of a page of the manual; that of the API reference for "".
+// docsAddress returns the address of a page of the manual; that of the overview for "".
 func (h *Handler) docsAddress(slug string) string {
-	if slug == "" {
-		return h.path("/docs")
-	}
-	return h.path("/docs/" + slug)
+	return h.path(path.Join("/docs", slug))
 }
 
-// navigation returns the links to all pages of the manual. The current page is given by its slug.
+// navigation returns the links to the overview, all pages of the manual and the API reference. The
+// current page is given by its slug.
 func (h *Handler) navigation(current string) views.Navigation {
-	n := views.Navigation{Current: h.docsAddress(current), Search: h.docsAddress("search"), IsOpen: current != ""}
+	n := views.Navigation{Current: h.docsAddress(current), Search: h.docsAddress("search"), IsOpen: current != manual.APIReference}
+	n.Pages = append(n.Pages, views.Link{Text: "Overview", URL: h.docsAddress("")})
 	for _, p := range manual.Pages() {
 		n.Pages = append(n.Pages, views.Link{Text: p.Title, URL: h.docsAddress(p.Slug)})
 	}
-	n.Pages = append(n.Pages, views.Link{Text: apiReferenceTitle, URL: h.docsAddress("")})
+	n.Pages = append(n.Pages, views.Link{Text: apiReferenceTitle, URL: h.docsAddress(manual.APIReference)})
 	return n
+}
+
+// manualOverview serves GET /docs, which lists the pages of the manual and the contents of the API
+// reference.
+func (h *Handler) manualOverview(c echo.Context) error {
+	document, err := readDocument()
+	if err != nil {
+		return err
+	}
+	page := views.ManualOverview{Page: h.developerPage("Chequer manual", "docs.css"), Navigation: h.navigation(""), Reference: h.docsAddress(manual.APIReference), Document: document}
+	for _, p := range manual.Pages() {
+		page.Topics = append(page.Topics, views.Topic{Link: views.Link{Text: p.Title, URL: h.docsAddress(p.Slug)}, Summary: p.Summary})
+	}
+	return render(c, http.StatusOK, views.ManualOverviewPage(page))
 }
 
 // manualPage serves GET /docs/:slug, a page of the manual.
@@ -112,11 +126,9 @@ func (h *Handler) manualPage(c echo.Context) error {
 			page.Navigation.Sections = append(page.Navigation.Sections, views.Link{Text: s.Title, URL: "#" + s.ID})
 		}
 	}
-	if i > 0 {
-		page.Previous = page.Navigation.Pages[i-1]
-	}
+	page.Previous = page.Navigation.Pages[i] // the overview is the first of them
 	if i+1 < len(book.documents) {
-		page.Next = page.Navigation.Pages[i+1]
+		page.Next = page.Navigation.Pages[i+2]
 	}
 	return render(c, http.StatusOK, views.ManualPage(page))
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/PuerkitoBio/goquery"
+	"github.com/google/go-cmp/cmp"
 
 	"chequer/internal/manual"
 	"chequer/web"
@@ -36,7 +37,7 @@ func docsPage(t *testing.T, h http.Handler, address string) *goquery.Document {
 func TestManual(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(), belowPath)
-	addresses := []string{"/pay/docs", "/pay/docs/search?q=wallet"}
+	addresses := []string{"/pay/docs", "/pay/docs/api", "/pay/docs/search?q=wallet"}
 	for _, p := range manual.Pages() {
 		addresses = append(addresses, "/pay/docs/"+p.Slug)
 	}
@@ -61,7 +62,7 @@ func TestManual(t *testing.T) {
 		if got := page.Find("form[role=search]").AttrOr("action", ""); got != "/pay/docs/search" {
 			t.Errorf("the search of %s is at %q", address, got)
 		}
-		if got := page.Find(".pages a[href^='/pay/docs']").Length(); got != len(manual.Pages())+1 {
+		if got := page.Find(".pages a[href^='/pay/docs']").Length(); got != len(manual.Pages())+2 {
 			t.Errorf("%s lists %d pages", address, got)
 		}
 		if n := page.Find("script, style, [style]").Length(); n > 0 {
@@ -71,6 +72,34 @@ func TestManual(t *testing.T) {
 	for link, address := range links {
 		if !known[link] && !strings.HasPrefix(link, "/pay/openapi.") {
 			t.Errorf("%s links to %s, which does not exist", address, link)
+		}
+	}
+}
+
+// The overview leads to the pages of the manual, then to the API reference. It has all fragments of the
+// API reference, which was once at its address.
+func TestManual_overview(t *testing.T) {
+	t.Parallel()
+	h := pages(t, newService(), belowPath)
+	overview := docsPage(t, h, "/pay/docs")
+	if got := overview.Find("h1").Text(); got != "Chequer manual" {
+		t.Errorf("the heading is %q", got)
+	}
+	want := []string{}
+	for _, p := range manual.Pages() {
+		want = append(want, "/pay/docs/"+p.Slug)
+	}
+	got := overview.Find(".topics a").Map(func(_ int, s *goquery.Selection) string { return s.AttrOr("href", "") })
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("pages (-want +got):\n%s", diff)
+	}
+	if overview.Find(`.lead a[href="/pay/docs/api"]`).Length() != 1 {
+		t.Error("the overview does not begin with a link to the API reference")
+	}
+	for _, n := range docsPage(t, h, "/pay/docs/api").Find("section[id],article[id]").EachIter() {
+		id := n.AttrOr("id", "")
+		if overview.Find("#"+id+` > a[href="/pay/docs/api#`+id+`"]`).Length() != 1 {
+			t.Errorf("the overview has no link with the id %s", id)
 		}
 	}
 }
@@ -124,7 +153,7 @@ func TestManual_search(t *testing.T) {
 	if got := page.Find(".hits a").First().AttrOr("href", ""); !strings.HasPrefix(got, "/pay/docs") {
 		t.Errorf("the first hit is at %q", got)
 	}
-	if page.Find(`.hits a[href="/pay/docs/accept-payments#create-an-invoice"]`).Length() != 1 || page.Find(`.hits a[href="/pay/docs#createInvoice"]`).Length() != 1 {
+	if page.Find(`.hits a[href="/pay/docs/accept-payments#create-an-invoice"]`).Length() != 1 || page.Find(`.hits a[href="/pay/docs/api#createInvoice"]`).Length() != 1 {
 		t.Error("the search does not find the manual and the API reference")
 	}
 	if got := page.Find(".hits mark").First().Text(); !strings.EqualFold(got, "Idempotency-Key") {

@@ -166,7 +166,8 @@ func (h *Handler) routes() {
 	pages.Match(read, "/embed", h.embed)
 	pages.Match(read, "/embed.js", h.embedScript)
 	if h.config.Docs {
-		pages.Match(read, "/docs", h.docs)
+		pages.Match(read, "/docs", h.manualOverview)
+		pages.Match(read, "/docs/api", h.apiReference)
 		pages.Match(read, "/docs/search", h.manualSearch)
 		pages.Match(read, "/docs/:slug", h.manualPage)
 		pages.Match(read, "/openapi.yaml", h.openapiYAML)

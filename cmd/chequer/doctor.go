@@ -4,18 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"chequer/internal/app"
 	"chequer/internal/config"
 	"chequer/internal/console"
 	"chequer/internal/datadir"
+	"chequer/internal/demo"
 	"chequer/internal/doctor"
 	"chequer/internal/readiness"
 )
 
 // errFaultsFound means that the doctor found a fault that prevents payments.
-var errFaultsFound = errors.New("a fault above must be mended before shoppers can pay")
+var errFaultsFound = errors.New("a fault above must be repaired before shoppers can pay")
 
 // doctor returns the command that reports what works and what is missing.
 func (s *shell) doctor() *cobra.Command {
@@ -58,8 +61,23 @@ func (s *shell) examine(c *cobra.Command, cfg config.Config) ([]doctor.Finding, 
 		return doctor.ExamineUnopened(cfg, err), nil
 	}
 	defer core.Close()
-	return core.Examine(c.Context(), cfg)
+	found, err := core.Examine(c.Context(), cfg)
+	if err != nil {
+		return nil, err
+	}
+	shop, err := core.Shop(c.Context(), cfg, app.Options{})
+	if err != nil {
+		return nil, err
+	}
+	isDemo, err := demo.IsDemo(c.Context(), core.Storage, shop.ID)
+	if isDemo {
+		found = slices.Insert(found, 0, demoFinding)
+	}
+	return found, err
 }
+
+// demoFinding says why the doctor finds faults in a demo whose payments work.
+var demoFinding = doctor.Finding{Level: doctor.LevelWarn, About: "demo", Says: "this is the demo shop, which takes test payments only; the other findings are about real payments"}
 
 // errNotReady means that the server does not answer or cannot store invoices.
 var errNotReady = errors.New("the server is not ready")

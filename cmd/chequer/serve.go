@@ -86,8 +86,8 @@ func (s *shell) demo() *cobra.Command {
 				return err
 			}
 			out := c.OutOrStdout()
-			fmt.Fprintf(out, "\n  Chequer demo: no real money, made-up rates.\n\n  Open     %s\n  Test key %s\n  Secret   %s\n\n  Ctrl-C stops it; its data stays in %s. Other commands find it by %s.\n\n",
-				cfg.BaseURL, a.DemoKey().Key, a.DemoKey().Secret, cfg.DataDir, s.demoSettings(cfg))
+			fmt.Fprintf(out, "\n  Chequer demo: no real money, made-up rates.\n\n  Open     %s\n  Manual   %s/docs\n  Test key %s\n  Secret   %s\n\n  Ctrl-C stops it; its data stays in %s. Other commands find it by %s.\n\n",
+				cfg.BaseURL, cfg.BaseURL, a.DemoKey().Key, a.DemoKey().Secret, cfg.DataDir, s.demoSettings(cfg))
 			return runUntilDone(c.Context(), a)
 		},
 	}

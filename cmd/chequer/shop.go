@@ -126,7 +126,7 @@ func testFlag(c *cobra.Command, usage string) {
 // which has only test invoices, and live mode otherwise.
 func (in call) mode() (merchant.Mode, error) {
 	if f := in.Flags().Lookup("test"); f == nil || !f.Changed {
-		isDemo, err := demo.IsDemo(in.Context(), in.core.Storage, in.shop.ID)
+		isDemo, err := in.isDemo()
 		if err != nil || isDemo {
 			return merchant.Test, err
 		}
@@ -136,6 +136,24 @@ func (in call) mode() (merchant.Mode, error) {
 		return merchant.Test, err
 	}
 	return merchant.Live, nil
+}
+
+// isDemo reports whether the shop is a demo.
+func (in call) isDemo() (bool, error) {
+	return demo.IsDemo(in.Context(), in.core.Storage, in.shop.ID)
+}
+
+// errDemoShop means that a command would add a live wallet to a demo.
+var errDemoShop = errors.New("this is the demo shop, which has only test wallets: name the data directory of your own shop in CHEQUER_DATA_DIR")
+
+// checkNotDemo returns errDemoShop if the shop is a demo. A live wallet would make it a real shop,
+// which chequer demo refuses to run.
+func (in call) checkNotDemo() error {
+	isDemo, err := in.isDemo()
+	if err == nil && isDemo {
+		return errDemoShop
+	}
+	return err
 }
 
 // notFound adds a hint to an error about a link or a product that was not found: in which other mode

@@ -91,7 +91,7 @@ func (s *shell) themeSet() *cobra.Command {
 	c.Flags().StringVar(&given.Terms, "terms", "", "https address of your terms; \"\" for none")
 	c.Flags().StringVar(&returns, "auto-return", "on", "on leads back to your shop ten seconds after a payment; off waits for the button")
 	c.Flags().StringVar(&logo, "logo", "", "file of a square PNG, JPEG, WebP, GIF or SVG")
-	c.Flags().BoolVar(&noLogo, "no-logo", false, "no logo any more")
+	c.Flags().BoolVar(&noLogo, "no-logo", false, "remove the logo")
 	return c
 }
 
@@ -120,7 +120,7 @@ func readLogo(name string) ([]byte, error) {
 func writeTheme(w io.Writer, row themeRow) {
 	fmt.Fprintf(w, "name         %s\n", cmp.Or(row.Name, row.shopName))
 	fmt.Fprintf(w, "logo         %s\n", logoWords(row.logo))
-	fmt.Fprintf(w, "accent       %s\n", cmp.Or(row.Accent, "ours"))
+	fmt.Fprintf(w, "accent       %s\n", cmp.Or(row.Accent, "default"))
 	fmt.Fprintf(w, "line         %s\n", cmp.Or(row.Line, "none"))
 	fmt.Fprintf(w, "support      %s\n", cmp.Or(row.Support, "none"))
 	fmt.Fprintf(w, "terms        %s\n", cmp.Or(row.Terms, "none"))
@@ -141,8 +141,8 @@ func logoWords(l theme.Logo) string {
 // accent cannot be used for text.
 func colorWords(accent string, c api.ThemeColors) string {
 	if c.Text == accent {
-		return fmt.Sprintf("In the %s scheme %s is used as it is: its contrast is %s at its least, and text needs 4.50.", c.Scheme, accent, c.AccentContrast)
+		return fmt.Sprintf("In the %s scheme %s is used unchanged: its contrast is %s, and text needs 4.50.", c.Scheme, accent, c.AccentContrast)
 	}
-	return fmt.Sprintf("In the %s scheme buttons are %s with text in %s; links are %s with a contrast of %s, since %s has %s at its least and text needs 4.50.",
+	return fmt.Sprintf("In the %s scheme buttons are %s with text in %s; links are %s with a contrast of %s, since %s has %s and text needs 4.50.",
 		c.Scheme, c.Fill, c.OnFill, c.Text, c.TextContrast, accent, c.AccentContrast)
 }

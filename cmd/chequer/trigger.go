@@ -70,12 +70,12 @@ func (s *shell) trigger() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "trigger " + strings.Join(api.SimulateActions, "|"),
 		Short: "Simulate an action of the shopper or the network on a test invoice",
-		Long: "Has something happen to a test invoice over the API of a server, with CHEQUER_API_KEY and CHEQUER_API_SECRET,\n" +
-			"which must be a test key for everything. Without --invoice it makes one of " + triggerAmount + " EUR, and has happen to it\n" +
-			"what must come first.\n\n" +
-			"  exact, under, over   the amount arrives, too little, too much\n  late                 the price is held no more, and then the amount arrives\n" +
-			"  confirm              the next block\n  replace              a transaction without a block is spent elsewhere\n" +
-			"  reorganise           a block is undone\n  clock                the invoice's own clock moves on by --seconds",
+		Long: "Simulates an action on a test invoice through the API of a server. CHEQUER_API_KEY and CHEQUER_API_SECRET must be\n" +
+			"a test key with all scopes. Without --invoice it creates an invoice of " + triggerAmount + " EUR, and first simulates the\n" +
+			"actions that must precede.\n\n" +
+			"  exact, under, over   the amount arrives, too little, too much\n  late                 the price is no longer held, then the amount arrives\n" +
+			"  confirm              the next block\n  replace              an unconfirmed transaction is spent elsewhere\n" +
+			"  reorganise           a block is undone\n  clock                the clock of the invoice advances by --seconds",
 		Args: console.Arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			r.Action = args[0]

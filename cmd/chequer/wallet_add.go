@@ -110,6 +110,9 @@ func (s *shell) addWallet(in call, key keys.Key, replace bool) error {
 		return fmt.Errorf("wallet add: %w", err)
 	}
 	row.Methods = &gives
+	if err := in.checkNotDemo(); err != nil {
+		return fmt.Errorf("wallet add: %w", err)
+	}
 	if err := checkCurrent(in, key, replace); err != nil {
 		return fmt.Errorf("wallet add: %w", err)
 	}

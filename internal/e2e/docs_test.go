@@ -8,7 +8,7 @@ import (
 	"chequer/internal/app"
 )
 
-// TestDocs reads the page of the API on a phone, a desktop and the narrowest supported window, and
+// TestDocs reads the overview and the page of the API on a phone, a desktop and the narrowest supported window, and
 // changes the language of an example without a script. Then it searches the manual, opens a section that
 // was found, and another page.
 func TestDocs(t *testing.T) {
@@ -19,6 +19,10 @@ func TestDocs(t *testing.T) {
 			b := open(t, s)
 			b.count()
 			b.visit(url + "/docs")
+			b.noSidewaysScroll()
+			b.picture(s, "docs_overview")
+			leave(`.lead a[href="/docs/api"]`)(b, nil)
+			b.awaits("h1", "API", nil)
 			b.noSidewaysScroll()
 			b.picture(s, "docs")
 			for _, id := range []string{"createInvoice", "event", "errors", "Resource"} {

@@ -41,6 +41,7 @@ var sights = []sight{
 	{"embed_built_listing_none", ofBuilder, onStage("/embed?link=tip-jar", nil), 0},
 	{"embed_refused", ofBuilder, at("/embed?link=http://elsewhere.example/"), http.StatusUnprocessableEntity},
 	{"docs", ofDocs, at("/docs"), 0},
+	{"docs_api", ofDocs, at("/docs/api"), 0},
 	{"manual", ofDocs, at("/docs/links-and-products"), 0},
 	{"manual_settings", ofDocs, at("/docs/configuration"), 0},
 	{"manual_search", ofDocs, at("/docs/search?q=wallet"), 0},

@@ -42,6 +42,9 @@ var pages = []Page{
 	{"developing", "Developing", "Tests, page budgets and how the manual is kept"},
 }
 
+// APIReference is the slug of the API reference, which is not one of Pages.
+const APIReference = "api"
+
 // Pages returns the pages in the order of reading.
 func Pages() []Page { return slices.Clone(pages) }
 

@@ -31,11 +31,11 @@ type Section struct {
 	Text  string // without markup
 }
 
-// apiReference is the file that links to the API reference name.
-const apiReference = "../api/openapi.yaml"
+// apiReferenceFile is the file that links to the API reference name.
+const apiReferenceFile = "../api/openapi.yaml"
 
 // Render returns a page as HTML. The function address returns the address of the page with a
-// slug, and that of the API reference for an empty slug. Links to other files of the
+// slug, and that of the API reference for the slug APIReference. Links to other files of the
 // repository become plain text.
 func Render(p Page, address func(slug string) string) (Document, error) {
 	source := p.source()
@@ -68,8 +68,8 @@ func relink(root ast.Node, address func(slug string) string) error {
 		file, fragment, hasFragment := strings.Cut(string(link.Destination), "#")
 		slug, isPage := strings.CutSuffix(file, ".md")
 		switch _, known := Find(slug); {
-		case file == apiReference:
-			link.Destination = []byte(address(""))
+		case file == apiReferenceFile:
+			link.Destination = []byte(address(APIReference))
 		case file == "":
 			// a section of the same page
 		case strings.HasPrefix(file, "../"):
