@@ -120,7 +120,7 @@ func readLogo(name string) ([]byte, error) {
 func writeTheme(w io.Writer, row themeRow) {
 	fmt.Fprintf(w, "name         %s\n", cmp.Or(row.Name, row.shopName))
 	fmt.Fprintf(w, "logo         %s\n", logoWords(row.logo))
-	fmt.Fprintf(w, "accent       %s\n", cmp.Or(row.Accent, "ours"))
+	fmt.Fprintf(w, "accent       %s\n", cmp.Or(row.Accent, "default"))
 	fmt.Fprintf(w, "line         %s\n", cmp.Or(row.Line, "none"))
 	fmt.Fprintf(w, "support      %s\n", cmp.Or(row.Support, "none"))
 	fmt.Fprintf(w, "terms        %s\n", cmp.Or(row.Terms, "none"))
