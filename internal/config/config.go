@@ -206,7 +206,7 @@ func (c Config) check() []error {
 	}
 	for name, address := range map[string]string{"KRAKEN_URL": c.Kraken, "BITSTAMP_URL": c.Bitstamp} {
 		if address != "" && !testExchange.MatchString(address) {
-			fault(name, "is for tests alone: want a server on this machine, like http://127.0.0.1:8400")
+			fault(name, "is for tests only, and must be a server on this machine, like http://127.0.0.1:8400")
 		}
 	}
 	if !isDatabase(c.DatabaseURL) {
