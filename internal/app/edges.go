@@ -52,11 +52,11 @@ func limits(c config.Config) server.Limits {
 	return server.Limits{PerKey: n, PerAddress: (n + 1) / 2}
 }
 
-// pages returns the handler of the pages. They call the service through a client; ours reports
+// pages returns the handler of the pages. They call the service through a client; local reports
 // whether that service is part of this process.
-func (a *App) pages(c config.Config, o Options, ours bool, shop string, cc client.Config) (http.Handler, error) {
+func (a *App) pages(c config.Config, o Options, local bool, shop string, cc client.Config) (http.Handler, error) {
 	cc.Now, cc.NewNonce = o.clock(), func() string { return token.New(32) }
-	cl, err := newClient(cc, ours)
+	cl, err := newClient(cc, local)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (a *App) pages(c config.Config, o Options, ours bool, shop string, cc clien
 		return nil, fmt.Errorf("CHEQUER_LANGUAGE, CHEQUER_LANGUAGES: %w", err)
 	}
 	pages := web.New(web.Config{
-		Client: cl, Logger: o.Log, Now: o.clock(), Docs: ours, IPExtractor: caller.Extractor(c.Proxies()), Languages: languages,
+		Client: cl, Logger: o.Log, Now: o.clock(), Docs: local, IPExtractor: caller.Extractor(c.Proxies()), Languages: languages,
 		Site: present.Site{
 			BasePath: c.BasePath(), BaseURL: c.BaseURL, Storefront: bool(c.Storefront) || o.Demo, ShopName: shop, Demo: o.Demo, EmbedOrigins: c.EmbedOrigins(),
 		},
@@ -74,9 +74,9 @@ func (a *App) pages(c config.Config, o Options, ours bool, shop string, cc clien
 	return pages, nil
 }
 
-// newClient returns the pages' client of the service, whose answers are checked unless it is ours.
-func newClient(c client.Config, ours bool) (web.Client, error) {
-	if ours {
+// newClient returns the pages' client of the service, whose answers are checked unless it is local.
+func newClient(c client.Config, local bool) (web.Client, error) {
+	if local {
 		return client.New(c)
 	}
 	return foreign.New(c)
