@@ -21,10 +21,10 @@ import (
 func (s *shell) invoice() *cobra.Command {
 	return console.Group("invoice", "List, show, cancel and accept invoices", s.invoiceList(),
 		s.invoiceOne("show ID|ORDER", "Show an invoice with its payments, by its identifier or its order_id", namedInvoice),
-		s.invoiceOne("cancel ID", "Cancel an invoice that nothing, or only a part, was seen for", func(in call, service *invoice.Service, id string) (*invoice.Invoice, error) {
+		s.invoiceOne("cancel ID", "Cancel an invoice without a full payment", func(in call, service *invoice.Service, id string) (*invoice.Invoice, error) {
 			return service.Cancel(in.Context(), id)
 		}),
-		s.invoiceOne("accept ID", "Let the payments that are there stand for the full price", func(in call, service *invoice.Service, id string) (*invoice.Invoice, error) {
+		s.invoiceOne("accept ID", "Accept the received payments as the full price", func(in call, service *invoice.Service, id string) (*invoice.Invoice, error) {
 			return service.Accept(in.Context(), id, "command")
 		}))
 }

@@ -74,7 +74,7 @@ descriptor, as Sparrow and Bitcoin Core write it.`,
 		},
 	}
 	c.Flags().StringVar(&script, "script", "", "address type of a plain xpub: p2pkh, p2sh-p2wpkh, p2wpkh or p2tr")
-	c.Flags().BoolVar(&replace, "replace", false, "replace the wallet in force without asking")
+	c.Flags().BoolVar(&replace, "replace", false, "replace the active wallet without asking")
 	c.Flags().BoolVar(&anyway, "anyway", false, "take a key whose path contradicts it")
 	return c
 }
