@@ -133,7 +133,7 @@ type Meter struct {
 	TotalText   string
 }
 
-// Note is a highlighted paragraph. Strong says what to do, and Text says why.
+// Note is a highlighted paragraph. Strong is an instruction, and Text is the reason.
 type Note struct {
 	Kind   string // "warn", "bad", "ok" or empty
 	Strong string

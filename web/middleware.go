@@ -155,7 +155,7 @@ func (h *Handler) sameOrigin() echo.MiddlewareFunc {
 	}
 }
 
-// simulationsPerPost is how many simulations the rate limit allows per post: a tester presses many
+// simulationsPerPost is the number of simulations that the rate limit allows per post: a tester presses many
 // buttons.
 const simulationsPerPost = 3
 

@@ -451,7 +451,7 @@ func TestShop_has_the_merchants_look(t *testing.T) {
 	r := presenttest.Invoice("abc")
 	s := shopOf()
 	s.set(r)
-	s.own, s.looks = l, []theme.Theme{l}
+	s.own, s.themes = l, []theme.Theme{l}
 	s.offer = api.CheckoutLink{MerchantName: "Shop", Mode: "live", FiatCurrency: "EUR", Theme: l.Hash()}
 	shown := s.invoices["abc"]
 	shown.Theme = l.Hash()

@@ -18,7 +18,7 @@ func TestRefusedSimulation(t *testing.T) {
 	s := newService(r, presenttest.Invoice("real"))
 	h := pages(t, s, nil)
 	for _, tt := range []struct{ code, location, words string }{
-		{"nothing_to_do", "/invoice/abc?m=BTC&refused=nothing_to_do", "There is no payment that this could be done to."},
+		{"nothing_to_do", "/invoice/abc?m=BTC&refused=nothing_to_do", "There is no payment to which the action applies."},
 		{"<b>", "/invoice/abc?m=BTC&refused=changed", "That does not fit any more."},
 		{"", "/invoice/abc?m=BTC&refused=changed", "That does not fit any more."},
 	} {

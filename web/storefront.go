@@ -23,7 +23,7 @@ func (h *Handler) storefront(c echo.Context) error {
 	return h.renderStorefront(c, h.typedOrder(c, present.Typed{Token: rand.Text()}), nil)
 }
 
-// about redirects to the shop's products, or shows a page that says what this site is.
+// about redirects to the shop's products, or shows a page that describes this site.
 func (h *Handler) about(c echo.Context) error {
 	r := h.reader(c, "")
 	if sells, _ := h.askProducts(c.Request().Context()); sells {

@@ -18,7 +18,7 @@ import (
 // withTheme returns a service with one invoice, whose merchant has the given theme.
 func withTheme(l theme.Theme, r api.Resource) *service {
 	s := newService(r)
-	s.looks, s.own = []theme.Theme{l}, l
+	s.themes, s.own = []theme.Theme{l}, l
 	snapshot := s.invoices[r.ForeignID]
 	snapshot.Theme = l.Hash()
 	s.invoices[r.ForeignID] = snapshot
@@ -131,7 +131,7 @@ func TestLook_that_cannot_be_read_leaves_the_default_theme(t *testing.T) {
 		"nonsense": client.ErrNonsense,
 	} {
 		s := withTheme(presenttest.Theme(t), presenttest.Invoice("abc"))
-		s.lookFails = err
+		s.themeErr = err
 		h := pages(t, s, nil)
 		for _, path := range []string{"/invoice/abc", "/pay/coffee", "/"} {
 			if w := get(t, h, path); w.StatusCode != 200 || !strings.Contains(content(t, w), `rel="stylesheet" href="/static/`) {
@@ -145,7 +145,7 @@ func TestLook_that_cannot_be_read_leaves_the_default_theme(t *testing.T) {
 func TestLook_is_read_with_a_short_timeout(t *testing.T) {
 	t.Parallel()
 	s := withTheme(presenttest.Theme(t), presenttest.Invoice("abc"))
-	s.lookHangs = true
+	s.themeBlocks = true
 	h := pages(t, s, nil)
 	for _, path := range []string{"/", "/", "/pay/coffee"} { // the second time the service is not asked
 		if w := get(t, h, path); w.StatusCode != http.StatusOK {
@@ -176,8 +176,8 @@ func TestLook_of_the_storefront_is_asked_for_twice_a_second(t *testing.T) {
 		s.own = step.sets
 		now = now.Add(step.after)
 		shown := strings.Contains(content(t, get(t, h, "/")), "Prints from the far north")
-		if shown != step.shown || s.looked != step.asked {
-			t.Errorf("%+v: shown %v, asked for %d times", step, shown, s.looked)
+		if shown != step.shown || s.themeCalls != step.asked {
+			t.Errorf("%+v: shown %v, asked for %d times", step, shown, s.themeCalls)
 		}
 	}
 }

@@ -27,29 +27,29 @@ var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 // service is a fake of the service behind the pages. It records requests and returns the invoices that
 // a test sets.
 type service struct {
-	mu        sync.Mutex
-	invoices  map[string]client.Snapshot
-	changed   chan struct{}
-	created   []api.InvoiceRequest
-	keys      []string
-	refused   func()  // runs when UseCheckoutLink refuses
-	refusals  []error // errors for the next creations
-	simulated []api.SimulateRequest
-	requoted  []api.RequoteRequest
-	refunds   []api.RefundRequest
-	offer     api.CheckoutLink
-	offered   []api.CheckoutRequest
-	paid      []api.CheckoutRequest
-	shop      api.ProductOffers
-	ordered   []api.ProductOrder
-	unshown   error // error of ReadProducts
-	calls     int   // number of calls of CreateInvoice, ReadProducts and Theme
-	own       theme.Theme
-	looks     []theme.Theme
-	looked    int   // number of calls of Look
-	lookFails error // error of Look
-	lookHangs bool  // Look blocks until the context ends
-	refusal   error // error of simulations, requotes and refund addresses
+	mu          sync.Mutex
+	invoices    map[string]client.Snapshot
+	changed     chan struct{}
+	created     []api.InvoiceRequest
+	keys        []string
+	refused     func()  // runs when UseCheckoutLink refuses
+	refusals    []error // errors for the next creations
+	simulated   []api.SimulateRequest
+	requoted    []api.RequoteRequest
+	refunds     []api.RefundRequest
+	offer       api.CheckoutLink
+	offered     []api.CheckoutRequest
+	paid        []api.CheckoutRequest
+	shop        api.ProductOffers
+	ordered     []api.ProductOrder
+	unshown     error // error of ReadProducts
+	calls       int   // number of calls of CreateInvoice, ReadProducts and Theme
+	own         theme.Theme
+	themes      []theme.Theme
+	themeCalls  int   // number of calls of Theme
+	themeErr    error // error of Theme
+	themeBlocks bool  // Theme blocks until the context ends
+	refusal     error // error of simulations, requotes and refund addresses
 }
 
 func newService(resources ...api.Resource) *service {
@@ -135,11 +135,11 @@ func (s *service) OrderProduct(_ context.Context, order api.ProductOrder, key st
 }
 
 func (s *service) Invoice(_ context.Context, id string) (client.Snapshot, error) {
-	snapshot, _, err := s.look(id)
+	snapshot, _, err := s.snapshot(id)
 	return snapshot, err
 }
 
-func (s *service) look(id string) (client.Snapshot, chan struct{}, error) {
+func (s *service) snapshot(id string) (client.Snapshot, chan struct{}, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	snapshot, ok := s.invoices[id]
@@ -153,7 +153,7 @@ func (s *service) WaitInvoice(ctx context.Context, id, etag string, wait time.Du
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {
-		snapshot, changed, err := s.look(id)
+		snapshot, changed, err := s.snapshot(id)
 		if err != nil || snapshot.ETag != etag {
 			return snapshot, err
 		}
@@ -175,21 +175,21 @@ func (s *service) Simulate(_ context.Context, _ string, request api.SimulateRequ
 }
 
 func (s *service) Theme(ctx context.Context, hash string) (theme.Theme, error) {
-	if s.lookHangs {
+	if s.themeBlocks {
 		<-ctx.Done()
 		return theme.Theme{}, ctx.Err()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
-	s.looked++
-	if s.lookFails != nil {
-		return theme.Theme{}, s.lookFails
+	s.themeCalls++
+	if s.themeErr != nil {
+		return theme.Theme{}, s.themeErr
 	}
 	if hash == "" {
 		return s.own, nil
 	}
-	for _, l := range s.looks {
+	for _, l := range s.themes {
 		if l.Hash() == hash {
 			return l, nil
 		}

@@ -19,7 +19,7 @@ import (
 func (s *shell) config() *cobra.Command {
 	return &cobra.Command{
 		Use:   "config",
-		Short: "Show the settings in force and where each was set, without their secrets",
+		Short: "Show the effective settings and where each was set, without their secrets",
 		Args:  console.Arguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := s.load()

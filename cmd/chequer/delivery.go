@@ -204,7 +204,7 @@ func (s *shell) endpointResend() *cobra.Command {
 		RunE: answer(s, func(in call) (map[string]int, error) {
 			ranged := in.Flags().Changed("after")
 			if len(in.args) == 0 || (len(in.args) > 1) == ranged {
-				return nil, errors.New("want an endpoint, and events or --after")
+				return nil, errors.New("give an endpoint, and either events or --after")
 			}
 			e, err := in.endpointOf()
 			if err != nil {

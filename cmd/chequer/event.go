@@ -85,7 +85,7 @@ func (s *shell) eventsResend() *cobra.Command {
 		RunE: answer(s, func(in call) (map[string]int, error) {
 			ranged := in.Flags().Changed("after")
 			if (len(in.args) > 0) == ranged {
-				return nil, errors.New("want events, or --after")
+				return nil, errors.New("give either events or --after")
 			}
 			endpoints, err := in.core.Endpoints.All(in.Context(), in.shop.ID)
 			if err != nil {
@@ -104,7 +104,7 @@ func (s *shell) eventsResend() *cobra.Command {
 				sent, err = resendEach(in, endpoints)
 			}
 			return map[string]int{"deliveries": sent}, err
-		}, func(w io.Writer, sent map[string]int) { fmt.Fprintln(w, "deliveries made again:", sent["deliveries"]) }),
+		}, func(w io.Writer, sent map[string]int) { fmt.Fprintln(w, "deliveries created:", sent["deliveries"]) }),
 	}
 	c.Flags().StringVar(&id, "endpoint", "", "send only to this endpoint")
 	c.Flags().Int64Var(&after, "after", 0, "all events after this position that an endpoint receives; 0 means from the oldest event kept")
@@ -141,7 +141,7 @@ func resendEach(in call, endpoints []merchant.Endpoint) (total int, err error) {
 			total++
 		}
 		if total == before {
-			return total, fmt.Errorf("event %s was for none of these endpoints: chequer endpoint resend END %s sends it to one all the same", event, event)
+			return total, fmt.Errorf("event %s has no delivery to these endpoints: chequer endpoint resend ENDPOINT %s sends it to one", event, event)
 		}
 	}
 	return total, nil

@@ -56,7 +56,7 @@ func (s *shell) accountCommand(use, short string, do func(call, *sale.Accounts) 
 	}
 }
 
-// accountError says what to do if there is no exchange account.
+// accountError returns an error that describes what to do if there is no exchange account.
 func accountError(err error) error {
 	if errors.Is(err, merchant.ErrNotFound) {
 		return errors.New("there is no exchange account: chequer sale add")

@@ -163,7 +163,7 @@ func (s *shell) linkChange() *cobra.Command {
 	return c
 }
 
-// linkError says what could not be done with a link; nil if err is nil.
+// linkError adds the verb, the link and a hint to err. It returns nil if err is nil.
 func linkError(in call, verb string, mode merchant.Mode, slug string, err error) error {
 	if err == nil {
 		return nil

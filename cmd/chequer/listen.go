@@ -44,7 +44,7 @@ func (s *shell) listen() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if u, err := url.Parse(forward); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-				return errors.New("--forward: want an address like http://127.0.0.1:3000/hook")
+				return errors.New("--forward must be an address such as http://127.0.0.1:3000/hook")
 			}
 			if err := checkEventTypes(types); err != nil {
 				return err

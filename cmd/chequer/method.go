@@ -78,7 +78,7 @@ func (in call) methods(mode merchant.Mode, codes []string) (merchant.Methods, er
 	}
 	for _, code := range codes {
 		if !service.HasMethod(invoice.Mode(mode), code) {
-			return "", fmt.Errorf("there is no payment method %s here; there are %s", code, strings.Join(service.MethodCodes(invoice.Mode(mode)), ", "))
+			return "", fmt.Errorf("this server does not offer payment method %s, but %s", code, strings.Join(service.MethodCodes(invoice.Mode(mode)), ", "))
 		}
 	}
 	return chosen, nil

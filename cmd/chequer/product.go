@@ -38,7 +38,7 @@ func (s *shell) product() *cobra.Command {
 			all, err := in.core.Products.Products(in.Context(), in.shop.ID)
 			return rowsOf(all, func(p merchant.Product) productRow { return newProductRow(in.cfg, p) }), err
 		}, "PRODUCT\tMODE\tNAME\tPRICE\tHIGHEST QUANTITY\tFOR SALE", func(r productRow) []any {
-			return []any{r.URL, r.Mode, r.Name, console.Fiat(r.Price, r.Currency), r.most(), r.sold()}
+			return []any{r.URL, r.Mode, r.Name, console.Fiat(r.Price, r.Currency), r.maxQuantity(), r.forSale()}
 		}), remove)
 }
 
@@ -67,16 +67,16 @@ func newProductRow(cfg config.Config, p merchant.Product) productRow {
 	}
 }
 
-// most returns the highest quantity, as text.
-func (r productRow) most() string {
+// maxQuantity returns the highest quantity, as text.
+func (r productRow) maxQuantity() string {
 	if r.MaxQuantity == 0 {
 		return "any"
 	}
 	return strconv.Itoa(r.MaxQuantity)
 }
 
-// sold returns whether the product is for sale, as text.
-func (r productRow) sold() string {
+// forSale returns yes or no: whether the product is for sale.
+func (r productRow) forSale() string {
 	if r.Active {
 		return "yes"
 	}
@@ -86,8 +86,8 @@ func (r productRow) sold() string {
 func writeProduct(w io.Writer, row productRow) {
 	console.Fields(w, [][2]string{
 		{"product", row.URL}, {"mode", string(row.Mode)}, {"name", row.Name}, {"description", row.Description},
-		{"price", console.Fiat(row.Price, row.Currency)}, {"highest quantity", row.most()}, {"asks for order reference", string(row.AskOrderID)},
-		{"asks for note", string(row.AskNote)}, {"for sale", row.sold()},
+		{"price", console.Fiat(row.Price, row.Currency)}, {"highest quantity", row.maxQuantity()}, {"asks for order reference", string(row.AskOrderID)},
+		{"asks for note", string(row.AskNote)}, {"for sale", row.forSale()},
 	})
 }
 
@@ -189,7 +189,8 @@ func (s *shell) productChange() *cobra.Command {
 	return c
 }
 
-// productError says which product was not found. It returns other errors unchanged.
+// productError adds the verb, the product and a hint to an error for a missing product. It returns other
+// errors unchanged.
 func productError(in call, verb string, mode merchant.Mode, slug string, err error) error {
 	if !errors.Is(err, merchant.ErrNotFound) {
 		return err

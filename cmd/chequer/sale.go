@@ -208,7 +208,7 @@ at the exchange first. --absent states that the exchange never had it, so that i
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case all && (len(args) > 0 || absent || coin != ""), !all && len(args) == 0:
-				return errors.New("want an invoice, or --all alone")
+				return errors.New("give either an invoice or --all")
 			case all:
 				return s.withShop(s.retryAll)(c, args)
 			}

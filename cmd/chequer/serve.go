@@ -52,7 +52,7 @@ func (s *shell) storefront() *cobra.Command {
 				return err
 			}
 			if u, err := url.Parse(service); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-				return errors.New("--api: want an address like https://pay.example.org")
+				return errors.New("--api must be an address such as https://pay.example.org")
 			}
 			if cfg.APIKey == "" {
 				return errors.New("CHEQUER_API_KEY and CHEQUER_API_SECRET are missing: they sign the requests to the service")
@@ -86,7 +86,7 @@ func (s *shell) demo() *cobra.Command {
 				return err
 			}
 			out := c.OutOrStdout()
-			fmt.Fprintf(out, "\n  Chequer demo: no real money, made-up rates.\n\n  Open     %s\n  Manual   %s/docs\n  Test key %s\n  Secret   %s\n\n  Ctrl-C stops it; its data stays in %s. Other commands find it by %s.\n\n",
+			fmt.Fprintf(out, "\n  Chequer demo: no real money, example rates.\n\n  Open     %s\n  Manual   %s/docs\n  Test key %s\n  Secret   %s\n\n  Ctrl-C stops it; its data stays in %s. Other commands find it by %s.\n\n",
 				cfg.BaseURL, cfg.BaseURL, a.DemoKey().Key, a.DemoKey().Secret, cfg.DataDir, s.demoSettings(cfg))
 			return runUntilDone(c.Context(), a)
 		},

@@ -62,7 +62,7 @@ func (s *shell) walletList() *cobra.Command {
 		}
 		return rows, nil
 	}, "ASSET\tMODE\tSCRIPT\tFIRST ADDRESS\tCREATED\tENDED\tWALLET", func(r walletRow) []any {
-		return []any{r.Asset, r.Mode, r.Script, r.Addresses[0], s.Time(r.CreatedAt), cmp.Or(s.Time(r.ArchivedAt), "in force"), r.ID}
+		return []any{r.Asset, r.Mode, r.Script, r.Addresses[0], s.Time(r.CreatedAt), cmp.Or(s.Time(r.ArchivedAt), "active"), r.ID}
 	})
 }
 

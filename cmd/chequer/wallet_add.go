@@ -32,7 +32,7 @@ every EVM network and token. Prints the first addresses: compare them with your 
 If there is a wallet for the asset it asks whether to replace it. Invoices made before keep their
 addresses, and the former wallet stays listed. Endpoints get the event wallet.changed.
 
-It says which payment methods the wallet gives and why others are off. At a terminal it asks about each
+It prints which payment methods the wallet gives and why others are off. At a terminal it asks about each
 setting that would give more, with its price in privacy, and writes it into the settings file.
 
 For BTC and LTC a descriptor of one key does as well: pkh, wpkh, sh(wpkh) or tr, ending in /*. Put it
@@ -48,7 +48,7 @@ descriptor, as Sparrow and Bitcoin Core write it.`,
   chequer wallet add LTC xpub… --script p2wpkh`,
 		Args: console.Arguments,
 		RunE: func(c *cobra.Command, args []string) error {
-			// Arguments with spaces are joined, so that the words of a wallet are recognised.
+			// Arguments with spaces are joined, so that a recovery phrase are recognised.
 			kind, text := keys.Kind(strings.ToUpper(args[0])), strings.Join(args[1:], " ")
 			text, err := readExport(text)
 			if err != nil {
@@ -74,7 +74,7 @@ descriptor, as Sparrow and Bitcoin Core write it.`,
 		},
 	}
 	c.Flags().StringVar(&script, "script", "", "address type of a plain xpub: p2pkh, p2sh-p2wpkh, p2wpkh or p2tr")
-	c.Flags().BoolVar(&replace, "replace", false, "replace the wallet in force without asking")
+	c.Flags().BoolVar(&replace, "replace", false, "replace the active wallet without asking")
 	c.Flags().BoolVar(&anyway, "anyway", false, "take a key whose path contradicts it")
 	return c
 }

@@ -61,9 +61,9 @@ const maxAhead = 64
 // pages returns the handler of the pages. They call the service through a client; created receives the
 // new invoices of a service in this process, and is nil for another service.
 func (a *App) pages(c config.Config, o Options, created <-chan string, shop string, cc client.Config) (*web.Handler, error) {
-	ours := created != nil
+	local := created != nil
 	cc.Now, cc.NewNonce = o.clock(), func() string { return token.New(32) }
-	cl, err := newClient(cc, ours)
+	cl, err := newClient(cc, local)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (a *App) pages(c config.Config, o Options, created <-chan string, shop stri
 		return nil, fmt.Errorf("CHEQUER_LANGUAGE, CHEQUER_LANGUAGES: %w", err)
 	}
 	pages := web.New(web.Config{
-		Client: cl, Logger: o.Log, Now: o.clock(), Created: created, Docs: ours, IPExtractor: caller.Extractor(c.Proxies()), Languages: languages,
+		Client: cl, Logger: o.Log, Now: o.clock(), Created: created, Docs: local, IPExtractor: caller.Extractor(c.Proxies()), Languages: languages,
 		Site: present.Site{
 			BasePath: c.BasePath(), BaseURL: c.BaseURL, Storefront: bool(c.Storefront) || o.Demo, ShopName: shop, Demo: o.Demo, EmbedOrigins: c.EmbedOrigins(),
 		},
@@ -81,9 +81,9 @@ func (a *App) pages(c config.Config, o Options, created <-chan string, shop stri
 	return pages, nil
 }
 
-// newClient returns the pages' client of the service, whose answers are checked unless it is ours.
-func newClient(c client.Config, ours bool) (web.Client, error) {
-	if ours {
+// newClient returns the pages' client of the service, whose answers are checked unless it is local.
+func newClient(c client.Config, local bool) (web.Client, error) {
+	if local {
 		return client.New(c)
 	}
 	return foreign.New(c)

@@ -30,8 +30,8 @@ import (
 // arrivals is the number of payments of each kind that are timed.
 const arrivals = 20
 
-// pollInterval is how often the program and the baseline loop ask a network with a block every two
-// seconds.
+// pollInterval is the interval at which the program and the baseline loop ask a network with a block every
+// two seconds.
 const pollInterval = time.Second
 
 // arriving prints how long after its block the page shows a payment, and how long after the last

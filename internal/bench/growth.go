@@ -59,7 +59,7 @@ func growth(ctx context.Context, binary, folder, engine string, database func() 
 	return nil
 }
 
-// growthSizes returns the sizes that are measured: 1,000, each a hundred times the one before, and the largest.
+// growthSizes returns the sizes that are measured: 1,000, 100,000 and so on below the largest, and the largest.
 func growthSizes(largest int) (sizes []int) {
 	for size := 1000; size < largest; size *= 100 {
 		sizes = append(sizes, size)
@@ -255,7 +255,7 @@ func (p *program) list(ctx context.Context, query string) (page api.InvoiceList,
 	return page, err
 }
 
-// export reads the CSV of the invoices since a time, and returns the number of lines and how long it took.
+// export reads the CSV of the invoices since a time, and returns the number of lines and the time taken.
 func (p *program) export(ctx context.Context, from time.Time) (lines int, took time.Duration, err error) {
 	begin := time.Now()
 	answer, err := p.open(ctx, http.MethodGet, api.PathInvoices+"/export?format=csv&from="+url.QueryEscape(from.UTC().Format(time.RFC3339)), "")

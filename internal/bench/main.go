@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// plan says what is measured.
+// plan is the measurements of a run.
 type plan struct {
 	span                       time.Duration
 	postgres                   string

@@ -42,7 +42,7 @@ type Asset struct {
 	Policy  Policy
 }
 
-// Policy says when transfers on a network are trusted. It is frozen with an invoice.
+// Policy is the rules by which transfers on a network are trusted. It is frozen with an invoice.
 type Policy struct {
 	// Depth requires more confirmations for larger values; see Confirmations.
 	Depth []Depth

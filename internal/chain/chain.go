@@ -144,7 +144,7 @@ type Account struct {
 	Stray bool
 }
 
-// Coverage is how much of the unconfirmed transfers a snapshot covers.
+// Coverage is the part of the unconfirmed transfers that a snapshot covers.
 type Coverage string
 
 const (

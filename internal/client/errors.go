@@ -43,7 +43,7 @@ func isTemporary(status int) bool {
 	return status >= 500
 }
 
-// callError says which call returned an error. Its text is made when it is read, because package
+// callError is an error with the call that returned it. Its text is made when it is read, because package
 // foreign cleans the message of an Error.
 type callError struct {
 	call string

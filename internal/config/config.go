@@ -206,11 +206,11 @@ func (c Config) check() []error {
 	}
 	for name, address := range map[string]string{"KRAKEN_URL": c.Kraken, "BITSTAMP_URL": c.Bitstamp} {
 		if address != "" && !testExchange.MatchString(address) {
-			fault(name, "is for tests alone: want a server on this machine, like http://127.0.0.1:8400")
+			fault(name, "is for tests only, and must be a server on this machine, like http://127.0.0.1:8400")
 		}
 	}
 	if !isDatabase(c.DatabaseURL) {
-		fault("DATABASE_URL", "want sqlite:PATH or postgres://user:password@host/name, with %% and two hexadecimal digits for each of / ? # %% @ : in user and password")
+		fault("DATABASE_URL", "must be sqlite:PATH or postgres://user:password@host/name, with %% and two hexadecimal digits for each of / ? # %% @ : in user and password")
 	}
 	if !regexp.MustCompile(`^[1-9][0-9]{0,11}$`).MatchString(c.MaxAmount) {
 		fault("MAX_AMOUNT", "%q is no whole amount like 1000000", c.MaxAmount)
@@ -229,14 +229,14 @@ func (c Config) check() []error {
 	}
 	if c.MasterKey != "" {
 		if key, err := hex.DecodeString(c.MasterKey); err != nil || len(key) != 32 {
-			fault("MASTER_KEY", "want 64 hexadecimal digits")
+			fault("MASTER_KEY", "must be 64 hexadecimal digits")
 		}
 	}
 	if (c.APIKey == "") != (c.APISecret == "") {
 		fault("API_KEY", "goes together with %sAPI_SECRET", prefix)
 	}
 	if c.Rates != "" && c.Rates != "live" && !strings.HasPrefix(c.Rates, "fixed:") {
-		fault("RATES", "want live, or fixed:BTC-EUR=86420.00,…,EUR-USD=1.08")
+		fault("RATES", "must be live, or fixed:BTC-EUR=86420.00,…,EUR-USD=1.08")
 	}
 	if !regexp.MustCompile(`^0\.[0-9]{1,4}$|^1$`).MatchString(c.EuroFloor) {
 		fault("EURC_FLOOR", "%q is no price from 0 to 1 euro, like 0.98", c.EuroFloor)

@@ -139,7 +139,7 @@ func (e EVM) check(fault func(name, format string, args ...any)) {
 		}
 		for i, text := range parts(value) {
 			if _, ok := parseEndpoint(text); !ok {
-				fault(name, "want off, public, or addresses such as https://rpc.example.org or trusted:http://127.0.0.1:8545; number %d is none", i+1)
+				fault(name, "must be off, public, or addresses such as https://rpc.example.org or trusted:http://127.0.0.1:8545; number %d is none", i+1)
 			}
 		}
 	}

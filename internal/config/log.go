@@ -30,7 +30,7 @@ func (f *LogFormat) UnmarshalText(text []byte) error {
 				return fmt.Errorf("%q: the format comes last, as in debug,json", text)
 			}
 		default:
-			return fmt.Errorf("%q: want debug, info, warn or error, then text or json, as in debug,json", text)
+			return fmt.Errorf("%q: must be debug, info, warn or error, and optionally text or json, as in debug,json", text)
 		}
 	}
 	return nil

@@ -40,7 +40,7 @@ func (c Chain) check(fault func(name, format string, args ...any), name string, 
 		if light {
 			ways = "light, " + ways
 		}
-		fault(name+"_NODE", "want %s", ways) // it may contain a password, so it is not in the error
+		fault(name+"_NODE", "must be %s", ways) // it may contain a password, so it is not in the error
 	case c.Cookie != "" && u.User != nil:
 		fault(name+"_NODE_COOKIE", "is given, and so are user and password in %s%s_NODE: one of them is enough", prefix, name)
 	}

@@ -48,7 +48,7 @@ func checkProxies(environ []string) []error {
 			u, err = url.Parse("http://" + value)
 		}
 		if err != nil || u.Host == "" || u.Fragment != "" || u.User == nil && strings.Contains(value, "@") {
-			faults = append(faults, fmt.Errorf("%s: want the address of a proxy like http://user:password@127.0.0.1:8080, with %% and two hexadecimal digits for each of / ? # %% @ : in user and password", name))
+			faults = append(faults, fmt.Errorf("%s: must be the address of a proxy such as http://user:password@127.0.0.1:8080, with %% and two hexadecimal digits for each of / ? # %% @ : in user and password", name))
 		}
 	}
 	return faults

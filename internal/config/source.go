@@ -131,7 +131,7 @@ func parseFile(path string) ([]assignment, error) {
 		name, value, isPair := strings.Cut(line, "=")
 		name = strings.TrimSpace(strings.TrimPrefix(name, "export "))
 		if !isPair || !isSettingName(name) {
-			return nil, fmt.Errorf("%s:%d: want NAME=VALUE or a comment that begins with #", path, number)
+			return nil, fmt.Errorf("%s:%d: must be NAME=VALUE or a comment that begins with #", path, number)
 		}
 		if slices.ContainsFunc(found, func(a assignment) bool { return a.name == name }) {
 			return nil, fmt.Errorf("%s:%d: %s is set twice", path, number, name)

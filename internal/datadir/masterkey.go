@@ -82,7 +82,7 @@ func readMasterKey(path string) ([]byte, error) {
 	}
 	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(key) != seal.KeySize {
-		return nil, fmt.Errorf("%s: want 64 hexadecimal digits", path)
+		return nil, fmt.Errorf("%s: must be 64 hexadecimal digits", path)
 	}
 	return key, nil
 }

@@ -53,7 +53,7 @@ type Storage interface {
 	Keys(ctx context.Context, merchantID string) ([]merchant.Key, error)
 	// UnusedInARow returns the number of the newest addresses on a network that have no payment.
 	UnusedInARow(ctx context.Context, merchantID string, network chain.ID) (int64, error)
-	ConversionCounts(ctx context.Context) (map[invoice.SaleState]int, error)
+	SaleCounts(ctx context.Context) (map[invoice.SaleState]int, error)
 }
 
 // Config holds what an examination needs.

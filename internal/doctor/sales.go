@@ -13,7 +13,7 @@ import (
 // decide about.
 func (e *examination) examineSales(ctx context.Context) error {
 	a, err := e.Accounts.Account(ctx, e.Shop.ID)
-	counts, fault := e.Storage.ConversionCounts(ctx)
+	counts, fault := e.Storage.SaleCounts(ctx)
 	switch {
 	case fault != nil:
 		return fault

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Replace puts new content in a file's place, wholly or not at all, and returns
+// Replace replaces the content of a file, completely or not at all, and returns
 // when it is on disk. Only its owner can read the file.
 func Replace(path string, content []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")

@@ -48,7 +48,7 @@ func (b *Bitstamp) Coins() []string { return slices.Sorted(maps.Keys(bitstampMar
 
 const (
 	bitstampTimeout = 10 * time.Second
-	// bitstampMaxSkew is how far the time of a call may differ from Bitstamp's clock; Bitstamp
+	// bitstampMaxSkew is the time by which the time of a call may differ from Bitstamp's clock; Bitstamp
 	// refuses later calls. An immediate-or-cancel order has no other deadline there. See
 	// "Authentication", API0017.
 	bitstampMaxSkew = 150 * time.Second
@@ -327,9 +327,9 @@ func (b *Bitstamp) private(ctx context.Context, a Account, path string, form url
 	if err != nil {
 		return nil, err
 	}
-	if theirs := answer.header.Get("X-Server-Auth-Signature"); theirs != "" {
-		ours := bitstampSign(a.Secret, nonce+timestamp+answer.header.Get("Content-Type")+string(answer.body))
-		if !hmac.Equal([]byte(strings.ToLower(theirs)), []byte(ours)) {
+	if received := answer.header.Get("X-Server-Auth-Signature"); received != "" {
+		computed := bitstampSign(a.Secret, nonce+timestamp+answer.header.Get("Content-Type")+string(answer.body))
+		if !hmac.Equal([]byte(strings.ToLower(received)), []byte(computed)) {
 			return nil, fmt.Errorf("%w: the signature of the answer is wrong", ErrUnreachable)
 		}
 	}

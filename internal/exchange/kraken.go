@@ -39,7 +39,7 @@ const (
 	// sets: "min now() + 2 seconds, max now() + 60 seconds". See
 	// https://docs.kraken.com/api-reference/trading/add-order, deadline.
 	krakenOrderTTL = 10 * time.Second
-	// krakenMaxDrift bounds how far Kraken's clock can be behind ours when it accepts an order: it
+	// krakenMaxDrift bounds how far Kraken's clock can be behind the local clock when it accepts an order: it
 	// refuses a deadline that is more than 60 seconds ahead.
 	krakenMaxDrift = 60 * time.Second
 )
@@ -243,7 +243,7 @@ const (
 	// number of answers that one search reads.
 	krakenPage  = 50
 	krakenPages = 10
-	// krakenMaxSkew is the largest difference between Kraken's clock and ours at which an
+	// krakenMaxSkew is the largest difference between Kraken's clock and the local clock at which an
 	// order is still found by its time.
 	krakenMaxSkew = 2 * time.Minute
 )

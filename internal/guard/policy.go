@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Policy says which addresses may be called. The zero Policy allows the public internet.
+// Policy is the set of addresses that may be called. The zero Policy allows the public internet.
 type Policy struct {
 	// Allow are the ranges that the operator allows, with any port and with http.
 	Allow []netip.Prefix
@@ -55,7 +55,7 @@ func (p Policy) Check(text string, live bool) error {
 }
 
 // inside is the reason for addresses that must not be called for others.
-const inside = "leads into the network of this server, which its operator can open with CHEQUER_CALLBACK_ALLOW"
+const inside = "leads into the network of this server; the operator can allow it with CHEQUER_CALLBACK_ALLOW"
 
 // check checks a call outside the ranges that the operator allows.
 func (t Target) check(port uint16) error {

@@ -6,8 +6,8 @@ import "errors"
 // that was pasted by mistake.
 var (
 	// ErrPrivateKey means that a text can spend money: an extended private key, a single private
-	// key or the words of a wallet.
-	ErrPrivateKey = errors.New("this is a private key or the words of a wallet, which must never leave their owner: if there is money on it, move it to a new wallet, and give the extended public key instead")
+	// key or a recovery phrase.
+	ErrPrivateKey = errors.New("this is a private key or a recovery phrase, which must never be shared: move its coins to a new wallet, and enter the extended public key instead")
 	// ErrMultisig means that a key belongs to several signers (the capital letters of SLIP-132). A
 	// single signer's wallet could not spend from the addresses of such a key.
 	ErrMultisig = errors.New("this is a multisig key (Ypub, Zpub, Upub or Vpub), which is not supported")

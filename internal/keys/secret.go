@@ -84,7 +84,7 @@ var wordLists = sync.OnceValue(func() (all []wordList) {
 	return all
 })
 
-// isMnemonic reports whether a text is the words of a wallet, numbered or not, with
+// isMnemonic reports whether a text is a recovery phrase, numbered or not, with
 // a correct checksum.
 func isMnemonic(text string) bool {
 	const fewest, most = 12, 24

@@ -45,7 +45,7 @@ type EndpointStorage interface {
 // EndpointsConfig configures Endpoints.
 type EndpointsConfig struct {
 	Storage EndpointStorage
-	// Check returns an error for a URL that must not be called; live says whether the endpoint is a
+	// Check returns an error for a URL that must not be called; live reports whether the endpoint is a
 	// live one.
 	Check func(url string, live bool) error
 	// EncodeTest returns the body of a test event.

@@ -15,7 +15,7 @@ func newLinks(m *memory) *merchant.Links {
 
 func TestLinks_refuse_invalid_links(t *testing.T) {
 	t.Parallel()
-	const notURL = "must be an absolute https address with a host name, and nothing before the host"
+	const notURL = "must be an absolute https address with a host name, and without a user name"
 	for name, tt := range map[string]struct {
 		set   func(*merchant.Link)
 		fault string
@@ -24,10 +24,10 @@ func TestLinks_refuse_invalid_links(t *testing.T) {
 		"any amount":                      {func(l *merchant.Link) { l.Amount = "" }, ""},
 		"slug of one letter":              {func(l *merchant.Link) { l.Slug = "a" }, ""},
 		"slug of 64 characters":           {func(l *merchant.Link) { l.Slug = strings.Repeat("a", 64) }, ""},
-		"slug of 65 characters":           {func(l *merchant.Link) { l.Slug = strings.Repeat("a", 65) }, "slug must be letters a to z, digits and hyphens, 64 at most"},
-		"slug in capitals":                {func(l *merchant.Link) { l.Slug = "Coffee" }, "slug must be letters a to z, digits and hyphens, 64 at most"},
-		"slug that begins with a hyphen":  {func(l *merchant.Link) { l.Slug = "-a" }, "slug must be letters a to z, digits and hyphens, 64 at most"},
-		"slug that ends with a hyphen":    {func(l *merchant.Link) { l.Slug = "a-" }, "slug must be letters a to z, digits and hyphens, 64 at most"},
+		"slug of 65 characters":           {func(l *merchant.Link) { l.Slug = strings.Repeat("a", 65) }, "slug must have 1 to 64 letters a to z, digits and hyphens"},
+		"slug in capitals":                {func(l *merchant.Link) { l.Slug = "Coffee" }, "slug must have 1 to 64 letters a to z, digits and hyphens"},
+		"slug that begins with a hyphen":  {func(l *merchant.Link) { l.Slug = "-a" }, "slug must have 1 to 64 letters a to z, digits and hyphens"},
+		"slug that ends with a hyphen":    {func(l *merchant.Link) { l.Slug = "a-" }, "slug must have 1 to 64 letters a to z, digits and hyphens"},
 		"description of 512 characters":   {func(l *merchant.Link) { l.Description = strings.Repeat("ö", 512) }, ""},
 		"description of 513 characters":   {func(l *merchant.Link) { l.Description = strings.Repeat("ö", 513) }, "description must have at most 512 characters"},
 		"success address without a host":  {func(l *merchant.Link) { l.URLSuccess = "https:///thanks" }, "url_success " + notURL},

@@ -16,7 +16,7 @@ const MaxMethods = 32
 
 var methodCode = regexp.MustCompile(`^[A-Z0-9-]{1,32}$`)
 
-// NewMethods returns a choice of payment methods with the given codes. The error says which rule
+// NewMethods returns a choice of payment methods with the given codes. The error names the rule
 // they break.
 func NewMethods(codes []string) (Methods, error) {
 	for i, code := range codes {
@@ -24,11 +24,11 @@ func NewMethods(codes []string) (Methods, error) {
 		case !methodCode.MatchString(code):
 			return "", fmt.Errorf("must be codes of payment methods such as BTC or EURC-BASE")
 		case slices.Contains(codes[:i], code):
-			return "", fmt.Errorf("names %s twice", code)
+			return "", fmt.Errorf("must not contain %s twice", code)
 		}
 	}
 	if len(codes) > MaxMethods {
-		return "", fmt.Errorf("names more than %d payment methods", MaxMethods)
+		return "", fmt.Errorf("must not contain more than %d payment methods", MaxMethods)
 	}
 	return Methods(strings.Join(codes, " ")), nil
 }

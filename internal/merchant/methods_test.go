@@ -16,7 +16,7 @@ func TestNewMethods(t *testing.T) {
 	}{
 		{nil, "", ""},
 		{[]string{"EURC-BASE", "BTC"}, "EURC-BASE BTC", ""},
-		{[]string{"BTC", "BTC"}, "", "names BTC twice"},
+		{[]string{"BTC", "BTC"}, "", "must not contain BTC twice"},
 		{[]string{"btc"}, "", "must be codes of payment methods"},
 		{[]string{"BTC ETH"}, "", "must be codes of payment methods"},
 		{[]string{""}, "", "must be codes of payment methods"},

@@ -13,7 +13,7 @@ import (
 	"chequer/internal/money"
 )
 
-// Requirement says whether the shopper is asked for a value.
+// Requirement is whether the shopper is asked for a value.
 type Requirement string
 
 const (
@@ -35,13 +35,13 @@ func (r Requirement) Check() error {
 	return nil
 }
 
-// checkAnswer refuses a shopper's answer that is missing, or that was not asked for.
+// checkAnswer returns an error for a shopper's answer that is required and missing, or not accepted.
 func (r Requirement) checkAnswer(answer string) error {
 	switch {
 	case r == AskRequired && answer == "":
 		return errors.New("is required")
 	case r == AskNo && answer != "":
-		return errors.New("is not asked for")
+		return errors.New("is not accepted for this product")
 	}
 	return nil
 }

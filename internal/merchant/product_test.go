@@ -29,14 +29,14 @@ func TestProducts_refuse_invalid_products(t *testing.T) {
 	}{
 		"valid":                             {func(*merchant.Product) {}, ""},
 		"hidden":                            {func(p *merchant.Product) { p.Active = false }, ""},
-		"no slug":                           {func(p *merchant.Product) { p.Slug = "" }, "slug must be letters a to z, digits and hyphens, 64 at most"},
-		"slug with an underscore":           {func(p *merchant.Product) { p.Slug = "filter_coffee" }, "slug must be letters a to z, digits and hyphens, 64 at most"},
+		"no slug":                           {func(p *merchant.Product) { p.Slug = "" }, "slug must have 1 to 64 letters a to z, digits and hyphens"},
+		"slug with an underscore":           {func(p *merchant.Product) { p.Slug = "filter_coffee" }, "slug must have 1 to 64 letters a to z, digits and hyphens"},
 		"name of 120 characters":            {func(p *merchant.Product) { p.Name = strings.Repeat("é", 120) }, ""},
 		"name of 121 characters":            {func(p *merchant.Product) { p.Name = strings.Repeat("é", 121) }, "name must have at most 120 characters"},
 		"no name":                           {func(p *merchant.Product) { p.Name = "" }, "name must not be empty"},
 		"name of spaces":                    {func(p *merchant.Product) { p.Name = " \u00a0" }, "name must not be empty"},
-		"name of two lines":                 {func(p *merchant.Product) { p.Name = "Filter\ncoffee" }, "name must not hold the invisible character U+000A"},
-		"name that turns the text after it": {func(p *merchant.Product) { p.Name = "Coffee\u202e" }, "name must not hold the invisible character U+202E"},
+		"name of two lines":                 {func(p *merchant.Product) { p.Name = "Filter\ncoffee" }, "name must not contain the invisible character U+000A"},
+		"name that turns the text after it": {func(p *merchant.Product) { p.Name = "Coffee\u202e" }, "name must not contain the invisible character U+202E"},
 		"description of 1000 characters":    {func(p *merchant.Product) { p.Description = strings.Repeat("a", 1000) }, ""},
 		"description of 1001 characters":    {func(p *merchant.Product) { p.Description = strings.Repeat("a", 1001) }, "description must have at most 1000 characters"},
 		"description in wrong UTF-8":        {func(p *merchant.Product) { p.Description = "\xff" }, "description must be valid UTF-8"},
@@ -171,8 +171,8 @@ func TestProducts_CheckOrder(t *testing.T) {
 		"no optional answers":      {1, optional, optional, "", "", ""},
 		"no required order number": {1, required, no, "", "", "order_id is required"},
 		"no required note":         {1, no, required, "", "", "note is required"},
-		"order number not asked":   {1, no, optional, "7", "", "order_id is not asked for"},
-		"note not asked":           {1, optional, no, "", "No milk", "note is not asked for"},
+		"order number not asked":   {1, no, optional, "7", "", "order_id is not accepted for this product"},
+		"note not asked":           {1, optional, no, "", "No milk", "note is not accepted for this product"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -20,7 +20,7 @@ const maxURL = 2048
 func ParseReturnURL(text string) (string, error) {
 	text = idn.URL(text)
 	if text != "" && !isReturnURL(text) {
-		return "", errors.New("must be an absolute https address with a host name, and nothing before the host")
+		return "", errors.New("must be an absolute https address with a host name, and without a user name")
 	}
 	return text, nil
 }

@@ -49,7 +49,7 @@ func TestParse_return_u_r_l(t *testing.T) {
 	} {
 		got, err := merchant.ParseReturnURL(text)
 		if err != nil {
-			if got = "refused"; err.Error() != "must be an absolute https address with a host name, and nothing before the host" {
+			if got = "refused"; err.Error() != "must be an absolute https address with a host name, and without a user name" {
 				t.Errorf("ParseReturnURL(%q): %v", text, err)
 			}
 		}

@@ -50,7 +50,7 @@ func checkVisible(text string, most int, allowed string) error {
 	for _, r := range text {
 		turns := r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\u2028' || r == '\u2029'
 		if turns || unicode.IsControl(r) && !strings.ContainsRune(allowed, r) {
-			return fmt.Errorf("must not hold the invisible character %U", r)
+			return fmt.Errorf("must not contain the invisible character %U", r)
 		}
 	}
 	return nil
@@ -81,7 +81,7 @@ var slugPattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
 
 func checkSlug(slug string) error {
 	if !slugPattern.MatchString(slug) {
-		return errors.New("must be letters a to z, digits and hyphens, 64 at most")
+		return errors.New("must have 1 to 64 letters a to z, digits and hyphens")
 	}
 	return nil
 }

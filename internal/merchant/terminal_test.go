@@ -16,7 +16,7 @@ func TestTerminals(t *testing.T) {
 		{"Bar", "EUR", ""},
 		{strings.Repeat("ä", 64), "JPY", ""},
 		{strings.Repeat("ä", 65), "EUR", "name must have at most 64 characters"},
-		{"Bar\n", "EUR", "name must not hold the invisible character U+000A"},
+		{"Bar\n", "EUR", "name must not contain the invisible character U+000A"},
 		{"Bar", "CHF", "fiat_currency must be EUR, USD or JPY; the setting CHEQUER_FIAT adds CHF"},
 	} {
 		made, err := terminals.Create(t.Context(), merchant.Terminal{MerchantID: "shop", Name: tt.name, Currency: tt.currency})

@@ -16,21 +16,21 @@ const (
 	ypub49 = "ypub6Ww3ibxVfGzLrAH1PNcjyAWenMTbbAosGNB6VvmSEgytSER9azLDWCxoJwW7Ke7icmizBMXrzBx9979FfaHxHcrArf3zbeJJJUZPf663zsP"
 )
 
-// purse stores the active live wallets of a merchant by asset.
-type purse map[string]merchant.Wallet
+// memoryWallets stores the active live wallets of a merchant by asset.
+type memoryWallets map[string]merchant.Wallet
 
-func (p purse) CreateWallet(_ context.Context, w merchant.Wallet) error { return nil }
+func (m memoryWallets) CreateWallet(_ context.Context, w merchant.Wallet) error { return nil }
 
-func (p purse) ChangeWallet(_ context.Context, _ string, mode merchant.Mode, asset string, decide func(merchant.Wallet) (merchant.WalletChange, error)) (merchant.WalletChange, error) {
+func (m memoryWallets) ChangeWallet(_ context.Context, _ string, mode merchant.Mode, asset string, decide func(merchant.Wallet) (merchant.WalletChange, error)) (merchant.WalletChange, error) {
 	if mode != merchant.Live {
 		return merchant.WalletChange{}, fmt.Errorf("mode %s", mode)
 	}
-	c, err := decide(p[asset])
+	c, err := decide(m[asset])
 	if err != nil {
 		return c, err
 	}
-	if delete(p, asset); c.Change != merchant.WalletRemoved {
-		p[asset] = c.Wallet
+	if delete(m, asset); c.Change != merchant.WalletRemoved {
+		m[asset] = c.Wallet
 	}
 	return c, nil
 }
@@ -44,7 +44,7 @@ func TestWallets_changes(t *testing.T) {
 		}
 		return key
 	}
-	stored := purse{}
+	stored := memoryWallets{}
 	wallets := merchant.NewWallets(merchant.WalletsConfig{
 		Storage: stored, Now: now, Token: tokens(),
 		Encode: func(c merchant.WalletChange) []byte { return []byte(c.EventID + " " + string(c.Change)) },
@@ -57,7 +57,7 @@ func TestWallets_changes(t *testing.T) {
 	for i, step := range []struct {
 		do     func() (merchant.WalletChange, error)
 		change merchant.Change
-		former bool // whether it names the wallet before the step
+		former bool // true if the change names the wallet before the step
 		err    error
 	}{
 		{remove, "", false, merchant.ErrNotFound},

@@ -21,7 +21,7 @@ import (
 // Storage reads what other processes may change.
 type Storage interface {
 	Progress(ctx context.Context) (map[chain.ID]invoice.Progress, error)
-	ConversionCounts(ctx context.Context) (map[invoice.SaleState]int, error)
+	SaleCounts(ctx context.Context) (map[invoice.SaleState]int, error)
 }
 
 // Config holds the dependencies of Metrics.
@@ -152,7 +152,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 			}
 		}
 	}
-	if counts, err := m.Storage.ConversionCounts(ctx); err == nil {
+	if counts, err := m.Storage.SaleCounts(ctx); err == nil {
 		for _, state := range invoice.SaleStates {
 			ch <- prometheus.MustNewConstMetric(conversionCount, prometheus.GaugeValue, float64(counts[state]), string(state))
 		}

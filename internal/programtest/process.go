@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Process is a running program. It is killed when the test's process ends, in whatever way.
+// Process is a running program. It is killed when the test's process ends, even if it is killed.
 type Process struct {
 	// Ended is closed when the program has ended.
 	Ended <-chan struct{}

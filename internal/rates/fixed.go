@@ -68,7 +68,7 @@ func checkFixed(pair, price string, codes []string) error {
 	_, known := money.Fiat(fiat)
 	quoted := fiat == money.EUR.Code || fiat == money.USD.Code || coin == money.EUR.Code
 	if !known || !quoted || coin == fiat || price == "" {
-		return fmt.Errorf("%q: want COIN-EUR=PRICE, COIN-USD=PRICE or EUR-CURRENCY=PRICE", pair)
+		return fmt.Errorf("%q: must be COIN-EUR=PRICE, COIN-USD=PRICE or EUR-CURRENCY=PRICE", pair)
 	}
 	if !slices.Contains(codes, coin) {
 		return fmt.Errorf("%s: there is no such coin; there are %s", pair, strings.Join(codes, " "))

@@ -16,7 +16,7 @@ const maxRetryDelay = 5 * time.Minute
 // dueInterval is the interval of requests to the reference while a new table is due.
 const dueInterval = 15 * time.Minute
 
-// maxFuture is how far ahead of the clock a reference table may be dated.
+// maxFuture is the time by which the date of a reference table may be ahead of the clock.
 const maxFuture = 24 * time.Hour
 
 // feed is a source and its state.

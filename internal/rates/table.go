@@ -68,9 +68,6 @@ func NewTable(c Config) *Table {
 	return t
 }
 
-// Source returns "live".
-func (t *Table) Source() string { return sourceLive }
-
 // Rate returns the current price of one coin in fiat, or ErrUnknown.
 func (t *Table) Rate(code string, coin, fiat money.Currency) (money.Rate, error) {
 	return t.View().Rate(code, coin, fiat)

@@ -14,8 +14,8 @@ const (
 	sourceLive = "live"
 	// euroToken is the rate code of a token that represents a euro.
 	euroToken = "EURC"
-	// maxMissedTables is how many later reference tables may have been published before a table is
-	// too old. Days on which banks are closed have no tables.
+	// maxMissedTables is the number of later reference tables that may have been published before a
+	// table is too old. Days on which banks are closed have no tables.
 	maxMissedTables = 4
 )
 

@@ -39,7 +39,7 @@ type Network struct {
 }
 
 // redactedFault replaces the text of a fault, which names hosts of the operator.
-const redactedFault = "chequer doctor says what"
+const redactedFault = "chequer doctor shows the fault"
 
 // redact removes the values that only the operator may see.
 func (h *Network) redact() {

@@ -59,12 +59,12 @@ func write[T any](m *killable, do func() (T, error)) (T, error) {
 	return done, err
 }
 
-func (m *killable) ClaimConversion(ctx context.Context, now, until time.Time) (sale.Claim, error) {
-	return write(m, func() (sale.Claim, error) { return m.storage.ClaimConversion(ctx, now, until) })
+func (m *killable) ClaimSale(ctx context.Context, now, until time.Time) (sale.Claim, error) {
+	return write(m, func() (sale.Claim, error) { return m.storage.ClaimSale(ctx, now, until) })
 }
 
-func (m *killable) ReleaseConversion(ctx context.Context, c sale.Claim) error {
-	_, err := write(m, func() (struct{}, error) { return struct{}{}, m.storage.ReleaseConversion(ctx, c) })
+func (m *killable) ReleaseSale(ctx context.Context, c sale.Claim) error {
+	_, err := write(m, func() (struct{}, error) { return struct{}{}, m.storage.ReleaseSale(ctx, c) })
 	return err
 }
 

@@ -24,13 +24,13 @@ type Claim struct {
 
 // Storage stores sales. It is safe for concurrent use, also by several processes.
 type Storage interface {
-	// ClaimConversion claims the sale that has been due longest, with its merchant's account,
+	// ClaimSale claims the sale that has been due longest, with its merchant's account,
 	// until a time. It returns ErrNothing if none is due. A sale with an open order is always
 	// due. Others are due only while their invoice is paid, their merchant sells, and no order for
 	// the same coin is open.
-	ClaimConversion(ctx context.Context, now, until time.Time) (Claim, error)
-	// ReleaseConversion ends a claim, unless it has expired.
-	ReleaseConversion(ctx context.Context, c Claim) error
+	ClaimSale(ctx context.Context, now, until time.Time) (Claim, error)
+	// ReleaseSale ends a claim, unless it has expired.
+	ReleaseSale(ctx context.Context, c Claim) error
 }
 
 // Invoices changes sales. *invoice.Service implements it.

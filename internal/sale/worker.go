@@ -98,7 +98,7 @@ func (w *Worker) Step(ctx context.Context) (done int, err error) {
 	var group errgroup.Group
 	for done < maxConcurrent && ctx.Err() == nil {
 		now := w.now()
-		claim, err := w.storage.ClaimConversion(ctx, now, now.Add(claimTTL))
+		claim, err := w.storage.ClaimSale(ctx, now, now.Add(claimTTL))
 		if errors.Is(err, ErrNothing) {
 			break
 		}
@@ -129,7 +129,7 @@ func (w *Worker) handle(ctx context.Context, c Claim) error {
 	defer cancel()
 	err := w.advance(bounded, c)
 	// If the release fails, the claim expires by itself.
-	if released := w.storage.ReleaseConversion(ctx, c); err == nil && ctx.Err() == nil {
+	if released := w.storage.ReleaseSale(ctx, c); err == nil && ctx.Err() == nil {
 		err = released
 	}
 	if errors.Is(err, errClaimLost) {

@@ -100,9 +100,9 @@ func (s *server) refundAddress(c echo.Context, k call) error {
 func explainRefund(err error) error {
 	switch {
 	case errors.Is(err, keys.ErrPrivateKey):
-		return badRequest("private_key", "address is a private key or the words of a wallet: never give it to anybody, and move what is on it to a new wallet")
+		return badRequest("private_key", "address is a private key or a recovery phrase: never share it, and move its coins to a new wallet")
 	case errors.Is(err, invoice.ErrOurAddress):
-		return invalid("address", "is one that invoices are paid to: give one of your own wallet")
+		return invalid("address", "is a payment address of an invoice: enter an address of your own wallet")
 	case errors.Is(err, keys.ErrAddress), errors.Is(err, keys.ErrNetwork):
 		return invalid("address", "is "+err.Error())
 	}

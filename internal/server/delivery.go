@@ -54,7 +54,7 @@ func (s *server) resend(c echo.Context, k call, e merchant.Endpoint) error {
 	ctx, sent := c.Request().Context(), 1
 	switch {
 	case (r.EventID == "") == (r.After == nil):
-		return invalid("event_id", "or after is required, and not both")
+		return invalid("event_id", "or after is required, but not both")
 	case r.After != nil:
 		sent, err = s.Endpoints.ResendAfter(ctx, e, *r.After)
 	default:

@@ -25,7 +25,7 @@ var (
 // call is handled.
 var endpointProblems = problems{
 	merchant.ErrNotFound: errNoEndpoint,
-	merchant.ErrTooMany:  &problem{status: http.StatusConflict, code: "too_many_endpoints", message: "There are as many endpoints as may be: remove one first"},
+	merchant.ErrTooMany:  &problem{status: http.StatusConflict, code: "too_many_endpoints", message: "The shop has reached its limit of endpoints: remove one first"},
 	merchant.ErrState:    &problem{status: http.StatusConflict, code: "wrong_state", message: "The endpoint does not allow this now"},
 }
 

@@ -157,9 +157,9 @@ func TestEndpoint_calls_of_the_API(t *testing.T) {
 		{"POST", one + "/resend", `{"event_id":"evt_nothing"}`, 404, "There is no such event for this endpoint"},
 		{"POST", one + "/resend", `{"event_id":"evt_00000000000000000000000000000006"}`, 200, `{"events":1}`},
 		{"POST", one + "/resend", `{"after":0}`, 200, `{"events":0}`},
-		{"POST", one + "/resend", "", 400, "event_id or after is required, and not both"},
-		{"POST", one + "/resend", `{"event_id":"evt_x","after":1}`, 400, "event_id or after is required, and not both"},
-		{"POST", one + "/resend", `{"after":-1}`, 400, "after must be a whole number from 0 on"},
+		{"POST", one + "/resend", "", 400, "event_id or after is required, but not both"},
+		{"POST", one + "/resend", `{"event_id":"evt_x","after":1}`, 400, "event_id or after is required, but not both"},
+		{"POST", one + "/resend", `{"after":-1}`, 400, "after must be a whole number of at least 0"},
 		{"DELETE", one, "", 204, ""},
 		{"GET", one, "", 404, "There is no such endpoint"},
 		{"GET", "/api/v2/endpoints", "", 200, `{"endpoints":[]}`},
@@ -175,15 +175,15 @@ func TestEndpoint_refuses_invalid_requests(t *testing.T) {
 	t.Parallel()
 	c := newCallbacks(t)
 	for _, test := range []struct{ body, want string }{
-		{`{"url":"https://127.0.0.1/"}`, "url leads into the network of this server, which its operator can open with CHEQUER_CALLBACK_ALLOW"},
-		{`{"url":"https://[64:ff9b::7f00:1]/"}`, "url leads into the network of this server, which its operator can open with CHEQUER_CALLBACK_ALLOW"},
+		{`{"url":"https://127.0.0.1/"}`, "url leads into the network of this server; the operator can allow it with CHEQUER_CALLBACK_ALLOW"},
+		{`{"url":"https://[64:ff9b::7f00:1]/"}`, "url leads into the network of this server; the operator can allow it with CHEQUER_CALLBACK_ALLOW"},
 		{`{"url":"https://shop.example:8443/"}`, "url must be at port 443 or 80"},
 		{`{"url":"ftp://shop.example/"}`, "url must be an absolute https address"},
-		{`{"url":7}`, "url must be a text"},
+		{`{"url":7}`, "url must be a string"},
 		{`{}`, "url is required"},
 		{`{"url":"https://shop.example/","events":[]}`, "events must be a list of types such as invoice.paid, and not empty"},
-		{`{"url":"https://shop.example/","events":["invoice.payed"]}`, `events must be a list of types such as invoice.paid, and there is no \"invoice.payed\"`},
-		{`{"url":"https://shop.example/","events":["invoice.paid","invoice.paid"]}`, "events must not hold a type twice"},
+		{`{"url":"https://shop.example/","events":["invoice.payed"]}`, `events must be a list of types such as invoice.paid, which do not include \"invoice.payed\"`},
+		{`{"url":"https://shop.example/","events":["invoice.paid","invoice.paid"]}`, "events must not contain a type twice"},
 		{`{"url":"https://shop.example/","paused":true}`, `Field \"paused\" is unknown`},
 	} {
 		status, body := c.call("admin", "POST", "/api/v2/endpoints", test.body)

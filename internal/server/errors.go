@@ -31,9 +31,9 @@ func (p *problem) Error() string { return p.message }
 // Errors that any call can have.
 var (
 	errNotFound     = &problem{status: http.StatusNotFound, code: "not_found", message: "There is nothing at this address"}
-	errMethod       = &problem{status: http.StatusMethodNotAllowed, code: "method_not_allowed", message: "This address does not take this method"}
+	errMethod       = &problem{status: http.StatusMethodNotAllowed, code: "method_not_allowed", message: "This address does not accept this method"}
 	errTooLarge     = &problem{status: http.StatusRequestEntityTooLarge, code: "body_too_large", message: "The body is larger than 64 KiB"}
-	errUnreadable   = &problem{status: http.StatusBadRequest, code: "unreadable_body", message: "The body could not be read to its end"}
+	errUnreadable   = &problem{status: http.StatusBadRequest, code: "unreadable_body", message: "The body could not be read completely"}
 	errNoKey        = &problem{status: http.StatusForbidden, code: "no_key_header", message: "No key header"}
 	errBadKey       = &problem{status: http.StatusForbidden, code: "bad_key_header", message: "Bad key header"}
 	errNoSignature  = &problem{status: http.StatusForbidden, code: "no_signature_header", message: "No signature header"}
@@ -60,15 +60,15 @@ var domainProblems = []struct {
 	{invoice.ErrLinkUsed, errLinkUsed},
 	{invoice.ErrNoWallet, &problem{status: http.StatusServiceUnavailable, code: api.CodeNoWallet, message: "No payment method is set up yet", retry: 30}},
 	{invoice.ErrUnreached, &problem{status: http.StatusServiceUnavailable, code: "network_unreached", message: "No network of a payment method can be reached at the moment", retry: 30}},
-	{invoice.ErrUnwatched, &problem{status: http.StatusServiceUnavailable, code: "no_network", message: "No payment method is looked after on this server", retry: 30}},
-	{invoice.ErrNoMethod, invalid("payment_methods", "names no payment method that is offered")},
-	{invoice.ErrTooLong, invalid("expires_in", "is longer than any of the payment methods can hold its price")},
+	{invoice.ErrUnwatched, &problem{status: http.StatusServiceUnavailable, code: "no_network", message: "This server does not watch the networks of the payment methods", retry: 30}},
+	{invoice.ErrNoMethod, invalid("payment_methods", "contains no payment method that is offered")},
+	{invoice.ErrTooLong, invalid("expires_in", "exceeds the time for which any payment method holds its price")},
 	{invoice.ErrState, &problem{status: http.StatusConflict, code: "wrong_state", message: "The invoice does not allow this now"}},
-	{invoice.ErrTooLittle, &problem{status: http.StatusConflict, code: "too_little_due", message: "Less is due than any payment method can carry"}},
-	{invoice.ErrNothingReceived, &problem{status: http.StatusConflict, code: "nothing_received", message: "Nothing was received that could be sent back"}},
-	{invoice.ErrRefundAsset, invalid("currency", "must be one that money came in by")},
+	{invoice.ErrTooLittle, &problem{status: http.StatusConflict, code: "too_little_due", message: "The amount due is too small for every payment method"}},
+	{invoice.ErrNothingReceived, &problem{status: http.StatusConflict, code: "nothing_received", message: "The invoice received nothing that can be refunded"}},
+	{invoice.ErrRefundAsset, invalid("currency", "must be a payment method by which the invoice received money")},
 	{invoice.ErrRefundSet, &problem{status: http.StatusConflict, code: "refund_address_set", message: "A refund address is set already, and only the merchant can change it"}},
-	{invoice.ErrUnavailable, &problem{status: http.StatusServiceUnavailable, code: "unavailable", message: "The server cannot answer for a moment", retry: 1}},
+	{invoice.ErrUnavailable, &problem{status: http.StatusServiceUnavailable, code: "unavailable", message: "The server is temporarily unavailable", retry: 1}},
 	{context.Canceled, errGone},
 	{context.DeadlineExceeded, errGone},
 }
@@ -115,9 +115,9 @@ func problemOf(err error) *problem {
 	}
 	if unknown, ok := errors.AsType[*invoice.UnknownMethodError](err); ok {
 		if methodCode.MatchString(unknown.Code) {
-			return invalid("payment_methods", "names "+unknown.Code+", which is not offered here")
+			return invalid("payment_methods", "contains "+unknown.Code+", which this server does not offer")
 		}
-		return invalid("payment_methods", "names a payment method that is not offered here")
+		return invalid("payment_methods", "contains a payment method that this server does not offer")
 	}
 	if many, ok := errors.AsType[*invoice.TooManyUnpaidError](err); ok {
 		if many.Group == "" {

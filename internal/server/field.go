@@ -52,7 +52,7 @@ var bounded = map[string]func(text string, most int) error{
 // textParser is parser for a text.
 func textParser(to *string, rule api.Rule) func(any) error {
 	if check, ok := bounded[rule.Name]; ok {
-		return checked(to, "must be a text", func(t string) error { return check(t, int(rule.Bounds[0])) })
+		return checked(to, "must be a string", func(t string) error { return check(t, int(rule.Bounds[0])) })
 	}
 	switch rule.Name {
 	case "amount":
@@ -83,7 +83,7 @@ func checked(into *string, fault string, rule func(string) error) func(any) erro
 
 // text parses a text of at most a number of characters.
 func text(into *string, most int) func(any) error {
-	return checked(into, "must be a text", func(t string) error { return merchant.CheckText(t, most) })
+	return checked(into, "must be a string", func(t string) error { return merchant.CheckText(t, most) })
 }
 
 // language parses a language tag.
@@ -93,7 +93,7 @@ func language(into *string) func(any) error {
 
 // returnURL parses an address to which the shopper may be sent.
 func returnURL(into *string) func(any) error {
-	return checked(into, "must be a text", func(t string) (err error) {
+	return checked(into, "must be a string", func(t string) (err error) {
 		*into, err = merchant.ParseReturnURL(t)
 		return err
 	})
@@ -135,7 +135,7 @@ func whole(into reflect.Value, rule api.Rule) func(any) error {
 	if rule.Name == "seconds" {
 		unit = " of seconds"
 	}
-	fault := fmt.Errorf("must be a whole number%s from %d on", unit, least)
+	fault := fmt.Errorf("must be a whole number%s of at least %d", unit, least)
 	if len(rule.Bounds) > 1 {
 		most = rule.Bounds[1]
 		fault = fmt.Errorf("must be a whole number%s from %d to %d", unit, least, most)
@@ -156,7 +156,7 @@ func base64Text(into *[]byte) func(any) error {
 	return func(value any) error {
 		t, ok := value.(string)
 		if !ok {
-			return errors.New("must be a text")
+			return errors.New("must be a string")
 		}
 		bytes, err := base64.StdEncoding.DecodeString(t)
 		if err != nil {
@@ -175,13 +175,13 @@ func metadata(into *map[string]string) func(any) error {
 	return func(value any) error {
 		object, ok := value.(map[string]any)
 		if !ok {
-			return errors.New("must be an object of texts")
+			return errors.New("must be an object whose values are strings")
 		}
 		texts, size := map[string]string{}, 0
 		for name, v := range object {
 			t, ok := v.(string)
 			if !ok {
-				return errors.New("must be an object of texts")
+				return errors.New("must be an object whose values are strings")
 			}
 			texts[name] = t
 			size += len(name) + len(t)
@@ -212,7 +212,7 @@ func methods(into *[]string) func(any) error {
 				return errors.New("must be a list of codes such as BTC or EURC-BASE")
 			}
 			if slices.Contains(*into, code) {
-				return errors.New("must not hold a code twice")
+				return errors.New("must not contain a code twice")
 			}
 			*into = append(*into, code)
 		}
@@ -242,10 +242,10 @@ func eventTypes(into *[]string) func(any) error {
 		}
 		for _, name := range stringsOf(list) {
 			if !slices.Contains(wire.EventTypes(), name) {
-				return fmt.Errorf("must be a list of types such as invoice.paid, and there is no %s", strconv.QuoteToASCII(name[:min(len(name), 64)]))
+				return fmt.Errorf("must be a list of types such as invoice.paid, which do not include %s", strconv.QuoteToASCII(name[:min(len(name), 64)]))
 			}
 			if slices.Contains(*into, name) {
-				return errors.New("must not hold a type twice")
+				return errors.New("must not contain a type twice")
 			}
 			*into = append(*into, name)
 		}

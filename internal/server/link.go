@@ -28,7 +28,7 @@ func (s *server) admitChange(c echo.Context, k call, methods *[]string) error {
 	if methods != nil {
 		for _, code := range *methods {
 			if !s.Invoices.HasMethod(invoice.Mode(k.key.Mode), code) {
-				return invalid("payment_methods", "names "+code+", which is not offered here")
+				return invalid("payment_methods", "contains "+code+", which this server does not offer")
 			}
 		}
 	}

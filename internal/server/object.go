@@ -24,7 +24,7 @@ type field struct {
 	set      func(value any) error
 }
 
-// maxDepth is how deep lists and objects may be nested in a field.
+// maxDepth is the maximum nesting depth of lists and objects in a field.
 const maxDepth = 2
 
 // request returns the request in the JSON body of a call.
@@ -198,7 +198,7 @@ func (r *reader) text() (string, error) {
 // sent.
 func checkText(text string, literal []byte) error {
 	if strings.ContainsRune(text, 0) {
-		return errors.New("must not hold U+0000")
+		return errors.New("must not contain U+0000")
 	}
 	for rest := literal; ; {
 		i := bytes.IndexByte(rest, '\\')
@@ -217,7 +217,7 @@ func checkText(text string, literal []byte) error {
 		}
 		second, _ := escaped(rest)
 		if utf16.DecodeRune(first, second) == utf8.RuneError {
-			return errors.New("must not hold half of a surrogate pair")
+			return errors.New("must not contain half of a surrogate pair")
 		}
 		rest = rest[6:]
 	}

@@ -164,9 +164,9 @@ func (s *server) offer(c echo.Context, k call) (o offer, chosen string, err erro
 	case given != 1:
 		return o, "", badRequest("invalid_link", "Either slug, query or terminal is required")
 	case r.Terminal == "" && r.OrderID != "":
-		return o, "", invalid("order_id", "is for a terminal only")
+		return o, "", invalid("order_id", "is accepted for a terminal only")
 	case r.Terminal == "" && r.Note != "":
-		return o, "", invalid("note", "is for a terminal only")
+		return o, "", invalid("note", "is accepted for a terminal only")
 	case r.Terminal != "":
 		o, err = s.terminalOffer(ctx, r)
 	case r.Slug != "":

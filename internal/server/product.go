@@ -16,7 +16,7 @@ var errNoProduct = &problem{status: http.StatusNotFound, code: api.CodeProductNo
 var productProblems = problems{
 	merchant.ErrNotFound: errNoProduct,
 	merchant.ErrExists:   &problem{status: http.StatusConflict, code: "product_slug_taken", message: "There is a product with this slug already"},
-	merchant.ErrTooMany:  &problem{status: http.StatusConflict, code: "too_many_products", message: "There are as many products as may be: remove one first"},
+	merchant.ErrTooMany:  &problem{status: http.StatusConflict, code: "too_many_products", message: "The shop has reached its limit of products: remove one first"},
 }
 
 func (s *server) product(p merchant.Product) api.Product { return wire.Product(s.BaseURL, p) }

@@ -24,7 +24,7 @@ type parameter func(value string) error
 func query(raw string, parameters map[string]parameter) error {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return badRequest("invalid_query", "The query of the address is not well formed")
+		return badRequest("invalid_query", "The query of the address is malformed")
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		given := values[name]
@@ -35,7 +35,7 @@ func query(raw string, parameters map[string]parameter) error {
 		case len(given) > 1:
 			return invalid(name, "is given twice")
 		case !utf8.ValidString(given[0]) || strings.ContainsRune(given[0], 0):
-			return invalid(name, "is not text")
+			return invalid(name, "is not valid UTF-8")
 		}
 		if err := take(given[0]); err != nil {
 			return invalid(name, err.Error())

@@ -18,7 +18,7 @@ import (
 
 // errPriceChanged refuses an order whose shown total differs from the current one, so that the
 // shopper is not charged an amount that was not shown.
-var errPriceChanged = &problem{status: http.StatusConflict, code: api.CodePriceChanged, message: "The total is another one by now"}
+var errPriceChanged = &problem{status: http.StatusConflict, code: api.CodePriceChanged, message: "The total has changed"}
 
 // readProducts handles POST products/read: the content of a shop page of the key's merchant. A single
 // product is found in either mode, as a link is; the list has only products of the key's mode.

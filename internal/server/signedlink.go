@@ -19,9 +19,9 @@ import (
 )
 
 var (
-	errLinkMalformed = badRequest(api.CodeLinkMalformed, "The query of the link is not well formed")
-	errLinkChanged   = &problem{status: http.StatusForbidden, code: api.CodeLinkChanged, message: "The link was changed, or its key is not in force"}
-	errLinkScope     = &problem{status: http.StatusForbidden, code: api.CodeLinkKey, message: "The key of the link may not sign any"}
+	errLinkMalformed = badRequest(api.CodeLinkMalformed, "The query of the link is malformed")
+	errLinkChanged   = &problem{status: http.StatusForbidden, code: api.CodeLinkChanged, message: "The link was changed, or its key is not valid"}
+	errLinkScope     = &problem{status: http.StatusForbidden, code: api.CodeLinkKey, message: "The key of the link may not sign links"}
 	errLinkUsed      = &problem{status: http.StatusGone, code: api.CodeLinkExpired, message: "The link has reached its maximum number of uses"}
 	errLinkExpired   = &problem{status: http.StatusGone, code: api.CodeLinkExpired, message: "The link has expired"}
 )
@@ -93,7 +93,7 @@ func linkValues(query string, known map[string]parameter) (map[string]string, er
 		value := values[name][0]
 		switch _, ours := known[name]; {
 		case !ours:
-			return nil, badRequest(api.CodeLinkUnknown, "The link has a parameter that is unknown")
+			return nil, badRequest(api.CodeLinkUnknown, "The link has an unknown parameter")
 		case len(values[name]) > 1:
 			return nil, badRequest(api.CodeLinkRepeated, "The link has "+name+" twice")
 		case !utf8.ValidString(value) || strings.ContainsRune(value, 0):

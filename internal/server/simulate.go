@@ -54,7 +54,7 @@ func parseSimulation(c echo.Context, k call) (api.SimulateRequest, error) {
 	case !slices.Contains(api.SimulateActions, r.Action):
 		err = invalid("action", "must be one of "+strings.Join(api.SimulateActions, ", "))
 	case (r.Action == api.SimulateClock) != (r.Seconds > 0):
-		err = invalid("seconds", "belongs to the action clock, and only to that")
+		err = invalid("seconds", "is required for the action clock, and not allowed for others")
 	}
 	return r, err
 }
@@ -87,7 +87,7 @@ func (s *server) act(ctx context.Context, inv *invoice.Invoice, r api.SimulateRe
 	return newer, err
 }
 
-var errFar = &problem{status: http.StatusConflict, code: "clock_too_far", message: "The invoice's clock is moved a year ahead at most"}
+var errFar = &problem{status: http.StatusConflict, code: "clock_too_far", message: "The invoice's clock can be at most one year ahead"}
 
 // moveClock moves an invoice's own clock and returns the resulting invoice.
 func (s *server) moveClock(ctx context.Context, inv *invoice.Invoice, by time.Duration) (*invoice.Invoice, error) {
@@ -98,7 +98,7 @@ func (s *server) moveClock(ctx context.Context, inv *invoice.Invoice, by time.Du
 	return inv, err
 }
 
-var errNothing = &problem{status: http.StatusConflict, code: "nothing_to_do", message: "The invoice has no payment that this could be done to"}
+var errNothing = &problem{status: http.StatusConflict, code: "nothing_to_do", message: "The invoice has no payment to which the action applies"}
 
 // perform carries out an action on the network.
 func (s *server) perform(ctx context.Context, inv *invoice.Invoice, m invoice.Method, action string) error {

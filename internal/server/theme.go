@@ -16,8 +16,8 @@ import (
 )
 
 var (
-	errNoTheme   = &problem{status: http.StatusNotFound, code: "look_not_found", message: "There is no such look"}
-	errLiveTheme = &problem{status: http.StatusForbidden, code: "live_key_required", message: "Once there is a live wallet, only a live key may change the look: live pages have it too"}
+	errNoTheme   = &problem{status: http.StatusNotFound, code: "look_not_found", message: "There is no such theme"}
+	errLiveTheme = &problem{status: http.StatusForbidden, code: "live_key_required", message: "Once the shop has a live wallet, only a live key may change the theme, because live pages show it too"}
 )
 
 // themeHashPattern matches the result of theme.Theme.Hash.

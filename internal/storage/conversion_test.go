@@ -144,7 +144,7 @@ func TestConversions_are_written_once(t *testing.T) {
 				t.Errorf("%q: got %d, error %v, want %d", state, len(got), err, want)
 			}
 		}
-		counts, err := s.ConversionCounts(t.Context())
+		counts, err := s.SaleCounts(t.Context())
 		if diff := cmp.Diff(map[invoice.SaleState]int{invoice.SaleSending: 1}, counts); err != nil || diff != "" {
 			t.Errorf("counts: error %v (-want +got):\n%s", err, diff)
 		}
@@ -194,12 +194,12 @@ func TestConverted_lists_the_newest_first(t *testing.T) {
 	})
 }
 
-func TestClaimConversion(t *testing.T) {
+func TestClaimSale(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		ctx, until := t.Context(), noon.Add(90*time.Second)
 		nothing := func(why string, now time.Time) {
 			t.Helper()
-			if c, err := s.ClaimConversion(ctx, now, now.Add(90*time.Second)); !errors.Is(err, sale.ErrNothing) {
+			if c, err := s.ClaimSale(ctx, now, now.Add(90*time.Second)); !errors.Is(err, sale.ErrNothing) {
 				t.Errorf("%s: got %+v, error %v, want %v", why, c, err, sale.ErrNothing)
 			}
 		}
@@ -217,15 +217,15 @@ func TestClaimConversion(t *testing.T) {
 		nothing("of an invoice that is not paid", noon)
 		change(t, url, "UPDATE invoices SET status = 'paid' WHERE id = 'a'")
 		nothing("before it is due", noon.Add(-time.Second))
-		first, err := s.ClaimConversion(ctx, noon, until)
+		first, err := s.ClaimSale(ctx, noon, until)
 		if err != nil || first.Coin != "BTC" || first.InvoiceID != "a" || first.Account.Secret != "hush x1" || first.Nonce <= noon.UnixMicro() {
 			t.Fatalf("got %+v, error %v", first, err)
 		}
 		nothing("while another process has claimed the account", noon.Add(time.Minute))
-		if err := s.ReleaseConversion(ctx, first); err != nil {
+		if err := s.ReleaseSale(ctx, first); err != nil {
 			t.Fatal(err)
 		}
-		second, err := s.ClaimConversion(ctx, noon, until.Add(1))
+		second, err := s.ClaimSale(ctx, noon, until.Add(1))
 		if err != nil || second.Nonce < first.Nonce+1000 {
 			t.Fatalf("got %+v, error %v", second, err)
 		}
@@ -233,15 +233,15 @@ func TestClaimConversion(t *testing.T) {
 		if err != nil || inv.Sales[0].Claim != second.Nonce {
 			t.Errorf("got claim %d, error %v, want %d", inv.Sales[0].Claim, err, second.Nonce)
 		}
-		third, err := s.ClaimConversion(ctx, until.Add(time.Second), until.Add(2*time.Minute)) // the second claim has ended
+		third, err := s.ClaimSale(ctx, until.Add(time.Second), until.Add(2*time.Minute)) // the second claim has ended
 		if err != nil || third.Nonce <= second.Nonce {
 			t.Fatalf("got %+v, error %v", third, err)
 		}
-		if err := s.ReleaseConversion(ctx, second); err != nil { // the claim has ended: no effect
+		if err := s.ReleaseSale(ctx, second); err != nil { // the claim has ended: no effect
 			t.Fatal(err)
 		}
 		nothing("after the holder of an older claim released it", until.Add(2*time.Second))
-		if err := s.ReleaseConversion(ctx, third); err != nil {
+		if err := s.ReleaseSale(ctx, third); err != nil {
 			t.Fatal(err)
 		}
 		_, err = s.UpdateExchangeAccount(ctx, "shop", func(a *merchant.ExchangeAccount) error {
@@ -253,7 +253,7 @@ func TestClaimConversion(t *testing.T) {
 		}
 		nothing("with an account that is not active", until.Add(3*time.Minute))
 		change(t, url, "UPDATE conversions SET state = 'sending' WHERE coin = 'BTC'")
-		if c, err := s.ClaimConversion(ctx, until.Add(3*time.Minute), until.Add(4*time.Minute)); err != nil || c.Coin != "BTC" {
+		if c, err := s.ClaimSale(ctx, until.Add(3*time.Minute), until.Add(4*time.Minute)); err != nil || c.Coin != "BTC" {
 			t.Errorf("an order whose outcome is unknown: got %+v, error %v", c, err)
 		}
 	})

@@ -149,7 +149,7 @@ func (s *Storage) UpdateExchangeAccount(ctx context.Context, merchantID string, 
 }
 
 // notBusy returns ErrBusy while the outcome of one of a merchant's orders is not known. Both the
-// caller and ClaimConversion lock the account's row.
+// caller and ClaimSale lock the account's row.
 func notBusy(ctx context.Context, q querier, a merchant.ExchangeAccount) error {
 	var claimed int64
 	if err := q.QueryRowContext(ctx, "SELECT claimed_until FROM exchange_accounts WHERE id = $1", a.ID).Scan(&claimed); err != nil {
@@ -178,18 +178,18 @@ func notBusy(ctx context.Context, q querier, a merchant.ExchangeAccount) error {
 // callsOfClaim is the number of nonces that belong to one claim.
 const callsOfClaim = 1000
 
-// ClaimConversion implements convert.Storage.
-func (s *Storage) ClaimConversion(ctx context.Context, now, until time.Time) (sale.Claim, error) {
+// ClaimSale implements sale.Storage.
+func (s *Storage) ClaimSale(ctx context.Context, now, until time.Time) (sale.Claim, error) {
 	c, err := answer(ctx, s.write, func(ctx context.Context, q querier) (sale.Claim, error) {
-		return s.claimConversion(ctx, q, now, until)
+		return s.claimSale(ctx, q, now, until)
 	})
 	if err != nil && !errors.Is(err, sale.ErrNothing) && !errors.Is(err, merchant.ErrTampered) {
-		err = fmt.Errorf("claim conversion: %w", err)
+		err = fmt.Errorf("claim sale: %w", err)
 	}
 	return c, err
 }
 
-// claimable is the condition for a conversion that is due: it has an order, whatever the state of
+// claimable is the condition for a sale that is due: it has an order, whatever the state of
 // its invoice; or it waits, its merchant's account is active, its invoice is paid, and no other
 // order for the coin has an unknown outcome, since the outcome is determined from the balance.
 const claimable = `
@@ -197,7 +197,7 @@ const claimable = `
 		AND EXISTS (SELECT 1 FROM invoices i WHERE i.id = c.invoice_id AND i.status = 'paid')
 		AND NOT EXISTS (SELECT 1 FROM conversions o WHERE o.merchant_id = c.merchant_id AND o.coin = c.coin AND o.next_at IS NOT NULL AND o.state = 'sending'))`
 
-func (s *Storage) claimConversion(ctx context.Context, q querier, now, until time.Time) (c sale.Claim, err error) {
+func (s *Storage) claimSale(ctx context.Context, q querier, now, until time.Time) (c sale.Claim, err error) {
 	var id string
 	err = q.QueryRowContext(ctx, `
 		SELECT a.id FROM exchange_accounts a
@@ -242,23 +242,23 @@ func (s *Storage) claimConversion(ctx context.Context, q querier, now, until tim
 	return c, err
 }
 
-// ReleaseConversion implements convert.Storage.
-func (s *Storage) ReleaseConversion(ctx context.Context, c sale.Claim) error {
-	return s.change(ctx, "release conversion", nil, "UPDATE exchange_accounts SET claimed_until = 0 WHERE id = $1 AND claimed_until = $2", c.Account.ID, c.Until.UnixMilli())
+// ReleaseSale implements sale.Storage.
+func (s *Storage) ReleaseSale(ctx context.Context, c sale.Claim) error {
+	return s.change(ctx, "release sale", nil, "UPDATE exchange_accounts SET claimed_until = 0 WHERE id = $1 AND claimed_until = $2", c.Account.ID, c.Until.UnixMilli())
 }
 
-// NextNonce implements convert.AccountStorage.
+// NextNonce implements sale.AccountStorage.
 func (s *Storage) NextNonce(ctx context.Context, accountID string, now time.Time) (nonce int64, err error) {
 	return answer(ctx, s.write, func(ctx context.Context, q querier) (nonce int64, err error) {
 		err = q.QueryRowContext(ctx, `
 			UPDATE exchange_accounts SET nonce = CASE WHEN nonce + $3 > $2 THEN nonce + $3 ELSE $2 END
 			WHERE id = $1 RETURNING nonce`, accountID, now.UnixMicro(), callsOfClaim).Scan(&nonce)
-		return nonce, merchantNotFound(err, "take numbers of an exchange account")
+		return nonce, merchantNotFound(err, "take nonces of an exchange account")
 	})
 }
 
-// ConversionCounts returns the number of conversions in each state.
-func (s *Storage) ConversionCounts(ctx context.Context) (map[invoice.SaleState]int, error) {
+// SaleCounts returns the number of sales in each state.
+func (s *Storage) SaleCounts(ctx context.Context) (map[invoice.SaleState]int, error) {
 	type row struct {
 		state string
 		n     int

@@ -9,9 +9,9 @@ import (
 	"chequer/internal/invoice"
 )
 
-// recentFor is the time for which progress that was read is cached. Networks are scanned every few
+// progressTTL is the time for which progress that was read is cached. Networks are scanned every few
 // seconds, so the stored progress is already older than that.
-const recentFor = 100 * time.Millisecond
+const progressTTL = 100 * time.Millisecond
 
 // recent caches the progress that was read last.
 type recent struct {
@@ -27,7 +27,7 @@ func (s *Storage) RecentProgress(ctx context.Context) (map[chain.ID]invoice.Prog
 	s.recent.mu.Lock()
 	progress, read, saves := s.recent.progress, s.recent.read, s.recent.saves
 	s.recent.mu.Unlock()
-	if age := now.Sub(read); age >= 0 && age < recentFor {
+	if age := now.Sub(read); age >= 0 && age < progressTTL {
 		return progress, nil
 	}
 	progress, err := s.Progress(ctx)

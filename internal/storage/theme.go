@@ -13,7 +13,7 @@ import (
 // which open pages may still refer.
 const keptThemes = 8
 
-// SetTheme implements merchant.LookStorage.
+// SetTheme implements merchant.ThemeStorage.
 func (s *Storage) SetTheme(ctx context.Context, merchantID string, l theme.Theme, at time.Time) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		if err := s.lockMerchant(ctx, q, merchantID); err != nil {
@@ -37,7 +37,7 @@ func (s *Storage) SetTheme(ctx context.Context, merchantID string, l theme.Theme
 	})
 }
 
-// Theme implements merchant.LookStorage.
+// Theme implements merchant.ThemeStorage.
 func (s *Storage) Theme(ctx context.Context, merchantID string) (theme.Theme, error) {
 	l, err := readOne(ctx, s, readTheme, `
 		SELECT name, accent, line, support, terms, stay, logo_type, logo FROM looks
@@ -45,7 +45,7 @@ func (s *Storage) Theme(ctx context.Context, merchantID string) (theme.Theme, er
 	return l, merchantNotFound(err, "read theme")
 }
 
-// ThemeByHash implements merchant.LookStorage.
+// ThemeByHash implements merchant.ThemeStorage.
 func (s *Storage) ThemeByHash(ctx context.Context, hash string) (theme.Theme, error) {
 	l, err := readOne(ctx, s, readTheme, `
 		SELECT name, accent, line, support, terms, stay, logo_type, logo FROM looks WHERE hash = $1 LIMIT 1`, hash)

@@ -144,13 +144,13 @@ func (c *cleaner) token(token xml.Token) error {
 		return c.end(t)
 	case xml.CharData:
 		if c.silent == 0 && len(bytes.TrimSpace(t)) > 0 {
-			return errors.New("has text outside its elements, which an SVG logo may not have")
+			return errors.New("has text outside its elements, which is not allowed in an SVG logo")
 		}
 	case xml.Directive:
-		return fmt.Errorf("has <!%s>, which an SVG logo may not have", word(strings.Fields(string(t) + " ?")[0]))
+		return fmt.Errorf("has <!%s>, which is not allowed in an SVG logo", word(strings.Fields(string(t) + " ?")[0]))
 	case xml.ProcInst:
 		if t.Target != "xml" {
-			return fmt.Errorf("has <?%s?>, which an SVG logo may not have", word(t.Target))
+			return fmt.Errorf("has <?%s?>, which is not allowed in an SVG logo", word(t.Target))
 		}
 	}
 	return nil
@@ -163,13 +163,13 @@ func (c *cleaner) begin(t xml.StartElement) error {
 	attributes, known := elements[name]
 	switch {
 	case !known || t.Name.Space != "":
-		return fmt.Errorf("has the element <%s>, which an SVG logo may not have", word(prefixed(t.Name)))
+		return fmt.Errorf("has the element <%s>, which is not allowed in an SVG logo", word(prefixed(t.Name)))
 	case c.done:
 		return errors.New("is not well-formed: something comes after its end")
 	case (name == "svg") != (len(c.open) == 0):
 		return errors.New("must be one <svg> element, and only one")
 	case c.silent > 0:
-		return fmt.Errorf("has the element <%s> within <%s>, which an SVG logo may not have", name, c.open[len(c.open)-1])
+		return fmt.Errorf("has the element <%s> within <%s>, which is not allowed in an SVG logo", name, c.open[len(c.open)-1])
 	case len(c.open) >= maxDepth:
 		return fmt.Errorf("has elements more than %d deep", maxDepth)
 	case c.elements >= maxElements:
@@ -218,18 +218,18 @@ func (c *cleaner) attributes(element string, known map[string]*regexp.Regexp, gi
 	for _, a := range given {
 		name, value := a.Name.Local, strings.Join(strings.Fields(a.Value), " ")
 		if keep, err := belongs(a); err != nil {
-			return nil, fmt.Errorf("has %s of <%s>, which an SVG logo may not have", word(prefixed(a.Name)), element)
+			return nil, fmt.Errorf("has %s of <%s>, which is not allowed in an SVG logo", word(prefixed(a.Name)), element)
 		} else if !keep {
 			continue
 		}
 		form, ok := known[name]
 		switch {
 		case name == "style":
-			return nil, fmt.Errorf("has style of <%s>, which an SVG logo may not have: save it with presentation attributes", element)
+			return nil, fmt.Errorf("has style of <%s>, which is not allowed in an SVG logo: save it with presentation attributes", element)
 		case !ok:
-			return nil, fmt.Errorf("has %s of <%s>, which an SVG logo may not have", word(name), element)
+			return nil, fmt.Errorf("has %s of <%s>, which is not allowed in an SVG logo", word(name), element)
 		case name == "clip-path" && slices.Contains(c.open, "clipPath"): // nesting multiplies the work of drawing
-			return nil, errors.New("has clip-path within <clipPath>, which an SVG logo may not have")
+			return nil, errors.New("has clip-path within <clipPath>, which is not allowed in an SVG logo")
 		case seen[name]:
 			return nil, fmt.Errorf("has %s of <%s> twice", name, element)
 		case !form.MatchString(value):

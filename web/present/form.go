@@ -68,7 +68,7 @@ func (f Frame) form(action, currency string, typed Typed, problem *Problem) view
 	return form
 }
 
-// title returns the title of a page, which says whether there is a problem.
+// title returns the title of a page, which mentions that there is a problem.
 func (f Frame) title(title string, problem *Problem) string {
 	if problem == nil {
 		return title

@@ -83,7 +83,7 @@ func (f Frame) shopInSentence(merchant string) string {
 	return f.shop(merchant)
 }
 
-// About returns the page that says what this site is.
+// About returns the page that describes this site.
 func (f Frame) About() views.About {
 	page := views.About{Page: f.Page("", "", "store.css")}
 	page.Title = page.Shop

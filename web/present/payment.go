@@ -13,7 +13,7 @@ import (
 	"chequer/views"
 )
 
-// ReloadInterval is how often a page without a script reloads itself if the shopper asked for it.
+// ReloadInterval is the interval at which a page without a script reloads itself if the shopper asked for it.
 const ReloadInterval = 20 * time.Second
 
 // scene holds what the page of an invoice is rendered with besides the invoice.

@@ -136,7 +136,7 @@ func transaction(tx string, s scene) views.Fact {
 	return views.Fact{Label: s.Text("fact.transaction"), Value: tx, Code: true, Long: true}
 }
 
-// depth says whether a payment is confirmed; empty if the service does not report the required
+// depth returns the text on the confirmations of a payment; empty if the service does not report the required
 // confirmations.
 func depth(t api.Payment, s scene) string {
 	switch {

@@ -11,8 +11,8 @@ import (
 	"chequer/internal/money"
 )
 
-// depth is how far the cursor stays behind the tip: more than any plausible reorganisation and
-// than every confirmation count, including that of a coinbase.
+// depth is the number of blocks that the cursor stays behind the tip: more than any plausible
+// reorganisation and than every confirmation count, including that of a coinbase.
 const depth = coinbase
 
 // catchUpTimeout is the time that one scan may read blocks that were missed, before it returns a

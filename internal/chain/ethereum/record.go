@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// finalBatch is how many final blocks are collected before they are read for the last
+	// finalBatch is the number of final blocks that are collected before they are read for the last
 	// time.
 	finalBatch = 32
 	// secondReadAge is the age at which blocks are read for the second time: an endpoint
@@ -25,7 +25,7 @@ const (
 	maxAddresses = 1000
 )
 
-// reading says which reading of the logs of a block was the last.
+// reading is the last reading of the logs of a block.
 type reading int
 
 const (

@@ -95,7 +95,7 @@ type Span struct {
 	To   Header // the last block
 }
 
-// Query says which transfers are returned.
+// Query selects the transfers that are returned.
 type Query struct {
 	Contracts []keys.EthereumAddress
 	// To are the destinations, as scripts; nil for all addresses.

@@ -19,8 +19,8 @@ import (
 // ID is the name of the network.
 const ID chain.ID = "simnet"
 
-// depth is how far the cursor stays behind the tip: more than any reorganisation of simnet
-// and than the largest confirmation count.
+// depth is the number of blocks that the cursor stays behind the tip: more than any reorganisation of
+// simnet and than the largest confirmation count.
 const depth = 24
 
 var (

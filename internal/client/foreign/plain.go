@@ -61,7 +61,7 @@ func (c *Client) readPlain(ctx context.Context, id string) (client.Snapshot, err
 	return client.Snapshot{Resource: resource, ETag: hashed(resource)}, nil
 }
 
-// offset returns how far the service's clock is ahead of ours, by its Date header.
+// offset returns how far the service's clock is ahead of the local clock, by its Date header.
 func (c *Client) offset(header http.Header) time.Duration {
 	date, err := http.ParseTime(header.Get("Date"))
 	if err != nil {

@@ -119,12 +119,3 @@ func Meet(during func()) Fault {
 		process().write(w)
 	}
 }
-
-// MeetAfter carries out the call, calls a function of the test, and then answers.
-func MeetAfter(during func()) Fault {
-	return func(_ *Server, w http.ResponseWriter, _ *http.Request, process func() Answer) {
-		a := process()
-		during()
-		a.write(w)
-	}
-}

@@ -64,7 +64,7 @@ func parseURL(url string) (d Dialect, place string, err error) {
 		place = url
 	}
 	if place == "" {
-		return Dialect{}, "", errors.New("database URL: want sqlite:PATH or postgres://…")
+		return Dialect{}, "", errors.New("database URL: must be sqlite:PATH or postgres://…")
 	}
 	return sqliteDialect, place, nil
 }

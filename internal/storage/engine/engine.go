@@ -50,7 +50,7 @@ type Options struct {
 	// BusyTimeout is the time that SQLite waits while another process locks the database; a write
 	// makes several such attempts. 0 = 10 s.
 	BusyTimeout time.Duration
-	// Unavailable is wrapped by the errors that only say that the database is temporarily
+	// Unavailable is wrapped by the errors that only mean that the database is temporarily
 	// unavailable.
 	Unavailable error
 	// Prove is called by Ready after its write to the database; nil = nothing else is proved.

@@ -109,7 +109,7 @@ func (p *pool) resetSession(_ context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// note starts a new generation if an error says that a server accepts no writes, so that all earlier
+// note starts a new generation if an error means that a server accepts no writes, so that all earlier
 // connections are closed before their next use.
 func (p *pool) note(err error) {
 	if readOnly(err) {
@@ -117,7 +117,7 @@ func (p *pool) note(err error) {
 	}
 }
 
-// readOnly reports whether an error says that a server accepts no writes, as after a failover:
+// readOnly reports whether an error means that a server accepts no writes, as after a failover:
 // read_only_sql_transaction. See PostgreSQL, appendix A.
 func readOnly(err error) bool {
 	fault, ok := errors.AsType[*pgconn.PgError](err)

@@ -17,7 +17,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// availability returns Options.Unavailable, with the cause, for an error that only says that the
+// availability returns Options.Unavailable, with the cause, for an error that only means that the
 // database is temporarily unavailable. The transaction may or may not have been committed.
 func (e *Engine) availability(ctx context.Context, err error) error {
 	switch {

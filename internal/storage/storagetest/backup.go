@@ -24,7 +24,7 @@ func BackUp(t testing.TB, url string) ([]byte, backup.Manifest) {
 	return stream.Bytes(), m
 }
 
-// Restore restores a backup that must fit.
+// Restore restores a backup. It fails the test if the backup is refused.
 func Restore(t testing.TB, url string, stream []byte, o backup.RestoreOptions) backup.Restored {
 	t.Helper()
 	restored, err := backup.Restore(t.Context(), url, bytes.NewReader(stream), o)

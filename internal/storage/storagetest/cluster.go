@@ -19,7 +19,7 @@ type cluster struct {
 	port int
 	data string // its directory
 	// alive keeps the server running: the server ends when this pipe is closed, and therefore with
-	// this process, in whatever way that ends.
+	// this process, even if that is killed.
 	alive *os.File
 }
 

@@ -74,7 +74,7 @@ func openFile(path string) (db walletdb.DB, err error) {
 	return db, nil
 }
 
-// unreadable returns an error that says what to do about unusable data.
+// unreadable returns an error that describes what to do about unusable data.
 func (c *Client) unreadable(err error) error {
 	return fmt.Errorf("light client: the data in %s cannot be used: %w. "+
 		"The folder may be deleted: its headers are then fetched again. It also stores unconfirmed "+

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// maxFetches is how many announced transactions of a peer may be waiting to be fetched.
+	// maxFetches is the maximum number of announced transactions of a peer that wait to be fetched.
 	maxFetches = 5_000
 	// fetchTimeout is the time after which a transaction is requested from another peer.
 	fetchTimeout = 10 * time.Second

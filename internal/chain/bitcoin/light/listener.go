@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// outbound is how many peers the listener connects to.
+	// outbound is the number of peers that the listener connects to.
 	outbound = 8
 	// askInterval is the interval at which each peer is asked for its tip.
 	askInterval = 30 * time.Second

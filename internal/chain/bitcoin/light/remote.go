@@ -30,7 +30,7 @@ type remote struct {
 	gone       bool
 }
 
-// maxStrikes is how many announced transactions a peer may fail to deliver.
+// maxStrikes is the number of announced transactions that a peer may fail to deliver.
 const maxStrikes = 500
 
 func newRemote(to net.Addr, discovered bool) *remote {

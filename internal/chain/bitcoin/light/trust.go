@@ -18,7 +18,7 @@ type Trust struct {
 	Filters int           // that serve the same filter header for it
 	Fresh   time.Duration // greatest age of the tip; 0 for any age
 	Work    *big.Int      // least work of its chain; nil for any
-	// Announcers is how many must announce a transaction before it counts as seen.
+	// Announcers is the number of peers that must announce a transaction before it counts as seen.
 	Announcers int
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// keptBlocks is how many blocks' paid scripts are kept: those of the blocks above the
+	// keptBlocks is the number of blocks whose paid scripts are kept: those of the blocks above the
 	// scanner's cursor, and of some that left the chain.
 	keptBlocks = 160
 	// manyScripts is the number of scripts above which reading a block again is faster

@@ -16,10 +16,11 @@ import (
 )
 
 const (
-	// maxHeadersAhead is how many headers a node may have above its newest block: those of
+	// maxHeadersAhead is the number of headers that a node may have above its newest block: those of
 	// blocks that it is downloading.
 	maxHeadersAhead = 6
-	// maxFallback is how far the best block may go down: more than any reorganisation.
+	// maxFallback is the number of blocks by which the best block may go down: more than any
+	// reorganisation.
 	maxFallback = 100
 	// maxTipAge is an age of the newest block that no network with miners reaches.
 	maxTipAge = 3 * time.Hour

@@ -13,7 +13,7 @@ import (
 	"chequer/internal/chain/ethereum/quorum"
 )
 
-// bridged is a bridged token of the made-up chain.
+// bridged is a bridged token of the simulated chain.
 var bridged = ethereum.Base.Bridged[0]
 
 // paysBridged is a transfer of the bridged token.
@@ -21,7 +21,7 @@ func paysBridged(to string, units uint64) transfer {
 	return transfer{contract: bridged.Contract, to: to, units: units}
 }
 
-// watchBridged watches the made-up chain for the bridged token too.
+// watchBridged watches the simulated chain for the bridged token too.
 func (s *shop) watchBridged() *shop {
 	p := params()
 	p.Bridged = []chain.Asset{bridged}

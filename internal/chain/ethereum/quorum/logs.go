@@ -12,7 +12,7 @@ import (
 	"chequer/internal/keys"
 )
 
-// maxTopics is how many addresses one filter may contain: the limit of geth.
+// maxTopics is the maximum number of addresses in one filter: the limit of geth.
 const maxTopics = 1000
 
 // headers returns the blocks in a range of heights, up to the first that the endpoint lacks.

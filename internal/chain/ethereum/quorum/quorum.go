@@ -139,7 +139,7 @@ func (q *Quorum) tooFew(do string) error {
 	return errors.New(says)
 }
 
-// needs returns a sentence that says which endpoints must do something and do not.
+// needs returns a sentence that names the endpoints that lack a required ability.
 func (q *Quorum) needs(do string) string {
 	others := slices.DeleteFunc(slices.Clone(q.endpoints), func(e *endpoint) bool { return e.Trusted })
 	own := len(q.endpoints) - len(others)
@@ -242,7 +242,7 @@ func (q *Quorum) Reports() []Report {
 	return reports
 }
 
-// Probe asks all endpoints once. The error says why the network cannot be read.
+// Probe asks all endpoints once. The error describes why the network cannot be read.
 func (q *Quorum) Probe(ctx context.Context) error {
 	q.best = ethereum.Best{}
 	_, err := q.Best(ctx)
