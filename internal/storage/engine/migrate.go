@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/pressly/goose/v3"
 
 	"chequer/internal/durable"
@@ -142,10 +143,11 @@ const migrationLock = 5_887_940_537_704_921_958
 
 // alone runs do while no other process runs migrations. On PostgreSQL the lock belongs to a
 // transaction, not to a session, because a pooler may distribute the statements of a session over
-// several connections.
+// several connections. On SQLite it is a lock on a file next to the database, because a transaction
+// would exclude the migrations too.
 func alone(ctx context.Context, db *sql.DB, d Dialect, do func() error) error {
-	if d != postgresDialect {
-		return do()
+	if d == sqliteDialect {
+		return aloneOnFile(ctx, db, do)
 	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -155,5 +157,22 @@ func alone(ctx context.Context, db *sql.DB, d Dialect, do func() error) error {
 	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", int64(migrationLock)); err != nil {
 		return fmt.Errorf("lock migrations: %w", err)
 	}
+	return do()
+}
+
+// lockInterval is the interval at which a locked file is tried again.
+const lockInterval = 20 * time.Millisecond
+
+// aloneOnFile is alone for a SQLite database.
+func aloneOnFile(ctx context.Context, db *sql.DB, do func() error) error {
+	var place string
+	if err := db.QueryRowContext(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&place); err != nil {
+		return fmt.Errorf("lock migrations: %w", err)
+	}
+	lock := flock.New(place+".upgrade", flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDWR))
+	if _, err := lock.TryLockContext(ctx, lockInterval); err != nil {
+		return fmt.Errorf("lock migrations: %w", err)
+	}
+	defer func() { _ = lock.Unlock() }() // the file has no content
 	return do()
 }
