@@ -65,9 +65,10 @@ func removeNewKey(ctx context.Context, c config.Config) error {
 // creates key and database.
 const startLock = "start.lock"
 
-// holdDataDir waits until no other process opens the data directory, and locks it.
+// holdDataDir waits until no other process opens the data directory, and locks it. It fails if the
+// directory cannot be written.
 func holdDataDir(c config.Config) (release func() error, err error) {
-	lock := flock.New(filepath.Join(c.DataDir, startLock))
+	lock := flock.New(filepath.Join(c.DataDir, startLock), flock.SetFlag(os.O_CREATE|os.O_RDWR))
 	if err := lock.Lock(); err != nil {
 		return nil, fmt.Errorf("lock data directory: %w", err)
 	}

@@ -100,3 +100,26 @@ func TestOpenCore_removes_the_key_when_the_database_cannot_be_created(t *testing
 	}
 	open(t, c)
 }
+
+// On a read-only file system the lock can be opened for reading.
+func TestOpenCore_refuses_a_data_directory_that_cannot_be_written(t *testing.T) {
+	t.Parallel()
+	c := settings(t, "")
+	program, err := os.Executable() // a running program cannot be opened for writing
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(program, filepath.Join(c.DataDir, "start.lock")); err != nil {
+		t.Fatal(err)
+	}
+	core, err := app.OpenCore(t.Context(), c, app.Options{Log: slog.New(slog.DiscardHandler)})
+	if err == nil || !strings.Contains(err.Error(), "start.lock") {
+		t.Errorf("got error %v, want one that names the lock", err)
+	}
+	if err == nil {
+		t.Error(core.Close())
+	}
+}

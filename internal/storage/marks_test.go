@@ -382,6 +382,26 @@ func TestMarks_that_cannot_be_written_stop_the_start(t *testing.T) {
 	}
 }
 
+// On a read-only file system a lock can be opened for reading, and the first creation would fail.
+func TestLocksThatCannotBeWrittenStopTheStart(t *testing.T) {
+	t.Parallel()
+	program, err := os.Executable() // a running program cannot be opened for writing
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ending := range []string{".use", ".lock"} {
+		marks := filepath.Join(t.TempDir(), "indexes.json")
+		if err := os.Symlink(program, marks+ending); err != nil {
+			t.Fatal(err)
+		}
+		s, err := storage.Open(t.Context(), engines["sqlite"](t), box(t, 1), storage.Options{IndexMarks: marks})
+		if err == nil {
+			t.Errorf("%s: the database was opened", ending)
+			s.Close()
+		}
+	}
+}
+
 func TestRestore_skips_indexes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
