@@ -39,6 +39,7 @@ func BenchmarkArrival(b *testing.B) {
 		}).report(b, "requests")
 	})
 	p := serve(b, newSQLite, "CHEQUER_UNWATCHED=off", "CHEQUER_LITECOIN_NODE=off", "CHEQUER_BASE_RPC=trusted:"+n.RPC)
+	p.reach(b)
 	for _, asset := range []struct {
 		code     string
 		currency money.Currency
@@ -69,6 +70,20 @@ func BenchmarkArrival(b *testing.B) {
 	}
 }
 
+// reach waits until the program has reached the node, because before that it creates no invoices.
+func (p *program) reach(b *testing.B) {
+	b.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		_, err := p.createWith(b.Context(), `{"amount":12.50,"fiat_currency":"EUR","payment_methods":["EURC-BASE"]}`)
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			b.Fatal(err)
+		}
+	}
+}
+
 // arrival holds the times from a block to the page, from a block to the baseline loop, and from the
 // last needed block to the page.
 type arrival struct{ seen, bare, paid time.Duration }
@@ -79,7 +94,7 @@ func (p *program) arrive(b *testing.B, n *ethereumtest.Node, id string, pay func
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
 	defer cancel()
-	updates, err := follow(ctx, p.url+"/invoice/"+id+"/live")
+	updates, err := follow(ctx, p.url+"/invoice/"+id+"/live", "")
 	if err != nil {
 		b.Fatal(err)
 	}

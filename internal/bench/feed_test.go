@@ -42,7 +42,7 @@ func BenchmarkFeed(b *testing.B) {
 			changed: map[string]string{"position": "o.position + n.i", "id": "o.id || CAST(n.i AS TEXT)"},
 		}}, advanceFeeds)
 		for written := 0; written < events; written += feedBatch {
-			c.write(b, written+1, written+feedBatch, feedBatch)
+			c.write(b, written+1, written+feedBatch)
 		}
 		filled := time.Since(begin)
 		var merchant string

@@ -112,7 +112,7 @@ func grow(b *testing.B, e engine, stored int, figure func(name, unit string, val
 	}
 	figure("CSV of 30 days", "rows/s", func(b *testing.B) float64 { return p.export(b, ago(30*24*time.Hour)) })
 	for _, clients := range []int{1, 32} {
-		figure(fmt.Sprintf("create with %d clients", clients), "creations/s", func(b *testing.B) float64 {
+		figure(fmt.Sprintf("create clients=%d", clients), "creations/s", func(b *testing.B) float64 {
 			return repeat(b, clients, p.create).perSecond()
 		})
 	}
@@ -170,7 +170,7 @@ func (p *program) multiply(b *testing.B, copies int) {
 		}, where: fmt.Sprintf("n.i <= %d", 30*24*time.Hour.Milliseconds()/distance)}, // events are kept for 30 days
 	})
 	for first := 1; first <= copies; first += copyBatch {
-		c.write(b, first, min(first+copyBatch-1, copies), copyBatch)
+		c.write(b, first, min(first+copyBatch-1, copies))
 	}
 	storagetest.Change(b, p.database, "ANALYZE")
 }

@@ -13,7 +13,7 @@ const streams = 500
 // BenchmarkPage measures the cost of the payment page: time, bytes, and memory per open stream.
 func BenchmarkPage(b *testing.B) {
 	onEngines(b, func(b *testing.B, e engine) {
-		p := serve(b, e)
+		p := serve(b, e, "CHEQUER_TRUST_PROXY=127.0.0.1")
 		if err := p.create(b.Context()); err != nil {
 			b.Fatal(err)
 		}
@@ -40,7 +40,8 @@ func BenchmarkPage(b *testing.B) {
 				if err := p.create(ctx); err != nil {
 					b.Fatal(err)
 				}
-				if _, err := follow(ctx, p.url+"/invoice/"+p.last.Load().(string)+"/live"); err != nil {
+				shopper := fmt.Sprintf("198.18.%d.%d", n%250, n/250) // the streams of one address are limited
+				if _, err := follow(ctx, p.url+"/invoice/"+p.last.Load().(string)+"/live", shopper); err != nil {
 					b.Fatalf("stream %d: %v", n, err)
 				}
 			}

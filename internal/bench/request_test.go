@@ -125,11 +125,14 @@ func (p *program) simulate(ctx context.Context, id, action string) error {
 }
 
 // follow opens a page's stream, and returns a channel with the times of its updates. The stream ends
-// with the context.
-func follow(ctx context.Context, url string) (<-chan time.Time, error) {
+// with the context. If forwardedFor is not empty, it is the shopper's address.
+func follow(ctx context.Context, url, forwardedFor string) (<-chan time.Time, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
+	}
+	if forwardedFor != "" {
+		r.Header.Set("X-Forwarded-For", forwardedFor)
 	}
 	resp, err := http.DefaultClient.Do(r) // without the timeout of browser
 	if err != nil {
