@@ -42,7 +42,7 @@ var floors = map[string]int{
 
 	"chequer/internal/app": 8,
 
-	"chequer/cmd/chequer": 9, "chequer/internal/bench": 9, "chequer/static/generate": 9,
+	"chequer/cmd/chequer": 9, "chequer/static/generate": 9,
 	"chequer/internal/api/examples/create": 9, "chequer/internal/api/examples/read": 9, "chequer/internal/api/examples/callback": 9,
 }
 

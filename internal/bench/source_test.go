@@ -1,17 +1,103 @@
-package main
+package bench_test
 
 import (
+	"bytes"
+	"context"
 	"encoding/hex"
+	"iter"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
-	"github.com/btcsuite/btcd/btcutil/gcs"
-	"github.com/btcsuite/btcd/btcutil/gcs/builder"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
 
+	"chequer/internal/chain"
 	"chequer/internal/chain/bitcoin"
 )
+
+// source is a chain of blocks in memory. It acts as a node does or, for blocks with filters, as the
+// light client does. It implements bitcoin.Source.
+type source struct {
+	headers []bitcoin.Header   // by height
+	bodies  map[string]content // by hash
+	reading time.Duration      // time to read the last block
+	read    int                // number of read blocks
+	matched matcher
+}
+
+// content is a block's content.
+type content struct {
+	height int64
+	bytes  []byte
+	filter *filter // nil for a node
+}
+
+// extend appends a block to the chain.
+func (s *source) extend(block *wire.MsgBlock, f *filter) {
+	if s.bodies == nil {
+		s.bodies = map[string]content{}
+	}
+	if n := len(s.headers); n > 0 {
+		parent, err := chainhash.NewHashFromStr(s.headers[n-1].Hash)
+		if err != nil {
+			panic(err) // NewHeader wrote the hash
+		}
+		block.Header.PrevBlock = *parent
+	}
+	var serialized bytes.Buffer
+	if err := block.Serialize(&serialized); err != nil {
+		panic(err) // writing to a bytes.Buffer cannot fail
+	}
+	header := bitcoin.NewHeader(int64(len(s.headers)), &block.Header)
+	s.headers = append(s.headers, header)
+	s.bodies[header.Hash] = content{height: header.Height, bytes: serialized.Bytes(), filter: f}
+}
+
+func (s *source) Best(context.Context) (bitcoin.Header, error) {
+	return s.headers[len(s.headers)-1], nil
+}
+
+func (s *source) AtHeight(_ context.Context, height int64) (bitcoin.Header, error) {
+	if height >= int64(len(s.headers)) {
+		return bitcoin.Header{}, bitcoin.ErrNoBlock
+	}
+	return s.headers[height], nil
+}
+
+func (s *source) Concerns(_ context.Context, hash string, scripts iter.Seq[string]) (bool, error) {
+	f := s.bodies[hash].filter
+	if f == nil {
+		return true, nil
+	}
+	return s.matched.matches(f, scripts)
+}
+
+func (s *source) Block(_ context.Context, hash string) (bitcoin.Block, error) {
+	begin := time.Now()
+	defer func() { s.reading = time.Since(begin) }()
+	s.read++
+	b := s.bodies[hash]
+	var message wire.MsgBlock
+	if err := message.Deserialize(bytes.NewReader(b.bytes)); err != nil {
+		return bitcoin.Block{}, err
+	}
+	return bitcoin.NewBlock(b.height, &message)
+}
+
+func (s *source) Waiting(context.Context, chain.Watched) (bitcoin.Waiting, error) {
+	return bitcoin.Waiting{Coverage: chain.Partial}, nil
+}
+
+func (s *source) Seen(string) time.Time                    { return time.Time{} }
+func (s *source) Inputs(uint64) (iter.Seq[string], uint64) { return none, 0 }
+func (s *source) Pending(string) bool                      { return false }
+func (s *source) Buried([]string)                          {}
+func (s *source) Health() chain.Health                     { return chain.Health{} }
+func (s *source) Wake() <-chan struct{}                    { return nil }
+
+// none is an empty sequence of scripts.
+func none(func(string) bool) {}
 
 // A scan of the chain finds the payments in its blocks. With filters it reads only the blocks whose
 // filters match.
@@ -32,11 +118,7 @@ func TestSource(t *testing.T) {
 					scripts = append(scripts, paid)
 				}
 				if filtered {
-					f = &filter{}
-					var err error
-					if f.Filter, err = gcs.BuildGCSFilter(builder.DefaultP, builder.DefaultM, f.key, scripts); err != nil {
-						t.Fatal(err)
-					}
+					f = newFilter(t, random, scripts)
 				}
 				s.extend(message(random, pays, 5), f)
 			}
@@ -52,32 +134,5 @@ func TestSource(t *testing.T) {
 				t.Errorf("%d blocks were read, want %d", s.read, want)
 			}
 		})
-	}
-}
-
-func TestMatcher_matches_more_scripts_than_a_chunk(t *testing.T) {
-	t.Parallel()
-	random := rand.New(rand.NewPCG(3, 4))
-	paid := script(random)
-	f := &filter{}
-	var err error
-	if f.Filter, err = gcs.BuildGCSFilter(builder.DefaultP, builder.DefaultM, f.key, [][]byte{paid}); err != nil {
-		t.Fatal(err)
-	}
-	list := make([]string, chunk)
-	for i := range list {
-		list[i] = "00"
-	}
-	var m matcher
-	for _, test := range []struct {
-		scripts []string
-		want    bool
-	}{{list[:10], false}, {append(slices.Clone(list), hex.EncodeToString(paid)), true}} {
-		if got, err := m.matches(f, slices.Values(test.scripts)); err != nil || got != test.want {
-			t.Errorf("%d scripts match: %t, %v, want %t", len(test.scripts), got, err, test.want)
-		}
-	}
-	if _, err := m.matches(f, slices.Values([]string{"no hex"})); err == nil {
-		t.Error("a script that is not hex is accepted")
 	}
 }

@@ -40,7 +40,7 @@ type Node struct {
 
 // Anvil starts anvil as the node of a network, with the contracts deployed. If fetch.sh could
 // not install it, the test is skipped, except in CI, where it fails.
-func Anvil(t *testing.T, chainID uint64) *Node {
+func Anvil(t testing.TB, chainID uint64) *Node {
 	t.Helper()
 	program := programtest.Fetched("anvil")
 	programtest.Need(t, program)
@@ -72,7 +72,7 @@ func Anvil(t *testing.T, chainID uint64) *Node {
 }
 
 // Call calls a method of the node and decodes its result, unless result is nil.
-func (n *Node) Call(t *testing.T, result any, method string, params ...any) {
+func (n *Node) Call(t testing.TB, result any, method string, params ...any) {
 	t.Helper()
 	if err := n.call(result, method, params...); err != nil {
 		t.Fatalf("%s: %v", method, err)

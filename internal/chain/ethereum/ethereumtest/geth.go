@@ -67,7 +67,7 @@ func Geth(t *testing.T) *Node {
 }
 
 // await waits until a condition is true.
-func (n *Node) await(t *testing.T, what string, condition func() bool) {
+func (n *Node) await(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); !condition(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -77,7 +77,7 @@ func (n *Node) await(t *testing.T, what string, condition func() bool) {
 }
 
 // fund creates the senders and gives each of them one ether.
-func (n *Node) fund(t *testing.T, from string) {
+func (n *Node) fund(t testing.TB, from string) {
 	t.Helper()
 	var last string
 	for nonce := range gethSenders { // explicit, because geth may not count its last nonce yet
@@ -94,7 +94,7 @@ func (n *Node) fund(t *testing.T, from string) {
 
 // mined reports whether a transaction is in a block. While geth indexes its blocks, it
 // returns an error for an unknown transaction.
-func (n *Node) mined(t *testing.T, tx string) bool {
+func (n *Node) mined(t testing.TB, tx string) bool {
 	t.Helper()
 	var receipt *struct{ Status string }
 	err := n.call(&receipt, "eth_getTransactionReceipt", tx)
@@ -105,7 +105,7 @@ func (n *Node) mined(t *testing.T, tx string) bool {
 }
 
 // signRaw signs a transaction. See EIP-155.
-func (g *geth) signRaw(t *testing.T, s signed, chainID uint64, to, data string) (raw string) {
+func (g *geth) signRaw(t testing.TB, s signed, chainID uint64, to, data string) (raw string) {
 	t.Helper()
 	value := s.value
 	if value == nil {
@@ -160,7 +160,7 @@ func length(kind byte, n int) []byte {
 
 // mineGeth waits for the blocks that geth makes of transactions on their arrival. Without
 // transactions it makes geth mine an empty block, which geth does for a withdrawal.
-func (n *Node) mineGeth(t *testing.T, txs []string) {
+func (n *Node) mineGeth(t testing.TB, txs []string) {
 	t.Helper()
 	for _, tx := range txs {
 		n.await(t, "transaction is in a block", func() bool { return n.mined(t, tx) })

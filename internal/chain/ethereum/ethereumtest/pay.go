@@ -81,7 +81,7 @@ type signed struct {
 }
 
 // sign signs a transaction of the next sender. The node does not get it before Mine.
-func (n *Node) sign(t *testing.T, to, data string) (tx string) {
+func (n *Node) sign(t testing.TB, to, data string) (tx string) {
 	t.Helper()
 	from := n.senders[n.next]
 	n.next++
@@ -90,7 +90,7 @@ func (n *Node) sign(t *testing.T, to, data string) (tx string) {
 	return n.signFrom(t, signed{from: from, nonce: nonce, price: 10_000_000_000, value: n.value}, to, data)
 }
 
-func (n *Node) signFrom(t *testing.T, s signed, to, data string) (tx string) {
+func (n *Node) signFrom(t testing.TB, s signed, to, data string) (tx string) {
 	t.Helper()
 	fields := map[string]any{
 		"from": s.from, "nonce": s.nonce, "data": data, "gas": fmt.Sprintf("0x%x", gas), "gasPrice": fmt.Sprintf("0x%x", s.price),
@@ -117,13 +117,13 @@ func (n *Node) signFrom(t *testing.T, s signed, to, data string) (tx string) {
 }
 
 // Transact signs a transaction that calls a contract; Mine puts it into a block.
-func (n *Node) Transact(t *testing.T, contract, data string) (tx string) {
+func (n *Node) Transact(t testing.TB, contract, data string) (tx string) {
 	t.Helper()
 	return n.sign(t, contract, data)
 }
 
 // TransactWith is Transact with a value in wei.
-func (n *Node) TransactWith(t *testing.T, wei *big.Int, to, data string) (tx string) {
+func (n *Node) TransactWith(t testing.TB, wei *big.Int, to, data string) (tx string) {
 	t.Helper()
 	n.value = wei
 	defer func() { n.value = nil }()
@@ -144,10 +144,10 @@ const (
 func Account(address string) string { return "0x" + account(address) }
 
 // Deploy deploys a contract and mines the transaction.
-func (n *Node) Deploy(t *testing.T, code string) (address string) {
+func (n *Node) Deploy(t testing.TB, code string) (address string) {
 	t.Helper()
 	tx := n.sign(t, "", code)
-	n.Mine(t, tx)
+	n.MineBlock(t, tx)
 	var receipt struct{ ContractAddress, Status string }
 	n.Call(t, &receipt, "eth_getTransactionReceipt", tx)
 	if receipt.Status != "0x1" {
@@ -157,7 +157,7 @@ func (n *Node) Deploy(t *testing.T, code string) (address string) {
 }
 
 // Place moves the token to another address, such as that of a real token.
-func (n *Node) Place(t *testing.T, address string) {
+func (n *Node) Place(t testing.TB, address string) {
 	t.Helper()
 	var code string
 	n.Call(t, &code, "eth_getCode", n.Token, "latest")
@@ -201,8 +201,14 @@ func payment(outputs []chaintest.Output) string {
 	return data
 }
 
-// Mine mines a block with transactions.
+// Mine is MineBlock, for chaintest.Lab.
 func (n *Node) Mine(t *testing.T, txs ...string) {
+	t.Helper()
+	n.MineBlock(t, txs...)
+}
+
+// MineBlock mines a block with transactions.
+func (n *Node) MineBlock(t testing.TB, txs ...string) {
 	t.Helper()
 	for _, tx := range txs {
 		s, known := n.txs[tx]
@@ -242,14 +248,14 @@ func (n *Node) Reorganise(t *testing.T, txs ...string) {
 }
 
 // Height returns the height of the newest block.
-func (n *Node) Height(t *testing.T) int64 {
+func (n *Node) Height(t testing.TB) int64 {
 	t.Helper()
 	var height string
 	n.Call(t, &height, "eth_blockNumber")
 	return parse(t, height)
 }
 
-func parse(t *testing.T, text string) (number int64) {
+func parse(t testing.TB, text string) (number int64) {
 	t.Helper()
 	if _, err := fmt.Sscanf(text, "0x%x", &number); err != nil {
 		t.Fatalf("%q is not a number", text)
@@ -258,7 +264,7 @@ func parse(t *testing.T, text string) (number int64) {
 }
 
 // Holds reports whether a transaction is in a block, and whether it succeeded.
-func (n *Node) Holds(t *testing.T, tx string) (mined, succeeded bool) {
+func (n *Node) Holds(t testing.TB, tx string) (mined, succeeded bool) {
 	t.Helper()
 	var receipt *struct{ Status string }
 	n.Call(t, &receipt, "eth_getTransactionReceipt", tx)

@@ -1,12 +1,11 @@
-package main
+package bench_test
 
 import (
-	"context"
 	"encoding/hex"
-	"fmt"
 	"iter"
 	"math/rand/v2"
 	"slices"
+	"testing"
 	"time"
 
 	"chequer/internal/chain"
@@ -22,28 +21,24 @@ const (
 	filterScripts = 2_000
 )
 
-// catchUp prints how fast missed blocks are scanned with filters, for a thousand destinations, and
-// for so many that filters help little: one script in 784,931 matches falsely. See BIP 158, "Block
-// filters".
-func catchUp(ctx context.Context, million chain.Watched, random *rand.Rand) error {
-	some := set{}
-	for range 1_000 {
-		some = append(some, hex.EncodeToString(script(random)))
-	}
+func newFilters(b *testing.B, random *rand.Rand) []*filter {
+	b.Helper()
 	made := make([]*filter, filters)
 	for i := range made {
-		var err error
-		if made[i], err = newFilter(random, filterScripts); err != nil {
-			return err
+		data := make([][]byte, filterScripts)
+		for n := range data {
+			data[n] = script(random)
 		}
+		made[i] = newFilter(b, random, data)
 	}
-	if err := catchUpFor(ctx, some, missed, made, random); err != nil {
-		return err
-	}
-	return catchUpFor(ctx, million, missed/100, made, random)
+	return made
 }
 
-func catchUpFor(ctx context.Context, watched chain.Watched, missed int, made []*filter, random *rand.Rand) error {
+// catchUp measures how fast missed blocks are scanned with filters, and how many are read by false
+// matches: one script in 784,931 matches falsely, so that filters help little for a million
+// destinations. See BIP 158, "Block filters". The baseline is the matching alone.
+func catchUp(b *testing.B, watched chain.Watched, missed int, made []*filter, random *rand.Rand) {
+	b.Helper()
 	light := &source{}
 	for n := range missed + 1 {
 		light.extend(message(random, nil, 0), made[n%filters])
@@ -52,27 +47,28 @@ func catchUpFor(ctx context.Context, watched chain.Watched, missed int, made []*
 	begin := time.Now()
 	from, scans := light.headers[0].Cursor(), 0
 	for behind := true; behind; scans++ {
-		snapshot, err := scanner.Scan(ctx, from, watched)
+		snapshot, err := scanner.Scan(b.Context(), from, watched)
 		if err != nil {
-			return err
+			b.Fatal(err)
 		}
 		from, behind = snapshot.Next, snapshot.Behind
 	}
 	caught := float64(missed) / time.Since(begin).Seconds()
-	matched, destinations, err := matchAlone(watched, missed, made)
-	fmt.Printf("| %d missed blocks, filters of %d scripts, %d destinations | %.0f blocks/s, %d read by false matches, %d scans | matching without the program %.0f blocks/s | %.2f |\n",
-		missed, filterScripts, destinations, caught, light.read, scans, matched, caught/matched)
-	return err
+	b.ReportMetric(caught, "blocks/s")
+	b.ReportMetric(float64(light.read), "read")
+	b.ReportMetric(float64(scans), "scans")
+	compare(b, "/s", caught, matchAlone(b, watched, missed, made))
 }
 
 // matchAlone matches decoded scripts, and returns the number of blocks per second.
-func matchAlone(watched chain.Watched, missed int, made []*filter) (perSecond float64, destinations int, err error) {
+func matchAlone(b *testing.B, watched chain.Watched, missed int, made []*filter) float64 {
+	b.Helper()
 	var scripts [][]byte
 	list, _ := watched.Since(0)
 	for s := range list {
 		script, err := hex.DecodeString(s)
 		if err != nil {
-			return 0, 0, err
+			b.Fatal(err)
 		}
 		scripts = append(scripts, script)
 	}
@@ -80,10 +76,10 @@ func matchAlone(watched chain.Watched, missed int, made []*filter) (perSecond fl
 	for n := range missed {
 		f := made[n%filters]
 		if _, err := f.MatchAny(f.key, scripts); err != nil {
-			return 0, 0, err
+			b.Fatal(err)
 		}
 	}
-	return float64(missed) / time.Since(begin).Seconds(), len(scripts), nil
+	return float64(missed) / time.Since(begin).Seconds()
 }
 
 // set is a set of watched scripts without owners.

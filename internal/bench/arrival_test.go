@@ -1,0 +1,202 @@
+package bench_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/internal/chain/ethereum"
+	"chequer/internal/chain/ethereum/ethereumtest"
+	"chequer/internal/money"
+)
+
+// arrivals is the number of payments of each kind that are timed.
+const arrivals = 20
+
+// pollInterval is how often the program and the baseline loop ask a network with a block every two
+// seconds.
+const pollInterval = time.Second
+
+// BenchmarkArrival measures how long after its block the page shows a payment, and how long after
+// the last needed block the page shows it as paid, with a node on this machine. The baseline is a
+// loop that asks the node at the same interval.
+func BenchmarkArrival(b *testing.B) {
+	eurc := ethereum.Base.Assets[0]
+	n := ethereumtest.Anvil(b, ethereum.Base.ChainID)
+	n.Place(b, eurc.Contract)
+	n.MineBlock(b)
+	measure(b, "request to the node", func(b *testing.B) {
+		repeat(b, 1, func(ctx context.Context) error {
+			_, err := readHead(ctx, n)
+			return err
+		}).report(b, "requests")
+	})
+	p := serve(b, newSQLite, "CHEQUER_UNWATCHED=off", "CHEQUER_LITECOIN_NODE=off", "CHEQUER_BASE_RPC=trusted:"+n.RPC)
+	p.reach(b)
+	for _, asset := range []struct {
+		code     string
+		currency money.Currency
+		pay      func(b *testing.B, to string, due money.Amount) (tx string)
+	}{
+		{"EURC-BASE", money.Currency{Code: "EURC", Decimals: 6}, func(b *testing.B, to string, due money.Amount) string {
+			return n.Transact(b, eurc.Contract, ethereumtest.Data("transfer(address,uint256)", to, due.Minor()))
+		}},
+		{"ETH-BASE", money.ETH, func(b *testing.B, to string, due money.Amount) string {
+			return n.TransactWith(b, due.Minor(), to, "0x")
+		}},
+	} {
+		measure(b, asset.code, func(b *testing.B) {
+			var seen, bare, paid []time.Duration
+			for range arrivals {
+				id, to, due := p.invoiceIn(b, asset.code, asset.currency)
+				a := p.arrive(b, n, id, func() string { return asset.pay(b, to, due) })
+				seen, bare, paid = append(seen, a.seen), append(bare, a.bare), append(paid, a.paid)
+			}
+			of, base, last := sorted(seen), sorted(bare), sorted(paid)
+			b.ReportMetric(of.at(.5), "p50-ms")
+			b.ReportMetric(of.at(.95), "p95-ms")
+			compare(b, "-p50-ms", of.at(.5), base.at(.5))
+			b.ReportMetric(base.at(.95), "baseline-p95-ms")
+			b.ReportMetric(last.at(.5), "paid-p50-ms")
+			b.ReportMetric(last.at(.95), "paid-p95-ms")
+		})
+	}
+}
+
+// reach waits until the program has reached the node, because before that it creates no invoices.
+func (p *program) reach(b *testing.B) {
+	b.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		_, err := p.createWith(b.Context(), `{"amount":12.50,"fiat_currency":"EUR","payment_methods":["EURC-BASE"]}`)
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			b.Fatal(err)
+		}
+	}
+}
+
+// arrival holds the times from a block to the page, from a block to the baseline loop, and from the
+// last needed block to the page.
+type arrival struct{ seen, bare, paid time.Duration }
+
+// arrive pays an invoice and times its page, and a baseline loop that asks the node for the newest
+// block and its transfers.
+func (p *program) arrive(b *testing.B, n *ethereumtest.Node, id string, pay func() (tx string)) (a arrival) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
+	defer cancel()
+	updates, err := follow(ctx, p.url+"/invoice/"+id+"/live", "")
+	if err != nil {
+		b.Fatal(err)
+	}
+	before := n.Height(b)
+	tx := pay()
+	// A block arrives at a random time between two requests.
+	time.Sleep(rand.N(pollInterval))
+	bare := make(chan error, 1)
+	var found time.Time
+	go func() {
+		tick := time.NewTicker(pollInterval)
+		defer tick.Stop()
+		for {
+			height, err := readHead(ctx, n)
+			if err != nil || height > before {
+				found = time.Now()
+				bare <- err
+				return
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+			}
+		}
+	}()
+	time.Sleep(rand.N(pollInterval))
+	n.MineBlock(b, tx)
+	mined := time.Now()
+	at, err := next(ctx, updates)
+	if err != nil {
+		b.Fatalf("no update with the payment: %v", err)
+	}
+	a.seen = at.Sub(mined)
+	if err := <-bare; err != nil {
+		b.Fatal(err)
+	}
+	a.bare = found.Sub(mined)
+	for range ethereum.Base.Assets[0].Policy.Confirmations(0) - 1 {
+		n.MineBlock(b)
+	}
+	mined = time.Now()
+	for paid := false; !paid; { // the page may be updated while blocks are mined
+		if at, err = next(ctx, updates); err != nil {
+			b.Fatalf("no update with the confirmation: %v", err)
+		}
+		if paid, err = p.isPaid(ctx, id); err != nil {
+			b.Fatal(err)
+		}
+	}
+	a.paid = at.Sub(mined)
+	return a
+}
+
+// invoiceIn creates an invoice with one payment method.
+func (p *program) invoiceIn(b *testing.B, asset string, currency money.Currency) (id, to string, due money.Amount) {
+	b.Helper()
+	inv, err := p.createWith(b.Context(), `{"amount":12.50,"fiat_currency":"EUR","payment_methods":["`+asset+`"]}`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if len(inv.Addresses) != 1 {
+		b.Fatalf("%d addresses", len(inv.Addresses))
+	}
+	if due, err = money.Parse(inv.Addresses[0].ExpectedAmount.String(), currency); err != nil {
+		b.Fatal(err)
+	}
+	return inv.ForeignID, inv.Addresses[0].Address, due
+}
+
+func (p *program) isPaid(ctx context.Context, id string) (bool, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+api.PathInvoiceStatus+"?id="+id, nil)
+	if err != nil {
+		return false, err
+	}
+	answer, err := fetch(r)
+	return strings.Contains(string(answer), `"status":"paid"`), err
+}
+
+// readHead requests the newest block and its transfers, and returns its height. It is safe for
+// concurrent use and keeps its connection open, unlike the methods of the node.
+func readHead(ctx context.Context, n *ethereumtest.Node) (height int64, err error) {
+	ask := func(result any, method string, params ...any) error {
+		content, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+		if err != nil {
+			return err
+		}
+		answer := struct{ Result, Error any }{Result: result}
+		if err := post(ctx, n.RPC, content, nil, &answer); err != nil {
+			return err
+		}
+		if answer.Error != nil {
+			return fmt.Errorf("%s: %v", method, answer.Error)
+		}
+		return nil
+	}
+	var head struct{ Number, Hash string }
+	if err := ask(&head, "eth_getBlockByNumber", "latest", false); err != nil {
+		return 0, err
+	}
+	var logs []any
+	if err := ask(&logs, "eth_getLogs", map[string]any{"blockHash": head.Hash, "address": []string{n.Token}}); err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(strings.TrimPrefix(head.Number, "0x"), 16, 64)
+}

@@ -1,0 +1,70 @@
+package bench_test
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/btcsuite/btcd/blockchain"
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+)
+
+// message returns a block with the given number of transactions after the coinbase, of two or three
+// outputs each. Some outputs pay the given scripts.
+func message(random *rand.Rand, pays [][]byte, transactions int) *wire.MsgBlock {
+	block := &wire.MsgBlock{Header: wire.BlockHeader{Version: 4, Timestamp: time.Unix(1_795_000_000, 0)}}
+	mined := wire.NewMsgTx(2)
+	mined.AddTxIn(wire.NewTxIn(wire.NewOutPoint(&chainhash.Hash{}, wire.MaxPrevOutIndex), []byte{3, 1, 2, 3}, nil))
+	mined.AddTxOut(wire.NewTxOut(312_500_000, script(random)))
+	block.Transactions = append(block.Transactions, mined)
+	for n := range transactions {
+		tx := wire.NewMsgTx(2)
+		for range 1 + random.IntN(2) {
+			var before chainhash.Hash
+			fill(random, before[:])
+			signature, key := make([]byte, 71), make([]byte, 33)
+			fill(random, signature)
+			fill(random, key)
+			tx.AddTxIn(wire.NewTxIn(wire.NewOutPoint(&before, random.Uint32N(4)), nil, wire.TxWitness{signature, key}))
+		}
+		for range 2 + n%2 {
+			tx.AddTxOut(wire.NewTxOut(random.Int64N(1e8), script(random)))
+		}
+		if step := max(transactions/max(len(pays), 1), 1); n%step == 0 && n/step < len(pays) {
+			tx.TxOut[0].PkScript = pays[n/step]
+		}
+		block.Transactions = append(block.Transactions, tx)
+	}
+	txs := make([]*btcutil.Tx, len(block.Transactions))
+	for i, tx := range block.Transactions {
+		txs[i] = btcutil.NewTx(tx)
+	}
+	block.Header.MerkleRoot = blockchain.CalcMerkleRoot(txs, false)
+	return block
+}
+
+// script returns a random script of a common kind: two in three pay a key's hash, and half of the
+// others a taproot output.
+func script(random *rand.Rand) []byte {
+	var s []byte
+	switch random.IntN(6) {
+	case 0:
+		s = append([]byte{0x51, 0x20}, make([]byte, 32)...)
+		fill(random, s[2:])
+	case 1:
+		s = append([]byte{0xa9, 0x14}, make([]byte, 21)...)
+		fill(random, s[2:22])
+		s[22] = 0x87
+	default:
+		s = append([]byte{0x00, 0x14}, make([]byte, 20)...)
+		fill(random, s[2:])
+	}
+	return s
+}
+
+func fill(random *rand.Rand, b []byte) {
+	for i := range b {
+		b[i] = byte(random.Uint32())
+	}
+}

@@ -1,0 +1,208 @@
+package bench_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/internal/storage/storagetest"
+)
+
+const (
+	// originals is the number of test invoices that the program itself creates. The others are copies
+	// of them in the database, spread over a year.
+	originals = 100
+	// paidOriginals is the number of originals that are paid. One more is declined.
+	paidOriginals = 78
+	// copyBatch is the number of copies of each original in one transaction.
+	copyBatch = 50
+	year      = 365 * 24 * time.Hour
+)
+
+// BenchmarkGrowth measures how the cost of work depends on the number of stored invoices. The
+// baseline is the smallest number.
+func BenchmarkGrowth(b *testing.B) {
+	onEngines(b, func(b *testing.B, e engine) {
+		smallest := map[string]float64{}
+		for n, size := range growthSizes(settings.stored) {
+			b.Run(strconv.Itoa(size), func(b *testing.B) {
+				grow(b, e, size, func(name, unit string, value func(b *testing.B) float64) {
+					measure(b, name, func(b *testing.B) {
+						got := value(b)
+						b.ReportMetric(got, unit)
+						if base := smallest[name]; n == 0 {
+							smallest[name] = got
+						} else if base != 0 {
+							compare(b, "-"+unit, got, base)
+						}
+					})
+				})
+			})
+		}
+	})
+}
+
+// growthSizes returns the sizes that are measured: 1,000, each a hundred times the one before, and
+// the largest. There are none if the largest is 0.
+func growthSizes(largest int) (sizes []int) {
+	for size := 1000; size < largest; size *= 100 {
+		sizes = append(sizes, size)
+	}
+	if largest > 0 {
+		sizes = append(sizes, largest)
+	}
+	return sizes
+}
+
+// grow measures a program with the given number of stored invoices. Each figure is a sub-benchmark.
+func grow(b *testing.B, e engine, stored int, figure func(name, unit string, value func(*testing.B) float64)) {
+	p := serve(b, e, "CHEQUER_PASSPHRASE=correct horse battery staple") // of the backup
+	p.useKey(b, "--test")
+	p.createOriginals(b)
+	p.process.Kill()
+	empty := size(b, p.database)
+	p.multiply(b, stored/originals-1)
+	full := size(b, p.database)
+	p.start(b)
+	idle := p.memory()
+	figure("start", "ms", func(*testing.B) float64 { return milliseconds(p.started) })
+	figure("memory when idle", "MiB", func(*testing.B) float64 { return mebibytes(idle) })
+	figure("disk per invoice", "kB", func(*testing.B) float64 {
+		return float64(full-empty) / float64(max(stored-originals, 1)) / 1000
+	})
+	random := rand.New(rand.NewPCG(1, uint64(stored)))
+	now := time.Now()
+	order := func() string {
+		return fmt.Sprintf("order-%d-%d", random.IntN(originals), random.IntN(stored/originals))
+	}
+	ago := func(d time.Duration) string { return url.QueryEscape(now.Add(-d).UTC().Format(time.RFC3339)) }
+	old, err := p.list(b.Context(), "to="+ago(360*24*time.Hour))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, w := range []struct {
+		name  string
+		query func() string
+	}{
+		{"find an order", func() string { return "order_id=" + order() }},
+		{"find an order that does not exist", func() string { return "order_id=none" }},
+		{"newest 100", func() string { return "limit=100" }},
+		{"100 declined ones", func() string { return "limit=100&status=declined" }},
+		{"100 pending ones of none", func() string { return "limit=100&status=pending" }},
+		{"100 before a random time", func() string { return "limit=100&to=" + ago(time.Duration(random.Int64N(int64(year)))) }},
+		{"100 after a cursor 360 days back", func() string { return "limit=100&cursor=" + old.NextCursor }},
+	} {
+		figure(w.name, "p50-ms", func(b *testing.B) float64 {
+			return repeat(b, 1, func(ctx context.Context) error {
+				_, err := p.list(ctx, w.query())
+				return err
+			}).at(.5)
+		})
+	}
+	figure("CSV of 30 days", "rows/s", func(b *testing.B) float64 { return p.export(b, ago(30*24*time.Hour)) })
+	for _, clients := range []int{1, 32} {
+		figure(fmt.Sprintf("create clients=%d", clients), "creations/s", func(b *testing.B) float64 {
+			return repeat(b, clients, p.create).perSecond()
+		})
+	}
+	figure("backup", "s", func(b *testing.B) float64 {
+		begin, path := time.Now(), filepath.Join(p.folder, "backup")
+		p.run(b, "backup", path)
+		defer os.Remove(path)
+		return time.Since(begin).Seconds()
+	})
+}
+
+// createOriginals creates the invoices that are copied afterwards: most are paid, one is declined.
+func (p *program) createOriginals(b *testing.B) {
+	b.Helper()
+	for i := range originals {
+		inv, err := p.createWith(b.Context(), fmt.Sprintf(`{"amount":12.50,"fiat_currency":"EUR","order_id":"order-%d-0","expires_in":60}`, i))
+		switch {
+		case err != nil:
+		case i < paidOriginals:
+			err = p.pay(b.Context(), inv.ForeignID)
+		case i == paidOriginals:
+			err = p.call(b.Context(), http.MethodPost, api.PathInvoices+"/"+inv.ForeignID+"/cancel", "{}", nil)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// multiply stores the given number of copies of each original, spread over a year.
+func (p *program) multiply(b *testing.B, copies int) {
+	b.Helper()
+	if copies <= 0 {
+		return
+	}
+	distance := year.Milliseconds() / int64(copies)
+	earlier := func(column string) string { return fmt.Sprintf("o.%s - n.i * %d", column, distance) }
+	const (
+		of     = " WHERE invoice_id IN (SELECT id FROM invoices WHERE mode = 'test')"
+		number = " || CAST(n.i AS TEXT)"
+	)
+	c := newCopier(b, p.database, []original{
+		{table: "invoices", query: "SELECT * FROM invoices WHERE mode = 'test'", changed: map[string]string{
+			"id": copiedID, "order_id": "substr(o.order_id, 1, length(o.order_id) - 1)" + number, "created_at": earlier("created_at"),
+			"expires_at": earlier("expires_at"), "next_check_at": "NULL", "paid_at": earlier("paid_at"),
+		}},
+		{table: "destinations", query: "SELECT * FROM destinations" + of, changed: map[string]string{
+			"script": "o.script" + number, "invoice_id": copiedInvoiceID, "watch_until": "0",
+		}},
+		{table: "transfers", query: "SELECT * FROM transfers" + of, changed: map[string]string{
+			"id": "o.id" + number, "invoice_id": copiedInvoiceID, "tx": "o.tx" + number,
+		}},
+		{table: "events", query: "SELECT * FROM events" + of, changed: map[string]string{
+			"position": "-(o.position * 1000000 + n.i)", "id": "o.id" + number, "invoice_id": copiedInvoiceID,
+		}, where: fmt.Sprintf("n.i <= %d", 30*24*time.Hour.Milliseconds()/distance)}, // events are kept for 30 days
+	})
+	for first := 1; first <= copies; first += copyBatch {
+		c.write(b, first, min(first+copyBatch-1, copies))
+	}
+	storagetest.Change(b, p.database, "ANALYZE")
+}
+
+// list reads a page of the list of invoices.
+func (p *program) list(ctx context.Context, query string) (page api.InvoiceList, err error) {
+	err = p.call(ctx, http.MethodGet, api.PathInvoices+"?"+query, "", &page)
+	return page, err
+}
+
+// export reads the CSV of the invoices since a time, and returns the lines per second.
+func (p *program) export(b *testing.B, from string) float64 {
+	b.Helper()
+	begin := time.Now()
+	r, err := p.signed(b.Context(), http.MethodGet, api.PathInvoices+"/export?format=csv&from="+from, "")
+	if err != nil {
+		b.Fatal(err)
+	}
+	answer, err := open(r)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer answer.Close()
+	lines, buffer := 0, make([]byte, 1<<16)
+	for {
+		n, err := answer.Read(buffer)
+		lines += bytes.Count(buffer[:n], []byte("\n"))
+		if errors.Is(err, io.EOF) {
+			return float64(lines) / time.Since(begin).Seconds()
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}

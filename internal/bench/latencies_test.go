@@ -1,0 +1,134 @@
+package bench_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// latencies holds the duration of each request of a load.
+type latencies struct {
+	each []time.Duration // sorted
+	span time.Duration
+}
+
+func sorted(list []time.Duration) latencies {
+	slices.Sort(list)
+	return latencies{each: list}
+}
+
+func (l latencies) perSecond() float64 { return float64(len(l.each)) / l.span.Seconds() }
+
+// at returns the latency that a share of the requests did not exceed, in milliseconds.
+func (l latencies) at(share float64) float64 {
+	return milliseconds(l.each[min(int(share*float64(len(l.each))), len(l.each)-1)])
+}
+
+// report reports the rate of the given requests, and the 50th, 95th and 99th percentiles.
+func (l latencies) report(b *testing.B, requests string) {
+	b.Helper()
+	b.ReportMetric(l.perSecond(), requests+"/s")
+	b.ReportMetric(l.at(.5), "p50-ms")
+	b.ReportMetric(l.at(.95), "p95-ms")
+	b.ReportMetric(l.at(.99), "p99-ms")
+}
+
+// repeat lets clients repeat a request for the span of the settings.
+func repeat(b *testing.B, clients int, request func(context.Context) error) latencies {
+	b.Helper()
+	got, err := load(b.Context(), clients, settings.span, request)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return got
+}
+
+// load lets clients repeat a request for a duration, each without pause.
+func load(ctx context.Context, clients int, span time.Duration, request func(context.Context) error) (latencies, error) {
+	ctx, cancel := context.WithTimeout(ctx, span+30*time.Second)
+	defer cancel()
+	var mu sync.Mutex
+	var all []time.Duration
+	var fault error
+	begin := time.Now()
+	var group sync.WaitGroup
+	for range clients {
+		group.Go(func() {
+			var mine []time.Duration
+			for time.Since(begin) < span {
+				at := time.Now()
+				if err := request(ctx); err != nil {
+					mu.Lock()
+					fault = err
+					mu.Unlock()
+					break
+				}
+				mine = append(mine, time.Since(at))
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, mine...)
+		})
+	}
+	group.Wait()
+	if fault != nil {
+		return latencies{}, fault
+	}
+	slices.Sort(all)
+	return latencies{each: all, span: time.Since(begin)}, nil
+}
+
+// median returns the median of durations.
+func median(list []time.Duration) time.Duration {
+	slices.Sort(list)
+	return list[len(list)/2]
+}
+
+func TestLatencies(t *testing.T) {
+	t.Parallel()
+	l := latencies{span: 2 * time.Second}
+	for ms := range 100 {
+		l.each = append(l.each, time.Duration(ms)*time.Millisecond)
+	}
+	if got := l.perSecond(); got != 50 {
+		t.Errorf("%.0f/s, want 50", got)
+	}
+	for _, test := range []struct{ share, want float64 }{{.5, 50}, {.95, 95}, {.99, 99}, {1, 99}} {
+		if got := l.at(test.share); got != test.want {
+			t.Errorf("latency at %.2f is %.1f ms, want %.1f", test.share, got, test.want)
+		}
+	}
+}
+
+func TestMedian(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ list, want []time.Duration }{
+		{[]time.Duration{7}, []time.Duration{7}},
+		{[]time.Duration{9, 1, 5}, []time.Duration{5}},
+		{[]time.Duration{4, 1, 3, 2}, []time.Duration{3}},
+	} {
+		if got := median(test.list); got != test.want[0] {
+			t.Errorf("median of %v is %d, want %d", test.list, got, test.want[0])
+		}
+	}
+}
+
+func TestLoad_repeats_a_request(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	got, err := load(t.Context(), 3, 20*time.Millisecond, func(context.Context) error {
+		calls.Add(1)
+		return nil
+	})
+	if err != nil || int64(len(got.each)) != calls.Load() || len(got.each) < 3 || got.span < 20*time.Millisecond {
+		t.Errorf("%d latencies of %d requests in %s, %v", len(got.each), calls.Load(), got.span, err)
+	}
+	fault := errors.New("refused")
+	if _, err := load(t.Context(), 3, time.Minute, func(context.Context) error { return fault }); !errors.Is(err, fault) {
+		t.Errorf("a failing request: %v, want %v", err, fault)
+	}
+}

@@ -1,0 +1,157 @@
+package bench_test
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/bitcoin"
+	"chequer/internal/invoice"
+	"chequer/internal/storage/storagetest"
+	"chequer/internal/watcher"
+)
+
+// watchedCount is the number of watched destinations, and paidPerBlock the number of them that a
+// block pays.
+const (
+	watchedCount = 1_000_000
+	paidPerBlock = 20
+)
+
+// blocks is the number of scanned blocks. The median counts.
+const blocks = 15
+
+// BenchmarkWatching measures the cost of finding payments to a million destinations.
+func BenchmarkWatching(b *testing.B) {
+	url := storagetest.File(b)
+	store := storagetest.Open(b, url)
+	for _, statement := range []string{`
+		WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
+		INSERT INTO destinations (network, script, invoice_id, merchant_id, address_index, position, watch_until)
+		SELECT 'bitcoin', '0014' || lower(hex(randomblob(20))), lower(hex(randomblob(16))), 'shop', i, i, 4102444800000 FROM n`,
+		"INSERT INTO feeds (merchant_id, position) VALUES ('shop', $1)",
+	} {
+		storagetest.Change(b, url, statement, watchedCount)
+	}
+	random := rand.New(rand.NewPCG(1, 1))
+	node := &source{}
+	node.extend(message(random, nil, 1), nil)
+	network := &recorder{Scanner: bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), node, time.Now)}
+	w := watcher.New(watcher.Config{
+		Network: network, Storage: store, Observer: discard{}, Holder: "bench", Every: time.Hour, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	})
+	before, begin := heap(), time.Now()
+	if _, err := w.Step(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	took, bytes := time.Since(begin), heap()-before
+	measure(b, fmt.Sprintf("load %d", watchedCount), func(b *testing.B) {
+		b.ReportMetric(took.Seconds(), "s")
+		b.ReportMetric(float64(bytes)/1e6, "MB")
+	})
+	measure(b, "block", func(b *testing.B) { scanBlocks(b, network.watched, random) })
+	made := newFilters(b, random)
+	some := set{}
+	for range 1_000 {
+		some = append(some, hex.EncodeToString(script(random)))
+	}
+	measure(b, "catch up with 1000", func(b *testing.B) { catchUp(b, some, missed, made, random) })
+	measure(b, fmt.Sprintf("catch up with %d", watchedCount), func(b *testing.B) {
+		catchUp(b, network.watched, missed/100, made, random)
+	})
+}
+
+// scanBlocks measures the time for a block of 4,000 transactions, from its bytes to its payments,
+// and without decoding. The baseline looks the outputs up in a plain map.
+func scanBlocks(b *testing.B, watched chain.Watched, random *rand.Rand) {
+	b.Helper()
+	scripts, _ := watched.Since(0)
+	plain := map[string]bool{}
+	var paid [][]byte
+	for s := range scripts {
+		plain[s] = true
+		if len(paid) == paidPerBlock {
+			continue
+		}
+		script, err := hex.DecodeString(s)
+		if err != nil {
+			b.Fatal(err)
+		}
+		paid = append(paid, script)
+	}
+	node := &source{}
+	node.extend(message(random, nil, 1), nil)
+	scanner := bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), node, time.Now)
+	block := message(random, paid, 4_000)
+	var wholes, reads, looks []time.Duration
+	outputs := 0
+	for n := range blocks {
+		node.extend(block, nil)
+		begin := time.Now()
+		snapshot, err := scanner.Scan(b.Context(), chain.Cursor{Hash: node.headers[0].Hash}, watched)
+		if err != nil {
+			b.Fatal(err)
+		}
+		wholes, reads = append(wholes, time.Since(begin)), append(reads, node.reading)
+		if found := len(snapshot.Transfers); found != paidPerBlock*(n+1) {
+			b.Fatalf("%d payments found in %d blocks, want %d in each", found, n+1, paidPerBlock)
+		}
+		last, err := node.Block(b.Context(), node.headers[n+1].Hash)
+		if err != nil {
+			b.Fatal(err)
+		}
+		begin = time.Now()
+		found := 0
+		outputs = 0
+		for _, tx := range last.Txs {
+			for _, out := range tx.Outputs {
+				outputs++
+				if plain[out.Script] {
+					found++
+				}
+			}
+		}
+		looks = append(looks, time.Since(begin))
+		if found != paidPerBlock {
+			b.Fatalf("%d payments found in a plain map, want %d", found, paidPerBlock)
+		}
+	}
+	whole, read, look := median(wholes), median(reads), median(looks)
+	b.ReportMetric(milliseconds(whole), "ms")
+	b.ReportMetric(float64(outputs), "outputs")
+	compare(b, "-ms", milliseconds(whole), milliseconds(look))
+	b.ReportMetric(milliseconds(whole-read), "decoded-ms")
+	b.ReportMetric(float64(whole-read)/float64(look), "decoded-ratio")
+}
+
+// recorder is a scanner that records the last watched set.
+type recorder struct {
+	*bitcoin.Scanner
+	watched chain.Watched
+}
+
+func (l *recorder) Scan(ctx context.Context, from chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {
+	l.watched = watched
+	return l.Scanner.Scan(ctx, from, watched)
+}
+
+// discard is an observer that records nothing.
+type discard struct{}
+
+func (discard) Observe(context.Context, invoice.Lease, chain.Snapshot, invoice.Progress, invoice.Owners) error {
+	return nil
+}
+
+// heap returns the allocated heap in bytes.
+func heap() int64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
