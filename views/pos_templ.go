@@ -75,7 +75,7 @@ func TerminalPage(p Terminal) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = mark(p.Page).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = logo(p.Page).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

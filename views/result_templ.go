@@ -251,7 +251,7 @@ func result(p Payment) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = sign("").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = icon("").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -17,11 +17,11 @@ const codeSize = 200
 // TestCodes_can_be_read_small reads every QR code of every method from a poor screen in both colour
 // schemes. It compares with the service's resource and not with the page.
 func TestCodes_can_be_read_small(t *testing.T) {
-	town := newTown(t)
+	site := newDemoSite(t)
 	for _, dark := range []bool{false, true} {
 		s := screen{name: "small_code", width: 390, height: 844, dark: dark}
 		t.Run(scheme(s), func(t *testing.T) {
-			w, b := town.in(t), open(t, s)
+			w, b := site.in(t), open(t, s)
 			b.reframe(s, 1)
 			paying(nil)(b, w)
 			read := 0

@@ -65,10 +65,10 @@ func (b *tab) checkFocus(want string) {
 // TestKeyboard pays with the keyboard only. The Tab key must reach every control in the page's
 // order and leave the page again, and every control must work with keys.
 func TestKeyboard(t *testing.T) {
-	town := newTown(t)
+	site := newDemoSite(t)
 	for _, s := range []screen{screens[0], screens[1], zoomed} {
 		t.Run(s.name, func(t *testing.T) {
-			w, b := town.in(t), open(t, s)
+			w, b := site.in(t), open(t, s)
 			b.observe()
 			paying(forOrder)(b, w)
 			b.loaded()
@@ -91,7 +91,7 @@ func TestKeyboard(t *testing.T) {
 			})
 			b.check(err)
 		}
-		w, b := town.in(t), open(t, screens[1])
+		w, b := site.in(t), open(t, screens[1])
 		b.observe()
 		paying(nil)(b, w)
 		b.loaded()

@@ -82,10 +82,10 @@ func pseudo(t *testing.T) *locale.Languages {
 	return languages
 }
 
-// speaking returns a stage whose pages have the given languages.
-func speaking(t *testing.T, languages *locale.Languages) *stage {
+// speaking returns a stub service whose pages have the given languages.
+func speaking(t *testing.T, languages *locale.Languages) *stubService {
 	t.Helper()
-	s := newStage(t)
+	s := newStubService(t)
 	pages := web.New(web.Config{
 		Client: s, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Languages: languages, Site: present.Site{Storefront: true, ShopName: "Atelier Nord"},
 	})
@@ -125,7 +125,7 @@ func sentEther(state string) api.Payment {
 // TestLanguages_fit_small_screens shows every scene in every language, and in one longer than all of
 // them, on a screen 320 pixels wide.
 func TestLanguages_fit_small_screens(t *testing.T) {
-	all := map[string]*stage{}
+	all := map[string]*stubService{}
 	for _, l := range locale.All().List() {
 		all[l.Code] = speaking(t, locale.All())
 	}
@@ -174,7 +174,7 @@ func TestRightToLeft(t *testing.T) {
 	}
 }
 
-func readsRightToLeft(t *testing.T, s *stage, screen screen) {
+func readsRightToLeft(t *testing.T, s *stubService, screen screen) {
 	t.Helper()
 	b := open(t, screen)
 	b.visit(s.address + "?lang=ar&m=EURC-BASE")

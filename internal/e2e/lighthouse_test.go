@@ -44,7 +44,7 @@ func TestLighthouse(t *testing.T) {
 	if _, err := os.Stat(cli); err != nil {
 		programtest.Missing(t, "lighthouse is not installed (internal/e2e/fetch.sh nightly): %v", err)
 	}
-	w := newTown(t)
+	w := newDemoSite(t)
 	s := w.shop()
 	waiting, paid := s.order(), s.order()
 	s.simulate(paid, api.SimulateExact, api.SimulateConfirm)

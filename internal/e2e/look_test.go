@@ -271,7 +271,7 @@ func TestOpen_in_meta_mask(t *testing.T) {
 		{"desk", desk, false, nil, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b, s := open(t, tt.screen), newStage(t, public)
+			b, s := open(t, tt.screen), newStubService(t, public)
 			if tt.touch {
 				b.do(chromedp.EmulateViewport(tt.screen.width, tt.screen.height, chromedp.EmulateScale(2), chromedp.EmulateMobile, chromedp.EmulateTouch))
 			}
@@ -298,7 +298,7 @@ func TestOpen_in_meta_mask(t *testing.T) {
 // In a frame the link is hidden, because the browser of a wallet would show the framed page without the
 // page around it.
 func TestOpenInMetaMask_is_hidden_in_frames(t *testing.T) {
-	s := newStage(t, func(c *web.Config) {
+	s := newStubService(t, func(c *web.Config) {
 		c.BaseURL, c.EmbedOrigins = "https://pay.example", []string{"https://shop.example"}
 	})
 	b := open(t, screens[0])
@@ -311,5 +311,5 @@ func TestOpenInMetaMask_is_hidden_in_frames(t *testing.T) {
 	})
 }
 
-// published returns the public address of a stage's invoice.
-func published(s *stage) string { return "https://pay.example/invoice/" + s.shown.ForeignID }
+// published returns the public address of the invoice of a stub service.
+func published(s *stubService) string { return "https://pay.example/invoice/" + s.shown.ForeignID }

@@ -24,19 +24,19 @@ var frames = []screen{
 // zoomed is a desktop window at 400 %. See WCAG 2.2, 1.4.10, "Reflow".
 var zoomed = screen{name: "zoomed", width: 320, height: 256}
 
-// TestSights checks every page: its weight, console messages, policy violations, layout shifts,
+// TestPageStates checks every page: its weight, console messages, policy violations, layout shifts,
 // axe's findings, horizontal scrolling, and the visibility of the focus.
-func TestSights(t *testing.T) {
+func TestPageStates(t *testing.T) {
 	rules := axe(t)
 	programtest.Need(t, "chromium")
-	town := newTown(t)
+	site := newDemoSite(t)
 	t.Run("at", func(t *testing.T) { // returns after all parallel subtests
-		for _, s := range sights {
+		for _, s := range pageStates {
 			t.Run(s.name, func(t *testing.T) {
 				t.Parallel()
 				b := open(t, frames[1])
 				b.observe()
-				s.reach(b, town.in(t))
+				s.reach(b, site.in(t))
 				b.loaded()
 
 				if s.budget != weighed {
@@ -220,7 +220,7 @@ func (b *tab) pictures(name string) {
 	for _, frame := range frames[1:] {
 		for _, frame.dark = range []bool{false, true} {
 			b.reframe(frame, 2)
-			b.picture(screen{name: "sight." + strings.ReplaceAll(name, "_", "-")}, scheme(frame))
+			b.picture(screen{name: "state." + strings.ReplaceAll(name, "_", "-")}, scheme(frame))
 		}
 	}
 }

@@ -15,8 +15,8 @@ const runningAnimations = `document.getAnimations().filter(a => a.playState === 
 
 // TestReducedMotion checks reduced motion in the two states that have animations.
 func TestReducedMotion(t *testing.T) {
-	w, b := newTown(t), open(t, screens[0])
-	for name, reach := range map[string]func(*tab, *town){"waiting": paying(nil), "seen": paying(nil, api.SimulateExact)} {
+	w, b := newDemoSite(t), open(t, screens[0])
+	for name, reach := range map[string]func(*tab, *demoSite){"waiting": paying(nil), "seen": paying(nil, api.SimulateExact)} {
 		b.prefer(false)
 		reach(b, w)
 		if got := get(b, chromedp.Evaluate[int](runningAnimations)); got == 0 {
@@ -45,12 +45,12 @@ const weakEdges = `(() => {
 // TestForcedColours checks pages in colours that the system forces: QR codes must be readable, and
 // controls must have an edge.
 func TestForcedColours(t *testing.T) {
-	w, b := newTown(t), open(t, screens[0])
+	w, b := newDemoSite(t), open(t, screens[0])
 	forced := &emulation.MediaFeature{Name: "forced-colors", Value: "active"}
 	for _, dark := range []bool{false, true} {
 		s := screen{name: "forced", width: 390, height: 844, dark: dark}
 		b.prefer(dark, forced)
-		for name, reach := range map[string]func(*tab, *town){
+		for name, reach := range map[string]func(*tab, *demoSite){
 			"waiting": paying(forOrder), "overpaid": paying(nil, api.SimulateOver, api.SimulateConfirm), "storefront": at("/"), "link": at("/pay/tip-jar"),
 		} {
 			reach(b, w)
@@ -74,7 +74,7 @@ func TestForcedColours(t *testing.T) {
 
 // TestReceipt_fits_one_page prints a paid page on A4.
 func TestReceipt_fits_one_page(t *testing.T) {
-	w, b := newTown(t), open(t, screens[1])
+	w, b := newDemoSite(t), open(t, screens[1])
 	paying(forOrder, api.SimulateExact, api.SimulateConfirm)(b, w)
 	file := get(b, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4)))
 	if got := bytes.Count(file, []byte("/Type /Page\n")); got != 1 {
@@ -85,7 +85,7 @@ func TestReceipt_fits_one_page(t *testing.T) {
 // TestPage_with_a_blocked_script blocks the page's script. The page must work as in a browser
 // without scripts.
 func TestPage_with_a_blocked_script(t *testing.T) {
-	w, b := newTown(t), open(t, screens[0])
+	w, b := newDemoSite(t), open(t, screens[0])
 	b.block("*://*:*/static/*.js")
 	paying(nil)(b, w)
 	if got := get(b, chromedp.Evaluate[bool](`new Promise(done => new PerformanceObserver(list => done(list.getEntries().length > 0)).observe({type: "paint", buffered: true}))`, chromedp.EvalAwaitPromise)); !got {
@@ -102,8 +102,8 @@ func TestPage_with_a_blocked_script(t *testing.T) {
 // TestPolicyIsEnforced tries what the policy forbids. Text may become markup only through the
 // page's own Trusted Types policy, which cannot be created a second time.
 func TestPolicyIsEnforced(t *testing.T) {
-	w, b := newTown(t), open(t, screens[0])
-	for _, reach := range []func(*tab, *town){paying(nil), at("/"), at("/pay/tip-jar"), at("/embed"), at("/docs")} {
+	w, b := newDemoSite(t), open(t, screens[0])
+	for _, reach := range []func(*tab, *demoSite){paying(nil), at("/"), at("/pay/tip-jar"), at("/embed"), at("/docs")} {
 		reach(b, w)
 		for what, try := range map[string]string{
 			"markup":            `document.body.insertAdjacentHTML("beforeend", "<b>bold</b>")`,

@@ -17,7 +17,7 @@ import (
 // printed page may end with a method's heading.
 func TestPrinted_headings_stay_with_their_method(t *testing.T) {
 	programtest.Need(t, "pdftotext")
-	w, b := newTown(t), open(t, screens[1])
+	w, b := newDemoSite(t), open(t, screens[1])
 	paying(forOrder)(b, w)
 	headings := get(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll(".way h3")].map(e => e.textContent.trim())`))
 	if len(headings) < 6 {

@@ -150,7 +150,7 @@ func TestWallet(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := open(t, screens[0])
 			b.wallets(wallet{Name: "Fox", Chain: tt.chain, Stays: tt.stays, Fails: tt.fails})
-			b.visit(newStage(t).url("EURC-BASE"))
+			b.visit(newStubService(t).url("EURC-BASE"))
 			b.awaits(tokenPay, "Pay with Fox", nil)
 			b.click(tokenPay)
 			b.awaits("#say", tt.says, nil)
@@ -183,7 +183,7 @@ func TestWallet_request_is_exact(t *testing.T) {
 		t.Run(method, func(t *testing.T) {
 			b := open(t, screens[0])
 			b.wallets(wallet{Name: "Fox", Chain: "0x89"})
-			b.visit(newStage(t).url(method))
+			b.visit(newStubService(t).url(method))
 			pay := ".wallets[data-method=" + method + "] button"
 			b.awaits(pay, "Pay with Fox", nil)
 			b.picture(b.screen, "wallet_pay_"+method)
@@ -208,7 +208,7 @@ func TestWallets_are_chosen_by_name(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			b := open(t, s)
 			b.wallets(wallet{Name: "<b>Bear</b>", Chain: "0x2105"}, wallet{Name: "Fox", Chain: "0x2105"}, wallet{Name: "old", Injected: true})
-			b.visit(newStage(t).url("EURC-BASE"))
+			b.visit(newStubService(t).url("EURC-BASE"))
 			b.awaits(tokenPay, "Pay with <b>Bear</b>", nil)
 			b.awaits("#m2-wallets1", "Pay with Fox", nil)
 			b.picture(s, "wallets")
@@ -234,7 +234,7 @@ func TestWallets_are_chosen_by_name(t *testing.T) {
 func TestWallet_that_only_injects(t *testing.T) {
 	b := open(t, screens[0])
 	b.wallets(wallet{Name: "old", Chain: "0x2105", Injected: true, Fails: map[string]fault{"eth_sendTransaction": {Code: 4001}}})
-	b.visit(newStage(t).url("EURC-BASE"))
+	b.visit(newStubService(t).url("EURC-BASE"))
 	b.awaits(tokenPay, "Pay with your browser wallet", nil)
 	b.click(tokenPay)
 	b.awaits(tokenSays, "You cancelled in your browser wallet. Nothing was sent.", nil)
@@ -244,7 +244,7 @@ func TestWallet_that_only_injects(t *testing.T) {
 // TestWallet_while_the_page_changes changes the invoice before, during and after a request to the wallet.
 func TestWallet_while_the_page_changes(t *testing.T) {
 	t.Run("delay_of_another_network", func(t *testing.T) {
-		b, s := open(t, screens[0]), newStage(t)
+		b, s := open(t, screens[0]), newStubService(t)
 		b.wallets(wallet{Name: "Fox", Chain: "0x2105", Holds: "eth_sendTransaction"})
 		b.visit(s.url("EURC-BASE"))
 		b.awaits(tokenPay, "Pay with Fox", nil)
@@ -267,7 +267,7 @@ func TestWallet_while_the_page_changes(t *testing.T) {
 		b.checkConsole()
 	})
 	t.Run("reload_remembers", func(t *testing.T) {
-		b, s := open(t, screens[0]), newStage(t)
+		b, s := open(t, screens[0]), newStubService(t)
 		b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
 		b.visit(s.url("EURC-BASE"))
 		b.awaits(tokenPay, "Pay with Fox", nil)
@@ -279,7 +279,7 @@ func TestWallet_while_the_page_changes(t *testing.T) {
 		b.checkConsole()
 	})
 	t.Run("rest_after_a_partial_payment", func(t *testing.T) {
-		b, s := open(t, screens[1]), newStage(t)
+		b, s := open(t, screens[1]), newStubService(t)
 		b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
 		b.visit(s.url("EURC-BASE"))
 		b.awaits(tokenPay, "Pay with Fox", nil)
@@ -297,7 +297,7 @@ func TestWallet_while_the_page_changes(t *testing.T) {
 		b.checkConsole()
 	})
 	t.Run("paid_by_other_means_before_the_wallet_is_asked", func(t *testing.T) {
-		b, s := open(t, screens[0]), newStage(t)
+		b, s := open(t, screens[0]), newStubService(t)
 		b.wallets(wallet{Name: "Fox", Chain: "0x2105", Holds: "eth_requestAccounts"})
 		b.visit(s.url("EURC-BASE"))
 		b.awaits(tokenPay, "Pay with Fox", nil)
@@ -313,7 +313,7 @@ func TestWallet_while_the_page_changes(t *testing.T) {
 		b.checkConsole()
 	})
 	t.Run("replaced_payment_can_be_sent_again", func(t *testing.T) {
-		b, s := open(t, screens[0]), newStage(t)
+		b, s := open(t, screens[0]), newStubService(t)
 		b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
 		b.visit(s.url("EURC-BASE"))
 		b.awaits(tokenPay, "Pay with Fox", nil)
@@ -387,7 +387,7 @@ func TestPage_without_a_wallet(t *testing.T) {
 	for _, s := range screens {
 		t.Run(s.name, func(t *testing.T) {
 			b := open(t, s)
-			b.visit(newStage(t).url("EURC-BASE"))
+			b.visit(newStubService(t).url("EURC-BASE"))
 			if !s.noJS {
 				b.do(chromedp.Sleep(waitTimeout / 60)) // longer than the page waits for wallets
 			}
@@ -405,7 +405,7 @@ func TestPage_without_a_wallet(t *testing.T) {
 func TestWrong_asset_is_shown(t *testing.T) {
 	for _, s := range []screen{screens[0], {name: "desk_dark", width: 1280, height: 900, dark: true}, screens[2]} {
 		t.Run(s.name, func(t *testing.T) {
-			b, stage := open(t, s), newStage(t)
+			b, stage := open(t, s), newStubService(t)
 			b.visit(stage.url("EURC-BASE"))
 			stage.change(func(r *api.Resource) {
 				r.Exceptions = []string{api.ExceptionWrongAsset}
@@ -429,7 +429,7 @@ func TestWrong_asset_is_shown(t *testing.T) {
 func TestWeight_with_a_wallet(t *testing.T) {
 	b := open(t, screens[0])
 	b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
-	b.visit(newStage(t).url("EURC-BASE"))
+	b.visit(newStubService(t).url("EURC-BASE"))
 	b.awaits(tokenPay, "Pay with Fox", nil)
 	const received = `performance.getEntries().filter(e => e.transferSize).reduce((sum, e) => [sum[0] + e.transferSize, sum[1] + 1], [0, 0])`
 	got := get(b, chromedp.Evaluate[[]int](received))

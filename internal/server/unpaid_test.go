@@ -12,8 +12,8 @@ import (
 	"chequer/internal/money"
 )
 
-// faucet is a lab whose pages call the API with a built-in key.
-type faucet struct {
+// unpaidLab is a lab whose pages call the API with a built-in key.
+type unpaidLab struct {
 	*lab
 	tokens   int
 	terminal string
@@ -24,7 +24,7 @@ const (
 	openAmount    = `{"amount":5,"fiat_currency":"EUR"}`
 )
 
-func newFaucet(t *testing.T, maxUnpaid int, now func() time.Time) *faucet {
+func newUnpaidLab(t *testing.T, maxUnpaid int, now func() time.Time) *unpaidLab {
 	t.Helper()
 	l := newLab(t, now)
 	l.keepEndpoints()
@@ -39,12 +39,12 @@ func newFaucet(t *testing.T, maxUnpaid int, now func() time.Time) *faucet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &faucet{lab: l, terminal: at.Secret}
+	return &unpaidLab{lab: l, terminal: at.Secret}
 }
 
 // ask requests an invoice for a shopper and returns "ok", or the status and the error code of the
 // answer. An empty token is replaced by a new one.
-func (f *faucet) ask(key, target, body, token, shopper string) string {
+func (f *unpaidLab) ask(key, target, body, token, shopper string) string {
 	if f.tokens++; token == "" {
 		token = fmt.Sprint("token", f.tokens)
 	}
@@ -56,11 +56,11 @@ func (f *faucet) ask(key, target, body, token, shopper string) string {
 	return fmt.Sprint(answer.StatusCode, " ", answer.Header.Get(api.HeaderErrorCode))
 }
 
-func (f *faucet) storefront(shopper string) string {
+func (f *unpaidLab) storefront(shopper string) string {
 	return f.ask("pages", api.PathInvoiceNew, openAmount, "", shopper)
 }
 
-func (f *faucet) product(shopper string) string {
+func (f *unpaidLab) product(shopper string) string {
 	return f.ask("pages", "/api/v2/products/order", orderOfCoffee, "", shopper)
 }
 
@@ -71,7 +71,7 @@ const (
 
 func TestUnpaidInvoices_are_limited_for_callers_without_a_key(t *testing.T) {
 	t.Parallel()
-	f := newFaucet(t, 2, nil)
+	f := newUnpaidLab(t, 2, nil)
 	for _, tt := range []struct{ name, key, target, body, token, want string }{
 		{"the merchant's own key", "all", api.PathInvoiceNew, openAmount, "", "ok"},
 		{"the first order", "pages", "/api/v2/products/order", orderOfCoffee, "first", "ok"},
@@ -100,7 +100,7 @@ func TestUnpaidInvoices_of_one_network_do_not_block_others(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFaucet(t, 40, nil)
+			f := newUnpaidLab(t, 40, nil)
 			var made int
 			for n := range 100 {
 				ask := f.storefront
@@ -133,7 +133,7 @@ func TestUnpaidInvoices_of_one_network_do_not_block_others(t *testing.T) {
 
 func TestUnpaidInvoices_block_the_storefront_before_products_and_links(t *testing.T) {
 	t.Parallel()
-	f := newFaucet(t, 10, nil)
+	f := newUnpaidLab(t, 10, nil)
 	shopper := func(n int) string { return fmt.Sprintf("2001:db8:%x::1", n) }
 	for n := range 5 {
 		if got := f.storefront(shopper(n)); got != "ok" {
@@ -156,7 +156,7 @@ func TestUnpaidInvoices_block_the_storefront_before_products_and_links(t *testin
 func TestUnpaidInvoices_count_for_15_minutes(t *testing.T) {
 	t.Parallel()
 	now := noon
-	f := newFaucet(t, 1, func() time.Time { return now })
+	f := newUnpaidLab(t, 1, func() time.Time { return now })
 	if got := f.product("192.0.2.7"); got != "ok" {
 		t.Fatalf("first: got %s, want ok", got)
 	}

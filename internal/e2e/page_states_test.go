@@ -12,19 +12,19 @@ import (
 	"chequer/internal/app"
 )
 
-// sight is a page in one state. TestSights checks each.
-type sight struct {
+// pageState is a page in one state. TestPageStates checks each.
+type pageState struct {
 	name   string
 	budget budget
-	reach  func(*tab, *town)
+	reach  func(*tab, *demoSite)
 	status int // status of the page; 0 means 200. The console logs other statuses.
 }
 
-// sights lists every page in every state. A new page needs a row here.
-var sights = []sight{
+// pageStates lists every page in every state. A new page needs a row here.
+var pageStates = []pageState{
 	{"storefront", ofForm, at("/"), 0},
 	{"storefront_refused", ofForm, inTurn(at("/"), enter("#amount", "many"), press("form button.btn", "#amount-error")), http.StatusUnprocessableEntity},
-	{"no_storefront", ofForm, onStage("/", nil), 0},
+	{"no_storefront", ofForm, onStubService("/", nil), 0},
 	{"link", ofLink, signed("1042", "Two prints, A4, on the heavy paper"), 0},
 	{"link_open", ofLink, at("/pay/tip-jar"), 0},
 	{"link_open_refused", ofLink, inTurn(at("/pay/tip-jar"), press("form button.btn", "#amount-error")), http.StatusUnprocessableEntity},
@@ -33,12 +33,12 @@ var sights = []sight{
 	{"products", ofList, at("/shop"), 0},
 	{"product", ofForm, at("/shop/coffee"), 0},
 	{"product_refused", ofForm, inTurn(at("/shop/coffee"), enter("#quantity", "0"), press(".side button", "#quantity-error")), http.StatusUnprocessableEntity},
-	{"terminal", ofTerminal, atTill, 0},
-	{"terminal_refused", ofTerminal, inTurn(atTill, press("form .btn", "#amount-error")), http.StatusUnprocessableEntity},
-	{"terminal_sale", ofCounter, inTurn(atTill, enter("#amount", "12.50"), press("form .btn", ".next a")), 0},
+	{"terminal", ofTerminal, atTerminal, 0},
+	{"terminal_refused", ofTerminal, inTurn(atTerminal, press("form .btn", "#amount-error")), http.StatusUnprocessableEntity},
+	{"terminal_sale", ofCounter, inTurn(atTerminal, enter("#amount", "12.50"), press("form .btn", ".next a")), 0},
 	{"embed", ofBuilder, at("/embed"), 0},
 	{"embed_built", ofBuilder, at("/embed?link=tip-jar"), 0},
-	{"embed_built_listing_none", ofBuilder, onStage("/embed?link=tip-jar", nil), 0},
+	{"embed_built_listing_none", ofBuilder, onStubService("/embed?link=tip-jar", nil), 0},
 	{"embed_refused", ofBuilder, at("/embed?link=http://elsewhere.example/"), http.StatusUnprocessableEntity},
 	{"docs", ofDocs, at("/docs"), 0},
 	{"docs_api", ofDocs, at("/docs/api"), 0},
@@ -63,16 +63,16 @@ var sights = []sight{
 	{"waiting_one_method", ofPayment, paying(only("BTC")), 0},
 	{"waiting_two_methods", ofPayment, paying(only("BTC", "EURC-BASE")), 0},
 	{"waiting_token", ofPayment, openedAt("EURC-BASE", paying(nil)), 0},
-	{"waiting_token_with_bridged_versions", ofPayment, onStage("/invoice/kAp39QfWkAp39QfWkAp39QfWkAp39QfW?m=EURC-BASE&lang=fr", withBridged), 0},
+	{"waiting_token_with_bridged_versions", ofPayment, onStubService("/invoice/kAp39QfWkAp39QfWkAp39QfWkAp39QfW?m=EURC-BASE&lang=fr", withBridged), 0},
 	{"waiting_wallet", ofPayment, withWallet(openedAt("EURC-BASE", paying(nil))), 0},
 	{"waiting_help", ofPayment, inTurn(paying(nil), press("#help summary", "#hold")), 0},
 	{"waiting_second_code", ofPayment, inTurn(openedAt("EURC-BASE", paying(only("EURC-BASE"))), press(".more summary", ".more svg")), 0},
 	{"waiting_long", ofPayment, paying(atLength), 0},
-	{"waiting_by_hand", ofPayment, onStage("", byHand), 0},
-	{"ended", ofPayment, onStage("", func(r *api.Resource) { r.SecondsLeft = -5 }), 0},
-	{"delayed", ofPayment, onStage("", func(r *api.Resource) { r.SecondsLeft, r.Exceptions = -5, []string{api.ExceptionDelayed} }), 0},
-	{"wrong_asset", ofPayment, onStage("", wrongAsset), 0},
-	{"older_money", ofPayment, onStage("", olderMoney), 0},
+	{"waiting_by_hand", ofPayment, onStubService("", byHand), 0},
+	{"ended", ofPayment, onStubService("", func(r *api.Resource) { r.SecondsLeft = -5 }), 0},
+	{"delayed", ofPayment, onStubService("", func(r *api.Resource) { r.SecondsLeft, r.Exceptions = -5, []string{api.ExceptionDelayed} }), 0},
+	{"wrong_asset", ofPayment, onStubService("", wrongAsset), 0},
+	{"older_money", ofPayment, onStubService("", olderMoney), 0},
 	{"dropped", ofPayment, paying(nil, api.SimulateExact, api.SimulateReplace), 0},
 	{"seen", ofPayment, paying(forOrder, api.SimulateExact), 0},
 	{"taken_back", ofPayment, paying(nil, api.SimulateExact, api.SimulateConfirm, api.SimulateReorganise), 0},
@@ -117,31 +117,33 @@ var (
 	weighed    = budget{} // checked by reach, before the stream sends more
 )
 
-// town is the demo shop that all sights use, with links, whose payment pages may be framed.
-type town struct {
+// demoSite is the demo shop that all page states use, with links, whose payment pages may be framed.
+type demoSite struct {
 	*program
-	t    *testing.T
-	till string // address of the shop's terminal
-	page string // address of the invoice's page, without a query
+	t        *testing.T
+	terminal string // address of the shop's terminal
+	page     string // address of the invoice's page, without a query
 }
 
-func newTown(t *testing.T) *town {
+func newDemoSite(t *testing.T) *demoSite {
 	t.Helper()
 	c := settings(t, "CHEQUER_EMBED_ORIGINS=https://shop.example")
 	p := start(t, c, app.Options{Demo: true})
 	till, _ := p.terminal(t, c)
 	newShop(t, p.url, p.key).ask(p.url, p.key, "POST", api.PathLinks, `{"slug":"tip-jar","fiat_currency":"EUR","description":"Whatever it was worth to you"}`, nil)
-	return &town{program: p, t: t, till: till}
+	return &demoSite{program: p, t: t, terminal: till}
 }
 
-// in returns the town for a subtest.
-func (w *town) in(t *testing.T) *town { return &town{program: w.program, t: t, till: w.till} }
+// in returns the site for a subtest.
+func (w *demoSite) in(t *testing.T) *demoSite {
+	return &demoSite{program: w.program, t: t, terminal: w.terminal}
+}
 
-func (w *town) shop() shop { return newShop(w.t, w.url, w.key) }
+func (w *demoSite) shop() shop { return newShop(w.t, w.url, w.key) }
 
 // inTurn returns a function that runs several steps.
-func inTurn(all ...func(*tab, *town)) func(*tab, *town) {
-	return func(b *tab, w *town) {
+func inTurn(all ...func(*tab, *demoSite)) func(*tab, *demoSite) {
+	return func(b *tab, w *demoSite) {
 		b.t.Helper()
 		for _, step := range all {
 			step(b, w)
@@ -150,23 +152,23 @@ func inTurn(all ...func(*tab, *town)) func(*tab, *town) {
 }
 
 // at returns a step that visits a page of the shop.
-func at(path string) func(*tab, *town) {
-	return func(b *tab, w *town) { b.t.Helper(); b.visit(w.url + path) }
+func at(path string) func(*tab, *demoSite) {
+	return func(b *tab, w *demoSite) { b.t.Helper(); b.visit(w.url + path) }
 }
 
-func atTill(b *tab, w *town) { b.t.Helper(); b.visit(w.till) }
+func atTerminal(b *tab, w *demoSite) { b.t.Helper(); b.visit(w.terminal) }
 
 // withQuery returns a step that visits the invoice's page with a query.
-func withQuery(query string) func(*tab, *town) {
-	return func(b *tab, w *town) { b.t.Helper(); b.visit(w.page + query) }
+func withQuery(query string) func(*tab, *demoSite) {
+	return func(b *tab, w *demoSite) { b.t.Helper(); b.visit(w.page + query) }
 }
 
-// onStage returns a step that visits a page of a stage, whose invoice can have any state. An empty
+// onStubService returns a step that visits a page of a stub service, whose invoice can have any state. An empty
 // path means the invoice's page.
-func onStage(path string, change func(*api.Resource)) func(*tab, *town) {
-	return func(b *tab, w *town) {
+func onStubService(path string, change func(*api.Resource)) func(*tab, *demoSite) {
+	return func(b *tab, w *demoSite) {
 		b.t.Helper()
-		s := newStage(w.t)
+		s := newStubService(w.t)
 		if change != nil {
 			s.change(change)
 		}
@@ -180,8 +182,8 @@ func onStage(path string, change func(*api.Resource)) func(*tab, *town) {
 }
 
 // paying returns a step that creates an invoice of 56.50 euros, runs simulations, and visits its page.
-func paying(change func(*api.InvoiceRequest), actions ...string) func(*tab, *town) {
-	return func(b *tab, w *town) {
+func paying(change func(*api.InvoiceRequest), actions ...string) func(*tab, *demoSite) {
+	return func(b *tab, w *demoSite) {
 		b.t.Helper()
 		r := api.InvoiceRequest{Amount: "56.50", FiatCurrency: "EUR"}
 		if change != nil {
@@ -213,13 +215,13 @@ func atLength(r *api.InvoiceRequest) {
 }
 
 // openedAt returns a step that opens the page with a payment method chosen.
-func openedAt(code string, reach func(*tab, *town)) func(*tab, *town) {
+func openedAt(code string, reach func(*tab, *demoSite)) func(*tab, *demoSite) {
 	return inTurn(reach, withQuery("?m="+code))
 }
 
 // withWallet returns a step that reaches a page in a browser with a wallet.
-func withWallet(reach func(*tab, *town)) func(*tab, *town) {
-	return func(b *tab, w *town) {
+func withWallet(reach func(*tab, *demoSite)) func(*tab, *demoSite) {
+	return func(b *tab, w *demoSite) {
 		b.t.Helper()
 		b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
 		reach(b, w)
@@ -228,8 +230,8 @@ func withWallet(reach func(*tab, *town)) func(*tab, *town) {
 }
 
 // press returns a step that clicks an element and waits for another to be visible.
-func press(selector, to string) func(*tab, *town) {
-	return func(b *tab, _ *town) {
+func press(selector, to string) func(*tab, *demoSite) {
+	return func(b *tab, _ *demoSite) {
 		b.t.Helper()
 		b.click(selector)
 		b.do(chromedp.WaitVisible(chromedp.CSS(to)))
@@ -238,8 +240,8 @@ func press(selector, to string) func(*tab, *town) {
 }
 
 // leave returns a step that clicks an element and waits for the next page.
-func leave(selector string) func(*tab, *town) {
-	return func(b *tab, _ *town) {
+func leave(selector string) func(*tab, *demoSite) {
+	return func(b *tab, _ *demoSite) {
 		b.t.Helper()
 		page := chromedp.Evaluate[float64](`document.readyState === "complete" ? performance.timeOrigin : 0`)
 		before := get(b, page)
@@ -252,21 +254,21 @@ func leave(selector string) func(*tab, *town) {
 	}
 }
 
-func enter(selector, text string) func(*tab, *town) {
-	return func(b *tab, _ *town) { b.t.Helper(); b.types(selector, text) }
+func enter(selector, text string) func(*tab, *demoSite) {
+	return func(b *tab, _ *demoSite) { b.t.Helper(); b.types(selector, text) }
 }
 
-func refundTo(address, to string) func(*tab, *town) {
+func refundTo(address, to string) func(*tab, *demoSite) {
 	return inTurn(enter("#refund-address", address), press("#refund-save", to))
 }
 
 // signed returns a step that visits the page of a signed link.
-func signed(orderID, description string) func(*tab, *town) {
-	return func(b *tab, w *town) { b.t.Helper(); b.visit(w.signedLink(orderID, description)) }
+func signed(orderID, description string) func(*tab, *demoSite) {
+	return func(b *tab, w *demoSite) { b.t.Helper(); b.visit(w.signedLink(orderID, description)) }
 }
 
 // paidTooLittle visits the page of a link whose order has a payment of less than the price.
-func paidTooLittle(b *tab, w *town) {
+func paidTooLittle(b *tab, w *demoSite) {
 	b.t.Helper()
 	to := w.signedLink("1043", "Two prints")
 	id := sendLink(w.t, to)
@@ -279,8 +281,8 @@ func paidTooLittle(b *tab, w *town) {
 }
 
 // pushed returns a step that brings an open page to a state through its stream.
-func pushed(heading string, actions ...string) func(*tab, *town) {
-	return inTurn(paying(forOrder), func(b *tab, w *town) {
+func pushed(heading string, actions ...string) func(*tab, *demoSite) {
+	return inTurn(paying(forOrder), func(b *tab, w *demoSite) {
 		b.t.Helper()
 		b.awaits("#clock", ":", nil)
 		b.loaded()
@@ -291,7 +293,7 @@ func pushed(heading string, actions ...string) func(*tab, *town) {
 }
 
 // goingBack is a step that stops at the countdown of a paid page.
-func goingBack(b *tab, w *town) {
+func goingBack(b *tab, w *demoSite) {
 	b.t.Helper()
 	paying(func(r *api.InvoiceRequest) { r.URLSuccess = "https://shop.example/thanks" }, api.SimulateExact)(b, w)
 	b.loaded()
@@ -302,8 +304,8 @@ func goingBack(b *tab, w *town) {
 }
 
 // declinedAfter returns a step that visits an invoice that the merchant cancelled.
-func declinedAfter(actions ...string) func(*tab, *town) {
-	return inTurn(paying(forOrder, actions...), func(b *tab, w *town) {
+func declinedAfter(actions ...string) func(*tab, *demoSite) {
+	return inTurn(paying(forOrder, actions...), func(b *tab, w *demoSite) {
 		b.t.Helper()
 		id := idOf(w.page)
 		w.shop().ask(w.url, w.key, "POST", fmt.Sprintf("%s/%s/cancel", api.PathInvoices, id), `{}`, nil)

@@ -20,8 +20,8 @@ import (
 	"chequer/web"
 )
 
-// stage serves the pages of one invoice that the test can change freely.
-type stage struct {
+// stubService serves the pages of one invoice that the test can change freely.
+type stubService struct {
 	address   string
 	reference string
 
@@ -30,11 +30,11 @@ type stage struct {
 	changed chan struct{}
 }
 
-func newStage(t *testing.T, change ...func(*web.Config)) *stage {
+func newStubService(t *testing.T, change ...func(*web.Config)) *stubService {
 	t.Helper()
 	const to, euro = "0x1111111254EEB25477B68fb85Ed929f73A960582", "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42"
 	link := "ethereum:" + euro + "@8453/transfer?address=" + to + "&uint256=56500000"
-	s := &stage{reference: "kAp3-9QfW", changed: make(chan struct{}), shown: api.Resource{
+	s := &stubService{reference: "kAp3-9QfW", changed: make(chan struct{}), shown: api.Resource{
 		ForeignID: "kAp39QfWkAp39QfWkAp39QfWkAp39QfW", OrderID: "1042", Mode: "live", Version: 1, Status: api.StatusCreated,
 		ExpiredAt: time.Now().Add(15 * time.Minute).UTC().Format(api.TimeLayout), SecondsLeft: 900,
 		ClientAmount: "56.5", ClientCurrency: "EUR", PaidAmount: "0", DueAmount: "56.5", OverpaidAmount: "0",
@@ -64,10 +64,10 @@ func newStage(t *testing.T, change ...func(*web.Config)) *stage {
 }
 
 // url returns the address of the page with a method chosen.
-func (s *stage) url(method string) string { return s.address + "?m=" + method }
+func (s *stubService) url(method string) string { return s.address + "?m=" + method }
 
 // change changes the invoice, and wakes the open pages.
-func (s *stage) change(how func(*api.Resource)) {
+func (s *stubService) change(how func(*api.Resource)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.shown.PaymentMethods = slices.Clone(s.shown.PaymentMethods) // a page may be rendering the old ones
@@ -83,19 +83,19 @@ func partly(r *api.Resource) {
 	r.PaymentMethods[0].DueAmount, r.PaymentMethods[1].DueAmount = "0.005014905097920834", "13.289882"
 }
 
-func (s *stage) look() (client.Snapshot, chan struct{}) {
+func (s *stubService) look() (client.Snapshot, chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return client.Snapshot{Resource: s.shown, ETag: strconv.FormatInt(s.shown.Version, 10)}, s.changed
 }
 
 // Invoice, WaitInvoice and the methods below implement web.Client.
-func (s *stage) Invoice(context.Context, string) (client.Snapshot, error) {
+func (s *stubService) Invoice(context.Context, string) (client.Snapshot, error) {
 	snapshot, _ := s.look()
 	return snapshot, nil
 }
 
-func (s *stage) WaitInvoice(ctx context.Context, _, etag string, wait time.Duration) (client.Snapshot, error) {
+func (s *stubService) WaitInvoice(ctx context.Context, _, etag string, wait time.Duration) (client.Snapshot, error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {
@@ -113,37 +113,39 @@ func (s *stage) WaitInvoice(ctx context.Context, _, etag string, wait time.Durat
 	}
 }
 
-func (s *stage) CreateInvoice(context.Context, api.InvoiceRequest, string) (string, error) {
+func (s *stubService) CreateInvoice(context.Context, api.InvoiceRequest, string) (string, error) {
 	return "", client.ErrNotFound
 }
 
-func (s *stage) ReadCheckoutLink(context.Context, api.CheckoutRequest) (api.CheckoutLink, error) {
+func (s *stubService) ReadCheckoutLink(context.Context, api.CheckoutRequest) (api.CheckoutLink, error) {
 	return api.CheckoutLink{}, client.ErrUnsupported
 }
 
-func (s *stage) ReadProducts(context.Context, api.ProductsRequest) (api.ProductOffers, error) {
+func (s *stubService) ReadProducts(context.Context, api.ProductsRequest) (api.ProductOffers, error) {
 	return api.ProductOffers{}, client.ErrUnsupported
 }
 
-func (s *stage) OrderProduct(context.Context, api.ProductOrder, string) (string, error) {
+func (s *stubService) OrderProduct(context.Context, api.ProductOrder, string) (string, error) {
 	return "", client.ErrUnsupported
 }
 
-func (s *stage) UseCheckoutLink(context.Context, api.CheckoutRequest, string) (string, error) {
+func (s *stubService) UseCheckoutLink(context.Context, api.CheckoutRequest, string) (string, error) {
 	return "", client.ErrUnsupported
 }
 
-func (s *stage) Simulate(context.Context, string, api.SimulateRequest) error {
+func (s *stubService) Simulate(context.Context, string, api.SimulateRequest) error {
 	return client.ErrNotFound
 }
 
-func (s *stage) Theme(context.Context, string) (theme.Theme, error) {
+func (s *stubService) Theme(context.Context, string) (theme.Theme, error) {
 	return theme.Theme{}, client.ErrUnsupported
 }
 
-func (s *stage) Requote(context.Context, string, api.RequoteRequest) error { return client.ErrNotFound }
+func (s *stubService) Requote(context.Context, string, api.RequoteRequest) error {
+	return client.ErrNotFound
+}
 
-func (s *stage) SetRefundAddress(context.Context, string, api.RefundRequest) error {
+func (s *stubService) SetRefundAddress(context.Context, string, api.RefundRequest) error {
 	return client.ErrNotFound
 }
 

@@ -26,9 +26,9 @@ const (
 	bareSecret = "BareSecretBareSecretBareSecretBareSecret"
 )
 
-// bare is a service that implements the two calls of the invoice API's specification and nothing
+// specOnlyServer is a service that implements the two calls of the invoice API's specification and nothing
 // more. It is written from the specification alone, and uses none of this module's packages.
-type bare struct {
+type specOnlyServer struct {
 	tells bool // it also has invoice/status, as related services do
 
 	mu       sync.Mutex
@@ -36,7 +36,7 @@ type bare struct {
 }
 
 // ServeHTTP implements http.Handler.
-func (b *bare) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (b *specOnlyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == "/api/v2/invoice/new" && r.Method == http.MethodPost:
 		b.create(w, r)
@@ -48,7 +48,7 @@ func (b *bare) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // create answers a request that has only the six fields of the specification.
-func (b *bare) create(w http.ResponseWriter, r *http.Request) {
+func (b *specOnlyServer) create(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	mac := hmac.New(sha512.New, []byte(bareSecret))
 	mac.Write(body)
@@ -78,8 +78,8 @@ func (b *bare) create(w http.ResponseWriter, r *http.Request) {
 		"expired_at":    time.Now().Add(15 * time.Minute).UTC().Format("2006-01-02T15:04:05.000Z"),
 		"client_amount": request.Amount, "client_currency": request.FiatCurrency,
 		"addresses": []map[string]any{
-			bareAddress("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "0.00014464", "BTC", "93333.6", "86420"),
-			bareAddress("0x9858EfFD232B4033E47d90003D41EC34EcaEda94", "0.00471679", "ETH", "2862.108", "2650.1"),
+			specOnlyAddress("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "0.00014464", "BTC", "93333.6", "86420"),
+			specOnlyAddress("0x9858EfFD232B4033E47d90003D41EC34EcaEda94", "0.00471679", "ETH", "2862.108", "2650.1"),
 		},
 	}
 	if b.invoices == nil {
@@ -89,7 +89,7 @@ func (b *bare) create(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(invoice)
 }
 
-func bareAddress(address, expected, currency, usd, eur string) map[string]any {
+func specOnlyAddress(address, expected, currency, usd, eur string) map[string]any {
 	return map[string]any{
 		"address": address, "expected_amount": json.Number(expected), "crypto_currency": currency,
 		"rate_usd": json.Number(usd), "rate_eur": json.Number(eur),
@@ -97,7 +97,7 @@ func bareAddress(address, expected, currency, usd, eur string) map[string]any {
 }
 
 // tell answers with the current invoice.
-func (b *bare) tell(w http.ResponseWriter, id string) {
+func (b *specOnlyServer) tell(w http.ResponseWriter, id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	invoice, known := b.invoices[id]
@@ -109,7 +109,7 @@ func (b *bare) tell(w http.ResponseWriter, id string) {
 }
 
 // pay marks every invoice as paid.
-func (b *bare) pay() {
+func (b *specOnlyServer) pay() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, invoice := range b.invoices {
@@ -118,14 +118,14 @@ func (b *bare) pay() {
 }
 
 // count returns the number of created invoices.
-func (b *bare) count() int {
+func (b *specOnlyServer) count() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.invoices)
 }
 
-// bareShop starts storefront and payment page without a service, in front of a bare service.
-func bareShop(t *testing.T, b *bare) (url string) {
+// specOnlyShop starts storefront and payment page without a service, in front of a service that implements only the specification.
+func specOnlyShop(t *testing.T, b *specOnlyServer) (url string) {
 	t.Helper()
 	service := httptest.NewServer(b)
 	t.Cleanup(service.Close)
@@ -150,8 +150,8 @@ func TestStorefront_needs_only_the_specification(t *testing.T) {
 	} {
 		for _, s := range []screen{screens[0], screens[3]} {
 			t.Run(variant.name+"_"+s.name, func(t *testing.T) {
-				service := &bare{tells: variant.tells}
-				url := bareShop(t, service)
+				service := &specOnlyServer{tells: variant.tells}
+				url := specOnlyShop(t, service)
 				b := open(t, s)
 				page := b.order(url, "12,50")
 				b.showsBareInvoice(url, page)

@@ -27,15 +27,15 @@ const manualSeconds = `(() => {
 	window.clearInterval = id => beats.delete(id) || end(id);
 })()`
 
-// thanks is a shop's success page that counts its visits.
-type thanks struct {
+// thanksPage is a shop's success page that counts its visits.
+type thanksPage struct {
 	url   string
 	count atomic.Int64
 }
 
-func newThanks(t *testing.T) *thanks {
+func newThanksPage(t *testing.T) *thanksPage {
 	t.Helper()
-	s := &thanks{}
+	s := &thanksPage{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/thanks" {
 			w.WriteHeader(http.StatusNoContent)
@@ -51,7 +51,7 @@ func newThanks(t *testing.T) *thanks {
 }
 
 // once fails unless the shopper arrives at the success page exactly once.
-func (s *thanks) once(b *tab) {
+func (s *thanksPage) once(b *tab) {
 	b.t.Helper()
 	until(b.t, waitTimeout, "the shopper arrives at the success page", func() bool { return s.count.Load() > 0 })
 	b.do(chromedp.WaitVisible(chromedp.CSS("#thanks")), chromedp.Sleep(waitTimeout/60))
@@ -63,18 +63,18 @@ func (s *thanks) once(b *tab) {
 // TestFrozenTab changes an invoice while its page is frozen, offline or without its stream. The
 // page must update afterwards, and lead to the shop once (C67).
 func TestFrozenTab(t *testing.T) {
-	town := newTown(t)
-	begin := func(t *testing.T, s *thanks) (*tab, *errand) {
+	site := newDemoSite(t)
+	begin := func(t *testing.T, s *thanksPage) (*tab, *backgroundTab) {
 		b := open(t, screens[0])
 		b.before(fastIntervals)
 		b.before(`document.addEventListener("freeze", () => window.slept = true)`)
-		return b, &errand{town.in(t), s}
+		return b, &backgroundTab{site.in(t), s}
 	}
 	t.Run("paid", func(t *testing.T) {
-		s := newThanks(t)
+		s := newThanksPage(t)
 		b, w := begin(t, s)
 		w.opens(b)
-		b.sleeps()
+		b.freeze()
 		w.shop().simulate(idOf(w.page), api.SimulateExact, api.SimulateConfirm)
 		w.shop().status(idOf(w.page), api.StatusPaid, waitTimeout)
 		if got := b.text("#st"); got != "Waiting for your payment" {
@@ -85,10 +85,10 @@ func TestFrozenTab(t *testing.T) {
 		b.checkConsole()
 	})
 	t.Run("expired", func(t *testing.T) {
-		s := newThanks(t)
+		s := newThanksPage(t)
 		b, w := begin(t, s)
 		w.opens(b)
-		b.sleeps()
+		b.freeze()
 		w.passes(3600)
 		w.shop().status(idOf(w.page), api.StatusExpired, waitTimeout)
 		b.lifecycle(page.SetWebLifecycleStateStateActive)
@@ -99,9 +99,9 @@ func TestFrozenTab(t *testing.T) {
 		b.checkConsole()
 	})
 	t.Run("seconds_left_come_from_the_server", func(t *testing.T) {
-		b, w := begin(t, newThanks(t))
+		b, w := begin(t, newThanksPage(t))
 		w.opens(b)
-		b.sleeps()
+		b.freeze()
 		w.passes(610)
 		b.lifecycle(page.SetWebLifecycleStateStateActive)
 		until(t, waitTimeout, "the clock shows less than five minutes", func() bool { return w.clock(b) <= 290 })
@@ -112,7 +112,7 @@ func TestFrozenTab(t *testing.T) {
 		b.checkConsole()
 	})
 	t.Run("paid_while_offline", func(t *testing.T) {
-		s := newThanks(t)
+		s := newThanksPage(t)
 		b, w := begin(t, s)
 		b.block("*://*:*/invoice/*/live*") // an open stream survives offline emulation, which affects new requests only
 		w.opens(b)
@@ -129,7 +129,7 @@ func TestFrozenTab(t *testing.T) {
 		s.once(b)
 	})
 	t.Run("paid_without_a_stream", func(t *testing.T) {
-		s := newThanks(t)
+		s := newThanksPage(t)
 		b, w := begin(t, s)
 		b.block("*://*:*/invoice/*/live*")
 		w.opens(b)
@@ -137,8 +137,8 @@ func TestFrozenTab(t *testing.T) {
 		s.once(b)
 	})
 	t.Run("stays_after_the_button", func(t *testing.T) {
-		s := newThanks(t)
-		b, w := open(t, screens[0]), &errand{town.in(t), s}
+		s := newThanksPage(t)
+		b, w := open(t, screens[0]), &backgroundTab{site.in(t), s}
 		b.before(manualSeconds)
 		w.opens(b)
 		w.shop().simulate(idOf(w.page), api.SimulateExact, api.SimulateConfirm)
@@ -159,27 +159,27 @@ func TestFrozenTab(t *testing.T) {
 	})
 }
 
-// errand is a payment with a success page that counts visits.
-type errand struct {
-	*town
-	thanks *thanks
+// backgroundTab is a payment with a success page that counts visits.
+type backgroundTab struct {
+	*demoSite
+	thanks *thanksPage
 }
 
-func (w *errand) opens(b *tab) {
+func (w *backgroundTab) opens(b *tab) {
 	b.t.Helper()
-	paying(func(r *api.InvoiceRequest) { r.URLSuccess = w.thanks.url })(b, w.town)
+	paying(func(r *api.InvoiceRequest) { r.URLSuccess = w.thanks.url })(b, w.demoSite)
 	b.awaits("#clock", ":", nil)
 }
 
-// sleeps freezes the tab, and returns when it is frozen.
-func (b *tab) sleeps() {
+// freeze freezes the tab, and returns when it is frozen.
+func (b *tab) freeze() {
 	b.t.Helper()
 	b.lifecycle(page.SetWebLifecycleStateStateFrozen)
 	until(b.t, waitTimeout, "the tab is frozen", func() bool { return get(b, chromedp.Evaluate[bool](`!!window.slept`)) })
 }
 
 // passes advances the invoice's clock.
-func (w *errand) passes(seconds int64) {
+func (w *backgroundTab) passes(seconds int64) {
 	w.t.Helper()
 	err := w.shop().client.Simulate(w.t.Context(), idOf(w.page), api.SimulateRequest{Action: api.SimulateClock, Seconds: seconds})
 	if err != nil {
@@ -188,7 +188,7 @@ func (w *errand) passes(seconds int64) {
 }
 
 // clock returns the number of seconds that the page's clock shows.
-func (w *errand) clock(b *tab) int {
+func (w *backgroundTab) clock(b *tab) int {
 	b.t.Helper()
 	minutes, seconds, found := strings.Cut(b.text("#clock"), ":")
 	m, err := strconv.Atoi(minutes)
