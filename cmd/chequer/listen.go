@@ -55,7 +55,7 @@ func (s *shell) listen() *cobra.Command {
 			}
 			l := &listener{
 				from: from, to: merchant.Endpoint{URL: forward, Events: types},
-				out: c.OutOrStdout(), ink: s.Ink(c.OutOrStdout()), json: s.JSON,
+				out: c.OutOrStdout(), colours: s.Colours(c.OutOrStdout()), json: s.JSON,
 			}
 			l.to.Key, l.to.Secret = forwardingPair(from.secret)
 			return from.unreachable(l.run(c.Context(), after))
@@ -83,11 +83,11 @@ func forwardingPair(apiSecret string) (key, secret string) {
 
 // listener forwards the events of a server to a receiver.
 type listener struct {
-	from remote
-	to   merchant.Endpoint
-	out  io.Writer
-	ink  console.Ink
-	json bool
+	from    remote
+	to      merchant.Endpoint
+	out     io.Writer
+	colours console.Colours
+	json    bool
 }
 
 // run forwards every event after a position until the context ends, and then returns nil. If the
@@ -112,7 +112,7 @@ func (l *listener) run(ctx context.Context, after int64) error {
 			return err
 		}
 		if !waiting && ctx.Err() == nil && !l.json {
-			fmt.Fprintln(l.out, l.ink.Failure("waiting for the server:"), console.Printable(err.Error()))
+			fmt.Fprintln(l.out, l.colours.Failure("waiting for the server:"), console.Printable(err.Error()))
 		}
 		page, waiting = api.EventPage{Next: after}, true
 		select {
@@ -129,7 +129,7 @@ func (l *listener) printHeader(mode string) {
 		return
 	}
 	fmt.Fprintf(l.out, "Events of %s (%s) go to %s\n\nkey     %s\nsecret  %s\n\n%s\n\n", l.from.url, console.Printable(mode), l.to.URL, l.to.Key, l.to.Secret,
-		l.ink.Secondary("This key pair signs the forwarded events. It stays the same for this API key. Ctrl-C stops."))
+		l.colours.Secondary("This key pair signs the forwarded events. It stays the same for this API key. Ctrl-C stops."))
 }
 
 // forwarded is a forwarded event and its result.
@@ -144,27 +144,27 @@ type forwarded struct {
 	DurationMS int64  `json:"duration_ms"`
 }
 
-// forward posts an event to the receiver, if its type is wanted, and prints the result.
+// forward posts an event to the receiver if the receiver wants its type, and prints the result.
 func (l *listener) forward(ctx context.Context, body []byte) {
 	var e api.Event
 	if err := json.Unmarshal(body, &e); err != nil || !l.to.Wants(e.Type) {
 		return
 	}
-	t := webhook.Forward(ctx, l.to, e.ID, body, time.Now)
+	attempt := webhook.Forward(ctx, l.to, e.ID, body, time.Now)
 	if ctx.Err() != nil {
 		return // the command was stopped; the receiver is not at fault
 	}
 	f := forwarded{
-		At: console.Stamp(t.At), Event: console.Printable(e.ID), Type: console.Printable(e.Type), Invoice: console.Printable(e.ForeignID), Wallet: console.Printable(e.Wallet.ID),
-		Status: t.Status, Fault: console.Printable(t.Fault), DurationMS: t.Duration.Milliseconds(),
+		At: console.Stamp(attempt.At), Event: console.Printable(e.ID), Type: console.Printable(e.Type), Invoice: console.Printable(e.ForeignID), Wallet: console.Printable(e.Wallet.ID),
+		Status: attempt.Status, Fault: console.Printable(attempt.Fault), DurationMS: attempt.Duration.Milliseconds(),
 	}
 	if l.json {
 		_ = console.WriteJSON(l.out, f, "")
 		return
 	}
-	answer := l.ink.Success(result(f.Status, f.Fault))
-	if !t.Done() {
-		answer = l.ink.Failure(result(f.Status, f.Fault))
+	answer := l.colours.Success(result(f.Status, f.Fault))
+	if !attempt.Done() {
+		answer = l.colours.Failure(result(f.Status, f.Fault))
 	}
-	fmt.Fprintf(l.out, "%s  %-18s  %s  %s  %d ms\n", l.ink.Secondary(t.At.Format(time.TimeOnly)), f.Type, cmp.Or(f.Invoice, f.Wallet), answer, f.DurationMS)
+	fmt.Fprintf(l.out, "%s  %-18s  %s  %s  %d ms\n", l.colours.Secondary(attempt.At.Format(time.TimeOnly)), f.Type, cmp.Or(f.Invoice, f.Wallet), answer, f.DurationMS)
 }

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// tailInterval is the interval at which the database is checked for news.
+	// tailInterval is the interval at which the database is read for new events and attempts.
 	tailInterval = 500 * time.Millisecond
-	// tailWindow bounds the time from the beginning of an attempt until it is recorded. An attempt
+	// tailWindow is the maximum time from the beginning of an attempt until it is recorded. An attempt
 	// takes at most ten seconds.
 	tailWindow = 30 * time.Second
 	// tailPage is the number of events that are read at a time.
@@ -35,7 +35,7 @@ func (s *shell) logs() *cobra.Command {
 		Long:  "Reads the database, and so shows the activity of all its servers. A line that begins with > is an attempt of a delivery.",
 		Args:  console.Arguments,
 		RunE: s.withShop(func(in call) error {
-			t := &tail{core: in.core, shop: in.shop.ID, out: in.OutOrStdout(), ink: s.Ink(in.OutOrStdout()), json: s.JSON, clock: s.Clock, began: in.core.Now(),
+			t := &tail{core: in.core, shop: in.shop.ID, out: in.OutOrStdout(), colours: s.Colours(in.OutOrStdout()), json: s.JSON, clock: s.Clock, began: in.core.Now(),
 				after: map[invoice.Mode]int64{}, shown: map[string]time.Time{}}
 			if err := t.begin(in.Context(), max(last, 0)); err != nil {
 				return err
@@ -49,15 +49,15 @@ func (s *shell) logs() *cobra.Command {
 
 // tail follows a shop's events and deliveries.
 type tail struct {
-	core  *app.Core
-	shop  string
-	out   io.Writer
-	ink   console.Ink
-	clock func(time.Time) string
-	json  bool
-	began time.Time              // attempts from this time on are shown, within tailWindow
-	after map[invoice.Mode]int64 // positions of the newest events that were shown
-	shown map[string]time.Time   // attempts that were shown, and when they began
+	core    *app.Core
+	shop    string
+	out     io.Writer
+	colours console.Colours
+	clock   func(time.Time) string
+	json    bool
+	began   time.Time              // attempts from this time on are shown, within tailWindow
+	after   map[invoice.Mode]int64 // positions of the newest events that were shown
+	shown   map[string]time.Time   // start of each attempt that was shown
 }
 
 // logLine is one line of output.
@@ -97,7 +97,7 @@ func (t *tail) begin(ctx context.Context, last int) error {
 	return t.print(t.events(events, nil))
 }
 
-// run prints news until the context ends, and then returns nil.
+// run prints new events and attempts until the context ends, and then returns nil.
 func (t *tail) run(ctx context.Context) error {
 	tick := time.NewTicker(tailInterval)
 	defer tick.Stop()
@@ -140,7 +140,7 @@ func (t *tail) events(events []invoice.Event, lines []logLine) []logLine {
 		if err != nil {
 			continue // an event of a later version
 		}
-		text := fmt.Sprintf("%s  %-4s  %-18s  %s  %s", t.ink.Secondary(t.clock(e.CreatedAt)), r.body.Mode, e.Type, r.about(), r.status())
+		text := fmt.Sprintf("%s  %-4s  %-18s  %s  %s", t.colours.Secondary(t.clock(e.CreatedAt)), r.body.Mode, e.Type, r.about(), r.status())
 		lines = append(lines, logLine{e.CreatedAt, r, text})
 	}
 	return lines
@@ -176,11 +176,11 @@ func (t *tail) attempts(list []merchant.Attempt) (lines []logLine) {
 			At: console.Stamp(a.At), Endpoint: a.EndpointID, Event: a.EventID, Type: a.EventType, Number: a.Number, Status: a.Status, Fault: a.Fault,
 			DurationMS: a.Duration.Milliseconds(), State: a.State,
 		}
-		answer := t.ink.Success(result(r.Status, r.Fault))
+		answer := t.colours.Success(result(r.Status, r.Fault))
 		if !a.Done() {
-			answer = t.ink.Failure(result(r.Status, r.Fault))
+			answer = t.colours.Failure(result(r.Status, r.Fault))
 		}
-		text := fmt.Sprintf("> %s  %-18s  %s, try %d: %s, %d ms", t.ink.Secondary(t.clock(a.At)), r.Type, r.Endpoint, r.Number, answer, r.DurationMS)
+		text := fmt.Sprintf("> %s  %-18s  %s, try %d: %s, %d ms", t.colours.Secondary(t.clock(a.At)), r.Type, r.Endpoint, r.Number, answer, r.DurationMS)
 		lines = append(lines, logLine{a.At.Add(a.Duration), r, text})
 	}
 	return lines

@@ -74,7 +74,7 @@ func newOrderLine(o invoice.SaleOrder) orderLine {
 	}
 }
 
-// saleRows returns the sales of invoices in a state, or all if the state is "".
+// saleRows returns those sales of the invoices that are in a state, or all of them if the state is "".
 func saleRows(invoices []sale.Listed, state invoice.SaleState) []saleRow {
 	rows := []saleRow{}
 	for _, inv := range invoices {
@@ -124,7 +124,7 @@ func (s *shell) saleList() *cobra.Command {
 		if err := checkFlag("state", state, invoice.SaleStates); err != nil {
 			return nil, err
 		}
-		all, err := in.core.Storage.Converted(in.Context(), in.shop.ID, invoice.SaleState(state), max(limit, 0))
+		all, err := in.core.Storage.InvoicesWithSales(in.Context(), in.shop.ID, invoice.SaleState(state), max(limit, 0))
 		return saleRows(all, invoice.SaleState(state)), err
 	}, writeSales)
 	one := s.saleOrders(func(in call, service *invoice.Service) (*invoice.Invoice, error) {
@@ -166,7 +166,7 @@ func (s *shell) saleOrders(do func(call, *invoice.Service) (*invoice.Invoice, er
 }
 
 // decideSale returns the function of a command that carries out the operator's decision about the sale
-// of a coin, which is the only coin of the invoice if it is "".
+// of a coin. If coin is "", the invoice must have exactly one sale.
 func (s *shell) decideSale(coin *string, decide func(in call, d sale.Resolver, coin string) (*invoice.Invoice, error)) func(*cobra.Command, []string) error {
 	return s.saleOrders(func(in call, service *invoice.Service) (*invoice.Invoice, error) {
 		id := in.args[0]
@@ -178,7 +178,7 @@ func (s *shell) decideSale(coin *string, decide func(in call, d sale.Resolver, c
 		if err != nil {
 			return nil, err
 		}
-		inv, err = decide(in, in.core.Desk(service), coin)
+		inv, err = decide(in, in.core.SaleResolver(service), coin)
 		switch {
 		case errors.Is(err, invoice.ErrUnknownOrder):
 			return nil, fmt.Errorf("%w. Look for the order at the exchange by the name that chequer sale list %s shows. If the exchange never had it: chequer sale retry %s --coin %s --absent. If it had: chequer sale settle %s --coin %s --sold AMOUNT --euro AMOUNT --fee AMOUNT",
@@ -227,11 +227,11 @@ func (s *shell) retryAll(in call) error {
 	if err != nil {
 		return err
 	}
-	failed, err := in.core.Storage.Converted(in.Context(), in.shop.ID, invoice.SaleFailed, 10_000)
+	failed, err := in.core.Storage.InvoicesWithSales(in.Context(), in.shop.ID, invoice.SaleFailed, 10_000)
 	if err != nil {
 		return err
 	}
-	retried, unknown, err := in.core.Desk(service).RetryAll(in.Context(), failed)
+	retried, unknown, err := in.core.SaleResolver(service).RetryAll(in.Context(), failed)
 	if err != nil {
 		return err
 	}
@@ -249,18 +249,18 @@ func (s *shell) saleSettle() *cobra.Command {
 		Short: "Close a sale by stating how much was sold; the default is nothing",
 		Args:  console.Arguments,
 		RunE: s.decideSale(&coin, func(in call, d sale.Resolver, coin string) (*invoice.Invoice, error) {
-			var sale invoice.Proceeds
+			var proceeds invoice.Proceeds
 			for _, f := range []struct {
 				name, text string
 				currency   money.Currency
 				into       *money.Amount
-			}{{"sold", sold, invoice.SaleCoin(coin), &sale.Sold}, {"euro", euro, invoice.SaleEuro, &sale.Euro}, {"fee", fee, invoice.SaleEuro, &sale.Fee}} {
+			}{{"sold", sold, invoice.SaleCoin(coin), &proceeds.Sold}, {"euro", euro, invoice.SaleEuro, &proceeds.Euro}, {"fee", fee, invoice.SaleEuro, &proceeds.Fee}} {
 				var err error
 				if *f.into, err = money.Parse(f.text, f.currency); err != nil {
 					return nil, fmt.Errorf("--%s must be an amount in plain digits such as 0.00065, not %q", f.name, f.text)
 				}
 			}
-			return d.Settle(in.Context(), in.args[0], coin, sale)
+			return d.Settle(in.Context(), in.args[0], coin, proceeds)
 		}),
 	}
 	c.Flags().StringVar(&coin, "coin", "", "coin of the sale, if the invoice was paid in several coins")

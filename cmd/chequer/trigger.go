@@ -167,6 +167,6 @@ func (s *shell) printTriggered(c *cobra.Command, at remote, r api.Resource) erro
 		Exceptions []string `json:"exceptions"`
 	}{r.ForeignID, page, r.Status, r.Exceptions}
 	return s.Print(c, result, func(w io.Writer) {
-		fmt.Fprintf(w, "invoice  %s\npage     %s\nstatus   %s\n", r.ForeignID, page, s.Ink(w).Success(statusText(r)))
+		fmt.Fprintf(w, "invoice  %s\npage     %s\nstatus   %s\n", r.ForeignID, page, s.Colours(w).Success(statusText(r)))
 	})
 }

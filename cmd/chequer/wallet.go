@@ -20,7 +20,7 @@ import (
 // shownAddresses is the number of addresses that are printed to compare with the wallet.
 const shownAddresses = 5
 
-// changeWarning is printed for a key of change addresses, which wallets seldom show.
+// changeWarning is printed for a key of change addresses, which most wallets do not show.
 const changeWarning = "These are the addresses that a wallet keeps for its change (…/1/*), not those it receives at (…/0/*). Unless your wallet shows them as its own, add …/0/* instead."
 
 // wallet returns the group of commands about public keys to which payments go.
@@ -38,7 +38,7 @@ type walletRow struct {
 	Addresses []string `json:"addresses"`
 	Warning   string   `json:"warning,omitempty"`
 	CreatedAt string   `json:"created_at,omitempty"`
-	// Methods are the payment methods of the wallet, if it is being added.
+	// Methods are the payment methods of the wallet; set only in the output of wallet add.
 	Methods *networks.Methods `json:"payment_methods,omitempty"`
 	// ArchivedAt is when the wallet was replaced or removed.
 	ArchivedAt string `json:"archived_at,omitempty"`
@@ -72,8 +72,8 @@ func storedWalletRow(cfg config.Config, wallet merchant.Wallet, mode merchant.Mo
 	if err != nil {
 		return walletRow{}, fmt.Errorf("wallet %s: %w", wallet.ID, err)
 	}
-	if there, err := key.On(networks.KeyNetwork(cfg, key.Kind())); mode == merchant.Live && err == nil {
-		key = there // otherwise it is printed as it was added, for another network
+	if other, err := key.On(networks.KeyNetwork(cfg, key.Kind())); mode == merchant.Live && err == nil {
+		key = other // otherwise the key is printed for the network with which it was added
 	}
 	row, err := newWalletRow(key, mode)
 	row.ID, row.CreatedAt, row.ArchivedAt = wallet.ID, console.Stamp(wallet.CreatedAt), console.Stamp(wallet.ArchivedAt)

@@ -14,13 +14,13 @@ import (
 //	seconds MIN MAX             a whole number of seconds
 //	amount                      a number, or a text of digits
 //	boolean, base64             true or false; bytes
-//	texts                       an object of texts
+//	texts                       an object whose values are texts
 //	codes, choice               a list of payment methods; a choice may be empty
 //	types                       a list of types of events
-//	language, time, url         a language tag; a time or an empty text; an address for the return of a shopper
+//	language, time, url         a language tag; a time or an empty text; a return address
 //	asking                      one of the Ask constants
 //
-// On an embedded type the tag names the required ones of its fields.
+// The tag of an embedded struct lists those of its fields that are required.
 type Rule struct {
 	Name   string
 	Bounds []int64
@@ -34,14 +34,14 @@ type Field struct {
 	Index    []int // see reflect.Value.FieldByIndex
 }
 
-// FieldsOf returns the fields of a type of requests.
+// FieldsOf returns the fields of the type of a request.
 func FieldsOf(request reflect.Type) []Field {
 	var fields []Field
 	required := map[string]bool{}
 	for _, f := range reflect.VisibleFields(request) {
 		words := strings.Fields(f.Tag.Get("rule"))
-		must := len(words) > 0 && words[0] == "required"
-		if must {
+		isRequired := len(words) > 0 && words[0] == "required"
+		if isRequired {
 			words = words[1:]
 		}
 		if f.Anonymous {
@@ -51,7 +51,7 @@ func FieldsOf(request reflect.Type) []Field {
 			continue
 		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		field := Field{Name: name, Required: must || required[name], Rule: Rule{Name: words[0]}, Index: f.Index}
+		field := Field{Name: name, Required: isRequired || required[name], Rule: Rule{Name: words[0]}, Index: f.Index}
 		for _, word := range words[1:] {
 			bound, err := strconv.ParseInt(word, 10, 64)
 			if err != nil {

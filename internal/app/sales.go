@@ -35,8 +35,8 @@ func (c *Core) Accounts(cfg config.Config) *sale.Accounts {
 	return sale.NewAccounts(sale.AccountsConfig{Storage: c.Storage, Exchanges: c.exchanges(cfg), Now: c.Now, Token: token.New})
 }
 
-// Desk returns the service by which the operator decides about conversions.
-func (c *Core) Desk(invoices *invoice.Service) sale.Resolver {
+// SaleResolver returns the service by which the operator decides about sales.
+func (c *Core) SaleResolver(invoices *invoice.Service) sale.Resolver {
 	return sale.Resolver{Invoices: invoices, Now: c.Now}
 }
 

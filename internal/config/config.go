@@ -209,7 +209,7 @@ func (c Config) check() []error {
 			fault(name, "is for tests only, and must be a server on this machine, like http://127.0.0.1:8400")
 		}
 	}
-	if !isDatabase(c.DatabaseURL) {
+	if !isDatabaseURL(c.DatabaseURL) {
 		fault("DATABASE_URL", "must be sqlite:PATH or postgres://user:password@host/name, with %% and two hexadecimal digits for each of / ? # %% @ : in user and password")
 	}
 	if !regexp.MustCompile(`^[1-9][0-9]{0,11}$`).MatchString(c.MaxAmount) {

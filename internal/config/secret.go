@@ -10,10 +10,10 @@ import (
 // Settings with passwords or keys are parsed when they are loaded, by functions that return no
 // error texts, because the errors of parsers quote parts of their input.
 
-// isDatabase reports whether text is the address of a database. If a password contains an unescaped
+// isDatabaseURL reports whether text is the address of a database. If a password contains an unescaped
 // character, a parser may read part of it as a port, a path, a query or a fragment; such addresses
 // are refused.
-func isDatabase(text string) bool {
+func isDatabaseURL(text string) bool {
 	if !databaseURL.MatchString(text) {
 		return false
 	}

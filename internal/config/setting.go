@@ -62,17 +62,18 @@ func withoutPassword(address string) string {
 // definition is a setting as defined by the tags of a field of Config.
 type definition struct {
 	name, about, show string
-	field             string
-	index             []int // of the field in Config
+	field             string // name of the field
+	index             []int  // of the field in Config
 }
 
 // definitions returns the settings in the order of Config.
 var definitions = sync.OnceValue(func() []definition {
-	return define(reflect.TypeFor[Config](), prefix, nil)
+	return definitionsOf(reflect.TypeFor[Config](), prefix, nil)
 })
 
-// define returns the settings of a struct, with a prefix of their names.
-func define(t reflect.Type, prefix string, index []int) []definition {
+// definitionsOf returns the settings that the fields of a struct define. The prefix is put before their
+// names, and index is the position of the struct in Config.
+func definitionsOf(t reflect.Type, prefix string, index []int) []definition {
 	var found []definition
 	for i := range t.NumField() {
 		field := t.Field(i)
@@ -82,13 +83,13 @@ func define(t reflect.Type, prefix string, index []int) []definition {
 		case isSetting:
 			found = append(found, definition{name: prefix + name, field: field.Name, about: field.Tag.Get("about"), show: field.Tag.Get("show"), index: at})
 		case field.IsExported() && field.Type.Kind() == reflect.Struct:
-			found = append(found, define(field.Type, prefix+field.Tag.Get("envPrefix"), at)...)
+			found = append(found, definitionsOf(field.Type, prefix+field.Tag.Get("envPrefix"), at)...)
 		}
 	}
 	return found
 }
 
-// isSetting reports whether a name is that of a setting.
+// isSetting reports whether a setting has the name.
 func isSetting(name string) bool {
 	return slices.ContainsFunc(definitions(), func(d definition) bool { return d.name == name })
 }

@@ -26,8 +26,8 @@ func controlsTerminal(r rune) bool {
 // OneLine returns a text with its whitespace, including line breaks, replaced by single spaces.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// Fiat returns an amount with the decimals and the code of its currency, such as "3.50 EUR". It
-// returns "" for no digits, and other texts that are not an amount unchanged with the code.
+// Fiat returns an amount with the decimals and the code of its currency, such as "3.50 EUR". If digits
+// is empty, it returns "". If digits is not an amount, it returns digits unchanged, with the code.
 func Fiat(digits, code string) string {
 	if digits == "" {
 		return ""

@@ -15,7 +15,7 @@ func (e *examination) examineEVM(n networks.Network, about string) {
 	if !isEVM {
 		return
 	}
-	if !evm.Quorum.MayAsk() {
+	if !evm.Quorum.QueryableByAddress() {
 		e.warn(about+"own coin "+evm.Params().OwnCoin(), "is not offered, as only balances of addresses show it: %s", networks.Remedies(n.Setting))
 	}
 	if says := evm.Quorum.Narrow(); says != "" {

@@ -197,11 +197,11 @@ func TestClockStepsBack(t *testing.T) {
 	fresh := shop.order()
 	s.look()
 	s.checkStatus(fresh, invoice.Created)
-	news := shop.news(fresh)
+	status := shop.nextStatus(fresh)
 	tx := s.pays(fresh)
 	s.look()
 	s.checkStatus(fresh, invoice.Pending)
-	if got := <-news; got != api.StatusPending {
+	if got := <-status; got != api.StatusPending {
 		t.Errorf("the waiting caller got %q", got)
 	}
 	s.must(s.net.Confirm(t.Context(), []string{tx}))

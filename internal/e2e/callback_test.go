@@ -23,7 +23,7 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-// callback is a request that a receiver received.
+// callback is a request to a receiver.
 type callback struct {
 	header http.Header
 	body   []byte
@@ -68,13 +68,14 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// answer sets the reply function; nil answers 200.
-func (r *receiver) answer(reply func(http.ResponseWriter, callback)) {
+// setReply sets the reply function; nil answers 200.
+func (r *receiver) setReply(reply func(http.ResponseWriter, callback)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.reply = reply
 }
 
+// all returns the received requests, in order.
 func (r *receiver) all() []callback {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,11 +92,11 @@ func (r *receiver) types(id string) (list []string) {
 	return list
 }
 
-// life lists the events of an invoice that is paid at once.
-var life = []string{"invoice.created", "payment.seen", "invoice.pending", "payment.confirmed", "invoice.paid"}
+// paidEvents are the types of the events of an invoice that is paid by one transfer, in order.
+var paidEvents = []string{"invoice.created", "payment.seen", "invoice.pending", "payment.confirmed", "invoice.paid"}
 
-// ask calls the API, signed over timestamp, nonce, method, target and body.
-func (s shop) ask(url string, key merchant.Key, method, target, body string, into any) {
+// call calls the API, signed over timestamp, nonce, method, target and body.
+func (s shop) call(url string, key merchant.Key, method, target, body string, into any) {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, url+target, strings.NewReader(body))
 	if err != nil {
@@ -126,12 +127,11 @@ func (s shop) ask(url string, key merchant.Key, method, target, body string, int
 	}
 }
 
-// allowLoopback is the setting that allows callbacks to this machine. A proxy in the environment is
-// not used.
+// allowLoopback is the setting that allows callbacks to this machine.
 var allowLoopback = "CHEQUER_CALLBACK_ALLOW=127.0.0.0/8"
 
 // TestCallbacks pays an invoice and receives its events in order, with signatures that openssl
-// confirms. A receiver that missed events reads the feed.
+// confirms. The feed has the same events. A proxy in the environment is not used.
 func TestCallbacks(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	for _, engine := range engines {
@@ -143,20 +143,20 @@ func TestCallbacks(t *testing.T) {
 			p := start(t, c, app.Options{Demo: true})
 			s, r := newShop(t, p.url, p.key), newReceiver(t)
 			var e api.Endpoint
-			s.ask(p.url, p.key, "POST", api.PathEndpoints, `{"url":"`+r.url+`"}`, &e)
+			s.call(p.url, p.key, "POST", api.PathEndpoints, `{"url":"`+r.url+`"}`, &e)
 			id := s.order()
 			s.simulate(id, api.SimulateExact, api.SimulateConfirm)
 			until(t, waitTimeout, "every event is received", func() bool { return slices.Contains(r.types(id), "invoice.paid") })
-			if got := r.types(id); !slices.Equal(got, life) {
-				t.Errorf("got %q, want %q", got, life)
+			if got := r.types(id); !slices.Equal(got, paidEvents) {
+				t.Errorf("got %q, want %q", got, paidEvents)
 			}
 			for _, got := range r.all() {
 				if got.header.Get(api.HeaderKey) != e.Key || got.header.Get(api.HeaderSignature) != openssl(t, e.Secret, got.body) {
 					t.Errorf("%s has a wrong signature: %v", got.event.Type, got.header)
 				}
 			}
-			s.catchesUp(p, r)
-			s.ask(p.url, p.key, "DELETE", api.PathEndpoints+"/"+e.ID, "", nil)
+			s.checkFeed(p, r)
+			s.call(p.url, p.key, "DELETE", api.PathEndpoints+"/"+e.ID, "", nil)
 			before := len(r.all())
 			s.simulate(s.order(), api.SimulateExact, api.SimulateConfirm)
 			if got := len(r.all()); got != before {
@@ -166,13 +166,13 @@ func TestCallbacks(t *testing.T) {
 	}
 }
 
-// catchesUp reads every sent event from the feed, and checks that the bytes are the same.
-func (s shop) catchesUp(p *program, r *receiver) {
+// checkFeed fails the test unless the feed has the events that the receiver received, byte for byte.
+func (s shop) checkFeed(p *program, r *receiver) {
 	s.t.Helper()
 	var feed []string
 	for after := int64(0); ; {
 		var page api.EventPage
-		s.ask(p.url, p.key, "GET", fmt.Sprintf("%s?after=%d&limit=2", api.PathEvents, after), "", &page)
+		s.call(p.url, p.key, "GET", fmt.Sprintf("%s?after=%d&limit=2", api.PathEvents, after), "", &page)
 		if len(page.Events) == 0 {
 			break
 		}
@@ -190,7 +190,7 @@ func (s shop) catchesUp(p *program, r *receiver) {
 	}
 }
 
-// openssl returns the HMAC-SHA512 that openssl computes, or our own if openssl is not installed.
+// openssl returns the HMAC-SHA512 that openssl computes, or that of package signature if openssl is not installed.
 func openssl(t *testing.T, secret string, body []byte) string {
 	t.Helper()
 	if _, err := exec.LookPath("openssl"); err != nil {
@@ -206,11 +206,11 @@ func openssl(t *testing.T, secret string, body []byte) string {
 	return sum
 }
 
-// resendTimeout is the timeout for an event to be sent again after its sender was killed.
+// resendTimeout is the time within which an event is sent again after its sender was killed.
 const resendTimeout = 30 * time.Second
 
-// TestKilled_between_sending_and_saving kills the program while the receiver has the event and has not
-// answered. The same event must be sent again with the same bytes, and not again after an answer.
+// TestKilled_between_sending_and_saving kills the program after the receiver has received an event and
+// before it has answered. The event must be sent again with the same bytes, and not after an answer.
 func TestKilled_between_sending_and_saving(t *testing.T) {
 	for _, engine := range engines {
 		t.Run(engine.name, func(t *testing.T) {
@@ -223,7 +223,7 @@ func TestKilled_between_sending_and_saving(t *testing.T) {
 			r := newReceiver(t)
 			arrived, answered := make(chan struct{}), make(chan struct{})
 			var once sync.Once
-			r.answer(func(http.ResponseWriter, callback) {
+			r.setReply(func(http.ResponseWriter, callback) {
 				once.Do(func() { close(arrived) })
 				<-answered
 			})
@@ -232,13 +232,13 @@ func TestKilled_between_sending_and_saving(t *testing.T) {
 			id := newShop(t, p.url, p.key).order()
 			<-arrived
 			p.kill()
-			r.answer(nil)
+			r.setReply(nil)
 			close(answered)
 			p.demo()
 			until(t, resendTimeout, "the event is sent again", func() bool { return len(r.types(id)) == 2 })
 			got := r.all()
 			if !bytes.Equal(got[0].body, got[1].body) || got[0].event.ID != got[1].event.ID {
-				t.Errorf("the event is %s, and then %s", got[0].body, got[1].body)
+				t.Errorf("the event is sent again as %s, want the same bytes as %s", got[1].body, got[0].body)
 			}
 			var list []struct {
 				ID string `json:"id"`
@@ -264,32 +264,32 @@ func TestKilled_between_sending_and_saving(t *testing.T) {
 func TestTwo_programs_send_once(t *testing.T) {
 	t.Parallel()
 	database := storagetest.Postgres(t)
-	var members []*program
+	var programs []*program
 	for range 2 {
-		members = append(members, start(t, settings(t, "CHEQUER_DATABASE_URL="+database, "CHEQUER_MASTER_KEY="+masterKey, allowLoopback), app.Options{Demo: true}))
+		programs = append(programs, start(t, settings(t, "CHEQUER_DATABASE_URL="+database, "CHEQUER_MASTER_KEY="+masterKey, allowLoopback), app.Options{Demo: true}))
 	}
-	well, ill := newReceiver(t), newReceiver(t)
+	healthy, hanging := newReceiver(t), newReceiver(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	ill.answer(func(http.ResponseWriter, callback) { <-ctx.Done() })
-	one := newShop(t, members[0].url, members[0].key)
-	for _, r := range []*receiver{well, ill} {
-		one.ask(members[0].url, members[0].key, "POST", api.PathEndpoints, `{"url":"`+r.url+`","events":["invoice.created","invoice.paid"]}`, nil)
+	hanging.setReply(func(http.ResponseWriter, callback) { <-ctx.Done() })
+	one := newShop(t, programs[0].url, programs[0].key)
+	for _, r := range []*receiver{healthy, hanging} {
+		one.call(programs[0].url, programs[0].key, "POST", api.PathEndpoints, `{"url":"`+r.url+`","events":["invoice.created","invoice.paid"]}`, nil)
 	}
 	var ids []string
 	for i := range 10 {
-		s := newShop(t, members[i%2].url, members[i%2].key)
+		s := newShop(t, programs[i%2].url, programs[i%2].key)
 		id := s.order()
 		s.simulate(id, api.SimulateExact, api.SimulateConfirm)
 		ids = append(ids, id)
 	}
-	until(t, waitTimeout, "every event is received", func() bool { return len(well.all()) >= 2*len(ids) })
-	for _, m := range members {
+	until(t, waitTimeout, "every event is received", func() bool { return len(healthy.all()) >= 2*len(ids) })
+	for _, p := range programs {
 		cancel()
-		m.stop() // wait for pending deliveries
+		p.stop() // wait for pending deliveries
 	}
 	for _, id := range ids {
-		if got := well.types(id); !slices.Equal(got, []string{"invoice.created", "invoice.paid"}) {
+		if got := healthy.types(id); !slices.Equal(got, []string{"invoice.created", "invoice.paid"}) {
 			t.Errorf("invoice %s: got %q, want each event once", id, got)
 		}
 	}

@@ -18,9 +18,9 @@ func TestCommands_decide_beside_a_running_server(t *testing.T) {
 	merchant := newShop(t, p.url, p.key)
 	cancelled, late := merchant.order(), merchant.order()
 
-	news := merchant.news(cancelled)
+	status := merchant.nextStatus(cancelled)
 	p.run("invoice", "cancel", cancelled)
-	if got := <-news; got != api.StatusDeclined {
+	if got := <-status; got != api.StatusDeclined {
 		t.Errorf("the waiting caller got %s", got)
 	}
 	merchant.simulate(late, api.SimulateLate)

@@ -174,7 +174,7 @@ func TestEmbed(t *testing.T) {
 func TestEmbedPage(t *testing.T) {
 	m := newMerchantSite(t)
 	p := start(t, settings(t, "CHEQUER_EMBED_ORIGINS="+m.origin), app.Options{Demo: true})
-	newShop(t, p.url, p.key).ask(p.url, p.key, "POST", api.PathLinks, `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR"}`, nil)
+	newShop(t, p.url, p.key).call(p.url, p.key, "POST", api.PathLinks, `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR"}`, nil)
 	for _, s := range []screen{screens[0], screens[1], screens[3]} {
 		t.Run(s.name, func(t *testing.T) {
 			b := open(t, s)

@@ -136,7 +136,7 @@ func TestKiosk_misses_a_day(t *testing.T) {
 			d := newDoor(t, k)
 			s := shop{t: t, client: c}
 			var e api.Endpoint
-			s.ask(p.url, p.key, "POST", api.PathEndpoints, `{"url":"http://`+d.Addr().String()+`/"}`, &e)
+			s.call(p.url, p.key, "POST", api.PathEndpoints, `{"url":"http://`+d.Addr().String()+`/"}`, &e)
 			k.secret = e.Secret
 			pays := func() string {
 				id, err := k.sell(t.Context())
@@ -181,7 +181,7 @@ func TestKiosk_misses_a_day(t *testing.T) {
 					advanced = time.Now()
 					ahead.Add(int64(longestGap))
 				}
-				return d.let.Load() >= int64(len(life)*len(ids))
+				return d.let.Load() >= int64(len(paidEvents)*len(ids))
 			})
 			for _, id := range ids {
 				if n := sold(id); n != 1 {

@@ -108,7 +108,7 @@ func TestShopper_pays_by_link(t *testing.T) {
 			p := start(t, c, app.Options{Demo: true})
 			shop, b := newShop(t, p.url, p.key), open(t, s)
 			var slug api.Link
-			shop.ask(p.url, p.key, "POST", api.PathLinks, `{"slug":"tip-jar","fiat_currency":"EUR","description":"Whatever it was worth to you"}`, &slug)
+			shop.call(p.url, p.key, "POST", api.PathLinks, `{"slug":"tip-jar","fiat_currency":"EUR","description":"Whatever it was worth to you"}`, &slug)
 
 			link := p.signedLink("1042", "Two prints, A4, on the heavy paper")
 			b.visit(link)

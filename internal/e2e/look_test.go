@@ -57,7 +57,7 @@ func (p *program) setTheme(t *testing.T, name, accent string, logo []byte) (l ap
 	if err != nil {
 		t.Fatal(err)
 	}
-	newShop(t, p.url, p.key).ask(p.url, p.key, http.MethodPut, api.PathTheme, string(body), &l)
+	newShop(t, p.url, p.key).call(p.url, p.key, http.MethodPut, api.PathTheme, string(body), &l)
 	return l
 }
 
@@ -73,7 +73,7 @@ func TestLook(t *testing.T) {
 			b := open(t, s)
 			var slug api.Link
 			shop := newShop(t, p.url, p.key)
-			shop.ask(p.url, p.key, "POST", api.PathLinks, `{"slug":"tip-jar","fiat_currency":"EUR","amount":"12.50","description":"Two prints, A4"}`, &slug)
+			shop.call(p.url, p.key, "POST", api.PathLinks, `{"slug":"tip-jar","fiat_currency":"EUR","amount":"12.50","description":"Two prints, A4"}`, &slug)
 			for _, l := range []struct {
 				shot, name, accent string
 				logo               []byte
@@ -232,14 +232,14 @@ func TestReturn(t *testing.T) {
 		})
 	}
 	t.Run("stays_by_setting", func(t *testing.T) {
-		shop.ask(p.url, p.key, http.MethodPut, api.PathTheme, `{"auto_return":false}`, nil)
+		shop.call(p.url, p.key, http.MethodPut, api.PathTheme, `{"auto_return":false}`, nil)
 		until(t, waitTimeout, "the theme is applied", func() bool {
 			b := pay(t, screens[0])
 			return get(b, chromedp.Evaluate[bool](`!document.getElementById("auto") && !!document.getElementById("return")`))
 		})
 	})
 	t.Run("countdown_does_not_start_on_a_visit_to_a_paid_page", func(t *testing.T) {
-		shop.ask(p.url, p.key, http.MethodDelete, api.PathTheme, "", nil)
+		shop.call(p.url, p.key, http.MethodDelete, api.PathTheme, "", nil)
 		b := pay(t, screens[0])
 		b.do(chromedp.KeyEvent(kb.Escape))
 		b.visit(get(b, chromedp.Location()))

@@ -130,7 +130,7 @@ func newDemoSite(t *testing.T) *demoSite {
 	c := settings(t, "CHEQUER_EMBED_ORIGINS=https://shop.example")
 	p := start(t, c, app.Options{Demo: true})
 	till, _ := p.terminal(t, c)
-	newShop(t, p.url, p.key).ask(p.url, p.key, "POST", api.PathLinks, `{"slug":"tip-jar","fiat_currency":"EUR","description":"Whatever it was worth to you"}`, nil)
+	newShop(t, p.url, p.key).call(p.url, p.key, "POST", api.PathLinks, `{"slug":"tip-jar","fiat_currency":"EUR","description":"Whatever it was worth to you"}`, nil)
 	return &demoSite{program: p, t: t, terminal: till}
 }
 
@@ -308,7 +308,7 @@ func declinedAfter(actions ...string) func(*tab, *demoSite) {
 	return inTurn(paying(forOrder, actions...), func(b *tab, w *demoSite) {
 		b.t.Helper()
 		id := idOf(w.page)
-		w.shop().ask(w.url, w.key, "POST", fmt.Sprintf("%s/%s/cancel", api.PathInvoices, id), `{}`, nil)
+		w.shop().call(w.url, w.key, "POST", fmt.Sprintf("%s/%s/cancel", api.PathInvoices, id), `{}`, nil)
 		w.shop().status(id, api.StatusDeclined, waitTimeout)
 	}, withQuery(""))
 }

@@ -79,11 +79,11 @@ func TestManualChecksWebhooks(t *testing.T) {
 	p := start(t, settings(t, allowLoopback), app.Options{Demo: true})
 	s, r := newShop(t, p.url, p.key), newReceiver(t)
 	var first, rotating api.Endpoint
-	s.ask(p.url, p.key, "POST", api.PathEndpoints, `{"url":"`+r.url+`"}`, &first)
+	s.call(p.url, p.key, "POST", api.PathEndpoints, `{"url":"`+r.url+`"}`, &first)
 	s.order()
 	until(t, waitTimeout, "the first event is received", func() bool { return len(r.all()) == 1 })
-	s.ask(p.url, p.key, "POST", api.PathEndpoints+"/"+first.ID+"/rotate", "", &rotating)
-	s.ask(p.url, p.key, "POST", api.PathEndpoints+"/"+first.ID+"/test", "", nil)
+	s.call(p.url, p.key, "POST", api.PathEndpoints+"/"+first.ID+"/rotate", "", &rotating)
+	s.call(p.url, p.key, "POST", api.PathEndpoints+"/"+first.ID+"/test", "", nil)
 	until(t, waitTimeout, "the test event is received", func() bool { return len(r.all()) == 2 })
 	for i, secrets := range [][]string{{first.Secret}, {first.Secret, rotating.NextSecret}} {
 		got := r.all()[i]

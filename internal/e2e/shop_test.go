@@ -65,8 +65,8 @@ func (s shop) invoice(id string) api.Resource {
 	return snapshot.Resource
 }
 
-// news returns a channel that receives the invoice's status after its next change.
-func (s shop) news(id string) <-chan string {
+// nextStatus returns a channel that receives the invoice's status after its next change.
+func (s shop) nextStatus(id string) <-chan string {
 	s.t.Helper()
 	snapshot, err := s.client.Invoice(s.t.Context(), id)
 	if err != nil {

@@ -250,7 +250,7 @@ func (s *soak) read(path string, span time.Duration) {
 }
 
 func (s *soak) export() {
-	s.shop.ask(s.url, s.key, http.MethodGet, api.PathInvoices+"/export?format=csv&from="+time.Now().Add(-time.Minute).UTC().Format("2006-01-02T15:04:05Z"), "", nil)
+	s.shop.call(s.url, s.key, http.MethodGet, api.PathInvoices+"/export?format=csv&from="+time.Now().Add(-time.Minute).UTC().Format("2006-01-02T15:04:05Z"), "", nil)
 	s.exported.Add(1)
 }
 

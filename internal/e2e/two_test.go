@@ -52,9 +52,9 @@ func TestTwo_programs_share_a_database(t *testing.T) {
 	if got := read(t, two.url+"/invoice/"+id, http.StatusOK).Find(".due .v").Text(); got != "€12.50" {
 		t.Errorf("the other program shows %q due", got)
 	}
-	news := two.shop.news(id)
+	status := two.shop.nextStatus(id)
 	one.shop.simulate(id, api.SimulateExact)
-	if got := <-news; got != api.StatusPending {
+	if got := <-status; got != api.StatusPending {
 		t.Errorf("the caller that waits at the other program got %q", got)
 	}
 	for _, m := range []member{one, two} {

@@ -6,6 +6,5 @@ func Acceptable(inv *Invoice) []Transfer { return inv.acceptable() }
 // FoldThreshold is the number of transfers that are recorded before small ones are folded.
 const FoldThreshold = foldThreshold
 
-// ObserveKeeping is Observe with another number of transfers that are recorded before small ones
-// are folded.
-func ObserveKeeping(inv *Invoice, o Observation, kept int) { inv.observe(o, kept) }
+// ObserveWithThreshold is Observe with a threshold other than FoldThreshold.
+func ObserveWithThreshold(inv *Invoice, o Observation, threshold int) { inv.observe(o, threshold) }

@@ -210,7 +210,7 @@ func TestObserve_folds_small_transfers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	count, sum := counted(got)
+	count, sum := represented(got)
 	if want := int64(600 * len(list)); len(got.Transfers) != invoice.FoldThreshold+1 || count != len(list) || sum.Int64() != want {
 		t.Errorf("%d rows of %d transfers and %s satoshis, want %d of %d and %d", len(got.Transfers), count, sum, invoice.FoldThreshold+1, len(list), want)
 	}

@@ -16,9 +16,9 @@ import (
 	"chequer/internal/money"
 )
 
-// crumb returns a token transfer of some smallest units in a block. The hash of the block
-// begins with the letter of the fork, so that two forks have different hashes.
-func crumb(id string, units int64, height int64, fork string) chain.Transfer {
+// smallTransfer returns a transfer of a number of smallest units of a token in a block. The hash of the
+// block begins with the letter of the fork, so that two forks have different hashes.
+func smallTransfer(id string, units int64, height int64, fork string) chain.Transfer {
 	return chain.Transfer{
 		ID: id, Tx: "tx" + id, Asset: "EURC", Script: "0x1", Amount: money.FromMinor(big.NewInt(units), eurc),
 		Block: &chain.Block{Height: height, Hash: fork + fmt.Sprint(height), Time: noon.Add(time.Duration(height-100) * time.Minute)},
@@ -44,18 +44,17 @@ func baseScan(from, tip int64, fork string, all ...chain.Transfer) invoice.Obser
 	return invoice.Observation{Network: "base", Snapshot: s, Transfers: s.Transfers, Required: required}
 }
 
-// fill returns KeptTransfers small transfers in block 101, which is the number that is recorded one by
-// one.
-func fill() []chain.Transfer {
+// unfoldedTransfers returns small transfers in block 101, as many as are recorded one by one.
+func unfoldedTransfers() []chain.Transfer {
 	var list []chain.Transfer
 	for i := range invoice.FoldThreshold {
-		list = append(list, crumb(fmt.Sprint("first", i), 1, 101, "a"))
+		list = append(list, smallTransfer(fmt.Sprint("first", i), 1, 101, "a"))
 	}
 	return list
 }
 
-// counted returns the number and the sum of the present transfers that the rows of an invoice represent.
-func counted(inv *invoice.Invoice) (count int, sum *big.Int) {
+// represented returns the number and the sum of the present transfers that the rows of an invoice represent.
+func represented(inv *invoice.Invoice) (count int, sum *big.Int) {
 	sum = new(big.Int)
 	for _, t := range inv.Transfers {
 		if t.Presence == invoice.Present {
@@ -69,11 +68,11 @@ func counted(inv *invoice.Invoice) (count int, sum *big.Int) {
 func TestFold_bounds_the_rows_and_keeps_the_sums(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
-	all := fill()
+	all := unfoldedTransfers()
 	want := big.NewInt(int64(len(all)))
 	for height := int64(102); height < 132; height++ {
 		for i := range 100 {
-			all = append(all, crumb(fmt.Sprint(height, ".", i), int64(1+i), height, "a"))
+			all = append(all, smallTransfer(fmt.Sprint(height, ".", i), int64(1+i), height, "a"))
 			want.Add(want, big.NewInt(int64(1+i)))
 		}
 		inv.Observe(baseScan(max(100, height-10), height, "a", all...))
@@ -83,10 +82,10 @@ func TestFold_bounds_the_rows_and_keeps_the_sums(t *testing.T) {
 		t.Errorf("%d rows for %d transfers", rows, len(all))
 	}
 	inv.Observe(baseScan(110, 131, "a", all...)) // from an older cursor
-	if count, sum := counted(inv); count != len(all) || sum.Cmp(want) != 0 {
+	if count, sum := represented(inv); count != len(all) || sum.Cmp(want) != 0 {
 		t.Errorf("rows represent %d transfers of %s, want %d of %s", count, sum, len(all), want)
 	}
-	large := crumb("large", 100_000_000, 131, "a")
+	large := smallTransfer("large", 100_000_000, 131, "a")
 	inv.Observe(baseScan(121, 131, "a", append(all, large)...))
 	if !slices.ContainsFunc(inv.Transfers, func(t invoice.Transfer) bool { return t.ID == "large" && t.Folded == 0 }) {
 		t.Error("a large transfer is folded")
@@ -101,9 +100,9 @@ func TestFold_bounds_the_rows_and_keeps_the_sums(t *testing.T) {
 func TestFold_follows_a_reorganisation(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
-	all := fill()
+	all := unfoldedTransfers()
 	for i := range 50 {
-		all = append(all, crumb(fmt.Sprint("b", i), 2, 102, "a"))
+		all = append(all, smallTransfer(fmt.Sprint("b", i), 2, 102, "a"))
 	}
 	inv.Observe(baseScan(100, 103, "a", all...))
 	// The same transfers are in other blocks, and the last ten are missing.
@@ -114,30 +113,30 @@ func TestFold_follows_a_reorganisation(t *testing.T) {
 		moved[i].Block = &block
 	}
 	inv.Observe(baseScan(100, 104, "n", moved[:len(moved)-10]...))
-	if _, sum := counted(inv); sum.Int64() != invoice.FoldThreshold+80 {
+	if _, sum := represented(inv); sum.Int64() != invoice.FoldThreshold+80 {
 		t.Errorf("%s smallest units are present, want %d", sum, invoice.FoldThreshold+80)
 	}
 	if !inv.Evaluate().Has(invoice.WasReorged) {
 		t.Error("the removal of a block raises no exception")
 	}
 	inv.Observe(baseScan(100, 105, "n", moved...))
-	if count, sum := counted(inv); count != len(all) || sum.Int64() != invoice.FoldThreshold+100 {
+	if count, sum := represented(inv); count != len(all) || sum.Int64() != invoice.FoldThreshold+100 {
 		t.Errorf("%d transfers of %s are present, want all %d", count, sum, len(all))
 	}
 }
 
-// If a source does not show a transfer of a block that is still on the chain, the transfer is kept.
+// A transfer is kept if a source does not show it while its block is still on the chain.
 func TestFold_keeps_transfers_of_a_block_on_the_chain(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
-	all := fill()
+	all := unfoldedTransfers()
 	for i := range 50 {
-		all = append(all, crumb(fmt.Sprint("b", i), 2, 102, "a"))
+		all = append(all, smallTransfer(fmt.Sprint("b", i), 2, 102, "a"))
 	}
 	inv.Observe(baseScan(100, 103, "a", all...))
 	for _, shown := range []int{40, 0} {
 		inv.Observe(baseScan(100, 104, "a", all[:len(all)-50+shown]...))
-		if count, sum := counted(inv); count != len(all) || sum.Int64() != invoice.FoldThreshold+100 {
+		if count, sum := represented(inv); count != len(all) || sum.Int64() != invoice.FoldThreshold+100 {
 			t.Errorf("%d of 50 shown: %d transfers of %s are present, want all %d", shown, count, sum, len(all))
 		}
 	}
@@ -148,12 +147,12 @@ func TestFold_keeps_transfers_of_a_block_on_the_chain(t *testing.T) {
 func TestFold_removes_the_settled_sum_with_its_block(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
-	all := fill()
+	all := unfoldedTransfers()
 	for i := range 50 {
-		all = append(all, crumb(fmt.Sprint("b", i), 2, 102, "a"), crumb(fmt.Sprint("c", i), 2, 103, "a"))
+		all = append(all, smallTransfer(fmt.Sprint("b", i), 2, 102, "a"), smallTransfer(fmt.Sprint("c", i), 2, 103, "a"))
 	}
 	inv.Observe(baseScan(100, 105, "a", all...))
-	inv.Observe(baseScan(104, 106, "a", append(all, crumb("d", 2, 106, "a"))...))
+	inv.Observe(baseScan(104, 106, "a", append(all, smallTransfer("d", 2, 106, "a"))...))
 	settled := 0
 	for _, t := range inv.Transfers {
 		if t.Folded == 100 {
@@ -164,7 +163,7 @@ func TestFold_removes_the_settled_sum_with_its_block(t *testing.T) {
 		t.Fatalf("%d settled sums of two blocks, want 1", settled)
 	}
 	inv.Observe(baseScan(102, 107, "n"))
-	if count, _ := counted(inv); count != invoice.FoldThreshold || !inv.Evaluate().Has(invoice.WasReorged) {
+	if count, _ := represented(inv); count != invoice.FoldThreshold || !inv.Evaluate().Has(invoice.WasReorged) {
 		t.Errorf("%d transfers count, want those kept one by one; exceptions %v", count, inv.Evaluate().Exceptions)
 	}
 }
@@ -192,7 +191,7 @@ func TestFold_keeps_the_state(t *testing.T) {
 				if r.IntN(20) == 0 {
 					units = 100_000 + r.Int64N(20_000_000)
 				}
-				c := crumb(fmt.Sprint(height, ".", i), units, height, "a")
+				c := smallTransfer(fmt.Sprint(height, ".", i), units, height, "a")
 				if r.IntN(10) == 0 {
 					c.Asset, c.Amount = "USDC", money.FromMinor(big.NewInt(units%9_999+1), money.Currency{Code: "USDC", Decimals: 6})
 				}
@@ -206,8 +205,8 @@ func TestFold_keeps_the_state(t *testing.T) {
 			}
 			from := max(100, height-1-r.Int64N(8))
 			shown := baseScan(from, height, "a", all...)
-			invoice.ObserveKeeping(folded, shown, 10)
-			invoice.ObserveKeeping(single, shown, math.MaxInt)
+			invoice.ObserveWithThreshold(folded, shown, 10)
+			invoice.ObserveWithThreshold(single, shown, math.MaxInt)
 			for _, inv := range []*invoice.Invoice{folded, single} {
 				scan(inv, shown.Snapshot.Started)
 				inv.State = inv.Evaluate()
@@ -216,8 +215,8 @@ func TestFold_keeps_the_state(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("seed %d, height %d: folded (-one by one +folded):\n%s", seed, height, diff)
 			}
-			gotCount, gotSum := counted(folded)
-			wantCount, wantSum := counted(single)
+			gotCount, gotSum := represented(folded)
+			wantCount, wantSum := represented(single)
 			if gotCount != wantCount || gotSum.Cmp(wantSum) != 0 {
 				t.Fatalf("seed %d, height %d: %d transfers of %s, want %d of %s", seed, height, gotCount, gotSum, wantCount, wantSum)
 			}
@@ -225,29 +224,29 @@ func TestFold_keeps_the_state(t *testing.T) {
 	}
 }
 
-// crumbs returns an invoice with n small transfers in ten blocks.
-func crumbs(tb testing.TB, n int) *invoice.Invoice {
+// invoiceWithSmallTransfers returns an invoice with n small transfers in ten blocks.
+func invoiceWithSmallTransfers(tb testing.TB, n int) *invoice.Invoice {
 	inv := newInvoice(tb, noon)
 	var list []chain.Transfer
 	for i := range n {
-		list = append(list, crumb(fmt.Sprint(i), 1, 101+int64(i)%10, "a"))
+		list = append(list, smallTransfer(fmt.Sprint(i), 1, 101+int64(i)%10, "a"))
 	}
 	inv.Observe(baseScan(100, 111, "a", list...))
 	return inv
 }
 
-// BenchmarkLook measures the cost of reading everything that is shown of an invoice's transfers. The cost
-// does not grow with their number.
-func BenchmarkLook(b *testing.B) {
+// BenchmarkEvaluation measures the cost of the results that a page shows of an invoice's transfers. The
+// cost does not grow with the number of transfers, because the evaluation is cached.
+func BenchmarkEvaluation(b *testing.B) {
 	for _, n := range []int{10, 1000, 10_000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			service, inv := invoice.NewService(invoice.Config{Now: func() time.Time { return noon }}), crumbs(b, n)
+			service, inv := invoice.NewService(invoice.Config{Now: func() time.Time { return noon }}), invoiceWithSmallTransfers(b, n)
 			service.Evaluation(inv)
 			for b.Loop() {
-				count := service.Evaluation(inv)
-				count.ReportedPayments()
-				count.Rest(inv.Methods[0])
-				count.MayRequote(invoice.Shopper, noon)
+				evaluation := service.Evaluation(inv)
+				evaluation.ReportedPayments()
+				evaluation.Rest(inv.Methods[0])
+				evaluation.MayRequote(invoice.Shopper, noon)
 			}
 		})
 	}
@@ -258,7 +257,7 @@ func BenchmarkLook(b *testing.B) {
 func BenchmarkEvaluateAggregates(b *testing.B) {
 	for _, n := range []int{10, 1000, 10_000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			inv := crumbs(b, n)
+			inv := invoiceWithSmallTransfers(b, n)
 			for b.Loop() {
 				inv.Evaluate()
 			}
@@ -266,16 +265,16 @@ func BenchmarkEvaluateAggregates(b *testing.B) {
 	}
 }
 
-// The cached count of an invoice is discarded when the invoice is written again.
-func TestCount_follows_the_revision(t *testing.T) {
+// The cached evaluation of an invoice is discarded when the invoice has a new revision.
+func TestEvaluation_is_cached_for_a_revision(t *testing.T) {
 	t.Parallel()
-	service, inv := invoice.NewService(invoice.Config{Now: func() time.Time { return noon }}), crumbs(t, 500)
+	service, inv := invoice.NewService(invoice.Config{Now: func() time.Time { return noon }}), invoiceWithSmallTransfers(t, 500)
 	inv.Revision = 1
 	if _, more := service.Evaluation(inv).ReportedPayments(); more != 400 {
 		t.Errorf("%d payments are not reported, want 400", more)
 	}
 	if first, again := service.Evaluation(inv), service.Evaluation(inv); first != again {
-		t.Error("the count of an unchanged invoice is computed again")
+		t.Error("the evaluation of an unchanged invoice is computed again")
 	}
 	inv.Revision, inv.Transfers = 2, inv.Transfers[:300]
 	if _, more := service.Evaluation(inv).ReportedPayments(); more != 200 {

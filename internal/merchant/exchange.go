@@ -15,9 +15,9 @@ type ExchangeAccount struct {
 	Key        string
 	Secret     string   // sealed in storage
 	Coins      []string // coins to sell, by the codes of their rates
-	Smallest   string   // least euro value of a sale, in plain digits
+	Smallest   string   // minimum value of a sale in euro, in plain digits
 	Slippage   int64    // hundredths of a percent below an invoice's rate
-	Active     bool     // if false, nothing is sold, and conversions keep waiting
+	Active     bool     // if false, nothing is sold, and waiting sales keep waiting
 	CreatedAt  time.Time
 	ArchivedAt time.Time // zero while it is not archived
 }

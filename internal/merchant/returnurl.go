@@ -12,7 +12,7 @@ import (
 	"chequer/internal/idn"
 )
 
-// maxURL bounds an address, in characters.
+// maxURL is the maximum length of an address, in characters.
 const maxURL = 2048
 
 // ParseReturnURL returns an address to which the shopper may be sent, with an international domain
@@ -28,13 +28,13 @@ func ParseReturnURL(text string) (string, error) {
 // isReturnURL reports whether every browser reads an address as a page of one named host over
 // https. It allows http only where https is not available: for localhost, and for onion services,
 // which are encrypted anyway. Backslashes, tabs and line feeds are refused, because browsers turn a
-// backslash into a slash and drop the others.
+// backslash into a slash and remove tabs and line feeds.
 func isReturnURL(text string) bool {
-	if utf8.RuneCountInString(text) > maxURL || strings.ContainsFunc(text, notInURL) {
+	if utf8.RuneCountInString(text) > maxURL || strings.ContainsFunc(text, isForbiddenInURL) {
 		return false
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.Opaque != "" || u.User != nil || !isHost(u) {
+	if err != nil || u.Opaque != "" || u.User != nil || !hasValidHost(u) {
 		return false
 	}
 	host := strings.ToLower(u.Hostname())
@@ -47,14 +47,16 @@ func isReturnURL(text string) bool {
 	return false
 }
 
-func notInURL(r rune) bool {
+// isForbiddenInURL reports whether an address must not contain a character.
+func isForbiddenInURL(r rune) bool {
 	return r == '\\' || unicode.IsControl(r) || unicode.IsSpace(r)
 }
 
 // hostPattern matches a host name of ASCII labels (RFC 1123, section 2.1).
 var hostPattern = regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?\.)*[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
 
-func isHost(u *url.URL) bool {
+// hasValidHost reports whether an address has a valid host name, and a valid port if it has one.
+func hasValidHost(u *url.URL) bool {
 	name, port := u.Hostname(), u.Port()
 	if !hostPattern.MatchString(name) || len(name) > 253 {
 		return false

@@ -73,16 +73,16 @@ func addOff(off []MethodOff, code, reason string) []MethodOff {
 	return off
 }
 
-// otherNetworks returns the methods of the EVM main networks that are not in a list. mayAsk reports
+// otherNetworks returns the methods of the EVM main networks that are not in a list. queryable reports
 // whether endpoints may be queried for balances of addresses.
-func otherNetworks(all []Network, mayAsk bool) []MethodOff {
+func otherNetworks(all []Network, queryable bool) []MethodOff {
 	var more []MethodOff
 	for _, p := range ethereum.Networks {
 		if p.Trial || slices.ContainsFunc(all, func(n Network) bool { return n.ID() == p.ID }) {
 			continue
 		}
-		reason := "the network is off; " + config.RPCSetting(string(p.ID)) + "=public switches it on, and its public endpoints learn " + networkPrice(mayAsk)
-		if !mayAsk {
+		reason := "the network is off; " + config.RPCSetting(string(p.ID)) + "=public switches it on, and its public endpoints learn " + networkPrice(queryable)
+		if !queryable {
 			reason += "; " + p.OwnCoin() + " also needs " + addressQueries + "=on"
 		}
 		for _, a := range p.Assets {
@@ -113,7 +113,7 @@ func whyOff(c config.Config, n Network, a chain.Asset) string {
 		}
 		return d.Says
 	}
-	if a.Policy.Balance && !e.Quorum.MayAsk() {
+	if a.Policy.Balance && !e.Quorum.QueryableByAddress() {
 		return needsBalances(n.Setting)
 	}
 	return ""

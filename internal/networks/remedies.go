@@ -6,9 +6,10 @@ const addressQueries = "CHEQUER_EVM_ADDRESS_QUERIES"
 // addressPrice names the information that such endpoints receive.
 const addressPrice = "your addresses, when each was made and what it holds"
 
-// networkPrice returns the information that the public endpoints of a network receive.
-func networkPrice(mayAsk bool) string {
-	if mayAsk {
+// networkPrice returns the information that the public endpoints of a network receive. queryable reports
+// whether they may be queried by address.
+func networkPrice(queryable bool) string {
+	if queryable {
 		return "the address of this server, the transactions that it looks up, and " + addressPrice
 	}
 	return "the address of this server and the transactions that it looks up"

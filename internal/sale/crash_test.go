@@ -103,12 +103,12 @@ func TestWorker_killed_at_every_step(t *testing.T) {
 					l := newLab(t, url, bubble{}, name)
 					inv := l.paid()
 					steps = l.runUntilKilled(killAt)
-					before := describe(l.conversion(inv.ID, "BTC"))
+					before := describe(l.sale(inv.ID, "BTC"))
 					l.open() // restart
 					l.settle(30 * time.Minute)
-					c := l.conversion(inv.ID, "BTC")
+					c := l.sale(inv.ID, "BTC")
 					if s := c.Sold().Sold; c.State != invoice.SaleFilled || s.String() != "0.00065379" {
-						t.Errorf("killed at step %d, when the conversion was %s: got %s", killAt, before, describe(c))
+						t.Errorf("killed at step %d, when the sale was %s: got %s", killAt, before, describe(c))
 					}
 					if _, filled := l.exchange.Orders(); filled != 1 {
 						t.Errorf("killed at step %d: %d orders sold something", killAt, filled)
@@ -156,7 +156,7 @@ func TestRestored_database_sells_nothing_twice(t *testing.T) {
 				l.exchange.Fill("1")
 				l.settle(time.Hour)
 				for _, id := range []string{inv.ID, part.ID} {
-					c := l.conversion(id, "BTC")
+					c := l.sale(id, "BTC")
 					if c.State != invoice.SaleFilled || len(c.Orders) < 2 {
 						t.Errorf("got %s", describe(c))
 					}
@@ -234,7 +234,7 @@ func TestDesk_order_that_is_declared_absent_but_found(t *testing.T) {
 		l.settle(30 * time.Minute)
 		l.want(inv.ID, "BTC", "failed uncertain sold 0 of 0.00065379 for 0 fee 0 in 1")
 		l.exchange.Hide(false)
-		if _, err := l.desk().Retry(t.Context(), inv.ID, "BTC", true); err != nil {
+		if _, err := l.resolver().Retry(t.Context(), inv.ID, "BTC", true); err != nil {
 			t.Fatal(err)
 		}
 		l.settle(time.Hour)
@@ -312,7 +312,7 @@ func TestWorker_several_processes_sell_once(t *testing.T) {
 				group.Wait()
 				l.step()
 				for _, id := range ids {
-					if got := describe(l.conversion(id, "BTC")); got != sold {
+					if got := describe(l.sale(id, "BTC")); got != sold {
 						t.Errorf("got %s", got)
 					}
 				}
@@ -325,7 +325,7 @@ func TestWorker_several_processes_sell_once(t *testing.T) {
 	}
 }
 
-// Random faults occur, and the program is killed at random steps. After the faults end, every conversion
+// Random faults occur, and the program is killed at random steps. After the faults end, every sale
 // is sold or left to the operator.
 func TestWorker_never_sells_more_than_was_paid(t *testing.T) {
 	t.Parallel()
@@ -434,11 +434,11 @@ func TestWorker_that_stalls_sells_nothing_twice(t *testing.T) {
 			l.clock.Pass(2 * time.Minute)
 			meanwhile()
 			l.step()
-			before := describe(l.conversion(inv.ID, "BTC"))
+			before := describe(l.sale(inv.ID, "BTC"))
 			if err := <-done; err != nil {
 				t.Errorf("the stalled worker: %v", err)
 			}
-			if after := describe(l.conversion(inv.ID, "BTC")); after != before {
+			if after := describe(l.sale(inv.ID, "BTC")); after != before {
 				t.Errorf("sale changed from %s to %s", before, after)
 			}
 		}

@@ -21,7 +21,7 @@ func TestDesk_retries_all_failed_sales_but_those_with_an_unknown_order(t *testin
 		l.settle(8 * 24 * time.Hour)
 		l.want(short.ID, "BTC", "failed low_balance sold 0 of 0.00065379 for 0 fee 0 in 0")
 
-		retried, unknown, err := l.desk().RetryAll(t.Context(), []sale.Listed{sale.NewListed(l.read(uncertain.ID)), sale.NewListed(l.read(short.ID))})
+		retried, unknown, err := l.resolver().RetryAll(t.Context(), []sale.Listed{sale.NewListed(l.read(uncertain.ID)), sale.NewListed(l.read(short.ID))})
 		if err != nil || unknown != 1 || len(retried) != 1 || retried[0].ID != short.ID {
 			t.Errorf("retried %d, unknown %d, error %v; want only %s", len(retried), unknown, err, short.ID)
 		}

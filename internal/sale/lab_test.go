@@ -261,7 +261,7 @@ func (l *lab) step() {
 			return
 		}
 	}
-	l.t.Fatal("conversions remain due after 50 steps")
+	l.t.Fatal("sales remain due after 50 steps")
 }
 
 // settle runs the worker for a duration: every 15 seconds, and after an hour every 10 minutes.
@@ -287,8 +287,8 @@ func (l *lab) read(id string) *invoice.Invoice {
 	return inv
 }
 
-// conversion returns an invoice's sale of a coin.
-func (l *lab) conversion(id, coin string) *invoice.Sale {
+// sale returns an invoice's sale of a coin.
+func (l *lab) sale(id, coin string) *invoice.Sale {
 	l.t.Helper()
 	c, known := l.read(id).Sale(coin)
 	if !known {
@@ -297,16 +297,16 @@ func (l *lab) conversion(id, coin string) *invoice.Sale {
 	return c
 }
 
-// describe describes the state of a conversion.
+// describe describes the state of a sale.
 func describe(c *invoice.Sale) string {
 	s := c.Sold()
 	return fmt.Sprintf("%s %s sold %s of %s for %s fee %s in %d", c.State, c.Reason, s.Sold, c.Amount, s.Euro, s.Fee, len(c.Orders))
 }
 
-// want fails the test unless describe returns the given text for a conversion.
+// want fails the test unless describe returns the given text for a sale.
 func (l *lab) want(id, coin, want string) {
 	l.t.Helper()
-	if got := describe(l.conversion(id, coin)); got != want {
+	if got := describe(l.sale(id, coin)); got != want {
 		l.t.Errorf("got  %s\nwant %s", got, want)
 	}
 	l.checkNotOversold(id)
@@ -332,7 +332,7 @@ func (l *lab) checkNotOversold(ids ...string) {
 	}
 }
 
-// events returns the types and bodies of an invoice's events about conversions.
+// events returns the types and bodies of an invoice's events about sales.
 func (l *lab) events(id string) (types []invoice.EventType, bodies []string) {
 	l.t.Helper()
 	all, err := l.storage.Events(context.Background(), "m", invoice.Live, 0, 1000)
@@ -363,4 +363,4 @@ func (l *lab) place() string {
 	return "AddOrder"
 }
 
-func (l *lab) desk() sale.Resolver { return sale.Resolver{Invoices: l.invoices, Now: l.clock.Now} }
+func (l *lab) resolver() sale.Resolver { return sale.Resolver{Invoices: l.invoices, Now: l.clock.Now} }

@@ -22,7 +22,7 @@ func TestWorker_sells_once_after_any_fault(t *testing.T) {
 				l.exchange.Next(l.place(), test.fault)
 				inv := l.paid()
 				l.step()
-				c := l.conversion(inv.ID, "BTC")
+				c := l.sale(inv.ID, "BTC")
 				if c.State != invoice.SaleSending || c.OpenOrder() == nil || c.OpenOrder().Fault == "" {
 					t.Fatalf("right after the fault: %s, %+v", describe(c), c.OpenOrder())
 				}
@@ -91,7 +91,7 @@ func TestWorker_after_a_refusal(t *testing.T) {
 				inv := l.paid()
 				l.step()
 				state := func() string {
-					c := l.conversion(inv.ID, "BTC")
+					c := l.sale(inv.ID, "BTC")
 					return string(c.State) + " " + string(c.Reason)
 				}
 				if got := state(); got != test.first {
@@ -119,27 +119,27 @@ func TestWorker_leaves_an_order_with_unknown_outcome_to_the_operator(t *testing.
 		l.step()
 		l.exchange.Lose()
 		l.settle(30 * time.Minute)
-		c := l.conversion(inv.ID, "BTC")
+		c := l.sale(inv.ID, "BTC")
 		if c.State != invoice.SaleFailed || c.Reason != invoice.ReasonUncertain || !strings.Contains(c.OpenOrder().Fault, "held 1 before") {
 			t.Fatalf("got %s: %+v", describe(c), c.OpenOrder())
 		}
 		ctx := t.Context()
-		if _, err := l.desk().Retry(ctx, inv.ID, "BTC", false); !errors.Is(err, invoice.ErrUnknownOrder) {
+		if _, err := l.resolver().Retry(ctx, inv.ID, "BTC", false); !errors.Is(err, invoice.ErrUnknownOrder) {
 			t.Errorf("retry: got error %v, want %v", err, invoice.ErrUnknownOrder)
 		}
 		if _, err := l.accounts.Remove(ctx, "m"); !errors.Is(err, merchant.ErrBusy) {
 			t.Errorf("remove the account: got error %v, want %v", err, merchant.ErrBusy)
 		}
 		tooMuch := invoice.Proceeds{Sold: money.MustParse("0.0007", invoice.SaleCoin("BTC")), Euro: money.MustParse("60", invoice.SaleEuro), Fee: money.Zero(invoice.SaleEuro)}
-		if _, err := l.desk().Settle(ctx, inv.ID, "BTC", tooMuch); !errors.Is(err, invoice.ErrOversold) {
-			t.Errorf("settle with more than the amount of the conversion: got error %v, want %v", err, invoice.ErrOversold)
+		if _, err := l.resolver().Settle(ctx, inv.ID, "BTC", tooMuch); !errors.Is(err, invoice.ErrOversold) {
+			t.Errorf("settle with more than the amount of the sale: got error %v, want %v", err, invoice.ErrOversold)
 		}
 		stated := invoice.Proceeds{Sold: money.MustParse("0.00065379", invoice.SaleCoin("BTC")), Euro: money.MustParse("56.5", invoice.SaleEuro), Fee: money.MustParse("0.2", invoice.SaleEuro)}
-		if _, err := l.desk().Settle(ctx, inv.ID, "BTC", stated); err != nil {
+		if _, err := l.resolver().Settle(ctx, inv.ID, "BTC", stated); err != nil {
 			t.Fatal(err)
 		}
 		l.want(inv.ID, "BTC", "settled  sold 0.00065379 of 0.00065379 for 56.5 fee 0.2 in 1")
-		if _, err := l.desk().Retry(ctx, inv.ID, "BTC", true); !errors.Is(err, invoice.ErrState) {
+		if _, err := l.resolver().Retry(ctx, inv.ID, "BTC", true); !errors.Is(err, invoice.ErrState) {
 			t.Errorf("retry of a settled sale: got error %v, want %v", err, invoice.ErrState)
 		}
 		if _, err := l.accounts.Remove(ctx, "m"); err != nil {
@@ -157,7 +157,7 @@ func TestDesk_retries_an_order_that_is_declared_absent(t *testing.T) {
 		l.exchange.Deposit("BTC", "-0.1") // withdrawn meanwhile, so that the balance does not show whether the order was executed
 		l.settle(30 * time.Minute)
 		l.want(inv.ID, "BTC", "failed uncertain sold 0 of 0.00065379 for 0 fee 0 in 1")
-		if _, err := l.desk().Retry(t.Context(), inv.ID, "BTC", true); err != nil {
+		if _, err := l.resolver().Retry(t.Context(), inv.ID, "BTC", true); err != nil {
 			t.Fatal(err)
 		}
 		l.settle(time.Minute)

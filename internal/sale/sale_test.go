@@ -105,7 +105,7 @@ func TestWorker_sells_accepted_late_payments(t *testing.T) {
 			if _, err := l.invoices.Accept(t.Context(), inv.ID, "command"); err != nil {
 				t.Fatal(err)
 			}
-			if got := l.conversion(inv.ID, "BTC").Amount.String(); got != want {
+			if got := l.sale(inv.ID, "BTC").Amount.String(); got != want {
 				t.Errorf("%s: got %s, want %s", amount, got, want)
 			}
 		}
@@ -133,7 +133,7 @@ func TestWorker_does_not_sell_again_when_an_invoice_is_paid_again(t *testing.T) 
 		l.settle(time.Hour)
 		l.want(inv.ID, "BTC", sold)
 		if n := len(l.read(inv.ID).Sales); n != 1 {
-			t.Errorf("%d conversions, want 1", n)
+			t.Errorf("%d sales, want 1", n)
 		}
 		if taken, _ := l.exchange.Orders(); taken != 1 {
 			t.Errorf("the exchange accepted %d orders, want 1", taken)
@@ -199,18 +199,18 @@ func TestWorker_waits_for_coins(t *testing.T) {
 		l.exchange.Deposit("BTC", "-0.499")
 		late := l.paid()
 		l.settle(8 * 24 * time.Hour)
-		if got := describe(l.conversion(late.ID, "BTC")); got != "failed low_balance sold 0 of 0.00065379 for 0 fee 0 in 0" {
+		if got := describe(l.sale(late.ID, "BTC")); got != "failed low_balance sold 0 of 0.00065379 for 0 fee 0 in 0" {
 			t.Errorf("after a week: got %s", got)
 		}
 		if types, _ := l.events(late.ID); len(types) != 1 || types[0] != invoice.EventSaleFailed {
 			t.Errorf("events %v", types)
 		}
 		l.exchange.Deposit("BTC", "0.5")
-		if _, err := l.desk().Retry(t.Context(), late.ID, "BTC", false); err != nil {
+		if _, err := l.resolver().Retry(t.Context(), late.ID, "BTC", false); err != nil {
 			t.Fatal(err)
 		}
 		l.settle(time.Minute)
-		if got := describe(l.conversion(late.ID, "BTC")); got != sold {
+		if got := describe(l.sale(late.ID, "BTC")); got != sold {
 			t.Errorf("got %s", got)
 		}
 		l.checkNotOversold(inv.ID, late.ID)
@@ -235,7 +235,7 @@ func TestWorker_sells_in_parts_until_the_rest_is_too_small(t *testing.T) {
 		inv := l.create("500")
 		l.pay(inv, "BTC", "0.00578570")
 		l.settle(2 * time.Hour)
-		c := l.conversion(inv.ID, "BTC")
+		c := l.sale(inv.ID, "BTC")
 		if c.State != invoice.SaleFilled || len(c.Orders) < 5 {
 			t.Errorf("got %s", describe(c))
 		}
@@ -250,16 +250,16 @@ func TestWorker_sells_in_parts_until_the_rest_is_too_small(t *testing.T) {
 		slow := l.create("5000")
 		l.pay(slow, "BTC", "0.05785698")
 		l.settle(24 * time.Hour)
-		c = l.conversion(slow.ID, "BTC")
+		c = l.sale(slow.ID, "BTC")
 		if c.State != invoice.SaleFailed || c.Reason != invoice.ReasonExhausted || len(c.Orders) != 20 {
 			t.Errorf("a hundred small parts: got %s", describe(c))
 		}
 		before := c.Sold().Sold
-		if _, err := l.desk().Retry(t.Context(), slow.ID, "BTC", false); err != nil {
+		if _, err := l.resolver().Retry(t.Context(), slow.ID, "BTC", false); err != nil {
 			t.Fatal(err)
 		}
 		l.settle(time.Hour)
-		c = l.conversion(slow.ID, "BTC")
+		c = l.sale(slow.ID, "BTC")
 		if c.Reason != invoice.ReasonExhausted || len(c.Orders) != 21 || c.Sold().Sold.Cmp(before) <= 0 {
 			t.Errorf("after a retry: got %s", describe(c))
 		}
@@ -292,7 +292,7 @@ func TestWorker_does_not_sell_while_the_account_is_off(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.settle(time.Hour)
-		if got := describe(l.conversion(waiting.ID, "BTC")); got != sold {
+		if got := describe(l.sale(waiting.ID, "BTC")); got != sold {
 			t.Errorf("got %s", got)
 		}
 		l.checkNotOversold(started.ID, waiting.ID)
@@ -315,11 +315,11 @@ func TestRun_sells_and_ends(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Errorf("run: %v", err)
 		}
-		if c := l.conversion(next.ID, "BTC"); c.State != invoice.SaleSending {
+		if c := l.sale(next.ID, "BTC"); c.State != invoice.SaleSending {
 			t.Errorf("got %s", describe(c))
 		}
 		l.settle(30 * time.Minute)
-		if got := describe(l.conversion(next.ID, "BTC")); got != sold {
+		if got := describe(l.sale(next.ID, "BTC")); got != sold {
 			t.Errorf("got %s", got)
 		}
 		l.checkNotOversold(inv.ID, next.ID)

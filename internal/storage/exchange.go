@@ -155,13 +155,13 @@ func notBusy(ctx context.Context, q querier, a merchant.ExchangeAccount) error {
 	if err := q.QueryRowContext(ctx, "SELECT claimed_until FROM exchange_accounts WHERE id = $1", a.ID).Scan(&claimed); err != nil {
 		return fmt.Errorf("read claim: %w", err)
 	}
-	rows, err := list(ctx, q, readConversionColumns,
-		"SELECT "+conversionColumns+" FROM conversions WHERE merchant_id = $1 AND state IN ('sending', 'failed')", a.MerchantID)
+	rows, err := list(ctx, q, readSaleColumns,
+		"SELECT "+saleColumns+" FROM conversions WHERE merchant_id = $1 AND state IN ('sending', 'failed')", a.MerchantID)
 	if err != nil {
-		return fmt.Errorf("read conversions: %w", err)
+		return fmt.Errorf("read sales: %w", err)
 	}
 	for _, r := range rows {
-		c, err := r.conversion()
+		c, err := r.sale()
 		if err != nil {
 			return err
 		}
@@ -263,7 +263,7 @@ func (s *Storage) SaleCounts(ctx context.Context) (map[invoice.SaleState]int, er
 		state string
 		n     int
 	}
-	rows, err := readAll(ctx, s, "count conversions", func(r scanner) (x row, err error) {
+	rows, err := readAll(ctx, s, "count sales", func(r scanner) (x row, err error) {
 		err = r.Scan(&x.state, &x.n)
 		return x, err
 	}, "SELECT state, COUNT(*) FROM conversions GROUP BY state")

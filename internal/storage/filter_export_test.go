@@ -14,7 +14,7 @@ type Statement struct {
 // InvoicesStatements returns the statements of Storage.Invoices.
 func InvoicesStatements(f invoice.Filter, after invoice.Position, limit int) (all []Statement) {
 	p := pageOf(f, after, limit)
-	for _, text := range []string{p.invoices, p.transfers, p.spends, p.conversions} {
+	for _, text := range []string{p.invoices, p.transfers, p.spends, p.sales} {
 		all = append(all, Statement{text, p.args})
 	}
 	return all
@@ -30,10 +30,10 @@ func NewestEventsStatements(merchantID string, mode invoice.Mode, after int64, e
 	return []Statement{made(newestEvents(merchantID, mode, after, eventType, limit))}
 }
 
-// ConvertedStatements returns the statements of Storage.Converted.
-func ConvertedStatements(merchantID string, state invoice.SaleState, limit int) []Statement {
-	p := convertedPage(merchantID, state, limit)
-	return []Statement{made(p.invoices), made(p.conversions)}
+// SaleStatements returns the statements of Storage.InvoicesWithSales.
+func SaleStatements(merchantID string, state invoice.SaleState, limit int) []Statement {
+	p := newSalesPage(merchantID, state, limit)
+	return []Statement{made(p.invoices), made(p.sales)}
 }
 
 func made(s statement) Statement { return Statement{s.text, s.args} }

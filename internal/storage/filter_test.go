@@ -38,7 +38,7 @@ func filteredLists() []filtered {
 	}
 	for _, state := range []invoice.SaleState{"", invoice.SaleFailed} {
 		all = append(all, filtered{"sales " + string(state), indexOf(state != "", "conversions_by_state", "conversions_by_age"),
-			storage.ConvertedStatements("shop", state, page)})
+			storage.SaleStatements("shop", state, page)})
 	}
 	return all
 }
@@ -118,7 +118,7 @@ func addListed(t *testing.T, s *storage.Storage, url string) {
 			ID: "t", Network: "bitcoin", Tx: "t", Asset: "BTC", Script: "s", Amount: money.FromCents(1, money.BTC),
 			Presence: invoice.Present, FirstSeen: noon, Spends: []string{"in:0"},
 		}}
-		inv.Sales = []invoice.Sale{newConversion("BTC")}
+		inv.Sales = []invoice.Sale{newSale("BTC")}
 		return nil
 	})
 	if err != nil {

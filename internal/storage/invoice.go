@@ -234,7 +234,7 @@ func evaluate(before record, decide func(*invoice.Invoice) error) (change, error
 // differs reports whether there is anything to write.
 func (c change) differs() bool {
 	return c.after.row != c.before.row || !slices.Equal(c.after.transfers, c.before.transfers) ||
-		!slices.Equal(c.after.conversions, c.before.conversions) || len(c.inv.Events) > 0
+		!slices.Equal(c.after.sales, c.before.sales) || len(c.inv.Events) > 0
 }
 
 // write writes the rows of a locked invoice that changed.
@@ -250,7 +250,7 @@ func (c change) write(ctx context.Context, q querier) error {
 	if err := saveSpends(ctx, q, c.before.spends, c.inv); err != nil {
 		return err
 	}
-	if err := saveConversions(ctx, q, c.before.conversions, c.after.conversions); err != nil {
+	if err := saveSales(ctx, q, c.before.sales, c.after.sales); err != nil {
 		return err
 	}
 	if err := saveEvidence(ctx, q, c.inv.Quote().Evidence, c.inv.Evidence); err != nil {

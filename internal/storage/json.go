@@ -2,29 +2,29 @@ package storage
 
 import "encoding/json"
 
-// jsonText returns the text of a frozen value for its column. All its callers pass rows that can be
-// encoded.
-func jsonText(row any) string {
-	text, err := json.Marshal(row)
+// jsonText returns the JSON text of a value for its column. It panics if the value cannot be encoded,
+// which is a programming error.
+func jsonText(value any) string {
+	text, err := json.Marshal(value)
 	if err != nil {
 		panic("storage: " + err.Error())
 	}
 	return string(text)
 }
 
-// listText returns the text of a list of words for its column, "" if it is empty.
-func listText[T ~string](words []T) string {
-	if len(words) == 0 {
+// listText returns the JSON text of a list for its column, or "" if the list is empty.
+func listText[T ~string](list []T) string {
+	if len(list) == 0 {
 		return ""
 	}
-	return jsonText(words)
+	return jsonText(list)
 }
 
-// parseList parses the text of listText.
-func parseList[T ~string](text string) (words []T, err error) {
+// parseList parses a text that listText returned.
+func parseList[T ~string](text string) (list []T, err error) {
 	if text == "" {
 		return nil, nil
 	}
-	err = json.Unmarshal([]byte(text), &words)
-	return words, err
+	err = json.Unmarshal([]byte(text), &list)
+	return list, err
 }

@@ -27,10 +27,10 @@ func (s *Storage) Invoices(ctx context.Context, f invoice.Filter, after invoice.
 }
 
 // page holds the statements that read a page of the list: the invoices, then all their transfers,
-// spends and conversions. They have the same arguments.
+// spends and sales. They have the same arguments.
 type page struct {
-	invoices, transfers, spends, conversions string
-	args                                     []any
+	invoices, transfers, spends, sales string
+	args                               []any
 }
 
 // pageOf returns a page. It has one upper bound, the lower one of the position and of the filter's
@@ -53,8 +53,8 @@ func pageOf(f invoice.Filter, after invoice.Position, limit int) page {
 		transfers: "SELECT " + transferColumns + " FROM transfers" + ofPage + " ORDER BY invoice_id, number",
 		spends: `SELECT network, tx, outpoints FROM spends
 			WHERE (network, tx) IN (SELECT network, tx FROM transfers` + ofPage + ` AND tx <> '')`,
-		conversions: "SELECT " + conversionColumns + " FROM conversions" + ofPage + " ORDER BY invoice_id, number",
-		args:        args,
+		sales: "SELECT " + saleColumns + " FROM conversions" + ofPage + " ORDER BY invoice_id, number",
+		args:  args,
 	}
 }
 
@@ -72,7 +72,7 @@ func (p page) read(ctx context.Context, q querier) ([]record, error) {
 	if err != nil {
 		return nil, err
 	}
-	conversions, err := list(ctx, q, readConversionColumns, p.conversions, p.args...)
+	sales, err := list(ctx, q, readSaleColumns, p.sales, p.args...)
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +84,8 @@ func (p page) read(ctx context.Context, q querier) ([]record, error) {
 	for _, t := range transfers {
 		of[t.invoiceID].transfers = append(of[t.invoiceID].transfers, t)
 	}
-	for _, c := range conversions {
-		of[c.invoiceID].conversions = append(of[c.invoiceID].conversions, c)
+	for _, c := range sales {
+		of[c.invoiceID].sales = append(of[c.invoiceID].sales, c)
 	}
 	return records, nil
 }

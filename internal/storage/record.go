@@ -10,10 +10,10 @@ import (
 
 // record holds all rows of an invoice.
 type record struct {
-	row         invoiceRow
-	transfers   []transferRow
-	spends      map[spender][]string // by transaction of the transfers
-	conversions []conversionRow
+	row       invoiceRow
+	transfers []transferRow
+	spends    map[spender][]string // by transaction of the transfers
+	sales     []saleRow
 }
 
 func toRecord(inv *invoice.Invoice) record {
@@ -23,7 +23,7 @@ func toRecord(inv *invoice.Invoice) record {
 			spends[spender{string(t.Network), t.Tx}] = t.Spends
 		}
 	}
-	return record{row: invoiceToRow(inv), transfers: transfersToRows(inv), spends: spends, conversions: conversionsToRows(inv)}
+	return record{row: invoiceToRow(inv), transfers: transfersToRows(inv), spends: spends, sales: salesToRows(inv)}
 }
 
 // invoice returns the invoice of the rows.
@@ -40,12 +40,12 @@ func (r record) invoice() (*invoice.Invoice, error) {
 		transfer.Spends = r.spends[spender{t.network, t.tx}]
 		inv.Transfers = append(inv.Transfers, transfer)
 	}
-	for _, c := range r.conversions {
-		conversion, err := c.conversion()
+	for _, c := range r.sales {
+		s, err := c.sale()
 		if err != nil {
-			return nil, fmt.Errorf("invoice %s: conversion of %s: %w", r.row.id, c.coin, err)
+			return nil, fmt.Errorf("invoice %s: sale of %s: %w", r.row.id, c.coin, err)
 		}
-		inv.Sales = append(inv.Sales, conversion)
+		inv.Sales = append(inv.Sales, s)
 	}
 	return inv, nil
 }
@@ -66,8 +66,8 @@ func readRecord(ctx context.Context, q querier, id string) (r record, err error)
 	if r.row.conversions == 0 {
 		return r, nil
 	}
-	if r.conversions, err = readConversionRows(ctx, q, id); err != nil {
-		return r, fmt.Errorf("read conversions of %s: %w", id, err)
+	if r.sales, err = readSaleRows(ctx, q, id); err != nil {
+		return r, fmt.Errorf("read sales of %s: %w", id, err)
 	}
 	return r, nil
 }

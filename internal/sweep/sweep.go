@@ -46,14 +46,14 @@ func Holdings(ctx context.Context, storage Storage, c config.Config, merchantID 
 	if err != nil {
 		return nil, err
 	}
-	if !e.Quorum.MayAsk() {
-		return nil, fmt.Errorf("%s: no endpoint may be queried for the balances of addresses: %s", network, networks.Remedies(setting))
+	if !e.Quorum.QueryableByAddress() {
+		return nil, fmt.Errorf("%s: no endpoint may be queried by address for balances: %s", network, networks.Remedies(setting))
 	}
 	wallets, err := storage.AllWallets(ctx, merchantID, merchant.Live)
 	if err != nil {
 		return nil, err
 	}
-	wallets = swept(wallets)
+	wallets = ethWallets(wallets)
 	if len(wallets) == 0 {
 		return nil, errors.New("there is no ETH wallet yet")
 	}
@@ -85,9 +85,9 @@ func Holdings(ctx context.Context, storage Storage, c config.Config, merchantID 
 	return found, nil
 }
 
-// swept returns the wallets whose addresses may hold assets on EVM networks, including former
+// ethWallets returns the wallets whose addresses may hold assets on EVM networks, including former
 // ones. Of several wallets with the same addresses it returns the newest.
-func swept(all []merchant.Wallet) (some []merchant.Wallet) {
+func ethWallets(all []merchant.Wallet) (some []merchant.Wallet) {
 	for i, w := range all {
 		same := func(o merchant.Wallet) bool { return o.Asset == w.Asset && o.Counter == w.Counter }
 		if w.Asset == string(keys.ETH) && !slices.ContainsFunc(all[i+1:], same) {
@@ -113,7 +113,7 @@ func watchedEVM(c config.Config, network chain.ID, now func() time.Time) (networ
 			known = append(known, string(n.ID()))
 		}
 	}
-	return networks.EVM{}, "", fmt.Errorf("%q is no EVM network that is watched: these are %q", network, known)
+	return networks.EVM{}, "", fmt.Errorf("%q is not a watched EVM network; the watched ones are %q", network, known)
 }
 
 // holdings returns the holdings of the addresses at some indexes of a key, after a block.
@@ -133,7 +133,7 @@ func holdings(ctx context.Context, e networks.EVM, at ethereum.Header, key keys.
 	}
 	var found []Holding
 	for _, asset := range slices.Concat(e.Assets(), e.Bridged()) {
-		minor, err := amounts(ctx, e, at, asset, accounts)
+		minor, err := balances(ctx, e, at, asset, accounts)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", asset.Code, err)
 		}
@@ -152,8 +152,8 @@ func holdings(ctx context.Context, e networks.EVM, at ethereum.Header, key keys.
 	return found, nil
 }
 
-// amounts returns the amounts of an asset in accounts, in its smallest units.
-func amounts(ctx context.Context, e networks.EVM, at ethereum.Header, asset chain.Asset, accounts []keys.EthereumAddress) ([]*big.Int, error) {
+// balances returns the balances of accounts in an asset, in its smallest units.
+func balances(ctx context.Context, e networks.EVM, at ethereum.Header, asset chain.Asset, accounts []keys.EthereumAddress) ([]*big.Int, error) {
 	if asset.Policy.Balance {
 		return e.Quorum.Balances(ctx, at, accounts)
 	}

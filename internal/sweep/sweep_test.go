@@ -28,7 +28,7 @@ func TestSwept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for _, w := range swept(tt.all) {
+			for _, w := range ethWallets(tt.all) {
 				got = append(got, w.ID)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {

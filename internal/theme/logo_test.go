@@ -17,14 +17,14 @@ import (
 	"chequer/internal/theme"
 )
 
-// dot returns a picture of a ring.
-func dot(side int, ground, ink color.NRGBA) *image.NRGBA {
+// ring returns a square picture of a ring.
+func ring(side int, background, foreground color.NRGBA) *image.NRGBA {
 	p := image.NewNRGBA(image.Rect(0, 0, side, side))
 	for y := range side {
 		for x := range side {
-			c, r := ground, (2*x-side)*(2*x-side)+(2*y-side)*(2*y-side)
+			c, r := background, (2*x-side)*(2*x-side)+(2*y-side)*(2*y-side)
 			if r < side*side/2 && r > side*side/8 {
-				c = ink
+				c = foreground
 			}
 			p.SetNRGBA(x, y, c)
 		}
@@ -32,7 +32,7 @@ func dot(side int, ground, ink color.NRGBA) *image.NRGBA {
 	return p
 }
 
-// noise returns a picture that compresses badly.
+// noise returns a picture of random pixels, which hardly compresses.
 func noise(side int, opaque bool) *image.NRGBA {
 	random := rand.New(rand.NewPCG(1, 2))
 	p := image.NewNRGBA(image.Rect(0, 0, side, side))
@@ -45,6 +45,7 @@ func noise(side int, opaque bool) *image.NRGBA {
 	return p
 }
 
+// encoded returns the file of a picture in a format.
 func encoded(t *testing.T, kind string, p image.Image) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -64,9 +65,9 @@ func encoded(t *testing.T, kind string, p image.Image) []byte {
 }
 
 var (
-	none  = color.NRGBA{}
-	white = color.NRGBA{R: 255, G: 255, B: 255, A: 255}
-	red   = color.NRGBA{R: 232, G: 87, B: 58, A: 255}
+	transparent = color.NRGBA{}
+	white       = color.NRGBA{R: 255, G: 255, B: 255, A: 255}
+	red         = color.NRGBA{R: 232, G: 87, B: 58, A: 255}
 )
 
 // webp is a picture of one pixel, made by another encoder.
@@ -84,15 +85,15 @@ func TestNewLogo_encodes_pictures_again(t *testing.T) {
 		kind string
 		side int
 	}{
-		{"PNG", encoded(t, "png", dot(512, white, red)), theme.TypePNG, 128},
-		{"PNG with a transparent background", encoded(t, "png", dot(512, none, red)), theme.TypePNG, 128},
-		{"JPEG", encoded(t, "jpeg", dot(300, white, red)), theme.TypeJPEG, 128},
-		{"GIF", encoded(t, "gif", dot(200, white, red)), theme.TypeJPEG, 128},
+		{"PNG", encoded(t, "png", ring(512, white, red)), theme.TypePNG, 128},
+		{"PNG with a transparent background", encoded(t, "png", ring(512, transparent, red)), theme.TypePNG, 128},
+		{"JPEG", encoded(t, "jpeg", ring(300, white, red)), theme.TypeJPEG, 128},
+		{"GIF", encoded(t, "gif", ring(200, white, red)), theme.TypeJPEG, 128},
 		{"WebP", pixel, theme.TypePNG, 1},
-		{"a small picture is not enlarged", encoded(t, "png", dot(40, white, red)), theme.TypePNG, 40},
+		{"a small picture is not enlarged", encoded(t, "png", ring(40, white, red)), theme.TypePNG, 40},
 		{"a photograph", encoded(t, "png", noise(256, true)), theme.TypeJPEG, 112},
 		{"noise with transparency", encoded(t, "png", noise(500, false)), theme.TypePNG, 48},
-		{"data after the picture is removed", append(encoded(t, "png", dot(64, white, red)), "<script>alert(1)</script>"...), theme.TypePNG, 64},
+		{"data after the picture is removed", append(encoded(t, "png", ring(64, white, red)), "<script>alert(1)</script>"...), theme.TypePNG, 64},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -101,7 +102,7 @@ func TestNewLogo_encodes_pictures_again(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(l.Body) > theme.MaxLogo || bytes.Contains(l.Body, []byte("<script")) {
-				t.Errorf("%d bytes", len(l.Body))
+				t.Errorf("got %d bytes %.100q, want at most %d without a script", len(l.Body), l.Body, theme.MaxLogo)
 			}
 			drawn, format, err := image.Decode(bytes.NewReader(l.Body))
 			if err != nil {
@@ -119,7 +120,7 @@ func TestNewLogo_encodes_pictures_again(t *testing.T) {
 
 func TestNewLogo_shows_the_same_picture(t *testing.T) {
 	t.Parallel()
-	l, err := theme.NewLogo(encoded(t, "png", dot(512, none, red)))
+	l, err := theme.NewLogo(encoded(t, "png", ring(512, transparent, red)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,9 +137,9 @@ func TestNewLogo_shows_the_same_picture(t *testing.T) {
 }
 
 // The tile behind a logo is white in both colour schemes.
-func TestNewLogo_puts_white_shapes_on_a_dark_ground(t *testing.T) {
+func TestNewLogo_puts_white_shapes_on_a_dark_background(t *testing.T) {
 	t.Parallel()
-	l, err := theme.NewLogo(encoded(t, "png", dot(512, none, white)))
+	l, err := theme.NewLogo(encoded(t, "png", ring(512, transparent, white)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,9 +155,9 @@ func TestNewLogo_puts_white_shapes_on_a_dark_ground(t *testing.T) {
 	}
 }
 
-// announced returns a PNG whose header states a size, without pixels. A decoder that allocates the
+// pngHeader returns a PNG whose header states a size, without pixels. A decoder that allocates the
 // stated size is open to a decompression bomb.
-func announced(width, height uint32) []byte {
+func pngHeader(width, height uint32) []byte {
 	b := bytes.NewBufferString("\x89PNG\r\n\x1a\n")
 	chunk := func(kind string, data []byte) {
 		binary.Write(b, binary.BigEndian, uint32(len(data)))
@@ -172,9 +173,9 @@ func announced(width, height uint32) []byte {
 func TestNewLogo_refuses(t *testing.T) {
 	t.Parallel()
 	wide := encoded(t, "png", image.NewNRGBA(image.Rect(0, 0, 400, 120)))
-	scans := append(encoded(t, "jpeg", dot(64, white, red)), bytes.Repeat([]byte("\xff\xda"), 100)...)
-	part := &bytes.Buffer{}
-	err := gif.EncodeAll(part, &gif.GIF{
+	scans := append(encoded(t, "jpeg", ring(64, white, red)), bytes.Repeat([]byte("\xff\xda"), 100)...)
+	partial := &bytes.Buffer{}
+	err := gif.EncodeAll(partial, &gif.GIF{
 		Image: []*image.Paletted{image.NewPaletted(image.Rect(0, 0, 10, 2), color.Palette{white, red})}, Delay: []int{0},
 		Config: image.Config{Width: 20, Height: 20},
 	})
@@ -190,15 +191,15 @@ func TestNewLogo_refuses(t *testing.T) {
 		{"a text", []byte("hello"), "must be a PNG, JPEG, WebP, GIF or SVG picture"},
 		{"a PDF", []byte("%PDF-1.7"), "must be a PNG, JPEG, WebP, GIF or SVG picture"},
 		{"a program", []byte("\x7fELF"), "must be a PNG, JPEG, WebP, GIF or SVG picture"},
-		{"a giant file", append(encoded(t, "png", dot(64, white, red)), make([]byte, theme.MaxLogoFile)...), "may have 1048576"},
-		{"a decompression bomb", announced(60_000, 60_000), "is 60000 × 60000 pixels, and may be 2048 × 2048"},
-		{"one pixel more than allowed", announced(2049, 2049), "is 2049 × 2049"},
-		{"a long strip", announced(1, 2_000_000_000), "may be 2048 × 2048"},
+		{"a giant file", append(encoded(t, "png", ring(64, white, red)), make([]byte, theme.MaxLogoFile)...), "may have 1048576"},
+		{"a decompression bomb", pngHeader(60_000, 60_000), "is 60000 × 60000 pixels, and may be 2048 × 2048"},
+		{"one pixel more than allowed", pngHeader(2049, 2049), "is 2049 × 2049"},
+		{"a long strip", pngHeader(1, 2_000_000_000), "may be 2048 × 2048"},
 		{"a wide picture", wide, "is 400 × 120 pixels, and must be square"},
 		{"half a picture", encoded(t, "png", noise(64, true))[:3000], "cannot be read"},
-		{"only a header", announced(64, 64), "cannot be read"},
+		{"only a header", pngHeader(64, 64), "cannot be read"},
 		{"a JPEG of many scans", scans, "has more than 64 scans"},
-		{"a GIF that begins with a part", part.Bytes(), "begins with a picture of 10 × 2 pixels"},
+		{"a GIF that begins with a part", partial.Bytes(), "begins with a picture of 10 × 2 pixels"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -210,10 +211,10 @@ func TestNewLogo_refuses(t *testing.T) {
 	}
 }
 
-// A logo from another service is checked like one from a merchant.
-func TestSent(t *testing.T) {
+// A logo that another service sent is checked like one that a merchant uploaded.
+func TestParseLogo(t *testing.T) {
 	t.Parallel()
-	good, err := theme.NewLogo(encoded(t, "png", dot(512, white, red)))
+	good, err := theme.NewLogo(encoded(t, "png", ring(512, white, red)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +223,7 @@ func TestSent(t *testing.T) {
 	}
 	for name, l := range map[string]theme.Logo{
 		"HTML": {Type: "text/html", Body: []byte("<p>")}, "script in an SVG": {Type: theme.TypeSVG, Body: []byte(picture("<script/>"))},
-		"HTML that says it is a PNG": {Type: theme.TypePNG, Body: []byte("<p>")}, "too much": {Type: theme.TypePNG, Body: make([]byte, theme.MaxLogo+1)},
+		"HTML with the type of a PNG": {Type: theme.TypePNG, Body: []byte("<p>")}, "a picture above the maximum size": {Type: theme.TypePNG, Body: make([]byte, theme.MaxLogo+1)},
 	} {
 		if _, err := theme.ParseLogo(l.Type, l.Body); err == nil {
 			t.Errorf("%s is accepted", name)

@@ -22,7 +22,7 @@ type fakeChain struct {
 	blocks    []fakeBlock // by height
 	final     int64       // 0 = unknown
 	byAddress bool
-	mayAsk    bool
+	queryable bool
 	pruned    int64 // the state of blocks below this height is pruned
 	decimals  map[string]int
 	// forged are the logs, by transfer ID, that Logs returns and Confirm denies.
@@ -45,7 +45,7 @@ type fakeBlock struct {
 
 // newChain returns a chain with a height.
 func newChain(height int) *fakeChain {
-	c := &fakeChain{byAddress: true, mayAsk: true, decimals: map[string]int{}, forged: map[string]bool{}}
+	c := &fakeChain{byAddress: true, queryable: true, decimals: map[string]int{}, forged: map[string]bool{}}
 	c.mine(height+1, "a")
 	return c
 }
@@ -120,7 +120,7 @@ func (c *fakeChain) Headers(_ context.Context, from, to int64) ([]ethereum.Heade
 
 func (c *fakeChain) ByAddress() bool { return c.byAddress }
 
-func (c *fakeChain) MayAsk() bool { return c.mayAsk }
+func (c *fakeChain) QueryableByAddress() bool { return c.queryable }
 
 func (c *fakeChain) Logs(_ context.Context, span ethereum.Span, query ethereum.Query) ([]ethereum.Log, error) {
 	c.spans = append(c.spans, span)

@@ -29,7 +29,7 @@ func TestScan_shows_recorded_transfers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newChain(8)
-			c.mayAsk = false
+			c.queryable = false
 			c.send(t, usdcBase, payee, big.NewInt(1_000_000), "x")
 			c.mine(2, "a")
 			watched := &fakeWatched{scripts: []string{payee}}
@@ -56,7 +56,7 @@ func TestScan_finds_transfers_to_a_destination_added_later(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newChain(10)
-			c.mayAsk, c.byAddress = false, byAddress
+			c.queryable, c.byAddress = false, byAddress
 			c.send(t, usdcBase, payee, big.NewInt(1_000_000), "x")
 			s, watched := watch(shallow(ethereum.Base), c), &fakeWatched{scripts: []string{other}}
 			if first := scan(t, s, chain.Cursor{}, watched); len(first.Transfers) != 0 {

@@ -48,14 +48,14 @@ func Watch(network *Network, source Source, now func() time.Time) *Scanner {
 	accounts, ok := source.(BalanceSource)
 	for _, a := range network.Assets() {
 		if a.Policy.Balance {
-			if !ok || !accounts.MayAsk() {
+			if !ok || !accounts.QueryableByAddress() {
 				continue
 			}
 			s.balances = &balances{source: accounts, coin: a, now: now, view: &s.view, spent: map[string]bool{}, strays: newStrayState()}
 		}
 		s.assets = append(s.assets, a)
 	}
-	s.doubts = newDoubts(s.assets, network.params.Claimed, ok && accounts.MayAsk())
+	s.doubts = newDoubts(s.assets, network.params.Claimed, ok && accounts.QueryableByAddress())
 	s.view = newView(source, s.looked(), network.params.Claimed, network.params.BlockTime)
 	return s
 }

@@ -76,7 +76,7 @@ func TestScan_makes_transfers_of_logs(t *testing.T) {
 			t.Run(fmt.Sprint(name, ", by address ", byAddress), func(t *testing.T) {
 				t.Parallel()
 				c := newChain(10)
-				c.byAddress, c.mayAsk = byAddress, false
+				c.byAddress, c.queryable = byAddress, false
 				test.add(t, c)
 				got := scan(t, watch(shallow(ethereum.Base), c), chain.Cursor{}, &fakeWatched{scripts: []string{payee}})
 				if diff := cmp.Diff(rows(got), test.want); diff != "" {
@@ -155,7 +155,7 @@ func TestScan_follows_a_reorganisation(t *testing.T) {
 func TestScan_reads_spans(t *testing.T) {
 	t.Parallel()
 	c := newChain(350)
-	c.mayAsk, c.final = false, 345
+	c.queryable, c.final = false, 345
 	got := scan(t, watch(shallow(ethereum.Base), c), chain.Cursor{Height: 50, Hash: c.blocks[50].Hash}, &fakeWatched{scripts: []string{payee}})
 	next := int64(51)
 	for _, span := range c.spans {

@@ -41,9 +41,9 @@ type Source interface {
 // of the accounts.
 type BalanceSource interface {
 	Source
-	// MayAsk reports whether any endpoint may be queried by the addresses of destinations.
-	// While ByAddress returns false, the other methods fail.
-	MayAsk() bool
+	// QueryableByAddress reports whether any endpoint may be queried by the addresses of destinations.
+	// If false, the other methods return an error.
+	QueryableByAddress() bool
 	// Balances and Nonces return the values in the state after a block. ErrNoState means that
 	// the block exists and its state is pruned.
 	Balances(ctx context.Context, at Header, accounts []keys.EthereumAddress) ([]*big.Int, error)

@@ -58,8 +58,8 @@ func (d *doubts) doubt(code string) (Doubt, bool) {
 	return doubt, doubted
 }
 
-// answer records the answer of a contract; news reports whether the doubt is new.
-func (d *doubts) answer(a chain.Asset, decimals int, told bool) (doubt Doubt, news bool) {
+// answer records the answer of a contract; isNew reports whether the doubt is new.
+func (d *doubts) answer(a chain.Asset, decimals int, told bool) (doubt Doubt, isNew bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.answered[a.Code] = true
@@ -122,8 +122,8 @@ func (s *Scanner) CheckTokens(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.Code, err)
 		}
-		doubt, news := s.doubts.answer(a, decimals, told)
-		if news && s.Doubted != nil {
+		doubt, isNew := s.doubts.answer(a, decimals, told)
+		if isNew && s.Doubted != nil {
 			s.Doubted(doubt)
 		}
 		if doubt.Wrong {

@@ -14,11 +14,11 @@ func TestDoubts(t *testing.T) {
 	t.Parallel()
 	const untold = -1
 	tests := map[string]struct {
-		contract string
-		code     string
-		decimals int
-		claimed  bool
-		mayAsk   bool
+		contract  string
+		code      string
+		decimals  int
+		claimed   bool
+		queryable bool
 
 		doubted, looked bool
 		says            string
@@ -41,7 +41,7 @@ func TestDoubts(t *testing.T) {
 				p.Claimed = []string{test.code}
 			}
 			c := newChain(10)
-			c.mayAsk, c.decimals[test.contract] = test.mayAsk, test.decimals
+			c.queryable, c.decimals[test.contract] = test.queryable, test.decimals
 			c.send(t, test.contract, payee, big.NewInt(1_000_000), "x")
 			c.last().tokens[payee] = 1_000_000
 			s := watch(p, c)
@@ -61,7 +61,7 @@ func TestDoubts(t *testing.T) {
 					t.Errorf("the asset has Doubted %t, want %t", a.Doubted, test.doubted)
 				}
 			}
-			if answered := test.doubted && !(test.claimed && !test.mayAsk); answered != (len(reported) == 1) {
+			if answered := test.doubted && !(test.claimed && !test.queryable); answered != (len(reported) == 1) {
 				t.Errorf("reported doubts: %+v", reported)
 			}
 		})

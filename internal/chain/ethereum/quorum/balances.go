@@ -17,8 +17,8 @@ import (
 
 var _ ethereum.BalanceSource = (*Quorum)(nil)
 
-// MayAsk implements ethereum.BalanceSource.
-func (q *Quorum) MayAsk() bool {
+// QueryableByAddress implements ethereum.BalanceSource.
+func (q *Quorum) QueryableByAddress() bool {
 	return q.AddressQueries || slices.ContainsFunc(q.endpoints, func(e *endpoint) bool { return e.Trusted })
 }
 

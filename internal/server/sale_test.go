@@ -108,7 +108,7 @@ func TestResource_shows_sales_to_merchants(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if err := json.Unmarshal([]byte(ask("page", "/api/v2/invoices/"+id)), &r); err != nil || len(r.Conversions) > 0 {
-		t.Errorf("conversions for the page's key = %+v, error %v, want none", r.Conversions, err)
+		t.Errorf("sales for the page's key = %+v, error %v, want none", r.Conversions, err)
 	}
 	if csv := ask("liveread", "/api/v2/invoices/export?format=csv"); !strings.Contains(csv, ",false,0.0006 BTC,51.8521,0.2074,86420.167,") {
 		t.Errorf("the export lacks the sale:\n%s", csv)

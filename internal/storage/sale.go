@@ -13,9 +13,9 @@ import (
 	"chequer/internal/sale"
 )
 
-// conversionRow is a conversion as stored in columns. If two rows are equal, nothing needs to be
+// saleRow is a sale as stored in columns. If two rows are equal, nothing needs to be
 // written.
-type conversionRow struct {
+type saleRow struct {
 	invoiceID                      string
 	number                         int64
 	merchantID, coin               string
@@ -27,7 +27,7 @@ type conversionRow struct {
 	orders                         string
 }
 
-// saleOrderRow is the JSON form of an order of a conversion.
+// saleOrderRow is the JSON form of an order of a sale.
 type saleOrderRow struct {
 	ID        string `json:"id"`
 	AccountID string `json:"acc,omitempty"`
@@ -47,9 +47,9 @@ type saleOrderRow struct {
 	Fee       string `json:"fee,omitempty"`
 }
 
-// conversionsToRows returns the rows of an invoice's conversions, in order.
-func conversionsToRows(inv *invoice.Invoice) []conversionRow {
-	var rows []conversionRow
+// salesToRows returns the rows of an invoice's sales, in order.
+func salesToRows(inv *invoice.Invoice) []saleRow {
+	var rows []saleRow
 	for i, c := range inv.Sales {
 		orders := []saleOrderRow{}
 		for _, o := range c.Orders {
@@ -59,7 +59,7 @@ func conversionsToRows(inv *invoice.Invoice) []conversionRow {
 				Looks: o.Lookups, Sold: optional(o.Sold), Euro: optional(o.Euro), Fee: optional(o.Fee),
 			})
 		}
-		rows = append(rows, conversionRow{
+		rows = append(rows, saleRow{
 			invoiceID: inv.ID, number: int64(i), merchantID: inv.MerchantID, coin: c.Coin,
 			amount: c.Amount.String(), rate: c.Rate.Price(), lowest: c.Lowest.String(), smallest: c.Smallest.String(),
 			state: string(c.State), reason: string(c.Reason), createdAt: c.CreatedAt.UnixMilli(), since: c.Since.UnixMilli(),
@@ -69,8 +69,8 @@ func conversionsToRows(inv *invoice.Invoice) []conversionRow {
 	return rows
 }
 
-// conversion returns the conversion of a row.
-func (r conversionRow) conversion() (invoice.Sale, error) {
+// sale returns the sale of a row.
+func (r saleRow) sale() (invoice.Sale, error) {
 	coin := invoice.SaleCoin(r.coin)
 	c := invoice.Sale{
 		Coin: r.coin, State: invoice.SaleState(r.state), Reason: invoice.SaleReason(r.reason),
@@ -126,24 +126,24 @@ func (r saleOrderRow) order(number int, coin money.Currency) (invoice.SaleOrder,
 	return o, nil
 }
 
-// conversionColumns are the columns that readConversionColumns reads.
-const conversionColumns = `invoice_id, number, merchant_id, coin, amount, rate, lowest, smallest, state, reason, created_at, since,
+// saleColumns are the columns that readSaleColumns reads.
+const saleColumns = `invoice_id, number, merchant_id, coin, amount, rate, lowest, smallest, state, reason, created_at, since,
 	next_at, tries, claim, orders`
 
-func readConversionColumns(row scanner) (r conversionRow, err error) {
+func readSaleColumns(row scanner) (r saleRow, err error) {
 	err = row.Scan(&r.invoiceID, &r.number, &r.merchantID, &r.coin, &r.amount, &r.rate, &r.lowest, &r.smallest, &r.state, &r.reason,
 		&r.createdAt, &r.since, &r.nextAt, &r.tries, &r.claim, &r.orders)
 	return r, err
 }
 
-// readConversionRows reads the conversions of an invoice, in order.
-func readConversionRows(ctx context.Context, q querier, invoiceID string) ([]conversionRow, error) {
-	return list(ctx, q, readConversionColumns, "SELECT "+conversionColumns+" FROM conversions WHERE invoice_id = $1 ORDER BY number", invoiceID)
+// readSaleRows reads the sales of an invoice, in order.
+func readSaleRows(ctx context.Context, q querier, invoiceID string) ([]saleRow, error) {
+	return list(ctx, q, readSaleColumns, "SELECT "+saleColumns+" FROM conversions WHERE invoice_id = $1 ORDER BY number", invoiceID)
 }
 
-// saveConversions writes the conversions that are new or changed. It never deletes one, and cannot
+// saveSales writes the sales that are new or changed. It never deletes one, and cannot
 // write a second one with the same number.
-func saveConversions(ctx context.Context, q querier, before, after []conversionRow) error {
+func saveSales(ctx context.Context, q querier, before, after []saleRow) error {
 	for i, r := range after {
 		var err error
 		switch {
@@ -162,43 +162,43 @@ func saveConversions(ctx context.Context, q querier, before, after []conversionR
 				r.invoiceID, r.number, r.state, r.reason, r.since, r.nextAt, r.tries, r.claim, r.orders)
 		}
 		if err != nil {
-			return fmt.Errorf("write conversion of %s: %w", r.coin, err)
+			return fmt.Errorf("write sale of %s: %w", r.coin, err)
 		}
 	}
 	return nil
 }
 
-// Converted lists a merchant's invoices that have conversions in a state, "" for any state, newest
-// first. All conversions of an invoice are created at the same time.
-func (s *Storage) Converted(ctx context.Context, merchantID string, state invoice.SaleState, limit int) ([]sale.Listed, error) {
-	page := convertedPage(merchantID, state, limit)
+// InvoicesWithSales lists a merchant's invoices that have sales in a state, "" for any state, newest
+// first. All sales of an invoice are created at the same time.
+func (s *Storage) InvoicesWithSales(ctx context.Context, merchantID string, state invoice.SaleState, limit int) ([]sale.Listed, error) {
+	page := newSalesPage(merchantID, state, limit)
 	all, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]sale.Listed, error) {
 		invoices, err := list(ctx, q, readListed, page.invoices.text, page.invoices.args...)
 		if err != nil {
 			return nil, err
 		}
-		rows, err := list(ctx, q, readConversionColumns, page.conversions.text, page.conversions.args...)
+		rows, err := list(ctx, q, readSaleColumns, page.sales.text, page.sales.args...)
 		if err != nil {
 			return nil, err
 		}
 		return withSales(invoices, rows)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list conversions: %w", err)
+		return nil, fmt.Errorf("list sales: %w", err)
 	}
 	return all, nil
 }
 
-// conversionsPage holds the statements that read a page of invoices with conversions.
-type conversionsPage struct{ invoices, conversions statement }
+// salesPage holds the statements that read a page of invoices with sales.
+type salesPage struct{ invoices, sales statement }
 
-func convertedPage(merchantID string, state invoice.SaleState, limit int) conversionsPage {
+func newSalesPage(merchantID string, state invoice.SaleState, limit int) salesPage {
 	where, args := conditions([]any{merchantID, limit}, when(state != "", "state = ?", string(state)))
 	ids := `(SELECT invoice_id FROM conversions WHERE merchant_id = $1` + where + `
 		GROUP BY created_at, invoice_id ORDER BY created_at DESC, invoice_id LIMIT $2)`
-	return conversionsPage{
+	return salesPage{
 		statement{"SELECT id, order_id, status FROM invoices WHERE id IN " + ids, args},
-		statement{"SELECT " + conversionColumns + " FROM conversions WHERE invoice_id IN " + ids + where + " ORDER BY invoice_id, number", args},
+		statement{"SELECT " + saleColumns + " FROM conversions WHERE invoice_id IN " + ids + where + " ORDER BY invoice_id, number", args},
 	}
 }
 
@@ -207,18 +207,18 @@ func readListed(row scanner) (l sale.Listed, err error) {
 	return l, err
 }
 
-// withSales returns invoices with the conversions of the rows, newest first.
-func withSales(invoices []sale.Listed, rows []conversionRow) ([]sale.Listed, error) {
+// withSales returns invoices with the sales of the rows, newest first.
+func withSales(invoices []sale.Listed, rows []saleRow) ([]sale.Listed, error) {
 	of := map[string]*sale.Listed{}
 	for i := range invoices {
 		of[invoices[i].ID] = &invoices[i]
 	}
 	for _, r := range rows {
-		conversion, err := r.conversion()
+		s, err := r.sale()
 		if err != nil {
-			return nil, fmt.Errorf("invoice %s: conversion of %s: %w", r.invoiceID, r.coin, err)
+			return nil, fmt.Errorf("invoice %s: sale of %s: %w", r.invoiceID, r.coin, err)
 		}
-		of[r.invoiceID].Sales = append(of[r.invoiceID].Sales, conversion)
+		of[r.invoiceID].Sales = append(of[r.invoiceID].Sales, s)
 	}
 	slices.SortFunc(invoices, func(a, b sale.Listed) int {
 		return cmp.Or(b.Sales[0].CreatedAt.Compare(a.Sales[0].CreatedAt), cmp.Compare(a.ID, b.ID))

@@ -22,7 +22,7 @@ func newExchange(id, merchantID string) merchant.ExchangeAccount {
 	}
 }
 
-func newConversion(coin string) invoice.Sale {
+func newSale(coin string) invoice.Sale {
 	rate, err := money.ParseRate("86420", invoice.SaleCoin(coin), money.EUR)
 	if err != nil {
 		panic(err)
@@ -33,12 +33,12 @@ func newConversion(coin string) invoice.Sale {
 	}
 }
 
-// paidWith makes an invoice paid, with conversions.
-func paidWith(t testing.TB, s *storage.Storage, id string, conversions ...invoice.Sale) error {
+// paidWith makes an invoice paid, with sales.
+func paidWith(t testing.TB, s *storage.Storage, id string, sales ...invoice.Sale) error {
 	t.Helper()
 	_, err := s.UpdateInvoice(t.Context(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
 		inv.State.Status, inv.State.PaidAt = invoice.Paid, noon
-		inv.Sales = append(inv.Sales, conversions...)
+		inv.Sales = append(inv.Sales, sales...)
 		return nil
 	})
 	return err
@@ -92,19 +92,19 @@ func TestExchangeAccounts(t *testing.T) {
 	})
 }
 
-func TestConversions_are_written_once(t *testing.T) {
+func TestSales_are_written_once(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		create(t, s, creation("a", "shop"))
-		c := newConversion("BTC")
+		c := newSale("BTC")
 		if err := paidWith(t, s, "a", c); err != nil {
 			t.Fatal(err)
 		}
-		if err := paidWith(t, s, "a", newConversion("BTC")); err == nil {
-			t.Error("a second conversion of the same coin was written")
+		if err := paidWith(t, s, "a", newSale("BTC")); err == nil {
+			t.Error("a second sale of the same coin was written")
 		}
-		// It is refused even if the invoice's row has the wrong number of conversions.
+		// It is refused even if the invoice's row has the wrong number of sales.
 		change(t, url, "UPDATE invoices SET conversions = 0 WHERE id = 'a'")
-		if err := paidWith(t, s, "a", newConversion("ETH")); err == nil {
+		if err := paidWith(t, s, "a", newSale("ETH")); err == nil {
 			t.Error("a second sale was written for an invoice that had one")
 		}
 		change(t, url, "UPDATE invoices SET conversions = 1 WHERE id = 'a'")
@@ -140,7 +140,7 @@ func TestConversions_are_written_once(t *testing.T) {
 			t.Errorf("listed (-want +got):\n%s", diff)
 		}
 		for state, want := range map[invoice.SaleState]int{"": 1, invoice.SaleSending: 1, invoice.SaleFailed: 0} {
-			if got, err := s.Converted(t.Context(), "shop", state, 10); err != nil || len(got) != want {
+			if got, err := s.InvoicesWithSales(t.Context(), "shop", state, 10); err != nil || len(got) != want {
 				t.Errorf("%q: got %d, error %v, want %d", state, len(got), err, want)
 			}
 		}
@@ -151,9 +151,9 @@ func TestConversions_are_written_once(t *testing.T) {
 	})
 }
 
-func TestConverted_lists_the_newest_first(t *testing.T) {
+func TestInvoicesWithSales_lists_the_newest_first(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
-		for id, sales := range map[string][]invoice.Sale{"a": {newConversion("BTC"), newConversion("ETH")}, "b": {newConversion("ETH")}, "c": {newConversion("BTC")}} {
+		for id, sales := range map[string][]invoice.Sale{"a": {newSale("BTC"), newSale("ETH")}, "b": {newSale("ETH")}, "c": {newSale("BTC")}} {
 			create(t, s, creation(id, "shop"))
 			for i := range sales {
 				if sales[i].Coin == "ETH" {
@@ -178,7 +178,7 @@ func TestConverted_lists_the_newest_first(t *testing.T) {
 			{invoice.SaleFilled, 1, []string{"b paid ETH"}},
 			{invoice.SaleFailed, 9, nil},
 		} {
-			list, err := s.Converted(t.Context(), "shop", test.state, test.limit)
+			list, err := s.InvoicesWithSales(t.Context(), "shop", test.state, test.limit)
 			var got []string
 			for _, l := range list {
 				text := l.ID + " " + string(l.Status)
@@ -204,9 +204,9 @@ func TestClaimSale(t *testing.T) {
 			}
 		}
 		create(t, s, creation("a", "shop"))
-		later := newConversion("ETH")
+		later := newSale("ETH")
 		later.NextAt = noon.Add(time.Second)
-		if err := paidWith(t, s, "a", newConversion("BTC"), later); err != nil {
+		if err := paidWith(t, s, "a", newSale("BTC"), later); err != nil {
 			t.Fatal(err)
 		}
 		nothing("without an account", noon)

@@ -130,12 +130,12 @@ type sale struct {
 	Sold   string `json:"sold_amount"`
 }
 
-// conversion returns the program's output about the sale of an invoice.
-func (s *sellingShop) conversion(id string) sale {
+// sale returns the program's output about the sale of an invoice.
+func (s *sellingShop) sale(id string) sale {
 	s.t.Helper()
 	var rows []sale
 	if err := json.Unmarshal(s.run("sale", "list", id, "--json"), &rows); err != nil || len(rows) != 1 {
-		s.t.Fatalf("conversions %+v, error %v", rows, err)
+		s.t.Fatalf("sales %+v, error %v", rows, err)
 	}
 	return rows[0]
 }
@@ -207,7 +207,7 @@ func TestKilledWhileSelling(t *testing.T) {
 				select {
 				case <-reached:
 				case <-time.After(waitTimeout):
-					t.Fatalf("the exchange was not called by %s: %+v, calls %v", at.call, s.conversion(id), s.exchange.Calls())
+					t.Fatalf("the exchange was not called by %s: %+v, calls %v", at.call, s.sale(id), s.exchange.Calls())
 				}
 				s.kill()
 				for range 4 { // a missing order is looked for twice before it is placed again
@@ -215,16 +215,16 @@ func TestKilledWhileSelling(t *testing.T) {
 					looks := len(s.exchange.Calls())
 					s.serve()
 					until(t, waitTimeout, "the sale continues", func() bool {
-						return s.conversion(id).State == string(invoice.SaleFilled) || len(s.exchange.Calls()) > looks && s.conversion(id).State == string(invoice.SaleSending)
+						return s.sale(id).State == string(invoice.SaleFilled) || len(s.exchange.Calls()) > looks && s.sale(id).State == string(invoice.SaleSending)
 					})
-					if s.conversion(id).State == string(invoice.SaleFilled) {
+					if s.sale(id).State == string(invoice.SaleFilled) {
 						break
 					}
 					s.kill()
 				}
-				c := s.conversion(id)
+				c := s.sale(id)
 				if c.State != string(invoice.SaleFilled) || c.Sold != "0.00014465" || c.Amount != c.Sold {
-					t.Errorf("conversion %+v, want filled with the whole amount", c)
+					t.Errorf("sale %+v, want filled with the whole amount", c)
 				}
 				if _, filled := s.exchange.Orders(); filled != 1 {
 					t.Errorf("%d orders are filled, want 1", filled)
@@ -244,7 +244,7 @@ func TestSellingIsSeen(t *testing.T) {
 	s.environ = append(s.environ, "CHEQUER_API_KEY="+s.key, "CHEQUER_API_SECRET="+s.secret)
 	s.serve()
 	id := s.paid()
-	until(t, waitTimeout, "the sale is filled", func() bool { return s.conversion(id).State == string(invoice.SaleFilled) })
+	until(t, waitTimeout, "the sale is filled", func() bool { return s.sale(id).State == string(invoice.SaleFilled) })
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	doctor := exec.CommandContext(ctx, binary(t), "doctor") // it ends with an error here, because Bitcoin is not watched
