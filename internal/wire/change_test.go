@@ -93,7 +93,7 @@ func TestChangeProduct(t *testing.T) {
 		},
 		"too much":         {api.ProductChange{Price: new("1001")}, nil, "price must be at most 1000 EUR"},
 		"unknown currency": {api.ProductChange{FiatCurrency: new("XXX")}, nil, "fiat_currency must be EUR or USD"},
-		"a method twice":   {api.ProductChange{PaymentMethods: &[]string{"BTC", "BTC"}}, nil, "payment_methods names BTC twice"},
+		"a method twice":   {api.ProductChange{PaymentMethods: &[]string{"BTC", "BTC"}}, nil, "payment_methods must not contain BTC twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
