@@ -197,7 +197,7 @@ func (b *tab) showsBareInvoice(url, page string) {
 	}
 	clock := regexp.MustCompile(`^1[45]:[0-5][0-9]$`)
 	if b.screen.noJS {
-		clock = regexp.MustCompile(`^[0-2][0-9]:[0-5][0-9] UTC$`)
+		clock = regexp.MustCompile(`^([1-3]?[0-9] [A-Z][a-z]{2}, )?[0-2][0-9]:[0-5][0-9] UTC$`) // with the date if it ends tomorrow
 	}
 	if got := b.text("#clock"); !clock.MatchString(got) {
 		b.t.Errorf("the price is held until %q", got)
