@@ -169,6 +169,9 @@ func aloneOnFile(ctx context.Context, db *sql.DB, do func() error) error {
 	if err := db.QueryRowContext(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&place); err != nil {
 		return fmt.Errorf("lock migrations: %w", err)
 	}
+	if place == "" { // a database in memory has one user
+		return do()
+	}
 	lock := flock.New(place+".upgrade", flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDWR))
 	if _, err := lock.TryLockContext(ctx, lockInterval); err != nil {
 		return fmt.Errorf("lock migrations: %w", err)
