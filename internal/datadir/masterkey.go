@@ -11,9 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/gofrs/flock"
-
 	"chequer/internal/config"
+	"chequer/internal/filelock"
 	"chequer/internal/seal"
 	"chequer/internal/storage/engine"
 )
@@ -68,7 +67,7 @@ const startLock = "start.lock"
 // holdDataDir waits until no other process opens the data directory, and locks it. It fails if the
 // directory cannot be written.
 func holdDataDir(c config.Config) (release func() error, err error) {
-	lock := flock.New(filepath.Join(c.DataDir, startLock), flock.SetFlag(os.O_CREATE|os.O_RDWR))
+	lock := filelock.New(filepath.Join(c.DataDir, startLock))
 	if err := lock.Lock(); err != nil {
 		return nil, fmt.Errorf("lock data directory: %w", err)
 	}

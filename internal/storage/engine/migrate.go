@@ -10,18 +10,18 @@ import (
 	"os"
 	"time"
 
-	"github.com/gofrs/flock"
 	"github.com/pressly/goose/v3"
 
 	"chequer/internal/durable"
+	"chequer/internal/filelock"
 )
 
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrateTries is the largest number of attempts to run the migrations, since on SQLite another
-// process may run them at the same time: the second process finds the tables made. Each migration
-// is one transaction, so none is ever left half done.
+// migrateTries is the largest number of attempts to upgrade a SQLite database: it may be busy while
+// another process creates it, and its schema may change before it is copied. Each migration is one
+// transaction, so none is ever left half done.
 const migrateTries = 10
 
 // migrate upgrades the schema of a database to the version of this program; ErrNewer, and ErrOlder
@@ -172,7 +172,7 @@ func aloneOnFile(ctx context.Context, db *sql.DB, do func() error) error {
 	if place == "" { // a database in memory has one user
 		return do()
 	}
-	lock := flock.New(place+".upgrade", flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDWR))
+	lock := filelock.New(place + ".upgrade")
 	if _, err := lock.TryLockContext(ctx, lockInterval); err != nil {
 		return fmt.Errorf("lock migrations: %w", err)
 	}

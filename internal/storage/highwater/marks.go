@@ -18,6 +18,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"chequer/internal/durable"
+	"chequer/internal/filelock"
 	"chequer/internal/storage/engine"
 )
 
@@ -72,16 +73,13 @@ func Open(path string, d engine.Dialect, counter *engine.Counter, log *slog.Logg
 	if path == "" {
 		return r, nil
 	}
-	r.use = newLock(path + ".use")
+	r.use = filelock.New(path + ".use")
 	// A file that cannot be written must stop the start, not the first creation.
 	if err := r.locked(func() error { return r.read() }); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
 }
-
-// newLock returns a lock on a file that is opened for writing, which fails on a read-only file system.
-func newLock(path string) *flock.Flock { return flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR)) }
 
 // Close releases the shared lock, so that another process can get the exclusive one.
 func (r *Marks) Close() error {
@@ -130,7 +128,7 @@ func (r *Marks) shareUse(ctx context.Context) error {
 
 // locked runs do while no other process with this data directory uses the marks.
 func (r *Marks) locked(do func() error) error {
-	lock := newLock(r.path + ".lock")
+	lock := filelock.New(r.path + ".lock")
 	if err := lock.Lock(); err != nil {
 		return fmt.Errorf("lock index marks: %w", err)
 	}
