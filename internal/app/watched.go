@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"chequer/internal/chain"
+	"chequer/internal/invoice"
 	"chequer/internal/networks"
 )
 
@@ -16,64 +17,99 @@ import (
 // the current settings: on an unwatched network, in a network's own coin whose balances cannot be
 // read, or in a token that is no longer configured.
 func (c *Core) checkStillWatched(ctx context.Context, all []networks.Network) error {
-	var watched, tokensOnly []chain.ID
-	for _, n := range all {
-		if !n.Watched() {
-			continue
-		}
-		watched = append(watched, n.ID())
-		if !slices.ContainsFunc(n.Assets(), func(a chain.Asset) bool { return a.Policy.Balance }) {
-			tokensOnly = append(tokensOnly, n.ID())
-		}
-	}
-	open, err := c.Storage.OpenWatched(ctx, watched)
-	if err != nil {
+	waiting := newUnwatched(all)
+	if err := c.Storage.OpenMethods(ctx, waiting.add); err != nil {
 		return err
 	}
-	coins, err := c.Storage.OpenBalances(ctx, tokensOnly)
-	if err != nil {
-		return err
-	}
-	var findings []string
-	for _, network := range slices.Sorted(maps.Keys(open)) {
-		findings = append(findings, fmt.Sprintf("%s (%s)", network, chain.Plural(open[network], "open invoice")))
-	}
-	for _, network := range slices.Sorted(maps.Keys(coins)) {
-		findings = append(findings, fmt.Sprintf("%s in its own coin (%s)", network, chain.Plural(coins[network], "open invoice")))
-	}
-	tokens, err := c.openTokens(ctx, all)
-	if err != nil {
-		return err
-	}
-	if findings = append(findings, tokens...); len(findings) == 0 {
+	findings := waiting.findings()
+	if len(findings) == 0 {
 		return nil
 	}
 	return errors.New("open invoices wait for payments that would no longer be watched: " + strings.Join(findings, ", ") +
 		": switch them on again until these are paid or expired, or set CHEQUER_UNWATCHED=on to let the clock decide")
 }
 
-// openTokens describes the tokens for which open invoices wait on watched networks but which are no
-// longer watched, such as a token that was removed from the settings.
-func (c *Core) openTokens(ctx context.Context, all []networks.Network) ([]string, error) {
-	var findings []string
+// unwatched counts the open invoices that wait for payments which are no longer watched.
+type unwatched struct {
+	// assets has, by watched network, a function that reports whether an asset is watched.
+	assets map[chain.ID]func(chain.Asset) bool
+	// counts is the number of invoices by network, and there by asset; by "" if the network is not watched.
+	counts map[chain.ID]map[string]int
+}
+
+func newUnwatched(all []networks.Network) *unwatched {
+	u := &unwatched{assets: map[chain.ID]func(chain.Asset) bool{}, counts: map[chain.ID]map[string]int{}}
 	for _, n := range all {
-		e, isEVM := n.Network.(networks.EVM)
-		if !isEVM {
-			continue
-		}
-		watched := e.Looked()
-		for _, a := range e.Params().Assets {
-			if a.Policy.Balance { // reported by the check of balances
-				watched = append(watched, a.Code)
-			}
-		}
-		open, err := c.Storage.OpenAssets(ctx, n.ID(), watched)
-		if err != nil {
-			return nil, err
-		}
-		for _, code := range slices.Sorted(maps.Keys(open)) {
-			findings = append(findings, fmt.Sprintf("%s in %s (%s)", n.ID(), code, chain.Plural(open[code], "open invoice")))
+		if n.Watched() {
+			u.assets[n.ID()] = watchedAssets(n)
 		}
 	}
-	return findings, nil
+	return u
+}
+
+// watchedAssets returns a function that reports whether a watched network watches an asset.
+func watchedAssets(n networks.Network) func(chain.Asset) bool {
+	balances := slices.ContainsFunc(n.Assets(), func(a chain.Asset) bool { return a.Policy.Balance })
+	e, isEVM := n.Network.(networks.EVM)
+	if !isEVM {
+		return func(a chain.Asset) bool { return balances || !a.Policy.Balance }
+	}
+	tokens := e.Looked()
+	return func(a chain.Asset) bool {
+		if a.Policy.Balance {
+			return balances
+		}
+		return slices.Contains(tokens, a.Code)
+	}
+}
+
+// add counts an open invoice with the given methods, once for each network that is not watched and
+// once for each asset that is not watched on a watched network.
+func (u *unwatched) add(methods []invoice.Method) {
+	type place struct {
+		network chain.ID
+		asset   string
+	}
+	counted := map[place]bool{}
+	for _, m := range methods {
+		if !m.Watched {
+			continue
+		}
+		at := place{network: m.Asset.Network}
+		if isWatched, scanned := u.assets[at.network]; scanned {
+			if isWatched(m.Asset) {
+				continue
+			}
+			at.asset = m.Asset.Code
+			if m.Asset.Policy.Balance {
+				at.asset = ownCoin
+			}
+		}
+		if counted[at] {
+			continue
+		}
+		counted[at] = true
+		if u.counts[at.network] == nil {
+			u.counts[at.network] = map[string]int{}
+		}
+		u.counts[at.network][at.asset]++
+	}
+}
+
+// ownCoin stands for a network's own coin in counts. No asset has this code.
+const ownCoin = "its own coin"
+
+// findings describes the counts, sorted by network and asset.
+func (u *unwatched) findings() (all []string) {
+	for _, network := range slices.Sorted(maps.Keys(u.counts)) {
+		for _, asset := range slices.Sorted(maps.Keys(u.counts[network])) {
+			count := chain.Plural(u.counts[network][asset], "open invoice")
+			if asset == "" {
+				all = append(all, fmt.Sprintf("%s (%s)", network, count))
+			} else {
+				all = append(all, fmt.Sprintf("%s in %s (%s)", network, asset, count))
+			}
+		}
+	}
+	return all
 }

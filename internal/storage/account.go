@@ -53,18 +53,22 @@ func (s *Storage) Rises(ctx context.Context, network chain.ID, scanned time.Time
 				add(r)
 			}
 			return err
-		}, `
-			SELECT t.id, t.tx, t.asset, t.script, t.amount, t.currency, t.decimals, t.presence, t.old, t.unsure,
-				t.block_height, t.block_hash, t.block_time
-			FROM destinations d
-			JOIN transfers t ON t.invoice_id = d.invoice_id AND t.network = d.network AND t.script = d.script
-			WHERE d.network = $1 AND d.watch_until >= $2 AND t.id LIKE 'balance:%'`, string(network), scanned.UnixMilli())
+		}, rises, string(network), scanned.UnixMilli())
 	})
 	if err != nil {
 		return fmt.Errorf("rises on %s: %w", network, err)
 	}
 	return nil
 }
+
+// rises reads the observed rises of balances, whose transfers have IDs with this prefix, of the
+// destinations that are still watched.
+const rises = `
+	SELECT t.id, t.tx, t.asset, t.script, t.amount, t.currency, t.decimals, t.presence, t.old, t.unsure,
+		t.block_height, t.block_hash, t.block_time
+	FROM transfers t
+	JOIN destinations d ON d.network = t.network AND d.script = t.script AND d.invoice_id = t.invoice_id
+	WHERE t.network = $1 AND t.id >= 'balance:' AND t.id < 'balance;' AND d.watch_until >= $2`
 
 func readRise(row scanner) (r watcher.Rise, err error) {
 	var amount, presence, hash string

@@ -20,7 +20,7 @@ import (
 func TestCallbacks_use_no_context(t *testing.T) {
 	t.Parallel()
 	given := givenToCallbacks()
-	for _, want := range []string{"Invoice", "NextIndex", "Wallet", "Endpoint", "Link", "Product", "ExchangeAccount", "Chain"} {
+	for _, want := range []string{"Invoice", "NextIndex", "Wallet", "Endpoint", "Link", "Product", "ExchangeAccount", "Chain", "[]Method"} {
 		if !slices.Contains(given, want) {
 			t.Errorf("no callback of storage gets a %s", want)
 		}
@@ -54,10 +54,16 @@ func TestCallbacks_use_no_context(t *testing.T) {
 func givenToCallbacks() (names []string) {
 	add := func(callback reflect.Type) {
 		for p := range callback.Ins() {
-			if p.Kind() == reflect.Pointer {
-				p = p.Elem()
+			name := ""
+			switch p.Kind() {
+			case reflect.Pointer:
+				name = p.Elem().Name()
+			case reflect.Slice:
+				name = "[]" + p.Elem().Name()
+			default:
+				name = p.Name()
 			}
-			names = append(names, p.Name())
+			names = append(names, name)
 		}
 	}
 	for method := range reflect.TypeFor[*storage.Storage]().Methods() {
@@ -90,10 +96,13 @@ func callbacks(file *ast.File, given []string) (found []*ast.FuncLit) {
 }
 
 // typeName returns the name of a type or of the type that a pointer points to, without its package.
+// The name of a slice is [] and that of its element.
 func typeName(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:
 		return typeName(e.X)
+	case *ast.ArrayType:
+		return "[]" + typeName(e.Elt)
 	case *ast.SelectorExpr:
 		return e.Sel.Name
 	case *ast.Ident:
@@ -137,13 +146,14 @@ func TestContextsIn_finds_contexts_from_outside(t *testing.T) {
 		"each(ctx, func(ctx context.Context, inv *Invoice) error { return read(ctx, inv.ID) })":       0,
 		"list(func(in call, e Link) error { return s.Remove(in.Context(), e.ID) })":                   0,
 		"run(ctx, func() error { return s.Read(ctx) })":                                               0,
+		"s.Open(ctx, func(methods []invoice.Method) { s.Read(ctx) })":                                 1,
 	} {
 		file, err := parser.ParseFile(token.NewFileSet(), "", "package p; var _ = "+source, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := 0
-		for _, callback := range callbacks(file, []string{"Invoice", "Link", "NextIndex"}) {
+		for _, callback := range callbacks(file, []string{"Invoice", "Link", "NextIndex", "[]Method"}) {
 			got += len(contextsIn(callback))
 		}
 		if got != want {

@@ -96,7 +96,11 @@ func (s *Storage) Delivery(ctx context.Context, endpointID, eventID string) (mer
 		tries    []merchant.Try
 	}
 	f, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) (f found, err error) {
-		f.delivery, err = readDelivery(q.QueryRowContext(ctx, selectDelivery+" WHERE d.endpoint_id = $1 AND d.event_id = $2", endpointID, eventID))
+		position, err := findEvent(ctx, q, endpointID, eventID)
+		if err != nil {
+			return f, err
+		}
+		f.delivery, err = readDelivery(q.QueryRowContext(ctx, selectDelivery+" WHERE d.endpoint_id = $1 AND d.position = $2", endpointID, position))
 		if err != nil {
 			return f, merchantNotFound(err, "read delivery")
 		}
@@ -134,28 +138,42 @@ func readAttempt(row scanner) (a merchant.Attempt, err error) {
 	return a, err
 }
 
-// Resend implements merchant.EndpointStorage. It looks for a delivery of the event first, which
-// also finds test events, and then in the feed.
+// Resend implements merchant.EndpointStorage. The event may have no delivery to the endpoint yet.
 func (s *Storage) Resend(ctx context.Context, e merchant.Endpoint, eventID string, at time.Time) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
+		position, err := findEvent(ctx, q, e.ID, eventID)
+		if err != nil {
+			return err
+		}
 		again, err := exec(ctx, q, `
 			UPDATE deliveries SET state = 'pending', first_try_at = NULL, next_try_at = $3, resent = TRUE
-			WHERE endpoint_id = $1 AND event_id = $2`, e.ID, eventID, at.UnixMilli())
+			WHERE endpoint_id = $1 AND position = $2`, e.ID, position, at.UnixMilli())
 		if err != nil {
 			return merchantNotFound(err, "send again")
 		}
 		if again > 0 {
 			return nil
 		}
-		var position int64
-		err = q.QueryRowContext(ctx, "SELECT position FROM events WHERE merchant_id = $1 AND mode = $2 AND id = $3",
-			e.MerchantID, string(e.Mode), eventID).Scan(&position)
-		if err != nil {
-			return merchantNotFound(err, "find event")
-		}
 		return sendAgain(ctx, q, e, position, at)
 	})
 }
+
+// findEvent returns the position of an event that an endpoint may get: one of the merchant's feed,
+// or a test event of the endpoint; merchant.ErrNotFound.
+func findEvent(ctx context.Context, q querier, endpointID, eventID string) (position int64, err error) {
+	err = q.QueryRowContext(ctx, eventPosition, endpointID, eventID).Scan(&position)
+	if err != nil {
+		return 0, merchantNotFound(err, "find event")
+	}
+	return position, nil
+}
+
+// eventPosition reads few rows: endpoints have few test events.
+const eventPosition = `
+	SELECT position FROM events e WHERE id = $2
+		AND EXISTS (SELECT 1 FROM endpoints p WHERE p.id = $1 AND p.merchant_id = e.merchant_id AND p.mode = e.mode)
+	UNION ALL
+	SELECT position FROM deliveries WHERE endpoint_id = $1 AND body IS NOT NULL AND event_id = $2`
 
 // ResendAfter implements merchant.EndpointStorage.
 func (s *Storage) ResendAfter(ctx context.Context, e merchant.Endpoint, after int64, limit int, at time.Time) (sent int, next int64, err error) {
@@ -206,9 +224,7 @@ func sendAgain(ctx context.Context, q querier, e merchant.Endpoint, position int
 // EndpointHealth implements merchant.EndpointStorage.
 func (s *Storage) EndpointHealth(ctx context.Context, endpointID string) (merchant.EndpointHealth, error) {
 	health, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) (h merchant.EndpointHealth, err error) {
-		err = q.QueryRowContext(ctx, `
-			SELECT COUNT(CASE WHEN state = 'pending' THEN 1 END), COUNT(CASE WHEN state = 'failed' AND type <> $2 THEN 1 END)
-			FROM deliveries WHERE endpoint_id = $1`, endpointID, merchant.EventTest).Scan(&h.Waiting, &h.Failed)
+		err = q.QueryRowContext(ctx, deliveryCounts, endpointID, merchant.EventTest).Scan(&h.Waiting, &h.Failed)
 		if err != nil {
 			return h, err
 		}
@@ -226,6 +242,11 @@ func (s *Storage) EndpointHealth(ctx context.Context, endpointID string) (mercha
 	}
 	return health, nil
 }
+
+// deliveryCounts counts the pending and the failed deliveries of an endpoint.
+const deliveryCounts = `
+	SELECT COUNT(CASE WHEN state = 'pending' THEN 1 END), COUNT(CASE WHEN state = 'failed' AND type <> $2 THEN 1 END)
+	FROM deliveries WHERE endpoint_id = $1 AND state IN ('pending', 'failed')`
 
 func readDelivery(row scanner) (d merchant.Delivery, err error) {
 	var createdAt int64

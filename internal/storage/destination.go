@@ -139,18 +139,37 @@ func readDestinations(ctx context.Context, q querier, network chain.ID, merchant
 		ORDER BY d.position`, string(network), merchantID, above, scanned.UnixMilli())
 }
 
+// gapWindow is the number of the newest destinations that UnusedInARow examines.
+const gapWindow = 1000
+
 // UnusedInARow returns the number of a merchant's newest destinations on a network without any
-// transfer. Wallets stop looking for payments after 20 unused addresses. See BIP 44, "Address gap
-// limit".
+// transfer, at most gapWindow. Wallets stop looking for payments after 20 unused addresses. See
+// BIP 44, "Address gap limit".
 func (s *Storage) UnusedInARow(ctx context.Context, merchantID string, network chain.ID) (int64, error) {
-	unused, err := readOne(ctx, s, column[int64], `
-		SELECT COALESCE(MAX(d.address_index), -1) - COALESCE(MAX(
-			CASE WHEN EXISTS (SELECT 1 FROM transfers t WHERE t.invoice_id = d.invoice_id AND t.network = d.network AND t.script = d.script)
-			THEN d.address_index END), -1)
-		FROM destinations d WHERE d.network = $1 AND d.merchant_id = $2`,
-		string(network), merchantID)
-	if err != nil {
-		return 0, fmt.Errorf("count unused destinations: %w", err)
+	type row struct {
+		index int64
+		used  bool
 	}
-	return unused, nil
+	newest, err := readAll(ctx, s, "count unused destinations", func(r scanner) (d row, err error) {
+		err = r.Scan(&d.index, &d.used)
+		return d, err
+	}, newestDestinations, string(network), merchantID, gapWindow)
+	if err != nil || len(newest) == 0 {
+		return 0, err
+	}
+	// The order of the indexes differs from that of the positions after a requote.
+	last, first, used := int64(-1), newest[0].index, int64(-1)
+	for _, d := range newest {
+		last, first = max(last, d.index), min(first, d.index)
+		if d.used {
+			used = max(used, d.index)
+		}
+	}
+	return last - max(used, first-1), nil
 }
+
+const newestDestinations = `
+	SELECT d.address_index, EXISTS (
+		SELECT 1 FROM transfers t WHERE t.invoice_id = d.invoice_id AND t.network = d.network AND t.script = d.script
+	)
+	FROM destinations d WHERE d.network = $1 AND d.merchant_id = $2 ORDER BY d.position DESC LIMIT $3`

@@ -37,3 +37,15 @@ func SaleStatements(merchantID string, state invoice.SaleState, limit int) []Sta
 }
 
 func made(s statement) Statement { return Statement{s.text, s.args} }
+
+// LookupStatements returns, by the index that must serve them, statements that read few rows of large
+// tables.
+func LookupStatements() map[string]Statement {
+	return map[string]Statement{
+		"invoices_to_check":        {openMethods, nil},
+		"destinations_by_position": {newestDestinations, []any{"bitcoin", "shop", gapWindow}},
+		"transfers_pkey":           {rises, []any{"bitcoin", 0}},
+		"events_by_id":             {eventPosition, []any{"e", "evt_1"}},
+		"deliveries_by_state":      {deliveryCounts, []any{"e", merchant.EventTest}},
+	}
+}

@@ -1,25 +1,24 @@
 package storage_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"chequer/internal/chain"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/storage"
 )
 
-func TestOpenWatched_counts_invoices_on_unwatched_networks(t *testing.T) {
+func TestOpenMethods_are_those_of_live_invoices_that_wait_for_a_payment(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
-		create(t, s, creation("open", "shop"))
+		create(t, s, withAccount("open", "shop"))
 		create(t, s, creation("pending", "bakery"))
 		for id, change := range map[string]func(*invoice.Invoice){
-			"paid":      func(inv *invoice.Invoice) { inv.State.Status, inv.State.NextCheck = invoice.Paid, time.Time{} },
-			"test":      func(inv *invoice.Invoice) { inv.Mode = invoice.Test },
-			"unwatched": func(inv *invoice.Invoice) { inv.Methods[0].Watched = false },
+			"paid": func(inv *invoice.Invoice) { inv.State.Status, inv.State.NextCheck = invoice.Paid, time.Time{} },
+			"test": func(inv *invoice.Invoice) { inv.Mode = invoice.Test },
 		} {
 			c := creation(id, "shop")
 			build := c.Build
@@ -32,21 +31,18 @@ func TestOpenWatched_counts_invoices_on_unwatched_networks(t *testing.T) {
 			}
 			create(t, s, c)
 		}
-		for _, tt := range []struct {
-			watched []chain.ID
-			want    map[chain.ID]int
-		}{
-			{nil, map[chain.ID]int{"bitcoin": 2, "ethereum": 3}},
-			{[]chain.ID{"ethereum", "base"}, map[chain.ID]int{"bitcoin": 2}},
-			{[]chain.ID{"ethereum", "bitcoin"}, map[chain.ID]int{}},
-		} {
-			got, err := s.OpenWatched(t.Context(), tt.watched)
-			if err != nil {
-				t.Fatal(err)
+		got := map[string]int{}
+		err := s.OpenMethods(t.Context(), func(methods []invoice.Method) {
+			for _, m := range methods {
+				got[fmt.Sprint(m.Asset.Network, " ", m.Asset.Code, " ", m.Watched)]++
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("with %v watched (-want +got):\n%s", tt.watched, diff)
-			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]int{"bitcoin BTC true": 2, "ethereum EURC true": 2, "ethereum ETH true": 2}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
 }
