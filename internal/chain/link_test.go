@@ -50,12 +50,12 @@ func TestLink_label(t *testing.T) {
 	due := money.MustParse("0.001", money.BTC)
 	tests := map[string]struct{ label, want string }{
 		"words, signs, accents": {"Tea & Café 1+1=2 #7?", "&label=Tea%20%26%20Caf%C3%A9%201%2B1%3D2%20%237%3F"},
-		"another amount":        {"a=b&amount=9", "&label=a%3Db%26amount%3D9"},
+		"an amount parameter":   {"a=b&amount=9", "&label=a%3Db%26amount%3D9"},
 		"unreserved characters": {"A-Z_a.z~0", "&label=A-Z_a.z~0"},
 		"percent and newline":   {"100%\n", "&label=100%25%0A"},
 		"60 encoded characters": {strings.Repeat("é", 10), "&label=" + strings.Repeat("%C3%A9", 10)},
 		"a longer label is cut": {strings.Repeat("a", 57) + "é", "&label=" + strings.Repeat("a", 57)},
-		"none":                  {"", ""},
+		"no label":              {"", ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -127,9 +127,9 @@ func TestLink_ethereum(t *testing.T) {
 		due       string
 		uri, bare string
 	}{
-		"own coin":                             {eth, "0.00720891", "ethereum:" + address + "@1?value=7208910000000000", ""},
-		"one wei":                              {eth, "0.000000000000000001", "ethereum:" + address + "@1?value=1", ""},
-		"2.014 of the own coin, as in ERC-681": {eth, "2.014", "ethereum:" + address + "@1?value=2014000000000000000", ""},
+		"the coin":                         {eth, "0.00720891", "ethereum:" + address + "@1?value=7208910000000000", ""},
+		"one wei":                          {eth, "0.000000000000000001", "ethereum:" + address + "@1?value=1", ""},
+		"2.014 of the coin, as in ERC-681": {eth, "2.014", "ethereum:" + address + "@1?value=2014000000000000000", ""},
 		"token with 6 decimals": {usdt, "20.00",
 			"ethereum:0xdAC17F958D2ee523a2206206994597C13D831ec7@1/transfer?address=" + address + "&uint256=20000000", address},
 		"token with 18 decimals": {coarse, "20.00",
@@ -187,7 +187,7 @@ func query(t *testing.T, uri string) map[string]string {
 	return fields
 }
 
-func TestAddress(t *testing.T) {
+func TestAddress_is_read_from_a_link(t *testing.T) {
 	t.Parallel()
 	const account, contract = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42"
 	for _, tt := range []struct{ scheme, text, want string }{

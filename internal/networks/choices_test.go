@@ -26,7 +26,7 @@ func TestChoicesOf(t *testing.T) {
 		"Bitcoin":          {keys.BTC, nil, nil},
 		"Litecoin":         {keys.LTC, nil, nil},
 		"public endpoints": {keys.ETH, nil, append([]string{"CHEQUER_EVM_ADDRESS_QUERIES=on gives ETH, ETH-BASE"}, public...)},
-		"own nodes":        {keys.ETH, []string{"CHEQUER_ETHEREUM_RPC=trusted:http://127.0.0.1:8545", "CHEQUER_BASE_RPC=trusted:http://127.0.0.1:8546"}, public},
+		"trusted nodes":    {keys.ETH, []string{"CHEQUER_ETHEREUM_RPC=trusted:http://127.0.0.1:8545", "CHEQUER_BASE_RPC=trusted:http://127.0.0.1:8546"}, public},
 		"a network that is off": {keys.ETH, []string{"CHEQUER_ETHEREUM_RPC=off"}, append([]string{
 			"CHEQUER_EVM_ADDRESS_QUERIES=on gives ETH-BASE", "CHEQUER_ETHEREUM_RPC=public gives USDC, EURC",
 		}, public...)},
@@ -50,9 +50,9 @@ func TestChoicesOf(t *testing.T) {
 			var got []string
 			for _, choice := range choices {
 				got = append(got, fmt.Sprintf("%s=%s gives %s", choice.Setting, choice.Value, strings.Join(choice.Codes, ", ")))
-				namesAddresses := strings.Contains(choice.Price, "your addresses")
+				namesAddresses := strings.Contains(choice.Cost, "your addresses")
 				if asks := bool(c.EVM.AddressQueries) || choice.Setting == "CHEQUER_EVM_ADDRESS_QUERIES"; namesAddresses != asks {
-					t.Errorf("%s: the price is %q", choice.Setting, choice.Price)
+					t.Errorf("%s: the cost is %q", choice.Setting, choice.Cost)
 				}
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {

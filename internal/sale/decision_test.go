@@ -9,7 +9,7 @@ import (
 	"chequer/internal/sale"
 )
 
-func TestDesk_retries_all_failed_sales_but_those_with_an_unknown_order(t *testing.T) {
+func TestResolver_retries_all_failed_sales_but_those_with_an_unknown_order(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		l.exchange.Next(l.place(), exchangetest.Drop)
 		uncertain := l.paid()
@@ -28,7 +28,7 @@ func TestDesk_retries_all_failed_sales_but_those_with_an_unknown_order(t *testin
 	})
 }
 
-func TestCoinOf(t *testing.T) {
+func TestCoinOf_names_the_coin_of_a_sale(t *testing.T) {
 	t.Parallel()
 	sales := func(coins ...string) *invoice.Invoice {
 		inv := &invoice.Invoice{}
