@@ -96,8 +96,8 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	return d.logStart(ctx, c, o.Log)
 }
 
-// NewStorefront returns a server with only storefront and payment page, which call a service
-// elsewhere.
+// NewStorefront returns a server with only storefront and payment page, which call a service at
+// another address.
 func NewStorefront(ctx context.Context, c config.Config, serviceURL string, o Options) (*App, error) {
 	o.Log = loglimit.New(o.Log, time.Now)
 	a := &App{log: o.Log, stopping: make(chan struct{})}

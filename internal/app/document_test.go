@@ -46,8 +46,8 @@ func TestDocument_pages(t *testing.T) {
 		}
 		body, err := io.ReadAll(response.Body)
 		response.Body.Close()
-		there := response.StatusCode == http.StatusOK
-		if err != nil || there == (strings.Contains(path, "{slug}") || strings.HasSuffix(path, ".pdf")) { // no invoice is paid
+		found := response.StatusCode == http.StatusOK
+		if err != nil || found == (strings.Contains(path, "{slug}") || strings.HasSuffix(path, ".pdf")) { // no slug exists, and no invoice is paid
 			t.Errorf("%s: answer %d, error %v", path, response.StatusCode, err)
 		}
 		options := &openapi3filter.Options{IncludeResponseStatus: true}

@@ -49,7 +49,7 @@ func (c *Core) checkStillWatched(ctx context.Context, all []networks.Network) er
 		return nil
 	}
 	return errors.New("open invoices wait for payments that would no longer be watched: " + strings.Join(findings, ", ") +
-		": switch them on again until these are paid or expired, or set CHEQUER_UNWATCHED=on to let the clock decide")
+		": switch them on again until these invoices are paid or expired, or set CHEQUER_UNWATCHED=on to let the invoices expire unwatched")
 }
 
 // openTokens describes the tokens for which open invoices wait on watched networks but which are no

@@ -33,8 +33,7 @@ type Config struct {
 	Transport http.RoundTripper
 	// Now returns the time; nil is time.Now.
 	Now func() time.Time
-	// NewNonce returns 16 to 64 letters and digits that were not used before; nil returns random
-	// ones.
+	// NewNonce returns 16 to 64 letters and digits that were not used before; nil is rand.Text.
 	NewNonce func() string
 }
 
@@ -46,7 +45,7 @@ type Client struct {
 	http     *http.Client
 	now      func() time.Time
 	newNonce func() string
-	proved   atomic.Bool // see IsOurs
+	proved   atomic.Bool // see IsChequer
 }
 
 // answerTimeout is the time that an answer may take, in addition to the requested wait.
@@ -102,7 +101,7 @@ type request struct {
 	path   string // below the base address, with its query
 	header map[string]string
 	body   []byte
-	own    bool          // signed by our own scheme; otherwise by the API family's
+	own    bool          // signed by Chequer's scheme; otherwise by the API family's
 	wait   time.Duration // time that the service is asked to wait
 }
 
@@ -162,7 +161,7 @@ func jsonHeader(idempotencyKey string) map[string]string {
 }
 
 // sign adds the headers that authenticate the caller. The API family's scheme covers only the body
-// and is known to every service; our own scheme covers the whole request.
+// and is known to every service. Chequer's scheme covers the whole request.
 func (c *Client) sign(req *http.Request, r request) {
 	req.Header.Set(api.HeaderKey, c.key)
 	if !r.own {
@@ -179,19 +178,19 @@ func (c *Client) sign(req *http.Request, r request) {
 	req.Header.Set(api.HeaderSignature, signature.Sign(c.secret, signed.Message()))
 }
 
-// isOurs reports whether an error answer is from this project's service: only that sends error codes.
-func (a answer) isOurs() bool { return a.header.Get(api.HeaderErrorCode) != "" }
+// isChequer reports whether an error answer is from Chequer. Other services send no error codes.
+func (a answer) isChequer() bool { return a.header.Get(api.HeaderErrorCode) != "" }
 
-// IsOurs reports whether the service has proved to be this project's, by returning an invoice in the form
-// that only this project defines. An answer without an error code then comes from a proxy.
-func (c *Client) IsOurs() bool { return c.proved.Load() }
+// IsChequer reports whether the service has returned an invoice in the form that only Chequer defines.
+// An answer without an error code then comes from a proxy.
+func (c *Client) IsChequer() bool { return c.proved.Load() }
 
 // refusal returns the error for an answer to a call that only this project's service offers.
 func (c *Client) refusal(a answer) error {
-	if !a.isOurs() && !isTemporary(a.status) && !c.IsOurs() {
+	if !a.isChequer() && !isTemporary(a.status) && !c.IsChequer() {
 		return ErrUnsupported
 	}
-	if a.isOurs() && a.status == http.StatusNotFound {
+	if a.isChequer() && a.status == http.StatusNotFound {
 		return ErrNotFound
 	}
 	return a.failure()

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// EVM holds how each EVM network is watched: RPCOff, RPCPublic or a list of endpoints.
+// EVM has the setting of each EVM network: RPCOff, RPCPublic or a list of endpoints.
 type EVM struct {
 	Ethereum    string `env:"ETHEREUM_RPC" show:"endpoints" about:"public, the default: built-in endpoints; off; or endpoints [trusted:][operator=]URL,…"`
 	Base        string `env:"BASE_RPC" show:"endpoints" about:"public, the default: built-in endpoints; off; or endpoints [trusted:][operator=]URL,…"`
@@ -18,7 +18,7 @@ type EVM struct {
 	Avalanche   string `env:"AVALANCHE_RPC" show:"endpoints" about:"off, the default; public; or endpoints"`
 	Sepolia     string `env:"SEPOLIA_RPC" show:"endpoints" about:"a test network, in place of the real ones: off, the default; public; or endpoints"`
 	BaseSepolia string `env:"BASE_SEPOLIA_RPC" show:"endpoints" about:"a test network, in place of the real ones: off, the default; public; or endpoints"`
-	// AddressQueries allows queries about our addresses to untrusted endpoints.
+	// AddressQueries allows queries about the merchant's addresses to untrusted endpoints.
 	AddressQueries Switch `env:"EVM_ADDRESS_QUERIES" about:"ask endpoints that are not your own about your addresses, which needs less reading: on or off"`
 	// Tokens are offered in addition to EURC and USDC.
 	Tokens string `env:"EVM_TOKENS" about:"tokens beside EURC and USDC, such as USDT or base:CODE:0x…:6:USDC"`
@@ -70,7 +70,7 @@ func (e *EVM) byNetwork() (networks []string, values map[string]*string) {
 
 func isTrial(network string) bool { return strings.HasSuffix(network, "sepolia") }
 
-// RPC returns how an EVM network is watched: RPCOff, RPCPublic, or "" with endpoints.
+// RPC returns the setting of an EVM network: RPCOff, RPCPublic, or "" with endpoints.
 func (e EVM) RPC(network string) (how string, endpoints []Endpoint) {
 	_, values := e.byNetwork()
 	return parseRPC(*values[network])

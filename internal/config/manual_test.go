@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write the table of settings into the manual")
 
-// TestManual_table holds the manual's table of settings against the settings. With -update it
+// TestManual_table compares the manual's table of settings with the settings. With -update it
 // writes the table.
 func TestManual_table(t *testing.T) {
 	t.Parallel()

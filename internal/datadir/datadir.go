@@ -76,7 +76,7 @@ func mustExist(ctx context.Context, c config.Config) error {
 	if err != nil || used || exists(filepath.Join(c.DataDir, masterKeyFile)) {
 		return err
 	}
-	return fmt.Errorf("%w in %s: chequer init or chequer serve creates one; CHEQUER_CONFIG or CHEQUER_DATA_DIR says where another is", ErrNoShop, Place(c))
+	return fmt.Errorf("%w in %s: chequer init or chequer serve creates one; CHEQUER_CONFIG or CHEQUER_DATA_DIR selects another database", ErrNoShop, Place(c))
 }
 
 // exists reports whether a file exists.

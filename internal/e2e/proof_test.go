@@ -46,7 +46,7 @@ func TestProofOfAddress(t *testing.T) {
 			falsified := 0
 			for i, a := range ids {
 				address := b.attribute(fmt.Sprintf("#%s-address", a["id"]), "data-copy")
-				if out, err := verify(t, statement, keys, address); err != nil || !strings.Contains(out, "The address that you were shown is in it") {
+				if out, err := verify(t, statement, keys, address); err != nil || !strings.Contains(out, "The statement contains the address") {
 					t.Errorf("%s: %v\n%s", address, err, out)
 				}
 				swapped := address[:len(address)-1] + map[bool]string{true: "q", false: "p"}[strings.HasSuffix(address, "p")]

@@ -40,7 +40,7 @@ type entry struct {
 func (e entry) split() (script, invoiceID string) { return e.text[:e.script], e.text[e.script:] }
 
 // newIndex returns an empty index. Its numbers are above those of the index before, so that Since
-// returns all its scripts for a number of that index.
+// returns all its scripts when it is called with a number of the index before.
 func newIndex(before *index) *index {
 	var last uint64
 	if before != nil {

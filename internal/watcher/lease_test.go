@@ -37,7 +37,7 @@ func TestStep_keeps_the_lease_with_any_clock_of_another_process(t *testing.T) {
 				}
 				one.wantScans(5)
 				two.wantScans(0)
-				two.takeOver(clock) // after the end of the first one
+				two.takeOver(clock) // after the lease of the first process has ended
 				clock.Pass(5 * time.Second)
 				two.step()
 				two.wantScans(2)
@@ -46,7 +46,7 @@ func TestStep_keeps_the_lease_with_any_clock_of_another_process(t *testing.T) {
 	}
 }
 
-func TestStep_waits_anew_after_its_clock_went_back(t *testing.T) {
+func TestStep_waits_again_after_its_clock_was_set_back(t *testing.T) {
 	onBoth(t, func(t *testing.T, one, two *process, clock *clocktest.Clock) {
 		one.step()
 		two.step()
@@ -104,7 +104,7 @@ func TestStep_takes_over_the_lease_of_a_process_that_disappeared(t *testing.T) {
 		clock.Pass(time.Millisecond)
 		two.step()
 		two.wantScans(1)
-		one.step() // is back, but too late
+		one.step() // runs again, but has lost the lease
 		one.wantScans(1)
 	})
 }
@@ -115,7 +115,7 @@ func TestStep_fences_a_leader_that_paused(t *testing.T) {
 		one.pays(inv)
 		var paid *invoice.Invoice
 		var reached invoice.Progress
-		one.net.meanwhile = func(context.Context) { // one has scanned, but not yet recorded
+		one.net.meanwhile = func(context.Context) { // the first process has scanned, but not yet recorded
 			two.takeOver(clock)
 			paid, reached = two.reload(inv), two.progress()
 		}
@@ -162,9 +162,9 @@ func TestStep_ends_when_another_process_takes_the_lease(t *testing.T) {
 		inv := one.create()
 		one.pays(inv)
 		one.net.cut = func(ctx context.Context) {
-			goOn := one.pause()
+			resume := one.pause()
 			two.takeOver(clock) // observes the transfer
-			goOn()
+			resume()
 			<-ctx.Done()
 			if got := context.Cause(ctx); !errors.Is(got, invoice.ErrFenced) {
 				t.Errorf("cause of the end of the scan = %v, want %v", got, invoice.ErrFenced)
@@ -188,7 +188,7 @@ func TestStep_releases_the_lease_to_a_process_that_can_scan(t *testing.T) {
 	onBoth(t, func(t *testing.T, one, two *process, clock *clocktest.Clock) {
 		one.step()
 		inv := two.create()
-		one.net.fault = errors.New("node is away")
+		one.net.fault = errors.New("node is unreachable")
 		two.confirm(two.pays(inv))
 		two.confirm()
 		for range 30 {
@@ -207,7 +207,7 @@ func TestStep_takes_the_lease_again_when_no_other_process_does(t *testing.T) {
 		one.step()
 		inv := one.create()
 		one.pays(inv)
-		one.net.fault = errors.New("node is away")
+		one.net.fault = errors.New("node is unreachable")
 		for range 21 { // until it releases the lease
 			_, _ = one.watcher.Step(t.Context())
 			clock.Pass(time.Second)

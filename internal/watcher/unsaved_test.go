@@ -19,7 +19,7 @@ func TestStep_keeps_the_cursor_when_a_payment_is_not_saved(t *testing.T) {
 		one.step()
 		inv := one.create()
 		one.confirm(one.pays(inv))
-		for range 30 { // so that the cursor has somewhere to go
+		for range 30 { // so that the cursor can advance
 			one.confirm()
 		}
 		before := one.progress()
@@ -35,7 +35,7 @@ func TestStep_keeps_the_cursor_when_a_payment_is_not_saved(t *testing.T) {
 		one.watcher.Observer = one.service
 		one.step()
 		if got := one.progress(); got.Cursor.Height <= before.Cursor.Height {
-			t.Errorf("cursor went from %v to %v, want further", before.Cursor, got.Cursor)
+			t.Errorf("cursor changed from %v to %v, want it to advance", before.Cursor, got.Cursor)
 		}
 		if got := one.reload(inv).State.Status; got != invoice.Paid {
 			t.Errorf("invoice is %s, want %s", got, invoice.Paid)

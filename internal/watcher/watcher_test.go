@@ -44,7 +44,7 @@ func TestStep_keeps_the_cursor_when_a_scan_fails(t *testing.T) {
 			one.confirm()
 		}
 		before := one.progress()
-		broken := errors.New("node is away")
+		broken := errors.New("node is unreachable")
 		one.net.fault = broken
 		clock.Pass(time.Second)
 		if _, err := one.watcher.Step(t.Context()); !errors.Is(err, broken) {
@@ -131,7 +131,7 @@ func TestRun_reports_success_only_after_a_scan(t *testing.T) {
 		log := &logtest.Journal{}
 		one.watcher.Log = slog.New(slog.NewTextHandler(log, nil))
 		one.step()
-		one.net.fault = errors.New("node is away")
+		one.net.fault = errors.New("node is unreachable")
 		for range 120 {
 			one.watcher.StepAndReport(t.Context())
 			clock.Pass(time.Second)

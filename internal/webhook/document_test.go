@@ -11,7 +11,7 @@ import (
 	"chequer/internal/api"
 )
 
-var callback = sync.OnceValues(func() (*openapi3.Operation, error) {
+var documented = sync.OnceValues(func() (*openapi3.Operation, error) {
 	document, err := openapi3.NewLoader().LoadFromData(api.Document)
 	if err != nil {
 		return nil, err
@@ -19,10 +19,11 @@ var callback = sync.OnceValues(func() (*openapi3.Operation, error) {
 	return document.Webhooks["event"].Post, nil
 })
 
-// asDocumented checks the headers of a callback against the document: all documented headers are
-// present, and there are no other headers of ours. The tests of package server check the body.
+// asDocumented checks the headers of a delivery against the document: all documented headers are
+// present, and there are no other headers that begin with X-. The tests of package server check the
+// body.
 func asDocumented(t testing.TB, h http.Header) {
-	o, err := callback()
+	o, err := documented()
 	if err != nil {
 		t.Error(err)
 		return

@@ -61,7 +61,7 @@ func (c *Client) readPlain(ctx context.Context, id string) (client.Snapshot, err
 	return client.Snapshot{Resource: resource, ETag: hashed(resource)}, nil
 }
 
-// offset returns how far the service's clock is ahead of the local clock, by its Date header.
+// offset returns the time by which the service's clock is ahead of the local clock, by its Date header.
 func (c *Client) offset(header http.Header) time.Duration {
 	date, err := http.ParseTime(header.Get("Date"))
 	if err != nil {
@@ -70,9 +70,9 @@ func (c *Client) offset(header http.Header) time.Duration {
 	return checkedOffset(date.Sub(c.now()))
 }
 
-// plainResource returns the specification's answer in the form of our own resource. Other fields
-// are empty, above all payments and payment links, because the specification does not define the
-// codes of currencies.
+// plainResource returns the specification's answer in the form of Chequer's resource. Other fields are
+// empty. There are no payment links, because the specification does not define the codes of
+// currencies.
 func plainResource(made creation, header http.Header, now time.Time) api.Resource {
 	spec := made.invoice
 	price := digits(spec.ClientAmount)
