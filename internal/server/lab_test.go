@@ -258,10 +258,10 @@ type message struct {
 	key    string // ID of the key; "" sends none
 	body   string
 	header http.Header // set on the request; "" removes the header
-	own    bool        // our own scheme
+	own    bool        // signed by Chequer's scheme
 	signed string      // signed in place of the body
 	nonce  string
-	skew   time.Duration // how far the caller's clock is ahead
+	skew   time.Duration // time by which the caller's clock is ahead
 }
 
 var nonceCount atomic.Int64

@@ -47,7 +47,7 @@ func (s *server) readInvoice(c echo.Context, k call) error {
 	return s.show(c, k, inv, behind)
 }
 
-// show writes our own view of an invoice. The evidence of its prices, and its sales, are only for
+// show writes the resource of an invoice. The evidence of its prices, and its sales, are only for
 // keys of the merchant: pages do not need them.
 func (s *server) show(c echo.Context, k call, inv *invoice.Invoice, behind []chain.ID) error {
 	r := wire.Resource(s.Invoices, inv, behind)
@@ -79,8 +79,8 @@ func (s *server) show(c echo.Context, k call, inv *invoice.Invoice, behind []cha
 	return writeJSON(c, http.StatusOK, r)
 }
 
-// tagOf returns the ETag of our own resource of an invoice. It changes with the version, and with
-// the set of networks that are behind.
+// tagOf returns the ETag of the resource of an invoice. It changes with the version, and with the set
+// of networks that are behind.
 func tagOf(inv *invoice.Invoice, behind []chain.ID) string {
 	tag := strconv.FormatInt(inv.Version, 10)
 	for _, network := range behind {
@@ -89,8 +89,8 @@ func tagOf(inv *invoice.Invoice, behind []chain.ID) string {
 	return strconv.Quote(tag)
 }
 
-// waitFor waits for a version of an invoice other than the given one. If there is none, it returns
-// the given one and invoice.ErrNotModified.
+// waitFor waits for another version of an invoice. If there is none, it returns the given version and
+// invoice.ErrNotModified.
 func (s *server) waitFor(c echo.Context, inv *invoice.Invoice, wait time.Duration) (*invoice.Invoice, error) {
 	if wait == 0 {
 		return inv, invoice.ErrNotModified
@@ -111,8 +111,8 @@ func (s *server) waitFor(c echo.Context, inv *invoice.Invoice, wait time.Duratio
 	return newer, nil
 }
 
-// find returns the invoice in the path if the key may see it: the key of the payment page sees
-// every invoice by its exact identifier, other keys those of their merchant and mode.
+// find returns the invoice in the path if the key may see it: the key of the payment page sees every
+// invoice by its exact identifier, other keys see the invoices of their merchant and mode.
 func (s *server) find(c echo.Context, k call) (*invoice.Invoice, error) {
 	id := c.Param("id")
 	if !idPattern.MatchString(id) {
