@@ -35,7 +35,7 @@ func (s *shell) restore() *cobra.Command {
 					fmt.Fprintf(w, "master key written to %s\n", r.MasterKeyFile)
 				}
 				fmt.Fprintf(w, "New addresses skip %d indexes, because invoices created after the backup may have used them.\n", r.Skipped)
-				fmt.Fprintf(w, "Raise the gap limit of your wallets accordingly: most stop after 20 unused addresses.\n")
+				fmt.Fprintf(w, "Raise the gap limit of your wallets accordingly: most do not look for payments beyond 20 unused addresses.\n")
 			})
 		},
 	}

@@ -109,7 +109,7 @@ func (s *shell) demoSettings(cfg config.Config) string {
 	return strings.Join(settings, " ")
 }
 
-// loadDemo reads the settings. The data directory is demoDir unless one is given.
+// loadDemo reads the settings. The data directory is demoDir by default.
 func (s *shell) loadDemo() (config.Config, error) {
 	given := func(pair string) bool {
 		name, value, _ := strings.Cut(pair, "=")

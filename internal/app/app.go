@@ -31,7 +31,7 @@ type Options struct {
 	// Upgrade lets OpenCore upgrade the schema of a database that an older release created. A
 	// server always sets it.
 	Upgrade bool
-	// Existing makes OpenCore fail if there is no database, instead of creating one.
+	// Existing makes OpenCore fail if there is no database, instead of creating it.
 	Existing bool
 	Log      *slog.Logger
 	// Now returns the time; nil is the machine's clock. Tests use it to let days pass.

@@ -19,7 +19,7 @@ import (
 
 // The server answers the paths of pages and files as the document describes. The tests of package
 // server check the paths of the API.
-func TestDocument_pages(t *testing.T) {
+func TestDocument_describes_every_page(t *testing.T) {
 	t.Parallel()
 	document, err := openapi3.NewLoader().LoadFromData(api.Document)
 	if err != nil {

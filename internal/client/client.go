@@ -142,7 +142,7 @@ func (c *Client) do(ctx context.Context, r request) (answer, error) {
 	return answer{status: response.StatusCode, header: response.Header, body: body}, nil
 }
 
-// post posts JSON to a call that only this project's service offers.
+// post posts JSON to a call that only Chequer offers.
 func (c *Client) post(ctx context.Context, path string, content any, idempotencyKey string) (answer, error) {
 	body, err := json.Marshal(content)
 	if err != nil {
@@ -185,7 +185,7 @@ func (a answer) isChequer() bool { return a.header.Get(api.HeaderErrorCode) != "
 // An answer without an error code then comes from a proxy.
 func (c *Client) IsChequer() bool { return c.proved.Load() }
 
-// refusal returns the error for an answer to a call that only this project's service offers.
+// refusal returns the error for an answer to a call that only Chequer offers.
 func (c *Client) refusal(a answer) error {
 	if !a.isChequer() && !isTemporary(a.status) && !c.IsChequer() {
 		return ErrUnsupported

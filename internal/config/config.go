@@ -47,7 +47,7 @@ type Config struct {
 	MaxUnpaid        Limit  `env:"MAX_UNPAID" envDefault:"1000" about:"unpaid invoices that shoppers may open at storefront, products and links; or off"`
 	TolerancePercent string `env:"TOLERANCE_PERCENT" envDefault:"0" about:"percentage of a price that may be missing, such as 0.5"`
 	ToleranceAmount  string `env:"TOLERANCE_AMOUNT" envDefault:"0" about:"euro of a price that may be missing, such as 0.10; with both, the smaller counts"`
-	RateLimit        Limit  `env:"RATE_LIMIT" envDefault:"20" about:"requests per second and key, half as many for unsigned ones per address; or off"`
+	RateLimit        Limit  `env:"RATE_LIMIT" envDefault:"20" about:"requests per second and key, half as many unsigned requests per address; or off"`
 	Unwatched        Switch `env:"UNWATCHED" about:"offer networks that are not watched: on or off"`
 
 	MaxScanAge time.Duration `env:"MAX_SCAN_AGE" envDefault:"10m" about:"how long a network may be out of reach before its methods are left out of new invoices"`
@@ -260,7 +260,7 @@ var testExchange = regexp.MustCompile(`^http://(127\.0\.0\.1|\[::1\]):[1-9][0-9]
 const maxOrigins = 10
 
 // databaseURL matches a file or a server's address. A database in memory is refused: it would be
-// lost, and each connection would have another one.
+// lost, and each connection would have another database.
 var databaseURL = regexp.MustCompile(`^(sqlite:[^:].*|postgres(ql)?://.+)$`)
 
 // Proxies returns the networks of the proxies whose X-Forwarded-For is trusted.

@@ -16,8 +16,8 @@ type EVM struct {
 	Polygon     string `env:"POLYGON_RPC" show:"endpoints" about:"off, the default; public; or endpoints"`
 	Gnosis      string `env:"GNOSIS_RPC" show:"endpoints" about:"off, the default; public; or endpoints"`
 	Avalanche   string `env:"AVALANCHE_RPC" show:"endpoints" about:"off, the default; public; or endpoints"`
-	Sepolia     string `env:"SEPOLIA_RPC" show:"endpoints" about:"a test network, in place of the real ones: off, the default; public; or endpoints"`
-	BaseSepolia string `env:"BASE_SEPOLIA_RPC" show:"endpoints" about:"a test network, in place of the real ones: off, the default; public; or endpoints"`
+	Sepolia     string `env:"SEPOLIA_RPC" show:"endpoints" about:"a test network, in place of the main networks: off, the default; public; or endpoints"`
+	BaseSepolia string `env:"BASE_SEPOLIA_RPC" show:"endpoints" about:"a test network, in place of the main networks: off, the default; public; or endpoints"`
 	// AddressQueries allows queries about the merchant's addresses to untrusted endpoints.
 	AddressQueries Switch `env:"EVM_ADDRESS_QUERIES" about:"ask endpoints that are not your own about your addresses, which needs less reading: on or off"`
 	// Tokens are offered in addition to EURC and USDC.
@@ -139,7 +139,7 @@ func (e EVM) check(fault func(name, format string, args ...any)) {
 		}
 		for i, text := range parts(value) {
 			if _, ok := parseEndpoint(text); !ok {
-				fault(name, "must be off, public, or addresses such as https://rpc.example.org or trusted:http://127.0.0.1:8545; number %d is none", i+1)
+				fault(name, "must be off, public, or addresses such as https://rpc.example.org or trusted:http://127.0.0.1:8545; number %d is invalid", i+1)
 			}
 		}
 	}

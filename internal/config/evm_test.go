@@ -62,8 +62,8 @@ func TestRPC_faults_contain_no_key(t *testing.T) {
 		setting string
 		want    string
 	}{
-		"no address":                  {"CHEQUER_BASE_RPC=https://a.org,base.example/topsecret", "CHEQUER_BASE_RPC: must be off, public, or addresses such as https://rpc.example.org or trusted:http://127.0.0.1:8545; number 2 is none"},
-		"a websocket":                 {"CHEQUER_BASE_RPC=wss://a.org/topsecret", "number 1 is none"},
+		"no address":                  {"CHEQUER_BASE_RPC=https://a.org,base.example/topsecret", "CHEQUER_BASE_RPC: must be off, public, or addresses such as https://rpc.example.org or trusted:http://127.0.0.1:8545; number 2 is invalid"},
+		"a websocket":                 {"CHEQUER_BASE_RPC=wss://a.org/topsecret", "number 1 is invalid"},
 		"no host":                     {"CHEQUER_ETHEREUM_RPC=https:///topsecret", "CHEQUER_ETHEREUM_RPC: must be"},
 		"both real and test networks": {"CHEQUER_SEPOLIA_RPC=public CHEQUER_POLYGON_RPC=public", "CHEQUER_POLYGON_RPC: is on, and so is a test network"},
 	} {

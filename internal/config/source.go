@@ -40,7 +40,7 @@ func exists(path string) bool {
 // fileName is the name of the settings file in the data directory.
 const fileName = "chequer.env"
 
-// defaultDataDir is the data directory when no setting names one.
+// defaultDataDir is the data directory unless a setting names another.
 const defaultDataDir = "data"
 
 // maxFileSize bounds the size of a settings file and of a file with one value, in bytes.

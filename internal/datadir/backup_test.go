@@ -29,8 +29,7 @@ const phrase = "correct horse battery"
 // zpub is the account key of BIP 84. In these tests it only receives.
 const zpub = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs"
 
-// settings returns the settings of a server with its own data directory. The database is SQLite
-// unless one is named.
+// settings returns the settings of a server with its own data directory. The database is SQLite by default.
 func settings(t *testing.T, database string) config.Config {
 	t.Helper()
 	environ := []string{"CHEQUER_DATA_DIR=" + filepath.Join(t.TempDir(), "data")}

@@ -21,7 +21,7 @@ import (
 type Options struct {
 	// Upgrade lets Open upgrade the schema of a database that an older release created.
 	Upgrade bool
-	// Existing makes Open fail if there is no database, instead of creating one.
+	// Existing makes Open fail if there is no database, instead of creating it.
 	Existing bool
 	Log      *slog.Logger
 }

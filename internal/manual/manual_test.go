@@ -30,7 +30,7 @@ func render(t *testing.T, p manual.Page) (manual.Document, *goquery.Document) {
 	return document, html
 }
 
-func TestPages(t *testing.T) {
+func TestPages_are_complete(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.md")
 	if err != nil {

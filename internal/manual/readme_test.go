@@ -10,8 +10,8 @@ import (
 	"chequer/internal/manual"
 )
 
-// TestReadme checks the README's size and its links to every page of the manual.
-func TestReadme(t *testing.T) {
+// TestReadme_links_to_every_page_of_the_manual checks the README's size and its links to every page of the manual.
+func TestReadme_links_to_every_page_of_the_manual(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {

@@ -27,7 +27,7 @@ const (
 
 var requirements = []Requirement{AskNo, AskOptional, AskRequired}
 
-// Check refuses a text that is no Requirement.
+// Check refuses a text that is not a Requirement.
 func (r Requirement) Check() error {
 	if !slices.Contains(requirements, r) {
 		return errors.New("must be no, optional or required")

@@ -49,7 +49,7 @@ func TestAuth_checks_the_scheme_of_the_API_family(t *testing.T) {
 		"signature of other bytes":       {func(h http.Header) { h.Set(api.HeaderSignature, signature.Sign("secret of all", []byte("{}"))) }, 403, "bad_signature_header", "Bad signature header"},
 		"signature by other secret":      {func(h http.Header) { h.Set(api.HeaderSignature, signature.Sign("secret", []byte(minimalBody))) }, 403, "bad_signature_header", "Bad signature header"},
 		"half a signature":               {func(h http.Header) { h.Set(api.HeaderSignature, good[:64]) }, 403, "bad_signature_header", "Bad signature header"},
-		"no hexadecimal":                 {func(h http.Header) { h.Set(api.HeaderSignature, "zz") }, 403, "bad_signature_header", "Bad signature header"},
+		"not hexadecimal":                {func(h http.Header) { h.Set(api.HeaderSignature, "zz") }, 403, "bad_signature_header", "Bad signature header"},
 		"two signatures":                 {func(h http.Header) { h.Add(api.HeaderSignature, good) }, 403, "bad_signature_header", "Bad signature header"},
 		"a timestamp without nonce":      {func(h http.Header) { h.Set(api.HeaderTimestamp, "1795812932") }, 403, "no_nonce_header", "No nonce header"},
 		"a nonce without timestamp":      {func(h http.Header) { h.Set(api.HeaderNonce, "0123456789abcdef") }, 403, "no_timestamp_header", "No timestamp header"},
@@ -197,7 +197,7 @@ func TestAuth_accepts_a_nonce_once(t *testing.T) {
 	}
 }
 
-func TestAuth_scopes(t *testing.T) {
+func TestAuth_enforces_scopes(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	test, live := l.create(t, "all", minimalBody), l.create(t, "live", minimalBody)
@@ -293,7 +293,7 @@ func TestServer_errors_have_one_shape_on_every_path(t *testing.T) {
 	}
 }
 
-func TestServer_body_size(t *testing.T) {
+func TestServer_limits_the_body_size(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	sized := func(size int) string {

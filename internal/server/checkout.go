@@ -26,10 +26,10 @@ type checkout struct {
 	use        invoice.LinkUse
 	order      invoice.Order
 	expires    time.Time        // expiry of the link; zero: none
-	has        *invoice.Invoice // invoice to which the order leads; nil if one must be created
+	existing   *invoice.Invoice // invoice to which the order leads; nil if one must be created
 	from       origin
 	earlier    string           // ended invoice of the order that received a payment
-	other      *invoice.Invoice // invoice of the order with another price and a payment
+	differing  *invoice.Invoice // invoice of the order with another price and a payment
 	changed    bool             // the page showed another price
 	replaces   string           // invoice of the order with another price and no payment
 }
@@ -68,10 +68,10 @@ func (s *server) readCheckoutLink(c echo.Context, k call) error {
 		MerchantName: m.Name, Theme: style, Mode: string(o.mode), Amount: o.price.digits, FiatCurrency: o.price.code,
 		OrderID: o.terms.OrderID, Description: o.terms.Description, Language: o.terms.Language, EarlierID: o.earlier,
 	}
-	if o.has != nil {
-		answer.ForeignID = o.has.ID
+	if o.existing != nil {
+		answer.ForeignID = o.existing.ID
 	}
-	if other := o.other; other != nil {
+	if other := o.differing; other != nil {
 		answer.OtherID, answer.OtherStatus = other.ID, string(other.State.Status)
 		answer.OtherAmount, answer.OtherCurrency = other.Terms.Price.String(), other.Terms.Price.Currency().Code
 		answer.OtherReceived = other.State.Paid.String()
@@ -89,10 +89,10 @@ func (s *server) useCheckoutLink(c echo.Context, k call) error {
 	switch {
 	case o.changed:
 		return errPriceChanged
-	case o.other != nil:
+	case o.differing != nil:
 		return errOrderPaid
-	case o.has != nil:
-		return writeJSON(c, http.StatusOK, api.CheckoutInvoice{ForeignID: o.has.ID})
+	case o.existing != nil:
+		return writeJSON(c, http.StatusOK, api.CheckoutInvoice{ForeignID: o.existing.ID})
 	case chosen == "" && o.price.digits == "":
 		return invalid("amount", "is required")
 	case chosen != "" && o.price.digits != "":
@@ -231,9 +231,9 @@ func (s *server) followOrder(ctx context.Context, o *checkout) error {
 			o.earlier = leads.ID
 		}
 	case leads.Terms.Price.Equal(o.order.Price):
-		o.has = leads
+		o.existing = leads
 	case touched:
-		o.other = leads
+		o.differing = leads
 	default:
 		o.order.After, o.replaces = leads.ID, leads.ID
 	}

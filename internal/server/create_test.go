@@ -51,7 +51,7 @@ func golden(t *testing.T, name, body string) {
 	}
 }
 
-func TestCreate(t *testing.T) {
+func TestCreate_returns_the_invoice(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	response := l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: `{"amount":56.50,"fiat_currency":"EUR"}`})

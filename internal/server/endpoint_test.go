@@ -116,7 +116,7 @@ func (c *endpointLab) addEventsTo(id string, mode invoice.Mode, transfers []invo
 	}
 }
 
-func TestEndpoint_calls_of_the_API(t *testing.T) {
+func TestEndpoints_are_managed_by_the_API(t *testing.T) {
 	t.Parallel()
 	c := newEndpointLab(t)
 	status, body := c.call("admin", "POST", "/api/v2/endpoints", `{"url":"https://shop.example/hook","events":["invoice.paid"]}`)
@@ -323,7 +323,7 @@ func TestEvents_after_a_position(t *testing.T) {
 }
 
 // With after=now the feed skips all earlier events, of both modes.
-func TestEvents_after_now(t *testing.T) {
+func TestEvents_after_now_skips_earlier_events(t *testing.T) {
 	t.Parallel()
 	c := newEndpointLab(t)
 	c.addEvents("a", invoice.Test, invoice.EventCreated, invoice.EventPending)

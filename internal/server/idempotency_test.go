@@ -16,7 +16,7 @@ func keyed(key, body string) message {
 	return create(message{key: "all", body: body, header: set(api.HeaderIdempotencyKey, key)})
 }
 
-func TestIdempotency(t *testing.T) {
+func TestIdempotency_key_returns_the_same_invoice(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	first := read(t, l.send(keyed("order-1", minimalBody)))

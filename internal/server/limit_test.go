@@ -10,7 +10,7 @@ import (
 	"chequer/internal/server"
 )
 
-func TestLimits(t *testing.T) {
+func TestLimits_refuse_bursts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, time.Now)

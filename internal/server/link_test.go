@@ -367,8 +367,8 @@ func TestSignedLink_keeps_international_domain_names_in_Punycode(t *testing.T) {
 	}
 }
 
-// Scopes of the calls about links: a page reads and pays, only admin changes links.
-func TestLinks_scopes(t *testing.T) {
+// The scope page reads and uses links, and only admin changes links.
+func TestLinks_enforce_scopes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		method, below, body string

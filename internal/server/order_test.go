@@ -40,7 +40,7 @@ const (
 
 // CONTRACT, "order of checks". Each request has a given fault and all later faults. The answer reports
 // the given fault.
-func TestOrder_of_checks(t *testing.T) {
+func TestServer_reports_the_first_fault(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		from   fault

@@ -191,8 +191,8 @@ func (l *lab) mode(t *testing.T, id string) string {
 	return string(inv.Mode)
 }
 
-// Scopes of the calls about products: a page reads and orders, only admin changes products.
-func TestProducts_scopes(t *testing.T) {
+// The scope page reads and orders products, and only admin changes products.
+func TestProducts_enforce_scopes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		method, below, body string

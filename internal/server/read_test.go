@@ -153,7 +153,7 @@ func TestResource_golden(t *testing.T) {
 	}
 }
 
-func TestResource_seconds_left(t *testing.T) {
+func TestResource_counts_the_seconds_left(t *testing.T) {
 	t.Parallel()
 	now := noon
 	l := newLab(t, func() time.Time { return now })

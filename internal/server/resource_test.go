@@ -48,8 +48,8 @@ func TestGolden_decisions(t *testing.T) {
 	golden(t, "decisions.json", "["+strings.Join(answers, ",")+"]")
 }
 
-// Scopes of decisions. See CONTRACT, "Our own resource".
-func TestDecisions_scopes(t *testing.T) {
+// See CONTRACT, "Our own resource".
+func TestDecisions_enforce_scopes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		what, body string

@@ -56,7 +56,7 @@ func (s *server) signedCheckout(ctx context.Context, query string) (checkout, er
 		return o, err
 	}
 	// An expired link still leads to the invoice of its order.
-	if o.has == nil && o.other == nil && !o.expires.IsZero() && !s.Now().Before(o.expires) {
+	if o.existing == nil && o.differing == nil && !o.expires.IsZero() && !s.Now().Before(o.expires) {
 		return o, errLinkExpired
 	}
 	return o, nil

@@ -84,7 +84,7 @@ func (x *index) owner(script string) (invoice.Owner, bool) {
 	return invoice.Owner{InvoiceID: invoiceID, MerchantID: x.merchants[e.merchant]}, true
 }
 
-// find returns the index of the first entry whose number is at least the given one.
+// find returns the index of the first entry whose number is at least the given number.
 func (x *index) find(number uint64) int {
 	i, _ := slices.BinarySearchFunc(x.entries, number, func(e entry, n uint64) int { return cmp.Compare(e.number, n) })
 	return i

@@ -25,7 +25,7 @@ import (
 )
 
 // onBoth runs a test with two processes on one database, for each engine.
-func onBoth(t *testing.T, test func(t *testing.T, one, two *process, clock *clocktest.Clock)) {
+func onBoth(t *testing.T, test func(t *testing.T, first, second *process, clock *clocktest.Clock)) {
 	t.Helper()
 	t.Parallel()
 	for name, newDatabase := range map[string]func(testing.TB) string{
@@ -35,11 +35,11 @@ func onBoth(t *testing.T, test func(t *testing.T, one, two *process, clock *cloc
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url, c := newDatabase(t), clocktest.At(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC))
-			one, two := newProcess(t, url, "one", c), newProcess(t, url, "two", c)
-			if err := one.store.CreateMerchant(t.Context(), merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: c.Now()}); err != nil {
+			first, second := newProcess(t, url, "one", c), newProcess(t, url, "two", c)
+			if err := first.store.CreateMerchant(t.Context(), merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: c.Now()}); err != nil {
 				t.Fatal(err)
 			}
-			test(t, one, two, c)
+			test(t, first, second, c)
 		})
 	}
 }

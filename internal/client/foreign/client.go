@@ -65,7 +65,7 @@ func (c *Client) Invoice(ctx context.Context, id string) (client.Snapshot, error
 	return c.WaitInvoice(ctx, id, "", 0)
 }
 
-// WaitInvoice returns an invoice when its ETag differs from the given one. If it does not change
+// WaitInvoice returns an invoice when its ETag differs from the given ETag. If it does not change
 // within wait, at most client.MaxWait, it returns client.ErrNotModified.
 func (c *Client) WaitInvoice(ctx context.Context, id, etag string, wait time.Duration) (client.Snapshot, error) {
 	if !c.isPlain() {

@@ -19,7 +19,7 @@ import (
 const pollEvery = 5 * time.Second
 
 // pollPlain polls a service that implements only the specification until the ETag of an invoice differs
-// from the given one.
+// from the given ETag.
 func (c *Client) pollPlain(ctx context.Context, id, etag string, wait time.Duration) (client.Snapshot, error) {
 	end := time.NewTimer(wait)
 	defer end.Stop()
