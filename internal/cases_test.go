@@ -14,9 +14,9 @@ var (
 	caseTest = regexp.MustCompile("^`([a-z0-9/]+): (Test[A-Za-z0-9_]+)(?:/([^`]+))?`$")
 )
 
-// TestCases checks that CASES.md has each case once and that the tests that it names
+// TestCases_name_existing_tests checks that CASES.md has each case once and that the tests that it names
 // exist.
-func TestCases(t *testing.T) {
+func TestCases_name_existing_tests(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("CASES.md")
 	if err != nil {

@@ -61,7 +61,7 @@ var testOnly = map[string]bool{
 	"chequer/internal/exchange/exchangetest":       true,
 }
 
-func TestImportsPointDown(t *testing.T) {
+func TestImports_point_down(t *testing.T) {
 	t.Parallel()
 	for path, imports := range packages(t) {
 		if testOnly[path] {
@@ -88,7 +88,7 @@ var forbidden = map[[2]string]string{
 	{"chequer/cmd/chequer", "chequer/internal/server"}: "commands print the types of package wire; only app builds the server",
 }
 
-func TestForbiddenImports(t *testing.T) {
+func TestImports_are_not_forbidden(t *testing.T) {
 	t.Parallel()
 	all := packages(t)
 	for pair, reason := range forbidden {
@@ -98,7 +98,7 @@ func TestForbiddenImports(t *testing.T) {
 	}
 }
 
-// packages returns our packages with their imports outside tests.
+// packages returns the packages of this module with their imports outside tests.
 func packages(t *testing.T) map[string][]string {
 	t.Helper()
 	command := exec.Command("go", "list", "-json=ImportPath,Imports,GoFiles", "./...")

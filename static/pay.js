@@ -139,7 +139,7 @@ function listen() {
 
 function stop() { if (stream) stream.close(); stream = null; clearTimeout(poll); }
 
-// The shopper comes back, such as from the wallet app: the tab may have slept, so refresh at once.
+// The shopper comes back, such as from the wallet app: the tab may have been suspended, so refresh at once.
 function wake() { if (d.hidden || live.dataset.final) return; tries = 0; tick(); stop(); refresh().then(listen); }
 
 // A hidden page closes its stream: over HTTP/1.1 all tabs of a site share six connections.

@@ -1,4 +1,4 @@
-// Improves the pages of a terminal: a keypad, a screen that stays on, and a sound when a sale is paid.
+// Improves the pages of a terminal: a keypad, a screen that stays on, and a sound when an invoice is paid.
 // The script loads nothing from another site.
 (function () {
 "use strict";
@@ -8,7 +8,7 @@ var d = document, keys = d.getElementById("keys"), amount = d.getElementById("am
 if (keys && amount) {
   keys.hidden = false;
   amount.inputMode = "none";
-  addEventListener("pageshow", function (e) { if (e.persisted) location.reload(); }); // each sale needs a new token
+  addEventListener("pageshow", function (e) { if (e.persisted) location.reload(); }); // each invoice needs a new token
   keys.addEventListener("click", function (e) {
     var button = e.target.closest("[data-key]"), typed = amount.value, key;
     if (!button) return;
@@ -45,7 +45,7 @@ function unmute() {
   return new Promise(function (run) { sound.onstatechange = run; });
 }
 
-// Plays two notes once when the sale is paid, within two seconds or not at all.
+// Plays two notes once when the invoice is paid, within two seconds or not at all.
 function ring() {
   var late;
   setTimeout(function () { late = 1; }, 2e3);

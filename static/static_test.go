@@ -51,7 +51,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A style sheet with appended text has another address.
+// A style sheet with appended text has another path.
 func TestExtend(t *testing.T) {
 	t.Parallel()
 	base, _ := static.Find(static.Path("pay.css"))
@@ -72,7 +72,7 @@ func TestExtend(t *testing.T) {
 
 // The content policy allows no style or script from another site, and a style sheet that imports
 // another blocks the page for longer.
-func TestAssetsLoadNothing(t *testing.T) {
+func TestAssets_load_nothing(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"pay.css", "store.css", "pay.js", "wallet.js", "embed.js", "frame.js", "builder.js"} {
 		asset, _ := static.Find(static.Path(name))
@@ -84,9 +84,9 @@ func TestAssetsLoadNothing(t *testing.T) {
 	}
 }
 
-// The three files that a payment page waits for have one budget. It is larger for the script with
-// browser wallets.
-func TestWeight(t *testing.T) {
+// The sizes of the three files that a payment page loads have one limit. It is larger for the script
+// with browser wallets.
+func TestAssets_of_a_payment_page_are_small(t *testing.T) {
 	t.Parallel()
 	for script, budget := range map[string]int{"pay.js": 8 << 10, "wallet.js": 9 << 10} {
 		sum := 0
@@ -95,21 +95,21 @@ func TestWeight(t *testing.T) {
 			sum += len(asset.Gzip)
 		}
 		if sum > budget {
-			t.Errorf("assets of the payment page with %s weigh %d bytes compressed, want at most %d", script, sum, budget)
+			t.Errorf("assets of the payment page with %s have %d bytes compressed, want at most %d", script, sum, budget)
 		}
 	}
 }
 
 // The script that merchants' pages load is small.
-func TestEmbedIsSmall(t *testing.T) {
+func TestEmbed_is_small(t *testing.T) {
 	t.Parallel()
 	if asset, _ := static.Find(static.Path("embed.js")); len(asset.Gzip) >= 1500 {
-		t.Errorf("embed.js weighs %d bytes compressed, want less than 1,500", len(asset.Gzip))
+		t.Errorf("embed.js has %d bytes compressed, want less than 1,500", len(asset.Gzip))
 	}
 }
 
 // The assets have neither comments nor indentation.
-func TestAssetsAreMinified(t *testing.T) {
+func TestAssets_are_minified(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"pay.css", "store.css", "pay.js", "wallet.js", "embed.js", "frame.js", "builder.js"} {
 		asset, _ := static.Find(static.Path(name))

@@ -20,7 +20,7 @@ func (s *shell) backup() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write the database and the master key into one file under a passphrase",
-		Long:  "Writes the database as it is now and the master key into one file, encrypted with a passphrase, and\nreads it back before it gets its name. The server may go on running. The file fits SQLite and\nPostgreSQL: chequer restore also moves from one to the other. The passphrase comes from\nCHEQUER_PASSPHRASE or CHEQUER_PASSPHRASE_FILE, or is asked for.",
+		Long:  "Writes the current database and the master key into one file, encrypted with a passphrase, and reads\nit back before it gets its name. The server may run at the same time. chequer restore accepts the file\nfor SQLite and for PostgreSQL, whichever wrote it. The passphrase is read from CHEQUER_PASSPHRASE or\nCHEQUER_PASSPHRASE_FILE, or else at the terminal.",
 		Args:  console.Arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, err := s.load()
@@ -47,7 +47,8 @@ func (s *shell) backup() *cobra.Command {
 	return c
 }
 
-// newPassphrase returns the passphrase of the settings, or one that is typed twice at the terminal.
+// newPassphrase returns the passphrase of the settings, or a passphrase that is typed twice at the
+// terminal.
 func newPassphrase(ctx context.Context, cfg config.Config) (string, error) {
 	first, err := passphrase(ctx, cfg, "Passphrase for the backup: ")
 	if err != nil || cfg.Passphrase != "" {
@@ -55,13 +56,13 @@ func newPassphrase(ctx context.Context, cfg config.Config) (string, error) {
 	}
 	second, err := passphrase(ctx, cfg, "Repeat the passphrase: ")
 	if err == nil && second != first {
-		return "", errors.New("these are two passphrases")
+		return "", errors.New("the two passphrases differ")
 	}
 	return second, err
 }
 
-// passphrase returns the passphrase of the settings, or one that is typed at the terminal without
-// an echo.
+// passphrase returns the passphrase of the settings, or a passphrase that is typed at the terminal
+// without an echo.
 func passphrase(ctx context.Context, cfg config.Config, question string) (string, error) {
 	if cfg.Passphrase != "" {
 		return cfg.Passphrase, nil

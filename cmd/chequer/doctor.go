@@ -76,8 +76,8 @@ func (s *shell) examine(c *cobra.Command, cfg config.Config) ([]doctor.Finding, 
 	return found, err
 }
 
-// demoFinding says why the doctor finds faults in a demo whose payments work.
-var demoFinding = doctor.Finding{Level: doctor.LevelWarn, About: "demo", Says: "this is the demo shop, which takes test payments only; the other findings are about real payments"}
+// demoFinding explains why the doctor finds faults in a demo whose payments work.
+var demoFinding = doctor.Finding{Level: doctor.LevelWarn, About: "demo", Says: "this is the demo shop, which accepts only test payments; the other findings are about real payments"}
 
 // errNotReady means that the server does not answer or cannot store invoices.
 var errNotReady = errors.New("the server is not ready")

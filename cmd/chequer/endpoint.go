@@ -23,16 +23,16 @@ func (s *shell) endpoint() *cobra.Command {
 		}, "ENDPOINT\tMODE\tURL\tEVENTS\tSTATE\tCREATED", func(r endpointRow) []any {
 			return []any{r.ID, r.Mode, r.URL, r.wanted(), r.state(), s.Time(r.CreatedAt)}
 		}),
-		s.endpointChange("pause", "Hold back events until the endpoint is resumed; none is lost", "paused", func(in call, e merchant.Endpoint) error {
+		s.endpointChange("pause", "Keep events until the endpoint is resumed", "paused", func(in call, e merchant.Endpoint) error {
 			_, err := in.core.Endpoints.Pause(in.Context(), e.MerchantID, e.ID, true)
 			return err
 		}),
-		s.endpointChange("resume", "Send the events that were held back", "resumed", func(in call, e merchant.Endpoint) error {
+		s.endpointChange("resume", "Send the events that were kept, and new events", "resumed", func(in call, e merchant.Endpoint) error {
 			_, err := in.core.Endpoints.Pause(in.Context(), e.MerchantID, e.ID, false)
 			return err
 		}),
 		s.endpointRotate(),
-		s.endpointChange("remove", "Stop sending; events that wait are dropped", "removed", func(in call, e merchant.Endpoint) error {
+		s.endpointChange("remove", "Stop sending, and drop the waiting events", "removed", func(in call, e merchant.Endpoint) error {
 			return in.core.Endpoints.Remove(in.Context(), e.MerchantID, e.ID)
 		}),
 		s.endpointTest(), s.endpointDeliveries(), s.endpointResend())
@@ -105,7 +105,7 @@ func (s *shell) endpointAdd() *cobra.Command {
 	var events []string
 	c := &cobra.Command{
 		Use:     "add URL",
-		Short:   "Send events to an address; the secret that signs them is shown only now",
+		Short:   "Send events to an address; the secret that signs them is shown only once",
 		Example: "  chequer endpoint add https://shop.example/chequer --events invoice.paid,invoice.expired",
 		Args:    console.Arguments,
 		RunE: answer(s, func(in call) (row endpointRow, err error) {

@@ -141,7 +141,7 @@ func resendEach(in call, endpoints []merchant.Endpoint) (total int, err error) {
 			total++
 		}
 		if total == before {
-			return total, fmt.Errorf("event %s has no delivery to these endpoints: chequer endpoint resend ENDPOINT %s sends it to one", event, event)
+			return total, fmt.Errorf("event %s has no delivery to these endpoints: chequer endpoint resend ENDPOINT %s sends it to an endpoint", event, event)
 		}
 	}
 	return total, nil

@@ -20,17 +20,17 @@ import (
 // invoice returns the group of commands about invoices.
 func (s *shell) invoice() *cobra.Command {
 	return console.Group("invoice", "List, show, cancel and accept invoices", s.invoiceList(),
-		s.invoiceOne("show ID|ORDER", "Show an invoice with its payments, by its identifier or its order_id", namedInvoice),
-		s.invoiceOne("cancel ID", "Cancel an invoice that has no payment, or only a part of its price", func(in call, service *invoice.Service, id string) (*invoice.Invoice, error) {
+		s.invoiceCommand("show ID|ORDER", "Show an invoice with its payments, by its identifier or its order_id", namedInvoice),
+		s.invoiceCommand("cancel ID", "Cancel an invoice that has no payment, or only a part of its price", func(in call, service *invoice.Service, id string) (*invoice.Invoice, error) {
 			return service.Cancel(in.Context(), id)
 		}),
-		s.invoiceOne("accept ID", "Accept the payments of an invoice as its full price", func(in call, service *invoice.Service, id string) (*invoice.Invoice, error) {
+		s.invoiceCommand("accept ID", "Accept the payments of an invoice as its full price", func(in call, service *invoice.Service, id string) (*invoice.Invoice, error) {
 			return service.Accept(in.Context(), id, "command")
 		}))
 }
 
-// invoiceOne returns a command that finds or changes one invoice, and prints it.
-func (s *shell) invoiceOne(use, short string, do func(call, *invoice.Service, string) (*invoice.Invoice, error)) *cobra.Command {
+// invoiceCommand returns a command that finds or changes one invoice, and prints it.
+func (s *shell) invoiceCommand(use, short string, do func(call, *invoice.Service, string) (*invoice.Invoice, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: console.Arguments,
 		RunE: answer(s, func(in call) (r api.Resource, err error) {
@@ -85,8 +85,7 @@ func (s *shell) invoiceList() *cobra.Command {
 	return c
 }
 
-// findInvoices lists the invoices that match a filter; if an address is given, only the invoice among
-// them that has it.
+// findInvoices lists the invoices that match a filter and, if an address is given, have that address.
 func findInvoices(ctx context.Context, service *invoice.Service, f invoice.Filter, address string, limit int) ([]*invoice.Invoice, error) {
 	if address != "" {
 		return service.InvoicesTo(ctx, f, address)
@@ -122,7 +121,7 @@ func namedInvoice(in call, service *invoice.Service, name string) (*invoice.Invo
 	for _, inv := range all {
 		fmt.Fprintf(&text, "\n  %s  %s, %s, %s", inv.ID, console.Fiat(inv.Terms.Price.String(), inv.Terms.Price.Currency().Code), inv.Mode, inv.State.Status)
 	}
-	return nil, fmt.Errorf("the order has several invoices, name one by its identifier:%s", &text)
+	return nil, fmt.Errorf("the order has several invoices; use the identifier of one of them:%s", &text)
 }
 
 func (s *shell) writeInvoice(w io.Writer, r api.Resource) {
@@ -150,8 +149,8 @@ var pageMetadata = map[string]string{
 	api.MetadataTerminal: "terminal", api.MetadataOrderReference: "order reference", api.MetadataOrderIDFrom: "order id from",
 }
 
-// metadata returns the lines of an invoice's metadata: first the entries of pages, then those of
-// the caller of the API.
+// metadata returns the lines of an invoice's metadata: first the entries that its pages write, then the
+// others.
 func metadata(r api.Resource) (lines [][2]string) {
 	var others [][2]string
 	for _, name := range slices.Sorted(maps.Keys(r.Metadata)) {

@@ -169,7 +169,7 @@ func linkError(in call, verb string, mode merchant.Mode, slug string, err error)
 		return nil
 	}
 	var other merchant.Mode
-	all, _ := in.core.Links.Links(in.Context(), in.shop.ID) // without them the hint is a general one
+	all, _ := in.core.Links.Links(in.Context(), in.shop.ID) // without them the hint is general
 	if i := slices.IndexFunc(all, func(l merchant.Link) bool { return l.Slug == slug }); i >= 0 {
 		other = all[i].Mode
 	}

@@ -37,10 +37,10 @@ func (s *shell) listen() *cobra.Command {
 	after := client.FromNow
 	c := &cobra.Command{
 		Use:   "listen --forward URL",
-		Short: "Forward events to a receiver on this machine, signed as callbacks are",
+		Short: "Forward events to a receiver on this machine, signed as deliveries are",
 		Long: "Follows the events of a server over its API and posts each event once to a receiver, with the same bytes\n" +
-			"and headers as a callback. CHEQUER_API_KEY and CHEQUER_API_SECRET sign the requests to the server: the key\n" +
-			"needs the scope read, and sees the events of its mode. No endpoint is needed, and none is changed.",
+			"and headers as a delivery. CHEQUER_API_KEY and CHEQUER_API_SECRET sign the requests to the server: the key\n" +
+			"needs the scope read, and sees the events of its mode. It needs and changes no endpoint.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if u, err := url.Parse(forward); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {

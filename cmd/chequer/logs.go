@@ -43,7 +43,7 @@ func (s *shell) logs() *cobra.Command {
 			return t.run(in.Context())
 		}),
 	}
-	tail.Flags().IntVar(&last, "last", last, "how many of the newest events to begin with")
+	tail.Flags().IntVar(&last, "last", last, "number of the newest events that are printed first")
 	return console.Group("logs", "Follow events and deliveries", tail)
 }
 
@@ -82,7 +82,7 @@ func (t *tail) begin(ctx context.Context, last int) error {
 			return err
 		}
 		for _, e := range list {
-			if e.Position <= position { // the first step prints later ones
+			if e.Position <= position { // the first step prints later events
 				events = append(events, e)
 			}
 		}

@@ -29,7 +29,7 @@ func TestCommands(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:  "testdata",
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"await": await, "receiver": receiver, "order": order, "sale": soldInvoice},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"await": await, "receiver": receiver, "order": order, "ordered": orderedProduct},
 		Setup: func(e *testscript.Env) error {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
@@ -80,11 +80,11 @@ func order(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 }
 
-// sale ORDER QUANTITY PRODUCT creates a test invoice with the metadata of a product's order, at the
+// ordered ORDER QUANTITY PRODUCT creates a test invoice with the metadata of a product's order, at the
 // server of the settings.
-func soldInvoice(ts *testscript.TestScript, _ bool, args []string) {
+func orderedProduct(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 3 {
-		ts.Fatalf("usage: sale ORDER QUANTITY PRODUCT")
+		ts.Fatalf("usage: ordered ORDER QUANTITY PRODUCT")
 	}
 	c, err := client.New(client.Config{
 		BaseURL: "http://" + ts.Getenv("CHEQUER_LISTEN"), Key: ts.Getenv("CHEQUER_API_KEY"), Secret: ts.Getenv("CHEQUER_API_SECRET"),

@@ -63,8 +63,8 @@ func documents(t *testing.T) []string {
 	return append(files, "../../README.md")
 }
 
-// TestDocuments_name_real_commands holds each line of a code block that begins with chequer, and
-// each such command within a sentence, against the commands: their names and their options.
+// TestDocuments_name_real_commands checks the names and options of commands in each line of a code
+// block that begins with chequer, and in each such command within a sentence.
 func TestDocuments_name_real_commands(t *testing.T) {
 	t.Parallel()
 	block := regexp.MustCompile("(?ms)^```[a-z]*\n(.*?)^```$")

@@ -75,7 +75,7 @@ func (r productRow) maxQuantity() string {
 	return strconv.Itoa(r.MaxQuantity)
 }
 
-// forSale returns yes or no: whether the product is for sale.
+// forSale returns "yes" if the product is for sale, and "no" otherwise.
 func (r productRow) forSale() string {
 	if r.Active {
 		return "yes"
@@ -195,6 +195,6 @@ func productError(in call, verb string, mode merchant.Mode, slug string, err err
 	if !errors.Is(err, merchant.ErrNotFound) {
 		return err
 	}
-	other, _ := in.core.Products.Product(in.Context(), in.shop.ID, slug) // without it the hint is a general one
+	other, _ := in.core.Products.Product(in.Context(), in.shop.ID, slug) // without it the hint is general
 	return notFound(fmt.Errorf("%s %s product %s: %w", verb, mode, slug, err), "product", other.Mode)
 }

@@ -78,9 +78,9 @@ func (s *shell) verify() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify FILE|-",
 		Short: "Check the signed statement of an invoice's addresses",
-		Long: `Check the signed statement of an invoice's addresses, as /invoice/ID/proof.txt has it, against a key that you
-have from elsewhere. With --address it is checked, too, that the address which a wallet, a phone or a page shows, or
-the payment link that a QR code holds, is one that the statement names. No server is asked.`,
+		Long: `Checks the signed statement of an invoice's addresses, as /invoice/ID/proof.txt returns it, with a key that you
+have from another source. With --address it also checks that the statement contains an address that a wallet, a phone
+or a page shows, or the payment link of a QR code. It uses no network.`,
 		Example: `  chequer verify proof.txt --key ed25519:11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo
   chequer verify proof.txt --key shop.keys --address "bitcoin:bc1q…?amount=0.00065379"`,
 		Args: console.Arguments,
@@ -120,19 +120,19 @@ func readKeys(keys []string) ([]proof.Trusted, error) {
 	}
 	var trusted []proof.Trusted
 	for _, k := range keys {
-		if one, err := proof.ParsePublicKey(k); err == nil {
-			trusted = append(trusted, proof.Trusted{Public: one})
+		if key, err := proof.ParsePublicKey(k); err == nil {
+			trusted = append(trusted, proof.Trusted{Public: key})
 			continue
 		}
 		text, err := readInput(nil, k, maxKeys)
 		if err != nil {
 			return nil, fmt.Errorf("--key %s is %w, nor a file: %w", k, proof.ErrKey, err)
 		}
-		of, err := proof.ParseKeys(text)
+		parsed, err := proof.ParseKeys(text)
 		if err != nil {
 			return nil, fmt.Errorf("--key %s: %w", k, err)
 		}
-		trusted = append(trusted, of...)
+		trusted = append(trusted, parsed...)
 	}
 	return trusted, nil
 }
@@ -160,21 +160,21 @@ func readInput(in io.Reader, name string, limit int64) (string, error) {
 func verifyText(text string, trusted []proof.Trusted, shown, invoice string, now time.Time) (v verification, err error) {
 	signed, err := proof.Parse(text)
 	if err != nil {
-		return v, fmt.Errorf("do not believe it: %w", err)
+		return v, fmt.Errorf("do not trust the statement: %w", err)
 	}
 	statement, err := signed.Verify(trusted)
 	if errors.Is(err, proof.ErrUntrusted) {
-		return v, fmt.Errorf("do not believe it: %w: %s", err, signed.Key())
+		return v, fmt.Errorf("do not trust the statement: %w: %s", err, signed.Key())
 	}
 	if err != nil {
-		return v, fmt.Errorf("do not believe it: %w", err)
+		return v, fmt.Errorf("do not trust the statement: %w", err)
 	}
 	if err := statement.CheckExpiry(now); err != nil {
-		return v, fmt.Errorf("do not pay by it any more: it is genuine, but %w: %s", err, console.Stamp(statement.Until))
+		return v, fmt.Errorf("do not pay: the statement is genuine, but %w: %s", err, console.Stamp(statement.Until))
 	}
 	page, _, _ := strings.Cut(invoice, "?")
 	if invoice != "" && invoice != statement.Invoice && page != statement.Server+"/invoice/"+statement.Invoice {
-		return v, fmt.Errorf("do not pay by it: it is genuine, but about another invoice: %s/invoice/%s, %s", statement.Server, statement.Invoice, console.Fiat(statement.Amount, statement.Currency))
+		return v, fmt.Errorf("do not pay: the statement is genuine, but about another invoice: %s/invoice/%s, %s", statement.Server, statement.Invoice, console.Fiat(statement.Amount, statement.Currency))
 	}
 	v = verification{
 		Good: true, Server: statement.Server, Invoice: statement.Invoice, Mode: statement.Mode, Quote: statement.Quote, From: console.Stamp(statement.From), Until: console.Stamp(statement.Until),
@@ -189,7 +189,7 @@ func verifyText(text string, trusted []proof.Trusted, shown, invoice string, now
 	}
 	found, err := statement.Find(what)
 	if err != nil {
-		return v, fmt.Errorf("do not pay: the statement is genuine, but --address is something else: %w", err)
+		return v, fmt.Errorf("do not pay: the statement is genuine, but does not contain --address: %w", err)
 	}
 	v.Found = rowsOf(found, proof.Method.String)
 	return v, nil
@@ -199,13 +199,13 @@ func verifyText(text string, trusted []proof.Trusted, shown, invoice string, now
 func (v verification) write(w io.Writer) {
 	digits, currency, _ := strings.Cut(v.Amount, " ")
 	fmt.Fprintf(w, "Good: signed by the key that you trust.\n\nserver   %s\ninvoice  %s\namount   %s\nuntil    %s\n", v.Server, v.Invoice, console.Fiat(digits, currency), v.Until)
-	for _, way := range v.Pay {
-		fmt.Fprintln(w, "pay     ", way)
+	for _, method := range v.Pay {
+		fmt.Fprintln(w, "pay     ", method)
 	}
 	if v.Mode == "test" {
-		fmt.Fprintln(w, "\nThis is a test invoice: no real money is to be sent.")
+		fmt.Fprintln(w, "\nThis is a test invoice: do not send real money.")
 	}
 	if len(v.Found) > 0 {
-		fmt.Fprintf(w, "\nThe address that you were shown is in it:\n  %s\n", strings.Join(v.Found, "\n  "))
+		fmt.Fprintf(w, "\nThe statement contains the address:\n  %s\n", strings.Join(v.Found, "\n  "))
 	}
 }

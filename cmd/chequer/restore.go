@@ -15,7 +15,7 @@ func (s *shell) restore() *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Restore a backup into an empty database of either engine",
-		Long:  "Restores a file of chequer backup, completely or not at all. The database of the settings must be empty.\nThe master key is written to the data directory unless it is there or in the settings. New addresses\nskip some indexes, because those may belong to invoices made after the backup.",
+		Long:  "Restores a file of chequer backup, completely or not at all. The database of the settings must be empty.\nThe master key is written to the data directory unless it is there or in the settings. New addresses\nskip some indexes, because invoices created after the backup may have used them.",
 		Args:  console.Arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, err := s.load()
@@ -34,8 +34,8 @@ func (s *shell) restore() *cobra.Command {
 				if r.MasterKeyFile != "" {
 					fmt.Fprintf(w, "master key written to %s\n", r.MasterKeyFile)
 				}
-				fmt.Fprintf(w, "New addresses skip %d indexes: those may belong to invoices made after the backup.\n", r.Skipped)
-				fmt.Fprintf(w, "Raise the gap limit of your wallets accordingly: most stop after 20 unused addresses.\n")
+				fmt.Fprintf(w, "New addresses skip %d indexes, because invoices created after the backup may have used them.\n", r.Skipped)
+				fmt.Fprintf(w, "Raise the gap limit of your wallets accordingly: most do not look for payments beyond 20 unused addresses.\n")
 			})
 		},
 	}

@@ -127,7 +127,7 @@ func (s *shell) saleList() *cobra.Command {
 		all, err := in.core.Storage.InvoicesWithSales(in.Context(), in.shop.ID, invoice.SaleState(state), max(limit, 0))
 		return saleRows(all, invoice.SaleState(state)), err
 	}, writeSales)
-	one := s.saleOrders(func(in call, service *invoice.Service) (*invoice.Invoice, error) {
+	ofInvoice := s.saleOrders(func(in call, service *invoice.Service) (*invoice.Invoice, error) {
 		inv, err := service.Invoice(in.Context(), in.args[0])
 		if err != nil {
 			err = fmt.Errorf("list sales: %w", err)
@@ -140,7 +140,7 @@ func (s *shell) saleList() *cobra.Command {
 		Args:  console.Arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				return one(c, args)
+				return ofInvoice(c, args)
 			}
 			return all(c, args)
 		},
@@ -195,7 +195,7 @@ func (s *shell) decideSale(coin *string, decide func(in call, d sale.Resolver, c
 func (s *shell) saleRetry() *cobra.Command {
 	var coin string
 	var absent, all bool
-	one := s.decideSale(&coin, func(in call, d sale.Resolver, coin string) (*invoice.Invoice, error) {
+	single := s.decideSale(&coin, func(in call, d sale.Resolver, coin string) (*invoice.Invoice, error) {
 		return d.Retry(in.Context(), in.args[0], coin, absent)
 	})
 	c := &cobra.Command{
@@ -212,7 +212,7 @@ at the exchange first. --absent states that the exchange never had it, so that i
 			case all:
 				return s.withShop(s.retryAll)(c, args)
 			}
-			return one(c, args)
+			return single(c, args)
 		},
 	}
 	c.Flags().StringVar(&coin, "coin", "", "coin of the sale, if the invoice was paid in several coins")

@@ -109,7 +109,7 @@ func (s *shell) demoSettings(cfg config.Config) string {
 	return strings.Join(settings, " ")
 }
 
-// loadDemo reads the settings. The data directory is demoDir unless one is given.
+// loadDemo reads the settings. The data directory is demoDir by default.
 func (s *shell) loadDemo() (config.Config, error) {
 	given := func(pair string) bool {
 		name, value, _ := strings.Cut(pair, "=")
@@ -152,7 +152,7 @@ func (s *shell) migrate() *cobra.Command {
 	return &cobra.Command{
 		Use:   "migrate",
 		Short: "Upgrade the database of an older release, as serve does",
-		Long:  "Upgrades the database to this release, which older releases then refuse. Stop their servers first. A\nSQLite database is copied before, into a file beside it; of PostgreSQL make a copy yourself, with\nchequer backup of the older release or pg_dump. Only migrate, serve, demo and restore upgrade.",
+		Long:  "Upgrades the database to this release. Older releases cannot open it afterwards: stop their servers\nfirst. A SQLite database is first copied into a file beside it. Copy a PostgreSQL database yourself, with\nchequer backup of the older release or pg_dump. Only migrate, serve, demo and restore upgrade.",
 		Args:  console.Arguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := s.load()
@@ -191,7 +191,7 @@ const stopTimeout = 4800 * time.Millisecond
 
 // errStopTimeout means that the program was ended while work was in progress, as by a crash.
 // Everything that was acknowledged is stored.
-var errStopTimeout = errors.New("not everything ended in time, as when the database does not answer")
+var errStopTimeout = errors.New("the program did not stop in time, for example because the database does not answer")
 
 // runUntilDone runs the program until the context ends, and then closes it. It returns
 // errStopTimeout if that takes longer than stopTimeout.

@@ -17,12 +17,12 @@ type program struct {
 func (p program) Run(ctx context.Context) error { return p.run(ctx) }
 func (p program) Close() error                  { return p.close() }
 
-// Container runtimes need an end within the time limit, also while the database does not answer.
+// Container runtimes kill a program that does not end in time, also if its database does not answer.
 func TestRunUntilDone_ends_within_5_seconds(t *testing.T) {
 	t.Parallel()
 	atOnce := func() error { return nil }
 	untilDone := func(ctx context.Context) error { <-ctx.Done(); return nil }
-	for name, stuck := range map[string]func(release chan struct{}) program{
+	for name, hanging := range map[string]func(release chan struct{}) program{
 		"a loop does not end": func(release chan struct{}) program {
 			return program{func(context.Context) error { <-release; return nil }, atOnce}
 		},
@@ -38,11 +38,11 @@ func TestRunUntilDone_ends_within_5_seconds(t *testing.T) {
 				release := make(chan struct{})
 				ctx, stop := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
-				go func() { ended <- runUntilDone(ctx, stuck(release)) }()
+				go func() { ended <- runUntilDone(ctx, hanging(release)) }()
 				synctest.Wait()
 				select {
 				case err := <-ended:
-					t.Fatalf("ended before it was told to: %v", err)
+					t.Fatalf("ended before the stop: %v", err)
 				default:
 				}
 				stop()
@@ -63,9 +63,9 @@ func TestRunUntilDone_ends_within_5_seconds(t *testing.T) {
 
 func TestRunUntilDone_returns_every_fault(t *testing.T) {
 	t.Parallel()
-	one, other := errors.New("one"), errors.New("other")
-	err := runUntilDone(t.Context(), program{func(context.Context) error { return one }, func() error { return other }})
-	if !errors.Is(err, one) || !errors.Is(err, other) {
+	runFault, closeFault := errors.New("run"), errors.New("close")
+	err := runUntilDone(t.Context(), program{func(context.Context) error { return runFault }, func() error { return closeFault }})
+	if !errors.Is(err, runFault) || !errors.Is(err, closeFault) {
 		t.Errorf("err = %v, want both", err)
 	}
 }

@@ -164,9 +164,9 @@ func notFound(err error, noun string, other merchant.Mode) error {
 	}
 	switch other {
 	case merchant.Test:
-		return fmt.Errorf("%w: it is one of test invoices, so add --test", err)
+		return fmt.Errorf("%w: it is for test invoices, so add --test", err)
 	case merchant.Live:
-		return fmt.Errorf("%w: it is one of live invoices, so leave out --test, or on a demo add --test=false", err)
+		return fmt.Errorf("%w: it is for live invoices, so leave out --test, or on a demo add --test=false", err)
 	}
 	return fmt.Errorf("%w: chequer %s list shows every %s; a %s of test invoices needs --test", err, noun, noun, noun)
 }

@@ -54,12 +54,12 @@ func (s *shell) themeSet() *cobra.Command {
 	var logo string
 	var noLogo bool
 	var returns string
-	c := s.themeCommand("set", "Change parts of the theme; the others stay", func(in call) (t theme.Theme, err error) {
+	c := s.themeCommand("set", "Change the given parts of the theme", func(in call) (t theme.Theme, err error) {
 		if in.Flags().NFlag() == 0 {
 			return t, errors.New("nothing to change: say what, as in --accent #0a7d5a")
 		}
 		if logo != "" && noLogo {
-			return t, errors.New("--logo and --no-logo are both there: give only one")
+			return t, errors.New("--logo and --no-logo are both given: give only one")
 		}
 		var auto config.Switch
 		if err := auto.UnmarshalText([]byte(returns)); err != nil {
@@ -119,27 +119,27 @@ func readLogo(name string) ([]byte, error) {
 // writeTheme prints a theme, and the colours derived from its accent.
 func writeTheme(w io.Writer, row themeRow) {
 	fmt.Fprintf(w, "name         %s\n", cmp.Or(row.Name, row.shopName))
-	fmt.Fprintf(w, "logo         %s\n", logoWords(row.logo))
+	fmt.Fprintf(w, "logo         %s\n", logoText(row.logo))
 	fmt.Fprintf(w, "accent       %s\n", cmp.Or(row.Accent, "default"))
 	fmt.Fprintf(w, "line         %s\n", cmp.Or(row.Line, "none"))
 	fmt.Fprintf(w, "support      %s\n", cmp.Or(row.Support, "none"))
 	fmt.Fprintf(w, "terms        %s\n", cmp.Or(row.Terms, "none"))
 	fmt.Fprintf(w, "auto return  %s\n", config.Switch(row.AutoReturn))
 	for _, colors := range row.Colors {
-		fmt.Fprintln(w, colorWords(row.Accent, colors))
+		fmt.Fprintln(w, colorText(row.Accent, colors))
 	}
 }
 
-func logoWords(l theme.Logo) string {
+func logoText(l theme.Logo) string {
 	if len(l.Body) == 0 {
 		return "none"
 	}
 	return fmt.Sprintf("%s, %d bytes", l.Type, len(l.Body))
 }
 
-// colorWords describes the colours derived from an accent in one scheme, with the contrasts if the
+// colorText describes the colours derived from an accent in one scheme, with the contrasts if the
 // accent cannot be used for text.
-func colorWords(accent string, c api.ThemeColors) string {
+func colorText(accent string, c api.ThemeColors) string {
 	if c.Text == accent {
 		return fmt.Sprintf("In the %s scheme %s is used unchanged: its contrast is %s, and text needs 4.50.", c.Scheme, accent, c.AccentContrast)
 	}

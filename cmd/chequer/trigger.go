@@ -98,17 +98,17 @@ func (s *shell) trigger() *cobra.Command {
 	}
 	apiFlag(c, &address)
 	c.Flags().StringVar(&id, "invoice", "", "the invoice (default a new one)")
-	c.Flags().StringVar(&r.PaymentMethod, "method", "", "what is paid in, such as EURC-BASE (default the first)")
-	c.Flags().Int64Var(&r.Seconds, "seconds", r.Seconds, "how far clock moves it")
+	c.Flags().StringVar(&r.PaymentMethod, "method", "", "payment method, such as EURC-BASE (default the first)")
+	c.Flags().Int64Var(&r.Seconds, "seconds", r.Seconds, "seconds by which the action clock advances the clock")
 	return c
 }
 
-// trigger simulates an action on an invoice; "" creates a new one.
+// trigger simulates an action on an invoice; "" creates a new invoice.
 func (at remote) trigger(ctx context.Context, id string, r api.SimulateRequest) (client.Snapshot, error) {
 	actions := []string{r.Action}
 	if id == "" {
 		var err error
-		if id, err = at.order(ctx); err != nil {
+		if id, err = at.createInvoice(ctx); err != nil {
 			return client.Snapshot{}, err
 		}
 		actions = append(slices.Clone(requiredActions[r.Action]), r.Action)
@@ -146,14 +146,14 @@ func (at remote) act(ctx context.Context, id string, r api.SimulateRequest, foll
 	}
 }
 
-// order creates a test invoice. It refuses live keys, because their invoices are for real money.
-func (at remote) order(ctx context.Context) (id string, err error) {
+// createInvoice creates a test invoice. It refuses live keys, because their invoices are for real money.
+func (at remote) createInvoice(ctx context.Context) (id string, err error) {
 	page, err := at.Events(ctx, client.FromNow, 0)
 	if err != nil {
 		return "", err
 	}
 	if page.Mode != "test" {
-		return "", errors.New("CHEQUER_API_KEY is a live key: chequer key add --test makes one for trials")
+		return "", errors.New("CHEQUER_API_KEY is a live key: chequer key add --test creates a test key")
 	}
 	return at.CreateInvoice(ctx, api.InvoiceRequest{Amount: triggerAmount, FiatCurrency: "EUR"}, "")
 }

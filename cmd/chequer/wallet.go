@@ -45,7 +45,7 @@ type walletRow struct {
 }
 
 func (s *shell) walletList() *cobra.Command {
-	return list(s, "list", "List the wallets with their first addresses, former ones too", func(in call) ([]walletRow, error) {
+	return list(s, "list", "List the wallets, including former wallets, with their first addresses", func(in call) ([]walletRow, error) {
 		rows := []walletRow{}
 		for _, mode := range []merchant.Mode{merchant.Live, merchant.Test} {
 			all, err := in.core.Storage.AllWallets(in.Context(), in.shop.ID, mode)

@@ -33,14 +33,14 @@ If there is a wallet for the asset it asks whether to replace it. Invoices made 
 addresses, and the former wallet stays listed. Endpoints get the event wallet.changed.
 
 It prints which payment methods the wallet gives and why others are off. At a terminal it asks about each
-setting that would give more, with its price in privacy, and writes it into the settings file.
+setting that would give more, with its cost in privacy, and writes it into the settings file.
 
-For BTC and LTC a descriptor of one key does as well: pkh, wpkh, sh(wpkh) or tr, ending in /*. Put it
-in double quotes. Its checksum may be missing; a wrong one is refused. Of <0;1> the first is taken.
+For BTC and LTC it also accepts a descriptor of one key: pkh, wpkh, sh(wpkh) or tr, ending in /*. Put it
+in double quotes. Its checksum may be missing; a wrong checksum is refused. Of <0;1> it uses 0.
 A path in brackets that contradicts the key is refused without --anyway.
 
-The JSON file that a wallet exports does too, as a file name or as text: Coldcard's generic export, a
-wallet file of Electrum without secrets, BlueWallet's key with AccountKeyPath, and a file with a
+It also accepts the JSON file that a wallet exports, as a file name or as text: Coldcard's generic export,
+a wallet file of Electrum without secrets, BlueWallet's key with AccountKeyPath, and a file with a
 descriptor, as Sparrow and Bitcoin Core write it.`,
 		Example: `  chequer wallet add BTC zpub…
   chequer wallet add BTC "wpkh([73c5da0a/84h/0h/0h]xpub…/0/*)#…"
@@ -48,7 +48,7 @@ descriptor, as Sparrow and Bitcoin Core write it.`,
   chequer wallet add LTC xpub… --script p2wpkh`,
 		Args: console.Arguments,
 		RunE: func(c *cobra.Command, args []string) error {
-			// Arguments with spaces are joined, so that a recovery phrase are recognised.
+			// Arguments with spaces are joined, so that a recovery phrase is recognised.
 			kind, text := keys.Kind(strings.ToUpper(args[0])), strings.Join(args[1:], " ")
 			text, err := readExport(text)
 			if err != nil {
@@ -75,7 +75,7 @@ descriptor, as Sparrow and Bitcoin Core write it.`,
 	}
 	c.Flags().StringVar(&script, "script", "", "address type of a plain xpub: p2pkh, p2sh-p2wpkh, p2wpkh or p2tr")
 	c.Flags().BoolVar(&replace, "replace", false, "replace the active wallet without asking")
-	c.Flags().BoolVar(&anyway, "anyway", false, "take a key whose path contradicts it")
+	c.Flags().BoolVar(&anyway, "anyway", false, "accept a key whose path contradicts it")
 	return c
 }
 
@@ -83,7 +83,7 @@ descriptor, as Sparrow and Bitcoin Core write it.`,
 const maxExport = 1 << 20
 
 // readExport returns the content of the file that text names, or text itself if it
-// names none.
+// names no file.
 func readExport(text string) (string, error) {
 	info, err := os.Stat(text)
 	if err != nil || !info.Mode().IsRegular() {
@@ -187,8 +187,8 @@ func confirmReplacement(c *cobra.Command, asset string) error {
 }
 
 // offerMore asks at a terminal about each setting that would add payment methods to a wallet,
-// states its cost in privacy, and writes the accepted ones into the settings file. The server uses
-// them after its next start.
+// states its cost in privacy, and writes the accepted settings into the settings file. The server
+// uses them after its next start.
 func (s *shell) offerMore(c *cobra.Command, kind keys.Kind) error {
 	p, isTerminal := console.NewPrompt(c)
 	if !isTerminal || s.JSON {
@@ -247,7 +247,7 @@ type candidates struct {
 }
 
 // showCandidates refuses a key without a script, and prints the addresses by which its owner can
-// choose one.
+// choose a script.
 func (s *shell) showCandidates(c *cobra.Command, text string, kind keys.Kind, network keys.Network, refusal error) error {
 	refusal = fmt.Errorf("wallet add: %w", refusal)
 	found := candidates{Error: refusal.Error(), Candidates: map[keys.Script][]string{}}

@@ -10,8 +10,7 @@ import (
 	"chequer/internal/api"
 )
 
-// TestPrintedTimes_are_in_the_zone_of_the_shop prints times that stand beside other values in a list or
-// in a sentence.
+// TestPrintedTimes_are_in_the_zone_of_the_shop prints times within lists and sentences.
 func TestPrintedTimes_are_in_the_zone_of_the_shop(t *testing.T) {
 	t.Parallel()
 	s := &shell{}

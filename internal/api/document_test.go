@@ -105,8 +105,8 @@ func typed() map[string]map[string]property {
 	return all
 }
 
-// documented returns the fields of a schema. It has no bounds where the rule of the field in Go has
-// none, and those in Go where the schema lists the values.
+// documented returns the fields of a schema. A field has the bounds of the schema if its rule in Go has
+// bounds. If the schema lists the values of a field, the field has the bounds in Go.
 func documented(schema *openapi3.Schema, inGo map[string]property) map[string]property {
 	all := map[string]property{}
 	for name, ref := range schema.Properties {
@@ -138,8 +138,8 @@ func types(s *openapi3.Schema) (names []string) {
 		}
 	}
 	if s.Type == nil {
-		for _, one := range s.OneOf {
-			names = append(names, types(one.Value)...)
+		for _, option := range s.OneOf {
+			names = append(names, types(option.Value)...)
 		}
 	}
 	return names

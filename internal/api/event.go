@@ -4,7 +4,7 @@ import "encoding/json"
 
 // Event is the body of a webhook. Every field is present and every amount is a decimal string. The
 // body does not change when a receiver parses and encodes it again before computing its hash: it is
-// compact ASCII without a slash, an empty object, or text entered by a user.
+// compact ASCII that contains no slash, no empty object and no text entered by a user.
 type Event struct {
 	ID             string   `json:"id"`
 	Type           string   `json:"type"`

@@ -85,7 +85,7 @@ type InvoiceRequest struct {
 	PaymentMethods []string          `json:"payment_methods,omitempty" rule:"codes"`
 }
 
-// Invoice is the response body of the specification. It never has other fields than these six.
+// Invoice is the response body of the specification. It has exactly these six fields.
 type Invoice struct {
 	ForeignID      string      `json:"foreign_id"`
 	Status         string      `json:"status"`

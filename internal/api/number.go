@@ -26,7 +26,7 @@ const (
 var jsonNumber = regexp.MustCompile(`^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$`)
 
 // Plain returns a JSON number in plain digits, as text and without loss: "5.0E-4" becomes "0.0005",
-// "20.0" becomes "20". The error is one of those above.
+// "20.0" becomes "20". The error is ErrNotNumber, ErrNegative, ErrLong or ErrExponent.
 func Plain(n json.Number) (string, error) {
 	if len(n) > maxNumber {
 		return "", ErrLong

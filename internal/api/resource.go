@@ -76,7 +76,7 @@ type InvoiceList struct {
 
 // RequoteRequest is the body of a requote.
 type RequoteRequest struct {
-	// Quote is the number of the newest quote that the caller has seen. If there is a newer one, no
+	// Quote is the number of the newest quote that the caller has seen. If there is a newer quote, no
 	// other quote is created.
 	Quote int `json:"quote,omitempty" rule:"whole 1"`
 }
@@ -131,8 +131,8 @@ type Payment struct {
 	Required       int    `json:"required"`
 	State          string `json:"state"` // seen, confirmed, late, replaced, reorged, dust, old, wrong_asset
 	FirstSeenAt    string `json:"first_seen_at"`
-	// Symbol and NetworkName are only in a Resource. The received asset may be one that the invoice
-	// does not offer.
+	// Symbol and NetworkName are only in a Resource. The invoice may not offer
+	// the received asset.
 	Symbol      string `json:"symbol,omitempty"`       // "EURC"
 	NetworkName string `json:"network_name,omitempty"` // "Base"
 }

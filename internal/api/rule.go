@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Rule is the rule of the values of a field of a request. The tag "rule" of the field holds its name
-// and its bounds, after the word "required" if the field must be present:
+// Rule is the rule for the value of a request's field. The field's tag "rule" has the name of the rule
+// and its bounds, preceded by the word "required" if the field must be present:
 //
-//	text, line, paragraph MAX   a text and its length in characters; a line and a paragraph have no invisible characters
+//	text, line, paragraph MAX   a text of at most MAX characters; a line and a paragraph have no invisible characters
 //	whole MIN [MAX]             a whole number
 //	seconds MIN MAX             a whole number of seconds
 //	amount                      a number, or a text of digits
@@ -20,7 +20,7 @@ import (
 //	language, time, url         a language tag; a time or an empty text; a return address
 //	asking                      one of the Ask constants
 //
-// The tag of an embedded struct lists those of its fields that are required.
+// The tag of an embedded struct lists its required fields.
 type Rule struct {
 	Name   string
 	Bounds []int64

@@ -31,7 +31,7 @@ type Options struct {
 	// Upgrade lets OpenCore upgrade the schema of a database that an older release created. A
 	// server always sets it.
 	Upgrade bool
-	// Existing makes OpenCore fail if there is no database, instead of creating one.
+	// Existing makes OpenCore fail if there is no database, instead of creating it.
 	Existing bool
 	Log      *slog.Logger
 	// Now returns the time; nil is the machine's clock. Tests use it to let days pass.
@@ -96,8 +96,8 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 	return d.logStart(ctx, c, o.Log)
 }
 
-// NewStorefront returns a server with only storefront and payment page, which call a service
-// elsewhere.
+// NewStorefront returns a server with only storefront and payment page, which call a service at
+// another address.
 func NewStorefront(ctx context.Context, c config.Config, serviceURL string, o Options) (*App, error) {
 	o.Log = loglimit.New(o.Log, time.Now)
 	a := &App{log: o.Log, stopping: make(chan struct{})}

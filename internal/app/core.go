@@ -52,7 +52,7 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 		Merchants: merchant.NewService(store, clock, token.New),
 		Wallets:   merchant.NewWallets(merchant.WalletsConfig{Storage: store, Encode: wire.WalletEvent, Now: clock, Token: token.New}),
 		Endpoints: merchant.NewEndpoints(merchant.EndpointsConfig{
-			Storage: store, Check: callbackPolicy(c).Check, EncodeTest: wire.TestEvent, Now: clock, Token: token.New,
+			Storage: store, Check: endpointPolicy(c).Check, EncodeTest: wire.TestEvent, Now: clock, Token: token.New,
 		}),
 		Links: merchant.NewLinks(merchant.LinksConfig{
 			Storage: store, Prices: amounts, Now: clock, Token: token.New,
@@ -108,6 +108,6 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]doctor.Finding
 	}
 	return doctor.Examine(ctx, doctor.Config{
 		Settings: cfg, Shop: shop, Storage: c.Storage, Endpoints: c.Endpoints, Accounts: c.Accounts(cfg),
-		Callbacks: callbackPolicy(cfg), Identity: c.identity, Now: c.Now,
+		EndpointPolicy: endpointPolicy(cfg), Identity: c.identity, Now: c.Now,
 	})
 }

@@ -19,7 +19,7 @@ import (
 
 // The server answers the paths of pages and files as the document describes. The tests of package
 // server check the paths of the API.
-func TestDocument_pages(t *testing.T) {
+func TestDocument_describes_every_page(t *testing.T) {
 	t.Parallel()
 	document, err := openapi3.NewLoader().LoadFromData(api.Document)
 	if err != nil {
@@ -46,8 +46,8 @@ func TestDocument_pages(t *testing.T) {
 		}
 		body, err := io.ReadAll(response.Body)
 		response.Body.Close()
-		there := response.StatusCode == http.StatusOK
-		if err != nil || there == (strings.Contains(path, "{slug}") || strings.HasSuffix(path, ".pdf")) { // no invoice is paid
+		found := response.StatusCode == http.StatusOK
+		if err != nil || found == (strings.Contains(path, "{slug}") || strings.HasSuffix(path, ".pdf")) { // no slug exists, and no invoice is paid
 			t.Errorf("%s: answer %d, error %v", path, response.StatusCode, err)
 		}
 		options := &openapi3filter.Options{IncludeResponseStatus: true}

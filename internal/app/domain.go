@@ -53,12 +53,12 @@ func newDomain(ctx context.Context, c config.Config, o Options, core *Core) (*do
 		}
 	}
 	chains := networks.Chains(d.networks)
-	deciding, err := core.service(c, chains, d.simnet, rates, o.Log)
+	settings, err := core.invoiceConfig(c, chains, d.simnet, rates, o.Log)
 	if err != nil {
 		return nil, err
 	}
-	deciding.SinceStart = true // this process scans the networks
-	d.invoices = invoice.NewService(deciding)
+	settings.SinceStart = true // this process scans the networks
+	d.invoices = invoice.NewService(settings)
 	d.metrics = metrics.New(metrics.Config{Storage: core.Storage, Networks: chains, Reached: d.invoices.Reached, Now: core.Now})
 	return d, nil
 }

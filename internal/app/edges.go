@@ -55,7 +55,8 @@ func limits(c config.Config) server.Limits {
 	return server.Limits{PerKey: n, PerAddress: (n + 1) / 2}
 }
 
-// maxAhead is the number of new invoices whose codes may wait to be drawn before their pages are opened.
+// maxAhead is the maximum number of new invoices whose QR codes wait to be drawn before their pages are
+// opened.
 const maxAhead = 64
 
 // pages returns the handler of the pages. They call the service through a client; created receives the
@@ -81,7 +82,8 @@ func (a *App) pages(c config.Config, o Options, created <-chan string, shop stri
 	return pages, nil
 }
 
-// newClient returns the pages' client of the service, whose answers are checked unless it is local.
+// newClient returns the pages' client of the service. It checks the answers of a service that is not
+// local.
 func newClient(c client.Config, local bool) (web.Client, error) {
 	if local {
 		return client.New(c)

@@ -64,8 +64,8 @@ func serveHTTP(ctx context.Context, server *http.Server, l net.Listener, log *sl
 	return err
 }
 
-// newConns are the connections without a request so far. http.Server.Shutdown waits 5 seconds for
-// each.
+// newConns are the connections that have not sent a request yet. http.Server.Shutdown waits 5 seconds
+// for each.
 type newConns struct{ all sync.Map }
 
 func (n *newConns) note(c net.Conn, state http.ConnState) {

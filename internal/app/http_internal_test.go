@@ -56,7 +56,7 @@ func TestServeHTTP_stops_within_5_seconds(t *testing.T) {
 	t.Parallel()
 	const half = "POST /read HTTP/1.1\r\nHost: shop.example\r\nContent-Length: 100\r\n\r\n{\"amount\":"
 	for name, tt := range map[string]struct {
-		sent string
+		sent string        // "" opens no connection; "-" opens a connection and sends nothing
 		most time.Duration // maximum duration of the stop
 	}{
 		"idle":                     {"", 0},

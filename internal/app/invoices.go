@@ -35,15 +35,15 @@ func (c *Core) Invoices(ctx context.Context, cfg config.Config, o Options) (*inv
 			return nil, err
 		}
 	}
-	deciding, err := c.service(cfg, networks.Chains(all), simnet.New(c.Storage, c.Now), rates, o.Log)
+	settings, err := c.invoiceConfig(cfg, networks.Chains(all), simnet.New(c.Storage, c.Now), rates, o.Log)
 	if err != nil {
 		return nil, err
 	}
-	return invoice.NewService(deciding), nil
+	return invoice.NewService(settings), nil
 }
 
-// service returns the configuration of a service that decides about the invoices in storage.
-func (c *Core) service(cfg config.Config, live []chain.Network, sim *simnet.Network, rates func() invoice.Rates, log *slog.Logger) (invoice.Config, error) {
+// invoiceConfig returns the configuration of a service for the invoices in storage.
+func (c *Core) invoiceConfig(cfg config.Config, live []chain.Network, sim *simnet.Network, rates func() invoice.Rates, log *slog.Logger) (invoice.Config, error) {
 	tolerance, err := tolerance(cfg)
 	return invoice.Config{
 		Storage:    c.Storage,

@@ -35,7 +35,7 @@ func (a *App) listen(ctx context.Context, c config.Config, h http.Handler) error
 	return nil
 }
 
-// listenMetrics opens the port for Prometheus, if the settings name one.
+// listenMetrics opens the port for Prometheus, if the settings have its address.
 func (a *App) listenMetrics(ctx context.Context, c config.Config, m *metrics.Metrics) error {
 	if c.Metrics == "" {
 		return nil

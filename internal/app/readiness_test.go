@@ -55,8 +55,8 @@ func TestReadyz_reports_how_each_network_is_watched(t *testing.T) {
 	}
 }
 
-// Anyone may ask whether the program is ready; the addresses of its nodes are reported only to the
-// holder of the master key.
+// Every caller gets the readiness of the program. Only the holder of the master key gets the
+// addresses of its nodes.
 func TestReadyz_names_the_operators_hosts_only_to_the_operator(t *testing.T) {
 	t.Parallel()
 	p := demo(t, "CHEQUER_BITCOIN_NODE=http://u:hunter2@127.0.0.1:1", "CHEQUER_BITCOIN_NETWORK=regtest")
@@ -66,9 +66,9 @@ func TestReadyz_names_the_operators_hosts_only_to_the_operator(t *testing.T) {
 	}
 	defer core.Close()
 	_, text := fetch(t, p.url+"/readyz")
-	told := app.AskServer(t.Context(), core, p.config)
-	if len(told) == 0 || told[0].Source != "node at 127.0.0.1:1" || strings.Contains(text, "127.0.0.1") {
-		t.Errorf("answer to the operator %+v, to others %s", told, text)
+	networks := app.AskServer(t.Context(), core, p.config)
+	if len(networks) == 0 || networks[0].Source != "node at 127.0.0.1:1" || strings.Contains(text, "127.0.0.1") {
+		t.Errorf("answer to the operator %+v, to other callers %s", networks, text)
 	}
 }
 

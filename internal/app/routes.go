@@ -12,7 +12,7 @@ import (
 // routes sends the paths of the API to the service, /readyz to the readiness handler, and every
 // other path to the pages. Repeated slashes count as one, because some clients send them. The
 // service also answers API paths outside the base path, so that a client of the API gets its errors
-// as JSON. The first request that fits only another base path is logged.
+// as JSON. The first request with another base path is logged.
 func routes(basePath string, service, pages, ready http.Handler, log *slog.Logger) http.Handler {
 	var once sync.Once
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

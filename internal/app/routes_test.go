@@ -40,8 +40,8 @@ func TestRoutes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			answers := func(who string) http.Handler {
-				return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, who) })
+			answers := func(name string) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, name) })
 			}
 			var log strings.Builder
 			h := routes(tt.basePath, answers("service"), answers("pages"), answers("ready"), slog.New(slog.NewTextHandler(&log, nil)))

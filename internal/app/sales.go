@@ -15,7 +15,7 @@ import (
 )
 
 // exchanges returns the exchanges at which merchants can sell, at their own addresses. A setting
-// replaces the address by one on this machine, for tests.
+// replaces the address by an address on this machine, for tests.
 func (c *Core) exchanges(cfg config.Config) []exchange.Exchange {
 	dialer := func(address string) exchange.Dialer {
 		d := &guard.Dialer{Resolver: net.DefaultResolver}

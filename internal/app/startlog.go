@@ -13,7 +13,7 @@ import (
 )
 
 // logStart logs the test networks, the networks that are not watched although there is a wallet for them,
-// and the payment methods. It comes last, so that an interrupt that follows these lines stops a complete server.
+// and the payment methods. It runs last, so that an interrupt that follows these lines stops a complete server.
 func (d *domain) logStart(ctx context.Context, c config.Config, log *slog.Logger) error {
 	wallets, err := d.Storage.Wallets(ctx, d.shop.ID, merchant.Live)
 	if err != nil {

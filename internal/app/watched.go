@@ -26,7 +26,7 @@ func (c *Core) checkStillWatched(ctx context.Context, all []networks.Network) er
 		return nil
 	}
 	return errors.New("open invoices wait for payments that would no longer be watched: " + strings.Join(findings, ", ") +
-		": switch them on again until these are paid or expired, or set CHEQUER_UNWATCHED=on to let the clock decide")
+		": switch them on again until these invoices are paid or expired, or set CHEQUER_UNWATCHED=on to let the invoices expire unwatched")
 }
 
 // unwatched counts the open invoices that wait for payments which are no longer watched.
@@ -54,7 +54,7 @@ func watchedAssets(n networks.Network) func(chain.Asset) bool {
 	if !isEVM {
 		return func(a chain.Asset) bool { return balances || !a.Policy.Balance }
 	}
-	tokens := e.Looked()
+	tokens := e.WatchedCodes()
 	return func(a chain.Asset) bool {
 		if a.Policy.Balance {
 			return balances

@@ -35,9 +35,8 @@ func Extractor(proxies []netip.Prefix) echo.IPExtractor {
 	}
 }
 
-// Untrusted returns the address of a proxy that is not trusted, and reports whether a
-// request came through one: from a loopback or private address, with headers that
-// only proxies add.
+// Untrusted reports whether a request came through a proxy that is not trusted, and returns its
+// address: a loopback or private address that sends headers that only proxies add.
 func Untrusted(r *http.Request, proxies []netip.Prefix) (proxy netip.Addr, untrusted bool) {
 	if !slices.ContainsFunc(forwardingHeaders, func(name string) bool { return r.Header.Get(name) != "" }) {
 		return netip.Addr{}, false
@@ -78,9 +77,10 @@ type Block struct {
 	Share int
 }
 
-// Blocks returns the blocks around a caller's address that limits for all callers
-// are divided by: what providers give to homes (a /56, an IPv4 address) and to
-// companies (a /48; for IPv4 a /24). An empty address is in none.
+// Blocks returns the blocks that contain a caller's address. Each block may use a
+// part of a limit for all callers. The sizes are those that providers assign to
+// homes (a /56, or one IPv4 address) and to companies (a /48, or a /24 of IPv4). An
+// empty address is in no block.
 func Blocks(ip string) []Block {
 	if ip == "" {
 		return nil
@@ -110,8 +110,8 @@ func block(ip string, bits4, bits6 int) string {
 
 type contextKey struct{}
 
-// NewContext returns a context that carries the address of the caller that a call
-// within the program is made for.
+// NewContext returns a context that carries the address of the caller for whom the
+// program makes an internal call.
 func NewContext(ctx context.Context, address string) context.Context {
 	return context.WithValue(ctx, contextKey{}, address)
 }

@@ -33,8 +33,7 @@ type Config struct {
 	Transport http.RoundTripper
 	// Now returns the time; nil is time.Now.
 	Now func() time.Time
-	// NewNonce returns 16 to 64 letters and digits that were not used before; nil returns random
-	// ones.
+	// NewNonce returns 16 to 64 letters and digits that were not used before; nil is rand.Text.
 	NewNonce func() string
 }
 
@@ -46,7 +45,7 @@ type Client struct {
 	http     *http.Client
 	now      func() time.Time
 	newNonce func() string
-	proved   atomic.Bool // see IsOurs
+	proved   atomic.Bool // see IsChequer
 }
 
 // answerTimeout is the time that an answer may take, in addition to the requested wait.
@@ -143,7 +142,7 @@ func (c *Client) do(ctx context.Context, r request) (answer, error) {
 	return answer{status: response.StatusCode, header: response.Header, body: body}, nil
 }
 
-// post posts JSON to a call that only this project's service offers.
+// post posts JSON to a call that only Chequer offers.
 func (c *Client) post(ctx context.Context, path string, content any, idempotencyKey string) (answer, error) {
 	body, err := json.Marshal(content)
 	if err != nil {
@@ -179,19 +178,19 @@ func (c *Client) sign(req *http.Request, r request) {
 	req.Header.Set(api.HeaderSignature, signature.Sign(c.secret, signed.Message()))
 }
 
-// isOurs reports whether an error answer is from this project's service: only that sends error codes.
-func (a answer) isOurs() bool { return a.header.Get(api.HeaderErrorCode) != "" }
+// isChequer reports whether an error answer is from Chequer. Other services send no error codes.
+func (a answer) isChequer() bool { return a.header.Get(api.HeaderErrorCode) != "" }
 
-// IsOurs reports whether the service has proved to be this project's, by returning an invoice in the form
-// that only this project defines. An answer without an error code then comes from a proxy.
-func (c *Client) IsOurs() bool { return c.proved.Load() }
+// IsChequer reports whether the service has returned an invoice in the form that only Chequer defines.
+// An answer without an error code then comes from a proxy.
+func (c *Client) IsChequer() bool { return c.proved.Load() }
 
-// refusal returns the error for an answer to a call that only this project's service offers.
+// refusal returns the error for an answer to a call that only Chequer offers.
 func (c *Client) refusal(a answer) error {
-	if !a.isOurs() && !isTemporary(a.status) && !c.IsOurs() {
+	if !a.isChequer() && !isTemporary(a.status) && !c.IsChequer() {
 		return ErrUnsupported
 	}
-	if a.isOurs() && a.status == http.StatusNotFound {
+	if a.isChequer() && a.status == http.StatusNotFound {
 		return ErrNotFound
 	}
 	return a.failure()

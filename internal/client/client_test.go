@@ -19,8 +19,8 @@ import (
 	"chequer/internal/signature"
 )
 
-// exchange is a request as a handler received it.
-type exchange struct {
+// received is a request as a handler received it.
+type received struct {
 	Method, Target, Path, Host, Body string
 	Length                           int64
 	Header                           map[string]string
@@ -28,10 +28,10 @@ type exchange struct {
 
 // record returns a handler that answers with a status, headers and a body, and records its
 // requests.
-func record(seen *[]exchange, status int, header map[string]string, body string) http.Handler {
+func record(seen *[]received, status int, header map[string]string, body string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent, _ := io.ReadAll(r.Body)
-		e := exchange{Method: r.Method, Target: r.RequestURI, Path: r.URL.Path, Host: r.Host, Body: string(sent), Length: r.ContentLength, Header: map[string]string{}}
+		e := received{Method: r.Method, Target: r.RequestURI, Path: r.URL.Path, Host: r.Host, Body: string(sent), Length: r.ContentLength, Header: map[string]string{}}
 		for name := range r.Header {
 			if name != "User-Agent" && name != "Accept-Encoding" && name != "Content-Length" {
 				e.Header[name] = r.Header.Get(name)
@@ -97,7 +97,7 @@ func TestClient_sends_the_same_bytes_in_process_and_over_HTTP(t *testing.T) {
 	for name, test := range calls {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var over, inside []exchange
+			var over, inside []received
 			server := httptest.NewServer(record(&over, 200, nil, test.answer))
 			defer server.Close()
 			if err := test.call(newClient(t, server.URL+"/shop/", nil)); err != nil {
@@ -114,9 +114,9 @@ func TestClient_sends_the_same_bytes_in_process_and_over_HTTP(t *testing.T) {
 	}
 }
 
-func TestClient_signs(t *testing.T) {
+func TestClient_signs_its_requests(t *testing.T) {
 	t.Parallel()
-	var seen []exchange
+	var seen []received
 	c := newClient(t, "https://pay.example/shop", client.InProcess(record(&seen, 200, nil, ownAnswer)))
 	if _, err := c.CreateInvoice(t.Context(), api.InvoiceRequest{Amount: "56.5", FiatCurrency: "EUR"}, "token"); err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func TestClient_signs(t *testing.T) {
 	}
 	body := `{"amount":56.5,"fiat_currency":"EUR"}`
 	own := signature.Request{Timestamp: "1795812932", Nonce: "0123456789abcdef", Method: "GET", Target: "/shop/api/v2/invoices/a-b"}
-	want := []exchange{
+	want := []received{
 		{
 			Method: "POST", Target: "/shop/api/v2/invoice/new", Path: "/shop/api/v2/invoice/new", Host: "pay.example", Body: body, Length: int64(len(body)),
 			Header: map[string]string{
@@ -147,7 +147,7 @@ func TestClient_signs(t *testing.T) {
 	}
 }
 
-func TestClient_answers(t *testing.T) {
+func TestClient_returns_the_error_of_an_answer(t *testing.T) {
 	t.Parallel()
 	coded := map[string]string{api.HeaderErrorCode: "some_code"}
 	refusal := `{"statusCode":400,"error":"Bad Request","message":"amount must be a number"}`
@@ -172,7 +172,7 @@ func TestClient_answers(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var seen []exchange
+			var seen []received
 			c := newClient(t, "https://pay.example", client.InProcess(record(&seen, test.status, test.header, test.body)))
 			_, err := c.CreateInvoice(t.Context(), api.InvoiceRequest{Amount: "1", FiatCurrency: "EUR"}, "")
 			same(t, "CreateInvoice", err, test.create)
@@ -209,7 +209,7 @@ func TestClient_does_not_mistake_a_fault_of_a_proxy_for_another_service(t *testi
 
 func TestClient_bounds_an_answer(t *testing.T) {
 	t.Parallel()
-	var seen []exchange
+	var seen []received
 	c := newClient(t, "https://pay.example", client.InProcess(record(&seen, 200, nil, `{"foreign_id":"`+strings.Repeat("x", 1<<20)+`"}`)))
 	if _, err := c.Invoice(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "larger than 1 MiB") {
 		t.Errorf("Invoice() = %v", err)
@@ -218,14 +218,14 @@ func TestClient_bounds_an_answer(t *testing.T) {
 
 func TestClient_bounds_the_time_of_a_call(t *testing.T) {
 	t.Parallel()
-	for wait, patience := range map[time.Duration]time.Duration{0: 10 * time.Second, 30 * time.Second: 40 * time.Second} {
+	for wait, limit := range map[time.Duration]time.Duration{0: 10 * time.Second, 30 * time.Second: 40 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			done := make(chan struct{})
 			c := newClient(t, "https://pay.example", client.InProcess(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-done })))
 			start := time.Now()
 			_, err := c.WaitInvoice(t.Context(), "a", `"1"`, wait)
-			if waited := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || waited != patience {
-				t.Errorf("call took %s and returned %v, want %s and a deadline error", waited, err, patience)
+			if waited := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || waited != limit {
+				t.Errorf("call took %s and returned %v, want %s and a deadline error", waited, err, limit)
 			}
 			close(done)
 		})
@@ -308,7 +308,7 @@ func TestClient_reads_events(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var seen []exchange
+			var seen []received
 			c := newClient(t, "https://pay.example", client.InProcess(record(&seen, test.status, test.header, test.body)))
 			page, err := c.Events(t.Context(), test.after, 20*time.Second)
 			same(t, "Events", err, test.want)

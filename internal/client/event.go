@@ -18,8 +18,8 @@ const FromNow int64 = -1
 // eventPage is the maximum number of events in an answer.
 const eventPage = 100
 
-// Events returns the events after a position of the feed. If there are none it waits for some, at
-// most MaxWait. It returns ErrUnsupported if the service has no feed, and an *Error if the call
+// Events returns the events after a position of the feed. If there are none, it waits for new events,
+// at most MaxWait. It returns ErrUnsupported if the service has no feed, and an *Error if the call
 // is refused.
 func (c *Client) Events(ctx context.Context, after int64, wait time.Duration) (api.EventPage, error) {
 	query := url.Values{"after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(eventPage)}}

@@ -28,7 +28,7 @@ func (c *Client) Invoice(ctx context.Context, id string) (Snapshot, error) {
 	return c.WaitInvoice(ctx, id, "", 0)
 }
 
-// WaitInvoice returns an invoice when its ETag differs from the given one. If it does not change
+// WaitInvoice returns an invoice when its ETag differs from the given ETag. If it does not change
 // within wait, at most MaxWait, it returns ErrNotModified.
 func (c *Client) WaitInvoice(ctx context.Context, id, etag string, wait time.Duration) (Snapshot, error) {
 	r := request{method: http.MethodGet, path: api.PathInvoices + "/" + url.PathEscape(id), own: true, header: map[string]string{}}
@@ -66,7 +66,7 @@ func (c *Client) Simulate(ctx context.Context, id string, r api.SimulateRequest)
 }
 
 // Requote requests a new price for the amount due, unless there is already a newer quote than the
-// given one. It returns ErrNotFound or ErrUnsupported; a refusal is an *Error.
+// given quote. It returns ErrNotFound or ErrUnsupported; a refusal is an *Error.
 func (c *Client) Requote(ctx context.Context, id string, r api.RequoteRequest) error {
 	return wrap("requote", c.act(ctx, id, api.PathInvoices+"/"+url.PathEscape(id)+"/requote", r))
 }
@@ -77,7 +77,7 @@ func (c *Client) SetRefundAddress(ctx context.Context, id string, r api.RefundRe
 	return wrap("set refund address", c.act(ctx, id, api.PathInvoices+"/"+url.PathEscape(id)+"/refund-address", r))
 }
 
-// act posts an action on an invoice that only this project's service offers.
+// act posts an action on an invoice that only Chequer offers.
 func (c *Client) act(ctx context.Context, id, path string, action any) error {
 	a, err := c.post(ctx, path, action, "")
 	if err == nil && !a.shows(id, &api.Resource{}) {

@@ -11,7 +11,7 @@ import (
 // ErrUnsupported if the service has no links.
 func (c *Client) ReadCheckoutLink(ctx context.Context, r api.CheckoutRequest) (api.CheckoutLink, error) {
 	var link api.CheckoutLink
-	err := c.offer(ctx, api.PathLinks+"/read", r, "", &link)
+	err := c.checkout(ctx, api.PathLinks+"/read", r, "", &link)
 	return link, wrap("read link", err)
 }
 
@@ -19,34 +19,34 @@ func (c *Client) ReadCheckoutLink(ctx context.Context, r api.CheckoutRequest) (a
 // the same key returns the same invoice.
 func (c *Client) UseCheckoutLink(ctx context.Context, r api.CheckoutRequest, idempotencyKey string) (id string, err error) {
 	var made api.CheckoutInvoice
-	err = c.offer(ctx, api.PathLinks+"/pay", r, idempotencyKey, &made)
+	err = c.checkout(ctx, api.PathLinks+"/pay", r, idempotencyKey, &made)
 	return made.ForeignID, wrap("pay by link", err)
 }
 
-// ReadProducts returns the products in the shop of the key's merchant, or one of them. A refusal is
-// an *Error; it returns ErrUnsupported if the service has no products.
+// ReadProducts returns the products in the shop of the key's merchant, or the product with a slug. A
+// refusal is an *Error; it returns ErrUnsupported if the service has no products.
 func (c *Client) ReadProducts(ctx context.Context, r api.ProductsRequest) (api.ProductOffers, error) {
 	var offers api.ProductOffers
-	err := c.offer(ctx, api.PathProducts+"/read", r, "", &offers)
+	err := c.checkout(ctx, api.PathProducts+"/read", r, "", &offers)
 	return offers, wrap("read products", err)
 }
 
 // OrderProduct returns the invoice of an order. A call with the same key returns the same invoice.
 func (c *Client) OrderProduct(ctx context.Context, o api.ProductOrder, idempotencyKey string) (id string, err error) {
 	var made api.CheckoutInvoice
-	err = c.offer(ctx, api.PathProducts+"/order", o, idempotencyKey, &made)
+	err = c.checkout(ctx, api.PathProducts+"/order", o, idempotencyKey, &made)
 	return made.ForeignID, wrap("order product", err)
 }
 
-// offer makes a call about a checkout link or a product.
-func (c *Client) offer(ctx context.Context, path string, r any, idempotencyKey string, into any) error {
+// checkout makes a call about a checkout link or a product.
+func (c *Client) checkout(ctx context.Context, path string, r any, idempotencyKey string, into any) error {
 	a, err := c.post(ctx, path, r, idempotencyKey)
 	switch {
 	case err != nil:
 		return err
 	case a.status == http.StatusOK && decode(a.body, into) == nil:
 		return nil
-	case !a.isOurs() && !isTemporary(a.status):
+	case !a.isChequer() && !isTemporary(a.status):
 		return ErrUnsupported
 	}
 	return a.failure()

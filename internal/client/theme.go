@@ -18,17 +18,17 @@ func (c *Client) Theme(ctx context.Context, hash string) (theme.Theme, error) {
 		path = api.PathThemes + "/" + hash
 	}
 	a, err := c.do(ctx, request{method: http.MethodGet, path: path, own: true})
-	var l api.Theme
+	var answer api.Theme
 	switch {
 	case err != nil:
-	case a.status == http.StatusOK && decode(a.body, &l) == nil:
+	case a.status == http.StatusOK && decode(a.body, &answer) == nil:
 		var read theme.Theme
-		if read, err = readTheme(l); err == nil {
+		if read, err = readTheme(answer); err == nil {
 			return read, nil
 		}
-	case a.isOurs() && a.status == http.StatusNotFound:
+	case a.isChequer() && a.status == http.StatusNotFound:
 		err = ErrNotFound
-	case !a.isOurs() && !isTemporary(a.status):
+	case !a.isChequer() && !isTemporary(a.status):
 		err = ErrUnsupported
 	default:
 		err = a.failure()
@@ -38,19 +38,19 @@ func (c *Client) Theme(ctx context.Context, hash string) (theme.Theme, error) {
 
 // readTheme converts and checks a theme of the service. It accepts only what a merchant may set.
 func readTheme(a api.Theme) (theme.Theme, error) {
-	l, err := theme.Normalize(theme.Theme{Name: a.Name, Accent: a.Accent, Line: a.Line, Support: a.Support, Terms: a.Terms, Stay: !a.AutoReturn})
+	t, err := theme.Normalize(theme.Theme{Name: a.Name, Accent: a.Accent, Line: a.Line, Support: a.Support, Terms: a.Terms, Stay: !a.AutoReturn})
 	if err != nil {
 		return theme.Theme{}, fmt.Errorf("%w: %w", ErrNonsense, err)
 	}
 	if a.Logo == "" {
-		return l, nil
+		return t, nil
 	}
 	body, err := base64.StdEncoding.DecodeString(a.Logo)
 	if err == nil {
-		l.Logo, err = theme.ParseLogo(a.LogoType, body)
+		t.Logo, err = theme.ParseLogo(a.LogoType, body)
 	}
 	if err != nil {
 		return theme.Theme{}, fmt.Errorf("%w: logo: %w", ErrNonsense, err)
 	}
-	return l, nil
+	return t, nil
 }

@@ -47,7 +47,7 @@ type Config struct {
 	MaxUnpaid        Limit  `env:"MAX_UNPAID" envDefault:"1000" about:"unpaid invoices that shoppers may open at storefront, products and links; or off"`
 	TolerancePercent string `env:"TOLERANCE_PERCENT" envDefault:"0" about:"percentage of a price that may be missing, such as 0.5"`
 	ToleranceAmount  string `env:"TOLERANCE_AMOUNT" envDefault:"0" about:"euro of a price that may be missing, such as 0.10; with both, the smaller counts"`
-	RateLimit        Limit  `env:"RATE_LIMIT" envDefault:"20" about:"requests per second and key, half as many for unsigned ones per address; or off"`
+	RateLimit        Limit  `env:"RATE_LIMIT" envDefault:"20" about:"requests per second and key, half as many unsigned requests per address; or off"`
 	Unwatched        Switch `env:"UNWATCHED" about:"offer networks that are not watched: on or off"`
 
 	MaxScanAge time.Duration `env:"MAX_SCAN_AGE" envDefault:"10m" about:"how long a network may be out of reach before its methods are left out of new invoices"`
@@ -100,9 +100,9 @@ func (s Switch) String() string {
 	return "off"
 }
 
-// Load reads the settings from an environment, as os.Environ returns it, and from the settings
-// file: the one that CHEQUER_CONFIG names, or else chequer.env in the data directory. The error
-// names every fault. Unknown names are not faults; Unknown returns them.
+// Load reads the settings from an environment, as os.Environ returns it, and from the settings file.
+// CHEQUER_CONFIG names this file; the default is chequer.env in the data directory. The error names
+// every fault. Unknown names are not faults; Unknown returns them.
 func Load(environ []string) (Config, error) {
 	given, file, faults := read(environ)
 	c := Config{file: file, source: given.source, unknown: given.unknown}
@@ -135,8 +135,8 @@ func Load(environ []string) (Config, error) {
 	return c, errors.Join(faults...)
 }
 
-// Unknown returns an error that names every CHEQUER_ variable that is not a setting, or nil. A
-// server must not start with one, because a misspelt setting has no effect; a command only warns.
+// Unknown returns an error that names every CHEQUER_ variable that is not a setting, or nil. A server
+// must not start with such a variable, because a misspelt setting has no effect. A command only warns.
 func (c Config) Unknown() error { return errors.Join(c.unknown...) }
 
 // settingFault adds the name of the setting to a parse error.
@@ -248,8 +248,8 @@ func (c Config) check() []error {
 // which are the same whether or not a proxy encodes them.
 var baseURL = regexp.MustCompile(`^https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*$`)
 
-// embedOrigin matches an origin in the form that browsers compare. It may be without TLS only on
-// this machine, for trials.
+// embedOrigin matches an origin in the form that browsers compare. Only an origin on this machine may
+// be without TLS, for trials.
 var embedOrigin = regexp.MustCompile(`^(https://[a-z0-9]([a-z0-9.-]*[a-z0-9])?|http://(localhost|127\.0\.0\.1))(:[1-9][0-9]{0,4})?$`)
 
 // testExchange matches the address of a simulated exchange on this machine. A setting cannot make
@@ -260,13 +260,13 @@ var testExchange = regexp.MustCompile(`^http://(127\.0\.0\.1|\[::1\]):[1-9][0-9]
 const maxOrigins = 10
 
 // databaseURL matches a file or a server's address. A database in memory is refused: it would be
-// lost, and each connection would have another one.
+// lost, and each connection would have another database.
 var databaseURL = regexp.MustCompile(`^(sqlite:[^:].*|postgres(ql)?://.+)$`)
 
 // Proxies returns the networks of the proxies whose X-Forwarded-For is trusted.
 func (c Config) Proxies() []netip.Prefix { return networks(c.TrustProxy) }
 
-// CallbackAllow returns the networks that the operator opens for callbacks.
+// CallbackAllow returns the networks to which events may be sent although they are not public.
 func (c Config) CallbackAllow() []netip.Prefix { return networks(c.Callback) }
 
 // Location returns the shop's time zone, or that of this machine if none is set.

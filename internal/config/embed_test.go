@@ -9,7 +9,7 @@ import (
 
 func TestEmbedOrigins(t *testing.T) {
 	t.Parallel()
-	for origins, fine := range map[string]bool{
+	for origins, valid := range map[string]bool{
 		"https://shop.example":                            true,
 		"https://shop.example:8443, http://localhost:300": true,
 		"http://127.0.0.1:3000":                           true,
@@ -28,10 +28,10 @@ func TestEmbedOrigins(t *testing.T) {
 		strings.Repeat("https://shop.example ", 11):       false,
 	} {
 		c, err := config.Load([]string{"CHEQUER_EMBED_ORIGINS=" + origins})
-		if (err == nil) != fine {
+		if (err == nil) != valid {
 			t.Errorf("%s: error %v", origins, err)
 		}
-		if fine && len(c.EmbedOrigins()) == 0 {
+		if valid && len(c.EmbedOrigins()) == 0 {
 			t.Errorf("%s: no origins", origins)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// EVM holds how each EVM network is watched: RPCOff, RPCPublic or a list of endpoints.
+// EVM has the setting of each EVM network: RPCOff, RPCPublic or a list of endpoints.
 type EVM struct {
 	Ethereum    string `env:"ETHEREUM_RPC" show:"endpoints" about:"public, the default: built-in endpoints; off; or endpoints [trusted:][operator=]URL,…"`
 	Base        string `env:"BASE_RPC" show:"endpoints" about:"public, the default: built-in endpoints; off; or endpoints [trusted:][operator=]URL,…"`
@@ -16,9 +16,9 @@ type EVM struct {
 	Polygon     string `env:"POLYGON_RPC" show:"endpoints" about:"off, the default; public; or endpoints"`
 	Gnosis      string `env:"GNOSIS_RPC" show:"endpoints" about:"off, the default; public; or endpoints"`
 	Avalanche   string `env:"AVALANCHE_RPC" show:"endpoints" about:"off, the default; public; or endpoints"`
-	Sepolia     string `env:"SEPOLIA_RPC" show:"endpoints" about:"a test network, in place of the real ones: off, the default; public; or endpoints"`
-	BaseSepolia string `env:"BASE_SEPOLIA_RPC" show:"endpoints" about:"a test network, in place of the real ones: off, the default; public; or endpoints"`
-	// AddressQueries allows queries about our addresses to untrusted endpoints.
+	Sepolia     string `env:"SEPOLIA_RPC" show:"endpoints" about:"a test network, in place of the main networks: off, the default; public; or endpoints"`
+	BaseSepolia string `env:"BASE_SEPOLIA_RPC" show:"endpoints" about:"a test network, in place of the main networks: off, the default; public; or endpoints"`
+	// AddressQueries allows queries about the merchant's addresses to untrusted endpoints.
 	AddressQueries Switch `env:"EVM_ADDRESS_QUERIES" about:"ask endpoints that are not your own about your addresses, which needs less reading: on or off"`
 	// Tokens are offered in addition to EURC and USDC.
 	Tokens string `env:"EVM_TOKENS" about:"tokens beside EURC and USDC, such as USDT or base:CODE:0x…:6:USDC"`
@@ -70,7 +70,7 @@ func (e *EVM) byNetwork() (networks []string, values map[string]*string) {
 
 func isTrial(network string) bool { return strings.HasSuffix(network, "sepolia") }
 
-// RPC returns how an EVM network is watched: RPCOff, RPCPublic, or "" with endpoints.
+// RPC returns the setting of an EVM network: RPCOff, RPCPublic, or "" with endpoints.
 func (e EVM) RPC(network string) (how string, endpoints []Endpoint) {
 	_, values := e.byNetwork()
 	return parseRPC(*values[network])
@@ -139,7 +139,7 @@ func (e EVM) check(fault func(name, format string, args ...any)) {
 		}
 		for i, text := range parts(value) {
 			if _, ok := parseEndpoint(text); !ok {
-				fault(name, "must be off, public, or addresses such as https://rpc.example.org or trusted:http://127.0.0.1:8545; number %d is none", i+1)
+				fault(name, "must be off, public, or addresses such as https://rpc.example.org or trusted:http://127.0.0.1:8545; number %d is invalid", i+1)
 			}
 		}
 	}

@@ -20,7 +20,7 @@ func TestRPC(t *testing.T) {
 	}{
 		"Ethereum by default": {network: "ethereum", how: "public", shown: "public"},
 		"Base by default":     {network: "base", how: "public", shown: "public"},
-		"others by default":   {network: "arbitrum", how: "off", shown: "off"},
+		"Arbitrum by default": {network: "arbitrum", how: "off", shown: "off"},
 		"switched on":         {environ: []string{"CHEQUER_GNOSIS_RPC=public"}, network: "gnosis", how: "public", shown: "public"},
 		"beside a test network": {
 			environ: []string{"CHEQUER_BASE_SEPOLIA_RPC=public"}, network: "base", how: "off", shown: "off",
@@ -62,10 +62,10 @@ func TestRPC_faults_contain_no_key(t *testing.T) {
 		setting string
 		want    string
 	}{
-		"no address":     {"CHEQUER_BASE_RPC=https://a.org,base.example/topsecret", "CHEQUER_BASE_RPC: must be off, public, or addresses such as https://rpc.example.org or trusted:http://127.0.0.1:8545; number 2 is none"},
-		"a websocket":    {"CHEQUER_BASE_RPC=wss://a.org/topsecret", "number 1 is none"},
-		"no host":        {"CHEQUER_ETHEREUM_RPC=https:///topsecret", "CHEQUER_ETHEREUM_RPC: must be"},
-		"real and trial": {"CHEQUER_SEPOLIA_RPC=public CHEQUER_POLYGON_RPC=public", "CHEQUER_POLYGON_RPC: is on, and so is a test network"},
+		"no address":                  {"CHEQUER_BASE_RPC=https://a.org,base.example/topsecret", "CHEQUER_BASE_RPC: must be off, public, or addresses such as https://rpc.example.org or trusted:http://127.0.0.1:8545; number 2 is invalid"},
+		"a websocket":                 {"CHEQUER_BASE_RPC=wss://a.org/topsecret", "number 1 is invalid"},
+		"no host":                     {"CHEQUER_ETHEREUM_RPC=https:///topsecret", "CHEQUER_ETHEREUM_RPC: must be"},
+		"both real and test networks": {"CHEQUER_SEPOLIA_RPC=public CHEQUER_POLYGON_RPC=public", "CHEQUER_POLYGON_RPC: is on, and so is a test network"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

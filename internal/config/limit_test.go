@@ -7,7 +7,7 @@ import (
 	"chequer/internal/config"
 )
 
-func TestLoad_limits(t *testing.T) {
+func TestLoad_checks_limits(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]config.Limit{"": 20, "off": 0, "1": 1, "20": 20, "9999999": 9_999_999} {
 		c, err := config.Load([]string{"CHEQUER_RATE_LIMIT=" + text})

@@ -10,8 +10,8 @@ import (
 // ReadFile returns the path of the settings file that was read; "" if there was none.
 func (c Config) ReadFile() string { return c.file }
 
-// File returns the path of the settings file that was read, or of the one in the data directory
-// that does not exist yet.
+// File returns the path of the settings file that was read. If none was read, it returns the path of
+// the file to create in the data directory.
 func (c Config) File() string { return cmp.Or(c.file, filepath.Join(c.DataDir, fileName)) }
 
 // Source returns where a setting was set: "environment", "default", the settings file,

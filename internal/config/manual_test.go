@@ -12,9 +12,9 @@ import (
 
 var update = flag.Bool("update", false, "write the table of settings into the manual")
 
-// TestManual_table holds the manual's table of settings against the settings. With -update it
+// TestManual_table_lists_every_setting compares the manual's table of settings with the settings. With -update it
 // writes the table.
-func TestManual_table(t *testing.T) {
+func TestManual_table_lists_every_setting(t *testing.T) {
 	t.Parallel()
 	const file = "../manual/configuration.md"
 	const begin, end = "<!-- settings: generated -->\n", "<!-- end of settings -->"

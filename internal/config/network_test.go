@@ -9,7 +9,7 @@ import (
 	"chequer/internal/config"
 )
 
-func TestLoad_networks(t *testing.T) {
+func TestLoad_reads_networks(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		value string

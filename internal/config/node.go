@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Chain holds how one network of Bitcoin's family is watched.
+// Chain has the settings of one network of Bitcoin's family.
 type Chain struct {
 	// Node is the address of the merchant's own node, NodeLight or NodeOff; empty means NodeOff.
 	Node string `env:"NODE" show:"url" about:"your own node, such as http://user:password@127.0.0.1:8332; off, the default for Litecoin; or light, the light client, the default for Bitcoin and for Bitcoin alone"`

@@ -17,7 +17,7 @@ import (
 const SystemFile = "/etc/chequer/chequer.env"
 
 // WithSystemFile returns an environment in which CHEQUER_CONFIG names the settings file at path, if
-// that file exists and no other one is selected: neither CHEQUER_CONFIG nor CHEQUER_DATA_DIR is
+// that file exists and no other file is selected: neither CHEQUER_CONFIG nor CHEQUER_DATA_DIR is
 // set, and the default data directory has no settings file.
 func WithSystemFile(environ []string, path string) []string {
 	chosen := func(pair string) bool {
@@ -40,7 +40,7 @@ func exists(path string) bool {
 // fileName is the name of the settings file in the data directory.
 const fileName = "chequer.env"
 
-// defaultDataDir is the data directory when no setting names one.
+// defaultDataDir is the data directory unless a setting names another.
 const defaultDataDir = "data"
 
 // maxFileSize bounds the size of a settings file and of a file with one value, in bytes.
@@ -72,8 +72,8 @@ func read(environ []string) (v values, file string, faults []error) {
 	return v, file, append(faults, v.add(inFile, file)...)
 }
 
-// readFile finds and reads the settings file: the one that CHEQUER_CONFIG names, or else
-// chequer.env in the data directory. The path is empty if there is no such file.
+// readFile finds and reads the settings file, which CHEQUER_CONFIG names. The default is chequer.env in
+// the data directory. The path is empty if there is no such file.
 func readFile(environment map[string]string) (string, []assignment, error) {
 	if path := environment[configSetting]; path != "" {
 		found, err := parseFile(path)
@@ -193,8 +193,8 @@ func (v values) given(name string) bool {
 	return ok
 }
 
-// settingName returns the name of the setting of an assignment, and whether the value is the path
-// of a file that contains the setting's value.
+// settingName returns the name of the setting of an assignment, and reports whether the value is the
+// path of a file that contains the setting's value.
 func settingName(name string) (base string, isFile bool) {
 	if base, isFile := strings.CutSuffix(name, "_FILE"); isFile && isSetting(base) && !isSetting(name) {
 		return base, true

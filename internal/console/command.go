@@ -28,8 +28,8 @@ func NoCommand(_ *cobra.Command, args []string) error {
 }
 
 // Arguments checks the arguments of a command against its use, such as "show ID" or "deliveries
-// ENDPOINT [EVENT]". The error names the first missing argument and never repeats an argument of a
-// command that takes some, which may be a secret.
+// ENDPOINT [EVENT]". The error names the first missing argument. If the command takes arguments, the
+// error does not repeat them, because they may be secrets.
 func Arguments(c *cobra.Command, args []string) error {
 	names := strings.Fields(c.Use)[1:]
 	if len(names) == 0 {

@@ -11,8 +11,8 @@ import (
 	"chequer/internal/manual"
 )
 
-// AddHelp sets the command of a root command that describes a command, prints a page of the manual, or
-// without an argument lists both. Help does not list the aliases of commands, which are former names.
+// AddHelp adds the command help to a root command. It describes a command or prints a page of the
+// manual; without an argument it lists both. It does not list aliases, which are former names.
 func (p *Printer) AddHelp(root *cobra.Command) {
 	root.SetHelpCommand(p.help())
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "\n\nAliases:\n  {{.NameAndAliases}}", "", 1) + topicsTemplate())

@@ -7,8 +7,8 @@ import (
 	"text/tabwriter"
 )
 
-// Table writes rows in columns below a heading with tabs between its cells; "" is no heading. It
-// removes characters from cells that control a terminal or begin a new line.
+// Table writes rows in columns below a heading whose cells are separated by tabs. It writes no heading
+// if that is empty. It removes characters that control a terminal or begin a new line from cells.
 func Table[T any](w io.Writer, heading string, rows []T, cells func(T) []any) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if heading != "" {

@@ -25,7 +25,7 @@ import (
 const minPassphrase = 12
 
 var (
-	errBackupExists    = errors.New("is there already; --force replaces it")
+	errBackupExists    = errors.New("exists already; --force replaces it")
 	errShortPassphrase = fmt.Errorf("the passphrase must have at least %d characters: an attacker with the file can try many", minPassphrase)
 )
 
@@ -97,14 +97,14 @@ func mayWrite(path string, force bool) error {
 	return fmt.Errorf("%s %w", path, errBackupExists)
 }
 
-// usedMasterKey returns the key of an existing database. It never creates one.
+// usedMasterKey returns the key of an existing database. It creates no key.
 func usedMasterKey(ctx context.Context, c config.Config) ([]byte, error) {
 	used, err := engine.InUse(ctx, c.DatabaseURL)
 	if err != nil {
 		return nil, err
 	}
 	if !used {
-		return nil, fmt.Errorf("back up: %w in %s: CHEQUER_CONFIG or CHEQUER_DATA_DIR says where another is", backup.ErrNoDatabase, Place(c))
+		return nil, fmt.Errorf("back up: %w in %s: CHEQUER_CONFIG or CHEQUER_DATA_DIR selects another database", backup.ErrNoDatabase, Place(c))
 	}
 	key, _, err := masterKey(ctx, c)
 	return key, err

@@ -29,8 +29,7 @@ const phrase = "correct horse battery"
 // zpub is the account key of BIP 84. In these tests it only receives.
 const zpub = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs"
 
-// settings returns the settings of a server with its own data directory. The database is SQLite
-// unless one is named.
+// settings returns the settings of a server with its own data directory. The database is SQLite by default.
 func settings(t *testing.T, database string) config.Config {
 	t.Helper()
 	environ := []string{"CHEQUER_DATA_DIR=" + filepath.Join(t.TempDir(), "data")}
@@ -106,7 +105,8 @@ func read(t *testing.T, core *app.Core) (all content) {
 	return all
 }
 
-func say(passphrase string) func() (string, error) {
+// answer returns a Passphrase that returns a passphrase.
+func answer(passphrase string) func() (string, error) {
 	return func() (string, error) { return passphrase, nil }
 }
 
@@ -122,7 +122,7 @@ func unasked(t *testing.T) func() (string, error) {
 func backUp(t *testing.T, c config.Config) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "shop.backup")
-	if _, err := datadir.Backup(t.Context(), c, path, datadir.BackupOptions{Work: 4, Passphrase: say(phrase)}); err != nil {
+	if _, err := datadir.Backup(t.Context(), c, path, datadir.BackupOptions{Work: 4, Passphrase: answer(phrase)}); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -130,7 +130,7 @@ func backUp(t *testing.T, c config.Config) string {
 
 func restore(t *testing.T, c config.Config, path string) (datadir.Restored, error) {
 	t.Helper()
-	return datadir.Restore(t.Context(), c, path, datadir.RestoreOptions{Passphrase: say(phrase), Log: slog.New(slog.DiscardHandler)})
+	return datadir.Restore(t.Context(), c, path, datadir.RestoreOptions{Passphrase: answer(phrase), Log: slog.New(slog.DiscardHandler)})
 }
 
 func TestBackup_moves_a_shop_between_the_engines(t *testing.T) {
@@ -208,7 +208,7 @@ func TestBackup_replaces_a_file_only_with_force(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "--force") || text(t, path) != before {
 		t.Errorf("got error %v, want one that names --force", err)
 	}
-	_, err = datadir.Backup(t.Context(), c, path, datadir.BackupOptions{Force: true, Work: 4, Passphrase: say(phrase)})
+	_, err = datadir.Backup(t.Context(), c, path, datadir.BackupOptions{Force: true, Work: 4, Passphrase: answer(phrase)})
 	if err != nil || text(t, path) == before {
 		t.Errorf("with force: error %v", err)
 	}
@@ -220,7 +220,7 @@ func TestBackup_replaces_a_file_only_with_force(t *testing.T) {
 func TestBackup_that_fails_leaves_no_file(t *testing.T) {
 	t.Parallel()
 	c := settings(t, "")
-	nobody := errors.New("no terminal")
+	noTerminal := errors.New("no terminal")
 	folder, ctx := t.TempDir(), t.Context()
 	fails := func(what string, passphrase func() (string, error), want string) {
 		t.Helper()
@@ -228,8 +228,8 @@ func TestBackup_that_fails_leaves_no_file(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got error %v, want %q", what, err, want)
 		}
-		if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
-			t.Errorf("%s: files %v, error %v, want no file", what, left, err)
+		if files, err := os.ReadDir(folder); err != nil || len(files) > 0 {
+			t.Errorf("%s: files %v, error %v, want no file", what, files, err)
 		}
 	}
 	fails("no database", unasked(t), "there is no database yet")
@@ -237,17 +237,17 @@ func TestBackup_that_fails_leaves_no_file(t *testing.T) {
 		t.Errorf("a data directory was created: %v", err)
 	}
 	newShop(t, c)
-	fails("a short passphrase", say("eleven char"), "at least 12 characters")
+	fails("a short passphrase", answer("eleven char"), "at least 12 characters")
 	var cancel context.CancelFunc
 	ctx, cancel = context.WithCancel(t.Context())
 	fails("interrupted", func() (string, error) { cancel(); return phrase, nil }, context.Canceled.Error())
 	ctx = t.Context()
-	fails("no passphrase", func() (string, error) { return "", nobody }, nobody.Error())
+	fails("no passphrase", func() (string, error) { return "", noTerminal }, noTerminal.Error())
 	key := filepath.Join(c.DataDir, "master.key")
 	if err := os.WriteFile(key, []byte(strings.Repeat("0", 64)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	fails("another master key", say(phrase), "another master key")
+	fails("another master key", answer(phrase), "another master key")
 }
 
 func TestRestore_changes_nothing_unless_the_backup_is_complete(t *testing.T) {
@@ -263,7 +263,7 @@ func TestRestore_changes_nothing_unless_the_backup_is_complete(t *testing.T) {
 		if err := os.WriteFile(file, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := datadir.Restore(t.Context(), target, file, datadir.RestoreOptions{Passphrase: say(passphrase)})
+		_, err := datadir.Restore(t.Context(), target, file, datadir.RestoreOptions{Passphrase: answer(passphrase)})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got error %v, want %q", what, err, want)
 		}
@@ -303,7 +303,7 @@ func TestRestore_with_an_existing_master_key(t *testing.T) {
 		{"the_same_in_the_data_directory", "", same, ""}, // an earlier restore was killed
 		{"another_in_the_settings", other, "", "CHEQUER_MASTER_KEY is another master key"},
 		{"another_in_the_data_directory", "", other, "master.key is another master key"},
-		{"no_key_in_the_data_directory", "", "x", "master.key is another master key"},
+		{"an_invalid_key_in_the_data_directory", "", "x", "master.key is another master key"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -21,7 +21,7 @@ import (
 type Options struct {
 	// Upgrade lets Open upgrade the schema of a database that an older release created.
 	Upgrade bool
-	// Existing makes Open fail if there is no database, instead of creating one.
+	// Existing makes Open fail if there is no database, instead of creating it.
 	Existing bool
 	Log      *slog.Logger
 }
@@ -76,7 +76,7 @@ func mustExist(ctx context.Context, c config.Config) error {
 	if err != nil || used || exists(filepath.Join(c.DataDir, masterKeyFile)) {
 		return err
 	}
-	return fmt.Errorf("%w in %s: chequer init or chequer serve creates one; CHEQUER_CONFIG or CHEQUER_DATA_DIR says where another is", ErrNoShop, Place(c))
+	return fmt.Errorf("%w in %s: chequer init or chequer serve creates one; CHEQUER_CONFIG or CHEQUER_DATA_DIR selects another database", ErrNoShop, Place(c))
 }
 
 // exists reports whether a file exists.

@@ -54,7 +54,7 @@ func TestOpenCore_upgrades_only_with_the_option(t *testing.T) {
 	open(t, c)
 }
 
-// A database that was lost, or copied without its log, leaves its key behind.
+// If a database was lost, or copied without its log, its master key is still there.
 func TestOpenCore_creates_no_database_when_there_is_an_old_master_key(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(path string) error{

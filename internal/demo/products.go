@@ -14,7 +14,7 @@ import (
 var products = []merchant.Product{
 	{Slug: "coffee", Name: "Filter coffee", Description: "250 g, roasted on Tuesdays", Price: money.MustParse("11.50", money.EUR), MaxQuantity: 20, AskNote: merchant.AskOptional, AskOrderID: merchant.AskNo},
 	{Slug: "print", Name: "Tidewater No. 3", Description: "A3 screen print, edition of 80", Price: money.MustParse("38", money.EUR), MaxQuantity: 1, AskNote: merchant.AskNo, AskOrderID: merchant.AskNo},
-	{Slug: "repair", Name: "Repair by the hour", Description: "Say which job it is for: the number stands on your estimate", Price: money.MustParse("64", money.EUR), AskNote: merchant.AskOptional, AskOrderID: merchant.AskRequired},
+	{Slug: "repair", Name: "Repair by the hour", Description: "Enter the number of the job, which is on your estimate", Price: money.MustParse("64", money.EUR), AskNote: merchant.AskOptional, AskOrderID: merchant.AskRequired},
 }
 
 // ensureProducts creates the products of a demo shop, unless it has some.

@@ -47,7 +47,7 @@ func (e *examination) fetchAddress(ctx context.Context, isRunning bool) {
 	switch {
 	case status == 0:
 		level, reason := unreached(err)
-		e.say(level, "address", "%s %s", e.Settings.BaseURL, reason)
+		e.add(level, "address", "%s %s", e.Settings.BaseURL, reason)
 	case !isRunning && status >= 500:
 		e.fail("address", "%s answers %d, and chequer serve does not run on %s", e.Settings.BaseURL, status, e.Settings.Listen)
 	case status >= 300 && status < 400:

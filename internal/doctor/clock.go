@@ -42,7 +42,7 @@ func WatchClock(c Clock, now func() time.Time, log *slog.Logger) func(context.Co
 	}
 }
 
-// compareClock reports whether the clock is wrong, and logs a change of that.
+// compareClock reports whether the clock is wrong, and logs when this changes.
 func compareClock(ctx context.Context, c Clock, now func() time.Time, log *slog.Logger, skewed bool) bool {
 	skew, margin, err := c.MeasureSkew(ctx, now)
 	if err != nil || margin > maxSkew {
@@ -70,13 +70,13 @@ func (e *examination) examineClocks(ctx context.Context) error {
 		return err
 	}
 	if skew.Abs() > maxSkew+margin {
-		e.warn("clock", "this machine's is %s the database's: set both by NTP", skewText(skew))
+		e.warn("clock", "this machine's clock is %s the database's: set both by NTP", skewText(skew))
 	} else {
 		e.ok("clock", "agrees with the database's")
 	}
 	for _, network := range slices.Sorted(maps.Keys(leaders)) {
 		if leaders[network].Abs() > maxSkew {
-			e.warn("clock", "that of the process that watches %s is %s the database's: set both by NTP", network, skewText(leaders[network]))
+			e.warn("clock", "the clock of the process that watches %s is %s the database's: set both by NTP", network, skewText(leaders[network]))
 		}
 	}
 	return nil
@@ -99,16 +99,16 @@ const (
 	maxEVMBehind    = 2 * time.Minute
 )
 
-// sayClock warns when the block times of a network contradict this machine's clock.
-func (e *examination) sayClock(h readiness.Network, wallet string, about string) {
+// reportBlockTime warns when the block times of a network contradict this machine's clock.
+func (e *examination) reportBlockTime(h readiness.Network, wallet string, about string) {
 	if h.TipTime == nil || h.Fault != "" || h.Progress != "" {
 		return
 	}
 	ahead, isEVM := h.TipTime.Sub(e.Now()), wallet == string(keys.ETH)
 	switch {
 	case isEVM && ahead > maxEVMAhead || !isEVM && ahead > maxBitcoinAhead:
-		e.warn(about, "the newest block is %s ahead of this machine's clock: set the clock by NTP, or payments are judged by a wrong time", ahead.Round(time.Second))
+		e.warn(about, "the newest block is %s ahead of this machine's clock: set the clock by NTP, because a wrong clock changes which payments are late", ahead.Round(time.Second))
 	case isEVM && ahead < -maxEVMBehind:
-		e.warn(about, "the newest block is %s old: the network or its endpoints stand still, or this machine's clock is ahead", (-ahead).Round(time.Second))
+		e.warn(about, "the newest block is %s old: the network makes no blocks, its endpoints are stale, or this machine's clock is ahead", (-ahead).Round(time.Second))
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-func TestSayClock(t *testing.T) {
+func TestReportBlockTime(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {
@@ -31,7 +31,7 @@ func TestSayClock(t *testing.T) {
 			t.Parallel()
 			e := &examination{Config: Config{Now: func() time.Time { return now }}}
 			tip := now.Add(test.tip)
-			e.sayClock(readiness.Network{TipTime: &tip}, test.wallet, "network x")
+			e.reportBlockTime(readiness.Network{TipTime: &tip}, test.wallet, "network x")
 			if text := strings.Join(e.lines(), "\n"); !strings.HasPrefix(text, test.want) || test.want == "" && text != "" {
 				t.Errorf("got findings %q, want %q", text, test.want)
 			}
@@ -58,7 +58,7 @@ func TestExamineClocks(t *testing.T) {
 				}
 				return e.found
 			}
-			own := Finding{Level: LevelWarn, About: "clock", Says: "this machine's is 1h0m0s behind the database's: set both by NTP"}
+			own := Finding{Level: LevelWarn, About: "clock", Says: "this machine's clock is 1h0m0s behind the database's: set both by NTP"}
 			if diff := cmp.Diff([]Finding{own}, findings(wrong)); diff != "" {
 				t.Errorf("findings with a wrong clock (-want +got):\n%s", diff)
 			}
@@ -67,7 +67,7 @@ func TestExamineClocks(t *testing.T) {
 			}
 			want := []Finding{
 				{Level: LevelOK, About: "clock", Says: "agrees with the database's"},
-				{Level: LevelWarn, About: "clock", Says: "that of the process that watches bitcoin is 1h0m0s behind the database's: set both by NTP"},
+				{Level: LevelWarn, About: "clock", Says: "the clock of the process that watches bitcoin is 1h0m0s behind the database's: set both by NTP"},
 			}
 			if diff := cmp.Diff(want, findings(right)); diff != "" {
 				t.Errorf("findings while a process with a wrong clock watches (-want +got):\n%s", diff)

@@ -57,7 +57,7 @@ func (e *examination) examineBackup() {
 	case !found:
 		e.warn("backup", "chequer backup was never run with this data directory: chequer backup FILE writes the database and the master key into one encrypted file")
 	case age > maxBackupAge:
-		e.warn("backup", "the last one is %d days old: %s", int(age.Hours()/24), last.File)
+		e.warn("backup", "the last backup is %d days old: %s", int(age.Hours()/24), last.File)
 	default:
 		e.ok("backup", "%s, %s ago", last.File, age.Round(time.Minute))
 	}

@@ -11,7 +11,7 @@ import (
 	"chequer/internal/config"
 )
 
-func TestSayFree(t *testing.T) {
+func TestReportFree(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		free uint64
@@ -57,7 +57,7 @@ func TestExamineBackup(t *testing.T) {
 	}
 	record(`{"finished_at":"2026-11-01T12:00:00Z","file":"shop.backup"}`)
 	expect(made.Add(90*time.Minute), "ok backup: shop.backup, 1h30m0s ago")
-	expect(made.Add(9*24*time.Hour), "warn backup: the last one is 9 days old: shop.backup")
+	expect(made.Add(9*24*time.Hour), "warn backup: the last backup is 9 days old: shop.backup")
 	record("{")
 	expect(made, "warn backup: last backup: ")
 }

@@ -63,10 +63,10 @@ type Config struct {
 	Storage   Storage
 	Endpoints *merchant.Endpoints
 	Accounts  *sale.Accounts
-	// Callbacks are the addresses to which events may be sent.
-	Callbacks guard.Policy
-	Identity  readiness.Identity
-	Now       func() time.Time
+	// EndpointPolicy has the addresses to which events may be sent.
+	EndpointPolicy guard.Policy
+	Identity       readiness.Identity
+	Now            func() time.Time
 }
 
 // examination collects findings.
@@ -75,35 +75,36 @@ type examination struct {
 	found []Finding
 }
 
-func (e *examination) say(level Level, about, format string, args ...any) {
+// add adds a finding.
+func (e *examination) add(level Level, about, format string, args ...any) {
 	e.found = append(e.found, Finding{Level: level, About: about, Says: fmt.Sprintf(format, args...)})
 }
 
 func (e *examination) ok(about, format string, args ...any) {
-	e.say(LevelOK, about, format, args...)
+	e.add(LevelOK, about, format, args...)
 }
 
 func (e *examination) warn(about, format string, args ...any) {
-	e.say(LevelWarn, about, format, args...)
+	e.add(LevelWarn, about, format, args...)
 }
 
 func (e *examination) fail(about, format string, args ...any) {
-	e.say(LevelFail, about, format, args...)
+	e.add(LevelFail, about, format, args...)
 }
 
 // Examine reports what works and what is missing before shoppers can pay.
 func Examine(ctx context.Context, c Config) ([]Finding, error) {
 	e := &examination{Config: c}
 	if err := e.Storage.Ready(ctx); err != nil {
-		e.fail("storage", "%s takes no writes, so no invoice can be made: %s", datadir.Place(e.Settings), oneLine(err))
+		e.fail("storage", "%s accepts no writes, so no invoice can be created: %s", datadir.Place(e.Settings), oneLine(err))
 	} else {
-		e.ok("storage", "%s takes writes, the master key fits", datadir.Place(e.Settings))
+		e.ok("storage", "%s accepts writes, and the master key is correct", datadir.Place(e.Settings))
 	}
 	e.examineSpace()
 	running, _, err := readiness.Ask(ctx, e.Settings, e.Identity.Pass)
 	answers := err == nil
 	if answers && !running.Ready {
-		e.fail("server", "that on %s is not ready to take invoices: its log says why", e.Settings.Listen)
+		e.fail("server", "the server on %s is not ready to create invoices: see its log", e.Settings.Listen)
 	}
 	e.examineAddress(ctx, answers)
 	if err := e.examineProxy(ctx); err != nil {

@@ -20,7 +20,7 @@ func (e *examination) examineEndpoints(ctx context.Context) error {
 			return err
 		}
 		about, before := "endpoint "+to.ID, len(e.found)
-		if err := e.Callbacks.Check(to.URL, to.Mode == merchant.Live); err != nil {
+		if err := e.EndpointPolicy.Check(to.URL, to.Mode == merchant.Live); err != nil {
 			e.warn(about, "nothing is sent there: %v", err)
 		}
 		if to.Paused {
@@ -30,7 +30,7 @@ func (e *examination) examineEndpoints(ctx context.Context) error {
 			e.warn(about, "has two key pairs until chequer endpoint rotate %s --finish", to.ID)
 		}
 		if h.Failing() {
-			e.warn(about, "did not take the newest event, %s ago: %s; events waiting: %d", e.Now().Sub(h.Tried).Round(time.Second), answered(h), h.Waiting)
+			e.warn(about, "did not accept the newest event, %s ago: %s; events waiting: %d", e.Now().Sub(h.Tried).Round(time.Second), answered(h), h.Waiting)
 		}
 		if h.Failed > 0 {
 			e.warn(about, "events given up: %d: chequer endpoint deliveries %s --state failed lists them, resend sends them again", h.Failed, to.ID)

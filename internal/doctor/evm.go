@@ -29,7 +29,7 @@ func (e *examination) examineEVM(n networks.Network, about string) {
 		if r.Trusted {
 			says = "own node, " + says
 		}
-		e.say(level, about+"endpoint "+r.Name, "%s", says)
+		e.add(level, about+"endpoint "+r.Name, "%s", says)
 	}
 	for _, d := range evm.Doubts() {
 		level, says := LevelWarn, d.Says
@@ -39,6 +39,6 @@ func (e *examination) examineEVM(n networks.Network, about string) {
 		if d.Unreadable {
 			says += ": " + networks.Remedies(n.Setting)
 		}
-		e.say(level, about+"token "+d.Asset, "%s", says)
+		e.add(level, about+"token "+d.Asset, "%s", says)
 	}
 }

@@ -86,7 +86,7 @@ func TestExamineEVM_names_tokens_that_differ_from_the_settings(t *testing.T) {
 		decimals int
 		want     []Finding
 	}{
-		"as the setting says": {6, nil},
+		"same decimals": {6, nil},
 		"other decimals": {18, []Finding{
 			{Level: LevelFail, About: "token EURC-BASE", Says: "is neither offered nor watched: its contract 0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42 has 18 decimals, not 6"},
 			{Level: LevelFail, About: "token USDC-BASE", Says: "is neither offered nor watched: its contract 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913 has 18 decimals, not 6"},

@@ -14,7 +14,7 @@ import (
 // probeTimeout bounds the time to wait for a node or a server.
 const probeTimeout = 5 * time.Second
 
-// examineNetworks reports how each network of the wallets is watched.
+// examineNetworks reports the state of each network of the wallets.
 func (e *examination) examineNetworks(ctx context.Context, all []networks.Network, wallets []merchant.Wallet, running readiness.Answer, answers bool) {
 	for _, n := range all {
 		used := slices.ContainsFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == n.Wallet() })
@@ -46,8 +46,8 @@ func (e *examination) examineNetworks(ctx context.Context, all []networks.Networ
 			e.warn(about, "%s", e.notRunning(answers))
 			continue
 		}
-		e.sayHealth(running.Networks[i], about)
-		e.sayClock(running.Networks[i], n.Wallet(), about)
+		e.reportHealth(running.Networks[i], about)
+		e.reportBlockTime(running.Networks[i], n.Wallet(), about)
 	}
 }
 
@@ -62,13 +62,13 @@ func someWatched(all []networks.Network, wallets []merchant.Wallet) bool {
 // does not report them.
 func (e *examination) notRunning(answers bool) string {
 	if answers {
-		return "is not watched by the server that runs: start it again with these settings"
+		return "is not watched by the running server: start it again with these settings"
 	}
 	return "is watched while chequer serve runs; nothing answers on " + e.Settings.Listen + " now"
 }
 
-// sayHealth reports how the running server watches a network.
-func (e *examination) sayHealth(h readiness.Network, about string) {
+// reportHealth reports the newest scan and the source of a network in the running server.
+func (e *examination) reportHealth(h readiness.Network, about string) {
 	scanned := "not scanned yet"
 	if h.ScannedAgo != nil {
 		scanned = "scanned to block " + chain.Grouped(h.Tip) + ", " + (time.Duration(*h.ScannedAgo) * time.Second).String() + " ago"

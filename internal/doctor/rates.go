@@ -61,27 +61,27 @@ func (e *examination) examineFiats(report rates.Report) {
 			e.ok("currency "+fiat.Code, "a euro is %s %s", report.Pairs[i].Price, fiat.Code)
 			continue
 		}
-		e.fail("currency "+fiat.Code, "no invoice can be made in it: the European Central Bank's table has no price of the last 5 days")
+		e.fail("currency "+fiat.Code, "no invoice can be created in it: the European Central Bank's table has no price of the last 5 days")
 	}
 }
 
-func dropped(why string) string {
-	if why == "" {
+func dropped(reason string) string {
+	if reason == "" {
 		return ""
 	}
-	return ", left out: " + why
+	return ", not used: " + reason
 }
 
 // examinePrices reports the coins of the wallets for which there is no fixed rate.
 func (e *examination) examinePrices(all []networks.Network, wallets []merchant.Wallet) {
-	moment, loop, err := prices.New(e.Settings, false, e.Now, slog.New(slog.DiscardHandler))
+	current, loop, err := prices.New(e.Settings, false, e.Now, slog.New(slog.DiscardHandler))
 	if err != nil || loop != nil {
 		return // reported elsewhere, or rates come from sources
 	}
 	for _, n := range all {
 		for _, a := range n.Assets() {
 			used := slices.ContainsFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == a.Wallet })
-			if _, err := moment().Rate(a.Rate, a.Currency, money.EUR); used && err != nil {
+			if _, err := current().Rate(a.Rate, a.Currency, money.EUR); used && err != nil {
 				e.warn(a.Code, "has no rate, so it is not offered: add %s-EUR=… to CHEQUER_RATES", a.Rate)
 			}
 		}

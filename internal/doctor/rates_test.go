@@ -18,8 +18,8 @@ func TestExamineFiats(t *testing.T) {
 	e.examineFiats(report)
 	want := []string{
 		"ok currency CHF: a euro is 0.95 CHF",
-		"fail currency GBP: no invoice can be made in it: the European Central Bank's table has no price of the last 5 days",
-		"fail currency JPY: no invoice can be made in it: the European Central Bank's table has no price of the last 5 days",
+		"fail currency GBP: no invoice can be created in it: the European Central Bank's table has no price of the last 5 days",
+		"fail currency JPY: no invoice can be created in it: the European Central Bank's table has no price of the last 5 days",
 	}
 	if diff := cmp.Diff(want, e.lines()); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)

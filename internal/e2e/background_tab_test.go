@@ -60,14 +60,14 @@ func (s *thanksPage) once(b *tab) {
 	}
 }
 
-// TestFrozenTab changes an invoice while its page is frozen, offline or without its stream. The
-// page must update afterwards, and lead to the shop once (C67).
-func TestFrozenTab(t *testing.T) {
+// TestFrozen_tab_updates_afterwards changes an invoice while its page is frozen, offline or without its
+// stream. The page must update afterwards, and lead to the shop once (C67).
+func TestFrozen_tab_updates_afterwards(t *testing.T) {
 	site := newDemoSite(t)
 	begin := func(t *testing.T, s *thanksPage) (*tab, *backgroundTab) {
 		b := open(t, screens[0])
 		b.before(fastIntervals)
-		b.before(`document.addEventListener("freeze", () => window.slept = true)`)
+		b.before(`document.addEventListener("freeze", () => window.frozen = true)`)
 		return b, &backgroundTab{site.in(t), s}
 	}
 	t.Run("paid", func(t *testing.T) {
@@ -175,7 +175,7 @@ func (w *backgroundTab) opens(b *tab) {
 func (b *tab) freeze() {
 	b.t.Helper()
 	b.lifecycle(page.SetWebLifecycleStateStateFrozen)
-	until(b.t, waitTimeout, "the tab is frozen", func() bool { return get(b, chromedp.Evaluate[bool](`!!window.slept`)) })
+	until(b.t, waitTimeout, "the tab is frozen", func() bool { return get(b, chromedp.Evaluate[bool](`!!window.frozen`)) })
 }
 
 // passes advances the invoice's clock.

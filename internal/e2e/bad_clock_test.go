@@ -69,7 +69,7 @@ func openTimed(t *testing.T) *timed {
 	s.key, err = merchants.CreateKey(t.Context(), m.ID, merchant.Test, merchant.AllScopes, "")
 	s.must(err)
 	s.watcher = s.watch("first")
-	s.look()
+	s.scan()
 	return s
 }
 
@@ -95,8 +95,8 @@ func (s *timed) must(err error) {
 	}
 }
 
-// look runs one step of the watcher, and then of the expirer.
-func (s *timed) look() {
+// scan runs one step of the watcher, and then of the expirer.
+func (s *timed) scan() {
 	s.t.Helper()
 	_, err := s.watcher.Step(s.t.Context())
 	s.must(err)
@@ -141,15 +141,16 @@ func (s *timed) checkStatus(id string, want invoice.Status) {
 	}
 }
 
-// TestClockStepsForward moves the clock an hour ahead, past the expiry of every quote. Payments made
-// before the step count, and no invoice expires before the network has been scanned.
-func TestClockStepsForward(t *testing.T) {
+// TestClock_stepping_forward_expires_no_invoice_early moves the clock an hour ahead, past the expiry of
+// every quote. Payments made before the step count, and no invoice expires before the network has been
+// scanned.
+func TestClock_stepping_forward_expires_no_invoice_early(t *testing.T) {
 	t.Parallel()
 	s := openTimed(t)
 	shop := s.shop()
 	unpaid, seen, unseen := shop.order(), shop.order(), shop.order()
 	txs := []string{s.pays(seen)}
-	s.look()
+	s.scan()
 	txs = append(txs, s.pays(unseen))
 
 	s.clock.Pass(time.Hour)
@@ -160,60 +161,60 @@ func TestClockStepsForward(t *testing.T) {
 	if left := shop.invoice(unpaid).SecondsLeft; left > 0 {
 		t.Errorf("SecondsLeft = %d, want at most 0", left)
 	}
-	s.look()
+	s.scan()
 	s.checkStatus(seen, invoice.Pending)
 	s.checkStatus(unseen, invoice.Pending)
-	s.clock.Pass(time.Minute) // invoices that could not expire at once are checked again within a minute
-	s.look()
+	s.clock.Pass(time.Minute) // invoices that could not expire immediately are checked again within a minute
+	s.scan()
 	s.checkStatus(unpaid, invoice.Expired)
 	s.must(s.net.Confirm(t.Context(), txs))
-	s.look()
+	s.scan()
 	s.checkStatus(seen, invoice.Paid)
 	s.checkStatus(unseen, invoice.Paid)
 
-	fresh := shop.order()
-	s.look()
-	s.checkStatus(fresh, invoice.Created)
+	later := shop.order()
+	s.scan()
+	s.checkStatus(later, invoice.Created)
 }
 
-// TestClockStepsBack moves the clock an hour back. Open invoices stay open, and ended invoices stay
-// ended. New invoices can be created and paid, and waiting callers get the changes.
-func TestClockStepsBack(t *testing.T) {
+// TestClock_stepping_back_keeps_invoices moves the clock an hour back. Open invoices stay open, and
+// ended invoices stay ended. New invoices can be created and paid, and waiting callers get the changes.
+func TestClock_stepping_back_keeps_invoices(t *testing.T) {
 	t.Parallel()
 	s := openTimed(t)
 	shop := s.shop()
 	open, ended, paid := shop.order(), shop.order(), shop.order()
 	s.must(s.net.Confirm(t.Context(), []string{s.pays(paid)}))
 	s.clock.Pass(14 * time.Minute)
-	s.look()
+	s.scan()
 	_, err := s.invoices.Cancel(t.Context(), ended)
 	s.must(err)
 
 	s.clock.Pass(-time.Hour)
-	s.look()
+	s.scan()
 	s.checkStatus(open, invoice.Created)
 	s.checkStatus(ended, invoice.Declined)
 	s.checkStatus(paid, invoice.Paid)
-	fresh := shop.order()
-	s.look()
-	s.checkStatus(fresh, invoice.Created)
-	status := shop.nextStatus(fresh)
-	tx := s.pays(fresh)
-	s.look()
-	s.checkStatus(fresh, invoice.Pending)
+	later := shop.order()
+	s.scan()
+	s.checkStatus(later, invoice.Created)
+	status := shop.nextStatus(later)
+	tx := s.pays(later)
+	s.scan()
+	s.checkStatus(later, invoice.Pending)
 	if got := <-status; got != api.StatusPending {
 		t.Errorf("the waiting caller got %q", got)
 	}
 	s.must(s.net.Confirm(t.Context(), []string{tx}))
-	s.look()
-	s.checkStatus(fresh, invoice.Paid)
+	s.scan()
+	s.checkStatus(later, invoice.Paid)
 
 	s.clock.Pass(time.Hour) // the clock is correct again
-	s.look()
+	s.scan()
 	s.checkStatus(open, invoice.Created)
-	s.checkStatus(fresh, invoice.Paid)
+	s.checkStatus(later, invoice.Paid)
 	s.must(s.net.Confirm(t.Context(), []string{s.pays(open)}))
-	s.look()
+	s.scan()
 	s.checkStatus(open, invoice.Paid)
 }
 

@@ -15,17 +15,17 @@ func TestPayment_after_the_clock_steps_back(t *testing.T) {
 	s := openTimed(t)
 	id := s.shop().order()
 	s.clock.Pass(-time.Hour)
-	s.look()
+	s.scan()
 	tx := s.pays(id)
-	s.look()
+	s.scan()
 	s.checkStatus(id, invoice.Pending)
 	s.must(s.net.Confirm(t.Context(), []string{tx}))
-	s.look()
+	s.scan()
 	s.checkStatus(id, invoice.Paid)
 }
 
 // TestOrder_right_after_the_clock_steps_back creates an invoice before the network is scanned at the new
-// time. The invoice must not expire at once.
+// time. The invoice must not expire immediately.
 func TestOrder_right_after_the_clock_steps_back(t *testing.T) {
 	t.Parallel()
 	s := openTimed(t)
@@ -34,10 +34,10 @@ func TestOrder_right_after_the_clock_steps_back(t *testing.T) {
 	id := shop.order()
 	s.checkStatus(id, invoice.Created)
 	tx := s.pays(id)
-	s.look()
+	s.scan()
 	s.checkStatus(id, invoice.Pending)
 	s.must(s.net.Confirm(t.Context(), []string{tx}))
-	s.look()
+	s.scan()
 	s.checkStatus(id, invoice.Paid)
 }
 
@@ -53,7 +53,7 @@ func TestLease_after_the_clock_steps_back(t *testing.T) {
 	s.pays(id)
 	for range 20 {
 		s.clock.Pass(time.Second)
-		s.look()
+		s.scan()
 	}
 	inv, err := s.invoices.Invoice(t.Context(), id)
 	s.must(err)

@@ -78,9 +78,9 @@ func needFiles(t *testing.T, want uint64) {
 	}
 }
 
-// TestSlowClients lets a thousand clients send one byte of a request and wait. The program must serve
-// other clients meanwhile, and disconnect the slow ones.
-func TestSlowClients(t *testing.T) {
+// TestSlow_clients_are_disconnected lets a thousand clients send one byte of a request and wait. The program must serve
+// other clients meanwhile, and disconnect the slow clients.
+func TestSlow_clients_are_disconnected(t *testing.T) {
 	t.Parallel()
 	const clients = 1000
 	needFiles(t, clients+500)
@@ -118,9 +118,9 @@ func TestSlowClients(t *testing.T) {
 	t.Logf("a page and an order took %s at most; slow clients ended after %s", slowest, time.Since(began))
 }
 
-// TestLargeHeaders sends headers below and above the limit, on a connection that has served another
+// TestHeaders_above_the_limit_are_refused sends headers below and above the limit, on a connection that has served another
 // request.
-func TestLargeHeaders(t *testing.T) {
+func TestHeaders_above_the_limit_are_refused(t *testing.T) {
 	t.Parallel()
 	p, _ := crowded(t)
 	before := p.descriptors()
@@ -164,8 +164,8 @@ func TestLargeHeaders(t *testing.T) {
 	p.checkDescriptors(before)
 }
 
-// TestHalfSentBodies sends requests whose body ends too early.
-func TestHalfSentBodies(t *testing.T) {
+// TestIncomplete_bodies_are_refused sends requests whose body ends too early.
+func TestIncomplete_bodies_are_refused(t *testing.T) {
 	t.Parallel()
 	p, folder := crowded(t)
 	db := file(t, folder)
@@ -260,9 +260,9 @@ func (p *process) stream(id string) (net.Conn, error) {
 // descriptorSlack allows for the program's own connections, and for connections that are being closed.
 const descriptorSlack = 100
 
-// TestManyStreams requests ten thousand streams at once. Half of them are served; the others get
+// TestStreams_are_limited requests ten thousand streams at once. Half of them are served; the others get
 // status 204, and their pages poll.
-func TestManyStreams(t *testing.T) {
+func TestStreams_are_limited(t *testing.T) {
 	t.Parallel()
 	needFiles(t, maxStreams+2000)
 	p, _ := crowded(t)
@@ -360,5 +360,5 @@ func TestManyStreams(t *testing.T) {
 	})
 	closeAll()
 	p.checkDescriptors(before)
-	t.Logf("%d streams open and %d refused after %s; a page without one was paid in %s", total, refused.Load(), opened, took)
+	t.Logf("%d streams open and %d refused after %s; a page without a stream was paid in %s", total, refused.Load(), opened, took)
 }

@@ -28,7 +28,7 @@ import (
 type refusal struct {
 	status      int
 	code, retry string
-	told        api.Error
+	body        api.Error
 }
 
 // crowd is a number of clients that create invoices without pause, and the responses that they got.
@@ -43,10 +43,10 @@ type crowd struct {
 }
 
 // orders starts the given number of clients, which create invoices until stop is called.
-func (c *crowd) orders(customers int) (stop func()) {
+func (c *crowd) orders(clients int) (stop func()) {
 	ctx, cancel := context.WithCancel(c.t.Context())
 	var group sync.WaitGroup
-	for range customers {
+	for range clients {
 		group.Go(func() {
 			for ctx.Err() == nil {
 				c.order()
@@ -83,11 +83,11 @@ func (c *crowd) order() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if resp.StatusCode != http.StatusOK {
-		no := refusal{status: resp.StatusCode, code: resp.Header.Get(api.HeaderErrorCode), retry: resp.Header.Get("Retry-After")}
-		if err := json.Unmarshal(text, &no.told); err != nil {
+		r := refusal{status: resp.StatusCode, code: resp.Header.Get(api.HeaderErrorCode), retry: resp.Header.Get("Retry-After")}
+		if err := json.Unmarshal(text, &r.body); err != nil {
 			c.t.Errorf("%s with the body %q", resp.Status, text)
 		}
-		c.refused = append(c.refused, no)
+		c.refused = append(c.refused, r)
 		return
 	}
 	var inv api.Invoice
@@ -153,9 +153,9 @@ func checkDatabase(t *testing.T, db *sql.DB, least int) {
 	}
 }
 
-// TestDatabase_locked_by_another locks the database of a running program for eight seconds from this
+// TestDatabase_locked_by_another_process locks the database of a running program for eight seconds from this
 // process. The program must serve pages meanwhile; requests for invoices wait.
-func TestDatabase_locked_by_another(t *testing.T) {
+func TestDatabase_locked_by_another_process(t *testing.T) {
 	t.Parallel()
 	folder, listen := t.TempDir(), freePort(t)
 	p := &process{t: t, url: "http://" + listen, environ: append(os.Environ(),
@@ -190,9 +190,9 @@ func TestDatabase_locked_by_another(t *testing.T) {
 	if slowest > 2*time.Second {
 		t.Errorf("a page took %s while the database was locked", slowest)
 	}
-	for _, no := range c.refused {
-		if no.status != http.StatusServiceUnavailable || no.retry == "" {
-			t.Errorf("a request for an invoice is refused with %+v", no)
+	for _, r := range c.refused {
+		if r.status != http.StatusServiceUnavailable || r.retry == "" {
+			t.Errorf("a request for an invoice is refused with %+v", r)
 		}
 	}
 	c.checkInvoices()
@@ -253,9 +253,9 @@ func status(t *testing.T, url string) int {
 	return answer.StatusCode
 }
 
-// TestDiskFull fills the disk of a running program while it creates invoices, and frees the space
-// again.
-func TestDiskFull(t *testing.T) {
+// TestFull_disk_loses_no_invoice fills the disk of a running program while it creates invoices, and
+// frees the space again.
+func TestFull_disk_loses_no_invoice(t *testing.T) {
 	t.Parallel()
 	folder := smallDisk(t, "24m")
 	settings := settings(t, "CHEQUER_RATE_LIMIT=off", "CHEQUER_DATABASE_URL=sqlite:"+filepath.Join(folder, "chequer.db"))
@@ -284,12 +284,12 @@ func TestDiskFull(t *testing.T) {
 	stop()
 	c.checkInvoices()
 	full, refused := c.count()
-	for _, no := range c.refused {
-		want := refusal{status: no.status, code: no.code, retry: no.retry, told: api.Error{
-			StatusCode: no.status, Error: http.StatusText(no.status), Message: no.told.Message,
+	for _, r := range c.refused {
+		want := refusal{status: r.status, code: r.code, retry: r.retry, body: api.Error{
+			StatusCode: r.status, Error: http.StatusText(r.status), Message: r.body.Message,
 		}}
-		if no.status < 500 || no.code == "" || no != want || no.told.Message == "" || strings.Contains(no.told.Message, "disk") {
-			t.Fatalf("a request for an invoice is refused with %+v", no)
+		if r.status < 500 || r.code == "" || r != want || r.body.Message == "" || strings.Contains(r.body.Message, "disk") {
+			t.Fatalf("a request for an invoice is refused with %+v", r)
 		}
 	}
 

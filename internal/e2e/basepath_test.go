@@ -39,14 +39,14 @@ func TestLinks_keep_the_public_address(t *testing.T) {
 					t.Errorf("no link leads to %s", needed)
 				}
 			}
-			c.callsTheAPI(p)
+			c.checkAPI(p)
 		})
 	}
 }
 
-// callsTheAPI fails if the API is not below the base path, or returns a page address other than the
-// public one.
-func (c *crawler) callsTheAPI(p *program) {
+// checkAPI fails if the API is not below the base path, or returns a page address that is not below
+// the public address.
+func (c *crawler) checkAPI(p *program) {
 	c.t.Helper()
 	merchant := shopVia(c.t, c.inside(c.path("")), p.key, c.http.Transport)
 	id := merchant.order()
@@ -84,9 +84,9 @@ func TestPage_works_below_a_base_path(t *testing.T) {
 				t.Errorf("the form led to %s", page)
 			}
 			merchant.simulate(idOf(page), api.SimulateExact)
-			b.awaits("#st", "Payment seen", b.lookAgain(s, page))
+			b.awaits("#st", "Payment seen", b.reload(s, page))
 			b.send("#sim-confirm")
-			b.awaits("#st", "Paid", b.lookAgain(s, page))
+			b.awaits("#st", "Paid", b.reload(s, page))
 			b.checkConsole()
 		})
 	}

@@ -74,7 +74,7 @@ func shopOn(t *testing.T, c coin, n *bitcointest.Node) (*process, merchant.Key) 
 func shopIn(t *testing.T, folder string, c coin, n *bitcointest.Node) (*process, merchant.Key) {
 	t.Helper()
 	p := programIn(t, folder, append(c.settings(n), "CHEQUER_STOREFRONT=on", "CHEQUER_SHOP_NAME=Atelier Nord")...)
-	key := p.sells(c)
+	key := p.addWallet(c)
 	p.serve()
 	p.scanned()
 	return p, key
@@ -88,8 +88,8 @@ func programIn(t *testing.T, folder string, settings ...string) *process {
 		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+folder, "CHEQUER_RATES=fixed:BTC-EUR=86420.00,LTC-EUR=78.35,EUR-USD=1.08"), settings...)}
 }
 
-// sells adds a wallet for a coin and an API key.
-func (p *process) sells(c coin) (key merchant.Key) {
+// addWallet adds a wallet for a coin and an API key.
+func (p *process) addWallet(c coin) (key merchant.Key) {
 	p.t.Helper()
 	p.run("init")
 	p.run(append([]string{"wallet", "add"}, c.wallet...)...)
@@ -159,9 +159,9 @@ func (c coin) output(t *testing.T, n *bitcointest.Node, r api.Resource, amount s
 	return chaintest.Output{Script: script, Amount: money.MustParse(amount, n.Asset().Currency)}
 }
 
-// TestRealCoins does what a shopper does, with real nodes: the storefront, the page, a transaction
+// TestReal_coins_pay_an_invoice does what a shopper does, with real nodes: the storefront, the page, a transaction
 // that the open page shows, a block, and the invoice is paid.
-func TestRealCoins(t *testing.T) {
+func TestReal_coins_pay_an_invoice(t *testing.T) {
 	for _, c := range coins {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -213,8 +213,9 @@ func TestRealCoins(t *testing.T) {
 	}
 }
 
-// TestRealCoinsMissed stops the program while payments arrive, and kills it again while it catches up.
-func TestRealCoinsMissed(t *testing.T) {
+// TestReal_coins_are_found_after_downtime stops the program while payments arrive, and kills it again
+// while it catches up.
+func TestReal_coins_are_found_after_downtime(t *testing.T) {
 	for _, c := range coins {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -250,8 +251,8 @@ func TestRealCoinsMissed(t *testing.T) {
 	}
 }
 
-// TestReal_coins_taken_back removes payments: by a double spend that confirms, and by a reorganisation.
-func TestReal_coins_taken_back(t *testing.T) {
+// TestReal_coins_are_taken_back removes payments: by a double spend that confirms, and by a reorganisation.
+func TestReal_coins_are_taken_back(t *testing.T) {
 	for _, c := range coins {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -259,14 +260,14 @@ func TestReal_coins_taken_back(t *testing.T) {
 			p, key := shopOn(t, c, n)
 			s := newShop(t, p.url, key)
 
-			cheated := s.order()
-			r := s.invoice(cheated)
+			replaced := s.order()
+			r := s.invoice(replaced)
 			tx := c.pay(t, n, r, r.PaymentMethods[0].DueAmount)
-			s.status(cheated, api.StatusPending, waitTimeout)
+			s.status(replaced, api.StatusPending, waitTimeout)
 			elsewhere := chaintest.Output{Script: n.NewScript(t), Amount: money.MustParse("0.0001", n.Asset().Currency)}
 			n.Mine(t, n.Conflict(t, tx, elsewhere))
-			s.status(cheated, api.StatusCreated, waitTimeout)
-			if got := s.invoice(cheated).Exceptions; len(got) != 1 || got[0] != api.ExceptionReplaced {
+			s.status(replaced, api.StatusCreated, waitTimeout)
+			if got := s.invoice(replaced).Exceptions; len(got) != 1 || got[0] != api.ExceptionReplaced {
 				t.Errorf("exceptions %v, want %s", got, api.ExceptionReplaced)
 			}
 
@@ -292,9 +293,9 @@ func TestReal_coins_taken_back(t *testing.T) {
 	}
 }
 
-// TestReal_coins_older_than_the_invoice has money at the address of the first invoice, as after a new
-// installation with the same key. Then the block leaves the chain that was the newest when the
-// invoice was created.
+// TestReal_coins_older_than_the_invoice creates an invoice whose address has already received money, as
+// after a new installation with the same key. Then a reorganisation removes the block that was the
+// newest when the invoice was created.
 func TestReal_coins_older_than_the_invoice(t *testing.T) {
 	t.Parallel()
 	c := coins[1]
@@ -306,7 +307,7 @@ func TestReal_coins_older_than_the_invoice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, above := range map[string]int{"in_that_block": 0, "in_one_before": 5} {
+	for name, above := range map[string]int{"in_the_removed_block": 0, "in_an_earlier_block": 5} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := c.start(t)

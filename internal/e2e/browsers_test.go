@@ -9,22 +9,22 @@ import (
 	"chequer/internal/app"
 )
 
-func TestFirefox(t *testing.T) {
+func TestFirefox_pays_an_invoice(t *testing.T) {
 	t.Parallel()
-	shopsIn(t, openFirefox)
+	payIn(t, openFirefox)
 }
 
-func TestWebKit(t *testing.T) {
+func TestWebKit_pays_an_invoice(t *testing.T) {
 	if os.Getenv("E2E_NIGHTLY") == "" {
 		t.Skip("E2E_NIGHTLY is not set")
 	}
-	shopsIn(t, openWebKit)
+	payIn(t, openWebKit)
 }
 
-// shopsIn pays an invoice in a browser: it reads the QR codes from the screen, changes the method,
+// payIn pays an invoice in a browser: it reads the QR codes from the screen, changes the method,
 // copies, waits for the payment, goes back and forward, and pays another invoice in a merchant's
 // page.
-func shopsIn(t *testing.T, openBrowser func(*testing.T) *session) {
+func payIn(t *testing.T, openBrowser func(*testing.T) *session) {
 	m := newMerchantSite(t)
 	p := start(t, settings(t, "CHEQUER_EMBED_ORIGINS="+m.origin), app.Options{Demo: true})
 	shop := newShop(t, p.url, p.key)
@@ -76,11 +76,11 @@ func shopsIn(t *testing.T, openBrowser func(*testing.T) *session) {
 	b.must(setWindowRect, map[string]any{"width": 1200, "height": 900}, nil)
 	b.visit(m.origin)
 	b.click("#buy")
-	b.awaits("#told", "open status:created")
+	b.awaits("#events", "open status:created")
 	shop.simulate(id, api.SimulateExact, api.SimulateConfirm)
-	b.awaits("#told", "status:paid")
+	b.awaits("#events", "status:paid")
 	b.click("dialog button")
-	b.awaits("#told", "close")
+	b.awaits("#events", "close")
 	if got := b.script(`document.querySelectorAll("dialog[open]").length`); got != 0.0 {
 		t.Errorf("%v dialogs are open after the button", got)
 	}

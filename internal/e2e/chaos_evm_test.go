@@ -99,7 +99,7 @@ func (b *badNode) twist(way string, body, text []byte) []byte {
 	return text
 }
 
-func slicesOf(one []byte) []byte { return fmt.Appendf(nil, "[%s]", one) }
+func slicesOf(element []byte) []byte { return fmt.Appendf(nil, "[%s]", element) }
 
 // lie returns the result that the node returns in place of the correct one.
 func (b *badNode) lie(way, method string, result json.RawMessage) (lie json.RawMessage, changed bool) {
@@ -163,9 +163,9 @@ type tokenChaos struct {
 	did    []string
 }
 
-// TestChaosOfTokens pays, mines, reorganises, kills and misbehaves at random. At the end each
+// TestChaos_of_tokens pays, mines, reorganises, kills and misbehaves at random. At the end each
 // invoice must have exactly the payments of the best chain.
-func TestChaosOfTokens(t *testing.T) {
+func TestChaos_of_tokens(t *testing.T) {
 	t.Parallel()
 	x := &tokenChaos{t: t, random: newRandom(t), up: true, owners: map[string]string{}}
 	x.tokenShop = openTokenShop(t,
@@ -305,9 +305,9 @@ func (x *tokenChaos) onChain() map[string]map[string]*big.Int {
 		if len(l.Topics) != 3 {
 			continue
 		}
-		id, ours := x.owners["0x"+l.Topics[2][26:]]
+		id, known := x.owners["0x"+l.Topics[2][26:]]
 		units, _ := new(big.Int).SetString(l.Data[2:], 16)
-		if !ours || units.Sign() == 0 {
+		if !known || units.Sign() == 0 {
 			continue
 		}
 		var index int64

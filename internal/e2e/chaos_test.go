@@ -55,9 +55,9 @@ type chaos struct {
 	did     []string
 }
 
-// TestChaos pays, replaces, double spends, mines, reorganises and kills at random. At the end each
+// TestChaos_of_coins pays, replaces, double spends, mines, reorganises and kills at random. At the end each
 // invoice must have exactly the payments of the best chain.
-func TestChaos(t *testing.T) {
+func TestChaos_of_coins(t *testing.T) {
 	for _, c := range coins {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -229,7 +229,7 @@ func (x *chaos) onChain() map[string]map[string]*big.Int {
 			}
 			x.node.Call(x.t, &tx, "getrawtransaction", id, 1)
 			for _, out := range tx.Vout {
-				if invoice, ours := invoices[out.ScriptPubKey.Hex]; ours {
+				if invoice, known := invoices[out.ScriptPubKey.Hex]; known {
 					found[invoice][fmt.Sprintf("%s:%d", id, out.N)] = big.NewInt(int64(out.Value*1e8 + 0.5))
 				}
 			}

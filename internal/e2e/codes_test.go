@@ -10,12 +10,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// codeSize is the smallest width of a QR code on a page, in CSS pixels, which are device pixels on the
-// poorest screens.
+// codeSize is the smallest width of a QR code on a page, in CSS pixels. On screens with a low
+// resolution these are device pixels.
 const codeSize = 200
 
-// TestCodes_can_be_read_small reads every QR code of every method from a poor screen in both colour
-// schemes. It compares with the service's resource and not with the page.
+// TestCodes_can_be_read_small reads every QR code of every method from a screen with a low resolution,
+// in both colour schemes. It compares with the service's resource and not with the page.
 func TestCodes_can_be_read_small(t *testing.T) {
 	site := newDemoSite(t)
 	for _, dark := range []bool{false, true} {

@@ -36,8 +36,8 @@ func (b *tab) copied() string {
 	return get(b, chromedp.Evaluate[string](`board.readText()`, chromedp.EvalAwaitPromise))
 }
 
-// TestCopyWithoutClipboard copies in pages where the clipboard API is missing or denied.
-func TestCopyWithoutClipboard(t *testing.T) {
+// TestCopy_without_the_clipboard_API copies in pages where the clipboard API is missing or denied.
+func TestCopy_without_the_clipboard_API(t *testing.T) {
 	s := speaking(t, locale.All())
 	for name, setup := range map[string]string{"missing": noClipboard, "denied": deniedClipboard} {
 		t.Run(name+"_copies_the_machine_form_in_every_language", func(t *testing.T) {

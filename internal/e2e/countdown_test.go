@@ -23,8 +23,8 @@ const settableClock = `(() => {
 	window.setInterval = (task, ms) => ms === 500 ? ticks.push(task) : every(task, ms);
 })()`
 
-// TestCountdown checks that a change of the time of day does not change the countdown.
-func TestCountdown(t *testing.T) {
+// TestCountdown_ignores_the_time_of_day checks that a change of the time of day does not change the countdown.
+func TestCountdown_ignores_the_time_of_day(t *testing.T) {
 	s := speaking(t, locale.All())
 	b := open(t, screens[0])
 	b.before(settableClock)

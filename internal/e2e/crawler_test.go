@@ -38,7 +38,7 @@ func newCrawler(t *testing.T, base, program string) *crawler {
 }
 
 // path returns a path of the program with the base path.
-func (c *crawler) path(ours string) string { return c.base.Path + ours }
+func (c *crawler) path(below string) string { return c.base.Path + below }
 
 // inside returns the address that the proxy requests from the program.
 func (c *crawler) inside(path string) string { return "http://" + c.base.Host + path }
@@ -52,7 +52,7 @@ func (c *crawler) send(method, path string, form url.Values) *http.Response {
 	}
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		r.Header.Set("Origin", "null") // our pages send no referrer
+		r.Header.Set("Origin", "null") // the program's pages send no referrer
 		if c.base.Scheme == "https" {
 			r.Header.Set("Sec-Fetch-Site", "same-origin")
 		}
@@ -157,8 +157,8 @@ func (c *crawler) follow(where string, element *goquery.Selection, name string) 
 	}
 }
 
-// keeps fails if an address is not below the public one. It reports whether the address is a path
-// of the program.
+// keeps fails if a link is not below the public address. It reports whether the link is a path of the
+// program.
 func (c *crawler) keeps(where, link string) bool {
 	c.t.Helper()
 	u, err := url.Parse(link)

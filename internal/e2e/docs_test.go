@@ -8,10 +8,10 @@ import (
 	"chequer/internal/app"
 )
 
-// TestDocs reads the overview and the page of the API on a phone, a desktop and the narrowest supported window, and
+// TestDocs_are_readable_and_searchable reads the overview and the page of the API on a phone, a desktop and the narrowest supported window, and
 // changes the language of an example without a script. Then it searches the manual, opens a section that
 // was found, and another page.
-func TestDocs(t *testing.T) {
+func TestDocs_are_readable_and_searchable(t *testing.T) {
 	url := start(t, settings(t), app.Options{Demo: true}).url
 	dark := screen{name: "phone_dark", width: 390, height: 844, dark: true}
 	for _, s := range append(screens, dark, screen{name: "narrow", width: 320, height: 700}) {

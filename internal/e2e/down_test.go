@@ -14,44 +14,44 @@ import (
 // not watch, must not let the invoices expire meanwhile.
 func TestPaid_while_no_program_watches(t *testing.T) {
 	t.Parallel()
-	type sale struct {
+	type payment struct {
 		coin
-		node   *bitcointest.Node
-		looks  *process
-		beside shop
-		id, tx string
+		node       *bitcointest.Node
+		watching   *process
+		unwatching shop
+		id, tx     string
 	}
-	var sales []sale
+	var payments []payment
 	for _, c := range coins { // the expiries are awaited together
-		s, folder := sale{coin: c, node: c.start(t)}, t.TempDir()
-		looks, key := shopIn(t, folder, c, s.node)
-		beside := programIn(t, folder, "CHEQUER_BITCOIN_NODE=off")
-		beside.serve()
-		s.looks, s.beside = looks, newShop(t, beside.url, key)
-		id, err := newShop(t, looks.url, key).client.CreateInvoice(t.Context(),
+		s, folder := payment{coin: c, node: c.start(t)}, t.TempDir()
+		watching, key := shopIn(t, folder, c, s.node)
+		unwatching := programIn(t, folder, "CHEQUER_BITCOIN_NODE=off")
+		unwatching.serve()
+		s.watching, s.unwatching = watching, newShop(t, unwatching.url, key)
+		id, err := newShop(t, watching.url, key).client.CreateInvoice(t.Context(),
 			api.InvoiceRequest{Amount: "12.50", FiatCurrency: "EUR", ExpiresIn: 60}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.id = id
-		looks.kill()
-		r := s.beside.invoice(id)
+		watching.kill()
+		r := s.unwatching.invoice(id)
 		s.tx = c.pay(t, s.node, r, r.PaymentMethods[0].DueAmount)
-		sales = append(sales, s)
+		payments = append(payments, s)
 	}
 	ended := time.Now().Add(62 * time.Second)
 	until(t, 2*time.Minute, "the last quote has expired", func() bool { return time.Now().After(ended) })
-	for _, s := range sales {
-		if got := s.beside.invoice(s.id).Status; got != api.StatusCreated {
+	for _, s := range payments {
+		if got := s.unwatching.invoice(s.id).Status; got != api.StatusCreated {
 			t.Errorf("%s: without a watching program the invoice is %s, want created", s.name, got)
 		}
 		s.node.Mine(t, s.tx)
 		if s.kind == keys.LTC {
 			s.node.MineBlocks(t, 3)
 		}
-		s.looks.serve()
+		s.watching.serve()
 	}
-	for _, s := range sales {
-		s.beside.status(s.id, api.StatusPaid, waitTimeout)
+	for _, s := range payments {
+		s.unwatching.status(s.id, api.StatusPaid, waitTimeout)
 	}
 }

@@ -20,13 +20,13 @@ import (
 
 // merchantPage is a page of a merchant under a strict policy. It shows the events that it receives.
 const merchantPage = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Tidewater No. 3</title>
-<body><h1>Tidewater No. 3</h1><p>A page of the merchant's own.</p><p><a id="buy" href="%s" data-pay>Pay now</a></p><p id="told"></p>
+<body><h1>Tidewater No. 3</h1><p>A page of the merchant's own.</p><p><a id="buy" href="%s" data-pay>Pay now</a></p><p id="events"></p>
 <script src="%s/embed.js" defer></script><script src="%s"></script>`
 
 const eventsScript = `
 ["open", "status", "close"].forEach(function (type) {
   document.addEventListener("pay:" + type, function (e) {
-    document.getElementById("told").textContent += type + (e.detail ? ":" + e.detail.status : "") + " ";
+    document.getElementById("events").textContent += type + (e.detail ? ":" + e.detail.status : "") + " ";
   });
 });`
 
@@ -72,8 +72,8 @@ func (b *tab) focused() string {
 	return get(b, chromedp.Evaluate[string](`document.activeElement.id || document.activeElement.localName`))
 }
 
-// TestEmbed pays in a dialog over a page of a listed origin (C73).
-func TestEmbed(t *testing.T) {
+// TestEmbed_pays_in_a_dialog pays in a dialog over a page of a listed origin (C73).
+func TestEmbed_pays_in_a_dialog(t *testing.T) {
 	m := newMerchantSite(t)
 	p := start(t, settings(t, "CHEQUER_EMBED_ORIGINS="+m.origin), app.Options{Demo: true})
 	shop := newShop(t, p.url, p.key)
@@ -89,23 +89,23 @@ func TestEmbed(t *testing.T) {
 			b := open(t, s)
 			b.visit(m.origin)
 			b.click("#buy")
-			b.awaits("#told", "open status:created", nil)
+			b.awaits("#events", "open status:created", nil)
 			if got := b.focused(); got != "iframe" {
 				t.Errorf("the focus is at %s, want the frame", got)
 			}
 			b.picture(s, "embed-open")
 
 			b.do(chromedp.KeyEvent(kb.Escape)) // within the frame
-			b.awaits("#told", "close", nil)
+			b.awaits("#events", "close", nil)
 			if b.dialogs() != 0 || b.focused() != "buy" {
 				t.Errorf("after Escape %d dialogs are open, and the focus is at %s", b.dialogs(), b.focused())
 			}
 
 			b.click("#buy")
 			shop.simulate(id, api.SimulateExact)
-			b.awaits("#told", "status:pending", nil)
+			b.awaits("#events", "status:pending", nil)
 			shop.simulate(id, api.SimulateConfirm)
-			b.awaits("#told", "status:paid", nil)
+			b.awaits("#events", "status:paid", nil)
 			b.picture(s, "embed-paid")
 			b.do(chromedp.Sleep(11 * time.Second)) // longer than the countdown of a page without a frame
 			if got := get(b, chromedp.Location()); got != m.origin+"/" || b.dialogs() != 1 {
@@ -125,16 +125,16 @@ func TestEmbed(t *testing.T) {
 		b := open(t, s)
 		b.visit(m.origin)
 		b.click("#buy")
-		b.awaits("#told", "open", nil)
+		b.awaits("#events", "open", nil)
 		b.do(chromedp.Sleep(3 * time.Second)) // longer than the time in which the frame must report that it is ready
 		if got := get(b, chromedp.Location()); got != m.origin+"/" || b.dialogs() != 1 {
 			t.Errorf("the page is %s with %d dialogs", got, b.dialogs())
 		}
 		b.picture(s, "embed-link")
 		b.do(chromedp.MouseClickXY(640, 362)) // the button, within the frame
-		b.awaits("#told", "status:created", nil)
+		b.awaits("#events", "status:created", nil)
 		b.do(chromedp.KeyEvent(kb.Escape))
-		b.awaits("#told", "close", nil)
+		b.awaits("#events", "close", nil)
 		b.checkConsole()
 	})
 
@@ -170,8 +170,8 @@ func TestEmbed(t *testing.T) {
 	}
 }
 
-// TestEmbedPage builds a snippet, copies it and tries it.
-func TestEmbedPage(t *testing.T) {
+// TestEmbed_page_builds_a_snippet builds a snippet, copies it and tries it.
+func TestEmbed_page_builds_a_snippet(t *testing.T) {
 	m := newMerchantSite(t)
 	p := start(t, settings(t, "CHEQUER_EMBED_ORIGINS="+m.origin), app.Options{Demo: true})
 	newShop(t, p.url, p.key).call(p.url, p.key, "POST", api.PathLinks, `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR"}`, nil)

@@ -37,7 +37,7 @@ func newGate(t *testing.T, rpc string) *gate {
 
 // TestOpen_page_of_tokens_and_ether pays with a token and with the network's own coin while the page is
 // open in a browser, one endpoint returns false data and one is down. While two of the three
-// working endpoints are closed, the program must not draw conclusions until one is back.
+// working endpoints are closed, the program must not change the invoice until one answers again.
 func TestOpen_page_of_tokens_and_ether(t *testing.T) {
 	t.Parallel()
 	var gates []*gate

@@ -58,9 +58,9 @@ func liar(t *testing.T, rpc string) (url string) {
 	return server.URL
 }
 
-// TestRealEther pays with a network's own coin in real blocks, also through contracts. Of four
+// TestReal_ether_pays_an_invoice pays with a network's own coin in real blocks, also through contracts. Of four
 // endpoints one returns wrong balances and one is down.
-func TestRealEther(t *testing.T) {
+func TestReal_ether_pays_an_invoice(t *testing.T) {
 	t.Parallel()
 	s := openTokenShop(t,
 		func(*tokenShop) string { return "CHEQUER_EVM_ADDRESS_QUERIES=on" },
@@ -152,7 +152,7 @@ func TestRealEther(t *testing.T) {
 			t.Errorf("paid %s, exceptions %q", got.PaidAmount, got.Exceptions)
 		}
 	})
-	t.Run("gathering_leaves_the_invoice_unchanged", func(t *testing.T) {
+	t.Run("sweeping_leaves_the_invoice_unchanged", func(t *testing.T) {
 		id, due := s.euros("ETH-BASE")
 		n.Mine(t, n.Send(t, due))
 		mine(t, n, 30)
@@ -174,9 +174,9 @@ func TestRealEther(t *testing.T) {
 			{fmt.Sprint(index), path, address, "ETH-BASE", "", "0.0001", wallet},
 		}
 		if diff := cmp.Diff(rows[len(rows)-2:], want); diff != "" {
-			t.Errorf("the last rows to gather (-got +want):\n%s", diff)
+			t.Errorf("the last rows of wallet gather (-got +want):\n%s", diff)
 		}
-		t.Logf("to gather:\n%s", s.run("wallet", "gather", "--network", "base"))
+		t.Logf("wallet gather:\n%s", s.run("wallet", "gather", "--network", "base"))
 
 		n.Call(t, nil, "anvil_impersonateAccount", due.Script)
 		n.Call(t, nil, "eth_sendTransaction", map[string]any{

@@ -150,8 +150,8 @@ func mine(t *testing.T, n *ethereumtest.Node, blocks int) {
 	}
 }
 
-// TestRealTokens pays with a token in real blocks, with one of three endpoints down.
-func TestRealTokens(t *testing.T) {
+// TestReal_tokens_pay_an_invoice pays with a token in real blocks, with one of three endpoints down.
+func TestReal_tokens_pay_an_invoice(t *testing.T) {
 	t.Parallel()
 	s := openTokenShop(t)
 	n := s.base

@@ -3,8 +3,8 @@
 # program that it cannot install it prints one line, and each test that needs the program is skipped.
 #
 #   chromium    what shoppers do in the pages, QR codes read from the screen     (internal/e2e)
-#   firefox     a shorter run in another browser                                 (internal/e2e)
-#   webkit      the same in a third browser; nightly only                        (internal/e2e)
+#   firefox     a part of these tests in another browser                         (internal/e2e)
+#   webkit      the same part in a third browser; nightly only                   (internal/e2e)
 #   postgresql  the second storage engine; a private cluster for each run        (internal/storage, internal/e2e)
 #   pgbouncer   a connection pooler in front of PostgreSQL                       (internal/storage)
 #   litecoind   a node with Bitcoin Core's interfaces                            (internal/chain/bitcoin/bitcointest)
@@ -54,8 +54,8 @@ packages() { # installed with apt-get, which needs root
 }
 
 # btcd is built as a module of its own, because its versions of libraries differ from this module's. At each
-# start it empties the database of a regression test network. The build removes that line, so that it can be
-# restarted as on any other network.
+# start it empties the database of a regression test network. The build removes the line that does this, so
+# that a restart keeps the blocks.
 btcd() {
 	local version=0.26.2 build=restartable cache=${XDG_CACHE_HOME:-$HOME/.cache}/chequer/bin source
 	[[ "$("$cache/btcd" --version 2>/dev/null)" == *" $version-beta+$build" ]] && return

@@ -62,9 +62,9 @@ func (b *tab) checkFocus(want string) {
 	}
 }
 
-// TestKeyboard pays with the keyboard only. The Tab key must reach every control in the page's
+// TestKeyboard_alone_can_pay pays with the keyboard only. The Tab key must reach every control in the page's
 // order and leave the page again, and every control must work with keys.
-func TestKeyboard(t *testing.T) {
+func TestKeyboard_alone_can_pay(t *testing.T) {
 	site := newDemoSite(t)
 	for _, s := range []screen{screens[0], screens[1], zoomed} {
 		t.Run(s.name, func(t *testing.T) {

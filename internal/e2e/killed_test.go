@@ -30,9 +30,9 @@ var engines = []struct {
 	{"postgresql", func(t *testing.T) string { return storagetest.Postgres(t) }},
 }
 
-// TestKilledWhileCreating kills the program during 100 parallel requests. No created invoice may be
-// lost, and no index may be used twice.
-func TestKilledWhileCreating(t *testing.T) {
+// TestKilled_while_creating_loses_no_invoice kills the program during 100 parallel requests. No created
+// invoice may be lost, and no index may be used twice.
+func TestKilled_while_creating_loses_no_invoice(t *testing.T) {
 	for _, engine := range engines {
 		t.Run(engine.name, func(t *testing.T) {
 			listen := freePort(t)
@@ -149,8 +149,8 @@ func (p *process) checkAnswered(answered []api.Invoice) {
 // stored invoices.
 const maxSkipped = 100
 
-// nextIndexIsFree fails if two invoices share an address, or if the next one has the index of a
-// stored invoice or more than maxSkipped above those. Requests that were in progress when the
+// nextIndexIsFree fails if two invoices share an address, or if the next invoice has the index of a
+// stored invoice or skips more than maxSkipped indexes. Requests that were in progress when the
 // program was killed may have stored invoices without an answer.
 func (p *process) nextIndexIsFree(key, secret string, answered []api.Invoice) {
 	p.t.Helper()

@@ -18,31 +18,31 @@ import (
 	"chequer/internal/signature"
 )
 
-// kiosk is a whole shop: it creates invoices, and delivers what is paid exactly once, by callbacks
-// or by the feed. A real shop keeps these fields in its database.
+// kiosk is a whole shop: it creates invoices, and ships each paid order once, by the events of its
+// endpoint or of the feed. A real shop keeps these fields in its database.
 type kiosk struct {
 	client *client.Client
 	secret string // its endpoint's secret
 	read   int64  // position up to which the feed is read
 
-	mu   sync.Mutex
-	sold map[string]int // number of deliveries by invoice
-	seen map[string]bool
+	mu      sync.Mutex
+	shipped map[string]int // number of shipments by invoice
+	seen    map[string]bool
 }
 
-// sell creates an invoice.
-func (k *kiosk) sell(ctx context.Context) (id string, err error) {
+// order creates an invoice.
+func (k *kiosk) order(ctx context.Context) (id string, err error) {
 	return k.client.CreateInvoice(ctx, api.InvoiceRequest{Amount: "12.50", FiatCurrency: "EUR"}, "")
 }
 
-// ServeHTTP is the kiosk's endpoint for callbacks.
+// ServeHTTP is the kiosk's endpoint.
 func (k *kiosk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil || !hmac.Equal([]byte(r.Header.Get(api.HeaderSignature)), []byte(signature.Sign(k.secret, body))) {
 		w.WriteHeader(http.StatusForbidden)
 		return
 	}
-	k.hear(body)
+	k.receive(body)
 }
 
 // catchUp reads the missed events from the feed.
@@ -53,19 +53,19 @@ func (k *kiosk) catchUp(ctx context.Context) error {
 			return err
 		}
 		for _, body := range page.Events {
-			k.hear(body)
+			k.receive(body)
 		}
 		k.read = page.Next
 	}
 }
 
-func (k *kiosk) hear(body []byte) {
+func (k *kiosk) receive(body []byte) {
 	var e api.Event
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if json.Unmarshal(body, &e) == nil && e.Type == "invoice.paid" && !k.seen[e.ID] {
 		k.seen[e.ID] = true
-		k.sold[e.ForeignID]++
+		k.shipped[e.ForeignID]++
 	}
 }
 
@@ -74,8 +74,8 @@ type door struct {
 	listener net.Listener
 	handler  http.Handler
 	isOpen   atomic.Bool
-	turned   atomic.Int64 // number of dropped connections
-	let      atomic.Int64 // number of served requests
+	dropped  atomic.Int64 // number of dropped connections
+	served   atomic.Int64 // number of served requests
 }
 
 // Accept implements net.Listener.
@@ -86,7 +86,7 @@ func (d *door) Accept() (net.Conn, error) {
 			return conn, err
 		}
 		conn.Close()
-		d.turned.Add(1)
+		d.dropped.Add(1)
 	}
 }
 
@@ -96,7 +96,7 @@ func (d *door) Addr() net.Addr { return d.listener.Addr() }
 // ServeHTTP counts served requests.
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.handler.ServeHTTP(w, r)
-	d.let.Add(1)
+	d.served.Add(1)
 }
 
 // newDoor serves a handler through an open door until the test ends.
@@ -119,7 +119,7 @@ func newDoor(t *testing.T, h http.Handler) *door {
 const longestGap = 4*time.Hour + 24*time.Minute
 
 // TestKiosk_misses_a_day closes a shop's endpoint for a day while shoppers pay. The shop catches up by
-// repeated deliveries or by the feed, and delivers each invoice once.
+// repeated deliveries or by the feed, and ships each order once.
 func TestKiosk_misses_a_day(t *testing.T) {
 	t.Parallel()
 	for _, way := range []string{"by retries", "by the feed"} {
@@ -132,35 +132,35 @@ func TestKiosk_misses_a_day(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			k := &kiosk{client: c, sold: map[string]int{}, seen: map[string]bool{}}
+			k := &kiosk{client: c, shipped: map[string]int{}, seen: map[string]bool{}}
 			d := newDoor(t, k)
 			s := shop{t: t, client: c}
 			var e api.Endpoint
 			s.call(p.url, p.key, "POST", api.PathEndpoints, `{"url":"http://`+d.Addr().String()+`/"}`, &e)
 			k.secret = e.Secret
 			pays := func() string {
-				id, err := k.sell(t.Context())
+				id, err := k.order(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
 				s.simulate(id, api.SimulateExact, api.SimulateConfirm)
 				return id
 			}
-			sold := func(id string) int {
+			shipped := func(id string) int {
 				k.mu.Lock()
 				defer k.mu.Unlock()
-				return k.sold[id]
+				return k.shipped[id]
 			}
 
 			ids := []string{pays()}
-			until(t, waitTimeout, "the shop receives the event", func() bool { return sold(ids[0]) == 1 })
+			until(t, waitTimeout, "the shop receives the event", func() bool { return shipped(ids[0]) == 1 })
 			d.isOpen.Store(false)
 			begin := clock()
 			for clock().Sub(begin) < 24*time.Hour {
 				ids = append(ids, pays())
-				before := d.turned.Load()
+				before := d.dropped.Load()
 				ahead.Add(int64(longestGap))
-				until(t, waitTimeout, "the delivery is attempted again", func() bool { return d.turned.Load() > before })
+				until(t, waitTimeout, "the delivery is attempted again", func() bool { return d.dropped.Load() > before })
 			}
 			d.isOpen.Store(true)
 			if way == "by the feed" {
@@ -168,8 +168,8 @@ func TestKiosk_misses_a_day(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, id := range ids {
-					if sold(id) != 1 {
-						t.Errorf("after reading the feed, invoice %s was delivered %d times, want once", id, sold(id))
+					if shipped(id) != 1 {
+						t.Errorf("after reading the feed, invoice %s was shipped %d times, want once", id, shipped(id))
 					}
 				}
 			}
@@ -181,11 +181,11 @@ func TestKiosk_misses_a_day(t *testing.T) {
 					advanced = time.Now()
 					ahead.Add(int64(longestGap))
 				}
-				return d.let.Load() >= int64(len(paidEvents)*len(ids))
+				return d.served.Load() >= int64(len(paidEvents)*len(ids))
 			})
 			for _, id := range ids {
-				if n := sold(id); n != 1 {
-					t.Errorf("invoice %s was delivered %d times, want once", id, n)
+				if n := shipped(id); n != 1 {
+					t.Errorf("invoice %s was shipped %d times, want once", id, n)
 				}
 			}
 		})

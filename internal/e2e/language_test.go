@@ -22,8 +22,8 @@ import (
 // narrow is the smallest supported screen.
 var narrow = screen{name: "320", width: 320, height: 700}
 
-// stretched returns English text with accents and the length of the longest language: half as long
-// again, with compound words as in Finnish.
+// stretched returns English text with accents and compound words as in Finnish, one and a half times
+// as long, like the longest language.
 func stretched(text string) string {
 	filled := regexp.MustCompile(`\{\{\.\w+\}\}`)
 	accented := strings.NewReplacer("a", "ä", "e", "é", "i", "ï", "o", "ö", "u", "û", "A", "Ä", "E", "É", "O", "Ö")
@@ -122,8 +122,8 @@ func sentEther(state string) api.Payment {
 	}
 }
 
-// TestLanguages_fit_small_screens shows every scene in every language, and in one longer than all of
-// them, on a screen 320 pixels wide.
+// TestLanguages_fit_small_screens shows every scene in every language, and in stretched English, on a
+// screen 320 pixels wide.
 func TestLanguages_fit_small_screens(t *testing.T) {
 	all := map[string]*stubService{}
 	for _, l := range locale.All().List() {
@@ -161,9 +161,9 @@ func TestLanguages_fit_small_screens(t *testing.T) {
 	b.checkConsole()
 }
 
-// TestRightToLeft shows an Arabic page of a shop with a Hebrew and English name. Addresses and
-// amounts must read from left to right, and be copied unchanged.
-func TestRightToLeft(t *testing.T) {
+// TestArabic_page_runs_from_right_to_left shows an Arabic page of a shop with a Hebrew and English name.
+// Addresses and amounts must read from left to right, and be copied unchanged.
+func TestArabic_page_runs_from_right_to_left(t *testing.T) {
 	s := speaking(t, locale.All())
 	s.change(func(r *api.Resource) {
 		partly(r)
@@ -217,9 +217,9 @@ func readsRightToLeft(t *testing.T, s *stubService, screen screen) {
 	b.checkConsole()
 }
 
-// TestWeight_in_every_language checks the weight of a page with two methods that a browser wallet can
+// TestPage_size_in_every_language checks the size of a page with two methods that a browser wallet can
 // pay, also in scripts with two bytes per letter.
-func TestWeight_in_every_language(t *testing.T) {
+func TestPage_size_in_every_language(t *testing.T) {
 	for _, l := range locale.All().List() {
 		s := speaking(t, locale.All()) // a new origin, so nothing is cached
 		s.change(withBridged)
@@ -231,7 +231,7 @@ func TestWeight_in_every_language(t *testing.T) {
 		got := get(b, chromedp.Evaluate[int](received))
 		t.Logf("%s: %d bytes", l.Code, got)
 		if got > 15<<10 {
-			t.Errorf("the page weighs %d bytes in %s, want at most 15 KiB", got, l.Name)
+			t.Errorf("the page has %d bytes in %s, want at most 15 KiB", got, l.Name)
 		}
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"chequer/internal/api"
 )
 
-// TestTornHeaders damages the files of headers while their index in light.db is intact. The files
-// are not synced to disk, so a power failure may have this effect.
-func TestTornHeaders(t *testing.T) {
+// TestDamaged_header_files_are_repaired damages the files of headers while their index in light.db is
+// intact. The files are not synced to disk, so a power failure may have this effect.
+func TestDamaged_header_files_are_repaired(t *testing.T) {
 	t.Parallel()
 	short := func(by int) func([]byte) []byte {
 		return func(all []byte) []byte { return all[:len(all)-by] }
@@ -23,8 +23,8 @@ func TestTornHeaders(t *testing.T) {
 	n := c.start(t)
 	p, key := shopIn(t, folder, c, n)
 	s := newShop(t, p.url, key)
-	for _, harm := range []struct {
-		what, file string
+	for _, damage := range []struct {
+		name, file string
 		do         func([]byte) []byte
 	}{
 		{"a truncated header", blocks, short(30)},
@@ -32,16 +32,16 @@ func TestTornHeaders(t *testing.T) {
 		{"a missing filter header", filters, short(32)},
 		{"a filter header of zeroes", filters, zeroes(32)},
 	} {
-		t.Log(harm.what)
+		t.Log(damage.name)
 		id := s.order()
 		r := s.invoice(id)
 		p.kill()
-		file := filepath.Join(folder, "bitcoin-regtest", harm.file)
+		file := filepath.Join(folder, "bitcoin-regtest", damage.file)
 		all, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, harm.do(all), 0o600); err != nil {
+		if err := os.WriteFile(file, damage.do(all), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		n.Mine(t, c.pay(t, n, r, r.PaymentMethods[0].DueAmount))

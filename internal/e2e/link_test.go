@@ -22,8 +22,8 @@ var signers = map[string][]string{
 	"link.go": {"go", "run"}, "link.php": {"php"}, "link.mjs": {"node"}, "link.py": {"python3"},
 }
 
-// TestManualSignsLinks runs every such program, and pays by the link that it prints.
-func TestManualSignsLinks(t *testing.T) {
+// TestManual_signs_valid_links runs every such program, and pays by the link that it prints.
+func TestManual_signs_valid_links(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../manual/links-and-products.md")
 	if err != nil {

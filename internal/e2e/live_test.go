@@ -59,7 +59,7 @@ func TestOpen_page_updates_by_itself(t *testing.T) {
 		b.awaits("#st", "Payment seen", nil)
 		b.checkNotReloaded()
 	})
-	t.Run("after_the_tab_slept", func(t *testing.T) {
+	t.Run("after_the_tab_was_frozen", func(t *testing.T) {
 		b := open(t, s)
 		id := idOf(b.order(p.url, "12,50"))
 		b.mark()

@@ -21,9 +21,9 @@ func shellBlocks(markdown string) []string {
 	return blocks[1:]
 }
 
-// TestManualCommands runs the code blocks marked sh of the README and of each page of the manual
+// TestManual_commands_work runs the code blocks marked sh of the README and of each page of the manual
 // against a demo shop of its own, in order and in one shell that stops at the first failure.
-func TestManualCommands(t *testing.T) {
+func TestManual_commands_work(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"bash", "curl", "openssl"} {
 		programtest.Need(t, tool)

@@ -24,7 +24,7 @@ var frames = []screen{
 // zoomed is a desktop window at 400 %. See WCAG 2.2, 1.4.10, "Reflow".
 var zoomed = screen{name: "zoomed", width: 320, height: 256}
 
-// TestPageStates checks every page: its weight, console messages, policy violations, layout shifts,
+// TestPageStates checks every page: its size, console messages, policy violations, layout shifts,
 // axe's findings, horizontal scrolling, and the visibility of the focus.
 func TestPageStates(t *testing.T) {
 	rules := axe(t)
@@ -39,7 +39,7 @@ func TestPageStates(t *testing.T) {
 				s.reach(b, site.in(t))
 				b.loaded()
 
-				if s.budget != weighed {
+				if s.budget != checkedByReach {
 					s.budget.holds(b)
 				}
 				b.checkLayoutShift()

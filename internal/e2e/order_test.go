@@ -55,7 +55,7 @@ func TestDouble_click_and_going_back_make_one_invoice(t *testing.T) {
 	}
 }
 
-// TestSame_form_token_leads_to_one_invoice sends a form several times at once, and once more afterwards.
+// TestSame_form_token_leads_to_one_invoice sends a form several times in parallel, and once more afterwards.
 func TestSame_form_token_leads_to_one_invoice(t *testing.T) {
 	t.Parallel()
 	c := settings(t)

@@ -35,7 +35,7 @@ var pageStates = []pageState{
 	{"product_refused", ofForm, inTurn(at("/shop/coffee"), enter("#quantity", "0"), press(".side button", "#quantity-error")), http.StatusUnprocessableEntity},
 	{"terminal", ofTerminal, atTerminal, 0},
 	{"terminal_refused", ofTerminal, inTurn(atTerminal, press("form .btn", "#amount-error")), http.StatusUnprocessableEntity},
-	{"terminal_sale", ofCounter, inTurn(atTerminal, enter("#amount", "12.50"), press("form .btn", ".next a")), 0},
+	{"terminal_invoice", ofCounter, inTurn(atTerminal, enter("#amount", "12.50"), press("form .btn", ".next a")), 0},
 	{"embed", ofBuilder, at("/embed"), 0},
 	{"embed_built", ofBuilder, at("/embed?link=tip-jar"), 0},
 	{"embed_built_listing_none", ofBuilder, onStubService("/embed?link=tip-jar", nil), 0},
@@ -67,7 +67,7 @@ var pageStates = []pageState{
 	{"waiting_wallet", ofPayment, withWallet(openedAt("EURC-BASE", paying(nil))), 0},
 	{"waiting_help", ofPayment, inTurn(paying(nil), press("#help summary", "#hold")), 0},
 	{"waiting_second_code", ofPayment, inTurn(openedAt("EURC-BASE", paying(only("EURC-BASE"))), press(".more summary", ".more svg")), 0},
-	{"waiting_long", ofPayment, paying(atLength), 0},
+	{"waiting_long", ofPayment, paying(longTexts), 0},
 	{"waiting_by_hand", ofPayment, onStubService("", byHand), 0},
 	{"ended", ofPayment, onStubService("", func(r *api.Resource) { r.SecondsLeft = -5 }), 0},
 	{"delayed", ofPayment, onStubService("", func(r *api.Resource) { r.SecondsLeft, r.Exceptions = -5, []string{api.ExceptionDelayed} }), 0},
@@ -77,19 +77,19 @@ var pageStates = []pageState{
 	{"seen", ofPayment, paying(forOrder, api.SimulateExact), 0},
 	{"taken_back", ofPayment, paying(nil, api.SimulateExact, api.SimulateConfirm, api.SimulateReorganise), 0},
 	{"partial", ofPayment, paying(forOrder, api.SimulateUnder), 0},
-	{"partial_held_again", ofPayment, inTurn(paying(nil, api.SimulateUnder), press("#help summary", "#hold"), leave("#hold")), 0},
+	{"partial_requoted", ofPayment, inTurn(paying(nil, api.SimulateUnder), press("#help summary", "#hold"), leave("#hold")), 0},
 	{"paid", ofPayment, paying(forOrder, api.SimulateExact, api.SimulateConfirm), 0},
 	{"paid_in_parts", ofPayment, paying(nil, api.SimulateUnder, api.SimulateExact, api.SimulateConfirm), 0},
-	{"seen_while_open", weighed, pushed("Payment seen", api.SimulateExact), 0},
-	{"partial_while_open", weighed, pushed("Part of it arrived", api.SimulateUnder), 0},
-	{"overpaid_while_open", weighed, pushed("You sent a little extra", api.SimulateOver, api.SimulateConfirm), 0},
-	{"paid_going_back", weighed, goingBack, 0},
+	{"seen_while_open", checkedByReach, pushed("Payment seen", api.SimulateExact), 0},
+	{"partial_while_open", checkedByReach, pushed("Part of it arrived", api.SimulateUnder), 0},
+	{"overpaid_while_open", checkedByReach, pushed("You sent a little extra", api.SimulateOver, api.SimulateConfirm), 0},
+	{"paid_going_back", checkedByReach, goingBack, 0},
 	{"overpaid", ofPayment, paying(forOrder, api.SimulateOver, api.SimulateConfirm), 0},
 	{"refund_refused", ofPayment, inTurn(paying(nil, api.SimulateOver, api.SimulateConfirm), refundTo("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "#refund-error")), http.StatusUnprocessableEntity},
 	{"refund_saved", ofPayment, inTurn(paying(nil, api.SimulateOver, api.SimulateConfirm), refundTo("tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "#refund .addr")), 0},
 	{"expired", ofPayment, paying(forOrder, api.SimulateLate, api.SimulateReplace), 0},
-	{"expired_hold_again", ofPayment, paying(lateAllowed, api.SimulateLate, api.SimulateReplace), 0},
-	{"expired_hold_refused", ofPayment, inTurn(paying(lateAllowed, api.SimulateLate, api.SimulateReplace), withQuery("?hold=no_rate")), 0},
+	{"expired_with_requote", ofPayment, paying(lateAllowed, api.SimulateLate, api.SimulateReplace), 0},
+	{"expired_requote_refused", ofPayment, inTurn(paying(lateAllowed, api.SimulateLate, api.SimulateReplace), withQuery("?hold=no_rate")), 0},
 	{"expired_short", ofPayment, paying(forOrder, api.SimulateUnder, api.SimulateConfirm, api.SimulateLate, api.SimulateReplace), 0},
 	{"late", ofPayment, paying(forOrder, api.SimulateLate), 0},
 	{"declined", ofPayment, declinedAfter(), 0},
@@ -106,15 +106,15 @@ type budget struct {
 }
 
 var (
-	ofForm     = budget{kilobytes: 10, requests: 3}
-	ofList     = budget{kilobytes: 12, requests: 3}
-	ofCounter  = budget{kilobytes: 15, each: 1.5, requests: 7}
-	ofTerminal = budget{kilobytes: 12, requests: 5}
-	ofLink     = budget{kilobytes: 10, requests: 4} // the fourth is the script for embedding pages
-	ofPayment  = budget{kilobytes: 15, each: 1.5, requests: 6}
-	ofBuilder  = budget{kilobytes: 10, requests: 5}
-	ofDocs     = budget{kilobytes: 40, requests: 3}
-	weighed    = budget{} // checked by reach, before the stream sends more
+	ofForm         = budget{kilobytes: 10, requests: 3}
+	ofList         = budget{kilobytes: 12, requests: 3}
+	ofCounter      = budget{kilobytes: 15, each: 1.5, requests: 7}
+	ofTerminal     = budget{kilobytes: 12, requests: 5}
+	ofLink         = budget{kilobytes: 10, requests: 4} // the fourth is the script for embedding pages
+	ofPayment      = budget{kilobytes: 15, each: 1.5, requests: 6}
+	ofBuilder      = budget{kilobytes: 10, requests: 5}
+	ofDocs         = budget{kilobytes: 40, requests: 3}
+	checkedByReach = budget{} // checked by reach, before the stream sends more
 )
 
 // demoSite is the demo shop that all page states use, with links, whose payment pages may be framed.
@@ -129,9 +129,9 @@ func newDemoSite(t *testing.T) *demoSite {
 	t.Helper()
 	c := settings(t, "CHEQUER_EMBED_ORIGINS=https://shop.example")
 	p := start(t, c, app.Options{Demo: true})
-	till, _ := p.terminal(t, c)
+	terminal, _ := p.terminal(t, c)
 	newShop(t, p.url, p.key).call(p.url, p.key, "POST", api.PathLinks, `{"slug":"tip-jar","fiat_currency":"EUR","description":"Whatever it was worth to you"}`, nil)
-	return &demoSite{program: p, t: t, terminal: till}
+	return &demoSite{program: p, t: t, terminal: terminal}
 }
 
 // in returns the site for a subtest.
@@ -208,8 +208,8 @@ func forOrder(r *api.InvoiceRequest) {
 
 func lateAllowed(r *api.InvoiceRequest) { forOrder(r); r.AllowPaidExpired = true }
 
-// atLength makes all texts as long as possible.
-func atLength(r *api.InvoiceRequest) {
+// longTexts sets the longest texts.
+func longTexts(r *api.InvoiceRequest) {
 	r.Amount, r.OrderID = "999999.99", "2026-11-27-"+strings.Repeat("0123456789", 4)
 	r.Description = strings.Repeat("Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft ", 2)
 }

@@ -13,8 +13,8 @@ import (
 // runningAnimations returns the number of running animations on a page.
 const runningAnimations = `document.getAnimations().filter(a => a.playState === "running").length`
 
-// TestReducedMotion checks reduced motion in the two states that have animations.
-func TestReducedMotion(t *testing.T) {
+// TestReduced_motion_stops_animations checks reduced motion in the two states that have animations.
+func TestReduced_motion_stops_animations(t *testing.T) {
 	w, b := newDemoSite(t), open(t, screens[0])
 	for name, reach := range map[string]func(*tab, *demoSite){"waiting": paying(nil), "seen": paying(nil, api.SimulateExact)} {
 		b.prefer(false)
@@ -36,15 +36,15 @@ const weakEdges = `(() => {
 		const s = style(e);
 		if (e.checkVisibility() && (s.borderTopStyle === "none" || parseFloat(s.borderTopWidth) < 1 || s.borderTopColor === s.backgroundColor)) bad.push((e.id || e.textContent) + " has no edge");
 	});
-	const look = e => [style(e).borderStyle, style(e).borderWidth, style(e).textDecorationLine].join();
+	const border = e => [style(e).borderStyle, style(e).borderWidth, style(e).textDecorationLine].join();
 	const on = document.querySelector(".methods :checked + label"), off = document.querySelector(".methods :not(:checked) + label");
-	if (on && look(on) === look(off)) bad.push("the chosen method looks like the others");
+	if (on && border(on) === border(off)) bad.push("the chosen method looks like the others");
 	return bad;
 })()`
 
-// TestForcedColours checks pages in colours that the system forces: QR codes must be readable, and
+// TestForced_colours_keep_controls_visible checks pages in colours that the system forces: QR codes must be readable, and
 // controls must have an edge.
-func TestForcedColours(t *testing.T) {
+func TestForced_colours_keep_controls_visible(t *testing.T) {
 	w, b := newDemoSite(t), open(t, screens[0])
 	forced := &emulation.MediaFeature{Name: "forced-colors", Value: "active"}
 	for _, dark := range []bool{false, true} {
@@ -99,9 +99,9 @@ func TestPage_with_a_blocked_script(t *testing.T) {
 	}
 }
 
-// TestPolicyIsEnforced tries what the policy forbids. Text may become markup only through the
+// TestPolicy_is_enforced tries what the policy forbids. Text may become markup only through the
 // page's own Trusted Types policy, which cannot be created a second time.
-func TestPolicyIsEnforced(t *testing.T) {
+func TestPolicy_is_enforced(t *testing.T) {
 	w, b := newDemoSite(t), open(t, screens[0])
 	for _, reach := range []func(*tab, *demoSite){paying(nil), at("/"), at("/pay/tip-jar"), at("/embed"), at("/docs")} {
 		reach(b, w)

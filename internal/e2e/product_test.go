@@ -12,8 +12,8 @@ import (
 	"chequer/internal/locale"
 )
 
-// looks returns the screens, a dark phone and a narrow phone.
-func looks() []screen {
+// allScreens returns the screens, a dark phone and a narrow phone.
+func allScreens() []screen {
 	return append(screens[:len(screens):len(screens)],
 		screen{name: "phone_dark", width: 390, height: 844, dark: true}, screen{name: "narrow", width: 320, height: 640})
 }
@@ -22,7 +22,7 @@ func looks() []screen {
 // button says, and one form leads to one invoice, however often it is sent.
 func TestShopper_orders_a_product(t *testing.T) {
 	t.Parallel()
-	for _, s := range looks() {
+	for _, s := range allScreens() {
 		t.Run(s.name, func(t *testing.T) {
 			c := settings(t)
 			p := start(t, c, app.Options{Demo: true})
@@ -88,18 +88,19 @@ func TestShopper_orders_a_product(t *testing.T) {
 	}
 }
 
-// Two tabs create two orders, each with a form of its own. After going back in one, the browser may
-// show the cached form of the other. Sending it must lead to one of the two invoices.
+// TestTwo_tabs_order_two_products creates two orders in two tabs, each with a form of its own. After
+// going back in a tab, the browser may show the cached form of the other tab. Sending it must lead to
+// one of the two invoices.
 func TestTwo_tabs_order_two_products(t *testing.T) {
 	t.Parallel()
 	c := settings(t)
 	p := start(t, c, app.Options{Demo: true})
-	one, two := open(t, screens[0]), open(t, screens[1])
-	for _, b := range []*tab{one, two} {
+	first, second := open(t, screens[0]), open(t, screens[1])
+	for _, b := range []*tab{first, second} {
 		b.visit(p.url + "/shop/repair?order_id=A-17")
 	}
 	var led []string
-	for _, b := range []*tab{one, two, one} {
+	for _, b := range []*tab{first, second, first} {
 		b.awaits(".side button", "Order and pay €64.00", nil)
 		b.send(".side button")
 		b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
@@ -111,23 +112,24 @@ func TestTwo_tabs_order_two_products(t *testing.T) {
 	}
 }
 
-// wordy are the languages with the longest words and lines. Not all languages are tested for
+// longLanguages are the languages with the longest words and lines. Not all languages are tested for
 // errors, because one address may send only twenty forms in a burst.
-var wordy = strings.Fields("ar bg de el fi fr ga hu lt mt pt ro")
+var longLanguages = strings.Fields("ar bg de el fi fr ga hu lt mt pt ro")
 
-// The longest words fit on the smallest screen in both directions of writing.
+// TestProducts_in_other_languages checks that the longest words fit on the smallest screen in both
+// directions of writing.
 func TestProducts_in_other_languages(t *testing.T) {
 	t.Parallel()
 	c := settings(t)
 	p := start(t, c, app.Options{Demo: true})
-	till, _ := p.terminal(t, c)
+	terminal, _ := p.terminal(t, c)
 	s := screen{name: "narrow", width: 320, height: 640}
 	b := open(t, s)
 	for _, language := range locale.All().List() {
 		for page, url := range map[string]string{
-			"shop": p.url + "/shop", "product": p.url + "/shop/repair", "error": p.url + "/shop/coffee", "pos": till, "form": p.url + "/",
+			"shop": p.url + "/shop", "product": p.url + "/shop/repair", "error": p.url + "/shop/coffee", "pos": terminal, "form": p.url + "/",
 		} {
-			if page == "error" && !slices.Contains(wordy, language.Code) {
+			if page == "error" && !slices.Contains(longLanguages, language.Code) {
 				continue
 			}
 			b.visit(url + "?lang=" + language.Code)

@@ -18,10 +18,10 @@ import (
 	"chequer/internal/programtest"
 )
 
-// TestProofOfAddress is a shopper who has the shop's key from another source. Every QR code and
-// address in the browser must be in the signed statement, and a swapped address must not.
-// Afterwards the receipt is downloaded.
-func TestProofOfAddress(t *testing.T) {
+// TestProof_states_every_shown_address checks the statement as a shopper does that has the shop's key
+// from another source. Every QR code and address in the browser must be in the signed statement, and a
+// changed address must not. Afterwards the receipt is downloaded.
+func TestProof_states_every_shown_address(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
 	folder := t.TempDir()
@@ -46,7 +46,7 @@ func TestProofOfAddress(t *testing.T) {
 			falsified := 0
 			for i, a := range ids {
 				address := b.attribute(fmt.Sprintf("#%s-address", a["id"]), "data-copy")
-				if out, err := verify(t, statement, keys, address); err != nil || !strings.Contains(out, "The address that you were shown is in it") {
+				if out, err := verify(t, statement, keys, address); err != nil || !strings.Contains(out, "The statement contains the address") {
 					t.Errorf("%s: %v\n%s", address, err, out)
 				}
 				swapped := address[:len(address)-1] + map[bool]string{true: "q", false: "p"}[strings.HasSuffix(address, "p")]
@@ -76,7 +76,7 @@ func TestProofOfAddress(t *testing.T) {
 
 			id := idOf(page)
 			merchant.simulate(id, api.SimulateExact, api.SimulateConfirm)
-			b.awaits("#st", "Paid. Thank you.", b.lookAgain(s, page))
+			b.awaits("#st", "Paid. Thank you.", b.reload(s, page))
 			b.pictureOf("#pdf", s, "paid_pdf")
 			b.noSidewaysScroll()
 			receipt := filepath.Join(folder, s.name+".pdf")
@@ -97,8 +97,8 @@ func verify(t *testing.T, statement, keys, shown string) (out string, err error)
 	t.Helper()
 	c := exec.CommandContext(t.Context(), binary(t), "verify", statement, "--key", keys, "--address", shown)
 	c.Env = []string{}
-	said, err := c.CombinedOutput()
-	return string(said), err
+	printed, err := c.CombinedOutput()
+	return string(printed), err
 }
 
 // save writes the response of an address to a file. A server is prepended to a path.
@@ -131,8 +131,8 @@ func contents(t *testing.T, file string) []byte {
 	return body
 }
 
-// TestManualChecksProofs runs the manual's commands on a genuine and on a changed statement.
-func TestManualChecksProofs(t *testing.T) {
+// TestManual_checks_proofs runs the manual's commands on a genuine and on a changed statement.
+func TestManual_checks_proofs(t *testing.T) {
 	t.Parallel()
 	programtest.Need(t, "openssl")
 	_, after, _ := strings.Cut(string(contents(t, "../manual/security.md")), "## Proof of address")
@@ -153,7 +153,7 @@ func TestManualChecksProofs(t *testing.T) {
 	text := string(contents(t, statement))
 	_, key, _ := strings.Cut(text, "\nkey: ed25519:")
 	key, _, _ = strings.Cut(key, "\n")
-	judge := func(text string) error {
+	check := func(text string) error {
 		if err := os.WriteFile(statement, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -165,10 +165,10 @@ func TestManualChecksProofs(t *testing.T) {
 		}
 		return nil
 	}
-	if err := judge(text); err != nil {
+	if err := check(text); err != nil {
 		t.Errorf("openssl refuses a genuine statement: %v\n%s", err, text)
 	}
-	if err := judge(strings.Replace(text, "BTC on", "LTC on", 1)); err == nil {
+	if err := check(strings.Replace(text, "BTC on", "LTC on", 1)); err == nil {
 		t.Error("openssl accepts a changed statement")
 	}
 }

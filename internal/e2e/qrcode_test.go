@@ -37,7 +37,7 @@ func inside(picture image.Image) image.Image {
 	}).SubImage(picture.Bounds().Inset(tile))
 }
 
-// readCode reads a picture in several ways and in three sizes, as a camera does that comes nearer.
+// readCode reads a picture in several ways and in three sizes, as a camera does that moves nearer.
 // The decoder sometimes finds a false corner pattern among the modules of a correct code. A phone
 // tries again from another position; the test also tries the hint that the picture contains nothing
 // but the code.
@@ -88,11 +88,11 @@ func (b *tab) settle(selector string) {
 	get(b, chromedp.Evaluate[bool](fmt.Sprintf(`new Promise(done => {
 		const element = document.querySelector(%q);
 		let last = "";
-		(function look() {
+		(function check() {
 			const now = JSON.stringify(element.getBoundingClientRect());
 			if (now === last) return done(true);
 			last = now;
-			requestAnimationFrame(look);
+			requestAnimationFrame(check);
 		})();
 	})`, selector), chromedp.EvalAwaitPromise))
 }

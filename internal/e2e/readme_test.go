@@ -40,9 +40,9 @@ func main() {
 
 `
 
-// TestManualChecksWebhooks builds the manual's check, and runs it on genuine and forged callbacks,
+// TestManual_checks_webhooks builds the manual's check, and runs it on genuine and forged deliveries,
 // before and during a rotation of the secret.
-func TestManualChecksWebhooks(t *testing.T) {
+func TestManual_checks_webhooks(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../manual/webhooks.md")
 	if err != nil {
@@ -89,13 +89,13 @@ func TestManualChecksWebhooks(t *testing.T) {
 		got := r.all()[i]
 		for _, secret := range secrets {
 			if !genuine(secret, got.header, got.body) {
-				t.Errorf("the check refuses the genuine callback %s: %v", got.body, got.header)
+				t.Errorf("the check refuses the genuine delivery %s: %v", got.body, got.header)
 			}
 		}
 		forged := got.header.Clone()
 		forged.Set(api.HeaderTimestamp, "1")
 		if genuine("another", got.header, got.body) || genuine(first.Secret, forged, got.body) || genuine(first.Secret, got.header, append(got.body, ' ')) {
-			t.Error("the check accepts a forged callback")
+			t.Error("the check accepts a forged delivery")
 		}
 	}
 }

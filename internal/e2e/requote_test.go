@@ -15,9 +15,9 @@ import (
 	"chequer/internal/app"
 )
 
-// TestHold_the_price_again asks for a new quote while the old one is held, by a double click, and
-// after a partial payment.
-func TestHold_the_price_again(t *testing.T) {
+// TestRequote_gives_a_new_quote asks for a new quote while the old quote is held, by a double click,
+// and after a partial payment.
+func TestRequote_gives_a_new_quote(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
 	for _, s := range screens {
@@ -43,7 +43,7 @@ func TestHold_the_price_again(t *testing.T) {
 				t.Errorf("sent twice: %d quotes, status %d", got, status)
 			}
 
-			again := b.lookAgain(s, page)
+			again := b.reload(s, page)
 			if !s.noJS {
 				b.click(`label[for=m2]`)
 				if got, want := b.value(".hold [name=m]"), merchant.invoice(id).PaymentMethods[1].CryptoCurrency; got != want {
@@ -68,9 +68,9 @@ func TestHold_the_price_again(t *testing.T) {
 	}
 }
 
-// TestHold_an_expired_price_again asks for a new quote on the page of an expired invoice whose merchant
+// TestRequote_of_an_expired_invoice asks for a new quote on the page of an expired invoice whose merchant
 // allows late payments.
-func TestHold_an_expired_price_again(t *testing.T) {
+func TestRequote_of_an_expired_invoice(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
 	for _, s := range screens {
@@ -94,8 +94,8 @@ func TestHold_an_expired_price_again(t *testing.T) {
 	}
 }
 
-// TestRefundAddress enters a refund address after an overpayment and after a late payment.
-func TestRefundAddress(t *testing.T) {
+// TestRefund_address_is_stored enters a refund address after an overpayment and after a late payment.
+func TestRefund_address_is_stored(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
 	for _, s := range screens {
@@ -216,9 +216,9 @@ func (b *tab) pictureOf(selector string, s screen, state string) {
 	b.shoot(s, state, fmt.Sprintf(`document.querySelector(%q).scrollIntoView({block: "center", behavior: "instant"})`, selector))
 }
 
-// TestReceipt prints a paid page. It must have the order, the times, the amounts, the transaction
+// TestReceipt_prints_without_controls prints a paid page. It must have the order, the times, the amounts, the transaction
 // and the reference, and no controls, on a light background in both colour schemes.
-func TestReceipt(t *testing.T) {
+func TestReceipt_prints_without_controls(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
 	s := screens[3]

@@ -134,7 +134,7 @@ func (v pair) listen(url string) (ended <-chan struct{}) {
 	return end
 }
 
-// checkAt fails if the restarted program lost data: the paid invoice must be paid, and the open one
+// checkAt fails if the restarted program lost data: the paid invoice must be paid, and the open invoice
 // payable at its address.
 func (v pair) checkAt(url string, s shop) {
 	v.t.Helper()

@@ -47,15 +47,15 @@ func withoutInitialTarget(t *testing.T, target string) string {
 	return server.URL
 }
 
-// TestChosen_method_is_in_sight checks that the row of methods scrolls to the chosen one in every
+// TestChosen_method_is_visible checks that the row of methods scrolls to the chosen method in every
 // browser, and that the page does not scroll.
-func TestChosen_method_is_in_sight(t *testing.T) {
+func TestChosen_method_is_visible(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	b := open(t, screens[0])
 	page := withoutInitialTarget(t, p.url) + strings.TrimPrefix(b.order(p.url, "12,50"), p.url)
 	const where = `(() => {
 		const row = document.querySelector(".methods").getBoundingClientRect(), label = document.querySelector(".methods :checked+label").getBoundingClientRect();
-		return [document.querySelector(".methods :checked").value, label.left >= row.left && label.right <= row.right ? "in sight" : "out of sight", scrollX, scrollY].join(" ");
+		return [document.querySelector(".methods :checked").value, label.left >= row.left && label.right <= row.right ? "visible" : "hidden", scrollX, scrollY].join(" ");
 	})()`
 	for _, s := range []screen{screens[0], {name: "frame", width: 440, height: 700}} {
 		for _, language := range []string{"en", "ar"} {
@@ -68,7 +68,7 @@ func TestChosen_method_is_in_sight(t *testing.T) {
 					get(b, chromedp.Evaluate[any](`scrollTo({top: 0, behavior: "instant"})`))
 					b.do(chromedp.Reload())
 					b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
-					want := ids[i]["value"] + " in sight 0 0"
+					want := ids[i]["value"] + " visible 0 0"
 					if got := get(b, chromedp.Evaluate[string](where)); got != want {
 						t.Errorf("after a reload the chosen method is %q, want %q", got, want)
 					}

@@ -24,7 +24,7 @@ import (
 	"chequer/internal/money"
 )
 
-// sellingShop is the program with a merchant who sells at a fake Kraken.
+// sellingShop is the program with an account at a simulated Kraken, where it sells coins.
 type sellingShop struct {
 	*process
 	exchange    *exchangetest.Server
@@ -64,13 +64,13 @@ func newSellingShop(t *testing.T, database string) *sellingShop {
 // core opens the program's storage from this process.
 func (s *sellingShop) core(do func(*app.Core, *invoice.Service)) {
 	s.t.Helper()
-	var ours []string
+	var environ []string
 	for _, pair := range s.environ {
 		if strings.HasPrefix(pair, "CHEQUER_") {
-			ours = append(ours, pair)
+			environ = append(environ, pair)
 		}
 	}
-	cfg, err := config.Load(ours)
+	cfg, err := config.Load(environ)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -171,9 +171,9 @@ func (s *sellingShop) age(engine, url string) {
 	}
 }
 
-// TestKilledWhileSelling kills the program with SIGKILL during each call to the exchange, and
+// TestKilled_while_selling_sells_once kills the program with SIGKILL during each call to the exchange, and
 // restarts it until the sale is done. It must sell exactly once.
-func TestKilledWhileSelling(t *testing.T) {
+func TestKilled_while_selling_sells_once(t *testing.T) {
 	for _, engine := range engines {
 		for name, at := range map[string]struct {
 			call  string
@@ -212,10 +212,10 @@ func TestKilledWhileSelling(t *testing.T) {
 				s.kill()
 				for range 4 { // a missing order is looked for twice before it is placed again
 					s.age(driver, place)
-					looks := len(s.exchange.Calls())
+					calls := len(s.exchange.Calls())
 					s.serve()
 					until(t, waitTimeout, "the sale continues", func() bool {
-						return s.sale(id).State == string(invoice.SaleFilled) || len(s.exchange.Calls()) > looks && s.sale(id).State == string(invoice.SaleSending)
+						return s.sale(id).State == string(invoice.SaleFilled) || len(s.exchange.Calls()) > calls && s.sale(id).State == string(invoice.SaleSending)
 					})
 					if s.sale(id).State == string(invoice.SaleFilled) {
 						break
@@ -237,8 +237,9 @@ func TestKilledWhileSelling(t *testing.T) {
 	}
 }
 
-// TestSellingIsSeen reads a sale as the merchant does.
-func TestSellingIsSeen(t *testing.T) {
+// TestSales_are_shown_to_the_merchant reads a sale by commands. None may print the secret
+// of the account at the exchange.
+func TestSales_are_shown_to_the_merchant(t *testing.T) {
 	t.Parallel()
 	s := newSellingShop(t, "")
 	s.environ = append(s.environ, "CHEQUER_API_KEY="+s.key, "CHEQUER_API_SECRET="+s.secret)
@@ -250,18 +251,18 @@ func TestSellingIsSeen(t *testing.T) {
 	doctor := exec.CommandContext(ctx, binary(t), "doctor") // it ends with an error here, because Bitcoin is not watched
 	doctor.Env = s.environ
 	out, _ := doctor.Output()
-	for what, in := range map[string]string{
+	for out, pattern := range map[string]string{
 		string(s.run("sale", "list")):     `paid +0\.00014465 BTC +0\.00014465 +86419\.979 +12\.50065 +0\.05 +filled`,
 		string(s.run("sale", "list", id)): `kraken +O00001-CHEQR-ORDER .* done`,
 		string(s.run("sale", "show")):     `selling +on`,
 		string(s.run("events", "list")):   `conversion\.filled`,
 		string(out):                       `ok +selling at kraken: on, 0 sales waiting`,
 	} {
-		if !regexp.MustCompile(in).MatchString(what) {
-			t.Errorf("%s does not match\n%s", in, what)
+		if !regexp.MustCompile(pattern).MatchString(out) {
+			t.Errorf("%s does not match\n%s", pattern, out)
 		}
-		if strings.Contains(what, exchangetest.Secret) {
-			t.Errorf("the secret is shown: %s", what)
+		if strings.Contains(out, exchangetest.Secret) {
+			t.Errorf("the secret is shown: %s", out)
 		}
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"chequer/internal/app"
 )
 
-// TestShopper does what a shopper does: enters an amount, sees a page with every method, and the
-// payment seen and confirmed; with and without JavaScript, on a phone and a desktop.
-func TestShopper(t *testing.T) {
+// TestShopper_pays enters an amount, sees a page with every method, pays, and sees the payment arrive
+// and confirm, with and without JavaScript, on a phone and a desktop.
+func TestShopper_pays(t *testing.T) {
 	url := start(t, settings(t), app.Options{Demo: true}).url
 	for _, s := range screens {
 		t.Run(s.name, func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestShopper(t *testing.T) {
 			b.codes(t)
 			b.noSidewaysScroll()
 
-			again := b.lookAgain(s, page)
+			again := b.reload(s, page)
 			b.send("#sim-exact")
 			b.awaits("#st", "Payment seen", again)
 			b.picture(s, "seen")
@@ -59,10 +59,10 @@ func (b *tab) order(url, amount string) (page string) {
 	return get(b, chromedp.Location())
 }
 
-// lookAgain returns a function that reloads the page as a shopper without scripts would: by the
+// reload returns a function that reloads the page as a shopper without scripts would: by the
 // page's link if there is one, otherwise by a visit. With scripts the page updates itself, and the
 // function is nil.
-func (b *tab) lookAgain(s screen, page string) func() {
+func (b *tab) reload(s screen, page string) func() {
 	if !s.noJS {
 		return nil
 	}

@@ -96,9 +96,9 @@ func TestTools_show_every_state(t *testing.T) {
 	}
 }
 
-// TestRefused_simulation_says_so sends simulations that are not possible yet, as an outdated page
+// TestRefused_simulation_shows_the_reason sends simulations that are not possible yet, as an outdated page
 // does. The answer must be the invoice's page with the reason. A current page has no such buttons.
-func TestRefused_simulation_says_so(t *testing.T) {
+func TestRefused_simulation_shows_the_reason(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	s := screens[0]
 	b := open(t, s)
@@ -107,7 +107,7 @@ func TestRefused_simulation_says_so(t *testing.T) {
 		if n := get(b, chromedp.Evaluate[int](fmt.Sprintf(`document.querySelectorAll("#sim-%s").length`, action))); n > 0 {
 			t.Errorf("%s is offered without a payment", action)
 		}
-		// In one script, because the page may be replaced in between.
+		// In one script, because the page may be replaced between two scripts.
 		get(b, chromedp.Evaluate[any](fmt.Sprintf(`(() => {
 			const old = Object.assign(document.createElement("button"), {name: "action", value: %q});
 			document.querySelector("#simulate").append(old);

@@ -51,10 +51,10 @@ func TestSoak(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), duration)
 	defer stop()
 	for range 4 {
-		load.Go(func() { s.repeat(ctx, 50*time.Millisecond, s.sell) })
+		load.Go(func() { s.repeat(ctx, 50*time.Millisecond, s.order) })
 	}
 	for range 8 {
-		load.Go(func() { s.repeat(ctx, 100*time.Millisecond, s.look) })
+		load.Go(func() { s.repeat(ctx, 100*time.Millisecond, s.visit) })
 	}
 	load.Go(func() { s.repeat(ctx, 20*time.Second, s.export) })
 	load.Go(func() { s.repeat(ctx, time.Minute, s.backUp) })
@@ -67,8 +67,8 @@ func TestSoak(t *testing.T) {
 		}
 	}
 	load.Wait()
-	t.Logf("%d invoices, %d streams, %d exports, %d backups", s.sold.Load(), s.looked.Load(), s.exported.Load(), s.backedUp.Load())
-	for name, count := range map[string]*atomic.Int64{"invoices": &s.sold, "streams": &s.looked, "exports": &s.exported, "backups": &s.backedUp} {
+	t.Logf("%d invoices, %d streams, %d exports, %d backups", s.ordered.Load(), s.visited.Load(), s.exported.Load(), s.backedUp.Load())
+	for name, count := range map[string]*atomic.Int64{"invoices": &s.ordered, "streams": &s.visited, "exports": &s.exported, "backups": &s.backedUp} {
 		if count.Load() == 0 {
 			t.Errorf("there were no %s", name)
 		}
@@ -130,9 +130,9 @@ type soak struct {
 	metrics string
 	client  *http.Client
 
-	sold, looked, exported, backedUp atomic.Int64
-	mu                               sync.Mutex
-	pages                            []string // identifiers of recent invoices
+	ordered, visited, exported, backedUp atomic.Int64
+	mu                                   sync.Mutex
+	pages                                []string // identifiers of recent invoices
 }
 
 // soakSampled is a measurement of what the program uses.
@@ -170,8 +170,8 @@ func newSoak(t *testing.T) *soak {
 
 // idle returns what the program uses after one operation of each kind and a pause.
 func (s *soak) idle() soakSampled {
-	s.sell()
-	s.look()
+	s.order()
+	s.visit()
 	s.client.CloseIdleConnections()
 	http.DefaultClient.CloseIdleConnections()
 	last := s.sample()
@@ -195,21 +195,21 @@ func (s *soak) repeat(ctx context.Context, pause time.Duration, operation func()
 	}
 }
 
-// sell creates an invoice and pays two thirds of them.
-func (s *soak) sell() {
+// order creates an invoice and pays two thirds of them.
+func (s *soak) order() {
 	id := s.shop.order()
 	s.mu.Lock()
 	if s.pages = append(s.pages, id); len(s.pages) > 50 {
 		s.pages = s.pages[1:]
 	}
 	s.mu.Unlock()
-	if s.sold.Add(1)%3 > 0 {
+	if s.ordered.Add(1)%3 > 0 {
 		s.shop.simulate(id, api.SimulateExact, api.SimulateConfirm)
 	}
 }
 
-// look opens the page of a recent invoice and its event stream for a while.
-func (s *soak) look() {
+// visit opens the page of a recent invoice and its event stream for a while.
+func (s *soak) visit() {
 	s.mu.Lock()
 	if len(s.pages) == 0 {
 		s.mu.Unlock()
@@ -219,7 +219,7 @@ func (s *soak) look() {
 	s.mu.Unlock()
 	s.read("/invoice/"+id, 0)
 	s.read("/invoice/"+id+"/live", time.Duration(rand.IntN(3000))*time.Millisecond)
-	s.looked.Add(1)
+	s.visited.Add(1)
 }
 
 // read reads an address of the pages: whole, or for a time if it does not end.

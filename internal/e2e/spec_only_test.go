@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	bareKey    = "BareKey0BareKey0BareKey0BareKey0"
-	bareSecret = "BareSecretBareSecretBareSecretBareSecret"
+	specOnlyKey    = "SpecKey0SpecKey0SpecKey0SpecKey0"
+	specOnlySecret = "SpecSecretSpecSecretSpecSecretSpecSecret"
 )
 
 // specOnlyServer is a service that implements the two calls of the invoice API's specification and nothing
 // more. It is written from the specification alone, and uses none of this module's packages.
 type specOnlyServer struct {
-	tells bool // it also has invoice/status, as related services do
+	hasStatus bool // it also has invoice/status, as related services do
 
 	mu       sync.Mutex
 	invoices map[string]map[string]any
@@ -40,8 +40,8 @@ func (b *specOnlyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == "/api/v2/invoice/new" && r.Method == http.MethodPost:
 		b.create(w, r)
-	case r.URL.Path == "/api/v2/invoice/status" && r.Method == http.MethodGet && b.tells:
-		b.tell(w, r.URL.Query().Get("id"))
+	case r.URL.Path == "/api/v2/invoice/status" && r.Method == http.MethodGet && b.hasStatus:
+		b.status(w, r.URL.Query().Get("id"))
 	default:
 		http.Error(w, "404 page not found", http.StatusNotFound)
 	}
@@ -50,9 +50,9 @@ func (b *specOnlyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // create answers a request that has only the six fields of the specification.
 func (b *specOnlyServer) create(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
-	mac := hmac.New(sha512.New, []byte(bareSecret))
+	mac := hmac.New(sha512.New, []byte(specOnlySecret))
 	mac.Write(body)
-	if err != nil || r.Header.Get("X-Processing-Key") != bareKey || r.Header.Get("X-Processing-Signature") != hex.EncodeToString(mac.Sum(nil)) {
+	if err != nil || r.Header.Get("X-Processing-Key") != specOnlyKey || r.Header.Get("X-Processing-Signature") != hex.EncodeToString(mac.Sum(nil)) {
 		http.Error(w, "invalid key or signature", http.StatusForbidden)
 		return
 	}
@@ -72,7 +72,7 @@ func (b *specOnlyServer) create(w http.ResponseWriter, r *http.Request) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	id := fmt.Sprintf("bare%028d", len(b.invoices)+1)
+	id := fmt.Sprintf("spec%028d", len(b.invoices)+1)
 	invoice := map[string]any{
 		"foreign_id": id, "status": "created",
 		"expired_at":    time.Now().Add(15 * time.Minute).UTC().Format("2006-01-02T15:04:05.000Z"),
@@ -96,8 +96,8 @@ func specOnlyAddress(address, expected, currency, usd, eur string) map[string]an
 	}
 }
 
-// tell answers with the current invoice.
-func (b *specOnlyServer) tell(w http.ResponseWriter, id string) {
+// status answers with the current invoice.
+func (b *specOnlyServer) status(w http.ResponseWriter, id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	invoice, known := b.invoices[id]
@@ -124,12 +124,13 @@ func (b *specOnlyServer) count() int {
 	return len(b.invoices)
 }
 
-// specOnlyShop starts storefront and payment page without a service, in front of a service that implements only the specification.
+// specOnlyShop starts the storefront and the payment page in front of a service that implements only the
+// specification.
 func specOnlyShop(t *testing.T, b *specOnlyServer) (url string) {
 	t.Helper()
 	service := httptest.NewServer(b)
 	t.Cleanup(service.Close)
-	c := settings(t, "CHEQUER_API_KEY="+bareKey, "CHEQUER_API_SECRET="+bareSecret, "CHEQUER_SHOP_NAME=Atelier Nord")
+	c := settings(t, "CHEQUER_API_KEY="+specOnlyKey, "CHEQUER_API_SECRET="+specOnlySecret, "CHEQUER_SHOP_NAME=Atelier Nord")
 	a, err := app.NewStorefront(t.Context(), c, service.URL, app.Options{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -138,31 +139,31 @@ func specOnlyShop(t *testing.T, b *specOnlyServer) (url string) {
 	return "http://" + a.Addr()
 }
 
-// TestStorefront_needs_only_the_specification uses our pages in front of services that implement the
+// TestStorefront_needs_only_the_specification uses the storefront and the payment page in front of services that implement the
 // specification only.
 func TestStorefront_needs_only_the_specification(t *testing.T) {
 	for _, variant := range []struct {
-		name  string
-		tells bool
+		name      string
+		hasStatus bool
 	}{
 		{"creation_only", false},
 		{"with_status", true},
 	} {
 		for _, s := range []screen{screens[0], screens[3]} {
 			t.Run(variant.name+"_"+s.name, func(t *testing.T) {
-				service := &specOnlyServer{tells: variant.tells}
+				service := &specOnlyServer{hasStatus: variant.hasStatus}
 				url := specOnlyShop(t, service)
 				b := open(t, s)
 				page := b.order(url, "12,50")
-				b.showsBareInvoice(url, page)
-				b.picture(s, "bare_"+variant.name)
+				b.checkSpecOnlyInvoice(url, page)
+				b.picture(s, "spec_only_"+variant.name)
 				if got := service.count(); got != 1 {
 					t.Errorf("%d invoices were created, want 1", got)
 				}
-				if variant.tells {
+				if variant.hasStatus {
 					service.pay()
-					b.awaits("#st", "Paid. Thank you.", b.lookAgain(s, page))
-					b.picture(s, "bare_paid")
+					b.awaits("#st", "Paid. Thank you.", b.reload(s, page))
+					b.picture(s, "spec_only_paid")
 				}
 				b.checkConsole()
 				b.unknownInvoice(url)
@@ -171,10 +172,10 @@ func TestStorefront_needs_only_the_specification(t *testing.T) {
 	}
 }
 
-// showsBareInvoice fails if the page lacks information that the specification provides.
-func (b *tab) showsBareInvoice(url, page string) {
+// checkSpecOnlyInvoice fails if the page lacks information that the specification provides.
+func (b *tab) checkSpecOnlyInvoice(url, page string) {
 	b.t.Helper()
-	if want := url + "/invoice/bare" + strings.Repeat("0", 27) + "1"; page != want {
+	if want := url + "/invoice/spec" + strings.Repeat("0", 27) + "1"; page != want {
 		b.t.Errorf("the form led to %s, not %s", page, want)
 	}
 	if got := b.text(".due .v"); got != "€12.50" {

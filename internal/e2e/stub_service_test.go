@@ -67,11 +67,11 @@ func newStubService(t *testing.T, change ...func(*web.Config)) *stubService {
 func (s *stubService) url(method string) string { return s.address + "?m=" + method }
 
 // change changes the invoice, and wakes the open pages.
-func (s *stubService) change(how func(*api.Resource)) {
+func (s *stubService) change(edit func(*api.Resource)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.shown.PaymentMethods = slices.Clone(s.shown.PaymentMethods) // a page may be rendering the old ones
-	how(&s.shown)
+	s.shown.PaymentMethods = slices.Clone(s.shown.PaymentMethods) // a page may be rendering the old slice
+	edit(&s.shown)
 	s.shown.Version++
 	close(s.changed)
 	s.changed = make(chan struct{})
@@ -83,7 +83,7 @@ func partly(r *api.Resource) {
 	r.PaymentMethods[0].DueAmount, r.PaymentMethods[1].DueAmount = "0.005014905097920834", "13.289882"
 }
 
-func (s *stubService) look() (client.Snapshot, chan struct{}) {
+func (s *stubService) read() (client.Snapshot, chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return client.Snapshot{Resource: s.shown, ETag: strconv.FormatInt(s.shown.Version, 10)}, s.changed
@@ -91,7 +91,7 @@ func (s *stubService) look() (client.Snapshot, chan struct{}) {
 
 // Invoice, WaitInvoice and the methods below implement web.Client.
 func (s *stubService) Invoice(context.Context, string) (client.Snapshot, error) {
-	snapshot, _ := s.look()
+	snapshot, _ := s.read()
 	return snapshot, nil
 }
 
@@ -99,7 +99,7 @@ func (s *stubService) WaitInvoice(ctx context.Context, _, etag string, wait time
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {
-		snapshot, changed := s.look()
+		snapshot, changed := s.read()
 		if snapshot.ETag != etag {
 			return snapshot, nil
 		}

@@ -89,14 +89,14 @@ func (f *traffic) all() (list []exchange, done bool) {
 	return list, done
 }
 
-// String lists the requests with the received bytes, and marks pending ones.
+// String lists the requests with the received bytes, and marks pending requests.
 func (f *traffic) String() string {
 	list, _ := f.all()
 	var all []string
 	for _, x := range list {
 		line := fmt.Sprintf("%5.0f %s", x.bytes, x.url)
 		if !x.answered {
-			line += " (not yet)"
+			line += " (pending)"
 		}
 		all = append(all, line)
 	}
@@ -150,6 +150,6 @@ func (w budget) holds(b *tab) {
 	limit := w.kilobytes + w.each*float64(max(0, methods-2))
 	b.t.Logf("%5.1f of %.1f KB, %d of %d requests, %d payment methods", bytes/1024, limit, len(list), w.requests, methods)
 	if bytes > limit*1024 || len(list) > w.requests {
-		b.t.Errorf("the page weighs %.1f KB in %d requests, want at most %.1f in %d:\n%s", bytes/1024, len(list), limit, w.requests, b.traffic)
+		b.t.Errorf("the page has %.1f KB in %d requests, want at most %.1f in %d:\n%s", bytes/1024, len(list), limit, w.requests, b.traffic)
 	}
 }

@@ -44,33 +44,33 @@ func (m member) leads() bool { return m.log.Contains(`msg="watching network" net
 func TestTwo_programs_share_a_database(t *testing.T) {
 	t.Parallel()
 	database := storagetest.Postgres(t)
-	one, two := join(t, database), join(t, database)
-	if one.key.Key != two.key.Key {
-		t.Errorf("the demo key is %s and %s", one.key.Key, two.key.Key)
+	first, second := join(t, database), join(t, database)
+	if first.key.Key != second.key.Key {
+		t.Errorf("the demo key is %s and %s", first.key.Key, second.key.Key)
 	}
-	id := one.shop.order()
-	if got := read(t, two.url+"/invoice/"+id, http.StatusOK).Find(".due .v").Text(); got != "€12.50" {
+	id := first.shop.order()
+	if got := read(t, second.url+"/invoice/"+id, http.StatusOK).Find(".due .v").Text(); got != "€12.50" {
 		t.Errorf("the other program shows %q due", got)
 	}
-	status := two.shop.nextStatus(id)
-	one.shop.simulate(id, api.SimulateExact)
+	status := second.shop.nextStatus(id)
+	first.shop.simulate(id, api.SimulateExact)
 	if got := <-status; got != api.StatusPending {
 		t.Errorf("the caller that waits at the other program got %q", got)
 	}
-	for _, m := range []member{one, two} {
+	for _, m := range []member{first, second} {
 		m.shop.status(id, api.StatusPending, waitTimeout)
 	}
-	two.shop.simulate(id, api.SimulateConfirm)
-	for _, m := range []member{one, two} {
+	second.shop.simulate(id, api.SimulateConfirm)
+	for _, m := range []member{first, second} {
 		m.shop.status(id, api.StatusPaid, waitTimeout)
 	}
-	if one.leads() == two.leads() {
-		t.Fatalf("leads: %t and %t", one.leads(), two.leads())
+	if first.leads() == second.leads() {
+		t.Fatalf("leads: %t and %t", first.leads(), second.leads())
 	}
 
-	leader, other := one, two
-	if two.leads() {
-		leader, other = two, one
+	leader, other := first, second
+	if second.leads() {
+		leader, other = second, first
 	}
 	orphan := leader.shop.order()
 	leader.stop()
@@ -86,7 +86,7 @@ func TestTwo_programs_share_a_database(t *testing.T) {
 	}
 }
 
-// TestTwo_programs_in_one_folder kills the watching program and restarts it at once. Only one process may
+// TestTwo_programs_in_one_folder kills the watching program and restarts it immediately. Only one process may
 // open the light client's database. A process that does not hold the lease must not keep it open.
 func TestTwo_programs_in_one_folder(t *testing.T) {
 	t.Parallel()
@@ -104,25 +104,25 @@ func TestTwo_programs_in_one_folder(t *testing.T) {
 	s.status(id, api.StatusPaid, waitTimeout)
 }
 
-// TestLeaderWithoutNode stops the node of the watching program. The other program, which has a
-// working node, must take over.
-func TestLeaderWithoutNode(t *testing.T) {
+// TestLeader_without_a_node_is_replaced stops the node of the watching program. The other program,
+// which has a working node, must take over.
+func TestLeader_without_a_node_is_replaced(t *testing.T) {
 	t.Parallel()
 	c := coins[1]
-	one := c.start(t)
-	two := bitcointest.Btcd(t, bitcointest.TLS(), bitcointest.Peer(one))
+	node := c.start(t)
+	otherNode := bitcointest.Btcd(t, bitcointest.TLS(), bitcointest.Peer(node))
 	shared := []string{"CHEQUER_DATABASE_URL=" + storagetest.Postgres(t), "CHEQUER_MASTER_KEY=" + masterKey}
-	leader := programIn(t, t.TempDir(), append(c.settings(one), shared...)...)
-	other := programIn(t, t.TempDir(), append(c.settings(two), shared...)...)
-	key := leader.sells(c)
+	leader := programIn(t, t.TempDir(), append(c.settings(node), shared...)...)
+	other := programIn(t, t.TempDir(), append(c.settings(otherNode), shared...)...)
+	key := leader.addWallet(c)
 	leader.serve()
 	leader.scanned()
 	other.serve()
 	s := newShop(t, other.url, key)
 	id := s.order()
 	r := s.invoice(id)
-	one.Kill(t)
-	two.Mine(t, c.pay(t, two, r, r.PaymentMethods[0].DueAmount))
+	node.Kill(t)
+	otherNode.Mine(t, c.pay(t, otherNode, r, r.PaymentMethods[0].DueAmount))
 	s.status(id, api.StatusPaid, waitTimeout)
 }
 

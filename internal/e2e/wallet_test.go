@@ -87,7 +87,7 @@ func (b *tab) transactions() []map[string]string {
 	return list
 }
 
-// The page elements of the token that the stage offers, and the expected encodings of its transfer: the
+// The page elements of the token that the stub service offers, and the expected encodings of its transfer: the
 // first 4 bytes of keccak256("transfer(address,uint256)"), then two words of 32 bytes.
 const (
 	tokenPay  = "#m2-wallets0"
@@ -100,9 +100,9 @@ const (
 		"0000000000000000000000000000000000000000000000000000000000cac99a" // 13,289,882
 )
 
-// TestWallet pays with browser wallets that succeed or fail, under the content security policy of the
+// TestWallet_results_are_shown pays with browser wallets that succeed or fail, under the content security policy of the
 // pages.
-func TestWallet(t *testing.T) {
+func TestWallet_results_are_shown(t *testing.T) {
 	const base, mainnet = "0x2105", "0x1"
 	const (
 		opened   = "eth_requestAccounts"
@@ -405,16 +405,16 @@ func TestPage_without_a_wallet(t *testing.T) {
 func TestWrong_asset_is_shown(t *testing.T) {
 	for _, s := range []screen{screens[0], {name: "desk_dark", width: 1280, height: 900, dark: true}, screens[2]} {
 		t.Run(s.name, func(t *testing.T) {
-			b, stage := open(t, s), newStubService(t)
-			b.visit(stage.url("EURC-BASE"))
-			stage.change(func(r *api.Resource) {
+			b, stub := open(t, s), newStubService(t)
+			b.visit(stub.url("EURC-BASE"))
+			stub.change(func(r *api.Resource) {
 				r.Exceptions = []string{api.ExceptionWrongAsset}
 				r.Payments = []api.Payment{{
 					ID: "w", CryptoCurrency: "USDC", Symbol: "USDC", NetworkName: "Ethereum", Amount: "56.5", FiatAmount: "0", State: "wrong_asset", Tx: "0x1",
 				}}
 			})
-			b.awaits("#pay", "56.5 USDC on Ethereum arrived, which is not asked for here.", b.lookAgain(s, stage.url("EURC-BASE")))
-			if got := b.visible("#pay"); !strings.Contains(got, "Do not send it again.") || !strings.Contains(got, "give the reference "+stage.reference) {
+			b.awaits("#pay", "56.5 USDC on Ethereum arrived, which is not asked for here.", b.reload(s, stub.url("EURC-BASE")))
+			if got := b.visible("#pay"); !strings.Contains(got, "Do not send it again.") || !strings.Contains(got, "give the reference "+stub.reference) {
 				t.Errorf("the page lacks instructions:\n%s", got)
 			}
 			b.picture(s, "wrong_asset")
@@ -424,9 +424,9 @@ func TestWrong_asset_is_shown(t *testing.T) {
 	}
 }
 
-// TestWeight_with_a_wallet checks the bytes, including headers, that Chromium receives for a page with
+// TestPage_size_with_a_wallet checks the bytes, including headers, that Chromium receives for a page with
 // two methods that a browser wallet can pay.
-func TestWeight_with_a_wallet(t *testing.T) {
+func TestPage_size_with_a_wallet(t *testing.T) {
 	b := open(t, screens[0])
 	b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
 	b.visit(newStubService(t).url("EURC-BASE"))
@@ -434,7 +434,7 @@ func TestWeight_with_a_wallet(t *testing.T) {
 	const received = `performance.getEntries().filter(e => e.transferSize).reduce((sum, e) => [sum[0] + e.transferSize, sum[1] + 1], [0, 0])`
 	got := get(b, chromedp.Evaluate[[]int](received))
 	t.Logf("%d bytes in %d responses", got[0], got[1])
-	if got[0] > 15<<10 || got[1] > 5 { // the stream is the sixth
-		t.Errorf("the page weighs %d bytes in %d responses, want at most 15 KiB in 5", got[0], got[1])
+	if got[0] > 15<<10 || got[1] > 5 { // the stream is the sixth response
+		t.Errorf("the page has %d bytes in %d responses, want at most 15 KiB in 5", got[0], got[1])
 	}
 }

@@ -57,8 +57,8 @@ func Find(slug string) (Page, bool) {
 	return pages[i], true
 }
 
-// Markdown returns the text of a page without its HTML comments. It panics if the page is
-// none of Pages.
+// Markdown returns the text of a page without its HTML comments. It panics if Pages does not
+// contain the page.
 func (p Page) Markdown() string {
 	var kept strings.Builder
 	for line := range strings.Lines(string(p.source())) {

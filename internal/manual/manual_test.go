@@ -30,7 +30,7 @@ func render(t *testing.T, p manual.Page) (manual.Document, *goquery.Document) {
 	return document, html
 }
 
-func TestPages(t *testing.T) {
+func TestPages_are_complete(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.md")
 	if err != nil {
@@ -65,7 +65,7 @@ func TestRender_links(t *testing.T) {
 		for _, n := range html.Find("[id]").EachIter() {
 			id := address(p.Slug) + "#" + n.AttrOr("id", "")
 			if ids[id] {
-				t.Errorf("%s is there twice", id)
+				t.Errorf("%s occurs twice", id)
 			}
 			ids[id] = true
 		}
@@ -95,7 +95,7 @@ func TestRender_links(t *testing.T) {
 	}
 }
 
-func TestRender_is_fit_for_the_policy(t *testing.T) {
+func TestRender_complies_with_the_content_policy(t *testing.T) {
 	t.Parallel()
 	for _, p := range manual.Pages() {
 		document, html := render(t, p)

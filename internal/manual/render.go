@@ -20,7 +20,7 @@ import (
 type Document struct {
 	Page
 	HTML     string    // the text of the page, with its heading
-	Sections []Section // the first one is the text before the second heading
+	Sections []Section // the first section is the text before the second heading
 }
 
 // Section is the part of a page below one heading.
@@ -95,8 +95,8 @@ func unwrap(n ast.Node) {
 	parent.RemoveChild(parent, n)
 }
 
-// labelCells gives the cells of tables with more than two columns the heading of their column, for
-// narrow screens, where the cells of a row are one below the other.
+// labelCells labels the cells of tables with more than two columns with the heading of their column,
+// for narrow screens, which show the cells of a row below each other.
 func labelCells(root ast.Node, source []byte) {
 	for n := range nodes(root) {
 		table, ok := n.(*extast.Table)
@@ -173,7 +173,7 @@ func nodes(root ast.Node) func(yield func(ast.Node) bool) {
 	}
 }
 
-// htmlRenderer writes what the pages need other than goldmark's own HTML: headings with a link
+// htmlRenderer writes the elements that differ from goldmark's own HTML: headings with a link
 // to themselves, and code that can be scrolled by keyboard.
 type htmlRenderer struct{ examples int }
 
@@ -207,7 +207,7 @@ func (r *htmlRenderer) code(w util.BufWriter, source []byte, n ast.Node, enterin
 	return ast.WalkSkipChildren, nil
 }
 
-// comment leaves HTML out: the pages have none but comments.
+// comment omits HTML. The pages contain no HTML except comments.
 func (r *htmlRenderer) comment(util.BufWriter, []byte, ast.Node, bool) (ast.WalkStatus, error) {
 	return ast.WalkSkipChildren, nil
 }

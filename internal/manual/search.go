@@ -53,7 +53,7 @@ const (
 	excerptLen = 180 // bytes
 )
 
-// Find returns the sections that have every word of a query, the best ones first, at most limit.
+// Find returns at most limit sections that have every word of a query, the best matches first.
 // A word matches at the beginning of a word of the text, in upper or lower case.
 func (x *Index) Find(query string, limit int) []Hit {
 	words := queryWords(query)
@@ -86,7 +86,7 @@ func queryWords(query string) []string {
 	return words[:min(len(words), maxWords)]
 }
 
-// score returns how well an entry matches: 0 if a word is missing.
+// score returns the score of an entry, which is higher for a better match; 0 if a word is missing.
 func (e indexed) score(words []string) int {
 	total := 0
 	for _, word := range words {
@@ -140,7 +140,7 @@ func (e indexed) excerpt(words []string) []Span {
 	return spans
 }
 
-// matches returns where a text has a word at the beginning of a word, in bytes.
+// matches returns the byte offsets of the words of a text that begin with a word.
 func matches(text, word string) []int {
 	var found []int
 	for at := 0; ; {
@@ -159,7 +159,7 @@ func matches(text, word string) []int {
 // startsWord reports whether a query's word begins with a letter or digit.
 func startsWord(word string) bool { return isWord([]rune(word)[0]) }
 
-// wordStart returns the first place at or after a byte where a word begins after a space.
+// wordStart returns the offset of the first word at or after a byte that begins after a space.
 func wordStart(text string, at int) int {
 	if at == 0 || at == len(text) {
 		return at
@@ -172,7 +172,7 @@ func wordStart(text string, at int) int {
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// lower returns a text with A to Z in lower case, so that every byte keeps its place.
+// lower returns a text with only A to Z in lower case, so that every byte keeps its offset.
 func lower(text string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {

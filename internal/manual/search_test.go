@@ -68,7 +68,7 @@ func TestFind_excerpt(t *testing.T) {
 	}
 }
 
-// Words in any place, any query: the excerpt is a part of the text.
+// The excerpt for any query is a part of the text.
 func FuzzFind(f *testing.F) {
 	f.Add("retry", "a retry, a Retry-after and a rétry")
 	f.Add("é", "é éé e")

@@ -30,7 +30,7 @@ func newCache[T any](now func() time.Time) *cache[T] {
 	return &cache[T]{now: now, entries: map[string]entry[T]{}}
 }
 
-// get returns the value of a key, which it reads if the cached one is too old.
+// get returns the value of a key. It reads the value if the cached value is missing or too old.
 func (c *cache[T]) get(key string, read func() (T, error)) (T, error) {
 	now := c.now()
 	c.mu.Lock()

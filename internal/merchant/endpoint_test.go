@@ -136,7 +136,7 @@ func TestEndpoint_Wants(t *testing.T) {
 	}
 }
 
-func TestDelivery_results(t *testing.T) {
+func TestDelivery_succeeds_only_with_status_2xx(t *testing.T) {
 	t.Parallel()
 	for status, done := range map[int]bool{0: false, 199: false, 200: true, 204: true, 299: true, 300: false, 410: false, 500: false} {
 		if got := (merchant.Try{Status: status}).Done(); got != done {

@@ -34,9 +34,9 @@ type EndpointStorage interface {
 	// Resend schedules an event for an endpoint as a new delivery, whether or not the endpoint
 	// wants its type, and without waiting for older events of its invoice; ErrNotFound.
 	Resend(ctx context.Context, e Endpoint, eventID string, at time.Time) error
-	// ResendAfter does the same for those of the first limit events after a position that the
-	// endpoint wants. It returns their number and the position after which to continue, which is 0
-	// at the end.
+	// ResendAfter takes the first limit events after a position and schedules those that the endpoint
+	// wants, as Resend does. It returns their number and the position after which to continue, which
+	// is 0 at the end.
 	ResendAfter(ctx context.Context, e Endpoint, after int64, limit int, at time.Time) (sent int, next int64, err error)
 	// EndpointHealth returns a summary of an endpoint's deliveries.
 	EndpointHealth(ctx context.Context, endpointID string) (EndpointHealth, error)
@@ -45,8 +45,8 @@ type EndpointStorage interface {
 // EndpointsConfig configures Endpoints.
 type EndpointsConfig struct {
 	Storage EndpointStorage
-	// Check returns an error for a URL that must not be called; live reports whether the endpoint is a
-	// live one.
+	// Check returns an error for a URL that must not be called; live reports whether the endpoint is
+	// live.
 	Check func(url string, live bool) error
 	// EncodeTest returns the body of a test event.
 	EncodeTest func(id string, mode Mode, at time.Time) []byte

@@ -6,7 +6,7 @@ var (
 	// ErrNotFound means that there is no such merchant, key, wallet, endpoint or
 	// delivery.
 	ErrNotFound = errors.New("not found")
-	// ErrExists means that it exists already.
+	// ErrExists means that a row with this name or key exists already.
 	ErrExists = errors.New("exists already")
 	// ErrTampered means that the MAC of a row is wrong.
 	ErrTampered = errors.New("row was changed without the master key")

@@ -69,8 +69,8 @@ func newKeyring() (*keyring, *merchant.Service, *time.Time) {
 func TestService_refuses_a_revoked_key_after_a_second(t *testing.T) {
 	t.Parallel()
 	stored, service, at := newKeyring()
-	k, err := service.CreateKey(t.Context(), "shop", merchant.Live, []merchant.Scope{merchant.ScopeCreate}, "till")
-	if err != nil || len(k.Key) != 32 || len(k.Secret) != 40 || k.Label != "till" {
+	k, err := service.CreateKey(t.Context(), "shop", merchant.Live, []merchant.Scope{merchant.ScopeCreate}, "Webshop")
+	if err != nil || len(k.Key) != 32 || len(k.Secret) != 40 || k.Label != "Webshop" {
 		t.Fatalf("CreateKey = %+v, %v", k, err)
 	}
 	find := func() bool {

@@ -25,7 +25,7 @@ type Link struct {
 	CreatedAt   time.Time
 }
 
-// Ended reports whether the link makes no more invoices at a given time.
+// Ended reports whether the link creates no more invoices at a given time.
 func (l Link) Ended(now time.Time) bool { return !l.EndsAt.IsZero() && !now.Before(l.EndsAt) }
 
 const (

@@ -16,8 +16,8 @@ const MaxMethods = 32
 
 var methodCode = regexp.MustCompile(`^[A-Z0-9-]{1,32}$`)
 
-// NewMethods returns a choice of payment methods with the given codes. The error names the rule
-// they break.
+// NewMethods returns a choice of payment methods with the given codes. The error names the broken
+// rule.
 func NewMethods(codes []string) (Methods, error) {
 	for i, code := range codes {
 		switch {

@@ -27,7 +27,7 @@ const (
 
 var requirements = []Requirement{AskNo, AskOptional, AskRequired}
 
-// Check refuses a text that is no Requirement.
+// Check refuses a text that is not a Requirement.
 func (r Requirement) Check() error {
 	if !slices.Contains(requirements, r) {
 		return errors.New("must be no, optional or required")
@@ -88,7 +88,7 @@ func (p Product) validate() error {
 
 // ProductStorage stores products. It is safe for concurrent use.
 type ProductStorage interface {
-	// CreateProduct writes a product; ErrExists if the merchant has one with the same slug.
+	// CreateProduct writes a product; ErrExists if the merchant has a product with the same slug.
 	CreateProduct(ctx context.Context, p Product) error
 	// Product returns a merchant's product by its slug; ErrNotFound.
 	Product(ctx context.Context, merchantID, slug string) (Product, error)

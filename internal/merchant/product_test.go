@@ -36,7 +36,7 @@ func TestProducts_refuse_invalid_products(t *testing.T) {
 		"no name":                           {func(p *merchant.Product) { p.Name = "" }, "name must not be empty"},
 		"name of spaces":                    {func(p *merchant.Product) { p.Name = " \u00a0" }, "name must not be empty"},
 		"name of two lines":                 {func(p *merchant.Product) { p.Name = "Filter\ncoffee" }, "name must not contain the invisible character U+000A"},
-		"name that turns the text after it": {func(p *merchant.Product) { p.Name = "Coffee\u202e" }, "name must not contain the invisible character U+202E"},
+		"name that reverses later text":     {func(p *merchant.Product) { p.Name = "Coffee\u202e" }, "name must not contain the invisible character U+202E"},
 		"description of 1000 characters":    {func(p *merchant.Product) { p.Description = strings.Repeat("a", 1000) }, ""},
 		"description of 1001 characters":    {func(p *merchant.Product) { p.Description = strings.Repeat("a", 1001) }, "description must have at most 1000 characters"},
 		"description in wrong UTF-8":        {func(p *merchant.Product) { p.Description = "\xff" }, "description must be valid UTF-8"},

@@ -8,7 +8,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-func TestParse_return_u_r_l(t *testing.T) {
+func TestParseReturnURL(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"":                                  "",

@@ -32,9 +32,9 @@ func CheckText(text string, most int) error {
 	return nil
 }
 
-// CheckLine refuses a text that is not one line that other people can see. It refuses invisible
-// characters: control characters, and characters that reverse the direction of the text after them.
-// See Unicode Standard Annex #9, "Directional Formatting Characters".
+// CheckLine refuses a text that is not one visible line. It refuses more than most characters, invalid
+// UTF-8, and invisible characters: control characters, and characters that reverse the direction of
+// the text after them. See Unicode Standard Annex #9, "Directional Formatting Characters".
 func CheckLine(text string, most int) error { return checkVisible(text, most, "") }
 
 // CheckParagraph is CheckLine for a text that may have several lines.

@@ -13,7 +13,7 @@ import (
 // ThemeStorage stores the themes of merchants. It is safe for concurrent use.
 type ThemeStorage interface {
 	// SetTheme sets the current theme. The zero Theme is the default theme.
-	SetTheme(ctx context.Context, merchantID string, l theme.Theme, at time.Time) error
+	SetTheme(ctx context.Context, merchantID string, t theme.Theme, at time.Time) error
 	// Theme returns the current theme; ErrNotFound if none was ever set.
 	Theme(ctx context.Context, merchantID string) (theme.Theme, error)
 	// ThemeByHash returns the current theme or a recent one by its hash; ErrNotFound.
@@ -52,21 +52,21 @@ func (s *Themes) Hash(ctx context.Context, merchantID string) (string, error) {
 
 func (s *Themes) named(ctx context.Context, merchantID string) (named, error) {
 	return s.current.get(merchantID, func() (named, error) {
-		l, err := s.Current(ctx, merchantID)
-		return named{theme: l, hash: l.Hash()}, err
+		t, err := s.Current(ctx, merchantID)
+		return named{theme: t, hash: t.Hash()}, err
 	})
 }
 
 // Current returns the current theme without the cache.
 func (s *Themes) Current(ctx context.Context, merchantID string) (theme.Theme, error) {
-	l, err := s.storage.Theme(ctx, merchantID)
+	t, err := s.storage.Theme(ctx, merchantID)
 	if errors.Is(err, ErrNotFound) {
 		return theme.Theme{}, nil
 	}
 	if err != nil {
 		return theme.Theme{}, fmt.Errorf("read theme: %w", err)
 	}
-	return l, nil
+	return t, nil
 }
 
 // ByHash returns the current theme or a recent one by its hash; ErrNotFound.
@@ -75,10 +75,10 @@ func (s *Themes) ByHash(ctx context.Context, hash string) (theme.Theme, error) {
 }
 
 // Set sets the current theme, with a logo made from a file. The current logo is kept if the file is
-// the current logo, and there is no logo if the file is empty. A *theme.FieldError says what is
-// wrong.
-func (s *Themes) Set(ctx context.Context, merchantID string, l theme.Theme, file []byte) (theme.Theme, error) {
-	l, err := theme.Normalize(l)
+// the current logo, and there is no logo if the file is empty. The error may be a
+// *theme.FieldError.
+func (s *Themes) Set(ctx context.Context, merchantID string, t theme.Theme, file []byte) (theme.Theme, error) {
+	t, err := theme.Normalize(t)
 	if err != nil {
 		return theme.Theme{}, err
 	}
@@ -86,24 +86,24 @@ func (s *Themes) Set(ctx context.Context, merchantID string, l theme.Theme, file
 	if err != nil {
 		return theme.Theme{}, err
 	}
-	l.Logo = theme.Logo{}
+	t.Logo = theme.Logo{}
 	switch {
 	case len(file) == 0:
 	case bytes.Equal(file, old.Logo.Body): // encoding it again each time would lower its quality
-		l.Logo = old.Logo
+		t.Logo = old.Logo
 	default:
-		if l.Logo, err = theme.NewLogo(file); err != nil {
+		if t.Logo, err = theme.NewLogo(file); err != nil {
 			return theme.Theme{}, err
 		}
 	}
 	now := s.now()
-	if l.Hash() != old.Hash() {
-		if err := s.storage.SetTheme(ctx, merchantID, l, now); err != nil {
+	if t.Hash() != old.Hash() {
+		if err := s.storage.SetTheme(ctx, merchantID, t, now); err != nil {
 			return theme.Theme{}, fmt.Errorf("set theme: %w", err)
 		}
 	}
-	s.current.put(merchantID, named{theme: l, hash: l.Hash()}, now)
-	return l, nil
+	s.current.put(merchantID, named{theme: t, hash: t.Hash()}, now)
+	return t, nil
 }
 
 // Reset restores the default theme.

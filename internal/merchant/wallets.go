@@ -50,13 +50,13 @@ type WalletChange struct {
 
 // WalletStorage stores wallets. It is safe for concurrent use.
 type WalletStorage interface {
-	// CreateWallet writes a wallet, which replaces the merchant's active one for the asset;
-	// ErrExists if that has the same key.
+	// CreateWallet writes a wallet, which replaces the merchant's active wallet for the asset;
+	// ErrExists if the active wallet has the same key.
 	CreateWallet(ctx context.Context, w Wallet) error
-	// ChangeWallet locks a merchant's wallets, passes the active one of a mode and asset to
-	// decide, or the zero Wallet if there is none, and writes the change that decide returns,
-	// with its event, in one transaction. The formerly active wallet is archived. The errors
-	// are ErrNotFound and those of decide.
+	// ChangeWallet locks a merchant's wallets and calls decide with the active wallet of a mode
+	// and asset, or with the zero Wallet if there is none. It writes the change that decide
+	// returns, with its event, in the same transaction. The formerly active wallet is archived.
+	// The errors are ErrNotFound and those of decide.
 	ChangeWallet(ctx context.Context, merchantID string, mode Mode, asset string, decide func(active Wallet) (WalletChange, error)) (WalletChange, error)
 }
 

@@ -35,7 +35,7 @@ func (m memoryWallets) ChangeWallet(_ context.Context, _ string, mode merchant.M
 	return c, nil
 }
 
-func TestWallets_changes(t *testing.T) {
+func TestWallets_changes_have_events(t *testing.T) {
 	t.Parallel()
 	parse := func(text string) keys.Key {
 		key, err := keys.Parse(text, keys.BTC, keys.Main, "")

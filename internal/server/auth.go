@@ -63,7 +63,7 @@ func (s *server) unsigned(handle echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// signed accepts a call after the checks of CONTRACT in the order of CONTRACT: size, rate limit of the
+// signed accepts a call after these checks, in the order of CONTRACT.md: size, rate limit of the
 // address, key, signature, timestamp and nonce, scope, rate limit of the key. The rate limit of the
 // address counts and refuses only calls that fail authentication. The calls of a merchant are
 // therefore accepted even if many other calls come from the same address.

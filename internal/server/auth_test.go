@@ -25,7 +25,7 @@ func create(m message) message {
 
 func set(name, value string) http.Header { return http.Header{http.CanonicalHeaderKey(name): {value}} }
 
-func TestAuth_by_the_family_scheme(t *testing.T) {
+func TestAuth_checks_the_scheme_of_the_API_family(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	good := signature.Sign("secret of all", []byte(minimalBody))
@@ -49,7 +49,7 @@ func TestAuth_by_the_family_scheme(t *testing.T) {
 		"signature of other bytes":       {func(h http.Header) { h.Set(api.HeaderSignature, signature.Sign("secret of all", []byte("{}"))) }, 403, "bad_signature_header", "Bad signature header"},
 		"signature by other secret":      {func(h http.Header) { h.Set(api.HeaderSignature, signature.Sign("secret", []byte(minimalBody))) }, 403, "bad_signature_header", "Bad signature header"},
 		"half a signature":               {func(h http.Header) { h.Set(api.HeaderSignature, good[:64]) }, 403, "bad_signature_header", "Bad signature header"},
-		"no hexadecimal":                 {func(h http.Header) { h.Set(api.HeaderSignature, "zz") }, 403, "bad_signature_header", "Bad signature header"},
+		"not hexadecimal":                {func(h http.Header) { h.Set(api.HeaderSignature, "zz") }, 403, "bad_signature_header", "Bad signature header"},
 		"two signatures":                 {func(h http.Header) { h.Add(api.HeaderSignature, good) }, 403, "bad_signature_header", "Bad signature header"},
 		"a timestamp without nonce":      {func(h http.Header) { h.Set(api.HeaderTimestamp, "1795812932") }, 403, "no_nonce_header", "No nonce header"},
 		"a nonce without timestamp":      {func(h http.Header) { h.Set(api.HeaderNonce, "0123456789abcdef") }, 403, "no_timestamp_header", "No timestamp header"},
@@ -74,8 +74,8 @@ func TestAuth_by_the_family_scheme(t *testing.T) {
 	}
 }
 
-// The vector of the API family's public documentation.
-func TestAuth_by_the_published_vector(t *testing.T) {
+// The vector is from the API family's public documentation.
+func TestAuth_accepts_the_published_vector(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.merchants.keys[publicKey("vector")] = merchant.Key{ID: "vector", Key: publicKey("vector"), Secret: "AbCdEfG123456", Scopes: merchant.AllScopes}
@@ -85,16 +85,16 @@ func TestAuth_by_the_published_vector(t *testing.T) {
 	refused(t, l.serve(r), http.StatusBadRequest, "unknown_field") // the signature is valid; the fields are those of another call
 }
 
-func TestAuth_by_our_own_scheme(t *testing.T) {
+func TestAuth_checks_the_scheme_of_Chequer(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	now := noon.Unix()
 	type parts struct{ timestamp, nonce, method, target, idempotency, body string }
 	at := func(seconds int64) string { return strconv.FormatInt(now+seconds, 10) }
 	tests := map[string]struct {
-		sign func(*parts) // changes both the signed and the sent request
-		lie  func(*parts) // changes only the sent headers
-		code string
+		sign  func(*parts) // changes both the signed and the sent request
+		forge func(*parts) // changes only the sent headers
+		code  string
 	}{
 		"signed":                       {nil, nil, ""},
 		"five minutes old":             {func(p *parts) { p.timestamp = at(-299) }, nil, ""},
@@ -125,8 +125,8 @@ func TestAuth_by_our_own_scheme(t *testing.T) {
 			r.Header.Set(api.HeaderKey, publicKey("all"))
 			r.Header.Set(api.HeaderTimestamp, p.timestamp)
 			r.Header.Set(api.HeaderNonce, p.nonce)
-			if test.lie != nil {
-				test.lie(&p)
+			if test.forge != nil {
+				test.forge(&p)
 			}
 			signed := signature.Request{Timestamp: p.timestamp, Nonce: p.nonce, Method: p.method, Target: p.target, IdempotencyKey: p.idempotency, Body: []byte(p.body)}.Message()
 			if p.timestamp == "" {
@@ -163,7 +163,7 @@ func TestAuth_signs_the_target_as_it_was_sent(t *testing.T) {
 	}
 }
 
-func TestAuth_nonce_is_used_once(t *testing.T) {
+func TestAuth_accepts_a_nonce_once(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", minimalBody)
@@ -181,9 +181,9 @@ func TestAuth_nonce_is_used_once(t *testing.T) {
 	m.header = nil
 	refused(t, l.send(m), http.StatusForbidden, "bad_nonce_header")
 
-	look := message{method: "GET", target: "/api/v2/invoices/" + id, key: "all", own: true, nonce: "0123456789abcdeh"}
+	readAgain := message{method: "GET", target: "/api/v2/invoices/" + id, key: "all", own: true, nonce: "0123456789abcdeh"}
 	for range 2 { // reads do not use up the nonce
-		if response := l.send(look); response.StatusCode != http.StatusOK {
+		if response := l.send(readAgain); response.StatusCode != http.StatusOK {
 			t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
 		}
 	}
@@ -197,7 +197,7 @@ func TestAuth_nonce_is_used_once(t *testing.T) {
 	}
 }
 
-func TestAuth_scopes(t *testing.T) {
+func TestAuth_enforces_scopes(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	test, live := l.create(t, "all", minimalBody), l.create(t, "live", minimalBody)
@@ -244,7 +244,7 @@ func TestAuth_scopes(t *testing.T) {
 	}
 }
 
-func TestAuth_own_resource_accepts_only_our_own_scheme(t *testing.T) {
+func TestAuth_requires_the_scheme_of_Chequer_for_its_own_calls(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", minimalBody)
@@ -293,7 +293,7 @@ func TestServer_errors_have_one_shape_on_every_path(t *testing.T) {
 	}
 }
 
-func TestServer_body_size(t *testing.T) {
+func TestServer_limits_the_body_size(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	sized := func(size int) string {

@@ -65,9 +65,9 @@ func TestCreate_offers_no_bridged_token(t *testing.T) {
 			t.Errorf("%s has the bridged versions %v", m.CryptoCurrency, m.Bridged)
 		}
 	}
-	asked := l.send(create(message{key: "all", body: `{"amount":1,"fiat_currency":"EUR","payment_methods":["EURBC"]}`}))
-	if code := asked.Header.Get(api.HeaderErrorCode); asked.StatusCode != http.StatusBadRequest || code != "invalid_payment_methods" {
-		t.Errorf("request for a bridged token: answer %d, %s", asked.StatusCode, code)
+	answer := l.send(create(message{key: "all", body: `{"amount":1,"fiat_currency":"EUR","payment_methods":["EURBC"]}`}))
+	if code := answer.Header.Get(api.HeaderErrorCode); answer.StatusCode != http.StatusBadRequest || code != "invalid_payment_methods" {
+		t.Errorf("request for a bridged token: answer %d, %s", answer.StatusCode, code)
 	}
 	for _, code := range l.invoices.MethodCodes(invoice.Test) {
 		if code == bridgedEuro.Code {

@@ -20,8 +20,8 @@ import (
 	"chequer/internal/server"
 )
 
-// caller is a client of the API family that behaves like a public client, written independently of
-// it: it builds the two requests and reads the answers.
+// caller imitates a public client of the API family: it builds the two requests and reads the answers.
+// It shares no code with that client.
 type caller struct {
 	base    string // as its user configures it
 	timeout time.Duration
@@ -119,7 +119,7 @@ func callers() map[string]caller {
 			},
 			amount: "20",
 		},
-		// Doubles with exponents, null for unset fields, the body held back until 100 Continue, and
+		// Doubles with exponents, null for unset fields, a body that is sent after 100 Continue, and
 		// a mapper that throws on an unknown property or on null in place of a number.
 		"like Java": {
 			create: func(base string) (string, string, string) {
@@ -128,15 +128,15 @@ func callers() map[string]caller {
 			},
 			headers: http.Header{"Content-Type": {"application/json; charset=utf-8"}, "Expect": {"100-continue"}},
 			status:  plain,
-			read:    exactly,
+			read:    readStrictly,
 			amount:  "12345678.5",
 		},
 	}
 }
 
-// exactly reads an answer as the strictest client does: every member of the specification is
+// readStrictly reads an answer as the strictest client does: every member of the specification is
 // present and not null, and there is no other member.
-func exactly(_ int, body string) error {
+func readStrictly(_ int, body string) error {
 	var invoice map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(body), &invoice); err != nil {
 		return err
@@ -182,21 +182,21 @@ func TestClients(t *testing.T) {
 			base := listening.URL + "/shop" + c.base
 
 			made := c.post(t, base)
-			var told api.Invoice
-			decode(t, made, &told)
-			if !strings.Contains(made, `"client_amount":`+c.amount+`,`) || told.Status != api.StatusCreated {
+			var inv api.Invoice
+			decode(t, made, &inv)
+			if !strings.Contains(made, `"client_amount":`+c.amount+`,`) || inv.Status != api.StatusCreated {
 				t.Errorf("answer %s, want client_amount %s", made, c.amount)
 			}
 			for _, act := range []string{"", "exact", "confirm", "confirm"} {
 				if act != "" {
-					l.act(t, told.ForeignID, `{"action":"`+act+`"}`)
+					l.act(t, inv.ForeignID, `{"action":"`+act+`"}`)
 				}
-				c.get(t, base, told.ForeignID)
-				if l.resource(t, told.ForeignID).Status == api.StatusPaid {
+				c.get(t, base, inv.ForeignID)
+				if l.resource(t, inv.ForeignID).Status == api.StatusPaid {
 					break
 				}
 			}
-			if got := l.resource(t, told.ForeignID).Status; got != api.StatusPaid {
+			if got := l.resource(t, inv.ForeignID).Status; got != api.StatusPaid {
 				t.Errorf("status %s, want paid", got)
 			}
 			c.fails(t, base, "nobody")
@@ -239,7 +239,7 @@ func (c caller) accepts(t *testing.T, status int, body string) {
 	if err := c.read(status, body); err != nil || status != http.StatusOK {
 		t.Fatalf("answer %d (%v): %s", status, err, body)
 	}
-	if err := exactly(status, body); err != nil {
+	if err := readStrictly(status, body); err != nil {
 		t.Errorf("%v in %s", err, body)
 	}
 }
@@ -314,7 +314,7 @@ func TestClients_bodies_are_not_canonicalised(t *testing.T) {
 	refused(t, l.serve(r), http.StatusForbidden, "bad_signature_header")
 }
 
-// A client that holds its body back receives 100 Continue, unless the call is refused before its
+// A client that waits with its body receives 100 Continue, unless the call is refused before its
 // body is read. See RFC 9110, section 10.1.1.
 func TestClients_expect_100_continue(t *testing.T) {
 	t.Parallel()

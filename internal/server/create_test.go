@@ -51,7 +51,7 @@ func golden(t *testing.T, name, body string) {
 	}
 }
 
-func TestCreate(t *testing.T) {
+func TestCreate_returns_the_invoice(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	response := l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: `{"amount":56.50,"fiat_currency":"EUR"}`})
@@ -93,8 +93,8 @@ func TestCreate_in_a_currency_that_is_switched_on(t *testing.T) {
 	golden(t, "event_jpy.json", string(events[len(events)-1].Body))
 }
 
-// Answers that public clients of the API family depend on.
-func TestCreate_quirks_of_public_clients(t *testing.T) {
+// Public clients of the API family depend on these answers.
+func TestCreate_accepts_the_requests_of_public_clients(t *testing.T) {
 	t.Parallel()
 	compact := `{"amount":20.0,"fiat_currency":"EUR"}`
 	spaced := `{"amount": 20.0, "fiat_currency": "EUR"}`
@@ -164,7 +164,7 @@ func TestCreate_answers_with_exactly_the_specified_fields(t *testing.T) {
 	}
 }
 
-func TestCreate_keeps_our_own_fields(t *testing.T) {
+func TestCreate_keeps_the_fields_of_Chequer(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", `{"amount":"10","fiat_currency":"EUR","url_success":"https://shop.example/ok?a=1&b=2","url_failure":"http://localhost:8080/no",
@@ -232,14 +232,14 @@ func TestCreate_names_the_smallest_amount_that_works(t *testing.T) {
 // Null for an optional field is equal to omitting the field.
 func TestCreate_accepts_null_for_optional_fields(t *testing.T) {
 	t.Parallel()
-	bare := read(t, newLab(t, nil).send(create(message{key: "all"})))
+	without := read(t, newLab(t, nil).send(create(message{key: "all"})))
 	for _, name := range []string{
 		"url_success", "url_failure", "allow_paid_expired", "disable_convert", "order_id", "description", "metadata", "language",
 		"expires_in", "payment_methods",
 	} {
 		body := `{"amount":1,"` + name + `":null,"fiat_currency":"EUR"}`
-		if got := read(t, newLab(t, nil).send(create(message{key: "all", body: body}))); got != bare {
-			t.Errorf("%s null: answer %s, want %s", name, got, bare)
+		if got := read(t, newLab(t, nil).send(create(message{key: "all", body: body}))); got != without {
+			t.Errorf("%s null: answer %s, want %s", name, got, without)
 		}
 	}
 }

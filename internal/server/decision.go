@@ -29,17 +29,17 @@ func (s *server) requote(c echo.Context, k call) error {
 }
 
 // cancel handles POST invoices/{id}/cancel.
-func (s *server) cancel(c echo.Context, k call) error { return s.order(c, k, s.Invoices.Cancel) }
+func (s *server) cancel(c echo.Context, k call) error { return s.decideOwn(c, k, s.Invoices.Cancel) }
 
 // accept handles POST invoices/{id}/accept.
 func (s *server) accept(c echo.Context, k call) error {
-	return s.order(c, k, func(ctx context.Context, id string) (*invoice.Invoice, error) {
+	return s.decideOwn(c, k, func(ctx context.Context, id string) (*invoice.Invoice, error) {
 		return s.Invoices.Accept(ctx, id, k.key.ID)
 	})
 }
 
-// order carries out the merchant's decision about one of its own invoices.
-func (s *server) order(c echo.Context, k call, do func(context.Context, string) (*invoice.Invoice, error)) error {
+// decideOwn carries out the merchant's decision about one of its own invoices.
+func (s *server) decideOwn(c echo.Context, k call, do func(context.Context, string) (*invoice.Invoice, error)) error {
 	if _, err := request[struct{}](c, k); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func roleOf(k call, inv *invoice.Invoice) invoice.Actor {
 	return invoice.Shopper
 }
 
-// owns reports whether an invoice is of the key's merchant and mode.
+// owns reports whether an invoice has the key's merchant and mode.
 func owns(k call, inv *invoice.Invoice) bool {
 	return inv.MerchantID == k.key.MerchantID && string(inv.Mode) == string(k.key.Mode)
 }
@@ -95,8 +95,8 @@ func (s *server) refundAddress(c echo.Context, k call) error {
 	})
 }
 
-// explainRefund returns the error answer for a refund address. It never repeats the text that was
-// sent.
+// explainRefund returns the error answer for a refund address. It does not repeat the text of the
+// request.
 func explainRefund(err error) error {
 	switch {
 	case errors.Is(err, keys.ErrPrivateKey):

@@ -87,14 +87,14 @@ func documented(t testing.TB, basePath string, next http.Handler) http.Handler {
 				io.Closer
 			}{io.TeeReader(r.Body, &sent), r.Body}
 		}
-		told := &recording{ResponseWriter: w}
-		next.ServeHTTP(told, &original)
-		asked := r.Clone(context.Background())
-		asked.URL.Path = strings.TrimPrefix(slashes.ReplaceAllString(r.URL.Path, "/"), basePath)
-		asked.URL.RawPath, asked.Host, asked.URL.Host, asked.URL.Scheme = "", "", "", ""
-		asked.Body = io.NopCloser(&sent)
-		if err := c.check(asked, told); err != nil {
-			t.Errorf("%s %s: answer %d does not match the document: %v\n%s", r.Method, r.URL, told.status, err, told.body.String())
+		answer := &recording{ResponseWriter: w}
+		next.ServeHTTP(answer, &original)
+		request := r.Clone(context.Background())
+		request.URL.Path = strings.TrimPrefix(slashes.ReplaceAllString(r.URL.Path, "/"), basePath)
+		request.URL.RawPath, request.Host, request.URL.Host, request.URL.Scheme = "", "", "", ""
+		request.Body = io.NopCloser(&sent)
+		if err := c.check(request, answer); err != nil {
+			t.Errorf("%s %s: answer %d does not match the document: %v\n%s", r.Method, r.URL, answer.status, err, answer.body.String())
 		}
 	})
 }
@@ -143,8 +143,8 @@ func encodeDocumented(t testing.TB) func(*invoice.Invoice, invoice.Event) []byte
 }
 
 // check checks an answer against the document, and the request too if it was accepted.
-func (c *contract) check(r *http.Request, told *recording) error {
-	if told.status == 0 {
+func (c *contract) check(r *http.Request, answer *recording) error {
+	if answer.status == 0 {
 		return nil // there was no answer
 	}
 	head := r.Method == http.MethodHead
@@ -153,25 +153,25 @@ func (c *contract) check(r *http.Request, told *recording) error {
 	}
 	route, parameters, err := c.router.FindRoute(r)
 	if err != nil || slices.Contains(route.Operation.Tags, pages) {
-		route, parameters = c.nowhere(r.Method), nil
+		route, parameters = c.unknownRoute(r.Method), nil
 	}
 	options := &openapi3filter.Options{
 		IncludeResponseStatus: true, ExcludeResponseBody: head, AuthenticationFunc: openapi3filter.NoopAuthenticationFunc,
 	}
 	input := &openapi3filter.RequestValidationInput{Request: r, PathParams: parameters, Route: route, Options: options}
-	if route.Operation.OperationID != "" && told.status < 300 {
+	if route.Operation.OperationID != "" && answer.status < 300 {
 		if err := openapi3filter.ValidateRequest(context.Background(), input); err != nil {
 			return fmt.Errorf("request: %w", err)
 		}
 	}
 	return openapi3filter.ValidateResponse(context.Background(), &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: input, Status: told.status, Header: told.Header(), Options: options,
-		Body: io.NopCloser(bytes.NewReader(told.body.Bytes())),
+		RequestValidationInput: input, Status: answer.status, Header: answer.Header(), Options: options,
+		Body: io.NopCloser(bytes.NewReader(answer.body.Bytes())),
 	})
 }
 
-// nowhere returns the route that describes the answers for an unknown path or method.
-func (c *contract) nowhere(method string) *routers.Route {
+// unknownRoute returns the route that describes the answers for an unknown path or method.
+func (c *contract) unknownRoute(method string) *routers.Route {
 	shared := c.document.Components.Responses
 	if method == http.MethodOptions {
 		answers := openapi3.NewResponses(openapi3.WithStatus(http.StatusNoContent, shared["Methods"]), openapi3.WithStatus(http.StatusNotFound, shared["NotFound"]))
@@ -233,12 +233,12 @@ func TestDocument_has_every_route(t *testing.T) {
 }
 
 // The scopes in the document are those that the server requires.
-func TestDocument_scopes(t *testing.T) {
+func TestDocument_has_the_required_scopes(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	for name, o := range theContract(t).operations() {
 		method, path, _ := strings.Cut(name, " ")
-		said, signed := o.Extensions["x-scopes"].([]any)
+		scopes, signed := o.Extensions["x-scopes"].([]any)
 		if open := o.Security != nil && len(*o.Security) == 0; open == signed {
 			t.Errorf("%s must have both a key and scopes, or neither", name)
 		}
@@ -248,7 +248,7 @@ func TestDocument_scopes(t *testing.T) {
 		for _, scope := range []string{"create", "read", "page", "admin"} {
 			resp := l.send(message{method: method, target: strings.NewReplacer("{id}", "none", "{event}", "none", "{slug}", "none").Replace(path), key: scope, own: true})
 			may := resp.Header.Get(api.HeaderErrorCode) != "key_may_not"
-			if want := slices.Contains(said, any(scope)); may != want {
+			if want := slices.Contains(scopes, any(scope)); may != want {
 				t.Errorf("%s with a key of scope %s: accepted = %v, the document says %v", name, scope, may, want)
 			}
 		}
@@ -260,8 +260,8 @@ func (c *contract) codes() map[string]bool {
 	all := map[string]bool{}
 	for name, schema := range c.document.Components.Schemas {
 		if strings.HasSuffix(name, "Code") {
-			for _, one := range schema.Value.OneOf {
-				all[fmt.Sprint(one.Value.Const)] = true
+			for _, code := range schema.Value.OneOf {
+				all[fmt.Sprint(code.Value.Const)] = true
 			}
 		}
 	}
@@ -367,7 +367,7 @@ func (f finder) code(n ast.Node) {
 	}
 }
 
-// note records a code that is a literal or a constant. Other expressions are built from those.
+// note records a code that is a literal or a constant. Other expressions consist of these.
 func (f finder) note(before string, e ast.Expr) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -456,14 +456,14 @@ func TestDocument_check_fails_for_wrong_answers(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			told := &recording{ResponseWriter: httptest.NewRecorder(), status: test.status}
-			told.Header().Set("Content-Type", "application/json")
+			answer := &recording{ResponseWriter: httptest.NewRecorder(), status: test.status}
+			answer.Header().Set("Content-Type", "application/json")
 			for _, header := range strings.Fields(test.headers) {
 				name, value, _ := strings.Cut(header, "=")
-				told.Header().Set(name, value)
+				answer.Header().Set(name, value)
 			}
-			told.body.WriteString(test.body)
-			err := c.check(httptest.NewRequest("GET", "/api/v2/invoice/status?id=inv1", nil), told)
+			answer.body.WriteString(test.body)
+			err := c.check(httptest.NewRequest("GET", "/api/v2/invoice/status?id=inv1", nil), answer)
 			if passes := err == nil; passes != test.passes {
 				t.Errorf("check passes = %v, want %v: %v", passes, test.passes, err)
 			}

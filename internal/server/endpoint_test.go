@@ -26,17 +26,17 @@ import (
 	"chequer/internal/wire"
 )
 
-// callbacks is a server whose endpoints and feed are kept in real storage.
-type callbacks struct {
+// endpointLab is a server whose endpoints and feed are in real storage.
+type endpointLab struct {
 	*lab
 	t       *testing.T
 	storage *storage.Storage
 }
 
-func newCallbacks(t *testing.T) *callbacks {
+func newEndpointLab(t *testing.T) *endpointLab {
 	t.Helper()
 	l := newLab(t, nil)
-	return &callbacks{lab: l, t: t, storage: l.keepEndpoints()}
+	return &endpointLab{lab: l, t: t, storage: l.keepEndpoints()}
 }
 
 // keepEndpoints restarts the server with endpoints, links, products, terminals and a feed in real
@@ -81,20 +81,20 @@ func (l *lab) keepEndpoints() *storage.Storage {
 }
 
 // call makes a call with a request signature and returns the status and the body.
-func (c *callbacks) call(key, method, target, body string) (int, string) {
+func (c *endpointLab) call(key, method, target, body string) (int, string) {
 	c.t.Helper()
 	response := c.send(message{method: method, target: target, key: key, body: body, own: true})
 	return response.StatusCode, read(c.t, response)
 }
 
 // addEvents writes an invoice with events into the feed.
-func (c *callbacks) addEvents(id string, mode invoice.Mode, types ...invoice.EventType) {
+func (c *endpointLab) addEvents(id string, mode invoice.Mode, types ...invoice.EventType) {
 	c.t.Helper()
 	c.addEventsTo(id, mode, nil, types...)
 }
 
 // addEventsTo writes an invoice with events and transfers into the feed.
-func (c *callbacks) addEventsTo(id string, mode invoice.Mode, transfers []invoice.Transfer, types ...invoice.EventType) {
+func (c *endpointLab) addEventsTo(id string, mode invoice.Mode, transfers []invoice.Transfer, types ...invoice.EventType) {
 	c.t.Helper()
 	price := money.FromCents(1250, money.EUR)
 	_, _, err := c.storage.CreateInvoice(c.t.Context(), invoice.Creation{MerchantID: "shop", At: noon, Build: func(invoice.NextIndex) (*invoice.Invoice, error) {
@@ -116,16 +116,16 @@ func (c *callbacks) addEventsTo(id string, mode invoice.Mode, transfers []invoic
 	}
 }
 
-func TestEndpoint_calls_of_the_API(t *testing.T) {
+func TestEndpoints_are_managed_by_the_API(t *testing.T) {
 	t.Parallel()
-	c := newCallbacks(t)
+	c := newEndpointLab(t)
 	status, body := c.call("admin", "POST", "/api/v2/endpoints", `{"url":"https://shop.example/hook","events":["invoice.paid"]}`)
 	want := `{"id":"end_0000000000000001","mode":"test","url":"https://shop.example/hook","events":["invoice.paid"],"paused":false,` +
 		`"created_at":"2026-11-27T12:00:32.782Z","key":"00000000000000000000000000000002","next_key":"","secret":"0000000000000000000000000000000000000003"}`
 	if status != http.StatusCreated || body != want {
 		t.Fatalf("create: got %d %s, want %s", status, body, want)
 	}
-	one := "/api/v2/endpoints/end_0000000000000001"
+	path := "/api/v2/endpoints/end_0000000000000001"
 	plain := strings.Replace(body, `,"secret":"0000000000000000000000000000000000000003"`, "", 1)
 	paused := strings.Replace(plain, `"paused":false`, `"paused":true`, 1)
 	rotating := strings.Replace(plain, `"next_key":""`, `"next_key":"00000000000000000000000000000004","next_secret":"0000000000000000000000000000000000000005"`, 1)
@@ -136,32 +136,32 @@ func TestEndpoint_calls_of_the_API(t *testing.T) {
 		want                 string
 	}{
 		{"GET", "/api/v2/endpoints", "", 200, `{"endpoints":[` + plain + `]}`},
-		{"GET", one, "", 200, plain},
-		{"POST", one + "/pause", "", 200, paused},
-		{"POST", one + "/test", "", 409, "The endpoint does not allow this now"},
-		{"POST", one + "/resume", "", 200, plain},
-		{"POST", one + "/rotate", `{"finish":true}`, 409, "The endpoint does not allow this now"},
-		{"POST", one + "/rotate", "", 200, rotating},
-		{"POST", one + "/rotate", `{"finish":false}`, 409, "The endpoint does not allow this now"},
-		{"POST", one + "/rotate", `{"finish":true}`, 200, rotated},
-		{"POST", one + "/test", "", 200, `{"event_id":"evt_00000000000000000000000000000006"}`},
-		{"GET", one + "/deliveries", "", 200, `{"deliveries":[{"position":1,"event_id":"evt_00000000000000000000000000000006","event_type":"endpoint.test","foreign_id":"","state":"pending","tries":0,` +
+		{"GET", path, "", 200, plain},
+		{"POST", path + "/pause", "", 200, paused},
+		{"POST", path + "/test", "", 409, "The endpoint does not allow this now"},
+		{"POST", path + "/resume", "", 200, plain},
+		{"POST", path + "/rotate", `{"finish":true}`, 409, "The endpoint does not allow this now"},
+		{"POST", path + "/rotate", "", 200, rotating},
+		{"POST", path + "/rotate", `{"finish":false}`, 409, "The endpoint does not allow this now"},
+		{"POST", path + "/rotate", `{"finish":true}`, 200, rotated},
+		{"POST", path + "/test", "", 200, `{"event_id":"evt_00000000000000000000000000000006"}`},
+		{"GET", path + "/deliveries", "", 200, `{"deliveries":[{"position":1,"event_id":"evt_00000000000000000000000000000006","event_type":"endpoint.test","foreign_id":"","state":"pending","tries":0,` +
 			`"created_at":"2026-11-27T12:00:32.782Z","next_try_at":"2026-11-27T12:00:32.782Z","status":0,"fault":""}],"before":0}`},
-		{"GET", one + "/deliveries?limit=1", "", 200, `"before":1}`},
-		{"GET", one + "/deliveries?state=failed", "", 200, `{"deliveries":[],"before":0}`},
-		{"GET", one + "/deliveries?state=lost", "", 400, "state must be one of pending, delivered, failed"},
-		{"GET", one + "/deliveries?status=failed", "", 400, `Parameter \"status\" is unknown`},
-		{"GET", one + "/deliveries?before=1", "", 200, `{"deliveries":[],"before":0}`},
-		{"GET", one + "/deliveries/evt_00000000000000000000000000000006", "", 200, `"fault":"","log":[]}`},
-		{"GET", one + "/deliveries/evt_nothing", "", 404, "There is no such event for this endpoint"},
-		{"POST", one + "/resend", `{"event_id":"evt_nothing"}`, 404, "There is no such event for this endpoint"},
-		{"POST", one + "/resend", `{"event_id":"evt_00000000000000000000000000000006"}`, 200, `{"events":1}`},
-		{"POST", one + "/resend", `{"after":0}`, 200, `{"events":0}`},
-		{"POST", one + "/resend", "", 400, "event_id or after is required, but not both"},
-		{"POST", one + "/resend", `{"event_id":"evt_x","after":1}`, 400, "event_id or after is required, but not both"},
-		{"POST", one + "/resend", `{"after":-1}`, 400, "after must be a whole number of at least 0"},
-		{"DELETE", one, "", 204, ""},
-		{"GET", one, "", 404, "There is no such endpoint"},
+		{"GET", path + "/deliveries?limit=1", "", 200, `"before":1}`},
+		{"GET", path + "/deliveries?state=failed", "", 200, `{"deliveries":[],"before":0}`},
+		{"GET", path + "/deliveries?state=lost", "", 400, "state must be one of pending, delivered, failed"},
+		{"GET", path + "/deliveries?status=failed", "", 400, `Parameter \"status\" is unknown`},
+		{"GET", path + "/deliveries?before=1", "", 200, `{"deliveries":[],"before":0}`},
+		{"GET", path + "/deliveries/evt_00000000000000000000000000000006", "", 200, `"fault":"","log":[]}`},
+		{"GET", path + "/deliveries/evt_nothing", "", 404, "There is no such event for this endpoint"},
+		{"POST", path + "/resend", `{"event_id":"evt_nothing"}`, 404, "There is no such event for this endpoint"},
+		{"POST", path + "/resend", `{"event_id":"evt_00000000000000000000000000000006"}`, 200, `{"events":1}`},
+		{"POST", path + "/resend", `{"after":0}`, 200, `{"events":0}`},
+		{"POST", path + "/resend", "", 400, "event_id or after is required, but not both"},
+		{"POST", path + "/resend", `{"event_id":"evt_x","after":1}`, 400, "event_id or after is required, but not both"},
+		{"POST", path + "/resend", `{"after":-1}`, 400, "after must be a whole number of at least 0"},
+		{"DELETE", path, "", 204, ""},
+		{"GET", path, "", 404, "There is no such endpoint"},
 		{"GET", "/api/v2/endpoints", "", 200, `{"endpoints":[]}`},
 	} {
 		status, body := c.call("admin", step.method, step.target, step.body)
@@ -173,7 +173,7 @@ func TestEndpoint_calls_of_the_API(t *testing.T) {
 
 func TestEndpoint_refuses_invalid_requests(t *testing.T) {
 	t.Parallel()
-	c := newCallbacks(t)
+	c := newEndpointLab(t)
 	for _, test := range []struct{ body, want string }{
 		{`{"url":"https://127.0.0.1/"}`, "url leads into the network of this server; the operator can allow it with CHEQUER_CALLBACK_ALLOW"},
 		{`{"url":"https://[64:ff9b::7f00:1]/"}`, "url leads into the network of this server; the operator can allow it with CHEQUER_CALLBACK_ALLOW"},
@@ -198,14 +198,14 @@ func TestEndpoint_refuses_invalid_requests(t *testing.T) {
 
 func TestEndpoint_needs_the_admin_scope(t *testing.T) {
 	t.Parallel()
-	c := newCallbacks(t)
+	c := newEndpointLab(t)
 	if status, body := c.call("admin", "POST", "/api/v2/endpoints", `{"url":"https://shop.example/"}`); status != http.StatusCreated {
 		t.Fatal(status, body)
 	}
-	one := "/api/v2/endpoints/end_0000000000000001"
+	path := "/api/v2/endpoints/end_0000000000000001"
 	calls := []struct{ method, target string }{
-		{"GET", "/api/v2/endpoints"}, {"POST", "/api/v2/endpoints"}, {"GET", one}, {"DELETE", one}, {"POST", one + "/pause"}, {"POST", one + "/resume"},
-		{"POST", one + "/rotate"}, {"POST", one + "/test"}, {"POST", one + "/resend"}, {"GET", one + "/deliveries"}, {"GET", one + "/deliveries/evt_x"},
+		{"GET", "/api/v2/endpoints"}, {"POST", "/api/v2/endpoints"}, {"GET", path}, {"DELETE", path}, {"POST", path + "/pause"}, {"POST", path + "/resume"},
+		{"POST", path + "/rotate"}, {"POST", path + "/test"}, {"POST", path + "/resend"}, {"GET", path + "/deliveries"}, {"GET", path + "/deliveries/evt_x"},
 	}
 	for _, call := range calls {
 		for _, key := range []string{"read", "create", "page"} {
@@ -217,7 +217,7 @@ func TestEndpoint_needs_the_admin_scope(t *testing.T) {
 		if body := read(t, family); family.StatusCode != 403 || !strings.Contains(body, "No timestamp header") {
 			t.Errorf("%s %s signed by the API family's scheme: got %d %s", call.method, call.target, family.StatusCode, body)
 		}
-		if !strings.HasPrefix(call.target, one) {
+		if !strings.HasPrefix(call.target, path) {
 			continue
 		}
 		for _, key := range []string{"other", "live"} { // another merchant, and another mode
@@ -226,7 +226,7 @@ func TestEndpoint_needs_the_admin_scope(t *testing.T) {
 			}
 		}
 	}
-	m := message{method: "POST", target: one + "/pause", key: "admin", own: true, nonce: "nonce00000000000000once"}
+	m := message{method: "POST", target: path + "/pause", key: "admin", own: true, nonce: "nonce00000000000000once"}
 	if first, again := c.send(m), c.send(m); first.StatusCode != 200 || again.StatusCode != 403 {
 		t.Errorf("same nonce twice: got %d and %d, want 200 and 403", first.StatusCode, again.StatusCode)
 	}
@@ -235,11 +235,11 @@ func TestEndpoint_needs_the_admin_scope(t *testing.T) {
 	}
 }
 
-// Anyone can send many small amounts to an invoice: an event lists only some of its payments, and a
-// feed with many such events is split into pages.
-func TestEvents_answer_size_is_bounded(t *testing.T) {
+// An invoice can receive many small amounts. An event lists only some of its payments, and a feed with
+// many such events is split into pages.
+func TestEvents_bound_the_size_of_an_answer(t *testing.T) {
 	t.Parallel()
-	c := newCallbacks(t)
+	c := newEndpointLab(t)
 	var many []invoice.Transfer
 	for i := range 1_500 {
 		many = append(many, invoice.Transfer{
@@ -274,7 +274,7 @@ func TestEvents_answer_size_is_bounded(t *testing.T) {
 
 func TestEvents_after_a_position(t *testing.T) {
 	t.Parallel()
-	c := newCallbacks(t)
+	c := newEndpointLab(t)
 	c.addEvents("a", invoice.Test, invoice.EventCreated, invoice.EventPending)
 	c.addEvents("secret", invoice.Live, invoice.EventCreated)
 	c.addEvents("b", invoice.Test, invoice.EventCreated)
@@ -323,9 +323,9 @@ func TestEvents_after_a_position(t *testing.T) {
 }
 
 // With after=now the feed skips all earlier events, of both modes.
-func TestEvents_after_now(t *testing.T) {
+func TestEvents_after_now_skips_earlier_events(t *testing.T) {
 	t.Parallel()
-	c := newCallbacks(t)
+	c := newEndpointLab(t)
 	c.addEvents("a", invoice.Test, invoice.EventCreated, invoice.EventPending)
 	c.addEvents("b", invoice.Live, invoice.EventCreated)
 	if status, body := c.call("read", "GET", "/api/v2/events?after=now", ""); status != 200 || body != `{"mode":"test","events":[],"next":3}` {
@@ -340,16 +340,16 @@ func TestEvents_after_now(t *testing.T) {
 }
 
 // A waiting call returns an event that happens while it waits.
-func TestEvents_wait(t *testing.T) {
+func TestEvents_wait_for_the_next_event(t *testing.T) {
 	t.Parallel()
-	c := newCallbacks(t)
-	heard := make(chan string)
+	c := newEndpointLab(t)
+	answered := make(chan string)
 	go func() {
 		response := c.send(message{method: "GET", target: "/api/v2/events", key: "read", own: true, header: http.Header{"Prefer": {"wait=20"}}})
-		heard <- read(t, response)
+		answered <- read(t, response)
 	}()
 	c.addEvents("a", invoice.Test, invoice.EventCreated)
-	if body := <-heard; !strings.Contains(body, `"foreign_id":"a"`) {
+	if body := <-answered; !strings.Contains(body, `"foreign_id":"a"`) {
 		t.Errorf("got %s", body)
 	}
 }
@@ -364,8 +364,8 @@ var walletChange = merchant.WalletChange{
 	Former: merchant.Wallet{ID: "wlt_1", Mode: merchant.Live, Asset: "ETH", Key: "eth:xpub1", Counter: "cc7137fb7f9e593c1258f3ffc943b59470527272"},
 }
 
-// Events without an invoice have the same fields as all others, in the same form.
-func TestEncode_without_an_invoice(t *testing.T) {
+// Events without an invoice have the same fields as all other events, in the same form.
+func TestEvents_without_an_invoice_have_the_same_fields(t *testing.T) {
 	t.Parallel()
 	inv := &invoice.Invoice{Terms: invoice.Terms{Price: money.FromCents(1, money.EUR)}}
 	var of map[string]any
@@ -393,7 +393,7 @@ func TestEncode_without_an_invoice(t *testing.T) {
 	}
 }
 
-func TestEncodeWalletChange(t *testing.T) {
+func TestWalletEvent_contains_no_public_key(t *testing.T) {
 	t.Parallel()
 	body := wire.WalletEvent(walletChange)
 	golden(t, "event_wallet.json", string(body))
@@ -405,7 +405,7 @@ func TestEncodeWalletChange(t *testing.T) {
 // An endpoint can subscribe to changes of wallets, and the feed contains them.
 func TestEvents_contain_changes_of_wallets(t *testing.T) {
 	t.Parallel()
-	c := newCallbacks(t)
+	c := newEndpointLab(t)
 	status, body := c.call("admin", "POST", "/api/v2/endpoints", `{"url":"https://shop.example/hook","events":["wallet.changed","invoice.paid"]}`)
 	if status != http.StatusCreated || !strings.Contains(body, `"events":["wallet.changed","invoice.paid"]`) {
 		t.Fatalf("create: got %d %s", status, body)

@@ -166,7 +166,7 @@ func (s *server) fail(err error, c echo.Context) {
 	}
 }
 
-// forbidden must not occur in an error: one public client recognises success by this text.
+// forbidden must not occur in an error, because a public client recognises success by this text.
 const forbidden = "expired_at"
 
 func (p *problem) body() api.Error {

@@ -9,7 +9,7 @@ import (
 )
 
 // C44: each event has the status, the exceptions and the sums.
-func TestEvent_tells_what_is_due_and_overpaid(t *testing.T) {
+func TestEvent_has_the_due_and_overpaid_amounts(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	for i, tt := range []struct{ amount, status, exceptions, paid, due, overpaid string }{
@@ -34,8 +34,8 @@ func TestEvent_tells_what_is_due_and_overpaid(t *testing.T) {
 	}
 }
 
-// C07: an amount of 18 decimals is a text that has all of them.
-func TestEvent_tells_every_wei(t *testing.T) {
+// C07: an amount with 18 decimals is a text with all its digits.
+func TestEvent_has_all_digits_of_an_amount(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", `{"amount":100,"fiat_currency":"EUR","payment_methods":["ETH"]}`)
@@ -47,7 +47,7 @@ func TestEvent_tells_every_wei(t *testing.T) {
 	if body := string(events[len(events)-1].Body); !strings.Contains(body, amount) {
 		t.Errorf("event %s, want %s in it", body, amount)
 	}
-	if body := read(t, l.send(look(id, nil))); !strings.Contains(body, amount) {
+	if body := read(t, l.send(readByPage(id, nil))); !strings.Contains(body, amount) {
 		t.Errorf("resource %s, want %s in it", body, amount)
 	}
 }

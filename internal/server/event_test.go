@@ -77,7 +77,7 @@ func TestEvent_has_only_a_plain_order_id(t *testing.T) {
 	}
 }
 
-func TestPayments_states(t *testing.T) {
+func TestEvent_has_the_state_of_each_payment(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	inv, err := l.invoices.Invoice(t.Context(), l.create(t, "all", `{"amount":100,"fiat_currency":"EUR","payment_methods":["BTC"]}`))
@@ -112,10 +112,10 @@ func TestPayments_states(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			judged := *inv
-			judged.Transfers = []invoice.Transfer{test.transfer}
+			received := *inv
+			received.Transfers = []invoice.Transfer{test.transfer}
 			var event api.Event
-			decode(t, string(wire.Event(&judged, invoice.Event{})), &event)
+			decode(t, string(wire.Event(&received, invoice.Event{})), &event)
 			p := event.Payments[0]
 			if p.State != test.state || p.FiatAmount != test.fiat || p.Address != test.address || p.Required != test.required {
 				t.Errorf("payment %+v, want state %s, amount %s, address %q, %d confirmations required", p, test.state, test.fiat, test.address, test.required)

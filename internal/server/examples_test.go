@@ -72,8 +72,8 @@ func (p programs) command(t *testing.T, language, folder string, environment []s
 	return c
 }
 
-// ask runs an example against a server and returns its output.
-func (p programs) ask(t *testing.T, l *lab, language, folder, key string, arguments ...string) (string, error) {
+// run runs an example against a server and returns its output.
+func (p programs) run(t *testing.T, l *lab, language, folder, key string, arguments ...string) (string, error) {
 	t.Helper()
 	listening := httptest.NewServer(l.handler)
 	defer listening.Close()
@@ -89,21 +89,21 @@ func TestExamples_create_and_read(t *testing.T) {
 	p := examplePrograms(t, "create", "read")
 	eachLanguage(t, func(t *testing.T, language string) {
 		l := newLab(t, time.Now)
-		created, err := p.ask(t, l, language, "create", "all")
+		created, err := p.run(t, l, language, "create", "all")
 		var inv api.Invoice
 		if err != nil || json.Unmarshal([]byte(created), &inv) != nil || inv.ClientAmount != "56.5" || inv.Status != api.StatusCreated {
 			t.Fatalf("create printed %q, error %v", created, err)
 		}
-		if again, err := p.ask(t, l, language, "create", "all"); err != nil || again != created {
+		if again, err := p.run(t, l, language, "create", "all"); err != nil || again != created {
 			t.Errorf("second create printed %q, error %v", again, err)
 		}
-		shown, err := p.ask(t, l, language, "read", "all", inv.ForeignID)
+		shown, err := p.run(t, l, language, "read", "all", inv.ForeignID)
 		var r api.Resource
 		if err != nil || json.Unmarshal([]byte(shown), &r) != nil || r.ForeignID != inv.ForeignID || r.OrderID != "1042" {
 			t.Errorf("read printed %q, error %v", shown, err)
 		}
 		for _, folder := range []string{"create", "read"} {
-			printed, err := p.ask(t, l, language, folder, "admin", inv.ForeignID) // the secret of this key differs
+			printed, err := p.run(t, l, language, folder, "admin", inv.ForeignID) // the secret of this key differs
 			if err == nil || !strings.Contains(printed, "Bad signature header") {
 				t.Errorf("%s with a wrong secret printed %q, error %v", folder, printed, err)
 			}
@@ -111,8 +111,8 @@ func TestExamples_create_and_read(t *testing.T) {
 	})
 }
 
-// The examples accept a callback only if its signature and timestamp are valid.
-func TestExamples_callback(t *testing.T) {
+// The examples accept an event only if its signature and timestamp are valid.
+func TestExamples_verify_events(t *testing.T) {
 	t.Parallel()
 	const secret = "secret of the endpoint"
 	p := examplePrograms(t, "callback")
@@ -144,8 +144,8 @@ func TestExamples_callback(t *testing.T) {
 }
 
 // startReceiver starts the receiver in a language and returns a function that reports whether the
-// receiver accepts a callback. The receiver in sh is a program that is run for each callback; the
-// others are servers.
+// receiver accepts an event. The receiver in sh is a program that is run for each event; the others
+// are servers.
 func (p programs) startReceiver(t *testing.T, language, secret string) func(timestamp, id, signatures, body string) bool {
 	t.Helper()
 	if language == "sh" {

@@ -79,9 +79,9 @@ func position(into *int64) parameter {
 	}
 }
 
-// eventsAfter reads the feed after a position and, if there are no events, waits for some.
+// eventsAfter reads the feed after a position. If there are no events, it waits for new events.
 func (s *server) eventsAfter(ctx context.Context, k call, after int64, limit int, wait time.Duration) ([]invoice.Event, error) {
-	over := time.After(wait)
+	deadline := time.After(wait)
 	tick := time.NewTicker(feedPollInterval)
 	defer tick.Stop()
 	for {
@@ -91,7 +91,7 @@ func (s *server) eventsAfter(ctx context.Context, k call, after int64, limit int
 		}
 		select {
 		case <-tick.C:
-		case <-over:
+		case <-deadline:
 			return nil, nil
 		case <-s.Stopping:
 			return nil, nil

@@ -91,7 +91,7 @@ func TestGolden_every_state(t *testing.T) {
 	}
 }
 
-// expire lets the watcher read past the end of the hold and expires the invoice.
+// expire adds a block after the end of the quote and expires the invoice.
 func (l *lab) expire(t *testing.T) {
 	t.Helper()
 	if err := l.simnet.Confirm(t.Context(), nil); err != nil {
@@ -102,7 +102,7 @@ func (l *lab) expire(t *testing.T) {
 	}
 }
 
-// mistake is a request whose answer is an error.
+// mistake is a request that gets an error answer.
 type mistake struct {
 	name string
 	ask  func(*lab) *http.Response
@@ -148,12 +148,12 @@ var mistakes = []mistake{
 	sent("no such method", message{method: "PUT", target: "/api/v2/invoice/new"}),
 	sent("no such invoice", message{method: "GET", target: "/api/v2/invoice/status?id=nobody"}),
 	posted("body too large", with(`"description":"`+strings.Repeat("x", 64<<10)+`"`)),
-	{"body breaks off", func(l *lab) *http.Response {
+	{"body ends early", func(l *lab) *http.Response {
 		r := l.request(create(message{key: "all"}))
 		r.Body = failing{}
 		return l.serve(r)
 	}},
-	{"address calls too often", func(l *lab) *http.Response {
+	{"too many calls of an address", func(l *lab) *http.Response {
 		l.limit(server.Limits{PerAddress: 1})
 		for range 2 {
 			l.send(create(message{}))
@@ -174,7 +174,7 @@ var mistakes = []mistake{
 		return l.send(m)
 	}},
 	sent("no scope", create(message{key: "read"})),
-	{"key calls too often", func(l *lab) *http.Response {
+	{"too many calls of a key", func(l *lab) *http.Response {
 		l.limit(server.Limits{PerKey: 1})
 		for range 5 {
 			l.send(create(message{key: "all"}))
@@ -223,9 +223,9 @@ var mistakes = []mistake{
 	posted("bad metadata", with(`"metadata":{"a":1}`)),
 	posted("bad language", with(`"language":"?"`)),
 	posted("bad expires_in", with(`"expires_in":59`)),
-	posted("no method holds so long", with(`"expires_in":3601,"payment_methods":["BTC"]`)),
+	posted("no method holds its price so long", with(`"expires_in":3601,"payment_methods":["BTC"]`)),
 	posted("bad payment_methods", with(`"payment_methods":[]`)),
-	posted("nothing on offer", with(`"payment_methods":["DOGE"]`)),
+	posted("only unknown payment methods", with(`"payment_methods":["DOGE"]`)),
 	posted("bad idempotency key", minimalBody, api.HeaderIdempotencyKey, "ü"),
 	{"idempotency key with another body", func(l *lab) *http.Response {
 		l.send(keyed("k", minimalBody))
@@ -257,11 +257,11 @@ var mistakes = []mistake{
 	broken("no network", fmt.Errorf("create: %w", invoice.ErrUnwatched)),
 	broken("no network reached", fmt.Errorf("create: %w", invoice.ErrUnreached)),
 	broken("storage is busy", fmt.Errorf("find key: %w", invoice.ErrUnavailable)),
-	broken("caller has gone", fmt.Errorf("find key: %w", context.Canceled)),
+	broken("caller is gone", fmt.Errorf("find key: %w", context.Canceled)),
 	broken("invoice is in another state", fmt.Errorf("cancel: %w", invoice.ErrState)),
-	broken("something of our own is wrong", errors.New("expired_at")),
+	broken("an internal error", errors.New("expired_at")),
 	{"a live invoice is simulated", func(l *lab) *http.Response { return l.simulate("live", "exact") }},
-	{"nothing to simulate on", func(l *lab) *http.Response { return l.simulate("all", "confirm") }},
+	{"nothing to simulate", func(l *lab) *http.Response { return l.simulate("all", "confirm") }},
 	{"a clock without a span", func(l *lab) *http.Response { return l.simulate("all", "clock") }},
 	{"a clock moved too far", func(l *lab) (last *http.Response) {
 		for range 13 {
@@ -274,54 +274,54 @@ var mistakes = []mistake{
 	endpoint("endpoint for unknown events", "", `{"url":"https://shop.example","events":["invoice.payed"]}`),
 	endpoint("unknown endpoint", "/end_x/pause", ""),
 	endpoint("one endpoint too many", "", `{"url":"https://shop.example"}`),
-	endpoint("no new key pair to finish with", "/end_0000000000000001/rotate", `{"finish":true}`),
-	endpoint("rotation that is neither", "/end_0000000000000001/rotate", `{"finish":1}`),
+	endpoint("rotation finished before it began", "/end_0000000000000001/rotate", `{"finish":true}`),
+	endpoint("rotation with finish that is not a boolean", "/end_0000000000000001/rotate", `{"finish":1}`),
 	endpoint("unknown event sent again", "/end_0000000000000001/resend", `{"event_id":"evt_x"}`),
 	endpoint("nothing to send again", "/end_0000000000000001/resend", ""),
-	endpoint("sent again from nowhere", "/end_0000000000000001/resend", `{"after":-1}`),
+	endpoint("sent again from an invalid position", "/end_0000000000000001/resend", `{"after":-1}`),
 	{"deliveries in an unknown state", func(l *lab) *http.Response {
 		l.keepEndpoints()
 		l.send(message{method: "POST", target: "/api/v2/endpoints", key: "all", own: true, body: `{"url":"https://shop.example"}`})
 		return l.send(message{method: "GET", target: "/api/v2/endpoints/end_0000000000000001/deliveries?state=lost", key: "all", own: true})
 	}},
-	{"feed from nowhere", func(l *lab) *http.Response {
+	{"feed from an invalid position", func(l *lab) *http.Response {
 		return l.send(message{method: "GET", target: "/api/v2/events?after=x", key: "all", own: true})
 	}},
-	looked("look that is none", message{method: "GET", target: "/api/v2/looks/0123456789abcdef01234567", key: "page", own: true}),
-	looked("look by a test key beside a live wallet", ofLook("PUT", "admin", `{"name":"Nord"}`)),
-	looked("name of two lines", ofLook("PUT", "live", `{"name":"Atelier\nNord"}`)),
-	looked("colour that is none", ofLook("PUT", "live", `{"accent":"red"}`)),
-	looked("line that is too long", ofLook("PUT", "live", `{"line":"`+strings.Repeat("x", 141)+`"}`)),
-	looked("support that is none", ofLook("PUT", "live", `{"support":"javascript:alert(1)"}`)),
-	looked("terms over http", ofLook("PUT", "live", `{"terms":"http://shop.example"}`)),
-	looked("return that is neither", ofLook("PUT", "live", `{"auto_return":"on"}`)),
-	looked("logo that is no picture", ofLook("PUT", "live", `{"logo":"aGVsbG8="}`)),
-	looked("logo that could do something", ofLook("PUT", "live", `{"logo":"`+base64.StdEncoding.EncodeToString([]byte(`<svg viewBox="0 0 8 8"><script/></svg>`))+`"}`)),
-	linked("slug that is none", `{"slug":"Free Coffee","fiat_currency":"EUR"}`),
-	linked("slug that is taken", `{"slug":"coffee","fiat_currency":"EUR"}`),
-	linked("link in another currency", `{"fiat_currency":"DOGE"}`),
-	linked("link for nothing", `{"fiat_currency":"EUR","amount":0}`),
+	aboutTheme("theme that does not exist", message{method: "GET", target: "/api/v2/looks/0123456789abcdef01234567", key: "page", own: true}),
+	aboutTheme("theme set by a test key beside a live wallet", themeCall("PUT", "admin", `{"name":"Nord"}`)),
+	aboutTheme("name of two lines", themeCall("PUT", "live", `{"name":"Atelier\nNord"}`)),
+	aboutTheme("colour that is not valid", themeCall("PUT", "live", `{"accent":"red"}`)),
+	aboutTheme("line that is too long", themeCall("PUT", "live", `{"line":"`+strings.Repeat("x", 141)+`"}`)),
+	aboutTheme("support that is not an address", themeCall("PUT", "live", `{"support":"javascript:alert(1)"}`)),
+	aboutTheme("terms over http", themeCall("PUT", "live", `{"terms":"http://shop.example"}`)),
+	aboutTheme("auto_return that is not a boolean", themeCall("PUT", "live", `{"auto_return":"on"}`)),
+	aboutTheme("logo that is no picture", themeCall("PUT", "live", `{"logo":"aGVsbG8="}`)),
+	aboutTheme("logo with a script", themeCall("PUT", "live", `{"logo":"`+base64.StdEncoding.EncodeToString([]byte(`<svg viewBox="0 0 8 8"><script/></svg>`))+`"}`)),
+	aboutLink("slug that is not valid", `{"slug":"Free Coffee","fiat_currency":"EUR"}`),
+	aboutLink("slug that is in use", `{"slug":"coffee","fiat_currency":"EUR"}`),
+	aboutLink("link in another currency", `{"fiat_currency":"DOGE"}`),
+	aboutLink("link with an amount of zero", `{"fiat_currency":"EUR","amount":0}`),
 	{"unknown link", func(l *lab) *http.Response {
 		l.keepEndpoints()
 		return l.send(message{method: "DELETE", target: "/api/v2/links/coffee", key: "all", own: true})
 	}},
-	selling("product that is there already", "POST", "", `{"slug":"coffee","name":"Coffee","price":1,"fiat_currency":"EUR"}`),
-	selling("product without a name", "POST", "", `{"slug":"tea","name":" ","price":1,"fiat_currency":"EUR"}`),
-	selling("product with a name that turns around", "PATCH", "/coffee", `{"name":"\u202eeeffoC"}`),
-	selling("product for nothing", "PATCH", "/coffee", `{"price":"0.00"}`),
-	selling("product for a part of a cent", "PATCH", "/coffee", `{"price":"0.005"}`),
-	selling("product in another currency", "PATCH", "/coffee", `{"fiat_currency":"DOGE"}`),
-	selling("product with a highest quantity below zero", "PATCH", "/coffee", `{"max_quantity":-1}`),
-	selling("product that asks perhaps", "PATCH", "/coffee", `{"ask_order_id":"perhaps"}`),
-	selling("product that asks for a note perhaps", "PATCH", "/coffee", `{"ask_note":true}`),
-	selling("product that is half active", "PATCH", "/coffee", `{"active":"half"}`),
-	selling("unknown product", "DELETE", "/tea", ""),
-	selling("one product too many", "POST", "", `{"slug":"tea","name":"Tea","price":1,"fiat_currency":"EUR"}`),
-	selling("order of an unknown product", "POST", "/order", `{"slug":"tea","quantity":1,"amount":"1","fiat_currency":"EUR"}`),
-	selling("order of nothing", "POST", "/order", `{"slug":"coffee","quantity":0,"amount":"3.50","fiat_currency":"EUR"}`),
-	selling("order of more than may be", "POST", "/order", `{"slug":"coffee","quantity":21,"amount":"73.50","fiat_currency":"EUR"}`),
-	selling("order with a note that nobody asked for", "POST", "/order", `{"slug":"coffee","quantity":1,"amount":"3.50","fiat_currency":"EUR","note":"Hello"}`),
-	selling("order at another price", "POST", "/order", `{"slug":"coffee","quantity":2,"amount":"3.50","fiat_currency":"EUR"}`),
+	aboutProduct("product that exists already", "POST", "", `{"slug":"coffee","name":"Coffee","price":1,"fiat_currency":"EUR"}`),
+	aboutProduct("product without a name", "POST", "", `{"slug":"tea","name":" ","price":1,"fiat_currency":"EUR"}`),
+	aboutProduct("product with a name that reverses text", "PATCH", "/coffee", `{"name":"\u202eeeffoC"}`),
+	aboutProduct("product with a price of zero", "PATCH", "/coffee", `{"price":"0.00"}`),
+	aboutProduct("product with a price of a part of a cent", "PATCH", "/coffee", `{"price":"0.005"}`),
+	aboutProduct("product in another currency", "PATCH", "/coffee", `{"fiat_currency":"DOGE"}`),
+	aboutProduct("product with a negative max_quantity", "PATCH", "/coffee", `{"max_quantity":-1}`),
+	aboutProduct("product with an unknown ask_order_id", "PATCH", "/coffee", `{"ask_order_id":"perhaps"}`),
+	aboutProduct("product with an ask_note that is not a text", "PATCH", "/coffee", `{"ask_note":true}`),
+	aboutProduct("product with active that is not a boolean", "PATCH", "/coffee", `{"active":"half"}`),
+	aboutProduct("unknown product", "DELETE", "/tea", ""),
+	aboutProduct("one product too many", "POST", "", `{"slug":"tea","name":"Tea","price":1,"fiat_currency":"EUR"}`),
+	aboutProduct("order of an unknown product", "POST", "/order", `{"slug":"tea","quantity":1,"amount":"1","fiat_currency":"EUR"}`),
+	aboutProduct("order with a quantity of zero", "POST", "/order", `{"slug":"coffee","quantity":0,"amount":"3.50","fiat_currency":"EUR"}`),
+	aboutProduct("order above the maximum quantity", "POST", "/order", `{"slug":"coffee","quantity":21,"amount":"73.50","fiat_currency":"EUR"}`),
+	aboutProduct("order with a note that is not accepted", "POST", "/order", `{"slug":"coffee","quantity":1,"amount":"3.50","fiat_currency":"EUR","note":"Hello"}`),
+	aboutProduct("order at another price", "POST", "/order", `{"slug":"coffee","quantity":2,"amount":"3.50","fiat_currency":"EUR"}`),
 	{"order when many are unpaid", func(l *lab) *http.Response {
 		l.keepEndpoints()
 		l.config.MaxUnpaid = 1
@@ -330,24 +330,24 @@ var mistakes = []mistake{
 		l.order("first", `{"slug":"coffee","quantity":1,"amount":"3.5","fiat_currency":"EUR"}`)
 		return l.order("token", `{"slug":"coffee","quantity":1,"amount":"3.5","fiat_currency":"EUR"}`)
 	}},
-	sent("sale at an unknown terminal", message{method: "POST", target: "/api/v2/links/read", key: "page", own: true, body: `{"terminal":"x"}`}),
-	sent("sale at a terminal that is no text", message{method: "POST", target: "/api/v2/links/read", key: "page", own: true, body: `{"terminal":1}`}),
-	linked("link without a known end", `{"fiat_currency":"EUR","ends_at":"tomorrow"}`),
-	linked("link of half a use", `{"fiat_currency":"EUR","max_uses":0.5}`),
-	sent("page of a link that shows no amount", message{method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"x","shown_amount":"much"}`}),
-	sent("page of a link that shows no currency", message{method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"x","shown_currency":1}`}),
-	sent("link that is neither", message{method: "POST", target: "/api/v2/links/read", key: "page", own: true, body: `{}`}),
-	sent("signed link that is no query", about("read", query("all")+"&order_id=%zz")),
-	sent("signed link with more", about("read", query("all")+"&AMOUNT=1")),
-	sent("signed link with something twice", about("read", query("all")+"&amount=1")),
-	sent("signed link without its signature", about("read", "amount=1&fiat_currency=EUR&key="+publicKey("all"))),
-	sent("signed link that was changed", about("read", strings.Replace(query("all"), "56.50", "6.50", 1))),
-	sent("signed link of a key that may not", about("read", query("create"))),
-	sent("signed link that has expired", about("read", query("all", "expires", "1764244832"))),
-	sent("signed link with a bad expires", about("read", query("all", "expires", "tomorrow"))),
-	sent("signed link without a token", about("pay", query("all"))),
-	asked("requote of no quote", "requote", `{"quote":0}`),
-	asked("requote of what is covered", "requote", `{}`),
+	sent("link of an unknown terminal", message{method: "POST", target: "/api/v2/links/read", key: "page", own: true, body: `{"terminal":"x"}`}),
+	sent("link of a terminal that is not a text", message{method: "POST", target: "/api/v2/links/read", key: "page", own: true, body: `{"terminal":1}`}),
+	aboutLink("link with an invalid end", `{"fiat_currency":"EUR","ends_at":"tomorrow"}`),
+	aboutLink("link with a fraction as max_uses", `{"fiat_currency":"EUR","max_uses":0.5}`),
+	sent("page that showed an invalid amount", message{method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"x","shown_amount":"much"}`}),
+	sent("page that showed an invalid currency", message{method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"x","shown_currency":1}`}),
+	sent("link without slug, query and terminal", message{method: "POST", target: "/api/v2/links/read", key: "page", own: true, body: `{}`}),
+	sent("signed link with an invalid query", aboutSigned("read", query("all")+"&order_id=%zz")),
+	sent("signed link with an additional parameter", aboutSigned("read", query("all")+"&AMOUNT=1")),
+	sent("signed link with a parameter twice", aboutSigned("read", query("all")+"&amount=1")),
+	sent("signed link without its signature", aboutSigned("read", "amount=1&fiat_currency=EUR&key="+publicKey("all"))),
+	sent("signed link that was changed", aboutSigned("read", strings.Replace(query("all"), "56.50", "6.50", 1))),
+	sent("signed link of a key without the scope", aboutSigned("read", query("create"))),
+	sent("signed link that has expired", aboutSigned("read", query("all", "expires", "1764244832"))),
+	sent("signed link with a bad expires", aboutSigned("read", query("all", "expires", "tomorrow"))),
+	sent("signed link without a token", aboutSigned("pay", query("all"))),
+	aboutPaid("requote of quote zero", "requote", `{"quote":0}`),
+	aboutPaid("requote of a covered invoice", "requote", `{}`),
 	{"requote without rates", func(l *lab) *http.Response {
 		l.send(create(message{key: "all"}))
 		l.rates.gone.Store(true)
@@ -361,13 +361,13 @@ var mistakes = []mistake{
 		}
 		return l.send(ownPost("requote", "page", `{}`))
 	}},
-	asked("refund by what is not text", "refund-address", `{"currency":7,"address":"tb1q"}`),
-	asked("refund by another currency", "refund-address", `{"currency":"ETH","address":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"}`),
-	asked("refund to no address", "refund-address", `{"currency":"BTC","address":"tb1q"}`),
-	asked("refund to a mistyped address", "refund-address", `{"currency":"BTC","address":"mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfm"}`),
-	asked("refund to another network", "refund-address", `{"currency":"BTC","address":"bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"}`),
-	asked("refund to an address of ours", "refund-address", `{"currency":"BTC","address":"xpub-address-0"}`),
-	asked("refund to a private key", "refund-address", `{"currency":"BTC","address":"L1aW4aubDFB7yfras2S1mN3bqg9nwySY8nkoLmJebSLD5BWv3ENZ"}`),
+	aboutPaid("refund with a currency that is not a text", "refund-address", `{"currency":7,"address":"tb1q"}`),
+	aboutPaid("refund in a currency that was not received", "refund-address", `{"currency":"ETH","address":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"}`),
+	aboutPaid("refund to no address", "refund-address", `{"currency":"BTC","address":"tb1q"}`),
+	aboutPaid("refund to a mistyped address", "refund-address", `{"currency":"BTC","address":"mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfm"}`),
+	aboutPaid("refund to another network", "refund-address", `{"currency":"BTC","address":"bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"}`),
+	aboutPaid("refund to the address of an invoice", "refund-address", `{"currency":"BTC","address":"xpub-address-0"}`),
+	aboutPaid("refund to a private key", "refund-address", `{"currency":"BTC","address":"L1aW4aubDFB7yfras2S1mN3bqg9nwySY8nkoLmJebSLD5BWv3ENZ"}`),
 	{"refund to another address", func(l *lab) *http.Response {
 		l.send(create(message{key: "all"}))
 		l.send(message{method: "POST", target: testTarget + "/simulate", key: "page", own: true, body: `{"action":"exact"}`})
@@ -378,7 +378,7 @@ var mistakes = []mistake{
 		l.send(create(message{key: "all"}))
 		return l.send(ownPost("refund-address", "page", `{"currency":"BTC","address":"tb1q"}`))
 	}},
-	asked("cancel what is seen", "cancel", `{}`),
+	aboutPaid("cancel after a payment", "cancel", `{}`),
 	{"accept nothing", func(l *lab) *http.Response {
 		l.send(create(message{key: "all"}))
 		return l.send(ownPost("accept", "admin", `{}`))
@@ -386,8 +386,8 @@ var mistakes = []mistake{
 	listed("misspelt filter", "?stauts=paid"),
 	listed("filter that is named like an answer's field", "?expired_at=1"),
 	listed("filter twice", "?limit=1&limit=2"),
-	listed("filter that is no text", "?order_id=%ff"),
-	listed("query that is none", "?a=%zz"),
+	listed("filter that is not valid UTF-8", "?order_id=%ff"),
+	listed("query that is not valid", "?a=%zz"),
 	listed("bad status", "?status=settled"),
 	listed("bad from", "?from=yesterday"),
 	listed("bad to", "?to=2026-13-01"),
@@ -400,7 +400,7 @@ var mistakes = []mistake{
 	listed("export in another format", "/export?format=xls"),
 	listed("export with another delimiter", "/export?format=csv&delimiter=pipe"),
 	listed("export with another decimal mark", "/export?format=csv&decimal=dot"),
-	listed("export with a byte order mark perhaps", "/export?format=csv&bom=perhaps"),
+	listed("export with an unknown bom", "/export?format=csv&bom=perhaps"),
 	listed("export in the server's own time zone", "/export?format=csv&timezone=Local"),
 	listed("JSON export with a decimal mark", "/export?format=json&decimal=comma"),
 	{"unknown method simulated", func(l *lab) *http.Response { return l.simulate("all", `exact","payment_method":"DOGE`) }},
@@ -412,12 +412,12 @@ const (
 )
 
 // ownPost posts an action on the first invoice.
-func ownPost(what, key, body string) message {
-	return message{method: "POST", target: ownTarget + "/" + what, key: key, own: true, body: body}
+func ownPost(action, key, body string) message {
+	return message{method: "POST", target: ownTarget + "/" + action, key: key, own: true, body: body}
 }
 
-// asked posts an action on an invoice that is fully paid but not confirmed.
-func asked(name, what, body string) mistake {
+// aboutPaid posts an action on an invoice that is fully paid but not confirmed.
+func aboutPaid(name, what, body string) mistake {
 	return mistake{name, func(l *lab) *http.Response {
 		l.send(create(message{key: "all"}))
 		l.send(message{method: "POST", target: testTarget + "/simulate", key: "page", own: true, body: `{"action":"exact"}`})
@@ -497,16 +497,16 @@ func TestGolden_has_every_error(t *testing.T) {
 	}
 }
 
-// looked sends a call about a theme.
-func looked(name string, m message) mistake {
+// aboutTheme sends a call about a theme.
+func aboutTheme(name string, m message) mistake {
 	return mistake{name, func(l *lab) *http.Response {
 		l.keepEndpoints()
 		return l.send(m)
 	}}
 }
 
-// linked creates a link when the link "coffee" exists.
-func linked(name, body string) mistake {
+// aboutLink creates a link when the link "coffee" exists.
+func aboutLink(name, body string) mistake {
 	return mistake{name, func(l *lab) *http.Response {
 		l.keepEndpoints()
 		m := message{method: "POST", target: "/api/v2/links", key: "all", own: true, body: `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR"}`}
@@ -516,9 +516,9 @@ func linked(name, body string) mistake {
 	}}
 }
 
-// selling calls products when the product "coffee" exists. For a case named "too many" the merchant
-// has reached the maximum number of products.
-func selling(name, method, below, body string) mistake {
+// aboutProduct calls products when the product "coffee" exists. If the name contains "too many", the
+// merchant has reached the maximum number of products.
+func aboutProduct(name, method, below, body string) mistake {
 	return mistake{name, func(l *lab) *http.Response {
 		s := l.keepEndpoints()
 		m := message{method: "POST", target: "/api/v2/products", key: "all", own: true, body: coffee}

@@ -16,7 +16,7 @@ func keyed(key, body string) message {
 	return create(message{key: "all", body: body, header: set(api.HeaderIdempotencyKey, key)})
 }
 
-func TestIdempotency(t *testing.T) {
+func TestIdempotency_key_returns_the_same_invoice(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	first := read(t, l.send(keyed("order-1", minimalBody)))
@@ -57,8 +57,8 @@ func TestIdempotency(t *testing.T) {
 	}
 }
 
-// A repetition is answered with the invoice in its current state, and with a header when a new
-// invoice needs a new key.
+// The answer to a repetition is the invoice in its current state. It has a header when a new invoice
+// needs a new key.
 func TestIdempotency_replay_returns_the_current_state(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -71,7 +71,7 @@ func TestIdempotency_replay_returns_the_current_state(t *testing.T) {
 		{"created", nil, false, api.StatusCreated, ""},
 		{"pending", []string{api.SimulateExact}, false, api.StatusPending, ""},
 		{"paid", []string{api.SimulateExact, api.SimulateConfirm}, false, api.StatusPaid, ""},
-		{"expired", []string{outOfTime}, false, api.StatusExpired, api.RetryNewKey},
+		{"expired", []string{quoteEnds}, false, api.StatusExpired, api.RetryNewKey},
 		{"declined", nil, true, api.StatusDeclined, api.RetryNewKey},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -105,8 +105,8 @@ func TestIdempotency_replay_returns_the_current_state(t *testing.T) {
 	}
 }
 
-// outOfTime is the simulation that expires a quote.
-const outOfTime = "out of time"
+// quoteEnds is the simulation that expires a quote.
+const quoteEnds = "quote ends"
 
 // keyed creates an invoice with an idempotency key and returns its identifier.
 func (l *lab) keyed(t *testing.T, key, body string) string {
@@ -123,7 +123,7 @@ func (l *lab) keyed(t *testing.T, key, body string) string {
 func (l *lab) play(t *testing.T, id, action string) {
 	t.Helper()
 	body := `{"action":"` + action + `"}`
-	if action == outOfTime {
+	if action == quoteEnds {
 		body = `{"action":"clock","seconds":901}`
 	}
 	response := l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "all", own: true, body: body})
@@ -132,13 +132,13 @@ func (l *lab) play(t *testing.T, id, action string) {
 	}
 }
 
-// A repetition after a requote is answered with the new quote.
+// The answer to a repetition after a requote has the new quote.
 func TestIdempotency_replay_returns_the_newest_quote(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	body := `{"amount":1,"fiat_currency":"EUR","allow_paid_expired":true}`
 	id := l.keyed(t, "order-1042", body)
-	l.play(t, id, outOfTime)
+	l.play(t, id, quoteEnds)
 	response := l.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/requote", key: "all", own: true, body: `{"quote":1}`})
 	if response.StatusCode != http.StatusOK {
 		t.Fatal(read(t, response))

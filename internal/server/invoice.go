@@ -18,8 +18,8 @@ import (
 	"chequer/internal/wire"
 )
 
-// defaultHold is the time that a price is held when the request sets no time.
-const defaultHold = 900 * time.Second
+// defaultQuoteTime is the time that a price is held when the request sets no time.
+const defaultQuoteTime = 900 * time.Second
 
 // creationTimeout bounds the time that a creation waits for storage, which another program may keep
 // locked. The invoice may be created nevertheless, so the caller must repeat the request with the
@@ -39,7 +39,7 @@ func (s *server) createInvoice(c echo.Context, k call) error {
 	create := wire.CreateRequest(r)
 	create.MerchantID, create.Mode = k.key.MerchantID, invoice.Mode(k.key.Mode)
 	if create.ExpiresIn == 0 {
-		create.ExpiresIn = defaultHold
+		create.ExpiresIn = defaultQuoteTime
 	}
 	kind, from := apiKeys, signed
 	if k.key.Builtin { // the key of the storefront
@@ -57,8 +57,8 @@ func (s *server) createInvoice(c echo.Context, k call) error {
 	return s.writeInvoice(c, inv)
 }
 
-// create creates an invoice once per idempotency key. A repeated request gets the first answer
-// before any other check: it carries the same nonce, and rates and settings may have changed since.
+// create creates an invoice once per idempotency key. A repeated request gets the same invoice before
+// any other check, because it has the same nonce, and rates and settings may have changed since.
 func (s *server) create(ctx context.Context, k call, r invoice.CreateRequest, p requestedPrice, from origin) (*invoice.Invoice, error) {
 	r.UnpaidLimits = s.unpaidLimits(ctx, from, k)
 	return s.createOnce(ctx, k, r, func(r *invoice.CreateRequest) error { return s.setPrice(p, &r.Terms) })
@@ -137,8 +137,8 @@ func (s *server) addMerchant(ctx context.Context, r *invoice.CreateRequest) erro
 	return nil
 }
 
-// saleTerms returns which coins of a new invoice are sold: none for test money or test networks,
-// and none while the merchant has no active exchange account.
+// saleTerms returns the terms of sale of a new invoice. No coins are sold for test money or test
+// networks, or while the merchant has no active exchange account.
 func (s *server) saleTerms(ctx context.Context, merchantID string, mode invoice.Mode) (invoice.SaleTerms, error) {
 	if mode != invoice.Live || s.Worthless {
 		return invoice.SaleTerms{}, nil

@@ -261,7 +261,7 @@ type message struct {
 	own    bool        // with a request signature
 	signed string      // signed in place of the body
 	nonce  string
-	skew   time.Duration // how far the caller's clock is ahead
+	skew   time.Duration // time by which the caller's clock is ahead
 }
 
 var nonceCount atomic.Int64

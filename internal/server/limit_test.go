@@ -10,7 +10,7 @@ import (
 	"chequer/internal/server"
 )
 
-func TestLimits(t *testing.T) {
+func TestLimits_refuse_bursts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, time.Now)
@@ -39,7 +39,7 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// refused sends a message a number of times and returns how many calls the rate limit refused.
+// refused sends a message a number of times and returns the number of calls that the rate limit refused.
 func (l *lab) refused(t *testing.T, m message, times int) (refused int) {
 	t.Helper()
 	for range times {
@@ -56,7 +56,7 @@ func (l *lab) refused(t *testing.T, m message, times int) (refused int) {
 }
 
 // A failed call does not use up its nonce: the same request can be sent again.
-func TestCreate_failure_does_not_use_up_the_nonce(t *testing.T) {
+func TestCreate_that_fails_does_not_use_up_the_nonce(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	m := message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: minimalBody, own: true, nonce: "nonce1234567890123"}
@@ -73,7 +73,7 @@ func TestCreate_failure_does_not_use_up_the_nonce(t *testing.T) {
 	}
 }
 
-func TestAuth_own_scheme_can_be_compulsory(t *testing.T) {
+func TestAuth_can_require_the_scheme_of_Chequer_for_invoices(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.config.OwnScheme = true

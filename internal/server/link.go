@@ -95,7 +95,7 @@ func (s *server) removeLink(c echo.Context, k call) error {
 	return s.remove(c, k, s.Links.RemoveLink)
 }
 
-// remove handles the DELETE of a thing of the key's merchant and mode.
+// remove handles the DELETE of a link or a product of the key's merchant and mode.
 func (s *server) remove(c echo.Context, k call, remove func(ctx context.Context, merchantID string, mode merchant.Mode, slug string) error) error {
 	ctx := c.Request().Context()
 	if err := s.useNonce(ctx, k); err != nil {

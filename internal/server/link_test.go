@@ -36,8 +36,8 @@ func encoded(parameters map[string]string, sig string) string {
 	return values.Encode()
 }
 
-// about is a call about a signed link, as its page makes it.
-func about(what, query string) message {
+// aboutSigned is a call about a signed link, as its page makes it.
+func aboutSigned(what, query string) message {
 	body, err := json.Marshal(api.CheckoutRequest{Query: query})
 	if err != nil {
 		panic(err)
@@ -49,16 +49,16 @@ func about(what, query string) message {
 func (l *lab) pay(t *testing.T, query string) string {
 	t.Helper()
 	var made api.CheckoutInvoice
-	response := l.send(about("pay", query))
+	response := l.send(aboutSigned("pay", query))
 	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &made) != nil {
 		t.Fatalf("pay answers %d: %s", response.StatusCode, text)
 	}
 	return made.ForeignID
 }
 
-func (l *lab) offer(t *testing.T, query string) (o api.CheckoutLink) {
+func (l *lab) readLink(t *testing.T, query string) (o api.CheckoutLink) {
 	t.Helper()
-	response := l.send(about("read", query))
+	response := l.send(aboutSigned("read", query))
 	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &o) != nil {
 		t.Fatalf("read answers %d: %s", response.StatusCode, text)
 	}
@@ -84,9 +84,9 @@ func TestGolden_links(t *testing.T) {
 		method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"coffee"}`, header: http.Header{api.HeaderIdempotencyKey: {"token"}},
 	})
 	say("removed", links("DELETE", "/coffee", ""))
-	say("signed, read by its page", about("read", query("all", "order_id", "1042", "description", "Two prints")))
-	say("signed, paid by its page", about("pay", query("all", "order_id", "1042")))
-	say("signed, read again", about("read", query("all", "order_id", "1042")))
+	say("signed, read by its page", aboutSigned("read", query("all", "order_id", "1042", "description", "Two prints")))
+	say("signed, paid by its page", aboutSigned("pay", query("all", "order_id", "1042")))
+	say("signed, read again", aboutSigned("read", query("all", "order_id", "1042")))
 	golden(t, "links.json", "["+strings.Join(answers, ",")+"]")
 }
 
@@ -113,7 +113,7 @@ func TestSignedLink_has_one_invoice_for_an_order(t *testing.T) {
 	}
 	for _, action := range []string{"exact", "confirm"} {
 		act(first, action)
-		if got := l.pay(t, link); got != first || l.offer(t, link).ForeignID != first {
+		if got := l.pay(t, link); got != first || l.readLink(t, link).ForeignID != first {
 			t.Errorf("after %s the link leads to invoice %s, want %s", action, got, first)
 		}
 	}
@@ -125,7 +125,7 @@ func TestSignedLink_has_one_invoice_for_an_order(t *testing.T) {
 
 	declined := l.pay(t, query("all", "order_id", "7"))
 	l.send(message{method: "POST", target: "/api/v2/invoices/" + declined + "/cancel", key: "admin", own: true, body: `{}`})
-	if o := l.offer(t, query("all", "order_id", "7")); o.ForeignID != "" || o.EarlierID != "" {
+	if o := l.readLink(t, query("all", "order_id", "7")); o.ForeignID != "" || o.EarlierID != "" {
 		t.Errorf("after declined the link offers %+v", o)
 	}
 	second := l.pay(t, query("all", "order_id", "7"))
@@ -140,24 +140,24 @@ func TestSignedLink_has_one_invoice_for_an_order(t *testing.T) {
 	if _, err := l.invoices.Expire(t.Context(), 10); err != nil {
 		t.Fatal(err)
 	}
-	if o := l.offer(t, query("all", "order_id", "7")); o.ForeignID != "" || o.EarlierID != second {
+	if o := l.readLink(t, query("all", "order_id", "7")); o.ForeignID != "" || o.EarlierID != second {
 		t.Errorf("after a partial payment and expiry the link offers %+v", o)
 	}
 }
 
-// An order for which a link asks another price is not paid by an invoice at the earlier price.
+// A link that states another price for an order does not lead to an invoice at the earlier price.
 func TestSignedLink_of_an_order_with_another_price(t *testing.T) {
 	t.Parallel()
-	asked := map[string]string{
+	others := map[string]string{
 		"another amount":   query("all", "order_id", "1042", "amount", "500"),
 		"another currency": query("all", "order_id", "1042", "fiat_currency", "USD"),
 	}
-	for name, other := range asked {
+	for name, other := range others {
 		t.Run(name+" replaces an invoice without payments", func(t *testing.T) {
 			t.Parallel()
 			l := newLab(t, nil)
 			first := l.pay(t, query("all", "order_id", "1042"))
-			if o := l.offer(t, other); o.ForeignID != "" || o.OtherID != "" {
+			if o := l.readLink(t, other); o.ForeignID != "" || o.OtherID != "" {
 				t.Errorf("the link offers %+v, want a new invoice", o)
 			}
 			if got := l.resource(t, first).Status; got != api.StatusCreated {
@@ -187,14 +187,14 @@ func TestSignedLink_of_an_order_with_another_price(t *testing.T) {
 					l.play(t, first, action)
 				}
 				made := l.storage.Count()
-				o := l.offer(t, other)
+				o := l.readLink(t, other)
 				if o.ForeignID != "" || o.OtherID != first || o.OtherStatus != tt.status || o.OtherAmount != "56.5" || o.OtherCurrency != "EUR" {
 					t.Errorf("the link offers %+v", o)
 				}
 				if r := l.resource(t, first); o.OtherReceived != r.PaidAmount {
 					t.Errorf("received %q, want %q", o.OtherReceived, r.PaidAmount)
 				}
-				refused(t, l.send(about("pay", other)), http.StatusConflict, api.CodeLinkOrderPaid)
+				refused(t, l.send(aboutSigned("pay", other)), http.StatusConflict, api.CodeLinkOrderPaid)
 				if got := l.resource(t, first).Status; got != tt.status || l.storage.Count() != made {
 					t.Errorf("the first invoice is %s and %d more were created, want %s and none", got, l.storage.Count()-made, tt.status)
 				}
@@ -266,7 +266,7 @@ func TestSignedLink_without_an_order_has_one_invoice_per_token(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	by := func(token string) string {
-		m := about("pay", query("all"))
+		m := aboutSigned("pay", query("all"))
 		m.header = http.Header{api.HeaderIdempotencyKey: {token}}
 		return read(t, l.send(m))
 	}
@@ -287,7 +287,7 @@ func TestSignedLink_expires(t *testing.T) {
 		t.Errorf("the link leads to invoice %s, want %s", got, first)
 	}
 	for _, what := range []string{"read", "pay"} {
-		response := l.send(about(what, other))
+		response := l.send(aboutSigned(what, other))
 		if got := response.Header.Get(api.HeaderErrorCode); response.StatusCode != http.StatusGone || got != api.CodeLinkExpired {
 			t.Errorf("%s of an expired link answers %d, %s", what, response.StatusCode, got)
 		}
@@ -297,26 +297,26 @@ func TestSignedLink_expires(t *testing.T) {
 // A changed link is refused and creates no invoice.
 func TestSignedLink_refuses_changes(t *testing.T) {
 	t.Parallel()
-	fine := map[string]string{
+	valid := map[string]string{
 		"amount": "56.50", "fiat_currency": "EUR", "order_id": "1042", "url_success": "https://shop.example/thanks",
 		"url_failure": "https://shop.example/no", "description": "Two prints", "language": "de", "expires": "1795790000", "key": publicKey("all"),
 	}
-	sig := signature.Sign("secret of all", signature.LinkMessage(fine))
-	change := func(how func(map[string]string)) string {
-		changed := maps.Clone(fine)
-		how(changed)
+	sig := signature.Sign("secret of all", signature.LinkMessage(valid))
+	change := func(edit func(map[string]string)) string {
+		changed := maps.Clone(valid)
+		edit(changed)
 		return encoded(changed, sig)
 	}
-	cases := map[string]string{"no signature": encoded(fine, ""), "another signature": encoded(fine, strings.Repeat("ab", 64))}
-	for name := range fine {
+	cases := map[string]string{"no signature": encoded(valid, ""), "another signature": encoded(valid, strings.Repeat("ab", 64))}
+	for name := range valid {
 		cases[name+" changed"] = change(func(p map[string]string) { p[name] += "1" })
 		cases[name+" taken out"] = change(func(p map[string]string) { delete(p, name) })
 		cases[name+" emptied"] = change(func(p map[string]string) { p[name] = "" })
-		cases[name+" twice"] = encoded(fine, sig) + "&" + url.Values{name: {fine[name]}}.Encode()
+		cases[name+" twice"] = encoded(valid, sig) + "&" + url.Values{name: {valid[name]}}.Encode()
 		cases[name+" in capitals"] = change(func(p map[string]string) { p[strings.ToUpper(name)] = p[name]; delete(p, name) })
 	}
 	for _, more := range []string{"&sig=" + sig, "&amount=1", "&AMOUNT=1", "&Amount=1", "&amount+=1", "&%61mount=1", "&key=", "&order_id=%ff", "&order_id=%zz"} {
-		cases["with "+more] = encoded(fine, sig) + more
+		cases["with "+more] = encoded(valid, sig) + more
 	}
 	for _, key := range []string{"revoked", "nobody", "page", "create"} { // the last two must not sign links
 		cases["signed by "+key] = query(key)
@@ -324,7 +324,7 @@ func TestSignedLink_refuses_changes(t *testing.T) {
 	l := newLab(t, nil)
 	for name, query := range cases {
 		for _, what := range []string{"read", "pay"} {
-			if response := l.send(about(what, query)); response.StatusCode < 400 || response.StatusCode >= 500 {
+			if response := l.send(aboutSigned(what, query)); response.StatusCode < 400 || response.StatusCode >= 500 {
 				t.Errorf("%s: %s answers %d", name, what, response.StatusCode)
 			}
 		}
@@ -332,7 +332,7 @@ func TestSignedLink_refuses_changes(t *testing.T) {
 	if n := l.storage.Count(); n != 0 {
 		t.Errorf("%d invoices were created, want none", n)
 	}
-	if response := l.send(about("pay", encoded(fine, strings.ToUpper(sig)))); response.StatusCode != http.StatusOK {
+	if response := l.send(aboutSigned("pay", encoded(valid, strings.ToUpper(sig)))); response.StatusCode != http.StatusOK {
 		t.Errorf("the unchanged link: answer %d: %s", response.StatusCode, read(t, response))
 	}
 }
@@ -367,8 +367,8 @@ func TestSignedLink_keeps_international_domain_names_in_Punycode(t *testing.T) {
 	}
 }
 
-// Scopes of the calls about links: a page reads and pays, only admin changes links.
-func TestLinks_scopes(t *testing.T) {
+// The scope page reads and uses links, and only admin changes links.
+func TestLinks_enforce_scopes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		method, below, body string
@@ -414,7 +414,7 @@ func TestOpenLink_accepts_the_shoppers_amount(t *testing.T) {
 
 // A link that was changed, has ended or is used up creates no invoice at terms that the shopper was
 // not shown.
-func TestLink_changes_and_ends(t *testing.T) {
+func TestLink_that_changed_or_ended_creates_no_invoice(t *testing.T) {
 	t.Parallel()
 	now := noon
 	l := newLab(t, func() time.Time { return now })
@@ -470,8 +470,8 @@ func TestLink_changes_and_ends(t *testing.T) {
 	refused(t, links("PATCH", "/tea", `{}`), http.StatusNotFound, api.CodeLinkNotFound)
 }
 
-// The merchant's choice of payment methods is offered in its order, unless the caller chooses. An
-// unknown code is left out.
+// An invoice offers the merchant's choice of payment methods in its order, unless the request has a
+// choice. An unknown code is left out.
 func TestCreate_offers_the_merchants_choice(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

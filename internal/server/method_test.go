@@ -59,7 +59,7 @@ func TestMethods_of_every_path(t *testing.T) {
 }
 
 // HEAD returns the headers of GET without the body.
-func TestMethods_HEAD(t *testing.T) {
+func TestMethods_HEAD_is_GET_without_the_body(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", minimalBody)

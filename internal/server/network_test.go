@@ -15,7 +15,7 @@ import (
 	"chequer/internal/money"
 )
 
-// network is a simulated network together with its watcher: every action is observed at once.
+// network is a simulated network with its watcher, which observes every action immediately.
 type network struct {
 	id      chain.ID
 	assets  []chain.Asset
@@ -23,12 +23,12 @@ type network struct {
 	now     func() time.Time
 	lab     *lab
 
-	mu       sync.Mutex
-	asleep   bool // the watcher observes nothing
-	sequence int64
-	tip      int64
-	shown    []chain.Transfer
-	acts     []string
+	mu        sync.Mutex
+	unwatched bool // the watcher observes nothing
+	sequence  int64
+	tip       int64
+	shown     []chain.Transfer
+	acts      []string
 }
 
 var _ interface {
@@ -121,7 +121,7 @@ func (n *network) Reorganise(ctx context.Context, txs []string) error {
 
 // observe passes the network's current transfers to the service.
 func (n *network) observe(ctx context.Context) error {
-	if n.asleep {
+	if n.unwatched {
 		return nil
 	}
 	n.sequence++

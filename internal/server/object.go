@@ -53,9 +53,9 @@ func decode(body []byte, request any) error {
 	return decodeFields(body, fields)
 }
 
-// decodeFields reads a body that is one JSON object. It is stricter than encoding/json, which takes the
-// last of two equal names, ignores the case of names, and replaces invalid text with U+FFFD, so
-// that the price could be read as another than the signed one.
+// decodeFields reads a body that is one JSON object. It is stricter than encoding/json, which uses the
+// last of two equal names, ignores the case of names, and replaces invalid text with U+FFFD. With
+// these rules two programs could read different prices in one signed body.
 func decodeFields(body []byte, fields map[string]field) error {
 	if !utf8.Valid(body) {
 		return badRequest("invalid_json", "The body is not valid UTF-8")
@@ -116,9 +116,9 @@ func (r *reader) member(fields map[string]field, given map[string]bool) error {
 // unknownField returns the error for an unknown field. If only the case of its name is wrong, the
 // error states the right name.
 func unknownField(name string, fields map[string]field) error {
-	for ours := range fields {
-		if strings.EqualFold(name, ours) {
-			return badRequest("unknown_field", quote(name)+" must be written "+ours)
+	for known := range fields {
+		if strings.EqualFold(name, known) {
+			return badRequest("unknown_field", quote(name)+" must be written "+known)
 		}
 	}
 	return badRequest("unknown_field", quote(name)+" is unknown")

@@ -22,7 +22,7 @@ const (
 	noKey
 	badKey
 	noSignature
-	noTimestamp // the signature cannot be verified without it, nor without a nonce
+	noTimestamp // the signature cannot be verified without a timestamp or without a nonce
 	noNonce
 	badSignature
 	badTimestamp
@@ -38,9 +38,9 @@ const (
 	nothing
 )
 
-// CONTRACT, "order of checks": each request has every fault from a given one on; the first of them
-// is reported.
-func TestOrder_of_checks(t *testing.T) {
+// CONTRACT, "order of checks". Each request has a given fault and all later faults. The answer reports
+// the given fault.
+func TestServer_reports_the_first_fault(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		from   fault
@@ -109,7 +109,7 @@ func (l *lab) prepare(t *testing.T, from fault) {
 	l.rates.gone.Store(from <= noRate)
 }
 
-// faulty returns a request with every fault from a given one on.
+// faulty returns a request with a given fault and all later faults.
 func (l *lab) faulty(from fault) *http.Request {
 	m := create(message{key: "all", own: true, nonce: orderNonce, header: set(api.HeaderIdempotencyKey, "fresh")})
 	for _, f := range []struct {

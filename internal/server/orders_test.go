@@ -61,7 +61,7 @@ func TestSignedLink_of_an_order_that_was_paid_late_leads_to_its_receipt(t *testi
 	if got := l.resource(t, first).Status; got != api.StatusPaid {
 		t.Fatalf("the first invoice is %s", got)
 	}
-	if got := l.offer(t, link).ForeignID; got != first {
+	if got := l.readLink(t, link).ForeignID; got != first {
 		t.Errorf("the order is paid by invoice %s, but its link leads to %q", first, got)
 	}
 }

@@ -50,7 +50,7 @@ func TestGolden_products(t *testing.T) {
 	say := func(name string, m message) { answers = append(answers, whole(t, name, l.send(m))) }
 	say("made", products("all", "POST", "", coffee))
 	say("made for dollars, asking for both", products("all", "POST", "", `{"slug":"repair","name":"Repair","price":"64","fiat_currency":"USD","ask_order_id":"required","ask_note":"optional"}`))
-	say("not for sale yet", products("all", "POST", "", `{"slug":"tea","name":"Tea","price":"2","fiat_currency":"EUR","active":false}`))
+	say("not for sale", products("all", "POST", "", `{"slug":"tea","name":"Tea","price":"2","fiat_currency":"EUR","active":false}`))
 	say("listed", products("all", "GET", "", ""))
 	say("one", products("all", "GET", "/coffee", ""))
 	say("changed", products("all", "PATCH", "/coffee", `{"price":"3.80","description":null}`))
@@ -191,8 +191,8 @@ func (l *lab) mode(t *testing.T, id string) string {
 	return string(inv.Mode)
 }
 
-// Scopes of the calls about products: a page reads and orders, only admin changes products.
-func TestProducts_scopes(t *testing.T) {
+// The scope page reads and orders products, and only admin changes products.
+func TestProducts_enforce_scopes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		method, below, body string
@@ -226,10 +226,10 @@ func TestShop_lists_the_products_for_sale(t *testing.T) {
 	l.send(products("all", "POST", "", coffee))
 	l.send(products("all", "POST", "", `{"slug":"tea","name":"Tea","price":"2","fiat_currency":"EUR","active":false}`))
 	l.send(products("live", "POST", "", `{"slug":"live","name":"Live","price":"2","fiat_currency":"EUR"}`))
-	l.send(products("other", "POST", "", `{"slug":"theirs","name":"Theirs","price":"2","fiat_currency":"EUR"}`))
-	dear := merchant.Product{Slug: "dear", MerchantID: "shop", Mode: merchant.Test, Name: "Dear", AskOrderID: "no", AskNote: "no", Active: true}
-	dear.Price = money.FromCents(500, jpy)
-	if err := s.CreateProduct(t.Context(), dear); err != nil { // in a currency that is no longer enabled
+	l.send(products("other", "POST", "", `{"slug":"other","name":"Other","price":"2","fiat_currency":"EUR"}`))
+	inYen := merchant.Product{Slug: "yen", MerchantID: "shop", Mode: merchant.Test, Name: "In yen", AskOrderID: "no", AskNote: "no", Active: true}
+	inYen.Price = money.FromCents(500, jpy)
+	if err := s.CreateProduct(t.Context(), inYen); err != nil { // in a currency that is no longer enabled
 		t.Fatal(err)
 	}
 	var got api.ProductOffers
@@ -245,8 +245,7 @@ func TestShop_lists_the_products_for_sale(t *testing.T) {
 	}
 }
 
-// A terminal sells any amount until it is removed.
-func TestTerminal(t *testing.T) {
+func TestTerminal_creates_invoices_of_any_amount_until_it_is_removed(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.keepEndpoints()
@@ -254,17 +253,17 @@ func TestTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sell := func(what, token string, more ...string) *http.Response {
-		m := message{method: "POST", target: "/api/v2/links/" + what, key: "page", own: true, body: `{"terminal":"` + at.Secret + `"` + strings.Join(more, "") + `}`}
+	call := func(action, token string, more ...string) *http.Response {
+		m := message{method: "POST", target: "/api/v2/links/" + action, key: "page", own: true, body: `{"terminal":"` + at.Secret + `"` + strings.Join(more, "") + `}`}
 		m.header = http.Header{api.HeaderIdempotencyKey: {token}}
 		return l.send(m)
 	}
-	if got := read(t, sell("read", "a")); !strings.Contains(got, `"description":"Bar"`) || !strings.Contains(got, `"amount":""`) {
+	if got := read(t, call("read", "a")); !strings.Contains(got, `"description":"Bar"`) || !strings.Contains(got, `"amount":""`) {
 		t.Errorf("read: answer %s", got)
 	}
-	first := read(t, sell("pay", "a", `,"amount":"7.50","order_id":"Table 4","note":"Two beers"`))
-	if again := read(t, sell("pay", "a", `,"amount":"7.50","order_id":"Table 4","note":"Two beers"`)); again != first {
-		t.Errorf("the same sale returned %s, then %s", first, again)
+	first := read(t, call("pay", "a", `,"amount":"7.50","order_id":"Table 4","note":"Two beers"`))
+	if again := read(t, call("pay", "a", `,"amount":"7.50","order_id":"Table 4","note":"Two beers"`)); again != first {
+		t.Errorf("the same form returned %s, then %s", first, again)
 	}
 	var made api.CheckoutInvoice
 	if err := json.Unmarshal([]byte(first), &made); err != nil {
@@ -279,7 +278,7 @@ func TestTerminal(t *testing.T) {
 		t.Errorf("invoice = %+v", inv)
 	}
 	for body, want := range map[string]string{`,"slug":"coffee"`: "invalid_link", ``: "invalid_amount", `,"amount":"0"`: "invalid_amount", `,"amount":"1","note":"\u2066"`: "invalid_note"} {
-		if got := sell("pay", "b"+fmt.Sprint(len(body)), body).Header.Get(api.HeaderErrorCode); got != want {
+		if got := call("pay", "b"+fmt.Sprint(len(body)), body).Header.Get(api.HeaderErrorCode); got != want {
 			t.Errorf("%s: code %q, want %q", body, got, want)
 		}
 	}
@@ -290,7 +289,7 @@ func TestTerminal(t *testing.T) {
 	if err := l.config.Terminals.Remove(t.Context(), "shop", at.ID); err != nil {
 		t.Fatal(err)
 	}
-	if got := sell("read", "a").Header.Get(api.HeaderErrorCode); got != api.CodeTerminalNotFound {
+	if got := call("read", "a").Header.Get(api.HeaderErrorCode); got != api.CodeTerminalNotFound {
 		t.Errorf("removed terminal: code %q", got)
 	}
 }

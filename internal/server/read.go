@@ -89,8 +89,8 @@ func tagOf(inv *invoice.Invoice, behind []chain.ID) string {
 	return strconv.Quote(tag)
 }
 
-// waitFor waits for a version of an invoice other than the given one. If there is none, it returns
-// the given one and invoice.ErrNotModified.
+// waitFor waits for another version of an invoice. If there is none, it returns the given version and
+// invoice.ErrNotModified.
 func (s *server) waitFor(c echo.Context, inv *invoice.Invoice, wait time.Duration) (*invoice.Invoice, error) {
 	if wait == 0 {
 		return inv, invoice.ErrNotModified
@@ -111,8 +111,8 @@ func (s *server) waitFor(c echo.Context, inv *invoice.Invoice, wait time.Duratio
 	return newer, nil
 }
 
-// find returns the invoice in the path if the key may see it: the key of the payment page sees
-// every invoice by its exact identifier, other keys those of their merchant and mode.
+// find returns the invoice in the path if the key may see it: the key of the payment page sees every
+// invoice by its exact identifier, other keys see the invoices of their merchant and mode.
 func (s *server) find(c echo.Context, k call) (*invoice.Invoice, error) {
 	id := c.Param("id")
 	if !idPattern.MatchString(id) {

@@ -17,7 +17,8 @@ import (
 	"chequer/internal/wire"
 )
 
-func look(id string, header http.Header) message {
+// readByPage is the call by which the payment page reads an invoice.
+func readByPage(id string, header http.Header) message {
 	return message{method: "GET", target: "/api/v2/invoices/" + id, key: "page", own: true, header: header}
 }
 
@@ -103,7 +104,7 @@ func TestResource_names_networks_that_are_behind(t *testing.T) {
 	id := l.create(t, "all", minimalBody)
 	behind := func(tag string) (shown []bool, next string) {
 		t.Helper()
-		response := l.send(look(id, conditional(tag, "")))
+		response := l.send(readByPage(id, conditional(tag, "")))
 		if response.StatusCode == http.StatusNotModified {
 			return nil, response.Header.Get("ETag")
 		}
@@ -142,17 +143,17 @@ func TestResource_golden(t *testing.T) {
 	id := l.create(t, "all", `{"amount":56.5,"fiat_currency":"EUR","payment_methods":["BTC","EURC-BASE"]}`)
 	l.act(t, id, `{"action":"under"}`)
 	l.act(t, id, `{"action":"confirm"}`)
-	golden(t, "resource_underpaid.json", read(t, l.send(look(id, nil))))
+	golden(t, "resource_underpaid.json", read(t, l.send(readByPage(id, nil))))
 	l.act(t, id, `{"action":"over","payment_method":"EURC-BASE"}`)
 	l.act(t, id, `{"action":"confirm"}`)
-	response := l.send(look(id, nil))
+	response := l.send(readByPage(id, nil))
 	golden(t, "resource_overpaid.json", read(t, response))
 	if got := response.Header.Get("Cache-Control"); got != "private, no-cache" {
 		t.Errorf("Cache-Control = %q", got)
 	}
 }
 
-func TestResource_seconds_left(t *testing.T) {
+func TestResource_counts_the_seconds_left(t *testing.T) {
 	t.Parallel()
 	now := noon
 	l := newLab(t, func() time.Time { return now })
@@ -162,7 +163,7 @@ func TestResource_seconds_left(t *testing.T) {
 	} {
 		now = noon.Add(after)
 		var got api.Resource
-		if err := json.Unmarshal([]byte(read(t, l.send(look(id, nil)))), &got); err != nil {
+		if err := json.Unmarshal([]byte(read(t, l.send(readByPage(id, nil)))), &got); err != nil {
 			t.Fatal(err)
 		}
 		if got.SecondsLeft != want {
@@ -171,13 +172,13 @@ func TestResource_seconds_left(t *testing.T) {
 	}
 }
 
-func TestResource_conditional(t *testing.T) {
+func TestResource_answers_304_for_its_current_ETag(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", minimalBody)
 	tests := map[string]struct {
-		setInvoiceHeaders string
-		status            int
+		ifNoneMatch string
+		status      int
 	}{
 		"the same":      {`"1"`, 304},
 		"weak":          {`W/"1"`, 304},
@@ -189,7 +190,7 @@ func TestResource_conditional(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			response := l.send(look(id, conditional(test.setInvoiceHeaders, "")))
+			response := l.send(readByPage(id, conditional(test.ifNoneMatch, "")))
 			if response.StatusCode != test.status || response.Header.Get("ETag") != `"1"` {
 				t.Errorf("answer %d, ETag %s; want %d", response.StatusCode, response.Header.Get("ETag"), test.status)
 			}
@@ -200,7 +201,7 @@ func TestResource_conditional(t *testing.T) {
 	}
 }
 
-func TestResource_waits(t *testing.T) {
+func TestResource_waits_for_a_change(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		prefer string
@@ -233,7 +234,7 @@ func TestResource_waits(t *testing.T) {
 						l.act(t, id, `{"action":"exact"}`)
 					}()
 				}
-				response := l.send(look(id, conditional(`"1"`, test.prefer)))
+				response := l.send(readByPage(id, conditional(`"1"`, test.prefer)))
 				if waited := time.Since(start); response.StatusCode != test.status || waited != test.waited {
 					t.Errorf("answer %d after %s, want %d after %s", response.StatusCode, waited, test.status, test.waited)
 				}
@@ -251,14 +252,14 @@ func TestResource_does_not_wait_for_another_version(t *testing.T) {
 	l := newLab(t, nil)
 	id := l.create(t, "all", minimalBody)
 	l.act(t, id, `{"action":"exact"}`)
-	response := l.send(look(id, conditional(`"1"`, "wait=30")))
+	response := l.send(readByPage(id, conditional(`"1"`, "wait=30")))
 	if response.StatusCode != http.StatusOK {
 		t.Errorf("answer %d, want 200", response.StatusCode)
 	}
 }
 
-// A payment may be in an asset that the invoice does not offer: the resource has its symbol and
-// network name, an event only its code.
+// A payment may be in an asset that the invoice does not offer. The resource has its symbol and network
+// name, and an event has only its code.
 func TestResource_names_a_wrong_asset(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)

@@ -36,7 +36,7 @@ func refused(t *testing.T, r *http.Response, status int, code string) (message s
 	return got.Message
 }
 
-// refusals are bodies of invoice/new with the error that each must have.
+// refusal is a body of invoice/new with its expected error.
 type refusal struct {
 	body    string
 	code    string
@@ -174,7 +174,7 @@ func TestCreate_reads_amounts_without_loss(t *testing.T) {
 	}
 }
 
-func TestCreate_return_addresses(t *testing.T) {
+func TestCreate_checks_return_addresses(t *testing.T) {
 	t.Parallel()
 	tests := map[string]bool{
 		`https://shop.example/ok`:                                true,
@@ -233,16 +233,16 @@ func TestCreate_return_addresses(t *testing.T) {
 		`file:///etc/passwd`:          false,
 	}
 	l := newLab(t, nil)
-	for address, fine := range tests {
+	for address, valid := range tests {
 		for _, field := range []string{"url_success", "url_failure"} {
 			t.Run(field+" "+address, func(t *testing.T) {
 				t.Parallel()
 				body := fmt.Sprintf(`{"amount":1,"fiat_currency":"EUR","%s":"%s"}`, field, address)
 				response := l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: body})
-				if fine && response.StatusCode != http.StatusOK {
+				if valid && response.StatusCode != http.StatusOK {
 					t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
 				}
-				if !fine {
+				if !valid {
 					message := refused(t, response, http.StatusBadRequest, "invalid_"+field)
 					if !strings.HasPrefix(message, field+" must ") {
 						t.Errorf("message %q", message)

@@ -49,7 +49,7 @@ func TestGolden_decisions(t *testing.T) {
 }
 
 // Scopes of decisions. See CONTRACT, "The invoice resource".
-func TestDecisions_scopes(t *testing.T) {
+func TestDecisions_enforce_scopes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		what, body string
@@ -73,7 +73,7 @@ func TestDecisions_scopes(t *testing.T) {
 
 // A key of another merchant with the page scope decides about an invoice as its shopper, and cannot
 // cancel it.
-func TestDecisions_of_another_merchants_page(t *testing.T) {
+func TestDecisions_of_another_merchants_page_are_the_shoppers(t *testing.T) {
 	t.Parallel()
 	now := noon
 	l := newLab(t, func() time.Time { return now })
@@ -103,14 +103,14 @@ func TestDecisions_use_up_their_nonce(t *testing.T) {
 	refused(t, l.send(m), 403, "bad_nonce_header")
 }
 
-// The order of checks: each request has every fault from a given one on.
+// Each request has a given fault and all later faults.
 func TestDecisions_order_of_checks(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.create(t, "all", minimalBody)
 	m := message{method: "POST", target: "/api/v2/invoices/nobody/requote", body: `{"quote":0`, header: set("Content-Type", "text/plain")}
 	for _, step := range []struct {
-		mend   func()
+		repair func()
 		status int
 		code   string
 	}{
@@ -123,7 +123,7 @@ func TestDecisions_order_of_checks(t *testing.T) {
 		{func() { m.body = `{"quote":1,"Quote":1}` }, 400, "unknown_field"},
 		{func() { m.body = `{"quote":1}` }, 404, "invoice_not_found"},
 	} {
-		step.mend()
+		step.repair()
 		refused(t, l.send(m), step.status, step.code)
 	}
 }
@@ -264,7 +264,7 @@ func TestExport_CSV(t *testing.T) {
 	}
 }
 
-// An export is written page by page, whatever its length.
+// An export is written page by page.
 func TestExport_is_complete_and_streamed(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)

@@ -10,9 +10,9 @@ import (
 	"chequer/internal/merchant"
 )
 
-// A merchant can change the key without interruption: for some time both keys work. What is
-// reported about an invoice does not depend on the key that created it.
-func TestRotation(t *testing.T) {
+// A merchant can change the key without interruption, because both keys work for some time. The
+// answers about an invoice do not depend on the key that created it.
+func TestKeys_can_be_changed_without_interruption(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	issue := func(id string) {
@@ -45,7 +45,7 @@ func TestRotation(t *testing.T) {
 	if again := works("after", keyed("order-1", minimalBody)); again != made {
 		t.Errorf("answer to an order repeated with the new key = %s, want %s", again, made)
 	}
-	shown, told := status(first), works("before", resource(first))
+	statusBefore, resourceBefore := status(first), works("before", resource(first))
 
 	old := l.merchants.keys[publicKey("before")]
 	old.RevokedAt = noon
@@ -59,11 +59,11 @@ func TestRotation(t *testing.T) {
 	if again := works("after", keyed("order-1", minimalBody)); again != made {
 		t.Errorf("answer to an order repeated after the revocation = %s, want %s", again, made)
 	}
-	if got := status(first); got != shown {
-		t.Errorf("status after the revocation = %s, want %s", got, shown)
+	if got := status(first); got != statusBefore {
+		t.Errorf("status after the revocation = %s, want %s", got, statusBefore)
 	}
-	if got := works("after", resource(first)); got != told {
-		t.Errorf("resource read with the new key = %s, want %s", got, told)
+	if got := works("after", resource(first)); got != resourceBefore {
+		t.Errorf("resource read with the new key = %s, want %s", got, resourceBefore)
 	}
 	if diff := cmp.Diff(l.eventsOf(t, first), l.eventsOf(t, second)); diff != "" {
 		t.Errorf("events of the invoices of the old and the new key differ:\n%s", diff)

@@ -15,8 +15,8 @@ import (
 	"chequer/internal/money"
 )
 
-// seller returns an active exchange account.
-func seller() *merchant.ExchangeAccount {
+// exchangeAccount returns an active exchange account.
+func exchangeAccount() *merchant.ExchangeAccount {
 	return &merchant.ExchangeAccount{ID: "xch_1", MerchantID: "shop", Exchange: "kraken", Coins: []string{"BTC"}, Smallest: "10", Slippage: 150, Active: true}
 }
 
@@ -36,7 +36,7 @@ func TestCreate_freezes_the_terms_of_sale(t *testing.T) {
 	if diff := cmp.Diff(invoice.SaleTerms{}, terms("live")); diff != "" {
 		t.Errorf("without an account (-want +got):\n%s", diff)
 	}
-	l.merchants.account = seller()
+	l.merchants.account = exchangeAccount()
 	if diff := cmp.Diff(sells, terms("live")); diff != "" {
 		t.Errorf("with an account (-want +got):\n%s", diff)
 	}

@@ -135,7 +135,7 @@ var (
 // routes registers all routes with their signature rules and scopes.
 func (s *server) routes(g *echo.Group) {
 	create := s.signed(rule{own: s.OwnScheme, exemptBuiltin: true, scopes: []merchant.Scope{merchant.ScopeCreate}}, s.createInvoice)
-	for _, root := range []string{"/api", ""} { // one public client omits /api
+	for _, root := range []string{"/api", ""} { // a public client omits /api
 		g.POST(root+strings.TrimPrefix(api.PathInvoiceNew, "/api"), create)
 		g.Match(reading, root+strings.TrimPrefix(api.PathInvoiceStatus, "/api"), s.unsigned(s.status))
 	}
@@ -163,7 +163,7 @@ func (s *server) themeRoutes(g *echo.Group) {
 	g.Match(reading, api.PathThemes+"/:hash", s.signed(page, s.themeByHash))
 }
 
-// linkRoutes registers the routes of checkout links, and those that their pages call.
+// linkRoutes registers the routes of checkout links, and the routes that their pages call.
 func (s *server) linkRoutes(g *echo.Group) {
 	route := s.administered(linkProblems)
 	g.POST(api.PathLinks, route(s.createLink))
@@ -171,11 +171,11 @@ func (s *server) linkRoutes(g *echo.Group) {
 	g.Match(reading, api.PathLinks+"/:slug", route(s.showLink))
 	g.PATCH(api.PathLinks+"/:slug", route(s.changeLink))
 	g.DELETE(api.PathLinks+"/:slug", route(s.removeLink))
-	g.POST(api.PathLinks+"/read", s.signed(page, s.readOffer))
-	g.POST(api.PathLinks+"/pay", s.signed(page, s.payOffer))
+	g.POST(api.PathLinks+"/read", s.signed(page, s.readCheckoutLink))
+	g.POST(api.PathLinks+"/pay", s.signed(page, s.useCheckoutLink))
 }
 
-// productRoutes registers the routes of products, and those that the pages of /shop call.
+// productRoutes registers the routes of products, and the routes that the pages of /shop call.
 func (s *server) productRoutes(g *echo.Group) {
 	route := s.administered(productProblems)
 	g.POST(api.PathProducts, route(s.createProduct))
@@ -192,16 +192,16 @@ func (s *server) endpointRoutes(g *echo.Group) {
 	route := s.administered(endpointProblems)
 	g.POST(api.PathEndpoints, route(s.createEndpoint))
 	g.Match(reading, api.PathEndpoints, route(s.listEndpoints))
-	one := api.PathEndpoints + "/:id"
-	g.Match(reading, one, route(s.ofEndpoint(s.readEndpoint)))
-	g.DELETE(one, route(s.ofEndpoint(s.removeEndpoint)))
-	g.POST(one+"/pause", route(s.ofEndpoint(s.pauseEndpoint(true))))
-	g.POST(one+"/resume", route(s.ofEndpoint(s.pauseEndpoint(false))))
-	g.POST(one+"/rotate", route(s.ofEndpoint(s.rotateEndpoint)))
-	g.POST(one+"/test", route(s.ofEndpoint(s.testEndpoint)))
-	g.POST(one+"/resend", route(s.ofEndpoint(s.resend)))
-	g.Match(reading, one+"/deliveries", route(s.ofEndpoint(s.listDeliveries)))
-	g.Match(reading, one+"/deliveries/:event", route(s.ofEndpoint(s.readDelivery)))
+	single := api.PathEndpoints + "/:id"
+	g.Match(reading, single, route(s.ofEndpoint(s.readEndpoint)))
+	g.DELETE(single, route(s.ofEndpoint(s.removeEndpoint)))
+	g.POST(single+"/pause", route(s.ofEndpoint(s.pauseEndpoint(true))))
+	g.POST(single+"/resume", route(s.ofEndpoint(s.pauseEndpoint(false))))
+	g.POST(single+"/rotate", route(s.ofEndpoint(s.rotateEndpoint)))
+	g.POST(single+"/test", route(s.ofEndpoint(s.testEndpoint)))
+	g.POST(single+"/resend", route(s.ofEndpoint(s.resend)))
+	g.Match(reading, single+"/deliveries", route(s.ofEndpoint(s.listDeliveries)))
+	g.Match(reading, single+"/deliveries/:event", route(s.ofEndpoint(s.readDelivery)))
 }
 
 // administered returns the function that makes handlers for keys with the scope admin, with the error

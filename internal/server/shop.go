@@ -16,7 +16,7 @@ import (
 	"chequer/internal/wire"
 )
 
-// errPriceChanged refuses an order whose shown total differs from the current one, so that the
+// errPriceChanged refuses an order whose shown total differs from the current total, so that the
 // shopper is not charged an amount that was not shown.
 var errPriceChanged = &problem{status: http.StatusConflict, code: api.CodePriceChanged, message: "The total has changed"}
 
@@ -78,7 +78,7 @@ func (s *server) orderProduct(c echo.Context, k call) error {
 	}
 	ctx := c.Request().Context()
 	r := invoice.CreateRequest{
-		MerchantID: k.key.MerchantID, ExpiresIn: defaultHold, Key: namespaced(productKeys, "", strings.ToLower(o.Slug)+":"+token),
+		MerchantID: k.key.MerchantID, ExpiresIn: defaultQuoteTime, Key: namespaced(productKeys, "", strings.ToLower(o.Slug)+":"+token),
 	}
 	r.UnpaidLimits = s.unpaidLimits(ctx, published, k)
 	inv, err := s.createOnce(ctx, k, r, func(r *invoice.CreateRequest) error { return s.sell(ctx, o, r) })

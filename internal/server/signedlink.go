@@ -26,10 +26,10 @@ var (
 	errLinkExpired   = &problem{status: http.StatusGone, code: api.CodeLinkExpired, message: "The link has expired"}
 )
 
-// signedOffer returns the content of a signed link. See CONTRACT, "Checkout links". The signature
+// signedCheckout returns the content of a signed link. See CONTRACT, "Checkout links". The signature
 // is verified before any value is checked.
-func (s *server) signedOffer(ctx context.Context, query string) (offer, error) {
-	o := offer{}
+func (s *server) signedCheckout(ctx context.Context, query string) (checkout, error) {
+	o := checkout{}
 	parameters := s.linkParameters(&o)
 	given, err := linkValues(query, parameters)
 	if err != nil {
@@ -52,18 +52,18 @@ func (s *server) signedOffer(ctx context.Context, query string) (offer, error) {
 	if o.terms.OrderID != "" {
 		o.order = invoice.Order{KeyID: key.ID, ID: o.terms.OrderID, Price: price}
 	}
-	if err := s.follow(ctx, &o); err != nil {
+	if err := s.followOrder(ctx, &o); err != nil {
 		return o, err
 	}
 	// An expired link still leads to the invoice of its order.
-	if o.has == nil && o.other == nil && !o.expires.IsZero() && !s.Now().Before(o.expires) {
+	if o.existing == nil && o.differing == nil && !o.expires.IsZero() && !s.Now().Before(o.expires) {
 		return o, errLinkExpired
 	}
 	return o, nil
 }
 
-// linkParameters are all parameters of a signed link, which set the fields of an offer.
-func (s *server) linkParameters(o *offer) map[string]parameter {
+// linkParameters are all parameters of a signed link, which set the fields of a checkout.
+func (s *server) linkParameters(o *checkout) map[string]parameter {
 	value := func(set func(any) error) parameter { return func(v string) error { return set(v) } }
 	checkedBefore := func(string) error { return nil }
 	return map[string]parameter{
@@ -80,9 +80,9 @@ func (s *server) linkParameters(o *offer) map[string]parameter {
 	}
 }
 
-// linkValues returns the parameters of a link in a query. Each may be present at most once, and the
-// required ones must be present; parameters that a link does not have are ignored. Errors contain
-// no value and no unknown parameter, because a forged link would put its text on our page.
+// linkValues returns the parameters of a link in a query. Each parameter may be present at most once,
+// and the required parameters must be present. Parameters that signature.LinkQuery drops are ignored.
+// Errors contain no value and no unknown parameter, because the page of a forged link shows the error.
 func linkValues(query string, known map[string]parameter) (map[string]string, error) {
 	values, err := url.ParseQuery(signature.LinkQuery(query))
 	if err != nil {
@@ -91,8 +91,8 @@ func linkValues(query string, known map[string]parameter) (map[string]string, er
 	given := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		value := values[name][0]
-		switch _, ours := known[name]; {
-		case !ours:
+		switch _, isKnown := known[name]; {
+		case !isKnown:
 			return nil, badRequest(api.CodeLinkUnknown, "The link has an unknown parameter")
 		case len(values[name]) > 1:
 			return nil, badRequest(api.CodeLinkRepeated, "The link has "+name+" twice")

@@ -135,8 +135,7 @@ func (s *server) confirm(ctx context.Context, inv *invoice.Invoice) error {
 	return s.Simnet.Confirm(ctx, waiting)
 }
 
-// chosen returns the method with a code among those of the newest quote, or the first one if code
-// is empty.
+// chosen returns the method of the newest quote with a code, or the first method if code is empty.
 func chosen(inv *invoice.Invoice, code string) (invoice.Method, error) {
 	var codes []string
 	for _, m := range inv.Methods {

@@ -10,16 +10,16 @@ import (
 	"chequer/internal/api"
 )
 
-// told is the part of a simulation's answer that the tests compare.
-type told struct {
+// summary is the part of a simulation's answer that the tests compare.
+type summary struct {
 	Status     string
 	Exceptions []string
 	Due        string
 	Payments   []string // amount, state
 }
 
-func tell(r api.Resource) told {
-	s := told{Status: r.Status, Exceptions: r.Exceptions, Due: r.DueAmount}
+func summarise(r api.Resource) summary {
+	s := summary{Status: r.Status, Exceptions: r.Exceptions, Due: r.DueAmount}
 	for _, p := range r.Payments {
 		s.Payments = append(s.Payments, p.Amount+" "+p.CryptoCurrency+" "+p.State)
 	}
@@ -31,49 +31,49 @@ func TestSimulate(t *testing.T) {
 	type step struct {
 		body string
 		acts []string
-		want told
+		want summary
 	}
 	none := []string{}
 	tests := map[string][]step{
 		"exact, then again": {
-			{`{"action":"exact"}`, []string{"pay 0.00115714 BTC to xpub-script-0"}, told{"pending", none, "0", []string{"0.00115714 BTC seen"}}},
-			{`{"action":"confirm"}`, []string{"confirm [tx1]"}, told{"paid", none, "0", []string{"0.00115714 BTC confirmed"}}},
-			{`{"action":"exact","payment_method":"EURC-BASE"}`, []string{"pay 100 EURC-BASE to eth-script-0"}, told{"paid", none, "0", []string{"0.00115714 BTC confirmed", "100 EURC-BASE seen"}}},
-			{`{"action":"confirm"}`, []string{"confirm [tx2]"}, told{"paid", []string{"overpaid"}, "0", []string{"0.00115714 BTC confirmed", "100 EURC-BASE confirmed"}}},
+			{`{"action":"exact"}`, []string{"pay 0.00115714 BTC to xpub-script-0"}, summary{"pending", none, "0", []string{"0.00115714 BTC seen"}}},
+			{`{"action":"confirm"}`, []string{"confirm [tx1]"}, summary{"paid", none, "0", []string{"0.00115714 BTC confirmed"}}},
+			{`{"action":"exact","payment_method":"EURC-BASE"}`, []string{"pay 100 EURC-BASE to eth-script-0"}, summary{"paid", none, "0", []string{"0.00115714 BTC confirmed", "100 EURC-BASE seen"}}},
+			{`{"action":"confirm"}`, []string{"confirm [tx2]"}, summary{"paid", []string{"overpaid"}, "0", []string{"0.00115714 BTC confirmed", "100 EURC-BASE confirmed"}}},
 		},
 		"under, then the rest in another coin": {
-			{`{"action":"under"}`, []string{"pay 0.00069428 BTC to xpub-script-0"}, told{"pending", []string{"underpaid"}, "40.01", []string{"0.00069428 BTC seen"}}},
-			{`{"action":"exact","payment_method":"ETH"}`, []string{"pay 0.01509391 ETH to eth-script-0"}, told{"pending", none, "0", []string{"0.00069428 BTC seen", "0.01509391 ETH seen"}}},
-			{`{"action":"confirm"}`, []string{"confirm [tx1 tx2]"}, told{"paid", none, "0", []string{"0.00069428 BTC confirmed", "0.01509391 ETH confirmed"}}},
+			{`{"action":"under"}`, []string{"pay 0.00069428 BTC to xpub-script-0"}, summary{"pending", []string{"underpaid"}, "40.01", []string{"0.00069428 BTC seen"}}},
+			{`{"action":"exact","payment_method":"ETH"}`, []string{"pay 0.01509391 ETH to eth-script-0"}, summary{"pending", none, "0", []string{"0.00069428 BTC seen", "0.01509391 ETH seen"}}},
+			{`{"action":"confirm"}`, []string{"confirm [tx1 tx2]"}, summary{"paid", none, "0", []string{"0.00069428 BTC confirmed", "0.01509391 ETH confirmed"}}},
 		},
 		"under in a token is rounded to the shown decimals": {
-			{`{"action":"under","payment_method":"EURC-BASE"}`, []string{"pay 60 EURC-BASE to eth-script-0"}, told{"pending", []string{"underpaid"}, "40", []string{"60 EURC-BASE seen"}}},
+			{`{"action":"under","payment_method":"EURC-BASE"}`, []string{"pay 60 EURC-BASE to eth-script-0"}, summary{"pending", []string{"underpaid"}, "40", []string{"60 EURC-BASE seen"}}},
 		},
 		"over": {
-			{`{"action":"over"}`, []string{"pay 0.00127286 BTC to xpub-script-0"}, told{"pending", none, "0", []string{"0.00127286 BTC seen"}}},
-			{`{"action":"confirm"}`, []string{"confirm [tx1]"}, told{"paid", []string{"overpaid"}, "0", []string{"0.00127286 BTC confirmed"}}},
+			{`{"action":"over"}`, []string{"pay 0.00127286 BTC to xpub-script-0"}, summary{"pending", none, "0", []string{"0.00127286 BTC seen"}}},
+			{`{"action":"confirm"}`, []string{"confirm [tx1]"}, summary{"paid", []string{"overpaid"}, "0", []string{"0.00127286 BTC confirmed"}}},
 		},
 		"late": {
-			{`{"action":"late"}`, []string{"pay 0.00115714 BTC to xpub-script-0"}, told{"expired", []string{"late"}, "100", []string{"0.00115714 BTC late"}}},
+			{`{"action":"late"}`, []string{"pay 0.00115714 BTC to xpub-script-0"}, summary{"expired", []string{"late"}, "100", []string{"0.00115714 BTC late"}}},
 		},
 		"too late by the invoice's clock": {
-			{`{"action":"clock","seconds":901}`, nil, told{"expired", none, "100", nil}},
-			{`{"action":"exact"}`, []string{"pay 0.00115714 BTC to xpub-script-0"}, told{"expired", []string{"late"}, "100", []string{"0.00115714 BTC late"}}},
+			{`{"action":"clock","seconds":901}`, nil, summary{"expired", none, "100", nil}},
+			{`{"action":"exact"}`, []string{"pay 0.00115714 BTC to xpub-script-0"}, summary{"expired", []string{"late"}, "100", []string{"0.00115714 BTC late"}}},
 		},
 		"in time by the invoice's clock": {
-			{`{"action":"clock","seconds":840}`, nil, told{"created", none, "100", nil}},
-			{`{"action":"exact"}`, []string{"pay 0.00115714 BTC to xpub-script-0"}, told{"pending", none, "0", []string{"0.00115714 BTC seen"}}},
-			{`{"action":"clock","seconds":90061}`, nil, told{"expired", []string{"late"}, "100", []string{"0.00115714 BTC late"}}},
+			{`{"action":"clock","seconds":840}`, nil, summary{"created", none, "100", nil}},
+			{`{"action":"exact"}`, []string{"pay 0.00115714 BTC to xpub-script-0"}, summary{"pending", none, "0", []string{"0.00115714 BTC seen"}}},
+			{`{"action":"clock","seconds":90061}`, nil, summary{"expired", []string{"late"}, "100", []string{"0.00115714 BTC late"}}},
 		},
 		"replaced": {
-			{`{"action":"exact"}`, []string{"pay 0.00115714 BTC to xpub-script-0"}, told{"pending", none, "0", []string{"0.00115714 BTC seen"}}},
-			{`{"action":"replace"}`, []string{"replace tx1"}, told{"created", []string{"replaced"}, "100", []string{"0.00115714 BTC replaced"}}},
+			{`{"action":"exact"}`, []string{"pay 0.00115714 BTC to xpub-script-0"}, summary{"pending", none, "0", []string{"0.00115714 BTC seen"}}},
+			{`{"action":"replace"}`, []string{"replace tx1"}, summary{"created", []string{"replaced"}, "100", []string{"0.00115714 BTC replaced"}}},
 		},
 		"reorganised": {
-			{`{"action":"exact"}`, []string{"pay 0.00115714 BTC to xpub-script-0"}, told{"pending", none, "0", []string{"0.00115714 BTC seen"}}},
-			{`{"action":"confirm"}`, []string{"confirm [tx1]"}, told{"paid", none, "0", []string{"0.00115714 BTC confirmed"}}},
-			{`{"action":"reorganise"}`, []string{"reorganise [tx1]"}, told{"pending", []string{"reorged"}, "0", []string{"0.00115714 BTC seen"}}},
-			{`{"action":"confirm"}`, []string{"confirm [tx1]"}, told{"paid", none, "0", []string{"0.00115714 BTC confirmed"}}},
+			{`{"action":"exact"}`, []string{"pay 0.00115714 BTC to xpub-script-0"}, summary{"pending", none, "0", []string{"0.00115714 BTC seen"}}},
+			{`{"action":"confirm"}`, []string{"confirm [tx1]"}, summary{"paid", none, "0", []string{"0.00115714 BTC confirmed"}}},
+			{`{"action":"reorganise"}`, []string{"reorganise [tx1]"}, summary{"pending", []string{"reorged"}, "0", []string{"0.00115714 BTC seen"}}},
+			{`{"action":"confirm"}`, []string{"confirm [tx1]"}, summary{"paid", none, "0", []string{"0.00115714 BTC confirmed"}}},
 		},
 	}
 	for name, steps := range tests {
@@ -84,7 +84,7 @@ func TestSimulate(t *testing.T) {
 				id := l.create(t, "all", `{"amount":100,"fiat_currency":"EUR"}`)
 				for _, step := range steps {
 					time.Sleep(time.Second)
-					got := tell(l.act(t, id, step.body))
+					got := summarise(l.act(t, id, step.body))
 					if diff := cmp.Diff(l.simnet.done(), step.acts); diff != "" {
 						t.Errorf("actions of %s (-got +want):\n%s", step.body, diff)
 					}
@@ -95,7 +95,7 @@ func TestSimulate(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						got = tell(l.resource(t, id))
+						got = summarise(l.resource(t, id))
 					}
 					if diff := cmp.Diff(got, step.want); diff != "" {
 						t.Errorf("answer to %s (-got +want):\n%s", step.body, diff)
@@ -189,7 +189,7 @@ func TestSimulate_answers_without_a_watcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, time.Now)
 		id := l.create(t, "all", minimalBody)
-		l.simnet.asleep = true
+		l.simnet.unwatched = true
 		start := time.Now()
 		got := l.act(t, id, `{"action":"exact"}`)
 		if waited := time.Since(start); waited != 2*time.Second || got.Status != "created" {
@@ -207,8 +207,8 @@ func TestSimulate_a_declined_invoice_can_be_paid(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		got := tell(l.act(t, id, `{"action":"exact"}`))
-		want := told{"declined", []string{"late"}, "1", []string{"0.00001158 BTC late"}}
+		got := summarise(l.act(t, id, `{"action":"exact"}`))
+		want := summary{"declined", []string{"late"}, "1", []string{"0.00001158 BTC late"}}
 		if diff := cmp.Diff(got, want); diff != "" {
 			t.Errorf("answer (-got +want):\n%s", diff)
 		}
@@ -219,6 +219,6 @@ func TestSimulate_a_declined_invoice_can_be_paid(t *testing.T) {
 func (l *lab) resource(t *testing.T, id string) api.Resource {
 	t.Helper()
 	var r api.Resource
-	decode(t, read(t, l.send(look(id, nil))), &r)
+	decode(t, read(t, l.send(readByPage(id, nil))), &r)
 	return r
 }

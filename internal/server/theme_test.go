@@ -14,18 +14,18 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/merchant"
-	looks "chequer/internal/theme"
+	themes "chequer/internal/theme"
 )
 
 // red is a theme.
-var red = looks.Theme{Accent: "#e8573a"}
+var red = themes.Theme{Accent: "#e8573a"}
 
-// ofLook is a call about the theme.
-func ofLook(method, key, body string) message {
+// themeCall is a call about the theme.
+func themeCall(method, key, body string) message {
 	return message{method: method, target: "/api/v2/look", key: key, own: true, body: body}
 }
 
-func (l *lab) readLook(t *testing.T, m message) (got api.Theme) {
+func (l *lab) readTheme(t *testing.T, m message) (got api.Theme) {
 	t.Helper()
 	response := l.send(m)
 	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &got) != nil {
@@ -35,37 +35,37 @@ func (l *lab) readLook(t *testing.T, m message) (got api.Theme) {
 }
 
 // Every answer about themes.
-func TestGolden_look(t *testing.T) {
+func TestGolden_themes(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.keepEndpoints()
 	var answers []string
 	say := func(name string, m message) { answers = append(answers, whole(t, name, l.send(m))) }
 	svg := base64.StdEncoding.EncodeToString([]byte(`<svg viewBox="0 0 8 8"><title>Nord</title><circle r="4" cx="4" cy="4"/></svg>`))
-	say("none", ofLook("GET", "read", ""))
-	say("set", ofLook("PUT", "live", `{"name":"Atelier Nord","accent":"#E83","line":"Prints","support":"help@shop.example","terms":"https://shop.example/terms","auto_return":false,"logo":"`+svg+`"}`))
-	say("read", ofLook("GET", "read", ""))
-	say("left out", ofLook("PUT", "live", `{"accent":"#2b3fd6"}`))
-	say("by hash", message{method: "GET", target: "/api/v2/looks/" + l.readLook(t, ofLook("GET", "admin", "")).Hash, key: "page", own: true})
-	say("by no hash", message{method: "GET", target: "/api/v2/looks/0123456789abcdef01234567", key: "page", own: true})
-	say("by an odd hash", message{method: "GET", target: "/api/v2/looks/%2e%2e", key: "page", own: true})
-	say("by hash for others", message{method: "GET", target: "/api/v2/looks/0123456789abcdef01234567", key: "admin", own: true})
-	say("set with a test key", ofLook("PUT", "admin", `{"name":"Nord"}`))
-	say("reset with a test key", ofLook("DELETE", "admin", ""))
-	say("set without the scope", ofLook("PUT", "read", `{"name":"Nord"}`))
-	say("a colour that is none", ofLook("PUT", "live", `{"accent":"red"}`))
-	say("a support that is none", ofLook("PUT", "live", `{"support":"javascript:alert(1)"}`))
-	say("a logo that is not base64", ofLook("PUT", "live", `{"logo":"<svg/>"}`))
-	say("a logo that could do something", ofLook("PUT", "live", `{"logo":"`+base64.StdEncoding.EncodeToString([]byte(`<svg viewBox="0 0 8 8"><script/></svg>`))+`"}`))
-	say("words that no error may have", ofLook("PUT", "live", `{"logo":"`+base64.StdEncoding.EncodeToString([]byte(`<svg viewBox="0 0 8 8"><expired_at/></svg>`))+`"}`))
-	say("an unknown field", ofLook("PUT", "live", `{"css":"body{}"}`))
-	say("reset", ofLook("DELETE", "live", ""))
-	say("after that", ofLook("GET", "read", ""))
-	golden(t, "looks.json", "["+strings.Join(answers, ",")+"]")
+	say("none", themeCall("GET", "read", ""))
+	say("set", themeCall("PUT", "live", `{"name":"Atelier Nord","accent":"#E83","line":"Prints","support":"help@shop.example","terms":"https://shop.example/terms","auto_return":false,"logo":"`+svg+`"}`))
+	say("read", themeCall("GET", "read", ""))
+	say("left out", themeCall("PUT", "live", `{"accent":"#2b3fd6"}`))
+	say("by hash", message{method: "GET", target: "/api/v2/looks/" + l.readTheme(t, themeCall("GET", "admin", "")).Hash, key: "page", own: true})
+	say("by an unknown hash", message{method: "GET", target: "/api/v2/looks/0123456789abcdef01234567", key: "page", own: true})
+	say("by an invalid hash", message{method: "GET", target: "/api/v2/looks/%2e%2e", key: "page", own: true})
+	say("by hash without the scope", message{method: "GET", target: "/api/v2/looks/0123456789abcdef01234567", key: "admin", own: true})
+	say("set with a test key", themeCall("PUT", "admin", `{"name":"Nord"}`))
+	say("reset with a test key", themeCall("DELETE", "admin", ""))
+	say("set without the scope", themeCall("PUT", "read", `{"name":"Nord"}`))
+	say("a colour that is not valid", themeCall("PUT", "live", `{"accent":"red"}`))
+	say("a support that is not an address", themeCall("PUT", "live", `{"support":"javascript:alert(1)"}`))
+	say("a logo that is not base64", themeCall("PUT", "live", `{"logo":"<svg/>"}`))
+	say("a logo with a script", themeCall("PUT", "live", `{"logo":"`+base64.StdEncoding.EncodeToString([]byte(`<svg viewBox="0 0 8 8"><script/></svg>`))+`"}`))
+	say("text that no error may contain", themeCall("PUT", "live", `{"logo":"`+base64.StdEncoding.EncodeToString([]byte(`<svg viewBox="0 0 8 8"><expired_at/></svg>`))+`"}`))
+	say("an unknown field", themeCall("PUT", "live", `{"css":"body{}"}`))
+	say("reset", themeCall("DELETE", "live", ""))
+	say("after that", themeCall("GET", "read", ""))
+	golden(t, "themes.json", "["+strings.Join(answers, ",")+"]")
 }
 
 // The answer for an invoice names the theme of the invoice's merchant, with any key.
-func TestInvoice_names_the_look_of_its_merchant(t *testing.T) {
+func TestInvoice_names_the_theme_of_its_merchant(t *testing.T) {
 	t.Parallel()
 	now := noon
 	l := newLab(t, func() time.Time { return now })
@@ -79,40 +79,40 @@ func TestInvoice_names_the_look_of_its_merchant(t *testing.T) {
 		return response.Header.Get(api.HeaderTheme)
 	}
 	if got := shown(); got != "" {
-		t.Errorf("look of a merchant without one = %q, want empty", got)
+		t.Errorf("theme of a merchant without one = %q, want empty", got)
 	}
-	set := l.readLook(t, ofLook("PUT", "live", `{"accent":"#2b3fd6"}`))
+	set := l.readTheme(t, themeCall("PUT", "live", `{"accent":"#2b3fd6"}`))
 	if got := shown(); got != set.Hash || got == "" {
-		t.Errorf("look = %q, want %q", got, set.Hash)
+		t.Errorf("theme = %q, want %q", got, set.Hash)
 	}
-	if o := l.offer(t, query("all")); o.Theme != set.Hash {
-		t.Errorf("look of a link = %q, want %q", o.Theme, set.Hash)
+	if o := l.readLink(t, query("all")); o.Theme != set.Hash {
+		t.Errorf("theme of a link = %q, want %q", o.Theme, set.Hash)
 	}
-	if got := l.readLook(t, ofLook("GET", "other", "")); got.Hash != "" {
-		t.Errorf("look of another merchant = %+v, want none", got)
+	if got := l.readTheme(t, themeCall("GET", "other", "")); got.Hash != "" {
+		t.Errorf("theme of another merchant = %+v, want none", got)
 	}
 }
 
 // A theme that another process sets takes effect within two seconds.
-func TestLook_of_another_process_takes_effect_within_seconds(t *testing.T) {
+func TestTheme_of_another_process_takes_effect_within_seconds(t *testing.T) {
 	t.Parallel()
 	now := noon
 	l := newLab(t, func() time.Time { return now })
 	s := l.keepEndpoints()
-	if got := l.readLook(t, ofLook("GET", "read", "")); got.Hash != "" {
-		t.Fatalf("look before the change = %+v, want none", got)
+	if got := l.readTheme(t, themeCall("GET", "read", "")); got.Hash != "" {
+		t.Fatalf("theme before the change = %+v, want none", got)
 	}
 	if _, err := merchant.NewThemes(s, l.now).Set(t.Context(), "shop", red, nil); err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(time.Second)
-	if got := l.readLook(t, ofLook("GET", "read", "")); got.Accent != red.Accent {
-		t.Errorf("look after a second = %+v", got)
+	if got := l.readTheme(t, themeCall("GET", "read", "")); got.Accent != red.Accent {
+		t.Errorf("theme after a second = %+v", got)
 	}
 }
 
 // A logo that the API returned can be set again without a change.
-func TestSetLook_keeps_a_logo_that_it_returned(t *testing.T) {
+func TestSetTheme_keeps_a_logo_that_it_returned(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.keepEndpoints()
@@ -125,38 +125,38 @@ func TestSetLook_keeps_a_logo_that_it_returned(t *testing.T) {
 	if err := png.Encode(&file, picture.SubImage(image.Rect(0, 0, 90, 90))); err != nil {
 		t.Fatal(err)
 	}
-	first := l.readLook(t, ofLook("PUT", "live", `{"logo":"`+base64.StdEncoding.EncodeToString(file.Bytes())+`"}`))
+	first := l.readTheme(t, themeCall("PUT", "live", `{"logo":"`+base64.StdEncoding.EncodeToString(file.Bytes())+`"}`))
 	if first.Logo == "" || first.Logo == base64.StdEncoding.EncodeToString(file.Bytes()) {
 		t.Fatalf("the logo is not encoded again: %d characters", len(first.Logo))
 	}
-	again := l.readLook(t, ofLook("PUT", "live", `{"logo":"`+first.Logo+`"}`))
+	again := l.readTheme(t, themeCall("PUT", "live", `{"logo":"`+first.Logo+`"}`))
 	if again.Hash != first.Hash {
 		t.Errorf("hash after setting the returned logo = %s, want %s", again.Hash, first.Hash)
 	}
-	if gone := l.readLook(t, ofLook("PUT", "live", `{}`)); gone.Logo != "" || gone.Hash != "" {
-		t.Errorf("look without a logo = %+v, want none", gone)
+	if gone := l.readTheme(t, themeCall("PUT", "live", `{}`)); gone.Logo != "" || gone.Hash != "" {
+		t.Errorf("theme without a logo = %+v, want none", gone)
 	}
 }
 
 // The demo has only test keys.
-func TestSetLook_accepts_a_test_key_without_live_wallets(t *testing.T) {
+func TestSetTheme_accepts_a_test_key_without_live_wallets(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.keepEndpoints()
 	l.merchants.wallets = nil
-	if got := l.readLook(t, ofLook("PUT", "admin", `{"name":"Nord"}`)); got.Name != "Nord" {
+	if got := l.readTheme(t, themeCall("PUT", "admin", `{"name":"Nord"}`)); got.Name != "Nord" {
 		t.Errorf("got %+v", got)
 	}
 }
 
 // The same signed request cannot change the theme twice.
-func TestSetLook_uses_up_its_nonce(t *testing.T) {
+func TestSetTheme_uses_up_its_nonce(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.keepEndpoints()
-	m := ofLook("PUT", "live", `{"name":"Nord"}`)
+	m := themeCall("PUT", "live", `{"name":"Nord"}`)
 	m.nonce = strings.Repeat("n", 20)
-	l.readLook(t, m)
+	l.readTheme(t, m)
 	if response := l.send(m); response.Header.Get(api.HeaderErrorCode) != "bad_nonce_header" {
 		t.Errorf("second call: answer %d %s", response.StatusCode, read(t, response))
 	}

@@ -21,9 +21,9 @@ func TestEthWallets_with_distinct_addresses(t *testing.T) {
 		all  []merchant.Wallet
 		want []string
 	}{
-		"includes_former_wallets":         {[]merchant.Wallet{wallet("a", "ETH", "1"), wallet("b", "BTC", "2"), wallet("c", "ETH", "3")}, []string{"a", "c"}},
+		"includes_former_wallets":             {[]merchant.Wallet{wallet("a", "ETH", "1"), wallet("b", "BTC", "2"), wallet("c", "ETH", "3")}, []string{"a", "c"}},
 		"lists_a_key_that_was_set_again_once": {[]merchant.Wallet{wallet("a", "ETH", "1"), wallet("b", "ETH", "2"), wallet("c", "ETH", "1")}, []string{"b", "c"}},
-		"is_empty_without_a_wallet":       {[]merchant.Wallet{wallet("a", "LTC", "1")}, nil},
+		"is_empty_without_a_wallet":           {[]merchant.Wallet{wallet("a", "LTC", "1")}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

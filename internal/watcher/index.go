@@ -40,7 +40,7 @@ type entry struct {
 func (e entry) split() (script, invoiceID string) { return e.text[:e.script], e.text[e.script:] }
 
 // newIndex returns an empty index. Its numbers are above those of the index before, so that Since
-// returns all its scripts for a number of that index.
+// returns all its scripts when it is called with a number of the index before.
 func newIndex(before *index) *index {
 	var last uint64
 	if before != nil {
@@ -84,7 +84,7 @@ func (x *index) owner(script string) (invoice.Owner, bool) {
 	return invoice.Owner{InvoiceID: invoiceID, MerchantID: x.merchants[e.merchant]}, true
 }
 
-// find returns the index of the first entry whose number is at least the given one.
+// find returns the index of the first entry whose number is at least the given number.
 func (x *index) find(number uint64) int {
 	i, _ := slices.BinarySearchFunc(x.entries, number, func(e entry, n uint64) int { return cmp.Compare(e.number, n) })
 	return i

@@ -79,7 +79,7 @@ func TestIndex_iteration_can_stop_early_and_be_repeated(t *testing.T) {
 	for range 2 { // repeated
 		for s := range scripts {
 			if s != "script4" {
-				t.Errorf("the first is %s", s)
+				t.Errorf("the first script is %s", s)
 			}
 			break
 		}
@@ -98,7 +98,7 @@ func TestIndex_drops_once_an_hour(t *testing.T) {
 	x.Add(destination(2, 1))
 	x.Drop(noon.Add(time.Hour)) // exactly at the end of the second destination
 	if x.Destination("script1") || !x.Destination("script2") {
-		t.Error("want the first dropped and the second kept")
+		t.Error("want the first destination dropped and the second kept")
 	}
 }
 
@@ -108,7 +108,7 @@ func TestIndex_agrees_with_a_simple_model(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		x, now := watcher.NewIndex(watcher.Index{}), noon
-		model, fresh := map[string]watcher.Destination{}, map[string]bool{}
+		model, unread := map[string]watcher.Destination{}, map[string]bool{}
 		var mark uint64
 		for range 200 {
 			switch random.IntN(12) {
@@ -120,32 +120,32 @@ func TestIndex_agrees_with_a_simple_model(t *testing.T) {
 				for script, d := range model {
 					if d.Until.Before(now) {
 						delete(model, script)
-						delete(fresh, script)
+						delete(unread, script)
 					}
 				}
 			case 1:
 				got := since(x, &mark)
 				slices.Sort(got)
 				want := []string{}
-				for script := range fresh {
+				for script := range unread {
 					want = append(want, script)
 				}
 				slices.Sort(want)
 				if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 					t.Fatalf("seed %d: since the mark (-want +got):\n%s", seed, diff)
 				}
-				clear(fresh)
+				clear(unread)
 			case 2:
 				if random.IntN(4) == 0 {
 					x = watcher.NewIndex(x)
 					clear(model)
-					clear(fresh)
+					clear(unread)
 				}
 			default:
 				d := destination(random.IntN(30), random.IntN(30))
 				x.Add(d)
 				if _, known := model[d.Script]; !known {
-					fresh[d.Script] = true
+					unread[d.Script] = true
 				}
 				model[d.Script] = d
 			}
@@ -161,9 +161,8 @@ func TestIndex_agrees_with_a_simple_model(t *testing.T) {
 	}
 }
 
-// A million destinations fit into the bound, with scripts as long as Bitcoin's, their order, and
-// the IDs of invoices.
-func TestIndex_of_a_million(t *testing.T) {
+// The scripts are as long as Bitcoin's, and the identifiers of invoices have their real length.
+func TestIndex_of_a_million_destinations_fits_into_200_MB(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a million destinations")
 	}

@@ -25,21 +25,21 @@ import (
 )
 
 // onBoth runs a test with two processes on one database, for each engine.
-func onBoth(t *testing.T, test func(t *testing.T, one, two *process, clock *clocktest.Clock)) {
+func onBoth(t *testing.T, test func(t *testing.T, first, second *process, clock *clocktest.Clock)) {
 	t.Helper()
 	t.Parallel()
-	for name, fresh := range map[string]func(testing.TB) string{
+	for name, newDatabase := range map[string]func(testing.TB) string{
 		"sqlite":   storagetest.File,
 		"postgres": storagetest.Postgres,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url, c := fresh(t), clocktest.At(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC))
-			one, two := newProcess(t, url, "one", c), newProcess(t, url, "two", c)
-			if err := one.store.CreateMerchant(t.Context(), merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: c.Now()}); err != nil {
+			url, c := newDatabase(t), clocktest.At(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC))
+			first, second := newProcess(t, url, "one", c), newProcess(t, url, "two", c)
+			if err := first.store.CreateMerchant(t.Context(), merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: c.Now()}); err != nil {
 				t.Fatal(err)
 			}
-			test(t, one, two, c)
+			test(t, first, second, c)
 		})
 	}
 }
@@ -98,9 +98,9 @@ type process struct {
 
 	paused sync.RWMutex // held while no lease may be requested
 
-	mu  sync.Mutex
-	ids int
-	led int64 // epoch of the last saved scan
+	mu         sync.Mutex
+	ids        int
+	savedEpoch int64 // of the last saved scan
 }
 
 func newProcess(t *testing.T, url, name string, c *clocktest.Clock) *process {
@@ -151,7 +151,7 @@ func (r recorder) SaveProgress(ctx context.Context, lease invoice.Lease, p invoi
 		return err
 	}
 	r.process.mu.Lock()
-	r.process.led = lease.Epoch
+	r.process.savedEpoch = lease.Epoch
 	r.process.mu.Unlock()
 	select {
 	case r.process.saved <- struct{}{}:
@@ -161,7 +161,7 @@ func (r recorder) SaveProgress(ctx context.Context, lease invoice.Lease, p invoi
 }
 
 // pause blocks the process's requests for leases until the returned function is called.
-func (p *process) pause() (goOn func()) {
+func (p *process) pause() (resume func()) {
 	p.paused.Lock()
 	return p.paused.Unlock
 }
@@ -170,7 +170,7 @@ func (p *process) pause() (goOn func()) {
 func (p *process) epoch() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.led
+	return p.savedEpoch
 }
 
 func (p *process) newID() string {

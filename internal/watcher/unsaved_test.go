@@ -15,29 +15,29 @@ import (
 
 // C76: a payment that could not be saved is found again, as the cursor stays below its block.
 func TestStep_keeps_the_cursor_when_a_payment_is_not_saved(t *testing.T) {
-	onBoth(t, func(t *testing.T, one, _ *process, clock *clocktest.Clock) {
-		one.step()
-		inv := one.create()
-		one.confirm(one.pays(inv))
-		for range 30 { // so that the cursor has somewhere to go
-			one.confirm()
+	onBoth(t, func(t *testing.T, first, _ *process, clock *clocktest.Clock) {
+		first.step()
+		inv := first.create()
+		first.confirm(first.pays(inv))
+		for range 30 { // so that the cursor can advance
+			first.confirm()
 		}
-		before := one.progress()
+		before := first.progress()
 		locked := errors.New("database is locked")
-		one.watcher.Observer = refusing{locked}
+		first.watcher.Observer = refusing{locked}
 		clock.Pass(time.Second)
-		if _, err := one.watcher.Step(t.Context()); !errors.Is(err, locked) {
+		if _, err := first.watcher.Step(t.Context()); !errors.Is(err, locked) {
 			t.Errorf("got error %v, want %v", err, locked)
 		}
-		if diff := cmp.Diff(one.progress(), before); diff != "" {
+		if diff := cmp.Diff(first.progress(), before); diff != "" {
 			t.Errorf("progress (-got +want):\n%s", diff)
 		}
-		one.watcher.Observer = one.service
-		one.step()
-		if got := one.progress(); got.Cursor.Height <= before.Cursor.Height {
-			t.Errorf("cursor went from %v to %v, want further", before.Cursor, got.Cursor)
+		first.watcher.Observer = first.service
+		first.step()
+		if got := first.progress(); got.Cursor.Height <= before.Cursor.Height {
+			t.Errorf("cursor changed from %v to %v, want it to advance", before.Cursor, got.Cursor)
 		}
-		if got := one.reload(inv).State.Status; got != invoice.Paid {
+		if got := first.reload(inv).State.Status; got != invoice.Paid {
 			t.Errorf("invoice is %s, want %s", got, invoice.Paid)
 		}
 	})

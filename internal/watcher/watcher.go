@@ -84,7 +84,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 func (w *Watcher) Step(ctx context.Context) (behind bool, err error) {
 	network := w.Network.ID()
 	w.scanned = false
-	if left := w.pausedUntil.Sub(w.Now()); left > 0 && left <= yieldTime { // another process may reach a source that this one does not
+	if left := w.pausedUntil.Sub(w.Now()); left > 0 && left <= yieldTime { // another process may reach a source that this process does not
 		return false, nil
 	}
 	epoch, err := w.lease(ctx)
@@ -98,7 +98,7 @@ func (w *Watcher) Step(ctx context.Context) (behind bool, err error) {
 		return false, fmt.Errorf("watch %s: lease: %w", network, err)
 	}
 	if epoch != w.epoch {
-		if !w.failureLogged { // otherwise the step is retried, and nothing has changed
+		if !w.failureLogged { // while scans fail, the lease is released and taken repeatedly
 			w.Log.Info("watching network", "network", network, "epoch", epoch)
 		}
 		w.index, w.epoch = newIndex(w.index), epoch

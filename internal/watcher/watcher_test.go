@@ -16,62 +16,62 @@ import (
 )
 
 func TestRun_continues_immediately_below_the_tip(t *testing.T) {
-	onBoth(t, func(t *testing.T, one, _ *process, _ *clocktest.Clock) {
-		one.step()
-		<-one.net.Wake() // for the first block
-		one.net.behind = 3
+	onBoth(t, func(t *testing.T, first, _ *process, _ *clocktest.Clock) {
+		first.step()
+		<-first.net.Wake() // for the first block
+		first.net.behind = 3
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
-		go func() { ended <- one.watcher.Run(ctx) }() // the interval of scans is an hour
-		for one.progress().Sequence < 5 {
-			<-one.saved
+		go func() { ended <- first.watcher.Run(ctx) }() // the interval of scans is an hour
+		for first.progress().Sequence < 5 {
+			<-first.saved
 		}
 		stop()
 		if err := <-ended; err != nil {
 			t.Errorf("run: %v", err)
 		}
-		one.wantScans(5)
+		first.wantScans(5)
 	})
 }
 
 func TestStep_keeps_the_cursor_when_a_scan_fails(t *testing.T) {
-	onBoth(t, func(t *testing.T, one, _ *process, clock *clocktest.Clock) {
-		one.step()
-		inv := one.create()
-		tx := one.pays(inv)
-		one.confirm(tx)
+	onBoth(t, func(t *testing.T, first, _ *process, clock *clocktest.Clock) {
+		first.step()
+		inv := first.create()
+		tx := first.pays(inv)
+		first.confirm(tx)
 		for range 30 { // so that the cursor can advance
-			one.confirm()
+			first.confirm()
 		}
-		before := one.progress()
-		broken := errors.New("node is away")
-		one.net.fault = broken
+		before := first.progress()
+		broken := errors.New("node is unreachable")
+		first.net.fault = broken
 		clock.Pass(time.Second)
-		if _, err := one.watcher.Step(t.Context()); !errors.Is(err, broken) {
+		if _, err := first.watcher.Step(t.Context()); !errors.Is(err, broken) {
 			t.Errorf("got error %v, want %v", err, broken)
 		}
-		if got := one.progress(); !cmp.Equal(got, before) {
+		if got := first.progress(); !cmp.Equal(got, before) {
 			t.Errorf("progress changed from %v to %v", before, got)
 		}
-		one.net.fault = nil
-		one.step()
-		if got := one.progress(); got.Cursor.Height <= before.Cursor.Height || got.Sequence != before.Sequence+1 {
+		first.net.fault = nil
+		first.step()
+		if got := first.progress(); got.Cursor.Height <= before.Cursor.Height || got.Sequence != before.Sequence+1 {
 			t.Errorf("progress changed from %v to %v, want it to advance", before, got)
 		}
-		if got := one.reload(inv).State.Status; got != invoice.Paid {
+		if got := first.reload(inv).State.Status; got != invoice.Paid {
 			t.Errorf("invoice is %s, want %s", got, invoice.Paid)
 		}
 	})
 }
 
 func TestStep_finds_destinations_that_are_newer_than_the_last_scan(t *testing.T) {
-	onBoth(t, func(t *testing.T, one, two *process, _ *clocktest.Clock) {
+	onBoth(t, func(t *testing.T, first, second *process, _ *clocktest.Clock) {
 		for range 3 {
-			one.step()
-			inv := two.create() // in the process without the lease
-			two.pays(inv)
-			one.step()
-			if got := two.reload(inv).State.Status; got != invoice.Pending {
+			first.step()
+			inv := second.create() // in the process without the lease
+			second.pays(inv)
+			first.step()
+			if got := second.reload(inv).State.Status; got != invoice.Pending {
 				t.Errorf("invoice is %s, want %s", got, invoice.Pending)
 			}
 		}
@@ -79,69 +79,69 @@ func TestStep_finds_destinations_that_are_newer_than_the_last_scan(t *testing.T)
 }
 
 func TestStep_keeps_destinations_when_the_clock_was_ahead_for_one_scan(t *testing.T) {
-	onBoth(t, func(t *testing.T, one, _ *process, clock *clocktest.Clock) {
-		one.step()
-		inv := one.create()
-		one.step()
+	onBoth(t, func(t *testing.T, first, _ *process, clock *clocktest.Clock) {
+		first.step()
+		inv := first.create()
+		first.step()
 		clock.Pass(40 * 24 * time.Hour)
-		one.step()
+		first.step()
 		clock.Pass(-40 * 24 * time.Hour)
-		one.step()
-		one.confirm(one.pays(inv))
-		one.confirm()
-		one.step()
+		first.step()
+		first.confirm(first.pays(inv))
+		first.confirm()
+		first.step()
 		for range 200 {
-			one.confirm()
+			first.confirm()
 		}
-		one.step()
-		if got := one.reload(inv).State.Status; got != invoice.Paid {
+		first.step()
+		if got := first.reload(inv).State.Status; got != invoice.Paid {
 			t.Errorf("invoice is %s, want %s", got, invoice.Paid)
 		}
 	})
 }
 
 func TestStep_fails_when_a_recorded_transfer_is_missing_from_its_block(t *testing.T) {
-	onBoth(t, func(t *testing.T, one, _ *process, _ *clocktest.Clock) {
-		one.step()
-		inv := one.create()
-		one.confirm(one.pays(inv))
-		one.confirm()
-		one.step()
-		before := one.progress()
-		one.net.hide = true
-		if _, err := one.watcher.Step(t.Context()); err == nil {
+	onBoth(t, func(t *testing.T, first, _ *process, _ *clocktest.Clock) {
+		first.step()
+		inv := first.create()
+		first.confirm(first.pays(inv))
+		first.confirm()
+		first.step()
+		before := first.progress()
+		first.net.hide = true
+		if _, err := first.watcher.Step(t.Context()); err == nil {
 			t.Error("a scan without a recorded transfer returned no error")
 		}
-		if diff := cmp.Diff(before, one.progress()); diff != "" {
+		if diff := cmp.Diff(before, first.progress()); diff != "" {
 			t.Errorf("progress (-before +after):\n%s", diff)
 		}
-		if got := one.reload(inv).State.Status; got != invoice.Paid {
+		if got := first.reload(inv).State.Status; got != invoice.Paid {
 			t.Errorf("invoice is %s, want %s", got, invoice.Paid)
 		}
-		one.net.hide = false
-		one.confirm()
-		one.step()
+		first.net.hide = false
+		first.confirm()
+		first.step()
 	})
 }
 
 // While the lease is released for a moment, nothing is scanned, and the log must not report a
 // success.
 func TestRun_reports_success_only_after_a_scan(t *testing.T) {
-	onBoth(t, func(t *testing.T, one, _ *process, clock *clocktest.Clock) {
+	onBoth(t, func(t *testing.T, first, _ *process, clock *clocktest.Clock) {
 		log := &logtest.Journal{}
-		one.watcher.Log = slog.New(slog.NewTextHandler(log, nil))
-		one.step()
-		one.net.fault = errors.New("node is away")
+		first.watcher.Log = slog.New(slog.NewTextHandler(log, nil))
+		first.step()
+		first.net.fault = errors.New("node is unreachable")
 		for range 120 {
-			one.watcher.StepAndReport(t.Context())
+			first.watcher.StepAndReport(t.Context())
 			clock.Pass(time.Second)
 		}
 		if text := log.String(); strings.Contains(text, "scan succeeded again") || strings.Count(text, "scan failed") != 1 {
 			t.Errorf("log without a node:\n%s", text)
 		}
-		one.net.fault = nil
+		first.net.fault = nil
 		for range 30 {
-			one.watcher.StepAndReport(t.Context())
+			first.watcher.StepAndReport(t.Context())
 			clock.Pass(time.Second)
 		}
 		if text := log.String(); strings.Count(text, "scan succeeded again") != 1 {

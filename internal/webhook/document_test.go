@@ -11,7 +11,7 @@ import (
 	"chequer/internal/api"
 )
 
-var callback = sync.OnceValues(func() (*openapi3.Operation, error) {
+var documented = sync.OnceValues(func() (*openapi3.Operation, error) {
 	document, err := openapi3.NewLoader().LoadFromData(api.Document)
 	if err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ var callback = sync.OnceValues(func() (*openapi3.Operation, error) {
 // present, and there are no other headers that begin with X-. The tests of package server check the
 // body.
 func asDocumented(t testing.TB, h http.Header) {
-	o, err := callback()
+	o, err := documented()
 	if err != nil {
 		t.Error(err)
 		return

@@ -9,8 +9,8 @@ import (
 	"chequer/internal/merchant"
 )
 
-// Forward posts an event once to a receiver at any address, also on this machine, exactly as an attempt
-// of a delivery, and returns the result.
+// Forward posts an event once to a receiver at any address, also on this machine, and returns the
+// result. The request is the same as that of a delivery.
 func Forward(ctx context.Context, to merchant.Endpoint, eventID string, body []byte, now func() time.Time) merchant.Try {
 	s := sender{dialer: anyAddress{}, now: now}
 	t, _ := s.send(ctx, to, eventID, body)

@@ -34,10 +34,10 @@ import (
 func onBoth(t *testing.T, test func(t *testing.T, l *lab)) {
 	t.Helper()
 	t.Parallel()
-	for name, fresh := range map[string]func(testing.TB) string{"sqlite": storagetest.File, "postgres": storagetest.Postgres} {
+	for name, newDatabase := range map[string]func(testing.TB) string{"sqlite": storagetest.File, "postgres": storagetest.Postgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, newLab(t, fresh(t), clocktest.At(noon)))
+			test(t, newLab(t, newDatabase(t), clocktest.At(noon)))
 		})
 	}
 }
@@ -52,7 +52,7 @@ type lab struct {
 	worker    *webhook.Worker
 	dialer    *counter
 	log       *logtest.Journal
-	made      atomic.Int64
+	tokens    atomic.Int64 // number of tokens so far
 }
 
 // counter counts the connections of a dialer.
@@ -66,8 +66,8 @@ func (c *counter) Dial(ctx context.Context, target guard.Target, hostport string
 	return c.Dialer.Dial(ctx, target, hostport)
 }
 
-// open allows the networks of the receivers in these tests.
-var open = guard.Policy{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+// allowLoopback allows the networks of the receivers in these tests.
+var allowLoopback = guard.Policy{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 
 func newLab(t testing.TB, url string, c timer) *lab {
 	t.Helper()
@@ -89,9 +89,9 @@ func newLab(t testing.TB, url string, c timer) *lab {
 		t.Fatal(err)
 	}
 	l.endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
-		Storage: l.storage, Check: open.Check, EncodeTest: wire.TestEvent, Now: c.Now, Token: l.token,
+		Storage: l.storage, Check: allowLoopback.Check, EncodeTest: wire.TestEvent, Now: c.Now, Token: l.token,
 	})
-	l.connect(&guard.Dialer{Policy: open, Resolver: net.DefaultResolver}, nil)
+	l.connect(&guard.Dialer{Policy: allowLoopback, Resolver: net.DefaultResolver}, nil)
 	return l
 }
 
@@ -104,7 +104,7 @@ func (l *lab) connect(d webhook.Dialer, certificates *tls.Config) {
 }
 
 // token returns unique texts.
-func (l *lab) token(length int) string { return fmt.Sprintf("%0*d", length, l.made.Add(1)) }
+func (l *lab) token(length int) string { return fmt.Sprintf("%0*d", length, l.tokens.Add(1)) }
 
 // endpoint creates a live endpoint for events of some types.
 func (l *lab) endpoint(url string, events ...string) merchant.Endpoint {
@@ -116,8 +116,8 @@ func (l *lab) endpoint(url string, events ...string) merchant.Endpoint {
 	return e
 }
 
-// order creates an invoice with its event.
-func (l *lab) order(id string) {
+// createInvoice creates an invoice with its event.
+func (l *lab) createInvoice(id string) {
 	l.t.Helper()
 	price, now := money.FromCents(1250, money.EUR), l.clock.Now()
 	_, _, err := l.storage.CreateInvoice(context.Background(), invoice.Creation{MerchantID: "m", At: now, Build: func(invoice.NextIndex) (*invoice.Invoice, error) {
@@ -136,8 +136,8 @@ func (l *lab) order(id string) {
 	}
 }
 
-// happen adds events to an invoice.
-func (l *lab) happen(id string, types ...invoice.EventType) {
+// addEvents adds events to an invoice.
+func (l *lab) addEvents(id string, types ...invoice.EventType) {
 	l.t.Helper()
 	for _, e := range types {
 		_, err := l.storage.UpdateInvoice(context.Background(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {

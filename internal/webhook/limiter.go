@@ -11,9 +11,10 @@ import (
 const (
 	// maxAttempts is the maximum number of concurrent attempts.
 	maxAttempts = 128
-	// maxPerEndpoint is the maximum number of concurrent attempts for one endpoint. An endpoint that
-	// has accepted nothing yet, or whose last attempt failed, gets one at a time. Endpoints whose
-	// last attempt failed get at most maxFailing together, so that they do not delay the others.
+	// maxPerEndpoint is the maximum number of concurrent attempts for one endpoint. The maximum is 1
+	// for an endpoint that has accepted nothing yet, or whose last attempt failed. All endpoints whose
+	// last attempt failed have at most maxFailing attempts together, so that they do not delay the
+	// others.
 	maxPerEndpoint = 8
 	maxFailing     = maxAttempts / 2
 	// maxEndpointPause is the longest pause of a busy endpoint, which answered 429 or 503. The event

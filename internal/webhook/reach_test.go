@@ -17,16 +17,15 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-// names is a resolver with changing answers: each look-up returns the next one, and the last one is
-// repeated.
-type names struct {
+// resolver returns the next answer at each look-up, and repeats the last answer.
+type resolver struct {
 	answers []string
-	asked   atomic.Int64
+	lookUps atomic.Int64
 }
 
-func (n *names) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
-	i := min(int(n.asked.Add(1)), len(n.answers)) - 1
-	return []netip.Addr{netip.MustParseAddr(n.answers[i])}, nil
+func (r *resolver) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
+	i := min(int(r.lookUps.Add(1)), len(r.answers)) - 1
+	return []netip.Addr{netip.MustParseAddr(r.answers[i])}, nil
 }
 
 // The receiver has a certificate for example.com of a test authority.
@@ -49,9 +48,9 @@ func TestWorker_checks_certificates(t *testing.T) {
 		"unknown authority": {"example.com", x509.NewCertPool(), merchant.DeliveryPending, "tls: failed to verify certificate: x509: certificate signed by unknown authority"},
 	} {
 		l := newLab(t, storagetest.File(t), clocktest.At(noon))
-		l.connect(&guard.Dialer{Policy: open, Resolver: &names{answers: []string{"127.0.0.1"}}}, &tls.Config{RootCAs: test.trust})
+		l.connect(&guard.Dialer{Policy: allowLoopback, Resolver: &resolver{answers: []string{"127.0.0.1"}}}, &tls.Config{RootCAs: test.trust})
 		e := l.endpoint("https://" + test.host + ":" + port + "/")
-		l.order("a")
+		l.createInvoice("a")
 		l.send()
 		d, _ := l.delivery(e, "evt_a_1")
 		if d.State != test.state || !strings.HasPrefix(d.LastFault, test.fault) || test.fault == "" && d.LastFault != "" {
@@ -60,17 +59,17 @@ func TestWorker_checks_certificates(t *testing.T) {
 	}
 }
 
-// The name leads first to the shop and then into the operator's network.
+// The name resolves first to the shop and then to an address in the operator's network.
 func TestWorker_checks_the_address_at_every_attempt(t *testing.T) {
 	t.Parallel()
 	inside := newReceiver(t)
 	_, port, _ := net.SplitHostPort(strings.TrimSuffix(strings.TrimPrefix(inside.url, "http://"), "/hook?token=hush"))
 	l := newLab(t, storagetest.File(t), clocktest.At(noon))
-	resolver := &names{answers: []string{"127.8.8.8", "127.0.0.1"}}
+	names := &resolver{answers: []string{"127.8.8.8", "127.0.0.1"}}
 	policy := guard.Policy{Allow: []netip.Prefix{netip.MustParsePrefix("127.8.0.0/16")}}
-	l.connect(&guard.Dialer{Policy: policy, Resolver: resolver}, nil)
+	l.connect(&guard.Dialer{Policy: policy, Resolver: names}, nil)
 	e := l.endpoint("http://shop.example:" + port + "/")
-	l.order("a")
+	l.createInvoice("a")
 	l.send()
 	l.run(1)
 	l.run(5)
@@ -81,7 +80,7 @@ func TestWorker_checks_the_address_at_every_attempt(t *testing.T) {
 	if got := inside.ids(); got != nil {
 		t.Errorf("got %q at the server inside", got)
 	}
-	if asked := resolver.asked.Load(); asked != 3 {
-		t.Errorf("the name was looked up %d times in 3 attempts", asked)
+	if n := names.lookUps.Load(); n != 3 {
+		t.Errorf("the name was looked up %d times in 3 attempts", n)
 	}
 }

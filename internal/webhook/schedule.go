@@ -14,10 +14,10 @@ var steps = []time.Duration{
 
 const (
 	repeatInterval = 240 * time.Minute
-	// retryTime is the time from the first attempt to the latest possible last one.
+	// retryTime is the maximum time from the first attempt to the last attempt.
 	retryTime = 72 * time.Hour
-	// orderingTime is the time after its first attempt during which a delivery delays later ones of the same
-	// invoice.
+	// orderingTime is the time after its first attempt during which a delivery delays later deliveries of
+	// the same invoice.
 	orderingTime = 20 * time.Minute
 	// jitter is the maximum delay of an attempt as a part of its step, so that deliveries that
 	// failed together are not retried together.
@@ -35,8 +35,8 @@ func nextTry(first, now time.Time, retryAfter time.Duration) time.Time {
 	if next.After(end) && retryAfter == 0 {
 		return time.Time{}
 	}
-	if asked := now.Add(retryAfter); asked.After(next) {
-		next = asked
+	if requested := now.Add(retryAfter); requested.After(next) {
+		next = requested
 	}
 	if next.After(end) {
 		return end

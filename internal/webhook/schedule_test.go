@@ -20,12 +20,12 @@ func TestSchedule(t *testing.T) {
 			earliest := noon.Add(time.Duration(minutes) * time.Minute)
 			latest := earliest.Add(time.Duration(minutes-before) * time.Minute / 10)
 			if next.Before(earliest) || next.After(latest) {
-				t.Fatalf("try %d: got %s after the first, want from %s to %s", i+2, next.Sub(noon), earliest.Sub(noon), latest.Sub(noon))
+				t.Fatalf("attempt %d: got %s after the first, want from %s to %s", i+2, next.Sub(noon), earliest.Sub(noon), latest.Sub(noon))
 			}
 			now, before = next, minutes
 		}
 		if next := webhook.NextTry(noon, now, 0); !next.IsZero() {
-			t.Fatalf("after the last try: got one more after %s", next.Sub(noon))
+			t.Fatalf("after the last attempt: got another attempt after %s", next.Sub(noon))
 		}
 	}
 }
@@ -33,9 +33,9 @@ func TestSchedule(t *testing.T) {
 func TestSchedule_observes_Retry_After(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		what           string
-		elapsed, asked time.Duration
-		least, most    time.Duration // after the first attempt; 0: given up
+		name                string
+		elapsed, retryAfter time.Duration
+		least, most         time.Duration // after the first attempt; 0: given up
 	}{
 		{"longer than the step", 0, 2 * time.Minute, 2 * time.Minute, 2 * time.Minute},
 		{"shorter than the step", 5 * time.Minute, time.Minute, 15 * time.Minute, 16 * time.Minute},
@@ -45,13 +45,13 @@ func TestSchedule_observes_Retry_After(t *testing.T) {
 		{"long after the end, as after a pause", 1000 * time.Hour, 0, 0, 0},
 		{"after the program was down", 100 * time.Minute, 0, 120 * time.Minute, 123 * time.Minute},
 	} {
-		next := webhook.NextTry(noon, noon.Add(test.elapsed), test.asked)
+		next := webhook.NextTry(noon, noon.Add(test.elapsed), test.retryAfter)
 		got := next.Sub(noon)
 		if next.IsZero() {
 			got = 0
 		}
 		if got < test.least || got > test.most {
-			t.Errorf("%s: got %s after the first try, want from %s to %s", test.what, got, test.least, test.most)
+			t.Errorf("%s: got %s after the first attempt, want from %s to %s", test.name, got, test.least, test.most)
 		}
 	}
 }

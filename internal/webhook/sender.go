@@ -87,7 +87,7 @@ func (s *sender) post(ctx context.Context, e merchant.Endpoint, eventID string, 
 }
 
 // Sign sets the headers of a request: the signature over the body, as in the specification of the
-// API, and a second one that also covers time and event, with every current secret.
+// API, and for every current secret a signature that also covers time and event.
 func Sign(h http.Header, e merchant.Endpoint, eventID string, body []byte, at time.Time) {
 	timestamp := strconv.FormatInt(at.Unix(), 10)
 	message := signature.Event{Timestamp: timestamp, ID: eventID, Body: body}.Message()

@@ -31,9 +31,9 @@ func (p *pipes) Dial(_ context.Context, _ guard.Target, hostport string) (net.Co
 	if serve == nil {
 		return nil, errors.New("connection refused")
 	}
-	one, other := net.Pipe()
-	go serve(other)
-	return one, nil
+	near, far := net.Pipe()
+	go serve(far)
+	return near, nil
 }
 
 // hang reads everything and never answers.
@@ -47,8 +47,8 @@ func hang(conn net.Conn) {
 	}
 }
 
-// asked waits for the beginning of a request, and reads the rest of it.
-func asked(conn net.Conn) {
+// readRequest waits for the beginning of a request, and reads the rest of it.
+func readRequest(conn net.Conn) {
 	if _, err := conn.Read(make([]byte, 1<<16)); err == nil {
 		go hang(conn)
 	}
@@ -56,7 +56,7 @@ func asked(conn net.Conn) {
 
 // drip sends one byte of a header every five seconds.
 func drip(conn net.Conn) {
-	asked(conn)
+	readRequest(conn)
 	for _, b := range []byte("HTTP/1.1 200 OK\r\nX-Slow: 1\r\n\r\n") {
 		if _, err := conn.Write([]byte{b}); err != nil {
 			return
@@ -67,7 +67,7 @@ func drip(conn net.Conn) {
 
 // trickle answers 200 with a body that does not end.
 func trickle(conn net.Conn) {
-	asked(conn)
+	readRequest(conn)
 	text := "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
 	for {
 		if _, err := conn.Write([]byte(text)); err != nil {
@@ -78,10 +78,10 @@ func trickle(conn net.Conn) {
 	}
 }
 
-// alive serves connections with a handler.
-func alive(h http.Handler) func(net.Conn) {
+// serveWith returns a function that serves connections with a handler.
+func serveWith(h http.Handler) func(net.Conn) {
 	return func(conn net.Conn) {
-		l := &once{conn: conn, closed: make(chan struct{})}
+		l := &singleListener{conn: conn, closed: make(chan struct{})}
 		s := &http.Server{Handler: h, ConnState: func(_ net.Conn, state http.ConnState) {
 			if state == http.StateClosed {
 				l.Close()
@@ -91,14 +91,14 @@ func alive(h http.Handler) func(net.Conn) {
 	}
 }
 
-// once is a listener with one connection.
-type once struct {
+// singleListener is a listener with one connection.
+type singleListener struct {
 	conn   net.Conn
 	closed chan struct{}
 	close  sync.Once
 }
 
-func (o *once) Accept() (net.Conn, error) {
+func (o *singleListener) Accept() (net.Conn, error) {
 	if c := o.conn; c != nil {
 		o.conn = nil
 		return c, nil
@@ -107,15 +107,15 @@ func (o *once) Accept() (net.Conn, error) {
 	return nil, net.ErrClosed
 }
 
-func (o *once) Close() error {
+func (o *singleListener) Close() error {
 	o.close.Do(func() { close(o.closed) })
 	return nil
 }
 
-func (o *once) Addr() net.Addr { return &net.TCPAddr{} }
+func (o *singleListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// within runs a test in a synctest bubble, on SQLite and a network of pipes.
-func within(t *testing.T, test func(t *testing.T, l *lab, p *pipes)) {
+// inBubble runs a test in a synctest bubble, on SQLite and a network of pipes.
+func inBubble(t *testing.T, test func(t *testing.T, l *lab, p *pipes)) {
 	t.Helper()
 	database := storagetest.File(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -138,10 +138,10 @@ func TestWorker_bounds_an_attempt_to_ten_seconds(t *testing.T) {
 		"for the end of an answer": {trickle, merchant.DeliveryDone, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			within(t, func(t *testing.T, l *lab, p *pipes) {
+			inBubble(t, func(t *testing.T, l *lab, p *pipes) {
 				p.hosts["127.0.0.1:1"] = test.serve
 				e := l.endpoint("http://127.0.0.1:1/")
-				l.order("a")
+				l.createInvoice("a")
 				if err := l.worker.Step(t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -155,10 +155,10 @@ func TestWorker_bounds_an_attempt_to_ten_seconds(t *testing.T) {
 	}
 }
 
-// 60 endpoints never answer, ten refuse connections, and one is healthy. In the first round nothing
-// is known about them, in the second it is.
+// 60 endpoints never answer, ten refuse connections, and one is healthy. In the first round the worker
+// has no earlier results of them, in the second round it has.
 func TestWorker_is_not_delayed_by_failing_endpoints(t *testing.T) {
-	within(t, func(t *testing.T, l *lab, p *pipes) {
+	inBubble(t, func(t *testing.T, l *lab, p *pipes) {
 		for i := range 70 {
 			host := fmt.Sprintf("127.0.1.%d:1", i)
 			if i < 60 {
@@ -166,21 +166,21 @@ func TestWorker_is_not_delayed_by_failing_endpoints(t *testing.T) {
 			}
 			l.endpoint("http://" + host + "/")
 		}
-		well := &receiver{t: t, wake: make(chan struct{}, 1)}
-		p.hosts["127.0.0.1:1"] = alive(well)
+		healthy := &receiver{t: t, wake: make(chan struct{}, 1)}
+		p.hosts["127.0.0.1:1"] = serveWith(healthy)
 		l.endpoint("http://127.0.0.1:1/", "invoice.paid", "invoice.reverted")
 		for i := range 20 {
-			l.order(fmt.Sprint("i", i))
+			l.createInvoice(fmt.Sprint("i", i))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- l.worker.Run(ctx) }()
 		for round, event := range []invoice.EventType{invoice.EventPaid, invoice.EventReverted} {
 			for i := range 20 {
-				l.happen(fmt.Sprint("i", i), event)
+				l.addEvents(fmt.Sprint("i", i), event)
 			}
 			began := time.Now()
-			well.await(ctx, (round+1)*20)
+			healthy.await(ctx, (round+1)*20)
 			if took := time.Since(began); took > time.Second {
 				t.Errorf("round %d: the healthy endpoint got its events after %s", round, took)
 			}
@@ -199,17 +199,17 @@ func TestWorker_is_not_delayed_by_failing_endpoints(t *testing.T) {
 
 // A busy endpoint gets no attempts before the time of its Retry-After.
 func TestWorker_observes_Retry_After(t *testing.T) {
-	within(t, func(t *testing.T, l *lab, p *pipes) {
+	inBubble(t, func(t *testing.T, l *lab, p *pipes) {
 		busy := &receiver{t: t, wake: make(chan struct{}, 1)}
 		busy.reply = func(w http.ResponseWriter, _ received) {
 			w.Header().Set("Retry-After", "300")
 			w.WriteHeader(http.StatusTooManyRequests)
 		}
-		p.hosts["127.0.0.1:1"] = alive(busy)
+		p.hosts["127.0.0.1:1"] = serveWith(busy)
 		l.endpoint("http://127.0.0.1:1/")
-		l.order("a")
+		l.createInvoice("a")
 		l.send()
-		l.order("b")
+		l.createInvoice("b")
 		l.clock.Pass(299 * time.Second)
 		l.send()
 		if got := busy.ids(); len(got) != 1 {

@@ -11,13 +11,13 @@ import (
 // processes.
 type Storage interface {
 	// DueEndpoints returns the endpoints that have due deliveries and are not paused. If some
-	// endpoints cannot be read, it returns the others together with an error that names those.
+	// endpoints cannot be read, it returns the others, and an error that names the unreadable ones.
 	DueEndpoints(ctx context.Context, now time.Time) ([]merchant.Endpoint, error)
 	// ClaimDeliveries claims at most limit due deliveries of an endpoint until a time, in the order
 	// of their due times. A delivery is not due while an earlier delivery of the same invoice is
-	// pending whose first attempt was after strict or is still to come. A delivery that the merchant
-	// requested again waits only for earlier ones of the same invoice that were also requested again,
-	// until each of these was attempted once.
+	// pending that was not attempted yet, or was first attempted after strict. A delivery that the
+	// merchant requested again waits only for earlier deliveries of the same invoice that were also
+	// requested again, and only until each of them was attempted once.
 	ClaimDeliveries(ctx context.Context, endpointID string, now, strict, until time.Time, limit int) ([]Claim, error)
 	// SaveTry stores an attempt of a claimed delivery and its outcome. If the claim has expired, it
 	// is stored only if the endpoint accepted the event.

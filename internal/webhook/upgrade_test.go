@@ -52,7 +52,7 @@ func TestWorker_ends_an_attempt_that_switches_protocols(t *testing.T) {
 	l := newLab(t, storagetest.File(t), clocktest.At(noon))
 	url, _ := listenSwitching(t)
 	e := l.endpoint(url)
-	l.order("a")
+	l.createInvoice("a")
 	if err := l.worker.Step(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestRun_ends_when_a_receiver_switches_protocols(t *testing.T) {
 	l := newLab(t, storagetest.File(t), clocktest.At(noon))
 	url, asked := listenSwitching(t)
 	l.endpoint(url)
-	l.order("a")
+	l.createInvoice("a")
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- l.worker.Run(ctx) }()

@@ -27,19 +27,19 @@ func TestWorker_signs_the_bytes_of_the_event(t *testing.T) {
 	onBoth(t, func(t *testing.T, l *lab) {
 		r := newReceiver(t)
 		e := l.endpoint(r.url)
-		l.order("a")
+		l.createInvoice("a")
 		l.send()
 		e2, err := l.endpoints.Rotate(t.Context(), "m", e.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.happen("a", invoice.EventPending)
+		l.addEvents("a", invoice.EventPending)
 		l.send()
 		e3, err := l.endpoints.Finish(t.Context(), "m", e.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.happen("a", invoice.EventPaid)
+		l.addEvents("a", invoice.EventPaid)
 		l.send()
 		if e3.Key != e2.NextKey || e3.Secret != e2.NextSecret || e3.Rotating() {
 			t.Errorf("after a rotation: got %+v, want the next pair of %+v", e3, e2)
@@ -103,36 +103,36 @@ func openssl(t *testing.T, message []byte, args ...string) string {
 	return sum
 }
 
-// One receiver fails for half an hour while three invoices are paid; another one never fails.
-func TestWorker_retries(t *testing.T) {
+// One receiver fails for half an hour while three invoices are paid. The other receiver never fails.
+func TestWorker_retries_until_the_receiver_accepts(t *testing.T) {
 	onBoth(t, func(t *testing.T, l *lab) {
-		ill, well := newReceiver(t), newReceiver(t)
-		e := l.endpoint(ill.url)
-		l.endpoint(well.url)
-		ill.answer(http.StatusInternalServerError)
+		failing, healthy := newReceiver(t), newReceiver(t)
+		e := l.endpoint(failing.url)
+		l.endpoint(healthy.url)
+		failing.answer(http.StatusInternalServerError)
 		for _, id := range []string{"a", "b", "c"} {
-			l.order(id)
-			l.happen(id, invoice.EventPending, invoice.EventPaid)
+			l.createInvoice(id)
+			l.addEvents(id, invoice.EventPending, invoice.EventPaid)
 		}
 		l.send()
-		if got := well.ids(); len(got) != 9 {
+		if got := healthy.ids(); len(got) != 9 {
 			t.Errorf("got %d events at the healthy receiver immediately, want 9", len(got))
 		}
-		if got := ill.ids(); len(got) != 3 {
+		if got := failing.ids(); len(got) != 3 {
 			t.Errorf("got %q at the failing receiver, want the first event of each invoice", got)
 		}
 		l.run(29)
-		ill.answer(http.StatusNoContent)
-		failed := len(ill.ids())
-		l.order("d")
+		failing.answer(http.StatusNoContent)
+		failed := len(failing.ids())
+		l.createInvoice("d")
 		l.send()
-		if got := ill.ids()[failed:]; !slices.Contains(got, "evt_d_1") {
+		if got := failing.ids()[failed:]; !slices.Contains(got, "evt_d_1") {
 			t.Errorf("got %q after its recovery, want the new event", got)
 		}
 		l.run(75)
 		for _, id := range []string{"a", "b", "c"} {
 			var order []string
-			for _, got := range ill.ids()[failed:] {
+			for _, got := range failing.ids()[failed:] {
 				if strings.HasPrefix(got, "evt_"+id) && !slices.Contains(order, got) {
 					order = append(order, got)
 				}
@@ -148,16 +148,16 @@ func TestWorker_retries(t *testing.T) {
 			}
 		}
 		bodies := map[string]string{}
-		for _, got := range ill.all() {
+		for _, got := range failing.all() {
 			if before, known := bodies[got.id]; known && before != string(got.body) {
 				t.Errorf("%s was sent as %s and %s", got.id, before, got.body)
 			}
 			bodies[got.id] = string(got.body)
 		}
-		count := len(ill.ids())
+		count := len(failing.ids())
 		l.run(10)
-		if len(ill.ids()) != count || len(well.ids()) != 10 {
-			t.Errorf("got %d and %d requests later, want no more than %d and 10", len(ill.ids()), len(well.ids()), count)
+		if len(failing.ids()) != count || len(healthy.ids()) != 10 {
+			t.Errorf("got %d and %d requests later, want no more than %d and 10", len(failing.ids()), len(healthy.ids()), count)
 		}
 	})
 }
@@ -167,8 +167,8 @@ func TestWorker_keeps_the_order_of_an_invoice(t *testing.T) {
 		r := newReceiver(t)
 		l.endpoint(r.url)
 		r.answer(http.StatusInternalServerError)
-		l.order("a")
-		l.happen("a", invoice.EventPending, invoice.EventPaid)
+		l.createInvoice("a")
+		l.addEvents("a", invoice.EventPending, invoice.EventPaid)
 		l.send()
 		l.run(17)
 		if got := r.ids(); !slices.Equal(got, []string{"evt_a_1", "evt_a_1", "evt_a_1", "evt_a_1"}) {
@@ -185,7 +185,7 @@ func TestWorker_keeps_the_order_of_an_invoice(t *testing.T) {
 		}
 		l.run(15)
 		if got := r.ids()[7:]; !slices.Equal(got, []string{"evt_a_1"}) {
-			t.Errorf("at the end: got %q, want the first, which was overtaken", got)
+			t.Errorf("at the end: got %q, want the first event again", got)
 		}
 	})
 }
@@ -195,7 +195,7 @@ func TestWorker_gives_up_after_three_days(t *testing.T) {
 		r := newReceiver(t)
 		r.answer(http.StatusBadGateway)
 		e := l.endpoint(r.url)
-		l.order("a")
+		l.createInvoice("a")
 		l.send()
 		for range 100 {
 			d, _ := l.delivery(e, "evt_a_1")
@@ -226,8 +226,7 @@ func TestWorker_gives_up_after_three_days(t *testing.T) {
 	})
 }
 
-// The outcome of each kind of answer.
-func TestWorker_answers(t *testing.T) {
+func TestWorker_stores_the_outcome_of_each_answer(t *testing.T) {
 	status := func(n int, header ...string) func(http.ResponseWriter, received) {
 		return func(w http.ResponseWriter, _ received) {
 			for i := 0; i < len(header); i += 2 {
@@ -294,7 +293,7 @@ func TestWorker_answers(t *testing.T) {
 			r := newReceiver(t)
 			r.reply = test.reply
 			e := l.endpoint(r.url)
-			l.order("a")
+			l.createInvoice("a")
 			l.send()
 			d, tries := l.delivery(e, "evt_a_1")
 			if d.State != test.state || d.LastStatus != test.status || d.LastFault != test.fault || len(tries) != 1 || len(r.ids()) != 1 {
@@ -319,7 +318,7 @@ func TestWorker_stores_the_answer(t *testing.T) {
 			fmt.Fprint(w, "no\x00 \xff\x1b[31mcoffee\n")
 		}
 		e := l.endpoint(r.url)
-		l.order("a")
+		l.createInvoice("a")
 		l.send()
 		_, tries := l.delivery(e, "evt_a_1")
 		if len(tries) != 1 {
@@ -337,15 +336,15 @@ func TestWorker_stores_the_answer(t *testing.T) {
 	})
 }
 
-func TestWorker_pause(t *testing.T) {
+func TestWorker_sends_nothing_while_paused(t *testing.T) {
 	onBoth(t, func(t *testing.T, l *lab) {
 		r := newReceiver(t)
 		e := l.endpoint(r.url, "invoice.paid")
 		if _, err := l.endpoints.Pause(t.Context(), "m", e.ID, true); err != nil {
 			t.Fatal(err)
 		}
-		l.order("a")
-		l.happen("a", invoice.EventPaid)
+		l.createInvoice("a")
+		l.addEvents("a", invoice.EventPaid)
 		if _, err := l.endpoints.Test(t.Context(), "m", e.ID); !errors.Is(err, merchant.ErrState) {
 			t.Errorf("test of a paused endpoint: got error %v, want %v", err, merchant.ErrState)
 		}
@@ -392,7 +391,7 @@ func TestWorker_resends_a_range(t *testing.T) {
 		r := newReceiver(t)
 		e := l.endpoint(r.url, "invoice.created")
 		for i := range 12 {
-			l.order(fmt.Sprint("i", i))
+			l.createInvoice(fmt.Sprint("i", i))
 		}
 		l.send()
 		sent, err := l.endpoints.ResendAfter(t.Context(), e, 5)
@@ -412,8 +411,8 @@ func TestWorkers_send_each_event_once(t *testing.T) {
 		r := newReceiver(t)
 		l.endpoint(r.url)
 		for i := range 30 {
-			l.order(fmt.Sprint("i", i))
-			l.happen(fmt.Sprint("i", i), invoice.EventPaid)
+			l.createInvoice(fmt.Sprint("i", i))
+			l.addEvents(fmt.Sprint("i", i), invoice.EventPaid)
 		}
 		labs := []*lab{l, newLab(t, l.url, l.clock), newLab(t, l.url, l.clock)}
 		var group sync.WaitGroup

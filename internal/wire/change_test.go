@@ -43,7 +43,7 @@ func TestChangeLink(t *testing.T) {
 			Amount: new(""), FiatCurrency: new(""), Description: new(""), Language: new(""), URLSuccess: new(""), URLFailure: new(""),
 			PaymentMethods: &[]string{}, EndsAt: new(""), MaxUses: new(0),
 		}, cleared, ""},
-		"no time":          {api.LinkChange{EndsAt: new("tomorrow")}, merchant.Link{}, "ends_at"},
+		"not a time":       {api.LinkChange{EndsAt: new("tomorrow")}, merchant.Link{}, "ends_at"},
 		"a method twice":   {api.LinkChange{PaymentMethods: &[]string{"BTC", "BTC"}}, merchant.Link{}, "payment_methods"},
 		"a wrong method":   {api.LinkChange{PaymentMethods: &[]string{"btc"}}, merchant.Link{}, "payment_methods"},
 		"time before Unix": {api.LinkChange{EndsAt: new("1969-12-31T23:59:59Z")}, merchant.Link{}, "ends_at"},
@@ -81,7 +81,7 @@ func TestChangeProduct(t *testing.T) {
 		"nothing":  {api.ProductChange{}, func(*merchant.Product) {}, ""},
 		"amount":   {api.ProductChange{Price: new("4")}, func(p *merchant.Product) { p.Price = money.MustParse("4", money.EUR) }, ""},
 		"currency": {api.ProductChange{FiatCurrency: new("USD")}, func(p *merchant.Product) { p.Price = money.MustParse("3.50", money.USD) }, ""},
-		"the others": {
+		"other fields": {
 			api.ProductChange{
 				Name: new("Tea"), Description: new(""), MaxQuantity: new(0), AskOrderID: new("optional"), AskNote: new("no"),
 				PaymentMethods: &[]string{"ETH", "LTC"}, Active: new(false),
@@ -114,8 +114,7 @@ func TestChangeProduct(t *testing.T) {
 	}
 }
 
-// A created link or product reads as it was requested.
-func TestViews_have_the_fields_of_the_change(t *testing.T) {
+func TestLink_has_the_fields_of_the_change(t *testing.T) {
 	t.Parallel()
 	l := merchant.Link{Slug: "coffee", Mode: merchant.Test, CreatedAt: noon}
 	if err := wire.ChangeLink(&l, api.LinkChange{FiatCurrency: new("EUR"), EndsAt: new("2026-12-31T23:00:00Z")}); err != nil {
@@ -130,18 +129,18 @@ func TestViews_have_the_fields_of_the_change(t *testing.T) {
 	}
 }
 
-// Words and bounds that package api has for pages are those of the domain.
-func TestWords(t *testing.T) {
+// The constants of package api for pages equal those of the domain.
+func TestConstants_of_api_equal_those_of_the_domain(t *testing.T) {
 	t.Parallel()
 	got := []any{api.AskNo, api.AskOptional, api.AskRequired, api.MaxQuantity}
 	want := []any{string(merchant.AskNo), string(merchant.AskOptional), string(merchant.AskRequired), merchant.MaxQuantity}
 	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("words (-api +merchant):\n%s", diff)
+		t.Errorf("constants (-api +merchant):\n%s", diff)
 	}
 }
 
 // The bounds in the rules of requests are those of the domain and of the pages.
-func TestBounds(t *testing.T) {
+func TestRules_have_the_bounds_of_the_domain(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		request any

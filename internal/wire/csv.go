@@ -101,11 +101,11 @@ func (s *CSV) End() error {
 	return s.to.Error()
 }
 
-// proceeds returns what was sold of an invoice's money: amounts by coin, their proceeds
-// and fees in euro, and the price of each coin.
+// proceeds returns the sold amount of each coin of an invoice, the sums of the proceeds and fees in
+// euro, and the price of each coin.
 func proceeds(r api.Resource, number func(string) string) (sold, euro, fee, price string) {
 	var amounts, prices []string
-	brought, fees := money.Zero(invoice.SaleEuro), money.Zero(invoice.SaleEuro)
+	euros, fees := money.Zero(invoice.SaleEuro), money.Zero(invoice.SaleEuro)
 	for _, c := range r.Conversions {
 		if c.SoldAmount == "0" {
 			continue
@@ -115,7 +115,7 @@ func proceeds(r api.Resource, number func(string) string) (sold, euro, fee, pric
 		for _, f := range []struct {
 			text string
 			sum  *money.Amount
-		}{{c.EuroAmount, &brought}, {c.FeeAmount, &fees}} {
+		}{{c.EuroAmount, &euros}, {c.FeeAmount, &fees}} {
 			if part, err := money.Parse(f.text, invoice.SaleEuro); err == nil { // the program's own output, which always parses
 				*f.sum = f.sum.Add(part)
 			}
@@ -124,7 +124,7 @@ func proceeds(r api.Resource, number func(string) string) (sold, euro, fee, pric
 	if len(amounts) == 0 {
 		return "", "", "", ""
 	}
-	return strings.Join(amounts, "; "), number(brought.String()), number(fees.String()), strings.Join(prices, "; ")
+	return strings.Join(amounts, "; "), number(euros.String()), number(fees.String()), strings.Join(prices, "; ")
 }
 
 // literal quotes a text that a spreadsheet would change: a number with more digits than it keeps,

@@ -23,19 +23,19 @@ func EventTypes() []string {
 // safeOrder matches an order_id that does not change when a receiver parses and encodes it again.
 var safeOrder = regexp.MustCompile(`^[A-Za-z0-9._~-]+$`)
 
-// Event returns the body of a callback, with the invoice in its state at the event. Every
+// Event returns the body of an event, with the invoice in its state at the event. Every
 // field is present, and every value is ASCII without a slash, so that a receiver that parses and
 // encodes the body again before it computes the hash gets the same bytes.
 func Event(inv *invoice.Invoice, e invoice.Event) []byte {
-	t, stands := inv.Terms, inv.State
-	told, more := inv.ReportedPayments()
+	t, state := inv.Terms, inv.State
+	reported, more := inv.ReportedPayments()
 	event := api.Event{
 		ID: e.ID, Type: string(e.Type), Version: e.Version, CreatedAt: Time(e.CreatedAt), Mode: string(inv.Mode),
-		ForeignID: inv.ID, Status: string(stands.Status), Exceptions: exceptions(inv),
+		ForeignID: inv.ID, Status: string(state.Status), Exceptions: exceptions(inv),
 		ClientAmount: t.Price.String(), ClientCurrency: t.Price.Currency().Code,
-		PaidAmount: stands.Paid.String(), DueAmount: stands.Due.String(), OverpaidAmount: stands.Overpaid.String(),
+		PaidAmount: state.Paid.String(), DueAmount: state.Due.String(), OverpaidAmount: state.Overpaid.String(),
 		ToleranceAmount: t.Rules.Tolerance.String(), PaidCount: inv.PaidCount, FirstPaidAt: Time(inv.FirstPaidAt), Accepted: acceptance(inv),
-		DisableConvert: t.DisableSale, Payments: payments(inv, told), MorePayments: more, Conversions: sales(inv),
+		DisableConvert: t.DisableSale, Payments: payments(inv, reported), MorePayments: more, Conversions: sales(inv),
 	}
 	if safeOrder.MatchString(t.OrderID) {
 		event.OrderID = t.OrderID

@@ -5,19 +5,19 @@ import (
 	"chequer/internal/invoice"
 )
 
-func payments(inv *invoice.Invoice, told []invoice.Payment) []api.Payment {
+func payments(inv *invoice.Invoice, reported []invoice.Payment) []api.Payment {
 	list := []api.Payment{}
-	for _, p := range told {
+	for _, p := range reported {
 		address, required := destination(inv, p.Transfer)
 		if p.Required > 0 {
 			required = p.Required
 		}
-		worth := p.Value
+		fiat := p.Value
 		if p.State == invoice.PaymentLate && p.Market != nil { // it does not count, but the merchant has received it
-			worth = *p.Market
+			fiat = *p.Market
 		}
 		list = append(list, api.Payment{
-			ID: p.ID, CryptoCurrency: p.Asset, Address: address, Amount: p.Amount.String(), FiatAmount: worth.String(),
+			ID: p.ID, CryptoCurrency: p.Asset, Address: address, Amount: p.Amount.String(), FiatAmount: fiat.String(),
 			Tx: p.Tx, Confirmations: p.Confirmations, Required: required, State: string(p.State),
 			FirstSeenAt: Time(p.FirstSeen),
 		})

@@ -29,7 +29,7 @@ func cleanError(err error) error {
 	return err
 }
 
-// checkedTag returns a valid ETag as it is, and otherwise one computed from the resource.
+// checkedTag returns a valid ETag unchanged, and otherwise an ETag computed from the resource.
 func checkedTag(tag string, r api.Resource) string {
 	if len(tag) > maxETag || !tagForm.MatchString(tag) {
 		return hashed(r)

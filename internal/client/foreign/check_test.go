@@ -35,7 +35,7 @@ const full = `{"foreign_id":"f-1","order_id":"1042","mode":"live","version":3,"s
 	"url_success":"https://shop.example/ok","url_failure":"http://localhost:8080/no","refund_address":"bc1r",
 	"watched_until":"2026-12-27T12:15:00.000Z"}`
 
-// specification is the answer of a service that knows only the specification.
+// specification is the answer of a service that implements only the specification.
 const specification = `{"foreign_id":"f-1","status":"created","expired_at":"2026-11-27T12:15:00Z","client_amount":56.50,"client_currency":"EUR",
 	"addresses":[{"address":"bc1q","expected_amount":6.5379e-4,"crypto_currency":"BTC","rate_usd":93333.6,"rate_eur":86420.0}]}`
 
@@ -61,12 +61,12 @@ func changed(t *testing.T, answer, field, value string) string {
 	return string(body)
 }
 
-// hostile returns a client of a service that answers every request with the same answer. A bare
-// service does so only for the requests of the specification.
-func hostile(t testing.TB, bare bool, status int, header map[string]string, body string) *foreign.Client {
+// hostile returns a client of a service that answers every request with the same answer. If specOnly
+// is true, it answers only the requests of the specification.
+func hostile(t testing.TB, specOnly bool, status int, header map[string]string, body string) *foreign.Client {
 	t.Helper()
 	return answering(t, func(w http.ResponseWriter, r *http.Request) {
-		if bare && strings.HasPrefix(r.URL.Path, api.PathInvoices) {
+		if specOnly && strings.HasPrefix(r.URL.Path, api.PathInvoices) {
 			http.NotFound(w, r)
 			return
 		}
@@ -155,7 +155,7 @@ func TestClient_refuses_an_answer_with_an_invalid_field(t *testing.T) {
 		for _, value := range values {
 			c := hostile(t, false, 200, nil, changed(t, full, field, value))
 			got, err := c.Invoice(t.Context(), "f-1")
-			nonsense(t, err, field, value)
+			wantInvalidField(t, err, field, value)
 			if got.ETag != "" || got.Resource.ForeignID != "" {
 				t.Errorf("%s: %.40s: part of the answer is returned", field, value)
 			}
@@ -163,7 +163,7 @@ func TestClient_refuses_an_answer_with_an_invalid_field(t *testing.T) {
 	}
 }
 
-func nonsense(t *testing.T, err error, field, value string) {
+func wantInvalidField(t *testing.T, err error, field, value string) {
 	t.Helper()
 	if !errors.Is(err, client.ErrNonsense) || !strings.HasSuffix(err.Error(), "the service sent an invalid answer: field "+field) {
 		t.Errorf("%s: %.40s: error %v, want an invalid field", field, value, err)
@@ -191,16 +191,16 @@ func TestPlain_service_answers_are_checked(t *testing.T) {
 		for _, value := range test.values {
 			c := hostile(t, true, 200, nil, changed(t, specification, test.made, value))
 			_, err := c.CreateInvoice(t.Context(), plainRequest, "")
-			nonsense(t, err, test.made, value)
+			wantInvalidField(t, err, test.made, value)
 			_, err = c.Invoice(t.Context(), "f-1")
-			nonsense(t, err, test.shown, value)
+			wantInvalidField(t, err, test.shown, value)
 		}
 	}
 	paid := strings.Replace(specification, "created", "paid", 1)
 	for name, field := range map[string]string{api.HeaderPaidAt: "paid_at", api.HeaderPaidTx: "paid_tx", api.HeaderPaidCurrency: "paid_currency"} {
 		for _, value := range []string{"a\nb", "\x85", strings.Repeat("x", 201)} {
 			_, err := hostile(t, true, 200, map[string]string{name: value}, paid).Invoice(t.Context(), "f-1")
-			nonsense(t, err, field, value)
+			wantInvalidField(t, err, field, value)
 		}
 	}
 }
@@ -208,16 +208,16 @@ func TestPlain_service_answers_are_checked(t *testing.T) {
 func TestClient_accepts_only_identifiers_that_are_safe_in_URLs(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"//evil.x/", "<b>", "../../evil", ".", "a b", "a/b", "ä", "a\n", strings.Repeat("a", 65)} {
-		for _, bare := range []bool{false, true} {
-			c := hostile(t, bare, 200, nil, changed(t, specification, "foreign_id", quoted(id)))
+		for _, specOnly := range []bool{false, true} {
+			c := hostile(t, specOnly, 200, nil, changed(t, specification, "foreign_id", quoted(id)))
 			made, err := c.CreateInvoice(t.Context(), plainRequest, "")
-			nonsense(t, err, "foreign_id", id)
+			wantInvalidField(t, err, "foreign_id", id)
 			if made != "" {
 				t.Errorf("CreateInvoice() = %q", made)
 			}
 		}
 		_, err := hostile(t, false, 200, nil, changed(t, full, "foreign_id", quoted(id))).Invoice(t.Context(), id)
-		nonsense(t, err, "foreign_id", id)
+		wantInvalidField(t, err, "foreign_id", id)
 	}
 	if _, err := hostile(t, false, 200, nil, full).Invoice(t.Context(), "f-2"); !errors.Is(err, client.ErrNotFound) {
 		t.Errorf("answer with another invoice: error %v, want ErrNotFound", err)
@@ -382,20 +382,20 @@ func TestClient_bounds_the_offset_of_the_services_clock(t *testing.T) {
 	}
 }
 
-func FuzzClient_shows_only_what_is_fit(f *testing.F) {
-	for _, bare := range []bool{false, true} {
+func FuzzClient_returns_only_valid_values(f *testing.F) {
+	for _, specOnly := range []bool{false, true} {
 		for _, status := range []uint{200, 404, 409, 503} {
-			f.Add(full, `"7"`, "price_held", "ab", "", status, bare)
-			f.Add(specification, "\"7\n\n\"", "a\nb", "a\nb", "Fri, 31 Dec 9999 23:59:59 GMT", status, bare)
-			f.Add(strings.Replace(specification, "created", "paid", 1), "", "", "ab", "", status, bare)
-			f.Add(`{"message":"a\nb"}`, "", "", "", "", status, bare)
+			f.Add(full, `"7"`, "price_held", "ab", "", status, specOnly)
+			f.Add(specification, "\"7\n\n\"", "a\nb", "a\nb", "Fri, 31 Dec 9999 23:59:59 GMT", status, specOnly)
+			f.Add(strings.Replace(specification, "created", "paid", 1), "", "", "ab", "", status, specOnly)
+			f.Add(`{"message":"a\nb"}`, "", "", "", "", status, specOnly)
 		}
 	}
 	f.Add(strings.ReplaceAll(full, `"confirmations":1`, `"confirmations":-1`), "", "", "", "", uint(200), false)
 	f.Add(strings.ReplaceAll(full, "Chair", `\u0085\u2028`), "", "", "", "", uint(200), false)
-	f.Fuzz(func(t *testing.T, body, tag, code, tx, date string, status uint, bare bool) {
+	f.Fuzz(func(t *testing.T, body, tag, code, tx, date string, status uint, specOnly bool) {
 		header := map[string]string{"Etag": tag, api.HeaderErrorCode: code, api.HeaderPaidTx: tx, api.HeaderPaidCurrency: tx, "Date": date}
-		c := hostile(t, bare, 200+int(status%400), header, body)
+		c := hostile(t, specOnly, 200+int(status%400), header, body)
 		asked := "f-1"
 		if made, err := c.CreateInvoice(t.Context(), plainRequest, ""); err != nil {
 			fitError(t, err)

@@ -1,7 +1,7 @@
-// Package foreign calls a service that may belong to others: this project's, or another one that implements
-// only the specification of the API family. In its results every value has a known form and a bounded
-// size, and contains no control characters. Texts for people are cleaned and truncated. Values for
-// programs are not repaired: one invalid field makes the whole answer invalid.
+// Package foreign calls a service that is not trusted: Chequer, or a service that implements only the
+// specification of the API family. In its results every value has a known form and a bounded size, and
+// contains no control characters. Texts for people are cleaned and truncated. Values for programs are
+// not repaired: one invalid field makes the whole answer invalid.
 package foreign
 
 import (
@@ -41,7 +41,7 @@ func New(config client.Config) (*Client, error) {
 // specification.
 func (c *Client) isPlain() bool {
 	at := c.plain.Load()
-	return at != nil && !c.service.IsOurs() && c.now().Sub(*at) < plainTTL
+	return at != nil && !c.service.IsChequer() && c.now().Sub(*at) < plainTTL
 }
 
 // CreateInvoice creates an invoice and returns its identifier, as client.Client does.
@@ -53,7 +53,7 @@ func (c *Client) CreateInvoice(ctx context.Context, r api.InvoiceRequest, idempo
 	if err := checkCreated(&made.Invoice); err != nil {
 		return "", fmt.Errorf("create invoice: %w", err)
 	}
-	if !c.service.IsOurs() {
+	if !c.service.IsChequer() {
 		c.memory.keep(c.now(), made.Invoice, r, c.offset(made.Header))
 	}
 	return made.Invoice.ForeignID, nil
@@ -65,7 +65,7 @@ func (c *Client) Invoice(ctx context.Context, id string) (client.Snapshot, error
 	return c.WaitInvoice(ctx, id, "", 0)
 }
 
-// WaitInvoice returns an invoice when its ETag differs from the given one. If it does not change
+// WaitInvoice returns an invoice when its ETag differs from the given ETag. If it does not change
 // within wait, at most client.MaxWait, it returns client.ErrNotModified.
 func (c *Client) WaitInvoice(ctx context.Context, id, etag string, wait time.Duration) (client.Snapshot, error) {
 	if !c.isPlain() {
@@ -79,7 +79,7 @@ func (c *Client) WaitInvoice(ctx context.Context, id, etag string, wait time.Dur
 	return c.pollPlain(ctx, id, etag, min(wait, client.MaxWait))
 }
 
-// checked checks an invoice that the service returned in the form that only this project defines.
+// checked checks an invoice that the service returned in the form that only Chequer defines.
 func (c *Client) checked(id string, s client.Snapshot, err error) (client.Snapshot, error) {
 	if err != nil {
 		return client.Snapshot{}, cleanError(err)

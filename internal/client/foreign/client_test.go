@@ -34,7 +34,7 @@ func TestNew_refuses_invalid_base_addresses(t *testing.T) {
 // ownAnswer is an answer with Chequer's own resource.
 const ownAnswer = `{"foreign_id":"a-b","status":"created","client_amount":"1","paid_amount":"0","due_amount":"1","overpaid_amount":"0"}`
 
-func TestClient_answers(t *testing.T) {
+func TestClient_returns_the_error_of_an_answer(t *testing.T) {
 	t.Parallel()
 	coded := map[string]string{api.HeaderErrorCode: "some_code"}
 	refusal := `{"statusCode":400,"error":"Bad Request","message":"amount must be a number"}`

@@ -31,7 +31,7 @@ type memory struct {
 	order []string // oldest first
 }
 
-// keep remembers a creation and removes the oldest ones if there are too many.
+// keep remembers a creation and removes the oldest creations if there are too many.
 func (m *memory) keep(now time.Time, made api.Invoice, r api.InvoiceRequest, offset time.Duration) {
 	end, err := time.Parse(time.RFC3339Nano, made.ExpiredAt)
 	if err != nil {

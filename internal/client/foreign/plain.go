@@ -19,7 +19,7 @@ import (
 const pollEvery = 5 * time.Second
 
 // pollPlain polls a service that implements only the specification until the ETag of an invoice differs
-// from the given one.
+// from the given ETag.
 func (c *Client) pollPlain(ctx context.Context, id, etag string, wait time.Duration) (client.Snapshot, error) {
 	end := time.NewTimer(wait)
 	defer end.Stop()
@@ -61,7 +61,7 @@ func (c *Client) readPlain(ctx context.Context, id string) (client.Snapshot, err
 	return client.Snapshot{Resource: resource, ETag: hashed(resource)}, nil
 }
 
-// offset returns how far the service's clock is ahead of the local clock, by its Date header.
+// offset returns the time by which the service's clock is ahead of the local clock, by its Date header.
 func (c *Client) offset(header http.Header) time.Duration {
 	date, err := http.ParseTime(header.Get("Date"))
 	if err != nil {

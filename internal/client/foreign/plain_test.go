@@ -20,9 +20,9 @@ import (
 	"chequer/internal/signature"
 )
 
-// bare is a service that implements only the specification: POST invoice/new and, if status is set,
+// specOnlyServer implements only the specification: POST invoice/new and, if status is set,
 // GET invoice/status. It answers every other path with 404.
-type bare struct {
+type specOnlyServer struct {
 	t        *testing.T
 	ahead    time.Duration          // offset of its clock
 	status   atomic.Pointer[string] // nil means that there is no invoice/status
@@ -31,11 +31,11 @@ type bare struct {
 	paths    chan string
 }
 
-const bareAnswer = `{"foreign_id":"f-1","status":"%s","expired_at":"%s","client_amount":56.50,"client_currency":"EUR","extra":null,"addresses":[
+const specOnlyAnswer = `{"foreign_id":"f-1","status":"%s","expired_at":"%s","client_amount":56.50,"client_currency":"EUR","extra":null,"addresses":[
 	{"address":"bc1q","expected_amount":6.5379e-4,"crypto_currency":"BTC","rate_usd":93333.6,"rate_eur":86420.0},
 	{"address":"0x1","expected_amount":56.5,"crypto_currency":"EURC-BASE","rate_usd":1.08,"rate_eur":1}]}`
 
-func (b *bare) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (b *specOnlyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.requests.Add(1)
 	b.paths <- r.Method + " " + r.RequestURI
 	w.Header().Set("Date", time.Now().Add(b.ahead).UTC().Format(http.TimeFormat))
@@ -46,19 +46,19 @@ func (b *bare) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "<h1>Bad gateway</h1>", http.StatusBadGateway)
 	case r.Method == "POST" && r.URL.Path == "/api/v2/invoice/new":
 		b.check(r)
-		fmt.Fprintf(w, bareAnswer, "created", end)
+		fmt.Fprintf(w, specOnlyAnswer, "created", end)
 	case status != nil && r.Method == "GET" && r.URL.Path == "/api/v2/invoice/status" && r.URL.Query().Get("id") == "f-1":
 		if *status == "paid" {
 			w.Header().Set(api.HeaderPaidCurrency, "BTC")
 		}
-		fmt.Fprintf(w, bareAnswer, *status, end)
+		fmt.Fprintf(w, specOnlyAnswer, *status, end)
 	default:
 		http.NotFound(w, r)
 	}
 }
 
 // check checks a request that creates an invoice against the specification.
-func (b *bare) check(r *http.Request) {
+func (b *specOnlyServer) check(r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil || !signature.Verify("secret", body, r.Header.Get(api.HeaderSignature)) || r.Header.Get(api.HeaderKey) != "key" {
 		b.t.Errorf("the creation is not signed as the specification says: %v", r.Header)
@@ -81,13 +81,13 @@ func (b *bare) check(r *http.Request) {
 	}
 }
 
-func newBare(t *testing.T, status string) (*bare, *foreign.Client) {
+func newSpecOnlyServer(t *testing.T, status string) (*specOnlyServer, *foreign.Client) {
 	t.Helper()
-	b := &bare{t: t, paths: make(chan string, 1000)}
+	b := &specOnlyServer{t: t, paths: make(chan string, 1000)}
 	if status != "" {
 		b.status.Store(&status)
 	}
-	c, err := foreign.New(client.Config{BaseURL: "http://bare.example", Key: "key", Secret: "secret", Transport: client.InProcess(b)})
+	c, err := foreign.New(client.Config{BaseURL: "http://spec.example", Key: "key", Secret: "secret", Transport: client.InProcess(b)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func plainWant(status string) api.Resource {
 func TestPlain_service_without_a_status_shows_the_answer_to_the_creation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b, c := newBare(t, "")
+		b, c := newSpecOnlyServer(t, "")
 		id, err := c.CreateInvoice(t.Context(), plainRequest, "token")
 		if err != nil || id != "f-1" {
 			t.Fatalf("CreateInvoice() = %q, %v", id, err)
@@ -146,10 +146,10 @@ func TestPlain_service_without_a_status_shows_the_answer_to_the_creation(t *test
 	})
 }
 
-func TestPlain_service_with_a_status(t *testing.T) {
+func TestPlain_service_with_a_status_is_read(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b, c := newBare(t, "created")
+		b, c := newSpecOnlyServer(t, "created")
 		got, err := c.Invoice(t.Context(), "f-1") // created by another client
 		if err != nil {
 			t.Fatal(err)
@@ -171,7 +171,7 @@ func TestPlain_service_with_a_status(t *testing.T) {
 func TestPlain_service_is_polled_during_a_wait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b, c := newBare(t, "created")
+		b, c := newSpecOnlyServer(t, "created")
 		first, err := c.Invoice(t.Context(), "f-1")
 		if err != nil {
 			t.Fatal(err)
@@ -202,7 +202,7 @@ func TestPlain_service_is_polled_during_a_wait(t *testing.T) {
 func TestPlain_service_is_tried_again_after_ten_minutes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b, c := newBare(t, "created")
+		b, c := newSpecOnlyServer(t, "created")
 		count := func() (extended int) {
 			for {
 				select {
@@ -233,11 +233,11 @@ func TestPlain_service_is_tried_again_after_ten_minutes(t *testing.T) {
 	})
 }
 
-func TestPlain_service_with_another_clock(t *testing.T) {
+func TestPlain_service_with_another_clock_has_the_right_remaining_time(t *testing.T) {
 	t.Parallel()
 	for _, status := range []string{"", "created"} {
 		synctest.Test(t, func(t *testing.T) {
-			b, c := newBare(t, status)
+			b, c := newSpecOnlyServer(t, status)
 			b.ahead = 2 * time.Hour
 			id, err := c.CreateInvoice(t.Context(), plainRequest, "")
 			if err != nil {
@@ -252,10 +252,10 @@ func TestPlain_service_with_another_clock(t *testing.T) {
 	}
 }
 
-func TestPlain_service_that_is_down(t *testing.T) {
+func TestPlain_service_that_is_down_returns_an_error(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b, c := newBare(t, "created")
+		b, c := newSpecOnlyServer(t, "created")
 		b.down.Store(true)
 		want := &client.Error{Status: 502, Message: "Bad Gateway"}
 		_, err := c.CreateInvoice(t.Context(), plainRequest, "")
@@ -272,10 +272,10 @@ func TestPlain_service_that_is_down(t *testing.T) {
 	})
 }
 
-func TestPlain_service_does_not_support_our_own_calls(t *testing.T) {
+func TestPlain_service_does_not_support_the_calls_of_Chequer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		_, c := newBare(t, "")
+		_, c := newSpecOnlyServer(t, "")
 		if err := c.Simulate(t.Context(), "f-1", api.SimulateRequest{Action: api.SimulateExact}); !errors.Is(err, client.ErrUnsupported) {
 			t.Errorf("Simulate() = %v, want ErrUnsupported", err)
 		}

@@ -38,11 +38,11 @@ func (p *program) terminal(t *testing.T, c config.Config) (url string, remove fu
 	}
 }
 
-// TestTerminal sells at a terminal: an amount, a QR code that the shopper's phone can read, a
-// result that is readable from a distance, and the next sale.
-func TestTerminal(t *testing.T) {
+// TestTerminal_charges_a_shopper enters an amount at a terminal. The shopper's phone must be able to
+// read the QR code, the result must be readable from a distance, and the next invoice starts empty.
+func TestTerminal_charges_a_shopper(t *testing.T) {
 	t.Parallel()
-	for _, s := range looks() {
+	for _, s := range allScreens() {
 		t.Run(s.name, func(t *testing.T) {
 			c := settings(t)
 			p := start(t, c, app.Options{Demo: true})
@@ -93,7 +93,7 @@ func TestTerminal(t *testing.T) {
 			if inv := shop.invoice(id); inv.OrderID != "Table 4" || inv.Description != "Bar" || !strings.HasPrefix(inv.Metadata[api.MetadataTerminal], "pos_") {
 				t.Errorf("the merchant sees %q, %q, %v", inv.OrderID, inv.Description, inv.Metadata)
 			}
-			again := b.lookAgain(s, page)
+			again := b.reload(s, page)
 			shop.simulate(id, api.SimulateExact)
 			b.awaits("#st", "Payment seen", again)
 			b.picture(s, "counter-seen")
@@ -110,7 +110,7 @@ func TestTerminal(t *testing.T) {
 			b.send(".next a")
 			b.do(chromedp.WaitVisible(chromedp.CSS("#amount")))
 			if got := b.value("#amount"); got != "" {
-				t.Errorf("the next sale's amount is %q, want none", got)
+				t.Errorf("the next invoice's amount is %q, want none", got)
 			}
 			b.checkConsole()
 

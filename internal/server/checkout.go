@@ -14,8 +14,8 @@ import (
 	"chequer/internal/merchant"
 )
 
-// offer is the content of a checkout link: a link of a merchant, a signed link, or a terminal.
-type offer struct {
+// checkout is the content of a checkout link: a link of a merchant, a signed link, or a terminal.
+type checkout struct {
 	namespace  string // of the idempotency keys of its forms
 	source     string // identifies the link, for the tokens of its forms
 	merchantID string
@@ -26,24 +26,24 @@ type offer struct {
 	use        invoice.LinkUse
 	order      invoice.Order
 	expires    time.Time        // expiry of the link; zero: none
-	has        *invoice.Invoice // invoice to which the order leads; nil if one must be created
+	existing   *invoice.Invoice // invoice to which the order leads; nil if one must be created
 	from       origin
 	earlier    string           // ended invoice of the order that received a payment
-	other      *invoice.Invoice // invoice of the order with another price and a payment
+	differing  *invoice.Invoice // invoice of the order with another price and a payment
 	changed    bool             // the page showed another price
 	replaces   string           // invoice of the order with another price and no payment
 }
 
-// errOrderPaid is the refusal of an offer whose order has a payment at another price.
+// errOrderPaid refuses a link whose order has a payment at another price.
 var errOrderPaid = &problem{
 	status: http.StatusConflict, code: api.CodeLinkOrderPaid, message: "A payment was seen for this order, at another price",
 }
 
 var errNoTerminal = &problem{status: http.StatusNotFound, code: api.CodeTerminalNotFound, message: "There is no such terminal, or it has ended"}
 
-// readOffer handles POST links/read: the content of a link. It creates no invoice.
-func (s *server) readOffer(c echo.Context, k call) error {
-	o, _, err := s.offer(c, k)
+// readCheckoutLink handles POST links/read: the content of a link. It creates no invoice.
+func (s *server) readCheckoutLink(c echo.Context, k call) error {
+	o, _, err := s.checkout(c, k)
 	if err != nil {
 		return err
 	}
@@ -68,10 +68,10 @@ func (s *server) readOffer(c echo.Context, k call) error {
 		MerchantName: m.Name, Theme: style, Mode: string(o.mode), Amount: o.price.digits, FiatCurrency: o.price.code,
 		OrderID: o.terms.OrderID, Description: o.terms.Description, Language: o.terms.Language, EarlierID: o.earlier,
 	}
-	if o.has != nil {
-		answer.ForeignID = o.has.ID
+	if o.existing != nil {
+		answer.ForeignID = o.existing.ID
 	}
-	if other := o.other; other != nil {
+	if other := o.differing; other != nil {
 		answer.OtherID, answer.OtherStatus = other.ID, string(other.State.Status)
 		answer.OtherAmount, answer.OtherCurrency = other.Terms.Price.String(), other.Terms.Price.Currency().Code
 		answer.OtherReceived = other.State.Paid.String()
@@ -79,20 +79,20 @@ func (s *server) readOffer(c echo.Context, k call) error {
 	return writeJSON(c, http.StatusOK, answer)
 }
 
-// payOffer handles POST links/pay: the invoice of a link, which is created if there is none. A link with
-// an order has one invoice; other links have one per idempotency key.
-func (s *server) payOffer(c echo.Context, k call) error {
-	o, chosen, err := s.offer(c, k)
+// useCheckoutLink handles POST links/pay: the invoice of a link, which is created if there is none. A link
+// with an order has one invoice. Other links have one invoice per idempotency key.
+func (s *server) useCheckoutLink(c echo.Context, k call) error {
+	o, chosen, err := s.checkout(c, k)
 	if err != nil {
 		return err
 	}
 	switch {
 	case o.changed:
 		return errPriceChanged
-	case o.other != nil:
+	case o.differing != nil:
 		return errOrderPaid
-	case o.has != nil:
-		return writeJSON(c, http.StatusOK, api.CheckoutInvoice{ForeignID: o.has.ID})
+	case o.existing != nil:
+		return writeJSON(c, http.StatusOK, api.CheckoutInvoice{ForeignID: o.existing.ID})
 	case chosen == "" && o.price.digits == "":
 		return invalid("amount", "is required")
 	case chosen != "" && o.price.digits != "":
@@ -101,7 +101,7 @@ func (s *server) payOffer(c echo.Context, k call) error {
 		o.price.digits = chosen
 	}
 	r := invoice.CreateRequest{
-		MerchantID: o.merchantID, Mode: invoice.Mode(o.mode), Terms: o.terms, ExpiresIn: defaultHold, Order: o.order, Choice: o.methods.Codes(), Link: o.use,
+		MerchantID: o.merchantID, Mode: invoice.Mode(o.mode), Terms: o.terms, ExpiresIn: defaultQuoteTime, Order: o.order, Choice: o.methods.Codes(), Link: o.use,
 	}
 	if o.order.IsZero() {
 		if r.Key, err = o.key(c.Request()); err != nil {
@@ -121,9 +121,9 @@ func (s *server) payOffer(c echo.Context, k call) error {
 	return writeJSON(c, http.StatusOK, api.CheckoutInvoice{ForeignID: inv.ID})
 }
 
-// key returns the idempotency key of a request to pay an offer without an order. The price is part
+// key returns the idempotency key of a request to pay by a link without an order. The price is part
 // of it, so that a link with another price creates another invoice.
-func (o offer) key(r *http.Request) (invoice.IdempotencyKey, error) {
+func (o checkout) key(r *http.Request) (invoice.IdempotencyKey, error) {
 	token, err := idempotencyKey(r)
 	if err != nil {
 		return invoice.IdempotencyKey{}, err
@@ -134,29 +134,29 @@ func (o offer) key(r *http.Request) (invoice.IdempotencyKey, error) {
 	return namespaced(o.namespace, invoice.Mode(o.mode), fmt.Sprintf("%s:%s %s:%s", o.source, o.price.digits, o.price.code, token)), nil
 }
 
-// withdraw declines the invoice that the offer replaces, if any.
+// withdraw declines the invoice that the invoice of a link replaces, if any.
 func (s *server) withdraw(ctx context.Context, id string) error {
 	if id == "" {
 		return nil
 	}
 	_, err := s.Invoices.Withdraw(ctx, id)
-	if errors.Is(err, invoice.ErrState) { // a payment was seen after the offer was read
+	if errors.Is(err, invoice.ErrState) { // a payment was seen after the link was read
 		return errOrderPaid
 	}
 	return err
 }
 
-// offer returns the content of the link that a page asks about, and the amount that the shopper
+// checkout returns the content of the link that a page asks about, and the amount that the shopper
 // chose, if any.
-func (s *server) offer(c echo.Context, k call) (o offer, chosen string, err error) {
+func (s *server) checkout(c echo.Context, k call) (o checkout, chosen string, err error) {
 	r, err := request[api.CheckoutRequest](c, k)
 	if err != nil {
 		return o, "", err
 	}
 	ctx := c.Request().Context()
 	given := 0
-	for _, way := range []string{r.Slug, r.Query, r.Terminal} {
-		if way != "" {
+	for _, link := range []string{r.Slug, r.Query, r.Terminal} {
+		if link != "" {
 			given++
 		}
 	}
@@ -168,18 +168,18 @@ func (s *server) offer(c echo.Context, k call) (o offer, chosen string, err erro
 	case r.Terminal == "" && r.Note != "":
 		return o, "", invalid("note", "is accepted for a terminal only")
 	case r.Terminal != "":
-		o, err = s.terminalOffer(ctx, r)
+		o, err = s.terminalCheckout(ctx, r)
 	case r.Slug != "":
-		o, err = s.slugOffer(ctx, r.Slug)
+		o, err = s.slugCheckout(ctx, r.Slug)
 		o.changed = err == nil && s.shownOther(o, r)
 	default:
-		o, err = s.signedOffer(ctx, r.Query)
+		o, err = s.signedCheckout(ctx, r.Query)
 	}
 	return o, r.Amount, err
 }
 
-// shownOther reports whether the page of a link showed another price than the link's current one.
-func (s *server) shownOther(o offer, r api.CheckoutRequest) bool {
+// shownOther reports whether the page of a link showed another price than the link's current price.
+func (s *server) shownOther(o checkout, r api.CheckoutRequest) bool {
 	if r.ShownAmount == "" {
 		return false
 	}
@@ -191,16 +191,16 @@ func (s *server) shownOther(o offer, r api.CheckoutRequest) bool {
 	return err != nil || !shown.Equal(now)
 }
 
-// slugOffer returns the content of a merchant's link.
-func (s *server) slugOffer(ctx context.Context, slug string) (offer, error) {
+// slugCheckout returns the content of a merchant's link.
+func (s *server) slugCheckout(ctx context.Context, slug string) (checkout, error) {
 	l, err := s.Links.Find(ctx, slug)
 	if errors.Is(err, merchant.ErrNotFound) {
-		return offer{}, errNoLink
+		return checkout{}, errNoLink
 	}
 	if err == nil && l.Ended(s.Now()) {
-		return offer{}, errLinkExpired
+		return checkout{}, errLinkExpired
 	}
-	return offer{
+	return checkout{
 		methods: l.Methods, use: invoice.LinkUse{Slug: l.Slug, Max: l.MaxUses},
 		namespace: linkKeys, source: "slug " + l.Slug, from: published, merchantID: l.MerchantID, mode: l.Mode, price: requestedPrice{digits: l.Amount, code: l.Currency},
 		terms: invoice.Terms{
@@ -209,9 +209,9 @@ func (s *server) slugOffer(ctx context.Context, slug string) (offer, error) {
 	}, err
 }
 
-// follow finds the invoice of an order. An invoice that expired or was declined may be followed by
-// a new one, and so may an invoice with another price for which no payment was seen.
-func (s *server) follow(ctx context.Context, o *offer) error {
+// followOrder finds the invoice of an order. A new invoice may follow an invoice that expired or was
+// declined, and an invoice with another price for which no payment was seen.
+func (s *server) followOrder(ctx context.Context, o *checkout) error {
 	if o.order.IsZero() {
 		return nil
 	}
@@ -231,26 +231,26 @@ func (s *server) follow(ctx context.Context, o *offer) error {
 			o.earlier = leads.ID
 		}
 	case leads.Terms.Price.Equal(o.order.Price):
-		o.has = leads
+		o.existing = leads
 	case touched:
-		o.other = leads
+		o.differing = leads
 	default:
 		o.order.After, o.replaces = leads.ID, leads.ID
 	}
 	return nil
 }
 
-// terminalOffer returns the offer of a terminal, whose user enters the amount.
-func (s *server) terminalOffer(ctx context.Context, r api.CheckoutRequest) (offer, error) {
+// terminalCheckout returns the content of the link of a terminal, whose user enters the amount.
+func (s *server) terminalCheckout(ctx context.Context, r api.CheckoutRequest) (checkout, error) {
 	t, err := s.Terminals.Find(ctx, r.Terminal)
 	if errors.Is(err, merchant.ErrNotFound) {
-		return offer{}, errNoTerminal
+		return checkout{}, errNoTerminal
 	}
 	metadata := map[string]string{api.MetadataTerminal: t.ID}
 	if r.Note != "" {
 		metadata[api.MetadataNote] = r.Note
 	}
-	return offer{
+	return checkout{
 		namespace: terminalKeys, source: t.ID, merchantID: t.MerchantID, mode: t.Mode, methods: t.Methods, price: requestedPrice{code: t.Currency},
 		terms: invoice.Terms{Description: t.Name, OrderID: r.OrderID, Metadata: metadata},
 	}, err

@@ -23,8 +23,8 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-// callback is a request to a receiver.
-type callback struct {
+// delivery is a request to a receiver.
+type delivery struct {
 	header http.Header
 	body   []byte
 	event  api.Event
@@ -36,8 +36,8 @@ type receiver struct {
 	url string
 
 	mu    sync.Mutex
-	got   []callback
-	reply func(w http.ResponseWriter, c callback)
+	got   []delivery
+	reply func(w http.ResponseWriter, d delivery)
 }
 
 func newReceiver(t testing.TB) *receiver {
@@ -52,31 +52,31 @@ func newReceiver(t testing.TB) *receiver {
 // ServeHTTP implements http.Handler.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(request.Body)
-	c := callback{header: request.Header, body: body}
+	d := delivery{header: request.Header, body: body}
 	if err == nil {
-		err = json.Unmarshal(body, &c.event)
+		err = json.Unmarshal(body, &d.event)
 	}
-	if err != nil || c.event.ID != request.Header.Get(api.HeaderEventID) {
+	if err != nil || d.event.ID != request.Header.Get(api.HeaderEventID) {
 		r.t.Errorf("got event %s with the header %q, error %v", body, request.Header.Get(api.HeaderEventID), err)
 	}
 	r.mu.Lock()
-	r.got = append(r.got, c)
+	r.got = append(r.got, d)
 	reply := r.reply
 	r.mu.Unlock()
 	if reply != nil {
-		reply(w, c)
+		reply(w, d)
 	}
 }
 
 // setReply sets the reply function; nil answers 200.
-func (r *receiver) setReply(reply func(http.ResponseWriter, callback)) {
+func (r *receiver) setReply(reply func(http.ResponseWriter, delivery)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.reply = reply
 }
 
 // all returns the received requests, in order.
-func (r *receiver) all() []callback {
+func (r *receiver) all() []delivery {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.got)
@@ -84,9 +84,9 @@ func (r *receiver) all() []callback {
 
 // types returns the types of the received events about an invoice, in order.
 func (r *receiver) types(id string) (list []string) {
-	for _, c := range r.all() {
-		if c.event.ForeignID == id {
-			list = append(list, c.event.Type)
+	for _, d := range r.all() {
+		if d.event.ForeignID == id {
+			list = append(list, d.event.Type)
 		}
 	}
 	return list
@@ -127,12 +127,12 @@ func (s shop) call(url string, key merchant.Key, method, target, body string, in
 	}
 }
 
-// allowLoopback is the setting that allows callbacks to this machine.
+// allowLoopback is the setting that allows endpoints on this machine.
 var allowLoopback = "CHEQUER_CALLBACK_ALLOW=127.0.0.0/8"
 
-// TestCallbacks pays an invoice and receives its events in order, with signatures that openssl
-// confirms. The feed has the same events. A proxy in the environment is not used.
-func TestCallbacks(t *testing.T) {
+// TestEvents_are_delivered_in_order pays an invoice and receives its events in order, with signatures
+// that openssl confirms. The feed has the same events. A proxy in the environment is not used.
+func TestEvents_are_delivered_in_order(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	for _, engine := range engines {
 		t.Run(engine.name, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestCallbacks(t *testing.T) {
 			before := len(r.all())
 			s.simulate(s.order(), api.SimulateExact, api.SimulateConfirm)
 			if got := len(r.all()); got != before {
-				t.Errorf("got %d callbacks after the endpoint was removed", got-before)
+				t.Errorf("got %d deliveries after the endpoint was removed", got-before)
 			}
 		})
 	}
@@ -182,8 +182,8 @@ func (s shop) checkFeed(p *program, r *receiver) {
 		after = page.Next
 	}
 	var sent []string
-	for _, c := range r.all() {
-		sent = append(sent, string(c.body))
+	for _, d := range r.all() {
+		sent = append(sent, string(d.body))
 	}
 	if !slices.Equal(feed, sent) {
 		s.t.Errorf("the feed has %q, want the sent events %q", feed, sent)
@@ -223,7 +223,7 @@ func TestKilled_between_sending_and_saving(t *testing.T) {
 			r := newReceiver(t)
 			arrived, answered := make(chan struct{}), make(chan struct{})
 			var once sync.Once
-			r.setReply(func(http.ResponseWriter, callback) {
+			r.setReply(func(http.ResponseWriter, delivery) {
 				once.Do(func() { close(arrived) })
 				<-answered
 			})
@@ -271,10 +271,10 @@ func TestTwo_programs_send_once(t *testing.T) {
 	healthy, hanging := newReceiver(t), newReceiver(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	hanging.setReply(func(http.ResponseWriter, callback) { <-ctx.Done() })
-	one := newShop(t, programs[0].url, programs[0].key)
+	hanging.setReply(func(http.ResponseWriter, delivery) { <-ctx.Done() })
+	s := newShop(t, programs[0].url, programs[0].key)
 	for _, r := range []*receiver{healthy, hanging} {
-		one.call(programs[0].url, programs[0].key, "POST", api.PathEndpoints, `{"url":"`+r.url+`","events":["invoice.created","invoice.paid"]}`, nil)
+		s.call(programs[0].url, programs[0].key, "POST", api.PathEndpoints, `{"url":"`+r.url+`","events":["invoice.created","invoice.paid"]}`, nil)
 	}
 	var ids []string
 	for i := range 10 {

@@ -39,18 +39,18 @@ const webKit = `(() => {
 	navigator.wakeLock.request = () => tapped() ? Promise.resolve({released: false}) : Promise.reject(new DOMException("no tap", "NotAllowedError"));
 })()`
 
-// TestTerminalOnWebKit checks that a sale plays its sound once when it is paid, and that the screen
-// stays on.
-func TestTerminalOnWebKit(t *testing.T) {
+// TestTerminal_on_WebKit_sounds_once checks that the terminal plays its sound once when an invoice is
+// paid, and that the screen stays on.
+func TestTerminal_on_WebKit_sounds_once(t *testing.T) {
 	t.Parallel()
 	c := settings(t)
 	p := start(t, c, app.Options{Demo: true})
 	shop := newShop(t, p.url, p.key)
-	till, _ := p.terminal(t, c)
-	sell := func(t *testing.T, silent bool) (*tab, string) {
+	terminal, _ := p.terminal(t, c)
+	charge := func(t *testing.T, silent bool) (*tab, string) {
 		b := open(t, screens[0])
 		b.before(fmt.Sprintf(webKit, silent))
-		b.visit(till)
+		b.visit(terminal)
 		b.do(chromedp.SendKeys(chromedp.CSS("#amount"), "12.50"))
 		b.click("form .btn")
 		b.do(chromedp.WaitVisible(chromedp.CSS(".next a")))
@@ -65,7 +65,7 @@ func TestTerminalOnWebKit(t *testing.T) {
 		b.awaits(".due .k", "Paid", nil)
 	}
 	t.Run("sounds_two_tones_once_the_context_runs", func(t *testing.T) {
-		b, id := sell(t, false)
+		b, id := charge(t, false)
 		pay(b, id)
 		until(t, waitTimeout, "two tones sound", func() bool { return tones(b) >= 2 })
 		if got := tones(b); got != 2 {
@@ -74,14 +74,14 @@ func TestTerminalOnWebKit(t *testing.T) {
 		b.checkConsole()
 	})
 	t.Run("a_tap_before_enables_the_sound", func(t *testing.T) {
-		b, id := sell(t, true)
+		b, id := charge(t, true)
 		b.click(".due")
 		pay(b, id)
 		until(t, waitTimeout, "two tones sound", func() bool { return tones(b) == 2 })
 		b.checkConsole()
 	})
 	t.Run("stays_silent_after_the_time_limit", func(t *testing.T) {
-		b, id := sell(t, true)
+		b, id := charge(t, true)
 		pay(b, id)
 		until(t, waitTimeout, "the time limit runs", func() bool { return get(b, chromedp.Evaluate[int]("late.length")) > 0 })
 		got := get(b, chromedp.Evaluate[int](`(async () => {
@@ -95,7 +95,7 @@ func TestTerminalOnWebKit(t *testing.T) {
 		}
 	})
 	t.Run("the_screen_is_kept_on_from_the_first_tap", func(t *testing.T) {
-		b, _ := sell(t, false)
+		b, _ := charge(t, false)
 		const awake = `document.body.dataset.awake || "no"`
 		if got := get(b, chromedp.Evaluate[string](awake)); got != "no" {
 			t.Errorf("the wake lock is held without a tap: %s", got)

@@ -61,12 +61,13 @@ func (p *program) setTheme(t *testing.T, name, accent string, logo []byte) (l ap
 	return l
 }
 
-// TestLook sets themes of a running shop and visits its pages, in both colour schemes.
-func TestLook(t *testing.T) {
+// TestTheme_is_applied_to_the_pages sets themes of a running shop and visits its pages, in both colour
+// schemes.
+func TestTheme_is_applied_to_the_pages(t *testing.T) {
 	for _, s := range []screen{
-		{name: "look_phone", width: 390, height: 844}, {name: "look_phone_dark", width: 390, height: 844, dark: true},
-		{name: "look_desk", width: 1280, height: 900}, {name: "look_desk_dark", width: 1280, height: 900, dark: true},
-		{name: "look_narrow_without_javascript", width: 320, height: 640, noJS: true},
+		{name: "theme_phone", width: 390, height: 844}, {name: "theme_phone_dark", width: 390, height: 844, dark: true},
+		{name: "theme_desk", width: 1280, height: 900}, {name: "theme_desk_dark", width: 1280, height: 900, dark: true},
+		{name: "theme_narrow_without_javascript", width: 320, height: 640, noJS: true},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			p := start(t, settings(t), app.Options{Demo: true})
@@ -100,7 +101,7 @@ func TestLook(t *testing.T) {
 				b.do(chromedp.Click(chromedp.CSS(`label[for="m1"]`)))
 				b.picture(s, "waiting"+l.shot)
 				b.shoot(s, "foot"+l.shot, `scrollTo({top: 1e5, behavior: "instant"})`)
-				again := b.lookAgain(s, page)
+				again := b.reload(s, page)
 				shop.simulate(idOf(page), api.SimulateExact, api.SimulateConfirm)
 				if again != nil {
 					again()
@@ -119,8 +120,8 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// TestLookOnPaper checks that a printed receipt has the shop's name, logo and contact.
-func TestLookOnPaper(t *testing.T) {
+// TestTheme_is_on_the_receipt checks that a printed receipt has the shop's name, logo and contact.
+func TestTheme_is_on_the_receipt(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	p.setTheme(t, "Atelier Nord", "#e8573a", sun(t))
 	shop, b := newShop(t, p.url, p.key), open(t, screens[1])
@@ -134,7 +135,7 @@ func TestLookOnPaper(t *testing.T) {
 	})
 	b.check(err)
 	b.do(chromedp.EmulateViewport(794, 1123, chromedp.EmulateScale(2))) // A4 at 96 dpi
-	b.picture(screen{name: "look_paper"}, "receipt")
+	b.picture(screen{name: "theme_paper"}, "receipt")
 	text := b.visible("body")
 	for _, want := range []string{"Atelier Nord", "Contact: help@shop.example", "Prints and paper from the far north since 1998", "Test"} {
 		if !strings.Contains(text, want) {
@@ -170,9 +171,9 @@ func (b *tab) hasTheme(name, fill string) {
 	}
 }
 
-// TestReturn checks that a paid page returns to the shop after an announced countdown. The
+// TestPaid_page_returns_to_the_shop checks that a paid page returns to the shop after an announced countdown. The
 // countdown can be stopped with the keyboard, and restarts with the shopper's input.
-func TestReturn(t *testing.T) {
+func TestPaid_page_returns_to_the_shop(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	shop, site := newShop(t, p.url, p.key), newMerchantSite(t)
 	pay := func(t *testing.T, s screen) *tab {
@@ -250,8 +251,9 @@ func TestReturn(t *testing.T) {
 	})
 }
 
-// TestOpen_in_meta_mask checks that a link to MetaMask is shown on phones whose browser has no wallet.
-func TestOpen_in_meta_mask(t *testing.T) {
+// TestMetaMask_link_is_shown_on_phones checks that a link to MetaMask is shown on phones whose browser
+// has no wallet.
+func TestMetaMask_link_is_shown_on_phones(t *testing.T) {
 	public := func(c *web.Config) { c.BaseURL = "https://pay.example" }
 	visible := func(b *tab) bool {
 		return get(b, chromedp.Evaluate[bool](`(a => !!a && a.checkVisibility())(document.querySelector("#m2-app"))`))
@@ -295,9 +297,9 @@ func TestOpen_in_meta_mask(t *testing.T) {
 	}
 }
 
-// In a frame the link is hidden, because the browser of a wallet would show the framed page without the
-// page around it.
-func TestOpenInMetaMask_is_hidden_in_frames(t *testing.T) {
+// TestMetaMask_link_is_hidden_in_frames checks that the link is hidden in a frame: the browser of a
+// wallet would show the framed page without the page around it.
+func TestMetaMask_link_is_hidden_in_frames(t *testing.T) {
 	s := newStubService(t, func(c *web.Config) {
 		c.BaseURL, c.EmbedOrigins = "https://pay.example", []string{"https://shop.example"}
 	})

@@ -9,13 +9,13 @@ import (
 	"chequer/internal/webhook"
 )
 
-// callbackPolicy returns the addresses to which callbacks may be sent.
-func callbackPolicy(c config.Config) guard.Policy { return guard.Policy{Allow: c.CallbackAllow()} }
+// endpointPolicy returns the policy of the addresses to which events may be sent.
+func endpointPolicy(c config.Config) guard.Policy { return guard.Policy{Allow: c.CallbackAllow()} }
 
 // webhooks returns the loop that sends events to endpoints.
 func (c *Core) webhooks(cfg config.Config, log *slog.Logger) *webhook.Worker {
 	return webhook.New(webhook.Config{
 		Storage: c.Storage, Now: c.Now, Log: log,
-		Dialer: &guard.Dialer{Policy: callbackPolicy(cfg), Resolver: net.DefaultResolver},
+		Dialer: &guard.Dialer{Policy: endpointPolicy(cfg), Resolver: net.DefaultResolver},
 	})
 }

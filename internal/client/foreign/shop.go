@@ -13,33 +13,33 @@ const (
 	maxDescription = 1000
 )
 
-// askings are the values of whether a shopper is asked for something.
+// askings are the values of ask_order_id and ask_note.
 var askings = []string{api.AskNo, api.AskOptional, api.AskRequired}
 
 // checkLink checks the content of a link.
-func checkLink(o *api.CheckoutLink) error {
+func checkLink(l *api.CheckoutLink) error {
 	var c check
-	c.text(&o.MerchantName, maxMerchant)
-	o.Theme = checkedTheme(o.Theme)
-	c.oneOf("mode", o.Mode, modes)
-	c.rate("amount", o.Amount) // may be empty
-	c.require("fiat_currency", o.FiatCurrency != "")
-	c.word("fiat_currency", o.FiatCurrency, maxWord)
-	c.text(&o.OrderID, maxOrder)
-	c.text(&o.Description, maxSentence)
-	c.word("language", o.Language, maxWord)
-	if o.ForeignID != "" {
-		c.id("foreign_id", o.ForeignID)
+	c.text(&l.MerchantName, maxMerchant)
+	l.Theme = checkedTheme(l.Theme)
+	c.oneOf("mode", l.Mode, modes)
+	c.rate("amount", l.Amount) // may be empty
+	c.require("fiat_currency", l.FiatCurrency != "")
+	c.word("fiat_currency", l.FiatCurrency, maxWord)
+	c.text(&l.OrderID, maxOrder)
+	c.text(&l.Description, maxSentence)
+	c.word("language", l.Language, maxWord)
+	if l.ForeignID != "" {
+		c.id("foreign_id", l.ForeignID)
 	}
-	if o.EarlierID != "" {
-		c.id("earlier_id", o.EarlierID)
+	if l.EarlierID != "" {
+		c.id("earlier_id", l.EarlierID)
 	}
-	if o.OtherID != "" {
-		c.id("other_id", o.OtherID)
-		c.amount("other_amount", o.OtherAmount)
-		c.amount("other_received", o.OtherReceived)
-		c.require("other_currency", o.OtherCurrency != "")
-		c.word("other_currency", o.OtherCurrency, maxWord)
+	if l.OtherID != "" {
+		c.id("other_id", l.OtherID)
+		c.amount("other_amount", l.OtherAmount)
+		c.amount("other_received", l.OtherReceived)
+		c.require("other_currency", l.OtherCurrency != "")
+		c.word("other_currency", l.OtherCurrency, maxWord)
 	}
 	return c.err()
 }
