@@ -22,7 +22,7 @@ func (s *Storage) OpenWatched(ctx context.Context, now []chain.ID) (map[chain.ID
 			if slices.Contains(now, chain.ID(network)) {
 				continue
 			}
-			err := eachOpen(ctx, q, chain.ID(network), func(methods []invoice.Method) {
+			err := s.eachOpen(ctx, q, chain.ID(network), func(methods []invoice.Method) {
 				if slices.ContainsFunc(methods, func(m invoice.Method) bool { return m.Watched }) {
 					found[chain.ID(network)]++
 				}
@@ -71,7 +71,7 @@ func (s *Storage) OpenBalances(ctx context.Context, networks []chain.ID) (map[ch
 func (s *Storage) OpenAssets(ctx context.Context, network chain.ID, now []string) (map[string]int, error) {
 	found, err := answer(ctx, s.read, func(ctx context.Context, q querier) (map[string]int, error) {
 		found := map[string]int{}
-		err := eachOpen(ctx, q, network, func(methods []invoice.Method) {
+		err := s.eachOpen(ctx, q, network, func(methods []invoice.Method) {
 			for _, m := range methods {
 				if m.Watched && !slices.Contains(now, m.Asset.Code) {
 					found[m.Asset.Code]++
@@ -88,19 +88,26 @@ func (s *Storage) OpenAssets(ctx context.Context, network chain.ID, now []string
 
 // eachOpen calls do with the methods on a network of each live invoice that waits for a payment
 // there.
-func eachOpen(ctx context.Context, q querier, network chain.ID, do func([]invoice.Method)) error {
-	return each(ctx, q, func(row scanner) error {
-		var text string
-		if err := row.Scan(&text); err != nil {
-			return err
-		}
-		methods, err := parseMethods(text)
+func (s *Storage) eachOpen(ctx context.Context, q querier, network chain.ID, do func([]invoice.Method)) error {
+	rows, err := list(ctx, q, func(row scanner) (r invoiceRow, err error) {
+		err = row.Scan(&r.id, &r.methods, &r.shared)
+		return r, err
+	}, `
+		SELECT i.id, i.methods, i.shared_terms FROM destinations d JOIN invoices i ON i.id = d.invoice_id
+		WHERE d.network = $1 AND i.mode = 'live' AND i.next_check_at IS NOT NULL`, string(network))
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		shared, err := s.shared.read(ctx, q, r)
 		if err != nil {
 			return err
 		}
+		methods, err := parseMethods(r.methods, shared)
+		if err != nil {
+			return fmt.Errorf("invoice %s: %w", r.id, err)
+		}
 		do(slices.DeleteFunc(methods, func(m invoice.Method) bool { return m.Asset.Network != network }))
-		return nil
-	}, `
-		SELECT i.methods FROM destinations d JOIN invoices i ON i.id = d.invoice_id
-		WHERE d.network = $1 AND i.mode = 'live' AND i.next_check_at IS NOT NULL`, string(network))
+	}
+	return nil
 }
