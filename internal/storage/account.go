@@ -13,28 +13,18 @@ import (
 	"chequer/internal/watcher"
 )
 
-// saveAccounts writes the invoice's accounts: destinations of a network's native coin whose balance
-// must be read. An account that exists already stays unchanged.
-func saveAccounts(ctx context.Context, q querier, inv *invoice.Invoice, position int64) error {
-	for _, m := range inv.Methods {
-		if !m.Watched || !m.Asset.Policy.Balance {
-			continue
-		}
-		_, err := q.ExecContext(ctx, `
-			INSERT INTO accounts (network, script, born, birth_height, birth_hash) VALUES ($1, $2, $3, $4, $5)
-			ON CONFLICT (network, script) DO NOTHING`,
-			string(m.Asset.Network), m.Destination.Script, position, m.Birth.Height, m.Birth.Hash)
-		if err != nil {
-			return fmt.Errorf("write account on %s: %w", m.Asset.Network, err)
-		}
-	}
-	return nil
-}
-
-// accountRow holds the account columns of a destination: NULL if it has no account.
+// accountRow holds the account columns of a destination: NULL if it has no account. An account is a
+// destination of a network's native coin whose balance must be read.
 type accountRow struct {
 	born, height sql.Null[int64]
 	hash         sql.Null[string]
+}
+
+func newAccount(born int64, birth chain.Cursor) accountRow {
+	return accountRow{
+		born: sql.Null[int64]{V: born, Valid: true}, height: sql.Null[int64]{V: birth.Height, Valid: true},
+		hash: sql.Null[string]{V: birth.Hash, Valid: true},
+	}
 }
 
 func (r accountRow) account() *watcher.Account {

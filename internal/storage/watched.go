@@ -12,26 +12,11 @@ import (
 // OpenWatched returns, by network, the number of live invoices that wait for payments which were
 // watched at creation. It leaves out the networks that are watched now.
 func (s *Storage) OpenWatched(ctx context.Context, now []chain.ID) (map[chain.ID]int, error) {
-	found, err := answer(ctx, s.read, func(ctx context.Context, q querier) (map[chain.ID]int, error) {
-		networks, err := list(ctx, q, column[string], "SELECT DISTINCT network FROM destinations")
-		if err != nil {
-			return nil, err
-		}
-		found := map[chain.ID]int{}
-		for _, network := range networks {
-			if slices.Contains(now, chain.ID(network)) {
-				continue
-			}
-			err := s.eachOpen(ctx, q, chain.ID(network), func(methods []invoice.Method) {
-				if slices.ContainsFunc(methods, func(m invoice.Method) bool { return m.Watched }) {
-					found[chain.ID(network)]++
-				}
-			})
-			if err != nil {
-				return nil, err
-			}
-		}
-		return found, nil
+	found := map[chain.ID]int{}
+	err := s.eachOpen(ctx, func(methods []invoice.Method) {
+		countOnce(found, methods, func(m invoice.Method) (chain.ID, bool) {
+			return m.Asset.Network, m.Watched && !slices.Contains(now, m.Asset.Network)
+		})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open invoices by network: %w", err)
@@ -42,23 +27,11 @@ func (s *Storage) OpenWatched(ctx context.Context, now []chain.ID) (map[chain.ID
 // OpenBalances returns, by network, the number of live invoices that wait for payments which only
 // balances show.
 func (s *Storage) OpenBalances(ctx context.Context, networks []chain.ID) (map[chain.ID]int, error) {
-	found, err := answer(ctx, s.read, func(ctx context.Context, q querier) (map[chain.ID]int, error) {
-		found := map[chain.ID]int{}
-		for _, network := range networks {
-			var count int
-			err := q.QueryRowContext(ctx, `
-				SELECT COUNT(*) FROM accounts a
-				JOIN destinations d ON d.network = a.network AND d.script = a.script
-				JOIN invoices i ON i.id = d.invoice_id
-				WHERE a.network = $1 AND i.mode = 'live' AND i.next_check_at IS NOT NULL`, string(network)).Scan(&count)
-			if err != nil {
-				return nil, err
-			}
-			if count > 0 {
-				found[network] = count
-			}
-		}
-		return found, nil
+	found := map[chain.ID]int{}
+	err := s.eachOpen(ctx, func(methods []invoice.Method) {
+		countOnce(found, methods, func(m invoice.Method) (chain.ID, bool) {
+			return m.Asset.Network, m.Watched && m.Asset.Policy.Balance && slices.Contains(networks, m.Asset.Network)
+		})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open invoices by balance: %w", err)
@@ -69,16 +42,11 @@ func (s *Storage) OpenBalances(ctx context.Context, networks []chain.ID) (map[ch
 // OpenAssets returns, by asset, the number of live invoices that wait for an asset of a network
 // which was watched at creation. It leaves out the assets that are watched now.
 func (s *Storage) OpenAssets(ctx context.Context, network chain.ID, now []string) (map[string]int, error) {
-	found, err := answer(ctx, s.read, func(ctx context.Context, q querier) (map[string]int, error) {
-		found := map[string]int{}
-		err := s.eachOpen(ctx, q, network, func(methods []invoice.Method) {
-			for _, m := range methods {
-				if m.Watched && !slices.Contains(now, m.Asset.Code) {
-					found[m.Asset.Code]++
-				}
-			}
+	found := map[string]int{}
+	err := s.eachOpen(ctx, func(methods []invoice.Method) {
+		countOnce(found, methods, func(m invoice.Method) (string, bool) {
+			return m.Asset.Code, m.Watched && m.Asset.Network == network && !slices.Contains(now, m.Asset.Code)
 		})
-		return found, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open invoices by asset: %w", err)
@@ -86,28 +54,46 @@ func (s *Storage) OpenAssets(ctx context.Context, network chain.ID, now []string
 	return found, nil
 }
 
-// eachOpen calls do with the methods on a network of each live invoice that waits for a payment
-// there.
-func (s *Storage) eachOpen(ctx context.Context, q querier, network chain.ID, do func([]invoice.Method)) error {
-	rows, err := list(ctx, q, func(row scanner) (r invoiceRow, err error) {
-		err = row.Scan(&r.id, &r.methods, &r.shared)
-		return r, err
-	}, `
-		SELECT i.id, i.methods, i.shared_terms FROM destinations d JOIN invoices i ON i.id = d.invoice_id
-		WHERE d.network = $1 AND i.mode = 'live' AND i.next_check_at IS NOT NULL`, string(network))
-	if err != nil {
-		return err
-	}
-	for _, r := range rows {
-		shared, err := s.shared.read(ctx, q, r)
-		if err != nil {
-			return err
+// countOnce adds an invoice to the counts of the keys of its methods, once to each.
+func countOnce[K comparable](counts map[K]int, methods []invoice.Method, key func(invoice.Method) (K, bool)) {
+	var counted []K
+	for _, m := range methods {
+		if k, is := key(m); is && !slices.Contains(counted, k) {
+			counted = append(counted, k)
+			counts[k]++
 		}
-		methods, err := parseMethods(r.methods, shared)
-		if err != nil {
-			return fmt.Errorf("invoice %s: %w", r.id, err)
-		}
-		do(slices.DeleteFunc(methods, func(m invoice.Method) bool { return m.Asset.Network != network }))
 	}
-	return nil
+}
+
+// openMethods selects the methods of the live invoices that wait for a payment, by an index that
+// holds only open invoices.
+const openMethods = "SELECT id, methods, shared_terms FROM invoices WHERE next_check_at IS NOT NULL AND mode = 'live'"
+
+// eachOpen calls do with the methods of each live invoice that waits for a payment.
+func (s *Storage) eachOpen(ctx context.Context, do func([]invoice.Method)) error {
+	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) (all [][]invoice.Method, err error) {
+		rows, err := list(ctx, q, func(row scanner) (r invoiceRow, err error) {
+			err = row.Scan(&r.id, &r.methods, &r.shared)
+			return r, err
+		}, openMethods)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			shared, err := s.shared.read(ctx, q, r)
+			if err != nil {
+				return nil, err
+			}
+			methods, err := parseMethods(r.methods, shared)
+			if err != nil {
+				return nil, fmt.Errorf("invoice %s: %w", r.id, err)
+			}
+			all = append(all, methods)
+		}
+		return all, nil
+	})
+	for _, methods := range all {
+		do(methods)
+	}
+	return err
 }
