@@ -17,21 +17,26 @@ import (
 // destination of a network's native coin whose balance must be read.
 type accountRow struct {
 	born, height sql.Null[int64]
-	hash         sql.Null[string]
+	hash         sql.Null[string] // packed since schema version 30
 }
 
 func newAccount(born int64, birth chain.Cursor) accountRow {
 	return accountRow{
 		born: sql.Null[int64]{V: born, Valid: true}, height: sql.Null[int64]{V: birth.Height, Valid: true},
-		hash: sql.Null[string]{V: birth.Hash, Valid: true},
+		hash: sql.Null[string]{V: pack(birth.Hash), Valid: true},
 	}
 }
 
-func (r accountRow) account() *watcher.Account {
+// account returns the account of a destination, nil if it has none.
+func (r accountRow) account() (*watcher.Account, error) {
 	if !r.born.Valid {
-		return nil
+		return nil, nil
 	}
-	return &watcher.Account{Born: r.born.V, Birth: chain.Cursor{Height: r.height.V, Hash: r.hash.V}}
+	hash, err := unpack(r.hash.V)
+	if err != nil {
+		return nil, fmt.Errorf("account: birth: %w", err)
+	}
+	return &watcher.Account{Born: r.born.V, Birth: chain.Cursor{Height: r.height.V, Hash: hash}}, nil
 }
 
 // Rises implements watcher.Storage.

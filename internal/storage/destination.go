@@ -151,7 +151,11 @@ func readDestinations(ctx context.Context, q querier, network chain.ID, merchant
 		if err := row.Scan(&d.Script, &d.InvoiceID, &until, &account.born, &account.height, &account.hash); err != nil {
 			return err
 		}
-		d.Until, d.Account = utc(until), account.account()
+		var err error
+		if d.Account, err = account.account(); err != nil {
+			return err
+		}
+		d.Until = utc(until)
 		add(d)
 		return nil
 	}, `

@@ -98,13 +98,10 @@ func TestInvoice_in_euro_keeps_its_stored_form(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		create(t, s, creation("a", "shop"))
 		for column, want := range map[string]string{
-			"terms": `{"lang":"en"}`,
-			"methods": `{"to":[{"a":"to-shop/BTC/0","s":"shop/BTC/0"},{"a":"to-shop/ETH/0","s":"shop/ETH/0"}],` +
-				`"born":[{"h":800000,"b":"00ff"}],"of":[0,0,1,1,0,1,1,0,1]}`,
-			"quotes": `[{"n":1,"from":1795780800000,"until":1795781700000,"due":"56.5","src":"fixed","p":[` +
-				`{"at":[0],"x":"0.00065379","eur":"86420","usd":"93333.6"},` +
-				`{"at":[1],"x":"56.506977","eur":"0.99987654","usd":"1.0798667"},` +
-				`{"at":[2],"x":"0.01968299","eur":"2870.5","usd":"3100.14"}]}]`,
+			"terms":   `{"lang":"en"}`,
+			"methods": `["001101101","to-shop/BTC/0 0 shop/BTC/0","to-shop/ETH/0 0 shop/ETH/0","@800000 00ff"]`,
+			"quotes": `[{"t":[1795780800000,900000],"due":"56.5","src":"fixed","p":[` +
+				`"0 0.00065379 86420 93333.6","1 56.506977 0.99987654 1.0798667","2 0.01968299 2870.5 3100.14"]}]`,
 		} {
 			if got := rows(t, url, "SELECT "+column+" FROM invoices")[0]; got != want {
 				t.Errorf("%s\n got %s\nwant %s", column, got, want)

@@ -5,60 +5,43 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
-
-	"chequer/internal/chain"
 )
 
-// A packed text is a third shorter if it is hexadecimal: then it is base64 after packedMark. Another
-// text stays unchanged, after plainMark if necessary.
+// A packed text is not empty, has no space and does not begin with birthMark. Hexadecimal text is
+// stored as base64, a third shorter, after hexMark. Text that is empty, has a space or begins with a
+// mark is stored as base64 after textMark. Other text is unchanged.
 const (
-	packedMark = "="
-	plainMark  = "'"
+	hexMark  = "="
+	textMark = "'"
 )
 
-// packHex returns a text in packed form.
-func packHex(text string) string {
-	if data, err := hex.DecodeString(text); err == nil && len(data) > 2 && strings.ToLower(text) == text {
-		return packedMark + base64.RawStdEncoding.EncodeToString(data)
-	}
-	if strings.HasPrefix(text, packedMark) || strings.HasPrefix(text, plainMark) {
-		return plainMark + text
+// pack returns the packed form of a text.
+func pack(text string) string {
+	data, err := hex.DecodeString(text)
+	switch {
+	case err == nil && len(data) > 2 && strings.ToLower(text) == text:
+		return hexMark + base64.RawStdEncoding.EncodeToString(data)
+	case text == "" || strings.Contains(text, " ") || strings.ContainsAny(text[:1], hexMark+textMark+birthMark):
+		return textMark + base64.RawStdEncoding.EncodeToString([]byte(text))
 	}
 	return text
 }
 
-// unpackHex returns a text from its packed form.
-func unpackHex(packed string) (string, error) {
-	if text, plain := strings.CutPrefix(packed, plainMark); plain {
-		return text, nil
-	}
-	encoded, is := strings.CutPrefix(packed, packedMark)
-	if !is {
-		return packed, nil
+// unpack returns a text from its packed form.
+func unpack(packed string) (string, error) {
+	encoded, isHex := strings.CutPrefix(packed, hexMark)
+	if !isHex {
+		var isText bool
+		if encoded, isText = strings.CutPrefix(packed, textMark); !isText {
+			return packed, nil
+		}
 	}
 	data, err := base64.RawStdEncoding.DecodeString(encoded)
 	if err != nil {
 		return "", fmt.Errorf("packed text %q: %w", packed, err)
 	}
-	return hex.EncodeToString(data), nil
-}
-
-// packScript returns the packed script of a destination, or "" if it is the address in lower case,
-// as on EVM networks.
-func packScript(d chain.Destination) string {
-	switch d.Script {
-	case strings.ToLower(d.Address):
-		return ""
-	case "":
-		return plainMark
+	if isHex {
+		return hex.EncodeToString(data), nil
 	}
-	return packHex(d.Script)
-}
-
-func (r methodDestinationRow) destination() (chain.Destination, error) {
-	if r.Script == "" {
-		return chain.Destination{Address: r.Address, Script: strings.ToLower(r.Address)}, nil
-	}
-	script, err := unpackHex(r.Script)
-	return chain.Destination{Address: r.Address, Script: script}, err
+	return string(data), nil
 }

@@ -12,7 +12,7 @@ CREATE TABLE script_destinations (
     watch_until   BIGINT NOT NULL,
     born          BIGINT, -- position of the creation; NULL without an account
     birth_height  BIGINT, -- NULL without an account
-    birth_hash    TEXT,   -- NULL without an account; empty if no tip was known
+    birth_hash    TEXT,   -- NULL without an account; may be packed
     PRIMARY KEY (script, network)
 );
 INSERT INTO script_destinations (network, script, invoice_id, merchant_id, address_index, position, watch_until, born, birth_height, birth_hash)
