@@ -13,35 +13,30 @@ import (
 	"chequer/internal/watcher"
 )
 
-// saveAccounts writes the invoice's accounts: destinations of a network's native coin whose balance
-// must be read. An account that exists already stays unchanged.
-func saveAccounts(ctx context.Context, q querier, inv *invoice.Invoice, position int64) error {
-	for _, m := range inv.Methods {
-		if !m.Watched || !m.Asset.Policy.Balance {
-			continue
-		}
-		_, err := q.ExecContext(ctx, `
-			INSERT INTO accounts (network, script, born, birth_height, birth_hash) VALUES ($1, $2, $3, $4, $5)
-			ON CONFLICT (network, script) DO NOTHING`,
-			string(m.Asset.Network), m.Destination.Script, position, m.Birth.Height, m.Birth.Hash)
-		if err != nil {
-			return fmt.Errorf("write account on %s: %w", m.Asset.Network, err)
-		}
-	}
-	return nil
-}
-
-// accountRow holds the account columns of a destination: NULL if it has no account.
+// accountRow holds the account columns of a destination: NULL if it has no account. An account is a
+// destination of a network's native coin whose balance must be read.
 type accountRow struct {
 	born, height sql.Null[int64]
-	hash         sql.Null[string]
+	hash         sql.Null[string] // packed since schema version 30
 }
 
-func (r accountRow) account() *watcher.Account {
-	if !r.born.Valid {
-		return nil
+func newAccount(born int64, birth chain.Cursor) accountRow {
+	return accountRow{
+		born: sql.Null[int64]{V: born, Valid: true}, height: sql.Null[int64]{V: birth.Height, Valid: true},
+		hash: sql.Null[string]{V: pack(birth.Hash), Valid: true},
 	}
-	return &watcher.Account{Born: r.born.V, Birth: chain.Cursor{Height: r.height.V, Hash: r.hash.V}}
+}
+
+// account returns the account of a destination, nil if it has none.
+func (r accountRow) account() (*watcher.Account, error) {
+	if !r.born.Valid {
+		return nil, nil
+	}
+	hash, err := unpack(r.hash.V)
+	if err != nil {
+		return nil, fmt.Errorf("account: birth: %w", err)
+	}
+	return &watcher.Account{Born: r.born.V, Birth: chain.Cursor{Height: r.height.V, Hash: hash}}, nil
 }
 
 // Rises implements watcher.Storage.

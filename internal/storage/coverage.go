@@ -3,17 +3,39 @@ package storage
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"chequer/internal/chain"
 	"chequer/internal/invoice"
 )
 
-// coverageRow is the JSON form of the coverage of one network.
+// coverageRow is the JSON form of the coverage of one network. It is a number if only the time of the
+// scan is set.
 type coverageRow struct {
 	Scanned   *int64 `json:"scanned,omitempty"`
 	BlindFrom *int64 `json:"blind_from,omitempty"`
 	// Broken marks a gap of unknown time. Only the first schema wrote it.
 	Broken bool `json:"broken,omitempty"`
+}
+
+// wholeCoverageRow is a coverageRow in its form as an object.
+type wholeCoverageRow coverageRow
+
+// MarshalJSON implements json.Marshaler.
+func (r coverageRow) MarshalJSON() ([]byte, error) {
+	if r.Scanned != nil && r.BlindFrom == nil && !r.Broken {
+		return strconv.AppendInt(nil, *r.Scanned, 10), nil
+	}
+	return json.Marshal(wholeCoverageRow(r))
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *coverageRow) UnmarshalJSON(text []byte) error {
+	if scanned, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+		r.Scanned = &scanned
+		return nil
+	}
+	return json.Unmarshal(text, (*wholeCoverageRow)(r))
 }
 
 func coverageToText(coverage map[chain.ID]invoice.Coverage) string {

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -11,77 +12,98 @@ import (
 	"chequer/internal/watcher"
 )
 
-// saveDestinations writes the scripts of an invoice's destinations, one row for all methods with
-// the same script, and the time until which they are watched. The scripts in Elsewhere are watched
-// until the same time after the first quote. A script of another invoice is an error.
-func saveDestinations(ctx context.Context, q querier, inv *invoice.Invoice, position int64) error {
+// destinationRow holds the columns in which the rows of an invoice's destinations differ.
+type destinationRow struct {
+	network, script string
+	index           int64
+	account         accountRow
+}
+
+// destinationsOf returns a row for each script of an invoice on each network, for all methods with
+// that script. The scripts on other networks are watched like those of the methods.
+func destinationsOf(inv *invoice.Invoice, position int64) []destinationRow {
 	rows := make([]destinationRow, 0, len(inv.Methods)+len(inv.OtherNetworks))
-	add := func(network chain.ID, script string, index uint32) {
-		if r := (destinationRow{string(network), script, int64(index)}); !slices.Contains(rows, r) {
+	add := func(network chain.ID, script string, index uint32) *destinationRow {
+		r := destinationRow{network: string(network), script: script, index: int64(index)}
+		i := slices.IndexFunc(rows, func(known destinationRow) bool { return known.network == r.network && known.script == r.script })
+		if i < 0 {
+			i = len(rows)
 			rows = append(rows, r)
 		}
+		return &rows[i]
 	}
 	for _, m := range inv.Methods {
-		add(m.Asset.Network, m.Destination.Script, m.Index)
+		r := add(m.Asset.Network, m.Destination.Script, m.Index)
+		if m.Watched && m.Asset.Policy.Balance {
+			r.account = newAccount(position, m.Birth)
+		}
 	}
 	for _, e := range inv.OtherNetworks {
 		add(e.Network, e.Script, e.Index)
 	}
-	until := inv.ExpiresAt().Add(invoice.WatchPeriod).UnixMilli()
-	if err := saveAccounts(ctx, q, inv, position); err != nil {
-		return err
-	}
-	for ; len(rows) >= 4; rows = rows[4:] {
-		ours, err := saveFour(ctx, q, inv, position, until, [4]destinationRow(rows))
+	return rows
+}
+
+// saveDestinations writes an invoice's destinations and the time until which they are watched. An
+// account that exists already stays unchanged. A script of another invoice is an error.
+func saveDestinations(ctx context.Context, q querier, inv *invoice.Invoice, position int64) error {
+	for rows := range slices.Chunk(destinationsOf(inv, position), rowsPerInsert) {
+		written, err := insertDestinations(ctx, q, inv, position, rows)
 		if err != nil {
 			return fmt.Errorf("write destinations: %w", err)
 		}
-		if ours < 4 {
-			break // write them one by one to find the script of another invoice
+		if written < int64(len(rows)) {
+			return foreignScript(ctx, q, inv.ID, rows)
 		}
 	}
+	return nil
+}
+
+// rowsPerInsert is the largest number of destinations in one statement. Most invoices have fewer.
+const rowsPerInsert = 8
+
+// insertDestinations writes rows with one statement, and returns the number of rows that belong to
+// the invoice.
+func insertDestinations(ctx context.Context, q querier, inv *invoice.Invoice, position int64, rows []destinationRow) (written int64, err error) {
+	args := make([]any, 0, 4+6*len(rows))
+	args = append(args, inv.ID, inv.MerchantID, position, inv.ExpiresAt().Add(invoice.WatchPeriod).UnixMilli())
 	for _, r := range rows {
-		if err := r.save(ctx, q, inv, position, until); err != nil {
-			return err
+		args = append(args, r.network, r.script, r.index, r.account.born, r.account.height, r.account.hash)
+	}
+	return exec(ctx, q, destinationInserts[len(rows)-1], args...)
+}
+
+// destinationInserts are the statements that write one row, two rows and so on.
+var destinationInserts = func() (statements [rowsPerInsert]string) {
+	values := ""
+	for i := range statements {
+		if i > 0 {
+			values += ", "
+		}
+		p := 5 + 6*i
+		values += fmt.Sprintf("($1, $2, $3, $4, $%d, $%d, $%d, $%d, $%d, $%d)", p, p+1, p+2, p+3, p+4, p+5)
+		statements[i] = `
+			INSERT INTO destinations (invoice_id, merchant_id, position, watch_until, network, script, address_index, born, birth_height, birth_hash)
+			VALUES ` + values + `
+			ON CONFLICT (script, network) DO UPDATE SET position = excluded.position, watch_until = excluded.watch_until
+			WHERE destinations.invoice_id = excluded.invoice_id`
+	}
+	return statements
+}()
+
+// foreignScript returns an error that names the script of a row that belongs to another invoice.
+func foreignScript(ctx context.Context, q querier, invoiceID string, rows []destinationRow) error {
+	for _, r := range rows {
+		var owner string
+		err := q.QueryRowContext(ctx, "SELECT invoice_id FROM destinations WHERE script = $1 AND network = $2", r.script, r.network).Scan(&owner)
+		if err != nil {
+			return fmt.Errorf("write destination on %s: %w", r.network, err)
+		}
+		if owner != invoiceID {
+			return fmt.Errorf("write destination: script %s on %s belongs to another invoice", r.script, r.network)
 		}
 	}
-	return nil
-}
-
-// destinationRow has the columns in which an invoice's rows of destinations differ.
-type destinationRow struct {
-	network, script string
-	index           int64
-}
-
-// save writes a row; it fails if the script belongs to another invoice.
-func (r destinationRow) save(ctx context.Context, q querier, inv *invoice.Invoice, position, until int64) error {
-	ours, err := exec(ctx, q, `
-		INSERT INTO destinations (network, script, address_index, invoice_id, merchant_id, position, watch_until)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)
-		ON CONFLICT (network, script) DO UPDATE SET position = excluded.position, watch_until = excluded.watch_until
-		WHERE destinations.invoice_id = excluded.invoice_id`,
-		r.network, r.script, r.index, inv.ID, inv.MerchantID, position, until)
-	if err != nil {
-		return fmt.Errorf("write destination on %s: %w", r.network, err)
-	}
-	if ours == 0 {
-		return fmt.Errorf("write destination: script %s on %s belongs to another invoice", r.script, r.network)
-	}
-	return nil
-}
-
-// saveFour writes four rows with one statement, since most invoices have four, and returns the
-// number of rows that belong to the invoice.
-func saveFour(ctx context.Context, q querier, inv *invoice.Invoice, position, until int64, r [4]destinationRow) (ours int64, err error) {
-	return exec(ctx, q, `
-		INSERT INTO destinations (network, script, address_index, invoice_id, merchant_id, position, watch_until)
-		VALUES ($5, $6, $7, $1, $2, $3, $4), ($8, $9, $10, $1, $2, $3, $4),
-			($11, $12, $13, $1, $2, $3, $4), ($14, $15, $16, $1, $2, $3, $4)
-		ON CONFLICT (network, script) DO UPDATE SET position = excluded.position, watch_until = excluded.watch_until
-		WHERE destinations.invoice_id = excluded.invoice_id`,
-		inv.ID, inv.MerchantID, position, until, r[0].network, r[0].script, r[0].index, r[1].network, r[1].script, r[1].index,
-		r[2].network, r[2].script, r[2].index, r[3].network, r[3].script, r[3].index)
+	return errors.New("write destinations: a row was not written")
 }
 
 // Destinations implements watcher.Storage. The marks are read first: every destination with a
@@ -129,14 +151,18 @@ func readDestinations(ctx context.Context, q querier, network chain.ID, merchant
 		if err := row.Scan(&d.Script, &d.InvoiceID, &until, &account.born, &account.height, &account.hash); err != nil {
 			return err
 		}
-		d.Until, d.Account = utc(until), account.account()
+		var err error
+		if d.Account, err = account.account(); err != nil {
+			return err
+		}
+		d.Until = utc(until)
 		add(d)
 		return nil
 	}, `
-		SELECT d.script, d.invoice_id, d.watch_until, a.born, a.birth_height, a.birth_hash
-		FROM destinations d LEFT JOIN accounts a ON a.network = d.network AND a.script = d.script
-		WHERE d.network = $1 AND d.merchant_id = $2 AND d.position > $3 AND d.watch_until >= $4
-		ORDER BY d.position`, string(network), merchantID, above, scanned.UnixMilli())
+		SELECT script, invoice_id, watch_until, born, birth_height, birth_hash
+		FROM destinations
+		WHERE network = $1 AND merchant_id = $2 AND position > $3 AND watch_until >= $4
+		ORDER BY position`, string(network), merchantID, above, scanned.UnixMilli())
 }
 
 // gapWindow is the number of the newest destinations that UnusedInARow examines.

@@ -9,21 +9,34 @@ import (
 
 	"chequer/internal/chain"
 	"chequer/internal/invoice"
+	"chequer/internal/storage/engine"
 )
 
 // CreateInvoice implements invoice.Storage. It returns the invoice as later readers get it.
 func (s *Storage) CreateInvoice(ctx context.Context, c invoice.Creation) (inv *invoice.Invoice, replayed bool, err error) {
 	share := func(ctx context.Context, w work) error { return s.share(ctx, c.MerchantID, w) }
-	inv, err = answer(ctx, share, func(ctx context.Context, q querier) (*invoice.Invoice, error) { return s.create(ctx, q, c) })
-	if known, made := errors.AsType[*madeError](err); made {
+	create := func(ctx context.Context, q querier) (created, error) { return s.create(ctx, q, c) }
+	made, err := answer(ctx, share, create)
+	if engine.MissesReference(err) { // PostgreSQL lost the newest commits in a failover
+		s.shared.forget()
+		made, err = answer(ctx, share, create)
+	}
+	if known, is := errors.AsType[*madeError](err); is {
 		inv, err = s.Invoice(ctx, known.invoiceID)
 		return inv, true, err
 	}
 	if err != nil {
 		return nil, false, err
 	}
+	s.shared.committed(made.shared)
 	s.prune(ctx, c.At)
-	return inv, false, nil
+	return made.invoice, false, nil
+}
+
+// created is a new invoice with its shared terms.
+type created struct {
+	invoice *invoice.Invoice
+	shared  *sharedTerms
 }
 
 // madeError rolls back a creation whose idempotency key or order leads to an existing invoice.
@@ -43,48 +56,51 @@ func (s *Storage) Replay(ctx context.Context, c invoice.Creation) (*invoice.Invo
 // create builds and writes an invoice, unless its idempotency key or order leads to an existing
 // one: *madeError. It returns the invoice as later readers get it, without reading it back, which
 // would cost as much as writing it.
-func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (*invoice.Invoice, error) {
+func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (created, error) {
 	position, err := takePositions(ctx, q, c.MerchantID, 1)
 	if err != nil {
-		return nil, err
+		return created{}, err
 	}
 	known, err := claimKey(ctx, q, c)
 	if err == nil && known == "" {
 		known, err = findOrder(ctx, q, c.Order)
 	}
 	if err != nil {
-		return nil, err
+		return created{}, err
 	}
 	if known != "" {
-		return nil, &madeError{known}
+		return created{}, &madeError{known}
 	}
 	if err := s.checkUnpaidLimits(ctx, q, c); err != nil {
-		return nil, err
+		return created{}, err
 	}
 	if err := takeUse(ctx, q, c.Link); err != nil {
-		return nil, err
+		return created{}, err
 	}
 	if err := takeNonce(ctx, q, c); err != nil {
-		return nil, err
+		return created{}, err
 	}
 	inv, err := c.Build(func(counter string) (uint32, error) { return s.nextIndex(ctx, q, counter) })
 	if err != nil {
-		return nil, err
+		return created{}, err
 	}
 	if more := len(inv.Events) - 1; more > 0 {
 		if position, err = takePositions(ctx, q, c.MerchantID, more); err != nil {
-			return nil, err
+			return created{}, err
 		}
 	}
-	if err := insert(ctx, q, c, inv, position); err != nil {
-		return nil, err
+	made := s.toRecord(inv)
+	if err := s.insert(ctx, q, c, inv, made, position); err != nil {
+		return created{}, err
 	}
-	return asRead(inv), s.keepUnpaidPlaces(ctx, q, c, inv.ID)
+	return created{asRead(inv), made.shared}, s.keepUnpaidPlaces(ctx, q, c, inv.ID)
 }
 
 // insert writes a new invoice with all its rows.
-func insert(ctx context.Context, q querier, c invoice.Creation, inv *invoice.Invoice, position int64) error {
-	made := toRecord(inv)
+func (s *Storage) insert(ctx context.Context, q querier, c invoice.Creation, inv *invoice.Invoice, made record, position int64) error {
+	if err := s.shared.save(ctx, q, made.shared); err != nil {
+		return err
+	}
 	if err := made.row.insert(ctx, q); err != nil {
 		return fmt.Errorf("write invoice: %w", err)
 	}
@@ -128,7 +144,7 @@ func asRead(inv *invoice.Invoice) *invoice.Invoice {
 
 // Invoice implements invoice.Storage.
 func (s *Storage) Invoice(ctx context.Context, id string) (*invoice.Invoice, error) {
-	found, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) (record, error) { return readRecord(ctx, q, id) })
+	found, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) (record, error) { return s.readRecord(ctx, q, id) })
 	if err != nil {
 		return nil, err
 	}
@@ -158,11 +174,11 @@ func (s *Storage) UpdateInvoice(ctx context.Context, id string, lease invoice.Le
 		if err != nil {
 			return record{}, err
 		}
-		next, err := evaluate(before, decide)
+		next, err := s.evaluate(before, decide)
 		if err != nil {
 			return record{}, err
 		}
-		return next.after, next.write(ctx, q)
+		return next.after, s.writeChange(ctx, q, next)
 	})
 	if err != nil {
 		return nil, err
@@ -179,11 +195,11 @@ func (s *Storage) tryUpdate(ctx context.Context, id string, lease invoice.Lease,
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	before, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) (record, error) { return readRecord(ctx, q, id) })
+	before, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) (record, error) { return s.readRecord(ctx, q, id) })
 	if err != nil {
 		return nil, err
 	}
-	next, err := evaluate(before, decide)
+	next, err := s.evaluate(before, decide)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +215,7 @@ func (s *Storage) tryUpdate(ctx context.Context, id string, lease invoice.Lease,
 		if revision != before.row.revision {
 			return errChanged
 		}
-		return next.write(ctx, q)
+		return s.writeChange(ctx, q, next)
 	})
 	if err != nil {
 		return nil, err
@@ -214,15 +230,20 @@ type change struct {
 }
 
 // evaluate lets decide change an invoice that was read before. It writes nothing.
-func evaluate(before record, decide func(*invoice.Invoice) error) (change, error) {
+func (s *Storage) evaluate(before record, decide func(*invoice.Invoice) error) (change, error) {
 	inv, err := before.invoice()
 	if err != nil {
 		return change{}, err
 	}
+	if before.shared == nil { // the row is rewritten in the present form only if the invoice changes
+		revision := before.row.revision
+		before.row = invoiceToRow(inv, s.shared.of(inv))
+		before.row.revision = revision
+	}
 	if err := decide(inv); err != nil {
 		return change{}, err
 	}
-	after := toRecord(inv)
+	after := s.toRecord(inv)
 	after.row.revision = before.row.revision
 	c := change{before: before, after: after, inv: inv}
 	if c.differs() {
@@ -237,9 +258,14 @@ func (c change) differs() bool {
 		!slices.Equal(c.after.sales, c.before.sales) || len(c.inv.Events) > 0
 }
 
-// write writes the rows of a locked invoice that changed.
-func (c change) write(ctx context.Context, q querier) error {
+// writeChange writes the rows of a locked invoice that changed.
+func (s *Storage) writeChange(ctx context.Context, q querier, c change) error {
 	if c.after.row != c.before.row {
+		if c.after.shared != c.before.shared {
+			if err := s.shared.save(ctx, q, c.after.shared); err != nil {
+				return err
+			}
+		}
 		if err := c.after.row.update(ctx, q); err != nil {
 			return fmt.Errorf("write invoice: %w", err)
 		}
@@ -288,5 +314,5 @@ func (s *Storage) lockInvoice(ctx context.Context, q querier, id string) (record
 	if err != nil {
 		return record{}, notFound(err, "lock invoice", id)
 	}
-	return readRecord(ctx, q, id)
+	return s.readRecord(ctx, q, id)
 }

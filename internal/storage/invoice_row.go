@@ -28,6 +28,7 @@ type invoiceRow struct {
 	declinedAt, delayedAt          sql.Null[int64]
 	accepted, refund, refundAsset  string
 	clock                          int64
+	shared                         sql.Null[string] // name of the shared terms; NULL if terms and methods are whole
 	terms, methods, quotes, covers string
 	conversions                    int64
 	paidCount                      int64
@@ -36,7 +37,7 @@ type invoiceRow struct {
 	revision                       int64 // revision of the stored invoice; equal for two rows of the same state
 }
 
-func invoiceToRow(inv *invoice.Invoice) invoiceRow {
+func invoiceToRow(inv *invoice.Invoice, shared *sharedTerms) invoiceRow {
 	price, standing := inv.Terms.Price, inv.State
 	return invoiceRow{
 		id: inv.ID, merchantID: inv.MerchantID, mode: string(inv.Mode), version: inv.Version,
@@ -48,14 +49,15 @@ func invoiceToRow(inv *invoice.Invoice) invoiceRow {
 		paidTx: standing.PaidTx, paidAsset: standing.PaidAsset,
 		declinedAt: millis(inv.DeclinedAt), delayedAt: millis(inv.DelayedAt),
 		accepted: listText(inv.Accepted), refund: inv.Refund.Address, refundAsset: inv.Refund.Asset, clock: inv.Clock.Milliseconds(),
-		terms: termsToText(inv.Terms), methods: methodsToText(inv.Methods),
-		quotes: quotesToText(inv.Quotes), covers: coverageToText(inv.Coverage), conversions: int64(len(inv.Sales)),
+		shared: sql.Null[string]{V: shared.name, Valid: true},
+		terms:  termsToText(inv.Terms), methods: methodsToText(inv.Methods),
+		quotes: quotesToText(inv.Quotes, inv.Methods), covers: coverageToText(inv.Coverage), conversions: int64(len(inv.Sales)),
 		paidCount: inv.PaidCount, firstPaidAt: millis(inv.FirstPaidAt), acceptedAt: millis(inv.AcceptedAt), acceptedBy: inv.AcceptedBy,
 	}
 }
 
-// invoice returns the invoice of the row.
-func (r invoiceRow) invoice() (*invoice.Invoice, error) {
+// invoice returns the invoice of the row with its shared terms, which are nil if the row has none.
+func (r invoiceRow) invoice(shared *sharedTerms) (*invoice.Invoice, error) {
 	fiat := r.fiat()
 	inv := &invoice.Invoice{
 		ID: r.id, MerchantID: r.merchantID, Mode: invoice.Mode(r.mode), Version: r.version, Revision: r.revision,
@@ -64,10 +66,10 @@ func (r invoiceRow) invoice() (*invoice.Invoice, error) {
 		PaidCount: r.paidCount, FirstPaidAt: fromMillis(r.firstPaidAt), AcceptedAt: fromMillis(r.acceptedAt), AcceptedBy: r.acceptedBy,
 	}
 	var err error
-	if inv.Terms, err = parseTerms(r.terms, money.FromCents(r.price, fiat), r.orderID); err != nil {
+	if inv.Terms, err = parseTerms(r.terms, money.FromCents(r.price, fiat), r.orderID, shared); err != nil {
 		return nil, err
 	}
-	if inv.Methods, err = parseMethods(r.methods); err != nil {
+	if inv.Methods, err = parseMethods(r.methods, shared); err != nil {
 		return nil, err
 	}
 	if inv.Quotes, err = parseQuotes(r.quotes, fiat, inv.Methods); err != nil {
@@ -111,15 +113,15 @@ func (r invoiceRow) insert(ctx context.Context, q querier) error {
 			id, merchant_id, mode, version, status, exceptions, price, currency, decimals, paid, due, overpaid,
 			order_id, created_at, expires_at, next_check_at, paid_at, paid_tx, paid_asset, declined_at, delayed_at,
 			accepted, refund, clock, terms, methods, quotes, coverage, refund_asset,
-			paid_count, first_paid_at, accepted_at, accepted_by
+			paid_count, first_paid_at, accepted_at, accepted_by, shared_terms
 		) VALUES (
 			$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-			$22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33
+			$22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34
 		)`,
 		r.id, r.merchantID, r.mode, r.version, r.status, r.exceptions, r.price, r.currency, r.decimals, r.paid, r.due, r.overpaid,
 		r.orderID, r.createdAt, r.expiresAt, r.nextCheckAt, r.paidAt, r.paidTx, r.paidAsset, r.declinedAt, r.delayedAt,
 		r.accepted, r.refund, r.clock, r.terms, r.methods, r.quotes, r.covers, r.refundAsset,
-		r.paidCount, r.firstPaidAt, r.acceptedAt, r.acceptedBy)
+		r.paidCount, r.firstPaidAt, r.acceptedAt, r.acceptedBy, r.shared)
 	return err
 }
 
@@ -131,12 +133,13 @@ func (r invoiceRow) update(ctx context.Context, q querier) error {
 			next_check_at = $9, paid_at = $10, paid_tx = $11, paid_asset = $12, declined_at = $13, delayed_at = $14,
 			accepted = $15, refund = $16, clock = $17, methods = $18, quotes = $19, coverage = $20,
 			refund_asset = $21, conversions = $22,
-			paid_count = $23, first_paid_at = $24, accepted_at = $25, accepted_by = $26, revision = $27
+			paid_count = $23, first_paid_at = $24, accepted_at = $25, accepted_by = $26, revision = $27,
+			terms = $28, shared_terms = $29
 		WHERE id = $1`,
 		r.id, r.version, r.status, r.exceptions, r.paid, r.due, r.overpaid, r.expiresAt,
 		r.nextCheckAt, r.paidAt, r.paidTx, r.paidAsset, r.declinedAt, r.delayedAt,
 		r.accepted, r.refund, r.clock, r.methods, r.quotes, r.covers, r.refundAsset, r.conversions,
-		r.paidCount, r.firstPaidAt, r.acceptedAt, r.acceptedBy, r.revision)
+		r.paidCount, r.firstPaidAt, r.acceptedAt, r.acceptedBy, r.revision, r.terms, r.shared)
 	return err
 }
 
@@ -144,7 +147,7 @@ func (r invoiceRow) update(ctx context.Context, q querier) error {
 const invoiceColumns = `id, merchant_id, mode, version, status, exceptions, price, currency, decimals, paid, due, overpaid,
 	order_id, created_at, expires_at, next_check_at, paid_at, paid_tx, paid_asset, declined_at, delayed_at,
 	accepted, refund, clock, terms, methods, quotes, coverage, refund_asset, conversions,
-	paid_count, first_paid_at, accepted_at, accepted_by, revision`
+	paid_count, first_paid_at, accepted_at, accepted_by, revision, shared_terms`
 
 // readInvoiceRow reads an invoice's row; sql.ErrNoRows.
 func readInvoiceRow(ctx context.Context, q querier, id string) (invoiceRow, error) {
@@ -156,6 +159,6 @@ func readInvoiceColumns(row scanner) (r invoiceRow, err error) {
 		&r.id, &r.merchantID, &r.mode, &r.version, &r.status, &r.exceptions, &r.price, &r.currency, &r.decimals, &r.paid, &r.due, &r.overpaid,
 		&r.orderID, &r.createdAt, &r.expiresAt, &r.nextCheckAt, &r.paidAt, &r.paidTx, &r.paidAsset, &r.declinedAt, &r.delayedAt,
 		&r.accepted, &r.refund, &r.clock, &r.terms, &r.methods, &r.quotes, &r.covers, &r.refundAsset, &r.conversions,
-		&r.paidCount, &r.firstPaidAt, &r.acceptedAt, &r.acceptedBy, &r.revision)
+		&r.paidCount, &r.firstPaidAt, &r.acceptedAt, &r.acceptedBy, &r.revision, &r.shared)
 	return r, err
 }

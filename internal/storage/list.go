@@ -11,7 +11,7 @@ import (
 // Invoices implements invoice.Storage.
 func (s *Storage) Invoices(ctx context.Context, f invoice.Filter, after invoice.Position, limit int) ([]*invoice.Invoice, error) {
 	p := pageOf(f, after, limit)
-	records, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]record, error) { return p.read(ctx, q) })
+	records, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]record, error) { return s.readPage(ctx, q, p) })
 	if err != nil {
 		return nil, fmt.Errorf("list invoices: %w", err)
 	}
@@ -58,8 +58,8 @@ func pageOf(f invoice.Filter, after invoice.Position, limit int) page {
 	}
 }
 
-// read reads the rows of a page.
-func (p page) read(ctx context.Context, q querier) ([]record, error) {
+// readPage reads the rows of a page.
+func (s *Storage) readPage(ctx context.Context, q querier, p page) ([]record, error) {
 	rows, err := list(ctx, q, readInvoiceColumns, p.invoices, p.args...)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,11 @@ func (p page) read(ctx context.Context, q querier) ([]record, error) {
 	}
 	records, of := make([]record, len(rows)), map[string]*record{}
 	for i, row := range rows {
-		records[i] = record{row: row, spends: spends}
+		shared, err := s.shared.read(ctx, q, row)
+		if err != nil {
+			return nil, fmt.Errorf("invoice %s: %w", row.id, err)
+		}
+		records[i] = record{row: row, shared: shared, spends: spends}
 		of[row.id] = &records[i]
 	}
 	for _, t := range transfers {

@@ -1,9 +1,13 @@
 package storage
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"chequer/internal/invoice"
 	"chequer/internal/money"
@@ -11,17 +15,24 @@ import (
 
 // quoteRow is the JSON form of a quote; its amount due is in the invoice's currency.
 type quoteRow struct {
-	Number int        `json:"n"`
-	From   int64      `json:"from"`
-	Until  int64      `json:"until"`
-	Due    string     `json:"due"`
-	Prices []priceRow `json:"prices"`
-	Source string     `json:"src,omitempty"`
+	Number int      `json:"n,omitempty"` // absent if it is the position in the list, from 1
+	Time   [2]int64 `json:"t,omitzero"`  // beginning and duration, in milliseconds
+	Due    string   `json:"due"`
+	Source string   `json:"src,omitempty"`
 
 	Evidence string `json:"ev,omitempty"`
+	// Assets are the codes of the prices, in order. They are absent if they are those of the
+	// methods, in order.
+	Assets []string `json:"of,omitempty"`
+	Equal  []string `json:"p,omitempty"` // texts of equalPrices
+	// The following were used before schema version 29.
+	From   int64      `json:"from,omitempty"`
+	Until  int64      `json:"until,omitempty"`
+	Prices []priceRow `json:"prices,omitempty"`
 }
 
-// priceRow is the JSON form of a price; its amounts are in the currency of the method's asset.
+// priceRow is a price, and its JSON form before schema version 29; its amount is in the currency of
+// the method's asset.
 type priceRow struct {
 	Asset    string `json:"a"`
 	Expected string `json:"x"`
@@ -30,21 +41,112 @@ type priceRow struct {
 	Other    string `json:"other,omitempty"` // in the invoice's currency, unless that is euro or dollar
 }
 
-func quotesToText(quotes []invoice.Quote) string {
+func quotesToText(quotes []invoice.Quote, methods []invoice.Method) string {
 	rows := make([]quoteRow, len(quotes))
 	for i, q := range quotes {
 		rows[i] = quoteRow{
-			Number: q.Number, From: q.From.UnixMilli(), Until: q.Until.UnixMilli(),
-			Due: q.Due.String(), Source: q.Source, Evidence: q.Evidence,
+			Time: [2]int64{q.From.UnixMilli(), q.Until.UnixMilli() - q.From.UnixMilli()},
+			Due:  q.Due.String(), Source: q.Source, Evidence: q.Evidence,
 		}
-		for _, p := range q.Prices {
-			rows[i].Prices = append(rows[i].Prices, priceRow{
-				Asset: p.Asset, Expected: p.Expected.String(), EUR: rateText(p.EUR), USD: rateText(p.USD),
-				Other: rateText(p.Other),
-			})
+		if q.Number != i+1 {
+			rows[i].Number = q.Number
 		}
+		rows[i].setPrices(q.Prices, methods)
 	}
 	return jsonText(rows)
+}
+
+// equalPrices are the assets of a quote that have the same price. Its text has the positions among
+// the assets, separated by commas, and the fields of the price, each after a space; empty fields are
+// absent at the end, and otherwise absentField.
+type equalPrices struct {
+	at    []int
+	price priceRow // without the asset
+}
+
+const absentField = "-"
+
+func (e equalPrices) text() string {
+	positions := make([]string, len(e.at))
+	for i, position := range e.at {
+		positions[i] = strconv.Itoa(position)
+	}
+	fields := []string{strings.Join(positions, ",")}
+	for _, f := range []string{e.price.Expected, e.price.EUR, e.price.USD, e.price.Other} {
+		fields = append(fields, cmp.Or(f, absentField))
+	}
+	for fields[len(fields)-1] == absentField {
+		fields = fields[:len(fields)-1]
+	}
+	return strings.Join(fields, " ")
+}
+
+func parseEqualPrices(text string) (e equalPrices, err error) {
+	fields := strings.Split(text, " ")
+	if len(fields) < 2 || len(fields) > 5 {
+		return e, fmt.Errorf("price %q has %d fields", text, len(fields))
+	}
+	if e.at, err = parseEach(strings.Split(fields[0], ","), strconv.Atoi); err != nil {
+		return e, fmt.Errorf("price %q: %w", text, err)
+	}
+	for i, into := range []*string{&e.price.Expected, &e.price.EUR, &e.price.USD, &e.price.Other} {
+		if i+1 < len(fields) && fields[i+1] != absentField {
+			*into = fields[i+1]
+		}
+	}
+	return e, nil
+}
+
+// setPrices sets the prices of a quote.
+func (r *quoteRow) setPrices(prices []invoice.Price, methods []invoice.Method) {
+	same := slices.EqualFunc(prices, methods, func(p invoice.Price, m invoice.Method) bool { return p.Asset == m.Asset.Code })
+	var all []equalPrices
+	for i, p := range prices {
+		if !same {
+			r.Assets = append(r.Assets, p.Asset)
+		}
+		row := priceRow{Expected: p.Expected.String(), EUR: rateText(p.EUR), USD: rateText(p.USD), Other: rateText(p.Other)}
+		k := slices.IndexFunc(all, func(known equalPrices) bool { return known.price == row })
+		if k < 0 {
+			k = len(all)
+			all = append(all, equalPrices{price: row})
+		}
+		all[k].at = append(all[k].at, i)
+	}
+	for _, e := range all {
+		r.Equal = append(r.Equal, e.text())
+	}
+}
+
+// prices returns a row for each price of a quote, in order.
+func (r quoteRow) prices(methods []invoice.Method) ([]priceRow, error) {
+	if len(r.Prices) > 0 {
+		return r.Prices, nil
+	}
+	all, err := parseEach(r.Equal, parseEqualPrices)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	assets := r.Assets
+	if len(assets) == 0 {
+		for _, m := range methods {
+			assets = append(assets, m.Asset.Code)
+		}
+	}
+	rows := make([]priceRow, len(assets))
+	for _, e := range all {
+		for _, i := range e.at {
+			if i < 0 || i >= len(rows) {
+				return nil, fmt.Errorf("a price has position %d of %d assets", i, len(rows))
+			}
+			rows[i] = e.price
+			rows[i].Asset = assets[i]
+		}
+	}
+	if i := slices.IndexFunc(rows, func(row priceRow) bool { return row.Asset == "" }); i >= 0 {
+		return nil, fmt.Errorf("the price of %s is missing", assets[i])
+	}
+	return rows, nil
 }
 
 func parseQuotes(text string, fiat money.Currency, methods []invoice.Method) ([]invoice.Quote, error) {
@@ -57,13 +159,23 @@ func parseQuotes(text string, fiat money.Currency, methods []invoice.Method) ([]
 		coins[m.Asset.Code] = m.Asset.Currency
 	}
 	var quotes []invoice.Quote
-	for _, r := range rows {
+	for i, r := range rows {
+		if r.Number == 0 {
+			r.Number = i + 1
+		}
+		if r.Time != [2]int64{} {
+			r.From, r.Until = r.Time[0], r.Time[0]+r.Time[1]
+		}
 		due, err := parseAmount(r.Due, fiat)
 		if err != nil {
 			return nil, fmt.Errorf("quote %d: %w", r.Number, err)
 		}
 		q := invoice.Quote{Number: r.Number, From: utc(r.From), Until: utc(r.Until), Due: due, Source: r.Source, Evidence: r.Evidence}
-		for _, p := range r.Prices {
+		prices, err := r.prices(methods)
+		if err != nil {
+			return nil, fmt.Errorf("quote %d: %w", r.Number, err)
+		}
+		for _, p := range prices {
 			price, err := p.price(coins[p.Asset], fiat)
 			if err != nil {
 				return nil, fmt.Errorf("quote %d: price of %s: %w", r.Number, p.Asset, err)

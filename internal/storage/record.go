@@ -11,24 +11,26 @@ import (
 // record holds all rows of an invoice.
 type record struct {
 	row       invoiceRow
+	shared    *sharedTerms // nil if the row has none
 	transfers []transferRow
 	spends    map[spender][]string // by transaction of the transfers
 	sales     []saleRow
 }
 
-func toRecord(inv *invoice.Invoice) record {
+func (s *Storage) toRecord(inv *invoice.Invoice) record {
 	spends := map[spender][]string{}
 	for _, t := range inv.Transfers {
 		if len(t.Spends) > 0 {
 			spends[spender{string(t.Network), t.Tx}] = t.Spends
 		}
 	}
-	return record{row: invoiceToRow(inv), transfers: transfersToRows(inv), spends: spends, sales: salesToRows(inv)}
+	shared := s.shared.of(inv)
+	return record{row: invoiceToRow(inv, shared), shared: shared, transfers: transfersToRows(inv), spends: spends, sales: salesToRows(inv)}
 }
 
 // invoice returns the invoice of the rows.
 func (r record) invoice() (*invoice.Invoice, error) {
-	inv, err := r.row.invoice()
+	inv, err := r.row.invoice(r.shared)
 	if err != nil {
 		return nil, fmt.Errorf("invoice %s: %w", r.row.id, err)
 	}
@@ -51,9 +53,12 @@ func (r record) invoice() (*invoice.Invoice, error) {
 }
 
 // readRecord reads an invoice's rows; ErrNotFound.
-func readRecord(ctx context.Context, q querier, id string) (r record, err error) {
+func (s *Storage) readRecord(ctx context.Context, q querier, id string) (r record, err error) {
 	if r.row, err = readInvoiceRow(ctx, q, id); err != nil {
 		return r, notFound(err, "read invoice", id)
+	}
+	if r.shared, err = s.shared.read(ctx, q, r.row); err != nil {
+		return r, fmt.Errorf("invoice %s: %w", id, err)
 	}
 	if r.transfers, err = readTransferRows(ctx, q, id); err != nil {
 		return r, fmt.Errorf("read transfers of %s: %w", id, err)

@@ -27,6 +27,7 @@ type Storage struct {
 	marks  *highwater.Marks
 	log    *slog.Logger
 	recent recent
+	shared sharedTermsCache
 	leases observations
 	skew   atomic.Int64 // of this process's clock against the database's, in milliseconds
 	pruned atomic.Int64 // time of the last deletion of expired rows, in Unix milliseconds

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,19 +11,22 @@ import (
 	"chequer/internal/money"
 )
 
-// termsRow is the JSON form of an invoice's terms, without the price and the order ID, which have
-// their own columns.
+// termsRow is the JSON form of an invoice's own terms, without the price and the order ID, which
+// have their own columns, and without the shared terms.
 type termsRow struct {
-	Merchant         string            `json:"shop,omitempty"`
-	AllowPaidExpired bool              `json:"late,omitempty"`
-	DisableConvert   bool              `json:"keep,omitempty"`
-	URLSuccess       string            `json:"ok,omitempty"`
-	URLFailure       string            `json:"fail,omitempty"`
-	Description      string            `json:"text,omitempty"`
-	Metadata         map[string]string `json:"meta,omitempty"`
-	Language         string            `json:"lang,omitempty"`
-	Rules            rulesRow          `json:"rules"`
-	Convert          *convertRow       `json:"sell,omitempty"`
+	URLSuccess  string            `json:"ok,omitempty"`
+	URLFailure  string            `json:"fail,omitempty"`
+	Description string            `json:"text,omitempty"`
+	Metadata    map[string]string `json:"meta,omitempty"`
+	Language    string            `json:"lang,omitempty"`
+	Tolerance   string            `json:"tol,omitempty"`
+
+	// The following are in shared terms since schema version 29.
+	Merchant         string      `json:"shop,omitempty"`
+	AllowPaidExpired bool        `json:"late,omitempty"`
+	DisableConvert   bool        `json:"keep,omitempty"`
+	Rules            *rulesRow   `json:"rules,omitempty"`
+	Convert          *convertRow `json:"sell,omitempty"`
 }
 
 // rulesRow is the JSON form of the rules; windows are in milliseconds.
@@ -34,6 +38,29 @@ type rulesRow struct {
 	LatePercent   int64  `json:"late,omitempty"`
 	// Gas is by network; null in invoices made before this rule.
 	Gas map[string]gasRow `json:"gas"`
+}
+
+func rulesToRow(r invoice.Rules) rulesRow {
+	return rulesRow{
+		Tolerance:     optional(r.Tolerance),
+		BlindWindow:   r.BlindWindow.Milliseconds(),
+		ConfirmWindow: r.ConfirmWindow.Milliseconds(),
+		RequoteWindow: r.RequoteWindow.Milliseconds(),
+		LatePercent:   r.LatePercent,
+		Gas:           gasToRows(r.Gas),
+	}
+}
+
+// rules returns the rules without the tolerance, which is in the currency of the price.
+func (r rulesRow) rules() (invoice.Rules, error) {
+	gas, err := parseGas(r.Gas)
+	return invoice.Rules{
+		BlindWindow:   time.Duration(r.BlindWindow) * time.Millisecond,
+		ConfirmWindow: time.Duration(r.ConfirmWindow) * time.Millisecond,
+		RequoteWindow: time.Duration(r.RequoteWindow) * time.Millisecond,
+		LatePercent:   r.LatePercent,
+		Gas:           gas,
+	}, err
 }
 
 // gasRow is the JSON form of an amount of a network's native coin.
@@ -93,49 +120,52 @@ func (r *convertRow) terms() (invoice.SaleTerms, error) {
 
 func termsToText(t invoice.Terms) string {
 	return jsonText(termsRow{
-		Merchant: t.Merchant, AllowPaidExpired: t.AllowPaidExpired, DisableConvert: t.DisableSale,
 		URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, Description: t.Description,
-		Metadata: t.Metadata, Language: t.Language,
-		Rules: rulesRow{
-			Tolerance:     optional(t.Rules.Tolerance),
-			BlindWindow:   t.Rules.BlindWindow.Milliseconds(),
-			ConfirmWindow: t.Rules.ConfirmWindow.Milliseconds(),
-			RequoteWindow: t.Rules.RequoteWindow.Milliseconds(),
-			LatePercent:   t.Rules.LatePercent,
-			Gas:           gasToRows(t.Rules.Gas),
-		},
-		Convert: convertToRow(t.Sale),
+		Metadata: t.Metadata, Language: t.Language, Tolerance: optional(t.Rules.Tolerance),
 	})
 }
 
-func parseTerms(text string, price money.Amount, orderID string) (invoice.Terms, error) {
+// parseTerms returns the terms of a row, which are completed by the shared terms unless these are
+// nil.
+func parseTerms(text string, price money.Amount, orderID string, shared *sharedTerms) (invoice.Terms, error) {
 	var r termsRow
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		return invoice.Terms{}, fmt.Errorf("terms: %w", err)
 	}
-	tolerance, err := parseOptional(r.Rules.Tolerance, price.Currency())
-	if err != nil {
+	terms, tolerance := invoice.Terms{}, r.Tolerance
+	if shared != nil {
+		terms = shared.terms
+	} else {
+		if r.Rules == nil {
+			return invoice.Terms{}, errors.New("terms: the rules are missing")
+		}
+		tolerance = r.Rules.Tolerance
+		var err error
+		if terms, err = r.whole(); err != nil {
+			return invoice.Terms{}, fmt.Errorf("terms: %w", err)
+		}
+	}
+	var err error
+	if terms.Rules.Tolerance, err = parseOptional(tolerance, price.Currency()); err != nil {
 		return invoice.Terms{}, fmt.Errorf("terms: tolerance: %w", err)
 	}
-	convert, err := r.Convert.terms()
+	terms.Price, terms.OrderID = price, orderID
+	terms.URLSuccess, terms.URLFailure, terms.Language = r.URLSuccess, r.URLFailure, r.Language
+	terms.Description, terms.Metadata = r.Description, r.Metadata
+	return terms, nil
+}
+
+// whole returns the terms that are in shared terms since schema version 29.
+func (r termsRow) whole() (invoice.Terms, error) {
+	sale, err := r.Convert.terms()
 	if err != nil {
-		return invoice.Terms{}, fmt.Errorf("terms: smallest sale: %w", err)
+		return invoice.Terms{}, fmt.Errorf("smallest sale: %w", err)
 	}
-	gas, err := parseGas(r.Rules.Gas)
+	rules, err := r.Rules.rules()
 	if err != nil {
-		return invoice.Terms{}, fmt.Errorf("terms: %w", err)
+		return invoice.Terms{}, err
 	}
 	return invoice.Terms{
-		Price: price, Merchant: r.Merchant, AllowPaidExpired: r.AllowPaidExpired,
-		DisableSale: r.DisableConvert, URLSuccess: r.URLSuccess, URLFailure: r.URLFailure,
-		Sale: convert, OrderID: orderID, Description: r.Description, Metadata: r.Metadata, Language: r.Language,
-		Rules: invoice.Rules{
-			Tolerance:     tolerance,
-			BlindWindow:   time.Duration(r.Rules.BlindWindow) * time.Millisecond,
-			ConfirmWindow: time.Duration(r.Rules.ConfirmWindow) * time.Millisecond,
-			RequoteWindow: time.Duration(r.Rules.RequoteWindow) * time.Millisecond,
-			LatePercent:   r.Rules.LatePercent,
-			Gas:           gas,
-		},
+		Merchant: r.Merchant, AllowPaidExpired: r.AllowPaidExpired, DisableSale: r.DisableConvert, Sale: sale, Rules: rules,
 	}, nil
 }

@@ -149,6 +149,35 @@ func TestOpen_keeps_idempotency_keys(t *testing.T) {
 	}
 }
 
+// The upgrade that merges accounts with destinations keeps both.
+func TestOpen_keeps_accounts(t *testing.T) {
+	t.Parallel()
+	const script = "0014bfa8e87e481524079af04bac28815c4b51049616"
+	for name := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := firstRelease(t, name)
+			db, d, err := engine.Connect(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(engine.MigrateTo(t.Context(), db, d, 29), db.Close()); err != nil {
+				t.Fatal(err)
+			}
+			change(t, url, "INSERT INTO accounts (network, script, born, birth_height, birth_hash) VALUES ('simnet', '"+script+"', 38, 7, '00aa')")
+			before := rows(t, url, "SELECT script FROM destinations ORDER BY script")
+			open(t, url)
+			if diff := cmp.Diff(before, rows(t, url, "SELECT script FROM destinations ORDER BY script")); diff != "" {
+				t.Errorf("destinations (-before +after):\n%s", diff)
+			}
+			got := rows(t, url, "SELECT script || ' ' || born || ' ' || birth_height || ' ' || birth_hash FROM destinations WHERE born IS NOT NULL")
+			if want := []string{script + " 38 7 00aa"}; !slices.Equal(got, want) {
+				t.Errorf("got accounts %q, want %q", got, want)
+			}
+		})
+	}
+}
+
 // forgetAdded removes from a dump everything that later releases added.
 func forgetAdded(t *testing.T, tables map[string][]string) {
 	t.Helper()
@@ -158,7 +187,10 @@ func forgetAdded(t *testing.T, tables map[string][]string) {
 	for i, row := range tables["transfers"] {
 		tables["transfers"][i], _, _ = strings.Cut(row, ", unsure: ")
 	}
-	for _, added := range []string{"endpoints", "deliveries", "tries", "accounts", "links", "link_orders", "looks", "link_uses", "proof_keys", "products", "terminals", "exchange_accounts", "conversions", "unpaid_places"} {
+	for i, row := range tables["destinations"] {
+		tables["destinations"][i], _, _ = strings.Cut(row, ", born: ")
+	}
+	for _, added := range []string{"endpoints", "deliveries", "tries", "links", "link_orders", "looks", "link_uses", "proof_keys", "products", "terminals", "exchange_accounts", "conversions", "unpaid_places", "shared_terms"} {
 		if len(tables[added]) > 0 {
 			t.Errorf("%s has rows: %q", added, tables[added])
 		}

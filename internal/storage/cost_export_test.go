@@ -1,0 +1,46 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+
+	"chequer/internal/invoice"
+)
+
+// CreateStatements creates an invoice, and returns the statements of its transaction.
+func (s *Storage) CreateStatements(ctx context.Context, c invoice.Creation) (all []string, err error) {
+	err = s.write(ctx, func(ctx context.Context, q querier) error {
+		counted := &counting{querier: q}
+		made, err := s.create(ctx, counted, c)
+		all = counted.statements
+		if err == nil {
+			s.shared.committed(made.shared)
+		}
+		return err
+	})
+	return all, err
+}
+
+// counting records the statements that run.
+type counting struct {
+	querier
+	statements []string
+}
+
+func (c *counting) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	c.statements = append(c.statements, query)
+	return c.querier.ExecContext(ctx, query, args...)
+}
+
+func (c *counting) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	c.statements = append(c.statements, query)
+	return c.querier.QueryContext(ctx, query, args...)
+}
+
+func (c *counting) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	c.statements = append(c.statements, query)
+	return c.querier.QueryRowContext(ctx, query, args...)
+}
+
+// OpenMethods is the statement that reads the methods of the open invoices.
+const OpenMethods = openMethods
