@@ -55,6 +55,7 @@ func (c *Core) service(cfg config.Config, live []chain.Network, sim *simnet.Netw
 		Now:        c.Now,
 		NewID:      func() string { return token.New(32) },
 		Encode:     wire.Event,
+		Changes:    c.Storage,
 		Log:        log,
 	}, err
 }

@@ -34,6 +34,7 @@ type Storage struct {
 
 var _ interface {
 	invoice.Storage
+	invoice.Changes
 	merchant.Storage
 	merchant.EndpointStorage
 	merchant.LinkStorage
