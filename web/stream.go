@@ -35,8 +35,7 @@ func (h *Handler) streamID(r *http.Request) (id string, ok bool) {
 // live sends the page's live part whenever it changes. If a limit of streams is reached, or the browser
 // shows the final page, the answer is 204, after which a browser does not connect again.
 //
-// It does not run below the middleware of pages, because the stack and the values of each would be kept
-// as long as the page is open.
+// It does not run below the middleware of pages, which would wrap the connection.
 func (h *Handler) live(w http.ResponseWriter, r *http.Request, id string) {
 	request := h.liveRequest(r)
 	viewer, ok := h.hub.Join(id, request)
@@ -44,13 +43,20 @@ func (h *Handler) live(w http.ResponseWriter, r *http.Request, id string) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	defer viewer.Leave()
 	text, last, err := viewer.Next(r.Context())
 	if err != nil {
+		viewer.Leave()
 		h.refuseStream(w, r, err)
 		return
 	}
-	newStream(w, request.Gzip).follow(r.Context(), viewer, text, last)
+	s := newStream(w, request.Gzip)
+	// The buffers of the server and the stacks of its goroutines are many times larger than the stream.
+	if conn, _, err := s.control.Hijack(); err == nil {
+		viewer.Serve(conn, text, last)
+		return
+	}
+	defer viewer.Leave()
+	s.follow(r.Context(), viewer, text, last)
 }
 
 // refuseStream answers with the status of an error. A browser shows no text of a stream.
@@ -77,7 +83,8 @@ func (h *Handler) refuseStream(w http.ResponseWriter, r *http.Request, err error
 func (h *Handler) liveRequest(r *http.Request) live.Request {
 	query := r.URL.Query()
 	request := live.Request{
-		Address: strings.Clone(h.config.IPExtractor(r)), Shown: cmp.Or(r.Header.Get("Last-Event-ID"), query.Get("v")),
+		// Clones do not keep the text of the whole request.
+		Address: strings.Clone(h.config.IPExtractor(r)), Shown: strings.Clone(cmp.Or(r.Header.Get("Last-Event-ID"), query.Get("v"))),
 		Gzip: accepts(r.Header.Get("Accept-Encoding"), "gzip"),
 	}
 	request.Asked, request.Fallback = h.preference(query.Get("lang"), r.Header.Get("Accept-Language"))
@@ -100,6 +107,8 @@ func newStream(w http.ResponseWriter, compress bool) *stream {
 	if compress {
 		header.Set("Content-Encoding", "gzip")
 	}
+	// The end of the connection ends the response.
+	header.Set("Transfer-Encoding", "identity")
 	w.WriteHeader(http.StatusOK)
 	return &stream{response: w, control: http.NewResponseController(w), encoder: live.NewEncoder(compress)}
 }

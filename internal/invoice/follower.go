@@ -23,6 +23,9 @@ type Change struct {
 // Changes exchanges new versions of invoices between the processes of one database. It is safe for
 // concurrent use.
 type Changes interface {
+	// Mark returns a number that is another one after another process wrote to the database; 0 if the
+	// database has no such number.
+	Mark(ctx context.Context) (int64, error)
 	// Versions returns the versions of the invoices with the given identifiers.
 	Versions(ctx context.Context, ids []string) ([]Change, error)
 	// Announce announces changes to the other processes. It does nothing if the database has no
@@ -53,6 +56,7 @@ type Follower struct {
 	changes   Changes
 	log       *slog.Logger
 	connected chan bool  // reports that announcements arrive, or that they do not arrive any more
+	mark      int64      // at the last reading of versions; 0 before the first
 	behind    []chain.ID // networks that were behind at the last interval; nil before the first
 }
 
@@ -98,17 +102,25 @@ func (f *Follower) poll(ctx context.Context) error {
 	}
 }
 
-// Step reads the versions of the invoices with subscribers once, and notifies the subscribers of those that
-// changed.
+// Step notifies the subscribers of the invoices that other processes changed since the last call. It
+// reads nothing while no other process writes, if the database knows that.
 func (f *Follower) Step(ctx context.Context) error {
 	ids := f.service.subscriptions.ids()
 	if len(ids) == 0 {
+		return nil
+	}
+	mark, err := f.changes.Mark(ctx)
+	if err != nil {
+		return fmt.Errorf("follow changes: %w", err)
+	}
+	if mark != 0 && mark == f.mark {
 		return nil
 	}
 	changes, err := f.changes.Versions(ctx, ids)
 	if err != nil {
 		return fmt.Errorf("follow changes: %w", err)
 	}
+	f.mark = mark
 	f.notify(changes)
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"chequer/internal/chain/ethereum"
 	"chequer/internal/invoice"
 	"chequer/internal/invoice/invoicetest"
+	"chequer/internal/storage"
 )
 
 // between is a fake of invoice.Changes that connects processes.
@@ -23,6 +24,7 @@ type between struct {
 	mu        sync.Mutex
 	versions  map[string]int64
 	reads     int
+	mark      int64
 	asked     int // number of invoices in all reads
 	announced [][]invoice.Change
 	silent    bool // announcements are unsupported
@@ -36,6 +38,12 @@ func (b *between) set(id string, version int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.versions[id] = version
+}
+
+func (b *between) Mark(context.Context) (int64, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.mark, nil
 }
 
 func (b *between) Versions(_ context.Context, ids []string) (changes []invoice.Change, err error) {
@@ -173,6 +181,24 @@ func TestFollower_reads_all_versions_at_once(t *testing.T) {
 	})
 }
 
+func TestFollower_reads_nothing_while_no_other_process_writes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBetween()
+		b.silent, b.mark = true, 1
+		f := follow(t, b)
+		defer f.subscribe("a")()
+		time.Sleep(time.Minute)
+		b.wantReads(t, 1, 1)
+		b.mu.Lock()
+		b.mark, b.versions["a"] = 2, 2
+		b.mu.Unlock()
+		time.Sleep(3 * time.Second)
+		f.want(t, 2)
+		b.wantReads(t, 2, 2)
+	})
+}
+
 func TestFollower_hears_announcements_without_a_read(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -278,11 +304,16 @@ func (b *between) all() (changes []invoice.Change) {
 	return changes
 }
 
+// unmarked is a database that does not know when another process writes, as PostgreSQL.
+type unmarked struct{ *storage.Storage }
+
+func (unmarked) Mark(context.Context) (int64, error) { return 0, nil }
+
 // Two processes share one database. A process that does not make a change finds it by its version.
 func TestStep_finds_the_change_of_another_process(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
-	other := invoice.NewService(invoice.Config{Storage: s.store, Changes: s.store, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler)})
+	other := invoice.NewService(invoice.Config{Storage: s.store, Changes: unmarked{s.store}, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler)})
 	follower := invoice.NewFollower(other, slog.New(slog.DiscardHandler))
 	inv := s.create("40")
 	var told []int64

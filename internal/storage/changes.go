@@ -24,6 +24,15 @@ var versionsQueries = map[int]string{
 	500: "SELECT id, version FROM invoices WHERE id IN (" + placeholders(500) + ")",
 }
 
+// Mark implements invoice.Changes.
+func (s *Storage) Mark(ctx context.Context) (int64, error) {
+	mark, err := s.engine.Mark(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("changes by other processes: %w", err)
+	}
+	return mark, nil
+}
+
 // Versions implements invoice.Changes.
 func (s *Storage) Versions(ctx context.Context, ids []string) (changes []invoice.Change, err error) {
 	size := 10

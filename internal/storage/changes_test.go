@@ -153,3 +153,34 @@ func TestAnnounced_omits_what_it_cannot_parse(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+func TestMark(t *testing.T) {
+	t.Parallel()
+	url := storagetest.Engines["sqlite"](t)
+	s, other := open(t, url), open(t, url)
+	addMerchants(t, s)
+	mark := func() int64 {
+		t.Helper()
+		got, err := s.Mark(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	first := mark()
+	create(t, s, creation("own", "shop"))
+	if got := mark(); got != first || first == 0 {
+		t.Errorf("after a write of this process the mark is %d, want %d as before", got, first)
+	}
+	create(t, other, creation("other", "shop"))
+	second := mark()
+	if second == first {
+		t.Error("a write of another process does not change the mark")
+	}
+	if got := mark(); got != second {
+		t.Errorf("without a write the mark changes from %d to %d", second, got)
+	}
+	if got, err := open(t, storagetest.Postgres(t)).Mark(t.Context()); got != 0 || err != nil {
+		t.Errorf("PostgreSQL has the mark %d, %v, want none", got, err)
+	}
+}

@@ -24,7 +24,9 @@ type Viewer struct {
 	release func()
 	until   time.Time
 	slot    int           // second of its heartbeat
-	ready   chan struct{} // receives a value when there is something to read
+	ready   chan struct{} // receives a value when there is something to take; nil if interrupt is set
+	// interrupt is called when there is something to take. It does not block.
+	interrupt func()
 
 	opened bool   // the stream has begun
 	shown  string // version that the browser shows, or that was sent to it
@@ -38,18 +40,31 @@ type Viewer struct {
 // whether the stream ends after the text; a nil text ends it at once. The first call can return an
 // error of Source.Read, or ErrShown.
 func (v *Viewer) Next(ctx context.Context) (text *Text, last bool, err error) {
-	select {
-	case <-v.ready:
-	case <-ctx.Done():
-		return nil, true, ctx.Err()
+	for {
+		select {
+		case <-v.ready:
+		case <-ctx.Done():
+			return nil, true, ctx.Err()
+		}
+		switch text, last = v.take(); {
+		case text != nil:
+			return text, last, nil
+		case last:
+			return nil, true, v.err
+		} // a text that replaced another was taken with it
 	}
+}
+
+// take returns the text that was not taken yet; nil if there is none. last reports whether the stream
+// ends after it, or now.
+func (v *Viewer) take() (text *Text, last bool) {
 	v.hub.mu.Lock()
 	defer v.hub.mu.Unlock()
 	text, v.next = v.next, nil
-	if text == nil || v.ended {
-		return nil, true, v.err
+	if v.ended {
+		return nil, true
 	}
-	return text, v.last, nil
+	return text, v.last && text != nil
 }
 
 // Leave ends the stream.
@@ -94,6 +109,10 @@ func (v *Viewer) end(err error) {
 }
 
 func (v *Viewer) wake() {
+	if v.interrupt != nil {
+		v.interrupt()
+		return
+	}
 	select {
 	case v.ready <- struct{}{}:
 	default:

@@ -8,6 +8,19 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
+// Mark returns a number that is another one after another process wrote to the database, or 0 on
+// PostgreSQL. The first call returns any number. See SQLite, "PRAGMA data_version": the connection that
+// writes does not count its own commits.
+func (e *Engine) Mark(ctx context.Context) (int64, error) {
+	if e.IsPostgres() {
+		return 0, nil
+	}
+	return Answer(ctx, e.Write, func(ctx context.Context, q Querier) (mark int64, err error) {
+		err = q.QueryRowContext(ctx, "PRAGMA data_version").Scan(&mark)
+		return mark, err
+	})
+}
+
 // Announce sends a text of at most 7,999 bytes to the processes that listen to a channel of the
 // database. SQLite has no announcements, so it does nothing there. See PostgreSQL, "NOTIFY".
 func (e *Engine) Announce(ctx context.Context, channel, text string) error {
