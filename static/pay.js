@@ -118,13 +118,13 @@ function refresh() {
   return fetch(live.dataset.self, {cache: "no-store"}).then(r => { if (r.ok) return r.text().then(swap); }).catch(() => {});
 }
 
-// A proxy may drop the stream without a signal, so polling never stops. The interval is long while the
-// stream is open or the page is hidden.
+// A proxy may drop the stream without a signal. While the stream is open its events, at least a heartbeat
+// every 20 seconds, put off polling; when they stop, the page polls and connects again.
 function again() {
   clearTimeout(poll);
   if (live.dataset.final) return;
   var open = stream && stream.readyState === 1;
-  poll = setTimeout(() => { refresh().then(again); }, open || d.hidden ? 3e4 : Math.min(4e3 * Math.pow(1.5, tries++), 15e3));
+  poll = setTimeout(() => { if (open) stop(); refresh().then(open ? listen : again); }, open ? 5e4 : d.hidden ? 3e4 : Math.min(4e3 * Math.pow(1.5, tries++), 15e3));
 }
 
 function listen() {
@@ -133,6 +133,7 @@ function listen() {
   if (stream || d.hidden || !window.EventSource) return;
   stream = new EventSource(live.dataset.stream);
   stream.onopen = again;
+  stream.addEventListener("beat", again);
   stream.addEventListener("page", e => { tries = 0; swap(e.data); });
   stream.onerror = () => { if (stream && stream.readyState === 2) stream = null; again(); };
 }

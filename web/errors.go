@@ -53,16 +53,16 @@ func (h *Handler) fail(err error, c echo.Context) {
 		return
 	}
 	c.Response().Header().Set("Cache-Control", "no-store")
-	setRetryAfter(c, status)
+	setRetryAfter(c.Response().Header(), status)
 	if err := render(c, status, views.ErrorPage(h.errorPage(c, err, status))); err != nil {
 		h.config.Logger.ErrorContext(c.Request().Context(), "error page failed", "error", err)
 	}
 }
 
 // setRetryAfter sets the Retry-After header for statuses that have one.
-func setRetryAfter(c echo.Context, status int) {
+func setRetryAfter(header http.Header, status int) {
 	if seconds := retryAfter[status]; seconds > 0 {
-		c.Response().Header().Set("Retry-After", strconv.Itoa(seconds))
+		header.Set("Retry-After", strconv.Itoa(seconds))
 	}
 }
 

@@ -104,14 +104,13 @@ func (h *Handler) recovered() echo.MiddlewareFunc {
 // time. QR codes contain few repetitions.
 const compressionLevel = 5
 
-// compressed compresses pages. Assets are compressed already, and an event stream must not be
-// buffered.
+// compressed compresses pages. Assets are compressed already.
 func (h *Handler) compressed() echo.MiddlewareFunc {
 	return middleware.GzipWithConfig(middleware.GzipConfig{
 		Level: compressionLevel,
 		Skipper: func(c echo.Context) bool {
 			path := strings.TrimPrefix(c.Path(), h.config.BasePath)
-			return !accepts(c.Request().Header.Get("Accept-Encoding"), "gzip") || path == "/invoice/:id/live" || path == "/static/*" || path == "/look/:hash/:file" || path == "/embed.js"
+			return !accepts(c.Request().Header.Get("Accept-Encoding"), "gzip") || path == "/static/*" || path == "/look/:hash/:file" || path == "/embed.js"
 		},
 	})
 }

@@ -99,7 +99,7 @@ func formStatus(c echo.Context, problem *present.Problem) int {
 	if problem == nil {
 		return http.StatusOK
 	}
-	setRetryAfter(c, problem.Status)
+	setRetryAfter(c.Response().Header(), problem.Status)
 	return cmp.Or(problem.Status, http.StatusUnprocessableEntity)
 }
 

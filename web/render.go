@@ -30,9 +30,14 @@ func render(c echo.Context, status int, page templ.Component) error {
 
 // frame returns what a page for a reader is rendered with, in the default theme.
 func (h *Handler) frame(c echo.Context, r present.Reader) present.Frame {
-	return present.Frame{
-		Site: &h.config.Site, Reader: r, Multilingual: len(h.config.Languages.List()) > 1, Query: c.QueryString(), Now: h.config.Now(),
-	}
+	f := h.bare(r)
+	f.Query = c.QueryString()
+	return f
+}
+
+// bare returns a frame that does not depend on a request.
+func (h *Handler) bare(r present.Reader) present.Frame {
+	return present.Frame{Site: &h.config.Site, Reader: r, Multilingual: len(h.config.Languages.List()) > 1, Now: h.config.Now()}
 }
 
 // developerPage returns a page for developers, which are in English only.

@@ -1,183 +1,145 @@
 package web
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
-	"github.com/a-h/templ"
-	"github.com/labstack/echo/v4"
-
-	"chequer/internal/client"
-	"chequer/views"
-	"chequer/web/present"
+	"chequer/web/live"
 )
 
-const (
-	// heartbeat keeps proxies from closing a silent stream.
-	heartbeat = 20 * time.Second
-	// streamLife is the longest life of a stream. The browser of an open page connects again.
-	streamLife = 10 * time.Minute
-	// writeWait is the time that a browser may take to accept an event.
-	writeWait = 30 * time.Second
-	// retry tells the browser how many milliseconds to wait before it connects again.
-	retry = "retry: 3000\n\n"
-)
+// writeWait is the time that a browser may take to accept an event.
+const writeWait = 30 * time.Second
 
-// live sends the page's live part whenever it changes. If a limit of streams is reached, the answer is
-// 204, after which a browser does not connect again and the page polls.
-func (h *Handler) live(c echo.Context) error {
-	id, err := invoiceID(c)
-	if err != nil {
-		return err
+// streamPath matches the path of an invoice's stream, below the base path.
+var streamPath = regexp.MustCompile(`^/invoice/([A-Za-z0-9_-]{1,64})/live$`)
+
+// streamID returns the identifier of the invoice whose stream a request asks for.
+func (h *Handler) streamID(r *http.Request) (id string, ok bool) {
+	if r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, "/live") {
+		return "", false
 	}
-	release, ok := h.streams.open(id, c.RealIP())
+	path, _ := strings.CutPrefix(r.URL.Path, h.config.BasePath)
+	found := streamPath.FindStringSubmatch(path)
+	if found == nil {
+		return "", false
+	}
+	return found[1], true
+}
+
+// live sends the page's live part whenever it changes. If a limit of streams is reached, or the browser
+// shows the final page, the answer is 204, after which a browser does not connect again.
+//
+// It does not run below the middleware of pages, which would wrap the connection.
+func (h *Handler) live(w http.ResponseWriter, r *http.Request, id string) {
+	request := h.liveRequest(r)
+	viewer, ok := h.hub.Join(id, request)
 	if !ok {
-		return c.NoContent(http.StatusNoContent)
+		w.WriteHeader(http.StatusNoContent)
+		return
 	}
-	defer release()
-	ctx, cancel := h.untilClosed(c.Request().Context())
-	defer cancel()
-	snapshot, err := h.config.Client.Invoice(ctx, id)
+	text, last, err := viewer.Next(r.Context())
 	if err != nil {
-		return fmt.Errorf("read invoice: %w", err)
+		viewer.Leave()
+		h.refuseStream(w, r, err)
+		return
 	}
-	s := newStream(c, h.frame(c, h.reader(c, snapshot.Resource.Language)))
-	if s.shown == present.Version(snapshot) && present.Final(snapshot.Resource) {
-		return c.NoContent(http.StatusNoContent)
+	s := newStream(w, request.Gzip)
+	// The buffers of the server and the stacks of its goroutines are many times larger than the stream.
+	if conn, _, err := s.control.Hijack(); err == nil {
+		viewer.Serve(conn, text, last)
+		return
 	}
-	if err := h.follow(ctx, s, snapshot); err != nil && ctx.Err() == nil {
-		return err
-	}
-	return nil
+	defer viewer.Leave()
+	s.follow(r.Context(), viewer, text, last)
 }
 
-// follow sends the invoice, and then every change of it until it is final.
-func (h *Handler) follow(ctx context.Context, s *stream, snapshot client.Snapshot) error {
-	if err := s.write(retry); err != nil {
-		return err
+// refuseStream answers with the status of an error. A browser shows no text of a stream.
+func (h *Handler) refuseStream(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil {
+		return
 	}
-	for {
-		final, err := h.send(ctx, s, snapshot)
-		if err != nil || final {
-			return err
-		}
-		next, err := h.await(ctx, snapshot)
-		if err != nil {
-			return err
-		}
-		snapshot = next
+	status := statusOf(err)
+	switch {
+	case errors.Is(err, live.ErrShown):
+		status = http.StatusNoContent
+	case errors.Is(err, live.ErrClosed):
+		status = http.StatusServiceUnavailable
+	case status >= http.StatusInternalServerError:
+		h.config.Logger.ErrorContext(r.Context(), "stream failed", "error", err)
 	}
+	w.Header().Set("Cache-Control", "no-store")
+	setRetryAfter(w.Header(), status)
+	w.WriteHeader(status)
 }
 
-// send sends the live part of a page, or a heartbeat if the browser shows this version already. It
-// reports whether the invoice is final.
-func (h *Handler) send(ctx context.Context, s *stream, snapshot client.Snapshot) (final bool, err error) {
-	if present.Version(snapshot) == s.shown {
-		return false, s.write(": still here\n\n")
+// liveRequest returns what the browser asks for. The version that it shows is in the address that its
+// page contains, or after an interruption in Last-Event-ID.
+func (h *Handler) liveRequest(r *http.Request) live.Request {
+	query := r.URL.Query()
+	request := live.Request{
+		// Clones do not keep the text of the whole request.
+		Address: strings.Clone(h.config.IPExtractor(r)), Shown: strings.Clone(cmp.Or(r.Header.Get("Last-Event-ID"), query.Get("v"))),
+		Gzip: accepts(r.Header.Get("Accept-Encoding"), "gzip"),
 	}
-	page := h.livePage(ctx, s, snapshot)
-	return page.Final, s.show(ctx, page)
-}
-
-// livePage returns the page of an invoice as it is now.
-func (h *Handler) livePage(ctx context.Context, s *stream, snapshot client.Snapshot) views.Payment {
-	f := s.frame
-	f.Now = h.config.Now()
-	return h.themed(ctx, f, snapshot.Theme).Payment(snapshot, "", false)
-}
-
-// await returns the invoice after its next change or a heartbeat. The expiry of the quote is a change
-// too, although the service makes no new version for it.
-func (h *Handler) await(ctx context.Context, snapshot client.Snapshot) (client.Snapshot, error) {
-	id, asked := snapshot.Resource.ForeignID, time.Now()
-	next, err := h.config.Client.WaitInvoice(ctx, id, snapshot.ETag, wait(snapshot.Resource.SecondsLeft))
-	if errors.Is(err, client.ErrNotModified) {
-		next, err = h.config.Client.Invoice(ctx, id) // SecondsLeft has changed
-	}
-	if err != nil {
-		return next, fmt.Errorf("wait for invoice: %w", err)
-	}
-	if present.Version(next) == present.Version(snapshot) && time.Since(asked) < time.Second {
-		return next, pause(ctx, time.Second) // limits the request rate if the service does not wait
-	}
-	return next, nil
-}
-
-// wait returns the time that one request waits: until the next heartbeat, or until the quote expires.
-func wait(secondsLeft int64) time.Duration {
-	left := time.Duration(secondsLeft) * time.Second
-	if left <= 0 || left > heartbeat {
-		return heartbeat
-	}
-	return left
-}
-
-// untilClosed returns a context that ends after streamLife, or when the handler is closed.
-func (h *Handler) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(ctx, streamLife)
-	go func() {
-		select {
-		case <-h.closed:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
+	request.Asked, request.Fallback = h.preference(query.Get("lang"), r.Header.Get("Accept-Language"))
+	return request
 }
 
 // stream is an event stream to one browser.
 type stream struct {
-	response *echo.Response
+	response http.ResponseWriter
 	control  *http.ResponseController
-	shown    string // the version that the browser shows
-	frame    present.Frame
+	encoder  *live.Encoder
 }
 
-// newStream returns a stream. The version that the browser shows is in the address that its page
-// contains, or after an interruption in Last-Event-ID.
-func newStream(c echo.Context, f present.Frame) *stream {
-	f.Query = "" // the address of the stream is not that of the page
-	shown := c.Request().Header.Get("Last-Event-ID")
-	if shown == "" {
-		shown = c.QueryParam("v")
-	}
-	header := c.Response().Header()
-	dropPageHeaders(header, "text/event-stream")
+func newStream(w http.ResponseWriter, compress bool) *stream {
+	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
+	header.Set("Cache-Control", "no-store")
 	header.Set("X-Accel-Buffering", "no")
-	return &stream{frame: f, response: c.Response(), control: http.NewResponseController(c.Response()), shown: shown}
-}
-
-// show sends the live part of a page.
-func (s *stream) show(ctx context.Context, page views.Payment) error {
-	var b bytes.Buffer
-	if err := templ.RenderFragments(ctx, &b, views.PaymentPage(page), "live"); err != nil {
-		return fmt.Errorf("render live part: %w", err)
+	header.Set("X-Content-Type-Options", "nosniff")
+	if compress {
+		header.Set("Content-Encoding", "gzip")
 	}
-	s.shown = page.Version
-	return s.write("event: page\n" + field("id", page.Version) + field("data", strings.TrimSpace(b.String())) + "\n")
+	// The end of the connection ends the response.
+	header.Set("Transfer-Encoding", "identity")
+	w.WriteHeader(http.StatusOK)
+	return &stream{response: w, control: http.NewResponseController(w), encoder: live.NewEncoder(compress)}
 }
 
-// field returns a field of an event, with a line for each line of its value. A carriage return ends a
-// line of a stream as a line feed does. See HTML, "Parsing an event stream".
-func field(name, value string) string {
-	value = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(value)
-	return name + ": " + strings.ReplaceAll(value, "\n", "\n"+name+": ") + "\n"
+// follow writes the texts of a viewer until its stream ends. After an error the browser connects again.
+func (s *stream) follow(ctx context.Context, viewer *live.Viewer, text *live.Text, last bool) {
+	for text != nil {
+		if err := s.write(s.encoder.Encode(text)...); err != nil {
+			return
+		}
+		if last {
+			break
+		}
+		var err error
+		if text, last, err = viewer.Next(ctx); err != nil {
+			break
+		}
+	}
+	_ = s.write(s.encoder.End())
 }
 
 // write writes and flushes. The server's write deadline is for a whole response, so each event sets
 // a new one.
-func (s *stream) write(text string) error {
+func (s *stream) write(parts ...[]byte) error {
 	if err := s.control.SetWriteDeadline(time.Now().Add(writeWait)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return fmt.Errorf("set deadline: %w", err)
 	}
-	if _, err := s.response.Write([]byte(text)); err != nil {
-		return fmt.Errorf("write event: %w", err)
+	for _, part := range parts {
+		if _, err := s.response.Write(part); err != nil {
+			return fmt.Errorf("write event: %w", err)
+		}
 	}
 	if err := s.control.Flush(); err != nil {
 		return fmt.Errorf("flush event: %w", err)

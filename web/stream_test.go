@@ -129,6 +129,50 @@ func TestLive_sends_every_change(t *testing.T) {
 	})
 }
 
+// The service in the same process tells the pages of changes. They read an invoice once for each, however
+// many browsers show it.
+func TestLive_reads_a_change_once_for_all_browsers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := presenttest.Invoice("abc")
+		s := newService(r)
+		var changed func(int64)
+		watches := 0
+		h := pages(t, s, func(c *web.Config) {
+			c.Watch = func(_ string, call func(int64)) func() {
+				changed = call
+				watches++
+				return func() { watches-- }
+			}
+		})
+		var all []*listener
+		for i := range 50 {
+			all = append(all, listenFrom(t, h, "/invoice/abc/live?v=created1", fmt.Sprintf("2001:db8:%x::1", i)))
+		}
+		time.Sleep(61 * time.Second) // three heartbeats
+		synctest.Wait()
+		if s.reads != 1 || watches != 1 {
+			t.Errorf("%d reads and %d watches, want one of each", s.reads, watches)
+		}
+		r.Version, r.Status, r.DueAmount, r.Payments = 2, api.StatusPending, "0", []api.Payment{presenttest.Transfer("seen")}
+		s.set(r)
+		changed(2)
+		for _, l := range all {
+			l.want(t, 1, "Payment seen", false)
+		}
+		if s.reads != 2 {
+			t.Errorf("%d reads after a change, want 2", s.reads)
+		}
+		for _, l := range all {
+			l.leave()
+		}
+		synctest.Wait()
+		if watches != 0 {
+			t.Errorf("%d watches without browsers", watches)
+		}
+	})
+}
+
 func TestLive_sends_versions_that_the_browser_missed(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -183,7 +227,7 @@ func TestLive_keeps_the_stream_open(t *testing.T) {
 		time.Sleep(61 * time.Second)
 		synctest.Wait()
 		_, text, _ := l.got()
-		if got := strings.Count(text, ": still here\n\n"); got != 3 {
+		if got := strings.Count(text, "event: beat\ndata\n\n"); got != 3 {
 			t.Errorf("%d heartbeats in a minute, want 3", got)
 		}
 		time.Sleep(9 * time.Minute)
@@ -210,12 +254,12 @@ func TestLiveHasLimits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(presenttest.Invoice("abc"), presenttest.Invoice("def"), presenttest.Invoice("ghi"))
-		h := pages(t, s, func(c *web.Config) { c.MaxStreams, c.MaxStreamsPerInvoice = 3, 2 })
+		h := pages(t, s, func(c *web.Config) { c.MaxStreams = 3 })
 		var open []*listener
 		for i, tt := range []struct {
 			id     string
 			status int
-		}{{"abc", 200}, {"abc", 200}, {"abc", 204}, {"def", 200}, {"ghi", 204}, {"nosuch", 204}} {
+		}{{"abc", 200}, {"abc", 200}, {"def", 200}, {"ghi", 204}, {"nosuch", 204}} {
 			l := listenFrom(t, h, "/invoice/"+tt.id+"/live", fmt.Sprintf("2001:db8:%x::1", i))
 			if code, _, _ := l.got(); code != tt.status {
 				t.Errorf("%s: status %d, want %d", tt.id, code, tt.status)
@@ -247,7 +291,7 @@ func TestLive_limits_the_streams_of_one_network(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				h := pages(t, newService(presenttest.Invoice("abc")), func(c *web.Config) {
-					c.MaxStreams, c.MaxStreamsPerInvoice, c.MaxStreamsPerNetwork = 80, 80, 2
+					c.MaxStreams, c.MaxStreamsPerNetwork = 80, 2
 				})
 				var first *listener
 				for n := range tt.limit {

@@ -18,6 +18,7 @@ import (
 	"chequer/internal/client"
 	"chequer/internal/locale"
 	"chequer/internal/theme"
+	"chequer/web/live"
 	"chequer/web/present"
 )
 
@@ -53,6 +54,11 @@ type Config struct {
 	// changes the Host header.
 	present.Site
 
+	// Watch calls changed with the new version after each change of an invoice of the service in this
+	// process, or with 0, until cancel is called. Neither blocks. If it is nil, the pages learn of changes
+	// by WaitInvoice, with one request per invoice that has open pages.
+	Watch func(id string, changed func(version int64)) (cancel func())
+
 	// Created receives the identifiers of new invoices, whose codes DrawAhead draws; nil if there are
 	// none.
 	Created <-chan string
@@ -66,12 +72,10 @@ type Config struct {
 	// may send per minute, with a burst of twice that; 10 when 0, no limit when negative. Simulations
 	// have three times the limit.
 	PostsPerMinute int
-	// MaxStreams is the largest number of open streams, over all invoices; 5,000 when 0. The address
-	// blocks around a caller are limited to shares of it, see caller.Blocks. MaxStreamsPerInvoice is
-	// 20 when 0. MaxStreamsPerNetwork, the limit of one caller.Network, is 60 when 0. A page without a
-	// stream polls.
+	// MaxStreams is the largest number of open streams, over all invoices; 12,000 when 0. The address
+	// blocks around a caller are limited to shares of it, see caller.Blocks. MaxStreamsPerNetwork, the
+	// limit of one caller.Network, is 60 when 0. A page without a stream polls.
 	MaxStreams           int
-	MaxStreamsPerInvoice int
 	MaxStreamsPerNetwork int
 	// IPExtractor returns the shopper's address; nil means the socket's.
 	IPExtractor echo.IPExtractor
@@ -79,22 +83,21 @@ type Config struct {
 
 // Handler serves the pages. It is safe for concurrent use.
 type Handler struct {
-	config  Config
-	echo    *echo.Echo
-	streams *streams
-	costly  *costly
-	themes  themeCache
-	plain   atomic.Bool // set if the service implemented only the specification when it was last asked for products
-	close   sync.Once
-	closed  chan struct{}
+	config Config
+	echo   *echo.Echo
+	hub    *live.Hub
+	costly *costly
+	themes themeCache
+	plain  atomic.Bool // set if the service implemented only the specification when it was last asked for products
 
 	handbook func() (handbook, error) // readHandbook, once
 }
 
 // New returns the handler of all paths below the base path, except those of the API.
 func New(config Config) *Handler {
-	h := &Handler{config: withDefaults(config), echo: echo.New(), closed: make(chan struct{})}
-	h.streams, h.costly = newStreams(h.config), newCostly()
+	h := &Handler{config: withDefaults(config), echo: echo.New()}
+	h.costly = newCostly()
+	h.hub = live.New(newSource(h), live.Limits{Total: h.config.MaxStreams, PerNetwork: h.config.MaxStreamsPerNetwork}, h.config.Logger)
 	h.handbook = sync.OnceValues(h.readHandbook)
 	h.echo.HTTPErrorHandler = h.fail
 	h.echo.IPExtractor = h.config.IPExtractor
@@ -104,11 +107,17 @@ func New(config Config) *Handler {
 }
 
 // ServeHTTP implements http.Handler.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.echo.ServeHTTP(w, r) }
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if id, ok := h.streamID(r); ok {
+		h.live(w, r, id)
+		return
+	}
+	h.echo.ServeHTTP(w, r)
+}
 
 // Close ends every open stream. It must be called before a server shuts down, which waits for open
 // streams: http.Server.RegisterOnShutdown(h.Close).
-func (h *Handler) Close() { h.close.Do(func() { close(h.closed) }) }
+func (h *Handler) Close() { h.hub.Close() }
 
 // routes registers every page.
 func (h *Handler) routes() {
@@ -154,7 +163,6 @@ func (h *Handler) routes() {
 		pages.Match(read, fmt.Sprintf("/pos/icon-%d.png", size), h.appIcon(size))
 	}
 	pages.Match(read, "/invoice/:id", h.payment)
-	pages.GET("/invoice/:id/live", h.live)
 	pages.Match(read, "/invoice/:id/proof.txt", h.proof)
 	pages.Match(read, "/invoice/:id/receipt.pdf", h.receipt)
 	decisions := h.limited(h.config.PostsPerMinute)
@@ -193,10 +201,7 @@ func withDefaults(c Config) Config {
 		c.PostsPerMinute = 10
 	}
 	if c.MaxStreams == 0 {
-		c.MaxStreams = 5000
-	}
-	if c.MaxStreamsPerInvoice == 0 {
-		c.MaxStreamsPerInvoice = 20
+		c.MaxStreams = 12_000
 	}
 	if c.MaxStreamsPerNetwork == 0 {
 		c.MaxStreamsPerNetwork = 60

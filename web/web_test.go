@@ -32,6 +32,7 @@ type service struct {
 	changed     chan struct{}
 	created     []api.InvoiceRequest
 	keys        []string
+	reads       int     // number of calls of Invoice
 	refused     func()  // runs when UseCheckoutLink refuses
 	refusals    []error // errors for the next creations
 	simulated   []api.SimulateRequest
@@ -136,6 +137,9 @@ func (s *service) OrderProduct(_ context.Context, order api.ProductOrder, key st
 
 func (s *service) Invoice(_ context.Context, id string) (client.Snapshot, error) {
 	snapshot, _, err := s.snapshot(id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reads++
 	return snapshot, err
 }
 

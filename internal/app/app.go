@@ -106,7 +106,7 @@ func NewStorefront(ctx context.Context, c config.Config, serviceURL string, o Op
 	if name == "" {
 		name = "Shop"
 	}
-	pages, err := a.pages(c, o, nil, name, client.Config{BaseURL: serviceURL, Key: c.APIKey, Secret: c.APISecret})
+	pages, err := a.pages(c, o, local{}, name, client.Config{BaseURL: serviceURL, Key: c.APIKey, Secret: c.APISecret})
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 		mode = merchant.Test
 	}
 	key := d.Merchants.Builtin(d.shop.ID, mode, merchant.ScopeCreate, merchant.ScopePage)
-	pages, err := a.pages(c, o, created, d.shop.Name, client.Config{
+	pages, err := a.pages(c, o, local{created, d.invoices.Subscribe}, d.shop.Name, client.Config{
 		BaseURL: c.BaseURL, Key: key.Key, Secret: key.Secret, Transport: client.InProcess(service),
 	})
 	if err != nil {
@@ -59,12 +59,18 @@ func limits(c config.Config) server.Limits {
 // opened.
 const maxAhead = 64
 
-// pages returns the handler of the pages. They call the service through a client; created receives the
-// new invoices of a service in this process, and is nil for another service.
-func (a *App) pages(c config.Config, o Options, created <-chan string, shop string, cc client.Config) (*web.Handler, error) {
-	local := created != nil
+// local holds the notifications of a service in this process for its pages. It is empty for another
+// service.
+type local struct {
+	created <-chan string // new invoices
+	watch   func(id string, changed func(version int64)) (cancel func())
+}
+
+// pages returns the handler of the pages. They call the service through a client.
+func (a *App) pages(c config.Config, o Options, l local, shop string, cc client.Config) (*web.Handler, error) {
+	isLocal := l.watch != nil
 	cc.Now, cc.NewNonce = o.clock(), func() string { return token.New(32) }
-	cl, err := newClient(cc, local)
+	cl, err := newClient(cc, isLocal)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +79,7 @@ func (a *App) pages(c config.Config, o Options, created <-chan string, shop stri
 		return nil, fmt.Errorf("CHEQUER_LANGUAGE, CHEQUER_LANGUAGES: %w", err)
 	}
 	pages := web.New(web.Config{
-		Client: cl, Logger: o.Log, Now: o.clock(), Created: created, Docs: local, IPExtractor: caller.Extractor(c.Proxies()), Languages: languages,
+		Client: cl, Logger: o.Log, Now: o.clock(), Created: l.created, Watch: l.watch, Docs: isLocal, IPExtractor: caller.Extractor(c.Proxies()), Languages: languages,
 		Site: present.Site{
 			BasePath: c.BasePath(), BaseURL: c.BaseURL, Storefront: bool(c.Storefront) || o.Demo, ShopName: shop, Demo: o.Demo, EmbedOrigins: c.EmbedOrigins(),
 		},

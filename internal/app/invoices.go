@@ -55,6 +55,7 @@ func (c *Core) invoiceConfig(cfg config.Config, live []chain.Network, sim *simne
 		Now:        c.Now,
 		NewID:      func() string { return token.New(32) },
 		Encode:     wire.Event,
+		Changes:    c.Storage,
 		Log:        log,
 	}, err
 }

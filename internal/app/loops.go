@@ -19,7 +19,7 @@ import (
 // loops returns the loops of a server.
 func (d *domain) loops(c config.Config, log *slog.Logger) []func(context.Context) error {
 	loops := []func(context.Context) error{
-		invoice.NewExpirer(d.invoices, time.Second, log).Run, d.watcher(d.simnet, log).Run,
+		invoice.NewExpirer(d.invoices, time.Second, log).Run, invoice.NewFollower(d.invoices, log).Run, d.watcher(d.simnet, log).Run,
 		d.webhooks(c, log).Run, d.seller(c, d.invoices, log).Run, doctor.WatchClock(d.Storage, d.Now, log),
 	}
 	if d.updateRates != nil {

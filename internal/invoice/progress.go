@@ -174,10 +174,14 @@ func (s *Service) Behind(ctx context.Context, inv *Invoice) ([]chain.ID, error) 
 	var behind []chain.ID
 	for _, m := range inv.Methods {
 		network := m.Asset.Network
-		late := s.now().Sub(progress[network].Scanned) > scanDelay && s.now().Sub(s.began) > startupTime
-		if s.scanned[network] && late && !slices.Contains(behind, network) {
+		if s.scanned[network] && s.isBehind(network, progress) && !slices.Contains(behind, network) {
 			behind = append(behind, network)
 		}
 	}
 	return behind, nil
+}
+
+// isBehind reports whether a network was not scanned recently.
+func (s *Service) isBehind(network chain.ID, progress map[chain.ID]Progress) bool {
+	return s.now().Sub(progress[network].Scanned) > scanDelay && s.now().Sub(s.began) > startupTime
 }

@@ -46,7 +46,9 @@ type Config struct {
 	NewID func() string
 	// Encode returns the body of an event for an invoice in its current state.
 	Encode func(*Invoice, Event) []byte
-	Log    *slog.Logger
+	// Changes connects the processes of one database; nil: there is only this process.
+	Changes Changes
+	Log     *slog.Logger
 }
 
 // Service creates invoices and applies the rules to them. It is safe for concurrent use.
@@ -68,9 +70,12 @@ type Service struct {
 	id          func() string
 	encode      func(*Invoice, Event) []byte
 	log         *slog.Logger
-	waiters     waiters
 	predictor   indexPredictor
 	evaluations evaluationCache
+
+	subscriptions subscriptions
+	changes       Changes
+	outgoing      *outgoing
 }
 
 // NewService returns a new Service.
@@ -78,7 +83,7 @@ func NewService(c Config) *Service {
 	s := &Service{
 		storage: c.Storage, networks: c.Networks, rates: c.Rates, unwatched: c.Unwatched, tolerance: c.Tolerance,
 		now: c.Now, id: c.NewID, encode: c.Encode, log: c.Log, scanned: map[chain.ID]bool{}, live: map[chain.ID]bool{}, began: c.Now(),
-		bridged:    map[chain.ID][]chain.Asset{},
+		bridged: map[chain.ID][]chain.Asset{}, changes: c.Changes, outgoing: newOutgoing(),
 		maxScanAge: c.MaxScanAge, sinceStart: c.SinceStart,
 	}
 	for mode, networks := range c.Networks {
@@ -255,9 +260,22 @@ func (s *Service) updateAt(ctx context.Context, id string, lease Lease, progress
 		s.log.Info("invoice status changed", "invoice", inv.ID, "from", from, "to", to, "version", inv.Version)
 	}
 	if inv.Version != version {
-		s.waiters.notify(inv.ID)
+		s.changed(ctx, inv)
 	}
 	return inv, nil
+}
+
+// changed notifies the subscribers of an invoice that has a new version, in this process and in
+// others.
+func (s *Service) changed(ctx context.Context, inv *Invoice) {
+	s.subscriptions.notify(inv.ID, inv.Version)
+	change := Change{inv.ID, inv.Version}
+	if s.changes == nil || s.outgoing.add(change) {
+		return
+	}
+	if err := s.changes.Announce(ctx, []Change{change}); err != nil {
+		s.log.Warn("change not announced", "invoice", inv.ID, "error", err)
+	}
 }
 
 // settle evaluates the changed facts and adds the events of the change.

@@ -6,19 +6,18 @@ import (
 	"time"
 )
 
-// slowTick is the interval at which a waiting reader reads the table without a notification: a
-// notification is only a hint, and reaches only the process that made the change.
-const slowTick = 3 * time.Second
-
 // Wait returns an invoice once its version differs from the given one, or ErrNotModified after the
 // given time.
 func (s *Service) Wait(ctx context.Context, id string, version int64, wait time.Duration) (*Invoice, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	changed, leave := s.waiters.subscribe(id)
-	defer leave()
-	tick := time.NewTicker(slowTick)
-	defer tick.Stop()
+	changed := make(chan struct{}, 1)
+	defer s.Subscribe(id, func(int64) {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	})()
 	for {
 		inv, err := s.storage.Invoice(context.WithoutCancel(ctx), id)
 		if err != nil {
@@ -31,47 +30,84 @@ func (s *Service) Wait(ctx context.Context, id string, version int64, wait time.
 		case <-ctx.Done():
 			return nil, ErrNotModified
 		case <-changed:
-		case <-tick.C:
 		}
 	}
 }
 
-// waiters notifies readers that wait for a change of an invoice.
-type waiters struct {
-	mu        sync.Mutex
-	listeners map[string]map[chan struct{}]bool
+// Subscribe registers a function that is called with the new version when an invoice changes, and
+// with 0 when another part of its resource may have changed. A call is a hint: it can be repeated,
+// and one call can be under way while cancel returns. The function must not block. Changes by other
+// processes are noticed while a Follower runs.
+func (s *Service) Subscribe(id string, changed func(version int64)) (cancel func()) {
+	return s.subscriptions.add(id, changed)
 }
 
-// subscribe returns a channel that receives a value when the invoice changes, until leave is called.
-func (w *waiters) subscribe(id string) (changed <-chan struct{}, leave func()) {
-	c := make(chan struct{}, 1)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.listeners == nil {
-		w.listeners = map[string]map[chan struct{}]bool{}
+// subscriptions holds the functions that are called when an invoice changes.
+type subscriptions struct {
+	mu   sync.Mutex
+	byID map[string]*subscription
+}
+
+// subscription holds the functions of the subscribers of one invoice.
+type subscription struct {
+	version int64 // newest that the subscribers know; 0 before the first call
+	calls   map[*func(version int64)]bool
+}
+
+func (s *subscriptions) add(id string, changed func(version int64)) (cancel func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byID == nil {
+		s.byID = map[string]*subscription{}
 	}
-	if w.listeners[id] == nil {
-		w.listeners[id] = map[chan struct{}]bool{}
+	of, ok := s.byID[id]
+	if !ok {
+		of = &subscription{calls: map[*func(int64)]bool{}}
+		s.byID[id] = of
 	}
-	w.listeners[id][c] = true
-	return c, func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		delete(w.listeners[id], c)
-		if len(w.listeners[id]) == 0 {
-			delete(w.listeners, id)
+	of.version = 0 // a new subscriber knows no version
+	of.calls[&changed] = true
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(of.calls, &changed)
+		if len(of.calls) == 0 && s.byID[id] == of {
+			delete(s.byID, id)
 		}
 	}
 }
 
-// notify wakes the readers of an invoice. It never blocks.
-func (w *waiters) notify(id string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for c := range w.listeners[id] {
-		select {
-		case c <- struct{}{}:
-		default:
-		}
+// notify calls the subscribers of an invoice, unless they know this version or a newer one. The
+// version 0 is always new.
+func (s *subscriptions) notify(id string, version int64) {
+	for _, changed := range s.toCall(id, version) {
+		changed(version)
 	}
+}
+
+// toCall returns the functions that notify calls. They are called without the lock, because they may
+// call cancel.
+func (s *subscriptions) toCall(id string, version int64) (calls []func(version int64)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of, ok := s.byID[id]
+	if !ok || version != 0 && version <= of.version {
+		return nil
+	}
+	of.version = max(of.version, version)
+	for changed := range of.calls {
+		calls = append(calls, *changed)
+	}
+	return calls
+}
+
+// ids returns the invoices with subscribers.
+func (s *subscriptions) ids() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ids := make([]string, 0, len(s.byID))
+	for id := range s.byID {
+		ids = append(ids, id)
+	}
+	return ids
 }

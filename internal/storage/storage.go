@@ -35,6 +35,7 @@ type Storage struct {
 
 var _ interface {
 	invoice.Storage
+	invoice.Changes
 	merchant.Storage
 	merchant.EndpointStorage
 	merchant.LinkStorage

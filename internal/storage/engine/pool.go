@@ -24,6 +24,7 @@ const maxLifetime = 15 * time.Minute
 
 // pool is the state shared by the connections to one PostgreSQL. It is safe for concurrent use.
 type pool struct {
+	config *pgx.ConnConfig
 	// generation is incremented when a connection is found to lead to a server that accepts no
 	// writes. Connections of an earlier generation are closed instead of reused.
 	generation atomic.Int64
@@ -45,7 +46,7 @@ func openPostgres(url string) (*sql.DB, *pool, error) {
 	if config.ValidateConnect == nil {
 		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
-	p := &pool{mode: config.DefaultQueryExecMode}
+	p := &pool{config: config, mode: config.DefaultQueryExecMode}
 	p.probed = p.mode != pgx.QueryExecModeCacheStatement // the URL sets another mode
 	db := stdlib.OpenDB(*config,
 		stdlib.OptionBeforeConnect(p.beforeConnect),

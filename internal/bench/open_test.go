@@ -1,0 +1,191 @@
+package bench_test
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"chequer/internal/api"
+)
+
+// openPages returns the number of pages that are held open.
+func openPages(b *testing.B) int {
+	b.Helper()
+	n, err := strconv.Atoi(cmp.Or(os.Getenv("BENCH_PAGES"), "2000"))
+	if err != nil || n < 1 {
+		b.Fatalf("BENCH_PAGES: %v", err)
+	}
+	return n
+}
+
+// BenchmarkOpenPages measures what pages cost that are open while nothing changes, and the time until a
+// change is told to all of them: pages of invoices of their own, and of one invoice.
+func BenchmarkOpenPages(b *testing.B) {
+	onEngines(b, func(b *testing.B, e engine) {
+		count := openPages(b)
+		p := serve(b, e, "CHEQUER_TRUST_PROXY=127.0.0.1")
+		p.useKey(b, "--test")
+		for _, invoices := range []int{count, 1} {
+			measure(b, fmt.Sprintf("%d pages of %d invoices", count, invoices), func(b *testing.B) {
+				p.process.Kill()
+				p.start(b)
+				ids := p.createMany(b, invoices)
+				before := p.memory()
+				pages := p.openAll(b, ids, count)
+				defer pages.close()
+				b.ReportMetric(float64(p.memory()-before)/float64(count)/1024, "KiB/page")
+				spent, began := p.cpu(b), time.Now()
+				time.Sleep(4 * settings.span)
+				b.ReportMetric(100*(p.cpu(b)-spent).Seconds()/time.Since(began).Seconds(), "idle-cpu-%")
+				if invoices == 1 {
+					pages.change(b, func() error { return p.simulate(b.Context(), ids[0], api.SimulateExact) })
+				}
+			})
+		}
+	})
+}
+
+// createMany creates invoices, by several callers.
+func (p *program) createMany(b *testing.B, count int) []string {
+	b.Helper()
+	ids := make([]string, count)
+	each(b, count, func(ctx context.Context, i int) error {
+		inv, err := p.createWith(ctx, body)
+		ids[i] = inv.ForeignID
+		return err
+	})
+	return ids
+}
+
+// each calls do with every number below count, by several callers.
+func each(b *testing.B, count int, do func(ctx context.Context, i int) error) {
+	b.Helper()
+	var next atomic.Int64
+	var mu sync.Mutex
+	var fault error
+	var group sync.WaitGroup
+	for range 16 {
+		group.Go(func() {
+			for i := next.Add(1) - 1; i < int64(count); i = next.Add(1) - 1 {
+				if err := do(b.Context(), int(i)); err != nil {
+					mu.Lock()
+					fault = err
+					mu.Unlock()
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	if fault != nil {
+		b.Fatal(fault)
+	}
+}
+
+// cpu returns the processor time that the server has used.
+func (p *program) cpu(b *testing.B) time.Duration {
+	b.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.command.Process.Pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * time.Second / 100
+}
+
+// openedPages are connections with streams, whose bytes are only counted.
+type openedPages struct {
+	all    []net.Conn
+	told   atomic.Int64
+	target chan struct{} // receives a value when all pages were told
+}
+
+// pageBytes is less than any page, and more than a heartbeat.
+const pageBytes = 500
+
+// openAll opens the streams of pages that show the present version.
+func (p *program) openAll(b *testing.B, ids []string, count int) *openedPages {
+	b.Helper()
+	pages := &openedPages{all: make([]net.Conn, count), target: make(chan struct{}, 1)}
+	each(b, count, func(_ context.Context, i int) error {
+		conn, err := openPage(strings.TrimPrefix(p.url, "http://"), ids[i%len(ids)], i)
+		if err != nil {
+			return err
+		}
+		pages.all[i] = conn
+		go pages.count(conn)
+		return nil
+	})
+	return pages
+}
+
+// openPage opens a stream as Chromium does, from a network of its own, behind a proxy.
+func openPage(address, id string, number int) (net.Conn, error) {
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(conn, "GET /invoice/%s/live?v=1 HTTP/1.1\r\nHost: %s\r\nX-Forwarded-For: 100.%d.%d.1\r\n"+
+		"User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36\r\n"+
+		"Accept: text/event-stream\r\nCache-Control: no-cache\r\nSec-Fetch-Site: same-origin\r\nSec-Fetch-Mode: cors\r\nSec-Fetch-Dest: empty\r\n"+
+		"Accept-Encoding: gzip, deflate, br, zstd\r\nAccept-Language: en-GB,en;q=0.9\r\n\r\n", id, address, number>>8&255, number&255)
+	response, err := http.ReadResponse(bufio.NewReaderSize(conn, 512), nil)
+	if err != nil || response.StatusCode != http.StatusOK {
+		return nil, errors.Join(err, conn.Close(), fmt.Errorf("stream %d is refused", number))
+	}
+	return conn, nil
+}
+
+// count counts a page once it is told a change.
+func (o *openedPages) count(conn net.Conn) {
+	text, isTold := make([]byte, 4096), false
+	for {
+		n, err := conn.Read(text)
+		if err != nil {
+			return
+		}
+		if n < pageBytes || isTold {
+			continue
+		}
+		isTold = true
+		if o.told.Add(1) == int64(len(o.all)) {
+			o.target <- struct{}{}
+		}
+	}
+}
+
+// change makes a change and reports the time until all pages are told.
+func (o *openedPages) change(b *testing.B, do func() error) {
+	b.Helper()
+	began := time.Now()
+	if err := do(); err != nil {
+		b.Fatal(err)
+	}
+	select {
+	case <-o.target:
+		b.ReportMetric(milliseconds(time.Since(began)), "all-told-ms")
+	case <-time.After(time.Minute):
+		b.Fatalf("%d of %d pages were told", o.told.Load(), len(o.all))
+	}
+}
+
+func (o *openedPages) close() {
+	for _, conn := range o.all {
+		io.Closer(conn).Close()
+	}
+}

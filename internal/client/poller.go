@@ -1,0 +1,126 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// Waiter is the part of a client that a Poller needs.
+type Waiter interface {
+	Invoice(ctx context.Context, id string) (Snapshot, error)
+	WaitInvoice(ctx context.Context, id, etag string, wait time.Duration) (Snapshot, error)
+}
+
+const (
+	// pollPause limits the rate of requests to a service that does not wait, or that returns errors.
+	pollPause = time.Second
+	// pollWait is the time that the service is asked to wait. It is shorter than MaxWait, because the
+	// answer may take a moment.
+	pollWait = 25 * time.Second
+)
+
+// Poller watches invoices of a service by one long poll for each invoice, however many watchers the
+// invoice has. It is safe for concurrent use.
+type Poller struct {
+	client Waiter
+
+	mu    sync.Mutex
+	polls map[string]*poll
+}
+
+// poll is the long poll of one invoice.
+type poll struct {
+	etag  string        // that was returned last
+	fresh *Snapshot     // that the poll returned and Invoice has not
+	read  chan struct{} // closed when Invoice was called first
+	once  sync.Once
+}
+
+// NewPoller returns a new Poller.
+func NewPoller(client Waiter) *Poller { return &Poller{client: client, polls: map[string]*poll{}} }
+
+// Invoice returns an invoice. If it is watched and its poll returned a new snapshot, it returns that
+// without a request.
+func (p *Poller) Invoice(ctx context.Context, id string) (Snapshot, error) {
+	if fresh := p.take(id); fresh != nil {
+		return *fresh, nil
+	}
+	snapshot, err := p.client.Invoice(ctx, id)
+	if err != nil {
+		return snapshot, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if of, ok := p.polls[id]; ok {
+		of.etag = snapshot.ETag
+		of.once.Do(func() { close(of.read) })
+	}
+	return snapshot, nil
+}
+
+// take returns the snapshot that the poll of an invoice returned since the last call; nil if there is
+// none.
+func (p *Poller) take(id string) (fresh *Snapshot) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if of, ok := p.polls[id]; ok {
+		fresh, of.fresh = of.fresh, nil
+	}
+	return fresh
+}
+
+// Watch calls changed after each change of an invoice that follows the next call of Invoice, with 0,
+// until cancel is called. An invoice has at most one watch.
+func (p *Poller) Watch(id string, changed func(version int64)) (cancel func()) {
+	ctx, end := context.WithCancel(context.Background())
+	of := &poll{read: make(chan struct{})}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.polls[id] = of
+	go p.run(ctx, id, of, changed)
+	return func() {
+		end()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.polls[id] == of {
+			delete(p.polls, id)
+		}
+	}
+}
+
+// run polls an invoice until the context ends.
+func (p *Poller) run(ctx context.Context, id string, of *poll, changed func(version int64)) {
+	select {
+	case <-of.read:
+	case <-ctx.Done():
+	}
+	for ctx.Err() == nil {
+		asked, etag := time.Now(), p.etag(of)
+		snapshot, err := p.client.WaitInvoice(ctx, id, etag, pollWait)
+		if err == nil && snapshot.ETag != etag {
+			p.setFresh(of, snapshot)
+			changed(0)
+			continue
+		}
+		if !errors.Is(err, ErrNotModified) || time.Since(asked) < pollPause {
+			select {
+			case <-time.After(pollPause):
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+func (p *Poller) etag(of *poll) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return of.etag
+}
+
+func (p *Poller) setFresh(of *poll, snapshot Snapshot) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	of.etag, of.fresh = snapshot.ETag, &snapshot
+}

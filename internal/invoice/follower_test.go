@@ -1,0 +1,329 @@
+package invoice_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"chequer/internal/chain"
+	"chequer/internal/chain/ethereum"
+	"chequer/internal/invoice"
+	"chequer/internal/invoice/invoicetest"
+	"chequer/internal/storage"
+)
+
+// between is a fake of invoice.Changes that connects processes.
+type between struct {
+	mu        sync.Mutex
+	versions  map[string]int64
+	reads     int
+	mark      int64
+	asked     int // number of invoices in all reads
+	announced [][]invoice.Change
+	silent    bool // announcements are unsupported
+	listeners []chan []invoice.Change
+	lost      chan struct{}
+}
+
+func newBetween() *between { return &between{versions: map[string]int64{}, lost: make(chan struct{})} }
+
+func (b *between) set(id string, version int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.versions[id] = version
+}
+
+func (b *between) Mark(context.Context) (int64, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.mark, nil
+}
+
+func (b *between) Versions(_ context.Context, ids []string) (changes []invoice.Change, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reads++
+	b.asked += len(ids)
+	for _, id := range ids {
+		if version := b.versions[id]; version != 0 {
+			changes = append(changes, invoice.Change{ID: id, Version: version})
+		}
+	}
+	return changes, nil
+}
+
+func (b *between) Announce(_ context.Context, changes []invoice.Change) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.announced = append(b.announced, changes)
+	for _, l := range b.listeners {
+		l <- changes
+	}
+	return nil
+}
+
+func (b *between) Announced(ctx context.Context, connected func(), changed func([]invoice.Change)) error {
+	b.mu.Lock()
+	if b.silent {
+		b.mu.Unlock()
+		return errors.ErrUnsupported
+	}
+	received := make(chan []invoice.Change, 10)
+	b.listeners = append(b.listeners, received)
+	lost := b.lost
+	b.mu.Unlock()
+	connected()
+	for {
+		select {
+		case list := <-received:
+			changed(list)
+		case <-lost:
+			return errors.New("connection lost")
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// lose closes the connections for announcements.
+func (b *between) lose() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	close(b.lost)
+	b.lost, b.listeners = make(chan struct{}), nil
+}
+
+// following is a service with a Follower within a synctest bubble.
+type following struct {
+	*invoice.Service
+	told []int64 // by subscriptions that follow made
+	mu   sync.Mutex
+}
+
+func follow(t *testing.T, b *between, networks ...chain.Network) *following {
+	t.Helper()
+	f := &following{Service: invoice.NewService(invoice.Config{
+		Storage: invoicetest.New(), Changes: b, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Networks: map[invoice.Mode][]chain.Network{invoice.Live: networks},
+	})}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- invoice.NewFollower(f.Service, slog.New(slog.DiscardHandler)).Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	synctest.Wait()
+	return f
+}
+
+func (f *following) subscribe(id string) (cancel func()) {
+	return f.Subscribe(id, func(version int64) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.told = append(f.told, version)
+	})
+}
+
+func (f *following) want(t *testing.T, versions ...int64) {
+	t.Helper()
+	synctest.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if diff := cmp.Diff(versions, f.told); diff != "" {
+		t.Errorf("versions told (-want +got):\n%s", diff)
+	}
+}
+
+func (b *between) wantReads(t *testing.T, reads, asked int) {
+	t.Helper()
+	synctest.Wait()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.reads != reads || b.asked != asked {
+		t.Errorf("%d reads of %d versions, want %d of %d", b.reads, b.asked, reads, asked)
+	}
+}
+
+func TestFollower_reads_all_versions_at_once(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBetween()
+		b.silent = true
+		f := follow(t, b)
+		time.Sleep(time.Minute)
+		b.wantReads(t, 0, 0) // there are no subscribers
+		b.set("a", 1)
+		b.set("b", 1)
+		defer f.subscribe("a")()
+		defer f.subscribe("a")()
+		leave := f.subscribe("b")
+		time.Sleep(3 * time.Second)
+		f.want(t, 1, 1, 1)
+		b.wantReads(t, 1, 2)
+		b.set("b", 2)
+		time.Sleep(3 * time.Second)
+		f.want(t, 1, 1, 1, 2)
+		leave()
+		b.set("b", 3)
+		time.Sleep(3 * time.Second)
+		f.want(t, 1, 1, 1, 2)
+		b.wantReads(t, 3, 5)
+	})
+}
+
+func TestFollower_reads_nothing_while_no_other_process_writes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBetween()
+		b.silent, b.mark = true, 1
+		f := follow(t, b)
+		defer f.subscribe("a")()
+		time.Sleep(time.Minute)
+		b.wantReads(t, 1, 1)
+		b.mu.Lock()
+		b.mark, b.versions["a"] = 2, 2
+		b.mu.Unlock()
+		time.Sleep(3 * time.Second)
+		f.want(t, 2)
+		b.wantReads(t, 2, 2)
+	})
+}
+
+func TestFollower_hears_announcements_without_a_read(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBetween()
+		f := follow(t, b)
+		defer f.subscribe("a")()
+		for range 2 { // the second is a repetition
+			if err := b.Announce(t.Context(), []invoice.Change{{ID: "a", Version: 2}, {ID: "other", Version: 9}}); err != nil {
+				t.Fatal(err)
+			}
+			f.want(t, 2)
+		}
+		time.Sleep(27 * time.Second)
+		b.wantReads(t, 0, 0)
+		b.set("a", 3) // the announcement is lost
+		time.Sleep(3 * time.Second)
+		b.wantReads(t, 1, 1)
+		f.want(t, 2, 3)
+	})
+}
+
+func TestFollower_reads_again_when_announcements_were_lost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBetween()
+		f := follow(t, b)
+		defer f.subscribe("a")()
+		b.lose()
+		synctest.Wait()
+		b.wantReads(t, 1, 1)
+		b.set("a", 2)
+		time.Sleep(time.Second) // the next connection
+		f.want(t, 2)
+		if err := b.Announce(t.Context(), []invoice.Change{{ID: "a", Version: 3}}); err != nil {
+			t.Fatal(err)
+		}
+		f.want(t, 2, 3)
+		b.wantReads(t, 2, 2)
+	})
+}
+
+// Pages show that a network is behind, which is no new version of an invoice.
+func TestFollower_tells_that_a_network_is_behind(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBetween()
+		f := follow(t, b, &evm{Network: ethereum.New(ethereum.Base), now: time.Now})
+		defer f.subscribe("a")()
+		time.Sleep(20 * time.Second)
+		f.want(t)
+		time.Sleep(3 * time.Second)
+		f.want(t, 0)
+		time.Sleep(time.Minute)
+		f.want(t, 0)
+	})
+}
+
+func TestChanges_are_announced(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	b := newBetween()
+	service := invoice.NewService(invoice.Config{
+		Storage: s.store, Changes: b, Now: s.clock.Now, NewID: s.newID, Log: slog.New(slog.DiscardHandler),
+		Encode: func(*invoice.Invoice, invoice.Event) []byte { return []byte("{}") },
+	})
+	cancel := func() invoice.Change {
+		inv := s.create("40")
+		changed, err := service.Cancel(t.Context(), inv.ID)
+		s.must(err)
+		return invoice.Change{ID: inv.ID, Version: changed.Version}
+	}
+	want := []invoice.Change{cancel()} // without a Follower, as in a command
+	if diff := cmp.Diff([][]invoice.Change{want}, b.announced); diff != "" {
+		t.Fatalf("announced (-want +got):\n%s", diff)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- invoice.NewFollower(service, slog.New(slog.DiscardHandler)).Run(ctx) }()
+	told := make(chan int64, 10)
+	defer service.Subscribe(want[0].ID, func(version int64) { told <- version })()
+	b.set(want[0].ID, 7)
+	<-told // the Follower runs
+	for range 3 {
+		want = append(want, cancel())
+	}
+	for len(b.all()) < len(want) {
+		time.Sleep(time.Millisecond)
+	}
+	stop()
+	s.must(<-ended)
+	if diff := cmp.Diff(want, b.all(), cmpopts.SortSlices(func(a, b invoice.Change) bool { return a.ID < b.ID })); diff != "" {
+		t.Errorf("announced (-want +got):\n%s", diff)
+	}
+}
+
+// all returns every announced change.
+func (b *between) all() (changes []invoice.Change) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, list := range b.announced {
+		changes = append(changes, list...)
+	}
+	return changes
+}
+
+// unmarked is a database that does not know when another process writes, as PostgreSQL.
+type unmarked struct{ *storage.Storage }
+
+func (unmarked) Mark(context.Context) (int64, error) { return 0, nil }
+
+// Two processes share one database. A process that does not make a change finds it by its version.
+func TestStep_finds_the_change_of_another_process(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	other := invoice.NewService(invoice.Config{Storage: s.store, Changes: unmarked{s.store}, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler)})
+	follower := invoice.NewFollower(other, slog.New(slog.DiscardHandler))
+	inv := s.create("40")
+	var told []int64
+	defer other.Subscribe(inv.ID, func(version int64) { told = append(told, version) })()
+	s.must(follower.Step(t.Context()))
+	s.pays(inv, "BTC", "0.0005")
+	s.step()
+	s.must(follower.Step(t.Context()))
+	s.must(follower.Step(t.Context()))
+	if diff := cmp.Diff([]int64{1, 2}, told); diff != "" {
+		t.Errorf("versions told (-want +got):\n%s", diff)
+	}
+}

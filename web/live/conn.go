@@ -1,0 +1,81 @@
+package live
+
+import (
+	"errors"
+	"net"
+	"os"
+	"time"
+)
+
+// writeWait is the time that a browser may take to accept a text.
+const writeWait = 30 * time.Second
+
+// past is a deadline that makes a Read return.
+var past = time.Unix(1, 0)
+
+// Serve writes the stream to a connection, beginning with a text that Next returned, in a goroutine of
+// its own: the only one that the stream has. It then closes the connection and calls Leave.
+func (v *Viewer) Serve(conn net.Conn, text *Text, last bool) {
+	v.wakeBy(func() { _ = conn.SetReadDeadline(past) })
+	go v.serve(conn, text, last)
+}
+
+// wakeBy replaces the way in which the goroutine of the stream is told that there is something to take.
+func (v *Viewer) wakeBy(wake func()) {
+	v.hub.mu.Lock()
+	defer v.hub.mu.Unlock()
+	v.interrupt, v.ready = wake, nil
+	if v.next != nil || v.ended {
+		wake()
+	}
+}
+
+func (v *Viewer) serve(conn net.Conn, text *Text, last bool) {
+	defer conn.Close()
+	defer v.Leave()
+	e := Encoder{gzip: v.request.Gzip}
+	for text != nil {
+		if err := write(conn, e.Encode(text)...); err != nil {
+			return
+		}
+		if last {
+			break
+		}
+		var ok bool
+		if text, last, ok = v.await(conn); !ok {
+			return
+		}
+	}
+	_ = write(conn, e.End())
+}
+
+// await waits for the next text. It returns false if the browser closed the connection. It reads, and a
+// wake-up interrupts the read by a deadline, so that one goroutine waits for both.
+func (v *Viewer) await(conn net.Conn) (text *Text, last, ok bool) {
+	var ignored [16]byte
+	for {
+		_, err := conn.Read(ignored[:])
+		switch {
+		case err == nil:
+			continue // the browser has nothing to say
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			return nil, true, false
+		}
+		// A wake-up after this line makes the next read return.
+		if err := conn.SetReadDeadline(time.Time{}); err != nil {
+			return nil, true, false
+		}
+		if text, last := v.take(); text != nil || last {
+			return text, last, true
+		}
+	}
+}
+
+func write(conn net.Conn, parts ...[]byte) error {
+	if err := conn.SetWriteDeadline(time.Now().Add(writeWait)); err != nil {
+		return err
+	}
+	buffers := net.Buffers(parts)
+	_, err := buffers.WriteTo(conn)
+	return err
+}

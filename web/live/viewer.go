@@ -1,0 +1,120 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"time"
+)
+
+// Request holds the parameters of a viewer's request.
+type Request struct {
+	Address  string // the caller's address, for the limits
+	Shown    string // version that the browser shows
+	Asked    string // code of the language in the address of the page; empty if there is none
+	Fallback string // code of the language of the page of an invoice without a language
+	Gzip     bool   // the browser accepts gzip
+}
+
+// Viewer is the stream of one browser. Its fields are protected by the mutex of the hub. Its methods are
+// called by one goroutine.
+type Viewer struct {
+	hub     *Hub
+	topic   *topic // nil if the hub was closed before
+	request Request
+	release func()
+	until   time.Time
+	slot    int           // second of its heartbeat
+	ready   chan struct{} // receives a value when there is something to take; nil if interrupt is set
+	// interrupt is called when there is something to take. It does not block.
+	interrupt func()
+
+	opened bool   // the stream has begun
+	shown  string // version that the browser shows, or that was sent to it
+	next   *Text
+	last   bool // the stream ends after next
+	ended  bool // the stream ends now
+	err    error
+}
+
+// Next waits for the next text of the stream. An empty Text only begins the stream. last reports
+// whether the stream ends after the text; a nil text ends it at once. The first call can return an
+// error of Source.Read, or ErrShown.
+func (v *Viewer) Next(ctx context.Context) (text *Text, last bool, err error) {
+	for {
+		select {
+		case <-v.ready:
+		case <-ctx.Done():
+			return nil, true, ctx.Err()
+		}
+		switch text, last = v.take(); {
+		case text != nil:
+			return text, last, nil
+		case last:
+			return nil, true, v.err
+		} // a text that replaced another was taken with it
+	}
+}
+
+// take returns the text that was not taken yet; nil if there is none. last reports whether the stream
+// ends after it, or now.
+func (v *Viewer) take() (text *Text, last bool) {
+	v.hub.mu.Lock()
+	defer v.hub.mu.Unlock()
+	text, v.next = v.next, nil
+	if v.ended {
+		return nil, true
+	}
+	return text, v.last && text != nil
+}
+
+// Leave ends the stream.
+func (v *Viewer) Leave() { v.hub.leave(v) }
+
+// variant returns the variant of the page for the viewer.
+func (v *Viewer) variant(t *topic) Variant {
+	if v.request.Asked != "" {
+		return Variant{v.request.Asked, true}
+	}
+	return Variant{cmp.Or(t.own, v.request.Fallback), false}
+}
+
+// open begins the stream of a viewer that shows the present version.
+func (v *Viewer) open(t *topic) {
+	switch {
+	case v.opened:
+	case t.final:
+		v.end(ErrShown)
+	default:
+		v.opened = true
+		v.tell(emptyText)
+	}
+}
+
+// tell makes Next return a text, which replaces one that was not taken yet. A heartbeat replaces
+// nothing.
+func (v *Viewer) tell(text *Text) {
+	if v.next == nil || text != beatText {
+		v.next = text
+	}
+	v.wake()
+}
+
+// end makes Next return an error, or the end of the stream if err is nil.
+func (v *Viewer) end(err error) {
+	if v.last && v.next != nil { // the last page ends the stream anyway
+		return
+	}
+	v.ended, v.err = true, err
+	v.wake()
+}
+
+func (v *Viewer) wake() {
+	if v.interrupt != nil {
+		v.interrupt()
+		return
+	}
+	select {
+	case v.ready <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,83 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"chequer/internal/client"
+	"chequer/views"
+	"chequer/web/live"
+	"chequer/web/present"
+)
+
+// source reads invoices and renders the live parts of their pages for streams.
+type source struct {
+	handler *Handler
+	read    func(ctx context.Context, id string) (client.Snapshot, error)
+	watch   func(id string, changed func(version int64)) (cancel func())
+}
+
+// newSource returns the source of a handler: the changes of the service in this process, or long polls
+// of another service.
+func newSource(h *Handler) *source {
+	if h.config.Watch != nil {
+		return &source{h, h.config.Client.Invoice, h.config.Watch}
+	}
+	poller := client.NewPoller(h.config.Client)
+	return &source{h, poller.Invoice, poller.Watch}
+}
+
+// Read implements live.Source.
+func (s *source) Read(ctx context.Context, id string) (live.State, error) {
+	snapshot, err := s.read(ctx, id)
+	if err != nil {
+		return live.State{}, fmt.Errorf("read invoice: %w", err)
+	}
+	r := snapshot.Resource
+	state := live.State{
+		Version: present.Version(snapshot), Number: r.Version, Final: present.Final(r),
+		Expires: time.Duration(max(r.SecondsLeft, 0)) * time.Second,
+		Render:  func(ctx context.Context, v live.Variant) (string, error) { return s.render(ctx, snapshot, v) },
+	}
+	if own, ok := s.handler.config.Languages.Find(r.Language); ok {
+		state.Language = own.Code
+	}
+	return state, nil
+}
+
+// Watch implements live.Source.
+func (s *source) Watch(id string, changed func(version int64)) (cancel func()) {
+	return s.watch(id, changed)
+}
+
+// IsGone implements live.Source.
+func (s *source) IsGone(err error) bool { return errors.Is(err, client.ErrNotFound) }
+
+// render returns the live part of the page of an invoice.
+func (s *source) render(ctx context.Context, snapshot client.Snapshot, v live.Variant) (string, error) {
+	language, ok := s.handler.config.Languages.Find(v.Language)
+	if !ok {
+		return "", fmt.Errorf("no language %q", v.Language)
+	}
+	f := s.handler.bare(present.Reader{Language: language, Asked: v.Asked})
+	page := s.handler.themed(ctx, f, snapshot.Theme).Payment(snapshot, "", false)
+	var b bytes.Buffer
+	if err := templ.RenderFragments(ctx, &b, views.PaymentPage(page), "live"); err != nil {
+		return "", fmt.Errorf("render live part: %w", err)
+	}
+	return b.String(), nil
+}
+
+// preference returns the codes of the language in the address of a page, which may be empty, and of the
+// one that the browser wants.
+func (h *Handler) preference(asked, accepted string) (code, fallback string) {
+	if found, ok := h.config.Languages.Find(asked); ok {
+		code = found.Code
+	}
+	return code, h.config.Languages.Choose(accepted).Code
+}

@@ -1,0 +1,199 @@
+package web_test
+
+import (
+	"bufio"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/web"
+	"chequer/web/present/presenttest"
+)
+
+// browserHeaders are the headers that Chromium sends with the request of a stream.
+const browserHeaders = "Host: pay.example\r\nConnection: keep-alive\r\nsec-ch-ua-platform: \"Linux\"\r\n" +
+	"User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36\r\n" +
+	"Accept: text/event-stream\r\nsec-ch-ua: \"Chromium\";v=\"142\", \"Not_A Brand\";v=\"99\"\r\nsec-ch-ua-mobile: ?0\r\n" +
+	"Sec-Fetch-Site: same-origin\r\nSec-Fetch-Mode: cors\r\nSec-Fetch-Dest: empty\r\nCache-Control: no-cache\r\n" +
+	"Accept-Encoding: gzip, deflate, br, zstd\r\nAccept-Language: en-GB,en;q=0.9\r\n\r\n"
+
+// A stream costs its connection and little more: one goroutine, and no buffer of the server. A shop has as
+// many open pages as shoppers who have not paid yet.
+func TestLive_stream_is_cheap(t *testing.T) {
+	const count, most = 1000, 16 << 10
+	server := serveStreams(t, 2*count)
+	for range 10 { // makes what all streams share
+		server.open(t, "created1")
+	}
+	goroutines, before := runtime.NumGoroutine(), memory()
+	for range count {
+		server.open(t, "created1")
+	}
+	perStream := int(memory()-before) / count
+	t.Logf("%d bytes for each stream", perStream)
+	if perStream > most {
+		t.Errorf("a stream takes %d bytes of memory, want at most %d", perStream, most)
+	}
+	if got := runtime.NumGoroutine() - goroutines; got > count+10 {
+		t.Errorf("%d streams have %d goroutines, want one for each", count, got)
+	}
+}
+
+func TestLive_tells_all_connections(t *testing.T) {
+	server := serveStreams(t, 200)
+	goroutines := runtime.NumGoroutine()
+	var all []net.Conn
+	for range 200 {
+		all = append(all, server.open(t, "created1"))
+	}
+	if _, err := io.WriteString(all[0], "a browser sends nothing"); err != nil {
+		t.Fatal(err)
+	}
+	r := presenttest.Invoice("abc")
+	for version, status := range []string{api.StatusPending, api.StatusPaid} {
+		r.Version, r.Status, r.DueAmount, r.Payments = int64(version+2), status, "0", []api.Payment{presenttest.Transfer([]string{"seen", "confirmed"}[version])}
+		server.service.set(r)
+		server.changed(r.Version)
+		for i, c := range all {
+			if i%2 == 1 && version == 1 {
+				continue // closed
+			}
+			if got, want := server.next(t, c), fmt.Sprintf("id: %s%d\n", status, r.Version); !strings.Contains(got, want) {
+				t.Fatalf("stream %d: got %q, want %q", i, got, want)
+			}
+		}
+		for i, c := range all {
+			if i%2 == 1 && version == 0 {
+				c.Close()
+			}
+		}
+	}
+	for i, c := range all {
+		if i%2 == 1 {
+			continue
+		}
+		if rest, err := io.ReadAll(server.plain[c]); err != nil || len(rest) > 0 {
+			t.Errorf("stream %d ends with %q, %v", i, rest, err)
+		}
+	}
+	for deadline := time.Now().Add(10 * time.Second); server.watches.Load() != 0 || runtime.NumGoroutine() > goroutines+10; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d watches and %d goroutines remain", server.watches.Load(), runtime.NumGoroutine()-goroutines)
+		}
+	}
+}
+
+// streamServer serves the pages of one invoice on this machine.
+type streamServer struct {
+	service *service
+	address string
+	watches atomic.Int64
+	mu      sync.Mutex
+	call    func(int64)
+	plain   map[net.Conn]io.Reader // the decompressed streams
+}
+
+func serveStreams(t *testing.T, limit int) *streamServer {
+	t.Helper()
+	s := &streamServer{service: newService(presenttest.Invoice("abc")), plain: map[net.Conn]io.Reader{}}
+	h := pages(t, s.service, func(c *web.Config) {
+		c.MaxStreams, c.MaxStreamsPerNetwork = 100*limit, limit
+		c.Watch = func(_ string, call func(int64)) func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.call = call
+			s.watches.Add(1)
+			return func() { s.watches.Add(-1) }
+		}
+	})
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	t.Cleanup(h.Close)
+	s.address = server.Listener.Addr().String()
+	return s
+}
+
+func (s *streamServer) changed(version int64) {
+	s.mu.Lock()
+	call := s.call
+	s.mu.Unlock()
+	call(version)
+}
+
+// open requests a stream and reads the beginning of the response.
+func (s *streamServer) open(t *testing.T, version string) net.Conn {
+	t.Helper()
+	return openStream(t, s.address, "/invoice/abc/live?v="+version)
+}
+
+// next returns the next page of a stream.
+func (s *streamServer) next(t *testing.T, c net.Conn) string {
+	t.Helper()
+	if err := c.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if s.plain[c] == nil {
+		r, err := gzip.NewReader(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.plain[c] = bufio.NewReader(r)
+	}
+	var text strings.Builder
+	for !strings.Contains(text.String(), "event: page\n") || !strings.HasSuffix(text.String(), "\n\n") {
+		line, err := s.plain[c].(*bufio.Reader).ReadString('\n')
+		if err != nil {
+			t.Fatalf("after %q: %v", text.String(), err)
+		}
+		text.WriteString(line)
+	}
+	return text.String()
+}
+
+// memory returns the memory that is in use.
+func memory() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapInuse + m.StackInuse
+}
+
+// openStream requests a stream and reads the beginning of the response.
+func openStream(t *testing.T, address, target string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if _, err := io.WriteString(c, "GET "+target+" HTTP/1.1\r\n"+browserHeaders); err != nil {
+		t.Fatal(err)
+	}
+	// The header is read byte by byte, so that the stream is left for gzip.
+	header, one := "", make([]byte, 1)
+	for !strings.HasSuffix(header, "\r\n\r\n") {
+		if _, err := c.Read(one); err != nil {
+			t.Fatal(err)
+		}
+		header += string(one)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(strings.NewReader(header)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response.StatusCode != http.StatusOK {
+		t.Fatal(response.Status)
+	}
+	return c
+}
