@@ -20,7 +20,7 @@ import (
 func TestCallbacks_use_no_context(t *testing.T) {
 	t.Parallel()
 	given := givenToCallbacks()
-	for _, want := range []string{"Invoice", "NextIndex", "Wallet", "Endpoint", "Link", "Product", "ExchangeAccount", "Chain", "[]Method"} {
+	for _, want := range []string{"Invoice", "NextIndex", "Wallet", "Endpoint", "Link", "Product", "ExchangeAccount", "Chain", "[]Method", "[]Account", "Ticket", "Attempts"} {
 		if !slices.Contains(given, want) {
 			t.Errorf("no callback of storage gets a %s", want)
 		}
