@@ -31,7 +31,7 @@ func openPages(b *testing.B) int {
 }
 
 // BenchmarkOpenPages measures what pages cost that are open while nothing changes, and the time until a
-// change is told to all of them: pages of invoices of their own, and of one invoice.
+// change reaches all of them: pages of invoices of their own, and of one invoice.
 func BenchmarkOpenPages(b *testing.B) {
 	onEngines(b, func(b *testing.B, e engine) {
 		count := openPages(b)
@@ -151,7 +151,7 @@ func openPage(address, id string, number int) (net.Conn, error) {
 	return conn, nil
 }
 
-// count counts a page once it is told a change.
+// count counts a page when a change reaches it.
 func (o *openedPages) count(conn net.Conn) {
 	text, isTold := make([]byte, 4096), false
 	for {
@@ -169,7 +169,7 @@ func (o *openedPages) count(conn net.Conn) {
 	}
 }
 
-// change makes a change and reports the time until all pages are told.
+// change makes a change and reports the time until it has reached all pages.
 func (o *openedPages) change(b *testing.B, do func() error) {
 	b.Helper()
 	began := time.Now()

@@ -20,7 +20,7 @@ func (v *Viewer) Serve(conn net.Conn, text *Text, last bool) {
 	go v.serve(conn, text, last)
 }
 
-// wakeBy replaces the way in which the goroutine of the stream is told that there is something to take.
+// wakeBy replaces the way in which the goroutine of the stream learns that a message is waiting.
 func (v *Viewer) wakeBy(wake func()) {
 	v.hub.mu.Lock()
 	defer v.hub.mu.Unlock()
