@@ -61,7 +61,7 @@ func (c *Core) openTokens(ctx context.Context, all []networks.Network) ([]string
 		if !isEVM {
 			continue
 		}
-		watched := e.Looked()
+		watched := e.WatchedCodes()
 		for _, a := range e.Params().Assets {
 			if a.Policy.Balance { // reported by the check of balances
 				watched = append(watched, a.Code)

@@ -26,9 +26,9 @@ type Network interface {
 	NewDestination(request Request) (Destination, error)
 }
 
-// Bridged is a Network that knows bridged tokens: what a bridge made of a token that an
-// issuer made on another network. They have names and addresses like the issuer's, so
-// shoppers send them by mistake.
+// Bridged is a Network with bridged tokens: tokens that a bridge issued in place of an
+// issuer's token on another network. Their names are similar to the issuer's, so shoppers
+// send them by mistake.
 type Bridged interface {
 	Network
 	// Bridged are the bridged tokens. They are never among Assets and have no rate; a
@@ -124,7 +124,7 @@ type Accounts interface {
 	// Accounts returns the destinations whose balances are read, and those other
 	// destinations that have recorded transfers.
 	Accounts() iter.Seq[Account]
-	// Strays returns all others, newest first: the coin arrives there only by mistake.
+	// Strays returns the other destinations, newest first. The coin is not expected there.
 	Strays() iter.Seq[string]
 	// Read returns the last block at which the balances of the accounts were read, zero
 	// if there was none.
@@ -224,8 +224,8 @@ type Transfer struct {
 // rise is the prefix of the ID of a transfer that is the rise of a balance.
 const rise = "balance:"
 
-// RiseID returns the ID of the rise of an account's balance to a level in the smallest units,
-// which is higher than every earlier level.
+// RiseID returns the ID of the rise of an account's balance to a new highest value, in the
+// smallest units.
 func RiseID(chainID uint64, account string, highest *big.Int) string {
 	return fmt.Sprintf("%s%d:%s:%d", rise, chainID, account, highest)
 }

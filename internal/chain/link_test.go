@@ -50,12 +50,12 @@ func TestLink_label(t *testing.T) {
 	due := money.MustParse("0.001", money.BTC)
 	tests := map[string]struct{ label, want string }{
 		"words, signs, accents": {"Tea & Café 1+1=2 #7?", "&label=Tea%20%26%20Caf%C3%A9%201%2B1%3D2%20%237%3F"},
-		"another amount":        {"a=b&amount=9", "&label=a%3Db%26amount%3D9"},
+		"an amount parameter":   {"a=b&amount=9", "&label=a%3Db%26amount%3D9"},
 		"unreserved characters": {"A-Z_a.z~0", "&label=A-Z_a.z~0"},
 		"percent and newline":   {"100%\n", "&label=100%25%0A"},
 		"60 encoded characters": {strings.Repeat("é", 10), "&label=" + strings.Repeat("%C3%A9", 10)},
 		"a longer label is cut": {strings.Repeat("a", 57) + "é", "&label=" + strings.Repeat("a", 57)},
-		"none":                  {"", ""},
+		"no label":              {"", ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -35,8 +35,8 @@ func (s Snapshot) CheckRecorded(watched Watched) error {
 	return nil
 }
 
-// Departed is the set of blocks that were seen to leave the best chain, as far as
-// they are above the cursor. The zero value is empty.
+// Departed is the set of blocks above the cursor that were seen to leave the best
+// chain. The zero value is empty.
 type Departed struct{ heights map[string]int64 }
 
 // Add adds a block.

@@ -35,11 +35,11 @@ func TestExamineEVM_names_the_endpoints_that_are_down(t *testing.T) {
 	down.Close()
 	node := "trusted:" + down.URL
 	for name, test := range map[string]struct{ endpoints, want string }{
-		"the only own node":                {node, "your own node must answer, and does not: 127.0.0.1: "},
-		"both own nodes":                   {node + "," + node, "one of your 2 own nodes must answer, and none does: "},
-		"an own node beside one operator":  {node + ",one=" + down.URL, "your own node must answer, and does not: "},
-		"an own node beside two operators": {node + ",one=" + down.URL + ",two=" + down.URL, "your own node, or endpoints of at least 2 operators, must answer, and too few of 3 endpoints do: "},
-		"two operators":                    {"one=" + down.URL + ",two=" + down.URL, "endpoints of at least 2 operators must answer, and too few of 2 endpoints do: "},
+		"the only own node":                   {node, "your own node must answer, and does not: 127.0.0.1: "},
+		"both own nodes":                      {node + "," + node, "one of your 2 own nodes must answer, and none does: "},
+		"a trusted node beside one operator":  {node + ",one=" + down.URL, "your own node must answer, and does not: "},
+		"a trusted node beside two operators": {node + ",one=" + down.URL + ",two=" + down.URL, "your own node, or endpoints of at least 2 operators, must answer, and too few of 3 endpoints do: "},
+		"two operators":                       {"one=" + down.URL + ",two=" + down.URL, "endpoints of at least 2 operators must answer, and too few of 2 endpoints do: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -71,7 +71,7 @@ func TestExamineEVM_names_a_token_whose_balances_cannot_be_read(t *testing.T) {
 	if i < 0 || all[i].Level != LevelWarn {
 		t.Fatalf("findings %+v, want a warning about the token", all)
 	}
-	for _, words := range []string{"neither offered nor looked for", "CHEQUER_BASE_RPC as trusted:", "CHEQUER_EVM_ADDRESS_QUERIES=on"} {
+	for _, words := range []string{"neither offered nor watched", "CHEQUER_BASE_RPC as trusted:", "CHEQUER_EVM_ADDRESS_QUERIES=on"} {
 		if !strings.Contains(all[i].Says, words) {
 			t.Errorf("the warning is %q, want %q in it", all[i].Says, words)
 		}
@@ -88,10 +88,10 @@ func TestExamineEVM_names_tokens_that_differ_from_the_settings(t *testing.T) {
 	}{
 		"as the setting says": {6, nil},
 		"other decimals": {18, []Finding{
-			{Level: LevelFail, About: "token EURC-BASE", Says: "is neither offered nor looked for: its contract 0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42 has 18 decimals, not 6"},
-			{Level: LevelFail, About: "token USDC-BASE", Says: "is neither offered nor looked for: its contract 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913 has 18 decimals, not 6"},
-			{Level: LevelFail, About: "token EURE", Says: "is neither offered nor looked for: its contract " + contract + " has 18 decimals, not 6"},
-			{Level: LevelFail, About: "token USDBC", Says: "is not looked for: its contract 0xd9aAEc86B65D86f6A7B5B1b0c42FFA531710b6CA has 18 decimals, not 6"},
+			{Level: LevelFail, About: "token EURC-BASE", Says: "is neither offered nor watched: its contract 0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42 has 18 decimals, not 6"},
+			{Level: LevelFail, About: "token USDC-BASE", Says: "is neither offered nor watched: its contract 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913 has 18 decimals, not 6"},
+			{Level: LevelFail, About: "token EURE", Says: "is neither offered nor watched: its contract " + contract + " has 18 decimals, not 6"},
+			{Level: LevelFail, About: "token USDBC", Says: "is not watched: its contract 0xd9aAEc86B65D86f6A7B5B1b0c42FFA531710b6CA has 18 decimals, not 6"},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

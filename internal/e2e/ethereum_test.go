@@ -23,7 +23,7 @@ import (
 // ethXpub is the account key m/44'/60'/0' of a published mnemonic.
 const ethXpub = "xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt"
 
-// tokenShop is the whole program with an own node of Ethereum and three endpoints of Base, of which
+// tokenShop is the whole program with the shop's node of Ethereum and three endpoints of Base, of which
 // one is down.
 type tokenShop struct {
 	*process

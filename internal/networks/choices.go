@@ -10,18 +10,18 @@ import (
 	"chequer/internal/keys"
 )
 
-// Choice is a setting that would add payment methods to a wallet without an own node, at a cost in
+// Choice is a setting that would add payment methods to a wallet without a node of the merchant, at a cost in
 // privacy.
 type Choice struct {
 	Setting string
 	Value   string
 	Codes   []string // codes of the methods that the setting adds
-	Price   string   // what becomes known, and to which parties
+	Cost    string   // the information that becomes known, and to which parties
 }
 
 // String describes the methods and the cost of the setting.
 func (c Choice) String() string {
-	return fmt.Sprintf("%s=%s gives %s; then %s", c.Setting, c.Value, strings.Join(c.Codes, ", "), c.Price)
+	return fmt.Sprintf("%s=%s gives %s; then %s", c.Setting, c.Value, strings.Join(c.Codes, ", "), c.Cost)
 }
 
 // ChoicesOf returns the settings that would add payment methods to a live wallet of a kind. It
@@ -49,7 +49,7 @@ func ChoicesOf(c config.Config, kind keys.Kind) ([]Choice, error) {
 	}
 	asked := c.EVM
 	asked.AddressQueries = true
-	add(Choice{Setting: addressQueries, Value: "on", Price: "public endpoints learn " + addressPrice}, asked)
+	add(Choice{Setting: addressQueries, Value: "on", Cost: "public endpoints learn " + addressCost}, asked)
 	for _, p := range ethereum.Networks {
 		network := string(p.ID)
 		if how, _ := c.EVM.RPC(network); how != config.RPCOff || p.Trial || c.EVM.Trial() {
@@ -57,7 +57,7 @@ func ChoicesOf(c config.Config, kind keys.Kind) ([]Choice, error) {
 		}
 		add(Choice{
 			Setting: config.RPCSetting(network), Value: config.RPCPublic,
-			Price: "its public endpoints learn " + networkPrice(bool(c.EVM.AddressQueries)),
+			Cost: "its public endpoints learn " + networkCost(bool(c.EVM.AddressQueries)),
 		}, c.EVM.WithRPC(network, config.RPCPublic))
 	}
 	return found, nil

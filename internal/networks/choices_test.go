@@ -50,9 +50,9 @@ func TestChoicesOf(t *testing.T) {
 			var got []string
 			for _, choice := range choices {
 				got = append(got, fmt.Sprintf("%s=%s gives %s", choice.Setting, choice.Value, strings.Join(choice.Codes, ", ")))
-				namesAddresses := strings.Contains(choice.Price, "your addresses")
+				namesAddresses := strings.Contains(choice.Cost, "your addresses")
 				if asks := bool(c.EVM.AddressQueries) || choice.Setting == "CHEQUER_EVM_ADDRESS_QUERIES"; namesAddresses != asks {
-					t.Errorf("%s: the price is %q", choice.Setting, choice.Price)
+					t.Errorf("%s: the cost is %q", choice.Setting, choice.Cost)
 				}
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {

@@ -95,8 +95,8 @@ func watchEVM(c config.Config, params ethereum.Params, list []config.Endpoint, n
 
 // pollFor returns the interval at which a network's newest block is requested: half of the block
 // time, within one and four seconds, so that free endpoints are not overloaded. The watcher scans
-// every second; the interval is 200 ms less than whole seconds, so that a scan never comes just
-// before it has passed.
+// every second. The interval is 200 ms less than whole seconds, so that it has passed at the time of
+// a scan.
 func pollFor(blockTime time.Duration) time.Duration {
 	return min(max(blockTime/2, time.Second), 4*time.Second) - 200*time.Millisecond
 }

@@ -41,7 +41,7 @@ func TestNew_EVM_networks(t *testing.T) {
 				"avalanche true EURC-AVALANCHE USDC-AVALANCHE USDT-AVALANCHE",
 			},
 		},
-		"an own node of a network without tokens": {
+		"a trusted node of a network without tokens": {
 			environ: []string{"CHEQUER_ETHEREUM_RPC=public", "CHEQUER_BASE_RPC=public", "CHEQUER_GNOSIS_RPC=trusted:http://127.0.0.1:8545"},
 			want:    []string{"ethereum true USDC EURC", "base true EURC-BASE USDC-BASE", "gnosis true XDAI"},
 		},

@@ -81,7 +81,7 @@ func otherNetworks(all []Network, queryable bool) []MethodOff {
 		if p.Trial || slices.ContainsFunc(all, func(n Network) bool { return n.ID() == p.ID }) {
 			continue
 		}
-		reason := "the network is off; " + config.RPCSetting(string(p.ID)) + "=public switches it on, and its public endpoints learn " + networkPrice(queryable)
+		reason := "the network is off; " + config.RPCSetting(string(p.ID)) + "=public switches it on, and its public endpoints learn " + networkCost(queryable)
 		if !queryable {
 			reason += "; " + p.OwnCoin() + " also needs " + addressQueries + "=on"
 		}

@@ -1,5 +1,5 @@
-// Package networks builds the networks of the settings with their sources, and answers which payment
-// methods they give a wallet.
+// Package networks builds the networks of the settings with their sources, and returns the payment
+// methods that they offer for a wallet.
 package networks
 
 import (

@@ -3,14 +3,14 @@ package networks
 // addressQueries is the setting that allows endpoints to be queried for the balances of addresses.
 const addressQueries = "CHEQUER_EVM_ADDRESS_QUERIES"
 
-// addressPrice names the information that such endpoints receive.
-const addressPrice = "your addresses, when each was made and what it holds"
+// addressCost names the information that such endpoints receive.
+const addressCost = "your addresses, when each was made and what it holds"
 
-// networkPrice returns the information that the public endpoints of a network receive. queryable reports
+// networkCost returns the information that the public endpoints of a network receive. queryable reports
 // whether they may be queried by address.
-func networkPrice(queryable bool) string {
+func networkCost(queryable bool) string {
 	if queryable {
-		return "the address of this server, the transactions that it looks up, and " + addressPrice
+		return "the address of this server, the transactions that it looks up, and " + addressCost
 	}
 	return "the address of this server and the transactions that it looks up"
 }
@@ -18,7 +18,7 @@ func networkPrice(queryable bool) string {
 // Remedies describes how endpoints can be allowed to read balances, and what they learn from it.
 // setting is the name of the setting with the endpoints.
 func Remedies(setting string) string {
-	return "name a node of your own in " + setting + " as trusted:http://…, or set " + addressQueries + "=on, which lets public endpoints learn " + addressPrice
+	return "name a node of your own in " + setting + " as trusted:http://…, or set " + addressQueries + "=on, which lets public endpoints learn " + addressCost
 }
 
 // Unwatched describes why a network that is not watched is not offered, and how that can be changed.

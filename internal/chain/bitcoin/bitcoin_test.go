@@ -32,13 +32,13 @@ func TestNewDestination(t *testing.T) {
 		index  uint32
 		want   chain.Destination
 	}{
-		"first of Bitcoin": {bitcoin.Mainnet, btcKey, 0, chain.Destination{
+		"the first address of Bitcoin": {bitcoin.Mainnet, btcKey, 0, chain.Destination{
 			Address: "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu", Script: "0014c0cebcd6c3d3ca8c75dc5ec62ebe55330ef910e2",
 		}},
-		"second of Bitcoin": {bitcoin.Mainnet, btcKey, 1, chain.Destination{
+		"the second address of Bitcoin": {bitcoin.Mainnet, btcKey, 1, chain.Destination{
 			Address: "bc1qnjg0jd8228aq7egyzacy8cys3knf9xvrerkf9g", Script: "00149c90f934ea51fa0f6504177043e0908da6929983",
 		}},
-		"first of Litecoin": {bitcoin.Litecoin, ltcKey, 0, chain.Destination{
+		"the first address of Litecoin": {bitcoin.Litecoin, ltcKey, 0, chain.Destination{
 			Address: "ltc1qjmxnz78nmc8nq77wuxh25n2es7rzm5c2rkk4wh", Script: "001496cd3178f3de0f307bcee1aeaa4d5987862dd30a",
 		}},
 	}
@@ -73,7 +73,7 @@ func TestNewDestination_refuses(t *testing.T) {
 		"a Litecoin key on Bitcoin":  {bitcoin.Mainnet, stored(t, ltcZpub, keys.LTC, keys.Main), 0, keys.ErrNetwork},
 		"a Bitcoin key on Litecoin":  {bitcoin.Litecoin, btcKey, 0, keys.ErrNetwork},
 		"an Ethereum key on Bitcoin": {bitcoin.Mainnet, strings.Replace(btcKey, "btc:p2wpkh", "eth", 1), 0, keys.ErrNetwork},
-		"a test key":                 {bitcoin.Mainnet, stored(t, vpub, keys.BTC, keys.Test), 0, keys.ErrNetwork},
+		"a test key on Bitcoin":      {bitcoin.Mainnet, stored(t, vpub, keys.BTC, keys.Test), 0, keys.ErrNetwork},
 		"an index too large":         {bitcoin.Mainnet, btcKey, 1 << 31, keys.ErrIndex},
 	}
 	for name, test := range tests {

@@ -56,24 +56,24 @@ var Litecoin = Params{
 }
 
 // Bitcoins and Litecoins are the networks of each coin, the main network first. Coins of
-// the test networks are worth nothing. The first blocks are those of chainparams.cpp in
+// the test networks have no value. The first blocks are those of chainparams.cpp in
 // Bitcoin Core and Litecoin Core.
 var (
 	Bitcoins = []Params{
 		Mainnet,
-		Mainnet.trial("testnet4", "testnet4", keys.Test, "00000000da84f2bafbbc53dee25a72ae507ff4914b867c565be350b0da8bf043"),
-		Mainnet.trial("signet", "signet", keys.Test, "00000008819873e925422c1ff0f99f7cc9bbb232af63a077a480a3633bee1ef6"),
-		Mainnet.trial("regtest", "regtest", keys.Regtest, "0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206"),
+		Mainnet.testNetwork("testnet4", "testnet4", keys.Test, "00000000da84f2bafbbc53dee25a72ae507ff4914b867c565be350b0da8bf043"),
+		Mainnet.testNetwork("signet", "signet", keys.Test, "00000008819873e925422c1ff0f99f7cc9bbb232af63a077a480a3633bee1ef6"),
+		Mainnet.testNetwork("regtest", "regtest", keys.Regtest, "0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206"),
 	}
 	Litecoins = []Params{
 		Litecoin,
-		Litecoin.trial("testnet", "test", keys.Test, "4966625a4b2851d9fdee139e56211a0d88575f59ed816ff5e6a63deb4e3e29a0"),
-		Litecoin.trial("regtest", "regtest", keys.Regtest, "530827f38f93b43ed12af0b3ad25a288dc02ed74d6d7857862df51fc56c416f9"),
+		Litecoin.testNetwork("testnet", "test", keys.Test, "4966625a4b2851d9fdee139e56211a0d88575f59ed816ff5e6a63deb4e3e29a0"),
+		Litecoin.testNetwork("regtest", "regtest", keys.Regtest, "530827f38f93b43ed12af0b3ad25a288dc02ed74d6d7857862df51fc56c416f9"),
 	}
 )
 
-// trial returns a test network of a main network.
-func (p Params) trial(name, chainName string, network keys.Network, genesis string) Params {
+// testNetwork returns a test network of a main network.
+func (p Params) testNetwork(name, chainName string, network keys.Network, genesis string) Params {
 	p.Name, p.Chain, p.Keys, p.Genesis, p.Checkpoint = name, chainName, network, genesis, Checkpoint{}
 	p.Asset.Network += chain.ID("-" + name)
 	p.Asset.NetworkName += " " + name

@@ -15,8 +15,8 @@ import (
 // reorganisation and than every confirmation count, including that of a coinbase.
 const depth = coinbase
 
-// catchUpTimeout is the time that one scan may read blocks that were missed, before it returns a
-// snapshot of a part of them.
+// catchUpTimeout is the time after which a scan that reads missed blocks returns a snapshot of the
+// blocks read so far.
 const catchUpTimeout = 5 * time.Second
 
 // Scanner is a network that is watched through a source. It implements chain.Scanner,
@@ -91,8 +91,8 @@ func (s *Scanner) scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 	return snapshot, nil
 }
 
-// base returns the block after which a scan begins: the cursor's, or if that left the best
-// chain, a block below the fork.
+// base returns the block after which a scan begins: the cursor's block or, if that block left the
+// best chain, a block below the fork.
 func (s *Scanner) base(ctx context.Context, from chain.Cursor, best Header) (Header, error) {
 	if from.IsZero() {
 		return s.source.AtHeight(ctx, max(best.Height-depth, 0))

@@ -23,7 +23,7 @@ type Source interface {
 	// ErrNoBlock.
 	AtHeight(ctx context.Context, height int64) (Header, error)
 	// Concerns reports whether a block may pay to or spend from one of the scripts, in
-	// hex. It may return true wrongly, but never false.
+	// hex. It may return true for a block that does not, but never false for one that does.
 	Concerns(ctx context.Context, hash string, scripts iter.Seq[string]) (bool, error)
 	// Block returns a block.
 	Block(ctx context.Context, hash string) (Block, error)

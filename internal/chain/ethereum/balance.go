@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// maxEveryBlock is the number of balances up to which they are read at every block. If
-	// there are more, they are read every readEvery.
+	// At most maxEveryBlock balances are read at every block. If there are more, they are
+	// read every readInterval.
 	maxEveryBlock = 50
-	readEvery     = 15 * time.Second
+	readInterval  = 15 * time.Second
 	// maxReadings limits the number of blocks searched for the rises of balances.
 	maxReadings = 500
 )
@@ -30,8 +30,8 @@ type balances struct {
 	now    func() time.Time
 	view   *view
 
-	// at is when balances were last read, and block at which block. The network counts as
-	// scanned at started, if the result was recorded.
+	// at is the time of the last reading of balances, and block its block. started is the
+	// scanned time of the network if the result was recorded.
 	at, started time.Time
 	block       chain.Block
 	// spent are the accounts whose nonce was above zero at the birth of their invoice.
@@ -68,7 +68,7 @@ func (b *balances) add(ctx context.Context, s *chain.Snapshot, tip Header, shown
 	case len(accounts) == 0:
 		s.Read = tip.Block
 	case last.Hash == tip.Hash && slices.IndexFunc(accounts, func(a *account) bool { return !a.Known }) < 0:
-	case len(accounts) > maxEveryBlock && last.Hash == b.block.Hash && last.Hash != "" && b.now().Sub(b.at) < readEvery:
+	case len(accounts) > maxEveryBlock && last.Hash == b.block.Hash && last.Hash != "" && b.now().Sub(b.at) < readInterval:
 		s.Started = b.started
 	default:
 		err = b.read(ctx, s, tip, last, accounts)
@@ -266,9 +266,9 @@ func (b *balances) begin(ctx context.Context, a *account) error {
 	return nil
 }
 
-// base reads the balance from before the invoice, which does not count for it: at its birth
-// block or, if that block is not on the chain, at the first block below. If the balance
-// is not available, the merchant must decide about all transfers.
+// base reads the balance from before the invoice, which does not count for the invoice. It
+// reads it at the block of birth. If the balance is not available, the merchant must decide
+// about all transfers.
 func (b *balances) base(ctx context.Context, a *account) ([]chain.Transfer, error) {
 	at, err := b.birth(ctx, a)
 	if err != nil {
@@ -299,7 +299,8 @@ func (b *balances) base(ctx context.Context, a *account) ([]chain.Transfer, erro
 	return []chain.Transfer{t}, nil
 }
 
-// birth returns the block at which the balance from before the invoice is read.
+// birth returns the block at which the balance from before the invoice is read: the birth
+// block or, if that is unknown or not on the chain, the base of the view.
 func (b *balances) birth(ctx context.Context, a *account) (Header, error) {
 	if a.Birth.IsZero() {
 		return b.view.base, nil

@@ -13,7 +13,7 @@ import (
 	"chequer/internal/money"
 )
 
-// holding identifies the balance of an account of a token after a block.
+// holding identifies the balance of a token that an account has after a block.
 type holding struct {
 	contract, account keys.EthereumAddress
 	height            int64

@@ -20,7 +20,7 @@ type Params struct {
 	More []chain.Asset
 	// Bridged are tokens of bridges. Transfers of them are watched; they are never offered.
 	Bridged []chain.Asset
-	// Claimed are the codes of assets that only a setting describes, not an issuer's list.
+	// Claimed are the codes of assets that a setting describes and no issuer's list confirms.
 	Claimed []string
 	// Keys is the network of the keys that destinations are derived from.
 	Keys keys.Network
@@ -32,7 +32,7 @@ type Params struct {
 	Tags bool
 	// Public are endpoints of different operators that need no account.
 	Public []string
-	// Trial is true for a test network, whose coins are worth nothing.
+	// Trial is true for a test network, whose coins have no value.
 	Trial bool
 }
 
@@ -61,7 +61,7 @@ func (n *Network) Assets() []chain.Asset { return clone(n.params.Assets) }
 // Bridged implements chain.Bridged.
 func (n *Network) Bridged() []chain.Asset { return clone(n.params.Bridged) }
 
-// clone returns assets that share nothing with others.
+// clone returns a deep copy of assets.
 func clone(assets []chain.Asset) []chain.Asset {
 	assets = slices.Clone(assets)
 	for i := range assets {

@@ -47,9 +47,9 @@ var Networks = []Params{Mainnet, Base, Arbitrum, Optimism, Polygon, Gnosis, Aval
 //	uniswap list   github.com/Uniswap/default-token-list, src/tokens
 //
 // The public endpoints are those of chainid.network, the list of
-// github.com/ethereum-lists/chains, that need no account: each of another operator. Some of
-// them forward requests to others, so they are not entirely independent: an own node is
-// better.
+// github.com/ethereum-lists/chains, that need no account, each of another operator. Some of
+// them forward requests to others, so they are not entirely independent. The merchant's
+// own node is better.
 
 // Mainnet is Ethereum.
 var Mainnet = Params{
@@ -213,7 +213,7 @@ var Avalanche = Params{
 }
 
 // Sepolia is Ethereum's test network.
-var Sepolia = Mainnet.trial("sepolia", "Sepolia", 11155111, map[string]string{
+var Sepolia = Mainnet.testNetwork("sepolia", "Sepolia", 11155111, map[string]string{
 	"ETH":  "",
 	"USDC": "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238", // circle code
 	"EURC": "0x08210F9170F89Ab7658F0B5E3fF39b0E03C594D4", // circle kit
@@ -224,7 +224,7 @@ var Sepolia = Mainnet.trial("sepolia", "Sepolia", 11155111, map[string]string{
 )
 
 // BaseSepolia is Base's test network.
-var BaseSepolia = Base.trial("base-sepolia", "Base Sepolia", 84532, map[string]string{
+var BaseSepolia = Base.testNetwork("base-sepolia", "Base Sepolia", 84532, map[string]string{
 	"EURC-BASE": "0x808456652fdb597867f38412077A9182bf77359F", // circle kit
 	"USDC-BASE": "0x036CbD53842c5426634e7929541eC2318f3dCF7e", // circle code
 	"ETH-BASE":  "",
@@ -234,10 +234,10 @@ var BaseSepolia = Base.trial("base-sepolia", "Base Sepolia", 84532, map[string]s
 	"https://base-sepolia.drpc.org",
 )
 
-// trial returns the test network of a main network, with those of its assets that have a
-// contract there. Keys and codes are those of the main network, as for Bitcoin, so the
-// two are never offered together.
-func (p Params) trial(id chain.ID, name string, chainID uint64, contracts map[string]string, public ...string) Params {
+// testNetwork returns the test network of a main network, with those of its assets that
+// have an entry in contracts. Keys and codes are those of the main network, as for
+// Bitcoin, so the two are never offered together.
+func (p Params) testNetwork(id chain.ID, name string, chainID uint64, contracts map[string]string, public ...string) Params {
 	var assets []chain.Asset
 	for _, a := range p.Assets {
 		if contract, there := contracts[a.Code]; there {
@@ -265,7 +265,7 @@ type network struct {
 	chainID uint64 // EIP-155
 	depth   []chain.Depth
 	// gas is the amount that a merchant may send to an address to pay for a sweep of its
-	// tokens: some hundred thousand gas at the price of a busy hour.
+	// tokens: several hundred thousand gas at a high gas price.
 	gas string
 }
 
@@ -279,14 +279,14 @@ func depth(small, middle, large int) []chain.Depth {
 }
 
 var (
-	// mainnet has a block every 12 seconds. 12 blocks are two and a half minutes, as
-	// exchanges require; 32 are an epoch; after 64, two epochs, a block is final unless a
-	// third of the stake is given up. See the consensus specifications, "Casper FFG".
+	// mainnet has a block every 12 seconds. Exchanges require 12 blocks, two and a half
+	// minutes. 32 blocks are an epoch. After 64 blocks, two epochs, a block is final unless
+	// validators forfeit a third of the stake. See the consensus specifications, "Casper FFG".
 	mainnet = network{id: "ethereum", name: "Ethereum", chainID: 1, depth: depth(12, 32, 64), gas: "0.002"}
 
-	// base has a block every 2 seconds, from one sequencer. 30 blocks are a minute, and
-	// depend on the sequencer alone; after 150, five minutes, they are usually on Ethereum,
-	// too; after 900, half an hour, that part of Ethereum is final. See docs.base.org,
+	// base has a block every 2 seconds, from one sequencer. 30 blocks, a minute, depend on
+	// the sequencer alone. After 150 blocks, five minutes, they are usually on Ethereum.
+	// After 900 blocks, half an hour, their blocks on Ethereum are final. See docs.base.org,
 	// "Transaction Finality".
 	base = network{id: "base", name: "Base", chainID: 8453, depth: depth(30, 150, 900), gas: "0.0002"}
 
@@ -335,9 +335,9 @@ func (n network) asset(code, symbol, name string, currency money.Currency, contr
 	}
 }
 
-// bridged returns a token that a bridge made of an issuer's token, which has the symbol
-// of. Its currency is its own, so that amounts of the two are never added up, and it has
-// no rate: it is never offered.
+// bridged returns a bridged token. of is the symbol of the issuer's token. The two have
+// different currencies, so that their amounts are never added up. A bridged token is never
+// offered, so it has no rate.
 func (n network) bridged(code, symbol, name, of, contract string) chain.Asset {
 	a := n.asset(code, symbol, name, money.Currency{Code: code, Decimals: 6}, contract)
 	a.Rate, a.BridgeOf = "", of

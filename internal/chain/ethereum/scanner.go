@@ -56,7 +56,7 @@ func Watch(network *Network, source Source, now func() time.Time) *Scanner {
 		s.assets = append(s.assets, a)
 	}
 	s.doubts = newDoubts(s.assets, network.params.Claimed, ok && accounts.QueryableByAddress())
-	s.view = newView(source, s.looked(), network.params.Claimed, network.params.BlockTime)
+	s.view = newView(source, s.watchedAssets(), network.params.Claimed, network.params.BlockTime)
 	return s
 }
 

@@ -27,11 +27,11 @@ type Source interface {
 	// Logs returns the transfers in a range of blocks that any endpoint shows: they are
 	// not confirmed yet. The absence of others is confirmed.
 	Logs(ctx context.Context, span Span, query Query) ([]Log, error)
-	// Confirm returns those of some logs, each in a block of the best chain, that are
-	// really there. It returns an error if this is unknown for one of them. A log
+	// Confirm returns those of the given logs that are in their blocks; the blocks are on
+	// the best chain. It returns an error if this is unknown for one of the logs. A log
 	// without voices was confirmed by an earlier process: it counts as absent only if
 	// enough endpoints deny it and none confirms it. The amount of a log without an amount
-	// is not compared: its place in the block identifies it.
+	// is not compared: the index in the block identifies the log.
 	Confirm(ctx context.Context, logs []Log) ([]Log, error)
 	// Health returns the state of the source, from memory.
 	Health() chain.Health

@@ -14,7 +14,7 @@ import (
 // retryInterval is the time after which contracts that could not be asked are asked again.
 const retryInterval = time.Minute
 
-// Doubt says why a token is not offered, or why a bridged token is not watched.
+// Doubt is the reason why a token is not offered, or why a bridged token is not watched.
 type Doubt struct {
 	Asset string // its code
 	// Wrong is true if the contract's decimals are not those of the asset. Its transfers are
@@ -42,9 +42,9 @@ func newDoubts(assets []chain.Asset, claimed []string, readable bool) *doubts {
 		switch {
 		case !slices.Contains(claimed, a.Code):
 		case !readable:
-			d.byCode[a.Code] = Doubt{Asset: a.Code, Unreadable: true, Says: "is neither offered nor looked for: only balances of addresses show how much of it arrives, and no endpoint may be asked for them"}
+			d.byCode[a.Code] = Doubt{Asset: a.Code, Unreadable: true, Says: "is neither offered nor watched: only balances of addresses prove its amounts, and no endpoint may be asked for them"}
 		default:
-			d.byCode[a.Code] = Doubt{Asset: a.Code, Says: fmt.Sprintf("is not offered before its contract %s was asked whether it has %d decimals", a.Contract, a.Currency.Decimals)}
+			d.byCode[a.Code] = Doubt{Asset: a.Code, Says: fmt.Sprintf("is not offered until its contract %s confirms %d decimals", a.Contract, a.Currency.Decimals)}
 		}
 	}
 	return d
@@ -68,13 +68,13 @@ func (d *doubts) answer(a chain.Asset, decimals int, told bool) (doubt Doubt, is
 	case before.Unreadable:
 		return before, false
 	case !told && doubted:
-		doubt = Doubt{Asset: a.Code, Says: fmt.Sprintf("is not offered: its contract %s does not say how many decimals it has, or is not there", a.Contract)}
+		doubt = Doubt{Asset: a.Code, Says: fmt.Sprintf("is not offered: its contract %s does not return its decimals, or does not exist", a.Contract)}
 	case told && decimals != int(a.Currency.Decimals):
-		lacks := "is neither offered nor looked for"
+		state := "is neither offered nor watched"
 		if a.BridgeOf != "" {
-			lacks = "is not looked for"
+			state = "is not watched"
 		}
-		doubt = Doubt{Asset: a.Code, Wrong: true, Says: fmt.Sprintf("%s: its contract %s has %d decimals, not %d", lacks, a.Contract, decimals, a.Currency.Decimals)}
+		doubt = Doubt{Asset: a.Code, Wrong: true, Says: fmt.Sprintf("%s: its contract %s has %d decimals, not %d", state, a.Contract, decimals, a.Currency.Decimals)}
 	default:
 		delete(d.byCode, a.Code)
 		return Doubt{}, false
@@ -127,16 +127,16 @@ func (s *Scanner) CheckTokens(ctx context.Context) error {
 			s.Doubted(doubt)
 		}
 		if doubt.Wrong {
-			s.view = newView(s.source, s.looked(), s.params.Claimed, s.params.BlockTime)
+			s.view = newView(s.source, s.watchedAssets(), s.params.Claimed, s.params.BlockTime)
 		}
 	}
 	return nil
 }
 
-// Looked returns the codes of the watched assets.
-func (s *Scanner) Looked() []string {
+// WatchedCodes returns the codes of the watched assets and bridged tokens.
+func (s *Scanner) WatchedCodes() []string {
 	var codes []string
-	for _, a := range s.looked() {
+	for _, a := range s.watchedAssets() {
 		codes = append(codes, a.Code)
 	}
 	return codes
@@ -145,8 +145,8 @@ func (s *Scanner) Looked() []string {
 // known returns the assets and the bridged tokens.
 func (s *Scanner) known() []chain.Asset { return slices.Concat(s.assets, s.bridged) }
 
-// looked returns the watched assets and bridged tokens.
-func (s *Scanner) looked() []chain.Asset {
+// watchedAssets returns the watched assets and bridged tokens.
+func (s *Scanner) watchedAssets() []chain.Asset {
 	return slices.DeleteFunc(s.known(), func(a chain.Asset) bool {
 		doubt, _ := s.doubts.doubt(a.Code)
 		return doubt.Wrong || doubt.Unreadable

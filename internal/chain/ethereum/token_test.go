@@ -20,18 +20,18 @@ func TestDoubts(t *testing.T) {
 		claimed   bool
 		queryable bool
 
-		doubted, looked bool
-		says            string
+		doubted, watched bool
+		says             string
 	}{
 		"a listed token with its decimals":         {usdcBase, "USDC-BASE", 6, false, false, false, true, ""},
 		"a listed token with other decimals":       {usdcBase, "USDC-BASE", 18, false, false, true, false, "has 18 decimals, not 6"},
 		"a listed token that does not answer":      {usdcBase, "USDC-BASE", untold, false, false, false, true, ""},
 		"a claimed token with its decimals":        {usdcBase, "USDC-BASE", 6, true, true, false, true, ""},
 		"a claimed token with other decimals":      {usdcBase, "USDC-BASE", 0, true, true, true, false, "has 0 decimals, not 6"},
-		"a claimed token that does not answer":     {usdcBase, "USDC-BASE", untold, true, true, true, true, "does not say how many decimals"},
-		"a claimed token whose balance is unknown": {usdcBase, "USDC-BASE", 6, true, false, true, false, "only balances of addresses show"},
+		"a claimed token that does not answer":     {usdcBase, "USDC-BASE", untold, true, true, true, true, "does not return its decimals"},
+		"a claimed token whose balance is unknown": {usdcBase, "USDC-BASE", 6, true, false, true, false, "only balances of addresses prove"},
 		"a bridged token with its decimals":        {bridged, "USDBC", 6, false, false, false, true, ""},
-		"a bridged token with other decimals":      {bridged, "USDBC", 8, false, false, true, false, "is not looked for"},
+		"a bridged token with other decimals":      {bridged, "USDBC", 8, false, false, true, false, "is not watched"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -53,8 +53,8 @@ func TestDoubts(t *testing.T) {
 			if (len(doubts) == 1) != test.doubted || test.doubted && (doubts[0].Asset != test.code || !strings.Contains(doubts[0].Says, test.says)) {
 				t.Errorf("doubts %+v, want about %q: %t, %q", doubts, test.code, test.doubted, test.says)
 			}
-			if looked := slices.Contains(s.Looked(), test.code); looked != test.looked || looked != (len(got.Transfers) == 1) {
-				t.Errorf("looked for: %t, %d transfers; want %t", looked, len(got.Transfers), test.looked)
+			if watched := slices.Contains(s.WatchedCodes(), test.code); watched != test.watched || watched != (len(got.Transfers) == 1) {
+				t.Errorf("watched: %t, %d transfers; want %t", watched, len(got.Transfers), test.watched)
 			}
 			for _, a := range s.Assets() {
 				if a.Code == test.code && a.Doubted != test.doubted {

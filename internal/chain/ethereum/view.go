@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// catchUpTimeout is the time that one scan may read blocks that were missed, before it
-	// returns a snapshot of a part of them.
+	// catchUpTimeout is the time after which a scan that reads missed blocks returns a
+	// snapshot of the blocks read so far.
 	catchUpTimeout = 5 * time.Second
 	// maxRange is the number of blocks that are read at once if all of them are final.
 	maxRange = 100
@@ -29,8 +29,8 @@ type view struct {
 	// claimed are the tokens whose logs do not prove their amounts; see credit.
 	claimed       map[keys.EthereumAddress]bool
 	recorded      map[string]chain.Transfer // by ID; see setRecorded
-	cursorLag     int64                     // how far the cursor stays behind the tip
-	secondReadLag int64                     // how far behind the tip blocks are read for the second time
+	cursorLag     int64                     // number of blocks that the cursor stays behind the tip
+	secondReadLag int64                     // number of blocks behind the tip at which a block is read for the second time
 
 	base    Header
 	records []record // each on top of the previous one

@@ -69,7 +69,7 @@ func (n *Network) NewDestination(r chain.Request) (chain.Destination, error) {
 }
 
 // Scan implements chain.Scanner. The mempool is complete and remembers first sightings, like
-// an own node.
+// that of the merchant's node.
 func (n *Network) Scan(ctx context.Context, from chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {
 	started := n.now()
 	c, err := n.read(ctx, &from)

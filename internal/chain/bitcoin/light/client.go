@@ -25,8 +25,7 @@ var errStopped = errors.New("the light client is not running")
 // errOutvoted means that the stored filter headers differ from those of the network.
 var errOutvoted = errors.New("the peers agree on other filter headers than the stored ones")
 
-// tipTimeout is the time that a new tip may wait for the answers of the peers before it is an
-// error.
+// tipTimeout is the time that Best waits for the peers' answers about a new tip.
 const tipTimeout = 3 * time.Second
 
 // Config is the configuration of a Client.
@@ -47,7 +46,7 @@ type Client struct {
 	wake     chan struct{}
 	answered chan struct{} // a peer sent its tip or a filter header
 
-	life sync.RWMutex // read-locked while the parts are in use
+	partsMu sync.RWMutex // read-locked while the parts are in use
 	*parts
 	mark uint64 // of the newest input in an earlier run
 
@@ -72,7 +71,7 @@ type parts struct {
 	headers  *neutrino.ChainService
 	listener *listener
 	pool     *pool
-	ledger   chainWork
+	work     chainWork
 }
 
 // New returns a new client. It does nothing before Run.
@@ -123,8 +122,8 @@ func (c *Client) run(ctx context.Context, d *database) (err error) {
 }
 
 func (c *Client) setParts(p *parts) {
-	c.life.Lock()
-	defer c.life.Unlock()
+	c.partsMu.Lock()
+	defer c.partsMu.Unlock()
 	if c.parts != nil {
 		_, c.mark = c.pool.scriptsSpent(c.mark)
 	}
@@ -194,7 +193,7 @@ func (c *Client) followHeaders(ctx context.Context, timeout time.Duration, dropA
 			}
 			_, peers := c.listener.tipAnswers()
 			reached := c.reached()
-			if reached != height || peers == 0 || c.verdict() == nil {
+			if reached != height || peers == 0 || c.checkTip() == nil {
 				height, moved = reached, time.Now()
 			}
 			if time.Since(moved) > timeout {
@@ -206,7 +205,7 @@ func (c *Client) followHeaders(ctx context.Context, timeout time.Duration, dropA
 
 // notify sends a wake-up if a new tip is trusted.
 func (c *Client) notify() {
-	if c.verdict() != nil {
+	if c.checkTip() != nil {
 		return
 	}
 	c.mu.Lock()
@@ -226,8 +225,8 @@ func (c *Client) wakeUp() {
 	}
 }
 
-// verdict returns why the tip is not trusted, from memory; nil if it is trusted.
-func (c *Client) verdict() error {
+// checkTip returns an error if the tip is not trusted. It makes no request.
+func (c *Client) checkTip() error {
 	c.mu.Lock()
 	tip, progress := c.tip, c.progress
 	c.mu.Unlock()
@@ -235,7 +234,7 @@ func (c *Client) verdict() error {
 		return errors.New(progress)
 	}
 	witnesses, _ := c.listener.tipAnswers()
-	return c.config.Network.Trust.judge(tip, witnesses, c.config.Now())
+	return c.config.Network.Trust.check(tip, witnesses, c.config.Now())
 }
 
 // use calls f with the parts in a new goroutine. If the context ends first, use returns and the
@@ -247,8 +246,8 @@ func use[T any](ctx context.Context, c *Client, f func() (T, error)) (T, error) 
 	}
 	done := make(chan result, 1)
 	go func() {
-		c.life.RLock()
-		defer c.life.RUnlock()
+		c.partsMu.RLock()
+		defer c.partsMu.RUnlock()
 		if c.parts == nil {
 			done <- result{err: errStopped}
 			return
@@ -272,7 +271,7 @@ func (c *Client) Best(ctx context.Context) (bitcoin.Header, error) {
 			if err := c.updateTip(); err != nil {
 				return bitcoin.Header{}, err
 			}
-			err := c.verdict()
+			err := c.checkTip()
 			c.mu.Lock()
 			tip, left, behind := c.tip, tipTimeout-c.config.Now().Sub(c.moved), c.progress != ""
 			c.mu.Unlock()
@@ -288,8 +287,8 @@ func (c *Client) Best(ctx context.Context) (bitcoin.Header, error) {
 
 // Waiting implements bitcoin.Source.
 func (c *Client) Waiting(ctx context.Context, watched chain.Watched) (bitcoin.Waiting, error) {
-	c.life.RLock()
-	defer c.life.RUnlock()
+	c.partsMu.RLock()
+	defer c.partsMu.RUnlock()
 	if c.parts == nil {
 		return bitcoin.Waiting{}, errStopped
 	}
@@ -300,8 +299,8 @@ func (c *Client) Waiting(ctx context.Context, watched chain.Watched) (bitcoin.Wa
 
 // Seen implements bitcoin.Source.
 func (c *Client) Seen(tx string) time.Time {
-	c.life.RLock()
-	defer c.life.RUnlock()
+	c.partsMu.RLock()
+	defer c.partsMu.RUnlock()
 	if c.parts == nil {
 		return time.Time{}
 	}
@@ -310,8 +309,8 @@ func (c *Client) Seen(tx string) time.Time {
 
 // Inputs implements bitcoin.Source.
 func (c *Client) Inputs(mark uint64) (iter.Seq[string], uint64) {
-	c.life.RLock()
-	defer c.life.RUnlock()
+	c.partsMu.RLock()
+	defer c.partsMu.RUnlock()
 	if c.parts == nil {
 		return func(func(string) bool) {}, mark
 	}
@@ -320,15 +319,15 @@ func (c *Client) Inputs(mark uint64) (iter.Seq[string], uint64) {
 
 // Pending implements bitcoin.Source.
 func (c *Client) Pending(outpoint string) bool {
-	c.life.RLock()
-	defer c.life.RUnlock()
+	c.partsMu.RLock()
+	defer c.partsMu.RUnlock()
 	return c.parts != nil && c.pool.pending(outpoint)
 }
 
 // Buried implements bitcoin.Source.
 func (c *Client) Buried(txs []string) {
-	c.life.RLock()
-	defer c.life.RUnlock()
+	c.partsMu.RLock()
+	defer c.partsMu.RUnlock()
 	if c.parts != nil {
 		c.pool.buried(txs)
 	}
@@ -339,8 +338,8 @@ func (c *Client) Wake() <-chan struct{} { return c.wake }
 
 // Health implements bitcoin.Source.
 func (c *Client) Health() chain.Health {
-	c.life.RLock()
-	defer c.life.RUnlock()
+	c.partsMu.RLock()
+	defer c.partsMu.RUnlock()
 	c.mu.Lock()
 	h := chain.Health{Source: "light client", Height: c.tip.height, Progress: c.progress, Fault: c.fault}
 	c.mu.Unlock()
@@ -348,7 +347,7 @@ func (c *Client) Health() chain.Health {
 		return h
 	}
 	_, h.Peers = c.listener.tipAnswers()
-	if err := c.verdict(); err != nil && h.Progress == "" {
+	if err := c.checkTip(); err != nil && h.Progress == "" {
 		h.Fault = err.Error()
 	}
 	return h

@@ -37,7 +37,7 @@ func TestBest_needs_peers_in_different_groups(t *testing.T) {
 	same := bitcointest.Btcd(t, bitcointest.Listen("127.2.0.2"), bitcointest.Peer(first))
 	third := bitcointest.Btcd(t, bitcointest.Listen("127.3.0.1"), bitcointest.Peer(first))
 	network := light.Regtest
-	network.Trust = light.Trust{Peers: 4, Filters: 3, Announcers: 2, Fresh: 3 * time.Hour}
+	network.Trust = light.Trust{Peers: 4, Filters: 3, Announcers: 2, MaxTipAge: 3 * time.Hour}
 
 	fourth := bitcointest.Btcd(t, bitcointest.Listen("127.4.0.1"), bitcointest.Peer(first))
 	fourth.Stop(t)

@@ -23,7 +23,8 @@ type entry struct {
 	seen   time.Time // announcement by the last required group; zero before
 	last   time.Time // last announcement
 	raw    []byte    // nil until it is fetched
-	// pays are hashes of the scripts that it pays, spends of the outpoints that it spends.
+	// outputHashes are hashes of the scripts that it pays, inputHashes of the outpoints
+	// that it spends.
 	outputHashes, inputHashes []uint64
 	paysWatched               bool     // pays a watched destination
 	watchedOutputs            []uint64 // hashes of the watched scripts that it pays

@@ -29,8 +29,8 @@ func SetHeadersTimeout(c *Client, after time.Duration) { c.headersTimeout = afte
 // Stored returns the number of transactions of a client, and how many of them are not fetched
 // yet.
 func Stored(c *Client) (entries, fetches int) {
-	c.life.RLock()
-	defer c.life.RUnlock()
+	c.partsMu.RLock()
+	defer c.partsMu.RUnlock()
 	if c.parts == nil {
 		return 0, 0
 	}
@@ -41,13 +41,13 @@ func Stored(c *Client) (entries, fetches int) {
 	return len(c.pool.entries), len(c.listener.fetches.of)
 }
 
-// Gate is a gate.
+// Gate exports gate.
 type Gate struct{ *gate }
 
 func NewGate(groups int) Gate               { return Gate{newGate(groups)} }
 func (g Gate) Guard(conn net.Conn) net.Conn { return g.guard(conn) }
 
-// Matches is matches.
+// Matches exports matches.
 var Matches = matches
 
 // Group returns the group of an address.
@@ -59,8 +59,8 @@ type Witness struct {
 	Tip, Filter byte
 }
 
-// Judge judges a tip whose hash and filter header start with 1.
-func Judge(t Trust, height int64, age time.Duration, work int64, witnesses []Witness) string {
+// CheckTip checks a tip whose hash and filter header start with 1. It returns the error's text.
+func CheckTip(t Trust, height int64, age time.Duration, work int64, witnesses []Witness) string {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	var list []tipAnswer
 	for _, w := range witnesses {
@@ -69,7 +69,7 @@ func Judge(t Trust, height int64, age time.Duration, work int64, witnesses []Wit
 		})
 	}
 	tip := tip{height: height, hash: chainhash.Hash{1}, filter: chainhash.Hash{1}, time: now.Add(-age), work: big.NewInt(work)}
-	if err := t.judge(tip, list, now); err != nil {
+	if err := t.check(tip, list, now); err != nil {
 		return err.Error()
 	}
 	return ""
@@ -218,7 +218,7 @@ func (l *Listener) Asked(tx *wire.MsgTx) int {
 	return -1
 }
 
-// Fetches are fetches.
+// Fetches exports fetches.
 type Fetches struct{ fetches }
 
 func NewFetches() *Fetches { return &Fetches{newFetches()} }
@@ -234,7 +234,7 @@ func (f *Fetches) Refused(id chainhash.Hash, by int32, now time.Time) (int32, bo
 	return f.refused(id, by, now)
 }
 
-// Works returns the work of each of several chains, summed up by one ledger.
+// Works returns the work of each of several chains, summed up by one chainWork.
 func Works(chains ...[]*wire.BlockHeader) (works []int64, err error) {
 	var l chainWork
 	for _, c := range chains {

@@ -68,7 +68,7 @@ func (f *fetches) delivered(id chainhash.Hash) bool {
 	return true
 }
 
-// refused returns the next peer to request a transaction from after one did not deliver it.
+// refused returns the next peer to request a transaction from after a peer did not deliver it.
 func (f *fetches) refused(id chainhash.Hash, peer int32, now time.Time) (next int32, ok bool) {
 	current := f.of[id]
 	if current == nil || len(current.peers) == 0 || current.peers[0] != peer {

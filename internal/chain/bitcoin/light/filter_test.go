@@ -32,7 +32,7 @@ func filter(t testing.TB, block *chainhash.Hash, scripts [][]byte) *gcs.Filter {
 	return f
 }
 
-func TestMatches_finds_one_among_many(t *testing.T) {
+func TestMatches_finds_one_script_among_many(t *testing.T) {
 	t.Parallel()
 	block := &chainhash.Hash{1}
 	raw, _ := many(0, 5_000)

@@ -80,8 +80,8 @@ func (c *Client) restartHeaders(ctx context.Context, drop bool) error {
 	if err := c.headers.Stop(); err != nil {
 		return err
 	}
-	c.life.Lock() // waits for running calls
-	defer c.life.Unlock()
+	c.partsMu.Lock() // waits for running calls
+	defer c.partsMu.Unlock()
 	if err := deleteBans(c.database); err != nil {
 		return c.unreadable(err)
 	}
@@ -203,8 +203,9 @@ func (c *Client) newHeaders(ctx context.Context, d *database, l *listener) (*neu
 		NameResolver: func(host string) ([]net.IP, error) {
 			return net.DefaultResolver.LookupIP(ctx, "ip", host)
 		},
-		// Enough for the filters of the blocks that may still be reorganised, and of one more
-		// batch. On disk they would never be deleted.
+		// The cache has room for the filters of the blocks that may still be reorganised and
+		// of one more batch. Filters are not stored on disk, because neutrino never deletes
+		// them there.
 		FilterCacheSize: 12 << 20, BlockCacheSize: 16 << 20,
 	})
 }
@@ -219,7 +220,7 @@ func (c *Client) readTip(height int64, hash chainhash.Hash) (tip, error) {
 	if err != nil {
 		return tip{}, err
 	}
-	work, err := c.ledger.at(height, func(height int64) (*wire.BlockHeader, error) {
+	work, err := c.work.at(height, func(height int64) (*wire.BlockHeader, error) {
 		return c.headers.BlockHeaders.FetchHeaderByHeight(uint32(height))
 	})
 	if err != nil {

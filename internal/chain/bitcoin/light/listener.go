@@ -183,7 +183,7 @@ func (l *listener) remove(r *remote) {
 	l.answered()
 }
 
-// count updates since when enough groups are connected.
+// count updates the time since which enough groups are connected.
 func (l *listener) count() {
 	groups := map[group]bool{}
 	for _, r := range l.remotes {
@@ -223,9 +223,9 @@ func (l *listener) announced(r *remote, m *wire.MsgInv) {
 	}
 }
 
-// delivered passes a requested transaction to the pool. If the pool refuses it, it counts as
-// not delivered: its ID does not cover the witness, so otherwise one peer could hide a payment
-// by delivering it with a witness that is too large to keep.
+// delivered passes a requested transaction to the pool. A transaction that the pool refuses
+// counts as not delivered. Otherwise one peer could hide a payment: it could deliver the
+// transaction with a witness that is too large to keep, because the ID does not cover the witness.
 func (l *listener) delivered(r *remote, tx *wire.MsgTx) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -269,7 +269,7 @@ func (l *listener) askOthers(failed int32, ids []chainhash.Hash) {
 	}
 }
 
-// tick requests overdue transactions from other peers, asks for tips, and expels peers.
+// tick requests overdue transactions from other peers, asks for tips, and disconnects peers that contradict the others.
 func (l *listener) tick() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,21 +14,21 @@ type Network struct {
 	Trust  Trust
 }
 
-// Work is nMinimumChainWork of Bitcoin Core 30.0's src/kernel/chainparams.cpp: the work of the
+// MinWork is nMinimumChainWork of Bitcoin Core 30.0's src/kernel/chainparams.cpp: the work of the
 // chains at blocks 912,683, 91,000 and 267,665.
 var (
 	Mainnet = Network{
 		Name: "mainnet", Params: &chaincfg.MainNetParams,
-		Trust: Trust{Peers: 4, Filters: 3, Fresh: 3 * time.Hour, Announcers: 2, Work: work("dee8e2a309ad8a9820433c68")},
+		Trust: Trust{Peers: 4, Filters: 3, MaxTipAge: 3 * time.Hour, Announcers: 2, MinWork: work("dee8e2a309ad8a9820433c68")},
 	}
 	Testnet4 = Network{
 		Name: "testnet4", Params: &chaincfg.TestNet4Params,
-		Trust: Trust{Peers: 4, Filters: 3, Fresh: 3 * time.Hour, Announcers: 2, Work: work("34a4690fe592dc49c7c")},
+		Trust: Trust{Peers: 4, Filters: 3, MaxTipAge: 3 * time.Hour, Announcers: 2, MinWork: work("34a4690fe592dc49c7c")},
 	}
 	// Signet has few nodes that serve filters, and its blocks are signed.
 	Signet = Network{
 		Name: "signet", Params: &chaincfg.SigNetParams,
-		Trust: Trust{Peers: 2, Filters: 1, Fresh: 3 * time.Hour, Announcers: 1, Work: work("67d328e681a")},
+		Trust: Trust{Peers: 2, Filters: 1, MaxTipAge: 3 * time.Hour, Announcers: 1, MinWork: work("67d328e681a")},
 	}
 	// Regtest is a local test network.
 	Regtest = Network{

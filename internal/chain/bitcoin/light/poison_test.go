@@ -135,7 +135,7 @@ func TestFilterHeaders_of_one_lying_peer(t *testing.T) {
 	})
 }
 
-func TestGate(t *testing.T) {
+func TestGate_withholds_filter_requests_with_too_few_groups(t *testing.T) {
 	t.Parallel()
 	write := func(conn net.Conn, m wire.Message) {
 		t.Helper()

@@ -98,7 +98,7 @@ func (p *pool) delivered(tx *wire.MsgTx, by group) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := p.entries[tx.TxHash()]
-	if e == nil || e.raw != nil { // forgotten, or already delivered
+	if e == nil || e.raw != nil { // the entry was deleted, or the transaction is already delivered
 		return nil
 	}
 	if size := tx.SerializeSize(); size > maxTxBytes {

@@ -14,10 +14,10 @@ import (
 // Trust is the number of peers that must agree before their answers are trusted. The peers of one group
 // of addresses count once.
 type Trust struct {
-	Peers   int           // that agree on the tip
-	Filters int           // that serve the same filter header for it
-	Fresh   time.Duration // greatest age of the tip; 0 for any age
-	Work    *big.Int      // least work of its chain; nil for any
+	Peers     int           // that agree on the tip
+	Filters   int           // that serve the same filter header for it
+	MaxTipAge time.Duration // 0 for any age
+	MinWork   *big.Int      // least work of the tip's chain; nil for any
 	// Announcers is the number of peers that must announce a transaction before it counts as seen.
 	Announcers int
 }
@@ -31,8 +31,8 @@ type tip struct {
 	work         *big.Int // of the chain up to the block
 }
 
-// judge returns why a tip is not trusted; nil if it is.
-func (t Trust) judge(tip tip, witnesses []tipAnswer, now time.Time) error {
+// check returns an error if a tip is not trusted.
+func (t Trust) check(tip tip, witnesses []tipAnswer, now time.Time) error {
 	agree, filters := map[group]bool{}, map[group]bool{}
 	others := map[chainhash.Hash]map[group]bool{} // groups that serve another filter header
 	most := 0
@@ -62,9 +62,9 @@ func (t Trust) judge(tip tip, witnesses []tipAnswer, now time.Time) error {
 		return fmt.Errorf("%d of %d peers agree on %s", len(agree), t.Peers, block)
 	case len(filters) < t.Filters:
 		return fmt.Errorf("%d of %d peers serve the same filter header for %s", len(filters), t.Filters, block)
-	case t.Fresh > 0 && now.Sub(tip.time) > t.Fresh:
-		return fmt.Errorf("the newest block, %s, is of %s: more than %s ago", chain.Grouped(tip.height), tip.time.UTC().Format(time.DateTime), t.Fresh)
-	case t.Work != nil && tip.work.Cmp(t.Work) < 0:
+	case t.MaxTipAge > 0 && now.Sub(tip.time) > t.MaxTipAge:
+		return fmt.Errorf("the newest block, %s, is of %s: more than %s ago", chain.Grouped(tip.height), tip.time.UTC().Format(time.DateTime), t.MaxTipAge)
+	case t.MinWork != nil && tip.work.Cmp(t.MinWork) < 0:
 		return fmt.Errorf("the chain up to %s has less work than the network had when this program was released", block)
 	}
 	return nil

@@ -17,8 +17,9 @@ type tipAnswer struct {
 	filter   chainhash.Hash
 }
 
-// ask asks a peer for the headers after the parent of our tip: they include our tip, or the peer
-// does not agree. Far behind the network it asks nothing, because there would be too many.
+// ask asks a peer for the headers after the parent of the tip. If they do not include the tip, the
+// peer does not agree. While the tip is far behind the network, ask does nothing, because there
+// would be too many headers.
 func (l *listener) ask(r *remote) {
 	if l.tip.height == 0 || l.behind() {
 		return
@@ -31,7 +32,7 @@ func (l *listener) ask(r *remote) {
 	r.peer.QueueMessage(m, nil)
 }
 
-// behind reports whether peers have many more blocks than we have.
+// behind reports whether the tip is many blocks below the height that the peers claim.
 func (l *listener) behind() bool { return l.tip.height+maxBehind < l.claimedHeight() }
 
 // setTip sets the tip and asks all peers about it.
@@ -92,9 +93,9 @@ func (l *listener) handleFilter(r *remote, m *wire.MsgCFHeaders) {
 	r.answer.filter = chainhash.DoubleHashH(slices.Concat(m.FilterHashes[0][:], m.PrevFilterHeader[:]))
 }
 
-// vote returns the filter header that the peers agree on for the tip: the stored one, unless
-// peers of enough groups serve another one, and these are more than those that serve the
-// stored one and more than half of all. ok is false if too few groups serve the same one.
+// vote returns the filter header that the peers agree on for the tip. It is another header than the
+// stored one only if peers of enough groups serve it, of more groups than serve the stored one, and
+// of more than half of all groups. ok is false if too few groups serve the same header.
 func (l *listener) vote() (agreed chainhash.Hash, ok bool) {
 	votes, all := map[chainhash.Hash]map[group]bool{}, map[group]bool{}
 	for _, r := range l.remotes {
@@ -118,8 +119,8 @@ func (l *listener) vote() (agreed chainhash.Hash, ok bool) {
 	return l.tip.filter, stored >= enough
 }
 
-// outvoteDelay is the time that peers must agree on another filter header before the stored ones
-// are deleted: until all of them have answered.
+// outvoteDelay is the time that peers must agree on another filter header before the stored
+// headers are deleted, so that all peers can answer.
 const outvoteDelay = 10 * time.Second
 
 // outvoted reports whether the peers have agreed for outvoteDelay on another filter header for the tip

@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// keptBlocks is the number of blocks whose paid scripts are kept: those of the blocks above the
-	// scanner's cursor, and of some that left the chain.
+	// keptBlocks is the number of blocks whose paid scripts are kept. It covers the blocks above the
+	// scanner's cursor and some blocks that left the chain.
 	keptBlocks = 160
 	// manyScripts is the number of scripts above which reading a block again is faster
 	// than searching its scripts.
 	manyScripts = 100_000
 )
 
-// blocks stores which scripts the newest read blocks pay, so that a block is not read again for
+// blocks stores the scripts that the last read blocks pay, so that a block is not read again for
 // a destination that it does not pay.
 type blocks struct {
 	paid  map[string][]uint64 // by hash of the block: hashes of scripts, sorted
@@ -169,7 +169,7 @@ func (n *Node) blockFromJSON(ctx context.Context, height int64, hash string) (bi
 	return block, checkAmounts(block.Txs...)
 }
 
-// merkleRoot returns the Merkle root of a block's transactions; there is at least one.
+// merkleRoot returns the Merkle root of a block's transactions. ids must not be empty.
 func merkleRoot(ids []chainhash.Hash) chainhash.Hash {
 	level := slices.Clone(ids)
 	for len(level) > 1 {

@@ -22,7 +22,8 @@ const (
 	// maxFallback is the number of blocks by which the best block may go down: more than any
 	// reorganisation.
 	maxFallback = 100
-	// maxTipAge is an age of the newest block that no network with miners reaches.
+	// maxTipAge is the age from which the newest block counts as old. A network with miners does
+	// not reach it.
 	maxTipAge = 3 * time.Hour
 	// keptHeaders is the number of headers that are kept, so that each is requested once.
 	keptHeaders = 512

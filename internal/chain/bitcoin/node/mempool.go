@@ -12,8 +12,8 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
-// sightingTTL is the time that a sighting is kept after its transaction left the mempool: longer
-// than until the block with it is read.
+// sightingTTL is the time that a sighting is kept after its transaction left the mempool. It is
+// longer than the time until the block with the transaction is read.
 const sightingTTL = 2 * time.Hour
 
 // mempool is the node's mempool in its last list. It may be large, so only transactions to
@@ -32,7 +32,7 @@ type entry struct {
 	number       uint32      // of the last list that contains it
 	outputHashes []uint64    // hashes of scripts; nil until it is read
 	tx           *bitcoin.Tx // nil unless it pays a destination
-	took         []string    // spent outpoints that were watched when it was read
+	spends       []string    // spent outpoints that were watched when it was read
 	seen         time.Time   // zero if unknown
 	asked        bool        // true if the node was asked for its time
 }
@@ -155,16 +155,16 @@ func (e *entry) setTx(tx bitcoin.Tx, watched chain.Watched) {
 	}
 	for _, o := range tx.Spends {
 		if watched.Outpoint(o) {
-			e.took = append(e.took, o)
+			e.spends = append(e.spends, o)
 		}
 	}
 }
 
-// conflicts returns the transactions in the mempool that spend watched outpoints. Of those
-// that spend the same outpoint, the mempool has one.
+// conflicts returns the transactions in the mempool that spend watched outpoints. The mempool
+// has at most one transaction that spends an outpoint.
 func (m *mempool) conflicts(watched chain.Watched, now time.Time) (all []chain.Conflict) {
 	for id, e := range m.entries {
-		for _, o := range e.took {
+		for _, o := range e.spends {
 			if watched.Outpoint(o) {
 				all = append(all, chain.Conflict{Outpoint: o, Tx: id.String(), Seen: now})
 			}

@@ -20,7 +20,8 @@ import (
 type Config struct {
 	// URL is the URL of the node's RPC, without user and password: "http://127.0.0.1:8332".
 	URL string
-	// User and Password, or CookieFile, which the node writes at each start.
+	// User and Password are the credentials. If CookieFile is set, they are read from that
+	// file, which the node writes at each start.
 	User, Password, CookieFile string
 	// CertFile is the file of the node's self-signed certificate, for https.
 	CertFile string
@@ -34,18 +35,18 @@ type Config struct {
 	// Checkpoint is a block that the network must have once its chain is that high;
 	// zero if there is none.
 	Checkpoint bitcoin.Checkpoint
-	// BlocksAsJSON reads blocks and transactions in the node's JSON form: those of
-	// Litecoin can contain MWEB data, which is not in the wire format of Bitcoin.
+	// BlocksAsJSON is true to read blocks and transactions in the node's JSON form. Those
+	// of Litecoin can contain MWEB data, which is not in the wire format of Bitcoin.
 	BlocksAsJSON bool
-	// Timeout is the timeout of a request; zero is half a minute.
+	// Timeout is the timeout of a request; zero means 30 seconds.
 	Timeout time.Duration
 	Now     func() time.Time
 	Log     *slog.Logger
 }
 
-// Node is the merchant's node, which is trusted alone. It implements bitcoin.Source. Its
-// mempool is complete once the node has run for a while: an absent transaction is gone. Every
-// block is read, so a double spend in a block is found without a list of inputs.
+// Node reads the merchant's node and trusts its answers. It implements bitcoin.Source. The
+// node's mempool is complete once the node has run for a while: an absent transaction is gone.
+// Every block is read, so a double spend in a block is found without a list of inputs.
 type Node struct {
 	config    Config
 	host      string
@@ -55,7 +56,7 @@ type Node struct {
 	passed    bool                      // true if the checkpoint was checked
 	read      blocks
 	mempool   mempool
-	began     time.Time // start of the node, by our clock; see start
+	began     time.Time // start of the node, by this machine's clock; see start
 	lists     int       // number of lists of a loaded mempool since its start
 	viewSince time.Time // start of the mempool view without a gap
 	viewed    time.Time // time of the last list; zero if there was none, or no view

@@ -8,9 +8,9 @@ import (
 // maxGap is the greatest time between two lists without a gap in the view.
 const maxGap = 30 * time.Second
 
-// since returns the time since which sightings have no gap: since the node is polled, but not
-// before its start. A transaction that was mined between two lists too far apart has no
-// sighting, even if the node ran all the time.
+// since returns the time since which sightings have no gap: the start of the polling or of the
+// node, whichever is later. If two lists are more than maxGap apart, polling starts again: a
+// transaction that was mined between them has no sighting.
 func (n *Node) since(s state) time.Time {
 	if n.viewed.IsZero() || s.begin.Sub(n.viewed) > maxGap {
 		n.viewSince = s.begin
@@ -22,9 +22,10 @@ func (n *Node) since(s state) time.Time {
 	return n.viewSince
 }
 
-// start returns when the node started, by our clock; the time of the first list if the node
-// does not report its uptime. The uptime is in whole seconds: start returns the earliest time
-// that is certain, as long as the uptimes may be of the same start.
+// start returns the earliest time at which the node certainly had started, by this machine's
+// clock. The node reports its uptime in whole seconds, so each uptime gives a range of times. If
+// a range begins after the known start, the node has restarted. For a node that does not report
+// its uptime, start returns the time of the first list.
 func (n *Node) start(s state) time.Time {
 	up := time.Duration(s.uptime) * time.Second
 	earliest, latest := s.begin.Add(-up-time.Second), s.end.Add(-up)
@@ -92,9 +93,9 @@ func (n *Node) dateAll(ctx context.Context, entries []*entry) error {
 	return nil
 }
 
-// date sets the first sighting to the node's time, if that is possible: the end of the node's
-// second, at which the transaction certainly was in the mempool. It must be between the two
-// lists; otherwise the clocks differ, and the node's time is not used.
+// date sets the first sighting to the end of the second that the node reports, when the
+// transaction certainly was in the mempool. If that is not between the two lists, the clocks
+// differ, and the time of the second list is used.
 func (e *entry) date(t waitingSince, ahead time.Duration) {
 	seen := time.Unix(t.Time+1, 0).Add(ahead)
 	switch {

@@ -206,7 +206,7 @@ func mustScan(t *testing.T, s chain.Scanner, from chain.Cursor, w chain.Watched,
 	return snapshot
 }
 
-func TestNode_unreachable(t *testing.T) {
+func TestNode_reports_a_failed_connection(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
 	n := f.source()
@@ -220,7 +220,7 @@ func TestNode_unreachable(t *testing.T) {
 	}
 }
 
-func TestNode_endless_answer(t *testing.T) {
+func TestNode_refuses_an_endless_answer(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
 	f.handler = func(w http.ResponseWriter, _ *http.Request) {
@@ -250,7 +250,7 @@ func TestNode_has_no_fault_after_a_canceled_scan(t *testing.T) {
 	}
 }
 
-func TestNode_without_initialblockdownload(t *testing.T) {
+func TestNode_without_initialblockdownload_is_checked_by_its_newest_block(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
 	without := func([]json.RawMessage) (any, int, string) {

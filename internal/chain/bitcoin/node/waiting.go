@@ -10,13 +10,12 @@ import (
 )
 
 const (
-	// settlingTime is the time that a started node may lack earlier transactions, if it does not
-	// report whether its mempool is loaded: btcd does not keep them. It is as long as an
-	// unconfirmed payment holds its quote.
+	// settlingTime is the time after its start during which a node may lack earlier transactions
+	// if it does not report whether its mempool is loaded. btcd does not save its mempool. An
+	// unconfirmed payment keeps its quote for the same time.
 	settlingTime = 24 * time.Hour
-	// enoughLists is the number of lists, of a mempool that the node reports as loaded, that are
-	// needed before the absence of a transaction counts. The first list after a start
-	// proves nothing.
+	// enoughLists is the number of lists of a loaded mempool that are needed before the
+	// absence of a transaction counts. The first list after a start proves nothing.
 	enoughLists = 2
 )
 

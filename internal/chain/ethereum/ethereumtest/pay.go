@@ -35,7 +35,7 @@ func Code(contract string, arguments ...int64) string {
 	return code
 }
 
-// number encodes a whole number as an argument.
+// number encodes a whole number as an argument of a contract.
 func number(n *big.Int) string { return fmt.Sprintf("%064x", n) }
 
 // account encodes an address as an argument.

@@ -132,7 +132,7 @@ func (q *Quorum) count(at ethereum.Header, calls []call, votes []map[string]uint
 	return numbers, nil
 }
 
-// noteDeniedAnswers records for the endpoints with another answer that it was denied.
+// noteDeniedAnswers records the answers that differ from the elected answer as denied.
 func (q *Quorum) noteDeniedAnswers(at ethereum.Header, method string, votes map[string]uint64, elected string) {
 	for value, voices := range votes {
 		if value == elected {

@@ -390,7 +390,7 @@ func TestBalances_decide_whether_the_own_coin_is_offered(t *testing.T) {
 	}{
 		"public endpoints":                        {want: "USDC EURC"},
 		"public endpoints and allowed by setting": {allowed: true, want: "ETH USDC EURC"},
-		"an own node":                             {trusted: true, want: "ETH USDC EURC"},
+		"a trusted node":                          {trusted: true, want: "ETH USDC EURC"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

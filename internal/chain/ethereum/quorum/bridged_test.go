@@ -46,13 +46,13 @@ func assetsOf(snapshot chain.Snapshot) (shown []string) {
 	return shown
 }
 
-// A transfer of a bridged token is shown as what it is. It is read with the other
-// tokens: one request for the logs of all of them.
+// A transfer of a bridged token is shown with the token's own code. Its logs are read in the
+// same request as those of the other tokens.
 func TestBridged_tokens_are_read_with_the_others_and_never_offered(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*quorum.Config){
-		"by everybody's transfers": func(*quorum.Config) {},
-		"by address":               askAddresses,
+		"by transfers to all addresses": func(*quorum.Config) {},
+		"by address":                    askAddresses,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -76,8 +76,8 @@ func TestBridged_tokens_are_read_with_the_others_and_never_offered(t *testing.T)
 	}
 }
 
-// Money that would be read by a wrong scale is not shown.
-func TestBridged_token_with_other_decimals_is_not_looked_for(t *testing.T) {
+// Amounts with a wrong scale are not shown.
+func TestBridged_token_with_other_decimals_is_not_watched(t *testing.T) {
 	t.Parallel()
 	w := newWorld(19)
 	w.mine(paysBridged(ourAddress, 7_000_000), pays(ourAddress, 5_000_000))
@@ -86,7 +86,7 @@ func TestBridged_token_with_other_decimals_is_not_looked_for(t *testing.T) {
 	var told []ethereum.Doubt
 	s.scanner.Doubted = func(d ethereum.Doubt) { told = append(told, d) }
 	s.want("5")
-	if len(told) != 1 || told[0].Asset != "USDBC" || strings.Contains(told[0].Says, "offered") || !strings.HasPrefix(told[0].Says, "is not looked for: its contract ") {
+	if len(told) != 1 || told[0].Asset != "USDBC" || strings.Contains(told[0].Says, "offered") || !strings.HasPrefix(told[0].Says, "is not watched: its contract ") {
 		t.Errorf("told %+v", told)
 	}
 	if got := codesOf(s.scanner.Bridged()); len(got) != 1 {
@@ -94,9 +94,9 @@ func TestBridged_token_with_other_decimals_is_not_looked_for(t *testing.T) {
 	}
 }
 
-// A program that does not look for a token, such as one of before, leaves the recorded
-// transfers of it as they are.
-func TestRecorded_transfer_of_a_token_that_is_not_looked_for_stays(t *testing.T) {
+// A program that does not watch a token, such as an older version, leaves the recorded
+// transfers of it unchanged.
+func TestRecorded_transfer_of_a_token_that_is_not_watched_stays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(19)
 	w.mine(paysBridged(ourAddress, 7_000_000))

@@ -10,12 +10,12 @@ import (
 	"chequer/internal/chain/ethereum"
 )
 
-// verdict are the voices of the operators that confirm or deny one log.
+// verdict is the voices of the operators that confirm and that deny one log.
 type verdict struct{ yes, no uint64 }
 
 // Confirm implements ethereum.Source. Each endpoint that has not shown a log is asked for the
-// receipt of its transaction: two operators must have the log in the same block. Two that
-// have the block without the log deny it.
+// receipt of its transaction. A log is confirmed if enough operators have it in the same block,
+// and denied if enough operators have the block without the log.
 func (q *Quorum) Confirm(ctx context.Context, logs []ethereum.Log) ([]ethereum.Log, error) {
 	verdicts := make([]verdict, len(logs))
 	for i, l := range logs {
@@ -46,12 +46,12 @@ func (q *Quorum) Confirm(ctx context.Context, logs []ethereum.Log) ([]ethereum.L
 		}
 		return err == nil
 	})
-	return q.judge(logs, verdicts)
+	return q.evaluate(logs, verdicts)
 }
 
-// judge returns the confirmed logs; an error if a log is neither confirmed nor denied, or
-// both.
-func (q *Quorum) judge(logs []ethereum.Log, verdicts []verdict) ([]ethereum.Log, error) {
+// evaluate returns the confirmed logs. It returns an error if a log is neither confirmed nor
+// denied, or both.
+func (q *Quorum) evaluate(logs []ethereum.Log, verdicts []verdict) ([]ethereum.Log, error) {
 	var confirmed []ethereum.Log
 	for i, l := range logs {
 		yes, no := q.enough(verdicts[i].yes), q.enough(verdicts[i].no)

@@ -55,12 +55,12 @@ func TestDecimals_decide_which_tokens_are_offered(t *testing.T) {
 	}{
 		"the contract has the decimals of the setting": {[3]func(*node){say(contract, six), say(contract, six), say(contract, six)}, "ETH USDC EURC EURE", ""},
 		"the contract has other decimals":              {[3]func(*node){say(contract, eighteen), say(contract, eighteen), say(contract, eighteen)}, "ETH USDC EURC EURE!", "has 18 decimals, not 6"},
-		"the contract reverts":                         {[3]func(*node){say(contract, "reverts"), say(contract, "reverts"), say(contract, "reverts")}, "ETH USDC EURC EURE!", "does not say how many decimals it has"},
-		"the contract does not exist":                  {[3]func(*node){}, "ETH USDC EURC EURE!", "or is not there"},
-		"the contract returns an invalid number":       {[3]func(*node){say(contract, word("0x0100")), say(contract, word("0x0100")), say(contract, word("0x0100"))}, "ETH USDC EURC EURE!", "does not say how many decimals it has"},
+		"the contract reverts":                         {[3]func(*node){say(contract, "reverts"), say(contract, "reverts"), say(contract, "reverts")}, "ETH USDC EURC EURE!", "does not return its decimals"},
+		"the contract does not exist":                  {[3]func(*node){}, "ETH USDC EURC EURE!", "or does not exist"},
+		"the contract returns an invalid number":       {[3]func(*node){say(contract, word("0x0100")), say(contract, word("0x0100")), say(contract, word("0x0100"))}, "ETH USDC EURC EURE!", "does not return its decimals"},
 		"one of three endpoints lies":                  {[3]func(*node){say(contract, eighteen), say(contract, six), say(contract, six)}, "ETH USDC EURC EURE", ""},
 		"one of three endpoints fails":                 {[3]func(*node){func(n *node) { n.fails = "eth_call" }, say(contract, six), say(contract, six)}, "ETH USDC EURC EURE", ""},
-		"the endpoints do not agree":                   {[3]func(*node){say(contract, six), say(contract, eighteen), say(contract, word("0x08"))}, "ETH USDC EURC EURE!", "is not offered before its contract"},
+		"the endpoints do not agree":                   {[3]func(*node){say(contract, six), say(contract, eighteen), say(contract, word("0x08"))}, "ETH USDC EURC EURE!", "is not offered until its contract"},
 		"a listed token has other decimals":            {[3]func(*node){say(token.Contract, eighteen), say(token.Contract, eighteen), say(contract, six)}, "ETH USDC EURC! EURE!", "has 18 decimals, not 6"},
 	} {
 		t.Run(name, func(t *testing.T) {

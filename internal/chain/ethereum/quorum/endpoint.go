@@ -21,7 +21,7 @@ type Endpoint struct {
 	// Operator is the operator of the endpoint: all endpoints of one operator have one
 	// voice. If empty, it is the registrable domain of the URL.
 	Operator string
-	// Trusted is true for an own node, whose answers need no second operator.
+	// Trusted is true for the merchant's node, whose answers need no second operator.
 	Trusted bool
 }
 
@@ -79,7 +79,7 @@ type endpoint struct {
 	now    func() time.Time
 	chance func() float64
 
-	// Used by one call at a time.
+	// The fields up to full are used by one call at a time.
 	head  ethereum.Header // of the last readHead
 	final int64           // height of its last final block; 0 if unknown
 	span  int64

@@ -27,15 +27,15 @@ func (q *Quorum) readHeads(ctx context.Context) []*endpoint {
 	})
 }
 
-// slowTimeout is the time that the other endpoints may take once enough endpoints have answered.
+// slowTimeout is the time that each waits for the other endpoints once enough have answered.
 const slowTimeout = 2 * time.Second
 
-// errSlow is the error of an endpoint whose answer was not waited for.
+// errSlow is the error of an endpoint that did not answer within slowTimeout.
 var errSlow = errors.New("answers much later than others")
 
 // each calls do for the endpoints that are not paused, at the same time, and returns those for
-// which it returned true, in their order. It does not wait for endpoints that are much slower
-// than enough others.
+// which it returned true, in their order. Once enough endpoints have answered, it waits
+// slowTimeout for the others.
 func each(ctx context.Context, endpoints []*endpoint, enough func(voices uint64) bool, do func(context.Context, *endpoint) bool) []*endpoint {
 	waiting, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -45,7 +45,7 @@ func each(ctx context.Context, endpoints []*endpoint, enough func(voices uint64)
 	if enough(0) {
 		stopWaiting()
 	}
-	well := make([]bool, len(endpoints))
+	succeeded := make([]bool, len(endpoints))
 	var group sync.WaitGroup
 	for i, e := range endpoints {
 		if e.paused() {
@@ -55,7 +55,7 @@ func each(ctx context.Context, endpoints []*endpoint, enough func(voices uint64)
 			did := do(waiting, e)
 			mu.Lock()
 			defer mu.Unlock()
-			if well[i] = did; !did {
+			if succeeded[i] = did; !did {
 				if errors.Is(context.Cause(waiting), errSlow) {
 					e.failed(errSlow)
 				}
@@ -69,15 +69,15 @@ func each(ctx context.Context, endpoints []*endpoint, enough func(voices uint64)
 	group.Wait()
 	var found []*endpoint
 	for i, e := range endpoints {
-		if well[i] {
+		if succeeded[i] {
 			found = append(found, e)
 		}
 	}
 	return found
 }
 
-// choose sets the panel to the own nodes or else to the others, and returns the newest block
-// that the panel agrees on.
+// choose sets the panel to the trusted endpoints or, if they do not answer or are not up to date,
+// to the others. It returns the newest block that the panel agrees on.
 func (q *Quorum) choose(ctx context.Context, answered []*endpoint) (ethereum.Best, error) {
 	var own, others []*endpoint
 	for _, e := range answered {

@@ -1,5 +1,5 @@
 // Package quorum asks several JSON-RPC endpoints about an EVM network and trusts the answers
-// that two operators agree on, or the answer of an own node.
+// that two operators agree on, or the answer of the merchant's node.
 package quorum
 
 import (
@@ -38,7 +38,7 @@ type Quorum struct {
 	Config
 	endpoints []*endpoint
 
-	// Used by one call at a time.
+	// The fields up to agreed are used by one call at a time.
 	panel  []*endpoint               // the endpoints that count, since the last readHeads
 	need   int                       // how many operators of the panel must agree
 	best   ethereum.Best             // of the last readHeads, zero after an error

@@ -289,23 +289,23 @@ func TestBest_is_cached(t *testing.T) {
 	}
 }
 
-func TestNew(t *testing.T) {
+func TestNew_requires_two_operators_or_a_trusted_node(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		endpoints []quorum.Endpoint
 		narrow    bool
 		fails     bool
 	}{
-		"none":                         {fails: true},
-		"one":                          {[]quorum.Endpoint{{URL: "https://rpc.example.org"}}, false, true},
-		"two of one operator":          {[]quorum.Endpoint{{URL: "https://a.example.org"}, {URL: "https://b.example.org"}}, false, true},
-		"two of one under co.uk":       {[]quorum.Endpoint{{URL: "https://a.example.co.uk"}, {URL: "https://b.example.co.uk"}}, false, true},
-		"two on one machine":           {[]quorum.Endpoint{{URL: "http://127.0.0.1:1"}, {URL: "http://127.0.0.1:2"}}, false, true},
-		"two operators":                {[]quorum.Endpoint{{URL: "https://a.example.org"}, {URL: "https://example.co.uk"}}, true, false},
-		"two named operators":          {[]quorum.Endpoint{{URL: "https://a.example.org", Operator: "a"}, {URL: "https://b.example.org", Operator: "b"}}, true, false},
-		"three operators":              {[]quorum.Endpoint{{URL: "https://a.org"}, {URL: "https://b.org"}, {URL: "https://c.org"}}, false, false},
-		"one own node":                 {[]quorum.Endpoint{{URL: "http://127.0.0.1:1", Trusted: true}}, false, false},
-		"an own node and a public one": {[]quorum.Endpoint{{URL: "http://127.0.0.1:1", Trusted: true}, {URL: "https://a.org"}}, false, false},
+		"no endpoint":                          {fails: true},
+		"one endpoint":                         {[]quorum.Endpoint{{URL: "https://rpc.example.org"}}, false, true},
+		"two of one operator":                  {[]quorum.Endpoint{{URL: "https://a.example.org"}, {URL: "https://b.example.org"}}, false, true},
+		"two of one under co.uk":               {[]quorum.Endpoint{{URL: "https://a.example.co.uk"}, {URL: "https://b.example.co.uk"}}, false, true},
+		"two on one machine":                   {[]quorum.Endpoint{{URL: "http://127.0.0.1:1"}, {URL: "http://127.0.0.1:2"}}, false, true},
+		"two operators":                        {[]quorum.Endpoint{{URL: "https://a.example.org"}, {URL: "https://example.co.uk"}}, true, false},
+		"two named operators":                  {[]quorum.Endpoint{{URL: "https://a.example.org", Operator: "a"}, {URL: "https://b.example.org", Operator: "b"}}, true, false},
+		"three operators":                      {[]quorum.Endpoint{{URL: "https://a.org"}, {URL: "https://b.org"}, {URL: "https://c.org"}}, false, false},
+		"one own node":                         {[]quorum.Endpoint{{URL: "http://127.0.0.1:1", Trusted: true}}, false, false},
+		"a trusted node and a public endpoint": {[]quorum.Endpoint{{URL: "http://127.0.0.1:1", Trusted: true}, {URL: "https://a.org"}}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

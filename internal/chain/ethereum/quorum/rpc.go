@@ -22,8 +22,8 @@ const (
 	answerTimeout = 10 * time.Second
 	// maxAnswer is the size limit of an answer, in bytes.
 	maxAnswer = 32 << 20
-	// firstBatch is the number of calls in one request until an endpoint refuses, ownBatch
-	// that for an own node. geth leaves calls after the 1,000th without an answer.
+	// firstBatch is the number of calls in one request until an endpoint refuses, and
+	// ownBatch the number for a trusted endpoint. geth does not answer more than 1,000 calls.
 	firstBatch = 100
 	ownBatch   = 1000
 )
@@ -49,8 +49,8 @@ type rpcError struct {
 // Error implements error.
 func (e *rpcError) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
-// pauseError is the error of an endpoint that should not be asked for a time; after is zero if
-// the endpoint does not say how long.
+// pauseError is the error of an endpoint that must not be called for a time. after is zero if
+// the endpoint does not state the time.
 type pauseError struct {
 	after time.Duration
 	says  string
