@@ -48,9 +48,9 @@ func (b *Bitstamp) Coins() []string { return slices.Sorted(maps.Keys(bitstampMar
 
 const (
 	bitstampTimeout = 10 * time.Second
-	// bitstampMaxSkew is the time by which the time of a call may differ from Bitstamp's clock; Bitstamp
-	// refuses later calls. An immediate-or-cancel order has no other deadline there. See
-	// "Authentication", API0017.
+	// bitstampMaxSkew is the largest accepted difference between the time in a call and Bitstamp's
+	// clock. Bitstamp refuses other calls. An immediate-or-cancel order has no other deadline there.
+	// See "Authentication", API0017.
 	bitstampMaxSkew = 150 * time.Second
 )
 

@@ -25,11 +25,11 @@ const (
 	maxBody = 1 << 20
 	// maxWords bounds the stored length of an exchange's texts, in bytes.
 	maxWords = 200
-	// maxDigits bounds the digits of an amount before the decimal point: far more than any coin
-	// needs, but few enough that sums of such amounts can be stored and read.
+	// maxDigits bounds the digits of an amount before the decimal point, so that sums of such
+	// amounts can be stored and read. No coin needs as many.
 	maxDigits = 15
-	// maxGain is the largest multiple of its limit that an order may yield. More is treated as an error of the
-	// exchange.
+	// maxGain is the largest multiple of its limit that an order may yield. Higher proceeds are an
+	// error of the exchange.
 	maxGain = 50
 )
 

@@ -5,12 +5,12 @@ import "errors"
 var (
 	// ErrAbsent means that an exchange has no such order, neither open nor closed.
 	ErrAbsent = errors.New("there is no such order")
-	// ErrAlike means that an order without our name may be the searched one, or that several orders
-	// have the name.
-	ErrAlike = errors.New("it cannot be told from another order")
+	// ErrAlike means that an order without a name may be the order that is searched, or that
+	// several orders have its name.
+	ErrAlike = errors.New("it cannot be distinguished from another order")
 	// ErrContradiction means that an exchange returned impossible data.
 	ErrContradiction = errors.New("the exchange contradicts itself")
-	// ErrUnreachable means that there was no intelligible answer.
+	// ErrUnreachable means that there was no valid answer.
 	ErrUnreachable = errors.New("no answer")
 	// ErrNoMarket means that the exchange does not trade a coin for euro.
 	ErrNoMarket = errors.New("no market")

@@ -28,16 +28,16 @@ type Exchange interface {
 	Market(ctx context.Context, coin string) (Market, error)
 	// Balance returns the account's balance of a coin.
 	Balance(ctx context.Context, a Account, coin string) (Balance, error)
-	// Window returns until when an order can be executed: until deadline by our clock, and until
-	// over at the latest, even if the exchange's clock differs.
+	// Window returns the deadline of an order by the local clock, and the time over after which
+	// the order cannot be executed even if the exchange's clock differs.
 	Window(made time.Time) (deadline, over time.Time)
-	// Place sends an order that sells immediately what it can at its limit or better, and cancels
-	// the rest. The error is *Refused if the exchange refused the order; after any other error the
-	// order may have been accepted.
+	// Place sends an order that sells immediately as much as possible at its limit or better, and
+	// cancels the rest. The error is *Refused if the exchange refused the order. After any other
+	// error the order may have been accepted.
 	Place(ctx context.Context, a Account, o Order) (ref string, err error)
-	// Find returns the outcome of an order: by ref if that is known, or else by its ID, among open
-	// and closed orders. ErrAbsent means that the order does not exist; ErrContradiction that its
-	// data is impossible.
+	// Find returns the outcome of an open or closed order. It searches by ref, or by the order's
+	// ID if ref is empty. ErrAbsent means that the order does not exist. ErrContradiction means
+	// that its data is impossible.
 	Find(ctx context.Context, a Account, o Order, ref string) (Outcome, error)
 }
 
@@ -57,13 +57,13 @@ type Scope struct {
 
 // Order is an order to sell an amount of a coin.
 type Order struct {
-	ID     string // our name of the order, a UUID
+	ID     string // the name that Chequer gives to the order, a UUID
 	Coin   string
 	Amount money.Amount // of the coin
 	Limit  money.Amount // lowest price of a coin in euro
 	Made   time.Time
 	// Deadline is zero before the order is sent. Find then searches for an order that was made at
-	// any time after Made, because a database that was restored from a backup does not know it.
+	// any time after Made: the database may have been restored from a backup without the order.
 	Deadline time.Time
 }
 

@@ -20,7 +20,7 @@ import (
 
 var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 
-func TestMarketAndBalance(t *testing.T) {
+func TestMarket_and_Balance_return_the_terms_and_the_coins(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, l *lab) {
 		m, err := l.exchange.Market(t.Context(), "BTC")

@@ -90,7 +90,7 @@ func TestFind_searches_all_pages(t *testing.T) {
 // A shop with many sales has more closed orders than one search reads. If the filter by name is
 // proven to work, an order that was never sent is reported as absent. If the filter does not work,
 // the search returns an error and is repeated later.
-func TestFind_of_a_busy_shop(t *testing.T) {
+func TestFind_among_more_orders_than_one_search_reads(t *testing.T) {
 	t.Parallel()
 	busy := func(t *testing.T) (l *lab, unsent exchange.Order) {
 		l = newLab(t, "kraken")

@@ -23,10 +23,10 @@ type krakenOrder struct {
 	Descr   struct{ Pair, Type, Ordertype, Price string }
 }
 
-// Find implements Exchange. QueryOrders accepts only Kraken's own identifier. By our name an order
-// is searched in the open orders, in the closed orders filtered by name, and in the closed orders
-// of its time. The documentation does not say whether the filter by name covers closed orders, so
-// the filter alone is trusted only after it has found another closed order by its name.
+// Find implements Exchange. QueryOrders accepts only Kraken's own identifier. An order without it
+// is searched by its name in the open orders, in the closed orders filtered by name, and in the
+// closed orders of its time. The documentation does not state whether the filter by name covers
+// closed orders, so the filter alone is trusted only after it has found another closed order.
 func (k *Kraken) Find(ctx context.Context, a Account, o Order, ref string) (Outcome, error) {
 	if ref != "" {
 		var found map[string]krakenOrder
@@ -79,16 +79,16 @@ func (k *Kraken) Find(ctx context.Context, a Account, o Order, ref string) (Outc
 }
 
 // closedSince adds the closed orders of an order's time to a map. The time of a sent order ends
-// with its deadline. The time of an unsent order has no end, so that the list can be long: reading
-// stops after one page if the filter by name covers closed orders. Reading stops after krakenPages
-// in any case, and returns ErrUnreachable if the filter by name does not cover closed orders.
+// with its deadline. The time of an unsent order has no end, so the list can be long: reading
+// stops after one page if the filter by name covers closed orders. If it does not, closedSince
+// returns ErrUnreachable after krakenPages.
 func (k *Kraken) closedSince(ctx context.Context, a Account, o Order, into map[string]krakenOrder) error {
 	form := url.Values{"start": {strconv.FormatInt(o.Made.Add(-krakenMaxSkew).Unix(), 10)}, "closetime": {"open"}}
 	sent := !o.Deadline.IsZero()
 	if sent {
 		form.Set("end", strconv.FormatInt(o.Deadline.Add(krakenMaxSkew).Unix(), 10))
 	}
-	judged := false
+	tested := false
 	for page := range krakenPages {
 		orders, err := k.closed(ctx, a, form, page)
 		if err != nil {
@@ -98,11 +98,11 @@ func (k *Kraken) closedSince(ctx context.Context, a Account, o Order, into map[s
 		if len(orders) < krakenPage {
 			return nil
 		}
-		if sent && page < krakenPages-1 || judged {
+		if sent && page < krakenPages-1 || tested {
 			continue
 		}
 		var filters bool
-		if filters, judged, err = k.filters(ctx, a, orders); err != nil {
+		if filters, tested, err = k.filters(ctx, a, orders); err != nil {
 			return err
 		}
 		if filters {
@@ -112,9 +112,9 @@ func (k *Kraken) closedSince(ctx context.Context, a Account, o Order, into map[s
 	return fmt.Errorf("%w to a search by name: there are more closed orders than one search reads", ErrUnreachable)
 }
 
-// filters reports whether the filter by name finds closed orders, by a test with one of the orders
-// that has a name. judged is false if none has.
-func (k *Kraken) filters(ctx context.Context, a Account, orders map[string]krakenOrder) (found, judged bool, err error) {
+// filters reports whether the filter by name finds closed orders. It tests the filter with an order
+// that has a name. tested is false if no order has a name.
+func (k *Kraken) filters(ctx context.Context, a Account, orders map[string]krakenOrder) (found, tested bool, err error) {
 	for ref, order := range orders {
 		if order.ID == "" {
 			continue

@@ -15,7 +15,7 @@ import (
 )
 
 // The package derives keys like hdkeychain; these vectors verify hdkeychain.
-func TestBIP32_derivation(t *testing.T) {
+func TestBIP32_vectors_are_derived(t *testing.T) {
 	t.Parallel()
 	for _, vector := range bip32 {
 		seed, err := hex.DecodeString(vector.seed)
@@ -53,7 +53,7 @@ func TestBIP32_derivation(t *testing.T) {
 	}
 }
 
-func TestBIP32_parse(t *testing.T) {
+func TestParse_accepts_the_BIP32_vectors(t *testing.T) {
 	t.Parallel()
 	for _, vector := range bip32 {
 		for _, step := range vector.steps {
@@ -79,7 +79,7 @@ func TestBIP32_parse(t *testing.T) {
 }
 
 // The last chain of vector 1 is an address of the chain above it.
-func TestBIP32_address(t *testing.T) {
+func TestAddress_of_a_BIP32_vector(t *testing.T) {
 	t.Parallel()
 	steps := bip32[0].steps
 	key, err := keys.Parse(steps[4].public, keys.BTC, keys.Main, keys.P2PKH)

@@ -63,7 +63,7 @@ func TestAddress_chain_key_gives_index(t *testing.T) {
 	}
 }
 
-func TestAddress_script(t *testing.T) {
+func TestAddress_returns_the_script(t *testing.T) {
 	t.Parallel()
 	// BIP 49 and BIP 86 contain the hashes, BIP 84 contains the public key of its hash.
 	tests := map[string]string{
@@ -88,7 +88,7 @@ func TestAddress_script(t *testing.T) {
 	}
 }
 
-func TestAddress_index(t *testing.T) {
+func TestAddress_refuses_hardened_indexes(t *testing.T) {
 	t.Parallel()
 	for _, wallet := range wallets {
 		key := mustParse(t, wallet)

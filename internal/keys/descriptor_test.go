@@ -259,7 +259,7 @@ func TestParse_descriptor_of_the_largest_depth(t *testing.T) {
 }
 
 // No error for a descriptor with a private key contains a part of the key, whatever else is wrong
-// with the descriptor.
+// with it.
 func TestParse_errors_never_contain_the_private_key_of_a_descriptor(t *testing.T) {
 	t.Parallel()
 	xprv := bip32[0].steps[3].private

@@ -16,7 +16,7 @@ var (
 	// ErrDescriptor means that a text is not a valid output descriptor, or is of a kind for which
 	// one extended public key does not give addresses.
 	ErrDescriptor = errors.New("not a descriptor that can be used, such as wpkh([73c5da0a/84h/0h/0h]xpub…/0/*)")
-	// ErrDepth means that a key has a depth at which no addresses are known to be.
+	// ErrDepth means that the path from a key of this depth to its addresses is unknown.
 	ErrDepth = errors.New("neither an account key such as m/84'/0'/0' nor a chain key such as m/84'/0'/0'/0")
 	// ErrScript means that the script of a key's addresses is not known, or that the key
 	// contradicts the script that the caller gave.

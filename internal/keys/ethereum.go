@@ -50,9 +50,8 @@ func (a EthereumAddress) String() string {
 
 func (a EthereumAddress) lower() string { return "0x" + hex.EncodeToString(a[:]) }
 
-// Path returns the path at which wallets find an address of an Ethereum key, as far as the key
-// determines it, which contains only the number of its account or of its chain. See BIP 44, "Path
-// levels".
+// Path returns the path at which wallets find an address of an Ethereum key. A chain key does not
+// contain the steps above it, so its path begins with an ellipsis. See BIP 44, "Path levels".
 func (k Key) Path(index uint32) string {
 	child := k.given.ChildIndex()
 	if k.given.Depth() == accountDepth {

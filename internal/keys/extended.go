@@ -80,8 +80,8 @@ func (x extended) check() error {
 	return nil
 }
 
-// decide returns the script of a key's addresses: the one that its letters determine, otherwise the
-// one that the caller asked for. It never guesses.
+// decide returns the script of a key's addresses: the script that its letters determine or the
+// script that the caller asked for. It returns an error if the two differ or both are missing.
 func (x extended) decide(kind Kind, asked Script) (Script, error) {
 	if kind == ETH {
 		if asked != "" {

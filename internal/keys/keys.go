@@ -174,7 +174,7 @@ func (k Key) IsChange() bool { return k.branch.number == 1 }
 // String returns k in the stored form, with everything that determines its addresses: kind, script,
 // the key in the neutral letters xpub or tpub, and the path if it is not the usual one for the
 // key's depth, as in "btc:p2wpkh:xpub…", "ltc:p2pkh:xpub…/1/*" and "eth:xpub…". Load parses it.
-// Anybody who has the text can see all payments of the wallet, so it must not be logged.
+// The text reveals all payments of the wallet, so it must not be logged.
 func (k Key) String() string {
 	parts := []string{strings.ToLower(string(k.kind)), string(k.script), k.given.String() + k.path}
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ":")

@@ -84,7 +84,7 @@ func TestKey_litecoin_spellings_agree(t *testing.T) {
 	}
 }
 
-func TestKey_litecoin_test_network(t *testing.T) {
+func TestKey_of_the_Litecoin_test_network_agrees_as_ttub_and_tpub(t *testing.T) {
 	t.Parallel()
 	// ttub is Litecoin's spelling of tpub.
 	key, err := keys.Parse(respell(t, wallets[0].key, 0x0436f6e1), keys.LTC, keys.Test, keys.P2WPKH)

@@ -20,9 +20,9 @@ import (
 
 // HoldsSecret reports whether a text contains a secret that can spend money, verified by its
 // checksum: an extended private key, a private key in wallet import format, or the words of a
-// wallet. It is false for texts that only resemble a secret, since it is used for free text and
-// names that others chose, such as order numbers of 64 hex digits. See LooksPrivate for texts that
-// were given as a key.
+// wallet. It is false for texts that only resemble a secret, because it is used for free text and
+// for names from other programs, such as order numbers of 64 hex digits. See LooksPrivate for texts
+// that were given as a key.
 func HoldsSecret(text string) bool {
 	return slices.ContainsFunc(base58Runs.FindAllString(text, -1), isSecretKey) || isMnemonic(text)
 }
@@ -93,14 +93,14 @@ func isMnemonic(text string) bool {
 		return false
 	}
 	for _, list := range wordLists() {
-		if places, ok := list.places(words); ok && (sound(places) || isElectrum(words)) {
+		if places, ok := list.places(words); ok && (validChecksum(places) || isElectrum(words)) {
 			return true
 		}
 	}
 	return false
 }
 
-// places returns the number of each word; ok is false if one is not in the list.
+// places returns the number of each word; ok is false if a word is not in the list.
 func (l wordList) places(words []string) (places []int, ok bool) {
 	for _, word := range words {
 		place, known := l[word]
@@ -112,9 +112,9 @@ func (l wordList) places(words []string) (places []int, ok bool) {
 	return places, true
 }
 
-// sound reports whether the checksum of a mnemonic is correct. See BIP 39,
+// validChecksum reports whether the checksum of a mnemonic is correct. See BIP 39,
 // "Generating the mnemonic".
-func sound(places []int) bool {
+func validChecksum(places []int) bool {
 	const bitsPerWord = 11
 	bits := len(places) * bitsPerWord
 	checksum := bits / 33

@@ -55,7 +55,7 @@ func TestNewTestKey(t *testing.T) {
 
 // The seed of the published mnemonic is 64 bytes, more than NewTestKey reads, so
 // the path is checked step by step instead.
-func TestNewTestKey_path(t *testing.T) {
+func TestNewTestKey_is_the_account_key(t *testing.T) {
 	t.Parallel()
 	seed := bytes.Repeat([]byte{7}, 32)
 	for kind, purpose := range map[keys.Kind]uint32{keys.BTC: 84, keys.LTC: 84, keys.ETH: 44} {
@@ -69,7 +69,7 @@ func TestNewTestKey_path(t *testing.T) {
 	}
 }
 
-func TestNewTestKey_without_random_bytes(t *testing.T) {
+func TestNewTestKey_fails_without_random_bytes(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no random bytes")
 	for name, random := range map[string]io.Reader{

@@ -59,8 +59,7 @@ func neutral(network Network) []byte {
 
 func (v version) isOf(kind Kind) bool { return slices.Contains(v.kinds, kind) }
 
-// otherCoin returns the error for a key that is not of a kind of wallet: which coin it is for, and which
-// key is needed.
+// otherCoin returns the error for a key of another coin than the wallet's.
 func (v version) otherCoin(kind Kind) error {
 	coin := "Bitcoin"
 	if !v.isOf(BTC) {

@@ -34,9 +34,9 @@ type ScopeError struct{ exchange.Scope }
 func (e *ScopeError) Error() string {
 	switch {
 	case len(e.Withdraw) > 0:
-		return fmt.Sprintf("the key may take money out of the account (%s): make one without that. Chequer needs none, and a key that cannot withdraw is worth little to a thief", strings.Join(e.Withdraw, ", "))
+		return fmt.Sprintf("the key can withdraw money from the account (%s): create a key without these permissions, which Chequer does not need", strings.Join(e.Withdraw, ", "))
 	case len(e.Unknown) > 0:
-		return fmt.Sprintf("the key has permissions that Chequer does not know (%s), so that it may be able to withdraw: make a key without them", strings.Join(e.Unknown, ", "))
+		return fmt.Sprintf("the key has permissions that Chequer does not know (%s) and may allow withdrawals: create a key without them", strings.Join(e.Unknown, ", "))
 	}
 	return fmt.Sprintf("the key lacks permissions that selling needs: %s", strings.Join(e.Missing, ", "))
 }
@@ -155,7 +155,7 @@ func (s *Accounts) Switch(ctx context.Context, merchantID string, on bool) (merc
 	})
 }
 
-// Change sets the terms of sale of new invoices.
+// Change changes the terms of sale of new invoices.
 func (s *Accounts) Change(ctx context.Context, merchantID string, change func(*Settings)) (merchant.ExchangeAccount, error) {
 	return s.storage.UpdateExchangeAccount(ctx, merchantID, func(a *merchant.ExchangeAccount) error {
 		set := Settings{Coins: a.Coins, Smallest: a.Smallest, Slippage: a.Slippage}
@@ -192,7 +192,7 @@ func check(x exchange.Exchange, a merchant.ExchangeAccount) error {
 		return errors.New("the key and its secret must be visible ASCII characters without spaces")
 	}
 	if len(a.Coins) == 0 {
-		return errors.New("no coin is named that is sold")
+		return errors.New("no coin is named for sale")
 	}
 	for i, coin := range a.Coins {
 		switch {
@@ -217,7 +217,7 @@ func check(x exchange.Exchange, a merchant.ExchangeAccount) error {
 func ParseSlippage(text string) (int64, error) {
 	a, err := money.Parse(text, money.Currency{Code: "percent", Decimals: 2})
 	if err != nil || !a.Minor().IsInt64() {
-		return 0, fmt.Errorf("the slippage must be percent such as 2 or 0.5, not %q", text)
+		return 0, fmt.Errorf("the slippage must be a percentage such as 2 or 0.5, not %q", text)
 	}
 	return a.Cents(), nil
 }

@@ -27,7 +27,7 @@ func TestAccounts_refuse_keys_that_can_withdraw(t *testing.T) {
 			return err
 		}
 		l.exchange.Permit(append(slices.Clone(all), "withdraw-funds")...)
-		if err := add(exchangetest.Secret, set); err == nil || !strings.Contains(err.Error(), "may take money out of the account") {
+		if err := add(exchangetest.Secret, set); err == nil || !strings.Contains(err.Error(), "can withdraw money from the account") {
 			t.Errorf("a key that may withdraw: got error %v", err)
 		}
 		l.exchange.Permit("query-funds")

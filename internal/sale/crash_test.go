@@ -92,7 +92,7 @@ func (l *lab) runUntilKilled(killAt int) (steps int) {
 
 // The program is killed at each of its steps in turn: before and after every write, and before and
 // after every call is processed. The restarted program completes the sale exactly once.
-func TestWorker_killed_at_every_step(t *testing.T) {
+func TestWorker_sells_once_when_it_is_killed_at_any_step(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"kraken", "bitstamp"} {
 		t.Run(name, func(t *testing.T) {
@@ -225,7 +225,7 @@ func TestRestored_database_finds_a_sale_of_a_payment_that_it_lacks(t *testing.T)
 
 // The operator states wrongly that the exchange never accepted an order. The statement has no effect
 // if the exchange lists the order.
-func TestDesk_order_that_is_declared_absent_but_found(t *testing.T) {
+func TestResolver_order_that_is_declared_absent_but_found(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		l.exchange.Next(l.place(), exchangetest.DropAfter)
 		inv := l.paid()

@@ -9,7 +9,7 @@ import (
 	"chequer/internal/sale"
 )
 
-func TestDesk_retries_all_failed_sales_but_those_with_an_unknown_order(t *testing.T) {
+func TestResolver_retries_all_failed_sales_but_those_with_an_unknown_order(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		l.exchange.Next(l.place(), exchangetest.Drop)
 		uncertain := l.paid()

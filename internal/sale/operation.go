@@ -49,7 +49,7 @@ func (w *Worker) advance(ctx context.Context, c Claim) error {
 	return s.sell(ctx)
 }
 
-// setSale sets the invoice and its sale. It returns errLost if the claim is lost.
+// setSale sets the invoice and its sale. It returns errClaimLost if the claim is lost.
 func (s *operation) setSale(inv *invoice.Invoice) error {
 	current, known := inv.Sale(s.claim.Coin)
 	if !known || current.Claim != s.claim.Nonce {
@@ -59,7 +59,7 @@ func (s *operation) setSale(inv *invoice.Invoice) error {
 	return nil
 }
 
-// change changes the sale with decide. It returns errLost if the claim is lost, or if decide
+// change changes the sale with decide. It returns errClaimLost if the claim is lost, or if decide
 // finds the sale in an unexpected state.
 func (s *operation) change(ctx context.Context, decide func(*invoice.Invoice, *invoice.Sale) error) error {
 	var from invoice.SaleState
@@ -110,7 +110,7 @@ func stateEvents(from, to invoice.SaleState) []invoice.EventType {
 	return nil
 }
 
-// sell makes an order for the rest that may be sold, or schedules the sale if it cannot be sold now.
+// sell places an order for the unsold rest, or schedules the sale if the rest cannot be sold now.
 func (s *operation) sell(ctx context.Context) error {
 	if !s.invoice.Funds(s.Sale) {
 		if s.invoice.State.Status != invoice.Paid {
@@ -324,7 +324,7 @@ func (s *operation) postpone(ctx context.Context, err error) error {
 	return s.wait(context.WithoutCancel(ctx), invoice.ReasonUnreachable)
 }
 
-// wait lets the sale wait for the next attempt.
+// wait schedules the next attempt of the sale.
 func (s *operation) wait(ctx context.Context, reason invoice.SaleReason) error {
 	return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return s.schedule(c, reason) })
 }

@@ -149,7 +149,7 @@ func TestWorker_leaves_an_order_with_unknown_outcome_to_the_operator(t *testing.
 }
 
 // The operator states that the exchange never had the order.
-func TestDesk_retries_an_order_that_is_declared_absent(t *testing.T) {
+func TestResolver_retries_an_order_that_is_declared_absent(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		l.exchange.Next(l.place(), exchangetest.Drop)
 		inv := l.paid()

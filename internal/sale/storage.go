@@ -10,7 +10,7 @@ import (
 )
 
 // ErrNothing means that no sale is due.
-var ErrNothing = errors.New("nothing is to be sold")
+var ErrNothing = errors.New("no sale is due")
 
 // Claim is a claim on a sale and its account. Until its end no other worker can claim either.
 type Claim struct {

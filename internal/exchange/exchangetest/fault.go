@@ -72,7 +72,7 @@ func Upgrade(_ *Server, w http.ResponseWriter, _ *http.Request, _ func() Answer)
 	}()
 }
 
-// Giant carries out the call and answers with more than callers read.
+// Giant carries out the call and answers with more data than callers read.
 func Giant(_ *Server, w http.ResponseWriter, _ *http.Request, process func() Answer) {
 	process()
 	for range 64 {

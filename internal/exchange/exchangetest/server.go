@@ -44,7 +44,7 @@ type Server struct {
 	status      string   // of all markets, in Kraken's terms
 	orders      []*order
 	hidden      bool // the lists contain no orders
-	unfiltered  bool // Kraken's filter by our name finds only open orders
+	unfiltered  bool // Kraken's filter by name finds only open orders
 	faults      map[string][]Fault
 	calls       []string
 	watch       func(call string, done bool)
@@ -118,10 +118,10 @@ func (s *Server) Dial(ctx context.Context, _ guard.Target, hostport string) (net
 		s.note("a call to " + hostport)
 		return nil, errors.New("no such host")
 	}
-	ours, theirs := net.Pipe()
+	client, server := net.Pipe()
 	select {
-	case s.pipes.conns <- theirs:
-		return ours, nil
+	case s.pipes.conns <- server:
+		return client, nil
 	case <-s.ended:
 		return nil, errors.New("connection refused")
 	case <-ctx.Done():
@@ -245,7 +245,7 @@ func (s *Server) Orders() (taken, filled int) {
 	return len(s.orders), filled
 }
 
-// Names returns our names of the accepted orders.
+// Names returns the names that Chequer gave to the accepted orders.
 func (s *Server) Names() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -256,7 +256,7 @@ func (s *Server) Names() []string {
 	return names
 }
 
-// Forget removes our names from all orders, as if they had been placed by hand.
+// Forget removes the names from all orders, as if they had been placed by hand.
 func (s *Server) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -279,7 +279,7 @@ func (s *Server) Hide(hidden bool) {
 	s.hidden = hidden
 }
 
-// Unfiltered makes Kraken's filter by our name find only open orders.
+// Unfiltered makes Kraken's filter by name find only open orders.
 func (s *Server) Unfiltered() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
