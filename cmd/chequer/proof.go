@@ -163,13 +163,13 @@ func verifyText(text string, trusted []proof.Trusted, shown, invoice string, now
 		return v, fmt.Errorf("do not believe it: %w", err)
 	}
 	statement, err := signed.Verify(trusted)
-	if errors.Is(err, proof.ErrStranger) {
+	if errors.Is(err, proof.ErrUntrusted) {
 		return v, fmt.Errorf("do not believe it: %w: %s", err, signed.Key())
 	}
 	if err != nil {
 		return v, fmt.Errorf("do not believe it: %w", err)
 	}
-	if err := statement.Holds(now); err != nil {
+	if err := statement.CheckExpiry(now); err != nil {
 		return v, fmt.Errorf("do not pay by it any more: it is genuine, but %w: %s", err, console.Stamp(statement.Until))
 	}
 	page, _, _ := strings.Cut(invoice, "?")

@@ -60,15 +60,15 @@ func TestRateConvert(t *testing.T) {
 		coin        money.Currency
 		want        string
 	}{
-		"the specification's":            {"56.50", "86420", money.BTC, "0.00065379"},
-		"exact stays":                    {"50", "50000", money.BTC, "0.001"},
-		"a hair over goes up":            {"50.01", "50000", money.BTC, "0.0010002"},
-		"less than a unit is a unit":     {"0.01", "99999999", money.BTC, "0.00000001"},
-		"nothing":                        {"0", "86420", money.BTC, "0"},
-		"eight decimals though 18 exist": {"10", "3", money.ETH, "3.33333334"},
-		"six where there are six":        {"10", "3", usdc, "3.333334"},
-		"one to one":                     {"56.50", "1", usdc, "56.5"},
-		"the largest amount":             {"1000000", "0.00012345", money.BTC, "8100445524.50384772"},
+		"the example of SETTLEMENT":    {"56.50", "86420", money.BTC, "0.00065379"},
+		"an exact result is unchanged": {"50", "50000", money.BTC, "0.001"},
+		"slightly more is rounded up":  {"50.01", "50000", money.BTC, "0.0010002"},
+		"less than a unit is a unit":   {"0.01", "99999999", money.BTC, "0.00000001"},
+		"nothing":                      {"0", "86420", money.BTC, "0"},
+		"eight decimals of 18":         {"10", "3", money.ETH, "3.33333334"},
+		"six decimals of six":          {"10", "3", usdc, "3.333334"},
+		"one to one":                   {"56.50", "1", usdc, "56.5"},
+		"the largest amount":           {"1000000", "0.00012345", money.BTC, "8100445524.50384772"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

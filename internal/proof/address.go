@@ -133,11 +133,11 @@ func (m Method) differs(shown Shown) string {
 	case shown.scheme == "ethereum" && m.ChainID != shown.chainID:
 		return fmt.Sprintf("the link is for chain %s, the statement for %s", shown.chainID, m)
 	case shown.scheme == "ethereum" && !strings.EqualFold(m.Contract, shown.token):
-		return fmt.Sprintf("the link sends %s, the statement says %s", sends(shown.token), m)
+		return fmt.Sprintf("the link sends %s, the statement has %s", sends(shown.token), m)
 	case shown.units != "" && trimZeros(shown.units) != m.units():
 		return fmt.Sprintf("the link asks for %s smallest units, the statement for %s: %s", shown.units, m.units(), m)
 	case shown.scheme != "ethereum" && (m.ChainID != "" || !known || m.Currency != coin):
-		return fmt.Sprintf("the link is for %s, the statement says %s", shown.scheme, m)
+		return fmt.Sprintf("the link is for %s, the statement has %s", shown.scheme, m)
 	case shown.amount != "" && canonical(shown.amount) != canonical(m.Amount):
 		return fmt.Sprintf("the link asks for %s, the statement for %s", shown.amount, m)
 	}

@@ -5,21 +5,21 @@ import "errors"
 var (
 	// ErrKey means that a text is not a valid public key for statements.
 	ErrKey = errors.New("not a proof key: it begins with ed25519: and 43 letters, digits, - or _ follow")
-	// ErrForm means that a text is not a statement, or was changed in a way that no server writes.
-	ErrForm = errors.New("not a statement as a server writes it")
-	// ErrStranger means that a statement names a key other than the trusted ones.
-	ErrStranger = errors.New("made by another key than the one you trust")
+	// ErrForm means that a text does not have the exact form in which a server writes a statement.
+	ErrForm = errors.New("not in the form of a statement")
+	// ErrUntrusted means that a statement names a key other than the trusted keys.
+	ErrUntrusted = errors.New("signed with another key than the trusted one")
 	// ErrSignature means that the signature does not match the statement.
 	ErrSignature = errors.New("the signature is wrong: the text is not what the key's owner signed")
-	// ErrRetired means that the key had been replaced before the price was made.
-	ErrRetired = errors.New("the key had been replaced before this price was made")
-	// ErrHold means that a price is held for longer than any server holds one, or ends before it
-	// begins.
-	ErrHold = errors.New("the price is held for longer than a server holds one")
-	// ErrEnded means that the statement is no longer valid.
-	ErrEnded = errors.New("the time is over until which it holds")
+	// ErrRetired means that the key had been replaced before the quote was made.
+	ErrRetired = errors.New("the key had been replaced before this quote was made")
+	// ErrValidity means that a quote is valid for longer than any server's quote, or ends before
+	// it begins.
+	ErrValidity = errors.New("valid for longer than a server's quote")
+	// ErrExpired means that the statement is no longer valid.
+	ErrExpired = errors.New("the quote has expired")
 	// ErrAddress means that the address or link that a wallet was shown differs from the statement.
-	ErrAddress = errors.New("not what the statement says")
+	ErrAddress = errors.New("not in the statement")
 	// ErrExists means that another process made a key with the same number.
 	ErrExists = errors.New("exists already")
 	// ErrTampered means that a row in the database was changed without the master key.

@@ -21,7 +21,7 @@ func NewPublicKey(raw ed25519.PublicKey) PublicKey {
 	return PublicKey(scheme + base64.RawURLEncoding.EncodeToString(raw))
 }
 
-// ParsePublicKey parses a key from user input; ErrKey.
+// ParsePublicKey parses a key from user input. The error is ErrKey.
 func ParsePublicKey(text string) (PublicKey, error) {
 	k := PublicKey(text)
 	if _, err := k.raw(); err != nil {
@@ -53,7 +53,7 @@ type Key struct {
 // Trusted is a key that is accepted for statements.
 type Trusted struct {
 	Public PublicKey
-	// RetiredAt is when the key was replaced: it is not accepted for prices made after that. Zero
+	// RetiredAt is the time when the key was replaced. It is not accepted for later quotes. Zero
 	// for the active key.
 	RetiredAt time.Time
 }
@@ -78,7 +78,7 @@ func FormatKeys(keys []Key) string {
 	return b.String()
 }
 
-// ParseKeys parses the text of FormatKeys, or a single key; ErrKey.
+// ParseKeys parses the text of FormatKeys, or a single key. The error is ErrKey.
 func ParseKeys(text string) ([]Trusted, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxList {

@@ -15,12 +15,12 @@ type Storage interface {
 	// ProofKeys lists all keys, the newest first.
 	ProofKeys(ctx context.Context) ([]Key, error)
 	// CreateProofKey stores a new key. In the same transaction it retires the previous key and
-	// deletes its private part; ErrExists if the number is in use.
+	// deletes its private part. The error is ErrExists if the number is in use.
 	CreateProofKey(ctx context.Context, k Key) error
 }
 
-// cacheTTL is the time for which keys read from storage are cached: a new key on a running server
-// signs within this time.
+// cacheTTL is the time for which keys read from storage are cached. A running server signs with a
+// new key after at most this time.
 const cacheTTL = time.Second
 
 // Keyring holds the keys of an installation, which all its processes share. It is safe for

@@ -108,7 +108,7 @@ func check(t *testing.T, text string, trusted []proof.Trusted, at time.Time) (pr
 	if err != nil {
 		return proof.Statement{}, err
 	}
-	return statement, statement.Holds(at)
+	return statement, statement.CheckExpiry(at)
 }
 
 // The text must never change: every later release must be able to verify a statement signed before.
@@ -190,9 +190,9 @@ func TestVerify_refuses(t *testing.T) {
 		want    error
 		words   string
 	}{
-		"another_key":                {whole, []proof.Trusted{{Public: newKey(t, "TEST 2").Public}}, from, proof.ErrStranger, ""},
-		"no_key":                     {whole, nil, from, proof.ErrStranger, ""},
-		"a_time_that_is_over":        {whole, trusted, until.Add(time.Millisecond), proof.ErrEnded, ""},
+		"another_key":                {whole, []proof.Trusted{{Public: newKey(t, "TEST 2").Public}}, from, proof.ErrUntrusted, ""},
+		"no_key":                     {whole, nil, from, proof.ErrUntrusted, ""},
+		"a_time_that_is_over":        {whole, trusted, until.Add(time.Millisecond), proof.ErrExpired, ""},
 		"a_key_retired_before":       {whole, []proof.Trusted{{Public: key.Public, RetiredAt: from.Add(-time.Second)}}, from, proof.ErrRetired, ""},
 		"another_address":            {strings.Replace(whole, segwit, "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", 1), trusted, from, proof.ErrSignature, ""},
 		"another_amount":             {strings.Replace(whole, "0.00065379", "0.00065378", 1), trusted, from, proof.ErrSignature, ""},
@@ -206,20 +206,20 @@ func TestVerify_refuses(t *testing.T) {
 		"no_line_feed_at_the_end":    {strings.TrimSuffix(whole, "\n"), trusted, from, proof.ErrForm, "line feed"},
 		"no_signature":               {strings.Replace(whole, line("signature: "), "", 1), trusted, from, proof.ErrForm, "signature"},
 		"a_line_twice":               {strings.Replace(whole, line("until: "), line("until: ")+line("until: "), 1), trusted, from, proof.ErrForm, "line 8"},
-		"a_way_of_paying_twice":      {strings.Replace(whole, line("pay: "), line("pay: ")+line("pay: "), 1), trusted, from, proof.ErrSignature, ""},
-		"a_way_of_paying_less":       {strings.Replace(whole, line("pay: "), "", 1), trusted, from, proof.ErrSignature, ""},
+		"a_payment_method_twice":     {strings.Replace(whole, line("pay: "), line("pay: ")+line("pay: "), 1), trusted, from, proof.ErrSignature, ""},
+		"a_payment_method_less":      {strings.Replace(whole, line("pay: "), "", 1), trusted, from, proof.ErrSignature, ""},
 		"lines_in_another_order":     {strings.Replace(whole, line("from: ")+line("until: "), line("until: ")+line("from: "), 1), trusted, from, proof.ErrForm, "line 6"},
 		"digits_that_look_alike":     {strings.Replace(whole, "56.5", "５6.5", 1), trusted, from, proof.ErrForm, ""},
 		"letters_that_look_alike":    {strings.Replace(whole, "bc1q", "bс1q", 1), trusted, from, proof.ErrForm, ""},
 		"an_amount_with_a_comma":     {strings.Replace(whole, "56.5", "56,5", 1), trusted, from, proof.ErrForm, ""},
 		"an_amount_with_a_zero_more": {strings.Replace(whole, "56.5", "056.5", 1), trusted, from, proof.ErrForm, ""},
-		"a_day_that_is_none":         {strings.Replace(whole, "until: 2026-11-27", "until: 2026-11-31", 1), trusted, from, proof.ErrForm, ""},
+		"an_impossible_day":          {strings.Replace(whole, "until: 2026-11-27", "until: 2026-11-31", 1), trusted, from, proof.ErrForm, ""},
 		"another_version":            {strings.Replace(whole, "-v1", "-v2", 1), trusted, from, proof.ErrForm, "line 1"},
 		"padding":                    {strings.TrimSuffix(whole, "\n") + "==\n", trusted, from, proof.ErrForm, "signature"},
-		"a_giant":                    {whole + strings.Repeat("a", 64<<20), trusted, from, proof.ErrForm, "longer"},
+		"a_very_long_text":           {whole + strings.Repeat("a", 64<<20), trusted, from, proof.ErrForm, "longer"},
 		"many_lines":                 {strings.Replace(whole, line("pay: "), strings.Repeat(line("pay: "), 10_000), 1), trusted, from, proof.ErrForm, "longer"},
 		"nothing":                    {"", trusted, from, proof.ErrForm, ""},
-		"a_page":                     {"<!doctype html><p>Not found", trusted, from, proof.ErrForm, "line 1"},
+		"an_HTML_page":               {"<!doctype html><p>Not found", trusted, from, proof.ErrForm, "line 1"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -232,13 +232,13 @@ func TestVerify_refuses(t *testing.T) {
 	}
 }
 
-// A thief who stole a key before it was replaced can write any time, but cannot hold a price for
-// longer than a server does.
-func TestVerify_refuses_a_price_that_is_held_too_long(t *testing.T) {
+// With a key that was stolen before it was replaced, any times can be written, but no longer
+// validity than that of a server's quote.
+func TestVerify_refuses_a_quote_that_is_valid_too_long(t *testing.T) {
 	t.Parallel()
 	key := newKey(t, "TEST 1")
 	for hold, want := range map[time.Duration]error{
-		time.Minute: nil, 24 * time.Hour: nil, 24*time.Hour + time.Millisecond: proof.ErrHold, 365 * 24 * time.Hour: proof.ErrHold, -time.Millisecond: proof.ErrHold,
+		time.Minute: nil, 24 * time.Hour: nil, 24*time.Hour + time.Millisecond: proof.ErrValidity, 365 * 24 * time.Hour: proof.ErrValidity, -time.Millisecond: proof.ErrValidity,
 	} {
 		s := statement()
 		s.Until = s.From.Add(hold)
@@ -254,8 +254,8 @@ func TestVerify_refuses_a_price_that_is_held_too_long(t *testing.T) {
 	}
 }
 
-// If one list says that a key was replaced, the key is retired even if another list says otherwise.
-func TestVerify_refuses_a_key_that_one_list_says_was_replaced(t *testing.T) {
+// If a key is retired in one list, it is retired even if it is active in another list.
+func TestVerify_refuses_a_key_that_is_retired_in_one_list(t *testing.T) {
 	t.Parallel()
 	key := newKey(t, "TEST 1")
 	replaced := proof.Trusted{Public: key.Public, RetiredAt: from.Add(-time.Second)}
@@ -274,10 +274,10 @@ func TestSign_refuses_values_that_cannot_be_written(t *testing.T) {
 		"a_server_beyond_ASCII":       func(s *proof.Statement) { s.Server = "https://bücher.example" },
 		"an_address_with_a_line_feed": func(s *proof.Statement) { s.Methods[0].Address = segwit + "\nkey: x" },
 		"an_address_with_a_space":     func(s *proof.Statement) { s.Methods[0].Address = segwit + " or " + legacy },
-		"no_way_of_paying":            func(s *proof.Statement) { s.Methods = nil },
+		"no_payment_method":           func(s *proof.Statement) { s.Methods = nil },
 		"an_amount_in_words":          func(s *proof.Statement) { s.Amount = "56.5 EUR or less" },
 		"a_network_with_a_bracket":    func(s *proof.Statement) { s.Methods[0].Network = "bitcoin (chain 1" },
-		"too_much":                    func(s *proof.Statement) { s.Server = "https://pay.example/" + strings.Repeat("a", proof.MaxSize) },
+		"a_very_long_server":          func(s *proof.Statement) { s.Server = "https://pay.example/" + strings.Repeat("a", proof.MaxSize) },
 	}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -303,34 +303,34 @@ func TestFind(t *testing.T) {
 		"an_address_in_capitals":                    {strings.ToUpper(segwit), "BTC", ""},
 		"an_address_with_a_line_feed":               {segwit + "\n", "BTC", ""},
 		"an_address_of_base58":                      {legacy, "LTC", ""},
-		"an_address_of_base58_in_other_case":        {strings.ToLower(legacy), "", "not what the statement says"},
-		"an_address_of_two_ways":                    {strings.ToLower(wrapped), "USDC-BASE ETH-BASE", ""},
-		"another_address":                           {other, "", "not what the statement says"},
-		"an_address_cut_short":                      {segwit[:20], "", "not what the statement says"},
+		"an_address_of_base58_in_other_case":        {strings.ToLower(legacy), "", "not in the statement"},
+		"an_address_of_two_payment_methods":         {strings.ToLower(wrapped), "USDC-BASE ETH-BASE", ""},
+		"another_address":                           {other, "", "not in the statement"},
+		"an_address_cut_short":                      {segwit[:20], "", "not in the statement"},
 		"a_link":                                    {"bitcoin:" + segwit + "?amount=0.00065379&label=Shop", "BTC", ""},
 		"a_code":                                    {"BITCOIN:" + strings.ToUpper(segwit) + "?amount=0.00065379", "BTC", ""},
 		"a_link_without_amount":                     {"bitcoin:" + segwit, "BTC", ""},
 		"a_link_with_zeros":                         {"bitcoin:" + segwit + "?amount=0.000653790", "BTC", ""},
 		"a_link_with_another_amount":                {"bitcoin:" + segwit + "?amount=0.65379", "", "asks for 0.65379"},
-		"a_link_with_another_address":               {"bitcoin:" + other + "?amount=0.00065379", "", "not what the statement says"},
+		"a_link_with_another_address":               {"bitcoin:" + other + "?amount=0.00065379", "", "not in the statement"},
 		"a_link_of_another_coin":                    {"litecoin:" + segwit, "", "is for litecoin"},
 		"a_link_of_a_coin_with_the_same_addresses":  {"bitcoinsv:" + segwit + "?amount=0.00065379", "", "is for bitcoinsv"},
 		"a_link_with_lightning":                     {"bitcoin:" + segwit + "?lightning=LNBC1", "", "second payment method"},
-		"a_link_that_says_it_twice":                 {"bitcoin:" + segwit + "?amount=0.00065379&amount=1", "", "twice"},
-		"a_link_that_says_it_in_two_cases":          {"bitcoin:" + segwit + "?amount=0.00065379&AMOUNT=1", "", "not an amount, or there is a second amount"},
+		"a_link_with_two_amounts":                   {"bitcoin:" + segwit + "?amount=0.00065379&amount=1", "", "twice"},
+		"a_link_with_amount_and_AMOUNT":             {"bitcoin:" + segwit + "?amount=0.00065379&AMOUNT=1", "", "not an amount, or there is a second amount"},
 		"a_transfer_of_a_token":                     {"ethereum:" + usdc + "@8453/transfer?address=" + wrapped + "&uint256=61020000", "USDC-BASE", ""},
 		"a_transfer_of_another_token":               {"ethereum:" + wrapped + "@8453/transfer?address=" + wrapped + "&uint256=61020000", "", "sends the token"},
 		"a_transfer_on_another_chain":               {"ethereum:" + usdc + "@1/transfer?address=" + wrapped + "&uint256=61020000", "", "chain 1"},
 		"a_transfer_on_the_standard's_chain":        {"ethereum:" + usdc + "/transfer?address=" + wrapped + "&uint256=61020000", "", "chain 1"},
 		"a_transfer_of_another_amount":              {"ethereum:" + usdc + "@8453/transfer?address=" + wrapped + "&uint256=610200000", "", "610200000 smallest units"},
-		"a_transfer_to_another_address":             {"ethereum:" + usdc + "@8453/transfer?address=" + usdc + "&uint256=61020000", "", "not what the statement says"},
+		"a_transfer_to_another_address":             {"ethereum:" + usdc + "@8453/transfer?address=" + usdc + "&uint256=61020000", "", "not in the statement"},
 		"a_payment_of_the_network's_own_coin":       {"ethereum:" + wrapped + "@8453?value=21320080000000000", "ETH-BASE", ""},
 		"a_payment_of_another_amount":               {"ethereum:" + wrapped + "@8453?value=2132008000000000", "", "2132008000000000 smallest units"},
 		"a_bitcoin_link_to_an_Ethereum_address":     {"bitcoin:" + wrapped, "", "is for bitcoin"},
 		"words":                                     {"pay me please", "", "not an address"},
 		"an_address_with_a_letter_that_looks_alike": {"bс1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", "", "not an address"},
-		"a_giant": {strings.Repeat("a", 5000), "", "longer"},
-		"nothing": {"", "", "not an address"},
+		"a_very_long_text":                          {strings.Repeat("a", 5000), "", "longer"},
+		"nothing":                                   {"", "", "not an address"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -378,8 +378,8 @@ func TestParseKeys_refuses(t *testing.T) {
 	k := string(newKey(t, "TEST 1").Public)
 	for name, text := range map[string]string{
 		"nothing": "", "no_scheme": strings.TrimPrefix(k, "ed25519:"), "a_letter_less": k[:len(k)-1], "padding": k + "=", "another_scheme": "rsa" + k[7:],
-		"a_row_without_a_time": "chequer-proof-keys-v1\n" + k + "\n", "a_time_that_is_none": "chequer-proof-keys-v1\n" + k + " since then until now\n",
-		"bits_that_say_nothing": k[:len(k)-1] + "p", "two_keys": k + "\n" + k, "a_giant": "chequer-proof-keys-v1\n" + strings.Repeat(k+"\n", 10_000),
+		"a_row_without_a_time": "chequer-proof-keys-v1\n" + k + "\n", "an_invalid_time": "chequer-proof-keys-v1\n" + k + " since then until now\n",
+		"non_zero_padding_bits": k[:len(k)-1] + "p", "two_keys": k + "\n" + k, "a_very_long_list": "chequer-proof-keys-v1\n" + strings.Repeat(k+"\n", 10_000),
 	} {
 		if got, err := proof.ParseKeys(text); !errors.Is(err, proof.ErrKey) {
 			t.Errorf("%s: got %v, error %v, want %v", name, got, err, proof.ErrKey)

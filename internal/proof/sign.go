@@ -34,7 +34,7 @@ type Signed struct {
 	signature []byte
 }
 
-// Parse parses a signed statement. It returns ErrForm if the text does not have the form of one.
+// Parse parses a signed statement. It returns ErrForm if the text is not in the form of a statement.
 func Parse(text string) (Signed, error) {
 	if len(text) > MaxSize {
 		return Signed{}, fmt.Errorf("%w: longer than %d bytes", ErrForm, MaxSize)
@@ -68,14 +68,14 @@ func Parse(text string) (Signed, error) {
 // Key returns the key that signed the statement, according to the statement.
 func (s Signed) Key() PublicKey { return s.key }
 
-// maxHold is the longest time for which a server holds a price. Verify refuses statements that are
-// valid for longer. This limits the damage of a key that was stolen before it was replaced: a thief
-// can choose the times in a statement, but not a longer validity.
-const maxHold = 24 * time.Hour
+// maxValidity is the longest validity of a server's quote. Verify refuses statements that are valid
+// for longer. This limits the damage of a key that was stolen before it was replaced: with it, any
+// times can be written in a statement, but no longer validity.
+const maxValidity = 24 * time.Hour
 
 // Verify checks that one of the trusted keys signed the statement, and returns the statement. The
-// errors are ErrStranger, ErrSignature, ErrRetired and ErrHold. Use Statement.Holds to check
-// whether the statement is still valid.
+// errors are ErrUntrusted, ErrSignature, ErrRetired and ErrValidity. Use Statement.CheckExpiry to
+// check whether the statement is still valid.
 func (s Signed) Verify(trusted []Trusted) (Statement, error) {
 	known := false
 	for _, t := range trusted {
@@ -95,18 +95,18 @@ func (s Signed) Verify(trusted []Trusted) (Statement, error) {
 		}
 	}
 	if !known {
-		return Statement{}, ErrStranger
+		return Statement{}, ErrUntrusted
 	}
-	if hold := s.statement.Until.Sub(s.statement.From); hold < 0 || hold > maxHold {
-		return Statement{}, ErrHold
+	if validity := s.statement.Until.Sub(s.statement.From); validity < 0 || validity > maxValidity {
+		return Statement{}, ErrValidity
 	}
 	return s.statement, nil
 }
 
-// Holds returns ErrEnded if the statement is no longer valid at a time.
-func (s Statement) Holds(at time.Time) error {
+// CheckExpiry returns ErrExpired if the statement is no longer valid at a time.
+func (s Statement) CheckExpiry(at time.Time) error {
 	if at.After(s.Until) {
-		return ErrEnded
+		return ErrExpired
 	}
 	return nil
 }

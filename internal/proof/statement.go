@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// head is the first line. It is signed too, so a signature made for another purpose is never that
-// of a statement.
+// head is the first line. It is signed too, so a signature made for another purpose is never valid
+// for a statement.
 const head = "chequer-proof-v1"
 
 // layout is the format of times: UTC with three fractional digits.
@@ -25,7 +25,7 @@ func stamp(t time.Time) string { return t.UTC().Format(layout) }
 // MaxSize is the size of the longest statement, in bytes.
 const MaxSize = 16 << 10
 
-// Statement contains the newest price of an invoice, and where to pay it.
+// Statement contains the newest quote of an invoice and its payment methods.
 type Statement struct {
 	Server   string // the base address, in ASCII
 	Invoice  string
@@ -97,7 +97,7 @@ var (
 		` to ([!-~]{1,200})$`)
 )
 
-// parseBody parses the signed part; ErrForm. An accepted text is exactly the text that body writes.
+// parseBody parses the signed part. It returns ErrForm for a text that body would not write exactly so.
 func parseBody(text string) (s Statement, key PublicKey, err error) {
 	found := bodyForm.FindStringSubmatch(text)
 	if found == nil {

@@ -93,7 +93,7 @@ func TestClient_bounds_the_size_of_an_answer(t *testing.T) {
 	}
 }
 
-func TestClient_redirects(t *testing.T) {
+func TestClient_follows_redirects_only_on_the_same_host(t *testing.T) {
 	t.Parallel()
 	stranger := serve(t, golden(t, read(t, "testdata/binance.json")))
 	for _, tt := range []struct {

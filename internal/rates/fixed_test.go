@@ -24,7 +24,7 @@ func TestFixed(t *testing.T) {
 		fiat money.Currency
 		want string
 	}{
-		{"given", "BTC", money.BTC, money.EUR, "86420"},
+		{"in the table", "BTC", money.BTC, money.EUR, "86420"},
 		{"through the euro", "BTC", money.BTC, money.USD, "93333.6"},
 		{"through the dollar, eight digits", "ETH", money.ETH, money.EUR, "2650.1"},
 		{"a euro token is a euro", "EURC", eurc, money.EUR, "1"},

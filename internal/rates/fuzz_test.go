@@ -21,7 +21,7 @@ func FuzzBinance(f *testing.F)  { fuzz(f, exchanges[3]) }
 func FuzzECB(f *testing.F) {
 	f.Add([]byte(read(f, "testdata/ecb.xml")))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		swallow(t, rates.NewECB(saying(body), "http://ecb.test"))
+		checkTickers(t, rates.NewECB(clientWith(body), "http://ecb.test"))
 	})
 }
 
@@ -35,16 +35,16 @@ func fuzz(f *testing.F, x exchange) {
 	for _, a := range answers {
 		f.Add([]byte(a))
 	}
-	f.Fuzz(func(t *testing.T, body []byte) { swallow(t, x.make(saying(body), "http://exchange.test")) })
+	f.Fuzz(func(t *testing.T, body []byte) { checkTickers(t, x.make(clientWith(body), "http://exchange.test")) })
 }
 
-func saying(body []byte) *http.Client {
+func clientWith(body []byte) *http.Client {
 	client := rates.NewClient()
 	client.Transport = trip(func(*http.Request) (*http.Response, error) { return answer(body), nil })
 	return client
 }
 
-func swallow(t *testing.T, source rates.Source) {
+func checkTickers(t *testing.T, source rates.Source) {
 	got, _ := source.Fetch(t.Context())
 	for _, ticker := range got {
 		if ticker.Bid.Sign() <= 0 || ticker.Last.Sign() <= 0 || ticker.Ask.LessThan(ticker.Bid) {

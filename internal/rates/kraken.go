@@ -14,8 +14,8 @@ import (
 const KrakenURL = "https://api.kraken.com"
 
 // krakenListings are requested in groups, because one delisted market can make a whole request
-// fail: the most important markets have a request of their own. Symbols are Kraken's long names,
-// which its answers use.
+// fail. The most important markets are in a separate request. Symbols are Kraken's long names, which
+// its answers use.
 var krakenListings = [][]listing{
 	{
 		{"EUR-USD", "ZEURZUSD"},

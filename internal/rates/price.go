@@ -72,12 +72,12 @@ type Evaluation struct {
 //
 //  1. Quotations that are too old are not used.
 //  2. A quotation must be within guardBand of the last agreed price if that is at most
-//     singleSourceTTL old, and otherwise within guardBand of another quotation. A quotation that is
-//     not counts as a fault of its source.
+//     singleSourceTTL old, and otherwise within guardBand of another quotation. Any other quotation
+//     counts as a fault of its source.
 //  3. Of several quotations, those further than agreeBand from the middle quotation (the lower of
-//     two) are outliers. At least two quotations must remain, and more than half of all quotations
-//     that are not too old, including faults, so that the sources that agreed first cannot exclude
-//     the others. The price is the lower of the median bid and the median last trade.
+//     two) are outliers. The remaining quotations must be at least two, and more than half of the
+//     quotations that are not too old, including faults. Otherwise the sources that agreed first
+//     could exclude the others. The price is the lower of the median bid and the median last trade.
 //  4. A single quotation, with at most one fault beside it, is used if it is within agreeBand of the
 //     last agreed price, and that is at most singleSourceTTL old.
 //
@@ -129,7 +129,7 @@ func (v *Evaluation) counted() []*EvaluatedQuotation {
 // dropAbsurd drops the quotations that are far from all others and from the last agreement.
 func (v *Evaluation) dropAbsurd(last Agreed) {
 	counted := v.counted()
-	if len(counted) == 1 { // judgeSingle has a stricter rule
+	if len(counted) == 1 { // evaluateSingle has a stricter rule
 		return
 	}
 	var absurd []*EvaluatedQuotation

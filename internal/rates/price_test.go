@@ -25,9 +25,9 @@ func word(source, prices string, age time.Duration) rates.Quotation {
 	return rates.Quotation{Source: source, Ticker: ticker, ReceivedAt: noon.Add(-age)}
 }
 
-func TestJudge(t *testing.T) {
+func TestEvaluate(t *testing.T) {
 	t.Parallel()
-	type verdict struct {
+	type evaluation struct {
 		Price   string
 		Agreed  bool
 		Dropped string // "source:reason"
@@ -40,46 +40,46 @@ func TestJudge(t *testing.T) {
 		name  string
 		words []string // quotations of the sources a, b, c and d; "@1m" sets the age
 		last  rates.Agreed
-		want  verdict
+		want  evaluation
 	}{
-		{"no source", nil, none, verdict{"0", false, ""}},
-		{"two agree: their mean", []string{"80000", "80100"}, none, verdict{"80050", true, ""}},
-		{"median of three", []string{"80000", "80700", "80100"}, none, verdict{"80100", true, ""}},
-		{"the median bid when it is lower", []string{"80000/80500", "80200/80600", "80100/80400"}, none, verdict{"80100", true, ""}},
-		{"the median last trade when it is lower", []string{"80500/80000", "80600/80200", "80400/80100"}, none, verdict{"80100", true, ""}},
-		{"bid and last trade of different sources", []string{"80000/80300", "80100/80200"}, none, verdict{"80050", true, ""}},
-		{"an outlier of three", []string{"80000", "80100", "85000"}, none, verdict{"80050", true, "c:outlier"}},
-		{"a low outlier", []string{"80000", "75000", "80100"}, none, verdict{"80050", true, "b:outlier"}},
-		{"5 % still agrees", []string{"80000", "84000"}, none, verdict{"82000", true, ""}},
-		{"over 5 % contradicts", []string{"80000", "84001"}, none, verdict{"0", false, "b:outlier"}},
-		{"contradiction near the agreement", []string{"80000", "90000"}, at("80000", time.Minute), verdict{"0", false, "b:outlier"}},
-		{"two against two", []string{"80000", "80000", "90000", "90000"}, none, verdict{"0", false, "c:outlier d:outlier"}},
-		{"two against two, one pair a thousand times higher", []string{"80000", "80000", "80000000", "80000000"}, none, verdict{"0", false, "c:outlier d:outlier"}},
-		{"two pairs after an agreement", []string{"80000", "80000", "80000000", "80000000"}, at("80000", time.Minute), verdict{"0", false, "c:absurd d:absurd"}},
-		{"one near the agreement against two", []string{"800000", "80000", "80100"}, at("800000", time.Minute), verdict{"0", false, "b:absurd c:absurd"}},
-		{"old quotations do not contradict", []string{"80000", "80000", "90000@6m", "90000@6m"}, none, verdict{"80000", true, "c:too old d:too old"}},
-		{"three far apart", []string{"80000", "85000", "90000"}, none, verdict{"0", false, "a:outlier c:outlier"}},
-		{"a thousand times higher than two others", []string{"80000000", "80000", "80100"}, none, verdict{"80050", true, "a:absurd"}},
-		{"inverted, beside two others", []string{"80000", "0.0000125", "80100"}, none, verdict{"80050", true, "b:absurd"}},
-		{"a thousand times higher than one other: the agreement decides", []string{"80000000", "80000"}, at("80200", time.Minute), verdict{"80000", false, "a:absurd"}},
-		{"a thousand times higher than one other, no agreement", []string{"80000000", "80000"}, none, verdict{"0", false, "a:absurd b:absurd"}},
-		{"a thousand times higher than one other, old agreement", []string{"80000000", "80000"}, at("80000", 16*time.Minute), verdict{"0", false, "a:absurd b:absurd"}},
-		{"all change suddenly", []string{"40000", "40100", "40200"}, at("80000", 15*time.Minute), verdict{"0", false, "a:absurd b:absurd c:absurd"}},
-		{"all changed longer ago than 15 minutes", []string{"40000", "40100", "40200"}, at("80000", 15*time.Minute+1), verdict{"40100", true, ""}},
-		{"all fall by less than 30 %", []string{"56000", "56100"}, at("80000", time.Minute), verdict{"56050", true, ""}},
-		{"alone without an agreement", []string{"80000"}, none, verdict{"0", false, "a:alone"}},
-		{"alone near the agreement", []string{"76000"}, at("80000", 15*time.Minute), verdict{"76000", false, ""}},
-		{"alone, the lower of bid and last trade", []string{"80100/80000"}, at("80000", time.Minute), verdict{"80000", false, ""}},
-		{"alone and over 5 % below", []string{"75999"}, at("80000", time.Minute), verdict{"0", false, "a:alone"}},
-		{"alone and over 5 % above", []string{"84001"}, at("80000", time.Minute), verdict{"0", false, "a:alone"}},
-		{"alone for too long", []string{"80000"}, at("80000", 15*time.Minute+1), verdict{"0", false, "a:alone"}},
-		{"five minutes still count", []string{"80000@5m", "80100"}, none, verdict{"80050", true, ""}},
-		{"older quotations do not count", []string{"70000@5m1s", "80000", "80100"}, none, verdict{"80050", true, "a:too old"}},
-		{"received ahead of the clock", []string{"80000@-5m", "80100"}, none, verdict{"80050", true, ""}},
-		{"received far ahead of the clock", []string{"70000@-5m1s", "80000", "80100"}, none, verdict{"80050", true, "a:too old"}},
-		{"an agreement far ahead of the clock", []string{"80000"}, at("80000", -15*time.Minute-1), verdict{"0", false, "a:alone"}},
-		{"only one quotation is recent enough", []string{"80000@6m", "80100"}, at("80000", 6*time.Minute), verdict{"80100", false, "a:too old"}},
-		{"all too old", []string{"80000@6m", "80100@7m"}, at("80000", time.Minute), verdict{"0", false, "a:too old b:too old"}},
+		{"no source", nil, none, evaluation{"0", false, ""}},
+		{"two agree: their mean", []string{"80000", "80100"}, none, evaluation{"80050", true, ""}},
+		{"median of three", []string{"80000", "80700", "80100"}, none, evaluation{"80100", true, ""}},
+		{"the median bid when it is lower", []string{"80000/80500", "80200/80600", "80100/80400"}, none, evaluation{"80100", true, ""}},
+		{"the median last trade when it is lower", []string{"80500/80000", "80600/80200", "80400/80100"}, none, evaluation{"80100", true, ""}},
+		{"bid and last trade of different sources", []string{"80000/80300", "80100/80200"}, none, evaluation{"80050", true, ""}},
+		{"an outlier of three", []string{"80000", "80100", "85000"}, none, evaluation{"80050", true, "c:outlier"}},
+		{"a low outlier", []string{"80000", "75000", "80100"}, none, evaluation{"80050", true, "b:outlier"}},
+		{"5 % still agrees", []string{"80000", "84000"}, none, evaluation{"82000", true, ""}},
+		{"over 5 % contradicts", []string{"80000", "84001"}, none, evaluation{"0", false, "b:outlier"}},
+		{"contradiction near the agreement", []string{"80000", "90000"}, at("80000", time.Minute), evaluation{"0", false, "b:outlier"}},
+		{"two against two", []string{"80000", "80000", "90000", "90000"}, none, evaluation{"0", false, "c:outlier d:outlier"}},
+		{"two against two, one pair a thousand times higher", []string{"80000", "80000", "80000000", "80000000"}, none, evaluation{"0", false, "c:outlier d:outlier"}},
+		{"two pairs after an agreement", []string{"80000", "80000", "80000000", "80000000"}, at("80000", time.Minute), evaluation{"0", false, "c:absurd d:absurd"}},
+		{"one near the agreement against two", []string{"800000", "80000", "80100"}, at("800000", time.Minute), evaluation{"0", false, "b:absurd c:absurd"}},
+		{"old quotations do not contradict", []string{"80000", "80000", "90000@6m", "90000@6m"}, none, evaluation{"80000", true, "c:too old d:too old"}},
+		{"three far apart", []string{"80000", "85000", "90000"}, none, evaluation{"0", false, "a:outlier c:outlier"}},
+		{"a thousand times higher than two others", []string{"80000000", "80000", "80100"}, none, evaluation{"80050", true, "a:absurd"}},
+		{"inverted, beside two others", []string{"80000", "0.0000125", "80100"}, none, evaluation{"80050", true, "b:absurd"}},
+		{"a thousand times higher than one other: the agreement decides", []string{"80000000", "80000"}, at("80200", time.Minute), evaluation{"80000", false, "a:absurd"}},
+		{"a thousand times higher than one other, no agreement", []string{"80000000", "80000"}, none, evaluation{"0", false, "a:absurd b:absurd"}},
+		{"a thousand times higher than one other, old agreement", []string{"80000000", "80000"}, at("80000", 16*time.Minute), evaluation{"0", false, "a:absurd b:absurd"}},
+		{"all change suddenly", []string{"40000", "40100", "40200"}, at("80000", 15*time.Minute), evaluation{"0", false, "a:absurd b:absurd c:absurd"}},
+		{"all changed longer ago than 15 minutes", []string{"40000", "40100", "40200"}, at("80000", 15*time.Minute+1), evaluation{"40100", true, ""}},
+		{"all fall by less than 30 %", []string{"56000", "56100"}, at("80000", time.Minute), evaluation{"56050", true, ""}},
+		{"alone without an agreement", []string{"80000"}, none, evaluation{"0", false, "a:alone"}},
+		{"alone near the agreement", []string{"76000"}, at("80000", 15*time.Minute), evaluation{"76000", false, ""}},
+		{"alone, the lower of bid and last trade", []string{"80100/80000"}, at("80000", time.Minute), evaluation{"80000", false, ""}},
+		{"alone and over 5 % below", []string{"75999"}, at("80000", time.Minute), evaluation{"0", false, "a:alone"}},
+		{"alone and over 5 % above", []string{"84001"}, at("80000", time.Minute), evaluation{"0", false, "a:alone"}},
+		{"alone for too long", []string{"80000"}, at("80000", 15*time.Minute+1), evaluation{"0", false, "a:alone"}},
+		{"five minutes still count", []string{"80000@5m", "80100"}, none, evaluation{"80050", true, ""}},
+		{"older quotations do not count", []string{"70000@5m1s", "80000", "80100"}, none, evaluation{"80050", true, "a:too old"}},
+		{"received ahead of the clock", []string{"80000@-5m", "80100"}, none, evaluation{"80050", true, ""}},
+		{"received far ahead of the clock", []string{"70000@-5m1s", "80000", "80100"}, none, evaluation{"80050", true, "a:too old"}},
+		{"an agreement far ahead of the clock", []string{"80000"}, at("80000", -15*time.Minute-1), evaluation{"0", false, "a:alone"}},
+		{"only one quotation is recent enough", []string{"80000@6m", "80100"}, at("80000", 6*time.Minute), evaluation{"80100", false, "a:too old"}},
+		{"all too old", []string{"80000@6m", "80100@7m"}, at("80000", time.Minute), evaluation{"0", false, "a:too old b:too old"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -90,9 +90,9 @@ func TestJudge(t *testing.T) {
 				words = append(words, word(string(rune('a'+i)), prices, old))
 			}
 			v := rates.Evaluate(words, tt.last, noon)
-			got := verdict{Price: v.Price.String(), Agreed: v.Agreed, Dropped: dropped(v)}
+			got := evaluation{Price: v.Price.String(), Agreed: v.Agreed, Dropped: dropped(v)}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("verdict (-want +got):\n%s", diff)
+				t.Errorf("evaluation (-want +got):\n%s", diff)
 			}
 			if v.Price.IsZero() != (v.Fault != "") {
 				t.Errorf("price %s with fault %q", v.Price, v.Fault)
@@ -101,7 +101,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestJudge_quiet_market_does_not_count(t *testing.T) {
+func TestEvaluate_quiet_market_does_not_count(t *testing.T) {
 	t.Parallel()
 	halted := word("a", "79000", 0)
 	for _, quiet := range []time.Duration{time.Hour + 1, -time.Hour - 1} {
@@ -115,7 +115,7 @@ func TestJudge_quiet_market_does_not_count(t *testing.T) {
 
 // One wrong source among three or four never moves the price out of the range of the other sources, and
 // never prevents a price.
-func TestJudge_one_wrong_source_of_three_has_no_effect(t *testing.T) {
+func TestEvaluate_one_wrong_source_of_three_has_no_effect(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5000) {
 		random := rand.New(rand.NewPCG(seed, 7))
@@ -145,7 +145,7 @@ func TestJudge_one_wrong_source_of_three_has_no_effect(t *testing.T) {
 	}
 }
 
-// dropped returns the sources that a verdict dropped, with the reasons.
+// dropped returns the sources that a evaluation dropped, with the reasons.
 func dropped(v rates.Evaluation) string {
 	var all []string
 	for _, w := range v.Quotations {

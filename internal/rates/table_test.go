@@ -34,13 +34,13 @@ func TestRate(t *testing.T) {
 		{"no dollars without EUR-USD", []string{"BTC-EUR", "80000", "BTC-USD", "86400"}, nil, "BTC", money.BTC, money.USD, "none"},
 		{"euro without EUR-USD", []string{"BTC-EUR", "80000"}, nil, "BTC", money.BTC, money.EUR, "80000"},
 		{"the exchanges' EUR-USD before the reference's", append([]string{"BTC-EUR", "80000"}, euroDollar...), []string{"EUR-USD", "1.1"}, "BTC", money.BTC, money.USD, "86400"},
-		{"the reference's EUR-USD as last resort", []string{"BTC-EUR", "80000"}, []string{"EUR-USD", "1.1"}, "BTC", money.BTC, money.USD, "88000"},
-		{"the dollars' euro is rounded for the merchant", []string{"LTC-USD", "84.24", "EUR-USD", "1.05/1.08/1.06"}, nil, "LTC", money.LTC, money.EUR, "78"},
-		{"the dollars' euro is rounded for the merchant by the last trade", []string{"LTC-USD", "84.24", "EUR-USD", "1.05/1.06/1.08"}, nil, "LTC", money.LTC, money.EUR, "78"},
-		{"the euro's dollars are not rounded for the merchant", []string{"BTC-EUR", "80000", "EUR-USD", "1.05/1.08/1.06"}, nil, "BTC", money.BTC, money.USD, "84000"},
+		{"the reference's EUR-USD if the exchanges have none", []string{"BTC-EUR", "80000"}, []string{"EUR-USD", "1.1"}, "BTC", money.BTC, money.USD, "88000"},
+		{"dollars in euro use the high price of EUR-USD", []string{"LTC-USD", "84.24", "EUR-USD", "1.05/1.08/1.06"}, nil, "LTC", money.LTC, money.EUR, "78"},
+		{"dollars in euro use the last trade of EUR-USD when it is higher", []string{"LTC-USD", "84.24", "EUR-USD", "1.05/1.06/1.08"}, nil, "LTC", money.LTC, money.EUR, "78"},
+		{"euro in dollars use the low price of EUR-USD", []string{"BTC-EUR", "80000", "EUR-USD", "1.05/1.08/1.06"}, nil, "BTC", money.BTC, money.USD, "84000"},
 		{"another currency of the reference", []string{"BTC-EUR", "80000"}, []string{"EUR-GBP", "0.84"}, "BTC", money.BTC, gbp, "67200"},
 		{"rounded half up to eight digits", []string{"BTC-EUR", "80000.01"}, []string{"EUR-GBP", "0.84125"}, "BTC", money.BTC, gbp, "67300.008"},
-		{"through the euro that comes of dollars", append([]string{"LTC-USD", "84.24"}, euroDollar...), []string{"EUR-GBP", "0.84"}, "LTC", money.LTC, gbp, "65.52"},
+		{"through a price in euro that is derived from dollars", append([]string{"LTC-USD", "84.24"}, euroDollar...), []string{"EUR-GBP", "0.84"}, "LTC", money.LTC, gbp, "65.52"},
 		{"not from a direct market", []string{"BTC-EUR", "80000", "BTC-GBP", "70000"}, []string{"EUR-GBP", "0.84"}, "BTC", money.BTC, gbp, "67200"},
 		{"a currency that the reference leaves out", []string{"BTC-EUR", "80000", "BTC-GBP", "70000"}, []string{"EUR-JPY", "163.05"}, "BTC", money.BTC, gbp, "none"},
 		{"a coin without a price in euro", []string{"BTC-GBP", "70000"}, []string{"EUR-GBP", "0.84"}, "BTC", money.BTC, gbp, "none"},
@@ -88,7 +88,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-func TestTable_ages(t *testing.T) {
+func TestTable_uses_quotations_up_to_their_maximum_age(t *testing.T) {
 	t.Parallel()
 	l := newLab()
 	price := func() string { return l.price("BTC", money.BTC, money.EUR) }
@@ -134,7 +134,7 @@ func TestTable_ages(t *testing.T) {
 	expect("no source for more than five minutes", "none")
 }
 
-func TestTable_reference(t *testing.T) {
+func TestTable_uses_the_reference_up_to_its_maximum_age(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
@@ -280,7 +280,7 @@ func TestView_does_not_change(t *testing.T) {
 	}
 }
 
-func TestEvidence(t *testing.T) {
+func TestEvidence_has_the_quotations_of_all_sources(t *testing.T) {
 	t.Parallel()
 	l := newLab()
 	l.a.says("BTC-EUR", "80000", "EUR-USD", "1.08")
@@ -379,7 +379,7 @@ func TestRate_in_another_currency_expires_with_the_table(t *testing.T) {
 	}
 }
 
-func TestReport(t *testing.T) {
+func TestReport_has_all_sources_and_pairs(t *testing.T) {
 	t.Parallel()
 	l := newLab()
 	l.a.says("BTC-EUR", "80000")

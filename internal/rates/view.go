@@ -95,8 +95,8 @@ func (v View) euro(coin, fiat money.Currency) (money.Rate, []string, error) {
 	return rate, pairs, err
 }
 
-// market returns the price of a coin in fiat, directly or else through the first possible one of
-// some currencies.
+// market returns the price of a coin in fiat, from the direct market or, if that has no price,
+// through the first of the given currencies that has prices.
 func (v View) market(code string, coin, fiat money.Currency, between ...money.Currency) (money.Rate, []string, error) {
 	rate, err := v.direct(code, coin, fiat)
 	if err == nil {

@@ -13,18 +13,18 @@ import (
 
 // Receipt is the content of a receipt, with every text ready for display.
 type Receipt struct {
-	Title   string // title of the document, for lists of files and tabs
-	Lang    string // BCP 47
-	Shop    string
-	Label   string // "Order 1042 · Ref. aK3x-9QfW"
-	Banner  string // states that the payment was a test; empty for a live payment
-	Due     Due
-	Heading string
-	Facts   []Fact
-	Notes   []Note
-	Summary Summary
-	Footing string   // what the document is and is not
-	Says    []string // texts of the shop, one per line
+	Title     string // title of the document, for lists of files and tabs
+	Lang      string // BCP 47
+	Shop      string
+	Label     string // "Order 1042 · Ref. aK3x-9QfW"
+	Banner    string // states that the payment was a test; empty for a live payment
+	Due       Due
+	Heading   string
+	Facts     []Fact
+	Notes     []Note
+	Summary   Summary
+	Footing   string   // what the document is and is not
+	ShopTexts []string // one per line
 	// Replaced is a note that is shown if characters were replaced.
 	Replaced string
 	// At is the time of payment. The document has it as its creation time, so that the same receipt
@@ -105,46 +105,46 @@ func Write(r Receipt) ([]byte, error) {
 // head writes the shop and the paid amount.
 func (s *sheet) head(r Receipt) {
 	if r.Banner != "" {
-		s.say("B", 12, ink, r.Banner)
+		s.paragraph("B", 12, ink, r.Banner)
 		s.Ln(4)
 	}
-	s.say("B", 14, ink, r.Shop)
-	s.say("", 10, grey, r.Label)
+	s.paragraph("B", 14, ink, r.Shop)
+	s.paragraph("", 10, grey, r.Label)
 	s.Ln(10)
-	s.say("", 10, grey, r.Due.Label)
-	s.say("B", 28, ink, r.Due.Amount)
-	s.say("", 10, grey, r.Due.Line)
+	s.paragraph("", 10, grey, r.Due.Label)
+	s.paragraph("B", 28, ink, r.Due.Amount)
+	s.paragraph("", 10, grey, r.Due.Line)
 	s.Ln(8)
 }
 
 // body writes the facts, the notes, and what was paid for.
 func (s *sheet) body(r Receipt) {
-	s.say("B", 13, ink, r.Heading)
+	s.paragraph("B", 13, ink, r.Heading)
 	s.Ln(3)
 	s.rows(r.Facts)
 	for _, n := range r.Notes {
 		s.Ln(5)
-		s.say("B", 10, ink, n.Strong)
-		s.say("", 10, ink, n.Text)
+		s.paragraph("B", 10, ink, n.Strong)
+		s.paragraph("", 10, ink, n.Text)
 	}
 	s.Ln(9)
-	s.say("B", 13, ink, r.Summary.Heading)
+	s.paragraph("B", 13, ink, r.Summary.Heading)
 	s.Ln(1)
-	s.say("", 10, ink, r.Summary.Text)
+	s.paragraph("", 10, ink, r.Summary.Text)
 	s.Ln(3)
 	s.rows(r.Summary.Rows)
 	s.Ln(9)
-	for _, line := range r.Says {
-		s.say("", 9, ink, line)
+	for _, line := range r.ShopTexts {
+		s.paragraph("", 9, ink, line)
 	}
-	s.say("", 9, grey, r.Footing)
+	s.paragraph("", 9, grey, r.Footing)
 	if s.replaced {
-		s.say("", 9, grey, r.Replaced)
+		s.paragraph("", 9, grey, r.Replaced)
 	}
 }
 
-// say writes a paragraph with line breaks. An empty text writes nothing.
-func (s *sheet) say(style string, size float64, colour [3]int, text string) {
+// paragraph writes a paragraph with line breaks. An empty text writes nothing.
+func (s *sheet) paragraph(style string, size float64, colour [3]int, text string) {
 	if text = s.clean(text); text == "" {
 		return
 	}

@@ -111,7 +111,7 @@ func TestWrite_contains_every_text(t *testing.T) {
 }
 
 // A document is written for any text of a shop or a shopper, with all characters that can be shown.
-func TestWrite_of_hostile_texts(t *testing.T) {
+func TestWrite_replaces_characters_that_the_fonts_lack(t *testing.T) {
 	t.Parallel()
 	const missing = "cannot show"
 	tests := map[string]struct {
@@ -150,7 +150,7 @@ func TestWrite_of_hostile_texts(t *testing.T) {
 }
 
 // Long texts wrap and continue on the next page without loss.
-func TestWrite_of_long_texts(t *testing.T) {
+func TestWrite_wraps_long_texts(t *testing.T) {
 	t.Parallel()
 	word := strings.Repeat("Donaudampfschifffahrt", 25)
 	r := paid()

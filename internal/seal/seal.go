@@ -28,7 +28,7 @@ type Box struct {
 	macKey []byte
 }
 
-// New returns a Box for a master key; ErrKeySize.
+// New returns a Box for a master key. The error is ErrKeySize.
 func New(master []byte) (*Box, error) {
 	if len(master) != KeySize {
 		return nil, ErrKeySize
@@ -56,11 +56,11 @@ func (b *Box) Seal(purpose string, plain []byte) string {
 	return version + base64.RawURLEncoding.EncodeToString(b.aead.Seal(nonce, nonce, plain, []byte(purpose)))
 }
 
-// Open decrypts a text that was sealed for the same purpose; ErrSealed.
+// Open decrypts a text that was sealed for the same purpose. The error is ErrSealed.
 func (b *Box) Open(purpose, sealed string) ([]byte, error) {
-	text, ours := strings.CutPrefix(sealed, version)
+	text, versioned := strings.CutPrefix(sealed, version)
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if !ours || err != nil || len(raw) < b.aead.NonceSize() {
+	if !versioned || err != nil || len(raw) < b.aead.NonceSize() {
 		return nil, ErrSealed
 	}
 	nonce, body := raw[:b.aead.NonceSize()], raw[b.aead.NonceSize():]

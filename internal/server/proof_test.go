@@ -59,7 +59,7 @@ func TestProof_states_the_newest_price(t *testing.T) {
 	if diff := cmp.Diff(stated(t, newest), statement); diff != "" || statement.Quote != 2 || !statement.Until.Equal(now.Add(15*time.Minute).Truncate(time.Millisecond)) {
 		t.Errorf("after a new price: quote %d until %s (-resource +proof):\n%s", statement.Quote, statement.Until, diff)
 	}
-	if err := statement.Holds(statement.Until.Add(time.Second)); !errors.Is(err, proof.ErrEnded) {
+	if err := statement.CheckExpiry(statement.Until.Add(time.Second)); !errors.Is(err, proof.ErrExpired) {
 		t.Errorf("after its end: %v, want ErrEnded", err)
 	}
 }

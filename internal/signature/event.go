@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// eventVersion is the first line of the message of a callback.
+// eventVersion is the first line of the signed message of a delivery.
 const eventVersion = "chequer-event-v1"
 
-// Event is a callback with our own signature scheme, which covers the time of sending and the
-// event's ID in addition to the body.
+// Event is the delivery of an event. Its signature covers the time of sending and the event's ID in
+// addition to the body.
 type Event struct {
 	// Timestamp and ID are the values of the headers.
 	Timestamp string

@@ -7,7 +7,7 @@ import (
 )
 
 // The expected signature was made with openssl.
-func TestEventMessage(t *testing.T) {
+func TestEvent_has_the_signature_of_openssl(t *testing.T) {
 	t.Parallel()
 	abc := signature.Event{Timestamp: "1795780832", ID: "evt_1", Body: []byte("abc")}
 	if got, want := string(abc.Message()), "chequer-event-v1\n1795780832\nevt_1\n"+sha512ABC; got != want {

@@ -22,7 +22,7 @@ func LinkQuery(query string) string {
 		if decoded, err := url.QueryUnescape(name); err == nil {
 			name = decoded
 		}
-		return !slices.ContainsFunc(linkParameters, func(ours string) bool { return strings.EqualFold(ours, strings.TrimSpace(name)) })
+		return !slices.ContainsFunc(linkParameters, func(known string) bool { return strings.EqualFold(known, strings.TrimSpace(name)) })
 	})
 	return strings.Join(kept, "&")
 }

@@ -10,8 +10,8 @@ import (
 // valid for another.
 const version = "chequer-v1"
 
-// Request is a request with our own signature scheme, which covers more than the body: a signature
-// is valid for one method and target, once, for a short time.
+// Request is a request with a request signature, which covers more than the body: it is valid for
+// one method and target, once, for a short time.
 type Request struct {
 	// Timestamp and Nonce are the values of the headers.
 	Timestamp string

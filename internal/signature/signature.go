@@ -1,4 +1,4 @@
-// Package signature makes and verifies the HMAC-SHA512 signatures of requests and callbacks. It
+// Package signature makes and verifies the HMAC-SHA512 signatures of requests and deliveries. It
 // handles only bytes and secrets, and does not depend on their meaning.
 package signature
 
@@ -26,9 +26,9 @@ func Verify(secret string, message []byte, signature string) bool {
 }
 
 // VerifyBody reports whether a signature is that of a request body: of its exact bytes, or of those
-// bytes after json.Compact, since one public client signs compact JSON and sends JSON with spaces.
-// Nothing else is made canonical: the order of keys and the spelling of numbers and texts stay as
-// sent. For a body that is not JSON only the exact bytes are accepted.
+// bytes after json.Compact, because one public client signs compact JSON and sends JSON with spaces.
+// The order of keys and the spelling of numbers and texts are not changed. For a body that is not
+// JSON only the exact bytes are accepted.
 func VerifyBody(secret string, body []byte, signature string) bool {
 	if Verify(secret, body, signature) {
 		return true

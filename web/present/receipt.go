@@ -14,7 +14,7 @@ import (
 func Receipt(p views.Payment, at time.Time) receipt.Receipt {
 	r := receipt.Receipt{
 		Title: p.Title, Lang: p.Tag, Shop: p.Shop, Label: strings.Join(p.Label, " "), Banner: p.Test,
-		Due: receipt.Due{Label: p.Due.Label, Amount: p.Due.Amount, Line: cmp.Or(p.Due.Coins, p.Due.LineText())}, Heading: p.Heading, Footing: p.Footing, Says: []string{p.Line, p.Support.Text},
+		Due: receipt.Due{Label: p.Due.Label, Amount: p.Due.Amount, Line: cmp.Or(p.Due.Coins, p.Due.LineText())}, Heading: p.Heading, Footing: p.Footing, ShopTexts: []string{p.Line, p.Support.Text},
 		Summary:  receipt.Summary{Heading: p.Summary.Heading, Text: p.Summary.Text, Rows: []receipt.Fact{{Label: p.Text("summary.total"), Value: p.Summary.Total}}},
 		Replaced: p.Text("receipt.replaced", "Mark", "\ufffd"),
 		At:       at,
