@@ -1,4 +1,4 @@
-// Package clocktest gives tests a clock that they move.
+// Package clocktest provides a clock for tests.
 package clocktest
 
 import (
@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// Clock stands still until a test moves it. It is safe for concurrent use.
+// Clock is a clock that only a test advances. It is safe for concurrent use.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// At makes a clock that stands at a time.
+// At returns a new clock with the given time.
 func At(now time.Time) *Clock { return &Clock{now: now} }
 
-// Now is the time that the clock shows.
+// Now returns the time of the clock.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Pass moves the clock; back when d is negative.
+// Pass advances the clock by d, which may be negative.
 func (c *Clock) Pass(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package diskspace reads how much space is left on a file system.
+// Package diskspace reads the free space of a file system.
 package diskspace
 
 // Free returns the bytes that an unprivileged process can still write to the file

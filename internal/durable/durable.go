@@ -1,4 +1,4 @@
-// Package durable puts files where a crash cannot undo it.
+// Package durable writes files so that a crash does not undo the write.
 package durable
 
 import (
@@ -14,7 +14,7 @@ func Replace(path string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // does nothing once it has its name
+	defer os.Remove(f.Name()) // has no effect after the rename
 	_, err = f.Write(content)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
@@ -25,8 +25,8 @@ func Replace(path string, content []byte) error {
 	return SyncFolder(path)
 }
 
-// Move gives a file another name in its folder, in place of a file of that name, and
-// returns when its content and its name are on disk.
+// Move renames a file within its folder and replaces a file of that name. It returns
+// when the content and the name are on disk.
 func Move(from, to string) error {
 	f, err := os.OpenFile(from, os.O_RDWR, 0)
 	if err != nil {

@@ -7,4 +7,4 @@ import (
 	"os"
 )
 
-func own(*os.File, fs.FileInfo, bool) error { return nil }
+func copyOwner(*os.File, fs.FileInfo, bool) error { return nil }

@@ -11,8 +11,8 @@ import (
 	"chequer/internal/durable"
 )
 
-// A service that runs as another user than who types the command can still read its
-// settings. Only root can have it otherwise, so others check that nothing changes.
+// A service can still read its settings after root has changed them by a command. Without
+// root the owner cannot differ, so the test checks only that it stays the same.
 func TestUpdate_keeps_the_owner(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

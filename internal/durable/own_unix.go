@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// own gives a file the owner of another file, and its group unless ownerOnly is set.
-func own(f *os.File, model fs.FileInfo, ownerOnly bool) error {
+// copyOwner gives a file the owner of another file, and its group unless ownerOnly is set.
+func copyOwner(f *os.File, model fs.FileInfo, ownerOnly bool) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err

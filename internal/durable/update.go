@@ -32,7 +32,7 @@ func Update(path string, content []byte) error {
 	defer os.Remove(f.Name()) // has no effect after the rename
 	_, err = f.Write(content)
 	if err == nil {
-		err = own(f, model, isNew)
+		err = copyOwner(f, model, isNew)
 	}
 	if err := errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
 		return err

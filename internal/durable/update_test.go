@@ -8,7 +8,7 @@ import (
 	"chequer/internal/durable"
 )
 
-func TestUpdate(t *testing.T) {
+func TestUpdate_keeps_modes_and_links(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	for _, name := range []string{"existing", "target"} {

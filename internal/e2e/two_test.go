@@ -37,7 +37,7 @@ func join(t *testing.T, database string) member {
 }
 
 // leads reports whether a program watches the test network.
-func (m member) leads() bool { return m.log.Says(`msg="watching network" network=simnet`) }
+func (m member) leads() bool { return m.log.Contains(`msg="watching network" network=simnet`) }
 
 // TestTwo_programs_share_a_database creates an invoice in one program and pays it through the other,
 // before and after the watching program stops.

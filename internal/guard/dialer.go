@@ -41,7 +41,7 @@ func (d *Dialer) Dial(ctx context.Context, target Target, hostport string) (net.
 		return nil, err
 	}
 	for _, address := range addresses {
-		if err := d.judge(address, uint16(port), target); err != nil {
+		if err := d.checkAddress(address, uint16(port), target); err != nil {
 			return nil, err
 		}
 	}
@@ -66,9 +66,9 @@ func (d *Dialer) resolve(ctx context.Context, host string) ([]netip.Addr, error)
 	return found, nil
 }
 
-// judge returns a *Refused for an address that the policy refuses, or that belongs to this host.
-func (d *Dialer) judge(address netip.Addr, port uint16, target Target) error {
-	if err := d.Policy.judge(address, port, target); err != nil {
+// checkAddress returns a *Refused for an address that the policy refuses, or that belongs to this host.
+func (d *Dialer) checkAddress(address netip.Addr, port uint16, target Target) error {
+	if err := d.Policy.checkAddress(address, port, target); err != nil {
 		return err
 	}
 	if within(d.Policy.Allow, address.Unmap()) {
@@ -84,7 +84,7 @@ func (d *Dialer) judge(address netip.Addr, port uint16, target Target) error {
 	}
 	for _, a := range own {
 		if n, ok := a.(*net.IPNet); ok && n.IP.Equal(address.Unmap().AsSlice()) {
-			return &Refused{"is one of this server"}
+			return &Refused{"belongs to this server"}
 		}
 	}
 	return nil

@@ -1,5 +1,5 @@
-// Package guard lets the program call addresses that others choose without reaching the network of
-// the server.
+// Package guard connects to addresses that merchants and other programs choose. It refuses addresses
+// in the server's own network.
 package guard
 
 import (

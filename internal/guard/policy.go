@@ -46,7 +46,7 @@ func (p Policy) Check(text string, live bool) error {
 		return err
 	}
 	if address, err := netip.ParseAddr(host); err == nil {
-		return p.judge(address, port, target)
+		return p.checkAddress(address, port, target)
 	}
 	if numeric.MatchString(host) {
 		return &Refused{"must have a host name, or an IP address written as usual"}
@@ -54,7 +54,7 @@ func (p Policy) Check(text string, live bool) error {
 	return p.checkName(host, port, target)
 }
 
-// inside is the reason for addresses that must not be called for others.
+// inside is the reason for refusing addresses in the server's network.
 const inside = "leads into the network of this server; the operator can allow it with CHEQUER_CALLBACK_ALLOW"
 
 // check checks a call outside the ranges that the operator allows.
@@ -80,8 +80,8 @@ func (p Policy) checkName(host string, port uint16, target Target) error {
 	return target.check(port)
 }
 
-// judge returns a *Refused for an address that must not be called.
-func (p Policy) judge(address netip.Addr, port uint16, target Target) error {
+// checkAddress returns a *Refused for an address that must not be called.
+func (p Policy) checkAddress(address netip.Addr, port uint16, target Target) error {
 	address = address.Unmap()
 	switch {
 	case address.Zone() == "" && within(p.Allow, address):
@@ -92,7 +92,7 @@ func (p Policy) judge(address netip.Addr, port uint16, target Target) error {
 	return target.check(port)
 }
 
-// PortOf returns the port of a URL; *Refused.
+// PortOf returns the port of a URL. The error is a *Refused.
 func PortOf(u *url.URL) (uint16, error) {
 	switch text := u.Port(); {
 	case text == "" && strings.HasSuffix(u.Host, ":"):

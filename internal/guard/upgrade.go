@@ -3,8 +3,8 @@ package guard
 import "net/http"
 
 // NoUpgrade returns a transport whose response bodies all end. A response that switches protocols
-// (RFC 9110, section 15.2.2) returns the connection as its body, and no context limits reads from
-// it; NoUpgrade closes the connection and makes the body empty.
+// (RFC 9110, section 15.2.2) has the connection as its body, and no context limits reads from it.
+// NoUpgrade closes the connection and makes the body empty.
 func NoUpgrade(next http.RoundTripper) http.RoundTripper { return noUpgrade{next} }
 
 type noUpgrade struct{ next http.RoundTripper }

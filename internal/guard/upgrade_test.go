@@ -10,8 +10,8 @@ import (
 	"chequer/internal/guard"
 )
 
-// A response that switches protocols keeps its connection: net/http limits later reads by no
-// context and no timeout.
+// A response that switches protocols keeps its connection, and net/http does not limit later reads
+// by a context or a timeout.
 func TestNoUpgrade_ends_a_response_that_switches_protocols(t *testing.T) {
 	t.Parallel()
 	over := make(chan struct{})

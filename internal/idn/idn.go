@@ -1,5 +1,4 @@
-// Package idn writes international domain names in addresses the way that the network
-// carries them.
+// Package idn converts international domain names in URLs to ASCII.
 package idn
 
 import (
@@ -9,8 +8,8 @@ import (
 )
 
 // URL returns an absolute URL with its host in Punycode (RFC 3492), mapped as browsers
-// do (UTS 46). The rest of the text stays byte for byte. A URL whose host is ASCII, or
-// is no domain name, is returned unchanged: its reader decides what it is.
+// do (UTS 46). It does not change the rest of the text. It returns a URL unchanged if the
+// host is ASCII or is not a domain name. It does not check whether the URL is valid.
 func URL(text string) string {
 	scheme, rest, found := strings.Cut(text, "://")
 	if !found {

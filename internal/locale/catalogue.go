@@ -15,8 +15,8 @@ import (
 	"golang.org/x/text/language"
 )
 
-// regions maps languages to the region whose conventions they follow where the code alone would mean
-// another region's: English with the day before the month, Portuguese as in Portugal.
+// regions maps languages to the regions whose conventions they follow, if the code alone would mean
+// another region: English has the day before the month, and Portuguese is that of Portugal.
 var regions = map[string]string{"en": "en-IE", "pt": "pt-PT"}
 
 // Load reads catalogues: one file per language, named by its code. Each must contain the name of its

@@ -34,7 +34,7 @@ type Languages struct {
 	standard *Language
 }
 
-// Standard returns the language for a reader who asks for none of the set.
+// Standard returns the language for readers whose languages are not in the set.
 func (l *Languages) Standard() *Language { return l.standard }
 
 // List returns the languages in the order of their codes.

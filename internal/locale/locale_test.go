@@ -46,7 +46,7 @@ func TestFiat(t *testing.T) {
 	}
 }
 
-func TestTimes(t *testing.T) {
+func TestMoment_and_TimeOfDay(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 27, 14, 0, 0, 0, time.UTC)
 	for _, tt := range []struct{ name, got, want string }{
@@ -172,7 +172,7 @@ func TestOffer(t *testing.T) {
 	}
 }
 
-func TestLoadRefuses(t *testing.T) {
+func TestLoad_refuses(t *testing.T) {
 	t.Parallel()
 	for name, files := range map[string]fstest.MapFS{
 		"nothing":    {},
@@ -187,7 +187,7 @@ func TestLoadRefuses(t *testing.T) {
 }
 
 // In a language written from right to left a filled-in value keeps its own direction.
-func TestRightToLeft(t *testing.T) {
+func TestText_isolates_values_in_languages_from_right_to_left(t *testing.T) {
 	t.Parallel()
 	languages, err := locale.Load(fstest.MapFS{
 		"en.json": {Data: []byte(`{"language.name":"English","due":"{{.Amount}} due"}`)},

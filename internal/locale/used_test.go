@@ -24,7 +24,7 @@ var fileName = regexp.MustCompile(`\.(js|css|templ|go)$`)
 
 // Every message is used, every id in the sources is a message, and every use fills in exactly the
 // message's placeholders.
-func TestMessagesAreUsed(t *testing.T) {
+func TestMessages_are_used(t *testing.T) {
 	t.Parallel()
 	english := catalogues(t)["en"]
 	families := map[string]bool{}

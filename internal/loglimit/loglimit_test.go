@@ -17,7 +17,7 @@ import (
 	"chequer/internal/logtest"
 )
 
-func TestNew(t *testing.T) {
+func TestNew_logs_a_cause_once_per_interval(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 	var journal logtest.Journal

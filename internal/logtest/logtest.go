@@ -1,4 +1,4 @@
-// Package logtest gives tests a log that is looked into while it is written.
+// Package logtest provides a log that tests can read while it is written.
 package logtest
 
 import (
@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Journal keeps what is written to it. It is safe for concurrent use; its zero
-// value is empty.
+// Journal stores the written log lines. Its zero value is empty. It is safe for
+// concurrent use.
 type Journal struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -20,10 +20,10 @@ func (j *Journal) Write(line []byte) (int, error) {
 	return j.text.Write(line)
 }
 
-// Says reports whether the log contains a text.
-func (j *Journal) Says(words string) bool { return strings.Contains(j.String(), words) }
+// Contains reports whether the log contains a text.
+func (j *Journal) Contains(text string) bool { return strings.Contains(j.String(), text) }
 
-// String is the whole log.
+// String returns the whole log.
 func (j *Journal) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()

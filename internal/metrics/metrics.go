@@ -18,7 +18,7 @@ import (
 	"chequer/internal/invoice"
 )
 
-// Storage reads what other processes may change.
+// Storage reads values that other processes may change.
 type Storage interface {
 	Progress(ctx context.Context) (map[chain.ID]invoice.Progress, error)
 	SaleCounts(ctx context.Context) (map[invoice.SaleState]int, error)

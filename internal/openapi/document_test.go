@@ -105,8 +105,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Every part of the project's own document has a description.
-func TestRead_own_document(t *testing.T) {
+// Every part of the API's document has a description.
+func TestRead_of_the_API_finds_descriptions(t *testing.T) {
 	t.Parallel()
 	d, err := openapi.Read(api.Document)
 	if err != nil {
@@ -152,9 +152,9 @@ func TestRead_own_document(t *testing.T) {
 	}
 }
 
-func TestJ_s_o_n(t *testing.T) {
+func TestJSON_has_the_values_of_the_YAML(t *testing.T) {
 	t.Parallel()
-	for name, text := range map[string][]byte{"small": []byte(small), "ours": api.Document, "odd": []byte(`{a: {}, b: [], c: null, "d\"": [true, -1.50, "1", "yes"]}`)} {
+	for name, text := range map[string][]byte{"small": []byte(small), "api": api.Document, "odd": []byte(`{a: {}, b: [], c: null, "d\"": [true, -1.50, "1", "yes"]}`)} {
 		got, err := openapi.JSON(text)
 		if err != nil {
 			t.Fatal(err)

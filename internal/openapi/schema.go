@@ -21,7 +21,7 @@ func (r *reader) object(schema node) *Object {
 	return o
 }
 
-// about returns the description of a place or else of its schema, followed by the default value.
+// about returns the description of a place or, if it has none, of its schema, followed by the default value.
 func (r *reader) about(place, schema node) string {
 	text := place.text("description")
 	if text == "" {

@@ -17,7 +17,7 @@ import (
 	"chequer/internal/rates"
 )
 
-// demoRates are example rates. Wherever they are shown they are marked as such.
+// demoRates are example rates. They are marked as examples wherever they are shown.
 const demoRates = "BTC-EUR=86420.00,LTC-EUR=78.35,ETH-EUR=2650.10,EUR-USD=1.08," +
 	"EUR-AUD=1.65,EUR-BRL=6.2,EUR-CAD=1.5,EUR-CHF=0.95,EUR-CNY=7.8,EUR-CZK=24.5,EUR-DKK=7.46,EUR-GBP=0.86,EUR-HKD=8.4," +
 	"EUR-HUF=390,EUR-IDR=18000,EUR-ILS=3.9,EUR-INR=95,EUR-ISK=145,EUR-JPY=165,EUR-KRW=1550,EUR-MXN=20,EUR-MYR=4.8," +

@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// Process is a running program. It is killed when the test's process ends, even if it is killed.
+// Process is a running program. It is killed when the test's process ends, even if that process is
+// killed.
 type Process struct {
 	// Ended is closed when the program has ended.
 	Ended <-chan struct{}

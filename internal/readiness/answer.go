@@ -12,8 +12,8 @@ import (
 type Answer struct {
 	Ready    bool      `json:"ready"`
 	Networks []Network `json:"networks"`
-	// Proof answers the challenge of the request, if it has one. By it doctor checks whether the
-	// public address leads to this installation.
+	// Proof is the answer to the challenge of the request, if it has one. With it, doctor checks
+	// whether the public address leads to this installation.
 	Proof string `json:"proof,omitempty"`
 }
 

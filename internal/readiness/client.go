@@ -16,8 +16,8 @@ import (
 // askTimeout bounds the time to wait for the running server.
 const askTimeout = 5 * time.Second
 
-// Check queries the server of these settings, at its own address, and returns an error if it is not
-// ready.
+// Check queries the server of these settings at its listening address. It returns an error if the
+// server is not ready.
 func Check(ctx context.Context, cfg config.Config) error {
 	found, status, err := Ask(ctx, cfg, "")
 	switch {
@@ -30,7 +30,7 @@ func Check(ctx context.Context, cfg config.Config) error {
 }
 
 // Ask fetches /readyz from the address on which a server with these settings listens. pass is the
-// installation's own, or "".
+// installation's pass, or "".
 func Ask(ctx context.Context, cfg config.Config, pass string) (Answer, int, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -47,8 +47,8 @@ func Ask(ctx context.Context, cfg config.Config, pass string) (Answer, int, erro
 // maxAnswer bounds the size of the answer of /readyz, in bytes.
 const maxAnswer = 1 << 20
 
-// Fetch fetches a server's /readyz. pass is the installation's own, or "" for a server
-// that may belong to another operator. The status is 0 if there was no answer. Redirects are not
+// Fetch fetches a server's /readyz. pass is the installation's pass, or "" for a server that
+// may belong to another operator. The status is 0 if there was no answer. Redirects are not
 // followed.
 func Fetch(ctx context.Context, url, pass string) (found Answer, status int, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

@@ -18,7 +18,7 @@ const timeout = 2 * time.Second
 // maxChallenge bounds the length of a challenge, in bytes.
 const maxChallenge = 64
 
-// Storage stores what the server reports.
+// Storage reads the state that the server reports.
 type Storage interface {
 	// Ready returns an error if the storage does not accept writes.
 	Ready(ctx context.Context) error
@@ -39,7 +39,7 @@ type Config struct {
 }
 
 // Handler returns the handler of /readyz. The addresses of the sources and the texts of their faults
-// are only in the answer to a caller with the installation's own pass.
+// are only in the answer to a caller with the installation's pass.
 func Handler(c Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), timeout)

@@ -13,7 +13,7 @@ import (
 	"chequer/internal/requestlog"
 )
 
-func TestNew(t *testing.T) {
+func TestNew_gives_each_request_an_ID(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer
 	log := slog.New(requestlog.Handler(slog.NewTextHandler(&text, nil))).With("program", "test")

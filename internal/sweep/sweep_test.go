@@ -12,7 +12,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-func TestSwept(t *testing.T) {
+func TestEthWallets(t *testing.T) {
 	t.Parallel()
 	wallet := func(id, asset, counter string) merchant.Wallet {
 		return merchant.Wallet{ID: id, Asset: asset, Counter: counter}
@@ -22,7 +22,7 @@ func TestSwept(t *testing.T) {
 		want []string
 	}{
 		"includes_former_wallets":         {[]merchant.Wallet{wallet("a", "ETH", "1"), wallet("b", "BTC", "2"), wallet("c", "ETH", "3")}, []string{"a", "c"}},
-		"lists_a_key_once_that_was_reset": {[]merchant.Wallet{wallet("a", "ETH", "1"), wallet("b", "ETH", "2"), wallet("c", "ETH", "1")}, []string{"b", "c"}},
+		"lists_a_key_that_was_set_again_once": {[]merchant.Wallet{wallet("a", "ETH", "1"), wallet("b", "ETH", "2"), wallet("c", "ETH", "1")}, []string{"b", "c"}},
 		"is_empty_without_a_wallet":       {[]merchant.Wallet{wallet("a", "LTC", "1")}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -44,7 +44,7 @@ func parseColour(text string) (colour, error) {
 func rgb(text string) colour {
 	c, err := parseColour(text)
 	if err != nil {
-		panic("look: " + text + " " + err.Error())
+		panic("theme: " + text + " " + err.Error())
 	}
 	return c
 }

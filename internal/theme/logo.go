@@ -134,9 +134,9 @@ func square(width, height float64) bool {
 	return max(width, height) <= 1.02*min(width, height)
 }
 
-// sides are the sizes at which a logo is encoded until it is small enough, in pixels: first four
-// pixels for each pixel on the page. The last always fits: 32 × 32 pixels of four bytes are 4 KiB
-// uncompressed.
+// sides are the sizes at which a logo is encoded until it is small enough, in pixels. The first has
+// four pixels for each pixel on the page. The last always fits: 32 × 32 pixels of four bytes are
+// 4 KiB uncompressed.
 var sides = []int{128, 112, 96, 80, 64, 48, 32}
 
 // encode encodes a picture at the largest size that fits in MaxLogo. An opaque picture may become a

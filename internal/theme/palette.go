@@ -51,7 +51,7 @@ type Palette struct {
 	own, text float64 // minimum contrast of the chosen accent, and of Ink
 }
 
-// Palettes returns the palettes of an accent in Tidy's normal form: light, then dark.
+// Palettes returns the palettes of an accent in Normalize's form: light, then dark.
 func Palettes(accent string) []Palette {
 	list := make([]Palette, len(schemes))
 	for i, s := range schemes {
@@ -60,8 +60,8 @@ func Palettes(accent string) []Palette {
 	return list
 }
 
-// palette returns the palette of an accent. In the light scheme fills have the accent unchanged; in
-// the dark scheme they have the colour of text.
+// palette returns the palette of an accent. In the light scheme, fills have the accent unchanged. In
+// the dark scheme, they have the colour of text.
 func (s scheme) palette(accent colour) Palette {
 	tint := accent.oklch()
 	tint.light, tint.chroma = s.tint.light, min(tint.chroma, s.tint.chroma)

@@ -165,7 +165,7 @@ func (c *cleaner) begin(t xml.StartElement) error {
 	case !known || t.Name.Space != "":
 		return fmt.Errorf("has the element <%s>, which is not allowed in an SVG logo", word(prefixed(t.Name)))
 	case c.done:
-		return errors.New("is not well-formed: something comes after its end")
+		return errors.New("is not well-formed: an element comes after its end")
 	case (name == "svg") != (len(c.open) == 0):
 		return errors.New("must be one <svg> element, and only one")
 	case c.silent > 0:
@@ -249,7 +249,7 @@ func (c *cleaner) attributes(element string, known map[string]*regexp.Regexp, gi
 // errSpace is the error for an attribute of an unknown name space.
 var errSpace = errors.New("unknown name space")
 
-// belongs reports whether an attribute is one of the picture. It accepts and skips name space
+// belongs reports whether an attribute is part of the picture. It accepts and skips name space
 // declarations that repeat the standard meaning of their prefix.
 func belongs(a xml.Attr) (bool, error) {
 	switch {

@@ -24,7 +24,7 @@ const (
 	maxURL  = 2048
 )
 
-// Theme is a merchant's theme. The zero Look is the default theme.
+// Theme is a merchant's theme. The zero Theme is the default theme.
 type Theme struct {
 	Name    string `json:"name"`    // name of the shop; if empty, the merchant name of the invoice is shown
 	Accent  string `json:"accent"`  // such as "#2b3fd6"; if empty, the default colour
@@ -41,14 +41,14 @@ func (l Theme) IsZero() bool {
 	return l.Name == "" && l.Accent == "" && l.Line == "" && l.Support == "" && l.Terms == "" && !l.Stay && len(l.Logo.Body) == 0
 }
 
-// Hash returns a hash of the theme's content; empty for the zero Look.
+// Hash returns a hash of the theme's content; empty for the zero Theme.
 func (l Theme) Hash() string {
 	if l.IsZero() {
 		return ""
 	}
 	text, err := json.Marshal(l)
 	if err != nil {
-		panic("look: " + err.Error())
+		panic("theme: " + err.Error())
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:12])
@@ -68,8 +68,8 @@ func (e *FieldError) Error() string { return e.Field + " " + e.Fault }
 func Normalize(l Theme) (Theme, error) {
 	l.Name, l.Line = strings.TrimSpace(l.Name), strings.TrimSpace(l.Line)
 	for _, f := range []struct {
-		name string
-		tidy func() error
+		name      string
+		normalize func() error
 	}{
 		{"name", func() error { return oneLine(l.Name, maxName) }},
 		{"line", func() error { return oneLine(l.Line, maxLine) }},
@@ -77,7 +77,7 @@ func Normalize(l Theme) (Theme, error) {
 		{"support", func() (err error) { l.Support, err = normalizeSupport(l.Support); return err }},
 		{"terms", func() error { l.Terms = idn.URL(l.Terms); return webAddress(l.Terms) }},
 	} {
-		if err := f.tidy(); err != nil {
+		if err := f.normalize(); err != nil {
 			return Theme{}, &FieldError{Field: f.name, Fault: err.Error()}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"chequer/internal/theme"
 )
 
-func TestTidy(t *testing.T) {
+func TestNormalize(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name       string
@@ -35,13 +35,13 @@ func TestTidy(t *testing.T) {
 			}
 			again, err := theme.Normalize(got)
 			if err != nil || cmp.Diff(got, again) != "" {
-				t.Errorf("Tidy of the result = %+v, %v, want it unchanged", again, err)
+				t.Errorf("Normalize of the result = %+v, %v, want it unchanged", again, err)
 			}
 		})
 	}
 }
 
-func TestTidy_names_the_invalid_field(t *testing.T) {
+func TestNormalize_names_the_invalid_field(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		give theme.Theme
@@ -75,10 +75,10 @@ func TestTidy_names_the_invalid_field(t *testing.T) {
 	}
 }
 
-func TestHash_differs_between_looks(t *testing.T) {
+func TestHash_differs_between_themes(t *testing.T) {
 	t.Parallel()
 	if got := (theme.Theme{}).Hash(); got != "" {
-		t.Errorf("the zero Look has the hash %q, want none", got)
+		t.Errorf("the zero Theme has the hash %q, want none", got)
 	}
 	seen := map[string]theme.Theme{}
 	for _, l := range []theme.Theme{
@@ -97,7 +97,7 @@ func TestHash_differs_between_looks(t *testing.T) {
 	}
 }
 
-func TestTidy_keeps_international_domain_names_in_Punycode(t *testing.T) {
+func TestNormalize_keeps_international_domain_names_in_Punycode(t *testing.T) {
 	t.Parallel()
 	got, err := theme.Normalize(theme.Theme{Support: "https://bücher.example/hilfe", Terms: "https://bücher.example/agb"})
 	if err != nil || got.Support != "https://xn--bcher-kva.example/hilfe" || got.Terms != "https://xn--bcher-kva.example/agb" {

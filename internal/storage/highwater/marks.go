@@ -22,12 +22,12 @@ import (
 	"chequer/internal/storage/engine"
 )
 
-// ahead is the largest distance of a mark above the committed value of its counter.
-const ahead = 100
+// maxAhead is the largest distance of a mark above the committed value of its counter.
+const maxAhead = 100
 
 // maxStep is the largest distance above an index at which its mark is set. A commit may contain as
 // many indexes as transactions, and a crash rolls back all of them but not the marks.
-const maxStep = ahead - engine.MaxBatch
+const maxStep = maxAhead - engine.MaxBatch
 
 // minStep is the distance above an index at which its mark is set while few indexes are allocated.
 // The first start after a crash skips as many indexes, and wallets find no payments beyond their
@@ -37,22 +37,22 @@ const minStep = 8
 // busyInterval is the time between two raises of a mark below which many indexes are allocated.
 const busyInterval = time.Second
 
-// Leap is the number of indexes that a counter skips when addresses may have been used that the
-// database does not know.
+// Leap is the number of indexes that a counter skips if addresses may have been used that are not in
+// the database.
 const Leap = 1000
 
-// Marks holds a high-water mark per counter, which is raised before the counter passes it and exact
-// after a clean stop. If a counter is below its mark at a start, there was a crash, or the database
-// is an older copy; the indexes in between may belong to invoices that the database does not know,
-// so they are never allocated again. For that reason the file is not part of backups. It is safe for
-// concurrent use.
+// Marks holds a high-water mark per counter. A mark is raised before the counter passes it, and is
+// exact after a clean stop. If a counter is below its mark at a start, there was a crash, or the
+// database is an older copy. The indexes in between may belong to invoices that are not in the
+// database, so they are never allocated again. Therefore the file is not part of backups. Marks is
+// safe for concurrent use.
 type Marks struct {
 	path    string // "" = no marks are stored
 	counter *engine.Counter
 	log     *slog.Logger
 	use     *flock.Flock
-	// lost is the meaning of a counter without a mark: on SQLite the file was lost or not copied
-	// with the database, on PostgreSQL this machine is new.
+	// lost is true if a counter without a mark means that the file was lost or not copied with
+	// the database. This is the case on SQLite. On PostgreSQL this machine may be new.
 	lost bool
 
 	mu       sync.Mutex
@@ -89,10 +89,9 @@ func (r *Marks) Close() error {
 	return r.use.Unlock()
 }
 
-// Every process that uses the marks holds a shared lock on the file of uses. A process that gets
-// the exclusive lock is alone: no other process has raised marks that are ahead of their counters.
-
-// alone tries to get the exclusive lock, and reports whether it succeeded.
+// alone tries to get the exclusive lock on the file of uses, and reports whether it succeeded. Every
+// process that uses the marks holds a shared lock on this file. While a process has the exclusive
+// lock, no other process has raised marks that are ahead of their counters.
 func (r *Marks) alone() (bool, error) {
 	// Windows cannot exchange a shared lock for an exclusive one, and other systems release the first
 	// before they try to take the second.
@@ -187,7 +186,7 @@ func (r *Marks) next(counter string, index int64) (int64, error) {
 		return 0, engine.ErrClosed
 	}
 	mark, known := r.marks[counter]
-	if known && index < mark && mark <= index+ahead {
+	if known && index < mark && mark <= index+maxAhead {
 		r.given[counter] = index
 		return index, nil
 	}
@@ -209,7 +208,7 @@ func (r *Marks) decide(counter string, index int64) (int64, error) {
 	}
 	mark, known := r.marks[counter]
 	switch {
-	case known && mark > index+ahead:
+	case known && mark > index+maxAhead:
 		index = beyond(mark, index)
 	case !known && r.lost && index > 0:
 		index += Leap
@@ -222,7 +221,7 @@ func (r *Marks) decide(counter string, index int64) (int64, error) {
 
 // beyond returns the first index that a counter below its mark may allocate.
 func beyond(mark, index int64) int64 {
-	if mark > index+ahead { // too far for a crash
+	if mark > index+maxAhead { // too far for a crash
 		return max(index+Leap, mark)
 	}
 	return mark
@@ -281,7 +280,7 @@ func (r *Marks) settle(counters map[string]int64) error {
 		}
 		marks := maps.Clone(r.marks)
 		for counter, next := range counters {
-			if mark, known := marks[counter]; known && mark <= next+ahead {
+			if mark, known := marks[counter]; known && mark <= next+maxAhead {
 				marks[counter] = next
 			}
 		}
