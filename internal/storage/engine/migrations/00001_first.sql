@@ -1,16 +1,15 @@
 -- +goose Up
 
--- One schema for SQLite and PostgreSQL: TEXT, BIGINT and BOOLEAN. Times are Unix
--- milliseconds, NULL where there is none. Fiat is whole smallest units, so that
--- SQL may sum it; crypto amounts are decimal text. Lists and frozen values are
--- JSON.
+-- One schema for SQLite and PostgreSQL: TEXT, BIGINT and BOOLEAN. Times are Unix milliseconds;
+-- NULL means no time. Fiat amounts are integers in minor units, which SQL may sum. Crypto amounts
+-- are decimal text. Lists and frozen values are JSON.
 
 CREATE TABLE meta (
     name  TEXT NOT NULL PRIMARY KEY,
     value TEXT NOT NULL
 );
 
--- Its row is locked by who changes the made-up chain.
+-- A transaction that changes the simnet locks this row.
 INSERT INTO meta (name, value) VALUES ('simnet', '');
 
 CREATE TABLE merchants (
@@ -28,7 +27,7 @@ CREATE TABLE api_keys (
     scopes      TEXT   NOT NULL,
     created_at  BIGINT NOT NULL,
     revoked_at  BIGINT,
-    mac         TEXT   NOT NULL  -- over all of the above
+    mac         TEXT   NOT NULL  -- over all columns above
 );
 CREATE INDEX api_keys_of_merchant ON api_keys (merchant_id, created_at);
 
@@ -39,14 +38,14 @@ CREATE TABLE wallets (
     asset       TEXT   NOT NULL,
     key         TEXT   NOT NULL, -- public
     counter     TEXT   NOT NULL,
-    secret      TEXT   NOT NULL, -- of test wallets, sealed
+    secret      TEXT   NOT NULL, -- sealed; only test wallets have one
     created_at  BIGINT NOT NULL,
     archived_at BIGINT,
-    mac         TEXT   NOT NULL  -- over all of the above
+    mac         TEXT   NOT NULL  -- over all columns above
 );
 CREATE UNIQUE INDEX wallets_in_force ON wallets (merchant_id, mode, asset) WHERE archived_at IS NULL;
 
--- The next unused destination index of a key, whoever owns wallets with it.
+-- The next unused destination index of each key, for all merchants that have a wallet with it.
 CREATE TABLE counters (
     name TEXT   NOT NULL PRIMARY KEY,
     next BIGINT NOT NULL
@@ -64,7 +63,7 @@ CREATE TABLE invoices (
     decimals      BIGINT NOT NULL, -- of the currency
     paid          BIGINT NOT NULL,
     due           BIGINT NOT NULL,
-    overpaid      TEXT   NOT NULL, -- decimal: there is no limit to it
+    overpaid      TEXT   NOT NULL, -- decimal, without an upper limit
     order_id      TEXT   NOT NULL,
     created_at    BIGINT NOT NULL,
     expires_at    BIGINT NOT NULL, -- end of the newest quote
@@ -74,9 +73,9 @@ CREATE TABLE invoices (
     paid_asset    TEXT   NOT NULL,
     declined_at   BIGINT,
     delayed_at    BIGINT,
-    accepted      TEXT   NOT NULL, -- transfers that a person let stand
+    accepted      TEXT   NOT NULL, -- IDs of the transfers that a person accepted as the full price
     refund        TEXT   NOT NULL,
-    clock         BIGINT NOT NULL, -- milliseconds ahead of everybody's
+    clock         BIGINT NOT NULL, -- milliseconds by which the invoice's clock is ahead, in test mode
     terms         TEXT   NOT NULL,
     methods       TEXT   NOT NULL,
     quotes        TEXT   NOT NULL,
@@ -84,14 +83,14 @@ CREATE TABLE invoices (
 );
 CREATE INDEX invoices_to_check ON invoices (next_check_at) WHERE next_check_at IS NOT NULL;
 
--- What the prices of quotes rest on, once for all quotes that share it.
+-- The evidence for the prices of quotes, once for all quotes that share it.
 CREATE TABLE evidence (
     name TEXT NOT NULL PRIMARY KEY,
     body TEXT NOT NULL
 );
 
--- One row for every script that is looked for. Its position in the merchant's
--- feed is that of the event since which it is looked for so long.
+-- One row for each script that watchers look for, until watch_until. Its position in the
+-- merchant's feed is that of the event that set watch_until.
 CREATE TABLE destinations (
     network       TEXT   NOT NULL,
     script        TEXT   NOT NULL,
@@ -120,23 +119,23 @@ CREATE TABLE transfers (
     presence      TEXT    NOT NULL,
     first_seen    BIGINT  NOT NULL,
     sighted       BOOLEAN NOT NULL,
-    block_height  BIGINT,           -- NULL while it is in no block
+    block_height  BIGINT,           -- NULL while it is not in a block
     block_hash    TEXT    NOT NULL,
     block_time    BIGINT,
     confirmed_at  BIGINT,
     confirmations BIGINT  NOT NULL,
     required      BIGINT  NOT NULL,
     old           BOOLEAN NOT NULL,
-    market        TEXT    NOT NULL, -- fiat, decimal; empty when not known
+    market        TEXT    NOT NULL, -- decimal fiat value; empty if unknown
     PRIMARY KEY (network, id),
     UNIQUE (invoice_id, number)
 );
--- Scans ask for what is unfinished and for the newest blocks, never for the past.
+-- Scans read the unfinished transfers and those of the newest blocks.
 CREATE INDEX transfers_unfinished ON transfers (network) WHERE presence = 'present' AND (block_height IS NULL OR confirmations < required);
 CREATE INDEX transfers_finished ON transfers (network, block_height) WHERE presence = 'present' AND confirmations >= required;
 
--- How many events a merchant's feed has. Its row is locked last in a
--- transaction, so that the order of positions is the order of commits.
+-- The number of events in each merchant's feed. A transaction locks this row last, so that the
+-- order of positions is the order of commits.
 CREATE TABLE feeds (
     merchant_id TEXT   NOT NULL PRIMARY KEY,
     position    BIGINT NOT NULL
@@ -158,7 +157,7 @@ CREATE TABLE idempotency (
     merchant_id TEXT   NOT NULL,
     key         TEXT   NOT NULL,
     body_hash   TEXT   NOT NULL,
-    invoice_id  TEXT,  -- NULL only within the transaction that makes the invoice
+    invoice_id  TEXT,  -- NULL only within the transaction that creates the invoice
     created_at  BIGINT NOT NULL,
     PRIMARY KEY (merchant_id, key)
 );
@@ -172,7 +171,7 @@ CREATE TABLE nonces (
 );
 CREATE INDEX nonces_by_age ON nonces (expires_at);
 
--- Who leads a network, and how far it was scanned.
+-- The process that leads each network, and the position up to which the network was scanned.
 CREATE TABLE networks (
     network          TEXT   NOT NULL PRIMARY KEY,
     epoch            BIGINT NOT NULL,

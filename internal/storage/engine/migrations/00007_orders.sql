@@ -1,9 +1,9 @@
 -- +goose Up
 
--- Every invoice of an order that a signed link named, by number: an earlier one may
--- be paid after all, and then the link leads to its receipt.
+-- All invoices of each order of a signed link, by number. If an earlier one is paid late, the link
+-- leads to its receipt.
 CREATE TABLE orders_of_links (
-    key_id     TEXT   NOT NULL REFERENCES api_keys (id), -- the key that signed
+    key_id     TEXT   NOT NULL REFERENCES api_keys (id), -- the key that signed the link
     order_id   TEXT   NOT NULL,
     number     BIGINT NOT NULL,
     invoice_id TEXT   NOT NULL REFERENCES invoices (id),

@@ -1,11 +1,11 @@
 -- +goose Up
 
--- How a merchant's pages look. The newest one is in force; a few older ones stay,
--- since pages that are open name them.
+-- Themes of merchants. The newest one is in force. A few older ones are kept, because open pages
+-- refer to them by hash.
 CREATE TABLE looks (
     merchant_id TEXT    NOT NULL REFERENCES merchants (id),
     number      BIGINT  NOT NULL,
-    hash        TEXT    NOT NULL, -- of all that follows; empty for our own
+    hash        TEXT    NOT NULL, -- of all columns below; empty for the default theme
     name        TEXT    NOT NULL,
     accent      TEXT    NOT NULL,
     line        TEXT    NOT NULL,

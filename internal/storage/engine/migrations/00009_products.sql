@@ -1,15 +1,15 @@
 -- +goose Up
 
--- What merchants sell at /shop.
+-- Products that merchants sell at /shop.
 CREATE TABLE products (
     merchant_id   TEXT    NOT NULL REFERENCES merchants (id),
     slug          TEXT    NOT NULL,
     mode          TEXT    NOT NULL,
     name          TEXT    NOT NULL,
     description   TEXT    NOT NULL,
-    price         BIGINT  NOT NULL, -- of one, in smallest units
+    price         BIGINT  NOT NULL, -- of one piece, in minor units
     fiat_currency TEXT    NOT NULL,
-    max_quantity  BIGINT  NOT NULL, -- of one order; 0 as many as the server takes
+    max_quantity  BIGINT  NOT NULL, -- of an order; 0 = the limit of the server
     ask_order_id  TEXT    NOT NULL,
     ask_note      TEXT    NOT NULL,
     active        BOOLEAN NOT NULL,
@@ -17,8 +17,8 @@ CREATE TABLE products (
     PRIMARY KEY (merchant_id, slug)
 );
 
--- Phones at a counter that make invoices at /pos. The secret of their address is not
--- kept, only its SHA-256.
+-- Terminals, which create invoices at /pos. Only the SHA-256 of the secret in a terminal's URL is
+-- stored.
 CREATE TABLE terminals (
     secret_hash   TEXT   NOT NULL PRIMARY KEY,
     id            TEXT   NOT NULL UNIQUE,

@@ -1,6 +1,6 @@
 -- +goose Up
 
--- The outpoints that a transaction spends, as JSON, once for all its transfers.
+-- The outpoints that a transaction spends, as JSON, stored once for all its transfers.
 CREATE TABLE spends (
     network   TEXT NOT NULL,
     tx        TEXT NOT NULL,

@@ -1,8 +1,8 @@
 -- +goose Up
 
--- Invoices that were created without a key of the merchant, while they count towards
--- the limits of unpaid invoices: one row for each limit. The name of a group of
--- callers is a MAC, so that no address of a shopper is stored.
+-- Invoices that were created without an API key of the merchant and count towards the limits of
+-- unpaid invoices, one row for each limit. The name of a group of callers is a MAC, so that no
+-- address of a shopper is stored.
 CREATE TABLE unpaid_places (
     merchant_id  TEXT   NOT NULL,
     mode         TEXT   NOT NULL,

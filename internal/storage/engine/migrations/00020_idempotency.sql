@@ -1,14 +1,14 @@
 -- +goose Up
 
--- Keys of the merchant's API, of shoppers' pages, of links, terminals and products are
--- name spaces of their own. Until now they differed by a prefix of the key, which the
--- storefront shared with the API.
+-- The keys of the API, of shoppers' pages, and of links, terminals and products are in separate
+-- namespaces. Before, a prefix of the key separated them, and the storefront and the API had the
+-- same prefix.
 CREATE TABLE idempotency_keys (
     merchant_id TEXT   NOT NULL,
     namespace   TEXT   NOT NULL, -- "live/api"
     key         TEXT   NOT NULL,
     body_hash   TEXT   NOT NULL,
-    invoice_id  TEXT,  -- NULL only within the transaction that makes the invoice
+    invoice_id  TEXT,  -- NULL only within the transaction that creates the invoice
     created_at  BIGINT NOT NULL,
     PRIMARY KEY (merchant_id, namespace, key)
 );

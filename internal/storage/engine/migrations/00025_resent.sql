@@ -1,5 +1,5 @@
 -- +goose Up
 
--- Whether the merchant asked for the delivery again: it then waits for no older event of
--- its invoice.
+-- Whether the merchant resent the delivery. Such a delivery does not wait for older events of its
+-- invoice.
 ALTER TABLE deliveries ADD COLUMN resent BOOLEAN NOT NULL DEFAULT FALSE;

@@ -1,11 +1,11 @@
 -- +goose Up
 
--- An event need not be about an invoice: a change of wallets is one, too.
+-- Events may have no invoice, such as a change of wallets.
 CREATE TABLE feed_events (
     merchant_id TEXT   NOT NULL,
     position    BIGINT NOT NULL,
     id          TEXT   NOT NULL,
-    invoice_id  TEXT   REFERENCES invoices (id), -- NULL of an event without an invoice
+    invoice_id  TEXT   REFERENCES invoices (id), -- NULL for an event without an invoice
     type        TEXT   NOT NULL,
     version     BIGINT NOT NULL,
     created_at  BIGINT NOT NULL,
