@@ -206,7 +206,7 @@ func TestProductUpdate(t *testing.T) {
 }
 
 // The shopper is charged only a total that was shown. If the total differs for any reason, the page
-// says so and shows the new one.
+// states this and shows the new total.
 func TestProduct_order_shows_a_new_total_first(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -83,7 +83,7 @@ func storedWalletRow(cfg config.Config, wallet merchant.Wallet, mode merchant.Mo
 func (s *shell) walletRemove() *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove ASSET",
-		Short: "Remove the wallet of an asset: it gets no new addresses; invoices keep theirs",
+		Short: "Remove the wallet of an asset: it gets no new addresses; invoices keep their addresses",
 		Args:  console.Arguments,
 		RunE: answer(s, func(in call) (map[string]string, error) {
 			asset := strings.ToUpper(in.args[0])

@@ -21,7 +21,7 @@ func (d *domain) logStart(ctx context.Context, c config.Config, log *slog.Logger
 	}
 	for _, n := range d.networks {
 		if n.IsTest() {
-			log.Warn("live invoices take coins of a test network, which are worth nothing", "network", n.ID())
+			log.Warn("live invoices take coins of a test network, which have no value", "network", n.ID())
 		}
 		switch {
 		case n.Watched(), !slices.ContainsFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == n.Wallet() }):

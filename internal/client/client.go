@@ -102,7 +102,7 @@ type request struct {
 	path   string // below the base address, with its query
 	header map[string]string
 	body   []byte
-	own    bool          // signed by our own scheme; otherwise by the API family's
+	own    bool          // signed by Chequer's scheme; otherwise by the API family's
 	wait   time.Duration // time that the service is asked to wait
 }
 
@@ -162,7 +162,7 @@ func jsonHeader(idempotencyKey string) map[string]string {
 }
 
 // sign adds the headers that authenticate the caller. The API family's scheme covers only the body
-// and is known to every service; our own scheme covers the whole request.
+// and is known to every service. Chequer's scheme covers the whole request.
 func (c *Client) sign(req *http.Request, r request) {
 	req.Header.Set(api.HeaderKey, c.key)
 	if !r.own {

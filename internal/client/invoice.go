@@ -14,9 +14,9 @@ import (
 const MaxWait = 30 * time.Second
 
 // CreateInvoice creates an invoice and returns its identifier. A call with the same key and request
-// returns the same invoice; with an empty key each call creates a new one. The call is signed by
-// the API family's scheme and omits empty fields of our own, so that a service that knows only the
-// specification accepts it. A refusal is an *Error.
+// returns the same invoice; with an empty key each call creates a new invoice. The call is signed by
+// the API family's scheme and omits Chequer's own fields if they are empty, so that a service that
+// implements only the specification accepts it. A refusal is an *Error.
 func (c *Client) CreateInvoice(ctx context.Context, r api.InvoiceRequest, idempotencyKey string) (id string, err error) {
 	made, err := c.CreateSpecified(ctx, r, idempotencyKey)
 	return made.Invoice.ForeignID, err
@@ -86,7 +86,7 @@ func (c *Client) act(ctx context.Context, id, path string, action any) error {
 	return err
 }
 
-// shows reports whether an answer is our own resource of an invoice, and decodes it.
+// shows reports whether an answer is Chequer's resource of an invoice, and decodes it.
 func (a answer) shows(id string, r *api.Resource) bool {
 	return a.status == http.StatusOK && decode(a.body, r) == nil && r.ForeignID == id
 }

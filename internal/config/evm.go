@@ -132,7 +132,7 @@ func (e EVM) check(fault func(name, format string, args ...any)) {
 		name := strings.TrimPrefix(RPCSetting(network), prefix)
 		value := *values[network]
 		if trial && !isTrial(network) && value != RPCOff {
-			fault(name, "is on, and so is a test network, whose coins are worth nothing: one of the two must be off")
+			fault(name, "is on, and so is a test network, whose coins have no value: one of the two must be off")
 		}
 		if value == RPCOff || value == RPCPublic {
 			continue

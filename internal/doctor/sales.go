@@ -28,7 +28,7 @@ func (e *examination) examineSales(ctx context.Context) error {
 	about := "selling at " + a.Exchange
 	switch {
 	case a.Active && e.Settings.Worthless():
-		e.warn(about, "nothing is sold while a test network is switched on: its coins are worth nothing")
+		e.warn(about, "nothing is sold while a test network is switched on: its coins have no value")
 	case a.Active:
 		e.ok(about, "on, %s waiting", chain.Plural(counts[invoice.SaleWaiting]+counts[invoice.SaleSending], "sale"))
 	default:

@@ -393,8 +393,8 @@ func TestAccept_records_the_shortfall(t *testing.T) {
 	}
 }
 
-// Accepting what is not confirmed yet changes what is due and leaves the status: the
-// shop is told all the same, once.
+// Accepting an unconfirmed transfer changes the amount due and not the status. An event is
+// sent nevertheless, once.
 func TestAccept_of_an_unconfirmed_part_is_told(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)

@@ -58,8 +58,8 @@ func (s *Service) Wallets(ctx context.Context, merchantID string, mode Mode) ([]
 	})
 }
 
-// Builtin returns a new key that is valid until the process ends and is never stored. Our own pages
-// use it.
+// Builtin returns a new key that is valid until the process ends and is never stored. The pages of
+// this server use it.
 func (s *Service) Builtin(merchantID string, mode Mode, scopes ...Scope) Key {
 	k := s.newKey(merchantID, mode, scopes)
 	k.Builtin = true

@@ -37,12 +37,12 @@ var (
 
 // rule is the condition under which a call is accepted.
 type rule struct {
-	own           bool             // the signature must be in this server's own scheme
+	own           bool             // the signature must be a request signature
 	exemptBuiltin bool             // calls with the built-in key of the pages are exempt from own
 	scopes        []merchant.Scope // the key needs at least one of these
 }
 
-// own returns the rule for calls signed by this server's own scheme, with a key that has one of the
+// own returns the rule for calls signed with a request signature, with a key that has one of the
 // scopes.
 func own(scopes ...merchant.Scope) rule { return rule{own: true, scopes: scopes} }
 
@@ -152,7 +152,7 @@ func (s *server) authenticate(r *http.Request) (merchant.Key, error) {
 }
 
 // verify checks the signature of a request. The API family's scheme signs the body. A request with
-// a timestamp or a nonce must have a signature in this server's own scheme.
+// a timestamp or a nonce must have a request signature.
 func (s *server) verify(r *http.Request, secret string, body []byte, own bool) (nonce string, err error) {
 	given, err := header(r, api.HeaderSignature, errNoSignature, errBadSignature)
 	if err != nil {

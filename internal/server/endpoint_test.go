@@ -80,7 +80,7 @@ func (l *lab) keepEndpoints() *storage.Storage {
 	return s
 }
 
-// call makes a call signed by our own scheme and returns the status and the body.
+// call makes a call with a request signature and returns the status and the body.
 func (c *callbacks) call(key, method, target, body string) (int, string) {
 	c.t.Helper()
 	response := c.send(message{method: method, target: target, key: key, body: body, own: true})

@@ -119,7 +119,7 @@ func posted(name, body string, headers ...string) mistake {
 	}}
 }
 
-// changed is a valid invoice/new by our own scheme with a header changed after signing.
+// changed is a valid invoice/new with a request signature and a header changed after signing.
 func changed(name, header, value string) mistake {
 	return mistake{name, func(l *lab) *http.Response {
 		r := l.request(create(message{key: "all", own: true}))

@@ -29,7 +29,7 @@ func TestIdempotency(t *testing.T) {
 		"the same request":                    {keyed("order-1", minimalBody), true, 200, ""},
 		"the same with spaces":                {keyed("order-1", `{ "amount": 1, "fiat_currency": "EUR" }`), true, 200, ""},
 		"the same at the other path":          {message{method: "POST", target: "/v2/invoice/new", key: "all", body: minimalBody, header: set(api.HeaderIdempotencyKey, "order-1")}, true, 200, ""},
-		"the same, by our own scheme":         {message{method: "POST", target: "/v2/invoice/new", key: "all", body: minimalBody, own: true, header: set(api.HeaderIdempotencyKey, "order-1")}, true, 200, ""},
+		"the same, with a request signature":  {message{method: "POST", target: "/v2/invoice/new", key: "all", body: minimalBody, own: true, header: set(api.HeaderIdempotencyKey, "order-1")}, true, 200, ""},
 		"the same by another key":             {message{method: "POST", target: "/v2/invoice/new", key: "create", body: minimalBody, header: set(api.HeaderIdempotencyKey, "order-1")}, true, 200, ""},
 		"another body":                        {keyed("order-1", `{"amount":2,"fiat_currency":"EUR"}`), false, 409, "idempotency_conflict"},
 		"the same number written differently": {keyed("order-1", `{"amount":1.0,"fiat_currency":"EUR"}`), false, 409, "idempotency_conflict"},

@@ -258,7 +258,7 @@ type message struct {
 	key    string // ID of the key; "" sends none
 	body   string
 	header http.Header // set on the request; "" removes the header
-	own    bool        // our own scheme
+	own    bool        // with a request signature
 	signed string      // signed in place of the body
 	nonce  string
 	skew   time.Duration // how far the caller's clock is ahead

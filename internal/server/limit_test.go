@@ -85,7 +85,7 @@ func TestAuth_own_scheme_can_be_compulsory(t *testing.T) {
 	}
 	m.own = true
 	if got := l.send(m).StatusCode; got != http.StatusOK {
-		t.Errorf("signed by our own scheme: answer %d, want 200", got)
+		t.Errorf("with a request signature: answer %d, want 200", got)
 	}
 }
 

@@ -47,7 +47,7 @@ func (s *server) readInvoice(c echo.Context, k call) error {
 	return s.show(c, k, inv, behind)
 }
 
-// show writes our own view of an invoice. The evidence of its prices, and its sales, are only for
+// show writes the invoice resource. The evidence of its prices, and its sales, are only for
 // keys of the merchant: pages do not need them.
 func (s *server) show(c echo.Context, k call, inv *invoice.Invoice, behind []chain.ID) error {
 	r := wire.Resource(s.Invoices, inv, behind)
@@ -79,7 +79,7 @@ func (s *server) show(c echo.Context, k call, inv *invoice.Invoice, behind []cha
 	return writeJSON(c, http.StatusOK, r)
 }
 
-// tagOf returns the ETag of our own resource of an invoice. It changes with the version, and with
+// tagOf returns the ETag of the invoice resource. It changes with the version, and with
 // the set of networks that are behind.
 func tagOf(inv *invoice.Invoice, behind []chain.ID) string {
 	tag := strconv.FormatInt(inv.Version, 10)

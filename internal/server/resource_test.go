@@ -18,7 +18,7 @@ import (
 	"chequer/internal/api"
 )
 
-// Every answer of our own resource to a decision.
+// Every answer of the invoice resource to a decision.
 func TestGolden_decisions(t *testing.T) {
 	t.Parallel()
 	now := noon
@@ -48,7 +48,7 @@ func TestGolden_decisions(t *testing.T) {
 	golden(t, "decisions.json", "["+strings.Join(answers, ",")+"]")
 }
 
-// Scopes of decisions. See CONTRACT, "Our own resource".
+// Scopes of decisions. See CONTRACT, "The invoice resource".
 func TestDecisions_scopes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

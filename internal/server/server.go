@@ -82,8 +82,8 @@ type Config struct {
 	Prices merchant.Prices
 	// Created receives the identifiers of new invoices as long as it has room; it may be nil.
 	Created chan<- string
-	// OwnScheme makes our own signature scheme, over the whole request and with a nonce, compulsory
-	// for invoice/new too. Our own pages are exempt.
+	// OwnScheme requires a request signature for invoice/new too. The server's own pages are
+	// exempt.
 	OwnScheme bool
 	Limits    Limits
 	// Stopping is closed when the server is about to stop: waiting calls are answered then. If it

@@ -19,8 +19,9 @@ var callback = sync.OnceValues(func() (*openapi3.Operation, error) {
 	return document.Webhooks["event"].Post, nil
 })
 
-// asDocumented checks the headers of a callback against the document: all documented headers are
-// present, and there are no other headers of ours. The tests of package server check the body.
+// asDocumented checks the headers of a delivery against the document: all documented headers are
+// present, and there are no other headers that begin with X-. The tests of package server check the
+// body.
 func asDocumented(t testing.TB, h http.Header) {
 	o, err := callback()
 	if err != nil {

@@ -116,7 +116,7 @@ func proceeds(r api.Resource, number func(string) string) (sold, euro, fee, pric
 			text string
 			sum  *money.Amount
 		}{{c.EuroAmount, &brought}, {c.FeeAmount, &fees}} {
-			if part, err := money.Parse(f.text, invoice.SaleEuro); err == nil { // our own output, which always parses
+			if part, err := money.Parse(f.text, invoice.SaleEuro); err == nil { // the program's own output, which always parses
 				*f.sum = f.sum.Add(part)
 			}
 		}

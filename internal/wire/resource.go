@@ -10,8 +10,8 @@ import (
 	"chequer/internal/invoice"
 )
 
-// Resource returns our own view of an invoice in its current state. Behind are the networks that
-// were not scanned recently.
+// Resource returns Chequer's own view of an invoice in its current state. The list behind names the
+// networks that were not scanned recently.
 func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID) api.Resource {
 	now := invoices.Now()
 	t, state := inv.Terms, inv.State

@@ -7,8 +7,8 @@ import (
 )
 
 // proofOf returns the address of an invoice's statement, and the key that it names. The page shows
-// it beside addresses only, and does not say whether the signature is valid: a page that was
-// tampered with would say so, too.
+// it beside addresses only, and does not state whether the signature is valid: a page that was
+// tampered with would state that as well.
 func proofOf(r api.Resource, self string) views.Proof {
 	signed, err := proof.Parse(r.Proof)
 	if err != nil {

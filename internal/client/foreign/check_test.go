@@ -20,7 +20,7 @@ import (
 	"chequer/internal/client/foreign"
 )
 
-// full is an answer of our own resource with every field and one element in each list.
+// full is an answer with Chequer's resource, with every field and one element in each list.
 const full = `{"foreign_id":"f-1","order_id":"1042","mode":"live","version":3,"status":"created","exceptions":["underpaid"],
 	"created_at":"2026-11-27T12:00:00.000Z","expired_at":"2026-11-27T12:15:00.000Z","paid_at":"","paid_currency":"","paid_tx":"",
 	"client_amount":"56.50","client_currency":"EUR","paid_amount":"0","due_amount":"56.5","overpaid_amount":"0","seconds_left":900,

@@ -16,8 +16,8 @@ import (
 	"chequer/internal/theme"
 )
 
-// plainTTL is the time that a service is treated as one that implements only the specification, before
-// our own calls are tried again.
+// plainTTL is the time after which Chequer's own calls are tried again at a service that implements
+// only the specification.
 const plainTTL = 10 * time.Minute
 
 // Client calls one service with one key, and checks its answers. It is safe for concurrent use.

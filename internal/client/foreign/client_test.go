@@ -31,7 +31,7 @@ func TestNew_refuses_invalid_base_addresses(t *testing.T) {
 	}
 }
 
-// ownAnswer is an answer with our own resource.
+// ownAnswer is an answer with Chequer's own resource.
 const ownAnswer = `{"foreign_id":"a-b","status":"created","client_amount":"1","paid_amount":"0","due_amount":"1","overpaid_amount":"0"}`
 
 func TestClient_answers(t *testing.T) {

@@ -70,9 +70,9 @@ func (c *Client) offset(header http.Header) time.Duration {
 	return checkedOffset(date.Sub(c.now()))
 }
 
-// plainResource returns the specification's answer in the form of our own resource. Other fields
-// are empty, above all payments and payment links, because the specification does not define the
-// codes of currencies.
+// plainResource returns the specification's answer in the form of Chequer's resource. Other fields are
+// empty. There are no payment links, because the specification does not define the codes of
+// currencies.
 func plainResource(made creation, header http.Header, now time.Time) api.Resource {
 	spec := made.invoice
 	price := digits(spec.ClientAmount)
