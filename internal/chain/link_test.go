@@ -187,7 +187,7 @@ func query(t *testing.T, uri string) map[string]string {
 	return fields
 }
 
-func TestAddress(t *testing.T) {
+func TestAddress_is_read_from_a_link(t *testing.T) {
 	t.Parallel()
 	const account, contract = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42"
 	for _, tt := range []struct{ scheme, text, want string }{

@@ -9,7 +9,7 @@ import (
 	"chequer/internal/chain"
 )
 
-func TestComparePreference(t *testing.T) {
+func TestComparePreference_sorts_by_the_default_order(t *testing.T) {
 	t.Parallel()
 	assets := []chain.Asset{
 		{Code: "LTC", Rate: "LTC"},

@@ -9,7 +9,7 @@ import (
 	"chequer/internal/diskspace"
 )
 
-func TestFree(t *testing.T) {
+func TestFree_returns_the_free_bytes(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	if free, err := diskspace.Free(folder); free == 0 || err != nil {

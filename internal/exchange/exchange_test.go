@@ -219,7 +219,7 @@ func TestPlace_is_refused_after_the_deadline(t *testing.T) {
 	})
 }
 
-func TestExamine(t *testing.T) {
+func TestExamine_reports_the_permissions_of_a_key(t *testing.T) {
 	t.Parallel()
 	all := []string{"query-funds", "query-open-trades", "query-closed-trades", "modify-trades"}
 	onBoth(t, func(t *testing.T, l *lab) {

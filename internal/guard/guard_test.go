@@ -27,7 +27,7 @@ var outside = []string{
 	"223.255.255.255", "8.8.8.8", "::ffff:8.8.8.8", "2606:4700::1", "2001:4860:4860::8888", "2a00::1", "2003::1",
 }
 
-func TestPublic(t *testing.T) {
+func TestPublic_refuses_private_ranges(t *testing.T) {
 	t.Parallel()
 	for _, text := range inside {
 		if guard.Public(netip.MustParseAddr(text)) {
@@ -44,7 +44,7 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-func TestCheck(t *testing.T) {
+func TestCheck_refuses_addresses_inside(t *testing.T) {
 	t.Parallel()
 	closed := guard.Policy{}
 	open := guard.Policy{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}}

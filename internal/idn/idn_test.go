@@ -6,7 +6,7 @@ import (
 	"chequer/internal/idn"
 )
 
-func TestURL(t *testing.T) {
+func TestURL_converts_only_the_host(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"https://bücher.example/danke?a=ü#ö":   "https://xn--bcher-kva.example/danke?a=ü#ö",

@@ -7,7 +7,7 @@ import (
 	"chequer/internal/keys"
 )
 
-func TestCache(t *testing.T) {
+func TestCache_returns_the_key_of_Load(t *testing.T) {
 	t.Parallel()
 	var cache keys.Cache
 	var group sync.WaitGroup

@@ -23,7 +23,7 @@ var eip55 = []string{
 	"0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb",
 }
 
-func TestEthereumAddress(t *testing.T) {
+func TestEthereumAddress_has_the_checksum_of_ERC_55(t *testing.T) {
 	t.Parallel()
 	for _, want := range eip55 {
 		spellings := []string{want, strings.ToLower(want), "0x" + strings.ToUpper(want[2:])}

@@ -83,7 +83,7 @@ func placeholders(text string) []string {
 
 // Every language has exactly the messages of English, with the same placeholders and with all plural
 // forms of the language.
-func TestCatalogues(t *testing.T) {
+func TestCatalogues_have_the_same_messages(t *testing.T) {
 	t.Parallel()
 	all := catalogues(t)
 	english := all["en"]

@@ -21,7 +21,7 @@ func find(t *testing.T, code string) *locale.Language {
 	return l
 }
 
-func TestFiat(t *testing.T) {
+func TestFiat_formats_money_in_English(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ amount, code, want string }{
 		{"56.5", "EUR", "€56.50"},
@@ -100,7 +100,7 @@ func TestFiat_in_every_language(t *testing.T) {
 }
 
 // A coin's amount has the decimal mark of the language, and no thousands separator.
-func TestDecimal(t *testing.T) {
+func TestDecimal_has_the_decimal_mark_of_the_language(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ code, digits, want string }{
 		{"en", "0.00065379", "0.00065379"}, {"de", "0.00065379", "0,00065379"}, {"de", "1234567.5", "1234567,5"}, {"de", "12", "12"},
@@ -111,7 +111,7 @@ func TestDecimal(t *testing.T) {
 	}
 }
 
-func TestFind(t *testing.T) {
+func TestFind_ignores_regions_and_case(t *testing.T) {
 	t.Parallel()
 	for tag, want := range map[string]string{"de": "de", "DE": "de", "de-CH": "de", "de-Latn-AT": "de", "en-US": "en"} {
 		if got, ok := locale.All().Find(tag); !ok || got.Code != want {
@@ -125,7 +125,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestChoose(t *testing.T) {
+func TestChoose_follows_the_preferences(t *testing.T) {
 	t.Parallel()
 	for accepted, want := range map[string]string{
 		"":                        "en",
@@ -145,7 +145,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-func TestOffer(t *testing.T) {
+func TestOffer_limits_the_languages(t *testing.T) {
 	t.Parallel()
 	only, err := locale.All().Offer("de", "de")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"chequer/internal/money"
 )
 
-func TestFiat(t *testing.T) {
+func TestFiat_finds_currencies_by_code(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]int32{"EUR": 2, "USD": 2, "CHF": 2, "GBP": 2, "PLN": 2, "HUF": 2, "IDR": 2, "JPY": 0, "KRW": 0, "ISK": 0} {
 		if got, known := money.Fiat(code); !known || got != (money.Currency{Code: code, Decimals: want}) {
@@ -23,7 +23,7 @@ func TestFiat(t *testing.T) {
 }
 
 // The decimals agree with the ISO 4217 data of another package.
-func TestFiats(t *testing.T) {
+func TestFiats_have_the_decimals_of_ISO_4217(t *testing.T) {
 	t.Parallel()
 	list := money.Fiats()
 	if len(list) != 30 || list[0] != money.EUR || list[1] != money.USD {

@@ -82,7 +82,7 @@ func TestRateConvert(t *testing.T) {
 	}
 }
 
-func TestRateVia(t *testing.T) {
+func TestRate_Via_multiplies_rates(t *testing.T) {
 	t.Parallel()
 	btc := mustRate(t, "86420", money.BTC, money.EUR)
 	exchange := mustRate(t, "1.0842137", money.EUR, money.USD)
@@ -96,7 +96,7 @@ func TestRateVia(t *testing.T) {
 	}
 }
 
-func TestRateInverse(t *testing.T) {
+func TestRate_Inverse_has_eight_digits(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
 		"1.0842":    "0.92233905", // 0.922339051834…
@@ -119,7 +119,7 @@ func TestRateInverse(t *testing.T) {
 	}
 }
 
-func TestRateValue(t *testing.T) {
+func TestRate_Value_is_exact(t *testing.T) {
 	t.Parallel()
 	rate := mustRate(t, "86420", money.BTC, money.EUR)
 	got := rate.Value(money.MustParse("0.00065379", money.BTC))
@@ -128,7 +128,7 @@ func TestRateValue(t *testing.T) {
 	}
 }
 
-func TestRateEqual(t *testing.T) {
+func TestRate_Equal_compares_price_and_pair(t *testing.T) {
 	t.Parallel()
 	rate := mustRate(t, "86420.0", money.BTC, money.EUR)
 	for name, other := range map[string]money.Rate{

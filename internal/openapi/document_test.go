@@ -62,7 +62,7 @@ components:
     Decimal: {type: string, description: An amount.}
 `
 
-func TestRead(t *testing.T) {
+func TestRead_returns_every_part(t *testing.T) {
 	t.Parallel()
 	got, err := openapi.Read([]byte(small))
 	if err != nil {

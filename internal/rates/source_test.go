@@ -227,7 +227,7 @@ func TestSources_refuse_invalid_answers(t *testing.T) {
 	}
 }
 
-func TestECB(t *testing.T) {
+func TestECB_returns_the_table(t *testing.T) {
 	t.Parallel()
 	got, err := rates.NewECB(rates.NewClient(), serve(t, always(read(t, "testdata/ecb.xml")))).Fetch(t.Context())
 	if err != nil {

@@ -28,7 +28,7 @@ func TestResolver_retries_all_failed_sales_but_those_with_an_unknown_order(t *te
 	})
 }
 
-func TestCoinOf(t *testing.T) {
+func TestCoinOf_names_the_coin_of_a_sale(t *testing.T) {
 	t.Parallel()
 	sales := func(coins ...string) *invoice.Invoice {
 		inv := &invoice.Invoice{}

@@ -35,7 +35,7 @@ func TestLinkMessage(t *testing.T) {
 	}
 }
 
-func TestLinkQuery(t *testing.T) {
+func TestLinkQuery_drops_foreign_parameters(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
 		"": "", "fbclid=1": "", "amount=1&fbclid=2&key=k": "amount=1&key=k", "utm_source=a&sig=00": "sig=00",

@@ -12,7 +12,7 @@ import (
 	"chequer/internal/merchant"
 )
 
-func TestEthWallets(t *testing.T) {
+func TestEthWallets_with_distinct_addresses(t *testing.T) {
 	t.Parallel()
 	wallet := func(id, asset, counter string) merchant.Wallet {
 		return merchant.Wallet{ID: id, Asset: asset, Counter: counter}

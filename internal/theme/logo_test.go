@@ -212,7 +212,7 @@ func TestNewLogo_refuses(t *testing.T) {
 }
 
 // A logo that another service sent is checked like one that a merchant uploaded.
-func TestParseLogo(t *testing.T) {
+func TestParseLogo_checks_the_logo_of_a_service(t *testing.T) {
 	t.Parallel()
 	good, err := theme.NewLogo(encoded(t, "png", ring(512, white, red)))
 	if err != nil {

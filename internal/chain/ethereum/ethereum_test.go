@@ -202,7 +202,7 @@ func TestNetworks_public_endpoints_are_of_three_operators(t *testing.T) {
 	}
 }
 
-func TestBridged(t *testing.T) {
+func TestBridged_returns_the_listed_tokens(t *testing.T) {
 	t.Parallel()
 	type row struct {
 		Code, Symbol, BridgeOf, Contract string
@@ -251,7 +251,7 @@ func TestBridged(t *testing.T) {
 	}
 }
 
-func TestToken(t *testing.T) {
+func TestToken_has_the_parameters_of_the_network(t *testing.T) {
 	t.Parallel()
 	contract, err := keys.ParseEthereumAddress("0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"chequer/internal/chain/chaintest"
 )
 
-func TestSuite(t *testing.T) {
+func TestClient_passes_the_suite_of_networks(t *testing.T) {
 	t.Parallel()
 	chaintest.Run(t, func(t *testing.T) chaintest.Lab { return open(t, bitcointest.Btcd(t)) })
 }

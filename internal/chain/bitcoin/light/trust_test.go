@@ -41,7 +41,7 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-func TestGroup(t *testing.T) {
+func TestGroup_is_a_part_of_the_address_space(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		a, b string

@@ -109,7 +109,7 @@ func TestBlock_refuses_malformed_JSON(t *testing.T) {
 	}
 }
 
-func TestConcerns(t *testing.T) {
+func TestConcerns_reports_blocks_that_may_pay(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 2)
 	f.send(destination(1), 1000)

@@ -39,7 +39,7 @@ func TestCookie_is_read_again_after_a_restart_of_the_node(t *testing.T) {
 	best("")
 }
 
-func TestCertificate(t *testing.T) {
+func TestCertificate_is_read_again_after_a_failure(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
 	file := filepath.Join(t.TempDir(), "rpc.cert")
