@@ -17,7 +17,7 @@ import (
 var unclear = regexp.MustCompile(`(?i)\b((no|some)body|whoever|what came|what is left` +
 	`|is how (an?|the|its?|they|we|this|that|one)|is what|are what` +
 	`|tells? (whether|how)|says? (so|whether)|(is|are) told` +
-	`|ours|theirs|our own|an own|all the same|worth nothing|ways? of paying|goes? home` +
+	`|ours|theirs|our own|(an|the) own|all the same|worth nothing|ways? of paying|goes? home` +
 	`|dashboard|zero look)\b`)
 
 // Forms of comments in files that are not Go.

@@ -127,9 +127,9 @@ func TestLink_ethereum(t *testing.T) {
 		due       string
 		uri, bare string
 	}{
-		"own coin":                             {eth, "0.00720891", "ethereum:" + address + "@1?value=7208910000000000", ""},
-		"one wei":                              {eth, "0.000000000000000001", "ethereum:" + address + "@1?value=1", ""},
-		"2.014 of the own coin, as in ERC-681": {eth, "2.014", "ethereum:" + address + "@1?value=2014000000000000000", ""},
+		"the coin":                         {eth, "0.00720891", "ethereum:" + address + "@1?value=7208910000000000", ""},
+		"one wei":                          {eth, "0.000000000000000001", "ethereum:" + address + "@1?value=1", ""},
+		"2.014 of the coin, as in ERC-681": {eth, "2.014", "ethereum:" + address + "@1?value=2014000000000000000", ""},
 		"token with 6 decimals": {usdt, "20.00",
 			"ethereum:0xdAC17F958D2ee523a2206206994597C13D831ec7@1/transfer?address=" + address + "&uint256=20000000", address},
 		"token with 18 decimals": {coarse, "20.00",

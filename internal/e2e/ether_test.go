@@ -199,7 +199,7 @@ func TestRealEther(t *testing.T) {
 	t.Run("doctor_reports_that_it_is_offered", func(t *testing.T) {
 		out := string(s.run("doctor"))
 		if strings.Contains(out, "own coin") {
-			t.Errorf("doctor reports that the own coin is not offered:\n%s", out)
+			t.Errorf("doctor reports that the coin of the network is not offered:\n%s", out)
 		}
 		t.Logf("doctor:\n%s", out)
 	})

@@ -26,7 +26,7 @@ func TestChoicesOf(t *testing.T) {
 		"Bitcoin":          {keys.BTC, nil, nil},
 		"Litecoin":         {keys.LTC, nil, nil},
 		"public endpoints": {keys.ETH, nil, append([]string{"CHEQUER_EVM_ADDRESS_QUERIES=on gives ETH, ETH-BASE"}, public...)},
-		"own nodes":        {keys.ETH, []string{"CHEQUER_ETHEREUM_RPC=trusted:http://127.0.0.1:8545", "CHEQUER_BASE_RPC=trusted:http://127.0.0.1:8546"}, public},
+		"trusted nodes":    {keys.ETH, []string{"CHEQUER_ETHEREUM_RPC=trusted:http://127.0.0.1:8545", "CHEQUER_BASE_RPC=trusted:http://127.0.0.1:8546"}, public},
 		"a network that is off": {keys.ETH, []string{"CHEQUER_ETHEREUM_RPC=off"}, append([]string{
 			"CHEQUER_EVM_ADDRESS_QUERIES=on gives ETH-BASE", "CHEQUER_ETHEREUM_RPC=public gives USDC, EURC",
 		}, public...)},

@@ -38,7 +38,7 @@ type fake struct {
 	mempool []*wire.MsgTx
 	entered map[string]time.Time // time at which a transaction entered the mempool
 	started time.Time
-	// clockOff is the lead of its clock over the test's clock.
+	// clockOff is the time by which its clock is ahead of the test's clock.
 	clockOff time.Duration
 	calls    map[string]int
 	// answers replace the true answers, by method.

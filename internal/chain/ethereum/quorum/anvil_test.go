@@ -17,7 +17,7 @@ import (
 
 func TestAnvil(t *testing.T) {
 	t.Parallel()
-	t.Run("own node", func(t *testing.T) {
+	t.Run("a trusted node", func(t *testing.T) {
 		t.Parallel()
 		chaintest.Run(t, func(t *testing.T) chaintest.Lab {
 			n := ethereumtest.Anvil(t, chainID)
@@ -150,7 +150,7 @@ func TestAnvil_transfer_leaves_with_its_block(t *testing.T) {
 }
 
 // C46: a transfer in a delegatecall or in a reverted call is not shown.
-func TestAnvil_shows_own_coin_that_arrived(t *testing.T) {
+func TestAnvil_shows_the_coin_that_arrived(t *testing.T) {
 	t.Parallel()
 	n := ethereumtest.Anvil(t, chainID)
 	l := newLab(t, n, quorum.Endpoint{URL: n.RPC, Trusted: true})
@@ -168,7 +168,7 @@ func TestAnvil_shows_own_coin_that_arrived(t *testing.T) {
 		"value of a callcode":                 {ethereumtest.CallsCode, false},
 	} {
 		ourAddress := n.NewScript(t)
-		watch := &book{Watch: chaintest.Watch{ourAddress: true}}
+		watch := &accountWatch{Watch: chaintest.Watch{ourAddress: true}}
 		scan := func(from chain.Cursor) chain.Snapshot {
 			t.Helper()
 			s, err := l.net.Scan(t.Context(), from, watch)

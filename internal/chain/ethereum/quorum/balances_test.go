@@ -26,9 +26,9 @@ import (
 	"chequer/internal/watcher"
 )
 
-// ether is a shop that accepts the network's own coin: the fake chain below it, the rules and
+// etherShop is a shop that accepts the network's own coin: the fake chain below it, the rules and
 // a database above it.
-type ether struct {
+type etherShop struct {
 	*testing.T
 	world   *world
 	nodes   []*node
@@ -45,9 +45,9 @@ type ether struct {
 // fortyEuros is the price of an invoice of 40 euros in ether, in wei.
 const fortyEuros = 20_000_000_000_000_000
 
-func openEther(t *testing.T, w *world, nodes ...*node) *ether {
+func openEther(t *testing.T, w *world, nodes ...*node) *etherShop {
 	t.Helper()
-	e := &ether{T: t, world: w, nodes: nodes, store: storagetest.SQLite(t)}
+	e := &etherShop{T: t, world: w, nodes: nodes, store: storagetest.SQLite(t)}
 	e.config = quorum.Config{
 		ChainID: chainID, Endpoints: endpoints(nodes...), Now: w.Now, AddressQueries: true,
 		Chance: func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler),
@@ -60,7 +60,7 @@ func openEther(t *testing.T, w *world, nodes ...*node) *ether {
 	return e
 }
 
-func (e *ether) must(err error) {
+func (e *etherShop) must(err error) {
 	e.Helper()
 	if err != nil {
 		e.Fatal(err)
@@ -68,7 +68,7 @@ func (e *ether) must(err error) {
 }
 
 // start starts the program. A second call is a restart after it was killed.
-func (e *ether) start() {
+func (e *etherShop) start() {
 	e.Helper()
 	q, err := quorum.New(e.config)
 	e.must(err)
@@ -94,14 +94,14 @@ func (e *ether) start() {
 }
 
 // step scans once.
-func (e *ether) step() {
+func (e *etherShop) step() {
 	e.Helper()
 	_, err := e.watcher.Step(e.Context())
 	e.must(err)
 }
 
 // invoice creates an invoice of 40 euros after a scan, and returns its address.
-func (e *ether) invoice(methods ...string) (inv *invoice.Invoice, address string) {
+func (e *etherShop) invoice(methods ...string) (inv *invoice.Invoice, address string) {
 	e.Helper()
 	inv, err := e.service.Create(e.Context(), invoice.CreateRequest{
 		MerchantID: "m", Mode: invoice.Live, ExpiresIn: 15 * time.Minute, PaymentMethods: methods,
@@ -114,7 +114,7 @@ func (e *ether) invoice(methods ...string) (inv *invoice.Invoice, address string
 
 // want scans, and compares status, exceptions and payments: amount, state, block,
 // transaction.
-func (e *ether) want(inv *invoice.Invoice, want ...string) {
+func (e *etherShop) want(inv *invoice.Invoice, want ...string) {
 	e.Helper()
 	e.step()
 	_, err := e.service.Expire(e.Context(), 100)
@@ -138,28 +138,28 @@ func (e *ether) want(inv *invoice.Invoice, want ...string) {
 }
 
 // mine adds a number of blocks.
-func (e *ether) mine(blocks int) {
+func (e *etherShop) mine(blocks int) {
 	for range blocks {
 		e.world.mine()
 	}
 }
 
-// sends returns a transfer of the own coin, sent by a contract.
+// sends returns a transfer of the network's coin, sent by a contract.
 func sends(to string, units uint64) transfer { return transfer{to: to, units: units} }
 
-// sendsDirectly returns a transfer of the own coin, sent by a transaction.
+// sendsDirectly returns a transfer of the network's coin, sent by a transaction.
 func sendsDirectly(to string, units uint64) transfer {
 	return transfer{to: to, units: units, plain: true}
 }
 
-func three(t *testing.T, w *world) []*node {
+func threeNodes(t *testing.T, w *world) []*node {
 	return []*node{newNode(t, w), newNode(t, w), newNode(t, w)}
 }
 
 func TestBalances_show_transfers_of_contracts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
-	e := openEther(t, w, three(t, w)...)
+	e := openEther(t, w, threeNodes(t, w)...)
 	e.step()
 	inv, to := e.invoice()
 	e.want(inv, "created")
@@ -183,7 +183,7 @@ func TestBalances_show_transfers_of_contracts(t *testing.T) {
 func TestBalances_of_an_account_that_spent_change_nothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
-	e := openEther(t, w, three(t, w)...)
+	e := openEther(t, w, threeNodes(t, w)...)
 	e.step()
 	inv, to := e.invoice()
 	b := w.mine(sends(to, fortyEuros))
@@ -199,7 +199,7 @@ func TestBalances_of_an_account_that_spent_change_nothing(t *testing.T) {
 func TestBalances_follow_a_reorganisation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
-	e := openEther(t, w, three(t, w)...)
+	e := openEther(t, w, threeNodes(t, w)...)
 	e.step()
 	inv, to := e.invoice()
 	w.mine(sends(to, fortyEuros/2))
@@ -222,7 +222,7 @@ func TestBalances_from_before_the_invoice_never_count(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(100)
-			e := openEther(t, w, three(t, w)...)
+			e := openEther(t, w, threeNodes(t, w)...)
 			_, next, err := e.key.Address(0)
 			e.must(err)
 			w.mine(sends(next, 3*fortyEuros))
@@ -264,7 +264,7 @@ func TestBalances_from_before_the_invoice_never_count(t *testing.T) {
 func TestBalances_without_old_state_need_a_decision_of_the_merchant(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
-	e := openEther(t, w, three(t, w)...)
+	e := openEther(t, w, threeNodes(t, w)...)
 	e.step()
 	inv, to := e.invoice() // and the program is killed before it scans
 	w.mine(sends(to, fortyEuros))
@@ -288,7 +288,7 @@ func TestBalances_that_rose_during_downtime_count(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(100)
-			e := openEther(t, w, three(t, w)...)
+			e := openEther(t, w, threeNodes(t, w)...)
 			e.step()
 			inv, to := e.invoice()
 			e.want(inv, "created")
@@ -316,7 +316,7 @@ func TestBalances_that_rose_during_downtime_count(t *testing.T) {
 func TestBalances_are_read_again_after_a_failure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
-	nodes := three(t, w)
+	nodes := threeNodes(t, w)
 	e := openEther(t, w, nodes...)
 	e.step()
 	inv, to := e.invoice()
@@ -348,7 +348,7 @@ func (unsaved) SaveProgress(_ context.Context, _ invoice.Lease, _ invoice.Progre
 func TestBalances_need_two_operators(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
-	nodes := three(t, w)
+	nodes := threeNodes(t, w)
 	e := openEther(t, w, nodes...)
 	e.step()
 	inv, to := e.invoice()
@@ -381,7 +381,7 @@ func TestBalances_need_two_operators(t *testing.T) {
 
 // Only endpoints that are trusted, or all if a setting allows it, are queried by address, and
 // nothing else shows the network's own coin.
-func TestBalances_decide_whether_the_own_coin_is_offered(t *testing.T) {
+func TestBalances_decide_whether_the_coin_is_offered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
 	for name, test := range map[string]struct {
@@ -394,7 +394,7 @@ func TestBalances_decide_whether_the_own_coin_is_offered(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			list := endpoints(three(t, w)...)
+			list := endpoints(threeNodes(t, w)...)
 			list[0].Trusted = test.trusted
 			s := open(t, w, list, func(c *quorum.Config) { c.AddressQueries = test.allowed })
 			var codes []string
@@ -408,19 +408,19 @@ func TestBalances_decide_whether_the_own_coin_is_offered(t *testing.T) {
 	}
 }
 
-// book watches accounts without recorded transfers.
-type book struct {
+// accountWatch watches accounts without recorded transfers.
+type accountWatch struct {
 	chaintest.Watch
 	read   chain.Block
 	strays []string
 }
 
 // Destination implements chain.Watched.
-func (b *book) Destination(script string) bool {
+func (b *accountWatch) Destination(script string) bool {
 	return b.Watch[script] || slices.Contains(b.strays, script)
 }
 
-func (b *book) Accounts() iter.Seq[chain.Account] {
+func (b *accountWatch) Accounts() iter.Seq[chain.Account] {
 	return func(yield func(chain.Account) bool) {
 		for script := range b.Watch {
 			if !yield(chain.Account{Script: script, Known: true}) {
@@ -430,10 +430,10 @@ func (b *book) Accounts() iter.Seq[chain.Account] {
 	}
 }
 
-func (b *book) Read() chain.Block { return b.read }
+func (b *accountWatch) Read() chain.Block { return b.read }
 
 // Strays implements chain.Accounts.
-func (b *book) Strays() iter.Seq[string] { return slices.Values(b.strays) }
+func (b *accountWatch) Strays() iter.Seq[string] { return slices.Values(b.strays) }
 
 // The balances of many accounts are read only at intervals, and the network counts as scanned
 // at the time of the last reading.
@@ -442,7 +442,7 @@ func TestBalances_of_many_accounts_are_read_at_intervals(t *testing.T) {
 	w := newWorld(100)
 	n := newNode(t, w)
 	s := open(t, w, []quorum.Endpoint{{URL: n.URL, Trusted: true}})
-	watch := &book{Watch: chaintest.Watch{}}
+	watch := &accountWatch{Watch: chaintest.Watch{}}
 	for i := range 1001 {
 		watch.Watch[fmt.Sprintf("0x%040x", i+1)] = true
 	}
@@ -484,7 +484,7 @@ func TestBalances_of_many_accounts_are_read_at_intervals(t *testing.T) {
 // BenchmarkBalances measures the cost of 10,000 open addresses on a network with a block every
 // 2 seconds: the requests and bytes of one endpoint per block.
 func BenchmarkBalances(b *testing.B) {
-	for name, trusted := range map[string]bool{"own node": true, "two operators": false} {
+	for name, trusted := range map[string]bool{"a trusted node": true, "two operators": false} {
 		b.Run(name, func(b *testing.B) {
 			w := newWorld(100)
 			nodes := []*node{newNode(b, w), newNode(b, w)}
@@ -500,7 +500,7 @@ func BenchmarkBalances(b *testing.B) {
 				b.Fatal(err)
 			}
 			scanner := ethereum.Watch(ethereum.New(params()), q, w.Now)
-			watch := &book{Watch: chaintest.Watch{}}
+			watch := &accountWatch{Watch: chaintest.Watch{}}
 			for i := range 10_000 {
 				watch.Watch[fmt.Sprintf("0x%040x", i+1)] = true
 			}

@@ -14,7 +14,7 @@ func TestFork_below_the_birth_of_an_invoice(t *testing.T) {
 			t.Run(fmt.Sprint(depth, " blocks ", name), func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(100)
-				e := openEther(t, w, three(t, w)...)
+				e := openEther(t, w, threeNodes(t, w)...)
 				_, next, err := e.key.Address(0)
 				e.must(err)
 				before := w.mine(pays(next, 40_000_000))

@@ -26,7 +26,7 @@ func TestGeth(t *testing.T) {
 func TestGeth_accepts_large_requests(t *testing.T) {
 	n := ethereumtest.Geth(t)
 	l := newLab(t, n, quorum.Endpoint{URL: n.RPC, Trusted: true})
-	watch := &book{Watch: chaintest.Watch{}}
+	watch := &accountWatch{Watch: chaintest.Watch{}}
 	for i := range 1000 {
 		watch.Watch[fmt.Sprintf("0x%040x", 1000+i)] = true
 	}

@@ -22,7 +22,7 @@ func TestScan_sends_addresses_only_with_permission(t *testing.T) {
 	}{
 		"public endpoints":                        {want: false},
 		"public endpoints and allowed by setting": {allowed: true, want: true},
-		"own nodes":                               {trusted: true, want: true},
+		"trusted nodes":                           {trusted: true, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -18,7 +18,7 @@ import (
 // behaviours are faults of one node.
 var behaviours = map[string]struct {
 	change func(*node)
-	lies   bool // gives wrong answers, not only none
+	lies   bool // returns wrong answers, not only errors
 }{
 	"honest":                   {change: func(*node) {}},
 	"dead":                     {change: func(n *node) { n.dead = true }},
@@ -39,8 +39,8 @@ var behaviours = map[string]struct {
 
 var fake = transfer{contract: token.Contract, to: ourAddress, units: 9_000_000, tx: hashOf("fake")}
 
-// One fault of three is tolerated. With two, no fake transfer is shown and no real one is taken
-// for absent, unless two endpoints tell the same lie.
+// One fault of three is tolerated. With two, no fake transfer is shown and no real transfer is taken
+// for absent, unless two endpoints give the same wrong answer.
 func TestScan_needs_two_operators(t *testing.T) {
 	t.Parallel()
 	names := slices.Sorted(maps.Keys(behaviours))
@@ -304,7 +304,7 @@ func TestNew_requires_two_operators_or_a_trusted_node(t *testing.T) {
 		"two operators":                        {[]quorum.Endpoint{{URL: "https://a.example.org"}, {URL: "https://example.co.uk"}}, true, false},
 		"two named operators":                  {[]quorum.Endpoint{{URL: "https://a.example.org", Operator: "a"}, {URL: "https://b.example.org", Operator: "b"}}, true, false},
 		"three operators":                      {[]quorum.Endpoint{{URL: "https://a.org"}, {URL: "https://b.org"}, {URL: "https://c.org"}}, false, false},
-		"one own node":                         {[]quorum.Endpoint{{URL: "http://127.0.0.1:1", Trusted: true}}, false, false},
+		"one trusted node":                     {[]quorum.Endpoint{{URL: "http://127.0.0.1:1", Trusted: true}}, false, false},
 		"a trusted node and a public endpoint": {[]quorum.Endpoint{{URL: "http://127.0.0.1:1", Trusted: true}, {URL: "https://a.org"}}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 func TestStray_coin_is_recorded_as_wrong_asset(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
-	e := openEther(t, w, three(t, w)...)
+	e := openEther(t, w, threeNodes(t, w)...)
 	e.step()
 	inv, to := e.invoice("EURC")
 	e.want(inv, "created")
@@ -44,7 +44,7 @@ func TestStray_coin_is_recorded_as_wrong_asset(t *testing.T) {
 func TestStray_coin_is_removed_with_its_block(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
-	e := openEther(t, w, three(t, w)...)
+	e := openEther(t, w, threeNodes(t, w)...)
 	e.step()
 	inv, to := e.invoice("EURC")
 	e.want(inv, "created")
@@ -61,7 +61,7 @@ func TestStray_coin_is_removed_with_its_block(t *testing.T) {
 func TestStray_gas_for_a_sweep_is_not_wrong_asset(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
-	e := openEther(t, w, three(t, w)...)
+	e := openEther(t, w, threeNodes(t, w)...)
 	e.step()
 	inv, to := e.invoice("EURC")
 	b := w.mine(pays(to, 40_000_000))
@@ -85,7 +85,7 @@ func TestStray_gas_for_a_sweep_is_not_wrong_asset(t *testing.T) {
 func TestStray_errors_do_not_delay_payments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
-	nodes := three(t, w)
+	nodes := threeNodes(t, w)
 	for _, n := range nodes {
 		n.change(func(n *node) { n.fails = "eth_getBalance" })
 	}
@@ -108,9 +108,9 @@ func TestStray_errors_do_not_delay_payments(t *testing.T) {
 func TestStray_search_asks_no_endpoint_without_permission(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
-	nodes := three(t, w)
+	nodes := threeNodes(t, w)
 	s := open(t, w, endpoints(nodes...))
-	watch := &book{Watch: chaintest.Watch{}, strays: []string{ourAddress}}
+	watch := &accountWatch{Watch: chaintest.Watch{}, strays: []string{ourAddress}}
 	for range 5 {
 		w.pass(time.Minute)
 		w.mine(sendsDirectly(ourAddress, fortyEuros))
@@ -132,7 +132,7 @@ func TestStray_search_has_a_limited_cost(t *testing.T) {
 	w := newWorld(100)
 	n := newNode(t, w)
 	s := open(t, w, []quorum.Endpoint{{URL: n.URL, Trusted: true}})
-	watch := &book{Watch: chaintest.Watch{}}
+	watch := &accountWatch{Watch: chaintest.Watch{}}
 	for i := range 2_000 {
 		watch.strays = append(watch.strays, fmt.Sprintf("0x%040x", i+1))
 	}
@@ -173,7 +173,7 @@ func TestStray_coin_is_found_among_accounts_that_spent(t *testing.T) {
 	w := newWorld(100)
 	n := newNode(t, w)
 	s := open(t, w, []quorum.Endpoint{{URL: n.URL, Trusted: true}})
-	watch := &book{Watch: chaintest.Watch{}}
+	watch := &accountWatch{Watch: chaintest.Watch{}}
 	var swept []transfer
 	for i := range 30 {
 		script := fmt.Sprintf("0x%040x", i+1)
