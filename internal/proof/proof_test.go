@@ -192,7 +192,7 @@ func TestVerify_refuses(t *testing.T) {
 	}{
 		"another_key":                {whole, []proof.Trusted{{Public: newKey(t, "TEST 2").Public}}, from, proof.ErrUntrusted, ""},
 		"no_key":                     {whole, nil, from, proof.ErrUntrusted, ""},
-		"a_time_that_is_over":        {whole, trusted, until.Add(time.Millisecond), proof.ErrExpired, ""},
+		"an_expired_statement":       {whole, trusted, until.Add(time.Millisecond), proof.ErrExpired, ""},
 		"a_key_retired_before":       {whole, []proof.Trusted{{Public: key.Public, RetiredAt: from.Add(-time.Second)}}, from, proof.ErrRetired, ""},
 		"another_address":            {strings.Replace(whole, segwit, "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", 1), trusted, from, proof.ErrSignature, ""},
 		"another_amount":             {strings.Replace(whole, "0.00065379", "0.00065378", 1), trusted, from, proof.ErrSignature, ""},
@@ -232,23 +232,23 @@ func TestVerify_refuses(t *testing.T) {
 	}
 }
 
-// With a key that was stolen before it was replaced, any times can be written, but no longer
-// validity than that of a server's quote.
+// With a key that was stolen before it was replaced, a statement can have any times, but its validity
+// is limited to that of a server's quote.
 func TestVerify_refuses_a_quote_that_is_valid_too_long(t *testing.T) {
 	t.Parallel()
 	key := newKey(t, "TEST 1")
-	for hold, want := range map[time.Duration]error{
+	for validity, want := range map[time.Duration]error{
 		time.Minute: nil, 24 * time.Hour: nil, 24*time.Hour + time.Millisecond: proof.ErrValidity, 365 * 24 * time.Hour: proof.ErrValidity, -time.Millisecond: proof.ErrValidity,
 	} {
 		s := statement()
-		s.Until = s.From.Add(hold)
+		s.Until = s.From.Add(validity)
 		text, err := proof.Sign(s, key)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, trusted := range []proof.Trusted{{Public: key.Public}, {Public: key.Public, RetiredAt: from.Add(time.Hour)}} {
-			if _, err := check(t, text, []proof.Trusted{trusted}, s.From.Add(min(hold, 30*time.Second))); !errors.Is(err, want) {
-				t.Errorf("%s: got error %v, want %v", hold, err, want)
+			if _, err := check(t, text, []proof.Trusted{trusted}, s.From.Add(min(validity, 30*time.Second))); !errors.Is(err, want) {
+				t.Errorf("%s: got error %v, want %v", validity, err, want)
 			}
 		}
 	}

@@ -69,8 +69,8 @@ func Parse(text string) (Signed, error) {
 func (s Signed) Key() PublicKey { return s.key }
 
 // maxValidity is the longest validity of a server's quote. Verify refuses statements that are valid
-// for longer. This limits the damage of a key that was stolen before it was replaced: with it, any
-// times can be written in a statement, but no longer validity.
+// for longer. This limits the damage of a key that was stolen before it was replaced: a statement
+// signed with it can have any times, but not a longer validity.
 const maxValidity = 24 * time.Hour
 
 // Verify checks that one of the trusted keys signed the statement, and returns the statement. The

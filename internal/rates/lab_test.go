@@ -112,13 +112,13 @@ func (s *script) Fetch(ctx context.Context) ([]rates.Ticker, error) {
 	return s.tickers, s.err
 }
 
-// says sets the tickers: pairs and prices in turn. A price may be "bid/ask/last".
-func (s *script) says(words ...string) {
+// set sets the tickers: pairs and prices in turn. A price may be "bid/ask/last".
+func (s *script) set(pairs ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tickers, s.err = nil, nil
-	for i := 0; i < len(words); i += 2 {
-		s.tickers = append(s.tickers, flat(words[i], words[i+1]))
+	for i := 0; i < len(pairs); i += 2 {
+		s.tickers = append(s.tickers, flat(pairs[i], pairs[i+1]))
 	}
 }
 

@@ -25,8 +25,8 @@ func TestRun_polls_each_source_at_its_own_interval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		l.Now = time.Now
-		l.a.says("BTC-EUR", "80000")
-		l.b.says("BTC-EUR", "80100")
+		l.a.set("BTC-EUR", "80000")
+		l.b.set("BTC-EUR", "80100")
 		l.c.block = make(chan struct{}) // never answers: timeout after ten seconds, then the next request
 		l.ecb.fails(errors.New("closed"))
 		ctx, stop := context.WithCancel(t.Context())
@@ -42,7 +42,7 @@ func TestRun_polls_each_source_at_its_own_interval(t *testing.T) {
 		if diff := cmp.Diff([]int{21, 21, 16, 3}, got); diff != "" {
 			t.Errorf("requests (-want +got):\n%s", diff)
 		}
-		l.ecb.says("EUR-USD", "1.08")
+		l.ecb.set("EUR-USD", "1.08")
 		time.Sleep(5 * time.Minute)
 		before := l.ecb.count()
 		time.Sleep(4*time.Hour - time.Minute)
@@ -61,7 +61,7 @@ func TestRun_polls_the_reference_more_often_when_a_table_is_due(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the bubble begins on Saturday, 1 January 2000
 		l := newLab()
 		l.Now = time.Now
-		l.ecb.says("EUR-USD", "1.08")
+		l.ecb.set("EUR-USD", "1.08")
 		l.ecb.tickers[0].Time = time.Date(1999, 12, 31, 15, 0, 0, 0, time.UTC)
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
@@ -140,8 +140,8 @@ func TestJitter_stays_within_a_fifth(t *testing.T) {
 func TestStep_reports_faults_and_keeps_valid_tickers(t *testing.T) {
 	t.Parallel()
 	l := newLab()
-	l.a.says("BTC-EUR", "80000")
-	l.b.says("BTC-EUR", "80000")
+	l.a.set("BTC-EUR", "80000")
+	l.b.set("BTC-EUR", "80000")
 	l.b.err = errors.New("LTC-EUR: not in the answer")
 	l.ecb.fails(errors.New("closed"))
 	err := l.Step(t.Context())
@@ -169,15 +169,15 @@ func TestLog_reports_only_changes(t *testing.T) {
 			_ = l.Step(t.Context())
 		}
 	}
-	l.b.says("BTC-EUR", "80000")
-	l.c.says("BTC-EUR", "80000")
-	l.ecb.says("EUR-USD", "1.08")
+	l.b.set("BTC-EUR", "80000")
+	l.c.set("BTC-EUR", "80000")
+	l.ecb.set("EUR-USD", "1.08")
 	_ = l.Step(t.Context())
 	out.Reset()
-	one(func() { l.a.says("BTC-EUR", "80000") })
+	one(func() { l.a.set("BTC-EUR", "80000") })
 	one(func() { l.a.fails(errors.New("gone")) })
-	one(func() { l.a.says("BTC-EUR", "80000000") })
-	one(func() { l.a.says("BTC-EUR", "80000") })
+	one(func() { l.a.set("BTC-EUR", "80000000") })
+	one(func() { l.a.set("BTC-EUR", "80000") })
 	want := []string{
 		`level=INFO msg="rate source answers" source=a pairs=1`,
 		`level=WARN msg="rate source does not answer" source=a error=gone`,
@@ -193,8 +193,8 @@ func TestLog_reports_only_changes(t *testing.T) {
 func TestTable_is_safe_for_concurrent_use_and_does_not_block(t *testing.T) {
 	t.Parallel()
 	l := newLab()
-	l.a.says("BTC-EUR", "80000", "EUR-USD", "1.08")
-	l.b.says("BTC-EUR", "80000", "EUR-USD", "1.08")
+	l.a.set("BTC-EUR", "80000", "EUR-USD", "1.08")
+	l.b.set("BTC-EUR", "80000", "EUR-USD", "1.08")
 	_ = l.Step(t.Context())
 	l.c.block = make(chan struct{})
 	stepped := make(chan error, 1)
@@ -213,7 +213,7 @@ func TestTable_is_safe_for_concurrent_use_and_does_not_block(t *testing.T) {
 	}
 	asking.Go(func() {
 		for range 20 {
-			l.a.says("BTC-EUR", "80000", "EUR-USD", "1.08")
+			l.a.set("BTC-EUR", "80000", "EUR-USD", "1.08")
 		}
 	})
 	asking.Wait() // c has not answered yet

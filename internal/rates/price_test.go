@@ -14,8 +14,8 @@ import (
 	"chequer/internal/rates"
 )
 
-// word returns a quotation of a source. The prices are "bid/last", or one price for both.
-func word(source, prices string, age time.Duration) rates.Quotation {
+// quotation returns a quotation of a source. The prices are "bid/last", or one price for both.
+func quotation(source, prices string, age time.Duration) rates.Quotation {
 	bid, last, two := strings.Cut(prices, "/")
 	if !two {
 		last = bid
@@ -37,10 +37,10 @@ func TestEvaluate(t *testing.T) {
 		return rates.Agreed{Price: decimal.RequireFromString(price), At: noon.Add(-age)}
 	}
 	for _, tt := range []struct {
-		name  string
-		words []string // quotations of the sources a, b, c and d; "@1m" sets the age
-		last  rates.Agreed
-		want  evaluation
+		name       string
+		quotations []string // quotations of the sources a, b, c and d; "@1m" sets the age
+		last       rates.Agreed
+		want       evaluation
 	}{
 		{"no source", nil, none, evaluation{"0", false, ""}},
 		{"two agree: their mean", []string{"80000", "80100"}, none, evaluation{"80050", true, ""}},
@@ -83,13 +83,13 @@ func TestEvaluate(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			var words []rates.Quotation
-			for i, text := range tt.words {
+			var quotations []rates.Quotation
+			for i, text := range tt.quotations {
 				prices, age, _ := strings.Cut(text, "@")
 				old, _ := time.ParseDuration(age)
-				words = append(words, word(string(rune('a'+i)), prices, old))
+				quotations = append(quotations, quotation(string(rune('a'+i)), prices, old))
 			}
-			v := rates.Evaluate(words, tt.last, noon)
+			v := rates.Evaluate(quotations, tt.last, noon)
 			got := evaluation{Price: v.Price.String(), Agreed: v.Agreed, Dropped: dropped(v)}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("evaluation (-want +got):\n%s", diff)
@@ -103,10 +103,10 @@ func TestEvaluate(t *testing.T) {
 
 func TestEvaluate_quiet_market_does_not_count(t *testing.T) {
 	t.Parallel()
-	halted := word("a", "79000", 0)
+	halted := quotation("a", "79000", 0)
 	for _, quiet := range []time.Duration{time.Hour + 1, -time.Hour - 1} {
 		halted.Time = noon.Add(-quiet)
-		v := rates.Evaluate([]rates.Quotation{halted, word("b", "80000", 0), word("c", "80100", 0)}, rates.Agreed{}, noon)
+		v := rates.Evaluate([]rates.Quotation{halted, quotation("b", "80000", 0), quotation("c", "80100", 0)}, rates.Agreed{}, noon)
 		if v.Price.String() != "80050" || dropped(v) != "a:quiet market" {
 			t.Errorf("market quiet for %s: %s, dropped %q", quiet, v.Price, dropped(v))
 		}
@@ -120,32 +120,32 @@ func TestEvaluate_one_wrong_source_of_three_has_no_effect(t *testing.T) {
 	for seed := range uint64(5000) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		jitter := func() string { return fmt.Sprint(79600 + random.IntN(800)) }
-		var words []rates.Quotation
+		var quotations []rates.Quotation
 		low, high := decimal.New(1, 9), decimal.Zero
 		for i := range 2 + random.IntN(2) {
-			w := word(string(rune('a'+i)), jitter()+"/"+jitter(), 0)
-			words = append(words, w)
+			w := quotation(string(rune('a'+i)), jitter()+"/"+jitter(), 0)
+			quotations = append(quotations, w)
 			low, high = decimal.Min(low, w.Bid, w.Last), decimal.Max(high, w.Bid, w.Last)
 		}
 		wrongPrices := []string{"0.0000125", "79", "1", "60000", "76500", "79999", "81000", "83500", "99000", "80000000"}
 		wrong := wrongPrices[random.IntN(len(wrongPrices))] + "/" + wrongPrices[random.IntN(len(wrongPrices))]
-		words = append(words, word("wrong", wrong, 0))
+		quotations = append(quotations, quotation("wrong", wrong, 0))
 		last := rates.Agreed{}
 		if random.IntN(2) == 0 {
 			last = rates.Agreed{Price: decimal.RequireFromString(jitter()), At: noon}
 		}
-		v := rates.Evaluate(words, last, noon)
+		v := rates.Evaluate(quotations, last, noon)
 		if v.Price.LessThan(low) || v.Price.GreaterThan(high) || !v.Agreed {
 			t.Fatalf("seed %d: wrong quotation %s moved the price to %s, the others are %s to %s", seed, wrong, v.Price, low, high)
 		}
-		random.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
-		if again := rates.Evaluate(words, last, noon); !again.Price.Equal(v.Price) || dropped(again) != dropped(v) {
+		random.Shuffle(len(quotations), func(i, j int) { quotations[i], quotations[j] = quotations[j], quotations[i] })
+		if again := rates.Evaluate(quotations, last, noon); !again.Price.Equal(v.Price) || dropped(again) != dropped(v) {
 			t.Fatalf("seed %d: price in another order = %s, want %s", seed, again.Price, v.Price)
 		}
 	}
 }
 
-// dropped returns the sources that a evaluation dropped, with the reasons.
+// dropped returns the sources whose quotations an evaluation dropped, with the reasons.
 func dropped(v rates.Evaluation) string {
 	var all []string
 	for _, w := range v.Quotations {

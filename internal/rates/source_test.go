@@ -310,11 +310,11 @@ func TestTable_has_no_price_when_all_sources_become_wrong(t *testing.T) {
 	t.Parallel()
 	for _, wrong := range []string{"0.0000125", "80000000", "20000"} {
 		l := newLab()
-		l.a.says("BTC-EUR", "80000")
-		l.b.says("BTC-EUR", "80100")
+		l.a.set("BTC-EUR", "80000")
+		l.b.set("BTC-EUR", "80100")
 		_ = l.Step(t.Context())
-		l.a.says("BTC-EUR", wrong)
-		l.b.says("BTC-EUR", wrong)
+		l.a.set("BTC-EUR", wrong)
+		l.b.set("BTC-EUR", wrong)
 		l.clock.Pass(30 * time.Second)
 		_ = l.Step(t.Context())
 		if got := l.price("BTC", money.BTC, money.EUR); got != "none" {

@@ -62,9 +62,9 @@ func TestRate(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			l := newLab()
-			l.a.says(tt.words...)
-			l.b.says(tt.words...)
-			l.ecb.says(tt.ecb...)
+			l.a.set(tt.words...)
+			l.b.set(tt.words...)
+			l.ecb.set(tt.ecb...)
 			for i := range l.ecb.tickers {
 				l.ecb.tickers[i].Time = noon.Add(-4 * 24 * time.Hour)
 			}
@@ -100,10 +100,10 @@ func TestTable_uses_quotations_up_to_their_maximum_age(t *testing.T) {
 		}
 	}
 	expect("before the first request", "none")
-	l.a.says("BTC-EUR", "80000")
+	l.a.set("BTC-EUR", "80000")
 	step()
 	expect("one source without an earlier agreement", "none")
-	l.b.says("BTC-EUR", "80100")
+	l.b.set("BTC-EUR", "80100")
 	step()
 	expect("two sources", "80050")
 
@@ -113,10 +113,10 @@ func TestTable_uses_quotations_up_to_their_maximum_age(t *testing.T) {
 	expect("while the quotation of the silent source is recent", "80050")
 	l.clock.Pass(time.Second)
 	expect("one source", "80000")
-	l.a.says("BTC-EUR", "84500")
+	l.a.set("BTC-EUR", "84500")
 	step()
 	expect("one source with a sudden change", "none")
-	l.a.says("BTC-EUR", "81000")
+	l.a.set("BTC-EUR", "81000")
 	l.clock.Pass(10*time.Minute - time.Second)
 	step()
 	expect("one source within 5 %", "81000")
@@ -124,7 +124,7 @@ func TestTable_uses_quotations_up_to_their_maximum_age(t *testing.T) {
 	step()
 	expect("15 minutes after the last quotation of the other", "none")
 
-	l.b.says("BTC-EUR", "81100")
+	l.b.set("BTC-EUR", "81100")
 	step()
 	expect("two sources again", "81050")
 	l.a.fails(errors.New("gone"))
@@ -150,13 +150,13 @@ func TestTable_uses_the_reference_up_to_its_maximum_age(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			l := newLab()
-			l.a.says("EUR-USD", "1.08")
-			l.b.says("EUR-USD", "1.08")
+			l.a.set("EUR-USD", "1.08")
+			l.b.set("EUR-USD", "1.08")
 			_ = l.Step(t.Context())
 			l.clock.Pass(time.Hour) // the exchanges' quotations are too old
 			l.a.fails(errors.New("gone"))
 			l.b.fails(errors.New("gone"))
-			l.ecb.says("EUR-USD", tt.rate)
+			l.ecb.set("EUR-USD", tt.rate)
 			l.ecb.tickers[0].Time = l.clock.Now().Add(-tt.age)
 			_ = l.Step(t.Context())
 			if got := l.price("EUR", money.EUR, money.USD); got != tt.want {
@@ -184,10 +184,10 @@ func TestTable_reference_keeps_the_newest_rate_of_each_pair(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			l := newLab()
-			l.ecb.says("EUR-USD", "1.1")
+			l.ecb.set("EUR-USD", "1.1")
 			l.ecb.tickers[0].Time = noon
 			_ = l.Step(t.Context())
-			l.ecb.says(tt.words...)
+			l.ecb.set(tt.words...)
 			l.ecb.tickers[0].Time = noon.Add(-tt.age)
 			_ = l.Step(t.Context())
 			if got := l.price("EUR", money.EUR, money.USD); got != tt.want {
@@ -208,9 +208,9 @@ func TestTable_forgets_quotations_received_while_the_clock_was_ahead(t *testing.
 		}
 	}
 	l.clock.Pass(6 * time.Hour)
-	l.a.says("BTC-EUR", "80000")
-	l.b.says("BTC-EUR", "80000")
-	l.ecb.says("EUR-USD", "1.2")
+	l.a.set("BTC-EUR", "80000")
+	l.b.set("BTC-EUR", "80000")
+	l.ecb.set("EUR-USD", "1.2")
 	l.ecb.tickers[0].Time = noon.Add(30 * time.Hour)
 	step()
 	expect("while the clock is ahead", "80000")
@@ -225,7 +225,7 @@ func TestTable_forgets_quotations_received_while_the_clock_was_ahead(t *testing.
 	expect("when the clock reaches that time again", "none")
 
 	l.clock.Pass(-6 * time.Hour)
-	l.ecb.says("EUR-USD", "1.1")
+	l.ecb.set("EUR-USD", "1.1")
 	l.ecb.tickers[0].Time = noon
 	step()
 	if got := l.price("EUR", money.EUR, money.USD); got != "1.1" {
@@ -241,11 +241,11 @@ func TestTable_two_wrong_sources_that_are_first_do_not_outvote_two_others(t *tes
 	config := l.Config
 	config.Exchanges = append(config.Exchanges, d)
 	l.Table = rates.NewTable(config)
-	l.a.says("BTC-EUR", "800000")
-	l.b.says("BTC-EUR", "800000")
+	l.a.set("BTC-EUR", "800000")
+	l.b.set("BTC-EUR", "800000")
 	_ = l.Step(t.Context())
-	l.c.says("BTC-EUR", "80000")
-	d.says("BTC-EUR", "80000")
+	l.c.set("BTC-EUR", "80000")
+	d.set("BTC-EUR", "80000")
 	for range 100 {
 		_ = l.Step(t.Context())
 		if got := l.price("BTC", money.BTC, money.EUR); got != "none" {
@@ -253,7 +253,7 @@ func TestTable_two_wrong_sources_that_are_first_do_not_outvote_two_others(t *tes
 		}
 		l.clock.Pass(time.Minute)
 	}
-	l.b.says("BTC-EUR", "80000")
+	l.b.set("BTC-EUR", "80000")
 	_ = l.Step(t.Context())
 	if got := l.price("BTC", money.BTC, money.EUR); got != "80000" {
 		t.Errorf("price of three against one = %s, want 80000", got)
@@ -263,12 +263,12 @@ func TestTable_two_wrong_sources_that_are_first_do_not_outvote_two_others(t *tes
 func TestView_does_not_change(t *testing.T) {
 	t.Parallel()
 	l := newLab()
-	l.a.says("BTC-EUR", "80000", "EUR-USD", "1.08")
-	l.b.says("BTC-EUR", "80000", "EUR-USD", "1.08")
+	l.a.set("BTC-EUR", "80000", "EUR-USD", "1.08")
+	l.b.set("BTC-EUR", "80000", "EUR-USD", "1.08")
 	_ = l.Step(t.Context())
 	view := l.View()
-	l.a.says("BTC-EUR", "60000")
-	l.b.says("BTC-EUR", "60000")
+	l.a.set("BTC-EUR", "60000")
+	l.b.set("BTC-EUR", "60000")
 	l.clock.Pass(time.Hour)
 	_ = l.Step(t.Context())
 	rate, err := view.Rate("BTC", money.BTC, money.EUR)
@@ -283,11 +283,11 @@ func TestView_does_not_change(t *testing.T) {
 func TestEvidence_has_the_quotations_of_all_sources(t *testing.T) {
 	t.Parallel()
 	l := newLab()
-	l.a.says("BTC-EUR", "80000", "EUR-USD", "1.08")
-	l.b.says("BTC-EUR", "80100")
-	l.c.says("BTC-EUR", "80000000")
+	l.a.set("BTC-EUR", "80000", "EUR-USD", "1.08")
+	l.b.set("BTC-EUR", "80100")
+	l.c.set("BTC-EUR", "80000000")
 	l.b.tickers[0].Ask = decimal.RequireFromString("80200")
-	l.ecb.says("EUR-USD", "1.1")
+	l.ecb.set("EUR-USD", "1.1")
 	l.ecb.tickers[0].Time = noon.Add(-time.Hour)
 	_ = l.Step(t.Context())
 	l.clock.Pass(1500 * time.Microsecond)
@@ -312,8 +312,8 @@ func TestEvidence_has_the_quotations_of_all_sources(t *testing.T) {
 func TestEvidence_has_the_agreement_that_confirms_a_single_source(t *testing.T) {
 	t.Parallel()
 	l := newLab()
-	l.a.says("BTC-EUR", "80000")
-	l.b.says("BTC-EUR", "80100")
+	l.a.set("BTC-EUR", "80000")
+	l.b.set("BTC-EUR", "80100")
 	_ = l.Step(t.Context())
 	l.b.fails(errors.New("gone"))
 	l.clock.Pass(6 * time.Minute)
@@ -335,9 +335,9 @@ func TestEvidence_has_the_agreement_that_confirms_a_single_source(t *testing.T) 
 func TestEvidence_of_another_currency_adds_its_price_in_euro(t *testing.T) {
 	t.Parallel()
 	l := newLab()
-	l.a.says("BTC-EUR", "80000", "EUR-USD", "1.08")
-	l.b.says("BTC-EUR", "80000", "EUR-USD", "1.08")
-	l.ecb.says("EUR-GBP", "0.84")
+	l.a.set("BTC-EUR", "80000", "EUR-USD", "1.08")
+	l.b.set("BTC-EUR", "80000", "EUR-USD", "1.08")
+	l.ecb.set("EUR-GBP", "0.84")
 	l.ecb.tickers[0].Time = noon.Add(-time.Hour)
 	_ = l.Step(t.Context())
 	var got []string
@@ -352,9 +352,9 @@ func TestEvidence_of_another_currency_adds_its_price_in_euro(t *testing.T) {
 func TestRate_in_another_currency_expires_with_the_table(t *testing.T) {
 	t.Parallel()
 	l := newLab()
-	l.a.says("BTC-EUR", "80000", "EUR-USD", "1.08")
-	l.b.says("BTC-EUR", "80000", "EUR-USD", "1.08")
-	l.ecb.says("EUR-GBP", "0.84", "EUR-USD", "1.08")
+	l.a.set("BTC-EUR", "80000", "EUR-USD", "1.08")
+	l.b.set("BTC-EUR", "80000", "EUR-USD", "1.08")
+	l.ecb.set("EUR-GBP", "0.84", "EUR-USD", "1.08")
 	for i := range l.ecb.tickers {
 		l.ecb.tickers[i].Time = noon
 	}
@@ -382,10 +382,10 @@ func TestRate_in_another_currency_expires_with_the_table(t *testing.T) {
 func TestReport_has_all_sources_and_pairs(t *testing.T) {
 	t.Parallel()
 	l := newLab()
-	l.a.says("BTC-EUR", "80000")
-	l.b.says("BTC-EUR", "80100")
+	l.a.set("BTC-EUR", "80000")
+	l.b.set("BTC-EUR", "80100")
 	l.c.fails(errors.New("connect:\nrefused"))
-	l.ecb.says("EUR-USD", "1.1")
+	l.ecb.set("EUR-USD", "1.1")
 	l.ecb.tickers[0].Time = noon
 	_ = l.Step(t.Context())
 	l.clock.Pass(time.Minute)

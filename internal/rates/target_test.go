@@ -24,7 +24,7 @@ func TestTable_reference_ages_in_banking_days(t *testing.T) {
 			now, _ := time.Parse(time.RFC3339, tt.now)
 			table, _ := time.Parse(time.DateOnly, tt.table)
 			l.clock.Pass(now.Sub(l.clock.Now()))
-			l.ecb.says("EUR-USD", "0.94")
+			l.ecb.set("EUR-USD", "0.94")
 			l.ecb.tickers[0].Time = table.Add(15 * time.Hour)
 			_ = l.Step(t.Context())
 			if got := l.price("EUR", money.EUR, money.USD); got != tt.want {

@@ -23,7 +23,7 @@ func TestAccounts_refuse_keys_that_can_withdraw(t *testing.T) {
 		set := sale.Settings{Coins: []string{"BTC"}, Smallest: "0", Slippage: 100}
 		add := func(secret string, set sale.Settings) error {
 			l.clock.Pass(time.Second) // nonces of calls are derived from the time
-			_, err := l.accounts.Add(ctx, "m", l.at.Name(), exchangetest.Key, secret, set)
+			_, err := l.accounts.Add(ctx, "m", l.client.Name(), exchangetest.Key, secret, set)
 			return err
 		}
 		l.exchange.Permit(append(slices.Clone(all), "withdraw-funds")...)

@@ -49,7 +49,7 @@ type lab struct {
 	storage  *storage.Storage
 	invoices *invoice.Service
 	exchange *exchangetest.Server
-	at       exchange.Exchange
+	client   exchange.Exchange
 	accounts *sale.Accounts
 	worker   *sale.Worker
 	log      *logtest.Journal
@@ -78,9 +78,9 @@ func onEach(t *testing.T, test func(t *testing.T, l *lab)) {
 func newLab(t testing.TB, url string, clock timer, name string) *lab {
 	t.Helper()
 	l := &lab{t: t, url: url, clock: clock, exchange: exchangetest.New(t, clock.Now), log: &logtest.Journal{}, height: 100, scripts: map[string]invoice.Owner{}}
-	l.at = exchange.NewKraken(exchangetest.URL, l.exchange)
+	l.client = exchange.NewKraken(exchangetest.URL, l.exchange)
 	if name == "bitstamp" {
-		l.at = exchange.NewBitstamp(exchangetest.URL, l.exchange, clock.Now)
+		l.client = exchange.NewBitstamp(exchangetest.URL, l.exchange, clock.Now)
 	}
 	l.exchange.Deposit("BTC", "1")
 	l.exchange.Deposit("ETH", "10")
@@ -133,14 +133,14 @@ func (l *lab) use(s *storage.Storage) {
 		Encode: wire.Event, Log: log,
 	})
 	l.accounts = sale.NewAccounts(sale.AccountsConfig{
-		Storage: s, Exchanges: []exchange.Exchange{l.at}, Now: l.clock.Now, Token: func(n int) string { return fmt.Sprintf("%0*d", n, l.ids.Add(1)) },
+		Storage: s, Exchanges: []exchange.Exchange{l.client}, Now: l.clock.Now, Token: func(n int) string { return fmt.Sprintf("%0*d", n, l.ids.Add(1)) },
 	})
 	l.worker = l.newWorker(s, l.invoices)
 }
 
 func (l *lab) newWorker(s sale.Storage, invoices sale.Invoices) *sale.Worker {
 	return sale.New(sale.Config{
-		Storage: s, Invoices: invoices, Exchanges: []exchange.Exchange{l.at}, Now: l.clock.Now, Log: slog.New(slog.NewTextHandler(l.log, nil)),
+		Storage: s, Invoices: invoices, Exchanges: []exchange.Exchange{l.client}, Now: l.clock.Now, Log: slog.New(slog.NewTextHandler(l.log, nil)),
 	})
 }
 
@@ -357,7 +357,7 @@ func (l *lab) paid() *invoice.Invoice {
 
 // place returns the name of the call that places an order.
 func (l *lab) place() string {
-	if l.at.Name() == "bitstamp" {
+	if l.client.Name() == "bitstamp" {
 		return "sell/btceur"
 	}
 	return "AddOrder"

@@ -84,7 +84,7 @@ func TestWorker_after_a_refusal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, l *lab) {
 				fault := test.kraken
-				if l.at.Name() == "bitstamp" {
+				if l.client.Name() == "bitstamp" {
 					fault = test.bitstamp
 				}
 				l.exchange.Next(l.place(), fault)
@@ -168,7 +168,7 @@ func TestResolver_retries_an_order_that_is_declared_absent(t *testing.T) {
 func TestWorker_fails_on_impossible_data(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		call, fault := "QueryOrders", exchangetest.Lie(`"vol_exec":"0.00065379"`, `"vol_exec":"0.5"`)
-		if l.at.Name() == "bitstamp" {
+		if l.client.Name() == "bitstamp" {
 			call, fault = "order_status", exchangetest.Lie(`"btc":"0.00065379"`, `"btc":"0.5"`)
 			l.exchange.Next(call, exchangetest.Meet(func() {})) // the worker looks for the order before it places it
 		}
@@ -181,7 +181,7 @@ func TestWorker_fails_on_impossible_data(t *testing.T) {
 
 func TestWorker_does_not_sell_when_a_similar_order_has_no_name(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
-		if l.at.Name() != "kraken" {
+		if l.client.Name() != "kraken" {
 			return // Bitstamp finds its orders by name; see exchange.Bitstamp
 		}
 		l.exchange.Next(l.place(), exchangetest.DropAfter)

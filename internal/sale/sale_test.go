@@ -35,7 +35,7 @@ func TestWorker_sells_the_coins_of_an_invoice_once(t *testing.T) {
 			t.Fatalf("events (-want +got):\n%s", diff)
 		}
 		for _, want := range []string{
-			`"type":"conversion.filled"`, `"conversions":[{"crypto_currency":"BTC","exchange":"` + l.at.Name() + `","state":"filled","reason":"","reverted":false,` +
+			`"type":"conversion.filled"`, `"conversions":[{"crypto_currency":"BTC","exchange":"` + l.client.Name() + `","state":"filled","reason":"","reverted":false,` +
 				`"amount":"0.00065379","sold_amount":"0.00065379","rate_eur":"86420","lowest_price":"84691.6","average_price":"86419.997","euro_amount":"56.50053","fee_amount":"0.226","orders":["`,
 		} {
 			if !strings.Contains(bodies[0], want) {
