@@ -2,7 +2,7 @@
 (function () {
 "use strict";
 if (parent === window) return;
-var d = document, told, listed = d.currentScript.dataset.origins.split(" ").concat(location.origin);
+var d = document, posted, listed = d.currentScript.dataset.origins.split(" ").concat(location.origin);
 var around = location.ancestorOrigins ? [location.ancestorOrigins[0]] : listed;
 
 function post(message) {
@@ -12,9 +12,9 @@ function post(message) {
 
 function status() {
   var live = d.getElementById("live");
-  if (!live || live.dataset.status === told) return;
-  told = live.dataset.status;
-  post({type: "status", id: live.dataset.self.split("?")[0].split("/").pop(), status: told});
+  if (!live || live.dataset.status === posted) return;
+  posted = live.dataset.status;
+  post({type: "status", id: live.dataset.self.split("?")[0].split("/").pop(), status: posted});
 }
 
 d.addEventListener("swap", status);

@@ -6,12 +6,12 @@ var d = document, live = d.getElementById("live"), say = d.getElementById("say")
 if (!live) return;
 d.documentElement.classList.remove("nojs");
 
-var stream, poll, tries = 0, deadline = 0, told = {}, leaving, seconds, stays, chosen, drift = skew();
+var stream, poll, tries = 0, deadline = 0, announced = {}, leaving, seconds, stays, chosen, drift = skew();
 var same = {createHTML: html => html};
 var types = window.trustedTypes ? trustedTypes.createPolicy("live", same) : same;
 
 function all(selector, each) { Array.prototype.forEach.call(live.querySelectorAll(selector), each); }
-function tell(text) { say.textContent = ""; setTimeout(() => { say.textContent = text; }, 60); }
+function announce(text) { say.textContent = ""; setTimeout(() => { say.textContent = text; }, 60); }
 
 // The time of day can change at any moment. performance.now() cannot, but in some browsers it stops
 // while the device sleeps. skew is their difference.
@@ -20,7 +20,7 @@ function skew() { return Date.now() - performance.now(); }
 // The server sends the remaining seconds and no time of day, so the shopper's clock does not matter.
 function arm(clock) {
   var end = clock ? performance.now() + clock.dataset.left * 1e3 : 0;
-  if (Math.abs(end - deadline) > 3e4) told = {};
+  if (Math.abs(end - deadline) > 3e4) announced = {};
   deadline = end;
 }
 
@@ -31,7 +31,7 @@ function tick() {
   clock.previousElementSibling.textContent = clock.dataset.held;
   clock.firstElementChild.textContent = (s / 60 | 0) + ":" + ("0" + s % 60).slice(-2);
   [300, 60].forEach(mark => {
-    if (s <= mark && s > mark - 30 && !told[mark]) { told[mark] = 1; tell(clock.dataset["say" + mark]); }
+    if (s <= mark && s > mark - 30 && !announced[mark]) { announced[mark] = 1; announce(clock.dataset["say" + mark]); }
   });
   if (!s) deadline = 0;
   if (!s || Math.abs(now - drift) > 5e3) { drift = now; refresh(); }
@@ -76,7 +76,7 @@ function swap(html, always) {
   local();
   d.dispatchEvent(new Event("swap")); // for wallet.js
   if (focus) (d.getElementById(focus) || live).focus({preventScroll: true});
-  if (live.dataset.k !== kind) tell((live.dataset.say + " " + leave()).trim());
+  if (live.dataset.k !== kind) announce((live.dataset.say + " " + leave()).trim());
   else if (going) leave();
   if (live.dataset.final) stop(); else listen();
 }
@@ -107,7 +107,7 @@ function stay() {
   still();
   if (note.contains(d.activeElement)) live.focus({preventScroll: true});
   note.hidden = true;
-  tell(note.dataset.stays);
+  announce(note.dataset.stays);
 }
 
 ["keydown", "pointerdown", "wheel", "touchmove"].forEach(sign => {
@@ -157,14 +157,14 @@ d.addEventListener("click", e => {
   copy(button.dataset.copy).then(() => {
     var label = button.firstElementChild, text = label.dataset.text || (label.dataset.text = label.textContent);
     label.textContent = button.dataset.done;
-    tell(button.dataset.said);
+    announce(button.dataset.said);
     setTimeout(() => { label.textContent = text; }, 2e3);
   }, () => {
     var field = button.parentNode, code = field.querySelector("code");
     if (code.textContent !== button.dataset.copy) code.textContent = button.dataset.copy;
     getSelection().selectAllChildren(code);
     (field.querySelector("p") || field.appendChild(d.createElement("p"))).textContent = say.dataset.failed;
-    tell(say.dataset.failed);
+    announce(say.dataset.failed);
   });
 });
 

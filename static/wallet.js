@@ -2,7 +2,7 @@
 // nothing to any other place. All texts and numbers come from the server.
 (function () {
 "use strict";
-var d = document, say = d.getElementById("say"), wallets = [], asked, told;
+var d = document, say = d.getElementById("say"), wallets = [], asked, notice;
 if (!say || !window.BigInt) return;
 
 function words() { return d.getElementById("wallet-words"); }
@@ -72,14 +72,14 @@ function trouble(e, sending) {
 // Shows the state of a payment. Without a key the payment was sent.
 function show(key, wallet, b) {
   if (!words()) return;
-  told = key && {method: b.dataset.method, text: text(key, wallet, b)};
-  say.textContent = told ? told.text : text("done", wallet, b) + ". " + b.dataset.sent;
+  notice = key && {method: b.dataset.method, text: text(key, wallet, b)};
+  say.textContent = notice ? notice.text : text("done", wallet, b) + ". " + b.dataset.sent;
   draw();
 }
 
 // The contents of a box: a button for each wallet, and the state of the payment.
 function parts(b) {
-  var over = sent(), note = over ? b.dataset.sent : !asked && told && told.method === b.dataset.method ? told.text : "";
+  var over = sent(), note = over ? b.dataset.sent : !asked && notice && notice.method === b.dataset.method ? notice.text : "";
   var list = (over ? wallets.slice(0, 1) : wallets).map((wallet, i) => {
     var button = d.createElement("button");
     button.type = "button";

@@ -31,8 +31,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Environ()))
 }
 
-// refusePrivate refuses a command line with an argument that contains a private key or the words of
-// a wallet, before any message can repeat it.
+// refusePrivate refuses a command line with an argument that contains a private key or a recovery
+// phrase, before any message can repeat it.
 func refusePrivate(args []string) error {
 	for _, arg := range args {
 		if _, value, isFlag := strings.Cut(arg, "="); isFlag && strings.HasPrefix(arg, "-") {

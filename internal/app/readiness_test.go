@@ -123,7 +123,7 @@ func TestNew_names_the_setting_of_a_metrics_address_in_use(t *testing.T) {
 	}
 }
 
-func TestApp_errors_outside_the_base_path(t *testing.T) {
+func TestApp_answers_API_errors_outside_the_base_path(t *testing.T) {
 	t.Parallel()
 	p := demo(t, "CHEQUER_BASE_URL=https://shop.example/pay")
 	for path, want := range map[string]string{

@@ -190,7 +190,7 @@ func TestReal_tokens_pay_an_invoice(t *testing.T) {
 			t.Errorf("the invoice is %s", got)
 		}
 	})
-	t.Run("sent_in_ether_there", func(t *testing.T) {
+	t.Run("sent_in_ether_on_a_network_that_is_not_offered", func(t *testing.T) {
 		id, due := s.euros()
 		tx := s.ethereum.TransactWith(t, big.NewInt(5e15), due.Script, "")
 		s.ethereum.Mine(t, tx)

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// soakDuration is the time that the load runs, unless E2E_SOAK sets another.
+	// soakDuration is the time that the load runs; E2E_SOAK overrides it.
 	soakDuration = 30 * time.Minute
 	// soakSample is the time between two samples.
 	soakSample = 5 * time.Second
@@ -58,7 +58,7 @@ func TestSoak(t *testing.T) {
 	}
 	load.Go(func() { s.repeat(ctx, 20*time.Second, s.export) })
 	load.Go(func() { s.repeat(ctx, time.Minute, s.backUp) })
-	var samples []soakSampled
+	var samples []soakUsage
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
@@ -82,15 +82,15 @@ func TestSoak(t *testing.T) {
 	})
 }
 
-// checkFlat fails if the last third of the samples needs more than the middle third. The first third warms
-// up. A third is represented by its smallest value, because peaks depend on when garbage is collected.
-func checkFlat(t *testing.T, samples []soakSampled) {
+// checkFlat fails if the last third of the samples needs more than the middle third. The first third is
+// ignored, because the program warms up. A third is represented by its smallest value, because peaks depend on when garbage is collected.
+func checkFlat(t *testing.T, samples []soakUsage) {
 	t.Helper()
 	third := len(samples) / 3
 	if third < 3 {
 		t.Fatalf("%d samples are too few", len(samples))
 	}
-	least := func(part []soakSampled, of func(soakSampled) int64) int64 {
+	least := func(part []soakUsage, of func(soakUsage) int64) int64 {
 		smallest := of(part[0])
 		for _, s := range part {
 			smallest = min(smallest, of(s))
@@ -99,13 +99,13 @@ func checkFlat(t *testing.T, samples []soakSampled) {
 	}
 	for _, c := range []struct {
 		name    string
-		of      func(soakSampled) int64
+		of      func(soakUsage) int64
 		allowed int64 // growth
 	}{
-		{"bytes of live heap", func(s soakSampled) int64 { return s.heap }, 8 << 20},
-		{"bytes of resident memory", func(s soakSampled) int64 { return s.memory }, 24 << 20},
-		{"file descriptors", func(s soakSampled) int64 { return s.files }, 20},
-		{"goroutines", func(s soakSampled) int64 { return s.goroutines }, 40},
+		{"bytes of live heap", func(s soakUsage) int64 { return s.heap }, 8 << 20},
+		{"bytes of resident memory", func(s soakUsage) int64 { return s.memory }, 24 << 20},
+		{"file descriptors", func(s soakUsage) int64 { return s.files }, 20},
+		{"goroutines", func(s soakUsage) int64 { return s.goroutines }, 40},
 	} {
 		middle, last := least(samples[third:2*third], c.of), least(samples[2*third:], c.of)
 		t.Logf("%s: %d, then %d", c.name, middle, last)
@@ -135,8 +135,8 @@ type soak struct {
 	pages                                []string // identifiers of recent invoices
 }
 
-// soakSampled is a measurement of what the program uses.
-type soakSampled struct{ heap, memory, files, goroutines, wal int64 }
+// soakUsage is a measurement of what the program uses.
+type soakUsage struct{ heap, memory, files, goroutines, wal int64 }
 
 func newSoak(t *testing.T) *soak {
 	t.Helper()
@@ -169,7 +169,7 @@ func newSoak(t *testing.T) *soak {
 }
 
 // idle returns what the program uses after one operation of each kind and a pause.
-func (s *soak) idle() soakSampled {
+func (s *soak) idle() soakUsage {
 	s.order()
 	s.visit()
 	s.client.CloseIdleConnections()
@@ -195,7 +195,7 @@ func (s *soak) repeat(ctx context.Context, pause time.Duration, operation func()
 	}
 }
 
-// order creates an invoice and pays two thirds of them.
+// order creates an invoice, and pays two of three.
 func (s *soak) order() {
 	id := s.shop.order()
 	s.mu.Lock()
@@ -264,7 +264,7 @@ func (s *soak) backUp() {
 }
 
 // sample reads what the program uses.
-func (s *soak) sample() (now soakSampled) {
+func (s *soak) sample() (now soakUsage) {
 	response, err := s.client.Get("http://" + s.metrics + "/metrics")
 	if err != nil {
 		s.t.Fatal(err)

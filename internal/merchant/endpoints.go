@@ -20,7 +20,7 @@ type EndpointStorage interface {
 	CreateEndpoint(ctx context.Context, e Endpoint) error
 	// Endpoints lists a merchant's active endpoints, oldest first.
 	Endpoints(ctx context.Context, merchantID string) ([]Endpoint, error)
-	// UpdateEndpoint locks an active endpoint, lets change decide, and writes it; ErrNotFound. If
+	// UpdateEndpoint locks an active endpoint, calls change, and writes the result; ErrNotFound. If
 	// change archives the endpoint, its pending deliveries are given up.
 	UpdateEndpoint(ctx context.Context, merchantID, id string, change func(*Endpoint) error) (Endpoint, error)
 	// AddTestDelivery writes a delivery of an event that is not in the feed.
@@ -34,9 +34,9 @@ type EndpointStorage interface {
 	// Resend schedules an event for an endpoint as a new delivery, whether or not the endpoint
 	// wants its type, and without waiting for older events of its invoice; ErrNotFound.
 	Resend(ctx context.Context, e Endpoint, eventID string, at time.Time) error
-	// ResendAfter takes the first limit events after a position and schedules those that the endpoint
-	// wants, as Resend does. It returns their number and the position after which to continue, which
-	// is 0 at the end.
+	// ResendAfter reads the first limit events after a position and schedules the events of the types
+	// that the endpoint wants, as Resend does. It returns their number and the position after which to
+	// continue, which is 0 at the end.
 	ResendAfter(ctx context.Context, e Endpoint, after int64, limit int, at time.Time) (sent int, next int64, err error)
 	// EndpointHealth returns a summary of an endpoint's deliveries.
 	EndpointHealth(ctx context.Context, endpointID string) (EndpointHealth, error)
@@ -169,8 +169,8 @@ func (s *Endpoints) Resend(ctx context.Context, e Endpoint, eventID string) erro
 	return s.storage.Resend(ctx, e, eventID, s.now())
 }
 
-// ResendAfter schedules every event after a position that the endpoint wants, and returns their
-// number. After an error a part of them is scheduled.
+// ResendAfter schedules the events after a position, of the types that the endpoint wants, and returns
+// their number. After an error only some of them are scheduled.
 func (s *Endpoints) ResendAfter(ctx context.Context, e Endpoint, after int64) (total int, err error) {
 	for {
 		sent, next, err := s.storage.ResendAfter(ctx, e, after, resendBatch, s.now())

@@ -1,5 +1,5 @@
-// Package merchant implements the merchants and what they manage, with its rules: API keys, wallets,
-// endpoints, checkout links, products, terminals and themes.
+// Package merchant implements merchants and what they manage: API keys, wallets, endpoints, checkout
+// links, products, terminals and themes, with the rules for each.
 package merchant
 
 import "time"

@@ -201,7 +201,7 @@ func TestIdempotency_answer_is_kept_after_a_lower_maximum(t *testing.T) {
 	refused(t, l.send(keyed("order-2", m.body)), 400, "invalid_amount")
 }
 
-func TestIdempotency_of_concurrent_requests(t *testing.T) {
+func TestIdempotency_refuses_a_concurrent_request(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.merchants.hold, l.merchants.entered = make(chan struct{}), make(chan struct{}, 1)

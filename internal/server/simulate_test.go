@@ -26,7 +26,7 @@ func summarise(r api.Resource) summary {
 	return s
 }
 
-func TestSimulate(t *testing.T) {
+func TestSimulate_returns_the_new_state(t *testing.T) {
 	t.Parallel()
 	type step struct {
 		body string
@@ -106,7 +106,7 @@ func TestSimulate(t *testing.T) {
 	}
 }
 
-func TestSimulate_confirms_until_it_is_deep_enough(t *testing.T) {
+func TestSimulate_confirms_until_the_invoice_is_paid(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", `{"amount":600,"fiat_currency":"EUR"}`) // two confirmations
@@ -123,7 +123,7 @@ func TestSimulate_confirms_until_it_is_deep_enough(t *testing.T) {
 	refused(t, response, 409, "nothing_to_do")
 }
 
-func TestSimulate_refuses(t *testing.T) {
+func TestSimulate_refuses_invalid_actions(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", `{"amount":100,"fiat_currency":"EUR","payment_methods":["BTC","ETH"]}`)

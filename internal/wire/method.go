@@ -9,7 +9,7 @@ import (
 	"chequer/internal/invoice"
 )
 
-// paymentMethods returns the methods with a price in the newest quote: a method without one can no
+// paymentMethods returns the methods with a price in the newest quote: a method without a price can no
 // longer be paid.
 func paymentMethods(invoices *invoice.Service, inv *invoice.Invoice, evaluation *invoice.Evaluation, behind []chain.ID) []api.PaymentMethod {
 	list := []api.PaymentMethod{}

@@ -122,8 +122,8 @@ func (t *topic) hasUnopened() bool {
 	return false
 }
 
-// tell tells a state to the viewers that show another version. Viewers that join meanwhile are told
-// the same state.
+// tell sends a state to the viewers that show another version. Viewers that join meanwhile get the
+// same state.
 func (t *topic) tell(ctx context.Context, state State) error {
 	t.note(state)
 	rendered := map[Variant]*Text{}

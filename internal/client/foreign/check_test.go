@@ -224,7 +224,7 @@ func TestClient_accepts_only_identifiers_that_are_safe_in_URLs(t *testing.T) {
 	}
 }
 
-func TestClient_truncates_and_cleans_texts_for_people(t *testing.T) {
+func TestClient_truncates_and_cleans_shown_texts(t *testing.T) {
 	t.Parallel()
 	for field, test := range map[string]struct {
 		most int
@@ -398,46 +398,46 @@ func FuzzClient_returns_only_valid_values(f *testing.F) {
 		c := hostile(t, specOnly, 200+int(status%400), header, body)
 		asked := "f-1"
 		if made, err := c.CreateInvoice(t.Context(), plainRequest, ""); err != nil {
-			fitError(t, err)
-		} else if asked = made; !fitID.MatchString(made) {
+			wantValidError(t, err)
+		} else if asked = made; !validID.MatchString(made) {
 			t.Errorf("CreateInvoice() = %q", made)
 		}
 		got, err := c.Invoice(t.Context(), asked)
 		if err != nil {
-			fitError(t, err)
+			wantValidError(t, err)
 			return
 		}
-		if got.Resource.ForeignID != asked || !fitTag.MatchString(got.ETag) {
+		if got.Resource.ForeignID != asked || !validTag.MatchString(got.ETag) {
 			t.Errorf("ETag %q of %q", got.ETag, got.Resource.ForeignID)
 		}
-		fit(t, got.Resource)
+		wantValid(t, got.Resource)
 	})
 }
 
 var (
-	fitID     = regexp.MustCompile(`\A[A-Za-z0-9_-]{1,64}\z`)
-	fitTag    = regexp.MustCompile(`\A[!-~]{1,100}\z`)
-	fitAmount = regexp.MustCompile(`\A[0-9]+(\.[0-9]+)?\z`)
+	validID     = regexp.MustCompile(`\A[A-Za-z0-9_-]{1,64}\z`)
+	validTag    = regexp.MustCompile(`\A[!-~]{1,100}\z`)
+	validAmount = regexp.MustCompile(`\A[0-9]+(\.[0-9]+)?\z`)
 )
 
-func fitError(t *testing.T, err error) {
+func wantValidError(t *testing.T, err error) {
 	t.Helper()
 	full, ok := errors.AsType[*client.Error](err)
-	if ok && (utf8.RuneCountInString(full.Message) > 300 || len(full.Code) > 64) || !fitText(err.Error(), 400) {
+	if ok && (utf8.RuneCountInString(full.Message) > 300 || len(full.Code) > 64) || !isValidText(err.Error(), 400) {
 		t.Errorf("error %q", err)
 	}
 }
 
-func fitText(text string, most int) bool {
+func isValidText(text string, most int) bool {
 	return utf8.ValidString(text) && utf8.RuneCountInString(text) <= most &&
 		!strings.ContainsFunc(text, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp) })
 }
 
-// fit checks the JSON of a resource by the names of its fields, independently of the rules in the
+// wantValid checks the JSON of a resource by the names of its fields, independently of the rules in the
 // code.
-func fit(t *testing.T, r api.Resource) {
+func wantValid(t *testing.T, r api.Resource) {
 	t.Helper()
-	if !slices.Contains([]string{"created", "pending", "paid", "expired", "declined"}, r.Status) || !fitID.MatchString(r.ForeignID) {
+	if !slices.Contains([]string{"created", "pending", "paid", "expired", "declined"}, r.Status) || !validID.MatchString(r.ForeignID) {
 		t.Errorf("%q is %q", r.ForeignID, r.Status)
 	}
 	if len(r.PaymentMethods) > 32 || len(r.Payments) > 1000 || len(r.Quotes) > 100 || len(r.Exceptions) > 7 {
@@ -453,7 +453,7 @@ func fit(t *testing.T, r api.Resource) {
 	if err := d.Decode(&whole); err != nil {
 		t.Fatal(err)
 	}
-	fitField(t, "", whole)
+	wantValidField(t, "", whole)
 }
 
 var longest = map[string]int{
@@ -462,20 +462,20 @@ var longest = map[string]int{
 	"contract": 200, "id": 200,
 }
 
-func fitField(t *testing.T, name string, value any) {
+func wantValidField(t *testing.T, name string, value any) {
 	t.Helper()
 	switch v := value.(type) {
 	case map[string]any:
 		for inner, value := range v {
 			if name == "metadata" {
-				fitField(t, name, inner)
+				wantValidField(t, name, inner)
 				inner = name
 			}
-			fitField(t, inner, value)
+			wantValidField(t, inner, value)
 		}
 	case []any:
 		for _, value := range v {
-			fitField(t, name, value)
+			wantValidField(t, name, value)
 		}
 	case json.Number:
 		n, err := strconv.ParseInt(v.String(), 10, 64)
@@ -489,9 +489,9 @@ func fitField(t *testing.T, name string, value any) {
 		}
 		isAmount, isRate := strings.HasSuffix(name, "amount"), strings.HasPrefix(name, "rate_") && name != "rate_source"
 		switch {
-		case !fitText(v, most):
+		case !isValidText(v, most):
 			t.Errorf("%s is %.100q", name, v)
-		case (isAmount || isRate && v != "") && (len(v) > 40 || !fitAmount.MatchString(v)):
+		case (isAmount || isRate && v != "") && (len(v) > 40 || !validAmount.MatchString(v)):
 			t.Errorf("%s is %q", name, v)
 		case strings.HasPrefix(name, "url_") && v != "" && !strings.HasPrefix(strings.ToLower(v), "http"):
 			t.Errorf("%s is %q", name, v)
