@@ -64,7 +64,7 @@ func maxFinished(url string) int {
 	if strings.HasPrefix(url, "postgres") {
 		return 4500
 	}
-	return 3000
+	return 3500
 }
 
 func TestInvoice_takes_little_space(t *testing.T) {

@@ -31,7 +31,7 @@ func Event(inv *invoice.Invoice, e invoice.Event) []byte {
 	reported, more := inv.ReportedPayments()
 	event := api.Event{
 		ID: e.ID, Type: string(e.Type), Version: e.Version, CreatedAt: Time(e.CreatedAt), Mode: string(inv.Mode),
-		ForeignID: inv.ID, Status: string(state.Status), Exceptions: exceptions(inv),
+		ForeignID: inv.ID, Status: string(state.Status), Exceptions: texts(inv.State.Exceptions),
 		ClientAmount: t.Price.String(), ClientCurrency: t.Price.Currency().Code,
 		PaidAmount: state.Paid.String(), DueAmount: state.Due.String(), OverpaidAmount: state.Overpaid.String(),
 		ToleranceAmount: t.Rules.Tolerance.String(), PaidCount: inv.PaidCount, FirstPaidAt: Time(inv.FirstPaidAt), Accepted: acceptance(inv),
