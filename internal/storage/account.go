@@ -51,9 +51,9 @@ func (s *Storage) Rises(ctx context.Context, network chain.ID, scanned time.Time
 		}, `
 			SELECT t.id, t.tx, t.asset, t.script, t.amount, t.currency, t.decimals, t.presence, t.old, t.unsure,
 				t.block_height, t.block_hash, t.block_time
-			FROM destinations d
-			JOIN transfers t ON t.invoice_id = d.invoice_id AND t.network = d.network AND t.script = d.script
-			WHERE d.network = $1 AND d.watch_until >= $2 AND t.id LIKE 'balance:%'`, string(network), scanned.UnixMilli())
+			FROM transfers t
+			JOIN destinations d ON d.script = t.script AND d.network = t.network AND d.invoice_id = t.invoice_id
+			WHERE t.network = $1 AND t.id LIKE 'balance:%' AND d.watch_until >= $2`, string(network), scanned.UnixMilli())
 	})
 	if err != nil {
 		return fmt.Errorf("rises on %s: %w", network, err)
