@@ -58,6 +58,44 @@ func TestCreateInvoice_writes_few_rows_with_few_statements(t *testing.T) {
 	})
 }
 
+// maxPages is the number of pages that a creation may change in a SQLite database. Each is written to
+// disk twice, and pages at random places are shared with no other creation.
+const maxPages = 22
+
+func TestCreateInvoice_changes_few_pages(t *testing.T) {
+	t.Parallel()
+	url := engines["sqlite"](t)
+	s := open(t, url)
+	addMerchants(t, s)
+	service, _ := watchedService(t, s, url)
+	for range 200 {
+		createEight(t, service)
+	}
+	conn, err := database(t, url).Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	checkpoint := func(mode string) (pages int) { // pages in the write-ahead log
+		t.Helper()
+		var busy, moved int
+		if err := conn.QueryRowContext(t.Context(), "PRAGMA wal_checkpoint("+mode+")").Scan(&busy, &pages, &moved); err != nil || busy != 0 {
+			t.Fatalf("checkpoint: busy %d, error %v", busy, err)
+		}
+		return pages
+	}
+	checkpoint("TRUNCATE")
+	const count = 20
+	for range count {
+		createEight(t, service)
+	}
+	got := float64(checkpoint("PASSIVE")) / count
+	t.Logf("%.1f pages for a creation", got)
+	if got > maxPages {
+		t.Errorf("a creation changes %.1f pages, want at most %d", got, maxPages)
+	}
+}
+
 // maxFinished returns the number of bytes that a paid invoice may take, once its events are
 // forgotten. PostgreSQL adds 24 bytes to each row and 8 to each entry of an index.
 func maxFinished(url string) int {

@@ -5,13 +5,11 @@ package backup
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"time"
-	"unicode/utf8"
 
 	"chequer/internal/seal"
 	"chequer/internal/storage/engine"
@@ -137,47 +135,17 @@ func (b *writer) copyTable(ctx context.Context, q engine.Querier, t table) error
 	if err := b.table(t); err != nil {
 		return err
 	}
-	into := make([]any, len(t.columns))
+	cells, into := make([]cell, len(t.columns)), make([]any, len(t.columns))
 	for i, kind := range t.types {
 		var err error
-		if into[i], err = newCell(kind); err != nil {
+		if cells[i], into[i], err = newCell(kind); err != nil {
 			return fmt.Errorf("column %s: %w", t.columns[i], err)
 		}
 	}
-	values := make([]any, len(t.columns))
 	return engine.Each(ctx, q, func(row engine.Row) error {
 		if err := row.Scan(into...); err != nil {
 			return err
 		}
-		for i := range into {
-			var err error
-			if values[i], err = cellValue(into[i]); err != nil {
-				return fmt.Errorf("column %s: %w", t.columns[i], err)
-			}
-		}
-		return b.row(t, values)
+		return b.row(t, cells)
 	}, t.selectAll())
-}
-
-// newCell returns a value that a column of the given type can be scanned into.
-func newCell(kind string) (any, error) {
-	switch kind {
-	case "TEXT":
-		return &sql.Null[string]{}, nil
-	case "BIGINT":
-		return &sql.Null[int64]{}, nil
-	case "BOOLEAN":
-		return &sql.Null[bool]{}, nil
-	}
-	return nil, fmt.Errorf("backup does not support the type %s", kind)
-}
-
-// cellValue returns the value that was scanned, nil for NULL. Text that JSON would change is an
-// error.
-func cellValue(cell any) (any, error) {
-	value, err := cell.(driver.Valuer).Value()
-	if text, ok := value.(string); ok && !utf8.ValidString(text) {
-		return nil, errors.New("holds text that is not UTF-8")
-	}
-	return value, err
 }

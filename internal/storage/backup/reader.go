@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"slices"
 
 	"chequer/internal/storage/engine"
 )
@@ -23,7 +24,7 @@ type reader struct {
 
 // newReader returns a reader that has read the header; ErrNewer and ErrDamaged.
 func newReader(r io.Reader) (*reader, error) {
-	b := &reader{in: bufio.NewReader(r), sum: sha256.New()}
+	b := &reader{in: bufio.NewReaderSize(r, bufferSize), sum: sha256.New()}
 	line, err := b.line()
 	if err != nil {
 		return nil, err
@@ -102,9 +103,14 @@ func (b *reader) end(end ending, rows map[string]int64) error {
 	return nil
 }
 
-// line reads the next line; a missing line is an error.
+// line reads the next line, which is valid until the next call; a missing line is an error.
 func (b *reader) line() ([]byte, error) {
-	line, err := b.in.ReadBytes('\n')
+	line, err := b.in.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		begin := slices.Clone(line)
+		line, err = b.in.ReadBytes('\n')
+		line = append(begin, line...)
+	}
 	switch {
 	case errors.Is(err, io.EOF):
 		return nil, fmt.Errorf("%w: it ends too early", ErrDamaged)

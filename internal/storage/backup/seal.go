@@ -16,7 +16,8 @@ type Sealer struct {
 	outer io.Closer
 }
 
-// NewSealer returns a new Sealer that writes to w. Each try of the passphrase takes 2^work steps;
+// NewSealer returns a new Sealer that writes to w. It compresses at the fastest level, because most
+// of the time of a backup is its compression, and slower levels save little of its hashes. Each try of the passphrase takes 2^work steps;
 // 0 means 18.
 func NewSealer(w io.Writer, passphrase string, work int) (*Sealer, error) {
 	recipient, err := age.NewScryptRecipient(passphrase)
@@ -30,7 +31,8 @@ func NewSealer(w io.Writer, passphrase string, work int) (*Sealer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sealer{Writer: gzip.NewWriter(outer), outer: outer}, nil
+	packed, err := gzip.NewWriterLevel(outer, gzip.BestSpeed)
+	return &Sealer{Writer: packed, outer: outer}, err
 }
 
 // Close completes the file.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"hash"
 	"io"
 )
@@ -15,10 +16,14 @@ type writer struct {
 	sum   hash.Hash
 	lines *json.Encoder // writes to out and sum
 	rows  map[string]int64
+	line  []byte // of the last row
 }
 
+// bufferSize is the number of bytes that are compressed, or read, at once.
+const bufferSize = 64 << 10
+
 func newWriter(w io.Writer) *writer {
-	b := &writer{out: bufio.NewWriter(w), sum: sha256.New(), rows: map[string]int64{}}
+	b := &writer{out: bufio.NewWriterSize(w, bufferSize), sum: sha256.New(), rows: map[string]int64{}}
 	b.lines = json.NewEncoder(io.MultiWriter(b.out, b.sum))
 	b.lines.SetEscapeHTML(false)
 	return b
@@ -31,9 +36,22 @@ func (b *writer) table(t table) error {
 }
 
 // row writes a row of a table.
-func (b *writer) row(t table, values []any) error {
+func (b *writer) row(t table, cells []cell) error {
 	b.rows[t.name]++
-	return b.lines.Encode(values)
+	line := append(b.line[:0], '[')
+	for i, c := range cells {
+		if i > 0 {
+			line = append(line, ',')
+		}
+		var err error
+		if line, err = c.appendJSON(line); err != nil {
+			return fmt.Errorf("column %s: %w", t.columns[i], err)
+		}
+	}
+	b.line = append(line, ']', '\n')
+	b.sum.Write(b.line) // never fails
+	_, err := b.out.Write(b.line)
+	return err
 }
 
 // end writes the last line.

@@ -146,10 +146,11 @@ func makeFile(path string) error {
 // sqliteWriting returns the data source name of a file for the connection that writes: commits are
 // synced to disk, it waits for a lock of another process, and rollback data of savepoints is kept
 // in memory. The write-ahead log is moved into the file every 16 MiB, so that pages that change
-// often are written there only once.
+// often are written there only once. The cache grows to 16 MiB, because scripts and IDs lead to
+// random pages of their indexes.
 func sqliteWriting(path string, busy time.Duration) string {
 	return sqliteURL(path, url.Values{
-		"_pragma": {busyPragma(busy), "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)", "wal_autocheckpoint(4000)"},
+		"_pragma": {busyPragma(busy), "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)", "cache_size(-16384)", "wal_autocheckpoint(4000)"},
 		"_txlock": {"immediate"},
 	})
 }

@@ -21,4 +21,5 @@ FROM destinations d LEFT JOIN accounts a ON a.network = d.network AND a.script =
 DROP TABLE accounts;
 DROP TABLE destinations;
 ALTER TABLE script_destinations RENAME TO destinations;
-CREATE INDEX destinations_by_position ON destinations (network, merchant_id, position);
+-- The network comes last, so that the entries of a new invoice are beside each other.
+CREATE INDEX destinations_by_position ON destinations (merchant_id, position, network);
