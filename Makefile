@@ -78,7 +78,7 @@ race: ## Run every test except those of NORACE under the race detector
 e2e: setup ## Run the whole program in a real browser
 	$(GO) test -timeout 20m -count=1 ./internal/e2e/...
 
-bench: ## Measure performance; BENCH_FOR=5s is the time of each load, BENCH_STORED=100000 the most stored invoices, BENCH_POSTGRES=URL adds PostgreSQL
+bench: ## Measure performance; BENCH_FOR=5s is the time of each load, BENCH_STORED=100000 the most stored invoices, BENCH_PAGES=2000 the open pages, BENCH_POSTGRES=URL adds PostgreSQL
 	$(GO) test -run '^$$' -bench . -benchtime 1x -timeout 0 ./internal/bench
 	$(GO) test -run '^$$' -bench . ./internal/invoice ./internal/storage ./internal/keys ./internal/watcher ./internal/chain/ethereum/quorum ./views
 

@@ -24,6 +24,7 @@ require (
 	github.com/gofrs/flock v0.13.2
 	github.com/google/go-cmp v0.7.0
 	github.com/jackc/pgx/v5 v5.13.0
+	github.com/klauspost/compress v1.20.4
 	github.com/labstack/echo/v4 v4.16.4
 	github.com/lightninglabs/neutrino v0.17.0
 	github.com/makiuchi-d/gozxing v0.1.1

@@ -169,8 +169,10 @@ type Method struct {
 	Caption  string
 	Wallet   templ.SafeURL // opens a wallet; empty if no link is safe
 	App      string        // opens this page in a phone's wallet that can send the payment; empty if there is none
-	Second   Picture       // the code with the amount, which some wallets misread
-	SecondTo templ.SafeURL
+	// Second is the code with the amount, which some wallets misread. It is drawn on SecondPage.
+	Second     Picture
+	SecondTo   templ.SafeURL
+	SecondPage string // address of the page with Second; empty on that page, and without such a code
 
 	AmountLabel  string
 	Amount       string // the copied text: digits and a dot

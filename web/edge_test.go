@@ -233,7 +233,7 @@ func TestAnswers_have_only_codings_that_are_accepted(t *testing.T) {
 		{"*;q=0", "", ""},
 		{"br;q=0, *", "", "gzip"},
 		{"brotli, xgzip", "", ""},
-		{"GZIP", "", "gzip"},
+		{"GZIP", "gzip", "gzip"}, // see RFC 9110, 8.4.1
 		{"gzip;q=junk", "", ""},
 	} {
 		for target, want := range map[string]string{"/invoice/abc": tt.page, static.Path("pay.css"): tt.asset} {

@@ -17,7 +17,8 @@ import (
 
 var idForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// payment shows an invoice. "?m=" opens a method, "?auto=1" reloads the page periodically,
+// payment shows an invoice. "?m=" opens a method, "&amount=1" shows its code with the amount, "?auto=1"
+// reloads the page periodically,
 // "?refused=" says why a simulation was refused, "?hold=" why no new price was held.
 func (h *Handler) payment(c echo.Context) error {
 	snapshot, err := h.invoice(c)
@@ -26,6 +27,7 @@ func (h *Handler) payment(c echo.Context) error {
 	}
 	auto := c.QueryParam("auto") == "1"
 	f := h.invoiceFrame(c, snapshot)
+	f.WithAmount = c.QueryParam("amount") == "1"
 	page := f.Payment(snapshot, c.QueryParam("m"), auto)
 	page.Simulate.Refusal = present.SimulationRefusals.Text(f.Reader, c.QueryParam("refused"))
 	page.Refusal = present.RequoteRefusals.Text(f.Reader, c.QueryParam("hold"))

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"chequer/internal/api"
+	"chequer/views"
 	"chequer/web/present/presenttest"
 )
 
@@ -72,5 +73,30 @@ func TestPaymentPageStatus(t *testing.T) {
 		if got := response.Header.Get("Content-Type"); !strings.HasPrefix(got, "text/html") {
 			t.Errorf("%s: Content-Type = %q", tt.target, got)
 		}
+	}
+}
+
+// The code with the amount takes the most time and bytes of a page, and few shoppers want it. It is drawn
+// on the page that the method links to.
+func TestPayment_shows_the_code_with_the_amount_when_asked(t *testing.T) {
+	t.Parallel()
+	inv := presenttest.Invoice("abc")
+	h := pages(t, newService(inv), nil)
+	doc := document(t, get(t, h, "/invoice/abc?lang=de"))
+	link := doc.Find("a#m2-more").AttrOr("href", "")
+	if want := "/invoice/abc?lang=de&m=EURC-BASE&amount=1#m2-more"; link != want {
+		t.Fatalf("the link is %q, want %q", link, want)
+	}
+	doc = document(t, get(t, h, strings.TrimSuffix(link, "#m2-more")))
+	for selector, want := range map[string]int{
+		"details#m2-more[open] .qr svg": 1, "#m2[checked]": 1, `#m2-more a#m2-second[href^="ethereum:"]`: 1, "a.more, p.more": 0, ".qr svg": 3,
+	} {
+		if got := doc.Find(selector).Length(); got != want {
+			t.Errorf("%d of %s, want %d", got, selector, want)
+		}
+	}
+	code, err := views.NewQR(inv.PaymentMethods[1].PaymentCode)
+	if err != nil || doc.Find("#m2-more path[d='"+code.Path+"']").Length() != 1 {
+		t.Errorf("the code is not that of the payment link (%v)", err)
 	}
 }

@@ -85,6 +85,7 @@ type Config struct {
 type Handler struct {
 	config Config
 	echo   *echo.Echo
+	pages  http.Handler // echo, compressed
 	hub    *live.Hub
 	costly *costly
 	themes themeCache
@@ -101,8 +102,9 @@ func New(config Config) *Handler {
 	h.handbook = sync.OnceValues(h.readHandbook)
 	h.echo.HTTPErrorHandler = h.fail
 	h.echo.IPExtractor = h.config.IPExtractor
-	h.echo.Use(h.secure, h.recovered(), shopperAddress, h.compressed(), h.trimSlash, h.languages, uncompressed, middleware.BodyLimit(maxForm), h.sameOrigin())
+	h.echo.Use(h.secure, h.recovered(), shopperAddress, h.trimSlash, h.languages, uncompressed, middleware.BodyLimit(maxForm), h.sameOrigin())
 	h.routes()
+	h.pages = compressed(h.echo)
 	return h
 }
 
@@ -112,7 +114,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.live(w, r, id)
 		return
 	}
-	h.echo.ServeHTTP(w, r)
+	h.pages.ServeHTTP(w, r)
 }
 
 // Close ends every open stream. It must be called before a server shuts down, which waits for open

@@ -2,31 +2,114 @@ package bench_test
 
 import (
 	"context"
+	"io"
 	"net/http"
+	"regexp"
+	"strings"
 	"testing"
+	"time"
 )
 
-// BenchmarkPage measures the cost of the payment page: time and bytes.
+// BenchmarkPage measures the payment page with every payment method and with one: the time of its first
+// view, of its first view after its codes were drawn ahead, and of another view, and the bytes of a first
+// visit.
 func BenchmarkPage(b *testing.B) {
 	onEngines(b, func(b *testing.B, e engine) {
 		p := serve(b, e)
-		if err := p.create(b.Context()); err != nil {
+		p.useKey(b, "--test")
+		for name, terms := range map[string]string{
+			"every method": body,
+			"one method":   `{"amount":12.50,"fiat_currency":"EUR","payment_methods":["BTC"]}`,
+		} {
+			create := func() (page string) {
+				inv, err := p.createWith(b.Context(), terms)
+				if err != nil {
+					b.Fatal(err)
+				}
+				return p.url + "/invoice/" + inv.ForeignID
+			}
+			measure(b, name+"/first view", func(b *testing.B) { firstViews(b, create, 0) })
+			measure(b, name+"/drawn ahead", func(b *testing.B) { firstViews(b, create, 100*time.Millisecond) })
+			page := create()
+			measure(b, name+"/again", func(b *testing.B) {
+				repeat(b, 1, func(ctx context.Context) error { return view(ctx, page) }).report(b, "pages")
+			})
+			measure(b, name+"/again, 32 clients", func(b *testing.B) {
+				repeat(b, 32, func(ctx context.Context) error { return view(ctx, page) }).report(b, "pages")
+			})
+			measure(b, name+"/first visit", func(b *testing.B) { b.ReportMetric(float64(visit(b, p.url, page)), "sent-bytes") })
+		}
+	})
+}
+
+// firstViews times the first view of each of many invoices, a pause after its creation.
+func firstViews(b *testing.B, create func() (page string), pause time.Duration) {
+	b.Helper()
+	var each []time.Duration
+	for range 50 {
+		page := create()
+		time.Sleep(pause)
+		at := time.Now()
+		if err := view(b.Context(), page); err != nil {
 			b.Fatal(err)
 		}
-		page := p.url + "/invoice/" + p.last.Load().(string)
-		measure(b, "read", func(b *testing.B) {
-			bytes := 0
-			repeat(b, 1, func(ctx context.Context) error {
-				r, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
-				if err != nil {
-					return err
-				}
-				r.Header.Set("Accept-Encoding", "gzip")
-				answer, err := fetch(r)
-				bytes = len(answer)
-				return err
-			}).report(b, "pages")
-			b.ReportMetric(float64(bytes), "sent-bytes")
-		})
-	})
+		each = append(each, time.Since(at))
+	}
+	of := sorted(each)
+	b.ReportMetric(of.at(.5), "p50-ms")
+	b.ReportMetric(of.at(.95), "p95-ms")
+}
+
+// view loads a page as a browser does.
+func view(ctx context.Context, page string) error {
+	_, err := loadCompressed(ctx, page)
+	return err
+}
+
+// assetPath matches the addresses of a page's style sheet, script and icon.
+var assetPath = regexp.MustCompile(`/static/[a-z]+\.[0-9a-f]+\.[a-z]+`)
+
+// visit returns the bytes that a browser receives for a page and what it loads: bodies and headers.
+func visit(b *testing.B, base, page string) (bytes int) {
+	b.Helper()
+	r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, page, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	text, err := fetch(r) // decompressed by the client
+	if err != nil {
+		b.Fatal(err)
+	}
+	all := map[string]bool{page: true}
+	for _, path := range assetPath.FindAllString(string(text), -1) {
+		all[base+path] = true
+	}
+	for url := range all {
+		n, err := loadCompressed(b.Context(), url)
+		if err != nil {
+			b.Fatal(err)
+		}
+		bytes += n
+	}
+	return bytes
+}
+
+// loadCompressed loads an address, and returns the size of the response.
+func loadCompressed(ctx context.Context, url string) (bytes int, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, err
+	}
+	r.Header.Set("Accept-Encoding", "gzip, deflate, br, zstd")
+	response, err := browser.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	n, err := io.Copy(io.Discard, response.Body)
+	var header strings.Builder
+	if err := response.Header.Write(&header); err != nil {
+		return 0, err
+	}
+	return int(n) + header.Len() + len("HTTP/1.1 200 OK\r\n\r\n"), err
 }

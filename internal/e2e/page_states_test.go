@@ -66,7 +66,7 @@ var pageStates = []pageState{
 	{"waiting_token_with_bridged_versions", ofPayment, onStubService("/invoice/kAp39QfWkAp39QfWkAp39QfWkAp39QfW?m=EURC-BASE&lang=fr", withBridged), 0},
 	{"waiting_wallet", ofPayment, withWallet(openedAt("EURC-BASE", paying(nil))), 0},
 	{"waiting_help", ofPayment, inTurn(paying(nil), press("#help summary", "#hold")), 0},
-	{"waiting_second_code", ofPayment, inTurn(openedAt("EURC-BASE", paying(only("EURC-BASE"))), press(".more summary", ".more svg")), 0},
+	{"waiting_second_code", ofPayment, inTurn(paying(only("EURC-BASE")), withQuery("?m=EURC-BASE&amount=1")), 0},
 	{"waiting_long", ofPayment, paying(longTexts), 0},
 	{"waiting_by_hand", ofPayment, onStubService("", byHand), 0},
 	{"ended", ofPayment, onStubService("", func(r *api.Resource) { r.SecondsLeft = -5 }), 0},
@@ -111,7 +111,7 @@ var (
 	ofCounter      = budget{kilobytes: 15, each: 1.5, requests: 7}
 	ofTerminal     = budget{kilobytes: 12, requests: 5}
 	ofLink         = budget{kilobytes: 10, requests: 4} // the fourth is the script for embedding pages
-	ofPayment      = budget{kilobytes: 15, each: 1.5, requests: 6}
+	ofPayment      = budget{kilobytes: 14.8, each: .7, requests: 6}
 	ofBuilder      = budget{kilobytes: 10, requests: 5}
 	ofDocs         = budget{kilobytes: 40, requests: 3}
 	checkedByReach = budget{} // checked by reach, before the stream sends more

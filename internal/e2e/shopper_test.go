@@ -91,17 +91,18 @@ func (b *tab) codes(t *testing.T) {
 		address := b.attribute(fmt.Sprintf("#%s-address", id), "data-copy")
 		b.do(chromedp.WaitVisible(chromedp.CSS(section)))
 		code := b.decode(section + " .qr svg")
-		link := b.link(id)
-		if token := strings.Contains(link, "/transfer?"); token {
+		if get(b, chromedp.Evaluate[bool](fmt.Sprintf(`!!document.getElementById("%s-more")`, id))) { // a token
 			if code != address {
 				t.Errorf("%s: the first code of a token contains %q, want the address %q", id, code, address)
 			}
-			b.do(chromedp.Click(chromedp.CSS(fmt.Sprintf("#%s-more summary", id))))
+			b.withAmount(id)
+			link := b.link(id)
 			if second := b.decode(fmt.Sprintf("#%s-more .qr svg", id)); second != link {
 				t.Errorf("%s: the second code contains %q, want the link %q", id, second, link)
 			}
 			continue
 		}
+		link := b.link(id)
 		if lowerAddress(code) != link {
 			t.Errorf("%s: the code contains %q, want the link %q", id, code, link)
 		}
@@ -109,6 +110,13 @@ func (b *tab) codes(t *testing.T) {
 			t.Errorf("%s: the link %q lacks the address %q", id, link, address)
 		}
 	}
+}
+
+// withAmount follows the link to the code with the amount.
+func (b *tab) withAmount(id string) {
+	b.t.Helper()
+	b.click(fmt.Sprintf("a#%s-more", id))
+	b.do(chromedp.WaitVisible(chromedp.CSS(fmt.Sprintf("#%s-more .qr svg", id))))
 }
 
 // link returns the method's payment link: of the second code, or of the button.

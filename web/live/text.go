@@ -2,11 +2,12 @@ package live
 
 import (
 	"bytes"
-	"compress/flate"
 	"encoding/binary"
 	"hash/crc32"
 	"strings"
 	"sync"
+
+	"github.com/klauspost/compress/flate"
 )
 
 // Text is a part of an event stream. All viewers share it; it is immutable.
@@ -44,9 +45,13 @@ func newText(plain string, compressed bool) *Text {
 	return t
 }
 
+// compressionLevel gives pages one percent larger than those of the standard library's default level in a
+// tenth of the time.
+const compressionLevel = 6
+
 // compressors holds compressors for reuse: each takes most of a megabyte.
 var compressors = sync.Pool{New: func() any {
-	w, err := flate.NewWriter(nil, flate.DefaultCompression)
+	w, err := flate.NewWriter(nil, compressionLevel)
 	if err != nil {
 		panic("live: " + err.Error())
 	}

@@ -15,6 +15,7 @@ type Frame struct {
 	Reader
 	Theme        Theme
 	Multilingual bool   // the reader may choose a language
+	WithAmount   bool   // the page of an invoice shows the code with the amount of the method that it opens
 	Query        string // of the page's address, for the link to the choice of languages
 	Now          time.Time
 }

@@ -20,6 +20,9 @@ func methods(r api.Resource, s scene, rest bool) []views.Method {
 		shown[i] = method(r, m, s, rest)
 		shown[i].ID = "m" + strconv.Itoa(i+1)
 		shown[i].QR.ID, shown[i].Second.ID = shown[i].ID+"-qr", shown[i].ID+"-qr2"
+		if shown[i].SecondPage != "" {
+			shown[i].SecondPage += "#" + shown[i].ID + "-more"
+		}
 		if m.CryptoCurrency == s.method {
 			chosen = i
 		}
@@ -58,12 +61,13 @@ func method(r api.Resource, m api.PaymentMethod, s scene, rest bool) views.Metho
 	return v
 }
 
-// drawCodes chooses the contents of the QR codes. For tokens the code of the address alone is first:
-// some wallets send to the first address in a payment link, which is the contract's.
+// drawCodes chooses the contents of the QR codes. For tokens the code is of the address alone: some
+// wallets send to the first address in a payment link, which is the contract's. The code with the amount
+// is drawn when the reader asks for it, because it has three times the size and takes the most time.
 func drawCodes(v *views.Method, m api.PaymentMethod, s scene, rest bool) {
 	number := s.Decimal(v.Amount)
 	amount := number + " " + v.Unit
-	withAmount := views.Picture{Title: s.Text("qr.pay", "Amount", amount, "Shop", s.shop), Code: qr(m.PaymentCode)}
+	withAmount := views.Picture{Title: s.Text("qr.pay", "Amount", amount, "Shop", s.shop)}
 	if rest {
 		withAmount.Title = s.Text("qr.pay.rest", "Amount", amount, "Shop", s.shop)
 	}
@@ -72,8 +76,17 @@ func drawCodes(v *views.Method, m api.PaymentMethod, s scene, rest bool) {
 	case m.AddressCode != "":
 		bare.Code = qr(m.AddressCode)
 		v.QR, v.Caption = bare, s.Text("qr.bare.caption", "Amount", number)
+		if m.PaymentCode == "" {
+			return
+		}
+		if !s.WithAmount || m.CryptoCurrency != s.method {
+			v.SecondPage = methodLink(s.Keep(s.self)) + m.CryptoCurrency + "&amount=1"
+			return
+		}
+		withAmount.Code = qr(m.PaymentCode)
 		v.Second, v.SecondTo = withAmount, views.WalletURL(m.PaymentURI)
 	case m.PaymentCode != "":
+		withAmount.Code = qr(m.PaymentCode)
 		v.QR, v.Caption = withAmount, s.Text("qr.pay.caption", "Coin", v.Label)
 		v.Wallet = views.WalletURL(m.PaymentURI)
 		if rest {
@@ -88,9 +101,7 @@ func drawCodes(v *views.Method, m api.PaymentMethod, s scene, rest bool) {
 // DrawCodes draws the codes of an invoice's page, so that the page finds them in the cache.
 func DrawCodes(r api.Resource) {
 	for _, m := range r.PaymentMethods {
-		for _, text := range []string{m.PaymentCode, cmp.Or(m.AddressCode, m.Address)} {
-			qr(text)
-		}
+		qr(cmp.Or(m.AddressCode, m.PaymentCode, m.Address))
 	}
 }
 

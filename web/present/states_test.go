@@ -19,7 +19,7 @@ var states = []struct {
 }{
 	{
 		"waiting", func(*api.Resource) {},
-		"Pay Atelier Nord", "Waiting for your payment", "Amount due", "€56.50", 3, "", "fifty-six euros and fifty cents",
+		"Pay Atelier Nord", "Waiting for your payment", "Amount due", "€56.50", 2, "", "fifty-six euros and fifty cents",
 	},
 	{
 		"quote expired, undecided", func(r *api.Resource) { r.SecondsLeft = -5 },
@@ -37,7 +37,7 @@ var states = []struct {
 			r.Exceptions = []string{api.ExceptionUnderpaid}
 			r.PaymentMethods[0].DueAmount = "0.00015379"
 		},
-		"€13.29 still due – Atelier Nord", "Part of it arrived", "Still due", "€13.29", 3, "€13.29 still due. The QR code now shows the rest", "0.00015379 BTC",
+		"€13.29 still due – Atelier Nord", "Part of it arrived", "Still due", "€13.29", 2, "€13.29 still due. The QR code now shows the rest", "0.00015379 BTC",
 	},
 	{
 		"partly paid, quote expired", func(r *api.Resource) {
@@ -95,7 +95,7 @@ var states = []struct {
 	},
 	{
 		"replaced", func(r *api.Resource) { r.Exceptions = []string{api.ExceptionReplaced} },
-		"Payment dropped – Atelier Nord", "Waiting for your payment", "Amount due", "€56.50", 3, "Nothing was taken", "Nothing was taken",
+		"Payment dropped – Atelier Nord", "Waiting for your payment", "Amount due", "€56.50", 2, "Nothing was taken", "Nothing was taken",
 	},
 	{
 		"reorganised", func(r *api.Resource) {
@@ -108,7 +108,7 @@ var states = []struct {
 			r.Exceptions = []string{api.ExceptionWrongAsset}
 			r.Payments = []api.Payment{presenttest.WrongAsset("USDC-BASE", "USDC", "Base", "3"), presenttest.WrongAsset("ETH", "ETH", "Ethereum", "0.1"), presenttest.WrongAsset("USDC-BASE", "USDC", "Base", "0.5")}
 		},
-		"Another currency arrived – Atelier Nord", "Waiting for your payment", "Amount due", "€56.50", 3,
+		"Another currency arrived – Atelier Nord", "Waiting for your payment", "Amount due", "€56.50", 2,
 		"3.5 USDC on Base + 0.1 ETH on Ethereum arrived, which is not asked for here. Do not send it again.",
 		"3.5 USDC on Base + 0.1 ETH on Ethereum arrived, which is not asked for here. Do not send it again. " +
 			"It does not count by itself: Atelier Nord decides whether it does or goes back to you. Ask there and give the reference abc.",
@@ -119,11 +119,11 @@ var states = []struct {
 			old.FiatAmount = "0"
 			r.Exceptions, r.Payments = []string{api.ExceptionOld}, []api.Payment{old}
 		},
-		"Pay Atelier Nord", "Waiting for your payment", "Amount due", "€56.50", 3, "",
+		"Pay Atelier Nord", "Waiting for your payment", "Amount due", "€56.50", 2, "",
 		"arrived before this invoice was made. It does not count by itself: Atelier Nord decides whether it does or goes back to you. Ask there and give the reference abc.",
 	},
 	{
 		"wrong asset without payment details", func(r *api.Resource) { r.Exceptions = []string{api.ExceptionWrongAsset} },
-		"Another currency arrived – Atelier Nord", "Waiting for your payment", "Amount due", "€56.50", 3, "Do not send it again", "Another currency arrived, which",
+		"Another currency arrived – Atelier Nord", "Waiting for your payment", "Amount due", "€56.50", 2, "Do not send it again", "Another currency arrived, which",
 	},
 }

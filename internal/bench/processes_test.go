@@ -1,0 +1,113 @@
+package bench_test
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"net/http"
+
+	"chequer/internal/programtest"
+)
+
+// BenchmarkProcesses measures one, two and four processes on one PostgreSQL database behind a proxy that
+// takes them in turn: creations, pages, and callbacks. The ratio is that to one process.
+func BenchmarkProcesses(b *testing.B) {
+	if settings.postgres == "" {
+		b.Skip("BENCH_POSTGRES names no database")
+	}
+	single := map[string]float64{}
+	for _, count := range []int{1, 2, 4} {
+		b.Run(fmt.Sprintf("%d", count), func(b *testing.B) {
+			h := newHooks(b)
+			p := serve(b, newPostgres)
+			for n := range healthy {
+				p.run(b, "endpoint", "add", fmt.Sprint(h.base+"/healthy/", n), "--test", "--events", "invoice.paid")
+			}
+			p.useKey(b, "--test")
+			p.url = roundRobin(b, append([]string{p.url}, p.others(b, count-1)...))
+			report := func(b *testing.B, what string, figure float64) {
+				b.Helper()
+				if count == 1 {
+					single[what] = figure
+				}
+				compare(b, "/s", figure, single[what])
+			}
+			measure(b, "creations", func(b *testing.B) {
+				of := repeat(b, 32, p.create)
+				of.report(b, "invoices")
+				report(b, "creations", of.perSecond())
+			})
+			page := p.url + "/invoice/" + p.last.Load().(string)
+			measure(b, "pages", func(b *testing.B) {
+				of := repeat(b, 32, func(ctx context.Context) error { return view(ctx, page) })
+				of.report(b, "pages")
+				report(b, "pages", of.perSecond())
+			})
+			measure(b, "callbacks", func(b *testing.B) {
+				first := p.payAtOnce(b)
+				select {
+				case <-h.full:
+				case <-time.After(callbackTimeout):
+					b.Fatalf("%d of %d callbacks arrived", len(h.arrived()), paidAtOnce*healthy)
+				}
+				all := sorted(h.arrived()[:paidAtOnce*healthy])
+				all.span = h.last.Sub(first)
+				all.report(b, "callbacks")
+				report(b, "callbacks", all.perSecond())
+			})
+		})
+	}
+}
+
+// others starts more servers on the program's database, and returns their addresses.
+func (p *program) others(b *testing.B, count int) (urls []string) {
+	b.Helper()
+	for range count {
+		listen := programtest.FreeAddress(b, "127.0.0.1")
+		c := exec.Command(p.binary, "serve")
+		c.Env = slices.Clone(p.environ)
+		for i, setting := range c.Env {
+			if strings.HasPrefix(setting, "CHEQUER_LISTEN=") {
+				c.Env[i] = "CHEQUER_LISTEN=" + listen
+			}
+		}
+		other := &program{binary: p.binary, environ: c.Env}
+		other.start(b)
+		b.Cleanup(func() { other.process.Kill() })
+		urls = append(urls, "http://"+listen)
+	}
+	return urls
+}
+
+// roundRobin starts a proxy that takes servers in turn, and returns its address.
+func roundRobin(b *testing.B, servers []string) string {
+	b.Helper()
+	var proxies []*httputil.ReverseProxy
+	for _, server := range servers {
+		target, err := url.Parse(server)
+		if err != nil {
+			b.Fatal(err)
+		}
+		proxies = append(proxies, &httputil.ReverseProxy{
+			Transport: &http.Transport{MaxIdleConnsPerHost: 256},
+			Rewrite: func(r *httputil.ProxyRequest) {
+				r.Out.URL.Scheme, r.Out.URL.Host = target.Scheme, target.Host // the host and the signed target stay
+			},
+		})
+	}
+	var next atomic.Uint32
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		proxies[int(next.Add(1))%len(proxies)].ServeHTTP(w, r)
+	}))
+	b.Cleanup(s.Close)
+	return s.URL
+}
