@@ -114,9 +114,9 @@ func (s *Service) AcceptPassword(ctx context.Context, accountID, sealed, code st
 	if err != nil {
 		return err
 	}
-	_, err = s.Storage.UpdateAccount(ctx, accountID, func(a *Account) (audit.Change, error) {
+	_, err = s.Storage.UpdateAccount(ctx, accountID, func(a *Account) (Outcome, error) {
 		a.SignIn.Password = password
-		return changed(*a, "account.password_set"), nil
+		return s.changed(*a, PasswordSet, nil), nil
 	})
 	return doing("set password", err)
 }
@@ -132,50 +132,50 @@ func (s *Service) AcceptPasskey(ctx context.Context, accountID, sealed string, r
 	if err != nil {
 		return err
 	}
-	_, err = s.Storage.UpdateAccount(ctx, accountID, func(a *Account) (audit.Change, error) {
+	_, err = s.Storage.UpdateAccount(ctx, accountID, func(a *Account) (Outcome, error) {
 		a.SignIn.Passkeys = append(a.SignIn.Passkeys, p)
-		c := changed(*a, "account.passkey_added")
-		c.After = audit.Fields{"name": p.Name, "host": p.Host}
-		return c, nil
+		o := s.changed(*a, PasskeyAdded, nil)
+		o.Entry.After = audit.Fields{"name": p.Name, "host": p.Host}
+		return o, nil
 	})
 	return doing("add passkey", err)
 }
 
 // RemovePassword removes the password of an account; ErrLastMethod and ErrNotFound.
 func (s *Service) RemovePassword(ctx context.Context, accountID string) error {
-	return s.removeMethod(ctx, accountID, func(a *Account) (audit.Change, error) {
+	return s.removeMethod(ctx, accountID, func(a *Account) (Outcome, error) {
 		if a.SignIn.Password == nil {
-			return audit.Change{}, ErrNotFound
+			return Outcome{}, ErrNotFound
 		}
 		a.SignIn.Password = nil
-		return changed(*a, "account.password_removed"), nil
+		return s.changed(*a, PasswordRemoved, nil), nil
 	})
 }
 
 // RemovePasskey removes a passkey of an account; ErrLastMethod and ErrNotFound.
 func (s *Service) RemovePasskey(ctx context.Context, accountID, passkeyID string) error {
-	return s.removeMethod(ctx, accountID, func(a *Account) (audit.Change, error) {
+	return s.removeMethod(ctx, accountID, func(a *Account) (Outcome, error) {
 		i := slices.IndexFunc(a.SignIn.Passkeys, func(p Passkey) bool { return p.ID() == passkeyID })
 		if i < 0 {
-			return audit.Change{}, ErrNotFound
+			return Outcome{}, ErrNotFound
 		}
-		c := changed(*a, "account.passkey_removed")
-		c.Before = audit.Fields{"name": a.SignIn.Passkeys[i].Name, "host": a.SignIn.Passkeys[i].Host}
+		o := s.changed(*a, PasskeyRemoved, nil)
+		o.Entry.Before = audit.Fields{"name": a.SignIn.Passkeys[i].Name, "host": a.SignIn.Passkeys[i].Host}
 		a.SignIn.Passkeys = slices.Delete(a.SignIn.Passkeys, i, i+1)
-		return c, nil
+		return o, nil
 	})
 }
 
 // removeMethod removes a sign-in method. An account keeps a method that works at the current site, if
 // it had one.
-func (s *Service) removeMethod(ctx context.Context, accountID string, remove func(*Account) (audit.Change, error)) error {
-	_, err := s.Storage.UpdateAccount(ctx, accountID, func(a *Account) (audit.Change, error) {
+func (s *Service) removeMethod(ctx context.Context, accountID string, remove func(*Account) (Outcome, error)) error {
+	_, err := s.Storage.UpdateAccount(ctx, accountID, func(a *Account) (Outcome, error) {
 		before := s.usable(*a)
-		c, err := remove(a)
+		o, err := remove(a)
 		if err == nil && (a.SignIn.Methods() == 0 || before > 0 && s.usable(*a) == 0) {
 			err = ErrLastMethod
 		}
-		return c, err
+		return o, err
 	})
 	if errors.Is(err, ErrLastMethod) {
 		return ErrLastMethod
@@ -187,9 +187,4 @@ func (s *Service) removeMethod(ctx context.Context, accountID string, remove fun
 func (s *Service) usable(a Account) int {
 	a.SignIn.Passkeys = slices.DeleteFunc(slices.Clone(a.SignIn.Passkeys), func(p Passkey) bool { return p.Host != s.Site.Host })
 	return a.SignIn.Methods()
-}
-
-// changed returns the change of an account.
-func changed(a Account, action string) audit.Change {
-	return audit.Change{Action: action, Subject: a.Name}
 }

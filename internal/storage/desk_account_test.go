@@ -31,8 +31,8 @@ func newTicket(hash string, kind account.TicketKind) account.Ticket {
 // addAccount writes an account without a ticket.
 func addAccount(t *testing.T, s *storage.Storage, a account.Account) {
 	t.Helper()
-	err := s.ChangeTeam(t.Context(), "", func(_ account.Ticket, all []account.Account) ([]account.Account, audit.Change, error) {
-		return append(all, a), audit.Change{Action: "account.created", Subject: a.Name}, nil
+	err := s.ChangeTeam(t.Context(), "", func(_ account.Ticket, all []account.Account) ([]account.Account, account.Outcome, error) {
+		return append(all, a), account.Outcome{Entry: audit.Change{Action: "account.created", Subject: a.Name}}, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -58,8 +58,8 @@ func TestAccount_is_read_back(t *testing.T) {
 			t.Errorf("another account: got error %v", err)
 		}
 		addAccount(t, s, newDeskAccount("acc_2", "Tove"))
-		err := s.ChangeTeam(ctx, "", func(_ account.Ticket, all []account.Account) ([]account.Account, audit.Change, error) {
-			return append(all, newDeskAccount("acc_3", "ＴＯＶＥ")), audit.Change{}, nil
+		err := s.ChangeTeam(ctx, "", func(_ account.Ticket, all []account.Account) ([]account.Account, account.Outcome, error) {
+			return append(all, newDeskAccount("acc_3", "ＴＯＶＥ")), account.Outcome{}, nil
 		})
 		if !errors.Is(err, account.ErrExists) {
 			t.Errorf("the same name in another width: got error %v", err)
@@ -79,8 +79,8 @@ func TestChangeTeam_removes_sessions(t *testing.T) {
 		if err := s.CreateSession(ctx, session, "", audit.Change{}); err != nil {
 			t.Fatal(err)
 		}
-		err := s.ChangeTeam(ctx, "", func(account.Ticket, []account.Account) ([]account.Account, audit.Change, error) {
-			return nil, audit.Change{Action: "account.removed"}, nil
+		err := s.ChangeTeam(ctx, "", func(account.Ticket, []account.Account) ([]account.Account, account.Outcome, error) {
+			return nil, account.Outcome{Entry: audit.Change{Action: "account.removed"}}, nil
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -108,8 +108,8 @@ func TestChangeTeam_uses_a_ticket_once(t *testing.T) {
 		errs := make([]error, len(hashes))
 		for i, hash := range hashes {
 			group.Go(func() {
-				errs[i] = s.ChangeTeam(ctx, hash, func(_ account.Ticket, all []account.Account) ([]account.Account, audit.Change, error) {
-					return append(all, newDeskAccount("acc_"+hash, "Maren "+hash)), audit.Change{}, nil
+				errs[i] = s.ChangeTeam(ctx, hash, func(_ account.Ticket, all []account.Account) ([]account.Account, account.Outcome, error) {
+					return append(all, newDeskAccount("acc_"+hash, "Maren "+hash)), account.Outcome{}, nil
 				})
 			})
 		}
@@ -345,9 +345,9 @@ func TestRecord_is_part_of_the_transaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		refused := errors.New("refused")
-		_, err = s.UpdateAccount(t.Context(), "acc_1", func(a *account.Account) (audit.Change, error) {
+		_, err = s.UpdateAccount(t.Context(), "acc_1", func(a *account.Account) (account.Outcome, error) {
 			a.Name = "Tove"
-			return audit.Change{Action: "account.renamed"}, refused
+			return account.Outcome{Entry: audit.Change{Action: "account.renamed"}}, refused
 		})
 		if !errors.Is(err, refused) {
 			t.Errorf("got error %v", err)
