@@ -19,7 +19,7 @@ type PasswordOffer struct {
 }
 
 // offerPassword prepares a password of an account.
-func (s *Service) offerPassword(purpose string, a Account, password string) (PasswordOffer, error) {
+func (s *Service) offerPassword(ctx context.Context, purpose string, a Account, password string) (PasswordOffer, error) {
 	if err := CheckPassword(password, a.Name); err != nil {
 		return PasswordOffer{}, err
 	}
@@ -27,9 +27,13 @@ func (s *Service) offerPassword(purpose string, a Account, password string) (Pas
 	if err != nil {
 		return PasswordOffer{}, err
 	}
+	hash, err := s.cost.hashPassword(ctx, password)
+	if err != nil {
+		return PasswordOffer{}, err
+	}
 	codes, hashes := newRecoveryCodes()
 	sealed, err := s.sealOffer(offer{Purpose: purpose, Account: a, Password: &Password{
-		Hash: s.cost.hashPassword(password), Seed: seed, RecoveryCodes: hashes,
+		Hash: hash, Seed: seed, RecoveryCodes: hashes,
 	}})
 	return PasswordOffer{Sealed: sealed, Seed: seed, URI: uri, Codes: codes}, err
 }
@@ -103,9 +107,9 @@ func (s *Service) useChallenge(ctx context.Context, o offer) error {
 func purposeOf(accountID string) string { return "account " + accountID }
 
 // OfferPassword prepares a password, which replaces the account's password; a *FieldError.
-func (s *Service) OfferPassword(a Account, password string) (PasswordOffer, error) {
+func (s *Service) OfferPassword(ctx context.Context, a Account, password string) (PasswordOffer, error) {
 	a.SignIn = SignIn{}
-	return s.offerPassword(purposeOf(a.ID), a, password)
+	return s.offerPassword(ctx, purposeOf(a.ID), a, password)
 }
 
 // AcceptPassword sets the password of an offer; ErrOffer and ErrCode.

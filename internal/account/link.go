@@ -126,7 +126,7 @@ func (s *Service) OfferJoinPassword(ctx context.Context, token, name, password s
 		return PasswordOffer{}, err
 	}
 	a.SignIn = SignIn{}
-	return s.offerPassword(purpose, a, password)
+	return s.offerPassword(ctx, purpose, a, password)
 }
 
 // JoinPassword uses up a link with a prepared password, and signs in; ErrTicket, ErrExists, ErrOffer and

@@ -73,8 +73,12 @@ func (s *Service) verifyPassword(ctx context.Context, name, password, code strin
 	if err == nil && a.SignIn.Password != nil {
 		hash = a.SignIn.Password.Hash
 	}
-	if !checkPassword(hash, password) {
-		return Account{}, "", ErrSignIn
+	fits, err := checkPassword(ctx, hash, password)
+	if err == nil && !fits {
+		err = ErrSignIn
+	}
+	if err != nil {
+		return Account{}, "", err
 	}
 	var method Method
 	a, err = s.Storage.UpdateAccount(ctx, a.ID, func(a *Account) (o Outcome, err error) {

@@ -50,7 +50,8 @@ type TicketStorage interface {
 
 // SessionStorage stores sessions.
 type SessionStorage interface {
-	// CreateSession writes a session, and removes the session with the former hash unless that is "".
+	// CreateSession writes a session, and removes sessions that have timed out and the session with the
+	// former hash unless that is "".
 	CreateSession(ctx context.Context, s Session, former string, c audit.Change) error
 	// Session returns a session with its account by the hash of its token; ErrNotFound.
 	Session(ctx context.Context, hash string) (Session, Account, error)

@@ -214,6 +214,31 @@ func TestSession_is_read_back(t *testing.T) {
 	})
 }
 
+func TestCreateSession_removes_old_sessions(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		addAccount(t, s, newDeskAccount("acc_1", "Maren"))
+		for hash, session := range map[string]account.Session{
+			"idle":   {CreatedAt: noon.Add(-20 * time.Hour), UsedAt: noon.Add(-12 * time.Hour)},
+			"long":   {CreatedAt: noon.Add(-14 * 24 * time.Hour), UsedAt: noon},
+			"active": {CreatedAt: noon.Add(-13 * 24 * time.Hour), UsedAt: noon.Add(-11 * time.Hour)},
+			"new":    {CreatedAt: noon, UsedAt: noon},
+		} {
+			session.Hash, session.AccountID = hash, "acc_1"
+			if err := s.CreateSession(t.Context(), session, "", audit.Change{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		last := account.Session{Hash: "last", AccountID: "acc_1", CreatedAt: noon, UsedAt: noon}
+		if err := s.CreateSession(t.Context(), last, "", audit.Change{}); err != nil {
+			t.Fatal(err)
+		}
+		got := rows(t, url, "SELECT token_hash FROM desk_sessions ORDER BY token_hash")
+		if diff := cmp.Diff([]string{"active", "last", "new"}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
 // Of concurrent attempts one is made.
 func TestUpdateAttempts_counts_before_the_attempt(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
