@@ -187,6 +187,12 @@ func (s *Service) removeMethod(ctx context.Context, accountID string, remove fun
 	return doing("remove sign-in method", err)
 }
 
+// Stranded returns the accounts without a sign-in method that works at the current site, as after a change
+// of the base URL.
+func (s *Service) Stranded(team []Account) []Account {
+	return slices.DeleteFunc(slices.Clone(team), func(a Account) bool { return s.usable(a) > 0 })
+}
+
 // usable returns the number of sign-in methods of an account that work at the current site.
 func (s *Service) usable(a Account) int {
 	a.SignIn.Passkeys = slices.DeleteFunc(slices.Clone(a.SignIn.Passkeys), func(p Passkey) bool { return p.Host != s.Site.Host })
