@@ -19,6 +19,8 @@ type Config struct {
 	Site    Site
 	// Issuer is the name that authenticator apps and passkeys show.
 	Issuer string
+	// Encode returns the body of an event.
+	Encode func(Event) []byte
 	Now    func() time.Time
 	// Token returns random letters and digits.
 	Token func(length int) string

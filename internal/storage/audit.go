@@ -127,6 +127,27 @@ func (s *Storage) VerifyAuditLog(ctx context.Context) (audit.Head, error) {
 	return head, s.mark.Raise(head)
 }
 
+// Restored prepares a restored database for use. The end of its audit log becomes the mark, which may be
+// that of a later entry. Sessions and links are removed: they may have ended or been used since the
+// backup. The restore is an entry of the log.
+func (s *Storage) Restored(ctx context.Context) error {
+	head, err := answer(ctx, s.read, auditHead)
+	if err != nil {
+		return err
+	}
+	if err := s.mark.Reset(head); err != nil {
+		return err
+	}
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		for _, statement := range []string{"DELETE FROM desk_sessions", "DELETE FROM desk_tickets"} {
+			if _, err := q.ExecContext(ctx, statement); err != nil {
+				return fmt.Errorf("end sessions and links: %w", err)
+			}
+		}
+		return s.record(ctx, q, audit.Change{Action: "backup.restored"})
+	})
+}
+
 // auditHead returns the end of the audit log.
 func auditHead(ctx context.Context, q querier) (head audit.Head, err error) {
 	err = q.QueryRowContext(ctx, "SELECT number, mac FROM audit_head WHERE id = 1").Scan(&head.Number, &head.MAC)

@@ -7,8 +7,8 @@ import (
 	"chequer/internal/invoice"
 )
 
-// CreateStatements creates an invoice, and returns the statements of its transaction.
-func (s *Storage) CreateStatements(ctx context.Context, c invoice.Creation) (all []string, err error) {
+// StatementsOfCreation creates an invoice, and returns the statements of its transaction.
+func (s *Storage) StatementsOfCreation(ctx context.Context, c invoice.Creation) (all []string, err error) {
 	err = s.write(ctx, func(ctx context.Context, q querier) error {
 		counted := &counting{querier: q}
 		made, err := s.create(ctx, counted, c)

@@ -34,7 +34,7 @@ func TestCreateInvoice_writes_few_rows_with_few_statements(t *testing.T) {
 		create := func() []string {
 			t.Helper()
 			createEight(t, service)
-			statements, err := s.CreateStatements(t.Context(), capture.repeat(t))
+			statements, err := s.StatementsOfCreation(t.Context(), capture.repeat(t))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,8 +5,10 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
+	"chequer/internal/audit"
 	"chequer/internal/merchant"
 	"chequer/internal/storage/engine"
 )
@@ -61,7 +63,7 @@ func (s *Storage) AddTestDelivery(ctx context.Context, e merchant.Endpoint, even
 		if err != nil {
 			return fmt.Errorf("write test delivery: %w", err)
 		}
-		return nil
+		return s.record(ctx, q, audit.Change{MerchantID: e.MerchantID, Action: "endpoint.tested", Subject: e.ID})
 	})
 }
 
@@ -140,6 +142,7 @@ func readAttempt(row scanner) (a merchant.Attempt, err error) {
 
 // Resend implements merchant.EndpointStorage. The event may have no delivery to the endpoint yet.
 func (s *Storage) Resend(ctx context.Context, e merchant.Endpoint, eventID string, at time.Time) error {
+	resent := audit.Change{MerchantID: e.MerchantID, Action: "endpoint.resent", Subject: e.ID, After: fields("event", eventID)}
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		position, err := findEvent(ctx, q, e.ID, eventID)
 		if err != nil {
@@ -152,9 +155,12 @@ func (s *Storage) Resend(ctx context.Context, e merchant.Endpoint, eventID strin
 			return merchantNotFound(err, "send again")
 		}
 		if again > 0 {
-			return nil
+			return s.record(ctx, q, resent)
 		}
-		return sendAgain(ctx, q, e, position, at)
+		if err := sendAgain(ctx, q, e, position, at); err != nil {
+			return err
+		}
+		return s.record(ctx, q, resent)
 	})
 }
 
@@ -201,7 +207,12 @@ func (s *Storage) ResendAfter(ctx context.Context, e merchant.Endpoint, after in
 		if len(events) == limit {
 			r.next = events[limit-1].Position
 		}
-		return r, nil
+		if r.sent == 0 {
+			return r, nil
+		}
+		return r, s.record(ctx, q, audit.Change{
+			MerchantID: e.MerchantID, Action: "endpoint.resent", Subject: e.ID, After: fields("after", strconv.FormatInt(after, 10), "events", number(r.sent)),
+		})
 	})
 	return r.sent, r.next, err
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"chequer/internal/audit"
 	"chequer/internal/chain"
 	"chequer/internal/invoice"
 	"chequer/internal/storage/engine"
@@ -189,6 +190,16 @@ func (s *Storage) UpdateInvoice(ctx context.Context, id string, lease invoice.Le
 	return updated.invoice()
 }
 
+// writeChange writes a change of an invoice. If an account, an API key or a command made it, the audit log
+// has an entry; what networks and time change is in the invoice's events.
+func (s *Storage) writeChange(ctx context.Context, q querier, c change) error {
+	if err := s.writeRows(ctx, q, c); err != nil || !c.differs() || ctx.Value(recorderKey{}).(*recorder).actor.Kind == audit.System {
+		return err
+	}
+	entry := audit.Change{MerchantID: c.inv.MerchantID, Action: "invoice.changed", Subject: c.inv.ID}
+	return s.record(ctx, q, entry.Diff(invoiceFields(c.before), invoiceFields(c.after)))
+}
+
 // errChanged means that an invoice was written after it was read.
 var errChanged = errors.New("the invoice changed since it was read")
 
@@ -261,8 +272,8 @@ func (c change) differs() bool {
 		!slices.Equal(c.after.sales, c.before.sales) || len(c.inv.Events) > 0
 }
 
-// writeChange writes the rows of a locked invoice that changed.
-func (s *Storage) writeChange(ctx context.Context, q querier, c change) error {
+// writeRows writes the rows of a locked invoice that changed.
+func (s *Storage) writeRows(ctx context.Context, q querier, c change) error {
 	if c.after.row != c.before.row {
 		if c.after.shared != c.before.shared {
 			if err := s.shared.save(ctx, q, c.after.shared); err != nil {
