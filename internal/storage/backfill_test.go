@@ -1,0 +1,56 @@
+package storage_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+)
+
+// Columns of lists that are missing are filled when the database is opened.
+func TestOpen_fills_the_columns_of_lists(t *testing.T) {
+	t.Parallel()
+	for name := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := engines[name](t)
+			s := open(t, url)
+			addMerchants(t, s)
+			origins := []invoice.Origin{{}, {Kind: invoice.FromLink, ID: "tips"}, {Kind: invoice.FromProduct, ID: "soap"}, {Kind: invoice.FromTerminal, ID: "t1"}, {Kind: invoice.FromStorefront}}
+			metadata := []map[string]string{nil, {"note": "x"}, {"product": "soap", "quantity": "2"}, {"terminal": "t1"}, {"order_reference": "table 7"}}
+			for i := range 12 {
+				c := creation(fmt.Sprintf("i%02d", i), "shop")
+				build := c.Build
+				c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
+					inv, err := build(next)
+					inv.Origin, inv.Terms.Metadata, inv.Terms.Description = origins[i%5], metadata[i%5], fmt.Sprint("Chair ", i)
+					inv.Terms.DisableSale, inv.Terms.Rules.Tolerance = i%2 == 0, money.FromCents(int64(i), money.EUR)
+					inv.Transfers = []invoice.Transfer{{
+						ID: inv.ID, Tx: inv.ID, Network: "bitcoin", Asset: "BTC", Script: inv.Methods[0].Destination.Script, Amount: money.MustParse("0.1", money.BTC),
+						Presence: invoice.Present, FirstSeen: inv.CreatedAt,
+					}}
+					return inv, err
+				}
+				create(t, s, c)
+			}
+			f := invoice.Filter{MerchantID: "shop", Mode: invoice.Live}
+			want, err := s.ExportLines(t.Context(), f, invoice.Position{}, 100)
+			if err != nil || len(want) != 12 {
+				t.Fatalf("%d lines, error %v", len(want), err)
+			}
+			change(t, url, "UPDATE invoices SET listed = FALSE, description = '', reference = '', note = '', disable_sale = FALSE, tolerance = '', received = ''")
+			change(t, url, "UPDATE invoices SET origin = '', origin_id = '' WHERE origin <> 'link'") // which the migration fills
+			s = open(t, url)
+			got, err := s.ExportLines(t.Context(), f, invoice.Position{}, 100)
+			if err != nil || !cmp.Equal(want, got, same) {
+				t.Errorf("error %v (-want +got):\n%s", err, cmp.Diff(want, got, same))
+			}
+			if left := rows(t, url, "SELECT id FROM invoices WHERE NOT listed"); len(left) > 0 {
+				t.Errorf("%q are not filled", left)
+			}
+		})
+	}
+}
