@@ -11,32 +11,32 @@ import (
 	"chequer/internal/invoice"
 )
 
-// place is a row of tallies.
-type place struct{ status, flag string }
+// tallyKey identifies a row of tallies.
+type tallyKey struct{ status, flag string }
 
-// places returns the rows of tallies that count an invoice. Only
+// tallyKeys returns the rows of tallies that count an invoice. Only
 // final statuses are counted without a flag: see Storage.Tally.
-func places(status string, flags []string) (all []place) {
+func tallyKeys(status string, flags []string) (all []tallyKey) {
 	switch invoice.Status(status) {
 	case invoice.Paid, invoice.Expired, invoice.Declined:
-		all = append(all, place{status, ""})
+		all = append(all, tallyKey{status, ""})
 	}
 	for _, flag := range flags {
-		all = append(all, place{status, flag})
+		all = append(all, tallyKey{status, flag})
 	}
 	return all
 }
 
 // recount counts an invoice that moved from some rows of tallies to others.
-func recount(ctx context.Context, q querier, inv invoiceRow, from, to []place) error {
-	by := map[place]int64{}
+func recount(ctx context.Context, q querier, inv invoiceRow, from, to []tallyKey) error {
+	by := map[tallyKey]int64{}
 	for _, p := range from {
 		by[p]--
 	}
 	for _, p := range to {
 		by[p]++
 	}
-	order := slices.SortedFunc(maps.Keys(by), func(a, b place) int {
+	order := slices.SortedFunc(maps.Keys(by), func(a, b tallyKey) int {
 		return cmp.Or(strings.Compare(a.status, b.status), strings.Compare(a.flag, b.flag))
 	})
 	for _, p := range order {
