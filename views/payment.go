@@ -165,10 +165,10 @@ type Method struct {
 	Line    string // amount and rate, for the head of the page
 	Notes   []Note
 
-	QR       Picture
-	Caption  string
-	Wallet   templ.SafeURL // opens a wallet; empty if no link is safe
-	App      string        // opens this page in a phone's wallet that can send the payment; empty if there is none
+	QR      Picture
+	Caption string
+	Wallet  templ.SafeURL // opens a wallet; empty if no link is safe
+	App     string        // opens this page in a phone's wallet that can send the payment; empty if there is none
 	// Second is the code with the amount, which some wallets misread. It is drawn on SecondPage.
 	Second     Picture
 	SecondTo   templ.SafeURL
