@@ -114,8 +114,9 @@ function stay() {
   addEventListener(sign, e => { if (e.key === "Escape") stay(); else if (leaving) count(10); }, {passive: true});
 });
 
-function refresh() {
-  return fetch(live.dataset.self, {cache: "no-store"}).then(r => { if (r.ok) return r.text().then(swap); }).catch(() => {});
+// With check, the answer is empty if the page has not changed.
+function refresh(check) {
+  return fetch(live.dataset.self, {cache: "no-store", headers: check ? {"If-None-Match": '"' + live.dataset.v + '"'} : {}}).then(r => { if (r.ok) return r.text().then(swap); }).catch(() => {});
 }
 
 // A proxy may drop the stream without a signal. While the stream is open its events, at least a heartbeat
@@ -124,7 +125,7 @@ function again() {
   clearTimeout(poll);
   if (live.dataset.final) return;
   var open = stream && stream.readyState === 1;
-  poll = setTimeout(() => { if (open) stop(); refresh().then(open ? listen : again); }, open ? 5e4 : d.hidden ? 3e4 : Math.min(4e3 * Math.pow(1.5, tries++), 15e3));
+  poll = setTimeout(() => { if (open) stop(); refresh(true).then(open ? listen : again); }, open ? 5e4 : d.hidden ? 3e4 : Math.min(4e3 * Math.pow(1.5, tries++), 15e3));
 }
 
 function listen() {

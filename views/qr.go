@@ -2,6 +2,8 @@ package views
 
 import (
 	"fmt"
+	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -39,6 +41,25 @@ func NewQR(text string) (QR, error) {
 	code.ViewBox = fmt.Sprintf("%d %d.5 %s %s", -quietZone, -quietZone, size, size)
 	codes.set(text, code)
 	return code, nil
+}
+
+// DrawQRs draws the codes of texts that are not cached, each once, on all processors: a new page needs
+// several. A text that is too long for a code is left out, as by NewQR.
+func DrawQRs(texts []string) {
+	missing := slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(texts))), func(text string) bool {
+		_, cached := codes.find(text)
+		return cached || text == ""
+	})
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(len(missing), runtime.GOMAXPROCS(0)) {
+		group.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(missing)); i = next.Add(1) - 1 {
+				_, _ = NewQR(missing[i])
+			}
+		})
+	}
+	group.Wait()
 }
 
 // drawn is the number of codes that were not found in the cache.

@@ -48,3 +48,26 @@ func TestDrawAhead(t *testing.T) {
 		t.Errorf("ended with %v", err)
 	}
 }
+
+// Token methods share an address, whose code is drawn once. The code with the amount is not drawn.
+func TestPayment_draws_each_code_once(t *testing.T) {
+	inv := presenttest.Invoice("abc")
+	inv.PaymentMethods[0].PaymentCode += "&label=" + rand.Text()
+	token := inv.PaymentMethods[1]
+	token.AddressCode = rand.Text()
+	inv.PaymentMethods = inv.PaymentMethods[:1]
+	for _, code := range []string{"USDC", "EURC", "DAI"} {
+		token.CryptoCurrency, token.PaymentCode = code, "ethereum:"+rand.Text()
+		inv.PaymentMethods = append(inv.PaymentMethods, token)
+	}
+	h := pages(t, newService(inv), nil)
+	for view, want := range []int64{2, 0} {
+		before := views.DrawnCodes()
+		if doc := document(t, get(t, h, "/invoice/abc")); doc.Find(".qr svg").Length() != 4 {
+			t.Errorf("%d codes are on the page, want 4", doc.Find(".qr svg").Length())
+		}
+		if got := views.DrawnCodes() - before; got != want {
+			t.Errorf("view %d draws %d codes, want %d", view+1, got, want)
+		}
+	}
+}

@@ -25,6 +25,9 @@ func (h *Handler) payment(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if c.Request().Header.Get("If-None-Match") == strconv.Quote(present.Version(snapshot)) {
+		return c.NoContent(http.StatusNotModified) // a page without a stream asks often
+	}
 	auto := c.QueryParam("auto") == "1"
 	f := h.invoiceFrame(c, snapshot)
 	f.WithAmount = c.QueryParam("amount") == "1"

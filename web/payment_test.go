@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -98,5 +99,21 @@ func TestPayment_shows_the_code_with_the_amount_when_asked(t *testing.T) {
 	code, err := views.NewQR(inv.PaymentMethods[1].PaymentCode)
 	if err != nil || doc.Find("#m2-more path[d='"+code.Path+"']").Length() != 1 {
 		t.Errorf("the code is not that of the payment link (%v)", err)
+	}
+}
+
+// The script of a page without a stream asks often. While nothing changes the page is not rendered.
+func TestPayment_is_not_rendered_for_a_page_that_shows_its_version(t *testing.T) {
+	t.Parallel()
+	h := pages(t, newService(presenttest.Invoice("abc")), nil)
+	shown := document(t, get(t, h, "/invoice/abc")).Find("#live").AttrOr("data-v", "")
+	for tag, want := range map[string]int{"": 200, `"` + shown + `"`: 304, `"other"`: 200, "*": 200} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/invoice/abc", nil)
+		r.Header.Set("If-None-Match", tag)
+		response := do(h, r)
+		body, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != want || (len(body) == 0) != (want == 304) {
+			t.Errorf("If-None-Match %s: status %d with %d bytes, want %d", tag, response.StatusCode, len(body), want)
+		}
 	}
 }

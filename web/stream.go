@@ -24,9 +24,9 @@ func (h *Handler) streamID(r *http.Request) (id string, ok bool) {
 	if r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, "/live") {
 		return "", false
 	}
-	path, _ := strings.CutPrefix(r.URL.Path, h.config.BasePath)
+	path, below := strings.CutPrefix(r.URL.Path, h.config.BasePath)
 	found := streamPath.FindStringSubmatch(path)
-	if found == nil {
+	if !below || found == nil {
 		return "", false
 	}
 	return found[1], true

@@ -337,6 +337,18 @@ func TestLiveStatus(t *testing.T) {
 	}
 }
 
+func TestLive_is_served_below_the_base_path_only(t *testing.T) {
+	t.Parallel()
+	declined := presenttest.Invoice("no")
+	declined.Status = api.StatusDeclined
+	h := pages(t, newService(declined), func(c *web.Config) { c.BasePath = "/pay" })
+	for target, want := range map[string]int{"/pay/invoice/no/live": 200, "/invoice/no/live": 404, "/payinvoice/no/live": 404} {
+		if got := get(t, h, target).StatusCode; got != want {
+			t.Errorf("%s has status %d, want %d", target, got, want)
+		}
+	}
+}
+
 // clocked is a service whose SecondsLeft counts down.
 type clocked struct {
 	*service

@@ -3,6 +3,7 @@ package bench_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
@@ -13,13 +14,13 @@ import (
 	"testing"
 	"time"
 
-	"net/http"
-
+	"chequer/internal/api"
 	"chequer/internal/programtest"
 )
 
 // BenchmarkProcesses measures one, two and four processes on one PostgreSQL database behind a proxy that
-// takes them in turn: creations, pages, and callbacks. The ratio is that to one process.
+// takes them in turn: creations, pages, and callbacks, each with its ratio to one process, and the time
+// until a page at the last process shows a payment that the first one was told.
 func BenchmarkProcesses(b *testing.B) {
 	if settings.postgres == "" {
 		b.Skip("BENCH_POSTGRES names no database")
@@ -33,7 +34,14 @@ func BenchmarkProcesses(b *testing.B) {
 				p.run(b, "endpoint", "add", fmt.Sprint(h.base+"/healthy/", n), "--test", "--events", "invoice.paid")
 			}
 			p.useKey(b, "--test")
-			p.url = roundRobin(b, append([]string{p.url}, p.others(b, count-1)...))
+			servers := append([]string{p.url}, p.others(b, count-1)...)
+			measure(b, "update", func(b *testing.B) {
+				here, there := p.updates(b, servers[0]), p.updates(b, servers[count-1])
+				b.ReportMetric(there.at(.5), "p50-ms")
+				b.ReportMetric(there.at(.95), "p95-ms")
+				compare(b, "-p50-ms", there.at(.5), here.at(.5))
+			})
+			p.url = roundRobin(b, servers)
 			report := func(b *testing.B, what string, figure float64) {
 				b.Helper()
 				if count == 1 {
@@ -46,7 +54,11 @@ func BenchmarkProcesses(b *testing.B) {
 				of.report(b, "invoices")
 				report(b, "creations", of.perSecond())
 			})
-			page := p.url + "/invoice/" + p.last.Load().(string)
+			inv, err := p.createWith(b.Context(), body)
+			if err != nil {
+				b.Fatal(err)
+			}
+			page := p.url + "/invoice/" + inv.ForeignID
 			measure(b, "pages", func(b *testing.B) {
 				of := repeat(b, 32, func(ctx context.Context) error { return view(ctx, page) })
 				of.report(b, "pages")
@@ -66,6 +78,34 @@ func BenchmarkProcesses(b *testing.B) {
 			})
 		})
 	}
+}
+
+// updates times how long after a simulated payment at the first server a page at another one shows it.
+func (p *program) updates(b *testing.B, server string) latencies {
+	b.Helper()
+	var each []time.Duration
+	for range 20 {
+		inv, err := p.createWith(b.Context(), body)
+		if err != nil {
+			b.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
+		updates, err := follow(ctx, server+"/invoice/"+inv.ForeignID+"/live", "")
+		if err != nil {
+			b.Fatal(err)
+		}
+		at := time.Now()
+		if err := p.simulate(ctx, inv.ForeignID, api.SimulateExact); err != nil {
+			b.Fatal(err)
+		}
+		shown, err := next(ctx, updates)
+		if err != nil {
+			b.Fatal(err)
+		}
+		each = append(each, shown.Sub(at))
+		cancel()
+	}
+	return sorted(each)
 }
 
 // others starts more servers on the program's database, and returns their addresses.

@@ -111,7 +111,7 @@ var (
 	ofCounter      = budget{kilobytes: 15, each: 1.5, requests: 7}
 	ofTerminal     = budget{kilobytes: 12, requests: 5}
 	ofLink         = budget{kilobytes: 10, requests: 4} // the fourth is the script for embedding pages
-	ofPayment      = budget{kilobytes: 14.8, each: .7, requests: 6}
+	ofPayment      = budget{kilobytes: 15, each: .7, requests: 6}
 	ofBuilder      = budget{kilobytes: 10, requests: 5}
 	ofDocs         = budget{kilobytes: 40, requests: 3}
 	checkedByReach = budget{} // checked by reach, before the stream sends more

@@ -14,6 +14,7 @@ import (
 // service that implements only the specification names neither coins nor networks, and gives no
 // payment links; the page is complete without them.
 func methods(r api.Resource, s scene, rest bool) []views.Method {
+	views.DrawQRs(codeTexts(r))
 	shown := make([]views.Method, len(r.PaymentMethods))
 	chosen := 0
 	for i, m := range r.PaymentMethods {
@@ -100,9 +101,17 @@ func drawCodes(v *views.Method, m api.PaymentMethod, s scene, rest bool) {
 
 // DrawCodes draws the codes of an invoice's page, so that the page finds them in the cache.
 func DrawCodes(r api.Resource) {
-	for _, m := range r.PaymentMethods {
-		qr(cmp.Or(m.AddressCode, m.PaymentCode, m.Address))
+	for _, text := range codeTexts(r) {
+		qr(text)
 	}
+}
+
+// codeTexts returns the texts of the first code of each method. Token methods share an address.
+func codeTexts(r api.Resource) (texts []string) {
+	for _, m := range r.PaymentMethods {
+		texts = append(texts, cmp.Or(m.AddressCode, m.PaymentCode, m.Address))
+	}
+	return texts
 }
 
 // qr returns the QR code of a text; empty if the text is too long for one. The page shows the same
