@@ -73,6 +73,10 @@ func TestEndSessions(t *testing.T) {
 	if all, err := d.Sessions(ctx, first.Account.ID); err != nil || len(all) != 1 || all[0].Hash != second.Session.Hash {
 		t.Errorf("left %+v, error %v", all, err)
 	}
+	wantErr(t, "no session", d.EndSession(ctx, first.Account, ""), account.ErrNotFound)
+	if all, err := d.Sessions(ctx, first.Account.ID); err != nil || len(all) != 1 {
+		t.Errorf("without a session's ID %d of 1 sessions are left, error %v", len(all), err)
+	}
 	if err := d.EndSession(ctx, first.Account, second.Session.ID()); err != nil {
 		t.Error(err)
 	}
