@@ -3,6 +3,7 @@ package server_test
 import (
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -329,7 +330,7 @@ func TestExport_is_aborted(t *testing.T) {
 		l.storage.FailPage(3) // the second one of the next export
 		func() {
 			defer func() {
-				if fault := recover(); fault != http.ErrAbortHandler {
+				if fault, _ := recover().(error); !errors.Is(fault, http.ErrAbortHandler) {
 					t.Errorf("%s: recovered %v, want %v", format, fault, http.ErrAbortHandler)
 				}
 			}()

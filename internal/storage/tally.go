@@ -11,32 +11,32 @@ import (
 	"chequer/internal/invoice"
 )
 
-// tallyKey identifies a row of tallies.
-type tallyKey struct{ status, flag string }
+// tallyRow identifies a row of tallies.
+type tallyRow struct{ status, flag string }
 
-// tallyKeys returns the rows of tallies that count an invoice. Only
-// final statuses are counted without a flag: see Storage.Tally.
-func tallyKeys(status string, flags []string) (all []tallyKey) {
+// tallyRows returns the rows of tallies that count an invoice. Only final statuses
+// are counted without a flag: see Storage.Tally.
+func tallyRows(status string, flags []string) (all []tallyRow) {
 	switch invoice.Status(status) {
 	case invoice.Paid, invoice.Expired, invoice.Declined:
-		all = append(all, tallyKey{status, ""})
+		all = append(all, tallyRow{status, ""})
 	}
 	for _, flag := range flags {
-		all = append(all, tallyKey{status, flag})
+		all = append(all, tallyRow{status, flag})
 	}
 	return all
 }
 
 // recount counts an invoice that moved from some rows of tallies to others.
-func recount(ctx context.Context, q querier, inv invoiceRow, from, to []tallyKey) error {
-	by := map[tallyKey]int64{}
+func recount(ctx context.Context, q querier, inv invoiceRow, from, to []tallyRow) error {
+	by := map[tallyRow]int64{}
 	for _, p := range from {
 		by[p]--
 	}
 	for _, p := range to {
 		by[p]++
 	}
-	order := slices.SortedFunc(maps.Keys(by), func(a, b tallyKey) int {
+	order := slices.SortedFunc(maps.Keys(by), func(a, b tallyRow) int {
 		return cmp.Or(strings.Compare(a.status, b.status), strings.Compare(a.flag, b.flag))
 	})
 	for _, p := range order {
