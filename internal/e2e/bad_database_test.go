@@ -49,7 +49,7 @@ func (c *crowd) orders(clients int) (stop func()) {
 	for range clients {
 		group.Go(func() {
 			for ctx.Err() == nil {
-				c.order()
+				c.createInvoice()
 			}
 		})
 	}
@@ -58,8 +58,8 @@ func (c *crowd) orders(clients int) (stop func()) {
 	return stop
 }
 
-// order creates one invoice and records the response.
-func (c *crowd) order() {
+// createInvoice creates one invoice and records the response.
+func (c *crowd) createInvoice() {
 	body := []byte(`{"amount":12.50,"fiat_currency":"EUR"}`)
 	r, err := http.NewRequest(http.MethodPost, c.url+api.PathInvoiceNew, bytes.NewReader(body))
 	if err != nil {
@@ -163,7 +163,7 @@ func TestDatabase_locked_by_another_process(t *testing.T) {
 	p.demo()
 	c := &crowd{t: t, url: p.url, key: p.key}
 	shop := newShop(t, p.url, p.key)
-	id := shop.order()
+	id := shop.createInvoice()
 	stop := c.orders(8)
 	until(t, waitTimeout, "orders are answered", func() bool { n, _ := c.count(); return n >= 20 })
 
@@ -263,7 +263,7 @@ func TestFull_disk_loses_no_invoice(t *testing.T) {
 	p := start(t, settings, app.Options{Demo: true})
 	c := &crowd{t: t, url: p.url, key: p.key}
 	shop := newShop(t, p.url, p.key)
-	id := shop.order()
+	id := shop.createInvoice()
 	stop := c.orders(4)
 	until(t, waitTimeout, "orders are answered", func() bool { n, _ := c.count(); return n >= 20 })
 

@@ -169,7 +169,7 @@ func TestReal_coins_pay_an_invoice(t *testing.T) {
 			p, key := shopOn(t, c, n)
 			s := newShop(t, p.url, key)
 			b := open(t, screens[0])
-			id := idOf(b.order(p.url, "12,50"))
+			id := idOf(b.createInvoice(p.url, "12,50"))
 			b.mark()
 			r := s.invoice(id)
 			b.picture(screens[0], "real_"+c.name+"_waiting")
@@ -224,7 +224,7 @@ func TestReal_coins_are_found_after_downtime(t *testing.T) {
 			s := newShop(t, p.url, key)
 			var ids []string
 			for range 3 {
-				ids = append(ids, s.order())
+				ids = append(ids, s.createInvoice())
 			}
 			invoices := map[string]api.Resource{}
 			for _, id := range ids {
@@ -260,7 +260,7 @@ func TestReal_coins_are_taken_back(t *testing.T) {
 			p, key := shopOn(t, c, n)
 			s := newShop(t, p.url, key)
 
-			replaced := s.order()
+			replaced := s.createInvoice()
 			r := s.invoice(replaced)
 			tx := c.pay(t, n, r, r.PaymentMethods[0].DueAmount)
 			s.status(replaced, api.StatusPending, waitTimeout)
@@ -271,7 +271,7 @@ func TestReal_coins_are_taken_back(t *testing.T) {
 				t.Errorf("exceptions %v, want %s", got, api.ExceptionReplaced)
 			}
 
-			id := s.order()
+			id := s.createInvoice()
 			r = s.invoice(id)
 			tx = c.pay(t, n, r, r.PaymentMethods[0].DueAmount)
 			s.status(id, api.StatusPending, waitTimeout)
@@ -316,7 +316,7 @@ func TestReal_coins_older_than_the_invoice(t *testing.T) {
 			n.MineBlocks(t, above)
 			p, key := shopOn(t, c, n)
 			s := newShop(t, p.url, key)
-			id := s.order()
+			id := s.createInvoice()
 			old := func() bool {
 				r := s.invoice(id)
 				return r.Status == api.StatusCreated && len(r.Payments) == 1 && r.Payments[0].State == "old"

@@ -92,8 +92,8 @@ func (c *crawler) post(path string, form url.Values) (leadsTo string) {
 	return to
 }
 
-// order sends the storefront's form and returns the path of the invoice's page.
-func (c *crawler) order(amount, token string) (page string) {
+// createInvoice sends the storefront's form and returns the path of the invoice's page.
+func (c *crawler) createInvoice(amount, token string) (page string) {
 	c.t.Helper()
 	storefront := c.send(http.MethodGet, c.path("/"), nil)
 	defer storefront.Body.Close()

@@ -25,7 +25,7 @@ func TestHidden_page_has_no_stream(t *testing.T) {
 	merchant := newShop(t, p.url, p.key)
 	b := open(t, screens[0])
 	b.before(countStreams)
-	id := idOf(b.order(p.url, "12,50"))
+	id := idOf(b.createInvoice(p.url, "12,50"))
 	b.mark()
 	streams := func() int {
 		return get(b, chromedp.Evaluate[int](`streams.filter(s => s.readyState !== EventSource.CLOSED).length`))
@@ -60,7 +60,7 @@ func TestHidden_page_has_no_stream(t *testing.T) {
 func TestHidden_frame_has_no_stream(t *testing.T) {
 	p := start(t, settings(t, "CHEQUER_EMBED_ORIGINS=https://shop.example"), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
-	id := merchant.order()
+	id := merchant.createInvoice()
 	b := open(t, screens[1])
 	b.before(countStreams)
 	b.visit(p.url + "/embed")

@@ -20,7 +20,7 @@ func TestOpen_page_updates_by_itself(t *testing.T) {
 	s := screens[0]
 	t.Run("by_its_stream", func(t *testing.T) {
 		b := open(t, s)
-		id := idOf(b.order(p.url, "12,50"))
+		id := idOf(b.createInvoice(p.url, "12,50"))
 		b.mark()
 		merchant.simulate(id, api.SimulateExact)
 		b.awaits("#st", "Payment seen", nil)
@@ -35,7 +35,7 @@ func TestOpen_page_updates_by_itself(t *testing.T) {
 	})
 	t.Run("again_after_a_reorganisation", func(t *testing.T) {
 		b := open(t, s)
-		id := idOf(b.order(p.url, "12,50"))
+		id := idOf(b.createInvoice(p.url, "12,50"))
 		b.mark()
 		merchant.simulate(id, api.SimulateExact, api.SimulateConfirm)
 		b.awaits("#st", "Paid. Thank you.", nil)
@@ -49,7 +49,7 @@ func TestOpen_page_updates_by_itself(t *testing.T) {
 	t.Run("by_polling_when_the_stream_is_blocked", func(t *testing.T) {
 		b := open(t, s)
 		b.block("*://*:*/invoice/*/live*")
-		id := idOf(b.order(p.url, "12,50"))
+		id := idOf(b.createInvoice(p.url, "12,50"))
 		b.mark()
 		stream := `fetch(document.getElementById("live").dataset.stream).then(() => "open", () => "blocked")`
 		if got := get(b, chromedp.Evaluate[string](stream, chromedp.EvalAwaitPromise)); got != "blocked" {
@@ -61,7 +61,7 @@ func TestOpen_page_updates_by_itself(t *testing.T) {
 	})
 	t.Run("after_the_tab_was_frozen", func(t *testing.T) {
 		b := open(t, s)
-		id := idOf(b.order(p.url, "12,50"))
+		id := idOf(b.createInvoice(p.url, "12,50"))
 		b.mark()
 		b.lifecycle(page.SetWebLifecycleStateStateFrozen)
 		merchant.simulate(id, api.SimulateExact, api.SimulateConfirm)

@@ -30,7 +30,7 @@ func TestProof_states_every_shown_address(t *testing.T) {
 	for _, s := range screens {
 		t.Run(s.name, func(t *testing.T) {
 			b := open(t, s)
-			page := b.order(p.url, "56,50")
+			page := b.createInvoice(p.url, "56,50")
 			statement := filepath.Join(folder, s.name+".txt")
 			b.click("#proof summary")
 			b.pictureOf("#proof", s, "proof")

@@ -80,7 +80,7 @@ func TestManual_checks_webhooks(t *testing.T) {
 	s, r := newShop(t, p.url, p.key), newReceiver(t)
 	var first, rotating api.Endpoint
 	s.call(p.url, p.key, "POST", api.PathEndpoints, `{"url":"`+r.url+`"}`, &first)
-	s.order()
+	s.createInvoice()
 	until(t, waitTimeout, "the first event is received", func() bool { return len(r.all()) == 1 })
 	s.call(p.url, p.key, "POST", api.PathEndpoints+"/"+first.ID+"/rotate", "", &rotating)
 	s.call(p.url, p.key, "POST", api.PathEndpoints+"/"+first.ID+"/test", "", nil)

@@ -23,7 +23,7 @@ func TestRequote_gives_a_new_quote(t *testing.T) {
 	for _, s := range screens {
 		t.Run(s.name, func(t *testing.T) {
 			b := open(t, s)
-			page := b.order(p.url, "12,50")
+			page := b.createInvoice(p.url, "12,50")
 			id := idOf(page)
 			before := merchant.invoice(id)
 			b.click("#help summary")
@@ -101,7 +101,7 @@ func TestRefund_address_is_stored(t *testing.T) {
 	for _, s := range screens {
 		t.Run(s.name, func(t *testing.T) {
 			b := open(t, s)
-			page := b.order(p.url, "12,50")
+			page := b.createInvoice(p.url, "12,50")
 			id := idOf(page)
 			merchant.simulate(id, api.SimulateOver, api.SimulateConfirm)
 			b.visit(page)
@@ -134,7 +134,7 @@ func TestRefund_address_is_stored(t *testing.T) {
 	t.Run("typed_while_the_page_changes", func(t *testing.T) {
 		s := screens[0]
 		b := open(t, s)
-		page := b.order(p.url, "12,50")
+		page := b.createInvoice(p.url, "12,50")
 		id := idOf(page)
 		merchant.simulate(id, api.SimulateLate)
 		b.awaits("#st", "Your payment arrived late", nil)

@@ -19,7 +19,7 @@ func TestShopper_pays(t *testing.T) {
 	for _, s := range screens {
 		t.Run(s.name, func(t *testing.T) {
 			b := open(t, s)
-			page := b.order(url, "12,50")
+			page := b.createInvoice(url, "12,50")
 			if got := b.text(".due .v"); got != "€12.50" {
 				t.Errorf("amount due = %q", got)
 			}
@@ -49,8 +49,8 @@ func TestShopper_pays(t *testing.T) {
 	}
 }
 
-// order sends the storefront's form and returns the address of the invoice's page.
-func (b *tab) order(url, amount string) (page string) {
+// createInvoice sends the storefront's form and returns the address of the invoice's page.
+func (b *tab) createInvoice(url, amount string) (page string) {
 	b.t.Helper()
 	b.visit(url)
 	b.picture(b.screen, "storefront")

@@ -79,7 +79,7 @@ func TestTools_show_every_state(t *testing.T) {
 	for _, test := range simulations {
 		t.Run(test.name, func(t *testing.T) {
 			b := open(t, s)
-			id := idOf(b.order(p.url, "12,50"))
+			id := idOf(b.createInvoice(p.url, "12,50"))
 			b.mark()
 			for i, step := range test.steps {
 				b.send("#sim-" + step.action)
@@ -102,7 +102,7 @@ func TestRefused_simulation_shows_the_reason(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	s := screens[0]
 	b := open(t, s)
-	page := b.order(p.url, "12,50")
+	page := b.createInvoice(p.url, "12,50")
 	for _, action := range []string{"confirm", "replace", "reorganise"} {
 		if n := get(b, chromedp.Evaluate[int](fmt.Sprintf(`document.querySelectorAll("#sim-%s").length`, action))); n > 0 {
 			t.Errorf("%s is offered without a payment", action)

@@ -154,7 +154,7 @@ func TestStorefront_needs_only_the_specification(t *testing.T) {
 				service := &specOnlyServer{hasStatus: variant.hasStatus}
 				url := specOnlyShop(t, service)
 				b := open(t, s)
-				page := b.order(url, "12,50")
+				page := b.createInvoice(url, "12,50")
 				b.checkSpecOnlyInvoice(url, page)
 				b.picture(s, "spec_only_"+variant.name)
 				if got := service.count(); got != 1 {

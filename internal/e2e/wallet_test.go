@@ -340,7 +340,7 @@ func TestWallet_request_for_every_method(t *testing.T) {
 	merchant := newShop(t, p.url, p.key)
 	b := open(t, screens[1])
 	b.wallets(wallet{Name: "Fox", Chain: "0x1"})
-	id := idOf(b.order(p.url, "12,50"))
+	id := idOf(b.createInvoice(p.url, "12,50"))
 	paid := 0
 	for _, m := range merchant.invoice(id).PaymentMethods {
 		if m.ChainID == "" {
