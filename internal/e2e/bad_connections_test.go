@@ -104,7 +104,7 @@ func TestSlow_clients_are_disconnected(t *testing.T) {
 		slowest = max(slowest, time.Since(asked))
 	}
 	if slowest > 3*time.Second {
-		t.Errorf("a page and an order took %s beside slow clients", slowest)
+		t.Errorf("a page and a creation took %s beside slow clients", slowest)
 	}
 	for i, c := range slow {
 		if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
@@ -115,7 +115,7 @@ func TestSlow_clients_are_disconnected(t *testing.T) {
 		t.Errorf("slow clients were disconnected after %s, want at most 15 s", took)
 	}
 	p.checkDescriptors(before)
-	t.Logf("a page and an order took %s at most; slow clients ended after %s", slowest, time.Since(began))
+	t.Logf("a page and a creation took %s at most; slow clients ended after %s", slowest, time.Since(began))
 }
 
 // TestHeaders_above_the_limit_are_refused sends headers below and above the limit, on a connection that has served another

@@ -84,9 +84,9 @@ func TestPage_works_below_a_base_path(t *testing.T) {
 				t.Errorf("the form led to %s", page)
 			}
 			merchant.simulate(idOf(page), api.SimulateExact)
-			b.awaits("#st", "Payment seen", b.reload(s, page))
+			b.waitFor("#st", "Payment seen", b.reload(s, page))
 			b.send("#sim-confirm")
-			b.awaits("#st", "Paid", b.reload(s, page))
+			b.waitFor("#st", "Paid", b.reload(s, page))
 			b.checkConsole()
 		})
 	}

@@ -76,7 +76,7 @@ func shopIn(t *testing.T, folder string, c coin, n *bitcointest.Node) (*process,
 	p := programIn(t, folder, append(c.settings(n), "CHEQUER_STOREFRONT=on", "CHEQUER_SHOP_NAME=Atelier Nord")...)
 	key := p.addWallet(c)
 	p.serve()
-	p.scanned()
+	p.waitScanned()
 	return p, key
 }
 
@@ -128,8 +128,8 @@ func (p *process) health() (health, bool) {
 	return health{}, false
 }
 
-// scanned waits until the program has scanned the network.
-func (p *process) scanned() {
+// waitScanned waits until the program has scanned the network.
+func (p *process) waitScanned() {
 	p.t.Helper()
 	var last health
 	defer func() {
@@ -177,7 +177,7 @@ func TestReal_coins_pay_an_invoice(t *testing.T) {
 			// First a part: the page asks for the rest, to the same address.
 			c.pay(t, n, r, c.part)
 			sent := time.Now()
-			b.awaits("#st", "Part of it arrived", nil)
+			b.waitFor("#st", "Part of it arrived", nil)
 			t.Logf("seen on the open page %d ms after it was sent", time.Since(sent).Milliseconds())
 			r = s.invoice(id)
 			if code, link := b.decode(".qr svg"), r.PaymentMethods[0].PaymentURI; lowerAddress(code) != link {
@@ -185,7 +185,7 @@ func TestReal_coins_pay_an_invoice(t *testing.T) {
 			}
 			b.picture(screens[0], "real_"+c.name+"_partial")
 			c.pay(t, n, r, r.PaymentMethods[0].DueAmount)
-			b.awaits("#st", "Payment seen", nil)
+			b.waitFor("#st", "Payment seen", nil)
 			if got := b.text("#live"); !strings.Contains(got, "0 of ") {
 				t.Errorf("the page shows no confirmations: %s", got)
 			}
@@ -196,7 +196,7 @@ func TestReal_coins_pay_an_invoice(t *testing.T) {
 				n.MineBlocks(t, 3)
 			}
 			mined := time.Now()
-			b.awaits("#st", "Paid. Thank you.", nil)
+			b.waitFor("#st", "Paid. Thank you.", nil)
 			t.Logf("paid on the open page %d ms after the last block", time.Since(mined).Milliseconds())
 			b.picture(screens[0], "real_"+c.name+"_paid")
 			b.checkNotReloaded()

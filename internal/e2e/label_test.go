@@ -32,6 +32,6 @@ func TestCodes_stay_readable_with_any_shop_name(t *testing.T) {
 			t.Errorf("a code of version %.0f has modules of %.1f pixels", version, width/modules)
 		}
 	}
-	b.noSidewaysScroll()
+	b.checkNoSidewaysScroll()
 	b.checkConsole()
 }

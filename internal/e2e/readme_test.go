@@ -41,7 +41,7 @@ func main() {
 `
 
 // TestManual_checks_webhooks builds the manual's check, and runs it on genuine and forged deliveries,
-// before and during a rotation of the secret.
+// addInitScript and during a rotation of the secret.
 func TestManual_checks_webhooks(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../manual/webhooks.md")

@@ -135,7 +135,7 @@ func specOnlyShop(t *testing.T, b *specOnlyServer) (url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	running(t, a)
+	runApp(t, a)
 	return "http://" + a.Addr()
 }
 
@@ -162,7 +162,7 @@ func TestStorefront_needs_only_the_specification(t *testing.T) {
 				}
 				if variant.hasStatus {
 					service.pay()
-					b.awaits("#st", "Paid. Thank you.", b.reload(s, page))
+					b.waitFor("#st", "Paid. Thank you.", b.reload(s, page))
 					b.picture(s, "spec_only_paid")
 				}
 				b.checkConsole()

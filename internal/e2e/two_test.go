@@ -40,7 +40,7 @@ func join(t *testing.T, database string) member {
 func (m member) leads() bool { return m.log.Contains(`msg="watching network" network=simnet`) }
 
 // TestTwo_programs_share_a_database creates an invoice in one program and pays it through the other,
-// before and after the watching program stops.
+// addInitScript and after the watching program stops.
 func TestTwo_programs_share_a_database(t *testing.T) {
 	t.Parallel()
 	database := storagetest.Postgres(t)
@@ -116,7 +116,7 @@ func TestLeader_without_a_node_is_replaced(t *testing.T) {
 	other := programIn(t, t.TempDir(), append(c.settings(otherNode), shared...)...)
 	key := leader.addWallet(c)
 	leader.serve()
-	leader.scanned()
+	leader.waitScanned()
 	other.serve()
 	s := newShop(t, other.url, key)
 	id := s.createInvoice()
