@@ -6,19 +6,19 @@ var d = document, live = d.getElementById("live"), say = d.getElementById("say")
 if (!live) return;
 d.documentElement.classList.remove("nojs");
 
-var stream, poll, tries = 0, deadline = 0, announced = {}, leaving, seconds, stays, chosen, drift = skew();
-var same = {createHTML: html => html};
-var types = window.trustedTypes ? trustedTypes.createPolicy("live", same) : same;
+var stream, poll, tries = 0, deadline = 0, announced = {}, countdown, seconds, cancelled, chosen, drift = skew();
+var policy = {createHTML: html => html};
+var types = window.trustedTypes ? trustedTypes.createPolicy("live", policy) : policy;
 
 function all(selector, each) { Array.prototype.forEach.call(live.querySelectorAll(selector), each); }
 function announce(text) { say.textContent = ""; setTimeout(() => { say.textContent = text; }, 60); }
 
-// The time of day can change at any moment. performance.now() cannot, but in some browsers it stops
-// while the device sleeps. skew is their difference.
+// skew returns the difference between the time of day and performance.now(). It changes when the clock
+// of the device is set and, in some browsers, when the device sleeps.
 function skew() { return Date.now() - performance.now(); }
 
 // The server sends the remaining seconds and no time of day, so the shopper's clock does not matter.
-function arm(clock) {
+function setDeadline(clock) {
   var end = clock ? performance.now() + clock.dataset.left * 1e3 : 0;
   if (Math.abs(end - deadline) > 3e4) announced = {};
   deadline = end;
@@ -43,8 +43,8 @@ function local() {
   all("time[datetime]:not(#clock)", t => { t.textContent = new Date(t.dateTime).toLocaleString(d.documentElement.lang, words); });
 }
 
-// The chosen method survives updates and, by the history state, a reload. A row of methods that is
-// wider than the window scrolls to the chosen one.
+// The chosen method is kept when the page is updated and, in the history state, when it is reloaded. A
+// row of methods that is wider than the window scrolls to the chosen method.
 function choose() {
   all("input[name=method]", radio => { if (radio.value === chosen) radio.checked = true; });
   all("[name=m]", field => { if (chosen) field.value = chosen; });
@@ -53,8 +53,8 @@ function choose() {
 function reveal() {
   choose();
   all(".methods :checked+label", label => {
-    var row = label.parentNode, is = label.getBoundingClientRect(), in_ = row.getBoundingClientRect();
-    row.scrollLeft += is.left + is.right - in_.left - in_.right >> 1;
+    var row = label.parentNode, inner = label.getBoundingClientRect(), outer = row.getBoundingClientRect();
+    row.scrollLeft += inner.left + inner.right - outer.left - outer.right >> 1;
   });
 }
 
@@ -62,56 +62,56 @@ function reveal() {
 function swap(html, always) {
   var next = new DOMParser().parseFromString(types.createHTML(html), "text/html").getElementById("live");
   if (!next) return;
-  if (next.dataset.v === live.dataset.v && !always) { arm(next.querySelector("#clock")); return; }
-  var active = d.activeElement, focus = active && live.contains(active) ? active.id || "live" : 0, kind = live.dataset.k, going = leaving;
+  if (next.dataset.v === live.dataset.v && !always) { setDeadline(next.querySelector("#clock")); return; }
+  var active = d.activeElement, focus = active && live.contains(active) ? active.id || "live" : 0, kind = live.dataset.k, counting = countdown;
   all("details[open]", old => { var now = next.querySelector("#" + old.id); if (now) now.open = true; });
   all("#refund-address", old => { var now = next.querySelector("#refund-address"); if (now) now.value = old.value; });
-  still();
+  stopCountdown();
   live.replaceWith(next);
   live = next;
   reveal();
   d.title = live.dataset.title;
-  arm(d.getElementById("clock"));
+  setDeadline(d.getElementById("clock"));
   tick();
   local();
   d.dispatchEvent(new Event("swap")); // for wallet.js
   if (focus) (d.getElementById(focus) || live).focus({preventScroll: true});
-  if (live.dataset.k !== kind) announce((live.dataset.say + " " + leave()).trim());
-  else if (going) leave();
+  if (live.dataset.k !== kind) announce((live.dataset.say + " " + startReturn()).trim());
+  else if (counting) startReturn();
   if (live.dataset.final) stop(); else listen();
 }
 
-// leave returns to the shop after a visible and announced countdown of ten seconds, which the shopper
-// can stop. The countdown pauses while its button has the focus or the tab is hidden, and restarts
-// with any input.
-function leave() {
+// startReturn returns to the shop after a visible and announced countdown of ten seconds, which the
+// shopper can cancel. The countdown pauses while its button has the focus or the tab is hidden, and
+// restarts with any input.
+function startReturn() {
   var note = d.getElementById("auto"), to = d.getElementById("return");
-  if (!note || !to || stays || parent !== window) return ""; // in a frame the embedding page decides
+  if (!note || !to || cancelled || parent !== window) return ""; // in a frame the embedding page decides
   note.hidden = false;
-  count(10);
-  leaving = setInterval(() => {
+  showSeconds(10);
+  countdown = setInterval(() => {
     if (d.hidden || note.contains(d.activeElement)) return;
-    count(seconds - 1);
-    if (seconds < 1) { still(); location.assign(to.href); }
+    showSeconds(seconds - 1);
+    if (seconds < 1) { stopCountdown(); location.assign(to.href); }
   }, 1e3);
   return note.dataset.say;
 }
 
-function count(s) { seconds = s; d.querySelector("#auto b").textContent = s; }
-function still() { clearInterval(leaving); leaving = 0; }
+function showSeconds(s) { seconds = s; d.querySelector("#auto b").textContent = s; }
+function stopCountdown() { clearInterval(countdown); countdown = 0; }
 
-function stay() {
+function cancelReturn() {
   var note = d.getElementById("auto");
-  if (!leaving) return;
-  stays = 1;
-  still();
+  if (!countdown) return;
+  cancelled = 1;
+  stopCountdown();
   if (note.contains(d.activeElement)) live.focus({preventScroll: true});
   note.hidden = true;
   announce(note.dataset.stays);
 }
 
-["keydown", "pointerdown", "wheel", "touchmove"].forEach(sign => {
-  addEventListener(sign, e => { if (e.key === "Escape") stay(); else if (leaving) count(10); }, {passive: true});
+["keydown", "pointerdown", "wheel", "touchmove"].forEach(type => {
+  addEventListener(type, e => { if (e.key === "Escape") cancelReturn(); else if (countdown) showSeconds(10); }, {passive: true});
 });
 
 // With check, the answer is empty if the page has not changed.
@@ -121,38 +121,39 @@ function refresh(check) {
 
 // A proxy may drop the stream without a signal. While the stream is open its events, at least a heartbeat
 // every 20 seconds, put off polling; when they stop, the page polls and connects again.
-function again() {
+function schedulePoll() {
   clearTimeout(poll);
   if (live.dataset.final) return;
   var open = stream && stream.readyState === 1;
-  poll = setTimeout(() => { if (open) stop(); refresh(true).then(open ? listen : again); }, open ? 5e4 : d.hidden ? 3e4 : Math.min(4e3 * Math.pow(1.5, tries++), 15e3));
+  poll = setTimeout(() => { if (open) stop(); refresh(true).then(open ? listen : schedulePoll); }, open ? 5e4 : d.hidden ? 3e4 : Math.min(4e3 * Math.pow(1.5, tries++), 15e3));
 }
 
 function listen() {
   if (live.dataset.final) return;
-  again();
+  schedulePoll();
   if (stream || d.hidden || !window.EventSource) return;
   stream = new EventSource(live.dataset.stream);
-  stream.onopen = again;
-  stream.addEventListener("beat", again);
+  stream.onopen = schedulePoll;
+  stream.addEventListener("beat", schedulePoll);
   stream.addEventListener("page", e => { tries = 0; swap(e.data); });
-  stream.onerror = () => { if (stream && stream.readyState === 2) stream = null; again(); };
+  stream.onerror = () => { if (stream && stream.readyState === 2) stream = null; schedulePoll(); };
 }
 
 function stop() { if (stream) stream.close(); stream = null; clearTimeout(poll); }
 
-// The shopper comes back, such as from the wallet app: the tab may have been suspended, so refresh at once.
+// The page is refreshed when it becomes visible, such as after a visit to the wallet app, because the
+// tab may have been suspended.
 function wake() { if (d.hidden || live.dataset.final) return; tries = 0; tick(); stop(); refresh().then(listen); }
 
 // A hidden page closes its stream: over HTTP/1.1 all tabs of a site share six connections.
-function sleep() { stop(); again(); }
+function sleep() { stop(); schedulePoll(); }
 d.addEventListener("visibilitychange", function () { if (d.hidden) sleep(); else wake(); });
 addEventListener("pagehide", stop);
 addEventListener("online", wake);
 addEventListener("pageshow", e => { if (e.persisted) wake(); });
 
 d.addEventListener("click", e => {
-  if (e.target.closest("#stay")) { stay(); return; }
+  if (e.target.closest("#stay")) { cancelReturn(); return; }
   var button = e.target.closest("[data-copy]");
   if (!button) return;
   copy(button.dataset.copy).then(() => {
@@ -189,7 +190,7 @@ d.addEventListener("change", e => {
   choose();
 });
 
-// A simulation's answer is the page after it, or the page with the reason why it was refused.
+// The answer to a simulation is the changed page, or the page with the reason for the refusal.
 d.addEventListener("submit", e => {
   var form = e.target;
   if (form.id !== "simulate" || form.dataset.plain) return;
@@ -203,7 +204,7 @@ d.addEventListener("submit", e => {
 all("input:checked", radio => { chosen = radio.value; });
 if (history.state && history.state.m) chosen = history.state.m;
 reveal();
-arm(d.getElementById("clock"));
+setDeadline(d.getElementById("clock"));
 tick();
 local();
 setInterval(tick, 500);

@@ -19,18 +19,18 @@ if (keys && amount) {
 }
 
 // The QR code must stay visible, so the phone must not lock its screen.
-function awake() {
+function requestWakeLock() {
   if (d.hidden || !navigator.wakeLock) return;
   navigator.wakeLock.request("screen").then(function (held) { lock = held; d.body.dataset.awake = "1"; }, function () {});
 }
 // WebKit grants the wake lock, and lets a page play sound, only during a tap or a key press.
-["visibilitychange", "click", "keydown"].forEach(function (sign) {
-  d.addEventListener(sign, function () {
-    if (!lock || lock.released) awake();
-    if (live && sign !== "visibilitychange") unmute().catch(function () {});
+["visibilitychange", "click", "keydown"].forEach(function (type) {
+  d.addEventListener(type, function () {
+    if (!lock || lock.released) requestWakeLock();
+    if (live && type !== "visibilitychange") unmute().catch(function () {});
   });
 });
-awake();
+requestWakeLock();
 
 // A new audio context in WebKit is suspended at first, and runs soon after if sound is allowed.
 // After a tap it is resumed. Without a tap resume would fail, and Chromium would log a warning, so
@@ -42,10 +42,10 @@ function unmute() {
   sound = sound || new Audio();
   if (sound.state === "running") return Promise.resolve();
   if (!activation || activation.hasBeenActive) return sound.resume();
-  return new Promise(function (run) { sound.onstatechange = run; });
+  return new Promise(function (resolve) { sound.onstatechange = resolve; });
 }
 
-// Plays two notes once when the invoice is paid, within two seconds or not at all.
+// Plays two notes when the invoice is paid, unless the browser refuses sound for two seconds.
 function ring() {
   var late;
   setTimeout(function () { late = 1; }, 2e3);

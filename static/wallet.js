@@ -9,11 +9,11 @@ function words() { return d.getElementById("wallet-words"); }
 function boxes() { return Array.from(d.querySelectorAll(".wallets")); }
 function box(method) { return boxes().find(b => b.dataset.method === method); }
 function hex(number) { return BigInt(number).toString(16); }
-function word(digits) { return digits.toLowerCase().padStart(64, "0"); }
+function encodeWord(digits) { return digits.toLowerCase().padStart(64, "0"); }
 
-// A sent payment is remembered through a reload until another amount is due.
+// A sent payment is remembered, also after a reload, until another amount is due.
 function sent() { return !!history.state && history.state.sent === words().dataset.turn; }
-function keep(turn) { history.replaceState(Object.assign({}, history.state, {sent: turn}), ""); }
+function remember(turn) { history.replaceState(Object.assign({}, history.state, {sent: turn}), ""); }
 
 function text(key, wallet, b) {
   var facts = Object.assign({}, b.dataset, {wallet: wallet.name || words().dataset.unnamed});
@@ -25,17 +25,18 @@ function text(key, wallet, b) {
 function transaction(x, from) {
   var request = {from: from, to: x.address, value: "0x" + hex(x.units), chainId: "0x" + hex(x.chain)};
   if (!x.contract) return request;
-  return Object.assign(request, {to: x.contract, value: "0x0", data: "0xa9059cbb" + word(x.address.slice(2)) + word(hex(x.units))});
+  return Object.assign(request, {to: x.contract, value: "0x0", data: "0xa9059cbb" + encodeWord(x.address.slice(2)) + encodeWord(hex(x.units))});
 }
 
 // Switches the wallet to the network, or throws.
-async function reach(ask, chain) {
+async function switchNetwork(ask, chain) {
   if (BigInt(await ask("eth_chainId")) === BigInt(chain)) return;
   await ask("wallet_switchEthereumChain", [{chainId: "0x" + hex(chain)}]);
   if (BigInt(await ask("eth_chainId")) !== BigInt(chain)) throw {code: 4200};
 }
 
-// The page may change while the wallet asks the shopper. The amount that is due afterwards is sent.
+// The page may change while the wallet asks the shopper. The amount that is due after the answer is
+// sent.
 async function pay(wallet, method) {
   if (asked || sent()) return;
   var b = box(method), turn = words().dataset.turn, sending, key;
@@ -45,20 +46,20 @@ async function pay(wallet, method) {
   try {
     var accounts = await ask("eth_requestAccounts");
     if (!accounts.length) throw {code: 4001};
-    await reach(ask, b.dataset.chain);
+    await switchNetwork(ask, b.dataset.chain);
     var now = box(method);
     if (!now || now.dataset.chain !== b.dataset.chain) throw {key: "changed"};
     sending = true;
     await ask("eth_sendTransaction", [transaction(now.dataset, accounts[0])]);
-    keep(words() ? words().dataset.turn : turn);
-  } catch (e) { key = trouble(e || {}, sending); }
+    remember(words() ? words().dataset.turn : turn);
+  } catch (e) { key = errorKey(e || {}, sending); }
   asked = null;
   show(key, wallet, b);
 }
 
 // See EIP-1193, "Provider Errors", EIP-1474, "Error codes", and EIP-3326. After an unknown error while
 // sending, the payment may have been sent.
-function trouble(e, sending) {
+function errorKey(e, sending) {
   var inner = e.data && e.data.originalError || {}, code = inner.code || e.code;
   if (code === 4001) return "rejected";
   if (code === -32002) return "pending";
@@ -78,15 +79,15 @@ function show(key, wallet, b) {
 }
 
 // The contents of a box: a button for each wallet, and the state of the payment.
-function parts(b) {
-  var over = sent(), note = over ? b.dataset.sent : !asked && notice && notice.method === b.dataset.method ? notice.text : "";
-  var list = (over ? wallets.slice(0, 1) : wallets).map((wallet, i) => {
+function contents(b) {
+  var done = sent(), note = done ? b.dataset.sent : !asked && notice && notice.method === b.dataset.method ? notice.text : "";
+  var list = (done ? wallets.slice(0, 1) : wallets).map((wallet, i) => {
     var button = d.createElement("button");
     button.type = "button";
     button.id = b.id + i;
     button.className = i ? "btn alt" : "btn";
-    button.textContent = text(over ? "done" : asked === wallet ? "ask" : "pay", wallet, b);
-    if (over || asked) button.setAttribute("aria-disabled", "true");
+    button.textContent = text(done ? "done" : asked === wallet ? "ask" : "pay", wallet, b);
+    if (done || asked) button.setAttribute("aria-disabled", "true");
     button.addEventListener("click", () => pay(wallet, b.dataset.method));
     return button;
   });

@@ -128,7 +128,7 @@ func TestLook_that_cannot_be_read_leaves_the_default_theme(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]error{
 		"unknown": client.ErrNotFound, "of a service without any": client.ErrUnsupported, "broken": errors.New("connection refused"),
-		"nonsense": client.ErrNonsense,
+		"invalid answer": client.ErrInvalidAnswer,
 	} {
 		s := withTheme(presenttest.Theme(t), presenttest.Invoice("abc"))
 		s.themeErr = err

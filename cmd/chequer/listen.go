@@ -40,7 +40,7 @@ func (s *shell) listen() *cobra.Command {
 		Short: "Forward events to a receiver on this machine, signed as deliveries are",
 		Long: "Follows the events of a server over its API and posts each event once to a receiver, with the same bytes\n" +
 			"and headers as a delivery. CHEQUER_API_KEY and CHEQUER_API_SECRET sign the requests to the server: the key\n" +
-			"needs the scope read, and sees the events of its mode. It needs and changes no endpoint.",
+			"needs the scope read, and sees the events of its mode. The endpoints of the merchant are not used or changed.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if u, err := url.Parse(forward); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {

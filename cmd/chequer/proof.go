@@ -92,7 +92,7 @@ or a page shows, or the payment link of a QR code. It uses no network.`,
 			now := time.Now()
 			if at != "" {
 				if now, err = time.Parse(time.RFC3339, at); err != nil {
-					return fmt.Errorf("--at %q is no time such as 2026-11-27T12:00:00Z", at)
+					return fmt.Errorf("--at %q is not a time such as 2026-11-27T12:00:00Z", at)
 				}
 			}
 			text, err := readInput(c.InOrStdin(), args[0], proof.MaxSize)

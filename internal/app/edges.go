@@ -20,7 +20,7 @@ import (
 
 // edges returns the handler of a server: the API, the pages and /readyz.
 func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error) {
-	created := make(chan string, maxAhead)
+	created := make(chan string, maxUndrawn)
 	service := server.New(server.Config{
 		Created:  created,
 		Invoices: d.invoices, Merchants: d.Merchants, Endpoints: d.Endpoints, Links: d.Links, Themes: d.Themes, Products: d.Products, Terminals: d.Terminals, Feed: d.Storage,
@@ -55,9 +55,9 @@ func limits(c config.Config) server.Limits {
 	return server.Limits{PerKey: n, PerAddress: (n + 1) / 2}
 }
 
-// maxAhead is the maximum number of new invoices whose QR codes wait to be drawn before their pages are
-// opened.
-const maxAhead = 64
+// maxUndrawn is the maximum number of new invoices whose QR codes wait to be drawn. The page of any other
+// invoice draws them when it is opened.
+const maxUndrawn = 64
 
 // local holds the notifications of a service in this process for its pages. It is empty for another
 // service.

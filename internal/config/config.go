@@ -170,21 +170,21 @@ func (c Config) check() []error {
 	}
 	host, port, err := net.SplitHostPort(c.Listen)
 	if err != nil || !isPort(port) {
-		fault("LISTEN", "%s is no address like 127.0.0.1:8080", quoted(c.Listen))
+		fault("LISTEN", "%s is not an address like 127.0.0.1:8080", quoted(c.Listen))
 	}
 	switch {
 	case err == nil && (host == "" || net.ParseIP(host).IsUnspecified()) && c.BaseURL == "http://"+c.Listen:
 		fault("BASE_URL", "is missing: the address %q does not say where shoppers reach it", c.Listen)
 	case !baseURL.MatchString(c.BaseURL):
-		fault("BASE_URL", "%s is no address like https://pay.example.org or https://example.org/pay", quoted(c.BaseURL))
+		fault("BASE_URL", "%s is not an address like https://pay.example.org or https://example.org/pay", quoted(c.BaseURL))
 	}
 	if _, port, err := net.SplitHostPort(c.Metrics); c.Metrics != "" && (err != nil || !isPort(port)) {
-		fault("METRICS", "%s is no address like 127.0.0.1:9464", quoted(c.Metrics))
+		fault("METRICS", "%s is not an address like 127.0.0.1:9464", quoted(c.Metrics))
 	}
 	c.Bitcoin.check(fault, "BITCOIN", true, "mainnet", "testnet4", "signet", "regtest")
 	for _, peer := range c.Peers() {
 		if host, port, err := net.SplitHostPort(peer); err != nil || host == "" || !isPort(port) {
-			fault("BITCOIN_PEERS", "%s is no address like 127.0.0.1:8333", quoted(peer))
+			fault("BITCOIN_PEERS", "%s is not an address like 127.0.0.1:8333", quoted(peer))
 		}
 	}
 	c.Litecoin.check(fault, "LITECOIN", false, "mainnet", "testnet", "regtest")
@@ -198,7 +198,7 @@ func (c Config) check() []error {
 	}
 	for _, text := range c.EmbedOrigins() {
 		if !embedOrigin.MatchString(text) {
-			fault("EMBED_ORIGINS", "%s is no origin like https://shop.example", quoted(text))
+			fault("EMBED_ORIGINS", "%s is not an origin like https://shop.example", quoted(text))
 		}
 	}
 	if len(c.EmbedOrigins()) > maxOrigins {
@@ -213,19 +213,19 @@ func (c Config) check() []error {
 		fault("DATABASE_URL", "must be sqlite:PATH or postgres://user:password@host/name, with %% and two hexadecimal digits for each of / ? # %% @ : in user and password")
 	}
 	if !regexp.MustCompile(`^[1-9][0-9]{0,11}$`).MatchString(c.MaxAmount) {
-		fault("MAX_AMOUNT", "%q is no whole amount like 1000000", c.MaxAmount)
+		fault("MAX_AMOUNT", "%q is not a whole amount like 1000000", c.MaxAmount)
 	}
 	if _, err := time.LoadLocation(c.Timezone); err != nil {
-		fault("TIMEZONE", "%q is no time zone like Europe/Berlin", c.Timezone)
+		fault("TIMEZONE", "%q is not a time zone like Europe/Berlin", c.Timezone)
 	}
 	if !regexp.MustCompile(`^(1?[0-9](\.[0-9]{1,2})?|20(\.0{1,2})?)$`).MatchString(c.TolerancePercent) {
-		fault("TOLERANCE_PERCENT", "%q is no percentage from 0 to 20, like 0.5", c.TolerancePercent)
+		fault("TOLERANCE_PERCENT", "%q is not a percentage from 0 to 20, like 0.5", c.TolerancePercent)
 	}
 	if !regexp.MustCompile(`^[0-9]{1,6}(\.[0-9]{1,2})?$`).MatchString(c.ToleranceAmount) {
-		fault("TOLERANCE_AMOUNT", "%q is no amount of euro like 0.10", c.ToleranceAmount)
+		fault("TOLERANCE_AMOUNT", "%q is not an amount of euro like 0.10", c.ToleranceAmount)
 	}
 	if c.MaxScanAge < time.Minute || c.MaxScanAge > 24*time.Hour {
-		fault("MAX_SCAN_AGE", "%q is no time from 1m to 24h, like 10m", c.MaxScanAge)
+		fault("MAX_SCAN_AGE", "%q is not a time from 1m to 24h, like 10m", c.MaxScanAge)
 	}
 	if c.MasterKey != "" {
 		if key, err := hex.DecodeString(c.MasterKey); err != nil || len(key) != 32 {
@@ -239,7 +239,7 @@ func (c Config) check() []error {
 		fault("RATES", "must be live, or fixed:BTC-EUR=86420.00,…,EUR-USD=1.08")
 	}
 	if !regexp.MustCompile(`^0\.[0-9]{1,4}$|^1$`).MatchString(c.EuroFloor) {
-		fault("EURC_FLOOR", "%q is no price from 0 to 1 euro, like 0.98", c.EuroFloor)
+		fault("EURC_FLOOR", "%q is not a price from 0 to 1 euro, like 0.98", c.EuroFloor)
 	}
 	return faults
 }

@@ -45,6 +45,6 @@ func (c Chain) check(fault func(name, format string, args ...any), name string, 
 		fault(name+"_NODE_COOKIE", "is given, and so are user and password in %s%s_NODE: one of them is enough", prefix, name)
 	}
 	if !slices.Contains(networks, c.Network) && c.Network != "" {
-		fault(name+"_NETWORK", "%q is none of %s", c.Network, strings.Join(networks, ", "))
+		fault(name+"_NETWORK", "%q is not one of %s", c.Network, strings.Join(networks, ", "))
 	}
 }

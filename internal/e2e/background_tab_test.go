@@ -50,8 +50,8 @@ func newThanksPage(t *testing.T) *thanksPage {
 	return s
 }
 
-// once fails unless the shopper arrives at the success page exactly once.
-func (s *thanksPage) once(b *tab) {
+// checkVisitedOnce fails unless the shopper arrives at the success page exactly once.
+func (s *thanksPage) checkVisitedOnce(b *tab) {
 	b.t.Helper()
 	until(b.t, waitTimeout, "the shopper arrives at the success page", func() bool { return s.count.Load() > 0 })
 	b.do(chromedp.WaitVisible(chromedp.CSS("#thanks")), chromedp.Sleep(waitTimeout/60))
@@ -66,14 +66,14 @@ func TestFrozen_tab_updates_afterwards(t *testing.T) {
 	site := newDemoSite(t)
 	begin := func(t *testing.T, s *thanksPage) (*tab, *backgroundTab) {
 		b := open(t, screens[0])
-		b.before(fastIntervals)
-		b.before(`document.addEventListener("freeze", () => window.frozen = true)`)
+		b.addInitScript(fastIntervals)
+		b.addInitScript(`document.addEventListener("freeze", () => window.frozen = true)`)
 		return b, &backgroundTab{site.in(t), s}
 	}
 	t.Run("paid", func(t *testing.T) {
 		s := newThanksPage(t)
 		b, w := begin(t, s)
-		w.opens(b)
+		w.visit(b)
 		b.freeze()
 		w.shop().simulate(idOf(w.page), api.SimulateExact, api.SimulateConfirm)
 		w.shop().status(idOf(w.page), api.StatusPaid, waitTimeout)
@@ -81,18 +81,18 @@ func TestFrozen_tab_updates_afterwards(t *testing.T) {
 			t.Errorf("a frozen page shows %q", got)
 		}
 		b.lifecycle(page.SetWebLifecycleStateStateActive)
-		s.once(b)
+		s.checkVisitedOnce(b)
 		b.checkConsole()
 	})
 	t.Run("expired", func(t *testing.T) {
 		s := newThanksPage(t)
 		b, w := begin(t, s)
-		w.opens(b)
+		w.visit(b)
 		b.freeze()
-		w.passes(3600)
+		w.advance(3600)
 		w.shop().status(idOf(w.page), api.StatusExpired, waitTimeout)
 		b.lifecycle(page.SetWebLifecycleStateStateActive)
-		b.awaits("#st", "The held price has run out", nil)
+		b.waitFor("#st", "The held price has run out", nil)
 		if s.count.Load() != 0 {
 			t.Error("the page of an expired invoice led to the success page")
 		}
@@ -100,22 +100,22 @@ func TestFrozen_tab_updates_afterwards(t *testing.T) {
 	})
 	t.Run("seconds_left_come_from_the_server", func(t *testing.T) {
 		b, w := begin(t, newThanksPage(t))
-		w.opens(b)
+		w.visit(b)
 		b.freeze()
-		w.passes(610)
+		w.advance(610)
 		b.lifecycle(page.SetWebLifecycleStateStateActive)
 		until(t, waitTimeout, "the clock shows less than five minutes", func() bool { return w.clock(b) <= 290 })
 		if got := w.clock(b); got < 230 {
 			t.Errorf("the clock shows %d seconds, want at least 230", got)
 		}
-		b.awaits("#say", "Five minutes left at this price.", nil)
+		b.waitFor("#say", "Five minutes left at this price.", nil)
 		b.checkConsole()
 	})
 	t.Run("paid_while_offline", func(t *testing.T) {
 		s := newThanksPage(t)
 		b, w := begin(t, s)
 		b.block("*://*:*/invoice/*/live*") // an open stream survives offline emulation, which affects new requests only
-		w.opens(b)
+		w.visit(b)
 		b.offline(true)
 		w.shop().simulate(idOf(w.page), api.SimulateExact, api.SimulateConfirm)
 		w.shop().status(idOf(w.page), api.StatusPaid, waitTimeout)
@@ -126,23 +126,23 @@ func TestFrozen_tab_updates_afterwards(t *testing.T) {
 			t.Errorf("an offline page shows %q", got)
 		}
 		b.offline(false)
-		s.once(b)
+		s.checkVisitedOnce(b)
 	})
 	t.Run("paid_without_a_stream", func(t *testing.T) {
 		s := newThanksPage(t)
 		b, w := begin(t, s)
 		b.block("*://*:*/invoice/*/live*")
-		w.opens(b)
+		w.visit(b)
 		w.shop().simulate(idOf(w.page), api.SimulateExact, api.SimulateConfirm)
-		s.once(b)
+		s.checkVisitedOnce(b)
 	})
 	t.Run("stays_after_the_button", func(t *testing.T) {
 		s := newThanksPage(t)
 		b, w := open(t, screens[0]), &backgroundTab{site.in(t), s}
-		b.before(manualSeconds)
-		w.opens(b)
+		b.addInitScript(manualSeconds)
+		w.visit(b)
 		w.shop().simulate(idOf(w.page), api.SimulateExact, api.SimulateConfirm)
-		b.awaits("#st", "Paid. Thank you.", nil)
+		b.waitFor("#st", "Paid. Thank you.", nil)
 		b.do(chromedp.WaitVisible(chromedp.CSS("#stay")))
 		get(b, chromedp.Evaluate[any](`beats.forEach(beat => beat())`))
 		if got := b.text("#auto b"); got != "9" {
@@ -165,10 +165,10 @@ type backgroundTab struct {
 	thanks *thanksPage
 }
 
-func (w *backgroundTab) opens(b *tab) {
+func (w *backgroundTab) visit(b *tab) {
 	b.t.Helper()
 	paying(func(r *api.InvoiceRequest) { r.URLSuccess = w.thanks.url })(b, w.demoSite)
-	b.awaits("#clock", ":", nil)
+	b.waitFor("#clock", ":", nil)
 }
 
 // freeze freezes the tab, and returns when it is frozen.
@@ -178,8 +178,8 @@ func (b *tab) freeze() {
 	until(b.t, waitTimeout, "the tab is frozen", func() bool { return get(b, chromedp.Evaluate[bool](`!!window.frozen`)) })
 }
 
-// passes advances the invoice's clock.
-func (w *backgroundTab) passes(seconds int64) {
+// advance advances the invoice's clock.
+func (w *backgroundTab) advance(seconds int64) {
 	w.t.Helper()
 	err := w.shop().client.Simulate(w.t.Context(), idOf(w.page), api.SimulateRequest{Action: api.SimulateClock, Seconds: seconds})
 	if err != nil {
@@ -212,8 +212,8 @@ func (b *tab) offline(is bool) {
 	b.check(err)
 }
 
-// before makes the tab run a script in every page before the page's own scripts.
-func (b *tab) before(script string) {
+// addInitScript makes the tab run a script in every page before the page's own scripts.
+func (b *tab) addInitScript(script string) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
 	b.check(err)

@@ -119,8 +119,8 @@ func (s *timed) shop() shop {
 	return shop{t: s.t, client: c}
 }
 
-// pays sends the amount due of an invoice and returns the transaction.
-func (s *timed) pays(id string) string {
+// pay sends the amount due of an invoice and returns the transaction.
+func (s *timed) pay(id string) string {
 	s.t.Helper()
 	inv, err := s.invoices.Invoice(s.t.Context(), id)
 	s.must(err)
@@ -142,16 +142,16 @@ func (s *timed) checkStatus(id string, want invoice.Status) {
 }
 
 // TestClock_stepping_forward_expires_no_invoice_early moves the clock an hour ahead, past the expiry of
-// every quote. Payments made before the step count, and no invoice expires before the network has been
-// scanned.
+// every quote. Payments that were made before are counted, and no invoice expires before the network has
+// been scanned.
 func TestClock_stepping_forward_expires_no_invoice_early(t *testing.T) {
 	t.Parallel()
 	s := openTimed(t)
 	shop := s.shop()
-	unpaid, seen, unseen := shop.order(), shop.order(), shop.order()
-	txs := []string{s.pays(seen)}
+	unpaid, seen, unseen := shop.createInvoice(), shop.createInvoice(), shop.createInvoice()
+	txs := []string{s.pay(seen)}
 	s.scan()
-	txs = append(txs, s.pays(unseen))
+	txs = append(txs, s.pay(unseen))
 
 	s.clock.Pass(time.Hour)
 	s.expire()
@@ -172,7 +172,7 @@ func TestClock_stepping_forward_expires_no_invoice_early(t *testing.T) {
 	s.checkStatus(seen, invoice.Paid)
 	s.checkStatus(unseen, invoice.Paid)
 
-	later := shop.order()
+	later := shop.createInvoice()
 	s.scan()
 	s.checkStatus(later, invoice.Created)
 }
@@ -183,8 +183,8 @@ func TestClock_stepping_back_keeps_invoices(t *testing.T) {
 	t.Parallel()
 	s := openTimed(t)
 	shop := s.shop()
-	open, ended, paid := shop.order(), shop.order(), shop.order()
-	s.must(s.net.Confirm(t.Context(), []string{s.pays(paid)}))
+	open, ended, paid := shop.createInvoice(), shop.createInvoice(), shop.createInvoice()
+	s.must(s.net.Confirm(t.Context(), []string{s.pay(paid)}))
 	s.clock.Pass(14 * time.Minute)
 	s.scan()
 	_, err := s.invoices.Cancel(t.Context(), ended)
@@ -195,11 +195,11 @@ func TestClock_stepping_back_keeps_invoices(t *testing.T) {
 	s.checkStatus(open, invoice.Created)
 	s.checkStatus(ended, invoice.Declined)
 	s.checkStatus(paid, invoice.Paid)
-	later := shop.order()
+	later := shop.createInvoice()
 	s.scan()
 	s.checkStatus(later, invoice.Created)
 	status := shop.nextStatus(later)
-	tx := s.pays(later)
+	tx := s.pay(later)
 	s.scan()
 	s.checkStatus(later, invoice.Pending)
 	if got := <-status; got != api.StatusPending {
@@ -213,7 +213,7 @@ func TestClock_stepping_back_keeps_invoices(t *testing.T) {
 	s.scan()
 	s.checkStatus(open, invoice.Created)
 	s.checkStatus(later, invoice.Paid)
-	s.must(s.net.Confirm(t.Context(), []string{s.pays(open)}))
+	s.must(s.net.Confirm(t.Context(), []string{s.pay(open)}))
 	s.scan()
 	s.checkStatus(open, invoice.Paid)
 }

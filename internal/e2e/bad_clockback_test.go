@@ -9,14 +9,14 @@ import (
 
 // TestPayment_after_the_clock_steps_back pays an open invoice while the clock is before the time at
 // which the invoice was created. The payment counts, because a first sighting up to two hours
-// before the creation is attributed to a wrong clock.
+// addInitScript the creation is attributed to a wrong clock.
 func TestPayment_after_the_clock_steps_back(t *testing.T) {
 	t.Parallel()
 	s := openTimed(t)
-	id := s.shop().order()
+	id := s.shop().createInvoice()
 	s.clock.Pass(-time.Hour)
 	s.scan()
-	tx := s.pays(id)
+	tx := s.pay(id)
 	s.scan()
 	s.checkStatus(id, invoice.Pending)
 	s.must(s.net.Confirm(t.Context(), []string{tx}))
@@ -31,9 +31,9 @@ func TestOrder_right_after_the_clock_steps_back(t *testing.T) {
 	s := openTimed(t)
 	shop := s.shop()
 	s.clock.Pass(-time.Hour)
-	id := shop.order()
+	id := shop.createInvoice()
 	s.checkStatus(id, invoice.Created)
-	tx := s.pays(id)
+	tx := s.pay(id)
 	s.scan()
 	s.checkStatus(id, invoice.Pending)
 	s.must(s.net.Confirm(t.Context(), []string{tx}))
@@ -47,10 +47,10 @@ func TestOrder_right_after_the_clock_steps_back(t *testing.T) {
 func TestLease_after_the_clock_steps_back(t *testing.T) {
 	t.Parallel()
 	s := openTimed(t)
-	id := s.shop().order()
+	id := s.shop().createInvoice()
 	s.clock.Pass(-time.Hour)
 	s.watcher = s.watch("second")
-	s.pays(id)
+	s.pay(id)
 	for range 20 {
 		s.clock.Pass(time.Second)
 		s.scan()

@@ -86,7 +86,7 @@ func TestSlow_clients_are_disconnected(t *testing.T) {
 	needFiles(t, clients+500)
 	p, _ := crowded(t)
 	shop := newShop(t, p.url, p.key)
-	id := shop.order()
+	id := shop.createInvoice()
 	before := p.descriptors()
 	began := time.Now()
 	slow := make([]net.Conn, clients)
@@ -100,11 +100,11 @@ func TestSlow_clients_are_disconnected(t *testing.T) {
 	for range 20 {
 		asked := time.Now()
 		read(t, p.url+"/invoice/"+id, http.StatusOK)
-		shop.order()
+		shop.createInvoice()
 		slowest = max(slowest, time.Since(asked))
 	}
 	if slowest > 3*time.Second {
-		t.Errorf("a page and an order took %s beside slow clients", slowest)
+		t.Errorf("a page and a creation took %s beside slow clients", slowest)
 	}
 	for i, c := range slow {
 		if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
@@ -115,7 +115,7 @@ func TestSlow_clients_are_disconnected(t *testing.T) {
 		t.Errorf("slow clients were disconnected after %s, want at most 15 s", took)
 	}
 	p.checkDescriptors(before)
-	t.Logf("a page and an order took %s at most; slow clients ended after %s", slowest, time.Since(began))
+	t.Logf("a page and a creation took %s at most; slow clients ended after %s", slowest, time.Since(began))
 }
 
 // TestHeaders_above_the_limit_are_refused sends headers below and above the limit, on a connection that has served another
@@ -216,7 +216,7 @@ func TestIncomplete_bodies_are_refused(t *testing.T) {
 	if n := invoices(); n != 0 {
 		t.Errorf("half-sent requests created %d invoices, want none", n)
 	}
-	newShop(t, p.url, p.key).order()
+	newShop(t, p.url, p.key).createInvoice()
 	if n := invoices(); n != 1 {
 		t.Errorf("after a complete request there are %d invoices, want 1", n)
 	}
@@ -272,7 +272,7 @@ func TestStreams_are_limited(t *testing.T) {
 	shop := newShop(t, p.url, p.key)
 	ids := make([]string, maxStreams/viewersPerInvoice+1)
 	for i := range ids {
-		ids[i] = shop.order()
+		ids[i] = shop.createInvoice()
 	}
 	before := p.descriptors()
 	began := time.Now()

@@ -42,14 +42,14 @@ type crowd struct {
 	refused  []refusal
 }
 
-// orders starts the given number of clients, which create invoices until stop is called.
-func (c *crowd) orders(clients int) (stop func()) {
+// createInvoices starts the given number of clients, which create invoices until stop is called.
+func (c *crowd) createInvoices(clients int) (stop func()) {
 	ctx, cancel := context.WithCancel(c.t.Context())
 	var group sync.WaitGroup
 	for range clients {
 		group.Go(func() {
 			for ctx.Err() == nil {
-				c.order()
+				c.createInvoice()
 			}
 		})
 	}
@@ -58,8 +58,8 @@ func (c *crowd) orders(clients int) (stop func()) {
 	return stop
 }
 
-// order creates one invoice and records the response.
-func (c *crowd) order() {
+// createInvoice creates one invoice and records the response.
+func (c *crowd) createInvoice() {
 	body := []byte(`{"amount":12.50,"fiat_currency":"EUR"}`)
 	r, err := http.NewRequest(http.MethodPost, c.url+api.PathInvoiceNew, bytes.NewReader(body))
 	if err != nil {
@@ -163,9 +163,9 @@ func TestDatabase_locked_by_another_process(t *testing.T) {
 	p.demo()
 	c := &crowd{t: t, url: p.url, key: p.key}
 	shop := newShop(t, p.url, p.key)
-	id := shop.order()
-	stop := c.orders(8)
-	until(t, waitTimeout, "orders are answered", func() bool { n, _ := c.count(); return n >= 20 })
+	id := shop.createInvoice()
+	stop := c.createInvoices(8)
+	until(t, waitTimeout, "creations are answered", func() bool { n, _ := c.count(); return n >= 20 })
 
 	db := file(t, folder)
 	run(t, db, "PRAGMA busy_timeout = 10000", "BEGIN IMMEDIATE")
@@ -184,7 +184,7 @@ func TestDatabase_locked_by_another_process(t *testing.T) {
 	})
 	during, _ := c.count()
 	run(t, db, "ROLLBACK")
-	until(t, 5*time.Second, "orders are answered again", func() bool { n, _ := c.count(); return n > during+20 })
+	until(t, 5*time.Second, "creations are answered again", func() bool { n, _ := c.count(); return n > during+20 })
 	stop()
 
 	if slowest > 2*time.Second {
@@ -199,7 +199,7 @@ func TestDatabase_locked_by_another_process(t *testing.T) {
 	shop.simulate(id, api.SimulateExact, api.SimulateConfirm)
 	shop.status(id, api.StatusPaid, waitTimeout)
 	checkDatabase(t, db, len(c.answered))
-	t.Logf("%d pages, the slowest in %s; %d orders kept, %d refused", pages, slowest, len(c.answered), len(c.refused))
+	t.Logf("%d pages, the slowest in %s; %d invoices created, %d refused", pages, slowest, len(c.answered), len(c.refused))
 }
 
 // smallDisk returns a folder on a small file system of its own. If it cannot be mounted the test is
@@ -263,12 +263,12 @@ func TestFull_disk_loses_no_invoice(t *testing.T) {
 	p := start(t, settings, app.Options{Demo: true})
 	c := &crowd{t: t, url: p.url, key: p.key}
 	shop := newShop(t, p.url, p.key)
-	id := shop.order()
-	stop := c.orders(4)
-	until(t, waitTimeout, "orders are answered", func() bool { n, _ := c.count(); return n >= 20 })
+	id := shop.createInvoice()
+	stop := c.createInvoices(4)
+	until(t, waitTimeout, "creations are answered", func() bool { n, _ := c.count(); return n >= 20 })
 
 	ballast := filepath.Join(folder, "ballast")
-	until(t, waitTimeout, "orders are refused", func() bool {
+	until(t, waitTimeout, "creations are refused", func() bool {
 		fill(t, ballast)
 		_, refused := c.count()
 		return refused >= 20
@@ -296,13 +296,13 @@ func TestFull_disk_loses_no_invoice(t *testing.T) {
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
-	stop = c.orders(4)
-	until(t, 10*time.Second, "orders are answered again", func() bool { n, _ := c.count(); return n >= full+20 })
+	stop = c.createInvoices(4)
+	until(t, 10*time.Second, "creations are answered again", func() bool { n, _ := c.count(); return n >= full+20 })
 	stop()
 	until(t, waitTimeout, "the program is ready", func() bool { return status(t, p.url+"/readyz") == http.StatusOK })
 	c.checkInvoices()
 	shop.simulate(id, api.SimulateExact, api.SimulateConfirm)
 	shop.status(id, api.StatusPaid, waitTimeout)
 	checkDatabase(t, file(t, folder), len(c.answered))
-	t.Logf("%d orders kept while the disk filled, %d refused, the first with %+v", full, refused, c.refused[0])
+	t.Logf("%d invoices created while the disk filled, %d refused, the first with %+v", full, refused, c.refused[0])
 }

@@ -27,13 +27,13 @@ func TestLinks_keep_the_public_address(t *testing.T) {
 			c.visit(c.path("/"), http.StatusOK)
 			c.visit(c.path("/nothing/here"), http.StatusNotFound)
 			c.visit(c.path("/invoice/"+strings.Repeat("x", 32)), http.StatusNotFound)
-			c.order("12,5,0", "a") // refused with a message
-			page := c.order("12.50", "a")
+			c.createInvoice("12,5,0", "a") // refused with a message
+			page := c.createInvoice("12.50", "a")
 			for _, action := range []string{"under", "exact", "confirm", "reorganise", "confirm"} {
 				c.simulate(page, action)
 			}
 			c.simulate(page, "replace") // refused with a message
-			c.simulate(c.order("12.50", "b"), "late")
+			c.simulate(c.createInvoice("12.50", "b"), "late")
 			for _, needed := range []string{page + "?m=USDC-BASE", page + "?auto=1&m=BTC", c.path("/")} {
 				if !c.seen[needed] {
 					t.Errorf("no link leads to %s", needed)
@@ -49,7 +49,7 @@ func TestLinks_keep_the_public_address(t *testing.T) {
 func (c *crawler) checkAPI(p *program) {
 	c.t.Helper()
 	merchant := shopVia(c.t, c.inside(c.path("")), p.key, c.http.Transport)
-	id := merchant.order()
+	id := merchant.createInvoice()
 	merchant.simulate(id, api.SimulateExact)
 	if got := merchant.invoice(id).Status; got != api.StatusPending {
 		c.t.Errorf("the invoice is %s", got)
@@ -79,14 +79,14 @@ func TestPage_works_below_a_base_path(t *testing.T) {
 	for _, s := range []screen{screens[0], screens[2]} {
 		t.Run(s.name, func(t *testing.T) {
 			b := open(t, s)
-			page := b.order(c.BaseURL, "12,50")
+			page := b.createInvoice(c.BaseURL, "12,50")
 			if !strings.HasPrefix(page, c.BaseURL+"/invoice/") {
 				t.Errorf("the form led to %s", page)
 			}
 			merchant.simulate(idOf(page), api.SimulateExact)
-			b.awaits("#st", "Payment seen", b.reload(s, page))
+			b.waitFor("#st", "Payment seen", b.reload(s, page))
 			b.send("#sim-confirm")
-			b.awaits("#st", "Paid", b.reload(s, page))
+			b.waitFor("#st", "Paid", b.reload(s, page))
 			b.checkConsole()
 		})
 	}

@@ -76,7 +76,7 @@ func shopIn(t *testing.T, folder string, c coin, n *bitcointest.Node) (*process,
 	p := programIn(t, folder, append(c.settings(n), "CHEQUER_STOREFRONT=on", "CHEQUER_SHOP_NAME=Atelier Nord")...)
 	key := p.addWallet(c)
 	p.serve()
-	p.scanned()
+	p.waitScanned()
 	return p, key
 }
 
@@ -128,8 +128,8 @@ func (p *process) health() (health, bool) {
 	return health{}, false
 }
 
-// scanned waits until the program has scanned the network.
-func (p *process) scanned() {
+// waitScanned waits until the program has scanned the network.
+func (p *process) waitScanned() {
 	p.t.Helper()
 	var last health
 	defer func() {
@@ -169,7 +169,7 @@ func TestReal_coins_pay_an_invoice(t *testing.T) {
 			p, key := shopOn(t, c, n)
 			s := newShop(t, p.url, key)
 			b := open(t, screens[0])
-			id := idOf(b.order(p.url, "12,50"))
+			id := idOf(b.createInvoice(p.url, "12,50"))
 			b.mark()
 			r := s.invoice(id)
 			b.picture(screens[0], "real_"+c.name+"_waiting")
@@ -177,7 +177,7 @@ func TestReal_coins_pay_an_invoice(t *testing.T) {
 			// First a part: the page asks for the rest, to the same address.
 			c.pay(t, n, r, c.part)
 			sent := time.Now()
-			b.awaits("#st", "Part of it arrived", nil)
+			b.waitFor("#st", "Part of it arrived", nil)
 			t.Logf("seen on the open page %d ms after it was sent", time.Since(sent).Milliseconds())
 			r = s.invoice(id)
 			if code, link := b.decode(".qr svg"), r.PaymentMethods[0].PaymentURI; lowerAddress(code) != link {
@@ -185,7 +185,7 @@ func TestReal_coins_pay_an_invoice(t *testing.T) {
 			}
 			b.picture(screens[0], "real_"+c.name+"_partial")
 			c.pay(t, n, r, r.PaymentMethods[0].DueAmount)
-			b.awaits("#st", "Payment seen", nil)
+			b.waitFor("#st", "Payment seen", nil)
 			if got := b.text("#live"); !strings.Contains(got, "0 of ") {
 				t.Errorf("the page shows no confirmations: %s", got)
 			}
@@ -196,7 +196,7 @@ func TestReal_coins_pay_an_invoice(t *testing.T) {
 				n.MineBlocks(t, 3)
 			}
 			mined := time.Now()
-			b.awaits("#st", "Paid. Thank you.", nil)
+			b.waitFor("#st", "Paid. Thank you.", nil)
 			t.Logf("paid on the open page %d ms after the last block", time.Since(mined).Milliseconds())
 			b.picture(screens[0], "real_"+c.name+"_paid")
 			b.checkNotReloaded()
@@ -224,7 +224,7 @@ func TestReal_coins_are_found_after_downtime(t *testing.T) {
 			s := newShop(t, p.url, key)
 			var ids []string
 			for range 3 {
-				ids = append(ids, s.order())
+				ids = append(ids, s.createInvoice())
 			}
 			invoices := map[string]api.Resource{}
 			for _, id := range ids {
@@ -260,7 +260,7 @@ func TestReal_coins_are_taken_back(t *testing.T) {
 			p, key := shopOn(t, c, n)
 			s := newShop(t, p.url, key)
 
-			replaced := s.order()
+			replaced := s.createInvoice()
 			r := s.invoice(replaced)
 			tx := c.pay(t, n, r, r.PaymentMethods[0].DueAmount)
 			s.status(replaced, api.StatusPending, waitTimeout)
@@ -271,7 +271,7 @@ func TestReal_coins_are_taken_back(t *testing.T) {
 				t.Errorf("exceptions %v, want %s", got, api.ExceptionReplaced)
 			}
 
-			id := s.order()
+			id := s.createInvoice()
 			r = s.invoice(id)
 			tx = c.pay(t, n, r, r.PaymentMethods[0].DueAmount)
 			s.status(id, api.StatusPending, waitTimeout)
@@ -316,7 +316,7 @@ func TestReal_coins_older_than_the_invoice(t *testing.T) {
 			n.MineBlocks(t, above)
 			p, key := shopOn(t, c, n)
 			s := newShop(t, p.url, key)
-			id := s.order()
+			id := s.createInvoice()
 			old := func() bool {
 				r := s.invoice(id)
 				return r.Status == api.StatusCreated && len(r.Payments) == 1 && r.Payments[0].State == "old"

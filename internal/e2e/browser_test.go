@@ -172,9 +172,9 @@ func (b *tab) send(selector string) {
 	})
 }
 
-// awaits waits until an element's text contains words. Without scripts, again reloads the page by
+// waitFor waits until an element's text contains words. Without scripts, again reloads the page by
 // its link as a shopper would.
-func (b *tab) awaits(selector, words string, again func()) {
+func (b *tab) waitFor(selector, words string, again func()) {
 	b.t.Helper()
 	deadline := time.Now().Add(waitTimeout)
 	last := ""

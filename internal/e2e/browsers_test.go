@@ -56,16 +56,16 @@ func payIn(t *testing.T, openBrowser func(*testing.T) *session) {
 			t.Errorf("%s: the code contains %q (%v), want %q", method.CryptoCurrency, got, err, want)
 		}
 		b.click(fmt.Sprintf("#m%d-amount", n))
-		b.awaits(fmt.Sprintf("#m%d-amount span", n), "Copied")
+		b.waitFor(fmt.Sprintf("#m%d-amount span", n), "Copied")
 	}
 
 	shop.simulate(id, api.SimulateExact)
-	b.awaits("#st", "Payment seen")
+	b.waitFor("#st", "Payment seen")
 	shop.simulate(id, api.SimulateConfirm)
-	b.awaits("#st", "Paid")
+	b.waitFor("#st", "Paid")
 	b.visit(p.url + "/")
 	b.must(goBack, nil, nil)
-	b.awaits("#st", "Paid")
+	b.waitFor("#st", "Paid")
 	b.must(goForward, nil, nil)
 	if got := b.script("location.pathname"); got != "/" {
 		t.Errorf("forward leads to %v", got)
@@ -76,11 +76,11 @@ func payIn(t *testing.T, openBrowser func(*testing.T) *session) {
 	b.must(setWindowRect, map[string]any{"width": 1200, "height": 900}, nil)
 	b.visit(m.origin)
 	b.click("#buy")
-	b.awaits("#events", "open status:created")
+	b.waitFor("#events", "open status:created")
 	shop.simulate(id, api.SimulateExact, api.SimulateConfirm)
-	b.awaits("#events", "status:paid")
+	b.waitFor("#events", "status:paid")
 	b.click("dialog button")
-	b.awaits("#events", "close")
+	b.waitFor("#events", "close")
 	if got := b.script(`document.querySelectorAll("dialog[open]").length`); got != 0.0 {
 		t.Errorf("%v dialogs are open after the button", got)
 	}

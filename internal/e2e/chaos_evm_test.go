@@ -182,7 +182,7 @@ func TestChaos_of_tokens(t *testing.T) {
 		}
 	}()
 	for range 4 {
-		x.order()
+		x.createInvoice()
 	}
 	for end := time.Now().Add(chaosDuration); time.Now().Before(end) && x.sent < 170; {
 		x.act()
@@ -213,7 +213,7 @@ func served(t *testing.T, h http.Handler) (url string) {
 	return server.URL
 }
 
-func (x *tokenChaos) order() {
+func (x *tokenChaos) createInvoice() {
 	id, due := x.euros()
 	x.orders = append(x.orders, id)
 	x.owners[due.Script] = id
@@ -269,7 +269,7 @@ func (x *tokenChaos) act() {
 			x.serve()
 			x.up = true
 		} else if h, _ := x.health(); h.Reached && random.IntN(4) == 0 {
-			x.order()
+			x.createInvoice()
 		}
 	case 13, 14: // the program gets time to scan
 		time.Sleep(time.Duration(random.IntN(900)) * time.Millisecond)

@@ -74,7 +74,7 @@ func TestChaos_of_coins(t *testing.T) {
 				}
 			}()
 			for range 4 {
-				x.order()
+				x.createInvoice()
 			}
 			for end := time.Now().Add(chaosDuration); time.Now().Before(end) && n.Tip(t).Height < 400; {
 				x.act()
@@ -85,8 +85,8 @@ func TestChaos_of_coins(t *testing.T) {
 	}
 }
 
-func (x *chaos) order() {
-	id := x.shop.order()
+func (x *chaos) createInvoice() {
+	id := x.shop.createInvoice()
 	m := x.shop.invoice(id).PaymentMethods[0]
 	_, script, err := keys.ParseAddress(m.Address, x.coin.kind, keys.Regtest)
 	if err != nil {
@@ -166,7 +166,7 @@ func (x *chaos) act() {
 			x.process.serve()
 			x.up = true
 		} else if h, _ := x.process.health(); h.Reached && random.IntN(3) == 0 { // before its first scan, a program that was down for long offers nothing
-			x.order()
+			x.createInvoice()
 		}
 	case 16: // the program gets time to scan
 		time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond)

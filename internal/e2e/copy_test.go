@@ -18,7 +18,7 @@ func (b *tab) clipboardReading(setup string) {
 		Permission: &cdpbrowser.PermissionDescriptor{Name: "clipboard-read"}, Setting: cdpbrowser.PermissionSettingGranted,
 	})
 	b.check(err)
-	b.before(`window.board = navigator.clipboard;` + setup)
+	b.addInitScript(`window.board = navigator.clipboard;` + setup)
 }
 
 const (
@@ -30,15 +30,15 @@ const (
 	noCopying = noClipboard + `Document.prototype.execCommand = () => false;`
 )
 
-// copied returns the contents of the clipboard.
-func (b *tab) copied() string {
+// clipboard returns the contents of the clipboard.
+func (b *tab) clipboard() string {
 	b.t.Helper()
 	return get(b, chromedp.Evaluate[string](`board.readText()`, chromedp.EvalAwaitPromise))
 }
 
 // TestCopy_without_the_clipboard_API copies in pages where the clipboard API is missing or denied.
 func TestCopy_without_the_clipboard_API(t *testing.T) {
-	s := speaking(t, locale.All())
+	s := newStubServiceIn(t, locale.All())
 	for name, setup := range map[string]string{"missing": noClipboard, "denied": deniedClipboard} {
 		t.Run(name+"_copies_the_machine_form_in_every_language", func(t *testing.T) {
 			b := open(t, screens[0])
@@ -50,9 +50,9 @@ func TestCopy_without_the_clipboard_API(t *testing.T) {
 					want := b.attribute(button, "data-copy")
 					b.do(chromedp.Focus(chromedp.CSS(button)))
 					b.click(button)
-					b.awaits(button+" span", l.Text("copied"), nil)
-					b.awaits("#say", l.Text("copied."+field), nil)
-					if got := b.copied(); got != want {
+					b.waitFor(button+" span", l.Text("copied"), nil)
+					b.waitFor("#say", l.Text("copied."+field), nil)
+					if got := b.clipboard(); got != want {
 						t.Errorf("%s: %q was copied as the %s, want %q", l.Code, got, field, want)
 					}
 					const after = `[document.activeElement.id, getSelection().toString(), document.body.lastElementChild.id].join("|")`
@@ -66,7 +66,7 @@ func TestCopy_without_the_clipboard_API(t *testing.T) {
 	}
 	t.Run("failure_is_reported_and_selects_the_machine_form", func(t *testing.T) {
 		b := open(t, screens[0])
-		b.before(noCopying)
+		b.addInitScript(noCopying)
 		for _, code := range []string{"en", "de", "ar"} {
 			l, _ := locale.All().Find(code)
 			b.visit(s.address + "?m=EURC-BASE&lang=" + code)
@@ -74,8 +74,8 @@ func TestCopy_without_the_clipboard_API(t *testing.T) {
 				button := "#m2-" + field
 				want := b.attribute(button, "data-copy")
 				b.click(button)
-				b.awaits("#say", l.Text("copy.failed"), nil)
-				b.awaits(fmt.Sprintf("dd:has(%s) p", button), l.Text("copy.failed"), nil)
+				b.waitFor("#say", l.Text("copy.failed"), nil)
+				b.waitFor(fmt.Sprintf("dd:has(%s) p", button), l.Text("copy.failed"), nil)
 				if got := get(b, chromedp.Evaluate[string](`getSelection().toString()`)); got != want {
 					t.Errorf("%s: %q is selected as the %s, want %q", code, got, field, want)
 				}
@@ -84,7 +84,7 @@ func TestCopy_without_the_clipboard_API(t *testing.T) {
 				}
 			}
 			b.picture(screens[0], "copy_failed_"+code)
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 		}
 		b.checkConsole()
 	})

@@ -25,11 +25,11 @@ const settableClock = `(() => {
 
 // TestCountdown_ignores_the_time_of_day checks that a change of the time of day does not change the countdown.
 func TestCountdown_ignores_the_time_of_day(t *testing.T) {
-	s := speaking(t, locale.All())
+	s := newStubServiceIn(t, locale.All())
 	b := open(t, screens[0])
-	b.before(settableClock)
+	b.addInitScript(settableClock)
 	b.visit(s.address)
-	b.awaits("#clock", ":", nil)
+	b.waitFor("#clock", ":", nil)
 	const shown = `(() => {
 		shift = %d;
 		ticks.forEach(tick => tick());

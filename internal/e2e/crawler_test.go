@@ -84,7 +84,7 @@ func (c *crawler) post(path string, form url.Values) (leadsTo string) {
 	response := c.send(http.MethodPost, path, form)
 	to := response.Header.Get("Location")
 	if response.StatusCode == http.StatusSeeOther {
-		c.keeps("POST "+path, to)
+		c.checkLink("POST "+path, to)
 		delete(c.seen, to) // the form has changed the page
 		c.visit(to, http.StatusOK)
 	}
@@ -92,8 +92,8 @@ func (c *crawler) post(path string, form url.Values) (leadsTo string) {
 	return to
 }
 
-// order sends the storefront's form and returns the path of the invoice's page.
-func (c *crawler) order(amount, token string) (page string) {
+// createInvoice sends the storefront's form and returns the path of the invoice's page.
+func (c *crawler) createInvoice(amount, token string) (page string) {
 	c.t.Helper()
 	storefront := c.send(http.MethodGet, c.path("/"), nil)
 	defer storefront.Body.Close()
@@ -151,15 +151,15 @@ func (c *crawler) examine(where string, response *http.Response) {
 func (c *crawler) follow(where string, element *goquery.Selection, name string) {
 	c.t.Helper()
 	link := element.AttrOr(name, "")
-	if c.keeps(where, link) && slices.Contains([]string{"href", "src", "data-self"}, name) {
+	if c.checkLink(where, link) && slices.Contains([]string{"href", "src", "data-self"}, name) {
 		link, _, _ = strings.Cut(link, "#")
 		c.visit(link, http.StatusOK)
 	}
 }
 
-// keeps fails if a link is not below the public address. It reports whether the link is a path of the
+// checkLink fails if a link is not below the public address. It reports whether the link is a path of the
 // program.
-func (c *crawler) keeps(where, link string) bool {
+func (c *crawler) checkLink(where, link string) bool {
 	c.t.Helper()
 	u, err := url.Parse(link)
 	switch {

@@ -16,7 +16,7 @@ func TestCommands_decide_beside_a_running_server(t *testing.T) {
 	p := &process{t: t, url: "http://" + listen, environ: []string{"CHEQUER_LISTEN=" + listen, "CHEQUER_DATA_DIR=" + t.TempDir()}}
 	p.demo()
 	merchant := newShop(t, p.url, p.key)
-	cancelled, late := merchant.order(), merchant.order()
+	cancelled, late := merchant.createInvoice(), merchant.createInvoice()
 
 	status := merchant.nextStatus(cancelled)
 	p.run("invoice", "cancel", cancelled)

@@ -144,7 +144,7 @@ func TestEvents_are_delivered_in_order(t *testing.T) {
 			s, r := newShop(t, p.url, p.key), newReceiver(t)
 			var e api.Endpoint
 			s.call(p.url, p.key, "POST", api.PathEndpoints, `{"url":"`+r.url+`"}`, &e)
-			id := s.order()
+			id := s.createInvoice()
 			s.simulate(id, api.SimulateExact, api.SimulateConfirm)
 			until(t, waitTimeout, "every event is received", func() bool { return slices.Contains(r.types(id), "invoice.paid") })
 			if got := r.types(id); !slices.Equal(got, paidEvents) {
@@ -158,7 +158,7 @@ func TestEvents_are_delivered_in_order(t *testing.T) {
 			s.checkFeed(p, r)
 			s.call(p.url, p.key, "DELETE", api.PathEndpoints+"/"+e.ID, "", nil)
 			before := len(r.all())
-			s.simulate(s.order(), api.SimulateExact, api.SimulateConfirm)
+			s.simulate(s.createInvoice(), api.SimulateExact, api.SimulateConfirm)
 			if got := len(r.all()); got != before {
 				t.Errorf("got %d deliveries after the endpoint was removed", got-before)
 			}
@@ -210,7 +210,7 @@ func openssl(t *testing.T, secret string, body []byte) string {
 const resendTimeout = 30 * time.Second
 
 // TestKilled_between_sending_and_saving kills the program after the receiver has received an event and
-// before it has answered. The event must be sent again with the same bytes, and not after an answer.
+// addInitScript it has answered. The event must be sent again with the same bytes, and not after an answer.
 func TestKilled_between_sending_and_saving(t *testing.T) {
 	for _, engine := range engines {
 		t.Run(engine.name, func(t *testing.T) {
@@ -229,7 +229,7 @@ func TestKilled_between_sending_and_saving(t *testing.T) {
 			})
 			p.demo()
 			p.run("endpoint", "add", r.url, "--test", "--events", "invoice.created")
-			id := newShop(t, p.url, p.key).order()
+			id := newShop(t, p.url, p.key).createInvoice()
 			<-arrived
 			p.kill()
 			r.setReply(nil)
@@ -279,7 +279,7 @@ func TestTwo_programs_send_once(t *testing.T) {
 	var ids []string
 	for i := range 10 {
 		s := newShop(t, programs[i%2].url, programs[i%2].key)
-		id := s.order()
+		id := s.createInvoice()
 		s.simulate(id, api.SimulateExact, api.SimulateConfirm)
 		ids = append(ids, id)
 	}

@@ -17,13 +17,13 @@ func TestDocs_are_readable_and_searchable(t *testing.T) {
 	for _, s := range append(screens, dark, screen{name: "narrow", width: 320, height: 700}) {
 		t.Run(s.name, func(t *testing.T) {
 			b := open(t, s)
-			b.count()
+			b.recordTraffic()
 			b.visit(url + "/docs")
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 			b.picture(s, "docs_overview")
 			leave(`.lead a[href="/docs/api"]`)(b, nil)
-			b.awaits("h1", "API", nil)
-			b.noSidewaysScroll()
+			b.waitFor("h1", "API", nil)
+			b.checkNoSidewaysScroll()
 			b.picture(s, "docs")
 			for _, id := range []string{"createInvoice", "event", "errors", "Resource"} {
 				b.pictureOf("#"+id+" h3", s, "docs_"+id)
@@ -31,20 +31,20 @@ func TestDocs_are_readable_and_searchable(t *testing.T) {
 			b.click(`label[for="createInvoice-3"]`)
 			b.do(chromedp.WaitVisible(chromedp.CSS(`#createInvoice pre[aria-label$="create.py"]`)))
 			b.pictureOf("#createInvoice .tabs", s, "docs_example")
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 
 			b.types("#find", "exceptions")
 			leave(".find button")(b, nil)
-			b.awaits("h1", "Search the manual", nil)
+			b.waitFor("h1", "Search the manual", nil)
 			leave(`.hits a[href="/docs/settlement#exceptions"]`)(b, nil)
-			b.awaits("h1", "Settlement", nil)
+			b.waitFor("h1", "Settlement", nil)
 			b.pictureOf("#exceptions + table", s, "manual_table")
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 			if s.width < 960 {
 				b.click(".pages summary")
 			}
 			leave(`.pages a[href="/docs/webhooks"]`)(b, nil)
-			b.awaits("h1", "Webhooks", nil)
+			b.waitFor("h1", "Webhooks", nil)
 			b.checkConsole()
 		})
 	}

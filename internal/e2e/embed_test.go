@@ -89,23 +89,23 @@ func TestEmbed_pays_in_a_dialog(t *testing.T) {
 			b := open(t, s)
 			b.visit(m.origin)
 			b.click("#buy")
-			b.awaits("#events", "open status:created", nil)
+			b.waitFor("#events", "open status:created", nil)
 			if got := b.focused(); got != "iframe" {
 				t.Errorf("the focus is at %s, want the frame", got)
 			}
 			b.picture(s, "embed-open")
 
 			b.do(chromedp.KeyEvent(kb.Escape)) // within the frame
-			b.awaits("#events", "close", nil)
+			b.waitFor("#events", "close", nil)
 			if b.dialogs() != 0 || b.focused() != "buy" {
 				t.Errorf("after Escape %d dialogs are open, and the focus is at %s", b.dialogs(), b.focused())
 			}
 
 			b.click("#buy")
 			shop.simulate(id, api.SimulateExact)
-			b.awaits("#events", "status:pending", nil)
+			b.waitFor("#events", "status:pending", nil)
 			shop.simulate(id, api.SimulateConfirm)
-			b.awaits("#events", "status:paid", nil)
+			b.waitFor("#events", "status:paid", nil)
 			b.picture(s, "embed-paid")
 			b.do(chromedp.Sleep(11 * time.Second)) // longer than the countdown of a page without a frame
 			if got := get(b, chromedp.Location()); got != m.origin+"/" || b.dialogs() != 1 {
@@ -125,16 +125,16 @@ func TestEmbed_pays_in_a_dialog(t *testing.T) {
 		b := open(t, s)
 		b.visit(m.origin)
 		b.click("#buy")
-		b.awaits("#events", "open", nil)
+		b.waitFor("#events", "open", nil)
 		b.do(chromedp.Sleep(3 * time.Second)) // longer than the time in which the frame must report that it is ready
 		if got := get(b, chromedp.Location()); got != m.origin+"/" || b.dialogs() != 1 {
 			t.Errorf("the page is %s with %d dialogs", got, b.dialogs())
 		}
 		b.picture(s, "embed-link")
 		b.do(chromedp.MouseClickXY(640, 362)) // the button, within the frame
-		b.awaits("#events", "status:created", nil)
+		b.waitFor("#events", "status:created", nil)
 		b.do(chromedp.KeyEvent(kb.Escape))
-		b.awaits("#events", "close", nil)
+		b.waitFor("#events", "close", nil)
 		b.checkConsole()
 	})
 
@@ -143,7 +143,7 @@ func TestEmbed_pays_in_a_dialog(t *testing.T) {
 		b := open(t, screens[0])
 		b.visit(m.origin)
 		b.click("#buy")
-		b.awaits("main .price", "€56.50", nil)
+		b.waitFor("main .price", "€56.50", nil)
 		if got := get(b, chromedp.Location()); !strings.HasPrefix(got, p.url+"/pay?") {
 			t.Errorf("on a phone the link leads to %s", got)
 		}
@@ -162,7 +162,7 @@ func TestEmbed_pays_in_a_dialog(t *testing.T) {
 			b := open(t, screens[1])
 			b.visit(page)
 			b.click("#buy")
-			b.awaits("main .price", "€56.50", nil)
+			b.waitFor("main .price", "€56.50", nil)
 			if got := get(b, chromedp.Location()); !strings.HasPrefix(got, p.url+"/pay?") {
 				t.Errorf("on an unlisted page the link leads to %s", got)
 			}
@@ -181,9 +181,9 @@ func TestEmbed_page_builds_a_snippet(t *testing.T) {
 			b.visit(p.url + "/embed")
 			b.do(chromedp.SendKeys(chromedp.CSS("#link"), "coffee"))
 			b.send("form button.btn")
-			b.awaits("#modal", p.url+"/pay/coffee", nil)
+			b.waitFor("#modal", p.url+"/pay/coffee", nil)
 			b.picture(s, "embed-page")
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 			if !s.noJS {
 				b.click(`[data-copies=modal]`)
 				until(t, waitTimeout, "the snippet is copied or selected", func() bool {
@@ -198,7 +198,7 @@ func TestEmbed_page_builds_a_snippet(t *testing.T) {
 					t.Error("the dialog was closed")
 				}
 			} else {
-				b.awaits("main .price", "€3.50", nil)
+				b.waitFor("main .price", "€3.50", nil)
 			}
 			b.checkConsole()
 		})

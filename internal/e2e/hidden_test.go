@@ -24,8 +24,8 @@ func TestHidden_page_has_no_stream(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
 	b := open(t, screens[0])
-	b.before(countStreams)
-	id := idOf(b.order(p.url, "12,50"))
+	b.addInitScript(countStreams)
+	id := idOf(b.createInvoice(p.url, "12,50"))
 	b.mark()
 	streams := func() int {
 		return get(b, chromedp.Evaluate[int](`streams.filter(s => s.readyState !== EventSource.CLOSED).length`))
@@ -43,7 +43,7 @@ func TestHidden_page_has_no_stream(t *testing.T) {
 	}
 	merchant.simulate(id, api.SimulateExact)
 	hide("false")
-	b.awaits("#st", "Payment seen", nil)
+	b.waitFor("#st", "Payment seen", nil)
 	if got := streams(); got != 1 {
 		t.Errorf("a page that is visible again has %d streams, want 1", got)
 	}
@@ -60,9 +60,9 @@ func TestHidden_page_has_no_stream(t *testing.T) {
 func TestHidden_frame_has_no_stream(t *testing.T) {
 	p := start(t, settings(t, "CHEQUER_EMBED_ORIGINS=https://shop.example"), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
-	id := merchant.order()
+	id := merchant.createInvoice()
 	b := open(t, screens[1])
-	b.before(countStreams)
+	b.addInitScript(countStreams)
 	b.visit(p.url + "/embed")
 	get(b, chromedp.Evaluate[bool](fmt.Sprintf(`(() => {
 		const frame = document.body.appendChild(document.createElement("iframe"));

@@ -28,8 +28,8 @@ const focused = `(() => {
 // naming defines a function that returns a name for an element.
 const naming = `function naming(e) { return e.id || e.name || e.localName + " " + e.textContent.trim().slice(0, 30); }`
 
-// tabs presses a key until the focus leaves the page, and returns the elements that had the focus.
-func (b *tab) tabs(key chromedp.Action[chromedp.Void]) (path []string) {
+// tabThrough presses a key until the focus leaves the page, and returns the elements that had the focus.
+func (b *tab) tabThrough(key chromedp.Action[chromedp.Void]) (path []string) {
 	b.t.Helper()
 	get(b, chromedp.Evaluate[any](naming))
 	for range 100 {
@@ -71,13 +71,13 @@ func TestKeyboard_alone_can_pay(t *testing.T) {
 			w, b := site.in(t), open(t, s)
 			b.observe()
 			paying(forOrder)(b, w)
-			b.loaded()
+			b.waitLoaded()
 			get(b, chromedp.Evaluate[any](naming))
 			want := get(b, chromedp.Evaluate[[]string](reachable))
 			if len(want) < 10 || want[0] != "a Skip to payment" {
 				t.Fatalf("the page has the controls %s", strings.Join(want, ", "))
 			}
-			if diff := cmp.Diff(b.tabs(chromedp.KeyEvent(kb.Tab)), want); diff != "" {
+			if diff := cmp.Diff(b.tabThrough(chromedp.KeyEvent(kb.Tab)), want); diff != "" {
 				t.Errorf("the Tab key reaches (-got +want):\n%s", diff)
 			}
 			b.checkConsole()
@@ -94,7 +94,7 @@ func TestKeyboard_alone_can_pay(t *testing.T) {
 		w, b := site.in(t), open(t, screens[1])
 		b.observe()
 		paying(nil)(b, w)
-		b.loaded()
+		b.waitLoaded()
 
 		b.key(kb.Tab)
 		b.checkFocus("a Skip to payment")
@@ -111,8 +111,8 @@ func TestKeyboard_alone_can_pay(t *testing.T) {
 		b.key(kb.Tab)
 		b.checkFocus("m1-address")
 		b.key(kb.Enter)
-		b.awaits("#say", "Address copied", nil)
-		b.awaits("#m1-address span", "Copied", nil)
+		b.waitFor("#say", "Address copied", nil)
+		b.waitFor("#m1-address span", "Copied", nil)
 		address := b.attribute("#m1-address", "data-copy")
 		if got := get(b, chromedp.Evaluate[string](`navigator.clipboard.readText()`, chromedp.EvalAwaitPromise)); got != address {
 			t.Errorf("copied %q, want %q", got, address)
@@ -132,10 +132,10 @@ func TestKeyboard_alone_can_pay(t *testing.T) {
 		// part gets the focus.
 		b.key(kb.Tab)
 		w.shop().simulate(idOf(w.page), api.SimulateUnder)
-		b.awaits("#st", "Part of it arrived", nil)
+		b.waitFor("#st", "Part of it arrived", nil)
 		b.checkFocus("hold")
 		w.shop().simulate(idOf(w.page), api.SimulateExact)
-		b.awaits("#st", "Payment seen", nil)
+		b.waitFor("#st", "Payment seen", nil)
 		b.checkFocus("live")
 		b.checkPolicy()
 		b.checkConsole()

@@ -52,7 +52,7 @@ func TestKilled_while_creating_loses_no_invoice(t *testing.T) {
 			answered := p.createUntilKilled(key.Key, key.Secret, 100, 40)
 			p.serve()
 			p.checkAnswered(answered)
-			p.nextIndexIsFree(key.Key, key.Secret, answered)
+			p.checkNextIndex(key.Key, key.Secret, answered)
 		})
 	}
 }
@@ -149,10 +149,10 @@ func (p *process) checkAnswered(answered []api.Invoice) {
 // stored invoices.
 const maxSkipped = 100
 
-// nextIndexIsFree fails if two invoices share an address, or if the next invoice has the index of a
+// checkNextIndex fails if two invoices share an address, or if the next invoice has the index of a
 // stored invoice or skips more than maxSkipped indexes. Requests that were in progress when the
 // program was killed may have stored invoices without an answer.
-func (p *process) nextIndexIsFree(key, secret string, answered []api.Invoice) {
+func (p *process) checkNextIndex(key, secret string, answered []api.Invoice) {
 	p.t.Helper()
 	var stored []json.RawMessage
 	if err := json.Unmarshal(p.run("invoice", "list", "--limit", "1000", "--json"), &stored); err != nil {

@@ -30,8 +30,8 @@ type kiosk struct {
 	seen    map[string]bool
 }
 
-// order creates an invoice.
-func (k *kiosk) order(ctx context.Context) (id string, err error) {
+// createInvoice creates an invoice.
+func (k *kiosk) createInvoice(ctx context.Context) (id string, err error) {
 	return k.client.CreateInvoice(ctx, api.InvoiceRequest{Amount: "12.50", FiatCurrency: "EUR"}, "")
 }
 
@@ -139,7 +139,7 @@ func TestKiosk_misses_a_day(t *testing.T) {
 			s.call(p.url, p.key, "POST", api.PathEndpoints, `{"url":"http://`+d.Addr().String()+`/"}`, &e)
 			k.secret = e.Secret
 			pays := func() string {
-				id, err := k.order(t.Context())
+				id, err := k.createInvoice(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}

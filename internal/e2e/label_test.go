@@ -14,7 +14,7 @@ import (
 func TestCodes_stay_readable_with_any_shop_name(t *testing.T) {
 	p := start(t, settings(t, "CHEQUER_SHOP_NAME=Tea & Café 1+1=2 #7?"), app.Options{Demo: true})
 	b := open(t, screen{name: "narrow", width: 320, height: 568})
-	b.order(p.url, "12,50")
+	b.createInvoice(p.url, "12,50")
 	b.picture(b.screen, "waiting")
 	b.codes(t)
 	if got, want := b.link("m1"), "&label=Tea%20%26%20Caf%C3%A9%201%2B1%3D2%20%237%3F"; !strings.HasSuffix(got, want) || strings.Count(got, "amount=") != 1 {
@@ -32,6 +32,6 @@ func TestCodes_stay_readable_with_any_shop_name(t *testing.T) {
 			t.Errorf("a code of version %.0f has modules of %.1f pixels", version, width/modules)
 		}
 	}
-	b.noSidewaysScroll()
+	b.checkNoSidewaysScroll()
 	b.checkConsole()
 }

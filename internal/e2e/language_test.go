@@ -82,8 +82,8 @@ func pseudo(t *testing.T) *locale.Languages {
 	return languages
 }
 
-// speaking returns a stub service whose pages have the given languages.
-func speaking(t *testing.T, languages *locale.Languages) *stubService {
+// newStubServiceIn returns a stub service whose pages have the given languages.
+func newStubServiceIn(t *testing.T, languages *locale.Languages) *stubService {
 	t.Helper()
 	s := newStubService(t)
 	pages := web.New(web.Config{
@@ -127,9 +127,9 @@ func sentEther(state string) api.Payment {
 func TestLanguages_fit_small_screens(t *testing.T) {
 	all := map[string]*stubService{}
 	for _, l := range locale.All().List() {
-		all[l.Code] = speaking(t, locale.All())
+		all[l.Code] = newStubServiceIn(t, locale.All())
 	}
-	all["fi (stretched)"] = speaking(t, pseudo(t))
+	all["fi (stretched)"] = newStubServiceIn(t, pseudo(t))
 	b := open(t, narrow)
 	for name, s := range all {
 		code, _, _ := strings.Cut(name, " ")
@@ -142,14 +142,14 @@ func TestLanguages_fit_small_screens(t *testing.T) {
 			}
 			get(b, chromedp.Evaluate[any](`document.querySelectorAll("details").forEach(d => { d.open = true }), 0`))
 			b.picture(narrow, "language_"+code+"_"+scene.name)
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 		}
 		b.visit(strings.Split(s.address, "/invoice/")[0] + "/?lang=" + code)
-		b.noSidewaysScroll()
+		b.checkNoSidewaysScroll()
 	}
 	b.visit(all["de"].address + "?lang=")
 	b.picture(narrow, "languages")
-	b.noSidewaysScroll()
+	b.checkNoSidewaysScroll()
 	b.visit(all["de"].address + "?m=EURC-BASE&lang=de")
 	b.click("#language")
 	b.do(chromedp.WaitVisible(chromedp.CSS(".tongues")))
@@ -164,17 +164,17 @@ func TestLanguages_fit_small_screens(t *testing.T) {
 // TestArabic_page_runs_from_right_to_left shows an Arabic page of a shop with a Hebrew and English name.
 // Addresses and amounts must read from left to right, and be copied unchanged.
 func TestArabic_page_runs_from_right_to_left(t *testing.T) {
-	s := speaking(t, locale.All())
+	s := newStubServiceIn(t, locale.All())
 	s.change(func(r *api.Resource) {
 		partly(r)
 		r.MerchantName, r.Description, r.OrderID = "חנות Atelier 3", "שתי הדפסות A4", "42-א"
 	})
 	for _, screen := range screens[:2] {
-		t.Run(screen.name, func(t *testing.T) { readsRightToLeft(t, s, screen) })
+		t.Run(screen.name, func(t *testing.T) { checkRightToLeft(t, s, screen) })
 	}
 }
 
-func readsRightToLeft(t *testing.T, s *stubService, screen screen) {
+func checkRightToLeft(t *testing.T, s *stubService, screen screen) {
 	t.Helper()
 	b := open(t, screen)
 	b.visit(s.address + "?lang=ar&m=EURC-BASE")
@@ -213,7 +213,7 @@ func readsRightToLeft(t *testing.T, s *stubService, screen screen) {
 	if got, want := b.attribute("#m2-amount", "data-copy"), "13.289882"; got != want {
 		t.Errorf("the amount is copied as %q, want %q", got, want)
 	}
-	b.noSidewaysScroll()
+	b.checkNoSidewaysScroll()
 	b.checkConsole()
 }
 
@@ -221,7 +221,7 @@ func readsRightToLeft(t *testing.T, s *stubService, screen screen) {
 // pay, also in scripts with two bytes per letter.
 func TestPage_size_in_every_language(t *testing.T) {
 	for _, l := range locale.All().List() {
-		s := speaking(t, locale.All()) // a new origin, so nothing is cached
+		s := newStubServiceIn(t, locale.All()) // a new origin, so nothing is cached
 		s.change(withBridged)
 		b := open(t, screens[0])
 		b.wallets(wallet{Name: "Fox", Chain: "0x2105"})

@@ -33,7 +33,7 @@ func TestDamaged_header_files_are_repaired(t *testing.T) {
 		{"a filter header of zeroes", filters, zeroes(32)},
 	} {
 		t.Log(damage.name)
-		id := s.order()
+		id := s.createInvoice()
 		r := s.invoice(id)
 		p.kill()
 		file := filepath.Join(folder, "bitcoin-regtest", damage.file)

@@ -46,7 +46,7 @@ func TestLighthouse(t *testing.T) {
 	}
 	w := newDemoSite(t)
 	s := w.shop()
-	waiting, paid := s.order(), s.order()
+	waiting, paid := s.createInvoice(), s.createInvoice()
 	s.simulate(paid, api.SimulateExact, api.SimulateConfirm)
 	for name, path := range map[string]string{"storefront": "/", "waiting": "/invoice/" + waiting, "paid": "/invoice/" + paid} {
 		t.Run(name, func(t *testing.T) {

@@ -112,9 +112,9 @@ func TestShopper_pays_by_link(t *testing.T) {
 
 			link := p.signedLink("1042", "Two prints, A4, on the heavy paper")
 			b.visit(link)
-			b.awaits("main .price", "€56.50", nil)
+			b.waitFor("main .price", "€56.50", nil)
 			b.picture(s, "link")
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 			if got := invoices(t, c); got != 0 {
 				t.Errorf("opening the link created %d invoices, want none", got)
 			}
@@ -128,24 +128,24 @@ func TestShopper_pays_by_link(t *testing.T) {
 			}
 			shop.simulate(idOf(page), api.SimulateExact, api.SimulateConfirm)
 			b.visit(link)
-			b.awaits("#st", "Paid", nil)
+			b.waitFor("#st", "Paid", nil)
 
 			b.visit(slug.URL)
 			b.picture(s, "link-open")
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 			b.do(chromedp.SendKeys(chromedp.CSS("#amount"), "7,50"))
 			b.send("form button.btn")
-			b.awaits(".due .v", "€7.50", nil)
+			b.waitFor(".due .v", "€7.50", nil)
 			b.checkConsole()
 
 			b.visit(slug.URL) // from here on the console reports refused requests
 			b.send("form button.btn")
-			b.awaits("#amount-error", "Enter an amount", nil)
+			b.waitFor("#amount-error", "Enter an amount", nil)
 			b.picture(s, "link-open-refused")
 			b.visit(strings.Replace(link, "amount=56.50", "amount=5.65", 1))
-			b.awaits("h1", "This link was changed", nil)
+			b.waitFor("h1", "This link was changed", nil)
 			b.picture(s, "link-changed")
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 		})
 	}
 }

@@ -20,48 +20,48 @@ func TestOpen_page_updates_by_itself(t *testing.T) {
 	s := screens[0]
 	t.Run("by_its_stream", func(t *testing.T) {
 		b := open(t, s)
-		id := idOf(b.order(p.url, "12,50"))
+		id := idOf(b.createInvoice(p.url, "12,50"))
 		b.mark()
 		merchant.simulate(id, api.SimulateExact)
-		b.awaits("#st", "Payment seen", nil)
+		b.waitFor("#st", "Payment seen", nil)
 		merchant.simulate(id, api.SimulateConfirm)
-		b.awaits("#st", "Paid. Thank you.", nil)
+		b.waitFor("#st", "Paid. Thank you.", nil)
 		if got := get(b, chromedp.Title()); got != "Paid – Demo shop" {
 			t.Errorf("the tab's title is %q", got)
 		}
-		b.awaits("#say", "Paid. Your payment is confirmed.", nil)
+		b.waitFor("#say", "Paid. Your payment is confirmed.", nil)
 		b.checkNotReloaded()
 		b.checkConsole()
 	})
 	t.Run("again_after_a_reorganisation", func(t *testing.T) {
 		b := open(t, s)
-		id := idOf(b.order(p.url, "12,50"))
+		id := idOf(b.createInvoice(p.url, "12,50"))
 		b.mark()
 		merchant.simulate(id, api.SimulateExact, api.SimulateConfirm)
-		b.awaits("#st", "Paid. Thank you.", nil)
+		b.waitFor("#st", "Paid. Thank you.", nil)
 		b.click("#sim-reorganise")
-		b.awaits("#st", "Payment seen", nil)
+		b.waitFor("#st", "Payment seen", nil)
 		merchant.simulate(id, api.SimulateConfirm)
-		b.awaits("#st", "Paid. Thank you.", nil)
+		b.waitFor("#st", "Paid. Thank you.", nil)
 		b.checkNotReloaded()
 		b.checkConsole()
 	})
 	t.Run("by_polling_when_the_stream_is_blocked", func(t *testing.T) {
 		b := open(t, s)
 		b.block("*://*:*/invoice/*/live*")
-		id := idOf(b.order(p.url, "12,50"))
+		id := idOf(b.createInvoice(p.url, "12,50"))
 		b.mark()
 		stream := `fetch(document.getElementById("live").dataset.stream).then(() => "open", () => "blocked")`
 		if got := get(b, chromedp.Evaluate[string](stream, chromedp.EvalAwaitPromise)); got != "blocked" {
 			t.Fatalf("the stream is %s", got)
 		}
 		merchant.simulate(id, api.SimulateExact)
-		b.awaits("#st", "Payment seen", nil)
+		b.waitFor("#st", "Payment seen", nil)
 		b.checkNotReloaded()
 	})
 	t.Run("after_the_tab_was_frozen", func(t *testing.T) {
 		b := open(t, s)
-		id := idOf(b.order(p.url, "12,50"))
+		id := idOf(b.createInvoice(p.url, "12,50"))
 		b.mark()
 		b.lifecycle(page.SetWebLifecycleStateStateFrozen)
 		merchant.simulate(id, api.SimulateExact, api.SimulateConfirm)
@@ -70,7 +70,7 @@ func TestOpen_page_updates_by_itself(t *testing.T) {
 			t.Errorf("a frozen page shows %q", got)
 		}
 		b.lifecycle(page.SetWebLifecycleStateStateActive)
-		b.awaits("#st", "Paid. Thank you.", nil)
+		b.waitFor("#st", "Paid. Thank you.", nil)
 		b.checkNotReloaded()
 		b.checkConsole()
 	})

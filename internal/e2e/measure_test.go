@@ -37,30 +37,30 @@ func TestPageStates(t *testing.T) {
 				b := open(t, frames[1])
 				b.observe()
 				s.reach(b, site.in(t))
-				b.loaded()
+				b.waitLoaded()
 
 				if s.budget != checkedByReach {
-					s.budget.holds(b)
+					s.budget.check(b)
 				}
 				b.checkLayoutShift()
 				for _, frame := range frames {
 					for _, frame.dark = range []bool{false, true} {
 						b.reframe(frame, 1)
-						b.noSidewaysScroll()
+						b.checkNoSidewaysScroll()
 						b.examine(rules, frame)
 					}
 				}
 				b.reframe(frames[1], 1)
-				b.focusIsSeen()
+				b.checkFocusVisible()
 				b.reframe(zoomed, 4)
-				b.noSidewaysScroll()
-				b.focusIsSeen()
+				b.checkNoSidewaysScroll()
+				b.checkFocusVisible()
 				if os.Getenv("E2E_SHOTS") != "" {
 					b.pictures(s.name)
 				}
 
 				if s.status != 0 {
-					b.forget(fmt.Sprintf("status of %d (%s)", s.status, http.StatusText(s.status)))
+					b.discardMessages(fmt.Sprintf("status of %d (%s)", s.status, http.StatusText(s.status)))
 				}
 				b.checkPolicy()
 				b.checkConsole()
@@ -82,8 +82,8 @@ const observeScript = `
 // from now on.
 func (b *tab) observe() {
 	b.t.Helper()
-	b.before(observeScript)
-	b.count()
+	b.addInitScript(observeScript)
+	b.recordTraffic()
 }
 
 // checkLayoutShift fails if elements moved without input. See Cumulative Layout Shift.
@@ -203,8 +203,8 @@ const coveredFocus = `(() => {
 	return bad;
 })()`
 
-// focusIsSeen fails if an element is covered while it has the focus.
-func (b *tab) focusIsSeen() {
+// checkFocusVisible fails if an element is covered while it has the focus.
+func (b *tab) checkFocusVisible() {
 	b.t.Helper()
 	for _, bad := range get(b, chromedp.Evaluate[[]string](coveredFocus)) {
 		b.t.Errorf("%dx%d: %s", b.width(), b.height(), bad)

@@ -46,7 +46,7 @@ func TestDouble_click_and_going_back_make_one_invoice(t *testing.T) {
 			b.do(chromedp.NavigateBack(), chromedp.WaitVisible(chromedp.CSS("#amount")))
 			b.do(chromedp.SetValue(chromedp.CSS("#amount"), "13,00"))
 			b.click("form button.btn")
-			b.awaits(".due .v", "€13.00", nil)
+			b.waitFor(".due .v", "€13.00", nil)
 			if got := get(b, chromedp.Location()); got == page {
 				t.Error("another amount led to the same invoice")
 			}
@@ -102,7 +102,7 @@ func TestServe_has_no_form_without_storefront(t *testing.T) {
 	b := open(t, screens[0])
 	b.visit(p.url)
 	b.picture(screens[0], "no_storefront")
-	b.noSidewaysScroll()
+	b.checkNoSidewaysScroll()
 	b.checkConsole()
 }
 

@@ -235,7 +235,7 @@ func press(selector, to string) func(*tab, *demoSite) {
 		b.t.Helper()
 		b.click(selector)
 		b.do(chromedp.WaitVisible(chromedp.CSS(to)))
-		b.loaded()
+		b.waitLoaded()
 	}
 }
 
@@ -250,7 +250,7 @@ func leave(selector string) func(*tab, *demoSite) {
 			now, err := chromedp.Run(b.ctx, page) // it fails while there is no page
 			return err == nil && now != 0 && now != before
 		})
-		b.loaded()
+		b.waitLoaded()
 	}
 }
 
@@ -284,11 +284,11 @@ func paidTooLittle(b *tab, w *demoSite) {
 func pushed(heading string, actions ...string) func(*tab, *demoSite) {
 	return inTurn(paying(forOrder), func(b *tab, w *demoSite) {
 		b.t.Helper()
-		b.awaits("#clock", ":", nil)
-		b.loaded()
-		ofPayment.holds(b)
+		b.waitFor("#clock", ":", nil)
+		b.waitLoaded()
+		ofPayment.check(b)
 		w.shop().simulate(idOf(w.page), actions...)
-		b.awaits("#st", heading, nil)
+		b.waitFor("#st", heading, nil)
 	})
 }
 
@@ -296,8 +296,8 @@ func pushed(heading string, actions ...string) func(*tab, *demoSite) {
 func goingBack(b *tab, w *demoSite) {
 	b.t.Helper()
 	paying(func(r *api.InvoiceRequest) { r.URLSuccess = "https://shop.example/thanks" }, api.SimulateExact)(b, w)
-	b.loaded()
-	ofPayment.holds(b)
+	b.waitLoaded()
+	ofPayment.check(b)
 	get(b, chromedp.Evaluate[any](`void (window.setInterval = () => 0)`))
 	w.shop().simulate(idOf(w.page), api.SimulateConfirm)
 	b.do(chromedp.WaitVisible(chromedp.CSS("#auto")))

@@ -93,7 +93,7 @@ func TestPage_with_a_blocked_script(t *testing.T) {
 	}
 	w.shop().simulate(idOf(w.page), api.SimulateExact)
 	b.click("section:has(#m1-address) a.only-nojs")
-	b.awaits("#st", "Payment seen", nil)
+	b.waitFor("#st", "Payment seen", nil)
 	if get(b, chromedp.Evaluate[bool](`[...document.querySelectorAll(".copy")].some(e => e.checkVisibility())`)) {
 		t.Error("the copy buttons are visible without their script")
 	}

@@ -18,8 +18,8 @@ func allScreens() []screen {
 		screen{name: "phone_dark", width: 390, height: 844, dark: true}, screen{name: "narrow", width: 320, height: 640})
 }
 
-// TestShopper_orders_a_product goes from the list to the payment page. The shopper is charged what the
-// button says, and one form leads to one invoice, however often it is sent.
+// TestShopper_orders_a_product goes from the list to the payment page. The invoice has the amount on the
+// button, and one form leads to one invoice, however often it is sent.
 func TestShopper_orders_a_product(t *testing.T) {
 	t.Parallel()
 	for _, s := range allScreens() {
@@ -31,18 +31,18 @@ func TestShopper_orders_a_product(t *testing.T) {
 
 			b.visit(p.url + "/")
 			b.send(`a[href="/shop"]`)
-			b.awaits("main h1", "Products", nil)
+			b.waitFor("main h1", "Products", nil)
 			b.picture(s, "shop")
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 			b.send(`h2 a[href="/shop/coffee"]`)
-			b.awaits(pay, "Order and pay €11.50", nil)
+			b.waitFor(pay, "Order and pay €11.50", nil)
 			b.picture(s, "product")
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 
 			b.types("#quantity", "3")
 			b.do(chromedp.SendKeys(chromedp.CSS("#note"), "Ground, please"))
 			b.send("[name=update]")
-			b.awaits(pay, "Order and pay €34.50", nil)
+			b.waitFor(pay, "Order and pay €34.50", nil)
 			if got := b.value("#note"); got != "Ground, please" {
 				t.Errorf("the note field contains %q", got)
 			}
@@ -50,28 +50,28 @@ func TestShopper_orders_a_product(t *testing.T) {
 			b.types("#quantity", "4") // without updating the total
 			b.checkConsole()
 			b.send(pay) // from here on the console reports refused requests
-			b.awaits(".err h2", "Check the new total", nil)
-			b.awaits(pay, "Order and pay €46.00", nil)
+			b.waitFor(".err h2", "Check the new total", nil)
+			b.waitFor(pay, "Order and pay €46.00", nil)
 			b.picture(s, "product-check")
 			b.types("#quantity", "0")
 			b.send(pay)
-			b.awaits("#quantity-error", "Enter at least 1", nil)
+			b.waitFor("#quantity-error", "Enter at least 1", nil)
 			b.picture(s, "product-error")
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 			if got := invoices(t, c); got != 0 {
 				t.Errorf("%d invoices were created before an order, want none", got)
 			}
 
 			b.visit(p.url + "/shop/coffee?quantity=2&note=Beans")
-			b.awaits(pay, "Order and pay €23.00", nil)
+			b.waitFor(pay, "Order and pay €23.00", nil)
 			b.do(chromedp.DoubleClick(chromedp.CSS(pay)))
 			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
-			b.awaits(".due .v", "€23.00", nil)
+			b.waitFor(".due .v", "€23.00", nil)
 			page := get(b, chromedp.Location())
 			b.do(chromedp.Reload())
 			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
 			b.do(chromedp.NavigateBack())
-			b.awaits(pay, "Order and pay €23.00", nil)
+			b.waitFor(pay, "Order and pay €23.00", nil)
 			b.send(pay)
 			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
 			if got := get(b, chromedp.Location()); got != page || invoices(t, c) != 1 {
@@ -83,7 +83,7 @@ func TestShopper_orders_a_product(t *testing.T) {
 			}
 			shop.simulate(idOf(page), api.SimulateExact, api.SimulateConfirm)
 			b.visit(page)
-			b.awaits("#st", "Paid", nil)
+			b.waitFor("#st", "Paid", nil)
 		})
 	}
 }
@@ -101,7 +101,7 @@ func TestTwo_tabs_order_two_products(t *testing.T) {
 	}
 	var led []string
 	for _, b := range []*tab{first, second, first} {
-		b.awaits(".side button", "Order and pay €64.00", nil)
+		b.waitFor(".side button", "Order and pay €64.00", nil)
 		b.send(".side button")
 		b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
 		led = append(led, get(b, chromedp.Location()))
@@ -139,7 +139,7 @@ func TestProducts_in_other_languages(t *testing.T) {
 				b.do(chromedp.WaitVisible(chromedp.CSS("#quantity-error")))
 			}
 			b.picture(s, page+"-"+language.Code)
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 		}
 	}
 }

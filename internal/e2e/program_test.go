@@ -48,11 +48,11 @@ func start(t testing.TB, c config.Config, o app.Options) *program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &program{url: "http://" + a.Addr(), key: a.DemoKey(), stop: running(t, a)}
+	return &program{url: "http://" + a.Addr(), key: a.DemoKey(), stop: runApp(t, a)}
 }
 
-// running runs a program and returns a function that stops it.
-func running(t testing.TB, a *app.App) (stop func()) {
+// runApp runs a program and returns a function that stops it.
+func runApp(t testing.TB, a *app.App) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

@@ -30,11 +30,11 @@ func TestProof_states_every_shown_address(t *testing.T) {
 	for _, s := range screens {
 		t.Run(s.name, func(t *testing.T) {
 			b := open(t, s)
-			page := b.order(p.url, "56,50")
+			page := b.createInvoice(p.url, "56,50")
 			statement := filepath.Join(folder, s.name+".txt")
 			b.click("#proof summary")
 			b.pictureOf("#proof", s, "proof")
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 			save(t, b.attribute("#proof a", "href"), statement, p.url)
 			if key := b.text("#proof code"); !strings.Contains(string(contents(t, keys)), key+" since ") {
 				t.Errorf("the page names the key %s", key)
@@ -76,9 +76,9 @@ func TestProof_states_every_shown_address(t *testing.T) {
 
 			id := idOf(page)
 			merchant.simulate(id, api.SimulateExact, api.SimulateConfirm)
-			b.awaits("#st", "Paid. Thank you.", b.reload(s, page))
+			b.waitFor("#st", "Paid. Thank you.", b.reload(s, page))
 			b.pictureOf("#pdf", s, "paid_pdf")
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 			receipt := filepath.Join(folder, s.name+".pdf")
 			save(t, b.attribute("#pdf", "href"), receipt, p.url)
 			if !bytes.HasPrefix(contents(t, receipt), []byte("%PDF-")) {

@@ -41,7 +41,7 @@ func main() {
 `
 
 // TestManual_checks_webhooks builds the manual's check, and runs it on genuine and forged deliveries,
-// before and during a rotation of the secret.
+// addInitScript and during a rotation of the secret.
 func TestManual_checks_webhooks(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../manual/webhooks.md")
@@ -80,7 +80,7 @@ func TestManual_checks_webhooks(t *testing.T) {
 	s, r := newShop(t, p.url, p.key), newReceiver(t)
 	var first, rotating api.Endpoint
 	s.call(p.url, p.key, "POST", api.PathEndpoints, `{"url":"`+r.url+`"}`, &first)
-	s.order()
+	s.createInvoice()
 	until(t, waitTimeout, "the first event is received", func() bool { return len(r.all()) == 1 })
 	s.call(p.url, p.key, "POST", api.PathEndpoints+"/"+first.ID+"/rotate", "", &rotating)
 	s.call(p.url, p.key, "POST", api.PathEndpoints+"/"+first.ID+"/test", "", nil)

@@ -38,7 +38,7 @@ func TestNo_redirect_leaves_the_host(t *testing.T) {
 				}
 				for _, target := range targets {
 					for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
-						staysHere(t, p, method, target)
+						checkSameHost(t, p, method, target)
 					}
 				}
 			}
@@ -46,8 +46,8 @@ func TestNo_redirect_leaves_the_host(t *testing.T) {
 	}
 }
 
-// staysHere fails if the response to a raw request redirects to another host.
-func staysHere(t *testing.T, p *program, method, target string) {
+// checkSameHost fails if the response to a raw request redirects to another host.
+func checkSameHost(t *testing.T, p *program, method, target string) {
 	t.Helper()
 	host := strings.TrimPrefix(p.url, "http://")
 	response := raw(t, host, method, target, "amount=12.50&action=exact")

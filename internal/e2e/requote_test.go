@@ -23,19 +23,19 @@ func TestRequote_gives_a_new_quote(t *testing.T) {
 	for _, s := range screens {
 		t.Run(s.name, func(t *testing.T) {
 			b := open(t, s)
-			page := b.order(p.url, "12,50")
+			page := b.createInvoice(p.url, "12,50")
 			id := idOf(page)
 			before := merchant.invoice(id)
 			b.click("#help summary")
 			b.pictureOf("#help", s, "hold_help")
 			get(b, chromedp.Evaluate[any](`for (const press of [1, 2]) document.querySelector("#hold").click()`))
-			b.awaitsQuotes(merchant, id, 2)
+			b.waitQuotes(merchant, id, 2)
 			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
 			after := merchant.invoice(id)
 			if after.ExpiredAt <= before.ExpiredAt || after.PaymentMethods[0].Address != before.PaymentMethods[0].Address {
 				t.Errorf("held until %s, before %s", after.ExpiredAt, before.ExpiredAt)
 			}
-			b.awaits("#st", "Waiting for your payment", nil)
+			b.waitFor("#st", "Waiting for your payment", nil)
 
 			// The same form again, as a second click sends it.
 			status := sendForm(t, page+"/quote", "quote=1")
@@ -52,17 +52,17 @@ func TestRequote_gives_a_new_quote(t *testing.T) {
 				b.click(`label[for=m1]`)
 			}
 			merchant.simulate(id, api.SimulateUnder)
-			b.awaits("#st", "Part of it arrived", again)
+			b.waitFor("#st", "Part of it arrived", again)
 			b.click("#help summary")
 			b.click("#hold")
-			b.awaitsQuotes(merchant, id, 3)
+			b.waitQuotes(merchant, id, 3)
 			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
-			b.awaits("#st", "Part of it arrived", nil)
+			b.waitFor("#st", "Part of it arrived", nil)
 			if got := merchant.invoice(id).Quotes[2].DueAmount; got != "5" {
 				t.Errorf("the new price is for %s", got)
 			}
 			b.picture(s, "hold_partial")
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 			b.checkConsole()
 		})
 	}
@@ -76,15 +76,15 @@ func TestRequote_of_an_expired_invoice(t *testing.T) {
 	for _, s := range screens {
 		t.Run(s.name, func(t *testing.T) {
 			b := open(t, s)
-			id := merchant.expired(api.InvoiceRequest{Amount: "56.50", FiatCurrency: "EUR", AllowPaidExpired: true, OrderID: "1042", Description: "Two prints"})
+			id := merchant.createExpired(api.InvoiceRequest{Amount: "56.50", FiatCurrency: "EUR", AllowPaidExpired: true, OrderID: "1042", Description: "Two prints"})
 			page := p.url + "/invoice/" + id
 			b.visit(page)
-			b.awaits("#st", "The held price has run out", nil)
+			b.waitFor("#st", "The held price has run out", nil)
 			b.picture(s, "hold_expired")
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 			b.click("#hold")
-			b.awaitsQuotes(merchant, id, 2)
-			b.awaits("#st", "Waiting for your payment", nil)
+			b.waitQuotes(merchant, id, 2)
+			b.waitFor("#st", "Waiting for your payment", nil)
 			if got, _, _ := strings.Cut(get(b, chromedp.Location()), "?"); got != page {
 				t.Errorf("the page is %s", got)
 			}
@@ -101,43 +101,43 @@ func TestRefund_address_is_stored(t *testing.T) {
 	for _, s := range screens {
 		t.Run(s.name, func(t *testing.T) {
 			b := open(t, s)
-			page := b.order(p.url, "12,50")
+			page := b.createInvoice(p.url, "12,50")
 			id := idOf(page)
 			merchant.simulate(id, api.SimulateOver, api.SimulateConfirm)
 			b.visit(page)
-			b.awaits("#st", "You sent a little extra", nil)
+			b.waitFor("#st", "You sent a little extra", nil)
 			b.do(chromedp.WaitVisible(chromedp.CSS("#refund-address")))
 			b.pictureOf("#refund", s, "refund_asked")
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 
 			b.types("#refund-address", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4")
 			b.click("#refund-save")
-			b.awaits("#refund-error", "for another network", nil)
+			b.waitFor("#refund-error", "for another network", nil)
 			if got := b.value("#refund-address"); got != "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4" {
 				t.Errorf("the field contains %q", got)
 			}
 			b.pictureOf("#refund", s, "refund_error")
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 			b.types("#refund-address", "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx")
 			b.click("#refund-save")
-			b.awaits("#refund .hint", "Saved.", nil)
+			b.waitFor("#refund .hint", "Saved.", nil)
 			r := merchant.invoice(id)
 			if r.RefundAddress != "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx" || r.RefundCurrency != "BTC" {
 				t.Errorf("saved %s %s", r.RefundCurrency, r.RefundAddress)
 			}
 			b.pictureOf("#refund", s, "refund_saved")
-			b.noSidewaysScroll()
-			b.forget("422") // the browser logs the refused form
+			b.checkNoSidewaysScroll()
+			b.discardMessages("422") // the browser logs the refused form
 			b.checkConsole()
 		})
 	}
 	t.Run("typed_while_the_page_changes", func(t *testing.T) {
 		s := screens[0]
 		b := open(t, s)
-		page := b.order(p.url, "12,50")
+		page := b.createInvoice(p.url, "12,50")
 		id := idOf(page)
 		merchant.simulate(id, api.SimulateLate)
-		b.awaits("#st", "Your payment arrived late", nil)
+		b.waitFor("#st", "Your payment arrived late", nil)
 		b.pictureOf("#refund", s, "refund_late")
 		b.mark()
 		b.types("#refund-address", "tb1qhalf")
@@ -153,8 +153,8 @@ func TestRefund_address_is_stored(t *testing.T) {
 	})
 }
 
-// expired creates an invoice whose quote has expired and that has no payment.
-func (s shop) expired(r api.InvoiceRequest) (id string) {
+// createExpired creates an invoice whose quote has expired and that has no payment.
+func (s shop) createExpired(r api.InvoiceRequest) (id string) {
 	s.t.Helper()
 	id, err := s.client.CreateInvoice(s.t.Context(), r, "")
 	if err != nil {
@@ -165,8 +165,8 @@ func (s shop) expired(r api.InvoiceRequest) (id string) {
 	return id
 }
 
-// awaitsQuotes waits until an invoice has the wanted number of quotes.
-func (b *tab) awaitsQuotes(s shop, id string, want int) {
+// waitQuotes waits until an invoice has the wanted number of quotes.
+func (b *tab) waitQuotes(s shop, id string, want int) {
 	b.t.Helper()
 	until(b.t, waitTimeout, fmt.Sprintf("the invoice has %d quotes", want), func() bool { return len(s.invoice(id).Quotes) >= want })
 	if got := len(s.invoice(id).Quotes); got != want {
@@ -203,8 +203,8 @@ func (b *tab) value(selector string) string {
 	return get(b, chromedp.Evaluate[string](fmt.Sprintf(`document.querySelector(%q).value`, selector)))
 }
 
-// forget removes the console messages that contain words.
-func (b *tab) forget(words string) {
+// discardMessages removes the console messages that contain words.
+func (b *tab) discardMessages(words string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.console = slices.DeleteFunc(b.console, func(line string) bool { return strings.Contains(line, words) })

@@ -106,7 +106,7 @@ type pair struct {
 
 func makePair(s shop) pair {
 	s.t.Helper()
-	v := pair{t: s.t, paid: s.order(), open: s.order()}
+	v := pair{t: s.t, paid: s.createInvoice(), open: s.createInvoice()}
 	s.simulate(v.paid, api.SimulateExact, api.SimulateConfirm)
 	s.status(v.paid, api.StatusPaid, waitTimeout)
 	v.address = s.invoice(v.open).PaymentMethods[0].Address

@@ -52,7 +52,7 @@ func withoutInitialTarget(t *testing.T, target string) string {
 func TestChosen_method_is_visible(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	b := open(t, screens[0])
-	page := withoutInitialTarget(t, p.url) + strings.TrimPrefix(b.order(p.url, "12,50"), p.url)
+	page := withoutInitialTarget(t, p.url) + strings.TrimPrefix(b.createInvoice(p.url, "12,50"), p.url)
 	const where = `(() => {
 		const row = document.querySelector(".methods").getBoundingClientRect(), label = document.querySelector(".methods :checked+label").getBoundingClientRect();
 		return [document.querySelector(".methods :checked").value, label.left >= row.left && label.right <= row.right ? "visible" : "hidden", scrollX, scrollY].join(" ");

@@ -87,8 +87,8 @@ func (s *sellingShop) core(do func(*app.Core, *invoice.Service)) {
 	do(core, service)
 }
 
-// paid creates an invoice by the API and records a confirmed Bitcoin payment for it.
-func (s *sellingShop) paid() (id string) {
+// createPaid creates an invoice by the API and records a confirmed Bitcoin payment for it.
+func (s *sellingShop) createPaid() (id string) {
 	s.t.Helper()
 	made, err := create(s.t.Context(), s.url, s.key, s.secret)
 	if err != nil {
@@ -203,7 +203,7 @@ func TestKilled_while_selling_sells_once(t *testing.T) {
 					at.fault(x, w, r, process)
 				})
 				s.serve()
-				id := s.paid()
+				id := s.createPaid()
 				select {
 				case <-reached:
 				case <-time.After(waitTimeout):
@@ -244,7 +244,7 @@ func TestSales_are_shown_to_the_merchant(t *testing.T) {
 	s := newSellingShop(t, "")
 	s.environ = append(s.environ, "CHEQUER_API_KEY="+s.key, "CHEQUER_API_SECRET="+s.secret)
 	s.serve()
-	id := s.paid()
+	id := s.createPaid()
 	until(t, waitTimeout, "the sale is filled", func() bool { return s.sale(id).State == string(invoice.SaleFilled) })
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()

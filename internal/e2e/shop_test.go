@@ -35,8 +35,8 @@ func shopVia(t testing.TB, url string, key merchant.Key, transport http.RoundTri
 	return shop{t: t, client: c}
 }
 
-// order creates an invoice of 12.50 euros and returns its id.
-func (s shop) order() (id string) {
+// createInvoice creates an invoice of 12.50 euros and returns its id.
+func (s shop) createInvoice() (id string) {
 	s.t.Helper()
 	id, err := s.client.CreateInvoice(s.t.Context(), api.InvoiceRequest{Amount: "12.50", FiatCurrency: "EUR"}, "")
 	if err != nil {

@@ -19,7 +19,7 @@ func TestShopper_pays(t *testing.T) {
 	for _, s := range screens {
 		t.Run(s.name, func(t *testing.T) {
 			b := open(t, s)
-			page := b.order(url, "12,50")
+			page := b.createInvoice(url, "12,50")
 			if got := b.text(".due .v"); got != "€12.50" {
 				t.Errorf("amount due = %q", got)
 			}
@@ -28,14 +28,14 @@ func TestShopper_pays(t *testing.T) {
 			}
 			b.picture(s, "waiting")
 			b.codes(t)
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 
 			again := b.reload(s, page)
 			b.send("#sim-exact")
-			b.awaits("#st", "Payment seen", again)
+			b.waitFor("#st", "Payment seen", again)
 			b.picture(s, "seen")
 			b.send("#sim-confirm")
-			b.awaits("#st", "Paid", again)
+			b.waitFor("#st", "Paid", again)
 			b.picture(s, "paid")
 			if got := b.text(".due .k"); got != "Paid" {
 				t.Errorf("the head of a paid invoice shows %q", got)
@@ -43,14 +43,14 @@ func TestShopper_pays(t *testing.T) {
 			if got, _, _ := strings.Cut(get(b, chromedp.Location()), "?"); got != page { // the query is the chosen method
 				t.Errorf("the page is %s, want the invoice's", got)
 			}
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 			b.checkConsole()
 		})
 	}
 }
 
-// order sends the storefront's form and returns the address of the invoice's page.
-func (b *tab) order(url, amount string) (page string) {
+// createInvoice sends the storefront's form and returns the address of the invoice's page.
+func (b *tab) createInvoice(url, amount string) (page string) {
 	b.t.Helper()
 	b.visit(url)
 	b.picture(b.screen, "storefront")
@@ -142,8 +142,8 @@ func lowerAddress(code string) string {
 	return before + "?" + after
 }
 
-// noSidewaysScroll fails if the page is wider than the window, and names the elements that are.
-func (b *tab) noSidewaysScroll() {
+// checkNoSidewaysScroll fails if the page is wider than the window, and names the elements that are.
+func (b *tab) checkNoSidewaysScroll() {
 	b.t.Helper()
 	const wide = `(() => {
 		const page = document.scrollingElement;

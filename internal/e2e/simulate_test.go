@@ -79,16 +79,16 @@ func TestTools_show_every_state(t *testing.T) {
 	for _, test := range simulations {
 		t.Run(test.name, func(t *testing.T) {
 			b := open(t, s)
-			id := idOf(b.order(p.url, "12,50"))
+			id := idOf(b.createInvoice(p.url, "12,50"))
 			b.mark()
 			for i, step := range test.steps {
 				b.send("#sim-" + step.action)
-				b.shows(step)
+				b.checkStep(step)
 				if step.action == api.SimulateUnder {
-					b.asksForTheRest(merchant.invoice(id))
+					b.checkAmountDue(merchant.invoice(id))
 				}
 				b.picture(s, fmt.Sprintf("simulate_%s_%d_%s", test.name, i+1, step.action))
-				b.noSidewaysScroll()
+				b.checkNoSidewaysScroll()
 			}
 			b.checkNotReloaded()
 			b.checkConsole()
@@ -102,7 +102,7 @@ func TestRefused_simulation_shows_the_reason(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	s := screens[0]
 	b := open(t, s)
-	page := b.order(p.url, "12,50")
+	page := b.createInvoice(p.url, "12,50")
 	for _, action := range []string{"confirm", "replace", "reorganise"} {
 		if n := get(b, chromedp.Evaluate[int](fmt.Sprintf(`document.querySelectorAll("#sim-%s").length`, action))); n > 0 {
 			t.Errorf("%s is offered without a payment", action)
@@ -113,7 +113,7 @@ func TestRefused_simulation_shows_the_reason(t *testing.T) {
 			document.querySelector("#simulate").append(old);
 			old.click();
 		})()`, action)))
-		b.awaits(".refused", "no payment", nil)
+		b.waitFor(".refused", "no payment", nil)
 		b.picture(s, "simulate_refused_"+action)
 		if got, _, _ := strings.Cut(get(b, chromedp.Location()), "?"); got != page {
 			t.Errorf("after %s the page is %s", action, got)
@@ -121,10 +121,10 @@ func TestRefused_simulation_shows_the_reason(t *testing.T) {
 	}
 }
 
-// shows waits for a step's heading, and fails if the page lacks its texts.
-func (b *tab) shows(s step) {
+// checkStep waits for a step's heading, and fails if the page lacks its texts.
+func (b *tab) checkStep(s step) {
 	b.t.Helper()
-	b.awaits("#st", s.heading, nil)
+	b.waitFor("#st", s.heading, nil)
 	if got := b.visible(".due"); !strings.HasPrefix(got, s.head) {
 		b.t.Errorf("after %s the head shows %q, want %q", s.action, got, s.head)
 	}
@@ -143,8 +143,8 @@ func (b *tab) visible(selector string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// asksForTheRest fails unless code, link, amount and address are for the amount that is still due.
-func (b *tab) asksForTheRest(r api.Resource) {
+// checkAmountDue fails unless code, link, amount and address are for the amount that is still due.
+func (b *tab) checkAmountDue(r api.Resource) {
 	b.t.Helper()
 	m := r.PaymentMethods[0]
 	if m.DueAmount == m.ExpectedAmount || r.DueAmount != "5" {

@@ -51,7 +51,7 @@ func TestSoak(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), duration)
 	defer stop()
 	for range 4 {
-		load.Go(func() { s.repeat(ctx, 50*time.Millisecond, s.order) })
+		load.Go(func() { s.repeat(ctx, 50*time.Millisecond, s.createInvoice) })
 	}
 	for range 8 {
 		load.Go(func() { s.repeat(ctx, 100*time.Millisecond, s.visit) })
@@ -170,7 +170,7 @@ func newSoak(t *testing.T) *soak {
 
 // idle returns what the program uses after one operation of each kind and a pause.
 func (s *soak) idle() soakUsage {
-	s.order()
+	s.createInvoice()
 	s.visit()
 	s.client.CloseIdleConnections()
 	http.DefaultClient.CloseIdleConnections()
@@ -195,9 +195,9 @@ func (s *soak) repeat(ctx context.Context, pause time.Duration, operation func()
 	}
 }
 
-// order creates an invoice, and pays two of three.
-func (s *soak) order() {
-	id := s.shop.order()
+// createInvoice creates an invoice, and pays two of three.
+func (s *soak) createInvoice() {
+	id := s.shop.createInvoice()
 	s.mu.Lock()
 	if s.pages = append(s.pages, id); len(s.pages) > 50 {
 		s.pages = s.pages[1:]

@@ -135,7 +135,7 @@ func specOnlyShop(t *testing.T, b *specOnlyServer) (url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	running(t, a)
+	runApp(t, a)
 	return "http://" + a.Addr()
 }
 
@@ -154,7 +154,7 @@ func TestStorefront_needs_only_the_specification(t *testing.T) {
 				service := &specOnlyServer{hasStatus: variant.hasStatus}
 				url := specOnlyShop(t, service)
 				b := open(t, s)
-				page := b.order(url, "12,50")
+				page := b.createInvoice(url, "12,50")
 				b.checkSpecOnlyInvoice(url, page)
 				b.picture(s, "spec_only_"+variant.name)
 				if got := service.count(); got != 1 {
@@ -162,7 +162,7 @@ func TestStorefront_needs_only_the_specification(t *testing.T) {
 				}
 				if variant.hasStatus {
 					service.pay()
-					b.awaits("#st", "Paid. Thank you.", b.reload(s, page))
+					b.waitFor("#st", "Paid. Thank you.", b.reload(s, page))
 					b.picture(s, "spec_only_paid")
 				}
 				b.checkConsole()

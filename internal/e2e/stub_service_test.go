@@ -155,8 +155,8 @@ func (b *tab) answer() {
 	get(b, chromedp.Evaluate[any](`answer()`))
 }
 
-// gone waits until an element's text lacks words.
-func (b *tab) gone(selector, words string) {
+// waitGone waits until an element's text lacks words.
+func (b *tab) waitGone(selector, words string) {
 	b.t.Helper()
 	until(b.t, waitTimeout, words+" is gone", func() bool {
 		return !get(b, chromedp.Evaluate[bool](`document.querySelector(`+strconv.Quote(selector)+`).textContent.includes(`+strconv.Quote(words)+`)`))

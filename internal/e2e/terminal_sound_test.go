@@ -47,9 +47,9 @@ func TestTerminal_on_WebKit_sounds_once(t *testing.T) {
 	p := start(t, c, app.Options{Demo: true})
 	shop := newShop(t, p.url, p.key)
 	terminal, _ := p.terminal(t, c)
-	charge := func(t *testing.T, silent bool) (*tab, string) {
+	createInvoice := func(t *testing.T, silent bool) (*tab, string) {
 		b := open(t, screens[0])
-		b.before(fmt.Sprintf(webKit, silent))
+		b.addInitScript(fmt.Sprintf(webKit, silent))
 		b.visit(terminal)
 		b.do(chromedp.SendKeys(chromedp.CSS("#amount"), "12.50"))
 		b.click("form .btn")
@@ -62,10 +62,10 @@ func TestTerminal_on_WebKit_sounds_once(t *testing.T) {
 	tones := func(b *tab) int { return get(b, chromedp.Evaluate[int]("tones")) }
 	pay := func(b *tab, id string) {
 		shop.simulate(id, api.SimulateExact, api.SimulateConfirm)
-		b.awaits(".due .k", "Paid", nil)
+		b.waitFor(".due .k", "Paid", nil)
 	}
 	t.Run("sounds_two_tones_once_the_context_runs", func(t *testing.T) {
-		b, id := charge(t, false)
+		b, id := createInvoice(t, false)
 		pay(b, id)
 		until(t, waitTimeout, "two tones sound", func() bool { return tones(b) >= 2 })
 		if got := tones(b); got != 2 {
@@ -74,14 +74,14 @@ func TestTerminal_on_WebKit_sounds_once(t *testing.T) {
 		b.checkConsole()
 	})
 	t.Run("a_tap_before_enables_the_sound", func(t *testing.T) {
-		b, id := charge(t, true)
+		b, id := createInvoice(t, true)
 		b.click(".due")
 		pay(b, id)
 		until(t, waitTimeout, "two tones sound", func() bool { return tones(b) == 2 })
 		b.checkConsole()
 	})
 	t.Run("stays_silent_after_the_time_limit", func(t *testing.T) {
-		b, id := charge(t, true)
+		b, id := createInvoice(t, true)
 		pay(b, id)
 		until(t, waitTimeout, "the time limit runs", func() bool { return get(b, chromedp.Evaluate[int]("late.length")) > 0 })
 		got := get(b, chromedp.Evaluate[int](`(async () => {
@@ -95,7 +95,7 @@ func TestTerminal_on_WebKit_sounds_once(t *testing.T) {
 		}
 	})
 	t.Run("the_screen_is_kept_on_from_the_first_tap", func(t *testing.T) {
-		b, _ := charge(t, false)
+		b, _ := createInvoice(t, false)
 		const awake = `document.body.dataset.awake || "no"`
 		if got := get(b, chromedp.Evaluate[string](awake)); got != "no" {
 			t.Errorf("the wake lock is held without a tap: %s", got)

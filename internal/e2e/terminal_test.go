@@ -38,9 +38,9 @@ func (p *program) terminal(t *testing.T, c config.Config) (url string, remove fu
 	}
 }
 
-// TestTerminal_charges_a_shopper enters an amount at a terminal. The shopper's phone must be able to
+// TestTerminal_creates_an_invoice enters an amount at a terminal. The shopper's phone must be able to
 // read the QR code, the result must be readable from a distance, and the next invoice starts empty.
-func TestTerminal_charges_a_shopper(t *testing.T) {
+func TestTerminal_creates_an_invoice(t *testing.T) {
 	t.Parallel()
 	for _, s := range allScreens() {
 		t.Run(s.name, func(t *testing.T) {
@@ -48,34 +48,34 @@ func TestTerminal_charges_a_shopper(t *testing.T) {
 			p := start(t, c, app.Options{Demo: true})
 			shop, b := newShop(t, p.url, p.key), open(t, s)
 			terminal, remove := p.terminal(t, c)
-			const charge = "form .btn"
+			const submit = "form .btn"
 
 			b.visit(terminal)
-			b.awaits("h1", "Demo shop", nil)
+			b.waitFor("h1", "Demo shop", nil)
 			if s.noJS {
 				b.do(chromedp.SendKeys(chromedp.CSS("#amount"), "12.50"))
 			} else {
-				b.keys("1", "2", ".", "9", ".", "back", "5", "0") // a second point is ignored
+				b.keys("1", "2", ".", "9", ".", "back", "5", "0") // a second dot is ignored
 				if got := b.value("#amount"); got != "12.50" {
 					t.Errorf("the keypad typed %q, want 12.50", got)
 				}
 			}
 			b.picture(s, "pos")
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 			b.do(chromedp.Click(chromedp.CSS("summary")), chromedp.SendKeys(chromedp.CSS("#order_id"), "Table 4"))
 			b.picture(s, "pos-more")
-			b.do(chromedp.DoubleClick(chromedp.CSS(charge)))
+			b.do(chromedp.DoubleClick(chromedp.CSS(submit)))
 			b.do(chromedp.WaitVisible(chromedp.CSS(".next a")))
 			page := get(b, chromedp.Location())
 			if !strings.HasPrefix(page, terminal+"/") {
 				t.Fatalf("the form led to %s, want a page of the terminal", page)
 			}
-			b.awaits(".due .v", "€12.50", nil)
+			b.waitFor(".due .v", "€12.50", nil)
 			if !s.noJS {
 				until(t, waitTimeout, "the screen is kept on", func() bool { return get(b, chromedp.Evaluate[string](`document.body.dataset.awake || ""`)) == "1" })
 			}
 			b.picture(s, "counter")
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 			code := b.decode("section:has(#m1-address) .qr svg")
 			if address := b.attribute("#m1-address", "data-copy"); !strings.Contains(strings.ToLower(code), strings.ToLower(address)) {
 				t.Errorf("the code contains %q, want the address %s", code, address)
@@ -95,12 +95,12 @@ func TestTerminal_charges_a_shopper(t *testing.T) {
 			}
 			again := b.reload(s, page)
 			shop.simulate(id, api.SimulateExact)
-			b.awaits("#st", "Payment seen", again)
+			b.waitFor("#st", "Payment seen", again)
 			b.picture(s, "counter-seen")
 			shop.simulate(id, api.SimulateConfirm)
-			b.awaits(".due .k", "Paid", again)
+			b.waitFor(".due .k", "Paid", again)
 			b.picture(s, "counter-paid")
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 			if high := get(b, chromedp.Evaluate[float64](`parseFloat(getComputedStyle(document.querySelector(".due .k")).fontSize)`)); high < 80 {
 				t.Errorf("the word Paid is %g px high, want at least 80, to be readable from a distance", high)
 			}
@@ -116,7 +116,7 @@ func TestTerminal_charges_a_shopper(t *testing.T) {
 
 			remove() // from here on the console reports refused requests
 			b.visit(terminal)
-			b.awaits("h1", "This terminal is not in use", nil)
+			b.waitFor("h1", "This terminal is not in use", nil)
 		})
 	}
 }

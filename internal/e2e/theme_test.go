@@ -88,15 +88,15 @@ func TestTheme_is_applied_to_the_pages(t *testing.T) {
 					b.visit(p.url)
 					return strings.Contains(b.attribute(`link[rel=stylesheet]`, "href"), set.Hash)
 				})
-				b.hasTheme(l.name, fill)
+				b.checkTheme(l.name, fill)
 				b.picture(s, "storefront"+l.shot)
 				b.visit(slug.URL)
-				b.hasTheme(l.name, fill)
+				b.checkTheme(l.name, fill)
 				b.picture(s, "link"+l.shot)
 				b.click("form button.btn")
 				b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
 				page := get(b, chromedp.Location())
-				b.hasTheme(l.name, fill)
+				b.checkTheme(l.name, fill)
 				b.codes(t)
 				b.do(chromedp.Click(chromedp.CSS(`label[for="m1"]`)))
 				b.picture(s, "waiting"+l.shot)
@@ -106,13 +106,13 @@ func TestTheme_is_applied_to_the_pages(t *testing.T) {
 				if again != nil {
 					again()
 				}
-				b.awaits("#st", "Paid", again)
-				b.hasTheme(l.name, "")
+				b.waitFor("#st", "Paid", again)
+				b.checkTheme(l.name, "")
 				b.picture(s, "paid"+l.shot)
-				late := shop.order()
+				late := shop.createInvoice()
 				shop.simulate(late, api.SimulateLate)
 				b.visit(p.url + "/invoice/" + late)
-				b.awaits("#contact", "Contact "+l.name, nil)
+				b.waitFor("#contact", "Contact "+l.name, nil)
 				b.picture(s, "late"+l.shot)
 			}
 			b.checkConsole()
@@ -125,11 +125,11 @@ func TestTheme_is_on_the_receipt(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	p.setTheme(t, "Atelier Nord", "#e8573a", sun(t))
 	shop, b := newShop(t, p.url, p.key), open(t, screens[1])
-	id := shop.order()
+	id := shop.createInvoice()
 	shop.simulate(id, api.SimulateExact, api.SimulateConfirm)
 	b.visit(p.url + "/invoice/" + id)
-	b.awaits("#st", "Paid", nil)
-	b.hasTheme("Atelier Nord", "")
+	b.waitFor("#st", "Paid", nil)
+	b.checkTheme("Atelier Nord", "")
 	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Media: "print", Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
 	})
@@ -147,9 +147,9 @@ func TestTheme_is_on_the_receipt(t *testing.T) {
 	}
 }
 
-// hasTheme fails unless the page has the shop's name, its loaded logo, its texts, and a button
+// checkTheme fails unless the page has the shop's name, its loaded logo, its texts, and a button
 // filled with a colour. An empty fill is not checked.
-func (b *tab) hasTheme(name, fill string) {
+func (b *tab) checkTheme(name, fill string) {
 	b.t.Helper()
 	until(b.t, waitTimeout, "the logo is loaded", func() bool { // without scripts this cannot be evaluated
 		return b.screen.noJS || get(b, chromedp.Evaluate[bool](`(e => !!e && e.complete && e.naturalWidth > 0)(document.querySelector("img.mark"))`))
@@ -161,7 +161,7 @@ func (b *tab) hasTheme(name, fill string) {
 	if foot := b.text("footer"); !strings.Contains(foot, "Contact: help@shop.example") || !strings.Contains(foot, "from the far north") {
 		b.t.Errorf("%s: the footer shows %q", b.screen.name, foot)
 	}
-	b.noSidewaysScroll()
+	b.checkNoSidewaysScroll()
 	if fill == "" {
 		return
 	}
@@ -186,7 +186,7 @@ func TestPaid_page_returns_to_the_shop(t *testing.T) {
 		b.visit(p.url + "/invoice/" + id)
 		b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
 		shop.simulate(id, api.SimulateExact, api.SimulateConfirm)
-		b.awaits("#st", "Paid", nil)
+		b.waitFor("#st", "Paid", nil)
 		return b
 	}
 	shown := func(b *tab) bool { return get(b, chromedp.Evaluate[bool](`!document.getElementById("auto").hidden`)) }
@@ -197,7 +197,7 @@ func TestPaid_page_returns_to_the_shop(t *testing.T) {
 		if !shown(b) {
 			t.Fatal("no countdown is shown")
 		}
-		b.awaits("#say", "is confirmed. In ten seconds this page goes back to Demo shop. Press Escape to stay here.", nil)
+		b.waitFor("#say", "is confirmed. In ten seconds this page goes back to Demo shop. Press Escape to stay here.", nil)
 		b.picture(b.screen, "counting")
 		until(t, waitTimeout, "the countdown is below nine", func() bool { return len(secondsLeft(b)) == 1 && secondsLeft(b) < "9" })
 		b.do(chromedp.KeyEvent("a"))
@@ -219,7 +219,7 @@ func TestPaid_page_returns_to_the_shop(t *testing.T) {
 			b := pay(t, screens[1])
 			before := get(b, chromedp.Location())
 			stop(b)
-			b.awaits("#say", "You stay on this page.", nil)
+			b.waitFor("#say", "You stay on this page.", nil)
 			if shown(b) {
 				t.Error("the countdown is still shown")
 			}
@@ -244,7 +244,7 @@ func TestPaid_page_returns_to_the_shop(t *testing.T) {
 		b := pay(t, screens[0])
 		b.do(chromedp.KeyEvent(kb.Escape))
 		b.visit(get(b, chromedp.Location()))
-		b.awaits("#st", "Paid", nil)
+		b.waitFor("#st", "Paid", nil)
 		if shown(b) {
 			t.Error("the countdown started again")
 		}
@@ -286,12 +286,12 @@ func TestMetaMask_link_is_shown_on_phones(t *testing.T) {
 			if !tt.want {
 				return
 			}
-			want := "https://link.metamask.io/dapp/" + strings.TrimPrefix(published(s), "https://") + "?m=EURC-BASE"
+			want := "https://link.metamask.io/dapp/" + strings.TrimPrefix(publicURL(s), "https://") + "?m=EURC-BASE"
 			if got := b.attribute("#m2-app", "href"); got != want {
 				t.Errorf("the link is %s, want %s", got, want)
 			}
 			b.shoot(tt.screen, "token", `document.querySelector("#m2-app").scrollIntoView({block: "center", behavior: "instant"})`)
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 			b.checkConsole()
 		})
 	}
@@ -313,5 +313,5 @@ func TestMetaMask_link_is_hidden_in_frames(t *testing.T) {
 	})
 }
 
-// published returns the public address of the invoice of a stub service.
-func published(s *stubService) string { return "https://pay.example/invoice/" + s.shown.ForeignID }
+// publicURL returns the public address of the invoice of a stub service.
+func publicURL(s *stubService) string { return "https://pay.example/invoice/" + s.shown.ForeignID }

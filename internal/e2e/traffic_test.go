@@ -28,19 +28,19 @@ type exchange struct {
 	failed   string
 }
 
-// count starts recording, without the cache, as on a first visit.
-func (b *tab) count() {
+// recordTraffic starts recording, without the cache, as on a first visit.
+func (b *tab) recordTraffic() {
 	b.t.Helper()
 	b.traffic = &traffic{sent: map[network.RequestID]*exchange{}}
 	_, err := chromedp.Call(b.ctx, network.Enable, network.EnableParams{})
 	b.check(err)
 	_, err = chromedp.Call(b.ctx, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true})
 	b.check(err)
-	b.check(chromedp.Listen(b.ctx, b.traffic.note))
+	b.check(chromedp.Listen(b.ctx, b.traffic.record))
 }
 
-// note records an event of the browser's network domain.
-func (f *traffic) note(event any) {
+// record records an event of the browser's network domain.
+func (f *traffic) record(event any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch e := event.(type) {
@@ -104,8 +104,8 @@ func (f *traffic) String() string {
 	return strings.Join(all, "\n")
 }
 
-// loaded waits until the page and everything it requests is loaded.
-func (b *tab) loaded() {
+// waitLoaded waits until the page and everything it requests is loaded.
+func (b *tab) waitLoaded() {
 	b.t.Helper()
 	defer func() {
 		if b.t.Failed() {
@@ -118,23 +118,23 @@ func (b *tab) loaded() {
 	})
 }
 
-// icon fetches the page's icon, which a headless browser does not request by itself.
-func (b *tab) icon() {
+// fetchIcon fetches the page's icon, which a headless browser does not request by itself.
+func (b *tab) fetchIcon() {
 	b.t.Helper()
 	get(b, chromedp.Evaluate[int](`fetch(document.querySelector("link[rel=icon]").href, {cache: "reload"}).then(r => r.blob()).then(b => b.size)`, chromedp.EvalAwaitPromise))
-	b.loaded()
+	b.waitLoaded()
 }
 
-// holds fails if the page exceeds its budget, or requests anything from another host.
-func (w budget) holds(b *tab) {
+// check fails if the page exceeds its budget, or requests anything from another host.
+func (w budget) check(b *tab) {
 	b.t.Helper()
-	b.icon()
+	b.fetchIcon()
 	list, _ := b.traffic.all()
 	here, err := url.Parse(get(b, chromedp.Location()))
 	b.check(err)
 	bytes, icon := 0.0, get(b, chromedp.Evaluate[string](`document.querySelector("link[rel=icon]").href`))
 	slices.SortFunc(list, func(x, y exchange) int { return int(y.bytes - x.bytes) })
-	if i := slices.IndexFunc(list, func(x exchange) bool { return x.url == icon }); i >= 0 { // once
+	if i := slices.IndexFunc(list, func(x exchange) bool { return x.url == icon }); i >= 0 { // the icon counts once
 		list = slices.Concat(list[:i+1], slices.DeleteFunc(list[i+1:], func(x exchange) bool { return x.url == icon }))
 	}
 	for _, x := range list {

@@ -40,7 +40,7 @@ func join(t *testing.T, database string) member {
 func (m member) leads() bool { return m.log.Contains(`msg="watching network" network=simnet`) }
 
 // TestTwo_programs_share_a_database creates an invoice in one program and pays it through the other,
-// before and after the watching program stops.
+// addInitScript and after the watching program stops.
 func TestTwo_programs_share_a_database(t *testing.T) {
 	t.Parallel()
 	database := storagetest.Postgres(t)
@@ -48,7 +48,7 @@ func TestTwo_programs_share_a_database(t *testing.T) {
 	if first.key.Key != second.key.Key {
 		t.Errorf("the demo key is %s and %s", first.key.Key, second.key.Key)
 	}
-	id := first.shop.order()
+	id := first.shop.createInvoice()
 	if got := read(t, second.url+"/invoice/"+id, http.StatusOK).Find(".due .v").Text(); got != "€12.50" {
 		t.Errorf("the other program shows %q due", got)
 	}
@@ -72,7 +72,7 @@ func TestTwo_programs_share_a_database(t *testing.T) {
 	if second.leads() {
 		leader, other = second, first
 	}
-	orphan := leader.shop.order()
+	orphan := leader.shop.createInvoice()
 	leader.stop()
 	other.shop.simulate(orphan, api.SimulateExact)
 	other.shop.status(orphan, api.StatusPending, takeoverTimeout)
@@ -98,7 +98,7 @@ func TestTwo_programs_in_one_folder(t *testing.T) {
 	leader.kill()
 	leader.serve()
 	s := newShop(t, other.url, key)
-	id := s.order()
+	id := s.createInvoice()
 	r := s.invoice(id)
 	n.Mine(t, c.pay(t, n, r, r.PaymentMethods[0].DueAmount))
 	s.status(id, api.StatusPaid, waitTimeout)
@@ -116,10 +116,10 @@ func TestLeader_without_a_node_is_replaced(t *testing.T) {
 	other := programIn(t, t.TempDir(), append(c.settings(otherNode), shared...)...)
 	key := leader.addWallet(c)
 	leader.serve()
-	leader.scanned()
+	leader.waitScanned()
 	other.serve()
 	s := newShop(t, other.url, key)
-	id := s.order()
+	id := s.createInvoice()
 	r := s.invoice(id)
 	node.Kill(t)
 	otherNode.Mine(t, c.pay(t, otherNode, r, r.PaymentMethods[0].DueAmount))

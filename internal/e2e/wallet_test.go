@@ -72,8 +72,8 @@ func (b *tab) wallets(list ...wallet) {
 	b.check(err)
 }
 
-// asked returns the methods that the page called, separated by spaces.
-func (b *tab) asked() string {
+// calledMethods returns the methods that the page called, separated by spaces.
+func (b *tab) calledMethods() string {
 	b.t.Helper()
 	return get(b, chromedp.Evaluate[string](`asked.map(a => a.method).join(" ")`))
 }
@@ -151,11 +151,11 @@ func TestWallet_results_are_shown(t *testing.T) {
 			b := open(t, screens[0])
 			b.wallets(wallet{Name: "Fox", Chain: tt.chain, Stays: tt.stays, Fails: tt.fails})
 			b.visit(newStubService(t).url("EURC-BASE"))
-			b.awaits(tokenPay, "Pay with Fox", nil)
+			b.waitFor(tokenPay, "Pay with Fox", nil)
 			b.click(tokenPay)
-			b.awaits("#say", tt.says, nil)
-			b.awaits(tokenSays, strings.TrimPrefix(tt.says, "Sent. "), nil)
-			if got := b.asked(); got != tt.asked {
+			b.waitFor("#say", tt.says, nil)
+			b.waitFor(tokenSays, strings.TrimPrefix(tt.says, "Sent. "), nil)
+			if got := b.calledMethods(); got != tt.asked {
 				t.Errorf("the wallet was asked for %s, want %s", got, tt.asked)
 			}
 			succeeds := strings.HasPrefix(tt.says, "Sent.")
@@ -167,7 +167,7 @@ func TestWallet_results_are_shown(t *testing.T) {
 				t.Errorf("%d transactions were sent", got)
 			}
 			b.picture(b.screen, "wallet_"+strings.ReplaceAll(tt.name, " ", "_"))
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 			b.checkConsole()
 		})
 	}
@@ -185,10 +185,10 @@ func TestWallet_request_is_exact(t *testing.T) {
 			b.wallets(wallet{Name: "Fox", Chain: "0x89"})
 			b.visit(newStubService(t).url(method))
 			pay := ".wallets[data-method=" + method + "] button"
-			b.awaits(pay, "Pay with Fox", nil)
+			b.waitFor(pay, "Pay with Fox", nil)
 			b.picture(b.screen, "wallet_pay_"+method)
 			b.click(pay)
-			b.awaits("#say", "Sent.", nil)
+			b.waitFor("#say", "Sent.", nil)
 			want["from"] = "0x00000000000000000000000000000000000000f1"
 			if diff := cmp.Diff(b.transactions(), []map[string]string{want}); diff != "" {
 				t.Errorf("the wallet was asked (-got +want):\n%s", diff)
@@ -209,15 +209,15 @@ func TestWallets_are_chosen_by_name(t *testing.T) {
 			b := open(t, s)
 			b.wallets(wallet{Name: "<b>Bear</b>", Chain: "0x2105"}, wallet{Name: "Fox", Chain: "0x2105"}, wallet{Name: "old", Injected: true})
 			b.visit(newStubService(t).url("EURC-BASE"))
-			b.awaits(tokenPay, "Pay with <b>Bear</b>", nil)
-			b.awaits("#m2-wallets1", "Pay with Fox", nil)
+			b.waitFor(tokenPay, "Pay with <b>Bear</b>", nil)
+			b.waitFor("#m2-wallets1", "Pay with Fox", nil)
 			b.picture(s, "wallets")
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 			if n := get(b, chromedp.Evaluate[int](`document.querySelectorAll(".wallets img, .wallets b, .wallets svg").length`)); n > 0 {
 				t.Errorf("the page has %d elements from the names or icons of wallets, want none", n)
 			}
 			b.click("#m2-wallets1")
-			b.awaits(tokenPay, "Sent", nil)
+			b.waitFor(tokenPay, "Sent", nil)
 			if got := get(b, chromedp.Evaluate[string](`asked.map(a => a.wallet)[0]`)); got != "Fox" {
 				t.Errorf("the wallet %s was asked, want Fox", got)
 			}
@@ -235,9 +235,9 @@ func TestWallet_that_only_injects(t *testing.T) {
 	b := open(t, screens[0])
 	b.wallets(wallet{Name: "old", Chain: "0x2105", Injected: true, Fails: map[string]fault{"eth_sendTransaction": {Code: 4001}}})
 	b.visit(newStubService(t).url("EURC-BASE"))
-	b.awaits(tokenPay, "Pay with your browser wallet", nil)
+	b.waitFor(tokenPay, "Pay with your browser wallet", nil)
 	b.click(tokenPay)
-	b.awaits(tokenSays, "You cancelled in your browser wallet. Nothing was sent.", nil)
+	b.waitFor(tokenSays, "You cancelled in your browser wallet. Nothing was sent.", nil)
 	b.checkConsole()
 }
 
@@ -247,19 +247,19 @@ func TestWallet_while_the_page_changes(t *testing.T) {
 		b, s := open(t, screens[0]), newStubService(t)
 		b.wallets(wallet{Name: "Fox", Chain: "0x2105", Holds: "eth_sendTransaction"})
 		b.visit(s.url("EURC-BASE"))
-		b.awaits(tokenPay, "Pay with Fox", nil)
+		b.waitFor(tokenPay, "Pay with Fox", nil)
 		b.click(tokenPay)
-		b.awaits(tokenPay, "Confirm in Fox", nil)
+		b.waitFor(tokenPay, "Confirm in Fox", nil)
 		b.picture(b.screen, "wallet_confirm")
 		s.change(func(r *api.Resource) { r.Exceptions = []string{api.ExceptionDelayed} })
-		b.awaits("#pay", "This takes longer than usual.", nil)
-		b.awaits(tokenPay, "Confirm in Fox", nil)
+		b.waitFor("#pay", "This takes longer than usual.", nil)
+		b.waitFor(tokenPay, "Confirm in Fox", nil)
 		b.click(tokenPay)
 		b.answer()
-		b.awaits(tokenSays, "This page changes", nil)
+		b.waitFor(tokenSays, "This page changes", nil)
 		s.change(func(r *api.Resource) { r.Exceptions = nil })
-		b.gone("#pay", "This takes longer than usual.")
-		b.awaits(tokenPay, "Sent", nil)
+		b.waitGone("#pay", "This takes longer than usual.")
+		b.waitFor(tokenPay, "Sent", nil)
 		b.click(tokenPay)
 		if got := len(b.transactions()); got != 1 {
 			t.Errorf("%d transactions were sent", got)
@@ -270,27 +270,27 @@ func TestWallet_while_the_page_changes(t *testing.T) {
 		b, s := open(t, screens[0]), newStubService(t)
 		b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
 		b.visit(s.url("EURC-BASE"))
-		b.awaits(tokenPay, "Pay with Fox", nil)
+		b.waitFor(tokenPay, "Pay with Fox", nil)
 		b.click(tokenPay)
-		b.awaits(tokenSays, "This page changes", nil)
+		b.waitFor(tokenSays, "This page changes", nil)
 		b.do(chromedp.Reload())
-		b.awaits(tokenPay, "Sent", nil)
-		b.awaits(tokenSays, "This page changes", nil)
+		b.waitFor(tokenPay, "Sent", nil)
+		b.waitFor(tokenSays, "This page changes", nil)
 		b.checkConsole()
 	})
 	t.Run("rest_after_a_partial_payment", func(t *testing.T) {
 		b, s := open(t, screens[1]), newStubService(t)
 		b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
 		b.visit(s.url("EURC-BASE"))
-		b.awaits(tokenPay, "Pay with Fox", nil)
+		b.waitFor(tokenPay, "Pay with Fox", nil)
 		b.click(tokenPay)
-		b.awaits(tokenPay, "Sent", nil)
+		b.waitFor(tokenPay, "Sent", nil)
 		s.change(partly)
-		b.awaits("#st", "Part of it arrived", nil)
-		b.awaits(tokenPay, "Pay with Fox", nil)
+		b.waitFor("#st", "Part of it arrived", nil)
+		b.waitFor(tokenPay, "Pay with Fox", nil)
 		b.picture(b.screen, "wallet_rest")
 		b.click(tokenPay)
-		b.awaits(tokenPay, "Sent", nil)
+		b.waitFor(tokenPay, "Sent", nil)
 		if got := b.transactions(); len(got) != 2 || got[1]["data"] != payRest {
 			t.Errorf("sent %v, want a second transaction of the rest", got)
 		}
@@ -300,11 +300,11 @@ func TestWallet_while_the_page_changes(t *testing.T) {
 		b, s := open(t, screens[0]), newStubService(t)
 		b.wallets(wallet{Name: "Fox", Chain: "0x2105", Holds: "eth_requestAccounts"})
 		b.visit(s.url("EURC-BASE"))
-		b.awaits(tokenPay, "Pay with Fox", nil)
+		b.waitFor(tokenPay, "Pay with Fox", nil)
 		b.click(tokenPay)
-		b.awaits(tokenPay, "Confirm in Fox", nil)
+		b.waitFor(tokenPay, "Confirm in Fox", nil)
 		s.change(func(r *api.Resource) { r.Status, r.DueAmount = api.StatusPending, "0" })
-		b.awaits("#st", "Payment seen", nil)
+		b.waitFor("#st", "Payment seen", nil)
 		b.answer()
 		b.do(chromedp.Sleep(waitTimeout / 300))
 		if got := b.transactions(); len(got) != 0 {
@@ -316,19 +316,19 @@ func TestWallet_while_the_page_changes(t *testing.T) {
 		b, s := open(t, screens[0]), newStubService(t)
 		b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
 		b.visit(s.url("EURC-BASE"))
-		b.awaits(tokenPay, "Pay with Fox", nil)
+		b.waitFor(tokenPay, "Pay with Fox", nil)
 		b.click(tokenPay)
-		b.awaits(tokenPay, "Sent", nil)
+		b.waitFor(tokenPay, "Sent", nil)
 		s.change(func(r *api.Resource) { r.Status, r.DueAmount = api.StatusPending, "0" })
-		b.awaits("#st", "Payment seen", nil)
+		b.waitFor("#st", "Payment seen", nil)
 		s.change(func(r *api.Resource) { r.Status, r.DueAmount = api.StatusCreated, "56.5" })
-		b.awaits("#st", "Waiting", nil) // this status alone must not offer a second payment
-		b.awaits(tokenPay, "Sent", nil)
+		b.waitFor("#st", "Waiting", nil) // this status alone must not offer a second payment
+		b.waitFor(tokenPay, "Sent", nil)
 		s.change(func(r *api.Resource) {
 			r.Exceptions = []string{api.ExceptionReplaced}
 			r.Payments = []api.Payment{{ID: "t", CryptoCurrency: "EURC-BASE", Amount: "56.5", FiatAmount: "0", State: "replaced", Tx: "0x1"}}
 		})
-		b.awaits(tokenPay, "Pay with Fox", nil)
+		b.waitFor(tokenPay, "Pay with Fox", nil)
 		b.checkConsole()
 	})
 }
@@ -340,7 +340,7 @@ func TestWallet_request_for_every_method(t *testing.T) {
 	merchant := newShop(t, p.url, p.key)
 	b := open(t, screens[1])
 	b.wallets(wallet{Name: "Fox", Chain: "0x1"})
-	id := idOf(b.order(p.url, "12,50"))
+	id := idOf(b.createInvoice(p.url, "12,50"))
 	paid := 0
 	for _, m := range merchant.invoice(id).PaymentMethods {
 		if m.ChainID == "" {
@@ -348,10 +348,10 @@ func TestWallet_request_for_every_method(t *testing.T) {
 		}
 		b.visit(p.url + "/invoice/" + id + "?m=" + m.CryptoCurrency) // a new page, from which nothing was sent
 		pay := ".wallets[data-method=" + m.CryptoCurrency + "] button"
-		b.awaits(pay, "Pay with Fox", nil)
+		b.waitFor(pay, "Pay with Fox", nil)
 		b.click(pay)
-		b.awaits("#say", "Sent.", nil)
-		if diff := cmp.Diff(b.transactions(), []map[string]string{linked(t, m.PaymentURI)}); diff != "" {
+		b.waitFor("#say", "Sent.", nil)
+		if diff := cmp.Diff(b.transactions(), []map[string]string{parsePaymentURI(t, m.PaymentURI)}); diff != "" {
 			t.Errorf("%s: the wallet was asked (-got +want):\n%s", m.CryptoCurrency, diff)
 		}
 		paid++
@@ -362,8 +362,8 @@ func TestWallet_request_for_every_method(t *testing.T) {
 	b.checkConsole()
 }
 
-// linked returns the transaction that an ERC-681 payment link describes.
-func linked(t *testing.T, uri string) map[string]string {
+// parsePaymentURI returns the transaction that an ERC-681 payment link describes.
+func parsePaymentURI(t *testing.T, uri string) map[string]string {
 	t.Helper()
 	path, query, _ := strings.Cut(strings.TrimPrefix(uri, "ethereum:"), "?")
 	target, rest, _ := strings.Cut(path, "@")
@@ -395,7 +395,7 @@ func TestPage_without_a_wallet(t *testing.T) {
 				t.Errorf("the page mentions a wallet:\n%s", got)
 			}
 			b.picture(s, "wallet_none")
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 			b.checkConsole()
 		})
 	}
@@ -413,12 +413,12 @@ func TestWrong_asset_is_shown(t *testing.T) {
 					ID: "w", CryptoCurrency: "USDC", Symbol: "USDC", NetworkName: "Ethereum", Amount: "56.5", FiatAmount: "0", State: "wrong_asset", Tx: "0x1",
 				}}
 			})
-			b.awaits("#pay", "56.5 USDC on Ethereum arrived, which is not asked for here.", b.reload(s, stub.url("EURC-BASE")))
+			b.waitFor("#pay", "56.5 USDC on Ethereum arrived, which is not asked for here.", b.reload(s, stub.url("EURC-BASE")))
 			if got := b.visible("#pay"); !strings.Contains(got, "Do not send it again.") || !strings.Contains(got, "give the reference "+stub.reference) {
 				t.Errorf("the page lacks instructions:\n%s", got)
 			}
 			b.picture(s, "wrong_asset")
-			b.noSidewaysScroll()
+			b.checkNoSidewaysScroll()
 			b.checkConsole()
 		})
 	}
@@ -430,7 +430,7 @@ func TestPage_size_with_a_wallet(t *testing.T) {
 	b := open(t, screens[0])
 	b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
 	b.visit(newStubService(t).url("EURC-BASE"))
-	b.awaits(tokenPay, "Pay with Fox", nil)
+	b.waitFor(tokenPay, "Pay with Fox", nil)
 	const received = `performance.getEntries().filter(e => e.transferSize).reduce((sum, e) => [sum[0] + e.transferSize, sum[1] + 1], [0, 0])`
 	got := get(b, chromedp.Evaluate[[]int](received))
 	t.Logf("%d bytes in %d responses", got[0], got[1])

@@ -301,7 +301,7 @@ func (s *session) click(selector string) {
 	})
 }
 
-func (s *session) awaits(selector, want string) {
+func (s *session) waitFor(selector, want string) {
 	s.t.Helper()
 	got := ""
 	for deadline := time.Now().Add(waitTimeout); !strings.Contains(got, want); got = s.text(selector) {

@@ -15,7 +15,7 @@ import (
 // TestTimes_are_in_the_shoppers_zone checks every time of every state. With scripts it must be in the
 // browser's time zone, without scripts in UTC, marked as such.
 func TestTimes_are_in_the_shoppers_zone(t *testing.T) {
-	s := speaking(t, locale.All())
+	s := newStubServiceIn(t, locale.All())
 	for name, state := range map[string]func(*api.Resource){
 		"expired": func(r *api.Resource) { r.Status, r.SecondsLeft = api.StatusExpired, -900 },
 		"watched": func(r *api.Resource) {

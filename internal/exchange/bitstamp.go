@@ -55,7 +55,7 @@ const (
 )
 
 // Window implements Exchange.
-func (b *Bitstamp) Window(made time.Time) (deadline, over time.Time) {
+func (b *Bitstamp) Window(made time.Time) (deadline, end time.Time) {
 	return made.Add(bitstampTimeout), made.Add(2 * bitstampMaxSkew)
 }
 

@@ -28,9 +28,9 @@ type Exchange interface {
 	Market(ctx context.Context, coin string) (Market, error)
 	// Balance returns the account's balance of a coin.
 	Balance(ctx context.Context, a Account, coin string) (Balance, error)
-	// Window returns the deadline of an order by the local clock, and the time over after which
+	// Window returns the deadline of an order by the local clock, and the time end after which
 	// the order cannot be executed even if the exchange's clock differs.
-	Window(made time.Time) (deadline, over time.Time)
+	Window(made time.Time) (deadline, end time.Time)
 	// Place sends an order that sells immediately as much as possible at its limit or better, and
 	// cancels the rest. The error is *Refused if the exchange refused the order. After any other
 	// error the order may have been accepted.
@@ -62,8 +62,8 @@ type Order struct {
 	Amount money.Amount // of the coin
 	Limit  money.Amount // lowest price of a coin in euro
 	Made   time.Time
-	// Deadline is zero before the order is sent. Find then searches for an order that was made at
-	// any time after Made: the database may have been restored from a backup without the order.
+	// Deadline is zero before the order is sent. For such an order Find searches without an upper
+	// limit of the time, because the database may be a restored backup from before it was sent.
 	Deadline time.Time
 }
 

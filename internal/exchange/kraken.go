@@ -45,7 +45,7 @@ const (
 )
 
 // Window implements Exchange.
-func (k *Kraken) Window(made time.Time) (deadline, over time.Time) {
+func (k *Kraken) Window(made time.Time) (deadline, end time.Time) {
 	deadline = made.Add(krakenOrderTTL)
 	return deadline, deadline.Add(krakenMaxDrift)
 }

@@ -77,7 +77,7 @@ func (l *Languages) Offer(standard string, codes ...string) (*Languages, error) 
 	for _, code := range codes {
 		found, ok := l.byCode[code]
 		if !ok {
-			return nil, fmt.Errorf("%q is no language of the pages, which are %s", code, l.codes())
+			return nil, fmt.Errorf("%q is not a language of the pages; there are %s", code, l.codes())
 		}
 		offered.byCode[code] = found
 	}
@@ -90,7 +90,7 @@ func (l *Languages) Offer(standard string, codes ...string) (*Languages, error) 
 		}
 	}
 	if offered.standard = offered.byCode[standard]; offered.standard == nil {
-		return nil, fmt.Errorf("%q is none of the languages offered, which are %s", standard, offered.codes())
+		return nil, fmt.Errorf("%q is not one of the offered languages; there are %s", standard, offered.codes())
 	}
 	return offered, nil
 }

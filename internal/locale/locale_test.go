@@ -162,9 +162,9 @@ func TestOffer_limits_the_languages(t *testing.T) {
 		codes    []string
 		want     string
 	}{
-		{"en", []string{"de"}, `"en" is none of the languages offered, which are de`},
-		{"tlh", nil, `"tlh" is none of the languages offered, which are `},
-		{"de", []string{"de", "tlh"}, `"tlh" is no language of the pages, which are `},
+		{"en", []string{"de"}, `"en" is not one of the offered languages; there are de`},
+		{"tlh", nil, `"tlh" is not one of the offered languages; there are `},
+		{"de", []string{"de", "tlh"}, `"tlh" is not a language of the pages; there are `},
 	} {
 		if _, err := locale.All().Offer(tt.standard, tt.codes...); err == nil || len(err.Error()) < len(tt.want) || err.Error()[:len(tt.want)] != tt.want {
 			t.Errorf("Offer(%q, %q): %v, want %s", tt.standard, tt.codes, err, tt.want)

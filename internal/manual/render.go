@@ -75,7 +75,7 @@ func relink(root ast.Node, address func(slug string) string) error {
 		case strings.HasPrefix(file, "../"):
 			unwrap(link)
 		case !isPage || !known:
-			return fmt.Errorf("a link leads to %q, which is no page", link.Destination)
+			return fmt.Errorf("a link leads to %q, which is not a page", link.Destination)
 		default:
 			link.Destination = []byte(address(slug))
 			if hasFragment {

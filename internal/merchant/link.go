@@ -58,18 +58,18 @@ func (l *Link) validate(prices Prices) error {
 
 // LinkStorage stores checkout links. It is safe for concurrent use.
 type LinkStorage interface {
-	// CreateLink writes a link; ErrExists if its slug is in use.
+	// CreateLink writes a link, or returns ErrExists if its slug is in use.
 	CreateLink(ctx context.Context, l Link) error
-	// Link returns a link by its slug; ErrNotFound.
+	// Link returns a link by its slug, or ErrNotFound.
 	Link(ctx context.Context, slug string) (Link, error)
 	// Links lists a merchant's links, oldest first.
 	Links(ctx context.Context, merchantID string) ([]Link, error)
-	// UpdateLink changes a merchant's link of a mode; ErrNotFound. The link stays unchanged if
+	// UpdateLink changes a merchant's link of a mode, or returns ErrNotFound. The link stays unchanged if
 	// change returns an error; change may be called more than once.
 	UpdateLink(ctx context.Context, merchantID string, mode Mode, slug string, change func(*Link) error) (Link, error)
 	// LinkUses returns the number of invoices of a link that are paid or can still be paid.
 	LinkUses(ctx context.Context, slug string) (int, error)
-	// RemoveLink deletes a merchant's link of a mode; ErrNotFound. Its slug can be used again.
+	// RemoveLink deletes a merchant's link of a mode, or returns ErrNotFound. Its slug can be used again.
 	RemoveLink(ctx context.Context, merchantID string, mode Mode, slug string) error
 }
 
@@ -95,7 +95,7 @@ func NewLinks(c LinksConfig) *Links {
 	return &Links{LinkStorage: c.Storage, prices: c.Prices, now: c.Now, token: c.Token}
 }
 
-// Find returns the link of a slug as a shopper typed it; ErrNotFound.
+// Find returns the link of a slug as a shopper typed it, or ErrNotFound.
 func (s *Links) Find(ctx context.Context, text string) (Link, error) {
 	slug, err := slugOf(text)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *Links) Find(ctx context.Context, text string) (Link, error) {
 	return s.Link(ctx, slug)
 }
 
-// Create makes a link, with a random slug if it has none; ErrExists, or a *FieldError.
+// Create makes a link, with a random slug if it has none, or returns ErrExists or a *FieldError.
 func (s *Links) Create(ctx context.Context, l Link) (Link, error) {
 	if l.Slug == "" {
 		l.Slug = strings.ToLower(s.token(16))
@@ -119,7 +119,7 @@ func (s *Links) Create(ctx context.Context, l Link) (Link, error) {
 	return l, nil
 }
 
-// Change changes a merchant's link of a mode; ErrNotFound, or a *FieldError. Existing invoices of the
+// Change changes a merchant's link of a mode, or returns ErrNotFound or a *FieldError. Existing invoices of the
 // link stay unchanged.
 func (s *Links) Change(ctx context.Context, merchantID string, mode Mode, slug string, change func(*Link) error) (Link, error) {
 	return s.UpdateLink(ctx, merchantID, mode, slug, func(l *Link) error {

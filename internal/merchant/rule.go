@@ -86,7 +86,7 @@ func checkSlug(slug string) error {
 	return nil
 }
 
-// slugOf returns the slug that a shopper typed, perhaps in capitals; ErrNotFound if it is no slug,
+// slugOf returns the slug that a shopper typed, perhaps in capitals, or ErrNotFound if it is no slug,
 // so that other texts are never looked up.
 func slugOf(text string) (string, error) {
 	slug := strings.ToLower(text)

@@ -83,7 +83,7 @@ func NewWallets(c WalletsConfig) *Wallets {
 	return &Wallets{storage: c.Storage, encode: c.Encode, now: c.Now, token: c.Token}
 }
 
-// Add makes a public key the merchant's live wallet for its kind of asset; ErrExists if it already
+// Add makes a public key the merchant's live wallet for its kind of asset, or returns ErrExists if it already
 // is. The wallet that it replaces is kept, since its addresses may hold money.
 func (s *Wallets) Add(ctx context.Context, merchantID string, key keys.Key) (WalletChange, error) {
 	w := s.newWallet(merchantID, Live, key)
@@ -110,7 +110,7 @@ func (s *Wallets) AddTest(ctx context.Context, merchantID string, key keys.Key, 
 	return s.storage.CreateWallet(ctx, w)
 }
 
-// Remove archives the merchant's live wallet for a kind of asset; ErrNotFound. Its invoices keep
+// Remove archives the merchant's live wallet for a kind of asset, or returns ErrNotFound. Its invoices keep
 // their addresses.
 func (s *Wallets) Remove(ctx context.Context, merchantID string, kind keys.Kind) (WalletChange, error) {
 	c, err := s.storage.ChangeWallet(ctx, merchantID, Live, string(kind), func(active Wallet) (WalletChange, error) {

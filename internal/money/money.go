@@ -87,8 +87,7 @@ func (a Amount) Minor() *big.Int {
 	return a.value.Shift(a.currency.Decimals).BigInt()
 }
 
-// Cents returns Minor as an int64. It panics if the number does not fit, which no allowed fiat
-// amount does.
+// Cents returns Minor as an int64. It panics if the number does not fit. Allowed fiat amounts fit.
 func (a Amount) Cents() int64 {
 	units := a.Minor()
 	if !units.IsInt64() {
@@ -185,8 +184,8 @@ func pow10(n int32) *big.Int {
 	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil)
 }
 
-// plain returns a number without an exponent and without trailing zeros. It has a fast path for
-// short numbers, since nearly all are short and each invoice writes about seventy.
+// plain returns a number without an exponent and without trailing zeros. It has a fast path for short
+// numbers, because nearly all are short and an invoice has about seventy.
 func plain(d decimal.Decimal) string {
 	if d.NumDigits() < 19 && d.Exponent() <= 0 {
 		return short(d.CoefficientInt64(), int(-d.Exponent()))

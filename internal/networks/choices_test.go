@@ -30,7 +30,7 @@ func TestChoicesOf(t *testing.T) {
 		"a network that is off": {keys.ETH, []string{"CHEQUER_ETHEREUM_RPC=off"}, append([]string{
 			"CHEQUER_EVM_ADDRESS_QUERIES=on gives ETH-BASE", "CHEQUER_ETHEREUM_RPC=public gives USDC, EURC",
 		}, public...)},
-		"endpoints that may be asked": {keys.ETH, []string{"CHEQUER_EVM_ADDRESS_QUERIES=on"}, []string{
+		"address queries": {keys.ETH, []string{"CHEQUER_EVM_ADDRESS_QUERIES=on"}, []string{
 			"CHEQUER_ARBITRUM_RPC=public gives USDC-ARBITRUM, ETH-ARBITRUM", "CHEQUER_OPTIMISM_RPC=public gives USDC-OPTIMISM, ETH-OPTIMISM",
 			"CHEQUER_POLYGON_RPC=public gives USDC-POLYGON, POL", "CHEQUER_GNOSIS_RPC=public gives XDAI",
 			"CHEQUER_AVALANCHE_RPC=public gives EURC-AVALANCHE, USDC-AVALANCHE, AVAX",
@@ -51,7 +51,7 @@ func TestChoicesOf(t *testing.T) {
 			for _, choice := range choices {
 				got = append(got, fmt.Sprintf("%s=%s gives %s", choice.Setting, choice.Value, strings.Join(choice.Codes, ", ")))
 				namesAddresses := strings.Contains(choice.Cost, "your addresses")
-				if asks := bool(c.EVM.AddressQueries) || choice.Setting == "CHEQUER_EVM_ADDRESS_QUERIES"; namesAddresses != asks {
+				if want := bool(c.EVM.AddressQueries) || choice.Setting == "CHEQUER_EVM_ADDRESS_QUERIES"; namesAddresses != want {
 					t.Errorf("%s: the cost is %q", choice.Setting, choice.Cost)
 				}
 			}

@@ -45,7 +45,7 @@ func TestNew_EVM_networks(t *testing.T) {
 			environ: []string{"CHEQUER_ETHEREUM_RPC=public", "CHEQUER_BASE_RPC=public", "CHEQUER_GNOSIS_RPC=trusted:http://127.0.0.1:8545"},
 			want:    []string{"ethereum true USDC EURC", "base true EURC-BASE USDC-BASE", "gnosis true XDAI"},
 		},
-		"public endpoints that may be asked about addresses": {
+		"public endpoints with address queries": {
 			environ: []string{"CHEQUER_EVM_ADDRESS_QUERIES=on"},
 			want:    []string{"ethereum true ETH USDC EURC", "base true EURC-BASE USDC-BASE ETH-BASE"},
 		},
@@ -124,10 +124,10 @@ func TestNew_EVM_networks_refuses(t *testing.T) {
 	for name, test := range map[string]struct{ setting, want string }{
 		"a network without tokens":    {"CHEQUER_GNOSIS_RPC=public", "CHEQUER_GNOSIS_RPC: no token is known there yet"},
 		"one operator":                {"CHEQUER_BASE_RPC=https://a.example.org,https://b.example.org", "CHEQUER_BASE_RPC: endpoints of at least two operators"},
-		"an unknown token":            {"CHEQUER_EVM_TOKENS=SHIB", `"SHIB" is no token that we list`},
+		"an unknown token":            {"CHEQUER_EVM_TOKENS=SHIB", `"SHIB" is not a listed token`},
 		"an unknown network":          {"CHEQUER_EVM_TOKENS=bsc:X:" + contract + ":18:EURC", "is not like base:CODE"},
 		"a mistyped contract":         {"CHEQUER_EVM_TOKENS=base:XX:0x420cA0f9B9b604cE0fd9C18EF134C705e5Fa3430:18:EURC", "a character is mistyped"},
-		"too many decimals":           {"CHEQUER_EVM_TOKENS=base:XX:" + contract + ":77:EURC", "no number of decimals"},
+		"too many decimals":           {"CHEQUER_EVM_TOKENS=base:XX:" + contract + ":77:EURC", "not a number of decimals"},
 		"a code in small letters":     {"CHEQUER_EVM_TOKENS=base:xx:" + contract + ":18:EURC", "capital letters"},
 		"a code that is there":        {"CHEQUER_EVM_TOKENS=base:EURC-BASE:" + contract + ":18:EURC", "there is such a code or contract already"},
 		"a contract that is there":    {"CHEQUER_EVM_TOKENS=base:XX:0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913:6:USDC", "there is such a code or contract already"},

@@ -22,13 +22,13 @@ func TestMethodsOf(t *testing.T) {
 		reasons []string // parts of the reasons, in order
 	}{
 		"public endpoints": {keys.ETH, nil, "gives USDC, EURC, EURC-BASE, USDC-BASE; off: ETH, ETH-BASE", []string{"CHEQUER_ETHEREUM_RPC", "CHEQUER_BASE_RPC"}},
-		"public endpoints that may be asked": {keys.ETH, []string{"CHEQUER_EVM_ADDRESS_QUERIES=on"},
+		"address queries": {keys.ETH, []string{"CHEQUER_EVM_ADDRESS_QUERIES=on"},
 			"gives ETH, USDC, EURC, EURC-BASE, USDC-BASE, ETH-BASE", nil},
 		"a trusted node of one network": {keys.ETH, []string{"CHEQUER_BASE_RPC=trusted:http://127.0.0.1:8545"},
 			"gives USDC, EURC, EURC-BASE, USDC-BASE, ETH-BASE; off: ETH", []string{"CHEQUER_ETHEREUM_RPC"}},
-		"a token of a setting whose balances may not be read": {keys.ETH, []string{euro, "CHEQUER_ETHEREUM_RPC=off"},
+		"a token of the settings whose balances must not be read": {keys.ETH, []string{euro, "CHEQUER_ETHEREUM_RPC=off"},
 			"gives EURC-BASE, USDC-BASE; off: ETH, USDC, EURC, ETH-BASE, EURE", []string{"CHEQUER_ETHEREUM_RPC switches it on", "CHEQUER_BASE_RPC as trusted"}},
-		"a token of a setting whose contract was not asked": {keys.ETH, []string{euro, "CHEQUER_ETHEREUM_RPC=off", "CHEQUER_EVM_ADDRESS_QUERIES=on"},
+		"a token of the settings whose contract was not queried": {keys.ETH, []string{euro, "CHEQUER_ETHEREUM_RPC=off", "CHEQUER_EVM_ADDRESS_QUERIES=on"},
 			"gives EURC-BASE, USDC-BASE, ETH-BASE; off: ETH, USDC, EURC, EURE", []string{"CHEQUER_ETHEREUM_RPC switches it on", "confirms 6 decimals"}},
 		"a test network":               {keys.ETH, []string{"CHEQUER_BASE_SEPOLIA_RPC=public"}, "gives EURC-BASE, USDC-BASE; off: ETH-BASE", []string{"CHEQUER_BASE_SEPOLIA_RPC"}},
 		"fixed rates":                  {keys.ETH, []string{"CHEQUER_RATES=fixed:EUR-USD=1.1", "CHEQUER_EVM_ADDRESS_QUERIES=on"}, "gives USDC, EURC, EURC-BASE, USDC-BASE; off: ETH, ETH-BASE", []string{"add ETH-EUR=… to CHEQUER_RATES"}},

@@ -367,7 +367,8 @@ func (f finder) code(n ast.Node) {
 	}
 }
 
-// note records a code that is a literal or a constant. Other expressions consist of these.
+// note records a code that is a literal or a constant. It ignores other expressions, whose codes are
+// found where they are made.
 func (f finder) note(before string, e ast.Expr) {
 	switch e := e.(type) {
 	case *ast.BasicLit:

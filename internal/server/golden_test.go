@@ -223,7 +223,7 @@ var mistakes = []mistake{
 	posted("bad metadata", with(`"metadata":{"a":1}`)),
 	posted("bad language", with(`"language":"?"`)),
 	posted("bad expires_in", with(`"expires_in":59`)),
-	posted("no method holds its price so long", with(`"expires_in":3601,"payment_methods":["BTC"]`)),
+	posted("expires_in longer than any quote", with(`"expires_in":3601,"payment_methods":["BTC"]`)),
 	posted("bad payment_methods", with(`"payment_methods":[]`)),
 	posted("only unknown payment methods", with(`"payment_methods":["DOGE"]`)),
 	posted("bad idempotency key", minimalBody, api.HeaderIdempotencyKey, "ü"),

@@ -81,15 +81,15 @@ func (s *server) orderProduct(c echo.Context, k call) error {
 		MerchantID: k.key.MerchantID, ExpiresIn: defaultQuoteTime, Key: namespaced(productKeys, "", strings.ToLower(o.Slug)+":"+token),
 	}
 	r.UnpaidLimits = s.unpaidLimits(ctx, published, k)
-	inv, err := s.createOnce(ctx, k, r, func(r *invoice.CreateRequest) error { return s.sell(ctx, o, r) })
+	inv, err := s.createOnce(ctx, k, r, func(r *invoice.CreateRequest) error { return s.applyOrder(ctx, o, r) })
 	if err != nil {
 		return err
 	}
 	return writeJSON(c, http.StatusOK, api.CheckoutInvoice{ForeignID: inv.ID})
 }
 
-// sell completes the request for the invoice of an order.
-func (s *server) sell(ctx context.Context, o api.ProductOrder, r *invoice.CreateRequest) error {
+// applyOrder sets the terms of an order in the request for its invoice.
+func (s *server) applyOrder(ctx context.Context, o api.ProductOrder, r *invoice.CreateRequest) error {
 	p, err := s.productForSale(ctx, r.MerchantID, o.Slug)
 	if err != nil {
 		return err

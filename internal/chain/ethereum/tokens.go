@@ -60,7 +60,7 @@ func parseToken(text string) (chain.Asset, error) {
 				return p.More[i], nil
 			}
 		}
-		return chain.Asset{}, fmt.Errorf("%q is no token that we list: describe it as network:CODE:contract:decimals:RATE", text)
+		return chain.Asset{}, fmt.Errorf("%q is not a listed token: describe it as network:CODE:contract:decimals:RATE", text)
 	}
 	i := slices.IndexFunc(Networks, func(p Params) bool { return string(p.ID) == fields[0] })
 	if len(fields) != 5 || i < 0 {
@@ -72,7 +72,7 @@ func parseToken(text string) (chain.Asset, error) {
 	case err != nil:
 		return chain.Asset{}, fmt.Errorf("%q: %w", text, err)
 	case numberErr != nil || decimals > 24:
-		return chain.Asset{}, fmt.Errorf("%q: %q is no number of decimals", text, fields[3])
+		return chain.Asset{}, fmt.Errorf("%q: %q is not a number of decimals", text, fields[3])
 	case !isCode(fields[1]) || !isCode(fields[4]):
 		return chain.Asset{}, fmt.Errorf("%q: a code is 2 to 20 capital letters, digits and hyphens", text)
 	}

@@ -32,7 +32,7 @@ func cleanError(err error) error {
 // checkedTag returns a valid ETag unchanged, and otherwise an ETag computed from the resource.
 func checkedTag(tag string, r api.Resource) string {
 	if len(tag) > maxETag || !tagForm.MatchString(tag) {
-		return hashed(r)
+		return etagOf(r)
 	}
 	return tag
 }

@@ -15,15 +15,15 @@ import (
 	"chequer/internal/client"
 )
 
-// pollEvery is the interval at which a service that cannot wait is polled during a wait.
-const pollEvery = 5 * time.Second
+// pollInterval is the interval at which a service that cannot wait is polled during a wait.
+const pollInterval = 5 * time.Second
 
 // pollPlain polls a service that implements only the specification until the ETag of an invoice differs
 // from the given ETag.
 func (c *Client) pollPlain(ctx context.Context, id, etag string, wait time.Duration) (client.Snapshot, error) {
 	end := time.NewTimer(wait)
 	defer end.Stop()
-	tick := time.NewTicker(pollEvery)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
 		snapshot, err := c.readPlain(ctx, id)
@@ -58,7 +58,7 @@ func (c *Client) readPlain(ctx context.Context, id string) (client.Snapshot, err
 	if err := checkResource(&resource, id); err != nil {
 		return client.Snapshot{}, fmt.Errorf("read invoice: %w", err)
 	}
-	return client.Snapshot{Resource: resource, ETag: hashed(resource)}, nil
+	return client.Snapshot{Resource: resource, ETag: etagOf(resource)}, nil
 }
 
 // offset returns the time by which the service's clock is ahead of the local clock, by its Date header.
@@ -71,7 +71,7 @@ func (c *Client) offset(header http.Header) time.Duration {
 }
 
 // plainResource returns the specification's answer in the form of Chequer's resource. Other fields are
-// empty. There are no payment links, because the specification does not define the codes of
+// empty. There are no payment URIs, because the specification does not define the codes of
 // currencies.
 func plainResource(made creation, header http.Header, now time.Time) api.Resource {
 	spec := made.invoice
@@ -120,8 +120,8 @@ func digits(n json.Number) string {
 	return n.String()
 }
 
-// hashed returns an ETag of a resource. The remaining time is not part of it.
-func hashed(r api.Resource) string {
+// etagOf returns an ETag of a resource. The remaining time is not part of it.
+func etagOf(r api.Resource) string {
 	r.SecondsLeft = 0
 	body, _ := json.Marshal(r) // texts and numbers always encode
 	sum := sha256.Sum256(body)

@@ -43,7 +43,7 @@ func (s *Server) kraken(r *http.Request, call, body string) Answer {
 	switch call {
 	case "AssetPairs", "Ticker", "Assets":
 		if r.Method != http.MethodGet {
-			s.wrong = append(s.wrong, "a public call that is no GET")
+			s.wrong = append(s.wrong, "a public call that is not a GET")
 		}
 		if call == "Assets" {
 			return s.krakenAssets()

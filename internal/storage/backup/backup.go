@@ -32,7 +32,7 @@ func Write(ctx context.Context, url string, master []byte, now time.Time, w io.W
 	return m, nil
 }
 
-// openReading opens an existing database read-only; ErrNoDatabase.
+// openReading opens an existing database read-only, or returns ErrNoDatabase.
 func openReading(ctx context.Context, url string) (*sql.DB, engine.Dialect, error) {
 	used, err := engine.InUse(ctx, url)
 	if err == nil && !used {
@@ -77,7 +77,7 @@ func backUp(ctx context.Context, db *sql.DB, d engine.Dialect, master []byte, no
 	return header.manifest(end), err
 }
 
-// schemaOf returns the schema version of a database and its tables; engine.ErrNewer.
+// schemaOf returns the schema version of a database and its tables, or engine.ErrNewer.
 func schemaOf(ctx context.Context, q engine.Querier) (version int64, tables []table, err error) {
 	latest, err := engine.LatestSchema()
 	if err != nil {

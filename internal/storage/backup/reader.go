@@ -22,7 +22,7 @@ type reader struct {
 	header header
 }
 
-// newReader returns a reader that has read the header; ErrNewer and ErrDamaged.
+// newReader returns a reader that has read the header. The error may be ErrNewer or ErrDamaged.
 func newReader(r io.Reader) (*reader, error) {
 	b := &reader{in: bufio.NewReaderSize(r, bufferSize), sum: sha256.New()}
 	line, err := b.line()

@@ -12,11 +12,11 @@ import (
 // masterKeyPurpose is the purpose of the check value, which depends on the master key.
 const masterKeyPurpose = "meta master_key"
 
-// HasMasterKey reports whether a database was ever opened with a master key. A database that was not
-// may have tables, which an interrupted restore leaves.
+// HasMasterKey reports whether a database was ever opened with a master key. Before that, it may have
+// the tables of an interrupted restore.
 func HasMasterKey(ctx context.Context, q Querier, d Dialect) (bool, error) {
-	there, err := hasTable(ctx, q, d, "meta")
-	if err != nil || !there {
+	exists, err := hasTable(ctx, q, d, "meta")
+	if err != nil || !exists {
 		return false, err
 	}
 	_, err = masterKeyValue(ctx, q)
@@ -29,8 +29,8 @@ func HasMasterKey(ctx context.Context, q Querier, d Dialect) (bool, error) {
 	return true, nil
 }
 
-// CheckMasterKey compares the check value that was written when the database was new with the value
-// of a master key; ErrMasterKey.
+// CheckMasterKey returns ErrMasterKey if the check value that was written when the database was new is
+// not that of the given master key.
 func CheckMasterKey(ctx context.Context, q Querier, box *seal.Box) error {
 	value, err := masterKeyValue(ctx, q)
 	if err != nil {
@@ -42,7 +42,7 @@ func CheckMasterKey(ctx context.Context, q Querier, box *seal.Box) error {
 	return nil
 }
 
-// setMasterKey writes the check value to a new database, and checks it; ErrMasterKey.
+// setMasterKey writes the check value to a new database. For another database it is CheckMasterKey.
 func setMasterKey(ctx context.Context, q Querier, box *seal.Box) error {
 	err := CheckMasterKey(ctx, q, box)
 	if !errors.Is(err, sql.ErrNoRows) {

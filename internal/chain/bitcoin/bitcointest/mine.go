@@ -21,8 +21,8 @@ func (n *Node) Tip(t *testing.T) chain.Cursor {
 	return chain.Cursor{Height: info.Blocks, Hash: info.BestBlockHash}
 }
 
-// Mine mines a block with exactly the given transactions, in their order: from the mempool, or
-// made by Conflict.
+// Mine mines a block with exactly the given transactions, in their order. They are in the mempool or
+// were made by Conflict.
 func (n *Node) Mine(t *testing.T, txs ...string) {
 	t.Helper()
 	n.extend(t, n.header(t, n.Tip(t).Hash), time.Now(), n.transactions(t, txs))
@@ -37,7 +37,7 @@ func (n *Node) MineBlocks(t *testing.T, count int) {
 	}
 }
 
-// mineUntil mines empty blocks up to a height. Their times are a minute apart and end with
+// mineUntil mines empty blocks up to a height. Their times are a minute apart and before
 // last, so that later blocks can have their real time.
 func (n *Node) mineUntil(t *testing.T, last time.Time, height int64) {
 	t.Helper()
@@ -47,9 +47,9 @@ func (n *Node) mineUntil(t *testing.T, last time.Time, height int64) {
 	}
 }
 
-// Reorganise replaces the newest blocks by one more, from the one that contains the deepest of
-// the transactions: all their transactions are unconfirmed again. Without transactions it
-// replaces the newest block.
+// Reorganise replaces the block that contains the deepest of the transactions, and all later blocks, by
+// a longer branch of empty blocks. All transactions of the replaced blocks are unconfirmed again. Without
+// transactions it replaces the newest block.
 func (n *Node) Reorganise(t *testing.T, txs ...string) {
 	t.Helper()
 	depth := 0
@@ -58,16 +58,16 @@ func (n *Node) Reorganise(t *testing.T, txs ...string) {
 		if h.Height == 0 {
 			t.Fatalf("transactions in no block: %q", left)
 		}
-		held := ids(n.block(t, hash).Transactions)
-		left = slices.DeleteFunc(left, func(tx string) bool { return slices.Contains(held, tx) })
+		mined := ids(n.block(t, hash).Transactions)
+		left = slices.DeleteFunc(left, func(tx string) bool { return slices.Contains(mined, tx) })
 		hash = h.PreviousBlockHash
 	}
 	n.Fork(t, max(1, depth))
 }
 
-// Fork replaces the newest blocks by one more; depth is their number. The first new block
-// contains the given transactions. The transactions of the old blocks are unconfirmed again,
-// except those that conflict with the new ones.
+// Fork replaces the newest depth blocks by depth+1 blocks. The first new block contains the given
+// transactions. The transactions of the old blocks are unconfirmed again, except those that are in the
+// new blocks or conflict with them.
 func (n *Node) Fork(t *testing.T, depth int, txs ...string) {
 	t.Helper()
 	parent := n.header(t, n.Tip(t).Hash)
@@ -76,43 +76,43 @@ func (n *Node) Fork(t *testing.T, depth int, txs ...string) {
 		old = append(n.block(t, parent.Hash).Transactions[1:], old...)
 		parent = n.header(t, parent.PreviousBlockHash)
 	}
-	held := n.transactions(t, txs)
+	mined := n.transactions(t, txs)
 	for i := range depth + 1 {
 		if i > 0 {
 			parent = n.extend(t, parent, time.Now(), nil)
 		} else {
-			parent = n.extend(t, parent, time.Now(), held)
+			parent = n.extend(t, parent, time.Now(), mined)
 		}
 	}
-	again := waitAgain(old, held)
+	returned := unconfirmed(old, mined)
 	n.until(t, "the transactions of the old blocks", func() bool {
 		waiting := n.Waiting(t)
-		return !slices.ContainsFunc(again, func(tx string) bool { return !slices.Contains(waiting, tx) })
+		return !slices.ContainsFunc(returned, func(tx string) bool { return !slices.Contains(waiting, tx) })
 	})
 }
 
-// waitAgain returns the transactions of old blocks that are unconfirmed after the new blocks:
-// all but those in held, those that conflict with them, and their descendants.
-func waitAgain(old, held []*wire.MsgTx) (again []string) {
-	done, spent, gone := ids(held), map[wire.OutPoint]bool{}, map[string]bool{}
-	for _, tx := range held {
+// unconfirmed returns the transactions of replaced blocks that are valid and not in the new blocks: all
+// except those in mined, those that conflict with mined, and the descendants of the conflicting ones.
+func unconfirmed(replaced, mined []*wire.MsgTx) (list []string) {
+	minedIDs, spent, conflicting := ids(mined), map[wire.OutPoint]bool{}, map[string]bool{}
+	for _, tx := range mined {
 		for _, in := range tx.TxIn {
 			spent[in.PreviousOutPoint] = true
 		}
 	}
-	for _, tx := range old {
+	for _, tx := range replaced {
 		id := tx.TxHash().String()
 		switch {
-		case slices.Contains(done, id):
+		case slices.Contains(minedIDs, id):
 		case slices.ContainsFunc(tx.TxIn, func(in *wire.TxIn) bool {
-			return spent[in.PreviousOutPoint] || gone[in.PreviousOutPoint.Hash.String()]
+			return spent[in.PreviousOutPoint] || conflicting[in.PreviousOutPoint.Hash.String()]
 		}):
-			gone[id] = true
+			conflicting[id] = true
 		default:
-			again = append(again, id)
+			list = append(list, id)
 		}
 	}
-	return again
+	return list
 }
 
 // Sync returns when the node has the tip and the waiting transactions of another.

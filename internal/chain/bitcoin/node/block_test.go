@@ -77,7 +77,7 @@ func TestBlock_refuses_malformed_JSON(t *testing.T) {
 	f.send(destination(1), 1000)
 	f.mine()
 	good := string(asJSON(f.best[3]))
-	if json.Valid([]byte(good)) && strings.Count(good, "0.00001000") != 1 {
+	if !json.Valid([]byte(good)) || strings.Count(good, "0.00001000") != 1 {
 		t.Fatal(good)
 	}
 	tests := map[string]struct{ text, want string }{

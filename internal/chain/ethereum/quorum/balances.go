@@ -112,7 +112,7 @@ func (q *Quorum) elected(votes map[string]uint64) string {
 	return elected
 }
 
-// count returns the agreed numbers; ethereum.ErrNoState if too few endpoints have the state.
+// count returns the agreed numbers, or ethereum.ErrNoState if too few endpoints have the state.
 func (q *Quorum) count(at ethereum.Header, calls []call, votes []map[string]uint64, pruned uint64) ([]*big.Int, error) {
 	numbers := make([]*big.Int, len(votes))
 	for i, v := range votes {
@@ -148,7 +148,7 @@ func (q *Quorum) noteDeniedAnswers(at ethereum.Header, method string, votes map[
 }
 
 // numbers asks for numbers in the state of a block, and returns them in hex without leading
-// zeros; ethereum.ErrNoState if that state is pruned.
+// zeros. It returns ethereum.ErrNoState if that state is pruned.
 func (e *endpoint) numbers(ctx context.Context, calls []call) ([]string, error) {
 	answers, err := e.ask(ctx, calls...)
 	if err != nil {
