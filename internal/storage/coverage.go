@@ -3,14 +3,14 @@ package storage
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
+	"time"
 
 	"chequer/internal/chain"
 	"chequer/internal/invoice"
 )
 
-// coverageRow is the JSON form of the coverage of one network. It is a number if only the time of the
-// scan is set.
+// coverageRow is the JSON form of the coverage of one network. If only the time of the scan is set,
+// it is instead a number, the milliseconds from the creation of the invoice to the scan.
 type coverageRow struct {
 	Scanned   *int64 `json:"scanned,omitempty"`
 	BlindFrom *int64 `json:"blind_from,omitempty"`
@@ -18,59 +18,56 @@ type coverageRow struct {
 	Broken bool `json:"broken,omitempty"`
 }
 
-// wholeCoverageRow is a coverageRow in its form as an object.
-type wholeCoverageRow coverageRow
-
-// MarshalJSON implements json.Marshaler.
-func (r coverageRow) MarshalJSON() ([]byte, error) {
-	if r.Scanned != nil && r.BlindFrom == nil && !r.Broken {
-		return strconv.AppendInt(nil, *r.Scanned, 10), nil
-	}
-	return json.Marshal(wholeCoverageRow(r))
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (r *coverageRow) UnmarshalJSON(text []byte) error {
-	if scanned, err := strconv.ParseInt(string(text), 10, 64); err == nil {
-		r.Scanned = &scanned
-		return nil
-	}
-	return json.Unmarshal(text, (*wholeCoverageRow)(r))
-}
-
-func coverageToText(coverage map[chain.ID]invoice.Coverage) string {
-	rows := map[chain.ID]coverageRow{}
+func coverageToText(coverage map[chain.ID]invoice.Coverage, createdAt time.Time) string {
+	rows := map[chain.ID]any{}
 	for network, c := range coverage {
-		var row coverageRow
-		if at := millis(c.Scanned); at.Valid {
-			row.Scanned = &at.V
+		scanned, blindFrom := millis(c.Scanned), millis(c.BlindFrom)
+		if scanned.Valid && !blindFrom.Valid {
+			rows[network] = scanned.V - createdAt.UnixMilli()
+			continue
 		}
-		if at := millis(c.BlindFrom); at.Valid {
-			row.BlindFrom = &at.V
+		var row coverageRow
+		if scanned.Valid {
+			row.Scanned = &scanned.V
+		}
+		if blindFrom.Valid {
+			row.BlindFrom = &blindFrom.V
 		}
 		rows[network] = row
 	}
 	return jsonText(rows)
 }
 
-func parseCoverage(text string) (map[chain.ID]invoice.Coverage, error) {
-	var rows map[chain.ID]coverageRow
+func parseCoverage(text string, createdAt time.Time) (map[chain.ID]invoice.Coverage, error) {
+	var rows map[chain.ID]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &rows); err != nil {
 		return nil, fmt.Errorf("coverage: %w", err)
 	}
 	coverage := map[chain.ID]invoice.Coverage{}
-	for network, row := range rows {
-		var c invoice.Coverage
-		if row.Scanned != nil {
-			c.Scanned = utc(*row.Scanned)
+	for network, text := range rows {
+		var since int64
+		if err := json.Unmarshal(text, &since); err == nil {
+			coverage[network] = invoice.Coverage{Scanned: utc(createdAt.UnixMilli() + since)}
+			continue
 		}
-		switch {
-		case row.BlindFrom != nil:
-			c.BlindFrom = utc(*row.BlindFrom)
-		case row.Broken:
-			c.BlindFrom = utc(0)
+		var row coverageRow
+		if err := json.Unmarshal(text, &row); err != nil {
+			return nil, fmt.Errorf("coverage of %s: %w", network, err)
 		}
-		coverage[network] = c
+		coverage[network] = row.coverage()
 	}
 	return coverage, nil
+}
+
+func (r coverageRow) coverage() (c invoice.Coverage) {
+	if r.Scanned != nil {
+		c.Scanned = utc(*r.Scanned)
+	}
+	switch {
+	case r.BlindFrom != nil:
+		c.BlindFrom = utc(*r.BlindFrom)
+	case r.Broken:
+		c.BlindFrom = utc(0)
+	}
+	return c
 }

@@ -53,7 +53,7 @@ func invoiceToRow(inv *invoice.Invoice, shared *sharedTerms) invoiceRow {
 		accepted: listText(inv.Accepted), refund: inv.Refund.Address, refundAsset: inv.Refund.Asset, clock: inv.Clock.Milliseconds(),
 		shared: sql.Null[string]{V: shared.name, Valid: true},
 		terms:  termsToText(inv.Terms), methods: methodsToText(inv.Methods),
-		quotes: quotesToText(inv.Quotes, inv.Methods), covers: coverageToText(inv.Coverage), conversions: int64(len(inv.Sales)),
+		quotes: quotesToText(inv.Quotes, inv.Methods, price), covers: coverageToText(inv.Coverage, inv.CreatedAt), conversions: int64(len(inv.Sales)),
 		paidCount: inv.PaidCount, firstPaidAt: millis(inv.FirstPaidAt), acceptedAt: millis(inv.AcceptedAt), acceptedBy: inv.AcceptedBy,
 		received: receivedToText(inv.ReceivedAmounts()), origin: string(inv.Origin.Kind), originID: inv.Origin.ID,
 	}
@@ -75,10 +75,10 @@ func (r invoiceRow) invoice(shared *sharedTerms) (*invoice.Invoice, error) {
 	if inv.Methods, err = parseMethods(r.methods, shared); err != nil {
 		return nil, err
 	}
-	if inv.Quotes, err = parseQuotes(r.quotes, fiat, inv.Methods); err != nil {
+	if inv.Quotes, err = parseQuotes(r.quotes, inv.Terms.Price, inv.Methods); err != nil {
 		return nil, err
 	}
-	if inv.Coverage, err = parseCoverage(r.covers); err != nil {
+	if inv.Coverage, err = parseCoverage(r.covers, inv.CreatedAt); err != nil {
 		return nil, err
 	}
 	if inv.Accepted, err = parseList[string](r.accepted); err != nil {

@@ -15,9 +15,9 @@ import (
 
 // quoteRow is the JSON form of a quote; its amount due is in the invoice's currency.
 type quoteRow struct {
-	Number int      `json:"n,omitempty"` // absent if it is the position in the list, from 1
-	Time   [2]int64 `json:"t,omitzero"`  // beginning and duration, in milliseconds
-	Due    string   `json:"due"`
+	Number int      `json:"n,omitempty"`   // absent if it is the position in the list, from 1
+	Time   [2]int64 `json:"t,omitzero"`    // beginning and duration, in milliseconds
+	Due    string   `json:"due,omitempty"` // absent if it is the price of the invoice
 	Source string   `json:"src,omitempty"`
 
 	Evidence string `json:"ev,omitempty"`
@@ -41,12 +41,15 @@ type priceRow struct {
 	Other    string `json:"other,omitempty"` // in the invoice's currency, unless that is euro or dollar
 }
 
-func quotesToText(quotes []invoice.Quote, methods []invoice.Method) string {
+func quotesToText(quotes []invoice.Quote, methods []invoice.Method, price money.Amount) string {
 	rows := make([]quoteRow, len(quotes))
 	for i, q := range quotes {
 		rows[i] = quoteRow{
-			Time: [2]int64{q.From.UnixMilli(), q.Until.UnixMilli() - q.From.UnixMilli()},
-			Due:  q.Due.String(), Source: q.Source, Evidence: q.Evidence,
+			Time:   [2]int64{q.From.UnixMilli(), q.Until.UnixMilli() - q.From.UnixMilli()},
+			Source: q.Source, Evidence: q.Evidence,
+		}
+		if due := q.Due.String(); due != price.String() {
+			rows[i].Due = due
 		}
 		if q.Number != i+1 {
 			rows[i].Number = q.Number
@@ -149,12 +152,12 @@ func (r quoteRow) prices(methods []invoice.Method) ([]priceRow, error) {
 	return rows, nil
 }
 
-func parseQuotes(text string, fiat money.Currency, methods []invoice.Method) ([]invoice.Quote, error) {
+func parseQuotes(text string, price money.Amount, methods []invoice.Method) ([]invoice.Quote, error) {
 	var rows []quoteRow
 	if err := json.Unmarshal([]byte(text), &rows); err != nil {
 		return nil, fmt.Errorf("quotes: %w", err)
 	}
-	coins := map[string]money.Currency{}
+	fiat, coins := price.Currency(), map[string]money.Currency{}
 	for _, m := range methods {
 		coins[m.Asset.Code] = m.Asset.Currency
 	}
@@ -166,9 +169,12 @@ func parseQuotes(text string, fiat money.Currency, methods []invoice.Method) ([]
 		if r.Time != [2]int64{} {
 			r.From, r.Until = r.Time[0], r.Time[0]+r.Time[1]
 		}
-		due, err := parseAmount(r.Due, fiat)
-		if err != nil {
-			return nil, fmt.Errorf("quote %d: %w", r.Number, err)
+		due := price
+		if r.Due != "" {
+			var err error
+			if due, err = parseAmount(r.Due, fiat); err != nil {
+				return nil, fmt.Errorf("quote %d: %w", r.Number, err)
+			}
 		}
 		q := invoice.Quote{Number: r.Number, From: utc(r.From), Until: utc(r.Until), Due: due, Source: r.Source, Evidence: r.Evidence}
 		prices, err := r.prices(methods)

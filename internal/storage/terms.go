@@ -132,7 +132,8 @@ func parseTerms(text string, price money.Amount, orderID string, shared *sharedT
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		return invoice.Terms{}, fmt.Errorf("terms: %w", err)
 	}
-	terms, tolerance := invoice.Terms{}, r.Tolerance
+	var terms invoice.Terms
+	tolerance := r.Tolerance
 	if shared != nil {
 		terms = shared.terms
 	} else {
