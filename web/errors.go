@@ -114,7 +114,7 @@ func statusOf(err error) int {
 		}
 		return refusedStatus(refused.Status)
 	}
-	if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, client.ErrNonsense) {
+	if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, client.ErrInvalidAnswer) {
 		return http.StatusServiceUnavailable
 	}
 	if errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrUnsupported) {

@@ -70,11 +70,11 @@ func TestChoiceOfLanguages(t *testing.T) {
 	for _, l := range locale.All().List() {
 		names = append(names, l.Name)
 	}
-	got := doc.Find(".tongues a").Map(func(_ int, a *goquery.Selection) string { return a.Text() })
+	got := doc.Find(".languages a").Map(func(_ int, a *goquery.Selection) string { return a.Text() })
 	if diff := cmp.Diff(names, got); diff != "" {
 		t.Errorf("languages (-want +got):\n%s", diff)
 	}
-	if got := text(doc.Find("h1")) + " " + text(doc.Find(".tongues [aria-current]")); got != "Sprache wählen Deutsch" {
+	if got := text(doc.Find("h1")) + " " + text(doc.Find(".languages [aria-current]")); got != "Sprache wählen Deutsch" {
 		t.Errorf("the choice says %q", got)
 	}
 	if got := post(t, h, "/order?lang=", url.Values{"amount": {"5"}}, nil).Header.Get("Location"); got != "/invoice/made1" {
@@ -125,9 +125,9 @@ func TestLanguageIsKept(t *testing.T) {
 		{"/pay?amount=1&sig=2&lang=de", "form", "action", "/order/pay?amount=1&sig=2&lang=de"},
 		{"/pay?amount=1&sig=2&lang=de", "#language", "href", "?amount=1&sig=2&lang="},
 		{"/invoice/abc?m=EURC-BASE", "#language", "href", "?m=EURC-BASE&lang="},
-		{"/invoice/abc?m=EURC-BASE&lang=", ".tongues a[lang=de]", "href", "?m=EURC-BASE&lang=de"},
+		{"/invoice/abc?m=EURC-BASE&lang=", ".languages a[lang=de]", "href", "?m=EURC-BASE&lang=de"},
 		{"/invoice/abc?lang=de", "#language", "href", "?lang="},
-		{"/nosuch?x=1&lang=", ".tongues a[lang=ar]", "href", "?x=1&lang=ar"},
+		{"/nosuch?x=1&lang=", ".languages a[lang=ar]", "href", "?x=1&lang=ar"},
 		{"/invoice/abc", "#live", "data-self", "/invoice/abc"},
 	} {
 		if got := asked(t, h, tt.page, "").Find(tt.selector).First().AttrOr(tt.attribute, "none"); got != tt.want {

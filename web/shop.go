@@ -79,7 +79,7 @@ func (h *Handler) typedProduct(c echo.Context) (present.Order, error) {
 	}
 	p := offers.Products[0]
 	if _, known := money.Fiat(p.FiatCurrency); !known {
-		return present.Order{}, fmt.Errorf("product %s in %q: %w", p.Slug, p.FiatCurrency, client.ErrNonsense)
+		return present.Order{}, fmt.Errorf("product %s in %q: %w", p.Slug, p.FiatCurrency, client.ErrInvalidAnswer)
 	}
 	return typedOrder(c, p, offers.MerchantName), nil
 }

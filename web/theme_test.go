@@ -39,7 +39,7 @@ func content(t *testing.T, r *http.Response) string {
 
 // Every page for shoppers has the theme, one style sheet, no inline style, and nothing from another
 // site.
-func TestLook_is_on_every_page_of_a_shopper(t *testing.T) {
+func TestTheme_is_on_every_page_of_a_shopper(t *testing.T) {
 	t.Parallel()
 	l := presenttest.Theme(t)
 	for path, sheet := range map[string]string{"/invoice/abc": "pay.", "/pay/coffee": "store.", "/": "store."} {
@@ -67,7 +67,7 @@ func TestLook_is_on_every_page_of_a_shopper(t *testing.T) {
 	}
 }
 
-func TestLook_of_a_test_invoice_stays_marked(t *testing.T) {
+func TestTheme_of_a_test_invoice_stays_marked(t *testing.T) {
 	t.Parallel()
 	r := presenttest.Invoice("abc")
 	r.Mode = "test"
@@ -77,7 +77,7 @@ func TestLook_of_a_test_invoice_stays_marked(t *testing.T) {
 	}
 }
 
-func TestLook_assets(t *testing.T) {
+func TestTheme_assets(t *testing.T) {
 	t.Parallel()
 	l := presenttest.Theme(t)
 	h := pages(t, withTheme(l, presenttest.Invoice("abc")), func(c *web.Config) { c.BasePath = "/shop" })
@@ -116,7 +116,7 @@ func TestLook_assets(t *testing.T) {
 }
 
 // Another process may have rendered the page, or this process may have restarted since.
-func TestLook_assets_are_found_by_a_process_that_never_saw_them(t *testing.T) {
+func TestTheme_assets_are_found_by_a_process_that_never_saw_them(t *testing.T) {
 	t.Parallel()
 	l := presenttest.Theme(t)
 	if w := get(t, pages(t, withTheme(l, presenttest.Invoice("abc")), nil), "/look/"+l.Hash()+"/logo.svg"); w.StatusCode != http.StatusOK {
@@ -124,11 +124,11 @@ func TestLook_assets_are_found_by_a_process_that_never_saw_them(t *testing.T) {
 	}
 }
 
-func TestLook_that_cannot_be_read_leaves_the_default_theme(t *testing.T) {
+func TestTheme_that_cannot_be_read_leaves_the_default_theme(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]error{
 		"unknown": client.ErrNotFound, "of a service without any": client.ErrUnsupported, "broken": errors.New("connection refused"),
-		"nonsense": client.ErrNonsense,
+		"nonsense": client.ErrInvalidAnswer,
 	} {
 		s := withTheme(presenttest.Theme(t), presenttest.Invoice("abc"))
 		s.themeErr = err
@@ -142,7 +142,7 @@ func TestLook_that_cannot_be_read_leaves_the_default_theme(t *testing.T) {
 }
 
 // A service that does not answer does not block pages.
-func TestLook_is_read_with_a_short_timeout(t *testing.T) {
+func TestTheme_is_read_with_a_short_timeout(t *testing.T) {
 	t.Parallel()
 	s := withTheme(presenttest.Theme(t), presenttest.Invoice("abc"))
 	s.themeBlocks = true
@@ -156,7 +156,7 @@ func TestLook_is_read_with_a_short_timeout(t *testing.T) {
 
 // A theme that the merchant changes is on the storefront within two seconds, one of which is the
 // service's cache. Within the cache time the service is not asked.
-func TestLook_of_the_storefront_is_asked_for_twice_a_second(t *testing.T) {
+func TestTheme_of_the_storefront_is_asked_for_twice_a_second(t *testing.T) {
 	t.Parallel()
 	l := presenttest.Theme(t)
 	s, now := withTheme(l, presenttest.Invoice("abc")), noon
@@ -182,7 +182,7 @@ func TestLook_of_the_storefront_is_asked_for_twice_a_second(t *testing.T) {
 	}
 }
 
-func TestLook_is_on_the_receipt_as_a_document(t *testing.T) {
+func TestTheme_is_on_the_receipt_as_a_document(t *testing.T) {
 	t.Parallel()
 	l := presenttest.Theme(t)
 	l.Name = "Tidewater"

@@ -299,7 +299,7 @@ func TestClient_reads_events(t *testing.T) {
 			5, 200, coded, `{"mode":"test","events":[{"id":"evt_1","type":"wallet.changed","foreign_id":"","wallet":{"id":"wlt_2","change":"replaced","former_id":"wlt_1"}}],"next":7}`,
 			"/api/v2/events?after=5&limit=100", nil,
 		},
-		"a position that goes back": {5, 200, coded, `{"mode":"test","events":[],"next":4}`, "/api/v2/events?after=5&limit=100", client.ErrNonsense},
+		"a position that goes back": {5, 200, coded, `{"mode":"test","events":[],"next":4}`, "/api/v2/events?after=5&limit=100", client.ErrInvalidAnswer},
 		"a refusal":                 {5, 403, coded, `{"message":"Key may not do this"}`, "/api/v2/events?after=5&limit=100", &client.Error{Status: 403, Code: "some_code", Message: "Key may not do this"}},
 		"a page":                    {5, 200, nil, `<h1>Welcome</h1>`, "/api/v2/events?after=5&limit=100", client.ErrUnsupported},
 		"another service":           {5, 404, nil, ``, "/api/v2/events?after=5&limit=100", client.ErrUnsupported},

@@ -14,8 +14,8 @@ var (
 	// ErrUnsupported means that the service implements only the specification and cannot carry out
 	// the call.
 	ErrUnsupported = errors.New("the service does not offer this")
-	// ErrNonsense means that the service sent an invalid answer. No part of the answer is used.
-	ErrNonsense = errors.New("the service sent an invalid answer")
+	// ErrInvalidAnswer means that the service sent an invalid answer. No part of the answer is used.
+	ErrInvalidAnswer = errors.New("the service sent an invalid answer")
 )
 
 // Error is an error answer of the service.

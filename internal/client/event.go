@@ -36,7 +36,7 @@ func (c *Client) Events(ctx context.Context, after int64, wait time.Duration) (a
 	switch {
 	case a.status == http.StatusOK && json.Unmarshal(a.body, &page) == nil && page.Events != nil:
 		if len(page.Events) > eventPage || page.Next < max(after, 0) {
-			return api.EventPage{}, wrap("read events", ErrNonsense)
+			return api.EventPage{}, wrap("read events", ErrInvalidAnswer)
 		}
 		return page, nil
 	case errors.Is(c.refusal(a), ErrUnsupported):

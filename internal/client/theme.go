@@ -40,7 +40,7 @@ func (c *Client) Theme(ctx context.Context, hash string) (theme.Theme, error) {
 func readTheme(a api.Theme) (theme.Theme, error) {
 	t, err := theme.Normalize(theme.Theme{Name: a.Name, Accent: a.Accent, Line: a.Line, Support: a.Support, Terms: a.Terms, Stay: !a.AutoReturn})
 	if err != nil {
-		return theme.Theme{}, fmt.Errorf("%w: %w", ErrNonsense, err)
+		return theme.Theme{}, fmt.Errorf("%w: %w", ErrInvalidAnswer, err)
 	}
 	if a.Logo == "" {
 		return t, nil
@@ -50,7 +50,7 @@ func readTheme(a api.Theme) (theme.Theme, error) {
 		t.Logo, err = theme.ParseLogo(a.LogoType, body)
 	}
 	if err != nil {
-		return theme.Theme{}, fmt.Errorf("%w: logo: %w", ErrNonsense, err)
+		return theme.Theme{}, fmt.Errorf("%w: logo: %w", ErrInvalidAnswer, err)
 	}
 	return t, nil
 }

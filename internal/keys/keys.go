@@ -60,7 +60,8 @@ func isAddress(text string, kind Kind, network Network) bool {
 	return err == nil
 }
 
-// On returns k with the addresses of a network; ErrNetwork if its letters belong to another network.
+// On returns k with the addresses of a network. It returns ErrNetwork if the prefix of k belongs to
+// another network.
 func (k Key) On(network Network) (Key, error) {
 	if err := network.check(); err != nil {
 		return Key{}, err

@@ -16,23 +16,25 @@ const MaxEndpoints = 100
 // EndpointStorage stores endpoints and their deliveries. Rows are sealed and verified as in
 // Storage. It is safe for concurrent use.
 type EndpointStorage interface {
-	// CreateEndpoint writes an endpoint; ErrTooMany.
+	// CreateEndpoint writes an endpoint. It returns ErrTooMany if the merchant has reached the limit of
+	// endpoints.
 	CreateEndpoint(ctx context.Context, e Endpoint) error
 	// Endpoints lists a merchant's active endpoints, oldest first.
 	Endpoints(ctx context.Context, merchantID string) ([]Endpoint, error)
-	// UpdateEndpoint locks an active endpoint, calls change, and writes the result; ErrNotFound. If
-	// change archives the endpoint, its pending deliveries are given up.
+	// UpdateEndpoint locks an active endpoint, calls change, and writes the result. If change archives the
+	// endpoint, its pending deliveries are given up. It returns ErrNotFound if there is no such endpoint.
 	UpdateEndpoint(ctx context.Context, merchantID, id string, change func(*Endpoint) error) (Endpoint, error)
 	// AddTestDelivery writes a delivery of an event that is not in the feed.
 	AddTestDelivery(ctx context.Context, e Endpoint, eventID string, body []byte, at time.Time) error
 	// Deliveries lists an endpoint's deliveries in a state, "" for any state, with positions lower
 	// than below, newest first.
 	Deliveries(ctx context.Context, endpointID string, state DeliveryState, below int64, limit int) ([]Delivery, error)
-	// Delivery returns an endpoint's delivery of an event, with its attempts, oldest first;
-	// ErrNotFound.
+	// Delivery returns an endpoint's delivery of an event, with its attempts, oldest first. It returns
+	// ErrNotFound if there is no such delivery.
 	Delivery(ctx context.Context, endpointID, eventID string) (Delivery, []Try, error)
 	// Resend schedules an event for an endpoint as a new delivery, whether or not the endpoint
-	// wants its type, and without waiting for older events of its invoice; ErrNotFound.
+	// wants its type, and without waiting for older events of its invoice. It returns ErrNotFound if there
+	// is no such event.
 	Resend(ctx context.Context, e Endpoint, eventID string, at time.Time) error
 	// ResendAfter reads the first limit events after a position and schedules the events of the types
 	// that the endpoint wants, as Resend does. It returns their number and the position after which to
@@ -90,7 +92,7 @@ func (s *Endpoints) All(ctx context.Context, merchantID string) ([]Endpoint, err
 	return s.storage.Endpoints(ctx, merchantID)
 }
 
-// Endpoint returns one of a merchant's active endpoints; ErrNotFound.
+// Endpoint returns an active endpoint of a merchant, or ErrNotFound.
 func (s *Endpoints) Endpoint(ctx context.Context, merchantID, id string) (Endpoint, error) {
 	all, err := s.storage.Endpoints(ctx, merchantID)
 	if err != nil {
@@ -111,8 +113,8 @@ func (s *Endpoints) Pause(ctx context.Context, merchantID, id string, paused boo
 	})
 }
 
-// Rotate starts the rotation of an endpoint's key pair; ErrState during a rotation. Both secrets
-// sign until Finish, and the old pair is active until then.
+// Rotate starts the rotation of an endpoint's key pair. Events are signed with both secrets until
+// Finish, and the old pair is active until then. Rotate returns ErrState during a rotation.
 func (s *Endpoints) Rotate(ctx context.Context, merchantID, id string) (Endpoint, error) {
 	return s.storage.UpdateEndpoint(ctx, merchantID, id, func(e *Endpoint) error {
 		if e.Rotating() {
@@ -123,7 +125,7 @@ func (s *Endpoints) Rotate(ctx context.Context, merchantID, id string) (Endpoint
 	})
 }
 
-// Finish ends a rotation: only the new pair remains; ErrState outside of a rotation.
+// Finish ends a rotation: only the new pair remains. It returns ErrState if there is no rotation.
 func (s *Endpoints) Finish(ctx context.Context, merchantID, id string) (Endpoint, error) {
 	return s.storage.UpdateEndpoint(ctx, merchantID, id, func(e *Endpoint) error {
 		if !e.Rotating() {
@@ -143,7 +145,7 @@ func (s *Endpoints) Remove(ctx context.Context, merchantID, id string) error {
 	return err
 }
 
-// Test schedules a test event for an endpoint and returns its identifier; ErrState while the
+// Test schedules a test event for an endpoint and returns its identifier. It returns ErrState while the
 // endpoint is paused.
 func (s *Endpoints) Test(ctx context.Context, merchantID, id string) (eventID string, err error) {
 	e, err := s.Endpoint(ctx, merchantID, id)
@@ -164,7 +166,7 @@ func (s *Endpoints) Test(ctx context.Context, merchantID, id string) (eventID st
 // resendBatch is the largest number of events that one transaction schedules.
 const resendBatch = 500
 
-// Resend schedules one event again; ErrNotFound.
+// Resend schedules an event again. It returns ErrNotFound if there is no such event.
 func (s *Endpoints) Resend(ctx context.Context, e Endpoint, eventID string) error {
 	return s.storage.Resend(ctx, e, eventID, s.now())
 }
@@ -188,7 +190,8 @@ func (s *Endpoints) Deliveries(ctx context.Context, e Endpoint, state DeliverySt
 	return s.storage.Deliveries(ctx, e.ID, state, below, limit)
 }
 
-// Delivery returns the delivery of one event with its attempts, oldest first; ErrNotFound.
+// Delivery returns the delivery of an event with its attempts, oldest first. It returns ErrNotFound if
+// there is no such delivery.
 func (s *Endpoints) Delivery(ctx context.Context, e Endpoint, eventID string) (Delivery, []Try, error) {
 	return s.storage.Delivery(ctx, e.ID, eventID)
 }

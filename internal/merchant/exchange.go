@@ -28,17 +28,17 @@ var ErrBusy = errors.New("an order is in progress, or its outcome is not known y
 // ExchangeStorage stores exchange accounts. Rows are sealed and verified as in Storage. It is safe
 // for concurrent use.
 type ExchangeStorage interface {
-	// CreateExchangeAccount writes an account; ErrExists if the merchant has one.
+	// CreateExchangeAccount writes an account. It returns ErrExists if the merchant has an account.
 	CreateExchangeAccount(ctx context.Context, a ExchangeAccount) error
-	// ExchangeAccount returns the merchant's current account; ErrNotFound.
+	// ExchangeAccount returns the merchant's current account, or ErrNotFound.
 	ExchangeAccount(ctx context.Context, merchantID string) (ExchangeAccount, error)
-	// UpdateExchangeAccount locks the current account, calls change, and writes the result;
-	// ErrNotFound. It returns ErrBusy if change archives an account with an order of unknown
-	// outcome.
+	// UpdateExchangeAccount locks the current account, calls change, and writes the result. It returns
+	// ErrNotFound if there is no current account, and ErrBusy if change archives an account with an order
+	// of unknown outcome.
 	UpdateExchangeAccount(ctx context.Context, merchantID string, change func(*ExchangeAccount) error) (ExchangeAccount, error)
 }
 
-// Exchange returns the merchant's current exchange account; ErrNotFound. It is cached like keys.
+// Exchange returns the merchant's current exchange account, or ErrNotFound. It is cached like keys.
 func (s *Service) Exchange(ctx context.Context, merchantID string) (ExchangeAccount, error) {
 	f, err := s.exchange.get(merchantID, func() (exchangeFound, error) {
 		a, err := s.storage.ExchangeAccount(ctx, merchantID)

@@ -58,18 +58,19 @@ func (l *Link) validate(prices Prices) error {
 
 // LinkStorage stores checkout links. It is safe for concurrent use.
 type LinkStorage interface {
-	// CreateLink writes a link; ErrExists if its slug is in use.
+	// CreateLink writes a link. It returns ErrExists if its slug is in use.
 	CreateLink(ctx context.Context, l Link) error
-	// Link returns a link by its slug; ErrNotFound.
+	// Link returns a link by its slug, or ErrNotFound.
 	Link(ctx context.Context, slug string) (Link, error)
 	// Links lists a merchant's links, oldest first.
 	Links(ctx context.Context, merchantID string) ([]Link, error)
-	// UpdateLink changes a merchant's link of a mode; ErrNotFound. The link stays unchanged if
-	// change returns an error; change may be called more than once.
+	// UpdateLink changes a merchant's link of a mode. The link stays unchanged if change returns an error.
+	// UpdateLink may call change more than once. It returns ErrNotFound if there is no such link.
 	UpdateLink(ctx context.Context, merchantID string, mode Mode, slug string, change func(*Link) error) (Link, error)
 	// LinkUses returns the number of invoices of a link that are paid or can still be paid.
 	LinkUses(ctx context.Context, slug string) (int, error)
-	// RemoveLink deletes a merchant's link of a mode; ErrNotFound. Its slug can be used again.
+	// RemoveLink deletes a merchant's link of a mode. Its slug can be used again. RemoveLink returns
+	// ErrNotFound if there is no such link.
 	RemoveLink(ctx context.Context, merchantID string, mode Mode, slug string) error
 }
 
@@ -95,7 +96,7 @@ func NewLinks(c LinksConfig) *Links {
 	return &Links{LinkStorage: c.Storage, prices: c.Prices, now: c.Now, token: c.Token}
 }
 
-// Find returns the link of a slug as a shopper typed it; ErrNotFound.
+// Find returns the link of a slug that a shopper typed, or ErrNotFound.
 func (s *Links) Find(ctx context.Context, text string) (Link, error) {
 	slug, err := slugOf(text)
 	if err != nil {
@@ -104,7 +105,7 @@ func (s *Links) Find(ctx context.Context, text string) (Link, error) {
 	return s.Link(ctx, slug)
 }
 
-// Create makes a link, with a random slug if it has none; ErrExists, or a *FieldError.
+// Create makes a link, with a random slug if it has none. The errors are ErrExists and *FieldError.
 func (s *Links) Create(ctx context.Context, l Link) (Link, error) {
 	if l.Slug == "" {
 		l.Slug = strings.ToLower(s.token(16))
@@ -119,8 +120,8 @@ func (s *Links) Create(ctx context.Context, l Link) (Link, error) {
 	return l, nil
 }
 
-// Change changes a merchant's link of a mode; ErrNotFound, or a *FieldError. Existing invoices of the
-// link stay unchanged.
+// Change changes a merchant's link of a mode. Existing invoices of the link stay unchanged. The errors
+// are ErrNotFound and *FieldError.
 func (s *Links) Change(ctx context.Context, merchantID string, mode Mode, slug string, change func(*Link) error) (Link, error) {
 	return s.UpdateLink(ctx, merchantID, mode, slug, func(l *Link) error {
 		if err := change(l); err != nil {

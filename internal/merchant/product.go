@@ -88,16 +88,18 @@ func (p Product) validate() error {
 
 // ProductStorage stores products. It is safe for concurrent use.
 type ProductStorage interface {
-	// CreateProduct writes a product; ErrExists if the merchant has a product with the same slug.
+	// CreateProduct writes a product. It returns ErrExists if the merchant has a product with the same slug.
 	CreateProduct(ctx context.Context, p Product) error
-	// Product returns a merchant's product by its slug; ErrNotFound.
+	// Product returns a merchant's product by its slug, or ErrNotFound.
 	Product(ctx context.Context, merchantID, slug string) (Product, error)
 	// Products lists a merchant's products, oldest first.
 	Products(ctx context.Context, merchantID string) ([]Product, error)
-	// UpdateProduct changes a merchant's product of a mode; ErrNotFound. The product stays
-	// unchanged if change returns an error; change may be called more than once.
+	// UpdateProduct changes a merchant's product of a mode. The product stays unchanged if change returns
+	// an error. UpdateProduct may call change more than once. It returns ErrNotFound if there is no such
+	// product.
 	UpdateProduct(ctx context.Context, merchantID string, mode Mode, slug string, change func(*Product) error) (Product, error)
-	// RemoveProduct deletes a merchant's product of a mode; ErrNotFound. Its slug can be used again.
+	// RemoveProduct deletes a merchant's product of a mode. Its slug can be used again. RemoveProduct
+	// returns ErrNotFound if there is no such product.
 	RemoveProduct(ctx context.Context, merchantID string, mode Mode, slug string) error
 }
 
@@ -128,8 +130,8 @@ func (s *Products) Price(text, code string) (money.Amount, error) {
 	return s.prices.parseText("price", text, code)
 }
 
-// Create makes a product; ErrExists, ErrTooMany if the merchant has MaxProducts products, or a
-// *FieldError.
+// Create makes a product. The errors are ErrExists, *FieldError, and ErrTooMany if the merchant has
+// MaxProducts products.
 func (s *Products) Create(ctx context.Context, p Product) (Product, error) {
 	p.CreatedAt = s.now()
 	if err := p.validate(); err != nil {
@@ -148,8 +150,8 @@ func (s *Products) Create(ctx context.Context, p Product) (Product, error) {
 	return p, nil
 }
 
-// Change changes a merchant's product of a mode; ErrNotFound, or a *FieldError. Existing invoices for
-// the product stay unchanged.
+// Change changes a merchant's product of a mode. Existing invoices for the product stay unchanged. The
+// errors are ErrNotFound and *FieldError.
 func (s *Products) Change(ctx context.Context, merchantID string, mode Mode, slug string, change func(*Product) error) (Product, error) {
 	return s.UpdateProduct(ctx, merchantID, mode, slug, func(p *Product) error {
 		if err := change(p); err != nil {
@@ -159,7 +161,8 @@ func (s *Products) Change(ctx context.Context, merchantID string, mode Mode, slu
 	})
 }
 
-// ForSale returns the product of a slug as a shopper typed it; ErrNotFound if it is not sold.
+// ForSale returns the product of a slug that a shopper typed. It returns ErrNotFound if the product is
+// not sold.
 func (s *Products) ForSale(ctx context.Context, merchantID, text string) (Product, error) {
 	slug, err := slugOf(text)
 	if err != nil {

@@ -86,8 +86,8 @@ func checkSlug(slug string) error {
 	return nil
 }
 
-// slugOf returns the slug that a shopper typed, perhaps in capitals; ErrNotFound if it is no slug,
-// so that other texts are never looked up.
+// slugOf returns the slug that a shopper typed, perhaps in capitals. It returns ErrNotFound if the text
+// is no slug, so that other texts are never looked up.
 func slugOf(text string) (string, error) {
 	slug := strings.ToLower(text)
 	if !slugPattern.MatchString(slug) {

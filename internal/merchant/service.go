@@ -34,7 +34,7 @@ func NewService(storage Storage, now func() time.Time, token func(length int) st
 	}
 }
 
-// Authenticate returns an API key by its public part; ErrNotFound. A revoked key is returned with
+// Authenticate returns an API key by its public part, or ErrNotFound. A revoked key is returned with
 // its RevokedAt.
 func (s *Service) Authenticate(ctx context.Context, key string) (Key, error) {
 	s.mu.Lock()
@@ -46,7 +46,7 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Key, error) {
 	return s.keys.get(key, func() (Key, error) { return s.storage.Key(ctx, key) })
 }
 
-// Merchant returns a merchant; ErrNotFound.
+// Merchant returns a merchant, or ErrNotFound.
 func (s *Service) Merchant(ctx context.Context, id string) (Merchant, error) {
 	return s.merchant.get(id, func() (Merchant, error) { return s.storage.Merchant(ctx, id) })
 }

@@ -9,25 +9,28 @@ import (
 // key; the methods return ErrTampered if it is wrong. ErrExists means that the row exists
 // already, and ErrNotFound that there is no such row.
 type Storage interface {
-	// CreateMerchant writes a merchant; ErrExists.
+	// CreateMerchant writes a merchant. It returns ErrExists if there is a merchant with its ID.
 	CreateMerchant(ctx context.Context, m Merchant) error
-	// RenameMerchant changes a merchant's name; ErrNotFound. Existing invoices keep the old name.
+	// RenameMerchant changes a merchant's name. Existing invoices keep the old name. It returns ErrNotFound
+	// if there is no such merchant.
 	RenameMerchant(ctx context.Context, id, name string) error
-	// SetMethods sets the payment methods that a merchant offers by default; ErrNotFound.
+	// SetMethods sets the payment methods that a merchant offers by default. It returns ErrNotFound if
+	// there is no such merchant.
 	SetMethods(ctx context.Context, id string, m Methods) error
 	// Merchants lists all merchants, oldest first.
 	Merchants(ctx context.Context) ([]Merchant, error)
-	// Merchant returns a merchant; ErrNotFound.
+	// Merchant returns a merchant, or ErrNotFound.
 	Merchant(ctx context.Context, id string) (Merchant, error)
-	// CreateKey writes an API key; ErrExists.
+	// CreateKey writes an API key. It returns ErrExists if there is a key with the same public part.
 	CreateKey(ctx context.Context, k Key) error
-	// Key returns an API key by its public part, even if it is revoked; ErrNotFound.
+	// Key returns an API key by its public part, even if it is revoked. It returns ErrNotFound if there is
+	// no such key.
 	Key(ctx context.Context, key string) (Key, error)
 	// Keys lists a merchant's keys, oldest first.
 	Keys(ctx context.Context, merchantID string) ([]Key, error)
 	// UseKey sets the last use of a key, unless a later time is stored.
 	UseKey(ctx context.Context, id string, at time.Time) error
-	// RevokeKey revokes a key by its public part; ErrNotFound.
+	// RevokeKey revokes a key by its public part. It returns ErrNotFound if there is no such key.
 	RevokeKey(ctx context.Context, key string, at time.Time) error
 	// Wallets lists a merchant's active wallets of a mode, one per asset, oldest first.
 	Wallets(ctx context.Context, merchantID string, mode Mode) ([]Wallet, error)

@@ -36,11 +36,11 @@ func (t Terminal) validate(prices Prices) error {
 type TerminalStorage interface {
 	// CreateTerminal writes a terminal with the hash of its secret.
 	CreateTerminal(ctx context.Context, t Terminal, hash string) error
-	// Terminal returns a terminal by the hash of its secret; ErrNotFound.
+	// Terminal returns a terminal by the hash of its secret, or ErrNotFound.
 	Terminal(ctx context.Context, hash string) (Terminal, error)
 	// Terminals lists a merchant's terminals, oldest first.
 	Terminals(ctx context.Context, merchantID string) ([]Terminal, error)
-	// RemoveTerminal deletes a merchant's terminal; ErrNotFound.
+	// RemoveTerminal deletes a merchant's terminal. It returns ErrNotFound if there is no such terminal.
 	RemoveTerminal(ctx context.Context, merchantID, id string) error
 }
 
@@ -82,7 +82,7 @@ func (s *Terminals) Create(ctx context.Context, t Terminal) (Terminal, error) {
 // terminalSecret matches the secret of a terminal; other texts are never looked up.
 var terminalSecret = regexp.MustCompile(`^[A-Za-z0-9]{32}$`)
 
-// Find returns a terminal by its secret; ErrNotFound.
+// Find returns a terminal by its secret, or ErrNotFound.
 func (s *Terminals) Find(ctx context.Context, secret string) (Terminal, error) {
 	if !terminalSecret.MatchString(secret) {
 		return Terminal{}, ErrNotFound
@@ -95,7 +95,8 @@ func (s *Terminals) List(ctx context.Context, merchantID string) ([]Terminal, er
 	return s.storage.Terminals(ctx, merchantID)
 }
 
-// Remove deletes a merchant's terminal; ErrNotFound. Its invoices are kept.
+// Remove deletes a merchant's terminal. Its invoices are kept. Remove returns ErrNotFound if there is no
+// such terminal.
 func (s *Terminals) Remove(ctx context.Context, merchantID, id string) error {
 	return s.storage.RemoveTerminal(ctx, merchantID, id)
 }

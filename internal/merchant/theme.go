@@ -14,9 +14,9 @@ import (
 type ThemeStorage interface {
 	// SetTheme sets the current theme. The zero Theme is the default theme.
 	SetTheme(ctx context.Context, merchantID string, t theme.Theme, at time.Time) error
-	// Theme returns the current theme; ErrNotFound if none was ever set.
+	// Theme returns the current theme, or ErrNotFound if none was ever set.
 	Theme(ctx context.Context, merchantID string) (theme.Theme, error)
-	// ThemeByHash returns the current theme or a recent one by its hash; ErrNotFound.
+	// ThemeByHash returns a current or recent theme by its hash, or ErrNotFound.
 	ThemeByHash(ctx context.Context, hash string) (theme.Theme, error)
 }
 
@@ -69,7 +69,7 @@ func (s *Themes) Current(ctx context.Context, merchantID string) (theme.Theme, e
 	return t, nil
 }
 
-// ByHash returns the current theme or a recent one by its hash; ErrNotFound.
+// ByHash returns a current or recent theme by its hash, or ErrNotFound.
 func (s *Themes) ByHash(ctx context.Context, hash string) (theme.Theme, error) {
 	return s.storage.ThemeByHash(ctx, hash)
 }

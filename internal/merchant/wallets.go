@@ -50,7 +50,7 @@ type WalletChange struct {
 
 // WalletStorage stores wallets. It is safe for concurrent use.
 type WalletStorage interface {
-	// CreateWallet writes a wallet, which replaces the merchant's active wallet for the asset;
+	// CreateWallet writes a wallet, which replaces the merchant's active wallet for the asset. It returns
 	// ErrExists if the active wallet has the same key.
 	CreateWallet(ctx context.Context, w Wallet) error
 	// ChangeWallet locks a merchant's wallets and calls decide with the active wallet of a mode
@@ -83,8 +83,9 @@ func NewWallets(c WalletsConfig) *Wallets {
 	return &Wallets{storage: c.Storage, encode: c.Encode, now: c.Now, token: c.Token}
 }
 
-// Add makes a public key the merchant's live wallet for its kind of asset; ErrExists if it already
-// is. The wallet that it replaces is kept, since its addresses may hold money.
+// Add makes a public key the merchant's live wallet for its kind of asset. The wallet that it replaces
+// is kept, since its addresses may hold money. Add returns ErrExists if the key is the live wallet
+// already.
 func (s *Wallets) Add(ctx context.Context, merchantID string, key keys.Key) (WalletChange, error) {
 	w := s.newWallet(merchantID, Live, key)
 	c, err := s.storage.ChangeWallet(ctx, merchantID, Live, w.Asset, func(active Wallet) (WalletChange, error) {
@@ -110,8 +111,8 @@ func (s *Wallets) AddTest(ctx context.Context, merchantID string, key keys.Key, 
 	return s.storage.CreateWallet(ctx, w)
 }
 
-// Remove archives the merchant's live wallet for a kind of asset; ErrNotFound. Its invoices keep
-// their addresses.
+// Remove archives the merchant's live wallet for a kind of asset. Its invoices keep their addresses.
+// Remove returns ErrNotFound if there is no such wallet.
 func (s *Wallets) Remove(ctx context.Context, merchantID string, kind keys.Kind) (WalletChange, error) {
 	c, err := s.storage.ChangeWallet(ctx, merchantID, Live, string(kind), func(active Wallet) (WalletChange, error) {
 		if active.ID == "" {

@@ -389,7 +389,7 @@ func TestTestDelivery_does_not_delay_events(t *testing.T) {
 	})
 }
 
-func TestForgetEvents(t *testing.T) {
+func TestDeleteEvents(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		addEndpoints(t, s, newEndpoint("e"))
 		for i := range 5 {
@@ -401,7 +401,7 @@ func TestForgetEvents(t *testing.T) {
 		change(t, url, "UPDATE events SET created_at = created_at + 1 WHERE position > 3")
 		var forgotten []int
 		for range 3 {
-			n, err := s.ForgetEvents(t.Context(), noon.Add(time.Millisecond), 2)
+			n, err := s.DeleteEvents(t.Context(), noon.Add(time.Millisecond), 2)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -419,7 +419,7 @@ func TestForgetEvents(t *testing.T) {
 	})
 }
 
-func TestForgetEvents_deletes_test_deliveries_without_events(t *testing.T) {
+func TestDeleteEvents_deletes_test_deliveries_without_events(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		e := newEndpoint("e")
 		addEndpoints(t, s, e)
@@ -430,7 +430,7 @@ func TestForgetEvents_deletes_test_deliveries_without_events(t *testing.T) {
 		}
 		claims, _ := claim(t, s, "e", noon.Add(time.Hour), 1)
 		save(t, s, claims[0], noon, 200, done)
-		if n, err := s.ForgetEvents(t.Context(), noon.Add(2*time.Minute), 10); n != 2 || err != nil {
+		if n, err := s.DeleteEvents(t.Context(), noon.Add(2*time.Minute), 10); n != 2 || err != nil {
 			t.Errorf("got %d, error %v, want 2", n, err)
 		}
 		if left := rows(t, url, "SELECT event_id FROM deliveries"); cmp.Diff([]string{"evt_2"}, left) != "" || len(rows(t, url, "SELECT position FROM tries")) != 0 {

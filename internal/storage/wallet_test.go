@@ -107,7 +107,7 @@ func TestChangeWallet_notifies_endpoints(t *testing.T) {
 		if claims, _ := claim(t, s, "new", noon.Add(time.Hour), 10); len(claims) != 1 || string(claims[0].Body) != want[1] {
 			t.Errorf("resent: got %+v, want %q", claims, want[1])
 		}
-		if n, err := s.ForgetEvents(ctx, noon.Add(48*time.Hour), 100); err != nil || n != 4 {
+		if n, err := s.DeleteEvents(ctx, noon.Add(48*time.Hour), 100); err != nil || n != 4 {
 			t.Errorf("deleted %d events, error %v, want 4", n, err)
 		}
 	})

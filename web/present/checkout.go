@@ -33,7 +33,7 @@ func (f Frame) Checkout(link api.CheckoutLink, end string, typed Typed, problem 
 		page.Earlier = f.Keep(f.Path("/invoice/" + link.EarlierID))
 	}
 	if link.Mode == "test" {
-		page.Trial = f.Text("test.link")
+		page.TestNotice = f.Text("test.link")
 	}
 	page.Title = f.title(page.Title, problem)
 	return page

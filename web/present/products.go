@@ -28,7 +28,7 @@ func (f Frame) Shop(offers api.ProductOffers) views.Shop {
 	page := views.Shop{Page: f.shopPage(offers.MerchantName)}
 	page.Title = f.Text("sale.products.title", "Shop", page.Shop)
 	if f.Demo {
-		page.Trial = f.Text("sale.demo")
+		page.TestNotice = f.Text("sale.demo")
 	}
 	for _, p := range offers.Products {
 		page.Items = append(page.Items, views.Item{
@@ -58,9 +58,9 @@ func (f Frame) Product(o Order, n int) views.Product {
 	page.Button = f.Text("sale.button", "Amount", page.Total)
 	switch {
 	case f.Demo:
-		page.Trial = f.Text("sale.demo")
+		page.TestNotice = f.Text("sale.demo")
 	case p.Mode == "test": // a test product is not in the list of the live shop
-		page.Trial, page.Back, page.Home = f.Text("sale.test"), views.Link{}, ""
+		page.TestNotice, page.Back, page.Home = f.Text("sale.test"), views.Link{}, ""
 	}
 	f.askOrder(&page, o)
 	return page

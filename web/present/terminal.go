@@ -18,7 +18,7 @@ func (f Frame) Terminal(terminal api.CheckoutLink, secret string, typed Typed, p
 	page.Title = f.title(f.Text("pos.title", "Shop", page.Shop), problem)
 	f.installable(&page.Page, secret)
 	if terminal.Mode == "test" {
-		page.Trial = f.Text("pos.test")
+		page.TestNotice = f.Text("pos.test")
 	}
 	return page
 }

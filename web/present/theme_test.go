@@ -28,7 +28,7 @@ func TestPaid_leads_back_to_a_shop_without_a_name(t *testing.T) {
 }
 
 // The merchant chooses whether a paid page goes back to the shop by itself.
-func TestLook_decides_whether_a_paid_page_goes_back_to_the_shop(t *testing.T) {
+func TestTheme_decides_whether_a_paid_page_goes_back_to_the_shop(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
@@ -57,7 +57,7 @@ func TestLook_decides_whether_a_paid_page_goes_back_to_the_shop(t *testing.T) {
 }
 
 // In states where only the shop can help, the page has a button to contact it.
-func TestLook_shows_the_contact_where_only_the_shop_can_help(t *testing.T) {
+func TestTheme_shows_the_contact_where_only_the_shop_can_help(t *testing.T) {
 	t.Parallel()
 	late := presenttest.Invoice("abc")
 	late.Status, late.Exceptions = api.StatusExpired, []string{api.ExceptionLate}
@@ -106,7 +106,7 @@ func TestPayment_opens_MetaMask_where_it_can_pay(t *testing.T) {
 }
 
 // A theme adds little to the weight of a page: a few rules to its style sheet.
-func TestLook_adds_little_to_the_style_sheet(t *testing.T) {
+func TestTheme_adds_little_to_the_style_sheet(t *testing.T) {
 	t.Parallel()
 	base, _ := static.Find(static.Path("pay.css"))
 	styled := static.Extend("pay.css", presenttest.Theme(t).Style())

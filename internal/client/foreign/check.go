@@ -52,7 +52,7 @@ func (c *check) err() error {
 	if c.field == "" {
 		return nil
 	}
-	return fmt.Errorf("%w: field %s", client.ErrNonsense, c.field)
+	return fmt.Errorf("%w: field %s", client.ErrInvalidAnswer, c.field)
 }
 
 // require records the field as invalid unless ok is true.

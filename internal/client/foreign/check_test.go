@@ -165,7 +165,7 @@ func TestClient_refuses_an_answer_with_an_invalid_field(t *testing.T) {
 
 func wantInvalidField(t *testing.T, err error, field, value string) {
 	t.Helper()
-	if !errors.Is(err, client.ErrNonsense) || !strings.HasSuffix(err.Error(), "the service sent an invalid answer: field "+field) {
+	if !errors.Is(err, client.ErrInvalidAnswer) || !strings.HasSuffix(err.Error(), "the service sent an invalid answer: field "+field) {
 		t.Errorf("%s: %.40s: error %v, want an invalid field", field, value, err)
 	}
 }

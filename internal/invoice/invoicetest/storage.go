@@ -27,8 +27,8 @@ type Storage struct {
 	orders   map[orderOf][]string // newest last
 	links    map[string][]string  // invoices by slug
 	nonces   map[invoice.Nonce]bool
-	places   map[string][]string // invoices by merchant, mode and group of callers, see invoice.UnpaidLimit
-	pages    []int
+	groups   map[string][]string // invoices by merchant, mode and group of callers, see invoice.UnpaidLimit
+	limits   []int
 }
 
 // keyOf is an idempotency key of a merchant.
@@ -49,7 +49,7 @@ var _ invoice.Storage = (*Storage)(nil)
 func New() *Storage {
 	return &Storage{
 		invoices: map[string]*invoice.Invoice{}, keys: map[keyOf]claim{},
-		next: map[string]uint32{}, evidence: map[string]string{}, links: map[string][]string{}, nonces: map[invoice.Nonce]bool{}, orders: map[orderOf][]string{}, places: map[string][]string{}, progress: map[chain.ID]invoice.Progress{},
+		next: map[string]uint32{}, evidence: map[string]string{}, links: map[string][]string{}, nonces: map[invoice.Nonce]bool{}, orders: map[orderOf][]string{}, groups: map[string][]string{}, progress: map[chain.ID]invoice.Progress{},
 	}
 }
 
@@ -89,7 +89,7 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 	if inv, err := s.replay(c); !errors.Is(err, invoice.ErrNotFound) {
 		return inv, err == nil, err
 	}
-	if newest := s.leads(c.Order); newest != c.Order.After {
+	if newest := s.orderedID(c.Order); newest != c.Order.After {
 		return Clone(s.invoices[newest]), true, nil
 	}
 	for _, limit := range c.UnpaidLimits {
@@ -128,8 +128,8 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 	s.evidence[c.EvidenceName] = c.Evidence
 	s.nonces[c.Nonce] = true
 	for _, limit := range c.UnpaidLimits {
-		place := unpaidPlace(c, limit)
-		s.places[place] = append(s.places[place], inv.ID)
+		group := unpaidGroup(c, limit)
+		s.groups[group] = append(s.groups[group], inv.ID)
 	}
 	s.write(inv)
 	return Clone(s.invoices[inv.ID]), false, nil
@@ -137,7 +137,7 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 
 // unpaid counts the invoices that count towards a limit.
 func (s *Storage) unpaid(c invoice.Creation, limit invoice.UnpaidLimit) (n int) {
-	for _, id := range s.places[unpaidPlace(c, limit)] {
+	for _, id := range s.groups[unpaidGroup(c, limit)] {
 		inv := s.invoices[id]
 		if inv.State.Status == invoice.Created && inv.CreatedAt.After(c.At.Add(-invoice.UnpaidWindow)) {
 			n++
@@ -146,14 +146,14 @@ func (s *Storage) unpaid(c invoice.Creation, limit invoice.UnpaidLimit) (n int) 
 	return n
 }
 
-func unpaidPlace(c invoice.Creation, limit invoice.UnpaidLimit) string {
+func unpaidGroup(c invoice.Creation, limit invoice.UnpaidLimit) string {
 	return c.MerchantID + " " + string(c.Mode) + " " + limit.Group
 }
 
 // OrderedInvoice implements invoice.Storage.
 func (s *Storage) OrderedInvoice(ctx context.Context, o invoice.Order) (*invoice.Invoice, error) {
 	s.mu.Lock()
-	id := s.leads(o)
+	id := s.orderedID(o)
 	s.mu.Unlock()
 	return s.Invoice(ctx, id)
 }
@@ -175,8 +175,8 @@ func (s *Storage) uses(slug string) (n int) {
 	return n
 }
 
-// leads returns the ID of the invoice that an order leads to, "" for none.
-func (s *Storage) leads(o invoice.Order) string {
+// orderedID returns the ID of the invoice that OrderedInvoice returns; "" if there is none.
+func (s *Storage) orderedID(o invoice.Order) string {
 	best, rank := "", 3
 	for _, id := range s.orders[orderOf{o.KeyID, o.ID}] {
 		r, inv := 2, s.invoices[id]
@@ -231,7 +231,7 @@ func (s *Storage) UpdateInvoice(_ context.Context, id string, lease invoice.Leas
 func (s *Storage) Invoices(_ context.Context, f invoice.Filter, after invoice.Position, limit int) ([]*invoice.Invoice, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pages = append(s.pages, limit)
+	s.limits = append(s.limits, limit)
 	var all []*invoice.Invoice
 	for _, inv := range s.invoices {
 		behind := after == (invoice.Position{}) || newestFirst(inv.Position(), after) > 0
@@ -243,11 +243,11 @@ func (s *Storage) Invoices(_ context.Context, f invoice.Filter, after invoice.Po
 	return all[:min(limit, len(all))], nil
 }
 
-// Asked returns the lengths of the requested pages.
-func (s *Storage) Asked() []int {
+// Limits returns the limits of all calls of Invoices.
+func (s *Storage) Limits() []int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.pages)
+	return slices.Clone(s.limits)
 }
 
 func newestFirst(a, b invoice.Position) int {

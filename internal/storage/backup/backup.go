@@ -34,7 +34,7 @@ func Write(ctx context.Context, url string, master []byte, now time.Time, w io.W
 	return m, nil
 }
 
-// openReading opens an existing database read-only; ErrNoDatabase.
+// openReading opens an existing database read-only. It returns ErrNoDatabase if there is none.
 func openReading(ctx context.Context, url string) (*sql.DB, engine.Dialect, error) {
 	used, err := engine.InUse(ctx, url)
 	if err == nil && !used {
@@ -79,7 +79,8 @@ func backUp(ctx context.Context, db *sql.DB, d engine.Dialect, master []byte, no
 	return header.manifest(end), err
 }
 
-// schemaOf returns the schema version of a database and its tables; engine.ErrNewer.
+// schemaOf returns the schema version of a database and its tables. It returns engine.ErrNewer if the
+// version is newer than that of this program.
 func schemaOf(ctx context.Context, q engine.Querier) (version int64, tables []table, err error) {
 	latest, err := engine.LatestSchema()
 	if err != nil {

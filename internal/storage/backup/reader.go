@@ -21,7 +21,7 @@ type reader struct {
 	header header
 }
 
-// newReader returns a reader that has read the header; ErrNewer and ErrDamaged.
+// newReader returns a reader that has read the header. The errors are ErrNewer and ErrDamaged.
 func newReader(r io.Reader) (*reader, error) {
 	b := &reader{in: bufio.NewReader(r), sum: sha256.New()}
 	line, err := b.line()

@@ -117,12 +117,14 @@ func (e *Engine) Share(ctx context.Context, group string, w Work) error {
 	return e.run(ctx, w, func(ctx context.Context, w Work) error { return e.database.share(ctx, group, w) })
 }
 
-// Read runs work whose statements may see different states; ErrNested and Options.Unavailable.
+// Read runs work whose statements may see different states. The errors are ErrNested and
+// Options.Unavailable.
 func (e *Engine) Read(ctx context.Context, w Work) error {
 	return e.run(ctx, w, e.database.read)
 }
 
-// Snapshot runs work whose statements all see the same state; ErrNested and Options.Unavailable.
+// Snapshot runs work whose statements all see the same state. The errors are ErrNested and
+// Options.Unavailable.
 func (e *Engine) Snapshot(ctx context.Context, w Work) error {
 	return e.run(ctx, w, e.database.snapshot)
 }

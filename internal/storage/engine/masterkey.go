@@ -30,7 +30,7 @@ func HasMasterKey(ctx context.Context, q Querier, d Dialect) (bool, error) {
 }
 
 // CheckMasterKey compares the check value that was written when the database was new with the value
-// of a master key; ErrMasterKey.
+// of a master key. It returns ErrMasterKey if they differ.
 func CheckMasterKey(ctx context.Context, q Querier, box *seal.Box) error {
 	value, err := masterKeyValue(ctx, q)
 	if err != nil {
@@ -42,7 +42,8 @@ func CheckMasterKey(ctx context.Context, q Querier, box *seal.Box) error {
 	return nil
 }
 
-// setMasterKey writes the check value to a new database, and checks it; ErrMasterKey.
+// setMasterKey writes the check value to a new database, and checks it. It returns ErrMasterKey if the
+// database has the check value of another master key.
 func setMasterKey(ctx context.Context, q Querier, box *seal.Box) error {
 	err := CheckMasterKey(ctx, q, box)
 	if !errors.Is(err, sql.ErrNoRows) {

@@ -24,8 +24,8 @@ var migrations embed.FS
 // transaction, so none is ever left half done.
 const migrateTries = 10
 
-// migrate upgrades the schema of a database to the version of this program; ErrNewer, and ErrOlder
-// if it must not be upgraded.
+// migrate upgrades the schema of a database to the version of this program. It returns ErrNewer if the
+// schema is newer, and ErrOlder if it is older and must not be upgraded.
 func migrate(ctx context.Context, db *sql.DB, d Dialect, place string, o Options) (Migration, error) {
 	for try := 1; ; try++ {
 		m, err := upgrade(ctx, db, d, place, o)

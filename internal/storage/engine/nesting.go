@@ -16,7 +16,7 @@ type inside struct{ engine *Engine }
 // find, because it is made with another context.
 const slowWork = 10 * time.Second
 
-// run runs work with do; ErrNested inside other work of this engine.
+// run runs work with do. It returns ErrNested inside other work of this engine.
 func (e *Engine) run(ctx context.Context, w Work, do func(context.Context, Work) error) error {
 	if ctx.Value(inside{e}) != nil {
 		return ErrNested
