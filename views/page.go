@@ -1,13 +1,13 @@
-// Package views renders the pages. It has a templ component for each page, the structs of prepared
-// strings that the components take, and the formats of amounts and times.
+// Package views renders the pages. It has a templ component for each page, the structs of prepared strings
+// that are the arguments of the components, and functions that format amounts.
 package views
 
 import "chequer/internal/locale"
 
-// Page holds what every page needs.
+// Page holds the data that every page has.
 type Page struct {
 	*locale.Language
-	Speak string // address of this page up to the language code; empty if there is only one language
+	LanguageURL string // address of this page up to the language code; empty if there is only one language
 
 	Title      string
 	Shop       string // the shop's name as the page shows it
@@ -15,7 +15,7 @@ type Page struct {
 	Script     string // address of the script; empty on a page without one
 	Icon       string
 	Logo       string // address of the logo; if empty, the shop's initial is shown
-	Line       string // the shop's own line on every page
+	Line       string // line of text that the shop puts on every page
 	Support    Link   // the shop's contact
 	Terms      Link
 	Home       string   // address of the storefront; empty if there is none
@@ -31,7 +31,7 @@ type Page struct {
 type Link struct {
 	Text string
 	URL  string
-	Hint string // names the other site that the link leads to
+	Hint string // text with the name of the other site that the link leads to
 
 	Quiet bool // not the main action of the page
 }

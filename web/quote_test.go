@@ -11,7 +11,7 @@ import (
 	"chequer/web/present/presenttest"
 )
 
-func TestHoldAgain(t *testing.T) {
+func TestRequote_redirects_to_the_page(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string
@@ -48,7 +48,7 @@ func TestHoldAgain(t *testing.T) {
 	}
 }
 
-func TestDecisionsAreLimited(t *testing.T) {
+func TestRequote_and_refund_have_a_rate_limit(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(presenttest.Requotable(nil)), func(c *web.Config) { c.PostsPerMinute = 1 })
 	var last int

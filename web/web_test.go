@@ -39,7 +39,7 @@ type service struct {
 	requoted    []api.RequoteRequest
 	refunds     []api.RefundRequest
 	offer       api.CheckoutLink
-	offered     []api.CheckoutRequest
+	read        []api.CheckoutRequest
 	paid        []api.CheckoutRequest
 	shop        api.ProductOffers
 	ordered     []api.ProductOrder
@@ -61,7 +61,7 @@ func newService(resources ...api.Resource) *service {
 	return s
 }
 
-// set stores an invoice, and wakes the callers that wait for it.
+// set stores an invoice, and ends the calls of WaitInvoice that wait for it.
 func (s *service) set(r api.Resource) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *service) CreateInvoice(_ context.Context, request api.InvoiceRequest, k
 func (s *service) ReadCheckoutLink(_ context.Context, request api.CheckoutRequest) (api.CheckoutLink, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.offered = append(s.offered, request)
+	s.read = append(s.read, request)
 	return s.offer, s.refusal
 }
 

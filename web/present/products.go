@@ -9,7 +9,7 @@ import (
 	"chequer/views"
 )
 
-// Keys of the field labels, by whether the product makes the field optional or required.
+// Keys of the field labels, for optional and for required fields.
 var (
 	orderLabels = map[string]string{api.AskOptional: "sale.reference.optional", api.AskRequired: "sale.reference"}
 	noteLabels  = map[string]string{api.AskOptional: "sale.note.optional", api.AskRequired: "sale.note"}
@@ -18,7 +18,7 @@ var (
 // shopPage returns the page of products without its content.
 func (f Frame) shopPage(merchant string) views.Page {
 	page := f.Page("", merchant, "shop.css")
-	f.choose(&page)
+	f.addLanguageLink(&page)
 	page.Home = f.Keep(f.Path("/shop"))
 	return page
 }
@@ -98,7 +98,8 @@ func (f Frame) CheckedProduct(o Order, n int, problem string) views.Product {
 	return page
 }
 
-// NewTotal returns the page with a total that the previous page did not show, for the shopper to agree to.
+// NewTotal returns the page with a total that the previous page did not show, so that the shopper can agree
+// to it.
 func (f Frame) NewTotal(o Order, n int) views.Product {
 	page := f.Product(o, n)
 	page.Notice = views.Notice{

@@ -22,13 +22,13 @@ func TestPaid_leads_back_to_a_shop_without_a_name(t *testing.T) {
 	t.Parallel()
 	r := presenttest.Paid(func(r *api.Resource) { r.MerchantName = "" })
 	auto := showIn(t, frame(func(f *present.Frame) { f.ShopName = "" }), r).Find("#auto")
-	if told := auto.AttrOr("data-say", "") + auto.Text(); strings.Count(told, "back to the shop") != 2 {
-		t.Errorf("the text is %q", told)
+	if text := auto.AttrOr("data-say", "") + auto.Text(); strings.Count(text, "back to the shop") != 2 {
+		t.Errorf("the text is %q", text)
 	}
 }
 
-// The merchant chooses whether a paid page goes back to the shop by itself.
-func TestTheme_decides_whether_a_paid_page_goes_back_to_the_shop(t *testing.T) {
+// The merchant chooses whether the page of a paid invoice opens the shop's page after a countdown.
+func TestTheme_can_disable_the_countdown_of_a_paid_page(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
@@ -56,8 +56,8 @@ func TestTheme_decides_whether_a_paid_page_goes_back_to_the_shop(t *testing.T) {
 	}
 }
 
-// In states where only the shop can help, the page has a button to contact it.
-func TestTheme_shows_the_contact_where_only_the_shop_can_help(t *testing.T) {
+// In states in which only the shop can help, the page has a link to the shop's contact.
+func TestTheme_contact_is_shown_if_only_the_shop_can_help(t *testing.T) {
 	t.Parallel()
 	late := presenttest.Invoice("abc")
 	late.Status, late.Exceptions = api.StatusExpired, []string{api.ExceptionLate}
@@ -81,7 +81,7 @@ func TestTheme_shows_the_contact_where_only_the_shop_can_help(t *testing.T) {
 
 // The link opens this page in MetaMask's browser. It is offered only if that browser can reach the
 // page and MetaMask can send the payment.
-func TestPayment_opens_MetaMask_where_it_can_pay(t *testing.T) {
+func TestPayment_page_links_to_MetaMask_if_it_can_pay(t *testing.T) {
 	t.Parallel()
 	all := func(*api.Resource) {}
 	token := func(r *api.Resource) *api.PaymentMethod { return &r.PaymentMethods[1] }
@@ -105,7 +105,7 @@ func TestPayment_opens_MetaMask_where_it_can_pay(t *testing.T) {
 	}
 }
 
-// A theme adds little to the weight of a page: a few rules to its style sheet.
+// A theme adds only a few rules to the style sheet of a page.
 func TestTheme_adds_little_to_the_style_sheet(t *testing.T) {
 	t.Parallel()
 	base, _ := static.Find(static.Path("pay.css"))

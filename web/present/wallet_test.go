@@ -13,7 +13,7 @@ import (
 )
 
 // The data attributes for the browser wallet's script, by method.
-func TestWalletRequest(t *testing.T) {
+func TestWallet_request_is_in_the_data_attributes(t *testing.T) {
 	t.Parallel()
 	const to, euro = "0x1111111254EEB25477B68fb85Ed929f73A960582", "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42"
 	token := map[string]string{
@@ -90,7 +90,7 @@ func data(s *goquery.Selection) map[string]string {
 }
 
 // A shopper who has sent the amount is asked again only when a new amount is due.
-func TestWalletTurn(t *testing.T) {
+func TestWallet_turn_changes_when_a_new_amount_is_due(t *testing.T) {
 	t.Parallel()
 	turn := func(change func(*api.Resource)) string {
 		r := presenttest.Invoice("abc")
@@ -121,7 +121,7 @@ func TestWalletTurn(t *testing.T) {
 
 // Only a page that a browser wallet can pay loads the script for it, in every state: a paid invoice
 // may become unpaid by a reorganisation.
-func TestWalletScript(t *testing.T) {
+func TestWallet_script_is_loaded_only_if_a_wallet_can_pay(t *testing.T) {
 	t.Parallel()
 	for _, status := range []string{api.StatusCreated, api.StatusPaid} {
 		for script, methods := range map[string]func([]api.PaymentMethod) []api.PaymentMethod{

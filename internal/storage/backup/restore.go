@@ -24,12 +24,12 @@ type RestoreOptions struct {
 // Restored is the result of a restore.
 type Restored struct {
 	Manifest
-	// Skipped is the least number of indexes that every counter skipped, since they may belong to
-	// invoices made after the backup.
+	// Skipped is the number of indexes that every counter skipped at least. Invoices made after the backup
+	// may have used them.
 	Skipped int64 `json:"skipped_indexes"`
 }
 
-// Check reads a backup to its end, and returns its manifest and the master key in it;
+// Check reads a backup to its end, and returns its manifest and the master key in it. The errors are
 // ErrDamaged and ErrNewer.
 func Check(r io.Reader) (m Manifest, master []byte, err error) {
 	b, err := newReader(r)
