@@ -18,11 +18,11 @@ const signed = "amount=56.50&fiat_currency=EUR&key=K&order_id=1042&description=a
 
 func checkoutService(change func(*api.CheckoutLink)) *service {
 	s := newService()
-	s.offer = api.CheckoutLink{
+	s.link = api.CheckoutLink{
 		MerchantName: "Atelier Nord", Mode: "live", Amount: "56.5", FiatCurrency: "EUR", OrderID: "1042", Description: "Two prints",
 	}
 	if change != nil {
-		change(&s.offer)
+		change(&s.link)
 	}
 	return s
 }
@@ -203,7 +203,7 @@ func TestCheckout_of_an_order_paid_at_another_price(t *testing.T) {
 		s := checkoutService(taken)
 		late := checkoutService(nil) // the payment is seen after the page is shown, before the form is sent
 		late.refusals = []error{&client.Error{Status: 409, Code: api.CodeLinkOrderPaid}}
-		late.refused = func() { taken(&late.offer) }
+		late.refused = func() { taken(&late.link) }
 		for name, response := range map[string]*http.Response{
 			"page":   get(t, pages(t, s, nil), "/pay?"+signed),
 			"button": post(t, pages(t, s, nil), "/order/pay?"+signed, url.Values{"token": {token}}, nil),

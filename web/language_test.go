@@ -110,7 +110,7 @@ func TestLanguage_is_kept_in_links_and_forms(t *testing.T) {
 	test := presenttest.Invoice("abc")
 	test.Mode = "test"
 	s := newService(test, expired, late)
-	s.offer = api.CheckoutLink{FiatCurrency: "EUR", Mode: "live"}
+	s.link = api.CheckoutLink{FiatCurrency: "EUR", Mode: "live"}
 	h := pages(t, s, nil)
 	for _, tt := range []struct{ page, selector, attribute, want string }{
 		{"/invoice/abc?lang=de", "#live", "data-self", "/invoice/abc?lang=de"},
@@ -168,7 +168,7 @@ func TestLanguage_is_kept_in_links_and_forms(t *testing.T) {
 func TestLanguage_in_the_address_is_no_part_of_a_signed_link(t *testing.T) {
 	t.Parallel()
 	s := newService()
-	s.offer = api.CheckoutLink{FiatCurrency: "EUR", Mode: "live", Amount: "5", Language: "de"}
+	s.link = api.CheckoutLink{FiatCurrency: "EUR", Mode: "live", Amount: "5", Language: "de"}
 	h := pages(t, s, nil)
 	const signed = "amount=5&fiat_currency=EUR&language=de&key=k&sig=aa"
 	if got := pageFor(t, h, "/pay?"+signed+"&lang=en", "").Find("html").AttrOr("lang", ""); got != "en-IE" {

@@ -21,7 +21,7 @@ const terminalPath = "/pos/0123456789abcdefghijklmnopqrstuv"
 // terminal returns a service with a terminal.
 func terminal(resources ...api.Resource) *service {
 	s := newService(resources...)
-	s.offer = api.CheckoutLink{MerchantName: "Atelier Nord", Mode: "live", FiatCurrency: "EUR", Description: "Bar"}
+	s.link = api.CheckoutLink{MerchantName: "Atelier Nord", Mode: "live", FiatCurrency: "EUR", Description: "Bar"}
 	return s
 }
 

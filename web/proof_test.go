@@ -33,7 +33,7 @@ func TestProof_is_the_text_of_the_service(t *testing.T) {
 // If the service returns no signature, or an invalid signature, the page shows no proof.
 func TestProof_is_omitted_without_a_valid_signature(t *testing.T) {
 	t.Parallel()
-	for name, text := range map[string]string{"nothing": "", "nonsense": "chequer-proof-v1\n<script>"} {
+	for name, text := range map[string]string{"no signature": "", "an invalid signature": "chequer-proof-v1\n<script>"} {
 		r := presenttest.Invoice("abc")
 		r.Proof = text
 		h := pages(t, newService(r), nil)

@@ -187,8 +187,8 @@ func TestProduct_order_is_repeated_while_the_first_request_runs(t *testing.T) {
 	})
 }
 
-// "Update total" redirects to an address that contains the whole form, so that going back and
-// reloading send nothing.
+// "Update total" redirects to an address that contains the whole form, so that a step back or a reload
+// sends no form.
 func TestProduct_update_redirects_to_the_filled_form(t *testing.T) {
 	t.Parallel()
 	s := shopOf(repair())
@@ -227,7 +227,7 @@ func TestProduct_order_shows_a_new_total_first(t *testing.T) {
 			s := shopOf()
 			h := pages(t, s, nil)
 			if tt.refused {
-				h = pages(t, s, func(c *web.Config) { c.Client = dearer{s} })
+				h = pages(t, s, func(c *web.Config) { c.Client = dearerService{s} })
 			}
 			response := post(t, h, "/order/shop/coffee", tt.form, nil)
 			doc := document(t, response)
@@ -255,10 +255,10 @@ func TestProduct_order_shows_a_new_total_first(t *testing.T) {
 	}
 }
 
-// dearer is a service that raises the price when it receives an order.
-type dearer struct{ *service }
+// dearerService is a service whose price rises when it receives an order.
+type dearerService struct{ *service }
 
-func (d dearer) OrderProduct(context.Context, api.ProductOrder, string) (string, error) {
+func (d dearerService) OrderProduct(context.Context, api.ProductOrder, string) (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.shop.Products[0].Price = "4"
@@ -328,7 +328,7 @@ func TestProduct_order_shows_the_refusal_of_the_service(t *testing.T) {
 	for _, tt := range []struct {
 		err    error
 		status int
-		says   string
+		text   string
 	}{
 		{&client.Error{Status: 400, Message: "amount must be at least 5 EUR"}, 422, "The shop cannot be paid this amount: amount must be at least 5 EUR."},
 		{&client.Error{Status: 503, Code: "no_rate", Message: "secret detail"}, 503, "There are no prices at the moment"},
@@ -341,7 +341,7 @@ func TestProduct_order_shows_the_refusal_of_the_service(t *testing.T) {
 		s := shopOf()
 		s.refusals = []error{tt.err}
 		response := post(t, pages(t, s, nil), "/order/shop/coffee", sent("1", "3.5"), nil)
-		if got := document(t, response).Find("main").Text(); response.StatusCode != tt.status || !strings.Contains(got, tt.says) || strings.Contains(got, "secret") {
+		if got := document(t, response).Find("main").Text(); response.StatusCode != tt.status || !strings.Contains(got, tt.text) || strings.Contains(got, "secret") {
 			t.Errorf("%v: status %d: %s", tt.err, response.StatusCode, got)
 		}
 	}
@@ -451,7 +451,7 @@ func TestShop_has_the_merchants_theme(t *testing.T) {
 	s := shopOf()
 	s.set(r)
 	s.own, s.themes = l, []theme.Theme{l}
-	s.offer = api.CheckoutLink{MerchantName: "Shop", Mode: "live", FiatCurrency: "EUR", Theme: l.Hash()}
+	s.link = api.CheckoutLink{MerchantName: "Shop", Mode: "live", FiatCurrency: "EUR", Theme: l.Hash()}
 	shown := s.invoices["abc"]
 	shown.Theme = l.Hash()
 	s.invoices["abc"] = shown

@@ -22,8 +22,8 @@ func withTheme(l theme.Theme, r api.Resource) *service {
 	snapshot := s.invoices[r.ForeignID]
 	snapshot.Theme = l.Hash()
 	s.invoices[r.ForeignID] = snapshot
-	s.offer = checkoutService(nil).offer
-	s.offer.Theme = l.Hash()
+	s.link = checkoutService(nil).link
+	s.link.Theme = l.Hash()
 	return s
 }
 

@@ -29,7 +29,7 @@ var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 type service struct {
 	mu          sync.Mutex
 	invoices    map[string]client.Snapshot
-	changed     chan struct{}
+	changed     chan struct{} // closed when an invoice changes
 	created     []api.InvoiceRequest
 	keys        []string
 	reads       int     // number of calls of Invoice
@@ -38,9 +38,9 @@ type service struct {
 	simulated   []api.SimulateRequest
 	requoted    []api.RequoteRequest
 	refunds     []api.RefundRequest
-	offer       api.CheckoutLink
-	read        []api.CheckoutRequest
-	paid        []api.CheckoutRequest
+	link        api.CheckoutLink      // answer of ReadCheckoutLink
+	read        []api.CheckoutRequest // of ReadCheckoutLink
+	paid        []api.CheckoutRequest // of UseCheckoutLink
 	shop        api.ProductOffers
 	ordered     []api.ProductOrder
 	unshown     error // error of ReadProducts
@@ -87,7 +87,7 @@ func (s *service) ReadCheckoutLink(_ context.Context, request api.CheckoutReques
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.read = append(s.read, request)
-	return s.offer, s.refusal
+	return s.link, s.refusal
 }
 
 func (s *service) UseCheckoutLink(_ context.Context, request api.CheckoutRequest, key string) (string, error) {

@@ -228,7 +228,7 @@ func TestSeen_before_expiry_and_confirmed_after(t *testing.T) {
 	})
 }
 
-// C37: a double spend to another recipient takes the payment back, even if it is confirmed at once,
+// C37: a double spend to another recipient takes the payment back, even if it was never seen unconfirmed,
 // and the merchant is notified.
 func TestDouble_spend_takes_the_money_back(t *testing.T) {
 	t.Parallel()

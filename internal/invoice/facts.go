@@ -131,7 +131,7 @@ func mayBeGone(r Recorded, s chain.Snapshot) bool {
 }
 
 // requiredDepths returns the depth that transfers in blocks need. If a transaction or a block that pays a
-// hundred small invoices is reversed, all these payments are lost at once. The depth therefore depends on
+// hundred small invoices is reversed, all these payments are lost together. The depth therefore depends on
 // the value in the whole transaction and block that is not final yet, per merchant.
 func (s *Service) requiredDepths(ctx context.Context, network chain.ID, snapshot chain.Snapshot, owners Owners, recorded map[string]Recorded) (map[string]int, error) {
 	var transfers []unfinalTransfer

@@ -51,9 +51,9 @@ func newWallets(s *storage.Storage, at time.Time) *merchant.Wallets {
 func TestChangeWallet_notifies_endpoints(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		ctx := t.Context()
-		trial := newEndpoint("test")
-		trial.Mode = merchant.Test
-		addEndpoints(t, s, newEndpoint("all"), newEndpoint("chosen", merchant.EventWalletChanged), newEndpoint("paid", "invoice.paid"), trial)
+		test := newEndpoint("test")
+		test.Mode = merchant.Test
+		addEndpoints(t, s, newEndpoint("all"), newEndpoint("chosen", merchant.EventWalletChanged), newEndpoint("paid", "invoice.paid"), test)
 		create(t, s, creation("a", "shop"))
 		wallets := newWallets(s, noon)
 		first, err := wallets.Add(ctx, "shop", parseKey(t, zpub84))

@@ -106,7 +106,7 @@ func TestLate_page_shows_the_received_amounts(t *testing.T) {
 		{"exact", []string{"0.00065379"}, "Received late €56.50 0.00065379 BTC"},
 		{"in two parts", []string{"0.0005", "0.00015379"}, "Received late €56.50 0.00065379 BTC"},
 		{"more", []string{"0.0007"}, "Received late €56.50 0.0007 BTC"},
-		{"less: the worth is not known", []string{"0.00065378"}, "Received late 0.00065378 BTC"},
+		{"less, of unknown value", []string{"0.00065378"}, "Received late 0.00065378 BTC"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -16,8 +16,7 @@ func themed(l theme.Theme) present.Frame {
 	return frame(func(f *present.Frame) { f.Theme = present.NewTheme(l.Hash(), l) })
 }
 
-// A shop without a name is called "the shop" within a sentence, also where the page's heading is
-// "Checkout".
+// A shop without a name is called "the shop" within a sentence, although the page's heading is "Checkout".
 func TestPaid_leads_back_to_a_shop_without_a_name(t *testing.T) {
 	t.Parallel()
 	r := presenttest.Paid(func(r *api.Resource) { r.MerchantName = "" })
@@ -31,17 +30,17 @@ func TestPaid_leads_back_to_a_shop_without_a_name(t *testing.T) {
 func TestTheme_can_disable_the_countdown_of_a_paid_page(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		name string
-		look theme.Theme
-		stay bool
-		want int
+		name  string
+		theme theme.Theme
+		stay  bool
+		want  int
 	}{
-		{"no theme: goes back", theme.Theme{}, false, 1},
-		{"a theme without the setting: goes back", theme.Theme{Name: "Nord"}, false, 1},
-		{"a theme with Stay: stays", theme.Theme{Stay: true}, false, 0},
-		{"Config.StayOnPage: stays", theme.Theme{Name: "Nord"}, true, 0},
+		{"no theme: a countdown", theme.Theme{}, false, 1},
+		{"a theme without the setting: a countdown", theme.Theme{Name: "Nord"}, false, 1},
+		{"a theme with Stay: no countdown", theme.Theme{Stay: true}, false, 0},
+		{"Site.StayOnPage: no countdown", theme.Theme{Name: "Nord"}, true, 0},
 	} {
-		f := themed(tt.look)
+		f := themed(tt.theme)
 		f.StayOnPage = tt.stay
 		page := showIn(t, f, presenttest.Paid(func(*api.Resource) {}))
 		if got := page.Find("#auto[hidden] button#stay").Length(); got != tt.want {

@@ -42,9 +42,9 @@ func newReader(r io.Reader) (*reader, error) {
 	return b, nil
 }
 
-// each calls begin for every table and visit for every row; the line is valid until the next call.
-// The data is verified only if each returns without an error. It returns ErrDamaged, or an error of
-// begin or visit.
+// each calls begin for every table and visit for every row. The line is valid until the next call. The
+// data is verified only if each returns no error. The errors are ErrDamaged and the errors of begin and
+// visit.
 func (b *reader) each(begin func(name string, columns []string) error, visit func(line []byte) error) (Manifest, error) {
 	rows := map[string]int64{}
 	var current string
@@ -102,7 +102,7 @@ func (b *reader) end(end ending, rows map[string]int64) error {
 	return nil
 }
 
-// line reads the next line; a missing line is an error.
+// line reads the next line. It returns ErrDamaged if there is none.
 func (b *reader) line() ([]byte, error) {
 	line, err := b.in.ReadBytes('\n')
 	switch {

@@ -12,8 +12,8 @@ import (
 // masterKeyPurpose is the purpose of the check value, which depends on the master key.
 const masterKeyPurpose = "meta master_key"
 
-// HasMasterKey reports whether a database was ever opened with a master key. A database that was not
-// may have tables, which an interrupted restore leaves.
+// HasMasterKey reports whether a database was ever opened with a master key. A database with tables but
+// without a master key remains after an interrupted restore.
 func HasMasterKey(ctx context.Context, q Querier, d Dialect) (bool, error) {
 	there, err := hasTable(ctx, q, d, "meta")
 	if err != nil || !there {
