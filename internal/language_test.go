@@ -13,12 +13,13 @@ import (
 )
 
 // unclear are phrases that hide the subject of a sentence (the merchant, the shopper, the caller and
-// the deadline have names), and words that the glossary in README.md replaces.
+// the deadline have names), words that the glossary in README.md replaces, and error values after a
+// semicolon instead of a sentence: "It returns ErrNotFound if …".
 var unclear = regexp.MustCompile(`(?i)\b((no|some)body|whoever|what came|what is left` +
 	`|is how (an?|the|its?|they|we|this|that|one)|is what|are what` +
 	`|tells? (whether|how)|says? (so|whether)|(is|are) told` +
 	`|ours|theirs|our own|(an|the) own|all the same|worth nothing|ways? of paying|goes? home` +
-	`|dashboard|zero look)\b`)
+	`|dashboard|zero look)\b|; \*?(\w+\.)?(?-i:Err[A-Z])\w*`)
 
 // Forms of comments in files that are not Go.
 var (
@@ -71,6 +72,7 @@ func TestLanguage(t *testing.T) {
 	})
 	for name, tt := range map[string]struct{ path, source, want string }{
 		"a_comment_of_Go":              {"a.go", "package a\n\n// F tells\n// whether it is open.\nfunc F() {}\n", "3: tells whether"},
+		"an_error_without_a_sentence":  {"a.go", "package a\n\n// F reads a;\n// chain.ErrNone.\nfunc F() {}\n", "3: ; chain.ErrNone"},
 		"a_string_of_the_program":      {"a.go", "package a\n\nconst s = \"nobody pays\"\n", "3: nobody"},
 		"a_string_of_a_test":           {"a_test.go", "package a\n\nconst s = \"nobody\"\n", ""},
 		"a_script":                     {"testdata/a.txt", "exec chequer\n# this is what\n# is sent\nstdout 'is what'\n", "2: is what"},

@@ -9,7 +9,8 @@ import (
 	"chequer/views"
 )
 
-// BenchmarkNewQR measures the code of a token payment that is not cached. Its baseline is the encoder alone.
+// BenchmarkNewQR measures drawing the code of a token payment that is not cached, and the encoder alone as a
+// baseline.
 func BenchmarkNewQR(b *testing.B) {
 	text := func(i int) string {
 		return fmt.Sprintf("ethereum:0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913@8453/transfer?address=0x1111111254EEB25477B68fb85Ed929f73A960582&uint256=%d", i)

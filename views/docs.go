@@ -63,7 +63,7 @@ func spans(text string) []span {
 	return list
 }
 
-// place is a part of the API reference that has an address of its own.
+// place is a part of the API reference that has an ID.
 type place struct {
 	id, title string
 	places    []place
@@ -94,7 +94,7 @@ func anchor(name string) string {
 	return strings.ReplaceAll(strings.ToLower(name), " ", "-")
 }
 
-// refused returns the answers that are errors, and taken returns the others.
+// refused returns the answers that are errors.
 func refused(answers []openapi.Answer) (list []openapi.Answer) {
 	for _, a := range answers {
 		if a.Refused {
@@ -104,7 +104,8 @@ func refused(answers []openapi.Answer) (list []openapi.Answer) {
 	return list
 }
 
-func taken(answers []openapi.Answer) (list []openapi.Answer) {
+// accepted returns the answers that are not errors.
+func accepted(answers []openapi.Answer) (list []openapi.Answer) {
 	for _, a := range answers {
 		if !a.Refused {
 			list = append(list, a)

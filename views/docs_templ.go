@@ -198,9 +198,9 @@ func DocsPage(d Docs) templ.Component {
 	})
 }
 
-// contents links to the places of the API reference at an address, which is empty on its own page.
-// Elsewhere the links have the ids of the places, so that the fragments of the API reference lead to
-// them.
+// contents links to the places of the API reference at an address, which is empty on the page of the API
+// reference. On another page the links have the IDs of the places, so that an address with a fragment of
+// the API reference leads to the link.
 func contents(address string, list []place) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -538,7 +538,7 @@ func operation(o openapi.Operation, examples []Example) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, a := range taken(o.Answers) {
+		for _, a := range accepted(o.Answers) {
 			templ_7745c5c3_Err = answer(o, a).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -767,7 +767,7 @@ func sample(of, text string) templ.Component {
 	})
 }
 
-// tabs shows one of several programs. The choice needs radio buttons only and no script.
+// tabs shows one of several programs. The choice consists of radio buttons and needs no script.
 func tabs(o openapi.Operation, examples []Example) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -910,7 +910,7 @@ func tabs(o openapi.Operation, examples []Example) templ.Component {
 	})
 }
 
-// fields lists the fields of a request, and marks the required ones.
+// fields lists the fields of a request, and marks the required fields.
 func fields(list []openapi.Field) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -966,7 +966,7 @@ func fields(list []openapi.Field) templ.Component {
 	})
 }
 
-// parts lists the fields of an answer, and marks the optional ones.
+// parts lists the fields of an answer, and marks the optional fields.
 func parts(list []openapi.Field) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

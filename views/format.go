@@ -2,14 +2,14 @@ package views
 
 import "strings"
 
-// Group is a part of a long number or address. Margins separate groups, and never spaces, so that a
-// selected and copied text is valid in a wallet.
+// Group is a part of a long number or address. Groups are separated by margins instead of spaces, so that
+// a selected and copied text is valid in a wallet.
 type Group struct {
 	Text  string
-	Tight bool // a narrow gap follows
+	Tight bool // the margin to the next group is narrow
 }
 
-// AmountGroups splits a coin's decimals as satoshis are usually written: two digits, then groups of
+// AmountGroups splits the decimals of an amount like satoshis: a group of two digits, then groups of
 // three. An amount of at most four decimals is one group. The decimal mark may be a comma.
 func AmountGroups(amount string) []Group {
 	mark := strings.IndexAny(amount, ".,")
@@ -37,7 +37,8 @@ func AddressGroups(address string) []Group {
 	return groups
 }
 
-// Reference returns the part of an invoice's id that shoppers and merchants quote: "aK3x-9QfW".
+// Reference returns the short form of an invoice's ID that is shown to shoppers and merchants:
+// "aK3x-9QfW".
 func Reference(id string) string {
 	if len(id) < 8 {
 		return id
@@ -45,7 +46,7 @@ func Reference(id string) string {
 	return id[:4] + "-" + id[4:8]
 }
 
-// Moment is a time for programs and for readers.
+// Moment is a time in a machine-readable form and as text.
 type Moment struct {
 	Machine string
 	Text    string

@@ -2,7 +2,7 @@ package views
 
 import "chequer/internal/locale"
 
-// Languages is the page that lists the languages for another page.
+// Languages is the page on which the reader of another page chooses a language.
 type Languages struct {
 	Page
 	List []*locale.Language

@@ -9,12 +9,12 @@ import (
 type Manual struct {
 	Page
 	Navigation Navigation
-	HTML       string // of the program's own pages, so it needs no escaping
+	HTML       string // rendered from files of this program, so it needs no escaping
 	Previous   Link
 	Next       Link // empty on the last page
 }
 
-// ManualOverview is the entry to the manual and the API reference. It has the contents of both.
+// ManualOverview is the start page of the manual and the API reference. It lists the contents of both.
 type ManualOverview struct {
 	Page
 	Navigation Navigation
@@ -33,15 +33,16 @@ type Topic struct {
 type ManualSearch struct {
 	Page
 	Navigation Navigation
-	Result     string // how many sections were found, in words; empty without a query
+	Result     string // the sentence with the number of sections found; empty without a query
 	Hits       []manual.Hit
 }
 
-// Navigation leads to the overview, the pages of the manual, the API reference and the search.
+// Navigation holds the links to the overview, the pages of the manual and the API reference, and the
+// search form.
 type Navigation struct {
 	Pages    []Link
 	Current  string // address of the page that is shown
-	Sections []Link // of that page
+	Sections []Link // sections of the current page
 	IsOpen   bool   // the list of pages is open on wide screens
 	Search   string // address of the search
 	Query    string

@@ -28,7 +28,7 @@ func methodList(p Payment) templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		if p.switched() {
+		if p.hasChoice() {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<fieldset class=\"methods\"><legend class=\"vh\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -204,7 +204,7 @@ func methodList(p Payment) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if p.switched() {
+			if p.hasChoice() {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<h3>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -239,7 +239,7 @@ func methodList(p Payment) templ.Component {
 			}
 		}
 		if p.asksWallet() {
-			templ_7745c5c3_Err = walletWords(p).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = walletTexts(p).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -843,8 +843,8 @@ func wallets(m Method) templ.Component {
 	})
 }
 
-// walletWords holds the texts of that script.
-func walletWords(p Payment) templ.Component {
+// walletTexts holds the texts of the script that fills the element of wallets.
+func walletTexts(p Payment) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1051,7 +1051,7 @@ func walletWords(p Payment) templ.Component {
 	})
 }
 
-// checkAgain links to the page itself. A browser without a script needs it to see a change.
+// checkAgain links to the page itself. Without a script the page does not change until it is loaded again.
 func checkAgain(p Payment, m Method) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

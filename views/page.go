@@ -1,37 +1,37 @@
-// Package views renders the pages. It has a templ component for each page, the structs of prepared
-// strings that the components take, and the formats of amounts and times.
+// Package views renders the pages. It has a templ component for each page, the structs of prepared strings
+// that are the arguments of the components, and functions that format amounts.
 package views
 
 import "chequer/internal/locale"
 
-// Page holds what every page needs.
+// Page holds the data that every page has.
 type Page struct {
 	*locale.Language
-	Speak string // address of this page up to the language code; empty if there is only one language
+	LanguageURL string // address of this page up to the language code; empty if there is only one language
 
-	Title    string
-	Shop     string // the shop's name as the page shows it
-	Style    string // address of the style sheet
-	Script   string // address of the script; empty on a page without one
-	Icon     string
-	Logo     string // address of the logo; if empty, the shop's initial is shown
-	Line     string // the shop's own line on every page
-	Support  Link   // the shop's contact
-	Terms    Link
-	Home     string   // address of the storefront; empty if there is none
-	Scripts  []string // addresses of further scripts
-	Frame    string   // address of the script for a page in a frame; empty if no page may frame it
-	Origins  string   // origins that may frame the page, separated by spaces
-	Manifest string   // address of the manifest that makes the page installable; empty if it is not
-	Touch    string   // address of the icon of an installed page
-	Trial    string   // text that says that no real money moves; empty in live mode
+	Title      string
+	Shop       string // the shop's name as the page shows it
+	Style      string // address of the style sheet
+	Script     string // address of the script; empty on a page without one
+	Icon       string
+	Logo       string // address of the logo; if empty, the shop's initial is shown
+	Line       string // line of text that the shop puts on every page
+	Support    Link   // the shop's contact
+	Terms      Link
+	Home       string   // address of the storefront; empty if there is none
+	Scripts    []string // addresses of further scripts
+	Frame      string   // address of the script for a page in a frame; empty if no page may frame it
+	Origins    string   // origins that may frame the page, separated by spaces
+	Manifest   string   // address of the manifest that makes the page installable; empty if it is not
+	Touch      string   // address of the icon of an installed page
+	TestNotice string   // text that says that no real money moves; empty in live mode
 }
 
 // Link is a link to another page.
 type Link struct {
 	Text string
 	URL  string
-	Hint string // names the other site that the link leads to
+	Hint string // text with the name of the other site that the link leads to
 
 	Quiet bool // not the main action of the page
 }

@@ -53,7 +53,7 @@ func TestPaymentPage(t *testing.T) {
 	}
 }
 
-func TestPayment_page_one_method(t *testing.T) {
+func TestPaymentPage_with_one_method_has_no_switch(t *testing.T) {
 	t.Parallel()
 	p := payment()
 	p.Methods = p.Methods[:1]
@@ -66,7 +66,7 @@ func TestPayment_page_one_method(t *testing.T) {
 	}
 }
 
-func TestPaymentPageFragment(t *testing.T) {
+func TestPaymentPage_has_a_live_fragment(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	if err := templ.RenderFragments(t.Context(), &b, views.PaymentPage(payment()), "live"); err != nil {
@@ -78,7 +78,7 @@ func TestPaymentPageFragment(t *testing.T) {
 	}
 }
 
-func TestPaymentPageEscapes(t *testing.T) {
+func TestPaymentPage_escapes_texts(t *testing.T) {
 	t.Parallel()
 	p := payment()
 	evil := `"><script>alert(1)</script>`
@@ -93,7 +93,7 @@ func TestPaymentPageEscapes(t *testing.T) {
 	}
 }
 
-func TestWallet_u_r_l(t *testing.T) {
+func TestWalletURL(t *testing.T) {
 	t.Parallel()
 	for _, ok := range []string{"bitcoin:bc1q?amount=1", "LIGHTNING:LNBC1", "ethereum:0x@1?value=1", "litecoin:x", "monero:x"} {
 		if views.WalletURL(ok) != templ.SafeURL(ok) {

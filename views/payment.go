@@ -7,8 +7,7 @@ import (
 	"github.com/a-h/templ"
 )
 
-// Payment is the page of one invoice in one state. The fields that do not belong to that state are
-// empty.
+// Payment is the page of an invoice in one state. The fields that do not belong to that state are empty.
 type Payment struct {
 	Page
 	Kind    string // the state, a class of the style sheet
@@ -36,19 +35,19 @@ type Payment struct {
 	Lead      string
 	Notes     []Note
 	Methods   []Method
-	Turn      string // changes when the shopper has something new to send with a browser wallet
+	Turn      string // changes when the shopper has to send money again with a browser wallet
 	Facts     []Fact
 	Footing   string      // says that the page is no VAT invoice
 	PDF       Link        // the receipt as a document
 	Return    Link        // the link back to the shop
-	Leave     bool        // the page follows Return by itself
-	Leaving   Around      // the text around the countdown until then
+	Leave     bool        // the page opens Return after a countdown
+	Leaving   Around      // the text around the countdown
 	Countdown string      // announced when the countdown begins
 	Again     Link        // starts a new payment
 	Contact   Link        // the shop's contact, in a state in which only the shop can help
 	Requote   RequoteForm // asks for a new quote
-	Check     Link        // without a script: reloads the page
-	Auto      Link        // without a script: makes the page reload periodically
+	Check     Link        // reloads a page without a script
+	Auto      Link        // makes a page without a script reload periodically
 	Help      []string
 
 	Proof    Proof
@@ -113,7 +112,7 @@ type Currency struct {
 	Chosen bool
 }
 
-// Clock is the time that the price is held.
+// Clock is the end of the quote and the time until then.
 type Clock struct {
 	Until   string // "15:42 UTC"
 	Machine string
@@ -149,7 +148,7 @@ type Fact struct {
 	Machine string // Value as a machine-readable time, if it is a time
 	Code    bool   // shown in a monospaced font
 	Amount  bool
-	Long    bool // shown in a line of its own
+	Long    bool // shown in a separate line
 }
 
 // Method is one payment method. The page contains all methods of an invoice.
@@ -197,7 +196,7 @@ type Request struct {
 	Sent     string // text shown after the wallet has sent it
 }
 
-// Picture is a QR code and its description for readers who cannot see it.
+// Picture is a QR code and its description for screen readers.
 type Picture struct {
 	ID    string
 	Title string
@@ -236,7 +235,7 @@ type Simulation struct {
 // scheme can run a program.
 var schemes = []string{"bitcoin", "litecoin", "ethereum", "monero", "lightning"}
 
-// WalletURL returns a payment URI as a link; empty if its scheme is not one of a wallet.
+// WalletURL returns a payment URI as a link; empty if its scheme is not a scheme of wallets.
 func WalletURL(uri string) templ.SafeURL {
 	scheme, _, ok := strings.Cut(uri, ":")
 	if !ok {
@@ -250,8 +249,8 @@ func WalletURL(uri string) templ.SafeURL {
 	return ""
 }
 
-// switched reports whether the shopper has a choice of methods.
-func (p Payment) switched() bool { return len(p.Methods) > 1 }
+// hasChoice reports whether the shopper can choose between methods.
+func (p Payment) hasChoice() bool { return len(p.Methods) > 1 }
 
 // asksWallet reports whether a browser wallet can pay with some method.
 func (p Payment) asksWallet() bool {
@@ -261,7 +260,7 @@ func (p Payment) asksWallet() bool {
 // class returns the class that shows an element only while the method is chosen; empty for a single
 // method, which is always shown.
 func (p Payment) class(m Method) string {
-	if !p.switched() {
+	if !p.hasChoice() {
 		return ""
 	}
 	return "way " + m.ID

@@ -9,8 +9,8 @@ package views
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// PaymentPage is the page of one invoice. The fragment "live" contains everything that changes. The
-// event stream sends this fragment.
+// PaymentPage is the page of an invoice. The fragment "live" contains everything that changes, and is sent
+// by the event stream.
 func PaymentPage(p Payment) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -1,6 +1,6 @@
 package views
 
-// Terminal is the page of a terminal, with the form of a sale.
+// Terminal is the page of a terminal, with the form that creates an invoice.
 type Terminal struct {
 	Page
 	Form
@@ -17,5 +17,5 @@ var keys = []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", ".", "0", ""}
 // TerminalPayment is the payment page on a terminal, which the shopper sees on the merchant's phone.
 type TerminalPayment struct {
 	Payment
-	Next Link // starts a new sale
+	Next Link // link to the form for the next invoice
 }

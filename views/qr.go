@@ -11,11 +11,11 @@ import (
 	"github.com/skip2/go-qrcode"
 )
 
-// quietZone is the width of the free margin around a code, in modules. Readers need four.
+// quietZone is the width of the margin around a code, in modules. Scanners need four.
 const quietZone = 4
 
-// QR is a code as one stroked SVG path: each row is a line of dashes. It is black on white in both
-// colour schemes, since many readers fail on inverted codes.
+// QR is a code as one stroked SVG path: each row is a line of dashes. It is black on white in both colour
+// schemes, since many scanners cannot read inverted codes.
 type QR struct {
 	ViewBox string
 	Path    string
@@ -69,10 +69,9 @@ var drawn atomic.Int64
 // the most expensive part of a page.
 func DrawnCodes() int64 { return drawn.Load() }
 
-// strokes draws every run of dark modules with "h", and moves over light modules and to the next row
-// with a relative move. The path has a third of the size of one with rectangles. Equal rows are
-// equal text, which compresses well. The first move starts from 0,0. See SVG 2, "The 'moveto'
-// commands".
+// strokes draws every run of dark modules with "h", and moves over light modules and to the next row with a
+// relative move. The path has a third of the size of a path with rectangles. Equal rows are equal text,
+// which compresses well. The first move starts from 0,0. See SVG 2, "The 'moveto' commands".
 func strokes(bitmap [][]bool) string {
 	b := make([]byte, 0, 2*len(bitmap)*len(bitmap))
 	endX, endY := 0, 0 // where the last run ended
@@ -100,34 +99,34 @@ const generationSize = 1000
 var codes qrCache
 
 // qrCache caches recently used codes in two generations of generationSize codes. When the young
-// generation is full, the old one is deleted.
+// generation is full, it becomes the old generation, and the former old generation is deleted.
 type qrCache struct {
 	mu         sync.Mutex
 	young, old map[string]QR
 }
 
-func (s *qrCache) find(text string) (QR, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if code, ok := s.young[text]; ok {
+func (c *qrCache) find(text string) (QR, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if code, ok := c.young[text]; ok {
 		return code, true
 	}
-	code, ok := s.old[text]
+	code, ok := c.old[text]
 	if ok {
-		s.add(text, code)
+		c.add(text, code)
 	}
 	return code, ok
 }
 
-func (s *qrCache) set(text string, code QR) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.add(text, code)
+func (c *qrCache) set(text string, code QR) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.add(text, code)
 }
 
-func (s *qrCache) add(text string, code QR) {
-	if s.young == nil || len(s.young) >= generationSize {
-		s.young, s.old = map[string]QR{}, s.young
+func (c *qrCache) add(text string, code QR) {
+	if c.young == nil || len(c.young) >= generationSize {
+		c.young, c.old = map[string]QR{}, c.young
 	}
-	s.young[text] = code
+	c.young[text] = code
 }

@@ -37,7 +37,7 @@ func TestNewQR(t *testing.T) {
 	}
 }
 
-func TestNewQR_too_long(t *testing.T) {
+func TestNewQR_refuses_a_text_that_is_too_long(t *testing.T) {
 	t.Parallel()
 	if _, err := views.NewQR(strings.Repeat("long", 1000)); err == nil {
 		t.Error("no error for 4,000 bytes")
@@ -45,7 +45,7 @@ func TestNewQR_too_long(t *testing.T) {
 }
 
 // A shop's name is shortened where the payment link is built, so that a phone can still read the code.
-func TestNewQR_long_shop_name(t *testing.T) {
+func TestNewQR_of_a_long_shop_name_stays_readable(t *testing.T) {
 	t.Parallel()
 	bitcoin := chain.Asset{Code: "BTC", Currency: money.BTC, Scheme: "bitcoin"}
 	due := money.MustParse("0.00065379", money.BTC)
@@ -61,7 +61,7 @@ func TestNewQR_long_shop_name(t *testing.T) {
 }
 
 // The cache has a bounded size, and returns the same code for the same text after an eviction.
-func TestNewQR_after_many_others(t *testing.T) {
+func TestNewQR_returns_the_same_code_after_an_eviction(t *testing.T) {
 	t.Parallel()
 	first, err := views.NewQR("first")
 	if err != nil {

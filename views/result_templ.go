@@ -9,7 +9,7 @@ package views
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// result shows the facts of a result, and the links and forms for what to do next.
+// result shows the facts of a result, and the links and forms for the next step.
 func result(p Payment) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -493,7 +493,7 @@ func result(p Payment) templ.Component {
 	})
 }
 
-// requoteForm asks for a new quote. It is a plain form, and its answer redirects to the page.
+// requoteForm is the form that asks for a new quote. The server redirects back to the page.
 func requoteForm(h RequoteForm, quiet bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -613,7 +613,7 @@ func requoteForm(h RequoteForm, quiet bool) templ.Component {
 	})
 }
 
-// refund asks for a refund address, or shows the saved one.
+// refund asks for a refund address, or shows the saved address.
 func refund(p Payment, r Refund) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1059,8 +1059,8 @@ func summary(p Payment) templ.Component {
 	})
 }
 
-// simulate holds the test tools. It is a plain form; with the script the page does not reload. The
-// radio buttons of the methods belong to this form.
+// simulate holds the test tools. It is a form that also works without a script. With the script the page
+// does not reload. The radio buttons of the methods belong to this form.
 func simulate(p Payment) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -17,7 +17,7 @@ type Item struct {
 	URL         string
 }
 
-// Product is the page of one product: its price, the fields that the shopper fills in, and one button.
+// Product is the page of a product: its price, the fields that the shopper fills in, and a button.
 type Product struct {
 	Page
 	Name        string
@@ -40,7 +40,7 @@ type Product struct {
 	Fault  string // why no invoice was created, if the cause is not a field
 }
 
-// Notice is a change that the shopper must see before pressing the button again.
+// Notice is a message that the shopper must see before the form is sent.
 type Notice struct {
 	Heading string
 	Text    string

@@ -221,8 +221,8 @@ func ShopPage(s Shop) templ.Component {
 	})
 }
 
-// ProductPage is one product and its order form. It has no script: the server computes the total, and
-// the button shows it.
+// ProductPage is a product and its order form. It has no script: the server computes the total, which the
+// button shows.
 func ProductPage(p Product) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -221,8 +221,8 @@ func StorefrontPage(s Storefront) templ.Component {
 	})
 }
 
-// CheckoutPage is the page of a checkout link: the offer and one button, or the notice that the order
-// has a payment at another price.
+// CheckoutPage is the page of a checkout link: the content of the link and a button, or the notice that the
+// order has a payment at another price.
 func CheckoutPage(c Checkout) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

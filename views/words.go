@@ -15,8 +15,9 @@ var units = map[string][2]string{
 	"USD": {"dollar", "cent"},
 }
 
-// Words returns an amount as it is written on a cheque: "fifty-six euros and fifty cents". It lets the
-// shopper see how an input like "1,50" was read. It is empty for an amount or currency without words.
+// Words returns an amount in words: "fifty-six euros and fifty cents". The words show the shopper how an
+// input like "1,50" was parsed. They are empty for other currencies than euro and dollar, for fractions of
+// a cent, and for amounts from a billion.
 func Words(amount, code string) string {
 	unit, ok := units[code]
 	whole, fraction, _ := strings.Cut(amount, ".")

@@ -14,9 +14,9 @@ import (
 	"chequer/web/present/presenttest"
 )
 
-// Drawing is the most expensive part of a page. The page of an invoice whose codes were drawn ahead
-// draws none.
-func TestDrawAhead(t *testing.T) {
+// Drawing QR codes is the most expensive part of a page. The page of an invoice whose codes were drawn by
+// DrawAhead draws none.
+func TestDrawAhead_draws_the_codes_of_new_invoices(t *testing.T) {
 	created := make(chan string, 1)
 	inv := presenttest.Invoice("abc")
 	for i := range inv.PaymentMethods {

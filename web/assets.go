@@ -39,8 +39,8 @@ func sendAsset(c echo.Context, asset static.Asset, cacheControl string) error {
 	return c.Blob(http.StatusOK, asset.ContentType, asset.Body)
 }
 
-// icon serves the icon at the fixed addresses that browsers request by themselves, such as
-// /favicon.ico. Pages link to the address with the hash.
+// icon serves the icon at /favicon.ico, which browsers request without a link. Pages link to the address
+// with the hash.
 func (h *Handler) icon(c echo.Context) error {
 	icon, _ := static.Find(static.Path("icon.svg"))
 	dropPageHeaders(c.Response().Header(), icon.ContentType)
@@ -70,8 +70,8 @@ func accepts(header, coding string) bool {
 	return other
 }
 
-// weight returns the weight in the parameters of a coding. It returns 1 without a weight, and 0 if the
-// weight cannot be parsed.
+// weight returns the weight in the parameters of a coding. It returns 1 if there is no weight, and 0 if
+// the weight cannot be parsed.
 func weight(parameters string) float64 {
 	name, value, _ := strings.Cut(strings.TrimSpace(parameters), "=")
 	if !strings.EqualFold(strings.TrimSpace(name), "q") {

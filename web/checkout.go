@@ -19,31 +19,31 @@ import (
 // package, because a third party may have written the texts in a link.
 type linkRefusal struct {
 	status int
-	words  fault
+	texts  fault
 	detail string // the service's message to the merchant that made the link
 }
 
 // Error implements error.
-func (r *linkRefusal) Error() string { return "link refused: " + r.words.heading }
+func (r *linkRefusal) Error() string { return "link refused: " + r.texts.heading }
 
 // changedLink refuses a link that differs from the one that the shop made.
-var changedLink = &linkRefusal{status: http.StatusForbidden, words: fault{"link.changed.heading", "link.changed.text"}}
+var changedLink = &linkRefusal{status: http.StatusForbidden, texts: fault{"link.changed.heading", "link.changed.text"}}
 
 // linkRefusals maps the service's error codes to refusals.
 var linkRefusals = map[string]*linkRefusal{
-	api.CodeLinkNotFound:  {status: http.StatusNotFound, words: fault{"link.gone.heading", "link.gone.text"}},
-	api.CodeLinkExpired:   {status: http.StatusGone, words: fault{"link.lapsed.heading", "link.lapsed.text"}},
+	api.CodeLinkNotFound:  {status: http.StatusNotFound, texts: fault{"link.gone.heading", "link.gone.text"}},
+	api.CodeLinkExpired:   {status: http.StatusGone, texts: fault{"link.lapsed.heading", "link.lapsed.text"}},
 	api.CodeLinkChanged:   changedLink,
-	api.CodeLinkUnknown:   {status: http.StatusBadRequest, words: fault{"link.changed.heading", "link.changed.added"}},
-	api.CodeLinkRepeated:  {status: http.StatusBadRequest, words: fault{"link.changed.heading", "link.changed.twice"}},
-	api.CodeLinkMissing:   {status: http.StatusBadRequest, words: fault{"link.cut.heading", "link.cut.text"}},
-	api.CodeLinkMalformed: {status: http.StatusBadRequest, words: changedLink.words},
-	api.CodeLinkKey:       {status: http.StatusForbidden, words: fault{"link.barred.heading", "link.barred.text"}},
+	api.CodeLinkUnknown:   {status: http.StatusBadRequest, texts: fault{"link.changed.heading", "link.changed.added"}},
+	api.CodeLinkRepeated:  {status: http.StatusBadRequest, texts: fault{"link.changed.heading", "link.changed.twice"}},
+	api.CodeLinkMissing:   {status: http.StatusBadRequest, texts: fault{"link.cut.heading", "link.cut.text"}},
+	api.CodeLinkMalformed: {status: http.StatusBadRequest, texts: changedLink.texts},
+	api.CodeLinkKey:       {status: http.StatusForbidden, texts: fault{"link.barred.heading", "link.barred.text"}},
 }
 
-// refusedLink returns the linkRefusal for an error that the service returned for a link. An
-// error that only the maker of the link can have caused includes the service's message: the
-// signature is valid, so the maker wrote the link.
+// refusedLink returns the linkRefusal for an error that the service returned for a link. A refused
+// parameter of a signed link includes the service's message, because the signature shows that the
+// merchant made the link.
 func refusedLink(err error) error {
 	refused, ok := errors.AsType[*client.Error](err)
 	if !ok {
@@ -53,7 +53,7 @@ func refusedLink(err error) error {
 		return known
 	}
 	if refused.Status == http.StatusBadRequest {
-		return &linkRefusal{status: http.StatusBadRequest, words: fault{"link.wrong.heading", "link.wrong.text"}, detail: refused.Message}
+		return &linkRefusal{status: http.StatusBadRequest, texts: fault{"link.wrong.heading", "link.wrong.text"}, detail: refused.Message}
 	}
 	return err
 }
@@ -70,41 +70,41 @@ func linkOf(c echo.Context) api.CheckoutRequest {
 	return api.CheckoutRequest{Query: signature.LinkQuery(c.QueryString())}
 }
 
-// checkout shows the offer of a link, or redirects to the invoice that the link's order already
-// has. It creates nothing, because mail scanners and link previews open links. The browser may
-// cache the page privately, as it may cache the storefront.
+// checkout shows the page of a link, or redirects to the invoice that the link's order already has. It
+// creates nothing, because mail scanners and link previews open links. The browser may cache the page
+// privately, like the storefront.
 func (h *Handler) checkout(c echo.Context) error {
-	offer, err := h.offer(c)
+	content, err := h.checkoutLink(c)
 	if err != nil {
 		return err
 	}
-	if offer.ForeignID != "" {
-		return h.redirect(c, h.reader(c, offer.Language), "/invoice/"+offer.ForeignID)
+	if content.ForeignID != "" {
+		return h.redirect(c, h.reader(c, content.Language), "/invoice/"+content.ForeignID)
 	}
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
-	return h.renderLink(c, offer, present.Typed{Token: rand.Text()}, nil)
+	return h.renderLink(c, content, present.Typed{Token: rand.Text()}, nil)
 }
 
-// offer returns the offer of the link in a request's address.
-func (h *Handler) offer(c echo.Context) (api.CheckoutLink, error) {
+// checkoutLink returns the content of the link in a request's address.
+func (h *Handler) checkoutLink(c echo.Context) (api.CheckoutLink, error) {
 	link := linkOf(c)
 	if link == (api.CheckoutRequest{}) {
 		return api.CheckoutLink{}, linkRefusals[api.CodeLinkMissing]
 	}
-	offer, err := h.config.Client.ReadCheckoutLink(c.Request().Context(), link)
-	return offer, refusedLink(err)
+	content, err := h.config.Client.ReadCheckoutLink(c.Request().Context(), link)
+	return content, refusedLink(err)
 }
 
 // pay creates an invoice from a link and redirects to the invoice's page.
 func (h *Handler) pay(c echo.Context) error {
-	offer, err := h.offer(c)
+	content, err := h.checkoutLink(c)
 	if err != nil {
 		return err
 	}
-	r, typed := h.reader(c, offer.Language), typedAmount(c)
-	link, key, problem := typedLink(c, r, offer, typed)
-	if problem != nil || offer.OtherID != "" {
-		return h.renderLink(c, offer, typed, problem)
+	r, typed := h.reader(c, content.Language), typedAmount(c)
+	link, key, problem := typedLink(c, r, content, typed)
+	if problem != nil || content.OtherID != "" {
+		return h.renderLink(c, content, typed, problem)
 	}
 	ctx := c.Request().Context()
 	id, err := unlessRunning(ctx, func() (string, error) { return h.config.Client.UseCheckoutLink(ctx, link, key) })
@@ -112,24 +112,24 @@ func (h *Handler) pay(c echo.Context) error {
 	switch {
 	case err == nil:
 		return h.redirect(c, r, "/invoice/"+id)
-	case ok && refused.Code == api.CodeLinkOrderPaid: // the payment arrived after the offer was read
+	case ok && refused.Code == api.CodeLinkOrderPaid: // the payment arrived after the link was read
 		return h.checkout(c)
 	case ok && refused.Code == api.CodePriceChanged:
-		problem = &present.Problem{Status: http.StatusConflict, Text: r.Text("link.price", "Amount", r.Fiat(offer.Amount, offer.FiatCurrency))}
-		return h.renderLink(c, offer, typed, problem)
+		problem = &present.Problem{Status: http.StatusConflict, Text: r.Text("link.price", "Amount", r.Fiat(content.Amount, content.FiatCurrency))}
+		return h.renderLink(c, content, typed, problem)
 	case ok && linkRefusals[refused.Code] == nil:
-		return h.renderLink(c, offer, typed, h.problem(r, err))
+		return h.renderLink(c, content, typed, h.problem(r, err))
 	}
 	return refusedLink(err)
 }
 
 // typedLink returns the request to use a link and its idempotency key, or the problem with the typed amount.
-func typedLink(c echo.Context, r present.Reader, offer api.CheckoutLink, typed present.Typed) (link api.CheckoutRequest, key string, problem *present.Problem) {
+func typedLink(c echo.Context, r present.Reader, content api.CheckoutLink, typed present.Typed) (link api.CheckoutRequest, key string, problem *present.Problem) {
 	link, key = linkOf(c), typed.Token
 	if link.Slug != "" {
 		link.ShownAmount, link.ShownCurrency = c.FormValue("shown_amount"), c.FormValue("shown_currency")
 	}
-	if offer.Amount == "" && offer.OtherID == "" {
+	if content.Amount == "" && content.OtherID == "" {
 		link.Amount, problem = present.ReadAmount(r, typed)
 		key += "-" + link.Amount
 	}
@@ -137,13 +137,13 @@ func typedLink(c echo.Context, r present.Reader, offer api.CheckoutLink, typed p
 }
 
 // renderLink renders the page of a link.
-func (h *Handler) renderLink(c echo.Context, offer api.CheckoutLink, typed present.Typed, problem *present.Problem) error {
-	f, status := h.themed(c.Request().Context(), h.frame(c, h.reader(c, offer.Language)), offer.Theme), formStatus(c, problem)
+func (h *Handler) renderLink(c echo.Context, content api.CheckoutLink, typed present.Typed, problem *present.Problem) error {
+	f, status := h.themed(c.Request().Context(), h.frame(c, h.reader(c, content.Language)), content.Theme), formStatus(c, problem)
 	f.Query = linkOf(c).Query
-	if offer.OtherID != "" {
+	if content.OtherID != "" {
 		status = http.StatusConflict
 	}
-	return render(c, status, views.CheckoutPage(f.Checkout(offer, linkEnd(c), typed, problem)))
+	return render(c, status, views.CheckoutPage(f.Checkout(content, linkEnd(c), typed, problem)))
 }
 
 // linkEnd returns the part of a request's address that identifies its link: the slug or the query.

@@ -16,18 +16,18 @@ import (
 // signed is the query of a link. The fake service does not check the signature.
 const signed = "amount=56.50&fiat_currency=EUR&key=K&order_id=1042&description=a%20b+c&sig=00"
 
-func offering(change func(*api.CheckoutLink)) *service {
+func checkoutService(change func(*api.CheckoutLink)) *service {
 	s := newService()
-	s.offer = api.CheckoutLink{
+	s.link = api.CheckoutLink{
 		MerchantName: "Atelier Nord", Mode: "live", Amount: "56.5", FiatCurrency: "EUR", OrderID: "1042", Description: "Two prints",
 	}
 	if change != nil {
-		change(&s.offer)
+		change(&s.link)
 	}
 	return s
 }
 
-func TestCheckout_shows_what_the_link_asks_for(t *testing.T) {
+func TestCheckout_shows_the_content_of_the_link(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, target string
@@ -54,7 +54,7 @@ func TestCheckout_shows_what_the_link_asks_for(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := offering(tt.change)
+			s := checkoutService(tt.change)
 			response := get(t, pages(t, s, nil), tt.target)
 			if response.StatusCode != http.StatusOK || response.Header.Get("Cache-Control") != "private, no-cache" {
 				t.Errorf("status %d, %s", response.StatusCode, response.Header.Get("Cache-Control"))
@@ -72,7 +72,7 @@ func TestCheckout_shows_what_the_link_asks_for(t *testing.T) {
 
 func TestCheckout_sends_the_link_unchanged(t *testing.T) {
 	t.Parallel()
-	s := offering(nil)
+	s := checkoutService(nil)
 	h := pages(t, s, nil)
 	for _, target := range []string{"/pay?" + signed, "/order/pay?" + signed, "/pay/coffee", "/order/pay/coffee"} {
 		response := post(t, h, target, url.Values{"token": {token}, "amount": {"1"}}, nil)
@@ -95,10 +95,10 @@ func TestCheckout_sends_the_link_unchanged(t *testing.T) {
 }
 
 // Shoppers type printed addresses in any case and with a trailing slash.
-func TestAddresses_in_any_case_and_with_a_slash_lead_to_the_page(t *testing.T) {
+func TestCheckout_accepts_addresses_in_any_case_and_with_a_slash(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"", "/base"} {
-		s := offering(nil)
+		s := checkoutService(nil)
 		s.shop = shopOf().shop
 		h := pages(t, s, func(c *web.Config) { c.BasePath = base })
 		for _, target := range []string{"/pay/COFFEE", "/pay/Coffee", "/pay/coffee/", "/pay/COFFEE/", "/pay/coffee//", "/pay/coffee/?lang=de", "/shop/Coffee", "/shop/coffee/", "/shop/"} {
@@ -114,7 +114,7 @@ func TestAddresses_in_any_case_and_with_a_slash_lead_to_the_page(t *testing.T) {
 				t.Errorf("%s%s: the form is sent to %q", base, target, action)
 			}
 		}
-		for _, asked := range s.offered {
+		for _, asked := range s.read {
 			if asked.Slug != "coffee" {
 				t.Errorf("requests to the service: %+v", asked)
 			}
@@ -133,17 +133,17 @@ func TestAddresses_in_any_case_and_with_a_slash_lead_to_the_page(t *testing.T) {
 func TestCheckout_drops_foreign_parameters(t *testing.T) {
 	t.Parallel()
 	foreign := "?fbclid=1&" + signed + "&utm_source=mail&_hsmi=2&lang=de"
-	s := offering(nil)
+	s := checkoutService(nil)
 	h := pages(t, s, nil)
 	doc := document(t, get(t, h, "/pay"+foreign))
 	post(t, h, "/order/pay"+foreign, url.Values{"token": {token}}, nil)
-	for _, asked := range append(s.offered, s.paid...) {
+	for _, asked := range append(s.read, s.paid...) {
 		if diff := cmp.Diff(api.CheckoutRequest{Query: signed}, asked); diff != "" {
 			t.Errorf("requests to the service (-want +got):\n%s", diff)
 		}
 	}
 	if len(s.paid) != 1 {
-		t.Errorf("%d invoices were asked for, want 1", len(s.paid))
+		t.Errorf("%d requests for an invoice, want 1", len(s.paid))
 	}
 	html, err := doc.Html()
 	if err != nil {
@@ -159,9 +159,9 @@ func TestCheckout_drops_foreign_parameters(t *testing.T) {
 	}
 }
 
-func TestCheckout_takes_the_shoppers_amount(t *testing.T) {
+func TestCheckout_accepts_the_amount_of_the_shopper(t *testing.T) {
 	t.Parallel()
-	s := offering(func(o *api.CheckoutLink) { o.Amount = "" })
+	s := checkoutService(func(o *api.CheckoutLink) { o.Amount = "" })
 	h := pages(t, s, nil)
 	refused := post(t, h, "/pay/tips", url.Values{"token": {token}, "amount": {"1.234,50"}}, nil)
 	doc := document(t, refused)
@@ -182,15 +182,15 @@ func TestCheckout_takes_the_shoppers_amount(t *testing.T) {
 
 func TestCheckout_redirects_to_an_existing_invoice(t *testing.T) {
 	t.Parallel()
-	s := offering(func(o *api.CheckoutLink) { o.ForeignID = "open1" })
+	s := checkoutService(func(o *api.CheckoutLink) { o.ForeignID = "open1" })
 	response := get(t, pages(t, s, func(c *web.Config) { c.BasePath = "/shop" }), "/shop/pay?"+signed)
 	if response.StatusCode != http.StatusSeeOther || response.Header.Get("Location") != "/shop/invoice/open1" {
 		t.Errorf("status %d to %q", response.StatusCode, response.Header.Get("Location"))
 	}
 }
 
-// The page of an order with a payment at another price shows both amounts. It has neither a form
-// nor a link to the receipt, which would lead on to url_success.
+// The page of an order with a payment at another price shows both amounts. It has neither a form nor a link
+// to the invoice's page, which would link to url_success.
 func TestCheckout_of_an_order_paid_at_another_price(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ status, received, heading, words string }{
@@ -200,10 +200,10 @@ func TestCheckout_of_an_order_paid_at_another_price(t *testing.T) {
 		taken := func(o *api.CheckoutLink) {
 			o.Amount, o.OtherID, o.OtherStatus, o.OtherAmount, o.OtherCurrency, o.OtherReceived = "500", "old1", tt.status, "5", "EUR", tt.received
 		}
-		s := offering(taken)
-		late := offering(nil) // the payment is seen after the page is shown, before the form is sent
+		s := checkoutService(taken)
+		late := checkoutService(nil) // the payment is seen after the page is shown, before the form is sent
 		late.refusals = []error{&client.Error{Status: 409, Code: api.CodeLinkOrderPaid}}
-		late.refused = func() { taken(&late.offer) }
+		late.refused = func() { taken(&late.link) }
 		for name, response := range map[string]*http.Response{
 			"page":   get(t, pages(t, s, nil), "/pay?"+signed),
 			"button": post(t, pages(t, s, nil), "/order/pay?"+signed, url.Values{"token": {token}}, nil),
@@ -219,12 +219,12 @@ func TestCheckout_of_an_order_paid_at_another_price(t *testing.T) {
 			}
 		}
 		if len(s.paid) > 0 {
-			t.Errorf("%s: an invoice was asked for", tt.status)
+			t.Errorf("%s: an invoice was requested", tt.status)
 		}
 	}
 }
 
-func TestCheckoutExplainsRefusals(t *testing.T) {
+func TestCheckout_explains_refusals(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		err    error
@@ -243,7 +243,7 @@ func TestCheckoutExplainsRefusals(t *testing.T) {
 		{&client.Error{Status: 403, Code: "key_may_not", Message: "secret"}, 500, "It is our fault"},
 		{client.ErrUnsupported, 404, "This page does not exist"},
 	} {
-		s := offering(nil)
+		s := checkoutService(nil)
 		s.refusal = tt.err
 		h := pages(t, s, nil)
 		for _, response := range []*http.Response{get(t, h, "/pay?"+signed), post(t, h, "/pay?"+signed, nil, nil)} {
@@ -271,7 +271,7 @@ func TestCheckout_when_no_invoice_can_be_made(t *testing.T) {
 		{&client.Error{Status: 409, Code: api.CodePriceChanged}, 409, `.err p:contains("it is €56.50 now")`},
 		{&client.Error{Status: 410, Code: api.CodeLinkExpired}, 410, `h1:contains("This link has expired")`},
 	} {
-		s := offering(nil)
+		s := checkoutService(nil)
 		s.refusals = []error{tt.err}
 		response := post(t, pages(t, s, nil), "/pay?"+signed, url.Values{"token": {token}}, nil)
 		doc := document(t, response)
@@ -281,9 +281,9 @@ func TestCheckout_when_no_invoice_can_be_made(t *testing.T) {
 	}
 }
 
-func TestCheckouts_of_one_address_are_limited(t *testing.T) {
+func TestCheckout_limits_the_posts_of_an_address(t *testing.T) {
 	t.Parallel()
-	h := pages(t, offering(nil), func(c *web.Config) { c.PostsPerMinute = 1 })
+	h := pages(t, checkoutService(nil), func(c *web.Config) { c.PostsPerMinute = 1 })
 	var got []int
 	for _, target := range []string{"/pay/a", "/order/pay?" + signed, "/pay/b"} {
 		got = append(got, post(t, h, target, url.Values{"token": {token}}, nil).StatusCode)

@@ -11,12 +11,11 @@ import (
 	"chequer/internal/caller"
 )
 
-// Limits for reading costly invoices: the rate and burst for one network, and the number of
-// costly invoices that are remembered.
+// Limits for reading costly invoices.
 const (
-	costlyPerSecond = 2
-	costlyBurst     = 30
-	maxCostly       = 10_000
+	costlyPerSecond = 2      // rate limit of a network of callers
+	costlyBurst     = 30     // burst of a network of callers
+	maxCostly       = 10_000 // largest number of invoices that are known to be costly
 )
 
 // costly limits the rate at which one network of callers reads invoices with more payments

@@ -9,9 +9,9 @@ import (
 	"chequer/web/present/presenttest"
 )
 
-// TestCostlyInvoice checks the rate limit of one network for invoices with more payments than the
-// resource shows, which cost more to read.
-func TestCostlyInvoice(t *testing.T) {
+// Invoices with more payments than the resource shows cost more to read. Each network of callers has a rate
+// limit for reading them.
+func TestCostly_invoices_have_a_rate_limit(t *testing.T) {
 	t.Parallel()
 	huge, small := presenttest.Invoice("huge"), presenttest.Invoice("small")
 	huge.MorePayments = 900

@@ -19,7 +19,7 @@ import (
 // readDocument parses the API's document once, on first use.
 var readDocument = sync.OnceValues(func() (*openapi.Document, error) { return openapi.Read(api.Document) })
 
-// documentJSON returns the same document as JSON.
+// documentJSON returns the API's document as JSON.
 var documentJSON = sync.OnceValues(func() ([]byte, error) { return openapi.JSON(api.Document) })
 
 // apiReference serves GET /docs/api, the page that documents the API.

@@ -19,9 +19,9 @@ import (
 
 func documented(c *web.Config) { c.Docs = true }
 
-// The page of the API has every operation, object and error of the document, every link within it
-// has a target, and it loads nothing from another site.
-func TestDocs(t *testing.T) {
+// The page has every operation, object and error of the document. Every link within the page has a target.
+// The page loads nothing from another site.
+func TestDocs_show_the_whole_document(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(), documented)
 	response := get(t, h, "/docs/api")
@@ -68,7 +68,7 @@ func TestDocs(t *testing.T) {
 }
 
 // The page shows the examples as they are in their files.
-func TestDocs_examples(t *testing.T) {
+func TestDocs_show_the_examples_unchanged(t *testing.T) {
 	t.Parallel()
 	page, err := goquery.NewDocumentFromReader(get(t, pages(t, newService(), documented), "/docs/api").Body)
 	if err != nil {
@@ -93,7 +93,7 @@ func TestDocs_examples(t *testing.T) {
 	}
 }
 
-func TestDocs_document(t *testing.T) {
+func TestDocs_serve_the_document_as_YAML_and_JSON(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(), documented)
 	response := get(t, h, "/openapi.yaml")
@@ -107,7 +107,7 @@ func TestDocs_document(t *testing.T) {
 	}
 }
 
-// Pages in front of a service in another process do not serve its documentation.
+// Pages of a service in another process do not serve its documentation.
 func TestDocs_are_served_only_with_Config_Docs(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(), nil)

@@ -72,7 +72,7 @@ func TestHeaders(t *testing.T) {
 		"X-Robots-Tag":               "noindex",
 		"Set-Cookie":                 "",
 	}
-	light := map[string]string{"X-Content-Type-Options": "nosniff"}
+	asset := map[string]string{"X-Content-Type-Options": "nosniff"}
 	picture := map[string]string{"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'"}
 	for _, tt := range []struct {
 		target, cache string
@@ -86,8 +86,8 @@ func TestHeaders(t *testing.T) {
 		{"/static/pay.0000000.css", "no-store", want},
 		{"/favicon.ico", "public, max-age=86400", picture},
 		{static.Path("icon.svg"), "public, max-age=31536000, immutable", picture},
-		{static.Path("pay.css"), "public, max-age=31536000, immutable", light},
-		{static.Path("pay.js"), "public, max-age=31536000, immutable", light},
+		{static.Path("pay.css"), "public, max-age=31536000, immutable", asset},
+		{static.Path("pay.js"), "public, max-age=31536000, immutable", asset},
 	} {
 		header := get(t, h, tt.target).Header
 		for name := range want {
@@ -102,7 +102,7 @@ func TestHeaders(t *testing.T) {
 }
 
 // C71: no request makes the server redirect a browser to another site.
-func TestNothingRedirectsElsewhere(t *testing.T) {
+func TestRedirects_never_lead_to_another_site(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(pages(t, newService(), nil))
 	t.Cleanup(server.Close)
@@ -148,10 +148,10 @@ func TestForms_of_other_sites_are_refused(t *testing.T) {
 		header map[string]string
 		want   int
 	}{
-		{"own form", map[string]string{"Sec-Fetch-Site": "same-origin", "Origin": "null"}, 303},
+		{"form of this site", map[string]string{"Sec-Fetch-Site": "same-origin", "Origin": "null"}, 303},
 		{"client without browser headers", nil, 303},
-		{"own form over plain HTTP, where a page without referrer has no origin", map[string]string{"Origin": "null"}, 303},
-		{"own form behind a proxy that changes the host", map[string]string{"Origin": "https://pay.example"}, 303},
+		{"form of this site over plain HTTP, where a page without referrer has no origin", map[string]string{"Origin": "null"}, 303},
+		{"form of this site behind a proxy that changes the host", map[string]string{"Origin": "https://pay.example"}, 303},
 		{"form of another site", map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}, 403},
 		{"form of another site with origin null", map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "null"}, 403},
 		{"form of another site in an old browser", map[string]string{"Origin": "https://evil.example"}, 403},
@@ -203,7 +203,7 @@ func TestSimulate(t *testing.T) {
 	}
 }
 
-func TestAssetsAreCompressed(t *testing.T) {
+func TestAssets_and_pages_are_compressed(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(presenttest.Invoice("abc")), nil)
 	for _, target := range []string{static.Path("pay.css"), "/invoice/abc"} {

@@ -45,8 +45,8 @@ func (h *Handler) embed(c echo.Context) error {
 	return render(c, http.StatusOK, views.EmbedPage(page))
 }
 
-// ownLink returns the typed text as the address of a payment of this checkout. own is false if it
-// is not the address of such a payment.
+// ownLink returns the address of the payment page that the typed text names. own is false if the text
+// does not name a payment page of this checkout.
 func (h *Handler) ownLink(typed string) (link string, own bool) {
 	if slugForm.MatchString(typed) {
 		return h.config.BaseURL + "/pay/" + typed, true

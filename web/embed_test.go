@@ -18,11 +18,11 @@ func embedding(c *web.Config) {
 }
 
 // C73: listed origins may frame payment pages, and no origin may frame any other page.
-func TestFrameAncestors(t *testing.T) {
+func TestFrame_ancestors_are_the_listed_origins(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"", "/pay"} {
-		listed := pages(t, offering(nil), func(c *web.Config) { embedding(c); c.BasePath = base })
-		none := pages(t, offering(nil), func(c *web.Config) { c.BasePath = base })
+		listed := pages(t, checkoutService(nil), func(c *web.Config) { embedding(c); c.BasePath = base })
+		none := pages(t, checkoutService(nil), func(c *web.Config) { c.BasePath = base })
 		for target, framed := range map[string]bool{
 			"/invoice/abc": true, "/pay?" + signed: true, "/pay/coffee": true, "/order/pay/coffee": true,
 			"/": false, "/order": false, "/embed": false, "/embed?link=coffee": false, "/embed?link=x:y": false,
@@ -48,7 +48,7 @@ func TestFrameAncestors(t *testing.T) {
 
 func TestFramed_pages_send_messages_to_listed_origins_only(t *testing.T) {
 	t.Parallel()
-	s := offering(nil)
+	s := checkoutService(nil)
 	s.set(presenttest.Invoice("abc"))
 	for target, want := range map[string]int{"/invoice/abc": 1, "/pay/coffee": 1, "/": 0, "/embed?link=coffee": 0} {
 		if got := document(t, get(t, pages(t, s, embedding), target)).Find(`script[data-origins="` + origins + `"]`).Length(); got != want {
@@ -67,7 +67,7 @@ func TestFramed_pages_send_messages_to_listed_origins_only(t *testing.T) {
 	}
 }
 
-func TestEmbedScript(t *testing.T) {
+func TestEmbed_script_can_be_loaded_by_other_sites(t *testing.T) {
 	t.Parallel()
 	header := get(t, pages(t, newService(), nil), "/embed.js").Header
 	for name, want := range map[string]string{
@@ -79,7 +79,7 @@ func TestEmbedScript(t *testing.T) {
 	}
 }
 
-func TestEmbedPageBuilds(t *testing.T) {
+func TestEmbed_page_builds_snippets(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(), func(c *web.Config) { embedding(c); c.BaseURL, c.BasePath = "https://pay.example/shop", "/shop" })
 	for typed, link := range map[string]string{
@@ -103,7 +103,7 @@ func TestEmbedPageBuilds(t *testing.T) {
 	}
 }
 
-// The author of a link to this page chooses what its field holds.
+// The author of a link to this page chooses the content of its field.
 func TestEmbed_page_shows_no_link_to_other_sites(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(), embedding)

@@ -21,7 +21,7 @@ var retryAfter = map[int]int{
 	http.StatusServiceUnavailable: 10,
 }
 
-// fault is the page for a request that could not be served: the keys of its texts.
+// fault holds the keys of the texts of an error page.
 type fault struct {
 	heading, text string
 }
@@ -68,20 +68,20 @@ func setRetryAfter(header http.Header, status int) {
 
 // errorPage returns the page for an error.
 func (h *Handler) errorPage(c echo.Context, err error, status int) views.Error {
-	words, ok := faults[status]
+	texts, ok := faults[status]
 	if !ok {
-		words = faults[http.StatusInternalServerError]
+		texts = faults[http.StatusInternalServerError]
 	}
 	var detail string
 	if refusal, ok := errors.AsType[*linkRefusal](err); ok {
-		words, detail = refusal.words, refusal.detail
+		texts, detail = refusal.texts, refusal.detail
 	}
 	r := h.reader(c, "")
-	text := r.Text(words.text, "Detail", detail)
+	text := r.Text(texts.text, "Detail", detail)
 	if refused, ok := errors.AsType[*client.Error](err); ok && status < 500 && status != http.StatusNotFound {
 		text = r.RefusalText(refused, text)
 	}
-	return h.frame(c, r).Error(r.Text(words.heading), text, h.errorAction(c, r, status))
+	return h.frame(c, r).Error(r.Text(texts.heading), text, h.errorAction(c, r, status))
 }
 
 // errorAction returns the link of an error page.
@@ -123,7 +123,7 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// refusedStatus returns the status of the page for a status of the service. It passes on those
+// refusedStatus returns the status of the page for a status of the service. It passes on the statuses
 // that a shopper can act on. A refused API key is an internal error.
 func refusedStatus(status int) int {
 	switch status {

@@ -9,8 +9,8 @@ import (
 	"chequer/web/present"
 )
 
-// reader chooses the language of a page. In order of preference: "?lang=", the wanted language,
-// which an invoice or a link may name, the browser's, and the shop's.
+// reader chooses the language of a page. In order of preference it is the language of "?lang=", the
+// wanted language, which an invoice or a link may name, that of the browser, and that of the shop.
 func (h *Handler) reader(c echo.Context, wanted string) present.Reader {
 	languages := h.config.Languages
 	if found, ok := languages.Find(c.QueryParam("lang")); ok {

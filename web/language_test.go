@@ -18,8 +18,8 @@ import (
 	"chequer/web/present/presenttest"
 )
 
-// asked returns the page for a browser that accepts the given languages.
-func asked(t *testing.T, h http.Handler, target, accepts string) *goquery.Document {
+// pageFor returns the page for a browser that accepts the given languages.
+func pageFor(t *testing.T, h http.Handler, target, accepts string) *goquery.Document {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
 	r.Header.Set("Accept-Language", accepts)
@@ -40,11 +40,11 @@ func TestLanguage_of_a_page(t *testing.T) {
 	h := pages(t, newService(presenttest.Invoice("abc"), named("de-AT"), named("en"), named("tlh")), nil)
 	for _, tt := range []struct{ name, target, accepts, want string }{
 		{"standard language without a preference", "/invoice/abc", "", "en-IE"},
-		{"the browser's", "/invoice/abc", "de-CH,en;q=0.8", "de"},
-		{"the invoice's before the browser's", "/invoice/of-de-AT", "en", "de"},
-		{"the invoice's English too", "/invoice/of-en", "de", "en-IE"},
+		{"the language of the browser", "/invoice/abc", "de-CH,en;q=0.8", "de"},
+		{"the language of the invoice before that of the browser", "/invoice/of-de-AT", "en", "de"},
+		{"English of the invoice before the language of the browser", "/invoice/of-en", "de", "en-IE"},
 		{"an unsupported language of the invoice is ignored", "/invoice/of-tlh", "de", "de"},
-		{"the address before the invoice's", "/invoice/of-de-AT?lang=en", "de", "en-IE"},
+		{"the language of the address before that of the invoice", "/invoice/of-de-AT?lang=en", "de", "en-IE"},
 		{"an unsupported language in the address is ignored", "/invoice/of-de-AT?lang=tlh", "en", "de"},
 		{"an invalid language in the address is ignored", "/invoice/abc?lang=%22%3E%3Cb%3E", "de", "de"},
 		{"the storefront", "/", "de", "de"},
@@ -54,7 +54,7 @@ func TestLanguage_of_a_page(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			html := asked(t, h, tt.target, tt.accepts).Find("html")
+			html := pageFor(t, h, tt.target, tt.accepts).Find("html")
 			if got := html.AttrOr("lang", "") + " " + html.AttrOr("dir", ""); got != tt.want+" ltr" {
 				t.Errorf("%s for %q is in %s, want %s", tt.target, tt.accepts, got, tt.want)
 			}
@@ -62,19 +62,19 @@ func TestLanguage_of_a_page(t *testing.T) {
 	}
 }
 
-func TestChoiceOfLanguages(t *testing.T) {
+func TestLanguages_page_lists_all_languages(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(presenttest.Invoice("abc")), nil)
-	doc := asked(t, h, "/invoice/abc?lang=", "de")
+	doc := pageFor(t, h, "/invoice/abc?lang=", "de")
 	var names []string
 	for _, l := range locale.All().List() {
 		names = append(names, l.Name)
 	}
-	got := doc.Find(".tongues a").Map(func(_ int, a *goquery.Selection) string { return a.Text() })
+	got := doc.Find(".languages a").Map(func(_ int, a *goquery.Selection) string { return a.Text() })
 	if diff := cmp.Diff(names, got); diff != "" {
 		t.Errorf("languages (-want +got):\n%s", diff)
 	}
-	if got := text(doc.Find("h1")) + " " + text(doc.Find(".tongues [aria-current]")); got != "Sprache wählen Deutsch" {
+	if got := text(doc.Find("h1")) + " " + text(doc.Find(".languages [aria-current]")); got != "Sprache wählen Deutsch" {
 		t.Errorf("the choice says %q", got)
 	}
 	if got := post(t, h, "/order?lang=", url.Values{"amount": {"5"}}, nil).Header.Get("Location"); got != "/invoice/made1" {
@@ -83,7 +83,7 @@ func TestChoiceOfLanguages(t *testing.T) {
 }
 
 // The standard language is the shop's, and only the offered languages are used.
-func TestLanguagesOffered(t *testing.T) {
+func TestLanguages_are_limited_to_the_configured_languages(t *testing.T) {
 	t.Parallel()
 	german, err := locale.All().Offer("de", "de")
 	if err != nil {
@@ -91,7 +91,7 @@ func TestLanguagesOffered(t *testing.T) {
 	}
 	h := pages(t, newService(presenttest.Invoice("abc")), func(c *web.Config) { c.Languages = german })
 	for _, target := range []string{"/invoice/abc", "/invoice/abc?lang=en", "/"} {
-		doc := asked(t, h, target, "en")
+		doc := pageFor(t, h, target, "en")
 		if got := doc.Find("html").AttrOr("lang", ""); got != "de" {
 			t.Errorf("%s is in %s", target, got)
 		}
@@ -102,7 +102,7 @@ func TestLanguagesOffered(t *testing.T) {
 }
 
 // A chosen language is kept in the stream, in forms and their redirects, and in links.
-func TestLanguageIsKept(t *testing.T) {
+func TestLanguage_is_kept_in_links_and_forms(t *testing.T) {
 	t.Parallel()
 	expired, late := presenttest.Invoice("expired"), presenttest.Invoice("late")
 	expired.Status, expired.URLFailure, expired.MayRequote, expired.Quotes = api.StatusExpired, "", true, []api.Quote{{Number: 1}}
@@ -110,7 +110,7 @@ func TestLanguageIsKept(t *testing.T) {
 	test := presenttest.Invoice("abc")
 	test.Mode = "test"
 	s := newService(test, expired, late)
-	s.offer = api.CheckoutLink{FiatCurrency: "EUR", Mode: "live"}
+	s.link = api.CheckoutLink{FiatCurrency: "EUR", Mode: "live"}
 	h := pages(t, s, nil)
 	for _, tt := range []struct{ page, selector, attribute, want string }{
 		{"/invoice/abc?lang=de", "#live", "data-self", "/invoice/abc?lang=de"},
@@ -125,16 +125,16 @@ func TestLanguageIsKept(t *testing.T) {
 		{"/pay?amount=1&sig=2&lang=de", "form", "action", "/order/pay?amount=1&sig=2&lang=de"},
 		{"/pay?amount=1&sig=2&lang=de", "#language", "href", "?amount=1&sig=2&lang="},
 		{"/invoice/abc?m=EURC-BASE", "#language", "href", "?m=EURC-BASE&lang="},
-		{"/invoice/abc?m=EURC-BASE&lang=", ".tongues a[lang=de]", "href", "?m=EURC-BASE&lang=de"},
+		{"/invoice/abc?m=EURC-BASE&lang=", ".languages a[lang=de]", "href", "?m=EURC-BASE&lang=de"},
 		{"/invoice/abc?lang=de", "#language", "href", "?lang="},
-		{"/nosuch?x=1&lang=", ".tongues a[lang=ar]", "href", "?x=1&lang=ar"},
+		{"/nosuch?x=1&lang=", ".languages a[lang=ar]", "href", "?x=1&lang=ar"},
 		{"/invoice/abc", "#live", "data-self", "/invoice/abc"},
 	} {
-		if got := asked(t, h, tt.page, "").Find(tt.selector).First().AttrOr(tt.attribute, "none"); got != tt.want {
+		if got := pageFor(t, h, tt.page, "").Find(tt.selector).First().AttrOr(tt.attribute, "none"); got != tt.want {
 			t.Errorf("%s: %s of %s is %q, want %q", tt.page, tt.attribute, tt.selector, got, tt.want)
 		}
 	}
-	stream := asked(t, h, "/invoice/abc?lang=de", "").Find("#live").AttrOr("data-stream", "")
+	stream := pageFor(t, h, "/invoice/abc?lang=de", "").Find("#live").AttrOr("data-stream", "")
 	if !strings.HasPrefix(stream, "/invoice/abc/live?v=") || !strings.HasSuffix(stream, "&lang=de") {
 		t.Errorf("the address of the stream is %q", stream)
 	}
@@ -165,20 +165,20 @@ func TestLanguageIsKept(t *testing.T) {
 }
 
 // A signed link is checked without the language that the shopper chose.
-func TestChosen_language_is_no_part_of_a_link(t *testing.T) {
+func TestLanguage_in_the_address_is_no_part_of_a_signed_link(t *testing.T) {
 	t.Parallel()
 	s := newService()
-	s.offer = api.CheckoutLink{FiatCurrency: "EUR", Mode: "live", Amount: "5", Language: "de"}
+	s.link = api.CheckoutLink{FiatCurrency: "EUR", Mode: "live", Amount: "5", Language: "de"}
 	h := pages(t, s, nil)
 	const signed = "amount=5&fiat_currency=EUR&language=de&key=k&sig=aa"
-	if got := asked(t, h, "/pay?"+signed+"&lang=en", "").Find("html").AttrOr("lang", ""); got != "en-IE" {
+	if got := pageFor(t, h, "/pay?"+signed+"&lang=en", "").Find("html").AttrOr("lang", ""); got != "en-IE" {
 		t.Errorf("chosen English, the page is in %s", got)
 	}
-	if got := asked(t, h, "/pay?"+signed, "en").Find("html").AttrOr("lang", ""); got != "de" {
+	if got := pageFor(t, h, "/pay?"+signed, "en").Find("html").AttrOr("lang", ""); got != "de" {
 		t.Errorf("the link says German, the page is in %s", got)
 	}
 	want := []api.CheckoutRequest{{Query: signed}, {Query: signed}}
-	if diff := cmp.Diff(want, s.offered); diff != "" {
+	if diff := cmp.Diff(want, s.read); diff != "" {
 		t.Errorf("requests to the service (-want +got):\n%s", diff)
 	}
 }
@@ -211,7 +211,7 @@ func TestStream_uses_the_pages_language(t *testing.T) {
 	}
 }
 
-func TestServices_sentences_in_german(t *testing.T) {
+func TestService_messages_are_replaced_on_German_pages(t *testing.T) {
 	t.Parallel()
 	late := presenttest.Invoice("abc")
 	late.Status, late.Exceptions, late.Payments = api.StatusExpired, []string{api.ExceptionLate}, []api.Payment{presenttest.Transfer("late")}
@@ -233,7 +233,7 @@ func TestServices_sentences_in_german(t *testing.T) {
 			}
 			doc := document(t, post(t, pages(t, s, nil), tt.target+"?lang=de", form, nil))
 			if got := text(doc.Find(tt.selector)); !strings.HasPrefix(got, tt.want) {
-				t.Errorf("said %q, want %q", got, tt.want)
+				t.Errorf("the page says %q, want %q", got, tt.want)
 			}
 			if got := doc.Find("head title").Text(); !strings.HasPrefix(got, "Fehler: ") {
 				t.Errorf("title %q", got)

@@ -78,7 +78,7 @@ func referenceEntries(d *openapi.Document, address string) []manual.Entry {
 	return entries
 }
 
-// docsAddress returns the address of a page of the manual; that of the overview for "".
+// docsAddress returns the address of a page of the manual. The address of the overview has the slug "".
 func (h *Handler) docsAddress(slug string) string {
 	return h.path(path.Join("/docs", slug))
 }
@@ -126,7 +126,7 @@ func (h *Handler) manualPage(c echo.Context) error {
 			page.Navigation.Sections = append(page.Navigation.Sections, views.Link{Text: s.Title, URL: "#" + s.ID})
 		}
 	}
-	page.Previous = page.Navigation.Pages[i] // the overview is the first of them
+	page.Previous = page.Navigation.Pages[i] // the overview is the first page
 	if i+1 < len(book.documents) {
 		page.Next = page.Navigation.Pages[i+2]
 	}
@@ -149,7 +149,7 @@ func (h *Handler) manualSearch(c echo.Context) error {
 	return render(c, http.StatusOK, views.ManualSearchPage(page))
 }
 
-// found says how many sections a search found.
+// found returns the sentence with the number of sections that a search found.
 func found(n int) string {
 	switch n {
 	case 0:

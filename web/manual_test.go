@@ -32,9 +32,8 @@ func docsPage(t *testing.T, h http.Handler, address string) *goquery.Document {
 	return page
 }
 
-// TestManual reads every page below a base path. All links between pages stay below the path and
-// lead to pages and sections that exist.
-func TestManual(t *testing.T) {
+// Below a base path, all links between pages stay below the path and lead to pages and sections that exist.
+func TestManual_links_lead_to_existing_pages_and_sections(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(), belowPath)
 	addresses := []string{"/pay/docs", "/pay/docs/api", "/pay/docs/search?q=wallet"}
@@ -48,7 +47,7 @@ func TestManual(t *testing.T) {
 		for _, n := range page.Find("[id]").EachIter() {
 			id := address + "#" + n.AttrOr("id", "")
 			if known[id] {
-				t.Errorf("%s is there twice", id)
+				t.Errorf("the id %s occurs twice", id)
 			}
 			known[id] = true
 		}
@@ -76,9 +75,9 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// The overview leads to the pages of the manual, then to the API reference. It has all fragments of the
-// API reference, which was once at its address.
-func TestManual_overview(t *testing.T) {
+// The overview links to the pages of the manual, then to the API reference. It has all fragments of the API
+// reference, which had this address in earlier versions.
+func TestManual_overview_lists_all_pages(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(), belowPath)
 	overview := docsPage(t, h, "/pay/docs")
@@ -104,7 +103,7 @@ func TestManual_overview(t *testing.T) {
 	}
 }
 
-func TestManual_page(t *testing.T) {
+func TestManual_page_has_navigation(t *testing.T) {
 	t.Parallel()
 	page := docsPage(t, pages(t, newService(), documented), "/docs/webhooks")
 	for selector, want := range map[string]string{
@@ -130,7 +129,7 @@ func TestManual_page(t *testing.T) {
 	}
 }
 
-func TestManual_unknown_page(t *testing.T) {
+func TestManual_answers_404_for_an_unknown_page(t *testing.T) {
 	t.Parallel()
 	for address, config := range map[string]func(*web.Config){
 		"/docs/nothing": documented, "/docs/start/": documented, "/docs/..%2fstart": documented,
@@ -142,7 +141,7 @@ func TestManual_unknown_page(t *testing.T) {
 	}
 }
 
-func TestManual_search(t *testing.T) {
+func TestManual_search_finds_sections(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(), belowPath)
 	search := func(query string) *goquery.Document {

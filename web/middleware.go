@@ -16,7 +16,7 @@ import (
 	"chequer/internal/caller"
 )
 
-// maxForm is the limit for the body of a form. It is far more than any form here needs.
+// maxForm is the limit for the body of a form. It is far more than any form of this package needs.
 const maxForm = "16K"
 
 // policy returns the Content-Security-Policy of pages. It allows the page's own assets and nothing
@@ -43,8 +43,8 @@ func (h *Handler) secure(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// typed matches the beginnings of the addresses that people type or print.
-var typed = regexp.MustCompile(`^(pay|shop|pos)/`)
+// typedAddress matches the beginnings of the addresses that are typed or printed.
+var typedAddress = regexp.MustCompile(`^(pay|shop|pos)/`)
 
 // trimSlash redirects a typed address with a slash at its end to the page without the slash.
 func (h *Handler) trimSlash(next echo.HandlerFunc) echo.HandlerFunc {
@@ -53,7 +53,7 @@ func (h *Handler) trimSlash(next echo.HandlerFunc) echo.HandlerFunc {
 		path := r.URL.EscapedPath()
 		below, found := strings.CutPrefix(path, h.config.BasePath+"/")
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
-		if !found || !reads || !typed.MatchString(below) || !strings.HasSuffix(below, "/") {
+		if !found || !reads || !typedAddress.MatchString(below) || !strings.HasSuffix(below, "/") {
 			return next(c)
 		}
 		trimmed := strings.TrimRight(path, "/")
@@ -67,8 +67,8 @@ func (h *Handler) trimSlash(next echo.HandlerFunc) echo.HandlerFunc {
 // pageOnly lists the headers set by secure that have no effect on a response that is not a page.
 var pageOnly = []string{"Content-Security-Policy", "Permissions-Policy", "Referrer-Policy", "Cross-Origin-Opener-Policy", "X-Robots-Tag"}
 
-// dropPageHeaders removes the headers that only pages need: for a small asset they would be most of
-// its weight. A picture keeps a policy, because a browser can open it on its own: it may load nothing.
+// dropPageHeaders removes the headers that only pages need. They would be most of the bytes of a small
+// asset. A picture gets a policy under which it loads nothing, because a browser can open it as a document.
 func dropPageHeaders(header http.Header, contentType string) {
 	for _, name := range pageOnly {
 		header.Del(name)
@@ -78,7 +78,7 @@ func dropPageHeaders(header http.Header, contentType string) {
 	}
 }
 
-// shopperAddress stores the shopper's address in the context, for the service in the same process.
+// shopperAddress stores the shopper's IP address in the context, for the service in the same process.
 func shopperAddress(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
@@ -88,7 +88,7 @@ func shopperAddress(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // plainPolicy is the policy for plain text, which has neither script nor style. It does not restrict
-// styles, because a browser may add a style of its own, as WebKit does to wrap lines.
+// styles, because a browser may add its own style sheet, as WebKit does to wrap lines.
 const plainPolicy = "script-src 'none'; object-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 // recovered turns a panic into an error that is handled like any other.
@@ -145,9 +145,9 @@ func (h *Handler) sameOrigin() echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			r := c.Request()
-			// Our pages send no referrer. Over plain HTTP their own forms therefore arrive with
-			// "Origin: null" and without Sec-Fetch-Site. They are accepted: no page uses a
-			// cookie, so a form of another site can do no more than its author could.
+			// The pages send no referrer. Over plain HTTP their forms therefore arrive with
+			// "Origin: null" and without Sec-Fetch-Site. Such forms are accepted: no page uses a
+			// cookie, so a form of another site has no more rights than the author of that form.
 			private := r.Header.Get("Origin") == "null" && r.Header.Get("Sec-Fetch-Site") == ""
 			if err := protection.Check(r); err != nil && !private {
 				return echo.NewHTTPError(http.StatusForbidden).SetInternal(err)
@@ -157,13 +157,13 @@ func (h *Handler) sameOrigin() echo.MiddlewareFunc {
 	}
 }
 
-// simulationsPerPost is the number of simulations that the rate limit allows per post: a tester presses many
-// buttons.
+// simulationsPerPost is the factor between the rate limit for simulations and that for other posts,
+// because a test needs many simulations.
 const simulationsPerPost = 3
 
-// limited limits the posts of one caller: those of its network to perMinute with a burst of twice
-// that, and those of the larger blocks around it to 4 and 16 times as many, so that a caller with
-// many networks is limited, too.
+// limited limits the rate of posts. The limit for a network of callers is perMinute, with a burst of
+// twice that. The limits for the two larger address blocks around a network are 4 and 16 times as high, so
+// that a caller with many networks is limited, too.
 func (h *Handler) limited(perMinute int) echo.MiddlewareFunc {
 	if perMinute < 0 {
 		return func(next echo.HandlerFunc) echo.HandlerFunc { return next }

@@ -23,15 +23,15 @@ import (
 // tokenForm matches the token of a form, and the secret of a terminal.
 var tokenForm = regexp.MustCompile(`^[A-Za-z0-9]{16,64}$`)
 
-// orderFaults maps statuses to the texts that say why no invoice was created.
+// orderFaults maps statuses to the keys of the texts with the reason why no invoice was created.
 var orderFaults = map[int]string{
 	http.StatusConflict:           "order.running",
 	http.StatusTooManyRequests:    "order.many",
 	http.StatusServiceUnavailable: "order.away",
 }
 
-// unpaidFaults maps the service's error codes for limits of unpaid invoices to the texts that say why
-// no invoice was created.
+// unpaidFaults maps the service's error codes for limits of unpaid invoices to the keys of the texts with
+// the reason why no invoice was created.
 var unpaidFaults = map[string]string{
 	api.CodeTooManyUnpaid:        "order.unpaid",
 	api.CodeTooManyUnpaidNetwork: "order.unpaid.network",
@@ -55,8 +55,8 @@ func fingerprint(format string, typed ...any) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// unlessRunning creates an invoice. While the service handles the first of two clicks it answers
-// 409, so the second click tries again, up to five times.
+// unlessRunning creates an invoice. While the service handles the first request of a double click, it
+// answers the second with 409. unlessRunning then tries again, up to five times in all.
 func unlessRunning(ctx context.Context, create func() (string, error)) (string, error) {
 	for try := 0; ; try++ {
 		id, err := create()
@@ -70,8 +70,8 @@ func unlessRunning(ctx context.Context, create func() (string, error)) (string, 
 	}
 }
 
-// problem returns the reason for the shopper why the service created no invoice; nil if the error is none of
-// the service's.
+// problem returns the reason, for the shopper, why the service created no invoice. It returns nil if the
+// error is not an answer of the service.
 func (h *Handler) problem(r present.Reader, err error) *present.Problem {
 	refused, ok := errors.AsType[*client.Error](err)
 	if !ok {
@@ -103,7 +103,7 @@ func formStatus(c echo.Context, problem *present.Problem) int {
 	return cmp.Or(problem.Status, http.StatusUnprocessableEntity)
 }
 
-// backToForm redirects a GET of the address that a form posts to, to the page of the form.
+// backToForm serves a GET of the address that a form posts to. It redirects to the page of the form.
 func (h *Handler) backToForm(c echo.Context) error {
 	path := strings.TrimPrefix(c.Request().URL.EscapedPath(), h.path("/order"))
 	if path == "/pay" {

@@ -40,7 +40,7 @@ func (h *Handler) payment(c echo.Context) error {
 	return render(c, http.StatusOK, views.PaymentPage(page))
 }
 
-// invoiceFrame returns what the page of an invoice is rendered with.
+// invoiceFrame returns the frame of the page of an invoice.
 func (h *Handler) invoiceFrame(c echo.Context, snapshot client.Snapshot) present.Frame {
 	return h.themed(c.Request().Context(), h.frame(c, h.reader(c, snapshot.Resource.Language)), snapshot.Theme)
 }
@@ -70,13 +70,13 @@ func invoiceID(c echo.Context) (string, error) {
 	return id, nil
 }
 
-// aheadPause is the pause after the codes of an invoice were drawn, as a multiple of the time that
-// this took: drawing ahead takes at most a tenth of a processor.
-const aheadPause = 9
+// drawPause is the pause after the QR codes of an invoice were drawn, as a multiple of the time that the
+// drawing took. DrawAhead therefore takes at most a tenth of a processor.
+const drawPause = 9
 
-// DrawAhead draws the codes of new invoices before their pages are opened, until the context ends. It
-// reads their identifiers from Config.Created. If invoices are created faster than their codes are
-// drawn, the codes of some are drawn only when their pages are opened.
+// DrawAhead draws the QR codes of new invoices before their pages are opened, until the context ends. It
+// reads the identifiers of the invoices from Config.Created. If invoices are created faster than codes are
+// drawn, the codes of some invoices are drawn when their pages are opened.
 func (h *Handler) DrawAhead(ctx context.Context) error {
 	for {
 		select {
@@ -89,7 +89,7 @@ func (h *Handler) DrawAhead(ctx context.Context) error {
 			}
 			began := time.Now()
 			present.DrawCodes(snapshot.Resource)
-			if err := pause(ctx, aheadPause*time.Since(began)); err != nil {
+			if err := pause(ctx, drawPause*time.Since(began)); err != nil {
 				return nil //nolint:nilerr // the context ended
 			}
 		}

@@ -15,8 +15,8 @@ import (
 )
 
 var (
-	noTerminal = &linkRefusal{status: http.StatusNotFound, words: fault{"pos.gone", "pos.gone.text"}}
-	noSecret   = &linkRefusal{status: http.StatusNotFound, words: fault{"pos.which", "pos.which.text"}}
+	noTerminal = &linkRefusal{status: http.StatusNotFound, texts: fault{"pos.gone", "pos.gone.text"}}
+	noSecret   = &linkRefusal{status: http.StatusNotFound, texts: fault{"pos.which", "pos.which.text"}}
 )
 
 // whichTerminal answers a request for /pos without the secret of a terminal.
@@ -28,12 +28,12 @@ func (h *Handler) terminal(c echo.Context) (api.CheckoutLink, error) {
 	if !tokenForm.MatchString(secret) {
 		return api.CheckoutLink{}, noTerminal
 	}
-	offer, err := h.config.Client.ReadCheckoutLink(c.Request().Context(), api.CheckoutRequest{Terminal: secret})
+	terminal, err := h.config.Client.ReadCheckoutLink(c.Request().Context(), api.CheckoutRequest{Terminal: secret})
 	refused, ok := errors.AsType[*client.Error](err)
 	if ok && refused.Code == api.CodeTerminalNotFound || errors.Is(err, client.ErrUnsupported) {
-		return offer, noTerminal
+		return terminal, noTerminal
 	}
-	return offer, err
+	return terminal, err
 }
 
 // allowManifest lets a page load its manifest, so that a phone can install it as an app.
@@ -41,19 +41,19 @@ func allowManifest(c echo.Context) {
 	c.Response().Header().Set("Content-Security-Policy", policy("'none'")+"; manifest-src 'self'")
 }
 
-// pos shows the form of a sale. Unlike the storefront, the browser may not cache it: the merchant
-// who goes back at a counter serves the next shopper, and must not find the previous sale's form.
+// pos shows the form of a terminal. Unlike the storefront, the browser may not cache it: after a step
+// back, the form for the next shopper must not contain the values of the previous payment.
 func (h *Handler) pos(c echo.Context) error {
-	offer, err := h.terminal(c)
+	terminal, err := h.terminal(c)
 	if err != nil {
 		return err
 	}
-	return h.renderTerminal(c, offer, present.Typed{Token: rand.Text()}, nil)
+	return h.renderTerminal(c, terminal, present.Typed{Token: rand.Text()}, nil)
 }
 
 // charge creates an invoice at a terminal and redirects to its page at the terminal.
 func (h *Handler) charge(c echo.Context) error {
-	offer, err := h.terminal(c)
+	terminal, err := h.terminal(c)
 	if err != nil {
 		return err
 	}
@@ -61,48 +61,48 @@ func (h *Handler) charge(c echo.Context) error {
 	typed.Reference, typed.Note = present.Tidy(c.FormValue("order_id"), false), present.Tidy(c.FormValue("note"), true)
 	amount, problem := present.ReadAmount(r, typed)
 	if problem != nil {
-		return h.renderTerminal(c, offer, typed, problem)
+		return h.renderTerminal(c, terminal, typed, problem)
 	}
-	id, err := h.sell(c, amount, typed)
+	id, err := h.createAtTerminal(c, amount, typed)
 	if refused, ok := errors.AsType[*client.Error](err); ok && refused.Code == api.CodeTerminalNotFound {
 		return noTerminal
 	}
 	if problem = h.problem(r, err); problem != nil {
-		return h.renderTerminal(c, offer, typed, problem)
+		return h.renderTerminal(c, terminal, typed, problem)
 	}
 	if err != nil {
 		return err
 	}
-	return h.showSale(c, r, offer, typed, id)
+	return h.showCreated(c, r, terminal, typed, id)
 }
 
-// sell creates an invoice at the terminal that the request's path names.
-func (h *Handler) sell(c echo.Context, amount string, typed present.Typed) (id string, err error) {
+// createAtTerminal creates an invoice at the terminal that the request's path names.
+func (h *Handler) createAtTerminal(c echo.Context, amount string, typed present.Typed) (id string, err error) {
 	request := api.CheckoutRequest{Terminal: c.Param("secret"), Amount: amount, OrderID: typed.Reference, Note: typed.Note}
 	key := typed.Token + "-" + fingerprint("%s\n%q\n%q", amount, request.OrderID, request.Note)
 	ctx := c.Request().Context()
 	return unlessRunning(ctx, func() (string, error) { return h.config.Client.UseCheckoutLink(ctx, request, key) })
 }
 
-// showSale redirects to an invoice's page at the terminal. If the invoice has changed since it was created,
-// the form was sent from the cached page of an earlier sale, and is rendered again.
-func (h *Handler) showSale(c echo.Context, r present.Reader, offer api.CheckoutLink, typed present.Typed, id string) error {
+// showCreated redirects to an invoice's page at the terminal. If the invoice has changed since it was
+// created, the form was sent from the cached page of an earlier payment, and is rendered again.
+func (h *Handler) showCreated(c echo.Context, r present.Reader, terminal api.CheckoutLink, typed present.Typed, id string) error {
 	if snapshot, err := h.config.Client.Invoice(c.Request().Context(), id); err == nil && snapshot.Resource.Status != api.StatusCreated {
 		typed.Token = rand.Text()
-		return h.renderTerminal(c, offer, typed, &present.Problem{Status: http.StatusConflict, Text: r.Text("pos.before")})
+		return h.renderTerminal(c, terminal, typed, &present.Problem{Status: http.StatusConflict, Text: r.Text("pos.before")})
 	}
 	return h.redirect(c, r, "/pos/"+c.Param("secret")+"/"+id)
 }
 
 // renderTerminal renders the form of a terminal.
-func (h *Handler) renderTerminal(c echo.Context, offer api.CheckoutLink, typed present.Typed, problem *present.Problem) error {
-	f := h.themed(c.Request().Context(), h.frame(c, h.reader(c, "")), offer.Theme)
+func (h *Handler) renderTerminal(c echo.Context, terminal api.CheckoutLink, typed present.Typed, problem *present.Problem) error {
+	f := h.themed(c.Request().Context(), h.frame(c, h.reader(c, "")), terminal.Theme)
 	allowManifest(c)
-	return render(c, formStatus(c, problem), views.TerminalPage(f.Terminal(offer, c.Param("secret"), typed, problem)))
+	return render(c, formStatus(c, problem), views.TerminalPage(f.Terminal(terminal, c.Param("secret"), typed, problem)))
 }
 
-// counter shows the page of an invoice on a terminal.
-func (h *Handler) counter(c echo.Context) error {
+// terminalPayment shows the page of an invoice on a terminal.
+func (h *Handler) terminalPayment(c echo.Context) error {
 	id, err := invoiceID(c)
 	if err != nil {
 		return err
@@ -115,5 +115,5 @@ func (h *Handler) counter(c echo.Context) error {
 		return fmt.Errorf("read invoice: %w", err)
 	}
 	allowManifest(c)
-	return render(c, http.StatusOK, views.TerminalPaymentPage(h.invoiceFrame(c, snapshot).Counter(snapshot, c.Param("secret"), c.QueryParam("m"))))
+	return render(c, http.StatusOK, views.TerminalPaymentPage(h.invoiceFrame(c, snapshot).TerminalPayment(snapshot, c.Param("secret"), c.QueryParam("m"))))
 }

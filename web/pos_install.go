@@ -12,20 +12,20 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// install serves the manifest of a terminal.
-func (h *Handler) install(c echo.Context) error {
-	offer, err := h.terminal(c)
+// manifest serves the manifest of a terminal.
+func (h *Handler) manifest(c echo.Context) error {
+	terminal, err := h.terminal(c)
 	if err != nil {
 		return err
 	}
 	c.Response().Header().Set(echo.HeaderContentType, "application/manifest+json")
-	return c.JSON(http.StatusOK, h.frame(c, h.reader(c, "")).Manifest(offer, c.Param("secret"), iconSizes))
+	return c.JSON(http.StatusOK, h.frame(c, h.reader(c, "")).Manifest(terminal, c.Param("secret"), iconSizes))
 }
 
 // iconSizes are the sizes of icons, in pixels, that phones ask for.
 var iconSizes = []int{192, 512}
 
-// icons return icon.svg as PNG, for phones that need pixels. Each is drawn on first use.
+// icons holds, by size, functions that return icon.svg as PNG. Each icon is drawn on first use.
 var icons = map[int]func() []byte{
 	192: sync.OnceValue(func() []byte { return drawIcon(192) }),
 	512: sync.OnceValue(func() []byte { return drawIcon(512) }),

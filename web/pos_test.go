@@ -15,20 +15,20 @@ import (
 	"chequer/web/present/presenttest"
 )
 
-// till is the address of a terminal.
-const till = "/pos/0123456789abcdefghijklmnopqrstuv"
+// terminalPath is the address of a terminal.
+const terminalPath = "/pos/0123456789abcdefghijklmnopqrstuv"
 
 // terminal returns a service with a terminal.
 func terminal(resources ...api.Resource) *service {
 	s := newService(resources...)
-	s.offer = api.CheckoutLink{MerchantName: "Atelier Nord", Mode: "live", FiatCurrency: "EUR", Description: "Bar"}
+	s.link = api.CheckoutLink{MerchantName: "Atelier Nord", Mode: "live", FiatCurrency: "EUR", Description: "Bar"}
 	return s
 }
 
 func TestTerminalPage(t *testing.T) {
 	t.Parallel()
 	s := terminal()
-	response := get(t, pages(t, s, nil), till)
+	response := get(t, pages(t, s, nil), terminalPath)
 	if got := response.Header.Get("Content-Security-Policy"); !strings.Contains(got, "; manifest-src 'self'") || strings.Contains(got, "unsafe") {
 		t.Errorf("policy %s", got)
 	}
@@ -36,10 +36,10 @@ func TestTerminalPage(t *testing.T) {
 		t.Errorf("referrer policy %s: the address is a secret", got)
 	}
 	doc := document(t, response)
-	if got := doc.Find("form").AttrOr("action", ""); response.StatusCode != 200 || got != "/order"+till {
+	if got := doc.Find("form").AttrOr("action", ""); response.StatusCode != 200 || got != "/order"+terminalPath {
 		t.Errorf("status %d, the form is sent to %s", response.StatusCode, got)
 	}
-	// Without its script the keypad is hidden, and the phone shows its own.
+	// Without its script the keypad is hidden, and the phone shows its numeric keyboard.
 	if _, hidden := doc.Find("#keys").Attr("hidden"); !hidden || doc.Find("#keys button[type=button]").Length() != 12 || doc.Find("#amount").AttrOr("inputmode", "") != "decimal" {
 		t.Error("the keypad is not hidden without its script, or incomplete")
 	}
@@ -48,7 +48,7 @@ func TestTerminalPage(t *testing.T) {
 	}
 }
 
-func TestUnknownTerminal(t *testing.T) {
+func TestTerminal_unknown_is_not_found(t *testing.T) {
 	t.Parallel()
 	gone := terminal()
 	gone.refusal = &client.Error{Status: 404, Code: api.CodeTerminalNotFound}
@@ -56,49 +56,49 @@ func TestUnknownTerminal(t *testing.T) {
 	plain.refusal = client.ErrUnsupported
 	for name, s := range map[string]*service{"ended": gone, "a service without terminals": plain} {
 		h := pages(t, s, nil)
-		for _, path := range []string{"/pos", "/pos/x", "/pos/%00", till, till + "/made1", till + "/app.webmanifest"} {
+		for _, path := range []string{"/pos", "/pos/x", "/pos/%00", terminalPath, terminalPath + "/made1", terminalPath + "/app.webmanifest"} {
 			if response := get(t, h, path); response.StatusCode != http.StatusNotFound || !strings.Contains(document(t, response).Find("h1").Text(), "terminal") {
 				t.Errorf("%s: %s has status %d", name, path, response.StatusCode)
 			}
 		}
-		if response := post(t, h, "/order"+till, url.Values{"amount": {"5"}}, nil); response.StatusCode != http.StatusNotFound || len(s.paid) > 0 {
-			t.Errorf("%s: a sale has status %d", name, response.StatusCode)
+		if response := post(t, h, "/order"+terminalPath, url.Values{"amount": {"5"}}, nil); response.StatusCode != http.StatusNotFound || len(s.paid) > 0 {
+			t.Errorf("%s: the form has status %d", name, response.StatusCode)
 		}
 	}
 }
 
-func TestTerminalSells(t *testing.T) {
+func TestTerminal_creates_invoices(t *testing.T) {
 	t.Parallel()
 	s := terminal()
 	h := pages(t, s, nil)
-	sale := url.Values{"token": {token}, "amount": {" 012,50 "}, "order_id": {"Table\u202e 4"}, "note": {"Two\r\nbeers\x00"}}
+	form := url.Values{"token": {token}, "amount": {" 012,50 "}, "order_id": {"Table\u202e 4"}, "note": {"Two\r\nbeers\x00"}}
 	for range 2 {
-		if response := post(t, h, "/order"+till, sale, nil); response.Header.Get("Location") != till+"/made1" || response.StatusCode != http.StatusSeeOther {
+		if response := post(t, h, "/order"+terminalPath, form, nil); response.Header.Get("Location") != terminalPath+"/made1" || response.StatusCode != http.StatusSeeOther {
 			t.Errorf("status %d to %s", response.StatusCode, response.Header.Get("Location"))
 		}
 	}
-	sale.Set("amount", "13")
-	post(t, h, "/order"+till, sale, nil)
-	want := api.CheckoutRequest{Terminal: strings.TrimPrefix(till, "/pos/"), Amount: "12.50", OrderID: "Table 4", Note: "Two\nbeers"}
+	form.Set("amount", "13")
+	post(t, h, "/order"+terminalPath, form, nil)
+	want := api.CheckoutRequest{Terminal: strings.TrimPrefix(terminalPath, "/pos/"), Amount: "12.50", OrderID: "Table 4", Note: "Two\nbeers"}
 	if diff := cmp.Diff(s.paid[0], want); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
 	}
 	if s.keys[0] != s.keys[1] || s.keys[1] == s.keys[2] || !strings.HasPrefix(s.keys[0], token) {
 		t.Errorf("the keys are %q", s.keys)
 	}
-	if response := get(t, h, "/order"+till); response.Header.Get("Location") != till {
+	if response := get(t, h, "/order"+terminalPath); response.Header.Get("Location") != terminalPath {
 		t.Errorf("GET of the form's address redirects to %q", response.Header.Get("Location"))
 	}
 }
 
-// A merchant who sends the form of an earlier sale with the same content again must not see the
-// payment of that sale.
-func TestTerminal_refuses_the_form_of_an_earlier_sale(t *testing.T) {
+// If the form of an earlier payment is sent again with the same content, the page of that payment must not
+// be shown to the next shopper.
+func TestTerminal_refuses_the_form_of_an_earlier_payment(t *testing.T) {
 	t.Parallel()
 	earlier := presenttest.Invoice("made1")
 	earlier.Status = api.StatusPaid
 	s := terminal(earlier)
-	response := post(t, pages(t, s, nil), "/order"+till, url.Values{"token": {token}, "amount": {"12.50"}, "note": {"Two beers"}}, nil)
+	response := post(t, pages(t, s, nil), "/order"+terminalPath, url.Values{"token": {token}, "amount": {"12.50"}, "note": {"Two beers"}}, nil)
 	doc := document(t, response)
 	if response.StatusCode != http.StatusConflict || !strings.Contains(doc.Find(".err p").Text(), "This sale was made before") {
 		t.Errorf("status %d: %s", response.StatusCode, doc.Find("main").Text())
@@ -111,7 +111,7 @@ func TestTerminal_refuses_the_form_of_an_earlier_sale(t *testing.T) {
 	}
 }
 
-func TestTerminalRefuses(t *testing.T) {
+func TestTerminal_refuses_invalid_forms(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		form   url.Values
@@ -132,7 +132,7 @@ func TestTerminalRefuses(t *testing.T) {
 		if tt.err != nil {
 			s.refusals = []error{tt.err}
 		}
-		response := post(t, pages(t, s, nil), "/order"+till, tt.form, nil)
+		response := post(t, pages(t, s, nil), "/order"+terminalPath, tt.form, nil)
 		doc := document(t, response)
 		if response.StatusCode != tt.status || doc.Find(tt.at).Length() != 1 || !strings.HasPrefix(doc.Find("head title").Text(), "Error: ") {
 			t.Errorf("%s: status %d: %s", name, response.StatusCode, doc.Find("main").Text())
@@ -143,20 +143,20 @@ func TestTerminalRefuses(t *testing.T) {
 	}
 }
 
-func TestCounterPage(t *testing.T) {
+func TestTerminal_shows_the_payment_page(t *testing.T) {
 	t.Parallel()
 	h := pages(t, terminal(presenttest.Invoice("abc")), nil)
-	doc := document(t, get(t, h, till+"/abc"))
-	if got := doc.Find(".next a").AttrOr("href", ""); got != till {
+	doc := document(t, get(t, h, terminalPath+"/abc"))
+	if got := doc.Find(".next a").AttrOr("href", ""); got != terminalPath {
 		t.Errorf("the next sale is at %s", got)
 	}
 	if doc.Find("#live .qr svg").Length() == 0 || doc.Find("#live").AttrOr("data-self", "") != "/invoice/abc" || doc.Find("#back").Length() != 0 {
 		t.Error("the page lacks the parts of the invoice's payment page, or links back to the shop")
 	}
-	if got := doc.Find("a.only-nojs").First().AttrOr("href", ""); !strings.HasPrefix(got, till+"/abc?m=") {
+	if got := doc.Find("a.only-nojs").First().AttrOr("href", ""); !strings.HasPrefix(got, terminalPath+"/abc?m=") {
 		t.Errorf("without a script the page is checked again at %s", got)
 	}
-	for _, path := range []string{till + "/none", till + "/%00"} {
+	for _, path := range []string{terminalPath + "/none", terminalPath + "/%00"} {
 		if response := get(t, h, path); response.StatusCode != http.StatusNotFound {
 			t.Errorf("%s has status %d", path, response.StatusCode)
 		}
@@ -164,10 +164,10 @@ func TestCounterPage(t *testing.T) {
 }
 
 // A phone can install the terminal as an app.
-func TestTerminalIsInstalled(t *testing.T) {
+func TestTerminal_can_be_installed_as_an_app(t *testing.T) {
 	t.Parallel()
 	h := pages(t, terminal(), nil)
-	doc := document(t, get(t, h, till))
+	doc := document(t, get(t, h, terminalPath))
 	response := get(t, h, doc.Find("link[rel=manifest]").AttrOr("href", ""))
 	var m struct {
 		Name     string `json:"name"`
@@ -178,7 +178,7 @@ func TestTerminalIsInstalled(t *testing.T) {
 	if err := json.NewDecoder(response.Body).Decode(&m); err != nil {
 		t.Fatal(err)
 	}
-	if response.Header.Get("Content-Type") != "application/manifest+json" || m.Name != "Atelier Nord – Bar" || m.StartURL != till || m.Display != "standalone" {
+	if response.Header.Get("Content-Type") != "application/manifest+json" || m.Name != "Atelier Nord – Bar" || m.StartURL != terminalPath || m.Display != "standalone" {
 		t.Errorf("%s: %+v", response.Header.Get("Content-Type"), m)
 	}
 	for _, icon := range m.Icons {

@@ -8,7 +8,7 @@ import (
 	"chequer/views"
 )
 
-// proof serves GET /invoice/{id}/proof.txt: the signed statement as the service returns it.
+// proof serves GET /invoice/{id}/proof.txt, the signed statement as the service returns it.
 func (h *Handler) proof(c echo.Context) error {
 	snapshot, err := h.invoice(c)
 	if err != nil {

@@ -21,7 +21,7 @@ func TestProof_is_the_text_of_the_service(t *testing.T) {
 	for name, want := range map[string]string{
 		"Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
 		"Content-Disposition": `inline; filename="proof-abc.txt"`,
-		// WebKit wraps lines with a style of its own, which a policy for styles would refuse.
+		// WebKit wraps lines with its own style sheet, which a policy for styles would refuse.
 		"Content-Security-Policy": "script-src 'none'; object-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
 	} {
 		if got := answer.Header.Get(name); got != want {
@@ -30,10 +30,10 @@ func TestProof_is_the_text_of_the_service(t *testing.T) {
 	}
 }
 
-// If the service returns no signature, or an invalid one, the page shows no proof.
-func TestProof_is_omitted_if_there_is_none(t *testing.T) {
+// If the service returns no signature, or an invalid signature, the page shows no proof.
+func TestProof_is_omitted_without_a_valid_signature(t *testing.T) {
 	t.Parallel()
-	for name, text := range map[string]string{"nothing": "", "nonsense": "chequer-proof-v1\n<script>"} {
+	for name, text := range map[string]string{"no signature": "", "an invalid signature": "chequer-proof-v1\n<script>"} {
 		r := presenttest.Invoice("abc")
 		r.Proof = text
 		h := pages(t, newService(r), nil)

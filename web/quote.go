@@ -14,8 +14,8 @@ import (
 	"chequer/web/present"
 )
 
-// requote asks for a new price and redirects back to the page. The form contains the number of the
-// quote that it was shown for, so that a second click does not ask for another price.
+// requote asks for a new quote and redirects back to the page. The form contains the number of the newest
+// quote on its page, so that a second click does not ask for another quote.
 func (h *Handler) requote(c echo.Context) error {
 	id, err := invoiceID(c)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"chequer/web/present/presenttest"
 )
 
-func TestHoldAgain(t *testing.T) {
+func TestRequote_redirects_to_the_page(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string
@@ -30,7 +30,7 @@ func TestHoldAgain(t *testing.T) {
 		{"wrong state", url.Values{"quote": {"2"}}, &client.Error{Status: 409, Code: "wrong_state"}, 303, "/invoice/abc?hold=changed", "does not fit any more"},
 		{"an invalid form", url.Values{"quote": {"x"}}, nil, 422, "", ""},
 		{"a service without requotes", url.Values{"quote": {"2"}}, client.ErrUnsupported, 404, "", ""},
-		{"our key is refused", url.Values{"quote": {"2"}}, &client.Error{Status: 403}, 500, "", ""},
+		{"the key of the pages is refused", url.Values{"quote": {"2"}}, &client.Error{Status: 403}, 500, "", ""},
 	} {
 		s := newService(presenttest.Requotable(nil))
 		s.refusal = tt.refusal
@@ -43,12 +43,12 @@ func TestHoldAgain(t *testing.T) {
 			t.Errorf("%s: the page does not say %q", tt.name, tt.words)
 		}
 		if tt.status == 303 && (len(s.requoted) != 1 || s.requoted[0].Quote != 2) {
-			t.Errorf("%s: asked %v", tt.name, s.requoted)
+			t.Errorf("%s: requests for a quote %v", tt.name, s.requoted)
 		}
 	}
 }
 
-func TestDecisionsAreLimited(t *testing.T) {
+func TestRequote_and_refund_have_a_rate_limit(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(presenttest.Requotable(nil)), func(c *web.Config) { c.PostsPerMinute = 1 })
 	var last int
@@ -56,7 +56,7 @@ func TestDecisionsAreLimited(t *testing.T) {
 		last = post(t, h, "/invoice/abc/quote", url.Values{"quote": {"2"}}, nil).StatusCode
 	}
 	if last != http.StatusTooManyRequests {
-		t.Errorf("the fourth request at once: status %d, want 429", last)
+		t.Errorf("the fourth request within a minute: status %d, want 429", last)
 	}
 	for _, target := range []string{"/invoice/abc/quote", "/invoice/abc/refund"} {
 		if got := get(t, h, target); got.StatusCode != 303 || got.Header.Get("Location") != "/invoice/abc" {

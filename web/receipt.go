@@ -11,8 +11,8 @@ import (
 	"chequer/web/present"
 )
 
-// receipt serves GET /invoice/{id}/receipt.pdf: the page of a paid invoice as a document. An invoice
-// that is not paid has none, because the document would not show a payment.
+// receipt serves GET /invoice/{id}/receipt.pdf, the page of a paid invoice as a document. An invoice that
+// is not paid has no receipt.
 func (h *Handler) receipt(c echo.Context) error {
 	snapshot, err := h.invoice(c)
 	if err != nil {

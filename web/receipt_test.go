@@ -11,7 +11,7 @@ import (
 	"chequer/web/present/presenttest"
 )
 
-func TestReceipt_is_a_file_that_stays_private_and_the_same(t *testing.T) {
+func TestReceipt_is_a_reproducible_file_that_is_not_cached(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(presenttest.Paid(func(r *api.Resource) { r.OrderID = "\"; filename=evil.exe" })), nil)
 	read := func() []byte {

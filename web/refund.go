@@ -53,7 +53,8 @@ func (h *Handler) refuseRefund(c echo.Context, id string, refused *client.Error,
 	return render(c, refusedStatus(refused.Status), views.PaymentPage(page))
 }
 
-// backToInvoice redirects a GET of an address that a form posts to, to the invoice's page.
+// backToInvoice serves a GET of the address that a form of an invoice's page posts to. It redirects to the
+// page.
 func (h *Handler) backToInvoice(c echo.Context) error {
 	id, err := invoiceID(c)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 // buffers holds buffers for reuse. All pages have about the same size.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// render writes a page. It renders the whole page first, so that an error never leaves half a page.
+// render writes a page. It renders the whole page first, so that after an error no part of the page is
+// sent.
 func render(c echo.Context, status int, page templ.Component) error {
 	b := buffers.Get().(*bytes.Buffer)
 	defer buffers.Put(b)
@@ -28,15 +29,15 @@ func render(c echo.Context, status int, page templ.Component) error {
 	return c.HTMLBlob(status, b.Bytes())
 }
 
-// frame returns what a page for a reader is rendered with, in the default theme.
+// frame returns the frame of a page for a reader, in the default theme.
 func (h *Handler) frame(c echo.Context, r present.Reader) present.Frame {
-	f := h.bare(r)
+	f := h.plainFrame(r)
 	f.Query = c.QueryString()
 	return f
 }
 
-// bare returns a frame that does not depend on a request.
-func (h *Handler) bare(r present.Reader) present.Frame {
+// plainFrame returns a frame that does not depend on a request.
+func (h *Handler) plainFrame(r present.Reader) present.Frame {
 	return present.Frame{Site: &h.config.Site, Reader: r, Multilingual: len(h.config.Languages.List()) > 1, Now: h.config.Now()}
 }
 

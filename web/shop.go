@@ -18,11 +18,11 @@ import (
 )
 
 var (
-	nothingSold = &linkRefusal{status: http.StatusNotFound, words: fault{"sale.nothing", "sale.nothing.text"}}
-	notSold     = &linkRefusal{status: http.StatusNotFound, words: fault{"sale.unsold", "sale.unsold.text"}}
+	nothingSold = &linkRefusal{status: http.StatusNotFound, texts: fault{"sale.nothing", "sale.nothing.text"}}
+	notSold     = &linkRefusal{status: http.StatusNotFound, texts: fault{"sale.unsold", "sale.unsold.text"}}
 )
 
-// shop lists what the merchant sells.
+// shop shows the list of the merchant's products.
 func (h *Handler) shop(c echo.Context) error {
 	offers, err := h.products(c.Request().Context(), "")
 	if err != nil {
@@ -35,7 +35,8 @@ func (h *Handler) shop(c echo.Context) error {
 	return render(c, http.StatusOK, views.ShopPage(h.ownFrame(c, h.reader(c, "")).Shop(offers)))
 }
 
-// products returns the products that the merchant sells, or the one with the given slug.
+// products returns the products that the merchant sells or, if slug is not empty, the product with that
+// slug.
 func (h *Handler) products(ctx context.Context, slug string) (api.ProductOffers, error) {
 	offers, err := h.config.Client.ReadProducts(ctx, api.ProductsRequest{Slug: slug})
 	if refused, ok := errors.AsType[*client.Error](err); ok && refused.Code == api.CodeProductNotFound {
@@ -47,8 +48,8 @@ func (h *Handler) products(ctx context.Context, slug string) (api.ProductOffers,
 	return offers, err
 }
 
-// product shows one product and creates nothing. The address may fill in the form. The browser may
-// cache the page privately, as it may cache the storefront.
+// product shows one product and creates nothing. The address may contain values of the form. The browser
+// may cache the page privately, like the storefront.
 func (h *Handler) product(c echo.Context) error {
 	o, err := h.typedProduct(c)
 	if err != nil {
@@ -129,8 +130,8 @@ func (h *Handler) orderProduct(c echo.Context) error {
 	return h.redirect(c, r, "/invoice/"+id)
 }
 
-// orderOnce asks for the invoice. The idempotency key contains every choice of the shopper: going
-// back and changing one creates another invoice, sending the form twice does not.
+// orderOnce creates the invoice. The idempotency key contains every typed value, so that changing a value
+// and sending the form again creates another invoice, but sending the same values twice does not.
 func (h *Handler) orderOnce(ctx context.Context, o present.Order, n int) (string, error) {
 	order := api.ProductOrder{
 		Slug: o.Product.Slug, Quantity: n, Amount: o.Amount, FiatCurrency: o.Currency, OrderID: o.OrderID, Note: o.Note,

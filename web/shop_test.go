@@ -47,7 +47,7 @@ func sent(quantity, amount string, more ...string) url.Values {
 	return v
 }
 
-func TestShopListsProducts(t *testing.T) {
+func TestShop_lists_products(t *testing.T) {
 	t.Parallel()
 	s := shopOf(api.ProductOffer{Slug: "x", Name: "<script>alert(1)</script> &\"\u202e", Price: "1000", FiatCurrency: "USD", MaxQuantity: 1, AskOrderID: "no", AskNote: "no"})
 	h := pages(t, s, nil)
@@ -71,11 +71,11 @@ func TestShopListsProducts(t *testing.T) {
 		t.Error("the storefront has no link to the products")
 	}
 	if len(s.ordered) > 0 {
-		t.Error("GET ordered something")
+		t.Error("GET created an order")
 	}
 }
 
-func TestShopWithoutProducts(t *testing.T) {
+func TestShop_without_products_is_not_found(t *testing.T) {
 	t.Parallel()
 	plain := newService()
 	plain.unshown = client.ErrUnsupported
@@ -101,7 +101,7 @@ func TestShop_is_the_start_page_without_a_storefront(t *testing.T) {
 	}
 }
 
-func TestProduct_page_says_what_is_charged(t *testing.T) {
+func TestProduct_page_shows_the_total(t *testing.T) {
 	t.Parallel()
 	h := pages(t, shopOf(repair()), nil)
 	for path, want := range map[string]string{
@@ -126,13 +126,13 @@ func TestProduct_page_says_what_is_charged(t *testing.T) {
 	if doc.Find("#order_id").AttrOr("value", "") != "A-17" || doc.Find("#note").Text() != "Front\nwheel" {
 		t.Errorf("the address fills in %q and %q", doc.Find("#order_id").AttrOr("value", ""), doc.Find("#note").Text())
 	}
-	// The Enter key presses the first button of a form, which must not be the one that pays.
+	// The Enter key presses the first button of a form, which must not be the button that orders.
 	if got := doc.Find("form button").First().AttrOr("name", ""); got != "update" {
 		t.Errorf("the first button is %q", got)
 	}
 }
 
-func TestProductOrder(t *testing.T) {
+func TestProduct_order_creates_an_invoice(t *testing.T) {
 	t.Parallel()
 	s := shopOf(repair())
 	h := pages(t, s, nil)
@@ -154,7 +154,7 @@ func TestProductOrder(t *testing.T) {
 }
 
 // The same form sent twice is one order. A form with any change is another order.
-func TestProduct_order_sent_twice_is_one(t *testing.T) {
+func TestProduct_order_sent_twice_creates_one_invoice(t *testing.T) {
 	t.Parallel()
 	s := shopOf(repair())
 	h := pages(t, s, nil)
@@ -176,7 +176,7 @@ func TestProduct_order_sent_twice_is_one(t *testing.T) {
 	}
 }
 
-func TestProduct_order_waits_for_its_first_click(t *testing.T) {
+func TestProduct_order_is_repeated_while_the_first_request_runs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := shopOf()
@@ -187,9 +187,9 @@ func TestProduct_order_waits_for_its_first_click(t *testing.T) {
 	})
 }
 
-// "Update total" redirects to an address that contains the whole form, so that going back and
-// reloading send nothing.
-func TestProductUpdate(t *testing.T) {
+// "Update total" redirects to an address that contains the whole form, so that a step back or a reload
+// sends no form.
+func TestProduct_update_redirects_to_the_filled_form(t *testing.T) {
 	t.Parallel()
 	s := shopOf(repair())
 	h := pages(t, s, nil)
@@ -201,7 +201,7 @@ func TestProductUpdate(t *testing.T) {
 		t.Errorf("quantity 0: status %d, want 422", response.StatusCode)
 	}
 	if len(s.ordered) > 0 {
-		t.Error("updating ordered something")
+		t.Error("updating created an order")
 	}
 }
 
@@ -227,7 +227,7 @@ func TestProduct_order_shows_a_new_total_first(t *testing.T) {
 			s := shopOf()
 			h := pages(t, s, nil)
 			if tt.refused {
-				h = pages(t, s, func(c *web.Config) { c.Client = dearer{s} })
+				h = pages(t, s, func(c *web.Config) { c.Client = dearerService{s} })
 			}
 			response := post(t, h, "/order/shop/coffee", tt.form, nil)
 			doc := document(t, response)
@@ -255,10 +255,10 @@ func TestProduct_order_shows_a_new_total_first(t *testing.T) {
 	}
 }
 
-// dearer is a service that raises the price when it receives an order.
-type dearer struct{ *service }
+// dearerService is a service whose price rises when it receives an order.
+type dearerService struct{ *service }
 
-func (d dearer) OrderProduct(context.Context, api.ProductOrder, string) (string, error) {
+func (d dearerService) OrderProduct(context.Context, api.ProductOrder, string) (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.shop.Products[0].Price = "4"
@@ -323,12 +323,12 @@ func TestProduct_order_refuses_fields(t *testing.T) {
 	}
 }
 
-func TestProduct_order_when_the_service_refuses(t *testing.T) {
+func TestProduct_order_shows_the_refusal_of_the_service(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		err    error
 		status int
-		says   string
+		text   string
 	}{
 		{&client.Error{Status: 400, Message: "amount must be at least 5 EUR"}, 422, "The shop cannot be paid this amount: amount must be at least 5 EUR."},
 		{&client.Error{Status: 503, Code: "no_rate", Message: "secret detail"}, 503, "There are no prices at the moment"},
@@ -341,13 +341,13 @@ func TestProduct_order_when_the_service_refuses(t *testing.T) {
 		s := shopOf()
 		s.refusals = []error{tt.err}
 		response := post(t, pages(t, s, nil), "/order/shop/coffee", sent("1", "3.5"), nil)
-		if got := document(t, response).Find("main").Text(); response.StatusCode != tt.status || !strings.Contains(got, tt.says) || strings.Contains(got, "secret") {
+		if got := document(t, response).Find("main").Text(); response.StatusCode != tt.status || !strings.Contains(got, tt.text) || strings.Contains(got, "secret") {
 			t.Errorf("%v: status %d: %s", tt.err, response.StatusCode, got)
 		}
 	}
 }
 
-func TestProduct_orders_of_one_address_are_limited_with_those_of_the_storefront(t *testing.T) {
+func TestProduct_orders_share_the_rate_limit_of_the_storefront(t *testing.T) {
 	t.Parallel()
 	h := pages(t, shopOf(), func(c *web.Config) { c.PostsPerMinute = 1 })
 	var got []int
@@ -362,8 +362,7 @@ func TestProduct_orders_of_one_address_are_limited_with_those_of_the_storefront(
 	}
 }
 
-// A product with a maximum of one has no quantity field.
-func TestProduct_with_a_maximum_of_one(t *testing.T) {
+func TestProduct_with_a_maximum_of_one_has_no_quantity_field(t *testing.T) {
 	t.Parallel()
 	s := shopOf(api.ProductOffer{Slug: "print", Mode: "test", Name: "Print", Price: "38", FiatCurrency: "EUR", MaxQuantity: 1, AskOrderID: "no", AskNote: "no"})
 	h := pages(t, s, nil)
@@ -376,8 +375,8 @@ func TestProduct_with_a_maximum_of_one(t *testing.T) {
 	}
 }
 
-// The budget of UX b15 for the bytes sent: 12 KB for a list, 10 KB for a form.
-func TestShopIsLight(t *testing.T) {
+// At most 12 KB are sent for a list and its assets, and 10 KB for a form.
+func TestShop_pages_are_small(t *testing.T) {
 	t.Parallel()
 	s := shopOf()
 	for i := range 24 {
@@ -389,7 +388,7 @@ func TestShopIsLight(t *testing.T) {
 	h := pages(t, s, nil)
 	for path, most := range map[string]int{"/shop": 12_000, "/shop/product-3": 10_000} {
 		if got := weight(t, h, path); got > most {
-			t.Errorf("%s weighs %d bytes with its assets, more than %d", path, got, most)
+			t.Errorf("%s has %d bytes with its assets, more than %d", path, got, most)
 		}
 	}
 }
@@ -445,19 +444,19 @@ func TestShop_in_another_language(t *testing.T) {
 }
 
 // The shop and its terminals have the merchant's theme.
-func TestShop_has_the_merchants_look(t *testing.T) {
+func TestShop_has_the_merchants_theme(t *testing.T) {
 	t.Parallel()
 	l := presenttest.Theme(t)
 	r := presenttest.Invoice("abc")
 	s := shopOf()
 	s.set(r)
 	s.own, s.themes = l, []theme.Theme{l}
-	s.offer = api.CheckoutLink{MerchantName: "Shop", Mode: "live", FiatCurrency: "EUR", Theme: l.Hash()}
+	s.link = api.CheckoutLink{MerchantName: "Shop", Mode: "live", FiatCurrency: "EUR", Theme: l.Hash()}
 	shown := s.invoices["abc"]
 	shown.Theme = l.Hash()
 	s.invoices["abc"] = shown
 	h := pages(t, s, nil)
-	for _, path := range []string{"/shop", "/shop/coffee", till, till + "/abc"} {
+	for _, path := range []string{"/shop", "/shop/coffee", terminalPath, terminalPath + "/abc"} {
 		doc := document(t, get(t, h, path))
 		sheet := doc.Find("link[rel=stylesheet]").AttrOr("href", "")
 		if !strings.HasPrefix(sheet, "/look/"+l.Hash()+"/") || get(t, h, sheet).StatusCode != http.StatusOK {

@@ -9,9 +9,9 @@ import (
 	"chequer/web/present/presenttest"
 )
 
-// A refusal redirects to the page, which shows its reason in the box of the tools. The address
-// contains a code and never a text.
-func TestRefusedSimulation(t *testing.T) {
+// A refusal redirects to the page, which shows the reason beside the test tools. The address contains a
+// code and no text.
+func TestSimulate_shows_the_reason_of_a_refusal(t *testing.T) {
 	t.Parallel()
 	r := presenttest.Invoice("abc")
 	r.Mode = "test"

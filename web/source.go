@@ -64,7 +64,7 @@ func (s *source) render(ctx context.Context, snapshot client.Snapshot, v live.Va
 	if !ok {
 		return "", fmt.Errorf("no language %q", v.Language)
 	}
-	f := s.handler.bare(present.Reader{Language: language, Asked: v.Asked})
+	f := s.handler.plainFrame(present.Reader{Language: language, Asked: v.Asked})
 	page := s.handler.themed(ctx, f, snapshot.Theme).Payment(snapshot, "", false)
 	var b bytes.Buffer
 	if err := templ.RenderFragments(ctx, &b, views.PaymentPage(page), "live"); err != nil {
@@ -73,8 +73,8 @@ func (s *source) render(ctx context.Context, snapshot client.Snapshot, v live.Va
 	return b.String(), nil
 }
 
-// preference returns the codes of the language in the address of a page, which may be empty, and of the
-// one that the browser wants.
+// preference returns the codes of two languages: of the language in the address of a page, which may be
+// empty, and of the language that the browser wants.
 func (h *Handler) preference(asked, accepted string) (code, fallback string) {
 	if found, ok := h.config.Languages.Find(asked); ok {
 		code = found.Code

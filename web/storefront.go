@@ -16,8 +16,8 @@ import (
 	"chequer/web/present"
 )
 
-// storefront shows the form. Unlike a payment page, the browser may cache it privately: going back
-// then shows the same token, and sending the form again leads to the same invoice.
+// storefront shows the form. Unlike a payment page, the browser may cache it privately. After a step back
+// the form then has the same token, and sending it again leads to the same invoice.
 func (h *Handler) storefront(c echo.Context) error {
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
 	return h.renderStorefront(c, h.typedOrder(c, present.Typed{Token: rand.Text()}), nil)
@@ -32,7 +32,7 @@ func (h *Handler) about(c echo.Context) error {
 	return render(c, http.StatusOK, views.AboutPage(h.ownFrame(c, r).About()))
 }
 
-// order creates an invoice for the amount and redirects to its page. It asks the service for nothing else
+// order creates an invoice for the amount and redirects to its page. It makes no other call to the service
 // unless it has to render the form again.
 func (h *Handler) order(c echo.Context) error {
 	r, typed := h.reader(c, ""), h.typedOrder(c, typedAmount(c))
@@ -50,8 +50,9 @@ func (h *Handler) order(c echo.Context) error {
 	return h.redirect(c, r, "/invoice/"+id)
 }
 
-// typedOrder adds the typed reference and note. A service that implements only the specification takes
-// neither. It is asked only if it did not take them the last time: its form has no fields for them.
+// typedOrder adds the typed reference and note. A service that implements only the specification accepts
+// neither. The service is asked again only if it implemented only the specification the last time, because
+// the form then has no fields for them.
 func (h *Handler) typedOrder(c echo.Context, typed present.Typed) present.Typed {
 	reference, note := present.Tidy(c.FormValue(api.MetadataOrderReference), false), present.Tidy(c.FormValue(api.MetadataNote), true)
 	if reference+note != "" && h.plain.Load() {
@@ -72,14 +73,14 @@ func (h *Handler) askProducts(ctx context.Context) (sells, isPlain bool) {
 	return err == nil && len(offers.Products) > 0, isPlain
 }
 
-// formKeys is the prefix of the storefront's idempotency keys. A storefront in a process of its own
-// signs with a key of the merchant, so its idempotency keys must differ from those that the
-// merchant's shop chooses.
+// formKeys is the prefix of the storefront's idempotency keys. A storefront in a separate process signs
+// with an API key of the merchant, so its idempotency keys must differ from those of the merchant's shop.
 const formKeys = "storefront-form:"
 
-// create asks for the invoice. The idempotency key contains the price and the typed texts: going back
-// and changing them creates another invoice, sending the form twice does not. The reference does not become
-// the order_id, which shops trust: any shopper can type any order here.
+// create creates the invoice. The idempotency key contains the price and the typed texts, so that changing
+// a value and sending the form again creates another invoice, but sending the same values twice does not.
+// The reference does not become the order_id, which shops trust, because a shopper can type the number of
+// any order.
 func (h *Handler) create(ctx context.Context, amount string, typed present.Typed) (id string, err error) {
 	r := api.InvoiceRequest{Amount: json.Number(amount), FiatCurrency: h.config.Currency, Description: typed.Reference}
 	key := formKeys + typed.Token + "-" + amount + "-" + r.FiatCurrency

@@ -21,7 +21,7 @@ import (
 
 const token = "abcdefghijklmnop"
 
-func TestOrderTakesAmounts(t *testing.T) {
+func TestOrder_accepts_amounts(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]string{
 		"12": "12", "12.50": "12.50", "12,50": "12.50", " 12,5 ": "12.5", "0.01": "0.01", "007": "7", "9999999.99": "9999999.99",
@@ -41,7 +41,7 @@ func TestOrderTakesAmounts(t *testing.T) {
 	}
 }
 
-func TestOrderRefusesAmounts(t *testing.T) {
+func TestOrder_refuses_amounts(t *testing.T) {
 	t.Parallel()
 	for _, typed := range []string{
 		"1.234,56", "1,234.56", "1 234.56", "1'234.56", "12,345", "1,50,", "1.2.3", // C08: with a thousands separator read as a decimal point they are another price
@@ -83,7 +83,7 @@ func TestOrder_makes_one_call_of_the_service(t *testing.T) {
 	}
 }
 
-// A form that is rendered again has the theme and the language of the first one.
+// A form that is rendered again has the same theme and language.
 func TestOrder_that_is_refused_keeps_language_and_theme(t *testing.T) {
 	t.Parallel()
 	s := withTheme(presenttest.Theme(t), presenttest.Invoice("abc"))
@@ -98,7 +98,7 @@ func TestOrder_that_is_refused_keeps_language_and_theme(t *testing.T) {
 	}
 }
 
-func TestAmount_error_is_said_once(t *testing.T) {
+func TestOrder_shows_an_amount_error_once(t *testing.T) {
 	t.Parallel()
 	doc := document(t, post(t, pages(t, newService(), nil), "/", url.Values{"amount": {"x"}}, nil))
 	if got := text(doc.Find(".err")); got != "Check the amount" {
@@ -112,7 +112,7 @@ func TestAmount_error_is_said_once(t *testing.T) {
 	}
 }
 
-func TestOrder_sent_twice_is_one_invoice(t *testing.T) {
+func TestOrder_sent_twice_creates_one_invoice(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	h := pages(t, s, nil)
@@ -127,7 +127,7 @@ func TestOrder_sent_twice_is_one_invoice(t *testing.T) {
 	}
 }
 
-func TestOrder_waits_for_its_first_click(t *testing.T) {
+func TestOrder_is_repeated_while_the_first_request_runs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
@@ -139,7 +139,7 @@ func TestOrder_waits_for_its_first_click(t *testing.T) {
 	})
 }
 
-func TestStorefrontTokensDiffer(t *testing.T) {
+func TestStorefront_tokens_differ(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(), nil)
 	read := func() string {
@@ -150,7 +150,7 @@ func TestStorefrontTokensDiffer(t *testing.T) {
 	}
 }
 
-func TestOrder_when_the_service_refuses(t *testing.T) {
+func TestOrder_shows_the_refusal_of_the_service(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name     string
@@ -189,7 +189,7 @@ func TestOrder_when_the_service_refuses(t *testing.T) {
 	}
 }
 
-func TestStorefrontOff(t *testing.T) {
+func TestStorefront_can_be_disabled(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(), func(c *web.Config) { c.Storefront = false })
 	response := get(t, h, "/")
@@ -201,7 +201,7 @@ func TestStorefrontOff(t *testing.T) {
 	}
 }
 
-func TestPosts_of_networks_around_one_caller_are_limited(t *testing.T) {
+func TestOrder_limits_the_posts_of_larger_address_blocks(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		shift, limit int
@@ -225,7 +225,7 @@ func TestPosts_of_networks_around_one_caller_are_limited(t *testing.T) {
 	}
 }
 
-func TestSimulations_of_one_network_are_limited(t *testing.T) {
+func TestSimulate_limits_the_posts_of_a_network(t *testing.T) {
 	t.Parallel()
 	s := newService(presenttest.Invoice("abc"))
 	h := pages(t, s, func(c *web.Config) { c.PostsPerMinute = 1 })
@@ -241,7 +241,7 @@ func TestSimulations_of_one_network_are_limited(t *testing.T) {
 	}
 }
 
-func TestOrders_of_one_address_are_limited(t *testing.T) {
+func TestOrder_limits_the_posts_of_an_address(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(), func(c *web.Config) { c.PostsPerMinute = 1 })
 	var got []int
@@ -264,7 +264,7 @@ func TestStorefront_asks_for_a_reference_and_a_note(t *testing.T) {
 	}
 	form.Set("note", "For the table")
 	post(t, h, "/order", form, nil)
-	// Any shopper can type any order, so the reference is no order_id.
+	// A shopper can type the number of any order, so the reference does not become the order_id.
 	want := api.InvoiceRequest{
 		Amount: "12.50", FiatCurrency: "EUR", Description: "1042", Metadata: map[string]string{"order_reference": "1042", "note": "For\nthe bench"},
 	}
@@ -282,8 +282,8 @@ func TestStorefront_asks_for_a_reference_and_a_note(t *testing.T) {
 	}
 }
 
-// A service that implements only the specification takes neither a reference nor a note.
-func TestStorefront_asks_nothing_for_a_plain_service(t *testing.T) {
+// A service that implements only the specification accepts neither a reference nor a note.
+func TestStorefront_of_a_service_with_the_specification_only_has_no_fields_for_texts(t *testing.T) {
 	t.Parallel()
 	s := newService()
 	s.unshown = client.ErrUnsupported

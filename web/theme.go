@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// ownThemeTTL is the time that the theme of the pages' own merchant is cached. A change is visible
-	// within two seconds, of which the service's own cache takes one.
+	// ownThemeTTL is the time for which the theme of the storefront's merchant is cached. A change is
+	// visible within two seconds, because the service caches the theme for a second.
 	ownThemeTTL = 500 * time.Millisecond
-	// noThemeTTL is the time that a service that returned no theme is not asked again.
+	// noThemeTTL is the time for which a service that returned no theme is not asked again.
 	noThemeTTL = 10 * time.Second
-	// themeTimeout is the time that a page waits for its theme.
+	// themeTimeout is the time for which a page waits for its theme.
 	themeTimeout = time.Second
 	// maxThemes is the size of the cache of themes.
 	maxThemes = 500
@@ -31,40 +31,40 @@ const (
 type themeCache struct {
 	mu     sync.Mutex
 	byHash map[string]present.Theme
-	own    string // hash of the pages' own merchant's theme
+	own    string // hash of the theme of the storefront's merchant
 	until  time.Time
 }
 
-func (w *themeCache) find(hash string) (present.Theme, bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	d, ok := w.byHash[hash]
+func (c *themeCache) find(hash string) (present.Theme, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d, ok := c.byHash[hash]
 	return d, ok
 }
 
-func (w *themeCache) add(hash string, l theme.Theme) present.Theme {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if d, ok := w.byHash[hash]; ok {
+func (c *themeCache) add(hash string, t theme.Theme) present.Theme {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if d, ok := c.byHash[hash]; ok {
 		return d
 	}
-	if w.byHash == nil || len(w.byHash) >= maxThemes {
-		w.byHash = map[string]present.Theme{}
+	if c.byHash == nil || len(c.byHash) >= maxThemes {
+		c.byHash = map[string]present.Theme{}
 	}
-	w.byHash[hash] = present.NewTheme(hash, l)
-	return w.byHash[hash]
+	c.byHash[hash] = present.NewTheme(hash, t)
+	return c.byHash[hash]
 }
 
-func (w *themeCache) ownHash(now time.Time) (hash string, known bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.own, now.Before(w.until)
+func (c *themeCache) ownHash(now time.Time) (hash string, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.own, now.Before(c.until)
 }
 
-func (w *themeCache) setOwnHash(hash string, until time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.own, w.until = hash, until
+func (c *themeCache) setOwnHash(hash string, until time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.own, c.until = hash, until
 }
 
 // theme returns the theme with a hash, from the cache or from the service.
@@ -94,7 +94,7 @@ func (h *Handler) themed(ctx context.Context, f present.Frame, hash string) pres
 	return f
 }
 
-// ownFrame returns the frame of a page of the pages' own merchant.
+// ownFrame returns the frame of a page of the storefront's merchant.
 func (h *Handler) ownFrame(c echo.Context, r present.Reader) present.Frame {
 	ctx, f := c.Request().Context(), h.frame(c, r)
 	hash, known := h.themes.ownHash(f.Now)
@@ -104,8 +104,8 @@ func (h *Handler) ownFrame(c echo.Context, r present.Reader) present.Frame {
 	return h.themed(ctx, f, hash)
 }
 
-// readOwnTheme reads the theme of the pages' own merchant and returns its hash. While the service
-// does not answer, it returns the last hash.
+// readOwnTheme reads the theme of the storefront's merchant and returns its hash. While the service does
+// not answer, it returns the last hash.
 func (h *Handler) readOwnTheme(ctx context.Context, last string, now time.Time) (hash string) {
 	l, err := h.readTheme(ctx, "")
 	switch {
@@ -135,8 +135,8 @@ func (h *Handler) readTheme(ctx context.Context, hash string) (theme.Theme, erro
 // themeHashForm matches the hash of a theme.
 var themeHashForm = regexp.MustCompile(`^[0-9a-f]{24}$`)
 
-// logoPolicy prevents a logo from running anything when a browser opens it on its own: an SVG is a
-// document then.
+// logoPolicy prevents a logo from running scripts when a browser opens it as a document, as it can with
+// an SVG.
 const logoPolicy = "default-src 'none'; sandbox; frame-ancestors 'none'"
 
 // themeAsset serves a style sheet or the logo of a theme. The addresses contain hashes of the

@@ -22,8 +22,8 @@ func withTheme(l theme.Theme, r api.Resource) *service {
 	snapshot := s.invoices[r.ForeignID]
 	snapshot.Theme = l.Hash()
 	s.invoices[r.ForeignID] = snapshot
-	s.offer = offering(nil).offer
-	s.offer.Theme = l.Hash()
+	s.link = checkoutService(nil).link
+	s.link.Theme = l.Hash()
 	return s
 }
 
@@ -39,7 +39,7 @@ func content(t *testing.T, r *http.Response) string {
 
 // Every page for shoppers has the theme, one style sheet, no inline style, and nothing from another
 // site.
-func TestLook_is_on_every_page_of_a_shopper(t *testing.T) {
+func TestTheme_is_on_every_page_of_a_shopper(t *testing.T) {
 	t.Parallel()
 	l := presenttest.Theme(t)
 	for path, sheet := range map[string]string{"/invoice/abc": "pay.", "/pay/coffee": "store.", "/": "store."} {
@@ -67,7 +67,7 @@ func TestLook_is_on_every_page_of_a_shopper(t *testing.T) {
 	}
 }
 
-func TestLook_of_a_test_invoice_stays_marked(t *testing.T) {
+func TestTheme_does_not_hide_the_mark_of_a_test_invoice(t *testing.T) {
 	t.Parallel()
 	r := presenttest.Invoice("abc")
 	r.Mode = "test"
@@ -77,7 +77,7 @@ func TestLook_of_a_test_invoice_stays_marked(t *testing.T) {
 	}
 }
 
-func TestLook_assets(t *testing.T) {
+func TestTheme_assets_are_immutable(t *testing.T) {
 	t.Parallel()
 	l := presenttest.Theme(t)
 	h := pages(t, withTheme(l, presenttest.Invoice("abc")), func(c *web.Config) { c.BasePath = "/shop" })
@@ -115,8 +115,8 @@ func TestLook_assets(t *testing.T) {
 	}
 }
 
-// Another process may have rendered the page, or this process may have restarted since.
-func TestLook_assets_are_found_by_a_process_that_never_saw_them(t *testing.T) {
+// The page may have been rendered by another process, or by this process before a restart.
+func TestTheme_assets_are_found_by_another_process(t *testing.T) {
 	t.Parallel()
 	l := presenttest.Theme(t)
 	if w := get(t, pages(t, withTheme(l, presenttest.Invoice("abc")), nil), "/look/"+l.Hash()+"/logo.svg"); w.StatusCode != http.StatusOK {
@@ -124,7 +124,7 @@ func TestLook_assets_are_found_by_a_process_that_never_saw_them(t *testing.T) {
 	}
 }
 
-func TestLook_that_cannot_be_read_leaves_the_default_theme(t *testing.T) {
+func TestTheme_that_cannot_be_read_is_replaced_by_the_default_theme(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]error{
 		"unknown": client.ErrNotFound, "of a service without any": client.ErrUnsupported, "broken": errors.New("connection refused"),
@@ -142,7 +142,7 @@ func TestLook_that_cannot_be_read_leaves_the_default_theme(t *testing.T) {
 }
 
 // A service that does not answer does not block pages.
-func TestLook_is_read_with_a_short_timeout(t *testing.T) {
+func TestTheme_is_read_with_a_short_timeout(t *testing.T) {
 	t.Parallel()
 	s := withTheme(presenttest.Theme(t), presenttest.Invoice("abc"))
 	s.themeBlocks = true
@@ -156,7 +156,7 @@ func TestLook_is_read_with_a_short_timeout(t *testing.T) {
 
 // A theme that the merchant changes is on the storefront within two seconds, one of which is the
 // service's cache. Within the cache time the service is not asked.
-func TestLook_of_the_storefront_is_asked_for_twice_a_second(t *testing.T) {
+func TestTheme_of_the_storefront_is_cached_for_half_a_second(t *testing.T) {
 	t.Parallel()
 	l := presenttest.Theme(t)
 	s, now := withTheme(l, presenttest.Invoice("abc")), noon
@@ -177,12 +177,12 @@ func TestLook_of_the_storefront_is_asked_for_twice_a_second(t *testing.T) {
 		now = now.Add(step.after)
 		shown := strings.Contains(content(t, get(t, h, "/")), "Prints from the far north")
 		if shown != step.shown || s.themeCalls != step.asked {
-			t.Errorf("%+v: shown %v, asked for %d times", step, shown, s.themeCalls)
+			t.Errorf("%+v: shown %v, read %d times", step, shown, s.themeCalls)
 		}
 	}
 }
 
-func TestLook_is_on_the_receipt_as_a_document(t *testing.T) {
+func TestTheme_is_on_the_receipt_as_a_document(t *testing.T) {
 	t.Parallel()
 	l := presenttest.Theme(t)
 	l.Name = "Tidewater"

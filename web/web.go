@@ -29,18 +29,18 @@ type Client interface {
 	// ReadCheckoutLink reads the content of a checkout link, and UseCheckoutLink creates an invoice from the link.
 	ReadCheckoutLink(ctx context.Context, request api.CheckoutRequest) (api.CheckoutLink, error)
 	UseCheckoutLink(ctx context.Context, request api.CheckoutRequest, idempotencyKey string) (id string, err error)
-	// ReadProducts reads what the merchant sells, and OrderProduct creates an invoice for a product.
+	// ReadProducts reads the merchant's products, and OrderProduct creates an invoice for a product.
 	ReadProducts(ctx context.Context, request api.ProductsRequest) (api.ProductOffers, error)
 	OrderProduct(ctx context.Context, order api.ProductOrder, idempotencyKey string) (id string, err error)
 	Invoice(ctx context.Context, id string) (client.Snapshot, error)
-	// WaitInvoice returns when the invoice's tag is no longer etag, or
-	// client.ErrNotModified after the wait.
+	// WaitInvoice returns the invoice once its tag differs from etag, or client.ErrNotModified after the
+	// wait.
 	WaitInvoice(ctx context.Context, id, etag string, wait time.Duration) (client.Snapshot, error)
 	Simulate(ctx context.Context, id string, request api.SimulateRequest) error
 	Requote(ctx context.Context, id string, request api.RequoteRequest) error
 	SetRefundAddress(ctx context.Context, id string, request api.RefundRequest) error
-	// Theme reads the theme with the given hash, or the theme of the pages' own merchant if hash is
-	// empty.
+	// Theme reads the theme with the given hash or, if hash is empty, the theme of the merchant of the
+	// client's key.
 	Theme(ctx context.Context, hash string) (theme.Theme, error)
 }
 
@@ -50,13 +50,13 @@ type Config struct {
 	Logger *slog.Logger
 	Now    func() time.Time // nil means time.Now
 
-	// Site holds what the pages show. Forms from the origin of its BaseURL are accepted even if a proxy
-	// changes the Host header.
+	// Site describes the site. Forms from the origin of its BaseURL are accepted even if a proxy changes
+	// the Host header.
 	present.Site
 
-	// Watch calls changed with the new version after each change of an invoice of the service in this
-	// process, or with 0, until cancel is called. Neither blocks. If it is nil, the pages learn of changes
-	// by WaitInvoice, with one request per invoice that has open pages.
+	// Watch makes the service in this process call changed after each change of an invoice until cancel is
+	// called. The argument of changed is the new version, or 0 if it is not known. Neither function blocks.
+	// If Watch is nil, the pages call WaitInvoice, with one request per invoice that has open pages.
 	Watch func(id string, changed func(version int64)) (cancel func())
 
 	// Created receives the identifiers of new invoices, whose codes DrawAhead draws; nil if there are
@@ -68,13 +68,13 @@ type Config struct {
 	// Languages are the languages of the pages; nil means all.
 	Languages *locale.Languages
 
-	// PostsPerMinute is the number of forms of the storefront and of payment pages that one network of callers
-	// may send per minute, with a burst of twice that; 10 when 0, no limit when negative. Simulations
-	// have three times the limit.
+	// PostsPerMinute is the number of forms that one network of callers may send per minute, with a burst
+	// of twice that. Zero means 10, and a negative number means no limit. The limit for simulations is
+	// three times as high.
 	PostsPerMinute int
-	// MaxStreams is the largest number of open streams, over all invoices; 12,000 when 0. The address
-	// blocks around a caller are limited to shares of it, see caller.Blocks. MaxStreamsPerNetwork, the
-	// limit of one caller.Network, is 60 when 0. A page without a stream polls.
+	// MaxStreams is the largest number of open streams of all invoices. Zero means 12,000. The address
+	// blocks around a caller are limited to shares of it, see caller.Blocks. MaxStreamsPerNetwork is the
+	// limit of one caller.Network. Zero means 60. A page without a stream polls.
 	MaxStreams           int
 	MaxStreamsPerNetwork int
 	// IPExtractor returns the shopper's address; nil means the socket's.
@@ -140,27 +140,27 @@ func (h *Handler) routes() {
 		}
 	}
 	if h.config.Storefront {
-		// The form posts to an address of its own. A POST to the page's address would make the
-		// browser drop the page from its cache, and the page's token with it.
+		// The form posts to a separate address. A POST to the address of the page would make the
+		// browser remove the page, with its token, from its cache.
 		pages.POST("/order", h.order, limited)
 		pages.Match(read, "/order", h.backToForm)
 	}
 	for _, link := range []string{"", "/:slug"} {
 		pages.Match(read, "/pay"+link, h.checkout)
 		pages.POST("/pay"+link, h.pay, limited)
-		pages.POST("/order/pay"+link, h.pay, limited) // as /order is for the storefront
+		pages.POST("/order/pay"+link, h.pay, limited) // for the same reason as /order
 		pages.Match(read, "/order/pay"+link, h.backToForm)
 	}
 	pages.Match(read, "/shop", h.shop)
 	pages.Match(read, "/shop/:slug", h.product)
-	pages.POST("/order/shop/:slug", h.orderProduct, limited) // as /order is for the storefront
+	pages.POST("/order/shop/:slug", h.orderProduct, limited) // for the same reason as /order
 	pages.Match(read, "/order/shop/:slug", h.backToForm)
 	pages.Match(read, "/pos", h.whichTerminal)
 	pages.Match(read, "/pos/:secret", h.pos)
-	pages.POST("/order/pos/:secret", h.charge, limited) // as /order is for the storefront
+	pages.POST("/order/pos/:secret", h.charge, limited) // for the same reason as /order
 	pages.Match(read, "/order/pos/:secret", h.backToForm)
-	pages.Match(read, "/pos/:secret/:id", h.counter)
-	pages.Match(read, "/pos/:secret/app.webmanifest", h.install)
+	pages.Match(read, "/pos/:secret/:id", h.terminalPayment)
+	pages.Match(read, "/pos/:secret/app.webmanifest", h.manifest)
 	for _, size := range iconSizes {
 		pages.Match(read, fmt.Sprintf("/pos/icon-%d.png", size), h.appIcon(size))
 	}

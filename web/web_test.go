@@ -29,7 +29,7 @@ var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 type service struct {
 	mu          sync.Mutex
 	invoices    map[string]client.Snapshot
-	changed     chan struct{}
+	changed     chan struct{} // closed when an invoice changes
 	created     []api.InvoiceRequest
 	keys        []string
 	reads       int     // number of calls of Invoice
@@ -38,9 +38,9 @@ type service struct {
 	simulated   []api.SimulateRequest
 	requoted    []api.RequoteRequest
 	refunds     []api.RefundRequest
-	offer       api.CheckoutLink
-	offered     []api.CheckoutRequest
-	paid        []api.CheckoutRequest
+	link        api.CheckoutLink      // answer of ReadCheckoutLink
+	read        []api.CheckoutRequest // of ReadCheckoutLink
+	paid        []api.CheckoutRequest // of UseCheckoutLink
 	shop        api.ProductOffers
 	ordered     []api.ProductOrder
 	unshown     error // error of ReadProducts
@@ -61,7 +61,7 @@ func newService(resources ...api.Resource) *service {
 	return s
 }
 
-// set stores an invoice, and wakes the callers that wait for it.
+// set stores an invoice, and ends the calls of WaitInvoice that wait for it.
 func (s *service) set(r api.Resource) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,8 +86,8 @@ func (s *service) CreateInvoice(_ context.Context, request api.InvoiceRequest, k
 func (s *service) ReadCheckoutLink(_ context.Context, request api.CheckoutRequest) (api.CheckoutLink, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.offered = append(s.offered, request)
-	return s.offer, s.refusal
+	s.read = append(s.read, request)
+	return s.link, s.refusal
 }
 
 func (s *service) UseCheckoutLink(_ context.Context, request api.CheckoutRequest, key string) (string, error) {

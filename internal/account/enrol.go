@@ -39,7 +39,7 @@ func (s *Service) offerPassword(ctx context.Context, purpose string, a Account, 
 }
 
 // acceptPassword returns the account and the password of an offer, if the code is that of the
-// authenticator app; ErrOffer and ErrCode.
+// authenticator app. The errors are ErrOffer and ErrCode.
 func (s *Service) acceptPassword(purpose, sealed, code string) (Account, *Password, error) {
 	o, err := s.openOffer(purpose, sealed)
 	if err != nil {
@@ -68,8 +68,8 @@ func (s *Service) offerPasskey(purpose string, a Account) (options []byte, seale
 	return options, sealed, err
 }
 
-// acceptPasskey returns the account and the passkey that a browser created for an offer; ErrOffer and
-// ErrPasskey.
+// acceptPasskey returns the account and the passkey that a browser created for an offer. The errors are
+// ErrOffer and ErrPasskey.
 func (s *Service) acceptPasskey(ctx context.Context, purpose, sealed string, response []byte, name string) (Account, Passkey, error) {
 	o, err := s.openOffer(purpose, sealed)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Service) acceptPasskey(ctx context.Context, purpose, sealed string, res
 	return o.Account, p, err
 }
 
-// useChallenge uses up the challenge of an offer; ErrPasskey if it was used before.
+// useChallenge uses up the challenge of an offer. It returns ErrPasskey if it was used before.
 func (s *Service) useChallenge(ctx context.Context, o offer) error {
 	fresh, err := s.Storage.UseNonce(ctx, "desk challenge", o.Passkey.Challenge, s.Now(), offerTTL)
 	if err == nil && !fresh {
@@ -112,7 +112,7 @@ func (s *Service) OfferPassword(ctx context.Context, a Account, password string)
 	return s.offerPassword(ctx, purposeOf(a.ID), a, password)
 }
 
-// AcceptPassword sets the password of an offer; ErrOffer and ErrCode.
+// AcceptPassword sets the password of an offer. The errors are ErrOffer and ErrCode.
 func (s *Service) AcceptPassword(ctx context.Context, accountID, sealed, code string) error {
 	_, password, err := s.acceptPassword(purposeOf(accountID), sealed, code)
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *Service) OfferPasskey(a Account) (options []byte, sealed string, err er
 	return s.offerPasskey(purposeOf(a.ID), a)
 }
 
-// AcceptPasskey adds the passkey of an offer to an account; ErrOffer and ErrPasskey.
+// AcceptPasskey adds the passkey of an offer to an account. The errors are ErrOffer and ErrPasskey.
 func (s *Service) AcceptPasskey(ctx context.Context, accountID, sealed string, response []byte, name string) error {
 	_, p, err := s.acceptPasskey(ctx, purposeOf(accountID), sealed, response, name)
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *Service) AcceptPasskey(ctx context.Context, accountID, sealed string, r
 	return doing("add passkey", err)
 }
 
-// RemovePassword removes the password of an account; ErrLastMethod and ErrNotFound.
+// RemovePassword removes the password of an account. The errors are ErrLastMethod and ErrNotFound.
 func (s *Service) RemovePassword(ctx context.Context, accountID string) error {
 	return s.removeMethod(ctx, accountID, func(a *Account) (Outcome, error) {
 		if a.SignIn.Password == nil {
@@ -156,7 +156,7 @@ func (s *Service) RemovePassword(ctx context.Context, accountID string) error {
 	})
 }
 
-// RemovePasskey removes a passkey of an account; ErrLastMethod and ErrNotFound.
+// RemovePasskey removes a passkey of an account. The errors are ErrLastMethod and ErrNotFound.
 func (s *Service) RemovePasskey(ctx context.Context, accountID, passkeyID string) error {
 	return s.removeMethod(ctx, accountID, func(a *Account) (Outcome, error) {
 		i := slices.IndexFunc(a.SignIn.Passkeys, func(p Passkey) bool { return p.ID() == passkeyID })

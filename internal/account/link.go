@@ -49,7 +49,7 @@ func (s *Service) Invite(ctx context.Context, roles map[string]Role) (Link, erro
 }
 
 // Recover returns a link with which the account with a name gets a new sign-in method, and ends its
-// sessions; ErrNotFound.
+// sessions. It returns ErrNotFound if there is no such account.
 func (s *Service) Recover(ctx context.Context, name string) (Link, error) {
 	a, err := s.Storage.AccountNamed(ctx, NameKey(name))
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Service) Invitations(ctx context.Context) ([]Ticket, error) {
 	return s.Storage.Tickets(ctx, InvitationTicket, s.Now())
 }
 
-// Withdraw removes an invitation; ErrNotFound.
+// Withdraw removes an invitation. It returns ErrNotFound if there is no such invitation.
 func (s *Service) Withdraw(ctx context.Context, id string) error {
 	return s.Storage.RemoveTicket(ctx, id, audit.Change{Action: "account.invitation_withdrawn", Subject: id})
 }
@@ -118,8 +118,8 @@ func (s *Service) joining(ctx context.Context, token, name string) (a Account, p
 	return s.newAccount(name, t.Roles), "ticket " + t.Hash, nil
 }
 
-// OfferJoinPassword prepares a password for the account of a link; ErrTicket, ErrExists and a
-// *FieldError.
+// OfferJoinPassword prepares a password for the account of a link. The errors are ErrTicket, ErrExists
+// and *FieldError.
 func (s *Service) OfferJoinPassword(ctx context.Context, token, name, password string) (PasswordOffer, error) {
 	a, purpose, err := s.joining(ctx, token, name)
 	if err != nil {
@@ -129,8 +129,8 @@ func (s *Service) OfferJoinPassword(ctx context.Context, token, name, password s
 	return s.offerPassword(ctx, purpose, a, password)
 }
 
-// JoinPassword uses up a link with a prepared password, and signs in; ErrTicket, ErrExists, ErrOffer and
-// ErrCode.
+// JoinPassword uses up a link with a prepared password, and signs in. The errors are ErrTicket,
+// ErrExists, ErrOffer and ErrCode.
 func (s *Service) JoinPassword(ctx context.Context, token, sealed, code string, client Client, former string) (SignedIn, error) {
 	a, password, err := s.acceptPassword("ticket "+HashToken(token), sealed, code)
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *Service) JoinPassword(ctx context.Context, token, sealed, code string, 
 	return s.join(ctx, token, a, client, former, func(in *SignIn) { in.Password = password })
 }
 
-// OfferJoinPasskey prepares a passkey for the account of a link; ErrTicket, ErrExists and a
+// OfferJoinPasskey prepares a passkey for the account of a link. The errors are ErrTicket, ErrExists and
 // *FieldError.
 func (s *Service) OfferJoinPasskey(ctx context.Context, token, name string) (options []byte, sealed string, err error) {
 	a, purpose, err := s.joining(ctx, token, name)
@@ -149,8 +149,8 @@ func (s *Service) OfferJoinPasskey(ctx context.Context, token, name string) (opt
 	return s.offerPasskey(purpose, a)
 }
 
-// JoinPasskey uses up a link with the passkey that a browser created, and signs in; ErrTicket,
-// ErrExists, ErrOffer and ErrPasskey.
+// JoinPasskey uses up a link with the passkey that a browser created, and signs in. The errors are
+// ErrTicket, ErrExists, ErrOffer and ErrPasskey.
 func (s *Service) JoinPasskey(ctx context.Context, token, sealed string, response []byte, name string, client Client, former string) (SignedIn, error) {
 	a, p, err := s.acceptPasskey(ctx, "ticket "+HashToken(token), sealed, response, name)
 	if err != nil {

@@ -30,7 +30,8 @@ func (s *Service) sealOffer(o offer) (string, error) {
 	return s.Box.Seal(offerSeal, text), nil
 }
 
-// openOffer opens the text of an offer that was made for a purpose; ErrOffer.
+// openOffer opens the text of an offer that was made for a purpose. It returns ErrOffer if the text is
+// not valid.
 func (s *Service) openOffer(purpose, sealed string) (o offer, err error) {
 	text, err := s.Box.Open(offerSeal, sealed)
 	if err != nil {

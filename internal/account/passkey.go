@@ -99,7 +99,7 @@ func beginCreation(w *webauthn.WebAuthn, a Account) (options []byte, data webaut
 	return options, *session, err
 }
 
-// finishCreation returns the new passkey of a browser's response; ErrPasskey.
+// finishCreation returns the new passkey of a browser's response, or ErrPasskey.
 func finishCreation(w *webauthn.WebAuthn, a Account, data webauthn.SessionData, response []byte, name string, now time.Time) (Passkey, error) {
 	parsed, err := protocol.ParseCredentialCreationResponseBytes(response)
 	if err != nil {
@@ -113,7 +113,7 @@ func finishCreation(w *webauthn.WebAuthn, a Account, data webauthn.SessionData, 
 }
 
 // accountOf returns the ID of the account to which the response of an authenticator belongs, before it is
-// verified; ErrPasskey.
+// verified. It returns ErrPasskey if the response cannot be parsed.
 func accountOf(response []byte) (id string, parsed *protocol.ParsedCredentialAssertionData, err error) {
 	parsed, err = protocol.ParseCredentialRequestResponseBytes(response)
 	if err != nil {
@@ -122,8 +122,9 @@ func accountOf(response []byte) (id string, parsed *protocol.ParsedCredentialAss
 	return string(parsed.Response.UserHandle), parsed, nil
 }
 
-// usePasskey verifies the response of an authenticator and records the use of the passkey; ErrPasskey.
-// A counter that does not increase means that the passkey was copied, so it is refused.
+// usePasskey verifies the response of an authenticator and records the use of the passkey. It returns
+// ErrPasskey if the response is not valid, or if the counter does not increase, which means that the
+// passkey was copied.
 func (a *Account) usePasskey(w *webauthn.WebAuthn, data webauthn.SessionData, parsed *protocol.ParsedCredentialAssertionData, now time.Time) error {
 	_, used, err := w.ValidatePasskeyLogin(func(_, _ []byte) (webauthn.User, error) { return holder{*a, w.Config.RPID}, nil }, data, parsed)
 	if err != nil {

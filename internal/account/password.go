@@ -169,7 +169,7 @@ func checkPassword(ctx context.Context, hash, password string) (bool, error) {
 }
 
 // use verifies a code and uses it up: a code of the authenticator app, or a recovery code where they are
-// accepted; ErrSignIn.
+// accepted. It returns ErrSignIn if the code is not valid.
 func (p *Password) use(code string, now time.Time, recovery bool) (Method, error) {
 	step, err := useCode(p.Seed, code, p.LastStep, now)
 	if err == nil {

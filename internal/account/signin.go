@@ -63,7 +63,8 @@ func (s *Service) fail(ctx context.Context, subject string) error {
 	return s.Storage.Record(ctx, audit.Change{Action: "sign_in.disabled", After: audit.Fields{"for": disabledFor.String()}})
 }
 
-// verifyPassword verifies a password and a code, and uses up the code; ErrSignIn.
+// verifyPassword verifies a password and a code, and uses up the code. It returns ErrSignIn if any of
+// them is wrong.
 func (s *Service) verifyPassword(ctx context.Context, name, password, code string, recovery bool) (Account, Method, error) {
 	a, err := s.Storage.AccountNamed(ctx, NameKey(name))
 	if err != nil && !errors.Is(err, ErrNotFound) {
@@ -166,7 +167,7 @@ func (s *Service) OfferStepUp(session Session) (options []byte, sealed string, e
 	return s.offerAssertion("step-up " + session.Hash)
 }
 
-// StepUpPasskey confirms the sign-in of a session; ErrOffer and ErrPasskey.
+// StepUpPasskey confirms the sign-in of a session. The errors are ErrOffer and ErrPasskey.
 func (s *Service) StepUpPasskey(ctx context.Context, session Session, sealed string, response []byte) error {
 	a, err := s.checkPasskey(ctx, "step-up "+session.Hash, sealed, response, session.AccountID)
 	if err != nil {
@@ -176,7 +177,7 @@ func (s *Service) StepUpPasskey(ctx context.Context, session Session, sealed str
 }
 
 // StepUpPassword confirms the sign-in of a session with a password and a code of the authenticator
-// app; ErrSignIn and *WaitError. A recovery code is refused.
+// app. The errors are ErrSignIn and *WaitError. A recovery code is refused.
 func (s *Service) StepUpPassword(ctx context.Context, a Account, session Session, password, code string) error {
 	a, method, err := s.checkPassword(ctx, a.Name, password, code, session.Client, false)
 	if err != nil {

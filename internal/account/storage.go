@@ -15,9 +15,9 @@ import (
 type Storage interface {
 	// Accounts lists all accounts, oldest first.
 	Accounts(ctx context.Context) ([]Account, error)
-	// Account returns an account; ErrNotFound.
+	// Account returns an account, or ErrNotFound.
 	Account(ctx context.Context, id string) (Account, error)
-	// AccountNamed returns the account with a NameKey; ErrNotFound.
+	// AccountNamed returns the account with a NameKey, or ErrNotFound.
 	AccountNamed(ctx context.Context, key string) (Account, error)
 	// UpdateAccount locks an account and writes what change makes of it; ErrNotFound.
 	UpdateAccount(ctx context.Context, id string, change func(*Account) (Outcome, error)) (Account, error)
@@ -40,11 +40,12 @@ type Storage interface {
 type TicketStorage interface {
 	// CreateTicket writes a ticket.
 	CreateTicket(ctx context.Context, t Ticket, c audit.Change) error
-	// Ticket returns a ticket by the hash of its token, even if it has expired; ErrTicket.
+	// Ticket returns a ticket by the hash of its token, even if it has expired. It returns ErrTicket if
+	// there is no such ticket.
 	Ticket(ctx context.Context, hash string) (Ticket, error)
 	// Tickets lists the tickets of a kind that are valid at a time, oldest first.
 	Tickets(ctx context.Context, kind TicketKind, now time.Time) ([]Ticket, error)
-	// RemoveTicket removes a ticket by its ID; ErrNotFound.
+	// RemoveTicket removes a ticket by its ID. It returns ErrNotFound if there is no such ticket.
 	RemoveTicket(ctx context.Context, id string, c audit.Change) error
 }
 
@@ -53,7 +54,7 @@ type SessionStorage interface {
 	// CreateSession writes a session, and removes sessions that have timed out and the session with the
 	// former hash unless that is "".
 	CreateSession(ctx context.Context, s Session, former string, c audit.Change) error
-	// Session returns a session with its account by the hash of its token; ErrNotFound.
+	// Session returns a session with its account by the hash of its token, or ErrNotFound.
 	Session(ctx context.Context, hash string) (Session, Account, error)
 	// Sessions lists the sessions of an account, last used first.
 	Sessions(ctx context.Context, accountID string) ([]Session, error)

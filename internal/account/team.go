@@ -9,7 +9,7 @@ import (
 // Team lists all accounts, oldest first.
 func (s *Service) Team(ctx context.Context) ([]Account, error) { return s.Storage.Accounts(ctx) }
 
-// SetRoles sets the roles of an account; ErrNotFound, ErrLastOwner and a *FieldError.
+// SetRoles sets the roles of an account. The errors are ErrNotFound, ErrLastOwner and *FieldError.
 func (s *Service) SetRoles(ctx context.Context, accountID string, roles map[string]Role) error {
 	if err := checkRoles(roles); err != nil {
 		return err
@@ -67,17 +67,17 @@ func owned(all []Account) map[string]bool {
 	return shops
 }
 
-// Named returns the account with a name; ErrNotFound.
+// Named returns the account with a name, or ErrNotFound.
 func (s *Service) Named(ctx context.Context, name string) (Account, error) {
 	return s.Storage.AccountNamed(ctx, NameKey(name))
 }
 
-// Account returns an account; ErrNotFound.
+// Account returns an account, or ErrNotFound.
 func (s *Service) Account(ctx context.Context, id string) (Account, error) {
 	return s.Storage.Account(ctx, id)
 }
 
-// Session returns the valid session of a token, and its account; ErrNotFound. It records the use of
+// Session returns the valid session of a token and its account, or ErrNotFound. It records the use of
 // the session.
 func (s *Service) Session(ctx context.Context, token string) (Session, Account, error) {
 	session, a, err := s.Storage.Session(ctx, HashToken(token))
@@ -101,7 +101,7 @@ func (s *Service) Sessions(ctx context.Context, accountID string) ([]Session, er
 	return slices.DeleteFunc(all, func(session Session) bool { return !session.Valid(s.Now()) }), err
 }
 
-// EndSession ends a session of an account by its ID; ErrNotFound.
+// EndSession ends a session of an account by its ID. It returns ErrNotFound if there is no such session.
 func (s *Service) EndSession(ctx context.Context, a Account, id string) error {
 	return s.Storage.EndSession(ctx, a.ID, id, about(a, "session.ended"))
 }

@@ -23,7 +23,8 @@ func newSeed(issuer, name string) (seed, uri string, err error) {
 }
 
 // useCode returns the time step of a code, which must be later than that of the last code, so that
-// each code is used once. Codes are accepted one step early or late. See RFC 6238, section 5.2; ErrCode.
+// each code is used once. Codes are accepted one step early or late. It returns ErrCode for other codes.
+// See RFC 6238, section 5.2.
 func useCode(seed, code string, last int64, now time.Time) (step int64, err error) {
 	code = strings.Map(func(r rune) rune {
 		if r == ' ' {

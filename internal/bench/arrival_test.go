@@ -20,8 +20,8 @@ import (
 // arrivals is the number of payments of each kind that are timed.
 const arrivals = 20
 
-// pollInterval is how often the program and the baseline loop ask a network with a block every two
-// seconds.
+// pollInterval is the interval at which the program and the baseline loop poll a network with a block every
+// two seconds.
 const pollInterval = time.Second
 
 // BenchmarkArrival measures how long after its block the page shows a payment, and how long after
@@ -53,13 +53,13 @@ func BenchmarkArrival(b *testing.B) {
 		}},
 	} {
 		measure(b, asset.code, func(b *testing.B) {
-			var seen, bare, paid []time.Duration
+			var seen, baseline, paid []time.Duration
 			for range arrivals {
 				id, to, due := p.invoiceIn(b, asset.code, asset.currency)
 				a := p.arrive(b, n, id, func() string { return asset.pay(b, to, due) })
-				seen, bare, paid = append(seen, a.seen), append(bare, a.bare), append(paid, a.paid)
+				seen, baseline, paid = append(seen, a.seen), append(baseline, a.baseline), append(paid, a.paid)
 			}
-			of, base, last := sorted(seen), sorted(bare), sorted(paid)
+			of, base, last := sorted(seen), sorted(baseline), sorted(paid)
 			b.ReportMetric(of.at(.5), "p50-ms")
 			b.ReportMetric(of.at(.95), "p95-ms")
 			compare(b, "-p50-ms", of.at(.5), base.at(.5))
@@ -86,7 +86,7 @@ func (p *program) reach(b *testing.B) {
 
 // arrival holds the times from a block to the page, from a block to the baseline loop, and from the
 // last needed block to the page.
-type arrival struct{ seen, bare, paid time.Duration }
+type arrival struct{ seen, baseline, paid time.Duration }
 
 // arrive pays an invoice and times its page, and a baseline loop that asks the node for the newest
 // block and its transfers.
@@ -102,7 +102,7 @@ func (p *program) arrive(b *testing.B, n *ethereumtest.Node, id string, pay func
 	tx := pay()
 	// A block arrives at a random time between two requests.
 	time.Sleep(rand.N(pollInterval))
-	bare := make(chan error, 1)
+	baseline := make(chan error, 1)
 	var found time.Time
 	go func() {
 		tick := time.NewTicker(pollInterval)
@@ -111,7 +111,7 @@ func (p *program) arrive(b *testing.B, n *ethereumtest.Node, id string, pay func
 			height, err := readHead(ctx, n)
 			if err != nil || height > before {
 				found = time.Now()
-				bare <- err
+				baseline <- err
 				return
 			}
 			select {
@@ -128,10 +128,10 @@ func (p *program) arrive(b *testing.B, n *ethereumtest.Node, id string, pay func
 		b.Fatalf("no update with the payment: %v", err)
 	}
 	a.seen = at.Sub(mined)
-	if err := <-bare; err != nil {
+	if err := <-baseline; err != nil {
 		b.Fatal(err)
 	}
-	a.bare = found.Sub(mined)
+	a.baseline = found.Sub(mined)
 	for range ethereum.Base.Assets[0].Policy.Confirmations(0) - 1 {
 		n.MineBlock(b)
 	}

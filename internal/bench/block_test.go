@@ -44,8 +44,8 @@ func message(random *rand.Rand, pays [][]byte, transactions int) *wire.MsgBlock 
 	return block
 }
 
-// script returns a random script of a common kind: two in three pay a key's hash, and half of the
-// others a taproot output.
+// script returns a random script of a common kind. Two thirds of the scripts pay the hash of a key, and
+// half of the others pay a taproot output.
 func script(random *rand.Rand) []byte {
 	var s []byte
 	switch random.IntN(6) {

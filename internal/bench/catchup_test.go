@@ -12,9 +12,9 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
-// The chain to catch up with: as many blocks as ten weeks have, with filters as large as those of
-// small blocks and half as large as those of full ones. Several blocks share a filter, because
-// making one takes longer than matching it.
+// The missed blocks: the number of blocks of ten weeks, with filters of the size of small blocks and of
+// half the size of full blocks. Several blocks share a filter, because making a filter takes longer than
+// matching it.
 const (
 	missed        = 10_000
 	filters       = 1_000
@@ -34,9 +34,9 @@ func newFilters(b *testing.B, random *rand.Rand) []*filter {
 	return made
 }
 
-// catchUp measures how fast missed blocks are scanned with filters, and how many are read by false
-// matches: one script in 784,931 matches falsely, so that filters help little for a million
-// destinations. See BIP 158, "Block filters". The baseline is the matching alone.
+// catchUp measures the number of missed blocks that are scanned per second with filters, and the number
+// that are read because of false matches. One script in 784,931 matches falsely, so filters save little
+// with a million destinations. See BIP 158, "Block filters". The baseline is the matching alone.
 func catchUp(b *testing.B, watched chain.Watched, missed int, made []*filter, random *rand.Rand) {
 	b.Helper()
 	light := &source{}

@@ -15,8 +15,9 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-// BenchmarkCreate measures how fast invoices are created. The baseline copies the same rows within
-// the database, as many invoices per commit as there are clients. The second baseline is a constant response.
+// BenchmarkCreate measures the number of invoices that are created per second. The baseline copies the same
+// rows within the database, with as many invoices per commit as there are clients. The second baseline is a
+// constant response.
 func BenchmarkCreate(b *testing.B) {
 	onEngines(b, func(b *testing.B, e engine) {
 		p := serve(b, e)
@@ -47,9 +48,9 @@ func constantHandler(b *testing.B, clients int) latencies {
 	return repeat(b, clients, func(ctx context.Context) error { return post(ctx, server.URL+"/", []byte(body), nil, nil) })
 }
 
-// writeRaw writes copies of the rows of the newest invoice without the program, with group invoices
-// per commit, and returns the invoices per second: on SQLite into a copy of the program's database,
-// on PostgreSQL into the same database, after as many copies as written is.
+// writeRaw writes copies of the rows of the newest invoice without the program, with group invoices per
+// commit, and returns the invoices per second. On SQLite it writes into a copy of the program's database. On
+// PostgreSQL it writes into the same database, which has the given number of copies already.
 func (p *program) writeRaw(b *testing.B, group int, written *int) float64 {
 	b.Helper()
 	database := p.database

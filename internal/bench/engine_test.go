@@ -30,7 +30,7 @@ func newSQLite(t testing.TB) (folder, database string) {
 	return folder, "sqlite:" + filepath.Join(folder, "chequer.db")
 }
 
-// newPostgres creates a database beside the one of the settings, which is dropped after the
+// newPostgres creates a database on the server of BENCH_POSTGRES. The database is dropped after the
 // benchmark.
 func newPostgres(t testing.TB) (folder, database string) {
 	t.Helper()

@@ -54,8 +54,8 @@ func BenchmarkGrowth(b *testing.B) {
 	})
 }
 
-// growthSizes returns the sizes that are measured: 1,000, each a hundred times the one before, and
-// the largest. There are none if the largest is 0.
+// growthSizes returns the sizes that are measured: 1,000, each a hundred times the previous size, and the
+// largest. It returns none if the largest is 0.
 func growthSizes(largest int) (sizes []int) {
 	for size := 1000; size < largest; size *= 100 {
 		sizes = append(sizes, size)

@@ -14,13 +14,13 @@ import (
 	"chequer/internal/api"
 )
 
-// hooks are the endpoints that receive callbacks.
+// hooks are the endpoints that receive deliveries.
 type hooks struct {
 	base string // address of the listening endpoints
 
 	mu   sync.Mutex
 	took []time.Duration // times from the event to its arrival at healthy endpoints
-	full chan struct{}   // closed when all have arrived; then body and last are fixed
+	full chan struct{}   // closed when all deliveries have arrived; body and last do not change afterwards
 	body []byte          // body of the last event
 	last time.Time       // time of its arrival
 }
@@ -33,7 +33,7 @@ func newHooks(b *testing.B) *hooks {
 	mux.HandleFunc("/healthy/", h.take)
 	mux.HandleFunc("/plain", func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 	mux.HandleFunc("/slow/", func(http.ResponseWriter, *http.Request) { wait(ctx, slowDelay) })
-	mux.HandleFunc("/silent/", func(http.ResponseWriter, *http.Request) { wait(ctx, callbackTimeout) })
+	mux.HandleFunc("/silent/", func(http.ResponseWriter, *http.Request) { wait(ctx, deliveryTimeout) })
 	s := httptest.NewServer(mux)
 	b.Cleanup(func() {
 		cancel()

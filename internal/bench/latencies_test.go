@@ -88,7 +88,7 @@ func median(list []time.Duration) time.Duration {
 	return list[len(list)/2]
 }
 
-func TestLatencies(t *testing.T) {
+func TestLatencies_have_a_rate_and_percentiles(t *testing.T) {
 	t.Parallel()
 	l := latencies{span: 2 * time.Second}
 	for ms := range 100 {
@@ -104,7 +104,7 @@ func TestLatencies(t *testing.T) {
 	}
 }
 
-func TestMedian(t *testing.T) {
+func TestMedian_is_the_middle_duration(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ list, want []time.Duration }{
 		{[]time.Duration{7}, []time.Duration{7}},

@@ -27,7 +27,7 @@ var wallets = [][2]string{
 	{"ETH", "xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt"},
 }
 
-// program is the server in a process of its own.
+// program is the server in a separate process.
 type program struct {
 	binary   string
 	folder   string

@@ -119,7 +119,7 @@ func (p *program) pay(ctx context.Context, id string) error {
 	return p.simulate(ctx, id, api.SimulateConfirm)
 }
 
-// simulate does something with the payment of a test invoice.
+// simulate runs an action of the test tools on a test invoice.
 func (p *program) simulate(ctx context.Context, id, action string) error {
 	return p.call(ctx, http.MethodPost, api.PathTestInvoices+"/"+id+"/simulate", `{"action":"`+action+`"}`, nil)
 }

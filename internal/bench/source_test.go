@@ -16,8 +16,8 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
-// source is a chain of blocks in memory. It acts as a node does or, for blocks with filters, as the
-// light client does. It implements bitcoin.Source.
+// source is a chain of blocks in memory. It implements bitcoin.Source like a node or, for blocks with
+// filters, like the light client.
 type source struct {
 	headers []bitcoin.Header   // by height
 	bodies  map[string]content // by hash
@@ -101,7 +101,7 @@ func none(func(string) bool) {}
 
 // A scan of the chain finds the payments in its blocks. With filters it reads only the blocks whose
 // filters match.
-func TestSource(t *testing.T) {
+func TestSource_is_scanned_like_a_chain(t *testing.T) {
 	t.Parallel()
 	for name, filtered := range map[string]bool{"a node": false, "blocks with filters": true} {
 		t.Run(name, func(t *testing.T) {

@@ -24,7 +24,7 @@ const (
 	paidPerBlock = 20
 )
 
-// blocks is the number of scanned blocks. The median counts.
+// blocks is the number of scanned blocks. The median is reported.
 const blocks = 15
 
 // BenchmarkWatching measures the cost of finding payments to a million destinations.
@@ -67,8 +67,8 @@ func BenchmarkWatching(b *testing.B) {
 	})
 }
 
-// scanBlocks measures the time for a block of 4,000 transactions, from its bytes to its payments,
-// and without decoding. The baseline looks the outputs up in a plain map.
+// scanBlocks measures the time for a block of 4,000 transactions, from its bytes to its payments, and
+// without decoding. The baseline finds the outputs in a plain map.
 func scanBlocks(b *testing.B, watched chain.Watched, random *rand.Rand) {
 	b.Helper()
 	scripts, _ := watched.Since(0)

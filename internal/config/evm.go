@@ -68,7 +68,7 @@ func (e *EVM) byNetwork() (networks []string, values map[string]*string) {
 		}
 }
 
-func isTrial(network string) bool { return strings.HasSuffix(network, "sepolia") }
+func isTestnet(network string) bool { return strings.HasSuffix(network, "sepolia") }
 
 // RPC returns the setting of an EVM network: RPCOff, RPCPublic, or "" with endpoints.
 func (e EVM) RPC(network string) (how string, endpoints []Endpoint) {
@@ -96,26 +96,26 @@ func parseRPC(value string) (how string, endpoints []Endpoint) {
 	return "", endpoints
 }
 
-// Trial reports whether an EVM test network is on.
-func (e EVM) Trial() bool {
+// Testnet reports whether an EVM test network is on.
+func (e EVM) Testnet() bool {
 	networks, values := e.byNetwork()
-	return slices.ContainsFunc(networks, func(n string) bool { return isTrial(n) && *values[n] != RPCOff && *values[n] != "" })
+	return slices.ContainsFunc(networks, func(n string) bool { return isTestnet(n) && *values[n] != RPCOff && *values[n] != "" })
 }
 
 // Worthless reports whether live invoices are paid on a test network, in coins without value.
 func (c Config) Worthless() bool {
-	return c.EVM.Trial() || c.Bitcoin.Network != "mainnet" || c.Litecoin.Network != "mainnet"
+	return c.EVM.Testnet() || c.Bitcoin.Network != "mainnet" || c.Litecoin.Network != "mainnet"
 }
 
 // complete sets the defaults: the public endpoints of Ethereum and Base, unless a test network is
 // on.
 func (e *EVM) complete() {
-	trial := e.Trial()
+	testnet := e.Testnet()
 	_, values := e.byNetwork()
 	for network, value := range values {
 		switch {
 		case *value != "":
-		case !trial && (network == "ethereum" || network == "base"):
+		case !testnet && (network == "ethereum" || network == "base"):
 			*value = RPCPublic
 		default:
 			*value = RPCOff
@@ -127,11 +127,11 @@ func (e *EVM) complete() {
 // endpoints, because these may contain keys.
 func (e EVM) check(fault func(name, format string, args ...any)) {
 	networks, values := e.byNetwork()
-	trial := e.Trial()
+	testnet := e.Testnet()
 	for _, network := range networks {
 		name := strings.TrimPrefix(RPCSetting(network), prefix)
 		value := *values[network]
-		if trial && !isTrial(network) && value != RPCOff {
+		if testnet && !isTestnet(network) && value != RPCOff {
 			fault(name, "is on, and so is a test network, whose coins have no value: one of the two must be off")
 		}
 		if value == RPCOff || value == RPCPublic {

@@ -152,8 +152,8 @@ func TestLanguages_fit_small_screens(t *testing.T) {
 	b.checkNoSidewaysScroll()
 	b.visit(all["de"].address + "?m=EURC-BASE&lang=de")
 	b.click("#language")
-	b.do(chromedp.WaitVisible(chromedp.CSS(".tongues")))
-	b.click(".tongues [lang=ar]")
+	b.do(chromedp.WaitVisible(chromedp.CSS(".languages")))
+	b.click(".languages [lang=ar]")
 	b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
 	if got, want := get(b, chromedp.Location()), all["de"].address+"?m=EURC-BASE&lang=ar"; got != want {
 		t.Errorf("the choice leads to %s, want %s", got, want)

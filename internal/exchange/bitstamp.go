@@ -99,7 +99,7 @@ func (b *Bitstamp) Examine(ctx context.Context, a Account) (Scope, error) {
 		_, err := b.private(ctx, a, path, nil, b.now())
 		refused, ok := errors.AsType[*Refused](err)
 		switch {
-		case ok && (bitstampDenied(refused) || strings.Contains(refused.Says, "with sub account API keys is not supported")):
+		case ok && (bitstampDenied(refused) || strings.Contains(refused.Message, "with sub account API keys is not supported")):
 		case ok && (refused.Kind == KindNonce || refused.Kind == KindBusy || refused.Kind == KindMaintenance):
 			return s, err
 		case errors.Is(err, ErrUnreachable):
@@ -113,7 +113,7 @@ func (b *Bitstamp) Examine(ctx context.Context, a Account) (Scope, error) {
 
 // bitstampDenied reports whether the key lacks the permission for a call.
 func bitstampDenied(r *Refused) bool {
-	return strings.Contains(r.Says, "API0003") || strings.Contains(r.Says, "No permission found")
+	return strings.Contains(r.Message, "API0003") || strings.Contains(r.Message, "No permission found")
 }
 
 // Market implements Exchange. See "Markets" and "Market ticker".

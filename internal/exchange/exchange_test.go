@@ -88,18 +88,18 @@ func TestPlace_never_reports_a_refusal_of_an_order_that_may_be_accepted(t *testi
 		"a redirect":             {exchangetest.Redirect, false},
 		"101":                    {exchangetest.Upgrade, false},
 		"an endless answer":      {exchangetest.Giant, true},
-		"no JSON":                {exchangetest.SayAfter(200, "<html>maintenance</html>"), true},
-		"an empty answer":        {exchangetest.SayAfter(200, ""), true},
-		"an empty object":        {exchangetest.SayAfter(200, "{}"), true},
-		"null":                   {exchangetest.SayAfter(200, "null"), true},
-		"a number":               {exchangetest.SayAfter(200, "7"), true},
-		"unknown words":          {exchangetest.SayAfter(200, `{"error":["EGalaxy:Imploded"],"status":"error","reason":"The galaxy imploded"}`), true},
-		"an internal error":      {exchangetest.SayAfter(200, `{"error":["EGeneral:Internal error"],"status":"error","response_code":"500.016"}`), true},
-		"unavailable":            {exchangetest.SayAfter(200, `{"error":["EService:Unavailable"],"status":"error","response_code":"500.002"}`), true},
-		"a deadline error":       {exchangetest.SayAfter(200, `{"error":["EService:Deadline elapsed"],"status":"error","response_code":"500.003"}`), true},
-		"a duplicate name":       {exchangetest.SayAfter(200, `{"error":["EOrder:cl_ord_id already exists"],"status":"error","response_code":"400.019"}`), true},
-		"no name of the order":   {exchangetest.SayAfter(200, `{"error":[],"result":{"txid":[]},"market":"BTC/EUR"}`), true},
-		"two names of an order":  {exchangetest.SayAfter(200, `{"error":[],"result":{"txid":["A","B"]},"id":null}`), true},
+		"no JSON":                {exchangetest.ProcessAndRespond(200, "<html>maintenance</html>"), true},
+		"an empty answer":        {exchangetest.ProcessAndRespond(200, ""), true},
+		"an empty object":        {exchangetest.ProcessAndRespond(200, "{}"), true},
+		"null":                   {exchangetest.ProcessAndRespond(200, "null"), true},
+		"a number":               {exchangetest.ProcessAndRespond(200, "7"), true},
+		"unknown words":          {exchangetest.ProcessAndRespond(200, `{"error":["EGalaxy:Imploded"],"status":"error","reason":"The galaxy imploded"}`), true},
+		"an internal error":      {exchangetest.ProcessAndRespond(200, `{"error":["EGeneral:Internal error"],"status":"error","response_code":"500.016"}`), true},
+		"unavailable":            {exchangetest.ProcessAndRespond(200, `{"error":["EService:Unavailable"],"status":"error","response_code":"500.002"}`), true},
+		"a deadline error":       {exchangetest.ProcessAndRespond(200, `{"error":["EService:Deadline elapsed"],"status":"error","response_code":"500.003"}`), true},
+		"a duplicate name":       {exchangetest.ProcessAndRespond(200, `{"error":["EOrder:cl_ord_id already exists"],"status":"error","response_code":"400.019"}`), true},
+		"no name of the order":   {exchangetest.ProcessAndRespond(200, `{"error":[],"result":{"txid":[]},"market":"BTC/EUR"}`), true},
+		"two names of an order":  {exchangetest.ProcessAndRespond(200, `{"error":[],"result":{"txid":["A","B"]},"id":null}`), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -128,9 +128,9 @@ func TestPlace_reports_a_refusal(t *testing.T) {
 		"EAPI:Invalid nonce": exchange.KindNonce, "EAPI:Invalid key": exchange.KindKey, "EGeneral:Permission denied": exchange.KindKey,
 		"EService:Market in cancel_only mode": exchange.KindMaintenance, "EOrder:Tick size check failed": exchange.KindOther,
 	} {
-		l.Next("AddOrder", exchangetest.Say(200, `{"error":["`+words+`"]}`))
+		l.Next("AddOrder", exchangetest.Respond(200, `{"error":["`+words+`"]}`))
 		_, err := l.exchange.Place(t.Context(), l.account, l.order("0.01", "86000"))
-		if refused, ok := errors.AsType[*exchange.Refused](err); !ok || refused.Kind != kind || refused.Says != words {
+		if refused, ok := errors.AsType[*exchange.Refused](err); !ok || refused.Kind != kind || refused.Message != words {
 			t.Errorf("%s: got error %v, want refused as %s", words, err, kind)
 		}
 	}
@@ -147,7 +147,7 @@ func TestPlace_reports_a_refusal(t *testing.T) {
 		`{"status":"error","response_code":"403.004"}`:                                                                                exchange.KindKey,
 		`{"status":"error","response_code":"400.038"}`:                                                                                exchange.KindOther,
 	} {
-		b.Next("sell/btceur", exchangetest.Say(http.StatusBadRequest, answer))
+		b.Next("sell/btceur", exchangetest.Respond(http.StatusBadRequest, answer))
 		_, err := b.exchange.Place(t.Context(), b.account, b.order("0.01", "86000"))
 		if refused, ok := errors.AsType[*exchange.Refused](err); !ok || refused.Kind != kind {
 			t.Errorf("%s: got error %v, want refused as %s", answer, err, kind)
@@ -172,7 +172,7 @@ func TestFigures_that_are_too_large_are_refused(t *testing.T) {
 		}
 		cost := map[string]string{"kraken": `"cost":"864.20000"`, "bitstamp": `"eur":"864.20000"`}[l.exchange.Name()]
 		for _, told := range []string{"86420.00000", "8642000000000000", strings.Repeat("9", 40)} {
-			l.Next(l.calls["find"], exchangetest.Lie(cost, strings.Replace(cost, "864.20000", told, 1)))
+			l.Next(l.calls["find"], exchangetest.Falsify(cost, strings.Replace(cost, "864.20000", told, 1)))
 			if out, err := l.exchange.Find(t.Context(), l.account, o, ref); !errors.Is(err, exchange.ErrContradiction) {
 				t.Errorf("%s EUR: got %+v, error %v, want %v", told, out, err, exchange.ErrContradiction)
 			}

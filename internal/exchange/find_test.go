@@ -27,7 +27,7 @@ func TestFind_refuses_impossible_data(t *testing.T) {
 				{`"status":"Finished"`, `"status":"Vanished"`}, {o.ID, exchange.UUID("another")}, {`"fee":"3.45680"`, `"fee":"900"`}, {cost, `"eur":"8e2"`}}
 		}
 		for _, lie := range lies {
-			l.Next(l.calls["find"], exchangetest.Lie(lie[0], lie[1]))
+			l.Next(l.calls["find"], exchangetest.Falsify(lie[0], lie[1]))
 			if out, err := l.exchange.Find(t.Context(), l.account, o, ref); !errors.Is(err, exchange.ErrContradiction) {
 				t.Errorf("%s replaced by %s: got %+v, error %v, want %v", lie[0], lie[1], out, err, exchange.ErrContradiction)
 			}

@@ -49,14 +49,11 @@ type conflicts struct {
 	winners      map[string]*transaction // by outpoint: the transaction that counts
 	offsets      map[string]*big.Int     // by transfer: amount of earlier outputs of its transaction to the same recipient
 
-	// By transaction and recipient: the amount of all its transfers and of the present ones, the
-	// present amount of its replacements, what it inherits, and what each replacement inherits
-	// after earlier ones.
-	amounts            map[txRecipient]*big.Int
-	presentAmounts     map[txRecipient]*big.Int
-	replacementAmounts map[txRecipient]*big.Int
-	inheritances       map[txRecipient][]inheritance
-	inheritedEarlier   map[txRecipient]map[string]*big.Int
+	amounts            map[txRecipient]*big.Int            // of all transfers of the transaction
+	presentAmounts     map[txRecipient]*big.Int            // of the present transfers of the transaction
+	replacementAmounts map[txRecipient]*big.Int            // of the present transfers of its replacements
+	inheritances       map[txRecipient][]inheritance       // from the transactions that it replaced
+	inheritedEarlier   map[txRecipient]map[string]*big.Int // by its replacement: amount that earlier replacements inherit
 }
 
 // txRecipient is a transaction with one of its recipients.
@@ -130,8 +127,9 @@ func (c *conflicts) presentAmount(tx *transaction, to recipient) *big.Int {
 	return new(big.Int)
 }
 
-// findReplaced finds the transactions that lost an input to another. Of the transactions that spend
-// the same outpoint exactly one counts: the confirmed one, otherwise the latest seen.
+// findReplaced sets replaced for the present transactions that lost an input to another transaction. Of
+// the transactions that spend the same outpoint at most one counts. A confirmed transaction has priority
+// over unconfirmed transactions, and a transaction that was seen later over earlier ones.
 func (c *conflicts) findReplaced() {
 	var order []*transaction
 	for _, tx := range c.transactions {
@@ -159,7 +157,7 @@ func (c *conflicts) findReplaced() {
 	}
 }
 
-// replaced reports whether t's transaction lost an input to another one.
+// replaced reports whether t's transaction lost an input to another transaction.
 func (c *conflicts) replaced(t Transfer) bool {
 	tx := c.transactions[t.Tx]
 	return tx != nil && tx.replaced
@@ -241,8 +239,8 @@ func (c *conflicts) inherited(tx *transaction, to recipient) []inheritance {
 				h.amount.Add(h.amount, t.Amount.Minor())
 			}
 		}
-		// If several transactions each spend an input of a replaced one, its amount is inherited
-		// only once.
+		// If several transactions each spend an input of a replaced transaction, its amount is
+		// inherited only once.
 		if earlier := c.inheritedBefore(replaced, to)[tx.id]; earlier != nil {
 			h.amount.Sub(h.amount, earlier)
 		}
@@ -278,8 +276,8 @@ func (c *conflicts) inheritedBefore(replaced *transaction, to recipient) map[str
 }
 
 // allocations splits a transfer by what its transaction inherited: the earliest first sighting of the
-// transactions that it replaced, up to the amount that they paid to the same recipient. A part that
-// is older than the invoice stays older.
+// transactions that it replaced, up to the amount that they paid to the same recipient. A part that is
+// inherited from transfers older than the invoice is old as well.
 func (c *conflicts) allocations(t Transfer) []allocation {
 	whole := []allocation{{amount: t.Amount.Minor(), firstSeen: t.FirstSeen}}
 	tx := c.transactions[t.Tx]

@@ -143,7 +143,7 @@ func TestBalances(t *testing.T) {
 
 // Ether sent to an invoice that offers only tokens is a wrong asset, unless it is gas that the
 // merchant sends for a sweep.
-func TestBalances_of_an_asset_that_is_not_offered(t *testing.T) {
+func TestBalances_of_an_asset_that_is_not_offered_are_wrong_assets_or_gas(t *testing.T) {
 	t.Parallel()
 	gas := map[chain.ID]money.Amount{"base": money.MustParse("0.002", money.ETH)}
 	for name, test := range map[string]struct {

@@ -13,7 +13,7 @@ import (
 	"chequer/internal/money"
 )
 
-// arrives adds a transfer of an asset to an invoice to a network, in a new block.
+// arrives adds a transfer of an asset to a network, in a new block. The transfer pays an invoice.
 func (r *reachable) arrives(n *evm, inv *invoice.Invoice, id string, asset chain.Asset, amount string) {
 	r.t.Helper()
 	n.above++
@@ -91,7 +91,7 @@ func TestBridgedToken_is_known_and_not_offered(t *testing.T) {
 		t.Error("a bridged token is offered")
 	}
 	if a, known := r.service.KnownAsset("base", "USDBC"); !known || a.Symbol != "USDbC" || a.NetworkName != "Base" {
-		t.Errorf("known is %t, %+v", known, a)
+		t.Errorf("KnownAsset returned %+v, %t", a, known)
 	}
 	if _, known := r.service.KnownAsset("ethereum", "USDBC"); known {
 		t.Error("a bridged token of Base is known on Ethereum")
@@ -108,8 +108,8 @@ func TestBridgedToken_is_known_and_not_offered(t *testing.T) {
 	}
 }
 
-// A program that does not know a token, such as an older version, reads and judges an invoice that
-// received it in the same way as a program that knows it.
+// A program that does not know a token, such as an older version, reads an invoice that received the
+// token. The state of the invoice is the same as in a program that knows the token.
 func TestBridgedToken_is_read_by_a_program_that_does_not_know_it(t *testing.T) {
 	t.Parallel()
 	r := newReachable(t)

@@ -26,7 +26,7 @@ func (s *shop) sends(spends []string, to *invoice.Invoice, amounts ...string) (t
 	out := simnet.Tx{Spends: spends}
 	for _, amount := range amounts {
 		if amount == "" {
-			out.Outputs = append(out.Outputs, simnet.Pays(m.Asset, "somebody", money.MustParse("1", money.BTC)))
+			out.Outputs = append(out.Outputs, simnet.Pays(m.Asset, "unrelated", money.MustParse("1", money.BTC)))
 			continue
 		}
 		out.Outputs = append(out.Outputs, simnet.Pays(m.Asset, m.Destination.Script, money.MustParse(amount, money.BTC)))
@@ -48,7 +48,7 @@ func (s *shop) wantEvents(inv *invoice.Invoice, want ...string) {
 	s.must(err)
 	var got []string
 	for _, e := range list {
-		if s.about(e) == inv.ID {
+		if s.invoiceOf(e) == inv.ID {
 			got = append(got, string(e.Body))
 		}
 	}
@@ -57,8 +57,8 @@ func (s *shop) wantEvents(inv *invoice.Invoice, want ...string) {
 	}
 }
 
-// C29: a payment is found after any number of unpaid invoices, and the addresses of those are not
-// reused.
+// C29: a payment is found after any number of unpaid invoices, and the addresses of the unpaid invoices
+// are not reused.
 func TestUnpaid_invoices_beyond_the_first_page_are_found(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
@@ -147,7 +147,7 @@ func TestTwo_outputs_of_one_transaction_add_up(t *testing.T) {
 }
 
 // C34: partial payments add up, and only the remainder is requested.
-func TestParts_and_their_rest(t *testing.T) {
+func TestRest_decreases_with_each_part(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("80", "BTC") // 0.001 BTC
@@ -169,7 +169,7 @@ func TestParts_and_their_rest(t *testing.T) {
 	}
 }
 
-// C35: expiry ends the offer, but the network is still scanned.
+// C35: at expiry the quote ends, but the network is still scanned.
 func TestSeen_before_expiry_and_confirmed_after(t *testing.T) {
 	t.Parallel()
 	seen := func(after time.Duration) func(t *testing.T) (*shop, *invoice.Invoice, string) {
@@ -228,7 +228,7 @@ func TestSeen_before_expiry_and_confirmed_after(t *testing.T) {
 	})
 }
 
-// C37: a double spend to another recipient takes the payment back, even if it is confirmed at once,
+// C37: a double spend to another recipient takes the payment back, even if it was never seen unconfirmed,
 // and the merchant is notified.
 func TestDouble_spend_takes_the_money_back(t *testing.T) {
 	t.Parallel()
@@ -274,7 +274,7 @@ func TestFee_bump_is_counted_once(t *testing.T) {
 }
 
 // C38 with a listener, which may report the first transaction again after the fee bump.
-func TestFee_bump_is_counted_once_in_whatever_order(t *testing.T) {
+func TestFee_bump_is_counted_once_in_any_order(t *testing.T) {
 	t.Parallel()
 	first, bump := spending(pay("a", 93_750, time.Minute), "x"), spending(pay("b", 93_750, 2*time.Minute), "x")
 	listener := chain.Snapshot{Unconfirmed: chain.Partial, Tip: chain.Block{Height: 101}, Started: noon.Add(3 * time.Minute)}
@@ -295,7 +295,7 @@ func TestFee_bump_is_counted_once_in_whatever_order(t *testing.T) {
 }
 
 // C40: spending the received coin later changes nothing.
-func TestSpending_the_received_coin_is_no_news(t *testing.T) {
+func TestSpending_the_received_coin_causes_no_events(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40", "BTC")
@@ -315,17 +315,17 @@ func TestSpending_the_received_coin_is_no_news(t *testing.T) {
 	}
 }
 
-// C41: payments that arrive during downtime are found once, in order, and are judged by their own
-// times. A crash before the cursor is saved only causes another scan.
+// C41: payments that arrive during downtime are found once, in order, and the times of the blocks decide
+// whether they are late. A crash before the cursor is saved only causes another scan.
 func TestBlocks_that_were_missed_are_found_once(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
-	one, two, late := s.create("40", "BTC"), s.create("40", "BTC"), s.create("40", "BTC")
+	first, second, late := s.create("40", "BTC"), s.create("40", "BTC"), s.create("40", "BTC")
 	s.clock.Pass(time.Minute)
 	s.step()
-	s.mine(s.pays(one, "BTC", "0.0005"))
+	s.mine(s.pays(first, "BTC", "0.0005"))
 	s.mine()
-	s.mine(s.pays(two, "BTC", "0.0005"))
+	s.mine(s.pays(second, "BTC", "0.0005"))
 	s.mine()
 	s.clock.Pass(20 * time.Minute)
 	s.mine(s.pays(late, "BTC", "0.0005"))
@@ -337,14 +337,14 @@ func TestBlocks_that_were_missed_are_found_once(t *testing.T) {
 			t.Fatalf("got error %v, want %v", err, crashed)
 		}
 	}
-	s.wantStatus(one, invoice.Paid)
-	s.wantStatus(two, invoice.Paid)
+	s.wantStatus(first, invoice.Paid)
+	s.wantStatus(second, invoice.Paid)
 	s.clock.Pass(time.Minute) // the longest interval between two checks of an overdue invoice
 	s.wantStatus(late, invoice.Expired, invoice.Late)
 	for range 2 {
 		s.step()
 	}
-	for _, inv := range []*invoice.Invoice{one, two} {
+	for _, inv := range []*invoice.Invoice{first, second} {
 		s.wantEvents(inv, "1 invoice.created created", "2 payment.seen paid", "2 payment.confirmed paid", "2 invoice.paid paid")
 		if got := len(s.reload(inv).Transfers); got != 1 {
 			t.Errorf("%d transfers are recorded", got)
@@ -358,7 +358,7 @@ func TestBlocks_that_were_missed_are_found_once(t *testing.T) {
 
 // C43: dust and empty outputs cause no events in any status of the invoice, and larger payments
 // cause one event per change.
-func TestDustTellsNothing(t *testing.T) {
+func TestDust_causes_no_events(t *testing.T) {
 	t.Parallel()
 	for _, state := range []invoice.Status{invoice.Created, invoice.Paid, invoice.Expired} {
 		t.Run(string(state), func(t *testing.T) {

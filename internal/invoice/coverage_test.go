@@ -25,7 +25,7 @@ func overdue(t *testing.T) (*shop, *invoice.Invoice) {
 	return s, inv
 }
 
-func TestDelayedEnds(t *testing.T) {
+func TestDelayed_ends(t *testing.T) {
 	t.Parallel()
 	t.Run("when_the_merchant_cancels", func(t *testing.T) {
 		t.Parallel()
@@ -54,7 +54,7 @@ func TestDelayedEnds(t *testing.T) {
 		s.wantStatus(inv, invoice.Expired)
 		s.wantEvents(inv, "1 invoice.created created", "2 exception.raised created", "3 invoice.expired expired")
 	})
-	t.Run("not_by_waiting", func(t *testing.T) {
+	t.Run("not_with_time_alone", func(t *testing.T) {
 		t.Parallel()
 		s, inv := overdue(t)
 		for range 5 {
@@ -87,8 +87,8 @@ func TestDelayed_is_raised_after_two_hours_only(t *testing.T) {
 	}
 }
 
-// A scan that stops below the tip does not cover the invoice's expiry, whatever the clock says: the
-// block with the shopper's payment may be above it.
+// A scan that stops below the tip does not cover the invoice's expiry, even if it begins after the expiry:
+// the block with the shopper's payment may be above it.
 func TestExpiry_waits_for_the_tip(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
@@ -107,9 +107,9 @@ func TestExpiry_waits_for_the_tip(t *testing.T) {
 	s.wantStatus(inv, invoice.Paid)
 }
 
-// A scan that stops below the tip reports no unconfirmed transfers, which is no reason to take them
-// back.
-func TestBelow_the_tip_nothing_is_taken_back(t *testing.T) {
+// A scan that stops below the tip reports no unconfirmed transfers. The recorded unconfirmed transfers
+// still count.
+func TestScan_below_the_tip_takes_nothing_back(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40", "BTC")

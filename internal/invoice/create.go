@@ -42,11 +42,11 @@ type Wallet struct {
 	Counter string // names the index counter: key fingerprint and branch
 }
 
-// volatileHold is the longest time for which the price of a volatile asset is held.
-const volatileHold = time.Hour
+// maxVolatileQuote is the longest duration of a quote for a volatile asset.
+const maxVolatileQuote = time.Hour
 
-// offer is one payment method that has a price, and whose network can carry the amount.
-type offer struct {
+// pricedMethod is a payment method that has a price, and whose network can carry the amount.
+type pricedMethod struct {
 	network chain.Network
 	asset   chain.Asset
 	wallet  Wallet
@@ -70,19 +70,19 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 	if err != nil {
 		return nil, fmt.Errorf("create invoice: %w", err)
 	}
-	offers, err := s.offers(r, r.Terms.Price, rates, progress)
+	priced, err := s.pricedMethods(r, r.Terms.Price, rates, progress)
 	if err != nil {
 		return nil, err
 	}
-	id, now, evidence := s.id(), s.now(), rates.Evidence(r.Terms.Price.Currency(), codes(offers)...)
+	id, now, evidence := s.id(), s.now(), rates.Evidence(r.Terms.Price.Currency(), codes(priced)...)
 	r.source, r.evidence = rates.Source(), evidenceName(evidence)
-	s.prederive(offers)
+	s.prederive(priced)
 	inv, replayed, err := s.storage.CreateInvoice(ctx, Creation{
 		MerchantID: r.MerchantID, Key: r.Key, BodyHash: r.BodyHash, At: now, Nonce: r.Nonce, Order: r.Order, Link: r.Link,
 		Mode: r.Mode, UnpaidLimits: r.UnpaidLimits,
 		EvidenceName: r.evidence, Evidence: evidence,
 		Build: func(next NextIndex) (*Invoice, error) {
-			return s.build(id, now, r, offers, progress, next)
+			return s.build(id, now, r, priced, progress, next)
 		},
 	})
 	if err != nil {
@@ -90,15 +90,15 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 	}
 	if !replayed {
 		for i, m := range inv.Methods {
-			s.predictor.correct(offers[i].wallet.Counter, m.Index)
+			s.predictor.correct(priced[i].wallet.Counter, m.Index)
 		}
 		s.log.Info("invoice created", "invoice", inv.ID, "mode", inv.Mode, "methods", len(inv.Methods))
 	}
 	return inv, nil
 }
 
-// Replay returns the invoice that was made with an idempotency key. It returns ErrNotFound if there
-// is none, and ErrConflict if the key was used with another body.
+// Replay returns the invoice that was made with an idempotency key. It returns ErrNotFound if there is no
+// such invoice, and ErrConflict if the key was used with another body.
 func (s *Service) Replay(ctx context.Context, merchantID string, key IdempotencyKey, bodyHash string) (*Invoice, error) {
 	inv, err := s.storage.Replay(ctx, Creation{MerchantID: merchantID, Key: key, BodyHash: bodyHash, At: s.now()})
 	if err != nil {
@@ -107,14 +107,14 @@ func (s *Service) Replay(ctx context.Context, merchantID string, key Idempotency
 	return inv, nil
 }
 
-// Ordered returns an invoice of an order: one that is paid at the order's price, otherwise another
-// paid one, otherwise the newest. It returns ErrNotFound if the order has no invoice.
+// Ordered returns an invoice of an order: an invoice that is paid at the order's price, otherwise another
+// paid invoice, otherwise the newest invoice. It returns ErrNotFound if the order has no invoice.
 func (s *Service) Ordered(ctx context.Context, o Order) (*Invoice, error) {
 	return s.storage.OrderedInvoice(ctx, o)
 }
 
 // build makes the invoice inside the transaction that allocates its destination indexes.
-func (s *Service) build(id string, now time.Time, r CreateRequest, offers []offer, progress map[chain.ID]Progress, next NextIndex) (*Invoice, error) {
+func (s *Service) build(id string, now time.Time, r CreateRequest, priced []pricedMethod, progress map[chain.ID]Progress, next NextIndex) (*Invoice, error) {
 	inv := &Invoice{
 		ID: id, MerchantID: r.MerchantID, Mode: r.Mode, Version: 1, CreatedAt: now, Origin: r.Origin, Terms: r.Terms,
 		Quotes: []Quote{{
@@ -122,10 +122,10 @@ func (s *Service) build(id string, now time.Time, r CreateRequest, offers []offe
 			Source: r.source, Evidence: r.evidence,
 		}},
 	}
-	inv.Methods = make([]Method, 0, len(offers))
-	inv.Quotes[0].Prices = make([]Price, 0, len(offers))
+	inv.Methods = make([]Method, 0, len(priced))
+	inv.Quotes[0].Prices = make([]Price, 0, len(priced))
 	indexes := map[string]uint32{}
-	for _, o := range offers {
+	for _, o := range priced {
 		index, used := indexes[o.wallet.Counter]
 		if !used {
 			var err error
@@ -144,10 +144,10 @@ func (s *Service) build(id string, now time.Time, r CreateRequest, offers []offe
 		})
 		inv.Quotes[0].Prices = append(inv.Quotes[0].Prices, o.price)
 	}
-	inv.OtherNetworks = s.otherNetworks(r, offers, indexes)
+	inv.OtherNetworks = s.otherNetworks(r, priced, indexes)
 	inv.Terms.Rules.Gas = s.gas(r.Mode)
 	if s.tolerance.Percent > 0 || !s.tolerance.Euro.IsZero() {
-		inv.Terms.Rules.Tolerance = s.tolerance.of(r.Terms.Price, offers[0].price)
+		inv.Terms.Rules.Tolerance = s.tolerance.of(r.Terms.Price, priced[0].price)
 	}
 	s.coverAll(inv, progress)
 	inv.State = inv.Evaluate()
@@ -156,10 +156,10 @@ func (s *Service) build(id string, now time.Time, r CreateRequest, offers []offe
 }
 
 // otherNetworks returns the invoice's destinations on watched networks that it does not offer.
-func (s *Service) otherNetworks(r CreateRequest, offers []offer, indexes map[string]uint32) []OtherNetwork {
+func (s *Service) otherNetworks(r CreateRequest, priced []pricedMethod, indexes map[string]uint32) []OtherNetwork {
 	var found []OtherNetwork
 	for _, network := range s.networks[r.Mode] {
-		offered := slices.ContainsFunc(offers, func(o offer) bool { return o.network.ID() == network.ID() })
+		offered := slices.ContainsFunc(priced, func(o pricedMethod) bool { return o.network.ID() == network.ID() })
 		assets := network.Assets()
 		if offered || !s.scanned[network.ID()] || len(assets) == 0 {
 			continue
@@ -191,16 +191,16 @@ func (s *Service) gas(mode Mode) map[chain.ID]money.Amount {
 	return allowed
 }
 
-// offers returns the methods that have a price now, and whose networks are reached and carry the
-// amount. They are in the order of the request, otherwise of the merchant's choice, otherwise of
-// chain.ComparePreference.
-func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates, progress map[chain.ID]Progress) ([]offer, error) {
+// pricedMethods returns the methods that have a price now, and whose networks are reached and carry the
+// amount. They are in the order of the request. If the request names no methods, they are in the order of
+// the merchant's choice or, without one, of chain.ComparePreference.
+func (s *Service) pricedMethods(r CreateRequest, due money.Amount, rates Rates, progress map[chain.ID]Progress) ([]pricedMethod, error) {
 	wanted := r.PaymentMethods
 	if len(wanted) == 0 {
 		wanted = slices.DeleteFunc(slices.Clone(r.Choice), func(code string) bool { return !s.HasMethod(r.Mode, code) })
 	}
-	var found []offer
-	var wallets, watched, selected, reached, held, rated bool
+	var found []pricedMethod
+	var wallets, watched, selected, reached, short, rated bool
 	var smallest *big.Rat
 	for _, network := range s.networks[r.Mode] {
 		_, scanned := network.(chain.Scanner)
@@ -227,10 +227,10 @@ func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates, progres
 				continue
 			}
 			reached = true
-			if asset.Volatile && r.ExpiresIn > volatileHold {
+			if asset.Volatile && r.ExpiresIn > maxVolatileQuote {
 				continue
 			}
-			held = true
+			short = true
 			price, err := priceOf(asset, due, rates)
 			if err != nil {
 				continue
@@ -243,10 +243,10 @@ func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates, progres
 				}
 				continue
 			}
-			found = append(found, offer{network: network, asset: asset, wallet: r.Wallets[i], price: price, watched: scanned})
+			found = append(found, pricedMethod{network: network, asset: asset, wallet: r.Wallets[i], price: price, watched: scanned})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b offer) int {
+	slices.SortStableFunc(found, func(a, b pricedMethod) int {
 		if len(wanted) == 0 {
 			return chain.ComparePreference(a.asset, b.asset)
 		}
@@ -263,7 +263,7 @@ func (s *Service) offers(r CreateRequest, due money.Amount, rates Rates, progres
 		return nil, ErrNoMethod
 	case !reached:
 		return nil, ErrUnreached
-	case !held:
+	case !short:
 		return nil, ErrTooLong
 	case !rated:
 		return nil, &NoRateError{Fiat: due.Currency()}
@@ -297,8 +297,8 @@ func (s *Service) MethodCodes(mode Mode) []string {
 	return list
 }
 
-// methodsExist returns an *UnknownMethodError if a request names a method that is never offered, so
-// that a mistyped method is not left out silently.
+// methodsExist returns an *UnknownMethodError if a request names a method that is never offered. Without
+// it, a mistyped method would be left out silently.
 func (s *Service) methodsExist(r CreateRequest) error {
 	for _, code := range r.PaymentMethods {
 		if !s.HasMethod(r.Mode, code) {
@@ -323,10 +323,10 @@ func (s *Service) Evidence(ctx context.Context, name string) (string, error) {
 	return s.storage.Evidence(ctx, name)
 }
 
-// codes returns the rate codes of the offers, each once.
-func codes(offers []offer) []string {
+// codes returns the rate codes of the methods, each once.
+func codes(priced []pricedMethod) []string {
 	var list []string
-	for _, o := range offers {
+	for _, o := range priced {
 		if !slices.Contains(list, o.asset.Rate) {
 			list = append(list, o.asset.Rate)
 		}

@@ -13,10 +13,10 @@ import (
 	"chequer/internal/invoice"
 )
 
-// TestDepth_is_asked_over_the_whole_snapshot observes invoices of random amounts and merchants, paid in
-// random transactions and blocks, in several scans. It compares the required depth of each with a
-// plain sum of the value in its transaction and in its block that is not final.
-func TestDepth_is_asked_over_the_whole_snapshot(t *testing.T) {
+// TestDepth_is_computed_over_the_whole_snapshot observes invoices of random amounts and merchants, paid in
+// random transactions and blocks, in several scans. It compares the required depth of each payment with
+// the depth for the sum of the values in its transaction and in its block that are not final.
+func TestDepth_is_computed_over_the_whole_snapshot(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(40)
 	if testing.Short() {

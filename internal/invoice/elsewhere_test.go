@@ -47,7 +47,7 @@ func (e *evm) Scan(_ context.Context, _ chain.Cursor, watched chain.Watched) (ch
 	return s, nil
 }
 
-func TestMoney_on_a_network_that_is_not_offered(t *testing.T) {
+func TestMoney_on_a_network_that_is_not_offered_is_a_wrong_asset(t *testing.T) {
 	t.Parallel()
 	store, now := storagetest.SQLite(t), noon
 	clock := func() time.Time { return now }
@@ -78,7 +78,7 @@ func TestMoney_on_a_network_that_is_not_offered(t *testing.T) {
 	for _, e := range []*evm{mainnet, base} {
 		watchers[e] = watcher.New(watcher.Config{Network: e, Storage: store, Observer: service, Holder: "test", Every: time.Hour, Now: clock, Log: log})
 	}
-	look := func(e *evm) {
+	scan := func(e *evm) {
 		t.Helper()
 		_, err := watchers[e].Step(t.Context())
 		must(err)
@@ -104,8 +104,8 @@ func TestMoney_on_a_network_that_is_not_offered(t *testing.T) {
 		ID: "0xaa:0", Tx: "0xaa", Asset: euros.Code, Script: inv.Methods[0].Destination.Script, Amount: money.MustParse("40", euros.Currency),
 		Block: &chain.Block{Height: 90, Hash: "0x90", Time: now},
 	}}
-	look(mainnet)
-	look(base)
+	scan(mainnet)
+	scan(base)
 	got, err := service.Invoice(t.Context(), inv.ID)
 	must(err)
 	if got.State.Status != invoice.Created || !got.State.Has(invoice.WrongAsset) {
@@ -116,7 +116,7 @@ func TestMoney_on_a_network_that_is_not_offered(t *testing.T) {
 	}
 	// The expiry depends on Base alone, although Ethereum is not scanned any more.
 	now = now.Add(time.Hour)
-	look(base)
+	scan(base)
 	_, err = service.Expire(t.Context(), 10)
 	must(err)
 	got, err = service.Invoice(t.Context(), inv.ID)

@@ -44,8 +44,8 @@ var (
 	ErrRefundAsset = errors.New("nothing was received by this payment method")
 	// ErrRefundSet means that the shopper has already given a refund address.
 	ErrRefundSet = errors.New("a refund address is set already")
-	// ErrOurAddress means that the refund address is the payment address of an invoice.
-	ErrOurAddress = errors.New("the refund address is a payment address of an invoice")
+	// ErrPaymentAddress means that the refund address is the payment address of an invoice.
+	ErrPaymentAddress = errors.New("the refund address is a payment address of an invoice")
 	// ErrUnknownOrder means that the outcome of the last order at the exchange is not known yet.
 	ErrUnknownOrder = errors.New("the outcome of the last order is not known")
 	// ErrUnavailable means that the database is temporarily unavailable. The change may or may not

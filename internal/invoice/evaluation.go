@@ -7,9 +7,9 @@ import (
 	"chequer/internal/money"
 )
 
-// Evaluation holds the results of the rules for an invoice's transfers, computed once for all that
-// a page or a resource shows of the invoice. The invoice must not change while its Evaluation is
-// used. An Evaluation is safe for concurrent use.
+// Evaluation holds the results of the rules for an invoice's transfers. Everything that a page or a
+// resource shows of an invoice comes from one Evaluation, so that the results are computed once. The
+// invoice must not change while its Evaluation is used. An Evaluation is safe for concurrent use.
 type Evaluation struct {
 	inv      *Invoice
 	ledger   ledger
@@ -17,7 +17,7 @@ type Evaluation struct {
 	reported func() reportedPayments
 }
 
-// reportedPayments holds the payments that are reported, and the number of further ones.
+// reportedPayments holds the payments that are reported, and the number of payments that are not.
 type reportedPayments struct {
 	list []Payment
 	more int
@@ -97,7 +97,8 @@ func (c *evaluationCache) get(inv *Invoice) *Evaluation {
 	return cached.evaluation
 }
 
-// put caches an evaluation. If the cache is full, it evicts the least recently used one.
+// put caches an evaluation. If the cache is full, it evicts the evaluation that was not used for the
+// longest time.
 func (c *evaluationCache) put(inv *Invoice, e *Evaluation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

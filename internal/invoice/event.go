@@ -53,7 +53,7 @@ func changes(before, after *Invoice, ignored map[string]bool) []EventType {
 	list = append(list, transferChanges(before, after, ignored)...)
 	status := statusChange(before.State.Status, after.State.Status)
 	if status == nil && after.State.Status == Pending && !after.AcceptedAt.Equal(before.AcceptedAt) {
-		status = []EventType{EventPending} // less is due, though the status stays
+		status = []EventType{EventPending} // the amount due changed, and the status did not
 	}
 	list = append(list, status...)
 	for _, e := range after.State.Exceptions {

@@ -130,9 +130,9 @@ func mayBeGone(r Recorded, s chain.Snapshot) bool {
 		slices.ContainsFunc(s.Conflicts, func(c chain.Conflict) bool { return slices.Contains(r.Spends, c.Outpoint) })
 }
 
-// requiredDepths returns the depth that transfers in blocks need, computed over the whole snapshot. A
-// transaction or block that pays a hundred small invoices reverses all of them at once, so the depth
-// depends on the value in it that is not final yet, per merchant.
+// requiredDepths returns the depth that transfers in blocks need. If a transaction or a block that pays a
+// hundred small invoices is reversed, all these payments are lost together. The depth therefore depends on
+// the value in the whole transaction and block that is not final yet, per merchant.
 func (s *Service) requiredDepths(ctx context.Context, network chain.ID, snapshot chain.Snapshot, owners Owners, recorded map[string]Recorded) (map[string]int, error) {
 	var transfers []unfinalTransfer
 	invoices := map[string]*Invoice{} // read once each, since an invoice may be paid in many transactions
@@ -189,8 +189,8 @@ type unfinalTransfer struct {
 	value    *big.Rat
 }
 
-// keys returns the keys of the transfer's transaction, if known, and of its block: either may leave
-// the chain as a whole.
+// keys returns the keys of the transfer's transaction, if known, and of its block. Each of them leaves the
+// chain as a whole.
 func (u unfinalTransfer) keys() []string {
 	keys := []string{u.merchant + " " + u.transfer.Block.Hash}
 	if u.transfer.Tx != "" {

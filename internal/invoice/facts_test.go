@@ -81,20 +81,20 @@ func TestObserve_writes_only_changes(t *testing.T) {
 		{"with an output of zero", chain.Snapshot{
 			Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock, unconfirmed, nothing},
 		}, nil},
-		{"a listener that does not remember one", chain.Snapshot{Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock}}, nil},
-		{"a scan that stops below the block of one", chain.Snapshot{Unconfirmed: chain.None, Tip: below, Behind: true}, nil},
-		{"a scan that stops sooner than the one before", chain.Snapshot{
+		{"a listener that does not report the unconfirmed transfer", chain.Snapshot{Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock}}, nil},
+		{"a scan that stops below the block of the confirmed transfer", chain.Snapshot{Unconfirmed: chain.None, Tip: below, Behind: true}, nil},
+		{"a scan that stops below the tip of the previous scan", chain.Snapshot{
 			Unconfirmed: chain.None, Tip: chain.Block{Height: 106}, Behind: true, Transfers: []chain.Transfer{inBlock},
 		}, nil},
-		{"a scan that begins above the block of one", chain.Snapshot{Unconfirmed: chain.Partial, From: chain.Cursor{Height: 105}, Tip: tip}, nil},
-		{"a listener that saw another spend of its input", chain.Snapshot{
+		{"a scan that begins above the block of the confirmed transfer", chain.Snapshot{Unconfirmed: chain.Partial, From: chain.Cursor{Height: 105}, Tip: tip}, nil},
+		{"a listener that saw another spend of the unconfirmed transfer's input", chain.Snapshot{
 			Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock},
 			Conflicts: []chain.Conflict{{Outpoint: "in-b", Tx: "other"}},
 		}, []string{waits.ID}},
 		{"a listener after two weeks", chain.Snapshot{
 			Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock}, Started: started.Add(14*24*time.Hour + time.Second),
 		}, []string{waits.ID}},
-		{"one more block", chain.Snapshot{
+		{"a new block", chain.Snapshot{
 			Unconfirmed: chain.Partial, Tip: chain.Block{Height: 108}, Transfers: []chain.Transfer{inBlock},
 		}, []string{mined.ID}},
 		{"a block that is gone", chain.Snapshot{Unconfirmed: chain.Partial, Tip: tip}, []string{mined.ID}},

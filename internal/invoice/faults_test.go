@@ -31,7 +31,7 @@ func TestDropped_destination_takes_nothing_back(t *testing.T) {
 	}
 }
 
-func TestAccept_leaves_dust_and_later_money_out(t *testing.T) {
+func TestAccept_excludes_dust_and_later_money(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, until.Add(time.Hour))
 	late := in(pay("a", full, 20*time.Minute), 101, 30*time.Minute)
@@ -44,7 +44,7 @@ func TestAccept_leaves_dust_and_later_money_out(t *testing.T) {
 
 	s := openShop(t, table)
 	open := s.create("40")
-	_, err := s.service.SkipHold(t.Context(), open.ID)
+	_, err := s.service.SkipQuote(t.Context(), open.ID)
 	s.must(err)
 	s.must(s.net.Confirm(t.Context(), []string{s.pays(open, "BTC", "0.0005")}))
 	s.pays(open, "BTC", "0.00000100")
@@ -160,7 +160,7 @@ func TestReverted_invoice_is_reported(t *testing.T) {
 	}
 }
 
-func TestReplay_asks_for_nothing_else(t *testing.T) {
+func TestReplay_returns_the_invoice_of_a_key(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	r := s.request("40")
@@ -183,7 +183,7 @@ func TestReplay_asks_for_nothing_else(t *testing.T) {
 	}
 }
 
-func TestDepth_looks_at_the_first_quote_that_has_the_asset(t *testing.T) {
+func TestDepth_depends_on_the_first_quote_that_has_the_asset(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("600")
@@ -220,7 +220,7 @@ func TestBump_of_older_money_is_older_money(t *testing.T) {
 	observe(inv, 100, spending(pay("a", full/2, -3*time.Hour), "x"))
 	observe(inv, 101, in(spending(pay("b", full, time.Minute), "x"), 101, 2*time.Minute))
 	if diff := cmp.Diff(outcome{"pending", "[underpaid old]", "50", "50", "0"}, outcomeOf(inv)); diff != "" {
-		t.Errorf("a bump that pays more (-want +got):\n%s", diff)
+		t.Errorf("a fee bump that pays more (-want +got):\n%s", diff)
 	}
 }
 
@@ -304,8 +304,8 @@ func TestDust_and_older_money_cause_no_events(t *testing.T) {
 	}
 }
 
-// BenchmarkEvaluate measures that the cost of Evaluate grows linearly with the number of transfers, since
-// anybody can send many.
+// BenchmarkEvaluate measures the cost of Evaluate, which must grow linearly with the number of transfers,
+// because an attacker can send many.
 func BenchmarkEvaluate(b *testing.B) {
 	for _, n := range []int{100, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -59,15 +59,15 @@ func TestPrice_in_another_currency_is_frozen(t *testing.T) {
 	}
 }
 
-// An invoice is judged by its frozen rate, however rates change afterwards.
-func TestInvoice_in_another_currency_is_judged_by_its_frozen_rate(t *testing.T) {
+// The state of an invoice depends on its frozen rate. Later changes of the rate have no effect.
+func TestInvoice_in_another_currency_is_evaluated_at_its_frozen_rate(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name       string
 		sent       string
 		want       invoice.Status
 		exceptions []invoice.Exception
-		standing   []string // paid, due, overpaid
+		sums       []string // paid, due, overpaid
 	}{
 		{"exactly", "0.0005", invoice.Paid, nil, []string{"6400", "0", "0"}},
 		{"too little", "0.00049999", invoice.Pending, []invoice.Exception{invoice.Underpaid}, []string{"6399", "1", "0"}},
@@ -78,12 +78,12 @@ func TestInvoice_in_another_currency_is_judged_by_its_frozen_rate(t *testing.T) 
 			t.Parallel()
 			s := openShop(t, manyTable)
 			inv := s.createIn("6400", yen)
-			s.reprice("BTC-EUR=9000,EUR-USD=2,EUR-JPY=7")
+			s.setRates("BTC-EUR=9000,EUR-USD=2,EUR-JPY=7")
 			s.clock.Pass(time.Minute)
 			s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", tt.sent)}))
-			standing := s.wantStatus(inv, tt.want, tt.exceptions...).State
-			got := []string{standing.Paid.String(), standing.Due.String(), standing.Overpaid.String()}
-			if diff := cmp.Diff(tt.standing, got); diff != "" {
+			state := s.wantStatus(inv, tt.want, tt.exceptions...).State
+			got := []string{state.Paid.String(), state.Due.String(), state.Overpaid.String()}
+			if diff := cmp.Diff(tt.sums, got); diff != "" {
 				t.Errorf("paid, due, overpaid (-want +got):\n%s", diff)
 			}
 		})
@@ -166,7 +166,7 @@ func TestLate_money_is_valued_in_the_currency_of_the_invoice(t *testing.T) {
 			s.must(err)
 			s.clock.Pass(16 * time.Minute)
 			s.wantStatus(inv, invoice.Expired)
-			s.reprice(tt.table)
+			s.setRates(tt.table)
 			s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", "0.0005")}))
 			s.wantStatus(inv, tt.want, tt.exceptions...)
 		})

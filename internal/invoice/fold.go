@@ -18,9 +18,10 @@ import (
 // evaluating an invoice, small transfers beyond foldThreshold are folded into aggregates, which are
 // rows of Transfers with Folded above 0:
 //
-//   - A transfer that is recorded one by one stays so. Large transfers are always recorded one by
-//     one. So are the rises of a balance, money that may be a merchant's gas, and transfers whose
-//     transaction competes with a recorded one: their effect depends on more than their sum.
+//   - A transfer that was recorded individually stays recorded individually. Large transfers are
+//     always recorded individually. So are the rises of a balance, money that may be a merchant's
+//     gas, and transfers whose transaction competes with a recorded transaction: their effect
+//     depends on more than their sum.
 //   - While a block can be reorganised, it has one aggregate for each asset and destination. A
 //     snapshot shows every transfer above the cursor, so the aggregate is computed anew from each
 //     snapshot that covers its block: a rescan changes nothing, and an aggregate leaves the chain
@@ -43,7 +44,7 @@ import (
 // sender a thousandth of the price), one aggregate for each block above the cursor, and one settled
 // aggregate for each asset, destination and class.
 
-// foldThreshold is the number of transfers of an invoice that are recorded one by one before small
+// foldThreshold is the number of transfers of an invoice that are recorded individually before small
 // transfers are folded.
 const foldThreshold = 1000
 
@@ -73,12 +74,12 @@ func foldID(network chain.ID, t chain.Transfer) string {
 // isSettled reports whether t is an aggregate of blocks that are final.
 func (t Transfer) isSettled() bool { return t.Folded > 0 && strings.HasPrefix(t.ID, settledPrefix) }
 
-// fold collects the small transfers of an observation that are not recorded one by one.
+// fold collects the small transfers of an observation that are not recorded individually.
 type fold struct {
 	inv        *Invoice
 	o          Observation
 	threshold  int                 // see foldThreshold
-	recorded   int                 // number of transfers that are recorded one by one
+	recorded   int                 // number of transfers that are recorded individually
 	spent      map[string]bool     // outpoints that recorded transfers spend
 	settled    map[recipient]int64 // highest block of the settled aggregates
 	aggregates map[string]bool     // IDs of the recorded aggregates of single blocks
@@ -87,7 +88,7 @@ type fold struct {
 
 // foldGroup holds the transfers of one aggregate that a snapshot shows.
 type foldGroup struct {
-	transfer chain.Transfer // represents the group: all but its amount is equal
+	transfer chain.Transfer // a transfer with the fields that all transfers of the group share
 	sum      money.Amount
 	count    int
 	required int
@@ -123,7 +124,7 @@ func (inv *Invoice) reorgSettled(t *Transfer, s chain.Snapshot) {
 	}
 }
 
-// countRecorded counts a transfer that is recorded one by one, and marks its outpoints as spent.
+// countRecorded counts a transfer that is recorded individually, and marks its outpoints as spent.
 func (f *fold) countRecorded(spends []string) {
 	f.recorded++
 	for _, o := range spends {
@@ -261,7 +262,7 @@ func (inv *Invoice) dropMoved(network chain.ID, lost, gained map[recipient]money
 	})
 }
 
-// settleFolds adds the aggregates of final blocks to the settled ones.
+// settleFolds adds the aggregates of final blocks to the settled aggregates.
 func (inv *Invoice) settleFolds(o Observation) {
 	settled := map[string]int{} // index of each settled aggregate by its class
 	key := func(t Transfer) string {
@@ -321,7 +322,8 @@ func (t *Transfer) merge(u Transfer) {
 
 // foldClass returns a key of a confirmed aggregate's properties and of the results of comparing its
 // times with every time that the rules use. The rules give the same result for two aggregates of one
-// class and for their sum. A later quote begins, and a later refusal comes, after both.
+// class and for their sum. A quote or a refusal that is added later is later than the times of both
+// aggregates.
 func (inv *Invoice) foldClass(t Transfer) []byte {
 	var class bytes.Buffer
 	flag := func(is bool) {

@@ -44,7 +44,7 @@ func baseScan(from, tip int64, fork string, all ...chain.Transfer) invoice.Obser
 	return invoice.Observation{Network: "base", Snapshot: s, Transfers: s.Transfers, Required: required}
 }
 
-// unfoldedTransfers returns small transfers in block 101, as many as are recorded one by one.
+// unfoldedTransfers returns small transfers in block 101, as many as are recorded individually.
 func unfoldedTransfers() []chain.Transfer {
 	var list []chain.Transfer
 	for i := range invoice.FoldThreshold {
@@ -164,11 +164,11 @@ func TestFold_removes_the_settled_sum_with_its_block(t *testing.T) {
 	}
 	inv.Observe(baseScan(102, 107, "n"))
 	if count, _ := represented(inv); count != invoice.FoldThreshold || !inv.Evaluate().Has(invoice.WasReorged) {
-		t.Errorf("%d transfers count, want those kept one by one; exceptions %v", count, inv.Evaluate().Exceptions)
+		t.Errorf("%d transfers count, want those kept individually; exceptions %v", count, inv.Evaluate().Exceptions)
 	}
 }
 
-// Folding does not change the state: it equals the state of the same transfers recorded one by one.
+// Folding does not change the state: it equals the state of the same transfers recorded individually.
 func TestFold_keeps_the_state(t *testing.T) {
 	t.Parallel()
 	rounds := uint64(15)
@@ -213,7 +213,7 @@ func TestFold_keeps_the_state(t *testing.T) {
 			}
 			got, want := outcomeIn(folded.State), outcomeIn(single.State)
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Fatalf("seed %d, height %d: folded (-one by one +folded):\n%s", seed, height, diff)
+				t.Fatalf("seed %d, height %d: folded (-individually +folded):\n%s", seed, height, diff)
 			}
 			gotCount, gotSum := represented(folded)
 			wantCount, wantSum := represented(single)

@@ -23,8 +23,8 @@ type Change struct {
 // Changes exchanges new versions of invoices between the processes of one database. It is safe for
 // concurrent use.
 type Changes interface {
-	// Mark returns a number that is another one after another process wrote to the database; 0 if the
-	// database has no such number.
+	// Mark returns a number that changes when another process writes to the database. It returns 0 if
+	// the database has no such number.
 	Mark(ctx context.Context) (int64, error)
 	// Versions returns the versions of the invoices with the given identifiers.
 	Versions(ctx context.Context, ids []string) ([]Change, error)
@@ -32,9 +32,9 @@ type Changes interface {
 	// announcements. An announcement is a hint and may be lost.
 	Announce(ctx context.Context, changes []Change) error
 	// Announced calls changed with announcements of all processes until the context ends or the
-	// connection to the database is lost. It calls connected before the first of them. It returns
-	// errors.ErrUnsupported if the database has no announcements, or a connection pooler keeps them
-	// from this process.
+	// connection to the database is lost. It calls connected before the first announcement. It returns
+	// errors.ErrUnsupported if the database has no announcements, or if a connection pooler does not
+	// deliver them.
 	Announced(ctx context.Context, connected func(), changed func([]Change)) error
 }
 
@@ -42,8 +42,8 @@ type Changes interface {
 const (
 	// followInterval is the interval at which the versions of the invoices with subscribers are read.
 	followInterval = 3 * time.Second
-	// quietTicks is the number of intervals between two such reads while announcements arrive, which
-	// may be lost.
+	// quietTicks is the number of intervals between two such reads while announcements arrive. The
+	// reads find the changes whose announcements were lost.
 	quietTicks = 10
 	// reconnectInterval is the pause before announcements are subscribed to again.
 	reconnectInterval = time.Second
@@ -75,8 +75,8 @@ func (f *Follower) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// poll reads the versions of the invoices with subscribers: at each interval, or seldom while
-// announcements arrive.
+// poll reads the versions of the invoices with subscribers at each interval or, while announcements
+// arrive, every quietTicks intervals.
 func (f *Follower) poll(ctx context.Context) error {
 	tick := time.NewTicker(followInterval)
 	defer tick.Stop()
@@ -102,8 +102,8 @@ func (f *Follower) poll(ctx context.Context) error {
 	}
 }
 
-// Step notifies the subscribers of the invoices that other processes changed since the last call. It
-// reads nothing while no other process writes, if the database knows that.
+// Step notifies the subscribers of the invoices that other processes changed since the last call. If the
+// database has a Mark, Step reads no versions while no other process writes.
 func (f *Follower) Step(ctx context.Context) error {
 	ids := f.service.subscriptions.ids()
 	if len(ids) == 0 {
@@ -131,8 +131,8 @@ func (f *Follower) notify(changes []Change) {
 	}
 }
 
-// noticeBehind notifies all subscribers if a network was not scanned recently, or is scanned again:
-// that changes the resources of open invoices without a new version.
+// noticeBehind notifies all subscribers when a network falls behind or is scanned again, because that
+// changes the resources of open invoices without a new version.
 func (f *Follower) noticeBehind(ctx context.Context) error {
 	behind, err := f.service.allBehind(ctx)
 	if err != nil || f.behind != nil && slices.Equal(behind, f.behind) {
@@ -173,8 +173,8 @@ func (f *Follower) setConnected(ctx context.Context, connected bool) {
 	}
 }
 
-// announce announces the changes of this process. Those that happen during an announcement are in
-// the next one.
+// announce announces the changes of this process. Changes during an announcement are part of the next
+// announcement.
 func (f *Follower) announce(ctx context.Context) error {
 	for {
 		select {

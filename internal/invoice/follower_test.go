@@ -19,8 +19,8 @@ import (
 	"chequer/internal/storage"
 )
 
-// between is a fake of invoice.Changes that connects processes.
-type between struct {
+// fakeChanges is an invoice.Changes that connects the services of a test.
+type fakeChanges struct {
 	mu        sync.Mutex
 	versions  map[string]int64
 	reads     int
@@ -32,21 +32,23 @@ type between struct {
 	lost      chan struct{}
 }
 
-func newBetween() *between { return &between{versions: map[string]int64{}, lost: make(chan struct{})} }
+func newFakeChanges() *fakeChanges {
+	return &fakeChanges{versions: map[string]int64{}, lost: make(chan struct{})}
+}
 
-func (b *between) set(id string, version int64) {
+func (b *fakeChanges) set(id string, version int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.versions[id] = version
 }
 
-func (b *between) Mark(context.Context) (int64, error) {
+func (b *fakeChanges) Mark(context.Context) (int64, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.mark, nil
 }
 
-func (b *between) Versions(_ context.Context, ids []string) (changes []invoice.Change, err error) {
+func (b *fakeChanges) Versions(_ context.Context, ids []string) (changes []invoice.Change, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.reads++
@@ -59,7 +61,7 @@ func (b *between) Versions(_ context.Context, ids []string) (changes []invoice.C
 	return changes, nil
 }
 
-func (b *between) Announce(_ context.Context, changes []invoice.Change) error {
+func (b *fakeChanges) Announce(_ context.Context, changes []invoice.Change) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.announced = append(b.announced, changes)
@@ -69,7 +71,7 @@ func (b *between) Announce(_ context.Context, changes []invoice.Change) error {
 	return nil
 }
 
-func (b *between) Announced(ctx context.Context, connected func(), changed func([]invoice.Change)) error {
+func (b *fakeChanges) Announced(ctx context.Context, connected func(), changed func([]invoice.Change)) error {
 	b.mu.Lock()
 	if b.silent {
 		b.mu.Unlock()
@@ -93,7 +95,7 @@ func (b *between) Announced(ctx context.Context, connected func(), changed func(
 }
 
 // lose closes the connections for announcements.
-func (b *between) lose() {
+func (b *fakeChanges) lose() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	close(b.lost)
@@ -103,11 +105,11 @@ func (b *between) lose() {
 // following is a service with a Follower within a synctest bubble.
 type following struct {
 	*invoice.Service
-	told []int64 // by subscriptions that follow made
-	mu   sync.Mutex
+	notified []int64 // the versions that subscribe's functions were called with
+	mu       sync.Mutex
 }
 
-func follow(t *testing.T, b *between, networks ...chain.Network) *following {
+func follow(t *testing.T, b *fakeChanges, networks ...chain.Network) *following {
 	t.Helper()
 	f := &following{Service: invoice.NewService(invoice.Config{
 		Storage: invoicetest.New(), Changes: b, Now: time.Now, Log: slog.New(slog.DiscardHandler),
@@ -130,7 +132,7 @@ func (f *following) subscribe(id string) (cancel func()) {
 	return f.Subscribe(id, func(version int64) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.told = append(f.told, version)
+		f.notified = append(f.notified, version)
 	})
 }
 
@@ -139,12 +141,12 @@ func (f *following) want(t *testing.T, versions ...int64) {
 	synctest.Wait()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if diff := cmp.Diff(versions, f.told); diff != "" {
-		t.Errorf("versions told (-want +got):\n%s", diff)
+	if diff := cmp.Diff(versions, f.notified); diff != "" {
+		t.Errorf("versions notified (-want +got):\n%s", diff)
 	}
 }
 
-func (b *between) wantReads(t *testing.T, reads, asked int) {
+func (b *fakeChanges) wantReads(t *testing.T, reads, asked int) {
 	t.Helper()
 	synctest.Wait()
 	b.mu.Lock()
@@ -157,7 +159,7 @@ func (b *between) wantReads(t *testing.T, reads, asked int) {
 func TestFollower_reads_all_versions_at_once(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBetween()
+		b := newFakeChanges()
 		b.silent = true
 		f := follow(t, b)
 		time.Sleep(time.Minute)
@@ -184,7 +186,7 @@ func TestFollower_reads_all_versions_at_once(t *testing.T) {
 func TestFollower_reads_nothing_while_no_other_process_writes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBetween()
+		b := newFakeChanges()
 		b.silent, b.mark = true, 1
 		f := follow(t, b)
 		defer f.subscribe("a")()
@@ -199,10 +201,10 @@ func TestFollower_reads_nothing_while_no_other_process_writes(t *testing.T) {
 	})
 }
 
-func TestFollower_hears_announcements_without_a_read(t *testing.T) {
+func TestFollower_notifies_of_announcements_without_a_read(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBetween()
+		b := newFakeChanges()
 		f := follow(t, b)
 		defer f.subscribe("a")()
 		for range 2 { // the second is a repetition
@@ -223,7 +225,7 @@ func TestFollower_hears_announcements_without_a_read(t *testing.T) {
 func TestFollower_reads_again_when_announcements_were_lost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBetween()
+		b := newFakeChanges()
 		f := follow(t, b)
 		defer f.subscribe("a")()
 		b.lose()
@@ -240,11 +242,11 @@ func TestFollower_reads_again_when_announcements_were_lost(t *testing.T) {
 	})
 }
 
-// Pages show that a network is behind, which is no new version of an invoice.
-func TestFollower_tells_that_a_network_is_behind(t *testing.T) {
+// Pages show that a network is behind, although the invoice has no new version then.
+func TestFollower_notifies_when_a_network_is_behind(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBetween()
+		b := newFakeChanges()
 		f := follow(t, b, &evm{Network: ethereum.New(ethereum.Base), now: time.Now})
 		defer f.subscribe("a")()
 		time.Sleep(20 * time.Second)
@@ -259,7 +261,7 @@ func TestFollower_tells_that_a_network_is_behind(t *testing.T) {
 func TestChanges_are_announced(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
-	b := newBetween()
+	b := newFakeChanges()
 	service := invoice.NewService(invoice.Config{
 		Storage: s.store, Changes: b, Now: s.clock.Now, NewID: s.newID, Log: slog.New(slog.DiscardHandler),
 		Encode: func(*invoice.Invoice, invoice.Event) []byte { return []byte("{}") },
@@ -277,10 +279,10 @@ func TestChanges_are_announced(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- invoice.NewFollower(service, slog.New(slog.DiscardHandler)).Run(ctx) }()
-	told := make(chan int64, 10)
-	defer service.Subscribe(want[0].ID, func(version int64) { told <- version })()
+	notified := make(chan int64, 10)
+	defer service.Subscribe(want[0].ID, func(version int64) { notified <- version })()
 	b.set(want[0].ID, 7)
-	<-told // the Follower runs
+	<-notified // the Follower runs
 	for range 3 {
 		want = append(want, cancel())
 	}
@@ -295,7 +297,7 @@ func TestChanges_are_announced(t *testing.T) {
 }
 
 // all returns every announced change.
-func (b *between) all() (changes []invoice.Change) {
+func (b *fakeChanges) all() (changes []invoice.Change) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, list := range b.announced {
@@ -304,26 +306,26 @@ func (b *between) all() (changes []invoice.Change) {
 	return changes
 }
 
-// unmarked is a database that does not know when another process writes, as PostgreSQL.
+// unmarked is a database without a mark, like PostgreSQL.
 type unmarked struct{ *storage.Storage }
 
 func (unmarked) Mark(context.Context) (int64, error) { return 0, nil }
 
-// Two processes share one database. A process that does not make a change finds it by its version.
+// Two processes share a database. Each finds the changes of the other by the versions of invoices.
 func TestStep_finds_the_change_of_another_process(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	other := invoice.NewService(invoice.Config{Storage: s.store, Changes: unmarked{s.store}, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler)})
 	follower := invoice.NewFollower(other, slog.New(slog.DiscardHandler))
 	inv := s.create("40")
-	var told []int64
-	defer other.Subscribe(inv.ID, func(version int64) { told = append(told, version) })()
+	var notified []int64
+	defer other.Subscribe(inv.ID, func(version int64) { notified = append(notified, version) })()
 	s.must(follower.Step(t.Context()))
 	s.pays(inv, "BTC", "0.0005")
 	s.step()
 	s.must(follower.Step(t.Context()))
 	s.must(follower.Step(t.Context()))
-	if diff := cmp.Diff([]int64{1, 2}, told); diff != "" {
-		t.Errorf("versions told (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]int64{1, 2}, notified); diff != "" {
+		t.Errorf("versions notified (-want +got):\n%s", diff)
 	}
 }

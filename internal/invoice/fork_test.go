@@ -75,8 +75,8 @@ func TestFork_point_takes_the_place_of_the_birth_block(t *testing.T) {
 	}
 }
 
-// The number of remembered blocks and forks is bounded, however often the chain is reorganised.
-func TestForks_that_are_remembered_are_bounded(t *testing.T) {
+// The number of stored blocks and forks is bounded even if the chain is often reorganised.
+func TestForks_are_bounded(t *testing.T) {
 	t.Parallel()
 	var b blocks
 	b.mine("a", 100)
@@ -87,22 +87,22 @@ func TestForks_that_are_remembered_are_bounded(t *testing.T) {
 		progress = progress.After(b.shown(60), int64(n)+2)
 	}
 	if len(progress.Forks) != 64 || len(progress.Recent) != 32 {
-		t.Errorf("%d forks and %d blocks are remembered, want 64 and 32", len(progress.Forks), len(progress.Recent))
+		t.Errorf("%d forks and %d blocks are stored, want 64 and 32", len(progress.Forks), len(progress.Recent))
 	}
 	for i := range 200 {
 		b.mine("g", 1)
 		progress = progress.After(b.shown(60+int64(i)), int64(i)+300)
 	}
 	if len(progress.Forks) != 0 {
-		t.Errorf("%d forks are remembered long after", len(progress.Forks))
+		t.Errorf("%d forks are stored long after", len(progress.Forks))
 	}
 	if last := progress.Recent[31]; last.Height != int64(len(b)-1) || last.Hash != b[last.Height] {
 		t.Errorf("the newest block is %+v", last)
 	}
 }
 
-// The fork point of a reorganisation below all remembered blocks is not known.
-func TestFork_deeper_than_is_remembered_is_not_known(t *testing.T) {
+// The fork point of a reorganisation below all stored blocks is not known.
+func TestFork_below_the_stored_blocks_is_not_known(t *testing.T) {
 	t.Parallel()
 	var b blocks
 	b.mine("a", 100)
@@ -143,7 +143,7 @@ func TestBlocks_above_one_that_left_have_its_fork_point(t *testing.T) {
 
 // A chain may return to an earlier branch: the blocks on it have not left the chain, so the birth
 // block of an invoice made there does not move.
-func TestBlock_that_returned_has_not_left(t *testing.T) {
+func TestFork_ends_when_its_block_returns(t *testing.T) {
 	t.Parallel()
 	var b blocks
 	b.mine("a", 101)
@@ -163,15 +163,16 @@ func TestBlock_that_returned_has_not_left(t *testing.T) {
 	}
 }
 
-// Endpoints may report contradictory chains. They must not cause an endless loop.
-func TestBlocks_that_contradict_each_other_end(t *testing.T) {
+// Endpoints may report chains that contradict each other. They must not cause an endless loop, so each
+// fork point is lower than the block that left.
+func TestFork_point_is_below_its_block_if_endpoints_contradict_each_other(t *testing.T) {
 	t.Parallel()
 	show := func(hashes ...string) chain.Snapshot {
 		s := blocks(hashes).shown(0)
 		return s
 	}
 	progress := invoice.Progress{}
-	for n := range 20 { // each of the two blocks is shown only while the other one is replaced
+	for n := range 20 { // each of the two blocks is shown only while the other block is replaced
 		hashes := []string{"g", "a", "m", "b"}
 		hashes[1+n%2*2] = "x"
 		progress = progress.After(show(hashes...), int64(n)+1)

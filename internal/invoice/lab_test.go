@@ -36,17 +36,17 @@ type shop struct {
 	behind  bool  // scans stop below the tip
 	unsaved error // error of the next save of a cursor
 
-	mu    sync.Mutex
-	ids   int
-	rates invoice.Rates
-	told  map[string]string // the invoice of each event
+	mu       sync.Mutex
+	ids      int
+	rates    invoice.Rates
+	invoices map[string]string // ID of the invoice of each event
 }
 
-// about returns the ID of the invoice of an event.
-func (s *shop) about(e invoice.Event) string {
+// invoiceOf returns the ID of the invoice of an event.
+func (s *shop) invoiceOf(e invoice.Event) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.told[e.ID]
+	return s.invoices[e.ID]
 }
 
 // shopNet is simnet as the shop's watcher scans it.
@@ -80,17 +80,17 @@ func (s shopStore) SaveProgress(ctx context.Context, lease invoice.Lease, p invo
 
 func openShop(t *testing.T, table string) *shop {
 	t.Helper()
-	s := &shop{t: t, store: storagetest.SQLite(t), clock: clocktest.At(noon), told: map[string]string{}}
+	s := &shop{t: t, store: storagetest.SQLite(t), clock: clocktest.At(noon), invoices: map[string]string{}}
 	s.net = simnet.New(s.store, s.clock.Now)
-	s.reprice(table)
+	s.setRates(table)
 	log := slog.New(slog.DiscardHandler)
 	s.service = invoice.NewService(invoice.Config{
-		Storage: s.store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}}, Rates: s.moment,
+		Storage: s.store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}}, Rates: s.currentRates,
 		Now: s.clock.Now, NewID: s.newID, Log: log,
 		Encode: func(inv *invoice.Invoice, e invoice.Event) []byte {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.told[e.ID] = inv.ID
+			s.invoices[e.ID] = inv.ID
 			return fmt.Appendf(nil, "%d %s %s", e.Version, e.Type, inv.State.Status)
 		},
 	})
@@ -118,8 +118,8 @@ func testWallets(t *testing.T) (wallets []invoice.Wallet) {
 	return wallets
 }
 
-// reprice sets the rates.
-func (s *shop) reprice(table string) {
+// setRates sets the current rates.
+func (s *shop) setRates(table string) {
 	s.t.Helper()
 	fixed, err := rates.ParseFixed(table, "fixed")
 	s.must(err)
@@ -128,7 +128,7 @@ func (s *shop) reprice(table string) {
 	s.rates = fixed
 }
 
-func (s *shop) moment() invoice.Rates {
+func (s *shop) currentRates() invoice.Rates {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.rates

@@ -20,8 +20,8 @@ type entry struct {
 	replaced bool     // another transaction spent its inputs
 	reorged  bool     // it lost its block
 	ignored  bool     // dust, gas, a wrong asset, or older than the invoice
-	old      bool     // it, or all that it replaced, is older than the invoice
-	partOld  bool     // at least a part of it is older
+	old      bool     // all of it is older than the invoice
+	partOld  bool     // at least a part of it is older than the invoice
 	accepted bool     // the merchant accepted it
 	gas      bool     // gas that the merchant sent for a sweep
 }
@@ -246,8 +246,8 @@ func (inv *Invoice) acceptanceHolds(c *conflicts) bool {
 	return len(inv.Accepted) > 0
 }
 
-// applyAcceptance values the accepted transfers together at the full price. The value is on the
-// transfer that is confirmed last, so that each of them still needs its confirmations.
+// applyAcceptance values the accepted transfers together at the full price. If one of them is not
+// confirmed, it gets the whole value, so that the invoice is not paid before all of them are confirmed.
 func (inv *Invoice) applyAcceptance(l *ledger, c *conflicts) {
 	last := -1
 	for i, e := range l.entries {
@@ -317,7 +317,8 @@ func (e entry) receivedValue() *big.Rat {
 	return e.value
 }
 
-// completing returns the confirmed transfer that completed an amount.
+// completing returns the transaction and the asset of the confirmed transfer with which the confirmed
+// value reached an amount.
 func (l ledger) completing(least *big.Rat) (tx, asset string) {
 	entries := slices.DeleteFunc(slices.Clone(l.entries), func(e entry) bool {
 		return !e.transfer.Confirmed() || e.value.Sign() == 0
@@ -334,7 +335,8 @@ func (l ledger) completing(least *big.Rat) (tx, asset string) {
 	return "", ""
 }
 
-// shownUnitOf returns shownUnit of a transfer's method, computed once for each method in units.
+// shownUnitOf returns the shownUnit of a transfer's method. It keeps the results in units, so that each is
+// computed once.
 func (inv *Invoice) shownUnitOf(t Transfer, units map[recipient]*big.Rat) *big.Rat {
 	key := recipient{network: t.Network, asset: t.Asset}
 	if units[key] == nil {

@@ -65,7 +65,7 @@ func randomSpends(unpaid *invoice.Invoice, quotes []invoice.Quote, r *rand.Rand)
 	return inv, best, true
 }
 
-func TestJudge_credits_no_more_than_is_present(t *testing.T) {
+func TestEvaluate_credits_no_more_than_is_present(t *testing.T) {
 	t.Parallel()
 	rounds := uint64(8_000)
 	if testing.Short() {
@@ -79,16 +79,16 @@ func TestJudge_credits_no_more_than_is_present(t *testing.T) {
 		if !possible {
 			continue
 		}
-		there := new(big.Rat)
+		present := new(big.Rat)
 		for _, p := range inv.Payments() {
 			if p.Presence == invoice.Present && p.State != invoice.PaymentReplaced {
-				there.Add(there, p.Amount.Rat())
+				present.Add(present, p.Amount.Rat())
 			}
 		}
-		worth := there.Mul(there, best)
-		worth.Add(worth, big.NewRat(1, 100))
-		if paid := inv.Evaluate().Paid.Rat(); paid.Cmp(worth) > 0 {
-			t.Fatalf("seed %d: %s EUR count, and the present transfers are worth %s", seed, paid.FloatString(2), worth.FloatString(2))
+		value := present.Mul(present, best)
+		value.Add(value, big.NewRat(1, 100))
+		if paid := inv.Evaluate().Paid.Rat(); paid.Cmp(value) > 0 {
+			t.Fatalf("seed %d: %s EUR count, and the present transfers are worth %s", seed, paid.FloatString(2), value.FloatString(2))
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // unconfirmedTTL is the time after which an unconfirmed transfer that is not announced again is
-// dropped. It applies to partial coverage, under which nothing follows from absence.
+// dropped. It applies to partial coverage, under which the absence of a transfer allows no conclusion.
 const unconfirmedTTL = 14 * 24 * time.Hour
 
 // Observation is the part of a snapshot that concerns one invoice.
@@ -72,7 +72,7 @@ func (inv *Invoice) observe(o Observation, threshold int) {
 }
 
 // sortedByBlock sorts transfers by their blocks, the unconfirmed last, and by their IDs, so that the
-// order in a snapshot does not decide which transfers are recorded one by one.
+// order in a snapshot does not decide which transfers are recorded individually.
 func sortedByBlock(transfers []chain.Transfer) []chain.Transfer {
 	height := func(t chain.Transfer) int64 {
 		if t.Block == nil {

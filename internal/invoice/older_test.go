@@ -12,7 +12,7 @@ import (
 
 // The clock that dated the invoice may be ahead of the clock of the node that reports a first
 // sighting: another process dated it, or NTP adjusted the clock.
-func TestFirstSighting(t *testing.T) {
+func TestFirst_sighting_before_creation(t *testing.T) {
 	t.Parallel()
 	paid := outcome{"paid", "", "100", "0", "0"}
 	old := outcome{"created", "[old]", "0", "100", "0"}

@@ -126,8 +126,8 @@ func (inv *Invoice) payments(l ledger) []Payment {
 const MaxListedPayments = 100
 
 // ReportedPayments returns at most MaxListedPayments payments, in the order in which they were first
-// seen, and the number of further ones. It prefers payments that count to others, and then large
-// ones to small ones.
+// seen, and the number of payments that are left out. It prefers payments that count to others, and then
+// large payments to small payments.
 func (inv *Invoice) ReportedPayments() (list []Payment, more int) {
 	return chooseReported(inv.Payments())
 }
@@ -154,7 +154,7 @@ func chooseReported(list []Payment) (chosen []Payment, more int) {
 	return chosen, len(list) - MaxListedPayments
 }
 
-// rank is lower for a state that matters more.
+// rank returns a number that is lower for a state that is reported with preference.
 func (s PaymentState) rank() int {
 	switch s {
 	case PaymentSeen, PaymentConfirmed:

@@ -40,10 +40,10 @@ func (p *indexPredictor) correct(counter string, index uint32) {
 // prederive derives the destinations that a creation will probably need, before the transaction that
 // allocates their indexes. Networks cache destinations, so the transaction, which blocks other
 // writers, does not derive them. A wrong prediction costs only the time of the derivation.
-func (s *Service) prederive(offers []offer) {
+func (s *Service) prederive(methods []pricedMethod) {
 	predicted := map[string]uint32{}
 	done := map[string]bool{}
-	for _, o := range offers {
+	for _, o := range methods {
 		index, known := predicted[o.wallet.Counter]
 		if !known {
 			index = s.predictor.predict(o.wallet.Counter)

@@ -59,8 +59,8 @@ func (p Progress) After(s chain.Snapshot, sequence int64) Progress {
 	return next
 }
 
-// addGap returns gaps with a further one, which begins at or after the beginning of the last one. It
-// joins the two if they touch.
+// addGap returns gaps with a gap added that does not begin before the last gap. It joins the two if they
+// touch.
 func addGap(gaps []Gap, g Gap) []Gap {
 	gaps = slices.Clone(gaps)
 	if n := len(gaps); n > 0 && !g.From.After(gaps[n-1].Until) {
@@ -78,11 +78,11 @@ func addGap(gaps []Gap, g Gap) []Gap {
 }
 
 // Fork is a fork point of a chain: the block Left is no longer on the chain, and At is the highest
-// block below Left that is.
+// block below Left that is still on the chain.
 type Fork struct{ Left, At chain.Cursor }
 
-// maxRecent is the number of the newest blocks whose hashes are remembered, more than the depth of
-// any plausible reorganisation. keptForks bounds the number of blocks that left the chain.
+// maxRecent is the number of the newest blocks whose hashes are stored, more than the depth of any
+// plausible reorganisation. maxForks is the largest number of stored blocks that left the chain.
 const maxRecent, maxForks = 32, 64
 
 // recordBlocks records the blocks that a snapshot shows, and those that left the chain since the previous
@@ -136,8 +136,8 @@ func forkBelow(block chain.Cursor, forks []Fork) (at chain.Cursor, known bool) {
 	}
 }
 
-// Reached reports whether a network was scanned recently enough for its methods to be
-// offered. Networks of test invoices, and those without a scanner, always are.
+// Reached reports whether a network was scanned recently enough for its methods to be offered. It is
+// always true for networks of test invoices and for networks without a scanner.
 func (s *Service) Reached(network chain.ID, progress map[chain.ID]Progress) bool {
 	if s.maxScanAge == 0 || !s.live[network] {
 		return true

@@ -110,15 +110,15 @@ func TestReached(t *testing.T) {
 		steps func(*reachable)
 		want  []string
 	}{
-		"never_since_the_start_offers_nothing": {func(*reachable) {}, none},
-		"offered_as_soon_as_reached_once":      {func(r *reachable) { r.reach(r.ethereum) }, ethereumOnly},
-		"offered_up_to_the_bound":              {func(r *reachable) { r.reach(r.ethereum, r.base); r.clock.Pass(10 * time.Minute) }, both},
+		"not_reached_since_the_start":  {func(*reachable) {}, none},
+		"offered_after_the_first_scan": {func(r *reachable) { r.reach(r.ethereum) }, ethereumOnly},
+		"offered_up_to_the_bound":      {func(r *reachable) { r.reach(r.ethereum, r.base); r.clock.Pass(10 * time.Minute) }, both},
 		"left_out_after_the_bound": {func(r *reachable) {
 			r.reach(r.base)
 			r.clock.Pass(10*time.Minute + time.Second)
 			r.reach(r.ethereum)
 		}, ethereumOnly},
-		"none_left_after_the_bound": {func(r *reachable) { r.reach(r.ethereum, r.base); r.clock.Pass(time.Hour) }, none},
+		"no_network_offered_after_the_bound": {func(r *reachable) { r.reach(r.ethereum, r.base); r.clock.Pass(time.Hour) }, none},
 		"offered_again_once_reached": {func(r *reachable) {
 			r.reach(r.base)
 			r.clock.Pass(time.Hour)
@@ -165,7 +165,7 @@ func TestReached_keeps_frozen_methods(t *testing.T) {
 	if len(kept.Methods) != len(inv.Methods) || len(kept.Quote().Prices) != len(inv.Quote().Prices) {
 		t.Errorf("%d methods with %d prices remain, want all %d", len(kept.Methods), len(kept.Quote().Prices), len(inv.Methods))
 	}
-	again, err := r.service.Requote(t.Context(), inv.ID, invoice.Seller, 0)
+	again, err := r.service.Requote(t.Context(), inv.ID, invoice.Merchant, 0)
 	r.must(err)
 	for _, p := range again.Quote().Prices {
 		if m := again.Methods[slices.IndexFunc(again.Methods, func(m invoice.Method) bool { return m.Asset.Code == p.Asset })]; m.Asset.Network != "ethereum" {

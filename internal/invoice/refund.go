@@ -12,7 +12,7 @@ import (
 
 // SetRefund stores the address for a refund in an asset that was received. The shopper can set it
 // once; the merchant may change it. The errors are ErrNotFound, ErrNothingReceived, ErrRefundAsset,
-// ErrRefundSet, ErrOurAddress, the errors of keys.ParseAddress, and keys.ErrPrivateKey if the text
+// ErrRefundSet, ErrPaymentAddress, the errors of keys.ParseAddress, and keys.ErrPrivateKey if the text
 // contains a private key.
 func (s *Service) SetRefund(ctx context.Context, id string, by Actor, asset, address string) (*Invoice, error) {
 	inv, err := s.storage.Invoice(ctx, id)
@@ -62,7 +62,7 @@ func (s *Service) refundTo(ctx context.Context, inv *Invoice, asset, text string
 	_, err = s.storage.InvoiceTo(ctx, reader.ID(), to.Script)
 	switch {
 	case err == nil:
-		return none, ErrOurAddress
+		return none, ErrPaymentAddress
 	case !errors.Is(err, ErrNotFound):
 		return none, fmt.Errorf("check refund address: %w", err)
 	}

@@ -15,7 +15,7 @@ import (
 
 // Payments that count are reported even if an attacker sends thousands of tiny transfers or of
 // transfers in other assets.
-func TestTold_prefers_payments_that_count(t *testing.T) {
+func TestReportedPayments_prefers_payments_that_count(t *testing.T) {
 	t.Parallel()
 	crumbs := make([]chain.Transfer, 2_000)
 	for i := range crumbs {
@@ -32,7 +32,7 @@ func TestTold_prefers_payments_that_count(t *testing.T) {
 	wrong.Asset = "USDC"
 	for name, test := range map[string]struct {
 		transfers []chain.Transfer
-		told      int
+		reported  int
 		more      int
 		among     []string
 	}{
@@ -52,8 +52,8 @@ func TestTold_prefers_payments_that_count(t *testing.T) {
 			rand.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 			onBase(inv, 1000, shuffled...)
 			list, more := inv.ReportedPayments()
-			if len(list) != test.told || more != test.more {
-				t.Errorf("%d payments and %d more, want %d and %d", len(list), more, test.told, test.more)
+			if len(list) != test.reported || more != test.more {
+				t.Errorf("%d payments and %d more, want %d and %d", len(list), more, test.reported, test.more)
 			}
 			var ids []string
 			seen := map[string]bool{}
@@ -71,14 +71,14 @@ func TestTold_prefers_payments_that_count(t *testing.T) {
 			again := newInvoice(t, noon)
 			onBase(again, 1000, test.transfers...)
 			var inOrder []string
-			told, _ := again.ReportedPayments()
-			for _, p := range told {
+			list, _ = again.ReportedPayments()
+			for _, p := range list {
 				inOrder = append(inOrder, p.ID)
 			}
 			if diff := cmp.Diff(inOrder, ids); diff != "" {
 				t.Errorf("facts in another order give another result:\n%s", diff)
 			}
-			if full := inv.Payments(); len(full) != test.told+test.more || inv.State.Paid.Cmp(money.Zero(money.EUR)) < 0 {
+			if full := inv.Payments(); len(full) != test.reported+test.more || inv.State.Paid.Cmp(money.Zero(money.EUR)) < 0 {
 				t.Errorf("%d payments are kept, want all", len(full))
 			}
 		})

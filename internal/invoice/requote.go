@@ -17,8 +17,8 @@ type Actor string
 const (
 	// Shopper is the actor that has the address of the invoice's page.
 	Shopper Actor = "shopper"
-	// Seller is the merchant of the invoice.
-	Seller Actor = "merchant"
+	// Merchant is the merchant that made the invoice.
+	Merchant Actor = "merchant"
 )
 
 // maxQuotes bounds the size of an invoice.
@@ -47,10 +47,10 @@ func (s *Service) Requote(ctx context.Context, id string, by Actor, seen int) (*
 	})
 }
 
-// MayRequote reports whether an actor may ask for a new quote, at a time on the real clock. The
-// shopper may until the invoice is expired and, if the terms allow late money, for RequoteWindow
-// after that; the merchant may for WatchPeriod. MayRequote is false while the payments cover the
-// price, or while a late transfer waits for the merchant.
+// MayRequote reports whether an actor may ask for a new quote, at a time on the real clock. Both actors
+// may ask until the invoice is expired. After the first expiry the merchant may ask for WatchPeriod, and
+// the shopper for RequoteWindow if the terms allow late money. MayRequote returns false while the
+// payments cover the price, or while a late transfer waits for the merchant.
 func (inv *Invoice) MayRequote(by Actor, now time.Time) bool {
 	l := inv.ledger()
 	return inv.mayRequote(inv.evaluate(l), l.late, by, now)
@@ -66,13 +66,13 @@ func (inv *Invoice) mayRequote(state State, late bool, by Actor, now time.Time) 
 	switch {
 	case state.Status != Expired:
 		return true
-	case by == Seller:
+	case by == Merchant:
 		return since <= WatchPeriod
 	}
 	return inv.Terms.AllowPaidExpired && since <= inv.Terms.Rules.RequoteWindow
 }
 
-// firstExpiry returns the first time at which no quote held the price.
+// firstExpiry returns the first time at which no quote was valid.
 func (inv *Invoice) firstExpiry() time.Time {
 	for i, q := range inv.Quotes[:len(inv.Quotes)-1] {
 		if inv.Quotes[i+1].From.After(q.Until) {
@@ -82,25 +82,25 @@ func (inv *Invoice) firstExpiry() time.Time {
 	return inv.ExpiresAt()
 }
 
-// requote adds a quote for the amount due, held as long as the first quote.
+// requote adds a quote for the amount due, with the duration of the first quote.
 func (s *Service) requote(inv *Invoice, rates Rates, progress map[chain.ID]Progress) error {
 	due, from := inv.Evaluate().Due, s.now().Add(inv.Clock)
-	prices, err := s.reprice(inv, due, rates, progress)
+	prices, err := s.currentPrices(inv, due, rates, progress)
 	if err != nil {
 		return err
 	}
-	hold := inv.Quotes[0].Until.Sub(inv.Quotes[0].From)
+	duration := inv.Quotes[0].Until.Sub(inv.Quotes[0].From)
 	inv.Evidence = rates.Evidence(due.Currency(), inv.rateCodes(prices)...)
 	inv.Quotes = append(inv.Quotes, Quote{
-		Number: len(inv.Quotes) + 1, From: from, Until: from.Add(hold), Due: due, Prices: prices,
+		Number: len(inv.Quotes) + 1, From: from, Until: from.Add(duration), Due: due, Prices: prices,
 		Source: rates.Source(), Evidence: evidenceName(inv.Evidence),
 	})
 	return nil
 }
 
-// reprice returns the price of the amount due for every method that is still offered and carries the
-// amount.
-func (s *Service) reprice(inv *Invoice, due money.Amount, rates Rates, progress map[chain.ID]Progress) ([]Price, error) {
+// currentPrices returns the price of the amount due for every method that is still offered and carries
+// the amount.
+func (s *Service) currentPrices(inv *Invoice, due money.Amount, rates Rates, progress map[chain.ID]Progress) ([]Price, error) {
 	var prices []Price
 	var watched, reached, rated bool
 	for _, m := range inv.Methods {

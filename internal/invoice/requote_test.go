@@ -22,10 +22,10 @@ func TestMayRequote(t *testing.T) {
 	half := full / 2
 	expire := func(inv *invoice.Invoice) { scan(inv, until.Add(time.Minute)) }
 	for _, tt := range []struct {
-		name            string
-		facts           func(inv *invoice.Invoice)
-		now             time.Time
-		shopper, seller bool
+		name              string
+		facts             func(inv *invoice.Invoice)
+		now               time.Time
+		shopper, merchant bool
 	}{
 		{"while the price is held", func(*invoice.Invoice) {}, noon.Add(time.Minute), true, true},
 		{"after the quote's end, before expiry is decided", func(*invoice.Invoice) {}, until.Add(time.Hour), true, true},
@@ -67,8 +67,8 @@ func TestMayRequote(t *testing.T) {
 			t.Parallel()
 			inv := newInvoice(t, until.Add(-time.Minute))
 			tt.facts(inv)
-			got := []bool{inv.MayRequote(invoice.Shopper, tt.now), inv.MayRequote(invoice.Seller, tt.now)}
-			if diff := cmp.Diff(got, []bool{tt.shopper, tt.seller}); diff != "" {
+			got := []bool{inv.MayRequote(invoice.Shopper, tt.now), inv.MayRequote(invoice.Merchant, tt.now)}
+			if diff := cmp.Diff(got, []bool{tt.shopper, tt.merchant}); diff != "" {
 				t.Errorf("shopper, merchant (-got +want):\n%s", diff)
 			}
 		})
@@ -82,7 +82,7 @@ func TestRequote_prices_the_remainder(t *testing.T) {
 	s.clock.Pass(time.Minute)
 	s.pays(inv, "BTC", "0.0002") // 16.00
 	s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
-	s.reprice("BTC-EUR=96000,LTC-EUR=90,ETH-EUR=2500,EUR-USD=1.08")
+	s.setRates("BTC-EUR=96000,LTC-EUR=90,ETH-EUR=2500,EUR-USD=1.08")
 	s.clock.Pass(time.Minute)
 	_, err := s.service.Requote(t.Context(), inv.ID, invoice.Shopper, 1)
 	s.must(err)
@@ -123,7 +123,7 @@ func TestRequote_rounding_is_no_overpayment(t *testing.T) {
 	}
 }
 
-func TestRequote_brings_an_expired_invoice_back(t *testing.T) {
+func TestRequote_reopens_an_expired_invoice(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
@@ -132,7 +132,7 @@ func TestRequote_brings_an_expired_invoice_back(t *testing.T) {
 	if _, err := s.service.Requote(t.Context(), inv.ID, invoice.Shopper, 0); !errors.Is(err, invoice.ErrState) {
 		t.Errorf("the shopper of an expired invoice: %v", err)
 	}
-	_, err := s.service.Requote(t.Context(), inv.ID, invoice.Seller, 0)
+	_, err := s.service.Requote(t.Context(), inv.ID, invoice.Merchant, 0)
 	s.must(err)
 	s.wantStatus(inv, invoice.Created)
 	s.clock.Pass(20 * 24 * time.Hour) // longer than the first quote alone was watched
@@ -190,7 +190,7 @@ func TestRequote_leaves_out_methods_that_cannot_carry_the_remainder(t *testing.T
 	if _, err := s.service.Requote(t.Context(), only.ID, invoice.Shopper, 0); !errors.Is(err, invoice.ErrTooLittle) {
 		t.Errorf("no method carries the remainder: %v", err)
 	}
-	s.reprice("LTC-EUR=80,EUR-USD=1.08")
+	s.setRates("LTC-EUR=80,EUR-USD=1.08")
 	if _, err := s.service.Requote(t.Context(), only.ID, invoice.Shopper, 0); !errors.Is(err, invoice.ErrNoRate) {
 		t.Errorf("no rate: %v", err)
 	}
@@ -204,21 +204,21 @@ func TestRequote_keeps_its_evidence(t *testing.T) {
 	s := openShop(t, table)
 	inv := s.create("40")
 	s.mu.Lock()
-	s.rates = spoken{s.rates}
+	s.rates = evidenced{s.rates}
 	s.mu.Unlock()
 	inv, err := s.service.Requote(t.Context(), inv.ID, invoice.Shopper, 0)
 	s.must(err)
 	text, err := s.service.Evidence(t.Context(), s.reload(inv).Quote().Evidence)
-	if err != nil || !strings.HasPrefix(text, "said of EUR [BTC USDC EURC ETH LTC]") {
+	if err != nil || !strings.HasPrefix(text, "evidence of EUR [BTC USDC EURC ETH LTC]") {
 		t.Errorf("evidence %q, %v", text, err)
 	}
 }
 
-// spoken are rates with evidence.
-type spoken struct{ invoice.Rates }
+// evidenced are rates with evidence.
+type evidenced struct{ invoice.Rates }
 
-func (spoken) Evidence(fiat money.Currency, codes ...string) string {
-	return fmt.Sprintf("said of %s %v", fiat.Code, codes)
+func (evidenced) Evidence(fiat money.Currency, codes ...string) string {
+	return fmt.Sprintf("evidence of %s %v", fiat.Code, codes)
 }
 
 func TestSetRefund(t *testing.T) {
@@ -226,18 +226,18 @@ func TestSetRefund(t *testing.T) {
 	s := openShop(t, table)
 	other := s.create("40")
 	inv := s.create("40")
-	const mine, yours = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn"
+	const first, second = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn"
 	set := func(by invoice.Actor, asset, address string) error {
 		_, err := s.service.SetRefund(t.Context(), inv.ID, by, asset, address)
 		return err
 	}
-	if err := set(invoice.Shopper, "BTC", mine); !errors.Is(err, invoice.ErrNothingReceived) {
+	if err := set(invoice.Shopper, "BTC", first); !errors.Is(err, invoice.ErrNothingReceived) {
 		t.Errorf("with nothing received: %v", err)
 	}
 	s.pays(inv, "BTC", "0.0005")
 	s.wantStatus(inv, invoice.Pending)
-	ours, _ := other.Method(simnet.ID, "BTC")
-	theirs, _ := inv.Method(simnet.ID, "BTC")
+	otherMethod, _ := other.Method(simnet.ID, "BTC")
+	method, _ := inv.Method(simnet.ID, "BTC")
 	for _, tt := range []struct {
 		name, asset, address string
 		want                 error
@@ -246,13 +246,13 @@ func TestSetRefund(t *testing.T) {
 		{"another coin", "BTC", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", keys.ErrAddress},
 		{"the real network", "BTC", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", keys.ErrNetwork},
 		{"a mistyped letter", "BTC", "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsy", keys.ErrAddress},
-		{"an address of another invoice", "BTC", strings.ToUpper(ours.Destination.Address), invoice.ErrOurAddress},
-		{"the paid address", "BTC", theirs.Destination.Address, invoice.ErrOurAddress},
+		{"an address of another invoice", "BTC", strings.ToUpper(otherMethod.Destination.Address), invoice.ErrPaymentAddress},
+		{"the paid address", "BTC", method.Destination.Address, invoice.ErrPaymentAddress},
 		{"a private key", "BTC", "L1aW4aubDFB7yfras2S1mN3bqg9nwySY8nkoLmJebSLD5BWv3ENZ", keys.ErrPrivateKey},
 		{"nothing", "BTC", "  ", keys.ErrAddress},
 		{"a link without an address", "BTC", "bitcoin:?amount=1", keys.ErrAddress},
-		{"a link of another network", "BTC", "litecoin:" + mine, keys.ErrAddress},
-		{"a link to an address of an invoice", "BTC", "bitcoin:" + ours.Destination.Address + "?amount=1", invoice.ErrOurAddress},
+		{"a link of another network", "BTC", "litecoin:" + first, keys.ErrAddress},
+		{"a link to an address of an invoice", "BTC", "bitcoin:" + otherMethod.Destination.Address + "?amount=1", invoice.ErrPaymentAddress},
 		{"a link with a private key", "BTC", "bitcoin:L1aW4aubDFB7yfras2S1mN3bqg9nwySY8nkoLmJebSLD5BWv3ENZ", keys.ErrPrivateKey},
 	} {
 		if err := set(invoice.Shopper, tt.asset, tt.address); !errors.Is(err, tt.want) {
@@ -263,19 +263,19 @@ func TestSetRefund(t *testing.T) {
 		t.Errorf("every address was refused, but the refund is set to %v", got.Refund)
 	}
 	version := s.reload(inv).Version
-	s.must(set(invoice.Shopper, "BTC", " "+strings.ToUpper(mine)+"\n"))
-	s.must(set(invoice.Shopper, "BTC", mine)) // again the same
-	s.must(set(invoice.Shopper, "BTC", "bitcoin:"+mine+"?amount=0.1&label=My%20wallet"))
-	s.must(set(invoice.Shopper, "BTC", "BITCOIN:"+strings.ToUpper(mine)))
+	s.must(set(invoice.Shopper, "BTC", " "+strings.ToUpper(first)+"\n"))
+	s.must(set(invoice.Shopper, "BTC", first)) // again the same
+	s.must(set(invoice.Shopper, "BTC", "bitcoin:"+first+"?amount=0.1&label=My%20wallet"))
+	s.must(set(invoice.Shopper, "BTC", "BITCOIN:"+strings.ToUpper(first)))
 	got := s.reload(inv)
-	if got.Refund != (invoice.Refund{Asset: "BTC", Address: mine}) || got.Version != version+1 {
+	if got.Refund != (invoice.Refund{Asset: "BTC", Address: first}) || got.Version != version+1 {
 		t.Errorf("refund to %v in version %d, before %d", got.Refund, got.Version, version)
 	}
-	if err := set(invoice.Shopper, "BTC", yours); !errors.Is(err, invoice.ErrRefundSet) {
+	if err := set(invoice.Shopper, "BTC", second); !errors.Is(err, invoice.ErrRefundSet) {
 		t.Errorf("the shopper a second time: %v", err)
 	}
-	s.must(set(invoice.Seller, "BTC", yours))
-	if got := s.reload(inv).Refund.Address; got != yours {
+	s.must(set(invoice.Merchant, "BTC", second))
+	if got := s.reload(inv).Refund.Address; got != second {
 		t.Errorf("after the merchant's change the address is %s", got)
 	}
 }

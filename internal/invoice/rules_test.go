@@ -20,8 +20,8 @@ func TestStatus(t *testing.T) {
 		want  outcome
 	}{
 		{"nothing seen is created", func(inv *invoice.Invoice) { scan(inv, soon) }, outcome{"created", "", "0", "100", "0"}},
-		{"exactly at its end it is still created", func(inv *invoice.Invoice) { scan(inv, until) }, outcome{"created", "", "0", "100", "0"}},
-		{"scanned past its end it expires", func(inv *invoice.Invoice) { scan(inv, later) }, outcome{"expired", "", "0", "100", "0"}},
+		{"a scan at its end leaves it created", func(inv *invoice.Invoice) { scan(inv, until) }, outcome{"created", "", "0", "100", "0"}},
+		{"a scan past its end expires it", func(inv *invoice.Invoice) { scan(inv, later) }, outcome{"expired", "", "0", "100", "0"}},
 		{"a network that is not scanned delays expiry", func(inv *invoice.Invoice) { inv.Cover("bitcoin", later, nil) }, outcome{"created", "", "0", "100", "0"}},
 		{"all seen is pending", func(inv *invoice.Invoice) { observe(inv, 100, pay("a", full, time.Minute)) }, outcome{"pending", "", "100", "0", "0"}},
 		{"all confirmed is paid", func(inv *invoice.Invoice) { observe(inv, 101, in(pay("a", full, time.Minute), 101, 2*time.Minute)) }, outcome{"paid", "", "100", "0", "0"}},
@@ -263,7 +263,7 @@ func gap(from, until int) []invoice.Gap {
 	return []invoice.Gap{{From: noon.Add(time.Duration(from) * time.Minute), Until: noon.Add(time.Duration(until) * time.Minute)}}
 }
 
-func TestBlock_times_alone_on_networks_without_mempool(t *testing.T) {
+func TestBlock_time_decides_on_networks_without_mempool(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		after time.Duration

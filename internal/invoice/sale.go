@@ -104,7 +104,7 @@ var SaleReasons = []SaleReason{
 // SaleOrder is one order to an exchange. It is stored before it is sent.
 type SaleOrder struct {
 	Number    int    // from 1
-	ID        string // our order ID, derived from the invoice, the coin and the number of orders taken before
+	ID        string // the order ID that this program sends, derived from the invoice, the coin and the number of orders taken before
 	AccountID string
 	Exchange  string
 	Amount    money.Amount // of the coin

@@ -31,7 +31,7 @@ type Config struct {
 	Networks map[Mode][]chain.Network
 	// Rates returns the current rates. All prices of a quote use the same Rates.
 	Rates func() Rates
-	// Unwatched allows networks without a scanner to be offered. They count as scanned by the clock.
+	// Unwatched allows networks without a scanner to be offered. They always count as scanned.
 	Unwatched bool
 	// Tolerance is frozen in the terms of new invoices.
 	Tolerance Tolerance
@@ -46,7 +46,7 @@ type Config struct {
 	NewID func() string
 	// Encode returns the body of an event for an invoice in its current state.
 	Encode func(*Invoice, Event) []byte
-	// Changes connects the processes of one database; nil: there is only this process.
+	// Changes connects the processes of one database. Nil means that there is only this process.
 	Changes Changes
 	Log     *slog.Logger
 }
@@ -201,9 +201,9 @@ func (s *Service) Accept(ctx context.Context, id, actor string) (*Invoice, error
 	})
 }
 
-// SkipHold moves a test invoice's own clock past the end of its newest quote. It returns ErrState
-// if it is not a test invoice.
-func (s *Service) SkipHold(ctx context.Context, id string) (*Invoice, error) {
+// SkipQuote moves the clock of a test invoice past the end of its newest quote. It returns ErrState if
+// the invoice is not a test invoice.
+func (s *Service) SkipQuote(ctx context.Context, id string) (*Invoice, error) {
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
 		if inv.Mode != Test {
 			return ErrState
@@ -218,8 +218,8 @@ func (s *Service) SkipHold(ctx context.Context, id string) (*Invoice, error) {
 // deadline of an invoice.
 const MaxClock = 365 * 24 * time.Hour
 
-// MoveClock moves a test invoice's own clock forward. It returns ErrState if it is not a test
-// invoice, or its clock would be more than MaxClock ahead.
+// MoveClock moves the clock of a test invoice forward. It returns ErrState if the invoice is not a test
+// invoice, or if its clock would be more than MaxClock ahead.
 func (s *Service) MoveClock(ctx context.Context, id string, by time.Duration) (*Invoice, error) {
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
 		if inv.Mode != Test || by < 0 || by > MaxClock-inv.Clock {
@@ -352,8 +352,8 @@ func delayedAt(inv *Invoice, now time.Time) time.Time {
 	return inv.DelayedAt
 }
 
-// coverAll updates the coverage of each of the invoice's networks. A network without a scanner
-// counts as scanned by the clock, and as not watched.
+// coverAll updates the coverage of each of the invoice's networks. A network without a scanner counts as
+// scanned now, and its unconfirmed transfers as never watched.
 func (s *Service) coverAll(inv *Invoice, progress map[chain.ID]Progress) {
 	for _, m := range inv.Methods {
 		network := m.Asset.Network
@@ -363,7 +363,7 @@ func (s *Service) coverAll(inv *Invoice, progress map[chain.ID]Progress) {
 		}
 		if p, ok := progress[network]; ok {
 			scanned := p.Scanned
-			if now := s.now(); scanned.After(now) { // the clock was put back
+			if now := s.now(); scanned.After(now) { // the clock was set back
 				scanned = now
 			}
 			inv.Cover(network, scanned, p.Gaps)

@@ -17,7 +17,7 @@ import (
 	"chequer/internal/money"
 )
 
-func TestInvoiceIsPaid(t *testing.T) {
+func TestInvoice_is_paid(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
@@ -52,7 +52,7 @@ func TestQuoted_amount_does_not_depend_on_later_rates(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
-	s.reprice("BTC-EUR=9000,EUR-USD=2")
+	s.setRates("BTC-EUR=9000,EUR-USD=2")
 	s.clock.Pass(time.Minute)
 	s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", "0.0005")}))
 	paid := s.wantStatus(inv, invoice.Paid)
@@ -61,7 +61,7 @@ func TestQuoted_amount_does_not_depend_on_later_rates(t *testing.T) {
 	}
 }
 
-// C02: these prices lose a unit on their way through a binary float.
+// C02: these prices lose a unit when they are converted to a binary float and back.
 func TestPrices_that_floats_get_wrong_are_paid_exactly(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, "BTC-EUR=200000,EUR-USD=1")
@@ -108,7 +108,7 @@ func TestEvery_seeded_amount_is_paid_exactly(t *testing.T) {
 	}
 }
 
-func TestOneWeiDecides(t *testing.T) {
+func TestInvoice_is_underpaid_or_overpaid_by_one_wei(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	for _, tt := range []struct {
@@ -153,9 +153,9 @@ func TestCreate_refuses_requests_without_a_method(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, "BTC-EUR=80000,EUR-USD=1.08")
 	for _, tt := range []struct {
-		name string
-		ask  func(r *invoice.CreateRequest)
-		want error
+		name   string
+		change func(r *invoice.CreateRequest)
+		want   error
 	}{
 		{"no wallet", func(r *invoice.CreateRequest) { r.Wallets = nil }, invoice.ErrNoWallet},
 		{"an unknown method", func(r *invoice.CreateRequest) { r.PaymentMethods = []string{"DOGE"} }, invoice.ErrNoMethod},
@@ -163,7 +163,7 @@ func TestCreate_refuses_requests_without_a_method(t *testing.T) {
 		{"a volatile price held too long", func(r *invoice.CreateRequest) { r.PaymentMethods, r.ExpiresIn = []string{"BTC"}, 2*time.Hour }, invoice.ErrTooLong},
 	} {
 		r := s.request("10")
-		tt.ask(&r)
+		tt.change(&r)
 		if _, err := s.service.Create(t.Context(), r); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
 		}
@@ -203,7 +203,7 @@ func TestDelayed_is_raised_without_coverage(t *testing.T) {
 	s.wantStatus(inv, invoice.Expired)
 }
 
-func TestReplacedAndReorganised(t *testing.T) {
+func TestTransfer_is_replaced_and_reorganised(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
@@ -233,11 +233,11 @@ func TestReplacedAndReorganised(t *testing.T) {
 	}
 }
 
-func TestSkip_hold_moves_only_this_invoice(t *testing.T) {
+func TestSkipQuote_moves_only_this_invoice(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv, other := s.create("40"), s.create("40")
-	_, err := s.service.SkipHold(t.Context(), inv.ID)
+	_, err := s.service.SkipQuote(t.Context(), inv.ID)
 	s.must(err)
 	s.wantStatus(inv, invoice.Expired)
 	s.wantStatus(other, invoice.Created)
@@ -368,7 +368,7 @@ func TestPaid_again_after_a_reorganisation_is_counted(t *testing.T) {
 	}
 }
 
-// An accept is recorded with its time and actor, and the sums are those received.
+// Accept records its time and its actor, and the sums are those received.
 func TestAccept_records_the_shortfall(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
@@ -377,9 +377,9 @@ func TestAccept_records_the_shortfall(t *testing.T) {
 	s.step()
 	accepted, err := s.service.Accept(t.Context(), inv.ID, "key_a")
 	s.must(err)
-	standing := accepted.State
-	if standing.Status != invoice.Paid || standing.Paid.String() != "32" || standing.Due.String() != "0" || !standing.Has(invoice.Underpaid) {
-		t.Errorf("got %+v", standing)
+	state := accepted.State
+	if state.Status != invoice.Paid || state.Paid.String() != "32" || state.Due.String() != "0" || !state.Has(invoice.Underpaid) {
+		t.Errorf("got %+v", state)
 	}
 	if accepted.Shortfall().String() != "8" || accepted.AcceptedBy != "key_a" || !accepted.AcceptedAt.Equal(s.clock.Now()) {
 		t.Errorf("shortfall %s, by %q at %s", accepted.Shortfall(), accepted.AcceptedBy, accepted.AcceptedAt)
@@ -393,9 +393,8 @@ func TestAccept_records_the_shortfall(t *testing.T) {
 	}
 }
 
-// Accepting an unconfirmed transfer changes the amount due and not the status. An event is
-// sent nevertheless, once.
-func TestAccept_of_an_unconfirmed_part_is_told(t *testing.T) {
+// Accepting an unconfirmed transfer changes the amount due and not the status. It causes one event.
+func TestAccept_of_an_unconfirmed_part_causes_one_event(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")

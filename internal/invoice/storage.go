@@ -76,7 +76,7 @@ type Creation struct {
 // is no key.
 type IdempotencyKey struct{ Namespace, Value string }
 
-// IsZero reports whether k is no key.
+// IsZero reports whether there is no key.
 func (k IdempotencyKey) IsZero() bool { return k.Value == "" }
 
 // Order is an order named in a checkout link, unique for the key that signed the link. An order may

@@ -50,7 +50,7 @@ type subscriptions struct {
 
 // subscription holds the functions of the subscribers of one invoice.
 type subscription struct {
-	version int64 // newest that the subscribers know; 0 before the first call
+	version int64 // newest version that the subscribers were called with; 0 before the first call
 	calls   map[*func(version int64)]bool
 }
 

@@ -50,7 +50,7 @@ type WalletChange struct {
 
 // WalletStorage stores wallets. It is safe for concurrent use.
 type WalletStorage interface {
-	// CreateWallet writes a wallet, which replaces the merchant's active wallet for the asset;
+	// CreateWallet writes a wallet, which replaces the merchant's active wallet for the asset. It returns
 	// ErrExists if the active wallet has the same key.
 	CreateWallet(ctx context.Context, w Wallet) error
 	// ChangeWallet locks a merchant's wallets and calls decide with the active wallet of a mode

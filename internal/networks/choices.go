@@ -52,7 +52,7 @@ func ChoicesOf(c config.Config, kind keys.Kind) ([]Choice, error) {
 	add(Choice{Setting: addressQueries, Value: "on", Cost: "public endpoints learn " + addressCost}, asked)
 	for _, p := range ethereum.Networks {
 		network := string(p.ID)
-		if how, _ := c.EVM.RPC(network); how != config.RPCOff || p.Trial || c.EVM.Trial() {
+		if how, _ := c.EVM.RPC(network); how != config.RPCOff || p.Testnet || c.EVM.Testnet() {
 			continue
 		}
 		add(Choice{

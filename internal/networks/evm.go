@@ -35,7 +35,7 @@ func evmNetworks(c config.Config, now func() time.Time, log *slog.Logger) ([]Net
 		setting := config.RPCSetting(string(params.ID))
 		params = params.With(tokens[params.ID])
 		if how == config.RPCOff {
-			if offered := params.ID == ethereum.Mainnet.ID || params.ID == ethereum.Base.ID; offered && !c.EVM.Trial() {
+			if offered := params.ID == ethereum.Mainnet.ID || params.ID == ethereum.Base.ID; offered && !c.EVM.Testnet() {
 				found = append(found, Network{Network: ethereum.New(params), Setting: setting})
 			}
 			continue
@@ -71,11 +71,11 @@ func watchEVM(c config.Config, params ethereum.Params, list []config.Endpoint, n
 	}
 	scanner := ethereum.Watch(ethereum.New(params), q, now)
 	scanner.Doubted = func(d ethereum.Doubt) {
-		log.Error("token left out", "network", params.ID, "asset", d.Asset, "reason", d.Says)
+		log.Error("token left out", "network", params.ID, "asset", d.Asset, "reason", d.Text)
 	}
 	for _, d := range scanner.Doubts() {
 		if d.Unreadable {
-			log.Warn("token left out", "network", params.ID, "asset", d.Asset, "reason", d.Says)
+			log.Warn("token left out", "network", params.ID, "asset", d.Asset, "reason", d.Text)
 		}
 	}
 	if len(scanner.Assets()) == 0 {

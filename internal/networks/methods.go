@@ -57,7 +57,7 @@ func MethodsOf(c config.Config, kind keys.Kind) (Methods, error) {
 			m.Off = addOff(m.Off, a.Code, reason)
 		}
 	}
-	if kind == keys.ETH && !c.EVM.Trial() {
+	if kind == keys.ETH && !c.EVM.Testnet() {
 		m.More = otherNetworks(all, bool(c.EVM.AddressQueries))
 	}
 	return m, nil
@@ -78,7 +78,7 @@ func addOff(off []MethodOff, code, reason string) []MethodOff {
 func otherNetworks(all []Network, queryable bool) []MethodOff {
 	var more []MethodOff
 	for _, p := range ethereum.Networks {
-		if p.Trial || slices.ContainsFunc(all, func(n Network) bool { return n.ID() == p.ID }) {
+		if p.Testnet || slices.ContainsFunc(all, func(n Network) bool { return n.ID() == p.ID }) {
 			continue
 		}
 		reason := "the network is off; " + config.RPCSetting(string(p.ID)) + "=public switches it on, and its public endpoints learn " + networkCost(queryable)
@@ -111,7 +111,7 @@ func whyOff(c config.Config, n Network, a chain.Asset) string {
 		if d.Unreadable {
 			return needsBalances(n.Setting)
 		}
-		return d.Says
+		return d.Text
 	}
 	if a.Policy.Balance && !e.Quorum.QueryableByAddress() {
 		return needsBalances(n.Setting)

@@ -68,7 +68,7 @@ func (n Network) IsTest() bool {
 	case interface{ Params() bitcoin.Params }:
 		return n.Params().Keys != keys.Main
 	case interface{ Params() ethereum.Params }:
-		return n.Params().Trial
+		return n.Params().Testnet
 	}
 	return false
 }

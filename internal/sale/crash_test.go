@@ -172,8 +172,8 @@ func TestRestored_database_sells_nothing_twice(t *testing.T) {
 func TestRestored_database_finds_a_sale_after_a_refusal(t *testing.T) {
 	t.Parallel()
 	refused := map[string]exchangetest.Fault{
-		"kraken":   exchangetest.Say(200, `{"error":["EOrder:Insufficient funds"]}`),
-		"bitstamp": exchangetest.Say(400, `{"status":"error","reason":{"__all__":["Check your account balance for details."]}}`),
+		"kraken":   exchangetest.Respond(200, `{"error":["EOrder:Insufficient funds"]}`),
+		"bitstamp": exchangetest.Respond(400, `{"status":"error","reason":{"__all__":["Check your account balance for details."]}}`),
 	}
 	for name, fault := range refused {
 		for after, fault := range map[string]exchangetest.Fault{"refusal": fault, "loss": exchangetest.Drop} {
@@ -348,8 +348,8 @@ func TestWorker_never_sells_more_than_was_paid(t *testing.T) {
 func runRandomFaults(t *testing.T, l *lab, r *rand.Rand) {
 	kinds := []exchangetest.Fault{
 		exchangetest.Hang, exchangetest.HangAfter, exchangetest.Drop, exchangetest.DropAfter, exchangetest.Status(500), exchangetest.StatusAfter(502),
-		exchangetest.Giant, exchangetest.Redirect, exchangetest.SayAfter(200, "{}"), exchangetest.Say(200, `{"error":["EAPI:Rate limit exceeded"],"status":"error","response_code":"400.002"}`),
-		exchangetest.Say(200, `{"error":["EAPI:Invalid nonce"],"status":"error","reason":"Invalid nonce","code":"API0004"}`), exchangetest.Upgrade,
+		exchangetest.Giant, exchangetest.Redirect, exchangetest.ProcessAndRespond(200, "{}"), exchangetest.Respond(200, `{"error":["EAPI:Rate limit exceeded"],"status":"error","response_code":"400.002"}`),
+		exchangetest.Respond(200, `{"error":["EAPI:Invalid nonce"],"status":"error","reason":"Invalid nonce","code":"API0004"}`), exchangetest.Upgrade,
 	}
 	calls := []string{"AddOrder", "sell/btceur", "sell/etheur", "QueryOrders", "OpenOrders", "ClosedOrders", "order_status", "BalanceEx", "account_balances", "AssetPairs", "markets", "Ticker"}
 	var ids, txs []string
@@ -367,7 +367,7 @@ func runRandomFaults(t *testing.T, l *lab, r *rand.Rand) {
 				call = calls[r.IntN(3)]
 			}
 			delay := time.Duration(r.IntN(400)) * time.Second
-			delayed := exchangetest.Meet(func() { time.Sleep(delay) })
+			delayed := exchangetest.RunBefore(func() { time.Sleep(delay) })
 			l.exchange.Next(call, append(kinds, delayed)[r.IntN(len(kinds)+1)])
 		case 3:
 			l.exchange.Fill([]string{"1", "0.5", "0.3", "0"}[r.IntN(4)])

@@ -53,7 +53,7 @@ func TestWorker_sells_once_after_any_fault(t *testing.T) {
 // replaces it.
 func TestWorker_replaces_an_order_that_arrives_too_late(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
-		l.exchange.Next(l.place(), exchangetest.Meet(func() { time.Sleep(301 * time.Second) }))
+		l.exchange.Next(l.place(), exchangetest.RunBefore(func() { time.Sleep(301 * time.Second) }))
 		inv := l.paid()
 		l.settle(30 * time.Minute)
 		l.want(inv.ID, "BTC", strings.Replace(sold, "in 1", "in 2", 1))
@@ -64,9 +64,9 @@ func TestWorker_replaces_an_order_that_arrives_too_late(t *testing.T) {
 }
 
 func TestWorker_after_a_refusal(t *testing.T) {
-	kraken := func(message string) exchangetest.Fault { return exchangetest.Say(200, `{"error":["`+message+`"]}`) }
+	kraken := func(message string) exchangetest.Fault { return exchangetest.Respond(200, `{"error":["`+message+`"]}`) }
 	bitstamp := func(reason string) exchangetest.Fault {
-		return exchangetest.Say(http.StatusBadRequest, `{"status":"error",`+reason+`}`)
+		return exchangetest.Respond(http.StatusBadRequest, `{"status":"error",`+reason+`}`)
 	}
 	for name, test := range map[string]struct {
 		kraken, bitstamp exchangetest.Fault
@@ -167,10 +167,10 @@ func TestResolver_retries_an_order_that_is_declared_absent(t *testing.T) {
 
 func TestWorker_fails_on_impossible_data(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
-		call, fault := "QueryOrders", exchangetest.Lie(`"vol_exec":"0.00065379"`, `"vol_exec":"0.5"`)
+		call, fault := "QueryOrders", exchangetest.Falsify(`"vol_exec":"0.00065379"`, `"vol_exec":"0.5"`)
 		if l.client.Name() == "bitstamp" {
-			call, fault = "order_status", exchangetest.Lie(`"btc":"0.00065379"`, `"btc":"0.5"`)
-			l.exchange.Next(call, exchangetest.Meet(func() {})) // the worker looks for the order before it places it
+			call, fault = "order_status", exchangetest.Falsify(`"btc":"0.00065379"`, `"btc":"0.5"`)
+			l.exchange.Next(call, exchangetest.RunBefore(func() {})) // the worker looks for the order before it places it
 		}
 		l.exchange.Next(call, fault)
 		inv := l.paid()

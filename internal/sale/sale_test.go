@@ -180,10 +180,10 @@ var faults = map[string]struct {
 	"redirects":                      {exchangetest.Redirect, 2},
 	"switches protocols":             {exchangetest.Upgrade, 2},
 	"answers without end":            {exchangetest.Giant, 1},
-	"answers HTML":                   {exchangetest.SayAfter(200, "<html>"), 1},
-	"reports that it is unavailable": {exchangetest.SayAfter(200, `{"error":["EService:Unavailable"],"status":"error","response_code":"500.001"}`), 1},
-	"reports a duplicate name":       {exchangetest.SayAfter(200, `{"error":["EOrder:cl_ord_id exists"],"status":"error","response_code":"400.019"}`), 1},
-	"reports an unknown error":       {exchangetest.Say(400, `{"error":["EOrder:What?"],"status":"error","reason":"What?"}`), 2},
+	"answers HTML":                   {exchangetest.ProcessAndRespond(200, "<html>"), 1},
+	"reports that it is unavailable": {exchangetest.ProcessAndRespond(200, `{"error":["EService:Unavailable"],"status":"error","response_code":"500.001"}`), 1},
+	"reports a duplicate name":       {exchangetest.ProcessAndRespond(200, `{"error":["EOrder:cl_ord_id exists"],"status":"error","response_code":"400.019"}`), 1},
+	"reports an unknown error":       {exchangetest.Respond(400, `{"error":["EOrder:What?"],"status":"error","reason":"What?"}`), 2},
 }
 
 func TestWorker_waits_for_coins(t *testing.T) {

@@ -69,7 +69,7 @@ func (s *server) decide(c echo.Context, k call, do func(context.Context) (*invoi
 // roleOf returns the role in which a call decides: merchant or shopper.
 func roleOf(k call, inv *invoice.Invoice) invoice.Actor {
 	if owns(k, inv) && k.key.May(merchant.ScopeAdmin) {
-		return invoice.Seller
+		return invoice.Merchant
 	}
 	return invoice.Shopper
 }
@@ -101,7 +101,7 @@ func explainRefund(err error) error {
 	switch {
 	case errors.Is(err, keys.ErrPrivateKey):
 		return badRequest("private_key", "address is a private key or a recovery phrase: never share it, and move its coins to a new wallet")
-	case errors.Is(err, invoice.ErrOurAddress):
+	case errors.Is(err, invoice.ErrPaymentAddress):
 		return invalid("address", "is a payment address of an invoice: enter an address of your own wallet")
 	case errors.Is(err, keys.ErrAddress), errors.Is(err, keys.ErrNetwork):
 		return invalid("address", "is "+err.Error())

@@ -270,7 +270,7 @@ var mistakes = []mistake{
 		return last
 	}},
 	{"unknown simulation", func(l *lab) *http.Response { return l.simulate("all", "steal") }},
-	endpoint("endpoint in the own network", "", `{"url":"https://127.0.0.1"}`),
+	endpoint("endpoint in a private network", "", `{"url":"https://127.0.0.1"}`),
 	endpoint("endpoint for unknown events", "", `{"url":"https://shop.example","events":["invoice.payed"]}`),
 	endpoint("unknown endpoint", "/end_x/pause", ""),
 	endpoint("one endpoint too many", "", `{"url":"https://shop.example"}`),

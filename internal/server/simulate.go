@@ -69,7 +69,7 @@ func (s *server) act(ctx context.Context, inv *invoice.Invoice, r api.SimulateRe
 	case api.SimulateClock:
 		return s.moveClock(ctx, inv, time.Duration(r.Seconds)*time.Second)
 	case api.SimulateLate:
-		if inv, err = s.Invoices.SkipHold(ctx, inv.ID); err != nil {
+		if inv, err = s.Invoices.SkipQuote(ctx, inv.ID); err != nil {
 			return nil, fmt.Errorf("simulate late: %w", err)
 		}
 	}

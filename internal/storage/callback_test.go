@@ -14,9 +14,9 @@ import (
 	"chequer/internal/storage"
 )
 
-// Storage calls functions of its callers inside its transactions: the decision about an invoice, the
-// change of an endpoint. They get no context, since they only compute. With a context from outside
-// they could call storage, and the call would wait for the transaction that waits for the function.
+// Storage calls functions of its callers inside its transactions, such as the decision about an invoice.
+// These callbacks get no context, since they only compute. With a context of the caller they could call
+// storage, and the call would wait for the transaction that waits for the callback.
 func TestCallbacks_use_no_context(t *testing.T) {
 	t.Parallel()
 	given := givenToCallbacks()
@@ -25,7 +25,7 @@ func TestCallbacks_use_no_context(t *testing.T) {
 			t.Errorf("no callback of storage gets a %s", want)
 		}
 	}
-	given = append(given, "Sale", "Settings") // parts of the above, for which callers of storage take callbacks
+	given = append(given, "Sale", "Settings") // parts of these types, for which callers of storage have callbacks
 	root := filepath.Join("..", "..")
 	checked := 0
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -111,8 +111,8 @@ func typeName(e ast.Expr) string {
 	return ""
 }
 
-// contextsIn returns the places where a function literal uses a context that it was not given as a
-// parameter or as part of one.
+// contextsIn returns the places where a function literal uses a context that is neither a parameter nor a
+// part of a parameter.
 func contextsIn(literal *ast.FuncLit) (found []token.Pos) {
 	var parameters []string
 	for _, p := range literal.Type.Params.List {

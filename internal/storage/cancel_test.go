@@ -12,8 +12,8 @@ import (
 	"chequer/internal/watcher"
 )
 
-// With -race this finds results that a work function still writes after the caller, whose context
-// has ended, has received them.
+// With -race this test finds a work function that writes its results after the caller, whose context has
+// ended, has returned.
 func TestStorage_does_not_write_results_after_the_context_ended(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("a", "shop"))

@@ -16,7 +16,7 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-func TestVersions(t *testing.T) {
+func TestVersions_returns_the_versions_of_known_invoices(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		for i := range 12 {
 			create(t, s, creation(fmt.Sprintf("i%02d", i), "shop"))
@@ -103,7 +103,7 @@ func TestAnnounce_reaches_other_processes(t *testing.T) {
 }
 
 // A pooler sends the announcements to another client, or to none.
-func TestAnnounced_is_unsupported_without_a_connection_of_its_own(t *testing.T) {
+func TestAnnounced_is_unsupported_without_a_separate_connection(t *testing.T) {
 	t.Parallel()
 	direct := storagetest.Postgres(t)
 	pooled := open(t, storagetest.Pooler(t, direct))
@@ -142,7 +142,7 @@ func TestAnnounced_ends_with_its_connection(t *testing.T) {
 	}
 }
 
-func TestAnnounced_omits_what_it_cannot_parse(t *testing.T) {
+func TestAnnounced_omits_texts_that_it_cannot_parse(t *testing.T) {
 	t.Parallel()
 	url := storagetest.Postgres(t)
 	receiver := announced(t, open(t, url))
@@ -154,7 +154,7 @@ func TestAnnounced_omits_what_it_cannot_parse(t *testing.T) {
 	}
 }
 
-func TestMark(t *testing.T) {
+func TestMark_changes_with_writes_of_other_processes(t *testing.T) {
 	t.Parallel()
 	url := storagetest.Engines["sqlite"](t)
 	s, other := open(t, url), open(t, url)

@@ -26,8 +26,8 @@ import (
 	"chequer/internal/storage"
 )
 
-// An invoice of eight methods on four networks is a row, its event and four destinations, however
-// many methods share a destination.
+// An invoice of eight methods on four networks is a row, its event and four destinations, because methods
+// share destinations.
 func TestCreateInvoice_writes_few_rows_with_few_statements(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		service, capture := watchedService(t, s, url)
@@ -129,7 +129,7 @@ func TestInvoice_takes_little_space(t *testing.T) {
 	})
 }
 
-// The cost of counting open invoices does not depend on the number of stored ones.
+// The cost of counting open invoices does not depend on the number of stored invoices.
 func TestOpenWatched_reads_only_open_invoices(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		explain := planOfSQLite
@@ -151,14 +151,14 @@ func TestOpenWatched_reads_only_open_invoices(t *testing.T) {
 	})
 }
 
-// watched is a network that is scanned elsewhere.
+// watched is a network that another process scans.
 type watched struct{ chain.Network }
 
 func (watched) Scan(context.Context, chain.Cursor, chain.Watched) (chain.Snapshot, error) {
 	return chain.Snapshot{}, errors.New("this network is not scanned")
 }
 
-// capture keeps the newest creation that passes through it.
+// capture is storage that keeps the newest creation.
 type capture struct {
 	*storage.Storage
 	newest invoice.Creation

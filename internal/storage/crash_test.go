@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// createForEver creates invoices, eight at a time, until it is killed, and prints the identifier of
-// each one once CreateInvoice has returned.
+// createForEver creates invoices, eight at a time, until it is killed. It prints the identifier of each
+// invoice after CreateInvoice has returned.
 func createForEver(url, name string) {
 	s, err := storage.Open(context.Background(), url, box(&testing.B{}, 1), storage.Options{})
 	if err != nil {
@@ -110,7 +110,7 @@ func killedAfter(t *testing.T, lines int, url, name string) []string {
 	}
 	_ = child.Wait() // it was killed
 	if len(printed) < lines {
-		t.Errorf("the child process %s ended by itself after %d invoices", name, len(printed))
+		t.Errorf("the child process %s ended before it was killed, after %d invoices", name, len(printed))
 	}
 	return printed
 }

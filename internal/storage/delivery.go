@@ -165,7 +165,7 @@ func (s *Storage) Resend(ctx context.Context, e merchant.Endpoint, eventID strin
 }
 
 // findEvent returns the position of an event that an endpoint may get: one of the merchant's feed,
-// or a test event of the endpoint; merchant.ErrNotFound.
+// or a test event of the endpoint. It returns merchant.ErrNotFound if there is none.
 func findEvent(ctx context.Context, q querier, endpointID, eventID string) (position int64, err error) {
 	err = q.QueryRowContext(ctx, eventPosition, endpointID, eventID).Scan(&position)
 	if err != nil {

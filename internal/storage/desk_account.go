@@ -31,7 +31,8 @@ func sealDeskAccount(box *seal.Box, a account.Account) deskAccountRow {
 	return r
 }
 
-// open verifies the row and decrypts its sign-in methods; account.ErrTampered.
+// open verifies the row and decrypts its sign-in methods. It returns account.ErrTampered if the MAC is
+// wrong.
 func (r deskAccountRow) open(box *seal.Box) (account.Account, error) {
 	a := account.Account{ID: r.id, Name: r.name, CreatedAt: utc(r.createdAt)}
 	if !box.Check(r.mac, "desk_accounts", r.fields()...) {
@@ -114,7 +115,7 @@ func (s *Storage) UpdateAccount(ctx context.Context, id string, change func(*acc
 	})
 }
 
-// saveDeskAccount writes an account; account.ErrExists if another one has its name.
+// saveDeskAccount writes an account. It returns account.ErrExists if another account has its name.
 func (s *Storage) saveDeskAccount(ctx context.Context, q querier, a account.Account) error {
 	r := sealDeskAccount(s.box, a)
 	_, err := q.ExecContext(ctx, `

@@ -94,7 +94,7 @@ func TestChangeTeam_removes_sessions(t *testing.T) {
 	})
 }
 
-// Of several links of the first run that are used at the same time, one creates the owner.
+// If several links of the first run are used at the same time, only one creates the owner.
 func TestChangeTeam_uses_a_ticket_once(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ctx := t.Context()
@@ -195,7 +195,7 @@ func TestSession_is_read_back(t *testing.T) {
 		}
 		change(t, url, "UPDATE desk_sessions SET stepped_up_at = 1795780801000 WHERE token_hash = 'fedcba98765432100'")
 		if _, _, err := s.Session(ctx, other.Hash); !errors.Is(err, account.ErrTampered) {
-			t.Errorf("a session that was stepped up in the database: got error %v", err)
+			t.Errorf("a session whose step-up was changed in the database: got error %v", err)
 		}
 		third := want
 		third.Hash = "third"
@@ -239,7 +239,7 @@ func TestCreateSession_removes_old_sessions(t *testing.T) {
 	})
 }
 
-// Of concurrent attempts one is made.
+// Of concurrent attempts only one is made.
 func TestUpdateAttempts_counts_before_the_attempt(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		errs := make([]error, 6)
@@ -277,8 +277,7 @@ func TestUpdateAttempts_counts_before_the_attempt(t *testing.T) {
 	})
 }
 
-// VerifyAuditLog finds what a person with access to the database changes.
-func TestVerifyAuditLog(t *testing.T) {
+func TestVerifyAuditLog_detects_changes_in_the_database(t *testing.T) {
 	t.Parallel()
 	for name := range engines {
 		t.Run(name, func(t *testing.T) {
@@ -330,7 +329,7 @@ func TestVerifyAuditLog(t *testing.T) {
 			change(t, url, "DELETE FROM audit_log WHERE number = 4")
 			want(4, true)
 			change(t, url, "UPDATE audit_head SET number = 3, mac = (SELECT mac FROM audit_log WHERE number = 3)")
-			want(4, true) // the mark outside the database knows of it
+			want(4, true) // the mark outside the database includes the entry
 			if err := s.Record(ctx, audit.Change{Action: "key.created", Subject: "replaced"}); err != nil {
 				t.Fatal(err)
 			}
@@ -339,8 +338,7 @@ func TestVerifyAuditLog(t *testing.T) {
 	}
 }
 
-// Concurrent changes are entries of one chain.
-func TestRecord_concurrently(t *testing.T) {
+func TestRecord_adds_concurrent_changes_to_one_chain(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		before, err := s.VerifyAuditLog(t.Context())
 		if err != nil {
@@ -361,7 +359,7 @@ func TestRecord_concurrently(t *testing.T) {
 	})
 }
 
-// A change that fails leaves no entry.
+// A change that fails has no entry.
 func TestRecord_is_part_of_the_transaction(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		addAccount(t, s, newDeskAccount("acc_1", "Maren"))

@@ -39,7 +39,7 @@ func sealEndpoint(box *seal.Box, e merchant.Endpoint) endpointRow {
 	return r
 }
 
-// open verifies the row and decrypts its secrets; ErrTampered.
+// open verifies the row and decrypts its secrets. It returns merchant.ErrTampered if the MAC is wrong.
 func (r endpointRow) open(box *seal.Box) (merchant.Endpoint, error) {
 	if !box.Check(r.mac, "endpoints", r.fields()...) {
 		return merchant.Endpoint{}, fmt.Errorf("endpoint %s: %w", r.id, merchant.ErrTampered)

@@ -34,7 +34,7 @@ func addEndpoints(t testing.TB, s *storage.Storage, endpoints ...merchant.Endpoi
 	}
 }
 
-func TestEndpoints(t *testing.T) {
+func TestEndpoint_is_read_back(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		ctx := t.Context()
 		one, two := newEndpoint("e1"), newEndpoint("e2", "invoice.paid", "invoice.expired")
@@ -72,7 +72,7 @@ func TestEndpoints(t *testing.T) {
 	})
 }
 
-func TestCreateEndpoint_limits_their_number(t *testing.T) {
+func TestCreateEndpoint_limits_the_number_of_endpoints(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		for i := range merchant.MaxEndpoints {
 			addEndpoints(t, s, newEndpoint(fmt.Sprint("e", i)))
@@ -83,8 +83,8 @@ func TestCreateEndpoint_limits_their_number(t *testing.T) {
 	})
 }
 
-// happen adds events of some types to an invoice.
-func happen(t testing.TB, s *storage.Storage, id string, types ...invoice.EventType) {
+// addEvents adds events of some types to an invoice.
+func addEvents(t testing.TB, s *storage.Storage, id string, types ...invoice.EventType) {
 	t.Helper()
 	_, err := s.UpdateInvoice(t.Context(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
 		inv.Version++
@@ -135,7 +135,7 @@ func TestDeliveries_are_written_with_the_event_for_each_endpoint(t *testing.T) {
 			t.Fatal(err)
 		}
 		create(t, s, creation("a", "shop"))
-		happen(t, s, "a", invoice.EventPaymentSeen, invoice.EventPaid)
+		addEvents(t, s, "a", invoice.EventPaymentSeen, invoice.EventPaid)
 		_, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
 			inv.Events = append(inv.Events, newEvent("a", invoice.EventReverted, 9))
 			return errors.New("not after all")
@@ -167,8 +167,8 @@ func TestClaimDeliveries_keeps_the_order_of_an_invoice(t *testing.T) {
 		addEndpoints(t, s, newEndpoint("e"))
 		create(t, s, creation("a", "shop"))
 		create(t, s, creation("b", "shop"))
-		happen(t, s, "a", invoice.EventPending)
-		happen(t, s, "a", invoice.EventPaid)
+		addEvents(t, s, "a", invoice.EventPending)
+		addEvents(t, s, "a", invoice.EventPaid)
 		first, ids := claim(t, s, "e", noon, 10)
 		if diff := cmp.Diff([]string{"evt_a_invoice.created_1", "evt_b_invoice.created_1"}, ids); diff != "" {
 			t.Fatalf("at first (-want +got):\n%s", diff)
@@ -261,14 +261,14 @@ func TestClaimDeliveries_gives_each_delivery_to_one_caller(t *testing.T) {
 	})
 }
 
-func TestResend(t *testing.T) {
+func TestResend_schedules_events_again(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ctx := t.Context()
 		e := newEndpoint("e", "invoice.created")
 		create(t, s, creation("before", "shop"))
 		addEndpoints(t, s, e)
 		create(t, s, creation("a", "shop"))
-		happen(t, s, "a", invoice.EventPaid)
+		addEvents(t, s, "a", invoice.EventPaid)
 		claims, _ := claim(t, s, "e", noon, 10)
 		save(t, s, claims[0], noon, 410, webhook.Outcome{State: merchant.DeliveryFailed})
 		later := noon.Add(time.Hour)
@@ -304,14 +304,14 @@ func TestResend(t *testing.T) {
 	})
 }
 
-func TestResend_overtakes(t *testing.T) {
+func TestResend_does_not_wait_for_older_events(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ctx := t.Context()
 		e := newEndpoint("e")
 		addEndpoints(t, s, e)
 		create(t, s, creation("a", "shop"))
-		happen(t, s, "a", invoice.EventPending)
-		happen(t, s, "a", invoice.EventPaid)
+		addEvents(t, s, "a", invoice.EventPending)
+		addEvents(t, s, "a", invoice.EventPaid)
 		refused := func(at time.Time) {
 			t.Helper()
 			claims, ids := claim(t, s, "e", at, 10)
@@ -389,7 +389,7 @@ func TestTestDelivery_does_not_delay_events(t *testing.T) {
 	})
 }
 
-func TestForgetEvents(t *testing.T) {
+func TestDeleteEvents_deletes_the_oldest_first(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		addEndpoints(t, s, newEndpoint("e"))
 		for i := range 5 {
@@ -399,15 +399,15 @@ func TestForgetEvents(t *testing.T) {
 		claims, _ := claim(t, s, "e", noon, 1)
 		save(t, s, claims[0], noon, 200, done)
 		change(t, url, "UPDATE events SET created_at = created_at + 1 WHERE position > 3")
-		var forgotten []int
+		var deleted []int
 		for range 3 {
-			n, err := s.ForgetEvents(t.Context(), noon.Add(time.Millisecond), 2)
+			n, err := s.DeleteEvents(t.Context(), noon.Add(time.Millisecond), 2)
 			if err != nil {
 				t.Fatal(err)
 			}
-			forgotten = append(forgotten, n)
+			deleted = append(deleted, n)
 		}
-		if diff := cmp.Diff([]int{3, 1, 0}, forgotten); diff != "" {
+		if diff := cmp.Diff([]int{3, 1, 0}, deleted); diff != "" {
 			t.Errorf("deleted by each call (-want +got):\n%s", diff)
 		}
 		left := rows(t, url, "SELECT id FROM events ORDER BY position")
@@ -419,7 +419,7 @@ func TestForgetEvents(t *testing.T) {
 	})
 }
 
-func TestForgetEvents_deletes_test_deliveries_without_events(t *testing.T) {
+func TestDeleteEvents_deletes_test_deliveries_without_events(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		e := newEndpoint("e")
 		addEndpoints(t, s, e)
@@ -430,7 +430,7 @@ func TestForgetEvents_deletes_test_deliveries_without_events(t *testing.T) {
 		}
 		claims, _ := claim(t, s, "e", noon.Add(time.Hour), 1)
 		save(t, s, claims[0], noon, 200, done)
-		if n, err := s.ForgetEvents(t.Context(), noon.Add(2*time.Minute), 10); n != 2 || err != nil {
+		if n, err := s.DeleteEvents(t.Context(), noon.Add(2*time.Minute), 10); n != 2 || err != nil {
 			t.Errorf("got %d, error %v, want 2", n, err)
 		}
 		if left := rows(t, url, "SELECT event_id FROM deliveries"); cmp.Diff([]string{"evt_2"}, left) != "" || len(rows(t, url, "SELECT position FROM tries")) != 0 {
@@ -442,15 +442,15 @@ func TestForgetEvents_deletes_test_deliveries_without_events(t *testing.T) {
 func TestEvents_are_those_of_a_mode(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("live", "shop"))
-		trial := creation("trial", "shop")
-		build := trial.Build
-		trial.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
+		test := creation("test", "shop")
+		build := test.Build
+		test.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
 			inv, err := build(next)
 			inv.Mode = invoice.Test
 			return inv, err
 		}
-		create(t, s, trial)
-		for mode, want := range map[invoice.Mode]string{invoice.Live: "evt_live_invoice.created_1", invoice.Test: "evt_trial_invoice.created_1"} {
+		create(t, s, test)
+		for mode, want := range map[invoice.Mode]string{invoice.Live: "evt_live_invoice.created_1", invoice.Test: "evt_test_invoice.created_1"} {
 			got, err := s.Events(t.Context(), "shop", mode, 0, 10)
 			if err != nil || len(got) != 1 || got[0].ID != want {
 				t.Errorf("%s: got %+v, error %v, want %s", mode, got, err, want)
@@ -459,7 +459,7 @@ func TestEvents_are_those_of_a_mode(t *testing.T) {
 	})
 }
 
-func TestNewestEvents(t *testing.T) {
+func TestNewestEvents_returns_pages_of_the_feed(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		if last, err := s.FeedPosition(t.Context(), "shop"); last != 0 || err != nil {
 			t.Errorf("an empty feed: got position %d, error %v", last, err)
@@ -493,7 +493,7 @@ func TestNewestEvents(t *testing.T) {
 	})
 }
 
-func TestAttempts(t *testing.T) {
+func TestAttempts_are_counted_by_endpoint(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		if err := s.CreateMerchant(t.Context(), merchant.Merchant{ID: "other", Name: "Other", CreatedAt: noon}); err != nil {
 			t.Fatal(err)

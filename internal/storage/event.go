@@ -117,10 +117,10 @@ func readEvent(row scanner) (invoice.Event, error) {
 	return e, err
 }
 
-// ForgetEvents deletes the oldest events of every merchant that were created before a time, at most
+// DeleteEvents deletes the oldest events of every merchant that were created before a time, at most
 // limit per merchant, with their deliveries, and returns their number. It stops at the first event
 // that is not older.
-func (s *Storage) ForgetEvents(ctx context.Context, before time.Time, limit int) (forgotten int, err error) {
+func (s *Storage) DeleteEvents(ctx context.Context, before time.Time, limit int) (forgotten int, err error) {
 	marks, err := answer(ctx, s.read, readMarks)
 	if err != nil {
 		return 0, fmt.Errorf("forget events: %w", err)

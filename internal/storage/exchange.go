@@ -39,7 +39,7 @@ func sealExchange(box *seal.Box, a merchant.ExchangeAccount) exchangeRow {
 	return r
 }
 
-// open verifies the row and decrypts its secret; ErrTampered.
+// open verifies the row and decrypts its secret. It returns merchant.ErrTampered if the MAC is wrong.
 func (r exchangeRow) open(box *seal.Box) (merchant.ExchangeAccount, error) {
 	if !box.Check(r.mac, "exchange_accounts", r.fields()...) {
 		return merchant.ExchangeAccount{}, fmt.Errorf("exchange account %s: %w", r.id, merchant.ErrTampered)

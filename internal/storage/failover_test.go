@@ -9,8 +9,8 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-// The URL names two servers. Writes go to the one that accepts them, and every creation that was
-// confirmed is there after the primary crashed and after the roles were exchanged again.
+// The URL names two servers. Writes go to the server that accepts them. Every creation that was confirmed
+// is stored after the primary crashed, and after the roles were exchanged again.
 func TestStorage_follows_the_primary_of_several_servers(t *testing.T) {
 	t.Parallel()
 	first := storagetest.NewServer(t)

@@ -122,8 +122,8 @@ func indexOf(filter bool, with, without string) string {
 	return without
 }
 
-// No list reads a whole table, and none sorts more than the rows of its page, with any combination of
-// its filters.
+// With every combination of its filters, a list reads no whole table, and sorts no more than the rows of
+// its page.
 func TestLists_are_served_by_an_index(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		explain := planOfSQLite
@@ -269,8 +269,8 @@ func planOfPostgres(t *testing.T, conn *sql.Conn, q storage.Statement) (p plan) 
 	return p
 }
 
-// add adds a node and those below it to a plan, and reports whether there is a limit among them: the
-// rows of a page may be sorted above it.
+// add adds a node and the nodes below it to a plan. It reports whether one of them is a limit, above which
+// the rows of a page may be sorted.
 func (n node) add(p *plan) (limited bool) {
 	for _, below := range n.Plans {
 		limited = below.add(p) || limited

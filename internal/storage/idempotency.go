@@ -13,8 +13,8 @@ import (
 // keptFor is the time for which an idempotency key leads to the invoice made with it.
 const keptFor = 24 * time.Hour
 
-// claimKey claims a creation's idempotency key, or returns the invoice that was made with it;
-// ErrConflict if the key was used with another body. It waits for a concurrent creation with the
+// claimKey claims a creation's idempotency key, or returns the invoice that was made with it. It returns
+// invoice.ErrConflict if the key was used with another body. It waits for a concurrent creation with the
 // same key.
 func claimKey(ctx context.Context, q querier, c invoice.Creation) (invoiceID string, err error) {
 	if c.Key.IsZero() {
@@ -35,8 +35,8 @@ func claimKey(ctx context.Context, q querier, c invoice.Creation) (invoiceID str
 	return findKey(ctx, q, c)
 }
 
-// findKey returns the invoice that was made with a creation's idempotency key; ErrNotFound, or
-// ErrConflict if the key was used with another body.
+// findKey returns the invoice that was made with a creation's idempotency key. It returns
+// invoice.ErrNotFound if there is none, and invoice.ErrConflict if the key was used with another body.
 func findKey(ctx context.Context, q querier, c invoice.Creation) (invoiceID string, err error) {
 	var bodyHash string
 	var made sql.Null[string]

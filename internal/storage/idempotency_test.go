@@ -67,7 +67,7 @@ func TestCreateInvoice_accepts_a_key_again_after_a_day(t *testing.T) {
 		}{
 			{"b", 24*time.Hour - time.Millisecond, true},
 			{"c", 24 * time.Hour, false},
-			{"d", 25 * time.Hour, true}, // leads to c
+			{"d", 25 * time.Hour, true}, // returns c
 		} {
 			c := keyed(test.id, "key", "hash")
 			c.At = noon.Add(test.age)
@@ -79,7 +79,7 @@ func TestCreateInvoice_accepts_a_key_again_after_a_day(t *testing.T) {
 	})
 }
 
-func TestCreateInvoice_concurrently_with_one_key_makes_one_invoice(t *testing.T) {
+func TestCreateInvoice_with_one_key_makes_one_invoice_concurrently(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		other := open(t, url) // like a second process
 		const callers = 32
@@ -148,7 +148,7 @@ func TestCreateInvoice_deletes_expired_rows_once_a_minute(t *testing.T) {
 	})
 }
 
-func TestUseNonce(t *testing.T) {
+func TestUseNonce_accepts_a_nonce_once(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		const ttl = 10 * time.Minute
 		for _, test := range []struct {

@@ -325,7 +325,8 @@ func (s *Storage) DueInvoices(ctx context.Context, at time.Time, limit int) ([]s
 	return readAll(ctx, s, "due invoices", column[string], "SELECT id FROM invoices WHERE next_check_at <= $1 ORDER BY next_check_at LIMIT $2", at.UnixMilli(), limit)
 }
 
-// lockInvoice locks an invoice against other changes, and reads it; ErrNotFound.
+// lockInvoice locks an invoice against other changes, and reads it. It returns invoice.ErrNotFound if
+// there is none.
 func (s *Storage) lockInvoice(ctx context.Context, q querier, id string) (record, error) {
 	err := q.QueryRowContext(ctx, "SELECT id FROM invoices WHERE id = $1"+s.engine.ForUpdate, id).Scan(&id)
 	if err != nil {

@@ -155,7 +155,7 @@ const invoiceColumns = `id, merchant_id, mode, version, status, exceptions, pric
 	accepted, refund, clock, terms, methods, quotes, coverage, refund_asset, conversions,
 	paid_count, first_paid_at, accepted_at, accepted_by, received, origin, origin_id, revision, shared_terms`
 
-// readInvoiceRow reads an invoice's row; sql.ErrNoRows.
+// readInvoiceRow reads an invoice's row. It returns sql.ErrNoRows if there is none.
 func readInvoiceRow(ctx context.Context, q querier, id string) (invoiceRow, error) {
 	return readInvoiceColumns(q.QueryRowContext(ctx, "SELECT "+invoiceColumns+" FROM invoices WHERE id = $1", id))
 }

@@ -18,7 +18,7 @@ import (
 	"chequer/internal/storage"
 )
 
-func TestInvoice_reads_what_was_created(t *testing.T) {
+func TestInvoice_reads_the_created_invoice(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		want := newInvoice("a", "shop", 0, 0)
 		want.Terms.AllowPaidExpired, want.Terms.DisableSale = true, true
@@ -52,7 +52,7 @@ func TestInvoice_reads_what_was_created(t *testing.T) {
 	})
 }
 
-func TestInvoice_keeps_the_rate_of_its_own_currency(t *testing.T) {
+func TestInvoice_keeps_the_rate_of_its_currency(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		yen := money.Currency{Code: "JPY"}
 		price := money.MustParse("1500", yen)

@@ -35,7 +35,7 @@ func sealKey(box *seal.Box, k merchant.Key) keyRow {
 	return r
 }
 
-// open verifies the row and decrypts its secret; ErrTampered.
+// open verifies the row and decrypts its secret. It returns merchant.ErrTampered if the MAC is wrong.
 func (r keyRow) open(box *seal.Box) (merchant.Key, error) {
 	if !box.Check(r.mac, "api_keys", r.fields()...) {
 		return merchant.Key{}, fmt.Errorf("API key %s: %w", r.id, merchant.ErrTampered)

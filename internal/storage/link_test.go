@@ -15,7 +15,7 @@ import (
 	"chequer/internal/storage"
 )
 
-func TestLinks(t *testing.T) {
+func TestLink_is_read_changed_and_removed(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ctx := t.Context()
 		tips := merchant.Link{Slug: "tips", MerchantID: "shop", Mode: merchant.Test, Currency: "USD", CreatedAt: noon}
@@ -41,9 +41,9 @@ func TestLinks(t *testing.T) {
 			t.Errorf("error %v (-got +want):\n%s", err, diff)
 		}
 		for name, remove := range map[string]func() error{
-			"another merchant's": func() error { return s.RemoveLink(ctx, "bakery", merchant.Live, "coffee") },
-			"of another mode":    func() error { return s.RemoveLink(ctx, "shop", merchant.Test, "coffee") },
-			"unknown":            func() error { return s.RemoveLink(ctx, "shop", merchant.Live, "tea") },
+			"of another merchant": func() error { return s.RemoveLink(ctx, "bakery", merchant.Live, "coffee") },
+			"of another mode":     func() error { return s.RemoveLink(ctx, "shop", merchant.Test, "coffee") },
+			"unknown":             func() error { return s.RemoveLink(ctx, "shop", merchant.Live, "tea") },
 		} {
 			if err := remove(); !errors.Is(err, merchant.ErrNotFound) {
 				t.Errorf("remove a link that is %s: got error %v, want %v", name, err, merchant.ErrNotFound)
@@ -176,7 +176,7 @@ func TestCreateInvoice_follows_an_order(t *testing.T) {
 	})
 }
 
-// Of several paid invoices of an order, the one with the requested price comes first.
+// Of several paid invoices of an order, the invoice with the requested price has priority.
 func TestOrderedInvoice_prefers_the_requested_price(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ctx := t.Context()
@@ -215,7 +215,7 @@ func TestOrderedInvoice_prefers_the_requested_price(t *testing.T) {
 	})
 }
 
-func TestCreateInvoice_concurrently_for_one_order_makes_one_invoice(t *testing.T) {
+func TestCreateInvoice_for_one_order_makes_one_invoice_concurrently(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		if err := s.CreateKey(t.Context(), newKey("k1")); err != nil {
 			t.Fatal(err)

@@ -17,8 +17,8 @@ import (
 	"chequer/internal/storage"
 )
 
-// C77 in the list of cases: invoices of the same millisecond have different places in the list, and
-// new invoices do not move the others while a caller reads page by page.
+// C77: invoices of the same millisecond have different positions in the list, and new invoices do not move
+// the others while a caller reads page by page.
 func TestInvoices_of_one_millisecond_are_listed_once_each(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		const invoices, page = 57, 10
@@ -274,7 +274,7 @@ func TestInvoices_have_their_transfers(t *testing.T) {
 	})
 }
 
-func TestInvoiceTo(t *testing.T) {
+func TestInvoiceTo_finds_the_invoice_of_a_script(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("a", "shop"))
 		if got, err := s.InvoiceTo(t.Context(), "ethereum", "shop/ETH/0"); got != "a" || err != nil {

@@ -64,7 +64,7 @@ func newShop(t *testing.T, engine string) *shop {
 	return s
 }
 
-func TestIndexes_skip_nothing_over_restarts(t *testing.T) {
+func TestIndexes_have_no_gaps_over_restarts(t *testing.T) {
 	t.Parallel()
 	for name := range engines {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestIndexes_used_after_a_copy_are_not_used_twice(t *testing.T) {
 }
 
 // A wallet that was added after the copy was made has a mark, too.
-func TestIndexes_of_a_wallet_that_an_older_database_does_not_know(t *testing.T) {
+func TestIndexes_of_a_wallet_added_after_the_copy_are_not_used_twice(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "sqlite")
 	path := s.url[len("sqlite:"):]
@@ -131,8 +131,8 @@ func TestIndexes_of_a_wallet_that_an_older_database_does_not_know(t *testing.T) 
 	}
 }
 
-// crash copies a database and its marks from the disk while a server runs, and returns a shop with
-// the copies, as the next start finds them.
+// crash copies a database and its marks from the disk while a server runs, and returns a shop with the
+// copies, which are in the state that a crash would leave.
 func (s *shop) crash() *shop {
 	s.t.Helper()
 	folder := s.t.TempDir()
@@ -154,9 +154,9 @@ func (s *shop) crash() *shop {
 	return &after
 }
 
-// Wallets look only for a limited number of addresses, usually 20, beyond the last used one: a
-// crash with little traffic must skip fewer.
-func TestCrash_skips_few_indexes(t *testing.T) {
+// Wallets search only a limited number of addresses, usually 20, beyond the last used address. A crash with
+// little traffic must skip fewer indexes.
+func TestIndexes_skipped_after_a_crash_are_few(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "sqlite")
 	s.indexes(7) // up to a clean stop
@@ -171,8 +171,8 @@ func TestCrash_skips_few_indexes(t *testing.T) {
 	}
 }
 
-// A process that stops while another one runs must not lower the other's marks.
-func TestStop_keeps_the_marks_of_running_servers(t *testing.T) {
+// A process that stops while another process runs must not lower the marks of the other process.
+func TestMarks_of_running_servers_are_kept_at_a_stop(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "sqlite")
 	running, err := storage.Open(t.Context(), s.url, box(t, 1), storage.Options{IndexMarks: s.marks})
@@ -196,7 +196,7 @@ func TestStop_keeps_the_marks_of_running_servers(t *testing.T) {
 }
 
 // Creations that run during a stop either are committed before the marks are settled, or fail.
-func TestStop_during_creations_uses_no_index_twice(t *testing.T) {
+func TestIndexes_are_not_used_twice_after_a_stop_during_creations(t *testing.T) {
 	t.Parallel()
 	for name := range engines {
 		t.Run(name, func(t *testing.T) {
@@ -269,7 +269,7 @@ func TestIndexes_are_skipped_when_the_marks_are_lost(t *testing.T) {
 	}
 }
 
-func TestDamaged_marks_stop_the_start(t *testing.T) {
+func TestMarks_that_are_damaged_stop_the_start(t *testing.T) {
 	t.Parallel()
 	marks := filepath.Join(t.TempDir(), "indexes.json")
 	if err := os.WriteFile(marks, []byte("{"), 0o600); err != nil {
@@ -281,9 +281,9 @@ func TestDamaged_marks_stop_the_start(t *testing.T) {
 	}
 }
 
-// A crash during a commit with many creations leaves marks above a counter that did not change.
-// That is not a restore, and must skip nothing.
-func TestFailed_commit_skips_no_indexes(t *testing.T) {
+// After a crash during a commit with many creations, the marks are above a counter that did not change. The
+// database was not restored, so no index may be skipped.
+func TestIndexes_are_not_skipped_after_a_failed_commit(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "sqlite")
 	store, err := storage.Open(t.Context(), s.url, box(t, 1), storage.Options{IndexMarks: s.marks})
@@ -323,7 +323,7 @@ func TestFailed_commit_skips_no_indexes(t *testing.T) {
 
 // Two servers with one data directory raise the marks of counters that the other does not use.
 // Neither may reset the marks of the other.
-func TestServers_keep_each_others_marks(t *testing.T) {
+func TestMarks_of_another_server_are_kept(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "sqlite")
 	openOne := func() *storage.Storage {
@@ -383,7 +383,7 @@ func TestMarks_that_cannot_be_written_stop_the_start(t *testing.T) {
 }
 
 // On a read-only file system a lock can be opened for reading, and the first creation would fail.
-func TestLocksThatCannotBeWrittenStopTheStart(t *testing.T) {
+func TestLocks_that_cannot_be_written_stop_the_start(t *testing.T) {
 	t.Parallel()
 	program, err := os.Executable() // a running program cannot be opened for writing
 	if err != nil {
@@ -447,7 +447,7 @@ func TestRestore_skips_indexes(t *testing.T) {
 	}
 }
 
-func TestRestore_skips_indexes_of_wallets_that_only_the_marks_know(t *testing.T) {
+func TestRestore_skips_indexes_of_wallets_without_a_counter(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "sqlite")
 	stream, _ := backUp(t, s.url) // before there was any wallet

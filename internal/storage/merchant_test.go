@@ -29,7 +29,7 @@ func newWallet(id, asset, key string, at time.Time) merchant.Wallet {
 	}
 }
 
-func TestMerchants(t *testing.T) {
+func TestMerchant_is_created_once_and_listed(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		first := merchant.Merchant{ID: "first", Name: "Kiosk \"Süd\"", CreatedAt: noon.Add(-time.Hour)}
 		if err := s.CreateMerchant(t.Context(), first); err != nil {
@@ -51,7 +51,7 @@ func TestMerchants(t *testing.T) {
 	})
 }
 
-func TestKeys(t *testing.T) {
+func TestKey_is_created_read_and_revoked(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		ctx := t.Context()
 		one, two := newKey("k1"), newKey("k2")
@@ -130,20 +130,20 @@ func TestKey_refuses_a_row_that_was_changed(t *testing.T) {
 	})
 }
 
-func TestWallets(t *testing.T) {
+func TestWallet_replaces_the_active_wallet(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		ctx := t.Context()
 		first := newWallet("w1", "BTC", "zpub1", noon)
 		ether := newWallet("w2", "ETH", "xpub1", noon.Add(time.Minute))
 		second := newWallet("w3", "BTC", "zpub2", noon.Add(time.Hour))
-		trial := newWallet("w4", "BTC", "vpub1", noon)
-		trial.Mode, trial.Secret = merchant.Test, "vprv-not-readable"
-		for _, w := range []merchant.Wallet{first, ether, second, trial} {
+		test := newWallet("w4", "BTC", "vpub1", noon)
+		test.Mode, test.Secret = merchant.Test, "vprv-not-readable"
+		for _, w := range []merchant.Wallet{first, ether, second, test} {
 			if err := s.CreateWallet(ctx, w); err != nil {
 				t.Fatal(err)
 			}
 		}
-		for mode, want := range map[merchant.Mode][]merchant.Wallet{merchant.Live: {ether, second}, merchant.Test: {trial}} {
+		for mode, want := range map[merchant.Mode][]merchant.Wallet{merchant.Live: {ether, second}, merchant.Test: {test}} {
 			got, err := s.Wallets(ctx, "shop", mode)
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
 				t.Errorf("%s: error %v (-want +got):\n%s", mode, err, diff)
@@ -161,14 +161,14 @@ func TestWallets(t *testing.T) {
 			t.Errorf("a wallet of an unknown merchant: got error %v, want %v", err, merchant.ErrNotFound)
 		}
 		for _, stored := range rows(t, url, "SELECT secret FROM wallets") {
-			if strings.Contains(stored, trial.Secret) {
+			if strings.Contains(stored, test.Secret) {
 				t.Errorf("a secret is readable: %q", stored)
 			}
 		}
 	})
 }
 
-func TestCreateWallet_concurrently_leaves_one_active(t *testing.T) {
+func TestCreateWallet_leaves_one_active_wallet_concurrently(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		var group sync.WaitGroup
 		for i := range 16 {
@@ -248,7 +248,7 @@ func TestWallets_refuses_a_row_that_was_changed(t *testing.T) {
 	})
 }
 
-func TestUseKey_and_labels(t *testing.T) {
+func TestKey_has_a_label_and_the_time_of_its_last_use(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ctx := t.Context()
 		k := newKey("k1")
@@ -268,7 +268,7 @@ func TestUseKey_and_labels(t *testing.T) {
 	})
 }
 
-func TestSetMethods(t *testing.T) {
+func TestSetMethods_sets_the_default_methods(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		m := merchant.Merchant{ID: "methods", Name: "Shop", CreatedAt: noon}
 		if err := s.CreateMerchant(t.Context(), m); err != nil {

@@ -15,7 +15,7 @@ import (
 	"chequer/internal/storage"
 )
 
-func TestAcquireLease(t *testing.T) {
+func TestAcquireLease_is_exclusive_until_it_expires(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		const ttl = 10 * time.Second
 		for _, test := range []struct {
@@ -44,7 +44,7 @@ func TestAcquireLease(t *testing.T) {
 	})
 }
 
-func TestAcquireLease_concurrently_has_one_leader(t *testing.T) {
+func TestAcquireLease_has_one_holder_concurrently(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		other := open(t, url)
 		var mu sync.Mutex
@@ -100,7 +100,7 @@ func TestProgress_returns_the_saved_progress(t *testing.T) {
 	})
 }
 
-func TestLease_fences_old_leaders_and_snapshots(t *testing.T) {
+func TestLease_fences_former_holders_and_old_snapshots(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("a", "shop"))
 		old := lead(t, s, "bitcoin", "one", noon)
@@ -177,7 +177,7 @@ func TestAcquireLease_is_taken_over_by_one_waiting_process(t *testing.T) {
 	})
 }
 
-func TestMeasureSkew(t *testing.T) {
+func TestMeasureSkew_compares_with_the_clock_of_the_database(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		for _, ahead := range []time.Duration{-time.Hour, 0, time.Hour} {
 			skew, margin, err := s.MeasureSkew(t.Context(), func() time.Time { return time.Now().Add(ahead) })
@@ -197,7 +197,7 @@ func TestMeasureSkew(t *testing.T) {
 	})
 }
 
-func TestReleaseLease(t *testing.T) {
+func TestReleaseLease_ends_the_lease(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		epoch := lead(t, s, "bitcoin", "one", noon)
 		release := func(network chain.ID, epoch int64) {
@@ -226,7 +226,7 @@ func TestReleaseLease(t *testing.T) {
 	})
 }
 
-func TestUnused_in_a_row(t *testing.T) {
+func TestUnused_counts_the_newest_invoices_without_a_payment(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		unused := func() int64 {
 			t.Helper()

@@ -37,7 +37,8 @@ func useNonce(ctx context.Context, q querier, n invoice.Nonce, now time.Time) (f
 	return used > 0, nil
 }
 
-// takeNonce uses up a creation's nonce, if it has one; ErrNonceUsed.
+// takeNonce uses up a creation's nonce, if it has one. It returns invoice.ErrNonceUsed if the nonce was
+// used before.
 func takeNonce(ctx context.Context, q querier, c invoice.Creation) error {
 	if c.Nonce.Value == "" {
 		return nil

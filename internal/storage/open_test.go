@@ -33,7 +33,7 @@ func TestOpen_refuses_a_newer_schema(t *testing.T) {
 	})
 }
 
-func TestOpen_concurrently_makes_a_new_database_once(t *testing.T) {
+func TestOpen_makes_a_new_database_once_concurrently(t *testing.T) {
 	t.Parallel()
 	for name, newURL := range engines {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestOpen_concurrently_makes_a_new_database_once(t *testing.T) {
 	}
 }
 
-func TestOpen_takes_any_file_name(t *testing.T) {
+func TestOpen_accepts_any_file_name(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a? b#c%d.db")
 	for _, url := range []string{path, "sqlite:" + path} {
@@ -76,7 +76,7 @@ func TestOpen_takes_any_file_name(t *testing.T) {
 	}
 }
 
-func TestOpen_describes_its_error(t *testing.T) {
+func TestOpen_error_names_the_problem(t *testing.T) {
 	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "no", "such", "directory.db")
 	for url, want := range map[string]string{

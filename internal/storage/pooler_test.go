@@ -50,7 +50,7 @@ func TestStorage_works_behind_a_pooler(t *testing.T) {
 	}
 }
 
-// Concurrent first starts, through a pooler and directly, make the tables once.
+// Processes that start at the same time, through a pooler and directly, make the tables once.
 func TestOpen_makes_the_tables_once(t *testing.T) {
 	t.Parallel()
 	direct := withoutTables(t, "postgres")

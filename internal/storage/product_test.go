@@ -13,7 +13,7 @@ import (
 	"chequer/internal/storage"
 )
 
-func TestProducts(t *testing.T) {
+func TestProduct_is_read_changed_and_removed(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ctx := t.Context()
 		tea := merchant.Product{
@@ -109,7 +109,7 @@ func TestProducts_lose_no_concurrent_change(t *testing.T) {
 	})
 }
 
-func TestTerminals(t *testing.T) {
+func TestTerminal_is_read_and_removed(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		ctx := t.Context()
 		bar := merchant.Terminal{ID: "pos_1", MerchantID: "shop", Mode: merchant.Live, Name: "Bar", Currency: "EUR", CreatedAt: noon.Add(time.Minute)}

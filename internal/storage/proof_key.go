@@ -29,7 +29,7 @@ func (r proofKeyRow) fields() []string {
 	}
 }
 
-// open verifies the row and decrypts its secret; proof.ErrTampered.
+// open verifies the row and decrypts its secret. It returns proof.ErrTampered if the MAC is wrong.
 func (r proofKeyRow) open(box *seal.Box) (proof.Key, error) {
 	if !box.Check(r.mac, "proof_keys", r.fields()...) {
 		return proof.Key{}, fmt.Errorf("proof key %d: %w", r.number, proof.ErrTampered)

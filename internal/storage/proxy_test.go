@@ -7,7 +7,7 @@ import (
 	"chequer/internal/storage"
 )
 
-func TestUntrustedProxy_is_the_last_one_saved(t *testing.T) {
+func TestUntrustedProxy_is_the_proxy_that_was_saved_last(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		want := netip.Addr{}
 		for _, next := range []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("fd00::1")} {

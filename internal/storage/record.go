@@ -52,7 +52,7 @@ func (r record) invoice() (*invoice.Invoice, error) {
 	return inv, nil
 }
 
-// readRecord reads an invoice's rows; ErrNotFound.
+// readRecord reads an invoice's rows. It returns invoice.ErrNotFound if there is no such invoice.
 func (s *Storage) readRecord(ctx context.Context, q querier, id string) (r record, err error) {
 	if r.row, err = readInvoiceRow(ctx, q, id); err != nil {
 		return r, notFound(err, "read invoice", id)

@@ -44,7 +44,7 @@ func paidWith(t testing.TB, s *storage.Storage, id string, sales ...invoice.Sale
 	return err
 }
 
-func TestExchangeAccounts(t *testing.T) {
+func TestExchangeAccount_is_read_changed_and_archived(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		ctx := t.Context()
 		if _, err := s.ExchangeAccount(ctx, "shop"); !errors.Is(err, merchant.ErrNotFound) {
@@ -194,7 +194,7 @@ func TestInvoicesWithSales_lists_the_newest_first(t *testing.T) {
 	})
 }
 
-func TestClaimSale(t *testing.T) {
+func TestClaimSale_gives_a_due_sale_to_one_process(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		ctx, until := t.Context(), noon.Add(90*time.Second)
 		nothing := func(why string, now time.Time) {

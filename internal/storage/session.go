@@ -30,7 +30,7 @@ func newSessionRow(box *seal.Box, s account.Session) sessionRow {
 	return r
 }
 
-// open verifies the row; account.ErrTampered.
+// open verifies the row. It returns account.ErrTampered if the MAC is wrong.
 func (r sessionRow) open(box *seal.Box) (account.Session, error) {
 	s := account.Session{
 		Hash: r.hash, AccountID: r.accountID, Method: account.Method(r.method), Client: account.Client{Address: r.address, Browser: r.browser},

@@ -25,7 +25,7 @@ func tx(id string, height int64) simnet.Tx {
 	}
 }
 
-func TestSimnet(t *testing.T) {
+func TestSimnet_is_read_back_after_a_change(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		tip := func(want int64) {
 			t.Helper()

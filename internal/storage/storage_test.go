@@ -29,8 +29,8 @@ var (
 	restore      = storagetest.Restore
 )
 
-// same compares a written invoice with the one that was read: empty and nil lists are equal, and
-// events are not read back.
+// same compares a written invoice with the invoice that was read. Empty and nil lists are equal, and events
+// are ignored, because they are not read with the invoice.
 var same = cmp.Options{
 	cmpopts.EquateEmpty(),
 	cmpopts.IgnoreFields(invoice.Invoice{}, "Events"),

@@ -12,23 +12,23 @@ import (
 	"chequer/internal/theme"
 )
 
-// oddLook has values that are hard to store.
-var oddLook = theme.Theme{
+// oddTheme has values with characters that have a meaning in SQL, JSON and HTML.
+var oddTheme = theme.Theme{
 	Name: "Süd \"<&>\" 🥨", Accent: "#0a7d5a", Line: "'x'; -- \\u0041", Support: "mailto:help@shop.example", Terms: "https://shop.example/?a=1&b=2",
 	Stay: true, Logo: theme.Logo{Type: theme.TypePNG, Body: []byte("\x89PNG\x00\xff\n")},
 }
 
-func TestLooks(t *testing.T) {
+func TestTheme_is_read_back(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ctx := t.Context()
 		if _, err := s.Theme(ctx, "shop"); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("before a theme is set: got error %v, want %v", err, merchant.ErrNotFound)
 		}
-		if err := s.SetTheme(ctx, "unknown", oddLook, noon); !errors.Is(err, merchant.ErrNotFound) {
-			t.Errorf("of an unknown merchant: got error %v, want %v", err, merchant.ErrNotFound)
+		if err := s.SetTheme(ctx, "unknown", oddTheme, noon); !errors.Is(err, merchant.ErrNotFound) {
+			t.Errorf("set for an unknown merchant: got error %v, want %v", err, merchant.ErrNotFound)
 		}
 		red := theme.Theme{Accent: "#e8573a"}
-		for _, l := range []theme.Theme{red, oddLook} {
+		for _, l := range []theme.Theme{red, oddTheme} {
 			if err := s.SetTheme(ctx, "shop", l, noon); err != nil {
 				t.Fatal(err)
 			}
@@ -40,23 +40,23 @@ func TestLooks(t *testing.T) {
 			read func() (theme.Theme, error)
 			want theme.Theme
 		}{
-			"the current one":    {func() (theme.Theme, error) { return s.Theme(ctx, "shop") }, oddLook},
-			"another merchant's": {func() (theme.Theme, error) { return s.Theme(ctx, "bakery") }, red},
-			"by hash":            {func() (theme.Theme, error) { return s.ThemeByHash(ctx, oddLook.Hash()) }, oddLook},
-			"the one before":     {func() (theme.Theme, error) { return s.ThemeByHash(ctx, red.Hash()) }, red},
+			"the current theme":              {func() (theme.Theme, error) { return s.Theme(ctx, "shop") }, oddTheme},
+			"the theme of another merchant":  {func() (theme.Theme, error) { return s.Theme(ctx, "bakery") }, red},
+			"the current theme by its hash":  {func() (theme.Theme, error) { return s.ThemeByHash(ctx, oddTheme.Hash()) }, oddTheme},
+			"the previous theme by its hash": {func() (theme.Theme, error) { return s.ThemeByHash(ctx, red.Hash()) }, red},
 		} {
 			if got, err := tt.read(); err != nil || cmp.Diff(got, tt.want) != "" {
 				t.Errorf("%s: got %+v, %v, want %+v", name, got, err, tt.want)
 			}
 		}
-		if got, err := s.Theme(ctx, "shop"); err != nil || got.Hash() != oddLook.Hash() {
+		if got, err := s.Theme(ctx, "shop"); err != nil || got.Hash() != oddTheme.Hash() {
 			t.Errorf("the theme that was read has the hash %s, error %v", got.Hash(), err)
 		}
 	})
 }
 
 // Open pages refer to the theme that they were rendered with.
-func TestSetLook_keeps_the_last_eight(t *testing.T) {
+func TestSetTheme_keeps_the_last_eight_themes(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ctx := t.Context()
 		var all []theme.Theme
@@ -69,7 +69,7 @@ func TestSetLook_keeps_the_last_eight(t *testing.T) {
 		for i, l := range all {
 			_, err := s.ThemeByHash(ctx, l.Hash())
 			if want := i >= 4; (err == nil) != want || err != nil && !errors.Is(err, merchant.ErrNotFound) {
-				t.Errorf("look %d: got error %v, want it found: %v", i, err, want)
+				t.Errorf("theme %d: got error %v, want it found: %v", i, err, want)
 			}
 		}
 	})

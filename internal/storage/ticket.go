@@ -30,7 +30,7 @@ func newTicketRow(box *seal.Box, t account.Ticket) ticketRow {
 	return r
 }
 
-// open verifies the row; account.ErrTampered.
+// open verifies the row. It returns account.ErrTampered if the MAC is wrong.
 func (r ticketRow) open(box *seal.Box) (account.Ticket, error) {
 	t := account.Ticket{
 		Hash: r.hash, ID: r.id, Kind: account.TicketKind(r.kind), AccountID: r.accountID, CreatedBy: r.createdBy,

@@ -203,8 +203,8 @@ func TestWrite_stops_waiting_when_the_context_ends(t *testing.T) {
 	})
 }
 
-// A decision may take long. It must not block the changes of other callers, and must not overwrite a
-// change that was made after the decision read the invoice.
+// A decision may take a long time. It must not block the changes of other callers. It must not overwrite a
+// change that was made after the invoice was read for the decision.
 func TestUpdateInvoice_decides_outside_of_the_transaction(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("a", "shop"))

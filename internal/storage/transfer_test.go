@@ -13,7 +13,7 @@ import (
 	"chequer/internal/storage"
 )
 
-func TestRecordedTransfers_are_those_a_scan_may_change(t *testing.T) {
+func TestRecordedTransfers_are_those_that_a_scan_may_change(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("a", "shop"))
 		at := func(height int64) *chain.Block {
@@ -118,8 +118,8 @@ func TestTransfers_of_an_unknown_asset_are_read(t *testing.T) {
 	})
 }
 
-// The spends of a transaction are stored once, even if it has several transfers. If an aggregate is
-// added to another one, the other rows stay the same.
+// The spends of a transaction are stored once, even if it has several transfers. If an aggregate is added
+// to another aggregate, the other rows stay the same.
 func TestTransfers_of_one_transaction_share_its_spends(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		create(t, s, creation("a", "shop"))

@@ -112,10 +112,9 @@ func TestStorage_loses_no_commit_when_PostgreSQL_restarts(t *testing.T) {
 	checkFeed(t, server.URL(), "shop")
 }
 
-// A server that was demoted answers, but accepts no writes; a new connection leads to the promoted
-// one. Settings of the server and of the database simulate the two: a session keeps the settings
-// with which it began.
-func TestStorage_leaves_a_demoted_PostgreSQL(t *testing.T) {
+// A server that was demoted answers, but accepts no writes. A new connection leads to the promoted server.
+// Settings of one server simulate both servers, since a session keeps the settings with which it began.
+func TestStorage_reconnects_if_PostgreSQL_was_demoted(t *testing.T) {
 	t.Parallel()
 	server := storagetest.NewServer(t)
 	s := open(t, server.URL())

@@ -20,7 +20,7 @@ import (
 	"chequer/internal/storage/engine"
 )
 
-// firstRelease makes a database as the first release left it; see testdata/schema1.sql.
+// firstRelease makes a database in the state of the first release, see testdata/schema1.sql.
 func firstRelease(t *testing.T, name string) (url string) {
 	t.Helper()
 	url = withoutTables(t, name)
@@ -181,8 +181,8 @@ func TestOpen_keeps_accounts(t *testing.T) {
 	}
 }
 
-// forgetAdded removes from a dump everything that later releases added.
-func forgetAdded(t *testing.T, tables map[string][]string) {
+// removeAdded removes from a dump everything that later releases added.
+func removeAdded(t *testing.T, tables map[string][]string) {
 	t.Helper()
 	for i, row := range tables["events"] {
 		tables["events"][i], _, _ = strings.Cut(row, ", mode: ")
@@ -251,19 +251,19 @@ func wantFirstRelease(t *testing.T, s *storage.Storage) {
 			t.Errorf("invoice %s: %v", id, err)
 			continue
 		}
-		if got := standingText(inv.State); got != want {
+		if got := stateText(inv.State); got != want {
 			t.Errorf("invoice %s is %s, want %s", id, got, want)
 		}
 		if blind := !inv.Coverage["simnet"].BlindFrom.IsZero(); blind != (id == "47") {
 			t.Errorf("invoice %s has a gap: %v", id, blind)
 		}
-		// A gap of bitcoin does not affect invoices that were judged before it was recorded.
+		// A gap of bitcoin does not affect invoices that were evaluated before it was recorded.
 		for _, m := range inv.Methods {
 			p := progress[m.Asset.Network]
 			inv.Cover(m.Asset.Network, inv.Coverage[m.Asset.Network].Scanned, p.Gaps)
 		}
-		if got := standingText(inv.Evaluate()); got != want {
-			t.Errorf("invoice %s is judged %s, want %s", id, got, want)
+		if got := stateText(inv.Evaluate()); got != want {
+			t.Errorf("invoice %s is evaluated as %s, want %s", id, got, want)
 		}
 	}
 	first, err := s.Replay(t.Context(), invoice.Creation{MerchantID: "m", Key: invoice.IdempotencyKey{Value: "order-1042"}, BodyHash: "hash", At: scanned})
@@ -278,8 +278,8 @@ func wantFirstRelease(t *testing.T, s *storage.Storage) {
 	}
 }
 
-// standingText returns the status and the exceptions as text.
-func standingText(s invoice.State) string {
+// stateText returns the status and the exceptions as text.
+func stateText(s invoice.State) string {
 	words := []string{string(s.Status)}
 	for _, e := range s.Exceptions {
 		words = append(words, string(e))
@@ -401,7 +401,7 @@ func TestUpgradeChild(t *testing.T) {
 	open(t, url)
 }
 
-// C79: kill -9 during an upgrade.
+// C79: a process is killed during an upgrade.
 func TestOpen_continues_after_an_upgrade_was_killed(t *testing.T) {
 	t.Parallel()
 	for name, stuck := range map[string]struct{ hang, unhang string }{

@@ -51,9 +51,9 @@ func newWallets(s *storage.Storage, at time.Time) *merchant.Wallets {
 func TestChangeWallet_notifies_endpoints(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		ctx := t.Context()
-		trial := newEndpoint("test")
-		trial.Mode = merchant.Test
-		addEndpoints(t, s, newEndpoint("all"), newEndpoint("chosen", merchant.EventWalletChanged), newEndpoint("paid", "invoice.paid"), trial)
+		test := newEndpoint("test")
+		test.Mode = merchant.Test
+		addEndpoints(t, s, newEndpoint("all"), newEndpoint("chosen", merchant.EventWalletChanged), newEndpoint("paid", "invoice.paid"), test)
 		create(t, s, creation("a", "shop"))
 		wallets := newWallets(s, noon)
 		first, err := wallets.Add(ctx, "shop", parseKey(t, zpub84))
@@ -107,7 +107,7 @@ func TestChangeWallet_notifies_endpoints(t *testing.T) {
 		if claims, _ := claim(t, s, "new", noon.Add(time.Hour), 10); len(claims) != 1 || string(claims[0].Body) != want[1] {
 			t.Errorf("resent: got %+v, want %q", claims, want[1])
 		}
-		if n, err := s.ForgetEvents(ctx, noon.Add(48*time.Hour), 100); err != nil || n != 4 {
+		if n, err := s.DeleteEvents(ctx, noon.Add(48*time.Hour), 100); err != nil || n != 4 {
 			t.Errorf("deleted %d events, error %v, want 4", n, err)
 		}
 	})

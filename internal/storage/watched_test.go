@@ -56,9 +56,9 @@ func TestHasWallet_finds_live_wallets(t *testing.T) {
 			}
 		}
 		has("BTC", false)
-		trial := newWallet("w0", "BTC", "vpub", noon)
-		trial.Mode = merchant.Test
-		for _, w := range []merchant.Wallet{trial, newWallet("w1", "LTC", "zpub", noon)} {
+		test := newWallet("w0", "BTC", "vpub", noon)
+		test.Mode = merchant.Test
+		for _, w := range []merchant.Wallet{test, newWallet("w1", "LTC", "zpub", noon)} {
 			if err := s.CreateWallet(t.Context(), w); err != nil {
 				t.Fatal(err)
 			}

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// BenchmarkWriter measures commits per second: of one caller, of 32 whose transactions share
-// commits, and of 32 that commit one by one with plain database/sql.
+// BenchmarkWriter measures commits per second: of one caller, of 32 callers whose transactions share
+// commits, and of 32 callers that commit individually with plain database/sql.
 func BenchmarkWriter(b *testing.B) {
 	for _, callers := range []int{1, 32} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {

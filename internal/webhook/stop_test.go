@@ -20,7 +20,7 @@ func (frozenStorage) DueEndpoints(ctx context.Context, _ time.Time) ([]merchant.
 	return nil, ctx.Err()
 }
 
-func (frozenStorage) ForgetEvents(ctx context.Context, _ time.Time, _ int) (int, error) {
+func (frozenStorage) DeleteEvents(ctx context.Context, _ time.Time, _ int) (int, error) {
 	<-ctx.Done()
 	return 0, ctx.Err()
 }

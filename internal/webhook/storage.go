@@ -22,9 +22,9 @@ type Storage interface {
 	// SaveTry stores an attempt of a claimed delivery and its outcome. If the claim has expired, it
 	// is stored only if the endpoint accepted the event.
 	SaveTry(ctx context.Context, c Claim, t merchant.Try, o Outcome) error
-	// ForgetEvents deletes the oldest events from before a time with their deliveries, at most
+	// DeleteEvents deletes the oldest events from before a time with their deliveries, at most
 	// limit of each merchant, and returns their number.
-	ForgetEvents(ctx context.Context, before time.Time, limit int) (int, error)
+	DeleteEvents(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
 // Claim is a claimed delivery.

@@ -190,7 +190,7 @@ func (w *Worker) deleteOldEvents(ctx context.Context) {
 	if now.Sub(w.deletedAt).Abs() < deleteInterval {
 		return
 	}
-	n, err := w.storage.ForgetEvents(ctx, now.Add(-eventTTL), deleteBatch)
+	n, err := w.storage.DeleteEvents(ctx, now.Add(-eventTTL), deleteBatch)
 	if err != nil && ctx.Err() == nil {
 		w.log.Warn("old events not deleted", "error", err)
 	}

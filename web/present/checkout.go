@@ -14,8 +14,8 @@ func (f Frame) Checkout(link api.CheckoutLink, end string, typed Typed, problem 
 		Description: printable(link.Description), Order: printable(link.OrderID),
 	}
 	page.Title = f.Text("pay.title", "Shop", page.Shop)
-	f.choose(&page.Page)
-	f.framed(&page.Page)
+	f.addLanguageLink(&page.Page)
+	f.allowFrame(&page.Page)
 	if link.Amount != "" {
 		if strings.HasPrefix(end, "/") {
 			page.Shown = views.Shown{Amount: link.Amount, Currency: link.FiatCurrency}
@@ -33,14 +33,14 @@ func (f Frame) Checkout(link api.CheckoutLink, end string, typed Typed, problem 
 		page.Earlier = f.Keep(f.Path("/invoice/" + link.EarlierID))
 	}
 	if link.Mode == "test" {
-		page.Trial = f.Text("test.link")
+		page.TestNotice = f.Text("test.link")
 	}
 	page.Title = f.title(page.Title, problem)
 	return page
 }
 
-// otherPrice returns the notice that an order was paid, or partly paid, at a price other than
-// that of its link.
+// otherPrice returns the notice for an order that was paid, or partly paid, at a price other than the
+// price in its link.
 func (f Frame) otherPrice(link api.CheckoutLink) views.Notice {
 	heading := f.Text("other.seen")
 	if link.OtherStatus == api.StatusPaid {

@@ -25,12 +25,12 @@ type Typed struct {
 
 // Problem is the reason why a form created no invoice.
 type Problem struct {
-	Text   string // empty if a field has an error of its own
+	Text   string // empty if the error of a field gives the reason
 	Status int    // of the answer; 0 if a typed value is invalid
 }
 
-// ReadAmount returns the typed amount with a decimal point, or the problem with what the shopper typed. It
-// refuses a thousands separator: read as a decimal point it would make another price.
+// ReadAmount returns the typed amount with a decimal point, or the problem with the typed values. It refuses
+// a thousands separator, because as a decimal point it would result in another price.
 func ReadAmount(r Reader, typed Typed) (amount string, problem *Problem) {
 	amount = strings.Replace(typed.Amount, ",", ".", 1)
 	switch {
@@ -68,7 +68,7 @@ func (f Frame) form(action, currency string, typed Typed, problem *Problem) view
 	return form
 }
 
-// title returns the title of a page, which mentions that there is a problem.
+// title returns the title of a page. If there is a problem, the title begins with the word for an error.
 func (f Frame) title(title string, problem *Problem) string {
 	if problem == nil {
 		return title
@@ -76,16 +76,16 @@ func (f Frame) title(title string, problem *Problem) string {
 	return f.Text("error.title", "Title", title)
 }
 
-// StorefrontForm returns the form for an open amount. sells reports whether the shop has products, and asks
-// whether the form has fields for a reference and a note.
-func (f Frame) StorefrontForm(typed Typed, problem *Problem, sells, asks bool) views.Storefront {
+// StorefrontForm returns the form for an open amount. hasProducts reports whether the shop has products,
+// and hasTexts whether the form has fields for a reference and a note.
+func (f Frame) StorefrontForm(typed Typed, problem *Problem, hasProducts, hasTexts bool) views.Storefront {
 	page := views.Storefront{Page: f.Page("", "", "store.css"), Form: f.form("/order", f.Currency, typed, problem), Demo: f.Demo}
 	page.Title = f.title(f.Text("pay.title", "Shop", page.Shop), problem)
-	f.choose(&page.Page)
-	if sells {
+	f.addLanguageLink(&page.Page)
+	if hasProducts {
 		page.Products = views.Link{Text: f.Text("sale.see"), URL: f.Keep(f.Path("/shop"))}
 	}
-	if asks {
+	if hasTexts {
 		page.Asked = []views.TextField{
 			f.referenceField(api.MetadataOrderReference, "sale.reference.optional", typed), f.noteField(api.MetadataNote, "sale.note.optional", typed),
 		}

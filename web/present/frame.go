@@ -20,8 +20,8 @@ type Frame struct {
 	Now          time.Time
 }
 
-// Page returns a page with the style sheet that has the given name, of a merchant. The merchant is empty
-// if the page's content does not name one.
+// Page returns a page of a merchant with the style sheet that has the given name. merchant is empty if the
+// content of the page does not name a merchant.
 func (f Frame) Page(title, merchant, sheet string) views.Page {
 	page := views.Page{
 		Language: f.Language, Title: title, Shop: f.shop(merchant), Style: f.sheet(sheet), Icon: f.Path(static.Path("icon.svg")),
@@ -40,25 +40,26 @@ func (f Frame) Page(title, merchant, sheet string) views.Page {
 	return page
 }
 
-// choose adds the link to the choice of languages.
-func (f Frame) choose(page *views.Page) {
+// addLanguageLink adds the link to the choice of languages.
+func (f Frame) addLanguageLink(page *views.Page) {
 	if !f.Multilingual {
 		return
 	}
-	page.Speak = "?lang="
+	page.LanguageURL = "?lang="
 	if query := withoutLanguage(f.Query); query != "" {
-		page.Speak = "?" + query + "&lang="
+		page.LanguageURL = "?" + query + "&lang="
 	}
 }
 
-// framed marks a page that pages of the listed origins may show in a frame.
-func (f Frame) framed(page *views.Page) {
+// allowFrame marks a page that pages of the listed origins may show in a frame.
+func (f Frame) allowFrame(page *views.Page) {
 	if len(f.EmbedOrigins) > 0 {
 		page.Frame, page.Origins = f.Path(static.Path("frame.js")), strings.Join(f.EmbedOrigins, " ")
 	}
 }
 
-// merchant returns the name of an invoice's merchant: the theme's, or the given one.
+// merchant returns the name of an invoice's merchant: the name in the theme or, without one, the given
+// name.
 func (f Frame) merchant(name string) string {
 	if f.Theme.Name != "" {
 		return f.Theme.Name
@@ -66,7 +67,8 @@ func (f Frame) merchant(name string) string {
 	return printable(name)
 }
 
-// shop returns the shop's name as pages show it: the merchant's, the configured one, or a default.
+// shop returns the shop's name as pages show it: the merchant's name, the name in the configuration, or a
+// default.
 func (f Frame) shop(merchant string) string {
 	for _, name := range []string{f.merchant(merchant), f.ShopName} {
 		if name != "" {
@@ -88,21 +90,21 @@ func (f Frame) shopInSentence(merchant string) string {
 func (f Frame) About() views.About {
 	page := views.About{Page: f.Page("", "", "store.css")}
 	page.Title = page.Shop
-	f.choose(&page.Page)
+	f.addLanguageLink(&page.Page)
 	return page
 }
 
 // Error returns the page for a request that could not be served.
 func (f Frame) Error(heading, text string, action views.Link) views.Error {
 	page := views.Error{Page: f.Page(heading, "", "store.css"), Heading: heading, Text: text, Action: action}
-	f.choose(&page.Page)
+	f.addLanguageLink(&page.Page)
 	return page
 }
 
 // Languages returns the page that lists languages.
 func (f Frame) Languages(list []*locale.Language) views.Languages {
 	page := views.Languages{Page: f.Page(f.Text("page.languages"), "", "store.css"), List: list}
-	f.choose(&page.Page)
-	f.framed(&page.Page)
+	f.addLanguageLink(&page.Page)
+	f.allowFrame(&page.Page)
 	return page
 }

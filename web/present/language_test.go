@@ -43,9 +43,8 @@ func TestMethod_names_bridged_versions_in_every_language(t *testing.T) {
 	}
 }
 
-// In German no page has English text in any state. English messages of the service are replaced
-// by German texts.
-func TestGerman_pages_are_german(t *testing.T) {
+// English messages of the service are replaced by German texts.
+func TestPages_in_German_have_no_English_text(t *testing.T) {
 	t.Parallel()
 	english := []string{" the ", "payment", "Payment", "address", "amount", "price", "Price", "Copy", "wallet app", "shop "}
 	for _, tt := range states {
@@ -53,22 +52,22 @@ func TestGerman_pages_are_german(t *testing.T) {
 		r.MerchantName, r.Description, r.URLSuccess, r.URLFailure, r.Mode = "Atelier Nord", "", "https://laden.example/", "https://laden.example/", "test"
 		tt.change(&r)
 		doc := showIn(t, in(locale.All().Choose("de")), r)
-		said := doc.Text()
+		texts := doc.Text()
 		doc.Find("[aria-label], [data-say], [data-said], [data-title], [data-held]").Each(func(_ int, e *goquery.Selection) {
 			for _, name := range []string{"aria-label", "data-say", "data-said", "data-title", "data-held"} {
-				said += " " + e.AttrOr(name, "")
+				texts += " " + e.AttrOr(name, "")
 			}
 		})
 		for _, word := range english {
-			if i := strings.Index(said, word); i >= 0 {
-				t.Errorf("%s: %q in …%s…", tt.name, word, said[max(0, i-60):min(len(said), i+60)])
+			if i := strings.Index(texts, word); i >= 0 {
+				t.Errorf("%s: %q in …%s…", tt.name, word, texts[max(0, i-60):min(len(texts), i+60)])
 			}
 		}
 	}
 }
 
 // Copied amounts have the form that wallets parse, in every language.
-func TestAmountsInGerman(t *testing.T) {
+func TestAmounts_are_copied_in_the_form_of_wallets(t *testing.T) {
 	t.Parallel()
 	doc := showIn(t, in(locale.All().Choose("de")), presenttest.Invoice("abc"))
 	got := []string{

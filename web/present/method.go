@@ -11,8 +11,8 @@ import (
 )
 
 // methods returns every payment method. rest is true if a part of the price has been paid already. A
-// service that implements only the specification names neither coins nor networks, and gives no
-// payment links; the page is complete without them.
+// service that implements only the specification returns no names of coins and networks and no payment
+// links. The page then omits them.
 func methods(r api.Resource, s scene, rest bool) []views.Method {
 	views.DrawQRs(codeTexts(r))
 	shown := make([]views.Method, len(r.PaymentMethods))
@@ -72,7 +72,7 @@ func drawCodes(v *views.Method, m api.PaymentMethod, s scene, rest bool) {
 	if rest {
 		withAmount.Title = s.Text("qr.pay.rest", "Amount", amount, "Shop", s.shop)
 	}
-	bare := views.Picture{Title: s.Text("qr.bare", "Amount", amount)}
+	plain := views.Picture{Title: s.Text("qr.bare", "Amount", amount)}
 	switch {
 	case m.AddressCode != "":
 		bare.Code = qr(m.AddressCode)
@@ -94,12 +94,12 @@ func drawCodes(v *views.Method, m api.PaymentMethod, s scene, rest bool) {
 			v.Caption = s.Text("qr.rest.caption")
 		}
 	default:
-		bare.Code = qr(m.Address)
-		v.QR, v.Caption = bare, s.Text("qr.bare.caption", "Amount", number)
+		plain.Code = qr(m.Address)
+		v.QR, v.Caption = plain, s.Text("qr.bare.caption", "Amount", number)
 	}
 }
 
-// DrawCodes draws the codes of an invoice's page, so that the page finds them in the cache.
+// DrawCodes draws the QR codes of an invoice's page and caches them for the page.
 func DrawCodes(r api.Resource) {
 	for _, text := range codeTexts(r) {
 		qr(text)
@@ -131,11 +131,11 @@ func qr(text string) views.QR {
 func methodNotes(m api.PaymentMethod, s scene, rest bool) []views.Note {
 	var notes []views.Note
 	if m.ChainID != "" {
-		says := s.Text("note.network.text", "Unit", symbol(m))
+		text := s.Text("note.network.text", "Unit", symbol(m))
 		if len(m.Bridged) > 0 {
-			says = joined(says, s.Text("note.bridged", "Tokens", strings.Join(m.Bridged, ", "), "Unit", symbol(m)))
+			text = joined(text, s.Text("note.bridged", "Tokens", strings.Join(m.Bridged, ", "), "Unit", symbol(m)))
 		}
-		notes = append(notes, views.Note{Kind: "warn", Strong: s.Text("note.network", "Network", m.NetworkName), Text: says})
+		notes = append(notes, views.Note{Kind: "warn", Strong: s.Text("note.network", "Network", m.NetworkName), Text: text})
 	}
 	if !m.Watched && m.Network != "" {
 		notes = append(notes, views.Note{
@@ -163,8 +163,8 @@ func methodLabel(m api.PaymentMethod) string {
 	return symbol(m)
 }
 
-// methodNetwork returns the network's name for tokens, and for coins that are offered on several
-// networks; otherwise it is empty.
+// methodNetwork returns the network's name for tokens and for coins that are offered on several
+// networks. For other coins it is empty.
 func methodNetwork(r api.Resource, m api.PaymentMethod) string {
 	if m.Contract != "" {
 		return m.NetworkName
@@ -177,7 +177,8 @@ func methodNetwork(r api.Resource, m api.PaymentMethod) string {
 	return ""
 }
 
-// addressLabel names the kind of address, and says that the address for the rest is the same.
+// addressLabel returns the label of an address, which names its network or coin. If rest is true, it also
+// says that the address is the same as before.
 func addressLabel(m api.PaymentMethod, s scene, rest bool) string {
 	switch {
 	case m.ChainID != "" && rest:
@@ -208,7 +209,7 @@ func unit(r api.Resource, s scene, code string) string {
 		}
 		return symbol(m)
 	}
-	for _, t := range r.Payments { // not offered, so the network is named
+	for _, t := range r.Payments { // the asset is not offered, so the text names the network
 		if t.CryptoCurrency == code && t.Symbol != "" && t.NetworkName != "" {
 			return s.Text("unit.network", "Unit", t.Symbol, "Network", t.NetworkName)
 		}
@@ -216,8 +217,8 @@ func unit(r api.Resource, s scene, code string) string {
 	return code
 }
 
-// price returns the price of one coin: "1 BTC = €86,420.00". A service that implements only the
-// specification returns prices in euro and dollars.
+// price returns the price of a coin: "1 BTC = €86,420.00". A service that implements only the
+// specification returns prices in euro and dollars only.
 func price(r api.Resource, m api.PaymentMethod, s scene) string {
 	one := cmp.Or(m.RateClient, map[string]string{"EUR": m.RateEUR, "USD": m.RateUSD}[r.ClientCurrency])
 	if one == "" {
@@ -226,8 +227,8 @@ func price(r api.Resource, m api.PaymentMethod, s scene) string {
 	return "1 " + symbol(m) + " = " + s.Fiat(one, r.ClientCurrency)
 }
 
-// byHand reports whether the shop checks payments by hand: no offered method is watched. A service
-// that returns no networks does not report watching, and counts as watching.
+// byHand reports whether the shop checks payments by hand because no offered method is watched. A method
+// without a network counts as watched, because the service does not report which methods it watches.
 func byHand(r api.Resource) bool {
 	watched := func(m api.PaymentMethod) bool { return m.Watched || m.Network == "" }
 	return len(r.PaymentMethods) > 0 && !slices.ContainsFunc(r.PaymentMethods, watched)

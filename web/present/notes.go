@@ -5,8 +5,8 @@ import (
 	"chequer/views"
 )
 
-// showSetback sets title and announcement for a payment that the network dropped or reorganised, or
-// that is in another asset. They say that nothing is lost.
+// showSetback sets the title and the announcement for a payment that the network dropped or reorganised,
+// or that is in another asset. They say that no money is lost.
 func showSetback(p *views.Payment, r api.Resource, s scene) {
 	kind := state(p.Kind)
 	switch {
@@ -17,31 +17,31 @@ func showSetback(p *views.Payment, r api.Resource, s scene) {
 		p.Say = joined(s.Text("dropped.say.part"), p.Say)
 	case has(r, api.ExceptionWrongAsset) && (kind == waiting || kind == partial):
 		p.Title = title(s.Text("wrong.title"), s)
-		p.Say = joined(wrongNews(r, s), s.Text("wrong.again"), p.Say)
+		p.Say = joined(wrongAssetText(r, s), s.Text("wrong.again"), p.Say)
 	case has(r, api.ExceptionReorged) && (kind == waiting || kind == partial || kind == seen):
 		p.Title = title(s.Text("reorged.title"), s)
 		p.Say = s.Text("reorged.say")
 	}
 }
 
-// exceptionNotes returns notes about the invoice's exceptions. It omits those that the state already
-// shows, such as a late payment of an expired invoice.
+// exceptionNotes returns notes about the invoice's exceptions. It omits exceptions that the state of the
+// page already shows, such as a late payment of an expired invoice.
 func exceptionNotes(r api.Resource, s scene) []views.Note {
 	var notes []views.Note
 	unpaid := r.Status == api.StatusCreated || r.Status == api.StatusPending
 	if has(r, api.ExceptionReplaced) && unpaid && !isZero(r.DueAmount) {
-		look := s.Text("dropped.look")
+		advice := s.Text("dropped.look")
 		if r.SecondsLeft > 0 {
-			look = s.Text("dropped.look.again")
+			advice = s.Text("dropped.look.again")
 		}
-		notes = append(notes, views.Note{Kind: "warn", Strong: s.Text("dropped.note"), Text: look})
+		notes = append(notes, views.Note{Kind: "warn", Strong: s.Text("dropped.note"), Text: advice})
 	}
 	if has(r, api.ExceptionReorged) && unpaid {
 		notes = append(notes, views.Note{Kind: "warn", Strong: s.Text("reorged.note"), Text: s.Text("reorged.note.text")})
 	}
 	if has(r, api.ExceptionWrongAsset) {
 		notes = append(notes, views.Note{
-			Kind: "warn", Strong: wrongNews(r, s),
+			Kind: "warn", Strong: wrongAssetText(r, s),
 			Text: joined(s.Text("wrong.again"), s.Text("wrong.note", "Shop", s.shop, "Reference", views.Reference(r.ForeignID))),
 		})
 	}
@@ -64,9 +64,9 @@ func exceptionNotes(r api.Resource, s scene) []views.Note {
 	return notes
 }
 
-// wrongNews returns the sentence that names the payments in assets that the invoice does not offer.
+// wrongAssetText returns the sentence that names the payments in assets that the invoice does not offer.
 // If the service returned no payments, the sentence names no amount.
-func wrongNews(r api.Resource, s scene) string {
+func wrongAssetText(r api.Resource, s scene) string {
 	if what := received(r, s, wrong); what != "" {
 		return s.Text("wrong.arrived", "Amount", what)
 	}

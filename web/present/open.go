@@ -64,11 +64,10 @@ func showPartialEnded(p *views.Payment, r api.Resource, s scene, due string) {
 	p.Again = again(r, s)
 }
 
-// showEnded fills the page between the end of the quote and the decision that no payment arrived in
-// time.
+// showEnded fills the page of an invoice whose quote expired, but which is not expired yet.
 func showEnded(p *views.Payment, r api.Resource, s scene) {
 	p.Title = title(s.Text("ended.title"), s)
-	heldUntil(&p.Due, r, s)
+	setQuoteEnd(&p.Due, r, s)
 	p.Heading = s.Text("ended.heading")
 	if byHand(r) {
 		showByHand(p, r, s)
@@ -94,8 +93,8 @@ func showEnded(p *views.Payment, r api.Resource, s scene) {
 	}
 }
 
-// showByHand fills the page of an invoice whose quote expired and whose payments only the shop can
-// see. The page must not invite the shopper to pay twice.
+// showByHand fills the page of an invoice whose quote expired and whose payments the shop checks by hand.
+// The page must not invite the shopper to pay twice.
 func showByHand(p *views.Payment, r api.Resource, s scene) {
 	p.Lead = s.opening("ended.hand", "Shop", s.shop, "Reference", views.Reference(r.ForeignID))
 	p.Say = joined(s.Text("ended.say.hand"), p.Lead)
@@ -117,7 +116,7 @@ func showSeen(p *views.Payment, r api.Resource, s scene) {
 	p.Facts = payments(r, s, counted)
 }
 
-// clock returns the time that the price is held.
+// clock returns the end of the quote and the time until then.
 func clock(r api.Resource, s scene) views.Clock {
 	return views.Clock{
 		Until: s.TimeOfDay(r.ExpiredAt, s.Now), Machine: r.ExpiredAt,
@@ -125,8 +124,8 @@ func clock(r api.Resource, s scene) views.Clock {
 	}
 }
 
-// heldUntil sets the line that says when the quote expired.
-func heldUntil(due *views.Due, r api.Resource, s scene) {
+// setQuoteEnd sets the line that says when the quote expired.
+func setQuoteEnd(due *views.Due, r api.Resource, s scene) {
 	if until := s.TimeOfDay(r.ExpiredAt, s.Now); until != "" {
 		due.Until = views.Moment{Machine: r.ExpiredAt, Text: until}
 		due.Line, due.Rest = s.Around("ended.held", "Time")

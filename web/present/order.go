@@ -21,7 +21,7 @@ type Order struct {
 	Quantity string
 	OrderID  string
 	Note     string
-	// What the page that contained the form showed.
+	// The values that the page with the form showed.
 	UnitPrice, Amount, Currency string
 }
 
@@ -56,7 +56,7 @@ func (o Order) Total(n int) string {
 	return each.Times(n).String()
 }
 
-// ShowedTotal reports whether the page that contained the form showed the total of n products.
+// ShowedTotal reports whether the page with the form showed the total of n products.
 func (o Order) ShowedTotal(n int) bool {
 	return o.Amount == o.Total(n) && o.Currency == o.Product.FiatCurrency
 }

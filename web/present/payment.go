@@ -16,7 +16,7 @@ import (
 // ReloadInterval is the interval at which a page without a script reloads itself if the shopper asked for it.
 const ReloadInterval = 20 * time.Second
 
-// scene holds what the page of an invoice is rendered with besides the invoice.
+// scene holds the data, other than the invoice, with which the page of an invoice is rendered.
 type scene struct {
 	Frame
 	page   views.Page
@@ -53,20 +53,20 @@ func (f Frame) Payment(snapshot client.Snapshot, method string, auto bool) views
 // paymentFrame returns the page of an invoice without its content.
 func (f Frame) paymentFrame(r api.Resource) views.Page {
 	page := f.Page("", r.MerchantName, "pay.css")
-	f.choose(&page)
-	f.framed(&page)
+	f.addLanguageLink(&page)
+	f.allowFrame(&page)
 	script := "pay"
 	if paysOnEVM(r) {
 		script = "wallet"
 	}
-	if page.Frame != "" { // one script is lighter than two
+	if page.Frame != "" { // one script has fewer bytes than two
 		script, page.Frame = script+"framed", ""
 	}
 	page.Script = f.Path(static.Path(script + ".js"))
 	return page
 }
 
-// methodLink returns an address of the page that ends where the code of a method is appended.
+// methodLink returns an address of the page to which the code of a method can be appended.
 func methodLink(address string) string {
 	if strings.Contains(address, "?") {
 		return address + "&m="
@@ -74,7 +74,7 @@ func methodLink(address string) string {
 	return address + "?m="
 }
 
-// Version returns a string that changes whenever the page would look different: with the invoice's
+// Version returns a string that changes whenever the content of the page changes: with the invoice's
 // version, and when the quote expires, which does not change the invoice's version.
 func Version(snapshot client.Snapshot) string {
 	v := snapshot.ETag
@@ -88,8 +88,8 @@ func Version(snapshot client.Snapshot) string {
 	return v
 }
 
-// Final reports whether the page of an invoice will not change any more: it was declined, or it is paid
-// and no payment waits for confirmations.
+// Final reports whether the page of an invoice will not change any more: the invoice is declined, or it is
+// paid and no payment waits for confirmations.
 func Final(r api.Resource) bool {
 	switch stateOf(r) {
 	case declined:
@@ -161,7 +161,7 @@ func banner(r api.Resource, s scene) string {
 	return s.Text("test.banner")
 }
 
-// label identifies the invoice: first by the shop's order number if there is one, then by the
+// label returns the lines that identify the invoice: the shop's order number, if there is one, and the
 // reference.
 func label(r api.Resource, s scene) []string {
 	reference := s.Text("head.reference", "Reference", views.Reference(r.ForeignID))
@@ -171,7 +171,7 @@ func label(r api.Resource, s scene) []string {
 	return []string{reference}
 }
 
-// summary returns the summary of what is paid for.
+// summary returns the summary of the order or the payment.
 func summary(r api.Resource, s scene, price string) views.Summary {
 	heading := s.Text("summary.payment")
 	if r.OrderID != "" || r.Description != "" {

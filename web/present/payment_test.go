@@ -68,9 +68,9 @@ func page(t *testing.T, change func(*api.Resource)) *goquery.Document {
 	return show(t, r)
 }
 
-// TestTest_money_is_marked_in_every_state checks that the page of a test invoice has the mark and the test
+// TestPayment_page_marks_test_money_in_every_state checks that the page of a test invoice has the mark and the test
 // tools in every state, and the page of a live invoice never does.
-func TestTest_money_is_marked_in_every_state(t *testing.T) {
+func TestPayment_page_marks_test_money_in_every_state(t *testing.T) {
 	t.Parallel()
 	for _, tt := range states {
 		for mode, want := range map[string]int{"test": 1, "live": 0} {
@@ -87,7 +87,7 @@ func TestTest_money_is_marked_in_every_state(t *testing.T) {
 	}
 }
 
-func TestPaymentStates(t *testing.T) {
+func TestPayment_page_of_each_state(t *testing.T) {
 	t.Parallel()
 	for _, tt := range states {
 		t.Run(tt.name, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestPaymentPage(t *testing.T) {
 		{"demo rates are marked", test, `.test:contains("demo rates")`, 1},
 		{"paid leads back to the shop", paid, `a#return[href="https://shop.example/thanks?order=1042&invoice=abc"]`, 1},
 		{"paid is final", paid, `#live[data-final]`, 1},
-		{"paid goes back by itself", paid, `#auto[hidden] #stay`, 1},
+		{"paid has a countdown to the shop", paid, `#auto[hidden] #stay`, 1},
 		{"waiting is not final", nil, `#live[data-final]`, 0},
 		{"declined is final", func(r *api.Resource) { r.Status = api.StatusDeclined }, `#live[data-final]`, 1},
 		{"expired leads to a new try", func(r *api.Resource) { r.Status = api.StatusExpired }, `a#again[href="https://shop.example/basket?invoice=abc"]`, 1},
@@ -252,7 +252,7 @@ func TestVersion_changes_when_the_quote_expires(t *testing.T) {
 	}
 }
 
-func TestStart_again_is_said_only_with_its_button(t *testing.T) {
+func TestPayment_page_says_start_again_only_with_its_button(t *testing.T) {
 	t.Parallel()
 	r := presenttest.Invoice("abc")
 	r.Status, r.SecondsLeft, r.URLFailure = api.StatusExpired, -900, ""
@@ -264,7 +264,7 @@ func TestStart_again_is_said_only_with_its_button(t *testing.T) {
 			doc := showIn(t, f, r)
 			said := text(doc.Find(".lead, .note")) + doc.Find("#live").AttrOr("data-say", "")
 			if got := strings.Contains(strings.ToLower(said), "start again"); got != storefront || (doc.Find("#again").Length() == 1) != storefront {
-				t.Errorf("%s: \"start again\" said is %t in %q, want %t, and the button likewise", r.ForeignID, got, said, storefront)
+				t.Errorf("%s: \"start again\" on the page is %t in %q, want %t, and the same for the button", r.ForeignID, got, said, storefront)
 			}
 		}
 	}

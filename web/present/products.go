@@ -9,7 +9,7 @@ import (
 	"chequer/views"
 )
 
-// Keys of the field labels, by whether the product makes the field optional or required.
+// Keys of the field labels, for optional and for required fields.
 var (
 	orderLabels = map[string]string{api.AskOptional: "sale.reference.optional", api.AskRequired: "sale.reference"}
 	noteLabels  = map[string]string{api.AskOptional: "sale.note.optional", api.AskRequired: "sale.note"}
@@ -18,7 +18,7 @@ var (
 // shopPage returns the page of products without its content.
 func (f Frame) shopPage(merchant string) views.Page {
 	page := f.Page("", merchant, "shop.css")
-	f.choose(&page)
+	f.addLanguageLink(&page)
 	page.Home = f.Keep(f.Path("/shop"))
 	return page
 }
@@ -28,7 +28,7 @@ func (f Frame) Shop(offers api.ProductOffers) views.Shop {
 	page := views.Shop{Page: f.shopPage(offers.MerchantName)}
 	page.Title = f.Text("sale.products.title", "Shop", page.Shop)
 	if f.Demo {
-		page.Trial = f.Text("sale.demo")
+		page.TestNotice = f.Text("sale.demo")
 	}
 	for _, p := range offers.Products {
 		page.Items = append(page.Items, views.Item{
@@ -58,9 +58,9 @@ func (f Frame) Product(o Order, n int) views.Product {
 	page.Button = f.Text("sale.button", "Amount", page.Total)
 	switch {
 	case f.Demo:
-		page.Trial = f.Text("sale.demo")
+		page.TestNotice = f.Text("sale.demo")
 	case p.Mode == "test": // a test product is not in the list of the live shop
-		page.Trial, page.Back, page.Home = f.Text("sale.test"), views.Link{}, ""
+		page.TestNotice, page.Back, page.Home = f.Text("sale.test"), views.Link{}, ""
 	}
 	f.askOrder(&page, o)
 	return page
@@ -98,7 +98,8 @@ func (f Frame) CheckedProduct(o Order, n int, problem string) views.Product {
 	return page
 }
 
-// NewTotal returns the page with a total that the previous page did not show, for the shopper to agree to.
+// NewTotal returns the page with a total that the previous page did not show, so that the shopper can agree
+// to it.
 func (f Frame) NewTotal(o Order, n int) views.Product {
 	page := f.Product(o, n)
 	page.Notice = views.Notice{

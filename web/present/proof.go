@@ -6,9 +6,9 @@ import (
 	"chequer/views"
 )
 
-// proofOf returns the address of an invoice's statement, and the key that it names. The page shows
-// it beside addresses only, and does not state whether the signature is valid: a page that was
-// tampered with would state that as well.
+// proofOf returns the address of an invoice's signed statement, and the key that the statement names. The
+// page does not state whether the signature is valid, because a page that was tampered with would state
+// that as well.
 func proofOf(r api.Resource, self string) views.Proof {
 	signed, err := proof.Parse(r.Proof)
 	if err != nil {

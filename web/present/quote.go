@@ -7,8 +7,8 @@ import (
 	"chequer/views"
 )
 
-// requote returns the form that asks for a new price. The form is empty if no new price is available,
-// or if only the shop can see whether money arrived.
+// requote returns the form that asks for a new quote. The form is empty if no new quote is available, or
+// if the shop checks payments by hand.
 func requote(r api.Resource, s scene) views.RequoteForm {
 	if !r.MayRequote || byHand(r) || len(r.Quotes) == 0 {
 		return views.RequoteForm{}

@@ -8,7 +8,7 @@ import (
 	"chequer/web/present/presenttest"
 )
 
-func TestHold_is_offered_if_the_service_allows_it(t *testing.T) {
+func TestRequote_form_is_shown_if_the_service_allows_it(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
@@ -36,7 +36,7 @@ func TestHold_is_offered_if_the_service_allows_it(t *testing.T) {
 		forms := doc.Find("form.hold")
 		if tt.where == "" {
 			if forms.Length() != 0 {
-				t.Errorf("%s: the form is offered", tt.name)
+				t.Errorf("%s: the form is on the page", tt.name)
 			}
 			continue
 		}

@@ -11,8 +11,8 @@ import (
 	"chequer/internal/locale"
 )
 
-// Reader is the reader of a page: its language, and whether the address chose it with "?lang=", in
-// which case the links of the page keep the parameter.
+// Reader describes the reader of a page: the language, and whether the address of the page chose the
+// language with "?lang=". In that case the links of the page keep the parameter.
 type Reader struct {
 	*locale.Language
 	Asked bool
@@ -56,8 +56,8 @@ func (r Reader) RefusalText(refused *client.Error, text string) string {
 // opening returns a text that may begin with a name, with its first letter in upper case.
 func (r Reader) opening(id string, pairs ...string) string { return sentence(r.Text(id, pairs...)) }
 
-// tooLong returns the text with the given key if typed has more than most characters; otherwise it
-// is empty.
+// tooLong returns the text with the given key if typed has more than most characters, otherwise an empty
+// text.
 func (r Reader) tooLong(typed, id string, most int) string {
 	if !isLonger(typed, most) {
 		return ""
@@ -67,7 +67,7 @@ func (r Reader) tooLong(typed, id string, most int) string {
 
 func isLonger(typed string, most int) bool { return utf8.RuneCountInString(typed) > most }
 
-// joined joins whole sentences with spaces and omits empty ones.
+// joined joins sentences with spaces and omits empty sentences.
 func joined(sentences ...string) string {
 	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), " ")
 }
@@ -78,9 +78,9 @@ func sentence(words string) string {
 	return string(unicode.ToUpper(first)) + words[size:]
 }
 
-// printable returns a text as one line: with a space for each control character, and without the
-// characters that change the direction of the text after them, so that the name of a shop cannot
-// change the direction of an amount beside it. See Unicode Standard Annex #9, "Directional Formatting
+// printable returns a text as one line. It replaces each control character by a space. It removes the
+// characters that change the direction of the text after them, so that the name of a shop cannot change
+// the direction of an amount beside it. See Unicode Standard Annex #9, "Directional Formatting
 // Characters".
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
@@ -98,8 +98,8 @@ func isDirectional(r rune) bool {
 	return r == '\u061c' || r == '\u200e' || r == '\u200f' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
 }
 
-// Tidy returns a typed text without invisible characters: control characters, and those that change the
-// direction of the text after them. Line feeds are kept only if lines is true.
+// Tidy returns a typed text without control characters and without the characters that change the direction
+// of the text after them. Line feeds are kept only if lines is true.
 func Tidy(text string, lines bool) string {
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\r\n", "\n"), "")
 	text = strings.Map(func(r rune) rune {

@@ -9,8 +9,8 @@ import (
 	"chequer/views"
 )
 
-// Receipt returns the page of a paid invoice as a document: the same texts and facts, without the
-// actions that only a page offers.
+// Receipt returns the page of a paid invoice as a document, with the same texts and facts, but without
+// links and forms.
 func Receipt(p views.Payment, at time.Time) receipt.Receipt {
 	r := receipt.Receipt{
 		Title: p.Title, Lang: p.Tag, Shop: p.Shop, Label: strings.Join(p.Label, " "), Banner: p.Test,

@@ -22,7 +22,7 @@ func TestReceipt_has_every_fact_of_the_page(t *testing.T) {
 		"paid":             func(*api.Resource) {},
 		"test":             func(r *api.Resource) { r.Mode = "test" },
 		"without_an_order": func(r *api.Resource) { r.OrderID, r.Description = "", "" },
-		"by_several": func(r *api.Resource) {
+		"by_several_payments": func(r *api.Resource) {
 			r.Payments = append(r.Payments, presenttest.Transfer("confirmed"), presenttest.Transfer("replaced"))
 		},
 		"overpaid": func(r *api.Resource) { r.OverpaidAmount, r.Exceptions = "6.91", []string{api.ExceptionOverpaid} },
@@ -39,8 +39,8 @@ func TestReceipt_has_every_fact_of_the_page(t *testing.T) {
 		"with_a_wrong_asset": func(r *api.Resource) {
 			r.Payments, r.Exceptions = append(r.Payments, presenttest.WrongAsset("DAI-BASE", "DAI", "Base", "5")), []string{api.ExceptionWrongAsset}
 		},
-		"of_a_plain_service": func(r *api.Resource) { r.Payments, r.Quotes, r.PaidAt = nil, nil, "" },
-		"with_hostile_words": func(r *api.Resource) { r.Description, r.OrderID = "\u202eevil\u2066 (Tj) 10 €", "\u202e1042" },
+		"of_a_service_with_the_specification_only": func(r *api.Resource) { r.Payments, r.Quotes, r.PaidAt = nil, nil, "" },
+		"with_directional_characters":              func(r *api.Resource) { r.Description, r.OrderID = "\u202eevil\u2066 (Tj) 10 €", "\u202e1042" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -82,7 +82,7 @@ func TestReceipt_is_linked_only_from_the_page_of_a_paid_invoice(t *testing.T) {
 
 // The receipt of an invoice that the merchant accepted states what was received and what was waived,
 // so that the amount times the price of a coin equals the received value.
-func TestReceipt_of_an_accepted_invoice_says_what_was_received(t *testing.T) {
+func TestReceipt_of_an_accepted_invoice_states_the_received_amount(t *testing.T) {
 	t.Parallel()
 	r := presenttest.Paid(func(r *api.Resource) {
 		r.PaidAmount, r.Exceptions = "48.5", []string{api.ExceptionUnderpaid}

@@ -12,8 +12,8 @@ import (
 // CodeNoAddress is the code of the error for a form without a refund address.
 const CodeNoAddress = "no_address"
 
-// showRefund asks for a refund address when the shopper paid too much, too little or too late, or
-// shows the address that the shopper gave.
+// showRefund adds the form for a refund address if the shopper paid too much, too little or too late. If
+// the shopper has given an address, it adds that address instead.
 func showRefund(p *views.Payment, r api.Resource, s scene) {
 	options := currencies(r, s)
 	if len(options) == 0 || !asksRefund(r) {
@@ -65,7 +65,7 @@ func currencies(r api.Resource, s scene) []views.Currency {
 	return list
 }
 
-// refundLabel names the kind of address that is asked for.
+// refundLabel returns the label of the field for a refund address, which names its network or coin.
 func refundLabel(r api.Resource, s scene, code string) string {
 	for _, m := range r.PaymentMethods {
 		switch {
@@ -79,8 +79,8 @@ func refundLabel(r api.Resource, s scene, code string) string {
 	return s.Text("refund.address.coin", "Coin", code)
 }
 
-// refundRefusals maps error codes to the texts that say why an address was not saved. The text for
-// other codes is refund.refused.
+// refundRefusals maps error codes to the keys of the texts with the reason why an address was not saved.
+// The key for other codes is refund.refused.
 var refundRefusals = map[string]string{
 	CodeNoAddress:        "refund.none",
 	"private_key":        "refund.private",
@@ -89,8 +89,8 @@ var refundRefusals = map[string]string{
 	"nothing_received":   "refused.changed",
 }
 
-// refundRefusal says why an address was not saved. The service's own message, which is in English, is
-// more precise and is shown on an English page.
+// refundRefusal returns the reason why an address was not saved. The service's message, which is in
+// English, is more precise and is shown on an English page.
 func refundRefusal(r Reader, refused *client.Error) string {
 	if rest, about := strings.CutPrefix(refused.Message, "address is "); about && r.English() {
 		return r.Text("refund.this", "Detail", strings.TrimSuffix(rest, "."))

@@ -10,7 +10,7 @@ import (
 	"chequer/web/present/presenttest"
 )
 
-func TestRefund_is_offered_where_money_may_be_refunded(t *testing.T) {
+func TestRefund_form_is_shown_if_money_may_be_refunded(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
@@ -40,7 +40,7 @@ func TestRefund_is_offered_where_money_may_be_refunded(t *testing.T) {
 	}
 }
 
-func TestRefund_of_several_currencies_lets_choose(t *testing.T) {
+func TestRefund_form_offers_every_received_currency(t *testing.T) {
 	t.Parallel()
 	r := presenttest.Overpaid()
 	token := presenttest.Transfer("confirmed")

@@ -2,9 +2,9 @@ package present
 
 import "chequer/internal/api"
 
-// Refusals maps the codes in the address of a page to the keys of the texts that say why the service refused an
-// action. A code is the service's error code if it is known here, otherwise RefusedOther or RefusedAway.
-// The address never contains the text, so that it cannot put other text on the page.
+// Refusals maps codes in the address of a page to the keys of the texts with the reason why the service
+// refused an action. A code is the service's error code if the map has it, otherwise RefusedOther or
+// RefusedAway. The address contains no text, so that the author of a link cannot put text on the page.
 type Refusals map[string]string
 
 const (
@@ -15,12 +15,12 @@ const (
 	RefusedAway = "unavailable"
 )
 
-// SimulationRefusals says why a simulation was refused.
+// SimulationRefusals are the reasons why a simulation was refused.
 var SimulationRefusals = Refusals{
 	"nothing_to_do": "simulate.nothing", "clock_too_far": "simulate.far", RefusedOther: "refused.changed",
 }
 
-// RequoteRefusals says why no new price was held.
+// RequoteRefusals are the reasons why a new quote was refused.
 var RequoteRefusals = Refusals{
 	api.CodeNoRate: "hold.unpriced", "too_little_due": "hold.little", RefusedAway: "fault.away.text", RefusedOther: "refused.changed",
 }

@@ -64,7 +64,7 @@ func receiptFacts(r api.Resource, s scene) []views.Fact {
 	return nonEmpty(append(facts, parts...))
 }
 
-// short returns how much of the price the merchant accepted as missing; empty if nothing.
+// short returns the part of the price that the merchant accepted as missing; empty if there is none.
 func short(r api.Resource) string {
 	if isZero(r.Accepted.Shortfall) {
 		return ""
@@ -104,7 +104,7 @@ func showExtra(p *views.Payment, r api.Resource, s scene) {
 
 func showExpired(p *views.Payment, r api.Resource, s scene) {
 	p.Title = title(s.Text("expired.title"), s)
-	heldUntil(&p.Due, r, s)
+	setQuoteEnd(&p.Due, r, s)
 	p.Heading = s.Text("ended.heading")
 	if byHand(r) && isZero(r.PaidAmount) {
 		showByHand(p, r, s)
@@ -115,31 +115,31 @@ func showExpired(p *views.Payment, r api.Resource, s scene) {
 	switch {
 	case p.Requote.Action != "":
 		p.Again = quietReturn(r, s)
-		start = heldSubject(r, s)
+		start = requoteText(r, s)
 	case p.Again.URL != "":
 		start = s.Text("expired.again")
 	}
 	p.Lead = joined(s.Text("expired.lead"), start)
 	p.Say = joined(s.Text("expired.say"), start)
 	if !isZero(r.PaidAmount) {
-		some := s.Fiat(r.PaidAmount, r.ClientCurrency)
+		part := s.Fiat(r.PaidAmount, r.ClientCurrency)
 		p.Heading = s.Text("expired.part.heading")
-		p.Lead = s.Text("expired.part.lead", "Amount", some, "Missing", s.Fiat(r.DueAmount, r.ClientCurrency), "Shop", s.shop)
-		p.Say = s.Text("expired.part.say", "Amount", some)
+		p.Lead = s.Text("expired.part.lead", "Amount", part, "Missing", s.Fiat(r.DueAmount, r.ClientCurrency), "Shop", s.shop)
+		p.Say = s.Text("expired.part.say", "Amount", part)
 		p.Facts = payments(r, s, counted)
 	}
 	p.Notes = []views.Note{sentAlready(r, s)}
 }
 
-// heldSubject says that the order or the payment can still be paid after a new price is held.
-func heldSubject(r api.Resource, s scene) string {
+// requoteText returns the sentence that the order or the payment can still be paid with a new quote.
+func requoteText(r api.Resource, s scene) string {
 	if r.OrderID != "" {
 		return s.Text("expired.hold.order", "Order", r.OrderID)
 	}
 	return s.Text("expired.hold.payment")
 }
 
-// sentAlready returns the note for shoppers who may have paid late without knowing it.
+// sentAlready returns the note for a shopper whose payment may arrive late.
 func sentAlready(r api.Resource, s scene) views.Note {
 	reference := views.Reference(r.ForeignID)
 	note := views.Note{Strong: s.Text("sent.already"), Text: s.Text("expired.keep", "Reference", reference)}
@@ -163,12 +163,12 @@ func showLate(p *views.Payment, r api.Resource, s scene) {
 	p.Return = returnLink(r.URLFailure, r, s, s.Text("link.return", "Shop", s.shop))
 }
 
-// lateDue returns the late payments for the head of the page: their worth if it is known, otherwise
-// the coins. Late money does not count, so the service usually states no worth; payments that cover
-// the whole price are worth that price.
+// lateDue returns the late payments for the head of the page: their fiat value if it is known, otherwise
+// their amounts. Late payments do not count, so the service usually states no value. If the late payments
+// cover the whole price, their value is that price.
 func lateDue(r api.Resource, s scene, asked views.Due) views.Due {
 	coins, label := received(r, s, isLate), s.Text("due.late")
-	if value := worth(r, isLate); value != "" {
+	if value := fiatValue(r, isLate); value != "" {
 		return views.Due{Label: label, Amount: s.Fiat(value, r.ClientCurrency), Coins: coins}
 	}
 	if lateCovers(r) {
@@ -195,12 +195,12 @@ func showDeclined(p *views.Payment, r api.Resource, s scene) {
 	p.Again = again(r, s)
 }
 
-// lateness says how long after the end of the quote the first late payment arrived, in the largest
-// unit that is precise enough.
+// lateness returns the sentence with the time between the end of the quote and the first late payment, in
+// the largest unit that is precise enough.
 func lateness(r api.Resource, s scene) string {
-	late, told := lateBy(r)
+	late, known := lateBy(r)
 	switch {
-	case !told:
+	case !known:
 		return s.Text("late.lead")
 	case late < time.Minute:
 		return s.Text("late.lead.moment")
@@ -212,9 +212,9 @@ func lateness(r api.Resource, s scene) string {
 	return s.Count("late.lead.days", int(late/(24*time.Hour)))
 }
 
-// lateBy returns the time between the end of the quote and the first late payment. told is false if
-// the service did not return the times.
-func lateBy(r api.Resource) (late time.Duration, told bool) {
+// lateBy returns the time between the end of the quote and the first late payment. known is false if the
+// service did not return the times.
+func lateBy(r api.Resource) (late time.Duration, known bool) {
 	end, err := time.Parse(time.RFC3339, r.ExpiredAt)
 	if err != nil {
 		return 0, false

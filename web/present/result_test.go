@@ -16,7 +16,7 @@ func head(doc *goquery.Document) string {
 	return strings.Join(doc.Find(".due p").Map(func(_ int, p *goquery.Selection) string { return text(p) }), " ")
 }
 
-// byHand makes an invoice one whose shop checks its payments by hand.
+// byHand changes an invoice so that the shop checks its payments by hand.
 func byHand(r *api.Resource) {
 	for i := range r.PaymentMethods {
 		r.PaymentMethods[i].Watched = false
@@ -31,10 +31,10 @@ func TestUnwatched_invoice_says_that_the_shop_checks_by_hand(t *testing.T) {
 		t.Errorf("help says %q", got)
 	}
 	if n := open.Find(".dot, .steps").Length(); n != 0 {
-		t.Errorf("%d signs of watching, want none", n)
+		t.Errorf("%d elements that show that the network is watched, want none", n)
 	}
 	if n := page(t, func(*api.Resource) {}).Find(".dot, .steps").Length(); n != 2 {
-		t.Errorf("%d signs of watching on the page of a watched invoice, want 2", n)
+		t.Errorf("%d elements that show that the network is watched on the page of a watched invoice, want 2", n)
 	}
 	const say = "The held price has run out. Atelier Nord checks by hand whether you paid; if you did, do nothing and keep the reference abcd-efgh."
 	for name, status := range map[string]string{"before it expires": api.StatusCreated, "after it expired": api.StatusExpired} {
@@ -96,7 +96,7 @@ func TestDropped_payments_and_reorgs_are_announced(t *testing.T) {
 	}
 }
 
-func TestLateHead(t *testing.T) {
+func TestLate_page_shows_the_received_amounts(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string
@@ -106,7 +106,7 @@ func TestLateHead(t *testing.T) {
 		{"exact", []string{"0.00065379"}, "Received late €56.50 0.00065379 BTC"},
 		{"in two parts", []string{"0.0005", "0.00015379"}, "Received late €56.50 0.00065379 BTC"},
 		{"more", []string{"0.0007"}, "Received late €56.50 0.0007 BTC"},
-		{"less: the worth is not known", []string{"0.00065378"}, "Received late 0.00065378 BTC"},
+		{"less, of unknown value", []string{"0.00065378"}, "Received late 0.00065378 BTC"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -164,7 +164,7 @@ func TestPaid_lists_every_payment(t *testing.T) {
 	}
 }
 
-func TestOverpaidHead(t *testing.T) {
+func TestOverpaid_page_shows_the_received_amounts(t *testing.T) {
 	t.Parallel()
 	over := func(state, overpaid, status string) func(*api.Resource) {
 		return func(r *api.Resource) {

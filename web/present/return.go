@@ -7,7 +7,8 @@ import (
 	"chequer/views"
 )
 
-// back returns the link to the page that the shopper came from.
+// back returns the link back to the shop: to its address for paid or for failed payments, or to the
+// storefront.
 func back(r api.Resource, s scene) views.Link {
 	if r.Status == api.StatusPaid {
 		return returnLink(r.URLSuccess, r, s, s.Text("link.back", "Shop", s.shop))
@@ -34,8 +35,8 @@ func quietReturn(r api.Resource, s scene) views.Link {
 	return link
 }
 
-// returnLink returns the link to an address that the shop gave, with the invoice's id added; empty
-// if it is not a web address. The address does not prove a payment, so the shop must ask the service.
+// returnLink returns the link to an address of the shop, with the invoice's ID added; empty if it is not a
+// web address. A request of the address does not prove a payment, so the shop must ask the service.
 func returnLink(address string, r api.Resource, s scene, text string) views.Link {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {

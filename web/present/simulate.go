@@ -16,7 +16,7 @@ var arrivals = []views.Simulation{
 	{Value: api.SimulateLate, Text: "simulate.late"},
 }
 
-// changes are the simulations that change a payment, and reports whether a payment allows each.
+// changes are the simulations that change a payment. fits reports whether a payment allows the change.
 var changes = []struct {
 	views.Simulation
 	fits func(api.Payment) bool
@@ -42,8 +42,8 @@ func SimulateRequest(button, method string) (r api.SimulateRequest, ok bool) {
 	return r, slices.Contains(api.SimulateActions, r.Action) && (r.Action == api.SimulateClock) == (r.Seconds > 0)
 }
 
-// simulation returns the tools of a test invoice that are possible now. If the page has no choice of
-// methods, they act on the method of the last payment.
+// simulation returns the test tools that are possible now. If the page offers no choice of methods, the
+// tools act on the method of the last payment or, without one, on the chosen or first method.
 func simulation(r api.Resource, s scene, p views.Payment) views.Simulate {
 	tools := views.Simulate{
 		Action: s.Keep(s.self + "/simulate"),
@@ -80,5 +80,5 @@ func withTexts(s scene, list []views.Simulation) []views.Simulation {
 	return shown
 }
 
-// onNetwork reports whether a payment is still on the network: neither replaced nor reorganised away.
+// onNetwork reports whether a payment is still on the network: neither replaced nor reorganised.
 func onNetwork(t api.Payment) bool { return t.State != "replaced" && t.State != "reorged" }

@@ -11,7 +11,7 @@ import (
 	"chequer/web/present/presenttest"
 )
 
-func TestTools_offer_applicable_simulations_only(t *testing.T) {
+func TestSimulate_offers_only_simulations_that_are_possible(t *testing.T) {
 	t.Parallel()
 	at := func(state string, confirmations int) []api.Payment {
 		p := presenttest.Transfer(state)

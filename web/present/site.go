@@ -17,8 +17,8 @@ type Site struct {
 	Currency string
 	// Demo marks rates as demo rates.
 	Demo bool
-	// StayOnPage keeps the shopper on the page of a paid invoice until they press the button, whatever
-	// the merchant's theme says.
+	// StayOnPage keeps the shopper on the page of a paid invoice until a click on the link to the shop,
+	// even if the merchant's theme does not.
 	StayOnPage bool
 	// EmbedOrigins are the origins whose pages may show payments in a frame. If it is empty, no page
 	// may.

@@ -7,8 +7,8 @@ import (
 	"chequer/internal/api"
 )
 
-// state selects the content of an invoice's page. Status and exceptions come from the service. Only
-// this package decides what they mean for the shopper.
+// state selects the content of an invoice's page. It is derived from the status and the exceptions that the
+// service returns.
 type state string
 
 const (
@@ -50,8 +50,8 @@ func stateOf(r api.Resource) state {
 	return waiting
 }
 
-// hasExtra reports whether the shopper paid more than the price. Less than one unit of the
-// price's currency is not worth a refund, so the page does not mention it.
+// hasExtra reports whether the shopper paid more than the price. The page does not mention an excess below
+// the smallest unit of the price's currency.
 func hasExtra(r api.Resource) bool {
 	return has(r, api.ExceptionOverpaid) && !isZero(r.OverpaidAmount)
 }

@@ -13,7 +13,7 @@ var states = []struct {
 	heading string
 	head    string // label of the amount
 	amount  string
-	codes   int    // number of QR codes; 0 if the shopper should send nothing more
+	codes   int    // number of QR codes; 0 if nothing is due
 	say     string // part of the announcement to screen readers
 	words   string // text that is somewhere on the page
 }{

@@ -18,18 +18,18 @@ func (f Frame) Terminal(terminal api.CheckoutLink, secret string, typed Typed, p
 	page.Title = f.title(f.Text("pos.title", "Shop", page.Shop), problem)
 	f.installable(&page.Page, secret)
 	if terminal.Mode == "test" {
-		page.Trial = f.Text("pos.test")
+		page.TestNotice = f.Text("pos.test")
 	}
 	return page
 }
 
-// Counter returns the page of an invoice on a terminal.
-func (f Frame) Counter(snapshot client.Snapshot, secret, method string) views.TerminalPayment {
+// TerminalPayment returns the page of an invoice on a terminal.
+func (f Frame) TerminalPayment(snapshot client.Snapshot, secret, method string) views.TerminalPayment {
 	pos := f.Path("/pos/" + secret)
 	page := views.TerminalPayment{
 		Payment: f.Payment(snapshot, method, false), Next: views.Link{Text: f.Text("pos.next"), URL: f.Keep(pos)},
 	}
-	page.Speak, page.Frame, page.Leave, page.Back, page.Auto = "", "", false, views.Link{}, views.Link{}
+	page.LanguageURL, page.Frame, page.Leave, page.Back, page.Auto = "", "", false, views.Link{}, views.Link{}
 	page.Check.URL = pos + "/" + snapshot.Resource.ForeignID + "?m="
 	page.Style, page.Script, page.Scripts = f.sheet("counter.css"), f.Path(static.Path("pay.js")), []string{f.Path(static.Path("pos.js"))}
 	f.installable(&page.Page, secret)

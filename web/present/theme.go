@@ -19,8 +19,8 @@ type Theme struct {
 	logo   string                  // the last part of the logo's address; empty without a logo
 }
 
-// NewTheme builds the assets of a theme. Each style sheet is the page's own sheet followed by the
-// rules that the accent colour changes, so that a page still loads one file.
+// NewTheme builds the assets of a theme. Each style sheet is the default sheet followed by the rules that
+// the accent colour changes, so that a page loads only one style sheet.
 func NewTheme(hash string, t theme.Theme) Theme {
 	themed := Theme{Theme: t, hash: hash, assets: map[string]static.Asset{}, sheets: map[string]string{}}
 	if end := t.Style(); end != "" {
@@ -47,7 +47,7 @@ func (t Theme) Asset(file string) (asset static.Asset, isLogo, found bool) {
 // assetPath returns the path of an asset of the theme.
 func (f Frame) assetPath(file string) string { return f.Path("/look/" + f.Theme.hash + "/" + file) }
 
-// sheet returns the path of a style sheet: the theme's, or the default one.
+// sheet returns the path of a style sheet of the theme or, if the theme has none, of the default sheet.
 func (f Frame) sheet(name string) string {
 	if file, ok := f.Theme.sheets[name]; ok {
 		return f.assetPath(file)

@@ -16,32 +16,31 @@ func themed(l theme.Theme) present.Frame {
 	return frame(func(f *present.Frame) { f.Theme = present.NewTheme(l.Hash(), l) })
 }
 
-// A shop without a name is called "the shop" within a sentence, also where the page's heading is
-// "Checkout".
+// A shop without a name is called "the shop" within a sentence, although the page's heading is "Checkout".
 func TestPaid_leads_back_to_a_shop_without_a_name(t *testing.T) {
 	t.Parallel()
 	r := presenttest.Paid(func(r *api.Resource) { r.MerchantName = "" })
 	auto := showIn(t, frame(func(f *present.Frame) { f.ShopName = "" }), r).Find("#auto")
-	if told := auto.AttrOr("data-say", "") + auto.Text(); strings.Count(told, "back to the shop") != 2 {
-		t.Errorf("the text is %q", told)
+	if text := auto.AttrOr("data-say", "") + auto.Text(); strings.Count(text, "back to the shop") != 2 {
+		t.Errorf("the text is %q", text)
 	}
 }
 
-// The merchant chooses whether a paid page goes back to the shop by itself.
-func TestLook_decides_whether_a_paid_page_goes_back_to_the_shop(t *testing.T) {
+// The merchant chooses whether the page of a paid invoice opens the shop's page after a countdown.
+func TestTheme_can_disable_the_countdown_of_a_paid_page(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		name string
-		look theme.Theme
-		stay bool
-		want int
+		name  string
+		theme theme.Theme
+		stay  bool
+		want  int
 	}{
-		{"no theme: goes back", theme.Theme{}, false, 1},
-		{"a theme without the setting: goes back", theme.Theme{Name: "Nord"}, false, 1},
-		{"a theme with Stay: stays", theme.Theme{Stay: true}, false, 0},
-		{"Config.StayOnPage: stays", theme.Theme{Name: "Nord"}, true, 0},
+		{"no theme: a countdown", theme.Theme{}, false, 1},
+		{"a theme without the setting: a countdown", theme.Theme{Name: "Nord"}, false, 1},
+		{"a theme with Stay: no countdown", theme.Theme{Stay: true}, false, 0},
+		{"Site.StayOnPage: no countdown", theme.Theme{Name: "Nord"}, true, 0},
 	} {
-		f := themed(tt.look)
+		f := themed(tt.theme)
 		f.StayOnPage = tt.stay
 		page := showIn(t, f, presenttest.Paid(func(*api.Resource) {}))
 		if got := page.Find("#auto[hidden] button#stay").Length(); got != tt.want {
@@ -56,8 +55,8 @@ func TestLook_decides_whether_a_paid_page_goes_back_to_the_shop(t *testing.T) {
 	}
 }
 
-// In states where only the shop can help, the page has a button to contact it.
-func TestLook_shows_the_contact_where_only_the_shop_can_help(t *testing.T) {
+// In states in which only the shop can help, the page has a link to the shop's contact.
+func TestTheme_contact_is_shown_if_only_the_shop_can_help(t *testing.T) {
 	t.Parallel()
 	late := presenttest.Invoice("abc")
 	late.Status, late.Exceptions = api.StatusExpired, []string{api.ExceptionLate}
@@ -81,7 +80,7 @@ func TestLook_shows_the_contact_where_only_the_shop_can_help(t *testing.T) {
 
 // The link opens this page in MetaMask's browser. It is offered only if that browser can reach the
 // page and MetaMask can send the payment.
-func TestPayment_opens_MetaMask_where_it_can_pay(t *testing.T) {
+func TestPayment_page_links_to_MetaMask_if_it_can_pay(t *testing.T) {
 	t.Parallel()
 	all := func(*api.Resource) {}
 	token := func(r *api.Resource) *api.PaymentMethod { return &r.PaymentMethods[1] }
@@ -105,8 +104,8 @@ func TestPayment_opens_MetaMask_where_it_can_pay(t *testing.T) {
 	}
 }
 
-// A theme adds little to the weight of a page: a few rules to its style sheet.
-func TestLook_adds_little_to_the_style_sheet(t *testing.T) {
+// A theme adds only a few rules to the style sheet of a page.
+func TestTheme_adds_little_to_the_style_sheet(t *testing.T) {
 	t.Parallel()
 	base, _ := static.Find(static.Path("pay.css"))
 	styled := static.Extend("pay.css", presenttest.Theme(t).Style())

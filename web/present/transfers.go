@@ -14,7 +14,7 @@ func counted(t api.Payment) bool { return t.State == "seen" || t.State == "confi
 // wrong reports whether a payment is in an asset that the invoice does not offer.
 func wrong(t api.Payment) bool { return t.State == "wrong_asset" }
 
-// older reports whether a payment is from before the invoice.
+// older reports whether a payment is older than the invoice.
 func older(t api.Payment) bool { return t.State == "old" }
 
 func isLate(t api.Payment) bool { return t.State == "late" }
@@ -45,9 +45,9 @@ func received(r api.Resource, s scene, which func(api.Payment) bool) string {
 	return strings.Join(parts, " + ")
 }
 
-// worth returns the fiat value that the service states for the selected payments; empty if it states
-// none.
-func worth(r api.Resource, which func(api.Payment) bool) string {
+// fiatValue returns the sum of the fiat values that the service states for the selected payments; empty if
+// it states none.
+func fiatValue(r api.Resource, which func(api.Payment) bool) string {
 	sum := money.Zero(coin(r.ClientCurrency))
 	for _, t := range r.Payments {
 		amount, err := money.Parse(t.FiatAmount, sum.Currency())
@@ -61,8 +61,9 @@ func worth(r api.Resource, which func(api.Payment) bool) string {
 	return sum.String()
 }
 
-// sent returns the fiat value that the shopper sent if nothing is due any more: the price and the
-// excess. The service reports the excess as overpaid only after the payment is confirmed.
+// sent returns the fiat value that the shopper sent to an invoice on which nothing is due: the price and
+// the excess. The service reports the excess as overpaid only after the payment is confirmed, so before
+// then the values of the payments are added up.
 func sent(r api.Resource) string {
 	fiat := coin(r.ClientCurrency)
 	price, err := money.Parse(r.ClientAmount, fiat)
@@ -73,7 +74,7 @@ func sent(r api.Resource) string {
 	if extra, err := money.Parse(r.OverpaidAmount, fiat); err == nil {
 		total = price.Add(extra)
 	}
-	if sum, err := money.Parse(worth(r, counted), fiat); err == nil && r.Status != api.StatusPaid && sum.Cmp(total) > 0 {
+	if sum, err := money.Parse(fiatValue(r, counted), fiat); err == nil && r.Status != api.StatusPaid && sum.Cmp(total) > 0 {
 		total = sum
 	}
 	return total.String()
@@ -96,7 +97,7 @@ func lateCovers(r api.Resource) bool {
 	return false
 }
 
-// arrived returns the fiat value that has arrived, confirmed or not: the price less what is due.
+// arrived returns the fiat value that has arrived, confirmed or not: the price less the amount due.
 func arrived(r api.Resource) string {
 	fiat := coin(r.ClientCurrency)
 	total, err := money.Parse(r.ClientAmount, fiat)
@@ -159,7 +160,7 @@ func nonEmpty(facts []views.Fact) []views.Fact {
 	return kept
 }
 
-// slowest returns the payment that still needs the most confirmations.
+// slowest returns the payment that still needs the largest number of confirmations.
 func slowest(r api.Resource) (api.Payment, bool) {
 	var found api.Payment
 	for _, t := range r.Payments {
@@ -170,7 +171,8 @@ func slowest(r api.Resource) (api.Payment, bool) {
 	return found, found.Required > 0
 }
 
-// moment returns a time in the API's format as pages show it; the zero Moment if it is invalid.
+// moment converts a time in the API's format to the form that pages show. It returns the zero Moment if
+// the time is invalid.
 func moment(wire string, s scene) views.Moment {
 	text := s.Moment(wire)
 	if text == "" {

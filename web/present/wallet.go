@@ -16,10 +16,10 @@ var (
 	chainID    = regexp.MustCompile(`^[1-9][0-9]{0,17}$`)
 )
 
-// testNetwork is the network of the test tools. No wallet can send on it.
+// testNetwork is the network of the test tools, which no wallet supports.
 const testNetwork = "simnet"
 
-// walletRequest returns what a browser wallet is asked to send: the amount that the page shows, in
+// walletRequest returns the payment that a browser wallet is asked to send, with the amount on the page in
 // the smallest units. It is empty for networks that are not EVM networks, and for malformed values.
 func walletRequest(m api.PaymentMethod, s scene, amount string) views.Request {
 	due, err := money.Parse(amount, money.Currency{Code: m.CryptoCurrency, Decimals: m.Decimals})
@@ -40,10 +40,10 @@ func walletRequest(m api.PaymentMethod, s scene, amount string) views.Request {
 	return r
 }
 
-// walletApp returns a link that opens this page in MetaMask's own browser on a phone, where the
-// page asks the wallet as on a desktop. The page's address follows the link's prefix without its
-// scheme. See https://docs.metamask.io/sdk/guides/use-deeplinks, "Open a dapp inside the in-app
-// browser". It is empty if the wallet could not send the payment or could not reach the page.
+// walletApp returns a link that opens this page in MetaMask's browser on a phone, where the page can call
+// the wallet as on a desktop. The link is a prefix followed by the address of the page without its scheme.
+// See https://docs.metamask.io/sdk/guides/use-deeplinks, "Open a dapp inside the in-app browser". The link
+// is empty if the wallet could not send the payment or could not reach the page.
 func walletApp(r api.Resource, m api.PaymentMethod, s scene, amount string) string {
 	place, secure := strings.CutPrefix(s.BaseURL, "https://")
 	if !secure || m.Network == testNetwork || walletRequest(m, s, amount).Units == "" {
@@ -52,9 +52,9 @@ func walletApp(r api.Resource, m api.PaymentMethod, s scene, amount string) stri
 	return "https://link.metamask.io/dapp/" + place + "/invoice/" + r.ForeignID + "?m=" + url.QueryEscape(m.CryptoCurrency)
 }
 
-// turn returns a string that changes whenever the shopper has something new to send: when another
-// amount is due, and when a payment was dropped. Until then a shopper who has sent the amount need
-// not send it again.
+// turn returns a string that changes whenever the shopper has to send money again: when another amount is
+// due, and when a payment was dropped. While it stays the same, the page does not ask a shopper who has
+// sent the amount to send it again.
 func turn(r api.Resource) string {
 	dropped := 0
 	for _, t := range r.Payments {

@@ -12,8 +12,8 @@ import (
 	"chequer/web/present/presenttest"
 )
 
-// The data attributes for the browser wallet's script, by method.
-func TestWalletRequest(t *testing.T) {
+// The data attributes are the input of the script for browser wallets.
+func TestWallet_request_is_in_the_data_attributes(t *testing.T) {
 	t.Parallel()
 	const to, euro = "0x1111111254EEB25477B68fb85Ed929f73A960582", "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42"
 	token := map[string]string{
@@ -89,8 +89,8 @@ func data(s *goquery.Selection) map[string]string {
 	return values
 }
 
-// A shopper who has sent the amount is asked again only when a new amount is due.
-func TestWalletTurn(t *testing.T) {
+// The page asks a shopper who has sent the amount again only when a new amount is due.
+func TestWallet_turn_changes_when_a_new_amount_is_due(t *testing.T) {
 	t.Parallel()
 	turn := func(change func(*api.Resource)) string {
 		r := presenttest.Invoice("abc")
@@ -119,9 +119,9 @@ func TestWalletTurn(t *testing.T) {
 	}
 }
 
-// Only a page that a browser wallet can pay loads the script for it, in every state: a paid invoice
-// may become unpaid by a reorganisation.
-func TestWalletScript(t *testing.T) {
+// A page loads the script for browser wallets only if a browser wallet can pay one of its methods. It loads
+// the script in every state, because a paid invoice may become unpaid by a reorganisation.
+func TestWallet_script_is_loaded_only_if_a_wallet_can_pay(t *testing.T) {
 	t.Parallel()
 	for _, status := range []string{api.StatusCreated, api.StatusPaid} {
 		for script, methods := range map[string]func([]api.PaymentMethod) []api.PaymentMethod{

@@ -32,8 +32,8 @@ type Params struct {
 	Tags bool
 	// Public are endpoints of different operators that need no account.
 	Public []string
-	// Trial is true for a test network, whose coins have no value.
-	Trial bool
+	// Testnet is true for a test network, whose coins have no value.
+	Testnet bool
 }
 
 // Network is one EVM network. It implements chain.Network and chain.Bridged.

@@ -166,7 +166,7 @@ func TestNetworks_are_distinct(t *testing.T) {
 		for _, a := range slices.Concat(p.Assets, p.More, p.Bridged) {
 			// A test network has the codes of its main network, because the two are never
 			// offered together.
-			if codes[a.Code] != p.Trial {
+			if codes[a.Code] != p.Testnet {
 				t.Errorf("%s on %s: code is a duplicate: %t", a.Code, p.ID, codes[a.Code])
 			}
 			codes[a.Code] = true

@@ -245,7 +245,7 @@ func (p Params) testNetwork(id chain.ID, name string, chainID uint64, contracts 
 			assets = append(assets, a)
 		}
 	}
-	p.ID, p.ChainID, p.Assets, p.More, p.Bridged, p.Public, p.Trial = id, chainID, assets, nil, nil, public, true
+	p.ID, p.ChainID, p.Assets, p.More, p.Bridged, p.Public, p.Testnet = id, chainID, assets, nil, nil, public, true
 	return p
 }
 

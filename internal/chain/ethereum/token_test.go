@@ -21,7 +21,7 @@ func TestDoubts(t *testing.T) {
 		queryable bool
 
 		doubted, watched bool
-		says             string
+		text             string
 	}{
 		"a listed token with its decimals":         {usdcBase, "USDC-BASE", 6, false, false, false, true, ""},
 		"a listed token with other decimals":       {usdcBase, "USDC-BASE", 18, false, false, true, false, "has 18 decimals, not 6"},
@@ -50,8 +50,8 @@ func TestDoubts(t *testing.T) {
 			got := scan(t, s, chain.Cursor{}, &fakeWatched{scripts: []string{payee}})
 
 			doubts := s.Doubts()
-			if (len(doubts) == 1) != test.doubted || test.doubted && (doubts[0].Asset != test.code || !strings.Contains(doubts[0].Says, test.says)) {
-				t.Errorf("doubts %+v, want about %q: %t, %q", doubts, test.code, test.doubted, test.says)
+			if (len(doubts) == 1) != test.doubted || test.doubted && (doubts[0].Asset != test.code || !strings.Contains(doubts[0].Text, test.text)) {
+				t.Errorf("doubts %+v, want about %q: %t, %q", doubts, test.code, test.doubted, test.text)
 			}
 			if watched := slices.Contains(s.WatchedCodes(), test.code); watched != test.watched || watched != (len(got.Transfers) == 1) {
 				t.Errorf("watched: %t, %d transfers; want %t", watched, len(got.Transfers), test.watched)

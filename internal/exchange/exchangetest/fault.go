@@ -82,16 +82,16 @@ func Giant(_ *Server, w http.ResponseWriter, _ *http.Request, process func() Ans
 	}
 }
 
-// Say answers with a text without carrying out the call.
-func Say(status int, text string) Fault {
+// Respond answers with a text without carrying out the call.
+func Respond(status int, text string) Fault {
 	return func(_ *Server, w http.ResponseWriter, _ *http.Request, _ func() Answer) {
 		w.WriteHeader(status)
 		_, _ = w.Write([]byte(text))
 	}
 }
 
-// SayAfter carries out the call and answers with a text.
-func SayAfter(status int, text string) Fault {
+// ProcessAndRespond carries out the call and answers with a text.
+func ProcessAndRespond(status int, text string) Fault {
 	return func(_ *Server, w http.ResponseWriter, _ *http.Request, process func() Answer) {
 		process()
 		w.WriteHeader(status)
@@ -99,12 +99,12 @@ func SayAfter(status int, text string) Fault {
 	}
 }
 
-// Lie carries out the call and replaces a part of its answer.
-func Lie(old, replacement string) Fault {
+// Falsify carries out the call and replaces a part of its answer.
+func Falsify(old, replacement string) Fault {
 	return func(s *Server, w http.ResponseWriter, _ *http.Request, process func() Answer) {
 		a := process()
 		if !bytes.Contains(a.body, []byte(old)) {
-			s.note(fmt.Sprintf("Lie: %q is not in the answer %s", old, a.body))
+			s.note(fmt.Sprintf("Falsify: %q is not in the answer %s", old, a.body))
 		}
 		a.body = bytes.ReplaceAll(a.body, []byte(old), []byte(replacement))
 		a.header = nil // it cannot be signed
@@ -112,8 +112,8 @@ func Lie(old, replacement string) Fault {
 	}
 }
 
-// Meet calls a function of the test before it carries out the call.
-func Meet(during func()) Fault {
+// RunBefore calls a function of the test before it carries out the call.
+func RunBefore(during func()) Fault {
 	return func(_ *Server, w http.ResponseWriter, _ *http.Request, process func() Answer) {
 		during()
 		process().write(w)

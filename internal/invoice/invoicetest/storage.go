@@ -50,7 +50,7 @@ var _ invoice.Storage = (*Storage)(nil)
 func New() *Storage {
 	return &Storage{
 		invoices: map[string]*invoice.Invoice{}, keys: map[keyOf]claim{},
-		next: map[string]uint32{}, evidence: map[string]string{}, links: map[string][]string{}, nonces: map[invoice.Nonce]bool{}, orders: map[orderOf][]string{}, places: map[string][]string{}, progress: map[chain.ID]invoice.Progress{},
+		next: map[string]uint32{}, evidence: map[string]string{}, links: map[string][]string{}, nonces: map[invoice.Nonce]bool{}, orders: map[orderOf][]string{}, groups: map[string][]string{}, progress: map[chain.ID]invoice.Progress{},
 	}
 }
 
@@ -90,7 +90,7 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 	if inv, err := s.replay(c); !errors.Is(err, invoice.ErrNotFound) {
 		return inv, err == nil, err
 	}
-	if newest := s.leads(c.Order); newest != c.Order.After {
+	if newest := s.orderedID(c.Order); newest != c.Order.After {
 		return Clone(s.invoices[newest]), true, nil
 	}
 	for _, limit := range c.UnpaidLimits {
@@ -129,8 +129,8 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 	s.evidence[c.EvidenceName] = c.Evidence
 	s.nonces[c.Nonce] = true
 	for _, limit := range c.UnpaidLimits {
-		place := unpaidPlace(c, limit)
-		s.places[place] = append(s.places[place], inv.ID)
+		group := unpaidGroup(c, limit)
+		s.groups[group] = append(s.groups[group], inv.ID)
 	}
 	s.write(inv)
 	return Clone(s.invoices[inv.ID]), false, nil
@@ -138,7 +138,7 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 
 // unpaid counts the invoices that count towards a limit.
 func (s *Storage) unpaid(c invoice.Creation, limit invoice.UnpaidLimit) (n int) {
-	for _, id := range s.places[unpaidPlace(c, limit)] {
+	for _, id := range s.groups[unpaidGroup(c, limit)] {
 		inv := s.invoices[id]
 		if inv.State.Status == invoice.Created && inv.CreatedAt.After(c.At.Add(-invoice.UnpaidWindow)) {
 			n++
@@ -147,14 +147,14 @@ func (s *Storage) unpaid(c invoice.Creation, limit invoice.UnpaidLimit) (n int) 
 	return n
 }
 
-func unpaidPlace(c invoice.Creation, limit invoice.UnpaidLimit) string {
+func unpaidGroup(c invoice.Creation, limit invoice.UnpaidLimit) string {
 	return c.MerchantID + " " + string(c.Mode) + " " + limit.Group
 }
 
 // OrderedInvoice implements invoice.Storage.
 func (s *Storage) OrderedInvoice(ctx context.Context, o invoice.Order) (*invoice.Invoice, error) {
 	s.mu.Lock()
-	id := s.leads(o)
+	id := s.orderedID(o)
 	s.mu.Unlock()
 	return s.Invoice(ctx, id)
 }
@@ -176,8 +176,8 @@ func (s *Storage) uses(slug string) (n int) {
 	return n
 }
 
-// leads returns the ID of the invoice that an order leads to, "" for none.
-func (s *Storage) leads(o invoice.Order) string {
+// orderedID returns the ID of the invoice that OrderedInvoice returns; "" if there is none.
+func (s *Storage) orderedID(o invoice.Order) string {
 	best, rank := "", 3
 	for _, id := range s.orders[orderOf{o.KeyID, o.ID}] {
 		r, inv := 2, s.invoices[id]

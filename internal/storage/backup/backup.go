@@ -1,5 +1,5 @@
-// Package backup writes a whole database into a stream that fits both engines, seals it with a
-// passphrase, and restores it.
+// Package backup writes a whole database into a stream that can be restored to either engine, encrypts the
+// stream with a passphrase, and restores it.
 package backup
 
 import (
@@ -15,9 +15,9 @@ import (
 	"chequer/internal/storage/engine"
 )
 
-// Write writes the whole database in a consistent state, while others may write to it, together
-// with the master key: the backup is as secret as the key. The database is neither changed nor
-// upgraded. The backup can be restored to either engine. Write holds one row in memory at a time.
+// Write writes the whole database in a consistent state, even while other processes write to it. The backup
+// contains the master key, so it is as secret as the key. The database is neither changed nor upgraded. The
+// backup can be restored to either engine. Write holds one row in memory at a time.
 // The errors include ErrNoDatabase, engine.ErrMasterKey and engine.ErrNewer.
 func Write(ctx context.Context, url string, master []byte, now time.Time, w io.Writer) (Manifest, error) {
 	db, d, err := openReading(ctx, url)
@@ -49,7 +49,7 @@ func backUp(ctx context.Context, db *sql.DB, d engine.Dialect, master []byte, no
 	if err != nil {
 		return Manifest{}, err
 	}
-	// On SQLite every transaction sees one state.
+	// On SQLite all statements of a transaction see the same state.
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {
 		return Manifest{}, fmt.Errorf("begin: %w", err)

@@ -50,7 +50,7 @@ var (
 	restore      = storagetest.Restore
 )
 
-func TestRestore_brings_back_every_row(t *testing.T) {
+func TestRestore_restores_every_row(t *testing.T) {
 	t.Parallel()
 	for from := range engines {
 		for to := range engines {
@@ -96,7 +96,7 @@ func TestRestore_brings_back_every_row(t *testing.T) {
 	}
 }
 
-// fill writes at least one row into every table, with values that are hard to copy.
+// fill writes at least one row into every table, with values that a wrong copy would change.
 func fill(t *testing.T, s *storage.Storage, url string) {
 	t.Helper()
 	ctx := t.Context()
@@ -250,7 +250,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// checkConsistent fails unless the rows of a database fit together, as transactions leave them.
+// checkConsistent fails unless the rows of a database are consistent with each other.
 func checkConsistent(t *testing.T, url string) {
 	t.Helper()
 	for _, merchantID := range rows(t, url, "SELECT DISTINCT merchant_id FROM invoices") {
@@ -275,7 +275,7 @@ func checkConsistent(t *testing.T, url string) {
 	}
 }
 
-func TestBackup_refuses(t *testing.T) {
+func TestBackup_refuses_other_keys_and_newer_schemas(t *testing.T) {
 	onBoth(t, func(t *testing.T, _ *storage.Storage, url string) {
 		_, err := backup.Write(t.Context(), url, masterKey(2), noon, io.Discard)
 		if !errors.Is(err, engine.ErrMasterKey) {

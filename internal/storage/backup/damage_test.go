@@ -56,7 +56,7 @@ func TestRestore_refuses_an_incomplete_backup(t *testing.T) {
 					t.Errorf("table %s has rows: %q", table, rows)
 				}
 			}
-			restore(t, url, stream, backup.RestoreOptions{}) // the refused restores left no trace
+			restore(t, url, stream, backup.RestoreOptions{}) // the refused restores left no rows
 		})
 	}
 }
@@ -114,13 +114,13 @@ func TestRestore_refuses_a_database_in_use(t *testing.T) {
 				t.Errorf("got error %v, want %v", err, backup.ErrNotEmpty)
 			}
 			refuse(t, url)
-			change(t, url, "DELETE FROM meta WHERE name = 'master_key'") // by hand, as a user who tries to bypass the check
+			change(t, url, "DELETE FROM meta WHERE name = 'master_key'") // like a user who tries to bypass the check
 			refuse(t, url)
 		})
 	}
 }
 
-func TestRestore_undoes_everything_when_the_last_step_fails(t *testing.T) {
+func TestRestore_rolls_back_everything_if_the_last_step_fails(t *testing.T) {
 	t.Parallel()
 	stream := someBackup(t)
 	broken := errors.New("no room for the key")

@@ -28,7 +28,7 @@ func write(t testing.TB, path, content string) {
 	}
 }
 
-// TestRestoreChild is the child process: it stops at the given byte, reports that, and waits to be
+// TestRestoreChild is the child process. It stops at the given byte, reports that, and waits until it is
 // killed.
 func TestRestoreChild(t *testing.T) {
 	if os.Getenv(restoreURL) == "" {
@@ -101,9 +101,9 @@ func restoreUntilKilled(t *testing.T, url, file string, stop int) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var said bytes.Buffer
+	var printed bytes.Buffer
 	stopped := false
-	for scanner := bufio.NewScanner(io.TeeReader(out, &said)); scanner.Scan(); {
+	for scanner := bufio.NewScanner(io.TeeReader(out, &printed)); scanner.Scan(); {
 		if scanner.Text() == "stopped" {
 			stopped = true
 			if err := child.Process.Kill(); err != nil {
@@ -113,6 +113,6 @@ func restoreUntilKilled(t *testing.T, url, file string, stop int) {
 	}
 	_ = child.Wait() // it was killed
 	if !stopped {
-		t.Fatalf("the child process ended by itself: %s", said.String())
+		t.Fatalf("the child process ended before it was killed: %s", printed.String())
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// rowsAtOnce is the number of rows that a statement writes. With one statement for each row, each
-// would wait for a round trip to PostgreSQL.
+// rowsAtOnce is the number of rows that a statement writes. With one statement for each row, each row would
+// need a round trip to PostgreSQL.
 const rowsAtOnce = 100
 
-// loader writes tables row by row, in the order of the backup: each table follows the tables it
-// refers to.
+// loader writes tables row by row, in the order of the backup: each table follows the tables that it refers
+// to.
 type loader struct {
 	tx     *sql.Tx
 	tables []table // not written yet
@@ -21,7 +21,7 @@ type loader struct {
 	values []any     // values of rows not written yet
 }
 
-// begin completes the current table and begins the next one.
+// begin completes the current table and begins the next table.
 func (l *loader) begin(ctx context.Context, name string, columns []string) error {
 	if err := l.flush(ctx); err != nil {
 		return err
@@ -37,7 +37,7 @@ func (l *loader) begin(ctx context.Context, name string, columns []string) error
 	return err
 }
 
-// row adds a row, and writes the pending rows when there are rowsAtOnce of them.
+// row adds a row. When there are rowsAtOnce pending rows, it writes them.
 func (l *loader) row(ctx context.Context, line []byte) error {
 	values, err := parseRow(line)
 	if err != nil {

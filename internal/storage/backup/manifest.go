@@ -11,7 +11,7 @@ const formatVersion = 1
 
 // Manifest describes a backup.
 type Manifest struct {
-	Engine    string           `json:"engine"` // of the source, sqlite or postgres; the backup fits both
+	Engine    string           `json:"engine"` // of the source, sqlite or postgres; the backup can be restored to both
 	Schema    int64            `json:"schema"` // version
 	CreatedAt time.Time        `json:"created_at"`
 	Rows      map[string]int64 `json:"rows"` // by table

@@ -11,9 +11,9 @@ import (
 	"chequer/internal/storage/backup"
 )
 
-// TestBackup_needs_memory_for_rows_not_for_tables must not run in parallel with other tests, since
+// TestBackup_memory_does_not_grow_with_the_tables must not run in parallel with other tests, since
 // it measures the memory of the whole process.
-func TestBackup_needs_memory_for_rows_not_for_tables(t *testing.T) {
+func TestBackup_memory_does_not_grow_with_the_tables(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes some 100 MB")
 	}
@@ -68,7 +68,7 @@ func TestBackup_needs_memory_for_rows_not_for_tables(t *testing.T) {
 	}
 }
 
-// peak measures the largest growth of the heap, sampled once for each megabyte that passes.
+// peak measures the largest growth of the heap, sampled once for each megabyte that is written or read.
 type peak struct {
 	before, most, total, looked int64
 }

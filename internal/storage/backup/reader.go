@@ -43,9 +43,9 @@ func newReader(r io.Reader) (*reader, error) {
 	return b, nil
 }
 
-// each calls begin for every table and visit for every row; the line is valid until the next call.
-// The data is verified only if each returns without an error. It returns ErrDamaged, or an error of
-// begin or visit.
+// each calls begin for every table and visit for every row. The line is valid until the next call. The
+// data is verified only if each returns no error. The errors are ErrDamaged and the errors of begin and
+// visit.
 func (b *reader) each(begin func(name string, columns []string) error, visit func(line []byte) error) (Manifest, error) {
 	rows := map[string]int64{}
 	var current string

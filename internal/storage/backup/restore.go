@@ -13,8 +13,8 @@ import (
 
 // RestoreOptions are the options of Restore.
 type RestoreOptions struct {
-	// IndexMarks is the file of the high-water marks of the destination indexes. If the file exists already, its marks
-	// bound the used indexes.
+	// IndexMarks is the file of the high-water marks of the destination indexes. If the file exists
+	// already, its marks are upper bounds of the used indexes.
 	IndexMarks string
 	// BeforeCommit is called when everything is read, checked and written, but not committed yet.
 	// If it returns an error, everything is rolled back.
@@ -24,12 +24,12 @@ type RestoreOptions struct {
 // Restored is the result of a restore.
 type Restored struct {
 	Manifest
-	// Skipped is the least number of indexes that every counter skipped, since they may belong to
-	// invoices made after the backup.
+	// Skipped is the number of indexes that every counter skipped at least. Invoices made after the backup
+	// may have used them.
 	Skipped int64 `json:"skipped_indexes"`
 }
 
-// Check reads a backup to its end, and returns its manifest and the master key in it;
+// Check reads a backup to its end, and returns its manifest and the master key in it. The errors are
 // ErrDamaged and ErrNewer.
 func Check(r io.Reader) (m Manifest, master []byte, err error) {
 	b, err := newReader(r)
@@ -54,9 +54,9 @@ func CheckEmpty(ctx context.Context, url string) error {
 	return err
 }
 
-// Restore writes a backup into an empty database, completely or not at all, and advances the
-// destination indexes. It makes the schema in the backup's version; Open upgrades it. The errors
-// include ErrNotEmpty, ErrDamaged and ErrNewer.
+// Restore writes a backup into an empty database, completely or not at all, and advances the destination
+// indexes. It makes the schema in the backup's version, which Open upgrades later. The errors include
+// ErrNotEmpty, ErrDamaged and ErrNewer.
 func Restore(ctx context.Context, url string, r io.Reader, o RestoreOptions) (Restored, error) {
 	restored, err := restore(ctx, url, r, o)
 	if err != nil {
@@ -164,8 +164,8 @@ func load(ctx context.Context, tx *sql.Tx, d engine.Dialect, b *reader) (Manifes
 	return m, checkMasterKey(ctx, tx, d, master)
 }
 
-// claimEmpty locks an empty database until the transaction ends, and deletes the rows that the
-// migrations inserted: the backup contains them, too.
+// claimEmpty locks an empty database until the transaction ends, and deletes the rows that the migrations
+// inserted, because the backup contains these rows.
 func claimEmpty(ctx context.Context, q engine.Querier, d engine.Dialect, tables []table) error {
 	if d.IsPostgres() { // every process that opens the database reads this table first
 		if _, err := q.ExecContext(ctx, "LOCK TABLE meta IN ACCESS EXCLUSIVE MODE"); err != nil {

@@ -16,8 +16,8 @@ type table struct {
 	types   []string // types of the columns, as in the migrations
 }
 
-// schema returns the tables of a schema version, each after the tables it refers to. It reads them
-// from a database in memory that the migrations made: so there is no second list to maintain, the
+// schema returns the tables of a schema version, each after the tables that it refers to. It reads them
+// from a database in memory that the migrations made. Therefore there is no second list to maintain, the
 // result is the same for both engines, and other tables in a shared database are not included.
 func schema(ctx context.Context, version int64) ([]table, error) {
 	db, err := engine.MemorySchema(ctx, version)
@@ -62,7 +62,7 @@ func readTables(ctx context.Context, q engine.Querier) (tables []table, err erro
 	return tables, err
 }
 
-// byReference sorts the tables so that each follows the tables it refers to.
+// byReference sorts the tables so that each follows the tables that it refers to.
 func byReference(tables []table, references map[string][]string) ([]table, error) {
 	var sorted []table
 	placed := map[string]bool{}
@@ -80,8 +80,7 @@ func byReference(tables []table, references map[string][]string) ([]table, error
 	return sorted, nil
 }
 
-// The statements below are the only ones that are built from names. The names come from the
-// migrations, never from a backup.
+// Only the statements below are built from names. The names are from the migrations, never from a backup.
 
 // selectAll returns the statement that reads a table.
 func (t table) selectAll() string {

@@ -9,8 +9,8 @@ import (
 	"filippo.io/age"
 )
 
-// Sealer compresses its input and encrypts it with a passphrase. In an emergency "age -d
-// FILE | gunzip" decrypts it. See age-encryption.org/v1.
+// Sealer compresses its input and encrypts it with a passphrase. The command "age -d FILE | gunzip"
+// decrypts the output without this program. See age-encryption.org/v1.
 type Sealer struct {
 	*gzip.Writer
 	outer io.Closer
@@ -38,8 +38,8 @@ func NewSealer(w io.Writer, passphrase string, work int) (*Sealer, error) {
 // Close completes the file.
 func (s *Sealer) Close() error { return errors.Join(s.Writer.Close(), s.outer.Close()) }
 
-// Unseal returns a reader of the output of a Sealer, from the beginning of a file. Damage is reported
-// by Unseal or while the content is read. The errors include ErrPassphrase and ErrDamaged.
+// Unseal returns a reader of the input of a Sealer from its output. Damage is reported by Unseal or while
+// the content is read. The errors include ErrPassphrase and ErrDamaged.
 func Unseal(f io.ReadSeeker, passphrase string) (io.Reader, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, err

@@ -8,10 +8,10 @@ import (
 	"chequer/internal/storage/highwater"
 )
 
-// skipIndexes advances every counter past the indexes that may have been allocated after the
-// backup, including the counters of wallets that had none in the backup. Marks that survived the
-// loss of the database bound those indexes. The new marks are on disk before the counters are, so
-// that the next start does not skip indexes again.
+// skipIndexes advances every counter past the indexes that may have been allocated after the backup,
+// including the counters of wallets without a counter in the backup. If the marks were not lost with the
+// database, they are upper bounds of these indexes. The new marks are written before the counters, so that
+// the next start does not skip indexes again.
 func skipIndexes(ctx context.Context, q engine.Querier, marks *highwater.Marks) error {
 	stands := map[string]int64{}
 	for _, counter := range marks.Counters() {

@@ -8,9 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Mark returns a number that is another one after another process wrote to the database, or 0 on
-// PostgreSQL. The first call returns any number. See SQLite, "PRAGMA data_version": the connection that
-// writes does not count its own commits.
+// Mark returns a number that changes when another process writes to the database. On PostgreSQL it is
+// always 0. Commits of this process do not change the number. See SQLite, "PRAGMA data_version".
 func (e *Engine) Mark(ctx context.Context) (int64, error) {
 	if e.IsPostgres() {
 		return 0, nil
@@ -33,10 +32,9 @@ func (e *Engine) Announce(ctx context.Context, channel, text string) error {
 	})
 }
 
-// Announced calls received with the texts that are announced on a channel, after it called
-// connected, until the context ends or the connection is lost. It uses a connection of its own. It
-// returns errors.ErrUnsupported on SQLite and behind a connection pooler, which may send the
-// announcements to another client.
+// Announced calls connected, and then received with each text that is announced on a channel, until the
+// context ends or the connection is lost. It uses a separate connection. It returns errors.ErrUnsupported
+// on SQLite and behind a connection pooler, which may send the announcements to another client.
 func (e *Engine) Announced(ctx context.Context, channel string, connected func(), received func(text string)) error {
 	p, ok := e.database.(*postgres)
 	if !ok {

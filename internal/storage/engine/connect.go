@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Connect returns a pool for a database that no Engine uses; for SQLite, with the single connection
-// that writes. It does not connect yet.
+// Connect returns a pool for a database that no Engine uses. For SQLite the pool has a single connection,
+// which can write. Connect does not connect yet.
 func Connect(url string) (*sql.DB, Dialect, error) {
 	d, place, err := parseURL(url)
 	if err != nil {

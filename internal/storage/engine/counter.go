@@ -5,15 +5,15 @@ import (
 	"maps"
 )
 
-// Counter holds the statements for one table of numbers that only grow, one number per name.
+// Counter holds the statements for a table of numbers. Each number has a name and only grows.
 type Counter struct {
 	AddSQL string // adds $2 to the number $1, and returns the sum
 	SetSQL string // sets the number $1 to $2
 }
 
-// counters is a Querier for a transaction that several jobs share. It caches the numbers that
-// the jobs incremented. A number's row is locked by the first job that uses it, so later jobs need
-// not ask the database, and the final value is written once, before the commit.
+// counters is a Querier for a transaction that several jobs share. It caches the numbers that the jobs
+// incremented. The first job that uses a number locks its row, so later jobs use the cached value, and the
+// final value is written once, before the commit.
 type counters struct {
 	Querier
 	numbers map[number]value

@@ -17,7 +17,7 @@ type Dialect struct {
 	// SQLite needs neither: a transaction that writes locks the whole database.
 	ForUpdate string
 	ForShare  string
-	// SkipLocked locks the rows that no other transaction has locked, and leaves the others out.
+	// SkipLocked locks the rows that no other transaction has locked, and omits the other rows.
 	SkipLocked string
 	// countTable is a statement that returns the number of tables named $1, zero or one.
 	countTable string

@@ -1,5 +1,5 @@
-// Package engine runs transactions on SQLite or PostgreSQL: one schema, one SQL text. It does not
-// know what the tables hold.
+// Package engine runs transactions on SQLite or PostgreSQL, with the same schema and the same SQL. It does
+// not depend on the content of the tables.
 package engine
 
 import (
@@ -30,7 +30,8 @@ type database interface {
 	share(ctx context.Context, group string, w Work) error
 	read(ctx context.Context, w Work) error
 	snapshot(ctx context.Context, w Work) error
-	// checkPlace returns an error if what is written is lost with this process.
+	// checkPlace returns an error if the database's file was deleted or replaced, so that written data is
+	// lost when this process ends.
 	checkPlace() error
 	// waiting returns the number of callers that wait for other work, and the number of groups with
 	// running transactions.

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// groups lets the transactions of one group on PostgreSQL share a commit. Such transactions would
-// wait for each other's row locks, and then each for the disk; therefore those that wait at the
-// same time run one after the other in one transaction. Groups do not wait for each other.
+// groups lets the transactions of one group on PostgreSQL share a commit. Separate transactions of a group
+// would wait for each other's row locks, and then each for the disk. Therefore the work that waits at the
+// same time runs in one transaction. Groups do not wait for each other.
 type groups struct {
 	commit func(batch []*job) // answers all jobs of the batch
 

@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// MaxBatch is the largest number of transactions in one commit: enough to share the wait for the
-// disk, and far below the distance by which index marks may be ahead, so that the marks are rarely
-// raised.
+// MaxBatch is the largest number of transactions in one commit. It is large enough to share the wait for
+// the disk, and far smaller than the distance by which index marks may be ahead, so that the marks are
+// rarely raised.
 const MaxBatch = 32
 
 // job is the work of one caller that may share a commit with others, and its result. No statement

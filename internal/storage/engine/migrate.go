@@ -21,11 +21,11 @@ var migrations embed.FS
 
 // migrateTries is the largest number of attempts to upgrade a SQLite database: it may be busy while
 // another process creates it, and its schema may change before it is copied. Each migration is one
-// transaction, so none is ever left half done.
+// transaction, so a failed attempt leaves no part of a migration.
 const migrateTries = 10
 
-// migrate upgrades the schema of a database to the version of this program; ErrNewer, and ErrOlder
-// if it must not be upgraded.
+// migrate upgrades the schema of a database to the version of this program. It returns ErrNewer if the
+// schema is newer, and ErrOlder if it is older and must not be upgraded.
 func migrate(ctx context.Context, db *sql.DB, d Dialect, place string, o Options) (Migration, error) {
 	for try := 1; ; try++ {
 		m, err := upgrade(ctx, db, d, place, o)

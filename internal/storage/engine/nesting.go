@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Work that waits for a second transaction of its own engine may wait for ever: on SQLite for the
-// writer that runs it, on PostgreSQL for rows that it has locked itself. Therefore work gets a
-// context of its own, and the engine refuses calls with that context or one derived from it.
+// Work that waits for a second transaction of the engine that runs it may wait for ever: on SQLite for the
+// writer that runs the work, on PostgreSQL for rows that the work has locked. Therefore work gets a marked
+// context, and the engine refuses calls with that context or a context derived from it.
 
 // inside is the key of the value that marks the context of work of an engine.
 type inside struct{ engine *Engine }
 
-// slowWork is the time after which running work is logged. It finds a call that the mark cannot
-// find, because it is made with another context.
+// slowWork is the time after which running work is logged. The log shows a nested call that is made with
+// another context, which the engine cannot refuse.
 const slowWork = 10 * time.Second
 
 // run runs work with do, or returns ErrNested inside other work of this engine.

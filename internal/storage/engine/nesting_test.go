@@ -13,7 +13,7 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-// calls are the ways to run work.
+// calls returns the methods that run work.
 func calls(e *engine.Engine) map[string]func(context.Context, engine.Work) error {
 	return map[string]func(context.Context, engine.Work) error{
 		"write": e.Write, "read": e.Read, "snapshot": e.Snapshot,

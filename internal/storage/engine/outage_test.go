@@ -11,8 +11,7 @@ import (
 	"chequer/internal/logtest"
 )
 
-// On a full disk reads succeed, and so do transactions that change nothing: they do not
-// end the outage.
+// On a full disk, reads and transactions without changes succeed. They must not end the outage.
 func TestAvailability_logs_an_outage_once(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -38,7 +37,7 @@ func TestAvailability_logs_an_outage_once(t *testing.T) {
 	})
 }
 
-// onlyMessage leaves the message of a record.
+// onlyMessage removes everything but the message from a log record.
 func onlyMessage(_ []string, a slog.Attr) slog.Attr {
 	if a.Key == slog.MessageKey {
 		return a

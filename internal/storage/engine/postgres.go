@@ -20,8 +20,8 @@ const tries = 10
 // outage is the time for which the loss of the connection is hidden from the caller.
 const outage = 500 * time.Millisecond
 
-// postgres runs every transaction on its own, since locks are per row, except those that would wait
-// for the same rows.
+// postgres runs transactions concurrently, since locks are per row. Transactions that would wait for the
+// same rows share a commit, see groups.
 type postgres struct {
 	db     *sql.DB
 	pool   *pool
@@ -74,8 +74,8 @@ func (p *postgres) close() error {
 	return p.db.Close()
 }
 
-// transaction runs work in a transaction. An error is final if the commit may have succeeded
-// nevertheless.
+// transaction runs work in a transaction. final is true for an error of a commit that may have succeeded,
+// so that the work must not run again.
 func (p *postgres) transaction(ctx context.Context, o sql.TxOptions, w Work) (final bool, err error) {
 	tx, err := p.db.BeginTx(ctx, &o)
 	if err != nil {
@@ -111,7 +111,7 @@ func (p *postgres) persist(ctx context.Context, do func() (final bool, err error
 	}
 }
 
-// again reports whether a transaction failed only because of concurrent ones. See PostgreSQL,
+// again reports whether a transaction failed only because of concurrent transactions. See PostgreSQL,
 // appendix A: serialization_failure and deadlock_detected.
 func again(err error) bool {
 	var fault *pgconn.PgError

@@ -5,11 +5,11 @@ import (
 	"database/sql"
 )
 
-// Work runs statements one after the other: it reads all rows of one before it runs the next. It
-// uses only its own context: see ErrNested.
+// Work runs statements one after the other: it reads all rows of a statement before it runs the next. It
+// uses only the context that it is called with, see ErrNested.
 type Work func(ctx context.Context, q Querier) error
 
-// Querier runs statements, in a transaction or each in its own.
+// Querier runs statements, all in one transaction or each in a separate transaction.
 type Querier interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)

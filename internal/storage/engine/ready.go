@@ -23,8 +23,8 @@ type writeProof struct {
 	running chan struct{} // closed when the running proof is complete
 }
 
-// Ready proves with a write that data can be stored. It writes at most once every few seconds,
-// however often it is called. The error is the reason why data cannot be stored.
+// Ready proves with a write that data can be stored. The result is cached, so that Ready writes at most
+// once every few seconds. The error is the reason why data cannot be stored.
 func (e *Engine) Ready(ctx context.Context) error {
 	e.proof.mu.Lock()
 	if time.Since(e.proof.at) < e.proof.ttl {
@@ -62,7 +62,7 @@ func (e *Engine) prove(ctx context.Context, done chan struct{}) {
 	close(done)
 }
 
-// proveWrite writes to the database, whose file must be in its place, and calls Options.Prove.
+// proveWrite checks the place of the database's file, writes to the database, and calls Options.Prove.
 func (e *Engine) proveWrite(ctx context.Context) error {
 	err := e.Write(ctx, func(ctx context.Context, q Querier) error {
 		_, err := q.ExecContext(ctx, `

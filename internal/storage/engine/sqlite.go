@@ -28,11 +28,11 @@ type sqliteDatabase struct {
 	closing chan struct{}
 	reading *sql.DB
 	path    string
-	file    fs.FileInfo // that is open
+	file    fs.FileInfo // the open file
 }
 
-// errMoved means that the database's file was deleted or replaced while it is open:
-// what is written is lost with this process.
+// errMoved means that the database's file was deleted or replaced while it is open. Written data is lost
+// when this process ends.
 var errMoved = errors.New("the file of the database was deleted or replaced while the server runs: stop the server, then put the file in place")
 
 // newSQLite returns the engine of an open database and its file.
@@ -69,7 +69,7 @@ func (s *sqliteDatabase) write(ctx context.Context, w Work) error { return s.wri
 // share implements database. All writes share commits.
 func (s *sqliteDatabase) share(ctx context.Context, _ string, w Work) error { return s.write(ctx, w) }
 
-// read implements database. Reads are short, so a running one is never interrupted.
+// read implements database. Reads are short, so a running read is never interrupted.
 func (s *sqliteDatabase) read(ctx context.Context, w Work) error {
 	select {
 	case <-s.closing:
@@ -101,8 +101,7 @@ func (s *sqliteDatabase) snapshot(ctx context.Context, w Work) error {
 	})
 }
 
-// checkPlace implements database. It returns errMoved if the path leads to another file than the
-// one that is open.
+// checkPlace implements database. It returns errMoved if the file at the path is not the open file.
 func (s *sqliteDatabase) checkPlace() error {
 	file, err := os.Stat(s.path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(file, s.file) {

@@ -14,9 +14,9 @@ import (
 const beginTries = 3
 
 // writer runs the transactions of all callers on one connection, one after the other. Transactions
-// that wait at the same time share a commit, because each commit waits for the disk. Each has its
-// own savepoint, so that an error or a panic rolls back only that one. No caller gets a result
-// before the commit, and if the commit fails, every caller gets the error.
+// that wait at the same time share a commit, because each commit waits for the disk. Each transaction has
+// a savepoint, so that an error or a panic rolls back only that transaction. No caller gets a result before
+// the commit. If the commit fails, every caller gets the error.
 type writer struct {
 	db    *sql.DB
 	conn  *prepared
@@ -35,7 +35,7 @@ func newWriter(ctx context.Context, db *sql.DB, log *slog.Logger) (*writer, erro
 		return nil, err
 	}
 	w := &writer{db: db, conn: conn, queue: make(chan *job, MaxBatch), ended: make(chan struct{}), log: log}
-	w.checkpoint(ctx) // of the log that migrations or a crash left
+	w.checkpoint(ctx) // the write-ahead log may have content from migrations or from before a crash
 	go w.run()
 	return w, nil
 }
@@ -88,8 +88,8 @@ func (w *writer) enqueue(ctx context.Context, j *job) error {
 // file, if the writer is idle.
 const checkpointDelay = 2 * time.Second
 
-// run commits batch after batch until the queue is closed and empty. It does not wait for more
-// jobs: those that arrived during a commit are the next batch.
+// run commits batches until the queue is closed and empty. It does not wait for more jobs: the jobs that
+// arrived during a commit are the next batch.
 func (w *writer) run() {
 	defer close(w.ended)
 	ctx := context.Background()
@@ -115,7 +115,7 @@ func (w *writer) run() {
 	}
 }
 
-// batch commits a job together with the waiting ones, and answers them.
+// batch commits a job together with the waiting jobs, and answers all of them.
 func (w *writer) batch(ctx context.Context, first *job) {
 	batch := []*job{first}
 	for range min(len(w.queue), MaxBatch-1) {
@@ -163,6 +163,6 @@ func (w *writer) begin(ctx context.Context) error {
 	}
 }
 
-// rollback ends a failed transaction. Some errors, such as a full disk, have ended it already; then
-// the statement itself fails.
+// rollback ends a failed transaction. It ignores an error of the statement, because some errors, such as a
+// full disk, have ended the transaction already.
 func (w *writer) rollback(ctx context.Context) { _, _ = w.conn.ExecContext(ctx, "ROLLBACK") }

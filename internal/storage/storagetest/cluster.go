@@ -18,8 +18,8 @@ import (
 type cluster struct {
 	port int
 	data string // its directory
-	// alive keeps the server running: the server ends when this pipe is closed, and therefore with
-	// this process, even if that is killed.
+	// alive keeps the server running. The server ends when this pipe is closed, so it also ends when this
+	// process is killed.
 	alive *os.File
 }
 

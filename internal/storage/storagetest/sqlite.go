@@ -63,7 +63,7 @@ var fileTemplate = sync.OnceValues(func() (content []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, statement := range []string{"PRAGMA journal_mode = DELETE", forgetKey} {
+	for _, statement := range []string{"PRAGMA journal_mode = DELETE", deleteKey} {
 		if _, err := db.Exec(statement); err != nil {
 			return nil, fmt.Errorf("make template: %w", err)
 		}

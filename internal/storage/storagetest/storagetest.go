@@ -76,13 +76,13 @@ func prepareTemplate() error {
 	if err := migrate(server.url(template)); err != nil {
 		return fmt.Errorf("make template: %w", err)
 	}
-	return run(server.url(template), forgetKey)
+	return run(server.url(template), deleteKey)
 }
 
-// forgetKey deletes the check value of the master key, because every test has its own key.
-const forgetKey = "DELETE FROM meta WHERE name = 'master_key'"
+// deleteKey deletes the check value of the master key, because every test has its own key.
+const deleteKey = "DELETE FROM meta WHERE name = 'master_key'"
 
-// migrate creates our tables in an empty database.
+// migrate creates the tables of this program in an empty database.
 func migrate(url string) error {
 	box, err := seal.New(make([]byte, seal.KeySize))
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package presenttest has invoices for tests of the pages.
+// Package presenttest provides invoices, a theme and a proof for tests of the pages.
 package presenttest
 
 import (
@@ -57,7 +57,7 @@ func Paid(change func(*api.Resource)) api.Resource {
 	return r
 }
 
-// Requotable returns an invoice for which the service may hold a new price.
+// Requotable returns an invoice for which a new quote is available, after a change.
 func Requotable(change func(*api.Resource)) api.Resource {
 	r := Invoice("abc")
 	r.MayRequote, r.Quotes = true, []api.Quote{{Number: 1}, {Number: 2}}

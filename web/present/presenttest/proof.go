@@ -8,7 +8,7 @@ import (
 	"chequer/internal/proof"
 )
 
-// Proof returns a signed statement of one address.
+// Proof returns a signed statement of one address, and the key that verifies it.
 func Proof(t *testing.T) (text string, key proof.PublicKey) {
 	t.Helper()
 	from := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)

@@ -82,11 +82,11 @@ func TestBridged_token_with_other_decimals_is_not_watched(t *testing.T) {
 	w := newWorld(19)
 	w.mine(paysBridged(ourAddress, 7_000_000), pays(ourAddress, 5_000_000))
 	w.mine()
-	s := open(t, w, endpoints(newNode(t, w, say(bridged.Contract, eighteen)), newNode(t, w, say(bridged.Contract, eighteen)))).watchBridged()
+	s := open(t, w, endpoints(newNode(t, w, answers(bridged.Contract, eighteen)), newNode(t, w, answers(bridged.Contract, eighteen)))).watchBridged()
 	var told []ethereum.Doubt
 	s.scanner.Doubted = func(d ethereum.Doubt) { told = append(told, d) }
 	s.want("5")
-	if len(told) != 1 || told[0].Asset != "USDBC" || strings.Contains(told[0].Says, "offered") || !strings.HasPrefix(told[0].Says, "is not watched: its contract ") {
+	if len(told) != 1 || told[0].Asset != "USDBC" || strings.Contains(told[0].Text, "offered") || !strings.HasPrefix(told[0].Text, "is not watched: its contract ") {
 		t.Errorf("told %+v", told)
 	}
 	if got := codesOf(s.scanner.Bridged()); len(got) != 1 {

@@ -13,7 +13,7 @@ import (
 const feeToken = "0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430"
 
 // sixDecimals makes the contract of the claimed token return 6 decimals.
-func sixDecimals(n *node) { say(feeToken, six)(n) }
+func sixDecimals(n *node) { answers(feeToken, six)(n) }
 
 // openClaimed opens a shop that also watches the claimed token.
 func openClaimed(t *testing.T, w *world, list []quorum.Endpoint, change ...func(*quorum.Config)) *shop {

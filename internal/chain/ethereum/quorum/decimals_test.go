@@ -17,12 +17,12 @@ import (
 )
 
 // say sets the answer of a contract for its decimals on a node.
-func say(contract, says string) func(*node) {
+func answers(contract, text string) func(*node) {
 	return func(n *node) {
 		if n.decimals == nil {
 			n.decimals = map[string]string{}
 		}
-		n.decimals[strings.ToLower(contract)] = says
+		n.decimals[strings.ToLower(contract)] = text
 	}
 }
 
@@ -51,17 +51,17 @@ func TestDecimals_decide_which_tokens_are_offered(t *testing.T) {
 	for name, test := range map[string]struct {
 		nodes [3]func(*node)
 		want  string // codes; ! = doubted
-		says  string
+		text  string
 	}{
-		"the contract has the decimals of the setting": {[3]func(*node){say(contract, six), say(contract, six), say(contract, six)}, "ETH USDC EURC EURE", ""},
-		"the contract has other decimals":              {[3]func(*node){say(contract, eighteen), say(contract, eighteen), say(contract, eighteen)}, "ETH USDC EURC EURE!", "has 18 decimals, not 6"},
-		"the contract reverts":                         {[3]func(*node){say(contract, "reverts"), say(contract, "reverts"), say(contract, "reverts")}, "ETH USDC EURC EURE!", "does not return its decimals"},
+		"the contract has the decimals of the setting": {[3]func(*node){answers(contract, six), answers(contract, six), answers(contract, six)}, "ETH USDC EURC EURE", ""},
+		"the contract has other decimals":              {[3]func(*node){answers(contract, eighteen), answers(contract, eighteen), answers(contract, eighteen)}, "ETH USDC EURC EURE!", "has 18 decimals, not 6"},
+		"the contract reverts":                         {[3]func(*node){answers(contract, "reverts"), answers(contract, "reverts"), answers(contract, "reverts")}, "ETH USDC EURC EURE!", "does not return its decimals"},
 		"the contract does not exist":                  {[3]func(*node){}, "ETH USDC EURC EURE!", "or does not exist"},
-		"the contract returns an invalid number":       {[3]func(*node){say(contract, word("0x0100")), say(contract, word("0x0100")), say(contract, word("0x0100"))}, "ETH USDC EURC EURE!", "does not return its decimals"},
-		"one of three endpoints lies":                  {[3]func(*node){say(contract, eighteen), say(contract, six), say(contract, six)}, "ETH USDC EURC EURE", ""},
-		"one of three endpoints fails":                 {[3]func(*node){func(n *node) { n.fails = "eth_call" }, say(contract, six), say(contract, six)}, "ETH USDC EURC EURE", ""},
-		"the endpoints do not agree":                   {[3]func(*node){say(contract, six), say(contract, eighteen), say(contract, word("0x08"))}, "ETH USDC EURC EURE!", "is not offered until its contract"},
-		"a listed token has other decimals":            {[3]func(*node){say(token.Contract, eighteen), say(token.Contract, eighteen), say(contract, six)}, "ETH USDC EURC! EURE!", "has 18 decimals, not 6"},
+		"the contract returns an invalid number":       {[3]func(*node){answers(contract, word("0x0100")), answers(contract, word("0x0100")), answers(contract, word("0x0100"))}, "ETH USDC EURC EURE!", "does not return its decimals"},
+		"one of three endpoints lies":                  {[3]func(*node){answers(contract, eighteen), answers(contract, six), answers(contract, six)}, "ETH USDC EURC EURE", ""},
+		"one of three endpoints fails":                 {[3]func(*node){func(n *node) { n.fails = "eth_call" }, answers(contract, six), answers(contract, six)}, "ETH USDC EURC EURE", ""},
+		"the endpoints do not agree":                   {[3]func(*node){answers(contract, six), answers(contract, eighteen), answers(contract, word("0x08"))}, "ETH USDC EURC EURE!", "is not offered until its contract"},
+		"a listed token has other decimals":            {[3]func(*node){answers(token.Contract, eighteen), answers(token.Contract, eighteen), answers(contract, six)}, "ETH USDC EURC! EURE!", "has 18 decimals, not 6"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,15 +95,15 @@ func TestDecimals_decide_which_tokens_are_offered(t *testing.T) {
 				t.Errorf("assets (-got +want):\n%s", diff)
 			}
 			doubts := scanner.Doubts()
-			if (test.says == "") != (len(doubts) == 0) || len(doubts) > 0 && !strings.Contains(doubts[0].Says, test.says) {
-				t.Errorf("doubts %+v, want %q", doubts, test.says)
+			if (test.text == "") != (len(doubts) == 0) || len(doubts) > 0 && !strings.Contains(doubts[0].Text, test.text) {
+				t.Errorf("doubts %+v, want %q", doubts, test.text)
 			}
 			for _, d := range reported {
-				if !strings.Contains(d.Says, test.says) && d.Asset != "EURE" {
+				if !strings.Contains(d.Text, test.text) && d.Asset != "EURE" {
 					t.Errorf("Doubted got %+v", d)
 				}
 			}
-			if wrong := strings.Contains(test.says, "18"); wrong != (len(reported) > 0 && reported[0].Wrong) {
+			if wrong := strings.Contains(test.text, "18"); wrong != (len(reported) > 0 && reported[0].Wrong) {
 				t.Errorf("Doubted got %+v", reported)
 			}
 		})
@@ -135,7 +135,7 @@ func TestDecimals_that_are_wrong_hide_transfers_of_the_token(t *testing.T) {
 	}
 	// From now on the contract exists and has other decimals. It was already asked, and is not
 	// asked again before a restart.
-	n.change(say(eure.contract, eighteen))
+	n.change(answers(eure.contract, eighteen))
 	w.pass(2 * time.Minute)
 	w.mine()
 	asked := slices.DeleteFunc(n.asked("eth_call"), func(r request) bool {

@@ -290,14 +290,14 @@ func (n *node) result(c rpcCall) (result any, fault string) {
 		return n.tokens(blocks, question["to"].(string), account, c.Params[1].(map[string]any)["blockHash"].(string))
 	}
 	if ok && c.Method == "eth_call" && question["data"] == "0x313ce567" {
-		says, there := n.decimals[strings.ToLower(question["to"].(string))]
+		text, there := n.decimals[strings.ToLower(question["to"].(string))]
 		switch {
 		case !there:
 			return "0x", ""
-		case says == "reverts":
+		case text == "reverts":
 			return nil, "execution reverted"
 		}
-		return says, ""
+		return text, ""
 	}
 	return nil, "method not found"
 }

@@ -53,20 +53,20 @@ func (e *rpcError) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.C
 // the endpoint does not state the time.
 type pauseError struct {
 	after time.Duration
-	says  string
+	text  string
 }
 
-func (e *pauseError) Error() string { return e.says }
+func (e *pauseError) Error() string { return e.text }
 
 // limited returns the error of an endpoint that limits the rate of calls.
-func limited(after time.Duration, says string) error {
-	return &pauseError{after, "rate limited: " + says}
+func limited(after time.Duration, text string) error {
+	return &pauseError{after, "rate limited: " + text}
 }
 
 // refusedError is the error for a request that is too large for an endpoint.
-type refusedError struct{ says string }
+type refusedError struct{ text string }
 
-func (e *refusedError) Error() string { return e.says }
+func (e *refusedError) Error() string { return e.text }
 
 // client sends calls to one endpoint.
 type client struct {
@@ -124,7 +124,7 @@ func (c *client) do(ctx context.Context, calls ...call) ([]answer, error) {
 			c.batch = max(n/2, 1) // each call of a batch may count for the rate limit
 		}
 		if err != nil {
-			return nil, &cleanError{says: c.clean(err.Error()), cause: err}
+			return nil, &cleanError{text: c.clean(err.Error()), cause: err}
 		}
 		for _, a := range answers {
 			if a.fault != nil {
@@ -236,11 +236,11 @@ func decode(body []byte, calls int) ([]answer, error) {
 			return nil, limited(0, one.Error.Error())
 		}
 		if calls > 1 {
-			says := "does not accept batches"
+			text := "does not accept batches"
 			if one.Error != nil {
-				says = one.Error.Error()
+				text = one.Error.Error()
 			}
-			return nil, &refusedError{says}
+			return nil, &refusedError{text}
 		}
 		if id := 1; one.ID == nil { // as after a request that it could not parse
 			one.ID = &id
@@ -273,9 +273,9 @@ func isLimit(e *rpcError) bool {
 	if e.Code == 429 || e.Code == -32029 {
 		return true
 	}
-	says := strings.ToLower(e.Message)
+	text := strings.ToLower(e.Message)
 	for _, words := range []string{"rate limit", "ratelimit", "too many requests", "throttl", "quota", "capacity exceeded", "compute units"} {
-		if strings.Contains(says, words) {
+		if strings.Contains(text, words) {
 			return true
 		}
 	}
@@ -310,28 +310,28 @@ func withoutURL(err error) error {
 
 // cleanError is an error without secrets.
 type cleanError struct {
-	says  string
+	text  string
 	cause error
 }
 
-func (e *cleanError) Error() string { return e.says }
+func (e *cleanError) Error() string { return e.text }
 
 func (e *cleanError) Unwrap() error { return e.cause }
 
 // clean returns a text without keys, limited in length and on one line: the text is from an
 // endpoint and can be anything.
-func (c *client) clean(says string) string {
+func (c *client) clean(text string) string {
 	for _, secret := range c.secrets {
-		says = strings.ReplaceAll(says, secret, "…")
+		text = strings.ReplaceAll(text, secret, "…")
 	}
-	says = strings.Map(func(r rune) rune {
+	text = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r
-	}, says)
-	if len(says) > 200 {
-		says = strings.ToValidUTF8(says[:200], "") + "…"
+	}, text)
+	if len(text) > 200 {
+		text = strings.ToValidUTF8(text[:200], "") + "…"
 	}
-	return says
+	return text
 }

@@ -15,25 +15,25 @@ import (
 	"chequer/internal/programtest"
 )
 
-// The number of invoices that are paid at once, and the endpoints that receive the events.
+// The number of invoices that are paid at the same time, and the endpoints that receive the events.
 const (
 	paidAtOnce  = 200
-	healthy     = 40 // endpoints that answer at once
+	healthy     = 40 // endpoints that answer without delay
 	unreachable = 4  // endpoints on a port without a listener
 	slow        = 3  // endpoints that answer after slowDelay
 	silent      = 3  // endpoints that accept the request and do not answer
 	slowDelay   = 3 * time.Second
 	// payers is the number of concurrent callers of the API.
 	payers = 64
-	// maxCallbacks is the program's limit of concurrent callbacks.
-	maxCallbacks = 128
-	// callbackTimeout is the longest time until all healthy endpoints have all events.
-	callbackTimeout = 3 * time.Minute
+	// maxDeliveries is the program's limit of concurrent deliveries.
+	maxDeliveries = 128
+	// deliveryTimeout is the longest time until all healthy endpoints have all events.
+	deliveryTimeout = 3 * time.Minute
 )
 
-// BenchmarkCallbacks measures how long the callbacks of many payments to many endpoints take. The
+// BenchmarkDeliveries measures the time for the deliveries of many payments to many endpoints. The
 // baseline posts the same events without the program.
-func BenchmarkCallbacks(b *testing.B) {
+func BenchmarkDeliveries(b *testing.B) {
 	onEngines(b, func(b *testing.B, e engine) {
 		measure(b, fmt.Sprintf("%d paid, %d endpoints", paidAtOnce, healthy+unreachable+slow+silent), func(b *testing.B) {
 			p, h := serve(b, e), newHooks(b)
@@ -48,13 +48,13 @@ func BenchmarkCallbacks(b *testing.B) {
 					done = true
 				case <-time.After(50 * time.Millisecond):
 				}
-				if time.Since(first) > callbackTimeout {
-					b.Fatalf("%d of %d callbacks arrived within %s", len(h.arrived()), paidAtOnce*healthy, callbackTimeout)
+				if time.Since(first) > deliveryTimeout {
+					b.Fatalf("%d of %d deliveries arrived within %s", len(h.arrived()), paidAtOnce*healthy, deliveryTimeout)
 				}
 			}
 			all := sorted(h.arrived()[:paidAtOnce*healthy])
 			all.span = h.last.Sub(first)
-			all.report(b, "callbacks")
+			all.report(b, "deliveries")
 			b.ReportMetric(all.span.Seconds(), "total-s")
 			compare(b, "/s", all.perSecond(), postAlone(b, h.base+"/plain", h.body))
 			b.ReportMetric(mebibytes(before), "MiB-before")
@@ -77,8 +77,8 @@ func (p *program) addEndpoints(b *testing.B, base string) {
 	}
 }
 
-// payAtOnce creates invoices with payments, and then confirms all payments as fast as possible. It
-// returns the time at which that begins.
+// payAtOnce creates invoices with payments, and then confirms all payments as fast as possible. It returns
+// the time of the first confirmation.
 func (p *program) payAtOnce(b *testing.B) (first time.Time) {
 	b.Helper()
 	var ids [paidAtOnce]string
@@ -110,13 +110,13 @@ func concurrently(b *testing.B, limit, count int, do func(context.Context, int) 
 	}
 }
 
-// postAlone posts the same number of events without the program, each on a connection of its own
-// like a callback, and returns the number per second.
+// postAlone posts the same number of events without the program, each on a separate connection like a
+// delivery, and returns the number per second.
 func postAlone(b *testing.B, url string, body []byte) float64 {
 	b.Helper()
 	sender := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	begin := time.Now()
-	concurrently(b, maxCallbacks, paidAtOnce*healthy, func(ctx context.Context, _ int) error {
+	concurrently(b, maxDeliveries, paidAtOnce*healthy, func(ctx context.Context, _ int) error {
 		r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 		if err != nil {
 			return err
