@@ -24,7 +24,8 @@ func (s *Service) URL(l Link) (string, error) {
 	return s.Site.URL("/desk/start") + "#" + l.Token, nil
 }
 
-// NewStart returns a link that creates the owner of the given shops; ErrSetUp if there is an account.
+// NewStart returns a link that creates the owner of the given shops. It returns ErrSetUp if there is an
+// account.
 func (s *Service) NewStart(ctx context.Context, merchantIDs ...string) (Link, error) {
 	exists, err := s.SetUp(ctx)
 	if err != nil {

@@ -19,11 +19,11 @@ type Storage interface {
 	Account(ctx context.Context, id string) (Account, error)
 	// AccountNamed returns the account with a NameKey, or ErrNotFound.
 	AccountNamed(ctx context.Context, key string) (Account, error)
-	// UpdateAccount locks an account and writes what change makes of it; ErrNotFound.
+	// UpdateAccount locks an account and writes the result of change, or returns ErrNotFound.
 	UpdateAccount(ctx context.Context, id string, change func(*Account) (Outcome, error)) (Account, error)
 	// ChangeTeam locks all accounts and writes the accounts that change returns, removes the others with
-	// their sessions, and uses up the ticket with a hash unless that is ""; ErrTicket if it is absent,
-	// ErrExists if two accounts have one NameKey.
+	// their sessions, and uses up the ticket with a hash unless that is "". It returns ErrTicket if the
+	// ticket is absent, and ErrExists if two accounts have one NameKey.
 	ChangeTeam(ctx context.Context, ticketHash string, change func(Ticket, []Account) ([]Account, Outcome, error)) error
 	TicketStorage
 	SessionStorage
@@ -62,7 +62,7 @@ type SessionStorage interface {
 	UseSession(ctx context.Context, hash string, at time.Time) error
 	// StepUpSession sets the time of the last confirmation of a session.
 	StepUpSession(ctx context.Context, hash string, at time.Time, c audit.Change) error
-	// EndSession removes the session of an account with an ID; ErrNotFound.
+	// EndSession removes the session of an account with an ID, or returns ErrNotFound.
 	EndSession(ctx context.Context, accountID, id string, c audit.Change) error
 	// EndSessions removes the sessions of an account except that with the hash keep, and returns their
 	// number.

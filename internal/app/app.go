@@ -125,8 +125,8 @@ func (a *App) Addr() string { return a.listener.Addr().String() }
 // DemoKey returns the test key of the demo shop.
 func (a *App) DemoKey() merchant.Key { return a.demoKey }
 
-// DeskLink returns a new link that creates the first account of the desk; account.ErrSetUp if there is one,
-// and account.ErrInsecure without https.
+// DeskLink returns a new link that creates the first account of the desk. It returns account.ErrSetUp if
+// there is an account, and account.ErrInsecure without https.
 func (a *App) DeskLink(ctx context.Context) (DeskLink, error) { return a.deskLink(ctx) }
 
 // Run serves until the context ends, then waits for running requests and returns nil.

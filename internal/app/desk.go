@@ -34,8 +34,8 @@ type DeskLink struct {
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
-// DeskLink returns a new link that creates the first account; account.ErrSetUp if there is one, and
-// account.ErrInsecure without https.
+// DeskLink returns a new link that creates the first account. It returns account.ErrSetUp if there is an
+// account, and account.ErrInsecure without https.
 func (c *Core) DeskLink(ctx context.Context, merchantIDs ...string) (DeskLink, error) {
 	if c.Desk.Site == (account.Site{}) {
 		return DeskLink{}, account.ErrInsecure

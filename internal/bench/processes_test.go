@@ -68,7 +68,7 @@ func BenchmarkProcesses(b *testing.B) {
 				first := p.payAtOnce(b)
 				select {
 				case <-h.full:
-				case <-time.After(callbackTimeout):
+				case <-time.After(deliveryTimeout):
 					b.Fatalf("%d of %d callbacks arrived", len(h.arrived()), paidAtOnce*healthy)
 				}
 				all := sorted(h.arrived()[:paidAtOnce*healthy])

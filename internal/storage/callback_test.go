@@ -54,7 +54,7 @@ func TestCallbacks_use_no_context(t *testing.T) {
 func givenToCallbacks() (names []string) {
 	add := func(callback reflect.Type) {
 		for p := range callback.Ins() {
-			name := ""
+			var name string
 			switch p.Kind() {
 			case reflect.Pointer:
 				name = p.Elem().Name()

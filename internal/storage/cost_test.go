@@ -113,7 +113,7 @@ func TestInvoice_takes_little_space(t *testing.T) {
 			for range count {
 				payInFull(t, s, createEight(t, service))
 			}
-			if _, err := s.ForgetEvents(t.Context(), noon.Add(time.Hour), 10*count); err != nil {
+			if _, err := s.DeleteEvents(t.Context(), noon.Add(time.Hour), 10*count); err != nil {
 				t.Fatal(err)
 			}
 			return stored(t, url)

@@ -133,9 +133,9 @@ func parseTerms(text string, price money.Amount, orderID string, shared *sharedT
 		return invoice.Terms{}, fmt.Errorf("terms: %w", err)
 	}
 	var terms invoice.Terms
-	tolerance := r.Tolerance
+	var tolerance string
 	if shared != nil {
-		terms = shared.terms
+		terms, tolerance = shared.terms, r.Tolerance
 	} else {
 		if r.Rules == nil {
 			return invoice.Terms{}, errors.New("terms: the rules are missing")

@@ -75,8 +75,8 @@ func drawCodes(v *views.Method, m api.PaymentMethod, s scene, rest bool) {
 	plain := views.Picture{Title: s.Text("qr.bare", "Amount", amount)}
 	switch {
 	case m.AddressCode != "":
-		bare.Code = qr(m.AddressCode)
-		v.QR, v.Caption = bare, s.Text("qr.bare.caption", "Amount", number)
+		plain.Code = qr(m.AddressCode)
+		v.QR, v.Caption = plain, s.Text("qr.bare.caption", "Amount", number)
 		if m.PaymentCode == "" {
 			return
 		}

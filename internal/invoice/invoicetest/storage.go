@@ -50,7 +50,7 @@ var _ invoice.Storage = (*Storage)(nil)
 func New() *Storage {
 	return &Storage{
 		invoices: map[string]*invoice.Invoice{}, keys: map[keyOf]claim{},
-		next: map[string]uint32{}, evidence: map[string]string{}, links: map[string][]string{}, nonces: map[invoice.Nonce]bool{}, orders: map[orderOf][]string{}, groups: map[string][]string{}, progress: map[chain.ID]invoice.Progress{},
+		next: map[string]uint32{}, evidence: map[string]string{}, links: map[string][]string{}, nonces: map[invoice.Nonce]bool{}, orders: map[orderOf][]string{}, places: map[string][]string{}, progress: map[chain.ID]invoice.Progress{},
 	}
 }
 
@@ -130,7 +130,7 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 	s.nonces[c.Nonce] = true
 	for _, limit := range c.UnpaidLimits {
 		group := unpaidGroup(c, limit)
-		s.groups[group] = append(s.groups[group], inv.ID)
+		s.places[group] = append(s.places[group], inv.ID)
 	}
 	s.write(inv)
 	return Clone(s.invoices[inv.ID]), false, nil
@@ -138,7 +138,7 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 
 // unpaid counts the invoices that count towards a limit.
 func (s *Storage) unpaid(c invoice.Creation, limit invoice.UnpaidLimit) (n int) {
-	for _, id := range s.groups[unpaidGroup(c, limit)] {
+	for _, id := range s.places[unpaidGroup(c, limit)] {
 		inv := s.invoices[id]
 		if inv.State.Status == invoice.Created && inv.CreatedAt.After(c.At.Add(-invoice.UnpaidWindow)) {
 			n++
