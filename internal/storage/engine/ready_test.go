@@ -13,10 +13,10 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-// SQLite goes on writing to a file that was deleted or replaced, and all of it is lost
-// with the process. See SQLite, "How To Corrupt An SQLite Database File": unlinking or
+// SQLite continues to write to a file that was deleted or replaced. These writes are lost when the
+// process ends. See SQLite, "How To Corrupt An SQLite Database File": unlinking or
 // renaming a database file while in use.
-func TestReady_notices_that_the_file_of_the_database_is_another(t *testing.T) {
+func TestReady_detects_a_replaced_database_file(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(path string) error{
 		"deleted": os.Remove,
@@ -49,7 +49,8 @@ func TestReady_notices_that_the_file_of_the_database_is_another(t *testing.T) {
 		})
 	}
 }
-func TestReady_fails_while_SQLite_takes_no_writes(t *testing.T) {
+
+func TestReady_fails_while_SQLite_refuses_writes(t *testing.T) {
 	t.Parallel()
 	url := storagetest.File(t)
 	e := open(t, url, engine.Options{BusyTimeout: 10 * time.Millisecond})
