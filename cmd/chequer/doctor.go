@@ -37,7 +37,7 @@ func (s *shell) doctor() *cobra.Command {
 			}
 			err = s.Print(c, findings, func(w io.Writer) {
 				for _, f := range findings {
-					fmt.Fprintf(w, "%-5s %s: %s\n", f.Level, f.About, f.Says)
+					fmt.Fprintf(w, "%-5s %s: %s\n", f.Level, f.About, f.Message)
 				}
 			})
 			for _, f := range findings {
@@ -77,7 +77,7 @@ func (s *shell) examine(c *cobra.Command, cfg config.Config) ([]doctor.Finding, 
 }
 
 // demoFinding explains why the doctor finds faults in a demo whose payments work.
-var demoFinding = doctor.Finding{Level: doctor.LevelWarn, About: "demo", Says: "this is the demo shop, which accepts only test payments; the other findings are about real payments"}
+var demoFinding = doctor.Finding{Level: doctor.LevelWarn, About: "demo", Message: "this is the demo shop, which accepts only test payments; the other findings are about real payments"}
 
 // errNotReady means that the server does not answer or cannot store invoices.
 var errNotReady = errors.New("the server is not ready")

@@ -80,11 +80,11 @@ func TestExamineAddress(t *testing.T) {
 func TestUnreached(t *testing.T) {
 	t.Parallel()
 	missing := &url.Error{Op: "Get", URL: "https://pay.example/readyz?challenge=abc", Err: &net.DNSError{Err: "no such host", Name: "pay.example", IsNotFound: true}}
-	if level, says := unreached(missing); level != LevelFail || !strings.Contains(says, "DNS record for pay.example") {
-		t.Errorf("missing name: got %s %s", level, says)
+	if level, message := unreached(missing); level != LevelFail || !strings.Contains(message, "DNS record for pay.example") {
+		t.Errorf("missing name: got %s %s", level, message)
 	}
 	refused := &url.Error{Op: "Get", URL: "https://pay.example/readyz?challenge=abc", Err: &net.OpError{Op: "dial", Err: net.ErrClosed}}
-	if level, says := unreached(refused); level != LevelWarn || strings.Contains(says, "abc") {
-		t.Errorf("refused: %s %s", level, says)
+	if level, message := unreached(refused); level != LevelWarn || strings.Contains(message, "abc") {
+		t.Errorf("refused: %s %s", level, message)
 	}
 }

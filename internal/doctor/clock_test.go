@@ -58,7 +58,7 @@ func TestExamineClocks(t *testing.T) {
 				}
 				return e.found
 			}
-			own := Finding{Level: LevelWarn, About: "clock", Says: "this machine's clock is 1h0m0s behind the database's: set both by NTP"}
+			own := Finding{Level: LevelWarn, About: "clock", Message: "this machine's clock is 1h0m0s behind the database's: set both by NTP"}
 			if diff := cmp.Diff([]Finding{own}, findings(wrong)); diff != "" {
 				t.Errorf("findings with a wrong clock (-want +got):\n%s", diff)
 			}
@@ -66,8 +66,8 @@ func TestExamineClocks(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := []Finding{
-				{Level: LevelOK, About: "clock", Says: "agrees with the database's"},
-				{Level: LevelWarn, About: "clock", Says: "the clock of the process that watches bitcoin is 1h0m0s behind the database's: set both by NTP"},
+				{Level: LevelOK, About: "clock", Message: "agrees with the database's"},
+				{Level: LevelWarn, About: "clock", Message: "the clock of the process that watches bitcoin is 1h0m0s behind the database's: set both by NTP"},
 			}
 			if diff := cmp.Diff(want, findings(right)); diff != "" {
 				t.Errorf("findings while a process with a wrong clock watches (-want +got):\n%s", diff)

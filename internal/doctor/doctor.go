@@ -34,9 +34,9 @@ const (
 
 // Finding is one result of the doctor.
 type Finding struct {
-	Level Level  `json:"level"`
-	About string `json:"about"`
-	Says  string `json:"says"`
+	Level   Level  `json:"level"`
+	About   string `json:"about"`
+	Message string `json:"says"`
 }
 
 // Storage reads the state of the installation.
@@ -77,7 +77,7 @@ type examination struct {
 
 // add adds a finding.
 func (e *examination) add(level Level, about, format string, args ...any) {
-	e.found = append(e.found, Finding{Level: level, About: about, Says: fmt.Sprintf(format, args...)})
+	e.found = append(e.found, Finding{Level: level, About: about, Message: fmt.Sprintf(format, args...)})
 }
 
 func (e *examination) ok(about, format string, args ...any) {

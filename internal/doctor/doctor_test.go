@@ -12,7 +12,7 @@ import (
 // lines returns the findings as lines of text.
 func (e *examination) lines() (lines []string) {
 	for _, f := range e.found {
-		lines = append(lines, fmt.Sprintf("%s %s: %s", f.Level, f.About, f.Says))
+		lines = append(lines, fmt.Sprintf("%s %s: %s", f.Level, f.About, f.Message))
 	}
 	return lines
 }

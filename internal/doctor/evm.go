@@ -18,27 +18,27 @@ func (e *examination) examineEVM(n networks.Network, about string) {
 	if !evm.Quorum.QueryableByAddress() {
 		e.warn(about+"own coin "+evm.Params().OwnCoin(), "is not offered, as only balances of addresses show it: %s", networks.Remedies(n.Setting))
 	}
-	if says := evm.Quorum.Narrow(); says != "" {
-		e.warn(about+"endpoints", "%s", says)
+	if message := evm.Quorum.Narrow(); message != "" {
+		e.warn(about+"endpoints", "%s", message)
 	}
 	for _, r := range evm.Reports() {
-		level, says := LevelOK, fmt.Sprintf("at block %s, answered in %s", chain.Grouped(r.Height), r.Latency.Round(time.Millisecond))
+		level, message := LevelOK, fmt.Sprintf("at block %s, answered in %s", chain.Grouped(r.Height), r.Latency.Round(time.Millisecond))
 		if r.Fault != "" {
-			level, says = LevelWarn, r.Fault
+			level, message = LevelWarn, r.Fault
 		}
 		if r.Trusted {
-			says = "own node, " + says
+			message = "own node, " + message
 		}
-		e.add(level, about+"endpoint "+r.Name, "%s", says)
+		e.add(level, about+"endpoint "+r.Name, "%s", message)
 	}
 	for _, d := range evm.Doubts() {
-		level, says := LevelWarn, d.Says
+		level, message := LevelWarn, d.Message
 		if d.Wrong {
 			level = LevelFail
 		}
 		if d.Unreadable {
-			says += ": " + networks.Remedies(n.Setting)
+			message += ": " + networks.Remedies(n.Setting)
 		}
-		e.add(level, about+"token "+d.Asset, "%s", says)
+		e.add(level, about+"token "+d.Asset, "%s", message)
 	}
 }

@@ -72,8 +72,8 @@ func TestExamineEVM_names_a_token_whose_balances_cannot_be_read(t *testing.T) {
 		t.Fatalf("findings %+v, want a warning about the token", all)
 	}
 	for _, words := range []string{"neither offered nor watched", "CHEQUER_BASE_RPC as trusted:", "CHEQUER_EVM_ADDRESS_QUERIES=on"} {
-		if !strings.Contains(all[i].Says, words) {
-			t.Errorf("the warning is %q, want %q in it", all[i].Says, words)
+		if !strings.Contains(all[i].Message, words) {
+			t.Errorf("the warning is %q, want %q in it", all[i].Message, words)
 		}
 	}
 }
@@ -88,10 +88,10 @@ func TestExamineEVM_names_tokens_that_differ_from_the_settings(t *testing.T) {
 	}{
 		"same decimals": {6, nil},
 		"other decimals": {18, []Finding{
-			{Level: LevelFail, About: "token EURC-BASE", Says: "is neither offered nor watched: its contract 0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42 has 18 decimals, not 6"},
-			{Level: LevelFail, About: "token USDC-BASE", Says: "is neither offered nor watched: its contract 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913 has 18 decimals, not 6"},
-			{Level: LevelFail, About: "token EURE", Says: "is neither offered nor watched: its contract " + contract + " has 18 decimals, not 6"},
-			{Level: LevelFail, About: "token USDBC", Says: "is not watched: its contract 0xd9aAEc86B65D86f6A7B5B1b0c42FFA531710b6CA has 18 decimals, not 6"},
+			{Level: LevelFail, About: "token EURC-BASE", Message: "is neither offered nor watched: its contract 0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42 has 18 decimals, not 6"},
+			{Level: LevelFail, About: "token USDC-BASE", Message: "is neither offered nor watched: its contract 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913 has 18 decimals, not 6"},
+			{Level: LevelFail, About: "token EURE", Message: "is neither offered nor watched: its contract " + contract + " has 18 decimals, not 6"},
+			{Level: LevelFail, About: "token USDBC", Message: "is not watched: its contract 0xd9aAEc86B65D86f6A7B5B1b0c42FFA531710b6CA has 18 decimals, not 6"},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

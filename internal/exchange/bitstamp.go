@@ -99,7 +99,7 @@ func (b *Bitstamp) Examine(ctx context.Context, a Account) (Scope, error) {
 		_, err := b.private(ctx, a, path, nil, b.now())
 		refused, ok := errors.AsType[*Refused](err)
 		switch {
-		case ok && (bitstampDenied(refused) || strings.Contains(refused.Says, "with sub account API keys is not supported")):
+		case ok && (bitstampDenied(refused) || strings.Contains(refused.Message, "with sub account API keys is not supported")):
 		case ok && (refused.Kind == KindNonce || refused.Kind == KindBusy || refused.Kind == KindMaintenance):
 			return s, err
 		case errors.Is(err, ErrUnreachable):
@@ -113,7 +113,7 @@ func (b *Bitstamp) Examine(ctx context.Context, a Account) (Scope, error) {
 
 // bitstampDenied reports whether the key lacks the permission for a call.
 func bitstampDenied(r *Refused) bool {
-	return strings.Contains(r.Says, "API0003") || strings.Contains(r.Says, "No permission found")
+	return strings.Contains(r.Message, "API0003") || strings.Contains(r.Message, "No permission found")
 }
 
 // Market implements Exchange. See "Markets" and "Market ticker".
@@ -389,31 +389,31 @@ func bitstampError(r reply) error {
 	if r.status < 300 && !told {
 		return nil
 	}
-	says := words(strings.TrimSpace(strings.Join([]string{f.Code, f.ResponseCode, f.Explanation, string(f.Reason), string(f.Error)}, " ")))
+	message := words(strings.TrimSpace(strings.Join([]string{f.Code, f.ResponseCode, f.Explanation, string(f.Reason), string(f.Error)}, " ")))
 	if r.status >= 500 || strings.HasPrefix(f.ResponseCode, "500.") || f.ResponseCode == "400.019" || !told {
 		if r.status == http.StatusTooManyRequests {
 			return &Refused{KindBusy, "status 429"}
 		}
-		return fmt.Errorf("%w but status %d: %.120s", ErrUnreachable, r.status, says)
+		return fmt.Errorf("%w but status %d: %.120s", ErrUnreachable, r.status, message)
 	}
-	if f.ResponseCode == "404.002" || strings.Contains(says, "Order not found") {
+	if f.ResponseCode == "404.002" || strings.Contains(message, "Order not found") {
 		return ErrAbsent
 	}
 	for _, code := range []string{f.Code, f.ResponseCode} {
 		if kind, known := bitstampCodes[code]; known {
-			return &Refused{kind, says}
+			return &Refused{kind, message}
 		}
 	}
 	for _, s := range bitstampSays {
-		if strings.Contains(says, s.words) {
-			return &Refused{s.kind, says}
+		if strings.Contains(message, s.words) {
+			return &Refused{s.kind, message}
 		}
 	}
 	switch {
 	case strings.HasPrefix(f.ResponseCode, "403."):
-		return &Refused{KindKey, says}
+		return &Refused{KindKey, message}
 	case strings.HasPrefix(f.ResponseCode, "400."), strings.HasPrefix(f.ResponseCode, "404."):
-		return &Refused{KindOther, says}
+		return &Refused{KindOther, message}
 	}
-	return fmt.Errorf("%w: %.120s", ErrUnreachable, says)
+	return fmt.Errorf("%w: %.120s", ErrUnreachable, message)
 }

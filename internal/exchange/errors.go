@@ -33,9 +33,9 @@ const (
 
 // Refused means that an exchange refused a call and did nothing.
 type Refused struct {
-	Kind Kind
-	Says string // text of the exchange
+	Kind    Kind
+	Message string // text of the exchange
 }
 
 // Error implements error.
-func (r *Refused) Error() string { return "refused: " + r.Says }
+func (r *Refused) Error() string { return "refused: " + r.Message }

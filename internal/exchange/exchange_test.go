@@ -130,7 +130,7 @@ func TestPlace_reports_a_refusal(t *testing.T) {
 	} {
 		l.Next("AddOrder", exchangetest.Say(200, `{"error":["`+words+`"]}`))
 		_, err := l.exchange.Place(t.Context(), l.account, l.order("0.01", "86000"))
-		if refused, ok := errors.AsType[*exchange.Refused](err); !ok || refused.Kind != kind || refused.Says != words {
+		if refused, ok := errors.AsType[*exchange.Refused](err); !ok || refused.Kind != kind || refused.Message != words {
 			t.Errorf("%s: got error %v, want refused as %s", words, err, kind)
 		}
 	}

@@ -32,8 +32,8 @@ type ExchangeStorage interface {
 	CreateExchangeAccount(ctx context.Context, a ExchangeAccount) error
 	// ExchangeAccount returns the merchant's current account, or ErrNotFound.
 	ExchangeAccount(ctx context.Context, merchantID string) (ExchangeAccount, error)
-	// UpdateExchangeAccount locks the current account, calls change, and writes the result;
-	// ErrNotFound. It returns ErrBusy if change archives an account with an order of unknown
+	// UpdateExchangeAccount locks the current account, calls change, and writes the result. It
+	// returns ErrNotFound if there is none, and ErrBusy if change archives an account with an order of unknown
 	// outcome.
 	UpdateExchangeAccount(ctx context.Context, merchantID string, change func(*ExchangeAccount) error) (ExchangeAccount, error)
 }

@@ -50,8 +50,8 @@ type WalletChange struct {
 
 // WalletStorage stores wallets. It is safe for concurrent use.
 type WalletStorage interface {
-	// CreateWallet writes a wallet, which replaces the merchant's active wallet for the asset;
-	// ErrExists if the active wallet has the same key.
+	// CreateWallet writes a wallet, which replaces the merchant's active wallet for the asset, or
+	// returns ErrExists if the active wallet has the same key.
 	CreateWallet(ctx context.Context, w Wallet) error
 	// ChangeWallet locks a merchant's wallets and calls decide with the active wallet of a mode
 	// and asset, or with the zero Wallet if there is none. It writes the change that decide

@@ -71,11 +71,11 @@ func watchEVM(c config.Config, params ethereum.Params, list []config.Endpoint, n
 	}
 	scanner := ethereum.Watch(ethereum.New(params), q, now)
 	scanner.Doubted = func(d ethereum.Doubt) {
-		log.Error("token left out", "network", params.ID, "asset", d.Asset, "reason", d.Says)
+		log.Error("token left out", "network", params.ID, "asset", d.Asset, "reason", d.Message)
 	}
 	for _, d := range scanner.Doubts() {
 		if d.Unreadable {
-			log.Warn("token left out", "network", params.ID, "asset", d.Asset, "reason", d.Says)
+			log.Warn("token left out", "network", params.ID, "asset", d.Asset, "reason", d.Message)
 		}
 	}
 	if len(scanner.Assets()) == 0 {

@@ -111,7 +111,7 @@ func whyOff(c config.Config, n Network, a chain.Asset) string {
 		if d.Unreadable {
 			return needsBalances(n.Setting)
 		}
-		return d.Says
+		return d.Message
 	}
 	if a.Policy.Balance && !e.Quorum.QueryableByAddress() {
 		return needsBalances(n.Setting)

@@ -181,7 +181,7 @@ func (s *operation) tooSmall(m exchange.Market, amount, limit money.Amount) bool
 func (s *operation) place(ctx context.Context, o exchange.Order) error {
 	left := o.Deadline.Sub(s.now())
 	if left <= 0 { // the write took too long, so that the order is not sent
-		return s.refused(ctx, invoice.OrderAbsent, &exchange.Refused{Kind: exchange.KindBusy, Says: "not sent: the deadline had passed"})
+		return s.refused(ctx, invoice.OrderAbsent, &exchange.Refused{Kind: exchange.KindBusy, Message: "not sent: the deadline had passed"})
 	}
 	bounded, cancel := context.WithTimeout(ctx, left)
 	ref, err := s.exchange.Place(bounded, s.account, o)
@@ -239,7 +239,7 @@ func (s *operation) notFound(ctx context.Context, absent error) error {
 	case o.Lookups+1 < requiredSearches:
 		return s.recordLookup(ctx, absent, true, s.now().Add(searchDelay))
 	}
-	return s.refused(ctx, invoice.OrderAbsent, &exchange.Refused{Kind: exchange.KindBusy, Says: "the exchange never had it"})
+	return s.refused(ctx, invoice.OrderAbsent, &exchange.Refused{Kind: exchange.KindBusy, Message: "the exchange has no such order"})
 }
 
 // conclude records the state of the open order at the exchange.
@@ -273,7 +273,7 @@ func (s *operation) conclude(ctx context.Context, out exchange.Outcome) error {
 // refused ends an order that was not accepted.
 func (s *operation) refused(ctx context.Context, state invoice.OrderState, r *exchange.Refused) error {
 	return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error {
-		if err := c.Refused(state, r.Says); err != nil {
+		if err := c.Refused(state, r.Message); err != nil {
 			return err
 		}
 		return s.afterRefusal(c, r)
@@ -307,7 +307,7 @@ func (s *operation) afterRefusal(c *invoice.Sale, r *exchange.Refused) error {
 // errors the sale waits.
 func (s *operation) postpone(ctx context.Context, err error) error {
 	if refused, ok := errors.AsType[*exchange.Refused](err); ok {
-		s.log.Warn("exchange refused call", "exchange", s.exchange.Name(), "says", refused.Says)
+		s.log.Warn("exchange refused call", "exchange", s.exchange.Name(), "message", refused.Message)
 		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return s.afterRefusal(c, refused) })
 	}
 	switch {

@@ -23,7 +23,7 @@ type Doubt struct {
 	// Unreadable is true if no endpoint may be asked for balances of the token. Its
 	// transfers are not watched either, because their logs do not prove the amounts.
 	Unreadable bool
-	Says       string
+	Message    string
 }
 
 // doubts are the tokens that are not offered and why. It is safe for concurrent use.
@@ -42,9 +42,9 @@ func newDoubts(assets []chain.Asset, claimed []string, readable bool) *doubts {
 		switch {
 		case !slices.Contains(claimed, a.Code):
 		case !readable:
-			d.byCode[a.Code] = Doubt{Asset: a.Code, Unreadable: true, Says: "is neither offered nor watched: only balances of addresses prove its amounts, and no endpoint may be asked for them"}
+			d.byCode[a.Code] = Doubt{Asset: a.Code, Unreadable: true, Message: "is neither offered nor watched: only balances of addresses prove its amounts, and no endpoint may be asked for them"}
 		default:
-			d.byCode[a.Code] = Doubt{Asset: a.Code, Says: fmt.Sprintf("is not offered until its contract %s confirms %d decimals", a.Contract, a.Currency.Decimals)}
+			d.byCode[a.Code] = Doubt{Asset: a.Code, Message: fmt.Sprintf("is not offered until its contract %s confirms %d decimals", a.Contract, a.Currency.Decimals)}
 		}
 	}
 	return d
@@ -68,13 +68,13 @@ func (d *doubts) answer(a chain.Asset, decimals int, told bool) (doubt Doubt, is
 	case before.Unreadable:
 		return before, false
 	case !told && doubted:
-		doubt = Doubt{Asset: a.Code, Says: fmt.Sprintf("is not offered: its contract %s does not return its decimals, or does not exist", a.Contract)}
+		doubt = Doubt{Asset: a.Code, Message: fmt.Sprintf("is not offered: its contract %s does not return its decimals, or does not exist", a.Contract)}
 	case told && decimals != int(a.Currency.Decimals):
 		state := "is neither offered nor watched"
 		if a.BridgeOf != "" {
 			state = "is not watched"
 		}
-		doubt = Doubt{Asset: a.Code, Wrong: true, Says: fmt.Sprintf("%s: its contract %s has %d decimals, not %d", state, a.Contract, decimals, a.Currency.Decimals)}
+		doubt = Doubt{Asset: a.Code, Wrong: true, Message: fmt.Sprintf("%s: its contract %s has %d decimals, not %d", state, a.Contract, decimals, a.Currency.Decimals)}
 	default:
 		delete(d.byCode, a.Code)
 		return Doubt{}, false

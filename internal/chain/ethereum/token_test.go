@@ -50,7 +50,7 @@ func TestDoubts(t *testing.T) {
 			got := scan(t, s, chain.Cursor{}, &fakeWatched{scripts: []string{payee}})
 
 			doubts := s.Doubts()
-			if (len(doubts) == 1) != test.doubted || test.doubted && (doubts[0].Asset != test.code || !strings.Contains(doubts[0].Says, test.says)) {
+			if (len(doubts) == 1) != test.doubted || test.doubted && (doubts[0].Asset != test.code || !strings.Contains(doubts[0].Message, test.says)) {
 				t.Errorf("doubts %+v, want about %q: %t, %q", doubts, test.code, test.doubted, test.says)
 			}
 			if watched := slices.Contains(s.WatchedCodes(), test.code); watched != test.watched || watched != (len(got.Transfers) == 1) {

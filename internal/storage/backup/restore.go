@@ -29,8 +29,8 @@ type Restored struct {
 	Skipped int64 `json:"skipped_indexes"`
 }
 
-// Check reads a backup to its end, and returns its manifest and the master key in it;
-// ErrDamaged and ErrNewer.
+// Check reads a backup to its end, and returns its manifest and the master key in it.
+// The errors include ErrDamaged and ErrNewer.
 func Check(r io.Reader) (m Manifest, master []byte, err error) {
 	b, err := newReader(r)
 	if err != nil {

@@ -57,7 +57,7 @@ type Node struct {
 	read      blocks
 	mempool   mempool
 	began     time.Time // start of the node, by this machine's clock; see start
-	lists     int       // number of times that the mempool was listed since the node loaded it
+	listings  int       // number of times that the mempool was listed since the node loaded it
 	viewSince time.Time // start of the mempool view without a gap
 	viewed    time.Time // start of the newest listing; zero if the next listing begins a new view
 

@@ -34,7 +34,7 @@ func (n *Node) start(s state) time.Time {
 		n.began = s.begin
 	case s.uptime < 0:
 	case n.began.IsZero() || earliest.After(n.began):
-		n.began, n.lists = latest, 0
+		n.began, n.listings = latest, 0
 		n.config.Log.Info("node started", "node", n.host, "at", latest.UTC())
 	case latest.Before(n.began):
 		n.began = latest

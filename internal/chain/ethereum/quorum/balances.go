@@ -192,17 +192,17 @@ func numberOf(result json.RawMessage) (string, error) {
 // isNoState reports whether a fault means that the state of a block is pruned. There is no code
 // for it, so the messages of geth, Erigon, Nethermind, Besu, reth and their forks decide.
 func isNoState(e *rpcError) bool {
-	return says(e, "missing trie node", "state is not available", "state not available", "no state available", "state unavailable",
+	return messageContains(e, "missing trie node", "state is not available", "state not available", "no state available", "state unavailable",
 		"historical state", "state histories", "pruned", "pruning", "archive", "world state", "state at block", "proof window")
 }
 
 // isNoBlock reports whether a fault means that an endpoint does not have a block, or has it
 // outside the best chain.
 func isNoBlock(e *rpcError) bool {
-	return says(e, "header not found", "header for hash not found", "block not found", "unknown block", "not canonical", "not currently canonical")
+	return messageContains(e, "header not found", "header for hash not found", "block not found", "unknown block", "not canonical", "not currently canonical")
 }
 
-func says(e *rpcError, phrases ...string) bool {
+func messageContains(e *rpcError, phrases ...string) bool {
 	text := strings.ToLower(e.Message)
 	return slices.ContainsFunc(phrases, func(words string) bool { return strings.Contains(text, words) })
 }

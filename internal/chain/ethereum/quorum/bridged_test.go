@@ -86,7 +86,7 @@ func TestBridged_token_with_other_decimals_is_not_watched(t *testing.T) {
 	var told []ethereum.Doubt
 	s.scanner.Doubted = func(d ethereum.Doubt) { told = append(told, d) }
 	s.want("5")
-	if len(told) != 1 || told[0].Asset != "USDBC" || strings.Contains(told[0].Says, "offered") || !strings.HasPrefix(told[0].Says, "is not watched: its contract ") {
+	if len(told) != 1 || told[0].Asset != "USDBC" || strings.Contains(told[0].Message, "offered") || !strings.HasPrefix(told[0].Message, "is not watched: its contract ") {
 		t.Errorf("told %+v", told)
 	}
 	if got := codesOf(s.scanner.Bridged()); len(got) != 1 {

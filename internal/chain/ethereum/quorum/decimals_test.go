@@ -95,11 +95,11 @@ func TestDecimals_decide_which_tokens_are_offered(t *testing.T) {
 				t.Errorf("assets (-got +want):\n%s", diff)
 			}
 			doubts := scanner.Doubts()
-			if (test.says == "") != (len(doubts) == 0) || len(doubts) > 0 && !strings.Contains(doubts[0].Says, test.says) {
+			if (test.says == "") != (len(doubts) == 0) || len(doubts) > 0 && !strings.Contains(doubts[0].Message, test.says) {
 				t.Errorf("doubts %+v, want %q", doubts, test.says)
 			}
 			for _, d := range reported {
-				if !strings.Contains(d.Says, test.says) && d.Asset != "EURE" {
+				if !strings.Contains(d.Message, test.says) && d.Asset != "EURE" {
 					t.Errorf("Doubted got %+v", d)
 				}
 			}

@@ -23,9 +23,9 @@ const (
 	// maxAnswer is the size limit of an answer, in bytes.
 	maxAnswer = 32 << 20
 	// firstBatch is the number of calls in one request until an endpoint refuses, and
-	// ownBatch the number for a trusted endpoint. geth does not answer more than 1,000 calls.
-	firstBatch = 100
-	ownBatch   = 1000
+	// trustedBatch the number for a trusted endpoint. geth does not answer more than 1,000 calls.
+	firstBatch   = 100
+	trustedBatch = 1000
 )
 
 // call is one JSON-RPC call.
@@ -52,21 +52,21 @@ func (e *rpcError) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.C
 // pauseError is the error of an endpoint that must not be called for a time. after is zero if
 // the endpoint does not state the time.
 type pauseError struct {
-	after time.Duration
-	says  string
+	after   time.Duration
+	message string
 }
 
-func (e *pauseError) Error() string { return e.says }
+func (e *pauseError) Error() string { return e.message }
 
 // limited returns the error of an endpoint that limits the rate of calls.
-func limited(after time.Duration, says string) error {
-	return &pauseError{after, "rate limited: " + says}
+func limited(after time.Duration, message string) error {
+	return &pauseError{after, "rate limited: " + message}
 }
 
 // refusedError is the error for a request that is too large for an endpoint.
-type refusedError struct{ says string }
+type refusedError struct{ message string }
 
-func (e *refusedError) Error() string { return e.says }
+func (e *refusedError) Error() string { return e.message }
 
 // client sends calls to one endpoint.
 type client struct {
@@ -124,7 +124,7 @@ func (c *client) do(ctx context.Context, calls ...call) ([]answer, error) {
 			c.batch = max(n/2, 1) // each call of a batch may count for the rate limit
 		}
 		if err != nil {
-			return nil, &cleanError{says: c.clean(err.Error()), cause: err}
+			return nil, &cleanError{message: c.clean(err.Error()), cause: err}
 		}
 		for _, a := range answers {
 			if a.fault != nil {
@@ -236,11 +236,11 @@ func decode(body []byte, calls int) ([]answer, error) {
 			return nil, limited(0, one.Error.Error())
 		}
 		if calls > 1 {
-			says := "does not accept batches"
+			message := "does not accept batches"
 			if one.Error != nil {
-				says = one.Error.Error()
+				message = one.Error.Error()
 			}
-			return nil, &refusedError{says}
+			return nil, &refusedError{message}
 		}
 		if id := 1; one.ID == nil { // as after a request that it could not parse
 			one.ID = &id
@@ -273,9 +273,9 @@ func isLimit(e *rpcError) bool {
 	if e.Code == 429 || e.Code == -32029 {
 		return true
 	}
-	says := strings.ToLower(e.Message)
+	message := strings.ToLower(e.Message)
 	for _, words := range []string{"rate limit", "ratelimit", "too many requests", "throttl", "quota", "capacity exceeded", "compute units"} {
-		if strings.Contains(says, words) {
+		if strings.Contains(message, words) {
 			return true
 		}
 	}
@@ -310,28 +310,28 @@ func withoutURL(err error) error {
 
 // cleanError is an error without secrets.
 type cleanError struct {
-	says  string
-	cause error
+	message string
+	cause   error
 }
 
-func (e *cleanError) Error() string { return e.says }
+func (e *cleanError) Error() string { return e.message }
 
 func (e *cleanError) Unwrap() error { return e.cause }
 
 // clean returns a text without keys, limited in length and on one line: the text is from an
 // endpoint and can be anything.
-func (c *client) clean(says string) string {
+func (c *client) clean(message string) string {
 	for _, secret := range c.secrets {
-		says = strings.ReplaceAll(says, secret, "…")
+		message = strings.ReplaceAll(message, secret, "…")
 	}
-	says = strings.Map(func(r rune) rune {
+	message = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r
-	}, says)
-	if len(says) > 200 {
-		says = strings.ToValidUTF8(says[:200], "") + "…"
+	}, message)
+	if len(message) > 200 {
+		message = strings.ToValidUTF8(message[:200], "") + "…"
 	}
-	return says
+	return message
 }
