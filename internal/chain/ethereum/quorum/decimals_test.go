@@ -17,12 +17,12 @@ import (
 )
 
 // say sets the answer of a contract for its decimals on a node.
-func say(contract, says string) func(*node) {
+func say(contract, message string) func(*node) {
 	return func(n *node) {
 		if n.decimals == nil {
 			n.decimals = map[string]string{}
 		}
-		n.decimals[strings.ToLower(contract)] = says
+		n.decimals[strings.ToLower(contract)] = message
 	}
 }
 
@@ -49,9 +49,9 @@ func TestDecimals_decide_which_tokens_are_offered(t *testing.T) {
 	t.Parallel()
 	const contract = "0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430"
 	for name, test := range map[string]struct {
-		nodes [3]func(*node)
-		want  string // codes; ! = doubted
-		says  string
+		nodes   [3]func(*node)
+		want    string // codes; ! = doubted
+		message string
 	}{
 		"the contract has the decimals of the setting": {[3]func(*node){say(contract, six), say(contract, six), say(contract, six)}, "ETH USDC EURC EURE", ""},
 		"the contract has other decimals":              {[3]func(*node){say(contract, eighteen), say(contract, eighteen), say(contract, eighteen)}, "ETH USDC EURC EURE!", "has 18 decimals, not 6"},
@@ -95,15 +95,15 @@ func TestDecimals_decide_which_tokens_are_offered(t *testing.T) {
 				t.Errorf("assets (-got +want):\n%s", diff)
 			}
 			doubts := scanner.Doubts()
-			if (test.says == "") != (len(doubts) == 0) || len(doubts) > 0 && !strings.Contains(doubts[0].Message, test.says) {
-				t.Errorf("doubts %+v, want %q", doubts, test.says)
+			if (test.message == "") != (len(doubts) == 0) || len(doubts) > 0 && !strings.Contains(doubts[0].Message, test.message) {
+				t.Errorf("doubts %+v, want %q", doubts, test.message)
 			}
 			for _, d := range reported {
-				if !strings.Contains(d.Message, test.says) && d.Asset != "EURE" {
+				if !strings.Contains(d.Message, test.message) && d.Asset != "EURE" {
 					t.Errorf("Doubted got %+v", d)
 				}
 			}
-			if wrong := strings.Contains(test.says, "18"); wrong != (len(reported) > 0 && reported[0].Wrong) {
+			if wrong := strings.Contains(test.message, "18"); wrong != (len(reported) > 0 && reported[0].Wrong) {
 				t.Errorf("Doubted got %+v", reported)
 			}
 		})
