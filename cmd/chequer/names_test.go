@@ -44,7 +44,7 @@ func TestDocuments_name_real_settings(t *testing.T) {
 		for _, name := range settingName.FindAllString(string(text), -1) {
 			found++
 			if !slices.Contains(known, name) && !slices.Contains(known, strings.TrimSuffix(name, "_FILE")) {
-				t.Errorf("%s names %s, which is no setting", file, name)
+				t.Errorf("%s names %s, which is not a setting", file, name)
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func TestDocuments_name_real_commands(t *testing.T) {
 		for _, line := range lines {
 			if strings.HasPrefix(line, "chequer ") {
 				found++
-				if err := realCommand(line); err != nil {
+				if err := checkCommand(line); err != nil {
 					t.Errorf("%s: %s: %v", file, line, err)
 				}
 			}
@@ -96,8 +96,8 @@ func TestDocuments_name_real_commands(t *testing.T) {
 	}
 }
 
-// realCommand returns an error if a command line names a command or an option that does not exist.
-func realCommand(line string) error {
+// checkCommand returns an error if a command line names a command or an option that does not exist.
+func checkCommand(line string) error {
 	line, _, _ = strings.Cut(line, " #")
 	line, _, _ = strings.Cut(line, "<")
 	words := strings.Fields(line)[1:]

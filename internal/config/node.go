@@ -9,7 +9,7 @@ import (
 // Chain has the settings of one network of Bitcoin's family.
 type Chain struct {
 	// Node is the address of the merchant's own node, NodeLight or NodeOff; empty means NodeOff.
-	Node string `env:"NODE" show:"url" about:"your own node, such as http://user:password@127.0.0.1:8332; off, the default for Litecoin; or light, the light client, the default for Bitcoin and for Bitcoin alone"`
+	Node string `env:"NODE" show:"url" about:"your own node, such as http://user:password@127.0.0.1:8332; off, the default for Litecoin; or light, the light client, which is the default for Bitcoin and exists only for Bitcoin"`
 	// Cookie is the cookie file of a node, in place of user and password.
 	Cookie string `env:"NODE_COOKIE" about:"cookie file of your own node, in place of user and password"`
 	// Cert is the file with the certificate of a node, if it is self-signed.

@@ -274,7 +274,7 @@ func TestRestore_changes_nothing_unless_the_backup_is_complete(t *testing.T) {
 	refuses("another passphrase", backup, "correct horse batterY", "passphrase is wrong")
 	refuses("no passphrase", backup, "", "passphrase")
 	refuses("nothing", nil, phrase, "damaged or incomplete")
-	refuses("another kind of file", []byte("-- PostgreSQL database dump\n"), phrase, "or no backup at all")
+	refuses("another kind of file", []byte("-- PostgreSQL database dump\n"), phrase, "or it is not a backup")
 	for i := 0; i < len(backup); i += 41 {
 		want := "damaged"
 		refuses(fmt.Sprintf("cut at %d", i), backup[:i], phrase, want)
@@ -301,9 +301,9 @@ func TestRestore_with_an_existing_master_key(t *testing.T) {
 	}{
 		{"the_same_in_the_settings", same, "", ""},
 		{"the_same_in_the_data_directory", "", same, ""}, // an earlier restore was killed
-		{"another_in_the_settings", other, "", "CHEQUER_MASTER_KEY is another master key"},
-		{"another_in_the_data_directory", "", other, "master.key is another master key"},
-		{"an_invalid_key_in_the_data_directory", "", "x", "master.key is another master key"},
+		{"another_in_the_settings", other, "", "CHEQUER_MASTER_KEY is not the master key of the backup"},
+		{"another_in_the_data_directory", "", other, "master.key is not the master key of the backup"},
+		{"an_invalid_key_in_the_data_directory", "", "x", "master.key is not the master key of the backup"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -16,7 +16,7 @@ import (
 	"chequer/internal/storage/backup"
 )
 
-var errOtherMasterKey = errors.New("is another master key than the backup's: nothing that the backup holds could be opened with it")
+var errOtherMasterKey = errors.New("is not the master key of the backup, so it cannot open the secrets in the backup")
 
 // RestoreOptions are the options of a restore.
 type RestoreOptions struct {

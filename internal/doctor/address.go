@@ -23,7 +23,7 @@ func (e *examination) examineAddress(ctx context.Context, isRunning bool) {
 	ip := net.ParseIP(host)
 	switch {
 	case host == "localhost" || ip != nil && ip.IsLoopback():
-		e.warn("address", "%s is reached from this machine alone: set CHEQUER_BASE_URL to the public address", e.Settings.BaseURL)
+		e.warn("address", "%s is reached only from this machine: set CHEQUER_BASE_URL to the public address", e.Settings.BaseURL)
 		if !isRunning {
 			return
 		}

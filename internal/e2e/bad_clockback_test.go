@@ -9,7 +9,7 @@ import (
 
 // TestPayment_after_the_clock_steps_back pays an open invoice while the clock is before the time at
 // which the invoice was created. The payment counts, because a first sighting up to two hours
-// addInitScript the creation is attributed to a wrong clock.
+// before the creation is attributed to a wrong clock.
 func TestPayment_after_the_clock_steps_back(t *testing.T) {
 	t.Parallel()
 	s := openTimed(t)

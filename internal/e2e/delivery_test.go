@@ -210,7 +210,7 @@ func openssl(t *testing.T, secret string, body []byte) string {
 const resendTimeout = 30 * time.Second
 
 // TestKilled_between_sending_and_saving kills the program after the receiver has received an event and
-// addInitScript it has answered. The event must be sent again with the same bytes, and not after an answer.
+// before it has answered. The event must be sent again with the same bytes, and not after an answer.
 func TestKilled_between_sending_and_saving(t *testing.T) {
 	for _, engine := range engines {
 		t.Run(engine.name, func(t *testing.T) {

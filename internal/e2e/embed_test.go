@@ -42,7 +42,7 @@ func newMerchantSite(t *testing.T) *merchantSite {
 	m := &merchantSite{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
-		case "/noting.js":
+		case "/events.js":
 			w.Header().Set("Content-Type", "text/javascript")
 			fmt.Fprint(w, eventsScript)
 		case "/":
@@ -50,7 +50,7 @@ func newMerchantSite(t *testing.T) *merchantSite {
 			checkout := u.Scheme + "://" + u.Host
 			w.Header().Set("Content-Type", "text/html")
 			w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self' "+checkout+"; frame-src "+checkout)
-			fmt.Fprintf(w, merchantPage, m.link, checkout, "/noting.js")
+			fmt.Fprintf(w, merchantPage, m.link, checkout, "/events.js")
 		default:
 			w.WriteHeader(http.StatusNoContent)
 		}
@@ -72,7 +72,7 @@ func (b *tab) focused() string {
 	return get(b, chromedp.Evaluate[string](`document.activeElement.id || document.activeElement.localName`))
 }
 
-// TestEmbed_pays_in_a_dialog pays in a dialog over a page of a listed origin (C73).
+// TestEmbed_pays_in_a_dialog pays in a dialog over a page of a listed origin. See C73 in internal/CASES.md.
 func TestEmbed_pays_in_a_dialog(t *testing.T) {
 	m := newMerchantSite(t)
 	p := start(t, settings(t, "CHEQUER_EMBED_ORIGINS="+m.origin), app.Options{Demo: true})
@@ -154,7 +154,7 @@ func TestEmbed_pays_in_a_dialog(t *testing.T) {
 	other := newMerchantSite(t)
 	other.link = p.signedLink("9", "Two prints")
 	file := filepath.Join(t.TempDir(), "page.html")
-	if err := os.WriteFile(file, fmt.Appendf(nil, merchantPage, other.link, p.url, "noting.js"), 0o600); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, merchantPage, other.link, p.url, "events.js"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, page := range map[string]string{"another origin": other.origin, "a file": "file://" + file} {

@@ -13,8 +13,8 @@ import (
 	"chequer/internal/app"
 )
 
-// around is the program around the manual's check.
-const around = `package main
+// checkProgram is the beginning of a program that runs the manual's check.
+const checkProgram = `package main
 
 import (
 	"crypto/hmac"
@@ -41,7 +41,7 @@ func main() {
 `
 
 // TestManual_checks_webhooks builds the manual's check, and runs it on genuine and forged deliveries,
-// addInitScript and during a rotation of the secret.
+// before and during a rotation of the secret.
 func TestManual_checks_webhooks(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../manual/webhooks.md")
@@ -56,7 +56,7 @@ func TestManual_checks_webhooks(t *testing.T) {
 	}
 	folder := t.TempDir()
 	source, program := filepath.Join(folder, "main.go"), filepath.Join(folder, "check")
-	if err := os.WriteFile(source, []byte(around+check), 0o600); err != nil {
+	if err := os.WriteFile(source, []byte(checkProgram+check), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, source).CombinedOutput(); err != nil {

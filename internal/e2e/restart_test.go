@@ -17,8 +17,8 @@ import (
 const (
 	// shutdownTimeout is the longest time in which the program must stop.
 	shutdownTimeout = 5 * time.Second
-	// takeoverTimeout is the longest time in which the lease of a stopped process must expire and
-	// the next scan finish.
+	// takeoverTimeout bounds the time until the lease of a stopped process has expired and another
+	// process has scanned the network.
 	takeoverTimeout = 15 * time.Second
 )
 
@@ -30,9 +30,9 @@ func TestStopped_demo_starts_again(t *testing.T) {
 	p := start(t, c, app.Options{Demo: true})
 	kept := makePair(newShop(t, p.url, p.key))
 	ended := kept.listen(p.url)
-	asked := time.Now()
+	stopRequested := time.Now()
 	p.stop()
-	if took := time.Since(asked); took > shutdownTimeout {
+	if took := time.Since(stopRequested); took > shutdownTimeout {
 		t.Errorf("with an open stream the shutdown took %s", took)
 	}
 	<-ended
@@ -55,9 +55,9 @@ func TestStop_does_not_wait_for_spare_connections(t *testing.T) {
 	}
 	defer spare.Close()
 	read(t, p.url+"/", http.StatusOK) // afterwards the server has accepted the spare connection
-	asked := time.Now()
+	stopRequested := time.Now()
 	p.stop()
-	if took := time.Since(asked); took > shutdownTimeout {
+	if took := time.Since(stopRequested); took > shutdownTimeout {
 		t.Errorf("with a connection without a request the shutdown took %s", took)
 	}
 }
@@ -80,9 +80,9 @@ func TestEnded_process_starts_again(t *testing.T) {
 			p.demo()
 			kept := makePair(newShop(t, p.url, p.key))
 			ended := kept.listen(p.url)
-			asked := time.Now()
+			stopRequested := time.Now()
 			way.end(p)
-			if took := time.Since(asked); took > shutdownTimeout {
+			if took := time.Since(stopRequested); took > shutdownTimeout {
 				t.Errorf("with an open stream the stop took %s", took)
 			}
 			<-ended

@@ -143,8 +143,8 @@ func (s *sellingShop) sale(id string) sale {
 // orderTimes matches the times of an order in storage.
 var orderTimes = regexp.MustCompile(`"(sent|dead|over)":([0-9]+)`)
 
-// age moves all stored times ten minutes back while the program is stopped.
-func (s *sellingShop) age(engine, url string) {
+// backdate moves all stored times ten minutes back while the program is stopped.
+func (s *sellingShop) backdate(engine, url string) {
 	s.t.Helper()
 	db, err := sql.Open(engine, url)
 	if err != nil {
@@ -211,7 +211,7 @@ func TestKilled_while_selling_sells_once(t *testing.T) {
 				}
 				s.kill()
 				for range 4 { // a missing order is looked for twice before it is placed again
-					s.age(driver, place)
+					s.backdate(driver, place)
 					calls := len(s.exchange.Calls())
 					s.serve()
 					until(t, waitTimeout, "the sale continues", func() bool {

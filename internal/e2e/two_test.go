@@ -40,7 +40,7 @@ func join(t *testing.T, database string) member {
 func (m member) leads() bool { return m.log.Contains(`msg="watching network" network=simnet`) }
 
 // TestTwo_programs_share_a_database creates an invoice in one program and pays it through the other,
-// addInitScript and after the watching program stops.
+// before and after the watching program stops.
 func TestTwo_programs_share_a_database(t *testing.T) {
 	t.Parallel()
 	database := storagetest.Postgres(t)

@@ -389,31 +389,31 @@ func bitstampError(r reply) error {
 	if r.status < 300 && !told {
 		return nil
 	}
-	says := words(strings.TrimSpace(strings.Join([]string{f.Code, f.ResponseCode, f.Explanation, string(f.Reason), string(f.Error)}, " ")))
+	message := words(strings.TrimSpace(strings.Join([]string{f.Code, f.ResponseCode, f.Explanation, string(f.Reason), string(f.Error)}, " ")))
 	if r.status >= 500 || strings.HasPrefix(f.ResponseCode, "500.") || f.ResponseCode == "400.019" || !told {
 		if r.status == http.StatusTooManyRequests {
 			return &Refused{KindBusy, "status 429"}
 		}
-		return fmt.Errorf("%w but status %d: %.120s", ErrUnreachable, r.status, says)
+		return fmt.Errorf("%w but status %d: %.120s", ErrUnreachable, r.status, message)
 	}
-	if f.ResponseCode == "404.002" || strings.Contains(says, "Order not found") {
+	if f.ResponseCode == "404.002" || strings.Contains(message, "Order not found") {
 		return ErrAbsent
 	}
 	for _, code := range []string{f.Code, f.ResponseCode} {
 		if kind, known := bitstampCodes[code]; known {
-			return &Refused{kind, says}
+			return &Refused{kind, message}
 		}
 	}
 	for _, s := range bitstampSays {
-		if strings.Contains(says, s.words) {
-			return &Refused{s.kind, says}
+		if strings.Contains(message, s.words) {
+			return &Refused{s.kind, message}
 		}
 	}
 	switch {
 	case strings.HasPrefix(f.ResponseCode, "403."):
-		return &Refused{KindKey, says}
+		return &Refused{KindKey, message}
 	case strings.HasPrefix(f.ResponseCode, "400."), strings.HasPrefix(f.ResponseCode, "404."):
-		return &Refused{KindOther, says}
+		return &Refused{KindOther, message}
 	}
-	return fmt.Errorf("%w: %.120s", ErrUnreachable, says)
+	return fmt.Errorf("%w: %.120s", ErrUnreachable, message)
 }

@@ -63,7 +63,7 @@ func TestMoment_and_TimeOfDay(t *testing.T) {
 	}
 }
 
-// Money is written as CLDR specifies for each language, also for one without a catalogue yet.
+// Money is written as CLDR specifies for each language, including languages without a catalogue.
 func TestFiat_in_every_language(t *testing.T) {
 	t.Parallel()
 	wants := map[string]string{

@@ -39,14 +39,13 @@ var (
 
 // rule is the condition under which a call is accepted.
 type rule struct {
-	own           bool             // the signature must be a request signature
-	exemptBuiltin bool             // calls with the built-in key of the pages are exempt from own
+	requestSigned bool             // the signature must be a request signature
+	exemptBuiltin bool             // calls with the built-in key of the pages need only a body signature
 	scopes        []merchant.Scope // the key needs at least one of these
 }
 
-// own returns the rule for calls signed with a request signature, with a key that has one of the
-// scopes.
-func own(scopes ...merchant.Scope) rule { return rule{own: true, scopes: scopes} }
+// requestSigned returns the rule for calls with a request signature of a key that has one of the scopes.
+func requestSigned(scopes ...merchant.Scope) rule { return rule{requestSigned: true, scopes: scopes} }
 
 // call is a request whose caller is authenticated.
 type call struct {
@@ -119,7 +118,7 @@ func (s *server) identify(r *http.Request, body []byte, rule rule) (key merchant
 	if key, err = s.authenticate(r); err != nil {
 		return key, "", err
 	}
-	nonce, err = s.verify(r, key.Secret, body, rule.own && !(rule.exemptBuiltin && key.Builtin))
+	nonce, err = s.verify(r, key.Secret, body, rule.requestSigned && !(rule.exemptBuiltin && key.Builtin))
 	return key, nonce, err
 }
 
@@ -164,12 +163,12 @@ func (s *server) authenticate(r *http.Request) (merchant.Key, error) {
 
 // verify checks the signature of a request. The API family's scheme signs the body. A request with
 // a timestamp or a nonce must have a request signature.
-func (s *server) verify(r *http.Request, secret string, body []byte, own bool) (nonce string, err error) {
+func (s *server) verify(r *http.Request, secret string, body []byte, requestSigned bool) (nonce string, err error) {
 	given, err := header(r, api.HeaderSignature, errNoSignature, errBadSignature)
 	if err != nil {
 		return "", err
 	}
-	if own || len(r.Header.Values(api.HeaderTimestamp)) > 0 || len(r.Header.Values(api.HeaderNonce)) > 0 {
+	if requestSigned || len(r.Header.Values(api.HeaderTimestamp)) > 0 || len(r.Header.Values(api.HeaderNonce)) > 0 {
 		return s.verifyOwn(r, secret, body, given)
 	}
 	if !signature.VerifyBody(secret, body, given) {

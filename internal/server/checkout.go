@@ -40,7 +40,7 @@ var errOrderPaid = &problem{
 	status: http.StatusConflict, code: api.CodeLinkOrderPaid, message: "A payment was seen for this order, at another price",
 }
 
-var errNoTerminal = &problem{status: http.StatusNotFound, code: api.CodeTerminalNotFound, message: "There is no such terminal, or it has ended"}
+var errNoTerminal = &problem{status: http.StatusNotFound, code: api.CodeTerminalNotFound, message: "There is no such terminal, or it was removed"}
 
 // readCheckoutLink handles POST links/read: the content of a link. It creates no invoice.
 func (s *server) readCheckoutLink(c echo.Context, k call) error {
@@ -135,7 +135,8 @@ func (o checkout) key(r *http.Request) (invoice.IdempotencyKey, error) {
 	return namespaced(o.namespace, invoice.Mode(o.mode), fmt.Sprintf("%s:%s %s:%s", o.source, o.price.digits, o.price.code, token)), nil
 }
 
-// withdraw declines the invoice that the invoice of a link replaces, if any.
+// withdraw declines the invoice with the given ID, which a new invoice of the same order replaces. It
+// does nothing if id is empty.
 func (s *server) withdraw(ctx context.Context, id string) error {
 	if id == "" {
 		return nil
@@ -163,7 +164,7 @@ func (s *server) checkout(c echo.Context, k call) (o checkout, chosen string, er
 	}
 	switch {
 	case given != 1:
-		return o, "", badRequest("invalid_link", "Either slug, query or terminal is required")
+		return o, "", badRequest("invalid_link", "Exactly one of slug, query and terminal is required")
 	case r.Terminal == "" && r.OrderID != "":
 		return o, "", invalid("order_id", "is accepted for a terminal only")
 	case r.Terminal == "" && r.Note != "":
@@ -172,15 +173,15 @@ func (s *server) checkout(c echo.Context, k call) (o checkout, chosen string, er
 		o, err = s.terminalCheckout(ctx, r)
 	case r.Slug != "":
 		o, err = s.slugCheckout(ctx, r.Slug)
-		o.changed = err == nil && s.shownOther(o, r)
+		o.changed = err == nil && s.priceChanged(o, r)
 	default:
 		o, err = s.signedCheckout(ctx, r.Query)
 	}
 	return o, r.Amount, err
 }
 
-// shownOther reports whether the page of a link showed another price than the link's current price.
-func (s *server) shownOther(o checkout, r api.CheckoutRequest) bool {
+// priceChanged reports whether the page of a link showed a price that differs from the current price.
+func (s *server) priceChanged(o checkout, r api.CheckoutRequest) bool {
 	if r.ShownAmount == "" {
 		return false
 	}
@@ -210,33 +211,33 @@ func (s *server) slugCheckout(ctx context.Context, slug string) (checkout, error
 	}, err
 }
 
-// followOrder finds the invoice of an order. A new invoice may follow an invoice that expired or was
-// declined, and an invoice with another price for which no payment was seen.
+// followOrder sets the fields of o that depend on the newest invoice of its order. A new invoice may be
+// created if that invoice has expired or was declined, or if it has another price and no payment.
 func (s *server) followOrder(ctx context.Context, o *checkout) error {
 	if o.order.IsZero() {
 		return nil
 	}
-	leads, err := s.Invoices.Ordered(ctx, o.order)
+	newest, err := s.Invoices.Ordered(ctx, o.order)
 	if errors.Is(err, invoice.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	ended := leads.State.Status == invoice.Expired || leads.State.Status == invoice.Declined
-	touched := leads.State.Status != invoice.Created || len(leads.Payments()) > 0
+	ended := newest.State.Status == invoice.Expired || newest.State.Status == invoice.Declined
+	hasPayment := newest.State.Status != invoice.Created || len(newest.Payments()) > 0
 	switch {
 	case ended:
-		o.order.After = leads.ID
-		if len(leads.Payments()) > 0 {
-			o.earlier = leads.ID
+		o.order.After = newest.ID
+		if len(newest.Payments()) > 0 {
+			o.earlier = newest.ID
 		}
-	case leads.Terms.Price.Equal(o.order.Price):
-		o.existing = leads
-	case touched:
-		o.differing = leads
+	case newest.Terms.Price.Equal(o.order.Price):
+		o.existing = newest
+	case hasPayment:
+		o.differing = newest
 	default:
-		o.order.After, o.replaces = leads.ID, leads.ID
+		o.order.After, o.replaces = newest.ID, newest.ID
 	}
 	return nil
 }

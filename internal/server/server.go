@@ -128,26 +128,26 @@ func New(c Config) http.Handler {
 var reading = []string{http.MethodGet, http.MethodHead}
 
 var (
-	admin = own(merchant.ScopeAdmin)
-	page  = own(merchant.ScopePage)
+	admin = requestSigned(merchant.ScopeAdmin)
+	page  = requestSigned(merchant.ScopePage)
 )
 
 // routes registers all routes with their signature rules and scopes.
 func (s *server) routes(g *echo.Group) {
-	create := s.signed(rule{own: s.OwnScheme, exemptBuiltin: true, scopes: []merchant.Scope{merchant.ScopeCreate}}, s.createInvoice)
+	create := s.signed(rule{requestSigned: s.OwnScheme, exemptBuiltin: true, scopes: []merchant.Scope{merchant.ScopeCreate}}, s.createInvoice)
 	for _, root := range []string{"/api", ""} { // a public client omits /api
 		g.POST(root+strings.TrimPrefix(api.PathInvoiceNew, "/api"), create)
 		g.Match(reading, root+strings.TrimPrefix(api.PathInvoiceStatus, "/api"), s.unsigned(s.status))
 	}
-	g.Match(reading, api.PathInvoices+"/:id", s.signed(own(merchant.ScopePage, merchant.ScopeRead), s.readInvoice))
-	g.Match(reading, api.PathInvoices, s.signed(own(merchant.ScopeRead), s.listInvoices))
-	g.Match(reading, api.PathInvoices+"/export", s.signed(own(merchant.ScopeRead), s.exportInvoices))
-	g.POST(api.PathInvoices+"/:id/requote", s.signed(own(merchant.ScopePage, merchant.ScopeCreate, merchant.ScopeAdmin), s.requote))
-	g.POST(api.PathInvoices+"/:id/refund-address", s.signed(own(merchant.ScopePage, merchant.ScopeAdmin), s.refundAddress))
+	g.Match(reading, api.PathInvoices+"/:id", s.signed(requestSigned(merchant.ScopePage, merchant.ScopeRead), s.readInvoice))
+	g.Match(reading, api.PathInvoices, s.signed(requestSigned(merchant.ScopeRead), s.listInvoices))
+	g.Match(reading, api.PathInvoices+"/export", s.signed(requestSigned(merchant.ScopeRead), s.exportInvoices))
+	g.POST(api.PathInvoices+"/:id/requote", s.signed(requestSigned(merchant.ScopePage, merchant.ScopeCreate, merchant.ScopeAdmin), s.requote))
+	g.POST(api.PathInvoices+"/:id/refund-address", s.signed(requestSigned(merchant.ScopePage, merchant.ScopeAdmin), s.refundAddress))
 	g.POST(api.PathInvoices+"/:id/cancel", s.signed(admin, s.cancel))
 	g.POST(api.PathInvoices+"/:id/accept", s.signed(admin, s.accept))
-	g.POST(api.PathTestInvoices+"/:id/simulate", s.signed(own(merchant.ScopePage, merchant.ScopeAdmin), s.simulate))
-	g.Match(reading, api.PathEvents, s.signed(own(merchant.ScopeRead), s.readEvents))
+	g.POST(api.PathTestInvoices+"/:id/simulate", s.signed(requestSigned(merchant.ScopePage, merchant.ScopeAdmin), s.simulate))
+	g.Match(reading, api.PathEvents, s.signed(requestSigned(merchant.ScopeRead), s.readEvents))
 	g.Match(reading, api.PathProofKey, s.unsigned(s.proofKeys))
 	s.endpointRoutes(g)
 	s.linkRoutes(g)
@@ -157,7 +157,7 @@ func (s *server) routes(g *echo.Group) {
 
 // themeRoutes registers the routes of themes.
 func (s *server) themeRoutes(g *echo.Group) {
-	g.Match(reading, api.PathTheme, s.signed(own(merchant.ScopePage, merchant.ScopeRead, merchant.ScopeAdmin), s.readTheme))
+	g.Match(reading, api.PathTheme, s.signed(requestSigned(merchant.ScopePage, merchant.ScopeRead, merchant.ScopeAdmin), s.readTheme))
 	g.PUT(api.PathTheme, s.signed(admin, s.setTheme))
 	g.DELETE(api.PathTheme, s.signed(admin, s.resetTheme))
 	g.Match(reading, api.PathThemes+"/:hash", s.signed(page, s.themeByHash))

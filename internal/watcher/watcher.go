@@ -46,7 +46,7 @@ type Watcher struct {
 	epoch                     int64
 	renewInterval             time.Duration // interval at which the lease is renewed during a step
 	failingSince, pausedUntil time.Time     // start of the failure of scans; end of the pause for another process
-	failureLogged             bool          // scans fail; only changes are logged
+	failureLogged             bool          // the current failure of scans was logged
 	scanned                   bool          // the last step scanned without an error
 }
 
@@ -84,7 +84,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 func (w *Watcher) Step(ctx context.Context) (behind bool, err error) {
 	network := w.Network.ID()
 	w.scanned = false
-	if left := w.pausedUntil.Sub(w.Now()); left > 0 && left <= yieldTime { // another process may reach a source that this process does not
+	if left := w.pausedUntil.Sub(w.Now()); left > 0 && left <= yieldTime { // another process may reach the source
 		return false, nil
 	}
 	epoch, err := w.lease(ctx)
@@ -233,7 +233,7 @@ func (w *Watcher) keepLease(ctx context.Context) (step context.Context, done fun
 	}
 }
 
-// load adds to the index what was committed since the last scan.
+// load adds the destinations and transfers that were committed since the last scan to the index.
 func (w *Watcher) load(ctx context.Context, was invoice.Progress) error {
 	marks, err := w.Storage.Destinations(ctx, w.Network.ID(), w.index.marks, was.Scanned, w.index.add)
 	if err != nil {

@@ -56,7 +56,7 @@ func (n *Network) Replace(ctx context.Context, tx string) error {
 		}
 		other := Tx{ID: randomHash(), Height: waiting, Seen: n.now(), Spends: c.Txs[i].Spends}
 		for _, out := range c.Txs[i].Outputs {
-			other.Outputs = append(other.Outputs, Output{Asset: out.Asset, Script: elsewhere, Units: out.Units})
+			other.Outputs = append(other.Outputs, Output{Asset: out.Asset, Script: outsideScript, Units: out.Units})
 		}
 		c.Txs[i].ReplacedBy = other.ID
 		c.Txs = append(c.Txs, other)
@@ -71,7 +71,7 @@ func (n *Network) Confirm(ctx context.Context, txs []string) error {
 		b := c.mine(n.now())
 		for i := range c.Txs {
 			t := &c.Txs[i]
-			wanted := slices.Contains(txs, t.ID) || t.elsewhere()
+			wanted := slices.Contains(txs, t.ID) || t.paysOutside()
 			if wanted && t.Height < 0 && t.ReplacedBy == "" {
 				t.Height = b.Height
 			}
@@ -80,10 +80,10 @@ func (n *Network) Confirm(ctx context.Context, txs []string) error {
 	})
 }
 
-// Reorganise removes the blocks from the lowest one that contains one of the transactions,
-// and mines the same number and one more: these transactions are unconfirmed again, all
-// others are in the new blocks at the same heights. The error is ErrUnknownTx if none of the
-// transactions is in a block.
+// Reorganise replaces the lowest block that contains one of the transactions, and all later blocks, by
+// a branch that is one block longer. The given transactions are unconfirmed again. All others are in
+// the new blocks at the same heights. The error is ErrUnknownTx if none of the transactions is in a
+// block.
 func (n *Network) Reorganise(ctx context.Context, txs []string) error {
 	return n.update(ctx, func(c *Chain) error {
 		lowest := int64(-1)
@@ -127,12 +127,12 @@ func (n *Network) Drop(ctx context.Context, tx string) error {
 // waiting is the height of a transaction in the mempool.
 const waiting = -1
 
-// elsewhere is a script that is not a destination.
-const elsewhere = "elsewhere"
+// outsideScript is a script that is not a destination.
+const outsideScript = "elsewhere"
 
-// elsewhere reports whether a transaction pays only to elsewhere.
-func (t Tx) elsewhere() bool {
-	return !slices.ContainsFunc(t.Outputs, func(o Output) bool { return o.Script != elsewhere })
+// paysOutside reports whether a transaction pays only to outsideScript.
+func (t Tx) paysOutside() bool {
+	return !slices.ContainsFunc(t.Outputs, func(o Output) bool { return o.Script != outsideScript })
 }
 
 // update changes the newest part of the chain and sends a wake-up.

@@ -28,7 +28,7 @@ var krakenPermission = map[string]string{
 	"AddOrder": "modify-trades", "GetApiKeyInfo": "",
 }
 
-func krakenSays(words string) Answer {
+func krakenError(words string) Answer {
 	body, _ := json.Marshal(map[string]any{"error": []string{words}})
 	return Answer{body: body}
 }
@@ -53,10 +53,10 @@ func (s *Server) kraken(r *http.Request, call, body string) Answer {
 	need, known := krakenPermission[call]
 	form, err := url.ParseQuery(body)
 	if !known || r.Method != http.MethodPost || err != nil {
-		return krakenSays("EGeneral:Unknown method")
+		return krakenError("EGeneral:Unknown method")
 	}
 	if r.Header.Get("API-Key") != Key {
-		return krakenSays("EAPI:Invalid key")
+		return krakenError("EAPI:Invalid key")
 	}
 	secret, _ := base64.StdEncoding.DecodeString(Secret)
 	sum := sha256.New()
@@ -64,15 +64,15 @@ func (s *Server) kraken(r *http.Request, call, body string) Answer {
 	mac := hmac.New(sha512.New, secret)
 	mac.Write(append([]byte(r.URL.Path), sum.Sum(nil)...))
 	if base64.StdEncoding.EncodeToString(mac.Sum(nil)) != r.Header.Get("API-Sign") {
-		return krakenSays("EAPI:Invalid signature")
+		return krakenError("EAPI:Invalid signature")
 	}
 	nonce, err := strconv.ParseInt(form.Get("nonce"), 10, 64)
 	if err != nil || nonce <= s.nonce {
-		return krakenSays("EAPI:Invalid nonce")
+		return krakenError("EAPI:Invalid nonce")
 	}
 	s.nonce = nonce
 	if need != "" && !slices.Contains(s.permissions, need) {
-		return krakenSays("EGeneral:Permission denied")
+		return krakenError("EGeneral:Permission denied")
 	}
 	switch call {
 	case "GetApiKeyInfo":
@@ -115,7 +115,7 @@ func (s *Server) krakenAssets() Answer {
 func (s *Server) krakenPublic(call, pair string) Answer {
 	n, known := krakenNames[pair]
 	if !known {
-		return krakenSays("EQuery:Unknown asset pair")
+		return krakenError("EQuery:Unknown asset pair")
 	}
 	if call == "Ticker" {
 		bid := digits(s.bids[n.coin], 5)
@@ -134,7 +134,7 @@ func (s *Server) krakenPublic(call, pair string) Answer {
 func (s *Server) krakenAdd(form url.Values) Answer {
 	n, known := krakenNames[form.Get("pair")]
 	if !known {
-		return krakenSays("EQuery:Unknown asset pair")
+		return krakenError("EQuery:Unknown asset pair")
 	}
 	for name, want := range map[string]string{"type": "sell", "ordertype": "limit", "timeinforce": "IOC", "oflags": "fciq"} {
 		if form.Get(name) != want {
@@ -143,23 +143,23 @@ func (s *Server) krakenAdd(form url.Values) Answer {
 	}
 	deadline, err := time.Parse(time.RFC3339, form.Get("deadline"))
 	if err != nil || deadline.After(s.now().Add(time.Minute)) {
-		return krakenSays("EGeneral:Invalid arguments:deadline")
+		return krakenError("EGeneral:Invalid arguments:deadline")
 	}
 	if deadline.Before(s.now()) {
-		return krakenSays("EService:Deadline elapsed")
+		return krakenError("EService:Deadline elapsed")
 	}
 	volume, price := rat(form.Get("volume")), rat(form.Get("price"))
 	switch {
 	case s.status != "online" && s.status != "limit_only":
-		return krakenSays("EService:Market in " + s.status + " mode")
+		return krakenError("EService:Market in " + s.status + " mode")
 	case !multiple(volume, "0.00000001"):
-		return krakenSays("EGeneral:Invalid arguments:volume")
+		return krakenError("EGeneral:Invalid arguments:volume")
 	case !multiple(price, "0.01"):
-		return krakenSays("EOrder:Tick size check failed")
+		return krakenError("EOrder:Tick size check failed")
 	case volume.Cmp(rat("0.00005")) < 0:
-		return krakenSays("EOrder:Order minimum not met")
+		return krakenError("EOrder:Order minimum not met")
 	case s.total(n.coin).Cmp(volume) < 0:
-		return krakenSays("EOrder:Insufficient funds")
+		return krakenError("EOrder:Insufficient funds")
 	}
 	o := s.take(form.Get("cl_ord_id"), n.coin, volume, price)
 	return krakenAnswer(map[string]any{
@@ -204,7 +204,7 @@ func (s *Server) krakenOrders(call string, form url.Values) Answer {
 		return krakenAnswer(map[string]any{"closed": found})
 	}
 	if len(found) == 0 {
-		return krakenSays("EOrder:Unknown order")
+		return krakenError("EOrder:Unknown order")
 	}
 	return krakenAnswer(found)
 }

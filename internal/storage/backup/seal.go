@@ -53,7 +53,7 @@ func Unseal(f io.ReadSeeker, passphrase string) (io.Reader, error) {
 		return nil, ErrPassphrase
 	}
 	if err != nil { // the error quotes the file, which may be a secret file
-		return nil, fmt.Errorf("%w, or no backup at all", ErrDamaged)
+		return nil, fmt.Errorf("%w, or it is not a backup", ErrDamaged)
 	}
 	r, err := gzip.NewReader(packed)
 	if err != nil {

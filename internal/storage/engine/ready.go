@@ -53,7 +53,7 @@ func (e *Engine) prove(ctx context.Context, done chan struct{}) {
 	ctx, cancel := context.WithTimeout(ctx, proofTimeout)
 	defer cancel()
 	err := e.proveWrite(ctx)
-	if err != nil && !errors.Is(err, e.options.Unavailable) { // which is logged
+	if err != nil && !errors.Is(err, e.options.Unavailable) { // Unavailable is logged where it occurs
 		e.log.Error("not ready", "error", err)
 	}
 	e.proof.mu.Lock()

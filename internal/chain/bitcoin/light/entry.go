@@ -28,10 +28,10 @@ type entry struct {
 	outputHashes, inputHashes []uint64
 	paysWatched               bool     // pays a watched destination
 	watchedOutputs            []uint64 // hashes of the watched scripts that it pays
-	// The fields below are set for relevant entries that are sure.
+	// The fields below are set for relevant entries for which sure returns true.
 	tx      *bitcoin.Tx
 	claimed []string // outpoints
-	// size is its memory in bytes, accounts are the destinations that are charged for it.
+	// size is its memory in bytes. It counts for the limits of the destinations in accounts.
 	size     int
 	accounts []uint64
 }

@@ -19,14 +19,14 @@ const maxClaims = 100
 // those that spend the same outputs.
 type relevantTxs struct {
 	entries map[chainhash.Hash]*entry
-	// claims are the entries that spend an outpoint, by outpoint that a transaction to a
+	// claims holds all entries that spend an outpoint, for each outpoint that a transaction to a
 	// watched destination spends. The last seen entry counts as its spender.
 	claims map[string][]*entry
 	// spentInBlock are the claimed outpoints that a transaction in a block spends, by the
 	// transaction's ID.
 	spentInBlock map[string][]string
 	inputs       []input
-	lastInput    uint64 // of the newest input
+	lastInput    uint64 // number of the newest input
 
 	limit     usage               // limit of total
 	total     usage               // of all relevant entries
@@ -153,18 +153,18 @@ func (n *relevantTxs) block(txs []bitcoin.Tx) {
 	}
 }
 
-// buried returns the entries, including the transaction itself, that claim the outputs that a
-// deeply buried transaction spent.
+// buried returns the entries that claim an output that a deeply buried transaction spent, including the
+// entry of that transaction.
 func (n *relevantTxs) buried(id string) []*entry {
-	var over []*entry
+	var found []*entry
 	for _, o := range n.spentInBlock[id] {
-		over = append(over, n.claims[o]...)
+		found = append(found, n.claims[o]...)
 	}
 	delete(n.spentInBlock, id)
 	if hash, err := chainhash.NewHashFromStr(id); err == nil && n.entries[*hash] != nil {
 		for _, o := range n.entries[*hash].claimed {
-			over = append(over, n.claims[o]...)
+			found = append(found, n.claims[o]...)
 		}
 	}
-	return over
+	return found
 }

@@ -53,13 +53,13 @@ type Node struct {
 	rpc       *client
 	headers   map[string]bitcoin.Header // of the newest requested blocks, by hash
 	highest   int64                     // height of the highest best block so far
-	passed    bool                      // true if the checkpoint was checked
+	passed    bool                      // the chain was found to have the checkpoint
 	read      blocks
 	mempool   mempool
 	began     time.Time // start of the node, by this machine's clock; see start
-	lists     int       // number of lists of a loaded mempool since its start
+	listings  int       // number of times that the mempool was listed since the node loaded it
 	viewSince time.Time // start of the mempool view without a gap
-	viewed    time.Time // time of the last list; zero if there was none, or no view
+	viewed    time.Time // start of the newest listing; zero if the next listing begins a new view
 
 	mu     sync.Mutex
 	health chain.Health

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// maxGap is the greatest time between two lists without a gap in the view.
+// maxGap is the greatest time between two listings of the mempool without a gap in the view.
 const maxGap = 30 * time.Second
 
 // since returns the time since which sightings have no gap: the start of the polling or of the
-// node, whichever is later. If two lists are more than maxGap apart, polling starts again: a
+// node, whichever is later. If two listings are more than maxGap apart, polling starts again: a
 // transaction that was mined between them has no sighting.
 func (n *Node) since(s state) time.Time {
 	if n.viewed.IsZero() || s.begin.Sub(n.viewed) > maxGap {
@@ -25,7 +25,7 @@ func (n *Node) since(s state) time.Time {
 // start returns the earliest time at which the node certainly had started, by this machine's
 // clock. The node reports its uptime in whole seconds, so each uptime gives a range of times. If
 // a range begins after the known start, the node has restarted. For a node that does not report
-// its uptime, start returns the time of the first list.
+// its uptime, start returns the time of the first listing.
 func (n *Node) start(s state) time.Time {
 	up := time.Duration(s.uptime) * time.Second
 	earliest, latest := s.begin.Add(-up-time.Second), s.end.Add(-up)
@@ -34,7 +34,7 @@ func (n *Node) start(s state) time.Time {
 		n.began = s.begin
 	case s.uptime < 0:
 	case n.began.IsZero() || earliest.After(n.began):
-		n.began, n.lists = latest, 0
+		n.began, n.listings = latest, 0
 		n.config.Log.Info("node started", "node", n.host, "at", latest.UTC())
 	case latest.Before(n.began):
 		n.began = latest

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// settlingTime is the time after its start during which a node may lack earlier transactions
-	// if it does not report whether its mempool is loaded. btcd does not save its mempool. An
+	// settlingTime is the time after the start of a node during which its mempool may lack earlier
+	// transactions, if the node does not report whether its mempool is loaded. btcd does not save its mempool. An
 	// unconfirmed payment keeps its quote for the same time.
 	settlingTime = 24 * time.Hour
-	// enoughLists is the number of lists of a loaded mempool that are needed before the
-	// absence of a transaction counts. The first list after a start proves nothing.
-	enoughLists = 2
+	// requiredListings is the number of listings of a loaded mempool that are needed before the
+	// absence of a transaction counts. The first listing after a start proves nothing.
+	requiredListings = 2
 )
 
 // Waiting implements bitcoin.Source.
@@ -77,11 +77,11 @@ func (n *Node) waiting(ctx context.Context, watched chain.Watched) (bitcoin.Wait
 func (n *Node) complete(s state) bool {
 	switch {
 	case s.loading():
-		n.lists = 0
+		n.listings = 0
 	case s.pool.Loaded != nil:
-		n.lists++
+		n.listings++
 	}
-	return !s.loading() && (n.lists >= enoughLists || s.end.Sub(n.began) >= settlingTime)
+	return !s.loading() && (n.listings >= requiredListings || s.end.Sub(n.began) >= settlingTime)
 }
 
 // state requests all values in one batch. The mempool is last, so that the other values are

@@ -25,25 +25,25 @@ func (q *Quorum) Decimals(ctx context.Context, at ethereum.Header, contract keys
 		return q.elected(votes) != ""
 	}
 	each(ctx, q.panel, decided, func(ctx context.Context, e *endpoint) bool {
-		says, err := e.decimals(ctx, at, contract)
+		value, err := e.decimals(ctx, at, contract)
 		if err != nil {
 			return false
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		votes[says] |= e.voice
+		votes[value] |= e.voice
 		return true
 	})
-	says := q.elected(votes)
+	value := q.elected(votes)
 	switch {
-	case says == "" && len(votes) > 1:
+	case value == "" && len(votes) > 1:
 		return 0, false, fmt.Errorf("the endpoints do not agree on the decimals of %s", contract)
-	case says == "":
+	case value == "":
 		return 0, false, q.tooFew(fmt.Sprintf("answer for the decimals of %s", contract))
-	case says == noDecimals:
+	case value == noDecimals:
 		return 0, false, nil
 	}
-	if _, err := fmt.Sscanf(says, "%x", &decimals); err != nil || len(says) > 2 {
+	if _, err := fmt.Sscanf(value, "%x", &decimals); err != nil || len(value) > 2 {
 		return 0, false, nil // not a number of decimals, which is a uint8
 	}
 	return decimals, true, nil
@@ -63,9 +63,9 @@ func (e *endpoint) decimals(ctx context.Context, at ethereum.Header, contract ke
 	case a.fault != nil || string(a.result) == `"0x"`:
 		return noDecimals, nil
 	}
-	says, err := numberOf(a.result)
+	value, err := numberOf(a.result)
 	if err != nil {
 		e.failed(err)
 	}
-	return says, err
+	return value, err
 }

@@ -94,7 +94,7 @@ type endpoint struct {
 func newEndpoint(e Endpoint, name string, voice uint64, transport http.RoundTripper, now func() time.Time, chance func() float64) *endpoint {
 	c := newClient(transport, e.URL, now)
 	if e.Trusted {
-		c.batch = ownBatch
+		c.batch = trustedBatch
 	}
 	return &endpoint{
 		Endpoint: e, name: name, voice: voice, client: c, now: now, chance: chance,

@@ -132,11 +132,11 @@ func (q *Quorum) tooFew(do string) error {
 			wrong = append(wrong, e.name+": "+fault)
 		}
 	}
-	says := q.needs(do)
+	message := q.needs(do)
 	if len(wrong) > 0 {
-		says += ": " + strings.Join(wrong, "; ")
+		message += ": " + strings.Join(wrong, "; ")
 	}
-	return errors.New(says)
+	return errors.New(message)
 }
 
 // needs returns a sentence that names the endpoints that lack a required ability.

@@ -23,9 +23,9 @@ const (
 	// maxAnswer is the size limit of an answer, in bytes.
 	maxAnswer = 32 << 20
 	// firstBatch is the number of calls in one request until an endpoint refuses, and
-	// ownBatch the number for a trusted endpoint. geth does not answer more than 1,000 calls.
-	firstBatch = 100
-	ownBatch   = 1000
+	// trustedBatch the number for a trusted endpoint. geth does not answer more than 1,000 calls.
+	firstBatch   = 100
+	trustedBatch = 1000
 )
 
 // call is one JSON-RPC call.

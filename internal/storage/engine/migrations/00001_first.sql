@@ -73,7 +73,7 @@ CREATE TABLE invoices (
     paid_asset    TEXT   NOT NULL,
     declined_at   BIGINT,
     delayed_at    BIGINT,
-    accepted      TEXT   NOT NULL, -- IDs of the transfers that a person accepted as the full price
+    accepted      TEXT   NOT NULL, -- IDs of the transfers that the merchant accepted as the full price
     refund        TEXT   NOT NULL,
     clock         BIGINT NOT NULL, -- milliseconds by which the invoice's clock is ahead, in test mode
     terms         TEXT   NOT NULL,
