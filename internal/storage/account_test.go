@@ -1,182 +1,359 @@
 package storage_test
 
 import (
+	"errors"
+	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"chequer/internal/chain"
-	"chequer/internal/invoice"
-	"chequer/internal/money"
+	"chequer/internal/account"
+	"chequer/internal/audit"
 	"chequer/internal/storage"
-	"chequer/internal/watcher"
 )
 
-// withAccount returns a creation of an invoice whose payments in ether are found by their balance.
-func withAccount(id, merchantID string) invoice.Creation {
-	c := creation(id, merchantID)
-	build := c.Build
-	c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
-		inv, err := build(next)
-		for i, m := range inv.Methods {
-			if m.Asset.Network == "ethereum" {
-				inv.Methods[i].Asset.Policy.Balance = true
-				inv.Methods[i].Birth = chain.Cursor{Height: 7, Hash: "0x07"}
-			}
-		}
-		return inv, err
+func newDeskAccount(id, name string) account.Account {
+	return account.Account{
+		ID: id, Name: name, Roles: map[string]account.Role{"shop": account.Owner}, CreatedAt: noon,
+		SignIn: account.SignIn{Password: &account.Password{Hash: "hash", Seed: "seed", RecoveryCodes: []string{"code"}}},
 	}
-	return c
 }
 
-func TestDestinations_have_accounts(t *testing.T) {
+func newTicket(hash string, kind account.TicketKind) account.Ticket {
+	return account.Ticket{
+		Hash: hash, ID: "id of " + hash, Kind: kind, Roles: map[string]account.Role{"shop": account.Owner},
+		CreatedBy: "system", CreatedAt: noon, ExpiresAt: noon.Add(time.Hour),
+	}
+}
+
+// addAccount writes an account without a ticket.
+func addAccount(t *testing.T, s *storage.Storage, a account.Account) {
+	t.Helper()
+	err := s.ChangeTeam(t.Context(), "", func(_ account.Ticket, all []account.Account) ([]account.Account, audit.Change, error) {
+		return append(all, a), audit.Change{Action: "account.created", Subject: a.Name}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAccount_is_read_back(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
-		create(t, s, creation("a", "shop"))
-		create(t, s, withAccount("b", "shop"))
-		got := map[string]watcher.Account{}
-		read := func(since watcher.Marks) watcher.Marks {
-			t.Helper()
-			clear(got)
-			marks, err := s.Destinations(t.Context(), "ethereum", since, noon, func(d watcher.Destination) {
-				if d.Account != nil {
-					got[d.Script] = *d.Account
-				}
-			})
-			if err != nil {
-				t.Fatal(err)
+		ctx := t.Context()
+		want := newDeskAccount("acc_1", "Maren")
+		addAccount(t, s, want)
+		for name, read := range map[string]func() (account.Account, error){
+			"by_id":   func() (account.Account, error) { return s.Account(ctx, "acc_1") },
+			"by_name": func() (account.Account, error) { return s.AccountNamed(ctx, account.NameKey(" MAREN ")) },
+			"listed":  func() (account.Account, error) { all, err := s.Accounts(ctx); return all[0], err },
+		} {
+			got, err := read()
+			if diff := cmp.Diff(want, got); diff != "" || err != nil {
+				t.Errorf("%s: error %v (-want +got):\n%s", name, err, diff)
 			}
-			return marks
 		}
-		want := map[string]watcher.Account{"shop/ETH/1": {Born: 2, Birth: chain.Cursor{Height: 7, Hash: "0x07"}}}
-		marks := read(nil)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("accounts (-want +got):\n%s", diff)
+		if _, err := s.Account(ctx, "acc_2"); !errors.Is(err, account.ErrNotFound) {
+			t.Errorf("another account: got error %v", err)
 		}
-		_, err := s.UpdateInvoice(t.Context(), "b", invoice.Lease{}, func(inv *invoice.Invoice) error {
-			q := inv.Quote()
-			q.Number, q.From, q.Until = 2, noon.Add(time.Hour), noon.Add(2*time.Hour)
-			inv.Quotes = append(inv.Quotes, q)
-			inv.Methods[1].Birth.Height = 9
-			inv.Events = []invoice.Event{newEvent("b", invoice.EventRequoted, 2)}
-			return nil
+		addAccount(t, s, newDeskAccount("acc_2", "Tove"))
+		err := s.ChangeTeam(ctx, "", func(_ account.Ticket, all []account.Account) ([]account.Account, audit.Change, error) {
+			return append(all, newDeskAccount("acc_3", "ＴＯＶＥ")), audit.Change{}, nil
+		})
+		if !errors.Is(err, account.ErrExists) {
+			t.Errorf("the same name in another width: got error %v", err)
+		}
+		change(t, url, `UPDATE desk_accounts SET roles = '{"shop":"owner","bakery":"owner"}' WHERE id = 'acc_2'`)
+		if _, err := s.Account(ctx, "acc_2"); !errors.Is(err, account.ErrTampered) {
+			t.Errorf("a row with other roles: got error %v", err)
+		}
+	})
+}
+
+func TestChangeTeam_removes_sessions(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		ctx := t.Context()
+		addAccount(t, s, newDeskAccount("acc_1", "Maren"))
+		session := account.Session{Hash: "0123456789abcdef0", AccountID: "acc_1", Method: account.ByPasskey, CreatedAt: noon, UsedAt: noon}
+		if err := s.CreateSession(ctx, session, "", audit.Change{}); err != nil {
+			t.Fatal(err)
+		}
+		err := s.ChangeTeam(ctx, "", func(account.Ticket, []account.Account) ([]account.Account, audit.Change, error) {
+			return nil, audit.Change{Action: "account.removed"}, nil
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		read(marks)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("after a requote (-want +got):\n%s", diff)
+		if _, _, err := s.Session(ctx, session.Hash); !errors.Is(err, account.ErrNotFound) {
+			t.Errorf("the session: got error %v", err)
+		}
+		if all, err := s.Accounts(ctx); err != nil || len(all) != 0 {
+			t.Errorf("accounts: %v, error %v", all, err)
 		}
 	})
 }
 
-func TestOpenBalances_counts_open_invoices_with_accounts(t *testing.T) {
+// Of several links of the first run that are used at the same time, one creates the owner.
+func TestChangeTeam_uses_a_ticket_once(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
-		create(t, s, creation("tokens", "shop"))
-		create(t, s, withAccount("open", "shop"))
-		create(t, s, withAccount("other", "bakery"))
-		for id, change := range map[string]func(*invoice.Invoice){
-			"paid":      func(inv *invoice.Invoice) { inv.State.Status, inv.State.NextCheck = invoice.Paid, time.Time{} },
-			"test":      func(inv *invoice.Invoice) { inv.Mode = invoice.Test },
-			"unwatched": func(inv *invoice.Invoice) { inv.Methods[1].Watched = false },
-		} {
-			c := withAccount(id, "shop")
-			build := c.Build
-			c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
-				inv, err := build(next)
-				if err == nil {
-					inv.Methods = []invoice.Method{inv.Methods[0], inv.Methods[2]}
-					change(inv)
-				}
-				return inv, err
+		ctx := t.Context()
+		hashes := []string{"a", "b", "c"}
+		for _, hash := range hashes {
+			if err := s.CreateTicket(ctx, newTicket(hash, account.StartTicket), audit.Change{}); err != nil {
+				t.Fatal(err)
 			}
-			create(t, s, c)
 		}
-		got, err := s.OpenBalances(t.Context(), []chain.ID{"ethereum", "base"})
+		var group sync.WaitGroup
+		errs := make([]error, len(hashes))
+		for i, hash := range hashes {
+			group.Go(func() {
+				errs[i] = s.ChangeTeam(ctx, hash, func(_ account.Ticket, all []account.Account) ([]account.Account, audit.Change, error) {
+					return append(all, newDeskAccount("acc_"+hash, "Maren "+hash)), audit.Change{}, nil
+				})
+			})
+		}
+		group.Wait()
+		made := 0
+		for _, err := range errs {
+			switch {
+			case err == nil:
+				made++
+			case !errors.Is(err, account.ErrTicket):
+				t.Errorf("got error %v", err)
+			}
+		}
+		all, err := s.Accounts(ctx)
+		if err != nil || made != 1 || len(all) != 1 {
+			t.Errorf("%d uses succeeded and made %d accounts, error %v", made, len(all), err)
+		}
+	})
+}
+
+func TestTicket_is_read_back(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		ctx := t.Context()
+		want := newTicket("a", account.InvitationTicket)
+		if err := s.CreateTicket(ctx, want, audit.Change{}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Ticket(ctx, "a")
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("error %v (-want +got):\n%s", err, diff)
+		}
+		if all, err := s.Tickets(ctx, account.InvitationTicket, noon); err != nil || len(all) != 1 {
+			t.Errorf("list: %v, error %v", all, err)
+		}
+		if all, err := s.Tickets(ctx, account.InvitationTicket, want.ExpiresAt); err != nil || len(all) != 0 {
+			t.Errorf("expired: %v, error %v", all, err)
+		}
+		change(t, url, "UPDATE desk_tickets SET expires_at = expires_at + 1")
+		if _, err := s.Ticket(ctx, "a"); !errors.Is(err, account.ErrTampered) {
+			t.Errorf("a prolonged ticket: got error %v", err)
+		}
+		if err := s.RemoveTicket(ctx, want.ID, audit.Change{}); err != nil {
+			t.Error(err)
+		}
+		if err := s.RemoveTicket(ctx, want.ID, audit.Change{}); !errors.Is(err, account.ErrNotFound) {
+			t.Errorf("removed twice: got error %v", err)
+		}
+		if _, err := s.Ticket(ctx, "a"); !errors.Is(err, account.ErrTicket) {
+			t.Errorf("removed: got error %v", err)
+		}
+	})
+}
+
+func TestSession_is_read_back(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		ctx := t.Context()
+		addAccount(t, s, newDeskAccount("acc_1", "Maren"))
+		want := account.Session{
+			Hash: "0123456789abcdef01", AccountID: "acc_1", Method: account.ByPassword, Client: account.Client{Address: "::1", Browser: "Firefox"},
+			CreatedAt: noon, UsedAt: noon,
+		}
+		other := want
+		other.Hash = "fedcba98765432100"
+		for _, session := range []account.Session{want, other} {
+			if err := s.CreateSession(ctx, session, "", audit.Change{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.StepUpSession(ctx, want.Hash, noon.Add(time.Minute), audit.Change{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.UseSession(ctx, want.Hash, noon.Add(2*time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		want.SteppedUpAt, want.UsedAt = noon.Add(time.Minute), noon.Add(2*time.Minute)
+		got, a, err := s.Session(ctx, want.Hash)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil || a.Name != "Maren" {
+			t.Errorf("account %s, error %v (-want +got):\n%s", a.Name, err, diff)
+		}
+		all, err := s.Sessions(ctx, "acc_1")
+		if diff := cmp.Diff([]account.Session{want, other}, all); diff != "" || err != nil {
+			t.Errorf("list: error %v (-want +got):\n%s", err, diff)
+		}
+		change(t, url, "UPDATE desk_sessions SET stepped_up_at = 1795780801000 WHERE token_hash = 'fedcba98765432100'")
+		if _, _, err := s.Session(ctx, other.Hash); !errors.Is(err, account.ErrTampered) {
+			t.Errorf("a session that was stepped up in the database: got error %v", err)
+		}
+		third := want
+		third.Hash = "third"
+		if err := s.CreateSession(ctx, third, want.Hash, audit.Change{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := s.Session(ctx, want.Hash); !errors.Is(err, account.ErrNotFound) {
+			t.Errorf("the former session: got error %v", err)
+		}
+		if n, err := s.EndSessions(ctx, "acc_1", "", "third", audit.Change{}); err != nil || n != 1 {
+			t.Errorf("ended %d, error %v", n, err)
+		}
+		if n, err := s.EndSessions(ctx, "acc_1", other.ID(), "", audit.Change{}); err != nil || n != 0 {
+			t.Errorf("ended again: %d, error %v", n, err)
+		}
+	})
+}
+
+// Of concurrent attempts one is made.
+func TestUpdateAttempts_counts_before_the_attempt(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		errs := make([]error, 6)
+		var group sync.WaitGroup
+		for i := range errs {
+			group.Go(func() {
+				errs[i] = s.UpdateAttempts(t.Context(), "name x", noon, func(a *account.Attempts) error { return a.Begin(noon) })
+			})
+		}
+		group.Wait()
+		made := 0
+		for _, err := range errs {
+			if err == nil {
+				made++
+			} else if _, waits := errors.AsType[*account.WaitError](err); !waits {
+				t.Errorf("got error %v", err)
+			}
+		}
+		if made != 1 {
+			t.Errorf("%d of %d concurrent attempts were made, want 1", made, len(errs))
+		}
+		later := noon.Add(3 * time.Hour)
+		if err := s.UpdateAttempts(t.Context(), "name y", later, func(a *account.Attempts) error { return a.Begin(later) }); err != nil {
+			t.Error(err)
+		}
+		err := s.UpdateAttempts(t.Context(), "name x", later, func(a *account.Attempts) error {
+			if a.Failures != 0 {
+				t.Errorf("%d old attempts remain", a.Failures)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// VerifyAuditLog finds what a person with access to the database changes.
+func TestVerifyAuditLog(t *testing.T) {
+	t.Parallel()
+	for name := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := engines[name](t)
+			mark := filepath.Join(t.TempDir(), "audit.json")
+			s, err := storage.Open(t.Context(), url, box(t, 1), storage.Options{Upgrade: true, AuditMark: mark, Now: func() time.Time { return noon }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { s.Close() })
+			ctx := audit.With(t.Context(), audit.Actor{Kind: audit.Command, Name: "key add"})
+			for _, subject := range []string{"a", "b", "c", "d"} {
+				err := s.Record(ctx, audit.Change{Action: "key.created", Subject: subject, After: audit.Fields{"mode": "live", "label": "x"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			want := func(number int64, broken bool) {
+				t.Helper()
+				head, err := s.VerifyAuditLog(t.Context())
+				fault, is := errors.AsType[*audit.BrokenError](err)
+				if is != broken || is && fault.Number != number || !is && (err != nil || head.Number != number) {
+					t.Errorf("verified up to %d, error %v; want %d, broken %v", head.Number, err, number, broken)
+				}
+			}
+			want(4, false)
+			all, err := s.AuditLog(t.Context(), 0, 2)
+			if err != nil || len(all) != 2 || all[0].Number != 4 || all[0].Actor.String() != "command key add" || !all[0].At.Equal(noon) {
+				t.Errorf("newest entries: %+v, error %v", all, err)
+			}
+			if all, err = s.AuditLog(t.Context(), 3, 10); err != nil || len(all) != 2 || all[0].Number != 2 {
+				t.Errorf("entries below 3: %+v, error %v", all, err)
+			}
+			for _, step := range []struct {
+				do, undo string
+				number   int64
+			}{
+				{"UPDATE audit_log SET subject = 'x' WHERE number = 2", "UPDATE audit_log SET subject = 'b' WHERE number = 2", 2},
+				{"UPDATE audit_log SET new_values = '{' WHERE number = 3", `UPDATE audit_log SET new_values = '{"label":"x","mode":"live"}' WHERE number = 3`, 3},
+				{"UPDATE audit_log SET number = 9 WHERE number = 2", "UPDATE audit_log SET number = 2 WHERE number = 9", 2},
+				{"UPDATE audit_log SET number = 9 WHERE number = 4", "UPDATE audit_log SET number = 4 WHERE number = 9", 4},
+			} {
+				change(t, url, step.do)
+				want(step.number, true)
+				change(t, url, step.undo)
+				want(4, false)
+			}
+			change(t, url, "DELETE FROM audit_log WHERE number = 4")
+			want(4, true)
+			change(t, url, "UPDATE audit_head SET number = 3, mac = (SELECT mac FROM audit_log WHERE number = 3)")
+			want(4, true) // the mark outside the database knows of it
+			if err := s.Record(ctx, audit.Change{Action: "key.created", Subject: "replaced"}); err != nil {
+				t.Fatal(err)
+			}
+			want(4, true)
+		})
+	}
+}
+
+// Concurrent changes are entries of one chain.
+func TestRecord_concurrently(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		before, err := s.VerifyAuditLog(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(map[chain.ID]int{"ethereum": 2}, got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-	})
-}
-
-func TestOpenAssets_counts_watched_methods_without_a_scanner(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
-		create(t, s, withAccount("open", "shop"))
-		create(t, s, withAccount("other", "bakery"))
-		paid := withAccount("paid", "shop")
-		build := paid.Build
-		paid.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
-			inv, err := build(next)
-			if err == nil {
-				inv.State.Status, inv.State.NextCheck = invoice.Paid, time.Time{}
-			}
-			return inv, err
-		}
-		create(t, s, paid)
-		for _, test := range []struct {
-			now  []string
-			want map[string]int
-		}{
-			{nil, map[string]int{"ETH": 2, "EURC": 2}},
-			{[]string{"ETH"}, map[string]int{"EURC": 2}},
-			{[]string{"EURC", "ETH"}, map[string]int{}},
-		} {
-			got, err := s.OpenAssets(t.Context(), "ethereum", test.now)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("with a scanner for %q (-want +got):\n%s", test.now, diff)
-			}
-		}
-	})
-}
-
-func TestRises_are_those_of_watched_destinations(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
-		rises := func(id, merchantID string, c invoice.Creation) {
-			t.Helper()
-			script := create(t, s, c).Methods[1].Destination.Script
-			_, err := s.UpdateInvoice(t.Context(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
-				rise := invoice.Transfer{
-					ID: "balance:1:" + script + ":5", Network: "ethereum", Asset: "ETH", Script: script, Amount: money.FromCents(5, money.ETH),
-					Presence: invoice.Present, FirstSeen: noon, Unsure: true, Block: &chain.Block{Height: 8, Hash: "0x08", Time: noon},
+		var group sync.WaitGroup
+		for range 20 {
+			group.Go(func() {
+				if err := s.Record(t.Context(), audit.Change{Action: "x.changed"}); err != nil {
+					t.Error(err)
 				}
-				left, log := rise, rise
-				left.ID, left.Presence, left.Block, left.Old, left.Unsure = "balance:1:"+script+":7", invoice.Reorged, nil, true, false
-				log.ID = "0x0" + id + ":3"
-				inv.Transfers = []invoice.Transfer{rise, left, log}
-				return nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
 		}
-		rises("a", "shop", creation("a", "shop")) // also without an account
-		rises("b", "shop", withAccount("b", "shop"))
-		var want []watcher.Rise
-		for _, script := range []string{"shop/ETH/0", "shop/ETH/1"} {
-			want = append(want,
-				watcher.Rise{Transfer: chain.Transfer{
-					ID: "balance:1:" + script + ":5", Asset: "ETH", Script: script, Amount: money.FromCents(5, money.ETH), Unsure: true,
-					Block: &chain.Block{Height: 8, Hash: "0x08", Time: noon},
-				}},
-				watcher.Rise{Transfer: chain.Transfer{ID: "balance:1:" + script + ":7", Asset: "ETH", Script: script, Amount: money.FromCents(5, money.ETH)}, Old: true})
+		group.Wait()
+		if head, err := s.VerifyAuditLog(t.Context()); err != nil || head.Number != before.Number+20 {
+			t.Errorf("verified up to %d, error %v, want %d", head.Number, err, before.Number+20)
 		}
-		for scanned, want := range map[time.Time][]watcher.Rise{noon: want, noon.Add(60 * 24 * time.Hour): nil} {
-			var got []watcher.Rise
-			if err := s.Rises(t.Context(), "ethereum", scanned, func(r watcher.Rise) { got = append(got, r) }); err != nil {
-				t.Fatal(err)
-			}
-			byID := cmpopts.SortSlices(func(a, b watcher.Rise) bool { return a.ID < b.ID })
-			if diff := cmp.Diff(want, got, byID, same); diff != "" {
-				t.Errorf("at %s (-want +got):\n%s", scanned, diff)
-			}
+	})
+}
+
+// A change that fails leaves no entry.
+func TestRecord_is_part_of_the_transaction(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		addAccount(t, s, newDeskAccount("acc_1", "Maren"))
+		before, err := s.VerifyAuditLog(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused := errors.New("refused")
+		_, err = s.UpdateAccount(t.Context(), "acc_1", func(a *account.Account) (audit.Change, error) {
+			a.Name = "Tove"
+			return audit.Change{Action: "account.renamed"}, refused
+		})
+		if !errors.Is(err, refused) {
+			t.Errorf("got error %v", err)
+		}
+		if head, err := s.VerifyAuditLog(t.Context()); err != nil || head != before {
+			t.Errorf("got %+v, error %v, want %+v", head, err, before)
 		}
 	})
 }

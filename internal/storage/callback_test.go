@@ -20,7 +20,7 @@ import (
 func TestCallbacks_use_no_context(t *testing.T) {
 	t.Parallel()
 	given := givenToCallbacks()
-	for _, want := range []string{"Invoice", "NextIndex", "Wallet", "Endpoint", "Link", "Product", "ExchangeAccount", "Chain"} {
+	for _, want := range []string{"Invoice", "NextIndex", "Wallet", "Endpoint", "Link", "Product", "ExchangeAccount", "Chain", "Account", "Ticket", "Attempts"} {
 		if !slices.Contains(given, want) {
 			t.Errorf("no callback of storage gets a %s", want)
 		}
@@ -54,7 +54,7 @@ func TestCallbacks_use_no_context(t *testing.T) {
 func givenToCallbacks() (names []string) {
 	add := func(callback reflect.Type) {
 		for p := range callback.Ins() {
-			if p.Kind() == reflect.Pointer {
+			if p.Kind() == reflect.Pointer || p.Kind() == reflect.Slice {
 				p = p.Elem()
 			}
 			names = append(names, p.Name())

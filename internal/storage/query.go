@@ -15,10 +15,6 @@ type (
 	work    = engine.Work
 )
 
-// write runs work in a transaction: see engine.Engine.Write. The results of work must be returned
-// through answer.
-func (s *Storage) write(ctx context.Context, w work) error { return s.engine.Write(ctx, w) }
-
 // share is write for work that locks a merchant's feed before anything else, so that work of one
 // merchant may share a commit.
 func (s *Storage) share(ctx context.Context, merchantID string, w work) error {

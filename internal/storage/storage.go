@@ -9,7 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"chequer/internal/account"
+	"chequer/internal/audit"
 	"chequer/internal/chain/simnet"
+	"chequer/internal/clock"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/sale"
@@ -25,6 +28,8 @@ type Storage struct {
 	engine *engine.Engine
 	box    *seal.Box
 	marks  *highwater.Marks
+	mark   *audit.Mark
+	now    func() time.Time
 	log    *slog.Logger
 	recent recent
 	leases observations
@@ -42,6 +47,7 @@ var _ interface {
 	webhook.Storage
 	sale.Storage
 	sale.AccountStorage
+	account.Storage
 } = (*Storage)(nil)
 
 // Options are the options of Open.
@@ -49,6 +55,11 @@ type Options struct {
 	// IndexMarks is the file that stores, outside the database, the range of destination indexes
 	// that may have been used; "" = none.
 	IndexMarks string
+	// AuditMark is the file that stores, outside the database, the newest known end of the audit log;
+	// "" = none.
+	AuditMark string
+	// Now returns the time of entries of the audit log; nil is the machine's clock.
+	Now func() time.Time
 	// The following are those of engine.Options.
 	Connections int
 	Upgrade     bool
@@ -62,7 +73,10 @@ func Open(ctx context.Context, url string, box *seal.Box, o Options) (*Storage, 
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Storage{box: box, log: o.Log}
+	s := &Storage{box: box, log: o.Log, mark: audit.NewMark(o.AuditMark), now: clock.Now}
+	if o.Now != nil {
+		s.now = o.Now
+	}
 	d, err := engine.DialectOf(url)
 	if err != nil {
 		return nil, err

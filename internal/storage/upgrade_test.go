@@ -158,7 +158,7 @@ func forgetAdded(t *testing.T, tables map[string][]string) {
 	for i, row := range tables["transfers"] {
 		tables["transfers"][i], _, _ = strings.Cut(row, ", unsure: ")
 	}
-	for _, added := range []string{"endpoints", "deliveries", "tries", "accounts", "links", "link_orders", "looks", "link_uses", "proof_keys", "products", "terminals", "exchange_accounts", "conversions", "unpaid_places"} {
+	for _, added := range []string{"endpoints", "deliveries", "tries", "accounts", "links", "link_orders", "looks", "link_uses", "proof_keys", "products", "terminals", "exchange_accounts", "conversions", "unpaid_places", "desk_accounts", "desk_tickets", "desk_sessions", "sign_in_attempts", "audit_log", "audit_head"} {
 		if len(tables[added]) > 0 {
 			t.Errorf("%s has rows: %q", added, tables[added])
 		}

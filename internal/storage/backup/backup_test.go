@@ -18,6 +18,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"chequer/internal/account"
+	"chequer/internal/audit"
 	"chequer/internal/chain/simnet"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
@@ -85,6 +87,9 @@ func TestRestore_brings_back_every_row(t *testing.T) {
 				if _, err := again.Keys(t.Context(), "shop"); err != nil {
 					t.Errorf("open sealed values: %v", err)
 				}
+				if _, err := again.VerifyAuditLog(t.Context()); err != nil {
+					t.Error(err)
+				}
 				create(t, again, creation("later", "bakery"))
 			})
 		}
@@ -110,6 +115,10 @@ func fill(t *testing.T, s *storage.Storage, url string) {
 	must(s.CreateWallet(ctx, merchant.Wallet{ID: "w1", MerchantID: "shop", Mode: merchant.Live, Asset: "BTC", Key: "zpub", Counter: "shop/BTC", CreatedAt: noon}))
 	must(s.CreateEndpoint(ctx, merchant.Endpoint{ID: "e1", MerchantID: "shop", Mode: merchant.Live, URL: "https://shop.example/", Key: "key", Secret: "secret", CreatedAt: noon}))
 	must(s.SetTheme(ctx, "odd", theme.Theme{Name: "Süd", Accent: "#0a7d5a", Logo: theme.Logo{Type: theme.TypePNG, Body: []byte("\x89PNG\x00\xff\n")}}, noon))
+	must(s.ChangeTeam(ctx, "", func(account.Ticket, []account.Account) ([]account.Account, audit.Change, error) {
+		return []account.Account{{ID: "acc_1", Name: "Zoë"}}, audit.Change{Action: "account.created", After: audit.Fields{"name": "Zoë \u2028"}}, nil
+	}))
+	must(s.CreateSession(ctx, account.Session{Hash: "h", AccountID: "acc_1", CreatedAt: noon, UsedAt: noon}, "", audit.Change{}))
 	c := creation("first", "shop")
 	c.Key, c.BodyHash, c.EvidenceName, c.Evidence = invoice.IdempotencyKey{Namespace: "live/api", Value: "order-1"}, "hash", "ev", "{}"
 	c.Order = invoice.Order{KeyID: "k1", ID: "1042"}

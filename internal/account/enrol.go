@@ -1,0 +1,195 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"chequer/internal/audit"
+)
+
+// PasswordOffer is a prepared sign-in method with a password, which takes effect when the first code
+// of the authenticator app is entered.
+type PasswordOffer struct {
+	Sealed string
+	Seed   string // for apps that cannot scan the QR code
+	URI    string // text of the QR code
+	Codes  []string
+}
+
+// offerPassword prepares a password of an account.
+func (s *Service) offerPassword(purpose string, a Account, password string) (PasswordOffer, error) {
+	if err := CheckPassword(password, a.Name); err != nil {
+		return PasswordOffer{}, err
+	}
+	seed, uri, err := newSeed(s.Issuer, a.Name)
+	if err != nil {
+		return PasswordOffer{}, err
+	}
+	codes, hashes := newRecoveryCodes()
+	sealed, err := s.sealOffer(offer{Purpose: purpose, Account: a, Password: &Password{
+		Hash: s.cost.hashPassword(password), Seed: seed, RecoveryCodes: hashes,
+	}})
+	return PasswordOffer{Sealed: sealed, Seed: seed, URI: uri, Codes: codes}, err
+}
+
+// acceptPassword returns the account and the password of an offer, if the code is that of the
+// authenticator app; ErrOffer and ErrCode.
+func (s *Service) acceptPassword(purpose, sealed, code string) (Account, *Password, error) {
+	o, err := s.openOffer(purpose, sealed)
+	if err != nil {
+		return Account{}, nil, err
+	}
+	if o.Password == nil {
+		return Account{}, nil, ErrOffer
+	}
+	if o.Password.LastStep, err = useCode(o.Password.Seed, code, 0, s.Now()); err != nil {
+		return Account{}, nil, err
+	}
+	return o.Account, o.Password, nil
+}
+
+// offerPasskey returns the options of the browser's call that creates a passkey, and the sealed offer.
+func (s *Service) offerPasskey(purpose string, a Account) (options []byte, sealed string, err error) {
+	if s.passkeys == nil {
+		return nil, "", ErrPasskey
+	}
+	options, data, err := beginCreation(s.passkeys, a)
+	if err != nil {
+		return nil, "", err
+	}
+	a.SignIn = SignIn{} // not part of the page
+	sealed, err = s.sealOffer(offer{Purpose: purpose, Account: a, Passkey: data})
+	return options, sealed, err
+}
+
+// acceptPasskey returns the account and the passkey that a browser created for an offer; ErrOffer and
+// ErrPasskey.
+func (s *Service) acceptPasskey(ctx context.Context, purpose, sealed string, response []byte, name string) (Account, Passkey, error) {
+	o, err := s.openOffer(purpose, sealed)
+	if err != nil {
+		return Account{}, Passkey{}, err
+	}
+	if s.passkeys == nil || o.Passkey.Challenge == "" {
+		return Account{}, Passkey{}, ErrOffer
+	}
+	if err := s.useChallenge(ctx, o); err != nil {
+		return Account{}, Passkey{}, err
+	}
+	if name = strings.TrimSpace(name); name == "" {
+		name = "Passkey"
+	}
+	if name, err = CheckName(name); err != nil {
+		return Account{}, Passkey{}, err
+	}
+	p, err := finishCreation(s.passkeys, o.Account, o.Passkey, response, name, s.Now())
+	return o.Account, p, err
+}
+
+// useChallenge uses up the challenge of an offer; ErrPasskey if it was used before.
+func (s *Service) useChallenge(ctx context.Context, o offer) error {
+	fresh, err := s.Storage.UseNonce(ctx, "desk challenge", o.Passkey.Challenge, s.Now(), offerTTL)
+	if err == nil && !fresh {
+		err = ErrPasskey
+	}
+	return doing("use challenge", err)
+}
+
+// The methods below change the sign-in methods of an account that is signed in and has confirmed its
+// sign-in.
+
+// purposeOf returns the purpose of offers to a signed-in account.
+func purposeOf(accountID string) string { return "account " + accountID }
+
+// OfferPassword prepares a password, which replaces the account's password; a *FieldError.
+func (s *Service) OfferPassword(a Account, password string) (PasswordOffer, error) {
+	a.SignIn = SignIn{}
+	return s.offerPassword(purposeOf(a.ID), a, password)
+}
+
+// AcceptPassword sets the password of an offer; ErrOffer and ErrCode.
+func (s *Service) AcceptPassword(ctx context.Context, accountID, sealed, code string) error {
+	_, password, err := s.acceptPassword(purposeOf(accountID), sealed, code)
+	if err != nil {
+		return err
+	}
+	_, err = s.Storage.UpdateAccount(ctx, accountID, func(a *Account) (audit.Change, error) {
+		a.SignIn.Password = password
+		return changed(*a, "account.password_set"), nil
+	})
+	return doing("set password", err)
+}
+
+// OfferPasskey prepares another passkey of an account.
+func (s *Service) OfferPasskey(a Account) (options []byte, sealed string, err error) {
+	return s.offerPasskey(purposeOf(a.ID), a)
+}
+
+// AcceptPasskey adds the passkey of an offer to an account; ErrOffer and ErrPasskey.
+func (s *Service) AcceptPasskey(ctx context.Context, accountID, sealed string, response []byte, name string) error {
+	_, p, err := s.acceptPasskey(ctx, purposeOf(accountID), sealed, response, name)
+	if err != nil {
+		return err
+	}
+	_, err = s.Storage.UpdateAccount(ctx, accountID, func(a *Account) (audit.Change, error) {
+		a.SignIn.Passkeys = append(a.SignIn.Passkeys, p)
+		c := changed(*a, "account.passkey_added")
+		c.After = audit.Fields{"name": p.Name, "host": p.Host}
+		return c, nil
+	})
+	return doing("add passkey", err)
+}
+
+// RemovePassword removes the password of an account; ErrLastMethod and ErrNotFound.
+func (s *Service) RemovePassword(ctx context.Context, accountID string) error {
+	return s.removeMethod(ctx, accountID, func(a *Account) (audit.Change, error) {
+		if a.SignIn.Password == nil {
+			return audit.Change{}, ErrNotFound
+		}
+		a.SignIn.Password = nil
+		return changed(*a, "account.password_removed"), nil
+	})
+}
+
+// RemovePasskey removes a passkey of an account; ErrLastMethod and ErrNotFound.
+func (s *Service) RemovePasskey(ctx context.Context, accountID, passkeyID string) error {
+	return s.removeMethod(ctx, accountID, func(a *Account) (audit.Change, error) {
+		i := slices.IndexFunc(a.SignIn.Passkeys, func(p Passkey) bool { return p.ID() == passkeyID })
+		if i < 0 {
+			return audit.Change{}, ErrNotFound
+		}
+		c := changed(*a, "account.passkey_removed")
+		c.Before = audit.Fields{"name": a.SignIn.Passkeys[i].Name, "host": a.SignIn.Passkeys[i].Host}
+		a.SignIn.Passkeys = slices.Delete(a.SignIn.Passkeys, i, i+1)
+		return c, nil
+	})
+}
+
+// removeMethod removes a sign-in method. An account keeps a method that works at the current site, if
+// it had one.
+func (s *Service) removeMethod(ctx context.Context, accountID string, remove func(*Account) (audit.Change, error)) error {
+	_, err := s.Storage.UpdateAccount(ctx, accountID, func(a *Account) (audit.Change, error) {
+		before := s.usable(*a)
+		c, err := remove(a)
+		if err == nil && (a.SignIn.Methods() == 0 || before > 0 && s.usable(*a) == 0) {
+			err = ErrLastMethod
+		}
+		return c, err
+	})
+	if errors.Is(err, ErrLastMethod) {
+		return ErrLastMethod
+	}
+	return doing("remove sign-in method", err)
+}
+
+// usable returns the number of sign-in methods of an account that work at the current site.
+func (s *Service) usable(a Account) int {
+	a.SignIn.Passkeys = slices.DeleteFunc(slices.Clone(a.SignIn.Passkeys), func(p Passkey) bool { return p.Host != s.Site.Host })
+	return a.SignIn.Methods()
+}
+
+// changed returns the change of an account.
+func changed(a Account, action string) audit.Change {
+	return audit.Change{Action: action, Subject: a.Name}
+}

@@ -1,0 +1,225 @@
+package account
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"chequer/internal/audit"
+)
+
+// Link is a new ticket with its token, which is shown once.
+type Link struct {
+	Ticket Ticket
+	Token  string
+}
+
+// NewStart returns a link that creates the owner of the given shops; ErrSetUp if there is an account.
+func (s *Service) NewStart(ctx context.Context, merchantIDs ...string) (Link, error) {
+	exists, err := s.SetUp(ctx)
+	if err != nil {
+		return Link{}, err
+	}
+	if exists {
+		return Link{}, ErrSetUp
+	}
+	roles := map[string]Role{}
+	for _, id := range merchantIDs {
+		roles[id] = Owner
+	}
+	return s.newTicket(ctx, Ticket{Kind: StartTicket, Roles: roles}, audit.Change{Action: "desk.link_created"})
+}
+
+// Invite returns a link that creates an account with fixed roles; a *FieldError.
+func (s *Service) Invite(ctx context.Context, roles map[string]Role) (Link, error) {
+	if err := checkRoles(roles); err != nil {
+		return Link{}, err
+	}
+	return s.newTicket(ctx, Ticket{Kind: InvitationTicket, Roles: maps.Clone(roles)}, audit.Change{Action: "account.invited", After: roleFields(roles)})
+}
+
+// Recover returns a link with which the account with a name gets a new sign-in method, and ends its
+// sessions; ErrNotFound.
+func (s *Service) Recover(ctx context.Context, name string) (Link, error) {
+	a, err := s.Storage.AccountNamed(ctx, NameKey(name))
+	if err != nil {
+		return Link{}, err
+	}
+	link, err := s.newTicket(ctx, Ticket{Kind: RecoveryTicket, AccountID: a.ID}, changed(a, "account.recovery_created"))
+	if err != nil {
+		return Link{}, err
+	}
+	_, err = s.Storage.EndSessions(ctx, a.ID, "", "", changed(a, "account.sessions_ended"))
+	return link, doing("end sessions", err)
+}
+
+func (s *Service) newTicket(ctx context.Context, t Ticket, c audit.Change) (Link, error) {
+	token := newSecret(ticketSize)
+	t.Hash, t.ID, t.CreatedBy, t.CreatedAt = HashToken(token), "tkt_"+s.Token(12), audit.From(ctx).String(), s.Now()
+	t.ExpiresAt = t.CreatedAt.Add(lifetimes[t.Kind])
+	return Link{Ticket: t, Token: token}, doing("create link", s.Storage.CreateTicket(ctx, t, c))
+}
+
+// Invitations lists the invitations that were not used, oldest first.
+func (s *Service) Invitations(ctx context.Context) ([]Ticket, error) {
+	return s.Storage.Tickets(ctx, InvitationTicket, s.Now())
+}
+
+// Withdraw removes an invitation; ErrNotFound.
+func (s *Service) Withdraw(ctx context.Context, id string) error {
+	return s.Storage.RemoveTicket(ctx, id, audit.Change{Action: "account.invitation_withdrawn", Subject: id})
+}
+
+// Ticket returns the valid ticket of a token. The account is that of a recovery. The error is
+// ErrTicket.
+func (s *Service) Ticket(ctx context.Context, token string) (Ticket, Account, error) {
+	t, err := s.Storage.Ticket(ctx, HashToken(token))
+	if err != nil {
+		return t, Account{}, err
+	}
+	if !t.Valid(s.Now()) {
+		return t, Account{}, ErrTicket
+	}
+	if t.Kind != RecoveryTicket {
+		return t, Account{Roles: t.Roles}, nil
+	}
+	a, err := s.Storage.Account(ctx, t.AccountID)
+	return t, a, notFoundAs(err, ErrTicket)
+}
+
+// The methods below use up a link. The name is that of the new account; a recovery ignores it.
+
+// joining returns the account of a ticket with a name, and the purpose of its offers.
+func (s *Service) joining(ctx context.Context, token, name string) (a Account, purpose string, err error) {
+	t, a, err := s.Ticket(ctx, token)
+	if err != nil || t.Kind == RecoveryTicket {
+		return a, "ticket " + t.Hash, err
+	}
+	if name, err = CheckName(name); err != nil {
+		return a, "", err
+	}
+	all, err := s.Storage.Accounts(ctx)
+	if err != nil {
+		return a, "", err
+	}
+	if slices.ContainsFunc(all, func(other Account) bool { return NameKey(other.Name) == NameKey(name) }) {
+		return a, "", ErrExists
+	}
+	return s.newAccount(name, t.Roles), "ticket " + t.Hash, nil
+}
+
+// OfferJoinPassword prepares a password for the account of a link; ErrTicket, ErrExists and a
+// *FieldError.
+func (s *Service) OfferJoinPassword(ctx context.Context, token, name, password string) (PasswordOffer, error) {
+	a, purpose, err := s.joining(ctx, token, name)
+	if err != nil {
+		return PasswordOffer{}, err
+	}
+	a.SignIn = SignIn{}
+	return s.offerPassword(purpose, a, password)
+}
+
+// JoinPassword uses up a link with a prepared password, and signs in; ErrTicket, ErrExists, ErrOffer and
+// ErrCode.
+func (s *Service) JoinPassword(ctx context.Context, token, sealed, code string, client Client, former string) (SignedIn, error) {
+	a, password, err := s.acceptPassword("ticket "+HashToken(token), sealed, code)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	return s.join(ctx, token, a, client, former, func(in *SignIn) { in.Password = password })
+}
+
+// OfferJoinPasskey prepares a passkey for the account of a link; ErrTicket, ErrExists and a
+// *FieldError.
+func (s *Service) OfferJoinPasskey(ctx context.Context, token, name string) (options []byte, sealed string, err error) {
+	a, purpose, err := s.joining(ctx, token, name)
+	if err != nil {
+		return nil, "", err
+	}
+	return s.offerPasskey(purpose, a)
+}
+
+// JoinPasskey uses up a link with the passkey that a browser created, and signs in; ErrTicket,
+// ErrExists, ErrOffer and ErrPasskey.
+func (s *Service) JoinPasskey(ctx context.Context, token, sealed string, response []byte, name string, client Client, former string) (SignedIn, error) {
+	a, p, err := s.acceptPasskey(ctx, "ticket "+HashToken(token), sealed, response, name)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	return s.join(ctx, token, a, client, former, func(in *SignIn) { in.Passkeys = append(in.Passkeys, p) })
+}
+
+// join writes the account of a link with its sign-in method, uses up the link and signs in.
+func (s *Service) join(ctx context.Context, token string, a Account, client Client, former string, add func(*SignIn)) (SignedIn, error) {
+	ctx = audit.With(ctx, actor(a, client, false))
+	var kind TicketKind
+	err := s.Storage.ChangeTeam(ctx, HashToken(token), func(t Ticket, all []Account) ([]Account, audit.Change, error) {
+		if !t.Valid(s.Now()) || t.Kind == StartTicket && len(all) > 0 {
+			return nil, audit.Change{}, ErrTicket
+		}
+		kind = t.Kind
+		if t.Kind == RecoveryTicket {
+			return recovered(t, all, add)
+		}
+		joined := a.Clone()
+		joined.Roles, joined.SignIn = t.Roles, SignIn{}
+		add(&joined.SignIn)
+		c := changed(joined, "account.created")
+		c.After = roleFields(t.Roles)
+		return append(all, joined), c, nil
+	})
+	if err != nil {
+		return SignedIn{}, doing("use link", err)
+	}
+	if kind == RecoveryTicket {
+		if _, err := s.Storage.EndSessions(ctx, a.ID, "", "", changed(a, "account.sessions_ended")); err != nil {
+			return SignedIn{}, doing("end sessions", err)
+		}
+	}
+	if err := s.Storage.UpdateAttempts(ctx, "name "+HashToken(NameKey(a.Name)), s.Now(), func(a *Attempts) error { a.Reset(); return nil }); err != nil {
+		return SignedIn{}, err
+	}
+	return s.open(ctx, a, ByTicket, client, former)
+}
+
+// recovered adds a sign-in method to the account of a recovery.
+func recovered(t Ticket, all []Account, add func(*SignIn)) ([]Account, audit.Change, error) {
+	for i := range all {
+		if all[i].ID == t.AccountID {
+			all[i] = all[i].Clone()
+			add(&all[i].SignIn)
+			return all, changed(all[i], "account.recovered"), nil
+		}
+	}
+	return nil, audit.Change{}, ErrTicket
+}
+
+// checkRoles returns a *FieldError unless the roles are those of an account that can be used.
+func checkRoles(roles map[string]Role) error {
+	if len(roles) == 0 {
+		return &FieldError{"role", "must be given for at least one shop"}
+	}
+	for _, r := range roles {
+		if !r.Known() {
+			return &FieldError{"role", "must be one of " + strings.Join(roleNames(), ", ")}
+		}
+	}
+	return nil
+}
+
+func roleNames() (names []string) {
+	for _, r := range Roles {
+		names = append(names, string(r))
+	}
+	return names
+}
+
+// roleFields returns roles as values of a change.
+func roleFields(roles map[string]Role) audit.Fields {
+	f := audit.Fields{}
+	for merchantID, r := range roles {
+		f["role in "+merchantID] = string(r)
+	}
+	return f
+}

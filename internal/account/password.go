@@ -1,0 +1,175 @@
+package account
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/crypto/argon2"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Password is a sign-in method: a password, the codes of an authenticator app, and recovery codes in
+// place of the app.
+type Password struct {
+	Hash          string   `json:"hash"` // argon2id in the PHC string format
+	Seed          string   `json:"seed"` // of the authenticator app, in base32
+	LastStep      int64    `json:"last_step"`
+	RecoveryCodes []string `json:"recovery_codes"` // hashes of the codes that are not used
+}
+
+const (
+	minPassword = 12  // characters
+	maxPassword = 512 // bytes
+)
+
+// CheckPassword returns a *FieldError if a new password of an account is too short or common.
+func CheckPassword(password, name string) error {
+	password = normal(password)
+	switch {
+	case utf8.RuneCountInString(password) < minPassword:
+		return &FieldError{"password", "must have at least 12 characters"}
+	case len(password) > maxPassword:
+		return &FieldError{"password", "must have at most 512 bytes"}
+	case repeats(password):
+		return &FieldError{"password", "repeats the same few characters"}
+	case isCommon(password, name):
+		return &FieldError{"password", "is a common password or your name with a few digits: use several words"}
+	}
+	return nil
+}
+
+// normal returns the form of a password that is hashed, so that it does not depend on the keyboard.
+// See RFC 8265, 4.2.1.
+func normal(password string) string { return norm.NFC.String(password) }
+
+// repeats reports whether a text has few different characters, or is a sequence such as 123456789012.
+func repeats(text string) bool {
+	different, steps := map[rune]bool{}, map[rune]int{}
+	var last rune
+	for i, r := range []rune(text) {
+		different[r] = true
+		if i > 0 {
+			steps[r-last]++
+		}
+		last = r
+	}
+	n := utf8.RuneCountInString(text) - 1
+	return len(different) < 5 || (steps[1]+steps[-1]+steps[0])*4 > n*3
+}
+
+// commonText is a list of the most frequent passwords, reduced to their letters: from zxcvbn, under the
+// MIT licence, Copyright (c) 2012-2016 Dan Wheeler and Dropbox, Inc.
+//
+//go:embed common.txt
+var commonText string
+
+// commonWords returns the letters of passwords that many people use.
+var commonWords = sync.OnceValue(func() map[string]bool {
+	words := map[string]bool{}
+	for word := range strings.Lines(commonText) {
+		words[strings.TrimSuffix(word, "\n")] = true
+	}
+	return words
+})
+
+// minAdded is the number of characters that make a password out of a common word.
+const minAdded = 8
+
+// isCommon reports whether a password is a common word, or the account's name, once or several times,
+// with fewer than minAdded other characters.
+func isCommon(password, name string) bool {
+	folded := NameKey(password)
+	letters := strings.TrimFunc(folded, func(r rune) bool { return !unicode.IsLetter(r) })
+	if utf8.RuneCountInString(folded)-utf8.RuneCountInString(letters) >= minAdded {
+		return false
+	}
+	letters = unit(letters)
+	return letters == "" || letters == NameKey(name) || commonWords()[letters]
+}
+
+// unit returns the text of which a text is a repetition.
+func unit(text string) string {
+	if i := strings.Index((text + text)[min(1, len(text)):], text); text != "" && i >= 0 {
+		return text[:i+1]
+	}
+	return text
+}
+
+// cost are the parameters of argon2id.
+type cost struct {
+	time, memory uint32 // passes; KiB
+	threads      uint8
+}
+
+// defaultCost is the second recommended option of RFC 9106, section 4.
+var defaultCost = cost{time: 3, memory: 64 << 10, threads: 4}
+
+const (
+	saltSize = 16
+	hashSize = 32
+)
+
+// hashing bounds the memory of concurrent calculations.
+var hashing = make(chan struct{}, 2)
+
+func (c cost) sum(password string, salt []byte) []byte {
+	hashing <- struct{}{}
+	defer func() { <-hashing }()
+	return argon2.IDKey([]byte(normal(password)), salt, c.time, c.memory, c.threads, hashSize)
+}
+
+// hashPassword returns the hash of a password with a new salt.
+func (c cost) hashPassword(password string) string {
+	salt := make([]byte, saltSize)
+	rand.Read(salt) // never fails; see crypto/rand
+	return c.text(salt, c.sum(password, salt))
+}
+
+func (c cost) text(salt, sum []byte) string {
+	encode := base64.RawStdEncoding.EncodeToString
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, c.memory, c.time, c.threads, encode(salt), encode(sum))
+}
+
+// checkPassword reports whether a hash is that of a password.
+func checkPassword(hash, password string) bool {
+	if len(password) > maxPassword {
+		password = "" // fails as slowly as any other
+	}
+	var version int
+	var c cost
+	fields := strings.Split(hash, "$")
+	if len(fields) != 6 || fields[1] != "argon2id" {
+		return false
+	}
+	if _, err := fmt.Sscanf(fields[2]+" "+fields[3], "v=%d m=%d,t=%d,p=%d", &version, &c.memory, &c.time, &c.threads); err != nil || version != argon2.Version {
+		return false
+	}
+	salt, err := base64.RawStdEncoding.DecodeString(fields[4])
+	if err != nil {
+		return false
+	}
+	return subtle.ConstantTimeCompare([]byte(c.text(salt, c.sum(password, salt))), []byte(hash)) == 1
+}
+
+// use verifies a code and uses it up: a code of the authenticator app, or a recovery code where they are
+// accepted; ErrSignIn.
+func (p *Password) use(code string, now time.Time, recovery bool) (Method, error) {
+	step, err := useCode(p.Seed, code, p.LastStep, now)
+	if err == nil {
+		p.LastStep = step
+		return ByPassword, nil
+	}
+	if left, used := useRecoveryCode(p.RecoveryCodes, code); used && recovery {
+		p.RecoveryCodes = left
+		return ByRecovery, nil
+	}
+	return "", ErrSignIn
+}

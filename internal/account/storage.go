@@ -1,0 +1,66 @@
+package account
+
+import (
+	"context"
+	"time"
+
+	"chequer/internal/audit"
+)
+
+// Storage stores accounts, tickets and failed attempts. It is safe for concurrent use. Rows have a
+// MAC, and sign-in methods are sealed; the methods return ErrTampered if a MAC is wrong. Each change
+// is written with its entry of the audit log in one transaction; a Change without an action has no entry.
+// Functions passed to it may run more
+// than once; if they return an error, nothing is written.
+type Storage interface {
+	// Accounts lists all accounts, oldest first.
+	Accounts(ctx context.Context) ([]Account, error)
+	// Account returns an account; ErrNotFound.
+	Account(ctx context.Context, id string) (Account, error)
+	// AccountNamed returns the account with a NameKey; ErrNotFound.
+	AccountNamed(ctx context.Context, key string) (Account, error)
+	// UpdateAccount locks an account and writes what change makes of it; ErrNotFound.
+	UpdateAccount(ctx context.Context, id string, change func(*Account) (audit.Change, error)) (Account, error)
+	// ChangeTeam locks all accounts and writes the accounts that change returns, removes the others with
+	// their sessions, and uses up the ticket with a hash unless that is ""; ErrTicket if it is absent,
+	// ErrExists if two accounts have one NameKey.
+	ChangeTeam(ctx context.Context, ticketHash string, change func(Ticket, []Account) ([]Account, audit.Change, error)) error
+	TicketStorage
+	SessionStorage
+	// UpdateAttempts locks the attempts of a subject and writes what change makes of them, even if
+	// change returns an error, which it returns.
+	UpdateAttempts(ctx context.Context, subject string, now time.Time, change func(*Attempts) error) error
+	// UseNonce stores the use of a value for ttl, and reports whether it was fresh.
+	UseNonce(ctx context.Context, key, nonce string, now time.Time, ttl time.Duration) (fresh bool, err error)
+	// Record writes an entry of the audit log that belongs to no other change.
+	Record(ctx context.Context, c audit.Change) error
+}
+
+// TicketStorage stores tickets.
+type TicketStorage interface {
+	// CreateTicket writes a ticket.
+	CreateTicket(ctx context.Context, t Ticket, c audit.Change) error
+	// Ticket returns a ticket by the hash of its token, even if it has expired; ErrTicket.
+	Ticket(ctx context.Context, hash string) (Ticket, error)
+	// Tickets lists the tickets of a kind that are valid at a time, oldest first.
+	Tickets(ctx context.Context, kind TicketKind, now time.Time) ([]Ticket, error)
+	// RemoveTicket removes a ticket by its ID; ErrNotFound.
+	RemoveTicket(ctx context.Context, id string, c audit.Change) error
+}
+
+// SessionStorage stores sessions.
+type SessionStorage interface {
+	// CreateSession writes a session, and removes the session with the former hash unless that is "".
+	CreateSession(ctx context.Context, s Session, former string, c audit.Change) error
+	// Session returns a session with its account by the hash of its token; ErrNotFound.
+	Session(ctx context.Context, hash string) (Session, Account, error)
+	// Sessions lists the sessions of an account, last used first.
+	Sessions(ctx context.Context, accountID string) ([]Session, error)
+	// UseSession sets the last use of a session.
+	UseSession(ctx context.Context, hash string, at time.Time) error
+	// StepUpSession sets the time of the last confirmation of a session.
+	StepUpSession(ctx context.Context, hash string, at time.Time, c audit.Change) error
+	// EndSessions removes the sessions of an account: that with an ID, or all but that with the
+	// hash keep if the ID is "". It returns the number of removed sessions.
+	EndSessions(ctx context.Context, accountID, id, keep string, c audit.Change) (int, error)
+}

@@ -1,0 +1,51 @@
+package audit
+
+import "context"
+
+// Kind is the kind of an actor.
+type Kind string
+
+// The kinds of actors.
+const (
+	System  Kind = "system"
+	Account Kind = "account"
+	Key     Kind = "key"
+	Command Kind = "command"
+)
+
+// Actor is the account, API key, command or part of the system that makes a change.
+type Actor struct {
+	Kind      Kind
+	ID        string // of the account or the API key
+	Name      string // name of the account, public part of the API key, or name of the command
+	Address   string // network address of the caller; "" if there is none
+	SteppedUp bool   // the account had confirmed its sign-in shortly before
+}
+
+// String returns the actor as lists show it.
+func (a Actor) String() string {
+	switch a.Kind {
+	case Key:
+		return "API key " + a.Name
+	case Command:
+		return "command " + a.Name
+	case Account:
+		return a.Name
+	}
+	return "system"
+}
+
+type contextKey struct{}
+
+// With returns a context that carries the actor of the changes that are made with it.
+func With(ctx context.Context, a Actor) context.Context {
+	return context.WithValue(ctx, contextKey{}, a)
+}
+
+// From returns the actor of a context, which is the system if With was not called.
+func From(ctx context.Context) Actor {
+	if a, given := ctx.Value(contextKey{}).(Actor); given {
+		return a
+	}
+	return Actor{Kind: System}
+}

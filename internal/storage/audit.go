@@ -1,0 +1,172 @@
+package storage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"chequer/internal/audit"
+	"chequer/internal/storage/engine"
+)
+
+// recorder collects the actor of a transaction, and the head of the audit log after it.
+type recorder struct {
+	actor audit.Actor
+	head  audit.Head
+}
+
+type recorderKey struct{}
+
+// write runs work in a transaction: see engine.Engine.Write. The results of work must be returned
+// through answer. The entries that work records name the actor of the context.
+func (s *Storage) write(ctx context.Context, w work) error {
+	head, err := engine.Answer(ctx, s.engine.Write, func(tx context.Context, q querier) (audit.Head, error) {
+		r := &recorder{actor: audit.From(ctx)}
+		err := w(context.WithValue(tx, recorderKey{}, r), q)
+		return r.head, err
+	})
+	if err == nil && head.Number > 0 {
+		if err := s.mark.Raise(head); err != nil {
+			s.log.Warn("mark of the audit log not raised", "error", err)
+		}
+	}
+	return err
+}
+
+// record appends an entry to the audit log in the transaction of a change, which runs with write. It is
+// the last statement of the transaction, because it locks the end of the log. A change without an
+// action has no entry.
+func (s *Storage) record(ctx context.Context, q querier, c audit.Change) error {
+	if c.Action == "" {
+		return nil
+	}
+	r := ctx.Value(recorderKey{}).(*recorder)
+	var head audit.Head
+	err := q.QueryRowContext(ctx, `
+		INSERT INTO audit_head (id, number, mac) VALUES (1, 0, '')
+		ON CONFLICT (id) DO UPDATE SET number = audit_head.number
+		RETURNING number, mac`).Scan(&head.Number, &head.MAC)
+	if err != nil {
+		return fmt.Errorf("lock audit log: %w", err)
+	}
+	e := audit.Append(s.box, head, s.now(), r.actor, c)
+	_, err = q.ExecContext(ctx, `
+		INSERT INTO audit_log (number, at, actor_kind, actor_id, actor_name, address, stepped_up, merchant_id, action, subject, old_values, new_values, mac)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		e.Number, e.At.UnixMilli(), string(e.Actor.Kind), e.Actor.ID, e.Actor.Name, e.Actor.Address, e.Actor.SteppedUp,
+		c.MerchantID, c.Action, c.Subject, fieldsText(c.Before), fieldsText(c.After), e.MAC)
+	if err != nil {
+		return fmt.Errorf("write audit log: %w", err)
+	}
+	if _, err := q.ExecContext(ctx, "UPDATE audit_head SET number = $1, mac = $2 WHERE id = 1", e.Number, e.MAC); err != nil {
+		return fmt.Errorf("write end of audit log: %w", err)
+	}
+	r.head = e.Head()
+	return nil
+}
+
+// Record implements account.Storage.
+func (s *Storage) Record(ctx context.Context, c audit.Change) error {
+	return s.write(ctx, func(ctx context.Context, q querier) error { return s.record(ctx, q, c) })
+}
+
+// changeRecorded is change with an entry of the audit log.
+func (s *Storage) changeRecorded(ctx context.Context, c audit.Change, doing string, unchanged error, query string, args ...any) error {
+	changed, err := answer(ctx, s.write, func(ctx context.Context, q querier) (int64, error) {
+		n, err := exec(ctx, q, query, args...)
+		if err != nil || n == 0 {
+			return n, err
+		}
+		return n, s.record(ctx, q, c)
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	if changed == 0 {
+		return unchanged
+	}
+	return nil
+}
+
+// AuditLog lists the entries with a number below a number, newest first; 0 begins with the newest.
+func (s *Storage) AuditLog(ctx context.Context, below int64, limit int) ([]audit.Entry, error) {
+	if below <= 0 {
+		return readAll(ctx, s, "read audit log", readEntry, "SELECT "+entryColumns+" FROM audit_log ORDER BY number DESC LIMIT $1", limit)
+	}
+	return readAll(ctx, s, "read audit log", readEntry, "SELECT "+entryColumns+" FROM audit_log WHERE number < $1 ORDER BY number DESC LIMIT $2", below, limit)
+}
+
+// VerifyAuditLog verifies the whole audit log and returns its end. The error is an *audit.BrokenError if
+// an entry was changed, removed or put back.
+func (s *Storage) VerifyAuditLog(ctx context.Context) (audit.Head, error) {
+	mark, err := s.mark.Head() // before the log is read, so that the log cannot be older
+	if err != nil {
+		return audit.Head{}, err
+	}
+	head, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) (audit.Head, error) {
+		v := audit.NewVerifier(s.box, mark)
+		err := each(ctx, q, func(row scanner) error {
+			e, err := readEntry(row)
+			if err != nil {
+				return err
+			}
+			return v.Next(e)
+		}, "SELECT "+entryColumns+" FROM audit_log ORDER BY number")
+		if err != nil {
+			return audit.Head{}, err
+		}
+		stored, err := auditHead(ctx, q)
+		if err != nil {
+			return audit.Head{}, err
+		}
+		return v.End(stored)
+	})
+	if err != nil {
+		return head, fmt.Errorf("verify audit log: %w", err)
+	}
+	return head, s.mark.Raise(head)
+}
+
+// auditHead returns the end of the audit log.
+func auditHead(ctx context.Context, q querier) (head audit.Head, err error) {
+	err = q.QueryRowContext(ctx, "SELECT number, mac FROM audit_head WHERE id = 1").Scan(&head.Number, &head.MAC)
+	if err != nil && !engine.Absent(err) {
+		return head, fmt.Errorf("read end of audit log: %w", err)
+	}
+	return head, nil
+}
+
+const entryColumns = "number, at, actor_kind, actor_id, actor_name, address, stepped_up, merchant_id, action, subject, old_values, new_values, mac"
+
+func readEntry(row scanner) (e audit.Entry, err error) {
+	var at int64
+	var before, after string
+	err = row.Scan(&e.Number, &at, &e.Actor.Kind, &e.Actor.ID, &e.Actor.Name, &e.Actor.Address, &e.Actor.SteppedUp,
+		&e.Change.MerchantID, &e.Change.Action, &e.Change.Subject, &before, &after, &e.MAC)
+	if err != nil {
+		return e, err
+	}
+	e.At = utc(at)
+	if e.Change.Before, err = parseFields(before); err == nil {
+		e.Change.After, err = parseFields(after)
+	}
+	if err != nil {
+		return e, fmt.Errorf("%w: %w", &audit.BrokenError{Number: e.Number, Fault: "was changed"}, err)
+	}
+	return e, nil
+}
+
+func fieldsText(f audit.Fields) string {
+	if len(f) == 0 {
+		return ""
+	}
+	return jsonText(f)
+}
+
+func parseFields(text string) (f audit.Fields, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	err = json.Unmarshal([]byte(text), &f)
+	return f, err
+}
