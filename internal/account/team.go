@@ -104,6 +104,9 @@ func (s *Service) Sessions(ctx context.Context, accountID string) ([]Session, er
 
 // EndSession ends a session of an account by its ID; ErrNotFound.
 func (s *Service) EndSession(ctx context.Context, a Account, id string) error {
+	if id == "" { // means all sessions in storage
+		return ErrNotFound
+	}
 	n, err := s.Storage.EndSessions(ctx, a.ID, id, "", changed(a, "session.ended"))
 	if err == nil && n == 0 {
 		return ErrNotFound
