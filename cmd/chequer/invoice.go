@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -69,7 +68,10 @@ func (s *shell) invoiceList() *cobra.Command {
 		if f.To, err = s.ParseDay("to", to); err != nil {
 			return nil, err
 		}
-		all, err := findInvoices(in.Context(), service, f, address, limit)
+		if address != "" {
+			f.Scripts = service.Scripts(f.Mode, address)
+		}
+		all, err := service.Invoices(in.Context(), f, invoice.Position{}, max(limit, 0))
 		return rowsOf(all, func(inv *invoice.Invoice) api.Resource { return wire.Resource(service, inv, nil) }), err
 	}, "CREATED\tID\tORDER\tAMOUNT\tPAID\tSTATUS\tPRODUCT\tQUANTITY\tDESCRIPTION\tNOTE", func(r api.Resource) []any {
 		return []any{s.Time(r.CreatedAt), r.ForeignID, r.OrderID, fiat(r, r.ClientAmount), fiat(r, r.PaidAmount), statusText(r),
@@ -83,15 +85,6 @@ func (s *shell) invoiceList() *cobra.Command {
 	c.Flags().StringVar(&to, "to", "", "only invoices created before this day")
 	c.Flags().IntVar(&limit, "limit", 50, "maximum number of invoices")
 	return c
-}
-
-// findInvoices lists the invoices that match a filter; if an address is given, only the invoice among
-// them that has it.
-func findInvoices(ctx context.Context, service *invoice.Service, f invoice.Filter, address string, limit int) ([]*invoice.Invoice, error) {
-	if address != "" {
-		return service.InvoicesTo(ctx, f, address)
-	}
-	return service.Invoices(ctx, f, invoice.Position{}, max(limit, 0))
 }
 
 // maxMatches bounds the number of invoices of an order that an error lists.

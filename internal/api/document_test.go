@@ -29,7 +29,8 @@ var requests = map[string]any{
 // answers are the types of answers and events, by the names of their schemas.
 var answers = map[string]any{
 	"Error": api.Error{}, "Invoice": api.Invoice{}, "Address": api.Address{},
-	"InvoiceList": api.InvoiceList{}, "Resource": api.Resource{}, "Acceptance": api.Acceptance{}, "PaymentMethod": api.PaymentMethod{},
+	"InvoiceList": api.InvoiceList{}, "SummaryList": api.SummaryList{}, "Summary": api.Summary{}, "ReceivedAmount": api.ReceivedAmount{}, "Origin": api.Origin{},
+	"Resource": api.Resource{}, "Acceptance": api.Acceptance{}, "PaymentMethod": api.PaymentMethod{},
 	"Payment": api.Payment{}, "Quote": api.Quote{}, "QuotedPrice": api.QuotedPrice{}, "Conversion": api.Sale{},
 	"EventPage": api.EventPage{}, "Event": api.Event{}, "WalletChange": api.WalletChange{},
 	"EndpointList": api.EndpointList{}, "Endpoint": api.Endpoint{}, "TestSent": api.TestSent{}, "Resent": api.Resent{},

@@ -23,7 +23,8 @@ const (
 	// originals is the number of test invoices that the program itself creates. The others are copies
 	// of them in the database, spread over a year.
 	originals = 100
-	// paidOriginals is the number of originals that are paid. One more is declined.
+	// paidOriginals is the number of originals that are paid, the first of them with too much. One more is
+	// declined.
 	paidOriginals = 78
 	// copyBatch is the number of copies of each original in one transaction.
 	copyBatch = 50
@@ -87,28 +88,52 @@ func grow(b *testing.B, e engine, stored int, figure func(name, unit string, val
 		return fmt.Sprintf("order-%d-%d", random.IntN(originals), random.IntN(stored/originals))
 	}
 	ago := func(d time.Duration) string { return url.QueryEscape(now.Add(-d).UTC().Format(time.RFC3339)) }
+	copied := func() int { return random.IntN(stored / originals) }
 	old, err := p.list(b.Context(), "to="+ago(360*24*time.Hour))
 	if err != nil {
 		b.Fatal(err)
 	}
+	paid, err := p.list(b.Context(), "limit=1&status=paid")
+	if err != nil {
+		b.Fatal(err)
+	}
+	address := paid.Invoices[0].PaymentMethods[0].Address
 	for _, w := range []struct {
 		name  string
 		query func() string
 	}{
 		{"find an order", func() string { return "order_id=" + order() }},
 		{"find an order that does not exist", func() string { return "order_id=none" }},
+		{"find a reference", func() string {
+			return fmt.Sprintf("view=summary&reference=table-%d-%d", random.IntN(originals), copied())
+		}},
+		{"find an amount", func() string {
+			return fmt.Sprintf("view=summary&fiat_currency=EUR&amount=%d.%02d", 20+copied()/100, copied()%100)
+		}},
+		{"find a transaction", func() string { return fmt.Sprintf("view=summary&tx=%s%d", paid.Invoices[0].PaidTx, copied()) }},
+		{"find an address", func() string { return "view=summary&address=" + address }},
 		{"newest 100", func() string { return "limit=100" }},
+		{"newest 100 summaries", func() string { return "view=summary&limit=100" }},
 		{"100 declined ones", func() string { return "limit=100&status=declined" }},
 		{"100 pending ones of none", func() string { return "limit=100&status=pending" }},
+		{"100 overpaid summaries", func() string { return "view=summary&limit=100&exception=overpaid" }},
+		{"100 overpaid summaries from the API", func() string { return "view=summary&limit=100&exception=overpaid&origin=api" }},
+		{"100 summaries to decide", func() string { return "view=summary&limit=100&needs_decision=true" }},
+		{"100 summaries of a link of none", func() string { return "view=summary&limit=100&origin=link&origin_id=none" }},
+		{"100 summaries from terminals of none", func() string { return "view=summary&limit=100&origin=terminal" }},
+		{"100 summaries paid in bitcoin", func() string { return "view=summary&limit=100&paid_currency=BTC" }},
 		{"100 before a random time", func() string { return "limit=100&to=" + ago(time.Duration(random.Int64N(int64(year)))) }},
 		{"100 after a cursor 360 days back", func() string { return "limit=100&cursor=" + old.NextCursor }},
+		{"100 summaries after a cursor 360 days back", func() string { return "view=summary&limit=100&cursor=" + old.NextCursor }},
 	} {
 		figure(w.name, "p50-ms", func(b *testing.B) float64 {
 			return repeat(b, 1, func(ctx context.Context) error {
-				_, err := p.list(ctx, w.query())
-				return err
+				return p.call(ctx, http.MethodGet, api.PathInvoices+"?"+w.query(), "", nil)
 			}).at(.5)
 		})
+	}
+	for _, w := range []struct{ name, query string }{{"size of 100", "limit=100"}, {"size of 100 summaries", "view=summary&limit=100"}} {
+		figure(w.name, "kB", func(b *testing.B) float64 { return p.listSize(b, w.query) })
 	}
 	figure("CSV of 30 days", "rows/s", func(b *testing.B) float64 { return p.export(b, ago(30*24*time.Hour)) })
 	for _, clients := range []int{1, 32} {
@@ -128,9 +153,13 @@ func grow(b *testing.B, e engine, stored int, figure func(name, unit string, val
 func (p *program) createOriginals(b *testing.B) {
 	b.Helper()
 	for i := range originals {
-		inv, err := p.createWith(b.Context(), fmt.Sprintf(`{"amount":12.50,"fiat_currency":"EUR","order_id":"order-%d-0","expires_in":60}`, i))
+		inv, err := p.createWith(b.Context(), fmt.Sprintf(`{"amount":12.50,"fiat_currency":"EUR","order_id":"order-%d-0","expires_in":60,"metadata":{"order_reference":"table-%d-0"}}`, i, i))
 		switch {
 		case err != nil:
+		case i == 0:
+			if err = p.simulate(b.Context(), inv.ForeignID, api.SimulateOver); err == nil {
+				err = p.simulate(b.Context(), inv.ForeignID, api.SimulateConfirm)
+			}
 		case i < paidOriginals:
 			err = p.pay(b.Context(), inv.ForeignID)
 		case i == paidOriginals:
@@ -157,6 +186,7 @@ func (p *program) multiply(b *testing.B, copies int) {
 	c := newCopier(b, p.database, []original{
 		{table: "invoices", query: "SELECT * FROM invoices WHERE mode = 'test'", changed: map[string]string{
 			"id": copiedID, "order_id": "substr(o.order_id, 1, length(o.order_id) - 1)" + number, "created_at": earlier("created_at"),
+			"reference": "substr(o.reference, 1, length(o.reference) - 1)" + number, "price": "2000 + n.i",
 			"expires_at": earlier("expires_at"), "next_check_at": "NULL", "paid_at": earlier("paid_at"),
 		}},
 		{table: "destinations", query: "SELECT * FROM destinations" + of, changed: map[string]string{
@@ -165,6 +195,9 @@ func (p *program) multiply(b *testing.B, copies int) {
 		{table: "transfers", query: "SELECT * FROM transfers" + of, changed: map[string]string{
 			"id": "o.id" + number, "invoice_id": copiedInvoiceID, "tx": "o.tx" + number,
 		}},
+		{table: "invoice_flags", query: "SELECT * FROM invoice_flags" + of, changed: map[string]string{
+			"invoice_id": copiedInvoiceID, "created_at": earlier("created_at"),
+		}},
 		{table: "events", query: "SELECT * FROM events" + of, changed: map[string]string{
 			"position": "-(o.position * 1000000 + n.i)", "id": "o.id" + number, "invoice_id": copiedInvoiceID,
 		}, where: fmt.Sprintf("n.i <= %d", 30*24*time.Hour.Milliseconds()/distance)}, // events are kept for 30 days
@@ -172,7 +205,22 @@ func (p *program) multiply(b *testing.B, copies int) {
 	for first := 1; first <= copies; first += copyBatch {
 		c.write(b, first, min(first+copyBatch-1, copies))
 	}
+	storagetest.Change(b, p.database, fmt.Sprintf("UPDATE tallies SET count = count * %d WHERE mode = 'test'", copies+1))
 	storagetest.Change(b, p.database, "ANALYZE")
+}
+
+// listSize returns the size of a page of the list, in kB.
+func (p *program) listSize(b *testing.B, query string) float64 {
+	b.Helper()
+	r, err := p.signed(b.Context(), http.MethodGet, api.PathInvoices+"?"+query, "")
+	if err != nil {
+		b.Fatal(err)
+	}
+	answer, err := fetch(r)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return float64(len(answer)) / 1000
 }
 
 // list reads a page of the list of invoices.

@@ -18,6 +18,7 @@ import (
 type CreateRequest struct {
 	MerchantID     string
 	Mode           Mode
+	Origin         Origin
 	Wallets        []Wallet
 	Terms          Terms
 	ExpiresIn      time.Duration
@@ -115,7 +116,7 @@ func (s *Service) Ordered(ctx context.Context, o Order) (*Invoice, error) {
 // build makes the invoice inside the transaction that allocates its destination indexes.
 func (s *Service) build(id string, now time.Time, r CreateRequest, offers []offer, progress map[chain.ID]Progress, next NextIndex) (*Invoice, error) {
 	inv := &Invoice{
-		ID: id, MerchantID: r.MerchantID, Mode: r.Mode, Version: 1, CreatedAt: now, Terms: r.Terms,
+		ID: id, MerchantID: r.MerchantID, Mode: r.Mode, Version: 1, CreatedAt: now, Origin: r.Origin, Terms: r.Terms,
 		Quotes: []Quote{{
 			Number: 1, From: now, Until: now.Add(r.ExpiresIn), Due: r.Terms.Price,
 			Source: r.source, Evidence: r.evidence,

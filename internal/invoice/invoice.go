@@ -32,6 +32,7 @@ type Invoice struct {
 	// Revision counts the writes of the invoice to storage, which sets the value.
 	Revision  int64
 	CreatedAt time.Time
+	Origin    Origin
 	Terms     Terms
 	Methods   []Method
 	Quotes    []Quote // by number, from 1

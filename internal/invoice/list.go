@@ -2,20 +2,22 @@ package invoice
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"chequer/internal/chain"
 )
 
-// Filter selects the invoices of a list. Empty fields select everything.
-type Filter struct {
-	MerchantID string
-	Mode       Mode
-	Status     Status
-	OrderID    string
-	From, To   time.Time // time of creation, from From until before To
+// ListStorage reads lists of invoices, newest first. Its methods read a page of a list: at most limit
+// invoices after a position.
+type ListStorage interface {
+	// Invoices returns whole invoices.
+	Invoices(ctx context.Context, f Filter, after Position, limit int) ([]*Invoice, error)
+	// Summaries returns invoices in their short form.
+	Summaries(ctx context.Context, f Filter, after Position, limit int) ([]Summary, error)
+	// ExportLines returns invoices as lines of an export.
+	ExportLines(ctx context.Context, f Filter, after Position, limit int) ([]ExportLine, error)
+	// Tally counts the invoices of a merchant and a mode.
+	Tally(ctx context.Context, merchantID string, mode Mode) (Tally, error)
 }
 
 // Position is a position in the list of invoices, which is sorted from the newest to the oldest.
@@ -28,18 +30,36 @@ type Position struct {
 // Position returns the position of the invoice in the list.
 func (inv *Invoice) Position() Position { return Position{CreatedAt: inv.CreatedAt, ID: inv.ID} }
 
+// Position returns the position of the invoice in the list.
+func (s Summary) Position() Position { return Position{CreatedAt: s.CreatedAt, ID: s.ID} }
+
 // Invoices lists at most limit invoices after a position. The zero position is the start of the
 // list.
 func (s *Service) Invoices(ctx context.Context, f Filter, after Position, limit int) ([]*Invoice, error) {
 	return s.storage.Invoices(ctx, f, after, limit)
 }
 
-// InvoicesTo lists the invoices with an address as a destination, in any spelling of the address.
-// Several networks may have the same address.
-func (s *Service) InvoicesTo(ctx context.Context, f Filter, address string) ([]*Invoice, error) {
-	var list []*Invoice
-	seen := map[string]bool{}
-	for _, n := range s.networks[f.Mode] {
+// Summaries is Invoices with the invoices in their short form.
+func (s *Service) Summaries(ctx context.Context, f Filter, after Position, limit int) ([]Summary, error) {
+	return s.storage.Summaries(ctx, f, after, limit)
+}
+
+// ExportLines is Invoices with the invoices as lines of an export. A caller that reads all pages
+// of a list gets each invoice once: invoices that are created meanwhile are before the first page.
+func (s *Service) ExportLines(ctx context.Context, f Filter, after Position, limit int) ([]ExportLine, error) {
+	return s.storage.ExportLines(ctx, f, after, limit)
+}
+
+// Tally counts the invoices of a merchant and a mode.
+func (s *Service) Tally(ctx context.Context, merchantID string, mode Mode) (Tally, error) {
+	return s.storage.Tally(ctx, merchantID, mode)
+}
+
+// Scripts returns the scripts of an address, in any spelling of the address, on every network of a
+// mode that has such an address. The result is not nil.
+func (s *Service) Scripts(mode Mode, address string) []Script {
+	scripts, seen := []Script{}, map[Script]bool{}
+	for _, n := range s.networks[mode] {
 		reader, ok := n.(chain.AddressReader)
 		if !ok {
 			continue
@@ -49,34 +69,11 @@ func (s *Service) InvoicesTo(ctx context.Context, f Filter, address string) ([]*
 			if err != nil {
 				continue // not an address of this asset
 			}
-			inv, err := s.invoiceTo(ctx, n.ID(), to.Script)
-			if errors.Is(err, ErrNotFound) {
-				continue
+			if script := (Script{n.ID(), to.Script}); !seen[script] {
+				seen[script] = true
+				scripts = append(scripts, script)
 			}
-			if err != nil {
-				return nil, fmt.Errorf("find invoice of an address: %w", err)
-			}
-			if !seen[inv.ID] && f.Selects(inv) {
-				list = append(list, inv)
-			}
-			seen[inv.ID] = true
 		}
 	}
-	return list, nil
-}
-
-func (s *Service) invoiceTo(ctx context.Context, network chain.ID, script string) (*Invoice, error) {
-	id, err := s.storage.InvoiceTo(ctx, network, script)
-	if err != nil {
-		return nil, err
-	}
-	return s.storage.Invoice(ctx, id)
-}
-
-// Selects reports whether the filter selects an invoice.
-func (f Filter) Selects(inv *Invoice) bool {
-	return inv.MerchantID == f.MerchantID && inv.Mode == f.Mode &&
-		(f.Status == "" || inv.State.Status == f.Status) &&
-		(f.OrderID == "" || inv.Terms.OrderID == f.OrderID) &&
-		!inv.CreatedAt.Before(f.From) && (f.To.IsZero() || inv.CreatedAt.Before(f.To))
+	return scripts
 }

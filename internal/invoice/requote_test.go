@@ -296,7 +296,7 @@ func TestSetRefund_checks_capitals_of_Ethereum(t *testing.T) {
 	}
 }
 
-func TestInvoicesTo_finds_any_spelling(t *testing.T) {
+func TestScripts_finds_any_spelling_of_an_address(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
@@ -308,7 +308,8 @@ func TestInvoicesTo_finds_any_spelling(t *testing.T) {
 			if code == "BTC" && strings.HasPrefix(address, "0x") {
 				address = strings.ToUpper(m.Destination.Address)
 			}
-			found, err := s.service.InvoicesTo(t.Context(), f, address)
+			f.Scripts = s.service.Scripts(f.Mode, address)
+			found, err := s.service.Invoices(t.Context(), f, invoice.Position{}, 10)
 			if err != nil || len(found) != 1 || found[0].ID != inv.ID {
 				t.Errorf("%s: found %d, %v", address, len(found), err)
 			}
@@ -316,7 +317,8 @@ func TestInvoicesTo_finds_any_spelling(t *testing.T) {
 	}
 	f.Mode = invoice.Live
 	m, _ := inv.Method(simnet.ID, "BTC")
-	if found, err := s.service.InvoicesTo(t.Context(), f, m.Destination.Address); len(found) != 0 || err != nil {
+	f.Scripts = s.service.Scripts(f.Mode, m.Destination.Address)
+	if found, err := s.service.Invoices(t.Context(), f, invoice.Position{}, 10); len(found) != 0 || err != nil {
 		t.Errorf("a test invoice among live ones: %d, %v", len(found), err)
 	}
 }

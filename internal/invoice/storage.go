@@ -12,6 +12,7 @@ import (
 // crash once the method has returned without an error. The functions passed to it are pure: they
 // may run more than once, each time on newly read data, and must not call storage.
 type Storage interface {
+	ListStorage
 	// CreateInvoice runs a creation in one transaction: indexes, invoice, destinations and events
 	// are written together or not at all. If the idempotency key was used before, it returns
 	// the invoice of that request with replayed true, or ErrConflict if the body was different. It
@@ -35,8 +36,6 @@ type Storage interface {
 	// nothing is written. If the lease is not zero, UpdateInvoice returns ErrFenced unless it is
 	// still held and its snapshot is newer than the saved snapshot.
 	UpdateInvoice(ctx context.Context, id string, lease Lease, decide func(*Invoice) error) (*Invoice, error)
-	// Invoices lists the invoices that match a filter, newest first, beginning after a position.
-	Invoices(ctx context.Context, f Filter, after Position, limit int) ([]*Invoice, error)
 	// InvoiceTo returns the ID of the invoice with the destination script, or ErrNotFound.
 	InvoiceTo(ctx context.Context, network chain.ID, script string) (id string, err error)
 	// DueInvoices lists the invoices whose next check is at or before a time, most overdue first.

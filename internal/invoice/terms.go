@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"time"
 
+	"chequer/internal/api"
 	"chequer/internal/chain"
 	"chequer/internal/money"
 )
@@ -23,6 +24,12 @@ type Terms struct {
 	Language         string
 	Rules            Rules
 }
+
+// Reference returns the text that a shopper entered as a reference in the storefront's form.
+func (t Terms) Reference() string { return t.Metadata[api.MetadataOrderReference] }
+
+// Note returns the text that a shopper entered as a note.
+func (t Terms) Note() string { return t.Metadata[api.MetadataNote] }
 
 // Rules are the merchant's settings that affect payments, frozen.
 type Rules struct {

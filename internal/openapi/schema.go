@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -43,7 +44,8 @@ func (r *reader) typeOf(schema node) Type {
 	case schema.at("oneOf").exists():
 		var words []string
 		for _, one := range schema.at("oneOf").items() {
-			words = append(words, r.typeOf(one).Words)
+			t := r.typeOf(one)
+			words = append(words, cmp.Or(t.Words, t.Object))
 		}
 		if words[0] == "" { // constants
 			return Type{Words: "string"}

@@ -2,16 +2,13 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"maps"
 	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
-	"chequer/internal/api"
 	"chequer/internal/invoice"
 	"chequer/internal/wire"
 )
@@ -19,11 +16,15 @@ import (
 // pageWriteTimeout is the time that the caller may take to read a page of an export.
 const pageWriteTimeout = time.Minute
 
+// maxLines is the number of lines of an export that are read at once.
+const maxLines = 500
+
 // exportInvoices handles GET invoices/export: all invoices that match a filter, newest first. It reads
-// and writes the invoices page by page, so that its use of memory does not depend on their number.
+// and writes the invoices page by page, so that neither its use of memory nor the time of a read of the
+// database depends on their number. Invoices that are created meanwhile are before the first page.
 func (s *server) exportInvoices(c echo.Context, k call) error {
-	f, format := ownInvoices(k), ""
-	style, parameters := wire.CSVStyle{}, filters(&f)
+	selected, format, style := s.newSelection(k), "", wire.CSVStyle{}
+	parameters := selected.parameters()
 	maps.Copy(parameters, map[string]parameter{
 		"format":    word(&format, "csv", "json"),
 		"delimiter": word(&style.Delimiter, "comma", "semicolon", "tab"),
@@ -31,7 +32,8 @@ func (s *server) exportInvoices(c echo.Context, k call) error {
 		"bom":       word(&style.BOM, "true", "false"),
 		"timezone":  zone(&style.Zone),
 	})
-	if err := query(c.Request().URL.RawQuery, parameters); err != nil {
+	f, err := selected.read(c.Request().URL.RawQuery, parameters)
+	if err != nil {
 		return err
 	}
 	switch {
@@ -40,45 +42,62 @@ func (s *server) exportInvoices(c echo.Context, k call) error {
 	case format != "csv" && style != (wire.CSVStyle{}):
 		return badRequest("invalid_format", "delimiter, decimal, bom and timezone are for the format csv")
 	}
-	ctx := c.Request().Context()
-	page, err := s.Invoices.Invoices(ctx, f, invoice.Position{}, maxPage)
-	if err != nil {
-		return err
-	}
 	header := c.Response().Header()
 	header.Set("Content-Disposition", `attachment; filename="invoices.`+format+`"`)
-	var out sheet = newJSONSheet(c.Response())
-	header.Set("Content-Type", "application/json")
 	if format == "csv" {
-		out = wire.NewCSV(c.Response(), style)
 		header.Set("Content-Type", "text/csv; charset=utf-8; header=present")
+		return export(c, s, f, s.Invoices.ExportLines, maxLines, func() sheet[invoice.ExportLine] { return wire.NewCSV(c.Response(), style) })
+	}
+	header.Set("Content-Type", "application/json")
+	return export(c, s, f, s.Invoices.Invoices, maxPage, func() sheet[*invoice.Invoice] { return newJSONSheet(c.Response(), s.Invoices) })
+}
+
+// sheet is a file to which invoices are written one by one.
+type sheet[T any] interface {
+	Write(T) error
+	End() error
+}
+
+// export writes all pages of a list to a sheet. An error of the first page is the answer. After an error of
+// a later one, the connection is aborted: a normal return would end the answer as if it were complete.
+func export[T interface{ Position() invoice.Position }](
+	c echo.Context, s *server, f invoice.Filter, read pageReader[T], limit int, open func() sheet[T],
+) error {
+	ctx := c.Request().Context()
+	page, err := read(ctx, f, invoice.Position{}, limit)
+	if err != nil {
+		return err
 	}
 	c.Response().WriteHeader(http.StatusOK)
 	if c.Request().Method == http.MethodHead {
 		return nil
 	}
-	if err := s.export(ctx, c, out, f, page); err != nil {
+	if err := writePages(ctx, http.NewResponseController(c.Response()), open(), f, page, read, limit); err != nil {
 		s.Log.Warn("export aborted", "error", err)
-		panic(http.ErrAbortHandler) // a normal return would end the answer as if it were complete
+		panic(http.ErrAbortHandler)
 	}
 	return nil
 }
 
-// export writes a page and all following pages.
-func (s *server) export(ctx context.Context, c echo.Context, out sheet, f invoice.Filter, page []*invoice.Invoice) error {
-	control := http.NewResponseController(c.Response())
+// pageReader reads a page of a list, such as invoice.Service.Invoices.
+type pageReader[T any] func(ctx context.Context, f invoice.Filter, after invoice.Position, limit int) ([]T, error)
+
+// writePages writes a page and all following pages to a sheet.
+func writePages[T interface{ Position() invoice.Position }](
+	ctx context.Context, control *http.ResponseController, out sheet[T], f invoice.Filter, page []T, read pageReader[T], limit int,
+) error {
 	for {
 		_ = control.SetWriteDeadline(time.Now().Add(pageWriteTimeout)) // fails only if the connection has no write deadline
 		for _, inv := range page {
-			if err := out.Write(wire.Resource(s.Invoices, inv, nil)); err != nil {
+			if err := out.Write(inv); err != nil {
 				return err
 			}
 		}
-		if len(page) < maxPage {
+		if len(page) < limit {
 			return out.End()
 		}
 		var err error
-		if page, err = s.Invoices.Invoices(ctx, f, page[len(page)-1].Position(), maxPage); err != nil {
+		if page, err = read(ctx, f, page[len(page)-1].Position(), limit); err != nil {
 			return err
 		}
 	}
@@ -94,37 +113,4 @@ func zone(into **time.Location) parameter {
 		*into = location
 		return nil
 	}
-}
-
-// sheet is a file to which invoices are written one by one.
-type sheet interface {
-	Write(api.Resource) error
-	End() error
-}
-
-// jsonSheet writes a JSON array of resources.
-type jsonSheet struct {
-	to     io.Writer
-	before string // text before the next resource
-}
-
-func newJSONSheet(to io.Writer) *jsonSheet { return &jsonSheet{to: to, before: "["} }
-
-func (s *jsonSheet) Write(r api.Resource) error {
-	text, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	_, err = s.to.Write(append([]byte(s.before), text...))
-	s.before = ",\n"
-	return err
-}
-
-func (s *jsonSheet) End() error {
-	if s.before == "[" { // no invoice was written
-		_, err := io.WriteString(s.to, "[]")
-		return err
-	}
-	_, err := io.WriteString(s.to, "]")
-	return err
 }

@@ -42,8 +42,10 @@ func (s *server) createInvoice(c echo.Context, k call) error {
 		create.ExpiresIn = defaultHold
 	}
 	kind, from := apiKeys, signed
+	create.Origin = invoice.Origin{Kind: invoice.FromAPI, ID: k.key.ID}
 	if k.key.Builtin { // the key of the storefront
 		kind, from = storefrontKeys, openForm
+		create.Origin = invoice.Origin{Kind: invoice.FromStorefront}
 	}
 	create.Key = namespaced(kind, create.Mode, token)
 	inv, err := s.create(c.Request().Context(), k, create, requestedPrice{r.Amount.String(), r.FiatCurrency}, from)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"maps"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -16,48 +17,53 @@ const (
 	maxPage     = 100
 )
 
+// Views of the list.
+const (
+	fullView    = "full"
+	summaryView = "summary"
+)
+
 // listInvoices handles GET invoices: the invoices of the key's merchant and mode, newest first. The list
 // omits networks that are behind and the evidence of prices; only the resource of a single invoice
 // has them.
 func (s *server) listInvoices(c echo.Context, k call) error {
-	f, after, limit, address := ownInvoices(k), invoice.Position{}, defaultPage, ""
-	parameters := filters(&f)
-	parameters["cursor"] = place(&after)
-	parameters["limit"] = within(&limit, 1, maxPage)
-	parameters["order_id"] = plainText(&f.OrderID, 128)
-	parameters["address"] = plainText(&address, 128)
-	if err := query(c.Request().URL.RawQuery, parameters); err != nil {
+	selected, after, limit, view := s.newSelection(k), invoice.Position{}, defaultPage, fullView
+	parameters := selected.parameters()
+	maps.Copy(parameters, map[string]parameter{
+		"cursor": place(&after), "limit": within(&limit, 1, maxPage), "view": word(&view, fullView, summaryView),
+	})
+	f, err := selected.read(c.Request().URL.RawQuery, parameters)
+	if err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
-	if address != "" {
-		all, err := s.Invoices.InvoicesTo(ctx, f, address)
+	if view == summaryView {
+		page, err := s.Invoices.Summaries(ctx, f, after, limit+1)
 		if err != nil {
 			return err
 		}
-		return writeJSON(c, http.StatusOK, s.list(all, len(all)))
+		answer := api.SummaryList{}
+		answer.Summaries, answer.NextCursor = listed(page, limit, wire.Summary)
+		return writeJSON(c, http.StatusOK, answer)
 	}
 	page, err := s.Invoices.Invoices(ctx, f, after, limit+1)
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, s.list(page, limit))
+	answer := api.InvoiceList{}
+	answer.Invoices, answer.NextCursor = listed(page, limit, func(inv *invoice.Invoice) api.Resource { return wire.Resource(s.Invoices, inv, nil) })
+	return writeJSON(c, http.StatusOK, answer)
 }
 
-// list returns at most limit invoices. One more in page means that there is a next page.
-func (s *server) list(page []*invoice.Invoice, limit int) api.InvoiceList {
-	answer := api.InvoiceList{Invoices: []api.Resource{}}
+// listed returns at most limit invoices of a page in a form. One more in the page means that there is a
+// next page.
+func listed[T interface{ Position() invoice.Position }, R any](page []T, limit int, form func(T) R) (list []R, next string) {
+	list = make([]R, 0, len(page))
 	for i, inv := range page {
 		if i == limit {
-			answer.NextCursor = cursor(page[i-1].Position())
-			break
+			return list, cursor(page[i-1].Position())
 		}
-		answer.Invoices = append(answer.Invoices, wire.Resource(s.Invoices, inv, nil))
+		list = append(list, form(inv))
 	}
-	return answer
-}
-
-// ownInvoices returns the filter for the invoices of the key's merchant and mode.
-func ownInvoices(k call) invoice.Filter {
-	return invoice.Filter{MerchantID: k.key.MerchantID, Mode: invoice.Mode(k.key.Mode)}
+	return list, ""
 }

@@ -18,6 +18,7 @@ import (
 type offer struct {
 	namespace  string // of the idempotency keys of its forms
 	source     string // identifies the link, for the tokens of its forms
+	origin     invoice.Origin
 	merchantID string
 	mode       merchant.Mode
 	price      requestedPrice // no digits when the shopper chooses the amount
@@ -101,7 +102,7 @@ func (s *server) payOffer(c echo.Context, k call) error {
 		o.price.digits = chosen
 	}
 	r := invoice.CreateRequest{
-		MerchantID: o.merchantID, Mode: invoice.Mode(o.mode), Terms: o.terms, ExpiresIn: defaultHold, Order: o.order, Choice: o.methods.Codes(), Link: o.use,
+		MerchantID: o.merchantID, Mode: invoice.Mode(o.mode), Terms: o.terms, ExpiresIn: defaultHold, Order: o.order, Choice: o.methods.Codes(), Link: o.use, Origin: o.origin,
 	}
 	if o.order.IsZero() {
 		if r.Key, err = o.key(c.Request()); err != nil {
@@ -202,7 +203,7 @@ func (s *server) slugOffer(ctx context.Context, slug string) (offer, error) {
 	}
 	return offer{
 		methods: l.Methods, use: invoice.LinkUse{Slug: l.Slug, Max: l.MaxUses},
-		namespace: linkKeys, source: "slug " + l.Slug, from: published, merchantID: l.MerchantID, mode: l.Mode, price: requestedPrice{digits: l.Amount, code: l.Currency},
+		namespace: linkKeys, source: "slug " + l.Slug, origin: invoice.Origin{Kind: invoice.FromLink, ID: l.Slug}, from: published, merchantID: l.MerchantID, mode: l.Mode, price: requestedPrice{digits: l.Amount, code: l.Currency},
 		terms: invoice.Terms{
 			Description: l.Description, Language: l.Language, URLSuccess: l.URLSuccess, URLFailure: l.URLFailure,
 		},
@@ -251,7 +252,7 @@ func (s *server) terminalOffer(ctx context.Context, r api.CheckoutRequest) (offe
 		metadata[api.MetadataNote] = r.Note
 	}
 	return offer{
-		namespace: terminalKeys, source: t.ID, merchantID: t.MerchantID, mode: t.Mode, methods: t.Methods, price: requestedPrice{code: t.Currency},
+		namespace: terminalKeys, source: t.ID, origin: invoice.Origin{Kind: invoice.FromTerminal, ID: t.ID}, merchantID: t.MerchantID, mode: t.Mode, methods: t.Methods, price: requestedPrice{code: t.Currency},
 		terms: invoice.Terms{Description: t.Name, OrderID: r.OrderID, Metadata: metadata},
 	}, err
 }

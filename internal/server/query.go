@@ -47,14 +47,6 @@ func query(raw string, parameters map[string]parameter) error {
 // fieldWords turns the text of quote into the name of a parameter.
 var fieldWords = strings.NewReplacer("A field", "A parameter", "Field ", "Parameter ")
 
-// filters are the parameters that select invoices.
-func filters(f *invoice.Filter) map[string]parameter {
-	return map[string]parameter{
-		"status": word(&f.Status, invoice.Created, invoice.Pending, invoice.Paid, invoice.Expired, invoice.Declined),
-		"from":   moment(&f.From), "to": moment(&f.To),
-	}
-}
-
 // word parses one of some words.
 func word[T ~string](into *T, words ...T) parameter {
 	return func(value string) error {

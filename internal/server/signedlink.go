@@ -40,6 +40,7 @@ func (s *server) signedOffer(ctx context.Context, query string) (offer, error) {
 		return o, err
 	}
 	o.namespace, o.source, o.merchantID, o.mode = linkKeys, "key "+key.ID, key.MerchantID, key.Mode
+	o.origin = invoice.Origin{Kind: invoice.FromSignedLink, ID: key.ID}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if err := parameters[name](given[name]); err != nil {
 			return o, invalid(name, err.Error())

@@ -1,6 +1,9 @@
 package storage
 
 import (
+	"context"
+	"database/sql"
+
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 )
@@ -11,13 +14,17 @@ type Statement struct {
 	Args []any
 }
 
-// InvoicesStatements returns the statements of Storage.Invoices.
-func InvoicesStatements(f invoice.Filter, after invoice.Position, limit int) (all []Statement) {
-	p := pageOf(f, after, limit)
-	for _, text := range []string{p.invoices, p.transfers, p.spends, p.sales} {
-		all = append(all, Statement{text, p.args})
-	}
-	return all
+// InvoicesStatements returns the statements of Storage.Invoices, Storage.Summaries and
+// Storage.ExportLines.
+func InvoicesStatements(f invoice.Filter, after invoice.Position, limit int) []Statement {
+	l := newListing(f, after, limit)
+	p, e := newPage(l), newExportPage(l)
+	return []Statement{made(p.invoices), made(p.transfers), made(p.spends), made(p.sales), made(l.invoices(summaryColumns)), made(e.invoices)}
+}
+
+// TallyStatements returns the statements of Storage.Tally.
+func TallyStatements(merchantID string, mode invoice.Mode) []Statement {
+	return []Statement{{tallySQL, []any{merchantID, string(mode)}}}
 }
 
 // DeliveriesStatements returns the statements of Storage.Deliveries.
@@ -37,3 +44,39 @@ func SaleStatements(merchantID string, state invoice.SaleState, limit int) []Sta
 }
 
 func made(s statement) Statement { return Statement{s.text, s.args} }
+
+// counting is a querier that counts the statements that it runs.
+type counting struct {
+	querier
+	statements int
+}
+
+// QueryContext counts a query that reads rows.
+func (c *counting) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	c.statements++
+	return c.querier.QueryContext(ctx, query, args...)
+}
+
+// CountStatements returns the numbers of statements that read a page of the list of invoices: of whole
+// invoices, of summaries and of lines of an export.
+func (s *Storage) CountStatements(ctx context.Context, f invoice.Filter, limit int) (whole, summaries, lines int, err error) {
+	l := newListing(f, invoice.Position{}, limit)
+	err = s.snapshot(ctx, func(ctx context.Context, q querier) error {
+		for _, form := range []struct {
+			statements *int
+			read       func(querier) error
+		}{
+			{&whole, func(q querier) error { _, err := newPage(l).read(ctx, q); return err }},
+			{&summaries, func(q querier) error { _, err := l.summaries(ctx, q); return err }},
+			{&lines, func(q querier) error { _, err := newExportPage(l).read(ctx, q); return err }},
+		} {
+			c := &counting{querier: q}
+			if err := form.read(c); err != nil {
+				return err
+			}
+			*form.statements = c.statements
+		}
+		return nil
+	})
+	return whole, summaries, lines, err
+}

@@ -85,8 +85,11 @@ func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (*i
 // insert writes a new invoice with all its rows.
 func insert(ctx context.Context, q querier, c invoice.Creation, inv *invoice.Invoice, position int64) error {
 	made := toRecord(inv)
-	if err := made.row.insert(ctx, q); err != nil {
+	if err := made.row.insert(ctx, q, termsToColumns(inv.Terms)); err != nil {
 		return fmt.Errorf("write invoice: %w", err)
+	}
+	if err := saveFlags(ctx, q, invoiceRow{status: string(invoice.Created)}, made.row); err != nil {
+		return err
 	}
 	if err := saveTransfers(ctx, q, nil, made.transfers); err != nil {
 		return err
@@ -256,7 +259,10 @@ func (c change) write(ctx context.Context, q querier) error {
 	if err := saveEvidence(ctx, q, c.inv.Quote().Evidence, c.inv.Evidence); err != nil {
 		return err
 	}
-	return tell(ctx, q, c.inv, c.after.row.expiresAt != c.before.row.expiresAt)
+	if err := tell(ctx, q, c.inv, c.after.row.expiresAt != c.before.row.expiresAt); err != nil {
+		return err
+	}
+	return saveFlags(ctx, q, c.before.row, c.after.row)
 }
 
 // tell writes the events of a change and, if there is a new quote, the destinations with the new

@@ -33,6 +33,8 @@ type invoiceRow struct {
 	paidCount                      int64
 	firstPaidAt, acceptedAt        sql.Null[int64]
 	acceptedBy                     string
+	received                       string
+	origin, originID               string
 	revision                       int64 // revision of the stored invoice; equal for two rows of the same state
 }
 
@@ -51,6 +53,7 @@ func invoiceToRow(inv *invoice.Invoice) invoiceRow {
 		terms: termsToText(inv.Terms), methods: methodsToText(inv.Methods),
 		quotes: quotesToText(inv.Quotes), covers: coverageToText(inv.Coverage), conversions: int64(len(inv.Sales)),
 		paidCount: inv.PaidCount, firstPaidAt: millis(inv.FirstPaidAt), acceptedAt: millis(inv.AcceptedAt), acceptedBy: inv.AcceptedBy,
+		received: receivedToText(inv.ReceivedAmounts()), origin: string(inv.Origin.Kind), originID: inv.Origin.ID,
 	}
 }
 
@@ -61,7 +64,7 @@ func (r invoiceRow) invoice() (*invoice.Invoice, error) {
 		ID: r.id, MerchantID: r.merchantID, Mode: invoice.Mode(r.mode), Version: r.version, Revision: r.revision,
 		CreatedAt: utc(r.createdAt), DeclinedAt: fromMillis(r.declinedAt), DelayedAt: fromMillis(r.delayedAt),
 		Refund: invoice.Refund{Asset: r.refundAsset, Address: r.refund}, Clock: time.Duration(r.clock) * time.Millisecond,
-		PaidCount: r.paidCount, FirstPaidAt: fromMillis(r.firstPaidAt), AcceptedAt: fromMillis(r.acceptedAt), AcceptedBy: r.acceptedBy,
+		Origin: invoice.Origin{Kind: invoice.OriginKind(r.origin), ID: r.originID}, PaidCount: r.paidCount, FirstPaidAt: fromMillis(r.firstPaidAt), AcceptedAt: fromMillis(r.acceptedAt), AcceptedBy: r.acceptedBy,
 	}
 	var err error
 	if inv.Terms, err = parseTerms(r.terms, money.FromCents(r.price, fiat), r.orderID); err != nil {
@@ -105,21 +108,24 @@ func (r invoiceRow) standing(fiat money.Currency) (invoice.State, error) {
 }
 
 // insert writes a new invoice.
-func (r invoiceRow) insert(ctx context.Context, q querier) error {
+func (r invoiceRow) insert(ctx context.Context, q querier, t termsColumns) error {
 	_, err := q.ExecContext(ctx, `
 		INSERT INTO invoices (
 			id, merchant_id, mode, version, status, exceptions, price, currency, decimals, paid, due, overpaid,
 			order_id, created_at, expires_at, next_check_at, paid_at, paid_tx, paid_asset, declined_at, delayed_at,
 			accepted, refund, clock, terms, methods, quotes, coverage, refund_asset,
-			paid_count, first_paid_at, accepted_at, accepted_by
+			paid_count, first_paid_at, accepted_at, accepted_by,
+			listed, description, reference, note, disable_sale, tolerance, received, origin, origin_id
 		) VALUES (
 			$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-			$22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33
+			$22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33,
+			TRUE, $34, $35, $36, $37, $38, $39, $40, $41
 		)`,
 		r.id, r.merchantID, r.mode, r.version, r.status, r.exceptions, r.price, r.currency, r.decimals, r.paid, r.due, r.overpaid,
 		r.orderID, r.createdAt, r.expiresAt, r.nextCheckAt, r.paidAt, r.paidTx, r.paidAsset, r.declinedAt, r.delayedAt,
 		r.accepted, r.refund, r.clock, r.terms, r.methods, r.quotes, r.covers, r.refundAsset,
-		r.paidCount, r.firstPaidAt, r.acceptedAt, r.acceptedBy)
+		r.paidCount, r.firstPaidAt, r.acceptedAt, r.acceptedBy,
+		t.description, t.reference, t.note, t.disableSale, t.tolerance, r.received, r.origin, r.originID)
 	return err
 }
 
@@ -131,12 +137,12 @@ func (r invoiceRow) update(ctx context.Context, q querier) error {
 			next_check_at = $9, paid_at = $10, paid_tx = $11, paid_asset = $12, declined_at = $13, delayed_at = $14,
 			accepted = $15, refund = $16, clock = $17, methods = $18, quotes = $19, coverage = $20,
 			refund_asset = $21, conversions = $22,
-			paid_count = $23, first_paid_at = $24, accepted_at = $25, accepted_by = $26, revision = $27
+			paid_count = $23, first_paid_at = $24, accepted_at = $25, accepted_by = $26, received = $27, revision = $28
 		WHERE id = $1`,
 		r.id, r.version, r.status, r.exceptions, r.paid, r.due, r.overpaid, r.expiresAt,
 		r.nextCheckAt, r.paidAt, r.paidTx, r.paidAsset, r.declinedAt, r.delayedAt,
 		r.accepted, r.refund, r.clock, r.methods, r.quotes, r.covers, r.refundAsset, r.conversions,
-		r.paidCount, r.firstPaidAt, r.acceptedAt, r.acceptedBy, r.revision)
+		r.paidCount, r.firstPaidAt, r.acceptedAt, r.acceptedBy, r.received, r.revision)
 	return err
 }
 
@@ -144,7 +150,7 @@ func (r invoiceRow) update(ctx context.Context, q querier) error {
 const invoiceColumns = `id, merchant_id, mode, version, status, exceptions, price, currency, decimals, paid, due, overpaid,
 	order_id, created_at, expires_at, next_check_at, paid_at, paid_tx, paid_asset, declined_at, delayed_at,
 	accepted, refund, clock, terms, methods, quotes, coverage, refund_asset, conversions,
-	paid_count, first_paid_at, accepted_at, accepted_by, revision`
+	paid_count, first_paid_at, accepted_at, accepted_by, received, origin, origin_id, revision`
 
 // readInvoiceRow reads an invoice's row; sql.ErrNoRows.
 func readInvoiceRow(ctx context.Context, q querier, id string) (invoiceRow, error) {
@@ -156,6 +162,6 @@ func readInvoiceColumns(row scanner) (r invoiceRow, err error) {
 		&r.id, &r.merchantID, &r.mode, &r.version, &r.status, &r.exceptions, &r.price, &r.currency, &r.decimals, &r.paid, &r.due, &r.overpaid,
 		&r.orderID, &r.createdAt, &r.expiresAt, &r.nextCheckAt, &r.paidAt, &r.paidTx, &r.paidAsset, &r.declinedAt, &r.delayedAt,
 		&r.accepted, &r.refund, &r.clock, &r.terms, &r.methods, &r.quotes, &r.covers, &r.refundAsset, &r.conversions,
-		&r.paidCount, &r.firstPaidAt, &r.acceptedAt, &r.acceptedBy, &r.revision)
+		&r.paidCount, &r.firstPaidAt, &r.acceptedAt, &r.acceptedBy, &r.received, &r.origin, &r.originID, &r.revision)
 	return r, err
 }

@@ -1,16 +1,18 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"chequer/internal/chain"
 	"chequer/internal/invoice"
 )
 
-// Invoices implements invoice.Storage.
+// Invoices implements invoice.ListStorage.
 func (s *Storage) Invoices(ctx context.Context, f invoice.Filter, after invoice.Position, limit int) ([]*invoice.Invoice, error) {
-	p := pageOf(f, after, limit)
+	p := newPage(newListing(f, after, limit))
 	records, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]record, error) { return p.read(ctx, q) })
 	if err != nil {
 		return nil, fmt.Errorf("list invoices: %w", err)
@@ -23,71 +25,77 @@ func (s *Storage) Invoices(ctx context.Context, f invoice.Filter, after invoice.
 		}
 		all = append(all, inv)
 	}
+	sortByAge(all, (*invoice.Invoice).Position)
 	return all, nil
 }
 
-// page holds the statements that read a page of the list: the invoices, then all their transfers,
-// spends and sales. They have the same arguments.
-type page struct {
-	invoices, transfers, spends, sales string
-	args                               []any
+// sortByAge sorts a page in the order of the list.
+func sortByAge[T any](page []T, position func(T) invoice.Position) {
+	slices.SortFunc(page, func(a, b T) int {
+		p, q := position(a), position(b)
+		return cmp.Or(q.CreatedAt.Compare(p.CreatedAt), cmp.Compare(q.ID, p.ID))
+	})
 }
 
-// pageOf returns a page. It has one upper bound, the lower one of the position and of the filter's
-// end, since SQLite searches an index with only one.
-func pageOf(f invoice.Filter, after invoice.Position, limit int) page {
-	last, lastID := after.CreatedAt.UnixMilli(), after.ID
-	bounded := after != (invoice.Position{})
-	if to := f.To.UnixMilli(); !f.To.IsZero() && (!bounded || to <= last) {
-		last, lastID, bounded = to, "", true // every ID is greater than ""
-	}
-	where, args := conditions([]any{f.MerchantID, string(f.Mode), limit},
-		when(f.Status != "", "status = ?", string(f.Status)),
-		when(f.OrderID != "", "order_id = ? AND order_id <> ''", f.OrderID), // the index has no empty ones
-		when(!f.From.IsZero(), "created_at >= ?", f.From.UnixMilli()),
-		when(bounded, "(created_at, id) < (?, ?)", last, lastID))
-	listed := " FROM invoices WHERE merchant_id = $1 AND mode = $2" + where + " ORDER BY created_at DESC, id DESC LIMIT $3"
-	ofPage := " WHERE invoice_id IN (SELECT id" + listed + ")"
+// page holds the statements that read whole invoices: the invoices, then all their transfers, spends and
+// sales.
+type page struct{ invoices, transfers, spends, sales statement }
+
+func newPage(l listing) page {
 	return page{
-		invoices:  "SELECT " + invoiceColumns + listed,
-		transfers: "SELECT " + transferColumns + " FROM transfers" + ofPage + " ORDER BY invoice_id, number",
-		spends: `SELECT network, tx, outpoints FROM spends
-			WHERE (network, tx) IN (SELECT network, tx FROM transfers` + ofPage + ` AND tx <> '')`,
-		sales: "SELECT " + saleColumns + " FROM conversions" + ofPage + " ORDER BY invoice_id, number",
-		args:  args,
+		invoices:  l.invoices(invoiceColumns),
+		transfers: l.of("SELECT " + transferColumns + " FROM transfers WHERE invoice_id IN PAGE ORDER BY invoice_id, number"),
+		spends: l.of(`SELECT network, tx, outpoints FROM spends
+			WHERE (network, tx) IN (SELECT network, tx FROM transfers WHERE invoice_id IN PAGE AND tx <> '')`),
+		sales: l.sales(),
 	}
 }
 
-// read reads the rows of a page.
+// sales returns the statement that reads the sales of the invoices of the page.
+func (l listing) sales() statement {
+	return l.of("SELECT " + saleColumns + " FROM conversions WHERE invoice_id IN PAGE ORDER BY invoice_id, number")
+}
+
+// read reads the rows of a page. It runs no statement for rows that the page does not have.
 func (p page) read(ctx context.Context, q querier) ([]record, error) {
-	rows, err := list(ctx, q, readInvoiceColumns, p.invoices, p.args...)
-	if err != nil {
+	rows, err := list(ctx, q, readInvoiceColumns, p.invoices.text, p.invoices.args...)
+	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	transfers, err := list(ctx, q, readTransferColumns, p.transfers, p.args...)
-	if err != nil {
-		return nil, err
-	}
-	spends, err := readSpends(ctx, q, p.spends, p.args...)
-	if err != nil {
-		return nil, err
-	}
-	sales, err := list(ctx, q, readSaleColumns, p.sales, p.args...)
-	if err != nil {
-		return nil, err
-	}
-	records, of := make([]record, len(rows)), map[string]*record{}
+	records, of, sold := make([]record, len(rows)), map[string]*record{}, false
 	for i, row := range rows {
-		records[i] = record{row: row, spends: spends}
+		records[i] = record{row: row}
 		of[row.id] = &records[i]
+		sold = sold || row.conversions > 0
+	}
+	transfers, err := list(ctx, q, readTransferColumns, p.transfers.text, p.transfers.args...)
+	if err != nil {
+		return nil, err
 	}
 	for _, t := range transfers {
-		of[t.invoiceID].transfers = append(of[t.invoiceID].transfers, t)
+		r := of[t.invoiceID]
+		if r == nil {
+			return nil, fmt.Errorf("transfers of invoice %s: the page changed while it was read", t.invoiceID)
+		}
+		r.transfers = append(r.transfers, t)
 	}
+	if len(transfers) > 0 {
+		spends, err := readSpends(ctx, q, p.spends.text, p.spends.args...)
+		if err != nil {
+			return nil, err
+		}
+		for i := range records {
+			records[i].spends = spends
+		}
+	}
+	if !sold {
+		return records, nil
+	}
+	sales, err := list(ctx, q, readSaleColumns, p.sales.text, p.sales.args...)
 	for _, c := range sales {
 		of[c.invoiceID].sales = append(of[c.invoiceID].sales, c)
 	}
-	return records, nil
+	return records, err
 }
 
 // InvoiceTo implements invoice.Storage.

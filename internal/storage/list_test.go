@@ -69,14 +69,33 @@ func TestInvoices_filters(t *testing.T) {
 			}
 			create(t, s, c)
 		}
+		link, product := invoice.Origin{Kind: invoice.FromLink, ID: "tips"}, invoice.Origin{Kind: invoice.FromProduct, ID: "tips"}
+		key, otherKey := invoice.Origin{Kind: invoice.FromAPI, ID: "k1"}, invoice.Origin{Kind: invoice.FromAPI, ID: "k2"}
 		add("a", "shop", nil)
-		add("b", "shop", func(inv *invoice.Invoice) { inv.CreatedAt = noon.Add(time.Millisecond) })
-		add("c", "shop", func(inv *invoice.Invoice) { inv.CreatedAt, inv.Terms.OrderID = noon.Add(time.Hour), "1042" })
+		add("b", "shop", func(inv *invoice.Invoice) { inv.CreatedAt, inv.Origin = noon.Add(time.Millisecond), key })
+		add("c", "shop", func(inv *invoice.Invoice) {
+			inv.CreatedAt, inv.Terms.OrderID, inv.Origin = noon.Add(time.Hour), "1042", link
+			inv.Terms.Metadata = map[string]string{"order_reference": "table 7", "note": "no milk"}
+		})
 		add("d", "shop", func(inv *invoice.Invoice) {
-			inv.CreatedAt, inv.State.Status = noon.Add(2*time.Hour), invoice.Paid
+			inv.CreatedAt, inv.State.Status, inv.State.PaidAsset, inv.Origin = noon.Add(2*time.Hour), invoice.Paid, "BTC", product
+			inv.State.Exceptions = []invoice.Exception{invoice.Overpaid, invoice.WasReplaced}
+			inv.Terms.Rules.Tolerance = money.FromCents(50, money.EUR)
+		})
+		add("e", "shop", func(inv *invoice.Invoice) {
+			inv.CreatedAt, inv.State.Status, inv.Origin = noon.Add(3*time.Hour), invoice.Expired, otherKey
+			inv.State.Exceptions, inv.Accepted = []invoice.Exception{invoice.Late}, []string{"t"}
+			inv.Terms.Price, inv.State.Due = money.FromCents(700, money.EUR), money.FromCents(700, money.EUR)
+			inv.Transfers = []invoice.Transfer{{
+				ID: "t", Tx: "tx7", Network: "bitcoin", Asset: "BTC", Script: inv.Methods[0].Destination.Script, Amount: money.MustParse("0.1", money.BTC),
+				Presence: invoice.Present, FirstSeen: inv.CreatedAt,
+			}}
+		})
+		add("f", "shop", func(inv *invoice.Invoice) {
+			inv.CreatedAt, inv.State.Status, inv.State.Exceptions = noon.Add(4*time.Hour), invoice.Expired, []invoice.Exception{invoice.Late}
 		})
 		add("t", "shop", func(inv *invoice.Invoice) { inv.Mode = invoice.Test })
-		add("o", "bakery", nil)
+		add("o", "bakery", func(inv *invoice.Invoice) { inv.Terms.OrderID, inv.Origin = "1042", link })
 		all := invoice.Filter{MerchantID: "shop", Mode: invoice.Live}
 		with := func(change func(*invoice.Filter)) invoice.Filter {
 			f := all
@@ -88,27 +107,108 @@ func TestInvoices_filters(t *testing.T) {
 			filter invoice.Filter
 			want   string
 		}{
-			{"all, newest first", all, "d c b a"},
+			{"all, newest first", all, "f e d c b a"},
 			{"of the test mode", with(func(f *invoice.Filter) { f.Mode = invoice.Test }), "t"},
 			{"of another merchant", with(func(f *invoice.Filter) { f.MerchantID = "bakery" }), "o"},
-			{"of a status", with(func(f *invoice.Filter) { f.Status = invoice.Paid }), "d"},
+			{"of a status", with(func(f *invoice.Filter) { f.Status = invoice.Expired }), "f e"},
 			{"of an order", with(func(f *invoice.Filter) { f.OrderID = "1042" }), "c"},
-			{"from a millisecond on", with(func(f *invoice.Filter) { f.From = noon.Add(time.Millisecond) }), "d c b"},
+			{"from a millisecond on", with(func(f *invoice.Filter) { f.From = noon.Add(time.Millisecond) }), "f e d c b"},
 			{"up to a time", with(func(f *invoice.Filter) { f.To = noon.Add(time.Hour) }), "b a"},
 			{"none", with(func(f *invoice.Filter) { f.OrderID = "'; DROP TABLE invoices; --" }), ""},
+			{"of a reference", with(func(f *invoice.Filter) { f.Reference = "table 7" }), "c"},
+			{"of a price", with(func(f *invoice.Filter) { f.Price = money.FromCents(700, money.EUR) }), "e"},
+			{"of a price in another currency", with(func(f *invoice.Filter) { f.Price = money.FromCents(700, money.USD) }), ""},
+			{"of a kind of source", with(func(f *invoice.Filter) { f.Origin.Kind = invoice.FromAPI }), "e b"},
+			{"of an API key", with(func(f *invoice.Filter) { f.Origin = key }), "b"},
+			{"of a link", with(func(f *invoice.Filter) { f.Origin = link }), "c"},
+			{"of a product", with(func(f *invoice.Filter) { f.Origin = product }), "d"},
+			{"with an exception", with(func(f *invoice.Filter) { f.Exception = invoice.Late }), "f e"},
+			{"with an exception and a status", with(func(f *invoice.Filter) { f.Exception, f.Status = invoice.Overpaid, invoice.Paid }), "d"},
+			{"with an exception and another status", with(func(f *invoice.Filter) { f.Exception, f.Status = invoice.Overpaid, invoice.Expired }), ""},
+			{"with an exception from a source", with(func(f *invoice.Filter) { f.Exception, f.Origin.Kind = invoice.Late, invoice.FromAPI }), "e"},
+			{"to decide", with(func(f *invoice.Filter) { f.NeedsDecision = true }), "f d"},
+			{"to decide with an exception", with(func(f *invoice.Filter) { f.NeedsDecision, f.Exception = true, invoice.Late }), "f"},
+			{"to decide before a time", with(func(f *invoice.Filter) { f.NeedsDecision, f.To = true, noon.Add(4*time.Hour) }), "d"},
+			{"paid in an asset", with(func(f *invoice.Filter) { f.PaidAsset = "BTC" }), "d"},
+			{"paid in another asset", with(func(f *invoice.Filter) { f.PaidAsset = "ETH" }), ""},
+			{"of a transaction", with(func(f *invoice.Filter) { f.Tx = "tx7" }), "e"},
+			{"of a transaction with another status", with(func(f *invoice.Filter) { f.Tx, f.Status = "tx7", invoice.Paid }), ""},
+			{"of a transaction with an exception", with(func(f *invoice.Filter) { f.Tx, f.Exception = "tx7", invoice.Late }), "e"},
+			{"of an unknown transaction", with(func(f *invoice.Filter) { f.Tx = "tx8" }), ""},
+			{"of scripts", with(func(f *invoice.Filter) {
+				f.Scripts = []invoice.Script{{Network: "bitcoin", Script: "shop/BTC/0"}, {Network: "ethereum", Script: "shop/ETH/3"}, {Network: "ethereum", Script: "shop/BTC/1"}}
+			}), "d a"},
+			{"of no script", with(func(f *invoice.Filter) { f.Scripts = []invoice.Script{} }), ""},
+			{"of a script of another merchant", with(func(f *invoice.Filter) { f.Scripts = []invoice.Script{{Network: "bitcoin", Script: "bakery/BTC/0"}} }), ""},
 		} {
 			list, err := s.Invoices(t.Context(), tt.filter, invoice.Position{}, 10)
 			var ids []string
+			var summaries []invoice.Summary
+			var lines []invoice.ExportLine
 			for _, inv := range list {
-				ids = append(ids, inv.ID)
+				ids, summaries, lines = append(ids, inv.ID), append(summaries, inv.Summary()), append(lines, inv.ExportLine())
 				if !tt.filter.Selects(inv) {
-					t.Errorf("%s: Lets is false for %s", tt.name, inv.ID)
+					t.Errorf("%s: Selects is false for %s", tt.name, inv.ID)
 				}
 			}
 			if got := strings.Join(ids, " "); err != nil || got != tt.want {
 				t.Errorf("%s: %q, %v; want %q", tt.name, got, err, tt.want)
 			}
+			if got, err := s.Summaries(t.Context(), tt.filter, invoice.Position{}, 10); err != nil || !cmp.Equal(summaries, got, same) {
+				t.Errorf("%s: summaries, error %v (-want +got):\n%s", tt.name, err, cmp.Diff(summaries, got, same))
+			}
+			if got, err := s.ExportLines(t.Context(), tt.filter, invoice.Position{}, 10); err != nil || !cmp.Equal(lines, got, same) {
+				t.Errorf("%s: lines, error %v (-want +got):\n%s", tt.name, err, cmp.Diff(lines, got, same))
+			}
+			var paged []string
+			for after := (invoice.Position{}); ; {
+				page, err := s.Summaries(t.Context(), tt.filter, after, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(page) == 0 {
+					break
+				}
+				paged, after = append(paged, page[0].ID), page[0].Position()
+			}
+			if got := strings.Join(paged, " "); got != tt.want {
+				t.Errorf("%s, page by page: %q, want %q", tt.name, got, tt.want)
+			}
 		}
+	})
+}
+
+// A page of a list is read with a fixed number of statements, whatever its length, and a page of summaries
+// with one.
+func TestInvoices_number_of_statements(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		f := invoice.Filter{MerchantID: "shop", Mode: invoice.Live}
+		want := func(what string, whole, summaries, lines int) {
+			t.Helper()
+			w, n, l, err := s.CountStatements(t.Context(), f, 10)
+			if got, want := [3]int{w, n, l}, [3]int{whole, summaries, lines}; err != nil || got != want {
+				t.Errorf("%s: %d statements, error %v, want %d", what, got, err, want)
+			}
+		}
+		want("an empty page", 1, 1, 1)
+		for _, id := range []string{"a", "b", "c"} {
+			create(t, s, creation(id, "shop"))
+		}
+		want("without transfers", 2, 1, 1)
+		for _, id := range []string{"a", "b"} {
+			_, err := s.UpdateInvoice(t.Context(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
+				inv.Transfers = []invoice.Transfer{{
+					ID: id, Tx: id, Network: "bitcoin", Asset: "BTC", Script: "s", Amount: money.FromCents(1, money.BTC),
+					Presence: invoice.Present, FirstSeen: noon, Spends: []string{id + ":0"},
+				}}
+				inv.Sales = []invoice.Sale{newSale("BTC")}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		want("with transfers and sales", 4, 1, 2)
 	})
 }
 

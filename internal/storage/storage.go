@@ -92,7 +92,11 @@ func Open(ctx context.Context, url string, box *seal.Box, o Options) (*Storage, 
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open database: %w", err), s.marks.Close())
 	}
-	if err := s.marks.CatchUp(ctx, s.engine); err != nil {
+	err = s.marks.CatchUp(ctx, s.engine)
+	if err == nil {
+		err = s.fillLists(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open database: %w", err), s.engine.Close(), s.marks.Close())
 	}
 	return s, nil

@@ -9,7 +9,6 @@ import (
 	"time"
 	_ "time/tzdata" // for systems without a time zone database
 
-	"chequer/internal/api"
 	"chequer/internal/invoice"
 	"chequer/internal/money"
 )
@@ -25,7 +24,7 @@ type CSVStyle struct {
 
 var delimiters = map[string]rune{"": ',', "comma": ',', "semicolon": ';', "tab": '\t'}
 
-// number formats an amount or a rate in the style.
+// number formats the text of an amount or a rate in the style.
 func (s CSVStyle) number(text string) string {
 	if s.Decimal == "comma" {
 		return strings.Replace(text, ".", ",", 1)
@@ -33,14 +32,16 @@ func (s CSVStyle) number(text string) string {
 	return text
 }
 
+// amount formats an amount in the style.
+func (s CSVStyle) amount(a money.Amount) string { return s.number(a.String()) }
+
 // moment formats a time in the style. With a time zone it uses the format that spreadsheets read as
 // a time, which has no offset.
-func (s CSVStyle) moment(text string) string {
-	at, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil || s.Zone == nil {
-		return text
+func (s CSVStyle) moment(t time.Time) string {
+	if s.Zone == nil || t.IsZero() {
+		return Time(t)
 	}
-	return at.In(s.Zone).Format(time.DateTime)
+	return t.In(s.Zone).Format(time.DateTime)
 }
 
 // CSV writes invoices as CSV. See RFC 4180.
@@ -72,22 +73,23 @@ func NewCSV(to io.Writer, style CSVStyle) *CSV {
 }
 
 // Write writes the row of an invoice.
-func (s *CSV) Write(r api.Resource) error {
-	number, moment := s.style.number, s.style.moment
-	var received []string
-	for _, p := range r.Payments {
-		if p.State == string(invoice.PaymentConfirmed) || p.State == string(invoice.PaymentSeen) || p.State == string(invoice.PaymentLate) {
-			received = append(received, number(p.Amount)+" "+p.CryptoCurrency)
-		}
+func (s *CSV) Write(l invoice.ExportLine) error {
+	amount, moment := s.style.amount, s.style.moment
+	received := make([]string, len(l.Received))
+	for i, r := range l.Received {
+		received[i] = amount(r.Amount) + " " + r.Asset
 	}
-	sold, euro, fee, price := proceeds(r, number)
+	paidAsset, paidTx := l.PaidAsset, l.PaidTx
+	if l.Status != invoice.Paid {
+		paidAsset, paidTx = "", ""
+	}
+	sold, euro, fee, price := s.proceeds(l.Sales)
 	row := []string{
-		moment(r.CreatedAt), r.ForeignID, r.Mode, literal(r.OrderID), literal(r.Description), r.Status, strings.Join(r.Exceptions, " "),
-		number(r.ClientAmount), r.ClientCurrency, number(r.PaidAmount), number(r.DueAmount), number(r.OverpaidAmount),
-		moment(r.PaidAt), r.PaidCurrency, r.PaidTx, strings.Join(received, "; "), r.RefundCurrency, r.RefundAddress,
-		literal(r.Metadata[api.MetadataNote]),
-		strconv.FormatBool(r.DisableConvert), sold, euro, fee, price,
-		number(r.ToleranceAmount), strconv.FormatInt(r.PaidCount, 10), moment(r.FirstPaidAt), moment(r.Accepted.At), r.Accepted.Actor, number(r.Accepted.Shortfall),
+		moment(l.CreatedAt), l.ID, string(l.Mode), literal(l.OrderID), literal(l.Description), string(l.Status), strings.Join(texts(l.Exceptions), " "),
+		amount(l.Price), l.Price.Currency().Code, amount(l.Paid), amount(l.Due), amount(l.Overpaid),
+		moment(l.PaidAt), paidAsset, paidTx, strings.Join(received, "; "), l.Refund.Asset, l.Refund.Address,
+		literal(l.Note), strconv.FormatBool(l.DisableSale), sold, euro, fee, price,
+		amount(l.Tolerance), strconv.FormatInt(l.PaidCount, 10), moment(l.FirstPaidAt), moment(l.AcceptedAt), l.AcceptedBy, amount(l.Shortfall()),
 	}
 	for i, cell := range row {
 		row[i] = inert(cell)
@@ -103,33 +105,30 @@ func (s *CSV) End() error {
 
 // proceeds returns what was sold of an invoice's money: amounts by coin, their proceeds
 // and fees in euro, and the price of each coin.
-func proceeds(r api.Resource, number func(string) string) (sold, euro, fee, price string) {
+func (s *CSV) proceeds(sales []invoice.Sale) (sold, euro, fee, price string) {
 	var amounts, prices []string
 	brought, fees := money.Zero(invoice.SaleEuro), money.Zero(invoice.SaleEuro)
-	for _, c := range r.Conversions {
-		if c.SoldAmount == "0" {
+	for i := range sales {
+		part := sales[i].Sold()
+		if part.Sold.IsZero() {
 			continue
 		}
-		amounts = append(amounts, number(c.SoldAmount)+" "+c.CryptoCurrency)
-		prices = append(prices, number(c.AveragePrice))
-		for _, f := range []struct {
-			text string
-			sum  *money.Amount
-		}{{c.EuroAmount, &brought}, {c.FeeAmount, &fees}} {
-			if part, err := money.Parse(f.text, invoice.SaleEuro); err == nil { // our own output, which always parses
-				*f.sum = f.sum.Add(part)
-			}
-		}
+		amounts = append(amounts, s.style.amount(part.Sold)+" "+sales[i].Coin)
+		prices = append(prices, s.style.number(sales[i].Average()))
+		brought, fees = brought.Add(part.Euro), fees.Add(part.Fee)
 	}
 	if len(amounts) == 0 {
 		return "", "", "", ""
 	}
-	return strings.Join(amounts, "; "), number(brought.String()), number(fees.String()), strings.Join(prices, "; ")
+	return strings.Join(amounts, "; "), s.style.amount(brought), s.style.amount(fees), strings.Join(prices, "; ")
 }
 
 // literal quotes a text that a spreadsheet would change: a number with more digits than it keeps,
 // with leading zeros, or with an exponent; or a text that it reads as a date or a time of day.
 func literal(text string) string {
+	if text == "" || text[0] < '0' || text[0] > '9' { // no such text
+		return text
+	}
 	if alteredNumber.MatchString(text) || likeDate.MatchString(text) {
 		return "'" + text
 	}
@@ -150,10 +149,17 @@ var likeDate = regexp.MustCompile(`^(` +
 // third party, and a formula in it could send the whole sheet to a third party. See OWASP, "CSV
 // Injection".
 func inert(cell string) string {
-	if cell != "" && strings.ContainsRune("\t\r\n", rune(cell[0])) || formula.MatchString(cell) {
+	if cell == "" || isAlphanumeric(cell[0]) && !strings.ContainsAny(cell, ";,|\t\r\n") { // neither pattern matches
+		return cell
+	}
+	if strings.ContainsRune("\t\r\n", rune(cell[0])) || formula.MatchString(cell) {
 		cell = "'" + cell
 	}
 	return newCell.ReplaceAllString(cell, "$1'$2")
+}
+
+func isAlphanumeric(b byte) bool {
+	return '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
 }
 
 const (

@@ -7,7 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"chequer/internal/api"
+	"chequer/internal/invoice"
+	"chequer/internal/money"
 )
 
 func TestInert(t *testing.T) {
@@ -93,13 +94,18 @@ func TestCSV_follows_the_style(t *testing.T) {
 		t.Fatal(err)
 	}
 	vienna := CSVStyle{Delimiter: "semicolon", Decimal: "comma", BOM: "true", Zone: zone}
-	r := api.Resource{
-		CreatedAt: "2026-11-27T23:30:00.123Z", ForeignID: "f", Mode: "live", OrderID: "12345678901234567890", Description: "Chair; oak", Status: "paid",
-		ClientAmount: "56.5", ClientCurrency: "EUR", PaidAmount: "56.5", DueAmount: "0", OverpaidAmount: "0",
-		ToleranceAmount: "0.1", PaidCount: 1, FirstPaidAt: "2026-07-01T22:00:00.000Z", Accepted: api.Acceptance{Shortfall: "0"},
-		PaidAt: "2026-07-01T22:00:00.000Z", PaidCurrency: "BTC", PaidTx: "ab",
-		Payments:    []api.Payment{{State: "confirmed", Amount: "0.0006", CryptoCurrency: "BTC"}},
-		Conversions: []api.Sale{{SoldAmount: "0.0006", CryptoCurrency: "BTC", EuroAmount: "51.8521", FeeAmount: "0.2074", AveragePrice: "86420.167"}},
+	coins := func(text string) money.Amount { return money.MustParse(text, money.BTC) }
+	euro := func(text string) money.Amount { return money.MustParse(text, invoice.SaleEuro) }
+	price, paidAt := money.FromCents(5650, money.EUR), time.Date(2026, 7, 1, 22, 0, 0, 0, time.UTC)
+	line := invoice.ExportLine{
+		Summary: invoice.Summary{
+			CreatedAt: time.Date(2026, 11, 27, 23, 30, 0, 123e6, time.UTC), ID: "f", Mode: invoice.Live,
+			OrderID: "12345678901234567890", Description: "Chair; oak", Status: invoice.Paid,
+			Price: price, Paid: price, Due: money.Zero(money.EUR), Overpaid: money.Zero(money.EUR),
+			PaidAt: paidAt, PaidAsset: "BTC", Received: []invoice.Received{{Asset: "BTC", Amount: coins("0.0006"), State: invoice.PaymentConfirmed}},
+		},
+		Tolerance: money.FromCents(10, money.EUR), PaidCount: 1, FirstPaidAt: paidAt, PaidTx: "ab",
+		Sales: []invoice.Sale{{Coin: "BTC", Amount: coins("0.0006"), Orders: []invoice.SaleOrder{{Sold: coins("0.0006"), Euro: euro("51.8521"), Fee: euro("0.2074")}}}},
 	}
 	for name, tt := range map[string]struct {
 		style CSVStyle
@@ -125,7 +131,7 @@ func TestCSV_follows_the_style(t *testing.T) {
 			t.Parallel()
 			var b strings.Builder
 			sheet := NewCSV(&b, tt.style)
-			if err := sheet.Write(r); err != nil {
+			if err := sheet.Write(line); err != nil {
 				t.Fatal(err)
 			}
 			if err := sheet.End(); err != nil {

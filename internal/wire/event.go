@@ -31,7 +31,7 @@ func Event(inv *invoice.Invoice, e invoice.Event) []byte {
 	told, more := inv.ReportedPayments()
 	event := api.Event{
 		ID: e.ID, Type: string(e.Type), Version: e.Version, CreatedAt: Time(e.CreatedAt), Mode: string(inv.Mode),
-		ForeignID: inv.ID, Status: string(stands.Status), Exceptions: exceptions(inv),
+		ForeignID: inv.ID, Status: string(stands.Status), Exceptions: texts(inv.State.Exceptions),
 		ClientAmount: t.Price.String(), ClientCurrency: t.Price.Currency().Code,
 		PaidAmount: stands.Paid.String(), DueAmount: stands.Due.String(), OverpaidAmount: stands.Overpaid.String(),
 		ToleranceAmount: t.Rules.Tolerance.String(), PaidCount: inv.PaidCount, FirstPaidAt: Time(inv.FirstPaidAt), Accepted: acceptance(inv),

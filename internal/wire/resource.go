@@ -19,7 +19,7 @@ func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID
 	reported, more := evaluation.ReportedPayments()
 	r := api.Resource{
 		ForeignID: inv.ID, OrderID: t.OrderID, Mode: string(inv.Mode), Version: inv.Version,
-		Status: string(state.Status), Exceptions: exceptions(inv),
+		Status: string(state.Status), Exceptions: texts(state.Exceptions),
 		CreatedAt: Time(inv.CreatedAt), ExpiredAt: Time(inv.ExpiresAt()),
 		PaidAt: Time(state.PaidAt), PaidCurrency: state.PaidAsset, PaidTx: state.PaidTx,
 		ClientAmount: t.Price.String(), ClientCurrency: t.Price.Currency().Code,
@@ -58,14 +58,6 @@ func secondsLeft(left time.Duration) int64 {
 		left += time.Second - 1
 	}
 	return int64(left / time.Second)
-}
-
-func exceptions(inv *invoice.Invoice) []string {
-	list := []string{}
-	for _, e := range inv.State.Exceptions {
-		list = append(list, string(e))
-	}
-	return list
 }
 
 func quotes(inv *invoice.Invoice) []api.Quote {

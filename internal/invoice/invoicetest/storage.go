@@ -227,33 +227,6 @@ func (s *Storage) UpdateInvoice(_ context.Context, id string, lease invoice.Leas
 	return Clone(s.invoices[id]), nil
 }
 
-// Invoices implements invoice.Storage.
-func (s *Storage) Invoices(_ context.Context, f invoice.Filter, after invoice.Position, limit int) ([]*invoice.Invoice, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.pages = append(s.pages, limit)
-	var all []*invoice.Invoice
-	for _, inv := range s.invoices {
-		behind := after == (invoice.Position{}) || newestFirst(inv.Position(), after) > 0
-		if behind && f.Selects(inv) {
-			all = append(all, Clone(inv))
-		}
-	}
-	slices.SortFunc(all, func(a, b *invoice.Invoice) int { return newestFirst(a.Position(), b.Position()) })
-	return all[:min(limit, len(all))], nil
-}
-
-// Asked returns the lengths of the requested pages.
-func (s *Storage) Asked() []int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.pages)
-}
-
-func newestFirst(a, b invoice.Position) int {
-	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
-}
-
 // InvoiceTo implements invoice.Storage.
 func (s *Storage) InvoiceTo(_ context.Context, network chain.ID, script string) (string, error) {
 	s.mu.Lock()

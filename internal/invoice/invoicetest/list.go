@@ -1,0 +1,68 @@
+package invoicetest
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"chequer/internal/invoice"
+)
+
+// Invoices implements invoice.ListStorage.
+func (s *Storage) Invoices(_ context.Context, f invoice.Filter, after invoice.Position, limit int) ([]*invoice.Invoice, error) {
+	return page(s, f, after, limit, func(inv *invoice.Invoice) *invoice.Invoice { return inv }), nil
+}
+
+// Summaries implements invoice.ListStorage.
+func (s *Storage) Summaries(_ context.Context, f invoice.Filter, after invoice.Position, limit int) ([]invoice.Summary, error) {
+	return page(s, f, after, limit, (*invoice.Invoice).Summary), nil
+}
+
+// ExportLines implements invoice.ListStorage.
+func (s *Storage) ExportLines(_ context.Context, f invoice.Filter, after invoice.Position, limit int) ([]invoice.ExportLine, error) {
+	return page(s, f, after, limit, (*invoice.Invoice).ExportLine), nil
+}
+
+// page returns a page of a list in one of its forms.
+func page[T any](s *Storage, f invoice.Filter, after invoice.Position, limit int, form func(*invoice.Invoice) T) []T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pages = append(s.pages, limit)
+	var all []*invoice.Invoice
+	for _, inv := range s.invoices {
+		behind := after == (invoice.Position{}) || newestFirst(inv.Position(), after) > 0
+		if behind && f.Selects(inv) {
+			all = append(all, inv)
+		}
+	}
+	slices.SortFunc(all, func(a, b *invoice.Invoice) int { return newestFirst(a.Position(), b.Position()) })
+	var list []T
+	for _, inv := range all[:min(limit, len(all))] {
+		list = append(list, form(Clone(inv)))
+	}
+	return list
+}
+
+// Tally implements invoice.ListStorage.
+func (s *Storage) Tally(_ context.Context, merchantID string, mode invoice.Mode) (invoice.Tally, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := invoice.NewTally()
+	for _, inv := range s.invoices {
+		if inv.MerchantID == merchantID && inv.Mode == mode {
+			t.Add(inv.Summary())
+		}
+	}
+	return t, nil
+}
+
+// Asked returns the lengths of the requested pages.
+func (s *Storage) Asked() []int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.pages)
+}
+
+func newestFirst(a, b invoice.Position) int {
+	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
+}

@@ -1,0 +1,76 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+
+	"chequer/internal/api"
+	"chequer/internal/invoice"
+)
+
+// fillBatch is the number of invoices in one transaction of fillLists.
+const fillBatch = 500
+
+// fillLists writes the columns of lists for the invoices that were created before these columns existed:
+// see migration 28. The migration cannot do it, because the amounts received follow from the rules.
+func (s *Storage) fillLists(ctx context.Context) error {
+	filled := 0
+	for {
+		n, err := answer(ctx, s.write, s.fillSome)
+		if err != nil {
+			return fmt.Errorf("fill the columns of lists: %w", err)
+		}
+		if n == 0 {
+			break
+		}
+		filled += n
+	}
+	if filled > 0 {
+		s.log.Info("columns of lists filled", "invoices", filled)
+	}
+	return nil
+}
+
+// fillSome fills the columns of some invoices and returns their number.
+func (s *Storage) fillSome(ctx context.Context, q querier) (int, error) {
+	unlisted := listing{" FROM invoices WHERE NOT listed ORDER BY id LIMIT $1", []any{fillBatch}}
+	p := newPage(unlisted)
+	p.invoices.text += s.engine.ForUpdate
+	records, err := p.read(ctx, q)
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range records {
+		inv, err := r.invoice()
+		if err != nil {
+			return 0, err
+		}
+		if inv.Origin == (invoice.Origin{}) {
+			inv.Origin = likelyOrigin(inv.Terms)
+		}
+		t, to := termsToColumns(inv.Terms), invoiceToRow(inv)
+		_, err = q.ExecContext(ctx, `
+			UPDATE invoices SET listed = TRUE, description = $2, reference = $3, note = $4, disable_sale = $5, tolerance = $6,
+				received = $7, origin = $8, origin_id = $9
+			WHERE id = $1`,
+			inv.ID, t.description, t.reference, t.note, t.disableSale, t.tolerance, to.received, to.origin, to.originID)
+		if err != nil {
+			return 0, fmt.Errorf("invoice %s: %w", inv.ID, err)
+		}
+	}
+	return len(records), nil
+}
+
+// likelyOrigin returns the origin of an invoice by its metadata. It is unknown if the invoice was created
+// by the API, or by the storefront without a reference.
+func likelyOrigin(t invoice.Terms) invoice.Origin {
+	switch {
+	case t.Metadata[api.MetadataProduct] != "":
+		return invoice.Origin{Kind: invoice.FromProduct, ID: t.Metadata[api.MetadataProduct]}
+	case t.Metadata[api.MetadataTerminal] != "":
+		return invoice.Origin{Kind: invoice.FromTerminal, ID: t.Metadata[api.MetadataTerminal]}
+	case t.Reference() != "":
+		return invoice.Origin{Kind: invoice.FromStorefront}
+	}
+	return invoice.Origin{}
+}

@@ -1,0 +1,149 @@
+package storage
+
+import (
+	"slices"
+	"strings"
+
+	"chequer/internal/invoice"
+)
+
+// listing is the part of a statement that selects a page of the list of invoices, with its arguments:
+// the merchant, the mode and the limit, then those of the filters. Its rows have no order: see
+// sortByAge.
+type listing statement
+
+// selector is a filter of the list of invoices. The first one that is given drives the listing: an index
+// serves its condition. The engine must not use an index for the others, as it would then have to sort.
+type selector struct {
+	given     bool
+	condition fragment
+	values    []any
+	from      source
+}
+
+// filtering returns a filter with the condition in a form that no index serves. Both engines estimate that
+// it selects half of the rows, so that they read the rows in the order of the list.
+func (s selector) filtering() filter {
+	if s.from == fromFlags {
+		return when(s.given, "EXISTS (SELECT 1 FROM invoice_flags WHERE invoice_id = invoices.id AND flag = ? LIMIT 1 OFFSET 0)", s.values...)
+	}
+	return when(s.given, "COALESCE("+s.condition+", FALSE)", s.values...)
+}
+
+// source is the table that a selector reads first.
+type source int
+
+const (
+	fromInvoices source = iota // by an index in the order of the list
+	fromFlags                  // invoice_flags, by an index in the order of the list
+	fromParts                  // a table with a few rows of an invoice; the invoices found are sorted
+)
+
+// selectors returns the selectors of a filter, the one with the fewest invoices first.
+func selectors(f invoice.Filter) []selector {
+	to, destinations := destinationsCondition(f.Scripts)
+	source := f.Origin.ID != "" && f.Origin.Kind != invoice.FromAPI
+	return []selector{
+		{f.Tx != "", "id IN (SELECT invoice_id FROM transfers WHERE tx = ? AND tx <> '')", []any{f.Tx}, fromParts},
+		{f.Scripts != nil, to, destinations, fromParts},
+		{f.OrderID != "", "order_id = ? AND order_id <> ''", []any{f.OrderID}, fromInvoices},
+		{f.Reference != "", "reference = ? AND reference <> ''", []any{f.Reference}, fromInvoices},
+		{!f.Price.IsZero(), "price = ? AND currency = ?", priceValues(f), fromInvoices},
+		{f.Exception != "", "flag = ?", []any{string(f.Exception)}, fromFlags},
+		{f.NeedsDecision, "flag = ?", []any{decisionFlag}, fromFlags},
+		{source, "origin_id = ? AND origin = ? AND origin_id <> '' AND origin <> 'api'", []any{f.Origin.ID, string(f.Origin.Kind)}, fromInvoices},
+		{f.PaidAsset != "", "paid_asset = ? AND paid_asset <> ''", []any{f.PaidAsset}, fromInvoices},
+		{f.Status != "", statusCondition, []any{string(f.Status)}, fromInvoices},
+		{f.Origin.Kind != "" && !source, "origin = ?", []any{string(f.Origin.Kind)}, fromInvoices},
+		{f.Origin.ID != "" && !source, "COALESCE(origin_id = ?, FALSE)", []any{f.Origin.ID}, fromInvoices},
+	}
+}
+
+// statusCondition is the condition of the selector of a status.
+const statusCondition = "status = ?"
+
+func priceValues(f invoice.Filter) []any {
+	if f.Price.IsZero() {
+		return nil
+	}
+	return []any{f.Price.Cents(), f.Price.Currency().Code}
+}
+
+// destinationsCondition returns the condition for the invoices with one of some destinations.
+func destinationsCondition(scripts []invoice.Script) (condition fragment, values []any) {
+	if len(scripts) == 0 {
+		return "1 = 0", nil
+	}
+	for _, s := range scripts {
+		values = append(values, string(s.Network), s.Script)
+	}
+	const one = "SELECT invoice_id FROM destinations WHERE network = ? AND script = ?"
+	return "id IN (" + one + fragment(strings.Repeat(" UNION ALL "+one, len(scripts)-1)) + ")", values
+}
+
+// newListing returns the listing of a page. It has one upper bound, the lower one of the position and of
+// the filter's end, since SQLite searches an index with only one.
+func newListing(f invoice.Filter, after invoice.Position, limit int) listing {
+	last, lastID := after.CreatedAt.UnixMilli(), after.ID
+	bounded := after != (invoice.Position{})
+	if to := f.To.UnixMilli(); !f.To.IsZero() && (!bounded || to <= last) {
+		last, lastID, bounded = to, "", true // every ID is greater than ""
+	}
+	args := []any{f.MerchantID, string(f.Mode), limit}
+	all := selectors(f)
+	driver := slices.IndexFunc(all, func(s selector) bool { return s.given })
+	if driver >= 0 && all[driver].from == fromFlags {
+		return flagged(f, all, driver, args,
+			when(!f.From.IsZero(), "created_at >= ?", f.From.UnixMilli()),
+			when(bounded, "(created_at, invoice_id) < (?, ?)", last, lastID))
+	}
+	filters := []filter{
+		when(!f.From.IsZero(), "created_at >= ?", f.From.UnixMilli()),
+		when(bounded, "(created_at, id) < (?, ?)", last, lastID),
+	}
+	merchant := "merchant_id = $1"
+	for i, s := range all {
+		switch {
+		case i != driver:
+			filters = append(filters, s.filtering())
+		case s.from == fromParts:
+			merchant = "merchant_id || '' = $1" // so that no index of the list is searched
+			fallthrough
+		default:
+			filters = append(filters, when(true, s.condition, s.values...))
+		}
+	}
+	where, args := conditions(args, filters...)
+	return listing{" FROM invoices WHERE " + merchant + " AND mode = $2" + where + " ORDER BY created_at DESC, id DESC LIMIT $3", args}
+}
+
+// flagged returns the listing of a filter that a flag drives. The flags have the status and the time of
+// the invoice, so that other filters are the only reason to read the invoice.
+func flagged(f invoice.Filter, all []selector, driver int, args []any, bounds ...filter) listing {
+	flags, args := conditions(args, append(bounds,
+		when(true, all[driver].condition, all[driver].values...),
+		when(f.Status != "", statusCondition, string(f.Status)))...)
+	var others []filter
+	for _, s := range slices.Delete(slices.Clone(all), driver, driver+1) {
+		if s.condition != statusCondition {
+			others = append(others, s.filtering())
+		}
+	}
+	where, args := conditions(args, others...)
+	if where != "" {
+		flags += " AND EXISTS (SELECT 1 FROM invoices WHERE id = invoice_flags.invoice_id" + where + " LIMIT 1 OFFSET 0)"
+	}
+	return listing{" FROM invoices WHERE id IN (SELECT invoice_id FROM invoice_flags WHERE merchant_id = $1 AND mode = $2" + flags +
+		" ORDER BY created_at DESC, invoice_id DESC LIMIT $3)", args}
+}
+
+// invoices returns the statement that reads columns of the invoices of the page.
+func (l listing) invoices(columns string) statement {
+	return statement{"SELECT " + columns + l.text, l.args}
+}
+
+// of returns a statement for other rows of the invoices of the page. In its text, PAGE stands for their
+// identifiers.
+func (l listing) of(text string) statement {
+	return statement{strings.Replace(text, "PAGE", "(SELECT id"+l.text+")", 1), l.args}
+}

@@ -1,0 +1,91 @@
+package storage
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"chequer/internal/invoice"
+)
+
+// place is a row of tallies.
+type place struct{ status, flag string }
+
+// places returns the rows of tallies that count an invoice. Only
+// final statuses are counted without a flag: see Storage.Tally.
+func places(status string, flags []string) (all []place) {
+	switch invoice.Status(status) {
+	case invoice.Paid, invoice.Expired, invoice.Declined:
+		all = append(all, place{status, ""})
+	}
+	for _, flag := range flags {
+		all = append(all, place{status, flag})
+	}
+	return all
+}
+
+// recount counts an invoice that moved from some rows of tallies to others.
+func recount(ctx context.Context, q querier, inv invoiceRow, from, to []place) error {
+	by := map[place]int64{}
+	for _, p := range from {
+		by[p]--
+	}
+	for _, p := range to {
+		by[p]++
+	}
+	order := slices.SortedFunc(maps.Keys(by), func(a, b place) int {
+		return cmp.Or(strings.Compare(a.status, b.status), strings.Compare(a.flag, b.flag))
+	})
+	for _, p := range order {
+		if by[p] == 0 {
+			continue
+		}
+		_, err := q.ExecContext(ctx, `
+			INSERT INTO tallies (merchant_id, mode, status, flag, count) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (merchant_id, mode, status, flag) DO UPDATE SET count = tallies.count + excluded.count`,
+			inv.merchantID, inv.mode, p.status, p.flag, by[p])
+		if err != nil {
+			return fmt.Errorf("count invoices: %w", err)
+		}
+	}
+	return nil
+}
+
+// Tally implements invoice.ListStorage. An index counts the open invoices, which are few; the others
+// were counted when they changed.
+func (s *Storage) Tally(ctx context.Context, merchantID string, mode invoice.Mode) (invoice.Tally, error) {
+	t, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) (invoice.Tally, error) {
+		t := invoice.NewTally()
+		err := each(ctx, q, func(row scanner) error {
+			var status invoice.Status
+			var flag string
+			var n int64
+			if err := row.Scan(&status, &flag, &n); err != nil {
+				return err
+			}
+			switch {
+			case n == 0:
+			case flag == "":
+				t.Statuses[status] = n
+			case flag == decisionFlag:
+				t.NeedDecision += n
+			default:
+				t.AddException(invoice.Exception(flag), status, n)
+			}
+			return nil
+		}, tallySQL, merchantID, string(mode))
+		return t, err
+	})
+	if err != nil {
+		return invoice.Tally{}, fmt.Errorf("count invoices: %w", err)
+	}
+	return t, nil
+}
+
+const tallySQL = `
+	SELECT status, flag, count FROM tallies WHERE merchant_id = $1 AND mode = $2
+	UNION ALL SELECT 'created', '', COUNT(*) FROM invoices WHERE merchant_id = $1 AND mode = $2 AND status = 'created'
+	UNION ALL SELECT 'pending', '', COUNT(*) FROM invoices WHERE merchant_id = $1 AND mode = $2 AND status = 'pending'`
