@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"chequer/internal/audit"
 	"chequer/internal/build"
 	"chequer/internal/console"
 	"chequer/internal/keys"
@@ -79,11 +80,24 @@ func root(environ []string) *cobra.Command {
 		SilenceErrors: true,
 	}
 	c.CompletionOptions.HiddenDefaultCmd = true
+	c.PersistentPreRun = func(called *cobra.Command, _ []string) {
+		called.SetContext(audit.With(called.Context(), actorOf(called)))
+	}
 	s.AddHelp(c)
 	s.AddFlags(c)
 	c.AddCommand(serve, s.init(), s.demo(), s.storefront(), s.wallet(), s.key(), s.endpoint(), s.sale(), s.link(), s.product(), s.terminal(), s.method(), s.theme(), s.invoice(), s.events(), s.logs(), s.listen(), s.trigger(), s.proof(), s.verify(),
-		s.config(), s.doctor(), s.health(), s.backup(), s.restore(), s.migrate(), s.version())
+		s.account(), s.auditLog(), s.desk(), s.config(), s.doctor(), s.health(), s.backup(), s.restore(), s.migrate(), s.version())
 	return c
+}
+
+// actorOf returns the actor of the changes that a command makes. A server is the system.
+func actorOf(c *cobra.Command) audit.Actor {
+	name := strings.TrimSpace(strings.TrimPrefix(c.CommandPath(), c.Root().Name()))
+	switch name {
+	case "", "serve", "demo", "storefront":
+		return audit.Actor{Kind: audit.System}
+	}
+	return audit.Actor{Kind: audit.Command, Name: name}
 }
 
 // version is the version of a release, set by its build with -ldflags "-X main.version=…".

@@ -33,6 +33,8 @@ func (s *shell) serve() *cobra.Command {
 				return err
 			}
 			fmt.Fprintf(c.OutOrStdout(), "Chequer listens on http://%s, its public address is %s\n", a.Addr(), cfg.BaseURL)
+			link, err := a.DeskLink(c.Context())
+			writeFirstRun(c.OutOrStdout(), link, err)
 			return runUntilDone(c.Context(), a)
 		},
 	}

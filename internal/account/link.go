@@ -15,6 +15,15 @@ type Link struct {
 	Token  string
 }
 
+// URL returns the address of a link. The token is its fragment, which browsers do not send, so that it
+// is in no log of a proxy. The error is ErrInsecure if the desk has no site.
+func (s *Service) URL(l Link) (string, error) {
+	if s.Site == (Site{}) {
+		return "", ErrInsecure
+	}
+	return s.Site.URL("/desk/start") + "#" + l.Token, nil
+}
+
 // NewStart returns a link that creates the owner of the given shops; ErrSetUp if there is an account.
 func (s *Service) NewStart(ctx context.Context, merchantIDs ...string) (Link, error) {
 	exists, err := s.SetUp(ctx)

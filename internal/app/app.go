@@ -55,6 +55,7 @@ type App struct {
 	loops    []func(context.Context) error
 	close    []func() error
 	demoKey  merchant.Key
+	deskLink func(context.Context) (DeskLink, error) // nil for a storefront
 
 	onShutdown func()
 	stopping   chan struct{} // closed when the server is about to stop
@@ -82,6 +83,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 		return err
 	}
 	a.demoKey = d.demoKey
+	a.deskLink = func(ctx context.Context) (DeskLink, error) { return core.DeskLink(ctx, d.shop.ID) }
 	handler, err := a.edges(c, o, d)
 	if err != nil {
 		return err
@@ -122,6 +124,10 @@ func (a *App) Addr() string { return a.listener.Addr().String() }
 
 // DemoKey returns the test key of the demo shop.
 func (a *App) DemoKey() merchant.Key { return a.demoKey }
+
+// DeskLink returns a new link that creates the first account of the desk; account.ErrSetUp if there is one,
+// and account.ErrInsecure without https.
+func (a *App) DeskLink(ctx context.Context) (DeskLink, error) { return a.deskLink(ctx) }
 
 // Run serves until the context ends, then waits for running requests and returns nil.
 func (a *App) Run(ctx context.Context) error {

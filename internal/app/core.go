@@ -2,9 +2,11 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"chequer/internal/account"
 	"chequer/internal/config"
 	"chequer/internal/datadir"
 	"chequer/internal/doctor"
@@ -27,6 +29,7 @@ type Core struct {
 	Products  *merchant.Products
 	Terminals *merchant.Terminals
 	Themes    *merchant.Themes
+	Desk      *account.Service
 	Prices    merchant.Prices
 	Proofs    *proof.Keyring
 	Now       func() time.Time
@@ -42,11 +45,15 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 		return nil, err
 	}
 	amounts := merchant.NewPrices(more, c.MaxAmount)
-	store, box, err := datadir.Open(ctx, c, datadir.Options{Upgrade: o.Upgrade, Existing: o.Existing, Log: o.Log})
+	store, box, err := datadir.Open(ctx, c, datadir.Options{Upgrade: o.Upgrade, Existing: o.Existing, Now: o.clock(), Log: o.Log})
 	if err != nil {
 		return nil, err
 	}
 	clock := o.clock()
+	desk, err := newDesk(c, store, box, clock)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
 	return &Core{
 		Storage:   store,
 		Merchants: merchant.NewService(store, clock, token.New),
@@ -64,6 +71,7 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 			Storage: store, Prices: amounts, Now: clock, Token: token.New,
 		}),
 		Themes: merchant.NewThemes(store, clock),
+		Desk:   desk,
 		Prices: amounts,
 		Proofs: proof.NewKeyring(store, clock),
 		Now:    clock,

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"chequer/internal/config"
 	"chequer/internal/seal"
@@ -23,7 +24,9 @@ type Options struct {
 	Upgrade bool
 	// Existing makes Open fail if there is no database, instead of creating one.
 	Existing bool
-	Log      *slog.Logger
+	// Now returns the time of entries of the audit log; nil is the machine's clock.
+	Now func() time.Time
+	Log *slog.Logger
 }
 
 // ErrNoShop means that there is no database.
@@ -54,7 +57,7 @@ func Open(ctx context.Context, c config.Config, o Options) (*storage.Storage, *s
 		return nil, nil, err
 	}
 	s, err := storage.Open(ctx, c.DatabaseURL, box, storage.Options{
-		IndexMarks: filepath.Join(c.DataDir, indexMarks), Upgrade: o.Upgrade, Log: o.Log,
+		IndexMarks: filepath.Join(c.DataDir, indexMarks), AuditMark: filepath.Join(c.DataDir, auditMark), Now: o.Now, Upgrade: o.Upgrade, Log: o.Log,
 	})
 	switch {
 	case errors.Is(err, engine.ErrOlder):
@@ -68,6 +71,10 @@ func Open(ctx context.Context, c config.Config, o Options) (*storage.Storage, *s
 // indexMarks is the file that records up to which index addresses may have been issued. Backups do
 // not contain it, so that a restored database is recognised by it.
 const indexMarks = "indexes.json"
+
+// auditMark is the file that records the newest known entry of the audit log. Backups do not contain it,
+// because the database of a backup ends with an older entry.
+const auditMark = "audit.json"
 
 // mustExist returns ErrNoShop if there is no database. If there is a master key but no database, it
 // returns nil, because masterKey returns a better error.

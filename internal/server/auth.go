@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"chequer/internal/api"
+	"chequer/internal/audit"
 	"chequer/internal/caller"
 	"chequer/internal/merchant"
 	"chequer/internal/signature"
@@ -87,8 +89,17 @@ func (s *server) signed(r rule, handle func(echo.Context, call) error) echo.Hand
 			return errTooManyByKey
 		}
 		s.recordUse(c.Request().Context(), key)
+		if !key.Builtin {
+			setActor(c, key)
+		}
 		return handle(c, call{key: key, body: body, nonce: nonce})
 	}
+}
+
+// setActor makes an API key the actor of the changes of its request.
+func setActor(c echo.Context, key merchant.Key) {
+	actor := audit.Actor{Kind: audit.Key, ID: key.ID, Name: cmp.Or(key.Label, key.Key), Address: c.RealIP()}
+	c.SetRequest(c.Request().WithContext(audit.With(c.Request().Context(), actor)))
 }
 
 // recordTimeout limits the time to record the use of a key.

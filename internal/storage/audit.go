@@ -127,6 +127,19 @@ func (s *Storage) VerifyAuditLog(ctx context.Context) (audit.Head, error) {
 	return head, s.mark.Raise(head)
 }
 
+// RestoreAuditLog makes the end of the log of a restored database the mark, which may be that of a later
+// entry, and records that the database was restored.
+func (s *Storage) RestoreAuditLog(ctx context.Context) error {
+	head, err := answer(ctx, s.read, auditHead)
+	if err != nil {
+		return err
+	}
+	if err := s.mark.Reset(head); err != nil {
+		return err
+	}
+	return s.Record(ctx, audit.Change{Action: "backup.restored"})
+}
+
 // auditHead returns the end of the audit log.
 func auditHead(ctx context.Context, q querier) (head audit.Head, err error) {
 	err = q.QueryRowContext(ctx, "SELECT number, mac FROM audit_head WHERE id = 1").Scan(&head.Number, &head.MAC)

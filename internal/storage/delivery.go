@@ -5,8 +5,10 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
+	"chequer/internal/audit"
 	"chequer/internal/merchant"
 	"chequer/internal/storage/engine"
 )
@@ -61,7 +63,7 @@ func (s *Storage) AddTestDelivery(ctx context.Context, e merchant.Endpoint, even
 		if err != nil {
 			return fmt.Errorf("write test delivery: %w", err)
 		}
-		return nil
+		return s.record(ctx, q, audit.Change{MerchantID: e.MerchantID, Action: "endpoint.tested", Subject: e.ID})
 	})
 }
 
@@ -137,6 +139,7 @@ func readAttempt(row scanner) (a merchant.Attempt, err error) {
 // Resend implements merchant.EndpointStorage. It looks for a delivery of the event first, which
 // also finds test events, and then in the feed.
 func (s *Storage) Resend(ctx context.Context, e merchant.Endpoint, eventID string, at time.Time) error {
+	resent := audit.Change{MerchantID: e.MerchantID, Action: "endpoint.resent", Subject: e.ID, After: fields("event", eventID)}
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		again, err := exec(ctx, q, `
 			UPDATE deliveries SET state = 'pending', first_try_at = NULL, next_try_at = $3, resent = TRUE
@@ -145,7 +148,7 @@ func (s *Storage) Resend(ctx context.Context, e merchant.Endpoint, eventID strin
 			return merchantNotFound(err, "send again")
 		}
 		if again > 0 {
-			return nil
+			return s.record(ctx, q, resent)
 		}
 		var position int64
 		err = q.QueryRowContext(ctx, "SELECT position FROM events WHERE merchant_id = $1 AND mode = $2 AND id = $3",
@@ -153,7 +156,10 @@ func (s *Storage) Resend(ctx context.Context, e merchant.Endpoint, eventID strin
 		if err != nil {
 			return merchantNotFound(err, "find event")
 		}
-		return sendAgain(ctx, q, e, position, at)
+		if err := sendAgain(ctx, q, e, position, at); err != nil {
+			return err
+		}
+		return s.record(ctx, q, resent)
 	})
 }
 
@@ -183,7 +189,12 @@ func (s *Storage) ResendAfter(ctx context.Context, e merchant.Endpoint, after in
 		if len(events) == limit {
 			r.next = events[limit-1].Position
 		}
-		return r, nil
+		if r.sent == 0 {
+			return r, nil
+		}
+		return r, s.record(ctx, q, audit.Change{
+			MerchantID: e.MerchantID, Action: "endpoint.resent", Subject: e.ID, After: fields("after", strconv.FormatInt(after, 10), "events", number(r.sent)),
+		})
 	})
 	return r.sent, r.next, err
 }

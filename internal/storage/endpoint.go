@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"chequer/internal/audit"
 	"chequer/internal/merchant"
 	"chequer/internal/seal"
 )
@@ -96,7 +97,7 @@ func (s *Storage) CreateEndpoint(ctx context.Context, e merchant.Endpoint) error
 		if err != nil {
 			return fmt.Errorf("write endpoint: %w", err)
 		}
-		return nil
+		return s.record(ctx, q, audit.Change{MerchantID: e.MerchantID, Action: "endpoint.created", Subject: e.ID, After: endpointFields(e)})
 	})
 }
 
@@ -154,9 +155,12 @@ func (s *Storage) UpdateEndpoint(ctx context.Context, merchantID, id string, cha
 		if err != nil {
 			return e, err
 		}
+		entry := audit.Change{MerchantID: merchantID, Action: "endpoint.changed", Subject: id}
+		was := endpointFields(e)
 		if err := change(&e); err != nil {
 			return e, err
 		}
+		entry = entry.Diff(was, endpointFields(e))
 		r := sealEndpoint(s.box, e)
 		_, err = q.ExecContext(ctx, `
 			UPDATE endpoints SET key = $2, secret = $3, next_key = $4, next_secret = $5, paused = $6, archived_at = $7, mac = $8
@@ -165,9 +169,12 @@ func (s *Storage) UpdateEndpoint(ctx context.Context, merchantID, id string, cha
 			return e, fmt.Errorf("write endpoint: %w", err)
 		}
 		if r.archivedAt.Valid {
-			return e, giveUp(ctx, q, id)
+			entry.Action = "endpoint.removed"
+			if err := giveUp(ctx, q, id); err != nil {
+				return e, err
+			}
 		}
-		return e, nil
+		return e, s.record(ctx, q, entry)
 	})
 }
 

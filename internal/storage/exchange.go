@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"chequer/internal/audit"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/sale"
@@ -104,7 +105,7 @@ func (s *Storage) CreateExchangeAccount(ctx context.Context, a merchant.Exchange
 		if err != nil {
 			return fmt.Errorf("write exchange account: %w", err)
 		}
-		return nil
+		return s.record(ctx, q, audit.Change{MerchantID: a.MerchantID, Action: "exchange_account.created", Subject: a.ID, After: exchangeFields(a)})
 	})
 }
 
@@ -129,10 +130,14 @@ func (s *Storage) UpdateExchangeAccount(ctx context.Context, merchantID string, 
 		if err != nil {
 			return a, err
 		}
+		entry := audit.Change{MerchantID: merchantID, Action: "exchange_account.changed", Subject: a.ID}
+		was := exchangeFields(a)
 		if err := change(&a); err != nil {
 			return a, err
 		}
+		entry = entry.Diff(was, exchangeFields(a))
 		if !a.ArchivedAt.IsZero() {
+			entry.Action = "exchange_account.removed"
 			if err := notBusy(ctx, q, a); err != nil {
 				return a, err
 			}
@@ -144,7 +149,7 @@ func (s *Storage) UpdateExchangeAccount(ctx context.Context, merchantID string, 
 		if err != nil {
 			return a, fmt.Errorf("write exchange account: %w", err)
 		}
-		return a, nil
+		return a, s.record(ctx, q, entry)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"chequer/internal/audit"
 	"chequer/internal/chain"
 	"chequer/internal/invoice"
 )
@@ -165,12 +166,22 @@ func (s *Storage) UpdateInvoice(ctx context.Context, id string, lease invoice.Le
 		if err != nil {
 			return record{}, err
 		}
-		return next.after, next.write(ctx, q)
+		return next.after, s.writeChange(ctx, q, next)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return updated.invoice()
+}
+
+// writeChange writes a change of an invoice. If an account, an API key or a command made it, the audit log
+// has an entry; what networks and time change is in the invoice's events.
+func (s *Storage) writeChange(ctx context.Context, q querier, c change) error {
+	if err := c.write(ctx, q); err != nil || !c.differs() || ctx.Value(recorderKey{}).(*recorder).actor.Kind == audit.System {
+		return err
+	}
+	entry := audit.Change{MerchantID: c.inv.MerchantID, Action: "invoice.changed", Subject: c.inv.ID}
+	return s.record(ctx, q, entry.Diff(invoiceFields(c.before), invoiceFields(c.after)))
 }
 
 // errChanged means that an invoice was written after it was read.
@@ -202,7 +213,7 @@ func (s *Storage) tryUpdate(ctx context.Context, id string, lease invoice.Lease,
 		if revision != before.row.revision {
 			return errChanged
 		}
-		return next.write(ctx, q)
+		return s.writeChange(ctx, q, next)
 	})
 	if err != nil {
 		return nil, err

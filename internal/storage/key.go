@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"chequer/internal/audit"
 	"chequer/internal/merchant"
 	"chequer/internal/seal"
 )
@@ -61,7 +62,8 @@ func (r keyRow) fields() []string {
 // CreateKey implements merchant.Storage.
 func (s *Storage) CreateKey(ctx context.Context, k merchant.Key) error {
 	r := sealKey(s.box, k)
-	return s.change(ctx, "write API key", merchant.ErrExists, `
+	c := audit.Change{MerchantID: k.MerchantID, Action: "key.created", Subject: k.Key, After: keyFields(k)}
+	return s.changeRecorded(ctx, c, "write API key", merchant.ErrExists, `
 		INSERT INTO api_keys (id, merchant_id, key, secret, mode, scopes, label, created_at, used_at, revoked_at, mac)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
 		r.id, r.merchantID, r.key, r.secret, r.mode, r.scopes, r.label, r.createdAt, r.usedAt, r.revokedAt, r.mac)
@@ -114,7 +116,7 @@ func (s *Storage) RevokeKey(ctx context.Context, key string, at time.Time) error
 		if err != nil {
 			return fmt.Errorf("revoke API key: %w", err)
 		}
-		return nil
+		return s.record(ctx, q, audit.Change{MerchantID: k.MerchantID, Action: "key.revoked", Subject: k.Key, Before: keyFields(k)})
 	})
 }
 

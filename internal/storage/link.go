@@ -6,13 +6,15 @@ import (
 	"errors"
 	"fmt"
 
+	"chequer/internal/audit"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 )
 
 // CreateLink implements merchant.LinkStorage.
 func (s *Storage) CreateLink(ctx context.Context, l merchant.Link) error {
-	return s.change(ctx, "write link", merchant.ErrExists, `
+	c := audit.Change{MerchantID: l.MerchantID, Action: "link.created", Subject: l.Slug, After: linkFields(l)}
+	return s.changeRecorded(ctx, c, "write link", merchant.ErrExists, `
 		INSERT INTO links (slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, methods, ends_at, max_uses, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING`,
 		l.Slug, l.MerchantID, string(l.Mode), l.Amount, l.Currency, l.Description, l.Language, l.URLSuccess, l.URLFailure,
@@ -43,6 +45,7 @@ func (s *Storage) UpdateLink(ctx context.Context, merchantID string, mode mercha
 		if err := merchantNotFound(err, "read link"); err != nil {
 			return l, err
 		}
+		before := linkFields(l)
 		if err := change(&l); err != nil {
 			return l, err
 		}
@@ -54,7 +57,7 @@ func (s *Storage) UpdateLink(ctx context.Context, merchantID string, mode mercha
 		if err != nil {
 			return l, fmt.Errorf("write link: %w", err)
 		}
-		return l, nil
+		return l, s.record(ctx, q, audit.Change{MerchantID: merchantID, Action: "link.changed", Subject: slug}.Diff(before, linkFields(l)))
 	})
 }
 
@@ -115,7 +118,7 @@ func (s *Storage) RemoveLink(ctx context.Context, merchantID string, mode mercha
 		if removed == 0 {
 			return merchant.ErrNotFound
 		}
-		return nil
+		return s.record(ctx, q, audit.Change{MerchantID: merchantID, Action: "link.removed", Subject: slug})
 	})
 }
 

@@ -4,13 +4,15 @@ import (
 	"context"
 	"fmt"
 
+	"chequer/internal/audit"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
 )
 
 // CreateProduct implements merchant.ProductStorage.
 func (s *Storage) CreateProduct(ctx context.Context, p merchant.Product) error {
-	return s.change(ctx, "write product", merchant.ErrExists, `
+	c := audit.Change{MerchantID: p.MerchantID, Action: "product.created", Subject: p.Slug, After: productFields(p)}
+	return s.changeRecorded(ctx, c, "write product", merchant.ErrExists, `
 		INSERT INTO products (merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, methods, active, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING`,
 		p.MerchantID, p.Slug, string(p.Mode), p.Name, p.Description, p.Price.Cents(), p.Price.Currency().Code, p.MaxQuantity,
@@ -41,6 +43,7 @@ func (s *Storage) UpdateProduct(ctx context.Context, merchantID string, mode mer
 		if err := merchantNotFound(err, "read product"); err != nil {
 			return p, err
 		}
+		before := productFields(p)
 		if err := change(&p); err != nil {
 			return p, err
 		}
@@ -52,13 +55,14 @@ func (s *Storage) UpdateProduct(ctx context.Context, merchantID string, mode mer
 		if err != nil {
 			return p, fmt.Errorf("write product: %w", err)
 		}
-		return p, nil
+		return p, s.record(ctx, q, audit.Change{MerchantID: merchantID, Action: "product.changed", Subject: slug}.Diff(before, productFields(p)))
 	})
 }
 
 // RemoveProduct implements merchant.ProductStorage.
 func (s *Storage) RemoveProduct(ctx context.Context, merchantID string, mode merchant.Mode, slug string) error {
-	return s.change(ctx, "remove product", merchant.ErrNotFound, "DELETE FROM products WHERE merchant_id = $1 AND slug = $2 AND mode = $3", merchantID, slug, string(mode))
+	c := audit.Change{MerchantID: merchantID, Action: "product.removed", Subject: slug}
+	return s.changeRecorded(ctx, c, "remove product", merchant.ErrNotFound, "DELETE FROM products WHERE merchant_id = $1 AND slug = $2 AND mode = $3", merchantID, slug, string(mode))
 }
 
 func readProduct(row scanner) (p merchant.Product, err error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"chequer/internal/audit"
 	"chequer/internal/proof"
 	"chequer/internal/seal"
 )
@@ -74,7 +75,10 @@ func (s *Storage) CreateProofKey(ctx context.Context, k proof.Key) error {
 		if made == 0 {
 			return proof.ErrExists
 		}
-		return s.retireProofKeys(ctx, q, k)
+		if err := s.retireProofKeys(ctx, q, k); err != nil {
+			return err
+		}
+		return s.record(ctx, q, audit.Change{Action: "proof_key.created", Subject: strconv.FormatInt(k.Number, 10)})
 	})
 }
 

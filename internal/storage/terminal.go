@@ -3,12 +3,14 @@ package storage
 import (
 	"context"
 
+	"chequer/internal/audit"
 	"chequer/internal/merchant"
 )
 
 // CreateTerminal implements merchant.TerminalStorage.
 func (s *Storage) CreateTerminal(ctx context.Context, t merchant.Terminal, hash string) error {
-	return s.change(ctx, "write terminal", nil, `
+	c := audit.Change{MerchantID: t.MerchantID, Action: "terminal.created", Subject: t.ID, After: terminalFields(t)}
+	return s.changeRecorded(ctx, c, "write terminal", nil, `
 		INSERT INTO terminals (secret_hash, id, merchant_id, mode, name, fiat_currency, methods, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		hash, t.ID, t.MerchantID, string(t.Mode), t.Name, t.Currency, string(t.Methods), t.CreatedAt.UnixMilli())
@@ -30,7 +32,8 @@ func (s *Storage) Terminals(ctx context.Context, merchantID string) ([]merchant.
 
 // RemoveTerminal implements merchant.TerminalStorage.
 func (s *Storage) RemoveTerminal(ctx context.Context, merchantID, id string) error {
-	return s.change(ctx, "remove terminal", merchant.ErrNotFound, "DELETE FROM terminals WHERE merchant_id = $1 AND id = $2", merchantID, id)
+	c := audit.Change{MerchantID: merchantID, Action: "terminal.removed", Subject: id}
+	return s.changeRecorded(ctx, c, "remove terminal", merchant.ErrNotFound, "DELETE FROM terminals WHERE merchant_id = $1 AND id = $2", merchantID, id)
 }
 
 func readTerminal(row scanner) (t merchant.Terminal, err error) {

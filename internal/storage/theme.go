@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"chequer/internal/audit"
+	"chequer/internal/storage/engine"
 	"chequer/internal/theme"
 )
 
@@ -19,7 +21,11 @@ func (s *Storage) SetTheme(ctx context.Context, merchantID string, l theme.Theme
 		if err := s.lockMerchant(ctx, q, merchantID); err != nil {
 			return err
 		}
-		_, err := q.ExecContext(ctx, `
+		before, err := readTheme(q.QueryRowContext(ctx, selectTheme, merchantID))
+		if err != nil && !engine.Absent(err) {
+			return fmt.Errorf("read theme: %w", err)
+		}
+		_, err = q.ExecContext(ctx, `
 			INSERT INTO looks (merchant_id, number, hash, name, accent, line, support, terms, stay, logo_type, logo, created_at)
 			VALUES ($1, (SELECT COALESCE(MAX(number), 0) + 1 FROM looks WHERE merchant_id = $1), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 			merchantID, l.Hash(), l.Name, l.Accent, l.Line, l.Support, l.Terms, l.Stay, l.Logo.Type,
@@ -33,15 +39,18 @@ func (s *Storage) SetTheme(ctx context.Context, merchantID string, l theme.Theme
 		if err != nil {
 			return fmt.Errorf("delete old themes: %w", err)
 		}
-		return nil
+		return s.record(ctx, q, audit.Change{MerchantID: merchantID, Action: "theme.changed", Subject: merchantID}.Diff(themeFields(before), themeFields(l)))
 	})
 }
 
+// selectTheme reads the current theme of a merchant.
+const selectTheme = `
+	SELECT name, accent, line, support, terms, stay, logo_type, logo FROM looks
+	WHERE merchant_id = $1 ORDER BY number DESC LIMIT 1`
+
 // Theme implements merchant.ThemeStorage.
 func (s *Storage) Theme(ctx context.Context, merchantID string) (theme.Theme, error) {
-	l, err := readOne(ctx, s, readTheme, `
-		SELECT name, accent, line, support, terms, stay, logo_type, logo FROM looks
-		WHERE merchant_id = $1 ORDER BY number DESC LIMIT 1`, merchantID)
+	l, err := readOne(ctx, s, readTheme, selectTheme, merchantID)
 	return l, merchantNotFound(err, "read theme")
 }
 

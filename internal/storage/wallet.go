@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"chequer/internal/audit"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/seal"
@@ -67,13 +68,16 @@ func (r walletRow) fields() []string {
 // CreateWallet implements merchant.WalletStorage.
 func (s *Storage) CreateWallet(ctx context.Context, w merchant.Wallet) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
-		_, err := s.changeWallet(ctx, q, w.MerchantID, w.Mode, w.Asset, func(active merchant.Wallet) (merchant.WalletChange, error) {
+		c, err := s.changeWallet(ctx, q, w.MerchantID, w.Mode, w.Asset, func(active merchant.Wallet) (merchant.WalletChange, error) {
 			if active.Key == w.Key {
 				return merchant.WalletChange{}, merchant.ErrExists
 			}
-			return merchant.WalletChange{Wallet: w, At: w.CreatedAt}, nil
+			return merchant.WalletChange{Change: merchant.WalletAdded, Wallet: w, Former: active, At: w.CreatedAt}, nil
 		})
-		return err
+		if err != nil {
+			return err
+		}
+		return s.record(ctx, q, walletChange(c))
 	})
 }
 
@@ -89,11 +93,27 @@ func (s *Storage) ChangeWallet(ctx context.Context, merchantID string, mode merc
 		if err != nil {
 			return merchant.WalletChange{}, err
 		}
-		return c, appendEvents(ctx, q, happened{
+		err = appendEvents(ctx, q, happened{
 			merchantID: merchantID, mode: invoice.Mode(mode),
 			events: []invoice.Event{{ID: c.EventID, Type: merchant.EventWalletChanged, CreatedAt: c.At, Body: c.Body}},
 		}, position)
+		if err != nil {
+			return c, err
+		}
+		return c, s.record(ctx, q, walletChange(c))
 	})
+}
+
+// walletChange returns the entry of the audit log about a change of a merchant's wallets.
+func walletChange(c merchant.WalletChange) audit.Change {
+	entry := audit.Change{
+		MerchantID: c.Wallet.MerchantID, Action: "wallet." + string(c.Change), Subject: c.Wallet.ID,
+		Before: walletFields(c.Former), After: walletFields(c.Wallet),
+	}
+	if c.Change == merchant.WalletRemoved {
+		entry.Before, entry.After = entry.After, nil
+	}
+	return entry
 }
 
 // changeWallet writes the change of a merchant's wallet that decide returns. Former wallets

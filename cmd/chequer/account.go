@@ -1,0 +1,198 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"chequer/internal/account"
+	"chequer/internal/app"
+	"chequer/internal/console"
+)
+
+// account returns the group of commands about the accounts of the desk.
+func (s *shell) account() *cobra.Command {
+	return console.Group("account", "List, invite, recover and remove accounts of the desk",
+		list(s, "list", "List the accounts and the invitations that were not used", listAccounts,
+			"NAME\tROLE\tSIGN-IN\tCREATED\tINVITATION ENDS", func(r accountRow) []any {
+				return []any{cmp.Or(r.Name, "(invited)"), r.Role, strings.Join(r.SignIn, ", "), s.Time(r.CreatedAt), s.Time(r.ExpiresAt)}
+			}),
+		s.accountInvite(), s.accountRecover(), s.accountSessions(),
+		s.change("remove NAME", "Remove an account and end its sessions; its entries of the audit log stay", "removed", func(in call, name string) error {
+			a, err := in.namedAccount(name)
+			if err != nil {
+				return err
+			}
+			if err := in.core.Desk.Remove(in.Context(), a.ID); err != nil {
+				return fmt.Errorf("remove %s: %w", a.Name, err)
+			}
+			return nil
+		}))
+}
+
+// accountRow is an account, or an invitation, as it is listed.
+type accountRow struct {
+	ID        string       `json:"id"`
+	Name      string       `json:"name"` // "" of an invitation
+	Role      account.Role `json:"role"`
+	SignIn    []string     `json:"sign_in"`
+	CreatedAt string       `json:"created_at"`
+	ExpiresAt string       `json:"expires_at,omitempty"` // only of an invitation
+}
+
+func listAccounts(in call) ([]accountRow, error) {
+	all, err := in.core.Desk.Team(in.Context())
+	if err != nil {
+		return nil, err
+	}
+	rows := rowsOf(all, func(a account.Account) accountRow {
+		return accountRow{ID: a.ID, Name: a.Name, Role: a.Role(in.shop.ID), SignIn: signInWords(a.SignIn), CreatedAt: console.Stamp(a.CreatedAt)}
+	})
+	invitations, err := in.core.Desk.Invitations(in.Context())
+	for _, t := range invitations {
+		rows = append(rows, accountRow{
+			ID: t.ID, Role: t.Roles[in.shop.ID], SignIn: []string{}, CreatedAt: console.Stamp(t.CreatedAt), ExpiresAt: console.Stamp(t.ExpiresAt),
+		})
+	}
+	return rows, err
+}
+
+// signInWords returns the sign-in methods of an account.
+func signInWords(in account.SignIn) []string {
+	words := []string{}
+	for _, p := range in.Passkeys {
+		words = append(words, "passkey "+p.Name)
+	}
+	if in.Password != nil {
+		words = append(words, "password and code")
+	}
+	return words
+}
+
+// namedAccount returns the account with a name.
+func (in call) namedAccount(name string) (account.Account, error) {
+	a, err := in.core.Desk.Named(in.Context(), name)
+	if errors.Is(err, account.ErrNotFound) {
+		err = fmt.Errorf("there is no account %q: chequer account list shows all", name)
+	}
+	return a, err
+}
+
+func (s *shell) accountInvite() *cobra.Command {
+	var role string
+	c := &cobra.Command{
+		Use:     "invite",
+		Short:   "Create a link with which a person creates an account with a role",
+		Long:    "Creates a link that is valid for 48 hours and works once. It is shown once.\n\nThe roles are owner, manager, seller, bookkeeper and developer.",
+		Example: "  chequer account invite --role bookkeeper",
+		Args:    console.Arguments,
+		RunE: answer(s, func(in call) (app.DeskLink, error) {
+			if err := checkWord("role", role, account.Roles); err != nil {
+				return app.DeskLink{}, err
+			}
+			return in.deskLink(func() (account.Link, error) {
+				return in.core.Desk.Invite(in.Context(), map[string]account.Role{in.shop.ID: account.Role(role)})
+			})
+		}, s.writeDeskLink),
+	}
+	c.Flags().StringVar(&role, "role", "", "what the account may do: owner, manager, seller, bookkeeper, developer")
+	_ = c.MarkFlagRequired("role")
+	return c
+}
+
+func (s *shell) accountRecover() *cobra.Command {
+	return &cobra.Command{
+		Use:   "recover NAME",
+		Short: "Create a link with which an account gets a new sign-in method; ends its sessions",
+		Long:  "Creates a link that is valid for 30 minutes and works once. It is shown once.\nEvery session of the account ends. Its other sign-in methods stay.",
+		Args:  console.Arguments,
+		RunE: answer(s, func(in call) (app.DeskLink, error) {
+			a, err := in.namedAccount(in.args[0])
+			if err != nil {
+				return app.DeskLink{}, err
+			}
+			return in.deskLink(func() (account.Link, error) { return in.core.Desk.Recover(in.Context(), a.Name) })
+		}, s.writeDeskLink),
+	}
+}
+
+// deskLink returns the address of the link that create makes. Without a site no link is made.
+func (in call) deskLink(create func() (account.Link, error)) (app.DeskLink, error) {
+	if in.core.Desk.Site == (account.Site{}) {
+		return app.DeskLink{}, account.ErrInsecure
+	}
+	link, err := create()
+	if err != nil {
+		return app.DeskLink{}, err
+	}
+	url, err := in.core.Desk.URL(link)
+	return app.DeskLink{URL: url, ExpiresAt: link.Ticket.ExpiresAt}, err
+}
+
+// writeDeskLink prints a link.
+func (s *shell) writeDeskLink(w io.Writer, l app.DeskLink) {
+	fmt.Fprintf(w, "%s\nThe link works once, until %s. It is not shown again.\n", l.URL, s.Time(console.Stamp(l.ExpiresAt)))
+}
+
+// sessionRow is a session as it is listed.
+type sessionRow struct {
+	ID        string `json:"id"`
+	Account   string `json:"account"`
+	Method    string `json:"method"`
+	Browser   string `json:"browser"`
+	Address   string `json:"address"`
+	CreatedAt string `json:"created_at"`
+	UsedAt    string `json:"used_at"`
+}
+
+func (s *shell) accountSessions() *cobra.Command {
+	var end bool
+	c := list(s, "sessions [NAME]", "List the sessions of all accounts or of one, or end those of one", func(in call) ([]sessionRow, error) {
+		team, err := in.core.Desk.Team(in.Context())
+		if err != nil {
+			return nil, err
+		}
+		if len(in.args) > 0 {
+			a, err := in.namedAccount(in.args[0])
+			if err != nil {
+				return nil, err
+			}
+			team = slices.DeleteFunc(team, func(other account.Account) bool { return other.ID != a.ID })
+		}
+		if end {
+			if len(in.args) == 0 {
+				return nil, errors.New("--end needs the name of an account")
+			}
+			if _, err := in.core.Desk.EndSessions(in.Context(), team[0], ""); err != nil {
+				return nil, err
+			}
+		}
+		return listSessions(in, team)
+	}, "ACCOUNT\tSIGN-IN\tBROWSER\tADDRESS\tCREATED\tLAST USED\tSESSION", func(r sessionRow) []any {
+		return []any{r.Account, r.Method, r.Browser, r.Address, s.Time(r.CreatedAt), s.Time(r.UsedAt), r.ID}
+	})
+	c.Flags().BoolVar(&end, "end", false, "end every session of the account first")
+	return c
+}
+
+func listSessions(in call, team []account.Account) ([]sessionRow, error) {
+	rows := []sessionRow{}
+	for _, a := range team {
+		all, err := in.core.Desk.Sessions(in.Context(), a.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, session := range all {
+			rows = append(rows, sessionRow{
+				ID: session.ID(), Account: a.Name, Method: string(session.Method), Browser: session.Client.Browser, Address: session.Client.Address,
+				CreatedAt: console.Stamp(session.CreatedAt), UsedAt: console.Stamp(session.UsedAt),
+			})
+		}
+	}
+	return rows, nil
+}

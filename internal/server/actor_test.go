@@ -1,0 +1,51 @@
+package server_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/audit"
+	"chequer/internal/merchant"
+)
+
+// The key that signs a call is the actor of its changes, under its label if it has one. The built-in
+// key of the pages is part of the system.
+func TestActor_is_the_key_of_a_call(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	s := l.keepEndpoints()
+	change := func(id string, edit func(*merchant.Key)) audit.Actor {
+		t.Helper()
+		k := l.merchants.keys[publicKey("live")]
+		k.ID, k.Key, k.Secret = id, publicKey(id), "secret of "+id
+		edit(&k)
+		l.merchants.keys[k.Key] = k
+		body := `{"line":"by ` + id + `"}`
+		if response := l.send(ofLook("PUT", id, body)); response.StatusCode != http.StatusOK {
+			t.Fatalf("%s: status %d: %s", id, response.StatusCode, read(t, response))
+		}
+		all, err := s.AuditLog(t.Context(), 0, 1)
+		if err != nil || len(all) != 1 || all[0].Change.Action != "theme.changed" || all[0].Change.After["line"] != "by "+id {
+			t.Fatalf("%s: newest entry %+v, error %v", id, all, err)
+		}
+		return all[0].Actor
+	}
+	got := []audit.Actor{
+		change("plain", func(*merchant.Key) {}),
+		change("labelled", func(k *merchant.Key) { k.Label = "web shop" }),
+		change("builtin", func(k *merchant.Key) { k.Builtin = true }),
+	}
+	want := []audit.Actor{
+		{Kind: audit.Key, ID: "plain", Name: publicKey("plain"), Address: "192.0.2.1"},
+		{Kind: audit.Key, ID: "labelled", Name: "web shop", Address: "192.0.2.1"},
+		{Kind: audit.System},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := s.VerifyAuditLog(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,223 @@
+package storage_test
+
+import (
+	"context"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/account"
+	"chequer/internal/audit"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+	"chequer/internal/proof"
+	"chequer/internal/storage"
+	"chequer/internal/theme"
+)
+
+// recordedChanges are the methods that accounts, API keys and commands call to change something, with
+// the actions of their entries.
+func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []struct {
+	method, want string
+	do           func() error
+} {
+	t.Helper()
+	endpoint, link := newEndpoint("e"), merchant.Link{Slug: "tips", MerchantID: "shop", Mode: merchant.Live, CreatedAt: noon}
+	product := merchant.Product{Slug: "soap", MerchantID: "shop", Mode: merchant.Live, Name: "Soap", Price: money.FromCents(500, money.EUR), CreatedAt: noon}
+	exchange := merchant.ExchangeAccount{ID: "x", MerchantID: "shop", Exchange: "kraken", Key: "key", Secret: "exchange secret", CreatedAt: noon}
+	team := func(all ...account.Account) func() error {
+		return func() error {
+			return s.ChangeTeam(ctx, "", func(account.Ticket, []account.Account) ([]account.Account, audit.Change, error) {
+				return all, audit.Change{Action: "account.created"}, nil
+			})
+		}
+	}
+	session := account.Session{Hash: "0123456789abcdef", AccountID: "acc_1", CreatedAt: noon, UsedAt: noon}
+	wallet := func(change merchant.Change, id, key string) func() error {
+		return func() error {
+			_, err := s.ChangeWallet(ctx, "shop", merchant.Live, "BTC", func(active merchant.Wallet) (merchant.WalletChange, error) {
+				w := merchant.Wallet{ID: id, MerchantID: "shop", Mode: merchant.Live, Asset: "BTC", Key: key, Counter: key, CreatedAt: noon}
+				return merchant.WalletChange{Change: change, Wallet: w, At: noon, EventID: "event of " + string(change), Body: []byte("{}")}, nil
+			})
+			return err
+		}
+	}
+	return []struct {
+		method, want string
+		do           func() error
+	}{
+		{"CreateMerchant", "shop.created", func() error {
+			return s.CreateMerchant(ctx, merchant.Merchant{ID: "third", Name: "Third", CreatedAt: noon})
+		}},
+		{"RenameMerchant", "shop.changed", func() error { return s.RenameMerchant(ctx, "shop", "Nord") }},
+		{"SetMethods", "shop.changed", func() error { return s.SetMethods(ctx, "shop", "btc") }},
+		{"CreateKey", "key.created", func() error {
+			return s.CreateKey(ctx, merchant.Key{ID: "k", MerchantID: "shop", Key: "public", Secret: "key secret", Mode: merchant.Live, CreatedAt: noon})
+		}},
+		{"RevokeKey", "key.revoked", func() error { return s.RevokeKey(ctx, "public", noon) }},
+		{"CreateWallet", "wallet.added", func() error {
+			return s.CreateWallet(ctx, merchant.Wallet{ID: "w0", MerchantID: "shop", Mode: merchant.Test, Asset: "BTC", Key: "t", Counter: "t", Secret: "wallet secret", CreatedAt: noon})
+		}},
+		{"ChangeWallet", "wallet.added", wallet(merchant.WalletAdded, "w1", "a")},
+		{"CreateEndpoint", "endpoint.created", func() error { return s.CreateEndpoint(ctx, endpoint) }},
+		{"UpdateEndpoint", "endpoint.changed", func() error {
+			_, err := s.UpdateEndpoint(ctx, "shop", endpoint.ID, func(e *merchant.Endpoint) error { e.Paused = true; return nil })
+			return err
+		}},
+		{"AddTestDelivery", "endpoint.tested", func() error { return s.AddTestDelivery(ctx, endpoint, "evt_test", []byte("{}"), noon) }},
+		{"Resend", "endpoint.resent", func() error { return s.Resend(ctx, endpoint, "evt_test", noon) }},
+		{"ResendAfter", "endpoint.resent", func() error { _, _, err := s.ResendAfter(ctx, endpoint, 0, 10, noon); return err }},
+		{"CreateLink", "link.created", func() error { return s.CreateLink(ctx, link) }},
+		{"UpdateLink", "link.changed", func() error {
+			_, err := s.UpdateLink(ctx, "shop", merchant.Live, "tips", func(l *merchant.Link) error { l.MaxUses = 3; return nil })
+			return err
+		}},
+		{"RemoveLink", "link.removed", func() error { return s.RemoveLink(ctx, "shop", merchant.Live, "tips") }},
+		{"CreateProduct", "product.created", func() error { return s.CreateProduct(ctx, product) }},
+		{"UpdateProduct", "product.changed", func() error {
+			_, err := s.UpdateProduct(ctx, "shop", merchant.Live, "soap", func(p *merchant.Product) error { p.Name = "Soaps"; return nil })
+			return err
+		}},
+		{"RemoveProduct", "product.removed", func() error { return s.RemoveProduct(ctx, "shop", merchant.Live, "soap") }},
+		{"CreateTerminal", "terminal.created", func() error {
+			return s.CreateTerminal(ctx, merchant.Terminal{ID: "pos", MerchantID: "shop", Name: "Bar", Currency: "EUR", CreatedAt: noon}, "terminal hash")
+		}},
+		{"RemoveTerminal", "terminal.removed", func() error { return s.RemoveTerminal(ctx, "shop", "pos") }},
+		{"SetTheme", "theme.changed", func() error { return s.SetTheme(ctx, "shop", theme.Theme{Name: "Nord"}, noon) }},
+		{"CreateExchangeAccount", "exchange_account.created", func() error { return s.CreateExchangeAccount(ctx, exchange) }},
+		{"UpdateExchangeAccount", "exchange_account.changed", func() error {
+			_, err := s.UpdateExchangeAccount(ctx, "shop", func(a *merchant.ExchangeAccount) error { a.Active = true; return nil })
+			return err
+		}},
+		{"CreateProofKey", "proof_key.created", func() error {
+			return proof.NewKeyring(s, func() time.Time { return noon }).Ensure(ctx)
+		}},
+		{"UpdateInvoice", "invoice.changed", func() error {
+			_, err := s.UpdateInvoice(ctx, "a", invoice.Lease{}, func(inv *invoice.Invoice) error { inv.AcceptedAt, inv.AcceptedBy = noon, "key"; return nil })
+			return err
+		}},
+		{"ChangeTeam", "account.created", team(newDeskAccount("acc_1", "Maren"))},
+		{"UpdateAccount", "account.changed", func() error {
+			_, err := s.UpdateAccount(ctx, "acc_1", func(*account.Account) (audit.Change, error) { return audit.Change{Action: "account.changed"}, nil })
+			return err
+		}},
+		{"CreateTicket", "account.invited", func() error {
+			return s.CreateTicket(ctx, newTicket("t", account.InvitationTicket), audit.Change{Action: "account.invited"})
+		}},
+		{"RemoveTicket", "account.withdrawn", func() error { return s.RemoveTicket(ctx, "id of t", audit.Change{Action: "account.withdrawn"}) }},
+		{"CreateSession", "session.created", func() error { return s.CreateSession(ctx, session, "", audit.Change{Action: "session.created"}) }},
+		{"StepUpSession", "session.stepped_up", func() error {
+			return s.StepUpSession(ctx, session.Hash, noon, audit.Change{Action: "session.stepped_up"})
+		}},
+		{"EndSessions", "session.ended", func() error {
+			_, err := s.EndSessions(ctx, "acc_1", "", "", audit.Change{Action: "session.ended"})
+			return err
+		}},
+		{"Record", "x.y", func() error { return s.Record(ctx, audit.Change{Action: "x.y"}) }},
+	}
+}
+
+// unrecorded are the methods that change the database without an entry of the audit log.
+var unrecorded = map[string]string{
+	"CreateInvoice":      "an invoice is its own record",
+	"UpdateSimnet":       "test network",
+	"UseKey":             "not a change of the merchant",
+	"UseNonce":           "not a change of the merchant",
+	"UseSession":         "not a change of the merchant",
+	"UpdateAttempts":     "failed sign-ins; the service records a lock-out",
+	"SaveProgress":       "observation of a network",
+	"SaveTry":            "attempt of a delivery",
+	"SaveUntrustedProxy": "observation of the server",
+}
+
+// changingName matches names of methods that change the database.
+var changingName = regexp.MustCompile(`^(Add|Change|Create|End|Record|Remove|Rename|Resend|Revoke|Save|Set|StepUp|Update|Use)([A-Z]|$)`)
+
+func TestChanges_are_recorded(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		create(t, s, creation("a", "shop"))
+		actor := audit.Actor{Kind: audit.Key, ID: "key_1", Name: "abc", Address: "192.0.2.1"}
+		ctx := audit.With(t.Context(), actor)
+		var covered []string
+		for _, change := range recordedChanges(ctx, t, s) {
+			covered = append(covered, change.method)
+			before, err := s.VerifyAuditLog(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := change.do(); err != nil {
+				t.Errorf("%s: %v", change.method, err)
+				continue
+			}
+			entries, err := s.AuditLog(ctx, 0, 1)
+			if err != nil || len(entries) != 1 || entries[0].Number != before.Number+1 {
+				t.Errorf("%s has no entry, error %v: the newest is %+v", change.method, err, entries)
+				continue
+			}
+			e := entries[0]
+			if e.Change.Action != change.want || e.Actor != actor {
+				t.Errorf("%s: entry %q by %+v, want %q by %+v", change.method, e.Change.Action, e.Actor, change.want, actor)
+			}
+			for _, f := range []audit.Fields{e.Change.Before, e.Change.After} {
+				for name, value := range f {
+					if strings.Contains(value, "secret") || strings.Contains(value, "terminal hash") {
+						t.Errorf("%s: field %s contains a secret: %q", change.method, name, value)
+					}
+				}
+			}
+		}
+		for m := range reflect.TypeFor[*storage.Storage]().Methods() {
+			if changingName.MatchString(m.Name) && !slices.Contains(covered, m.Name) && unrecorded[m.Name] == "" {
+				t.Errorf("%s changes the database, but has no entry of the audit log", m.Name)
+			}
+		}
+	})
+}
+
+// Networks and time change invoices without entries.
+func TestUpdateInvoice_by_the_system_is_not_recorded(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		create(t, s, creation("a", "shop"))
+		before, err := s.VerifyAuditLog(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error { inv.DelayedAt = noon; return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if head, err := s.VerifyAuditLog(t.Context()); err != nil || head != before {
+			t.Errorf("got %+v, error %v, want %+v", head, err, before)
+		}
+	})
+}
+
+func TestAuditLog_shows_values_before_and_after(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		ctx := t.Context()
+		for _, change := range recordedChanges(ctx, t, s) {
+			if change.method == "CreateProduct" || change.method == "UpdateProduct" {
+				if err := change.do(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		all, err := s.AuditLog(ctx, 0, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := audit.Change{
+			MerchantID: "shop", Action: "product.changed", Subject: "soap",
+			Before: audit.Fields{"name": "Soap"}, After: audit.Fields{"name": "Soaps"},
+		}
+		if diff := cmp.Diff(want, all[0].Change); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
