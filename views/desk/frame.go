@@ -23,8 +23,7 @@ type Document struct {
 // Solo is a page without the frame of a shop: sign-in and first run.
 type Solo struct {
 	Document
-	Host    string // the host that serves the desk
-	Version string
+	Host string // the host that serves the desk
 }
 
 // Frame is the frame of the pages of a shop.

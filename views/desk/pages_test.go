@@ -25,7 +25,7 @@ func document() desk.Document {
 	}
 }
 
-func solo() desk.Solo { return desk.Solo{Document: document(), Host: "shop.example", Version: "1.0"} }
+func solo() desk.Solo { return desk.Solo{Document: document(), Host: "shop.example"} }
 
 func frame() desk.Frame {
 	return desk.Frame{

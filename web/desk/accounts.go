@@ -145,13 +145,17 @@ func (v *visit) invite() error {
 	if err != nil {
 		return err
 	}
+	address, err := v.Accounts.URL(link)
+	if err != nil {
+		return err
+	}
 	f, err := v.frame(v.text("desk.invite.done"), v.settings())
 	if err != nil {
 		return err
 	}
 	return render(v, http.StatusOK, desk.InvitedPage(desk.Invited{
 		Frame: f, Heading: v.text("desk.invite.done"), Lede: v.text("desk.invite.done.text", "Role", v.roleName(role), "Time", v.clock(link.Ticket.ExpiresAt)),
-		Link: v.Accounts.Site.URL("/desk/start#" + link.Token), Done: views.Link{Text: v.text("desk.accounts"), URL: v.below("/accounts")},
+		Link: address, Done: views.Link{Text: v.text("desk.accounts"), URL: v.below("/accounts")},
 	}))
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -37,7 +38,6 @@ type Config struct {
 
 	BasePath string // prefix of every path: "" or "/pay"
 	BaseURL  string // public address
-	Version  string // of the program
 	// Words is the language of the desk.
 	Words       *locale.Language
 	IPExtractor echo.IPExtractor
@@ -74,7 +74,7 @@ func (h *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.echo.ServeH
 
 // Owns reports whether the desk serves a path.
 func Owns(path, basePath string) bool {
-	return path == basePath+"/desk" || len(path) > len(basePath+"/desk/") && path[:len(basePath+"/desk/")] == basePath+"/desk/"
+	return path == basePath+"/desk" || strings.HasPrefix(path, basePath+"/desk/")
 }
 
 // path adds the base path to a path of this site.

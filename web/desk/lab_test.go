@@ -15,6 +15,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 	"github.com/labstack/echo/v4"
 	"github.com/pquerna/otp/totp"
+	"golang.org/x/net/html"
 
 	"chequer/internal/account"
 	"chequer/internal/audit"
@@ -41,6 +42,7 @@ type lab struct {
 	storage  *storage.Storage
 	clock    *clocktest.Clock
 	log      *lockedLog
+	till     *till
 	seeds    map[string]string // of authenticator apps, by the name of the account
 }
 
@@ -55,7 +57,7 @@ func labAt(t *testing.T, base string) *lab {
 	}
 	c := desk.Config{
 		Audit: l.storage, Merchants: merchant.NewService(l.storage, l.clock.Now, token.New), Themes: merchant.NewThemes(l.storage, l.clock.Now),
-		BaseURL: base, Version: "1.0", Words: locale.All().Standard(), IPExtractor: echo.ExtractIPDirect(), Now: l.clock.Now,
+		BaseURL: base, Words: locale.All().Standard(), IPExtractor: echo.ExtractIPDirect(), Now: l.clock.Now,
 		Log: slog.New(slog.NewTextHandler(l.log, nil)),
 	}
 	at, err := account.NewSite(base)
@@ -67,6 +69,8 @@ func labAt(t *testing.T, base string) *lab {
 	})
 	l.must(err)
 	c.Accounts = l.accounts
+	l.till = newTill(l)
+	c.Invoices = l.till.Service
 	l.desk = desk.New(c)
 	return l
 }
@@ -210,8 +214,26 @@ func (p page) leads(address string) page {
 	return p
 }
 
-// text returns the text of the page with single spaces.
-func (p page) text() string { return strings.Join(strings.Fields(p.find("body").Text()), " ") }
+// text returns the text of the page's body.
+func (p page) text() string { return textOf(p.find("body")) }
+
+// textOf returns the text of elements, with a space between two of them.
+func textOf(s *selection) string {
+	var parts []string
+	var read func(*html.Node)
+	read = func(n *html.Node) {
+		if n.Type == html.TextNode {
+			parts = append(parts, strings.Fields(n.Data)...)
+		}
+		for c := range n.ChildNodes() {
+			read(c)
+		}
+	}
+	for _, n := range s.Nodes {
+		read(n)
+	}
+	return strings.Join(parts, " ")
+}
 
 // code returns the code of an account's authenticator app.
 func (l *lab) code(name string) string {

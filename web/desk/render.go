@@ -42,7 +42,7 @@ func (v *visit) document(title string) desk.Document {
 
 // solo returns the frame of a page without a shop.
 func (v *visit) solo(title string) desk.Solo {
-	return desk.Solo{Document: v.document(title), Version: v.Version, Host: v.Accounts.Site.Host}
+	return desk.Solo{Document: v.document(title), Host: v.Accounts.Site.Host}
 }
 
 // frame returns the frame of a page of the shop. Place is the path of its place below the shop.

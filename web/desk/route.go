@@ -57,6 +57,9 @@ func (h *Desk) routes() []route {
 
 		{http.MethodGet, "/desk/:shop", member, (*visit).shopHome},
 
+		{http.MethodGet, "/desk/:shop/payments", account.ViewPayments, (*visit).payments},
+		{http.MethodGet, "/desk/:shop/payments/:id", account.ViewPayments, (*visit).payment},
+
 		{http.MethodGet, "/desk/:shop/account", member, (*visit).ownAccount},
 		{http.MethodGet, "/desk/:shop/account/password", account.ManageSignIn, (*visit).newPassword},
 		{http.MethodPost, "/desk/:shop/account/password", account.ManageSignIn, (*visit).offerPassword},

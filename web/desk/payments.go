@@ -1,0 +1,282 @@
+package desk
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"chequer/internal/invoice"
+	"chequer/views/desk"
+)
+
+// pageSize is the number of invoices on a page of the list.
+const pageSize = 25
+
+// payments lists the invoices of the shop. A search with one result leads to the invoice.
+func (v *visit) payments() error {
+	q := v.listQuery()
+	filter, problem := q.filter(v)
+	var rows []invoice.Summary
+	var err error
+	if problem == "" {
+		rows, err = v.findInvoices(filter, q)
+	}
+	if err != nil {
+		return err
+	}
+	if q.text != "" && len(rows) == 1 && q.after == (invoice.Position{}) {
+		return v.Redirect(http.StatusSeeOther, v.below("/payments/"+rows[0].ID))
+	}
+	page, err := v.paymentsPage(q, rows)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if page.Problem = problem; problem != "" {
+		status = http.StatusUnprocessableEntity
+	}
+	return render(v, status, desk.PaymentsPage(page))
+}
+
+// paymentsPage returns the page of the list.
+func (v *visit) paymentsPage(q listQuery, rows []invoice.Summary) (desk.Payments, error) {
+	f, err := v.frame(v.text("desk.payments"), "/payments")
+	if err != nil {
+		return desk.Payments{}, err
+	}
+	f.Query, f.Test = q.text, q.mode == invoice.Test
+	f.LiveURL, f.TestURL = v.below("/payments"), v.below("/payments?mode=test")
+	page := desk.Payments{Frame: f, Action: v.below("/payments"), Filters: q.fields(v), Kept: q.kept(), Caption: v.text("desk.payments.caption")}
+	tally, err := v.Invoices.Tally(v.Request().Context(), v.shop.ID, q.mode)
+	if err != nil {
+		return page, err
+	}
+	page.States = q.states(v, tally)
+	if q.filtered() {
+		page.Clear = v.below("/payments") + q.only("mode").encode()
+	}
+	if len(rows) > pageSize {
+		rows = rows[:pageSize]
+		page.Older = v.below("/payments") + q.behind(rows[pageSize-1].Position()).encode()
+	}
+	for _, s := range rows {
+		page.Rows = append(page.Rows, v.paymentRow(s))
+	}
+	page.Shown = v.Words.Count("desk.payments.shown", len(rows))
+	if len(rows) == 0 {
+		page.Empty = v.text("desk.payments.none")
+		if q.filtered() {
+			page.Empty = v.text("desk.payments.none.found")
+		}
+	}
+	return page, nil
+}
+
+// paymentRow returns an invoice as a row of the list.
+func (v *visit) paymentRow(s invoice.Summary) desk.PaymentRow {
+	row := desk.PaymentRow{
+		Name: v.nameOf(s.OrderID, s.ID), URL: v.below("/payments/" + s.ID), Description: s.Description,
+		State: v.stateOf(facts{s.Status, s.Exceptions, s.Accepted, s.NeedsDecision(), v.fiat(s.Due)}),
+		Time:  machine(s.CreatedAt), At: v.clock(s.CreatedAt), Amount: v.fiat(s.Price),
+	}
+	code := s.PaidAsset
+	if code == "" && len(s.Received) > 0 {
+		code = s.Received[0].Asset
+	}
+	row.Method, row.Network = v.assetName(s.Mode, code)
+	return row
+}
+
+// assetName returns the name of an asset, and its network if the name does not imply it: "Bitcoin", and
+// "EURC" on "Base".
+func (v *visit) assetName(mode invoice.Mode, code string) (name, network string) {
+	a, known := v.Invoices.AssetByCode(mode, code)
+	switch {
+	case !known:
+		return code, ""
+	case a.Contract != "":
+		return a.Symbol, a.NetworkName
+	case a.Symbol != a.Code:
+		return a.Name, a.NetworkName
+	}
+	return a.Name, ""
+}
+
+// listQuery is the query of a list of invoices.
+type listQuery struct {
+	values   url.Values
+	text     string
+	mode     invoice.Mode
+	state    string
+	from, to string
+	after    invoice.Position
+}
+
+// listFields are the names of the fields of a list's query.
+var listFields = []string{"mode", "state", "method", "from", "to", "q", "after"}
+
+func (v *visit) listQuery() listQuery {
+	given := v.QueryParams()
+	q := listQuery{values: url.Values{}, mode: invoice.Live}
+	for _, name := range listFields {
+		if value := strings.TrimSpace(given.Get(name)); value != "" {
+			q.values.Set(name, value)
+		}
+	}
+	if q.values.Get("mode") == "test" {
+		q.mode = invoice.Test
+	} else {
+		q.values.Del("mode")
+	}
+	q.text, q.state, q.from, q.to = q.values.Get("q"), q.values.Get("state"), q.values.Get("from"), q.values.Get("to")
+	q.after = position(q.values.Get("after"))
+	return q
+}
+
+// position returns the position of a link to the next page; the zero position if it is not one.
+func position(text string) invoice.Position {
+	at, id, found := strings.Cut(text, "-")
+	ms, err := strconv.ParseInt(at, 10, 64)
+	if !found || err != nil {
+		return invoice.Position{}
+	}
+	return invoice.Position{CreatedAt: time.UnixMilli(ms).UTC(), ID: id}
+}
+
+// filtered reports whether the query selects a part of the list.
+func (q listQuery) filtered() bool {
+	return len(q.only("state", "method", "from", "to", "q").values) > 0
+}
+
+// only returns the query with the named fields only.
+func (q listQuery) only(names ...string) listQuery {
+	kept := url.Values{}
+	for _, name := range names {
+		if value := q.values.Get(name); value != "" {
+			kept.Set(name, value)
+		}
+	}
+	q.values = kept
+	return q
+}
+
+// with returns the query with one field set, at the beginning of the list.
+func (q listQuery) with(name, value string) listQuery {
+	q = q.only(listFields...)
+	q.values.Del("after")
+	if q.values.Set(name, value); value == "" {
+		q.values.Del(name)
+	}
+	return q
+}
+
+// behind returns the query of the page after a position.
+func (q listQuery) behind(p invoice.Position) listQuery {
+	return q.with("after", strconv.FormatInt(p.CreatedAt.UnixMilli(), 10)+"-"+p.ID)
+}
+
+// encode returns the query with its question mark; "" if it is empty.
+func (q listQuery) encode() string {
+	if len(q.values) == 0 {
+		return ""
+	}
+	return "?" + q.values.Encode()
+}
+
+// kept returns the fields that the form with the filters keeps.
+func (q listQuery) kept() []desk.Hidden {
+	var hidden []desk.Hidden
+	for _, name := range []string{"mode", "state"} {
+		if value := q.values.Get(name); value != "" {
+			hidden = append(hidden, desk.Hidden{Name: name, Value: value})
+		}
+	}
+	return hidden
+}
+
+// fields returns the fields of the form with the filters.
+func (q listQuery) fields(v *visit) []desk.Filter {
+	methods := desk.Filter{Name: "method", Label: v.text("desk.method"), Options: []desk.Option{{Text: v.text("desk.method.all"), Chosen: q.values.Get("method") == ""}}}
+	for _, code := range v.Invoices.MethodCodes(q.mode) {
+		name, network := v.assetName(q.mode, code)
+		methods.Options = append(methods.Options, desk.Option{Value: code, Text: strings.TrimSpace(name + " " + network), Chosen: q.values.Get("method") == code})
+	}
+	return []desk.Filter{
+		{Name: "from", Label: v.text("desk.filter.from"), Value: q.from, Kind: "date"},
+		{Name: "to", Label: v.text("desk.filter.to"), Value: q.to, Kind: "date"},
+		methods,
+	}
+}
+
+// listStates are the states by which the list is filtered.
+var listStates = []struct {
+	name, text, shape string
+	status            invoice.Status // "" if the state is not one status
+}{
+	{"", "desk.state.all", "", ""},
+	{"waiting", "desk.state.waiting", "wait", invoice.Created},
+	{"seen", "desk.state.seen", "wait", invoice.Pending},
+	{"paid", "desk.state.paid", "ok", invoice.Paid},
+	{"attention", "desk.state.attention", "warn", ""},
+	{"expired", "desk.state.expired", "off", invoice.Expired},
+	{"cancelled", "desk.state.cancelled", "off", invoice.Declined},
+}
+
+// states returns the links that select a state, with the number of invoices in it.
+func (q listQuery) states(v *visit, t invoice.Tally) []desk.StateLink {
+	var all int64
+	for _, n := range t.Statuses {
+		all += n
+	}
+	var links []desk.StateLink
+	for _, s := range listStates {
+		count := t.Statuses[s.status]
+		switch s.name {
+		case "":
+			count = all
+		case "attention":
+			count = t.NeedDecision
+		}
+		links = append(links, desk.StateLink{
+			Text: v.text(s.text), Shape: s.shape, Count: strconv.FormatInt(count, 10), Current: q.state == s.name,
+			URL: v.below("/payments") + q.with("state", s.name).encode(),
+		})
+	}
+	return links
+}
+
+// filter returns the filter of the query, or a sentence about the field that is wrong.
+func (q listQuery) filter(v *visit) (f invoice.Filter, problem string) {
+	f = invoice.Filter{MerchantID: v.shop.ID, Mode: q.mode, PaidAsset: q.values.Get("method")}
+	for _, s := range listStates {
+		if s.name == q.state {
+			f.Status, f.NeedsDecision = s.status, s.name == "attention"
+		}
+	}
+	var ok bool
+	if f.From, ok = day(q.from); !ok {
+		return f, v.text("desk.filter.from.wrong")
+	}
+	if f.To, ok = day(q.to); !ok {
+		return f, v.text("desk.filter.to.wrong")
+	}
+	switch {
+	case f.To.IsZero():
+	case f.From.After(f.To):
+		return f, v.text("desk.filter.order")
+	default:
+		f.To = f.To.AddDate(0, 0, 1) // the day itself is part of the list
+	}
+	return f, ""
+}
+
+// day returns the start of a day that a date field sends; the zero time if there is none.
+func day(text string) (at time.Time, ok bool) {
+	if text == "" {
+		return at, true
+	}
+	at, err := time.Parse(time.DateOnly, text)
+	return at, err == nil
+}
