@@ -13,8 +13,10 @@ d.addEventListener("keydown", function (e) {
   search.focus();
   e.preventDefault();
 });
-d.addEventListener("click", function (e) {
-  d.querySelectorAll("details.menu[open]").forEach(function (menu) { if (!menu.contains(e.target)) menu.open = false; });
+["click", "focusin"].forEach(function (type) {
+  d.addEventListener(type, function (e) {
+    d.querySelectorAll("details.menu[open]").forEach(function (menu) { if (!menu.contains(e.target)) menu.open = false; });
+  });
 });
 
 // A token never reaches the server in an address: the fragment fills in the form, which posts it.

@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/pquerna/otp/totp"
 
+	"chequer/internal/api"
 	"chequer/internal/app"
 )
 
@@ -195,4 +196,77 @@ func (b *tab) signInAs(c *clerk) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, network.SetCookie, network.SetCookieParams{Name: c.session.Name, Value: c.session.Value, URL: c.url})
 	b.check(err)
+}
+
+// in returns the account for a subtest.
+func (c *clerk) in(t *testing.T) *clerk {
+	return &clerk{t: t, url: c.url, client: c.client, session: c.session}
+}
+
+// deskShop is the path of the first shop's desk.
+const deskShop = "/desk/m_first"
+
+// read reads a page of the desk.
+func (c *clerk) read(path string) *goquery.Document {
+	c.t.Helper()
+	answer, err := c.client.Get(c.url + path)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	doc, err := goquery.NewDocumentFromReader(answer.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return doc
+}
+
+// invite returns the link of a new invitation.
+func (c *clerk) invite(role string) string {
+	c.t.Helper()
+	form := c.read(deskShop+"/accounts").Find("input[name=form]").AttrOr("value", "")
+	return c.post(deskShop+"/accounts/invite", "form", form, "role", role).Find("#link").Text()
+}
+
+// atDesk returns a step that visits a page of the desk without an account.
+func atDesk(path string) func(*tab, *demoSite) {
+	return func(b *tab, w *demoSite) { b.t.Helper(); b.visit(w.clerk.url + path) }
+}
+
+// signedIn returns a step that visits a page of the shop's desk as the owner.
+func signedIn(path string) func(*tab, *demoSite) {
+	return func(b *tab, w *demoSite) {
+		b.t.Helper()
+		b.signInAs(w.clerk)
+		b.visit(w.clerk.url + deskShop + path)
+	}
+}
+
+// invited visits the page of an invitation.
+func invited(b *tab, w *demoSite) {
+	b.t.Helper()
+	b.visit(w.clerk.invite("bookkeeper"))
+	b.do(chromedp.WaitVisible(chromedp.CSS("#name")))
+}
+
+// ownMember visits the page of the owner's account as the owner sees it.
+func ownMember(b *tab, w *demoSite) {
+	b.t.Helper()
+	b.signInAs(w.clerk)
+	b.visit(w.clerk.url + w.clerk.read(deskShop+"/accounts").Find(".rows a").First().AttrOr("href", ""))
+}
+
+// refusedAtDesk visits a page that the account's role does not allow.
+func refusedAtDesk(b *tab, w *demoSite) {
+	b.t.Helper()
+	b.signInAs(w.seller)
+	b.visit(w.seller.url + deskShop + "/accounts")
+}
+
+// atPayment returns a step that visits an invoice in the desk.
+func atPayment(change func(*api.InvoiceRequest), actions ...string) func(*tab, *demoSite) {
+	return inTurn(paying(change, actions...), func(b *tab, w *demoSite) {
+		b.t.Helper()
+		signedIn("/payments/"+idOf(w.page))(b, w)
+	})
 }

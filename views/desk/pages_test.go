@@ -93,7 +93,7 @@ func pages() map[string]templ.Component {
 		}),
 		"payments": desk.PaymentsPage(desk.Payments{
 			Frame: f, States: []desk.StateLink{{Text: "All", URL: "/desk/m/payments", Count: "1", Current: true}, {Text: "Paid", URL: "/desk/m/payments?state=paid", Shape: "ok", Count: "1"}},
-			Filters: []desk.Filter{{Name: "from", Label: "From", Kind: "date", Value: evil}, {Name: "method", Label: "Method", Options: []desk.Option{{Value: "BTC", Text: "Bitcoin", Chosen: true}}}},
+			Filters: []desk.Filter{{Name: "period", Label: "Period", Options: []desk.Option{{Value: evil, Text: evil}}}, {Name: "method", Label: "Method", Options: []desk.Option{{Value: "BTC", Text: "Bitcoin", Chosen: true}}}},
 			Action:  "/desk/m/payments", Kept: []desk.Hidden{{Name: "state", Value: evil}}, Problem: evil, Caption: "Payments", Shown: "1 payment", Older: "/desk/m/payments?after=1", Clear: "/desk/m/payments",
 			Rows: []desk.PaymentRow{{
 				Name: evil, URL: "/desk/m/payments/i", Description: evil, Method: "EURC", Network: "Base", State: desk.State{Text: "Paid", Shape: "ok"},

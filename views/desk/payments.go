@@ -25,12 +25,10 @@ type StateLink struct {
 	Current bool
 }
 
-// Filter is a field of the form with the filters. It is a list to choose from if it has options.
+// Filter is a list to choose from in the form with the filters.
 type Filter struct {
 	Name    string
 	Label   string
-	Value   string
-	Kind    string // value of the attribute type
 	Options []Option
 }
 

@@ -106,16 +106,16 @@ func (v *visit) assetName(mode invoice.Mode, code string) (name, network string)
 
 // listQuery is the query of a list of invoices.
 type listQuery struct {
-	values   url.Values
-	text     string
-	mode     invoice.Mode
-	state    string
-	from, to string
-	after    invoice.Position
+	values url.Values
+	text   string
+	mode   invoice.Mode
+	state  string
+	period string
+	after  invoice.Position
 }
 
 // listFields are the names of the fields of a list's query.
-var listFields = []string{"mode", "state", "method", "from", "to", "q", "after"}
+var listFields = []string{"mode", "state", "method", "period", "q", "after"}
 
 func (v *visit) listQuery() listQuery {
 	given := v.QueryParams()
@@ -130,7 +130,7 @@ func (v *visit) listQuery() listQuery {
 	} else {
 		q.values.Del("mode")
 	}
-	q.text, q.state, q.from, q.to = q.values.Get("q"), q.values.Get("state"), q.values.Get("from"), q.values.Get("to")
+	q.text, q.state, q.period = q.values.Get("q"), q.values.Get("state"), q.values.Get("period")
 	q.after = position(q.values.Get("after"))
 	return q
 }
@@ -147,7 +147,7 @@ func position(text string) invoice.Position {
 
 // filtered reports whether the query selects a part of the list.
 func (q listQuery) filtered() bool {
-	return len(q.only("state", "method", "from", "to", "q").values) > 0
+	return len(q.only("state", "method", "period", "q").values) > 0
 }
 
 // only returns the query with the named fields only.
@@ -203,11 +203,51 @@ func (q listQuery) fields(v *visit) []desk.Filter {
 		name, network := v.assetName(q.mode, code)
 		methods.Options = append(methods.Options, desk.Option{Value: code, Text: strings.TrimSpace(name + " " + network), Chosen: q.values.Get("method") == code})
 	}
-	return []desk.Filter{
-		{Name: "from", Label: v.text("desk.filter.from"), Value: q.from, Kind: "date"},
-		{Name: "to", Label: v.text("desk.filter.to"), Value: q.to, Kind: "date"},
-		methods,
+	return []desk.Filter{q.periods(v), methods}
+}
+
+// months is the number of months that the list of periods has.
+const months = 12
+
+// periods returns the field that selects a period: a few days, or a month.
+func (q listQuery) periods(v *visit) desk.Filter {
+	f := desk.Filter{Name: "period", Label: v.text("desk.period")}
+	add := func(value, text string) {
+		f.Options = append(f.Options, desk.Option{Value: value, Text: text, Chosen: q.period == value})
 	}
+	add("", v.text("desk.period.all"))
+	add("today", v.text("desk.period.today"))
+	add("week", v.text("desk.period.week"))
+	first := month(v.Now().UTC())
+	for i := range months {
+		at := first.AddDate(0, -i, 0)
+		add(at.Format(monthLayout), v.Words.Month(at.Month())+" "+strconv.Itoa(at.Year()))
+	}
+	return f
+}
+
+// monthLayout is the layout of a month in the query.
+const monthLayout = "2006-01"
+
+// month returns the start of the month of a time.
+func month(at time.Time) time.Time {
+	return time.Date(at.Year(), at.Month(), 1, 0, 0, 0, 0, at.Location())
+}
+
+// span returns the start and the end of a period; false if there is no such period. The zero times are
+// those of all payments.
+func span(period string, now time.Time) (from, to time.Time, ok bool) {
+	today := now.UTC().Truncate(24 * time.Hour)
+	switch period {
+	case "":
+		return from, to, true
+	case "today":
+		return today, to, true
+	case "week":
+		return today.AddDate(0, 0, -6), to, true
+	}
+	from, err := time.Parse(monthLayout, period)
+	return from, from.AddDate(0, 1, 0), err == nil
 }
 
 // listStates are the states by which the list is filtered.
@@ -247,7 +287,7 @@ func (q listQuery) states(v *visit, t invoice.Tally) []desk.StateLink {
 	return links
 }
 
-// filter returns the filter of the query, or a sentence about the field that is wrong.
+// filter returns the filter of the query, or a sentence about a field that is wrong.
 func (q listQuery) filter(v *visit) (f invoice.Filter, problem string) {
 	f = invoice.Filter{MerchantID: v.shop.ID, Mode: q.mode, PaidAsset: q.values.Get("method")}
 	for _, s := range listStates {
@@ -256,27 +296,8 @@ func (q listQuery) filter(v *visit) (f invoice.Filter, problem string) {
 		}
 	}
 	var ok bool
-	if f.From, ok = day(q.from); !ok {
-		return f, v.text("desk.filter.from.wrong")
-	}
-	if f.To, ok = day(q.to); !ok {
-		return f, v.text("desk.filter.to.wrong")
-	}
-	switch {
-	case f.To.IsZero():
-	case f.From.After(f.To):
-		return f, v.text("desk.filter.order")
-	default:
-		f.To = f.To.AddDate(0, 0, 1) // the day itself is part of the list
+	if f.From, f.To, ok = span(q.period, v.Now()); !ok {
+		return f, v.text("desk.period.wrong")
 	}
 	return f, ""
-}
-
-// day returns the start of a day that a date field sends; the zero time if there is none.
-func day(text string) (at time.Time, ok bool) {
-	if text == "" {
-		return at, true
-	}
-	at, err := time.Parse(time.DateOnly, text)
-	return at, err == nil
 }

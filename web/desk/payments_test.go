@@ -123,9 +123,11 @@ func TestPayments(t *testing.T) {
 		"state=expired":                 "1041",
 		"state=seen":                    "1042",
 		"state=paid":                    "",
-		"from=2026-11-27&to=2026-11-27": "1042 1041",
-		"from=2026-11-28":               "",
-		"to=2026-11-26":                 "",
+		"period=today":                  "1042 1041",
+		"period=week":                   "1042 1041",
+		"period=2026-11":                "1042 1041",
+		"period=2026-12":                "",
+		"period=2026-10":                "",
 		"q=nothing":                     "",
 		"q=" + strings.Repeat("x", 300): "",
 		"state=unknown&q=%00":           "",
@@ -140,8 +142,8 @@ func TestPayments(t *testing.T) {
 		b.get("/desk/shop/payments?mode=test&q=" + q).leads("/desk/shop/payments/" + waiting.ID)
 	}
 	b.get("/desk/shop/payments?mode=test&q=" + old.ID).leads("/desk/shop/payments/" + old.ID)
-	for _, query := range []string{"from=yesterday", "to=2026-13-01", "from=2026-11-28&to=2026-11-27"} {
-		b.get("/desk/shop/payments?mode=test&"+query).want(http.StatusUnprocessableEntity, "day")
+	for _, query := range []string{"period=yesterday", "period=2026-13"} {
+		b.get("/desk/shop/payments?mode=test&"+query).want(http.StatusUnprocessableEntity, "There is no such period")
 	}
 }
 
