@@ -66,7 +66,7 @@ func listAccounts(in call) ([]accountRow, error) {
 func signInWords(in account.SignIn) []string {
 	words := []string{}
 	for _, p := range in.Passkeys {
-		words = append(words, "passkey "+p.Name)
+		words = append(words, fmt.Sprintf("passkey %s (%s)", p.Name, p.Host))
 	}
 	if in.Password != nil {
 		words = append(words, "password and code")

@@ -19,7 +19,7 @@ type PasswordOffer struct {
 }
 
 // offerPassword prepares a password of an account.
-func (s *Service) offerPassword(purpose string, a Account, password string) (PasswordOffer, error) {
+func (s *Service) offerPassword(ctx context.Context, purpose string, a Account, password string) (PasswordOffer, error) {
 	if err := CheckPassword(password, a.Name); err != nil {
 		return PasswordOffer{}, err
 	}
@@ -27,9 +27,13 @@ func (s *Service) offerPassword(purpose string, a Account, password string) (Pas
 	if err != nil {
 		return PasswordOffer{}, err
 	}
+	hash, err := s.cost.hashPassword(ctx, password)
+	if err != nil {
+		return PasswordOffer{}, err
+	}
 	codes, hashes := newRecoveryCodes()
 	sealed, err := s.sealOffer(offer{Purpose: purpose, Account: a, Password: &Password{
-		Hash: s.cost.hashPassword(password), Seed: seed, RecoveryCodes: hashes,
+		Hash: hash, Seed: seed, RecoveryCodes: hashes,
 	}})
 	return PasswordOffer{Sealed: sealed, Seed: seed, URI: uri, Codes: codes}, err
 }
@@ -103,9 +107,9 @@ func (s *Service) useChallenge(ctx context.Context, o offer) error {
 func purposeOf(accountID string) string { return "account " + accountID }
 
 // OfferPassword prepares a password, which replaces the account's password; a *FieldError.
-func (s *Service) OfferPassword(a Account, password string) (PasswordOffer, error) {
+func (s *Service) OfferPassword(ctx context.Context, a Account, password string) (PasswordOffer, error) {
 	a.SignIn = SignIn{}
-	return s.offerPassword(purposeOf(a.ID), a, password)
+	return s.offerPassword(ctx, purposeOf(a.ID), a, password)
 }
 
 // AcceptPassword sets the password of an offer; ErrOffer and ErrCode.
@@ -114,9 +118,9 @@ func (s *Service) AcceptPassword(ctx context.Context, accountID, sealed, code st
 	if err != nil {
 		return err
 	}
-	_, err = s.Storage.UpdateAccount(ctx, accountID, func(a *Account) (audit.Change, error) {
+	_, err = s.Storage.UpdateAccount(ctx, accountID, func(a *Account) (Outcome, error) {
 		a.SignIn.Password = password
-		return changed(*a, "account.password_set"), nil
+		return s.changed(*a, PasswordSet, nil), nil
 	})
 	return doing("set password", err)
 }
@@ -132,50 +136,50 @@ func (s *Service) AcceptPasskey(ctx context.Context, accountID, sealed string, r
 	if err != nil {
 		return err
 	}
-	_, err = s.Storage.UpdateAccount(ctx, accountID, func(a *Account) (audit.Change, error) {
+	_, err = s.Storage.UpdateAccount(ctx, accountID, func(a *Account) (Outcome, error) {
 		a.SignIn.Passkeys = append(a.SignIn.Passkeys, p)
-		c := changed(*a, "account.passkey_added")
-		c.After = audit.Fields{"name": p.Name, "host": p.Host}
-		return c, nil
+		o := s.changed(*a, PasskeyAdded, nil)
+		o.Entry.After = audit.Fields{"name": p.Name, "host": p.Host}
+		return o, nil
 	})
 	return doing("add passkey", err)
 }
 
 // RemovePassword removes the password of an account; ErrLastMethod and ErrNotFound.
 func (s *Service) RemovePassword(ctx context.Context, accountID string) error {
-	return s.removeMethod(ctx, accountID, func(a *Account) (audit.Change, error) {
+	return s.removeMethod(ctx, accountID, func(a *Account) (Outcome, error) {
 		if a.SignIn.Password == nil {
-			return audit.Change{}, ErrNotFound
+			return Outcome{}, ErrNotFound
 		}
 		a.SignIn.Password = nil
-		return changed(*a, "account.password_removed"), nil
+		return s.changed(*a, PasswordRemoved, nil), nil
 	})
 }
 
 // RemovePasskey removes a passkey of an account; ErrLastMethod and ErrNotFound.
 func (s *Service) RemovePasskey(ctx context.Context, accountID, passkeyID string) error {
-	return s.removeMethod(ctx, accountID, func(a *Account) (audit.Change, error) {
+	return s.removeMethod(ctx, accountID, func(a *Account) (Outcome, error) {
 		i := slices.IndexFunc(a.SignIn.Passkeys, func(p Passkey) bool { return p.ID() == passkeyID })
 		if i < 0 {
-			return audit.Change{}, ErrNotFound
+			return Outcome{}, ErrNotFound
 		}
-		c := changed(*a, "account.passkey_removed")
-		c.Before = audit.Fields{"name": a.SignIn.Passkeys[i].Name, "host": a.SignIn.Passkeys[i].Host}
+		o := s.changed(*a, PasskeyRemoved, nil)
+		o.Entry.Before = audit.Fields{"name": a.SignIn.Passkeys[i].Name, "host": a.SignIn.Passkeys[i].Host}
 		a.SignIn.Passkeys = slices.Delete(a.SignIn.Passkeys, i, i+1)
-		return c, nil
+		return o, nil
 	})
 }
 
 // removeMethod removes a sign-in method. An account keeps a method that works at the current site, if
 // it had one.
-func (s *Service) removeMethod(ctx context.Context, accountID string, remove func(*Account) (audit.Change, error)) error {
-	_, err := s.Storage.UpdateAccount(ctx, accountID, func(a *Account) (audit.Change, error) {
+func (s *Service) removeMethod(ctx context.Context, accountID string, remove func(*Account) (Outcome, error)) error {
+	_, err := s.Storage.UpdateAccount(ctx, accountID, func(a *Account) (Outcome, error) {
 		before := s.usable(*a)
-		c, err := remove(a)
+		o, err := remove(a)
 		if err == nil && (a.SignIn.Methods() == 0 || before > 0 && s.usable(*a) == 0) {
 			err = ErrLastMethod
 		}
-		return c, err
+		return o, err
 	})
 	if errors.Is(err, ErrLastMethod) {
 		return ErrLastMethod
@@ -183,13 +187,14 @@ func (s *Service) removeMethod(ctx context.Context, accountID string, remove fun
 	return doing("remove sign-in method", err)
 }
 
+// Stranded returns the accounts without a sign-in method that works at the current site, as after a change
+// of the base URL.
+func (s *Service) Stranded(team []Account) []Account {
+	return slices.DeleteFunc(slices.Clone(team), func(a Account) bool { return s.usable(a) > 0 })
+}
+
 // usable returns the number of sign-in methods of an account that work at the current site.
 func (s *Service) usable(a Account) int {
 	a.SignIn.Passkeys = slices.DeleteFunc(slices.Clone(a.SignIn.Passkeys), func(p Passkey) bool { return p.Host != s.Site.Host })
 	return a.SignIn.Methods()
-}
-
-// changed returns the change of an account.
-func changed(a Account, action string) audit.Change {
-	return audit.Change{Action: action, Subject: a.Name}
 }

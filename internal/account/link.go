@@ -55,11 +55,11 @@ func (s *Service) Recover(ctx context.Context, name string) (Link, error) {
 	if err != nil {
 		return Link{}, err
 	}
-	link, err := s.newTicket(ctx, Ticket{Kind: RecoveryTicket, AccountID: a.ID}, changed(a, "account.recovery_created"))
+	link, err := s.newTicket(ctx, Ticket{Kind: RecoveryTicket, AccountID: a.ID}, about(a, "account.recovery_created"))
 	if err != nil {
 		return Link{}, err
 	}
-	_, err = s.Storage.EndSessions(ctx, a.ID, "", "", changed(a, "account.sessions_ended"))
+	_, err = s.Storage.EndSessions(ctx, a.ID, "", "", about(a, "account.sessions_ended"))
 	return link, doing("end sessions", err)
 }
 
@@ -126,7 +126,7 @@ func (s *Service) OfferJoinPassword(ctx context.Context, token, name, password s
 		return PasswordOffer{}, err
 	}
 	a.SignIn = SignIn{}
-	return s.offerPassword(purpose, a, password)
+	return s.offerPassword(ctx, purpose, a, password)
 }
 
 // JoinPassword uses up a link with a prepared password, and signs in; ErrTicket, ErrExists, ErrOffer and
@@ -163,26 +163,26 @@ func (s *Service) JoinPasskey(ctx context.Context, token, sealed string, respons
 func (s *Service) join(ctx context.Context, token string, a Account, client Client, former string, add func(*SignIn)) (SignedIn, error) {
 	ctx = audit.With(ctx, actor(a, client, false))
 	var kind TicketKind
-	err := s.Storage.ChangeTeam(ctx, HashToken(token), func(t Ticket, all []Account) ([]Account, audit.Change, error) {
+	err := s.Storage.ChangeTeam(ctx, HashToken(token), func(t Ticket, all []Account) ([]Account, Outcome, error) {
 		if !t.Valid(s.Now()) || t.Kind == StartTicket && len(all) > 0 {
-			return nil, audit.Change{}, ErrTicket
+			return nil, Outcome{}, ErrTicket
 		}
 		kind = t.Kind
 		if t.Kind == RecoveryTicket {
-			return recovered(t, all, add)
+			return s.recovered(t, all, add)
 		}
 		joined := a.Clone()
 		joined.Roles, joined.SignIn = t.Roles, SignIn{}
 		add(&joined.SignIn)
-		c := changed(joined, "account.created")
-		c.After = roleFields(t.Roles)
-		return append(all, joined), c, nil
+		o := s.changed(joined, Created, nil)
+		o.Entry.After = roleFields(t.Roles)
+		return append(all, joined), o, nil
 	})
 	if err != nil {
 		return SignedIn{}, doing("use link", err)
 	}
 	if kind == RecoveryTicket {
-		if _, err := s.Storage.EndSessions(ctx, a.ID, "", "", changed(a, "account.sessions_ended")); err != nil {
+		if _, err := s.Storage.EndSessions(ctx, a.ID, "", "", about(a, "account.sessions_ended")); err != nil {
 			return SignedIn{}, doing("end sessions", err)
 		}
 	}
@@ -193,15 +193,15 @@ func (s *Service) join(ctx context.Context, token string, a Account, client Clie
 }
 
 // recovered adds a sign-in method to the account of a recovery.
-func recovered(t Ticket, all []Account, add func(*SignIn)) ([]Account, audit.Change, error) {
+func (s *Service) recovered(t Ticket, all []Account, add func(*SignIn)) ([]Account, Outcome, error) {
 	for i := range all {
 		if all[i].ID == t.AccountID {
 			all[i] = all[i].Clone()
 			add(&all[i].SignIn)
-			return all, changed(all[i], "account.recovered"), nil
+			return all, s.changed(all[i], Recovered, nil), nil
 		}
 	}
-	return nil, audit.Change{}, ErrTicket
+	return nil, Outcome{}, ErrTicket
 }
 
 // checkRoles returns a *FieldError unless the roles are those of an account that can be used.

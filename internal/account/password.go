@@ -1,6 +1,7 @@
 package account
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/subtle"
 	_ "embed"
@@ -117,20 +118,27 @@ const (
 	hashSize = 32
 )
 
-// hashing bounds the memory of concurrent calculations.
-var hashing = make(chan struct{}, 2)
+// hashing admits one calculation at a time, so that many sign-ins use neither the memory nor the
+// processors that payments need.
+var hashing = make(chan struct{}, 1)
 
-func (c cost) sum(password string, salt []byte) []byte {
-	hashing <- struct{}{}
-	defer func() { <-hashing }()
-	return argon2.IDKey([]byte(normal(password)), salt, c.time, c.memory, c.threads, hashSize)
+// sum returns the hash of a password. It waits for other calculations until the context ends.
+func (c cost) sum(ctx context.Context, password string, salt []byte) ([]byte, error) {
+	select {
+	case hashing <- struct{}{}:
+		defer func() { <-hashing }()
+		return argon2.IDKey([]byte(normal(password)), salt, c.time, c.memory, c.threads, hashSize), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // hashPassword returns the hash of a password with a new salt.
-func (c cost) hashPassword(password string) string {
+func (c cost) hashPassword(ctx context.Context, password string) (string, error) {
 	salt := make([]byte, saltSize)
 	rand.Read(salt) // never fails; see crypto/rand
-	return c.text(salt, c.sum(password, salt))
+	sum, err := c.sum(ctx, password, salt)
+	return c.text(salt, sum), err
 }
 
 func (c cost) text(salt, sum []byte) string {
@@ -139,7 +147,7 @@ func (c cost) text(salt, sum []byte) string {
 }
 
 // checkPassword reports whether a hash is that of a password.
-func checkPassword(hash, password string) bool {
+func checkPassword(ctx context.Context, hash, password string) (bool, error) {
 	if len(password) > maxPassword {
 		password = "" // fails as slowly as any other
 	}
@@ -147,16 +155,17 @@ func checkPassword(hash, password string) bool {
 	var c cost
 	fields := strings.Split(hash, "$")
 	if len(fields) != 6 || fields[1] != "argon2id" {
-		return false
+		return false, nil
 	}
 	if _, err := fmt.Sscanf(fields[2]+" "+fields[3], "v=%d m=%d,t=%d,p=%d", &version, &c.memory, &c.time, &c.threads); err != nil || version != argon2.Version {
-		return false
+		return false, nil
 	}
 	salt, err := base64.RawStdEncoding.DecodeString(fields[4])
 	if err != nil {
-		return false
+		return false, nil
 	}
-	return subtle.ConstantTimeCompare([]byte(c.text(salt, c.sum(password, salt))), []byte(hash)) == 1
+	sum, err := c.sum(ctx, password, salt)
+	return err == nil && subtle.ConstantTimeCompare([]byte(c.text(salt, sum)), []byte(hash)) == 1, err
 }
 
 // use verifies a code and uses it up: a code of the authenticator app, or a recovery code where they are

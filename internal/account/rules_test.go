@@ -1,6 +1,7 @@
 package account_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -92,19 +93,35 @@ func TestCheckPassword(t *testing.T) {
 
 func TestHash(t *testing.T) {
 	t.Parallel()
-	hash := account.HashDefault("correct horse battery")
+	hashOf := func(password string) string {
+		t.Helper()
+		hash, err := account.HashDefault(t.Context(), password)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return hash
+	}
+	fits := func(hash, password string) bool {
+		t.Helper()
+		fits, err := account.CheckHash(t.Context(), hash, password)
+		if err != nil {
+			t.Error(err)
+		}
+		return fits
+	}
+	hash := hashOf("correct horse battery")
 	if !strings.HasPrefix(hash, "$argon2id$v=19$m=65536,t=3,p=4$") {
 		t.Errorf("got %s", hash)
 	}
-	if !account.CheckHash(hash, "correct horse battery") || account.CheckHash(hash, "correct horse batterY") {
+	if !fits(hash, "correct horse battery") || fits(hash, "correct horse batterY") {
 		t.Error("the hash does not distinguish passwords")
 	}
 	// The same text in another normal form, as another keyboard enters it.
-	if !account.CheckHash(account.HashDefault("zo\u00eb zo\u00eb zo\u00eb"), "zoe\u0308 zoe\u0308 zoe\u0308") {
+	if !fits(hashOf("zo\u00eb zo\u00eb zo\u00eb"), "zoe\u0308 zoe\u0308 zoe\u0308") {
 		t.Error("the hash depends on the normal form")
 	}
 	for _, broken := range []string{"", "x", "$argon2id$", "$argon2i$v=19$m=64,t=1,p=1$AAAA$AAAA", "$argon2id$v=19$m=x,t=1,p=1$AAAA$AAAA"} {
-		if account.CheckHash(broken, "") {
+		if fits(broken, "") {
 			t.Errorf("hash %q fits", broken)
 		}
 	}
@@ -112,6 +129,20 @@ func TestHash(t *testing.T) {
 	prefix := func(hash string) string { return hash[:strings.LastIndex(hash[:strings.LastIndex(hash, "$")], "$")] }
 	if prefix(account.DefaultAbsent()) != prefix(hash) || len(account.DefaultAbsent()) != len(hash) {
 		t.Errorf("names without an account are compared with %s", account.DefaultAbsent())
+	}
+}
+
+// A caller that is gone does not wait for the calculations of others.
+func TestHash_waits_until_the_context_ends(t *testing.T) {
+	release := account.Hashing()
+	defer release()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := account.HashDefault(ctx, password); !errors.Is(err, context.Canceled) {
+		t.Errorf("new hash: got error %v", err)
+	}
+	if _, err := account.CheckHash(ctx, account.DefaultAbsent(), password); !errors.Is(err, context.Canceled) {
+		t.Errorf("comparison: got error %v", err)
 	}
 }
 

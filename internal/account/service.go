@@ -22,7 +22,9 @@ type Config struct {
 	// HashMemory is the memory in KiB that the hash of a password takes; 0 means that of RFC 9106. Tests
 	// use little.
 	HashMemory uint32
-	Now        func() time.Time
+	// Encode returns the body of an event.
+	Encode func(Event) []byte
+	Now    func() time.Time
 	// Token returns random letters and digits.
 	Token func(length int) string
 }

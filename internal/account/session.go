@@ -44,6 +44,11 @@ func (s Session) Valid(now time.Time) bool {
 	return now.Sub(s.UsedAt) < idleTimeout && now.Sub(s.CreatedAt) < totalTimeout
 }
 
+// Expiry returns the last use and the creation up to which sessions have timed out at a time.
+func Expiry(now time.Time) (used, created time.Time) {
+	return now.Add(-idleTimeout), now.Add(-totalTimeout)
+}
+
 // SteppedUp reports whether the account confirmed its sign-in shortly before.
 func (s Session) SteppedUp(now time.Time) bool {
 	return !s.SteppedUpAt.IsZero() && now.Sub(s.SteppedUpAt) < stepUpTTL

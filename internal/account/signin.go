@@ -73,16 +73,20 @@ func (s *Service) verifyPassword(ctx context.Context, name, password, code strin
 	if err == nil && a.SignIn.Password != nil {
 		hash = a.SignIn.Password.Hash
 	}
-	if !checkPassword(hash, password) {
-		return Account{}, "", ErrSignIn
+	fits, err := checkPassword(ctx, hash, password)
+	if err == nil && !fits {
+		err = ErrSignIn
+	}
+	if err != nil {
+		return Account{}, "", err
 	}
 	var method Method
-	a, err = s.Storage.UpdateAccount(ctx, a.ID, func(a *Account) (c audit.Change, err error) {
+	a, err = s.Storage.UpdateAccount(ctx, a.ID, func(a *Account) (o Outcome, err error) {
 		if a.SignIn.Password == nil || a.SignIn.Password.Hash != hash { // changed in the meantime
-			return c, ErrSignIn
+			return o, ErrSignIn
 		}
 		method, err = a.SignIn.Password.use(code, s.Now(), recovery)
-		return c, err // the entry of the log is that of the session
+		return o, err // the entry of the log is that of the session
 	})
 	return a, method, notFoundAs(err, ErrSignIn)
 }
@@ -137,8 +141,8 @@ func (s *Service) checkPasskey(ctx context.Context, purpose, sealed string, resp
 	if err := s.useChallenge(ctx, o); err != nil {
 		return Account{}, err
 	}
-	a, err := s.Storage.UpdateAccount(ctx, id, func(a *Account) (audit.Change, error) {
-		return audit.Change{}, a.usePasskey(s.passkeys, o.Passkey, parsed, s.Now()) // the entry of the log is that of the session
+	a, err := s.Storage.UpdateAccount(ctx, id, func(a *Account) (Outcome, error) {
+		return Outcome{}, a.usePasskey(s.passkeys, o.Passkey, parsed, s.Now()) // the entry of the log is that of the session
 	})
 	return a, notFoundAs(err, ErrPasskey)
 }
@@ -150,7 +154,7 @@ func (s *Service) open(ctx context.Context, a Account, method Method, client Cli
 	if method != ByRecovery {
 		session.SteppedUpAt = now
 	}
-	c := changed(a, "session.created")
+	c := about(a, "session.created")
 	c.After = audit.Fields{"method": string(method), "browser": client.Browser}
 	err := s.Storage.CreateSession(audit.With(ctx, actor(a, client, false)), session, former, c)
 	return SignedIn{Account: a, Session: session, Token: token}, doing("create session", err)
@@ -182,7 +186,7 @@ func (s *Service) StepUpPassword(ctx context.Context, a Account, session Session
 }
 
 func (s *Service) stepUp(ctx context.Context, a Account, session Session, method Method) error {
-	c := changed(a, "session.stepped_up")
+	c := about(a, "session.stepped_up")
 	c.After = audit.Fields{"method": string(method)}
 	return doing("confirm sign-in", s.Storage.StepUpSession(ctx, session.Hash, s.Now(), c))
 }

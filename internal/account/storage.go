@@ -9,7 +9,7 @@ import (
 
 // Storage stores accounts, tickets and failed attempts. It is safe for concurrent use. Rows have a
 // MAC, and sign-in methods are sealed; the methods return ErrTampered if a MAC is wrong. Each change
-// is written with its entry of the audit log in one transaction; a Change without an action has no entry.
+// is written with its entry of the audit log, and its event, in one transaction; a Change without an action has no entry.
 // Functions passed to it may run more
 // than once; if they return an error, nothing is written.
 type Storage interface {
@@ -20,11 +20,11 @@ type Storage interface {
 	// AccountNamed returns the account with a NameKey; ErrNotFound.
 	AccountNamed(ctx context.Context, key string) (Account, error)
 	// UpdateAccount locks an account and writes what change makes of it; ErrNotFound.
-	UpdateAccount(ctx context.Context, id string, change func(*Account) (audit.Change, error)) (Account, error)
+	UpdateAccount(ctx context.Context, id string, change func(*Account) (Outcome, error)) (Account, error)
 	// ChangeTeam locks all accounts and writes the accounts that change returns, removes the others with
 	// their sessions, and uses up the ticket with a hash unless that is ""; ErrTicket if it is absent,
 	// ErrExists if two accounts have one NameKey.
-	ChangeTeam(ctx context.Context, ticketHash string, change func(Ticket, []Account) ([]Account, audit.Change, error)) error
+	ChangeTeam(ctx context.Context, ticketHash string, change func(Ticket, []Account) ([]Account, Outcome, error)) error
 	TicketStorage
 	SessionStorage
 	// UpdateAttempts locks the attempts of a subject and writes what change makes of them, even if
@@ -50,7 +50,8 @@ type TicketStorage interface {
 
 // SessionStorage stores sessions.
 type SessionStorage interface {
-	// CreateSession writes a session, and removes the session with the former hash unless that is "".
+	// CreateSession writes a session, and removes sessions that have timed out and the session with the
+	// former hash unless that is "".
 	CreateSession(ctx context.Context, s Session, former string, c audit.Change) error
 	// Session returns a session with its account by the hash of its token; ErrNotFound.
 	Session(ctx context.Context, hash string) (Session, Account, error)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-
-	"chequer/internal/audit"
 )
 
 // Team lists all accounts, oldest first.
@@ -16,31 +14,32 @@ func (s *Service) SetRoles(ctx context.Context, accountID string, roles map[stri
 	if err := checkRoles(roles); err != nil {
 		return err
 	}
-	return s.Storage.ChangeTeam(ctx, "", func(_ Ticket, all []Account) ([]Account, audit.Change, error) {
+	return s.Storage.ChangeTeam(ctx, "", func(_ Ticket, all []Account) ([]Account, Outcome, error) {
 		i := slices.IndexFunc(all, func(a Account) bool { return a.ID == accountID })
 		if i < 0 {
-			return nil, audit.Change{}, ErrNotFound
+			return nil, Outcome{}, ErrNotFound
 		}
-		c := changed(all[i], "account.roles_changed").Diff(roleFields(all[i].Roles), roleFields(roles))
 		before := slices.Clone(all)
 		all[i] = all[i].Clone()
 		all[i].Roles = maps.Clone(roles)
-		return all, c, keepsOwners(before, all)
+		o := s.changed(all[i], RolesChanged, before[i].Roles)
+		o.Entry = o.Entry.Diff(roleFields(before[i].Roles), roleFields(roles))
+		return all, o, keepsOwners(before, all)
 	})
 }
 
 // Remove removes an account with its sessions. Its entries of the audit log remain. The errors are
 // ErrNotFound and ErrLastOwner.
 func (s *Service) Remove(ctx context.Context, accountID string) error {
-	return s.Storage.ChangeTeam(ctx, "", func(_ Ticket, all []Account) ([]Account, audit.Change, error) {
+	return s.Storage.ChangeTeam(ctx, "", func(_ Ticket, all []Account) ([]Account, Outcome, error) {
 		i := slices.IndexFunc(all, func(a Account) bool { return a.ID == accountID })
 		if i < 0 {
-			return nil, audit.Change{}, ErrNotFound
+			return nil, Outcome{}, ErrNotFound
 		}
-		c := changed(all[i], "account.removed")
-		c.Before = roleFields(all[i].Roles)
+		o := s.changed(all[i], Removed, nil)
+		o.Entry.Before = roleFields(all[i].Roles)
 		left := slices.Delete(slices.Clone(all), i, i+1)
-		return left, c, keepsOwners(all, left)
+		return left, o, keepsOwners(all, left)
 	})
 }
 
@@ -107,7 +106,7 @@ func (s *Service) EndSession(ctx context.Context, a Account, id string) error {
 	if id == "" { // means all sessions in storage
 		return ErrNotFound
 	}
-	n, err := s.Storage.EndSessions(ctx, a.ID, id, "", changed(a, "session.ended"))
+	n, err := s.Storage.EndSessions(ctx, a.ID, id, "", about(a, "session.ended"))
 	if err == nil && n == 0 {
 		return ErrNotFound
 	}
@@ -116,5 +115,5 @@ func (s *Service) EndSession(ctx context.Context, a Account, id string) error {
 
 // EndSessions ends the sessions of an account except that with the hash keep, and returns their number.
 func (s *Service) EndSessions(ctx context.Context, a Account, keep string) (int, error) {
-	return s.Storage.EndSessions(ctx, a.ID, "", keep, changed(a, "account.sessions_ended"))
+	return s.Storage.EndSessions(ctx, a.ID, "", keep, about(a, "account.sessions_ended"))
 }

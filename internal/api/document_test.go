@@ -32,7 +32,7 @@ var answers = map[string]any{
 	"InvoiceList": api.InvoiceList{}, "SummaryList": api.SummaryList{}, "Summary": api.Summary{}, "ReceivedAmount": api.ReceivedAmount{}, "Origin": api.Origin{},
 	"Resource": api.Resource{}, "Acceptance": api.Acceptance{}, "PaymentMethod": api.PaymentMethod{},
 	"Payment": api.Payment{}, "Quote": api.Quote{}, "QuotedPrice": api.QuotedPrice{}, "Conversion": api.Sale{},
-	"EventPage": api.EventPage{}, "Event": api.Event{}, "WalletChange": api.WalletChange{},
+	"EventPage": api.EventPage{}, "Event": api.Event{}, "WalletChange": api.WalletChange{}, "AccountChange": api.AccountChange{},
 	"EndpointList": api.EndpointList{}, "Endpoint": api.Endpoint{}, "TestSent": api.TestSent{}, "Resent": api.Resent{},
 	"DeliveryPage": api.DeliveryPage{}, "Delivery": api.Delivery{}, "DeliveryLog": api.DeliveryLog{}, "Try": api.Try{},
 	"LinkList": api.LinkList{}, "Link": api.Link{}, "ProductList": api.ProductList{}, "Product": api.Product{},

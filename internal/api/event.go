@@ -34,6 +34,17 @@ type Event struct {
 	Conversions []Sale `json:"conversions"`
 	// Wallet is the subject of wallet.changed; its texts are empty in other events.
 	Wallet WalletChange `json:"wallet"`
+	// Account is the subject of account.changed; its texts are empty in other events.
+	Account AccountChange `json:"account"`
+}
+
+// AccountChange is a change of an account of the desk or of its sign-in methods. It contains no secret
+// and no name.
+type AccountChange struct {
+	ID string `json:"id"`
+	// Change is created, removed, roles_changed, recovered, password_set, password_removed, passkey_added
+	// or passkey_removed.
+	Change string `json:"change"`
 }
 
 // WalletChange is a change of the wallets to which new invoices are paid. It contains no public

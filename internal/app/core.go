@@ -115,7 +115,7 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]doctor.Finding
 		return nil, err
 	}
 	return doctor.Examine(ctx, doctor.Config{
-		Settings: cfg, Shop: shop, Storage: c.Storage, Endpoints: c.Endpoints, Accounts: c.Accounts(cfg),
+		Settings: cfg, Shop: shop, Storage: c.Storage, Endpoints: c.Endpoints, Accounts: c.Accounts(cfg), Desk: c.Desk,
 		Callbacks: callbackPolicy(cfg), Identity: c.identity, Now: c.Now,
 	})
 }

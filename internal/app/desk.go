@@ -12,6 +12,7 @@ import (
 	"chequer/internal/seal"
 	"chequer/internal/storage"
 	"chequer/internal/token"
+	"chequer/internal/wire"
 )
 
 // newDesk returns the service of the desk's accounts. Without https it has no site, and makes no links.
@@ -24,7 +25,7 @@ func newDesk(c config.Config, s *storage.Storage, box *seal.Box, now func() time
 	if issuer == "" {
 		issuer = "Chequer"
 	}
-	return account.NewService(account.Config{Storage: s, Box: box, Site: site, Issuer: issuer, Now: now, Token: token.New})
+	return account.NewService(account.Config{Storage: s, Box: box, Site: site, Issuer: issuer, Encode: wire.AccountEvent, Now: now, Token: token.New})
 }
 
 // DeskLink is the link that creates the first account of the desk.

@@ -31,7 +31,22 @@ func (d *domain) logStart(ctx context.Context, c config.Config, log *slog.Logger
 			log.Warn("network is not offered because it is not watched", "network", n.ID(), "setting", "CHEQUER_UNWATCHED")
 		}
 	}
+	if err := d.logStranded(ctx, log); err != nil {
+		return err
+	}
 	return logMethods(c, wallets, log)
+}
+
+// logStranded logs the accounts that cannot sign in at the address of the settings.
+func (d *domain) logStranded(ctx context.Context, log *slog.Logger) error {
+	team, err := d.Desk.Team(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range d.Desk.Stranded(team) {
+		log.Warn("account has no sign-in method for this address: chequer account recover creates a link for a new one", "account", a.ID, "host", d.Desk.Site.Host)
+	}
+	return nil
 }
 
 // logMethods logs the payment methods that the live wallets of the shop have and lack under the

@@ -66,7 +66,7 @@ func Restore(ctx context.Context, c config.Config, path string, o RestoreOptions
 	if err != nil {
 		return restored, fmt.Errorf("restored, but: %w", err)
 	}
-	return restored, errors.Join(s.RestoreAuditLog(ctx), s.Close())
+	return restored, errors.Join(s.Restored(ctx), s.Close())
 }
 
 // load restores the file's content into the database.

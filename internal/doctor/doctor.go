@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"chequer/internal/account"
 	"chequer/internal/chain"
 	"chequer/internal/config"
 	"chequer/internal/datadir"
@@ -44,6 +45,7 @@ type Storage interface {
 	// Ready returns an error if the storage does not accept writes.
 	Ready(ctx context.Context) error
 	Clock
+	AuditLog
 	// LeaderSkews returns the skew of the clock of each process that watches a network.
 	LeaderSkews(ctx context.Context) (map[chain.ID]time.Duration, error)
 	// UntrustedProxy returns the address of a proxy that is not trusted; the zero address if none was
@@ -63,6 +65,7 @@ type Config struct {
 	Storage   Storage
 	Endpoints *merchant.Endpoints
 	Accounts  *sale.Accounts
+	Desk      *account.Service
 	// Callbacks are the addresses to which events may be sent.
 	Callbacks guard.Policy
 	Identity  readiness.Identity
@@ -130,7 +133,7 @@ func Examine(ctx context.Context, c Config) ([]Finding, error) {
 	e.examinePrices(all, wallets)
 	for _, examine := range []func(context.Context) error{
 		func(ctx context.Context) error { return e.examineGaps(ctx, all) },
-		e.examineEndpoints, e.examineSales,
+		e.examineEndpoints, e.examineSales, e.examineDesk, e.examineAuditLog,
 	} {
 		if err := examine(ctx); err != nil {
 			return nil, err

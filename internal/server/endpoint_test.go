@@ -15,6 +15,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
 
+	"chequer/internal/account"
 	"chequer/internal/api"
 	"chequer/internal/guard"
 	"chequer/internal/invoice"
@@ -373,8 +374,9 @@ func TestEncode_without_an_invoice(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, body := range map[string][]byte{
-		"test":   wire.TestEvent("evt_1", merchant.Test, noon),
-		"wallet": wire.WalletEvent(walletChange),
+		"test":    wire.TestEvent("evt_1", merchant.Test, noon),
+		"wallet":  wire.WalletEvent(walletChange),
+		"account": wire.AccountEvent(account.Event{ID: "evt_2", AccountID: "acc_1", Change: account.PasskeyAdded, At: noon}),
 	} {
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, body); err != nil || !bytes.Equal(compact.Bytes(), body) || !safe.Match(body) {

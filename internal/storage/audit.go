@@ -127,9 +127,10 @@ func (s *Storage) VerifyAuditLog(ctx context.Context) (audit.Head, error) {
 	return head, s.mark.Raise(head)
 }
 
-// RestoreAuditLog makes the end of the log of a restored database the mark, which may be that of a later
-// entry, and records that the database was restored.
-func (s *Storage) RestoreAuditLog(ctx context.Context) error {
+// Restored prepares a restored database for use. The end of its audit log becomes the mark, which may be
+// that of a later entry. Sessions and links are removed: they may have ended or been used since the
+// backup. The restore is an entry of the log.
+func (s *Storage) Restored(ctx context.Context) error {
 	head, err := answer(ctx, s.read, auditHead)
 	if err != nil {
 		return err
@@ -137,7 +138,14 @@ func (s *Storage) RestoreAuditLog(ctx context.Context) error {
 	if err := s.mark.Reset(head); err != nil {
 		return err
 	}
-	return s.Record(ctx, audit.Change{Action: "backup.restored"})
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		for _, statement := range []string{"DELETE FROM desk_sessions", "DELETE FROM desk_tickets"} {
+			if _, err := q.ExecContext(ctx, statement); err != nil {
+				return fmt.Errorf("end sessions and links: %w", err)
+			}
+		}
+		return s.record(ctx, q, audit.Change{Action: "backup.restored"})
+	})
 }
 
 // auditHead returns the end of the audit log.

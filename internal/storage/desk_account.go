@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"chequer/internal/account"
-	"chequer/internal/audit"
+	"chequer/internal/invoice"
 	"chequer/internal/seal"
 	"chequer/internal/storage/engine"
 )
@@ -93,7 +93,7 @@ func (s *Storage) deskAccount(ctx context.Context, query string, arg string) (ac
 }
 
 // UpdateAccount implements account.Storage.
-func (s *Storage) UpdateAccount(ctx context.Context, id string, change func(*account.Account) (audit.Change, error)) (account.Account, error) {
+func (s *Storage) UpdateAccount(ctx context.Context, id string, change func(*account.Account) (account.Outcome, error)) (account.Account, error) {
 	return answer(ctx, s.write, func(ctx context.Context, q querier) (account.Account, error) {
 		r, err := readDeskAccount(q.QueryRowContext(ctx, "SELECT "+deskAccountColumns+" FROM desk_accounts WHERE id = $1"+s.engine.ForUpdate, id))
 		if err != nil {
@@ -103,14 +103,14 @@ func (s *Storage) UpdateAccount(ctx context.Context, id string, change func(*acc
 		if err != nil {
 			return a, err
 		}
-		c, err := change(&a)
+		o, err := change(&a)
 		if err != nil {
 			return a, err
 		}
 		if err := s.saveDeskAccount(ctx, q, a); err != nil {
 			return a, err
 		}
-		return a, s.record(ctx, q, c)
+		return a, s.conclude(ctx, q, o)
 	})
 }
 
@@ -129,7 +129,7 @@ func (s *Storage) saveDeskAccount(ctx context.Context, q querier, a account.Acco
 }
 
 // ChangeTeam implements account.Storage.
-func (s *Storage) ChangeTeam(ctx context.Context, ticketHash string, change func(account.Ticket, []account.Account) ([]account.Account, audit.Change, error)) error {
+func (s *Storage) ChangeTeam(ctx context.Context, ticketHash string, change func(account.Ticket, []account.Account) ([]account.Account, account.Outcome, error)) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		var ticket account.Ticket
 		if ticketHash != "" {
@@ -146,15 +146,36 @@ func (s *Storage) ChangeTeam(ctx context.Context, ticketHash string, change func
 		if err != nil {
 			return err
 		}
-		after, c, err := change(ticket, slices.Clone(before))
+		after, o, err := change(ticket, slices.Clone(before))
 		if err != nil {
 			return err
 		}
 		if err := s.saveTeam(ctx, q, before, after); err != nil {
 			return err
 		}
-		return s.record(ctx, q, c)
+		return s.conclude(ctx, q, o)
 	})
+}
+
+// conclude writes the event and the entry of the audit log of a change of an account. The shops are
+// sorted, so that two transactions lock their feeds in the same order.
+func (s *Storage) conclude(ctx context.Context, q querier, o account.Outcome) error {
+	if o.Event.ID != "" {
+		for _, merchantID := range o.Event.MerchantIDs {
+			position, err := takePositions(ctx, q, merchantID, 1)
+			if err != nil {
+				return err
+			}
+			err = appendEvents(ctx, q, happened{
+				merchantID: merchantID, mode: invoice.Live,
+				events: []invoice.Event{{ID: o.Event.ID, Type: account.EventChanged, CreatedAt: o.Event.At, Body: o.Event.Body}},
+			}, position)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return s.record(ctx, q, o.Entry)
 }
 
 // saveTeam removes the accounts that are not in after, and writes the others.

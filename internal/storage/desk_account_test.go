@@ -31,8 +31,8 @@ func newTicket(hash string, kind account.TicketKind) account.Ticket {
 // addAccount writes an account without a ticket.
 func addAccount(t *testing.T, s *storage.Storage, a account.Account) {
 	t.Helper()
-	err := s.ChangeTeam(t.Context(), "", func(_ account.Ticket, all []account.Account) ([]account.Account, audit.Change, error) {
-		return append(all, a), audit.Change{Action: "account.created", Subject: a.Name}, nil
+	err := s.ChangeTeam(t.Context(), "", func(_ account.Ticket, all []account.Account) ([]account.Account, account.Outcome, error) {
+		return append(all, a), account.Outcome{Entry: audit.Change{Action: "account.created", Subject: a.Name}}, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -58,8 +58,8 @@ func TestAccount_is_read_back(t *testing.T) {
 			t.Errorf("another account: got error %v", err)
 		}
 		addAccount(t, s, newDeskAccount("acc_2", "Tove"))
-		err := s.ChangeTeam(ctx, "", func(_ account.Ticket, all []account.Account) ([]account.Account, audit.Change, error) {
-			return append(all, newDeskAccount("acc_3", "ＴＯＶＥ")), audit.Change{}, nil
+		err := s.ChangeTeam(ctx, "", func(_ account.Ticket, all []account.Account) ([]account.Account, account.Outcome, error) {
+			return append(all, newDeskAccount("acc_3", "ＴＯＶＥ")), account.Outcome{}, nil
 		})
 		if !errors.Is(err, account.ErrExists) {
 			t.Errorf("the same name in another width: got error %v", err)
@@ -79,8 +79,8 @@ func TestChangeTeam_removes_sessions(t *testing.T) {
 		if err := s.CreateSession(ctx, session, "", audit.Change{}); err != nil {
 			t.Fatal(err)
 		}
-		err := s.ChangeTeam(ctx, "", func(account.Ticket, []account.Account) ([]account.Account, audit.Change, error) {
-			return nil, audit.Change{Action: "account.removed"}, nil
+		err := s.ChangeTeam(ctx, "", func(account.Ticket, []account.Account) ([]account.Account, account.Outcome, error) {
+			return nil, account.Outcome{Entry: audit.Change{Action: "account.removed"}}, nil
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -108,8 +108,8 @@ func TestChangeTeam_uses_a_ticket_once(t *testing.T) {
 		errs := make([]error, len(hashes))
 		for i, hash := range hashes {
 			group.Go(func() {
-				errs[i] = s.ChangeTeam(ctx, hash, func(_ account.Ticket, all []account.Account) ([]account.Account, audit.Change, error) {
-					return append(all, newDeskAccount("acc_"+hash, "Maren "+hash)), audit.Change{}, nil
+				errs[i] = s.ChangeTeam(ctx, hash, func(_ account.Ticket, all []account.Account) ([]account.Account, account.Outcome, error) {
+					return append(all, newDeskAccount("acc_"+hash, "Maren "+hash)), account.Outcome{}, nil
 				})
 			})
 		}
@@ -210,6 +210,31 @@ func TestSession_is_read_back(t *testing.T) {
 		}
 		if n, err := s.EndSessions(ctx, "acc_1", other.ID(), "", audit.Change{}); err != nil || n != 0 {
 			t.Errorf("ended again: %d, error %v", n, err)
+		}
+	})
+}
+
+func TestCreateSession_removes_old_sessions(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		addAccount(t, s, newDeskAccount("acc_1", "Maren"))
+		for hash, session := range map[string]account.Session{
+			"idle":   {CreatedAt: noon.Add(-20 * time.Hour), UsedAt: noon.Add(-12 * time.Hour)},
+			"long":   {CreatedAt: noon.Add(-14 * 24 * time.Hour), UsedAt: noon},
+			"active": {CreatedAt: noon.Add(-13 * 24 * time.Hour), UsedAt: noon.Add(-11 * time.Hour)},
+			"new":    {CreatedAt: noon, UsedAt: noon},
+		} {
+			session.Hash, session.AccountID = hash, "acc_1"
+			if err := s.CreateSession(t.Context(), session, "", audit.Change{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		last := account.Session{Hash: "last", AccountID: "acc_1", CreatedAt: noon, UsedAt: noon}
+		if err := s.CreateSession(t.Context(), last, "", audit.Change{}); err != nil {
+			t.Fatal(err)
+		}
+		got := rows(t, url, "SELECT token_hash FROM desk_sessions ORDER BY token_hash")
+		if diff := cmp.Diff([]string{"active", "last", "new"}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
 }
@@ -345,9 +370,9 @@ func TestRecord_is_part_of_the_transaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		refused := errors.New("refused")
-		_, err = s.UpdateAccount(t.Context(), "acc_1", func(a *account.Account) (audit.Change, error) {
+		_, err = s.UpdateAccount(t.Context(), "acc_1", func(a *account.Account) (account.Outcome, error) {
 			a.Name = "Tove"
-			return audit.Change{Action: "account.renamed"}, refused
+			return account.Outcome{Entry: audit.Change{Action: "account.renamed"}}, refused
 		})
 		if !errors.Is(err, refused) {
 			t.Errorf("got error %v", err)

@@ -33,8 +33,8 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 	exchange := merchant.ExchangeAccount{ID: "x", MerchantID: "shop", Exchange: "kraken", Key: "key", Secret: "exchange secret", CreatedAt: noon}
 	team := func(all ...account.Account) func() error {
 		return func() error {
-			return s.ChangeTeam(ctx, "", func(account.Ticket, []account.Account) ([]account.Account, audit.Change, error) {
-				return all, audit.Change{Action: "account.created"}, nil
+			return s.ChangeTeam(ctx, "", func(account.Ticket, []account.Account) ([]account.Account, account.Outcome, error) {
+				return all, account.Outcome{Entry: audit.Change{Action: "account.created"}}, nil
 			})
 		}
 	}
@@ -104,7 +104,9 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 		}},
 		{"ChangeTeam", "account.created", team(newDeskAccount("acc_1", "Maren"))},
 		{"UpdateAccount", "account.changed", func() error {
-			_, err := s.UpdateAccount(ctx, "acc_1", func(*account.Account) (audit.Change, error) { return audit.Change{Action: "account.changed"}, nil })
+			_, err := s.UpdateAccount(ctx, "acc_1", func(*account.Account) (account.Outcome, error) {
+				return account.Outcome{Entry: audit.Change{Action: "account.changed"}}, nil
+			})
 			return err
 		}},
 		{"CreateTicket", "account.invited", func() error {

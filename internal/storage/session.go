@@ -58,6 +58,10 @@ func readSessionRow(row scanner) (r sessionRow, err error) {
 func (s *Storage) CreateSession(ctx context.Context, session account.Session, former string, c audit.Change) error {
 	r := newSessionRow(s.box, session)
 	return s.write(ctx, func(ctx context.Context, q querier) error {
+		used, created := account.Expiry(session.CreatedAt)
+		if _, err := q.ExecContext(ctx, "DELETE FROM desk_sessions WHERE used_at <= $1 OR created_at <= $2", used.UnixMilli(), created.UnixMilli()); err != nil {
+			return fmt.Errorf("delete old sessions: %w", err)
+		}
 		if former != "" {
 			if _, err := q.ExecContext(ctx, "DELETE FROM desk_sessions WHERE token_hash = $1", former); err != nil {
 				return fmt.Errorf("end former session: %w", err)

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"time"
 
+	"chequer/internal/account"
 	"chequer/internal/api"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
@@ -17,7 +18,7 @@ func EventTypes() []string {
 	for _, t := range invoice.EventTypes {
 		all = append(all, string(t))
 	}
-	return append(all, merchant.EventWalletChanged)
+	return append(all, merchant.EventWalletChanged, account.EventChanged)
 }
 
 // safeOrder matches an order_id that does not change when a receiver parses and encodes it again.
@@ -56,6 +57,14 @@ func WalletEvent(c merchant.WalletChange) []byte {
 		ID: c.Wallet.ID, Asset: c.Wallet.Asset, Change: string(c.Change), Fingerprint: c.Wallet.Counter, FormerID: c.Former.ID,
 	}
 	return encode(e)
+}
+
+// AccountEvent returns the body of the event of a change of an account. Every field is present, but only
+// account describes the change.
+func AccountEvent(e account.Event) []byte {
+	event := noInvoice(e.ID, account.EventChanged, merchant.Live, e.At)
+	event.Account = api.AccountChange{ID: e.AccountID, Change: string(e.Change)}
+	return encode(event)
 }
 
 // noInvoice returns an event without an invoice.

@@ -146,7 +146,7 @@ func (v *visit) showPassword(status int, problem error) error {
 
 // offerPassword prepares a password, and shows the secret of the authenticator app.
 func (v *visit) offerPassword() error {
-	offer, err := v.Accounts.OfferPassword(v.account, v.FormValue("password"))
+	offer, err := v.Accounts.OfferPassword(v.Request().Context(), v.account, v.FormValue("password"))
 	if v.known(err) {
 		return v.showPassword(http.StatusUnprocessableEntity, err)
 	}

@@ -25,6 +25,7 @@ import (
 	"chequer/internal/storage"
 	"chequer/internal/storage/storagetest"
 	"chequer/internal/token"
+	"chequer/internal/wire"
 	"chequer/web/desk"
 )
 
@@ -65,7 +66,7 @@ func labAt(t *testing.T, base string) *lab {
 		l.must(err)
 	}
 	l.accounts, err = account.NewService(account.Config{
-		Storage: l.storage, Box: storagetest.Box(t, 1), Site: at, Issuer: "Atelier Nord", Now: l.clock.Now, Token: token.New, HashMemory: 64,
+		Storage: l.storage, Box: storagetest.Box(t, 1), Site: at, Issuer: "Atelier Nord", Encode: wire.AccountEvent, Now: l.clock.Now, Token: token.New, HashMemory: 64,
 	})
 	l.must(err)
 	c.Accounts = l.accounts
