@@ -5,7 +5,6 @@ package money
 import (
 	"fmt"
 	"math/big"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -16,7 +15,15 @@ import (
 // hostile one.
 const maxText = 40
 
-var plainNumber = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
+// isPlain reports whether a text is a number in plain digits, such as 12 or 12.50.
+func isPlain(text string) bool {
+	whole, fraction, point := strings.Cut(text, ".")
+	return isDigits(whole) && (!point || isDigits(fraction))
+}
+
+func isDigits(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789") == ""
+}
 
 // Amount is an exact, never negative quantity of one currency. The zero value is not a valid
 // amount: use Parse, FromMinor or Zero.
@@ -28,7 +35,7 @@ type Amount struct {
 // Parse parses digits with at most one dot, such as "12.50", as an amount of c. The error is
 // ErrSyntax, or ErrPrecision if the text has more decimals than c (trailing zeros do not count).
 func Parse(text string, c Currency) (Amount, error) {
-	if len(text) > maxText || !plainNumber.MatchString(text) {
+	if len(text) > maxText || !isPlain(text) {
 		return Amount{}, ErrSyntax
 	}
 	if whole, fraction, ok := strings.Cut(text, "."); ok {

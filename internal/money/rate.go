@@ -23,7 +23,7 @@ type Rate struct {
 // ParseRate parses the price of one coin in plain digits. The error is ErrSyntax, or ErrRate if the
 // price is zero.
 func ParseRate(text string, coin, fiat Currency) (Rate, error) {
-	if len(text) > maxText || !plainNumber.MatchString(text) {
+	if len(text) > maxText || !isPlain(text) {
 		return Rate{}, ErrSyntax
 	}
 	price, err := decimal.NewFromString(text)

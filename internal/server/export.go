@@ -17,7 +17,7 @@ import (
 const pageWriteTimeout = time.Minute
 
 // maxLines is the number of lines of an export that are read at once.
-const maxLines = 500
+const maxLines = 200
 
 // exportInvoices handles GET invoices/export: all invoices that match a filter, newest first. It reads
 // and writes the invoices page by page, so that neither its use of memory nor the time of a read of the
@@ -42,14 +42,13 @@ func (s *server) exportInvoices(c echo.Context, k call) error {
 	case format != "csv" && style != (wire.CSVStyle{}):
 		return badRequest("invalid_format", "delimiter, decimal, bom and timezone are for the format csv")
 	}
-	header := c.Response().Header()
-	header.Set("Content-Disposition", `attachment; filename="invoices.`+format+`"`)
+	disposition := `attachment; filename="invoices.` + format + `"`
 	if format == "csv" {
-		header.Set("Content-Type", "text/csv; charset=utf-8; header=present")
-		return export(c, s, f, s.Invoices.ExportLines, maxLines, func() sheet[invoice.ExportLine] { return wire.NewCSV(c.Response(), style) })
+		header := map[string]string{"Content-Disposition": disposition, "Content-Type": "text/csv; charset=utf-8; header=present"}
+		return export(c, s, f, s.Invoices.ExportLines, maxLines, header, func() sheet[invoice.ExportLine] { return wire.NewCSV(c.Response(), style) })
 	}
-	header.Set("Content-Type", "application/json")
-	return export(c, s, f, s.Invoices.Invoices, maxPage, func() sheet[*invoice.Invoice] { return newJSONSheet(c.Response(), s.Invoices) })
+	header := map[string]string{"Content-Disposition": disposition, "Content-Type": "application/json"}
+	return export(c, s, f, s.Invoices.Invoices, maxPage, header, func() sheet[*invoice.Invoice] { return newJSONSheet(c.Response(), s.Invoices) })
 }
 
 // sheet is a file to which invoices are written one by one.
@@ -61,12 +60,15 @@ type sheet[T any] interface {
 // export writes all pages of a list to a sheet. An error of the first page is the answer. After an error of
 // a later one, the connection is aborted: a normal return would end the answer as if it were complete.
 func export[T interface{ Position() invoice.Position }](
-	c echo.Context, s *server, f invoice.Filter, read pageReader[T], limit int, open func() sheet[T],
+	c echo.Context, s *server, f invoice.Filter, read pageReader[T], limit int, header map[string]string, open func() sheet[T],
 ) error {
 	ctx := c.Request().Context()
 	page, err := read(ctx, f, invoice.Position{}, limit)
 	if err != nil {
 		return err
+	}
+	for name, value := range header {
+		c.Response().Header().Set(name, value)
 	}
 	c.Response().WriteHeader(http.StatusOK)
 	if c.Request().Method == http.MethodHead {

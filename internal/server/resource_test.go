@@ -3,6 +3,7 @@ package server_test
 import (
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -292,16 +293,66 @@ func TestExport_is_complete_and_streamed(t *testing.T) {
 	}
 }
 
-// pieces records the size of the largest write.
+// A CSV export is read in pages of 200 lines and written in small pieces, whatever its length. Invoices
+// that are created meanwhile are not in it.
+func TestExport_CSV_is_complete_and_streamed(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	const body = `{"amount":1,"fiat_currency":"EUR","payment_methods":["BTC"]}`
+	for range 410 {
+		l.create(t, "all", body)
+	}
+	w := &pieces{header: http.Header{}}
+	w.wrote = sync.OnceFunc(func() { l.create(t, "all", body) })
+	l.handler.ServeHTTP(w, l.request(message{method: "GET", target: "/api/v2/invoices/export?format=csv", key: "read", own: true}))
+	if lines := strings.Count(w.text.String(), "\r\n"); lines != 411 {
+		t.Errorf("%d lines, want 411", lines)
+	}
+	if w.largest > 8<<10 {
+		t.Errorf("largest write = %d bytes, want at most 8 KiB", w.largest)
+	}
+	if got := l.storage.Asked(); !slices.Equal(got, []int{200, 200, 200}) {
+		t.Errorf("page sizes = %v, want three of 200", got)
+	}
+}
+
+// If a page of an export cannot be read, the connection is aborted. A fault of the first page is an answer.
+func TestExport_is_aborted(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"csv", "json"} {
+		l := newLab(t, nil)
+		for range 210 {
+			l.create(t, "all", `{"amount":1,"fiat_currency":"EUR","payment_methods":["BTC"]}`)
+		}
+		m := message{method: "GET", target: "/api/v2/invoices/export?format=" + format, key: "read", own: true}
+		l.storage.FailPage(1)
+		refused(t, l.send(m), 503, "unavailable")
+		l.storage.FailPage(3) // the second one of the next export
+		func() {
+			defer func() {
+				if fault, _ := recover().(error); !errors.Is(fault, http.ErrAbortHandler) {
+					t.Errorf("%s: recovered %v, want %v", format, fault, http.ErrAbortHandler)
+				}
+			}()
+			l.handler.ServeHTTP(&pieces{header: http.Header{}}, l.request(m))
+		}()
+	}
+}
+
+// pieces records what is written, and the size of the largest write.
 type pieces struct {
 	header  http.Header
 	text    strings.Builder
 	largest int
+	wrote   func() // is called at each write
 }
 
 func (p *pieces) Header() http.Header { return p.header }
 func (p *pieces) WriteHeader(int)     {}
 func (p *pieces) Write(b []byte) (int, error) {
 	p.largest = max(p.largest, len(b))
+	if p.wrote != nil {
+		p.wrote()
+	}
 	return p.text.Write(b)
 }

@@ -14,16 +14,18 @@ const fillBatch = 500
 // fillLists writes the columns of lists for the invoices that were created before these columns existed:
 // see migration 28. The migration cannot do it, because the amounts received follow from the rules.
 func (s *Storage) fillLists(ctx context.Context) error {
+	unlisted, err := readOne(ctx, s, column[bool], "SELECT EXISTS (SELECT 1 FROM invoices WHERE NOT listed)")
+	if err != nil {
+		return fmt.Errorf("find invoices without the columns of lists: %w", err)
+	}
 	filled := 0
-	for {
+	for unlisted {
 		n, err := answer(ctx, s.write, s.fillSome)
 		if err != nil {
 			return fmt.Errorf("fill the columns of lists: %w", err)
 		}
-		if n == 0 {
-			break
-		}
 		filled += n
+		unlisted = n > 0
 	}
 	if filled > 0 {
 		s.log.Info("columns of lists filled", "invoices", filled)

@@ -61,5 +61,5 @@ func saveFlags(ctx context.Context, q querier, before, after invoiceRow) error {
 			return fmt.Errorf("write flag %s of invoice: %w", flag, err)
 		}
 	}
-	return recount(ctx, q, after, places(before.status, had), places(after.status, has))
+	return recount(ctx, q, after, tallyRows(before.status, had), tallyRows(after.status, has))
 }

@@ -11,32 +11,32 @@ import (
 	"chequer/internal/invoice"
 )
 
-// place is a row of tallies.
-type place struct{ status, flag string }
+// tallyRow identifies a row of tallies.
+type tallyRow struct{ status, flag string }
 
-// places returns the rows of tallies that count an invoice. Only
-// final statuses are counted without a flag: see Storage.Tally.
-func places(status string, flags []string) (all []place) {
+// tallyRows returns the rows of tallies that count an invoice. Only final statuses
+// are counted without a flag: see Storage.Tally.
+func tallyRows(status string, flags []string) (all []tallyRow) {
 	switch invoice.Status(status) {
 	case invoice.Paid, invoice.Expired, invoice.Declined:
-		all = append(all, place{status, ""})
+		all = append(all, tallyRow{status, ""})
 	}
 	for _, flag := range flags {
-		all = append(all, place{status, flag})
+		all = append(all, tallyRow{status, flag})
 	}
 	return all
 }
 
 // recount counts an invoice that moved from some rows of tallies to others.
-func recount(ctx context.Context, q querier, inv invoiceRow, from, to []place) error {
-	by := map[place]int64{}
+func recount(ctx context.Context, q querier, inv invoiceRow, from, to []tallyRow) error {
+	by := map[tallyRow]int64{}
 	for _, p := range from {
 		by[p]--
 	}
 	for _, p := range to {
 		by[p]++
 	}
-	order := slices.SortedFunc(maps.Keys(by), func(a, b place) int {
+	order := slices.SortedFunc(maps.Keys(by), func(a, b tallyRow) int {
 		return cmp.Or(strings.Compare(a.status, b.status), strings.Compare(a.flag, b.flag))
 	})
 	for _, p := range order {

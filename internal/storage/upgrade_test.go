@@ -246,38 +246,6 @@ func wantFirstRelease(t *testing.T, s *storage.Storage) {
 	}
 }
 
-// wantLists fails unless the lists of the first release's invoices have the same content as the invoices.
-func wantLists(t *testing.T, s *storage.Storage) {
-	t.Helper()
-	for _, mode := range []invoice.Mode{invoice.Live, invoice.Test} {
-		f := invoice.Filter{MerchantID: "m", Mode: mode}
-		all, err := s.Invoices(t.Context(), f, invoice.Position{}, 100)
-		if err != nil || len(all) == 0 {
-			t.Fatalf("%d invoices, error %v", len(all), err)
-		}
-		tally := invoice.NewTally()
-		var summaries []invoice.Summary
-		var lines []invoice.ExportLine
-		for _, inv := range all {
-			summaries, lines = append(summaries, inv.Summary()), append(lines, inv.ExportLine())
-			tally.Add(inv.Summary())
-		}
-		if got, err := s.Summaries(t.Context(), f, invoice.Position{}, 100); err != nil || !cmp.Equal(summaries, got, same) {
-			t.Errorf("summaries, error %v (-want +got):\n%s", err, cmp.Diff(summaries, got, same))
-		}
-		if got, err := s.ExportLines(t.Context(), f, invoice.Position{}, 100); err != nil || !cmp.Equal(lines, got, same) {
-			t.Errorf("lines of an export, error %v (-want +got):\n%s", err, cmp.Diff(lines, got, same))
-		}
-		if got, err := s.Tally(t.Context(), "m", mode); err != nil || !cmp.Equal(tally, got) {
-			t.Errorf("tally, error %v (-want +got):\n%s", err, cmp.Diff(tally, got))
-		}
-		f.NeedsDecision = true
-		if got, err := s.Summaries(t.Context(), f, invoice.Position{}, 100); err != nil || int64(len(got)) != tally.NeedDecision {
-			t.Errorf("%d invoices need a decision, error %v, want %d", len(got), err, tally.NeedDecision)
-		}
-	}
-}
-
 // standingText returns the status and the exceptions as text.
 func standingText(s invoice.State) string {
 	words := []string{string(s.Status)}

@@ -10,24 +10,26 @@ import (
 
 // Invoices implements invoice.ListStorage.
 func (s *Storage) Invoices(_ context.Context, f invoice.Filter, after invoice.Position, limit int) ([]*invoice.Invoice, error) {
-	return page(s, f, after, limit, func(inv *invoice.Invoice) *invoice.Invoice { return inv }), nil
+	return page(s, f, after, limit, func(inv *invoice.Invoice) *invoice.Invoice { return inv })
 }
 
 // Summaries implements invoice.ListStorage.
 func (s *Storage) Summaries(_ context.Context, f invoice.Filter, after invoice.Position, limit int) ([]invoice.Summary, error) {
-	return page(s, f, after, limit, (*invoice.Invoice).Summary), nil
+	return page(s, f, after, limit, (*invoice.Invoice).Summary)
 }
 
 // ExportLines implements invoice.ListStorage.
 func (s *Storage) ExportLines(_ context.Context, f invoice.Filter, after invoice.Position, limit int) ([]invoice.ExportLine, error) {
-	return page(s, f, after, limit, (*invoice.Invoice).ExportLine), nil
+	return page(s, f, after, limit, (*invoice.Invoice).ExportLine)
 }
 
 // page returns a page of a list in one of its forms.
-func page[T any](s *Storage, f invoice.Filter, after invoice.Position, limit int, form func(*invoice.Invoice) T) []T {
+func page[T any](s *Storage, f invoice.Filter, after invoice.Position, limit int, form func(*invoice.Invoice) T) ([]T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pages = append(s.pages, limit)
+	if s.pages = append(s.pages, limit); len(s.pages) == s.failing {
+		return nil, invoice.ErrUnavailable
+	}
 	var all []*invoice.Invoice
 	for _, inv := range s.invoices {
 		behind := after == (invoice.Position{}) || newestFirst(inv.Position(), after) > 0
@@ -40,7 +42,14 @@ func page[T any](s *Storage, f invoice.Filter, after invoice.Position, limit int
 	for _, inv := range all[:min(limit, len(all))] {
 		list = append(list, form(Clone(inv)))
 	}
-	return list
+	return list, nil
+}
+
+// FailPage makes the read of the n-th page fail.
+func (s *Storage) FailPage(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failing = n
 }
 
 // Tally implements invoice.ListStorage.

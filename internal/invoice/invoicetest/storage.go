@@ -29,6 +29,7 @@ type Storage struct {
 	nonces   map[invoice.Nonce]bool
 	places   map[string][]string // invoices by merchant, mode and group of callers, see invoice.UnpaidLimit
 	pages    []int
+	failing  int // number of the page that cannot be read
 }
 
 // keyOf is an idempotency key of a merchant.
