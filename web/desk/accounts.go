@@ -213,7 +213,7 @@ func (v *visit) showMember(status int, a account.Account, problem error) error {
 	return render(v, status, desk.MemberPage(desk.Member{
 		Frame: f, Back: views.Link{Text: v.text("desk.accounts"), URL: v.below("/accounts")}, Problem: v.problem(problem), Member: a.Name,
 		Facts: []desk.Fact{
-			{Name: v.text("desk.signin"), Value: v.signInText(a)},
+			{Name: v.text("desk.signin.method"), Value: v.signInText(a)},
 			{Name: v.text("desk.accounts.active"), Value: v.ago(used)},
 			{Name: v.text("desk.accounts.created"), Value: v.clock(a.CreatedAt)},
 		},
