@@ -59,7 +59,7 @@ func (s *Service) Recover(ctx context.Context, name string) (Link, error) {
 	if err != nil {
 		return Link{}, err
 	}
-	_, err = s.Storage.EndSessions(ctx, a.ID, "", "", about(a, "account.sessions_ended"))
+	_, err = s.Storage.EndSessions(ctx, a.ID, "", about(a, "account.sessions_ended"))
 	return link, doing("end sessions", err)
 }
 
@@ -182,7 +182,7 @@ func (s *Service) join(ctx context.Context, token string, a Account, client Clie
 		return SignedIn{}, doing("use link", err)
 	}
 	if kind == RecoveryTicket {
-		if _, err := s.Storage.EndSessions(ctx, a.ID, "", "", about(a, "account.sessions_ended")); err != nil {
+		if _, err := s.Storage.EndSessions(ctx, a.ID, "", about(a, "account.sessions_ended")); err != nil {
 			return SignedIn{}, doing("end sessions", err)
 		}
 	}

@@ -61,7 +61,9 @@ type SessionStorage interface {
 	UseSession(ctx context.Context, hash string, at time.Time) error
 	// StepUpSession sets the time of the last confirmation of a session.
 	StepUpSession(ctx context.Context, hash string, at time.Time, c audit.Change) error
-	// EndSessions removes the sessions of an account: that with an ID, or all but that with the
-	// hash keep if the ID is "". It returns the number of removed sessions.
-	EndSessions(ctx context.Context, accountID, id, keep string, c audit.Change) (int, error)
+	// EndSession removes the session of an account with an ID; ErrNotFound.
+	EndSession(ctx context.Context, accountID, id string, c audit.Change) error
+	// EndSessions removes the sessions of an account except that with the hash keep, and returns their
+	// number.
+	EndSessions(ctx context.Context, accountID, keep string, c audit.Change) (int, error)
 }

@@ -103,17 +103,10 @@ func (s *Service) Sessions(ctx context.Context, accountID string) ([]Session, er
 
 // EndSession ends a session of an account by its ID; ErrNotFound.
 func (s *Service) EndSession(ctx context.Context, a Account, id string) error {
-	if id == "" { // means all sessions in storage
-		return ErrNotFound
-	}
-	n, err := s.Storage.EndSessions(ctx, a.ID, id, "", about(a, "session.ended"))
-	if err == nil && n == 0 {
-		return ErrNotFound
-	}
-	return err
+	return s.Storage.EndSession(ctx, a.ID, id, about(a, "session.ended"))
 }
 
 // EndSessions ends the sessions of an account except that with the hash keep, and returns their number.
 func (s *Service) EndSessions(ctx context.Context, a Account, keep string) (int, error) {
-	return s.Storage.EndSessions(ctx, a.ID, "", keep, about(a, "account.sessions_ended"))
+	return s.Storage.EndSessions(ctx, a.ID, keep, about(a, "account.sessions_ended"))
 }

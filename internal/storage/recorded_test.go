@@ -117,8 +117,10 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 		{"StepUpSession", "session.stepped_up", func() error {
 			return s.StepUpSession(ctx, session.Hash, noon, audit.Change{Action: "session.stepped_up"})
 		}},
+		{"EndSession", "session.ended", func() error { return s.EndSession(ctx, "acc_1", session.ID(), audit.Change{Action: "session.ended"}) }},
+		{"CreateSession", "session.created", func() error { return s.CreateSession(ctx, session, "", audit.Change{Action: "session.created"}) }},
 		{"EndSessions", "session.ended", func() error {
-			_, err := s.EndSessions(ctx, "acc_1", "", "", audit.Change{Action: "session.ended"})
+			_, err := s.EndSessions(ctx, "acc_1", "", audit.Change{Action: "session.ended"})
 			return err
 		}},
 		{"Record", "x.y", func() error { return s.Record(ctx, audit.Change{Action: "x.y"}) }},

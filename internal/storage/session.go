@@ -139,14 +139,16 @@ func (s *Storage) StepUpSession(ctx context.Context, hash string, at time.Time, 
 	})
 }
 
+// EndSession implements account.Storage.
+func (s *Storage) EndSession(ctx context.Context, accountID, id string, c audit.Change) error {
+	return s.changeRecorded(ctx, c, "end session", account.ErrNotFound,
+		"DELETE FROM desk_sessions WHERE account_id = $1 AND SUBSTR(token_hash, 1, 16) = $2", accountID, id)
+}
+
 // EndSessions implements account.Storage.
-func (s *Storage) EndSessions(ctx context.Context, accountID, id, keep string, c audit.Change) (int, error) {
-	query, arg := "DELETE FROM desk_sessions WHERE account_id = $1 AND token_hash <> $2", keep
-	if id != "" {
-		query, arg = "DELETE FROM desk_sessions WHERE account_id = $1 AND SUBSTR(token_hash, 1, 16) = $2", id
-	}
+func (s *Storage) EndSessions(ctx context.Context, accountID, keep string, c audit.Change) (int, error) {
 	return answer(ctx, s.write, func(ctx context.Context, q querier) (int, error) {
-		n, err := exec(ctx, q, query, accountID, arg)
+		n, err := exec(ctx, q, "DELETE FROM desk_sessions WHERE account_id = $1 AND token_hash <> $2", accountID, keep)
 		if err != nil {
 			return 0, fmt.Errorf("end sessions: %w", err)
 		}
