@@ -70,6 +70,7 @@ func labAt(t *testing.T, base string) *lab {
 	})
 	l.must(err)
 	c.Accounts = l.accounts
+	c.BasePath = at.Path
 	l.till = newTill(l)
 	c.Invoices = l.till.Service
 	l.desk = desk.New(c)
