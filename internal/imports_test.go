@@ -48,6 +48,7 @@ var floors = map[string]int{
 
 // testOnly are the packages that only tests import.
 var testOnly = map[string]bool{
+	"chequer/internal/account/accounttest":         true,
 	"chequer/internal/invoice/invoicetest":         true,
 	"chequer/internal/chain/chaintest":             true,
 	"chequer/internal/chain/bitcoin/bitcointest":   true,

@@ -1,10 +1,6 @@
 package desk_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -12,6 +8,8 @@ import (
 	"time"
 
 	"github.com/descope/virtualwebauthn"
+
+	"chequer/internal/account/accounttest"
 )
 
 // authenticator holds a passkey of a browser.
@@ -25,27 +23,7 @@ type authenticator struct {
 func newAuthenticator(t *testing.T) *authenticator {
 	return &authenticator{
 		t: t, rp: virtualwebauthn.RelyingParty{Name: "Atelier Nord", ID: "shop.example", Origin: site},
-		auth: virtualwebauthn.NewAuthenticator(), cred: newCredential(t),
-	}
-}
-
-// newCredential returns a credential whose key has coordinates of 32 bytes: virtualwebauthn omits
-// leading zeros, which RFC 9053, 7.1.1 forbids.
-func newCredential(t *testing.T) virtualwebauthn.Credential {
-	t.Helper()
-	for {
-		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if point, err := key.PublicKey.Bytes(); err != nil || point[1] == 0 || point[33] == 0 {
-			continue
-		}
-		data, err := x509.MarshalPKCS8PrivateKey(key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return virtualwebauthn.NewCredentialWithImportedKey(virtualwebauthn.KeyTypeEC2, data)
+		auth: virtualwebauthn.NewAuthenticator(), cred: accounttest.NewCredential(t),
 	}
 }
 
