@@ -147,7 +147,7 @@ func (v *visit) enter() error {
 
 // admit checks the form token and the permission of the account.
 func (v *visit) admit(r route) error {
-	if !reads(v.Request()) && subtle.ConstantTimeCompare([]byte(v.FormValue("form")), []byte(v.token)) != 1 {
+	if !reads(v.Request()) && subtle.ConstantTimeCompare([]byte(v.Request().PostFormValue("form")), []byte(v.token)) != 1 {
 		return errForeign
 	}
 	if r.needs == member {
