@@ -26,11 +26,11 @@ var floors = map[string]int{
 
 	"chequer/internal/account": 2, "chequer/internal/invoice": 2, "chequer/internal/merchant": 2, "chequer/internal/rates": 2, "chequer/internal/exchange": 2,
 	"chequer/internal/client/foreign": 2, "chequer/internal/chain/bitcoin": 2, "chequer/internal/chain/ethereum": 2, "chequer/internal/chain/simnet": 2,
-	"chequer/internal/storage/highwater": 2, "chequer/web/present": 2,
+	"chequer/internal/storage/highwater": 2, "chequer/web/present": 2, "chequer/views/desk": 2,
 
 	"chequer/web": 3, "chequer/internal/wire": 3,
 
-	"chequer/internal/server": 4, "chequer/internal/watcher": 4, "chequer/internal/webhook": 4, "chequer/internal/sale": 4, "chequer/internal/chain/bitcoin/node": 4,
+	"chequer/internal/server": 4, "chequer/web/desk": 4, "chequer/internal/watcher": 4, "chequer/internal/webhook": 4, "chequer/internal/sale": 4, "chequer/internal/chain/bitcoin/node": 4,
 	"chequer/internal/chain/bitcoin/light": 4, "chequer/internal/chain/ethereum/quorum": 4,
 	"chequer/internal/prices": 4, "chequer/internal/readiness": 4, "chequer/internal/demo": 4, "chequer/internal/loglimit": 4,
 
@@ -48,6 +48,7 @@ var floors = map[string]int{
 
 // testOnly are the packages that only tests import.
 var testOnly = map[string]bool{
+	"chequer/internal/account/accounttest":         true,
 	"chequer/internal/invoice/invoicetest":         true,
 	"chequer/internal/chain/chaintest":             true,
 	"chequer/internal/chain/bitcoin/bitcointest":   true,

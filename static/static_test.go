@@ -15,7 +15,7 @@ import (
 
 func TestPath(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"pay.css", "store.css", "pay.js", "wallet.js", "embed.js", "frame.js", "builder.js", "icon.svg"} {
+	for _, name := range []string{"pay.css", "store.css", "pay.js", "wallet.js", "embed.js", "frame.js", "builder.js", "desk.css", "desk.js", "icon.svg"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := static.Path(name)
@@ -74,7 +74,7 @@ func TestExtend(t *testing.T) {
 // another blocks the page for longer.
 func TestAssets_load_nothing(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"pay.css", "store.css", "pay.js", "wallet.js", "embed.js", "frame.js", "builder.js"} {
+	for _, name := range []string{"pay.css", "store.css", "pay.js", "wallet.js", "embed.js", "frame.js", "builder.js", "desk.css", "desk.js"} {
 		asset, _ := static.Find(static.Path(name))
 		for _, word := range []string{"@import", "url(", "http:", "https:", "eval(", "innerHTML"} {
 			if strings.Contains(string(asset.Body), word) {
@@ -111,7 +111,7 @@ func TestEmbed_is_small(t *testing.T) {
 // The assets have neither comments nor indentation.
 func TestAssets_are_minified(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"pay.css", "store.css", "pay.js", "wallet.js", "embed.js", "frame.js", "builder.js"} {
+	for _, name := range []string{"pay.css", "store.css", "pay.js", "wallet.js", "embed.js", "frame.js", "builder.js", "desk.css", "desk.js"} {
 		asset, _ := static.Find(static.Path(name))
 		for line := range strings.Lines(string(asset.Body)) {
 			if strings.HasPrefix(line, "//") || strings.HasPrefix(line, " ") || strings.Contains(line, "/*") {

@@ -9,9 +9,9 @@ import (
 	"github.com/a-h/templ"
 )
 
-// groups renders groups as elements without a space between them. A template would write a space,
+// Groups renders groups as elements without a space between them. A template would write a space,
 // which would be copied with the text.
-func groups(parts []Group) templ.Component {
+func Groups(parts []Group) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		if len(parts) == 1 {
 			_, err := io.WriteString(w, html.EscapeString(parts[0].Text))

@@ -313,7 +313,7 @@ func methodBody(p Payment, m Method) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = groups(m.AmountGroups).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Groups(m.AmountGroups).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -355,7 +355,7 @@ func methodBody(p Payment, m Method) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = groups(m.AddressParts).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Groups(m.AddressParts).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -389,7 +389,7 @@ func methodBody(p Payment, m Method) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = groups(m.ContractParts).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Groups(m.ContractParts).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -649,7 +649,7 @@ func refund(p Payment, r Refund) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = groups(r.SavedParts).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Groups(r.SavedParts).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/pquerna/otp/totp"
 
 	"chequer/internal/account"
+	"chequer/internal/account/accounttest"
 )
 
 // authenticator is a passkey of a browser at an origin.
@@ -18,10 +19,11 @@ type authenticator struct {
 	cred virtualwebauthn.Credential
 }
 
-func newAuthenticator() *authenticator {
+func newAuthenticator(t *testing.T) *authenticator {
+	t.Helper()
 	return &authenticator{
 		rp:   virtualwebauthn.RelyingParty{Name: "Atelier Nord", ID: "shop.example", Origin: "https://shop.example"},
-		auth: virtualwebauthn.NewAuthenticator(), cred: virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2),
+		auth: virtualwebauthn.NewAuthenticator(), cred: accounttest.NewCredential(t),
 	}
 }
 
@@ -58,7 +60,7 @@ func (d *desk) addPasskey(a account.Account) *authenticator {
 	if !strings.Contains(string(options), `"residentKey":"required"`) || !strings.Contains(string(options), `"userVerification":"required"`) {
 		d.t.Errorf("the options do not require a discoverable passkey with verification: %s", options)
 	}
-	key := newAuthenticator()
+	key := newAuthenticator(d.t)
 	if err := d.AcceptPasskey(d.t.Context(), a.ID, sealed, key.create(d.t, options), "Laptop"); err != nil {
 		d.t.Fatal(err)
 	}
@@ -96,8 +98,8 @@ func TestPasskey(t *testing.T) {
 		"wrong_rp_id":          func(a *authenticator) { a.rp.ID = "example" },
 		"without_verification": func(a *authenticator) { a.auth.Options.UserNotVerified = true },
 		"without_presence":     func(a *authenticator) { a.auth.Options.UserNotPresent = true },
-		"another_key":          func(a *authenticator) { a.cred.Key = virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2).Key },
-		"another_credential":   func(a *authenticator) { a.cred = virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2) },
+		"another_key":          func(a *authenticator) { a.cred.Key = accounttest.NewCredential(t).Key },
+		"another_credential":   func(a *authenticator) { a.cred = accounttest.NewCredential(t) },
 		"another_account":      func(a *authenticator) { a.auth.Options.UserHandle = []byte("acc_x") },
 		"copied_passkey":       func(a *authenticator) { a.cred.Counter = 0 },
 	} {
@@ -164,7 +166,7 @@ func TestRemoveMethod_keeps_the_last(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := newAuthenticator()
+	key := newAuthenticator(t)
 	response := key.create(t, options)
 	in, err := d.JoinPasskey(ctx, link.Token, sealed, response, "", browser, "")
 	if err != nil {

@@ -19,6 +19,9 @@ type Config struct {
 	Site    Site
 	// Issuer is the name that authenticator apps and passkeys show.
 	Issuer string
+	// HashMemory is the memory in KiB that the hash of a password takes; 0 means that of RFC 9106. Tests
+	// use little.
+	HashMemory uint32
 	// Encode returns the body of an event.
 	Encode func(Event) []byte
 	Now    func() time.Time
@@ -40,7 +43,11 @@ func NewService(c Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Service{Config: c, passkeys: passkeys, cost: defaultCost, absent: defaultCost.absent()}, nil
+	cost := defaultCost
+	if c.HashMemory > 0 {
+		cost.memory = c.HashMemory
+	}
+	return &Service{Config: c, passkeys: passkeys, cost: cost, absent: cost.absent()}, nil
 }
 
 // absent returns a hash that takes as long to compare as others, and equals that of no password.

@@ -7,13 +7,17 @@ import (
 	"sync"
 
 	"chequer/internal/server"
+	"chequer/web/desk"
 )
 
-// routes sends the paths of the API to the service, /readyz to the readiness handler, and every
-// other path to the pages. Repeated slashes count as one, because some clients send them. The
+// handlers are the handlers of the parts of a server.
+type handlers struct{ service, pages, desk, ready http.Handler }
+
+// routes sends the paths of the API to the service, those below /desk to the desk, /readyz to the
+// readiness handler, and every other path to the pages. Repeated slashes count as one, because some clients send them. The
 // service also answers API paths outside the base path, so that a client of the API gets its errors
 // as JSON. The first request with another base path is logged.
-func routes(basePath string, service, pages, ready http.Handler, log *slog.Logger) http.Handler {
+func routes(basePath string, to handlers, log *slog.Logger) http.Handler {
 	var once sync.Once
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if below, misplaced := misplacedBelow(r.URL.Path, basePath); misplaced {
@@ -24,11 +28,13 @@ func routes(basePath string, service, pages, ready http.Handler, log *slog.Logge
 		}
 		switch {
 		case server.Owns(r.URL.Path, basePath), server.Owns(r.URL.Path, ""):
-			service.ServeHTTP(w, r)
+			to.service.ServeHTTP(w, r)
+		case desk.Owns(r.URL.Path, basePath):
+			to.desk.ServeHTTP(w, r)
 		case r.URL.Path == basePath+"/readyz":
-			ready.ServeHTTP(w, r)
+			to.ready.ServeHTTP(w, r)
 		default:
-			pages.ServeHTTP(w, r)
+			to.pages.ServeHTTP(w, r)
 		}
 	})
 }

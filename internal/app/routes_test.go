@@ -22,6 +22,9 @@ func TestRoutes(t *testing.T) {
 			"/pay", []string{"/pay/", "/pay/api/v2/invoice/new", "/pay/v2/invoice/new", "/pay/readyz", "/pay/invoice/" + id, "/pay/pay/coffee"},
 			"pages service service ready pages pages", "",
 		},
+		"the_desk": {
+			"/pay", []string{"/pay/desk", "/pay/desk/", "/pay/desk/signin", "/pay/desktop", "/desk"}, "desk desk desk pages pages", "",
+		},
 		"outside_the_base_path_the_API_answers_for_its_paths": {
 			"/pay", []string{"/api/v2/invoice/new", "/api", "//v2//invoice/new"}, "service service service", `received_below=/ served_below=/pay/`,
 		},
@@ -44,7 +47,7 @@ func TestRoutes(t *testing.T) {
 				return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, name) })
 			}
 			var log strings.Builder
-			h := routes(tt.basePath, answers("service"), answers("pages"), answers("ready"), slog.New(slog.NewTextHandler(&log, nil)))
+			h := routes(tt.basePath, handlers{answers("service"), answers("pages"), answers("desk"), answers("ready")}, slog.New(slog.NewTextHandler(&log, nil)))
 			var got []string
 			for _, path := range tt.paths {
 				w := httptest.NewRecorder()

@@ -63,22 +63,22 @@ type tab struct {
 	traffic *traffic // nil until traffic is counted
 }
 
-func open(t *testing.T, s screen) *tab {
+func open(t *testing.T, s screen, options ...chromedp.ContextOption) *tab {
 	t.Helper()
 	programtest.Need(t, "chromium")
 	browser.once.Do(func() {
-		options := append(chromedp.DefaultExecAllocatorOptions[:],
+		flags := append(chromedp.DefaultExecAllocatorOptions[:],
 			chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WSURLReadTimeout(90*time.Second),
 			chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 			chromedp.Flag("disable-back-forward-cache", true)) // without the cache, going back loads the page again
-		allocator, _ := chromedp.NewExecAllocator(context.Background(), options...)
+		allocator, _ := chromedp.NewExecAllocator(context.Background(), flags...)
 		browser.ctx, browser.cancel = chromedp.NewContext(allocator)
 		browser.err = chromedp.Do(browser.ctx)
 	})
 	if browser.err != nil {
 		t.Fatalf("start chromium: %v", browser.err)
 	}
-	ctx, cancel := chromedp.NewContext(browser.ctx)
+	ctx, cancel := chromedp.NewContext(browser.ctx, options...)
 	t.Cleanup(cancel)
 	b := &tab{t: t, ctx: ctx, screen: s}
 	b.check(chromedp.Do(ctx)) // a tab closes with the context of its first action

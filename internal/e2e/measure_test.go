@@ -34,7 +34,7 @@ func TestPageStates(t *testing.T) {
 		for _, s := range pageStates {
 			t.Run(s.name, func(t *testing.T) {
 				t.Parallel()
-				b := open(t, frames[1])
+				b := openAlone(t, frames[1])
 				b.observe()
 				s.reach(b, site.in(t))
 				b.waitLoaded()

@@ -94,6 +94,34 @@ var pageStates = []pageState{
 	{"late", ofPayment, paying(forOrder, api.SimulateLate), 0},
 	{"declined", ofPayment, declinedAfter(), 0},
 	{"declined_short", ofPayment, declinedAfter(api.SimulateUnder), 0},
+	{"desk_link", ofDesk, atDesk("/desk/start"), 0},
+	{"desk_link_refused", ofDesk, inTurn(atDesk("/desk/start"), enter("#token", "nothing"), press("#paste button", ".note.bad")), http.StatusUnprocessableEntity},
+	{"desk_join", ofDesk, invited, 0},
+	{"desk_join_refused", ofDesk, inTurn(invited, enter("#name", "Runa"), enter("#password", "short"), press("button[form=join]", "#password-error")), http.StatusUnprocessableEntity},
+	{"desk_codes", ofDesk, inTurn(invited, enter("#name", "Runa"), enter("#password", deskPassword), press("button[form=join]", ".qr")), 0},
+	{"desk_signin", ofDesk, atDesk("/desk/signin"), 0},
+	{"desk_signin_refused", ofDesk, inTurn(atDesk("/desk/signin"), enter("#name", "Nora"), press(`form[action="/desk/signin"] button`, ".note.bad")), http.StatusUnprocessableEntity},
+	{"desk_not_found", ofDesk, signedIn("/nothing"), http.StatusNotFound},
+	{"desk_account", ofDesk, signedIn("/account?done=joined"), 0},
+	{"desk_password", ofDesk, signedIn("/account/password"), 0},
+	{"desk_accounts", ofDesk, signedIn("/accounts"), 0},
+	{"desk_permissions", ofDesk, inTurn(signedIn("/accounts"), press("details.more summary", ".roles")), 0},
+	{"desk_invited", ofDesk, inTurn(signedIn("/accounts"), press("#invite button", "#link")), 0},
+	{"desk_member", ofDesk, ownMember, 0},
+	{"desk_last_owner", ofDesk, inTurn(ownMember, press(`form[action$="/remove"] button`, ".note.bad")), http.StatusUnprocessableEntity},
+	{"desk_confirm", ofDesk, signedIn("/confirm"), 0},
+	{"desk_log", ofDesk, signedIn("/log"), 0},
+	{"desk_refused", ofDesk, refusedAtDesk, http.StatusForbidden},
+	{"desk_payments", ofDesk, inTurn(paying(forOrder), paying(longTexts), signedIn("/payments?mode=test")), 0},
+	{"desk_payments_live", ofDesk, signedIn("/payments"), 0},
+	{"desk_payments_refused", ofDesk, signedIn("/payments?period=yesterday"), http.StatusUnprocessableEntity},
+	{"desk_menu", ofDesk, inTurn(signedIn("/payments"), press(".bar details summary", ".bar .drop")), 0},
+	{"desk_payment_waiting", ofDesk, atPayment(forOrder), 0},
+	{"desk_payment_long", ofDesk, atPayment(longTexts), 0},
+	{"desk_payment_short", ofDesk, atPayment(forOrder, api.SimulateUnder), 0},
+	{"desk_payment_overpaid", ofDesk, atPayment(forOrder, api.SimulateOver, api.SimulateConfirm), 0},
+	{"desk_payment_late", ofDesk, atPayment(forOrder, api.SimulateLate), 0},
+	{"desk_payment_reverted", ofDesk, atPayment(nil, api.SimulateExact, api.SimulateConfirm, api.SimulateReorganise), 0},
 	{"test_tools_refused", ofPayment, inTurn(paying(nil), withQuery("?refused=nothing_to_do")), 0},
 }
 
@@ -114,6 +142,7 @@ var (
 	ofPayment      = budget{kilobytes: 15, each: .7, requests: 6}
 	ofBuilder      = budget{kilobytes: 10, requests: 5}
 	ofDocs         = budget{kilobytes: 40, requests: 3}
+	ofDesk         = budget{kilobytes: 40, requests: 5}
 	checkedByReach = budget{} // checked by reach, before the stream sends more
 )
 
@@ -122,6 +151,8 @@ type demoSite struct {
 	*program
 	t        *testing.T
 	terminal string // address of the shop's terminal
+	clerk    *clerk // the owner's account of the desk
+	seller   *clerk
 	page     string // address of the invoice's page, without a query
 }
 
@@ -131,12 +162,18 @@ func newDemoSite(t *testing.T) *demoSite {
 	p := start(t, c, app.Options{Demo: true})
 	terminal, _ := p.terminal(t, c)
 	newShop(t, p.url, p.key).call(p.url, p.key, "POST", api.PathLinks, `{"slug":"tip-jar","fiat_currency":"EUR","description":"Whatever it was worth to you"}`, nil)
-	return &demoSite{program: p, t: t, terminal: terminal}
+	link, err := p.app.DeskLink(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := &demoSite{program: p, t: t, terminal: terminal, clerk: newClerk(t, link.URL, "Maren")}
+	site.seller = newClerk(t, site.clerk.invite("seller"), "Jonas")
+	return site
 }
 
 // in returns the site for a subtest.
 func (w *demoSite) in(t *testing.T) *demoSite {
-	return &demoSite{program: w.program, t: t, terminal: w.terminal}
+	return &demoSite{program: w.program, t: t, terminal: w.terminal, clerk: w.clerk.in(t), seller: w.seller.in(t)}
 }
 
 func (w *demoSite) shop() shop { return newShop(w.t, w.url, w.key) }

@@ -32,7 +32,7 @@ func TestReduced_motion_stops_animations(t *testing.T) {
 // weakEdges lists controls without a visible edge, and a chosen method that looks like the others.
 const weakEdges = `(() => {
 	const bad = [], style = e => getComputedStyle(e);
-	document.querySelectorAll(".btn, .money, .refund input[type=text], select").forEach(e => {
+	document.querySelectorAll(".btn, .b, .money, .refund input[type=text], .find input, .desk .f input, .solo .f input, select").forEach(e => {
 		const s = style(e);
 		if (e.checkVisibility() && (s.borderTopStyle === "none" || parseFloat(s.borderTopWidth) < 1 || s.borderTopColor === s.backgroundColor)) bad.push((e.id || e.textContent) + " has no edge");
 	});
@@ -45,13 +45,14 @@ const weakEdges = `(() => {
 // TestForced_colours_keep_controls_visible checks pages in colours that the system forces: QR codes must be readable, and
 // controls must have an edge.
 func TestForced_colours_keep_controls_visible(t *testing.T) {
-	w, b := newDemoSite(t), open(t, screens[0])
+	w, b := newDemoSite(t), openAlone(t, screens[0])
 	forced := &emulation.MediaFeature{Name: "forced-colors", Value: "active"}
 	for _, dark := range []bool{false, true} {
 		s := screen{name: "forced", width: 390, height: 844, dark: dark}
 		b.prefer(dark, forced)
 		for name, reach := range map[string]func(*tab, *demoSite){
 			"waiting": paying(forOrder), "overpaid": paying(nil, api.SimulateOver, api.SimulateConfirm), "storefront": at("/"), "link": at("/pay/tip-jar"),
+			"desk_signin": atDesk("/desk/signin"), "desk_payments": signedIn("/payments"), "desk_accounts": signedIn("/accounts"),
 		} {
 			reach(b, w)
 			if !get(b, chromedp.Evaluate[bool](`matchMedia("(forced-colors: active)").matches`)) {
@@ -102,8 +103,8 @@ func TestPage_with_a_blocked_script(t *testing.T) {
 // TestPolicy_is_enforced tries what the policy forbids. Text may become markup only through the
 // page's own Trusted Types policy, which cannot be created a second time.
 func TestPolicy_is_enforced(t *testing.T) {
-	w, b := newDemoSite(t), open(t, screens[0])
-	for _, reach := range []func(*tab, *demoSite){paying(nil), at("/"), at("/pay/tip-jar"), at("/embed"), at("/docs")} {
+	w, b := newDemoSite(t), openAlone(t, screens[0])
+	for _, reach := range []func(*tab, *demoSite){paying(nil), at("/"), at("/pay/tip-jar"), at("/embed"), at("/docs"), atDesk("/desk/signin"), signedIn("/payments")} {
 		reach(b, w)
 		for what, try := range map[string]string{
 			"markup":            `document.body.insertAdjacentHTML("beforeend", "<b>bold</b>")`,

@@ -34,6 +34,7 @@ func settings(t testing.TB, more ...string) config.Config {
 type program struct {
 	url  string
 	key  merchant.Key // the demo shop's key
+	app  *app.App
 	stop func()
 }
 
@@ -48,7 +49,7 @@ func start(t testing.TB, c config.Config, o app.Options) *program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &program{url: "http://" + a.Addr(), key: a.DemoKey(), stop: runApp(t, a)}
+	return &program{url: "http://" + a.Addr(), key: a.DemoKey(), app: a, stop: runApp(t, a)}
 }
 
 // runApp runs a program and returns a function that stops it.

@@ -297,6 +297,18 @@ func (s *Service) MethodCodes(mode Mode) []string {
 	return list
 }
 
+// AssetByCode returns the asset of a mode's networks with the given code.
+func (s *Service) AssetByCode(mode Mode, code string) (chain.Asset, bool) {
+	for _, n := range s.networks[mode] {
+		for _, a := range n.Assets() {
+			if a.Code == code {
+				return a, true
+			}
+		}
+	}
+	return chain.Asset{}, false
+}
+
 // methodsExist returns an *UnknownMethodError if a request names a method that is never offered. Without
 // it, a mistyped method would be left out silently.
 func (s *Service) methodsExist(r CreateRequest) error {

@@ -13,6 +13,9 @@ var months = [...]string{
 	"month.7", "month.8", "month.9", "month.10", "month.11", "month.12",
 }
 
+// Month returns the name of a month as it is within a date.
+func (l *Language) Month(m time.Month) string { return l.Text(months[m-1]) }
+
 // Moment returns a time in the API's format with its day and zone: "27 Nov 2026, 15:42 UTC". It is
 // empty if the time is invalid.
 func (l *Language) Moment(wire string) string {
@@ -38,7 +41,7 @@ func (l *Language) TimeOfDay(wire string, now time.Time) string {
 
 func (l *Language) date(id string, t time.Time) string {
 	return l.localize(&i18n.LocalizeConfig{MessageID: id, TemplateData: map[string]string{
-		"Day": fmt.Sprint(t.Day()), "Month": l.Text(months[t.Month()-1]), "Year": fmt.Sprint(t.Year()),
+		"Day": fmt.Sprint(t.Day()), "Month": l.Month(t.Month()), "Year": fmt.Sprint(t.Year()),
 		"Hour": t.Format("15"), "Minute": t.Format("04"), "Zone": t.Format("MST"),
 	}})
 }

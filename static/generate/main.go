@@ -40,6 +40,9 @@ var bundles = map[string][]string{
 	"embed.js":   {"embed.js"},
 	"frame.js":   {"frame.js"},
 	"builder.js": {"builder.js"},
+
+	"desk.css": {"base.css", "desk.css"},
+	"desk.js":  {"desk.js"},
 }
 
 func main() {

@@ -1,0 +1,49 @@
+package desk
+
+import "chequer/views"
+
+// Account is the page of the account itself: its sign-in methods and its sessions.
+type Account struct {
+	Frame
+	Problem  string
+	Methods  []Method
+	Passkey  Passkey    // adds a passkey; empty if the sign-in must be confirmed first
+	Confirm  string     // address that confirms the sign-in before a passkey is added
+	Password views.Link // begins to set up a password, or changes it
+	Sessions []Session
+	EndAll   string // address that ends all other sessions; empty if there is none
+}
+
+// Method is a sign-in method.
+type Method struct {
+	Name   string
+	Text   string
+	Remove Button
+}
+
+// Session is a session of the account.
+type Session struct {
+	Browser string
+	Text    string
+	Current bool
+	End     Button
+}
+
+// Button is a form with one button. It is empty if Action is.
+type Button struct {
+	Action string
+	Text   string
+	Whose  string // what the button acts on, for screen readers
+	Hidden []Hidden
+	Danger bool
+}
+
+// SetPassword is the page that asks for a new password.
+type SetPassword struct {
+	Frame
+	Back     views.Link
+	Heading  string
+	Problem  string
+	Action   string
+	Password Field
+}

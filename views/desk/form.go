@@ -1,0 +1,66 @@
+package desk
+
+import "strings"
+
+// Field is a field of a form.
+type Field struct {
+	Name     string
+	Label    string
+	Hint     string
+	Value    string
+	Error    string
+	Kind     string // value of the attribute type
+	Complete string // value of the attribute autocomplete
+	Digits   bool   // shows the keyboard of digits on phones
+	Code     bool   // holds a code
+}
+
+// describedBy returns the ids of the elements that describe the field.
+func (f Field) describedBy() string {
+	var ids []string
+	if f.Hint != "" {
+		ids = append(ids, f.Name+"-hint")
+	}
+	if f.Error != "" {
+		ids = append(ids, f.Name+"-error")
+	}
+	return strings.Join(ids, " ")
+}
+
+// Option is an entry of a list to choose from.
+type Option struct {
+	Value  string
+	Text   string
+	Chosen bool
+}
+
+// Choice is a list to choose from.
+type Choice struct {
+	Name    string
+	Label   string
+	Options []Option
+	Error   string
+}
+
+// Passkey is the form that asks the browser for a passkey. It needs JavaScript and is hidden without.
+type Passkey struct {
+	Options string // address that returns the options of the ceremony
+	Action  string // address that takes the browser's answer
+	Create  bool   // creates a passkey; otherwise one signs in
+	Button  string
+	Text    string // describes what happens
+	Failed  string // shown if the browser returns no passkey
+	Hidden  []Hidden
+	Name    string // id of a field of another form whose value the form sends, too
+}
+
+// Hidden is a hidden field of a form.
+type Hidden struct{ Name, Value string }
+
+// ceremony returns the name of what the browser does.
+func (p Passkey) ceremony() string {
+	if p.Create {
+		return "create"
+	}
+	return "get"
+}

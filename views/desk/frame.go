@@ -1,0 +1,86 @@
+// Package desk renders the merchant's desk: a templ component for each page, and the structs of
+// prepared strings that the components take.
+package desk
+
+import (
+	"strings"
+
+	"chequer/internal/locale"
+	"chequer/views"
+)
+
+// Document holds what the head of every page needs.
+type Document struct {
+	*locale.Language
+	Title  string
+	Style  string // address of the style sheet
+	Script string // address of the script
+	Icon   string
+	Shop   string // name of the shop
+	Token  string // form token of the session; every form sends it
+}
+
+// Solo is a page without the frame of a shop: sign-in and first run.
+type Solo struct {
+	Document
+	Host string // the host that serves the desk
+}
+
+// Frame is the frame of the pages of a shop.
+type Frame struct {
+	Document
+	Logo   string // address of the shop's logo; if empty, the shop's initial is shown
+	Shops  []views.Link
+	Places []Place
+
+	Search string // address of the list that is searched; empty if the account may not see it
+	Query  string // what was searched for
+
+	Test     bool // the page shows test data
+	LiveURL  string
+	TestURL  string // empty if the page is the same in both modes
+	Live     string // text that says that test data is shown; see Test
+	Name     string // of the account
+	Role     string
+	Account  string // address of the account's own page
+	SignOut  string
+	Notice   string   // the result of the last action; empty if there is none
+	Warnings []string // changes that are announced to owners
+}
+
+// Place is a link in the side bar.
+type Place struct {
+	Text    string
+	URL     string
+	Icon    string
+	Current bool
+}
+
+// Tab is a link to a page of the same place.
+type Tab struct {
+	Text    string
+	URL     string
+	Current bool
+}
+
+// initials returns two letters for a name.
+func initials(name string) string {
+	letters := []rune(strings.ToUpper(strings.Join(strings.Fields(name), "")))
+	return string(letters[:min(2, len(letters))])
+}
+
+// firstLetter returns the letter that is shown for a shop without a logo.
+func firstLetter(name string) string {
+	for _, r := range name {
+		return string(r)
+	}
+	return "?"
+}
+
+// Fault is the page for a request that could not be served.
+type Fault struct {
+	Solo
+	Heading string
+	Lede    string
+	Action  views.Link
+}

@@ -1,0 +1,19 @@
+package desk
+
+// Log is the audit log, newest first.
+type Log struct {
+	Frame
+	Tabs    []Tab
+	Entries []Entry
+	Older   string // address of the next page; empty on the last
+}
+
+// Entry is an entry of the audit log.
+type Entry struct {
+	Number string
+	Change string
+	Actor  string
+	Detail string
+	At     string
+	Time   string // for programs
+}

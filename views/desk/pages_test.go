@@ -1,0 +1,250 @@
+package desk_test
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+	"github.com/a-h/templ"
+
+	"chequer/internal/locale"
+	"chequer/views"
+	"chequer/views/desk"
+)
+
+// evil is a text that would run a script if a page did not escape it.
+const evil = `"><script>alert(1)</script>`
+
+// document returns the head of a page with a form token.
+func document() desk.Document {
+	return desk.Document{
+		Language: locale.All().Standard(), Title: "Title – Shop", Shop: evil, Token: "form-token",
+		Style: "/static/desk.css", Script: "/static/desk.js", Icon: "/static/icon.svg",
+	}
+}
+
+func solo() desk.Solo { return desk.Solo{Document: document(), Host: "shop.example"} }
+
+func frame() desk.Frame {
+	return desk.Frame{
+		Document: document(), Name: evil, Role: "Owner", Account: "/desk/m/account", SignOut: "/desk/signout",
+		Places: []desk.Place{{Text: "Payments", URL: "/desk/m/payments", Icon: "payments", Current: true}, {Text: "Settings", URL: "/desk/m/accounts", Icon: "settings"}},
+		Shops:  []views.Link{{Text: evil, URL: "/desk/m"}, {Text: "Other", URL: "/desk/n"}},
+		Search: "/desk/m/payments", Query: evil, LiveURL: "/desk/m/payments", TestURL: "/desk/m/payments?mode=test", Test: true, Notice: "Done.",
+	}
+}
+
+func passkey(create bool) desk.Passkey {
+	return desk.Passkey{
+		Options: "/desk/options", Action: "/desk/passkey", Create: create, Button: "Use a passkey", Failed: "No passkey.", Text: "Works here.",
+		Hidden: []desk.Hidden{{Name: "token", Value: evil}},
+	}
+}
+
+func field(name string) desk.Field {
+	return desk.Field{Name: name, Label: "Label of " + name, Hint: "A hint", Value: evil, Error: "Wrong", Kind: "text", Complete: "off"}
+}
+
+// pages are all pages, with a value in every field that they show.
+func pages() map[string]templ.Component {
+	f, back := frame(), views.Link{Text: "Back", URL: "/desk/m/payments"}
+	button := desk.Button{Action: "/desk/m/remove", Text: "Remove", Whose: evil, Hidden: []desk.Hidden{{Name: "id", Value: evil}}, Danger: true}
+	choice := desk.Choice{Name: "role", Label: "Role", Error: "Wrong", Options: []desk.Option{{Value: "owner", Text: "Owner", Chosen: true}}}
+	return map[string]templ.Component{
+		"signin": desk.SignInPage(desk.SignIn{
+			Solo: solo(), Passkey: passkey(false), Action: "/desk/signin", Problem: evil, Name: field("name"), Password: field("password"), Code: field("code"),
+			Hidden: []desk.Hidden{{Name: "next", Value: evil}}, Notice: "Signed out.",
+		}),
+		"confirm": desk.StepUpPage(desk.StepUp{
+			Solo: solo(), Reason: evil, Passkey: passkey(false), HasPassword: true, Action: "/desk/m/confirm", Problem: evil,
+			Password: field("confirm-password"), Code: field("confirm-code"), Hidden: []desk.Hidden{{Name: "role", Value: evil}}, Cancel: "/desk/m",
+		}),
+		"start": desk.StartPage(desk.Start{Solo: solo(), Heading: "Not set up", Lede: evil, Action: "/desk/start", Problem: evil, Token: field("token"), Button: "Continue"}),
+		"join": desk.NewAccountPage(desk.NewAccount{
+			Solo: solo(), Heading: "Create", Lede: evil, Problem: evil, Passkey: passkey(true), Action: "/desk/start/password",
+			Hidden: []desk.Hidden{{Name: "token", Value: evil}}, Name: field("name"), Password: field("password"),
+		}),
+		"codes": desk.CodesPage(desk.Codes{
+			Solo: solo(), Heading: "App", Lede: evil, Problem: evil, Action: "/desk/start/code", QR: views.QR{ViewBox: "-4 -4.5 29 29", Path: "m0 0h7"}, Title: "QR code",
+			Secret: views.AddressGroups("ABCDEFGH"), Recovery: []string{evil}, Code: field("code"), Button: "Finish", Hidden: []desk.Hidden{{Name: "offer", Value: evil}},
+		}),
+		"account": desk.AccountPage(desk.Account{
+			Frame: f, Problem: evil, Methods: []desk.Method{{Name: evil, Text: evil, Remove: button}}, Passkey: passkey(true),
+			Password: views.Link{Text: "Set a password", URL: "/desk/m/account/password"}, Sessions: []desk.Session{{Browser: evil, Text: evil, Current: true}, {Browser: evil, Text: evil, End: button}},
+			EndAll: "/desk/m/account/sessions/end",
+		}),
+		"password": desk.SetPasswordPage(desk.SetPassword{Frame: f, Back: back, Heading: "New password", Problem: evil, Action: "/desk/m/account/password", Password: field("password")}),
+		"accounts": desk.AccountsPage(desk.Accounts{
+			Frame: f, Tabs: []desk.Tab{{Text: "Accounts", URL: "/desk/m/accounts", Current: true}}, Problem: evil,
+			Rows: []desk.AccountRow{{Name: evil, URL: "/desk/m/accounts/a", Role: "Owner", Owner: true, SignIn: evil, LastUsed: "now"}}, Roles: []string{"Owner"},
+			Permissions: []desk.Permission{{Name: "Sell", Grants: []desk.Grant{{Text: "yes"}}}, {Name: "Decide", Grants: []desk.Grant{{Text: "–", Denied: true}}}},
+			Invite:      desk.Invite{Action: "/desk/m/accounts/invite", Role: choice}, Invitations: []desk.Invitation{{Name: evil, Text: evil, Revoke: button}},
+		}),
+		"invited": desk.InvitedPage(desk.Invited{Frame: f, Heading: "Created", Lede: evil, Link: evil, Done: back}),
+		"member": desk.MemberPage(desk.Member{
+			Frame: f, Back: back, Problem: evil, Member: evil, Facts: []desk.Fact{{Name: "Sign-in", Value: evil}}, SetRole: "/desk/m/accounts/a/role", Role: choice,
+			Remove: "/desk/m/accounts/a/remove", RemoveAsk: evil, Result: []string{evil}, RemoveDo: evil,
+		}),
+		"log": desk.LogPage(desk.Log{
+			Frame: f, Tabs: []desk.Tab{{Text: "Audit log", URL: "/desk/m/log", Current: true}},
+			Entries: []desk.Entry{{Number: "1", Change: evil, Actor: evil, Detail: evil, At: "now", Time: "2026-11-29T01:00:00Z"}}, Older: "/desk/m/log?below=1",
+		}),
+		"payments": desk.PaymentsPage(desk.Payments{
+			Frame: f, States: []desk.StateLink{{Text: "All", URL: "/desk/m/payments", Count: "1", Current: true}, {Text: "Paid", URL: "/desk/m/payments?state=paid", Shape: "ok", Count: "1"}},
+			Filters: []desk.Filter{{Name: "period", Label: "Period", Options: []desk.Option{{Value: evil, Text: evil}}}, {Name: "method", Label: "Method", Options: []desk.Option{{Value: "BTC", Text: "Bitcoin", Chosen: true}}}},
+			Action:  "/desk/m/payments", Kept: []desk.Hidden{{Name: "state", Value: evil}}, Problem: evil, Caption: "Payments", Shown: "1 payment", Older: "/desk/m/payments?after=1", Clear: "/desk/m/payments",
+			Rows: []desk.PaymentRow{{
+				Name: evil, URL: "/desk/m/payments/i", Description: evil, Method: "EURC", Network: "Base", State: desk.State{Text: "Paid", Shape: "ok"},
+				Time: "2026-11-29T01:00:00Z", At: "01:00 UTC", Amount: "€1.00",
+			}},
+		}),
+		"payment": desk.PaymentPage(desk.Payment{
+			Frame: f, Back: back, Amount: "€1.00", State: desk.State{Text: "Late", Shape: "warn"}, Order: evil, Reference: "aaaa-bbbb", Page: "/invoice/i",
+			Say: desk.Notice{Heading: evil, Text: evil}, Columns: []string{"Coins", "Value"}, Amounts: []desk.AmountRow{{Name: "Price", Values: []string{"", "€1.00"}, Sum: true}},
+			Timeline:  []desk.Step{{Text: evil, Detail: evil, Shape: "ok", Time: "2026-11-29T01:00:00Z", At: "01:00"}},
+			Transfers: []desk.Transfer{{Amount: "1 BTC", State: desk.State{Text: "Seen", Shape: "wait"}, Tx: views.AddressGroups(evil), Address: views.AddressGroups("bc1qabcdefgh"), To: "Address", Facts: []desk.Fact{{Name: "Block", Value: "7"}}}},
+			Facts:     []desk.Fact{{Name: "Description", Value: evil}},
+		}),
+		"refused": desk.RefusalPage(desk.Refusal{Frame: f, Heading: "Not allowed", Lede: evil, Back: back}),
+		"fault":   desk.FaultPage(desk.Fault{Solo: solo(), Heading: "Not found", Lede: evil, Action: back}),
+	}
+}
+
+func rendered(t *testing.T, page templ.Component) *goquery.Document {
+	t.Helper()
+	var b bytes.Buffer
+	if err := page.Render(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := goquery.NewDocumentFromReader(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// What every page has, and what none has.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	for name, page := range pages() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			doc := rendered(t, page)
+			for _, tt := range []struct {
+				what, selector string
+				want           int
+			}{
+				{"h1", "h1", 1},
+				{"main part", "main#main", 1},
+				{"link to the main part", `a.skip[href="#main"]`, 1},
+				{"inline style", "style, [style]", 0},
+				{"inline script", "script:not([src])", 0},
+				{"handler", "[onclick], [onsubmit], [onload]", 0},
+				{"page works before its script", "html.nojs", 1},
+				{"dead link", `a[href="#"], a[href=""], a:not([href])`, 0},
+				{"form for another method", `form:not([method=post]):not([method=""]):not(.find):not(.filter)`, 0},
+				{"disabled control", "[disabled]", 0},
+			} {
+				if got := doc.Find(tt.selector).Length(); got != tt.want {
+					t.Errorf("%s: %d, want %d", tt.what, got, tt.want)
+				}
+			}
+			checkNames(t, doc)
+			checkForms(t, doc)
+		})
+	}
+}
+
+// checkNames checks that ids are unique, that references lead to an element, and that every control has
+// a name.
+func checkNames(t *testing.T, doc *goquery.Document) {
+	t.Helper()
+	ids := map[string]bool{}
+	for _, id := range doc.Find("[id]").Map(func(_ int, s *goquery.Selection) string { return s.AttrOr("id", "") }) {
+		if ids[id] {
+			t.Errorf("two elements have the id %q", id)
+		}
+		ids[id] = true
+	}
+	doc.Find("[aria-labelledby], [aria-describedby], label[for]").Each(func(_ int, s *goquery.Selection) {
+		for _, id := range strings.Fields(s.AttrOr("aria-labelledby", "") + " " + s.AttrOr("aria-describedby", "") + " " + s.AttrOr("for", "")) {
+			if !ids[id] {
+				t.Errorf("an element refers to the id %q, which does not exist", id)
+			}
+		}
+	})
+	doc.Find("input:not([type=hidden]), select").Each(func(_ int, s *goquery.Selection) {
+		id := s.AttrOr("id", "")
+		if s.AttrOr("aria-label", "") == "" && s.Closest("label").Length() == 0 && (id == "" || doc.Find(`label[for="`+id+`"]`).Length() == 0) {
+			t.Errorf("the field %q has no label", s.AttrOr("name", ""))
+		}
+	})
+}
+
+// checkForms checks that every form that changes something sends the form token. The forms of a link
+// are sent before there is a session; their origin is checked.
+func checkForms(t *testing.T, doc *goquery.Document) {
+	t.Helper()
+	doc.Find("form[method=post]").Each(func(_ int, s *goquery.Selection) {
+		if action := s.AttrOr("action", ""); s.Find(`input[name=form][value="form-token"]`).Length() != 1 && !slices.Contains([]string{"/desk/start", "/desk/start/password"}, action) {
+			t.Errorf("the form for %s lacks the form token", action)
+		}
+	})
+}
+
+// Texts of shops, shoppers and colleagues are shown as they are.
+func TestPages_escape(t *testing.T) {
+	t.Parallel()
+	for name, page := range pages() {
+		var b bytes.Buffer
+		if err := page.Render(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(b.String(), "<script>alert") {
+			t.Errorf("%s contains the text as an element", name)
+		}
+	}
+}
+
+func TestFrame(t *testing.T) {
+	t.Parallel()
+	doc := rendered(t, desk.RefusalPage(desk.Refusal{Frame: frame(), Heading: "Heading"}))
+	for _, tt := range []struct {
+		what, selector string
+		want           int
+	}{
+		{"places at the side and at the bottom", `.rail .places a[href="/desk/m/payments"][aria-current=page], .bar a[href="/desk/m/payments"][aria-current=page]`, 2},
+		{"search with the searched text", `form[role=search] input[name=q]`, 1},
+		{"search keeps the mode", `form[role=search] input[name=mode][value=test]`, 1},
+		{"current mode", `.seg a[aria-current=true][href="/desk/m/payments?mode=test"]`, 1},
+		{"banner of test mode", `.note.warn`, 1},
+		{"menu of shops at the side and above", `details.shop a[href="/desk/n"]`, 2},
+		{"button that signs out, at the side and at the bottom", `form[action="/desk/signout"] button`, 2},
+		{"result of the last action", `[role=status]`, 1},
+	} {
+		if got := doc.Find(tt.selector).Length(); got != tt.want {
+			t.Errorf("%s: %d of %q, want %d", tt.what, got, tt.selector, tt.want)
+		}
+	}
+	one := frame()
+	one.Shops, one.TestURL, one.Test, one.Search, one.Notice = one.Shops[:1], "", false, "", ""
+	if n := rendered(t, desk.RefusalPage(desk.Refusal{Frame: one})).Find("details.shop, .seg, .note, form.find").Length(); n != 0 {
+		t.Errorf("%d parts for a second shop, a mode, a banner or a search, want none", n)
+	}
+}
+
+// The form for a passkey is hidden until the script shows it, and has the addresses that the script
+// needs.
+func TestPasskey(t *testing.T) {
+	t.Parallel()
+	doc := rendered(t, pages()["join"])
+	if n := doc.Find(`form[hidden][data-passkey="/desk/options"][data-ceremony=create] input[name=offer]`).Length(); n != 1 {
+		t.Errorf("%d forms that create a passkey, want 1", n)
+	}
+	doc = rendered(t, pages()["signin"])
+	if n := doc.Find(`form[hidden][data-ceremony=get] input[name=credential]`).Length(); n != 1 {
+		t.Errorf("%d forms that use a passkey, want 1", n)
+	}
+}

@@ -1,0 +1,216 @@
+package desk
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/account"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/views"
+	"chequer/views/desk"
+)
+
+const seeOther = http.StatusSeeOther
+
+func isNotFound(err error) bool {
+	return errors.Is(err, account.ErrNotFound) || errors.Is(err, invoice.ErrNotFound) || errors.Is(err, merchant.ErrNotFound)
+}
+
+// statusOf returns the HTTP status of the answer for an error.
+func statusOf(err error) int {
+	if answer, ok := errors.AsType[*echo.HTTPError](err); ok {
+		return answer.Code
+	}
+	if _, refused := errors.AsType[*refusal](err); refused {
+		return http.StatusForbidden
+	}
+	switch {
+	case isNotFound(err):
+		return http.StatusNotFound
+	case errors.Is(err, errForeign), errors.Is(err, errInsecure), errors.Is(err, errElsewhere), errors.Is(err, errConfirm):
+		return http.StatusForbidden
+	case errors.Is(err, errSignedOut):
+		return http.StatusUnauthorized
+	}
+	return http.StatusInternalServerError
+}
+
+// fail is the only place that turns errors into answers. Internal errors go to the log only.
+func (h *Desk) fail(err error, c echo.Context) {
+	ctx := c.Request().Context()
+	if errors.Is(ctx.Err(), context.Canceled) || c.Response().Committed {
+		return
+	}
+	v, ok := c.Get(visitKey).(*visit)
+	if !ok {
+		v = &visit{Context: c, Desk: h}
+	}
+	status := statusOf(err)
+	if status >= http.StatusInternalServerError {
+		h.Log.ErrorContext(ctx, "desk failed", "route", c.Path(), "error", err)
+	}
+	if err := v.answer(err, status); err != nil {
+		h.Log.ErrorContext(ctx, "error page of the desk failed", "error", err)
+	}
+}
+
+// answer answers a request that failed.
+func (v *visit) answer(err error, status int) error {
+	if v.Request().Header.Get("Accept") == echo.MIMEApplicationJSON {
+		return v.JSON(status, passkeyFault{v.faultText(err, status)})
+	}
+	if r, refused := errors.AsType[*refusal](err); refused {
+		return v.refuse(r)
+	}
+	switch {
+	case errors.Is(err, errSignedOut):
+		return v.toSignIn()
+	case errors.Is(err, errConfirm):
+		return v.askToConfirm()
+	}
+	page := desk.Fault{Solo: v.solo(v.faultHeading(err, status)), Heading: v.faultHeading(err, status), Lede: v.faultText(err, status)}
+	if !errors.Is(err, errInsecure) && !errors.Is(err, errElsewhere) {
+		page.Action = views.Link{Text: v.text("desk.fault.home"), URL: v.path("/desk")}
+	}
+	return render(v, status, desk.FaultPage(page))
+}
+
+// faults are the keys of the heading and the text of a status.
+var faults = map[int][2]string{
+	http.StatusNotFound:              {"desk.fault.missing", "desk.fault.missing.text"},
+	http.StatusForbidden:             {"desk.fault.foreign", "desk.fault.foreign.text"},
+	http.StatusMethodNotAllowed:      {"desk.fault.missing", "desk.fault.missing.text"},
+	http.StatusRequestEntityTooLarge: {"desk.fault.long", "desk.fault.long.text"},
+	http.StatusUnauthorized:          {"desk.signin", "desk.signin.ended"},
+	http.StatusInternalServerError:   {"desk.fault.broken", "desk.fault.broken.text"},
+}
+
+func (v *visit) faultHeading(err error, status int) string {
+	if errors.Is(err, errInsecure) || errors.Is(err, errElsewhere) {
+		return v.text("desk.fault.insecure")
+	}
+	if words, ok := faults[status]; ok {
+		return v.text(words[0])
+	}
+	return v.text("desk.fault.broken")
+}
+
+func (v *visit) faultText(err error, status int) string {
+	switch {
+	case errors.Is(err, errInsecure):
+		return v.text("desk.fault.insecure.text", "URL", v.BaseURL)
+	case errors.Is(err, errElsewhere):
+		return v.text("desk.fault.elsewhere.text", "URL", v.Accounts.Site.URL("/desk"))
+	case errors.Is(err, errConfirm):
+		return v.text("desk.confirm.first")
+	}
+	if problem := v.problem(err); problem != "" {
+		return problem
+	}
+	if words, ok := faults[status]; ok {
+		return v.text(words[1])
+	}
+	return v.text("desk.fault.broken.text")
+}
+
+// problems are the errors that a form shows, with the keys of their texts.
+var problems = []struct {
+	err error
+	id  string
+}{
+	{account.ErrSignIn, "desk.problem.signin"},
+	{account.ErrPasskey, "desk.problem.passkey"},
+	{account.ErrCode, "desk.problem.code"},
+	{account.ErrTicket, "desk.problem.link"},
+	{account.ErrOffer, "desk.problem.offer"},
+	{account.ErrExists, "desk.problem.exists"},
+	{account.ErrLastMethod, "desk.problem.last.method"},
+	{account.ErrLastOwner, "desk.problem.last.owner"},
+}
+
+// problem returns the text of an error that the form shows above its fields; "" if it is not one.
+func (v *visit) problem(err error) string {
+	if wait, ok := errors.AsType[*account.WaitError](err); ok {
+		return v.Words.Count("desk.problem.wait", int((wait.Wait+time.Second-1)/time.Second))
+	}
+	for _, p := range problems {
+		if errors.Is(err, p.err) {
+			return v.text(p.id)
+		}
+	}
+	return ""
+}
+
+// fieldNames are the keys of the names of fields, as the message of a *account.FieldError begins.
+var fieldNames = map[string]string{"name": "desk.field.name", "password": "desk.field.password", "role": "desk.field.role"}
+
+// fieldProblem returns the text of an error about a field; "" if the error is about another one.
+func (v *visit) fieldProblem(err error, field string) string {
+	if wrong, ok := errors.AsType[*account.FieldError](err); ok && wrong.Field == field {
+		return v.text(fieldNames[field], "Fault", wrong.Fault)
+	}
+	return ""
+}
+
+// known reports whether a form shows the error, so that it is answered with the form.
+func (v *visit) known(err error) bool {
+	_, field := errors.AsType[*account.FieldError](err)
+	return field || v.problem(err) != ""
+}
+
+// refuse answers with the page that names the accounts that may act.
+func (v *visit) refuse(r *refusal) error {
+	team, err := v.Accounts.Team(v.Request().Context())
+	if err != nil {
+		return err
+	}
+	byRole := map[account.Role][]string{}
+	for _, a := range team {
+		byRole[a.Role(v.shop.ID)] = append(byRole[a.Role(v.shop.ID)], a.Name)
+	}
+	var who []string
+	for _, role := range r.needs.Holders() {
+		if len(byRole[role]) > 0 {
+			who = append(who, v.text("desk.refused.role", "Role", v.roleName(role), "Names", strings.Join(byRole[role], ", ")))
+		}
+	}
+	f, err := v.frame(v.text("desk.refused"), "")
+	if err != nil {
+		return err
+	}
+	subject := v.text("desk.may.other")
+	if id, ok := permissionNames[r.needs]; ok {
+		subject = v.text(id)
+	}
+	return render(v, http.StatusForbidden, desk.RefusalPage(desk.Refusal{
+		Frame: f, Heading: v.text("desk.refused"), Lede: v.text("desk.refused.text", "Subject", subject, "Accounts", strings.Join(who, "; ")),
+		Back: views.Link{Text: v.text("desk.fault.home"), URL: v.below("")},
+	}))
+}
+
+// toSignIn leads to the sign-in, and back to the page that was asked for.
+func (v *visit) toSignIn() error {
+	address := v.path("/desk/signin")
+	if next := v.localPath(v.Request().URL.RequestURI()); reads(v.Request()) && next != "" {
+		address += "?next=" + url.QueryEscape(next)
+	}
+	return v.Redirect(seeOther, address)
+}
+
+// retryAfter sets the Retry-After header of an answer to too many attempts, and returns its status.
+func (v *visit) retryAfter(err error) int {
+	wait, ok := errors.AsType[*account.WaitError](err)
+	if !ok {
+		return http.StatusUnprocessableEntity
+	}
+	v.Response().Header().Set("Retry-After", strconv.Itoa(int((wait.Wait+time.Second-1)/time.Second)))
+	return http.StatusTooManyRequests
+}

@@ -1,0 +1,50 @@
+package desk
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"chequer/views/desk"
+)
+
+// passkeyOptions is the answer to the script that asks the browser for a passkey. The script returns
+// the offer with the browser's answer.
+type passkeyOptions struct {
+	Options json.RawMessage `json:"options"`
+	Offer   string          `json:"offer"`
+}
+
+// passkeyFault is the answer to the script if there are no options.
+type passkeyFault struct {
+	Error string `json:"error"`
+}
+
+// sendOptions answers the script with the options of a ceremony.
+func (v *visit) sendOptions(options []byte, offer string, err error) error {
+	switch {
+	case err == nil:
+		return v.JSON(http.StatusOK, passkeyOptions{options, offer})
+	case v.known(err):
+		text := v.problem(err)
+		for _, field := range []string{"name", "password", "role"} {
+			text += v.fieldProblem(err, field)
+		}
+		return v.JSON(http.StatusUnprocessableEntity, passkeyFault{text})
+	}
+	return err
+}
+
+// credential returns the browser's answer to a ceremony, and its offer.
+func (v *visit) credential() (offer string, response []byte) {
+	return v.FormValue("offer"), []byte(v.FormValue("credential"))
+}
+
+// passkey returns the form that asks the browser for a passkey; the empty form if browsers allow no
+// passkeys at the site.
+func (v *visit) passkey(p desk.Passkey) desk.Passkey {
+	if !v.Accounts.HasPasskeys() {
+		return desk.Passkey{}
+	}
+	p.Options, p.Failed = p.Action+"/options", v.text("desk.passkey.failed")
+	return p
+}

@@ -1,0 +1,193 @@
+package desk
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+	"chequer/views"
+	"chequer/views/desk"
+)
+
+// payment shows one invoice.
+func (v *visit) payment() error {
+	inv, err := v.Invoices.Invoice(v.Request().Context(), v.Param("id"))
+	if err == nil && inv.MerchantID != v.shop.ID {
+		err = invoice.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	f, err := v.frame(v.text("desk.payment.title", "Name", v.nameOf(inv.Terms.OrderID, inv.ID)), "/payments")
+	if err != nil {
+		return err
+	}
+	f.Test = inv.Mode == invoice.Test
+	return render(v, http.StatusOK, desk.PaymentPage(v.paymentPage(f, inv)))
+}
+
+// paymentPage returns the page of an invoice.
+func (v *visit) paymentPage(f desk.Frame, inv *invoice.Invoice) desk.Payment {
+	reported, more := v.Invoices.Evaluation(inv).ReportedPayments()
+	state := facts{inv.State.Status, inv.State.Exceptions, len(inv.Accepted) > 0, inv.NeedsDecision(), v.fiat(inv.State.Due)}
+	page := desk.Payment{
+		Frame: f, Back: views.Link{Text: v.text("desk.payments"), URL: v.below("/payments")},
+		Amount: v.fiat(inv.Terms.Price), State: v.stateOf(state), Reference: views.Reference(inv.ID), Page: v.path("/invoice/" + inv.ID),
+		Say: v.openQuestion(inv, state), Columns: []string{v.text("desk.amounts.coins"), v.text("desk.amounts.value")},
+		Amounts: v.amounts(inv, reported), Timeline: v.timeline(inv, reported), Facts: v.invoiceFacts(inv, more),
+	}
+	if f.Test {
+		page.Back.URL += "?mode=test"
+	}
+	if inv.Terms.OrderID != "" {
+		page.Order = v.text("desk.payment.order", "Order", inv.Terms.OrderID)
+	}
+	for _, p := range reported {
+		page.Transfers = append(page.Transfers, v.transfer(inv, p))
+	}
+	return page
+}
+
+// coins returns an amount of a payment with its unit.
+func (v *visit) coins(t invoice.Transfer) string {
+	unit := t.Asset
+	if a, known := v.Invoices.KnownAsset(t.Network, t.Asset); known {
+		unit = a.Symbol
+	}
+	return v.Words.Decimal(t.Amount.String()) + " " + unit
+}
+
+// transfer returns a payment of an invoice.
+func (v *visit) transfer(inv *invoice.Invoice, p invoice.Payment) desk.Transfer {
+	t := desk.Transfer{Amount: v.coins(p.Transfer), State: v.transferState(p.State), Tx: views.AddressGroups(p.Tx)}
+	for _, m := range inv.Methods {
+		if m.Asset.Network == p.Network && m.Destination.Script == p.Script {
+			t.Address = views.AddressGroups(m.Destination.Address)
+			t.To = v.text("desk.transfer.to", "Index", strconv.FormatUint(uint64(m.Index), 10), "Network", m.Asset.NetworkName)
+			break
+		}
+	}
+	t.Facts = append(t.Facts, desk.Fact{Name: v.text("desk.transfer.first"), Value: v.clock(p.FirstSeen)})
+	if p.Required > 0 {
+		t.Facts = append(t.Facts, desk.Fact{
+			Name:  v.text("desk.transfer.depth"),
+			Value: v.text("desk.transfer.of", "Number", strconv.Itoa(p.Confirmations), "Required", strconv.Itoa(p.Required)),
+		})
+	}
+	if p.Block != nil {
+		t.Facts = append(t.Facts, desk.Fact{Name: v.text("desk.transfer.block"), Value: strconv.FormatInt(p.Block.Height, 10)})
+	}
+	return t
+}
+
+// counts reports whether a payment counts towards the price.
+func counts(p invoice.Payment) bool {
+	return p.State == invoice.PaymentSeen || p.State == invoice.PaymentConfirmed
+}
+
+// amounts returns the rows of the table of amounts: the payments that count, their sum, the price, and
+// the difference.
+func (v *visit) amounts(inv *invoice.Invoice, payments []invoice.Payment) []desk.AmountRow {
+	sum := money.Zero(inv.Terms.Price.Currency())
+	var rows []desk.AmountRow
+	for _, p := range payments {
+		switch {
+		case counts(p):
+			sum = sum.Add(p.Value)
+			rows = append(rows, desk.AmountRow{Name: v.text("desk.amounts.received"), Values: []string{v.coins(p.Transfer), v.fiat(p.Value)}})
+		case p.State == invoice.PaymentLate:
+			value := p.Value
+			if p.Market != nil {
+				value = *p.Market
+			}
+			rows = append(rows, desk.AmountRow{Name: v.text("desk.amounts.late"), Values: []string{v.coins(p.Transfer), "(" + v.fiat(value) + ")"}})
+		}
+	}
+	rows = append(rows,
+		desk.AmountRow{Name: v.text("desk.amounts.counted"), Values: []string{"", v.fiat(sum)}, Sum: len(rows) > 0},
+		desk.AmountRow{Name: v.text("desk.amounts.price"), Values: []string{"", v.fiat(inv.Terms.Price)}})
+	switch state := inv.State; {
+	case !inv.AcceptedAt.IsZero() && !inv.Shortfall().IsZero():
+		rows = append(rows, desk.AmountRow{Name: v.text("desk.amounts.waived"), Values: []string{"", v.fiat(inv.Shortfall())}, Sum: true})
+	case !state.Due.IsZero():
+		rows = append(rows, desk.AmountRow{Name: v.text("desk.amounts.due"), Values: []string{"", v.fiat(state.Due)}, Sum: true})
+	case !state.Overpaid.IsZero():
+		rows = append(rows, desk.AmountRow{Name: v.text("desk.amounts.over"), Values: []string{"", v.fiat(state.Overpaid)}, Sum: true})
+	}
+	return rows
+}
+
+// originNames are the keys of the names of origins.
+var originNames = map[invoice.OriginKind]string{
+	invoice.FromAPI: "desk.origin.api", invoice.FromStorefront: "desk.origin.storefront", invoice.FromProduct: "desk.origin.product",
+	invoice.FromLink: "desk.origin.link", invoice.FromSignedLink: "desk.origin.signed", invoice.FromTerminal: "desk.origin.terminal",
+}
+
+// invoiceFacts returns the facts beside an invoice. More is the number of payments that are not shown.
+func (v *visit) invoiceFacts(inv *invoice.Invoice, more int) []desk.Fact {
+	var offered []string
+	for _, m := range inv.Methods {
+		name, network := v.assetName(inv.Mode, m.Asset.Code)
+		offered = append(offered, strings.TrimSpace(name+" "+network))
+	}
+	origin := ""
+	if id, known := originNames[inv.Origin.Kind]; known {
+		origin = strings.TrimSpace(v.text(id) + " " + inv.Origin.ID)
+	}
+	all := []desk.Fact{
+		{Name: v.text("desk.description"), Value: inv.Terms.Description},
+		{Name: v.text("desk.origin"), Value: origin},
+		{Name: v.text("desk.fact.reference"), Value: inv.Terms.Reference()},
+		{Name: v.text("desk.fact.note"), Value: inv.Terms.Note()},
+		{Name: v.text("desk.fact.methods"), Value: strings.Join(offered, ", ")},
+		{Name: v.text("desk.fact.created"), Value: v.clock(inv.CreatedAt)},
+		{Name: v.text("desk.fact.until"), Value: v.clock(inv.ExpiresAt())},
+		{Name: v.text("desk.fact.language"), Value: inv.Terms.Language},
+		{Name: v.text("desk.fact.refund"), Value: inv.Refund.Address},
+		{Name: v.text("desk.fact.back"), Value: host(inv.Terms.URLSuccess)},
+	}
+	if more > 0 {
+		all = append(all, desk.Fact{Name: v.text("desk.fact.more"), Value: strconv.Itoa(more)})
+	}
+	var known []desk.Fact
+	for _, f := range all {
+		if f.Value != "" {
+			known = append(known, f)
+		}
+	}
+	return known
+}
+
+// host returns the host of an address; "" if it has none.
+func host(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// openQuestion returns what the merchant should know about an invoice; the zero Notice if there is
+// nothing.
+func (v *visit) openQuestion(inv *invoice.Invoice, f facts) desk.Notice {
+	switch state := inv.State; {
+	case state.Has(invoice.WasReorged) && state.Status != invoice.Paid:
+		return desk.Notice{Heading: v.text("desk.say.reverted"), Text: v.text("desk.say.reverted.text")}
+	case state.Has(invoice.Delayed):
+		return desk.Notice{Heading: v.text("desk.say.delayed"), Text: v.text("desk.say.delayed.text")}
+	case !f.decision:
+		return desk.Notice{}
+	case state.Has(invoice.Late):
+		return desk.Notice{Heading: v.text("desk.say.late"), Text: v.text("desk.say.late.text")}
+	case state.Has(invoice.Overpaid):
+		return desk.Notice{Heading: v.text("desk.say.overpaid", "Amount", v.fiat(state.Overpaid)), Text: v.text("desk.say.overpaid.text")}
+	case state.Has(invoice.WrongAsset):
+		return desk.Notice{Heading: v.text("desk.say.wrong"), Text: v.text("desk.say.wrong.text")}
+	case state.Has(invoice.Older):
+		return desk.Notice{Heading: v.text("desk.say.older"), Text: v.text("desk.say.older.text")}
+	}
+	return desk.Notice{Heading: v.text("desk.say.short", "Amount", f.due), Text: v.text("desk.say.short.text")}
+}

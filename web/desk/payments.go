@@ -1,0 +1,101 @@
+package desk
+
+import (
+	"net/http"
+
+	"chequer/internal/invoice"
+	"chequer/views/desk"
+)
+
+// pageSize is the number of invoices on a page of the list.
+const pageSize = 25
+
+// payments lists the invoices of the shop. A search with one result leads to the invoice.
+func (v *visit) payments() error {
+	q := v.listQuery()
+	filter, problem := q.filter(v)
+	var rows []invoice.Summary
+	var err error
+	if problem == "" {
+		rows, err = v.findInvoices(filter, q)
+	}
+	if err != nil {
+		return err
+	}
+	if q.text != "" && len(rows) == 1 && q.after == (invoice.Position{}) {
+		return v.Redirect(http.StatusSeeOther, v.below("/payments/"+rows[0].ID))
+	}
+	page, err := v.paymentsPage(q, rows)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if page.Problem = problem; problem != "" {
+		status = http.StatusUnprocessableEntity
+	}
+	return render(v, status, desk.PaymentsPage(page))
+}
+
+// paymentsPage returns the page of the list.
+func (v *visit) paymentsPage(q listQuery, rows []invoice.Summary) (desk.Payments, error) {
+	f, err := v.frame(v.text("desk.payments"), "/payments")
+	if err != nil {
+		return desk.Payments{}, err
+	}
+	f.Query, f.Test = q.text, q.mode == invoice.Test
+	f.LiveURL, f.TestURL = v.below("/payments"), v.below("/payments?mode=test")
+	page := desk.Payments{Frame: f, Action: v.below("/payments"), Filters: q.fields(v), Kept: q.kept(), Caption: v.text("desk.payments.caption")}
+	tally, err := v.Invoices.Tally(v.Request().Context(), v.shop.ID, q.mode)
+	if err != nil {
+		return page, err
+	}
+	page.States = q.states(v, tally)
+	if q.filtered() {
+		page.Clear = v.below("/payments") + q.only("mode").encode()
+	}
+	if len(rows) > pageSize {
+		rows = rows[:pageSize]
+		page.Older = v.below("/payments") + q.behind(rows[pageSize-1].Position()).encode()
+	}
+	for _, s := range rows {
+		page.Rows = append(page.Rows, v.paymentRow(s))
+	}
+	page.Shown = v.Words.Count("desk.payments.shown", len(rows))
+	if len(rows) == 0 {
+		page.Empty = v.text("desk.payments.none")
+		if q.filtered() {
+			page.Empty = v.text("desk.payments.none.found")
+		}
+	}
+	return page, nil
+}
+
+// paymentRow returns an invoice as a row of the list.
+func (v *visit) paymentRow(s invoice.Summary) desk.PaymentRow {
+	row := desk.PaymentRow{
+		Name: v.nameOf(s.OrderID, s.ID), URL: v.below("/payments/" + s.ID), Description: s.Description,
+		State: v.stateOf(facts{s.Status, s.Exceptions, s.Accepted, s.NeedsDecision(), v.fiat(s.Due)}),
+		Time:  machine(s.CreatedAt), At: v.clock(s.CreatedAt), Amount: v.fiat(s.Price),
+	}
+	code := s.PaidAsset
+	if code == "" && len(s.Received) > 0 {
+		code = s.Received[0].Asset
+	}
+	row.Method, row.Network = v.assetName(s.Mode, code)
+	return row
+}
+
+// assetName returns the name of an asset, and its network if the name does not imply it: "Bitcoin", and
+// "EURC" on "Base".
+func (v *visit) assetName(mode invoice.Mode, code string) (name, network string) {
+	a, known := v.Invoices.AssetByCode(mode, code)
+	switch {
+	case !known:
+		return code, ""
+	case a.Contract != "":
+		return a.Symbol, a.NetworkName
+	case a.Symbol != a.Code:
+		return a.Name, a.NetworkName
+	}
+	return a.Name, ""
+}

@@ -1,0 +1,223 @@
+package desk_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"chequer/internal/account"
+	"chequer/internal/chain"
+	"chequer/internal/chain/simnet"
+	"chequer/internal/invoice"
+	"chequer/internal/keys"
+	"chequer/internal/money"
+	"chequer/internal/rates"
+	"chequer/internal/watcher"
+)
+
+// till creates test invoices on simnet and pays them.
+type till struct {
+	*invoice.Service
+	lab     *lab
+	net     *simnet.Network
+	watcher *watcher.Watcher
+	wallets []invoice.Wallet
+	made    int
+}
+
+// newTill returns the invoices of a lab.
+func newTill(l *lab) *till {
+	l.t.Helper()
+	fixed, err := rates.ParseFixed("BTC-EUR=80000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08", "fixed")
+	l.must(err)
+	s := &till{lab: l, net: simnet.New(l.storage, l.clock.Now)}
+	s.Service = invoice.NewService(invoice.Config{
+		Storage: l.storage, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}}, Rates: func() invoice.Rates { return fixed },
+		Now: l.clock.Now, Log: slog.New(slog.DiscardHandler), Encode: func(*invoice.Invoice, invoice.Event) []byte { return []byte("{}") },
+		NewID: func() string { s.made++; return fmt.Sprintf("%032d", s.made) },
+	})
+	s.watcher = watcher.New(watcher.Config{
+		Network: s.net, Storage: l.storage, Observer: s.Service, Holder: "test", Every: time.Second, Now: l.clock.Now, Log: slog.New(slog.DiscardHandler),
+	})
+	for _, kind := range []keys.Kind{keys.BTC, keys.LTC, keys.ETH} {
+		_, key, err := keys.NewTestKey(rand.Reader, kind)
+		l.must(err)
+		s.wallets = append(s.wallets, invoice.Wallet{Asset: string(kind), Key: key.String(), Counter: key.Fingerprint()})
+	}
+	return s
+}
+
+// step runs the watcher and the expirer once.
+func (s *till) step() {
+	s.lab.t.Helper()
+	_, err := s.watcher.Step(s.lab.t.Context())
+	s.lab.must(err)
+	_, err = s.Expire(s.lab.t.Context(), 100)
+	s.lab.must(err)
+}
+
+// sell creates an invoice of a merchant.
+func (s *till) sell(merchantID, order, amount string) *invoice.Invoice {
+	s.lab.t.Helper()
+	s.lab.clock.Pass(time.Second)
+	s.step()
+	inv, err := s.Create(s.lab.t.Context(), invoice.CreateRequest{
+		MerchantID: merchantID, Mode: invoice.Test, Wallets: s.wallets, ExpiresIn: 15 * time.Minute,
+		Origin: invoice.Origin{Kind: invoice.FromLink, ID: "prints"},
+		Terms:  invoice.Terms{Price: money.MustParse(amount, money.EUR), OrderID: order, Description: "Print <A4>", Rules: invoice.DefaultRules(money.EUR)},
+	})
+	s.lab.must(err)
+	return inv
+}
+
+// pay pays an amount of coins to an invoice, and returns the transaction.
+func (s *till) pay(inv *invoice.Invoice, amount string) string {
+	s.lab.t.Helper()
+	m, ok := inv.Method(simnet.ID, "BTC")
+	if !ok {
+		s.lab.t.Fatal("the invoice has no method BTC")
+	}
+	tx, err := s.net.Pay(s.lab.t.Context(), m.Asset, m.Destination.Script, money.MustParse(amount, m.Asset.Currency))
+	s.lab.must(err)
+	s.step()
+	return tx
+}
+
+// expire lets the quotes of all invoices end.
+func (s *till) expire() {
+	s.lab.t.Helper()
+	s.lab.clock.Pass(16 * time.Minute)
+	s.step()
+}
+
+func TestPayments(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	b.get("/desk/shop").leads("/desk/shop/payments")
+	b.get("/desk/shop/payments").want(http.StatusOK, "No payments yet.")
+
+	s := l.till
+	old := s.sell(shop, "1041", "10.00")
+	s.expire()
+	s.sell("other", "1042", "80.00")
+	waiting := s.sell(shop, "1042", "80.00")
+	tx := s.pay(waiting, "0.0004")
+	page := b.get("/desk/shop/payments?mode=test").want(http.StatusOK, "Test payments. No real money moves.")
+	if got, want := page.names(), "1042 1041"; got != want {
+		t.Errorf("the list has %q, want %q", got, want)
+	}
+	row := textOf(page.find(".rows tbody tr").First())
+	if want := "1042 Print <A4> Bitcoin €48.00 short 12:16 UTC €80.00"; row != want {
+		t.Errorf("the first row is %q, want %q", row, want)
+	}
+	if got, want := textOf(page.find(".pick")), "All 2 Waiting 0 Seen 1 Paid 0 Needs attention 0 Expired 1 Cancelled 0"; got != want {
+		t.Errorf("the states are %q, want %q", got, want)
+	}
+	m, _ := waiting.Method(simnet.ID, "BTC")
+	for query, want := range map[string]string{
+		"state=expired":                 "1041",
+		"state=seen":                    "1042",
+		"state=paid":                    "",
+		"period=today":                  "1042 1041",
+		"period=week":                   "1042 1041",
+		"period=2026-11":                "1042 1041",
+		"period=2026-12":                "",
+		"period=2026-10":                "",
+		"q=nothing":                     "",
+		"q=" + strings.Repeat("x", 300): "",
+		"state=unknown&q=%00":           "",
+		"after=tomorrow":                "1042 1041",
+		"after=0-":                      "",
+	} {
+		if got := b.get("/desk/shop/payments?mode=test&"+query).want(http.StatusOK, "Payments").names(); got != want {
+			t.Errorf("%s lists %q, want %q", query, got, want)
+		}
+	}
+	for _, q := range []string{"1042", waiting.ID, tx, strings.ToUpper(tx), m.Destination.Address, strings.ToUpper(m.Destination.Address), "80", "80.00", "80,00", "€80.00"} {
+		b.get("/desk/shop/payments?mode=test&q=" + q).leads("/desk/shop/payments/" + waiting.ID)
+	}
+	b.get("/desk/shop/payments?mode=test&q=" + old.ID).leads("/desk/shop/payments/" + old.ID)
+	for _, query := range []string{"period=yesterday", "period=2026-13"} {
+		b.get("/desk/shop/payments?mode=test&"+query).want(http.StatusUnprocessableEntity, "There is no such period")
+	}
+}
+
+// names returns the names of the invoices that a list has.
+func (p page) names() string {
+	p.t.Helper()
+	return strings.Join(p.find(".rows .go1").Map(func(_ int, s *selection) string { return s.Text() }), " ")
+}
+
+// A list of several pages has each invoice once.
+func TestPayments_pages(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	for i := range 27 {
+		l.till.sell(shop, fmt.Sprint(1000+i), "10.00")
+	}
+	first := b.get("/desk/shop/payments?mode=test&state=waiting").want(http.StatusOK, "25 payments, newest first")
+	older := first.find(".pager a").AttrOr("href", "")
+	second := b.get(older).want(http.StatusOK, "2 payments, newest first")
+	if got, want := second.names(), "1001 1000"; got != want || second.find(".pager a").Length() != 0 {
+		t.Errorf("the second page has %q, want %q", got, want)
+	}
+	if !strings.Contains(older, "state=waiting") || !strings.Contains(older, "mode=test") {
+		t.Errorf("the second page is %q", older)
+	}
+}
+
+func TestPayment(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	s := l.till
+	inv := s.sell(shop, "1042", "80.00")
+	at := "/desk/shop/payments/" + inv.ID
+	b.get(at).want(http.StatusOK, "Waiting")
+	tx := s.pay(inv, "0.0005")
+	b.get(at).want(http.StatusOK, "€40.00 short")
+	l.clock.Pass(time.Second)
+	second := s.pay(inv, "0.0006")
+	l.must(s.net.Confirm(t.Context(), []string{tx, second}))
+	s.step()
+	page := b.get(at).want(http.StatusOK, "Overpaid by €8.00")
+	for _, want := range []string{
+		"€80.00 Overpaid Order 1042 Reference 0000-0000", "Received 0.0005 BTC €40.00 Received 0.0006 BTC €48.00 Counted €88.00 Price €80.00 Overpaid €8.00",
+		"Invoice created", "Transfer seen", "Checkout link prints", "Print <A4>", "Transfer of 0.0005 BTC Confirmed",
+	} {
+		if !strings.Contains(page.text(), want) {
+			t.Errorf("the page lacks %q: %s", want, page.text())
+		}
+	}
+	if got := page.find("code.addr").First().Text(); got != tx {
+		t.Errorf("selecting the transaction gives %q, want %q", got, tx)
+	}
+	foreign := s.sell("other", "1", "5.00")
+	b.get("/desk/shop/payments/"+foreign.ID).want(http.StatusNotFound, "Not found")
+	b.get("/desk/shop/payments?mode=test&q="+foreign.ID).want(http.StatusOK, "No payments match")
+	b.get("/desk/shop/payments/nothing").want(http.StatusNotFound, "Not found")
+}
+// An invoice that waits for a decision of the merchant has a note about it.
+// An invoice about which the merchant decides says so.
+func TestPayment_late(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.owner()
+	b := l.as("Runa", account.Bookkeeper)
+	inv := l.till.sell(shop, "", "80.00")
+	l.till.expire()
+	l.till.pay(inv, "0.001")
+	page := b.get("/desk/shop/payments/"+inv.ID).want(http.StatusOK, "A payment arrived after the quote expired")
+	for _, want := range []string{"Received late, not counted 0.001 BTC (€80.00)", "Counted €0.00 Price €80.00 Short €80.00", "Quote expired", "Late"} {
+		if !strings.Contains(page.text(), want) {
+			t.Errorf("the page lacks %q: %s", want, page.text())
+		}
+	}
+	b.get("/desk/shop/payments?mode=test&state=attention").want(http.StatusOK, "1 payment, newest first")
+}

@@ -1,0 +1,209 @@
+package desk
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"chequer/internal/invoice"
+	"chequer/views/desk"
+)
+
+// listQuery is the query of a list of invoices.
+type listQuery struct {
+	values url.Values
+	text   string
+	mode   invoice.Mode
+	state  string
+	period string
+	after  invoice.Position
+}
+
+// listFields are the names of the fields of a list's query.
+var listFields = []string{"mode", "state", "method", "period", "q", "after"}
+
+func (v *visit) listQuery() listQuery {
+	given := v.QueryParams()
+	q := listQuery{values: url.Values{}, mode: invoice.Live}
+	for _, name := range listFields {
+		if value := strings.TrimSpace(given.Get(name)); value != "" {
+			q.values.Set(name, value)
+		}
+	}
+	if q.values.Get("mode") == "test" {
+		q.mode = invoice.Test
+	} else {
+		q.values.Del("mode")
+	}
+	q.text, q.state, q.period = q.values.Get("q"), q.values.Get("state"), q.values.Get("period")
+	q.after = position(q.values.Get("after"))
+	return q
+}
+
+// position returns the position of a link to the next page; the zero position if it is not one.
+func position(text string) invoice.Position {
+	at, id, found := strings.Cut(text, "-")
+	ms, err := strconv.ParseInt(at, 10, 64)
+	if !found || err != nil {
+		return invoice.Position{}
+	}
+	return invoice.Position{CreatedAt: time.UnixMilli(ms).UTC(), ID: id}
+}
+
+// filtered reports whether the query selects a part of the list.
+func (q listQuery) filtered() bool {
+	return len(q.only("state", "method", "period", "q").values) > 0
+}
+
+// only returns the query with the named fields only.
+func (q listQuery) only(names ...string) listQuery {
+	kept := url.Values{}
+	for _, name := range names {
+		if value := q.values.Get(name); value != "" {
+			kept.Set(name, value)
+		}
+	}
+	q.values = kept
+	return q
+}
+
+// with returns the query with one field set, at the beginning of the list.
+func (q listQuery) with(name, value string) listQuery {
+	q = q.only(listFields...)
+	q.values.Del("after")
+	if q.values.Set(name, value); value == "" {
+		q.values.Del(name)
+	}
+	return q
+}
+
+// behind returns the query of the page after a position.
+func (q listQuery) behind(p invoice.Position) listQuery {
+	return q.with("after", strconv.FormatInt(p.CreatedAt.UnixMilli(), 10)+"-"+p.ID)
+}
+
+// encode returns the query with its question mark; "" if it is empty.
+func (q listQuery) encode() string {
+	if len(q.values) == 0 {
+		return ""
+	}
+	return "?" + q.values.Encode()
+}
+
+// kept returns the fields that the form with the filters keeps.
+func (q listQuery) kept() []desk.Hidden {
+	var hidden []desk.Hidden
+	for _, name := range []string{"mode", "state"} {
+		if value := q.values.Get(name); value != "" {
+			hidden = append(hidden, desk.Hidden{Name: name, Value: value})
+		}
+	}
+	return hidden
+}
+
+// fields returns the fields of the form with the filters.
+func (q listQuery) fields(v *visit) []desk.Filter {
+	methods := desk.Filter{Name: "method", Label: v.text("desk.method"), Options: []desk.Option{{Text: v.text("desk.method.all"), Chosen: q.values.Get("method") == ""}}}
+	for _, code := range v.Invoices.MethodCodes(q.mode) {
+		name, network := v.assetName(q.mode, code)
+		methods.Options = append(methods.Options, desk.Option{Value: code, Text: strings.TrimSpace(name + " " + network), Chosen: q.values.Get("method") == code})
+	}
+	return []desk.Filter{q.periods(v), methods}
+}
+
+// months is the number of months that the list of periods has.
+const months = 12
+
+// periods returns the field that selects a period: a few days, or a month.
+func (q listQuery) periods(v *visit) desk.Filter {
+	f := desk.Filter{Name: "period", Label: v.text("desk.period")}
+	add := func(value, text string) {
+		f.Options = append(f.Options, desk.Option{Value: value, Text: text, Chosen: q.period == value})
+	}
+	add("", v.text("desk.period.all"))
+	add("today", v.text("desk.period.today"))
+	add("week", v.text("desk.period.week"))
+	first := month(v.Now().UTC())
+	for i := range months {
+		at := first.AddDate(0, -i, 0)
+		add(at.Format(monthLayout), v.Words.Month(at.Month())+" "+strconv.Itoa(at.Year()))
+	}
+	return f
+}
+
+// monthLayout is the layout of a month in the query.
+const monthLayout = "2006-01"
+
+// month returns the start of the month of a time.
+func month(at time.Time) time.Time {
+	return time.Date(at.Year(), at.Month(), 1, 0, 0, 0, 0, at.Location())
+}
+
+// span returns the start and the end of a period; false if there is no such period. The zero times are
+// those of all payments.
+func span(period string, now time.Time) (from, to time.Time, ok bool) {
+	today := now.UTC().Truncate(24 * time.Hour)
+	switch period {
+	case "":
+		return from, to, true
+	case "today":
+		return today, to, true
+	case "week":
+		return today.AddDate(0, 0, -6), to, true
+	}
+	from, err := time.Parse(monthLayout, period)
+	return from, from.AddDate(0, 1, 0), err == nil
+}
+
+// listStates are the states by which the list is filtered.
+var listStates = []struct {
+	name, text, shape string
+	status            invoice.Status // "" if the state is not one status
+}{
+	{"", "desk.state.all", "", ""},
+	{"waiting", "desk.state.waiting", "wait", invoice.Created},
+	{"seen", "desk.state.seen", "wait", invoice.Pending},
+	{"paid", "desk.state.paid", "ok", invoice.Paid},
+	{"attention", "desk.state.attention", "warn", ""},
+	{"expired", "desk.state.expired", "off", invoice.Expired},
+	{"cancelled", "desk.state.cancelled", "off", invoice.Declined},
+}
+
+// states returns the links that select a state, with the number of invoices in it.
+func (q listQuery) states(v *visit, t invoice.Tally) []desk.StateLink {
+	var all int64
+	for _, n := range t.Statuses {
+		all += n
+	}
+	var links []desk.StateLink
+	for _, s := range listStates {
+		count := t.Statuses[s.status]
+		switch s.name {
+		case "":
+			count = all
+		case "attention":
+			count = t.NeedDecision
+		}
+		links = append(links, desk.StateLink{
+			Text: v.text(s.text), Shape: s.shape, Count: strconv.FormatInt(count, 10), Current: q.state == s.name,
+			URL: v.below("/payments") + q.with("state", s.name).encode(),
+		})
+	}
+	return links
+}
+
+// filter returns the filter of the query, or a sentence about a field that is wrong.
+func (q listQuery) filter(v *visit) (f invoice.Filter, problem string) {
+	f = invoice.Filter{MerchantID: v.shop.ID, Mode: q.mode, PaidAsset: q.values.Get("method")}
+	for _, s := range listStates {
+		if s.name == q.state {
+			f.Status, f.NeedsDecision = s.status, s.name == "attention"
+		}
+	}
+	var ok bool
+	if f.From, f.To, ok = span(q.period, v.Now()); !ok {
+		return f, v.text("desk.period.wrong")
+	}
+	return f, ""
+}

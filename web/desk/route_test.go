@@ -1,0 +1,165 @@
+package desk_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/account"
+)
+
+// access describes the callers that a route admits.
+type access struct {
+	roles   []account.Role // that may use the route; nil: no session is needed
+	confirm bool           // only shortly after a confirmation of the sign-in
+}
+
+var (
+	anyone    = access{}
+	everyRole = access{roles: account.Roles}
+	ownSignIn = access{roles: account.Roles, confirm: true}
+	owners    = access{roles: []account.Role{account.Owner}}
+	confirmed = access{roles: []account.Role{account.Owner}, confirm: true}
+	viewers   = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper, account.Developer}}
+	auditors  = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper, account.Developer}}
+)
+
+// table is the access of every route. A new route needs a row here.
+var table = map[string]access{
+	"GET /desk":                                 anyone,
+	"GET /desk/":                                anyone,
+	"GET /desk/signin":                          anyone,
+	"POST /desk/signin":                         anyone,
+	"POST /desk/signin/passkey":                 anyone,
+	"POST /desk/signin/passkey/options":         anyone,
+	"POST /desk/signout":                        anyone,
+	"GET /desk/start":                           anyone,
+	"POST /desk/start":                          anyone,
+	"POST /desk/start/password":                 anyone,
+	"POST /desk/start/code":                     anyone,
+	"POST /desk/start/passkey":                  anyone,
+	"POST /desk/start/passkey/options":          anyone,
+	"GET /desk/:shop":                           everyRole,
+	"GET /desk/:shop/payments":                  viewers,
+	"GET /desk/:shop/payments/:id":              viewers,
+	"GET /desk/:shop/account":                   everyRole,
+	"GET /desk/:shop/account/password":          ownSignIn,
+	"POST /desk/:shop/account/password":         ownSignIn,
+	"POST /desk/:shop/account/password/code":    ownSignIn,
+	"POST /desk/:shop/account/password/remove":  ownSignIn,
+	"POST /desk/:shop/account/passkey":          ownSignIn,
+	"POST /desk/:shop/account/passkey/options":  ownSignIn,
+	"POST /desk/:shop/account/passkey/remove":   ownSignIn,
+	"POST /desk/:shop/account/session/end":      everyRole,
+	"POST /desk/:shop/account/sessions/end":     everyRole,
+	"GET /desk/:shop/confirm":                   everyRole,
+	"POST /desk/:shop/confirm":                  everyRole,
+	"POST /desk/:shop/confirm/passkey":          everyRole,
+	"POST /desk/:shop/confirm/passkey/options":  everyRole,
+	"GET /desk/:shop/accounts":                  owners,
+	"POST /desk/:shop/accounts/invite":          confirmed,
+	"POST /desk/:shop/accounts/withdraw":        confirmed,
+	"GET /desk/:shop/accounts/:account":         owners,
+	"POST /desk/:shop/accounts/:account/role":   confirmed,
+	"POST /desk/:shop/accounts/:account/remove": confirmed,
+	"GET /desk/:shop/log":                       auditors,
+}
+
+// Every route is tried with a session of every role: confirmed, not confirmed, without a session, and
+// with a session of another shop.
+func TestRoutes(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(table)), l.desk.Routes()); diff != "" {
+		t.Fatalf("routes (-table +router):\n%s", diff)
+	}
+	team := l.team()
+	forms := map[account.Role]string{}
+	for role, b := range team {
+		forms[role] = b.formToken()
+	}
+	try := func(t *testing.T, b *browser, route, form string) page {
+		t.Helper()
+		method, path, _ := strings.Cut(route, " ")
+		path = strings.NewReplacer(":shop", shop, ":account", "acc_unknown", ":id", "unknown").Replace(path)
+		return b.do(method, path, values("form", form))
+	}
+	for _, stale := range []bool{false, true} {
+		if stale {
+			l.clock.Pass(11 * time.Minute)
+		}
+		for _, route := range slices.Sorted(maps.Keys(table)) {
+			want := table[route]
+			if want.roles == nil || strings.HasSuffix(route, "/sessions/end") && stale {
+				continue
+			}
+			for role, b := range team {
+				got := try(t, b, route, forms[role])
+				outcome := outcomeOf(got)
+				expected := "admitted"
+				switch {
+				case !slices.Contains(want.roles, role):
+					expected = "refused"
+				case want.confirm && stale:
+					expected = "to be confirmed"
+				}
+				if outcome != expected {
+					t.Errorf("%s as %s, confirmation stale %t: %s (%d), want %s", route, role, stale, outcome, got.status, expected)
+				}
+			}
+			if got := outcomeOf(try(t, l.browser(), route, "")); got != "signed out" {
+				t.Errorf("%s without a session: %s", route, got)
+			}
+		}
+	}
+	for route, want := range table {
+		if want.roles == nil {
+			continue
+		}
+		method, path, _ := strings.Cut(route, " ")
+		path = strings.NewReplacer(":shop", "other", ":account", "acc_unknown", ":id", "unknown").Replace(path)
+		if got := team[account.Owner].do(method, path, values("form", forms[account.Owner])); got.status != http.StatusNotFound {
+			t.Errorf("%s of a shop in which the account has no role: %d, want 404", route, got.status)
+		}
+	}
+}
+
+// outcomeOf returns how the desk treated a request.
+func outcomeOf(p page) string {
+	switch location := p.header.Get("Location"); {
+	case p.status == http.StatusSeeOther && strings.HasPrefix(location, "/desk/signin"):
+		return "signed out"
+	case p.status == http.StatusForbidden && strings.Contains(p.body, "Confirm it’s you"):
+		return "to be confirmed"
+	case p.status == http.StatusForbidden && strings.Contains(p.body, "Not allowed for your role"):
+		return "refused"
+	case p.status == http.StatusForbidden, p.status == http.StatusUnauthorized, p.status >= http.StatusInternalServerError:
+		return fmt.Sprintf("status %d: %s", p.status, p.text())
+	}
+	return "admitted"
+}
+
+// A refusal names the accounts that may act, and changes nothing.
+func TestRefusal(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.owner()
+	seller := l.as("Jonas", account.Seller)
+	l.as("Tove", account.Manager)
+	seller.get("/desk/shop/accounts").want(http.StatusForbidden, "Accounts are managed by: Owner: Maren.")
+	seller.get("/desk/shop/log").want(http.StatusForbidden, "The audit log is viewed by: Owner: Maren; Manager: Tove.")
+	before := len(l.actions())
+	seller.send("/desk/shop/accounts/invite", "role", "owner").want(http.StatusForbidden, "Accounts are managed by: Owner: Maren.")
+	if got := l.actions(); len(got) != before {
+		t.Errorf("the refused action is in the audit log: %q", got)
+	}
+	if n := seller.get("/desk/shop/account").find(`a[href="/desk/shop/accounts"], a[href="/desk/shop/log"], a[href="/desk/shop/payments"]`).Length(); n != 0 {
+		t.Errorf("the page of a seller has %d links to places that refuse the seller", n)
+	}
+}

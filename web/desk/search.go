@@ -1,0 +1,72 @@
+package desk
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+)
+
+// invoiceID matches the identifier of an invoice.
+var invoiceID = regexp.MustCompile(`^[A-Za-z0-9]{32}$`)
+
+// hexTx matches the identifier of a transaction in hexadecimal digits, which networks write in lower case.
+var hexTx = regexp.MustCompile(`^(0[xX])?[0-9A-Fa-f]{64}$`)
+
+// maxSearch is the largest length of a text that is searched for, longer than any address.
+const maxSearch = 200
+
+// findInvoices returns the invoices that a query selects, one more than a page shows. A searched text is
+// tried as an identifier, an order, a reference, a transaction, an address and an amount, until
+// invoices are found.
+func (v *visit) findInvoices(f invoice.Filter, q listQuery) ([]invoice.Summary, error) {
+	ctx := v.Request().Context()
+	if q.text == "" {
+		return v.Invoices.Summaries(ctx, f, q.after, pageSize+1)
+	}
+	if len(q.text) > maxSearch {
+		return nil, nil
+	}
+	if invoiceID.MatchString(q.text) {
+		inv, err := v.Invoices.Invoice(ctx, q.text)
+		if err == nil && inv.MerchantID == v.shop.ID {
+			return []invoice.Summary{inv.Summary()}, nil
+		}
+		if err != nil && !errors.Is(err, invoice.ErrNotFound) {
+			return nil, err
+		}
+	}
+	for _, candidate := range v.candidates(f, q.text) {
+		rows, err := v.Invoices.Summaries(ctx, candidate, q.after, pageSize+1)
+		if err != nil || len(rows) > 0 {
+			return rows, err
+		}
+	}
+	return nil, nil
+}
+
+// candidates returns the filters for the meanings that a searched text may have.
+func (v *visit) candidates(f invoice.Filter, text string) []invoice.Filter {
+	order, reference, tx := f, f, f
+	order.OrderID, reference.Reference, tx.Tx = text, text, text
+	if hexTx.MatchString(text) {
+		tx.Tx = strings.ToLower(text)
+	}
+	list := []invoice.Filter{order, reference, tx}
+	if to := v.Invoices.Scripts(f.Mode, text); len(to) > 0 {
+		address := f
+		address.Scripts = to
+		list = append(list, address)
+	}
+	digits := strings.Replace(strings.Trim(text, "€$ "), ",", ".", 1)
+	for _, fiat := range []money.Currency{money.EUR, money.USD} {
+		if price, err := money.Parse(digits, fiat); err == nil && !price.IsZero() {
+			amount := f
+			amount.Price = price
+			list = append(list, amount)
+		}
+	}
+	return list
+}

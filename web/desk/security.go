@@ -1,0 +1,91 @@
+package desk
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/account"
+)
+
+// policy is the Content-Security-Policy of the desk. It needs no nonce and no 'unsafe-inline', because
+// no page has an inline script or style.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
+	"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// secure sets the headers of every response. Pages are not stored, so that they cannot be read after
+// the account has signed out.
+func (h *Desk) secure(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		header := c.Response().Header()
+		header.Set("Content-Security-Policy", policy)
+		header.Set("Permissions-Policy", "publickey-credentials-get=(self), publickey-credentials-create=(self), camera=(), microphone=(), geolocation=(), payment=()")
+		header.Set("Referrer-Policy", "same-origin") // with no-referrer, forms would have the Origin "null"
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("X-Frame-Options", "DENY")
+		header.Set("Cross-Origin-Opener-Policy", "same-origin")
+		header.Set("Cross-Origin-Resource-Policy", "same-origin")
+		header.Set("X-Robots-Tag", "noindex")
+		header.Set("Cache-Control", "no-store")
+		return next(c)
+	}
+}
+
+var (
+	// errInsecure means that the desk has no address that protects its secrets.
+	errInsecure = errors.New("the desk has neither https nor localhost")
+	// errElsewhere means that the browser uses an address that does not protect the desk's secrets.
+	errElsewhere = errors.New("the desk was called at an address without protection")
+	// errForeign means that a page of another site sent a form.
+	errForeign = errors.New("form of another site")
+)
+
+// reachable refuses requests at an address over which secrets would travel unprotected. Browsers send
+// Sec-Fetch-Site only over https and to localhost. A proxy may change the Host header, so the header
+// alone decides nothing.
+func (h *Desk) reachable(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r, site := c.Request(), h.Accounts.Site
+		if site == (account.Site{}) {
+			return errInsecure
+		}
+		if hostOf(r.Host) == site.Host || r.Header.Get("Sec-Fetch-Site") != "" && site.Secure {
+			return next(c)
+		}
+		if !site.Secure && net.ParseIP(hostOf(r.Host)).IsLoopback() && reads(r) {
+			return c.Redirect(http.StatusTemporaryRedirect, site.Origin+r.URL.RequestURI())
+		}
+		return errElsewhere
+	}
+}
+
+// hostOf returns the host name of a Host header.
+func hostOf(host string) string {
+	u, err := url.Parse("//" + host)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
+
+// sameOrigin refuses forms that pages of another site send. A form needs one of the two headers that
+// name its site: every browser with passkeys sends both.
+func (h *Desk) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
+		switch {
+		case reads(r):
+		case origin == "" && site == "",
+			origin != "" && origin != h.Accounts.Site.Origin,
+			site != "" && site != "same-origin":
+			return errForeign
+		}
+		return next(c)
+	}
+}

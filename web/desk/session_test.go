@@ -1,0 +1,185 @@
+package desk_test
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"chequer/web/desk"
+)
+
+// signIn signs in with the password and the code of an account.
+func (b *browser) signIn(name, next string) page {
+	b.lab.t.Helper()
+	return b.post("/desk/signin", "name", name, "password", password, "code", b.lab.code(name), "next", next)
+}
+
+func TestSignIn(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.ownerByPassword()
+	b := l.browser()
+	b.get("/desk/shop/account").leads("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
+	form := b.get("/desk/signin?next=%2Fdesk%2Fshop%2Faccount").want(http.StatusOK, "Six digits from your authenticator app")
+	if next := form.find(`form[action="/desk/signin"] input[name=next]`).AttrOr("value", ""); next != "/desk/shop/account" {
+		t.Errorf("the form leads to %q", next)
+	}
+	b.signIn("Maren", "/desk/shop/account").leads("/desk/shop/account")
+	cookie := b.cookies["__Host-desk"]
+	if cookie == nil || !cookie.Secure || !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode || cookie.Path != "/" || cookie.Domain != "" {
+		t.Errorf("the cookie is %+v", cookie)
+	}
+	b.get("/desk/shop/account").want(http.StatusOK, "Firefox on Linux")
+	b.get("/desk").leads("/desk/shop")
+}
+
+// A wrong password, a wrong code and an unknown name have the same answer, and many of them are
+// refused for a time.
+func TestSignIn_refused(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.ownerByPassword()
+	var answers []string
+	for _, given := range [][2]string{{"Maren", "wrong password"}, {"Nora", password}} {
+		b := l.browser()
+		l.clock.Pass(2 * time.Minute)
+		refused := b.post("/desk/signin", "name", given[0], "password", given[1], "code", l.code("Maren")).want(http.StatusUnprocessableEntity, "Name, password or code is wrong.")
+		answers = append(answers, strings.ReplaceAll(refused.body, given[0], "NAME"))
+		if b.session() != "" || strings.Contains(refused.body, given[1]) {
+			t.Error("the answer has a session or the password")
+		}
+	}
+	if answers[0] != answers[1] {
+		t.Error("the answers for a wrong password and an unknown name differ")
+	}
+	waits := l.browser().signIn("Maren", "").want(http.StatusTooManyRequests, "Too many failed attempts. Try again in")
+	if waits.header.Get("Retry-After") == "" {
+		t.Error("the answer has no Retry-After")
+	}
+}
+
+// A session identifier that was set before the sign-in is not used after it, and a sign-in ends the
+// session that the browser had.
+func TestSession_is_new_after_sign_in(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	former := l.ownerByPassword()
+	b := l.browser()
+	b.cookies["__Host-desk"] = &http.Cookie{Name: "__Host-desk", Value: "set-by-an-attacker"}
+	b.signIn("Maren", "").leads("/desk")
+	if b.session() == "set-by-an-attacker" || b.session() == "" {
+		t.Errorf("the session after the sign-in is %q", b.session())
+	}
+	attacker := l.browser()
+	attacker.cookies["__Host-desk"] = &http.Cookie{Name: "__Host-desk", Value: "set-by-an-attacker"}
+	attacker.get("/desk/shop/account").leads("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
+
+	l.clock.Pass(time.Minute)
+	copied := l.browser()
+	copied.cookies["__Host-desk"] = former.cookies["__Host-desk"]
+	former.signIn("Maren", "").leads("/desk")
+	copied.get("/desk/shop/account").leads("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
+	former.get("/desk/shop/account").want(http.StatusOK, "This session")
+}
+
+// After signing out, a copied cookie is worthless, and the back button finds no stored page.
+func TestSignOut(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	shown := b.get("/desk/shop/account")
+	if got := shown.header.Get("Cache-Control"); got != "no-store" {
+		t.Errorf("Cache-Control is %q", got)
+	}
+	copied := l.browser()
+	copied.cookies["__Host-desk"] = b.cookies["__Host-desk"]
+	b.send("/desk/signout").leads("/desk/signin?done=signedout")
+	if b.session() != "" {
+		t.Error("the browser has the cookie still")
+	}
+	for _, after := range []*browser{b, copied} {
+		after.get("/desk/shop/account").leads("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
+	}
+	b.get("/desk/signin?done=signedout").want(http.StatusOK, "You are signed out.")
+	b.post("/desk/signout").leads("/desk/signin?done=signedout") // without a session
+	if actions := l.actions(); !slices.Contains(actions, "Maren: session.ended") {
+		t.Errorf("the audit log is %q", actions)
+	}
+}
+
+func TestSession_ends(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.ownerByPassword()
+	second := l.browser()
+	second.signIn("Maren", "")
+	b.send("/desk/shop/account/session/end").want(http.StatusNotFound, "Not found")
+	page := b.get("/desk/shop/account")
+	id := page.find(`form[action="/desk/shop/account/session/end"] input[name=id]`).AttrOr("value", "")
+	b.send("/desk/shop/account/session/end", "id", id).leads("/desk/shop/account?done=ended")
+	second.get("/desk/shop/account").leads("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
+	l.clock.Pass(time.Minute)
+	second.signIn("Maren", "")
+	b.send("/desk/shop/account/sessions/end").leads("/desk/shop/account?done=ended")
+	second.get("/desk/shop/account").leads("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
+	b.get("/desk/shop/account").want(http.StatusOK, "This session")
+	l.clock.Pass(12 * time.Hour)
+	b.get("/desk/shop/account").leads("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
+}
+
+// A link leads only to a page of the desk.
+func TestLocalPath(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	for address, want := range map[string]string{
+		"/desk/shop/payments":                 "/desk/shop/payments",
+		"/desk/shop/payments?mode=test&q=a b": "/desk/shop/payments?mode=test&q=a b",
+		"":                                    "",
+		"/":                                   "",
+		"/invoice/abc":                        "",
+		"/deskelsewhere":                      "",
+		"//evil.example/desk/":                "",
+		"https://evil.example/desk/":          "",
+		"https:/desk/":                        "",
+		"/\\evil.example/desk/":               "",
+		"/desk/\\evil.example":                "",
+		"/desk//evil.example":                 "",
+		"/desk/../../evil.example":            "",
+		"/desk/\r\nSet-Cookie: a=b":           "",
+		"javascript:alert(1)":                 "",
+		"javascript:/desk/alert(1)":           "",
+	} {
+		if got := l.desk.LocalPath(address); got != want {
+			t.Errorf("%q leads to %q, want %q", address, got, want)
+		}
+	}
+	l.ownerByPassword()
+	for _, next := range []string{"https://evil.example/desk/", "//evil.example/desk/x", "/invoice/abc"} {
+		l.browser().signIn("Maren", next).leads("/desk")
+		l.clock.Pass(time.Minute)
+		if page := l.browser().get("/desk/signin?next=" + url.QueryEscape(next)); strings.Contains(page.body, "evil.example") {
+			t.Errorf("the page has the address %q", next)
+		}
+	}
+}
+
+func TestBrowser(t *testing.T) {
+	t.Parallel()
+	for agent, want := range map[string]string{
+		"Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0":                                                                  "Firefox on Linux",
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36":                         "Chrome on Windows",
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36 Edg/141.0.0.0":           "Edge on Windows",
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1": "Safari on iPhone",
+		"Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Mobile Safari/537.36":                         "Chrome on Android",
+		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Safari/605.1.15":                   "Safari on macOS",
+		"<script>alert(1)</script>": "Browser",
+		"":                          "Browser",
+	} {
+		if got := desk.Browser(agent); got != want {
+			t.Errorf("%q is %q, want %q", agent, got, want)
+		}
+	}
+}
