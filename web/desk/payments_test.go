@@ -204,7 +204,7 @@ func TestPayment(t *testing.T) {
 	b.get("/desk/shop/payments/nothing").want(http.StatusNotFound, "Not found")
 }
 // An invoice that waits for a decision of the merchant has a note about it.
-// An invoice about which the merchant decides says so.
+// An invoice that waits for a decision of the merchant has a note about it.
 func TestPayment_late(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
