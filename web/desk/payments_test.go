@@ -203,7 +203,7 @@ func TestPayment(t *testing.T) {
 	b.get("/desk/shop/payments?mode=test&q="+foreign.ID).want(http.StatusOK, "No payments match")
 	b.get("/desk/shop/payments/nothing").want(http.StatusNotFound, "Not found")
 }
-// An invoice that waits for a decision of the merchant has a note about it.
+
 // An invoice that waits for a decision of the merchant has a note about it.
 func TestPayment_late(t *testing.T) {
 	t.Parallel()
