@@ -14,6 +14,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/webauthn"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/google/go-cmp/cmp"
 	"github.com/pquerna/otp/totp"
 
 	"chequer/internal/api"
@@ -269,4 +271,46 @@ func atPayment(change func(*api.InvoiceRequest), actions ...string) func(*tab, *
 		b.t.Helper()
 		signedIn("/payments/"+idOf(w.page))(b, w)
 	})
+}
+
+// TestDesk_keyboard reaches every control of the list, finds a payment and uses a menu with the keyboard only.
+func TestDesk_keyboard(t *testing.T) {
+	site := newDemoSite(t)
+	for _, s := range []screen{screens[0], screens[1], zoomed} {
+		t.Run(s.name, func(t *testing.T) {
+			w, b := site.in(t), openAlone(t, s)
+			b.observe()
+			paying(forOrder)(b, w)
+			signedIn("/payments?mode=test")(b, w)
+			b.waitLoaded()
+			get(b, chromedp.Evaluate[any](naming))
+			want := get(b, chromedp.Evaluate[[]string](reachable))
+			if len(want) < 10 || want[0] != "a Skip to content" {
+				t.Fatalf("the page has the controls %s", strings.Join(want, ", "))
+			}
+			if diff := cmp.Diff(b.tabThrough(chromedp.KeyEvent(kb.Tab)), want); diff != "" {
+				t.Errorf("the Tab key reaches (-got +want):\n%s", diff)
+			}
+			b.key("/")
+			b.checkFocus("q")
+			get(b, chromedp.Evaluate[any](`void (document.activeElement.value = "")`)) // the protocol sends the character apart from its key
+			b.do(chromedp.KeyEvent(idOf(w.page) + kb.Enter))
+			b.waitFor("h1", "€56.50", nil)
+			if at := get(b, chromedp.Location()); !strings.HasSuffix(at, "/payments/"+idOf(w.page)) {
+				t.Errorf("the search leads to %s", at)
+			}
+			menu := ".bar details summary"
+			if s.width > 900 {
+				menu = ".me summary"
+			}
+			b.do(chromedp.Focus(chromedp.CSS(menu)))
+			b.key(kb.Enter)
+			b.do(chromedp.WaitVisible(chromedp.CSS("details[open] form button")))
+			b.key(kb.Escape)
+			if n := get(b, chromedp.Evaluate[int](`document.querySelectorAll("details.menu[open]").length`)); n != 0 {
+				t.Errorf("%d menus are open after Escape", n)
+			}
+			b.checkConsole()
+		})
+	}
 }

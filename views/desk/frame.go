@@ -36,16 +36,14 @@ type Frame struct {
 	Search string // address of the list that is searched; empty if the account may not see it
 	Query  string // what was searched for
 
-	Test     bool // the page shows test data
-	LiveURL  string
-	TestURL  string // empty if the page is the same in both modes
-	Live     string // text that says that test data is shown; see Test
-	Name     string // of the account
-	Role     string
-	Account  string // address of the account's own page
-	SignOut  string
-	Notice   string   // the result of the last action; empty if there is none
-	Warnings []string // changes that are announced to owners
+	Test    bool // the page shows test data
+	LiveURL string
+	TestURL string // empty if the page is the same in both modes
+	Name    string // of the account
+	Role    string
+	Account string // address of the account's own page
+	SignOut string
+	Notice  string // the result of the last action; empty if there is none
 }
 
 // Place is a link in the side bar.

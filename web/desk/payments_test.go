@@ -204,7 +204,7 @@ func TestPayment(t *testing.T) {
 	b.get("/desk/shop/payments/nothing").want(http.StatusNotFound, "Not found")
 }
 
-// An invoice that waits for a decision of the merchant has a note about it.
+// The page of an invoice with a late payment asks the merchant for a decision.
 func TestPayment_late(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
