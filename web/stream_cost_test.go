@@ -3,11 +3,13 @@ package web_test
 import (
 	"bufio"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -91,6 +93,27 @@ func TestLive_tells_all_connections(t *testing.T) {
 			t.Fatalf("%d watches and %d goroutines remain", server.watches.Load(), runtime.NumGoroutine()-goroutines)
 		}
 	}
+}
+
+// A browser sends nothing during a stream. A client that sends without an end would keep the server
+// reading.
+func TestLive_ends_the_stream_of_a_client_that_sends_data(t *testing.T) {
+	server := serveStreams(t, 10)
+	c := server.open(t, "created1")
+	if err := c.SetWriteDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	sent, data := 0, make([]byte, 16<<10)
+	for sent < 64<<20 {
+		n, err := c.Write(data)
+		if sent += n; err != nil {
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Error("the server neither reads nor closes the connection")
+			}
+			return
+		}
+	}
+	t.Errorf("the server read %d bytes", sent)
 }
 
 // streamServer serves the pages of one invoice on this machine.
