@@ -51,6 +51,26 @@ func TestLive_stream_is_cheap(t *testing.T) {
 	}
 }
 
+// The address of a request may have 60 kB, which a stream does not keep.
+func TestLive_stream_of_a_long_version_is_cheap(t *testing.T) {
+	const count, most = 200, 16 << 10
+	server := serveStreams(t, 2*count)
+	version := strings.Repeat("x", 60<<10)
+	read := func() { server.next(t, server.open(t, version)) } // the page is sent, because no version is shown
+	for range 10 {
+		read()
+	}
+	before := memory()
+	for range count {
+		server.open(t, version)
+	}
+	perStream := int(memory()-before) / count
+	t.Logf("%d bytes for each stream", perStream)
+	if perStream > most {
+		t.Errorf("a stream takes %d bytes of memory, want at most %d", perStream, most)
+	}
+}
+
 func TestLive_tells_all_connections(t *testing.T) {
 	server := serveStreams(t, 200)
 	goroutines := runtime.NumGoroutine()
