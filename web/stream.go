@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"time"
@@ -78,13 +79,26 @@ func (h *Handler) refuseStream(w http.ResponseWriter, r *http.Request, err error
 	w.WriteHeader(status)
 }
 
+// maxShown is the largest length of a version that a browser shows. Those of State.Version are shorter.
+const maxShown = 64
+
+// shownVersion returns the version that the browser shows, or an empty text if it cannot be one. A stream
+// keeps it.
+func shownVersion(r *http.Request, query url.Values) string {
+	shown := cmp.Or(r.Header.Get("Last-Event-ID"), query.Get("v"))
+	if len(shown) > maxShown {
+		return ""
+	}
+	return strings.Clone(shown)
+}
+
 // liveRequest returns what the browser asks for. The version that it shows is in the address that its
 // page contains, or after an interruption in Last-Event-ID.
 func (h *Handler) liveRequest(r *http.Request) live.Request {
 	query := r.URL.Query()
 	request := live.Request{
 		// Clones do not keep the text of the whole request.
-		Address: strings.Clone(h.config.IPExtractor(r)), Shown: strings.Clone(cmp.Or(r.Header.Get("Last-Event-ID"), query.Get("v"))),
+		Address: strings.Clone(h.config.IPExtractor(r)), Shown: shownVersion(r, query),
 		Gzip: accepts(r.Header.Get("Accept-Encoding"), "gzip"),
 	}
 	request.Asked, request.Fallback = h.preference(query.Get("lang"), r.Header.Get("Accept-Language"))

@@ -3,11 +3,13 @@ package web_test
 import (
 	"bufio"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -46,6 +48,26 @@ func TestLive_stream_is_cheap(t *testing.T) {
 	}
 	if got := runtime.NumGoroutine() - goroutines; got > count+10 {
 		t.Errorf("%d streams have %d goroutines, want one for each", count, got)
+	}
+}
+
+// The address of a request may have 60 kB, which a stream does not keep.
+func TestLive_stream_of_a_long_version_is_cheap(t *testing.T) {
+	const count, most = 200, 16 << 10
+	server := serveStreams(t, 2*count)
+	version := strings.Repeat("x", 60<<10)
+	read := func() { server.next(t, server.open(t, version)) } // the page is sent, because no version is shown
+	for range 10 {
+		read()
+	}
+	before := memory()
+	for range count {
+		server.open(t, version)
+	}
+	perStream := int(memory()-before) / count
+	t.Logf("%d bytes for each stream", perStream)
+	if perStream > most {
+		t.Errorf("a stream takes %d bytes of memory, want at most %d", perStream, most)
 	}
 }
 
@@ -91,6 +113,27 @@ func TestLive_tells_all_connections(t *testing.T) {
 			t.Fatalf("%d watches and %d goroutines remain", server.watches.Load(), runtime.NumGoroutine()-goroutines)
 		}
 	}
+}
+
+// A browser sends nothing during a stream. A client that sends without an end would keep the server
+// reading.
+func TestLive_ends_the_stream_of_a_client_that_sends_data(t *testing.T) {
+	server := serveStreams(t, 10)
+	c := server.open(t, "created1")
+	if err := c.SetWriteDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	sent, data := 0, make([]byte, 16<<10)
+	for sent < 64<<20 {
+		n, err := c.Write(data)
+		if sent += n; err != nil {
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Error("the server neither reads nor closes the connection")
+			}
+			return
+		}
+	}
+	t.Errorf("the server read %d bytes", sent)
 }
 
 // streamServer serves the pages of one invoice on this machine.

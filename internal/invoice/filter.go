@@ -21,7 +21,7 @@ type Filter struct {
 	Exception  Exception // one of the exceptions
 	// NeedsDecision selects the invoices that wait for a decision of the merchant.
 	NeedsDecision bool
-	// PaidAsset is the code of the asset of the transfer that completed the amount.
+	// PaidAsset selects paid invoices by the code of the asset of the transfer that completed the amount.
 	PaidAsset string
 	// Tx is the identifier of a transaction with a transfer to the invoice.
 	Tx string
@@ -45,7 +45,7 @@ func (f Filter) Selects(inv *Invoice) bool {
 		(f.Price.IsZero() || inv.Terms.Price.Equal(f.Price)) &&
 		(f.Origin.Kind == "" || inv.Origin.Kind == f.Origin.Kind) && (f.Origin.ID == "" || inv.Origin.ID == f.Origin.ID) &&
 		(f.Exception == "" || inv.State.Has(f.Exception)) && (!f.NeedsDecision || inv.NeedsDecision()) &&
-		(f.PaidAsset == "" || inv.State.PaidAsset == f.PaidAsset) &&
+		(f.PaidAsset == "" || inv.State.Status == Paid && inv.State.PaidAsset == f.PaidAsset) &&
 		(f.Tx == "" || slices.ContainsFunc(inv.Transfers, func(t Transfer) bool { return t.Tx == f.Tx })) &&
 		(f.Scripts == nil || slices.ContainsFunc(inv.Methods, f.pays))
 }

@@ -121,6 +121,10 @@ func TestStatus(t *testing.T) {
 			inv.DeclinedAt = noon.Add(time.Minute)
 			observe(inv, 101, in(pay("a", full, 2*time.Minute), 101, 3*time.Minute))
 		}, outcome{"declined", "[late]", "0", "100", "0"}},
+		{"money before a refusal that was found after it", func(inv *invoice.Invoice) {
+			inv.DeclinedAt = noon.Add(4 * time.Minute)
+			observe(inv, 101, in(pay("a", full, 2*time.Minute), 101, 3*time.Minute))
+		}, outcome{"declined", "[late]", "100", "0", "0"}},
 		{"accepted late money pays, and the sums are those received", func(inv *invoice.Invoice) {
 			observe(inv, 101, in(pay("a", full/2, time.Hour), 101, time.Hour))
 			scan(inv, later)

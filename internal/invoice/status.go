@@ -100,6 +100,9 @@ func (inv *Invoice) evaluate(ledger ledger) State {
 	s.Overpaid = money.RoundDown(major(over, inv.Terms.Price.Currency()), inv.Terms.Price.Currency())
 	s.PaidTx, s.PaidAsset = ledger.completing(least)
 	part := seen.Sign() > 0 && !covered || ledger.accepted && seen.Cmp(least) < 0
+	// A payment that covers the price and was found after the merchant cancelled waits for a decision,
+	// as one that came later does.
+	ledger.late = ledger.late || s.Status == Declined && covered
 	s.Exceptions = inv.exceptions(ledger, s.Status, part, over)
 	s.NextCheck = inv.nextCheck(s.Status)
 	return s

@@ -52,7 +52,7 @@ func selectors(f invoice.Filter) []selector {
 		{f.Exception != "", "flag = ?", []any{string(f.Exception)}, fromFlags},
 		{f.NeedsDecision, "flag = ?", []any{decisionFlag}, fromFlags},
 		{source, "origin_id = ? AND origin = ? AND origin_id <> '' AND origin <> 'api'", []any{f.Origin.ID, string(f.Origin.Kind)}, fromInvoices},
-		{f.PaidAsset != "", "paid_asset = ? AND paid_asset <> ''", []any{f.PaidAsset}, fromInvoices},
+		{f.PaidAsset != "", "paid_asset = ? AND paid_asset <> '' AND COALESCE(status = 'paid', FALSE)", []any{f.PaidAsset}, fromInvoices},
 		{f.Status != "", statusCondition, []any{string(f.Status)}, fromInvoices},
 		{f.Origin.Kind != "" && !source, "origin = ?", []any{string(f.Origin.Kind)}, fromInvoices},
 		{f.Origin.ID != "" && !source, "COALESCE(origin_id = ?, FALSE)", []any{f.Origin.ID}, fromInvoices},

@@ -10,6 +10,9 @@ import (
 // writeWait is the time that a browser may take to accept a text.
 const writeWait = 30 * time.Second
 
+// maxIgnored is the number of bytes that a browser may send during a stream. A browser sends none.
+const maxIgnored = 4 << 10
+
 // past is a deadline that makes a Read return.
 var past = time.Unix(1, 0)
 
@@ -33,7 +36,7 @@ func (v *Viewer) wakeBy(wake func()) {
 func (v *Viewer) serve(conn net.Conn, text *Text, last bool) {
 	defer conn.Close()
 	defer v.Leave()
-	e := Encoder{gzip: v.request.Gzip}
+	e, in := Encoder{gzip: v.request.Gzip}, input{conn: conn}
 	for text != nil {
 		if err := write(conn, e.Encode(text)...); err != nil {
 			return
@@ -42,27 +45,42 @@ func (v *Viewer) serve(conn net.Conn, text *Text, last bool) {
 			break
 		}
 		var ok bool
-		if text, last, ok = v.await(conn); !ok {
+		if text, last, ok = v.await(&in); !ok {
 			return
 		}
 	}
 	_ = write(conn, e.End())
 }
 
-// await waits for the next text. It returns false if the browser closed the connection. It reads, and a
-// wake-up interrupts the read by a deadline, so that one goroutine waits for both.
-func (v *Viewer) await(conn net.Conn) (text *Text, last, ok bool) {
+// input is what a browser sends during a stream.
+type input struct {
+	conn  net.Conn
+	total int // bytes read
+}
+
+// wait returns true after a wake-up, and false if the browser closed the connection or sent more than
+// maxIgnored bytes: reading without a limit would use the processor as long as the stream lasts.
+func (in *input) wait() bool {
 	var ignored [16]byte
+	for in.total <= maxIgnored {
+		n, err := in.conn.Read(ignored[:])
+		in.total += n
+		if err != nil {
+			return errors.Is(err, os.ErrDeadlineExceeded)
+		}
+	}
+	return false
+}
+
+// await waits for the next text. It returns false if the stream ends because of the browser: see input.wait.
+// It reads, and a wake-up interrupts the read by a deadline, so that one goroutine waits for both.
+func (v *Viewer) await(in *input) (text *Text, last, ok bool) {
 	for {
-		_, err := conn.Read(ignored[:])
-		switch {
-		case err == nil:
-			continue // the browser has nothing to say
-		case !errors.Is(err, os.ErrDeadlineExceeded):
+		if !in.wait() {
 			return nil, true, false
 		}
-		// A wake-up after this line makes the next read return.
-		if err := conn.SetReadDeadline(time.Time{}); err != nil {
+		// A wake-up after this line makes the next wait return.
+		if err := in.conn.SetReadDeadline(time.Time{}); err != nil {
 			return nil, true, false
 		}
 		if text, last := v.take(); text != nil || last {
