@@ -9,7 +9,7 @@ type Terminal struct {
 }
 
 // Faults returns the fields with an error.
-func (p Terminal) Faults() []TextField { return faulty(p.Asked) }
+func (t Terminal) Faults() []TextField { return faulty(t.Asked) }
 
 // keys are the keys of the keypad. The empty key deletes the last digit.
 var keys = []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", ".", "0", ""}

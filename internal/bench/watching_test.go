@@ -136,9 +136,9 @@ type recorder struct {
 	watched chain.Watched
 }
 
-func (l *recorder) Scan(ctx context.Context, from chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {
-	l.watched = watched
-	return l.Scanner.Scan(ctx, from, watched)
+func (r *recorder) Scan(ctx context.Context, from chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {
+	r.watched = watched
+	return r.Scanner.Scan(ctx, from, watched)
 }
 
 // discard is an observer that records nothing.

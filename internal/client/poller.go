@@ -53,9 +53,9 @@ func (p *Poller) Invoice(ctx context.Context, id string) (Snapshot, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if of, ok := p.polls[id]; ok {
-		of.etag = snapshot.ETag
-		of.once.Do(func() { close(of.read) })
+	if current, ok := p.polls[id]; ok {
+		current.etag = snapshot.ETag
+		current.once.Do(func() { close(current.read) })
 	}
 	return snapshot, nil
 }
@@ -65,8 +65,8 @@ func (p *Poller) Invoice(ctx context.Context, id string) (Snapshot, error) {
 func (p *Poller) take(id string) (fresh *Snapshot) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if of, ok := p.polls[id]; ok {
-		fresh, of.fresh = of.fresh, nil
+	if current, ok := p.polls[id]; ok {
+		fresh, current.fresh = current.fresh, nil
 	}
 	return fresh
 }
@@ -75,32 +75,32 @@ func (p *Poller) take(id string) (fresh *Snapshot) {
 // until cancel is called. An invoice has at most one watch.
 func (p *Poller) Watch(id string, changed func(version int64)) (cancel func()) {
 	ctx, end := context.WithCancel(context.Background())
-	of := &poll{read: make(chan struct{})}
+	current := &poll{read: make(chan struct{})}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.polls[id] = of
-	go p.run(ctx, id, of, changed)
+	p.polls[id] = current
+	go p.run(ctx, id, current, changed)
 	return func() {
 		end()
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if p.polls[id] == of {
+		if p.polls[id] == current {
 			delete(p.polls, id)
 		}
 	}
 }
 
 // run polls an invoice until the context ends.
-func (p *Poller) run(ctx context.Context, id string, of *poll, changed func(version int64)) {
+func (p *Poller) run(ctx context.Context, id string, current *poll, changed func(version int64)) {
 	select {
-	case <-of.read:
+	case <-current.read:
 	case <-ctx.Done():
 	}
 	for ctx.Err() == nil {
-		asked, etag := time.Now(), p.etag(of)
+		asked, etag := time.Now(), p.etag(current)
 		snapshot, err := p.client.WaitInvoice(ctx, id, etag, pollWait)
 		if err == nil && snapshot.ETag != etag {
-			p.setFresh(of, snapshot)
+			p.setFresh(current, snapshot)
 			changed(0)
 			continue
 		}
@@ -113,14 +113,14 @@ func (p *Poller) run(ctx context.Context, id string, of *poll, changed func(vers
 	}
 }
 
-func (p *Poller) etag(of *poll) string {
+func (p *Poller) etag(current *poll) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return of.etag
+	return current.etag
 }
 
-func (p *Poller) setFresh(of *poll, snapshot Snapshot) {
+func (p *Poller) setFresh(current *poll, snapshot Snapshot) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	of.etag, of.fresh = snapshot.ETag, &snapshot
+	current.etag, current.fresh = snapshot.ETag, &snapshot
 }

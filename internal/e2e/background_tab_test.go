@@ -51,11 +51,11 @@ func newThanksPage(t *testing.T) *thanksPage {
 }
 
 // checkVisitedOnce fails unless the shopper arrives at the success page exactly once.
-func (s *thanksPage) checkVisitedOnce(b *tab) {
+func (p *thanksPage) checkVisitedOnce(b *tab) {
 	b.t.Helper()
-	until(b.t, waitTimeout, "the shopper arrives at the success page", func() bool { return s.count.Load() > 0 })
+	until(b.t, waitTimeout, "the shopper arrives at the success page", func() bool { return p.count.Load() > 0 })
 	b.do(chromedp.WaitVisible(chromedp.CSS("#thanks")), chromedp.Sleep(waitTimeout/60))
-	if got := s.count.Load(); got != 1 {
+	if got := p.count.Load(); got != 1 {
 		b.t.Errorf("the success page was visited %d times, want once", got)
 	}
 }

@@ -213,19 +213,19 @@ func served(t *testing.T, h http.Handler) (url string) {
 	return server.URL
 }
 
-func (x *tokenChaos) createInvoice() {
-	id, due := x.euros()
-	x.orders = append(x.orders, id)
-	x.owners[due.Script] = id
-	for _, b := range x.nodes {
+func (c *tokenChaos) createInvoice() {
+	id, due := c.euros()
+	c.orders = append(c.orders, id)
+	c.owners[due.Script] = id
+	for _, b := range c.nodes {
 		b.set(func() { b.wants = append(b.wants[:len(b.wants):len(b.wants)], due.Script) })
 	}
 }
 
 // part returns an output that pays a random invoice an amount.
-func (x *tokenChaos) part(amount string) chaintest.Output {
-	id := x.orders[x.random.IntN(len(x.orders))]
-	for script, owner := range x.owners {
+func (c *tokenChaos) part(amount string) chaintest.Output {
+	id := c.orders[c.random.IntN(len(c.orders))]
+	for script, owner := range c.owners {
 		if owner == id {
 			return chaintest.Output{Script: script, Amount: money.MustParse(amount, money.Currency{Code: "EURC", Decimals: 6})}
 		}
@@ -234,42 +234,42 @@ func (x *tokenChaos) part(amount string) chaintest.Output {
 }
 
 // act performs one random action.
-func (x *tokenChaos) act() {
-	t, n, random := x.t, x.base, x.random
+func (c *tokenChaos) act() {
+	t, n, random := c.t, c.base, c.random
 	action := random.IntN(15)
-	x.did = append(x.did, fmt.Sprint(action))
+	c.did = append(c.did, fmt.Sprint(action))
 	switch action {
 	case 0, 1:
-		x.made = append(x.made, n.Send(t, x.part([]string{"12.5", "5", "7.5", "0.000001"}[random.IntN(4)])))
-		x.sent++
+		c.made = append(c.made, n.Send(t, c.part([]string{"12.5", "5", "7.5", "0.000001"}[random.IntN(4)])))
+		c.sent++
 	case 2:
-		x.made = append(x.made, n.Send(t, x.part("5"), x.part("7.5"), x.part("5"), x.part("0")))
-		x.sent++
+		c.made = append(c.made, n.Send(t, c.part("5"), c.part("7.5"), c.part("5"), c.part("0")))
+		c.sent++
 	case 3, 4, 5, 6:
-		n.Mine(t, x.made...)
-		x.made = nil
+		n.Mine(t, c.made...)
+		c.made = nil
 	case 7:
 		mine(t, n, 1+random.IntN(8))
 	case 8:
-		x.reorganise([]int{1, 3, 6, 20}[random.IntN(4)])
+		c.reorganise([]int{1, 3, 6, 20}[random.IntN(4)])
 	case 9, 10:
-		for _, b := range x.nodes {
+		for _, b := range c.nodes {
 			b.set(func() { b.way = "" })
 		}
-		b, way := x.nodes[random.IntN(len(x.nodes))], ways[random.IntN(len(ways))]
+		b, way := c.nodes[random.IntN(len(c.nodes))], ways[random.IntN(len(ways))]
 		b.set(func() { b.way = way })
-		x.did = append(x.did, way)
+		c.did = append(c.did, way)
 	case 11:
-		if x.up && random.IntN(2) == 0 {
-			x.kill()
-			x.up = false
+		if c.up && random.IntN(2) == 0 {
+			c.kill()
+			c.up = false
 		}
 	case 12:
-		if !x.up {
-			x.serve()
-			x.up = true
-		} else if h, _ := x.health(); h.Reached && random.IntN(4) == 0 {
-			x.createInvoice()
+		if !c.up {
+			c.serve()
+			c.up = true
+		} else if h, _ := c.health(); h.Reached && random.IntN(4) == 0 {
+			c.createInvoice()
 		}
 	case 13, 14: // the program gets time to scan
 		time.Sleep(time.Duration(random.IntN(900)) * time.Millisecond)
@@ -277,42 +277,42 @@ func (x *tokenChaos) act() {
 }
 
 // reorganise removes blocks from the chain. Their transactions become pending again, or are dropped.
-func (x *tokenChaos) reorganise(depth int) {
-	if x.base.Height(x.t) <= int64(depth)+40 {
+func (c *tokenChaos) reorganise(depth int) {
+	if c.base.Height(c.t) <= int64(depth)+40 {
 		return
 	}
-	x.base.Call(x.t, nil, "anvil_reorg", depth, []any{})
-	if x.random.IntN(2) == 0 {
-		x.base.Call(x.t, nil, "anvil_dropAllTransactions")
+	c.base.Call(c.t, nil, "anvil_reorg", depth, []any{})
+	if c.random.IntN(2) == 0 {
+		c.base.Call(c.t, nil, "anvil_dropAllTransactions")
 	}
-	x.base.Mine(x.t)
+	c.base.Mine(c.t)
 }
 
 // onChain returns the payments of the best chain to each invoice, by log.
-func (x *tokenChaos) onChain() map[string]map[string]*big.Int {
+func (c *tokenChaos) onChain() map[string]map[string]*big.Int {
 	var logs []struct {
 		Topics                          []string
 		Data, TransactionHash, LogIndex string
 	}
-	x.base.Call(x.t, &logs, "eth_getLogs", map[string]any{
+	c.base.Call(c.t, &logs, "eth_getLogs", map[string]any{
 		"fromBlock": "0x0", "toBlock": "latest", "address": contractOf(ethereum.Base, "EURC-BASE"),
 	})
 	found := map[string]map[string]*big.Int{}
-	for _, id := range x.orders {
+	for _, id := range c.orders {
 		found[id] = map[string]*big.Int{}
 	}
 	for _, l := range logs {
 		if len(l.Topics) != 3 {
 			continue
 		}
-		id, known := x.owners["0x"+l.Topics[2][26:]]
+		id, known := c.owners["0x"+l.Topics[2][26:]]
 		units, _ := new(big.Int).SetString(l.Data[2:], 16)
 		if !known || units.Sign() == 0 {
 			continue
 		}
 		var index int64
 		if _, err := fmt.Sscanf(l.LogIndex, "0x%x", &index); err != nil {
-			x.t.Fatal(err)
+			c.t.Fatal(err)
 		}
 		found[id][fmt.Sprintf("%s:%d", l.TransactionHash, index)] = units
 	}

@@ -85,32 +85,32 @@ func TestChaos_of_coins(t *testing.T) {
 	}
 }
 
-func (x *chaos) createInvoice() {
-	id := x.shop.createInvoice()
-	m := x.shop.invoice(id).PaymentMethods[0]
-	_, script, err := keys.ParseAddress(m.Address, x.coin.kind, keys.Regtest)
+func (c *chaos) createInvoice() {
+	id := c.shop.createInvoice()
+	m := c.shop.invoice(id).PaymentMethods[0]
+	_, script, err := keys.ParseAddress(m.Address, c.coin.kind, keys.Regtest)
 	if err != nil {
-		x.t.Fatal(err)
+		c.t.Fatal(err)
 	}
-	x.orders = append(x.orders, id)
-	x.scripts[id], x.due[id] = script, m.ExpectedAmount
+	c.orders = append(c.orders, id)
+	c.scripts[id], c.due[id] = script, m.ExpectedAmount
 }
 
 // part returns an output that pays a random invoice some percent of its price.
-func (x *chaos) part(percent int64) chaintest.Output {
-	id, currency := x.orders[x.random.IntN(len(x.orders))], x.node.Asset().Currency
-	units := money.MustParse(x.due[id], currency).Minor()
+func (c *chaos) part(percent int64) chaintest.Output {
+	id, currency := c.orders[c.random.IntN(len(c.orders))], c.node.Asset().Currency
+	units := money.MustParse(c.due[id], currency).Minor()
 	units.Div(units.Mul(units, big.NewInt(percent)), big.NewInt(100))
-	return chaintest.Output{Script: x.scripts[id], Amount: money.FromMinor(units, currency)}
+	return chaintest.Output{Script: c.scripts[id], Amount: money.FromMinor(units, currency)}
 }
 
-func (x *chaos) elsewhere() chaintest.Output {
-	return chaintest.Output{Script: x.node.NewScript(x.t), Amount: money.MustParse("0.001", x.node.Asset().Currency)}
+func (c *chaos) elsewhere() chaintest.Output {
+	return chaintest.Output{Script: c.node.NewScript(c.t), Amount: money.MustParse("0.001", c.node.Asset().Currency)}
 }
 
 // single returns the transaction in the mempool if there is exactly one, so that no other spends it.
-func (x *chaos) single() (tx string, alone bool) {
-	waiting := x.node.Waiting(x.t)
+func (c *chaos) single() (tx string, alone bool) {
+	waiting := c.node.Waiting(c.t)
 	if len(waiting) != 1 {
 		return "", false
 	}
@@ -118,55 +118,55 @@ func (x *chaos) single() (tx string, alone bool) {
 }
 
 // act performs one random action.
-func (x *chaos) act() {
-	t, n, random := x.t, x.node, x.random
+func (c *chaos) act() {
+	t, n, random := c.t, c.node, c.random
 	action := random.IntN(17)
-	x.did = append(x.did, fmt.Sprintf("%d@%d", action, n.Tip(t).Height))
+	c.did = append(c.did, fmt.Sprintf("%d@%d", action, n.Tip(t).Height))
 	switch action {
 	case 0, 1:
-		n.Send(t, x.part([]int64{100, 40, 50, 100, 120}[random.IntN(5)]))
+		n.Send(t, c.part([]int64{100, 40, 50, 100, 120}[random.IntN(5)]))
 	case 2:
-		n.Send(t, x.part(30), x.elsewhere(), x.part(70))
+		n.Send(t, c.part(30), c.elsewhere(), c.part(70))
 	case 3:
-		n.Send(t, x.part(100), x.part(50))
+		n.Send(t, c.part(100), c.part(50))
 	case 4: // spends an unconfirmed output
 		tx := n.Send(t, chaintest.Output{Script: n.NewScript(t), Amount: money.MustParse("0.5", n.Asset().Currency)})
-		n.Spend(t, tx+":0", x.part(100))
+		n.Spend(t, tx+":0", c.part(100))
 	case 5:
-		if tx, alone := x.single(); alone {
-			n.Replace(t, tx, x.part(100))
+		if tx, alone := c.single(); alone {
+			n.Replace(t, tx, c.part(100))
 		}
 	case 6:
-		if tx, alone := x.single(); alone {
-			n.Replace(t, tx, x.elsewhere())
+		if tx, alone := c.single(); alone {
+			n.Replace(t, tx, c.elsewhere())
 		}
 	case 7:
-		if tx, alone := x.single(); alone {
-			n.Mine(t, n.Conflict(t, tx, x.elsewhere()))
+		if tx, alone := c.single(); alone {
+			n.Mine(t, n.Conflict(t, tx, c.elsewhere()))
 		}
 	case 8:
-		if tx, alone := x.single(); alone {
-			n.Mine(t, n.Conflict(t, tx, x.part(50)))
+		if tx, alone := c.single(); alone {
+			n.Mine(t, n.Conflict(t, tx, c.part(50)))
 		}
 	case 9, 10:
 		n.MineBlocks(t, 1+random.IntN(3))
 	case 11, 12:
-		x.mine()
+		c.mine()
 	case 13:
 		if depth := []int{1, 1, 2, 6, 20}[random.IntN(5)]; n.Tip(t).Height > 110+int64(depth) {
 			n.Fork(t, depth)
 		}
 	case 14:
-		if x.up {
-			x.process.kill()
-			x.up = false
+		if c.up {
+			c.process.kill()
+			c.up = false
 		}
 	case 15:
-		if !x.up {
-			x.process.serve()
-			x.up = true
-		} else if h, _ := x.process.health(); h.Reached && random.IntN(3) == 0 { // before its first scan, a program that was down for long offers nothing
-			x.createInvoice()
+		if !c.up {
+			c.process.serve()
+			c.up = true
+		} else if h, _ := c.process.health(); h.Reached && random.IntN(3) == 0 { // before its first scan, a program that was down for long offers nothing
+			c.createInvoice()
 		}
 	case 16: // the program gets time to scan
 		time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond)
@@ -174,8 +174,8 @@ func (x *chaos) act() {
 }
 
 // mine puts every transaction of the mempool into a block, parents first.
-func (x *chaos) mine() {
-	waiting := x.node.Waiting(x.t)
+func (c *chaos) mine() {
+	waiting := c.node.Waiting(c.t)
 	var order []string
 	var visit func(tx string)
 	visit = func(tx string) {
@@ -183,7 +183,7 @@ func (x *chaos) mine() {
 			return
 		}
 		var spent struct{ Vin []struct{ TxID string } }
-		x.node.Call(x.t, &spent, "getrawtransaction", tx, 1)
+		c.node.Call(c.t, &spent, "getrawtransaction", tx, 1)
 		for _, in := range spent.Vin {
 			visit(in.TxID)
 		}
@@ -193,32 +193,32 @@ func (x *chaos) mine() {
 		visit(tx)
 	}
 	if len(order) > 0 {
-		x.node.Mine(x.t, order...)
+		c.node.Mine(c.t, order...)
 	}
 }
 
 // settle mines the mempool so deep that it is final, and waits until the program has scanned it.
-func (x *chaos) settle() {
-	if !x.up {
-		x.process.serve()
+func (c *chaos) settle() {
+	if !c.up {
+		c.process.serve()
 	}
-	x.mine()
-	x.node.MineBlocks(x.t, 13)
-	tip := x.node.Tip(x.t).Height
-	until(x.t, 2*waitTimeout, "all is scanned", func() bool { h, _ := x.process.health(); return h.Tip == tip })
+	c.mine()
+	c.node.MineBlocks(c.t, 13)
+	tip := c.node.Tip(c.t).Height
+	until(c.t, 2*waitTimeout, "all is scanned", func() bool { h, _ := c.process.health(); return h.Tip == tip })
 }
 
 // onChain returns the payments of the best chain to each invoice, by output.
-func (x *chaos) onChain() map[string]map[string]*big.Int {
+func (c *chaos) onChain() map[string]map[string]*big.Int {
 	invoices, found := map[string]string{}, map[string]map[string]*big.Int{}
-	for id, script := range x.scripts {
+	for id, script := range c.scripts {
 		invoices[script], found[id] = id, map[string]*big.Int{}
 	}
-	for height := range x.node.Tip(x.t).Height + 1 {
+	for height := range c.node.Tip(c.t).Height + 1 {
 		var hash string
 		var block struct{ Tx []string }
-		x.node.Call(x.t, &hash, "getblockhash", height)
-		x.node.Call(x.t, &block, "getblock", hash, 1)
+		c.node.Call(c.t, &hash, "getblockhash", height)
+		c.node.Call(c.t, &block, "getblock", hash, 1)
 		for _, id := range block.Tx[1:] {
 			var tx struct {
 				Vout []struct {
@@ -227,7 +227,7 @@ func (x *chaos) onChain() map[string]map[string]*big.Int {
 					ScriptPubKey struct{ Hex string }
 				}
 			}
-			x.node.Call(x.t, &tx, "getrawtransaction", id, 1)
+			c.node.Call(c.t, &tx, "getrawtransaction", id, 1)
 			for _, out := range tx.Vout {
 				if invoice, known := invoices[out.ScriptPubKey.Hex]; known {
 					found[invoice][fmt.Sprintf("%s:%d", id, out.N)] = big.NewInt(int64(out.Value*1e8 + 0.5))
@@ -239,18 +239,18 @@ func (x *chaos) onChain() map[string]map[string]*big.Int {
 }
 
 // compare fails if an invoice has other payments than the best chain.
-func (x *chaos) compare() {
-	chain, transfers := x.onChain(), 0
-	for _, id := range x.orders {
-		want, due := chain[id], money.MustParse(x.due[id], x.node.Asset().Currency).Minor()
+func (c *chaos) compare() {
+	chain, transfers := c.onChain(), 0
+	for _, id := range c.orders {
+		want, due := chain[id], money.MustParse(c.due[id], c.node.Asset().Currency).Minor()
 		transfers += len(want)
 		sum := new(big.Int)
 		for _, units := range want {
 			sum.Add(sum, units)
 		}
-		checkInvoice(x.t, x.shop, id, want, sum.Cmp(due) >= 0)
+		checkInvoice(c.t, c.shop, id, want, sum.Cmp(due) >= 0)
 	}
-	x.t.Logf("%d actions, %d transfers to %d invoices", len(x.did), transfers, len(x.orders))
+	c.t.Logf("%d actions, %d transfers to %d invoices", len(c.did), transfers, len(c.orders))
 }
 
 // checkInvoice waits until an invoice has exactly the wanted payments, all confirmed, and is paid

@@ -45,7 +45,7 @@ func TestOpen_page_of_tokens_and_ether(t *testing.T) {
 		func(*tokenShop) string { return "CHEQUER_EVM_ADDRESS_QUERIES=on" },
 		func(s *tokenShop) string {
 			gates = []*gate{newGate(t, s.base.RPC), newGate(t, s.base.RPC)}
-			return "CHEQUER_BASE_RPC=one=" + gates[0].URL + ",two=" + gates[1].URL + ",liar=" + liar(t, s.base.RPC) + ",dead=http://" + freePort(t)
+			return "CHEQUER_BASE_RPC=one=" + gates[0].URL + ",two=" + gates[1].URL + ",false=" + falseBalances(t, s.base.RPC) + ",dead=http://" + freePort(t)
 		})
 	n := s.base
 	b := open(t, screens[0])

@@ -24,8 +24,8 @@ import (
 	"chequer/internal/money"
 )
 
-// liar starts a proxy in front of a node that adds one ether to every balance.
-func liar(t *testing.T, rpc string) (url string) {
+// falseBalances starts a proxy of a node. The proxy adds one ether to every balance in the node's answers.
+func falseBalances(t *testing.T, rpc string) (url string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer, err := http.Post(rpc, "application/json", r.Body)
@@ -65,7 +65,7 @@ func TestReal_ether_pays_an_invoice(t *testing.T) {
 	s := openTokenShop(t,
 		func(*tokenShop) string { return "CHEQUER_EVM_ADDRESS_QUERIES=on" },
 		func(s *tokenShop) string {
-			return "CHEQUER_BASE_RPC=one=" + s.base.RPC + ",two=" + s.base.RPC + ",liar=" + liar(t, s.base.RPC) + ",dead=http://" + freePort(t)
+			return "CHEQUER_BASE_RPC=one=" + s.base.RPC + ",two=" + s.base.RPC + ",false=" + falseBalances(t, s.base.RPC) + ",dead=http://" + freePort(t)
 		})
 	n := s.base
 	forwards := n.Deploy(t, ethereumtest.Forwards)
@@ -196,7 +196,7 @@ func TestReal_ether_pays_an_invoice(t *testing.T) {
 			t.Errorf("the tokens are still listed:\n%s", out)
 		}
 	})
-	t.Run("doctor_reports_that_it_is_offered", func(t *testing.T) {
+	t.Run("doctor_does_not_warn_about_ether", func(t *testing.T) {
 		out := string(s.run("doctor"))
 		if strings.Contains(out, "own coin") {
 			t.Errorf("doctor reports that the coin of the network is not offered:\n%s", out)

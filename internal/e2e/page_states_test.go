@@ -172,11 +172,11 @@ func newDemoSite(t *testing.T) *demoSite {
 }
 
 // in returns the site for a subtest.
-func (w *demoSite) in(t *testing.T) *demoSite {
-	return &demoSite{program: w.program, t: t, terminal: w.terminal, clerk: w.clerk.in(t), seller: w.seller.in(t)}
+func (d *demoSite) in(t *testing.T) *demoSite {
+	return &demoSite{program: d.program, t: t, terminal: d.terminal, clerk: d.clerk.in(t), seller: d.seller.in(t)}
 }
 
-func (w *demoSite) shop() shop { return newShop(w.t, w.url, w.key) }
+func (d *demoSite) shop() shop { return newShop(d.t, d.url, d.key) }
 
 // inTurn returns a function that runs several steps.
 func inTurn(all ...func(*tab, *demoSite)) func(*tab, *demoSite) {

@@ -115,15 +115,15 @@ func makePair(s shop) pair {
 
 // listen opens the event stream of the open invoice, and returns a channel that is closed when the
 // stream ends.
-func (v pair) listen(url string) (ended <-chan struct{}) {
-	v.t.Helper()
-	response, err := http.Get(url + "/invoice/" + v.open + "/live")
+func (p pair) listen(url string) (ended <-chan struct{}) {
+	p.t.Helper()
+	response, err := http.Get(url + "/invoice/" + p.open + "/live")
 	if err != nil {
-		v.t.Fatal(err)
+		p.t.Fatal(err)
 	}
 	stream := bufio.NewReader(response.Body)
 	if line, err := stream.ReadString('\n'); err != nil || !strings.HasPrefix(line, "retry:") {
-		v.t.Fatalf("the stream begins with %q: %v", line, err)
+		p.t.Fatalf("the stream begins with %q: %v", line, err)
 	}
 	end := make(chan struct{})
 	go func() {
@@ -136,16 +136,16 @@ func (v pair) listen(url string) (ended <-chan struct{}) {
 
 // checkAt fails if the restarted program lost data: the paid invoice must be paid, and the open invoice
 // payable at its address.
-func (v pair) checkAt(url string, s shop) {
-	v.t.Helper()
-	if got := read(v.t, url+"/invoice/"+v.paid, http.StatusOK).Find("#st").Text(); got != "Paid. Thank you." {
-		v.t.Errorf("the page of the paid invoice shows %q", got)
+func (p pair) checkAt(url string, s shop) {
+	p.t.Helper()
+	if got := read(p.t, url+"/invoice/"+p.paid, http.StatusOK).Find("#st").Text(); got != "Paid. Thank you." {
+		p.t.Errorf("the page of the paid invoice shows %q", got)
 	}
-	if got := s.invoice(v.open).PaymentMethods[0].Address; got != v.address {
-		v.t.Errorf("the open invoice's address is %s, was %s", got, v.address)
+	if got := s.invoice(p.open).PaymentMethods[0].Address; got != p.address {
+		p.t.Errorf("the open invoice's address is %s, was %s", got, p.address)
 	}
-	s.simulate(v.open, api.SimulateExact)
-	s.status(v.open, api.StatusPending, takeoverTimeout)
-	s.simulate(v.open, api.SimulateConfirm)
-	s.status(v.open, api.StatusPaid, waitTimeout)
+	s.simulate(p.open, api.SimulateExact)
+	s.status(p.open, api.StatusPending, takeoverTimeout)
+	s.simulate(p.open, api.SimulateConfirm)
+	s.status(p.open, api.StatusPaid, waitTimeout)
 }

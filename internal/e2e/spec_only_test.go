@@ -36,19 +36,19 @@ type specOnlyServer struct {
 }
 
 // ServeHTTP implements http.Handler.
-func (b *specOnlyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *specOnlyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == "/api/v2/invoice/new" && r.Method == http.MethodPost:
-		b.create(w, r)
-	case r.URL.Path == "/api/v2/invoice/status" && r.Method == http.MethodGet && b.hasStatus:
-		b.status(w, r.URL.Query().Get("id"))
+		s.create(w, r)
+	case r.URL.Path == "/api/v2/invoice/status" && r.Method == http.MethodGet && s.hasStatus:
+		s.status(w, r.URL.Query().Get("id"))
 	default:
 		http.Error(w, "404 page not found", http.StatusNotFound)
 	}
 }
 
 // create answers a request that has only the six fields of the specification.
-func (b *specOnlyServer) create(w http.ResponseWriter, r *http.Request) {
+func (s *specOnlyServer) create(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	mac := hmac.New(sha512.New, []byte(specOnlySecret))
 	mac.Write(body)
@@ -70,9 +70,9 @@ func (b *specOnlyServer) create(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprint("invalid request: ", err), http.StatusBadRequest)
 		return
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	id := fmt.Sprintf("spec%028d", len(b.invoices)+1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := fmt.Sprintf("spec%028d", len(s.invoices)+1)
 	invoice := map[string]any{
 		"foreign_id": id, "status": "created",
 		"expired_at":    time.Now().Add(15 * time.Minute).UTC().Format("2006-01-02T15:04:05.000Z"),
@@ -82,10 +82,10 @@ func (b *specOnlyServer) create(w http.ResponseWriter, r *http.Request) {
 			specOnlyAddress("0x9858EfFD232B4033E47d90003D41EC34EcaEda94", "0.00471679", "ETH", "2862.108", "2650.1"),
 		},
 	}
-	if b.invoices == nil {
-		b.invoices = map[string]map[string]any{}
+	if s.invoices == nil {
+		s.invoices = map[string]map[string]any{}
 	}
-	b.invoices[id] = invoice
+	s.invoices[id] = invoice
 	_ = json.NewEncoder(w).Encode(invoice)
 }
 
@@ -97,10 +97,10 @@ func specOnlyAddress(address, expected, currency, usd, eur string) map[string]an
 }
 
 // status answers with the current invoice.
-func (b *specOnlyServer) status(w http.ResponseWriter, id string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	invoice, known := b.invoices[id]
+func (s *specOnlyServer) status(w http.ResponseWriter, id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	invoice, known := s.invoices[id]
 	if !known {
 		http.Error(w, "404 page not found", http.StatusNotFound)
 		return
@@ -109,19 +109,19 @@ func (b *specOnlyServer) status(w http.ResponseWriter, id string) {
 }
 
 // pay marks every invoice as paid.
-func (b *specOnlyServer) pay() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, invoice := range b.invoices {
+func (s *specOnlyServer) pay() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, invoice := range s.invoices {
 		invoice["status"] = "paid"
 	}
 }
 
 // count returns the number of created invoices.
-func (b *specOnlyServer) count() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.invoices)
+func (s *specOnlyServer) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.invoices)
 }
 
 // specOnlyShop starts the storefront and the payment page in front of a service that implements only the

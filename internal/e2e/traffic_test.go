@@ -40,48 +40,48 @@ func (b *tab) recordTraffic() {
 }
 
 // record records an event of the browser's network domain.
-func (f *traffic) record(event any) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (r *traffic) record(event any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	switch e := event.(type) {
 	case *network.EventRequestWillBeSent:
 		if e.Type == network.ResourceTypeDocument {
-			f.loader = e.LoaderID
-			clear(f.sent) // another page
+			r.loader = e.LoaderID
+			clear(r.sent) // another page
 		}
-		if e.LoaderID == f.loader { // the previous page may still send requests
-			f.sent[e.RequestID] = &exchange{url: e.Request.URL}
+		if e.LoaderID == r.loader { // the previous page may still send requests
+			r.sent[e.RequestID] = &exchange{url: e.Request.URL}
 		}
 	case *network.EventResponseReceived:
-		if x := f.sent[e.RequestID]; x != nil {
+		if x := r.sent[e.RequestID]; x != nil {
 			x.bytes = e.Response.EncodedDataLength
 			x.answered = e.Type == network.ResourceTypeEventSource // an event stream does not end
 		}
 	case *network.EventResponseReceivedExtraInfo:
-		if x := f.sent[e.RequestID]; x != nil {
+		if x := r.sent[e.RequestID]; x != nil {
 			x.head = len(e.HeadersText)
 		}
 	case *network.EventDataReceived:
-		if x := f.sent[e.RequestID]; x != nil {
+		if x := r.sent[e.RequestID]; x != nil {
 			x.bytes += float64(e.EncodedDataLength)
 		}
 	case *network.EventLoadingFinished:
-		if x := f.sent[e.RequestID]; x != nil {
+		if x := r.sent[e.RequestID]; x != nil {
 			x.answered, x.bytes = true, e.EncodedDataLength
 		}
 	case *network.EventLoadingFailed:
-		if x := f.sent[e.RequestID]; x != nil {
+		if x := r.sent[e.RequestID]; x != nil {
 			x.answered, x.failed = true, e.ErrorText
 		}
 	}
 }
 
 // all returns the exchanges so far, and reports whether every request is answered.
-func (f *traffic) all() (list []exchange, done bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	done = len(f.sent) > 0
-	for _, x := range f.sent {
+func (r *traffic) all() (list []exchange, done bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	done = len(r.sent) > 0
+	for _, x := range r.sent {
 		x.bytes = max(x.bytes, float64(x.head)) // Chromium may report no bytes of a stream until it ends
 		list = append(list, *x)
 		done = done && x.answered
@@ -90,8 +90,8 @@ func (f *traffic) all() (list []exchange, done bool) {
 }
 
 // String lists the requests with the received bytes, and marks pending requests.
-func (f *traffic) String() string {
-	list, _ := f.all()
+func (r *traffic) String() string {
+	list, _ := r.all()
 	var all []string
 	for _, x := range list {
 		line := fmt.Sprintf("%5.0f %s", x.bytes, x.url)

@@ -36,51 +36,51 @@ func newFakeChanges() *fakeChanges {
 	return &fakeChanges{versions: map[string]int64{}, lost: make(chan struct{})}
 }
 
-func (b *fakeChanges) set(id string, version int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.versions[id] = version
+func (c *fakeChanges) set(id string, version int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.versions[id] = version
 }
 
-func (b *fakeChanges) Mark(context.Context) (int64, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.mark, nil
+func (c *fakeChanges) Mark(context.Context) (int64, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mark, nil
 }
 
-func (b *fakeChanges) Versions(_ context.Context, ids []string) (changes []invoice.Change, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.reads++
-	b.asked += len(ids)
+func (c *fakeChanges) Versions(_ context.Context, ids []string) (changes []invoice.Change, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reads++
+	c.asked += len(ids)
 	for _, id := range ids {
-		if version := b.versions[id]; version != 0 {
+		if version := c.versions[id]; version != 0 {
 			changes = append(changes, invoice.Change{ID: id, Version: version})
 		}
 	}
 	return changes, nil
 }
 
-func (b *fakeChanges) Announce(_ context.Context, changes []invoice.Change) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.announced = append(b.announced, changes)
-	for _, l := range b.listeners {
+func (c *fakeChanges) Announce(_ context.Context, changes []invoice.Change) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.announced = append(c.announced, changes)
+	for _, l := range c.listeners {
 		l <- changes
 	}
 	return nil
 }
 
-func (b *fakeChanges) Announced(ctx context.Context, connected func(), changed func([]invoice.Change)) error {
-	b.mu.Lock()
-	if b.silent {
-		b.mu.Unlock()
+func (c *fakeChanges) Announced(ctx context.Context, connected func(), changed func([]invoice.Change)) error {
+	c.mu.Lock()
+	if c.silent {
+		c.mu.Unlock()
 		return errors.ErrUnsupported
 	}
 	received := make(chan []invoice.Change, 10)
-	b.listeners = append(b.listeners, received)
-	lost := b.lost
-	b.mu.Unlock()
+	c.listeners = append(c.listeners, received)
+	lost := c.lost
+	c.mu.Unlock()
 	connected()
 	for {
 		select {
@@ -95,11 +95,11 @@ func (b *fakeChanges) Announced(ctx context.Context, connected func(), changed f
 }
 
 // lose closes the connections for announcements.
-func (b *fakeChanges) lose() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	close(b.lost)
-	b.lost, b.listeners = make(chan struct{}), nil
+func (c *fakeChanges) lose() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.lost)
+	c.lost, c.listeners = make(chan struct{}), nil
 }
 
 // following is a service with a Follower within a synctest bubble.
@@ -146,13 +146,13 @@ func (f *following) want(t *testing.T, versions ...int64) {
 	}
 }
 
-func (b *fakeChanges) wantReads(t *testing.T, reads, asked int) {
+func (c *fakeChanges) wantReads(t *testing.T, reads, asked int) {
 	t.Helper()
 	synctest.Wait()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.reads != reads || b.asked != asked {
-		t.Errorf("%d reads of %d versions, want %d of %d", b.reads, b.asked, reads, asked)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reads != reads || c.asked != asked {
+		t.Errorf("%d reads of %d versions, want %d of %d", c.reads, c.asked, reads, asked)
 	}
 }
 
@@ -297,10 +297,10 @@ func TestChanges_are_announced(t *testing.T) {
 }
 
 // all returns every announced change.
-func (b *fakeChanges) all() (changes []invoice.Change) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, list := range b.announced {
+func (c *fakeChanges) all() (changes []invoice.Change) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, list := range c.announced {
 		changes = append(changes, list...)
 	}
 	return changes

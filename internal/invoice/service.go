@@ -135,10 +135,10 @@ func (s *Service) KnownAsset(network chain.ID, code string) (chain.Asset, bool) 
 }
 
 // BridgedSymbols returns the symbols of the bridged tokens that shoppers may confuse with an asset.
-func (s *Service) BridgedSymbols(of chain.Asset) []string {
+func (s *Service) BridgedSymbols(asset chain.Asset) []string {
 	symbols := []string{}
-	for _, b := range s.bridged[of.Network] {
-		if b.BridgeOf == of.Symbol {
+	for _, b := range s.bridged[asset.Network] {
+		if b.BridgeOf == asset.Symbol {
 			symbols = append(symbols, b.Symbol)
 		}
 	}

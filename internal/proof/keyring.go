@@ -40,22 +40,22 @@ func NewKeyring(storage Storage, now func() time.Time) *Keyring {
 }
 
 // Ensure makes the first key if there is none.
-func (r *Keyring) Ensure(ctx context.Context) error {
-	keys, err := r.Keys(ctx)
+func (k *Keyring) Ensure(ctx context.Context) error {
+	keys, err := k.Keys(ctx)
 	if err != nil || len(keys) > 0 {
 		return err
 	}
-	if err := r.create(ctx, 1); err != nil && !errors.Is(err, ErrExists) { // another process was faster
+	if err := k.create(ctx, 1); err != nil && !errors.Is(err, ErrExists) { // another process was faster
 		return err
 	}
 	return nil
 }
 
 // Rotate makes a new key, which signs from now on. The old key is only used for verification.
-func (r *Keyring) Rotate(ctx context.Context) error {
+func (k *Keyring) Rotate(ctx context.Context) error {
 	for {
-		r.forget()
-		keys, err := r.Keys(ctx)
+		k.forget()
+		keys, err := k.Keys(ctx)
 		if err != nil {
 			return err
 		}
@@ -63,50 +63,50 @@ func (r *Keyring) Rotate(ctx context.Context) error {
 		if len(keys) > 0 {
 			next = keys[0].Number + 1
 		}
-		if err := r.create(ctx, next); !errors.Is(err, ErrExists) {
+		if err := k.create(ctx, next); !errors.Is(err, ErrExists) {
 			return err
 		}
 	}
 }
 
-func (r *Keyring) create(ctx context.Context, number int64) error {
+func (k *Keyring) create(ctx context.Context, number int64) error {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return fmt.Errorf("make proof key: %w", err)
 	}
-	defer r.forget()
-	err = r.storage.CreateProofKey(ctx, Key{Number: number, Public: NewPublicKey(public), Private: private, CreatedAt: r.now()})
+	defer k.forget()
+	err = k.storage.CreateProofKey(ctx, Key{Number: number, Public: NewPublicKey(public), Private: private, CreatedAt: k.now()})
 	if err != nil {
 		return fmt.Errorf("make proof key: %w", err)
 	}
 	return nil
 }
 
-func (r *Keyring) forget() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.keys, r.readAt = nil, time.Time{}
+func (k *Keyring) forget() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.keys, k.readAt = nil, time.Time{}
 }
 
 // Keys returns all keys, the newest first; none before Ensure.
-func (r *Keyring) Keys(ctx context.Context) ([]Key, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	now := r.now()
-	if age := now.Sub(r.readAt); len(r.keys) > 0 && age >= 0 && age < cacheTTL {
-		return r.keys, nil
+func (k *Keyring) Keys(ctx context.Context) ([]Key, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := k.now()
+	if age := now.Sub(k.readAt); len(k.keys) > 0 && age >= 0 && age < cacheTTL {
+		return k.keys, nil
 	}
-	keys, err := r.storage.ProofKeys(ctx)
+	keys, err := k.storage.ProofKeys(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read proof keys: %w", err)
 	}
-	r.keys, r.readAt = keys, now
+	k.keys, k.readAt = keys, now
 	return keys, nil
 }
 
 // Sign writes a statement and signs it with the newest key.
-func (r *Keyring) Sign(ctx context.Context, s Statement) (string, error) {
-	keys, err := r.Keys(ctx)
+func (k *Keyring) Sign(ctx context.Context, s Statement) (string, error) {
+	keys, err := k.Keys(ctx)
 	if err != nil {
 		return "", err
 	}

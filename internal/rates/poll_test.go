@@ -224,7 +224,7 @@ func TestTable_is_safe_for_concurrent_use_and_does_not_block(t *testing.T) {
 // trip is a transport without a network.
 type trip func(*http.Request) (*http.Response, error)
 
-func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+func (t trip) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
 // answer returns a response with status 200 and a body.
 func answer(body []byte) *http.Response {

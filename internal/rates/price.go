@@ -41,7 +41,7 @@ type Quotation struct {
 
 // value returns the price by which quotations are compared: the lower of bid and last trade,
 // which is the least that a sale would have yielded.
-func (w Quotation) value() decimal.Decimal { return decimal.Min(w.Bid, w.Last) }
+func (q Quotation) value() decimal.Decimal { return decimal.Min(q.Bid, q.Last) }
 
 // Agreed is the last price on which at least two sources agreed, and the time when the second newest
 // of their quotations was received. The zero value means none.
@@ -203,6 +203,6 @@ func median(prices []decimal.Decimal) decimal.Decimal {
 }
 
 // within reports whether a price differs from another by at most a percentage of the latter.
-func within(price, of decimal.Decimal, percent int64) bool {
-	return price.Sub(of).Abs().Mul(decimal.NewFromInt(100)).LessThanOrEqual(of.Mul(decimal.NewFromInt(percent)))
+func within(price, reference decimal.Decimal, percent int64) bool {
+	return price.Sub(reference).Abs().Mul(decimal.NewFromInt(100)).LessThanOrEqual(reference.Mul(decimal.NewFromInt(percent)))
 }

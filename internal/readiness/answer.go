@@ -42,9 +42,9 @@ type Network struct {
 const redactedFault = "chequer doctor shows the fault"
 
 // redact removes the values that only the operator may see.
-func (h *Network) redact() {
-	h.Source = ""
-	if h.Fault != "" {
-		h.Fault = redactedFault
+func (n *Network) redact() {
+	n.Source = ""
+	if n.Fault != "" {
+		n.Fault = redactedFault
 	}
 }

@@ -36,13 +36,13 @@ type killable struct {
 }
 
 // step counts a step and reports whether the program is still alive.
-func (m *killable) step() (alive bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.steps++; m.steps == m.killAt {
-		m.dead = true
+func (k *killable) step() (alive bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.steps++; k.steps == k.killAt {
+		k.dead = true
 	}
-	return !m.dead
+	return !k.dead
 }
 
 // write calls do with a step before and a step after it. It returns errKilled if the program is dead at
@@ -59,21 +59,21 @@ func write[T any](m *killable, do func() (T, error)) (T, error) {
 	return done, err
 }
 
-func (m *killable) ClaimSale(ctx context.Context, now, until time.Time) (sale.Claim, error) {
-	return write(m, func() (sale.Claim, error) { return m.storage.ClaimSale(ctx, now, until) })
+func (k *killable) ClaimSale(ctx context.Context, now, until time.Time) (sale.Claim, error) {
+	return write(k, func() (sale.Claim, error) { return k.storage.ClaimSale(ctx, now, until) })
 }
 
-func (m *killable) ReleaseSale(ctx context.Context, c sale.Claim) error {
-	_, err := write(m, func() (struct{}, error) { return struct{}{}, m.storage.ReleaseSale(ctx, c) })
+func (k *killable) ReleaseSale(ctx context.Context, c sale.Claim) error {
+	_, err := write(k, func() (struct{}, error) { return struct{}{}, k.storage.ReleaseSale(ctx, c) })
 	return err
 }
 
-func (m *killable) Invoice(ctx context.Context, id string) (*invoice.Invoice, error) {
-	return write(m, func() (*invoice.Invoice, error) { return m.invoices.Invoice(ctx, id) })
+func (k *killable) Invoice(ctx context.Context, id string) (*invoice.Invoice, error) {
+	return write(k, func() (*invoice.Invoice, error) { return k.invoices.Invoice(ctx, id) })
 }
 
-func (m *killable) UpdateSales(ctx context.Context, id string, decide func(*invoice.Invoice) ([]invoice.EventType, error)) (*invoice.Invoice, error) {
-	return write(m, func() (*invoice.Invoice, error) { return m.invoices.UpdateSales(ctx, id, decide) })
+func (k *killable) UpdateSales(ctx context.Context, id string, decide func(*invoice.Invoice) ([]invoice.EventType, error)) (*invoice.Invoice, error) {
+	return write(k, func() (*invoice.Invoice, error) { return k.invoices.UpdateSales(ctx, id, decide) })
 }
 
 // runUntilKilled runs a program until it is killed or nothing is due, and returns its number of steps.

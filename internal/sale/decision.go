@@ -30,13 +30,13 @@ func CoinOf(inv *invoice.Invoice, coin string) (string, error) {
 
 // RetryAll retries the failed sales of invoices, and returns the retried ones. It skips and counts sales
 // whose last order has an unknown outcome.
-func (d Resolver) RetryAll(ctx context.Context, invoices []Listed) (retried []Listed, unknown int, err error) {
+func (r Resolver) RetryAll(ctx context.Context, invoices []Listed) (retried []Listed, unknown int, err error) {
 	for _, inv := range invoices {
 		for _, s := range inv.Sales {
 			if s.State != invoice.SaleFailed {
 				continue
 			}
-			changed, err := d.Retry(ctx, inv.ID, s.Coin, false)
+			changed, err := r.Retry(ctx, inv.ID, s.Coin, false)
 			switch {
 			case errors.Is(err, invoice.ErrUnknownOrder):
 				unknown++

@@ -124,7 +124,7 @@ func (s *server) useCheckoutLink(c echo.Context, k call) error {
 
 // key returns the idempotency key of a request to pay by a link without an order. The price is part
 // of it, so that a link with another price creates another invoice.
-func (o checkout) key(r *http.Request) (invoice.IdempotencyKey, error) {
+func (c checkout) key(r *http.Request) (invoice.IdempotencyKey, error) {
 	token, err := idempotencyKey(r)
 	if err != nil {
 		return invoice.IdempotencyKey{}, err
@@ -132,7 +132,7 @@ func (o checkout) key(r *http.Request) (invoice.IdempotencyKey, error) {
 	if token == "" {
 		return invoice.IdempotencyKey{}, badRequest("invalid_idempotency_key", "Idempotency-Key is required for a link without an order")
 	}
-	return namespaced(o.namespace, invoice.Mode(o.mode), fmt.Sprintf("%s:%s %s:%s", o.source, o.price.digits, o.price.code, token)), nil
+	return namespaced(c.namespace, invoice.Mode(c.mode), fmt.Sprintf("%s:%s %s:%s", c.source, c.price.digits, c.price.code, token)), nil
 }
 
 // withdraw declines the invoice with the given ID, which a new invoice of the same order replaces. It

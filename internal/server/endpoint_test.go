@@ -82,23 +82,23 @@ func (l *lab) keepEndpoints() *storage.Storage {
 }
 
 // call makes a call with a request signature and returns the status and the body.
-func (c *endpointLab) call(key, method, target, body string) (int, string) {
-	c.t.Helper()
-	response := c.send(message{method: method, target: target, key: key, body: body, own: true})
-	return response.StatusCode, read(c.t, response)
+func (l *endpointLab) call(key, method, target, body string) (int, string) {
+	l.t.Helper()
+	response := l.send(message{method: method, target: target, key: key, body: body, own: true})
+	return response.StatusCode, read(l.t, response)
 }
 
 // addEvents writes an invoice with events into the feed.
-func (c *endpointLab) addEvents(id string, mode invoice.Mode, types ...invoice.EventType) {
-	c.t.Helper()
-	c.addEventsTo(id, mode, nil, types...)
+func (l *endpointLab) addEvents(id string, mode invoice.Mode, types ...invoice.EventType) {
+	l.t.Helper()
+	l.addEventsTo(id, mode, nil, types...)
 }
 
 // addEventsTo writes an invoice with events and transfers into the feed.
-func (c *endpointLab) addEventsTo(id string, mode invoice.Mode, transfers []invoice.Transfer, types ...invoice.EventType) {
-	c.t.Helper()
+func (l *endpointLab) addEventsTo(id string, mode invoice.Mode, transfers []invoice.Transfer, types ...invoice.EventType) {
+	l.t.Helper()
 	price := money.FromCents(1250, money.EUR)
-	_, _, err := c.storage.CreateInvoice(c.t.Context(), invoice.Creation{MerchantID: "shop", At: noon, Build: func(invoice.NextIndex) (*invoice.Invoice, error) {
+	_, _, err := l.storage.CreateInvoice(l.t.Context(), invoice.Creation{MerchantID: "shop", At: noon, Build: func(invoice.NextIndex) (*invoice.Invoice, error) {
 		inv := &invoice.Invoice{
 			ID: id, MerchantID: "shop", Mode: mode, Version: 1, CreatedAt: noon,
 			Terms:  invoice.Terms{Price: price, Merchant: "Shop", Rules: invoice.DefaultRules(money.EUR)},
@@ -113,7 +113,7 @@ func (c *endpointLab) addEventsTo(id string, mode invoice.Mode, transfers []invo
 		return inv, nil
 	}})
 	if err != nil {
-		c.t.Fatal(err)
+		l.t.Fatal(err)
 	}
 }
 

@@ -18,8 +18,9 @@ import (
 	"chequer/internal/api"
 )
 
-// answered checks that an answer is the specification's, or an error of the common form.
-func answered(t *testing.T, r *http.Response) (api.Invoice, bool) {
+// checkAnswer checks that a response is an invoice as the specification defines it, or an error of the
+// common form. It returns the invoice and reports whether there is one.
+func checkAnswer(t *testing.T, r *http.Response) (api.Invoice, bool) {
 	t.Helper()
 	body := read(t, r)
 	strict := json.NewDecoder(strings.NewReader(body))
@@ -29,7 +30,7 @@ func answered(t *testing.T, r *http.Response) (api.Invoice, bool) {
 	switch {
 	case r.StatusCode == http.StatusOK:
 		if err := strict.Decode(&made); err != nil {
-			t.Fatalf("answer %s is not the specification's: %v", body, err)
+			t.Fatalf("answer %s is not an invoice of the specification: %v", body, err)
 		}
 		return made, true
 	case r.StatusCode >= 500 && r.Header.Get("Retry-After") == "":
@@ -64,7 +65,7 @@ func FuzzCreate(f *testing.F) {
 	}
 	l := newLab(f, nil)
 	f.Fuzz(func(t *testing.T, body string) {
-		made, ok := answered(t, l.send(message{
+		made, ok := checkAnswer(t, l.send(message{
 			method: "POST", target: "/api/v2/invoice/new", key: "all", body: body, header: set("Content-Type", "application/json"),
 		}))
 		if !ok {
@@ -87,7 +88,7 @@ func FuzzCreate_amount(f *testing.F) {
 	}
 	l := newLab(f, nil)
 	f.Fuzz(func(t *testing.T, literal string) {
-		made, ok := answered(t, l.send(create(message{key: "all", body: `{"fiat_currency":"EUR","amount":` + literal + `}`})))
+		made, ok := checkAnswer(t, l.send(create(message{key: "all", body: `{"fiat_currency":"EUR","amount":` + literal + `}`})))
 		if !ok {
 			return
 		}
@@ -117,24 +118,24 @@ func FuzzStatus_query(f *testing.F) {
 	f.Fuzz(func(t *testing.T, query string) {
 		r := l.request(message{method: "GET", target: "/api/v2/invoice/status"})
 		r.URL = &url.URL{Path: r.URL.Path, RawQuery: query}
-		if got, ok := answered(t, l.serve(r)); ok && got.ForeignID != id {
+		if got, ok := checkAnswer(t, l.serve(r)); ok && got.ForeignID != id {
 			t.Fatalf("query %q returns invoice %s", query, got.ForeignID)
 		}
 	})
 }
 
-// Any error has the common form and does not contain the text expired_at, wherever the caller
-// writes it.
+// Every error has the common form and does not contain the text expired_at, even if the request contains
+// it.
 func FuzzErrors(f *testing.F) {
-	letters := "expired_at"
+	forbidden := "expired_at"
 	for _, seed := range []struct {
 		method, target, body, kind, idempotency string
 		own                                     bool
 	}{
-		{"POST", "/api/v2/invoice/new", `{"expired_at":1}`, "application/json", letters, false},
+		{"POST", "/api/v2/invoice/new", `{"expired_at":1}`, "application/json", forbidden, false},
 		{"POST", "/v2/invoice/new", `{"Expired_At":1,"amount":{"expired_at":1}}`, "application/json; charset=expired_at", "", true},
 		{"POST", "/api/v2/invoice/new", `{"amount":1,"fiat_currency":"expired_at"}`, "application/json", "k", false},
-		{"POST", "/api/v2/invoice/new", `{"amount":"expired_at"}`, letters, "k", false},
+		{"POST", "/api/v2/invoice/new", `{"amount":"expired_at"}`, forbidden, "k", false},
 		{"POST", "/api/v2/invoice/new", `{"amount":1,"fiat_currency":"EUR","payment_methods":["expired_at"],"language":"expired_at"}`, "application/json", "", false},
 		{"POST", "/api/v2/invoice/new", `{"expired\u005fat\u0000":1}`, "application/json", "", false},
 		{"expired_at", "/api/v2/invoice/new", "", "", "", false},
@@ -157,7 +158,7 @@ func FuzzErrors(f *testing.F) {
 		if r.StatusCode < 400 {
 			return
 		}
-		answered(t, r)
+		checkAnswer(t, r)
 	})
 }
 
@@ -165,7 +166,7 @@ var token = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
 // A call is accepted only with an HMAC of its content. The test computes the HMAC independently.
 func FuzzAuth(f *testing.F) {
-	seal := func(message string) string {
+	sign := func(message string) string {
 		mac := hmac.New(sha512.New, []byte("secret of all"))
 		mac.Write([]byte(message))
 		return hex.EncodeToString(mac.Sum(nil))
@@ -178,15 +179,15 @@ func FuzzAuth(f *testing.F) {
 	now := strconv.FormatInt(noon.Unix(), 10)
 	spaced := `{"amount": 1, "fiat_currency": "EUR"}`
 	for _, seed := range [][5]string{
-		{seal(minimalBody), "", "", "", minimalBody},
-		{strings.ToUpper(seal(minimalBody)), "", "", "k", minimalBody},
-		{seal(minimalBody), "", "", "", spaced},
-		{seal(own(now, "0123456789abcdef", "k", minimalBody)), now, "0123456789abcdef", "k", minimalBody},
-		{seal(own(now, "0123456789abcdef", "k", minimalBody)), now, "", "k", minimalBody},
-		{seal(minimalBody), now, "0123456789abcdef", "", minimalBody},
-		{seal(own("+1", "0", "", minimalBody)), "+1", "0", "", minimalBody},
-		{seal(minimalBody) + "0", "", "", "", minimalBody},
-		{" " + seal(minimalBody), "", "", "", minimalBody},
+		{sign(minimalBody), "", "", "", minimalBody},
+		{strings.ToUpper(sign(minimalBody)), "", "", "k", minimalBody},
+		{sign(minimalBody), "", "", "", spaced},
+		{sign(own(now, "0123456789abcdef", "k", minimalBody)), now, "0123456789abcdef", "k", minimalBody},
+		{sign(own(now, "0123456789abcdef", "k", minimalBody)), now, "", "k", minimalBody},
+		{sign(minimalBody), now, "0123456789abcdef", "", minimalBody},
+		{sign(own("+1", "0", "", minimalBody)), "+1", "0", "", minimalBody},
+		{sign(minimalBody) + "0", "", "", "", minimalBody},
+		{" " + sign(minimalBody), "", "", "", minimalBody},
 		{"", "", "", "", ""},
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3], seed[4])
@@ -208,12 +209,12 @@ func FuzzAuth(f *testing.F) {
 		r.Header.Set(api.HeaderKey, publicKey("all"))
 		r.Header.Set(api.HeaderSignature, signature)
 		response := l.serve(r)
-		answered(t, response)
+		checkAnswer(t, response)
 		given := strings.ToLower(signature)
 		var compact bytes.Buffer
 		signed := timestamp == "" && nonce == "" &&
-			(given == seal(body) || json.Compact(&compact, []byte(body)) == nil && given == seal(compact.String())) ||
-			given == seal(own(timestamp, nonce, idempotency, body))
+			(given == sign(body) || json.Compact(&compact, []byte(body)) == nil && given == sign(compact.String())) ||
+			given == sign(own(timestamp, nonce, idempotency, body))
 		code := response.Header.Get(api.HeaderErrorCode)
 		if !signed && response.StatusCode != http.StatusForbidden && response.StatusCode != http.StatusRequestEntityTooLarge {
 			t.Fatalf("answer %d %s to a forged call", response.StatusCode, code)

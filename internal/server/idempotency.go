@@ -84,23 +84,23 @@ var errRunning = &problem{
 }
 
 // begin reserves a merchant's key until done is called. The zero key is never reserved.
-func (r *running) begin(merchantID string, of invoice.IdempotencyKey) (done func(), err error) {
-	if of.IsZero() {
+func (r *running) begin(merchantID string, key invoice.IdempotencyKey) (done func(), err error) {
+	if key.IsZero() {
 		return func() {}, nil
 	}
-	key := merchantKey{merchantID, of}
+	running := merchantKey{merchantID, key}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.keys[key] {
+	if r.keys[running] {
 		return nil, errRunning
 	}
 	if r.keys == nil {
 		r.keys = map[merchantKey]bool{}
 	}
-	r.keys[key] = true
+	r.keys[running] = true
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		delete(r.keys, key)
+		delete(r.keys, running)
 	}, nil
 }

@@ -20,22 +20,22 @@ func newJSONSheet(to io.Writer, invoices *invoice.Service) *jsonSheet {
 }
 
 // Write writes an invoice.
-func (s *jsonSheet) Write(inv *invoice.Invoice) error {
-	text, err := json.Marshal(wire.Resource(s.invoices, inv, nil))
+func (j *jsonSheet) Write(inv *invoice.Invoice) error {
+	text, err := json.Marshal(wire.Resource(j.invoices, inv, nil))
 	if err != nil {
 		return err
 	}
-	_, err = s.to.Write(append([]byte(s.before), text...))
-	s.before = ",\n"
+	_, err = j.to.Write(append([]byte(j.before), text...))
+	j.before = ",\n"
 	return err
 }
 
 // End ends the array.
-func (s *jsonSheet) End() error {
-	if s.before == "[" { // no invoice was written
-		_, err := io.WriteString(s.to, "[]")
+func (j *jsonSheet) End() error {
+	if j.before == "[" { // no invoice was written
+		_, err := io.WriteString(j.to, "[]")
 		return err
 	}
-	_, err := io.WriteString(s.to, "]")
+	_, err := io.WriteString(j.to, "]")
 	return err
 }

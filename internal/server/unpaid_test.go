@@ -44,24 +44,24 @@ func newUnpaidLab(t *testing.T, maxUnpaid int, now func() time.Time) *unpaidLab 
 
 // ask requests an invoice for a shopper and returns "ok", or the status and the error code of the
 // answer. An empty token is replaced by a new one.
-func (f *unpaidLab) ask(key, target, body, token, shopper string) string {
-	if f.tokens++; token == "" {
-		token = fmt.Sprint("token", f.tokens)
+func (l *unpaidLab) ask(key, target, body, token, shopper string) string {
+	if l.tokens++; token == "" {
+		token = fmt.Sprint("token", l.tokens)
 	}
-	r := f.request(message{method: "POST", target: target, key: key, own: true, body: body, header: http.Header{api.HeaderIdempotencyKey: {token}}})
-	answer := f.serve(r.WithContext(address.NewContext(r.Context(), shopper)))
+	r := l.request(message{method: "POST", target: target, key: key, own: true, body: body, header: http.Header{api.HeaderIdempotencyKey: {token}}})
+	answer := l.serve(r.WithContext(address.NewContext(r.Context(), shopper)))
 	if answer.StatusCode == http.StatusOK {
 		return "ok"
 	}
 	return fmt.Sprint(answer.StatusCode, " ", answer.Header.Get(api.HeaderErrorCode))
 }
 
-func (f *unpaidLab) storefront(shopper string) string {
-	return f.ask("pages", api.PathInvoiceNew, openAmount, "", shopper)
+func (l *unpaidLab) storefront(shopper string) string {
+	return l.ask("pages", api.PathInvoiceNew, openAmount, "", shopper)
 }
 
-func (f *unpaidLab) product(shopper string) string {
-	return f.ask("pages", "/api/v2/products/order", orderOfCoffee, "", shopper)
+func (l *unpaidLab) product(shopper string) string {
+	return l.ask("pages", "/api/v2/products/order", orderOfCoffee, "", shopper)
 }
 
 const (

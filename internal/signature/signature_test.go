@@ -103,7 +103,7 @@ func TestVerify(t *testing.T) {
 		"first half":       {sampleSecret, sampleBody, sampleSignature[:64], false},
 		"one digit less":   {sampleSecret, sampleBody, sampleSignature[1:], false},
 		"one byte more":    {sampleSecret, sampleBody, sampleSignature + "00", false},
-		"space around":     {sampleSecret, sampleBody, " " + sampleSignature, false},
+		"leading space":    {sampleSecret, sampleBody, " " + sampleSignature, false},
 		"not hex":          {sampleSecret, sampleBody, strings.Repeat("zz", 64), false},
 		"zeros":            {sampleSecret, sampleBody, strings.Repeat("0", 128), false},
 		"another last bit": {sampleSecret, sampleBody, sampleSignature[:127] + "d", false},

@@ -69,8 +69,9 @@ var listFilters = []listFilter{
 	{"origin", "invoices_by_origin", func(f *invoice.Filter) { f.Origin = invoice.Origin{Kind: invoice.FromLink} }, true},
 }
 
-// filteredInvoices returns the list of invoices with no filter and with each filter, each with every
-// combination of the bounds of its time, and with each two filters, without bounds and with all.
+// filteredInvoices returns the lists of invoices that the test examines. The list without a filter, and
+// with each single filter, has every combination of the bounds From, To and after. The list with each
+// pair of filters has no bounds or all three.
 func filteredInvoices(page int) (all []filtered) {
 	chosen := [][]listFilter{nil}
 	for i, one := range listFilters {
@@ -122,8 +123,7 @@ func indexOf(filter bool, with, without string) string {
 	return without
 }
 
-// With every combination of its filters, a list reads no whole table, and sorts no more than the rows of
-// its page.
+// No list scans a table, or sorts more than the rows of its page, with any combination of its filters.
 func TestLists_are_served_by_an_index(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		explain := planOfSQLite
@@ -152,9 +152,10 @@ func TestLists_are_served_by_an_index(t *testing.T) {
 				}
 			}
 		}
-		// The list of invoices has 4 combinations of bounds without a filter and with each of 11, and 2 with
-		// each of 53 pairs of filters; exception and decision have the same texts. There are six statements
-		// each. The tally has one. The other lists have two, with one statement, and two for sales.
+		// A list of invoices has six statements. There are 12 choices of at most one filter (exception and
+		// decision have the same texts), with 4 texts for the combinations of bounds, and 53 pairs of
+		// filters, with 2. The tally has one statement. Deliveries and events have one statement without
+		// a filter and one with it, and sales have two each.
 		if got, want := len(texts), (12*4+2*53)*6+1+2+2+2*2; got != want {
 			t.Errorf("%d different statements, want %d", got, want)
 		}

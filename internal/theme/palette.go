@@ -124,11 +124,11 @@ func ratio(x float64) string { return strconv.FormatFloat(math.Floor(x*100)/100,
 
 // Style returns the rules that are appended to a style sheet to apply the accent; empty without an
 // accent.
-func (l Theme) Style() string {
-	if l.Accent == "" {
+func (t Theme) Style() string {
+	if t.Accent == "" {
 		return ""
 	}
-	light, dark := schemes[0].palette(rgb(l.Accent)), schemes[1].palette(rgb(l.Accent))
+	light, dark := schemes[0].palette(rgb(t.Accent)), schemes[1].palette(rgb(t.Accent))
 	return ":root{" + light.variables() + "}\n@media screen and (prefers-color-scheme:dark){:root{" + dark.variables() + "}}\n" +
 		".btn:not(.alt,[aria-disabled]):hover{filter:none;box-shadow:inset 0 0 0 4rem var(--hover)}\n"
 }

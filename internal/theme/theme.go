@@ -21,7 +21,7 @@ import (
 const (
 	maxName = 64
 	maxLine = 140
-	maxURL  = 2048
+	maxURL  = 2048 // in bytes
 )
 
 // Theme is a merchant's theme. The zero Theme is the default theme.
@@ -37,16 +37,16 @@ type Theme struct {
 }
 
 // IsZero reports whether no field is set.
-func (l Theme) IsZero() bool {
-	return l.Name == "" && l.Accent == "" && l.Line == "" && l.Support == "" && l.Terms == "" && !l.Stay && len(l.Logo.Body) == 0
+func (t Theme) IsZero() bool {
+	return t.Name == "" && t.Accent == "" && t.Line == "" && t.Support == "" && t.Terms == "" && !t.Stay && len(t.Logo.Body) == 0
 }
 
 // Hash returns a hash of the theme's content; empty for the zero Theme.
-func (l Theme) Hash() string {
-	if l.IsZero() {
+func (t Theme) Hash() string {
+	if t.IsZero() {
 		return ""
 	}
-	text, err := json.Marshal(l)
+	text, err := json.Marshal(t)
 	if err != nil {
 		panic("theme: " + err.Error())
 	}
@@ -65,28 +65,28 @@ func (e *FieldError) Error() string { return e.Field + " " + e.Fault }
 
 // Normalize checks a theme and returns it in normal form: a colour with six digits, a mail address as a
 // link. The error is a *FieldError.
-func Normalize(l Theme) (Theme, error) {
-	l.Name, l.Line = strings.TrimSpace(l.Name), strings.TrimSpace(l.Line)
+func Normalize(t Theme) (Theme, error) {
+	t.Name, t.Line = strings.TrimSpace(t.Name), strings.TrimSpace(t.Line)
 	for _, f := range []struct {
 		name      string
 		normalize func() error
 	}{
-		{"name", func() error { return oneLine(l.Name, maxName) }},
-		{"line", func() error { return oneLine(l.Line, maxLine) }},
-		{"accent", func() (err error) { l.Accent, err = normalizeColour(l.Accent); return err }},
-		{"support", func() (err error) { l.Support, err = normalizeSupport(l.Support); return err }},
-		{"terms", func() error { l.Terms = idn.URL(l.Terms); return webAddress(l.Terms) }},
+		{"name", func() error { return oneLine(t.Name, maxName) }},
+		{"line", func() error { return oneLine(t.Line, maxLine) }},
+		{"accent", func() (err error) { t.Accent, err = normalizeColour(t.Accent); return err }},
+		{"support", func() (err error) { t.Support, err = normalizeSupport(t.Support); return err }},
+		{"terms", func() error { t.Terms = idn.URL(t.Terms); return webAddress(t.Terms) }},
 	} {
 		if err := f.normalize(); err != nil {
 			return Theme{}, &FieldError{Field: f.name, Fault: err.Error()}
 		}
 	}
-	return l, nil
+	return t, nil
 }
 
-// oneLine returns an error if a text has more than limit characters or more than one line. It refuses characters that
-// change the direction of the text after them, because a shop's name must not change the direction of the
-// text beside it, such as an amount. See Unicode Standard Annex #9, "Directional Formatting Characters".
+// oneLine returns an error if a text has more than limit characters or more than one line. It refuses
+// characters that change the direction of the text after them, because a shop's name must not change the
+// direction of the text beside it, such as an amount. See Unicode Standard Annex #9, "Directional Formatting Characters".
 func oneLine(text string, limit int) error {
 	switch {
 	case !utf8.ValidString(text):

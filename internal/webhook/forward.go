@@ -21,6 +21,6 @@ func Forward(ctx context.Context, to merchant.Endpoint, eventID string, body []b
 type anyAddress struct{ dialer net.Dialer }
 
 // Dial implements Dialer.
-func (d anyAddress) Dial(ctx context.Context, _ guard.Target, hostport string) (net.Conn, error) {
-	return d.dialer.DialContext(ctx, "tcp", hostport)
+func (a anyAddress) Dial(ctx context.Context, _ guard.Target, hostport string) (net.Conn, error) {
+	return a.dialer.DialContext(ctx, "tcp", hostport)
 }

@@ -98,21 +98,21 @@ type singleListener struct {
 	close  sync.Once
 }
 
-func (o *singleListener) Accept() (net.Conn, error) {
-	if c := o.conn; c != nil {
-		o.conn = nil
+func (l *singleListener) Accept() (net.Conn, error) {
+	if c := l.conn; c != nil {
+		l.conn = nil
 		return c, nil
 	}
-	<-o.closed
+	<-l.closed
 	return nil, net.ErrClosed
 }
 
-func (o *singleListener) Close() error {
-	o.close.Do(func() { close(o.closed) })
+func (l *singleListener) Close() error {
+	l.close.Do(func() { close(l.closed) })
 	return nil
 }
 
-func (o *singleListener) Addr() net.Addr { return &net.TCPAddr{} }
+func (l *singleListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 // inBubble runs a test in a synctest bubble, on SQLite and a network of pipes.
 func inBubble(t *testing.T, test func(t *testing.T, l *lab, p *pipes)) {

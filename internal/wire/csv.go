@@ -73,8 +73,8 @@ func NewCSV(to io.Writer, style CSVStyle) *CSV {
 }
 
 // Write writes the row of an invoice.
-func (s *CSV) Write(l invoice.ExportLine) error {
-	amount, moment := s.style.amount, s.style.moment
+func (c *CSV) Write(l invoice.ExportLine) error {
+	amount, moment := c.style.amount, c.style.moment
 	received := make([]string, len(l.Received))
 	for i, r := range l.Received {
 		received[i] = amount(r.Amount) + " " + r.Asset
@@ -83,7 +83,7 @@ func (s *CSV) Write(l invoice.ExportLine) error {
 	if l.Status != invoice.Paid {
 		paidAsset, paidTx = "", ""
 	}
-	sold, euro, fee, price := s.proceeds(l.Sales)
+	sold, euro, fee, price := c.proceeds(l.Sales)
 	row := []string{
 		moment(l.CreatedAt), l.ID, string(l.Mode), literal(l.OrderID), literal(l.Description), string(l.Status), strings.Join(texts(l.Exceptions), " "),
 		amount(l.Price), l.Price.Currency().Code, amount(l.Paid), amount(l.Due), amount(l.Overpaid),
@@ -94,18 +94,18 @@ func (s *CSV) Write(l invoice.ExportLine) error {
 	for i, cell := range row {
 		row[i] = inert(cell)
 	}
-	return s.to.Write(row)
+	return c.to.Write(row)
 }
 
 // End writes the rows that are still buffered.
-func (s *CSV) End() error {
-	s.to.Flush()
-	return s.to.Error()
+func (c *CSV) End() error {
+	c.to.Flush()
+	return c.to.Error()
 }
 
 // proceeds returns the sold amount of each coin of an invoice, the sums of the proceeds and fees in
 // euro, and the price of each coin.
-func (s *CSV) proceeds(sales []invoice.Sale) (sold, euro, fee, price string) {
+func (c *CSV) proceeds(sales []invoice.Sale) (sold, euro, fee, price string) {
 	var amounts, prices []string
 	euros, fees := money.Zero(invoice.SaleEuro), money.Zero(invoice.SaleEuro)
 	for i := range sales {
@@ -113,14 +113,14 @@ func (s *CSV) proceeds(sales []invoice.Sale) (sold, euro, fee, price string) {
 		if part.Sold.IsZero() {
 			continue
 		}
-		amounts = append(amounts, s.style.amount(part.Sold)+" "+sales[i].Coin)
-		prices = append(prices, s.style.number(sales[i].Average()))
+		amounts = append(amounts, c.style.amount(part.Sold)+" "+sales[i].Coin)
+		prices = append(prices, c.style.number(sales[i].Average()))
 		euros, fees = euros.Add(part.Euro), fees.Add(part.Fee)
 	}
 	if len(amounts) == 0 {
 		return "", "", "", ""
 	}
-	return strings.Join(amounts, "; "), s.style.amount(euros), s.style.amount(fees), strings.Join(prices, "; ")
+	return strings.Join(amounts, "; "), c.style.amount(euros), c.style.amount(fees), strings.Join(prices, "; ")
 }
 
 // literal quotes a text that a spreadsheet would change: a number with more digits than it keeps,

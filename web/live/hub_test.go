@@ -159,16 +159,16 @@ func read(t *testing.T, h *live.Hub, id string, r live.Request, slow time.Durati
 }
 
 // got returns the stream so far.
-func (b *reader) got() string {
+func (r *reader) got() string {
 	synctest.Wait()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.String()
 }
 
 // pages returns the pages that the browser got.
-func (b *reader) pages() (pages []string) {
-	for _, event := range strings.Split(b.got(), "event: page\n")[1:] {
+func (r *reader) pages() (pages []string) {
+	for _, event := range strings.Split(r.got(), "event: page\n")[1:] {
 		_, data, _ := strings.Cut(event, "data: ")
 		data, _, _ = strings.Cut(data, "\n")
 		pages = append(pages, data)
@@ -176,9 +176,9 @@ func (b *reader) pages() (pages []string) {
 	return pages
 }
 
-func (b *reader) want(t *testing.T, pages ...string) {
+func (r *reader) want(t *testing.T, pages ...string) {
 	t.Helper()
-	if diff := cmp.Diff(pages, b.pages()); diff != "" {
+	if diff := cmp.Diff(pages, r.pages()); diff != "" {
 		t.Errorf("pages (-want +got):\n%s", diff)
 	}
 }

@@ -22,12 +22,12 @@ var SimulationRefusals = Refusals{
 
 // RequoteRefusals are the reasons why a new quote was refused.
 var RequoteRefusals = Refusals{
-	api.CodeNoRate: "hold.unpriced", "too_little_due": "hold.little", RefusedAway: "fault.away.text", RefusedOther: "refused.changed",
+	api.CodeNoRate: "requote.no_rate", "too_little_due": "requote.too_little", RefusedAway: "fault.away.text", RefusedOther: "refused.changed",
 }
 
 // Text returns the text for a code; empty for an unknown code.
-func (l Refusals) Text(r Reader, code string) string {
-	id, known := l[code]
+func (f Refusals) Text(r Reader, code string) string {
+	id, known := f[code]
 	if !known {
 		return ""
 	}

@@ -134,9 +134,9 @@ func showExpired(p *views.Payment, r api.Resource, s scene) {
 // requoteText returns the sentence that the order or the payment can still be paid with a new quote.
 func requoteText(r api.Resource, s scene) string {
 	if r.OrderID != "" {
-		return s.Text("expired.hold.order", "Order", r.OrderID)
+		return s.Text("expired.requote.order", "Order", r.OrderID)
 	}
-	return s.Text("expired.hold.payment")
+	return s.Text("expired.requote.payment")
 }
 
 // sentAlready returns the note for a shopper whose payment may arrive late.

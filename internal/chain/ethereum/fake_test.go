@@ -194,21 +194,21 @@ type fakeWatched struct {
 	read     chain.Block
 }
 
-func (w *fakeWatched) Destination(script string) bool { return slices.Contains(w.scripts, script) }
+func (f *fakeWatched) Destination(script string) bool { return slices.Contains(f.scripts, script) }
 
-func (w *fakeWatched) Since(mark uint64) (iter.Seq[string], uint64) {
-	return slices.Values(w.scripts[mark:]), uint64(len(w.scripts))
+func (f *fakeWatched) Since(mark uint64) (iter.Seq[string], uint64) {
+	return slices.Values(f.scripts[mark:]), uint64(len(f.scripts))
 }
 
-func (w *fakeWatched) Outpoint(string) bool { return false }
+func (f *fakeWatched) Outpoint(string) bool { return false }
 
-func (w *fakeWatched) Recorded() iter.Seq[chain.Transfer] { return slices.Values(w.recorded) }
+func (f *fakeWatched) Recorded() iter.Seq[chain.Transfer] { return slices.Values(f.recorded) }
 
-func (w *fakeWatched) Accounts() iter.Seq[chain.Account] { return slices.Values(w.accounts) }
+func (f *fakeWatched) Accounts() iter.Seq[chain.Account] { return slices.Values(f.accounts) }
 
-func (w *fakeWatched) Strays() iter.Seq[string] { return slices.Values(w.strays) }
+func (f *fakeWatched) Strays() iter.Seq[string] { return slices.Values(f.strays) }
 
-func (w *fakeWatched) Read() chain.Block { return w.read }
+func (f *fakeWatched) Read() chain.Block { return f.read }
 
 // shallow returns the parameters of a network whose transfers need three confirmations.
 func shallow(p ethereum.Params) ethereum.Params {

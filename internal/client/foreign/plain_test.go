@@ -35,17 +35,17 @@ const specOnlyAnswer = `{"foreign_id":"f-1","status":"%s","expired_at":"%s","cli
 	{"address":"bc1q","expected_amount":6.5379e-4,"crypto_currency":"BTC","rate_usd":93333.6,"rate_eur":86420.0},
 	{"address":"0x1","expected_amount":56.5,"crypto_currency":"EURC-BASE","rate_usd":1.08,"rate_eur":1}]}`
 
-func (b *specOnlyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	b.requests.Add(1)
-	b.paths <- r.Method + " " + r.RequestURI
-	w.Header().Set("Date", time.Now().Add(b.ahead).UTC().Format(http.TimeFormat))
-	status := b.status.Load()
-	end := time.Date(2000, 1, 1, 0, 15, 0, 0, time.UTC).Add(b.ahead).Format(api.TimeLayout)
+func (s *specOnlyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.requests.Add(1)
+	s.paths <- r.Method + " " + r.RequestURI
+	w.Header().Set("Date", time.Now().Add(s.ahead).UTC().Format(http.TimeFormat))
+	status := s.status.Load()
+	end := time.Date(2000, 1, 1, 0, 15, 0, 0, time.UTC).Add(s.ahead).Format(api.TimeLayout)
 	switch {
-	case b.down.Load():
+	case s.down.Load():
 		http.Error(w, "<h1>Bad gateway</h1>", http.StatusBadGateway)
 	case r.Method == "POST" && r.URL.Path == "/api/v2/invoice/new":
-		b.check(r)
+		s.check(r)
 		fmt.Fprintf(w, specOnlyAnswer, "created", end)
 	case status != nil && r.Method == "GET" && r.URL.Path == "/api/v2/invoice/status" && r.URL.Query().Get("id") == "f-1":
 		if *status == "paid" {
@@ -58,25 +58,25 @@ func (b *specOnlyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // check checks a request that creates an invoice against the specification.
-func (b *specOnlyServer) check(r *http.Request) {
+func (s *specOnlyServer) check(r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil || !signature.Verify("secret", body, r.Header.Get(api.HeaderSignature)) || r.Header.Get(api.HeaderKey) != "key" {
-		b.t.Errorf("the creation is not signed as the specification says: %v", r.Header)
+		s.t.Errorf("the creation is not signed as the specification says: %v", r.Header)
 	}
 	for _, own := range []string{api.HeaderTimestamp, api.HeaderNonce} {
 		if r.Header.Get(own) != "" {
-			b.t.Errorf("creation has %s", own)
+			s.t.Errorf("creation has %s", own)
 		}
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
-		b.t.Error(err)
+		s.t.Error(err)
 	}
 	for name := range fields {
 		switch name {
 		case "amount", "fiat_currency", "url_success", "url_failure", "allow_paid_expired", "disable_convert":
 		default:
-			b.t.Errorf("creation has the field %s", name)
+			s.t.Errorf("creation has the field %s", name)
 		}
 	}
 }

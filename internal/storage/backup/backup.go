@@ -131,8 +131,8 @@ func checkMasterKey(ctx context.Context, q engine.Querier, d engine.Dialect, mas
 }
 
 // copyTable writes every row of a table.
-func (b *writer) copyTable(ctx context.Context, q engine.Querier, t table) error {
-	if err := b.table(t); err != nil {
+func (w *writer) copyTable(ctx context.Context, q engine.Querier, t table) error {
+	if err := w.table(t); err != nil {
 		return err
 	}
 	cells, into := make([]cell, len(t.columns)), make([]any, len(t.columns))
@@ -146,6 +146,6 @@ func (b *writer) copyTable(ctx context.Context, q engine.Querier, t table) error
 		if err := row.Scan(into...); err != nil {
 			return err
 		}
-		return b.row(t, cells)
+		return w.row(t, cells)
 	}, t.selectAll())
 }

@@ -46,17 +46,17 @@ func newReader(r io.Reader) (*reader, error) {
 // each calls begin for every table and visit for every row. The line is valid until the next call. The
 // data is verified only if each returns no error. The errors are ErrDamaged and the errors of begin and
 // visit.
-func (b *reader) each(begin func(name string, columns []string) error, visit func(line []byte) error) (Manifest, error) {
+func (r *reader) each(begin func(name string, columns []string) error, visit func(line []byte) error) (Manifest, error) {
 	rows := map[string]int64{}
 	var current string
 	for {
-		line, err := b.line()
+		line, err := r.line()
 		if err != nil {
 			return Manifest{}, err
 		}
 		if line[0] == '[' {
 			rows[current]++
-			b.sum.Write(line)
+			r.sum.Write(line)
 			if err := visit(line); err != nil {
 				return Manifest{}, err
 			}
@@ -70,11 +70,11 @@ func (b *reader) each(begin func(name string, columns []string) error, visit fun
 			return Manifest{}, fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
 		if mark.SHA256 != "" {
-			return b.header.manifest(mark.ending), b.end(mark.ending, rows)
+			return r.header.manifest(mark.ending), r.end(mark.ending, rows)
 		}
 		current = mark.Table
 		rows[current] = 0
-		b.sum.Write(line)
+		r.sum.Write(line)
 		if err := begin(mark.Table, mark.Columns); err != nil {
 			return Manifest{}, err
 		}
@@ -82,8 +82,8 @@ func (b *reader) each(begin func(name string, columns []string) error, visit fun
 }
 
 // end compares the data that was read with the last line.
-func (b *reader) end(end ending, rows map[string]int64) error {
-	if end.SHA256 != hex.EncodeToString(b.sum.Sum(nil)) {
+func (r *reader) end(end ending, rows map[string]int64) error {
+	if end.SHA256 != hex.EncodeToString(r.sum.Sum(nil)) {
 		return fmt.Errorf("%w: the SHA-256 of its content differs from the one at its end", ErrDamaged)
 	}
 	if len(rows) != len(end.Rows) {
@@ -94,7 +94,7 @@ func (b *reader) end(end ending, rows map[string]int64) error {
 			return fmt.Errorf("%w: table %s has %d rows, but %d according to its end", ErrDamaged, table, n, said)
 		}
 	}
-	switch _, err := b.in.ReadByte(); {
+	switch _, err := r.in.ReadByte(); {
 	case err == nil:
 		return fmt.Errorf("%w: it has data after its end", ErrDamaged)
 	case !errors.Is(err, io.EOF):
@@ -104,11 +104,11 @@ func (b *reader) end(end ending, rows map[string]int64) error {
 }
 
 // line reads the next line, which is valid until the next call; a missing line is an error.
-func (b *reader) line() ([]byte, error) {
-	line, err := b.in.ReadSlice('\n')
+func (r *reader) line() ([]byte, error) {
+	line, err := r.in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
 		begin := slices.Clone(line)
-		line, err = b.in.ReadBytes('\n')
+		line, err = r.in.ReadBytes('\n')
 		line = append(begin, line...)
 	}
 	switch {

@@ -30,15 +30,15 @@ func newWriter(w io.Writer) *writer {
 }
 
 // table begins a table.
-func (b *writer) table(t table) error {
-	b.rows[t.name] = 0
-	return b.lines.Encode(tableLine{Table: t.name, Columns: t.columns})
+func (w *writer) table(t table) error {
+	w.rows[t.name] = 0
+	return w.lines.Encode(tableLine{Table: t.name, Columns: t.columns})
 }
 
 // row writes a row of a table.
-func (b *writer) row(t table, cells []cell) error {
-	b.rows[t.name]++
-	line := append(b.line[:0], '[')
+func (w *writer) row(t table, cells []cell) error {
+	w.rows[t.name]++
+	line := append(w.line[:0], '[')
 	for i, c := range cells {
 		if i > 0 {
 			line = append(line, ',')
@@ -48,17 +48,17 @@ func (b *writer) row(t table, cells []cell) error {
 			return fmt.Errorf("column %s: %w", t.columns[i], err)
 		}
 	}
-	b.line = append(line, ']', '\n')
-	b.sum.Write(b.line) // never fails
-	_, err := b.out.Write(b.line)
+	w.line = append(line, ']', '\n')
+	w.sum.Write(w.line) // never fails
+	_, err := w.out.Write(w.line)
 	return err
 }
 
 // end writes the last line.
-func (b *writer) end() (ending, error) {
-	end := ending{Rows: b.rows, SHA256: hex.EncodeToString(b.sum.Sum(nil))}
-	if err := b.lines.Encode(end); err != nil {
+func (w *writer) end() (ending, error) {
+	end := ending{Rows: w.rows, SHA256: hex.EncodeToString(w.sum.Sum(nil))}
+	if err := w.lines.Encode(end); err != nil {
 		return end, err
 	}
-	return end, b.out.Flush()
+	return end, w.out.Flush()
 }

@@ -66,18 +66,18 @@ func (c *Counter) Set(ctx context.Context, q Querier, name string, to int64) err
 }
 
 // mark returns the state to which undo returns after a job failed.
-func (t *counters) mark() map[number]value { return maps.Clone(t.numbers) }
+func (c *counters) mark() map[number]value { return maps.Clone(c.numbers) }
 
 // undo drops the changes of a job, like the rollback in the database.
-func (t *counters) undo(mark map[number]value) { t.numbers = mark }
+func (c *counters) undo(mark map[number]value) { c.numbers = mark }
 
 // flush writes the final values.
-func (t *counters) flush(ctx context.Context) error {
-	for n, s := range t.numbers {
+func (c *counters) flush(ctx context.Context) error {
+	for n, s := range c.numbers {
 		if s.now == s.row {
 			continue
 		}
-		if _, err := t.ExecContext(ctx, n.counter.SetSQL, n.name, s.now); err != nil {
+		if _, err := c.ExecContext(ctx, n.counter.SetSQL, n.name, s.now); err != nil {
 			return err
 		}
 	}

@@ -34,7 +34,7 @@ const maxStep = maxAhead - engine.MaxBatch
 // gap limit, usually 20.
 const minStep = 8
 
-// busyInterval is the time between two raises of a mark below which many indexes are allocated.
+// If two raises of a mark are less than busyInterval apart, many indexes are being allocated.
 const busyInterval = time.Second
 
 // Leap is the number of indexes that a counter skips if addresses may have been used that are not in
@@ -62,9 +62,9 @@ type Marks struct {
 	closed   bool
 }
 
-// Open reads the file, which may be absent, of the database of a dialect. An empty path stores no
-// marks. The counter holds the next indexes; without it, only Skip allocates indexes. The caller must
-// call Close.
+// Open reads the marks of a database of dialect d from the file at path, which may be absent. If path is
+// empty, no marks are stored. The counter holds the next indexes; if it is nil, only Skip allocates
+// indexes. The caller must call Close.
 func Open(path string, d engine.Dialect, counter *engine.Counter, log *slog.Logger) (*Marks, error) {
 	r := &Marks{
 		path: path, counter: counter, log: log, lost: !d.IsPostgres(),
@@ -82,23 +82,23 @@ func Open(path string, d engine.Dialect, counter *engine.Counter, log *slog.Logg
 }
 
 // Close releases the shared lock, so that another process can get the exclusive one.
-func (r *Marks) Close() error {
-	if r.use == nil {
+func (m *Marks) Close() error {
+	if m.use == nil {
 		return nil
 	}
-	return r.use.Unlock()
+	return m.use.Unlock()
 }
 
-// alone tries to get the exclusive lock on the file of uses, and reports whether it succeeded. Every
+// tryLockExclusive tries to get the exclusive lock on the file of uses, and reports whether it succeeded. Every
 // process that uses the marks holds a shared lock on this file. While a process has the exclusive
 // lock, no other process has raised marks that are ahead of their counters.
-func (r *Marks) alone() (bool, error) {
+func (m *Marks) tryLockExclusive() (bool, error) {
 	// Windows cannot exchange a shared lock for an exclusive one, and other systems release the first
 	// before they try to take the second.
-	err := r.use.Unlock()
+	err := m.use.Unlock()
 	alone := false
 	if err == nil {
-		alone, err = r.use.TryLock()
+		alone, err = m.use.TryLock()
 	}
 	if err != nil {
 		return false, fmt.Errorf("lock index marks: %w", err)
@@ -110,11 +110,11 @@ func (r *Marks) alone() (bool, error) {
 // starts or stops, holds the exclusive lock.
 const useRetry = 20 * time.Millisecond
 
-// shareUse takes the shared lock, in place of the exclusive one if that is held.
-func (r *Marks) shareUse(ctx context.Context) error {
-	err := r.use.Unlock()
+// lockShared takes the shared lock, in place of the exclusive one if that is held.
+func (m *Marks) lockShared(ctx context.Context) error {
+	err := m.use.Unlock()
 	if err == nil {
-		_, err = r.use.TryRLockContext(ctx, useRetry)
+		_, err = m.use.TryRLockContext(ctx, useRetry)
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -125,9 +125,9 @@ func (r *Marks) shareUse(ctx context.Context) error {
 	return nil
 }
 
-// locked runs do while no other process with this data directory uses the marks.
-func (r *Marks) locked(do func() error) error {
-	lock := filelock.New(r.path + ".lock")
+// locked runs do while no other process with this data directory reads or writes the marks.
+func (m *Marks) locked(do func() error) error {
+	lock := filelock.New(m.path + ".lock")
 	if err := lock.Lock(); err != nil {
 		return fmt.Errorf("lock index marks: %w", err)
 	}
@@ -136,8 +136,8 @@ func (r *Marks) locked(do func() error) error {
 }
 
 // read raises the marks to those in the file, which may be absent.
-func (r *Marks) read() error {
-	text, err := os.ReadFile(r.path)
+func (m *Marks) read() error {
+	text, err := os.ReadFile(m.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -146,28 +146,28 @@ func (r *Marks) read() error {
 	}
 	var marks map[string]int64
 	if err := json.Unmarshal(text, &marks); err != nil {
-		return fmt.Errorf("read index marks: %s is damaged; without the file the next addresses skip %d: %w", r.path, Leap, err)
+		return fmt.Errorf("read index marks: %s is damaged; without the file the next addresses skip %d: %w", m.path, Leap, err)
 	}
 	for counter, mark := range marks {
-		r.marks[counter] = max(mark, r.marks[counter])
+		m.marks[counter] = max(mark, m.marks[counter])
 	}
 	return nil
 }
 
 // Next allocates the next unused index of a counter. If the transaction fails, the index stays
 // unused.
-func (r *Marks) Next(ctx context.Context, q engine.Querier, counter string) (int64, error) {
-	after, err := r.counter.Add(ctx, q, counter, 1)
+func (m *Marks) Next(ctx context.Context, q engine.Querier, counter string) (int64, error) {
+	after, err := m.counter.Add(ctx, q, counter, 1)
 	if err != nil {
 		return 0, err
 	}
 	stored := after - 1
-	index, err := r.next(counter, stored)
+	index, err := m.next(counter, stored)
 	if err != nil || index == stored {
 		return index, err
 	}
-	r.log.Warn("destination indexes skipped: some may be in use without a record in the database", "from", stored, "to", index)
-	if err := r.counter.Set(ctx, q, counter, index+1); err != nil {
+	m.log.Warn("destination indexes skipped: some may be in use without a record in the database", "from", stored, "to", index)
+	if err := m.counter.Set(ctx, q, counter, index+1); err != nil {
 		return 0, fmt.Errorf("skip indexes: %w", err)
 	}
 	return index, nil
@@ -176,47 +176,47 @@ func (r *Marks) Next(ctx context.Context, q engine.Querier, counter string) (int
 // next returns the index to allocate for a counter with the value index: index itself, or a higher
 // one if the indexes in between may be used. When next returns, the counter's mark is above that
 // index, on disk.
-func (r *Marks) next(counter string, index int64) (int64, error) {
-	if r.path == "" {
+func (m *Marks) next(counter string, index int64) (int64, error) {
+	if m.path == "" {
 		return index, nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
 		return 0, engine.ErrClosed
 	}
-	mark, known := r.marks[counter]
+	mark, known := m.marks[counter]
 	if known && index < mark && mark <= index+maxAhead {
-		r.given[counter] = index
+		m.given[counter] = index
 		return index, nil
 	}
-	err := r.locked(func() (err error) {
-		index, err = r.decide(counter, index)
+	err := m.locked(func() (err error) {
+		index, err = m.decide(counter, index)
 		return err
 	})
 	if err == nil {
-		r.given[counter] = index
+		m.given[counter] = index
 	}
 	return index, err
 }
 
 // decide is next for the case that the mark must be read from the file, or raised. Another process
 // may have raised it in the meantime.
-func (r *Marks) decide(counter string, index int64) (int64, error) {
-	if err := r.read(); err != nil {
+func (m *Marks) decide(counter string, index int64) (int64, error) {
+	if err := m.read(); err != nil {
 		return 0, err
 	}
-	mark, known := r.marks[counter]
+	mark, known := m.marks[counter]
 	switch {
 	case known && mark > index+maxAhead:
 		index = beyond(mark, index)
-	case !known && r.lost && index > 0:
+	case !known && m.lost && index > 0:
 		index += Leap
 	}
 	if known && index < mark {
 		return index, nil
 	}
-	return index, r.raise(counter, index)
+	return index, m.raise(counter, index)
 }
 
 // beyond returns the first index that a counter below its mark may allocate.
@@ -231,98 +231,98 @@ func beyond(mark, index int64) int64 {
 // if it was raised less than busyInterval ago. The counters of one merchant's keys advance
 // together, so other marks that must be raised soon are raised as well, with a single wait for the
 // disk.
-func (r *Marks) raise(counter string, index int64) error {
+func (m *Marks) raise(counter string, index int64) error {
 	now, step := time.Now(), int64(minStep)
-	if now.Sub(r.raisedAt[counter]) < busyInterval {
+	if now.Sub(m.raisedAt[counter]) < busyInterval {
 		step = maxStep
 	}
-	marks := maps.Clone(r.marks)
-	for other, given := range r.given {
+	marks := maps.Clone(m.marks)
+	for other, given := range m.given {
 		if marks[other] <= given+step/2 {
 			marks[other] = given + step
-			r.raisedAt[other] = now
+			m.raisedAt[other] = now
 		}
 	}
 	marks[counter] = index + step
-	r.raisedAt[counter] = now
-	return r.write(marks)
+	m.raisedAt[counter] = now
+	return m.write(marks)
 }
 
 // write writes marks to the file.
-func (r *Marks) write(marks map[string]int64) error {
+func (m *Marks) write(marks map[string]int64) error {
 	text, err := json.Marshal(marks)
 	if err == nil {
-		err = durable.Replace(r.path, text)
+		err = durable.Replace(m.path, text)
 	}
 	if err != nil {
 		return fmt.Errorf("write index marks: %w", err)
 	}
-	r.marks = marks
+	m.marks = marks
 	return nil
 }
 
-// end refuses further indexes, and returns the counters that have marks.
-func (r *Marks) end() []string {
-	r.mu.Lock()
-	r.closed = true
-	r.mu.Unlock()
-	return r.Counters()
+// end makes Next return engine.ErrClosed, and returns the counters that have marks.
+func (m *Marks) end() []string {
+	m.mu.Lock()
+	m.closed = true
+	m.mu.Unlock()
+	return m.Counters()
 }
 
 // settle sets the marks to the exact counters, so that the next start skips nothing. The caller
 // holds the exclusive lock. A mark that is further ahead than a crash explains is kept.
-func (r *Marks) settle(counters map[string]int64) error {
-	return r.locked(func() error {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if err := r.read(); err != nil {
+func (m *Marks) settle(counters map[string]int64) error {
+	return m.locked(func() error {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if err := m.read(); err != nil {
 			return err
 		}
-		marks := maps.Clone(r.marks)
+		marks := maps.Clone(m.marks)
 		for counter, next := range counters {
 			if mark, known := marks[counter]; known && mark <= next+maxAhead {
 				marks[counter] = next
 			}
 		}
-		if maps.Equal(marks, r.marks) {
+		if maps.Equal(marks, m.marks) {
 			return nil
 		}
-		return r.write(marks)
+		return m.write(marks)
 	})
 }
 
-// Prove writes the marks without a change, to prove that they can be written.
-func (r *Marks) Prove() error {
-	if r.path == "" {
+// Prove writes the marks unchanged, and returns an error if that fails.
+func (m *Marks) Prove() error {
+	if m.path == "" {
 		return nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.locked(func() error {
-		if err := r.read(); err != nil {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.locked(func() error {
+		if err := m.read(); err != nil {
 			return err
 		}
-		return r.write(maps.Clone(r.marks))
+		return m.write(maps.Clone(m.marks))
 	})
 }
 
 // Counters returns the counters that have marks.
-func (r *Marks) Counters() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Sorted(maps.Keys(r.marks))
+func (m *Marks) Counters() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Sorted(maps.Keys(m.marks))
 }
 
 // Skip returns the next index of a counter whose next index in a backup was next. The counter's
 // mark is on disk when Skip returns.
-func (r *Marks) Skip(counter string, next int64) (int64, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	next = max(next+Leap, r.marks[counter])
-	if r.path == "" {
+func (m *Marks) Skip(counter string, next int64) (int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	next = max(next+Leap, m.marks[counter])
+	if m.path == "" {
 		return next, nil
 	}
-	marks := maps.Clone(r.marks)
+	marks := maps.Clone(m.marks)
 	marks[counter] = next
-	return next, r.locked(func() error { return r.write(marks) })
+	return next, m.locked(func() error { return m.write(marks) })
 }

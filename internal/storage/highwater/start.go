@@ -13,47 +13,47 @@ import (
 // CatchUp moves every counter that is below its mark to the mark. Only the first process that uses
 // the marks does so. The skipped indexes may have been used, either before a crash or after this
 // copy of the database was made.
-func (r *Marks) CatchUp(ctx context.Context, e *engine.Engine) error {
-	if r.path == "" {
+func (m *Marks) CatchUp(ctx context.Context, e *engine.Engine) error {
+	if m.path == "" {
 		return nil
 	}
-	alone, err := r.alone()
+	alone, err := m.tryLockExclusive()
 	if err != nil {
 		return err
 	}
 	if alone {
-		if err := r.locked(r.read); err != nil {
+		if err := m.locked(m.read); err != nil {
 			return err
 		}
-		if err := r.raiseCounters(ctx, e); err != nil {
+		if err := m.raiseCounters(ctx, e); err != nil {
 			return fmt.Errorf("compare counters with index marks: %w", err)
 		}
 	}
-	return r.shareUse(ctx)
+	return m.lockShared(ctx)
 }
 
 // raiseCounters moves the counters that are below their marks, and logs each move.
-func (r *Marks) raiseCounters(ctx context.Context, e *engine.Engine) error {
+func (m *Marks) raiseCounters(ctx context.Context, e *engine.Engine) error {
 	type move struct{ from, to int64 }
 	moves, err := engine.Answer(ctx, e.Write, func(ctx context.Context, q engine.Querier) (map[string]move, error) {
 		moves := map[string]move{}
-		for _, counter := range slices.Sorted(maps.Keys(r.marks)) {
-			next, err := r.counter.Add(ctx, q, counter, 0)
+		for _, counter := range slices.Sorted(maps.Keys(m.marks)) {
+			next, err := m.counter.Add(ctx, q, counter, 0)
 			if err != nil {
 				return nil, err
 			}
-			if next >= r.marks[counter] {
+			if next >= m.marks[counter] {
 				continue
 			}
-			moves[counter] = move{next, beyond(r.marks[counter], next)}
-			if err := r.counter.Set(ctx, q, counter, moves[counter].to); err != nil {
+			moves[counter] = move{next, beyond(m.marks[counter], next)}
+			if err := m.counter.Set(ctx, q, counter, moves[counter].to); err != nil {
 				return nil, err
 			}
 		}
 		return moves, nil
 	})
-	for _, m := range moves {
-		r.log.Warn("destination indexes skipped: the server was not stopped cleanly, or this is an older copy of the database", "from", m.from, "to", m.to)
+	for _, moved := range moves {
+		m.log.Warn("destination indexes skipped: the server was not stopped cleanly, or this is an older copy of the database", "from", moved.from, "to", moved.to)
 	}
 	return err
 }
@@ -64,32 +64,32 @@ const settleTimeout = 2 * time.Second
 // Settle replaces the marks with the exact counters at a clean stop of the last process that uses
 // the marks, and refuses further indexes. If it fails, the next start skips the indexes up to the
 // marks.
-func (r *Marks) Settle(e *engine.Engine) {
-	counters := r.end()
-	if len(counters) == 0 || r.path == "" {
+func (m *Marks) Settle(e *engine.Engine) {
+	counters := m.end()
+	if len(counters) == 0 || m.path == "" {
 		return
 	}
-	alone, err := r.alone()
+	alone, err := m.tryLockExclusive()
 	if err == nil && !alone {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), settleTimeout)
 	defer cancel()
 	if err == nil {
-		err = r.writeExact(ctx, e, counters)
+		err = m.writeExact(ctx, e, counters)
 	}
 	if err != nil {
-		r.log.Warn("index marks not settled: the next start skips indexes", "error", err)
+		m.log.Warn("index marks not settled: the next start skips indexes", "error", err)
 	}
 }
 
 // writeExact waits for the transactions that have allocated an index, and writes the counters as
 // marks.
-func (r *Marks) writeExact(ctx context.Context, e *engine.Engine, counters []string) error {
+func (m *Marks) writeExact(ctx context.Context, e *engine.Engine, counters []string) error {
 	exact, err := engine.Answer(ctx, e.Write, func(ctx context.Context, q engine.Querier) (map[string]int64, error) {
 		exact := map[string]int64{}
 		for _, counter := range counters {
-			next, err := r.counter.Add(ctx, q, counter, 0) // locks the counter
+			next, err := m.counter.Add(ctx, q, counter, 0) // locks the counter
 			if err != nil {
 				return nil, err
 			}
@@ -100,5 +100,5 @@ func (r *Marks) writeExact(ctx context.Context, e *engine.Engine, counters []str
 	if err != nil {
 		return fmt.Errorf("read counters: %w", err)
 	}
-	return r.settle(exact)
+	return m.settle(exact)
 }

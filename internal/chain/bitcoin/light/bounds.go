@@ -17,11 +17,11 @@ var (
 // usage is a number of transactions and their memory in bytes.
 type usage struct{ count, bytes int }
 
-func (t *usage) add(e *entry)  { t.count, t.bytes = t.count+1, t.bytes+e.size }
-func (t *usage) drop(e *entry) { t.count, t.bytes = t.count-1, t.bytes-e.size }
+func (u *usage) add(e *entry)  { u.count, u.bytes = u.count+1, u.bytes+e.size }
+func (u *usage) drop(e *entry) { u.count, u.bytes = u.count-1, u.bytes-e.size }
 
 // exceeds reports whether the usage is beyond a limit.
-func (t usage) exceeds(limit usage) bool { return t.count > limit.count || t.bytes > limit.bytes }
+func (u usage) exceeds(limit usage) bool { return u.count > limit.count || u.bytes > limit.bytes }
 
 // account has the transactions that are kept because of one destination: those that pay it
 // and those that spend the same outputs.
@@ -42,40 +42,40 @@ func (e *entry) memory() int {
 
 // charge adds destinations to the accounts of an entry, and to those of the entries that spend
 // the same outputs.
-func (n *relevantTxs) charge(e *entry, destinations []uint64) {
-	n.addToAccounts(e, destinations)
+func (r *relevantTxs) charge(e *entry, destinations []uint64) {
+	r.addToAccounts(e, destinations)
 	for _, o := range e.claimed {
-		for _, c := range n.claims[o] {
-			n.addToAccounts(c, destinations)
-			n.addToAccounts(e, c.accounts)
+		for _, c := range r.claims[o] {
+			r.addToAccounts(c, destinations)
+			r.addToAccounts(e, c.accounts)
 		}
 	}
 }
 
-func (n *relevantTxs) addToAccounts(e *entry, destinations []uint64) {
+func (r *relevantTxs) addToAccounts(e *entry, destinations []uint64) {
 	for _, d := range destinations {
 		if slices.Contains(e.accounts, d) {
 			continue
 		}
 		e.accounts = append(e.accounts, d)
-		a := n.accounts[d]
+		a := r.accounts[d]
 		if a == nil {
 			a = &account{entries: map[*entry]struct{}{}}
-			n.accounts[d] = a
+			r.accounts[d] = a
 		}
 		a.entries[e] = struct{}{}
 		a.add(e)
-		n.unchecked[d] = true
+		r.unchecked[d] = true
 	}
 }
 
 // removeFromAccounts removes an entry from the usage of all its accounts.
-func (n *relevantTxs) removeFromAccounts(e *entry) {
-	n.total.drop(e)
+func (r *relevantTxs) removeFromAccounts(e *entry) {
+	r.total.drop(e)
 	for _, d := range e.accounts {
-		a := n.accounts[d]
+		a := r.accounts[d]
 		if a.drop(e); a.count == 0 {
-			delete(n.accounts, d)
+			delete(r.accounts, d)
 		}
 		delete(a.entries, e)
 	}
@@ -86,42 +86,42 @@ func (n *relevantTxs) removeFromAccounts(e *entry) {
 // without a block are forgotten first. Beyond a number of transactions, the most recent are
 // forgotten; beyond a number of bytes, the largest. Entries of the destinations with the
 // largest usage are forgotten before others.
-func (n *relevantTxs) beyondLimits() []*entry {
+func (r *relevantTxs) beyondLimits() []*entry {
 	gone := map[*entry]bool{}
-	for d := range n.unchecked {
-		if a := n.accounts[d]; a != nil && a.exceeds(maxPerDestination) {
-			n.trim(slices.Collect(maps.Keys(a.entries)), a.usage, maxPerDestination, gone)
+	for d := range r.unchecked {
+		if a := r.accounts[d]; a != nil && a.exceeds(maxPerDestination) {
+			r.trim(slices.Collect(maps.Keys(a.entries)), a.usage, maxPerDestination, gone)
 		}
 	}
-	clear(n.unchecked)
-	total := n.total
+	clear(r.unchecked)
+	total := r.total
 	for e := range gone {
 		total.drop(e)
 	}
-	if total.exceeds(n.limit) {
+	if total.exceeds(r.limit) {
 		var rest []*entry
-		for _, e := range n.entries {
+		for _, e := range r.entries {
 			if !gone[e] {
 				rest = append(rest, e)
 			}
 		}
 		// Cut below the limit, because each cut sorts the whole list.
-		n.trim(rest, total, usage{n.limit.count / 16 * 15, n.limit.bytes / 16 * 15}, gone)
+		r.trim(rest, total, usage{r.limit.count / 16 * 15, r.limit.bytes / 16 * 15}, gone)
 	}
 	return slices.SortedFunc(maps.Keys(gone), bySeen)
 }
 
 // trim adds entries to gone until the others are within a limit.
-func (n *relevantTxs) trim(entries []*entry, sum, limit usage, gone map[*entry]bool) {
+func (r *relevantTxs) trim(entries []*entry, sum, limit usage, gone map[*entry]bool) {
 	tooLarge := sum.bytes > limit.bytes
 	slices.SortFunc(entries, func(a, b *entry) int {
-		if c := cmp.Compare(n.inBlock(a), n.inBlock(b)); c != 0 {
+		if c := cmp.Compare(r.inBlock(a), r.inBlock(b)); c != 0 {
 			return c
 		}
 		if tooLarge {
-			return cmp.Or(cmp.Compare(n.largestUsage(b).bytes, n.largestUsage(a).bytes), cmp.Compare(b.size, a.size), bySeen(b, a))
+			return cmp.Or(cmp.Compare(r.largestUsage(b).bytes, r.largestUsage(a).bytes), cmp.Compare(b.size, a.size), bySeen(b, a))
 		}
-		return cmp.Or(cmp.Compare(n.largestUsage(b).count, n.largestUsage(a).count), bySeen(b, a))
+		return cmp.Or(cmp.Compare(r.largestUsage(b).count, r.largestUsage(a).count), bySeen(b, a))
 	})
 	for _, e := range entries {
 		if !sum.exceeds(limit) {
@@ -133,18 +133,18 @@ func (n *relevantTxs) trim(entries []*entry, sum, limit usage, gone map[*entry]b
 }
 
 // inBlock returns 1 for a transaction in a block, otherwise 0.
-func (n *relevantTxs) inBlock(e *entry) int {
-	if n.spentInBlock[e.tx.ID] != nil {
+func (r *relevantTxs) inBlock(e *entry) int {
+	if r.spentInBlock[e.tx.ID] != nil {
 		return 1
 	}
 	return 0
 }
 
 // largestUsage returns the largest usage of the accounts of an entry.
-func (n *relevantTxs) largestUsage(e *entry) (most usage) {
+func (r *relevantTxs) largestUsage(e *entry) (most usage) {
 	for _, d := range e.accounts {
-		most.count = max(most.count, n.accounts[d].count)
-		most.bytes = max(most.bytes, n.accounts[d].bytes)
+		most.count = max(most.count, r.accounts[d].count)
+		most.bytes = max(most.bytes, r.accounts[d].bytes)
 	}
 	return most
 }

@@ -74,7 +74,7 @@ func TestBest_needs_peers_in_different_groups(t *testing.T) {
 func TestBest_needs_peers_with_the_same_filters(t *testing.T) {
 	t.Parallel()
 	n := bitcointest.Btcd(t, bitcointest.Listen("127.1.0.1"))
-	address := liar(t, "127.2.0.1", n.P2P, func(m wire.Message) {
+	address := changingProxy(t, "127.2.0.1", n.P2P, func(m wire.Message) {
 		if h, ok := m.(*wire.MsgCFHeaders); ok && len(h.FilterHashes) == 1 {
 			h.FilterHashes[0] = &chainhash.Hash{1}
 		}

@@ -137,8 +137,8 @@ func newTap(t *testing.T, node string) *tap {
 	return tp
 }
 
-// liar forwards connections to a node, and changes the node's messages.
-func liar(t *testing.T, ip, node string, change func(m wire.Message)) (address string) {
+// changingProxy forwards connections to a node, and changes the node's messages.
+func changingProxy(t *testing.T, ip, node string, change func(m wire.Message)) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", ip+":0")
 	if err != nil {

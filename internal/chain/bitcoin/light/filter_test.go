@@ -14,8 +14,8 @@ import (
 	"chequer/internal/chain/bitcoin/light"
 )
 
-// many returns scripts like those of P2WPKH.
-func many(from, count int) (raw [][]byte, hexed []string) {
+// p2wpkhScripts returns count different P2WPKH scripts, numbered from from, as bytes and in hex.
+func p2wpkhScripts(from, count int) (raw [][]byte, hexed []string) {
 	for i := range count {
 		s := binary.BigEndian.AppendUint64(append([]byte{0, 20}, make([]byte, 12)...), uint64(from+i))
 		raw, hexed = append(raw, s), append(hexed, hex.EncodeToString(s))
@@ -35,9 +35,9 @@ func filter(t testing.TB, block *chainhash.Hash, scripts [][]byte) *gcs.Filter {
 func TestMatches_finds_one_script_among_many(t *testing.T) {
 	t.Parallel()
 	block := &chainhash.Hash{1}
-	raw, _ := many(0, 5_000)
-	_, watched := many(1_000_000, 150_000)
-	_, in := many(4_999, 1)
+	raw, _ := p2wpkhScripts(0, 5_000)
+	_, watched := p2wpkhScripts(1_000_000, 150_000)
+	_, in := p2wpkhScripts(4_999, 1)
 	f := filter(t, block, raw)
 	for _, at := range []int{0, 1<<16 - 1, 1 << 16, len(watched)} {
 		if got, err := light.Matches(f, block, slices.Values(slices.Insert(slices.Clone(watched), at, in...))); err != nil || !got {
@@ -55,8 +55,8 @@ func TestMatches_finds_one_script_among_many(t *testing.T) {
 // BenchmarkMatches matches a million scripts with a filter of a full block.
 func BenchmarkMatches(b *testing.B) {
 	block := &chainhash.Hash{1}
-	raw, _ := many(0, 10_000)
-	_, watched := many(1_000_000, 1_000_000)
+	raw, _ := p2wpkhScripts(0, 10_000)
+	_, watched := p2wpkhScripts(1_000_000, 1_000_000)
 	f := filter(b, block, raw)
 	// Remove false matches, which would end the search early.
 	for from := 0; from < len(watched); {

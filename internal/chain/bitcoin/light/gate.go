@@ -33,17 +33,17 @@ func (g *gate) open() bool {
 	return len(g.ready) >= g.enough
 }
 
-func (g *gate) add(of group) {
+func (g *gate) add(peers group) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.ready[of]++
+	g.ready[peers]++
 }
 
-func (g *gate) remove(of group) {
+func (g *gate) remove(peers group) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.ready[of]--; g.ready[of] <= 0 {
-		delete(g.ready, of)
+	if g.ready[peers]--; g.ready[peers] <= 0 {
+		delete(g.ready, peers)
 	}
 }
 

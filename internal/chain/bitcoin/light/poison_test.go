@@ -61,7 +61,7 @@ func TestFilterHeaders_of_one_lying_peer(t *testing.T) {
 	t.Run("stored_at_an_earlier_start_are_fetched_again", func(t *testing.T) {
 		t.Parallel()
 		n := bitcointest.Btcd(t, bitcointest.Listen("127.1.0.1"))
-		address := liar(t, "127.2.0.1", n.P2P, lie)
+		address := changingProxy(t, "127.2.0.1", n.P2P, lie)
 		config := light.Config{Network: light.Regtest, Dir: t.TempDir(), Peers: []string{address}, Log: slog.New(slog.DiscardHandler), Now: time.Now}
 		first := light.New(config)
 		stop := run(t, first)
@@ -91,7 +91,7 @@ func TestFilterHeaders_of_one_lying_peer(t *testing.T) {
 	t.Run("stored_before_newer_blocks_are_fetched_again", func(t *testing.T) {
 		t.Parallel()
 		n := bitcointest.Btcd(t, bitcointest.Listen("127.1.0.1"))
-		address := liar(t, "127.2.0.1", n.P2P, lie)
+		address := changingProxy(t, "127.2.0.1", n.P2P, lie)
 		config := light.Config{Network: light.Regtest, Dir: t.TempDir(), Peers: []string{address}, Log: slog.New(slog.DiscardHandler), Now: time.Now}
 		first := light.New(config)
 		stop := run(t, first)
@@ -111,7 +111,7 @@ func TestFilterHeaders_of_one_lying_peer(t *testing.T) {
 		t.Parallel()
 		n := bitcointest.Btcd(t, bitcointest.Listen("127.1.0.1"))
 		asked, ready := make(chan struct{}, 100), make(chan struct{})
-		address := liar(t, "127.2.0.1", n.P2P, func(m wire.Message) {
+		address := changingProxy(t, "127.2.0.1", n.P2P, func(m wire.Message) {
 			lie(m)
 			if _, ok := m.(*wire.MsgHeaders); ok {
 				select {

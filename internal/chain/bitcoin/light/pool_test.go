@@ -26,7 +26,7 @@ var (
 	watch = chaintest.Watch{hex.EncodeToString(shop): true}
 )
 
-func script(of string) []byte { return append([]byte{0, 20}, btcutil.Hash160([]byte(of))...) }
+func script(name string) []byte { return append([]byte{0, 20}, btcutil.Hash160([]byte(name))...) }
 
 // pay returns a transaction that spends outputs, which are identified by numbers, to scripts.
 func pay(spends []int, scripts ...[]byte) *wire.MsgTx {

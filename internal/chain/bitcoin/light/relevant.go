@@ -51,59 +51,59 @@ func newRelevantTxs(mark uint64) relevantTxs {
 // addClaims adds claims for the outputs that an entry spends: for all of them if it pays a watched
 // destination, otherwise only for those that are claimed already. It reports whether the entry
 // has claims.
-func (n *relevantTxs) addClaims(e *entry) bool {
+func (r *relevantTxs) addClaims(e *entry) bool {
 	message := e.message()
 	for _, in := range message.TxIn {
 		outpoint := in.PreviousOutPoint.String()
-		if !e.paysWatched && n.claims[outpoint] == nil || slices.Contains(e.claimed, outpoint) {
+		if !e.paysWatched && r.claims[outpoint] == nil || slices.Contains(e.claimed, outpoint) {
 			continue
 		}
 		if e.tx == nil {
 			tx := bitcoin.NewTx(message)
-			e.tx, n.entries[e.id] = &tx, e
+			e.tx, r.entries[e.id] = &tx, e
 			e.size = e.memory()
-			n.total.add(e)
+			r.total.add(e)
 		}
 		e.claimed = append(e.claimed, outpoint)
-		n.claims[outpoint] = append(n.claims[outpoint], e)
+		r.claims[outpoint] = append(r.claims[outpoint], e)
 		if script := scriptSpent(in); script != "" {
-			n.lastInput++
-			n.inputs = append(n.inputs, input{n.lastInput, script, e})
+			r.lastInput++
+			r.inputs = append(r.inputs, input{r.lastInput, script, e})
 		}
 	}
-	n.charge(e, e.watchedOutputs)
+	r.charge(e, e.watchedOutputs)
 	return e.tx != nil
 }
 
 // drop removes an entry and its claims.
-func (n *relevantTxs) drop(e *entry) {
+func (r *relevantTxs) drop(e *entry) {
 	for _, o := range e.claimed {
-		n.claims[o] = slices.DeleteFunc(n.claims[o], func(c *entry) bool { return c == e })
-		if len(n.claims[o]) == 0 {
-			delete(n.claims, o)
+		r.claims[o] = slices.DeleteFunc(r.claims[o], func(c *entry) bool { return c == e })
+		if len(r.claims[o]) == 0 {
+			delete(r.claims, o)
 		}
 	}
-	delete(n.entries, e.id)
+	delete(r.entries, e.id)
 	if e.tx != nil {
-		n.inputs = slices.DeleteFunc(n.inputs, func(i input) bool { return i.by == e })
-		n.removeFromAccounts(e)
+		r.inputs = slices.DeleteFunc(r.inputs, func(i input) bool { return i.by == e })
+		r.removeFromAccounts(e)
 	}
 	e.tx, e.claimed = nil, nil
 }
 
 // oldestExcessClaim returns the first seen of the entries that claim an output of e if there are more
 // than maxClaims; otherwise nil.
-func (n *relevantTxs) oldestExcessClaim(e *entry) *entry {
+func (r *relevantTxs) oldestExcessClaim(e *entry) *entry {
 	for _, o := range e.claimed {
-		if len(n.claims[o]) > maxClaims {
-			return slices.MinFunc(n.claims[o], bySeen)
+		if len(r.claims[o]) > maxClaims {
+			return slices.MinFunc(r.claims[o], bySeen)
 		}
 	}
 	return nil
 }
 
 // list returns the relevant entries, first seen first.
-func (n *relevantTxs) list() []*entry { return slices.SortedFunc(maps.Values(n.entries), bySeen) }
+func (r *relevantTxs) list() []*entry { return slices.SortedFunc(maps.Values(r.entries), bySeen) }
 
 // bySeen compares entries by the time at which they were seen.
 func bySeen(a, b *entry) int {
@@ -111,16 +111,16 @@ func bySeen(a, b *entry) int {
 }
 
 // isLatestSpender reports whether an entry is the last seen spender of every output that it claims.
-func (n *relevantTxs) isLatestSpender(e *entry) bool {
-	return !slices.ContainsFunc(e.claimed, func(o string) bool { return slices.MaxFunc(n.claims[o], bySeen) != e })
+func (r *relevantTxs) isLatestSpender(e *entry) bool {
+	return !slices.ContainsFunc(e.claimed, func(o string) bool { return slices.MaxFunc(r.claims[o], bySeen) != e })
 }
 
 // conflicts returns the outputs with several claims, each with its last seen spender.
-func (n *relevantTxs) conflicts() []chain.Conflict {
+func (r *relevantTxs) conflicts() []chain.Conflict {
 	var found []chain.Conflict
-	for _, o := range slices.Sorted(maps.Keys(n.claims)) {
-		if len(n.claims[o]) > 1 {
-			last := slices.MaxFunc(n.claims[o], bySeen)
+	for _, o := range slices.Sorted(maps.Keys(r.claims)) {
+		if len(r.claims[o]) > 1 {
+			last := slices.MaxFunc(r.claims[o], bySeen)
 			found = append(found, chain.Conflict{Outpoint: o, Tx: last.tx.ID, Seen: last.seen})
 		}
 	}
@@ -128,42 +128,42 @@ func (n *relevantTxs) conflicts() []chain.Conflict {
 }
 
 // since returns the scripts of inputs that were added after a mark.
-func (n *relevantTxs) since(mark uint64) (iter.Seq[string], uint64) {
+func (r *relevantTxs) since(mark uint64) (iter.Seq[string], uint64) {
 	var added []string
-	for _, i := range n.inputs {
+	for _, i := range r.inputs {
 		if i.number > mark {
 			added = append(added, i.script)
 		}
 	}
-	return slices.Values(added), n.lastInput
+	return slices.Values(added), r.lastInput
 }
 
 // block records the transactions of a block that spend claimed outputs.
-func (n *relevantTxs) block(txs []bitcoin.Tx) {
+func (r *relevantTxs) block(txs []bitcoin.Tx) {
 	for _, tx := range txs {
 		var spent []string
 		for _, o := range tx.Spends {
-			if n.claims[o] != nil {
+			if r.claims[o] != nil {
 				spent = append(spent, o)
 			}
 		}
 		if spent != nil {
-			n.spentInBlock[tx.ID] = spent
+			r.spentInBlock[tx.ID] = spent
 		}
 	}
 }
 
 // buried returns the entries that claim an output that a deeply buried transaction spent, including the
 // entry of that transaction.
-func (n *relevantTxs) buried(id string) []*entry {
+func (r *relevantTxs) buried(id string) []*entry {
 	var found []*entry
-	for _, o := range n.spentInBlock[id] {
-		found = append(found, n.claims[o]...)
+	for _, o := range r.spentInBlock[id] {
+		found = append(found, r.claims[o]...)
 	}
-	delete(n.spentInBlock, id)
-	if hash, err := chainhash.NewHashFromStr(id); err == nil && n.entries[*hash] != nil {
-		for _, o := range n.entries[*hash].claimed {
-			found = append(found, n.claims[o]...)
+	delete(r.spentInBlock, id)
+	if hash, err := chainhash.NewHashFromStr(id); err == nil && r.entries[*hash] != nil {
+		for _, o := range r.entries[*hash].claimed {
+			found = append(found, r.claims[o]...)
 		}
 	}
 	return found

@@ -29,9 +29,9 @@ type sum struct {
 const maxReorganisation = 300
 
 // at returns the work up to a height; header returns the header at a height.
-func (l *chainWork) at(height int64, header func(height int64) (*wire.BlockHeader, error)) (*big.Int, error) {
-	for len(l.sums) > 0 {
-		last := l.sums[len(l.sums)-1]
+func (w *chainWork) at(height int64, header func(height int64) (*wire.BlockHeader, error)) (*big.Int, error) {
+	for len(w.sums) > 0 {
+		last := w.sums[len(w.sums)-1]
 		if last.height <= height {
 			h, err := header(last.height)
 			if err != nil {
@@ -41,28 +41,28 @@ func (l *chainWork) at(height int64, header func(height int64) (*wire.BlockHeade
 				break
 			}
 		}
-		l.sums = l.sums[:len(l.sums)-1]
+		w.sums = w.sums[:len(w.sums)-1]
 	}
 	next, total := int64(0), new(big.Int)
-	if n := len(l.sums); n > 0 {
-		next = l.sums[n-1].height + 1
-		total.Set(l.sums[n-1].work)
+	if n := len(w.sums); n > 0 {
+		next = w.sums[n-1].height + 1
+		total.Set(w.sums[n-1].work)
 	}
 	for ; next <= height; next++ {
 		h, err := header(next)
 		if err != nil {
 			return nil, err
 		}
-		if l.each == nil || h.Bits != l.bits {
-			l.bits, l.each = h.Bits, blockchain.CalcWork(h.Bits)
+		if w.each == nil || h.Bits != w.bits {
+			w.bits, w.each = h.Bits, blockchain.CalcWork(h.Bits)
 		}
-		total.Add(total, l.each)
+		total.Add(total, w.each)
 		if next > height-maxReorganisation {
-			l.sums = append(l.sums, sum{next, h.BlockHash(), new(big.Int).Set(total)})
+			w.sums = append(w.sums, sum{next, h.BlockHash(), new(big.Int).Set(total)})
 		}
 	}
-	if extra := len(l.sums) - 2*maxReorganisation; extra > 0 {
-		l.sums = append(l.sums[:0], l.sums[extra:]...)
+	if extra := len(w.sums) - 2*maxReorganisation; extra > 0 {
+		w.sums = append(w.sums[:0], w.sums[extra:]...)
 	}
 	return total, nil
 }

@@ -416,13 +416,13 @@ type accountWatch struct {
 }
 
 // Destination implements chain.Watched.
-func (b *accountWatch) Destination(script string) bool {
-	return b.Watch[script] || slices.Contains(b.strays, script)
+func (w *accountWatch) Destination(script string) bool {
+	return w.Watch[script] || slices.Contains(w.strays, script)
 }
 
-func (b *accountWatch) Accounts() iter.Seq[chain.Account] {
+func (w *accountWatch) Accounts() iter.Seq[chain.Account] {
 	return func(yield func(chain.Account) bool) {
-		for script := range b.Watch {
+		for script := range w.Watch {
 			if !yield(chain.Account{Script: script, Known: true}) {
 				return
 			}
@@ -430,10 +430,10 @@ func (b *accountWatch) Accounts() iter.Seq[chain.Account] {
 	}
 }
 
-func (b *accountWatch) Read() chain.Block { return b.read }
+func (w *accountWatch) Read() chain.Block { return w.read }
 
 // Strays implements chain.Accounts.
-func (b *accountWatch) Strays() iter.Seq[string] { return slices.Values(b.strays) }
+func (w *accountWatch) Strays() iter.Seq[string] { return slices.Values(w.strays) }
 
 // The balances of many accounts are read only at intervals, and the network counts as scanned
 // at the time of the last reading.
