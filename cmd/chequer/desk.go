@@ -39,3 +39,23 @@ func writeFirstRun(w io.Writer, link app.DeskLink, err error) {
 		fmt.Fprintf(w, "No desk account exists. Open this link within 30 minutes; it works once:\n  %s\nA new link: chequer desk link\n", link.URL)
 	}
 }
+
+// deskAddress returns the address of the desk in the output of the demo: the link that creates the first
+// account, or the sign-in page if there is an account.
+func deskAddress(base string, newLink func() (app.DeskLink, error)) (string, error) {
+	site, err := account.NewSite(base)
+	if errors.Is(err, account.ErrInsecure) {
+		return "needs https, or http://localhost on this machine", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	link, err := newLink()
+	switch {
+	case errors.Is(err, account.ErrSetUp):
+		return site.URL("/desk"), nil
+	case err != nil:
+		return "", err
+	}
+	return link.URL + " (creates your account, works once)", nil
+}

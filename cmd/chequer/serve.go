@@ -87,9 +87,12 @@ func (s *shell) demo() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			out := c.OutOrStdout()
-			fmt.Fprintf(out, "\n  Chequer demo: no real money, example rates.\n\n  Open     %s\n  Manual   %s/docs\n  Test key %s\n  Secret   %s\n\n  Ctrl-C stops it; its data stays in %s. Other commands find it by %s.\n\n",
-				cfg.BaseURL, cfg.BaseURL, a.DemoKey().Key, a.DemoKey().Secret, cfg.DataDir, s.demoSettings(cfg))
+			desk, err := deskAddress(cfg.BaseURL, func() (app.DeskLink, error) { return a.DeskLink(c.Context()) })
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(c.OutOrStdout(), "\n  Chequer demo: no real money, example rates.\n\n  Open     %s\n  Desk     %s\n  Manual   %s/docs\n  Test key %s\n  Secret   %s\n\n  Ctrl-C stops it; its data stays in %s. Other commands find it by %s.\n\n",
+				cfg.BaseURL, desk, cfg.BaseURL, a.DemoKey().Key, a.DemoKey().Secret, cfg.DataDir, s.demoSettings(cfg))
 			return runUntilDone(c.Context(), a)
 		},
 	}

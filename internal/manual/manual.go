@@ -25,6 +25,7 @@ type Page struct {
 // pages are in the order of reading.
 var pages = []Page{
 	{"start", "Start", "Build the program, run the demo shop, go live"},
+	{"merchant-desk", "The desk", "See payments in a browser, and invite colleagues"},
 	{"accept-payments", "Accept payments", "Create invoices and read them by the API"},
 	{"links-and-products", "Links and products", "Checkout links, products, the storefront, payments on your own page"},
 	{"terminals", "Terminals", "Sell at a counter with a phone"},
