@@ -142,16 +142,24 @@ func TestMark(t *testing.T) {
 		}
 	}
 	want(audit.Head{})
+	raise := func(head audit.Head) error {
+		return m.Raise(head, func(mark audit.Head) (bool, error) { return mark.MAC == "m", nil })
+	}
 	for _, step := range []struct {
 		do   func(audit.Head) error
 		give int64
 		want int64
-	}{{m.Raise, 2, 2}, {m.Raise, 5, 5}, {m.Raise, 3, 5}, {m.Reset, 3, 3}} {
+	}{{raise, 2, 2}, {raise, 5, 5}, {raise, 3, 5}, {m.Reset, 3, 3}} {
 		if err := step.do(audit.Head{Number: step.give, MAC: "m"}); err != nil {
 			t.Fatal(err)
 		}
 		want(audit.Head{Number: step.want, MAC: "m"})
 	}
+	err := m.Raise(audit.Head{Number: 4, MAC: "other"}, func(audit.Head) (bool, error) { return false, nil })
+	if broken, is := errors.AsType[*audit.BrokenError](err); !is || broken.Number != 3 {
+		t.Errorf("a log without the mark: got error %v, want that entry 3 was replaced", err)
+	}
+	want(audit.Head{Number: 3, MAC: "m"})
 	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}

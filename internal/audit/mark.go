@@ -41,12 +41,23 @@ func (m *Mark) Head() (head Head, err error) {
 	return head, nil
 }
 
-// Raise stores a head unless a later one is stored.
-func (m *Mark) Raise(head Head) error {
+// Raise stores a head unless a later one is stored. It returns a *BrokenError and keeps the stored head
+// if the log does not contain it: entries were removed, and later ones have their numbers. contains
+// reports whether the log contains a head.
+func (m *Mark) Raise(head Head, contains func(Head) (bool, error)) error {
 	return m.locked(func() error {
 		stored, err := m.Head()
 		if err != nil || stored.Number >= head.Number {
 			return err
+		}
+		if stored.Number > 0 {
+			found, err := contains(stored)
+			if err != nil {
+				return err
+			}
+			if !found {
+				return &BrokenError{stored.Number, replaced}
+			}
 		}
 		return m.write(head)
 	})

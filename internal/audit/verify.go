@@ -12,6 +12,9 @@ type BrokenError struct {
 	Fault  string
 }
 
+// replaced is the fault of an entry that differs from the one of the mark.
+const replaced = "is not the entry that was written first: the log was replaced"
+
 // Error implements error.
 func (e *BrokenError) Error() string { return fmt.Sprintf("audit log: entry %d %s", e.Number, e.Fault) }
 
@@ -38,7 +41,7 @@ func (v *Verifier) Next(e Entry) error {
 	case !v.box.Check(e.MAC, purpose, e.fields(v.last.MAC)...):
 		return &BrokenError{want, "was changed, or the entry before it was replaced"}
 	case e.Number == v.mark.Number && e.MAC != v.mark.MAC:
-		return &BrokenError{want, "is not the entry that was written first: the log was replaced"}
+		return &BrokenError{want, replaced}
 	}
 	v.last = e.Head()
 	return nil

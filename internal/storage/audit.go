@@ -9,10 +9,10 @@ import (
 	"chequer/internal/storage/engine"
 )
 
-// recorder collects the actor of a transaction, and the head of the audit log after it.
+// recorder collects the actor of a transaction, and the heads of the audit log before and after it.
 type recorder struct {
-	actor audit.Actor
-	head  audit.Head
+	actor        audit.Actor
+	before, head audit.Head
 }
 
 type recorderKey struct{}
@@ -20,17 +20,30 @@ type recorderKey struct{}
 // write runs work in a transaction: see engine.Engine.Write. The results of work must be returned
 // through answer. The entries that work records name the actor of the context.
 func (s *Storage) write(ctx context.Context, w work) error {
-	head, err := engine.Answer(ctx, s.engine.Write, func(tx context.Context, q querier) (audit.Head, error) {
+	r, err := engine.Answer(ctx, s.engine.Write, func(tx context.Context, q querier) (recorder, error) {
 		r := &recorder{actor: audit.From(ctx)}
 		err := w(context.WithValue(tx, recorderKey{}, r), q)
-		return r.head, err
+		return *r, err
 	})
-	if err == nil && head.Number > 0 {
-		if err := s.mark.Raise(head); err != nil {
+	if err == nil && r.head.Number > 0 {
+		if err := s.raiseMark(context.WithoutCancel(ctx), r.before, r.head); err != nil {
 			s.log.Warn("mark of the audit log not raised", "error", err)
 		}
 	}
 	return err
+}
+
+// raiseMark raises the mark to the head of the log after a change, unless the log does not contain the
+// present mark. The mark is usually the head before the change; it is an earlier one if another process
+// has not raised it yet.
+func (s *Storage) raiseMark(ctx context.Context, before, head audit.Head) error {
+	return s.mark.Raise(head, func(mark audit.Head) (bool, error) {
+		if mark == before {
+			return true, nil
+		}
+		macs, err := readAll(ctx, s, "read entry of audit log", column[string], "SELECT mac FROM audit_log WHERE number = $1", mark.Number)
+		return len(macs) == 1 && macs[0] == mark.MAC, err
+	})
 }
 
 // record appends an entry to the audit log in the transaction of a change, which runs with write. It is
@@ -48,6 +61,9 @@ func (s *Storage) record(ctx context.Context, q querier, c audit.Change) error {
 		RETURNING number, mac`).Scan(&head.Number, &head.MAC)
 	if err != nil {
 		return fmt.Errorf("lock audit log: %w", err)
+	}
+	if r.head.Number == 0 {
+		r.before = head
 	}
 	e := audit.Append(s.box, head, s.now(), r.actor, c)
 	_, err = q.ExecContext(ctx, `
@@ -124,7 +140,7 @@ func (s *Storage) VerifyAuditLog(ctx context.Context) (audit.Head, error) {
 	if err != nil {
 		return head, fmt.Errorf("verify audit log: %w", err)
 	}
-	return head, s.mark.Raise(head)
+	return head, s.raiseMark(ctx, mark, head)
 }
 
 // Restored prepares a restored database for use. The end of its audit log becomes the mark, which may be

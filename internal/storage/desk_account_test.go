@@ -330,10 +330,12 @@ func TestVerifyAuditLog_detects_changes_in_the_database(t *testing.T) {
 			want(4, true)
 			change(t, url, "UPDATE audit_head SET number = 3, mac = (SELECT mac FROM audit_log WHERE number = 3)")
 			want(4, true) // the mark outside the database includes the entry
-			if err := s.Record(ctx, audit.Change{Action: "key.created", Subject: "replaced"}); err != nil {
-				t.Fatal(err)
+			for range 3 { // the mark stays when the log is longer than before
+				if err := s.Record(ctx, audit.Change{Action: "key.created", Subject: "replaced"}); err != nil {
+					t.Fatal(err)
+				}
+				want(4, true)
 			}
-			want(4, true)
 		})
 	}
 }

@@ -52,7 +52,7 @@ func (v *Viewer) serve(conn net.Conn, text *Text, last bool) {
 	_ = write(conn, e.End())
 }
 
-// input reads the bytes that a browser sends during a stream.
+// input reads the data that a browser sends during a stream.
 type input struct {
 	conn  net.Conn
 	total int // bytes read
