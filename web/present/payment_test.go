@@ -21,7 +21,7 @@ func text(s *goquery.Selection) string { return strings.Join(strings.Fields(s.Te
 // noon is the time of every page.
 var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 
-// frame returns the frame of English pages of a site with a storefront, after a change.
+// frame returns the frame of English pages of a site with a storefront, modified by change.
 func frame(change func(*present.Frame)) present.Frame {
 	f := present.Frame{
 		Site:   &present.Site{ShopName: "Shop", Storefront: true},
@@ -60,7 +60,7 @@ func show(t *testing.T, r api.Resource) *goquery.Document {
 	return opened(t, frame(nil), r, "")
 }
 
-// page returns the page of an invoice after a change.
+// page returns the page of an invoice, modified by change.
 func page(t *testing.T, change func(*api.Resource)) *goquery.Document {
 	t.Helper()
 	r := presenttest.Invoice("abcdefgh12")
