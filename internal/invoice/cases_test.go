@@ -284,7 +284,7 @@ func TestFee_bump_is_counted_once_in_any_order(t *testing.T) {
 	} {
 		inv := newInvoice(t, noon)
 		for _, transfers := range snapshots {
-			see(inv, listener, transfers...)
+			observeSnapshot(inv, listener, transfers...)
 		}
 		if diff := cmp.Diff(want, outcomeOf(inv)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

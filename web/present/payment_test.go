@@ -262,9 +262,9 @@ func TestPayment_page_says_start_again_only_with_its_button(t *testing.T) {
 		f := frame(func(f *present.Frame) { f.Storefront = storefront })
 		for _, r := range []api.Resource{r, ended} {
 			doc := showIn(t, f, r)
-			said := text(doc.Find(".lead, .note")) + doc.Find("#live").AttrOr("data-say", "")
-			if got := strings.Contains(strings.ToLower(said), "start again"); got != storefront || (doc.Find("#again").Length() == 1) != storefront {
-				t.Errorf("%s: \"start again\" on the page is %t in %q, want %t, and the same for the button", r.ForeignID, got, said, storefront)
+			shown := text(doc.Find(".lead, .note")) + doc.Find("#live").AttrOr("data-say", "")
+			if got := strings.Contains(strings.ToLower(shown), "start again"); got != storefront || (doc.Find("#again").Length() == 1) != storefront {
+				t.Errorf("%s: \"start again\" on the page is %t in %q, want %t, and the same for the button", r.ForeignID, got, shown, storefront)
 			}
 		}
 	}
