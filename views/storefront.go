@@ -5,8 +5,8 @@ type Storefront struct {
 	Page
 	Form
 	Demo     bool
-	Products Link // link to the products; empty if there are none
-	Asked    []TextField
+	Products Link        // link to the products; empty if there are none
+	Asked    []TextField // fields other than the amount
 }
 
 // Form is the form that creates an invoice.

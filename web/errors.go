@@ -91,7 +91,7 @@ func (h *Handler) errorAction(c echo.Context, r present.Reader, status int) view
 	}
 	if c.Param("slug") != "" && strings.Contains(c.Path(), "/shop/") {
 		if sells, _ := h.askProducts(c.Request().Context()); sells {
-			return views.Link{Text: r.Text("sale.see"), URL: r.Keep(h.path("/shop"))}
+			return views.Link{Text: r.Text("product.see"), URL: r.Keep(h.path("/shop"))}
 		}
 	}
 	if h.config.Storefront {

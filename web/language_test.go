@@ -75,7 +75,7 @@ func TestLanguages_page_lists_all_languages(t *testing.T) {
 		t.Errorf("languages (-want +got):\n%s", diff)
 	}
 	if got := text(doc.Find("h1")) + " " + text(doc.Find(".languages [aria-current]")); got != "Sprache wählen Deutsch" {
-		t.Errorf("the choice says %q", got)
+		t.Errorf("the heading and the current language are %q", got)
 	}
 	if got := post(t, h, "/order?lang=", url.Values{"amount": {"5"}}, nil).Header.Get("Location"); got != "/invoice/made1" {
 		t.Errorf("a form without a language leads to %q", got)
@@ -106,7 +106,7 @@ func TestLanguage_is_kept_in_links_and_forms(t *testing.T) {
 	t.Parallel()
 	expired, late := presenttest.Invoice("expired"), presenttest.Invoice("late")
 	expired.Status, expired.URLFailure, expired.MayRequote, expired.Quotes = api.StatusExpired, "", true, []api.Quote{{Number: 1}}
-	late.Status, late.Exceptions, late.Payments = api.StatusExpired, []string{api.ExceptionLate}, []api.Payment{presenttest.Transfer("late")}
+	late.Status, late.Exceptions, late.Payments = api.StatusExpired, []string{api.ExceptionLate}, []api.Payment{presenttest.Payment("late")}
 	test := presenttest.Invoice("abc")
 	test.Mode = "test"
 	s := newService(test, expired, late)
@@ -117,7 +117,7 @@ func TestLanguage_is_kept_in_links_and_forms(t *testing.T) {
 		{"/invoice/abc?lang=de", "#simulate", "action", "/invoice/abc/simulate?lang=de"},
 		{"/invoice/abc?lang=de", ".m1 .act .only-nojs", "href", "/invoice/abc?lang=de&m=BTC"},
 		{"/invoice/abc?auto=1&lang=de", ".m1 .act .only-nojs", "href", "/invoice/abc?auto=1&lang=de&m=BTC"},
-		{"/invoice/expired?lang=de", "form.hold", "action", "/invoice/expired/quote?lang=de"},
+		{"/invoice/expired?lang=de", "form.requote", "action", "/invoice/expired/quote?lang=de"},
 		{"/invoice/expired?lang=de", ".back", "href", "/?lang=de"},
 		{"/invoice/late?lang=de", "#refund", "action", "/invoice/late/refund?lang=de"},
 		{"/?lang=de", "form", "action", "/order?lang=de"},
@@ -186,9 +186,9 @@ func TestLanguage_in_the_address_is_no_part_of_a_signed_link(t *testing.T) {
 // The stream sends fragments in the page's language.
 func TestStream_uses_the_pages_language(t *testing.T) {
 	t.Parallel()
-	paid := presenttest.Invoice("abc")
-	paid.Status, paid.DueAmount = api.StatusDeclined, "0"
-	server := httptest.NewServer(pages(t, newService(paid), nil))
+	declined := presenttest.Invoice("abc")
+	declined.Status, declined.DueAmount = api.StatusDeclined, "0"
+	server := httptest.NewServer(pages(t, newService(declined), nil))
 	t.Cleanup(server.Close)
 	for target, accepts := range map[string]string{"/invoice/abc/live?v=1&lang=de": "en", "/invoice/abc/live?v=1": "de"} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+target, nil)
@@ -214,7 +214,7 @@ func TestStream_uses_the_pages_language(t *testing.T) {
 func TestService_messages_are_replaced_on_German_pages(t *testing.T) {
 	t.Parallel()
 	late := presenttest.Invoice("abc")
-	late.Status, late.Exceptions, late.Payments = api.StatusExpired, []string{api.ExceptionLate}, []api.Payment{presenttest.Transfer("late")}
+	late.Status, late.Exceptions, late.Payments = api.StatusExpired, []string{api.ExceptionLate}, []api.Payment{presenttest.Payment("late")}
 	for _, tt := range []struct{ name, target, code, message, selector, want string }{
 		{"refund", "/invoice/abc/refund", "invalid_address", "address is for another network", "#refund-error", "Fehler: Das ist keine Adresse"},
 		{"private key", "/invoice/abc/refund", "private_key", "address is a private key", "#refund-error", "Fehler: Das ist ein privater Schlüssel"},

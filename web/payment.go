@@ -18,8 +18,7 @@ import (
 var idForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // payment shows an invoice. "?m=" opens a method, "&amount=1" shows its code with the amount, "?auto=1"
-// reloads the page periodically,
-// "?refused=" says why a simulation was refused, "?hold=" why no new price was held.
+// reloads the page periodically, "?refused=" says why a simulation was refused, "?hold=" says why a new quote was refused.
 func (h *Handler) payment(c echo.Context) error {
 	snapshot, err := h.invoice(c)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 )
 
 var (
-	nothingSold = &linkRefusal{status: http.StatusNotFound, texts: fault{"sale.nothing", "sale.nothing.text"}}
-	notSold     = &linkRefusal{status: http.StatusNotFound, texts: fault{"sale.unsold", "sale.unsold.text"}}
+	nothingSold = &linkRefusal{status: http.StatusNotFound, texts: fault{"product.nothing", "product.nothing.text"}}
+	notSold     = &linkRefusal{status: http.StatusNotFound, texts: fault{"product.unsold", "product.unsold.text"}}
 )
 
 // shop shows the list of the merchant's products.

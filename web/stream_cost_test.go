@@ -83,7 +83,7 @@ func TestLive_tells_all_connections(t *testing.T) {
 	}
 	r := presenttest.Invoice("abc")
 	for version, status := range []string{api.StatusPending, api.StatusPaid} {
-		r.Version, r.Status, r.DueAmount, r.Payments = int64(version+2), status, "0", []api.Payment{presenttest.Transfer([]string{"seen", "confirmed"}[version])}
+		r.Version, r.Status, r.DueAmount, r.Payments = int64(version+2), status, "0", []api.Payment{presenttest.Payment([]string{"seen", "confirmed"}[version])}
 		server.service.set(r)
 		server.changed(r.Version)
 		for i, c := range all {

@@ -116,14 +116,14 @@ func TestLive_sends_every_change(t *testing.T) {
 		}
 		l.want(t, 0, "", false) // the browser shows this version already
 
-		r.Version, r.Status, r.DueAmount, r.Payments = 2, api.StatusPending, "0", []api.Payment{presenttest.Transfer("seen")}
+		r.Version, r.Status, r.DueAmount, r.Payments = 2, api.StatusPending, "0", []api.Payment{presenttest.Payment("seen")}
 		s.set(r)
 		l.want(t, 1, "Payment seen", false)
 		if _, got, _ := l.got(); !strings.Contains(got, "id: pending2\n") {
 			t.Error("the version is not the event's id")
 		}
 
-		r.Version, r.Status, r.Payments = 3, api.StatusPaid, []api.Payment{presenttest.Transfer("confirmed")}
+		r.Version, r.Status, r.Payments = 3, api.StatusPaid, []api.Payment{presenttest.Payment("confirmed")}
 		s.set(r)
 		l.want(t, 2, "Paid. Thank you.", true)
 	})
@@ -154,7 +154,7 @@ func TestLive_reads_a_change_once_for_all_browsers(t *testing.T) {
 		if s.reads != 1 || watches != 1 {
 			t.Errorf("%d reads and %d watches, want one of each", s.reads, watches)
 		}
-		r.Version, r.Status, r.DueAmount, r.Payments = 2, api.StatusPending, "0", []api.Payment{presenttest.Transfer("seen")}
+		r.Version, r.Status, r.DueAmount, r.Payments = 2, api.StatusPending, "0", []api.Payment{presenttest.Payment("seen")}
 		s.set(r)
 		changed(2)
 		for _, l := range all {

@@ -14,26 +14,26 @@ func (e *examination) examineEndpoints(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, to := range all {
-		h, err := e.Endpoints.Health(ctx, to)
+	for _, endpoint := range all {
+		h, err := e.Endpoints.Health(ctx, endpoint)
 		if err != nil {
 			return err
 		}
-		about, before := "endpoint "+to.ID, len(e.found)
-		if err := e.EndpointPolicy.Check(to.URL, to.Mode == merchant.Live); err != nil {
-			e.warn(about, "nothing is sent there: %v", err)
+		about, before := "endpoint "+endpoint.ID, len(e.found)
+		if err := e.EndpointPolicy.Check(endpoint.URL, endpoint.Mode == merchant.Live); err != nil {
+			e.warn(about, "no events are sent to it: %v", err)
 		}
-		if to.Paused {
-			e.warn(about, "is paused, events waiting: %d: chequer endpoint resume %s", h.Waiting, to.ID)
+		if endpoint.Paused {
+			e.warn(about, "is paused, events waiting: %d: chequer endpoint resume %s", h.Waiting, endpoint.ID)
 		}
-		if to.Rotating() {
-			e.warn(about, "has two key pairs until chequer endpoint rotate %s --finish", to.ID)
+		if endpoint.Rotating() {
+			e.warn(about, "has two key pairs until chequer endpoint rotate %s --finish", endpoint.ID)
 		}
 		if h.Failing() {
 			e.warn(about, "did not accept the newest event, %s ago: %s; events waiting: %d", e.Now().Sub(h.Tried).Round(time.Second), answered(h), h.Waiting)
 		}
 		if h.Failed > 0 {
-			e.warn(about, "events given up: %d: chequer endpoint deliveries %s --state failed lists them, resend sends them again", h.Failed, to.ID)
+			e.warn(about, "events given up: %d: chequer endpoint deliveries %s --state failed lists them, resend sends them again", h.Failed, endpoint.ID)
 		}
 		if len(e.found) == before {
 			e.ok(about, "events waiting: %d", h.Waiting)

@@ -63,8 +63,8 @@ func TestExamineGaps(t *testing.T) {
 		return e.lines()
 	}
 	create(20)
-	if said := examine(); len(said) > 0 {
-		t.Errorf("after 20 unused addresses: %q", said)
+	if findings := examine(); len(findings) > 0 {
+		t.Errorf("after 20 unused addresses: %q", findings)
 	}
 	create(1)
 	want := []string{"warn network bitcoin: the last 21 addresses are unused, and many wallets look at no more than 20 in a row: raise your wallet's gap limit above 21"}

@@ -28,8 +28,8 @@ func TestExamineProxy(t *testing.T) {
 		return e.lines()
 	}
 	c := load()
-	if said := examine(c); len(said) > 0 {
-		t.Errorf("without a proxy: %q", said)
+	if findings := examine(c); len(findings) > 0 {
+		t.Errorf("without a proxy: %q", findings)
 	}
 	if err := s.SaveUntrustedProxy(t.Context(), netip.MustParseAddr("127.0.0.1")); err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestExamineProxy(t *testing.T) {
 	if diff := cmp.Diff(examine(c), want); diff != "" {
 		t.Errorf("with a proxy (-got +want):\n%s", diff)
 	}
-	if said := examine(load("CHEQUER_TRUST_PROXY=127.0.0.1")); len(said) > 0 {
-		t.Errorf("when the proxy is trusted: %q", said)
+	if findings := examine(load("CHEQUER_TRUST_PROXY=127.0.0.1")); len(findings) > 0 {
+		t.Errorf("when the proxy is trusted: %q", findings)
 	}
 }

@@ -93,14 +93,14 @@ func (p *process) begin(name, words string) []string {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(p.kill)
-	var said []string
+	var printed []string
 	for lines := bufio.NewScanner(out); lines.Scan(); {
-		said = append(said, lines.Text())
+		printed = append(printed, lines.Text())
 		if strings.Contains(lines.Text(), words) {
-			return said
+			return printed
 		}
 	}
-	p.t.Fatalf("%s printed %q, want a line with %q", name, said, words)
+	p.t.Fatalf("%s printed %q, want a line with %q", name, printed, words)
 	return nil
 }
 

@@ -28,7 +28,7 @@ func TestRequote_gives_a_new_quote(t *testing.T) {
 			before := merchant.invoice(id)
 			b.click("#help summary")
 			b.pictureOf("#help", s, "hold_help")
-			get(b, chromedp.Evaluate[any](`for (const press of [1, 2]) document.querySelector("#hold").click()`))
+			get(b, chromedp.Evaluate[any](`for (const press of [1, 2]) document.querySelector("#requote").click()`))
 			b.waitQuotes(merchant, id, 2)
 			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
 			after := merchant.invoice(id)
@@ -46,7 +46,7 @@ func TestRequote_gives_a_new_quote(t *testing.T) {
 			again := b.reload(s, page)
 			if !s.noJS {
 				b.click(`label[for=m2]`)
-				if got, want := b.value(".hold [name=m]"), merchant.invoice(id).PaymentMethods[1].CryptoCurrency; got != want {
+				if got, want := b.value(".requote [name=m]"), merchant.invoice(id).PaymentMethods[1].CryptoCurrency; got != want {
 					t.Errorf("the form keeps the method %q", got)
 				}
 				b.click(`label[for=m1]`)
@@ -54,7 +54,7 @@ func TestRequote_gives_a_new_quote(t *testing.T) {
 			merchant.simulate(id, api.SimulateUnder)
 			b.waitFor("#st", "Part of it arrived", again)
 			b.click("#help summary")
-			b.click("#hold")
+			b.click("#requote")
 			b.waitQuotes(merchant, id, 3)
 			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
 			b.waitFor("#st", "Part of it arrived", nil)
@@ -82,7 +82,7 @@ func TestRequote_of_an_expired_invoice(t *testing.T) {
 			b.waitFor("#st", "The held price has run out", nil)
 			b.picture(s, "hold_expired")
 			b.checkNoSidewaysScroll()
-			b.click("#hold")
+			b.click("#requote")
 			b.waitQuotes(merchant, id, 2)
 			b.waitFor("#st", "Waiting for your payment", nil)
 			if got, _, _ := strings.Cut(get(b, chromedp.Location()), "?"); got != page {

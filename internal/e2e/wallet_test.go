@@ -100,8 +100,8 @@ const (
 		"0000000000000000000000000000000000000000000000000000000000cac99a" // 13,289,882
 )
 
-// TestWallet_results_are_shown pays with browser wallets that succeed or fail, under the content security policy of the
-// pages.
+// TestWallet_results_are_shown pays with browser wallets that succeed or fail, under the content security
+// policy of the pages.
 func TestWallet_results_are_shown(t *testing.T) {
 	const base, mainnet = "0x2105", "0x1"
 	const (

@@ -77,8 +77,8 @@ func TestUnpaid_invoices_beyond_the_first_page_are_found(t *testing.T) {
 	}
 }
 
-// C31: money that was there before the invoice never pays it, whether it is confirmed or not. Later
-// money does.
+// C31: a transfer from before the creation of an invoice never pays it, whether it is confirmed or not. A
+// later transfer does.
 func TestOld_payment_to_a_reused_key_pays_nothing(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -172,17 +172,15 @@ func TestRest_decreases_with_each_part(t *testing.T) {
 // C35: at expiry the quote ends, but the network is still scanned.
 func TestSeen_before_expiry_and_confirmed_after(t *testing.T) {
 	t.Parallel()
-	seen := func(after time.Duration) func(t *testing.T) (*shop, *invoice.Invoice, string) {
-		return func(t *testing.T) (*shop, *invoice.Invoice, string) {
-			s := openShop(t, table)
-			inv := s.create("40", "BTC")
-			s.clock.Pass(after)
-			return s, inv, s.pays(inv, "BTC", "0.0005")
-		}
+	seen := func(t *testing.T, after time.Duration) (*shop, *invoice.Invoice, string) {
+		s := openShop(t, table)
+		inv := s.create("40", "BTC")
+		s.clock.Pass(after)
+		return s, inv, s.pays(inv, "BTC", "0.0005")
 	}
-	t.Run("a_payment_just_before_expiry_counts", func(t *testing.T) {
+	t.Run("payment_just_before_expiry_counts", func(t *testing.T) {
 		t.Parallel()
-		s, inv, tx := seen(15*time.Minute - 10*time.Second)(t)
+		s, inv, tx := seen(t, 15*time.Minute-10*time.Second)
 		s.wantStatus(inv, invoice.Pending)
 		s.clock.Pass(10 * time.Minute)
 		s.wantStatus(inv, invoice.Pending)
@@ -190,33 +188,33 @@ func TestSeen_before_expiry_and_confirmed_after(t *testing.T) {
 		s.wantStatus(inv, invoice.Paid)
 		s.wantEvents(inv, "1 invoice.created created", "2 payment.seen pending", "2 invoice.pending pending", "3 payment.confirmed paid", "3 invoice.paid paid")
 	})
-	t.Run("b_payment_in_the_last_second_counts", func(t *testing.T) {
+	t.Run("payment_in_the_last_second_counts", func(t *testing.T) {
 		t.Parallel()
-		s, inv, tx := seen(15 * time.Minute)(t)
+		s, inv, tx := seen(t, 15*time.Minute)
 		s.clock.Pass(10 * time.Minute) // no scan happened in that second
 		s.wantStatus(inv, invoice.Pending)
 		s.mine(tx)
 		s.wantStatus(inv, invoice.Paid)
 	})
-	t.Run("c_payment_a_second_later_is_late", func(t *testing.T) {
+	t.Run("payment_a_second_later_is_late", func(t *testing.T) {
 		t.Parallel()
-		s, inv, tx := seen(15*time.Minute + time.Second)(t)
+		s, inv, tx := seen(t, 15*time.Minute+time.Second)
 		s.clock.Pass(time.Second)
 		s.wantStatus(inv, invoice.Expired, invoice.Late)
 		s.mine(tx)
 		s.wantStatus(inv, invoice.Expired, invoice.Late)
 	})
-	t.Run("d_dropped_transaction_expires", func(t *testing.T) {
+	t.Run("dropped_transaction_expires", func(t *testing.T) {
 		t.Parallel()
-		s, inv, tx := seen(15*time.Minute - 10*time.Second)(t)
+		s, inv, tx := seen(t, 15*time.Minute-10*time.Second)
 		s.wantStatus(inv, invoice.Pending)
 		s.must(s.net.Drop(t.Context(), tx))
 		s.clock.Pass(time.Minute)
 		s.wantStatus(inv, invoice.Expired, invoice.WasReplaced)
 	})
-	t.Run("d_unconfirmed_transaction_expires_after_a_day", func(t *testing.T) {
+	t.Run("unconfirmed_transaction_expires_after_a_day", func(t *testing.T) {
 		t.Parallel()
-		s, inv, tx := seen(15*time.Minute - 10*time.Second)(t)
+		s, inv, tx := seen(t, 15*time.Minute-10*time.Second)
 		s.wantStatus(inv, invoice.Pending)
 		s.clock.Pass(24 * time.Hour)
 		s.wantStatus(inv, invoice.Pending)
@@ -286,7 +284,7 @@ func TestFee_bump_is_counted_once_in_any_order(t *testing.T) {
 	} {
 		inv := newInvoice(t, noon)
 		for _, transfers := range snapshots {
-			see(inv, listener, transfers...)
+			observeSnapshot(inv, listener, transfers...)
 		}
 		if diff := cmp.Diff(want, outcomeOf(inv)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

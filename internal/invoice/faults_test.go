@@ -109,13 +109,13 @@ func TestOld_money_never_pays(t *testing.T) {
 		Unconfirmed: chain.Complete, Tip: chain.Block{Height: 101, Hash: "n101"}, From: chain.Cursor{Height: 90, Hash: "b90"},
 		Blocks: map[int64]string{100: "n100", 101: "n101"},
 	}
-	see(inv, forked, old)
+	observeSnapshot(inv, forked, old)
 	if got := outcomeOf(inv).Status; got != invoice.Created {
 		t.Errorf("old money after a fork: %s", got)
 	}
 	young := in(pay("b", full, time.Minute), 100, 2*time.Minute)
 	young.FirstSeen = time.Time{}
-	see(inv, forked, old, young)
+	observeSnapshot(inv, forked, old, young)
 	if got := outcomeOf(inv).Status; got != invoice.Paid {
 		t.Errorf("new money in a block that took the birth block's height: %s", got)
 	}
@@ -268,9 +268,9 @@ func TestAccept_ends_with_a_double_spend(t *testing.T) {
 	t.Parallel()
 	listener := chain.Snapshot{Unconfirmed: chain.Partial, Tip: chain.Block{Height: 100}, Started: noon.Add(time.Minute)}
 	inv := newInvoice(t, noon)
-	see(inv, listener, spending(pay("a", full/2, time.Minute), "x"))
+	observeSnapshot(inv, listener, spending(pay("a", full/2, time.Minute), "x"))
 	inv.Accepted = []string{"a:0"}
-	see(inv, listener, spending(pay("a", full/2, time.Minute), "x"), spending(pay("b", full/20, 2*time.Minute), "x"))
+	observeSnapshot(inv, listener, spending(pay("a", full/2, time.Minute), "x"), spending(pay("b", full/20, 2*time.Minute), "x"))
 	if got := outcomeOf(inv); got.Paid == "100" {
 		t.Errorf("after the accepted money was double spent: %+v", got)
 	}

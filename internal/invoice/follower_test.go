@@ -109,10 +109,10 @@ type following struct {
 	mu       sync.Mutex
 }
 
-func follow(t *testing.T, b *fakeChanges, networks ...chain.Network) *following {
+func follow(t *testing.T, changes *fakeChanges, networks ...chain.Network) *following {
 	t.Helper()
 	f := &following{Service: invoice.NewService(invoice.Config{
-		Storage: invoicetest.New(), Changes: b, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Storage: invoicetest.New(), Changes: changes, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Networks: map[invoice.Mode][]chain.Network{invoice.Live: networks},
 	})}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -159,65 +159,65 @@ func (c *fakeChanges) wantReads(t *testing.T, reads, asked int) {
 func TestFollower_reads_all_versions_at_once(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newFakeChanges()
-		b.silent = true
-		f := follow(t, b)
+		changes := newFakeChanges()
+		changes.silent = true
+		f := follow(t, changes)
 		time.Sleep(time.Minute)
-		b.wantReads(t, 0, 0) // there are no subscribers
-		b.set("a", 1)
-		b.set("b", 1)
+		changes.wantReads(t, 0, 0) // there are no subscribers
+		changes.set("a", 1)
+		changes.set("b", 1)
 		defer f.subscribe("a")()
 		defer f.subscribe("a")()
 		leave := f.subscribe("b")
 		time.Sleep(3 * time.Second)
 		f.want(t, 1, 1, 1)
-		b.wantReads(t, 1, 2)
-		b.set("b", 2)
+		changes.wantReads(t, 1, 2)
+		changes.set("b", 2)
 		time.Sleep(3 * time.Second)
 		f.want(t, 1, 1, 1, 2)
 		leave()
-		b.set("b", 3)
+		changes.set("b", 3)
 		time.Sleep(3 * time.Second)
 		f.want(t, 1, 1, 1, 2)
-		b.wantReads(t, 3, 5)
+		changes.wantReads(t, 3, 5)
 	})
 }
 
 func TestFollower_reads_nothing_while_no_other_process_writes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newFakeChanges()
-		b.silent, b.mark = true, 1
-		f := follow(t, b)
+		changes := newFakeChanges()
+		changes.silent, changes.mark = true, 1
+		f := follow(t, changes)
 		defer f.subscribe("a")()
 		time.Sleep(time.Minute)
-		b.wantReads(t, 1, 1)
-		b.mu.Lock()
-		b.mark, b.versions["a"] = 2, 2
-		b.mu.Unlock()
+		changes.wantReads(t, 1, 1)
+		changes.mu.Lock()
+		changes.mark, changes.versions["a"] = 2, 2
+		changes.mu.Unlock()
 		time.Sleep(3 * time.Second)
 		f.want(t, 2)
-		b.wantReads(t, 2, 2)
+		changes.wantReads(t, 2, 2)
 	})
 }
 
 func TestFollower_notifies_of_announcements_without_a_read(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newFakeChanges()
-		f := follow(t, b)
+		changes := newFakeChanges()
+		f := follow(t, changes)
 		defer f.subscribe("a")()
 		for range 2 { // the second is a repetition
-			if err := b.Announce(t.Context(), []invoice.Change{{ID: "a", Version: 2}, {ID: "other", Version: 9}}); err != nil {
+			if err := changes.Announce(t.Context(), []invoice.Change{{ID: "a", Version: 2}, {ID: "other", Version: 9}}); err != nil {
 				t.Fatal(err)
 			}
 			f.want(t, 2)
 		}
 		time.Sleep(27 * time.Second)
-		b.wantReads(t, 0, 0)
-		b.set("a", 3) // the announcement is lost
+		changes.wantReads(t, 0, 0)
+		changes.set("a", 3) // the announcement is lost
 		time.Sleep(3 * time.Second)
-		b.wantReads(t, 1, 1)
+		changes.wantReads(t, 1, 1)
 		f.want(t, 2, 3)
 	})
 }
@@ -225,20 +225,20 @@ func TestFollower_notifies_of_announcements_without_a_read(t *testing.T) {
 func TestFollower_reads_again_when_announcements_were_lost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newFakeChanges()
-		f := follow(t, b)
+		changes := newFakeChanges()
+		f := follow(t, changes)
 		defer f.subscribe("a")()
-		b.lose()
+		changes.lose()
 		synctest.Wait()
-		b.wantReads(t, 1, 1)
-		b.set("a", 2)
+		changes.wantReads(t, 1, 1)
+		changes.set("a", 2)
 		time.Sleep(time.Second) // the next connection
 		f.want(t, 2)
-		if err := b.Announce(t.Context(), []invoice.Change{{ID: "a", Version: 3}}); err != nil {
+		if err := changes.Announce(t.Context(), []invoice.Change{{ID: "a", Version: 3}}); err != nil {
 			t.Fatal(err)
 		}
 		f.want(t, 2, 3)
-		b.wantReads(t, 2, 2)
+		changes.wantReads(t, 2, 2)
 	})
 }
 
@@ -246,8 +246,8 @@ func TestFollower_reads_again_when_announcements_were_lost(t *testing.T) {
 func TestFollower_notifies_when_a_network_is_behind(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newFakeChanges()
-		f := follow(t, b, &evm{Network: ethereum.New(ethereum.Base), now: time.Now})
+		changes := newFakeChanges()
+		f := follow(t, changes, &evm{Network: ethereum.New(ethereum.Base), now: time.Now})
 		defer f.subscribe("a")()
 		time.Sleep(20 * time.Second)
 		f.want(t)
@@ -261,9 +261,9 @@ func TestFollower_notifies_when_a_network_is_behind(t *testing.T) {
 func TestChanges_are_announced(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
-	b := newFakeChanges()
+	changes := newFakeChanges()
 	service := invoice.NewService(invoice.Config{
-		Storage: s.store, Changes: b, Now: s.clock.Now, NewID: s.newID, Log: slog.New(slog.DiscardHandler),
+		Storage: s.store, Changes: changes, Now: s.clock.Now, NewID: s.newID, Log: slog.New(slog.DiscardHandler),
 		Encode: func(*invoice.Invoice, invoice.Event) []byte { return []byte("{}") },
 	})
 	cancel := func() invoice.Change {
@@ -273,7 +273,7 @@ func TestChanges_are_announced(t *testing.T) {
 		return invoice.Change{ID: inv.ID, Version: changed.Version}
 	}
 	want := []invoice.Change{cancel()} // without a Follower, as in a command
-	if diff := cmp.Diff([][]invoice.Change{want}, b.announced); diff != "" {
+	if diff := cmp.Diff([][]invoice.Change{want}, changes.announced); diff != "" {
 		t.Fatalf("announced (-want +got):\n%s", diff)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -281,17 +281,17 @@ func TestChanges_are_announced(t *testing.T) {
 	go func() { ended <- invoice.NewFollower(service, slog.New(slog.DiscardHandler)).Run(ctx) }()
 	notified := make(chan int64, 10)
 	defer service.Subscribe(want[0].ID, func(version int64) { notified <- version })()
-	b.set(want[0].ID, 7)
+	changes.set(want[0].ID, 7)
 	<-notified // the Follower runs
 	for range 3 {
 		want = append(want, cancel())
 	}
-	for len(b.all()) < len(want) {
+	for len(changes.all()) < len(want) {
 		time.Sleep(time.Millisecond)
 	}
 	stop()
 	s.must(<-ended)
-	if diff := cmp.Diff(want, b.all(), cmpopts.SortSlices(func(a, b invoice.Change) bool { return a.ID < b.ID })); diff != "" {
+	if diff := cmp.Diff(want, changes.all(), cmpopts.SortSlices(func(a, b invoice.Change) bool { return a.ID < b.ID })); diff != "" {
 		t.Errorf("announced (-want +got):\n%s", diff)
 	}
 }

@@ -100,11 +100,11 @@ func spending(t chain.Transfer, outpoints ...string) chain.Transfer {
 
 // observe lets the invoice observe transfers on bitcoin, under complete coverage.
 func observe(inv *invoice.Invoice, tip int64, transfers ...chain.Transfer) {
-	see(inv, chain.Snapshot{Unconfirmed: chain.Complete, Tip: chain.Block{Height: tip}}, transfers...)
+	observeSnapshot(inv, chain.Snapshot{Unconfirmed: chain.Complete, Tip: chain.Block{Height: tip}}, transfers...)
 }
 
-// see is observe with a given snapshot, which covers all blocks from 90 on.
-func see(inv *invoice.Invoice, s chain.Snapshot, transfers ...chain.Transfer) {
+// observeSnapshot is observe with a given snapshot, which covers all blocks from 90 on.
+func observeSnapshot(inv *invoice.Invoice, s chain.Snapshot, transfers ...chain.Transfer) {
 	s.Transfers = transfers
 	if s.From.Height == 0 {
 		s.From = chain.Cursor{Height: 90, Hash: "b90"}

@@ -68,7 +68,7 @@ func replay(t *testing.T, facts []chain.Transfer, random *rand.Rand) outcome {
 			scan(inv, noon.Add(time.Duration(random.IntN(120))*time.Minute))
 		}
 		shown = append(shown, facts[i])
-		see(inv, listener, shown...)
+		observeSnapshot(inv, listener, shown...)
 	}
 	scan(inv, noon.Add(2*time.Hour))
 	return outcomeOf(inv)

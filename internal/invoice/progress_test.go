@@ -92,7 +92,7 @@ func TestObserve_concludes_nothing_above_a_scan_that_stopped_below_the_tip(t *te
 	full := pay("a", full, time.Minute)
 	observe(inv, 110, in(full, 105, 2*time.Minute))
 	before := outcomeOf(inv)
-	see(inv, chain.Snapshot{
+	observeSnapshot(inv, chain.Snapshot{
 		Started: noon.Add(time.Hour), Behind: true, From: chain.Cursor{Height: 90}, Tip: chain.Block{Height: 100}, Unconfirmed: chain.None,
 	})
 	if diff := cmp.Diff(before, outcomeOf(inv)); diff != "" {

@@ -48,16 +48,16 @@ func (s *Service) Requote(ctx context.Context, id string, by Actor, seen int) (*
 }
 
 // MayRequote reports whether an actor may ask for a new quote, at a time on the real clock. Both actors
-// may ask until the invoice is expired. After the first expiry the merchant may ask for WatchPeriod, and
-// the shopper for RequoteWindow if the terms allow late money. MayRequote returns false while the
-// payments cover the price, or while a late transfer waits for the merchant.
+// may ask until the invoice is expired. Later the merchant may ask within WatchPeriod of the first
+// expiry, and the shopper within RequoteWindow of it if the terms allow late payments. MayRequote returns
+// false while the payments cover the price, or while a late transfer waits for the merchant's decision.
 func (inv *Invoice) MayRequote(by Actor, now time.Time) bool {
 	l := inv.ledger()
 	return inv.mayRequote(inv.evaluate(l), l.late, by, now)
 }
 
-// mayRequote is MayRequote with a state that is computed already. late is true if late money waits
-// for the merchant.
+// mayRequote is MayRequote for a state that is computed already. late is true if a late transfer waits
+// for the merchant's decision.
 func (inv *Invoice) mayRequote(state State, late bool, by Actor, now time.Time) bool {
 	if state.Status == Declined || state.Due.IsZero() || late || len(inv.Quotes) >= maxQuotes {
 		return false
@@ -146,8 +146,9 @@ func (inv *Invoice) rateCodes(prices []Price) []string {
 	return list
 }
 
-// rounding returns the part of an overpayment that results only from rounding a remainder: the last
-// shown decimal of the largest method, and the cent to which a new quote rounded up the amount due.
+// rounding returns the largest overpayment that can result from rounding alone: largest, which is the
+// largest value of the last shown decimal of a method, and one cent if a new quote rounded up the amount
+// due.
 func (inv *Invoice) rounding(largest *big.Rat) *big.Rat {
 	if len(inv.Quotes) == 1 {
 		return largest

@@ -192,13 +192,13 @@ func TestConflict_under_a_listener(t *testing.T) {
 	t.Parallel()
 	listener := chain.Snapshot{Unconfirmed: chain.Partial, Tip: chain.Block{Height: 100}, Started: noon.Add(time.Minute)}
 	inv := newInvoice(t, noon)
-	see(inv, listener, pay("a", full, time.Minute))
-	see(inv, listener)
+	observeSnapshot(inv, listener, pay("a", full, time.Minute))
+	observeSnapshot(inv, listener)
 	if got := outcomeOf(inv).Status; got != invoice.Pending {
 		t.Errorf("after absence under a listener the invoice is %s, want pending", got)
 	}
 	listener.Conflicts = []chain.Conflict{{Outpoint: "in-a", Tx: "thief", Block: &chain.Block{Height: 101}}}
-	see(inv, listener)
+	observeSnapshot(inv, listener)
 	if diff := cmp.Diff(outcome{"created", "[replaced]", "0", "100", "0"}, outcomeOf(inv)); diff != "" {
 		t.Errorf("after a confirmed double spend (-want +got):\n%s", diff)
 	}

@@ -129,10 +129,10 @@ func TestNew_EVM_networks_refuses(t *testing.T) {
 		"a mistyped contract":         {"CHEQUER_EVM_TOKENS=base:XX:0x420cA0f9B9b604cE0fd9C18EF134C705e5Fa3430:18:EURC", "a character is mistyped"},
 		"too many decimals":           {"CHEQUER_EVM_TOKENS=base:XX:" + contract + ":77:EURC", "not a number of decimals"},
 		"a code in small letters":     {"CHEQUER_EVM_TOKENS=base:xx:" + contract + ":18:EURC", "capital letters"},
-		"a code that is there":        {"CHEQUER_EVM_TOKENS=base:EURC-BASE:" + contract + ":18:EURC", "there is such a code or contract already"},
-		"a contract that is there":    {"CHEQUER_EVM_TOKENS=base:XX:0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913:6:USDC", "there is such a code or contract already"},
-		"the code of a bridged token": {"CHEQUER_EVM_TOKENS=base:USDBC:" + contract + ":6:USDC", "there is such a code or contract already"},
-		"a listed token named twice":  {"CHEQUER_EVM_TOKENS=USDT,USDT", "there is such a code or contract already"},
+		"a code in use":               {"CHEQUER_EVM_TOKENS=base:EURC-BASE:" + contract + ":18:EURC", "the code or the contract is already in use"},
+		"a contract in use":           {"CHEQUER_EVM_TOKENS=base:XX:0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913:6:USDC", "the code or the contract is already in use"},
+		"the code of a bridged token": {"CHEQUER_EVM_TOKENS=base:USDBC:" + contract + ":6:USDC", "the code or the contract is already in use"},
+		"a listed token named twice":  {"CHEQUER_EVM_TOKENS=USDT,USDT", "the code or the contract is already in use"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -57,7 +57,7 @@ var readContract = sync.OnceValues(func() (*contract, error) {
 	return &contract{document, router}, err
 })
 
-func theContract(t testing.TB) *contract {
+func loadContract(t testing.TB) *contract {
 	t.Helper()
 	c, err := readContract()
 	if err != nil {
@@ -77,7 +77,7 @@ func forbidOtherFields(s *openapi3.Schema) {
 
 // documented checks every answer of a handler against the document, and every accepted request.
 func documented(t testing.TB, basePath string, next http.Handler) http.Handler {
-	c := theContract(t)
+	c := loadContract(t)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var sent bytes.Buffer
 		original := *r
@@ -128,7 +128,7 @@ func (r *recording) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // encodeDocumented encodes an event and checks its body against the document.
 func encodeDocumented(t testing.TB) func(*invoice.Invoice, invoice.Event) []byte {
-	event := theContract(t).document.Components.Schemas["Event"].Value
+	event := loadContract(t).document.Components.Schemas["Event"].Value
 	return func(inv *invoice.Invoice, e invoice.Event) []byte {
 		body := wire.Event(inv, e)
 		var value any
@@ -222,7 +222,7 @@ func TestDocument_has_every_route(t *testing.T) {
 			got[r.Method+" "+path] = true
 		}
 	}
-	if diff := cmp.Diff(sorted(got), sorted(theContract(t).operations())); diff != "" {
+	if diff := cmp.Diff(sorted(got), sorted(loadContract(t).operations())); diff != "" {
 		t.Errorf("routes (-) and document (+):\n%s", diff)
 	}
 	for route := range got {
@@ -236,7 +236,7 @@ func TestDocument_has_every_route(t *testing.T) {
 func TestDocument_has_the_required_scopes(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	for name, o := range theContract(t).operations() {
+	for name, o := range loadContract(t).operations() {
 		method, path, _ := strings.Cut(name, " ")
 		scopes, signed := o.Extensions["x-scopes"].([]any)
 		if open := o.Security != nil && len(*o.Security) == 0; open == signed {
@@ -271,7 +271,7 @@ func (c *contract) codes() map[string]bool {
 // The document lists exactly the codes that the source can put into X-Error-Code.
 func TestDocument_has_every_error_code(t *testing.T) {
 	t.Parallel()
-	if diff := cmp.Diff(sorted(sourceCodes(t)), sorted(theContract(t).codes())); diff != "" {
+	if diff := cmp.Diff(sorted(sourceCodes(t)), sorted(loadContract(t).codes())); diff != "" {
 		t.Errorf("source (-) and document (+):\n%s", diff)
 	}
 }
@@ -294,8 +294,8 @@ func sourceCodes(t *testing.T) map[string]bool {
 	return f.found
 }
 
-// inspect calls see for every node of the files that match a pattern, without tests.
-func inspect(t *testing.T, pattern string, see func(ast.Node)) {
+// inspect calls visit for every node of the files that match a pattern, without tests.
+func inspect(t *testing.T, pattern string, visit func(ast.Node)) {
 	t.Helper()
 	names, err := filepath.Glob(pattern)
 	if err != nil {
@@ -310,7 +310,7 @@ func inspect(t *testing.T, pattern string, see func(ast.Node)) {
 			t.Fatal(err)
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
-			see(n)
+			visit(n)
 			return true
 		})
 	}
@@ -353,7 +353,7 @@ func (f finder) code(n ast.Node) {
 			f.note("invalid_", n.Args[0])
 		}
 	case *ast.CompositeLit:
-		if of, ok := n.Type.(*ast.MapType); ok && named(of.Value, "parameter") {
+		if m, ok := n.Type.(*ast.MapType); ok && named(m.Value, "parameter") {
 			for _, e := range n.Elts {
 				if pair := e.(*ast.KeyValueExpr); !named(pair.Value, "checkedBefore") { // a field that is never refused
 					f.note("invalid_", pair.Key)
@@ -369,15 +369,15 @@ func (f finder) code(n ast.Node) {
 
 // note records a code that is a literal or a constant. It ignores other expressions, whose codes are
 // found where they are made.
-func (f finder) note(before string, e ast.Expr) {
+func (f finder) note(prefix string, e ast.Expr) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
 		if word, err := strconv.Unquote(e.Value); err == nil && e.Kind == gotoken.STRING {
-			f.found[before+word] = true
+			f.found[prefix+word] = true
 		}
 	case *ast.SelectorExpr:
 		if word := f.constants[e.Sel.Name]; named(e.X, "api") && word != "" {
-			f.found[before+word] = true
+			f.found[prefix+word] = true
 		}
 	}
 }
@@ -390,7 +390,7 @@ func named(e ast.Expr, name string) bool {
 // The enumerations of the document hold the words that the program uses.
 func TestDocument_has_every_word(t *testing.T) {
 	t.Parallel()
-	schemas := theContract(t).document.Components.Schemas
+	schemas := loadContract(t).document.Components.Schemas
 	types := wire.EventTypes()
 	for name, want := range map[string][]string{
 		"FeedEventType": types,
@@ -430,7 +430,7 @@ func words(s *openapi3.Schema) []string {
 // The check against the document fails for wrong answers.
 func TestDocument_check_fails_for_wrong_answers(t *testing.T) {
 	t.Parallel()
-	c := theContract(t)
+	c := loadContract(t)
 	const invoice = `{"foreign_id":"inv00000000000000000000000000001","status":"created","expired_at":"2026-11-27T12:15:32.782Z","client_amount":1,"client_currency":"EUR",` +
 		`"addresses":[{"address":"a","expected_amount":1,"crypto_currency":"BTC","rate_usd":1,"rate_eur":1}]}`
 	const refusal = `{"statusCode":404,"error":"Not Found","message":"There is no such invoice"}`

@@ -389,7 +389,7 @@ func TestEvents_without_an_invoice_have_the_same_fields(t *testing.T) {
 		if diff := cmp.Diff(slices.Sorted(maps.Keys(of)), slices.Sorted(maps.Keys(fields))); diff != "" {
 			t.Errorf("%s: fields (-invoice +%s):\n%s", name, name, diff)
 		}
-		if err := theContract(t).document.Components.Schemas["Event"].Value.VisitJSON(fields, openapi3.EnableJSONSchema2020()); err != nil {
+		if err := loadContract(t).document.Components.Schemas["Event"].Value.VisitJSON(fields, openapi3.EnableJSONSchema2020()); err != nil {
 			t.Errorf("%s does not match the document: %v\n%s", name, err, body)
 		}
 	}

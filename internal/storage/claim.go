@@ -43,7 +43,7 @@ func (s *Storage) ClaimDeliveries(ctx context.Context, endpointID string, now, s
 	return claims, nil
 }
 
-// claim claims one delivery, with its body: its own, or that of its event.
+// claim claims one delivery. Its body is that of the event, unless the delivery has a body of its own.
 func claim(ctx context.Context, q querier, endpointID string, position int64, until time.Time) (webhook.Claim, error) {
 	c := webhook.Claim{EndpointID: endpointID, Position: position, Until: until}
 	var firstTryAt sql.Null[int64]
@@ -59,8 +59,8 @@ func claim(ctx context.Context, q querier, endpointID string, position int64, un
 	return c, err
 }
 
-// SaveTry implements webhook.Storage. If another claim was made later, or the delivery was sent
-// again by hand, that decides the next attempt, unless the receiver accepted this one.
+// SaveTry implements webhook.Storage. If a later claim or a manual resend has set the time of the next
+// attempt, that time stays, unless the receiver accepted this attempt.
 func (s *Storage) SaveTry(ctx context.Context, c webhook.Claim, t merchant.Try, o webhook.Outcome) error {
 	err := s.write(ctx, func(ctx context.Context, q querier) error {
 		var number int

@@ -83,11 +83,11 @@ func (f Frame) StorefrontForm(typed Typed, problem *Problem, hasProducts, hasTex
 	page.Title = f.title(f.Text("pay.title", "Shop", page.Shop), problem)
 	f.addLanguageLink(&page.Page)
 	if hasProducts {
-		page.Products = views.Link{Text: f.Text("sale.see"), URL: f.Keep(f.Path("/shop"))}
+		page.Products = views.Link{Text: f.Text("product.see"), URL: f.Keep(f.Path("/shop"))}
 	}
 	if hasTexts {
 		page.Asked = []views.TextField{
-			f.referenceField(api.MetadataOrderReference, "sale.reference.optional", typed), f.noteField(api.MetadataNote, "sale.note.optional", typed),
+			f.referenceField(api.MetadataOrderReference, "product.reference.optional", typed), f.noteField(api.MetadataNote, "product.note.optional", typed),
 		}
 	}
 	return page
@@ -95,12 +95,12 @@ func (f Frame) StorefrontForm(typed Typed, problem *Problem, hasProducts, hasTex
 
 func (f Frame) referenceField(name, label string, typed Typed) views.TextField {
 	return views.TextField{
-		Name: name, Label: f.Text(label), Value: typed.Reference, Error: f.tooLong(typed.Reference, "sale.reference.long", api.MaxShopperOrderID),
+		Name: name, Label: f.Text(label), Value: typed.Reference, Error: f.tooLong(typed.Reference, "product.reference.long", api.MaxShopperOrderID),
 	}
 }
 
 func (f Frame) noteField(name, label string, typed Typed) views.TextField {
 	return views.TextField{
-		Name: name, Label: f.Text(label), Value: typed.Note, Lines: true, Error: f.tooLong(typed.Note, "sale.note.long", api.MaxShopperNote),
+		Name: name, Label: f.Text(label), Value: typed.Note, Lines: true, Error: f.tooLong(typed.Note, "product.note.long", api.MaxShopperNote),
 	}
 }

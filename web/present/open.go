@@ -18,7 +18,7 @@ func showWaiting(p *views.Payment, r api.Resource, s scene) {
 		s.Text("waiting.help.late", "Shop", s.shop),
 	}
 	if p.Requote.Action != "" {
-		p.Help = append(p.Help, s.Text("waiting.help.hold"))
+		p.Help = append(p.Help, s.Text("waiting.help.requote"))
 	}
 	if byHand(r) {
 		p.Help[1] = s.opening("waiting.help.hand", "Shop", s.shop, "Reference", views.Reference(r.ForeignID))
@@ -58,7 +58,7 @@ func showPartialEnded(p *views.Payment, r api.Resource, s scene, due string) {
 		Kind: "warn", Strong: s.Text("partial.ended.note"), Text: s.Text("partial.ended.decides", "Shop", s.shop),
 	}}
 	if p.Requote = requote(r, s); p.Requote.Action != "" {
-		p.Notes[0].Text = s.Text("partial.ended.hold")
+		p.Notes[0].Text = s.Text("partial.ended.requote")
 		return
 	}
 	p.Again = again(r, s)
@@ -82,8 +82,8 @@ func showEnded(p *views.Payment, r api.Resource, s scene) {
 	switch {
 	case p.Requote.Action != "":
 		p.Again = quietReturn(r, s)
-		p.Say = joined(p.Say, s.Text("ended.say.hold"))
-		instead = s.Text("ended.unsent.hold")
+		p.Say = joined(p.Say, s.Text("ended.say.requote"))
+		instead = s.Text("ended.unsent.requote")
 	case p.Again.URL != "":
 		instead = s.Text("ended.unsent.again")
 	}

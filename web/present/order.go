@@ -30,18 +30,18 @@ func (o Order) Count(r Reader) (n int, problem string) {
 	most := o.Product.MaxQuantity
 	switch {
 	case o.Quantity == "":
-		return 1, r.Text("sale.count.none", "Number", "2")
+		return 1, r.Text("product.count.none", "Number", "2")
 	case !quantityForm.MatchString(o.Quantity) && strings.Trim(o.Quantity, "0123456789") == "":
-		return 1, r.Text("sale.count.most", "Number", strconv.Itoa(most))
+		return 1, r.Text("product.count.most", "Number", strconv.Itoa(most))
 	case !quantityForm.MatchString(o.Quantity):
-		return 1, r.Text("sale.count.figures", "Number", "2")
+		return 1, r.Text("product.count.figures", "Number", "2")
 	}
 	n, _ = strconv.Atoi(o.Quantity)
 	switch {
 	case n < 1:
-		return 1, r.Text("sale.count.least", "Number", "1")
+		return 1, r.Text("product.count.least", "Number", "1")
 	case n > most:
-		return 1, r.Text("sale.count.most", "Number", strconv.Itoa(most))
+		return 1, r.Text("product.count.most", "Number", strconv.Itoa(most))
 	}
 	return n, ""
 }
@@ -70,13 +70,13 @@ func (o Order) IsComplete(r Reader) bool {
 func (o Order) problem(r Reader, name string) string {
 	switch {
 	case name == "order_id" && o.Product.AskOrderID == api.AskRequired && o.OrderID == "":
-		return r.Text("sale.reference.none")
+		return r.Text("product.reference.none")
 	case name == "order_id":
-		return r.tooLong(o.OrderID, "sale.reference.long", api.MaxShopperOrderID)
+		return r.tooLong(o.OrderID, "product.reference.long", api.MaxShopperOrderID)
 	case name == "note" && o.Product.AskNote == api.AskRequired && o.Note == "":
-		return r.Text("sale.note.none")
+		return r.Text("product.note.none")
 	}
-	return r.tooLong(o.Note, "sale.note.long", api.MaxShopperNote)
+	return r.tooLong(o.Note, "product.note.long", api.MaxShopperNote)
 }
 
 // Path returns the path of the product's page with the form filled in, below the base path.

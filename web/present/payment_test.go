@@ -21,7 +21,7 @@ func text(s *goquery.Selection) string { return strings.Join(strings.Fields(s.Te
 // noon is the time of every page.
 var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 
-// frame returns the frame of English pages of a site with a storefront, after a change.
+// frame returns the frame of English pages of a site with a storefront, modified by change.
 func frame(change func(*present.Frame)) present.Frame {
 	f := present.Frame{
 		Site:   &present.Site{ShopName: "Shop", Storefront: true},
@@ -60,7 +60,7 @@ func show(t *testing.T, r api.Resource) *goquery.Document {
 	return opened(t, frame(nil), r, "")
 }
 
-// page returns the page of an invoice after a change.
+// page returns the page of an invoice, modified by change.
 func page(t *testing.T, change func(*api.Resource)) *goquery.Document {
 	t.Helper()
 	r := presenttest.Invoice("abcdefgh12")
@@ -262,9 +262,9 @@ func TestPayment_page_says_start_again_only_with_its_button(t *testing.T) {
 		f := frame(func(f *present.Frame) { f.Storefront = storefront })
 		for _, r := range []api.Resource{r, ended} {
 			doc := showIn(t, f, r)
-			said := text(doc.Find(".lead, .note")) + doc.Find("#live").AttrOr("data-say", "")
-			if got := strings.Contains(strings.ToLower(said), "start again"); got != storefront || (doc.Find("#again").Length() == 1) != storefront {
-				t.Errorf("%s: \"start again\" on the page is %t in %q, want %t, and the same for the button", r.ForeignID, got, said, storefront)
+			shown := text(doc.Find(".lead, .note")) + doc.Find("#live").AttrOr("data-say", "")
+			if got := strings.Contains(strings.ToLower(shown), "start again"); got != storefront || (doc.Find("#again").Length() == 1) != storefront {
+				t.Errorf("%s: \"start again\" on the page is %t in %q, want %t, and the same for the button", r.ForeignID, got, shown, storefront)
 			}
 		}
 	}

@@ -11,8 +11,8 @@ import (
 
 // Keys of the field labels, for optional and for required fields.
 var (
-	orderLabels = map[string]string{api.AskOptional: "sale.reference.optional", api.AskRequired: "sale.reference"}
-	noteLabels  = map[string]string{api.AskOptional: "sale.note.optional", api.AskRequired: "sale.note"}
+	orderLabels = map[string]string{api.AskOptional: "product.reference.optional", api.AskRequired: "product.reference"}
+	noteLabels  = map[string]string{api.AskOptional: "product.note.optional", api.AskRequired: "product.note"}
 )
 
 // shopPage returns the page of products without its content.
@@ -26,9 +26,9 @@ func (f Frame) shopPage(merchant string) views.Page {
 // Shop returns the list of products.
 func (f Frame) Shop(offers api.ProductOffers) views.Shop {
 	page := views.Shop{Page: f.shopPage(offers.MerchantName)}
-	page.Title = f.Text("sale.products.title", "Shop", page.Shop)
+	page.Title = f.Text("product.list.title", "Shop", page.Shop)
 	if f.Demo {
-		page.TestNotice = f.Text("sale.demo")
+		page.TestNotice = f.Text("product.demo")
 	}
 	for _, p := range offers.Products {
 		page.Items = append(page.Items, views.Item{
@@ -37,7 +37,7 @@ func (f Frame) Shop(offers api.ProductOffers) views.Shop {
 		})
 	}
 	if f.Storefront {
-		page.Other = views.Link{Text: f.Text("sale.other"), URL: f.Keep(f.Path("/"))}
+		page.Other = views.Link{Text: f.Text("product.other"), URL: f.Keep(f.Path("/"))}
 	}
 	return page
 }
@@ -48,19 +48,19 @@ func (f Frame) Product(o Order, n int) views.Product {
 	page := views.Product{
 		Page: f.shopPage(o.Merchant), Name: printable(p.Name), Description: printable(p.Description),
 		Action: f.Keep(f.Path("/order/shop/" + p.Slug)), Token: o.Token,
-		Back:      views.Link{Text: f.Text("sale.all"), URL: f.Keep(f.Path("/shop"))},
+		Back:      views.Link{Text: f.Text("product.all"), URL: f.Keep(f.Path("/shop"))},
 		Total:     f.Fiat(total, p.FiatCurrency),
 		UnitPrice: p.Price, Amount: total, Currency: p.FiatCurrency,
 	}
 	page.LineTotal = page.Total
 	page.Line = fmt.Sprintf("%d × %s", n, page.Name)
 	page.Title = fmt.Sprintf("%s – %s", page.Name, page.Shop)
-	page.Button = f.Text("sale.button", "Amount", page.Total)
+	page.Button = f.Text("product.button", "Amount", page.Total)
 	switch {
 	case f.Demo:
-		page.TestNotice = f.Text("sale.demo")
+		page.TestNotice = f.Text("product.demo")
 	case p.Mode == "test": // a test product is not in the list of the live shop
-		page.TestNotice, page.Back, page.Home = f.Text("sale.test"), views.Link{}, ""
+		page.TestNotice, page.Back, page.Home = f.Text("product.test"), views.Link{}, ""
 	}
 	f.askOrder(&page, o)
 	return page
@@ -70,19 +70,19 @@ func (f Frame) Product(o Order, n int) views.Product {
 func (f Frame) askOrder(page *views.Product, o Order) {
 	p := o.Product
 	if p.MaxQuantity > 1 {
-		page.Each = f.Text("sale.each", "Amount", f.Fiat(p.Price, p.FiatCurrency))
+		page.Each = f.Text("product.each", "Amount", f.Fiat(p.Price, p.FiatCurrency))
 		page.Quantity = views.TextField{
-			Name: "quantity", Label: f.Text("sale.quantity"), Hint: f.Text("sale.most", "Number", strconv.Itoa(p.MaxQuantity)), Value: o.Quantity, Count: true,
+			Name: "quantity", Label: f.Text("product.quantity"), Hint: f.Text("product.most", "Number", strconv.Itoa(p.MaxQuantity)), Value: o.Quantity, Count: true,
 		}
 	}
 	if p.AskOrderID != api.AskNo {
 		page.Asked = append(page.Asked, views.TextField{
-			Name: "order_id", Label: f.Text(orderLabels[p.AskOrderID]), Value: o.OrderID, Hint: f.Text("sale.reference.hint"),
+			Name: "order_id", Label: f.Text(orderLabels[p.AskOrderID]), Value: o.OrderID, Hint: f.Text("product.reference.hint"),
 		})
 	}
 	if p.AskNote != api.AskNo {
 		page.Asked = append(page.Asked, views.TextField{
-			Name: "note", Label: f.Text(noteLabels[p.AskNote]), Value: o.Note, Lines: true, Hint: f.Text("sale.note.hint"),
+			Name: "note", Label: f.Text(noteLabels[p.AskNote]), Value: o.Note, Lines: true, Hint: f.Text("product.note.hint"),
 		})
 	}
 }
@@ -103,12 +103,12 @@ func (f Frame) CheckedProduct(o Order, n int, problem string) views.Product {
 func (f Frame) NewTotal(o Order, n int) views.Product {
 	page := f.Product(o, n)
 	page.Notice = views.Notice{
-		Heading: f.Text("sale.new"), Text: f.Text("sale.new.text", "Line", page.Line, "Amount", page.Total),
+		Heading: f.Text("product.new"), Text: f.Text("product.new.text", "Line", page.Line, "Amount", page.Total),
 	}
 	if o.Currency != page.Currency || o.UnitPrice != o.Product.Price {
 		page.Notice = views.Notice{
-			Heading: f.Text("sale.price"),
-			Text:    f.Text("sale.price.text", "Product", page.Name, "Price", f.Fiat(o.Product.Price, page.Currency), "Amount", page.Total),
+			Heading: f.Text("product.price"),
+			Text:    f.Text("product.price.text", "Product", page.Name, "Price", f.Fiat(o.Product.Price, page.Currency), "Amount", page.Total),
 		}
 	}
 	page.Title = fmt.Sprintf("%s: %s", page.Notice.Heading, page.Title)

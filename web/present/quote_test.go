@@ -15,13 +15,13 @@ func TestRequote_form_is_shown_if_the_service_allows_it(t *testing.T) {
 		change func(*api.Resource)
 		where  string // selector of the button; empty if there is none
 	}{
-		{"created: among the help", nil, ".help form.hold .btn.alt"},
-		{"quote expired: first action", func(r *api.Resource) { r.SecondsLeft = 0 }, ".act > form.hold:first-child .btn:not(.alt)"},
-		{"partly paid: among the help", func(r *api.Resource) { r.Status, r.DueAmount, r.PaidAmount = api.StatusPending, "13.29", "43.21" }, ".help form.hold"},
+		{"created: among the help", nil, ".help form.requote .btn.alt"},
+		{"quote expired: first action", func(r *api.Resource) { r.SecondsLeft = 0 }, ".act > form.requote:first-child .btn:not(.alt)"},
+		{"partly paid: among the help", func(r *api.Resource) { r.Status, r.DueAmount, r.PaidAmount = api.StatusPending, "13.29", "43.21" }, ".help form.requote"},
 		{"partly paid, quote expired: an action", func(r *api.Resource) {
 			r.Status, r.DueAmount, r.PaidAmount, r.SecondsLeft = api.StatusPending, "13.29", "43.21", 0
-		}, ".act form.hold"},
-		{"expired: an action", func(r *api.Resource) { r.Status, r.SecondsLeft = api.StatusExpired, -900 }, ".act form.hold"},
+		}, ".act form.requote"},
+		{"expired: an action", func(r *api.Resource) { r.Status, r.SecondsLeft = api.StatusExpired, -900 }, ".act form.requote"},
 		{"none if the service does not allow it", func(r *api.Resource) { r.MayRequote = false }, ""},
 		{"none if the service reports no quotes", func(r *api.Resource) { r.Quotes = nil }, ""},
 		{"none if the shop checks payments by hand", func(r *api.Resource) {
@@ -33,7 +33,7 @@ func TestRequote_form_is_shown_if_the_service_allows_it(t *testing.T) {
 		{"none if the whole amount is seen", func(r *api.Resource) { r.Status, r.DueAmount = api.StatusPending, "0" }, ""},
 	} {
 		doc := opened(t, frame(nil), presenttest.Requotable(tt.change), "EURC-BASE")
-		forms := doc.Find("form.hold")
+		forms := doc.Find("form.requote")
 		if tt.where == "" {
 			if forms.Length() != 0 {
 				t.Errorf("%s: the form is on the page", tt.name)

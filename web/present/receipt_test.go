@@ -23,7 +23,7 @@ func TestReceipt_has_every_fact_of_the_page(t *testing.T) {
 		"test":             func(r *api.Resource) { r.Mode = "test" },
 		"without_an_order": func(r *api.Resource) { r.OrderID, r.Description = "", "" },
 		"by_several_payments": func(r *api.Resource) {
-			r.Payments = append(r.Payments, presenttest.Transfer("confirmed"), presenttest.Transfer("replaced"))
+			r.Payments = append(r.Payments, presenttest.Payment("confirmed"), presenttest.Payment("replaced"))
 		},
 		"overpaid": func(r *api.Resource) { r.OverpaidAmount, r.Exceptions = "6.91", []string{api.ExceptionOverpaid} },
 		"accepted": func(r *api.Resource) {
@@ -34,7 +34,7 @@ func TestReceipt_has_every_fact_of_the_page(t *testing.T) {
 			r.OverpaidAmount, r.Exceptions, r.RefundCurrency, r.RefundAddress = "6.91", []string{api.ExceptionOverpaid}, "BTC", "bc1qrefund"
 		},
 		"with_late_money": func(r *api.Resource) {
-			r.Payments, r.Exceptions = append(r.Payments, presenttest.Transfer("late")), []string{api.ExceptionLate}
+			r.Payments, r.Exceptions = append(r.Payments, presenttest.Payment("late")), []string{api.ExceptionLate}
 		},
 		"with_a_wrong_asset": func(r *api.Resource) {
 			r.Payments, r.Exceptions = append(r.Payments, presenttest.WrongAsset("DAI-BASE", "DAI", "Base", "5")), []string{api.ExceptionWrongAsset}

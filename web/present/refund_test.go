@@ -43,9 +43,9 @@ func TestRefund_form_is_shown_if_money_may_be_refunded(t *testing.T) {
 func TestRefund_form_offers_every_received_currency(t *testing.T) {
 	t.Parallel()
 	r := presenttest.Overpaid()
-	token := presenttest.Transfer("confirmed")
+	token := presenttest.Payment("confirmed")
 	token.CryptoCurrency = "EURC-BASE"
-	r.Payments = append(r.Payments, token, presenttest.Transfer("replaced"))
+	r.Payments = append(r.Payments, token, presenttest.Payment("replaced"))
 	doc := show(t, r)
 	if got := doc.Find("#refund-currency option").Map(func(_ int, s *goquery.Selection) string { return s.AttrOr("value", "") + "=" + s.Text() }); strings.Join(got, " ") != "BTC=BTC EURC-BASE=EURC on Base" {
 		t.Errorf("options %q", got)

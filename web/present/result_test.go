@@ -76,7 +76,7 @@ func TestDropped_payments_and_reorgs_are_announced(t *testing.T) {
 		},
 		{
 			"confirmation reorganised", func(r *api.Resource) {
-				r.Status, r.DueAmount, r.Exceptions, r.Payments = api.StatusPending, "0", []string{api.ExceptionReorged}, []api.Payment{presenttest.Transfer("seen")}
+				r.Status, r.DueAmount, r.Exceptions, r.Payments = api.StatusPending, "0", []string{api.ExceptionReorged}, []api.Payment{presenttest.Payment("seen")}
 			},
 			"Confirmation taken back – Atelier Nord", "The network took the confirmation back. We keep watching.",
 		},
@@ -113,7 +113,7 @@ func TestLate_page_shows_the_received_amounts(t *testing.T) {
 			doc := page(t, func(r *api.Resource) {
 				r.Status, r.SecondsLeft, r.Exceptions = api.StatusExpired, -900, []string{api.ExceptionLate}
 				for _, amount := range tt.amounts {
-					p := presenttest.Transfer("late")
+					p := presenttest.Payment("late")
 					p.Amount, p.FiatAmount = amount, "0"
 					r.Payments = append(r.Payments, p)
 				}
@@ -132,7 +132,7 @@ func TestLate_facts_show_the_confirmations(t *testing.T) {
 	t.Parallel()
 	for confirmations, want := range map[int]string{0: "Seen", 1: "Seen", 2: "Confirmed", 3: "Confirmed"} {
 		doc := page(t, func(r *api.Resource) {
-			p := presenttest.Transfer("late")
+			p := presenttest.Payment("late")
 			p.Confirmations = confirmations
 			r.Status, r.Exceptions, r.Payments = api.StatusExpired, []string{api.ExceptionLate}, []api.Payment{p}
 		})
@@ -145,7 +145,7 @@ func TestLate_facts_show_the_confirmations(t *testing.T) {
 func TestPaid_lists_every_payment(t *testing.T) {
 	t.Parallel()
 	doc := page(t, func(r *api.Resource) {
-		first, dropped, second := presenttest.Transfer("confirmed"), presenttest.Transfer("replaced"), presenttest.Transfer("confirmed")
+		first, dropped, second := presenttest.Payment("confirmed"), presenttest.Payment("replaced"), presenttest.Payment("confirmed")
 		first.Amount, first.Tx = "0.0005", "aaaa"
 		second.Amount, second.Tx = "0.00015379", "bbbb"
 		dropped.Tx = "cccc"
@@ -168,7 +168,7 @@ func TestOverpaid_page_shows_the_received_amounts(t *testing.T) {
 	t.Parallel()
 	over := func(state, overpaid, status string) func(*api.Resource) {
 		return func(r *api.Resource) {
-			p := presenttest.Transfer(state)
+			p := presenttest.Payment(state)
 			p.Amount, p.FiatAmount = "0.00015912", "13.75"
 			r.ClientAmount, r.DueAmount, r.OverpaidAmount, r.Status, r.Payments = "12.5", "0", overpaid, status, []api.Payment{p}
 		}

@@ -14,7 +14,7 @@ import (
 func TestSimulate_offers_only_simulations_that_are_possible(t *testing.T) {
 	t.Parallel()
 	at := func(state string, confirmations int) []api.Payment {
-		p := presenttest.Transfer(state)
+		p := presenttest.Payment(state)
 		p.Confirmations = confirmations
 		return []api.Payment{p}
 	}

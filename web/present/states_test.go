@@ -31,7 +31,7 @@ var states = []struct {
 	},
 	{
 		"partly paid", func(r *api.Resource) {
-			part := presenttest.Transfer("confirmed")
+			part := presenttest.Payment("confirmed")
 			part.Amount, part.FiatAmount = "0.0005", "43.21"
 			r.Status, r.DueAmount, r.PaidAmount, r.Payments = api.StatusPending, "13.29", "43.21", []api.Payment{part}
 			r.Exceptions = []string{api.ExceptionUnderpaid}
@@ -47,14 +47,14 @@ var states = []struct {
 	},
 	{
 		"seen", func(r *api.Resource) {
-			r.Status, r.DueAmount, r.Payments = api.StatusPending, "0", []api.Payment{presenttest.Transfer("seen")}
+			r.Status, r.DueAmount, r.Payments = api.StatusPending, "0", []api.Payment{presenttest.Payment("seen")}
 		},
 		"Payment seen – Atelier Nord", "Payment seen", "Received", "€56.50", 0, "1 of 2 confirmations. You can close this page.", "1 of 2",
 	},
 	{
 		"paid", func(r *api.Resource) {
 			r.Status, r.DueAmount, r.PaidAmount, r.PaidAt = api.StatusPaid, "0", "56.5", "2026-11-27T12:52:00.000Z"
-			r.PaidTx, r.Payments = presenttest.Transfer("").Tx, []api.Payment{presenttest.Transfer("confirmed")}
+			r.PaidTx, r.Payments = presenttest.Payment("").Tx, []api.Payment{presenttest.Payment("confirmed")}
 		},
 		"Paid – Atelier Nord", "Paid. Thank you.", "Paid", "€56.50", 0, "Paid. Your order 1042 is confirmed.", "27 Nov 2026, 12:52 UTC",
 	},
@@ -67,7 +67,7 @@ var states = []struct {
 	{
 		"overpaid by less than a cent", func(r *api.Resource) {
 			r.Status, r.DueAmount, r.Exceptions = api.StatusPaid, "0", []string{api.ExceptionOverpaid}
-			r.PaidTx, r.Payments = presenttest.Transfer("").Tx, []api.Payment{presenttest.Transfer("confirmed")}
+			r.PaidTx, r.Payments = presenttest.Payment("").Tx, []api.Payment{presenttest.Payment("confirmed")}
 		},
 		"Paid – Atelier Nord", "Paid. Thank you.", "Paid", "€56.50", 0, "Paid. Your order 1042 is confirmed.", "",
 	},
@@ -83,7 +83,7 @@ var states = []struct {
 	},
 	{
 		"late", func(r *api.Resource) {
-			short := presenttest.Transfer("late")
+			short := presenttest.Payment("late")
 			short.FiatAmount = "55.9"
 			r.Status, r.SecondsLeft, r.Exceptions, r.Payments = api.StatusExpired, -900, []string{api.ExceptionLate}, []api.Payment{short}
 		},
@@ -99,7 +99,7 @@ var states = []struct {
 	},
 	{
 		"reorganised", func(r *api.Resource) {
-			r.Status, r.DueAmount, r.Exceptions, r.Payments = api.StatusPending, "0", []string{api.ExceptionReorged}, []api.Payment{presenttest.Transfer("seen")}
+			r.Status, r.DueAmount, r.Exceptions, r.Payments = api.StatusPending, "0", []string{api.ExceptionReorged}, []api.Payment{presenttest.Payment("seen")}
 		},
 		"Confirmation taken back – Atelier Nord", "Payment seen", "Received", "€56.50", 0, "We keep watching", "The network took a confirmation back",
 	},
@@ -115,7 +115,7 @@ var states = []struct {
 	},
 	{
 		"payment from before the invoice", func(r *api.Resource) {
-			old := presenttest.Transfer("old")
+			old := presenttest.Payment("old")
 			old.FiatAmount = "0"
 			r.Exceptions, r.Payments = []string{api.ExceptionOld}, []api.Payment{old}
 		},

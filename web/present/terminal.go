@@ -12,25 +12,26 @@ func (f Frame) Terminal(terminal api.CheckoutLink, secret string, typed Typed, p
 	page := views.Terminal{
 		Page: f.Page("", terminal.MerchantName, "pos.css"), Form: f.form("/order/pos/"+secret, terminal.FiatCurrency, typed, problem),
 		Name:  printable(terminal.Description),
-		Asked: []views.TextField{f.referenceField("order_id", "sale.reference", typed), f.noteField("note", "pos.note", typed)},
+		Asked: []views.TextField{f.referenceField("order_id", "product.reference", typed), f.noteField("note", "terminal.note", typed)},
 	}
 	page.Script = f.Path(static.Path("pos.js"))
-	page.Title = f.title(f.Text("pos.title", "Shop", page.Shop), problem)
+	page.Title = f.title(f.Text("terminal.title", "Shop", page.Shop), problem)
 	f.installable(&page.Page, secret)
 	if terminal.Mode == "test" {
-		page.TestNotice = f.Text("pos.test")
+		page.TestNotice = f.Text("terminal.test")
 	}
 	return page
 }
 
 // TerminalPayment returns the page of an invoice on a terminal.
 func (f Frame) TerminalPayment(snapshot client.Snapshot, secret, method string) views.TerminalPayment {
-	pos := f.Path("/pos/" + secret)
+	terminalURL := f.Path("/pos/" + secret)
 	page := views.TerminalPayment{
-		Payment: f.Payment(snapshot, method, false), Next: views.Link{Text: f.Text("pos.next"), URL: f.Keep(pos)},
+		Payment: f.Payment(snapshot, method, false), Next: views.Link{Text: f.Text("terminal.next"), URL: f.Keep(terminalURL)},
 	}
+	// The page has no link that leads away from the terminal.
 	page.LanguageURL, page.Frame, page.Leave, page.Back, page.Auto = "", "", false, views.Link{}, views.Link{}
-	page.Check.URL = pos + "/" + snapshot.Resource.ForeignID + "?m="
+	page.Check.URL = terminalURL + "/" + snapshot.Resource.ForeignID + "?m="
 	page.Style, page.Script, page.Scripts = f.sheet("counter.css"), f.Path(static.Path("pay.js")), []string{f.Path(static.Path("pos.js"))}
 	f.installable(&page.Page, secret)
 	return page

@@ -16,7 +16,7 @@ var (
 	chainID    = regexp.MustCompile(`^[1-9][0-9]{0,17}$`)
 )
 
-// testNetwork is the network of the test tools, which no wallet supports.
+// testNetwork is the built-in test network, which no wallet supports.
 const testNetwork = "simnet"
 
 // walletRequest returns the payment that a browser wallet is asked to send, with the amount on the page in
@@ -45,11 +45,11 @@ func walletRequest(m api.PaymentMethod, s scene, amount string) views.Request {
 // See https://docs.metamask.io/sdk/guides/use-deeplinks, "Open a dapp inside the in-app browser". The link
 // is empty if the wallet could not send the payment or could not reach the page.
 func walletApp(r api.Resource, m api.PaymentMethod, s scene, amount string) string {
-	place, secure := strings.CutPrefix(s.BaseURL, "https://")
+	page, secure := strings.CutPrefix(s.BaseURL, "https://")
 	if !secure || m.Network == testNetwork || walletRequest(m, s, amount).Units == "" {
 		return ""
 	}
-	return "https://link.metamask.io/dapp/" + place + "/invoice/" + r.ForeignID + "?m=" + url.QueryEscape(m.CryptoCurrency)
+	return "https://link.metamask.io/dapp/" + page + "/invoice/" + r.ForeignID + "?m=" + url.QueryEscape(m.CryptoCurrency)
 }
 
 // turn returns a string that changes whenever the shopper has to send money again: when another amount is

@@ -108,10 +108,10 @@ func TestWallet_turn_changes_when_a_new_amount_is_due(t *testing.T) {
 			r.Exceptions, r.Payments = []string{api.ExceptionWrongAsset}, []api.Payment{presenttest.WrongAsset("ETH", "ETH", "Ethereum", "1")}
 		}, true},
 		{"a confirmation reorganised", func(r *api.Resource) {
-			r.Exceptions, r.Payments = []string{api.ExceptionReorged}, []api.Payment{presenttest.Transfer("reorged")}
+			r.Exceptions, r.Payments = []string{api.ExceptionReorged}, []api.Payment{presenttest.Payment("reorged")}
 		}, true},
 		{"a part arrived", func(r *api.Resource) { r.Status, r.DueAmount = api.StatusPending, "13.29" }, false},
-		{"a payment dropped", func(r *api.Resource) { r.Payments = []api.Payment{presenttest.Transfer("replaced")} }, false},
+		{"a payment dropped", func(r *api.Resource) { r.Payments = []api.Payment{presenttest.Payment("replaced")} }, false},
 	} {
 		if got := turn(tt.change); got == "none" || (got == first) != tt.same {
 			t.Errorf("%s: turn %q after %q", tt.name, got, first)

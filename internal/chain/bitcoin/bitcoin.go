@@ -1,4 +1,4 @@
-// Package bitcoin offers Bitcoin and Litecoin, which differ only in data: their assets and their
+// Package bitcoin implements Bitcoin and Litecoin, which differ only in data: their assets and their
 // addresses.
 package bitcoin
 
@@ -15,7 +15,7 @@ type Params struct {
 	Asset chain.Asset
 	// Name is the name in settings, Chain the name in a node's getblockchaininfo.
 	Name, Chain string
-	// Genesis is the hash of its first block.
+	// Genesis is the hash of the first block of the network.
 	Genesis string
 	// Checkpoint is a block that distinguishes the network from others with the same first
 	// blocks; zero if there are no such networks.

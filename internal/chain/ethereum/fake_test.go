@@ -176,7 +176,7 @@ func (c *fakeChain) Payments(_ context.Context, at ethereum.Header, _ []keys.Eth
 	return c.blocks[at.Height].payments, nil
 }
 
-// Decimals returns 6 for contracts without an entry, and told false for negative entries.
+// Decimals returns 6 for contracts without an entry, and known false for negative entries.
 func (c *fakeChain) Decimals(_ context.Context, _ ethereum.Header, contract keys.EthereumAddress) (int, bool, error) {
 	decimals, known := c.decimals[contract.String()]
 	if !known {

@@ -90,7 +90,7 @@ func TestScan_makes_transfers_of_logs(t *testing.T) {
 	}
 }
 
-// A confirmed log is not confirmed again in later scans, and a denied one is.
+// A confirmed log is not confirmed again in later scans.
 func TestScan_confirms_a_log_once(t *testing.T) {
 	t.Parallel()
 	c := newChain(10)

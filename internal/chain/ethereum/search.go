@@ -27,13 +27,13 @@ type levels map[*account]*big.Int
 // span is the range of blocks in which balances rose: after from, up to to.
 type span struct {
 	from, to Header
-	// noState is true if the state of from is pruned, so the balances may have risen
-	// before it: after the block with the time since.
+	// noState is true if the state of from is pruned. The balances may then have risen before
+	// from, but not before the time since.
 	noState bool
 	since   time.Time
 }
 
-// between finds the blocks in which accounts rose from one level to another. An account with a
+// between finds the blocks in which the balances of accounts rose from low to high. An account with a
 // nonce of zero never spends, so its balance never falls within the span.
 func (s *search) between(ctx context.Context, where span, low, high levels) error {
 	rose := slices.DeleteFunc(slices.Collect(maps.Keys(high)), func(a *account) bool { return high[a].Cmp(low[a]) <= 0 })
@@ -43,7 +43,7 @@ func (s *search) between(ctx context.Context, where span, low, high levels) erro
 	slices.SortFunc(rose, func(a, b *account) int { return strings.Compare(a.Script, b.Script) })
 	if where.to.Height-where.from.Height <= 1 || s.left <= 0 {
 		where.noState = where.noState || where.to.Height-where.from.Height > 1
-		return s.settle(ctx, where, rose, low, high)
+		return s.addTransfers(ctx, where, rose, low, high)
 	}
 	s.left--
 	middle, err := s.view.at(ctx, (where.from.Height+where.to.Height)/2)
@@ -73,9 +73,9 @@ func (s *search) between(ctx context.Context, where span, low, high levels) erro
 	return s.between(ctx, span{middle, where.to, false, middle.Time}, half, high)
 }
 
-// settle makes transfers of accounts whose balances rose in one block, or at an unknown time
+// addTransfers adds transfers to accounts whose balances rose in one block, or at an unknown time
 // before it. If one transaction sent the whole amount, the transfer names it.
-func (s *search) settle(ctx context.Context, where span, rose []*account, low, high levels) error {
+func (s *search) addTransfers(ctx context.Context, where span, rose []*account, low, high levels) error {
 	var sent []Payment
 	if !where.noState {
 		var err error

@@ -59,9 +59,9 @@ type BalanceSource interface {
 // TokenSource is a Source that returns properties of token contracts.
 type TokenSource interface {
 	Source
-	// Decimals returns the decimals of a contract, in the state after a block. told is
+	// Decimals returns the decimals of a contract, in the state after a block. known is
 	// false if the contract does not return them, or does not exist.
-	Decimals(ctx context.Context, at Header, contract keys.EthereumAddress) (decimals int, told bool, err error)
+	Decimals(ctx context.Context, at Header, contract keys.EthereumAddress) (decimals int, known bool, err error)
 }
 
 // ErrNoState means that the state of a block is pruned.

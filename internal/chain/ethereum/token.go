@@ -59,7 +59,7 @@ func (d *doubts) doubt(code string) (Doubt, bool) {
 }
 
 // answer records the answer of a contract; isNew reports whether the doubt is new.
-func (d *doubts) answer(a chain.Asset, decimals int, told bool) (doubt Doubt, isNew bool) {
+func (d *doubts) answer(a chain.Asset, decimals int, known bool) (doubt Doubt, isNew bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.answered[a.Code] = true
@@ -67,9 +67,9 @@ func (d *doubts) answer(a chain.Asset, decimals int, told bool) (doubt Doubt, is
 	switch {
 	case before.Unreadable:
 		return before, false
-	case !told && doubted:
+	case !known && doubted:
 		doubt = Doubt{Asset: a.Code, Text: fmt.Sprintf("is not offered: its contract %s does not return its decimals, or does not exist", a.Contract)}
-	case told && decimals != int(a.Currency.Decimals):
+	case known && decimals != int(a.Currency.Decimals):
 		state := "is neither offered nor watched"
 		if a.BridgeOf != "" {
 			state = "is not watched"
@@ -118,11 +118,11 @@ func (s *Scanner) CheckTokens(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("contract of %s: %w", a.Code, err)
 		}
-		decimals, told, err := source.Decimals(ctx, best.Header, contract)
+		decimals, known, err := source.Decimals(ctx, best.Header, contract)
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.Code, err)
 		}
-		doubt, isNew := s.doubts.answer(a, decimals, told)
+		doubt, isNew := s.doubts.answer(a, decimals, known)
 		if isNew && s.Doubted != nil {
 			s.Doubted(doubt)
 		}

@@ -12,7 +12,7 @@ import (
 
 func TestDoubts(t *testing.T) {
 	t.Parallel()
-	const untold = -1
+	const unknown = -1
 	tests := map[string]struct {
 		contract  string
 		code      string
@@ -25,10 +25,10 @@ func TestDoubts(t *testing.T) {
 	}{
 		"a listed token with its decimals":         {usdcBase, "USDC-BASE", 6, false, false, false, true, ""},
 		"a listed token with other decimals":       {usdcBase, "USDC-BASE", 18, false, false, true, false, "has 18 decimals, not 6"},
-		"a listed token that does not answer":      {usdcBase, "USDC-BASE", untold, false, false, false, true, ""},
+		"a listed token that does not answer":      {usdcBase, "USDC-BASE", unknown, false, false, false, true, ""},
 		"a claimed token with its decimals":        {usdcBase, "USDC-BASE", 6, true, true, false, true, ""},
 		"a claimed token with other decimals":      {usdcBase, "USDC-BASE", 0, true, true, true, false, "has 0 decimals, not 6"},
-		"a claimed token that does not answer":     {usdcBase, "USDC-BASE", untold, true, true, true, true, "does not return its decimals"},
+		"a claimed token that does not answer":     {usdcBase, "USDC-BASE", unknown, true, true, true, true, "does not return its decimals"},
 		"a claimed token whose balance is unknown": {usdcBase, "USDC-BASE", 6, true, false, true, false, "only balances of addresses prove"},
 		"a bridged token with its decimals":        {bridged, "USDBC", 6, false, false, false, true, ""},
 		"a bridged token with other decimals":      {bridged, "USDBC", 8, false, false, true, false, "is not watched"},

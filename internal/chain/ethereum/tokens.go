@@ -29,8 +29,8 @@ func ParseTokens(list []string) (map[chain.ID][]chain.Asset, error) {
 			return nil, err
 		}
 		contract := string(asset.Network) + strings.ToLower(asset.Contract)
-		if codes[asset.Code] || contracts[contract] || isOfAnotherBridged(asset) {
-			return nil, fmt.Errorf("%q: there is such a code or contract already", text)
+		if codes[asset.Code] || contracts[contract] || hasBridgedCode(asset) {
+			return nil, fmt.Errorf("%q: the code or the contract is already in use", text)
 		}
 		codes[asset.Code], contracts[contract] = true, true
 		found[asset.Network] = append(found[asset.Network], asset)
@@ -38,9 +38,9 @@ func ParseTokens(list []string) (map[chain.ID][]chain.Asset, error) {
 	return found, nil
 }
 
-// isOfAnotherBridged reports whether a token has the code of another, bridged token. Such a token
+// hasBridgedCode reports whether a token has the code of a different token that is bridged. Such a token
 // is refused, because recorded transfers are distinguished by their codes.
-func isOfAnotherBridged(token chain.Asset) bool {
+func hasBridgedCode(token chain.Asset) bool {
 	for _, p := range Networks {
 		for _, b := range p.Bridged {
 			if b.Code == token.Code && (b.Network != token.Network || !strings.EqualFold(b.Contract, token.Contract)) {

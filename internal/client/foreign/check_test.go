@@ -422,8 +422,8 @@ var (
 
 func wantValidError(t *testing.T, err error) {
 	t.Helper()
-	full, ok := errors.AsType[*client.Error](err)
-	if ok && (utf8.RuneCountInString(full.Message) > 300 || len(full.Code) > 64) || !isValidText(err.Error(), 400) {
+	refused, ok := errors.AsType[*client.Error](err)
+	if ok && (utf8.RuneCountInString(refused.Message) > 300 || len(refused.Code) > 64) || !isValidText(err.Error(), 400) {
 		t.Errorf("error %q", err)
 	}
 }

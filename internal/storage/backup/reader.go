@@ -90,8 +90,8 @@ func (r *reader) end(end ending, rows map[string]int64) error {
 		return fmt.Errorf("%w: it has %d tables, but %d according to its end", ErrDamaged, len(rows), len(end.Rows))
 	}
 	for table, n := range rows {
-		if said, known := end.Rows[table]; !known || said != n {
-			return fmt.Errorf("%w: table %s has %d rows, but %d according to its end", ErrDamaged, table, n, said)
+		if declared, known := end.Rows[table]; !known || declared != n {
+			return fmt.Errorf("%w: table %s has %d rows, but %d according to its end", ErrDamaged, table, n, declared)
 		}
 	}
 	switch _, err := r.in.ReadByte(); {

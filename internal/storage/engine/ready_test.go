@@ -49,6 +49,7 @@ func TestReady_fails_if_the_file_of_the_database_was_replaced(t *testing.T) {
 		})
 	}
 }
+
 func TestReady_fails_while_SQLite_accepts_no_writes(t *testing.T) {
 	t.Parallel()
 	url := storagetest.File(t)

@@ -32,8 +32,8 @@ func Invoice(id string) api.Resource {
 	}
 }
 
-// Transfer returns a payment of the invoice's whole price.
-func Transfer(state string) api.Payment {
+// Payment returns a payment of the invoice's whole price.
+func Payment(state string) api.Payment {
 	return api.Payment{
 		ID: "t", CryptoCurrency: "BTC", Amount: "0.00065379", FiatAmount: "56.5", State: state, Confirmations: 1, Required: 2,
 		Tx: "4f8e2c1d0b9a887766554433221100ffeeddccbbaa99887766554433b21cb21c", FirstSeenAt: "2026-11-27T12:35:40.000Z",
@@ -48,16 +48,16 @@ func WrongAsset(code, symbol, network, amount string) api.Payment {
 	}
 }
 
-// Paid returns a paid invoice after a change.
+// Paid returns a paid invoice, modified by change.
 func Paid(change func(*api.Resource)) api.Resource {
 	r := Invoice("abc")
 	r.Status, r.DueAmount, r.PaidAmount, r.PaidAt = api.StatusPaid, "0", "56.5", "2026-11-27T12:52:00.000Z"
-	r.PaidTx, r.PaidCurrency, r.Payments = Transfer("").Tx, "BTC", []api.Payment{Transfer("confirmed")}
+	r.PaidTx, r.PaidCurrency, r.Payments = Payment("").Tx, "BTC", []api.Payment{Payment("confirmed")}
 	change(&r)
 	return r
 }
 
-// Requotable returns an invoice for which a new quote is available, after a change.
+// Requotable returns an invoice for which a new quote is available, modified by change if it is not nil.
 func Requotable(change func(*api.Resource)) api.Resource {
 	r := Invoice("abc")
 	r.MayRequote, r.Quotes = true, []api.Quote{{Number: 1}, {Number: 2}}
@@ -71,6 +71,6 @@ func Requotable(change func(*api.Resource)) api.Resource {
 func Overpaid() api.Resource {
 	r := Invoice("abc")
 	r.Status, r.DueAmount, r.OverpaidAmount, r.Exceptions = api.StatusPaid, "0", "6.91", []string{api.ExceptionOverpaid}
-	r.Payments = []api.Payment{Transfer("confirmed")}
+	r.Payments = []api.Payment{Payment("confirmed")}
 	return r
 }

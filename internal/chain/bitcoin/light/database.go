@@ -13,7 +13,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// database is the file in the folder with headers and transactions.
+// database is the file with headers and transactions.
 type database struct {
 	walletdb.DB
 	store *store
@@ -31,7 +31,7 @@ func (c *Client) open(ctx context.Context) (*database, error) {
 		switch {
 		case ctx.Err() != nil:
 			if db != nil {
-				_ = db.Close() // the first error is returned
+				_ = db.Close() // nothing was written
 			}
 			return nil, nil
 		case errors.Is(err, bbolt.ErrTimeout):
@@ -50,7 +50,7 @@ func (c *Client) open(ctx context.Context) (*database, error) {
 	}
 }
 
-// setFault sets why the client is not running yet, and reports whether it changed.
+// setFault sets the reason why the client is not running yet, and reports whether it changed.
 func (c *Client) setFault(fault string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

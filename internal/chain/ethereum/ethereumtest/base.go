@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// BaseNode returns a node of Base whose contracts all report a number of decimals.
+// BaseNode starts a fake node of Base whose contracts all report the given number of decimals.
 func BaseNode(t testing.TB, decimals int) (url string) {
 	t.Helper()
 	block := map[string]any{

@@ -83,11 +83,11 @@ func TestBridged_token_with_other_decimals_is_not_watched(t *testing.T) {
 	w.mine(paysBridged(ourAddress, 7_000_000), pays(ourAddress, 5_000_000))
 	w.mine()
 	s := open(t, w, endpoints(newNode(t, w, answers(bridged.Contract, eighteen)), newNode(t, w, answers(bridged.Contract, eighteen)))).watchBridged()
-	var told []ethereum.Doubt
-	s.scanner.Doubted = func(d ethereum.Doubt) { told = append(told, d) }
+	var got []ethereum.Doubt
+	s.scanner.Doubted = func(d ethereum.Doubt) { got = append(got, d) }
 	s.want("5")
-	if len(told) != 1 || told[0].Asset != "USDBC" || strings.Contains(told[0].Text, "offered") || !strings.HasPrefix(told[0].Text, "is not watched: its contract ") {
-		t.Errorf("told %+v", told)
+	if len(got) != 1 || got[0].Asset != "USDBC" || strings.Contains(got[0].Text, "offered") || !strings.HasPrefix(got[0].Text, "is not watched: its contract ") {
+		t.Errorf("got %+v", got)
 	}
 	if got := codesOf(s.scanner.Bridged()); len(got) != 1 {
 		t.Errorf("known are %v", got)

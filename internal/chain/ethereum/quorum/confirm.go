@@ -34,10 +34,10 @@ func (q *Quorum) Confirm(ctx context.Context, logs []ethereum.Log) ([]ethereum.L
 				asked = append(asked, i)
 			}
 		}
-		said, err := e.confirm(ctx, logs, asked)
+		confirmed, err := e.confirm(ctx, logs, asked)
 		mu.Lock()
 		defer mu.Unlock()
-		for i, yes := range said {
+		for i, yes := range confirmed {
 			if yes {
 				verdicts[i].yes |= e.voice
 			} else {
@@ -107,7 +107,7 @@ func (e *endpoint) confirm(ctx context.Context, logs []ethereum.Log, asked []int
 	if err != nil {
 		return nil, err
 	}
-	said := map[int]bool{}
+	confirmed := map[int]bool{}
 	for n, i := range asked {
 		got, block := answers[2*n], answers[2*n+1]
 		if got.fault != nil || block.fault != nil {
@@ -123,8 +123,8 @@ func (e *endpoint) confirm(ctx context.Context, logs []ethereum.Log, asked []int
 		case !there || h.Hash != logs[i].Block.String():
 		case r == nil && holds(block.result, logs[i].Tx): // the endpoint does not return the receipt yet
 		default:
-			said[i] = r.has(logs[i])
+			confirmed[i] = r.has(logs[i])
 		}
 	}
-	return said, nil
+	return confirmed, nil
 }

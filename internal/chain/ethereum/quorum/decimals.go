@@ -16,7 +16,7 @@ const noDecimals = "-"
 
 // Decimals implements ethereum.TokenSource. See EIP-20, "decimals". The call contains no
 // address of a destination.
-func (q *Quorum) Decimals(ctx context.Context, at ethereum.Header, contract keys.EthereumAddress) (decimals int, told bool, err error) {
+func (q *Quorum) Decimals(ctx context.Context, at ethereum.Header, contract keys.EthereumAddress) (decimals int, known bool, err error) {
 	var mu sync.Mutex
 	votes := map[string]uint64{}
 	decided := func(uint64) bool {

@@ -58,7 +58,7 @@ func TestGeth_accepts_large_requests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if decimals, told, err := l.quorum.Decimals(t.Context(), best.Header, contract); decimals != 6 || !told || err != nil {
-		t.Errorf("decimals %d %t %v", decimals, told, err)
+	if decimals, known, err := l.quorum.Decimals(t.Context(), best.Header, contract); decimals != 6 || !known || err != nil {
+		t.Errorf("decimals %d %t %v", decimals, known, err)
 	}
 }

@@ -15,8 +15,8 @@ import (
 )
 
 var (
-	noTerminal = &linkRefusal{status: http.StatusNotFound, texts: fault{"pos.gone", "pos.gone.text"}}
-	noSecret   = &linkRefusal{status: http.StatusNotFound, texts: fault{"pos.which", "pos.which.text"}}
+	noTerminal = &linkRefusal{status: http.StatusNotFound, texts: fault{"terminal.gone", "terminal.gone.text"}}
+	noSecret   = &linkRefusal{status: http.StatusNotFound, texts: fault{"terminal.which", "terminal.which.text"}}
 )
 
 // whichTerminal answers a request for /pos without the secret of a terminal.
@@ -89,7 +89,7 @@ func (h *Handler) createAtTerminal(c echo.Context, amount string, typed present.
 func (h *Handler) showCreated(c echo.Context, r present.Reader, terminal api.CheckoutLink, typed present.Typed, id string) error {
 	if snapshot, err := h.config.Client.Invoice(c.Request().Context(), id); err == nil && snapshot.Resource.Status != api.StatusCreated {
 		typed.Token = rand.Text()
-		return h.renderTerminal(c, terminal, typed, &present.Problem{Status: http.StatusConflict, Text: r.Text("pos.before")})
+		return h.renderTerminal(c, terminal, typed, &present.Problem{Status: http.StatusConflict, Text: r.Text("terminal.before")})
 	}
 	return h.redirect(c, r, "/pos/"+c.Param("secret")+"/"+id)
 }
