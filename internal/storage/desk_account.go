@@ -123,6 +123,9 @@ func (s *Storage) saveDeskAccount(ctx context.Context, q querier, a account.Acco
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, name_key = excluded.name_key, roles = excluded.roles,
 			sign_in = excluded.sign_in, mac = excluded.mac`,
 		r.id, r.name, r.nameKey, r.roles, r.signIn, r.createdAt, r.mac)
+	if engine.IsDuplicate(err) { // by a transaction that ran at the same time
+		return account.ErrExists
+	}
 	if err != nil {
 		return fmt.Errorf("write account: %w", err)
 	}

@@ -2,6 +2,7 @@ package storage_test
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -126,6 +127,50 @@ func TestChangeTeam_uses_a_ticket_once(t *testing.T) {
 		all, err := s.Accounts(ctx)
 		if err != nil || made != 1 || len(all) != 1 {
 			t.Errorf("%d uses succeeded and made %d accounts, error %v", made, len(all), err)
+		}
+	})
+}
+
+// Of several invitations that are used with one name at the same time, one creates the account.
+func TestChangeTeam_creates_a_name_once(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		ctx := t.Context()
+		errs := make([]error, 8)
+		for i := range errs {
+			if err := s.CreateTicket(ctx, newTicket(fmt.Sprint(i), account.InvitationTicket), audit.Change{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var group sync.WaitGroup
+		for i := range errs {
+			group.Go(func() {
+				errs[i] = s.ChangeTeam(ctx, fmt.Sprint(i), func(_ account.Ticket, all []account.Account) ([]account.Account, account.Outcome, error) {
+					time.Sleep(10 * time.Millisecond) // so that others read the accounts meanwhile
+					return append(all, newDeskAccount(fmt.Sprint("acc_", i), "Maren")), account.Outcome{}, nil
+				})
+			})
+		}
+		group.Wait()
+		made := 0
+		for _, err := range errs {
+			switch {
+			case err == nil:
+				made++
+			case !errors.Is(err, account.ErrExists):
+				t.Errorf("got error %v, want ErrExists", err)
+			}
+		}
+		all, err := s.Accounts(ctx)
+		if err != nil || made != 1 || len(all) != 1 {
+			t.Fatalf("%d uses succeeded and made %d accounts, error %v", made, len(all), err)
+		}
+		addAccount(t, s, newDeskAccount("acc_other", "Tove"))
+		_, err = s.UpdateAccount(ctx, "acc_other", func(a *account.Account) (account.Outcome, error) {
+			a.Name = all[0].Name
+			return account.Outcome{}, nil
+		})
+		if !errors.Is(err, account.ErrExists) {
+			t.Errorf("another account with the name: got error %v, want ErrExists", err)
 		}
 	})
 }

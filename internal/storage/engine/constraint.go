@@ -17,3 +17,13 @@ func MissesReference(err error) bool {
 	fault, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && fault.Code == "23503"
 }
+
+// IsDuplicate reports whether a statement failed because a column that must be unique has the value in
+// another row: unique_violation.
+func IsDuplicate(err error) bool {
+	if fault, ok := errors.AsType[*sqlite.Error](err); ok {
+		return fault.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE
+	}
+	fault, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && fault.Code == "23505"
+}
