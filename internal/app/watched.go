@@ -33,7 +33,7 @@ func (c *Core) checkStillWatched(ctx context.Context, all []networks.Network) er
 type unwatched struct {
 	// assets has, by watched network, a function that reports whether an asset is watched.
 	assets map[chain.ID]func(chain.Asset) bool
-	// counts is the number of invoices by network, and there by asset; by "" if the network is not watched.
+	// counts has the number of invoices by network and asset. The asset is "" if the network is not watched.
 	counts map[chain.ID]map[string]int
 }
 
@@ -66,33 +66,33 @@ func watchedAssets(n networks.Network) func(chain.Asset) bool {
 // add counts an open invoice with the given methods, once for each network that is not watched and
 // once for each asset that is not watched on a watched network.
 func (u *unwatched) add(methods []invoice.Method) {
-	type place struct {
+	type key struct {
 		network chain.ID
 		asset   string
 	}
-	counted := map[place]bool{}
+	counted := map[key]bool{}
 	for _, m := range methods {
 		if !m.Watched {
 			continue
 		}
-		at := place{network: m.Asset.Network}
-		if isWatched, scanned := u.assets[at.network]; scanned {
+		k := key{network: m.Asset.Network}
+		if isWatched, scanned := u.assets[k.network]; scanned {
 			if isWatched(m.Asset) {
 				continue
 			}
-			at.asset = m.Asset.Code
+			k.asset = m.Asset.Code
 			if m.Asset.Policy.Balance {
-				at.asset = ownCoin
+				k.asset = ownCoin
 			}
 		}
-		if counted[at] {
+		if counted[k] {
 			continue
 		}
-		counted[at] = true
-		if u.counts[at.network] == nil {
-			u.counts[at.network] = map[string]int{}
+		counted[k] = true
+		if u.counts[k.network] == nil {
+			u.counts[k.network] = map[string]int{}
 		}
-		u.counts[at.network][at.asset]++
+		u.counts[k.network][k.asset]++
 	}
 }
 

@@ -104,6 +104,7 @@ func (c *chaos) part(percent int64) chaintest.Output {
 	return chaintest.Output{Script: c.scripts[id], Amount: money.FromMinor(units, currency)}
 }
 
+// elsewhere returns an output that pays no invoice.
 func (c *chaos) elsewhere() chaintest.Output {
 	return chaintest.Output{Script: c.node.NewScript(c.t), Amount: money.MustParse("0.001", c.node.Asset().Currency)}
 }

@@ -290,17 +290,17 @@ func (l *lab) read(id string) *invoice.Invoice {
 // sale returns an invoice's sale of a coin.
 func (l *lab) sale(id, coin string) *invoice.Sale {
 	l.t.Helper()
-	c, known := l.read(id).Sale(coin)
+	s, known := l.read(id).Sale(coin)
 	if !known {
 		l.t.Fatalf("no sale of %s", coin)
 	}
-	return c
+	return s
 }
 
 // describe describes the state of a sale.
-func describe(c *invoice.Sale) string {
-	s := c.Sold()
-	return fmt.Sprintf("%s %s sold %s of %s for %s fee %s in %d", c.State, c.Reason, s.Sold, c.Amount, s.Euro, s.Fee, len(c.Orders))
+func describe(s *invoice.Sale) string {
+	sold := s.Sold()
+	return fmt.Sprintf("%s %s sold %s of %s for %s fee %s in %d", s.State, s.Reason, sold.Sold, s.Amount, sold.Euro, sold.Fee, len(s.Orders))
 }
 
 // want fails the test unless describe returns the given text for a sale.

@@ -10,7 +10,7 @@ import (
 	"chequer/internal/storage"
 )
 
-func TestRecentProgress_is_never_older_than_this_process_saved(t *testing.T) {
+func TestRecentProgress_is_never_older_than_the_progress_that_this_process_saved(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		epoch := lead(t, s, "bitcoin", "one", noon)
 		for sequence := range int64(20) {

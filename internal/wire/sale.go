@@ -9,15 +9,15 @@ import (
 func sales(inv *invoice.Invoice) []api.Sale {
 	list := []api.Sale{}
 	for i := range inv.Sales {
-		c := &inv.Sales[i]
-		sold := c.Sold()
+		s := &inv.Sales[i]
+		sold := s.Sold()
 		sale := api.Sale{
-			CryptoCurrency: c.Coin, State: string(c.State), Reason: string(c.Reason), Reverted: !inv.Funds(c),
-			Amount: c.Amount.String(), SoldAmount: sold.Sold.String(), RateEUR: c.Rate.Price(), LowestPrice: c.Lowest.String(),
-			AveragePrice: c.Average(), EuroAmount: sold.Euro.String(), FeeAmount: sold.Fee.String(), Orders: []string{},
-			CreatedAt: Time(c.CreatedAt), NextAt: Time(c.NextAt),
+			CryptoCurrency: s.Coin, State: string(s.State), Reason: string(s.Reason), Reverted: !inv.Funds(s),
+			Amount: s.Amount.String(), SoldAmount: sold.Sold.String(), RateEUR: s.Rate.Price(), LowestPrice: s.Lowest.String(),
+			AveragePrice: s.Average(), EuroAmount: sold.Euro.String(), FeeAmount: sold.Fee.String(), Orders: []string{},
+			CreatedAt: Time(s.CreatedAt), NextAt: Time(s.NextAt),
 		}
-		for _, o := range c.Orders {
+		for _, o := range s.Orders {
 			sale.Exchange = o.Exchange
 			if o.Ref != "" {
 				sale.Orders = append(sale.Orders, o.Ref)
