@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -95,6 +96,28 @@ func TestImports_are_not_forbidden(t *testing.T) {
 	for pair, reason := range forbidden {
 		if slices.Contains(all[pair[0]], pair[1]) {
 			t.Errorf("%s imports %s: %s", pair[0], pair[1], reason)
+		}
+	}
+}
+
+// maxFiles is the largest number of files of a package, without tests and generated files. Package
+// storage is exempt: it has one file for each noun.
+const maxFiles = 25
+
+func TestPackages_have_few_files(t *testing.T) {
+	t.Parallel()
+	files := map[string]int{}
+	for _, path := range tree(t, ".git", "bin", "data", "node_modules") {
+		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") && !strings.HasSuffix(path, "_templ.go") {
+			files[filepath.ToSlash(filepath.Dir(path))]++
+		}
+	}
+	if files["../internal/storage"] == 0 {
+		t.Errorf("package storage was not counted: %v", files)
+	}
+	for folder, n := range files {
+		if n > maxFiles && folder != "../internal/storage" {
+			t.Errorf("%s has %d files, want at most %d", folder, n, maxFiles)
 		}
 	}
 }

@@ -2,9 +2,11 @@ package invoice
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"chequer/internal/chain"
+	"chequer/internal/money"
 )
 
 // ListStorage reads lists of invoices, newest first. Its methods read a page of a list: at most limit
@@ -76,4 +78,203 @@ func (s *Service) Scripts(mode Mode, address string) []Script {
 		}
 	}
 	return scripts
+}
+
+// Filter selects the invoices of a list. Empty fields select everything.
+type Filter struct {
+	MerchantID string
+	Mode       Mode
+	Status     Status
+	From, To   time.Time // time of creation, from From until before To
+	OrderID    string
+	Reference  string // see Summary
+	Price      money.Amount
+	Origin     Origin    // an empty ID selects every source of the kind
+	Exception  Exception // one of the exceptions
+	// NeedsDecision selects the invoices that wait for a decision of the merchant.
+	NeedsDecision bool
+	// PaidAsset selects paid invoices by the code of the asset of the transfer that completed the amount.
+	PaidAsset string
+	// Tx is the identifier of a transaction with a transfer to the invoice.
+	Tx string
+	// Scripts are destinations, one of which is the invoice's.
+	Scripts []Script
+}
+
+// Script is the script of a destination on a network.
+type Script struct {
+	Network chain.ID
+	Script  string
+}
+
+// Selects reports whether the filter selects an invoice.
+func (f Filter) Selects(inv *Invoice) bool {
+	return inv.MerchantID == f.MerchantID && inv.Mode == f.Mode &&
+		(f.Status == "" || inv.State.Status == f.Status) &&
+		!inv.CreatedAt.Before(f.From) && (f.To.IsZero() || inv.CreatedAt.Before(f.To)) &&
+		(f.OrderID == "" || inv.Terms.OrderID == f.OrderID) &&
+		(f.Reference == "" || inv.Terms.Reference() == f.Reference) &&
+		(f.Price.IsZero() || inv.Terms.Price.Equal(f.Price)) &&
+		(f.Origin.Kind == "" || inv.Origin.Kind == f.Origin.Kind) && (f.Origin.ID == "" || inv.Origin.ID == f.Origin.ID) &&
+		(f.Exception == "" || inv.State.Has(f.Exception)) && (!f.NeedsDecision || inv.NeedsDecision()) &&
+		(f.PaidAsset == "" || inv.State.Status == Paid && inv.State.PaidAsset == f.PaidAsset) &&
+		(f.Tx == "" || slices.ContainsFunc(inv.Transfers, func(t Transfer) bool { return t.Tx == f.Tx })) &&
+		(f.Scripts == nil || slices.ContainsFunc(inv.Methods, f.pays))
+}
+
+// pays reports whether a method pays to one of the filter's scripts.
+func (f Filter) pays(m Method) bool {
+	return slices.Contains(f.Scripts, Script{m.Asset.Network, m.Destination.Script})
+}
+
+// Summary is an invoice in a list, without its methods, quotes and transfers.
+type Summary struct {
+	ID          string
+	Mode        Mode
+	Version     int64
+	Status      Status
+	Exceptions  []Exception
+	Price       money.Amount
+	Paid        money.Amount
+	Due         money.Amount
+	Overpaid    money.Amount
+	OrderID     string
+	Description string
+	// Reference is the text that a shopper entered in the storefront's form.
+	Reference string
+	Origin    Origin
+	CreatedAt time.Time
+	ExpiresAt time.Time // see Invoice.ExpiresAt
+	PaidAt    time.Time // zero unless the invoice is paid
+	PaidAsset string    // see State
+	Received  []Received
+	// Accepted reports whether the merchant accepted transfers as the full price.
+	Accepted bool
+}
+
+// ExportLine is an invoice as a line of an export for bookkeeping.
+type ExportLine struct {
+	Summary
+	Note        string // of the shopper
+	DisableSale bool
+	Tolerance   money.Amount
+	PaidTx      string
+	Refund      Refund
+	PaidCount   int64
+	FirstPaidAt time.Time
+	AcceptedAt  time.Time
+	AcceptedBy  string
+	Sales       []Sale
+}
+
+// Shortfall returns the fiat that the merchant accepted as missing; see Invoice.Shortfall.
+func (l ExportLine) Shortfall() money.Amount {
+	if l.AcceptedAt.IsZero() {
+		return money.Zero(l.Price.Currency())
+	}
+	return l.Price.Sub(l.Paid)
+}
+
+// Received is an amount that the merchant received with one transfer, whether or not it counts.
+type Received struct {
+	Asset  string // code
+	Amount money.Amount
+	State  PaymentState // PaymentConfirmed, PaymentSeen or PaymentLate
+}
+
+// ReceivedAmounts returns the received amounts of the reported payments.
+func (inv *Invoice) ReceivedAmounts() []Received {
+	if len(inv.Transfers) == 0 {
+		return nil
+	}
+	var received []Received
+	reported, _ := inv.ReportedPayments()
+	for _, p := range reported {
+		switch p.State {
+		case PaymentConfirmed, PaymentSeen, PaymentLate:
+			received = append(received, Received{Asset: p.Asset, Amount: p.Amount, State: p.State})
+		}
+	}
+	return received
+}
+
+// Summary returns the invoice in its short form.
+func (inv *Invoice) Summary() Summary {
+	return Summary{
+		ID: inv.ID, Mode: inv.Mode, Version: inv.Version, Status: inv.State.Status, Exceptions: inv.State.Exceptions,
+		Price: inv.Terms.Price, Paid: inv.State.Paid, Due: inv.State.Due, Overpaid: inv.State.Overpaid,
+		OrderID: inv.Terms.OrderID, Description: inv.Terms.Description, Reference: inv.Terms.Reference(), Origin: inv.Origin,
+		CreatedAt: inv.CreatedAt, ExpiresAt: inv.ExpiresAt(), PaidAt: inv.State.PaidAt, PaidAsset: inv.State.PaidAsset,
+		Received: inv.ReceivedAmounts(), Accepted: len(inv.Accepted) > 0,
+	}
+}
+
+// ExportLine returns the invoice as a line of an export.
+func (inv *Invoice) ExportLine() ExportLine {
+	return ExportLine{
+		Summary: inv.Summary(), Note: inv.Terms.Note(), DisableSale: inv.Terms.DisableSale, Tolerance: inv.Terms.Rules.Tolerance,
+		PaidTx: inv.State.PaidTx, Refund: inv.Refund, PaidCount: inv.PaidCount, FirstPaidAt: inv.FirstPaidAt,
+		AcceptedAt: inv.AcceptedAt, AcceptedBy: inv.AcceptedBy, Sales: inv.Sales,
+	}
+}
+
+// NeedsDecision reports whether received money waits for a decision of the merchant: to accept it, to
+// pay it back or to keep it. An underpaid invoice waits for the shopper until it has ended.
+func (s Summary) NeedsDecision() bool { return needsDecision(s.Status, s.Exceptions, s.Accepted) }
+
+// NeedsDecision reports whether received money waits for a decision of the merchant; see
+// Summary.NeedsDecision.
+func (inv *Invoice) NeedsDecision() bool {
+	return needsDecision(inv.State.Status, inv.State.Exceptions, len(inv.Accepted) > 0)
+}
+
+func needsDecision(status Status, exceptions []Exception, accepted bool) bool {
+	for _, e := range exceptions {
+		switch e {
+		case Overpaid, WrongAsset:
+			return true
+		case Late, Older:
+			if !accepted {
+				return true
+			}
+		case Underpaid:
+			if !accepted && (status == Expired || status == Declined) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Tally is the number of a merchant's invoices in one mode.
+type Tally struct {
+	Statuses map[Status]int64
+	// Exceptions counts the invoices with an exception by their status. An invoice may have several.
+	Exceptions map[Exception]map[Status]int64
+	// NeedDecision counts the invoices that wait for a decision of the merchant.
+	NeedDecision int64
+}
+
+// NewTally returns a Tally of no invoices.
+func NewTally() Tally {
+	return Tally{Statuses: map[Status]int64{}, Exceptions: map[Exception]map[Status]int64{}}
+}
+
+// Add counts an invoice.
+func (t *Tally) Add(s Summary) {
+	t.Statuses[s.Status]++
+	for _, e := range s.Exceptions {
+		t.AddException(e, s.Status, 1)
+	}
+	if s.NeedsDecision() {
+		t.NeedDecision++
+	}
+}
+
+// AddException counts invoices of a status with an exception.
+func (t *Tally) AddException(e Exception, status Status, count int64) {
+	if t.Exceptions[e] == nil {
+		t.Exceptions[e] = map[Status]int64{}
+	}
+	t.Exceptions[e][status] += count
 }

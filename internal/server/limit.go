@@ -1,11 +1,16 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"chequer/internal/api"
+	"chequer/internal/caller"
+	"chequer/internal/invoice"
 )
 
 // Limits are rate limits of calls. The zero value sets no limit.
@@ -74,4 +79,47 @@ func (b *buckets) evict(now time.Time) {
 	if len(b.each) >= maxBuckets {
 		clear(b.each)
 	}
+}
+
+// origin is the kind of source of a request for an invoice.
+type origin int
+
+const (
+	// signed requests carry a signature of the merchant, or the secret of a terminal.
+	signed origin = iota
+	// published are requests for a product or a checkout link of the merchant.
+	published
+	// openForm are requests of the storefront, for any amount.
+	openForm
+)
+
+var (
+	errTooManyUnpaid = &problem{
+		status: http.StatusTooManyRequests, code: api.CodeTooManyUnpaid, retry: 60,
+		message: "The shop has reached its limit of unpaid invoices: try again in some minutes",
+	}
+	errTooManyUnpaidNetwork = &problem{
+		status: http.StatusTooManyRequests, code: api.CodeTooManyUnpaidNetwork, retry: 60,
+		message: "The network of the shopper has reached its limit of unpaid invoices: try again in some minutes",
+	}
+)
+
+// unpaidLimits returns the limits of unpaid invoices for a request. Each address block around the
+// shopper has a share of the whole limit, so that no network can use all of it. The storefront has
+// half of the whole limit, so that it is refused before products and links are.
+func (s *server) unpaidLimits(ctx context.Context, o origin, k call) []invoice.UnpaidLimit {
+	if s.MaxUnpaid == 0 || o == signed {
+		return nil
+	}
+	var limits []invoice.UnpaidLimit
+	if k.key.Builtin { // calls with other keys come over the network, and their context has no shopper
+		for _, block := range caller.Blocks(caller.FromContext(ctx)) {
+			limits = append(limits, invoice.UnpaidLimit{Group: block.Prefix, Most: block.Of(s.MaxUnpaid)})
+		}
+	}
+	whole := s.MaxUnpaid
+	if o == openForm {
+		whole = (whole + 1) / 2
+	}
+	return append(limits, invoice.UnpaidLimit{Most: whole})
 }
