@@ -55,6 +55,9 @@ func upgrade(ctx context.Context, db *sql.DB, d Dialect, place string, o Options
 		return m, fmt.Errorf("read migrations: %w", err)
 	}
 	m.From, err = currentSchema(ctx, db, d)
+	if err == nil && 0 < m.From && m.From < m.To && !o.Upgrade {
+		m.From, err = settledSchema(ctx, db, d, m.From, o.BusyTimeout)
+	}
 	switch {
 	case err != nil:
 		return m, err
@@ -81,16 +84,35 @@ func upgrade(ctx context.Context, db *sql.DB, d Dialect, place string, o Options
 	return m, nil
 }
 
+// settledSchema returns the schema version once no other process runs migrations, such as those of a new
+// database. It returns the version that was read before if this takes longer than the timeout, or if the
+// migrations cannot be locked.
+func settledSchema(ctx context.Context, db *sql.DB, d Dialect, before int64, timeout time.Duration) (version int64, err error) {
+	waiting, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	err = alone(waiting, db, d, func() (err error) {
+		version, err = currentSchema(waiting, db, d)
+		return err
+	})
+	if err != nil && ctx.Err() == nil {
+		return before, nil
+	}
+	return version, err
+}
+
 // MigrateTo runs the migrations up to a version.
 func MigrateTo(ctx context.Context, db *sql.DB, d Dialect, version int64) error {
+	return alone(ctx, db, d, func() error { return migrateTo(ctx, db, d, version) })
+}
+
+// migrateTo is MigrateTo for the caller that has locked the migrations.
+func migrateTo(ctx context.Context, db *sql.DB, d Dialect, version int64) error {
 	provider, err := migrationProvider(db, d)
 	if err != nil {
 		return fmt.Errorf("read migrations: %w", err)
 	}
-	return alone(ctx, db, d, func() error {
-		_, err := provider.UpTo(ctx, version)
-		return err
-	})
+	_, err = provider.UpTo(ctx, version)
+	return err
 }
 
 // copyBefore copies a SQLite database of a schema version to a file next to it, and returns the

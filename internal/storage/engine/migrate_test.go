@@ -1,15 +1,23 @@
 package engine_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/seal"
+	"chequer/internal/storage/engine"
+	"chequer/internal/storage/storagetest"
 )
 
 // Databases have applied the released migrations, so the statements of a released migration must not
@@ -39,6 +47,12 @@ func TestMigrations_that_were_released_do_not_change(t *testing.T) {
 		"00025_resent.sql":           "e9fb7545e7bea156",
 		"00026_wallet_events.sql":    "4627bc7e5348fb42",
 		"00027_filters.sql":          "6fe2868076df5297",
+		"00028_lists.sql":            "712be7f6c44634a0",
+		"00029_shared_terms.sql":     "f907eb36cedd7194",
+		"00030_destinations.sql":     "936d835b74fe793a",
+		"00031_accounts.sql":         "384782120300cd5c",
+		"00032_old_sign_ins.sql":     "d4760d03e2124d58",
+		"00033_lookups.sql":          "0dc32e79f6cb54b3",
 	}
 	files, err := filepath.Glob("migrations/*.sql")
 	if err != nil {
@@ -84,4 +98,59 @@ func hashOfStatements(t *testing.T, path string) string {
 	statements := regexp.MustCompile(`--.*`).ReplaceAllString(string(text), "")
 	sum := sha256.Sum256([]byte(strings.Join(strings.Fields(statements), " ")))
 	return hex.EncodeToString(sum[:8])
+}
+
+// A process that starts while another one makes the tables waits for it.
+func TestOpen_waits_for_the_migrations_of_another_process(t *testing.T) {
+	t.Parallel()
+	for name := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, url := t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "chequer.db")
+			if name == "postgres" {
+				url = storagetest.Postgres(t)
+				storagetest.Change(t, url, "DROP SCHEMA public CASCADE")
+				storagetest.Change(t, url, "CREATE SCHEMA public")
+			}
+			db := storagetest.Database(t, url)
+			d, err := engine.DialectOf(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			latest, err := engine.LatestSchema()
+			if err != nil {
+				t.Fatal(err)
+			}
+			box, err := seal.New(bytes.Repeat([]byte{1}, seal.KeySize))
+			if err != nil {
+				t.Fatal(err)
+			}
+			open := func() error {
+				e, err := engine.Open(ctx, url, box, engine.Options{Unavailable: errUnavailable, Log: slog.New(slog.DiscardHandler)})
+				if err != nil {
+					return err
+				}
+				return e.Close()
+			}
+			opened := make(chan error, 1)
+			err = engine.Alone(ctx, db, d, func() error {
+				if err := engine.MigrateLocked(ctx, db, d, 2); err != nil {
+					return err
+				}
+				go func() { opened <- open() }()
+				select {
+				case err := <-opened:
+					return fmt.Errorf("the database was opened while its tables were made: %w", err)
+				case <-time.After(200 * time.Millisecond):
+				}
+				return engine.MigrateLocked(ctx, db, d, latest)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := <-opened; err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
