@@ -105,7 +105,7 @@ function draw() {
   if (!words() || !wallets.length) return;
   boxes().forEach(b => {
     var focus = b.contains(d.activeElement) && d.activeElement.id;
-    b.replaceChildren(...parts(b));
+    b.replaceChildren(...contents(b));
     b.hidden = false;
     b.parentNode.classList.remove("only-nojs");
     if (focus) (d.getElementById(focus) || b.firstChild).focus({preventScroll: true});
