@@ -9,7 +9,7 @@ import (
 )
 
 // called matches the name of a called function that is not a method.
-var called = regexp.MustCompile(`(?:^|[^\w.$])([A-Za-z_$][\w$]{2,})\(`)
+var called = regexp.MustCompile(`(?:^|\.\.\.|[^\w.$])([A-Za-z_$][\w$]{2,})\(`)
 
 // callable are the functions of browsers and the words of the language and of style sheets that scripts
 // use before a parenthesis.
@@ -41,7 +41,7 @@ func TestScripts_call_only_functions_that_exist(t *testing.T) {
 
 func TestUnknownCalls(t *testing.T) {
 	t.Parallel()
-	got := unknownCalls(`(()=>{function a(b){b.show();c(b)}a(parts(1));setTimeout(a,9)})();`)
+	got := unknownCalls(`(()=>{function a(b){b.show();c(b)}a(...parts(1));setTimeout(a,9)})();`)
 	if !slices.Equal(got, []string{"parts"}) {
 		t.Errorf("unknown calls %q, want parts", got)
 	}
