@@ -21,7 +21,10 @@ func TestChanges_are_events(t *testing.T) {
 	ctx := t.Context()
 	in, _ := d.owner()
 	tove := d.invite("Tove", account.Manager)
-	if err := d.SetRoles(ctx, tove.Account.ID, map[string]account.Role{"bakery": account.Seller}); err != nil {
+	if err := d.ChangeRoles(ctx, tove.Account.ID, func(r map[string]account.Role) {
+		clear(r)
+		r["bakery"] = account.Seller
+	}); err != nil {
 		t.Fatal(err)
 	}
 	d.addPasskey(tove.Account)

@@ -2,7 +2,9 @@ package account_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -260,16 +262,53 @@ func TestRecover(t *testing.T) {
 	}
 }
 
+// Two owners who change the roles of one account in different shops do not undo each other's change.
+func TestChangeRoles_keeps_the_roles_of_other_shops(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	ctx := t.Context()
+	d.owner()
+	tove := d.invite("Tove", account.Manager)
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			err := d.ChangeRoles(ctx, tove.Account.ID, func(r map[string]account.Role) { r[fmt.Sprint("shop", i)] = account.Seller })
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	a, err := d.Account(ctx, tove.Account.ID)
+	if err != nil || len(a.Roles) != 9 {
+		t.Errorf("roles %v, error %v, want 9", a.Roles, err)
+	}
+	for i := range 8 {
+		if removed, err := d.RemoveFrom(ctx, tove.Account.ID, fmt.Sprint("shop", i)); err != nil || removed {
+			t.Errorf("removed the account: %v, error %v", removed, err)
+		}
+	}
+	err = d.ChangeRoles(ctx, tove.Account.ID, func(r map[string]account.Role) { clear(r) })
+	if wrong, is := errors.AsType[*account.FieldError](err); !is || wrong.Field != "role" {
+		t.Errorf("without a role: got error %v", err)
+	}
+	if removed, err := d.RemoveFrom(ctx, tove.Account.ID, "shop"); err != nil || !removed {
+		t.Errorf("removed from the last shop: %v, error %v", removed, err)
+	}
+	_, err = d.Account(ctx, tove.Account.ID)
+	wantErr(t, "a removed account", err, account.ErrNotFound)
+}
+
 func TestTeam(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	ctx := audit.With(t.Context(), audit.Actor{Kind: audit.Account, Name: "Maren"})
 	owner, _ := d.owner()
 	tove := d.invite("Tove", account.Manager)
-	wantErr(t, "the last owner's role", d.SetRoles(ctx, owner.Account.ID, map[string]account.Role{"shop": account.Seller}), account.ErrLastOwner)
+	wantErr(t, "the last owner's role", d.ChangeRoles(ctx, owner.Account.ID, func(r map[string]account.Role) { r["shop"] = account.Seller }), account.ErrLastOwner)
 	wantErr(t, "the last owner", d.Remove(ctx, owner.Account.ID), account.ErrLastOwner)
 	wantErr(t, "an unknown account", d.Remove(ctx, "acc_x"), account.ErrNotFound)
-	if err := d.SetRoles(ctx, tove.Account.ID, map[string]account.Role{"shop": account.Owner}); err != nil {
+	if err := d.ChangeRoles(ctx, tove.Account.ID, func(r map[string]account.Role) { r["shop"] = account.Owner }); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Remove(ctx, owner.Account.ID); err != nil {

@@ -9,38 +9,79 @@ import (
 // Team lists all accounts, oldest first.
 func (s *Service) Team(ctx context.Context) ([]Account, error) { return s.Storage.Accounts(ctx) }
 
-// SetRoles sets the roles of an account. The errors are ErrNotFound, ErrLastOwner and *FieldError.
-func (s *Service) SetRoles(ctx context.Context, accountID string, roles map[string]Role) error {
-	if err := checkRoles(roles); err != nil {
-		return err
-	}
+// ChangeRoles lets change modify the roles of an account, by merchant ID. The errors are ErrNotFound,
+// ErrLastOwner and *FieldError.
+func (s *Service) ChangeRoles(ctx context.Context, accountID string, change func(roles map[string]Role)) error {
 	return s.Storage.ChangeTeam(ctx, "", func(_ Ticket, all []Account) ([]Account, Outcome, error) {
-		i := slices.IndexFunc(all, func(a Account) bool { return a.ID == accountID })
-		if i < 0 {
-			return nil, Outcome{}, ErrNotFound
+		i, err := indexOf(all, accountID)
+		if err != nil {
+			return nil, Outcome{}, err
 		}
-		before := slices.Clone(all)
-		all[i] = all[i].Clone()
-		all[i].Roles = maps.Clone(roles)
-		o := s.changed(all[i], RolesChanged, before[i].Roles)
-		o.Entry = o.Entry.Diff(roleFields(before[i].Roles), roleFields(roles))
-		return all, o, keepsOwners(before, all)
+		roles := maps.Clone(all[i].Roles)
+		change(roles)
+		if err := checkRoles(roles); err != nil {
+			return nil, Outcome{}, err
+		}
+		return s.withRoles(all, i, roles)
 	})
+}
+
+// RemoveFrom removes an account from a shop: its role there, or the whole account with its sessions if it
+// has no role elsewhere. It reports whether the account was removed. The errors are ErrNotFound and
+// ErrLastOwner.
+func (s *Service) RemoveFrom(ctx context.Context, accountID, merchantID string) (removed bool, err error) {
+	err = s.Storage.ChangeTeam(ctx, "", func(_ Ticket, all []Account) ([]Account, Outcome, error) {
+		i, err := indexOf(all, accountID)
+		if err != nil {
+			return nil, Outcome{}, err
+		}
+		roles := maps.Clone(all[i].Roles)
+		delete(roles, merchantID)
+		if removed = len(roles) == 0; removed {
+			return s.without(all, i)
+		}
+		return s.withRoles(all, i, roles)
+	})
+	return removed && err == nil, err
 }
 
 // Remove removes an account with its sessions. Its entries of the audit log remain. The errors are
 // ErrNotFound and ErrLastOwner.
 func (s *Service) Remove(ctx context.Context, accountID string) error {
 	return s.Storage.ChangeTeam(ctx, "", func(_ Ticket, all []Account) ([]Account, Outcome, error) {
-		i := slices.IndexFunc(all, func(a Account) bool { return a.ID == accountID })
-		if i < 0 {
-			return nil, Outcome{}, ErrNotFound
+		i, err := indexOf(all, accountID)
+		if err != nil {
+			return nil, Outcome{}, err
 		}
-		o := s.changed(all[i], Removed, nil)
-		o.Entry.Before = roleFields(all[i].Roles)
-		left := slices.Delete(slices.Clone(all), i, i+1)
-		return left, o, keepsOwners(all, left)
+		return s.without(all, i)
 	})
+}
+
+// indexOf returns the index of an account, or ErrNotFound.
+func indexOf(all []Account, accountID string) (int, error) {
+	i := slices.IndexFunc(all, func(a Account) bool { return a.ID == accountID })
+	if i < 0 {
+		return 0, ErrNotFound
+	}
+	return i, nil
+}
+
+// withRoles returns the accounts after the account with an index has other roles.
+func (s *Service) withRoles(all []Account, i int, roles map[string]Role) ([]Account, Outcome, error) {
+	after := slices.Clone(all)
+	after[i] = after[i].Clone()
+	after[i].Roles = roles
+	o := s.changed(after[i], RolesChanged, all[i].Roles)
+	o.Entry = o.Entry.Diff(roleFields(all[i].Roles), roleFields(roles))
+	return after, o, keepsOwners(all, after)
+}
+
+// without returns the accounts without the account with an index.
+func (s *Service) without(all []Account, i int) ([]Account, Outcome, error) {
+	o := s.changed(all[i], Removed, nil)
+	o.Entry.Before = roleFields(all[i].Roles)
+	after := slices.Delete(slices.Clone(all), i, i+1)
+	return after, o, keepsOwners(all, after)
 }
 
 // keepsOwners returns ErrLastOwner if a shop that had an owner has none any more.

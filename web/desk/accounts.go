@@ -1,7 +1,6 @@
 package desk
 
 import (
-	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -230,9 +229,9 @@ func (v *visit) setRole() error {
 	if err != nil {
 		return err
 	}
-	roles := maps.Clone(a.Roles)
-	roles[v.shop.ID] = account.Role(v.FormValue("role"))
-	if err = v.Accounts.SetRoles(v.Request().Context(), a.ID, roles); v.known(err) {
+	role := account.Role(v.FormValue("role"))
+	err = v.Accounts.ChangeRoles(v.Request().Context(), a.ID, func(roles map[string]account.Role) { roles[v.shop.ID] = role })
+	if v.known(err) {
 		return v.showMember(http.StatusUnprocessableEntity, a, err)
 	}
 	return v.changedTeam(err, "role")
@@ -244,17 +243,11 @@ func (v *visit) removeAccount() error {
 	if err != nil {
 		return err
 	}
-	roles := maps.Clone(a.Roles)
-	delete(roles, v.shop.ID)
-	if len(roles) > 0 {
-		err = v.Accounts.SetRoles(v.Request().Context(), a.ID, roles)
-	} else {
-		err = v.Accounts.Remove(v.Request().Context(), a.ID)
-	}
+	removed, err := v.Accounts.RemoveFrom(v.Request().Context(), a.ID, v.shop.ID)
 	if v.known(err) {
 		return v.showMember(http.StatusUnprocessableEntity, a, err)
 	}
-	if err == nil && a.ID == v.account.ID && len(roles) == 0 {
+	if removed && a.ID == v.account.ID {
 		v.forgetSession(v)
 		return v.Redirect(seeOther, v.path("/desk"))
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"chequer/internal/account"
 	"chequer/internal/audit"
 	"chequer/views/desk"
 )
@@ -34,8 +35,8 @@ func (v *visit) log() error {
 		page.Older = v.below("/log?below=" + strconv.FormatInt(entries[logPage-1].Number, 10))
 	}
 	for _, e := range entries {
-		if shop := e.Change.MerchantID; shop != "" && v.account.Role(shop) == "" {
-			continue // of a shop in which the account has no role
+		if shop := e.Change.MerchantID; shop != "" && v.account.Allows(shop, account.ViewLog) == account.Denied {
+			continue // of a shop whose log the account may not view
 		}
 		page.Entries = append(page.Entries, v.logEntry(e))
 	}
