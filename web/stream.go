@@ -14,9 +14,6 @@ import (
 	"chequer/web/live"
 )
 
-// writeWait is the time that a browser may take to accept an event.
-const writeWait = 30 * time.Second
-
 // streamPath matches the path of an invoice's stream, below the base path.
 var streamPath = regexp.MustCompile(`^/invoice/([A-Za-z0-9_-]{1,64})/live$`)
 
@@ -147,7 +144,7 @@ func (s *stream) follow(ctx context.Context, viewer *live.Viewer, text *live.Tex
 // write writes and flushes. The server's write deadline is for a whole response, so each event sets
 // a new one.
 func (s *stream) write(parts ...[]byte) error {
-	if err := s.control.SetWriteDeadline(time.Now().Add(writeWait)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := s.control.SetWriteDeadline(time.Now().Add(live.WriteWait)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return fmt.Errorf("set deadline: %w", err)
 	}
 	for _, part := range parts {

@@ -36,8 +36,11 @@ type WaitError struct{ Wait time.Duration }
 
 // Error implements error.
 func (e *WaitError) Error() string {
-	return fmt.Sprintf("too many failed attempts: try again in %d seconds", int((e.Wait+time.Second-1)/time.Second))
+	return fmt.Sprintf("too many failed attempts: try again in %d seconds", e.Seconds())
 }
+
+// Seconds returns the wait in seconds, rounded up.
+func (e *WaitError) Seconds() int { return int((e.Wait + time.Second - 1) / time.Second) }
 
 // FieldError is a value that breaks a rule. Fault completes a sentence that begins with the name of
 // the field.

@@ -2,7 +2,9 @@ package invoice
 
 import (
 	"context"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"chequer/internal/chain"
@@ -99,6 +101,18 @@ type Filter struct {
 	Tx string
 	// Scripts are destinations, one of which is the invoice's.
 	Scripts []Script
+}
+
+// hexTx matches the identifier of a transaction in hexadecimal digits.
+var hexTx = regexp.MustCompile(`^(0[xX])?[0-9A-Fa-f]{64}$`)
+
+// NormalizeTx returns the identifier of a transaction as networks write it, for Filter.Tx: in lower case
+// if it is hexadecimal.
+func NormalizeTx(text string) string {
+	if hexTx.MatchString(text) {
+		return strings.ToLower(text)
+	}
+	return text
 }
 
 // Script is the script of a destination on a network.

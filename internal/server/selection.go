@@ -1,9 +1,6 @@
 package server
 
 import (
-	"regexp"
-	"strings"
-
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 )
@@ -75,12 +72,7 @@ func (s *selection) read(raw string, parameters map[string]parameter) (invoice.F
 	if s.address != "" {
 		f.Scripts = s.invoices.Scripts(f.Mode, s.address)
 	}
-	if hexTx.MatchString(f.Tx) {
-		f.Tx = strings.ToLower(f.Tx)
-	}
+	f.Tx = invoice.NormalizeTx(f.Tx)
 	f.NeedsDecision = s.decision != ""
 	return f, nil
 }
-
-// hexTx matches the identifier of a transaction in hexadecimal digits, which networks write in lower case.
-var hexTx = regexp.MustCompile(`^(0[xX])?[0-9A-Fa-f]{64}$`)

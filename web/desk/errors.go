@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -139,7 +138,7 @@ var problems = []struct {
 // problem returns the text of an error that the form shows above its fields; "" if it is not one.
 func (v *visit) problem(err error) string {
 	if wait, ok := errors.AsType[*account.WaitError](err); ok {
-		return v.Words.Count("desk.problem.wait", int((wait.Wait+time.Second-1)/time.Second))
+		return v.Words.Count("desk.problem.wait", wait.Seconds())
 	}
 	for _, p := range problems {
 		if errors.Is(err, p.err) {
@@ -211,6 +210,6 @@ func (v *visit) retryAfter(err error) int {
 	if !ok {
 		return http.StatusUnprocessableEntity
 	}
-	v.Response().Header().Set("Retry-After", strconv.Itoa(int((wait.Wait+time.Second-1)/time.Second)))
+	v.Response().Header().Set("Retry-After", strconv.Itoa(wait.Seconds()))
 	return http.StatusTooManyRequests
 }

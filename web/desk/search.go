@@ -12,9 +12,6 @@ import (
 // invoiceID matches the identifier of an invoice.
 var invoiceID = regexp.MustCompile(`^[A-Za-z0-9]{32}$`)
 
-// hexTx matches the identifier of a transaction in hexadecimal digits, which networks write in lower case.
-var hexTx = regexp.MustCompile(`^(0[xX])?[0-9A-Fa-f]{64}$`)
-
 // maxSearch is the largest length of a text that is searched for, longer than any address.
 const maxSearch = 200
 
@@ -50,10 +47,7 @@ func (v *visit) findInvoices(f invoice.Filter, q listQuery) ([]invoice.Summary, 
 // candidates returns the filters for the meanings that a searched text may have.
 func (v *visit) candidates(f invoice.Filter, text string) []invoice.Filter {
 	order, reference, tx := f, f, f
-	order.OrderID, reference.Reference, tx.Tx = text, text, text
-	if hexTx.MatchString(text) {
-		tx.Tx = strings.ToLower(text)
-	}
+	order.OrderID, reference.Reference, tx.Tx = text, text, invoice.NormalizeTx(text)
 	list := []invoice.Filter{order, reference, tx}
 	if to := v.Invoices.Scripts(f.Mode, text); len(to) > 0 {
 		address := f

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// writeWait is the time that a browser may take to accept a text.
-const writeWait = 30 * time.Second
+// WriteWait is the time that a browser may take to accept a text.
+const WriteWait = 30 * time.Second
 
 // maxIgnored is the number of bytes that a browser may send during a stream. A browser sends none.
 const maxIgnored = 4 << 10
@@ -90,7 +90,7 @@ func (v *Viewer) await(in *input) (text *Text, last, ok bool) {
 }
 
 func write(conn net.Conn, parts ...[]byte) error {
-	if err := conn.SetWriteDeadline(time.Now().Add(writeWait)); err != nil {
+	if err := conn.SetWriteDeadline(time.Now().Add(WriteWait)); err != nil {
 		return err
 	}
 	buffers := net.Buffers(parts)
