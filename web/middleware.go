@@ -14,6 +14,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"chequer/internal/caller"
+	"chequer/web/live"
 )
 
 // maxForm is the limit for the body of a form. It is far more than any form of this package needs.
@@ -101,17 +102,12 @@ func (h *Handler) recovered() echo.MiddlewareFunc {
 	})
 }
 
-const (
-	// compressionLevel gives pages one percent larger than those of the standard library's default level
-	// in a tenth of the time.
-	compressionLevel = 6
-	// minCompressed is the size from which a response is smaller when it is compressed.
-	minCompressed = 256
-)
+// minCompressed is the size from which a response is smaller when it is compressed.
+const minCompressed = 256
 
 // compressed compresses the responses of a handler that are not compressed already, as assets are.
 func compressed(next http.Handler) http.Handler {
-	wrap, err := gzhttp.NewWrapper(gzhttp.CompressionLevel(compressionLevel), gzhttp.MinSize(minCompressed))
+	wrap, err := gzhttp.NewWrapper(gzhttp.CompressionLevel(live.CompressionLevel), gzhttp.MinSize(minCompressed))
 	if err != nil {
 		panic("web: " + err.Error())
 	}

@@ -45,13 +45,13 @@ func newText(plain string, compressed bool) *Text {
 	return t
 }
 
-// compressionLevel gives pages one percent larger than those of the standard library's default level in a
+// CompressionLevel gives pages one percent larger than those of the standard library's default level in a
 // tenth of the time.
-const compressionLevel = 6
+const CompressionLevel = 6
 
 // compressors holds compressors for reuse: each takes most of a megabyte.
 var compressors = sync.Pool{New: func() any {
-	w, err := flate.NewWriter(nil, compressionLevel)
+	w, err := flate.NewWriter(nil, CompressionLevel)
 	if err != nil {
 		panic("live: " + err.Error())
 	}
