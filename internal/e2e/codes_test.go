@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"image"
-	"image/draw"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -67,13 +66,16 @@ func (b *tab) decodeSmall(selector string) string {
 	if got := picture.Bounds().Dx(); got != codeSize {
 		b.t.Fatalf("the picture of %s is %d pixels wide", selector, got)
 	}
-	// The corners of the tile are round, and dark on a dark page.
-	inner := picture.Bounds().Inset(5)
-	tile := image.NewRGBA(inner)
-	draw.Draw(tile, inner, picture, inner.Min, draw.Src)
-	text, err := readCode(tile)
+	text, err := readCode(insideSmall(picture))
 	if err != nil {
 		b.t.Fatalf("no code can be read from %s at %d pixels: %v", selector, codeSize, err)
 	}
 	return text
+}
+
+// insideSmall returns a picture of a small code without the round corners of its tile, which are
+// dark on a dark page.
+func insideSmall(picture image.Image) image.Image {
+	const corner = 5 // pixels
+	return crop(picture, corner)
 }

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"image"
 	_ "image/png"
+	"math"
 
 	"github.com/chromedp/chromedp"
 	"github.com/makiuchi-d/gozxing"
 	"github.com/makiuchi-d/gozxing/qrcode"
 	"golang.org/x/image/draw"
+	"golang.org/x/image/math/f64"
 )
 
 // decode reads the QR code of an element from a screenshot.
@@ -32,27 +34,49 @@ func (b *tab) decode(selector string) string {
 // are dark on a dark page. A part of the quiet zone remains.
 func inside(picture image.Image) image.Image {
 	const tile = 20 // pixels; the quiet zone has at least 30
-	return picture.(interface {
-		SubImage(image.Rectangle) image.Image
-	}).SubImage(picture.Bounds().Inset(tile))
+	return crop(picture, tile)
 }
 
-// readCode reads a picture in several ways and in three sizes, as a camera does that moves nearer.
-// The decoder sometimes finds a false corner pattern among the modules of a correct code. A phone
-// tries again from another position; the test also tries the hint that the picture contains nothing
-// but the code.
+// crop returns a picture without a border of the given number of pixels.
+func crop(picture image.Image, border int) image.Image {
+	return picture.(interface {
+		SubImage(image.Rectangle) image.Image
+	}).SubImage(picture.Bounds().Inset(border))
+}
+
+// readCode reads a picture as a camera does in a hand that moves: in several sizes and slightly
+// turned. The decoder sometimes finds a false corner pattern among the modules of a correct code, or
+// a grid that is off by a module; from another position it does not.
 func readCode(picture image.Image) (string, error) {
 	var faults []error
-	for times := 1; times <= 3; times++ {
-		near := image.NewGray(image.Rect(0, 0, picture.Bounds().Dx()*times, picture.Bounds().Dy()*times))
-		draw.ApproxBiLinear.Scale(near, near.Bounds(), picture, picture.Bounds(), draw.Src, nil)
-		text, err := readAs(near)
-		if err == nil {
-			return text, nil
+	for _, degrees := range []float64{0, 2, -3, 5, -7} {
+		for _, times := range []float64{1, 2, 3, 1.5, 2.5} {
+			text, err := readAs(turn(picture, times, degrees*math.Pi/180))
+			if err == nil {
+				return text, nil
+			}
+			faults = append(faults, err)
 		}
-		faults = append(faults, err)
 	}
 	return "", errors.Join(faults...)
+}
+
+// turn returns a picture on white, enlarged and turned around its center.
+func turn(picture image.Image, times, radians float64) image.Image {
+	from := picture.Bounds()
+	width, height := float64(from.Dx())*times, float64(from.Dy())*times
+	sin, cos := math.Sincos(radians)
+	// The turned picture fits into its bounding box.
+	boxWidth := width*cos + height*math.Abs(sin)
+	boxHeight := height*cos + width*math.Abs(sin)
+	turned := image.NewGray(image.Rect(0, 0, int(math.Ceil(boxWidth)), int(math.Ceil(boxHeight))))
+	draw.Draw(turned, turned.Bounds(), image.White, image.Point{}, draw.Src)
+	centerX, centerY := float64(from.Min.X+from.Max.X)/2, float64(from.Min.Y+from.Max.Y)/2
+	draw.ApproxBiLinear.Transform(turned, f64.Aff3{
+		times * cos, -times * sin, boxWidth/2 - times*(cos*centerX-sin*centerY),
+		times * sin, times * cos, boxHeight/2 - times*(sin*centerX+cos*centerY),
+	}, picture, from, draw.Over, nil)
+	return turned
 }
 
 func readAs(picture image.Image) (string, error) {

@@ -1,0 +1,34 @@
+package e2e_test
+
+import (
+	"image"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestReadCode reads screenshots of correct codes that the decoder reads in no size while they are
+// upright.
+func TestReadCode(t *testing.T) {
+	files, err := filepath.Glob("testdata/codes/*.png")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no pictures: %v", err)
+	}
+	for _, path := range files {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			file, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close()
+			picture, _, err := image.Decode(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text, err := readCode(insideSmall(picture)); err != nil || !strings.HasPrefix(text, "ethereum:0x") {
+				t.Errorf("read %q, %v", text, err)
+			}
+		})
+	}
+}
