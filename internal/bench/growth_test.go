@@ -194,6 +194,7 @@ func (p *program) multiply(b *testing.B, copies int) {
 		}},
 		{table: "transfers", query: "SELECT * FROM transfers" + of, changed: map[string]string{
 			"id": "o.id" + number, "invoice_id": copiedInvoiceID, "tx": "o.tx" + number,
+			"block_height": "o.block_height * 0", // no block that the network still scans
 		}},
 		{table: "invoice_flags", query: "SELECT * FROM invoice_flags" + of, changed: map[string]string{
 			"invoice_id": copiedInvoiceID, "created_at": earlier("created_at"),

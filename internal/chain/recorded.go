@@ -1,9 +1,6 @@
 package chain
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // Unshown returns the recorded transfers to watched destinations that the snapshot
 // covers and shows in no block.
@@ -27,8 +24,16 @@ func (s Snapshot) Unshown(watched Watched) []Transfer {
 // recorded transfer whose block it has: absence from a block that is still on the
 // chain proves nothing.
 func (s Snapshot) CheckRecorded(watched Watched) error {
-	for _, t := range s.Unshown(watched) {
-		if s.Blocks[t.Block.Height] == t.Block.Hash && !slices.Contains(s.Refuted, t.ID) {
+	missing := s.Unshown(watched)
+	if len(missing) == 0 {
+		return nil
+	}
+	refuted := make(map[string]bool, len(s.Refuted))
+	for _, id := range s.Refuted {
+		refuted[id] = true
+	}
+	for _, t := range missing {
+		if s.Blocks[t.Block.Height] == t.Block.Hash && !refuted[t.ID] {
 			return fmt.Errorf("recorded transfer %s is not shown, and its block %d is still on the chain", t.ID, t.Block.Height)
 		}
 	}
