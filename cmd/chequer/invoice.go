@@ -21,10 +21,10 @@ func (s *shell) invoice() *cobra.Command {
 	return console.Group("invoice", "List, show, cancel and accept invoices", s.invoiceList(),
 		s.invoiceCommand("show ID|ORDER", "Show an invoice with its payments, by its identifier or its order_id", namedInvoice),
 		s.invoiceCommand("cancel ID", "Cancel an invoice that has no payment, or only a part of its price", func(in call, service *invoice.Service, id string) (*invoice.Invoice, error) {
-			return service.Cancel(in.Context(), id)
+			return service.Cancel(in.Context(), id, 0)
 		}),
 		s.invoiceCommand("accept ID", "Accept the payments of an invoice as its full price", func(in call, service *invoice.Service, id string) (*invoice.Invoice, error) {
-			return service.Accept(in.Context(), id, "command")
+			return service.Accept(in.Context(), id, "command", 0)
 		}))
 }
 

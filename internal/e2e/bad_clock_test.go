@@ -187,7 +187,7 @@ func TestClock_stepping_back_keeps_invoices(t *testing.T) {
 	s.must(s.net.Confirm(t.Context(), []string{s.pay(paid)}))
 	s.clock.Pass(14 * time.Minute)
 	s.scan()
-	_, err := s.invoices.Cancel(t.Context(), ended)
+	_, err := s.invoices.Cancel(t.Context(), ended, 0)
 	s.must(err)
 
 	s.clock.Pass(-time.Hour)

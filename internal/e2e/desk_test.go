@@ -273,6 +273,39 @@ func atPayment(change func(*api.InvoiceRequest), actions ...string) func(*tab, *
 	})
 }
 
+// deciding returns a step that visits the page with the consequences of a decision about an invoice.
+func deciding(decision string, change func(*api.InvoiceRequest), actions ...string) func(*tab, *demoSite) {
+	return inTurn(paying(change, actions...), func(b *tab, w *demoSite) {
+		b.t.Helper()
+		signedIn("/payments/"+idOf(w.page)+"/"+decision)(b, w)
+	})
+}
+
+// The owner opens a late payment, reads the consequences, accepts it, and finds the entry in the audit log; with
+// and without JavaScript.
+func TestDesk_accept_a_late_payment(t *testing.T) {
+	site := newDemoSite(t)
+	for _, s := range []screen{{name: "phone", width: 390, height: 844}, {name: "without JavaScript", width: 390, height: 844, noJS: true}} {
+		t.Run(s.name, func(t *testing.T) {
+			w, b := site.in(t), openAlone(t, s)
+			b.observe()
+			paying(forOrder, api.SimulateLate, api.SimulateConfirm)(b, w)
+			id := idOf(w.page)
+			signedIn("/payments?mode=test&state=attention")(b, w)
+			b.send(`.rows a[href$="` + id + `"]`)
+			b.waitFor(".ask h2", "A payment arrived after the quote expired", nil)
+			b.send(`.ask a[href$="/accept"]`)
+			b.waitFor("h1", "Accept €56.50 as full payment of €56.50?", nil)
+			b.send("#decide button")
+			b.waitFor("[role=status]", "The invoice was accepted as paid.", nil)
+			b.waitFor(".sum .tag", "Paid", nil)
+			signedIn("/log")(b, w)
+			b.waitFor("main", id+": invoice.changed", nil)
+			b.checkConsole()
+		})
+	}
+}
+
 // TestDesk_keyboard reaches every control of the list, finds a payment and uses a menu with the keyboard only.
 func TestDesk_keyboard(t *testing.T) {
 	site := newDemoSite(t)

@@ -121,6 +121,11 @@ var pageStates = []pageState{
 	{"desk_payment_short", ofDesk, atPayment(forOrder, api.SimulateUnder), 0},
 	{"desk_payment_overpaid", ofDesk, atPayment(forOrder, api.SimulateOver, api.SimulateConfirm), 0},
 	{"desk_payment_late", ofDesk, atPayment(forOrder, api.SimulateLate), 0},
+	{"desk_accept", ofDesk, deciding("accept", forOrder, api.SimulateLate), 0},
+	{"desk_accept_short", ofDesk, deciding("accept", longTexts, api.SimulateUnder), 0},
+	{"desk_cancel", ofDesk, deciding("cancel", longTexts, api.SimulateUnder), 0},
+	{"desk_requote", ofDesk, deciding("requote", forOrder, api.SimulateUnder), 0},
+	{"desk_decision_refused", ofDesk, deciding("accept", forOrder), http.StatusConflict},
 	{"desk_payment_reverted", ofDesk, atPayment(nil, api.SimulateExact, api.SimulateConfirm, api.SimulateReorganise), 0},
 	{"test_tools_refused", ofPayment, inTurn(paying(nil), withQuery("?refused=nothing_to_do")), 0},
 }

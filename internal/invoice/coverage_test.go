@@ -30,7 +30,7 @@ func TestDelayed_ends(t *testing.T) {
 	t.Run("when_the_merchant_cancels", func(t *testing.T) {
 		t.Parallel()
 		s, inv := overdue(t)
-		_, err := s.service.Cancel(t.Context(), inv.ID)
+		_, err := s.service.Cancel(t.Context(), inv.ID, 0)
 		s.must(err)
 		s.wantStatus(inv, invoice.Declined)
 	})

@@ -36,6 +36,8 @@ var (
 	ErrTooLong = errors.New("no payment method holds its price that long")
 	// ErrState means that the state of the invoice does not allow the decision.
 	ErrState = errors.New("the invoice does not allow this now")
+	// ErrStale means that the invoice has changed since the caller read it.
+	ErrStale = errors.New("the invoice changed since it was read")
 	// ErrTooLittle means that the amount still due is below the minimum of every payment method.
 	ErrTooLittle = errors.New("too little is due for any payment method")
 	// ErrNothingReceived means that the invoice received no money that could be refunded.

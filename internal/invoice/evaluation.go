@@ -1,6 +1,7 @@
 package invoice
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -46,6 +47,87 @@ func (e *Evaluation) Rest(m Method) money.Amount { return e.inv.rest(m, e.ledger
 // MayRequote reports whether an actor may ask for a new quote; see Invoice.MayRequote.
 func (e *Evaluation) MayRequote(by Actor, now time.Time) bool {
 	return e.inv.mayRequote(e.state, e.ledger.late, by, now)
+}
+
+// Decisions are the decisions of the merchant that an invoice allows at one moment.
+type Decisions struct {
+	Accept, Cancel, Requote bool
+	// Accepted is the state of the invoice after an acceptance now. It is zero if Accept is false.
+	Accepted State
+	// Worth is the value of the accepted transfers: their value in the state Accepted, or their value at
+	// receipt if that is lower.
+	Worth money.Amount
+	// HighRisk reports whether the difference of the price and Worth is more than WaiverLimit.
+	HighRisk bool
+}
+
+// WaiverLimit is the largest part of a price that the merchant waives without a confirmation.
+var WaiverLimit = Tolerance{Percent: 500, Euro: money.MustParse("20", money.EUR)}
+
+// Decisions returns the decisions that the invoice allows at a time on the real clock.
+func (e *Evaluation) Decisions(now time.Time) Decisions {
+	inv := e.inv
+	d := Decisions{Cancel: inv.mayCancel(), Requote: e.MayRequote(Merchant, now)}
+	ids := inv.toAccept(e.ledger)
+	if len(ids) == 0 || inv.hasAccepted(ids) {
+		return d
+	}
+	accepted := inv.clone()
+	accepted.Accepted, accepted.AcceptedAt = ids, now.Add(inv.Clock)
+	d.Accept, d.Accepted = true, accepted.Evaluate()
+	d.Worth = d.Accepted.Paid
+	if receipt := inv.valueAtReceipt(accepted); receipt.Cmp(d.Worth) < 0 {
+		d.Worth = receipt
+	}
+	d.HighRisk = inv.Terms.Price.Sub(d.Worth).Cmp(WaiverLimit.of(inv.Terms.Price, inv.Quotes[0].Prices[0])) > 0
+	return d
+}
+
+// valueAtReceipt returns the value of the transfers that are accepted in a copy of the invoice. Transfers
+// that are late in the invoice have the value at their first sighting, if there was a rate.
+func (inv *Invoice) valueAtReceipt(accepted *Invoice) money.Amount {
+	late := map[string]bool{}
+	for _, p := range inv.Payments() {
+		late[p.ID] = p.State == PaymentLate
+	}
+	total := money.Zero(inv.Terms.Price.Currency())
+	for _, p := range accepted.Payments() {
+		switch {
+		case !slices.Contains(accepted.Accepted, p.ID):
+		case late[p.ID] && p.Market != nil:
+			total = total.Add(*p.Market)
+		default:
+			total = total.Add(p.Value)
+		}
+	}
+	return total
+}
+
+// changedSince reports whether the invoice has another version than the one that a caller has seen; 0
+// means any version.
+func (inv *Invoice) changedSince(seen int64) bool { return seen != 0 && seen != inv.Version }
+
+// mayCancel reports whether the merchant may cancel the invoice.
+func (inv *Invoice) mayCancel() bool {
+	return inv.State.Status == Created || inv.State.Status == Pending && inv.State.Has(Underpaid) && !inv.State.Due.IsZero()
+}
+
+// toAccept returns the IDs of the transfers that the merchant may accept as the full price, sorted.
+func (inv *Invoice) toAccept(l ledger) []string {
+	if inv.State.Status == Paid {
+		return nil
+	}
+	var ids []string
+	for _, t := range inv.acceptable(l) {
+		ids = append(ids, t.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// hasAccepted reports whether the merchant accepted exactly the transfers with some sorted IDs.
+func (inv *Invoice) hasAccepted(ids []string) bool {
+	return slices.Equal(ids, slices.Sorted(slices.Values(inv.Accepted)))
 }
 
 // cacheThreshold is the number of transfers from which the evaluation of an invoice is cached.

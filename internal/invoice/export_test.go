@@ -1,7 +1,7 @@
 package invoice
 
 // Acceptable returns the transfers that the merchant may accept.
-func Acceptable(inv *Invoice) []Transfer { return inv.acceptable() }
+func Acceptable(inv *Invoice) []Transfer { return inv.acceptable(inv.ledger()) }
 
 // FoldThreshold is the number of transfers that are recorded before small ones are folded.
 const FoldThreshold = foldThreshold

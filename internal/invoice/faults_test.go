@@ -49,7 +49,7 @@ func TestAccept_excludes_dust_and_later_money(t *testing.T) {
 	s.must(s.net.Confirm(t.Context(), []string{s.pays(open, "BTC", "0.0005")}))
 	s.pays(open, "BTC", "0.00000100")
 	s.step()
-	accepted, err := s.service.Accept(t.Context(), open.ID, "key_a")
+	accepted, err := s.service.Accept(t.Context(), open.ID, "key_a", 0)
 	s.must(err)
 	if accepted.State.Status != invoice.Paid || len(accepted.Accepted) != 1 {
 		t.Errorf("accepted with additional dust: %s, %v", accepted.State.Status, accepted.Accepted)

@@ -268,7 +268,7 @@ func TestChanges_are_announced(t *testing.T) {
 	})
 	cancel := func() invoice.Change {
 		inv := s.create("40")
-		changed, err := service.Cancel(t.Context(), inv.ID)
+		changed, err := service.Cancel(t.Context(), inv.ID, 0)
 		s.must(err)
 		return invoice.Change{ID: inv.ID, Version: changed.Version}
 	}

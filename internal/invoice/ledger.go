@@ -275,9 +275,9 @@ func (inv *Invoice) quotedValue(t Transfer, c *conflicts) *big.Rat {
 
 // acceptable returns the transfers that the merchant may accept: those that are present, of an
 // offered asset and not dust. They may be late.
-func (inv *Invoice) acceptable() []Transfer {
+func (inv *Invoice) acceptable(l ledger) []Transfer {
 	var list []Transfer
-	for _, e := range inv.ledger().entries {
+	for _, e := range l.entries {
 		m, offered := inv.Method(e.transfer.Network, e.transfer.Asset)
 		large := offered && !e.transfer.Amount.IsZero() && e.transfer.Amount.Cmp(m.Asset.Dust) >= 0
 		if large && (e.old || !e.ignored) && !e.replaced && e.transfer.Presence == Present {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -150,12 +149,15 @@ func (s *Service) Invoice(ctx context.Context, id string) (*Invoice, error) {
 	return s.storage.Invoice(ctx, id)
 }
 
-// Cancel declines an invoice that is unpaid or only partly paid. It returns ErrState otherwise.
-func (s *Service) Cancel(ctx context.Context, id string) (*Invoice, error) {
+// Cancel declines an invoice that is unpaid or only partly paid. It returns ErrState otherwise. seen is
+// the version of the invoice that the caller has seen: if there is a newer one, Cancel returns ErrStale.
+// If seen is 0, Cancel decides about any version.
+func (s *Service) Cancel(ctx context.Context, id string, seen int64) (*Invoice, error) {
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
-		open := inv.State.Status == Created ||
-			inv.State.Status == Pending && inv.State.Has(Underpaid) && !inv.State.Due.IsZero()
-		if !open {
+		switch {
+		case inv.changedSince(seen):
+			return ErrStale
+		case !inv.mayCancel():
 			return ErrState
 		}
 		inv.DeclinedAt = s.now().Add(inv.Clock)
@@ -179,22 +181,17 @@ func (s *Service) Withdraw(ctx context.Context, id string) (*Invoice, error) {
 }
 
 // Accept accepts the present transfers as the full price, and records the actor. It returns ErrState
-// if there is no transfer to accept, or if the invoice is paid already.
-func (s *Service) Accept(ctx context.Context, id, actor string) (*Invoice, error) {
+// if there is no transfer to accept, or if the invoice is paid already. seen is as in Cancel.
+func (s *Service) Accept(ctx context.Context, id, actor string, seen int64) (*Invoice, error) {
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
-		if inv.State.Status == Paid {
+		ids := inv.toAccept(inv.ledger())
+		switch {
+		case inv.changedSince(seen):
+			return ErrStale
+		case len(ids) == 0:
 			return ErrState
-		}
-		var ids []string
-		for _, t := range inv.acceptable() {
-			ids = append(ids, t.ID)
-		}
-		if len(ids) == 0 {
-			return ErrState
-		}
-		slices.Sort(ids)
-		if slices.Equal(ids, slices.Sorted(slices.Values(inv.Accepted))) {
-			return nil // already accepted
+		case inv.hasAccepted(ids):
+			return nil
 		}
 		inv.Accepted, inv.AcceptedAt, inv.AcceptedBy = ids, s.now().Add(inv.Clock), actor
 		return nil

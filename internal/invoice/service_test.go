@@ -243,7 +243,7 @@ func TestSkipQuote_moves_only_this_invoice(t *testing.T) {
 	s.wantStatus(other, invoice.Created)
 	s.pays(inv, "BTC", "0.0005")
 	s.wantStatus(inv, invoice.Expired, invoice.Late)
-	accepted, err := s.service.Accept(t.Context(), inv.ID, "key_a")
+	accepted, err := s.service.Accept(t.Context(), inv.ID, "key_a", 0)
 	s.must(err)
 	if accepted.State.Status != invoice.Pending {
 		t.Errorf("accepted and unconfirmed: %s, want pending", accepted.State.Status)
@@ -254,16 +254,16 @@ func TestCancel_and_accept_need_the_right_state(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
-	if _, err := s.service.Accept(t.Context(), inv.ID, "key_a"); !errors.Is(err, invoice.ErrState) {
+	if _, err := s.service.Accept(t.Context(), inv.ID, "key_a", 0); !errors.Is(err, invoice.ErrState) {
 		t.Errorf("accept without a transfer: %v", err)
 	}
-	_, err := s.service.Cancel(t.Context(), inv.ID)
+	_, err := s.service.Cancel(t.Context(), inv.ID, 0)
 	s.must(err)
 	s.wantStatus(inv, invoice.Declined)
 	s.clock.Pass(time.Minute)
 	s.pays(inv, "BTC", "0.0005")
 	s.wantStatus(inv, invoice.Declined, invoice.Late)
-	if _, err := s.service.Cancel(t.Context(), inv.ID); !errors.Is(err, invoice.ErrState) {
+	if _, err := s.service.Cancel(t.Context(), inv.ID, 0); !errors.Is(err, invoice.ErrState) {
 		t.Errorf("cancel twice: %v", err)
 	}
 }
@@ -368,6 +368,53 @@ func TestPaid_again_after_a_reorganisation_is_counted(t *testing.T) {
 	}
 }
 
+// Decisions are refused if the invoice has changed since the caller read it.
+func TestDecisions_about_an_older_version_are_refused(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, table)
+	inv := s.create("40")
+	s.pays(inv, "BTC", "0.0004")
+	s.step()
+	if _, err := s.service.Cancel(t.Context(), inv.ID, inv.Version); !errors.Is(err, invoice.ErrStale) {
+		t.Errorf("cancel: %v", err)
+	}
+	if _, err := s.service.Accept(t.Context(), inv.ID, "key_a", inv.Version); !errors.Is(err, invoice.ErrStale) {
+		t.Errorf("accept: %v", err)
+	}
+	now := s.reload(inv)
+	if len(now.Accepted) != 0 || !now.DeclinedAt.IsZero() {
+		t.Errorf("the refused decisions changed the invoice: %+v", now)
+	}
+	d := now.Evaluation().Decisions(s.clock.Now())
+	if !d.Accept || !d.Cancel || !d.Requote || !d.HighRisk || d.Accepted.Paid.String() != "32" || d.Worth.String() != "32" {
+		t.Errorf("the decisions are %+v", d)
+	}
+	_, err := s.service.Accept(t.Context(), inv.ID, "key_a", now.Version)
+	s.must(err)
+}
+
+// A waiver of up to 5 percent and 20 euro is no high risk.
+func TestDecisions_high_risk(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		price, coins string
+		risk         bool
+	}{
+		{"40", "0.000475", false}, // 38 euro: 5 percent
+		{"40", "0.00047", true},
+		{"800", "0.00975", false}, // 780 euro: 20 euro
+		{"800", "0.0097", true},
+	} {
+		s := openShop(t, table)
+		inv := s.create(row.price)
+		s.pays(inv, "BTC", row.coins)
+		s.step()
+		if got := s.reload(inv).Evaluation().Decisions(s.clock.Now()); !got.Accept || got.HighRisk != row.risk {
+			t.Errorf("%s euro paid with %s BTC: high risk %t, want %t: %+v", row.price, row.coins, got.HighRisk, row.risk, got)
+		}
+	}
+}
+
 // Accept records its time and its actor, and the sums are those received.
 func TestAccept_records_the_shortfall(t *testing.T) {
 	t.Parallel()
@@ -375,7 +422,7 @@ func TestAccept_records_the_shortfall(t *testing.T) {
 	inv := s.create("40")
 	s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", "0.0004")}))
 	s.step()
-	accepted, err := s.service.Accept(t.Context(), inv.ID, "key_a")
+	accepted, err := s.service.Accept(t.Context(), inv.ID, "key_a", 0)
 	s.must(err)
 	state := accepted.State
 	if state.Status != invoice.Paid || state.Paid.String() != "32" || state.Due.String() != "0" || !state.Has(invoice.Underpaid) {
@@ -401,10 +448,10 @@ func TestAccept_of_an_unconfirmed_part_causes_one_event(t *testing.T) {
 	s.clock.Pass(time.Minute)
 	s.pays(inv, "BTC", "0.0004")
 	s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
-	first, err := s.service.Accept(t.Context(), inv.ID, "key_a")
+	first, err := s.service.Accept(t.Context(), inv.ID, "key_a", 0)
 	s.must(err)
 	s.clock.Pass(time.Minute)
-	again, err := s.service.Accept(t.Context(), inv.ID, "key_b")
+	again, err := s.service.Accept(t.Context(), inv.ID, "key_b", 0)
 	s.must(err)
 	if again.Version != first.Version || again.AcceptedBy != "key_a" || !again.AcceptedAt.Equal(first.AcceptedAt) {
 		t.Errorf("accepted again: version %d by %s at %s, want %d by %s at %s",
@@ -414,7 +461,7 @@ func TestAccept_of_an_unconfirmed_part_causes_one_event(t *testing.T) {
 		"3 invoice.pending pending")
 	s.pays(inv, "BTC", "0.00005")
 	s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
-	more, err := s.service.Accept(t.Context(), inv.ID, "key_b") // also accepts the second payment
+	more, err := s.service.Accept(t.Context(), inv.ID, "key_b", 0) // also accepts the second payment
 	s.must(err)
 	if more.AcceptedBy != "key_b" || len(more.Accepted) != 2 {
 		t.Errorf("accepted %q by %s, want both payments by key_b", more.Accepted, more.AcceptedBy)

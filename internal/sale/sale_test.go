@@ -102,7 +102,7 @@ func TestWorker_sells_accepted_late_payments(t *testing.T) {
 			inv := l.create("56.50")
 			l.clock.Pass(48 * time.Hour)
 			l.pay(inv, "BTC", amount)
-			if _, err := l.invoices.Accept(t.Context(), inv.ID, "command"); err != nil {
+			if _, err := l.invoices.Accept(t.Context(), inv.ID, "command", 0); err != nil {
 				t.Fatal(err)
 			}
 			if got := l.sale(inv.ID, "BTC").Amount.String(); got != want {

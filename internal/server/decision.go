@@ -29,12 +29,16 @@ func (s *server) requote(c echo.Context, k call) error {
 }
 
 // cancel handles POST invoices/{id}/cancel.
-func (s *server) cancel(c echo.Context, k call) error { return s.decideOwn(c, k, s.Invoices.Cancel) }
+func (s *server) cancel(c echo.Context, k call) error {
+	return s.decideOwn(c, k, func(ctx context.Context, id string) (*invoice.Invoice, error) {
+		return s.Invoices.Cancel(ctx, id, 0)
+	})
+}
 
 // accept handles POST invoices/{id}/accept.
 func (s *server) accept(c echo.Context, k call) error {
 	return s.decideOwn(c, k, func(ctx context.Context, id string) (*invoice.Invoice, error) {
-		return s.Invoices.Accept(ctx, id, k.key.ID)
+		return s.Invoices.Accept(ctx, id, k.key.ID, 0)
 	})
 }
 

@@ -69,7 +69,7 @@ func TestGolden_every_state(t *testing.T) {
 					now = noon.Add(16 * time.Minute)
 					l.expire(t)
 				case "cancel":
-					if _, err := l.invoices.Cancel(t.Context(), id); err != nil {
+					if _, err := l.invoices.Cancel(t.Context(), id, 0); err != nil {
 						t.Fatal(err)
 					}
 				default:

@@ -124,7 +124,7 @@ func TestProof_is_empty_for_declined_invoices_and_in_lists(t *testing.T) {
 	if l.resource(t, id).Proof == "" {
 		t.Error("an unpaid invoice has no proof")
 	}
-	if _, err := l.invoices.Cancel(t.Context(), id); err != nil {
+	if _, err := l.invoices.Cancel(t.Context(), id, 0); err != nil {
 		t.Fatal(err)
 	}
 	if got := l.resource(t, id).Proof; got != "" {

@@ -203,7 +203,7 @@ func TestSimulate_a_declined_invoice_can_be_paid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, time.Now)
 		id := l.create(t, "all", minimalBody)
-		if _, err := l.invoices.Cancel(t.Context(), id); err != nil {
+		if _, err := l.invoices.Cancel(t.Context(), id, 0); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)

@@ -102,10 +102,14 @@ func pages() map[string]templ.Component {
 		}),
 		"payment": desk.PaymentPage(desk.Payment{
 			Frame: f, Back: back, Amount: "€1.00", State: desk.State{Text: "Late", Shape: "warn"}, Order: evil, Reference: "aaaa-bbbb", Page: "/invoice/i",
+			Problem: evil, Decisions: []desk.DecisionLink{{Name: "Accept", Text: evil, URL: "/desk/m/payments/i/accept", Button: "Accept…", Default: true}},
 			Say: desk.Notice{Heading: evil, Text: evil}, Columns: []string{"Coins", "Value"}, Amounts: []desk.AmountRow{{Name: "Price", Values: []string{"", "€1.00"}, Sum: true}},
 			Timeline:  []desk.Step{{Text: evil, Detail: evil, Shape: "ok", Time: "2026-11-29T01:00:00Z", At: "01:00"}},
 			Transfers: []desk.Transfer{{Amount: "1 BTC", State: desk.State{Text: "Seen", Shape: "wait"}, Tx: views.AddressGroups(evil), Address: views.AddressGroups("bc1qabcdefgh"), To: "Address", Facts: []desk.Fact{{Name: "Block", Value: "7"}}}},
 			Facts:     []desk.Fact{{Name: "Description", Value: evil}},
+		}),
+		"decision": desk.DecisionPage(desk.Decision{
+			Frame: f, Back: back, Heading: evil, Problem: evil, Results: []desk.Result{{Shape: "ok", Text: evil}}, Action: "/desk/m/payments/i/accept", Version: "3", Button: "Accept as paid",
 		}),
 		"refused": desk.RefusalPage(desk.Refusal{Frame: f, Heading: "Not allowed", Lede: evil, Back: back}),
 		"fault":   desk.FaultPage(desk.Fault{Solo: solo(), Heading: "Not found", Lede: evil, Action: back}),

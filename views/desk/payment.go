@@ -12,6 +12,8 @@ type Payment struct {
 	Reference string
 	Page      string // address of the shopper's page
 	Say       Notice // the decision or the problem that is open; empty if there is none
+	Problem   string // why a decision was refused
+	Decisions []DecisionLink
 	Columns   []string
 	Amounts   []AmountRow
 	Timeline  []Step
@@ -23,6 +25,33 @@ type Payment struct {
 type Notice struct {
 	Heading string
 	Text    string
+}
+
+// DecisionLink leads to the page with the consequences of a decision.
+type DecisionLink struct {
+	Name    string
+	Text    string // what the decision does
+	URL     string
+	Button  string // ends with an ellipsis, because a confirmation follows
+	Default bool
+}
+
+// Decision is the page with the consequences of a decision about an invoice.
+type Decision struct {
+	Frame
+	Back    views.Link
+	Heading string
+	Problem string
+	Results []Result
+	Action  string
+	Version string // version of the invoice whose consequences the page shows
+	Button  string
+}
+
+// Result is a consequence of a decision.
+type Result struct {
+	Shape string
+	Text  string
 }
 
 // AmountRow is a row of the table of amounts.

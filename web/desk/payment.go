@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"chequer/internal/account"
 	"chequer/internal/invoice"
 	"chequer/internal/money"
 	"chequer/views"
@@ -14,30 +15,53 @@ import (
 
 // payment shows one invoice.
 func (v *visit) payment() error {
+	inv, err := v.ownInvoice()
+	if err != nil {
+		return err
+	}
+	return v.showPayment(http.StatusOK, inv, "")
+}
+
+// ownInvoice returns the invoice in the path, which must be the shop's.
+func (v *visit) ownInvoice() (*invoice.Invoice, error) {
 	inv, err := v.Invoices.Invoice(v.Request().Context(), v.Param("id"))
 	if err == nil && inv.MerchantID != v.shop.ID {
 		err = invoice.ErrNotFound
 	}
+	return inv, err
+}
+
+// showPayment shows an invoice, and why a decision about it was refused.
+func (v *visit) showPayment(status int, inv *invoice.Invoice, problem string) error {
+	f, err := v.paymentFrame(inv, v.text("desk.payment.title", "Name", v.nameOf(inv.Terms.OrderID, inv.ID)))
 	if err != nil {
 		return err
 	}
-	f, err := v.frame(v.text("desk.payment.title", "Name", v.nameOf(inv.Terms.OrderID, inv.ID)), "/payments")
-	if err != nil {
-		return err
-	}
+	page := v.paymentPage(f, inv)
+	page.Problem = problem
+	return render(v, status, desk.PaymentPage(page))
+}
+
+// paymentFrame returns the frame of the pages of an invoice.
+func (v *visit) paymentFrame(inv *invoice.Invoice, title string) (desk.Frame, error) {
+	f, err := v.frame(title, "/payments")
 	f.Test = inv.Mode == invoice.Test
-	return render(v, http.StatusOK, desk.PaymentPage(v.paymentPage(f, inv)))
+	return f, err
 }
 
 // paymentPage returns the page of an invoice.
 func (v *visit) paymentPage(f desk.Frame, inv *invoice.Invoice) desk.Payment {
-	reported, more := v.Invoices.Evaluation(inv).ReportedPayments()
+	e := v.Invoices.Evaluation(inv)
+	reported, more := e.ReportedPayments()
 	state := facts{inv.State.Status, inv.State.Exceptions, len(inv.Accepted) > 0, inv.NeedsDecision(), v.fiat(inv.State.Due)}
 	page := desk.Payment{
 		Frame: f, Back: views.Link{Text: v.text("desk.payments"), URL: v.below("/payments")},
 		Amount: v.fiat(inv.Terms.Price), State: v.stateOf(state), Reference: views.Reference(inv.ID), Page: v.path("/invoice/" + inv.ID),
 		Say: v.openQuestion(inv, state), Columns: []string{v.text("desk.amounts.coins"), v.text("desk.amounts.value")},
 		Amounts: v.amounts(inv, reported), Timeline: v.timeline(inv, reported), Facts: v.invoiceFacts(inv, more),
+	}
+	if v.may(account.Decide) {
+		page.Decisions = v.decisionLinks(inv, e.Decisions(v.Now()))
 	}
 	if f.Test {
 		page.Back.URL += "?mode=test"

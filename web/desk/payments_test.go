@@ -27,16 +27,24 @@ type till struct {
 	watcher *watcher.Watcher
 	wallets []invoice.Wallet
 	made    int
+	rates   invoice.Rates
+}
+
+// quote sets the rates.
+func (s *till) quote(text string) {
+	s.lab.t.Helper()
+	fixed, err := rates.ParseFixed(text, "fixed")
+	s.lab.must(err)
+	s.rates = fixed
 }
 
 // newTill returns the invoices of a lab.
 func newTill(l *lab) *till {
 	l.t.Helper()
-	fixed, err := rates.ParseFixed("BTC-EUR=80000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08", "fixed")
-	l.must(err)
 	s := &till{lab: l, net: simnet.New(l.storage, l.clock.Now)}
+	s.quote("BTC-EUR=80000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
 	s.Service = invoice.NewService(invoice.Config{
-		Storage: l.storage, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}}, Rates: func() invoice.Rates { return fixed },
+		Storage: l.storage, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}}, Rates: func() invoice.Rates { return s.rates },
 		Now: l.clock.Now, Log: slog.New(slog.DiscardHandler), Encode: func(*invoice.Invoice, invoice.Event) []byte { return []byte("{}") },
 		NewID: func() string { s.made++; return fmt.Sprintf("%032d", s.made) },
 	})

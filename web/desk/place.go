@@ -67,6 +67,7 @@ func (v *visit) roleName(r account.Role) string {
 // permissionNames are the keys of the names of permissions, as the page of a refusal begins with them.
 var permissionNames = map[account.Permission]string{
 	account.ViewPayments: "desk.may.payments", account.ManageAccounts: "desk.may.accounts", account.ViewLog: "desk.may.log",
+	account.Decide: "desk.may.decide", account.DecideHighRisk: "desk.may.decide",
 }
 
 // home leads to the first shop of the account, to the sign-in, or to the first run.

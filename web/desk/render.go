@@ -92,6 +92,9 @@ var notices = map[string]string{
 	"role":      "desk.notice.role",
 	"gone":      "desk.notice.gone",
 	"withdrawn": "desk.notice.withdrawn",
+	"accepted":  "desk.notice.accepted",
+	"cancelled": "desk.notice.cancelled",
+	"requoted":  "desk.notice.requoted",
 }
 
 // notice returns the result of the action that led to the page; "" if there was none.

@@ -59,6 +59,8 @@ func (h *Desk) routes() []route {
 
 		{http.MethodGet, "/desk/:shop/payments", account.ViewPayments, (*visit).payments},
 		{http.MethodGet, "/desk/:shop/payments/:id", account.ViewPayments, (*visit).payment},
+		{http.MethodGet, "/desk/:shop/payments/:id/:decision", account.Decide, (*visit).askToDecide},
+		{http.MethodPost, "/desk/:shop/payments/:id/:decision", account.Decide, (*visit).decide},
 
 		{http.MethodGet, "/desk/:shop/account", member, (*visit).ownAccount},
 		{http.MethodGet, "/desk/:shop/account/password", account.ManageSignIn, (*visit).newPassword},
@@ -150,17 +152,21 @@ func (v *visit) admit(r route) error {
 	if !reads(v.Request()) && subtle.ConstantTimeCompare([]byte(v.Request().PostFormValue("form")), []byte(v.token)) != 1 {
 		return errForeign
 	}
-	if r.needs == member {
+	if r.needs == member || viewing(r) && v.may(r.needs) {
 		return nil
 	}
-	switch grant := v.account.Allows(v.shop.ID, r.needs); {
-	case grant == account.Allowed,
-		grant == account.StepUp && (v.session.SteppedUp(v.Now()) || viewing(r)):
+	return v.require(r.needs)
+}
+
+// require checks a permission of the account.
+func (v *visit) require(p account.Permission) error {
+	switch grant := v.account.Allows(v.shop.ID, p); {
+	case grant == account.Allowed, grant == account.StepUp && v.session.SteppedUp(v.Now()):
 		return nil
 	case grant == account.StepUp:
 		return errConfirm
 	}
-	return &refusal{r.needs}
+	return &refusal{p}
 }
 
 // viewing reports whether a route only shows what the permission guards: only changes need a confirmed

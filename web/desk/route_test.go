@@ -26,6 +26,7 @@ var (
 	ownSignIn = access{roles: account.Roles, confirm: true}
 	owners    = access{roles: []account.Role{account.Owner}}
 	confirmed = access{roles: []account.Role{account.Owner}, confirm: true}
+	deciders  = access{roles: []account.Role{account.Owner, account.Manager}}
 	viewers   = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper, account.Developer}}
 	auditors  = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper, account.Developer}}
 )
@@ -48,6 +49,8 @@ var table = map[string]access{
 	"GET /desk/:shop":                           everyRole,
 	"GET /desk/:shop/payments":                  viewers,
 	"GET /desk/:shop/payments/:id":              viewers,
+	"GET /desk/:shop/payments/:id/:decision":    deciders,
+	"POST /desk/:shop/payments/:id/:decision":   deciders,
 	"GET /desk/:shop/account":                   everyRole,
 	"GET /desk/:shop/account/password":          ownSignIn,
 	"POST /desk/:shop/account/password":         ownSignIn,
@@ -87,7 +90,7 @@ func TestRoutes(t *testing.T) {
 	try := func(t *testing.T, b *browser, route, form string) page {
 		t.Helper()
 		method, path, _ := strings.Cut(route, " ")
-		path = strings.NewReplacer(":shop", shop, ":account", "acc_unknown", ":id", "unknown").Replace(path)
+		path = strings.NewReplacer(":shop", shop, ":account", "acc_unknown", ":id", "unknown", ":decision", "accept").Replace(path)
 		return b.do(method, path, values("form", form))
 	}
 	for _, stale := range []bool{false, true} {
@@ -123,7 +126,7 @@ func TestRoutes(t *testing.T) {
 			continue
 		}
 		method, path, _ := strings.Cut(route, " ")
-		path = strings.NewReplacer(":shop", "other", ":account", "acc_unknown", ":id", "unknown").Replace(path)
+		path = strings.NewReplacer(":shop", "other", ":account", "acc_unknown", ":id", "unknown", ":decision", "accept").Replace(path)
 		if got := team[account.Owner].do(method, path, values("form", forms[account.Owner])); got.status != http.StatusNotFound {
 			t.Errorf("%s of a shop in which the account has no role: %d, want 404", route, got.status)
 		}

@@ -276,7 +276,7 @@ func TestBalances_without_old_state_need_a_decision_of_the_merchant(t *testing.T
 	tip := int64(len(w.blocks)) - 1
 	e.want(inv, "created late", fmt.Sprint("0.02 late in ", tip-9))
 	e.mine(12)
-	_, err := e.service.Accept(t.Context(), inv.ID, "command")
+	_, err := e.service.Accept(t.Context(), inv.ID, "command", 0)
 	e.must(err)
 	e.want(inv, "paid", fmt.Sprint("0.02 confirmed in ", tip-9))
 }
