@@ -281,7 +281,7 @@ func deciding(decision string, change func(*api.InvoiceRequest), actions ...stri
 	})
 }
 
-// The owner opens a late payment, reads the consequences, accepts it, and finds the entry in the audit log; with
+// The owner finds a late payment, reads the consequences, accepts it, and finds the entry in the audit log; with
 // and without JavaScript.
 func TestDesk_accept_a_late_payment(t *testing.T) {
 	site := newDemoSite(t)
@@ -291,8 +291,8 @@ func TestDesk_accept_a_late_payment(t *testing.T) {
 			b.observe()
 			paying(forOrder, api.SimulateLate, api.SimulateConfirm)(b, w)
 			id := idOf(w.page)
-			signedIn("/payments?mode=test&state=attention")(b, w)
-			b.send(`.rows a[href$="` + id + `"]`)
+			signedIn("/attention?mode=test")(b, w)
+			b.send(`.list a[href$="` + id + `"]`)
 			b.waitFor(".ask h2", "A payment arrived after the quote expired", nil)
 			b.send(`.ask a[href$="/accept"]`)
 			b.waitFor("h1", "Accept €56.50 as full payment of €56.50?", nil)

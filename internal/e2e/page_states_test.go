@@ -121,6 +121,8 @@ var pageStates = []pageState{
 	{"desk_payment_short", ofDesk, atPayment(forOrder, api.SimulateUnder), 0},
 	{"desk_payment_overpaid", ofDesk, atPayment(forOrder, api.SimulateOver, api.SimulateConfirm), 0},
 	{"desk_payment_late", ofDesk, atPayment(forOrder, api.SimulateLate), 0},
+	{"desk_attention", ofDesk, inTurn(paying(forOrder, api.SimulateLate), paying(longTexts, api.SimulateLate), signedIn("/attention?mode=test")), 0},
+	{"desk_attention_none", ofDesk, signedIn("/attention"), 0},
 	{"desk_accept", ofDesk, deciding("accept", forOrder, api.SimulateLate), 0},
 	{"desk_accept_short", ofDesk, deciding("accept", longTexts, api.SimulateUnder), 0},
 	{"desk_cancel", ofDesk, deciding("cancel", longTexts, api.SimulateUnder), 0},

@@ -11,13 +11,16 @@ import (
 	"chequer/internal/money"
 )
 
-// ListStorage reads lists of invoices, newest first. Its methods read a page of a list: at most limit
+// ListStorage reads lists of invoices, newest first unless their comment says otherwise. Its methods read a page of a list: at most limit
 // invoices after a position.
 type ListStorage interface {
 	// Invoices returns whole invoices.
 	Invoices(ctx context.Context, f Filter, after Position, limit int) ([]*Invoice, error)
 	// Summaries returns invoices in their short form.
 	Summaries(ctx context.Context, f Filter, after Position, limit int) ([]Summary, error)
+	// Undecided returns the invoices of a merchant and a mode that wait for a decision, in their short
+	// form, oldest first.
+	Undecided(ctx context.Context, merchantID string, mode Mode, after Position, limit int) ([]Summary, error)
 	// ExportLines returns invoices as lines of an export.
 	ExportLines(ctx context.Context, f Filter, after Position, limit int) ([]ExportLine, error)
 	// Tally counts the invoices of a merchant and a mode.
@@ -46,6 +49,12 @@ func (s *Service) Invoices(ctx context.Context, f Filter, after Position, limit 
 // Summaries is Invoices with the invoices in their short form.
 func (s *Service) Summaries(ctx context.Context, f Filter, after Position, limit int) ([]Summary, error) {
 	return s.storage.Summaries(ctx, f, after, limit)
+}
+
+// Undecided lists at most limit invoices of a merchant and a mode that wait for a decision, after a
+// position, oldest first. The zero position is the start of the list.
+func (s *Service) Undecided(ctx context.Context, merchantID string, mode Mode, after Position, limit int) ([]Summary, error) {
+	return s.storage.Undecided(ctx, merchantID, mode, after, limit)
 }
 
 // ExportLines is Invoices with the invoices as lines of an export. A caller that reads all pages
@@ -231,6 +240,9 @@ func (inv *Invoice) ExportLine() ExportLine {
 		AcceptedAt: inv.AcceptedAt, AcceptedBy: inv.AcceptedBy, Sales: inv.Sales,
 	}
 }
+
+// Has reports whether an exception is raised.
+func (s Summary) Has(e Exception) bool { return slices.Contains(s.Exceptions, e) }
 
 // NeedsDecision reports whether received money waits for a decision of the merchant: to accept it, to
 // pay it back or to keep it. An underpaid invoice waits for the shopper until it has ended.

@@ -21,6 +21,11 @@ func InvoicesStatements(f invoice.Filter, after invoice.Position, limit int) []S
 	return []Statement{made(p.invoices), made(p.transfers), made(p.spends), made(p.sales), made(l.invoices(summaryColumns)), made(e.invoices)}
 }
 
+// UndecidedStatements returns the statements of Storage.Undecided.
+func UndecidedStatements(after invoice.Position, limit int) []Statement {
+	return []Statement{made(undecided("shop", invoice.Live, after, limit).invoices(summaryColumns))}
+}
+
 // TallyStatements returns the statements of Storage.Tally.
 func TallyStatements(merchantID string, mode invoice.Mode) []Statement {
 	return []Statement{{tallySQL, []any{merchantID, string(mode)}}}

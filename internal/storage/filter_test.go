@@ -29,6 +29,9 @@ type filtered struct {
 func filteredLists() []filtered {
 	const page = 2
 	all := append(filteredInvoices(page), filtered{"tally", "invoices_by_status", storage.TallyStatements("shop", invoice.Live), false})
+	for _, after := range []invoice.Position{{}, {CreatedAt: noon, ID: "i9"}} {
+		all = append(all, filtered{"undecided", "invoice_flags_by_age", storage.UndecidedStatements(after, page), false})
+	}
 	for _, state := range []merchant.DeliveryState{"", merchant.DeliveryFailed} {
 		all = append(all, filtered{"deliveries " + string(state), indexOf(state != "", "deliveries_by_state", "deliveries_pkey"),
 			storage.DeliveriesStatements("e", state, math.MaxInt64, page), false})
@@ -154,9 +157,9 @@ func TestLists_are_served_by_an_index(t *testing.T) {
 		}
 		// A list of invoices has six statements. There are 12 choices of at most one filter (exception and
 		// decision have the same texts), with 4 texts for the combinations of bounds, and 53 pairs of
-		// filters, with 2. The tally has one statement. Deliveries and events have one statement without
+		// filters, with 2. The list of undecided invoices has two texts. The tally has one statement. Deliveries and events have one statement without
 		// a filter and one with it, and sales have two each.
-		if got, want := len(texts), (12*4+2*53)*6+1+2+2+2*2; got != want {
+		if got, want := len(texts), (12*4+2*53)*6+2+1+2+2+2*2; got != want {
 			t.Errorf("%d different statements, want %d", got, want)
 		}
 	})

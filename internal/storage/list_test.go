@@ -103,6 +103,16 @@ func TestInvoices_filters(t *testing.T) {
 			change(&f)
 			return f
 		}
+		for after, want := range map[invoice.Position]string{{}: "d f", {CreatedAt: noon.Add(2 * time.Hour), ID: "d"}: "f", {CreatedAt: noon.Add(4 * time.Hour), ID: "f"}: ""} {
+			undecided, err := s.Undecided(t.Context(), "shop", invoice.Live, after, 10)
+			var ids []string
+			for _, row := range undecided {
+				ids = append(ids, row.ID)
+			}
+			if got := strings.Join(ids, " "); err != nil || got != want {
+				t.Errorf("undecided after %q: %q, %v; want %q", after.ID, got, err, want)
+			}
+		}
 		for _, tt := range []struct {
 			name   string
 			filter invoice.Filter

@@ -51,6 +51,7 @@ type Place struct {
 	Text    string
 	URL     string
 	Icon    string
+	Count   string // of the open cases; empty if there is none
 	Current bool
 }
 

@@ -30,7 +30,7 @@ func solo() desk.Solo { return desk.Solo{Document: document(), Host: "shop.examp
 func frame() desk.Frame {
 	return desk.Frame{
 		Document: document(), Name: evil, Role: "Owner", Account: "/desk/m/account", SignOut: "/desk/signout",
-		Places: []desk.Place{{Text: "Payments", URL: "/desk/m/payments", Icon: "payments", Current: true}, {Text: "Settings", URL: "/desk/m/accounts", Icon: "settings"}},
+		Places: []desk.Place{{Text: "Payments", URL: "/desk/m/payments", Icon: "payments", Current: true, Count: "3"}, {Text: "Settings", URL: "/desk/m/accounts", Icon: "settings"}},
 		Shops:  []views.Link{{Text: evil, URL: "/desk/m"}, {Text: "Other", URL: "/desk/n"}},
 		Search: "/desk/m/payments", Query: evil, LiveURL: "/desk/m/payments", TestURL: "/desk/m/payments?mode=test", Test: true, Notice: "Done.",
 	}
@@ -107,6 +107,10 @@ func pages() map[string]templ.Component {
 			Timeline:  []desk.Step{{Text: evil, Detail: evil, Shape: "ok", Time: "2026-11-29T01:00:00Z", At: "01:00"}},
 			Transfers: []desk.Transfer{{Amount: "1 BTC", State: desk.State{Text: "Seen", Shape: "wait"}, Tx: views.AddressGroups(evil), Address: views.AddressGroups("bc1qabcdefgh"), To: "Address", Facts: []desk.Fact{{Name: "Block", Value: "7"}}}},
 			Facts:     []desk.Fact{{Name: "Description", Value: evil}},
+		}),
+		"attention": desk.AttentionPage(desk.Attention{
+			Frame: f, Cases: []desk.Case{{Heading: evil, URL: "/desk/m/payments/i", Shape: "warn", Text: evil, Action: views.Link{Text: evil, URL: "/desk/m/payments/i/accept"}}},
+			Newer: "/desk/m/attention?after=1-a",
 		}),
 		"decision": desk.DecisionPage(desk.Decision{
 			Frame: f, Back: back, Heading: evil, Problem: evil, Results: []desk.Result{{Shape: "ok", Text: evil}}, Action: "/desk/m/payments/i/accept", Version: "3", Button: "Accept as paid",

@@ -28,6 +28,7 @@ type till struct {
 	wallets []invoice.Wallet
 	made    int
 	rates   invoice.Rates
+	mode    invoice.Mode // of new invoices
 }
 
 // quote sets the rates.
@@ -41,10 +42,10 @@ func (s *till) quote(text string) {
 // newTill returns the invoices of a lab.
 func newTill(l *lab) *till {
 	l.t.Helper()
-	s := &till{lab: l, net: simnet.New(l.storage, l.clock.Now)}
+	s := &till{lab: l, net: simnet.New(l.storage, l.clock.Now), mode: invoice.Test}
 	s.quote("BTC-EUR=80000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
 	s.Service = invoice.NewService(invoice.Config{
-		Storage: l.storage, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}}, Rates: func() invoice.Rates { return s.rates },
+		Storage: l.storage, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}, invoice.Live: {s.net}}, Rates: func() invoice.Rates { return s.rates },
 		Now: l.clock.Now, Log: slog.New(slog.DiscardHandler), Encode: func(*invoice.Invoice, invoice.Event) []byte { return []byte("{}") },
 		NewID: func() string { s.made++; return fmt.Sprintf("%032d", s.made) },
 	})
@@ -74,7 +75,7 @@ func (s *till) sell(merchantID, order, amount string) *invoice.Invoice {
 	s.lab.clock.Pass(time.Second)
 	s.step()
 	inv, err := s.Create(s.lab.t.Context(), invoice.CreateRequest{
-		MerchantID: merchantID, Mode: invoice.Test, Wallets: s.wallets, ExpiresIn: 15 * time.Minute,
+		MerchantID: merchantID, Mode: s.mode, Wallets: s.wallets, ExpiresIn: 15 * time.Minute,
 		Origin: invoice.Origin{Kind: invoice.FromLink, ID: "prints"},
 		Terms:  invoice.Terms{Price: money.MustParse(amount, money.EUR), OrderID: order, Description: "Print <A4>", Rules: invoice.DefaultRules(money.EUR)},
 	})

@@ -5,12 +5,20 @@ import (
 	"chequer/views/desk"
 )
 
+// attentionPath is the path of the place with the invoices that wait for a decision.
+const attentionPath = "/attention"
+
 // places returns the places of the side bar that the account may see.
-func (v *visit) places(current string) []desk.Place {
+func (v *visit) places(current string) ([]desk.Place, error) {
+	cases, err := v.openCases()
+	if err != nil {
+		return nil, err
+	}
 	all := []struct {
 		path, text, icon string
 		visible          bool
 	}{
+		{attentionPath, "desk.attention", "attention", v.may(account.Decide)},
 		{"/payments", "desk.payments", "payments", v.may(account.ViewPayments)},
 		{v.settings(), "desk.settings", "settings", v.settings() != ""},
 		{"/account", "desk.account.own", "accounts", true},
@@ -18,10 +26,14 @@ func (v *visit) places(current string) []desk.Place {
 	var places []desk.Place
 	for _, p := range all {
 		if p.visible {
-			places = append(places, desk.Place{Text: v.text(p.text), URL: v.below(p.path), Icon: p.icon, Current: p.path == current})
+			place := desk.Place{Text: v.text(p.text), URL: v.below(p.path), Icon: p.icon, Current: p.path == current}
+			if p.path == attentionPath {
+				place.Count = cases
+			}
+			places = append(places, place)
 		}
 	}
-	return places
+	return places, nil
 }
 
 // settings returns the first page of the settings that the account may see; "" if there is none.

@@ -48,9 +48,13 @@ func (v *visit) solo(title string) desk.Solo {
 // frame returns the frame of a page of the shop. Place is the path of its place below the shop.
 func (v *visit) frame(title, place string) (desk.Frame, error) {
 	ctx := v.Request().Context()
+	places, err := v.places(place)
+	if err != nil {
+		return desk.Frame{}, err
+	}
 	f := desk.Frame{
 		Document: v.document(title), Name: v.account.Name, Role: v.roleName(v.account.Role(v.shop.ID)),
-		Account: v.below("/account"), SignOut: v.path("/desk/signout"), Places: v.places(place), Notice: v.notice(),
+		Account: v.below("/account"), SignOut: v.path("/desk/signout"), Places: places, Notice: v.notice(),
 	}
 	if v.searches() {
 		f.Search = v.below("/payments")
@@ -62,7 +66,6 @@ func (v *visit) frame(title, place string) (desk.Frame, error) {
 		}
 		f.Shops = append(f.Shops, views.Link{Text: m.Name, URL: v.path("/desk/" + url.PathEscape(id))})
 	}
-	var err error
 	f.Logo, err = v.logo()
 	return f, err
 }

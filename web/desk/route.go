@@ -57,6 +57,7 @@ func (h *Desk) routes() []route {
 
 		{http.MethodGet, "/desk/:shop", member, (*visit).shopHome},
 
+		{http.MethodGet, "/desk/:shop/attention", account.Decide, (*visit).attention},
 		{http.MethodGet, "/desk/:shop/payments", account.ViewPayments, (*visit).payments},
 		{http.MethodGet, "/desk/:shop/payments/:id", account.ViewPayments, (*visit).payment},
 		{http.MethodGet, "/desk/:shop/payments/:id/:decision", account.Decide, (*visit).askToDecide},

@@ -47,6 +47,7 @@ var table = map[string]access{
 	"POST /desk/start/passkey":                  anyone,
 	"POST /desk/start/passkey/options":          anyone,
 	"GET /desk/:shop":                           everyRole,
+	"GET /desk/:shop/attention":                 deciders,
 	"GET /desk/:shop/payments":                  viewers,
 	"GET /desk/:shop/payments/:id":              viewers,
 	"GET /desk/:shop/payments/:id/:decision":    deciders,

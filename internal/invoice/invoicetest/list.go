@@ -18,6 +18,21 @@ func (s *Storage) Summaries(_ context.Context, f invoice.Filter, after invoice.P
 	return page(s, f, after, limit, (*invoice.Invoice).Summary)
 }
 
+// Undecided implements invoice.ListStorage.
+func (s *Storage) Undecided(_ context.Context, merchantID string, mode invoice.Mode, after invoice.Position, limit int) ([]invoice.Summary, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := invoice.Filter{MerchantID: merchantID, Mode: mode, NeedsDecision: true}
+	var all []invoice.Summary
+	for _, inv := range s.invoices {
+		if f.Selects(inv) && newestFirst(after, inv.Position()) > 0 {
+			all = append(all, Clone(inv).Summary())
+		}
+	}
+	slices.SortFunc(all, func(a, b invoice.Summary) int { return newestFirst(b.Position(), a.Position()) })
+	return all[:min(limit, len(all))], nil
+}
+
 // ExportLines implements invoice.ListStorage.
 func (s *Storage) ExportLines(_ context.Context, f invoice.Filter, after invoice.Position, limit int) ([]invoice.ExportLine, error) {
 	return page(s, f, after, limit, (*invoice.Invoice).ExportLine)

@@ -1,0 +1,55 @@
+package desk_test
+
+import (
+	"net/http"
+	"testing"
+
+	"chequer/internal/invoice"
+)
+
+// The page lists the invoices that wait for a decision, oldest first, with the usual decision of each.
+func TestAttention(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	b.get("/desk/shop/attention").want(http.StatusOK, "No payment waits for a decision.")
+	s := l.till
+	late := s.lateSale("1047", "0.00099")
+	short := s.sell(shop, "1051", "80.00")
+	s.pay(short, "0.0005")
+	s.expire()
+	over := s.sell(shop, "1032", "80.00")
+	l.must(s.net.Confirm(t.Context(), []string{s.pay(over, "0.0011")}))
+	s.step()
+	s.sell(shop, "1060", "80.00")
+	foreign := s.sell("other", "1", "80.00")
+	s.pay(foreign, "0.0011")
+	page := b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "Payments that wait for a decision")
+	want := []struct{ heading, action, url string }{
+		{"1047: Late", "Accept as paid…", late.ID + "/accept"},
+		{"1051: €40.00 short", "Requote €40.00…", short.ID + "/requote"},
+		{"1032: Overpaid", "Open", over.ID},
+	}
+	rows := page.find(".list li")
+	if rows.Length() != len(want) {
+		t.Fatalf("the page has %d cases, want %d: %s", rows.Length(), len(want), page.text())
+	}
+	rows.Each(func(i int, row *selection) {
+		w, action := want[i], row.Find(".bs a")
+		if got := textOf(row.Find("h2")); got != w.heading {
+			t.Errorf("case %d is %q, want %q", i, got, w.heading)
+		}
+		if got, at := textOf(action), action.AttrOr("href", ""); got != w.action+" "+w.heading || at != "/desk/shop/payments/"+w.url {
+			t.Errorf("the action of %s is %q at %s", w.heading, got, at)
+		}
+		b.get(action.AttrOr("href", "")).want(http.StatusOK, "")
+	})
+	if n := page.find(".pip").Length(); n != 0 {
+		t.Error("the places count test payments")
+	}
+	s.mode = invoice.Live
+	s.lateSale("1048", "0.001")
+	if got := textOf(b.get("/desk/shop/account").find(".places .pip")); got != "1 open" {
+		t.Errorf("the place shows %q, want 1 open", got)
+	}
+}
