@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"bytes"
 	"fmt"
 	"image"
 	"testing"
@@ -55,14 +54,8 @@ func TestCodes_can_be_read_small(t *testing.T) {
 // device pixel per CSS pixel.
 func (b *tab) decodeSmall(selector string) string {
 	b.t.Helper()
-	get(b, chromedp.Evaluate[any](fmt.Sprintf(`(() => {
-		const code = document.querySelector(%q);
-		code.style.width = "%dpx";
-		code.scrollIntoView({block: "center"});
-	})()`, selector, codeSize)))
-	b.settle(selector)
-	picture, _, err := image.Decode(bytes.NewReader(get(b, chromedp.Screenshot(chromedp.CSS(selector)))))
-	b.check(err)
+	get(b, chromedp.Evaluate[any](fmt.Sprintf(`void(document.querySelector(%q).style.width = "%dpx")`, selector, codeSize)))
+	picture := b.elementPicture(selector)
 	if got := picture.Bounds().Dx(); got != codeSize {
 		b.t.Fatalf("the picture of %s is %d pixels wide", selector, got)
 	}

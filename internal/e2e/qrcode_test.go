@@ -18,16 +18,22 @@ import (
 // decode reads the QR code of an element from a screenshot.
 func (b *tab) decode(selector string) string {
 	b.t.Helper()
+	text, err := readCode(inside(b.elementPicture(selector)))
+	if err != nil {
+		b.t.Fatalf("no QR code can be read from %s: %v", selector, err)
+	}
+	return text
+}
+
+// elementPicture returns a screenshot of an element in the middle of the window.
+func (b *tab) elementPicture(selector string) image.Image {
+	b.t.Helper()
 	center := fmt.Sprintf(`document.querySelector(%q).scrollIntoView({block:"center"})`, selector)
 	get(b, chromedp.Evaluate[any](center)) // so that elements fixed to the edges do not cover it
 	b.settle(selector)
 	picture, _, err := image.Decode(bytes.NewReader(get(b, chromedp.Screenshot(chromedp.CSS(selector)))))
 	b.check(err)
-	text, err := readCode(inside(picture))
-	if err != nil {
-		b.t.Fatalf("no QR code can be read from %s: %v", selector, err)
-	}
-	return text
+	return picture
 }
 
 // inside returns a picture of a code without the border and the round corners of its tile, which
