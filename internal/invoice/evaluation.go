@@ -74,26 +74,28 @@ func (e *Evaluation) Decisions(now time.Time) Decisions {
 	}
 	accepted := inv.clone()
 	accepted.Accepted, accepted.AcceptedAt = ids, now.Add(inv.Clock)
-	d.Accept, d.Accepted = true, accepted.Evaluate()
+	after := accepted.Evaluation()
+	d.Accept, d.Accepted = true, after.state
 	d.Worth = d.Accepted.Paid
-	if receipt := inv.valueAtReceipt(accepted); receipt.Cmp(d.Worth) < 0 {
+	if receipt := e.valueAtReceipt(after); receipt.Cmp(d.Worth) < 0 {
 		d.Worth = receipt
 	}
 	d.HighRisk = inv.Terms.Price.Sub(d.Worth).Cmp(WaiverLimit.of(inv.Terms.Price, inv.Quotes[0].Prices[0])) > 0
 	return d
 }
 
-// valueAtReceipt returns the value of the transfers that are accepted in a copy of the invoice. Transfers
-// that are late in the invoice have the value at their first sighting, if there was a rate.
-func (inv *Invoice) valueAtReceipt(accepted *Invoice) money.Amount {
+// valueAtReceipt returns the value of the transfers that are accepted after an acceptance. Transfers that
+// were late before have the value at their first sighting, if there was a rate.
+func (e *Evaluation) valueAtReceipt(after *Evaluation) money.Amount {
 	late := map[string]bool{}
-	for _, p := range inv.Payments() {
+	for _, p := range e.inv.payments(e.ledger) {
 		late[p.ID] = p.State == PaymentLate
 	}
-	total := money.Zero(inv.Terms.Price.Currency())
-	for _, p := range accepted.Payments() {
+	accepted := after.inv.acceptedIDs()
+	total := money.Zero(e.inv.Terms.Price.Currency())
+	for _, p := range after.inv.payments(after.ledger) {
 		switch {
-		case !slices.Contains(accepted.Accepted, p.ID):
+		case !accepted[p.ID]:
 		case late[p.ID] && p.Market != nil:
 			total = total.Add(*p.Market)
 		default:

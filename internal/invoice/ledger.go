@@ -39,14 +39,20 @@ type ledger struct {
 	slack *big.Rat
 }
 
+// acceptedIDs returns the set of the IDs of the accepted transfers.
+func (inv *Invoice) acceptedIDs() map[string]bool {
+	ids := make(map[string]bool, len(inv.Accepted))
+	for _, id := range inv.Accepted {
+		ids[id] = true
+	}
+	return ids
+}
+
 // ledger evaluates the transfers. The order of the facts does not matter.
 func (inv *Invoice) ledger() ledger {
 	c := newConflicts(inv.Transfers)
 	l := ledger{accepted: inv.acceptanceHolds(c), slack: new(big.Rat)}
-	accepted := map[string]bool{}
-	for _, id := range inv.Accepted {
-		accepted[id] = true
-	}
+	accepted := inv.acceptedIDs()
 	units := map[recipient]*big.Rat{}
 	counting, largest := 0, new(big.Rat)
 	for _, t := range c.transfers {

@@ -11,8 +11,8 @@ import (
 	"chequer/internal/money"
 )
 
-// ListStorage reads lists of invoices, newest first unless their comment says otherwise. Its methods read a page of a list: at most limit
-// invoices after a position.
+// ListStorage reads lists of invoices, newest first unless the comment of a method states another order.
+// Its methods read a page of a list: at most limit invoices after a position.
 type ListStorage interface {
 	// Invoices returns whole invoices.
 	Invoices(ctx context.Context, f Filter, after Position, limit int) ([]*Invoice, error)

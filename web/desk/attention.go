@@ -63,7 +63,7 @@ func (v *visit) openCases() (string, error) {
 	if !v.may(account.Decide) {
 		return "", nil
 	}
-	t, err := v.Invoices.Tally(v.Request().Context(), v.shop.ID, invoice.Live)
+	t, err := v.tally(invoice.Live)
 	if err != nil || t.NeedDecision == 0 {
 		return "", err
 	}

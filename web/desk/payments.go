@@ -45,7 +45,7 @@ func (v *visit) paymentsPage(q listQuery, rows []invoice.Summary) (desk.Payments
 	f.Query, f.Test = q.text, q.mode == invoice.Test
 	f.LiveURL, f.TestURL = v.below("/payments"), v.below("/payments?mode=test")
 	page := desk.Payments{Frame: f, Action: v.below("/payments"), Filters: q.fields(v), Kept: q.kept(), Caption: v.text("desk.payments.caption")}
-	tally, err := v.Invoices.Tally(v.Request().Context(), v.shop.ID, q.mode)
+	tally, err := v.tally(q.mode)
 	if err != nil {
 		return page, err
 	}
@@ -68,6 +68,22 @@ func (v *visit) paymentsPage(q listQuery, rows []invoice.Summary) (desk.Payments
 		}
 	}
 	return page, nil
+}
+
+// tally returns the numbers of the shop's invoices. It reads them once for the frame and the page.
+func (v *visit) tally(mode invoice.Mode) (invoice.Tally, error) {
+	if t, ok := v.tallies[mode]; ok {
+		return t, nil
+	}
+	t, err := v.Invoices.Tally(v.Request().Context(), v.shop.ID, mode)
+	if err != nil {
+		return t, err
+	}
+	if v.tallies == nil {
+		v.tallies = map[invoice.Mode]invoice.Tally{}
+	}
+	v.tallies[mode] = t
+	return t, nil
 }
 
 // paymentRow returns an invoice as a row of the list.

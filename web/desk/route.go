@@ -10,6 +10,7 @@ import (
 
 	"chequer/internal/account"
 	"chequer/internal/audit"
+	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 )
 
@@ -34,7 +35,8 @@ type visit struct {
 	account account.Account
 	session account.Session
 	shop    merchant.Merchant
-	token   string // form token
+	token   string                         // form token
+	tallies map[invoice.Mode]invoice.Tally // that were read
 }
 
 // routes lists every page and action.
