@@ -38,15 +38,15 @@ type themeCache struct {
 func (c *themeCache) find(hash string) (present.Theme, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	d, ok := c.byHash[hash]
-	return d, ok
+	t, ok := c.byHash[hash]
+	return t, ok
 }
 
 func (c *themeCache) add(hash string, t theme.Theme) present.Theme {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if d, ok := c.byHash[hash]; ok {
-		return d
+	if known, ok := c.byHash[hash]; ok {
+		return known
 	}
 	if c.byHash == nil || len(c.byHash) >= maxThemes {
 		c.byHash = map[string]present.Theme{}
@@ -69,14 +69,14 @@ func (c *themeCache) setOwnHash(hash string, until time.Time) {
 
 // theme returns the theme with a hash, from the cache or from the service.
 func (h *Handler) theme(ctx context.Context, hash string) (present.Theme, error) {
-	if d, ok := h.themes.find(hash); ok {
-		return d, nil
+	if known, ok := h.themes.find(hash); ok {
+		return known, nil
 	}
-	l, err := h.readTheme(ctx, hash)
+	t, err := h.readTheme(ctx, hash)
 	if err != nil {
 		return present.Theme{}, err
 	}
-	return h.themes.add(hash, l), nil
+	return h.themes.add(hash, t), nil
 }
 
 // themed returns the frame in the theme with the given hash. An empty hash is the default theme. If the
@@ -87,7 +87,7 @@ func (h *Handler) themed(ctx context.Context, f present.Frame, hash string) pres
 	}
 	t, err := h.theme(ctx, hash)
 	if err != nil {
-		h.config.Logger.Warn("theme not read", "look", hash, "error", err)
+		h.config.Logger.Warn("theme not read", "theme", hash, "error", err)
 		return f
 	}
 	f.Theme = t
@@ -107,7 +107,7 @@ func (h *Handler) ownFrame(c echo.Context, r present.Reader) present.Frame {
 // readOwnTheme reads the theme of the storefront's merchant and returns its hash. While the service does
 // not answer, it returns the last hash.
 func (h *Handler) readOwnTheme(ctx context.Context, last string, now time.Time) (hash string) {
-	l, err := h.readTheme(ctx, "")
+	t, err := h.readTheme(ctx, "")
 	switch {
 	case errors.Is(err, client.ErrUnsupported), errors.Is(err, client.ErrNotFound):
 		h.themes.setOwnHash("", now.Add(noThemeTTL))
@@ -117,8 +117,8 @@ func (h *Handler) readOwnTheme(ctx context.Context, last string, now time.Time) 
 		h.themes.setOwnHash(last, now.Add(noThemeTTL))
 		return last
 	}
-	if hash = l.Hash(); hash != "" {
-		h.themes.add(hash, l)
+	if hash = t.Hash(); hash != "" {
+		h.themes.add(hash, t)
 	}
 	h.themes.setOwnHash(hash, now.Add(ownThemeTTL))
 	return hash
