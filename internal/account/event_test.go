@@ -21,9 +21,10 @@ func TestChanges_are_events(t *testing.T) {
 	ctx := t.Context()
 	in, _ := d.owner()
 	tove := d.invite("Tove", account.Manager)
-	if err := d.ChangeRoles(ctx, tove.Account.ID, func(r map[string]account.Role) {
+	if err := d.ChangeRoles(ctx, tove.Account.ID, func(r map[string]account.Role) error {
 		clear(r)
 		r["bakery"] = account.Seller
+		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}

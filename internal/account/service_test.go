@@ -272,7 +272,7 @@ func TestChangeRoles_keeps_the_roles_of_other_shops(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range 8 {
 		group.Go(func() {
-			err := d.ChangeRoles(ctx, tove.Account.ID, func(r map[string]account.Role) { r[fmt.Sprint("shop", i)] = account.Seller })
+			err := d.ChangeRoles(ctx, tove.Account.ID, func(r map[string]account.Role) error { r[fmt.Sprint("shop", i)] = account.Seller; return nil })
 			if err != nil {
 				t.Error(err)
 			}
@@ -288,7 +288,7 @@ func TestChangeRoles_keeps_the_roles_of_other_shops(t *testing.T) {
 			t.Errorf("removed the account: %v, error %v", removed, err)
 		}
 	}
-	err = d.ChangeRoles(ctx, tove.Account.ID, func(r map[string]account.Role) { clear(r) })
+	err = d.ChangeRoles(ctx, tove.Account.ID, func(r map[string]account.Role) error { clear(r); return nil })
 	if wrong, is := errors.AsType[*account.FieldError](err); !is || wrong.Field != "role" {
 		t.Errorf("without a role: got error %v", err)
 	}
@@ -299,16 +299,35 @@ func TestChangeRoles_keeps_the_roles_of_other_shops(t *testing.T) {
 	wantErr(t, "a removed account", err, account.ErrNotFound)
 }
 
+// A change of roles that finds another state than its caller saw changes nothing.
+func TestChangeRoles_returns_the_error_of_the_change(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	ctx := t.Context()
+	d.owner()
+	tove := d.invite("Tove", account.Manager)
+	before := len(d.actions())
+	wantErr(t, "a change that fails", d.ChangeRoles(ctx, tove.Account.ID, func(r map[string]account.Role) error {
+		r["shop"] = account.Owner
+		return account.ErrNotFound
+	}), account.ErrNotFound)
+	_, err := d.RemoveFrom(ctx, tove.Account.ID, "other")
+	wantErr(t, "removed from a shop without a role", err, account.ErrNotFound)
+	if a, err := d.Account(ctx, tove.Account.ID); err != nil || a.Roles["shop"] != account.Manager || len(d.actions()) != before {
+		t.Errorf("roles %v, log %q, error %v", a.Roles, d.actions()[before:], err)
+	}
+}
+
 func TestTeam(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	ctx := audit.With(t.Context(), audit.Actor{Kind: audit.Account, Name: "Maren"})
 	owner, _ := d.owner()
 	tove := d.invite("Tove", account.Manager)
-	wantErr(t, "the last owner's role", d.ChangeRoles(ctx, owner.Account.ID, func(r map[string]account.Role) { r["shop"] = account.Seller }), account.ErrLastOwner)
+	wantErr(t, "the last owner's role", d.ChangeRoles(ctx, owner.Account.ID, func(r map[string]account.Role) error { r["shop"] = account.Seller; return nil }), account.ErrLastOwner)
 	wantErr(t, "the last owner", d.Remove(ctx, owner.Account.ID), account.ErrLastOwner)
 	wantErr(t, "an unknown account", d.Remove(ctx, "acc_x"), account.ErrNotFound)
-	if err := d.ChangeRoles(ctx, tove.Account.ID, func(r map[string]account.Role) { r["shop"] = account.Owner }); err != nil {
+	if err := d.ChangeRoles(ctx, tove.Account.ID, func(r map[string]account.Role) error { r["shop"] = account.Owner; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Remove(ctx, owner.Account.ID); err != nil {

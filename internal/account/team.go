@@ -9,16 +9,18 @@ import (
 // Team lists all accounts, oldest first.
 func (s *Service) Team(ctx context.Context) ([]Account, error) { return s.Storage.Accounts(ctx) }
 
-// ChangeRoles lets change modify the roles of an account, by merchant ID. The errors are ErrNotFound,
-// ErrLastOwner and *FieldError.
-func (s *Service) ChangeRoles(ctx context.Context, accountID string, change func(roles map[string]Role)) error {
+// ChangeRoles lets change modify the roles of an account, by merchant ID, unless change returns an error.
+// The errors are ErrNotFound, ErrLastOwner, *FieldError and those of change.
+func (s *Service) ChangeRoles(ctx context.Context, accountID string, change func(roles map[string]Role) error) error {
 	return s.Storage.ChangeTeam(ctx, "", func(_ Ticket, all []Account) ([]Account, Outcome, error) {
 		i, err := indexOf(all, accountID)
 		if err != nil {
 			return nil, Outcome{}, err
 		}
 		roles := maps.Clone(all[i].Roles)
-		change(roles)
+		if err := change(roles); err != nil {
+			return nil, Outcome{}, err
+		}
 		if err := checkRoles(roles); err != nil {
 			return nil, Outcome{}, err
 		}
@@ -27,8 +29,8 @@ func (s *Service) ChangeRoles(ctx context.Context, accountID string, change func
 }
 
 // RemoveFrom removes an account from a shop: its role there, or the whole account with its sessions if it
-// has no role elsewhere. It reports whether the account was removed. The errors are ErrNotFound and
-// ErrLastOwner.
+// has no role elsewhere. It reports whether the account was removed. The errors are ErrNotFound, also for
+// an account without a role in the shop, and ErrLastOwner.
 func (s *Service) RemoveFrom(ctx context.Context, accountID, merchantID string) (removed bool, err error) {
 	err = s.Storage.ChangeTeam(ctx, "", func(_ Ticket, all []Account) ([]Account, Outcome, error) {
 		i, err := indexOf(all, accountID)
@@ -36,6 +38,9 @@ func (s *Service) RemoveFrom(ctx context.Context, accountID, merchantID string) 
 			return nil, Outcome{}, err
 		}
 		roles := maps.Clone(all[i].Roles)
+		if roles[merchantID] == "" {
+			return nil, Outcome{}, ErrNotFound
+		}
 		delete(roles, merchantID)
 		if removed = len(roles) == 0; removed {
 			return s.without(all, i)

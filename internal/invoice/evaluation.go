@@ -1,6 +1,7 @@
 package invoice
 
 import (
+	"math/big"
 	"slices"
 	"sync"
 	"time"
@@ -54,10 +55,13 @@ type Decisions struct {
 	Accept, Cancel, Requote bool
 	// Accepted is the state of the invoice after an acceptance now. It is zero if Accept is false.
 	Accepted State
-	// Worth is the value of the accepted transfers: their value in the state Accepted, or their value at
-	// receipt if that is lower.
+	// Worth is Accepted.Paid, less what the accepted late parts lost: the difference of their values under
+	// their quotes and at receipt.
 	Worth money.Amount
-	// HighRisk reports whether the difference of the price and Worth is more than WaiverLimit.
+	// Unvalued reports whether there was no rate when a late part arrived, so that Worth contains its value
+	// under the quote.
+	Unvalued bool
+	// HighRisk reports whether the difference of the price and Worth is more than WaiverLimit, or unknown.
 	HighRisk bool
 }
 
@@ -74,35 +78,35 @@ func (e *Evaluation) Decisions(now time.Time) Decisions {
 	}
 	accepted := inv.clone()
 	accepted.Accepted, accepted.AcceptedAt = ids, now.Add(inv.Clock)
-	after := accepted.Evaluation()
-	d.Accept, d.Accepted = true, after.state
-	d.Worth = d.Accepted.Paid
-	if receipt := e.valueAtReceipt(after); receipt.Cmp(d.Worth) < 0 {
-		d.Worth = receipt
-	}
-	d.HighRisk = inv.Terms.Price.Sub(d.Worth).Cmp(WaiverLimit.of(inv.Terms.Price, inv.Quotes[0].Prices[0])) > 0
+	d.Accept, d.Accepted = true, accepted.Evaluate()
+	lost, known := e.lost(accepted.acceptedIDs())
+	d.Worth, d.Unvalued = d.Accepted.Paid.Sub(lost), !known
+	waived := inv.Terms.Price.Sub(d.Worth)
+	d.HighRisk = d.Unvalued || waived.Cmp(WaiverLimit.of(inv.Terms.Price, inv.Quotes[0].Prices[0])) > 0
 	return d
 }
 
-// valueAtReceipt returns the value of the transfers that are accepted after an acceptance. Transfers that
-// were late before have the value at their first sighting, if there was a rate.
-func (e *Evaluation) valueAtReceipt(after *Evaluation) money.Amount {
-	late := map[string]bool{}
-	for _, p := range e.inv.payments(e.ledger) {
-		late[p.ID] = p.State == PaymentLate
-	}
-	accepted := after.inv.acceptedIDs()
-	total := money.Zero(e.inv.Terms.Price.Currency())
-	for _, p := range after.inv.payments(after.ledger) {
-		switch {
-		case !accepted[p.ID]:
-		case late[p.ID] && p.Market != nil:
-			total = total.Add(*p.Market)
-		default:
-			total = total.Add(p.Value)
+// lost returns what the late parts of the given transfers lost between their quotes and their receipt, or
+// zero if they lost nothing. It reports whether all of them have a value at receipt. A part that was seen
+// before the end of the first quote, but confirmed late, has the value of its quote.
+func (e *Evaluation) lost(accepted map[string]bool) (lost money.Amount, known bool) {
+	total, known := new(big.Rat), true
+	for _, late := range e.ledger.entries {
+		if late.lateSum == nil || !accepted[late.transfer.ID] {
+			continue
+		}
+		if market := late.transfer.marketValue(late.lateSum); market != nil {
+			total.Add(total, late.quoted)
+			total.Sub(total, market)
+		} else if late.transfer.FirstSeen.After(e.inv.Quotes[0].Until) {
+			known = false
 		}
 	}
-	return total
+	fiat := e.inv.Terms.Price.Currency()
+	if total.Sign() <= 0 {
+		return money.Zero(fiat), known
+	}
+	return money.RoundUp(major(total, fiat), fiat), known
 }
 
 // changedSince reports whether the invoice has another version than the one that a caller has seen; 0

@@ -17,6 +17,8 @@ type entry struct {
 	counted  *big.Int // smallest units of the asset that count; nil if none count
 	euro     *big.Rat // value of counted in whole euro, at the prices of its quotes
 	late     bool     // a part arrived after its quote's end or at an unknown time, and does not count
+	lateSum  *big.Int // smallest units of the asset of the late parts; nil if there are none
+	quoted   *big.Rat // value of the late parts under their quotes; nil if there are none
 	replaced bool     // another transaction spent its inputs
 	reorged  bool     // it lost its block
 	ignored  bool     // dust, gas, a wrong asset, or older than the invoice
@@ -145,11 +147,15 @@ func (inv *Invoice) evaluateTransfer(e *entry, m Method, c *conflicts, acceptanc
 	if acceptance && e.accepted {
 		return // its value is part of the full price, see applyAcceptance
 	}
+	parts := c.allocations(t)
 	if t.Unsure {
 		e.late = true
+		for _, a := range parts {
+			value, _, _ := inv.valueOf(t, m, a)
+			e.addLate(a, value)
+		}
 		return
 	}
-	parts := c.allocations(t)
 	e.old = !slices.ContainsFunc(parts, func(a allocation) bool { return !a.old })
 	e.ignored = e.old
 	for _, a := range parts {
@@ -161,11 +167,21 @@ func (inv *Invoice) evaluateTransfer(e *entry, m Method, c *conflicts, acceptanc
 		value, price, late := inv.valueOf(t, m, a)
 		if refused || late && !inv.lateCounts(t, a, value) {
 			e.late = true
+			e.addLate(a, value)
 			continue
 		}
 		e.value.Add(e.value, value)
 		e.credit(a, m, price)
 	}
+}
+
+// addLate adds an allocation that does not count because it is late.
+func (e *entry) addLate(a allocation, quoted *big.Rat) {
+	if e.lateSum == nil {
+		e.lateSum, e.quoted = new(big.Int), new(big.Rat)
+	}
+	e.lateSum.Add(e.lateSum, a.amount)
+	e.quoted.Add(e.quoted, quoted)
 }
 
 // credit adds an allocation that counts, at the price of its quote.
@@ -233,12 +249,18 @@ func (inv *Invoice) lateCounts(t Transfer, a allocation, value *big.Rat) bool {
 	if inv.Terms.Rules.LatePercent == 0 || seenInTime { // if seen in time, only the confirmation was late
 		return true
 	}
-	if t.Market == nil {
-		return false
-	}
-	market := new(big.Rat).Mul(minor(*t.Market), new(big.Rat).SetFrac(a.amount, t.Amount.Minor()))
+	market := t.marketValue(a.amount)
 	floor := new(big.Rat).Mul(value, big.NewRat(inv.Terms.Rules.LatePercent, 100))
-	return market.Cmp(floor) >= 0
+	return market != nil && market.Cmp(floor) >= 0
+}
+
+// marketValue returns the value of a part of the transfer at its first sighting, by the smallest units of
+// the part; nil if it is not known.
+func (t Transfer) marketValue(units *big.Int) *big.Rat {
+	if t.Market == nil {
+		return nil
+	}
+	return new(big.Rat).Mul(minor(*t.Market), new(big.Rat).SetFrac(units, t.Amount.Minor()))
 }
 
 // acceptanceHolds reports whether every transfer that the merchant accepted is still present.

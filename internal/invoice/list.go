@@ -18,9 +18,8 @@ type ListStorage interface {
 	Invoices(ctx context.Context, f Filter, after Position, limit int) ([]*Invoice, error)
 	// Summaries returns invoices in their short form.
 	Summaries(ctx context.Context, f Filter, after Position, limit int) ([]Summary, error)
-	// Undecided returns the invoices of a merchant and a mode that wait for a decision, in their short
-	// form, oldest first.
-	Undecided(ctx context.Context, merchantID string, mode Mode, after Position, limit int) ([]Summary, error)
+	// Undecided returns the invoices of a merchant and a mode that wait for a decision, oldest first.
+	Undecided(ctx context.Context, merchantID string, mode Mode, after Position, limit int) ([]*Invoice, error)
 	// ExportLines returns invoices as lines of an export.
 	ExportLines(ctx context.Context, f Filter, after Position, limit int) ([]ExportLine, error)
 	// Tally counts the invoices of a merchant and a mode.
@@ -53,7 +52,7 @@ func (s *Service) Summaries(ctx context.Context, f Filter, after Position, limit
 
 // Undecided lists at most limit invoices of a merchant and a mode that wait for a decision, after a
 // position, oldest first. The zero position is the start of the list.
-func (s *Service) Undecided(ctx context.Context, merchantID string, mode Mode, after Position, limit int) ([]Summary, error) {
+func (s *Service) Undecided(ctx context.Context, merchantID string, mode Mode, after Position, limit int) ([]*Invoice, error) {
 	return s.storage.Undecided(ctx, merchantID, mode, after, limit)
 }
 

@@ -23,7 +23,8 @@ func InvoicesStatements(f invoice.Filter, after invoice.Position, limit int) []S
 
 // UndecidedStatements returns the statements of Storage.Undecided.
 func UndecidedStatements(after invoice.Position, limit int) []Statement {
-	return []Statement{made(undecided("shop", invoice.Live, after, limit).invoices(summaryColumns))}
+	p := newPage(undecided("shop", invoice.Live, after, limit))
+	return []Statement{made(p.invoices), made(p.transfers), made(p.spends), made(p.sales)}
 }
 
 // TallyStatements returns the statements of Storage.Tally.

@@ -12,16 +12,44 @@ import (
 
 // Invoices implements invoice.ListStorage.
 func (s *Storage) Invoices(ctx context.Context, f invoice.Filter, after invoice.Position, limit int) ([]*invoice.Invoice, error) {
-	p := newPage(newListing(f, after, limit))
-	records, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]record, error) { return s.readPage(ctx, q, p) })
+	all, err := s.listed(ctx, newListing(f, after, limit))
 	if err != nil {
 		return nil, fmt.Errorf("list invoices: %w", err)
+	}
+	return all, nil
+}
+
+// Undecided implements invoice.ListStorage.
+func (s *Storage) Undecided(ctx context.Context, merchantID string, mode invoice.Mode, after invoice.Position, limit int) ([]*invoice.Invoice, error) {
+	all, err := s.listed(ctx, undecided(merchantID, mode, after, limit))
+	if err != nil {
+		return nil, fmt.Errorf("list invoices that wait for a decision: %w", err)
+	}
+	slices.Reverse(all)
+	return all, nil
+}
+
+// undecided returns the listing of the invoices that wait for a decision, from the oldest.
+func undecided(merchantID string, mode invoice.Mode, after invoice.Position, limit int) listing {
+	flags, args := conditions([]any{merchantID, string(mode), limit},
+		when(after != (invoice.Position{}), "(created_at, invoice_id) > (?, ?)", after.CreatedAt.UnixMilli(), after.ID),
+		when(true, "flag = ?", decisionFlag))
+	return listing{" FROM invoices WHERE id IN (SELECT invoice_id FROM invoice_flags WHERE merchant_id = $1 AND mode = $2" + flags +
+		" ORDER BY created_at, invoice_id LIMIT $3)", args}
+}
+
+// listed returns the invoices of a listing, newest first.
+func (s *Storage) listed(ctx context.Context, l listing) ([]*invoice.Invoice, error) {
+	p := newPage(l)
+	records, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]record, error) { return s.readPage(ctx, q, p) })
+	if err != nil {
+		return nil, err
 	}
 	var all []*invoice.Invoice
 	for _, r := range records {
 		inv, err := r.invoice()
 		if err != nil {
-			return nil, fmt.Errorf("list invoices: %w", err)
+			return nil, err
 		}
 		all = append(all, inv)
 	}

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"chequer/internal/invoice"
 	"chequer/internal/money"
@@ -20,27 +19,6 @@ func (s *Storage) Summaries(ctx context.Context, f invoice.Filter, after invoice
 	}
 	sortByAge(all, invoice.Summary.Position)
 	return all, nil
-}
-
-// Undecided implements invoice.ListStorage.
-func (s *Storage) Undecided(ctx context.Context, merchantID string, mode invoice.Mode, after invoice.Position, limit int) ([]invoice.Summary, error) {
-	l := undecided(merchantID, mode, after, limit)
-	all, err := answer(ctx, s.read, l.summaries)
-	if err != nil {
-		return nil, fmt.Errorf("list invoices that wait for a decision: %w", err)
-	}
-	sortByAge(all, invoice.Summary.Position)
-	slices.Reverse(all)
-	return all, nil
-}
-
-// undecided returns the listing of the invoices that wait for a decision, from the oldest.
-func undecided(merchantID string, mode invoice.Mode, after invoice.Position, limit int) listing {
-	flags, args := conditions([]any{merchantID, string(mode), limit},
-		when(after != (invoice.Position{}), "(created_at, invoice_id) > (?, ?)", after.CreatedAt.UnixMilli(), after.ID),
-		when(true, "flag = ?", decisionFlag))
-	return listing{" FROM invoices WHERE id IN (SELECT invoice_id FROM invoice_flags WHERE merchant_id = $1 AND mode = $2" + flags +
-		" ORDER BY created_at, invoice_id LIMIT $3)", args}
 }
 
 // summaries reads the summaries of the page.

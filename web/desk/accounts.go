@@ -230,7 +230,13 @@ func (v *visit) setRole() error {
 		return err
 	}
 	role := account.Role(v.FormValue("role"))
-	err = v.Accounts.ChangeRoles(v.Request().Context(), a.ID, func(roles map[string]account.Role) { roles[v.shop.ID] = role })
+	err = v.Accounts.ChangeRoles(v.Request().Context(), a.ID, func(roles map[string]account.Role) error {
+		if roles[v.shop.ID] == "" { // removed meanwhile
+			return account.ErrNotFound
+		}
+		roles[v.shop.ID] = role
+		return nil
+	})
 	if v.known(err) {
 		return v.showMember(http.StatusUnprocessableEntity, a, err)
 	}

@@ -3,6 +3,7 @@ package desk_test
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"chequer/internal/invoice"
 )
@@ -52,4 +53,19 @@ func TestAttention(t *testing.T) {
 	if got := textOf(b.get("/desk/shop/account").find(".places .pip")); got != "1 open" {
 		t.Errorf("the place shows %q, want 1 open", got)
 	}
+}
+
+// A short invoice whose addresses are not watched any more allows no new quote.
+func TestAttention_offers_only_what_is_allowed(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	s := l.till
+	short := s.sell(shop, "1051", "80.00")
+	s.pay(short, "0.0005")
+	s.expire()
+	l.clock.Pass(31 * 24 * time.Hour)
+	s.step()
+	b := l.owner()
+	action := b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1051").find(".list .bs a")
+	b.get(action.AttrOr("href", "")).want(http.StatusOK, "")
 }

@@ -102,6 +102,9 @@ func (v *visit) acceptance(inv *invoice.Invoice, d invoice.Decisions) (heading, 
 	if d.Worth.Cmp(received) < 0 {
 		results = append(results, desk.Result{Shape: "warn", Text: v.text("desk.accept.worth", "Amount", v.fiat(d.Worth))})
 	}
+	if d.Unvalued {
+		results = append(results, desk.Result{Shape: "warn", Text: v.text("desk.accept.unvalued")})
+	}
 	results = append(results, desk.Result{Shape: "warn", Text: v.text("desk.accept.final")})
 	return v.text("desk.accept.heading", "Received", v.fiat(received), "Price", v.fiat(price)), v.text("desk.accept"), results
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"chequer/internal/account"
+	"chequer/internal/chain/simnet"
 	"chequer/internal/invoice"
 )
 
@@ -148,4 +149,60 @@ func TestDecision_requote(t *testing.T) {
 	foreign := l.till.sell("other", "1", "5.00")
 	b.get("/desk/shop/payments/"+foreign.ID+"/cancel").want(http.StatusNotFound, "Not found")
 	b.send("/desk/shop/payments/"+foreign.ID+"/cancel", "version", "1").want(http.StatusNotFound, "Not found")
+}
+
+// A replacement that inherits a part that arrived in time has the value at receipt in its late part.
+func TestDecision_risk_of_a_replaced_payment(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	s := l.till
+	inv := s.sell(shop, "1047", "80.00")
+	m, _ := inv.Method(simnet.ID, "BTC")
+	send := func(units string) {
+		t.Helper()
+		_, err := s.net.Send(t.Context(), simnet.Tx{Spends: []string{"a:0"}, Outputs: []simnet.Output{{Asset: "BTC", Script: m.Destination.Script, Units: units}}})
+		l.must(err)
+		s.step()
+	}
+	send("1000") // 0.80 euro
+	s.expire()
+	s.quote("BTC-EUR=8000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
+	l.clock.Pass(time.Second)
+	send("100000") // 80 euro at the quote, 8 euro when it arrives
+	l.clock.Pass(11 * time.Minute)
+	at := "/desk/shop/payments/" + inv.ID
+	ask := b.get(at+"/accept").want(http.StatusOK, "The transfers were worth €8.72 when they arrived.")
+	b.send(at+"/accept", "version", ask.version()).want(http.StatusForbidden, "Confirm it’s you")
+}
+
+// A late payment without a rate at receipt may have lost any part of its value.
+func TestDecision_risk_without_a_rate(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	inv := l.till.sell(shop, "1047", "80.00")
+	l.till.expire()
+	l.till.quote("LTC-EUR=80,EUR-USD=1.08")
+	l.till.pay(inv, "0.001")
+	l.till.quote("BTC-EUR=40000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
+	l.clock.Pass(11 * time.Minute)
+	at := "/desk/shop/payments/" + inv.ID
+	ask := b.get(at+"/accept").want(http.StatusOK, "There was no rate when a late transfer arrived.")
+	b.send(at+"/accept", "version", ask.version()).want(http.StatusForbidden, "Confirm it’s you")
+}
+
+// Payments in time lose nothing, however many amounts are rounded.
+func TestDecision_of_many_payments_in_time(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	inv := l.till.sell(shop, "1047", "8.00")
+	for range 3 {
+		l.till.pay(inv, "0.00003312")
+	}
+	ask := b.get("/desk/shop/payments/"+inv.ID+"/accept").want(http.StatusOK, "Accept €7.94 as full payment of €8.00?")
+	if strings.Contains(ask.text(), "when they arrived") {
+		t.Errorf("the page states a loss: %s", ask.text())
+	}
 }

@@ -59,7 +59,7 @@ func New(c Config) *Desk {
 	h := &Desk{Config: c, echo: echo.New()}
 	h.echo.HTTPErrorHandler = h.fail
 	h.echo.IPExtractor = c.IPExtractor
-	h.echo.Use(h.secure, h.recovered(), compressed(), middleware.BodyLimit(maxForm), h.reachable, h.sameOrigin)
+	h.echo.Use(h.secure, h.recovered(), compressed(), middleware.BodyLimit(maxForm), h.reachable, h.sameOrigin, wellFormed)
 	for _, r := range h.routes() {
 		h.echo.Add(r.method, c.BasePath+r.path, h.serve(r))
 		if r.method == http.MethodGet {

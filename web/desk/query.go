@@ -45,7 +45,7 @@ func (v *visit) listQuery() listQuery {
 func position(text string) invoice.Position {
 	at, id, found := strings.Cut(text, "-")
 	ms, err := strconv.ParseInt(at, 10, 64)
-	if !found || err != nil {
+	if !found || err != nil || !isText(id) {
 		return invoice.Position{}
 	}
 	return invoice.Position{CreatedAt: time.UnixMilli(ms).UTC(), ID: id}

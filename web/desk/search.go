@@ -23,7 +23,7 @@ func (v *visit) findInvoices(f invoice.Filter, q listQuery) ([]invoice.Summary, 
 	if q.text == "" {
 		return v.Invoices.Summaries(ctx, f, q.after, pageSize+1)
 	}
-	if len(q.text) > maxSearch {
+	if len(q.text) > maxSearch || !isText(q.text) {
 		return nil, nil
 	}
 	if invoiceID.MatchString(q.text) {

@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -89,3 +91,16 @@ func (h *Desk) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 		return next(c)
 	}
 }
+
+// wellFormed refuses paths with text that PostgreSQL does not accept: no page has one.
+func wellFormed(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if !isText(c.Request().URL.Path) {
+			return echo.ErrNotFound
+		}
+		return next(c)
+	}
+}
+
+// isText reports whether a text is valid UTF-8 without NUL.
+func isText(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }

@@ -223,3 +223,19 @@ func TestSecrets_stay_secret(t *testing.T) {
 		t.Errorf("the log has a secret: %s", log)
 	}
 }
+
+// Text that PostgreSQL does not accept is not a position in a list, and not a path.
+func TestMalformed_text(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	inv := l.till.lateSale("1047", "0.00099")
+	for _, after := range []string{"5-%00", "5-%ff", "5-a%00"} {
+		for _, list := range []string{"payments", "attention"} {
+			b.get("/desk/shop/"+list+"?mode=test&after="+after).want(http.StatusOK, "1047")
+		}
+	}
+	for _, path := range []string{"payments/%00", "payments/" + inv.ID + "%00", "payments/%ff", "accounts/%00"} {
+		b.get("/desk/shop/"+path).want(http.StatusNotFound, "Not found")
+	}
+}

@@ -19,7 +19,7 @@ func TestTwo_shops(t *testing.T) {
 	}
 	team, err := l.accounts.Team(t.Context())
 	l.must(err)
-	l.must(l.accounts.ChangeRoles(t.Context(), team[0].ID, func(r map[string]account.Role) { r["other"] = account.Seller }))
+	l.must(l.accounts.ChangeRoles(t.Context(), team[0].ID, func(r map[string]account.Role) error { r["other"] = account.Seller; return nil }))
 	page := b.get("/desk/shop/account").want(http.StatusOK, "Nord Markt")
 	if n := page.find(`details.shop a[href="/desk/other"]`).Length(); n != 2 {
 		t.Errorf("%d links to the other shop, want 2", n)
@@ -38,7 +38,7 @@ func TestLog(t *testing.T) {
 	team, err := l.accounts.Team(t.Context())
 	l.must(err)
 	// A seller may not view the log of the other shop.
-	l.must(l.accounts.ChangeRoles(t.Context(), team[0].ID, func(r map[string]account.Role) { r["other"] = account.Seller }))
+	l.must(l.accounts.ChangeRoles(t.Context(), team[0].ID, func(r map[string]account.Role) error { r["other"] = account.Seller; return nil }))
 	for _, c := range []audit.Change{
 		{MerchantID: shop, Action: "product.changed", Subject: "print", Before: audit.Fields{"price": "38", "note": "no"}, After: audit.Fields{"price": "40", "name": "<b>"}},
 		{MerchantID: "other", Action: "product.changed", Subject: "secret product"},

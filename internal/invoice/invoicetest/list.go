@@ -19,17 +19,17 @@ func (s *Storage) Summaries(_ context.Context, f invoice.Filter, after invoice.P
 }
 
 // Undecided implements invoice.ListStorage.
-func (s *Storage) Undecided(_ context.Context, merchantID string, mode invoice.Mode, after invoice.Position, limit int) ([]invoice.Summary, error) {
+func (s *Storage) Undecided(_ context.Context, merchantID string, mode invoice.Mode, after invoice.Position, limit int) ([]*invoice.Invoice, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := invoice.Filter{MerchantID: merchantID, Mode: mode, NeedsDecision: true}
-	var all []invoice.Summary
+	var all []*invoice.Invoice
 	for _, inv := range s.invoices {
 		if f.Selects(inv) && newestFirst(after, inv.Position()) > 0 {
-			all = append(all, Clone(inv).Summary())
+			all = append(all, Clone(inv))
 		}
 	}
-	slices.SortFunc(all, func(a, b invoice.Summary) int { return newestFirst(b.Position(), a.Position()) })
+	slices.SortFunc(all, func(a, b *invoice.Invoice) int { return newestFirst(b.Position(), a.Position()) })
 	return all[:min(limit, len(all))], nil
 }
 
