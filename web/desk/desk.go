@@ -11,12 +11,14 @@ import (
 	"chequer/web/desk/signin"
 	"chequer/web/desk/team"
 	"chequer/web/desk/visit"
+	"chequer/web/desk/wallets"
 )
 
 // Config is the configuration of the desk. All fields are required.
 type Config struct {
 	visit.Site
-	Audit team.AuditLog
+	Audit   team.AuditLog
+	Wallets wallets.Screens
 }
 
 // New returns the handler of the paths below /desk.
@@ -30,6 +32,7 @@ func routes(c Config) []visit.Route {
 		homeRoutes,
 		(&signin.Screens{}).Routes(),
 		(&payments.Screens{}).Routes(),
+		c.Wallets.Routes(),
 		(&team.Screens{Audit: c.Audit}).Routes(),
 	)
 }

@@ -1,6 +1,7 @@
 package desk_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,7 +20,9 @@ import (
 
 	"chequer/internal/account"
 	"chequer/internal/audit"
+	"chequer/internal/chain"
 	"chequer/internal/clocktest"
+	"chequer/internal/keys"
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
 	"chequer/internal/storage"
@@ -28,6 +31,7 @@ import (
 	"chequer/internal/wire"
 	"chequer/web/desk"
 	"chequer/web/desk/visit"
+	"chequer/web/desk/wallets"
 )
 
 const (
@@ -45,6 +49,7 @@ type lab struct {
 	clock    *clocktest.Clock
 	log      *lockedLog
 	till     *till
+	demo     string            // ID of a merchant that is the shop of a demo
 	seeds    map[string]string // of authenticator apps, by the name of the account
 }
 
@@ -74,6 +79,13 @@ func labAt(t *testing.T, base string) *lab {
 	c.BasePath = at.Path
 	l.till = newTill(l)
 	c.Invoices = l.till.Service
+	c.Wallets = wallets.Screens{
+		Wallets: merchant.NewWallets(merchant.WalletsConfig{Storage: l.storage, Encode: wire.WalletEvent, Now: l.clock.Now, Token: token.New}), Storage: l.storage,
+		Kind: func(kind keys.Kind) (wallets.Kind, error) {
+			return wallets.Kind{Network: keys.Main, Chains: []chain.ID{chain.ID(kind)}, Offered: []string{string(kind)}, Off: []string{"EURC-BASE: needs a node"}}, nil
+		},
+		IsDemo: func(_ context.Context, merchantID string) (bool, error) { return merchantID == l.demo, nil },
+	}
 	l.desk = desk.New(c)
 	return l
 }
@@ -89,6 +101,13 @@ func (l *lab) must(err error) {
 type lockedLog struct {
 	mu   sync.Mutex
 	text strings.Builder
+}
+
+// String returns the log.
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 func (l *lockedLog) Write(b []byte) (int, error) {
@@ -200,10 +219,16 @@ func (p page) find(selector string) *goquery.Selection {
 }
 
 // want fails the test unless the page has a status and contains a text.
-func (p page) want(status int, text string) page {
+func (p page) want(status int, texts ...string) page {
 	p.t.Helper()
-	if p.status != status || !strings.Contains(p.text(), text) {
-		p.t.Fatalf("answer %d, location %q, page %q, want %d with %q", p.status, p.header.Get("Location"), p.text(), status, text)
+	got := p.text()
+	for _, text := range texts {
+		if p.status != status || !strings.Contains(got, text) {
+			p.t.Fatalf("answer %d, location %q, page %q, want %d with %q", p.status, p.header.Get("Location"), got, status, text)
+		}
+	}
+	if p.status != status {
+		p.t.Fatalf("answer %d, location %q, page %q, want %d", p.status, p.header.Get("Location"), got, status)
 	}
 	return p
 }
