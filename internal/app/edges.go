@@ -40,11 +40,11 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 		return nil, err
 	}
 	a.loops = append(a.loops, pages.DrawAhead)
-	ready := readiness.Handler(readiness.Config{
+	ready := readiness.Config{
 		Storage: d.Storage, Networks: networks.Chains(d.networks), Reached: d.invoices.Reached, TipTime: d.metrics.TipTime,
 		Identity: d.identity, Now: d.Now,
-	})
-	all := routes(c.BasePath(), handlers{service, pages, d.desk(c, o), ready}, o.Log)
+	}
+	all := routes(c.BasePath(), handlers{service, pages, d.desk(c, o, ready), readiness.Handler(ready)}, o.Log)
 	return caller.NoticeUntrusted(all, c.Proxies(), d.Storage.SaveUntrustedProxy, o.Log), nil
 }
 

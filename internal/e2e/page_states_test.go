@@ -117,6 +117,8 @@ var pageStates = []pageState{
 	{"desk_wallet_private", ofDesk, addingWallet("abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about", bitcoinAddress, "#key-error"), http.StatusUnprocessableEntity},
 	{"desk_wallet_other_address", ofDesk, addingWallet(bitcoinKey, nestedAddress, "#address-error"), http.StatusUnprocessableEntity},
 	{"desk_wallet_ask", ofDesk, addingWallet(bitcoinKey, bitcoinAddress, "#decide"), 0},
+	{"desk_health", ofDesk, signedIn("/health"), 0},
+	{"desk_health_examined", ofDesk, inTurn(signedIn("/health"), press("main form button", ".list .bad")), 0},
 	{"desk_refused", ofDesk, refusedAtDesk, http.StatusForbidden},
 	{"desk_payments", ofDesk, inTurn(paying(forOrder), paying(longTexts), signedIn("/payments?mode=test")), 0},
 	{"desk_payments_live", ofDesk, signedIn("/payments"), 0},

@@ -130,6 +130,10 @@ func pages() map[string]templ.Component {
 		"new_wallet": desk.NewWalletPage(desk.NewWallet{
 			Frame: f, Back: back, Heading: evil, Problem: evil, Action: "/desk/m/wallets/add", Hidden: []desk.Hidden{{Name: "asset", Value: evil}}, Key: lines("key"), Address: field("address"),
 		}),
+		"health": desk.HealthPage(desk.Health{
+			Frame: f, Networks: []desk.Finding{{Shape: "ok", About: evil, Text: evil}}, Examined: "Examined 01:00.", Summary: evil,
+			Problems: []desk.Finding{{Shape: "bad", About: evil, Text: evil}}, Working: []desk.Finding{{Shape: "ok", About: evil, Text: evil}}, Action: "/desk/m/health/examine",
+		}),
 		"refused": desk.RefusalPage(desk.Refusal{Frame: f, Heading: "Not allowed", Lede: evil, Back: back}),
 		"fault":   desk.FaultPage(desk.Fault{Solo: solo(), Heading: "Not found", Lede: evil, Action: back}),
 	}

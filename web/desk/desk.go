@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"chequer/web/desk/health"
 	"chequer/web/desk/payments"
 	"chequer/web/desk/signin"
 	"chequer/web/desk/team"
@@ -19,6 +20,7 @@ type Config struct {
 	visit.Site
 	Audit   team.AuditLog
 	Wallets wallets.Screens
+	Health  *health.Screens
 }
 
 // New returns the handler of the paths below /desk.
@@ -33,6 +35,7 @@ func routes(c Config) []visit.Route {
 		(&signin.Screens{}).Routes(),
 		(&payments.Screens{}).Routes(),
 		c.Wallets.Routes(),
+		c.Health.Routes(),
 		(&team.Screens{Audit: c.Audit}).Routes(),
 	)
 }

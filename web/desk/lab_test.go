@@ -25,11 +25,13 @@ import (
 	"chequer/internal/keys"
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
+	"chequer/internal/readiness"
 	"chequer/internal/storage"
 	"chequer/internal/storage/storagetest"
 	"chequer/internal/token"
 	"chequer/internal/wire"
 	"chequer/web/desk"
+	"chequer/web/desk/health"
 	"chequer/web/desk/visit"
 	"chequer/web/desk/wallets"
 )
@@ -42,15 +44,19 @@ const (
 
 // lab is a desk with the real services, a real storage, and a clock that the test moves.
 type lab struct {
-	t        *testing.T
-	desk     http.Handler
-	accounts *account.Service
-	storage  *storage.Storage
-	clock    *clocktest.Clock
-	log      *lockedLog
-	till     *till
-	demo     string            // ID of a merchant that is the shop of a demo
-	seeds    map[string]string // of authenticator apps, by the name of the account
+	t            *testing.T
+	desk         http.Handler
+	accounts     *account.Service
+	storage      *storage.Storage
+	clock        *clocktest.Clock
+	log          *lockedLog
+	till         *till
+	networks     []readiness.Network
+	findings     []health.Finding // of the next examination
+	examinations int              // that were made
+	examineError error
+	demo         string            // ID of a merchant that is the shop of a demo
+	seeds        map[string]string // of authenticator apps, by the name of the account
 }
 
 func newLab(t *testing.T) *lab { return labAt(t, site) }
@@ -85,6 +91,10 @@ func labAt(t *testing.T, base string) *lab {
 			return wallets.Kind{Network: keys.Main, Chains: []chain.ID{chain.ID(kind)}, Offered: []string{string(kind)}, Off: []string{"EURC-BASE: needs a node"}}, nil
 		},
 		IsDemo: func(_ context.Context, merchantID string) (bool, error) { return merchantID == l.demo, nil },
+	}
+	c.Health = &health.Screens{
+		Networks: func(context.Context) ([]readiness.Network, error) { return l.networks, nil }, Name: func(id chain.ID) string { return "Network " + string(id) },
+		Examine: func(context.Context) ([]health.Finding, error) { l.examinations++; return l.findings, l.examineError },
 	}
 	l.desk = desk.New(c)
 	return l

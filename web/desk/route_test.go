@@ -29,7 +29,9 @@ var (
 	confirmed = access{roles: []account.Role{account.Owner}, confirm: true}
 	deciders  = access{roles: []account.Role{account.Owner, account.Manager}}
 	viewers   = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper, account.Developer}}
-	auditors  = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper, account.Developer}}
+	// technicians see the state of the server.
+	technicians = access{roles: []account.Role{account.Owner, account.Manager, account.Developer}}
+	auditors    = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper, account.Developer}}
 )
 
 // table is the access of every route. A new route needs a row here.
@@ -74,6 +76,8 @@ var table = map[string]access{
 	"POST /desk/:shop/accounts/:account/role":   confirmed,
 	"POST /desk/:shop/accounts/:account/remove": confirmed,
 	"GET /desk/:shop/log":                       auditors,
+	"GET /desk/:shop/health":                    technicians,
+	"POST /desk/:shop/health/examine":           technicians,
 	"GET /desk/:shop/wallets":                   deciders,
 	"GET /desk/:shop/wallets/add":               confirmed,
 	"POST /desk/:shop/wallets/add":              confirmed,

@@ -98,6 +98,7 @@ var notices = map[string]string{
 	"cancelled":      "desk.notice.cancelled",
 	"wallet":         "desk.notice.wallet",
 	"wallet_removed": "desk.notice.wallet.removed",
+	"examined":       "desk.notice.examined",
 	"requoted":       "desk.notice.requoted",
 }
 
