@@ -3,6 +3,7 @@
 package desk
 
 import (
+	"slices"
 	"strings"
 
 	"chequer/internal/locale"
@@ -53,6 +54,18 @@ type Place struct {
 	Icon    string
 	Count   string // of the open cases; empty if there is none
 	Current bool
+}
+
+// barPlaces is the number of places in the bar at the bottom of phones. The menu beside them has the others.
+const barPlaces = 4
+
+func (f Frame) firstPlaces() []Place { return f.Places[:min(barPlaces, len(f.Places))] }
+
+func (f Frame) otherPlaces() []Place { return f.Places[min(barPlaces, len(f.Places)):] }
+
+// showsOther reports whether the page is in a place that only the menu has.
+func (f Frame) showsOther() bool {
+	return slices.ContainsFunc(f.otherPlaces(), func(p Place) bool { return p.Current })
 }
 
 // Tab is a link to a page of the same place.

@@ -6,12 +6,10 @@ package desk
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
-	"chequer/views"
-)
+import "chequer/views"
 
 // StartPage asks for the token of a link. The script takes it from the fragment of the address, so
 // that it reaches the server only in the body of a form.

@@ -26,7 +26,6 @@ func (v *Visit) places(current string) ([]desk.Place, error) {
 		{"/wallets", "desk.wallets", "wallets", v.May(account.ViewWallets)},
 		{"/health", "desk.health", "health", v.May(account.ViewHealth)},
 		{v.Settings(), "desk.settings", "settings", v.Settings() != ""},
-		{"/account", "desk.account.own", "accounts", true},
 	}
 	var places []desk.Place
 	for _, p := range all {
