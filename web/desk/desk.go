@@ -9,6 +9,7 @@ import (
 
 	"chequer/web/desk/health"
 	"chequer/web/desk/payments"
+	"chequer/web/desk/settings"
 	"chequer/web/desk/signin"
 	"chequer/web/desk/team"
 	"chequer/web/desk/visit"
@@ -35,6 +36,7 @@ func routes(c Config) []visit.Route {
 		(&signin.Screens{}).Routes(),
 		(&payments.Screens{}).Routes(),
 		c.Wallets.Routes(),
+		(&settings.Screens{}).Routes(),
 		c.Health.Routes(),
 		(&team.Screens{Audit: c.Audit}).Routes(),
 	)
