@@ -57,7 +57,7 @@ func (d *domain) desk(c config.Config, o Options) http.Handler {
 			Accounts: d.Desk, Merchants: d.Merchants, Themes: d.Themes, Invoices: d.invoices,
 			BasePath: c.BasePath(), BaseURL: c.BaseURL, Words: locale.All().Standard(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
 		},
-		Audit: d.Storage,
+		Audit: d.Storage, Endpoints: d.Endpoints,
 	})
 }
 

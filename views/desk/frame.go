@@ -55,6 +55,24 @@ type Place struct {
 	Current bool
 }
 
+// maxBar is the number of places in the bar of phones. The others are in its menu.
+const maxBar = 4
+
+// bar returns the places in the bar of phones.
+func (f Frame) bar() []Place { return f.Places[:min(maxBar, len(f.Places))] }
+
+// beyond returns the places in the menu of that bar, without the account's own page, to which the menu
+// has a link of its own.
+func (f Frame) beyond() []Place {
+	var rest []Place
+	for _, p := range f.Places[len(f.bar()):] {
+		if p.URL != f.Account {
+			rest = append(rest, p)
+		}
+	}
+	return rest
+}
+
 // Tab is a link to a page of the same place.
 type Tab struct {
 	Text    string

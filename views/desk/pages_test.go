@@ -47,6 +47,17 @@ func field(name string) desk.Field {
 	return desk.Field{Name: name, Label: "Label of " + name, Hint: "A hint", Value: evil, Error: "Wrong", Kind: "text", Complete: "off"}
 }
 
+func boxes(name string) desk.Checks {
+	return desk.Checks{
+		Name: name, Label: "Boxes", Hint: "A hint", Error: "Wrong",
+		Options: []desk.CheckOption{{Value: "invoice.paid", Text: evil, Hint: evil, Chosen: true}, {Value: "invoice.expired", Text: "Second"}},
+	}
+}
+
+func keyRow() desk.KeyRow {
+	return desk.KeyRow{Name: evil, URL: "/desk/m/keys/k", Key: evil, Test: true, Scopes: []desk.Scope{{Name: "read"}, {Name: "admin", Wide: true}}, Used: "now", Created: "now"}
+}
+
 // pages are all pages, with a value in every field that they show.
 func pages() map[string]templ.Component {
 	f, back := frame(), views.Link{Text: "Back", URL: "/desk/m/payments"}
@@ -87,6 +98,15 @@ func pages() map[string]templ.Component {
 			Frame: f, Back: back, Problem: evil, Member: evil, Facts: []desk.Fact{{Name: "Sign-in", Value: evil}}, SetRole: "/desk/m/accounts/a/role", Role: choice,
 			Remove: "/desk/m/accounts/a/remove", RemoveAsk: evil, Result: []string{evil}, RemoveDo: evil,
 		}),
+		"keys": desk.KeysPage(desk.Keys{
+			Frame: f, Tabs: []desk.Tab{{Text: "API keys", URL: "/desk/m/keys", Current: true}}, Rows: []desk.KeyRow{keyRow(), {Name: evil, URL: "/desk/m/keys/l", Key: "l", Revoked: true}},
+			Action: "/desk/m/keys", Label: field("label"), Mode: choice, Scopes: boxes("scope"),
+		}),
+		"key": desk.KeyPage(desk.Key{
+			Frame: f, Back: back, Problem: evil, Row: keyRow(), Facts: []desk.Fact{{Name: "Last used", Value: evil}}, Revoke: "/desk/m/keys/k/revoke", Ask: evil,
+			Results: []desk.Result{{Shape: "warn", Text: evil}},
+		}),
+		"secret": desk.SecretPage(desk.Secret{Frame: f, Heading: evil, Lede: evil, Values: []desk.Fact{{Name: "Key", Value: evil}, {Name: "Secret", Value: evil}}, Done: back}),
 		"log": desk.LogPage(desk.Log{
 			Frame: f, Tabs: []desk.Tab{{Text: "Audit log", URL: "/desk/m/log", Current: true}},
 			Entries: []desk.Entry{{Number: "1", Change: evil, Actor: evil, Detail: evil, At: "now", Time: "2026-11-29T01:00:00Z"}}, Older: "/desk/m/log?below=1",

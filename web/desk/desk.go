@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"chequer/internal/merchant"
+	"chequer/web/desk/developers"
 	"chequer/web/desk/payments"
 	"chequer/web/desk/signin"
 	"chequer/web/desk/team"
@@ -16,7 +18,8 @@ import (
 // Config is the configuration of the desk. All fields are required.
 type Config struct {
 	visit.Site
-	Audit team.AuditLog
+	Audit     team.AuditLog
+	Endpoints *merchant.Endpoints
 }
 
 // New returns the handler of the paths below /desk.
@@ -31,6 +34,7 @@ func routes(c Config) []visit.Route {
 		(&signin.Screens{}).Routes(),
 		(&payments.Screens{}).Routes(),
 		(&team.Screens{Audit: c.Audit}).Routes(),
+		(&developers.Screens{Endpoints: c.Endpoints}).Routes(),
 	)
 }
 

@@ -20,6 +20,7 @@ import (
 	"chequer/internal/account"
 	"chequer/internal/audit"
 	"chequer/internal/clocktest"
+	"chequer/internal/guard"
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
 	"chequer/internal/storage"
@@ -38,14 +39,16 @@ const (
 
 // lab is a desk with the real services, a real storage, and a clock that the test moves.
 type lab struct {
-	t        *testing.T
-	desk     http.Handler
-	accounts *account.Service
-	storage  *storage.Storage
-	clock    *clocktest.Clock
-	log      *lockedLog
-	till     *till
-	seeds    map[string]string // of authenticator apps, by the name of the account
+	t         *testing.T
+	desk      http.Handler
+	accounts  *account.Service
+	storage   *storage.Storage
+	clock     *clocktest.Clock
+	log       *lockedLog
+	till      *till
+	endpoints *merchant.Endpoints
+	merchants *merchant.Service
+	seeds     map[string]string // of authenticator apps, by the name of the account
 }
 
 func newLab(t *testing.T) *lab { return labAt(t, site) }
@@ -57,8 +60,12 @@ func labAt(t *testing.T, base string) *lab {
 	for id, name := range map[string]string{shop: "Atelier Nord", "other": "Nord Markt"} {
 		l.must(l.storage.CreateMerchant(t.Context(), merchant.Merchant{ID: id, Name: name, CreatedAt: l.clock.Now()}))
 	}
-	c := desk.Config{Audit: l.storage, Site: visit.Site{
-		Merchants: merchant.NewService(l.storage, l.clock.Now, token.New), Themes: merchant.NewThemes(l.storage, l.clock.Now),
+	l.merchants = merchant.NewService(l.storage, l.clock.Now, token.New)
+	l.endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
+		Storage: l.storage, Check: (guard.Policy{}).Check, EncodeTest: wire.TestEvent, Now: l.clock.Now, Token: token.New,
+	})
+	c := desk.Config{Audit: l.storage, Endpoints: l.endpoints, Site: visit.Site{
+		Merchants: l.merchants, Themes: merchant.NewThemes(l.storage, l.clock.Now),
 		BaseURL: base, Words: locale.All().Standard(), IPExtractor: echo.ExtractIPDirect(), Now: l.clock.Now,
 		Log: slog.New(slog.NewTextHandler(l.log, nil)),
 	}}

@@ -28,6 +28,8 @@ var (
 	owners    = access{roles: []account.Role{account.Owner}}
 	confirmed = access{roles: []account.Role{account.Owner}, confirm: true}
 	deciders  = access{roles: []account.Role{account.Owner, account.Manager}}
+	keepers   = access{roles: []account.Role{account.Owner, account.Developer}}
+	keyring   = access{roles: []account.Role{account.Owner, account.Developer}, confirm: true}
 	viewers   = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper, account.Developer}}
 	auditors  = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper, account.Developer}}
 )
@@ -73,6 +75,10 @@ var table = map[string]access{
 	"GET /desk/:shop/accounts/:account":         owners,
 	"POST /desk/:shop/accounts/:account/role":   confirmed,
 	"POST /desk/:shop/accounts/:account/remove": confirmed,
+	"GET /desk/:shop/keys":                      keepers,
+	"POST /desk/:shop/keys":                     keyring,
+	"GET /desk/:shop/keys/:key":                 keepers,
+	"POST /desk/:shop/keys/:key/revoke":         keyring,
 	"GET /desk/:shop/log":                       auditors,
 }
 
@@ -92,7 +98,7 @@ func TestRoutes(t *testing.T) {
 	try := func(t *testing.T, b *browser, route, form string) page {
 		t.Helper()
 		method, path, _ := strings.Cut(route, " ")
-		path = strings.NewReplacer(":shop", shop, ":account", "acc_unknown", ":id", "unknown", ":decision", "accept").Replace(path)
+		path = strings.NewReplacer(":shop", shop, ":account", "acc_unknown", ":id", "unknown", ":decision", "accept", ":key", "unknown", ":endpoint", "end_unknown", ":event", "evt_unknown").Replace(path)
 		return b.do(method, path, values("form", form))
 	}
 	for _, stale := range []bool{false, true} {
@@ -128,7 +134,7 @@ func TestRoutes(t *testing.T) {
 			continue
 		}
 		method, path, _ := strings.Cut(route, " ")
-		path = strings.NewReplacer(":shop", "other", ":account", "acc_unknown", ":id", "unknown", ":decision", "accept").Replace(path)
+		path = strings.NewReplacer(":shop", "other", ":account", "acc_unknown", ":id", "unknown", ":decision", "accept", ":key", "unknown", ":endpoint", "end_unknown", ":event", "evt_unknown").Replace(path)
 		if got := team[account.Owner].do(method, path, values("form", forms[account.Owner])); got.status != http.StatusNotFound {
 			t.Errorf("%s of a shop in which the account has no role: %d, want 404", route, got.status)
 		}

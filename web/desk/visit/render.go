@@ -97,6 +97,7 @@ var notices = map[string]string{
 	"accepted":  "desk.notice.accepted",
 	"cancelled": "desk.notice.cancelled",
 	"requoted":  "desk.notice.requoted",
+	"revoked":   "desk.notice.revoked",
 }
 
 // notice returns the result of the action that led to the page; "" if there was none.
