@@ -114,6 +114,16 @@ var pageStates = []pageState{
 	{"desk_key_created", ofDesk, inTurn(signedIn("/keys"), enter("#label", "Web shop"), press("#create button", "#secret-1")), 0},
 	{"desk_keys", ofDesk, signedIn("/keys"), 0},
 	{"desk_key", ofDesk, inTurn(signedIn("/keys"), press(".rows a", "#revoke")), 0},
+	{"desk_webhooks", ofDesk, inTurn(withWebhook, signedIn("/webhooks")), 0},
+	{"desk_webhook_refused", ofDesk, inTurn(signedIn("/webhooks"), enter("#url", "ftp://shop.example/hook"), press("#create button", "#url-error")), http.StatusUnprocessableEntity},
+	{"desk_webhook_created", ofDesk, inTurn(signedIn("/webhooks"), enter("#url", "https://shop.example/hook"), press("#create button", "#secret-1")), 0},
+	{"desk_webhook_none", ofDesk, inTurn(withWebhook, atWebhook("?state=failed")), 0},
+	{"desk_webhook", ofDesk, inTurn(withWebhook, paying(longTexts), atWebhook("")), 0},
+	{"desk_webhook_edit", ofDesk, inTurn(withWebhook, atWebhook("/edit")), 0},
+	{"desk_webhook_rotate", ofDesk, inTurn(withWebhook, atWebhook("/rotate")), 0},
+	{"desk_webhook_remove", ofDesk, inTurn(withWebhook, atWebhook("/remove")), 0},
+	{"desk_webhook_conflict", ofDesk, inTurn(withWebhook, atWebhook("/finish")), http.StatusConflict},
+	{"desk_delivery", ofDesk, inTurn(withWebhook, atWebhook(""), press(`form[action$="/test"] button`, "#resend")), 0},
 	{"desk_log", ofDesk, signedIn("/log"), 0},
 	{"desk_refused", ofDesk, refusedAtDesk, http.StatusForbidden},
 	{"desk_payments", ofDesk, inTurn(paying(forOrder), paying(longTexts), signedIn("/payments?mode=test")), 0},
@@ -165,11 +175,12 @@ type demoSite struct {
 	clerk    *clerk // the owner's account of the desk
 	seller   *clerk
 	page     string // address of the invoice's page, without a query
+	webhook  string // address of the webhook's page at the desk
 }
 
 func newDemoSite(t *testing.T) *demoSite {
 	t.Helper()
-	c := settings(t, "CHEQUER_EMBED_ORIGINS=https://shop.example")
+	c := settings(t, "CHEQUER_EMBED_ORIGINS=https://shop.example", "CHEQUER_CALLBACK_ALLOW=127.0.0.0/8")
 	p := start(t, c, app.Options{Demo: true})
 	terminal, _ := p.terminal(t, c)
 	newShop(t, p.url, p.key).call(p.url, p.key, "POST", api.PathLinks, `{"slug":"tip-jar","fiat_currency":"EUR","description":"Whatever it was worth to you"}`, nil)

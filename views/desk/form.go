@@ -48,6 +48,7 @@ type Checks struct {
 	Label   string
 	Hint    string
 	Error   string
+	Columns bool // in columns, for short names
 	Options []CheckOption
 }
 

@@ -58,6 +58,17 @@ func keyRow() desk.KeyRow {
 	return desk.KeyRow{Name: evil, URL: "/desk/m/keys/k", Key: evil, Test: true, Scopes: []desk.Scope{{Name: "read"}, {Name: "admin", Wide: true}}, Used: "now", Created: "now"}
 }
 
+func webhookRow() desk.WebhookRow {
+	return desk.WebhookRow{Name: evil, URL: "/desk/m/webhooks/e", Test: true, State: desk.State{Text: "Failing", Shape: "bad"}, Waiting: "3", Failed: "1", Tried: "now"}
+}
+
+func delivery() desk.Delivery {
+	return desk.Delivery{
+		Type: evil, URL: "/desk/m/webhooks/e/deliveries/v", To: evil, State: desk.State{Text: "Waiting", Shape: "wait"}, Pending: true, Result: evil, Tries: "2 attempts",
+		Next: "01:05", Time: "2026-11-29T01:00:00Z", At: "01:00",
+	}
+}
+
 // pages are all pages, with a value in every field that they show.
 func pages() map[string]templ.Component {
 	f, back := frame(), views.Link{Text: "Back", URL: "/desk/m/payments"}
@@ -107,6 +118,23 @@ func pages() map[string]templ.Component {
 			Results: []desk.Result{{Shape: "warn", Text: evil}},
 		}),
 		"secret": desk.SecretPage(desk.Secret{Frame: f, Heading: evil, Lede: evil, Values: []desk.Fact{{Name: "Key", Value: evil}, {Name: "Secret", Value: evil}}, Done: back}),
+		"webhooks": desk.WebhooksPage(desk.Webhooks{
+			Frame: f, Tabs: []desk.Tab{{Text: "Webhooks", URL: "/desk/m/webhooks", Current: true}}, Problem: evil, Rows: []desk.WebhookRow{webhookRow()},
+			Action: "/desk/m/webhooks", URL: field("url"), Mode: choice, Events: boxes("event"),
+		}),
+		"webhook": desk.WebhookPage(desk.Webhook{
+			Frame: f, Back: back, Problem: evil, Row: webhookRow(), Facts: []desk.Fact{{Name: "URL", Value: evil}}, Buttons: []desk.Button{button},
+			Links: []views.Link{{Text: "Remove…", URL: "/desk/m/webhooks/e/remove"}}, States: []desk.StateLink{{Text: "All", URL: "/desk/m/webhooks/e", Current: true}},
+			Deliveries: []desk.Delivery{delivery()}, Older: "/desk/m/webhooks/e?below=1",
+		}),
+		"edit": desk.WebhookEditPage(desk.WebhookEdit{Frame: f, Back: back, Action: "/desk/m/webhooks/e/edit", URL: field("url"), Events: boxes("event")}),
+		"consequences": desk.ConsequencesPage(desk.Consequences{
+			Frame: f, Back: back, Heading: evil, Results: []desk.Result{{Shape: "warn", Text: evil}}, Action: "/desk/m/webhooks/e/remove", Button: "Remove", Danger: true,
+		}),
+		"delivery": desk.DeliveryPage(desk.DeliveryDetail{
+			Frame: f, Back: back, Delivery: delivery(), EventID: evil, Invoice: views.Link{Text: "aaaa", URL: "/desk/m/payments/i"}, Hint: evil,
+			Attempts: []desk.Step{{Text: evil, Detail: evil, Shape: "bad", Time: "2026-11-29T01:00:00Z", At: "01:00"}},
+		}),
 		"log": desk.LogPage(desk.Log{
 			Frame: f, Tabs: []desk.Tab{{Text: "Audit log", URL: "/desk/m/log", Current: true}},
 			Entries: []desk.Entry{{Number: "1", Change: evil, Actor: evil, Detail: evil, At: "now", Time: "2026-11-29T01:00:00Z"}}, Older: "/desk/m/log?below=1",

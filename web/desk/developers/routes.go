@@ -32,13 +32,20 @@ func (s *Screens) Routes() []visit.Route {
 		{Method: http.MethodPost, Path: "/desk/:shop/keys", Needs: account.ManageKeys, Handle: on((*page).createKey)},
 		{Method: http.MethodGet, Path: "/desk/:shop/keys/:key", Needs: account.ManageKeys, Handle: on((*page).key)},
 		{Method: http.MethodPost, Path: "/desk/:shop/keys/:key/revoke", Needs: account.ManageKeys, Handle: on((*page).revokeKey)},
+		{Method: http.MethodGet, Path: "/desk/:shop/webhooks", Needs: account.ManageKeys, Handle: on((*page).webhooks)},
+		{Method: http.MethodPost, Path: "/desk/:shop/webhooks", Needs: account.ManageKeys, Handle: on((*page).createWebhook)},
+		{Method: http.MethodGet, Path: "/desk/:shop/webhooks/:endpoint", Needs: account.ManageKeys, Handle: on((*page).webhook)},
+		{Method: http.MethodGet, Path: "/desk/:shop/webhooks/:endpoint/:change", Needs: account.ManageKeys, Handle: on((*page).askToChange)},
+		{Method: http.MethodPost, Path: "/desk/:shop/webhooks/:endpoint/:change", Needs: account.ManageKeys, Handle: on((*page).change)},
+		{Method: http.MethodGet, Path: "/desk/:shop/webhooks/:endpoint/deliveries/:event", Needs: account.ManageKeys, Handle: on((*page).delivery)},
+		{Method: http.MethodPost, Path: "/desk/:shop/webhooks/:endpoint/deliveries/:event", Needs: account.ManageKeys, Handle: on((*page).resend)},
 	}
 }
 
 // tabs returns the pages of the place.
 func (v *page) tabs(current string) []desk.Tab {
 	var tabs []desk.Tab
-	for _, t := range []struct{ path, text string }{{visit.KeysPath, "desk.keys"}} {
+	for _, t := range []struct{ path, text string }{{visit.KeysPath, "desk.keys"}, {webhooksPath, "desk.webhooks"}} {
 		tabs = append(tabs, desk.Tab{Text: v.Text(t.text), URL: v.Below(t.path), Current: t.path == current})
 	}
 	return tabs
