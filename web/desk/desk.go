@@ -9,16 +9,20 @@ import (
 
 	"chequer/internal/merchant"
 	"chequer/web/desk/developers"
+	"chequer/web/desk/health"
 	"chequer/web/desk/payments"
 	"chequer/web/desk/signin"
 	"chequer/web/desk/team"
 	"chequer/web/desk/visit"
+	"chequer/web/desk/wallets"
 )
 
 // Config is the configuration of the desk. All fields are required.
 type Config struct {
 	visit.Site
 	Audit     team.AuditLog
+	Wallets   wallets.Screens
+	Health    *health.Screens
 	Endpoints *merchant.Endpoints
 }
 
@@ -33,6 +37,8 @@ func routes(c Config) []visit.Route {
 		homeRoutes,
 		(&signin.Screens{}).Routes(),
 		(&payments.Screens{}).Routes(),
+		c.Wallets.Routes(),
+		c.Health.Routes(),
 		(&team.Screens{Audit: c.Audit}).Routes(),
 		(&developers.Screens{Endpoints: c.Endpoints}).Routes(),
 	)

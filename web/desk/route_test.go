@@ -31,7 +31,9 @@ var (
 	keepers   = access{roles: []account.Role{account.Owner, account.Developer}}
 	keyring   = access{roles: []account.Role{account.Owner, account.Developer}, confirm: true}
 	viewers   = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper, account.Developer}}
-	auditors  = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper, account.Developer}}
+	// technicians see the state of the server.
+	technicians = access{roles: []account.Role{account.Owner, account.Manager, account.Developer}}
+	auditors    = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper, account.Developer}}
 )
 
 // table is the access of every route. A new route needs a row here.
@@ -75,6 +77,15 @@ var table = map[string]access{
 	"GET /desk/:shop/accounts/:account":                     owners,
 	"POST /desk/:shop/accounts/:account/role":               confirmed,
 	"POST /desk/:shop/accounts/:account/remove":             confirmed,
+	"GET /desk/:shop/log":                                   auditors,
+	"GET /desk/:shop/health":                                technicians,
+	"POST /desk/:shop/health/examine":                       technicians,
+	"GET /desk/:shop/wallets":                               deciders,
+	"GET /desk/:shop/wallets/add":                           confirmed,
+	"POST /desk/:shop/wallets/add":                          confirmed,
+	"POST /desk/:shop/wallets/confirm":                      confirmed,
+	"GET /desk/:shop/wallets/:wallet/remove":                confirmed,
+	"POST /desk/:shop/wallets/:wallet/remove":               confirmed,
 	"GET /desk/:shop/keys":                                  keepers,
 	"POST /desk/:shop/keys":                                 keyring,
 	"GET /desk/:shop/keys/:key":                             keepers,
@@ -86,7 +97,6 @@ var table = map[string]access{
 	"POST /desk/:shop/webhooks/:endpoint/:change":           keyring,
 	"GET /desk/:shop/webhooks/:endpoint/deliveries/:event":  keepers,
 	"POST /desk/:shop/webhooks/:endpoint/deliveries/:event": keyring,
-	"GET /desk/:shop/log":                                   auditors,
 }
 
 // Every route is tried with a session of every role: confirmed, not confirmed, without a session, and
@@ -105,7 +115,7 @@ func TestRoutes(t *testing.T) {
 	try := func(t *testing.T, b *browser, route, form string) page {
 		t.Helper()
 		method, path, _ := strings.Cut(route, " ")
-		path = strings.NewReplacer(":shop", shop, ":account", "acc_unknown", ":id", "unknown", ":decision", "accept", ":key", "unknown", ":endpoint", "end_unknown", ":event", "evt_unknown", ":change", "pause").Replace(path)
+		path = strings.NewReplacer(":shop", shop, ":account", "acc_unknown", ":id", "unknown", ":decision", "accept", ":wallet", "unknown", ":key", "unknown", ":endpoint", "end_unknown", ":event", "evt_unknown", ":change", "pause").Replace(path)
 		return b.do(method, path, values("form", form))
 	}
 	for _, stale := range []bool{false, true} {
@@ -141,7 +151,7 @@ func TestRoutes(t *testing.T) {
 			continue
 		}
 		method, path, _ := strings.Cut(route, " ")
-		path = strings.NewReplacer(":shop", "other", ":account", "acc_unknown", ":id", "unknown", ":decision", "accept", ":key", "unknown", ":endpoint", "end_unknown", ":event", "evt_unknown", ":change", "pause").Replace(path)
+		path = strings.NewReplacer(":shop", "other", ":account", "acc_unknown", ":id", "unknown", ":decision", "accept", ":wallet", "unknown", ":key", "unknown", ":endpoint", "end_unknown", ":event", "evt_unknown", ":change", "pause").Replace(path)
 		if got := team[account.Owner].do(method, path, values("form", forms[account.Owner])); got.status != http.StatusNotFound {
 			t.Errorf("%s of a shop in which the account has no role: %d, want 404", route, got.status)
 		}

@@ -26,7 +26,9 @@ func (v *Visit) places(current string) ([]desk.Place, error) {
 	}{
 		{AttentionPath, "desk.attention", "attention", v.May(account.Decide)},
 		{"/payments", "desk.payments", "payments", v.May(account.ViewPayments)},
+		{"/wallets", "desk.wallets", "wallets", v.May(account.ViewWallets)},
 		{KeysPath, "desk.developers", "developers", v.May(account.ManageKeys)},
+		{"/health", "desk.health", "health", v.May(account.ViewHealth)},
 		{v.Settings(), "desk.settings", "settings", v.Settings() != ""},
 		{"/account", "desk.account.own", "accounts", true},
 	}
@@ -86,6 +88,8 @@ func (v *Visit) RoleName(r account.Role) string {
 // permissionNames are the keys of the names of permissions, as the page of a refusal begins with them.
 var permissionNames = map[account.Permission]string{
 	account.ViewPayments: "desk.may.payments", account.ManageAccounts: "desk.may.accounts", account.ViewLog: "desk.may.log",
+	account.ViewWallets: "desk.may.wallets", account.ManageWallets: "desk.may.wallets",
+	account.ViewHealth: "desk.may.health",
 	account.ManageKeys: "desk.may.keys",
 	account.Decide:     "desk.may.decide", account.DecideHighRisk: "desk.may.decide",
 }
