@@ -150,6 +150,7 @@ var pageStates = []pageState{
 	{"desk_cancel", ofDesk, deciding("cancel", longTexts, api.SimulateUnder), 0},
 	{"desk_requote", ofDesk, deciding("requote", forOrder, api.SimulateUnder), 0},
 	{"desk_decision_refused", ofDesk, deciding("accept", forOrder), http.StatusConflict},
+	{"desk_payment_deliveries", ofDesk, inTurn(withWebhook, atPayment(longTexts)), 0},
 	{"desk_payment_reverted", ofDesk, atPayment(nil, api.SimulateExact, api.SimulateConfirm, api.SimulateReorganise), 0},
 	{"test_tools_refused", ofPayment, inTurn(paying(nil), withQuery("?refused=nothing_to_do")), 0},
 }

@@ -168,6 +168,19 @@ func TestEndpoints_are_not_tested_while_paused(t *testing.T) {
 	}
 }
 
+func TestEndpoint_Name(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"https://shop.example/":                   "shop.example",
+		"https://shop.example/hook/?token=secret": "shop.example/hook",
+		"http://127.0.0.1:3000/a%20b":             "127.0.0.1:3000/a%20b",
+	} {
+		if got := (merchant.Endpoint{URL: url}).Name(); got != want {
+			t.Errorf("the name of %s is %q, want %q", url, got, want)
+		}
+	}
+}
+
 func TestEndpoint_Wants(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

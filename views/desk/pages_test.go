@@ -69,6 +69,12 @@ func delivery() desk.Delivery {
 	}
 }
 
+func resendable(b desk.Button) desk.Delivery {
+	d := delivery()
+	d.Resend = b
+	return d
+}
+
 // lines is a field of several lines.
 func lines(name string) desk.Field {
 	f := field(name)
@@ -159,9 +165,10 @@ func pages() map[string]templ.Component {
 			Frame: f, Back: back, Amount: "€1.00", State: desk.State{Text: "Late", Shape: "warn"}, Order: evil, Reference: "aaaa-bbbb", Page: "/invoice/i",
 			Problem: evil, Decisions: []desk.DecisionLink{{Name: "Accept", Text: evil, URL: "/desk/m/payments/i/accept", Button: "Accept…", Default: true}},
 			Say: desk.Notice{Heading: evil, Text: evil}, Columns: []string{"Coins", "Value"}, Amounts: []desk.AmountRow{{Name: "Price", Values: []string{"", "€1.00"}, Sum: true}},
-			Timeline:  []desk.Step{{Text: evil, Detail: evil, Shape: "ok", Time: "2026-11-29T01:00:00Z", At: "01:00"}},
-			Transfers: []desk.Transfer{{Amount: "1 BTC", State: desk.State{Text: "Seen", Shape: "wait"}, Tx: views.AddressGroups(evil), Address: views.AddressGroups("bc1qabcdefgh"), To: "Address", Facts: []desk.Fact{{Name: "Block", Value: "7"}}}},
-			Facts:     []desk.Fact{{Name: "Description", Value: evil}},
+			Timeline:   []desk.Step{{Text: evil, Detail: evil, Shape: "ok", Time: "2026-11-29T01:00:00Z", At: "01:00"}},
+			Transfers:  []desk.Transfer{{Amount: "1 BTC", State: desk.State{Text: "Seen", Shape: "wait"}, Tx: views.AddressGroups(evil), Address: views.AddressGroups("bc1qabcdefgh"), To: "Address", Facts: []desk.Fact{{Name: "Block", Value: "7"}}}},
+			Facts:      []desk.Fact{{Name: "Description", Value: evil}},
+			Deliveries: []desk.Delivery{resendable(button), {Type: evil, To: evil, State: desk.State{Text: "Delivered", Shape: "ok"}, Time: "2026-11-29T01:00:00Z", At: "01:00"}},
 		}),
 		"attention": desk.AttentionPage(desk.Attention{
 			Frame: f, Cases: []desk.Case{{Heading: evil, URL: "/desk/m/payments/i", Shape: "warn", Text: evil, Action: views.Link{Text: evil, URL: "/desk/m/payments/i/accept"}}},

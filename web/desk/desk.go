@@ -36,7 +36,7 @@ func routes(c Config) []visit.Route {
 	return slices.Concat(
 		homeRoutes,
 		(&signin.Screens{}).Routes(),
-		(&payments.Screens{}).Routes(),
+		(&payments.Screens{Endpoints: c.Endpoints}).Routes(),
 		c.Wallets.Routes(),
 		c.Health.Routes(),
 		(&team.Screens{Audit: c.Audit}).Routes(),

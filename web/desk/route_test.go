@@ -28,6 +28,7 @@ var (
 	owners    = access{roles: []account.Role{account.Owner}}
 	confirmed = access{roles: []account.Role{account.Owner}, confirm: true}
 	deciders  = access{roles: []account.Role{account.Owner, account.Manager}}
+	sellers   = access{roles: []account.Role{account.Owner, account.Manager, account.Developer}}
 	keepers   = access{roles: []account.Role{account.Owner, account.Developer}}
 	keyring   = access{roles: []account.Role{account.Owner, account.Developer}, confirm: true}
 	viewers   = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper, account.Developer}}
@@ -55,6 +56,7 @@ var table = map[string]access{
 	"GET /desk/:shop/attention":                             deciders,
 	"GET /desk/:shop/payments":                              viewers,
 	"GET /desk/:shop/payments/:id":                          viewers,
+	"POST /desk/:shop/payments/:id/resend":                  sellers,
 	"GET /desk/:shop/payments/:id/:decision":                deciders,
 	"POST /desk/:shop/payments/:id/:decision":               deciders,
 	"GET /desk/:shop/account":                               everyRole,

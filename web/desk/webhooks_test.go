@@ -233,3 +233,51 @@ func TestWebhooks_deliveries(t *testing.T) {
 	b.send(at + "/pause").leads(at + "?done=paused")
 	b.get(test).want(http.StatusOK, "The webhook is paused. The event is sent after it is resumed.")
 }
+
+// The page of a payment lists the deliveries of its events, and sends one of them again.
+func TestPayment_deliveries(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.owner()
+	b, reader := l.as("Tove", account.Manager), l.as("Runa", account.Bookkeeper)
+	inv := l.till.sell(shop, "1042", "80.00")
+	at := "/desk/shop/payments/" + inv.ID
+	if text := b.get(at).want(http.StatusOK, "€80.00").text(); strings.Contains(text, "Deliveries") {
+		t.Errorf("the page without webhooks lists deliveries: %s", text)
+	}
+	e := l.webhook(shop)
+	live, err := l.endpoints.Create(t.Context(), shop, merchant.Live, hook, nil)
+	l.must(err)
+	inv, other := l.till.sell(shop, "1043", "80.00"), l.till.sell(shop, "1044", "80.00")
+	at = "/desk/shop/payments/" + inv.ID
+	l.attempt(e, 503)
+	page := b.get(at).want(http.StatusOK, "invoice.created Waiting Status 503 shop.example/hook")
+	if strings.Contains(page.body, "hush") {
+		t.Error("the page shows the query of the URL")
+	}
+	form := page.find(`form[action="` + at + `/resend"]`)
+	event := form.Find("input[name=event]").AttrOr("value", "")
+	if form.Length() != 1 || form.Find("input[name=endpoint]").AttrOr("value", "") != e.ID {
+		t.Fatalf("the page has %d forms that send an event again: %s", form.Length(), page.text())
+	}
+	if n := page.find(`a[href*="/webhooks/"]`).Length(); n != 0 {
+		t.Errorf("the page has %d links to a place that refuses a manager", n)
+	}
+	if n := reader.get(at).want(http.StatusOK, "Status 503").find(`form[action$="/resend"]`).Length(); n != 0 {
+		t.Errorf("the page of a bookkeeper has %d forms that the desk refuses", n)
+	}
+	before := len(l.actions())
+	for _, refused := range [][3]string{
+		{other.ID, e.ID, event}, {inv.ID, live.ID, event}, {inv.ID, l.webhook("other").ID, event}, {inv.ID, e.ID, "evt_unknown"}, {inv.ID, "", ""},
+	} {
+		b.send("/desk/shop/payments/"+refused[0]+"/resend", "endpoint", refused[1], "event", refused[2]).want(http.StatusConflict, "The webhook has no such delivery of this invoice now.")
+	}
+	before++ // the webhook of the other shop
+	b.send(at+"/resend", "endpoint", e.ID, "event", event).leads(at + "?done=resent")
+	b.get(at+"?done=resent").want(http.StatusOK, "The event is sent again.")
+	if got := l.actions()[before:]; len(got) != 1 || got[0] != "Tove: endpoint.resent" {
+		t.Errorf("the audit log has %q, want one entry by Tove", got)
+	}
+	l.attempt(e, 204)
+	b.get(at).want(http.StatusOK, "Delivered Status 204").want(http.StatusOK, "Send again")
+}

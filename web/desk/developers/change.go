@@ -52,7 +52,7 @@ func (v *page) askToChange() error {
 		})
 	case change == remove:
 		return v.showConsequences(e, desk.Consequences{
-			Heading: v.Text("desk.webhook.remove.heading", "Name", webhookName(e)), Button: v.Text("desk.webhook.remove"), Danger: true,
+			Heading: v.Text("desk.webhook.remove.heading", "Name", e.Name()), Button: v.Text("desk.webhook.remove"), Danger: true,
 			Results: []desk.Result{
 				{Shape: "warn", Text: v.Text("desk.webhook.remove.stop")}, {Shape: "warn", Text: v.Text("desk.webhook.remove.waiting")},
 				{Shape: "warn", Text: v.Text("desk.key.revoke.final")},
@@ -124,7 +124,7 @@ func (v *page) showConsequences(e merchant.Endpoint, c desk.Consequences) (err e
 	if c.Frame, err = v.Frame(c.Heading, visit.KeysPath); err != nil {
 		return err
 	}
-	c.Back = views.Link{Text: webhookName(e), URL: v.Below(webhooksPath + "/" + e.ID)}
+	c.Back = views.Link{Text: e.Name(), URL: v.Below(webhooksPath + "/" + e.ID)}
 	c.Action = c.Back.URL + "/" + v.Param("change")
 	return v.Show(http.StatusOK, desk.ConsequencesPage(c))
 }
@@ -136,7 +136,7 @@ func (v *page) showEdit(status int, e merchant.Endpoint, form webhookForm, probl
 	}
 	at := v.Below(webhooksPath + "/" + e.ID)
 	return v.Show(status, desk.WebhookEditPage(desk.WebhookEdit{
-		Frame: f, Back: views.Link{Text: webhookName(e), URL: at}, Action: at + "/" + edit, URL: v.urlField(form, problem), Events: v.eventChecks(form, problem),
+		Frame: f, Back: views.Link{Text: e.Name(), URL: at}, Action: at + "/" + edit, URL: v.urlField(form, problem), Events: v.eventChecks(form, problem),
 	}))
 }
 

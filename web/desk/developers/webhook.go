@@ -33,7 +33,7 @@ func (v *page) webhook() error {
 
 // showWebhook shows an endpoint, and why a change was refused.
 func (v *page) showWebhook(status int, e merchant.Endpoint, problem string) error {
-	f, err := v.Frame(webhookName(e), visit.KeysPath)
+	f, err := v.Frame(e.Name(), visit.KeysPath)
 	if err != nil {
 		return err
 	}

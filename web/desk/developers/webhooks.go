@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,18 +105,9 @@ func (v *page) eventChecks(form webhookForm, problem error) desk.Checks {
 	return c
 }
 
-// webhookName returns the address of an endpoint without its query, which may contain a secret.
-func webhookName(e merchant.Endpoint) string {
-	u, err := url.Parse(e.URL)
-	if err != nil {
-		return e.ID
-	}
-	return u.Host + strings.TrimSuffix(u.EscapedPath(), "/")
-}
-
 func (v *page) webhookRow(e merchant.Endpoint, h merchant.EndpointHealth) desk.WebhookRow {
 	return desk.WebhookRow{
-		Name: webhookName(e), URL: v.Below(webhooksPath + "/" + e.ID), Test: e.Mode == merchant.Test, State: v.webhookState(e, h),
+		Name: e.Name(), URL: v.Below(webhooksPath + "/" + e.ID), Test: e.Mode == merchant.Test, State: v.webhookState(e, h),
 		Waiting: strconv.Itoa(h.Waiting), Failed: strconv.Itoa(h.Failed), Tried: v.Ago(h.Tried),
 	}
 }
