@@ -3,6 +3,7 @@
 package desk
 
 import (
+	"slices"
 	"strings"
 
 	"chequer/internal/locale"
@@ -55,22 +56,16 @@ type Place struct {
 	Current bool
 }
 
-// maxBar is the number of places in the bar of phones. The others are in its menu.
-const maxBar = 4
+// barPlaces is the number of places in the bar at the bottom of phones. The menu beside them has the others.
+const barPlaces = 4
 
-// bar returns the places in the bar of phones.
-func (f Frame) bar() []Place { return f.Places[:min(maxBar, len(f.Places))] }
+func (f Frame) firstPlaces() []Place { return f.Places[:min(barPlaces, len(f.Places))] }
 
-// beyond returns the places in the menu of that bar, without the account's own page, to which the menu
-// has a link of its own.
-func (f Frame) beyond() []Place {
-	var rest []Place
-	for _, p := range f.Places[len(f.bar()):] {
-		if p.URL != f.Account {
-			rest = append(rest, p)
-		}
-	}
-	return rest
+func (f Frame) otherPlaces() []Place { return f.Places[min(barPlaces, len(f.Places)):] }
+
+// showsOther reports whether the page is in a place that only the menu has.
+func (f Frame) showsOther() bool {
+	return slices.ContainsFunc(f.otherPlaces(), func(p Place) bool { return p.Current })
 }
 
 // Tab is a link to a page of the same place.

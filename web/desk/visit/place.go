@@ -30,7 +30,6 @@ func (v *Visit) places(current string) ([]desk.Place, error) {
 		{KeysPath, "desk.developers", "developers", v.May(account.ManageKeys)},
 		{"/health", "desk.health", "health", v.May(account.ViewHealth)},
 		{v.Settings(), "desk.settings", "settings", v.Settings() != ""},
-		{"/account", "desk.account.own", "accounts", true},
 	}
 	var places []desk.Place
 	for _, p := range all {
