@@ -265,26 +265,6 @@ func refusedAtDesk(b *tab, w *demoSite) {
 	b.visit(w.seller.url + deskShop + "/accounts")
 }
 
-// withWebhook creates a webhook for test events, whose receiver does not answer.
-func withWebhook(_ *tab, w *demoSite) {
-	w.t.Helper()
-	form := w.clerk.read(deskShop+"/webhooks").Find("input[name=form]").AttrOr("value", "")
-	made := w.clerk.post(deskShop+"/webhooks", "form", form, "url", "http://127.0.0.1:9/hook?token=hush", "mode", "test")
-	w.webhook = made.Find(`main a[href*="/webhooks/"]`).AttrOr("href", "")
-	if w.webhook == "" {
-		w.t.Fatalf("no webhook was created: %s", made.Find("main").Text())
-	}
-}
-
-// atWebhook returns a step that visits the page of the webhook, or a page below it.
-func atWebhook(path string) func(*tab, *demoSite) {
-	return func(b *tab, w *demoSite) {
-		b.t.Helper()
-		b.signInAs(w.clerk)
-		b.visit(w.clerk.url + w.webhook + path)
-	}
-}
-
 // atPayment returns a step that visits an invoice in the desk.
 func atPayment(change func(*api.InvoiceRequest), actions ...string) func(*tab, *demoSite) {
 	return inTurn(paying(change, actions...), func(b *tab, w *demoSite) {
