@@ -60,7 +60,7 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 		{"CreateKey", "key.created", func() error {
 			return s.CreateKey(ctx, merchant.Key{ID: "k", MerchantID: "shop", Key: "public", Secret: "key secret", Mode: merchant.Live, CreatedAt: noon})
 		}},
-		{"RevokeKey", "key.revoked", func() error { return s.RevokeKey(ctx, "public", noon) }},
+		{"RevokeKey", "key.revoked", func() error { return s.RevokeKey(ctx, "shop", "public", noon) }},
 		{"CreateWallet", "wallet.added", func() error {
 			return s.CreateWallet(ctx, merchant.Wallet{ID: "w0", MerchantID: "shop", Mode: merchant.Test, Asset: "BTC", Key: "t", Counter: "t", Secret: "wallet secret", CreatedAt: noon})
 		}},

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"chequer/internal/merchant"
+	"chequer/web/desk/developers"
 	"chequer/web/desk/health"
 	"chequer/web/desk/payments"
 	"chequer/web/desk/settings"
@@ -19,9 +21,10 @@ import (
 // Config is the configuration of the desk. All fields are required.
 type Config struct {
 	visit.Site
-	Audit   team.AuditLog
-	Wallets wallets.Screens
-	Health  *health.Screens
+	Audit     team.AuditLog
+	Wallets   wallets.Screens
+	Health    *health.Screens
+	Endpoints *merchant.Endpoints
 }
 
 // New returns the handler of the paths below /desk.
@@ -34,11 +37,12 @@ func routes(c Config) []visit.Route {
 	return slices.Concat(
 		homeRoutes,
 		(&signin.Screens{}).Routes(),
-		(&payments.Screens{}).Routes(),
+		(&payments.Screens{Endpoints: c.Endpoints}).Routes(),
 		c.Wallets.Routes(),
 		(&settings.Screens{}).Routes(),
 		c.Health.Routes(),
 		(&team.Screens{Audit: c.Audit}).Routes(),
+		(&developers.Screens{Endpoints: c.Endpoints}).Routes(),
 	)
 }
 

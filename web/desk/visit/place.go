@@ -11,6 +11,9 @@ import (
 // AttentionPath is the path of the place with the invoices that wait for a decision.
 const AttentionPath = "/attention"
 
+// KeysPath is the path of the place with the API keys and the webhooks.
+const KeysPath = "/keys"
+
 // places returns the places of the side bar that the account may see.
 func (v *Visit) places(current string) ([]desk.Place, error) {
 	cases, err := v.openCases()
@@ -24,6 +27,7 @@ func (v *Visit) places(current string) ([]desk.Place, error) {
 		{AttentionPath, "desk.attention", "attention", v.May(account.Decide)},
 		{"/payments", "desk.payments", "payments", v.May(account.ViewPayments)},
 		{"/wallets", "desk.wallets", "wallets", v.May(account.ViewWallets)},
+		{KeysPath, "desk.developers", "developers", v.May(account.ManageKeys)},
 		{"/health", "desk.health", "health", v.May(account.ViewHealth)},
 		{v.Settings(), "desk.settings", "settings", v.Settings() != ""},
 	}
@@ -87,10 +91,16 @@ func (v *Visit) RoleName(r account.Role) string {
 
 // permissionNames are the keys of the names of permissions, as the page of a refusal begins with them.
 var permissionNames = map[account.Permission]string{
-	account.ViewPayments: "desk.may.payments", account.ManageAccounts: "desk.may.accounts", account.ViewLog: "desk.may.log",
-	account.ViewWallets: "desk.may.wallets", account.ManageWallets: "desk.may.wallets",
-	account.ViewHealth: "desk.may.health",
-	account.Configure:  "desk.may.configure", account.Decide: "desk.may.decide", account.DecideHighRisk: "desk.may.decide",
+	account.ViewPayments:   "desk.may.payments",
+	account.ManageAccounts: "desk.may.accounts",
+	account.ViewLog:        "desk.may.log",
+	account.ViewWallets:    "desk.may.wallets",
+	account.ManageWallets:  "desk.may.wallets",
+	account.ViewHealth:     "desk.may.health",
+	account.Configure:      "desk.may.configure",
+	account.Decide:         "desk.may.decide",
+	account.DecideHighRisk: "desk.may.decide",
+	account.ManageKeys:     "desk.may.keys",
 }
 
 // openCases returns the number of live invoices that wait for a decision, as the places show it; "" if
