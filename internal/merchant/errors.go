@@ -12,6 +12,8 @@ var (
 	ErrTampered = errors.New("row was changed without the master key")
 	// ErrTooMany means that a merchant has reached the limit of endpoints or products.
 	ErrTooMany = errors.New("too many of them exist")
+	// ErrStale means that a link or a product was changed after it was read.
+	ErrStale = errors.New("changed after it was read")
 	// ErrState means that the state of an endpoint does not allow the change.
 	ErrState = errors.New("its state does not allow this")
 )
