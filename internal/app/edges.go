@@ -16,6 +16,7 @@ import (
 	"chequer/internal/token"
 	"chequer/web"
 	"chequer/web/desk"
+	"chequer/web/desk/sell"
 	"chequer/web/desk/visit"
 	"chequer/web/present"
 )
@@ -58,6 +59,7 @@ func (d *domain) desk(c config.Config, o Options) http.Handler {
 			BasePath: c.BasePath(), BaseURL: c.BaseURL, Words: locale.All().Standard(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
 		},
 		Audit: d.Storage,
+		Sell:  sell.Screens{Products: d.Products, Prices: d.Prices, ShopID: d.shop.ID},
 	})
 }
 

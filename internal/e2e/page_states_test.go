@@ -129,6 +129,13 @@ var pageStates = []pageState{
 	{"desk_requote", ofDesk, deciding("requote", forOrder, api.SimulateUnder), 0},
 	{"desk_decision_refused", ofDesk, deciding("accept", forOrder), http.StatusConflict},
 	{"desk_payment_reverted", ofDesk, atPayment(nil, api.SimulateExact, api.SimulateConfirm, api.SimulateReorganise), 0},
+	{"desk_products", ofDesk, signedIn("/products?mode=test"), 0},
+	{"desk_products_none", ofDesk, signedIn("/products"), 0},
+	{"desk_product_new", ofDesk, signedIn("/products/new?mode=test"), 0},
+	{"desk_product_refused", ofDesk, inTurn(signedIn("/products/new"), enter("#name", "Fjord"), press("#edit .go", "#price-error")), http.StatusUnprocessableEntity},
+	{"desk_product", ofDesk, inTurn(signedIn("/products/coffee/edit"), press("details.more summary", ".order")), 0},
+	{"desk_product_stale", ofDesk, changedMeanwhile, http.StatusConflict},
+	{"desk_product_remove", ofDesk, signedIn("/products/coffee/remove"), 0},
 	{"test_tools_refused", ofPayment, inTurn(paying(nil), withQuery("?refused=nothing_to_do")), 0},
 }
 

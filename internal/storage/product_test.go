@@ -50,8 +50,12 @@ func TestProduct_is_read_changed_and_removed(t *testing.T) {
 			t.Errorf("a change that returns an error: got error %v, want %v", err, errRefused)
 		}
 		for name, change := range map[string]func() error{
-			"of another merchant": func() error { return s.RemoveProduct(ctx, "cafe", merchant.Live, "coffee", unchecked[merchant.Product]) },
-			"of another mode":     func() error { return s.RemoveProduct(ctx, "shop", merchant.Test, "coffee", unchecked[merchant.Product]) },
+			"of another merchant": func() error {
+				return s.RemoveProduct(ctx, "cafe", merchant.Live, "coffee", unchecked[merchant.Product])
+			},
+			"of another mode": func() error {
+				return s.RemoveProduct(ctx, "shop", merchant.Test, "coffee", unchecked[merchant.Product])
+			},
 			"unknown": func() error {
 				_, err := s.UpdateProduct(ctx, "shop", merchant.Test, "coffee", func(*merchant.Product) error { return nil })
 				return err

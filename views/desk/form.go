@@ -13,6 +13,8 @@ type Field struct {
 	Complete string // value of the attribute autocomplete
 	Digits   bool   // shows the keyboard of digits on phones
 	Code     bool   // holds a code
+	Decimal  bool   // shows the keyboard of digits with a decimal point on phones
+	Lines    int    // shows a field of this number of lines; 0: one line without breaks
 }
 
 // describedBy returns the ids of the elements that describe the field.
@@ -38,8 +40,14 @@ type Option struct {
 type Choice struct {
 	Name    string
 	Label   string
+	Hint    string
 	Options []Option
 	Error   string
+}
+
+// describedBy returns the ids of the elements that describe the list.
+func (c Choice) describedBy() string {
+	return Field{Name: c.Name, Hint: c.Hint, Error: c.Error}.describedBy()
 }
 
 // Passkey is the form that asks the browser for a passkey. It needs JavaScript and is hidden without.

@@ -47,6 +47,13 @@ func field(name string) desk.Field {
 	return desk.Field{Name: name, Label: "Label of " + name, Hint: "A hint", Value: evil, Error: "Wrong", Kind: "text", Complete: "off"}
 }
 
+func share() desk.Share {
+	return desk.Share{
+		Label: "Address", URL: evil, QR: views.QR{ViewBox: "-4 -4.5 29 29", Path: "m0 0h7"}, Title: "QR code", Open: "Open",
+		Copy: desk.Copy{ID: "address", Text: "Copy", Done: "Copied", Fail: "Selected"},
+	}
+}
+
 // pages are all pages, with a value in every field that they show.
 func pages() map[string]templ.Component {
 	f, back := frame(), views.Link{Text: "Back", URL: "/desk/m/payments"}
@@ -113,7 +120,18 @@ func pages() map[string]templ.Component {
 			Newer: "/desk/m/attention?after=1-a",
 		}),
 		"decision": desk.DecisionPage(desk.Decision{
-			Frame: f, Back: back, Heading: evil, Problem: evil, Results: []desk.Result{{Shape: "ok", Text: evil}}, Action: "/desk/m/payments/i/accept", Version: "3", Button: "Accept as paid",
+			Frame: f, Back: back, Heading: evil, Problem: evil, Results: []desk.Result{{Shape: "ok", Text: evil}}, Action: "/desk/m/payments/i/accept", Version: "3", Button: "Accept as paid", Stay: "Back",
+		}),
+		"sell list": desk.SellListPage(desk.SellList{
+			Frame: f, Tabs: []desk.Tab{{Text: "Products", URL: "/desk/m/products", Current: true}}, Shop: views.Link{Text: "Open", URL: "/shop"}, Add: views.Link{Text: "Add", URL: "/desk/m/products/new"},
+			Note: evil, Caption: "Products", Columns: desk.SellColumns{Name: "Product", Detail: "Description", State: "State", Amount: "Price"}, Shown: "1 product",
+			Rows: []desk.SellRow{{Name: evil, URL: "/desk/m/products/a/edit", Detail: evil, State: desk.State{Text: "On sale", Shape: "ok"}, Amount: "€1.00"}},
+		}),
+		"sell form": desk.SellFormPage(desk.SellForm{
+			Frame: f, Back: back, Heading: evil, State: desk.State{Text: "On sale", Shape: "ok"}, Problem: evil, Action: "/desk/m/products/a/edit", Version: evil,
+			Inputs: [][]desk.Input{{{Text: field("name")}}, {{Text: desk.Field{Name: "text", Label: "Text", Value: evil, Lines: 2, Error: "Wrong"}}, {Choice: choice}}}, Button: "Save",
+			Methods: desk.MethodChoice{Legend: "Methods", Hint: "Positions", Error: evil, Choices: []desk.Choice{{Name: "method-BTC", Label: "Bitcoin"}}},
+			Share:   share(), Facts: []desk.Fact{{Name: "Created", Value: evil}}, Toggle: button, Build: back, Remove: views.Link{Text: "Remove…", URL: "/desk/m/products/a/remove"},
 		}),
 		"refused": desk.RefusalPage(desk.Refusal{Frame: f, Heading: "Not allowed", Lede: evil, Back: back}),
 		"fault":   desk.FaultPage(desk.Fault{Solo: solo(), Heading: "Not found", Lede: evil, Action: back}),

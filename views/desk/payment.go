@@ -36,7 +36,7 @@ type DecisionLink struct {
 	Default bool
 }
 
-// Decision is the page with the consequences of a decision about an invoice.
+// Decision is the page with the consequences of a decision.
 type Decision struct {
 	Frame
 	Back    views.Link
@@ -44,8 +44,9 @@ type Decision struct {
 	Problem string
 	Results []Result
 	Action  string
-	Version string // version of the invoice whose consequences the page shows
+	Version string // version of the object whose consequences the page shows
 	Button  string
+	Stay    string // text of the link back, which changes nothing
 }
 
 // Result is a consequence of a decision.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"chequer/web/desk/payments"
+	"chequer/web/desk/sell"
 	"chequer/web/desk/signin"
 	"chequer/web/desk/team"
 	"chequer/web/desk/visit"
@@ -17,6 +18,7 @@ import (
 type Config struct {
 	visit.Site
 	Audit team.AuditLog
+	Sell  sell.Screens
 }
 
 // New returns the handler of the paths below /desk.
@@ -30,6 +32,7 @@ func routes(c Config) []visit.Route {
 		homeRoutes,
 		(&signin.Screens{}).Routes(),
 		(&payments.Screens{}).Routes(),
+		c.Sell.Routes(),
 		(&team.Screens{Audit: c.Audit}).Routes(),
 	)
 }

@@ -27,6 +27,7 @@ import (
 	"chequer/internal/token"
 	"chequer/internal/wire"
 	"chequer/web/desk"
+	"chequer/web/desk/sell"
 	"chequer/web/desk/visit"
 )
 
@@ -45,6 +46,7 @@ type lab struct {
 	clock    *clocktest.Clock
 	log      *lockedLog
 	till     *till
+	products *merchant.Products
 	seeds    map[string]string // of authenticator apps, by the name of the account
 }
 
@@ -57,7 +59,9 @@ func labAt(t *testing.T, base string) *lab {
 	for id, name := range map[string]string{shop: "Atelier Nord", "other": "Nord Markt"} {
 		l.must(l.storage.CreateMerchant(t.Context(), merchant.Merchant{ID: id, Name: name, CreatedAt: l.clock.Now()}))
 	}
-	c := desk.Config{Audit: l.storage, Site: visit.Site{
+	prices := merchant.NewPrices(nil, "1000000")
+	l.products = merchant.NewProducts(merchant.ProductsConfig{Storage: l.storage, Prices: prices, Now: l.clock.Now})
+	c := desk.Config{Audit: l.storage, Sell: sell.Screens{Products: l.products, Prices: prices, ShopID: shop}, Site: visit.Site{
 		Merchants: merchant.NewService(l.storage, l.clock.Now, token.New), Themes: merchant.NewThemes(l.storage, l.clock.Now),
 		BaseURL: base, Words: locale.All().Standard(), IPExtractor: echo.ExtractIPDirect(), Now: l.clock.Now,
 		Log: slog.New(slog.NewTextHandler(l.log, nil)),

@@ -29,6 +29,7 @@ var (
 	confirmed = access{roles: []account.Role{account.Owner}, confirm: true}
 	deciders  = access{roles: []account.Role{account.Owner, account.Manager}}
 	viewers   = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper, account.Developer}}
+	sellers   = access{roles: []account.Role{account.Owner, account.Manager, account.Developer}}
 	auditors  = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper, account.Developer}}
 )
 
@@ -53,6 +54,15 @@ var table = map[string]access{
 	"GET /desk/:shop/payments/:id":              viewers,
 	"GET /desk/:shop/payments/:id/:decision":    deciders,
 	"POST /desk/:shop/payments/:id/:decision":   deciders,
+	"GET /desk/:shop/products":                  sellers,
+	"GET /desk/:shop/products/new":              sellers,
+	"POST /desk/:shop/products/new":             sellers,
+	"GET /desk/:shop/products/:product/edit":    sellers,
+	"POST /desk/:shop/products/:product/edit":   sellers,
+	"POST /desk/:shop/products/:product/show":   sellers,
+	"POST /desk/:shop/products/:product/hide":   sellers,
+	"GET /desk/:shop/products/:product/remove":  sellers,
+	"POST /desk/:shop/products/:product/remove": sellers,
 	"GET /desk/:shop/account":                   everyRole,
 	"GET /desk/:shop/account/password":          ownSignIn,
 	"POST /desk/:shop/account/password":         ownSignIn,
@@ -92,7 +102,7 @@ func TestRoutes(t *testing.T) {
 	try := func(t *testing.T, b *browser, route, form string) page {
 		t.Helper()
 		method, path, _ := strings.Cut(route, " ")
-		path = strings.NewReplacer(":shop", shop, ":account", "acc_unknown", ":id", "unknown", ":decision", "accept").Replace(path)
+		path = strings.NewReplacer(":shop", shop, ":account", "acc_unknown", ":id", "unknown", ":product", "unknown", ":decision", "accept").Replace(path)
 		return b.do(method, path, values("form", form))
 	}
 	for _, stale := range []bool{false, true} {
@@ -128,7 +138,7 @@ func TestRoutes(t *testing.T) {
 			continue
 		}
 		method, path, _ := strings.Cut(route, " ")
-		path = strings.NewReplacer(":shop", "other", ":account", "acc_unknown", ":id", "unknown", ":decision", "accept").Replace(path)
+		path = strings.NewReplacer(":shop", "other", ":account", "acc_unknown", ":id", "unknown", ":product", "unknown", ":decision", "accept").Replace(path)
 		if got := team[account.Owner].do(method, path, values("form", forms[account.Owner])); got.status != http.StatusNotFound {
 			t.Errorf("%s of a shop in which the account has no role: %d, want 404", route, got.status)
 		}

@@ -70,6 +70,7 @@ func (v *page) showDecision(status int, inv *invoice.Invoice, problem string) er
 		return v.showPayment(http.StatusConflict, inv, v.Text("desk.problem.state"))
 	}
 	page := desk.Decision{
+		Stay: v.Text("desk.decision.back"),
 		Back: views.Link{Text: v.NameOf(inv.Terms.OrderID, inv.ID), URL: v.Below("/payments/" + inv.ID)}, Problem: problem,
 		Action: v.Below("/payments/" + inv.ID + "/" + decision), Version: strconv.FormatInt(inv.Version, 10),
 	}

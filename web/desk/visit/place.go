@@ -11,6 +11,9 @@ import (
 // AttentionPath is the path of the place with the invoices that wait for a decision.
 const AttentionPath = "/attention"
 
+// SellPath is the path of the place with the products, the checkout links and the terminals.
+const SellPath = "/products"
+
 // places returns the places of the side bar that the account may see.
 func (v *Visit) places(current string) ([]desk.Place, error) {
 	cases, err := v.openCases()
@@ -23,6 +26,7 @@ func (v *Visit) places(current string) ([]desk.Place, error) {
 	}{
 		{AttentionPath, "desk.attention", "attention", v.May(account.Decide)},
 		{"/payments", "desk.payments", "payments", v.May(account.ViewPayments)},
+		{SellPath, "desk.sell", "sell", v.May(account.Sell)},
 		{v.Settings(), "desk.settings", "settings", v.Settings() != ""},
 		{"/account", "desk.account.own", "accounts", true},
 	}
@@ -82,6 +86,7 @@ func (v *Visit) RoleName(r account.Role) string {
 // permissionNames are the keys of the names of permissions, as the page of a refusal begins with them.
 var permissionNames = map[account.Permission]string{
 	account.ViewPayments: "desk.may.payments", account.ManageAccounts: "desk.may.accounts", account.ViewLog: "desk.may.log",
+	account.Sell: "desk.may.sell", account.Configure: "desk.may.configure",
 	account.Decide: "desk.may.decide", account.DecideHighRisk: "desk.may.decide",
 }
 

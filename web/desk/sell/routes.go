@@ -1,0 +1,43 @@
+// Package sell shows what a shop sells at the desk: its products, checkout links and counter terminals, and the
+// code for the merchant's own site.
+package sell
+
+import (
+	"net/http"
+
+	"chequer/internal/account"
+	"chequer/internal/merchant"
+	"chequer/web/desk/visit"
+)
+
+// Screens are the pages of the place Sell. All fields are required.
+type Screens struct {
+	Products *merchant.Products
+	Prices   merchant.Prices
+	// ShopID is the merchant whose products the pages of the server show.
+	ShopID string
+}
+
+// page is a visit to one of the screens.
+type page struct {
+	*visit.Visit
+	*Screens
+}
+
+// Routes lists the pages and the actions of the screens.
+func (s *Screens) Routes() []visit.Route {
+	on := func(handle func(*page) error) func(*visit.Visit) error {
+		return func(v *visit.Visit) error { return handle(&page{v, s}) }
+	}
+	return []visit.Route{
+		{Method: http.MethodGet, Path: "/desk/:shop/products", Needs: account.Sell, Handle: on((*page).products)},
+		{Method: http.MethodGet, Path: "/desk/:shop/products/new", Needs: account.Sell, Handle: on((*page).newProduct)},
+		{Method: http.MethodPost, Path: "/desk/:shop/products/new", Needs: account.Sell, Handle: on((*page).addProduct)},
+		{Method: http.MethodGet, Path: "/desk/:shop/products/:product/edit", Needs: account.Sell, Handle: on((*page).product)},
+		{Method: http.MethodPost, Path: "/desk/:shop/products/:product/edit", Needs: account.Sell, Handle: on((*page).changeProduct)},
+		{Method: http.MethodPost, Path: "/desk/:shop/products/:product/show", Needs: account.Sell, Handle: on((*page).showProduct)},
+		{Method: http.MethodPost, Path: "/desk/:shop/products/:product/hide", Needs: account.Sell, Handle: on((*page).hideProduct)},
+		{Method: http.MethodGet, Path: "/desk/:shop/products/:product/remove", Needs: account.Sell, Handle: on((*page).askToRemoveProduct)},
+		{Method: http.MethodPost, Path: "/desk/:shop/products/:product/remove", Needs: account.Sell, Handle: on((*page).removeProduct)},
+	}
+}
