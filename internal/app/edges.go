@@ -47,20 +47,28 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 		Storage: d.Storage, Networks: networks.Chains(d.networks), Reached: d.invoices.Reached, TipTime: d.metrics.TipTime,
 		Identity: d.identity, Now: d.Now,
 	})
-	all := routes(c.BasePath(), handlers{service, pages, d.desk(c, o), ready}, o.Log)
+	merchants, err := d.desk(c, o)
+	if err != nil {
+		return nil, err
+	}
+	all := routes(c.BasePath(), handlers{service, pages, merchants, ready}, o.Log)
 	return caller.NoticeUntrusted(all, c.Proxies(), d.Storage.SaveUntrustedProxy, o.Log), nil
 }
 
 // desk returns the handler of the merchant's desk. Its words are in English only.
-func (d *domain) desk(c config.Config, o Options) http.Handler {
+func (d *domain) desk(c config.Config, o Options) (http.Handler, error) {
+	languages, err := offered(c)
+	if err != nil {
+		return nil, err
+	}
 	return desk.New(desk.Config{
 		Site: visit.Site{
 			Accounts: d.Desk, Merchants: d.Merchants, Themes: d.Themes, Invoices: d.invoices,
 			BasePath: c.BasePath(), BaseURL: c.BaseURL, Words: locale.All().Standard(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
 		},
 		Audit: d.Storage,
-		Sell:  sell.Screens{Products: d.Products, Prices: d.Prices, ShopID: d.shop.ID},
-	})
+		Sell:  sell.Screens{Products: d.Products, Links: d.Links, Prices: d.Prices, Languages: languages, ShopID: d.shop.ID},
+	}), nil
 }
 
 // limits returns the rate limits of the settings: the limit of unsigned calls is half that of
@@ -89,9 +97,9 @@ func (a *App) pages(c config.Config, o Options, l local, shop string, cc client.
 	if err != nil {
 		return nil, err
 	}
-	languages, err := locale.All().Offer(c.Language, c.Languages()...)
+	languages, err := offered(c)
 	if err != nil {
-		return nil, fmt.Errorf("CHEQUER_LANGUAGE, CHEQUER_LANGUAGES: %w", err)
+		return nil, err
 	}
 	pages := web.New(web.Config{
 		Client: cl, Logger: o.Log, Now: o.clock(), Created: l.created, Watch: l.watch, Docs: isLocal, IPExtractor: caller.Extractor(c.Proxies()), Languages: languages,
@@ -101,6 +109,15 @@ func (a *App) pages(c config.Config, o Options, l local, shop string, cc client.
 	})
 	a.onShutdown = pages.Close // open event streams would delay the shutdown
 	return pages, nil
+}
+
+// offered returns the languages of the pages.
+func offered(c config.Config) (*locale.Languages, error) {
+	languages, err := locale.All().Offer(c.Language, c.Languages()...)
+	if err != nil {
+		return nil, fmt.Errorf("CHEQUER_LANGUAGE, CHEQUER_LANGUAGES: %w", err)
+	}
+	return languages, nil
 }
 
 // newClient returns the pages' client of the service. It checks the answers of a service that is not

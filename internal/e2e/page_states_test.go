@@ -136,6 +136,12 @@ var pageStates = []pageState{
 	{"desk_product", ofDesk, inTurn(signedIn("/products/coffee/edit"), press("details.more summary", ".order")), 0},
 	{"desk_product_stale", ofDesk, changedMeanwhile, http.StatusConflict},
 	{"desk_product_remove", ofDesk, signedIn("/products/coffee/remove"), 0},
+	{"desk_links", ofDesk, signedIn("/links?mode=test"), 0},
+	{"desk_links_none", ofDesk, signedIn("/links"), 0},
+	{"desk_link_new", ofDesk, signedIn("/links/new?mode=test"), 0},
+	{"desk_link_new_refused", ofDesk, inTurn(signedIn("/links/new"), enter("#amount", "2,50"), press("#edit .go", "#amount-error")), http.StatusUnprocessableEntity},
+	{"desk_checkout_link", ofDesk, signedIn("/links/tip-jar/edit?done=link-added"), 0},
+	{"desk_checkout_link_remove", ofDesk, signedIn("/links/tip-jar/remove"), 0},
 	{"test_tools_refused", ofPayment, inTurn(paying(nil), withQuery("?refused=nothing_to_do")), 0},
 }
 

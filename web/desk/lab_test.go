@@ -47,6 +47,7 @@ type lab struct {
 	log      *lockedLog
 	till     *till
 	products *merchant.Products
+	links    *merchant.Links
 	seeds    map[string]string // of authenticator apps, by the name of the account
 }
 
@@ -61,7 +62,8 @@ func labAt(t *testing.T, base string) *lab {
 	}
 	prices := merchant.NewPrices(nil, "1000000")
 	l.products = merchant.NewProducts(merchant.ProductsConfig{Storage: l.storage, Prices: prices, Now: l.clock.Now})
-	c := desk.Config{Audit: l.storage, Sell: sell.Screens{Products: l.products, Prices: prices, ShopID: shop}, Site: visit.Site{
+	l.links = merchant.NewLinks(merchant.LinksConfig{Storage: l.storage, Prices: prices, Now: l.clock.Now, Token: token.New})
+	c := desk.Config{Audit: l.storage, Sell: sell.Screens{Products: l.products, Links: l.links, Prices: prices, Languages: locale.All(), ShopID: shop}, Site: visit.Site{
 		Merchants: merchant.NewService(l.storage, l.clock.Now, token.New), Themes: merchant.NewThemes(l.storage, l.clock.Now),
 		BaseURL: base, Words: locale.All().Standard(), IPExtractor: echo.ExtractIPDirect(), Now: l.clock.Now,
 		Log: slog.New(slog.NewTextHandler(l.log, nil)),

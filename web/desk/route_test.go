@@ -63,6 +63,13 @@ var table = map[string]access{
 	"POST /desk/:shop/products/:product/hide":   sellers,
 	"GET /desk/:shop/products/:product/remove":  sellers,
 	"POST /desk/:shop/products/:product/remove": sellers,
+	"GET /desk/:shop/links":                     sellers,
+	"GET /desk/:shop/links/new":                 sellers,
+	"POST /desk/:shop/links/new":                sellers,
+	"GET /desk/:shop/links/:link/edit":          sellers,
+	"POST /desk/:shop/links/:link/edit":         sellers,
+	"GET /desk/:shop/links/:link/remove":        sellers,
+	"POST /desk/:shop/links/:link/remove":       sellers,
 	"GET /desk/:shop/account":                   everyRole,
 	"GET /desk/:shop/account/password":          ownSignIn,
 	"POST /desk/:shop/account/password":         ownSignIn,
@@ -102,7 +109,7 @@ func TestRoutes(t *testing.T) {
 	try := func(t *testing.T, b *browser, route, form string) page {
 		t.Helper()
 		method, path, _ := strings.Cut(route, " ")
-		path = strings.NewReplacer(":shop", shop, ":account", "acc_unknown", ":id", "unknown", ":product", "unknown", ":decision", "accept").Replace(path)
+		path = strings.NewReplacer(":shop", shop, ":account", "acc_unknown", ":id", "unknown", ":product", "unknown", ":link", "unknown", ":decision", "accept").Replace(path)
 		return b.do(method, path, values("form", form))
 	}
 	for _, stale := range []bool{false, true} {
@@ -138,7 +145,7 @@ func TestRoutes(t *testing.T) {
 			continue
 		}
 		method, path, _ := strings.Cut(route, " ")
-		path = strings.NewReplacer(":shop", "other", ":account", "acc_unknown", ":id", "unknown", ":product", "unknown", ":decision", "accept").Replace(path)
+		path = strings.NewReplacer(":shop", "other", ":account", "acc_unknown", ":id", "unknown", ":product", "unknown", ":link", "unknown", ":decision", "accept").Replace(path)
 		if got := team[account.Owner].do(method, path, values("form", forms[account.Owner])); got.status != http.StatusNotFound {
 			t.Errorf("%s of a shop in which the account has no role: %d, want 404", route, got.status)
 		}

@@ -9,12 +9,14 @@ import (
 // The paths of the tabs.
 const (
 	productsPath = "/products"
+	linksPath    = "/links"
 )
 
 // tabs returns the tabs of the place that the account may see.
 func (v *page) tabs(current string, mode merchant.Mode) []desk.Tab {
 	return []desk.Tab{
 		{Text: v.Text("desk.products"), URL: v.Below(productsPath + query(mode)), Current: current == productsPath},
+		{Text: v.Text("desk.links"), URL: v.Below(linksPath + query(mode)), Current: current == linksPath},
 	}
 }
 

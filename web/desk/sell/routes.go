@@ -6,14 +6,17 @@ import (
 	"net/http"
 
 	"chequer/internal/account"
+	"chequer/internal/locale"
 	"chequer/internal/merchant"
 	"chequer/web/desk/visit"
 )
 
 // Screens are the pages of the place Sell. All fields are required.
 type Screens struct {
-	Products *merchant.Products
-	Prices   merchant.Prices
+	Products  *merchant.Products
+	Links     *merchant.Links
+	Prices    merchant.Prices
+	Languages *locale.Languages // of the payment pages
 	// ShopID is the merchant whose products the pages of the server show.
 	ShopID string
 }
@@ -39,5 +42,13 @@ func (s *Screens) Routes() []visit.Route {
 		{Method: http.MethodPost, Path: "/desk/:shop/products/:product/hide", Needs: account.Sell, Handle: on((*page).hideProduct)},
 		{Method: http.MethodGet, Path: "/desk/:shop/products/:product/remove", Needs: account.Sell, Handle: on((*page).askToRemoveProduct)},
 		{Method: http.MethodPost, Path: "/desk/:shop/products/:product/remove", Needs: account.Sell, Handle: on((*page).removeProduct)},
+
+		{Method: http.MethodGet, Path: "/desk/:shop/links", Needs: account.Sell, Handle: on((*page).links)},
+		{Method: http.MethodGet, Path: "/desk/:shop/links/new", Needs: account.Sell, Handle: on((*page).newLink)},
+		{Method: http.MethodPost, Path: "/desk/:shop/links/new", Needs: account.Sell, Handle: on((*page).addLink)},
+		{Method: http.MethodGet, Path: "/desk/:shop/links/:link/edit", Needs: account.Sell, Handle: on((*page).link)},
+		{Method: http.MethodPost, Path: "/desk/:shop/links/:link/edit", Needs: account.Sell, Handle: on((*page).changeLink)},
+		{Method: http.MethodGet, Path: "/desk/:shop/links/:link/remove", Needs: account.Sell, Handle: on((*page).askToRemoveLink)},
+		{Method: http.MethodPost, Path: "/desk/:shop/links/:link/remove", Needs: account.Sell, Handle: on((*page).removeLink)},
 	}
 }

@@ -103,6 +103,9 @@ var notices = map[string]string{
 	"product-shown":   "desk.notice.product.shown",
 	"product-hidden":  "desk.notice.product.hidden",
 	"product-removed": "desk.notice.product.removed",
+	"link-added":      "desk.notice.link.added",
+	"link-changed":    "desk.notice.link.changed",
+	"link-removed":    "desk.notice.link.removed",
 }
 
 // notice returns the result of the action that led to the page; "" if there was none.
