@@ -142,6 +142,12 @@ var pageStates = []pageState{
 	{"desk_link_new_refused", ofDesk, inTurn(signedIn("/links/new"), enter("#amount", "2,50"), press("#edit .go", "#amount-error")), http.StatusUnprocessableEntity},
 	{"desk_checkout_link", ofDesk, signedIn("/links/tip-jar/edit?done=link-added"), 0},
 	{"desk_checkout_link_remove", ofDesk, signedIn("/links/tip-jar/remove"), 0},
+	{"desk_terminals", ofDesk, signedIn("/terminals?mode=test"), 0},
+	{"desk_terminals_none", ofDesk, signedIn("/terminals"), 0},
+	{"desk_terminal_new", ofDesk, signedIn("/terminals/new"), 0},
+	{"desk_terminal_refused", ofDesk, inTurn(signedIn("/terminals/new"), enter("#name", strings.Repeat("x", 65)), press("#edit .go", "#name-error")), http.StatusUnprocessableEntity},
+	{"desk_terminal_added", ofDesk, inTurn(signedIn("/terminals/new?mode=test"), enter("#name", "Market stall"), press("#edit .go", ".qr")), 0},
+	{"desk_terminal_remove", ofDesk, inTurn(signedIn("/terminals?mode=test"), press(".list .no", "#decide")), 0},
 	{"test_tools_refused", ofPayment, inTurn(paying(nil), withQuery("?refused=nothing_to_do")), 0},
 }
 

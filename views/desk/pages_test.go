@@ -133,6 +133,11 @@ func pages() map[string]templ.Component {
 			Methods: desk.MethodChoice{Legend: "Methods", Hint: "Positions", Error: evil, Choices: []desk.Choice{{Name: "method-BTC", Label: "Bitcoin"}}},
 			Share:   share(), Facts: []desk.Fact{{Name: "Created", Value: evil}}, Toggle: button, Build: back, Remove: views.Link{Text: "Remove…", URL: "/desk/m/products/a/remove"},
 		}),
+		"terminals": desk.TerminalsPage(desk.Terminals{
+			Frame: f, Tabs: []desk.Tab{{Text: "Terminals", URL: "/desk/m/terminals", Current: true}}, Add: views.Link{Text: "Add", URL: "/desk/m/terminals/new"}, Note: evil,
+			Rows: []desk.TerminalRow{{Name: evil, Text: evil, Remove: views.Link{Text: "Remove…", URL: "/desk/m/terminals/a/remove"}}},
+		}),
+		"new terminal": desk.NewTerminalPage(desk.NewTerminal{Frame: f, Heading: "Added", Lede: evil, Share: share(), Done: back}),
 		"refused": desk.RefusalPage(desk.Refusal{Frame: f, Heading: "Not allowed", Lede: evil, Back: back}),
 		"fault":   desk.FaultPage(desk.Fault{Solo: solo(), Heading: "Not found", Lede: evil, Action: back}),
 	}

@@ -39,16 +39,17 @@ const (
 
 // lab is a desk with the real services, a real storage, and a clock that the test moves.
 type lab struct {
-	t        *testing.T
-	desk     http.Handler
-	accounts *account.Service
-	storage  *storage.Storage
-	clock    *clocktest.Clock
-	log      *lockedLog
-	till     *till
-	products *merchant.Products
-	links    *merchant.Links
-	seeds    map[string]string // of authenticator apps, by the name of the account
+	t         *testing.T
+	desk      http.Handler
+	accounts  *account.Service
+	storage   *storage.Storage
+	clock     *clocktest.Clock
+	log       *lockedLog
+	till      *till
+	products  *merchant.Products
+	links     *merchant.Links
+	terminals *merchant.Terminals
+	seeds     map[string]string // of authenticator apps, by the name of the account
 }
 
 func newLab(t *testing.T) *lab { return labAt(t, site) }
@@ -63,7 +64,8 @@ func labAt(t *testing.T, base string) *lab {
 	prices := merchant.NewPrices(nil, "1000000")
 	l.products = merchant.NewProducts(merchant.ProductsConfig{Storage: l.storage, Prices: prices, Now: l.clock.Now})
 	l.links = merchant.NewLinks(merchant.LinksConfig{Storage: l.storage, Prices: prices, Now: l.clock.Now, Token: token.New})
-	c := desk.Config{Audit: l.storage, Sell: sell.Screens{Products: l.products, Links: l.links, Prices: prices, Languages: locale.All(), ShopID: shop}, Site: visit.Site{
+	l.terminals = merchant.NewTerminals(merchant.TerminalsConfig{Storage: l.storage, Prices: prices, Now: l.clock.Now, Token: token.New})
+	c := desk.Config{Audit: l.storage, Sell: sell.Screens{Products: l.products, Links: l.links, Terminals: l.terminals, Prices: prices, Languages: locale.All(), ShopID: shop}, Site: visit.Site{
 		Merchants: merchant.NewService(l.storage, l.clock.Now, token.New), Themes: merchant.NewThemes(l.storage, l.clock.Now),
 		BaseURL: base, Words: locale.All().Standard(), IPExtractor: echo.ExtractIPDirect(), Now: l.clock.Now,
 		Log: slog.New(slog.NewTextHandler(l.log, nil)),

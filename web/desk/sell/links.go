@@ -98,7 +98,7 @@ func (v *page) askToRemoveLink() error {
 
 func (v *page) showLinkRemoval(status int, l merchant.Link, problem string) error {
 	name := "/pay/" + l.Slug
-	heading := v.Text("desk.link.remove.heading", "Name", name)
+	heading := v.Text("desk.sell.remove", "Name", name)
 	if l.Amount != "" {
 		heading = v.Text("desk.product.remove.heading", "Name", name, "Price", v.linkAmount(l))
 	}

@@ -1,6 +1,7 @@
 package sell
 
 import (
+	"chequer/internal/account"
 	"chequer/internal/merchant"
 	"chequer/views/desk"
 	"chequer/web/desk/visit"
@@ -8,16 +9,27 @@ import (
 
 // The paths of the tabs.
 const (
-	productsPath = "/products"
-	linksPath    = "/links"
+	productsPath  = "/products"
+	linksPath     = "/links"
+	terminalsPath = "/terminals"
 )
 
 // tabs returns the tabs of the place that the account may see.
 func (v *page) tabs(current string, mode merchant.Mode) []desk.Tab {
-	return []desk.Tab{
-		{Text: v.Text("desk.products"), URL: v.Below(productsPath + query(mode)), Current: current == productsPath},
-		{Text: v.Text("desk.links"), URL: v.Below(linksPath + query(mode)), Current: current == linksPath},
+	var tabs []desk.Tab
+	for _, t := range []struct {
+		path, text string
+		needs      account.Permission
+	}{
+		{productsPath, "desk.products", account.Sell},
+		{linksPath, "desk.links", account.Sell},
+		{terminalsPath, "desk.terminals", account.Configure},
+	} {
+		if v.May(t.needs) {
+			tabs = append(tabs, desk.Tab{Text: v.Text(t.text), URL: v.Below(t.path + query(mode)), Current: t.path == current})
+		}
 	}
+	return tabs
 }
 
 // mode returns the mode that the query selects.

@@ -15,6 +15,7 @@ import (
 type Screens struct {
 	Products  *merchant.Products
 	Links     *merchant.Links
+	Terminals *merchant.Terminals
 	Prices    merchant.Prices
 	Languages *locale.Languages // of the payment pages
 	// ShopID is the merchant whose products the pages of the server show.
@@ -50,5 +51,11 @@ func (s *Screens) Routes() []visit.Route {
 		{Method: http.MethodPost, Path: "/desk/:shop/links/:link/edit", Needs: account.Sell, Handle: on((*page).changeLink)},
 		{Method: http.MethodGet, Path: "/desk/:shop/links/:link/remove", Needs: account.Sell, Handle: on((*page).askToRemoveLink)},
 		{Method: http.MethodPost, Path: "/desk/:shop/links/:link/remove", Needs: account.Sell, Handle: on((*page).removeLink)},
+
+		{Method: http.MethodGet, Path: "/desk/:shop/terminals", Needs: account.Configure, Handle: on((*page).terminals)},
+		{Method: http.MethodGet, Path: "/desk/:shop/terminals/new", Needs: account.Configure, Handle: on((*page).newTerminal)},
+		{Method: http.MethodPost, Path: "/desk/:shop/terminals/new", Needs: account.Configure, Handle: on((*page).addTerminal)},
+		{Method: http.MethodGet, Path: "/desk/:shop/terminals/:terminal/remove", Needs: account.Configure, Handle: on((*page).askToRemoveTerminal)},
+		{Method: http.MethodPost, Path: "/desk/:shop/terminals/:terminal/remove", Needs: account.Configure, Handle: on((*page).removeTerminal)},
 	}
 }

@@ -106,6 +106,8 @@ var notices = map[string]string{
 	"link-added":      "desk.notice.link.added",
 	"link-changed":    "desk.notice.link.changed",
 	"link-removed":    "desk.notice.link.removed",
+
+	"terminal-removed": "desk.notice.terminal.removed",
 }
 
 // notice returns the result of the action that led to the page; "" if there was none.
