@@ -67,7 +67,10 @@ func (d *domain) desk(c config.Config, o Options) (http.Handler, error) {
 			BasePath: c.BasePath(), BaseURL: c.BaseURL, Words: locale.All().Standard(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
 		},
 		Audit: d.Storage,
-		Sell:  sell.Screens{Products: d.Products, Links: d.Links, Terminals: d.Terminals, Prices: d.Prices, Languages: languages, ShopID: d.shop.ID},
+		Sell: sell.Screens{
+			Products: d.Products, Links: d.Links, Terminals: d.Terminals, Prices: d.Prices, Languages: languages,
+			ShopID: d.shop.ID, AnyAmount: bool(c.Storefront) || o.Demo, EmbedOrigins: c.EmbedOrigins(),
+		},
 	}), nil
 }
 

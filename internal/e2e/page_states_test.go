@@ -148,6 +148,10 @@ var pageStates = []pageState{
 	{"desk_terminal_refused", ofDesk, inTurn(signedIn("/terminals/new"), enter("#name", strings.Repeat("x", 65)), press("#edit .go", "#name-error")), http.StatusUnprocessableEntity},
 	{"desk_terminal_added", ofDesk, inTurn(signedIn("/terminals/new?mode=test"), enter("#name", "Market stall"), press("#edit .go", ".qr")), 0},
 	{"desk_terminal_remove", ofDesk, inTurn(signedIn("/terminals?mode=test"), press(".list .no", "#decide")), 0},
+	{"desk_storefront", ofDesk, signedIn("/storefront?mode=test"), 0},
+	{"desk_storefront_product", ofDesk, signedIn("/storefront?mode=test&item=shop/coffee"), 0},
+	{"desk_storefront_none", ofDesk, signedIn("/storefront"), 0},
+	{"desk_storefront_refused", ofDesk, signedIn("/storefront?mode=test&item=pay/nothing"), http.StatusUnprocessableEntity},
 	{"test_tools_refused", ofPayment, inTurn(paying(nil), withQuery("?refused=nothing_to_do")), 0},
 }
 

@@ -65,7 +65,7 @@ func labAt(t *testing.T, base string) *lab {
 	l.products = merchant.NewProducts(merchant.ProductsConfig{Storage: l.storage, Prices: prices, Now: l.clock.Now})
 	l.links = merchant.NewLinks(merchant.LinksConfig{Storage: l.storage, Prices: prices, Now: l.clock.Now, Token: token.New})
 	l.terminals = merchant.NewTerminals(merchant.TerminalsConfig{Storage: l.storage, Prices: prices, Now: l.clock.Now, Token: token.New})
-	c := desk.Config{Audit: l.storage, Sell: sell.Screens{Products: l.products, Links: l.links, Terminals: l.terminals, Prices: prices, Languages: locale.All(), ShopID: shop}, Site: visit.Site{
+	c := desk.Config{Audit: l.storage, Sell: sell.Screens{Products: l.products, Links: l.links, Terminals: l.terminals, Prices: prices, Languages: locale.All(), ShopID: shop, EmbedOrigins: []string{"https://nord.example"}}, Site: visit.Site{
 		Merchants: merchant.NewService(l.storage, l.clock.Now, token.New), Themes: merchant.NewThemes(l.storage, l.clock.Now),
 		BaseURL: base, Words: locale.All().Standard(), IPExtractor: echo.ExtractIPDirect(), Now: l.clock.Now,
 		Log: slog.New(slog.NewTextHandler(l.log, nil)),

@@ -75,6 +75,7 @@ var table = map[string]access{
 	"POST /desk/:shop/terminals/new":              deciders,
 	"GET /desk/:shop/terminals/:terminal/remove":  deciders,
 	"POST /desk/:shop/terminals/:terminal/remove": deciders,
+	"GET /desk/:shop/storefront":                  sellers,
 	"GET /desk/:shop/account":                     everyRole,
 	"GET /desk/:shop/account/password":            ownSignIn,
 	"POST /desk/:shop/account/password":           ownSignIn,

@@ -22,10 +22,15 @@ type form struct {
 func (v *page) typed(names []string) map[string]string {
 	values := map[string]string{}
 	for _, name := range names {
-		text := strings.ReplaceAll(v.FormValue(name), "\r\n", "\n")
-		values[name] = strings.ReplaceAll(strings.ToValidUTF8(strings.TrimSpace(text), "\uFFFD"), "\x00", "\uFFFD")
+		values[name] = v.value(name)
 	}
 	return values
+}
+
+// value returns the value of a field as text that every storage accepts.
+func (v *page) value(name string) string {
+	text := strings.ReplaceAll(v.FormValue(name), "\r\n", "\n")
+	return strings.ReplaceAll(strings.ToValidUTF8(strings.TrimSpace(text), "\uFFFD"), "\x00", "\uFFFD")
 }
 
 // field returns a field of one line.

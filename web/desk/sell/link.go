@@ -162,6 +162,7 @@ func (v *page) editLink(status int, typed map[string]string, problem error) erro
 		Frame: frame, Back: views.Link{Text: v.Text("desk.links"), URL: v.Below(linksPath + query(l.Mode))}, Heading: name, State: v.linkState(l), Problem: f.wrong(),
 		Action: at + "/edit", Version: v.seen(l.Revision(), typed != nil && known(problem)), Inputs: f.linkInputs(),
 		Methods: f.methodChoice(l.Mode, v.methodCodes(l.Mode, l.Methods)), Button: v.Text("desk.save"),
+		Build:  v.builder("pay/"+l.Slug, l.Mode),
 		Remove: views.Link{Text: v.Text("desk.remove.ask"), URL: at + "/remove"},
 	}
 	if view.Facts, err = v.linkFacts(l); err != nil {

@@ -12,6 +12,8 @@ const (
 	productsPath  = "/products"
 	linksPath     = "/links"
 	terminalsPath = "/terminals"
+
+	storefrontPath = "/storefront"
 )
 
 // tabs returns the tabs of the place that the account may see.
@@ -24,6 +26,7 @@ func (v *page) tabs(current string, mode merchant.Mode) []desk.Tab {
 		{productsPath, "desk.products", account.Sell},
 		{linksPath, "desk.links", account.Sell},
 		{terminalsPath, "desk.terminals", account.Configure},
+		{storefrontPath, "desk.storefront", account.Sell},
 	} {
 		if v.May(t.needs) {
 			tabs = append(tabs, desk.Tab{Text: v.Text(t.text), URL: v.Below(t.path + query(mode)), Current: t.path == current})

@@ -11,7 +11,7 @@ import (
 	"chequer/web/desk/visit"
 )
 
-// Screens are the pages of the place Sell. All fields are required.
+// Screens are the pages of the place Sell. All fields are required unless their comment says otherwise.
 type Screens struct {
 	Products  *merchant.Products
 	Links     *merchant.Links
@@ -20,6 +20,10 @@ type Screens struct {
 	Languages *locale.Languages // of the payment pages
 	// ShopID is the merchant whose products the pages of the server show.
 	ShopID string
+	// AnyAmount is true if the root of the server is a form in which shoppers enter the amount.
+	AnyAmount bool
+	// EmbedOrigins are the origins whose pages may show payments in a frame. It may be empty.
+	EmbedOrigins []string
 }
 
 // page is a visit to one of the screens.
@@ -57,5 +61,7 @@ func (s *Screens) Routes() []visit.Route {
 		{Method: http.MethodPost, Path: "/desk/:shop/terminals/new", Needs: account.Configure, Handle: on((*page).addTerminal)},
 		{Method: http.MethodGet, Path: "/desk/:shop/terminals/:terminal/remove", Needs: account.Configure, Handle: on((*page).askToRemoveTerminal)},
 		{Method: http.MethodPost, Path: "/desk/:shop/terminals/:terminal/remove", Needs: account.Configure, Handle: on((*page).removeTerminal)},
+
+		{Method: http.MethodGet, Path: "/desk/:shop/storefront", Needs: account.Sell, Handle: on((*page).storefront)},
 	}
 }
