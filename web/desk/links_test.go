@@ -130,7 +130,7 @@ func TestLinks_stale(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	b := l.owner()
-	link := l.opens("coffee", nil)
+	l.opens("coffee", nil)
 	at := "/desk/shop/links/coffee"
 	edit, ask := b.get(at+"/edit").fields("edit"), b.get(at+"/remove").want(http.StatusOK, "Remove /pay/coffee, €3.50?").fields("decide")
 	link, err := l.links.Change(t.Context(), shop, merchant.Live, "coffee", func(l *merchant.Link) error { l.Amount, l.MaxUses = "4", 9; return nil })
