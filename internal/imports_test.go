@@ -31,13 +31,13 @@ var floors = map[string]int{
 
 	"chequer/web": 3, "chequer/internal/wire": 3, "chequer/internal/report": 3,
 
-	"chequer/internal/server": 4, "chequer/web/desk": 4, "chequer/internal/watcher": 4, "chequer/internal/webhook": 4, "chequer/internal/sale": 4, "chequer/internal/chain/bitcoin/node": 4,
+	"chequer/internal/server": 4, "chequer/web/desk/visit": 4, "chequer/internal/watcher": 4, "chequer/internal/webhook": 4, "chequer/internal/sale": 4, "chequer/internal/chain/bitcoin/node": 4,
 	"chequer/internal/chain/bitcoin/light": 4, "chequer/internal/chain/ethereum/quorum": 4,
 	"chequer/internal/prices": 4, "chequer/internal/readiness": 4, "chequer/internal/demo": 4, "chequer/internal/loglimit": 4,
 
-	"chequer/internal/storage": 5, "chequer/internal/storage/backup": 5, "chequer/internal/networks": 5, "chequer/internal/metrics": 5,
+	"chequer/web/desk/payments": 5, "chequer/web/desk/signin": 5, "chequer/web/desk/team": 5, "chequer/internal/storage": 5, "chequer/internal/storage/backup": 5, "chequer/internal/networks": 5, "chequer/internal/metrics": 5,
 
-	"chequer/internal/datadir": 6, "chequer/internal/sweep": 6,
+	"chequer/web/desk": 6, "chequer/internal/datadir": 6, "chequer/internal/sweep": 6,
 
 	"chequer/internal/doctor": 7,
 

@@ -87,7 +87,7 @@ func (s *shell) walletRemove() *cobra.Command {
 		Args:  console.Arguments,
 		RunE: answer(s, func(in call) (map[string]string, error) {
 			asset := strings.ToUpper(in.args[0])
-			change, err := in.core.Wallets.Remove(in.Context(), in.shop.ID, keys.Kind(asset))
+			change, err := in.core.Wallets.Remove(in.Context(), in.shop.ID, keys.Kind(asset), "")
 			if err != nil {
 				return nil, err
 			}

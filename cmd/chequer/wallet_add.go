@@ -113,10 +113,11 @@ func (s *shell) addWallet(in call, key keys.Key, replace bool) error {
 	if err := in.checkNotDemo(); err != nil {
 		return fmt.Errorf("wallet add: %w", err)
 	}
-	if err := checkCurrent(in, key, replace); err != nil {
+	replaces, err := confirmReplacement(in, key, replace)
+	if err != nil {
 		return fmt.Errorf("wallet add: %w", err)
 	}
-	change, err := in.core.Wallets.Add(in.Context(), in.shop.ID, key)
+	change, err := in.core.Wallets.Add(in.Context(), in.shop.ID, merchant.Addition{Key: key, Replaces: replaces})
 	if err != nil {
 		return err
 	}
@@ -150,40 +151,34 @@ func printMethods(w io.Writer, m networks.Methods) {
 	}
 }
 
-// checkCurrent returns an error if a current wallet of the merchant has the same addresses as key, even
-// if its key was written differently, or if the operator does not want to replace a current wallet.
-func checkCurrent(in call, key keys.Key, replace bool) error {
+// confirmReplacement returns the ID of the current wallet that a key would replace; "" if there is none. It
+// returns an error if the key is that wallet already. Unless replace is set, it asks at a terminal whether
+// the wallet is to be replaced, and returns an error if it is not.
+func confirmReplacement(in call, key keys.Key, replace bool) (id string, err error) {
+	kind := key.Kind()
 	current, err := in.core.Storage.Wallets(in.Context(), in.shop.ID, merchant.Live)
 	if err != nil {
-		return err
+		return "", err
 	}
-	for _, wallet := range current {
-		have, err := keys.Load(wallet.Key)
-		if err != nil {
-			return fmt.Errorf("wallet %s: %w", wallet.ID, err)
-		}
-		if there, err := have.On(key.Network()); err == nil && there.Same(key) {
-			return fmt.Errorf("this key is the %s wallet already", key.Kind())
-		}
+	i := slices.IndexFunc(current, func(w merchant.Wallet) bool { return w.Asset == string(kind) })
+	if i < 0 {
+		return "", nil
 	}
-	if replace || !slices.ContainsFunc(current, func(w merchant.Wallet) bool { return w.Asset == string(key.Kind()) }) {
-		return nil
+	if same, err := current[i].HasAddresses(key); err != nil || same {
+		return "", cmp.Or(err, fmt.Errorf("this key is the %s wallet already", kind))
 	}
-	return confirmReplacement(in.Command, string(key.Kind()))
-}
-
-// confirmReplacement asks at a terminal whether the wallet of an asset is to be replaced.
-// It returns an error unless the answer is yes.
-func confirmReplacement(c *cobra.Command, asset string) error {
-	p, isTerminal := console.NewPrompt(c)
+	if replace {
+		return current[i].ID, nil
+	}
+	p, isTerminal := console.NewPrompt(in.Command)
 	if !isTerminal {
-		return fmt.Errorf("there is a wallet for %s already; nothing was changed. Add --replace to replace it", asset)
+		return "", fmt.Errorf("there is a wallet for %s already; nothing was changed. Add --replace to replace it", kind)
 	}
-	yes, err := p.Confirm(fmt.Sprintf("There is a wallet for %s already. Replace it? New invoices are paid to the new key.", asset))
+	yes, err := p.Confirm(fmt.Sprintf("There is a wallet for %s already. Replace it? New invoices are paid to the new key.", kind))
 	if err == nil && !yes {
 		err = errors.New("nothing was changed")
 	}
-	return err
+	return current[i].ID, err
 }
 
 // offerMore asks at a terminal about each setting that would add payment methods to a wallet,

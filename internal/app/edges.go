@@ -16,6 +16,7 @@ import (
 	"chequer/internal/token"
 	"chequer/web"
 	"chequer/web/desk"
+	"chequer/web/desk/visit"
 	"chequer/web/present"
 )
 
@@ -52,8 +53,11 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 // desk returns the handler of the merchant's desk. Its words are in English only.
 func (d *domain) desk(c config.Config, o Options) http.Handler {
 	return desk.New(desk.Config{
-		Accounts: d.Desk, Audit: d.Storage, Merchants: d.Merchants, Themes: d.Themes, Invoices: d.invoices,
-		BasePath: c.BasePath(), BaseURL: c.BaseURL, Words: locale.All().Standard(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
+		Site: visit.Site{
+			Accounts: d.Desk, Merchants: d.Merchants, Themes: d.Themes, Invoices: d.invoices,
+			BasePath: c.BasePath(), BaseURL: c.BaseURL, Words: locale.All().Standard(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
+		},
+		Audit: d.Storage,
 	})
 }
 

@@ -79,7 +79,7 @@ func newShop(t *testing.T, c config.Config) content {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := core.Wallets.Add(t.Context(), shop.ID, key); err != nil {
+	if _, err := core.Wallets.Add(t.Context(), shop.ID, merchant.Addition{Key: key}); err != nil {
 		t.Fatal(err)
 	}
 	return read(t, core)

@@ -14,11 +14,11 @@ import (
 )
 
 // users are the folders whose sources use the messages.
-var users = []string{"../../web", "../../web/present", "../../web/desk", "../../views", "../../views/desk", "."}
+var users = []string{"../../web", "../../web/present", "../../web/desk", "../../web/desk/visit", "../../web/desk/signin", "../../web/desk/payments", "../../web/desk/team", "../../views", "../../views/desk", "."}
 
 // methods are the methods that take the id of a message, and the placeholders that they fill in
 // themselves. For Around the placeholder's name is the second argument.
-var methods = map[string][]string{"Text": nil, "text": nil, "opening": nil, "Count": {"Count"}, "Around": nil}
+var methods = map[string][]string{"Text": nil, "opening": nil, "Count": {"Count"}, "Around": nil}
 
 var fileName = regexp.MustCompile(`\.(js|css|templ|go)$`)
 

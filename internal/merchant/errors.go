@@ -8,6 +8,8 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrExists means that a row with this name or key exists already.
 	ErrExists = errors.New("exists already")
+	// ErrStale means that the caller has not seen what the change would replace.
+	ErrStale = errors.New("changed in the meantime")
 	// ErrTampered means that the MAC of a row is wrong.
 	ErrTampered = errors.New("row was changed without the master key")
 	// ErrTooMany means that a merchant has reached the limit of endpoints or products.

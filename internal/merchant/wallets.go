@@ -38,11 +38,21 @@ const (
 	WalletRemoved  Change = "removed"
 )
 
+// Addition is a public key that a merchant adds as the live wallet for its kind of asset.
+type Addition struct {
+	Key keys.Key
+	// Start is the lowest index of new addresses: the wallet has used those below for something else.
+	Start uint32
+	// Replaces is the ID of the active wallet that the key replaces; "" if there is none.
+	Replaces string
+}
+
 // WalletChange is a change of a merchant's wallets, with its event.
 type WalletChange struct {
 	Change  Change
 	Wallet  Wallet // wallet that was added or removed
 	Former  Wallet // wallet that it replaced; the zero Wallet if none
+	Start   uint32 // lowest index of new addresses
 	At      time.Time
 	EventID string
 	Body    []byte // body of the event
@@ -83,18 +93,26 @@ func NewWallets(c WalletsConfig) *Wallets {
 	return &Wallets{storage: c.Storage, encode: c.Encode, now: c.Now, token: c.Token}
 }
 
-// Add makes a public key the merchant's live wallet for its kind of asset, or returns ErrExists if it already
-// is. The wallet that it replaces is kept, since its addresses may hold money.
-func (s *Wallets) Add(ctx context.Context, merchantID string, key keys.Key) (WalletChange, error) {
-	w := s.newWallet(merchantID, Live, key)
+// Add makes a public key the merchant's live wallet for its kind of asset. The wallet that it replaces is
+// kept, since its addresses may hold money. The errors are ErrExists if the active wallet has the same
+// addresses, and ErrStale if the active wallet is another than a.Replaces.
+func (s *Wallets) Add(ctx context.Context, merchantID string, a Addition) (WalletChange, error) {
+	w := s.newWallet(merchantID, Live, a.Key)
 	c, err := s.storage.ChangeWallet(ctx, merchantID, Live, w.Asset, func(active Wallet) (WalletChange, error) {
-		switch active.Key {
-		case w.Key:
+		same, err := active.HasAddresses(a.Key)
+		switch {
+		case err != nil:
+			return WalletChange{}, err
+		case same:
 			return WalletChange{}, ErrExists
-		case "":
-			return s.event(WalletChange{Change: WalletAdded, Wallet: w, At: w.CreatedAt}), nil
+		case active.ID != a.Replaces:
+			return WalletChange{}, ErrStale
 		}
-		return s.event(WalletChange{Change: WalletReplaced, Wallet: w, Former: active, At: w.CreatedAt}), nil
+		c := WalletChange{Change: WalletAdded, Wallet: w, Former: active, Start: a.Start, At: w.CreatedAt}
+		if active.ID != "" {
+			c.Change = WalletReplaced
+		}
+		return s.event(c), nil
 	})
 	if err != nil {
 		return WalletChange{}, fmt.Errorf("add %s wallet: %w", w.Asset, err)
@@ -110,11 +128,24 @@ func (s *Wallets) AddTest(ctx context.Context, merchantID string, key keys.Key, 
 	return s.storage.CreateWallet(ctx, w)
 }
 
-// Remove archives the merchant's live wallet for a kind of asset, or returns ErrNotFound. Its invoices keep
-// their addresses.
-func (s *Wallets) Remove(ctx context.Context, merchantID string, kind keys.Kind) (WalletChange, error) {
+// HasAddresses reports whether a key has the addresses of the wallet, even if it is written differently.
+func (w Wallet) HasAddresses(key keys.Key) (bool, error) {
+	if w.Key == "" {
+		return false, nil
+	}
+	stored, err := keys.Load(w.Key)
+	if err != nil {
+		return false, fmt.Errorf("wallet %s: %w", w.ID, err)
+	}
+	stored, err = stored.On(key.Network())
+	return err == nil && stored.Same(key), nil // a key of another network has other addresses
+}
+
+// Remove archives the merchant's live wallet for a kind of asset. Its invoices keep their addresses. The
+// error is ErrNotFound if there is none, or if id is not "" and not its ID.
+func (s *Wallets) Remove(ctx context.Context, merchantID string, kind keys.Kind, id string) (WalletChange, error) {
 	c, err := s.storage.ChangeWallet(ctx, merchantID, Live, string(kind), func(active Wallet) (WalletChange, error) {
-		if active.ID == "" {
+		if active.ID == "" || id != "" && id != active.ID {
 			return WalletChange{}, ErrNotFound
 		}
 		return s.event(WalletChange{Change: WalletRemoved, Wallet: active, At: s.now()}), nil

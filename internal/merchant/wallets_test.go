@@ -13,6 +13,8 @@ import (
 // The account keys of the wallet "abandon … about" for two scripts.
 const (
 	zpub84 = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs"
+	// xpub84 is zpub84 as a descriptor.
+	xpub84 = "wpkh(xpub6CatWdiZiodmUeTDp8LT5or8nmbKNcuyvz7WyksVFkKB4RHwCD3XyuvPEbvqAQY3rAPshWcMLoP2fMFMKHPJ4ZeZXYVUhLv1VMrjPC7PW6V/0/*)"
 	ypub49 = "ypub6Ww3ibxVfGzLrAH1PNcjyAWenMTbbAosGNB6VvmSEgytSER9azLDWCxoJwW7Ke7icmizBMXrzBx9979FfaHxHcrArf3zbeJJJUZPf663zsP"
 )
 
@@ -50,9 +52,17 @@ func TestWallets_changes_have_events(t *testing.T) {
 		Encode: func(c merchant.WalletChange) []byte { return []byte(c.EventID + " " + string(c.Change)) },
 	})
 	add := func(text string) func() (merchant.WalletChange, error) {
-		return func() (merchant.WalletChange, error) { return wallets.Add(t.Context(), "shop", parse(text)) }
+		return func() (merchant.WalletChange, error) {
+			return wallets.Add(t.Context(), "shop", merchant.Addition{Key: parse(text), Replaces: stored["BTC"].ID})
+		}
 	}
-	remove := func() (merchant.WalletChange, error) { return wallets.Remove(t.Context(), "shop", keys.BTC) }
+	addUnseen := func() (merchant.WalletChange, error) {
+		return wallets.Add(t.Context(), "shop", merchant.Addition{Key: parse(ypub49), Replaces: "wlt_unknown"})
+	}
+	remove := func() (merchant.WalletChange, error) { return wallets.Remove(t.Context(), "shop", keys.BTC, "") }
+	removeUnseen := func() (merchant.WalletChange, error) {
+		return wallets.Remove(t.Context(), "shop", keys.BTC, "wlt_unknown")
+	}
 	before := merchant.Wallet{}
 	for i, step := range []struct {
 		do     func() (merchant.WalletChange, error)
@@ -63,6 +73,9 @@ func TestWallets_changes_have_events(t *testing.T) {
 		{remove, "", false, merchant.ErrNotFound},
 		{add(zpub84), merchant.WalletAdded, false, nil},
 		{add(zpub84), "", false, merchant.ErrExists},
+		{add(xpub84), "", false, merchant.ErrExists},
+		{addUnseen, "", false, merchant.ErrStale},
+		{removeUnseen, "", false, merchant.ErrNotFound},
 		{add(ypub49), merchant.WalletReplaced, true, nil},
 		{add(zpub84), merchant.WalletReplaced, true, nil},
 		{remove, merchant.WalletRemoved, false, nil},

@@ -29,6 +29,21 @@ func (s *Storage) NextIndex(ctx context.Context, counter string) (uint32, error)
 	return next, nil
 }
 
+// startAt raises the next index of a wallet's key to a lowest index.
+func startAt(ctx context.Context, q querier, counter string, lowest uint32) error {
+	if lowest == 0 {
+		return nil
+	}
+	next, err := indexes.Add(ctx, q, counter, 0)
+	if err == nil && next < int64(lowest) {
+		err = indexes.Set(ctx, q, counter, int64(lowest))
+	}
+	if err != nil {
+		return fmt.Errorf("raise the next index of %s: %w", counter, err)
+	}
+	return nil
+}
+
 // nextIndex allocates the next unused index of a wallet's key. If the transaction fails, the index
 // stays unused.
 func (s *Storage) nextIndex(ctx context.Context, q querier, counter string) (uint32, error) {

@@ -199,10 +199,10 @@ func TestRemoveWallet_keeps_the_wallet_listed(t *testing.T) {
 		}
 		end := later.Add(time.Hour)
 		wallets := newWallets(s, end)
-		if _, err := wallets.Remove(ctx, "shop", keys.ETH); err != nil {
+		if _, err := wallets.Remove(ctx, "shop", keys.ETH, ""); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := wallets.Remove(ctx, "shop", keys.ETH); !errors.Is(err, merchant.ErrNotFound) {
+		if _, err := wallets.Remove(ctx, "shop", keys.ETH, ""); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("removed twice: got error %v, want %v", err, merchant.ErrNotFound)
 		}
 		if inForce, err := s.Wallets(ctx, "shop", merchant.Live); err != nil || len(inForce) != 0 {

@@ -144,7 +144,10 @@ func (s *Storage) changeWallet(ctx context.Context, q querier, merchantID string
 	if c.Wallet.ID == active.ID { // the wallet was removed
 		return c, nil
 	}
-	return c, s.insertWallet(ctx, q, c.Wallet)
+	if err := s.insertWallet(ctx, q, c.Wallet); err != nil {
+		return c, err
+	}
+	return c, startAt(ctx, q, c.Wallet.Counter, c.Start)
 }
 
 // insertWallet writes a wallet. It returns merchant.ErrExists if there is one already.

@@ -56,15 +56,15 @@ func TestChangeWallet_notifies_endpoints(t *testing.T) {
 		addEndpoints(t, s, newEndpoint("all"), newEndpoint("chosen", merchant.EventWalletChanged), newEndpoint("paid", "invoice.paid"), test)
 		create(t, s, creation("a", "shop"))
 		wallets := newWallets(s, noon)
-		first, err := wallets.Add(ctx, "shop", parseKey(t, zpub84))
+		first, err := wallets.Add(ctx, "shop", merchant.Addition{Key: parseKey(t, zpub84)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		second, err := wallets.Add(ctx, "shop", parseKey(t, ypub49))
+		second, err := wallets.Add(ctx, "shop", merchant.Addition{Key: parseKey(t, ypub49), Replaces: first.Wallet.ID})
 		if err != nil {
 			t.Fatal(err)
 		}
-		last, err := wallets.Remove(ctx, "shop", keys.BTC)
+		last, err := wallets.Remove(ctx, "shop", keys.BTC, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,20 +118,20 @@ func TestChangeWallet_writes_nothing_if_the_change_fails(t *testing.T) {
 		ctx := t.Context()
 		addEndpoints(t, s, newEndpoint("all"))
 		wallets := newWallets(s, noon)
-		if _, err := wallets.Add(ctx, "shop", parseKey(t, zpub84)); err != nil {
+		if _, err := wallets.Add(ctx, "shop", merchant.Addition{Key: parseKey(t, zpub84)}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := wallets.Add(ctx, "shop", parseKey(t, zpub84)); !errors.Is(err, merchant.ErrExists) {
+		if _, err := wallets.Add(ctx, "shop", merchant.Addition{Key: parseKey(t, zpub84)}); !errors.Is(err, merchant.ErrExists) {
 			t.Errorf("same key: got error %v, want %v", err, merchant.ErrExists)
 		}
-		if _, err := wallets.Add(ctx, "unknown", parseKey(t, zpub84)); !errors.Is(err, merchant.ErrNotFound) {
+		if _, err := wallets.Add(ctx, "unknown", merchant.Addition{Key: parseKey(t, zpub84)}); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("unknown merchant: got error %v, want %v", err, merchant.ErrNotFound)
 		}
-		if _, err := wallets.Remove(ctx, "shop", keys.LTC); !errors.Is(err, merchant.ErrNotFound) {
+		if _, err := wallets.Remove(ctx, "shop", keys.LTC, ""); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("unknown wallet: got error %v, want %v", err, merchant.ErrNotFound)
 		}
 		change(t, url, "UPDATE wallets SET counter = 'another'")
-		if _, err := wallets.Add(ctx, "shop", parseKey(t, ypub49)); !errors.Is(err, merchant.ErrTampered) {
+		if _, err := wallets.Add(ctx, "shop", merchant.Addition{Key: parseKey(t, ypub49)}); !errors.Is(err, merchant.ErrTampered) {
 			t.Errorf("row that was tampered with: got error %v, want %v", err, merchant.ErrTampered)
 		}
 		for _, count := range []string{"SELECT COUNT(*) FROM events", "SELECT COUNT(*) FROM deliveries", "SELECT position FROM feeds"} {
@@ -151,10 +151,13 @@ func TestChangeWallet_is_concurrent_with_new_invoices(t *testing.T) {
 		const each = 20
 		var group sync.WaitGroup
 		group.Go(func() {
+			active := ""
 			for i := range each {
-				if _, err := wallets.Add(t.Context(), "shop", both[i%2]); err != nil {
+				change, err := wallets.Add(t.Context(), "shop", merchant.Addition{Key: both[i%2], Replaces: active})
+				if err != nil {
 					t.Errorf("change %d: %v", i, err)
 				}
+				active = change.Wallet.ID
 			}
 		})
 		for worker := range 2 {
@@ -173,6 +176,27 @@ func TestChangeWallet_is_concurrent_with_new_invoices(t *testing.T) {
 		}
 		if active, err := s.Wallets(t.Context(), "shop", merchant.Live); err != nil || len(active) != 1 {
 			t.Errorf("got %+v active, error %v, want one", active, err)
+		}
+	})
+}
+
+// TestChangeWallet_starts_above_used_addresses adds wallets that have used addresses before.
+func TestChangeWallet_starts_above_used_addresses(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		wallets := newWallets(s, noon)
+		active := ""
+		for i, step := range []struct {
+			key         string
+			start, next uint32
+		}{{zpub84, 14, 14}, {ypub49, 0, 0}, {zpub84, 3, 14}, {ypub49, 7, 7}, {zpub84, 20, 20}} {
+			change, err := wallets.Add(t.Context(), "shop", merchant.Addition{Key: parseKey(t, step.key), Start: step.start, Replaces: active})
+			if err != nil {
+				t.Fatalf("step %d: %v", i, err)
+			}
+			active = change.Wallet.ID
+			if next, err := s.NextIndex(t.Context(), change.Wallet.Counter); err != nil || next != step.next {
+				t.Errorf("step %d: the next index is %d, error %v, want %d", i, next, err, step.next)
+			}
 		}
 	})
 }

@@ -27,6 +27,7 @@ import (
 	"chequer/internal/token"
 	"chequer/internal/wire"
 	"chequer/web/desk"
+	"chequer/web/desk/visit"
 )
 
 const (
@@ -38,7 +39,7 @@ const (
 // lab is a desk with the real services, a real storage, and a clock that the test moves.
 type lab struct {
 	t        *testing.T
-	desk     *desk.Desk
+	desk     http.Handler
 	accounts *account.Service
 	storage  *storage.Storage
 	clock    *clocktest.Clock
@@ -56,11 +57,11 @@ func labAt(t *testing.T, base string) *lab {
 	for id, name := range map[string]string{shop: "Atelier Nord", "other": "Nord Markt"} {
 		l.must(l.storage.CreateMerchant(t.Context(), merchant.Merchant{ID: id, Name: name, CreatedAt: l.clock.Now()}))
 	}
-	c := desk.Config{
-		Audit: l.storage, Merchants: merchant.NewService(l.storage, l.clock.Now, token.New), Themes: merchant.NewThemes(l.storage, l.clock.Now),
+	c := desk.Config{Audit: l.storage, Site: visit.Site{
+		Merchants: merchant.NewService(l.storage, l.clock.Now, token.New), Themes: merchant.NewThemes(l.storage, l.clock.Now),
 		BaseURL: base, Words: locale.All().Standard(), IPExtractor: echo.ExtractIPDirect(), Now: l.clock.Now,
 		Log: slog.New(slog.NewTextHandler(l.log, nil)),
-	}
+	}}
 	at, err := account.NewSite(base)
 	if !errors.Is(err, account.ErrInsecure) {
 		l.must(err)

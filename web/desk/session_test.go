@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"chequer/web/desk"
+	"chequer/web/desk/visit"
 )
 
 // signIn signs in with the password and the code of an account.
@@ -133,7 +133,6 @@ func TestSession_ends(t *testing.T) {
 // A link leads only to a page of the desk.
 func TestLocalPath(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
 	for address, want := range map[string]string{
 		"/desk/shop/payments":                 "/desk/shop/payments",
 		"/desk/shop/payments?mode=test&q=a b": "/desk/shop/payments?mode=test&q=a b",
@@ -152,34 +151,17 @@ func TestLocalPath(t *testing.T) {
 		"javascript:alert(1)":                 "",
 		"javascript:/desk/alert(1)":           "",
 	} {
-		if got := l.desk.LocalPath(address); got != want {
+		if got := (&visit.Site{}).LocalPath(address); got != want {
 			t.Errorf("%q leads to %q, want %q", address, got, want)
 		}
 	}
+	l := newLab(t)
 	l.ownerByPassword()
 	for _, next := range []string{"https://evil.example/desk/", "//evil.example/desk/x", "/invoice/abc"} {
 		l.browser().signIn("Maren", next).leads("/desk")
 		l.clock.Pass(time.Minute)
 		if page := l.browser().get("/desk/signin?next=" + url.QueryEscape(next)); strings.Contains(page.body, "evil.example") {
 			t.Errorf("the page has the address %q", next)
-		}
-	}
-}
-
-func TestBrowser(t *testing.T) {
-	t.Parallel()
-	for agent, want := range map[string]string{
-		"Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0":                                                                  "Firefox on Linux",
-		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36":                         "Chrome on Windows",
-		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36 Edg/141.0.0.0":           "Edge on Windows",
-		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1": "Safari on iPhone",
-		"Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Mobile Safari/537.36":                         "Chrome on Android",
-		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Safari/605.1.15":                   "Safari on macOS",
-		"<script>alert(1)</script>": "Browser",
-		"":                          "Browser",
-	} {
-		if got := desk.Browser(agent); got != want {
-			t.Errorf("%q is %q, want %q", agent, got, want)
 		}
 	}
 }

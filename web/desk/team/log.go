@@ -1,4 +1,4 @@
-package desk
+package team
 
 import (
 	"maps"
@@ -9,6 +9,7 @@ import (
 
 	"chequer/internal/account"
 	"chequer/internal/audit"
+	"chequer/internal/wire"
 	"chequer/views/desk"
 )
 
@@ -16,7 +17,7 @@ import (
 const logPage = 50
 
 // log shows the audit log of the server, newest first.
-func (v *visit) log() error {
+func (v *page) log() error {
 	below, err := strconv.ParseInt(v.QueryParam("below"), 10, 64)
 	if err != nil || below < 1 {
 		below = 0
@@ -25,26 +26,26 @@ func (v *visit) log() error {
 	if err != nil {
 		return err
 	}
-	f, err := v.frame(v.text("desk.log"), v.settings())
+	f, err := v.Frame(v.Text("desk.log"), v.Settings())
 	if err != nil {
 		return err
 	}
-	page := desk.Log{Frame: f, Tabs: v.tabs("/log")}
+	page := desk.Log{Frame: f, Tabs: v.Tabs("/log")}
 	if len(entries) > logPage {
 		entries = entries[:logPage]
-		page.Older = v.below("/log?below=" + strconv.FormatInt(entries[logPage-1].Number, 10))
+		page.Older = v.Below("/log?below=" + strconv.FormatInt(entries[logPage-1].Number, 10))
 	}
 	for _, e := range entries {
-		if shop := e.Change.MerchantID; shop != "" && v.account.Allows(shop, account.ViewLog) == account.Denied {
+		if shop := e.Change.MerchantID; shop != "" && v.Account.Allows(shop, account.ViewLog) == account.Denied {
 			continue // of a shop whose log the account may not view
 		}
 		page.Entries = append(page.Entries, v.logEntry(e))
 	}
-	return render(v, http.StatusOK, desk.LogPage(page))
+	return v.Show(http.StatusOK, desk.LogPage(page))
 }
 
 // logEntry returns an entry of the audit log as a row.
-func (v *visit) logEntry(e audit.Entry) desk.Entry {
+func (v *page) logEntry(e audit.Entry) desk.Entry {
 	change := e.Change.Action
 	if e.Change.Subject != "" {
 		change = e.Change.Subject + ": " + change
@@ -54,13 +55,13 @@ func (v *visit) logEntry(e audit.Entry) desk.Entry {
 		details = append(details, d)
 	}
 	if e.Actor.SteppedUp {
-		details = append(details, v.text("desk.log.confirmed"))
+		details = append(details, v.Text("desk.log.confirmed"))
 	}
 	if e.Actor.Address != "" {
 		details = append(details, e.Actor.Address)
 	}
 	return desk.Entry{
-		Number: strconv.FormatInt(e.Number, 10), Change: change, Actor: e.Actor.String(), Detail: strings.Join(details, " · "), At: v.clock(e.At), Time: machine(e.At),
+		Number: strconv.FormatInt(e.Number, 10), Change: change, Actor: e.Actor.String(), Detail: strings.Join(details, " · "), At: v.Clock(e.At), Time: wire.Time(e.At),
 	}
 }
 

@@ -1,4 +1,4 @@
-package desk
+package payments
 
 import (
 	"errors"
@@ -30,27 +30,27 @@ func allows(d invoice.Decisions, decision string) bool {
 
 // decisionLinks returns the links to the decisions that the page of an invoice offers. An acceptance is
 // offered only if it changes what the invoice is worth.
-func (v *visit) decisionLinks(inv *invoice.Invoice, d invoice.Decisions) []desk.DecisionLink {
-	at := v.below("/payments/" + inv.ID + "/")
+func (v *page) decisionLinks(inv *invoice.Invoice, d invoice.Decisions) []desk.DecisionLink {
+	at := v.Below("/payments/" + inv.ID + "/")
 	var links []desk.DecisionLink
 	if d.Accept && (inv.NeedsDecision() || inv.State.Has(invoice.Underpaid)) {
 		links = append(links, desk.DecisionLink{
-			Name: v.text("desk.accept"), Text: v.text("desk.accept.short"), URL: at + accept, Button: v.text("desk.accept.ask"), Default: inv.NeedsDecision() && !d.HighRisk,
+			Name: v.Text("desk.accept"), Text: v.Text("desk.accept.short"), URL: at + accept, Button: v.Text("desk.accept.ask"), Default: inv.NeedsDecision() && !d.HighRisk,
 		})
 	}
 	if d.Requote {
 		links = append(links, desk.DecisionLink{
-			Name: v.text("desk.requote"), Text: v.text("desk.requote.short"), URL: at + requote, Button: v.text("desk.requote.ask", "Amount", v.fiat(inv.State.Due)),
+			Name: v.Text("desk.requote"), Text: v.Text("desk.requote.short"), URL: at + requote, Button: v.Text("desk.requote.ask", "Amount", v.Fiat(inv.State.Due)),
 		})
 	}
 	if d.Cancel {
-		links = append(links, desk.DecisionLink{Name: v.text("desk.cancel.button"), Text: v.text("desk.cancel.short"), URL: at + cancel, Button: v.text("desk.cancel.ask")})
+		links = append(links, desk.DecisionLink{Name: v.Text("desk.cancel.button"), Text: v.Text("desk.cancel.short"), URL: at + cancel, Button: v.Text("desk.cancel.ask")})
 	}
 	return links
 }
 
 // askToDecide shows the consequences of a decision before it is made.
-func (v *visit) askToDecide() error {
+func (v *page) askToDecide() error {
 	inv, err := v.ownInvoice()
 	if err != nil {
 		return err
@@ -60,18 +60,18 @@ func (v *visit) askToDecide() error {
 
 // showDecision shows the consequences of the decision in the path, or the invoice if it does not allow the
 // decision.
-func (v *visit) showDecision(status int, inv *invoice.Invoice, problem string) error {
+func (v *page) showDecision(status int, inv *invoice.Invoice, problem string) error {
 	decision := v.Param("decision")
 	if decided[decision] == "" {
 		return echo.ErrNotFound
 	}
 	d := v.Invoices.Evaluation(inv).Decisions(v.Now())
 	if !allows(d, decision) {
-		return v.showPayment(http.StatusConflict, inv, v.text("desk.problem.state"))
+		return v.showPayment(http.StatusConflict, inv, v.Text("desk.problem.state"))
 	}
 	page := desk.Decision{
-		Back: views.Link{Text: v.nameOf(inv.Terms.OrderID, inv.ID), URL: v.below("/payments/" + inv.ID)}, Problem: problem,
-		Action: v.below("/payments/" + inv.ID + "/" + decision), Version: strconv.FormatInt(inv.Version, 10),
+		Back: views.Link{Text: v.NameOf(inv.Terms.OrderID, inv.ID), URL: v.Below("/payments/" + inv.ID)}, Problem: problem,
+		Action: v.Below("/payments/" + inv.ID + "/" + decision), Version: strconv.FormatInt(inv.Version, 10),
 	}
 	switch decision {
 	case accept:
@@ -85,54 +85,54 @@ func (v *visit) showDecision(status int, inv *invoice.Invoice, problem string) e
 	if page.Frame, err = v.paymentFrame(inv, page.Heading); err != nil {
 		return err
 	}
-	return render(v, status, desk.DecisionPage(page))
+	return v.Show(status, desk.DecisionPage(page))
 }
 
 // acceptance returns the heading, the button and the consequences of an acceptance.
-func (v *visit) acceptance(inv *invoice.Invoice, d invoice.Decisions) (heading, button string, results []desk.Result) {
+func (v *page) acceptance(inv *invoice.Invoice, d invoice.Decisions) (heading, button string, results []desk.Result) {
 	price, received := inv.Terms.Price, d.Accepted.Paid
-	becomes := v.text("desk.accept.paid")
+	becomes := v.Text("desk.accept.paid")
 	if d.Accepted.Status != invoice.Paid {
-		becomes = v.text("desk.accept.pending")
+		becomes = v.Text("desk.accept.pending")
 	}
-	results = []desk.Result{{Shape: "ok", Text: becomes}, {Shape: "ok", Text: v.text("desk.accept.event")}, {Shape: "ok", Text: v.text("desk.accept.receipt", "Price", v.fiat(price))}}
+	results = []desk.Result{{Shape: "ok", Text: becomes}, {Shape: "ok", Text: v.Text("desk.accept.event")}, {Shape: "ok", Text: v.Text("desk.accept.receipt", "Price", v.Fiat(price))}}
 	if waived := price.Sub(received); !waived.IsZero() {
-		results = append(results, desk.Result{Shape: "warn", Text: v.text("desk.accept.waived", "Amount", v.fiat(waived))})
+		results = append(results, desk.Result{Shape: "warn", Text: v.Text("desk.accept.waived", "Amount", v.Fiat(waived))})
 	}
 	if d.Worth.Cmp(received) < 0 {
-		results = append(results, desk.Result{Shape: "warn", Text: v.text("desk.accept.worth", "Amount", v.fiat(d.Worth))})
+		results = append(results, desk.Result{Shape: "warn", Text: v.Text("desk.accept.worth", "Amount", v.Fiat(d.Worth))})
 	}
 	if d.Unvalued {
-		results = append(results, desk.Result{Shape: "warn", Text: v.text("desk.accept.unvalued")})
+		results = append(results, desk.Result{Shape: "warn", Text: v.Text("desk.accept.unvalued")})
 	}
-	results = append(results, desk.Result{Shape: "warn", Text: v.text("desk.accept.final")})
-	return v.text("desk.accept.heading", "Received", v.fiat(received), "Price", v.fiat(price)), v.text("desk.accept"), results
+	results = append(results, desk.Result{Shape: "warn", Text: v.Text("desk.accept.final")})
+	return v.Text("desk.accept.heading", "Received", v.Fiat(received), "Price", v.Fiat(price)), v.Text("desk.accept"), results
 }
 
 // cancellation returns the heading, the button and the consequences of a cancellation.
-func (v *visit) cancellation(inv *invoice.Invoice) (heading, button string, results []desk.Result) {
-	results = []desk.Result{{Shape: "ok", Text: v.text("desk.cancel.page")}, {Shape: "ok", Text: v.text("desk.cancel.event")}}
+func (v *page) cancellation(inv *invoice.Invoice) (heading, button string, results []desk.Result) {
+	results = []desk.Result{{Shape: "ok", Text: v.Text("desk.cancel.page")}, {Shape: "ok", Text: v.Text("desk.cancel.event")}}
 	if !inv.State.Paid.IsZero() {
-		results = append(results, desk.Result{Shape: "warn", Text: v.text("desk.cancel.received", "Amount", v.fiat(inv.State.Paid))})
+		results = append(results, desk.Result{Shape: "warn", Text: v.Text("desk.cancel.received", "Amount", v.Fiat(inv.State.Paid))})
 	}
-	results = append(results, desk.Result{Shape: "warn", Text: v.text("desk.cancel.final")})
-	return v.text("desk.cancel.heading", "Name", v.nameOf(inv.Terms.OrderID, inv.ID)), v.text("desk.cancel.button"), results
+	results = append(results, desk.Result{Shape: "warn", Text: v.Text("desk.cancel.final")})
+	return v.Text("desk.cancel.heading", "Name", v.NameOf(inv.Terms.OrderID, inv.ID)), v.Text("desk.cancel.button"), results
 }
 
 // newQuote returns the heading, the button and the consequences of a new quote.
-func (v *visit) newQuote(inv *invoice.Invoice) (heading, button string, results []desk.Result) {
-	due := v.fiat(inv.State.Due)
+func (v *page) newQuote(inv *invoice.Invoice) (heading, button string, results []desk.Result) {
+	due := v.Fiat(inv.State.Due)
 	first := inv.Quotes[0]
-	until := v.clock(v.Now().Add(inv.Clock).Add(first.Until.Sub(first.From)))
+	until := v.Clock(v.Now().Add(inv.Clock).Add(first.Until.Sub(first.From)))
 	results = []desk.Result{
-		{Shape: "ok", Text: v.text("desk.requote.page", "Amount", due)}, {Shape: "ok", Text: v.text("desk.requote.until", "Time", until)},
-		{Shape: "ok", Text: v.text("desk.requote.event")},
+		{Shape: "ok", Text: v.Text("desk.requote.page", "Amount", due)}, {Shape: "ok", Text: v.Text("desk.requote.until", "Time", until)},
+		{Shape: "ok", Text: v.Text("desk.requote.event")},
 	}
-	return v.text("desk.requote.heading", "Amount", due), v.text("desk.requote.button", "Amount", due), results
+	return v.Text("desk.requote.heading", "Amount", due), v.Text("desk.requote.button", "Amount", due), results
 }
 
 // decide makes a decision about the version of an invoice whose consequences the account has seen.
-func (v *visit) decide() error {
+func (v *page) decide() error {
 	inv, err := v.ownInvoice()
 	if err != nil {
 		return err
@@ -140,13 +140,13 @@ func (v *visit) decide() error {
 	decision := v.Param("decision")
 	d := v.Invoices.Evaluation(inv).Decisions(v.Now())
 	if seen, _ := strconv.ParseInt(v.FormValue("version"), 10, 64); decided[decision] != "" && seen != inv.Version {
-		return v.showPayment(http.StatusConflict, inv, v.text("desk.problem.stale"))
+		return v.showPayment(http.StatusConflict, inv, v.Text("desk.problem.stale"))
 	}
 	if !allows(d, decision) {
 		return v.showDecision(http.StatusConflict, inv, "")
 	}
 	if decision == accept && d.HighRisk {
-		if err := v.require(account.DecideHighRisk); err != nil {
+		if err := v.Require(account.DecideHighRisk); err != nil {
 			return err
 		}
 	}
@@ -155,23 +155,23 @@ func (v *visit) decide() error {
 		if inv, err = v.ownInvoice(); err != nil {
 			return err
 		}
-		return v.showPayment(http.StatusConflict, inv, v.text("desk.problem.stale"))
+		return v.showPayment(http.StatusConflict, inv, v.Text("desk.problem.stale"))
 	case errors.Is(err, invoice.ErrTooLittle):
-		return v.showDecision(http.StatusUnprocessableEntity, inv, v.text("desk.problem.little"))
+		return v.showDecision(http.StatusUnprocessableEntity, inv, v.Text("desk.problem.little"))
 	case errors.Is(err, invoice.ErrNoRate), errors.Is(err, invoice.ErrUnreached), errors.Is(err, invoice.ErrUnwatched):
-		return v.showDecision(http.StatusUnprocessableEntity, inv, v.text("desk.problem.quote"))
+		return v.showDecision(http.StatusUnprocessableEntity, inv, v.Text("desk.problem.quote"))
 	case err != nil:
 		return err
 	}
-	return v.done(v.below("/payments/"+inv.ID), decided[decision])
+	return v.Done(v.Below("/payments/"+inv.ID), decided[decision])
 }
 
 // carryOut makes a decision about the version of the invoice that was read.
-func (v *visit) carryOut(decision string, inv *invoice.Invoice) (err error) {
+func (v *page) carryOut(decision string, inv *invoice.Invoice) (err error) {
 	ctx := v.Request().Context()
 	switch decision {
 	case accept:
-		_, err = v.Invoices.Accept(ctx, inv.ID, v.account.Name, inv.Version)
+		_, err = v.Invoices.Accept(ctx, inv.ID, v.Account.Name, inv.Version)
 	case cancel:
 		_, err = v.Invoices.Cancel(ctx, inv.ID, inv.Version)
 	case requote:

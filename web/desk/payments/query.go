@@ -1,4 +1,4 @@
-package desk
+package payments
 
 import (
 	"net/url"
@@ -8,6 +8,7 @@ import (
 
 	"chequer/internal/invoice"
 	"chequer/views/desk"
+	"chequer/web/desk/visit"
 )
 
 // listQuery is the query of a list of invoices.
@@ -23,7 +24,7 @@ type listQuery struct {
 // listFields are the names of the fields of a list's query.
 var listFields = []string{"mode", "state", "method", "period", "q", "after"}
 
-func (v *visit) listQuery() listQuery {
+func (v *page) listQuery() listQuery {
 	given := v.QueryParams()
 	q := listQuery{values: url.Values{}, mode: invoice.Live}
 	for _, name := range listFields {
@@ -45,7 +46,7 @@ func (v *visit) listQuery() listQuery {
 func position(text string) invoice.Position {
 	at, id, found := strings.Cut(text, "-")
 	ms, err := strconv.ParseInt(at, 10, 64)
-	if !found || err != nil || !isText(id) {
+	if !found || err != nil || !visit.IsText(id) {
 		return invoice.Position{}
 	}
 	return invoice.Position{CreatedAt: time.UnixMilli(ms).UTC(), ID: id}
@@ -103,8 +104,8 @@ func (q listQuery) kept() []desk.Hidden {
 }
 
 // fields returns the fields of the form with the filters.
-func (q listQuery) fields(v *visit) []desk.Filter {
-	methods := desk.Filter{Name: "method", Label: v.text("desk.method"), Options: []desk.Option{{Text: v.text("desk.method.all"), Chosen: q.values.Get("method") == ""}}}
+func (q listQuery) fields(v *page) []desk.Filter {
+	methods := desk.Filter{Name: "method", Label: v.Text("desk.method"), Options: []desk.Option{{Text: v.Text("desk.method.all"), Chosen: q.values.Get("method") == ""}}}
 	for _, code := range v.Invoices.MethodCodes(q.mode) {
 		name, network := v.assetName(q.mode, code)
 		methods.Options = append(methods.Options, desk.Option{Value: code, Text: strings.TrimSpace(name + " " + network), Chosen: q.values.Get("method") == code})
@@ -116,14 +117,14 @@ func (q listQuery) fields(v *visit) []desk.Filter {
 const months = 12
 
 // periods returns the field that selects a period: a few days, or a month.
-func (q listQuery) periods(v *visit) desk.Filter {
-	f := desk.Filter{Name: "period", Label: v.text("desk.period")}
+func (q listQuery) periods(v *page) desk.Filter {
+	f := desk.Filter{Name: "period", Label: v.Text("desk.period")}
 	add := func(value, text string) {
 		f.Options = append(f.Options, desk.Option{Value: value, Text: text, Chosen: q.period == value})
 	}
-	add("", v.text("desk.period.all"))
-	add("today", v.text("desk.period.today"))
-	add("week", v.text("desk.period.week"))
+	add("", v.Text("desk.period.all"))
+	add("today", v.Text("desk.period.today"))
+	add("week", v.Text("desk.period.week"))
 	first := month(v.Now().UTC())
 	for i := range months {
 		at := first.AddDate(0, -i, 0)
@@ -171,7 +172,7 @@ var listStates = []struct {
 }
 
 // states returns the links that select a state, with the number of invoices in it.
-func (q listQuery) states(v *visit, t invoice.Tally) []desk.StateLink {
+func (q listQuery) states(v *page, t invoice.Tally) []desk.StateLink {
 	var all int64
 	for _, n := range t.Statuses {
 		all += n
@@ -186,16 +187,16 @@ func (q listQuery) states(v *visit, t invoice.Tally) []desk.StateLink {
 			count = t.NeedDecision
 		}
 		links = append(links, desk.StateLink{
-			Text: v.text(s.text), Shape: s.shape, Count: strconv.FormatInt(count, 10), Current: q.state == s.name,
-			URL: v.below("/payments") + q.with("state", s.name).encode(),
+			Text: v.Text(s.text), Shape: s.shape, Count: strconv.FormatInt(count, 10), Current: q.state == s.name,
+			URL: v.Below("/payments") + q.with("state", s.name).encode(),
 		})
 	}
 	return links
 }
 
 // filter returns the filter of the query, or a sentence about a field that is wrong.
-func (q listQuery) filter(v *visit) (f invoice.Filter, problem string) {
-	f = invoice.Filter{MerchantID: v.shop.ID, Mode: q.mode, PaidAsset: q.values.Get("method")}
+func (q listQuery) filter(v *page) (f invoice.Filter, problem string) {
+	f = invoice.Filter{MerchantID: v.Shop.ID, Mode: q.mode, PaidAsset: q.values.Get("method")}
 	for _, s := range listStates {
 		if s.name == q.state {
 			f.Status, f.NeedsDecision = s.status, s.name == "attention"
@@ -203,7 +204,7 @@ func (q listQuery) filter(v *visit) (f invoice.Filter, problem string) {
 	}
 	var ok bool
 	if f.From, f.To, ok = span(q.period, v.Now()); !ok {
-		return f, v.text("desk.period.wrong")
+		return f, v.Text("desk.period.wrong")
 	}
 	return f, ""
 }

@@ -1,4 +1,4 @@
-package desk
+package payments
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 
 	"chequer/internal/invoice"
 	"chequer/internal/money"
+	"chequer/web/desk/visit"
 )
 
 // invoiceID matches the identifier of an invoice.
@@ -18,17 +19,17 @@ const maxSearch = 200
 // findInvoices returns the invoices that a query selects, one more than a page shows. A searched text is
 // tried as an identifier, an order, a reference, a transaction, an address and an amount, until
 // invoices are found.
-func (v *visit) findInvoices(f invoice.Filter, q listQuery) ([]invoice.Summary, error) {
+func (v *page) findInvoices(f invoice.Filter, q listQuery) ([]invoice.Summary, error) {
 	ctx := v.Request().Context()
 	if q.text == "" {
 		return v.Invoices.Summaries(ctx, f, q.after, pageSize+1)
 	}
-	if len(q.text) > maxSearch || !isText(q.text) {
+	if len(q.text) > maxSearch || !visit.IsText(q.text) {
 		return nil, nil
 	}
 	if invoiceID.MatchString(q.text) {
 		inv, err := v.Invoices.Invoice(ctx, q.text)
-		if err == nil && inv.MerchantID == v.shop.ID {
+		if err == nil && inv.MerchantID == v.Shop.ID {
 			return []invoice.Summary{inv.Summary()}, nil
 		}
 		if err != nil && !errors.Is(err, invoice.ErrNotFound) {
@@ -45,7 +46,7 @@ func (v *visit) findInvoices(f invoice.Filter, q listQuery) ([]invoice.Summary, 
 }
 
 // candidates returns the filters for the meanings that a searched text may have.
-func (v *visit) candidates(f invoice.Filter, text string) []invoice.Filter {
+func (v *page) candidates(f invoice.Filter, text string) []invoice.Filter {
 	order, reference, tx := f, f, f
 	order.OrderID, reference.Reference, tx.Tx = text, text, invoice.NormalizeTx(text)
 	list := []invoice.Filter{order, reference, tx}

@@ -1,4 +1,4 @@
-package desk
+package visit
 
 import (
 	"encoding/json"
@@ -19,32 +19,32 @@ type passkeyFault struct {
 	Error string `json:"error"`
 }
 
-// sendOptions answers the script with the options of a ceremony.
-func (v *visit) sendOptions(options []byte, offer string, err error) error {
+// SendOptions answers the script with the options of a ceremony.
+func (v *Visit) SendOptions(options []byte, offer string, err error) error {
 	switch {
 	case err == nil:
 		return v.JSON(http.StatusOK, passkeyOptions{options, offer})
-	case v.known(err):
-		text := v.problem(err)
+	case v.Known(err):
+		text := v.Problem(err)
 		for _, field := range []string{"name", "password", "role"} {
-			text += v.fieldProblem(err, field)
+			text += v.FieldProblem(err, field)
 		}
 		return v.JSON(http.StatusUnprocessableEntity, passkeyFault{text})
 	}
 	return err
 }
 
-// credential returns the browser's answer to a ceremony, and its offer.
-func (v *visit) credential() (offer string, response []byte) {
+// Credential returns the browser's answer to a ceremony, and its offer.
+func (v *Visit) Credential() (offer string, response []byte) {
 	return v.FormValue("offer"), []byte(v.FormValue("credential"))
 }
 
-// passkey returns the form that asks the browser for a passkey; the empty form if browsers allow no
+// Passkey returns the form that asks the browser for a passkey; the empty form if browsers allow no
 // passkeys at the site.
-func (v *visit) passkey(p desk.Passkey) desk.Passkey {
+func (v *Visit) Passkey(p desk.Passkey) desk.Passkey {
 	if !v.Accounts.HasPasskeys() {
 		return desk.Passkey{}
 	}
-	p.Options, p.Failed = p.Action+"/options", v.text("desk.passkey.failed")
+	p.Options, p.Failed = p.Action+"/options", v.Text("desk.passkey.failed")
 	return p
 }

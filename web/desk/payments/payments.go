@@ -1,9 +1,10 @@
-package desk
+package payments
 
 import (
 	"net/http"
 
 	"chequer/internal/invoice"
+	"chequer/internal/wire"
 	"chequer/views/desk"
 )
 
@@ -11,7 +12,7 @@ import (
 const pageSize = 25
 
 // payments lists the invoices of the shop. A search with one result leads to the invoice.
-func (v *visit) payments() error {
+func (v *page) payments() error {
 	q := v.listQuery()
 	filter, problem := q.filter(v)
 	var rows []invoice.Summary
@@ -23,7 +24,7 @@ func (v *visit) payments() error {
 		return err
 	}
 	if q.text != "" && len(rows) == 1 && q.after == (invoice.Position{}) {
-		return v.Redirect(http.StatusSeeOther, v.below("/payments/"+rows[0].ID))
+		return v.Redirect(http.StatusSeeOther, v.Below("/payments/"+rows[0].ID))
 	}
 	page, err := v.paymentsPage(q, rows)
 	if err != nil {
@@ -33,65 +34,49 @@ func (v *visit) payments() error {
 	if page.Problem = problem; problem != "" {
 		status = http.StatusUnprocessableEntity
 	}
-	return render(v, status, desk.PaymentsPage(page))
+	return v.Show(status, desk.PaymentsPage(page))
 }
 
 // paymentsPage returns the page of the list.
-func (v *visit) paymentsPage(q listQuery, rows []invoice.Summary) (desk.Payments, error) {
-	f, err := v.frame(v.text("desk.payments"), "/payments")
+func (v *page) paymentsPage(q listQuery, rows []invoice.Summary) (desk.Payments, error) {
+	f, err := v.Frame(v.Text("desk.payments"), "/payments")
 	if err != nil {
 		return desk.Payments{}, err
 	}
 	f.Query, f.Test = q.text, q.mode == invoice.Test
-	f.LiveURL, f.TestURL = v.below("/payments"), v.below("/payments?mode=test")
-	page := desk.Payments{Frame: f, Action: v.below("/payments"), Filters: q.fields(v), Kept: q.kept(), Caption: v.text("desk.payments.caption")}
-	tally, err := v.tally(q.mode)
+	f.LiveURL, f.TestURL = v.Below("/payments"), v.Below("/payments?mode=test")
+	page := desk.Payments{Frame: f, Action: v.Below("/payments"), Filters: q.fields(v), Kept: q.kept(), Caption: v.Text("desk.payments.caption")}
+	tally, err := v.Tally(q.mode)
 	if err != nil {
 		return page, err
 	}
 	page.States = q.states(v, tally)
 	if q.filtered() {
-		page.Clear = v.below("/payments") + q.only("mode").encode()
+		page.Clear = v.Below("/payments") + q.only("mode").encode()
 	}
 	if len(rows) > pageSize {
 		rows = rows[:pageSize]
-		page.Older = v.below("/payments") + q.behind(rows[pageSize-1].Position()).encode()
+		page.Older = v.Below("/payments") + q.behind(rows[pageSize-1].Position()).encode()
 	}
 	for _, s := range rows {
 		page.Rows = append(page.Rows, v.paymentRow(s))
 	}
 	page.Shown = v.Words.Count("desk.payments.shown", len(rows))
 	if len(rows) == 0 {
-		page.Empty = v.text("desk.payments.none")
+		page.Empty = v.Text("desk.payments.none")
 		if q.filtered() {
-			page.Empty = v.text("desk.payments.none.found")
+			page.Empty = v.Text("desk.payments.none.found")
 		}
 	}
 	return page, nil
 }
 
-// tally returns the numbers of the shop's invoices. It reads them once for the frame and the page.
-func (v *visit) tally(mode invoice.Mode) (invoice.Tally, error) {
-	if t, ok := v.tallies[mode]; ok {
-		return t, nil
-	}
-	t, err := v.Invoices.Tally(v.Request().Context(), v.shop.ID, mode)
-	if err != nil {
-		return t, err
-	}
-	if v.tallies == nil {
-		v.tallies = map[invoice.Mode]invoice.Tally{}
-	}
-	v.tallies[mode] = t
-	return t, nil
-}
-
 // paymentRow returns an invoice as a row of the list.
-func (v *visit) paymentRow(s invoice.Summary) desk.PaymentRow {
+func (v *page) paymentRow(s invoice.Summary) desk.PaymentRow {
 	row := desk.PaymentRow{
-		Name: v.nameOf(s.OrderID, s.ID), URL: v.below("/payments/" + s.ID), Description: s.Description,
-		State: v.stateOf(facts{s.Status, s.Exceptions, s.Accepted, s.NeedsDecision(), v.fiat(s.Due)}),
-		Time:  machine(s.CreatedAt), At: v.clock(s.CreatedAt), Amount: v.fiat(s.Price),
+		Name: v.NameOf(s.OrderID, s.ID), URL: v.Below("/payments/" + s.ID), Description: s.Description,
+		State: v.StateOf(s),
+		Time:  wire.Time(s.CreatedAt), At: v.Clock(s.CreatedAt), Amount: v.Fiat(s.Price),
 	}
 	code := s.PaidAsset
 	if code == "" && len(s.Received) > 0 {
@@ -103,7 +88,7 @@ func (v *visit) paymentRow(s invoice.Summary) desk.PaymentRow {
 
 // assetName returns the name of an asset, and its network if the name does not imply it: "Bitcoin", and
 // "EURC" on "Base".
-func (v *visit) assetName(mode invoice.Mode, code string) (name, network string) {
+func (v *page) assetName(mode invoice.Mode, code string) (name, network string) {
 	a, known := v.Invoices.AssetByCode(mode, code)
 	switch {
 	case !known:

@@ -1,4 +1,4 @@
-package desk
+package team
 
 import (
 	"net/http"
@@ -11,16 +11,16 @@ import (
 )
 
 // accounts lists the accounts of the shop.
-func (v *visit) accounts() error { return v.showAccounts(http.StatusOK, nil) }
+func (v *page) accounts() error { return v.showAccounts(http.StatusOK, nil) }
 
-func (v *visit) showAccounts(status int, problem error) error {
-	f, err := v.frame(v.text("desk.accounts"), v.settings())
+func (v *page) showAccounts(status int, problem error) error {
+	f, err := v.Frame(v.Text("desk.accounts"), v.Settings())
 	if err != nil {
 		return err
 	}
 	page := desk.Accounts{
-		Frame: f, Tabs: v.tabs("/accounts"), Problem: v.problem(problem),
-		Invite: desk.Invite{Action: v.below("/accounts/invite"), Role: v.roleChoice(account.Seller, problem)},
+		Frame: f, Tabs: v.Tabs("/accounts"), Problem: v.Problem(problem),
+		Invite: desk.Invite{Action: v.Below("/accounts/invite"), Role: v.roleChoice(account.Seller, problem)},
 	}
 	if page.Rows, err = v.accountRows(); err != nil {
 		return err
@@ -29,11 +29,11 @@ func (v *visit) showAccounts(status int, problem error) error {
 		return err
 	}
 	page.Roles, page.Permissions = v.permissions()
-	return render(v, status, desk.AccountsPage(page))
+	return v.Show(status, desk.AccountsPage(page))
 }
 
 // accountRows returns the accounts with a role in the shop.
-func (v *visit) accountRows() ([]desk.AccountRow, error) {
+func (v *page) accountRows() ([]desk.AccountRow, error) {
 	team, err := v.team()
 	if err != nil {
 		return nil, err
@@ -45,21 +45,21 @@ func (v *visit) accountRows() ([]desk.AccountRow, error) {
 			return nil, err
 		}
 		rows = append(rows, desk.AccountRow{
-			Name: a.Name, URL: v.below("/accounts/" + a.ID), Role: v.roleName(a.Role(v.shop.ID)), Owner: a.Role(v.shop.ID) == account.Owner,
-			SignIn: v.signInText(a), LastUsed: v.ago(used),
+			Name: a.Name, URL: v.Below("/accounts/" + a.ID), Role: v.RoleName(a.Role(v.Shop.ID)), Owner: a.Role(v.Shop.ID) == account.Owner,
+			SignIn: v.signInText(a), LastUsed: v.Ago(used),
 		})
 	}
 	return rows, nil
 }
 
 // team returns the accounts with a role in the shop.
-func (v *visit) team() ([]account.Account, error) {
+func (v *page) team() ([]account.Account, error) {
 	all, err := v.Accounts.Team(v.Request().Context())
-	return slices.DeleteFunc(all, func(a account.Account) bool { return a.Role(v.shop.ID) == "" }), err
+	return slices.DeleteFunc(all, func(a account.Account) bool { return a.Role(v.Shop.ID) == "" }), err
 }
 
 // lastUsed returns the last use of an account's sessions.
-func (v *visit) lastUsed(a account.Account) (time.Time, error) {
+func (v *page) lastUsed(a account.Account) (time.Time, error) {
 	sessions, err := v.Accounts.Sessions(v.Request().Context(), a.ID)
 	if err != nil || len(sessions) == 0 {
 		return time.Time{}, err
@@ -68,26 +68,26 @@ func (v *visit) lastUsed(a account.Account) (time.Time, error) {
 }
 
 // invitations returns the invitations to the shop that were not used.
-func (v *visit) invitations() ([]desk.Invitation, error) {
+func (v *page) invitations() ([]desk.Invitation, error) {
 	all, err := v.Accounts.Invitations(v.Request().Context())
 	var list []desk.Invitation
 	for _, t := range all {
-		role := t.Roles[v.shop.ID]
+		role := t.Roles[v.Shop.ID]
 		if role == "" {
 			continue
 		}
 		list = append(list, desk.Invitation{
-			Name: v.roleName(role), Text: v.text("desk.invitation.text", "By", t.CreatedBy, "Time", v.clock(t.ExpiresAt)),
-			Revoke: desk.Button{Action: v.below("/accounts/withdraw"), Text: v.text("desk.invitation.withdraw"), Whose: v.roleName(role), Hidden: []desk.Hidden{{Name: "id", Value: t.ID}}},
+			Name: v.RoleName(role), Text: v.Text("desk.invitation.text", "By", t.CreatedBy, "Time", v.Clock(t.ExpiresAt)),
+			Revoke: desk.Button{Action: v.Below("/accounts/withdraw"), Text: v.Text("desk.invitation.withdraw"), Whose: v.RoleName(role), Hidden: []desk.Hidden{{Name: "id", Value: t.ID}}},
 		})
 	}
 	return list, err
 }
 
-func (v *visit) roleChoice(chosen account.Role, problem error) desk.Choice {
-	c := desk.Choice{Name: "role", Label: v.text("desk.role"), Error: v.fieldProblem(problem, "role")}
+func (v *page) roleChoice(chosen account.Role, problem error) desk.Choice {
+	c := desk.Choice{Name: "role", Label: v.Text("desk.role"), Error: v.FieldProblem(problem, "role")}
 	for _, r := range account.Roles {
-		c.Options = append(c.Options, desk.Option{Value: string(r), Text: v.roleName(r), Chosen: r == chosen})
+		c.Options = append(c.Options, desk.Option{Value: string(r), Text: v.RoleName(r), Chosen: r == chosen})
 	}
 	return c
 }
@@ -110,12 +110,12 @@ var permissionRows = []struct {
 }
 
 // permissions returns the table of what each role may do.
-func (v *visit) permissions() (roles []string, rows []desk.Permission) {
+func (v *page) permissions() (roles []string, rows []desk.Permission) {
 	for _, r := range account.Roles {
-		roles = append(roles, v.roleName(r))
+		roles = append(roles, v.RoleName(r))
 	}
 	for _, p := range permissionRows {
-		row := desk.Permission{Name: v.text(p.name)}
+		row := desk.Permission{Name: v.Text(p.name)}
 		for _, r := range account.Roles {
 			row.Grants = append(row.Grants, v.grant(r.Grant(p.permission)))
 		}
@@ -124,21 +124,21 @@ func (v *visit) permissions() (roles []string, rows []desk.Permission) {
 	return roles, rows
 }
 
-func (v *visit) grant(g account.Grant) desk.Grant {
+func (v *page) grant(g account.Grant) desk.Grant {
 	switch g {
 	case account.Allowed:
-		return desk.Grant{Text: v.text("desk.grant.yes")}
+		return desk.Grant{Text: v.Text("desk.grant.yes")}
 	case account.StepUp:
-		return desk.Grant{Text: v.text("desk.grant.stepup")}
+		return desk.Grant{Text: v.Text("desk.grant.stepup")}
 	}
-	return desk.Grant{Text: v.text("desk.grant.no"), Denied: true}
+	return desk.Grant{Text: v.Text("desk.grant.no"), Denied: true}
 }
 
 // invite creates an invitation and shows its link, once.
-func (v *visit) invite() error {
+func (v *page) invite() error {
 	role := account.Role(v.FormValue("role"))
-	link, err := v.Accounts.Invite(v.Request().Context(), map[string]account.Role{v.shop.ID: role})
-	if v.known(err) {
+	link, err := v.Accounts.Invite(v.Request().Context(), map[string]account.Role{v.Shop.ID: role})
+	if v.Known(err) {
 		return v.showAccounts(http.StatusUnprocessableEntity, err)
 	}
 	if err != nil {
@@ -148,51 +148,51 @@ func (v *visit) invite() error {
 	if err != nil {
 		return err
 	}
-	f, err := v.frame(v.text("desk.invite.done"), v.settings())
+	f, err := v.Frame(v.Text("desk.invite.done"), v.Settings())
 	if err != nil {
 		return err
 	}
-	return render(v, http.StatusOK, desk.InvitedPage(desk.Invited{
-		Frame: f, Heading: v.text("desk.invite.done"), Lede: v.text("desk.invite.done.text", "Role", v.roleName(role), "Time", v.clock(link.Ticket.ExpiresAt)),
-		Link: address, Done: views.Link{Text: v.text("desk.accounts"), URL: v.below("/accounts")},
+	return v.Show(http.StatusOK, desk.InvitedPage(desk.Invited{
+		Frame: f, Heading: v.Text("desk.invite.done"), Lede: v.Text("desk.invite.done.text", "Role", v.RoleName(role), "Time", v.Clock(link.Ticket.ExpiresAt)),
+		Link: address, Done: views.Link{Text: v.Text("desk.accounts"), URL: v.Below("/accounts")},
 	}))
 }
 
 // withdraw removes an invitation to the shop.
-func (v *visit) withdraw() error {
+func (v *page) withdraw() error {
 	id := v.FormValue("id")
 	all, err := v.Accounts.Invitations(v.Request().Context())
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(all, func(t account.Ticket) bool { return t.ID == id && t.Roles[v.shop.ID] != "" }) {
+	if !slices.ContainsFunc(all, func(t account.Ticket) bool { return t.ID == id && t.Roles[v.Shop.ID] != "" }) {
 		return account.ErrNotFound
 	}
 	return v.changedTeam(v.Accounts.Withdraw(v.Request().Context(), id), "withdrawn")
 }
 
 // changedTeam answers a change of the accounts.
-func (v *visit) changedTeam(err error, result string) error {
-	if v.known(err) {
+func (v *page) changedTeam(err error, result string) error {
+	if v.Known(err) {
 		return v.showAccounts(http.StatusUnprocessableEntity, err)
 	}
 	if err != nil {
 		return err
 	}
-	return v.done(v.below("/accounts"), result)
+	return v.Done(v.Below("/accounts"), result)
 }
 
 // member returns the account in the path, which must have a role in the shop.
-func (v *visit) member() (account.Account, error) {
+func (v *page) member() (account.Account, error) {
 	a, err := v.Accounts.Account(v.Request().Context(), v.Param("account"))
-	if err == nil && a.Role(v.shop.ID) == "" {
+	if err == nil && a.Role(v.Shop.ID) == "" {
 		err = account.ErrNotFound
 	}
 	return a, err
 }
 
 // otherAccount shows one account.
-func (v *visit) otherAccount() error {
+func (v *page) otherAccount() error {
 	a, err := v.member()
 	if err != nil {
 		return err
@@ -200,8 +200,8 @@ func (v *visit) otherAccount() error {
 	return v.showMember(http.StatusOK, a, nil)
 }
 
-func (v *visit) showMember(status int, a account.Account, problem error) error {
-	f, err := v.frame(a.Name, v.settings())
+func (v *page) showMember(status int, a account.Account, problem error) error {
+	f, err := v.Frame(a.Name, v.Settings())
 	if err != nil {
 		return err
 	}
@@ -209,53 +209,53 @@ func (v *visit) showMember(status int, a account.Account, problem error) error {
 	if err != nil {
 		return err
 	}
-	return render(v, status, desk.MemberPage(desk.Member{
-		Frame: f, Back: views.Link{Text: v.text("desk.accounts"), URL: v.below("/accounts")}, Problem: v.problem(problem), Member: a.Name,
+	return v.Show(status, desk.MemberPage(desk.Member{
+		Frame: f, Back: views.Link{Text: v.Text("desk.accounts"), URL: v.Below("/accounts")}, Problem: v.Problem(problem), Member: a.Name,
 		Facts: []desk.Fact{
-			{Name: v.text("desk.signin.method"), Value: v.signInText(a)},
-			{Name: v.text("desk.accounts.active"), Value: v.ago(used)},
-			{Name: v.text("desk.accounts.created"), Value: v.clock(a.CreatedAt)},
+			{Name: v.Text("desk.signin.method"), Value: v.signInText(a)},
+			{Name: v.Text("desk.accounts.active"), Value: v.Ago(used)},
+			{Name: v.Text("desk.accounts.created"), Value: v.Clock(a.CreatedAt)},
 		},
-		SetRole: v.below("/accounts/" + a.ID + "/role"), Role: v.roleChoice(a.Role(v.shop.ID), problem),
-		Remove: v.below("/accounts/" + a.ID + "/remove"), RemoveAsk: v.text("desk.accounts.remove", "Name", a.Name),
-		RemoveDo: v.text("desk.accounts.remove.button", "Name", a.Name),
-		Result:   []string{v.text("desk.accounts.remove.sessions"), v.text("desk.accounts.remove.log")},
+		SetRole: v.Below("/accounts/" + a.ID + "/role"), Role: v.roleChoice(a.Role(v.Shop.ID), problem),
+		Remove: v.Below("/accounts/" + a.ID + "/remove"), RemoveAsk: v.Text("desk.accounts.remove", "Name", a.Name),
+		RemoveDo: v.Text("desk.accounts.remove.button", "Name", a.Name),
+		Result:   []string{v.Text("desk.accounts.remove.sessions"), v.Text("desk.accounts.remove.log")},
 	}))
 }
 
 // setRole sets the role of an account in the shop.
-func (v *visit) setRole() error {
+func (v *page) setRole() error {
 	a, err := v.member()
 	if err != nil {
 		return err
 	}
 	role := account.Role(v.FormValue("role"))
 	err = v.Accounts.ChangeRoles(v.Request().Context(), a.ID, func(roles map[string]account.Role) error {
-		if roles[v.shop.ID] == "" { // removed meanwhile
+		if roles[v.Shop.ID] == "" { // removed meanwhile
 			return account.ErrNotFound
 		}
-		roles[v.shop.ID] = role
+		roles[v.Shop.ID] = role
 		return nil
 	})
-	if v.known(err) {
+	if v.Known(err) {
 		return v.showMember(http.StatusUnprocessableEntity, a, err)
 	}
 	return v.changedTeam(err, "role")
 }
 
 // removeAccount removes an account from the shop: the whole account if it has no role elsewhere.
-func (v *visit) removeAccount() error {
+func (v *page) removeAccount() error {
 	a, err := v.member()
 	if err != nil {
 		return err
 	}
-	removed, err := v.Accounts.RemoveFrom(v.Request().Context(), a.ID, v.shop.ID)
-	if v.known(err) {
+	removed, err := v.Accounts.RemoveFrom(v.Request().Context(), a.ID, v.Shop.ID)
+	if v.Known(err) {
 		return v.showMember(http.StatusUnprocessableEntity, a, err)
 	}
-	if removed && a.ID == v.account.ID {
-		v.forgetSession(v)
-		return v.Redirect(seeOther, v.path("/desk"))
+	if removed && a.ID == v.Account.ID {
+		v.ForgetSession()
+		return v.Redirect(http.StatusSeeOther, v.Address("/desk"))
 	}
 	return v.changedTeam(err, "gone")
 }

@@ -1,4 +1,4 @@
-package desk
+package visit
 
 import (
 	"context"
@@ -17,9 +17,8 @@ import (
 	"chequer/views/desk"
 )
 
-const seeOther = http.StatusSeeOther
-
-func isNotFound(err error) bool {
+// IsNotFound reports whether an error means that an account, an invoice or a merchant does not exist.
+func IsNotFound(err error) bool {
 	return errors.Is(err, account.ErrNotFound) || errors.Is(err, invoice.ErrNotFound) || errors.Is(err, merchant.ErrNotFound)
 }
 
@@ -32,37 +31,37 @@ func statusOf(err error) int {
 		return http.StatusForbidden
 	}
 	switch {
-	case isNotFound(err):
+	case IsNotFound(err):
 		return http.StatusNotFound
 	case errors.Is(err, errForeign), errors.Is(err, errInsecure), errors.Is(err, errElsewhere), errors.Is(err, errConfirm):
 		return http.StatusForbidden
-	case errors.Is(err, errSignedOut):
+	case errors.Is(err, ErrSignedOut):
 		return http.StatusUnauthorized
 	}
 	return http.StatusInternalServerError
 }
 
 // fail is the only place that turns errors into answers. Internal errors go to the log only.
-func (h *Desk) fail(err error, c echo.Context) {
+func (s *Site) fail(err error, c echo.Context) {
 	ctx := c.Request().Context()
 	if errors.Is(ctx.Err(), context.Canceled) || c.Response().Committed {
 		return
 	}
-	v, ok := c.Get(visitKey).(*visit)
+	v, ok := c.Get(visitKey).(*Visit)
 	if !ok {
-		v = &visit{Context: c, Desk: h}
+		v = &Visit{Context: c, Site: s}
 	}
 	status := statusOf(err)
 	if status >= http.StatusInternalServerError {
-		h.Log.ErrorContext(ctx, "desk failed", "route", c.Path(), "error", err)
+		s.Log.ErrorContext(ctx, "desk failed", "route", c.Path(), "error", err)
 	}
 	if err := v.answer(err, status); err != nil {
-		h.Log.ErrorContext(ctx, "error page of the desk failed", "error", err)
+		s.Log.ErrorContext(ctx, "error page of the desk failed", "error", err)
 	}
 }
 
 // answer answers a request that failed.
-func (v *visit) answer(err error, status int) error {
+func (v *Visit) answer(err error, status int) error {
 	if v.Request().Header.Get("Accept") == echo.MIMEApplicationJSON {
 		return v.JSON(status, passkeyFault{v.faultText(err, status)})
 	}
@@ -70,16 +69,16 @@ func (v *visit) answer(err error, status int) error {
 		return v.refuse(r)
 	}
 	switch {
-	case errors.Is(err, errSignedOut):
+	case errors.Is(err, ErrSignedOut):
 		return v.toSignIn()
 	case errors.Is(err, errConfirm):
 		return v.askToConfirm()
 	}
-	page := desk.Fault{Solo: v.solo(v.faultHeading(err, status)), Heading: v.faultHeading(err, status), Lede: v.faultText(err, status)}
+	page := desk.Fault{Solo: v.Solo(v.faultHeading(err, status)), Heading: v.faultHeading(err, status), Lede: v.faultText(err, status)}
 	if !errors.Is(err, errInsecure) && !errors.Is(err, errElsewhere) {
-		page.Action = views.Link{Text: v.text("desk.fault.home"), URL: v.path("/desk")}
+		page.Action = views.Link{Text: v.Text("desk.fault.home"), URL: v.Address("/desk")}
 	}
-	return render(v, status, desk.FaultPage(page))
+	return v.Show(status, desk.FaultPage(page))
 }
 
 // faults are the keys of the heading and the text of a status.
@@ -92,32 +91,32 @@ var faults = map[int][2]string{
 	http.StatusInternalServerError:   {"desk.fault.broken", "desk.fault.broken.text"},
 }
 
-func (v *visit) faultHeading(err error, status int) string {
+func (v *Visit) faultHeading(err error, status int) string {
 	if errors.Is(err, errInsecure) || errors.Is(err, errElsewhere) {
-		return v.text("desk.fault.insecure")
+		return v.Text("desk.fault.insecure")
 	}
 	if words, ok := faults[status]; ok {
-		return v.text(words[0])
+		return v.Text(words[0])
 	}
-	return v.text("desk.fault.broken")
+	return v.Text("desk.fault.broken")
 }
 
-func (v *visit) faultText(err error, status int) string {
+func (v *Visit) faultText(err error, status int) string {
 	switch {
 	case errors.Is(err, errInsecure):
-		return v.text("desk.fault.insecure.text", "URL", v.BaseURL)
+		return v.Text("desk.fault.insecure.text", "URL", v.BaseURL)
 	case errors.Is(err, errElsewhere):
-		return v.text("desk.fault.elsewhere.text", "URL", v.Accounts.Site.URL("/desk"))
+		return v.Text("desk.fault.elsewhere.text", "URL", v.Accounts.Site.URL("/desk"))
 	case errors.Is(err, errConfirm):
-		return v.text("desk.confirm.first")
+		return v.Text("desk.confirm.first")
 	}
-	if problem := v.problem(err); problem != "" {
+	if problem := v.Problem(err); problem != "" {
 		return problem
 	}
 	if words, ok := faults[status]; ok {
-		return v.text(words[1])
+		return v.Text(words[1])
 	}
-	return v.text("desk.fault.broken.text")
+	return v.Text("desk.fault.broken.text")
 }
 
 // problems are the errors that a form shows, with the keys of their texts.
@@ -135,14 +134,14 @@ var problems = []struct {
 	{account.ErrLastOwner, "desk.problem.last.owner"},
 }
 
-// problem returns the text of an error that the form shows above its fields; "" if it is not one.
-func (v *visit) problem(err error) string {
+// Problem returns the text of an error that the form shows above its fields; "" if it is not one.
+func (v *Visit) Problem(err error) string {
 	if wait, ok := errors.AsType[*account.WaitError](err); ok {
 		return v.Words.Count("desk.problem.wait", wait.Seconds())
 	}
 	for _, p := range problems {
 		if errors.Is(err, p.err) {
-			return v.text(p.id)
+			return v.Text(p.id)
 		}
 	}
 	return ""
@@ -151,61 +150,61 @@ func (v *visit) problem(err error) string {
 // fieldNames are the keys of the names of fields, as the message of a *account.FieldError begins.
 var fieldNames = map[string]string{"name": "desk.field.name", "password": "desk.field.password", "role": "desk.field.role"}
 
-// fieldProblem returns the text of an error about a field; "" if the error is about another one.
-func (v *visit) fieldProblem(err error, field string) string {
+// FieldProblem returns the text of an error about a field; "" if the error is about another one.
+func (v *Visit) FieldProblem(err error, field string) string {
 	if wrong, ok := errors.AsType[*account.FieldError](err); ok && wrong.Field == field {
-		return v.text(fieldNames[field], "Fault", wrong.Fault)
+		return v.Text(fieldNames[field], "Fault", wrong.Fault)
 	}
 	return ""
 }
 
-// known reports whether a form shows the error, so that it is answered with the form.
-func (v *visit) known(err error) bool {
+// Known reports whether a form shows the error, so that it is answered with the form.
+func (v *Visit) Known(err error) bool {
 	_, field := errors.AsType[*account.FieldError](err)
-	return field || v.problem(err) != ""
+	return field || v.Problem(err) != ""
 }
 
 // refuse answers with the page that names the accounts that may act.
-func (v *visit) refuse(r *refusal) error {
+func (v *Visit) refuse(r *refusal) error {
 	team, err := v.Accounts.Team(v.Request().Context())
 	if err != nil {
 		return err
 	}
 	byRole := map[account.Role][]string{}
 	for _, a := range team {
-		byRole[a.Role(v.shop.ID)] = append(byRole[a.Role(v.shop.ID)], a.Name)
+		byRole[a.Role(v.Shop.ID)] = append(byRole[a.Role(v.Shop.ID)], a.Name)
 	}
 	var who []string
 	for _, role := range r.needs.Holders() {
 		if len(byRole[role]) > 0 {
-			who = append(who, v.text("desk.refused.role", "Role", v.roleName(role), "Names", strings.Join(byRole[role], ", ")))
+			who = append(who, v.Text("desk.refused.role", "Role", v.RoleName(role), "Names", strings.Join(byRole[role], ", ")))
 		}
 	}
-	f, err := v.frame(v.text("desk.refused"), "")
+	f, err := v.Frame(v.Text("desk.refused"), "")
 	if err != nil {
 		return err
 	}
-	subject := v.text("desk.may.other")
+	subject := v.Text("desk.may.other")
 	if id, ok := permissionNames[r.needs]; ok {
-		subject = v.text(id)
+		subject = v.Text(id)
 	}
-	return render(v, http.StatusForbidden, desk.RefusalPage(desk.Refusal{
-		Frame: f, Heading: v.text("desk.refused"), Lede: v.text("desk.refused.text", "Subject", subject, "Accounts", strings.Join(who, "; ")),
-		Back: views.Link{Text: v.text("desk.fault.home"), URL: v.below("")},
+	return v.Show(http.StatusForbidden, desk.RefusalPage(desk.Refusal{
+		Frame: f, Heading: v.Text("desk.refused"), Lede: v.Text("desk.refused.text", "Subject", subject, "Accounts", strings.Join(who, "; ")),
+		Back: views.Link{Text: v.Text("desk.fault.home"), URL: v.Below("")},
 	}))
 }
 
 // toSignIn leads to the sign-in, and back to the page that was asked for.
-func (v *visit) toSignIn() error {
-	address := v.path("/desk/signin")
-	if next := v.localPath(v.Request().URL.RequestURI()); reads(v.Request()) && next != "" {
+func (v *Visit) toSignIn() error {
+	address := v.Address("/desk/signin")
+	if next := v.LocalPath(v.Request().URL.RequestURI()); reads(v.Request()) && next != "" {
 		address += "?next=" + url.QueryEscape(next)
 	}
-	return v.Redirect(seeOther, address)
+	return v.Redirect(http.StatusSeeOther, address)
 }
 
-// retryAfter sets the Retry-After header of an answer to too many attempts, and returns its status.
-func (v *visit) retryAfter(err error) int {
+// RetryAfter sets the Retry-After header of an answer to too many attempts, and returns its status.
+func (v *Visit) RetryAfter(err error) int {
 	wait, ok := errors.AsType[*account.WaitError](err)
 	if !ok {
 		return http.StatusUnprocessableEntity

@@ -1,4 +1,4 @@
-package desk
+package visit
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // secure sets the headers of every response. Pages are not stored, so that they cannot be read after
 // the account has signed out.
-func (h *Desk) secure(next echo.HandlerFunc) echo.HandlerFunc {
+func (s *Site) secure(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		header := c.Response().Header()
 		header.Set("Content-Security-Policy", policy)
@@ -48,9 +48,9 @@ var (
 // reachable refuses requests at an address over which secrets would travel unprotected. Browsers send
 // Sec-Fetch-Site only over https and to localhost. A proxy may change the Host header, so the header
 // alone decides nothing.
-func (h *Desk) reachable(next echo.HandlerFunc) echo.HandlerFunc {
+func (s *Site) reachable(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		r, site := c.Request(), h.Accounts.Site
+		r, site := c.Request(), s.Accounts.Site
 		if site == (account.Site{}) {
 			return errInsecure
 		}
@@ -77,14 +77,14 @@ func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method
 
 // sameOrigin refuses forms that pages of another site send. A form needs one of the two headers that
 // name its site: every browser with passkeys sends both.
-func (h *Desk) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
+func (s *Site) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
 		switch {
 		case reads(r):
 		case origin == "" && site == "",
-			origin != "" && origin != h.Accounts.Site.Origin,
+			origin != "" && origin != s.Accounts.Site.Origin,
 			site != "" && site != "same-origin":
 			return errForeign
 		}
@@ -95,12 +95,12 @@ func (h *Desk) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 // wellFormed refuses paths with text that PostgreSQL does not accept: no page has one.
 func wellFormed(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if !isText(c.Request().URL.Path) {
+		if !IsText(c.Request().URL.Path) {
 			return echo.ErrNotFound
 		}
 		return next(c)
 	}
 }
 
-// isText reports whether a text is valid UTF-8 without NUL.
-func isText(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
+// IsText reports whether a text is valid UTF-8 without NUL.
+func IsText(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }

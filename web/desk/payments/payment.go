@@ -1,0 +1,216 @@
+package payments
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"chequer/internal/account"
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+	"chequer/views"
+	"chequer/views/desk"
+)
+
+// payment shows one invoice.
+func (v *page) payment() error {
+	inv, err := v.ownInvoice()
+	if err != nil {
+		return err
+	}
+	return v.showPayment(http.StatusOK, inv, "")
+}
+
+// ownInvoice returns the invoice in the path, which must be the shop's.
+func (v *page) ownInvoice() (*invoice.Invoice, error) {
+	inv, err := v.Invoices.Invoice(v.Request().Context(), v.Param("id"))
+	if err == nil && inv.MerchantID != v.Shop.ID {
+		err = invoice.ErrNotFound
+	}
+	return inv, err
+}
+
+// showPayment shows an invoice, and why a decision about it was refused.
+func (v *page) showPayment(status int, inv *invoice.Invoice, problem string) error {
+	f, err := v.paymentFrame(inv, v.Text("desk.payment.title", "Name", v.NameOf(inv.Terms.OrderID, inv.ID)))
+	if err != nil {
+		return err
+	}
+	page := v.paymentPage(f, inv)
+	page.Problem = problem
+	return v.Show(status, desk.PaymentPage(page))
+}
+
+// paymentFrame returns the frame of the pages of an invoice.
+func (v *page) paymentFrame(inv *invoice.Invoice, title string) (desk.Frame, error) {
+	f, err := v.Frame(title, "/payments")
+	f.Test = inv.Mode == invoice.Test
+	return f, err
+}
+
+// paymentPage returns the page of an invoice.
+func (v *page) paymentPage(f desk.Frame, inv *invoice.Invoice) desk.Payment {
+	e := v.Invoices.Evaluation(inv)
+	reported, more := e.ReportedPayments()
+	page := desk.Payment{
+		Frame: f, Back: views.Link{Text: v.Text("desk.payments"), URL: v.Below("/payments")},
+		Amount: v.Fiat(inv.Terms.Price), State: v.StateOf(inv.Summary()), Reference: views.Reference(inv.ID), Page: v.Address("/invoice/" + inv.ID),
+		Say: v.openQuestion(inv), Columns: []string{v.Text("desk.amounts.coins"), v.Text("desk.amounts.value")},
+		Amounts: v.amounts(inv, reported), Timeline: v.timeline(inv, reported), Facts: v.invoiceFacts(inv, more),
+	}
+	if v.May(account.Decide) {
+		page.Decisions = v.decisionLinks(inv, e.Decisions(v.Now()))
+	}
+	if f.Test {
+		page.Back.URL += "?mode=test"
+	}
+	if inv.Terms.OrderID != "" {
+		page.Order = v.Text("desk.payment.order", "Order", inv.Terms.OrderID)
+	}
+	for _, p := range reported {
+		page.Transfers = append(page.Transfers, v.transfer(inv, p))
+	}
+	return page
+}
+
+// coins returns an amount of a payment with its unit.
+func (v *page) coins(t invoice.Transfer) string {
+	unit := t.Asset
+	if a, known := v.Invoices.KnownAsset(t.Network, t.Asset); known {
+		unit = a.Symbol
+	}
+	return v.Words.Decimal(t.Amount.String()) + " " + unit
+}
+
+// transfer returns a payment of an invoice.
+func (v *page) transfer(inv *invoice.Invoice, p invoice.Payment) desk.Transfer {
+	t := desk.Transfer{Amount: v.coins(p.Transfer), State: v.transferState(p.State), Tx: views.AddressGroups(p.Tx)}
+	for _, m := range inv.Methods {
+		if m.Asset.Network == p.Network && m.Destination.Script == p.Script {
+			t.Address = views.AddressGroups(m.Destination.Address)
+			t.To = v.Text("desk.transfer.to", "Index", strconv.FormatUint(uint64(m.Index), 10), "Network", m.Asset.NetworkName)
+			break
+		}
+	}
+	t.Facts = append(t.Facts, desk.Fact{Name: v.Text("desk.transfer.first"), Value: v.Clock(p.FirstSeen)})
+	if p.Required > 0 {
+		t.Facts = append(t.Facts, desk.Fact{
+			Name:  v.Text("desk.transfer.depth"),
+			Value: v.Text("desk.transfer.of", "Number", strconv.Itoa(p.Confirmations), "Required", strconv.Itoa(p.Required)),
+		})
+	}
+	if p.Block != nil {
+		t.Facts = append(t.Facts, desk.Fact{Name: v.Text("desk.transfer.block"), Value: strconv.FormatInt(p.Block.Height, 10)})
+	}
+	return t
+}
+
+// counts reports whether a payment counts towards the price.
+func counts(p invoice.Payment) bool {
+	return p.State == invoice.PaymentSeen || p.State == invoice.PaymentConfirmed
+}
+
+// amounts returns the rows of the table of amounts: the payments that count, their sum, the price, and
+// the difference.
+func (v *page) amounts(inv *invoice.Invoice, payments []invoice.Payment) []desk.AmountRow {
+	sum := money.Zero(inv.Terms.Price.Currency())
+	var rows []desk.AmountRow
+	for _, p := range payments {
+		switch {
+		case counts(p):
+			sum = sum.Add(p.Value)
+			rows = append(rows, desk.AmountRow{Name: v.Text("desk.amounts.received"), Values: []string{v.coins(p.Transfer), v.Fiat(p.Value)}})
+		case p.State == invoice.PaymentLate:
+			value := p.Value
+			if p.Market != nil {
+				value = *p.Market
+			}
+			rows = append(rows, desk.AmountRow{Name: v.Text("desk.amounts.late"), Values: []string{v.coins(p.Transfer), "(" + v.Fiat(value) + ")"}})
+		}
+	}
+	rows = append(rows,
+		desk.AmountRow{Name: v.Text("desk.amounts.counted"), Values: []string{"", v.Fiat(sum)}, Sum: len(rows) > 0},
+		desk.AmountRow{Name: v.Text("desk.amounts.price"), Values: []string{"", v.Fiat(inv.Terms.Price)}})
+	switch state := inv.State; {
+	case !inv.AcceptedAt.IsZero() && !inv.Shortfall().IsZero():
+		rows = append(rows, desk.AmountRow{Name: v.Text("desk.amounts.waived"), Values: []string{"", v.Fiat(inv.Shortfall())}, Sum: true})
+	case !state.Due.IsZero():
+		rows = append(rows, desk.AmountRow{Name: v.Text("desk.amounts.due"), Values: []string{"", v.Fiat(state.Due)}, Sum: true})
+	case !state.Overpaid.IsZero():
+		rows = append(rows, desk.AmountRow{Name: v.Text("desk.amounts.over"), Values: []string{"", v.Fiat(state.Overpaid)}, Sum: true})
+	}
+	return rows
+}
+
+// originNames are the keys of the names of origins.
+var originNames = map[invoice.OriginKind]string{
+	invoice.FromAPI: "desk.origin.api", invoice.FromStorefront: "desk.origin.storefront", invoice.FromProduct: "desk.origin.product",
+	invoice.FromLink: "desk.origin.link", invoice.FromSignedLink: "desk.origin.signed", invoice.FromTerminal: "desk.origin.terminal",
+}
+
+// invoiceFacts returns the facts beside an invoice. More is the number of payments that are not shown.
+func (v *page) invoiceFacts(inv *invoice.Invoice, more int) []desk.Fact {
+	var offered []string
+	for _, m := range inv.Methods {
+		name, network := v.assetName(inv.Mode, m.Asset.Code)
+		offered = append(offered, strings.TrimSpace(name+" "+network))
+	}
+	origin := ""
+	if id, known := originNames[inv.Origin.Kind]; known {
+		origin = strings.TrimSpace(v.Text(id) + " " + inv.Origin.ID)
+	}
+	all := []desk.Fact{
+		{Name: v.Text("desk.description"), Value: inv.Terms.Description},
+		{Name: v.Text("desk.origin"), Value: origin},
+		{Name: v.Text("desk.fact.reference"), Value: inv.Terms.Reference()},
+		{Name: v.Text("desk.fact.note"), Value: inv.Terms.Note()},
+		{Name: v.Text("desk.fact.methods"), Value: strings.Join(offered, ", ")},
+		{Name: v.Text("desk.fact.created"), Value: v.Clock(inv.CreatedAt)},
+		{Name: v.Text("desk.fact.until"), Value: v.Clock(inv.ExpiresAt())},
+		{Name: v.Text("desk.fact.language"), Value: inv.Terms.Language},
+		{Name: v.Text("desk.fact.refund"), Value: inv.Refund.Address},
+		{Name: v.Text("desk.fact.back"), Value: host(inv.Terms.URLSuccess)},
+	}
+	if more > 0 {
+		all = append(all, desk.Fact{Name: v.Text("desk.fact.more"), Value: strconv.Itoa(more)})
+	}
+	var known []desk.Fact
+	for _, f := range all {
+		if f.Value != "" {
+			known = append(known, f)
+		}
+	}
+	return known
+}
+
+// host returns the host of an address; "" if it has none.
+func host(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// openQuestion returns what the merchant should know about an invoice; the zero Notice if there is
+// nothing.
+func (v *page) openQuestion(inv *invoice.Invoice) desk.Notice {
+	switch state := inv.State; {
+	case state.Has(invoice.WasReorged) && state.Status != invoice.Paid:
+		return desk.Notice{Heading: v.Text("desk.say.reverted"), Text: v.Text("desk.say.reverted.text")}
+	case state.Has(invoice.Delayed):
+		return desk.Notice{Heading: v.Text("desk.say.delayed"), Text: v.Text("desk.say.delayed.text")}
+	case !inv.NeedsDecision():
+		return desk.Notice{}
+	case state.Has(invoice.Late):
+		return desk.Notice{Heading: v.Text("desk.say.late"), Text: v.Text("desk.say.late.text")}
+	case state.Has(invoice.Overpaid):
+		return desk.Notice{Heading: v.Text("desk.say.overpaid", "Amount", v.Fiat(state.Overpaid)), Text: v.Text("desk.say.overpaid.text")}
+	case state.Has(invoice.WrongAsset):
+		return desk.Notice{Heading: v.Text("desk.say.wrong"), Text: v.Text("desk.say.wrong.text")}
+	case state.Has(invoice.Older):
+		return desk.Notice{Heading: v.Text("desk.say.older"), Text: v.Text("desk.say.older.text")}
+	}
+	return desk.Notice{Heading: v.Text("desk.say.short", "Amount", v.Fiat(inv.State.Due)), Text: v.Text("desk.say.short.text")}
+}

@@ -1,0 +1,32 @@
+// Package payments shows the invoices of a shop at the desk, and makes the merchant's decisions about them.
+package payments
+
+import (
+	"net/http"
+
+	"chequer/internal/account"
+	"chequer/web/desk/visit"
+)
+
+// Screens are the places Payments and Needs attention. They need no service beyond those of the site.
+type Screens struct{}
+
+// page is a visit to one of the screens.
+type page struct {
+	*visit.Visit
+	*Screens
+}
+
+// Routes lists the pages and the actions of the screens.
+func (s *Screens) Routes() []visit.Route {
+	on := func(handle func(*page) error) func(*visit.Visit) error {
+		return func(v *visit.Visit) error { return handle(&page{v, s}) }
+	}
+	return []visit.Route{
+		{Method: http.MethodGet, Path: "/desk/:shop/attention", Needs: account.Decide, Handle: on((*page).attention)},
+		{Method: http.MethodGet, Path: "/desk/:shop/payments", Needs: account.ViewPayments, Handle: on((*page).payments)},
+		{Method: http.MethodGet, Path: "/desk/:shop/payments/:id", Needs: account.ViewPayments, Handle: on((*page).payment)},
+		{Method: http.MethodGet, Path: "/desk/:shop/payments/:id/:decision", Needs: account.Decide, Handle: on((*page).askToDecide)},
+		{Method: http.MethodPost, Path: "/desk/:shop/payments/:id/:decision", Needs: account.Decide, Handle: on((*page).decide)},
+	}
+}

@@ -1,0 +1,65 @@
+package payments
+
+import (
+	"slices"
+	"time"
+
+	"chequer/internal/invoice"
+	"chequer/internal/wire"
+	"chequer/views/desk"
+)
+
+// moment is an entry of the timeline with its time.
+type moment struct {
+	at   time.Time
+	step desk.Step
+}
+
+// timeline returns what happened to an invoice, oldest first. Times are on the invoice's own clock.
+func (v *page) timeline(inv *invoice.Invoice, payments []invoice.Payment) []desk.Step {
+	var all []moment
+	add := func(at time.Time, shape, text, detail string) {
+		if !at.IsZero() {
+			all = append(all, moment{at, desk.Step{Text: text, Detail: detail, Shape: shape, Time: wire.Time(at), At: v.Clock(at)}})
+		}
+	}
+	now := v.Now().Add(inv.Clock)
+	add(inv.CreatedAt, "off", v.Text("desk.step.created"), v.Text("desk.step.created.text", "Amount", v.Fiat(inv.Terms.Price), "Time", v.Clock(inv.Quotes[0].Until)))
+	for i, q := range inv.Quotes {
+		if i > 0 {
+			add(q.From, "off", v.Text("desk.step.requoted"), v.Text("desk.step.requoted.text", "Amount", v.Fiat(q.Due), "Time", v.Clock(q.Until)))
+		}
+		if q.Until.Before(now) && inv.State.Status != invoice.Paid {
+			add(q.Until, "off", v.Text("desk.step.ended"), "")
+		}
+	}
+	for _, p := range payments {
+		state := v.transferState(p.State)
+		add(p.FirstSeen, seenShape(p), v.Text("desk.step.seen"), v.Text("desk.step.seen.text", "Amount", v.coins(p.Transfer), "State", state.Text))
+		if p.State == invoice.PaymentConfirmed {
+			add(p.ConfirmedAt, "ok", v.Text("desk.step.block"), v.coins(p.Transfer))
+		}
+	}
+	add(inv.FirstPaidAt, "ok", v.Text("desk.step.paid"), "")
+	if !inv.State.PaidAt.Equal(inv.FirstPaidAt) {
+		add(inv.State.PaidAt, "ok", v.Text("desk.step.again"), "")
+	}
+	if !inv.AcceptedAt.IsZero() {
+		add(inv.AcceptedAt, "ok", v.Text("desk.step.accepted"), v.Text("desk.step.by", "Actor", inv.AcceptedBy))
+	}
+	add(inv.DeclinedAt, "off", v.Text("desk.step.cancelled"), "")
+	slices.SortStableFunc(all, func(a, b moment) int { return a.at.Compare(b.at) })
+	var steps []desk.Step
+	for _, m := range all {
+		steps = append(steps, m.step)
+	}
+	return steps
+}
+
+// seenShape returns the shape of the first sighting of a payment.
+func seenShape(p invoice.Payment) string {
+	if counts(p) {
+		return "wait"
+	}
+	return transferStates[p.State][1]
+}

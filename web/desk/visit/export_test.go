@@ -1,0 +1,4 @@
+package visit
+
+// Browser is browser.
+func Browser(agent string) string { return browser(agent) }

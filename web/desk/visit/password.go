@@ -1,0 +1,43 @@
+package visit
+
+import (
+	"strings"
+
+	"chequer/internal/account"
+	"chequer/views"
+	"chequer/views/desk"
+)
+
+// PasswordField returns the field for a password. Complete is its autocomplete attribute.
+func (v *Visit) PasswordField(name, complete string) desk.Field {
+	return desk.Field{Name: name, Label: v.Text("desk.password"), Kind: "password", Complete: complete}
+}
+
+// CodeField returns the field for a code of an authenticator app.
+func (v *Visit) CodeField(name, hint string) desk.Field {
+	return desk.Field{Name: name, Label: v.Text("desk.code"), Hint: hint, Kind: "text", Complete: "one-time-code", Code: true}
+}
+
+// ShownOffer returns the prepared password that the form carries. Seed, address and recovery codes are
+// only shown again; the sealed part decides.
+func (v *Visit) ShownOffer() account.PasswordOffer {
+	return account.PasswordOffer{
+		Sealed: v.FormValue("offer"), Seed: v.FormValue("seed"), URI: v.FormValue("uri"), Codes: strings.Fields(v.FormValue("codes")),
+	}
+}
+
+// ShowCodes shows the secret of an authenticator app and the recovery codes, and asks for a code.
+func (v *Visit) ShowCodes(status int, o account.PasswordOffer, action string, problem error, more ...desk.Hidden) error {
+	qr, err := views.NewQR(o.URI)
+	if err != nil {
+		return err
+	}
+	return v.Show(status, desk.CodesPage(desk.Codes{
+		Solo: v.Solo(v.Text("desk.codes")), Heading: v.Text("desk.codes"), Lede: v.Text("desk.codes.text"), Action: action, Problem: v.Problem(problem),
+		QR: qr, Title: v.Text("desk.codes.qr"), Secret: views.AddressGroups(o.Seed), Recovery: o.Codes,
+		Code: v.CodeField("code", v.Text("desk.codes.hint")), Button: v.Text("desk.codes.done"),
+		Hidden: append(more,
+			desk.Hidden{Name: "offer", Value: o.Sealed}, desk.Hidden{Name: "seed", Value: o.Seed},
+			desk.Hidden{Name: "uri", Value: o.URI}, desk.Hidden{Name: "codes", Value: strings.Join(o.Codes, " ")}),
+	}))
+}

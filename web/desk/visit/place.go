@@ -1,0 +1,99 @@
+package visit
+
+import (
+	"strconv"
+
+	"chequer/internal/account"
+	"chequer/internal/invoice"
+	"chequer/views/desk"
+)
+
+// AttentionPath is the path of the place with the invoices that wait for a decision.
+const AttentionPath = "/attention"
+
+// places returns the places of the side bar that the account may see.
+func (v *Visit) places(current string) ([]desk.Place, error) {
+	cases, err := v.openCases()
+	if err != nil {
+		return nil, err
+	}
+	all := []struct {
+		path, text, icon string
+		visible          bool
+	}{
+		{AttentionPath, "desk.attention", "attention", v.May(account.Decide)},
+		{"/payments", "desk.payments", "payments", v.May(account.ViewPayments)},
+		{v.Settings(), "desk.settings", "settings", v.Settings() != ""},
+		{"/account", "desk.account.own", "accounts", true},
+	}
+	var places []desk.Place
+	for _, p := range all {
+		if p.visible {
+			place := desk.Place{Text: v.Text(p.text), URL: v.Below(p.path), Icon: p.icon, Current: p.path == current}
+			if p.path == AttentionPath {
+				place.Count = cases
+			}
+			places = append(places, place)
+		}
+	}
+	return places, nil
+}
+
+// Settings returns the first page of the settings that the account may see; "" if there is none.
+func (v *Visit) Settings() string {
+	switch {
+	case v.May(account.ManageAccounts):
+		return "/accounts"
+	case v.May(account.ViewLog):
+		return "/log"
+	}
+	return ""
+}
+
+// Tabs returns the pages of the settings that the account may see.
+func (v *Visit) Tabs(current string) []desk.Tab {
+	var tabs []desk.Tab
+	if v.May(account.ManageAccounts) {
+		tabs = append(tabs, desk.Tab{Text: v.Text("desk.accounts"), URL: v.Below("/accounts"), Current: current == "/accounts"})
+	}
+	if v.May(account.ViewLog) {
+		tabs = append(tabs, desk.Tab{Text: v.Text("desk.log"), URL: v.Below("/log"), Current: current == "/log"})
+	}
+	return tabs
+}
+
+// searches reports whether the account may search payments.
+func (v *Visit) searches() bool { return v.May(account.ViewPayments) }
+
+// roleNames are the keys of the names of roles.
+var roleNames = map[account.Role]string{
+	account.Owner: "desk.role.owner", account.Manager: "desk.role.manager", account.Seller: "desk.role.seller",
+	account.Bookkeeper: "desk.role.bookkeeper", account.Developer: "desk.role.developer",
+}
+
+// RoleName returns the name of a role; "" for none.
+func (v *Visit) RoleName(r account.Role) string {
+	if id, ok := roleNames[r]; ok {
+		return v.Text(id)
+	}
+	return ""
+}
+
+// permissionNames are the keys of the names of permissions, as the page of a refusal begins with them.
+var permissionNames = map[account.Permission]string{
+	account.ViewPayments: "desk.may.payments", account.ManageAccounts: "desk.may.accounts", account.ViewLog: "desk.may.log",
+	account.Decide: "desk.may.decide", account.DecideHighRisk: "desk.may.decide",
+}
+
+// openCases returns the number of live invoices that wait for a decision, as the places show it; "" if
+// there is none or the account may not decide.
+func (v *Visit) openCases() (string, error) {
+	if !v.May(account.Decide) {
+		return "", nil
+	}
+	t, err := v.Tally(invoice.Live)
+	if err != nil || t.NeedDecision == 0 {
+		return "", err
+	}
+	return strconv.FormatInt(t.NeedDecision, 10), nil
+}

@@ -1,0 +1,125 @@
+package visit
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"chequer/static"
+	"chequer/views"
+	"chequer/views/desk"
+)
+
+// Show writes a page. It renders the whole page first, so that an error never leaves half a page.
+func (v *Visit) Show(status int, page templ.Component) error {
+	var b bytes.Buffer
+	if err := page.Render(v.Request().Context(), &b); err != nil {
+		return fmt.Errorf("render page: %w", err)
+	}
+	return v.HTMLBlob(status, b.Bytes())
+}
+
+// Text returns a text of the desk.
+func (v *Visit) Text(id string, pairs ...string) string { return v.Words.Text(id, pairs...) }
+
+// document returns the head of a page.
+func (v *Visit) document(title string) desk.Document {
+	name := v.Shop.Name
+	full := title
+	if name != "" {
+		full = v.Text("desk.title", "Title", title, "Shop", name)
+	}
+	return desk.Document{
+		Language: v.Words, Title: full, Shop: name, Token: v.token,
+		Style: v.Address(static.Path("desk.css")), Script: v.Address(static.Path("desk.js")), Icon: v.Address(static.Path("icon.svg")),
+	}
+}
+
+// Solo returns the frame of a page without a shop.
+func (v *Visit) Solo(title string) desk.Solo {
+	return desk.Solo{Document: v.document(title), Host: v.Accounts.Site.Host}
+}
+
+// Frame returns the frame of a page of the shop. Place is the path of its place below the shop.
+func (v *Visit) Frame(title, place string) (desk.Frame, error) {
+	ctx := v.Request().Context()
+	places, err := v.places(place)
+	if err != nil {
+		return desk.Frame{}, err
+	}
+	f := desk.Frame{
+		Document: v.document(title), Name: v.Account.Name, Role: v.RoleName(v.Account.Role(v.Shop.ID)),
+		Account: v.Below("/account"), SignOut: v.Address("/desk/signout"), Places: places, Notice: v.notice(),
+	}
+	if v.searches() {
+		f.Search = v.Below("/payments")
+	}
+	for _, id := range v.Account.Shops() {
+		m, err := v.Merchants.Merchant(ctx, id)
+		if err != nil {
+			return f, err
+		}
+		f.Shops = append(f.Shops, views.Link{Text: m.Name, URL: v.Address("/desk/" + url.PathEscape(id))})
+	}
+	f.Logo, err = v.logo()
+	return f, err
+}
+
+// logo returns the address of the shop's logo; "" if it has none.
+func (v *Visit) logo() (string, error) {
+	ctx := v.Request().Context()
+	t, err := v.Themes.Theme(ctx, v.Shop.ID)
+	if err != nil || len(t.Logo.Body) == 0 {
+		return "", err
+	}
+	hash, err := v.Themes.Hash(ctx, v.Shop.ID)
+	return v.Address("/look/" + hash + "/logo" + t.Logo.Ending()), err
+}
+
+// Below returns the address of a path below the shop.
+func (v *Visit) Below(path string) string {
+	return v.Address("/desk/" + url.PathEscape(v.Shop.ID) + path)
+}
+
+// notices are the results of actions that the page after a redirect shows, by their name in the query.
+var notices = map[string]string{
+	"joined":    "desk.notice.joined",
+	"added":     "desk.notice.added",
+	"removed":   "desk.notice.removed",
+	"ended":     "desk.notice.ended",
+	"role":      "desk.notice.role",
+	"gone":      "desk.notice.gone",
+	"withdrawn": "desk.notice.withdrawn",
+	"accepted":  "desk.notice.accepted",
+	"cancelled": "desk.notice.cancelled",
+	"requoted":  "desk.notice.requoted",
+}
+
+// notice returns the result of the action that led to the page; "" if there was none.
+func (v *Visit) notice() string {
+	if id, ok := notices[v.QueryParam("done")]; ok {
+		return v.Text(id)
+	}
+	return ""
+}
+
+// Done redirects to a page after an action, which shows its result.
+func (v *Visit) Done(address, result string) error {
+	return v.Redirect(http.StatusSeeOther, address+"?done="+result)
+}
+
+// LocalPath returns an address of the desk to which a page may lead, or "" if an address is not one: it
+// is a path below the desk without a host.
+func (s *Site) LocalPath(address string) string {
+	u, err := url.Parse(address)
+	root := s.Address("/desk/")
+	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || u.Opaque != "" || !strings.HasPrefix(u.Path, root) ||
+		strings.ContainsAny(address, "\\\r\n\t") || strings.Contains(u.Path, "//") || strings.Contains(u.Path, "/.") {
+		return ""
+	}
+	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).RequestURI()
+}

@@ -1,0 +1,115 @@
+package visit
+
+import (
+	"errors"
+	"net/http"
+
+	"crypto/subtle"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/account"
+	"chequer/internal/audit"
+)
+
+// Route is a page or an action. Pages and actions of a shop have the parameter shop in their path.
+type Route struct {
+	Method, Path string
+	Needs        account.Permission // Public and Member are permissions, too
+	Handle       func(*Visit) error
+}
+
+// Two rights that are no permission of a role.
+const (
+	Public account.Permission = ""       // anyone
+	Member account.Permission = "member" // every account with a role in the shop
+)
+
+// refusal means that the role of the account does not have a permission.
+type refusal struct{ needs account.Permission }
+
+// Error implements error.
+func (r *refusal) Error() string {
+	return "the role of the account does not allow to " + string(r.needs)
+}
+
+var (
+	// ErrSignedOut means that there is no valid session.
+	ErrSignedOut = errors.New("signed out")
+	// errConfirm means that the account must confirm its sign-in first.
+	errConfirm = errors.New("sign-in must be confirmed")
+)
+
+// serve returns the handler of a route. It is the only place that admits a request.
+func (s *Site) serve(r Route) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		v := &Visit{Context: c, Site: s}
+		c.Set(visitKey, v)
+		if r.Needs != Public {
+			if err := v.enter(); err != nil {
+				return err
+			}
+			if err := v.admit(r); err != nil {
+				return err
+			}
+		}
+		return r.Handle(v)
+	}
+}
+
+// visitKey is the key of the visit in an echo.Context, for the error handler.
+const visitKey = "visit"
+
+// enter finds the session, its account and the shop.
+func (v *Visit) enter() error {
+	ctx, token := v.Request().Context(), v.SessionToken()
+	if token == "" {
+		return ErrSignedOut
+	}
+	var err error
+	v.Session, v.Account, err = v.Accounts.Session(ctx, token)
+	if errors.Is(err, account.ErrNotFound) {
+		return ErrSignedOut
+	}
+	if err != nil {
+		return err
+	}
+	v.token = formToken(token)
+	v.SetRequest(v.Request().WithContext(audit.With(ctx, v.Accounts.Actor(v.Account, v.Session))))
+	if v.Account.Role(v.Param("shop")) == "" {
+		return echo.ErrNotFound // also for shops that do not exist
+	}
+	v.Shop, err = v.Merchants.Merchant(ctx, v.Param("shop"))
+	return err
+}
+
+// admit checks the form token and the permission of the account.
+func (v *Visit) admit(r Route) error {
+	if !reads(v.Request()) && subtle.ConstantTimeCompare([]byte(v.Request().PostFormValue("form")), []byte(v.token)) != 1 {
+		return errForeign
+	}
+	if r.Needs == Member || viewing(r) && v.May(r.Needs) {
+		return nil
+	}
+	return v.Require(r.Needs)
+}
+
+// Require checks a permission of the account.
+func (v *Visit) Require(p account.Permission) error {
+	switch grant := v.Account.Allows(v.Shop.ID, p); {
+	case grant == account.Allowed, grant == account.StepUp && v.Session.SteppedUp(v.Now()):
+		return nil
+	case grant == account.StepUp:
+		return errConfirm
+	}
+	return &refusal{p}
+}
+
+// viewing reports whether a route only shows what the permission guards: only changes need a confirmed
+// sign-in. The form for a new password is part of a change.
+func viewing(r Route) bool { return r.Method == http.MethodGet && r.Needs == account.ManageAccounts }
+
+// May reports whether the account has a permission, with or without a confirmed sign-in.
+func (v *Visit) May(p account.Permission) bool {
+	return v.Account.Allows(v.Shop.ID, p) != account.Denied
+}

@@ -1,0 +1,70 @@
+package visit
+
+import (
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+	"chequer/views"
+	"chequer/views/desk"
+)
+
+// Fiat returns an amount of money as pages show it.
+func (v *Visit) Fiat(a money.Amount) string { return v.Words.Fiat(a.String(), a.Currency().Code) }
+
+// NameOf returns the name of an invoice: its order, or its reference if it has none.
+func (v *Visit) NameOf(order, id string) string {
+	if order != "" {
+		return order
+	}
+	return views.Reference(id)
+}
+
+// StateOf returns the state of an invoice: a word and a shape.
+func (v *Visit) StateOf(s invoice.Summary) desk.State {
+	undecided := s.NeedsDecision()
+	switch {
+	case s.Has(invoice.WasReorged) && s.Status != invoice.Paid:
+		return desk.State{Text: v.Text("desk.state.reverted"), Shape: "bad"}
+	case undecided && s.Has(invoice.Late):
+		return desk.State{Text: v.Text("desk.state.late"), Shape: "warn"}
+	case undecided && s.Has(invoice.Overpaid):
+		return desk.State{Text: v.Text("desk.state.overpaid"), Shape: "warn"}
+	case undecided && s.Has(invoice.WrongAsset):
+		return desk.State{Text: v.Text("desk.state.wrong"), Shape: "warn"}
+	case undecided && s.Has(invoice.Older):
+		return desk.State{Text: v.Text("desk.state.older"), Shape: "warn"}
+	case s.Has(invoice.Underpaid) && !s.Accepted && s.Status != invoice.Paid:
+		return desk.State{Text: v.Text("desk.state.short", "Amount", v.Fiat(s.Due)), Shape: "warn"}
+	}
+	return v.plainState(s.Status)
+}
+
+// plainState returns the state of an invoice about which nothing is to be decided.
+func (v *Visit) plainState(s invoice.Status) desk.State {
+	switch s {
+	case invoice.Paid:
+		return desk.State{Text: v.Text("desk.state.paid"), Shape: "ok"}
+	case invoice.Pending:
+		return desk.State{Text: v.Text("desk.state.seen"), Shape: "wait"}
+	case invoice.Expired:
+		return desk.State{Text: v.Text("desk.state.expired"), Shape: "off"}
+	case invoice.Declined:
+		return desk.State{Text: v.Text("desk.state.cancelled"), Shape: "off"}
+	}
+	return desk.State{Text: v.Text("desk.state.waiting"), Shape: "wait"}
+}
+
+// Tally returns the numbers of the shop's invoices. It reads them once for the frame and the page.
+func (v *Visit) Tally(mode invoice.Mode) (invoice.Tally, error) {
+	if t, ok := v.tallies[mode]; ok {
+		return t, nil
+	}
+	t, err := v.Invoices.Tally(v.Request().Context(), v.Shop.ID, mode)
+	if err != nil {
+		return t, err
+	}
+	if v.tallies == nil {
+		v.tallies = map[invoice.Mode]invoice.Tally{}
+	}
+	v.tallies[mode] = t
+	return t, nil
+}

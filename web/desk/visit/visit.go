@@ -1,0 +1,87 @@
+// Package visit admits requests to the merchant's desk: it finds the session and its account, checks the
+// permission of a route, renders pages in the frame of the desk, and turns errors into answers.
+package visit
+
+import (
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+
+	"chequer/internal/account"
+	"chequer/internal/invoice"
+	"chequer/internal/locale"
+	"chequer/internal/merchant"
+)
+
+// Site has the services and the settings that all pages of the desk use. All fields are required unless
+// their comment says otherwise. It is safe for concurrent use.
+type Site struct {
+	// Accounts manages the accounts. It has no site if browsers would send its secrets unprotected, which
+	// every page of the desk then explains.
+	Accounts  *account.Service
+	Merchants *merchant.Service
+	Themes    *merchant.Themes
+	Invoices  *invoice.Service
+
+	BasePath string // prefix of every path: "" or "/pay"
+	BaseURL  string // public address
+	// Words is the language of the desk.
+	Words       *locale.Language
+	IPExtractor echo.IPExtractor
+	Now         func() time.Time
+	Log         *slog.Logger
+}
+
+// Visit is a request with the account that makes it. Account, Session and Shop are zero on public
+// routes.
+type Visit struct {
+	echo.Context
+	*Site
+	Account account.Account
+	Session account.Session
+	Shop    merchant.Merchant
+	token   string                         // form token
+	tallies map[invoice.Mode]invoice.Tally // that were read
+}
+
+// maxForm is the limit for the body of a form. The answer of an authenticator is its largest part.
+const maxForm = "64K"
+
+// NewHandler returns the handler of routes, and of the routes that confirm a sign-in.
+func NewHandler(s *Site, routes []Route) *echo.Echo {
+	e := echo.New()
+	e.HTTPErrorHandler = s.fail
+	e.IPExtractor = s.IPExtractor
+	e.Use(s.secure, s.recovered(), compressed(), middleware.BodyLimit(maxForm), s.reachable, s.sameOrigin, wellFormed)
+	for _, r := range slices.Concat(routes, confirmRoutes) {
+		e.Add(r.Method, s.BasePath+r.Path, s.serve(r))
+		if r.Method == http.MethodGet {
+			e.Add(http.MethodHead, s.BasePath+r.Path, s.serve(r))
+		}
+	}
+	return e
+}
+
+// Address adds the base path to a path of this site.
+func (s *Site) Address(path string) string { return s.BasePath + path }
+
+// recovered turns a panic into an error that is handled like any other.
+func (s *Site) recovered() echo.MiddlewareFunc {
+	return middleware.RecoverWithConfig(middleware.RecoverConfig{
+		LogErrorFunc: func(c echo.Context, err error, stack []byte) error {
+			s.Log.ErrorContext(c.Request().Context(), "desk panicked", "error", err, "stack", string(stack))
+			return err
+		},
+	})
+}
+
+// compressed compresses pages. No page contains both a secret and a text of another site, which
+// compression would let that site guess: every page needs a session, and forms of other sites are
+// refused.
+func compressed() echo.MiddlewareFunc {
+	return middleware.GzipWithConfig(middleware.GzipConfig{Level: 5})
+}
