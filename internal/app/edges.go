@@ -12,6 +12,7 @@ import (
 	"chequer/internal/merchant"
 	"chequer/internal/networks"
 	"chequer/internal/readiness"
+	"chequer/internal/report"
 	"chequer/internal/server"
 	"chequer/internal/token"
 	"chequer/web"
@@ -57,7 +58,7 @@ func (d *domain) desk(c config.Config, o Options) http.Handler {
 			Accounts: d.Desk, Merchants: d.Merchants, Themes: d.Themes, Invoices: d.invoices,
 			BasePath: c.BasePath(), BaseURL: c.BaseURL, Words: locale.All().Standard(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
 		},
-		Audit: d.Storage,
+		Audit: d.Storage, Reports: report.NewService(d.Storage),
 	})
 }
 

@@ -3,6 +3,7 @@
 package desk
 
 import (
+	"slices"
 	"strings"
 
 	"chequer/internal/locale"
@@ -53,6 +54,17 @@ type Place struct {
 	Icon    string
 	Count   string // of the open cases; empty if there is none
 	Current bool
+}
+
+// barPlaces is the number of places at the bottom of phones. The others are in the menu beside them.
+const barPlaces = 4
+
+// onBar returns the places at the bottom of phones.
+func (f Frame) onBar() []Place { return f.Places[:min(barPlaces, len(f.Places))] }
+
+// inMenu returns the other places, without the account's own page, which the menu has anyway.
+func (f Frame) inMenu() []Place {
+	return slices.DeleteFunc(slices.Clone(f.Places[len(f.onBar()):]), func(p Place) bool { return p.URL == f.Account })
 }
 
 // Tab is a link to a page of the same place.

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"chequer/internal/report"
 	"chequer/web/desk/payments"
+	"chequer/web/desk/reports"
 	"chequer/web/desk/signin"
 	"chequer/web/desk/team"
 	"chequer/web/desk/visit"
@@ -16,7 +18,8 @@ import (
 // Config is the configuration of the desk. All fields are required.
 type Config struct {
 	visit.Site
-	Audit team.AuditLog
+	Audit   team.AuditLog
+	Reports *report.Service
 }
 
 // New returns the handler of the paths below /desk.
@@ -29,6 +32,7 @@ func routes(c Config) []visit.Route {
 	return slices.Concat(
 		homeRoutes,
 		(&signin.Screens{}).Routes(),
+		(&reports.Screens{Reports: c.Reports}).Routes(),
 		(&payments.Screens{}).Routes(),
 		(&team.Screens{Audit: c.Audit}).Routes(),
 	)

@@ -22,6 +22,7 @@ import (
 	"chequer/internal/clocktest"
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
+	"chequer/internal/report"
 	"chequer/internal/storage"
 	"chequer/internal/storage/storagetest"
 	"chequer/internal/token"
@@ -57,7 +58,7 @@ func labAt(t *testing.T, base string) *lab {
 	for id, name := range map[string]string{shop: "Atelier Nord", "other": "Nord Markt"} {
 		l.must(l.storage.CreateMerchant(t.Context(), merchant.Merchant{ID: id, Name: name, CreatedAt: l.clock.Now()}))
 	}
-	c := desk.Config{Audit: l.storage, Site: visit.Site{
+	c := desk.Config{Audit: l.storage, Reports: report.NewService(l.storage), Site: visit.Site{
 		Merchants: merchant.NewService(l.storage, l.clock.Now, token.New), Themes: merchant.NewThemes(l.storage, l.clock.Now),
 		BaseURL: base, Words: locale.All().Standard(), IPExtractor: echo.ExtractIPDirect(), Now: l.clock.Now,
 		Log: slog.New(slog.NewTextHandler(l.log, nil)),

@@ -8,6 +8,9 @@ import (
 	"chequer/views/desk"
 )
 
+// HomePath is the path of the overview.
+const HomePath = ""
+
 // AttentionPath is the path of the place with the invoices that wait for a decision.
 const AttentionPath = "/attention"
 
@@ -21,6 +24,7 @@ func (v *Visit) places(current string) ([]desk.Place, error) {
 		path, text, icon string
 		visible          bool
 	}{
+		{HomePath, "desk.overview", "overview", v.May(account.ViewPayments)},
 		{AttentionPath, "desk.attention", "attention", v.May(account.Decide)},
 		{"/payments", "desk.payments", "payments", v.May(account.ViewPayments)},
 		{v.Settings(), "desk.settings", "settings", v.Settings() != ""},
