@@ -33,6 +33,7 @@ const (
 	Configure        Permission = "configure"          // theme, payment settings, terminals
 	ManageKeys       Permission = "manage keys"        // API keys and endpoints
 	ManageWallets    Permission = "manage wallets"     // wallets and the exchange account
+	ViewWallets      Permission = "view wallets"       // wallets without their whole keys
 	ManageAccounts   Permission = "manage accounts"    // accounts and roles
 	ManageSignIn     Permission = "manage sign-in"     // the account's own sign-in methods
 	ViewHealth       Permission = "view health"        // state of the server
@@ -43,7 +44,7 @@ const (
 
 // Permissions are all permissions.
 var Permissions = []Permission{
-	ViewPayments, Sell, Decide, DecideHighRisk, Export, Configure, ManageKeys, ManageWallets, ManageAccounts, ManageSignIn,
+	ViewPayments, Sell, Decide, DecideHighRisk, Export, Configure, ManageKeys, ViewWallets, ManageWallets, ManageAccounts, ManageSignIn,
 	ViewHealth, ViewLog, ExportLog, ViewOwnTerminals,
 }
 
@@ -66,6 +67,7 @@ var grants = map[Permission]map[Role]Grant{
 	Export:           {Owner: Allowed, Manager: Allowed, Bookkeeper: Allowed},
 	Configure:        {Owner: Allowed, Manager: Allowed},
 	ManageKeys:       {Owner: StepUp, Developer: StepUp},
+	ViewWallets:      {Owner: Allowed, Manager: Allowed},
 	ManageWallets:    {Owner: StepUp},
 	ManageAccounts:   {Owner: StepUp},
 	ManageSignIn:     {Owner: StepUp, Manager: StepUp, Seller: StepUp, Bookkeeper: StepUp, Developer: StepUp},

@@ -24,6 +24,7 @@ decide high risk:   s s no no no
 export:             yes yes no yes no
 configure:          yes yes no no no
 manage keys:        s no no no s
+view wallets:       yes yes no no no
 manage wallets:     s no no no no
 manage accounts:    s no no no no
 manage sign-in:     s s s s s

@@ -12,12 +12,9 @@ import (
 	"chequer/internal/merchant"
 	"chequer/internal/networks"
 	"chequer/internal/readiness"
-	"chequer/internal/report"
 	"chequer/internal/server"
 	"chequer/internal/token"
 	"chequer/web"
-	"chequer/web/desk"
-	"chequer/web/desk/visit"
 	"chequer/web/present"
 )
 
@@ -43,23 +40,12 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 		return nil, err
 	}
 	a.loops = append(a.loops, pages.DrawAhead)
-	ready := readiness.Handler(readiness.Config{
+	ready := readiness.Config{
 		Storage: d.Storage, Networks: networks.Chains(d.networks), Reached: d.invoices.Reached, TipTime: d.metrics.TipTime,
 		Identity: d.identity, Now: d.Now,
-	})
-	all := routes(c.BasePath(), handlers{service, pages, d.desk(c, o), ready}, o.Log)
+	}
+	all := routes(c.BasePath(), handlers{service, pages, d.desk(c, o, ready), readiness.Handler(ready)}, o.Log)
 	return caller.NoticeUntrusted(all, c.Proxies(), d.Storage.SaveUntrustedProxy, o.Log), nil
-}
-
-// desk returns the handler of the merchant's desk. Its words are in English only.
-func (d *domain) desk(c config.Config, o Options) http.Handler {
-	return desk.New(desk.Config{
-		Site: visit.Site{
-			Accounts: d.Desk, Merchants: d.Merchants, Themes: d.Themes, Invoices: d.invoices,
-			BasePath: c.BasePath(), BaseURL: c.BaseURL, Words: locale.All().Standard(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
-		},
-		Audit: d.Storage, Reports: report.NewService(d.Storage),
-	})
 }
 
 // limits returns the rate limits of the settings: the limit of unsigned calls is half that of

@@ -3,12 +3,9 @@ package doctor
 import (
 	"context"
 
+	"chequer/internal/keys"
 	"chequer/internal/networks"
 )
-
-// gapLimit is the number of consecutive unused addresses after which wallets stop searching. See
-// BIP 44, "Address gap limit".
-const gapLimit = 20
 
 // examineGaps warns if a wallet may have stopped searching before the newest addresses.
 func (e *examination) examineGaps(ctx context.Context, all []networks.Network) error {
@@ -17,8 +14,8 @@ func (e *examination) examineGaps(ctx context.Context, all []networks.Network) e
 		if err != nil {
 			return err
 		}
-		if unused > gapLimit {
-			e.warn("network "+string(n.ID()), "the last %d addresses are unused, and many wallets look at no more than %d in a row: raise your wallet's gap limit above %d", unused, gapLimit, unused)
+		if unused > keys.GapLimit {
+			e.warn("network "+string(n.ID()), "the last %d addresses are unused, and many wallets look at no more than %d in a row: raise your wallet's gap limit above %d", unused, keys.GapLimit, unused)
 		}
 	}
 	return nil

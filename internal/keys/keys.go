@@ -25,6 +25,10 @@ type Key struct {
 	warnings []string
 }
 
+// GapLimit is the number of consecutive unused addresses after which wallets stop searching for payments.
+// See BIP 44, "Address gap limit".
+const GapLimit = 20
+
 // Parse parses the extended public key of a wallet or, for Bitcoin and Litecoin, a descriptor of
 // it, as pasted by a user, or the JSON file that a wallet exports (see parseExport). White space,
 // quotes and a byte order mark around the text are ignored.

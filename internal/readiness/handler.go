@@ -45,11 +45,8 @@ func Handler(c Config) http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), timeout)
 		defer cancel()
 		err := c.Storage.Ready(ctx)
-		health, fault := c.health(ctx)
+		health, fault := c.State(ctx)
 		err = cmp.Or(err, fault)
-		for i := range health {
-			health[i].TipTime = c.TipTime(health[i].Network)
-		}
 		if !c.Identity.isOf(r) {
 			for i := range health {
 				health[i].redact()
@@ -68,8 +65,8 @@ func Handler(c Config) http.Handler {
 	})
 }
 
-// health returns the state of each network, in the given order.
-func (c Config) health(ctx context.Context) ([]Network, error) {
+// State returns the state of each network, in the given order. It makes no requests to the networks.
+func (c Config) State(ctx context.Context) ([]Network, error) {
 	progress, err := c.Storage.Progress(ctx)
 	found := []Network{}
 	for _, n := range c.Networks {
@@ -82,6 +79,7 @@ func (c Config) health(ctx context.Context) ([]Network, error) {
 				h.ScannedAgo = &ago
 			}
 		}
+		h.TipTime = c.TipTime(h.Network)
 		if r, ok := n.(chain.Reporter); ok {
 			source := r.Health()
 			h.Source, h.Height, h.Peers, h.Progress, h.Fault = source.Source, source.Height, source.Peers, source.Progress, source.Fault

@@ -1,6 +1,10 @@
 package desk
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/a-h/templ"
+)
 
 // Field is a field of a form.
 type Field struct {
@@ -13,6 +17,7 @@ type Field struct {
 	Complete string // value of the attribute autocomplete
 	Digits   bool   // shows the keyboard of digits on phones
 	Code     bool   // holds a code
+	Lines    int    // height of a text with several lines; 0 for one line
 }
 
 // describedBy returns the ids of the elements that describe the field.
@@ -25,6 +30,24 @@ func (f Field) describedBy() string {
 		ids = append(ids, f.Name+"-error")
 	}
 	return strings.Join(ids, " ")
+}
+
+// attributes returns the attributes that a field of one line and one of several lines have in common.
+func (f Field) attributes() templ.Attributes {
+	a := templ.Attributes{"autocapitalize": "none", "spellcheck": "false", "autocomplete": f.Complete}
+	if f.Code {
+		a["class"] = "mono"
+	}
+	if f.Digits {
+		a["inputmode"] = "numeric"
+	}
+	if f.Error != "" {
+		a["aria-invalid"] = "true"
+	}
+	if f.describedBy() != "" {
+		a["aria-describedby"] = f.describedBy()
+	}
+	return a
 }
 
 // Option is an entry of a list to choose from.

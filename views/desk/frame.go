@@ -56,15 +56,16 @@ type Place struct {
 	Current bool
 }
 
-// barPlaces is the number of places at the bottom of phones. The others are in the menu beside them.
+// barPlaces is the number of places in the bar at the bottom of phones. The menu beside them has the others.
 const barPlaces = 4
 
-// onBar returns the places at the bottom of phones.
-func (f Frame) onBar() []Place { return f.Places[:min(barPlaces, len(f.Places))] }
+func (f Frame) firstPlaces() []Place { return f.Places[:min(barPlaces, len(f.Places))] }
 
-// inMenu returns the other places, without the account's own page, which the menu has anyway.
-func (f Frame) inMenu() []Place {
-	return slices.DeleteFunc(slices.Clone(f.Places[len(f.onBar()):]), func(p Place) bool { return p.URL == f.Account })
+func (f Frame) otherPlaces() []Place { return f.Places[min(barPlaces, len(f.Places)):] }
+
+// showsOther reports whether the page is in a place that only the menu has.
+func (f Frame) showsOther() bool {
+	return slices.ContainsFunc(f.otherPlaces(), func(p Place) bool { return p.Current })
 }
 
 // Tab is a link to a page of the same place.

@@ -47,6 +47,13 @@ func field(name string) desk.Field {
 	return desk.Field{Name: name, Label: "Label of " + name, Hint: "A hint", Value: evil, Error: "Wrong", Kind: "text", Complete: "off"}
 }
 
+// lines is a field of several lines.
+func lines(name string) desk.Field {
+	f := field(name)
+	f.Lines = 3
+	return f
+}
+
 // pages are all pages, with a value in every field that they show.
 func pages() map[string]templ.Component {
 	f, back := frame(), views.Link{Text: "Back", URL: "/desk/m/payments"}
@@ -113,7 +120,19 @@ func pages() map[string]templ.Component {
 			Newer: "/desk/m/attention?after=1-a",
 		}),
 		"decision": desk.DecisionPage(desk.Decision{
-			Frame: f, Back: back, Heading: evil, Problem: evil, Results: []desk.Result{{Shape: "ok", Text: evil}}, Action: "/desk/m/payments/i/accept", Version: "3", Button: "Accept as paid",
+			Frame: f, Back: back, Heading: evil, Problem: evil, Results: []desk.Result{{Shape: "ok", Text: evil}}, Action: "/desk/m/payments/i/accept", Hidden: []desk.Hidden{{Name: "version", Value: evil}}, Button: "Accept as paid",
+		}),
+		"wallets": desk.WalletsPage(desk.Wallets{
+			Frame:     f,
+			Cards:     []desk.Wallet{{ID: "wlt_1", Name: evil, Facts: []desk.Fact{{Name: "Key", Value: evil}}, Methods: evil, Off: []string{evil}, Warning: evil, Replace: back, Remove: back}},
+			Available: []views.Link{{Text: evil, URL: "/desk/m/wallets/add?asset=LTC"}}, Former: []desk.FormerWallet{{Key: evil, Text: evil}},
+		}),
+		"new_wallet": desk.NewWalletPage(desk.NewWallet{
+			Frame: f, Back: back, Heading: evil, Problem: evil, Action: "/desk/m/wallets/add", Hidden: []desk.Hidden{{Name: "asset", Value: evil}}, Key: lines("key"), Address: field("address"),
+		}),
+		"health": desk.HealthPage(desk.Health{
+			Frame: f, Networks: []desk.Finding{{Shape: "ok", About: evil, Text: evil}}, Examined: "Examined 01:00.", Summary: evil,
+			Problems: []desk.Finding{{Shape: "bad", About: evil, Text: evil}}, Working: []desk.Finding{{Shape: "ok", About: evil, Text: evil}}, Action: "/desk/m/health/examine",
 		}),
 		"refused": desk.RefusalPage(desk.Refusal{Frame: f, Heading: "Not allowed", Lede: evil, Back: back}),
 		"fault":   desk.FaultPage(desk.Fault{Solo: solo(), Heading: "Not found", Lede: evil, Action: back}),

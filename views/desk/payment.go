@@ -36,7 +36,7 @@ type DecisionLink struct {
 	Default bool
 }
 
-// Decision is the page with the consequences of a decision about an invoice.
+// Decision is the page with the consequences of a decision.
 type Decision struct {
 	Frame
 	Back    views.Link
@@ -44,7 +44,7 @@ type Decision struct {
 	Problem string
 	Results []Result
 	Action  string
-	Version string // version of the invoice whose consequences the page shows
+	Hidden  []Hidden // states what the page has shown
 	Button  string
 }
 

@@ -8,11 +8,13 @@ import (
 	"strings"
 
 	"chequer/internal/report"
+	"chequer/web/desk/health"
 	"chequer/web/desk/payments"
 	"chequer/web/desk/reports"
 	"chequer/web/desk/signin"
 	"chequer/web/desk/team"
 	"chequer/web/desk/visit"
+	"chequer/web/desk/wallets"
 )
 
 // Config is the configuration of the desk. All fields are required.
@@ -20,6 +22,8 @@ type Config struct {
 	visit.Site
 	Audit   team.AuditLog
 	Reports *report.Service
+	Wallets wallets.Screens
+	Health  *health.Screens
 }
 
 // New returns the handler of the paths below /desk.
@@ -34,6 +38,8 @@ func routes(c Config) []visit.Route {
 		(&signin.Screens{}).Routes(),
 		(&reports.Screens{Reports: c.Reports}).Routes(),
 		(&payments.Screens{}).Routes(),
+		c.Wallets.Routes(),
+		c.Health.Routes(),
 		(&team.Screens{Audit: c.Audit}).Routes(),
 	)
 }

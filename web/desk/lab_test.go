@@ -1,6 +1,7 @@
 package desk_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,16 +20,21 @@ import (
 
 	"chequer/internal/account"
 	"chequer/internal/audit"
+	"chequer/internal/chain"
 	"chequer/internal/clocktest"
+	"chequer/internal/keys"
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
+	"chequer/internal/readiness"
 	"chequer/internal/report"
 	"chequer/internal/storage"
 	"chequer/internal/storage/storagetest"
 	"chequer/internal/token"
 	"chequer/internal/wire"
 	"chequer/web/desk"
+	"chequer/web/desk/health"
 	"chequer/web/desk/visit"
+	"chequer/web/desk/wallets"
 )
 
 const (
@@ -39,14 +45,19 @@ const (
 
 // lab is a desk with the real services, a real storage, and a clock that the test moves.
 type lab struct {
-	t        *testing.T
-	desk     http.Handler
-	accounts *account.Service
-	storage  *storage.Storage
-	clock    *clocktest.Clock
-	log      *lockedLog
-	till     *till
-	seeds    map[string]string // of authenticator apps, by the name of the account
+	t            *testing.T
+	desk         http.Handler
+	accounts     *account.Service
+	storage      *storage.Storage
+	clock        *clocktest.Clock
+	log          *lockedLog
+	till         *till
+	networks     []readiness.Network
+	findings     []health.Finding // of the next examination
+	examinations int              // that were made
+	examineError error
+	demo         string            // ID of a merchant that is the shop of a demo
+	seeds        map[string]string // of authenticator apps, by the name of the account
 }
 
 func newLab(t *testing.T) *lab { return labAt(t, site) }
@@ -75,6 +86,17 @@ func labAt(t *testing.T, base string) *lab {
 	c.BasePath = at.Path
 	l.till = newTill(l)
 	c.Invoices = l.till.Service
+	c.Wallets = wallets.Screens{
+		Wallets: merchant.NewWallets(merchant.WalletsConfig{Storage: l.storage, Encode: wire.WalletEvent, Now: l.clock.Now, Token: token.New}), Storage: l.storage,
+		Kind: func(kind keys.Kind) (wallets.Kind, error) {
+			return wallets.Kind{Network: keys.Main, Chains: []chain.ID{chain.ID(kind)}, Offered: []string{string(kind)}, Off: []string{"EURC-BASE: needs a node"}}, nil
+		},
+		IsDemo: func(_ context.Context, merchantID string) (bool, error) { return merchantID == l.demo, nil },
+	}
+	c.Health = &health.Screens{
+		Networks: func(context.Context) ([]readiness.Network, error) { return l.networks, nil }, Name: func(id chain.ID) string { return "Network " + string(id) },
+		Examine: func(context.Context) ([]health.Finding, error) { l.examinations++; return l.findings, l.examineError },
+	}
 	l.desk = desk.New(c)
 	return l
 }
@@ -90,6 +112,13 @@ func (l *lab) must(err error) {
 type lockedLog struct {
 	mu   sync.Mutex
 	text strings.Builder
+}
+
+// String returns the log.
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 func (l *lockedLog) Write(b []byte) (int, error) {
@@ -201,10 +230,16 @@ func (p page) find(selector string) *goquery.Selection {
 }
 
 // want fails the test unless the page has a status and contains a text.
-func (p page) want(status int, text string) page {
+func (p page) want(status int, texts ...string) page {
 	p.t.Helper()
-	if p.status != status || !strings.Contains(p.text(), text) {
-		p.t.Fatalf("answer %d, location %q, page %q, want %d with %q", p.status, p.header.Get("Location"), p.text(), status, text)
+	got := p.text()
+	for _, text := range texts {
+		if p.status != status || !strings.Contains(got, text) {
+			p.t.Fatalf("answer %d, location %q, page %q, want %d with %q", p.status, p.header.Get("Location"), got, status, text)
+		}
+	}
+	if p.status != status {
+		p.t.Fatalf("answer %d, location %q, page %q, want %d", p.status, p.header.Get("Location"), got, status)
 	}
 	return p
 }

@@ -29,7 +29,9 @@ var (
 	confirmed = access{roles: []account.Role{account.Owner}, confirm: true}
 	deciders  = access{roles: []account.Role{account.Owner, account.Manager}}
 	viewers   = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper, account.Developer}}
-	auditors  = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper, account.Developer}}
+	// technicians see the state of the server.
+	technicians = access{roles: []account.Role{account.Owner, account.Manager, account.Developer}}
+	auditors    = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper, account.Developer}}
 )
 
 // table is the access of every route. A new route needs a row here.
@@ -74,6 +76,14 @@ var table = map[string]access{
 	"POST /desk/:shop/accounts/:account/role":   confirmed,
 	"POST /desk/:shop/accounts/:account/remove": confirmed,
 	"GET /desk/:shop/log":                       auditors,
+	"GET /desk/:shop/health":                    technicians,
+	"POST /desk/:shop/health/examine":           technicians,
+	"GET /desk/:shop/wallets":                   deciders,
+	"GET /desk/:shop/wallets/add":               confirmed,
+	"POST /desk/:shop/wallets/add":              confirmed,
+	"POST /desk/:shop/wallets/confirm":          confirmed,
+	"GET /desk/:shop/wallets/:wallet/remove":    confirmed,
+	"POST /desk/:shop/wallets/:wallet/remove":   confirmed,
 }
 
 // Every route is tried with a session of every role: confirmed, not confirmed, without a session, and
@@ -92,7 +102,7 @@ func TestRoutes(t *testing.T) {
 	try := func(t *testing.T, b *browser, route, form string) page {
 		t.Helper()
 		method, path, _ := strings.Cut(route, " ")
-		path = strings.NewReplacer(":shop", shop, ":account", "acc_unknown", ":id", "unknown", ":decision", "accept").Replace(path)
+		path = strings.NewReplacer(":shop", shop, ":account", "acc_unknown", ":id", "unknown", ":decision", "accept", ":wallet", "unknown").Replace(path)
 		return b.do(method, path, values("form", form))
 	}
 	for _, stale := range []bool{false, true} {
@@ -128,7 +138,7 @@ func TestRoutes(t *testing.T) {
 			continue
 		}
 		method, path, _ := strings.Cut(route, " ")
-		path = strings.NewReplacer(":shop", "other", ":account", "acc_unknown", ":id", "unknown", ":decision", "accept").Replace(path)
+		path = strings.NewReplacer(":shop", "other", ":account", "acc_unknown", ":id", "unknown", ":decision", "accept", ":wallet", "unknown").Replace(path)
 		if got := team[account.Owner].do(method, path, values("form", forms[account.Owner])); got.status != http.StatusNotFound {
 			t.Errorf("%s of a shop in which the account has no role: %d, want 404", route, got.status)
 		}

@@ -72,7 +72,7 @@ func (v *page) showDecision(status int, inv *invoice.Invoice, problem string) er
 	}
 	page := desk.Decision{
 		Back: views.Link{Text: v.NameOf(inv.Terms.OrderID, inv.ID), URL: v.Below("/payments/" + inv.ID)}, Problem: problem,
-		Action: v.Below("/payments/" + inv.ID + "/" + decision), Version: strconv.FormatInt(inv.Version, 10),
+		Action: v.Below("/payments/" + inv.ID + "/" + decision), Hidden: []desk.Hidden{{Name: "version", Value: strconv.FormatInt(inv.Version, 10)}},
 	}
 	switch decision {
 	case accept:

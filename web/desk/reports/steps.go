@@ -35,15 +35,18 @@ func (v *page) addSteps(page *desk.Overview, mode invoice.Mode) error {
 	}
 	hint := v.methodHint(ctx, wallets)
 	page.Steps = []desk.FirstStep{
-		v.step("desk.steps.wallet", len(wallets) > 0),
+		v.step("desk.steps.wallet", "desk.steps.wallet.hint", len(wallets) > 0),
 		{Name: v.Text("desk.steps.method"), Hint: hint, Done: hint == ""},
-		v.step("desk.steps.test", test.Statuses[invoice.Paid] > 0),
-		v.step("desk.steps.theme", len(theme.Logo.Body) > 0 && theme.Support != ""),
-		v.step("desk.steps.signin", v.Account.SignIn.Methods() > 1),
-		v.step("desk.steps.live", false),
+		v.step("desk.steps.test", "desk.steps.test.hint", test.Statuses[invoice.Paid] > 0),
+		v.step("desk.steps.theme", "desk.steps.theme.hint", len(theme.Logo.Body) > 0 && theme.Support != ""),
+		v.step("desk.steps.signin", "desk.steps.signin.hint", v.Account.SignIn.Methods() > 1),
+		v.step("desk.steps.live", "desk.steps.live.hint", false),
 	}
-	if second := &page.Steps[4]; !second.Done {
-		second.Link = views.Link{Text: v.Text("desk.steps.signin.add"), URL: v.Below("/account")}
+	if !page.Steps[0].Done && v.May(account.ViewWallets) {
+		page.Steps[0].Link = views.Link{Text: v.Text("desk.steps.add"), URL: v.Below("/wallets")}
+	}
+	if !page.Steps[4].Done {
+		page.Steps[4].Link = views.Link{Text: v.Text("desk.steps.add"), URL: v.Below("/account")}
 	}
 	done := 0
 	for _, s := range page.Steps {
@@ -57,10 +60,10 @@ func (v *page) addSteps(page *desk.Overview, mode invoice.Mode) error {
 }
 
 // step returns a first step with its texts.
-func (v *page) step(id string, done bool) desk.FirstStep {
-	s := desk.FirstStep{Name: v.Text(id), Done: done}
+func (v *page) step(name, hint string, done bool) desk.FirstStep {
+	s := desk.FirstStep{Name: v.Text(name), Done: done}
 	if !done {
-		s.Hint = v.Text(id + ".hint")
+		s.Hint = v.Text(hint)
 	}
 	return s
 }

@@ -27,8 +27,9 @@ func (v *Visit) places(current string) ([]desk.Place, error) {
 		{HomePath, "desk.overview", "overview", v.May(account.ViewPayments)},
 		{AttentionPath, "desk.attention", "attention", v.May(account.Decide)},
 		{"/payments", "desk.payments", "payments", v.May(account.ViewPayments)},
+		{"/wallets", "desk.wallets", "wallets", v.May(account.ViewWallets)},
+		{"/health", "desk.health", "health", v.May(account.ViewHealth)},
 		{v.Settings(), "desk.settings", "settings", v.Settings() != ""},
-		{"/account", "desk.account.own", "accounts", true},
 	}
 	var places []desk.Place
 	for _, p := range all {
@@ -86,7 +87,9 @@ func (v *Visit) RoleName(r account.Role) string {
 // permissionNames are the keys of the names of permissions, as the page of a refusal begins with them.
 var permissionNames = map[account.Permission]string{
 	account.ViewPayments: "desk.may.payments", account.ManageAccounts: "desk.may.accounts", account.ViewLog: "desk.may.log",
-	account.Decide: "desk.may.decide", account.DecideHighRisk: "desk.may.decide",
+	account.ViewWallets: "desk.may.wallets", account.ManageWallets: "desk.may.wallets",
+	account.ViewHealth: "desk.may.health",
+	account.Decide:     "desk.may.decide", account.DecideHighRisk: "desk.may.decide",
 }
 
 // openCases returns the number of live invoices that wait for a decision, as the places show it; "" if

@@ -87,16 +87,19 @@ func (v *Visit) Below(path string) string {
 
 // notices are the results of actions that the page after a redirect shows, by their name in the query.
 var notices = map[string]string{
-	"joined":    "desk.notice.joined",
-	"added":     "desk.notice.added",
-	"removed":   "desk.notice.removed",
-	"ended":     "desk.notice.ended",
-	"role":      "desk.notice.role",
-	"gone":      "desk.notice.gone",
-	"withdrawn": "desk.notice.withdrawn",
-	"accepted":  "desk.notice.accepted",
-	"cancelled": "desk.notice.cancelled",
-	"requoted":  "desk.notice.requoted",
+	"joined":         "desk.notice.joined",
+	"added":          "desk.notice.added",
+	"removed":        "desk.notice.removed",
+	"ended":          "desk.notice.ended",
+	"role":           "desk.notice.role",
+	"gone":           "desk.notice.gone",
+	"withdrawn":      "desk.notice.withdrawn",
+	"accepted":       "desk.notice.accepted",
+	"cancelled":      "desk.notice.cancelled",
+	"wallet":         "desk.notice.wallet",
+	"wallet_removed": "desk.notice.wallet.removed",
+	"examined":       "desk.notice.examined",
+	"requoted":       "desk.notice.requoted",
 }
 
 // notice returns the result of the action that led to the page; "" if there was none.

@@ -1,0 +1,85 @@
+package app
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"chequer/internal/caller"
+	"chequer/internal/chain"
+	"chequer/internal/config"
+	"chequer/internal/demo"
+	"chequer/internal/keys"
+	"chequer/internal/locale"
+	"chequer/internal/networks"
+	"chequer/internal/readiness"
+	"chequer/internal/report"
+	"chequer/web/desk"
+	"chequer/web/desk/health"
+	"chequer/web/desk/visit"
+	"chequer/web/desk/wallets"
+)
+
+// desk returns the handler of the merchant's desk. Its words are in English only.
+func (d *domain) desk(c config.Config, o Options, ready readiness.Config) http.Handler {
+	return desk.New(desk.Config{
+		Site: visit.Site{
+			Accounts: d.Desk, Merchants: d.Merchants, Themes: d.Themes, Invoices: d.invoices,
+			BasePath: c.BasePath(), BaseURL: c.BaseURL, Words: locale.All().Standard(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
+		},
+		Audit: d.Storage, Reports: report.NewService(d.Storage),
+		Wallets: wallets.Screens{
+			Wallets: d.Wallets, Storage: d.Storage,
+			Kind: func(kind keys.Kind) (wallets.Kind, error) { return d.kind(c, kind) },
+			IsDemo: func(ctx context.Context, merchantID string) (bool, error) {
+				return demo.IsDemo(ctx, d.Storage, merchantID)
+			},
+		},
+		Health: &health.Screens{
+			Networks: ready.State, Name: d.networkName,
+			Examine: func(ctx context.Context) ([]health.Finding, error) { return d.examine(ctx, c) },
+		},
+	})
+}
+
+// networkName returns the name of a network.
+func (d *domain) networkName(id chain.ID) string {
+	for _, n := range d.networks {
+		if assets := n.Assets(); n.ID() == id && len(assets) > 0 {
+			return assets[0].NetworkName
+		}
+	}
+	return string(id)
+}
+
+// examine examines the installation as chequer doctor does.
+func (d *domain) examine(ctx context.Context, c config.Config) ([]health.Finding, error) {
+	found, err := d.Examine(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]health.Finding, len(found))
+	for i, f := range found {
+		all[i] = health.Finding{Level: health.Level(f.Level), About: f.About, Message: f.Message}
+	}
+	return all, nil
+}
+
+// kind describes the wallets of a kind under the settings.
+func (d *domain) kind(c config.Config, kind keys.Kind) (wallets.Kind, error) {
+	m, err := networks.MethodsOf(c, kind)
+	if err != nil {
+		return wallets.Kind{}, err
+	}
+	k := wallets.Kind{Network: networks.KeyNetwork(c, kind), Offered: m.Offered}
+	for _, n := range d.networks {
+		if n.Wallet() == string(kind) {
+			k.Chains = append(k.Chains, n.ID())
+		}
+	}
+	for _, off := range slices.Concat(m.Off, m.More) {
+		k.Off = append(k.Off, strings.Join(off.Codes, ", ")+": "+off.Reason)
+	}
+	return k, nil
+}

@@ -1,0 +1,19 @@
+package desk
+
+// Health is the page about the health of the server.
+type Health struct {
+	Frame
+	Networks []Finding
+	Examined string // time of the last examination; empty if there was none
+	Summary  string
+	Problems []Finding
+	Working  []Finding
+	Action   string // address that examines the installation
+}
+
+// Finding is the state of a network, or a result of an examination.
+type Finding struct {
+	Shape string
+	About string
+	Text  string
+}

@@ -1,0 +1,41 @@
+package desk
+
+import "chequer/views"
+
+// Wallets is the page of the wallets of a shop.
+type Wallets struct {
+	Frame
+	Cards     []Wallet
+	Available []views.Link // kinds without a wallet, with the addresses of their forms
+	Former    []FormerWallet
+}
+
+// Wallet is an active wallet.
+type Wallet struct {
+	ID      string
+	Name    string
+	Facts   []Fact
+	Methods string   // codes of the payment methods that it gives; empty if there is none
+	Off     []string // payment methods that it does not give, each with the reason
+	Warning string
+	Replace views.Link // empty if the account may not
+	Remove  views.Link
+}
+
+// FormerWallet is a wallet that was replaced or removed.
+type FormerWallet struct {
+	Key  string
+	Text string
+}
+
+// NewWallet is the form for a wallet.
+type NewWallet struct {
+	Frame
+	Back    views.Link
+	Heading string
+	Problem string
+	Action  string
+	Hidden  []Hidden
+	Key     Field
+	Address Field
+}

@@ -1,0 +1,166 @@
+// Package health shows at the desk whether the networks are scanned, and what an examination of the
+// installation has found.
+package health
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"chequer/internal/account"
+	"chequer/internal/chain"
+	"chequer/internal/readiness"
+	"chequer/views/desk"
+	"chequer/web/desk/visit"
+)
+
+// Level is the severity of a finding.
+type Level string
+
+// The levels of a finding.
+const (
+	OK   Level = "ok"
+	Warn Level = "warn"
+	Fail Level = "fail"
+)
+
+// Finding is one result of an examination.
+type Finding struct {
+	Level   Level
+	About   string
+	Message string
+}
+
+// Screens are the pages of the health of the server.
+type Screens struct {
+	// Networks returns the state of the networks. It makes no requests to them.
+	Networks func(context.Context) ([]readiness.Network, error)
+	// Name returns the name of a network.
+	Name func(chain.ID) string
+	// Examine examines the installation. It queries the sources of networks and rates, and may take seconds.
+	Examine func(context.Context) ([]Finding, error)
+
+	examining sync.Mutex // held during an examination
+	mu        sync.Mutex
+	last      examination
+}
+
+// examination is the result of an examination. The zero examination was never made.
+type examination struct {
+	at    time.Time
+	found []Finding
+}
+
+// page is a visit to one of the screens.
+type page struct {
+	*visit.Visit
+	*Screens
+}
+
+// place is the path of the page.
+const place = "/health"
+
+// Routes lists the pages and the actions of the screens.
+func (s *Screens) Routes() []visit.Route {
+	on := func(handle func(*page) error) func(*visit.Visit) error {
+		return func(v *visit.Visit) error { return handle(&page{v, s}) }
+	}
+	return []visit.Route{
+		{Method: http.MethodGet, Path: "/desk/:shop/health", Needs: account.ViewHealth, Handle: on((*page).health)},
+		{Method: http.MethodPost, Path: "/desk/:shop/health/examine", Needs: account.ViewHealth, Handle: on((*page).examine)},
+	}
+}
+
+// health shows the state of the networks and the last examination.
+func (v *page) health() error {
+	f, err := v.Frame(v.Text("desk.health"), place)
+	if err != nil {
+		return err
+	}
+	networks, err := v.Networks(v.Request().Context())
+	if err != nil {
+		return err
+	}
+	h := desk.Health{Frame: f, Action: v.Below(place + "/examine")}
+	for _, n := range networks {
+		h.Networks = append(h.Networks, v.network(n))
+	}
+	last := v.lastExamination()
+	if last.at.IsZero() {
+		return v.Show(http.StatusOK, desk.HealthPage(h))
+	}
+	h.Examined = v.Text("desk.health.examined", "Time", v.Clock(last.at))
+	for _, found := range last.found {
+		entry := desk.Finding{Shape: shapes[found.Level], About: found.About, Text: found.Message}
+		if found.Level == OK {
+			h.Working = append(h.Working, entry)
+		} else {
+			h.Problems = append(h.Problems, entry)
+		}
+	}
+	h.Summary = v.Text("desk.health.fine")
+	if n := len(h.Problems); n > 0 {
+		h.Summary = v.Words.Count("desk.health.problems", n)
+	}
+	return v.Show(http.StatusOK, desk.HealthPage(h))
+}
+
+// shapes are the shapes of levels.
+var shapes = map[Level]string{OK: "ok", Warn: "warn", Fail: "bad"}
+
+// network describes the state of a network.
+func (v *page) network(n readiness.Network) desk.Finding {
+	found := desk.Finding{About: v.Name(n.Network), Shape: "ok"}
+	switch {
+	case !n.Watched:
+		found.Shape, found.Text = "off", v.Text("desk.health.unwatched")
+		return found
+	case n.ScannedAgo == nil:
+		found.Shape, found.Text = "warn", v.Text("desk.health.unscanned")
+	default:
+		ago := v.Ago(v.Now().Add(-time.Duration(*n.ScannedAgo) * time.Second))
+		found.Text = v.Text("desk.health.scanned", "Height", chain.Grouped(n.Tip), "Time", ago)
+	}
+	if n.Peers > 0 {
+		found.Text += " · " + v.Words.Count("desk.health.peers", n.Peers)
+	}
+	if n.Progress != "" {
+		found.Text += " · " + n.Progress
+	}
+	if n.Fault != "" {
+		found.Shape = "warn"
+		found.Text += " · " + n.Fault
+	}
+	if !n.Reached {
+		found.Shape = "bad"
+		found.Text += " · " + v.Text("desk.health.unreached")
+	}
+	return found
+}
+
+// maxFresh is the age of an examination up to which it is not repeated.
+const maxFresh = 10 * time.Second
+
+// examine examines the installation. If an examination runs already, it waits for its result.
+func (v *page) examine() error {
+	v.examining.Lock()
+	defer v.examining.Unlock()
+	if v.Now().Sub(v.lastExamination().at) > maxFresh {
+		found, err := v.Examine(v.Request().Context())
+		if err != nil {
+			return err
+		}
+		v.mu.Lock()
+		v.last = examination{at: v.Now(), found: found}
+		v.mu.Unlock()
+	}
+	return v.Done(v.Below(place), "examined")
+}
+
+// lastExamination returns the result of the last examination.
+func (s *Screens) lastExamination() examination {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
+}

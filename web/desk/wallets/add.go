@@ -1,0 +1,252 @@
+package wallets
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/keys"
+	"chequer/internal/merchant"
+	"chequer/views"
+	"chequer/views/desk"
+)
+
+// entry is a wallet that a form enters, with what the form shows about it.
+type entry struct {
+	kind         keys.Kind
+	key, address string
+	keyError     string
+	addressError string
+	problem      string
+}
+
+// newWallet shows the form for a wallet.
+func (v *page) newWallet() error {
+	e := entry{kind: keys.Kind(v.QueryParam("asset"))}
+	if v.nameOf(e.kind) == "" {
+		return echo.ErrNotFound
+	}
+	return v.showForm(http.StatusOK, e)
+}
+
+// showForm shows the form for a wallet with its errors.
+func (v *page) showForm(status int, e entry) error {
+	heading := v.Text("desk.wallets.add.heading", "Name", v.nameOf(e.kind))
+	f, err := v.Frame(heading, place)
+	if err != nil {
+		return err
+	}
+	hint := v.Text("desk.wallets.key.hint")
+	if e.kind == keys.ETH {
+		hint = v.Text("desk.wallets.key.hint.eth")
+	}
+	return v.Show(status, desk.NewWalletPage(desk.NewWallet{
+		Frame: f, Back: views.Link{Text: v.Text("desk.wallets"), URL: v.Below(place)}, Heading: heading,
+		Action: v.Below(place + "/add"), Hidden: []desk.Hidden{{Name: "asset", Value: string(e.kind)}}, Problem: e.problem,
+		Key:     desk.Field{Name: "key", Label: v.Text("desk.wallets.key.label"), Hint: hint, Value: e.key, Error: e.keyError, Lines: 3, Code: true, Complete: "off"},
+		Address: desk.Field{Name: "address", Label: v.Text("desk.wallets.address"), Hint: v.Text("desk.wallets.address.hint"), Value: e.address, Error: e.addressError, Kind: "text", Code: true, Complete: "off"},
+	}))
+}
+
+// entered is a wallet that was entered and verified.
+type entered struct {
+	entry
+	merchant.Addition
+	about Kind
+	index uint32 // of the address by which the key was verified
+}
+
+// enter reads the form and verifies the key by the address. It returns false after it has answered the request.
+func (v *page) enter() (w entered, ok bool, err error) {
+	w.entry = entry{kind: keys.Kind(v.FormValue("asset")), key: strings.TrimSpace(v.FormValue("key")), address: strings.TrimSpace(v.FormValue("address"))}
+	if v.nameOf(w.kind) == "" {
+		return w, false, echo.ErrNotFound
+	}
+	isDemo, err := v.IsDemo(v.Request().Context(), v.Shop.ID)
+	if err != nil {
+		return w, false, err
+	}
+	if isDemo {
+		w.problem = v.Text("desk.wallets.demo")
+		return w, false, v.showForm(http.StatusConflict, w.entry)
+	}
+	if w.about, err = v.Kind(w.kind); err != nil {
+		return w, false, err
+	}
+	if !v.check(&w) {
+		return w, false, v.showForm(http.StatusUnprocessableEntity, w.entry)
+	}
+	if w.index > 0 {
+		w.Start = w.index + 1
+	}
+	return w, true, nil
+}
+
+// check verifies the key of an entry by its address, and writes the errors to the entry. A private key is not
+// kept.
+func (v *page) check(w *entered) bool {
+	if keys.LooksPrivate(w.key) || keys.LooksPrivate(w.address) {
+		w.key, w.address, w.keyError = "", "", v.Text("desk.wallets.private")
+		return false
+	}
+	var err error
+	if w.Key, w.index, err = keys.Match(w.key, w.kind, w.about.Network, w.address); err == nil {
+		return true
+	}
+	_, _, addressErr := keys.ParseAddress(w.address, w.kind, w.about.Network)
+	switch {
+	case errors.Is(err, keys.ErrPrivateKey):
+		w.key, w.keyError = "", v.Text("desk.wallets.private")
+	case errors.Is(err, keys.ErrNoMatch):
+		w.addressError = v.Text("desk.wallets.nomatch")
+	case w.address == "":
+		w.addressError = v.Text("desk.wallets.address.missing")
+	case addressErr != nil && errors.Is(err, keys.ErrAddress) || addressErr != nil && err.Error() == addressErr.Error():
+		w.addressError = v.Text("desk.wallets.refused", "Reason", addressErr.Error())
+	default:
+		w.keyError = v.Text("desk.wallets.refused", "Reason", err.Error())
+	}
+	return false
+}
+
+// checkWallet verifies a wallet and shows the consequences of adding it.
+func (v *page) checkWallet() error {
+	w, ok, err := v.enter()
+	if !ok || err != nil {
+		return err
+	}
+	return v.askToAdd(http.StatusOK, w, "")
+}
+
+// askToAdd shows the consequences of adding a wallet.
+func (v *page) askToAdd(status int, w entered, problem string) error {
+	active, err := v.active(w.kind)
+	if err != nil {
+		return err
+	}
+	if same, err := active.HasAddresses(w.Key); err != nil || same {
+		w.keyError = v.Text("desk.wallets.same", "Name", v.nameOf(w.kind))
+		return errors.Join(err, v.showForm(http.StatusUnprocessableEntity, w.entry))
+	}
+	name := v.nameOf(w.kind)
+	heading, button := v.Text("desk.wallets.add.ask", "Name", name), v.Text("desk.wallets.add")
+	if active.ID != "" {
+		heading, button = v.Text("desk.wallets.replace.heading", "Name", name), v.Text("desk.wallets.replace")
+	}
+	f, err := v.Frame(heading, place)
+	if err != nil {
+		return err
+	}
+	return v.Show(status, desk.DecisionPage(desk.Decision{
+		Frame: f, Back: views.Link{Text: v.Text("desk.wallets"), URL: v.Below(place)}, Heading: heading, Problem: problem,
+		Results: v.consequences(w, active), Action: v.Below(place + "/confirm"), Button: button,
+		Hidden: []desk.Hidden{{Name: "asset", Value: string(w.kind)}, {Name: "key", Value: w.key}, {Name: "address", Value: w.address}, {Name: "replaces", Value: active.ID}},
+	}))
+}
+
+// consequences returns what happens when a wallet is added.
+func (v *page) consequences(w entered, active merchant.Wallet) []desk.Result {
+	index := strconv.FormatUint(uint64(w.index), 10)
+	verified := v.Text("desk.wallets.verified", "Index", index)
+	if name := v.scriptName(w.Key); name != "" {
+		verified = v.Text("desk.wallets.verified.script", "Index", index, "Script", name)
+	}
+	results := []desk.Result{{Shape: "ok", Text: verified}}
+	if w.Start > 0 {
+		results = append(results, desk.Result{Shape: "ok", Text: v.Text("desk.wallets.start", "Index", strconv.FormatUint(uint64(w.Start), 10))})
+	}
+	if len(w.about.Offered) > 0 {
+		results = append(results, desk.Result{Shape: "ok", Text: v.Text("desk.wallets.gives", "Methods", strings.Join(w.about.Offered, ", "))})
+	} else {
+		results = append(results, desk.Result{Shape: "warn", Text: v.Text("desk.wallets.gives.none")})
+	}
+	results = append(results, desk.Result{Shape: "ok", Text: v.Text("desk.wallets.event")})
+	if active.ID != "" {
+		results = append(results, desk.Result{Shape: "warn", Text: v.Text("desk.wallets.kept")})
+	}
+	for _, warning := range w.Key.Warnings() {
+		results = append(results, desk.Result{Shape: "warn", Text: v.Text("desk.wallets.warning", "Warning", warning)})
+	}
+	if w.Key.IsChange() {
+		results = append(results, desk.Result{Shape: "warn", Text: v.Text("desk.wallets.change")})
+	}
+	return results
+}
+
+// addWallet adds a wallet whose consequences the account has seen.
+func (v *page) addWallet() error {
+	w, ok, err := v.enter()
+	if !ok || err != nil {
+		return err
+	}
+	w.Replaces = v.FormValue("replaces")
+	change, err := v.Wallets.Add(v.Request().Context(), v.Shop.ID, w.Addition)
+	switch {
+	case errors.Is(err, merchant.ErrStale):
+		return v.askToAdd(http.StatusConflict, w, v.Text("desk.wallets.stale"))
+	case errors.Is(err, merchant.ErrExists):
+		w.keyError = v.Text("desk.wallets.same", "Name", v.nameOf(w.kind))
+		return v.showForm(http.StatusUnprocessableEntity, w.entry)
+	case err != nil:
+		return err
+	}
+	v.Log.Warn("wallet changed", "change", change.Change, "merchant", v.Shop.ID, "asset", change.Wallet.Asset, "wallet", change.Wallet.ID, "former", change.Former.ID)
+	return v.Done(v.Below(place), "wallet")
+}
+
+// chosen returns the active wallet in the path.
+func (v *page) chosen() (merchant.Wallet, error) {
+	all, err := v.Storage.AllWallets(v.Request().Context(), v.Shop.ID, merchant.Live)
+	if err != nil {
+		return merchant.Wallet{}, err
+	}
+	i := slices.IndexFunc(all, func(w merchant.Wallet) bool { return w.ID == v.Param("wallet") && w.ArchivedAt.IsZero() })
+	if i < 0 {
+		return merchant.Wallet{}, echo.ErrNotFound
+	}
+	return all[i], nil
+}
+
+// askToRemove shows the consequences of removing a wallet.
+func (v *page) askToRemove() error {
+	w, err := v.chosen()
+	if err != nil {
+		return err
+	}
+	kind := keys.Kind(w.Asset)
+	k, err := v.Kind(kind)
+	if err != nil {
+		return err
+	}
+	heading := v.Text("desk.wallets.remove.heading", "Name", v.nameOf(kind))
+	f, err := v.Frame(heading, place)
+	if err != nil {
+		return err
+	}
+	return v.Show(http.StatusOK, desk.DecisionPage(desk.Decision{
+		Frame: f, Back: views.Link{Text: v.Text("desk.wallets"), URL: v.Below(place)}, Heading: heading,
+		Results: []desk.Result{
+			{Shape: "warn", Text: v.Text("desk.wallets.remove.methods", "Methods", strings.Join(k.Offered, ", "))},
+			{Shape: "ok", Text: v.Text("desk.wallets.kept")},
+			{Shape: "ok", Text: v.Text("desk.wallets.event")},
+		},
+		Action: v.Below(place + "/" + w.ID + "/remove"), Button: v.Text("desk.wallets.remove"),
+	}))
+}
+
+// removeWallet removes a wallet.
+func (v *page) removeWallet() error {
+	w, err := v.chosen()
+	if err != nil {
+		return err
+	}
+	if _, err := v.Wallets.Remove(v.Request().Context(), v.Shop.ID, keys.Kind(w.Asset), w.ID); err != nil {
+		return err
+	}
+	v.Log.Warn("wallet removed", "merchant", v.Shop.ID, "asset", w.Asset, "wallet", w.ID)
+	return v.Done(v.Below(place), "wallet_removed")
+}

@@ -1,0 +1,170 @@
+package wallets
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"chequer/internal/account"
+	"chequer/internal/keys"
+	"chequer/internal/merchant"
+	"chequer/views"
+	"chequer/views/desk"
+)
+
+// place is the path of the list.
+const place = "/wallets"
+
+// kinds are the kinds of wallets with the keys of their names, in the order of the list.
+var kinds = []struct {
+	kind keys.Kind
+	name string
+}{
+	{keys.BTC, "desk.wallets.btc"},
+	{keys.LTC, "desk.wallets.ltc"},
+	{keys.ETH, "desk.wallets.eth"},
+}
+
+// nameOf returns the name of a kind of wallets; "" if it is not known.
+func (v *page) nameOf(kind keys.Kind) string {
+	for _, k := range kinds {
+		if k.kind == kind {
+			return v.Text(k.name)
+		}
+	}
+	return ""
+}
+
+// scriptNames are the keys of the names of scripts.
+var scriptNames = map[keys.Script]string{
+	keys.P2PKH: "desk.wallets.p2pkh", keys.P2SHP2WPKH: "desk.wallets.p2sh", keys.P2WPKH: "desk.wallets.p2wpkh", keys.P2TR: "desk.wallets.p2tr",
+}
+
+// scriptName returns the name of the type of a key's addresses; "" for Ethereum.
+func (v *page) scriptName(key keys.Key) string {
+	if id, ok := scriptNames[key.Script()]; ok {
+		return v.Text(id)
+	}
+	return ""
+}
+
+// wallets lists the wallets of the shop.
+func (v *page) wallets() error {
+	f, err := v.Frame(v.Text("desk.wallets"), place)
+	if err != nil {
+		return err
+	}
+	all, err := v.Storage.AllWallets(v.Request().Context(), v.Shop.ID, merchant.Live)
+	if err != nil {
+		return err
+	}
+	list := desk.Wallets{Frame: f}
+	for _, k := range kinds {
+		if i := activeIndex(all, k.kind); i >= 0 {
+			card, err := v.card(all[i])
+			if err != nil {
+				return err
+			}
+			list.Cards = append(list.Cards, card)
+		} else if v.May(account.ManageWallets) {
+			list.Available = append(list.Available, views.Link{Text: v.Text(k.name), URL: v.addURL(k.kind)})
+		}
+	}
+	for _, w := range slices.Backward(all) {
+		if w.ArchivedAt.IsZero() {
+			continue
+		}
+		former, err := v.former(w)
+		if err != nil {
+			return err
+		}
+		list.Former = append(list.Former, former)
+	}
+	return v.Show(http.StatusOK, desk.WalletsPage(list))
+}
+
+// activeIndex returns the index of the active wallet of a kind in a list; -1 if there is none.
+func activeIndex(all []merchant.Wallet, kind keys.Kind) int {
+	return slices.IndexFunc(all, func(w merchant.Wallet) bool { return w.Asset == string(kind) && w.ArchivedAt.IsZero() })
+}
+
+// active returns the active wallet of a kind; the zero Wallet if there is none.
+func (v *page) active(kind keys.Kind) (merchant.Wallet, error) {
+	all, err := v.Storage.AllWallets(v.Request().Context(), v.Shop.ID, merchant.Live)
+	if err != nil {
+		return merchant.Wallet{}, err
+	}
+	if i := activeIndex(all, kind); i >= 0 {
+		return all[i], nil
+	}
+	return merchant.Wallet{}, nil
+}
+
+func (v *page) addURL(kind keys.Kind) string { return v.Below(place + "/add?asset=" + string(kind)) }
+
+// card describes an active wallet.
+func (v *page) card(w merchant.Wallet) (desk.Wallet, error) {
+	ctx, kind := v.Request().Context(), keys.Kind(w.Asset)
+	key, err := keys.Load(w.Key)
+	if err != nil {
+		return desk.Wallet{}, err
+	}
+	k, err := v.Kind(kind)
+	if err != nil {
+		return desk.Wallet{}, err
+	}
+	card := desk.Wallet{ID: w.ID, Name: v.nameOf(kind), Methods: strings.Join(k.Offered, ", "), Off: k.Off}
+	add := func(name, value string) { card.Facts = append(card.Facts, desk.Fact{Name: v.Text(name), Value: value}) }
+	add("desk.wallets.key", short(key))
+	if name := v.scriptName(key); name != "" {
+		add("desk.wallets.script", name)
+	}
+	next, err := v.Storage.NextIndex(ctx, w.Counter)
+	if err != nil {
+		return card, err
+	}
+	add("desk.wallets.next", strconv.FormatUint(uint64(next), 10))
+	for _, network := range k.Chains {
+		unused, err := v.Storage.UnusedInARow(ctx, v.Shop.ID, network)
+		if err != nil {
+			return card, err
+		}
+		if unused > keys.GapLimit {
+			card.Warning = v.Words.Count("desk.wallets.gap", int(unused))
+		}
+	}
+	add("desk.wallets.added", v.Clock(w.CreatedAt))
+	if v.May(account.ManageWallets) {
+		card.Replace = views.Link{Text: v.Text("desk.wallets.replace.ask"), URL: v.addURL(kind)}
+		card.Remove = views.Link{Text: v.Text("desk.wallets.remove.ask"), URL: v.Below(place + "/" + w.ID + "/remove")}
+	}
+	return card, nil
+}
+
+// former describes a wallet that was replaced or removed.
+func (v *page) former(w merchant.Wallet) (desk.FormerWallet, error) {
+	key, err := keys.Load(w.Key)
+	if err != nil {
+		return desk.FormerWallet{}, err
+	}
+	return desk.FormerWallet{
+		Key: short(key), Text: v.Text("desk.wallets.former.text", "Name", v.nameOf(keys.Kind(w.Asset)), "From", v.Clock(w.CreatedAt), "Until", v.Clock(w.ArchivedAt)),
+	}, nil
+}
+
+// short returns the first and the last characters of a key, by which a merchant recognises it.
+func short(key keys.Key) string {
+	text := key.String()
+	if i := strings.LastIndexByte(text, ':'); i >= 0 {
+		text = text[i+1:]
+	}
+	text, path, _ := strings.Cut(text, "/")
+	if path != "" {
+		path = "/" + path
+	}
+	if len(text) > 20 {
+		text = text[:9] + "…" + text[len(text)-6:]
+	}
+	return text + path
+}

@@ -1,0 +1,62 @@
+// Package wallets shows the wallets of a shop at the desk, and adds, replaces and removes them.
+package wallets
+
+import (
+	"context"
+	"net/http"
+
+	"chequer/internal/account"
+	"chequer/internal/chain"
+	"chequer/internal/keys"
+	"chequer/internal/merchant"
+	"chequer/web/desk/visit"
+)
+
+// Storage reads the wallets. It is safe for concurrent use.
+type Storage interface {
+	// AllWallets lists the wallets of a merchant, including former wallets, oldest first.
+	AllWallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error)
+	// NextIndex returns the next index of a wallet's key.
+	NextIndex(ctx context.Context, counter string) (uint32, error)
+	// UnusedInARow returns the number of the newest addresses on a network that have no payment.
+	UnusedInARow(ctx context.Context, merchantID string, network chain.ID) (int64, error)
+}
+
+// Kind describes the wallets of a kind under the settings of the server.
+type Kind struct {
+	Network keys.Network // whose addresses the wallet gives
+	Chains  []chain.ID   // on which payments to it are watched
+	Offered []string     // codes of the payment methods that it gives
+	Off     []string     // payment methods that it does not give, each with the reason
+}
+
+// Screens are the pages of the wallets.
+type Screens struct {
+	Wallets *merchant.Wallets
+	Storage Storage
+	// Kind describes the wallets of a kind.
+	Kind func(keys.Kind) (Kind, error)
+	// IsDemo reports whether a merchant is the shop of a demo, which has test wallets only.
+	IsDemo func(ctx context.Context, merchantID string) (bool, error)
+}
+
+// page is a visit to one of the screens.
+type page struct {
+	*visit.Visit
+	*Screens
+}
+
+// Routes lists the pages and the actions of the screens.
+func (s *Screens) Routes() []visit.Route {
+	on := func(handle func(*page) error) func(*visit.Visit) error {
+		return func(v *visit.Visit) error { return handle(&page{v, s}) }
+	}
+	return []visit.Route{
+		{Method: http.MethodGet, Path: "/desk/:shop/wallets", Needs: account.ViewWallets, Handle: on((*page).wallets)},
+		{Method: http.MethodGet, Path: "/desk/:shop/wallets/add", Needs: account.ManageWallets, Handle: on((*page).newWallet)},
+		{Method: http.MethodPost, Path: "/desk/:shop/wallets/add", Needs: account.ManageWallets, Handle: on((*page).checkWallet)},
+		{Method: http.MethodPost, Path: "/desk/:shop/wallets/confirm", Needs: account.ManageWallets, Handle: on((*page).addWallet)},
+		{Method: http.MethodGet, Path: "/desk/:shop/wallets/:wallet/remove", Needs: account.ManageWallets, Handle: on((*page).askToRemove)},
+		{Method: http.MethodPost, Path: "/desk/:shop/wallets/:wallet/remove", Needs: account.ManageWallets, Handle: on((*page).removeWallet)},
+	}
+}

@@ -1,0 +1,170 @@
+package desk_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"chequer/internal/keys"
+	"chequer/internal/merchant"
+)
+
+// The account keys of the wallet "abandon … about" with the first and the fifteenth address of one, and the first
+// of the other.
+const (
+	zpub84     = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs"
+	zpub84at0  = "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu"
+	zpub84at19 = "bc1q27yd7vz8m5kz230wuyncfe3pyazez6ah58yzy0"
+	ypub49     = "ypub6Ww3ibxVfGzLrAH1PNcjyAWenMTbbAosGNB6VvmSEgytSER9azLDWCxoJwW7Ke7icmizBMXrzBx9979FfaHxHcrArf3zbeJJJUZPf663zsP"
+	ypub49at0  = "37VucYSaXLCAsxYyAPfbSi9eh4iEcbShgf"
+	recovery   = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about"
+)
+
+// activeWallet returns the active Bitcoin wallet of the shop; the zero Wallet if there is none.
+func (l *lab) activeWallet() (active merchant.Wallet) {
+	l.t.Helper()
+	all, err := l.storage.Wallets(l.t.Context(), shop, merchant.Live)
+	l.must(err)
+	for _, w := range all {
+		if w.Asset == string(keys.BTC) {
+			active = w
+		}
+	}
+	return active
+}
+
+// hidden returns the fields of a page's form, without the form token.
+func (p page) hidden(form string) (fields []string) {
+	p.t.Helper()
+	p.find(form + ` input[type="hidden"]`).Each(func(_ int, s *selection) {
+		name, _ := s.Attr("name")
+		value, _ := s.Attr("value")
+		if name != "form" {
+			fields = append(fields, name, value)
+		}
+	})
+	return fields
+}
+
+func TestWallets(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	b.get("/desk/shop/wallets").want(http.StatusOK, "Available", "Bitcoin", "Litecoin", "Ethereum networks")
+	b.get("/desk/shop/wallets/add?asset=DOGE").want(http.StatusNotFound)
+	b.get("/desk/shop/wallets/add?asset=BTC").want(http.StatusOK, "Wallet: Bitcoin", "First receiving address")
+
+	asked := b.send("/desk/shop/wallets/add", "asset", "BTC", "key", zpub84, "address", zpub84at0).want(http.StatusOK, "Use this wallet?", "index 0", "native SegWit", "Shoppers can pay by BTC")
+	if l.activeWallet().ID != "" {
+		t.Fatal("the wallet was added before it was confirmed")
+	}
+	b.send("/desk/shop/wallets/confirm", asked.hidden("#decide")...).leads("/desk/shop/wallets?done=wallet")
+	first := l.activeWallet()
+	b.get("/desk/shop/wallets").want(http.StatusOK, "xpub6CatW…C7PW6V", "native SegWit", "Payment methods that are off", "EURC-BASE: needs a node")
+	b.send("/desk/shop/wallets/add", "asset", "BTC", "key", zpub84, "address", zpub84at0).want(http.StatusUnprocessableEntity, "This key is the wallet already")
+	b.send("/desk/shop/wallets/confirm", asked.hidden("#decide")...).want(http.StatusUnprocessableEntity, "This key is the wallet already")
+
+	asked = b.send("/desk/shop/wallets/add", "asset", "BTC", "key", ypub49, "address", ypub49at0).want(http.StatusOK, "Use another wallet for new invoices?", "keep their addresses")
+	b.send("/desk/shop/wallets/confirm", asked.hidden("#decide")...).leads("/desk/shop/wallets?done=wallet")
+	b.get("/desk/shop/wallets").want(http.StatusOK, "nested SegWit", "Former wallets", "xpub6CatW…C7PW6V")
+
+	b.get("/desk/shop/wallets/" + first.ID + "/remove").want(http.StatusNotFound)
+	at := "/desk/shop/wallets/" + l.activeWallet().ID + "/remove"
+	b.get(at).want(http.StatusOK, "Remove this wallet?", "New invoices cannot be paid by BTC")
+	b.send(at).leads("/desk/shop/wallets?done=wallet_removed")
+	b.send(at).want(http.StatusNotFound)
+	if l.activeWallet().ID != "" {
+		t.Error("the wallet was not removed")
+	}
+}
+
+// TestWallets_verify_the_address tries keys and addresses that do not belong together.
+func TestWallets_verify_the_address(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	for name, test := range map[string]struct{ key, address, field, message string }{
+		"private key":             {recovery, zpub84at0, "key", "private key or a recovery phrase"},
+		"private key as address":  {zpub84, recovery, "key", "private key or a recovery phrase"},
+		"extended private key":    {"xprv9s21ZrQH143K3GJpoapnV8SFfukcVBSfeCficPSGfubmSFDxo1kuHnLisriDvSnRRuL2Qrg5ggqHKNVpxR86QEC8w35uxmGoggxtQTPvfUu", zpub84at0, "key", "private key or a recovery phrase"},
+		"no key":                  {"", zpub84at0, "key", "Refused"},
+		"an address as key":       {zpub84at0, zpub84at0, "key", "it is one address"},
+		"no address":              {zpub84, "", "address", "Enter an address of your wallet"},
+		"a wrong letter":          {zpub84, zpub84at0[:41] + "v", "address", "Refused"},
+		"address of another coin": {zpub84, "LM2WMpR1Rp6j3Sa59cMXMs1SPzj9eXpGc1", "address", "Refused"},
+		"address of another key":  {zpub84, ypub49at0, "address", "This key does not give this address"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := b.send("/desk/shop/wallets/add", "asset", "BTC", "key", test.key, "address", test.address).want(http.StatusUnprocessableEntity, test.message)
+			if text := got.find("#" + test.field + "-error").Text(); !strings.Contains(text, test.message) {
+				t.Errorf("the error of the field %s is %q", test.field, text)
+			}
+			for _, secret := range []string{recovery, "xprv9s21"} {
+				if strings.Contains(got.body, secret) || strings.Contains(l.log.String(), secret) {
+					t.Error("the page or the log has the private key")
+				}
+			}
+			if !strings.Contains(test.message, "private") && test.key != "" && !strings.Contains(got.body, test.key) {
+				t.Error("the page does not keep the entered key")
+			}
+		})
+	}
+	if l.activeWallet().ID != "" {
+		t.Error("a wallet was added")
+	}
+}
+
+// TestWallets_start_above_used_addresses enters a later address of a key.
+func TestWallets_start_above_used_addresses(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	asked := b.send("/desk/shop/wallets/add", "asset", "BTC", "key", zpub84, "address", zpub84at19).want(http.StatusOK, "index 19", "from index 20")
+	b.send("/desk/shop/wallets/confirm", asked.hidden("#decide")...).leads("/desk/shop/wallets?done=wallet")
+	next, err := l.storage.NextIndex(t.Context(), l.activeWallet().Counter)
+	l.must(err)
+	if next != 20 {
+		t.Errorf("the next index is %d, want 20", next)
+	}
+}
+
+// TestWallets_changed_in_the_meantime confirms a wallet after another was added.
+func TestWallets_changed_in_the_meantime(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	first := b.send("/desk/shop/wallets/add", "asset", "BTC", "key", zpub84, "address", zpub84at0).want(http.StatusOK, "Use this wallet?")
+	second := b.send("/desk/shop/wallets/add", "asset", "BTC", "key", ypub49, "address", ypub49at0).want(http.StatusOK, "Use this wallet?")
+	b.send("/desk/shop/wallets/confirm", second.hidden("#decide")...).leads("/desk/shop/wallets?done=wallet")
+	kept := l.activeWallet()
+	again := b.send("/desk/shop/wallets/confirm", first.hidden("#decide")...).want(http.StatusConflict, "was changed in the meantime", "Use another wallet for new invoices?")
+	if l.activeWallet() != kept {
+		t.Error("the wallet was replaced without its consequences shown")
+	}
+	b.send("/desk/shop/wallets/confirm", again.hidden("#decide")...).leads("/desk/shop/wallets?done=wallet")
+}
+
+func TestWallets_of_a_demo(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.demo = shop
+	l.owner().send("/desk/shop/wallets/add", "asset", "BTC", "key", zpub84, "address", zpub84at0).want(http.StatusConflict, "demo shop")
+}
+
+// A manager sees the wallets and cannot change them. The page for an owner whose sign-in is old keeps the entered key.
+func TestWallets_need_an_owner(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	manager := l.as("Tove", "manager")
+	if links := manager.get("/desk/shop/wallets").want(http.StatusOK, "Wallets").find(`a[href*="/wallets/add"]`).Length(); links != 0 {
+		t.Errorf("the page of a manager has %d links to change wallets", links)
+	}
+	manager.get("/desk/shop/wallets/add?asset=BTC").want(http.StatusForbidden, "Wallets are managed by")
+	l.clock.Pass(11 * time.Minute)
+	kept := b.send("/desk/shop/wallets/add", "asset", "BTC", "key", zpub84, "address", zpub84at0).want(http.StatusForbidden, "Confirm it’s you")
+	if !strings.Contains(kept.body, zpub84) {
+		t.Error("the entered key is lost")
+	}
+}
