@@ -52,6 +52,7 @@ type lab struct {
 	clock        *clocktest.Clock
 	log          *lockedLog
 	till         *till
+	reports      *reportStorage
 	networks     []readiness.Network
 	findings     []health.Finding // of the next examination
 	examinations int              // that were made
@@ -66,10 +67,11 @@ func newLab(t *testing.T) *lab { return labAt(t, site) }
 func labAt(t *testing.T, base string) *lab {
 	t.Helper()
 	l := &lab{t: t, storage: storagetest.SQLite(t), clock: clocktest.At(storagetest.Noon), log: &lockedLog{}, seeds: map[string]string{}}
+	l.reports = &reportStorage{Storage: l.storage}
 	for id, name := range map[string]string{shop: "Atelier Nord", "other": "Nord Markt"} {
 		l.must(l.storage.CreateMerchant(t.Context(), merchant.Merchant{ID: id, Name: name, CreatedAt: l.clock.Now()}))
 	}
-	c := desk.Config{Audit: l.storage, Reports: report.NewService(l.storage), Site: visit.Site{
+	c := desk.Config{Audit: l.storage, Reports: report.NewService(l.reports), Site: visit.Site{
 		Merchants: merchant.NewService(l.storage, l.clock.Now, token.New), Themes: merchant.NewThemes(l.storage, l.clock.Now),
 		BaseURL: base, Words: locale.All().Standard(), IPExtractor: echo.ExtractIPDirect(), Now: l.clock.Now,
 		Log: slog.New(slog.NewTextHandler(l.log, nil)),

@@ -28,6 +28,7 @@ var (
 	owners    = access{roles: []account.Role{account.Owner}}
 	confirmed = access{roles: []account.Role{account.Owner}, confirm: true}
 	deciders  = access{roles: []account.Role{account.Owner, account.Manager}}
+	exporters = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper}}
 	viewers   = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper, account.Developer}}
 	// technicians see the state of the server.
 	technicians = access{roles: []account.Role{account.Owner, account.Manager, account.Developer}}
@@ -50,6 +51,8 @@ var table = map[string]access{
 	"POST /desk/start/passkey":                  anyone,
 	"POST /desk/start/passkey/options":          anyone,
 	"GET /desk/:shop":                           everyRole,
+	"GET /desk/:shop/reports":                   exporters,
+	"GET /desk/:shop/reports/export":            exporters,
 	"GET /desk/:shop/attention":                 deciders,
 	"GET /desk/:shop/payments":                  viewers,
 	"GET /desk/:shop/payments/:id":              viewers,

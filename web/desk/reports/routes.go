@@ -28,6 +28,8 @@ func (s *Screens) Routes() []visit.Route {
 	}
 	return []visit.Route{
 		{Method: http.MethodGet, Path: "/desk/:shop", Needs: visit.Member, Handle: on((*page).home)},
+		{Method: http.MethodGet, Path: "/desk/:shop/reports", Needs: account.Export, Handle: on((*page).reports)},
+		{Method: http.MethodGet, Path: "/desk/:shop/reports/export", Needs: account.Export, Handle: on((*page).export)},
 	}
 }
 

@@ -27,6 +27,7 @@ func (v *Visit) places(current string) ([]desk.Place, error) {
 		{HomePath, "desk.overview", "overview", v.May(account.ViewPayments)},
 		{AttentionPath, "desk.attention", "attention", v.May(account.Decide)},
 		{"/payments", "desk.payments", "payments", v.May(account.ViewPayments)},
+		{"/reports", "desk.reports", "reports", v.May(account.Export)},
 		{"/wallets", "desk.wallets", "wallets", v.May(account.ViewWallets)},
 		{"/health", "desk.health", "health", v.May(account.ViewHealth)},
 		{v.Settings(), "desk.settings", "settings", v.Settings() != ""},
@@ -88,8 +89,8 @@ func (v *Visit) RoleName(r account.Role) string {
 var permissionNames = map[account.Permission]string{
 	account.ViewPayments: "desk.may.payments", account.ManageAccounts: "desk.may.accounts", account.ViewLog: "desk.may.log",
 	account.ViewWallets: "desk.may.wallets", account.ManageWallets: "desk.may.wallets",
-	account.ViewHealth: "desk.may.health",
-	account.Decide:     "desk.may.decide", account.DecideHighRisk: "desk.may.decide",
+	account.ViewHealth: "desk.may.health", account.Export: "desk.may.export",
+	account.Decide: "desk.may.decide", account.DecideHighRisk: "desk.may.decide",
 }
 
 // openCases returns the number of live invoices that wait for a decision, as the places show it; "" if
