@@ -2,11 +2,10 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -18,13 +17,13 @@ import (
 func (s *shell) key() *cobra.Command {
 	return console.Group("key", "Create, list and revoke API keys", s.keyAdd(),
 		list(s, "list", "List API keys, without their secrets", func(in call) ([]keyRow, error) {
-			all, err := in.core.Storage.Keys(in.Context(), in.shop.ID)
+			all, err := in.core.Merchants.Keys(in.Context(), in.shop.ID)
 			return rowsOf(all, newKeyRow), err
 		}, "API KEY\tMODE\tSCOPES\tLABEL\tCREATED\tLAST USED\tREVOKED", func(r keyRow) []any {
 			return []any{r.Key, r.Mode, joinScopes(r.Scopes), r.Label, s.Time(r.CreatedAt), cmp.Or(s.Time(r.UsedAt), "never"), s.Time(r.RevokedAt)}
 		}),
 		s.change("revoke KEY", "Revoke an API key; a running server refuses it within two seconds", "revoked", func(in call, key string) error {
-			if err := in.core.Storage.RevokeKey(in.Context(), key, in.core.Now()); err != nil {
+			if err := in.core.Merchants.RevokeKey(in.Context(), in.shop.ID, key); err != nil {
 				return fmt.Errorf("revoke key %s: %w", key, err)
 			}
 			return nil
@@ -58,9 +57,6 @@ type newKey struct {
 	Label  string           `json:"label"`
 }
 
-// maxLabel bounds the label of a key, in characters.
-const maxLabel = 64
-
 func (s *shell) keyAdd() *cobra.Command {
 	var names []string
 	var label string
@@ -73,14 +69,14 @@ func (s *shell) keyAdd() *cobra.Command {
 			if err != nil {
 				return newKey{}, err
 			}
-			if utf8.RuneCountInString(label) > maxLabel || console.Printable(label) != label {
-				return newKey{}, fmt.Errorf("--label must have at most %d characters, in one line", maxLabel)
-			}
 			mode, err := in.mode()
 			if err != nil {
 				return newKey{}, err
 			}
 			k, err := in.core.Merchants.CreateKey(in.Context(), in.shop.ID, mode, scopes, label)
+			if wrong, ok := errors.AsType[*merchant.FieldError](err); ok {
+				err = fmt.Errorf("--%w", wrong)
+			}
 			return newKey{k.Key, k.Secret, k.Mode, k.Scopes, k.Label}, err
 		}, func(w io.Writer, k newKey) {
 			fmt.Fprintf(w, "API key     %s\nAPI secret  %s\nlabel       %s\nmode        %s\nscopes      %s\n\nKeep the API secret now: it is not shown again.\n",
@@ -98,15 +94,9 @@ func parseScopes(names []string) ([]merchant.Scope, error) {
 	if len(names) == 0 {
 		return merchant.AllScopes, nil
 	}
-	var scopes []merchant.Scope
-	for _, n := range names {
-		scope := merchant.Scope(n)
-		if !slices.Contains(merchant.AllScopes, scope) {
-			return nil, fmt.Errorf("there is no scope %q; there are %s", n, joinScopes(merchant.AllScopes))
-		}
-		if !slices.Contains(scopes, scope) {
-			scopes = append(scopes, scope)
-		}
+	scopes, err := merchant.ParseScopes(names)
+	if err != nil {
+		return nil, fmt.Errorf("--scope %w", err)
 	}
 	return scopes, nil
 }

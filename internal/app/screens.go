@@ -28,7 +28,7 @@ func (d *domain) desk(c config.Config, o Options, ready readiness.Config) http.H
 			Accounts: d.Desk, Merchants: d.Merchants, Themes: d.Themes, Invoices: d.invoices,
 			BasePath: c.BasePath(), BaseURL: c.BaseURL, Words: locale.All().Standard(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
 		},
-		Audit: d.Storage, Reports: report.NewService(d.Storage),
+		Audit: d.Storage, Reports: report.NewService(d.Storage), Endpoints: d.Endpoints,
 		Wallets: wallets.Screens{
 			Wallets: d.Wallets, Storage: d.Storage,
 			Kind: func(kind keys.Kind) (wallets.Kind, error) { return d.kind(c, kind) },

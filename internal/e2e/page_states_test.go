@@ -110,6 +110,20 @@ var pageStates = []pageState{
 	{"desk_member", ofDesk, ownMember, 0},
 	{"desk_last_owner", ofDesk, inTurn(ownMember, press(`form[action$="/remove"] button`, ".note.bad")), http.StatusUnprocessableEntity},
 	{"desk_confirm", ofDesk, signedIn("/confirm"), 0},
+	{"desk_key_refused", ofDesk, inTurn(signedIn("/keys"), enter("#label", strings.Repeat("plug-in", 10)), press("#create button", "#label-error")), http.StatusUnprocessableEntity},
+	{"desk_key_created", ofDesk, inTurn(signedIn("/keys"), enter("#label", "Web shop"), press("#create button", "#secret-1")), 0},
+	{"desk_keys", ofDesk, signedIn("/keys"), 0},
+	{"desk_key", ofDesk, inTurn(signedIn("/keys"), press(".rows a", "#revoke")), 0},
+	{"desk_webhooks", ofDesk, inTurn(withWebhook, signedIn("/webhooks")), 0},
+	{"desk_webhook_refused", ofDesk, inTurn(signedIn("/webhooks"), enter("#url", "ftp://shop.example/hook"), press("#create button", "#url-error")), http.StatusUnprocessableEntity},
+	{"desk_webhook_created", ofDesk, inTurn(signedIn("/webhooks"), enter("#url", "https://shop.example/hook"), press("#create button", "#secret-1")), 0},
+	{"desk_webhook_none", ofDesk, inTurn(withWebhook, atWebhook("?state=failed")), 0},
+	{"desk_webhook", ofDesk, inTurn(withWebhook, paying(longTexts), atWebhook("")), 0},
+	{"desk_webhook_edit", ofDesk, inTurn(withWebhook, atWebhook("/edit")), 0},
+	{"desk_webhook_rotate", ofDesk, inTurn(withWebhook, atWebhook("/rotate")), 0},
+	{"desk_webhook_remove", ofDesk, inTurn(withWebhook, atWebhook("/remove")), 0},
+	{"desk_webhook_conflict", ofDesk, inTurn(withWebhook, atWebhook("/finish")), http.StatusConflict},
+	{"desk_delivery", ofDesk, inTurn(withWebhook, atWebhook(""), press(`form[action$="/test"] button`, "#resend")), 0},
 	{"desk_log", ofDesk, signedIn("/log"), 0},
 	{"desk_wallets", ofDesk, withWallets, 0},
 	{"desk_wallets_none", ofDesk, signedIn("/wallets"), 0},
@@ -119,6 +133,9 @@ var pageStates = []pageState{
 	{"desk_wallet_ask", ofDesk, addingWallet(bitcoinKey, bitcoinAddress, "#decide"), 0},
 	{"desk_health", ofDesk, signedIn("/health"), 0},
 	{"desk_health_examined", ofDesk, inTurn(signedIn("/health"), press("main form button", ".list .bad")), 0},
+	{"desk_theme", ofDesk, signedIn("/theme"), 0},
+	{"desk_theme_preview", ofDesk, inTurn(signedIn("/theme"), enter("#name", "Nord & Sons"), enter("#accent", "#0a7d5a"), enter("#line", "Prints from the far north"), press(`button[value="preview"]`, "aside .warn")), 0},
+	{"desk_theme_refused", ofDesk, inTurn(signedIn("/theme"), enter("#accent", "greenish"), press(`button[value="save"]`, "#accent-error")), http.StatusUnprocessableEntity},
 	{"desk_refused", ofDesk, refusedAtDesk, http.StatusForbidden},
 	{"desk_overview", ofDesk, inTurn(paying(forOrder, api.SimulateExact, api.SimulateConfirm), paying(longTexts, api.SimulateLate), signedIn("?mode=test")), 0},
 	{"desk_overview_table", ofDesk, inTurn(paying(nil, api.SimulateOver, api.SimulateConfirm), signedIn("?mode=test&period=month"), press(".chart summary", ".chart table")), 0},
@@ -143,6 +160,7 @@ var pageStates = []pageState{
 	{"desk_cancel", ofDesk, deciding("cancel", longTexts, api.SimulateUnder), 0},
 	{"desk_requote", ofDesk, deciding("requote", forOrder, api.SimulateUnder), 0},
 	{"desk_decision_refused", ofDesk, deciding("accept", forOrder), http.StatusConflict},
+	{"desk_payment_deliveries", ofDesk, inTurn(withWebhook, atPayment(longTexts)), 0},
 	{"desk_payment_reverted", ofDesk, atPayment(nil, api.SimulateExact, api.SimulateConfirm, api.SimulateReorganise), 0},
 	{"test_tools_refused", ofPayment, inTurn(paying(nil), withQuery("?refused=nothing_to_do")), 0},
 }
@@ -176,11 +194,12 @@ type demoSite struct {
 	clerk    *clerk // the owner's account of the desk
 	seller   *clerk
 	page     string // address of the invoice's page, without a query
+	webhook  string // address of the webhook's page at the desk
 }
 
 func newDemoSite(t *testing.T) *demoSite {
 	t.Helper()
-	c := settings(t, "CHEQUER_EMBED_ORIGINS=https://shop.example")
+	c := settings(t, "CHEQUER_EMBED_ORIGINS=https://shop.example", "CHEQUER_CALLBACK_ALLOW=127.0.0.0/8")
 	p := start(t, c, app.Options{Demo: true})
 	terminal, _ := p.terminal(t, c)
 	newShop(t, p.url, p.key).call(p.url, p.key, "POST", api.PathLinks, `{"slug":"tip-jar","fiat_currency":"EUR","description":"Whatever it was worth to you"}`, nil)

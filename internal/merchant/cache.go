@@ -46,6 +46,13 @@ func (c *cache[T]) get(key string, read func() (T, error)) (T, error) {
 	return value, err
 }
 
+// forget removes the value of a key.
+func (c *cache[T]) forget(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.entries, key)
+}
+
 // put stores the value of a key.
 func (c *cache[T]) put(key string, value T, at time.Time) {
 	c.mu.Lock()

@@ -1,7 +1,9 @@
 package merchant
 
 import (
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -28,6 +30,15 @@ type Endpoint struct {
 // Wants reports whether events of a type are sent to the endpoint.
 func (e Endpoint) Wants(eventType string) bool {
 	return len(e.Events) == 0 || slices.Contains(e.Events, eventType)
+}
+
+// Name returns the URL without its scheme and its query, which may contain a secret.
+func (e Endpoint) Name() string {
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		return e.ID
+	}
+	return u.Host + strings.TrimSuffix(u.EscapedPath(), "/")
 }
 
 // Rotating reports whether a rotation is in progress.

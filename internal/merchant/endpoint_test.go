@@ -13,8 +13,10 @@ import (
 // endpoints stores endpoints and test deliveries. Methods that the tests do not need are missing.
 type endpoints struct {
 	merchant.EndpointStorage
-	all    map[string]merchant.Endpoint
-	tested [][]byte
+	all        map[string]merchant.Endpoint
+	deliveries []merchant.Delivery
+	tested     [][]byte
+	resent     []string
 }
 
 func (s *endpoints) CreateEndpoint(_ context.Context, e merchant.Endpoint) error {
@@ -34,6 +36,20 @@ func (s *endpoints) UpdateEndpoint(_ context.Context, _, id string, change func(
 
 func (s *endpoints) AddTestDelivery(_ context.Context, _ merchant.Endpoint, _ string, body []byte, _ time.Time) error {
 	s.tested = append(s.tested, body)
+	return nil
+}
+
+func (s *endpoints) Delivery(_ context.Context, endpointID, eventID string) (merchant.Delivery, []merchant.Try, error) {
+	for _, d := range s.deliveries {
+		if d.EndpointID == endpointID && d.EventID == eventID {
+			return d, nil, nil
+		}
+	}
+	return merchant.Delivery{}, nil, merchant.ErrNotFound
+}
+
+func (s *endpoints) Resend(_ context.Context, e merchant.Endpoint, eventID string, _ time.Time) error {
+	s.resent = append(s.resent, e.ID+" "+eventID)
 	return nil
 }
 
@@ -90,6 +106,40 @@ func TestEndpoints_refuse_addresses(t *testing.T) {
 	}
 }
 
+func TestEndpoints_change_their_address(t *testing.T) {
+	t.Parallel()
+	s, service := newEndpoints()
+	e, err := service.Create(t.Context(), "shop", merchant.Live, "https://bücher.example/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := service.Change(t.Context(), "shop", e.ID, "https://other.example/", []string{"invoice.paid"}); !errors.Is(err, errRefused) || s.all[e.ID].Events != nil {
+		t.Errorf("Change to a refused address: %v, stored %+v", err, s.all[e.ID])
+	}
+	got, err := service.Change(t.Context(), "shop", e.ID, "https://bücher.example/", []string{"invoice.paid"})
+	if err != nil || got.URL != "https://xn--bcher-kva.example/" || !slices.Equal(got.Events, []string{"invoice.paid"}) || got.Secret != e.Secret {
+		t.Errorf("Change = %+v, %v", got, err)
+	}
+}
+
+func TestEndpoints_resend_events_of_an_invoice(t *testing.T) {
+	t.Parallel()
+	s, service := newEndpoints()
+	e, err := service.Create(t.Context(), "shop", merchant.Test, "https://shop.example/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.deliveries = []merchant.Delivery{{EndpointID: e.ID, EventID: "evt_1", InvoiceID: "a"}, {EndpointID: e.ID, EventID: "evt_test"}}
+	for _, refused := range [][3]string{{"b", e.ID, "evt_1"}, {"a", "none", "evt_1"}, {"a", e.ID, "evt_2"}, {"a", e.ID, "evt_test"}, {"", e.ID, "evt_test"}} {
+		if err := service.ResendOf(t.Context(), "shop", refused[0], refused[1], refused[2]); !errors.Is(err, merchant.ErrNotFound) {
+			t.Errorf("ResendOf(%q) = %v, want %v", refused, err, merchant.ErrNotFound)
+		}
+	}
+	if err := service.ResendOf(t.Context(), "shop", "a", e.ID, "evt_1"); err != nil || !slices.Equal(s.resent, []string{e.ID + " evt_1"}) {
+		t.Errorf("ResendOf: %v, resent %q", err, s.resent)
+	}
+}
+
 func TestEndpoints_are_not_tested_while_paused(t *testing.T) {
 	t.Parallel()
 	s, service := newEndpoints()
@@ -115,6 +165,19 @@ func TestEndpoints_are_not_tested_while_paused(t *testing.T) {
 	}
 	if _, err := service.Test(t.Context(), "shop", "none"); !errors.Is(err, merchant.ErrNotFound) {
 		t.Errorf("Test of no endpoint: %v", err)
+	}
+}
+
+func TestEndpoint_Name(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"https://shop.example/":                   "shop.example",
+		"https://shop.example/hook/?token=secret": "shop.example/hook",
+		"http://127.0.0.1:3000/a%20b":             "127.0.0.1:3000/a%20b",
+	} {
+		if got := (merchant.Endpoint{URL: url}).Name(); got != want {
+			t.Errorf("the name of %s is %q, want %q", url, got, want)
+		}
 	}
 }
 

@@ -28,6 +28,8 @@ type EndpointStorage interface {
 	// Deliveries lists an endpoint's deliveries in a state, "" for any state, with positions lower
 	// than below, newest first.
 	Deliveries(ctx context.Context, endpointID string, state DeliveryState, below int64, limit int) ([]Delivery, error)
+	// InvoiceDeliveries lists an endpoint's deliveries of the events of an invoice, newest first.
+	InvoiceDeliveries(ctx context.Context, endpointID, invoiceID string, limit int) ([]Delivery, error)
 	// Delivery returns an endpoint's delivery of an event, with its attempts, oldest first,
 	// or ErrNotFound.
 	Delivery(ctx context.Context, endpointID, eventID string) (Delivery, []Try, error)
@@ -103,6 +105,19 @@ func (s *Endpoints) Endpoint(ctx context.Context, merchantID, id string) (Endpoi
 	return all[i], nil
 }
 
+// Change sets the URL of an endpoint and the types of events that it receives, all types if there are
+// none. Deliveries that are pending are sent to the new URL.
+func (s *Endpoints) Change(ctx context.Context, merchantID, id, url string, events []string) (Endpoint, error) {
+	url = idn.URL(url)
+	return s.storage.UpdateEndpoint(ctx, merchantID, id, func(e *Endpoint) error {
+		if err := s.check(url, e.Mode == Live); err != nil {
+			return err
+		}
+		e.URL, e.Events = url, events
+		return nil
+	})
+}
+
 // Pause pauses or resumes the sending of events.
 func (s *Endpoints) Pause(ctx context.Context, merchantID, id string, paused bool) (Endpoint, error) {
 	return s.storage.UpdateEndpoint(ctx, merchantID, id, func(e *Endpoint) error {
@@ -170,6 +185,23 @@ func (s *Endpoints) Resend(ctx context.Context, e Endpoint, eventID string) erro
 	return s.storage.Resend(ctx, e, eventID, s.now())
 }
 
+// ResendOf schedules one event of an invoice again. It returns ErrNotFound if the merchant has no such
+// endpoint, or if the event is not one of the invoice that was scheduled for the endpoint before.
+func (s *Endpoints) ResendOf(ctx context.Context, merchantID, invoiceID, id, eventID string) error {
+	e, err := s.Endpoint(ctx, merchantID, id)
+	if err != nil {
+		return err
+	}
+	d, _, err := s.storage.Delivery(ctx, e.ID, eventID)
+	if err != nil {
+		return err
+	}
+	if d.InvoiceID == "" || d.InvoiceID != invoiceID {
+		return ErrNotFound
+	}
+	return s.Resend(ctx, e, eventID)
+}
+
 // ResendAfter schedules the events after a position, of the types that the endpoint wants, and returns
 // their number. After an error only some of them are scheduled.
 func (s *Endpoints) ResendAfter(ctx context.Context, e Endpoint, after int64) (total int, err error) {
@@ -187,6 +219,11 @@ func (s *Endpoints) ResendAfter(ctx context.Context, e Endpoint, after int64) (t
 // below, newest first.
 func (s *Endpoints) Deliveries(ctx context.Context, e Endpoint, state DeliveryState, below int64, limit int) ([]Delivery, error) {
 	return s.storage.Deliveries(ctx, e.ID, state, below, limit)
+}
+
+// InvoiceDeliveries lists an endpoint's deliveries of the events of an invoice, newest first.
+func (s *Endpoints) InvoiceDeliveries(ctx context.Context, e Endpoint, invoiceID string, limit int) ([]Delivery, error) {
+	return s.storage.InvoiceDeliveries(ctx, e.ID, invoiceID, limit)
 }
 
 // Delivery returns the delivery of one event with its attempts, oldest first, or ErrNotFound.

@@ -1,7 +1,12 @@
 package merchant
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -19,6 +24,42 @@ const (
 
 // AllScopes are the scopes of a key that is created without a list of scopes.
 var AllScopes = []Scope{ScopeCreate, ScopeRead, ScopePage, ScopeLink, ScopeAdmin}
+
+// ParseScopes parses names of scopes, and removes duplicates. It refuses an empty list.
+func ParseScopes(names []string) ([]Scope, error) {
+	var scopes []Scope
+	for _, name := range names {
+		scope := Scope(name)
+		if !slices.Contains(AllScopes, scope) {
+			return nil, fmt.Errorf("must be %s, not %q", listed(AllScopes), name)
+		}
+		if !slices.Contains(scopes, scope) {
+			scopes = append(scopes, scope)
+		}
+	}
+	return scopes, checkScopes(scopes)
+}
+
+// checkScopes refuses a key that would have no rights.
+func checkScopes(scopes []Scope) error {
+	if len(scopes) == 0 {
+		return errors.New("must not be empty")
+	}
+	return nil
+}
+
+// listed returns scopes as part of a sentence: "create, read or admin".
+func listed(scopes []Scope) string {
+	names := make([]string, len(scopes))
+	for i, s := range scopes {
+		names[i] = string(s)
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// MaxLabel is the largest number of characters of a key's label.
+const MaxLabel = 64
 
 // Key is an API key with its secret.
 type Key struct {
@@ -39,3 +80,38 @@ type Key struct {
 
 // May reports whether the key has a scope.
 func (k Key) May(scope Scope) bool { return slices.Contains(k.Scopes, scope) }
+
+// CreateKey makes and stores an API key. Only the returned Key contains the secret in the clear.
+// The label describes the purpose of the key, and may be empty. It returns a *FieldError for a label
+// that is too long or not one line, and for an empty list of scopes.
+func (s *Service) CreateKey(ctx context.Context, merchantID string, mode Mode, scopes []Scope, label string) (Key, error) {
+	if err := cmp.Or(invalid("label", CheckLine(label, MaxLabel)), invalid("scopes", checkScopes(scopes))); err != nil {
+		return Key{}, err
+	}
+	k := s.newKey(merchantID, mode, scopes)
+	k.Label = label
+	if err := s.storage.CreateKey(ctx, k); err != nil {
+		return Key{}, fmt.Errorf("create key: %w", err)
+	}
+	return k, nil
+}
+
+// Keys lists a merchant's keys without their secrets, oldest first, including those that are revoked.
+func (s *Service) Keys(ctx context.Context, merchantID string) ([]Key, error) {
+	all, err := s.storage.Keys(ctx, merchantID)
+	for i := range all {
+		all[i].Secret = ""
+	}
+	return all, err
+}
+
+// RevokeKey revokes a merchant's key by its public part, or returns ErrNotFound. A key that is revoked
+// already keeps its time of revocation. This process refuses the key at once, other processes within
+// cacheTTL.
+func (s *Service) RevokeKey(ctx context.Context, merchantID, key string) error {
+	if err := s.storage.RevokeKey(ctx, merchantID, key, s.now()); err != nil {
+		return err
+	}
+	s.keys.forget(key)
+	return nil
+}

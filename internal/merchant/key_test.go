@@ -3,6 +3,8 @@ package merchant_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,6 +60,25 @@ func (s *keyring) CreateKey(_ context.Context, k merchant.Key) error { return cr
 
 func (s *keyring) UseKey(_ context.Context, _ string, at time.Time) error {
 	s.uses = append(s.uses, at)
+	return nil
+}
+
+func (s *keyring) Keys(_ context.Context, merchantID string) (all []merchant.Key, err error) {
+	for _, k := range s.keys {
+		if k.MerchantID == merchantID {
+			all = append(all, k)
+		}
+	}
+	return all, nil
+}
+
+func (s *keyring) RevokeKey(_ context.Context, merchantID, key string, at time.Time) error {
+	k, known := s.keys[key]
+	if !known || k.MerchantID != merchantID {
+		return merchant.ErrNotFound
+	}
+	k.RevokedAt = at
+	s.keys[key] = k
 	return nil
 }
 
@@ -132,6 +153,76 @@ func TestService_stores_a_use_per_minute(t *testing.T) {
 	for i, at := range want {
 		if !stored.uses[i].Equal(at) {
 			t.Errorf("stored uses %v, want %v", stored.uses, want)
+		}
+	}
+}
+
+func TestService_revokes_only_keys_of_the_merchant(t *testing.T) {
+	t.Parallel()
+	_, service, _ := newKeyring()
+	k, err := service.CreateKey(t.Context(), "shop", merchant.Live, merchant.AllScopes, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all, err := service.Keys(t.Context(), "shop"); err != nil || len(all) != 1 || all[0].Key != k.Key || all[0].Secret != "" {
+		t.Errorf("Keys = %+v, %v, want the key without its secret", all, err)
+	}
+	revoked := func() bool {
+		t.Helper()
+		found, err := service.Authenticate(t.Context(), k.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return !found.RevokedAt.IsZero()
+	}
+	if err := service.RevokeKey(t.Context(), "other", k.Key); !errors.Is(err, merchant.ErrNotFound) || revoked() {
+		t.Errorf("RevokeKey of another merchant's key: %v", err)
+	}
+	if err := service.RevokeKey(t.Context(), "shop", k.Key); err != nil || !revoked() {
+		t.Errorf("RevokeKey: %v; the process still accepts the key", err)
+	}
+}
+
+func TestService_refuses_keys_that_break_a_rule(t *testing.T) {
+	t.Parallel()
+	stored, service, _ := newKeyring()
+	for name, tt := range map[string]struct {
+		scopes []merchant.Scope
+		label  string
+		want   string
+	}{
+		"long":      {merchant.AllScopes, strings.Repeat("ä", merchant.MaxLabel+1), "label must have at most 64 characters"},
+		"two lines": {merchant.AllScopes, "a\nb", "label must not contain the invisible character U+000A"},
+		"no scope":  {nil, "", "scopes must not be empty"},
+	} {
+		_, err := service.CreateKey(t.Context(), "shop", merchant.Live, tt.scopes, tt.label)
+		if wrong, ok := errors.AsType[*merchant.FieldError](err); !ok || wrong.Error() != tt.want {
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
+	}
+	if _, err := service.CreateKey(t.Context(), "shop", merchant.Live, merchant.AllScopes, strings.Repeat("ä", merchant.MaxLabel)); err != nil || len(stored.keys) != 1 {
+		t.Errorf("the longest label: %v, stored %d keys, want 1", err, len(stored.keys))
+	}
+}
+
+func TestParseScopes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		names string
+		want  []merchant.Scope
+		fault string
+	}{
+		{"read create read", []merchant.Scope{merchant.ScopeRead, merchant.ScopeCreate}, ""},
+		{"read cook", nil, `must be create, read, page, link or admin, not "cook"`},
+		{"", nil, "must not be empty"},
+	} {
+		got, err := merchant.ParseScopes(strings.Fields(tt.names))
+		fault := ""
+		if err != nil {
+			fault = err.Error()
+		}
+		if !slices.Equal(got, tt.want) || fault != tt.fault {
+			t.Errorf("ParseScopes(%q) = %v, %q, want %v, %q", tt.names, got, fault, tt.want, tt.fault)
 		}
 	}
 }

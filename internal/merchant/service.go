@@ -95,17 +95,6 @@ func (s *Service) UseKey(ctx context.Context, k Key) error {
 	return nil
 }
 
-// CreateKey makes and stores an API key. Only the returned Key contains the secret in the clear.
-// The label describes the purpose of the key, and may be empty.
-func (s *Service) CreateKey(ctx context.Context, merchantID string, mode Mode, scopes []Scope, label string) (Key, error) {
-	k := s.newKey(merchantID, mode, scopes)
-	k.Label = label
-	if err := s.storage.CreateKey(ctx, k); err != nil {
-		return Key{}, fmt.Errorf("create key: %w", err)
-	}
-	return k, nil
-}
-
 // First returns the first merchant. If there is none, it makes one with the given name.
 func (s *Service) First(ctx context.Context, name string) (Merchant, error) {
 	all, err := s.storage.Merchants(ctx)

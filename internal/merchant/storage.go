@@ -27,8 +27,8 @@ type Storage interface {
 	Keys(ctx context.Context, merchantID string) ([]Key, error)
 	// UseKey sets the last use of a key, unless a later time is stored.
 	UseKey(ctx context.Context, id string, at time.Time) error
-	// RevokeKey revokes a key by its public part, or returns ErrNotFound.
-	RevokeKey(ctx context.Context, key string, at time.Time) error
+	// RevokeKey revokes a merchant's key by its public part, or returns ErrNotFound.
+	RevokeKey(ctx context.Context, merchantID, key string, at time.Time) error
 	// Wallets lists a merchant's active wallets of a mode, one per asset, oldest first.
 	Wallets(ctx context.Context, merchantID string, mode Mode) ([]Wallet, error)
 	// AllWallets lists a merchant's wallets of a mode, including those that were replaced or

@@ -91,6 +91,14 @@ func deliveries(endpointID string, state merchant.DeliveryState, below int64, li
 	return statement{selectDelivery + " WHERE d.endpoint_id = $1 AND d.position < $2" + where + " ORDER BY d.position DESC LIMIT $3", args}
 }
 
+// InvoiceDeliveries implements merchant.EndpointStorage.
+func (s *Storage) InvoiceDeliveries(ctx context.Context, endpointID, invoiceID string, limit int) ([]merchant.Delivery, error) {
+	return readAll(ctx, s, "read deliveries of an invoice", readDelivery, invoiceDeliveries, endpointID, invoiceID, limit)
+}
+
+// invoiceDeliveries is the statement of InvoiceDeliveries.
+const invoiceDeliveries = selectDelivery + " WHERE d.endpoint_id = $1 AND d.invoice_id = $2 ORDER BY d.position DESC LIMIT $3"
+
 // Delivery implements merchant.EndpointStorage.
 func (s *Storage) Delivery(ctx context.Context, endpointID, eventID string) (merchant.Delivery, []merchant.Try, error) {
 	type found struct {

@@ -163,8 +163,8 @@ func (s *Storage) UpdateEndpoint(ctx context.Context, merchantID, id string, cha
 		entry = entry.Diff(was, endpointFields(e))
 		r := sealEndpoint(s.box, e)
 		_, err = q.ExecContext(ctx, `
-			UPDATE endpoints SET key = $2, secret = $3, next_key = $4, next_secret = $5, paused = $6, archived_at = $7, mac = $8
-			WHERE id = $1`, r.id, r.key, r.secret, r.nextKey, r.nextSecret, r.paused, r.archivedAt, r.mac)
+			UPDATE endpoints SET url = $2, key = $3, secret = $4, next_key = $5, next_secret = $6, events = $7, paused = $8, archived_at = $9, mac = $10
+			WHERE id = $1`, r.id, r.url, r.key, r.secret, r.nextKey, r.nextSecret, r.events, r.paused, r.archivedAt, r.mac)
 		if err != nil {
 			return e, fmt.Errorf("write endpoint: %w", err)
 		}

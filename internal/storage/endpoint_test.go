@@ -42,6 +42,7 @@ func TestEndpoint_is_read_back(t *testing.T) {
 		addEndpoints(t, s, two, one)
 		one, err := s.UpdateEndpoint(ctx, "shop", "e1", func(e *merchant.Endpoint) error {
 			e.Paused, e.NextKey, e.NextSecret = true, "next", "next-secret"
+			e.URL, e.Events = "https://shop.example/new", []string{"invoice.paid"}
 			return nil
 		})
 		if err != nil {
@@ -158,6 +159,37 @@ func TestDeliveries_are_written_with_the_event_for_each_endpoint(t *testing.T) {
 		claims, _ := claim(t, s, "paid", noon, 5)
 		if len(claims) != 1 || string(claims[0].Body) != string(newEvent("a", invoice.EventPaid, 2).Body) {
 			t.Errorf("got claims %+v, want the event as it is in the feed", claims)
+		}
+	})
+}
+
+func TestInvoiceDeliveries_are_those_of_one_endpoint_and_invoice(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		addEndpoints(t, s, newEndpoint("all"), newEndpoint("paid", "invoice.paid"))
+		create(t, s, creation("a", "shop"))
+		create(t, s, creation("b", "shop"))
+		addEvents(t, s, "a", invoice.EventPaymentSeen, invoice.EventPaid)
+		claims, _ := claim(t, s, "paid", noon, 1)
+		save(t, s, claims[0], noon, 503, again(noon.Add(time.Minute)))
+		for _, test := range []struct {
+			endpoint, invoice string
+			limit             int
+			want              []string
+		}{
+			{"all", "a", 10, []string{"evt_a_invoice.paid_2 0", "evt_a_payment.seen_2 0", "evt_a_invoice.created_1 0"}},
+			{"all", "a", 1, []string{"evt_a_invoice.paid_2 0"}},
+			{"paid", "a", 10, []string{"evt_a_invoice.paid_2 503"}},
+			{"all", "b", 10, []string{"evt_b_invoice.created_1 0"}},
+			{"paid", "b", 10, nil},
+		} {
+			all, err := s.InvoiceDeliveries(t.Context(), test.endpoint, test.invoice, test.limit)
+			var got []string
+			for _, d := range all {
+				got = append(got, fmt.Sprint(d.EventID, " ", d.LastStatus))
+			}
+			if diff := cmp.Diff(test.want, got); err != nil || diff != "" {
+				t.Errorf("endpoint %s, invoice %s, limit %d: error %v (-want +got):\n%s", test.endpoint, test.invoice, test.limit, err, diff)
+			}
 		}
 	})
 }

@@ -70,6 +70,7 @@ func LookupStatements() map[string]Statement {
 		"destinations_by_position": {newestDestinations, []any{"bitcoin", "shop", gapWindow}},
 		"transfers_pkey":           {rises, []any{"bitcoin", 0}},
 		"events_by_id":             {eventPosition, []any{"e", "evt_1"}},
+		"deliveries_in_order":      {invoiceDeliveries, []any{"e", "i1", 20}},
 		"deliveries_by_state":      {deliveryCounts, []any{"e", merchant.EventTest}},
 	}
 }

@@ -206,7 +206,7 @@ func addListed(t *testing.T, s *storage.Storage, url string) {
 		{"spends", `'tx', 't' || n`},
 		{"conversions", `'invoice_id', 'i' || n, 'created_at', created_at + n, 'state', CASE n % 5 WHEN 0 THEN 'failed' ELSE 'filled' END`},
 		{"events", `'position', position + n, 'id', 'e' || n, 'type', CASE n % 5 WHEN 0 THEN 'invoice.paid' ELSE type END, 'mode', CASE n % 2 WHEN 0 THEN 'test' ELSE mode END`},
-		{"deliveries", `'position', position + n, 'event_id', 'e' || n, 'state', CASE n % 5 WHEN 0 THEN 'failed' ELSE state END`},
+		{"deliveries", `'position', position + n, 'event_id', 'e' || n, 'invoice_id', 'i' || n, 'state', CASE n % 5 WHEN 0 THEN 'failed' ELSE state END`},
 		{"tries", `'position', position + n`},
 	} {
 		change(t, url, fmt.Sprintf(`INSERT INTO %[1]s SELECT made.* FROM %[1]s first, generate_series(1, 2000) n,

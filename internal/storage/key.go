@@ -98,11 +98,11 @@ func (s *Storage) UseKey(ctx context.Context, id string, at time.Time) error {
 }
 
 // RevokeKey implements merchant.Storage. A key that is revoked already keeps its time of revocation.
-func (s *Storage) RevokeKey(ctx context.Context, key string, at time.Time) error {
+func (s *Storage) RevokeKey(ctx context.Context, merchantID, key string, at time.Time) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		r, err := readKeyRow(q.QueryRowContext(ctx, `
 			SELECT id, merchant_id, key, secret, mode, scopes, label, created_at, used_at, revoked_at, mac
-			FROM api_keys WHERE key = $1`+s.engine.ForUpdate, key))
+			FROM api_keys WHERE key = $1 AND merchant_id = $2`+s.engine.ForUpdate, key, merchantID))
 		if err != nil {
 			return merchantNotFound(err, "read API key")
 		}

@@ -64,14 +64,17 @@ func TestKey_is_created_read_and_revoked(t *testing.T) {
 		if err := s.CreateKey(ctx, one); !errors.Is(err, merchant.ErrExists) {
 			t.Errorf("create twice: got error %v, want %v", err, merchant.ErrExists)
 		}
-		if err := s.RevokeKey(ctx, two.Key, noon.Add(time.Hour)); err != nil {
+		if err := s.RevokeKey(ctx, "bakery", two.Key, noon); !errors.Is(err, merchant.ErrNotFound) {
+			t.Errorf("revoke by another merchant: got error %v, want %v", err, merchant.ErrNotFound)
+		}
+		if err := s.RevokeKey(ctx, "shop", two.Key, noon.Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.RevokeKey(ctx, two.Key, noon.Add(2*time.Hour)); err != nil {
+		if err := s.RevokeKey(ctx, "shop", two.Key, noon.Add(2*time.Hour)); err != nil {
 			t.Errorf("revoke twice: %v", err)
 		}
 		two.RevokedAt = noon.Add(time.Hour)
-		if err := s.RevokeKey(ctx, "nothing", noon); !errors.Is(err, merchant.ErrNotFound) {
+		if err := s.RevokeKey(ctx, "shop", "nothing", noon); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("revoke nothing: got error %v, want %v", err, merchant.ErrNotFound)
 		}
 		got, err := s.Keys(ctx, "shop")
@@ -121,7 +124,7 @@ func TestKey_refuses_a_row_that_was_changed(t *testing.T) {
 			}
 		}
 		change(t, url, "UPDATE api_keys SET mac = '' WHERE id = 'k2'")
-		if err := s.RevokeKey(t.Context(), two.Key, noon); !errors.Is(err, merchant.ErrTampered) {
+		if err := s.RevokeKey(t.Context(), "shop", two.Key, noon); !errors.Is(err, merchant.ErrTampered) {
 			t.Errorf("revoke: got error %v, want %v", err, merchant.ErrTampered)
 		}
 		if _, err := s.Keys(t.Context(), "shop"); !errors.Is(err, merchant.ErrTampered) || !strings.Contains(err.Error(), "k2") {

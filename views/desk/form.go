@@ -65,6 +65,32 @@ type Choice struct {
 	Error   string
 }
 
+// Checks is a group of boxes, of which several may be chosen.
+type Checks struct {
+	Name    string
+	Label   string
+	Hint    string
+	Error   string
+	Columns bool // in columns, for short names
+	Options []CheckOption
+}
+
+// CheckOption is a box of a group.
+type CheckOption struct {
+	Value  string
+	Text   string
+	Hint   string
+	Chosen bool
+}
+
+// id returns the id of a box.
+func (c Checks) id(o CheckOption) string { return c.Name + "-" + strings.ReplaceAll(o.Value, ".", "-") }
+
+// describedBy returns the ids of the elements that describe the group.
+func (c Checks) describedBy() string {
+	return Field{Name: c.Name, Hint: c.Hint, Error: c.Error}.describedBy()
+}
+
 // Passkey is the form that asks the browser for a passkey. It needs JavaScript and is hidden without.
 type Passkey struct {
 	Options string // address that returns the options of the ceremony

@@ -47,6 +47,34 @@ func field(name string) desk.Field {
 	return desk.Field{Name: name, Label: "Label of " + name, Hint: "A hint", Value: evil, Error: "Wrong", Kind: "text", Complete: "off"}
 }
 
+func boxes(name string) desk.Checks {
+	return desk.Checks{
+		Name: name, Label: "Boxes", Hint: "A hint", Error: "Wrong",
+		Options: []desk.CheckOption{{Value: "invoice.paid", Text: evil, Hint: evil, Chosen: true}, {Value: "invoice.expired", Text: "Second"}},
+	}
+}
+
+func keyRow() desk.KeyRow {
+	return desk.KeyRow{Name: evil, URL: "/desk/m/keys/k", Key: evil, Test: true, Scopes: []desk.Scope{{Name: "read"}, {Name: "admin", Wide: true}}, Used: "now", Created: "now"}
+}
+
+func webhookRow() desk.WebhookRow {
+	return desk.WebhookRow{Name: evil, URL: "/desk/m/webhooks/e", Test: true, State: desk.State{Text: "Failing", Shape: "bad"}, Waiting: "3", Failed: "1", Tried: "now"}
+}
+
+func delivery() desk.Delivery {
+	return desk.Delivery{
+		Type: evil, URL: "/desk/m/webhooks/e/deliveries/v", To: evil, State: desk.State{Text: "Waiting", Shape: "wait"}, Pending: true, Result: evil, Tries: "2 attempts",
+		Next: "01:05", Time: "2026-11-29T01:00:00Z", At: "01:00",
+	}
+}
+
+func resendable(b desk.Button) desk.Delivery {
+	d := delivery()
+	d.Resend = b
+	return d
+}
+
 // lines is a field of several lines.
 func lines(name string) desk.Field {
 	f := field(name)
@@ -94,6 +122,32 @@ func pages() map[string]templ.Component {
 			Frame: f, Back: back, Problem: evil, Member: evil, Facts: []desk.Fact{{Name: "Sign-in", Value: evil}}, SetRole: "/desk/m/accounts/a/role", Role: choice,
 			Remove: "/desk/m/accounts/a/remove", RemoveAsk: evil, Result: []string{evil}, RemoveDo: evil,
 		}),
+		"keys": desk.KeysPage(desk.Keys{
+			Frame: f, Tabs: []desk.Tab{{Text: "API keys", URL: "/desk/m/keys", Current: true}}, Rows: []desk.KeyRow{keyRow(), {Name: evil, URL: "/desk/m/keys/l", Key: "l", Revoked: true}},
+			Action: "/desk/m/keys", Label: field("label"), Mode: choice, Scopes: boxes("scope"),
+		}),
+		"key": desk.KeyPage(desk.Key{
+			Frame: f, Back: back, Problem: evil, Row: keyRow(), Facts: []desk.Fact{{Name: "Last used", Value: evil}}, Revoke: "/desk/m/keys/k/revoke", Ask: evil,
+			Results: []desk.Result{{Shape: "warn", Text: evil}},
+		}),
+		"secret": desk.SecretPage(desk.Secret{Frame: f, Heading: evil, Lede: evil, Values: []desk.Fact{{Name: "Key", Value: evil}, {Name: "Secret", Value: evil}}, Done: back}),
+		"webhooks": desk.WebhooksPage(desk.Webhooks{
+			Frame: f, Tabs: []desk.Tab{{Text: "Webhooks", URL: "/desk/m/webhooks", Current: true}}, Problem: evil, Rows: []desk.WebhookRow{webhookRow()},
+			Action: "/desk/m/webhooks", URL: field("url"), Mode: choice, Events: boxes("event"),
+		}),
+		"webhook": desk.WebhookPage(desk.Webhook{
+			Frame: f, Back: back, Problem: evil, Row: webhookRow(), Facts: []desk.Fact{{Name: "URL", Value: evil}}, Buttons: []desk.Button{button},
+			Links: []views.Link{{Text: "Remove…", URL: "/desk/m/webhooks/e/remove"}}, States: []desk.StateLink{{Text: "All", URL: "/desk/m/webhooks/e", Current: true}},
+			Deliveries: []desk.Delivery{delivery()}, Older: "/desk/m/webhooks/e?below=1",
+		}),
+		"edit": desk.WebhookEditPage(desk.WebhookEdit{Frame: f, Back: back, Action: "/desk/m/webhooks/e/edit", URL: field("url"), Events: boxes("event")}),
+		"consequences": desk.ConsequencesPage(desk.Consequences{
+			Frame: f, Back: back, Heading: evil, Results: []desk.Result{{Shape: "warn", Text: evil}}, Action: "/desk/m/webhooks/e/remove", Button: "Remove", Danger: true,
+		}),
+		"delivery": desk.DeliveryPage(desk.DeliveryDetail{
+			Frame: f, Back: back, Delivery: delivery(), EventID: evil, Invoice: views.Link{Text: "aaaa", URL: "/desk/m/payments/i"}, Hint: evil,
+			Attempts: []desk.Step{{Text: evil, Detail: evil, Shape: "bad", Time: "2026-11-29T01:00:00Z", At: "01:00"}},
+		}),
 		"log": desk.LogPage(desk.Log{
 			Frame: f, Tabs: []desk.Tab{{Text: "Audit log", URL: "/desk/m/log", Current: true}},
 			Entries: []desk.Entry{{Number: "1", Change: evil, Actor: evil, Detail: evil, At: "now", Time: "2026-11-29T01:00:00Z"}}, Older: "/desk/m/log?below=1",
@@ -111,9 +165,10 @@ func pages() map[string]templ.Component {
 			Frame: f, Back: back, Amount: "€1.00", State: desk.State{Text: "Late", Shape: "warn"}, Order: evil, Reference: "aaaa-bbbb", Page: "/invoice/i",
 			Problem: evil, Decisions: []desk.DecisionLink{{Name: "Accept", Text: evil, URL: "/desk/m/payments/i/accept", Button: "Accept…", Default: true}},
 			Say: desk.Notice{Heading: evil, Text: evil}, Columns: []string{"Coins", "Value"}, Amounts: []desk.AmountRow{{Name: "Price", Values: []string{"", "€1.00"}, Sum: true}},
-			Timeline:  []desk.Step{{Text: evil, Detail: evil, Shape: "ok", Time: "2026-11-29T01:00:00Z", At: "01:00"}},
-			Transfers: []desk.Transfer{{Amount: "1 BTC", State: desk.State{Text: "Seen", Shape: "wait"}, Tx: views.AddressGroups(evil), Address: views.AddressGroups("bc1qabcdefgh"), To: "Address", Facts: []desk.Fact{{Name: "Block", Value: "7"}}}},
-			Facts:     []desk.Fact{{Name: "Description", Value: evil}},
+			Timeline:   []desk.Step{{Text: evil, Detail: evil, Shape: "ok", Time: "2026-11-29T01:00:00Z", At: "01:00"}},
+			Transfers:  []desk.Transfer{{Amount: "1 BTC", State: desk.State{Text: "Seen", Shape: "wait"}, Tx: views.AddressGroups(evil), Address: views.AddressGroups("bc1qabcdefgh"), To: "Address", Facts: []desk.Fact{{Name: "Block", Value: "7"}}}},
+			Facts:      []desk.Fact{{Name: "Description", Value: evil}},
+			Deliveries: []desk.Delivery{resendable(button), {Type: evil, To: evil, State: desk.State{Text: "Delivered", Shape: "ok"}, Time: "2026-11-29T01:00:00Z", At: "01:00"}},
 		}),
 		"attention": desk.AttentionPage(desk.Attention{
 			Frame: f, Cases: []desk.Case{{Heading: evil, URL: "/desk/m/payments/i", Shape: "warn", Text: evil, Action: views.Link{Text: evil, URL: "/desk/m/payments/i/accept"}}},
@@ -133,6 +188,11 @@ func pages() map[string]templ.Component {
 		"health": desk.HealthPage(desk.Health{
 			Frame: f, Networks: []desk.Finding{{Shape: "ok", About: evil, Text: evil}}, Examined: "Examined 01:00.", Summary: evil,
 			Problems: []desk.Finding{{Shape: "bad", About: evil, Text: evil}}, Working: []desk.Finding{{Shape: "ok", About: evil, Text: evil}}, Action: "/desk/m/health/examine",
+		}),
+		"theme": desk.ThemePage(desk.Theme{
+			Frame: f, Tabs: []desk.Tab{{Text: evil, URL: "/desk/m/theme", Current: true}}, Problem: evil, Unsaved: evil, Action: "/desk/m/theme", Hidden: []desk.Hidden{{Name: "replaces", Value: evil}},
+			Name: field("name"), Logo: field("logo"), Accent: field("accent"), Line: field("line"), Support: field("support"), Terms: field("terms"), Returns: true,
+			SavedLogo: "/look/1/logo.png", SavedText: evil, Preview: desk.Preview{Shop: evil, Line: evil, Style: "/desk/m/theme/preview.css?accent=0a7d5a", Contrast: []string{evil}},
 		}),
 		"refused": desk.RefusalPage(desk.Refusal{Frame: f, Heading: "Not allowed", Lede: evil, Back: back}),
 		"fault":   desk.FaultPage(desk.Fault{Solo: solo(), Heading: "Not found", Lede: evil, Action: back}),

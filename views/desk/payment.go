@@ -19,6 +19,8 @@ type Payment struct {
 	Timeline  []Step
 	Transfers []Transfer
 	Facts     []Fact
+	// Deliveries are the deliveries of the invoice's events to webhooks, newest first.
+	Deliveries []Delivery
 }
 
 // Notice is a sentence about the invoice with its details.

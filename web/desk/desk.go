@@ -7,10 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	"chequer/internal/merchant"
 	"chequer/internal/report"
+	"chequer/web/desk/developers"
 	"chequer/web/desk/health"
 	"chequer/web/desk/payments"
 	"chequer/web/desk/reports"
+	"chequer/web/desk/settings"
 	"chequer/web/desk/signin"
 	"chequer/web/desk/team"
 	"chequer/web/desk/visit"
@@ -20,10 +23,11 @@ import (
 // Config is the configuration of the desk. All fields are required.
 type Config struct {
 	visit.Site
-	Audit   team.AuditLog
-	Reports *report.Service
-	Wallets wallets.Screens
-	Health  *health.Screens
+	Audit     team.AuditLog
+	Wallets   wallets.Screens
+	Health    *health.Screens
+	Endpoints *merchant.Endpoints
+	Reports   *report.Service
 }
 
 // New returns the handler of the paths below /desk.
@@ -37,10 +41,12 @@ func routes(c Config) []visit.Route {
 		homeRoutes,
 		(&signin.Screens{}).Routes(),
 		(&reports.Screens{Reports: c.Reports}).Routes(),
-		(&payments.Screens{}).Routes(),
+		(&payments.Screens{Endpoints: c.Endpoints}).Routes(),
 		c.Wallets.Routes(),
+		(&settings.Screens{}).Routes(),
 		c.Health.Routes(),
 		(&team.Screens{Audit: c.Audit}).Routes(),
+		(&developers.Screens{Endpoints: c.Endpoints}).Routes(),
 	)
 }
 

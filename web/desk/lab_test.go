@@ -22,6 +22,7 @@ import (
 	"chequer/internal/audit"
 	"chequer/internal/chain"
 	"chequer/internal/clocktest"
+	"chequer/internal/guard"
 	"chequer/internal/keys"
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
@@ -59,6 +60,8 @@ type lab struct {
 	examineError error
 	demo         string            // ID of a merchant that is the shop of a demo
 	seeds        map[string]string // of authenticator apps, by the name of the account
+	endpoints    *merchant.Endpoints
+	merchants    *merchant.Service
 }
 
 func newLab(t *testing.T) *lab { return labAt(t, site) }
@@ -71,8 +74,12 @@ func labAt(t *testing.T, base string) *lab {
 	for id, name := range map[string]string{shop: "Atelier Nord", "other": "Nord Markt"} {
 		l.must(l.storage.CreateMerchant(t.Context(), merchant.Merchant{ID: id, Name: name, CreatedAt: l.clock.Now()}))
 	}
-	c := desk.Config{Audit: l.storage, Reports: report.NewService(l.reports), Site: visit.Site{
-		Merchants: merchant.NewService(l.storage, l.clock.Now, token.New), Themes: merchant.NewThemes(l.storage, l.clock.Now),
+	l.merchants = merchant.NewService(l.storage, l.clock.Now, token.New)
+	l.endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
+		Storage: l.storage, Check: (guard.Policy{}).Check, EncodeTest: wire.TestEvent, Now: l.clock.Now, Token: token.New,
+	})
+	c := desk.Config{Audit: l.storage, Reports: report.NewService(l.reports), Endpoints: l.endpoints, Site: visit.Site{
+		Merchants: l.merchants, Themes: merchant.NewThemes(l.storage, l.clock.Now),
 		BaseURL: base, Words: locale.All().Standard(), IPExtractor: echo.ExtractIPDirect(), Now: l.clock.Now,
 		Log: slog.New(slog.NewTextHandler(l.log, nil)),
 	}}

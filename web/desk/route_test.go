@@ -29,6 +29,9 @@ var (
 	confirmed = access{roles: []account.Role{account.Owner}, confirm: true}
 	deciders  = access{roles: []account.Role{account.Owner, account.Manager}}
 	exporters = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper}}
+	sellers   = access{roles: []account.Role{account.Owner, account.Manager, account.Developer}}
+	keepers   = access{roles: []account.Role{account.Owner, account.Developer}}
+	keyring   = access{roles: []account.Role{account.Owner, account.Developer}, confirm: true}
 	viewers   = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper, account.Developer}}
 	// technicians see the state of the server.
 	technicians = access{roles: []account.Role{account.Owner, account.Manager, account.Developer}}
@@ -37,56 +40,71 @@ var (
 
 // table is the access of every route. A new route needs a row here.
 var table = map[string]access{
-	"GET /desk":                                 anyone,
-	"GET /desk/":                                anyone,
-	"GET /desk/signin":                          anyone,
-	"POST /desk/signin":                         anyone,
-	"POST /desk/signin/passkey":                 anyone,
-	"POST /desk/signin/passkey/options":         anyone,
-	"POST /desk/signout":                        anyone,
-	"GET /desk/start":                           anyone,
-	"POST /desk/start":                          anyone,
-	"POST /desk/start/password":                 anyone,
-	"POST /desk/start/code":                     anyone,
-	"POST /desk/start/passkey":                  anyone,
-	"POST /desk/start/passkey/options":          anyone,
-	"GET /desk/:shop":                           everyRole,
-	"GET /desk/:shop/reports":                   exporters,
-	"GET /desk/:shop/reports/export":            exporters,
-	"GET /desk/:shop/attention":                 deciders,
-	"GET /desk/:shop/payments":                  viewers,
-	"GET /desk/:shop/payments/:id":              viewers,
-	"GET /desk/:shop/payments/:id/:decision":    deciders,
-	"POST /desk/:shop/payments/:id/:decision":   deciders,
-	"GET /desk/:shop/account":                   everyRole,
-	"GET /desk/:shop/account/password":          ownSignIn,
-	"POST /desk/:shop/account/password":         ownSignIn,
-	"POST /desk/:shop/account/password/code":    ownSignIn,
-	"POST /desk/:shop/account/password/remove":  ownSignIn,
-	"POST /desk/:shop/account/passkey":          ownSignIn,
-	"POST /desk/:shop/account/passkey/options":  ownSignIn,
-	"POST /desk/:shop/account/passkey/remove":   ownSignIn,
-	"POST /desk/:shop/account/session/end":      everyRole,
-	"POST /desk/:shop/account/sessions/end":     everyRole,
-	"GET /desk/:shop/confirm":                   everyRole,
-	"POST /desk/:shop/confirm":                  everyRole,
-	"POST /desk/:shop/confirm/passkey":          everyRole,
-	"POST /desk/:shop/confirm/passkey/options":  everyRole,
-	"GET /desk/:shop/accounts":                  owners,
-	"POST /desk/:shop/accounts/invite":          confirmed,
-	"POST /desk/:shop/accounts/withdraw":        confirmed,
-	"GET /desk/:shop/accounts/:account":         owners,
-	"POST /desk/:shop/accounts/:account/role":   confirmed,
-	"POST /desk/:shop/accounts/:account/remove": confirmed,
-	"GET /desk/:shop/log":                       auditors,
-	"GET /desk/:shop/health":                    technicians,
-	"POST /desk/:shop/health/examine":           technicians,
-	"GET /desk/:shop/wallets":                   deciders,
-	"GET /desk/:shop/wallets/add":               confirmed,
-	"POST /desk/:shop/wallets/add":              confirmed,
-	"POST /desk/:shop/wallets/confirm":          confirmed,
-	"GET /desk/:shop/wallets/:wallet/remove":    confirmed,
-	"POST /desk/:shop/wallets/:wallet/remove":   confirmed,
+	"GET /desk":                                             anyone,
+	"GET /desk/":                                            anyone,
+	"GET /desk/signin":                                      anyone,
+	"POST /desk/signin":                                     anyone,
+	"POST /desk/signin/passkey":                             anyone,
+	"POST /desk/signin/passkey/options":                     anyone,
+	"POST /desk/signout":                                    anyone,
+	"GET /desk/start":                                       anyone,
+	"POST /desk/start":                                      anyone,
+	"POST /desk/start/password":                             anyone,
+	"POST /desk/start/code":                                 anyone,
+	"POST /desk/start/passkey":                              anyone,
+	"POST /desk/start/passkey/options":                      anyone,
+	"GET /desk/:shop":                                       everyRole,
+	"GET /desk/:shop/attention":                             deciders,
+	"GET /desk/:shop/payments":                              viewers,
+	"GET /desk/:shop/payments/:id":                          viewers,
+	"GET /desk/:shop/payments/:id/:decision":                deciders,
+	"POST /desk/:shop/payments/:id/:decision":               deciders,
+	"GET /desk/:shop/account":                               everyRole,
+	"GET /desk/:shop/account/password":                      ownSignIn,
+	"POST /desk/:shop/account/password":                     ownSignIn,
+	"POST /desk/:shop/account/password/code":                ownSignIn,
+	"POST /desk/:shop/account/password/remove":              ownSignIn,
+	"POST /desk/:shop/account/passkey":                      ownSignIn,
+	"POST /desk/:shop/account/passkey/options":              ownSignIn,
+	"POST /desk/:shop/account/passkey/remove":               ownSignIn,
+	"POST /desk/:shop/account/session/end":                  everyRole,
+	"POST /desk/:shop/account/sessions/end":                 everyRole,
+	"GET /desk/:shop/confirm":                               everyRole,
+	"POST /desk/:shop/confirm":                              everyRole,
+	"POST /desk/:shop/confirm/passkey":                      everyRole,
+	"POST /desk/:shop/confirm/passkey/options":              everyRole,
+	"GET /desk/:shop/accounts":                              owners,
+	"POST /desk/:shop/accounts/invite":                      confirmed,
+	"POST /desk/:shop/accounts/withdraw":                    confirmed,
+	"GET /desk/:shop/accounts/:account":                     owners,
+	"POST /desk/:shop/accounts/:account/role":               confirmed,
+	"POST /desk/:shop/accounts/:account/remove":             confirmed,
+	"GET /desk/:shop/log":                                   auditors,
+	"GET /desk/:shop/health":                                technicians,
+	"POST /desk/:shop/health/examine":                       technicians,
+	"GET /desk/:shop/theme":                                 deciders,
+	"POST /desk/:shop/theme":                                deciders,
+	"GET /desk/:shop/theme/preview.css":                     deciders,
+	"GET /desk/:shop/wallets":                               deciders,
+	"GET /desk/:shop/wallets/add":                           confirmed,
+	"POST /desk/:shop/wallets/add":                          confirmed,
+	"POST /desk/:shop/wallets/confirm":                      confirmed,
+	"GET /desk/:shop/wallets/:wallet/remove":                confirmed,
+	"POST /desk/:shop/wallets/:wallet/remove":               confirmed,
+	"POST /desk/:shop/payments/:id/resend":                  sellers,
+	"GET /desk/:shop/keys":                                  keepers,
+	"POST /desk/:shop/keys":                                 keyring,
+	"GET /desk/:shop/keys/:key":                             keepers,
+	"POST /desk/:shop/keys/:key/revoke":                     keyring,
+	"GET /desk/:shop/webhooks":                              keepers,
+	"POST /desk/:shop/webhooks":                             keyring,
+	"GET /desk/:shop/webhooks/:endpoint":                    keepers,
+	"GET /desk/:shop/webhooks/:endpoint/:change":            keepers,
+	"POST /desk/:shop/webhooks/:endpoint/:change":           keyring,
+	"GET /desk/:shop/webhooks/:endpoint/deliveries/:event":  keepers,
+	"POST /desk/:shop/webhooks/:endpoint/deliveries/:event": keyring,
+	"GET /desk/:shop/reports":                               exporters,
+	"GET /desk/:shop/reports/export":                        exporters,
 }
 
 // Every route is tried with a session of every role: confirmed, not confirmed, without a session, and
@@ -105,7 +123,7 @@ func TestRoutes(t *testing.T) {
 	try := func(t *testing.T, b *browser, route, form string) page {
 		t.Helper()
 		method, path, _ := strings.Cut(route, " ")
-		path = strings.NewReplacer(":shop", shop, ":account", "acc_unknown", ":id", "unknown", ":decision", "accept", ":wallet", "unknown").Replace(path)
+		path = strings.NewReplacer(":shop", shop, ":account", "acc_unknown", ":id", "unknown", ":decision", "accept", ":wallet", "unknown", ":key", "unknown", ":endpoint", "end_unknown", ":event", "evt_unknown", ":change", "pause").Replace(path)
 		return b.do(method, path, values("form", form))
 	}
 	for _, stale := range []bool{false, true} {
@@ -141,7 +159,7 @@ func TestRoutes(t *testing.T) {
 			continue
 		}
 		method, path, _ := strings.Cut(route, " ")
-		path = strings.NewReplacer(":shop", "other", ":account", "acc_unknown", ":id", "unknown", ":decision", "accept", ":wallet", "unknown").Replace(path)
+		path = strings.NewReplacer(":shop", "other", ":account", "acc_unknown", ":id", "unknown", ":decision", "accept", ":wallet", "unknown", ":key", "unknown", ":endpoint", "end_unknown", ":event", "evt_unknown", ":change", "pause").Replace(path)
 		if got := team[account.Owner].do(method, path, values("form", forms[account.Owner])); got.status != http.StatusNotFound {
 			t.Errorf("%s of a shop in which the account has no role: %d, want 404", route, got.status)
 		}

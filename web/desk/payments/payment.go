@@ -39,6 +39,9 @@ func (v *page) showPayment(status int, inv *invoice.Invoice, problem string) err
 	}
 	page := v.paymentPage(f, inv)
 	page.Problem = problem
+	if page.Deliveries, err = v.deliveries(inv); err != nil {
+		return err
+	}
 	return v.Show(status, desk.PaymentPage(page))
 }
 

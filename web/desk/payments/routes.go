@@ -5,11 +5,14 @@ import (
 	"net/http"
 
 	"chequer/internal/account"
+	"chequer/internal/merchant"
 	"chequer/web/desk/visit"
 )
 
-// Screens are the places Payments and Needs attention. They need no service beyond those of the site.
-type Screens struct{}
+// Screens are the places Payments and Needs attention.
+type Screens struct {
+	Endpoints *merchant.Endpoints
+}
 
 // page is a visit to one of the screens.
 type page struct {
@@ -26,6 +29,7 @@ func (s *Screens) Routes() []visit.Route {
 		{Method: http.MethodGet, Path: "/desk/:shop/attention", Needs: account.Decide, Handle: on((*page).attention)},
 		{Method: http.MethodGet, Path: "/desk/:shop/payments", Needs: account.ViewPayments, Handle: on((*page).payments)},
 		{Method: http.MethodGet, Path: "/desk/:shop/payments/:id", Needs: account.ViewPayments, Handle: on((*page).payment)},
+		{Method: http.MethodPost, Path: "/desk/:shop/payments/:id/resend", Needs: account.Sell, Handle: on((*page).resend)},
 		{Method: http.MethodGet, Path: "/desk/:shop/payments/:id/:decision", Needs: account.Decide, Handle: on((*page).askToDecide)},
 		{Method: http.MethodPost, Path: "/desk/:shop/payments/:id/:decision", Needs: account.Decide, Handle: on((*page).decide)},
 	}

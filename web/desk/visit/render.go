@@ -99,7 +99,16 @@ var notices = map[string]string{
 	"wallet":         "desk.notice.wallet",
 	"wallet_removed": "desk.notice.wallet.removed",
 	"examined":       "desk.notice.examined",
+	"theme":          "desk.notice.theme",
 	"requoted":       "desk.notice.requoted",
+	"revoked":        "desk.notice.revoked",
+	"paused":         "desk.notice.paused",
+	"resumed":        "desk.notice.resumed",
+	"tested":         "desk.notice.tested",
+	"finished":       "desk.notice.finished",
+	"unhooked":       "desk.notice.unhooked",
+	"changed":        "desk.notice.changed",
+	"resent":         "desk.notice.resent",
 }
 
 // notice returns the result of the action that led to the page; "" if there was none.

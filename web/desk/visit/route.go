@@ -17,6 +17,7 @@ type Route struct {
 	Method, Path string
 	Needs        account.Permission // Public and Member are permissions, too
 	Handle       func(*Visit) error
+	MaxBody      string // limit for the body of a form; "" for that of most forms
 }
 
 // Two rights that are no permission of a role.
@@ -107,7 +108,9 @@ func (v *Visit) Require(p account.Permission) error {
 
 // viewing reports whether a route only shows what the permission guards: only changes need a confirmed
 // sign-in. The form for a new password is part of a change.
-func viewing(r Route) bool { return r.Method == http.MethodGet && r.Needs == account.ManageAccounts }
+func viewing(r Route) bool {
+	return r.Method == http.MethodGet && (r.Needs == account.ManageAccounts || r.Needs == account.ManageKeys)
+}
 
 // May reports whether the account has a permission, with or without a confirmed sign-in.
 func (v *Visit) May(p account.Permission) bool {

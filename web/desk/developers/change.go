@@ -1,0 +1,157 @@
+package developers
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/merchant"
+	"chequer/views"
+	"chequer/views/desk"
+	"chequer/web/desk/visit"
+)
+
+// The changes of an endpoint, as their paths name them.
+const (
+	edit   = "edit"
+	pause  = "pause"
+	resume = "resume"
+	test   = "test"
+	rotate = "rotate"
+	finish = "finish"
+	remove = "remove"
+)
+
+// askToChange shows the form of a change, or its consequences. Other changes have no page.
+func (v *page) askToChange() error {
+	e, err := v.ownWebhook()
+	if err != nil {
+		return err
+	}
+	switch change := v.Param("change"); {
+	case change == edit:
+		return v.showEdit(http.StatusOK, e, webhookForm{url: e.URL, mode: e.Mode, events: e.Events}, nil)
+	case change == rotate && e.Rotating(), change == finish && !e.Rotating():
+		return v.showWebhook(http.StatusConflict, e, v.Text("desk.problem.webhook"))
+	case change == rotate:
+		return v.showConsequences(e, desk.Consequences{
+			Heading: v.Text("desk.webhook.rotate.heading"), Button: v.Text("desk.webhook.rotate"),
+			Results: []desk.Result{
+				{Shape: "ok", Text: v.Text("desk.webhook.rotate.pair")}, {Shape: "ok", Text: v.Text("desk.webhook.rotate.both")},
+				{Shape: "warn", Text: v.Text("desk.webhook.rotate.next")},
+			},
+		})
+	case change == finish:
+		return v.showConsequences(e, desk.Consequences{
+			Heading: v.Text("desk.webhook.finish.heading"), Button: v.Text("desk.webhook.finish"),
+			Results: []desk.Result{
+				{Shape: "ok", Text: v.Text("desk.webhook.finish.pair")}, {Shape: "warn", Text: v.Text("desk.webhook.finish.old")},
+				{Shape: "warn", Text: v.Text("desk.key.revoke.final")},
+			},
+		})
+	case change == remove:
+		return v.showConsequences(e, desk.Consequences{
+			Heading: v.Text("desk.webhook.remove.heading", "Name", e.Name()), Button: v.Text("desk.webhook.remove"), Danger: true,
+			Results: []desk.Result{
+				{Shape: "warn", Text: v.Text("desk.webhook.remove.stop")}, {Shape: "warn", Text: v.Text("desk.webhook.remove.waiting")},
+				{Shape: "warn", Text: v.Text("desk.key.revoke.final")},
+			},
+		})
+	}
+	return echo.ErrNotFound
+}
+
+// change makes a change of an endpoint.
+func (v *page) change() error {
+	e, err := v.ownWebhook()
+	if err != nil {
+		return err
+	}
+	ctx, at := v.Request().Context(), v.Below(webhooksPath+"/"+e.ID)
+	switch v.Param("change") {
+	case edit:
+		return v.editWebhook(e)
+	case pause:
+		_, err = v.Endpoints.Pause(ctx, v.Shop.ID, e.ID, true)
+		return v.changed(err, at, "paused")
+	case resume:
+		_, err = v.Endpoints.Pause(ctx, v.Shop.ID, e.ID, false)
+		return v.changed(err, at, "resumed")
+	case test:
+		eventID, err := v.Endpoints.Test(ctx, v.Shop.ID, e.ID)
+		return v.changed(err, at+"/deliveries/"+eventID, "tested")
+	case rotate:
+		return v.rotateWebhook(e)
+	case finish:
+		_, err = v.Endpoints.Finish(ctx, v.Shop.ID, e.ID)
+		return v.changed(err, at, "finished")
+	case remove:
+		return v.changed(v.Endpoints.Remove(ctx, v.Shop.ID, e.ID), v.Below(webhooksPath), "unhooked")
+	}
+	return echo.ErrNotFound
+}
+
+// changed answers a change of the endpoint in the path.
+func (v *page) changed(err error, address, result string) error {
+	if errors.Is(err, merchant.ErrState) {
+		e, err := v.ownWebhook()
+		if err != nil {
+			return err
+		}
+		return v.showWebhook(http.StatusConflict, e, v.Text("desk.problem.webhook"))
+	}
+	if err != nil {
+		return err
+	}
+	return v.Done(address, result)
+}
+
+// rotateWebhook creates the next key pair of an endpoint and shows its secret, once.
+func (v *page) rotateWebhook(e merchant.Endpoint) error {
+	e, err := v.Endpoints.Rotate(v.Request().Context(), v.Shop.ID, e.ID)
+	if err != nil {
+		return v.changed(err, "", "")
+	}
+	return v.showSecret(desk.Secret{
+		Heading: v.Text("desk.webhook.rotated"), Lede: v.Text("desk.webhook.rotated.text"), Values: v.keyPair(e.NextKey, e.NextSecret),
+		Done: views.Link{Text: v.Text("desk.webhook.open"), URL: v.Below(webhooksPath + "/" + e.ID)},
+	})
+}
+
+// showConsequences states the consequences of a change before it is made.
+func (v *page) showConsequences(e merchant.Endpoint, c desk.Consequences) (err error) {
+	if c.Frame, err = v.Frame(c.Heading, visit.KeysPath); err != nil {
+		return err
+	}
+	c.Back = views.Link{Text: e.Name(), URL: v.Below(webhooksPath + "/" + e.ID)}
+	c.Action = c.Back.URL + "/" + v.Param("change")
+	return v.Show(http.StatusOK, desk.ConsequencesPage(c))
+}
+
+func (v *page) showEdit(status int, e merchant.Endpoint, form webhookForm, problem error) error {
+	f, err := v.Frame(v.Text("desk.webhook.edit.heading"), visit.KeysPath)
+	if err != nil {
+		return err
+	}
+	at := v.Below(webhooksPath + "/" + e.ID)
+	return v.Show(status, desk.WebhookEditPage(desk.WebhookEdit{
+		Frame: f, Back: views.Link{Text: e.Name(), URL: at}, Action: at + "/" + edit, URL: v.urlField(form, problem), Events: v.eventChecks(form, problem),
+	}))
+}
+
+// editWebhook sets the address of an endpoint and the types of events that it receives.
+func (v *page) editWebhook(e merchant.Endpoint) error {
+	form, err := v.givenWebhook()
+	if err != nil {
+		return err
+	}
+	if err := form.checkEvents(); err != nil {
+		return v.showEdit(http.StatusUnprocessableEntity, e, form, err)
+	}
+	_, err = v.Endpoints.Change(v.Request().Context(), v.Shop.ID, e.ID, form.url, form.events)
+	if err = fieldError(err); shows(err) {
+		return v.showEdit(http.StatusUnprocessableEntity, e, form, err)
+	}
+	return v.changed(err, v.Below(webhooksPath+"/"+e.ID), "changed")
+}

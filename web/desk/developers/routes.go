@@ -1,0 +1,80 @@
+// Package developers shows the API keys and the webhooks of a shop at the desk, and changes them.
+package developers
+
+import (
+	"errors"
+	"net/http"
+
+	"chequer/internal/account"
+	"chequer/internal/merchant"
+	"chequer/views/desk"
+	"chequer/web/desk/visit"
+)
+
+// Screens are the pages of the place Developers.
+type Screens struct {
+	Endpoints *merchant.Endpoints
+}
+
+// page is a visit to one of the screens.
+type page struct {
+	*visit.Visit
+	*Screens
+}
+
+// Routes lists the pages and the actions of the screens.
+func (s *Screens) Routes() []visit.Route {
+	on := func(handle func(*page) error) func(*visit.Visit) error {
+		return func(v *visit.Visit) error { return handle(&page{v, s}) }
+	}
+	return []visit.Route{
+		{Method: http.MethodGet, Path: "/desk/:shop/keys", Needs: account.ManageKeys, Handle: on((*page).keys)},
+		{Method: http.MethodPost, Path: "/desk/:shop/keys", Needs: account.ManageKeys, Handle: on((*page).createKey)},
+		{Method: http.MethodGet, Path: "/desk/:shop/keys/:key", Needs: account.ManageKeys, Handle: on((*page).key)},
+		{Method: http.MethodPost, Path: "/desk/:shop/keys/:key/revoke", Needs: account.ManageKeys, Handle: on((*page).revokeKey)},
+		{Method: http.MethodGet, Path: "/desk/:shop/webhooks", Needs: account.ManageKeys, Handle: on((*page).webhooks)},
+		{Method: http.MethodPost, Path: "/desk/:shop/webhooks", Needs: account.ManageKeys, Handle: on((*page).createWebhook)},
+		{Method: http.MethodGet, Path: "/desk/:shop/webhooks/:endpoint", Needs: account.ManageKeys, Handle: on((*page).webhook)},
+		{Method: http.MethodGet, Path: "/desk/:shop/webhooks/:endpoint/:change", Needs: account.ManageKeys, Handle: on((*page).askToChange)},
+		{Method: http.MethodPost, Path: "/desk/:shop/webhooks/:endpoint/:change", Needs: account.ManageKeys, Handle: on((*page).change)},
+		{Method: http.MethodGet, Path: "/desk/:shop/webhooks/:endpoint/deliveries/:event", Needs: account.ManageKeys, Handle: on((*page).delivery)},
+		{Method: http.MethodPost, Path: "/desk/:shop/webhooks/:endpoint/deliveries/:event", Needs: account.ManageKeys, Handle: on((*page).resend)},
+	}
+}
+
+// tabs returns the pages of the place.
+func (v *page) tabs(current string) []desk.Tab {
+	var tabs []desk.Tab
+	for _, t := range []struct{ path, text string }{{visit.KeysPath, "desk.keys"}, {webhooksPath, "desk.webhooks"}} {
+		tabs = append(tabs, desk.Tab{Text: v.Text(t.text), URL: v.Below(t.path), Current: t.path == current})
+	}
+	return tabs
+}
+
+// faultOf returns the fault of a field that a service refused; "" if the error is about another field.
+func faultOf(err error, field string) string {
+	if wrong, ok := errors.AsType[*merchant.FieldError](err); ok && wrong.Field == field {
+		return wrong.Fault
+	}
+	return ""
+}
+
+// modeNames are the keys of the names of the modes.
+var modeNames = map[merchant.Mode]string{merchant.Live: "desk.mode.live", merchant.Test: "desk.mode.test"}
+
+// modeChoice returns the list from which the mode of a key or a webhook is chosen.
+func (v *page) modeChoice(chosen merchant.Mode) desk.Choice {
+	c := desk.Choice{Name: "mode", Label: v.Text("desk.mode")}
+	for _, m := range []merchant.Mode{merchant.Live, merchant.Test} {
+		c.Options = append(c.Options, desk.Option{Value: string(m), Text: v.Text(modeNames[m]), Chosen: m == chosen})
+	}
+	return c
+}
+
+// givenMode returns the mode that a form chooses.
+func (v *page) givenMode() merchant.Mode {
+	if v.FormValue("mode") == string(merchant.Test) {
+		return merchant.Test
+	}
+	return merchant.Live
+}

@@ -1,0 +1,153 @@
+package developers
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"chequer/internal/guard"
+	"chequer/internal/merchant"
+	"chequer/internal/wire"
+	"chequer/views"
+	"chequer/views/desk"
+	"chequer/web/desk/visit"
+)
+
+// webhooksPath is the path of the list of webhooks.
+const webhooksPath = "/webhooks"
+
+// webhookForm holds the values of the form that creates or changes a webhook.
+type webhookForm struct {
+	url    string
+	mode   merchant.Mode
+	events []string
+}
+
+// givenWebhook returns the values of the form.
+func (v *page) givenWebhook() (webhookForm, error) {
+	values, err := v.FormParams()
+	return webhookForm{url: strings.TrimSpace(values.Get("url")), mode: v.givenMode(), events: values["event"]}, err
+}
+
+// checkEvents returns a *merchant.FieldError for an unknown type of event.
+func (f webhookForm) checkEvents() error {
+	for _, name := range f.events {
+		if !slices.Contains(wire.EventTypes(), name) {
+			return &merchant.FieldError{Field: "events", Fault: fmt.Sprintf("do not include %q", name)}
+		}
+	}
+	return nil
+}
+
+// fieldError returns the *merchant.FieldError of an address that must not be called, and other errors
+// unchanged.
+func fieldError(err error) error {
+	if refused, ok := errors.AsType[*guard.Refused](err); ok {
+		return &merchant.FieldError{Field: "url", Fault: refused.Reason}
+	}
+	return err
+}
+
+// shows reports whether the form shows an error.
+func shows(err error) bool {
+	_, field := errors.AsType[*merchant.FieldError](err)
+	return field || errors.Is(err, merchant.ErrTooMany)
+}
+
+// webhooks lists the webhooks of the shop.
+func (v *page) webhooks() error {
+	return v.showWebhooks(http.StatusOK, webhookForm{mode: merchant.Live}, nil)
+}
+
+func (v *page) showWebhooks(status int, form webhookForm, problem error) error {
+	f, err := v.Frame(v.Text("desk.webhooks"), visit.KeysPath)
+	if err != nil {
+		return err
+	}
+	all, err := v.Endpoints.All(v.Request().Context(), v.Shop.ID)
+	if err != nil {
+		return err
+	}
+	page := desk.Webhooks{
+		Frame: f, Tabs: v.tabs(webhooksPath), Action: v.Below(webhooksPath), URL: v.urlField(form, problem), Mode: v.modeChoice(form.mode), Events: v.eventChecks(form, problem),
+	}
+	if errors.Is(problem, merchant.ErrTooMany) {
+		page.Problem = v.Text("desk.problem.webhooks", "Number", strconv.Itoa(merchant.MaxEndpoints))
+	}
+	for _, e := range all {
+		health, err := v.Endpoints.Health(v.Request().Context(), e)
+		if err != nil {
+			return err
+		}
+		page.Rows = append(page.Rows, v.webhookRow(e, health))
+	}
+	return v.Show(status, desk.WebhooksPage(page))
+}
+
+func (v *page) urlField(form webhookForm, problem error) desk.Field {
+	return desk.Field{
+		Name: "url", Label: v.Text("desk.webhook.url"), Hint: v.Text("desk.webhook.url.hint"), Value: form.url, Kind: "url", Complete: "off",
+		Error: v.fieldText("desk.field.url", faultOf(problem, "url")),
+	}
+}
+
+func (v *page) eventChecks(form webhookForm, problem error) desk.Checks {
+	c := desk.Checks{
+		Name: "event", Label: v.Text("desk.webhook.events"), Hint: v.Text("desk.webhook.events.hint"), Columns: true,
+		Error: v.fieldText("desk.field.events", faultOf(problem, "events")),
+	}
+	for _, t := range wire.EventTypes() {
+		c.Options = append(c.Options, desk.CheckOption{Value: t, Text: t, Chosen: slices.Contains(form.events, t)})
+	}
+	return c
+}
+
+func (v *page) webhookRow(e merchant.Endpoint, h merchant.EndpointHealth) desk.WebhookRow {
+	return desk.WebhookRow{
+		Name: e.Name(), URL: v.Below(webhooksPath + "/" + e.ID), Test: e.Mode == merchant.Test, State: v.webhookState(e, h),
+		Waiting: strconv.Itoa(h.Waiting), Failed: strconv.Itoa(h.Failed), Tried: v.Ago(h.Tried),
+	}
+}
+
+// webhookState returns whether an endpoint receives events.
+func (v *page) webhookState(e merchant.Endpoint, h merchant.EndpointHealth) desk.State {
+	switch {
+	case e.Paused:
+		return desk.State{Text: v.Text("desk.webhook.paused"), Shape: "off"}
+	case h.Failing():
+		return desk.State{Text: v.Text("desk.webhook.failing"), Shape: "bad"}
+	case h.Tried.IsZero():
+		return desk.State{Text: v.Text("desk.webhook.unused"), Shape: "wait"}
+	}
+	return desk.State{Text: v.Text("desk.webhook.working"), Shape: "ok"}
+}
+
+// createWebhook creates an endpoint and shows its secret, once.
+func (v *page) createWebhook() error {
+	form, err := v.givenWebhook()
+	if err != nil {
+		return err
+	}
+	if err := form.checkEvents(); err != nil {
+		return v.showWebhooks(http.StatusUnprocessableEntity, form, err)
+	}
+	e, err := v.Endpoints.Create(v.Request().Context(), v.Shop.ID, form.mode, form.url, form.events)
+	if err = fieldError(err); shows(err) {
+		return v.showWebhooks(http.StatusUnprocessableEntity, form, err)
+	}
+	if err != nil {
+		return err
+	}
+	return v.showSecret(desk.Secret{
+		Heading: v.Text("desk.webhook.created"), Lede: v.Text("desk.webhook.created.text"), Values: v.keyPair(e.Key, e.Secret),
+		Done: views.Link{Text: v.Text("desk.webhook.open"), URL: v.Below(webhooksPath + "/" + e.ID)},
+	})
+}
+
+// keyPair returns the key and the secret of a webhook as the page shows them once.
+func (v *page) keyPair(key, secret string) []desk.Fact {
+	return []desk.Fact{{Name: v.Text("desk.webhook.key"), Value: key}, {Name: v.Text("desk.secret"), Value: secret}}
+}

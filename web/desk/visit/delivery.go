@@ -1,0 +1,40 @@
+package visit
+
+import (
+	"strconv"
+
+	"chequer/internal/merchant"
+	"chequer/internal/wire"
+	"chequer/views/desk"
+)
+
+// deliveryNames are the texts and the shapes of the states of a delivery.
+var deliveryNames = map[merchant.DeliveryState]struct{ text, shape string }{
+	merchant.DeliveryPending: {"desk.delivery.pending", "wait"},
+	merchant.DeliveryDone:    {"desk.delivery.done", "ok"},
+	merchant.DeliveryFailed:  {"desk.delivery.failed", "bad"},
+}
+
+// Delivery returns a delivery as lists show it, with the address of its page.
+func (v *Visit) Delivery(d merchant.Delivery, address string) desk.Delivery {
+	name := deliveryNames[d.State]
+	row := desk.Delivery{
+		Type: d.EventType, URL: address, State: desk.State{Text: v.Text(name.text), Shape: name.shape}, Pending: d.State == merchant.DeliveryPending,
+		Tries: v.Words.Count("desk.delivery.tries", d.Tries), Time: wire.Time(d.CreatedAt), At: v.Clock(d.CreatedAt),
+	}
+	if d.Tries > 0 {
+		row.Result = v.ResultText(d.LastStatus, d.LastFault)
+	}
+	if !d.NextTryAt.IsZero() {
+		row.Next = v.Clock(d.NextTryAt)
+	}
+	return row
+}
+
+// ResultText returns the result of an attempt: the status of the response, or why there was none.
+func (v *Visit) ResultText(status int, fault string) string {
+	if fault != "" {
+		return fault
+	}
+	return v.Text("desk.delivery.status", "Status", strconv.Itoa(status))
+}

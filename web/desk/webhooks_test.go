@@ -1,0 +1,283 @@
+package desk_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"chequer/internal/account"
+	"chequer/internal/merchant"
+	"chequer/internal/webhook"
+)
+
+const hook = "https://shop.example/hook?token=hush"
+
+// webhook creates an endpoint for all test events of a shop.
+func (l *lab) webhook(shopID string) merchant.Endpoint {
+	l.t.Helper()
+	e, err := l.endpoints.Create(l.t.Context(), shopID, merchant.Test, hook, nil)
+	l.must(err)
+	return e
+}
+
+// read returns an endpoint as it is stored.
+func (l *lab) read(e merchant.Endpoint) merchant.Endpoint {
+	l.t.Helper()
+	stored, err := l.endpoints.Endpoint(l.t.Context(), e.MerchantID, e.ID)
+	l.must(err)
+	return stored
+}
+
+// attempt makes an attempt at the due deliveries of an endpoint, with a status, or a fault if it is 0.
+func (l *lab) attempt(e merchant.Endpoint, status int) {
+	l.t.Helper()
+	ctx, now := l.t.Context(), l.clock.Now()
+	claims, err := l.storage.ClaimDeliveries(ctx, e.ID, now, now.Add(-20*time.Minute), now.Add(15*time.Second), 100)
+	l.must(err)
+	for _, c := range claims {
+		try, outcome := merchant.Try{At: now, Duration: 88 * time.Millisecond, Status: status, Answer: "the answer of another server"}, webhook.Outcome{State: merchant.DeliveryDone}
+		if status == 0 {
+			try.Fault = "connection refused"
+		}
+		if !try.Done() {
+			outcome = webhook.Outcome{State: merchant.DeliveryPending, NextTryAt: now.Add(time.Minute)}
+		}
+		l.must(l.storage.SaveTry(ctx, c, try, outcome))
+	}
+}
+
+// A developer creates a webhook: the secret is shown in the answer to the form, and on no later page.
+func TestWebhooks_create(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.owner()
+	b := l.as("Emil", account.Developer)
+	b.get("/desk/shop/webhooks").want(http.StatusOK, "There is no webhook yet.")
+	before := len(l.actions())
+	answer := b.send("/desk/shop/webhooks", "url", " "+hook+" ", "mode", "live", "event", "invoice.paid", "event", "invoice.expired").want(http.StatusOK, "The webhook was created")
+	all, err := l.endpoints.All(t.Context(), shop)
+	l.must(err)
+	if len(all) != 1 || all[0].URL != hook || all[0].Mode != merchant.Live || strings.Join(all[0].Events, " ") != "invoice.paid invoice.expired" {
+		t.Fatalf("stored endpoints %+v", all)
+	}
+	e, at := all[0], "/desk/shop/webhooks/"+all[0].ID
+	if got := answer.find("#secret-0").Text() + " " + answer.find("#secret-1").Text(); got != e.Key+" "+e.Secret {
+		t.Errorf("the page shows %q, want the key and its secret", got)
+	}
+	if got := l.actions()[before:]; len(got) != 1 || got[0] != "Emil: endpoint.created" {
+		t.Errorf("the audit log has %q, want the endpoint by Emil", got)
+	}
+	if list := b.get("/desk/shop/webhooks").want(http.StatusOK, "shop.example/hook").text(); strings.Contains(list, "hush") {
+		t.Errorf("the list shows the query of the URL: %s", list)
+	}
+	b.get(at).want(http.StatusOK, hook).want(http.StatusOK, "invoice.paid, invoice.expired")
+	for _, path := range []string{"/desk/shop/webhooks", at, at + "/edit", at + "/rotate", "/desk/shop/log"} {
+		if page := b.get(path); page.status != http.StatusOK || strings.Contains(page.body, e.Secret) {
+			t.Errorf("%s answers %d, or shows the secret", path, page.status)
+		}
+	}
+}
+
+// A form that breaks a rule keeps its values, and names the field.
+func TestWebhooks_refused_form(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	e := l.webhook(shop)
+	for path, fields := range map[string]string{"/desk/shop/webhooks": "#create", "/desk/shop/webhooks/" + e.ID + "/edit": "#edit"} {
+		page := b.send(path, "url", "ftp://shop.example/", "mode", "live", "event", "invoice.paid").want(http.StatusUnprocessableEntity, "The URL must be")
+		form := page.find(fields)
+		if got := form.Find("#url"); got.AttrOr("value", "") != "ftp://shop.example/" || got.AttrOr("aria-invalid", "") != "true" {
+			t.Errorf("%s: the field has the value %q", path, got.AttrOr("value", ""))
+		}
+		if got := form.Find("input[name=event][checked]"); got.Length() != 1 || got.AttrOr("value", "") != "invoice.paid" {
+			t.Errorf("%s: %d events are chosen, want invoice.paid", path, got.Length())
+		}
+		b.send(path, "url", hook, "event", "invoice.payed").want(http.StatusUnprocessableEntity, `The events do not include "invoice.payed".`)
+		b.send(path).want(http.StatusUnprocessableEntity, "The URL must be")
+	}
+	if got := l.read(e); got.URL != hook || len(got.Events) != 0 {
+		t.Errorf("a refused form changed the endpoint to %+v", got)
+	}
+	for i := 1; i < merchant.MaxEndpoints; i++ {
+		l.webhook(shop)
+	}
+	b.send("/desk/shop/webhooks", "url", hook).want(http.StatusUnprocessableEntity, "The shop has 100 webhooks, the most that are possible.")
+}
+
+// Every change of a webhook is made after a form, and the log names its actor. A change that the state does not
+// allow answers with the state.
+func TestWebhooks_change(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	e := l.webhook(shop)
+	at := "/desk/shop/webhooks/" + e.ID
+	before := len(l.actions())
+
+	b.send(at + "/pause").leads(at + "?done=paused")
+	b.get(at+"?done=paused").want(http.StatusOK, "The webhook is paused. Its events wait.").want(http.StatusOK, "Resume")
+	b.send(at+"/test").want(http.StatusConflict, "The webhook does not allow this now.")
+	b.send(at + "/resume").leads(at + "?done=resumed")
+
+	b.get(at+"/edit").want(http.StatusOK, "Change the webhook")
+	b.send(at+"/edit", "url", "https://shop.example/new", "event", "invoice.paid").leads(at + "?done=changed")
+	if got := l.read(e); got.URL != "https://shop.example/new" || strings.Join(got.Events, "") != "invoice.paid" || got.Paused {
+		t.Errorf("stored %+v", got)
+	}
+
+	b.send(at+"/finish").want(http.StatusConflict, "The webhook does not allow this now.")
+	b.get(at+"/finish").want(http.StatusConflict, "The webhook does not allow this now.")
+	b.get(at+"/rotate").want(http.StatusOK, "Rotate the secret?")
+	answer := b.send(at+"/rotate").want(http.StatusOK, "The next secret")
+	next := l.read(e)
+	if got := answer.find("#secret-0").Text() + " " + answer.find("#secret-1").Text(); !next.Rotating() || got != next.NextKey+" "+next.NextSecret {
+		t.Errorf("the page shows %q, want the next key and its secret", got)
+	}
+	if again := b.send(at+"/rotate").want(http.StatusConflict, "The webhook does not allow this now."); strings.Contains(again.body, next.NextSecret) {
+		t.Error("the second rotation shows the secret")
+	}
+	b.get(at).want(http.StatusOK, "Next key "+next.NextKey)
+	b.get(at+"/finish").want(http.StatusOK, "A shop that still has the old secret refuses every event.")
+	b.send(at + "/finish").leads(at + "?done=finished")
+	if got := l.read(e); got.Rotating() || got.Secret != next.NextSecret {
+		t.Error("the rotation is not finished")
+	}
+
+	b.get(at+"/remove").want(http.StatusOK, "Remove shop.example/new?").want(http.StatusOK, "Events that wait are given up.")
+	b.send(at + "/remove").leads("/desk/shop/webhooks?done=unhooked")
+	b.get("/desk/shop/webhooks?done=unhooked").want(http.StatusOK, "The webhook was removed.").want(http.StatusOK, "There is no webhook yet.")
+	b.get(at).want(http.StatusNotFound, "Not found")
+	b.send(at+"/remove").want(http.StatusNotFound, "Not found")
+	want := "endpoint.changed endpoint.changed endpoint.changed endpoint.changed endpoint.changed endpoint.removed"
+	if got := strings.ReplaceAll(strings.Join(l.actions()[before:], " "), "Maren: ", ""); got != want {
+		t.Errorf("the audit log has %q, want %q", got, want)
+	}
+}
+
+// Webhooks and deliveries of another shop do not exist, and unknown changes neither.
+func TestWebhooks_of_another_shop(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	own, foreign := l.webhook(shop), l.webhook("other")
+	l.till.sell("other", "1", "5.00")
+	deliveries, err := l.endpoints.Deliveries(t.Context(), foreign, "", 1<<60, 1)
+	l.must(err)
+	before := len(l.actions())
+	event := deliveries[0].EventID
+	for _, path := range []string{"/" + foreign.ID, "/" + foreign.ID + "/edit", "/" + foreign.ID + "/remove", "/" + own.ID + "/nothing", "/" + foreign.ID + "/deliveries/" + event, "/" + own.ID + "/deliveries/" + event} {
+		b.get("/desk/shop/webhooks"+path).want(http.StatusNotFound, "Not found")
+		if !strings.HasSuffix(path, foreign.ID) {
+			b.send("/desk/shop/webhooks"+path, "url", hook).want(http.StatusNotFound, "Not found")
+		}
+	}
+	for _, change := range []string{"pause", "rotate", "test", "remove"} {
+		b.send("/desk/shop/webhooks/"+foreign.ID+"/"+change).want(http.StatusNotFound, "Not found")
+	}
+	if got := l.actions(); len(got) != before {
+		t.Errorf("the audit log has %q", got[before:])
+	}
+}
+
+// The page of a webhook lists its deliveries by state, page by page, and one delivery with its attempts, which is
+// sent again.
+func TestWebhooks_deliveries(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	e := l.webhook(shop)
+	at := "/desk/shop/webhooks/" + e.ID
+	b.get(at).want(http.StatusOK, "Nothing sent yet").want(http.StatusOK, "There is no delivery here.")
+	failing := l.till.sell(shop, "1042", "80.00")
+	l.attempt(e, 0)
+	b.get("/desk/shop/webhooks").want(http.StatusOK, "Failing")
+	page := b.get(at).want(http.StatusOK, "invoice.created Waiting connection refused 1 attempt")
+	link := page.find(".rows a").AttrOr("href", "")
+	detail := b.get(link).want(http.StatusOK, "1. connection refused").want(http.StatusOK, "88 ms")
+	if strings.Contains(detail.body, "the answer of another server") {
+		t.Error("the page shows the response")
+	}
+	if n := detail.find(fmt.Sprintf(`a[href="/desk/shop/payments/%s"]`, failing.ID)).Length(); n != 1 {
+		t.Errorf("the page has %d links to the invoice, want 1", n)
+	}
+	before := len(l.actions())
+	b.send(link).leads(link + "?done=resent")
+	if got := l.actions()[before:]; len(got) != 1 || got[0] != "Maren: endpoint.resent" {
+		t.Errorf("the audit log has %q", got)
+	}
+	l.attempt(e, 204)
+	b.get(link).want(http.StatusOK, "Delivered").want(http.StatusOK, "2. Status 204").want(http.StatusOK, "Send again")
+	b.get("/desk/shop/webhooks").want(http.StatusOK, "Delivering")
+
+	for i := range 30 {
+		l.till.sell(shop, fmt.Sprint(i), "1.00")
+	}
+	first := b.get(at+"?state=pending").want(http.StatusOK, "Older")
+	second := b.get(first.find(".pager a").AttrOr("href", ""))
+	if got := [2]int{first.find(".rows tbody tr").Length(), second.find(".rows tbody tr").Length()}; got != [2]int{25, 5} {
+		t.Errorf("the pages have %v deliveries, want 25 and 5", got)
+	}
+	if got := b.get(at + "?state=delivered").find(".rows tbody tr").Length(); got != 1 {
+		t.Errorf("%d deliveries are delivered, want 1", got)
+	}
+	b.get(at+"?state=failed&below=x").want(http.StatusOK, "There is no delivery here.")
+
+	answer := b.send(at + "/test")
+	test, _, _ := strings.Cut(answer.header.Get("Location"), "?")
+	b.get(test+"?done=tested").want(http.StatusOK, "A test event is on its way.").want(http.StatusOK, "endpoint.test").want(http.StatusOK, "The event was not sent yet.")
+	l.attempt(e, 500)
+	b.get(test).want(http.StatusOK, "1. Status 500")
+	b.send(at + "/pause").leads(at + "?done=paused")
+	b.get(test).want(http.StatusOK, "The webhook is paused. The event is sent after it is resumed.")
+}
+
+// The page of a payment lists the deliveries of its events, and sends one of them again.
+func TestPayment_deliveries(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.owner()
+	b, reader := l.as("Tove", account.Manager), l.as("Runa", account.Bookkeeper)
+	inv := l.till.sell(shop, "1042", "80.00")
+	at := "/desk/shop/payments/" + inv.ID
+	if text := b.get(at).want(http.StatusOK, "€80.00").text(); strings.Contains(text, "Deliveries") {
+		t.Errorf("the page without webhooks lists deliveries: %s", text)
+	}
+	e := l.webhook(shop)
+	live, err := l.endpoints.Create(t.Context(), shop, merchant.Live, hook, nil)
+	l.must(err)
+	inv, other := l.till.sell(shop, "1043", "80.00"), l.till.sell(shop, "1044", "80.00")
+	at = "/desk/shop/payments/" + inv.ID
+	l.attempt(e, 503)
+	page := b.get(at).want(http.StatusOK, "invoice.created Waiting Status 503 shop.example/hook")
+	if strings.Contains(page.body, "hush") {
+		t.Error("the page shows the query of the URL")
+	}
+	form := page.find(`form[action="` + at + `/resend"]`)
+	event := form.Find("input[name=event]").AttrOr("value", "")
+	if form.Length() != 1 || form.Find("input[name=endpoint]").AttrOr("value", "") != e.ID {
+		t.Fatalf("the page has %d forms that send an event again: %s", form.Length(), page.text())
+	}
+	if n := page.find(`a[href*="/webhooks/"]`).Length(); n != 0 {
+		t.Errorf("the page has %d links to a place that refuses a manager", n)
+	}
+	if n := reader.get(at).want(http.StatusOK, "Status 503").find(`form[action$="/resend"]`).Length(); n != 0 {
+		t.Errorf("the page of a bookkeeper has %d forms that the desk refuses", n)
+	}
+	before := len(l.actions())
+	for _, refused := range [][3]string{
+		{other.ID, e.ID, event}, {inv.ID, live.ID, event}, {inv.ID, l.webhook("other").ID, event}, {inv.ID, e.ID, "evt_unknown"}, {inv.ID, "", ""},
+	} {
+		b.send("/desk/shop/payments/"+refused[0]+"/resend", "endpoint", refused[1], "event", refused[2]).want(http.StatusConflict, "The webhook has no such delivery of this invoice now.")
+	}
+	before++ // the webhook of the other shop
+	b.send(at+"/resend", "endpoint", e.ID, "event", event).leads(at + "?done=resent")
+	b.get(at+"?done=resent").want(http.StatusOK, "The event is sent again.")
+	if got := l.actions()[before:]; len(got) != 1 || got[0] != "Tove: endpoint.resent" {
+		t.Errorf("the audit log has %q, want one entry by Tove", got)
+	}
+	l.attempt(e, 204)
+	b.get(at).want(http.StatusOK, "Delivered Status 204").want(http.StatusOK, "Send again")
+}
