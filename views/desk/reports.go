@@ -27,12 +27,12 @@ type Groups struct {
 
 // GroupRow is a row of the table.
 type GroupRow struct {
-	Name    string
-	Network string
-	Count   string
-	Share   string
-	Amount  string
-	Before  string // in the previous period
+	Name   string
+	Detail string // a network or an identifier; may be empty
+	Count  string
+	Share  string
+	Amount string
+	Before string // in the previous period
 }
 
 // Export is the form that downloads a file.

@@ -36,12 +36,16 @@ func (v *page) reports() error {
 		page.Empty = v.Text("desk.overview.none")
 		return v.Show(http.StatusOK, desk.ReportsPage(page))
 	}
+	labels, err := v.labels(q.by)
+	if err != nil {
+		return err
+	}
 	page.Totals = v.reportTotals(r)
 	for i, t := range r.Totals {
 		if t.Total.Invoices > 0 && len(t.Bars) > 1 {
 			page.Charts = append(page.Charts, v.chart(r, i))
 		}
-		page.Groups = append(page.Groups, v.groups(q, r, t))
+		page.Groups = append(page.Groups, v.groups(q, r, t, labels))
 	}
 	page.Export = v.exportForm(q, r)
 	return v.Show(http.StatusOK, desk.ReportsPage(page))
@@ -58,19 +62,35 @@ func (v *page) reportTotals(r report.Report) []desk.Total {
 }
 
 // groups returns the table of a currency by the property of the report.
-func (v *page) groups(q query, r report.Report, t report.Totals) desk.Groups {
+func (v *page) groups(q query, r report.Report, t report.Totals, labels map[string]string) desk.Groups {
 	g := desk.Groups{Heading: v.Text(byHeadings[r.By]), Property: v.Text(byNames[r.By])}
 	if len(r.Totals) > 1 {
 		g.Heading = v.Text("desk.chart.currency", "Title", g.Heading, "Currency", t.Currency.Code)
 	}
 	for _, group := range t.Groups {
 		row := v.groupRow(group.Total, group.Previous, t.Total)
-		row.Name, row.Network = v.groupName(q.mode, r.By, group.Value)
+		row.Name, row.Detail = v.groupName(q.mode, r.By, group.Value)
+		if label := labels[group.Value]; label != "" {
+			row.Name, row.Detail = label, row.Name
+		}
 		g.Rows = append(g.Rows, row)
 	}
 	g.Total = v.groupRow(t.Total, t.Previous, t.Total)
 	g.Total.Name = v.Text("desk.reports.total")
 	return g
+}
+
+// labels returns the labels of the values of a property by value, if they have labels.
+func (v *page) labels(by report.By) (map[string]string, error) {
+	if by != report.ByKey {
+		return nil, nil
+	}
+	keys, err := v.Merchants.Keys(v.Request().Context(), v.Shop.ID)
+	labels := map[string]string{}
+	for _, k := range keys {
+		labels[k.ID] = k.Label
+	}
+	return labels, err
 }
 
 // groupRow returns the figures of a row.
@@ -97,8 +117,8 @@ var originNames = map[invoice.OriginKind]string{
 	invoice.FromLink: "desk.origin.link", invoice.FromSignedLink: "desk.origin.signed", invoice.FromTerminal: "desk.origin.terminal",
 }
 
-// groupName returns the name of a group, and the network of a method.
-func (v *page) groupName(mode invoice.Mode, by report.By, value string) (name, network string) {
+// groupName returns the name of a group, and the network of a method as the detail.
+func (v *page) groupName(mode invoice.Mode, by report.By, value string) (name, detail string) {
 	switch {
 	case by == report.ByMethod && value != "":
 		return v.AssetName(mode, value)

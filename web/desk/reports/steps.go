@@ -35,18 +35,12 @@ func (v *page) addSteps(page *desk.Overview, mode invoice.Mode) error {
 	}
 	hint := v.methodHint(ctx, wallets)
 	page.Steps = []desk.FirstStep{
-		v.step("desk.steps.wallet", "desk.steps.wallet.hint", len(wallets) > 0),
+		v.linked(v.step("desk.steps.wallet", "desk.steps.wallet.hint", len(wallets) > 0), account.ViewWallets, "/wallets"),
 		{Name: v.Text("desk.steps.method"), Hint: hint, Done: hint == ""},
 		v.step("desk.steps.test", "desk.steps.test.hint", test.Statuses[invoice.Paid] > 0),
-		v.step("desk.steps.theme", "desk.steps.theme.hint", len(theme.Logo.Body) > 0 && theme.Support != ""),
-		v.step("desk.steps.signin", "desk.steps.signin.hint", v.Account.SignIn.Methods() > 1),
+		v.linked(v.step("desk.steps.theme", "desk.steps.theme.hint", len(theme.Logo.Body) > 0 && theme.Support != ""), account.Configure, "/theme"),
+		v.linked(v.step("desk.steps.signin", "desk.steps.signin.hint", v.Account.SignIn.Methods() > 1), account.ManageSignIn, "/account"),
 		v.step("desk.steps.live", "desk.steps.live.hint", false),
-	}
-	if !page.Steps[0].Done && v.May(account.ViewWallets) {
-		page.Steps[0].Link = views.Link{Text: v.Text("desk.steps.add"), URL: v.Below("/wallets")}
-	}
-	if !page.Steps[4].Done {
-		page.Steps[4].Link = views.Link{Text: v.Text("desk.steps.add"), URL: v.Below("/account")}
 	}
 	done := 0
 	for _, s := range page.Steps {
@@ -64,6 +58,14 @@ func (v *page) step(name, hint string, done bool) desk.FirstStep {
 	s := desk.FirstStep{Name: v.Text(name), Done: done}
 	if !done {
 		s.Hint = v.Text(hint)
+	}
+	return s
+}
+
+// linked adds the page of the desk on which an open step is done, if the account may use it.
+func (v *page) linked(s desk.FirstStep, needs account.Permission, path string) desk.FirstStep {
+	if !s.Done && v.May(needs) {
+		s.Link = views.Link{Text: v.Text("desk.steps.add"), URL: v.Below(path)}
 	}
 	return s
 }
