@@ -35,7 +35,7 @@ func TestManual_commands_work(t *testing.T) {
 	ran := 0
 	t.Run("files", func(t *testing.T) { // returns when all have
 		for _, file := range append(files, "../../README.md") {
-			blocks := shellBlocks(string(contents(t, file)))
+			blocks := shellBlocks(string(readFile(t, file)))
 			if len(blocks) == 0 {
 				continue
 			}

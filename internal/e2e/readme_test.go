@@ -81,12 +81,12 @@ func TestManual_checks_webhooks(t *testing.T) {
 	var first, rotating api.Endpoint
 	s.call(p.url, p.key, "POST", api.PathEndpoints, `{"url":"`+r.url+`"}`, &first)
 	s.createInvoice()
-	until(t, waitTimeout, "the first event is received", func() bool { return len(r.all()) == 1 })
+	until(t, waitTimeout, "the first event is received", func() bool { return len(r.received()) == 1 })
 	s.call(p.url, p.key, "POST", api.PathEndpoints+"/"+first.ID+"/rotate", "", &rotating)
 	s.call(p.url, p.key, "POST", api.PathEndpoints+"/"+first.ID+"/test", "", nil)
-	until(t, waitTimeout, "the test event is received", func() bool { return len(r.all()) == 2 })
+	until(t, waitTimeout, "the test event is received", func() bool { return len(r.received()) == 2 })
 	for i, secrets := range [][]string{{first.Secret}, {first.Secret, rotating.NextSecret}} {
-		got := r.all()[i]
+		got := r.received()[i]
 		for _, secret := range secrets {
 			if !genuine(secret, got.header, got.body) {
 				t.Errorf("the check refuses the genuine delivery %s: %v", got.body, got.header)
