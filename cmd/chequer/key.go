@@ -18,8 +18,8 @@ import (
 func (s *shell) key() *cobra.Command {
 	return console.Group("key", "Create, list and revoke API keys", s.keyAdd(),
 		list(s, "list", "List API keys, without their secrets", func(in call) ([]keyRow, error) {
-			all, err := in.core.Storage.Keys(in.Context(), in.shop.ID)
-			return rowsOf(all, newKeyRow), err
+			keys, err := in.core.Storage.Keys(in.Context(), in.shop.ID)
+			return rowsOf(keys, newKeyRow), err
 		}, "API KEY\tMODE\tSCOPES\tLABEL\tCREATED\tLAST USED\tREVOKED", func(r keyRow) []any {
 			return []any{r.Key, r.Mode, joinScopes(r.Scopes), r.Label, s.Time(r.CreatedAt), cmp.Or(s.Time(r.UsedAt), "never"), s.Time(r.RevokedAt)}
 		}),

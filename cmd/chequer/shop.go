@@ -92,8 +92,8 @@ func (s *shell) change(use, short, done string, change func(in call, name string
 	}
 }
 
-// given calls the functions of those flags that were given.
-func (in call) given(flags map[string]func()) {
+// applyFlags calls the functions of those flags that were given.
+func (in call) applyFlags(flags map[string]func()) {
 	for name, set := range flags {
 		if in.Flags().Changed(name) {
 			set()
