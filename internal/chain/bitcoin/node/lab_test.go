@@ -39,7 +39,7 @@ func (l *lab) Network() chain.Scanner { return l.net }
 
 func btcd(t *testing.T, options ...bitcointest.Option) *lab {
 	n := bitcointest.Btcd(t, options...)
-	return open(t, n, bitcoin.Mainnet, node.Config{
+	return newLab(t, n, bitcoin.Mainnet, node.Config{
 		User: n.User, Password: n.Password, CertFile: n.Cert, Genesis: chaincfg.RegressionNetParams.GenesisHash.String(),
 	})
 }
@@ -49,10 +49,10 @@ const litecoinGenesis = "530827f38f93b43ed12af0b3ad25a288dc02ed74d6d7857862df51f
 
 func litecoind(t *testing.T, options ...bitcointest.Option) *lab {
 	n := bitcointest.Litecoind(t, options...)
-	return open(t, n, bitcoin.Litecoin, node.Config{CookieFile: n.Cookie, Genesis: litecoinGenesis, BlocksAsJSON: true})
+	return newLab(t, n, bitcoin.Litecoin, node.Config{CookieFile: n.Cookie, Genesis: litecoinGenesis, BlocksAsJSON: true})
 }
 
-func open(t *testing.T, n *bitcointest.Node, params bitcoin.Params, c node.Config) *lab {
+func newLab(t *testing.T, n *bitcointest.Node, params bitcoin.Params, c node.Config) *lab {
 	t.Helper()
 	c.URL, c.Setting, c.Chain, c.Now, c.Log = n.RPC, "CHEQUER_BITCOIN_NODE", "regtest", time.Now, slog.New(slog.DiscardHandler)
 	source, err := node.New(c)
@@ -71,8 +71,8 @@ func TestBtcd_with_its_own_certificate(t *testing.T) {
 	}
 }
 
-// each runs a test with each kind of node.
-func each(t *testing.T, test func(t *testing.T, l *lab)) {
+// onEachNode runs a test with each kind of node.
+func onEachNode(t *testing.T, test func(t *testing.T, l *lab)) {
 	t.Parallel()
 	for name, start := range map[string]func(*testing.T, ...bitcointest.Option) *lab{"btcd": btcd, "litecoind": litecoind} {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func each(t *testing.T, test func(t *testing.T, l *lab)) {
 }
 
 func TestRestart_of_the_node(t *testing.T) {
-	each(t, func(t *testing.T, l *lab) {
+	onEachNode(t, func(t *testing.T, l *lab) {
 		script := l.NewScript(t)
 		watch := chaintest.Watch{script: true}
 		pays := chaintest.Output{Script: script, Amount: l.Asset().Dust}
@@ -126,7 +126,7 @@ func TestRestart_of_the_node(t *testing.T) {
 }
 
 func TestRestart_of_the_program(t *testing.T) {
-	each(t, func(t *testing.T, l *lab) {
+	onEachNode(t, func(t *testing.T, l *lab) {
 		script := l.NewScript(t)
 		before := time.Now().Truncate(time.Second)
 		l.Send(t, chaintest.Output{Script: script, Amount: l.Asset().Dust})
