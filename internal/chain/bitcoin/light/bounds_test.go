@@ -118,7 +118,7 @@ func TestPool_invented_transactions(t *testing.T) {
 
 	t.Run("of_many_destinations_are_limited_in_total", func(t *testing.T) {
 		t.Parallel()
-		p := light.NewPool(t, 2)
+		pool := light.NewPool(t, 2)
 		honest := newTx([]int{1}, other, shop)
 		everyScript := chaintest.Watch{hex.EncodeToString(shop): true}
 		var scripts [][]byte
@@ -126,27 +126,27 @@ func TestPool_invented_transactions(t *testing.T) {
 			scripts = append(scripts, script(fmt.Sprint("invoice ", i)))
 			everyScript[hex.EncodeToString(scripts[i])] = true
 		}
-		p.Waiting(everyScript)
-		p.SetMaxRelevant(500)
-		p.Announce(honest, 3, 4)
+		pool.Waiting(everyScript)
+		pool.SetMaxRelevant(500)
+		pool.Announce(honest, 3, 4)
 		for i := range 1_000 {
-			p.Announce(inventedTx(i, 10, scripts[i%100]), 1, 2)
+			pool.Announce(inventedTx(i, 10, scripts[i%100]), 1, 2)
 		}
-		if count, _ := p.Relevant(); count > 500 || count < 450 {
+		if count, _ := pool.Relevant(); count > 500 || count < 450 {
 			t.Errorf("%d transactions kept, want 450 to 500", count)
 		}
 		for i := range 200 {
-			p.Announce(inventedTx(20_000+i, 390_000, scripts[i%100]), 1, 2)
+			pool.Announce(inventedTx(20_000+i, 390_000, scripts[i%100]), 1, 2)
 		}
-		if _, bytes := p.Relevant(); bytes > 32<<20 {
+		if _, bytes := pool.Relevant(); bytes > 32<<20 {
 			t.Errorf("%d bytes kept, want at most 32 MiB", bytes)
 		}
-		if !isWaiting(p, everyScript, honest) {
+		if !isWaiting(pool, everyScript, honest) {
 			t.Error("payment to a destination with one transaction is forgotten")
 		}
-		expire(t, p)
-		p.Restart(t)
-		if count, bytes := p.Relevant(); count > 500 || bytes > 32<<20 {
+		expire(t, pool)
+		pool.Restart(t)
+		if count, bytes := pool.Relevant(); count > 500 || bytes > 32<<20 {
 			t.Errorf("after a restart %d transactions of %d bytes kept, want at most 500 of 32 MiB", count, bytes)
 		}
 	})

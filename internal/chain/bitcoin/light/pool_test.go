@@ -179,8 +179,8 @@ func TestPool_forgets_after_14_days_without_an_announcement(t *testing.T) {
 
 func TestPool_lists_the_scripts_of_inputs(t *testing.T) {
 	t.Parallel()
-	p := light.NewPool(t, 1)
-	p.Waiting(watch)
+	pool := light.NewPool(t, 1)
+	pool.Waiting(watch)
 	nested := newTx([]int{1}, shop)
 	redeem := script("nested")
 	nested.TxIn[0].SignatureScript = append([]byte{byte(len(redeem))}, redeem...)
@@ -190,24 +190,24 @@ func TestPool_lists_the_scripts_of_inputs(t *testing.T) {
 	}
 	taproot := newTx([]int{3}, shop)
 	taproot.TxIn[0].Witness = wire.TxWitness{make([]byte, 64)}
-	p.Announce(nested, 1)
-	p.Announce(newTx([]int{2}, shop), 1)
-	p.Announce(taproot, 1)
-	p.Announce(newTx([]int{4}, other), 1)
-	_, mark := p.Inputs(0)
-	inputs, _ := p.Inputs(0)
+	pool.Announce(nested, 1)
+	pool.Announce(newTx([]int{2}, shop), 1)
+	pool.Announce(taproot, 1)
+	pool.Announce(newTx([]int{4}, other), 1)
+	_, mark := pool.Inputs(0)
+	inputs, _ := pool.Inputs(0)
 	first := []string{hex.EncodeToString(nestedScript), hex.EncodeToString(append([]byte{0, 20}, btcutil.Hash160(key(2))...))}
 	if diff := cmp.Diff(first, slices.Collect(inputs)); diff != "" {
 		t.Errorf("inputs (-want +got):\n%s", diff)
 	}
-	p.Announce(newTx([]int{5}, shop), 1)
-	inputs, _ = p.Inputs(mark)
+	pool.Announce(newTx([]int{5}, shop), 1)
+	inputs, _ = pool.Inputs(mark)
 	if diff := cmp.Diff([]string{hex.EncodeToString(append([]byte{0, 20}, btcutil.Hash160(key(5))...))}, slices.Collect(inputs)); diff != "" {
 		t.Errorf("new inputs (-want +got):\n%s", diff)
 	}
-	_, mark = p.Inputs(0)
-	p.Restart(t)
-	if inputs, next := p.Inputs(mark); len(slices.Collect(inputs)) != 3 || next != mark+3 {
+	_, mark = pool.Inputs(0)
+	pool.Restart(t)
+	if inputs, next := pool.Inputs(mark); len(slices.Collect(inputs)) != 3 || next != mark+3 {
 		t.Errorf("after a restart the inputs end at %d, want 3 new inputs after %d", next, mark)
 	}
 }

@@ -165,43 +165,43 @@ func TestLitecoind_is_refused_as_bitcoind(t *testing.T) {
 
 func TestLitecoind_with_MWEB(t *testing.T) {
 	t.Parallel()
-	l := litecoind(t)
+	lab := litecoind(t)
 	var home, hidden string
-	l.Call(t, nil, "createwallet", "wallet")
-	l.Call(t, &home, "getnewaddress")
-	mine := func(count int) { l.Call(t, nil, "generatetoaddress", count, home) }
+	lab.Call(t, nil, "createwallet", "wallet")
+	lab.Call(t, &home, "getnewaddress")
+	mine := func(count int) { lab.Call(t, nil, "generatetoaddress", count, home) }
 	const last = 431 // block before MWEB
-	mine(last - int(l.Tip(t).Height))
+	mine(last - int(lab.Tip(t).Height))
 	watch := chaintest.Watch{}
 	pays := func(amount string) { // from the wallet to a new address
 		var address string
 		var info struct{ ScriptPubKey string }
-		l.Call(t, &address, "getnewaddress", "", "bech32")
-		l.Call(t, &info, "getaddressinfo", address)
+		lab.Call(t, &address, "getnewaddress", "", "bech32")
+		lab.Call(t, &info, "getaddressinfo", address)
 		watch[info.ScriptPubKey] = true
-		l.Call(t, nil, "sendtoaddress", address, amount)
+		lab.Call(t, nil, "sendtoaddress", address, amount)
 	}
-	l.Call(t, &hidden, "getnewaddress", "", "mweb")
-	l.Call(t, nil, "sendtoaddress", hidden, 25) // into MWEB
-	mustScan(t, l.net, chain.Cursor{}, watch)
+	lab.Call(t, &hidden, "getnewaddress", "", "mweb")
+	lab.Call(t, nil, "sendtoaddress", hidden, 25) // into MWEB
+	mustScan(t, lab.net, chain.Cursor{}, watch)
 	mine(2)
-	mustScan(t, l.net, chain.Cursor{}, watch)
+	mustScan(t, lab.net, chain.Cursor{}, watch)
 
 	pays("0.25")
-	mustScan(t, l.net, chain.Cursor{}, watch, "0.25")
+	mustScan(t, lab.net, chain.Cursor{}, watch, "0.25")
 	mine(1)
-	mustScan(t, l.net, chain.Cursor{}, watch, "0.25")
+	mustScan(t, lab.net, chain.Cursor{}, watch, "0.25")
 
 	type coin struct {
 		TxID string `json:"txid"`
 		Vout *int   `json:"vout"` // nil in MWEB
 	}
 	var coins []coin
-	l.Call(t, &coins, "listunspent")
+	lab.Call(t, &coins, "listunspent")
 	plain := slices.DeleteFunc(coins, func(c coin) bool { return c.Vout == nil })
-	l.Call(t, nil, "lockunspent", false, plain)
+	lab.Call(t, nil, "lockunspent", false, plain)
 	pays("0.5") // out of MWEB: only the block shows the recipient
-	mustScan(t, l.net, chain.Cursor{}, watch, "0.25")
+	mustScan(t, lab.net, chain.Cursor{}, watch, "0.25")
 	mine(1)
-	mustScan(t, l.net, chain.Cursor{}, watch, "0.25", "0.5")
+	mustScan(t, lab.net, chain.Cursor{}, watch, "0.25", "0.5")
 }

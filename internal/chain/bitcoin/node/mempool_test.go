@@ -84,38 +84,38 @@ func TestSeen_is_between_two_scans(t *testing.T) {
 func TestSeen_is_kept_for_two_hours(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
-	n, watch := f.source(), chaintest.Watch{destination(1): true}
-	mustWait(t, n, watch)
+	source, watch := f.source(), chaintest.Watch{destination(1): true}
+	mustWait(t, source, watch)
 	f.clock.Pass(time.Second)
 	paid, other := f.send(destination(1), 1000), f.send(destination(2), 1000)
 	f.clock.Pass(time.Second)
-	wantIDs(t, mustWait(t, n, watch), paid)
-	seen := map[string]time.Time{paid: n.Seen(paid), other: n.Seen(other)}
+	wantIDs(t, mustWait(t, source, watch), paid)
+	seen := map[string]time.Time{paid: source.Seen(paid), other: source.Seen(other)}
 	old := f.mempool
 	f.mine()
 	f.clock.Pass(time.Minute)
-	wantIDs(t, mustWait(t, n, watch))
+	wantIDs(t, mustWait(t, source, watch))
 	f.clock.Pass(2 * time.Hour)
-	wantIDs(t, mustWait(t, n, watch))
+	wantIDs(t, mustWait(t, source, watch))
 	for tx, want := range seen {
-		if got := n.Seen(tx); !got.Equal(want) || want.IsZero() {
+		if got := source.Seen(tx); !got.Equal(want) || want.IsZero() {
 			t.Errorf("Seen(%s) = %v, want %v as before", tx, got, want)
 		}
 	}
 	f.set(func() { f.mempool = old }) // the block left the chain
-	wantIDs(t, mustWait(t, n, watch), paid)
-	if got := n.Seen(paid); !got.Equal(seen[paid]) {
+	wantIDs(t, mustWait(t, source, watch), paid)
+	if got := source.Seen(paid); !got.Equal(seen[paid]) {
 		t.Errorf("Seen() = %v, want the first sighting %v", got, seen[paid])
 	}
 	f.set(func() { f.mempool = nil })
-	mustWait(t, n, watch)
-	n.Buried([]string{paid})
-	if got := n.Seen(paid); !got.IsZero() {
+	mustWait(t, source, watch)
+	source.Buried([]string{paid})
+	if got := source.Seen(paid); !got.IsZero() {
 		t.Errorf("Seen() = %v for a buried transaction, want zero", got)
 	}
 	f.clock.Pass(2*time.Hour + time.Second)
-	mustWait(t, n, watch)
-	if got := n.Seen(other); !got.IsZero() {
+	mustWait(t, source, watch)
+	if got := source.Seen(other); !got.IsZero() {
 		t.Errorf("Seen() = %v after two hours, want zero", got)
 	}
 }
@@ -398,8 +398,8 @@ func TestWaiting_reads_each_transaction_once(t *testing.T) {
 func TestWaiting_continues_after_an_error(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
-	n, watch := f.source(), chaintest.Watch{destination(59): true}
-	mustWait(t, n, watch)
+	source, watch := f.source(), chaintest.Watch{destination(59): true}
+	mustWait(t, source, watch)
 	for i := range 60 {
 		f.send(destination(i), 1000)
 	}
@@ -411,7 +411,7 @@ func TestWaiting_continues_after_an_error(t *testing.T) {
 		}
 		return f.trueAnswer("getrawtransaction", params)
 	}
-	if _, err := n.Waiting(t.Context(), watch); err == nil {
+	if _, err := source.Waiting(t.Context(), watch); err == nil {
 		t.Fatal("no error")
 	}
 	at := f.clock.Now()
@@ -420,11 +420,11 @@ func TestWaiting_continues_after_an_error(t *testing.T) {
 		f.answers["getrawtransaction"], f.answers["getmempoolentry"] = nil, refuses(-32601, "Method not found")
 	})
 	f.calls["getrawtransaction"] = 0
-	w := mustWait(t, n, watch)
+	w := mustWait(t, source, watch)
 	if got := f.calls["getrawtransaction"]; len(w.Txs) != 1 || got != 30 {
 		t.Errorf("%d waiting, %d transactions requested again, want 1 and 30", len(w.Txs), got)
 	}
-	if got := n.Seen(w.Txs[0].ID); !got.Equal(at) {
+	if got := source.Seen(w.Txs[0].ID); !got.Equal(at) {
 		t.Errorf("Seen() = %v, want the time of its first list, %v", got, at)
 	}
 }

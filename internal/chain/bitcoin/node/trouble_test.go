@@ -136,12 +136,12 @@ func TestNode_reports_faults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFake(t, 110)
-			n := f.source(func(c *node.Config) {
+			source := f.source(func(c *node.Config) {
 				if strings.HasSuffix(test.want, "within 2s") {
 					c.Timeout = 2 * time.Second
 				}
 			})
-			scanner, watch := scannerOf(n, f.clock.Now), chaintest.Watch{destination(1): true}
+			scanner, watch := scannerOf(source, f.clock.Now), chaintest.Watch{destination(1): true}
 			f.send(destination(1), 1000)
 			f.mine()
 			cursor := mustScan(t, scanner, chain.Cursor{}, watch, "0.00001").Next
@@ -159,7 +159,7 @@ func TestNode_reports_faults(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), test.want) || snapshot.Transfers != nil || !snapshot.Started.IsZero() {
 				t.Fatalf("Scan() = %+v, %v\nwant no transfers and %q", snapshot.Transfers, err, test.want)
 			}
-			if fault := n.Health().Fault; !strings.Contains(fault, test.want) {
+			if fault := source.Health().Fault; !strings.Contains(fault, test.want) {
 				t.Errorf("Health().Fault = %q, want %q", fault, test.want)
 			}
 
@@ -170,7 +170,7 @@ func TestNode_reports_faults(t *testing.T) {
 				best[len(best)-1] = &last
 			})
 			mustScan(t, scanner, cursor, watch, "0.00001", "0.00002", "0.00003")
-			if fault := n.Health().Fault; fault != "" {
+			if fault := source.Health().Fault; fault != "" {
 				t.Errorf("Health().Fault = %q, want none after the fault", fault)
 			}
 		})
