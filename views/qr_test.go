@@ -114,9 +114,9 @@ func drawn(t *testing.T, path string, size int) [][]bool {
 	return bitmap
 }
 
-func scan(t *testing.T, text, format string, into ...any) {
+func scan(t *testing.T, text, format string, targets ...any) {
 	t.Helper()
-	if _, err := fmt.Sscanf(text, format, into...); err != nil {
+	if _, err := fmt.Sscanf(text, format, targets...); err != nil {
 		t.Fatalf("%q: %v", text, err)
 	}
 }

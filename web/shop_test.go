@@ -210,23 +210,23 @@ func TestProduct_update_redirects_to_the_filled_form(t *testing.T) {
 func TestProduct_order_shows_a_new_total_first(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		form    url.Values
-		refused bool // by the service, because the price changes after the form was sent
-		heading string
-		button  string
+		form      url.Values
+		isRefused bool // by the service, because the price changes after the form was sent
+		heading   string
+		button    string
 	}{
 		"the quantity was changed":    {form: sent("3", "3.5"), heading: "Check the new total", button: "Order and pay €10.50"},
 		"the price was changed":       {form: sent("1", "3.3", "price", "3.3"), heading: "The price has changed", button: "Order and pay €3.50"},
 		"the currency was changed":    {form: sent("1", "3.5", "currency", "USD"), heading: "The price has changed", button: "Order and pay €3.50"},
 		"the total was made up":       {form: sent("1", "0.01"), heading: "Check the new total", button: "Order and pay €3.50"},
 		"the form has no total":       {form: url.Values{"quantity": {"2"}, "token": {token}}, heading: "The price has changed", button: "Order and pay €7.00"},
-		"the price changes meanwhile": {form: sent("2", "7"), refused: true, heading: "The price has changed", button: "Order and pay €8.00"},
+		"the price changes meanwhile": {form: sent("2", "7"), isRefused: true, heading: "The price has changed", button: "Order and pay €8.00"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := shopOf()
 			h := pages(t, s, nil)
-			if tt.refused {
+			if tt.isRefused {
 				h = pages(t, s, func(c *web.Config) { c.Client = dearerService{s} })
 			}
 			response := post(t, h, "/order/shop/coffee", tt.form, nil)
@@ -386,9 +386,9 @@ func TestShop_pages_are_small(t *testing.T) {
 		})
 	}
 	h := pages(t, s, nil)
-	for path, most := range map[string]int{"/shop": 12_000, "/shop/product-3": 10_000} {
-		if got := weight(t, h, path); got > most {
-			t.Errorf("%s has %d bytes with its assets, more than %d", path, got, most)
+	for path, maximum := range map[string]int{"/shop": 12_000, "/shop/product-3": 10_000} {
+		if got := weight(t, h, path); got > maximum {
+			t.Errorf("%s has %d bytes with its assets, more than %d", path, got, maximum)
 		}
 	}
 }

@@ -145,9 +145,9 @@ func TestLive_reads_a_change_once_for_all_browsers(t *testing.T) {
 				return func() { watches-- }
 			}
 		})
-		var all []*listener
+		var listeners []*listener
 		for i := range 50 {
-			all = append(all, listenFrom(t, h, "/invoice/abc/live?v=created1", fmt.Sprintf("2001:db8:%x::1", i)))
+			listeners = append(listeners, listenFrom(t, h, "/invoice/abc/live?v=created1", fmt.Sprintf("2001:db8:%x::1", i)))
 		}
 		time.Sleep(61 * time.Second) // three heartbeats
 		synctest.Wait()
@@ -157,13 +157,13 @@ func TestLive_reads_a_change_once_for_all_browsers(t *testing.T) {
 		r.Version, r.Status, r.DueAmount, r.Payments = 2, api.StatusPending, "0", []api.Payment{presenttest.Payment("seen")}
 		s.set(r)
 		changed(2)
-		for _, l := range all {
+		for _, l := range listeners {
 			l.want(t, 1, "Payment seen", false)
 		}
 		if s.reads != 2 {
 			t.Errorf("%d reads after a change, want 2", s.reads)
 		}
-		for _, l := range all {
+		for _, l := range listeners {
 			l.leave()
 		}
 		synctest.Wait()

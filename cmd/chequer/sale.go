@@ -253,10 +253,10 @@ func (s *shell) saleSettle() *cobra.Command {
 			for _, f := range []struct {
 				name, text string
 				currency   money.Currency
-				into       *money.Amount
+				target     *money.Amount
 			}{{"sold", sold, invoice.SaleCoin(coin), &proceeds.Sold}, {"euro", euro, invoice.SaleEuro, &proceeds.Euro}, {"fee", fee, invoice.SaleEuro, &proceeds.Fee}} {
 				var err error
-				if *f.into, err = money.Parse(f.text, f.currency); err != nil {
+				if *f.target, err = money.Parse(f.text, f.currency); err != nil {
 					return nil, fmt.Errorf("--%s must be an amount in plain digits such as 0.00065, not %q", f.name, f.text)
 				}
 			}

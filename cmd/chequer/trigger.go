@@ -25,8 +25,8 @@ type remote struct {
 }
 
 // apiFlag adds the flag that names the server.
-func apiFlag(c *cobra.Command, into *string) {
-	c.Flags().StringVar(into, "api", "", "address of the server (default CHEQUER_BASE_URL)")
+func apiFlag(c *cobra.Command, target *string) {
+	c.Flags().StringVar(target, "api", "", "address of the server (default CHEQUER_BASE_URL)")
 }
 
 // remote returns a client of the server at an address, or at CHEQUER_BASE_URL if the address is "".

@@ -109,11 +109,11 @@ func (s *Service) joining(ctx context.Context, token, name string) (a Account, p
 	if name, err = CheckName(name); err != nil {
 		return a, "", err
 	}
-	all, err := s.Storage.Accounts(ctx)
+	accounts, err := s.Storage.Accounts(ctx)
 	if err != nil {
 		return a, "", err
 	}
-	if slices.ContainsFunc(all, func(other Account) bool { return NameKey(other.Name) == NameKey(name) }) {
+	if slices.ContainsFunc(accounts, func(other Account) bool { return NameKey(other.Name) == NameKey(name) }) {
 		return a, "", ErrExists
 	}
 	return s.newAccount(name, t.Roles), "ticket " + t.Hash, nil
@@ -164,20 +164,20 @@ func (s *Service) JoinPasskey(ctx context.Context, token, sealed string, respons
 func (s *Service) join(ctx context.Context, token string, a Account, client Client, former string, add func(*SignIn)) (SignedIn, error) {
 	ctx = audit.With(ctx, actor(a, client, false))
 	var kind TicketKind
-	err := s.Storage.ChangeTeam(ctx, HashToken(token), func(t Ticket, all []Account) ([]Account, Outcome, error) {
-		if !t.Valid(s.Now()) || t.Kind == StartTicket && len(all) > 0 {
+	err := s.Storage.ChangeTeam(ctx, HashToken(token), func(t Ticket, accounts []Account) ([]Account, Outcome, error) {
+		if !t.Valid(s.Now()) || t.Kind == StartTicket && len(accounts) > 0 {
 			return nil, Outcome{}, ErrTicket
 		}
 		kind = t.Kind
 		if t.Kind == RecoveryTicket {
-			return s.recovered(t, all, add)
+			return s.recovered(t, accounts, add)
 		}
 		joined := a.Clone()
 		joined.Roles, joined.SignIn = t.Roles, SignIn{}
 		add(&joined.SignIn)
 		o := s.changed(joined, Created, nil)
 		o.Entry.After = roleFields(t.Roles)
-		return append(all, joined), o, nil
+		return append(accounts, joined), o, nil
 	})
 	if err != nil {
 		return SignedIn{}, doing("use link", err)
@@ -194,12 +194,12 @@ func (s *Service) join(ctx context.Context, token string, a Account, client Clie
 }
 
 // recovered adds a sign-in method to the account of a recovery.
-func (s *Service) recovered(t Ticket, all []Account, add func(*SignIn)) ([]Account, Outcome, error) {
-	for i := range all {
-		if all[i].ID == t.AccountID {
-			all[i] = all[i].Clone()
-			add(&all[i].SignIn)
-			return all, s.changed(all[i], Recovered, nil), nil
+func (s *Service) recovered(t Ticket, accounts []Account, add func(*SignIn)) ([]Account, Outcome, error) {
+	for i := range accounts {
+		if accounts[i].ID == t.AccountID {
+			accounts[i] = accounts[i].Clone()
+			add(&accounts[i].SignIn)
+			return accounts, s.changed(accounts[i], Recovered, nil), nil
 		}
 	}
 	return nil, Outcome{}, ErrTicket

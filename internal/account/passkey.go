@@ -60,21 +60,21 @@ func (h holder) WebAuthnName() string        { return h.Name }
 func (h holder) WebAuthnDisplayName() string { return h.Name }
 
 // WebAuthnCredentials returns the credentials of the site.
-func (h holder) WebAuthnCredentials() (all []webauthn.Credential) {
+func (h holder) WebAuthnCredentials() (credentials []webauthn.Credential) {
 	for _, p := range h.SignIn.Passkeys {
 		if p.Host == h.host {
-			all = append(all, p.Credential)
+			credentials = append(credentials, p.Credential)
 		}
 	}
-	return all
+	return credentials
 }
 
 // descriptors returns the credentials that an authenticator must not create again.
-func (h holder) descriptors() (all []protocol.CredentialDescriptor) {
+func (h holder) descriptors() (credentials []protocol.CredentialDescriptor) {
 	for _, c := range h.WebAuthnCredentials() {
-		all = append(all, c.Descriptor())
+		credentials = append(credentials, c.Descriptor())
 	}
-	return all
+	return credentials
 }
 
 // beginAssertion returns the options of a browser's call of navigator.credentials.get, for any account,

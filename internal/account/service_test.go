@@ -160,8 +160,8 @@ func TestStart(t *testing.T) {
 	wantErr(t, "used link", err, account.ErrTicket)
 	_, err = d.NewStart(ctx, "shop")
 	wantErr(t, "link after the first run", err, account.ErrSetUp)
-	if all, _ := d.Team(ctx); len(all) != 1 {
-		t.Errorf("there are %d accounts", len(all))
+	if accounts, _ := d.Team(ctx); len(accounts) != 1 {
+		t.Errorf("there are %d accounts", len(accounts))
 	}
 }
 
@@ -175,8 +175,8 @@ func TestInvite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all, err := d.Invitations(ctx); err != nil || len(all) != 1 || all[0].ExpiresAt != d.clock.Now().Add(48*time.Hour) {
-		t.Errorf("invitations: %+v, error %v", all, err)
+	if tickets, err := d.Invitations(ctx); err != nil || len(tickets) != 1 || tickets[0].ExpiresAt != d.clock.Now().Add(48*time.Hour) {
+		t.Errorf("invitations: %+v, error %v", tickets, err)
 	}
 	_, err = d.OfferJoinPassword(ctx, link.Token, "ＭＡＲＥＮ", password)
 	wantErr(t, "name of another account", err, account.ErrExists)
@@ -257,8 +257,8 @@ func TestRecover(t *testing.T) {
 	if _, err := d.SignInPassword(ctx, "Maren", password, d.code("Maren"), browser, ""); err != nil {
 		t.Errorf("with the new app: %v", err)
 	}
-	if all, _ := d.Team(ctx); len(all) != 1 {
-		t.Errorf("there are %d accounts", len(all))
+	if accounts, _ := d.Team(ctx); len(accounts) != 1 {
+		t.Errorf("there are %d accounts", len(accounts))
 	}
 }
 

@@ -87,11 +87,11 @@ func (p *program) run(b *testing.B, args ...string) []byte {
 	b.Helper()
 	c := exec.CommandContext(b.Context(), p.binary, args...)
 	c.Env = p.environ
-	out, err := c.Output()
+	output, err := c.Output()
 	if err != nil {
 		b.Fatalf("chequer %s: %v", strings.Join(args, " "), err)
 	}
-	return out
+	return output
 }
 
 // start starts the server and records how long it takes to listen.

@@ -32,7 +32,7 @@ func (p *program) create(ctx context.Context) error {
 }
 
 // post sends a body, and decodes the response into a value unless it is nil.
-func post(ctx context.Context, url string, content []byte, headers map[string]string, into any) error {
+func post(ctx context.Context, url string, content []byte, headers map[string]string, target any) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(content))
 	if err != nil {
 		return err
@@ -42,10 +42,10 @@ func post(ctx context.Context, url string, content []byte, headers map[string]st
 		r.Header.Set(name, value)
 	}
 	answer, err := fetch(r)
-	if err != nil || into == nil {
+	if err != nil || target == nil {
 		return err
 	}
-	return json.Unmarshal(answer, into)
+	return json.Unmarshal(answer, target)
 }
 
 // fetch returns the body of a response, whose status must be 200.
@@ -74,16 +74,16 @@ func doRequest(r *http.Request) (io.ReadCloser, error) {
 
 // call sends a request with the project's own signature scheme, and decodes the response into a
 // value unless it is nil.
-func (p *program) call(ctx context.Context, method, path, content string, into any) error {
+func (p *program) call(ctx context.Context, method, path, content string, target any) error {
 	r, err := p.signed(ctx, method, path, content)
 	if err != nil {
 		return err
 	}
 	answer, err := fetch(r)
-	if err != nil || into == nil {
+	if err != nil || target == nil {
 		return err
 	}
-	return json.Unmarshal(answer, into)
+	return json.Unmarshal(answer, target)
 }
 
 // signed returns a request with the project's own signature scheme.

@@ -50,9 +50,9 @@ func BenchmarkWatching(b *testing.B) {
 	if _, err := w.Step(b.Context()); err != nil {
 		b.Fatal(err)
 	}
-	took, bytes := time.Since(start), heap()-before
+	elapsed, bytes := time.Since(start), heap()-before
 	measure(b, fmt.Sprintf("load %d", watchedCount), func(b *testing.B) {
-		b.ReportMetric(took.Seconds(), "s")
+		b.ReportMetric(elapsed.Seconds(), "s")
 		b.ReportMetric(float64(bytes)/1e6, "MB")
 	})
 	measure(b, "block", func(b *testing.B) { scanBlocks(b, network.watched, random) })

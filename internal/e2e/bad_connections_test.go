@@ -111,8 +111,8 @@ func TestSlow_clients_are_disconnected(t *testing.T) {
 			t.Fatalf("slow client %d is still connected after %s", i, time.Since(start))
 		}
 	}
-	if took := time.Since(start); took > 15*time.Second {
-		t.Errorf("slow clients were disconnected after %s, want at most 15 s", took)
+	if elapsed := time.Since(start); elapsed > 15*time.Second {
+		t.Errorf("slow clients were disconnected after %s, want at most 15 s", elapsed)
 	}
 	process.checkDescriptors(before)
 	t.Logf("a page and a creation took %s at most; slow clients ended after %s", slowest, time.Since(start))
@@ -341,9 +341,9 @@ func TestStreams_are_limited(t *testing.T) {
 	if got := readPage(t, process.url+"/invoice/"+last, http.StatusOK).Find("#st").Text(); got != "Paid. Thank you." {
 		t.Errorf("the page without a stream shows %q", got)
 	}
-	took := time.Since(requestedAt)
-	if took > 10*time.Second {
-		t.Errorf("a page without a stream showed the payment after %s, want at most 10 s", took)
+	elapsed := time.Since(requestedAt)
+	if elapsed > 10*time.Second {
+		t.Errorf("a page without a stream showed the payment after %s, want at most 10 s", elapsed)
 	}
 
 	for _, c := range streams[ids[0]] {
@@ -363,5 +363,5 @@ func TestStreams_are_limited(t *testing.T) {
 	})
 	closeAll()
 	process.checkDescriptors(before)
-	t.Logf("%d streams open and %d refused after %s; a page without a stream was paid in %s", total, refused.Load(), opened, took)
+	t.Logf("%d streams open and %d refused after %s; a page without a stream was paid in %s", total, refused.Load(), opened, elapsed)
 }

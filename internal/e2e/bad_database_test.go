@@ -207,17 +207,17 @@ func TestDatabase_locked_by_another_process(t *testing.T) {
 func smallDisk(t *testing.T, size string) string {
 	t.Helper()
 	folder := t.TempDir()
-	out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", folder).CombinedOutput()
+	output, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", folder).CombinedOutput()
 	switch {
 	case err == nil:
 	case os.Getuid() == 0:
-		programtest.Missing(t, "mount: %v: %s", err, out)
+		programtest.Missing(t, "mount: %v: %s", err, output)
 	default:
 		t.Skip("a small file system cannot be mounted here")
 	}
 	t.Cleanup(func() {
-		if out, err := exec.Command("umount", folder).CombinedOutput(); err != nil {
-			t.Errorf("umount: %v: %s", err, out)
+		if output, err := exec.Command("umount", folder).CombinedOutput(); err != nil {
+			t.Errorf("umount: %v: %s", err, output)
 		}
 	})
 	return folder

@@ -204,11 +204,11 @@ func TestReal_coins_pay_an_invoice(t *testing.T) {
 			if got := len(shop.invoice(id).Payments); got != 2 {
 				t.Errorf("%d payments are recorded, want 2", got)
 			}
-			out := process.run("doctor")
-			if !strings.Contains(string(out), "ok    network ") {
-				t.Errorf("doctor prints:\n%s", out)
+			output := process.run("doctor")
+			if !strings.Contains(string(output), "ok    network ") {
+				t.Errorf("doctor prints:\n%s", output)
 			}
-			t.Logf("doctor:\n%s", out)
+			t.Logf("doctor:\n%s", output)
 		})
 	}
 }

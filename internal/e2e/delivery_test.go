@@ -198,11 +198,11 @@ func opensslMAC(t *testing.T, secret string, body []byte) string {
 	}
 	c := exec.CommandContext(t.Context(), "openssl", "dgst", "-sha512", "-hmac", secret)
 	c.Stdin = bytes.NewReader(body)
-	out, err := c.Output()
+	output, err := c.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, sum, _ := strings.Cut(strings.TrimSpace(string(out)), "= ")
+	_, sum, _ := strings.Cut(strings.TrimSpace(string(output)), "= ")
 	return sum
 }
 

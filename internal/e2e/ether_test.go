@@ -192,8 +192,8 @@ func TestReal_ether_pays_an_invoice(t *testing.T) {
 		if after.Status != api.StatusPaid || len(after.Exceptions) != 0 || after.PaidAmount != before.PaidAmount || len(after.Payments) != 2 {
 			t.Errorf("%s, %q, paid %s by %+v", after.Status, after.Exceptions, after.PaidAmount, after.Payments)
 		}
-		if out := shop.run("wallet", "gather", "--network", "base"); strings.Contains(string(out), address+"  EURC-BASE") {
-			t.Errorf("the tokens are still listed:\n%s", out)
+		if output := shop.run("wallet", "gather", "--network", "base"); strings.Contains(string(output), address+"  EURC-BASE") {
+			t.Errorf("the tokens are still listed:\n%s", output)
 		}
 	})
 	t.Run("doctor_does_not_warn_about_ether", func(t *testing.T) {
@@ -208,9 +208,9 @@ func TestReal_ether_pays_an_invoice(t *testing.T) {
 		shop.kill()
 		command := exec.CommandContext(t.Context(), binary(t), "serve")
 		command.Env = append(slices.Clone(shop.environ), "CHEQUER_EVM_ADDRESS_QUERIES=off")
-		out, err := command.CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "base in its own coin (1 open invoice)") {
-			t.Errorf("%v: %s", err, out)
+		output, err := command.CombinedOutput()
+		if err == nil || !strings.Contains(string(output), "base in its own coin (1 open invoice)") {
+			t.Errorf("%v: %s", err, output)
 		}
 	})
 }

@@ -104,9 +104,9 @@ func runLighthouse(t *testing.T, cli, url string) (result verdict) {
 		c.Dir = t.TempDir()
 		var fault strings.Builder
 		c.Stderr = &fault
-		out, err := c.Output()
+		output, err := c.Output()
 		retry := strings.Contains(fault.String(), "run Lighthouse again") // when it could not record the page
-		if decoded := json.Unmarshal(out, &result); decoded != nil && !retry {
+		if decoded := json.Unmarshal(output, &result); decoded != nil && !retry {
 			t.Fatalf("lighthouse: %v: %v: %s", err, decoded, fault.String())
 		}
 		if result.RuntimeError == nil && len(result.Categories) == 3 {

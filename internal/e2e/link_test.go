@@ -44,11 +44,11 @@ func TestManual_signs_valid_links(t *testing.T) {
 			p := start(t, settings(t), app.Options{Demo: true})
 			c := exec.CommandContext(t.Context(), run[0], append(run[1:], file)...)
 			c.Env = append(os.Environ(), "CHEQUER_BASE_URL="+p.url, "CHEQUER_API_KEY="+p.key.Key, "CHEQUER_API_SECRET="+p.key.Secret)
-			out, err := c.Output()
+			output, err := c.Output()
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			link := strings.TrimSpace(string(out))
+			link := strings.TrimSpace(string(output))
 			page := readPage(t, link, http.StatusOK)
 			if got := page.Find("main").Text(); !strings.Contains(got, "€56.50") || !strings.Contains(got, "Two prints (A4) & a frame") {
 				t.Errorf("the page shows %s", got)

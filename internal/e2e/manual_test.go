@@ -73,8 +73,8 @@ func runInDemo(t *testing.T, script string) {
 	}
 	c := exec.CommandContext(t.Context(), "bash", "-e", "-o", "pipefail", "-c", script)
 	c.Dir, c.Env = folder, append(p.environ, "CHEQUER_BASE_URL="+p.url, "CHEQUER_API_KEY="+p.key.Key, "CHEQUER_API_SECRET="+p.key.Secret)
-	out, err := c.CombinedOutput()
-	if err != nil || strings.Contains(string(out), `"statusCode"`) {
-		t.Errorf("%v\n%s\n%s", err, script, out)
+	output, err := c.CombinedOutput()
+	if err != nil || strings.Contains(string(output), `"statusCode"`) {
+		t.Errorf("%v\n%s\n%s", err, script, output)
 	}
 }

@@ -29,9 +29,9 @@ func binary(t *testing.T) string {
 			return
 		}
 		built.path = filepath.Join(folder, "chequer")
-		out, err := exec.Command("go", "build", "-o", built.path, "chequer/cmd/chequer").CombinedOutput()
+		output, err := exec.Command("go", "build", "-o", built.path, "chequer/cmd/chequer").CombinedOutput()
 		if err != nil {
-			built.err = fmt.Errorf("build: %w: %s", err, out)
+			built.err = fmt.Errorf("build: %w: %s", err, output)
 		}
 	})
 	if built.err != nil {
@@ -56,11 +56,11 @@ func (p *process) run(args ...string) []byte {
 	c.Env = p.environ
 	var errs bytes.Buffer
 	c.Stderr = &errs
-	out, err := c.Output()
+	output, err := c.Output()
 	if err != nil {
 		p.t.Fatalf("chequer %s: %v\n%s", strings.Join(args, " "), err, errs.String())
 	}
-	return out
+	return output
 }
 
 // serve starts the server, and returns when it is listening.

@@ -159,9 +159,9 @@ func TestManual_checks_proofs(t *testing.T) {
 		}
 		c := exec.CommandContext(t.Context(), "sh", "-ec", script)
 		c.Dir, c.Env = folder, []string{"KEY=" + key, "PATH=" + os.Getenv("PATH")}
-		out, err := c.CombinedOutput()
+		output, err := c.CombinedOutput()
 		if err != nil {
-			return fmt.Errorf("%w: %s", err, out)
+			return fmt.Errorf("%w: %s", err, output)
 		}
 		return nil
 	}

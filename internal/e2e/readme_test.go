@@ -59,8 +59,8 @@ func TestManual_checks_webhooks(t *testing.T) {
 	if err := os.WriteFile(source, []byte(checkProgram+check), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, source).CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	if output, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, source).CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, output)
 	}
 	genuine := func(secret string, h http.Header, body []byte) bool {
 		args := []string{secret}
@@ -69,11 +69,11 @@ func TestManual_checks_webhooks(t *testing.T) {
 		}
 		c := exec.CommandContext(t.Context(), program, args...)
 		c.Stdin = bytes.NewReader(body)
-		out, err := c.Output()
+		output, err := c.Output()
 		if err != nil {
 			t.Fatal(err)
 		}
-		return string(out) == "true"
+		return string(output) == "true"
 	}
 
 	p := start(t, settings(t, allowLoopback), app.Options{Demo: true})

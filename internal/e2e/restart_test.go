@@ -32,8 +32,8 @@ func TestStopped_demo_starts_again(t *testing.T) {
 	streamEnded := invoices.openStream(p.url)
 	stopRequested := time.Now()
 	p.stop()
-	if took := time.Since(stopRequested); took > shutdownTimeout {
-		t.Errorf("with an open stream the shutdown took %s", took)
+	if elapsed := time.Since(stopRequested); elapsed > shutdownTimeout {
+		t.Errorf("with an open stream the shutdown took %s", elapsed)
 	}
 	<-streamEnded
 
@@ -57,8 +57,8 @@ func TestStop_does_not_wait_for_spare_connections(t *testing.T) {
 	readPage(t, p.url+"/", http.StatusOK) // afterwards the server has accepted the spare connection
 	stopRequested := time.Now()
 	p.stop()
-	if took := time.Since(stopRequested); took > shutdownTimeout {
-		t.Errorf("with a connection without a request the shutdown took %s", took)
+	if elapsed := time.Since(stopRequested); elapsed > shutdownTimeout {
+		t.Errorf("with a connection without a request the shutdown took %s", elapsed)
 	}
 }
 
@@ -82,8 +82,8 @@ func TestEnded_process_starts_again(t *testing.T) {
 			streamEnded := invoices.openStream(p.url)
 			stopRequested := time.Now()
 			tt.end(p)
-			if took := time.Since(stopRequested); took > shutdownTimeout {
-				t.Errorf("with an open stream the stop took %s", took)
+			if elapsed := time.Since(stopRequested); elapsed > shutdownTimeout {
+				t.Errorf("with an open stream the stop took %s", elapsed)
 			}
 			<-streamEnded
 

@@ -54,8 +54,8 @@ func newSellingShop(t *testing.T, database string) *sellingShop {
 	}
 	add := exec.CommandContext(t.Context(), binary(t), "sale", "add", "kraken", "--key", exchangetest.Key)
 	add.Env, add.Stdin = p.environ, strings.NewReader(exchangetest.Secret+"\n")
-	if out, err := add.CombinedOutput(); err != nil || bytes.Contains(out, []byte(exchangetest.Secret)) {
-		t.Fatalf("sale add: %v\n%s", err, out)
+	if output, err := add.CombinedOutput(); err != nil || bytes.Contains(output, []byte(exchangetest.Secret)) {
+		t.Fatalf("sale add: %v\n%s", err, output)
 	}
 	p.run("sale", "on")
 	return &sellingShop{p, exchange, key.Key, key.Secret}
@@ -250,13 +250,13 @@ func TestSales_are_shown_to_the_merchant(t *testing.T) {
 	defer cancel()
 	doctor := exec.CommandContext(ctx, binary(t), "doctor") // it ends with an error here, because Bitcoin is not watched
 	doctor.Env = s.environ
-	out, _ := doctor.Output()
+	output, _ := doctor.Output()
 	for out, pattern := range map[string]string{
 		string(s.run("sale", "list")):     `paid +0\.00014465 BTC +0\.00014465 +86419\.979 +12\.50065 +0\.05 +filled`,
 		string(s.run("sale", "list", id)): `kraken +O00001-CHEQR-ORDER .* done`,
 		string(s.run("sale", "show")):     `selling +on`,
 		string(s.run("events", "list")):   `conversion\.filled`,
-		string(out):                       `ok +selling at kraken: on, 0 sales waiting`,
+		string(output):                    `ok +selling at kraken: on, 0 sales waiting`,
 	} {
 		if !regexp.MustCompile(pattern).MatchString(out) {
 			t.Errorf("%s does not match\n%s", pattern, out)

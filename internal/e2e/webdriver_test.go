@@ -236,23 +236,23 @@ func (w *webDriver) request(method, url string, arguments map[string]any) (json.
 	return answer.Value, nil
 }
 
-// must runs a command and decodes its value into into, unless that is nil.
-func (s *session) must(c command, arguments map[string]any, into any) {
+// must runs a command and decodes its value into target, unless that is nil.
+func (s *session) must(c command, arguments map[string]any, target any) {
 	s.t.Helper()
-	if err := s.run(c, arguments, into); err != nil {
+	if err := s.run(c, arguments, target); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-func (s *session) run(c command, arguments map[string]any, into any) error {
+func (s *session) run(c command, arguments map[string]any, target any) error {
 	if arguments == nil {
 		arguments = map[string]any{}
 	}
 	value, err := s.send(c, arguments)
-	if err != nil || into == nil {
+	if err != nil || target == nil {
 		return err
 	}
-	return json.Unmarshal(value, into)
+	return json.Unmarshal(value, target)
 }
 
 // start opens a window with a width of 440 CSS pixels. Both browsers refuse smaller windows.

@@ -237,9 +237,9 @@ func (s *Service) pricedMethods(r CreateRequest, due money.Amount, rates Rates, 
 			}
 			rated = true
 			if !carries(asset, price.Expected) {
-				least := price.Rate(due.Currency()).Value(asset.Dust)
-				if smallest == nil || least.Cmp(smallest) < 0 {
-					smallest = least
+				minimum := price.Rate(due.Currency()).Value(asset.Dust)
+				if smallest == nil || minimum.Cmp(smallest) < 0 {
+					smallest = minimum
 				}
 				continue
 			}

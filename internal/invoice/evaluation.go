@@ -199,10 +199,10 @@ func (c *evaluationCache) put(inv *Invoice, e *Evaluation) {
 		return
 	}
 	var oldest string
-	least := c.used + 1
+	minimum := c.used + 1
 	for id, cached := range c.entries {
-		if cached.used < least {
-			oldest, least = id, cached.used
+		if cached.used < minimum {
+			oldest, minimum = id, cached.used
 		}
 	}
 	delete(c.entries, oldest)

@@ -165,10 +165,10 @@ func TestReplay_returns_the_invoice_of_a_key(t *testing.T) {
 	s := openShop(t, table)
 	r := s.request("40")
 	r.Key, r.BodyHash = invoice.IdempotencyKey{Value: "k"}, "one"
-	made, err := s.service.Create(t.Context(), r)
+	created, err := s.service.Create(t.Context(), r)
 	s.must(err)
 	again, err := s.service.Replay(t.Context(), "m", invoice.IdempotencyKey{Value: "k"}, "one")
-	if err != nil || again.ID != made.ID {
+	if err != nil || again.ID != created.ID {
 		t.Errorf("replay: %v, %v", again, err)
 	}
 	if _, err := s.service.Replay(t.Context(), "m", invoice.IdempotencyKey{Value: "k"}, "two"); !errors.Is(err, invoice.ErrConflict) {

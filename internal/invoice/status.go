@@ -70,16 +70,16 @@ func (inv *Invoice) Evaluate() State { return inv.evaluate(inv.ledger()) }
 // evaluate is Evaluate with a ledger that is computed already.
 func (inv *Invoice) evaluate(ledger ledger) State {
 	price := minor(inv.Terms.Price)
-	least := new(big.Rat).Sub(price, minor(inv.Terms.Rules.Tolerance))
+	minimum := new(big.Rat).Sub(price, minor(inv.Terms.Rules.Tolerance))
 	seen, confirmed := ledger.sum(false), ledger.sum(true)
-	covered := seen.Cmp(least) >= 0
+	covered := seen.Cmp(minimum) >= 0
 	expired := inv.scannedPast(inv.ExpiresAt())
 
 	var s State
 	switch {
 	case !inv.DeclinedAt.IsZero() && !ledger.accepted:
 		s.Status = Declined
-	case confirmed.Cmp(least) >= 0:
+	case confirmed.Cmp(minimum) >= 0:
 		s.Status = Paid
 	case seen.Sign() > 0 && (!expired || covered):
 		s.Status = Pending
@@ -98,8 +98,8 @@ func (inv *Invoice) evaluate(ledger ledger) State {
 	}
 	over := new(big.Rat).Sub(confirmed, price)
 	s.Overpaid = money.RoundDown(major(over, inv.Terms.Price.Currency()), inv.Terms.Price.Currency())
-	s.PaidTx, s.PaidAsset = ledger.completing(least)
-	part := seen.Sign() > 0 && !covered || ledger.accepted && seen.Cmp(least) < 0
+	s.PaidTx, s.PaidAsset = ledger.completing(minimum)
+	part := seen.Sign() > 0 && !covered || ledger.accepted && seen.Cmp(minimum) < 0
 	// A payment that covers the price and was found after the merchant cancelled waits for a decision,
 	// as one that came later does.
 	ledger.late = ledger.late || s.Status == Declined && covered

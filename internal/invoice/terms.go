@@ -72,15 +72,15 @@ func (t Tolerance) of(due money.Amount, by Price) money.Amount {
 	if share == 0 && !t.Euro.IsZero() {
 		share = MaxTolerance
 	}
-	least := new(big.Rat).Mul(due.Rat(), big.NewRat(min(share, MaxTolerance), 10_000))
+	minimum := new(big.Rat).Mul(due.Rat(), big.NewRat(min(share, MaxTolerance), 10_000))
 	if !t.Euro.IsZero() {
 		euro := t.Euro.Rat()
 		if fiat := due.Currency(); fiat != money.EUR {
 			euro = new(big.Rat).Mul(euro, new(big.Rat).Quo(by.Rate(fiat).Value(by.Expected), by.EUR.Value(by.Expected)))
 		}
-		if euro.Cmp(least) < 0 {
-			least = euro
+		if euro.Cmp(minimum) < 0 {
+			minimum = euro
 		}
 	}
-	return money.RoundDown(least, due.Currency())
+	return money.RoundDown(minimum, due.Currency())
 }

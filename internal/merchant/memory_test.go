@@ -28,8 +28,8 @@ func fiat(code string) money.Currency {
 
 // tokens returns a function that returns a new text of upper-case letters and digits on each call.
 func tokens() func(int) string {
-	made := 0
-	return func(length int) string { made++; return fmt.Sprintf("A%0*d", length-1, made) }
+	created := 0
+	return func(length int) string { created++; return fmt.Sprintf("A%0*d", length-1, created) }
 }
 
 // memory stores links, products and terminals. Methods that the tests do not need are missing.
@@ -95,11 +95,11 @@ func (m *memory) Product(_ context.Context, _, slug string) (merchant.Product, e
 	return find(m, m.products, slug)
 }
 
-func (m *memory) Products(context.Context, string) (all []merchant.Product, err error) {
+func (m *memory) Products(context.Context, string) (products []merchant.Product, err error) {
 	for _, p := range m.products {
-		all = append(all, p)
+		products = append(products, p)
 	}
-	return all, nil
+	return products, nil
 }
 
 func (m *memory) UpdateProduct(_ context.Context, _ string, _ merchant.Mode, slug string, change func(*merchant.Product) error) (merchant.Product, error) {

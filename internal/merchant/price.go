@@ -57,8 +57,8 @@ func (p Prices) parse(field, plain, code string) (money.Amount, error) {
 		return money.Amount{}, invalid("fiat_currency", errors.New("must be "+p.either()+howToAdd(code)))
 	}
 	fiat := p.currencies[i]
-	most := p.Max(fiat)
-	tooMuch := fmt.Errorf("must be at most %s %s", most, fiat.Code)
+	maximum := p.Max(fiat)
+	tooMuch := fmt.Errorf("must be at most %s %s", maximum, fiat.Code)
 	whole, fraction, _ := strings.Cut(plain, ".")
 	switch {
 	case len(whole) > len(p.maximum):
@@ -72,7 +72,7 @@ func (p Prices) parse(field, plain, code string) (money.Amount, error) {
 		return money.Amount{}, fmt.Errorf("price %s: %w", plain, err)
 	case a.IsZero():
 		return money.Amount{}, invalid(field, ErrNotPositive)
-	case a.Cmp(most) > 0:
+	case a.Cmp(maximum) > 0:
 		return money.Amount{}, invalid(field, tooMuch)
 	}
 	return a, nil

@@ -108,12 +108,12 @@ func (s *Service) CreateKey(ctx context.Context, merchantID string, mode Mode, s
 
 // First returns the first merchant. If there is none, it makes one with the given name.
 func (s *Service) First(ctx context.Context, name string) (Merchant, error) {
-	all, err := s.storage.Merchants(ctx)
+	merchants, err := s.storage.Merchants(ctx)
 	if err != nil {
 		return Merchant{}, fmt.Errorf("first merchant: %w", err)
 	}
-	if len(all) > 0 {
-		return all[0], nil
+	if len(merchants) > 0 {
+		return merchants[0], nil
 	}
 	m := Merchant{ID: firstID, Name: name, CreatedAt: s.now()}
 	err = s.storage.CreateMerchant(ctx, m)

@@ -212,8 +212,8 @@ func TestCreate_checks_rates_wallets_and_methods(t *testing.T) {
 			if retry := response.Header.Get("Retry-After"); (test.status == 503) != (retry != "") {
 				t.Errorf("Retry-After = %q", retry)
 			}
-			if made := l.storage.Count(); (test.status == 200) != (made == 1) {
-				t.Errorf("%d invoices were created", made)
+			if created := l.storage.Count(); (test.status == 200) != (created == 1) {
+				t.Errorf("%d invoices were created", created)
 			}
 		})
 	}

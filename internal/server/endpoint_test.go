@@ -59,23 +59,23 @@ func (l *lab) keepEndpoints() *storage.Storage {
 			t.Fatal(err)
 		}
 	}
-	made := 0
+	created := 0
 	l.config.Feed = s
 	l.config.Themes = merchant.NewThemes(s, l.now)
 	l.config.Endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
 		Storage: s, Check: guard.Policy{}.Check, EncodeTest: wire.TestEvent, Now: l.now,
-		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
+		Token: func(length int) string { created++; return fmt.Sprintf("%0*d", length, created) },
 	})
 	l.config.Links = merchant.NewLinks(merchant.LinksConfig{
 		Storage: s, Prices: l.config.Prices, Now: l.now,
-		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
+		Token: func(length int) string { created++; return fmt.Sprintf("%0*d", length, created) },
 	})
 	l.config.Products = merchant.NewProducts(merchant.ProductsConfig{
 		Storage: s, Prices: l.config.Prices, Now: l.now,
 	})
 	l.config.Terminals = merchant.NewTerminals(merchant.TerminalsConfig{
 		Storage: s, Prices: l.config.Prices, Now: l.now,
-		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
+		Token: func(length int) string { created++; return fmt.Sprintf("%0*d", length, created) },
 	})
 	l.restart()
 	return s

@@ -13,11 +13,11 @@ import (
 )
 
 // decode decodes JSON into a value and refuses unknown fields.
-func decode(t *testing.T, body string, into any) {
+func decode(t *testing.T, body string, target any) {
 	t.Helper()
 	strict := json.NewDecoder(strings.NewReader(body))
 	strict.DisallowUnknownFields()
-	if err := strict.Decode(into); err != nil {
+	if err := strict.Decode(target); err != nil {
 		t.Fatalf("%v: %s", err, body)
 	}
 }

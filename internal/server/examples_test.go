@@ -42,8 +42,8 @@ func examplePrograms(t *testing.T, folders ...string) programs {
 	for _, folder := range folders {
 		build := exec.CommandContext(t.Context(), "go", "build", "-o", p.built, "./"+folder)
 		build.Dir = exampleFolder
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", folder, err, out)
+		if output, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("build %s: %v\n%s", folder, err, output)
 		}
 	}
 	return p
@@ -77,10 +77,10 @@ func (p programs) run(t *testing.T, l *lab, language, folder, key string, argume
 	t.Helper()
 	listening := httptest.NewServer(l.handler)
 	defer listening.Close()
-	out, err := p.command(t, language, folder, []string{
+	output, err := p.command(t, language, folder, []string{
 		"CHEQUER_BASE_URL=" + listening.URL + "/shop", "CHEQUER_API_KEY=" + publicKey(key), "CHEQUER_API_SECRET=secret of all",
 	}, arguments...).Output()
-	return string(out), err
+	return string(output), err
 }
 
 // The documented examples work against a real server and fail when the server refuses a call.

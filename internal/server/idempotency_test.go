@@ -111,12 +111,12 @@ const quoteEnds = "quote ends"
 // keyed creates an invoice with an idempotency key and returns its identifier.
 func (l *lab) keyed(t *testing.T, key, body string) string {
 	t.Helper()
-	var made api.Invoice
+	var created api.Invoice
 	response := l.send(keyed(key, body))
-	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &made) != nil {
+	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &created) != nil {
 		t.Fatalf("invoice/new answers %d: %s", response.StatusCode, text)
 	}
-	return made.ForeignID
+	return created.ForeignID
 }
 
 // play simulates an action on a test invoice.
@@ -176,14 +176,14 @@ func TestIdempotency_keys_of_pages_and_of_the_API_are_separate(t *testing.T) {
 		}
 		caller.message.header = set(api.HeaderIdempotencyKey, key)
 		response := l.send(caller.message)
-		var made api.CheckoutInvoice
-		if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &made) != nil {
+		var created api.CheckoutInvoice
+		if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &created) != nil {
 			t.Fatalf("%s: answer %d: %s", caller.name, response.StatusCode, text)
 		}
-		if other, taken := owner[made.ForeignID]; taken {
+		if other, taken := owner[created.ForeignID]; taken {
 			t.Errorf("%s returned the invoice of %s", caller.name, other)
 		}
-		owner[made.ForeignID] = caller.name
+		owner[created.ForeignID] = caller.name
 	}
 }
 
@@ -234,7 +234,7 @@ func TestIdempotency_creates_one_invoice_per_key(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if made := l.storage.Count(); made != 3 {
-		t.Errorf("%d invoices were created, want 3", made)
+	if created := l.storage.Count(); created != 3 {
+		t.Errorf("%d invoices were created, want 3", created)
 	}
 }

@@ -48,12 +48,12 @@ func aboutSigned(what, query string) message {
 // pay pays by a signed link and returns the identifier of its invoice.
 func (l *lab) pay(t *testing.T, query string) string {
 	t.Helper()
-	var made api.CheckoutInvoice
+	var created api.CheckoutInvoice
 	response := l.send(aboutSigned("pay", query))
-	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &made) != nil {
+	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &created) != nil {
 		t.Fatalf("pay answers %d: %s", response.StatusCode, text)
 	}
-	return made.ForeignID
+	return created.ForeignID
 }
 
 func (l *lab) readLink(t *testing.T, query string) (o api.CheckoutLink) {
@@ -186,7 +186,7 @@ func TestSignedLink_of_an_order_with_another_price(t *testing.T) {
 				for _, action := range tt.actions {
 					l.play(t, first, action)
 				}
-				made := l.storage.Count()
+				created := l.storage.Count()
 				o := l.readLink(t, other)
 				if o.ForeignID != "" || o.OtherID != first || o.OtherStatus != tt.status || o.OtherAmount != "56.5" || o.OtherCurrency != "EUR" {
 					t.Errorf("the link offers %+v", o)
@@ -195,8 +195,8 @@ func TestSignedLink_of_an_order_with_another_price(t *testing.T) {
 					t.Errorf("received %q, want %q", o.OtherReceived, r.PaidAmount)
 				}
 				refused(t, l.send(aboutSigned("pay", other)), http.StatusConflict, api.CodeLinkOrderPaid)
-				if got := l.resource(t, first).Status; got != tt.status || l.storage.Count() != made {
-					t.Errorf("the first invoice is %s and %d more were created, want %s and none", got, l.storage.Count()-made, tt.status)
+				if got := l.resource(t, first).Status; got != tt.status || l.storage.Count() != created {
+					t.Errorf("the first invoice is %s and %d more were created, want %s and none", got, l.storage.Count()-created, tt.status)
 				}
 			})
 		}
@@ -240,14 +240,14 @@ func TestLink_recreated_with_another_price_creates_another_invoice(t *testing.T)
 		l.send(message{method: method, target: "/api/v2/links" + below, key: "admin", own: true, body: body})
 	}
 	pay := func() string {
-		var made api.CheckoutInvoice
+		var created api.CheckoutInvoice
 		response := l.send(message{
 			method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"coffee"}`, header: set(api.HeaderIdempotencyKey, "token"),
 		})
-		if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &made) != nil {
+		if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &created) != nil {
 			t.Fatalf("pay answers %d: %s", response.StatusCode, text)
 		}
-		return made.ForeignID
+		return created.ForeignID
 	}
 	links("POST", "", `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR"}`)
 	first := pay()
@@ -428,12 +428,12 @@ func TestLink_that_changed_or_ended_creates_no_invoice(t *testing.T) {
 		})
 	}
 	links("POST", "", `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR","payment_methods":["EURC-BASE","BTC"]}`)
-	var made api.CheckoutInvoice
-	if text := read(t, pay("a", `,"shown_amount":"3.5","shown_currency":"EUR"`)); json.Unmarshal([]byte(text), &made) != nil {
+	var created api.CheckoutInvoice
+	if text := read(t, pay("a", `,"shown_amount":"3.5","shown_currency":"EUR"`)); json.Unmarshal([]byte(text), &created) != nil {
 		t.Fatal(text)
 	}
 	var offered []string
-	for _, m := range l.resource(t, made.ForeignID).PaymentMethods {
+	for _, m := range l.resource(t, created.ForeignID).PaymentMethods {
 		offered = append(offered, m.CryptoCurrency)
 	}
 	if got := strings.Join(offered, " "); got != "EURC-BASE BTC" {

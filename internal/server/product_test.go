@@ -33,12 +33,12 @@ func (l *lab) order(token, body string) *http.Response {
 // ordered orders a product and returns the identifier of the invoice.
 func (l *lab) ordered(t *testing.T, token, body string) string {
 	t.Helper()
-	var made api.CheckoutInvoice
+	var created api.CheckoutInvoice
 	response := l.order(token, body)
-	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &made) != nil {
+	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &created) != nil {
 		t.Fatalf("order answers %d: %s", response.StatusCode, text)
 	}
-	return made.ForeignID
+	return created.ForeignID
 }
 
 // Every answer about products.
@@ -265,12 +265,12 @@ func TestTerminal_creates_invoices_of_any_amount_until_it_is_removed(t *testing.
 	if again := read(t, call("pay", "a", `,"amount":"7.50","order_id":"Table 4","note":"Two beers"`)); again != first {
 		t.Errorf("the same form returned %s, then %s", first, again)
 	}
-	var made api.CheckoutInvoice
-	if err := json.Unmarshal([]byte(first), &made); err != nil {
+	var created api.CheckoutInvoice
+	if err := json.Unmarshal([]byte(first), &created); err != nil {
 		t.Fatal(err)
 	}
 	var inv api.Resource
-	response := l.send(message{method: "GET", target: "/api/v2/invoices/" + made.ForeignID, key: "all", own: true})
+	response := l.send(message{method: "GET", target: "/api/v2/invoices/" + created.ForeignID, key: "all", own: true})
 	if err := json.Unmarshal([]byte(read(t, response)), &inv); err != nil {
 		t.Fatal(err)
 	}

@@ -55,8 +55,8 @@ func checkRefusals(t *testing.T, tests map[string]refusal) {
 			}
 		})
 	}
-	if made := l.storage.Count(); made != 0 {
-		t.Errorf("%d invoices were created, want none", made)
+	if created := l.storage.Count(); created != 0 {
+		t.Errorf("%d invoices were created, want none", created)
 	}
 }
 

@@ -274,12 +274,12 @@ func TestExport_is_complete_and_streamed(t *testing.T) {
 	}
 	w := &pieces{header: http.Header{}}
 	l.handler.ServeHTTP(w, l.request(message{method: "GET", target: "/api/v2/invoices/export?format=json", key: "read", own: true}))
-	var all []api.Resource
-	if err := json.Unmarshal([]byte(w.text.String()), &all); err != nil || len(all) != 250 {
-		t.Errorf("%d invoices, %v", len(all), err)
+	var resources []api.Resource
+	if err := json.Unmarshal([]byte(w.text.String()), &resources); err != nil || len(resources) != 250 {
+		t.Errorf("%d invoices, %v", len(resources), err)
 	}
 	orders := map[string]bool{}
-	for _, r := range all {
+	for _, r := range resources {
 		orders[r.OrderID] = true
 	}
 	if len(orders) != 250 {

@@ -145,13 +145,13 @@ func optional(take parameter) parameter {
 }
 
 // unix parses a time in Unix seconds.
-func unix(into *time.Time) parameter {
+func unix(target *time.Time) parameter {
 	return func(value string) error {
 		seconds, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || !timestampPattern.MatchString(value) {
 			return errors.New("must be a time in Unix seconds")
 		}
-		*into = time.Unix(seconds, 0)
+		*target = time.Unix(seconds, 0)
 		return nil
 	}
 }

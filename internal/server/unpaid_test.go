@@ -101,7 +101,7 @@ func TestUnpaidInvoices_of_one_network_do_not_block_others(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newUnpaidLab(t, 40, nil)
-			var made int
+			var created int
 			for n := range 100 {
 				ask := f.storefront
 				if n%2 == 1 {
@@ -109,14 +109,14 @@ func TestUnpaidInvoices_of_one_network_do_not_block_others(t *testing.T) {
 				}
 				switch got := ask(flood(n * 257)); got {
 				case "ok":
-					made++
+					created++
 				case networkReached:
 				default:
 					t.Fatalf("request %d: got %s", n, got)
 				}
 			}
-			if made == 0 || made > 4 {
-				t.Errorf("the network got %d invoices, want 1 to 4 of 40", made)
+			if created == 0 || created > 4 {
+				t.Errorf("the network got %d invoices, want 1 to 4 of 40", created)
 			}
 			if got := f.storefront("2001:db8:2::1"); got != "ok" {
 				t.Errorf("storefront for another network: got %s, want ok", got)

@@ -126,8 +126,8 @@ func TestInvoice_takes_little_space(t *testing.T) {
 		before := pay(100)
 		got := (pay(count) - before) / count
 		t.Logf("%d bytes for an invoice", got)
-		if most := maxFinished(url); got > most {
-			t.Errorf("a finished invoice takes %d bytes, want at most %d", got, most)
+		if maximum := maxFinished(url); got > maximum {
+			t.Errorf("a finished invoice takes %d bytes, want at most %d", got, maximum)
 		}
 	})
 }
@@ -249,12 +249,12 @@ func createEight(t testing.TB, service *invoice.Service) *invoice.Invoice {
 }
 
 // payInFull records a confirmed payment in bitcoin.
-func payInFull(t testing.TB, s *storage.Storage, made *invoice.Invoice) {
+func payInFull(t testing.TB, s *storage.Storage, created *invoice.Invoice) {
 	t.Helper()
 	tx, block := make([]byte, 32), make([]byte, 32)
 	_, _ = rand.Read(tx) // never fails
 	_, _ = rand.Read(block)
-	_, err := s.UpdateInvoice(t.Context(), made.ID, invoice.Lease{}, func(inv *invoice.Invoice) error {
+	_, err := s.UpdateInvoice(t.Context(), created.ID, invoice.Lease{}, func(inv *invoice.Invoice) error {
 		m := inv.Methods[0]
 		inv.Transfers = []invoice.Transfer{{
 			ID: hex.EncodeToString(tx) + ":0", Network: m.Asset.Network, Tx: hex.EncodeToString(tx), Asset: m.Asset.Code,

@@ -117,7 +117,7 @@ func (s *Storage) Delivery(ctx context.Context, endpointID, eventID string) (mer
 // Attempts lists the attempts of a merchant's deliveries that began at a time or later, oldest
 // first, without the responses.
 func (s *Storage) Attempts(ctx context.Context, merchantID string, since time.Time) ([]merchant.Attempt, error) {
-	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]merchant.Attempt, error) {
+	attempts, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]merchant.Attempt, error) {
 		return list(ctx, q, readAttempt, `
 			SELECT d.endpoint_id, d.position, d.event_id, d.type, d.invoice_id, d.state, t.number, t.at, t.duration, t.status, t.fault
 			FROM endpoints e
@@ -129,7 +129,7 @@ func (s *Storage) Attempts(ctx context.Context, merchantID string, since time.Ti
 	if err != nil {
 		return nil, fmt.Errorf("read tries of %s: %w", merchantID, err)
 	}
-	return all, nil
+	return attempts, nil
 }
 
 func readAttempt(row scanner) (a merchant.Attempt, err error) {

@@ -250,8 +250,8 @@ func TestClaimDeliveries_gives_each_delivery_to_one_caller(t *testing.T) {
 			})
 		}
 		group.Wait()
-		if _, left := claim(t, s, "e", noon, 100); len(seen)+len(left) != 40 {
-			t.Errorf("%d deliveries claimed concurrently and %d afterwards, want 40 in all", len(seen), len(left))
+		if _, remaining := claim(t, s, "e", noon, 100); len(seen)+len(remaining) != 40 {
+			t.Errorf("%d deliveries claimed concurrently and %d afterwards, want 40 in all", len(seen), len(remaining))
 		}
 		for id, n := range seen {
 			if n != 1 {
@@ -410,11 +410,11 @@ func TestDeleteEvents_deletes_the_oldest_first(t *testing.T) {
 		if diff := cmp.Diff([]int{3, 1, 0}, deleted); diff != "" {
 			t.Errorf("deleted by each call (-want +got):\n%s", diff)
 		}
-		left := rows(t, url, "SELECT id FROM events ORDER BY position")
+		remaining := rows(t, url, "SELECT id FROM events ORDER BY position")
 		kept := rows(t, url, "SELECT event_id FROM deliveries ORDER BY position")
 		want := []string{"evt_i3_invoice.created_1", "evt_i4_invoice.created_1"}
-		if cmp.Diff(want, left) != "" || cmp.Diff(want, kept) != "" || len(rows(t, url, "SELECT position FROM tries")) != 0 {
-			t.Errorf("got events %q and deliveries %q, want %q of both and no attempts", left, kept, want)
+		if cmp.Diff(want, remaining) != "" || cmp.Diff(want, kept) != "" || len(rows(t, url, "SELECT position FROM tries")) != 0 {
+			t.Errorf("got events %q and deliveries %q, want %q of both and no attempts", remaining, kept, want)
 		}
 	})
 }
@@ -433,8 +433,8 @@ func TestDeleteEvents_deletes_test_deliveries_without_events(t *testing.T) {
 		if n, err := s.DeleteEvents(t.Context(), noon.Add(2*time.Minute), 10); n != 2 || err != nil {
 			t.Errorf("got %d, error %v, want 2", n, err)
 		}
-		if left := rows(t, url, "SELECT event_id FROM deliveries"); cmp.Diff([]string{"evt_2"}, left) != "" || len(rows(t, url, "SELECT position FROM tries")) != 0 {
-			t.Errorf("got deliveries %q, want evt_2 and no attempts", left)
+		if remaining := rows(t, url, "SELECT event_id FROM deliveries"); cmp.Diff([]string{"evt_2"}, remaining) != "" || len(rows(t, url, "SELECT position FROM tries")) != 0 {
+			t.Errorf("got deliveries %q, want evt_2 and no attempts", remaining)
 		}
 	})
 }

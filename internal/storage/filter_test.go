@@ -28,23 +28,23 @@ type filtered struct {
 // filteredLists returns every list that has filters, with every combination of them.
 func filteredLists() []filtered {
 	const page = 2
-	all := append(filteredInvoices(page), filtered{"tally", "invoices_by_status", storage.TallyStatements("shop", invoice.Live), false})
+	lists := append(filteredInvoices(page), filtered{"tally", "invoices_by_status", storage.TallyStatements("shop", invoice.Live), false})
 	for _, after := range []invoice.Position{{}, {CreatedAt: noon, ID: "i9"}} {
-		all = append(all, filtered{"undecided", "invoice_flags_by_age", storage.UndecidedStatements(after, page), false})
+		lists = append(lists, filtered{"undecided", "invoice_flags_by_age", storage.UndecidedStatements(after, page), false})
 	}
 	for _, state := range []merchant.DeliveryState{"", merchant.DeliveryFailed} {
-		all = append(all, filtered{"deliveries " + string(state), indexOf(state != "", "deliveries_by_state", "deliveries_pkey"),
+		lists = append(lists, filtered{"deliveries " + string(state), indexOf(state != "", "deliveries_by_state", "deliveries_pkey"),
 			storage.DeliveriesStatements("e", state, math.MaxInt64, page), false})
 	}
 	for _, kind := range []string{"", "invoice.paid"} {
-		all = append(all, filtered{"events " + kind, indexOf(kind != "", "events_by_type", "events_by_mode"),
+		lists = append(lists, filtered{"events " + kind, indexOf(kind != "", "events_by_type", "events_by_mode"),
 			storage.NewestEventsStatements("shop", invoice.Live, 0, kind, page), false})
 	}
 	for _, state := range []invoice.SaleState{"", invoice.SaleFailed} {
-		all = append(all, filtered{"sales " + string(state), indexOf(state != "", "conversions_by_state", "conversions_by_age"),
+		lists = append(lists, filtered{"sales " + string(state), indexOf(state != "", "conversions_by_state", "conversions_by_age"),
 			storage.SaleStatements("shop", state, page), false})
 	}
-	return all
+	return lists
 }
 
 // listFilter is a filter of the list of invoices, with the index of the list that it alone uses.
@@ -75,7 +75,7 @@ var listFilters = []listFilter{
 // filteredInvoices returns the lists of invoices that the test examines. The list without a filter, and
 // with each single filter, has every combination of the bounds From, To and after. The list with each
 // pair of filters has no bounds or all three.
-func filteredInvoices(page int) (all []filtered) {
+func filteredInvoices(page int) (lists []filtered) {
 	chosen := [][]listFilter{nil}
 	for i, one := range listFilters {
 		chosen = append(chosen, []listFilter{one})
@@ -113,10 +113,10 @@ func filteredInvoices(page int) (all []filtered) {
 			if has(2) {
 				after, name = invoice.Position{CreatedAt: noon.Add(time.Second), ID: "i9"}, name+" after"
 			}
-			all = append(all, filtered{name, index, storage.InvoicesStatements(f, after, page), sorts})
+			lists = append(lists, filtered{name, index, storage.InvoicesStatements(f, after, page), sorts})
 		}
 	}
-	return all
+	return lists
 }
 
 func indexOf(filter bool, with, without string) string {

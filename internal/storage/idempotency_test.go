@@ -100,17 +100,17 @@ func TestCreateInvoice_with_one_key_makes_one_invoice_concurrently(t *testing.T)
 			})
 		}
 		group.Wait()
-		made := 0
+		created := 0
 		for i, inv := range answers {
 			if fresh[i] {
-				made++
+				created++
 			}
 			if diff := cmp.Diff(answers[0], inv); diff != "" {
 				t.Errorf("invoice returned to caller %d (-first +got):\n%s", i, diff)
 			}
 		}
-		if made != 1 {
-			t.Errorf("%d callers made an invoice, want 1", made)
+		if created != 1 {
+			t.Errorf("%d callers made an invoice, want 1", created)
 		}
 		if next := rows(t, url, "SELECT next FROM counters"); len(next) != 2 || next[0] != "1" || next[1] != "1" {
 			t.Errorf("counters: got %q, want 1 each", next)

@@ -90,11 +90,11 @@ func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (cr
 			return created{}, err
 		}
 	}
-	made := s.toRecord(inv)
-	if err := s.insert(ctx, q, c, inv, made, position); err != nil {
+	record := s.toRecord(inv)
+	if err := s.insert(ctx, q, c, inv, record, position); err != nil {
 		return created{}, err
 	}
-	return created{asRead(inv), made.shared}, s.keepUnpaidPlaces(ctx, q, c, inv.ID)
+	return created{asRead(inv), record.shared}, s.keepUnpaidPlaces(ctx, q, c, inv.ID)
 }
 
 // insert writes a new invoice with all its rows.

@@ -36,8 +36,8 @@ func TestLink_is_read_changed_and_removed(t *testing.T) {
 		if got, err := s.Link(ctx, "coffee"); err != nil || got != coffee {
 			t.Errorf("got %+v, %v, want %+v", got, err, coffee)
 		}
-		all, err := s.Links(ctx, "shop")
-		if diff := cmp.Diff(all, []merchant.Link{tips, coffee}); err != nil || diff != "" {
+		links, err := s.Links(ctx, "shop")
+		if diff := cmp.Diff(links, []merchant.Link{tips, coffee}); err != nil || diff != "" {
 			t.Errorf("error %v (-got +want):\n%s", err, diff)
 		}
 		for name, remove := range map[string]func() error{

@@ -12,21 +12,21 @@ import (
 
 // Invoices implements invoice.ListStorage.
 func (s *Storage) Invoices(ctx context.Context, f invoice.Filter, after invoice.Position, limit int) ([]*invoice.Invoice, error) {
-	all, err := s.listed(ctx, newListing(f, after, limit))
+	invoices, err := s.listed(ctx, newListing(f, after, limit))
 	if err != nil {
 		return nil, fmt.Errorf("list invoices: %w", err)
 	}
-	return all, nil
+	return invoices, nil
 }
 
 // Undecided implements invoice.ListStorage.
 func (s *Storage) Undecided(ctx context.Context, merchantID string, mode invoice.Mode, after invoice.Position, limit int) ([]*invoice.Invoice, error) {
-	all, err := s.listed(ctx, undecided(merchantID, mode, after, limit))
+	invoices, err := s.listed(ctx, undecided(merchantID, mode, after, limit))
 	if err != nil {
 		return nil, fmt.Errorf("list invoices that wait for a decision: %w", err)
 	}
-	slices.Reverse(all)
-	return all, nil
+	slices.Reverse(invoices)
+	return invoices, nil
 }
 
 // undecided returns the listing of the invoices that wait for a decision, from the oldest.
@@ -45,16 +45,16 @@ func (s *Storage) listed(ctx context.Context, l listing) ([]*invoice.Invoice, er
 	if err != nil {
 		return nil, err
 	}
-	var all []*invoice.Invoice
+	var invoices []*invoice.Invoice
 	for _, r := range records {
 		inv, err := r.invoice()
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, inv)
+		invoices = append(invoices, inv)
 	}
-	sortByAge(all, (*invoice.Invoice).Position)
-	return all, nil
+	sortByAge(invoices, (*invoice.Invoice).Position)
+	return invoices, nil
 }
 
 // sortByAge sorts a page in the order of the list.

@@ -119,12 +119,12 @@ func newListing(f invoice.Filter, after invoice.Position, limit int) listing {
 
 // flagged returns the listing of a filter that a flag drives. The flags have the status and the time of
 // the invoice, so that other filters are the only reason to read the invoice.
-func flagged(f invoice.Filter, all []selector, driver int, args []any, bounds ...filter) listing {
+func flagged(f invoice.Filter, selectors []selector, driver int, args []any, bounds ...filter) listing {
 	flags, args := conditions(args, append(bounds,
-		when(true, all[driver].condition, all[driver].values...),
+		when(true, selectors[driver].condition, selectors[driver].values...),
 		when(f.Status != "", statusCondition, string(f.Status)))...)
 	var others []filter
-	for _, s := range slices.Delete(slices.Clone(all), driver, driver+1) {
+	for _, s := range slices.Delete(slices.Clone(selectors), driver, driver+1) {
 		if s.condition != statusCondition {
 			others = append(others, s.filtering())
 		}

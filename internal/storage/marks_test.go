@@ -405,11 +405,11 @@ func TestLocks_that_cannot_be_written_stop_the_start(t *testing.T) {
 func TestRestore_skips_indexes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		name       string
-		made, lost int // invoices before the backup and after it
-		keepMarks  bool
-		least      uint32
-		most       uint32
+		name          string
+		created, lost int // invoices before the backup and after it
+		keepMarks     bool
+		minimum       uint32
+		maximum       uint32
 	}{
 		{"on_a_new_machine", 5, 0, false, 1005, 1005},
 		{"before_the_first_invoice", 0, 5, false, 1000, 1000},
@@ -426,7 +426,7 @@ func TestRestore_skips_indexes(t *testing.T) {
 				if err := store.CreateWallet(t.Context(), wallet); err != nil {
 					t.Fatal(err)
 				}
-				s.indexes(tt.made)
+				s.indexes(tt.created)
 				stream, _ := backUp(t, s.url)
 				s.indexes(tt.lost)
 
@@ -436,8 +436,8 @@ func TestRestore_skips_indexes(t *testing.T) {
 				}
 				restore(t, s.url, stream, backup.RestoreOptions{IndexMarks: s.marks})
 				first := s.index()
-				if first < tt.least || first > tt.most {
-					t.Errorf("the next index is %d, want %d to %d", first, tt.least, tt.most)
+				if first < tt.minimum || first > tt.maximum {
+					t.Errorf("the next index is %d, want %d to %d", first, tt.minimum, tt.maximum)
 				}
 				if next := s.index(); next != first+1 {
 					t.Errorf("the index after %d is %d: indexes were skipped a second time", first, next)

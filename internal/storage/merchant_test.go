@@ -44,9 +44,9 @@ func TestMerchant_is_created_once_and_listed(t *testing.T) {
 		if _, err := s.Merchant(t.Context(), "unknown"); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("an unknown merchant: got error %v, want %v", err, merchant.ErrNotFound)
 		}
-		all, err := s.Merchants(t.Context())
-		if err != nil || len(all) != 3 || all[0] != first || all[1].ID != "bakery" {
-			t.Errorf("got %v, %v, want first, then bakery and shop", all, err)
+		merchants, err := s.Merchants(t.Context())
+		if err != nil || len(merchants) != 3 || merchants[0] != first || merchants[1].ID != "bakery" {
+			t.Errorf("got %v, %v, want first, then bakery and shop", merchants, err)
 		}
 	})
 }

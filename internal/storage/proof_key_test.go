@@ -43,8 +43,8 @@ func TestProofKeys_retires_the_previous_key(t *testing.T) {
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("error %v (-want +got):\n%s", err, diff)
 		}
-		if left := rows(t, url, "SELECT secret FROM proof_keys WHERE number = 1"); len(left) != 1 || left[0] != "" {
-			t.Errorf("the first key's secret is %q, want it deleted", left)
+		if remaining := rows(t, url, "SELECT secret FROM proof_keys WHERE number = 1"); len(remaining) != 1 || remaining[0] != "" {
+			t.Errorf("the first key's secret is %q, want it deleted", remaining)
 		}
 	})
 }

@@ -83,9 +83,9 @@ func (r saleRow) sale() (invoice.Sale, error) {
 	for _, f := range []struct {
 		text     string
 		currency money.Currency
-		into     *money.Amount
+		target   *money.Amount
 	}{{r.amount, coin, &c.Amount}, {r.lowest, invoice.SaleEuro, &c.Lowest}, {r.smallest, invoice.SaleEuro, &c.Smallest}} {
-		if *f.into, err = parseAmount(f.text, f.currency); err != nil {
+		if *f.target, err = parseAmount(f.text, f.currency); err != nil {
 			return c, err
 		}
 	}
@@ -113,13 +113,13 @@ func (r saleOrderRow) order(number int, coin money.Currency) (invoice.SaleOrder,
 	for _, f := range []struct {
 		text     string
 		currency money.Currency
-		into     *money.Amount
+		target   *money.Amount
 	}{
 		{r.Amount, coin, &o.Amount}, {r.Before, coin, &o.Before}, {r.Sold, coin, &o.Sold},
 		{r.Limit, invoice.SaleEuro, &o.Limit}, {r.Euro, invoice.SaleEuro, &o.Euro}, {r.Fee, invoice.SaleEuro, &o.Fee},
 	} {
 		var err error
-		if *f.into, err = parseOptional(f.text, f.currency); err != nil {
+		if *f.target, err = parseOptional(f.text, f.currency); err != nil {
 			return o, err
 		}
 	}

@@ -16,15 +16,15 @@ type tallyRow struct{ status, flag string }
 
 // tallyRows returns the rows of tallies that count an invoice. Only final statuses
 // are counted without a flag: see Storage.Tally.
-func tallyRows(status string, flags []string) (all []tallyRow) {
+func tallyRows(status string, flags []string) (rows []tallyRow) {
 	switch invoice.Status(status) {
 	case invoice.Paid, invoice.Expired, invoice.Declined:
-		all = append(all, tallyRow{status, ""})
+		rows = append(rows, tallyRow{status, ""})
 	}
 	for _, flag := range flags {
-		all = append(all, tallyRow{status, flag})
+		rows = append(rows, tallyRow{status, flag})
 	}
-	return all
+	return rows
 }
 
 // recount counts an invoice that moved from some rows of tallies to others.

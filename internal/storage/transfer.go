@@ -197,21 +197,21 @@ const recordedColumns = "SELECT invoice_id, id, tx, script, asset, amount, curre
 
 // RecordedTransfers implements invoice.Storage and watcher.Storage.
 func (s *Storage) RecordedTransfers(ctx context.Context, network chain.ID, above int64) ([]invoice.Recorded, error) {
-	all, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]invoice.Recorded, error) {
-		all, err := list(ctx, q, readRecorded, recordedColumns+unfinished+" UNION ALL "+recordedColumns+finishedAbove, string(network), above)
+	transfers, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]invoice.Recorded, error) {
+		transfers, err := list(ctx, q, readRecorded, recordedColumns+unfinished+" UNION ALL "+recordedColumns+finishedAbove, string(network), above)
 		if err != nil {
 			return nil, err
 		}
 		spends, err := readSpends(ctx, q, spendsOfUnfinished, string(network), above)
-		for i, r := range all {
-			all[i].Spends = spends[spender{string(network), r.Tx}]
+		for i, r := range transfers {
+			transfers[i].Spends = spends[spender{string(network), r.Tx}]
 		}
-		return all, err
+		return transfers, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("recorded transfers on %s: %w", network, err)
 	}
-	return all, nil
+	return transfers, nil
 }
 
 func readRecorded(row scanner) (r invoice.Recorded, err error) {

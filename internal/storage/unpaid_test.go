@@ -73,9 +73,9 @@ func TestCreateInvoice_respects_limits_of_unpaid_invoices(t *testing.T) {
 func TestCreateInvoice_respects_limits_of_unpaid_invoices_in_parallel(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		var made, refused atomic.Int64
-		var all sync.WaitGroup
+		var group sync.WaitGroup
 		for i := range 20 {
-			all.Go(func() {
+			group.Go(func() {
 				_, _, err := s.CreateInvoice(t.Context(), limited(fmt.Sprint("inv", i), "shop", "live", noon, invoice.UnpaidLimit{Most: 5}))
 				if _, many := errors.AsType[*invoice.TooManyUnpaidError](err); many {
 					refused.Add(1)
@@ -86,7 +86,7 @@ func TestCreateInvoice_respects_limits_of_unpaid_invoices_in_parallel(t *testing
 				}
 			})
 		}
-		all.Wait()
+		group.Wait()
 		if made.Load() != 5 || refused.Load() != 15 {
 			t.Errorf("%d created, %d refused; want 5 and 15", made.Load(), refused.Load())
 		}

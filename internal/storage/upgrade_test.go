@@ -299,8 +299,8 @@ func wantNext(t *testing.T, s *storage.Storage, bitcoin, ether uint32) {
 		e, err := next("cc7137fb7f9e593c1258f3ffc943b59470527272")
 		return newInvoice("next", "m", b, e), err
 	}
-	made := create(t, s, c)
-	if got := []uint32{made.Methods[0].Index, made.Methods[1].Index}; !slices.Equal(got, []uint32{bitcoin, ether}) {
+	created := create(t, s, c)
+	if got := []uint32{created.Methods[0].Index, created.Methods[1].Index}; !slices.Equal(got, []uint32{bitcoin, ether}) {
 		t.Errorf("the next indexes are %d, want %d and %d", got, bitcoin, ether)
 	}
 }

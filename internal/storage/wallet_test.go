@@ -33,7 +33,7 @@ func parseKey(t testing.TB, text string) keys.Key {
 // the change and the two wallets.
 func newWallets(s *storage.Storage, at time.Time) *merchant.Wallets {
 	var mu sync.Mutex
-	made := 0
+	created := 0
 	return merchant.NewWallets(merchant.WalletsConfig{
 		Storage: s, Now: func() time.Time { return at },
 		Encode: func(c merchant.WalletChange) []byte {
@@ -42,8 +42,8 @@ func newWallets(s *storage.Storage, at time.Time) *merchant.Wallets {
 		Token: func(length int) string {
 			mu.Lock()
 			defer mu.Unlock()
-			made++
-			return fmt.Sprintf("%0*d", length, made)
+			created++
+			return fmt.Sprintf("%0*d", length, created)
 		},
 	})
 }

@@ -179,20 +179,20 @@ func TestWorker_is_not_delayed_by_failing_endpoints(t *testing.T) {
 			for i := range 20 {
 				l.addEvents(fmt.Sprint("i", i), event)
 			}
-			began := time.Now()
+			start := time.Now()
 			healthy.await(ctx, (round+1)*20)
-			if took := time.Since(began); took > time.Second {
-				t.Errorf("round %d: the healthy endpoint got its events after %s", round, took)
+			if elapsed := time.Since(start); elapsed > time.Second {
+				t.Errorf("round %d: the healthy endpoint got its events after %s", round, elapsed)
 			}
 			time.Sleep(15 * time.Second)
 		}
-		began := time.Now()
+		start := time.Now()
 		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("run: %v", err)
 		}
-		if took := time.Since(began); took > 3*time.Second {
-			t.Errorf("Run ended after %s, want at most 3s", took)
+		if elapsed := time.Since(start); elapsed > 3*time.Second {
+			t.Errorf("Run ended after %s, want at most 3s", elapsed)
 		}
 	})
 }

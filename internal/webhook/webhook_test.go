@@ -95,11 +95,11 @@ func openssl(t *testing.T, message []byte, args ...string) string {
 	programtest.Need(t, "openssl")
 	c := exec.CommandContext(t.Context(), "openssl", args...)
 	c.Stdin = bytes.NewReader(message)
-	out, err := c.Output()
+	output, err := c.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, sum, _ := strings.Cut(strings.TrimSpace(string(out)), "= ")
+	_, sum, _ := strings.Cut(strings.TrimSpace(string(output)), "= ")
 	return sum
 }
 

@@ -188,21 +188,21 @@ func TestHub_renders_a_change_once_for_all_viewers_of_a_language(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource("a")
 		h := newHub(t, s)
-		var all []*reader
+		var readers []*reader
 		for i := range 300 {
 			r := live.Request{Shown: "v1", Fallback: []string{"de", "en"}[i%2], Gzip: i%3 == 0}
-			all = append(all, read(t, h, "a", r, 0))
+			readers = append(readers, read(t, h, "a", r, 0))
 		}
 		s.want(t, 1, 0, 1)
 		s.change("a", s.state(2))
 		s.want(t, 2, 2, 1)
-		for i, b := range all {
+		for i, b := range readers {
 			if i%3 == 0 {
 				continue // compressed, see below
 			}
 			b.want(t, "v2 in "+[]string{"de", "en"}[i%2])
 		}
-		if got := plain(t, all[0].got()); got != "retry: 3000\n\nevent: page\nid: v2\ndata: v2 in de\n\n" {
+		if got := plain(t, readers[0].got()); got != "retry: 3000\n\nevent: page\nid: v2\ndata: v2 in de\n\n" {
 			t.Errorf("the compressed stream is %q", got)
 		}
 		s.changed("a", 2) // a repeated hint
@@ -272,13 +272,13 @@ func TestHub_viewers_that_join_together_share_a_read(t *testing.T) {
 		s := newSource("a")
 		s.slow = time.Second
 		h := newHub(t, s)
-		var all []*reader
+		var readers []*reader
 		for range 50 {
-			all = append(all, read(t, h, "a", live.Request{Fallback: "en"}, 0))
+			readers = append(readers, read(t, h, "a", live.Request{Fallback: "en"}, 0))
 		}
 		time.Sleep(time.Second)
 		s.want(t, 1, 1, 1)
-		for _, b := range all {
+		for _, b := range readers {
 			b.want(t, "v1 in en")
 		}
 	})
@@ -407,9 +407,9 @@ func TestClose_ends_all_streams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource("a", "b")
 		h := newHub(t, s)
-		all := []*reader{read(t, h, "a", live.Request{Shown: "v1"}, 0), read(t, h, "a", live.Request{}, 0), read(t, h, "b", live.Request{}, 0)}
+		readers := []*reader{read(t, h, "a", live.Request{Shown: "v1"}, 0), read(t, h, "a", live.Request{}, 0), read(t, h, "b", live.Request{}, 0)}
 		h.Close()
-		for _, b := range all {
+		for _, b := range readers {
 			<-b.ended
 		}
 		s.want(t, 3, 2, 0)

@@ -135,15 +135,15 @@ func (w *writer) copyTable(ctx context.Context, q engine.Querier, t table) error
 	if err := w.table(t); err != nil {
 		return err
 	}
-	cells, into := make([]cell, len(t.columns)), make([]any, len(t.columns))
+	cells, targets := make([]cell, len(t.columns)), make([]any, len(t.columns))
 	for i, kind := range t.types {
 		var err error
-		if cells[i], into[i], err = newCell(kind); err != nil {
+		if cells[i], targets[i], err = newCell(kind); err != nil {
 			return fmt.Errorf("column %s: %w", t.columns[i], err)
 		}
 	}
 	return engine.Each(ctx, q, func(row engine.Row) error {
-		if err := row.Scan(into...); err != nil {
+		if err := row.Scan(targets...); err != nil {
 			return err
 		}
 		return w.row(t, cells)

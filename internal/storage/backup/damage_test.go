@@ -130,8 +130,8 @@ func TestRestore_rolls_back_everything_if_the_last_step_fails(t *testing.T) {
 		if !errors.Is(err, broken) {
 			t.Errorf("%s: got error %v, want %v", name, err, broken)
 		}
-		if left := rows(t, url, "SELECT id FROM invoices"); len(left) > 0 {
-			t.Errorf("%s: rows remain: %q", name, left)
+		if remaining := rows(t, url, "SELECT id FROM invoices"); len(remaining) > 0 {
+			t.Errorf("%s: rows remain: %q", name, remaining)
 		}
 		restore(t, url, stream, backup.RestoreOptions{})
 	}

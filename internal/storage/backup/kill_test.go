@@ -75,8 +75,8 @@ func TestRestore_leaves_no_rows_when_it_is_killed(t *testing.T) {
 				url := newURL(t)
 				restoreUntilKilled(t, url, file, stop)
 				for _, table := range []string{"invoices", "events", "counters", "merchants"} {
-					if left := dumpTable(t, url, table); len(left) > 0 {
-						t.Errorf("%d rows of %s remain", len(left), table)
+					if remaining := dumpTable(t, url, table); len(remaining) > 0 {
+						t.Errorf("%d rows of %s remain", len(remaining), table)
 					}
 				}
 				if err := backup.CheckEmpty(t.Context(), url); err != nil {

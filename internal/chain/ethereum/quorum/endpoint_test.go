@@ -92,8 +92,8 @@ func TestScan_does_not_wait_for_a_slow_endpoint(t *testing.T) {
 	s := openShop(t, w, endpoints(newNode(t, w), newNode(t, w), newNode(t, w, func(n *node) { n.hangs = true })))
 	start := time.Now()
 	s.want("5")
-	if took := time.Since(start); took > 6*time.Second {
-		t.Errorf("took %s", took)
+	if elapsed := time.Since(start); elapsed > 6*time.Second {
+		t.Errorf("took %s", elapsed)
 	}
 	if got := s.quorum.Reports()[2].Fault; got != "answers much later than others" {
 		t.Errorf("fault %q", got)
