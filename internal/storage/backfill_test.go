@@ -56,8 +56,8 @@ func TestOpen_fills_the_columns_of_lists(t *testing.T) {
 	}
 }
 
-// wantLists fails unless the lists of the first release's invoices have the same content as the invoices.
-func wantLists(t *testing.T, s *storage.Storage) {
+// checkLists fails unless the lists of the first release's invoices have the same content as the invoices.
+func checkLists(t *testing.T, s *storage.Storage) {
 	t.Helper()
 	for _, mode := range []invoice.Mode{invoice.Live, invoice.Test} {
 		f := invoice.Filter{MerchantID: "m", Mode: mode}

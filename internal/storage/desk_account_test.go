@@ -295,16 +295,16 @@ func TestUpdateAttempts_counts_before_the_attempt(t *testing.T) {
 			})
 		}
 		group.Wait()
-		created := 0
+		accepted := 0
 		for _, err := range errs {
 			if err == nil {
-				created++
+				accepted++
 			} else if _, waits := errors.AsType[*account.WaitError](err); !waits {
 				t.Errorf("got error %v", err)
 			}
 		}
-		if created != 1 {
-			t.Errorf("%d of %d concurrent attempts were made, want 1", created, len(errs))
+		if accepted != 1 {
+			t.Errorf("%d of %d concurrent attempts were made, want 1", accepted, len(errs))
 		}
 		later := noon.Add(3 * time.Hour)
 		if err := s.UpdateAttempts(t.Context(), "name y", later, func(a *account.Attempts) error { return a.Begin(later) }); err != nil {
@@ -341,12 +341,12 @@ func TestVerifyAuditLog_detects_changes_in_the_database(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			want := func(number int64, broken bool) {
+			want := func(number int64, isBroken bool) {
 				t.Helper()
 				head, err := s.VerifyAuditLog(t.Context())
-				fault, is := errors.AsType[*audit.BrokenError](err)
-				if is != broken || is && fault.Number != number || !is && (err != nil || head.Number != number) {
-					t.Errorf("verified up to %d, error %v; want %d, broken %v", head.Number, err, number, broken)
+				fault, ok := errors.AsType[*audit.BrokenError](err)
+				if ok != isBroken || ok && fault.Number != number || !ok && (err != nil || head.Number != number) {
+					t.Errorf("verified up to %d, error %v; want %d, broken %v", head.Number, err, number, isBroken)
 				}
 			}
 			want(4, false)
@@ -358,15 +358,15 @@ func TestVerifyAuditLog_detects_changes_in_the_database(t *testing.T) {
 				t.Errorf("entries below 3: %+v, error %v", entries, err)
 			}
 			for _, step := range []struct {
-				do, undo string
-				number   int64
+				damage, undo string
+				number       int64
 			}{
 				{"UPDATE audit_log SET subject = 'x' WHERE number = 2", "UPDATE audit_log SET subject = 'b' WHERE number = 2", 2},
 				{"UPDATE audit_log SET new_values = '{' WHERE number = 3", `UPDATE audit_log SET new_values = '{"label":"x","mode":"live"}' WHERE number = 3`, 3},
 				{"UPDATE audit_log SET number = 9 WHERE number = 2", "UPDATE audit_log SET number = 2 WHERE number = 9", 2},
 				{"UPDATE audit_log SET number = 9 WHERE number = 4", "UPDATE audit_log SET number = 4 WHERE number = 9", 4},
 			} {
-				change(t, url, step.do)
+				change(t, url, step.damage)
 				want(step.number, true)
 				change(t, url, step.undo)
 				want(4, false)

@@ -39,8 +39,8 @@ func sealEndpoint(box *seal.Box, e merchant.Endpoint) endpointRow {
 	return r
 }
 
-// open verifies the row and decrypts its secrets. It returns merchant.ErrTampered if the MAC is wrong.
-func (r endpointRow) open(box *seal.Box) (merchant.Endpoint, error) {
+// unseal verifies the row and decrypts its secrets. It returns merchant.ErrTampered if the MAC is wrong.
+func (r endpointRow) unseal(box *seal.Box) (merchant.Endpoint, error) {
 	if !box.Check(r.mac, "endpoints", r.fields()...) {
 		return merchant.Endpoint{}, fmt.Errorf("endpoint %s: %w", r.id, merchant.ErrTampered)
 	}
@@ -132,7 +132,7 @@ func (s *Storage) DueEndpoints(ctx context.Context, now time.Time) ([]merchant.E
 // openEndpoints decrypts rows. Rows that were tampered with are left out, and the error names them.
 func (s *Storage) openEndpoints(rows []endpointRow) (endpoints []merchant.Endpoint, err error) {
 	for _, r := range rows {
-		e, fault := r.open(s.box)
+		e, fault := r.unseal(s.box)
 		if fault != nil {
 			err = errors.Join(err, fault)
 			continue
@@ -151,7 +151,7 @@ func (s *Storage) UpdateEndpoint(ctx context.Context, merchantID, id string, cha
 		if err != nil {
 			return merchant.Endpoint{}, merchantNotFound(err, "read endpoint")
 		}
-		e, err := before.open(s.box)
+		e, err := before.unseal(s.box)
 		if err != nil {
 			return e, err
 		}

@@ -29,7 +29,7 @@ func newExportPage(l listing) exportPage {
 func (p exportPage) read(ctx context.Context, q querier) ([]invoice.ExportLine, error) {
 	var lines []invoice.ExportLine
 	sold := map[string]int{} // index of the line, by invoice
-	err := each(ctx, q, func(row scanner) error {
+	err := visitRows(ctx, q, func(row scanner) error {
 		line, conversions, err := readExportLine(row)
 		if conversions > 0 {
 			sold[line.ID] = len(lines)

@@ -76,22 +76,22 @@ var listFilters = []listFilter{
 // with each single filter, has every combination of the bounds From, To and after. The list with each
 // pair of filters has no bounds or all three.
 func filteredInvoices(page int) (lists []filtered) {
-	chosen := [][]listFilter{nil}
+	combinations := [][]listFilter{nil}
 	for i, one := range listFilters {
-		chosen = append(chosen, []listFilter{one})
+		combinations = append(combinations, []listFilter{one})
 		for _, other := range listFilters[i+1:] {
 			if one.ofOrigin && other.ofOrigin {
 				continue
 			}
-			chosen = append(chosen, []listFilter{one, other})
+			combinations = append(combinations, []listFilter{one, other})
 		}
 	}
-	for _, filters := range chosen {
+	for _, filters := range combinations {
 		for choice := range 1 << 3 {
 			if len(filters) > 1 && choice != 0 && choice != 7 {
 				continue
 			}
-			has := func(bit int) bool { return choice&(1<<bit) != 0 }
+			isChosen := func(bit int) bool { return choice&(1<<bit) != 0 }
 			f, after := invoice.Filter{MerchantID: "shop", Mode: invoice.Live}, invoice.Position{}
 			name, index, sorts := "invoices", "invoices_by_age", false
 			for i, one := range filters {
@@ -104,13 +104,13 @@ func filteredInvoices(page int) (lists []filtered) {
 			if index == "invoice_flags_by_age" && f.Status != "" {
 				index = "invoice_flags_by_status"
 			}
-			if has(0) {
+			if isChosen(0) {
 				f.From, name = noon.Add(-time.Hour), name+" from"
 			}
-			if has(1) {
+			if isChosen(1) {
 				f.To, name = noon.Add(time.Hour), name+" to"
 			}
-			if has(2) {
+			if isChosen(2) {
 				after, name = invoice.Position{CreatedAt: noon.Add(time.Second), ID: "i9"}, name+" after"
 			}
 			lists = append(lists, filtered{name, index, storage.InvoicesStatements(f, after, page), sorts})
@@ -185,7 +185,7 @@ func addListed(t *testing.T, s *storage.Storage, url string) {
 		t.Fatal(err)
 	}
 	claims, _ := claim(t, s, "e", noon, 1)
-	save(t, s, claims[0], noon, 204, done)
+	saveTry(t, s, claims[0], noon, 204, deliveryDone)
 	if !strings.HasPrefix(url, "postgres") {
 		return
 	}

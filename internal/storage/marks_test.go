@@ -85,8 +85,8 @@ func TestIndexes_have_no_gaps_over_restarts(t *testing.T) {
 
 func TestIndexes_used_after_a_copy_are_not_used_twice(t *testing.T) {
 	t.Parallel()
-	for _, since := range []int{1, 7, 8, 9, 40, 99, 100, 101, 300} { // invoices made after the copy
-		t.Run(fmt.Sprint(since), func(t *testing.T) {
+	for _, createdAfter := range []int{1, 7, 8, 9, 40, 99, 100, 101, 300} { // invoices made after the copy
+		t.Run(fmt.Sprint(createdAfter), func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, "sqlite")
 			s.indexes(5)
@@ -95,7 +95,7 @@ func TestIndexes_used_after_a_copy_are_not_used_twice(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			used := s.indexes(since)
+			used := s.indexes(createdAfter)
 			for _, side := range []string{"-wal", "-shm"} {
 				_ = os.Remove(path + side)
 			}
@@ -335,12 +335,12 @@ func TestMarks_of_another_server_are_kept(t *testing.T) {
 		t.Cleanup(func() { store.Close() })
 		return store
 	}
-	one, two := openOne(), openOne()
+	first, second := openOne(), openOne()
 	for i := range 150 {
-		create(t, two, creation(fmt.Sprint("two", i), "shop"))
+		create(t, second, creation(fmt.Sprint("two", i), "shop"))
 	}
 	for i := range 150 {
-		create(t, one, creation(fmt.Sprint("one", i), "bakery"))
+		create(t, first, creation(fmt.Sprint("one", i), "bakery"))
 	}
 	text, err := os.ReadFile(s.marks)
 	if err != nil {
@@ -356,7 +356,7 @@ func TestMarks_of_another_server_are_kept(t *testing.T) {
 		}
 	}
 	// A server that allocates its first index late must not treat the counter as lost.
-	if got := create(t, one, creation("late", "shop")).Methods[0].Index; got != 150 {
+	if got := create(t, first, creation("late", "shop")).Methods[0].Index; got != 150 {
 		t.Errorf("the first server's first index of the shop is %d, want 150", got)
 	}
 }

@@ -63,15 +63,15 @@ func quotesToText(quotes []invoice.Quote, methods []invoice.Method, price money.
 // the assets, separated by commas, and the fields of the price, each after a space; empty fields are
 // absent at the end, and otherwise absentField.
 type equalPrices struct {
-	at    []int
-	price priceRow // without the asset
+	positions []int
+	price     priceRow // without the asset
 }
 
 const absentField = "-"
 
 func (e equalPrices) text() string {
-	positions := make([]string, len(e.at))
-	for i, position := range e.at {
+	positions := make([]string, len(e.positions))
+	for i, position := range e.positions {
 		positions[i] = strconv.Itoa(position)
 	}
 	fields := []string{strings.Join(positions, ",")}
@@ -89,7 +89,7 @@ func parseEqualPrices(text string) (e equalPrices, err error) {
 	if len(fields) < 2 || len(fields) > 5 {
 		return e, fmt.Errorf("price %q has %d fields", text, len(fields))
 	}
-	if e.at, err = parseEach(strings.Split(fields[0], ","), strconv.Atoi); err != nil {
+	if e.positions, err = parseEach(strings.Split(fields[0], ","), strconv.Atoi); err != nil {
 		return e, fmt.Errorf("price %q: %w", text, err)
 	}
 	for i, target := range []*string{&e.price.Expected, &e.price.EUR, &e.price.USD, &e.price.Other} {
@@ -114,7 +114,7 @@ func (r *quoteRow) setPrices(prices []invoice.Price, methods []invoice.Method) {
 			k = len(groups)
 			groups = append(groups, equalPrices{price: row})
 		}
-		groups[k].at = append(groups[k].at, i)
+		groups[k].positions = append(groups[k].positions, i)
 	}
 	for _, e := range groups {
 		r.Equal = append(r.Equal, e.text())
@@ -138,7 +138,7 @@ func (r quoteRow) prices(methods []invoice.Method) ([]priceRow, error) {
 	}
 	rows := make([]priceRow, len(assets))
 	for _, e := range groups {
-		for _, i := range e.at {
+		for _, i := range e.positions {
 			if i < 0 || i >= len(rows) {
 				return nil, fmt.Errorf("a price has position %d of %d assets", i, len(rows))
 			}

@@ -59,7 +59,7 @@ func recount(ctx context.Context, q querier, inv invoiceRow, from, to []tallyRow
 func (s *Storage) Tally(ctx context.Context, merchantID string, mode invoice.Mode) (invoice.Tally, error) {
 	t, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) (invoice.Tally, error) {
 		t := invoice.NewTally()
-		err := each(ctx, q, func(row scanner) error {
+		err := visitRows(ctx, q, func(row scanner) error {
 			var status invoice.Status
 			var flag string
 			var n int64

@@ -142,9 +142,9 @@ func saveTransfers(ctx context.Context, q querier, before, after []transferRow) 
 	var added []transferRow
 	for _, row := range after {
 		key := [2]string{row.network, row.id}
-		was, kept := known[key]
+		was, isKnown := known[key]
 		delete(known, key)
-		if !kept {
+		if !isKnown {
 			added = append(added, row)
 			continue
 		}
@@ -196,13 +196,13 @@ const finishedAbove = `
 const recordedColumns = "SELECT invoice_id, id, tx, script, asset, amount, currency, decimals, first_seen, block_hash, block_height, confirmations, required, folded"
 
 // RecordedTransfers implements invoice.Storage and watcher.Storage.
-func (s *Storage) RecordedTransfers(ctx context.Context, network chain.ID, above int64) ([]invoice.Recorded, error) {
+func (s *Storage) RecordedTransfers(ctx context.Context, network chain.ID, aboveHeight int64) ([]invoice.Recorded, error) {
 	transfers, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]invoice.Recorded, error) {
-		transfers, err := list(ctx, q, readRecorded, recordedColumns+unfinished+" UNION ALL "+recordedColumns+finishedAbove, string(network), above)
+		transfers, err := list(ctx, q, readRecorded, recordedColumns+unfinished+" UNION ALL "+recordedColumns+finishedAbove, string(network), aboveHeight)
 		if err != nil {
 			return nil, err
 		}
-		spends, err := readSpends(ctx, q, spendsOfUnfinished, string(network), above)
+		spends, err := readSpends(ctx, q, spendsOfUnfinished, string(network), aboveHeight)
 		for i, r := range transfers {
 			transfers[i].Spends = spends[spender{string(network), r.Tx}]
 		}

@@ -64,7 +64,7 @@ func TestOpen_upgrades_the_first_schema(t *testing.T) {
 			delete(before, "networks") // see wantFirstRelease
 			delete(after, "networks")
 			wantSpendsOnce(t, before, after)
-			wantLists(t, s)
+			checkLists(t, s)
 			delete(after, "invoice_flags") // see wantLists
 			delete(after, "tallies")
 			removeAdded(t, after)
@@ -89,7 +89,7 @@ func TestOpen_upgrades_the_first_schema(t *testing.T) {
 				t.Errorf("events %q have another mode than their invoice", wrong)
 			}
 			wantFirstRelease(t, s)
-			wantNext(t, s, 11, 6)
+			checkNextIndex(t, s, 11, 6)
 			open(t, url) // like the next start
 		})
 	}
@@ -217,7 +217,7 @@ func TestRestore_accepts_a_backup_of_the_first_release(t *testing.T) {
 			}
 			s := open(t, url)
 			wantFirstRelease(t, s)
-			wantNext(t, s, 1011, 1006)
+			checkNextIndex(t, s, 1011, 1006)
 		})
 	}
 }
@@ -287,8 +287,8 @@ func stateText(s invoice.State) string {
 	return strings.Join(words, " ")
 }
 
-// wantNext fails unless a new invoice gets the next indexes of the first release's wallets.
-func wantNext(t *testing.T, s *storage.Storage, bitcoin, ether uint32) {
+// checkNextIndex fails unless a new invoice gets the next indexes of the first release's wallets.
+func checkNextIndex(t *testing.T, s *storage.Storage, bitcoin, ether uint32) {
 	t.Helper()
 	c := creation("next", "m")
 	c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
@@ -404,16 +404,16 @@ func TestUpgradeChild(t *testing.T) {
 // C79: a process is killed during an upgrade.
 func TestOpen_continues_after_an_upgrade_was_killed(t *testing.T) {
 	t.Parallel()
-	for name, stuck := range map[string]struct{ hang, unhang string }{
+	for name, stuck := range map[string]struct{ hang, unblock string }{
 		"sqlite": { // a trigger that counts for ever
 			hang: `CREATE TRIGGER stuck AFTER UPDATE ON networks BEGIN
 				SELECT COUNT(*) FROM events a, events b, events c, events d, events e, events f, events g, events h, events i; END`,
-			unhang: "DROP TRIGGER stuck",
+			unblock: "DROP TRIGGER stuck",
 		},
 		"postgres": { // the server is slow to notice that the client is gone
 			hang: `CREATE FUNCTION sleep() RETURNS trigger AS $$ BEGIN PERFORM pg_sleep(600); RETURN NEW; END $$ LANGUAGE plpgsql;
 				CREATE TRIGGER stuck AFTER UPDATE ON networks FOR EACH STATEMENT EXECUTE FUNCTION sleep()`,
-			unhang: `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database();
+			unblock: `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database();
 				DROP TRIGGER stuck ON networks; DROP FUNCTION sleep`,
 		},
 	} {
@@ -432,7 +432,7 @@ func TestOpen_continues_after_an_upgrade_was_killed(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = child.Wait() // it was killed
-			change(t, url, stuck.unhang)
+			change(t, url, stuck.unblock)
 			wantVersion(t, url, "1")
 			if diff := cmp.Diff(before, dump(t, url)); diff != "" {
 				t.Errorf("rows (-before +after):\n%s", diff)
@@ -442,7 +442,7 @@ func TestOpen_continues_after_an_upgrade_was_killed(t *testing.T) {
 				t.Errorf("events %q are not of their invoice's mode", wrong)
 			}
 			wantFirstRelease(t, s)
-			wantNext(t, s, 11, 6)
+			checkNextIndex(t, s, 11, 6)
 		})
 	}
 }
@@ -475,11 +475,11 @@ func waitUntilStuck(t *testing.T, url string) {
 	}
 	checks := 0
 	await(t, "an upgrade is blocked", func() bool {
-		is, err := stuck()
+		isStuck, err := stuck()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if checks++; !is {
+		if checks++; !isStuck {
 			checks = 0
 		}
 		return checks == 10

@@ -147,19 +147,19 @@ func TestChangeWallet_is_concurrent_with_new_invoices(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		addEndpoints(t, s, newEndpoint("all"))
 		wallets := newWallets(s, noon)
-		both := []keys.Key{parseKey(t, zpub84), parseKey(t, ypub49)}
-		const each = 20
+		walletKeys := []keys.Key{parseKey(t, zpub84), parseKey(t, ypub49)}
+		const perWallet = 20
 		var group sync.WaitGroup
 		group.Go(func() {
-			for i := range each {
-				if _, err := wallets.Add(t.Context(), "shop", both[i%2]); err != nil {
+			for i := range perWallet {
+				if _, err := wallets.Add(t.Context(), "shop", walletKeys[i%2]); err != nil {
 					t.Errorf("change %d: %v", i, err)
 				}
 			}
 		})
 		for worker := range 2 {
 			group.Go(func() {
-				for i := range each {
+				for i := range perWallet {
 					if _, _, err := s.CreateInvoice(t.Context(), creation(fmt.Sprintf("i%d-%d", worker, i), "shop")); err != nil {
 						t.Errorf("invoice: %v", err)
 					}
@@ -168,8 +168,8 @@ func TestChangeWallet_is_concurrent_with_new_invoices(t *testing.T) {
 		}
 		group.Wait()
 		checkFeed(t, url, "shop")
-		if got := rows(t, url, "SELECT COUNT(*) FROM events WHERE type = '"+merchant.EventWalletChanged+"'"); got[0] != fmt.Sprint(each) {
-			t.Errorf("got %s wallet events, want %d", got[0], each)
+		if got := rows(t, url, "SELECT COUNT(*) FROM events WHERE type = '"+merchant.EventWalletChanged+"'"); got[0] != fmt.Sprint(perWallet) {
+			t.Errorf("got %s wallet events, want %d", got[0], perWallet)
 		}
 		if active, err := s.Wallets(t.Context(), "shop", merchant.Live); err != nil || len(active) != 1 {
 			t.Errorf("got %+v active, error %v, want one", active, err)

@@ -34,8 +34,8 @@ func Write(ctx context.Context, url string, master []byte, now time.Time, w io.W
 
 // openReading opens an existing database read-only, or returns ErrNoDatabase.
 func openReading(ctx context.Context, url string) (*sql.DB, engine.Dialect, error) {
-	used, err := engine.InUse(ctx, url)
-	if err == nil && !used {
+	isUsed, err := engine.InUse(ctx, url)
+	if err == nil && !isUsed {
 		err = ErrNoDatabase
 	}
 	if err != nil {
@@ -120,8 +120,8 @@ func checkMasterKey(ctx context.Context, q engine.Querier, d engine.Dialect, mas
 	if err != nil {
 		return err
 	}
-	used, err := engine.HasMasterKey(ctx, q, d)
-	if err == nil && !used {
+	hasKey, err := engine.HasMasterKey(ctx, q, d)
+	if err == nil && !hasKey {
 		err = ErrNoDatabase
 	}
 	if err != nil {
