@@ -90,7 +90,7 @@ func (h *Handler) errorAction(c echo.Context, r present.Reader, status int) view
 		return views.Link{Text: r.Text("fault.payment"), URL: r.Keep(h.path("/invoice/" + id))}
 	}
 	if c.Param("slug") != "" && strings.Contains(c.Path(), "/shop/") {
-		if sells, _ := h.askProducts(c.Request().Context()); sells {
+		if hasProducts, _ := h.askProducts(c.Request().Context()); hasProducts {
 			return views.Link{Text: r.Text("product.see"), URL: r.Keep(h.path("/shop"))}
 		}
 	}

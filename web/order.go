@@ -50,18 +50,18 @@ func validToken(token string) string {
 }
 
 // fingerprint returns a hash of the typed values for an idempotency key.
-func fingerprint(format string, typed ...any) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, format, typed...))
+func fingerprint(format string, values ...any) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, format, values...))
 	return hex.EncodeToString(sum[:16])
 }
 
 // unlessRunning creates an invoice. While the service handles the first request of a double click, it
 // answers the second with 409. unlessRunning then tries again, up to five times in all.
 func unlessRunning(ctx context.Context, create func() (string, error)) (string, error) {
-	for try := 0; ; try++ {
+	for attempt := 0; ; attempt++ {
 		id, err := create()
 		apiErr, ok := errors.AsType[*client.Error](err)
-		if !ok || apiErr.Status != http.StatusConflict || apiErr.Code == api.CodeLinkOrderPaid || apiErr.Code == api.CodePriceChanged || try == 4 {
+		if !ok || apiErr.Status != http.StatusConflict || apiErr.Code == api.CodeLinkOrderPaid || apiErr.Code == api.CodePriceChanged || attempt == 4 {
 			return id, err
 		}
 		if err := pause(ctx, 500*time.Millisecond); err != nil {

@@ -56,19 +56,19 @@ func (s *Service) Recover(ctx context.Context, name string) (Link, error) {
 	if err != nil {
 		return Link{}, err
 	}
-	link, err := s.newTicket(ctx, Ticket{Kind: RecoveryTicket, AccountID: a.ID}, about(a, "account.recovery_created"))
+	link, err := s.newTicket(ctx, Ticket{Kind: RecoveryTicket, AccountID: a.ID}, accountChange(a, "account.recovery_created"))
 	if err != nil {
 		return Link{}, err
 	}
-	_, err = s.Storage.EndSessions(ctx, a.ID, "", about(a, "account.sessions_ended"))
-	return link, doing("end sessions", err)
+	_, err = s.Storage.EndSessions(ctx, a.ID, "", accountChange(a, "account.sessions_ended"))
+	return link, operationError("end sessions", err)
 }
 
 func (s *Service) newTicket(ctx context.Context, t Ticket, c audit.Change) (Link, error) {
 	token := newSecret(ticketSize)
 	t.Hash, t.ID, t.CreatedBy, t.CreatedAt = HashToken(token), "tkt_"+s.Token(12), audit.From(ctx).String(), s.Now()
 	t.ExpiresAt = t.CreatedAt.Add(lifetimes[t.Kind])
-	return Link{Ticket: t, Token: token}, doing("create link", s.Storage.CreateTicket(ctx, t, c))
+	return Link{Ticket: t, Token: token}, operationError("create link", s.Storage.CreateTicket(ctx, t, c))
 }
 
 // Invitations lists the invitations that were not used, oldest first.
@@ -180,11 +180,11 @@ func (s *Service) join(ctx context.Context, token string, a Account, client Clie
 		return append(accounts, joined), o, nil
 	})
 	if err != nil {
-		return SignedIn{}, doing("use link", err)
+		return SignedIn{}, operationError("use link", err)
 	}
 	if kind == RecoveryTicket {
-		if _, err := s.Storage.EndSessions(ctx, a.ID, "", about(a, "account.sessions_ended")); err != nil {
-			return SignedIn{}, doing("end sessions", err)
+		if _, err := s.Storage.EndSessions(ctx, a.ID, "", accountChange(a, "account.sessions_ended")); err != nil {
+			return SignedIn{}, operationError("end sessions", err)
 		}
 	}
 	if err := s.Storage.UpdateAttempts(ctx, "name "+HashToken(NameKey(a.Name)), s.Now(), func(a *Attempts) error { a.Reset(); return nil }); err != nil {

@@ -126,16 +126,16 @@ func accountOf(response []byte) (id string, parsed *protocol.ParsedCredentialAss
 // ErrPasskey if the response is not valid, or if the counter does not increase, which means that the
 // passkey was copied.
 func (a *Account) usePasskey(w *webauthn.WebAuthn, data webauthn.SessionData, parsed *protocol.ParsedCredentialAssertionData, now time.Time) error {
-	_, used, err := w.ValidatePasskeyLogin(func(_, _ []byte) (webauthn.User, error) { return holder{*a, w.Config.RPID}, nil }, data, parsed)
+	_, credential, err := w.ValidatePasskeyLogin(func(_, _ []byte) (webauthn.User, error) { return holder{*a, w.Config.RPID}, nil }, data, parsed)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrPasskey, err)
 	}
-	if used.Authenticator.CloneWarning {
+	if credential.Authenticator.CloneWarning {
 		return fmt.Errorf("%w: its counter did not increase", ErrPasskey)
 	}
 	for i, p := range a.SignIn.Passkeys {
-		if bytes.Equal(p.Credential.ID, used.ID) {
-			a.SignIn.Passkeys[i].Credential, a.SignIn.Passkeys[i].UsedAt = *used, now
+		if bytes.Equal(p.Credential.ID, credential.ID) {
+			a.SignIn.Passkeys[i].Credential, a.SignIn.Passkeys[i].UsedAt = *credential, now
 			return nil
 		}
 	}

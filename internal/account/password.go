@@ -176,7 +176,7 @@ func (p *Password) use(code string, now time.Time, recovery bool) (Method, error
 		p.LastStep = step
 		return ByPassword, nil
 	}
-	if remaining, used := useRecoveryCode(p.RecoveryCodes, code); used && recovery {
+	if remaining, ok := useRecoveryCode(p.RecoveryCodes, code); ok && recovery {
 		p.RecoveryCodes = remaining
 		return ByRecovery, nil
 	}

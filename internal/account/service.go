@@ -87,8 +87,8 @@ func notFoundAs(err, as error) error {
 	return err
 }
 
-// doing adds the failed operation to an error.
-func doing(operation string, err error) error {
+// operationError adds the failed operation to an error.
+func operationError(operation string, err error) error {
 	if err == nil {
 		return nil
 	}

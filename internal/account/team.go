@@ -43,7 +43,7 @@ func (s *Service) RemoveFrom(ctx context.Context, accountID, merchantID string) 
 		}
 		delete(roles, merchantID)
 		if removed = len(roles) == 0; removed {
-			return s.without(accounts, i)
+			return s.removeAccount(accounts, i)
 		}
 		return s.withRoles(accounts, i, roles)
 	})
@@ -58,7 +58,7 @@ func (s *Service) Remove(ctx context.Context, accountID string) error {
 		if err != nil {
 			return nil, Outcome{}, err
 		}
-		return s.without(accounts, i)
+		return s.removeAccount(accounts, i)
 	})
 }
 
@@ -81,8 +81,8 @@ func (s *Service) withRoles(accounts []Account, i int, roles map[string]Role) ([
 	return after, o, keepsOwners(accounts, after)
 }
 
-// without returns the accounts without the account with an index.
-func (s *Service) without(accounts []Account, i int) ([]Account, Outcome, error) {
+// removeAccount returns the accounts without the account with an index.
+func (s *Service) removeAccount(accounts []Account, i int) ([]Account, Outcome, error) {
 	o := s.changed(accounts[i], Removed, nil)
 	o.Entry.Before = roleFields(accounts[i].Roles)
 	after := slices.Delete(slices.Clone(accounts), i, i+1)
@@ -138,7 +138,7 @@ func (s *Service) Session(ctx context.Context, token string) (Session, Account, 
 		session.UsedAt = now
 		err = s.Storage.UseSession(ctx, session.Hash, now)
 	}
-	return session, a, doing("record use of session", err)
+	return session, a, operationError("record use of session", err)
 }
 
 // Sessions lists the valid sessions of an account, last used first.
@@ -149,10 +149,10 @@ func (s *Service) Sessions(ctx context.Context, accountID string) ([]Session, er
 
 // EndSession ends a session of an account by its ID. It returns ErrNotFound if there is no such session.
 func (s *Service) EndSession(ctx context.Context, a Account, id string) error {
-	return s.Storage.EndSession(ctx, a.ID, id, about(a, "session.ended"))
+	return s.Storage.EndSession(ctx, a.ID, id, accountChange(a, "session.ended"))
 }
 
 // EndSessions ends the sessions of an account except that with the hash keep, and returns their number.
-func (s *Service) EndSessions(ctx context.Context, a Account, keep string) (int, error) {
-	return s.Storage.EndSessions(ctx, a.ID, keep, about(a, "account.sessions_ended"))
+func (s *Service) EndSessions(ctx context.Context, a Account, keptHash string) (int, error) {
+	return s.Storage.EndSessions(ctx, a.ID, keptHash, accountChange(a, "account.sessions_ended"))
 }

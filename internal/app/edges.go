@@ -45,8 +45,8 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 		Storage: d.Storage, Networks: networks.Chains(d.networks), Reached: d.invoices.Reached, TipTime: d.metrics.TipTime,
 		Identity: d.identity, Now: d.Now,
 	})
-	all := routes(c.BasePath(), handlers{service, pages, d.desk(c, o), ready}, o.Log)
-	return caller.NoticeUntrusted(all, c.Proxies(), d.Storage.SaveUntrustedProxy, o.Log), nil
+	handler := routes(c.BasePath(), handlers{service, pages, d.desk(c, o), ready}, o.Log)
+	return caller.NoticeUntrusted(handler, c.Proxies(), d.Storage.SaveUntrustedProxy, o.Log), nil
 }
 
 // desk returns the handler of the merchant's desk. Its words are in English only.

@@ -23,9 +23,9 @@ type pipes struct {
 func newPipes() *pipes { return &pipes{accepted: make(chan net.Conn), closed: make(chan struct{})} }
 
 func (p *pipes) dial() net.Conn {
-	near, far := net.Pipe()
-	p.accepted <- far
-	return near
+	local, remote := net.Pipe()
+	p.accepted <- remote
+	return local
 }
 
 // Accept implements net.Listener.

@@ -86,7 +86,7 @@ func TestDepth_is_not_raised_once_paid(t *testing.T) {
 	s := openShop(t, table)
 	first := s.create("400", "BTC")
 	s.clock.Pass(time.Minute)
-	s.mine(s.pays(first, "BTC", "0.005"))
+	s.mine(s.pay(first, "BTC", "0.005"))
 	paid := s.wantStatus(first, invoice.Paid)
 	tip, err := s.store.SimnetTip(t.Context())
 	s.must(err)

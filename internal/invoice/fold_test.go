@@ -177,9 +177,9 @@ func TestFold_keeps_the_state(t *testing.T) {
 	}
 	for seed := range rounds {
 		r := rand.New(rand.NewPCG(seed, 11))
-		folded, single := newInvoice(t, noon), newInvoice(t, noon)
+		folded, unfolded := newInvoice(t, noon), newInvoice(t, noon)
 		allowed := r.IntN(2) == 0
-		for _, inv := range []*invoice.Invoice{folded, single} {
+		for _, inv := range []*invoice.Invoice{folded, unfolded} {
 			inv.Terms.AllowPaidExpired, inv.Terms.Rules.LatePercent = allowed, 0
 		}
 		transfers := []chain.Transfer{}
@@ -199,24 +199,24 @@ func TestFold_keeps_the_state(t *testing.T) {
 			}
 			if r.IntN(8) == 0 {
 				at := noon.Add(time.Duration(height-100) * time.Minute)
-				for _, inv := range []*invoice.Invoice{folded, single} {
+				for _, inv := range []*invoice.Invoice{folded, unfolded} {
 					inv.Quotes = append(inv.Quotes, quote(t, len(inv.Quotes)+1, at, "100", "80000"))
 				}
 			}
 			from := max(100, height-1-r.Int64N(8))
-			shown := baseScan(from, height, "a", transfers...)
-			invoice.ObserveWithThreshold(folded, shown, 10)
-			invoice.ObserveWithThreshold(single, shown, math.MaxInt)
-			for _, inv := range []*invoice.Invoice{folded, single} {
-				scan(inv, shown.Snapshot.Started)
+			snapshot := baseScan(from, height, "a", transfers...)
+			invoice.ObserveWithThreshold(folded, snapshot, 10)
+			invoice.ObserveWithThreshold(unfolded, snapshot, math.MaxInt)
+			for _, inv := range []*invoice.Invoice{folded, unfolded} {
+				scan(inv, snapshot.Snapshot.Started)
 				inv.State = inv.Evaluate()
 			}
-			got, want := outcomeIn(folded.State), outcomeIn(single.State)
+			got, want := outcomeIn(folded.State), outcomeIn(unfolded.State)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("seed %d, height %d: folded (-individually +folded):\n%s", seed, height, diff)
 			}
 			gotCount, gotSum := represented(folded)
-			wantCount, wantSum := represented(single)
+			wantCount, wantSum := represented(unfolded)
 			if gotCount != wantCount || gotSum.Cmp(wantSum) != 0 {
 				t.Fatalf("seed %d, height %d: %d transfers of %s, want %d of %s", seed, height, gotCount, gotSum, wantCount, wantSum)
 			}
@@ -270,14 +270,14 @@ func TestEvaluation_is_cached_for_a_revision(t *testing.T) {
 	t.Parallel()
 	service, inv := invoice.NewService(invoice.Config{Now: func() time.Time { return noon }}), invoiceWithSmallTransfers(t, 500)
 	inv.Revision = 1
-	if _, more := service.Evaluation(inv).ReportedPayments(); more != 400 {
-		t.Errorf("%d payments are not reported, want 400", more)
+	if _, omitted := service.Evaluation(inv).ReportedPayments(); omitted != 400 {
+		t.Errorf("%d payments are not reported, want 400", omitted)
 	}
-	if first, again := service.Evaluation(inv), service.Evaluation(inv); first != again {
+	if first, second := service.Evaluation(inv), service.Evaluation(inv); first != second {
 		t.Error("the evaluation of an unchanged invoice is computed again")
 	}
 	inv.Revision, inv.Transfers = 2, inv.Transfers[:300]
-	if _, more := service.Evaluation(inv).ReportedPayments(); more != 200 {
-		t.Errorf("%d payments are not reported after a change, want 200", more)
+	if _, omitted := service.Evaluation(inv).ReportedPayments(); omitted != 200 {
+		t.Errorf("%d payments are not reported after a change, want 200", omitted)
 	}
 }

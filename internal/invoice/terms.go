@@ -65,9 +65,9 @@ type Tolerance struct {
 	Euro    money.Amount // 0 = no such bound
 }
 
-// of returns the tolerance for a price, in the currency of the price and rounded down. An amount of
+// amountOf returns the tolerance for a price, in the currency of the price and rounded down. An amount of
 // euro is converted with the rates at which the invoice prices one of its coins.
-func (t Tolerance) of(due money.Amount, by Price) money.Amount {
+func (t Tolerance) amountOf(due money.Amount, price Price) money.Amount {
 	share := t.Percent
 	if share == 0 && !t.Euro.IsZero() {
 		share = MaxTolerance
@@ -76,7 +76,7 @@ func (t Tolerance) of(due money.Amount, by Price) money.Amount {
 	if !t.Euro.IsZero() {
 		euro := t.Euro.Rat()
 		if fiat := due.Currency(); fiat != money.EUR {
-			euro = new(big.Rat).Mul(euro, new(big.Rat).Quo(by.Rate(fiat).Value(by.Expected), by.EUR.Value(by.Expected)))
+			euro = new(big.Rat).Mul(euro, new(big.Rat).Quo(price.Rate(fiat).Value(price.Expected), price.EUR.Value(price.Expected)))
 		}
 		if euro.Cmp(minimum) < 0 {
 			minimum = euro

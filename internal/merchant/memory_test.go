@@ -46,32 +46,32 @@ func newMemory() *memory {
 	return &memory{links: map[string]merchant.Link{}, products: map[string]merchant.Product{}, terminals: map[string]merchant.Terminal{}}
 }
 
-func create[T any](all map[string]T, key string, v T) error {
-	if _, exists := all[key]; exists {
+func create[T any](rows map[string]T, key string, v T) error {
+	if _, exists := rows[key]; exists {
 		return merchant.ErrExists
 	}
-	all[key] = v
+	rows[key] = v
 	return nil
 }
 
-func find[T any](m *memory, all map[string]T, key string) (T, error) {
+func find[T any](m *memory, rows map[string]T, key string) (T, error) {
 	m.read++
-	v, known := all[key]
+	v, known := rows[key]
 	if !known {
 		return v, merchant.ErrNotFound
 	}
 	return v, nil
 }
 
-func update[T any](all map[string]T, key string, change func(*T) error) (T, error) {
-	v, known := all[key]
+func update[T any](rows map[string]T, key string, change func(*T) error) (T, error) {
+	v, known := rows[key]
 	if !known {
 		return v, merchant.ErrNotFound
 	}
 	if err := change(&v); err != nil {
 		return v, err
 	}
-	all[key] = v
+	rows[key] = v
 	return v, nil
 }
 

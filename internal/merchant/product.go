@@ -135,11 +135,11 @@ func (s *Products) Create(ctx context.Context, p Product) (Product, error) {
 	if err := p.validate(); err != nil {
 		return Product{}, err
 	}
-	have, err := s.Products(ctx, p.MerchantID)
+	existing, err := s.Products(ctx, p.MerchantID)
 	if err != nil {
 		return Product{}, err
 	}
-	if len(have) >= MaxProducts {
+	if len(existing) >= MaxProducts {
 		return Product{}, fmt.Errorf("create product %s: %w", p.Slug, ErrTooMany)
 	}
 	if err := s.CreateProduct(ctx, p); err != nil {

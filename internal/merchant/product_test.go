@@ -74,8 +74,8 @@ func TestProducts_Create(t *testing.T) {
 	for i := range merchant.MaxProducts {
 		p := coffee()
 		p.Slug = fmt.Sprint("coffee-", i)
-		if made, err := products.Create(t.Context(), p); err != nil || !made.CreatedAt.Equal(noon) {
-			t.Fatalf("product %d = %+v, %v", i, made, err)
+		if created, err := products.Create(t.Context(), p); err != nil || !created.CreatedAt.Equal(noon) {
+			t.Fatalf("product %d = %+v, %v", i, created, err)
 		}
 	}
 	if _, err := products.Create(t.Context(), coffee()); !errors.Is(err, merchant.ErrTooMany) {

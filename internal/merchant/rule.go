@@ -48,8 +48,8 @@ func checkVisible(text string, maximum int, allowed string) error {
 		return errors.New("must be valid UTF-8")
 	}
 	for _, r := range text {
-		turns := r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\u2028' || r == '\u2029'
-		if turns || unicode.IsControl(r) && !strings.ContainsRune(allowed, r) {
+		reorders := r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\u2028' || r == '\u2029'
+		if reorders || unicode.IsControl(r) && !strings.ContainsRune(allowed, r) {
 			return fmt.Errorf("must not contain the invisible character %U", r)
 		}
 	}

@@ -77,7 +77,7 @@ func (s *Themes) ByHash(ctx context.Context, hash string) (theme.Theme, error) {
 // Set sets the current theme, with a logo made from a file. The current logo is kept if the file is
 // the current logo, and there is no logo if the file is empty. The error may be a
 // *theme.FieldError.
-func (s *Themes) Set(ctx context.Context, merchantID string, t theme.Theme, file []byte) (theme.Theme, error) {
+func (s *Themes) Set(ctx context.Context, merchantID string, t theme.Theme, logo []byte) (theme.Theme, error) {
 	t, err := theme.Normalize(t)
 	if err != nil {
 		return theme.Theme{}, err
@@ -88,11 +88,11 @@ func (s *Themes) Set(ctx context.Context, merchantID string, t theme.Theme, file
 	}
 	t.Logo = theme.Logo{}
 	switch {
-	case len(file) == 0:
-	case bytes.Equal(file, old.Logo.Body): // encoding it again each time would lower its quality
+	case len(logo) == 0:
+	case bytes.Equal(logo, old.Logo.Body): // encoding it again each time would lower its quality
 		t.Logo = old.Logo
 	default:
-		if t.Logo, err = theme.NewLogo(file); err != nil {
+		if t.Logo, err = theme.NewLogo(logo); err != nil {
 			return theme.Theme{}, err
 		}
 	}

@@ -15,7 +15,7 @@ import (
 func TestActor_is_the_key_of_a_call(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	s := l.keepEndpoints()
+	s := l.useStorage()
 	change := func(id string, edit func(*merchant.Key)) audit.Actor {
 		t.Helper()
 		k := l.merchants.keys[publicKey("live")]

@@ -94,13 +94,13 @@ func TestExamples_create_and_read(t *testing.T) {
 		if err != nil || json.Unmarshal([]byte(created), &inv) != nil || inv.ClientAmount != "56.5" || inv.Status != api.StatusCreated {
 			t.Fatalf("create printed %q, error %v", created, err)
 		}
-		if again, err := p.run(t, l, language, "create", "all"); err != nil || again != created {
-			t.Errorf("second create printed %q, error %v", again, err)
+		if second, err := p.run(t, l, language, "create", "all"); err != nil || second != created {
+			t.Errorf("second create printed %q, error %v", second, err)
 		}
-		shown, err := p.run(t, l, language, "read", "all", inv.ForeignID)
+		printed, err := p.run(t, l, language, "read", "all", inv.ForeignID)
 		var r api.Resource
-		if err != nil || json.Unmarshal([]byte(shown), &r) != nil || r.ForeignID != inv.ForeignID || r.OrderID != "1042" {
-			t.Errorf("read printed %q, error %v", shown, err)
+		if err != nil || json.Unmarshal([]byte(printed), &r) != nil || r.ForeignID != inv.ForeignID || r.OrderID != "1042" {
+			t.Errorf("read printed %q, error %v", printed, err)
 		}
 		for _, folder := range []string{"create", "read"} {
 			printed, err := p.run(t, l, language, folder, "admin", inv.ForeignID) // the secret of this key differs

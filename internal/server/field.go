@@ -41,7 +41,7 @@ func parser(target reflect.Value, rule api.Rule) func(any) error {
 	case *[]string:
 		return map[string]func(*[]string) func(any) error{"codes": methods, "choice": choice, "types": eventTypes}[rule.Name](to)
 	}
-	return whole(target, rule)
+	return wholeNumber(target, rule)
 }
 
 // bounded are the rules of texts with a maximum of characters.
@@ -118,19 +118,19 @@ func amount(target *string) func(any) error {
 }
 
 // boolean parses a boolean.
-func boolean(into *bool) func(any) error {
+func boolean(target *bool) func(any) error {
 	return func(value any) (err error) {
 		b, ok := value.(bool)
 		if !ok {
 			return errors.New("must be true or false")
 		}
-		*into = b
+		*target = b
 		return nil
 	}
 }
 
-// whole parses a whole number within the bounds of a rule.
-func whole(target reflect.Value, rule api.Rule) func(any) error {
+// wholeNumber parses a whole number within the bounds of a rule.
+func wholeNumber(target reflect.Value, rule api.Rule) func(any) error {
 	minimum, maximum, unit := rule.Bounds[0], int64(math.MaxInt64), ""
 	if rule.Name == "seconds" {
 		unit = " of seconds"
@@ -152,7 +152,7 @@ func whole(target reflect.Value, rule api.Rule) func(any) error {
 }
 
 // base64Text parses base64-encoded bytes.
-func base64Text(into *[]byte) func(any) error {
+func base64Text(target *[]byte) func(any) error {
 	return func(value any) error {
 		t, ok := value.(string)
 		if !ok {
@@ -162,7 +162,7 @@ func base64Text(into *[]byte) func(any) error {
 		if err != nil {
 			return errors.New("must be base64, as in RFC 4648, section 4")
 		}
-		*into = bytes
+		*target = bytes
 		return nil
 	}
 }
@@ -171,7 +171,7 @@ func base64Text(into *[]byte) func(any) error {
 const maxMetadata = 8 << 10
 
 // metadata parses an object of texts.
-func metadata(into *map[string]string) func(any) error {
+func metadata(target *map[string]string) func(any) error {
 	return func(value any) error {
 		object, ok := value.(map[string]any)
 		if !ok {
@@ -189,7 +189,7 @@ func metadata(into *map[string]string) func(any) error {
 		if size > maxMetadata {
 			return errors.New("must have at most 8 KiB")
 		}
-		*into = texts
+		*target = texts
 		return nil
 	}
 }

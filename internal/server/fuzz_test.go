@@ -210,11 +210,11 @@ func FuzzAuth(f *testing.F) {
 		r.Header.Set(api.HeaderSignature, signature)
 		response := l.serve(r)
 		checkAnswer(t, response)
-		given := strings.ToLower(signature)
+		lowerCase := strings.ToLower(signature)
 		var compact bytes.Buffer
 		signed := timestamp == "" && nonce == "" &&
-			(given == sign(body) || json.Compact(&compact, []byte(body)) == nil && given == sign(compact.String())) ||
-			given == sign(own(timestamp, nonce, idempotency, body))
+			(lowerCase == sign(body) || json.Compact(&compact, []byte(body)) == nil && lowerCase == sign(compact.String())) ||
+			lowerCase == sign(own(timestamp, nonce, idempotency, body))
 		code := response.Header.Get(api.HeaderErrorCode)
 		if !signed && response.StatusCode != http.StatusForbidden && response.StatusCode != http.StatusRequestEntityTooLarge {
 			t.Fatalf("answer %d %s to a forged call", response.StatusCode, code)

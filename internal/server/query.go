@@ -27,17 +27,17 @@ func query(raw string, parameters map[string]parameter) error {
 		return badRequest("invalid_query", "The query of the address is malformed")
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		given := values[name]
-		take, known := parameters[name]
+		list := values[name]
+		parse, known := parameters[name]
 		switch {
 		case !known:
 			return badRequest("unknown_parameter", fieldWords.Replace(quote(name))+" is unknown")
-		case len(given) > 1:
+		case len(list) > 1:
 			return invalid(name, "is given twice")
-		case !utf8.ValidString(given[0]) || strings.ContainsRune(given[0], 0):
+		case !utf8.ValidString(list[0]) || strings.ContainsRune(list[0], 0):
 			return invalid(name, "is not valid UTF-8")
 		}
-		if err := take(given[0]); err != nil {
+		if err := parse(list[0]); err != nil {
 			return invalid(name, err.Error())
 		}
 	}
@@ -108,7 +108,7 @@ func cursor(p invoice.Position) string {
 }
 
 // place parses the result of cursor and refuses any other text.
-func place(into *invoice.Position) parameter {
+func place(target *invoice.Position) parameter {
 	return func(value string) error {
 		text, err := base64.RawURLEncoding.DecodeString(value)
 		at, id, _ := strings.Cut(string(text), ".")
@@ -117,7 +117,7 @@ func place(into *invoice.Position) parameter {
 		if err != nil || notNumber != nil || !idPattern.MatchString(id) || cursor(p) != value {
 			return errors.New("must be a next_cursor of this list")
 		}
-		*into = p
+		*target = p
 		return nil
 	}
 }

@@ -135,12 +135,12 @@ func (s *server) linkKey(ctx context.Context, given map[string]string) (merchant
 }
 
 // optional wraps a parameter: an empty value is not set.
-func optional(take parameter) parameter {
+func optional(parse parameter) parameter {
 	return func(value string) error {
 		if value == "" {
 			return nil
 		}
-		return take(value)
+		return parse(value)
 	}
 }
 

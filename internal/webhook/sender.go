@@ -124,14 +124,14 @@ func faultText(ctx context.Context, err error) string {
 
 // storedHeaders returns the headers of an answer that are stored.
 func storedHeaders(h http.Header) map[string]string {
-	kept := map[string]string{}
+	stored := map[string]string{}
 	for _, name := range sortedNames(h) {
-		if len(kept) == maxStoredHeaders {
+		if len(stored) == maxStoredHeaders {
 			break
 		}
-		kept[printable(name, maxStoredHeader)] = printable(strings.Join(h[name], ", "), maxStoredHeader)
+		stored[printable(name, maxStoredHeader)] = printable(strings.Join(h[name], ", "), maxStoredHeader)
 	}
-	return kept
+	return stored
 }
 
 func sortedNames(h http.Header) []string {

@@ -49,11 +49,11 @@ func (o Order) Count(r Reader) (n int, problem string) {
 // Total returns the price of n products as a decimal number; empty if the product has no valid price.
 func (o Order) Total(n int) string {
 	fiat, _ := money.Fiat(o.Product.FiatCurrency)
-	each, err := money.Parse(o.Product.Price, fiat)
+	unitPrice, err := money.Parse(o.Product.Price, fiat)
 	if err != nil {
 		return ""
 	}
-	return each.Times(n).String()
+	return unitPrice.Times(n).String()
 }
 
 // ShowedTotal reports whether the page with the form showed the total of n products.

@@ -40,8 +40,8 @@ func (r Reader) Keep(address string) string {
 // withoutLanguage returns a query without its "lang" parameter. The signature of a link does not
 // cover that parameter, so the reader may choose a language for a signed link.
 func withoutLanguage(query string) string {
-	kept := slices.DeleteFunc(strings.Split(query, "&"), func(pair string) bool { return strings.HasPrefix(pair, "lang=") })
-	return strings.Join(kept, "&")
+	pairs := slices.DeleteFunc(strings.Split(query, "&"), func(pair string) bool { return strings.HasPrefix(pair, "lang=") })
+	return strings.Join(pairs, "&")
 }
 
 // RefusalText returns the service's own message, which is in English, for an English page, and the

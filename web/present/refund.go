@@ -43,19 +43,19 @@ func showRefund(p *views.Payment, r api.Resource, s scene) {
 func asksRefund(r api.Resource) bool {
 	switch r.Status {
 	case api.StatusExpired:
-		return has(r, api.ExceptionLate) || !isZero(r.PaidAmount)
+		return hasException(r, api.ExceptionLate) || !isZero(r.PaidAmount)
 	case api.StatusDeclined:
 		return true
 	}
-	return hasExtra(r) || has(r, api.ExceptionLate)
+	return hasExtra(r) || hasException(r, api.ExceptionLate)
 }
 
 // currencies returns the currencies of the payments, each once.
 func currencies(r api.Resource, s scene) []views.Currency {
 	var list []views.Currency
 	for _, t := range r.Payments {
-		there := t.State != "dust" && onNetwork(t)
-		if there && !slices.ContainsFunc(list, func(c views.Currency) bool { return c.Code == t.CryptoCurrency }) {
+		isPresent := t.State != "dust" && onNetwork(t)
+		if isPresent && !slices.ContainsFunc(list, func(c views.Currency) bool { return c.Code == t.CryptoCurrency }) {
 			list = append(list, views.Currency{Code: t.CryptoCurrency, Text: unit(r, s, t.CryptoCurrency)})
 		}
 	}
@@ -92,8 +92,8 @@ var refundRefusals = map[string]string{
 // refundRefusal returns the reason why an address was not saved. The service's message, which is in
 // English, is more precise and is shown on an English page.
 func refundRefusal(r Reader, apiErr *client.Error) string {
-	if rest, about := strings.CutPrefix(apiErr.Message, "address is "); about && r.English() {
-		return r.Text("refund.this", "Detail", strings.TrimSuffix(rest, "."))
+	if reason, isAddress := strings.CutPrefix(apiErr.Message, "address is "); isAddress && r.English() {
+		return r.Text("refund.this", "Detail", strings.TrimSuffix(reason, "."))
 	}
 	id, known := refundRefusals[apiErr.Code]
 	if !known {
