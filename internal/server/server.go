@@ -194,6 +194,7 @@ func (s *server) endpointRoutes(g *echo.Group) {
 	g.Match(reading, api.PathEndpoints, route(s.listEndpoints))
 	single := api.PathEndpoints + "/:id"
 	g.Match(reading, single, route(s.ofEndpoint(s.readEndpoint)))
+	g.PATCH(single, route(s.ofEndpoint(s.changeEndpoint)))
 	g.DELETE(single, route(s.ofEndpoint(s.removeEndpoint)))
 	g.POST(single+"/pause", route(s.ofEndpoint(s.pauseEndpoint(true))))
 	g.POST(single+"/resume", route(s.ofEndpoint(s.pauseEndpoint(false))))

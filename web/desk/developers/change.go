@@ -149,7 +149,7 @@ func (v *page) editWebhook(e merchant.Endpoint) error {
 	if err := form.checkEvents(); err != nil {
 		return v.showEdit(http.StatusUnprocessableEntity, e, form, err)
 	}
-	_, err = v.Endpoints.Change(v.Request().Context(), v.Shop.ID, e.ID, form.url, form.events)
+	_, err = v.Endpoints.Change(v.Request().Context(), v.Shop.ID, e.ID, merchant.EndpointChange{URL: &form.url, Events: &form.events})
 	if err = fieldError(err); shows(err) {
 		return v.showEdit(http.StatusUnprocessableEntity, e, form, err)
 	}
