@@ -12,8 +12,9 @@ import (
 
 // ThemeStorage stores the themes of merchants. It is safe for concurrent use.
 type ThemeStorage interface {
-	// SetTheme sets the current theme. The zero Theme is the default theme.
-	SetTheme(ctx context.Context, merchantID string, t theme.Theme, at time.Time) error
+	// SetTheme sets the current theme. The zero Theme is the default theme. The error is ErrStale if the hash
+	// of the theme that it replaces is not replaces.
+	SetTheme(ctx context.Context, merchantID, replaces string, t theme.Theme, at time.Time) error
 	// Theme returns the current theme, or ErrNotFound if none was ever set.
 	Theme(ctx context.Context, merchantID string) (theme.Theme, error)
 	// ThemeByHash returns the current theme or a recent one by its hash, or ErrNotFound.
@@ -78,6 +79,21 @@ func (s *Themes) ByHash(ctx context.Context, hash string) (theme.Theme, error) {
 // the current logo, and there is no logo if the file is empty. The error may be a
 // *theme.FieldError.
 func (s *Themes) Set(ctx context.Context, merchantID string, t theme.Theme, file []byte) (theme.Theme, error) {
+	for {
+		old, err := s.Current(ctx, merchantID)
+		if err != nil {
+			return theme.Theme{}, err
+		}
+		set, err := s.Replace(ctx, merchantID, old.Hash(), t, file)
+		if !errors.Is(err, ErrStale) {
+			return set, err
+		}
+	}
+}
+
+// Replace is Set for a caller that has seen the theme that it replaces, by its hash. The error is ErrStale if
+// another theme is current.
+func (s *Themes) Replace(ctx context.Context, merchantID, replaces string, t theme.Theme, file []byte) (theme.Theme, error) {
 	t, err := theme.Normalize(t)
 	if err != nil {
 		return theme.Theme{}, err
@@ -85,6 +101,9 @@ func (s *Themes) Set(ctx context.Context, merchantID string, t theme.Theme, file
 	old, err := s.Current(ctx, merchantID)
 	if err != nil {
 		return theme.Theme{}, err
+	}
+	if old.Hash() != replaces {
+		return theme.Theme{}, ErrStale
 	}
 	t.Logo = theme.Logo{}
 	switch {
@@ -98,7 +117,7 @@ func (s *Themes) Set(ctx context.Context, merchantID string, t theme.Theme, file
 	}
 	now := s.now()
 	if t.Hash() != old.Hash() {
-		if err := s.storage.SetTheme(ctx, merchantID, t, now); err != nil {
+		if err := s.storage.SetTheme(ctx, merchantID, replaces, t, now); err != nil {
 			return theme.Theme{}, fmt.Errorf("set theme: %w", err)
 		}
 	}

@@ -89,7 +89,7 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 			return s.CreateTerminal(ctx, merchant.Terminal{ID: "pos", MerchantID: "shop", Name: "Bar", Currency: "EUR", CreatedAt: noon}, "terminal hash")
 		}},
 		{"RemoveTerminal", "terminal.removed", func() error { return s.RemoveTerminal(ctx, "shop", "pos") }},
-		{"SetTheme", "theme.changed", func() error { return s.SetTheme(ctx, "shop", theme.Theme{Name: "Nord"}, noon) }},
+		{"SetTheme", "theme.changed", func() error { return s.SetTheme(ctx, "shop", "", theme.Theme{Name: "Nord"}, noon) }},
 		{"CreateExchangeAccount", "exchange_account.created", func() error { return s.CreateExchangeAccount(ctx, exchange) }},
 		{"UpdateExchangeAccount", "exchange_account.changed", func() error {
 			_, err := s.UpdateExchangeAccount(ctx, "shop", func(a *merchant.ExchangeAccount) error { a.Active = true; return nil })

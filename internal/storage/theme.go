@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"chequer/internal/audit"
+	"chequer/internal/merchant"
 	"chequer/internal/storage/engine"
 	"chequer/internal/theme"
 )
@@ -16,7 +17,7 @@ import (
 const keptThemes = 8
 
 // SetTheme implements merchant.ThemeStorage.
-func (s *Storage) SetTheme(ctx context.Context, merchantID string, l theme.Theme, at time.Time) error {
+func (s *Storage) SetTheme(ctx context.Context, merchantID, replaces string, l theme.Theme, at time.Time) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		if err := s.lockMerchant(ctx, q, merchantID); err != nil {
 			return err
@@ -24,6 +25,9 @@ func (s *Storage) SetTheme(ctx context.Context, merchantID string, l theme.Theme
 		before, err := readTheme(q.QueryRowContext(ctx, selectTheme, merchantID))
 		if err != nil && !engine.Absent(err) {
 			return fmt.Errorf("read theme: %w", err)
+		}
+		if before.Hash() != replaces {
+			return merchant.ErrStale
 		}
 		_, err = q.ExecContext(ctx, `
 			INSERT INTO looks (merchant_id, number, hash, name, accent, line, support, terms, stay, logo_type, logo, created_at)

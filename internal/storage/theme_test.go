@@ -24,16 +24,23 @@ func TestTheme_is_read_back(t *testing.T) {
 		if _, err := s.Theme(ctx, "shop"); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("before a theme is set: got error %v, want %v", err, merchant.ErrNotFound)
 		}
-		if err := s.SetTheme(ctx, "unknown", oddTheme, noon); !errors.Is(err, merchant.ErrNotFound) {
+		if err := s.SetTheme(ctx, "unknown", "", oddTheme, noon); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("set for an unknown merchant: got error %v, want %v", err, merchant.ErrNotFound)
 		}
 		red := theme.Theme{Accent: "#e8573a"}
+		replaces := ""
 		for _, l := range []theme.Theme{red, oddTheme} {
-			if err := s.SetTheme(ctx, "shop", l, noon); err != nil {
+			if err := s.SetTheme(ctx, "shop", replaces, l, noon); err != nil {
 				t.Fatal(err)
 			}
+			replaces = l.Hash()
 		}
-		if err := s.SetTheme(ctx, "bakery", red, noon); err != nil {
+		for _, stale := range []string{"", red.Hash(), "unknown"} {
+			if err := s.SetTheme(ctx, "shop", stale, red, noon); !errors.Is(err, merchant.ErrStale) {
+				t.Errorf("set in place of the theme %q: got error %v, want %v", stale, err, merchant.ErrStale)
+			}
+		}
+		if err := s.SetTheme(ctx, "bakery", "", red, noon); err != nil {
 			t.Fatal(err)
 		}
 		for name, tt := range map[string]struct {
@@ -60,11 +67,13 @@ func TestSetTheme_keeps_the_last_eight_themes(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ctx := t.Context()
 		var all []theme.Theme
+		replaces := ""
 		for i := range 12 {
 			all = append(all, theme.Theme{Name: fmt.Sprint(i)})
-			if err := s.SetTheme(ctx, "shop", all[i], noon); err != nil {
+			if err := s.SetTheme(ctx, "shop", replaces, all[i], noon); err != nil {
 				t.Fatal(err)
 			}
+			replaces = all[i].Hash()
 		}
 		for i, l := range all {
 			_, err := s.ThemeByHash(ctx, l.Hash())

@@ -128,9 +128,17 @@ func (t Theme) Style() string {
 	if t.Accent == "" {
 		return ""
 	}
+	return t.Variables(":root") + ".btn:not(.alt,[aria-disabled]):hover{filter:none;box-shadow:inset 0 0 0 4rem var(--hover)}\n"
+}
+
+// Variables returns the rules that set the colours of the elements that a selector matches; empty without an
+// accent.
+func (t Theme) Variables(selector string) string {
+	if t.Accent == "" {
+		return ""
+	}
 	light, dark := schemes[0].palette(rgb(t.Accent)), schemes[1].palette(rgb(t.Accent))
-	return ":root{" + light.variables() + "}\n@media screen and (prefers-color-scheme:dark){:root{" + dark.variables() + "}}\n" +
-		".btn:not(.alt,[aria-disabled]):hover{filter:none;box-shadow:inset 0 0 0 4rem var(--hover)}\n"
+	return selector + "{" + light.variables() + "}\n@media screen and (prefers-color-scheme:dark){" + selector + "{" + dark.variables() + "}}\n"
 }
 
 func (p Palette) variables() string {

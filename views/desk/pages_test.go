@@ -189,6 +189,11 @@ func pages() map[string]templ.Component {
 			Frame: f, Networks: []desk.Finding{{Shape: "ok", About: evil, Text: evil}}, Examined: "Examined 01:00.", Summary: evil,
 			Problems: []desk.Finding{{Shape: "bad", About: evil, Text: evil}}, Working: []desk.Finding{{Shape: "ok", About: evil, Text: evil}}, Action: "/desk/m/health/examine",
 		}),
+		"theme": desk.ThemePage(desk.Theme{
+			Frame: f, Tabs: []desk.Tab{{Text: evil, URL: "/desk/m/theme", Current: true}}, Problem: evil, Unsaved: evil, Action: "/desk/m/theme", Hidden: []desk.Hidden{{Name: "replaces", Value: evil}},
+			Name: field("name"), Logo: field("logo"), Accent: field("accent"), Line: field("line"), Support: field("support"), Terms: field("terms"), Returns: true,
+			SavedLogo: "/look/1/logo.png", SavedText: evil, Preview: desk.Preview{Shop: evil, Line: evil, Style: "/desk/m/theme/preview.css?accent=0a7d5a", Contrast: []string{evil}},
+		}),
 		"refused": desk.RefusalPage(desk.Refusal{Frame: f, Heading: "Not allowed", Lede: evil, Back: back}),
 		"fault":   desk.FaultPage(desk.Fault{Solo: solo(), Heading: "Not found", Lede: evil, Action: back}),
 	}

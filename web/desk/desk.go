@@ -11,6 +11,7 @@ import (
 	"chequer/web/desk/developers"
 	"chequer/web/desk/health"
 	"chequer/web/desk/payments"
+	"chequer/web/desk/settings"
 	"chequer/web/desk/signin"
 	"chequer/web/desk/team"
 	"chequer/web/desk/visit"
@@ -38,6 +39,7 @@ func routes(c Config) []visit.Route {
 		(&signin.Screens{}).Routes(),
 		(&payments.Screens{Endpoints: c.Endpoints}).Routes(),
 		c.Wallets.Routes(),
+		(&settings.Screens{}).Routes(),
 		c.Health.Routes(),
 		(&team.Screens{Audit: c.Audit}).Routes(),
 		(&developers.Screens{Endpoints: c.Endpoints}).Routes(),

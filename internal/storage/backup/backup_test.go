@@ -114,7 +114,7 @@ func fill(t *testing.T, s *storage.Storage, url string) {
 	must(s.RevokeKey(ctx, "shop", "key k2", noon))
 	must(s.CreateWallet(ctx, merchant.Wallet{ID: "w1", MerchantID: "shop", Mode: merchant.Live, Asset: "BTC", Key: "zpub", Counter: "shop/BTC", CreatedAt: noon}))
 	must(s.CreateEndpoint(ctx, merchant.Endpoint{ID: "e1", MerchantID: "shop", Mode: merchant.Live, URL: "https://shop.example/", Key: "key", Secret: "secret", CreatedAt: noon}))
-	must(s.SetTheme(ctx, "odd", theme.Theme{Name: "Süd", Accent: "#0a7d5a", Logo: theme.Logo{Type: theme.TypePNG, Body: []byte("\x89PNG\x00\xff\n")}}, noon))
+	must(s.SetTheme(ctx, "odd", "", theme.Theme{Name: "Süd", Accent: "#0a7d5a", Logo: theme.Logo{Type: theme.TypePNG, Body: []byte("\x89PNG\x00\xff\n")}}, noon))
 	must(s.ChangeTeam(ctx, "", func(account.Ticket, []account.Account) ([]account.Account, account.Outcome, error) {
 		return []account.Account{{ID: "acc_1", Name: "Zoë"}}, account.Outcome{Entry: audit.Change{Action: "account.created", After: audit.Fields{"name": "Zoë \u2028"}}}, nil
 	}))

@@ -47,6 +47,8 @@ func (v *Visit) places(current string) ([]desk.Place, error) {
 // Settings returns the first page of the settings that the account may see; "" if there is none.
 func (v *Visit) Settings() string {
 	switch {
+	case v.May(account.Configure):
+		return "/theme"
 	case v.May(account.ManageAccounts):
 		return "/accounts"
 	case v.May(account.ViewLog):
@@ -58,6 +60,9 @@ func (v *Visit) Settings() string {
 // Tabs returns the pages of the settings that the account may see.
 func (v *Visit) Tabs(current string) []desk.Tab {
 	var tabs []desk.Tab
+	if v.May(account.Configure) {
+		tabs = append(tabs, desk.Tab{Text: v.Text("desk.theme"), URL: v.Below("/theme"), Current: current == "/theme"})
+	}
 	if v.May(account.ManageAccounts) {
 		tabs = append(tabs, desk.Tab{Text: v.Text("desk.accounts"), URL: v.Below("/accounts"), Current: current == "/accounts"})
 	}
@@ -86,11 +91,16 @@ func (v *Visit) RoleName(r account.Role) string {
 
 // permissionNames are the keys of the names of permissions, as the page of a refusal begins with them.
 var permissionNames = map[account.Permission]string{
-	account.ViewPayments: "desk.may.payments", account.ManageAccounts: "desk.may.accounts", account.ViewLog: "desk.may.log",
-	account.ViewWallets: "desk.may.wallets", account.ManageWallets: "desk.may.wallets",
-	account.ViewHealth: "desk.may.health",
-	account.ManageKeys: "desk.may.keys",
-	account.Decide:     "desk.may.decide", account.DecideHighRisk: "desk.may.decide",
+	account.ViewPayments:   "desk.may.payments",
+	account.ManageAccounts: "desk.may.accounts",
+	account.ViewLog:        "desk.may.log",
+	account.ViewWallets:    "desk.may.wallets",
+	account.ManageWallets:  "desk.may.wallets",
+	account.ViewHealth:     "desk.may.health",
+	account.Configure:      "desk.may.configure",
+	account.Decide:         "desk.may.decide",
+	account.DecideHighRisk: "desk.may.decide",
+	account.ManageKeys:     "desk.may.keys",
 }
 
 // openCases returns the number of live invoices that wait for a decision, as the places show it; "" if

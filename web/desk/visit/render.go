@@ -99,6 +99,7 @@ var notices = map[string]string{
 	"wallet":         "desk.notice.wallet",
 	"wallet_removed": "desk.notice.wallet.removed",
 	"examined":       "desk.notice.examined",
+	"theme":          "desk.notice.theme",
 	"requoted":       "desk.notice.requoted",
 	"revoked":        "desk.notice.revoked",
 	"paused":         "desk.notice.paused",

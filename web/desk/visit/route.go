@@ -17,6 +17,7 @@ type Route struct {
 	Method, Path string
 	Needs        account.Permission // Public and Member are permissions, too
 	Handle       func(*Visit) error
+	MaxBody      string // limit for the body of a form; "" for that of most forms
 }
 
 // Two rights that are no permission of a role.

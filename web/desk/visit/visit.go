@@ -3,6 +3,7 @@
 package visit
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -48,7 +49,7 @@ type Visit struct {
 	tallies map[invoice.Mode]invoice.Tally // that were read
 }
 
-// maxForm is the limit for the body of a form. The answer of an authenticator is its largest part.
+// maxForm is the limit for the body of most forms. The answer of an authenticator is its largest part.
 const maxForm = "64K"
 
 // NewHandler returns the handler of routes, and of the routes that confirm a sign-in.
@@ -56,9 +57,9 @@ func NewHandler(s *Site, routes []Route) *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = s.fail
 	e.IPExtractor = s.IPExtractor
-	e.Use(s.secure, s.recovered(), compressed(), middleware.BodyLimit(maxForm), s.reachable, s.sameOrigin, wellFormed)
+	e.Use(s.secure, s.recovered(), compressed(), s.reachable, s.sameOrigin, wellFormed)
 	for _, r := range slices.Concat(routes, confirmRoutes) {
-		e.Add(r.Method, s.BasePath+r.Path, s.serve(r))
+		e.Add(r.Method, s.BasePath+r.Path, s.serve(r), middleware.BodyLimit(cmp.Or(r.MaxBody, maxForm)))
 		if r.Method == http.MethodGet {
 			e.Add(http.MethodHead, s.BasePath+r.Path, s.serve(r))
 		}
