@@ -11,6 +11,7 @@ import (
 	"chequer/web/desk/developers"
 	"chequer/web/desk/health"
 	"chequer/web/desk/payments"
+	"chequer/web/desk/sell"
 	"chequer/web/desk/settings"
 	"chequer/web/desk/signin"
 	"chequer/web/desk/team"
@@ -25,6 +26,7 @@ type Config struct {
 	Wallets   wallets.Screens
 	Health    *health.Screens
 	Endpoints *merchant.Endpoints
+	Sell      sell.Screens
 }
 
 // New returns the handler of the paths below /desk.
@@ -41,6 +43,7 @@ func routes(c Config) []visit.Route {
 		c.Wallets.Routes(),
 		(&settings.Screens{}).Routes(),
 		c.Health.Routes(),
+		c.Sell.Routes(),
 		(&team.Screens{Audit: c.Audit}).Routes(),
 		(&developers.Screens{Endpoints: c.Endpoints}).Routes(),
 	)
