@@ -113,7 +113,20 @@ type EndpointChange struct {
 
 // Change changes an endpoint. Deliveries that are pending are sent to the new URL.
 func (s *Endpoints) Change(ctx context.Context, merchantID, id string, c EndpointChange) (Endpoint, error) {
+	return s.change(ctx, merchantID, id, c, unchecked[Endpoint])
+}
+
+// ChangeSeen is Change for an endpoint whose revision the caller has seen. It returns ErrStale if the
+// endpoint has another one.
+func (s *Endpoints) ChangeSeen(ctx context.Context, merchantID, id, revision string, c EndpointChange) (Endpoint, error) {
+	return s.change(ctx, merchantID, id, c, seen[Endpoint](revision))
+}
+
+func (s *Endpoints) change(ctx context.Context, merchantID, id string, c EndpointChange, check func(Endpoint) error) (Endpoint, error) {
 	return s.storage.UpdateEndpoint(ctx, merchantID, id, func(e *Endpoint) error {
+		if err := check(*e); err != nil {
+			return err
+		}
 		if c.URL != nil {
 			e.URL = idn.URL(*c.URL)
 			if err := s.check(e.URL, e.Mode == Live); err != nil {
