@@ -23,6 +23,7 @@ func (s *shell) endpoint() *cobra.Command {
 		}, "ENDPOINT\tMODE\tURL\tEVENTS\tSTATE\tCREATED", func(r endpointRow) []any {
 			return []any{r.ID, r.Mode, r.URL, r.eventTypes(), r.state(), s.Time(r.CreatedAt)}
 		}),
+		s.endpointEdit(),
 		s.endpointChange("pause", "Keep events until the endpoint is resumed", "paused", func(in call, e merchant.Endpoint) error {
 			_, err := in.core.Endpoints.Pause(in.Context(), e.MerchantID, e.ID, true)
 			return err
@@ -127,6 +128,38 @@ func (s *shell) endpointAdd() *cobra.Command {
 	}
 	testFlag(c, "events of test invoices, which cost nothing")
 	c.Flags().StringSliceVar(&events, "events", nil, "types of events, such as invoice.paid (default all)")
+	return c
+}
+
+func (s *shell) endpointEdit() *cobra.Command {
+	var url string
+	var events []string
+	c := &cobra.Command{
+		Use:     "change ENDPOINT",
+		Short:   "Change the address or the types of events; waiting events are sent to the new address",
+		Example: "  chequer endpoint change end_… --url https://shop.example/hooks --events invoice.paid",
+		Args:    console.Arguments,
+		RunE: answer(s, func(in call) (row endpointRow, err error) {
+			if err := checkEventTypes(events); err != nil {
+				return row, err
+			}
+			var change merchant.EndpointChange
+			in.applyFlags(map[string]func(){"url": func() { change.URL = &url }, "events": func() { change.Events = &events }})
+			if change == (merchant.EndpointChange{}) {
+				return row, errors.New("give --url, --events or both")
+			}
+			e, err := in.endpointOf()
+			if err != nil {
+				return row, err
+			}
+			e, err = in.core.Endpoints.Change(in.Context(), e.MerchantID, e.ID, change)
+			return newEndpointRow(e), err
+		}, func(w io.Writer, row endpointRow) {
+			fmt.Fprintf(w, "endpoint  %s\nurl       %s\nevents    %s\n", row.ID, row.URL, row.wanted())
+		}),
+	}
+	c.Flags().StringVar(&url, "url", "", "new address")
+	c.Flags().StringSliceVar(&events, "events", nil, "types of events, such as invoice.paid; empty for all")
 	return c
 }
 

@@ -20,7 +20,7 @@ import (
 // requests are the types of requests, by the names of their schemas.
 var requests = map[string]any{
 	"InvoiceRequest": api.InvoiceRequest{}, "RequoteRequest": api.RequoteRequest{}, "RefundRequest": api.RefundRequest{},
-	"SimulateRequest": api.SimulateRequest{}, "EndpointRequest": api.EndpointRequest{}, "RotateRequest": api.RotateRequest{},
+	"SimulateRequest": api.SimulateRequest{}, "EndpointRequest": api.EndpointRequest{}, "EndpointChange": api.EndpointChange{}, "RotateRequest": api.RotateRequest{},
 	"ResendRequest": api.ResendRequest{}, "LinkRequest": api.LinkRequest{}, "LinkChange": api.LinkChange{},
 	"ProductRequest": api.ProductRequest{}, "ProductChange": api.ProductChange{}, "ProductsRequest": api.ProductsRequest{},
 	"ProductOrder": api.ProductOrder{}, "OfferRequest": api.CheckoutRequest{}, "LookRequest": api.ThemeRequest{},

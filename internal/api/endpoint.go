@@ -26,6 +26,12 @@ type EndpointRequest struct {
 	Events []string `json:"events,omitempty" rule:"types"`
 }
 
+// EndpointChange is the body of a request that changes an endpoint. Fields that are nil stay unchanged.
+type EndpointChange struct {
+	URL    *string   `json:"url,omitempty" rule:"text 2048"`
+	Events *[]string `json:"events,omitempty" rule:"subscription"` // empty: all types
+}
+
 // RotateRequest is the body of a request to rotate the key pair of an endpoint.
 type RotateRequest struct {
 	Finish bool `json:"finish,omitempty" rule:"boolean"` // replaces the current pair by the next one

@@ -113,12 +113,15 @@ func TestEndpoints_change_their_address(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := service.Change(t.Context(), "shop", e.ID, "https://other.example/", []string{"invoice.paid"}); !errors.Is(err, errRefused) || s.byID[e.ID].Events != nil {
+	refused, other, paid := "https://other.example/", "https://bücher.example/", []string{"invoice.paid"}
+	if _, err := service.Change(t.Context(), "shop", e.ID, merchant.EndpointChange{URL: &refused, Events: &paid}); !errors.Is(err, errRefused) || s.byID[e.ID].Events != nil {
 		t.Errorf("Change to a refused address: %v, stored %+v", err, s.byID[e.ID])
 	}
-	got, err := service.Change(t.Context(), "shop", e.ID, "https://bücher.example/", []string{"invoice.paid"})
-	if err != nil || got.URL != "https://xn--bcher-kva.example/" || !slices.Equal(got.Events, []string{"invoice.paid"}) || got.Secret != e.Secret {
-		t.Errorf("Change = %+v, %v", got, err)
+	if got, err := service.Change(t.Context(), "shop", e.ID, merchant.EndpointChange{Events: &paid}); err != nil || got.URL != e.URL || !slices.Equal(got.Events, paid) {
+		t.Errorf("Change of the events = %+v, %v", got, err)
+	}
+	if got, err := service.Change(t.Context(), "shop", e.ID, merchant.EndpointChange{URL: &other}); err != nil || got.URL != "https://xn--bcher-kva.example/" || !slices.Equal(got.Events, paid) || got.Secret != e.Secret {
+		t.Errorf("Change of the URL = %+v, %v", got, err)
 	}
 }
 

@@ -105,15 +105,37 @@ func (s *Endpoints) Endpoint(ctx context.Context, merchantID, id string) (Endpoi
 	return endpoints[i], nil
 }
 
-// Change sets the URL of an endpoint and the types of events that it receives, all types if there are
-// none. Deliveries that are pending are sent to the new URL.
-func (s *Endpoints) Change(ctx context.Context, merchantID, id, url string, events []string) (Endpoint, error) {
-	url = idn.URL(url)
+// EndpointChange is a change of an endpoint. Fields that are nil stay unchanged.
+type EndpointChange struct {
+	URL    *string
+	Events *[]string // types of events to send; empty for all types
+}
+
+// Change changes an endpoint. Deliveries that are pending are sent to the new URL.
+func (s *Endpoints) Change(ctx context.Context, merchantID, id string, c EndpointChange) (Endpoint, error) {
+	return s.change(ctx, merchantID, id, c, unchecked[Endpoint])
+}
+
+// ChangeSeen is Change for an endpoint whose revision the caller has seen. It returns ErrStale if the
+// endpoint has another one.
+func (s *Endpoints) ChangeSeen(ctx context.Context, merchantID, id, revision string, c EndpointChange) (Endpoint, error) {
+	return s.change(ctx, merchantID, id, c, seen[Endpoint](revision))
+}
+
+func (s *Endpoints) change(ctx context.Context, merchantID, id string, c EndpointChange, check func(Endpoint) error) (Endpoint, error) {
 	return s.storage.UpdateEndpoint(ctx, merchantID, id, func(e *Endpoint) error {
-		if err := s.check(url, e.Mode == Live); err != nil {
+		if err := check(*e); err != nil {
 			return err
 		}
-		e.URL, e.Events = url, events
+		if c.URL != nil {
+			e.URL = idn.URL(*c.URL)
+			if err := s.check(e.URL, e.Mode == Live); err != nil {
+				return err
+			}
+		}
+		if c.Events != nil {
+			e.Events = *c.Events
+		}
 		return nil
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
 )
 
 // revision returns a short hash of values: two equal revisions are the same values. A page sends the
@@ -27,6 +28,11 @@ func (l Link) Revision() string {
 	}
 	return revision(l.MerchantID, string(l.Mode), l.Slug, l.Amount, l.Currency, l.Description, l.Language, l.URLSuccess, l.URLFailure,
 		string(l.Methods), endsAt, l.MaxUses, l.CreatedAt.UnixMilli())
+}
+
+// Revision identifies the values of an endpoint that can be changed.
+func (e Endpoint) Revision() string {
+	return revision(e.MerchantID, e.ID, e.URL, strings.Join(e.Events, " "))
 }
 
 // seen returns a check that refuses values with another revision with ErrStale.

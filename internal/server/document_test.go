@@ -291,6 +291,9 @@ func sourceCodes(t *testing.T) map[string]bool {
 	inspect(t, "../api/*.go", f.rule)
 	inspect(t, "*.go", f.code)
 	inspect(t, "../merchant/*.go", f.code)
+	for _, ofKey := range []string{"invalid_label", "invalid_scopes"} { // the API creates no keys
+		delete(f.found, ofKey)
+	}
 	return f.found
 }
 

@@ -67,6 +67,19 @@ func (s *server) readEndpoint(c echo.Context, _ call, e merchant.Endpoint) error
 	return writeJSON(c, http.StatusOK, wire.Endpoint(e))
 }
 
+// changeEndpoint handles PATCH endpoints/{id}.
+func (s *server) changeEndpoint(c echo.Context, k call, e merchant.Endpoint) error {
+	r, err := request[api.EndpointChange](c, k)
+	if err != nil {
+		return err
+	}
+	e, err = s.Endpoints.Change(c.Request().Context(), e.MerchantID, e.ID, merchant.EndpointChange(r))
+	if refused, ok := errors.AsType[*guard.Refused](err); ok {
+		return invalid("url", refused.Reason)
+	}
+	return reply(c, wire.Endpoint, e, err)
+}
+
 // removeEndpoint handles DELETE endpoints/{id}. Its pending deliveries are given up.
 func (s *server) removeEndpoint(c echo.Context, _ call, e merchant.Endpoint) error {
 	if err := s.Endpoints.Remove(c.Request().Context(), e.MerchantID, e.ID); err != nil {

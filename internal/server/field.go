@@ -39,7 +39,7 @@ func parser(target reflect.Value, rule api.Rule) func(any) error {
 	case *map[string]string:
 		return metadata(to)
 	case *[]string:
-		return map[string]func(*[]string) func(any) error{"codes": methods, "choice": choice, "types": eventTypes}[rule.Name](to)
+		return map[string]func(*[]string) func(any) error{"codes": methods, "choice": choice, "types": eventTypes, "subscription": subscription}[rule.Name](to)
 	}
 	return wholeNumber(target, rule)
 }
@@ -233,13 +233,24 @@ func choice(target *[]string) func(any) error {
 	}
 }
 
-// eventTypes parses a list of event types without duplicates.
+// eventTypes parses a list of event types without duplicates that is not empty.
 func eventTypes(target *[]string) func(any) error {
 	return func(value any) error {
-		list, _ := value.([]any)
-		if len(list) == 0 {
+		if list, ok := value.([]any); ok && len(list) == 0 {
 			return errors.New("must be a list of types such as invoice.paid, and not empty")
 		}
+		return subscription(target)(value)
+	}
+}
+
+// subscription parses a list of event types without duplicates. An empty list stands for all types.
+func subscription(target *[]string) func(any) error {
+	return func(value any) error {
+		list, ok := value.([]any)
+		if !ok {
+			return errors.New("must be a list of types such as invoice.paid")
+		}
+		*target = []string{}
 		for _, name := range stringsOf(list) {
 			if !slices.Contains(wire.EventTypes(), name) {
 				return fmt.Errorf("must be a list of types such as invoice.paid, which do not include %s", strconv.QuoteToASCII(name[:min(len(name), 64)]))

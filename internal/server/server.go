@@ -194,6 +194,7 @@ func (s *server) endpointRoutes(g *echo.Group) {
 	g.Match(reading, api.PathEndpoints, route(s.listEndpoints))
 	endpointPath := api.PathEndpoints + "/:id"
 	g.Match(reading, endpointPath, route(s.ofEndpoint(s.readEndpoint)))
+	g.PATCH(endpointPath, route(s.ofEndpoint(s.changeEndpoint)))
 	g.DELETE(endpointPath, route(s.ofEndpoint(s.removeEndpoint)))
 	g.POST(endpointPath+"/pause", route(s.ofEndpoint(s.pauseEndpoint(true))))
 	g.POST(endpointPath+"/resume", route(s.ofEndpoint(s.pauseEndpoint(false))))

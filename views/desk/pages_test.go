@@ -147,7 +147,7 @@ func pages() map[string]templ.Component {
 			Links: []views.Link{{Text: "Remove…", URL: "/desk/m/webhooks/e/remove"}}, States: []desk.StateLink{{Text: "All", URL: "/desk/m/webhooks/e", Current: true}},
 			Deliveries: []desk.Delivery{delivery()}, Older: "/desk/m/webhooks/e?below=1",
 		}),
-		"edit": desk.WebhookEditPage(desk.WebhookEdit{Frame: f, Back: back, Action: "/desk/m/webhooks/e/edit", URL: field("url"), Events: boxes("event")}),
+		"edit": desk.WebhookEditPage(desk.WebhookEdit{Frame: f, Back: back, Problem: evil, Version: evil, Action: "/desk/m/webhooks/e/edit", URL: field("url"), Events: boxes("event")}),
 		"consequences": desk.ConsequencesPage(desk.Consequences{
 			Frame: f, Back: back, Heading: evil, Results: []desk.Result{{Shape: "warn", Text: evil}}, Action: "/desk/m/webhooks/e/remove", Button: "Remove", Danger: true,
 		}),

@@ -42,10 +42,12 @@ type Webhook struct {
 // WebhookEdit is the form that changes an endpoint.
 type WebhookEdit struct {
 	Frame
-	Back   views.Link
-	Action string
-	URL    Field
-	Events Checks
+	Back    views.Link
+	Problem string
+	Action  string
+	Version string // of the values that the form shows
+	URL     Field
+	Events  Checks
 }
 
 // Consequences is the page that states the consequences of a change before it is made.

@@ -87,7 +87,8 @@ func TestWebhooks_refused_form(t *testing.T) {
 	b := l.owner()
 	e := l.webhook(shop)
 	for path, fields := range map[string]string{"/desk/shop/webhooks": "#create", "/desk/shop/webhooks/" + e.ID + "/edit": "#edit"} {
-		page := b.send(path, "url", "ftp://shop.example/", "mode", "live", "event", "invoice.paid").want(http.StatusUnprocessableEntity, "The URL must be")
+		b.send(path, "version", e.Revision(), "url", "https://shop.example/\xff").want(http.StatusUnprocessableEntity, "The URL must be")
+		page := b.send(path, "version", e.Revision(), "url", "ftp://shop.example/", "mode", "live", "event", "invoice.paid").want(http.StatusUnprocessableEntity, "The URL must be")
 		form := page.find(fields)
 		if got := form.Find("#url"); got.AttrOr("value", "") != "ftp://shop.example/" || got.AttrOr("aria-invalid", "") != "true" {
 			t.Errorf("%s: the field has the value %q", path, got.AttrOr("value", ""))
@@ -95,8 +96,11 @@ func TestWebhooks_refused_form(t *testing.T) {
 		if got := form.Find("input[name=event][checked]"); got.Length() != 1 || got.AttrOr("value", "") != "invoice.paid" {
 			t.Errorf("%s: %d events are chosen, want invoice.paid", path, got.Length())
 		}
-		b.send(path, "url", hook, "event", "invoice.payed").want(http.StatusUnprocessableEntity, `The events do not include "invoice.payed".`)
-		b.send(path).want(http.StatusUnprocessableEntity, "The URL must be")
+		refused := b.send(path, "version", "seen", "url", hook, "event", "invoice.payed").want(http.StatusUnprocessableEntity, `The events do not include "invoice.payed".`)
+		if got := refused.find("#edit input[name=version]"); got.Length() == 1 && got.AttrOr("value", "") != "seen" {
+			t.Errorf("the refused form has the version %q, want the one that was seen", got.AttrOr("value", ""))
+		}
+		b.send(path, "version", e.Revision()).want(http.StatusUnprocessableEntity, "The URL must be")
 	}
 	if got := l.read(e); got.URL != hook || len(got.Events) != 0 {
 		t.Errorf("a refused form changed the endpoint to %+v", got)
@@ -122,8 +126,12 @@ func TestWebhooks_change(t *testing.T) {
 	b.send(at+"/test").want(http.StatusConflict, "The webhook does not allow this now.")
 	b.send(at + "/resume").leads(at + "?done=resumed")
 
-	b.get(at+"/edit").want(http.StatusOK, "Change the webhook")
-	b.send(at+"/edit", "url", "https://shop.example/new", "event", "invoice.paid").leads(at + "?done=changed")
+	version := b.get(at+"/edit").want(http.StatusOK, "Change the webhook").find("#edit input[name=version]").AttrOr("value", "")
+	b.send(at+"/edit", "version", version, "url", "https://shop.example/new", "event", "invoice.paid").leads(at + "?done=changed")
+	conflict := b.send(at+"/edit", "version", version, "url", "https://shop.example/late", "event", "invoice.paid").want(http.StatusConflict, "https://shop.example/new")
+	if got := conflict.find("#url").AttrOr("value", ""); got != "https://shop.example/late" || conflict.find("#event-error").Length() != 0 {
+		t.Errorf("the form after a conflict has the URL %q, or marks equal events", got)
+	}
 	if got := l.read(e); got.URL != "https://shop.example/new" || strings.Join(got.Events, "") != "invoice.paid" || got.Paused {
 		t.Errorf("stored %+v", got)
 	}
@@ -268,7 +276,7 @@ func TestPayment_deliveries(t *testing.T) {
 	}
 	before := len(l.actions())
 	for _, refused := range [][3]string{
-		{other.ID, e.ID, event}, {inv.ID, live.ID, event}, {inv.ID, l.webhook("other").ID, event}, {inv.ID, e.ID, "evt_unknown"}, {inv.ID, "", ""},
+		{other.ID, e.ID, event}, {inv.ID, live.ID, event}, {inv.ID, l.webhook("other").ID, event}, {inv.ID, e.ID, "evt_unknown"}, {inv.ID, e.ID, "evt_\x00\xff"}, {inv.ID, "", ""},
 	} {
 		b.send("/desk/shop/payments/"+refused[0]+"/resend", "endpoint", refused[1], "event", refused[2]).want(http.StatusConflict, "The webhook has no such delivery of this invoice now.")
 	}

@@ -3,6 +3,7 @@ package developers
 import (
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -129,15 +130,30 @@ func (v *page) showConsequences(e merchant.Endpoint, c desk.Consequences) (err e
 	return v.Show(http.StatusOK, desk.ConsequencesPage(c))
 }
 
+// showEdit shows the form that changes an endpoint. If another change was made meanwhile, it shows the
+// stored values beside those of the form.
 func (v *page) showEdit(status int, e merchant.Endpoint, form webhookForm, problem error) error {
 	f, err := v.Frame(v.Text("desk.webhook.edit.heading"), visit.KeysPath)
 	if err != nil {
 		return err
 	}
 	at := v.Below(webhooksPath + "/" + e.ID)
-	return v.Show(status, desk.WebhookEditPage(desk.WebhookEdit{
-		Frame: f, Back: views.Link{Text: e.Name(), URL: at}, Action: at + "/" + edit, URL: v.urlField(form, problem), Events: v.eventChecks(form, problem),
-	}))
+	page := desk.WebhookEdit{
+		Frame: f, Back: views.Link{Text: e.Name(), URL: at}, Action: at + "/" + edit, Version: e.Revision(), URL: v.urlField(form, problem), Events: v.eventChecks(form, problem),
+	}
+	if shows(problem) { // a change before the form is sent again must be noticed
+		page.Version = v.FormValue("version")
+	}
+	if errors.Is(problem, merchant.ErrStale) {
+		page.Problem = v.Text("desk.problem.changed")
+		if form.url != e.URL {
+			page.URL.Error = v.Text("desk.field.stored", "Value", e.URL)
+		}
+		if !slices.Equal(form.events, e.Events) {
+			page.Events.Error = v.Text("desk.field.stored", "Value", v.eventsText(e))
+		}
+	}
+	return v.Show(status, desk.WebhookEditPage(page))
 }
 
 // editWebhook sets the address of an endpoint and the types of events that it receives.
@@ -149,8 +165,11 @@ func (v *page) editWebhook(e merchant.Endpoint) error {
 	if err := form.checkEvents(); err != nil {
 		return v.showEdit(http.StatusUnprocessableEntity, e, form, err)
 	}
-	_, err = v.Endpoints.Change(v.Request().Context(), v.Shop.ID, e.ID, form.url, form.events)
-	if err = fieldError(err); shows(err) {
+	_, err = v.Endpoints.ChangeSeen(v.Request().Context(), v.Shop.ID, e.ID, v.FormValue("version"), merchant.EndpointChange{URL: &form.url, Events: &form.events})
+	switch err = fieldError(err); {
+	case errors.Is(err, merchant.ErrStale):
+		return v.showEdit(http.StatusConflict, e, form, err)
+	case shows(err):
 		return v.showEdit(http.StatusUnprocessableEntity, e, form, err)
 	}
 	return v.changed(err, v.Below(webhooksPath+"/"+e.ID), "changed")

@@ -54,7 +54,7 @@ func (v *page) showWebhook(status int, e merchant.Endpoint, problem string) erro
 func (v *page) webhookFacts(e merchant.Endpoint, h merchant.EndpointHealth) []desk.Fact {
 	all := []desk.Fact{
 		{Name: v.Text("desk.webhook.url"), Value: e.URL},
-		{Name: v.Text("desk.webhook.events"), Value: cmp.Or(strings.Join(e.Events, ", "), v.Text("desk.webhook.events.all"))},
+		{Name: v.Text("desk.webhook.events"), Value: v.eventsText(e)},
 		{Name: v.Text("desk.webhook.key"), Value: e.Key},
 	}
 	if e.Rotating() {
@@ -70,6 +70,11 @@ func (v *page) webhookFacts(e merchant.Endpoint, h merchant.EndpointHealth) []de
 		all = append(all, desk.Fact{Name: v.Text("desk.webhook.last"), Value: v.ResultText(h.LastStatus, h.LastFault)})
 	}
 	return all
+}
+
+// eventsText returns the types of events that an endpoint receives.
+func (v *page) eventsText(e merchant.Endpoint) string {
+	return cmp.Or(strings.Join(e.Events, ", "), v.Text("desk.webhook.events.all"))
 }
 
 // webhookButtons returns the changes that are made at once: they can be undone.

@@ -11,6 +11,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/views/desk"
+	"chequer/web/desk/visit"
 )
 
 // maxDeliveries is the largest number of deliveries of an invoice to one endpoint that its page lists.
@@ -69,7 +70,10 @@ func (v *page) resend() error {
 	if err != nil {
 		return err
 	}
-	err = v.Endpoints.ResendOf(v.Request().Context(), v.Shop.ID, inv.ID, v.FormValue("endpoint"), v.FormValue("event"))
+	event := v.FormValue("event")
+	if err = merchant.ErrNotFound; visit.IsText(event) {
+		err = v.Endpoints.ResendOf(v.Request().Context(), v.Shop.ID, inv.ID, v.FormValue("endpoint"), event)
+	}
 	if errors.Is(err, merchant.ErrNotFound) {
 		return v.showPayment(http.StatusConflict, inv, v.Text("desk.problem.delivery"))
 	}
