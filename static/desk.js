@@ -19,6 +19,23 @@ d.addEventListener("keydown", function (e) {
   });
 });
 
+// A button with data-copies copies the text of the element with that id.
+d.addEventListener("click", function (e) {
+  var button = e.target.closest("[data-copies]");
+  if (!button) return;
+  var code = d.getElementById(button.dataset.copies), said = d.querySelector("[data-copied='" + button.dataset.copies + "']");
+  (navigator.clipboard ? navigator.clipboard.writeText(code.textContent) : Promise.reject()).then(function () {
+    said.textContent = button.dataset.done;
+  }, function () {
+    getSelection().selectAllChildren(code);
+    said.textContent = button.dataset.fail;
+  }).then(function () {
+    var text = button.dataset.text = button.dataset.text || button.textContent;
+    button.textContent = said.textContent;
+    setTimeout(function () { button.textContent = text; said.textContent = ""; }, 2e3);
+  });
+});
+
 // A token never reaches the server in an address: the fragment fills in the form, which posts it.
 var paste = d.getElementById("paste");
 if (paste && location.hash.length > 1) {

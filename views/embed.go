@@ -1,5 +1,10 @@
 package views
 
+import (
+	"fmt"
+	"html"
+)
+
 // Embed is the page that builds a snippet for a merchant's own page.
 type Embed struct {
 	Page
@@ -11,4 +16,16 @@ type Embed struct {
 	Plain   string   // the snippet with a plain link
 	Modal   string   // the snippet that opens a dialog
 	Origins []string // origins of the pages that may show the dialog
+}
+
+// LinkSnippet returns the HTML of a link to a payment page, for a merchant's own page.
+func LinkSnippet(link, text string) string {
+	return fmt.Sprintf("<a href=\"%s\">%s</a>", html.EscapeString(link), html.EscapeString(text))
+}
+
+// DialogSnippet returns the HTML of a link whose payment page opens in a dialog over the merchant's own page.
+// BaseURL is the address of the server, which has the script.
+func DialogSnippet(link, text, baseURL string) string {
+	return fmt.Sprintf("<a href=\"%s\" data-pay>%s</a>\n<script src=\"%s/embed.js\" defer></script>",
+		html.EscapeString(link), html.EscapeString(text), html.EscapeString(baseURL))
 }

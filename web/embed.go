@@ -1,8 +1,6 @@
 package web
 
 import (
-	"fmt"
-	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -39,9 +37,7 @@ func (h *Handler) embed(c echo.Context) error {
 		return render(c, http.StatusUnprocessableEntity, views.EmbedPage(page))
 	}
 	page.Link = link
-	page.Plain = fmt.Sprintf("<a href=\"%s\">Pay now</a>", html.EscapeString(link))
-	page.Modal = fmt.Sprintf("<a href=\"%s\" data-pay>Pay now</a>\n<script src=\"%s/embed.js\" defer></script>",
-		html.EscapeString(link), html.EscapeString(h.config.BaseURL))
+	page.Plain, page.Modal = views.LinkSnippet(link, "Pay now"), views.DialogSnippet(link, "Pay now", h.config.BaseURL)
 	return render(c, http.StatusOK, views.EmbedPage(page))
 }
 

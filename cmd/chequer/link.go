@@ -21,7 +21,7 @@ func (s *shell) link() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return linkError(in, "remove", mode, slug, in.core.Links.RemoveLink(in.Context(), in.shop.ID, mode, slug))
+		return linkError(in, "remove", mode, slug, in.core.Links.Remove(in.Context(), in.shop.ID, mode, slug))
 	})
 	testFlag(remove, "a link for test invoices")
 	return console.Group("link", "Create, change, list and remove checkout links", s.linkAdd(), s.linkChange(),

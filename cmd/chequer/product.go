@@ -30,7 +30,7 @@ func (s *shell) product() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return productError(in, "remove", mode, slug, in.core.Products.RemoveProduct(in.Context(), in.shop.ID, mode, slug))
+		return productError(in, "remove", mode, slug, in.core.Products.Remove(in.Context(), in.shop.ID, mode, slug))
 	})
 	testFlag(remove, "a product of test invoices")
 	return console.Group("product", "Create, change, list and remove the products at /shop", s.productAdd(), s.productChange(), show,

@@ -44,7 +44,11 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 		Storage: d.Storage, Networks: networks.Chains(d.networks), Reached: d.invoices.Reached, TipTime: d.metrics.TipTime,
 		Identity: d.identity, Now: d.Now,
 	}
-	all := routes(c.BasePath(), handlers{service, pages, d.desk(c, o, ready), readiness.Handler(ready)}, o.Log)
+	merchants, err := d.desk(c, o, ready)
+	if err != nil {
+		return nil, err
+	}
+	all := routes(c.BasePath(), handlers{service, pages, merchants, readiness.Handler(ready)}, o.Log)
 	return caller.NoticeUntrusted(all, c.Proxies(), d.Storage.SaveUntrustedProxy, o.Log), nil
 }
 
@@ -74,9 +78,9 @@ func (a *App) pages(c config.Config, o Options, l local, shop string, cc client.
 	if err != nil {
 		return nil, err
 	}
-	languages, err := locale.All().Offer(c.Language, c.Languages()...)
+	languages, err := offered(c)
 	if err != nil {
-		return nil, fmt.Errorf("CHEQUER_LANGUAGE, CHEQUER_LANGUAGES: %w", err)
+		return nil, err
 	}
 	pages := web.New(web.Config{
 		Client: cl, Logger: o.Log, Now: o.clock(), Created: l.created, Watch: l.watch, Docs: isLocal, IPExtractor: caller.Extractor(c.Proxies()), Languages: languages,
@@ -86,6 +90,15 @@ func (a *App) pages(c config.Config, o Options, l local, shop string, cc client.
 	})
 	a.onShutdown = pages.Close // open event streams would delay the shutdown
 	return pages, nil
+}
+
+// offered returns the languages of the pages.
+func offered(c config.Config) (*locale.Languages, error) {
+	languages, err := locale.All().Offer(c.Language, c.Languages()...)
+	if err != nil {
+		return nil, fmt.Errorf("CHEQUER_LANGUAGE, CHEQUER_LANGUAGES: %w", err)
+	}
+	return languages, nil
 }
 
 // newClient returns the pages' client of the service. It checks the answers of a service that is not

@@ -17,18 +17,27 @@ import (
 	"chequer/internal/report"
 	"chequer/web/desk"
 	"chequer/web/desk/health"
+	"chequer/web/desk/sell"
 	"chequer/web/desk/visit"
 	"chequer/web/desk/wallets"
 )
 
 // desk returns the handler of the merchant's desk. Its words are in English only.
-func (d *domain) desk(c config.Config, o Options, ready readiness.Config) http.Handler {
+func (d *domain) desk(c config.Config, o Options, ready readiness.Config) (http.Handler, error) {
+	languages, err := offered(c)
+	if err != nil {
+		return nil, err
+	}
 	return desk.New(desk.Config{
 		Site: visit.Site{
 			Accounts: d.Desk, Merchants: d.Merchants, Themes: d.Themes, Invoices: d.invoices,
 			BasePath: c.BasePath(), BaseURL: c.BaseURL, Words: locale.All().Standard(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
 		},
 		Audit: d.Storage, Reports: report.NewService(d.Storage), Endpoints: d.Endpoints,
+		Sell: sell.Screens{
+			Products: d.Products, Links: d.Links, Terminals: d.Terminals, Prices: d.Prices, Languages: languages,
+			ShopID: d.shop.ID, AnyAmount: bool(c.Storefront) || o.Demo, EmbedOrigins: c.EmbedOrigins(),
+		},
 		Wallets: wallets.Screens{
 			Wallets: d.Wallets, Storage: d.Storage,
 			Kind: func(kind keys.Kind) (wallets.Kind, error) { return d.kind(c, kind) },
@@ -40,7 +49,7 @@ func (d *domain) desk(c config.Config, o Options, ready readiness.Config) http.H
 			Networks: ready.State, Name: d.networkName,
 			Examine: func(ctx context.Context) ([]health.Finding, error) { return d.examine(ctx, c) },
 		},
-	})
+	}), nil
 }
 
 // networkName returns the name of a network.

@@ -16,6 +16,7 @@ func (b *tab) clipboardReading(setup string) {
 	b.t.Helper()
 	_, err := chromedp.CallBrowser(b.ctx, cdpbrowser.SetPermission, cdpbrowser.SetPermissionParams{
 		Permission: &cdpbrowser.PermissionDescriptor{Name: "clipboard-read"}, Setting: cdpbrowser.PermissionSettingGranted,
+		BrowserContextID: chromedp.FromContext(b.ctx).BrowserContextID,
 	})
 	b.check(err)
 	b.addInitScript(`window.board = navigator.clipboard;` + setup)

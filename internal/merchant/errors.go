@@ -8,8 +8,8 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrExists means that a row with this name or key exists already.
 	ErrExists = errors.New("exists already")
-	// ErrStale means that the caller has not seen what the change would replace.
-	ErrStale = errors.New("changed in the meantime")
+	// ErrStale means that a wallet, a theme, a link or a product was changed after the caller has read it.
+	ErrStale = errors.New("changed after it was read")
 	// ErrTampered means that the MAC of a row is wrong.
 	ErrTampered = errors.New("row was changed without the master key")
 	// ErrTooMany means that a merchant has reached the limit of endpoints or products.

@@ -69,8 +69,9 @@ type LinkStorage interface {
 	UpdateLink(ctx context.Context, merchantID string, mode Mode, slug string, change func(*Link) error) (Link, error)
 	// LinkUses returns the number of invoices of a link that are paid or can still be paid.
 	LinkUses(ctx context.Context, slug string) (int, error)
-	// RemoveLink deletes a merchant's link of a mode, or returns ErrNotFound. Its slug can be used again.
-	RemoveLink(ctx context.Context, merchantID string, mode Mode, slug string) error
+	// RemoveLink deletes a merchant's link of a mode, or returns ErrNotFound. The link stays if check returns
+	// an error; check may be called more than once. The slug can be used again.
+	RemoveLink(ctx context.Context, merchantID string, mode Mode, slug string, check func(Link) error) error
 }
 
 // LinksConfig configures Links.
@@ -128,4 +129,27 @@ func (s *Links) Change(ctx context.Context, merchantID string, mode Mode, slug s
 		}
 		return l.validate(s.prices)
 	})
+}
+
+// ChangeSeen is Change for a link whose revision the caller has seen. It returns ErrStale if the link has
+// changed since.
+func (s *Links) ChangeSeen(ctx context.Context, merchantID string, mode Mode, slug, revision string, change func(*Link) error) (Link, error) {
+	unchanged := seen[Link](revision)
+	return s.Change(ctx, merchantID, mode, slug, func(stored *Link) error {
+		if err := unchanged(*stored); err != nil {
+			return err
+		}
+		return change(stored)
+	})
+}
+
+// Remove deletes a merchant's link of a mode, or returns ErrNotFound. Its invoices stay.
+func (s *Links) Remove(ctx context.Context, merchantID string, mode Mode, slug string) error {
+	return s.RemoveLink(ctx, merchantID, mode, slug, unchecked)
+}
+
+// RemoveSeen is Remove for a link whose revision the caller has seen. It returns ErrStale if the link has
+// changed since.
+func (s *Links) RemoveSeen(ctx context.Context, merchantID string, mode Mode, slug, revision string) error {
+	return s.RemoveLink(ctx, merchantID, mode, slug, seen[Link](revision))
 }

@@ -75,6 +75,18 @@ func update[T any](all map[string]T, key string, change func(*T) error) (T, erro
 	return v, nil
 }
 
+func remove[T any](all map[string]T, key string, check func(T) error) error {
+	v, known := all[key]
+	if !known {
+		return merchant.ErrNotFound
+	}
+	if err := check(v); err != nil {
+		return err
+	}
+	delete(all, key)
+	return nil
+}
+
 func (m *memory) CreateLink(_ context.Context, l merchant.Link) error {
 	return create(m.links, l.Slug, l)
 }
@@ -85,6 +97,14 @@ func (m *memory) Link(_ context.Context, slug string) (merchant.Link, error) {
 
 func (m *memory) UpdateLink(_ context.Context, _ string, _ merchant.Mode, slug string, change func(*merchant.Link) error) (merchant.Link, error) {
 	return update(m.links, slug, change)
+}
+
+func (m *memory) RemoveLink(_ context.Context, _ string, _ merchant.Mode, slug string, check func(merchant.Link) error) error {
+	return remove(m.links, slug, check)
+}
+
+func (m *memory) RemoveProduct(_ context.Context, _ string, _ merchant.Mode, slug string, check func(merchant.Product) error) error {
+	return remove(m.products, slug, check)
 }
 
 func (m *memory) CreateProduct(_ context.Context, p merchant.Product) error {

@@ -87,15 +87,21 @@ func (p Prices) parseText(field, text, code string) (money.Amount, error) {
 	return p.parse(field, plain, code)
 }
 
+// Codes returns the codes of the currencies.
+func (p Prices) Codes() []string {
+	codes := make([]string, len(p.currencies))
+	for i, c := range p.currencies {
+		codes[i] = c.Code
+	}
+	return codes
+}
+
 // Max returns the largest price in a currency.
 func (p Prices) Max(c money.Currency) money.Amount { return money.MustParse(p.maximum, c) }
 
 // either lists the currencies: "EUR, USD or CHF".
 func (p Prices) either() string {
-	var codes []string
-	for _, c := range p.currencies {
-		codes = append(codes, c.Code)
-	}
+	codes := p.Codes()
 	last := len(codes) - 1
 	return strings.Join(codes[:last], ", ") + " or " + codes[last]
 }

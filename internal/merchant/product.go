@@ -97,8 +97,9 @@ type ProductStorage interface {
 	// UpdateProduct changes a merchant's product of a mode, or returns ErrNotFound. The product stays
 	// unchanged if change returns an error; change may be called more than once.
 	UpdateProduct(ctx context.Context, merchantID string, mode Mode, slug string, change func(*Product) error) (Product, error)
-	// RemoveProduct deletes a merchant's product of a mode, or returns ErrNotFound. Its slug can be used again.
-	RemoveProduct(ctx context.Context, merchantID string, mode Mode, slug string) error
+	// RemoveProduct deletes a merchant's product of a mode, or returns ErrNotFound. The product stays if check returns
+	// an error; check may be called more than once. The slug can be used again.
+	RemoveProduct(ctx context.Context, merchantID string, mode Mode, slug string, check func(Product) error) error
 }
 
 // MaxProducts is the largest number of a merchant's products, which are all shown on one page.
@@ -157,6 +158,29 @@ func (s *Products) Change(ctx context.Context, merchantID string, mode Mode, slu
 		}
 		return p.validate()
 	})
+}
+
+// ChangeSeen is Change for a product whose revision the caller has seen. It returns ErrStale if the product has
+// changed since.
+func (s *Products) ChangeSeen(ctx context.Context, merchantID string, mode Mode, slug, revision string, change func(*Product) error) (Product, error) {
+	unchanged := seen[Product](revision)
+	return s.Change(ctx, merchantID, mode, slug, func(stored *Product) error {
+		if err := unchanged(*stored); err != nil {
+			return err
+		}
+		return change(stored)
+	})
+}
+
+// Remove deletes a merchant's product of a mode, or returns ErrNotFound. Its invoices stay.
+func (s *Products) Remove(ctx context.Context, merchantID string, mode Mode, slug string) error {
+	return s.RemoveProduct(ctx, merchantID, mode, slug, unchecked)
+}
+
+// RemoveSeen is Remove for a product whose revision the caller has seen. It returns ErrStale if the product has
+// changed since.
+func (s *Products) RemoveSeen(ctx context.Context, merchantID string, mode Mode, slug, revision string) error {
+	return s.RemoveProduct(ctx, merchantID, mode, slug, seen[Product](revision))
 }
 
 // ForSale returns the product of a slug as a shopper typed it, or ErrNotFound if it is not sold.

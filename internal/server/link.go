@@ -92,7 +92,7 @@ func (s *server) showLink(c echo.Context, k call) error {
 
 // removeLink handles DELETE links/{slug}.
 func (s *server) removeLink(c echo.Context, k call) error {
-	return s.remove(c, k, s.Links.RemoveLink)
+	return s.remove(c, k, s.Links.Remove)
 }
 
 // remove handles the DELETE of a link or a product of the key's merchant and mode.

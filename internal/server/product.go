@@ -80,5 +80,5 @@ func (s *server) showProduct(c echo.Context, k call) error {
 
 // removeProduct handles DELETE products/{slug}.
 func (s *server) removeProduct(c echo.Context, k call) error {
-	return s.remove(c, k, s.Products.RemoveProduct)
+	return s.remove(c, k, s.Products.Remove)
 }

@@ -39,10 +39,8 @@ func (s *Storage) Links(ctx context.Context, merchantID string) ([]merchant.Link
 // UpdateLink implements merchant.LinkStorage.
 func (s *Storage) UpdateLink(ctx context.Context, merchantID string, mode merchant.Mode, slug string, change func(*merchant.Link) error) (merchant.Link, error) {
 	return answer(ctx, s.write, func(ctx context.Context, q querier) (merchant.Link, error) {
-		l, err := readLink(q.QueryRowContext(ctx, `
-			SELECT slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, methods, ends_at, max_uses, created_at
-			FROM links WHERE slug = $1 AND merchant_id = $2 AND mode = $3`+s.engine.ForUpdate, slug, merchantID, string(mode)))
-		if err := merchantNotFound(err, "read link"); err != nil {
+		l, err := s.lockLink(ctx, q, merchantID, mode, slug)
+		if err != nil {
 			return l, err
 		}
 		before := linkFields(l)
@@ -103,23 +101,31 @@ func keepUse(ctx context.Context, q querier, l invoice.LinkUse, invoiceID string
 }
 
 // RemoveLink implements merchant.LinkStorage.
-func (s *Storage) RemoveLink(ctx context.Context, merchantID string, mode merchant.Mode, slug string) error {
+func (s *Storage) RemoveLink(ctx context.Context, merchantID string, mode merchant.Mode, slug string, check func(merchant.Link) error) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
-		_, err := exec(ctx, q, `
-			DELETE FROM link_uses WHERE slug IN (SELECT slug FROM links WHERE slug = $1 AND merchant_id = $2 AND mode = $3)`,
-			slug, merchantID, string(mode))
+		l, err := s.lockLink(ctx, q, merchantID, mode, slug)
 		if err != nil {
+			return err
+		}
+		if err := check(l); err != nil {
+			return err
+		}
+		if _, err := exec(ctx, q, "DELETE FROM link_uses WHERE slug = $1", slug); err != nil {
 			return fmt.Errorf("remove uses of link: %w", err)
 		}
-		removed, err := exec(ctx, q, "DELETE FROM links WHERE slug = $1 AND merchant_id = $2 AND mode = $3", slug, merchantID, string(mode))
-		if err != nil {
+		if _, err := exec(ctx, q, "DELETE FROM links WHERE slug = $1", slug); err != nil {
 			return fmt.Errorf("remove link: %w", err)
 		}
-		if removed == 0 {
-			return merchant.ErrNotFound
-		}
-		return s.record(ctx, q, audit.Change{MerchantID: merchantID, Action: "link.removed", Subject: slug})
+		return s.record(ctx, q, audit.Change{MerchantID: merchantID, Action: "link.removed", Subject: slug, Before: linkFields(l)})
 	})
+}
+
+// lockLink reads a merchant's link of a mode and locks its row until the end of the transaction.
+func (s *Storage) lockLink(ctx context.Context, q querier, merchantID string, mode merchant.Mode, slug string) (merchant.Link, error) {
+	l, err := readLink(q.QueryRowContext(ctx, `
+		SELECT slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, methods, ends_at, max_uses, created_at
+		FROM links WHERE slug = $1 AND merchant_id = $2 AND mode = $3`+s.engine.ForUpdate, slug, merchantID, string(mode)))
+	return l, merchantNotFound(err, "read link")
 }
 
 func readLink(row scanner) (l merchant.Link, err error) {

@@ -41,9 +41,9 @@ func TestLink_is_read_changed_and_removed(t *testing.T) {
 			t.Errorf("error %v (-got +want):\n%s", err, diff)
 		}
 		for name, remove := range map[string]func() error{
-			"of another merchant": func() error { return s.RemoveLink(ctx, "bakery", merchant.Live, "coffee") },
-			"of another mode":     func() error { return s.RemoveLink(ctx, "shop", merchant.Test, "coffee") },
-			"unknown":             func() error { return s.RemoveLink(ctx, "shop", merchant.Live, "tea") },
+			"of another merchant": func() error { return s.RemoveLink(ctx, "bakery", merchant.Live, "coffee", unchecked[merchant.Link]) },
+			"of another mode":     func() error { return s.RemoveLink(ctx, "shop", merchant.Test, "coffee", unchecked[merchant.Link]) },
+			"unknown":             func() error { return s.RemoveLink(ctx, "shop", merchant.Live, "tea", unchecked[merchant.Link]) },
 		} {
 			if err := remove(); !errors.Is(err, merchant.ErrNotFound) {
 				t.Errorf("remove a link that is %s: got error %v, want %v", name, err, merchant.ErrNotFound)
@@ -58,7 +58,15 @@ func TestLink_is_read_changed_and_removed(t *testing.T) {
 		if _, err := s.UpdateLink(ctx, "shop", merchant.Test, "coffee", func(*merchant.Link) error { return nil }); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("change in another mode: got error %v, want %v", err, merchant.ErrNotFound)
 		}
-		if err := s.RemoveLink(ctx, "shop", merchant.Live, "coffee"); err != nil {
+		errRefused := errors.New("refused")
+		var checked merchant.Link
+		if err := s.RemoveLink(ctx, "shop", merchant.Live, "coffee", func(stored merchant.Link) error { checked = stored; return errRefused }); !errors.Is(err, errRefused) {
+			t.Errorf("a removal that the check refuses: got error %v, want %v", err, errRefused)
+		}
+		if diff := cmp.Diff(checked, changed); diff != "" {
+			t.Errorf("the check gets (-got +want):\n%s", diff)
+		}
+		if err := s.RemoveLink(ctx, "shop", merchant.Live, "coffee", unchecked[merchant.Link]); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Link(ctx, "coffee"); !errors.Is(err, merchant.ErrNotFound) {
@@ -108,7 +116,7 @@ func TestCreateInvoice_respects_the_limit_of_a_link(t *testing.T) {
 		if err := use("e"); !errors.Is(err, invoice.ErrLinkUsed) {
 			t.Errorf("at the limit again: got error %v", err)
 		}
-		if err := s.RemoveLink(ctx, "shop", merchant.Live, "tips"); err != nil {
+		if err := s.RemoveLink(ctx, "shop", merchant.Live, "tips", unchecked[merchant.Link]); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.CreateLink(ctx, tips); err != nil {

@@ -37,10 +37,8 @@ func (s *Storage) Products(ctx context.Context, merchantID string) ([]merchant.P
 // UpdateProduct implements merchant.ProductStorage.
 func (s *Storage) UpdateProduct(ctx context.Context, merchantID string, mode merchant.Mode, slug string, change func(*merchant.Product) error) (merchant.Product, error) {
 	return answer(ctx, s.write, func(ctx context.Context, q querier) (merchant.Product, error) {
-		p, err := readProduct(q.QueryRowContext(ctx, `
-			SELECT merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, methods, active, created_at
-			FROM products WHERE merchant_id = $1 AND slug = $2 AND mode = $3`+s.engine.ForUpdate, merchantID, slug, string(mode)))
-		if err := merchantNotFound(err, "read product"); err != nil {
+		p, err := s.lockProduct(ctx, q, merchantID, mode, slug)
+		if err != nil {
 			return p, err
 		}
 		before := productFields(p)
@@ -60,9 +58,28 @@ func (s *Storage) UpdateProduct(ctx context.Context, merchantID string, mode mer
 }
 
 // RemoveProduct implements merchant.ProductStorage.
-func (s *Storage) RemoveProduct(ctx context.Context, merchantID string, mode merchant.Mode, slug string) error {
-	c := audit.Change{MerchantID: merchantID, Action: "product.removed", Subject: slug}
-	return s.changeRecorded(ctx, c, "remove product", merchant.ErrNotFound, "DELETE FROM products WHERE merchant_id = $1 AND slug = $2 AND mode = $3", merchantID, slug, string(mode))
+func (s *Storage) RemoveProduct(ctx context.Context, merchantID string, mode merchant.Mode, slug string, check func(merchant.Product) error) error {
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		p, err := s.lockProduct(ctx, q, merchantID, mode, slug)
+		if err != nil {
+			return err
+		}
+		if err := check(p); err != nil {
+			return err
+		}
+		if _, err := exec(ctx, q, "DELETE FROM products WHERE merchant_id = $1 AND slug = $2", merchantID, slug); err != nil {
+			return fmt.Errorf("remove product: %w", err)
+		}
+		return s.record(ctx, q, audit.Change{MerchantID: merchantID, Action: "product.removed", Subject: slug, Before: productFields(p)})
+	})
+}
+
+// lockProduct reads a merchant's product of a mode and locks its row until the end of the transaction.
+func (s *Storage) lockProduct(ctx context.Context, q querier, merchantID string, mode merchant.Mode, slug string) (merchant.Product, error) {
+	p, err := readProduct(q.QueryRowContext(ctx, `
+		SELECT merchant_id, slug, mode, name, description, price, fiat_currency, max_quantity, ask_order_id, ask_note, methods, active, created_at
+		FROM products WHERE merchant_id = $1 AND slug = $2 AND mode = $3`+s.engine.ForUpdate, merchantID, slug, string(mode)))
+	return p, merchantNotFound(err, "read product")
 }
 
 func readProduct(row scanner) (p merchant.Product, err error) {

@@ -50,8 +50,12 @@ func TestProduct_is_read_changed_and_removed(t *testing.T) {
 			t.Errorf("a change that returns an error: got error %v, want %v", err, errRefused)
 		}
 		for name, change := range map[string]func() error{
-			"of another merchant": func() error { return s.RemoveProduct(ctx, "cafe", merchant.Live, "coffee") },
-			"of another mode":     func() error { return s.RemoveProduct(ctx, "shop", merchant.Test, "coffee") },
+			"of another merchant": func() error {
+				return s.RemoveProduct(ctx, "cafe", merchant.Live, "coffee", unchecked[merchant.Product])
+			},
+			"of another mode": func() error {
+				return s.RemoveProduct(ctx, "shop", merchant.Test, "coffee", unchecked[merchant.Product])
+			},
 			"unknown": func() error {
 				_, err := s.UpdateProduct(ctx, "shop", merchant.Test, "coffee", func(*merchant.Product) error { return nil })
 				return err
@@ -74,7 +78,14 @@ func TestProduct_is_read_changed_and_removed(t *testing.T) {
 			t.Errorf("after another read: error %v (-got +want):\n%s", err, cmp.Diff(got, want))
 		}
 
-		if err := s.RemoveProduct(ctx, "shop", merchant.Live, "coffee"); err != nil {
+		var checked merchant.Product
+		if err := s.RemoveProduct(ctx, "shop", merchant.Live, "coffee", func(stored merchant.Product) error { checked = stored; return errRefused }); !errors.Is(err, errRefused) {
+			t.Errorf("a removal that the check refuses: got error %v, want %v", err, errRefused)
+		}
+		if diff := cmp.Diff(checked, want); diff != "" {
+			t.Errorf("the check gets (-got +want):\n%s", diff)
+		}
+		if err := s.RemoveProduct(ctx, "shop", merchant.Live, "coffee", unchecked[merchant.Product]); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Product(ctx, "shop", "coffee"); !errors.Is(err, merchant.ErrNotFound) {

@@ -78,13 +78,13 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 			_, err := s.UpdateLink(ctx, "shop", merchant.Live, "tips", func(l *merchant.Link) error { l.MaxUses = 3; return nil })
 			return err
 		}},
-		{"RemoveLink", "link.removed", func() error { return s.RemoveLink(ctx, "shop", merchant.Live, "tips") }},
+		{"RemoveLink", "link.removed", func() error { return s.RemoveLink(ctx, "shop", merchant.Live, "tips", unchecked[merchant.Link]) }},
 		{"CreateProduct", "product.created", func() error { return s.CreateProduct(ctx, product) }},
 		{"UpdateProduct", "product.changed", func() error {
 			_, err := s.UpdateProduct(ctx, "shop", merchant.Live, "soap", func(p *merchant.Product) error { p.Name = "Soaps"; return nil })
 			return err
 		}},
-		{"RemoveProduct", "product.removed", func() error { return s.RemoveProduct(ctx, "shop", merchant.Live, "soap") }},
+		{"RemoveProduct", "product.removed", func() error { return s.RemoveProduct(ctx, "shop", merchant.Live, "soap", unchecked[merchant.Product]) }},
 		{"CreateTerminal", "terminal.created", func() error {
 			return s.CreateTerminal(ctx, merchant.Terminal{ID: "pos", MerchantID: "shop", Name: "Bar", Currency: "EUR", CreatedAt: noon}, "terminal hash")
 		}},

@@ -17,6 +17,7 @@ type Field struct {
 	Complete string // value of the attribute autocomplete
 	Digits   bool   // shows the keyboard of digits on phones
 	Code     bool   // holds a code
+	Decimal  bool   // shows the keyboard of digits with a decimal point on phones
 	Lines    int    // height of a text with several lines; 0 for one line
 }
 
@@ -38,8 +39,11 @@ func (f Field) attributes() templ.Attributes {
 	if f.Code {
 		a["class"] = "mono"
 	}
-	if f.Digits {
+	switch {
+	case f.Digits:
 		a["inputmode"] = "numeric"
+	case f.Decimal:
+		a["inputmode"] = "decimal"
 	}
 	if f.Error != "" {
 		a["aria-invalid"] = "true"
@@ -61,6 +65,7 @@ type Option struct {
 type Choice struct {
 	Name    string
 	Label   string
+	Hint    string
 	Options []Option
 	Error   string
 }
@@ -88,6 +93,11 @@ func (c Checks) id(o CheckOption) string { return c.Name + "-" + strings.Replace
 
 // describedBy returns the ids of the elements that describe the group.
 func (c Checks) describedBy() string {
+	return Field{Name: c.Name, Hint: c.Hint, Error: c.Error}.describedBy()
+}
+
+// describedBy returns the ids of the elements that describe the list.
+func (c Choice) describedBy() string {
 	return Field{Name: c.Name, Hint: c.Hint, Error: c.Error}.describedBy()
 }
 

@@ -23,6 +23,7 @@ var icons = map[string]string{
 	"shield":     "M9 2l6 2.200v4.300c0 3.700-2.500 6.300-6 7.500-3.500-1.200-6-3.800-6-7.500V4.200z",
 	"wallets":    "M2.500 5.500h12a1 1 0 011 1v7a1 1 0 01-1 1h-11a1 1 0 01-1-1zM2.500 5.500l9-3v3M12.500 10h.1",
 	"test":       "M6 2.500V6M12 2.500V6M4.500 6h9v3a4.500 4.500 0 01-9 0zM9 13.500v2.500",
+	"sell":       "M3.500 3h5L15 9.500 9.500 15 3 8.500V3.500zM6.300 6.300h.1",
 }
 
 // iconPath returns the path of an icon. It panics for an unknown name, which is a programming error.

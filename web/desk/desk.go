@@ -13,6 +13,7 @@ import (
 	"chequer/web/desk/health"
 	"chequer/web/desk/payments"
 	"chequer/web/desk/reports"
+	"chequer/web/desk/sell"
 	"chequer/web/desk/settings"
 	"chequer/web/desk/signin"
 	"chequer/web/desk/team"
@@ -27,6 +28,7 @@ type Config struct {
 	Wallets   wallets.Screens
 	Health    *health.Screens
 	Endpoints *merchant.Endpoints
+	Sell      sell.Screens
 	Reports   *report.Service
 }
 
@@ -45,6 +47,7 @@ func routes(c Config) []visit.Route {
 		c.Wallets.Routes(),
 		(&settings.Screens{}).Routes(),
 		c.Health.Routes(),
+		c.Sell.Routes(),
 		(&team.Screens{Audit: c.Audit}).Routes(),
 		(&developers.Screens{Endpoints: c.Endpoints}).Routes(),
 	)

@@ -34,6 +34,7 @@ import (
 	"chequer/internal/wire"
 	"chequer/web/desk"
 	"chequer/web/desk/health"
+	"chequer/web/desk/sell"
 	"chequer/web/desk/visit"
 	"chequer/web/desk/wallets"
 )
@@ -62,6 +63,9 @@ type lab struct {
 	seeds        map[string]string // of authenticator apps, by the name of the account
 	endpoints    *merchant.Endpoints
 	merchants    *merchant.Service
+	products     *merchant.Products
+	links        *merchant.Links
+	terminals    *merchant.Terminals
 }
 
 func newLab(t *testing.T) *lab { return labAt(t, site) }
@@ -74,11 +78,15 @@ func labAt(t *testing.T, base string) *lab {
 	for id, name := range map[string]string{shop: "Atelier Nord", "other": "Nord Markt"} {
 		l.must(l.storage.CreateMerchant(t.Context(), merchant.Merchant{ID: id, Name: name, CreatedAt: l.clock.Now()}))
 	}
+	prices := merchant.NewPrices(nil, "1000000")
+	l.products = merchant.NewProducts(merchant.ProductsConfig{Storage: l.storage, Prices: prices, Now: l.clock.Now})
+	l.links = merchant.NewLinks(merchant.LinksConfig{Storage: l.storage, Prices: prices, Now: l.clock.Now, Token: token.New})
+	l.terminals = merchant.NewTerminals(merchant.TerminalsConfig{Storage: l.storage, Prices: prices, Now: l.clock.Now, Token: token.New})
 	l.merchants = merchant.NewService(l.storage, l.clock.Now, token.New)
 	l.endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
 		Storage: l.storage, Check: (guard.Policy{}).Check, EncodeTest: wire.TestEvent, Now: l.clock.Now, Token: token.New,
 	})
-	c := desk.Config{Audit: l.storage, Reports: report.NewService(l.reports), Endpoints: l.endpoints, Site: visit.Site{
+	c := desk.Config{Audit: l.storage, Reports: report.NewService(l.reports), Endpoints: l.endpoints, Sell: sell.Screens{Products: l.products, Links: l.links, Terminals: l.terminals, Prices: prices, Languages: locale.All(), ShopID: shop, EmbedOrigins: []string{"https://nord.example"}}, Site: visit.Site{
 		Merchants: l.merchants, Themes: merchant.NewThemes(l.storage, l.clock.Now),
 		BaseURL: base, Words: locale.All().Standard(), IPExtractor: echo.ExtractIPDirect(), Now: l.clock.Now,
 		Log: slog.New(slog.NewTextHandler(l.log, nil)),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -103,6 +104,28 @@ var table = map[string]access{
 	"POST /desk/:shop/webhooks/:endpoint/:change":           keyring,
 	"GET /desk/:shop/webhooks/:endpoint/deliveries/:event":  keepers,
 	"POST /desk/:shop/webhooks/:endpoint/deliveries/:event": keyring,
+	"GET /desk/:shop/products":                              sellers,
+	"GET /desk/:shop/products/new":                          sellers,
+	"POST /desk/:shop/products/new":                         sellers,
+	"GET /desk/:shop/products/:product/edit":                sellers,
+	"POST /desk/:shop/products/:product/edit":               sellers,
+	"POST /desk/:shop/products/:product/show":               sellers,
+	"POST /desk/:shop/products/:product/hide":               sellers,
+	"GET /desk/:shop/products/:product/remove":              sellers,
+	"POST /desk/:shop/products/:product/remove":             sellers,
+	"GET /desk/:shop/links":                                 sellers,
+	"GET /desk/:shop/links/new":                             sellers,
+	"POST /desk/:shop/links/new":                            sellers,
+	"GET /desk/:shop/links/:link/edit":                      sellers,
+	"POST /desk/:shop/links/:link/edit":                     sellers,
+	"GET /desk/:shop/links/:link/remove":                    sellers,
+	"POST /desk/:shop/links/:link/remove":                   sellers,
+	"GET /desk/:shop/terminals":                             deciders,
+	"GET /desk/:shop/terminals/new":                         deciders,
+	"POST /desk/:shop/terminals/new":                        deciders,
+	"GET /desk/:shop/terminals/:terminal/remove":            deciders,
+	"POST /desk/:shop/terminals/:terminal/remove":           deciders,
+	"GET /desk/:shop/storefront":                            sellers,
 	"GET /desk/:shop/reports":                               exporters,
 	"GET /desk/:shop/reports/export":                        exporters,
 }
@@ -123,7 +146,7 @@ func TestRoutes(t *testing.T) {
 	try := func(t *testing.T, b *browser, route, form string) page {
 		t.Helper()
 		method, path, _ := strings.Cut(route, " ")
-		path = strings.NewReplacer(":shop", shop, ":account", "acc_unknown", ":id", "unknown", ":decision", "accept", ":wallet", "unknown", ":key", "unknown", ":endpoint", "end_unknown", ":event", "evt_unknown", ":change", "pause").Replace(path)
+		path = filled(path, shop)
 		return b.do(method, path, values("form", form))
 	}
 	for _, stale := range []bool{false, true} {
@@ -159,11 +182,29 @@ func TestRoutes(t *testing.T) {
 			continue
 		}
 		method, path, _ := strings.Cut(route, " ")
-		path = strings.NewReplacer(":shop", "other", ":account", "acc_unknown", ":id", "unknown", ":decision", "accept", ":wallet", "unknown", ":key", "unknown", ":endpoint", "end_unknown", ":event", "evt_unknown", ":change", "pause").Replace(path)
+		path = filled(path, "other")
 		if got := team[account.Owner].do(method, path, values("form", forms[account.Owner])); got.status != http.StatusNotFound {
 			t.Errorf("%s of a shop in which the account has no role: %d, want 404", route, got.status)
 		}
 	}
+}
+
+// parameter matches a parameter in the path of a route.
+var parameter = regexp.MustCompile(`:\w+`)
+
+// filled returns a path of a route with values for its parameters.
+func filled(path, shop string) string {
+	return parameter.ReplaceAllStringFunc(path, func(name string) string {
+		switch name {
+		case ":shop":
+			return shop
+		case ":decision":
+			return "accept"
+		case ":change":
+			return "pause"
+		}
+		return "unknown"
+	})
 }
 
 // outcomeOf returns how the desk treated a request.

@@ -17,6 +17,9 @@ const AttentionPath = "/attention"
 // KeysPath is the path of the place with the API keys and the webhooks.
 const KeysPath = "/keys"
 
+// SellPath is the path of the place with the products, the checkout links and the terminals.
+const SellPath = "/products"
+
 // places returns the places of the side bar that the account may see.
 func (v *Visit) places(current string) ([]desk.Place, error) {
 	cases, err := v.openCases()
@@ -34,6 +37,7 @@ func (v *Visit) places(current string) ([]desk.Place, error) {
 		{"/wallets", "desk.wallets", "wallets", v.May(account.ViewWallets)},
 		{KeysPath, "desk.developers", "developers", v.May(account.ManageKeys)},
 		{"/health", "desk.health", "health", v.May(account.ViewHealth)},
+		{SellPath, "desk.sell", "sell", v.May(account.Sell)},
 		{v.Settings(), "desk.settings", "settings", v.Settings() != ""},
 	}
 	var places []desk.Place
@@ -107,6 +111,7 @@ var permissionNames = map[account.Permission]string{
 	account.Decide:         "desk.may.decide",
 	account.DecideHighRisk: "desk.may.decide",
 	account.ManageKeys:     "desk.may.keys",
+	account.Sell:           "desk.may.sell",
 }
 
 // openCases returns the number of live invoices that wait for a decision, as the places show it; "" if

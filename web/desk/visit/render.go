@@ -109,6 +109,17 @@ var notices = map[string]string{
 	"unhooked":       "desk.notice.unhooked",
 	"changed":        "desk.notice.changed",
 	"resent":         "desk.notice.resent",
+
+	"product-added":   "desk.notice.product.added",
+	"product-changed": "desk.notice.product.changed",
+	"product-shown":   "desk.notice.product.shown",
+	"product-hidden":  "desk.notice.product.hidden",
+	"product-removed": "desk.notice.product.removed",
+	"link-added":      "desk.notice.link.added",
+	"link-changed":    "desk.notice.link.changed",
+	"link-removed":    "desk.notice.link.removed",
+
+	"terminal-removed": "desk.notice.terminal.removed",
 }
 
 // notice returns the result of the action that led to the page; "" if there was none.
@@ -121,7 +132,11 @@ func (v *Visit) notice() string {
 
 // Done redirects to a page after an action, which shows its result.
 func (v *Visit) Done(address, result string) error {
-	return v.Redirect(http.StatusSeeOther, address+"?done="+result)
+	separator := "?"
+	if strings.Contains(address, "?") {
+		separator = "&"
+	}
+	return v.Redirect(http.StatusSeeOther, address+separator+"done="+result)
 }
 
 // LocalPath returns an address of the desk to which a page may lead, or "" if an address is not one: it

@@ -1,0 +1,108 @@
+package desk
+
+import "chequer/views"
+
+// SellList is a list of the place Sell: products or checkout links.
+type SellList struct {
+	Frame
+	Tabs    []Tab
+	Shop    views.Link // the storefront; empty if there is none
+	Add     views.Link
+	Note    string
+	Caption string
+	Columns SellColumns
+	Rows    []SellRow
+	Empty   string // why there are no rows
+	Shown   string
+	Next    string // address of the next page; empty on the last
+}
+
+// SellColumns are the heads of the columns of a SellList.
+type SellColumns struct{ Name, Detail, State, Amount string }
+
+// SellRow is a product or a checkout link in a list.
+type SellRow struct {
+	Name   string
+	URL    string
+	Detail string
+	State  State
+	Amount string
+}
+
+// SellForm is the page of a new or an existing product, checkout link or terminal.
+type SellForm struct {
+	Frame
+	Back    views.Link
+	Heading string
+	State   State // empty for a new one
+	Problem string
+	Action  string
+	Version string // that the form shows; empty for a new one
+	Inputs  [][]Input
+	Methods MethodChoice
+	Button  string
+	Share   Share // empty for a new one
+	Facts   []Fact
+	Toggle  Button     // hides or shows a product
+	Build   views.Link // code for another site
+	Remove  views.Link
+}
+
+// Input is a field of a form: either a text or a choice.
+type Input struct {
+	Text   Field
+	Choice Choice
+}
+
+// MethodChoice is the choice of payment methods, one list of positions for each.
+type MethodChoice struct {
+	Legend  string
+	Hint    string
+	Error   string
+	Open    bool // shown from the beginning
+	Choices []Choice
+}
+
+// Share is an address, as text and as a code.
+type Share struct {
+	Label string
+	URL   string
+	QR    views.QR
+	Title string // of the code
+	Open  string // text of the link to the address; empty if it is not offered
+	Copy  Copy
+}
+
+// Copy is the button that copies a text of the page. It needs JavaScript and is hidden without.
+type Copy struct {
+	ID   string // of the element with the text
+	Text string
+	Done string // shown after the text was copied
+	Fail string // shown if the browser refuses, and the text is selected
+}
+
+// Terminals is the list of the counter terminals of a shop.
+type Terminals struct {
+	Frame
+	Tabs  []Tab
+	Add   views.Link
+	Rows  []TerminalRow
+	Empty string
+	Note  string
+}
+
+// TerminalRow is a terminal in the list.
+type TerminalRow struct {
+	Name   string
+	Text   string
+	Remove views.Link
+}
+
+// NewTerminal is the page that shows the address of a new terminal once.
+type NewTerminal struct {
+	Frame
+	Heading string
+	Lede    string
+	Share   Share
+	Done    views.Link
+}

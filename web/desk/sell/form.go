@@ -1,0 +1,181 @@
+package sell
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"chequer/internal/merchant"
+	"chequer/views"
+	"chequer/views/desk"
+)
+
+// form is a form about a product, a link or a terminal.
+type form struct {
+	*page
+	values  map[string]string // stored or typed, by the name of the field
+	stored  map[string]string // present values, if another change was made meanwhile
+	problem error             // why the values were refused
+}
+
+// typed returns the values that the account typed into the fields with the given names.
+func (v *page) typed(names []string) map[string]string {
+	values := map[string]string{}
+	for _, name := range names {
+		values[name] = v.value(name)
+	}
+	return values
+}
+
+// value returns the value of a field as text that every storage accepts.
+func (v *page) value(name string) string {
+	text := strings.ReplaceAll(v.FormValue(name), "\r\n", "\n")
+	return strings.ReplaceAll(strings.ToValidUTF8(strings.TrimSpace(text), "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// field returns a field of one line.
+func (f *form) field(name, label, hint string) desk.Input {
+	return desk.Input{Text: desk.Field{
+		Name: name, Label: label, Hint: hint, Value: f.values[name], Error: f.fault(name, label), Kind: "text", Complete: "off",
+	}}
+}
+
+// lines returns a field of several lines.
+func (f *form) lines(name, label, hint string, lines int) desk.Input {
+	i := f.field(name, label, hint)
+	i.Text.Lines = lines
+	return i
+}
+
+// digits returns a field for a whole number.
+func (f *form) digits(name, label, hint string) desk.Input {
+	i := f.field(name, label, hint)
+	i.Text.Digits = true
+	return i
+}
+
+// money returns a field for an amount.
+func (f *form) money(name, label, hint string) desk.Input {
+	i := f.field(name, label, hint)
+	i.Text.Decimal = true
+	return i
+}
+
+// choice returns a list to choose from. Pairs are values and texts.
+func (f *form) choice(name, label string, pairs ...string) desk.Input {
+	c := desk.Choice{Name: name, Label: label, Error: f.fault(name, label)}
+	for i := 0; i < len(pairs); i += 2 {
+		c.Options = append(c.Options, desk.Option{Value: pairs[i], Text: pairs[i+1], Chosen: f.values[name] == pairs[i]})
+	}
+	return desk.Input{Choice: c}
+}
+
+// fault returns the text that a field shows as its error: the broken rule, or the value that another
+// change stored.
+func (f *form) fault(name, label string) string {
+	if wrong, ok := errors.AsType[*merchant.FieldError](f.problem); ok && wrong.Field == name {
+		return f.Text("desk.field.fault", "Name", label, "Fault", wrong.Fault)
+	}
+	if now := f.stored[name]; f.stored != nil && now != f.values[name] {
+		if now == "" {
+			return f.Text("desk.field.emptied")
+		}
+		return f.Text("desk.field.stored", "Value", now)
+	}
+	return ""
+}
+
+// wrong returns the text about a problem that stands above the fields; "" if there is none.
+func (f *form) wrong() string {
+	_, field := errors.AsType[*merchant.FieldError](f.problem)
+	switch {
+	case field:
+		return f.Text("desk.problem.field")
+	case errors.Is(f.problem, merchant.ErrStale):
+		return f.Text("desk.problem.changed")
+	case errors.Is(f.problem, merchant.ErrTooMany):
+		return f.Text("desk.problem.products", "Number", strconv.Itoa(merchant.MaxProducts))
+	}
+	return ""
+}
+
+// known reports whether a form shows the error.
+func known(err error) bool {
+	_, field := errors.AsType[*merchant.FieldError](err)
+	return field || errors.Is(err, merchant.ErrTooMany)
+}
+
+// seen returns the revision that a form sends: that of the object, or that of the refused form, so that a
+// change between the two attempts is still noticed.
+func (v *page) seen(revision string, refused bool) string {
+	if refused {
+		return v.FormValue("version")
+	}
+	return revision
+}
+
+// taken turns the error for a slug in use into one about the field.
+func (v *page) taken(err error) error {
+	if errors.Is(err, merchant.ErrExists) {
+		return &merchant.FieldError{Field: "slug", Fault: v.Text("desk.slug.taken")}
+	}
+	return err
+}
+
+// whole returns a number that was typed; an empty text is 0.
+func whole(field, text string, most int) (int, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		n = -1
+	}
+	if err := merchant.CheckWhole(n, 0, most); err != nil {
+		return 0, &merchant.FieldError{Field: field, Fault: err.Error()}
+	}
+	return n, nil
+}
+
+// digitsOf returns a number as a form shows it: nothing for 0.
+func digitsOf(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// currency returns the list of currencies.
+func (f *form) currency() desk.Input {
+	codes := f.Prices.Codes()
+	pairs := make([]string, 0, 2*len(codes)+2)
+	listed := false
+	for _, code := range codes {
+		pairs = append(pairs, code, code)
+		listed = listed || code == f.values["fiat_currency"]
+	}
+	if now := f.values["fiat_currency"]; !listed && now != "" {
+		pairs = append(pairs, now, now)
+	}
+	return f.choice("fiat_currency", f.Text("desk.currency"), pairs...)
+}
+
+// result redirects to a list after an action.
+func (v *page) result(path string, mode merchant.Mode, result string) error {
+	return v.Done(v.Below(path+query(mode)), result)
+}
+
+// share returns an address with its code. Opens reports whether the page links to the address.
+func (v *page) share(label, address string, opens bool) (desk.Share, error) {
+	qr, err := views.NewQR(address)
+	s := desk.Share{Label: label, URL: address, QR: qr, Title: v.Text("desk.share.qr"), Copy: v.copying("address")}
+	if opens {
+		s.Open = v.Text("desk.share.open")
+	}
+	return s, err
+}
+
+// copying returns the button that copies the text of the element with an id.
+func (v *page) copying(id string) desk.Copy {
+	return desk.Copy{ID: id, Text: v.Text("desk.copy"), Done: v.Text("desk.copied"), Fail: v.Text("desk.copy.failed")}
+}

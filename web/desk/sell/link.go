@@ -1,0 +1,204 @@
+package sell
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"time"
+
+	"chequer/internal/api"
+	"chequer/internal/merchant"
+	"chequer/internal/wire"
+	"chequer/views"
+	"chequer/views/desk"
+)
+
+// linkFields are the names of the fields of a link, without the payment methods.
+var linkFields = []string{"slug", "amount", "fiat_currency", "description", "language", "ends_at", "max_uses", "url_success", "url_failure"}
+
+// endLayouts are the layouts of the end of a link. The form shows the first.
+var endLayouts = []string{"2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02"}
+
+// endText returns the end of a link as its form shows it.
+func endText(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format(endLayouts[0])
+}
+
+// readEnd returns the typed end of a link in the form of the API. The error is a *merchant.FieldError.
+func readEnd(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	for _, layout := range endLayouts {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at.Format(time.RFC3339), nil
+		}
+	}
+	return "", &merchant.FieldError{Field: "ends_at", Fault: "must be a day and a time such as 2026-12-31 18:00"}
+}
+
+// linkValues returns the values of a link as its form shows them.
+func linkValues(l merchant.Link) map[string]string {
+	values := map[string]string{
+		"slug": l.Slug, "amount": l.Amount, "fiat_currency": l.Currency, "description": l.Description, "language": l.Language,
+		"ends_at": endText(l.EndsAt), "max_uses": digitsOf(l.MaxUses), "url_success": l.URLSuccess, "url_failure": l.URLFailure,
+	}
+	setPositions(values, l.Methods)
+	return values
+}
+
+// linkChange returns the change that the values of a form describe. The error is a *merchant.FieldError.
+func linkChange(values map[string]string, codes []string) (api.LinkChange, error) {
+	uses, err := whole("max_uses", values["max_uses"], merchant.MaxLinkUses)
+	if err != nil {
+		return api.LinkChange{}, err
+	}
+	ends, err := readEnd(values["ends_at"])
+	if err != nil {
+		return api.LinkChange{}, err
+	}
+	methods, err := chosenMethods(values, codes)
+	value := func(name string) *string { text := values[name]; return &text }
+	return api.LinkChange{
+		Amount: value("amount"), FiatCurrency: value("fiat_currency"), Description: value("description"), Language: value("language"),
+		URLSuccess: value("url_success"), URLFailure: value("url_failure"), PaymentMethods: &methods, EndsAt: &ends, MaxUses: &uses,
+	}, err
+}
+
+// newLink shows the form of a new link.
+func (v *page) newLink() error {
+	return v.showNewLink(http.StatusOK, map[string]string{"fiat_currency": v.Prices.Codes()[0]}, nil)
+}
+
+func (v *page) showNewLink(status int, values map[string]string, problem error) error {
+	mode := v.mode()
+	frame, err := v.frame(v.Text("desk.link.add"), linksPath+"/new", mode)
+	if err != nil {
+		return err
+	}
+	f := &form{page: v, values: values, problem: problem}
+	slug := f.field("slug", v.Text("desk.slug"), v.Text("desk.link.slug.hint", "URL", v.BaseURL+"/pay/"))
+	return v.Show(status, desk.SellFormPage(desk.SellForm{
+		Frame: frame, Back: views.Link{Text: v.Text("desk.links"), URL: v.Below(linksPath + query(mode))}, Heading: v.Text("desk.link.add"), Problem: f.wrong(),
+		Action: v.Below(linksPath + "/new" + query(mode)), Inputs: append([][]desk.Input{{slug}}, f.linkInputs()...),
+		Methods: f.methodChoice(mode, v.methodCodes(mode, "")), Button: v.Text("desk.link.add"),
+	}))
+}
+
+// linkInputs returns the fields of a link that a new one and an existing one have.
+func (f *form) linkInputs() [][]desk.Input {
+	return [][]desk.Input{
+		{f.money("amount", f.Text("desk.amount"), f.Text("desk.link.amount.hint")), f.currency()},
+		{f.lines("description", f.Text("desk.description"), f.Text("desk.link.description.hint"), 2)},
+		{f.field("ends_at", f.Text("desk.link.ends"), f.Text("desk.link.ends.hint")), f.digits("max_uses", f.Text("desk.link.uses"), f.Text("desk.link.uses.hint"))},
+		{f.field("url_success", f.Text("desk.link.success"), f.Text("desk.link.success.hint"))},
+		{f.field("url_failure", f.Text("desk.link.failure"), "")},
+		{f.language()},
+	}
+}
+
+// language returns the list of the languages of a link's pages.
+func (f *form) language() desk.Input {
+	pairs := []string{"", f.Text("desk.link.language.any")}
+	chosen := f.values["language"]
+	listed := chosen == ""
+	for _, l := range f.Languages.List() {
+		pairs = append(pairs, l.Code, l.Name)
+		listed = listed || l.Code == chosen
+	}
+	if !listed {
+		pairs = append(pairs, chosen, chosen)
+	}
+	return f.choice("language", f.Text("desk.fact.language"), pairs...)
+}
+
+// addLink creates a link. Without a slug it gets a random one.
+func (v *page) addLink() error {
+	mode := v.mode()
+	codes := v.methodCodes(mode, "")
+	values := v.typed(append(positionNames(codes), linkFields...))
+	l := merchant.Link{MerchantID: v.Shop.ID, Mode: mode, Slug: values["slug"]}
+	c, err := linkChange(values, codes)
+	if err == nil {
+		err = wire.ChangeLink(&l, c)
+	}
+	if err == nil {
+		l, err = v.Links.Create(v.Request().Context(), l)
+	}
+	if err = v.taken(err); known(err) {
+		return v.showNewLink(http.StatusUnprocessableEntity, values, err)
+	}
+	if err != nil {
+		return err
+	}
+	return v.Done(v.Below(linksPath+"/"+l.Slug+"/edit"), "link-added")
+}
+
+// link shows the form of the link in the path.
+func (v *page) link() error { return v.editLink(http.StatusOK, nil, nil) }
+
+// editLink shows the form of the link in the path with the values that the account typed, or with those of the
+// link if typed is nil.
+func (v *page) editLink(status int, typed map[string]string, problem error) error {
+	l, err := v.ownLink()
+	if err != nil {
+		return err
+	}
+	f := &form{page: v, values: linkValues(l), problem: problem}
+	if errors.Is(problem, merchant.ErrStale) {
+		f.stored = maps.Clone(f.values)
+	}
+	maps.Copy(f.values, typed)
+	name := "/pay/" + l.Slug
+	frame, err := v.ownFrame(name, l.Mode)
+	if err != nil {
+		return err
+	}
+	at := v.Below(linksPath + "/" + l.Slug)
+	view := desk.SellForm{
+		Frame: frame, Back: views.Link{Text: v.Text("desk.links"), URL: v.Below(linksPath + query(l.Mode))}, Heading: name, State: v.linkState(l), Problem: f.wrong(),
+		Action: at + "/edit", Version: v.seen(l.Revision(), typed != nil && known(problem)), Inputs: f.linkInputs(),
+		Methods: f.methodChoice(l.Mode, v.methodCodes(l.Mode, l.Methods)), Button: v.Text("desk.save"),
+		Build:  v.builder("pay/"+l.Slug, l.Mode),
+		Remove: views.Link{Text: v.Text("desk.remove.ask"), URL: at + "/remove"},
+	}
+	if view.Facts, err = v.linkFacts(l); err != nil {
+		return err
+	}
+	if view.Share, err = v.share(v.Text("desk.link.page"), v.BaseURL+name, true); err != nil {
+		return err
+	}
+	return v.Show(status, desk.SellFormPage(view))
+}
+
+// changeLink changes the link in the path.
+func (v *page) changeLink() error {
+	l, err := v.ownLink()
+	if err != nil {
+		return err
+	}
+	codes := v.methodCodes(l.Mode, l.Methods)
+	values := v.typed(append(positionNames(codes), linkFields[1:]...))
+	c, err := linkChange(values, codes)
+	if err == nil {
+		_, err = v.Links.ChangeSeen(v.Request().Context(), v.Shop.ID, l.Mode, l.Slug, v.FormValue("version"), func(l *merchant.Link) error {
+			c := c
+			if values["ends_at"] == endText(l.EndsAt) {
+				c.EndsAt = nil // the form shows no seconds
+			}
+			return wire.ChangeLink(l, c)
+		})
+	}
+	switch {
+	case errors.Is(err, merchant.ErrStale):
+		return v.editLink(http.StatusConflict, values, err)
+	case known(err):
+		return v.editLink(http.StatusUnprocessableEntity, values, err)
+	case err != nil:
+		return err
+	}
+	return v.Done(v.Below(linksPath+"/"+l.Slug+"/edit"), "link-changed")
+}

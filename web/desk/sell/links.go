@@ -1,0 +1,137 @@
+package sell
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"chequer/internal/merchant"
+	"chequer/views"
+	"chequer/views/desk"
+)
+
+// linksSize is the number of links on a page of the list.
+const linksSize = 50
+
+// links lists the checkout links of the shop, newest first.
+func (v *page) links() error {
+	mode := v.mode()
+	all, err := v.Links.Links(v.Request().Context(), v.Shop.ID)
+	if err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(l merchant.Link) bool { return l.Mode != mode })
+	slices.Reverse(all)
+	after := v.QueryParam("after")
+	all = all[slices.IndexFunc(all, func(l merchant.Link) bool { return l.Slug == after })+1:]
+	f, err := v.frame(v.Text("desk.links"), linksPath, mode)
+	if err != nil {
+		return err
+	}
+	list := desk.SellList{
+		Frame: f, Tabs: v.tabs(linksPath, mode), Add: views.Link{Text: v.Text("desk.link.add"), URL: v.Below(linksPath + "/new" + query(mode))}, Caption: v.Text("desk.links"),
+		Columns: desk.SellColumns{Name: v.Text("desk.link.name"), Detail: v.Text("desk.description"), State: v.Text("desk.state"), Amount: v.Text("desk.amount")},
+	}
+	if len(all) > linksSize {
+		all = all[:linksSize]
+		list.Next = v.Below(linksPath + "?after=" + all[linksSize-1].Slug)
+		if mode == merchant.Test {
+			list.Next += "&mode=test"
+		}
+	}
+	list.Shown = v.Words.Count("desk.links.shown", len(all))
+	if len(all) == 0 {
+		list.Empty = v.Text("desk.links.none")
+	}
+	for _, l := range all {
+		list.Rows = append(list.Rows, desk.SellRow{
+			Name: "/pay/" + l.Slug, URL: v.Below(linksPath + "/" + l.Slug + "/edit"), Detail: l.Description, State: v.linkState(l), Amount: v.linkAmount(l),
+		})
+	}
+	return v.Show(http.StatusOK, desk.SellListPage(list))
+}
+
+// linkState returns whether a link creates invoices: a word and a shape.
+func (v *page) linkState(l merchant.Link) desk.State {
+	if l.Ended(v.Now()) {
+		return desk.State{Text: v.Text("desk.link.ended"), Shape: "off"}
+	}
+	return desk.State{Text: v.Text("desk.link.active"), Shape: "ok"}
+}
+
+// linkAmount returns the amount of a link as pages show it.
+func (v *page) linkAmount(l merchant.Link) string {
+	if l.Amount == "" {
+		return v.Text("desk.link.any", "Currency", l.Currency)
+	}
+	return v.Words.Fiat(l.Amount, l.Currency)
+}
+
+// ownLink returns the shop's link in the path.
+func (v *page) ownLink() (merchant.Link, error) {
+	l, err := v.Links.Link(v.Request().Context(), v.Param("link"))
+	if err == nil && l.MerchantID != v.Shop.ID {
+		err = merchant.ErrNotFound
+	}
+	return l, err
+}
+
+// linkFacts returns the facts about a link that its form does not have.
+func (v *page) linkFacts(l merchant.Link) ([]desk.Fact, error) {
+	facts := []desk.Fact{{Name: v.Text("desk.fact.created"), Value: v.Clock(l.CreatedAt)}}
+	if l.MaxUses == 0 {
+		return facts, nil
+	}
+	used, err := v.Links.LinkUses(v.Request().Context(), l.Slug)
+	return append(facts, desk.Fact{Name: v.Text("desk.link.used"), Value: v.Text("desk.transfer.of", "Number", strconv.Itoa(used), "Required", strconv.Itoa(l.MaxUses))}), err
+}
+
+// askToRemoveLink shows the consequences before a link is removed.
+func (v *page) askToRemoveLink() error {
+	l, err := v.ownLink()
+	if err != nil {
+		return err
+	}
+	return v.showLinkRemoval(http.StatusOK, l, "")
+}
+
+func (v *page) showLinkRemoval(status int, l merchant.Link, problem string) error {
+	name := "/pay/" + l.Slug
+	heading := v.Text("desk.sell.remove", "Name", name)
+	if l.Amount != "" {
+		heading = v.Text("desk.product.remove.heading", "Name", name, "Price", v.linkAmount(l))
+	}
+	f, err := v.ownFrame(heading, l.Mode)
+	if err != nil {
+		return err
+	}
+	at := v.Below(linksPath + "/" + l.Slug)
+	return v.Show(status, desk.DecisionPage(desk.Decision{
+		Frame: f, Back: views.Link{Text: name, URL: at + "/edit"}, Heading: heading, Problem: problem,
+		Results: []desk.Result{
+			{Shape: "warn", Text: v.Text("desk.link.remove.page")}, {Shape: "ok", Text: v.Text("desk.sell.invoices")},
+			{Shape: "ok", Text: v.Text("desk.sell.slug", "Slug", l.Slug)}, {Shape: "warn", Text: v.Text("desk.cancel.final")},
+		},
+		Action: at + "/remove", Hidden: []desk.Hidden{{Name: "version", Value: l.Revision()}}, Button: v.Text("desk.link.remove"),
+	}))
+}
+
+// removeLink removes the revision of a link whose consequences the account has seen.
+func (v *page) removeLink() error {
+	l, err := v.ownLink()
+	if err != nil {
+		return err
+	}
+	err = v.Links.RemoveSeen(v.Request().Context(), v.Shop.ID, l.Mode, l.Slug, v.FormValue("version"))
+	if errors.Is(err, merchant.ErrStale) {
+		if l, err = v.ownLink(); err != nil {
+			return err
+		}
+		return v.showLinkRemoval(http.StatusConflict, l, v.Text("desk.problem.kept"))
+	}
+	if err != nil {
+		return err
+	}
+	return v.result(linksPath, l.Mode, "link-removed")
+}

@@ -1,0 +1,66 @@
+package sell
+
+import (
+	"chequer/internal/account"
+	"chequer/internal/merchant"
+	"chequer/views/desk"
+	"chequer/web/desk/visit"
+)
+
+// The paths of the tabs.
+const (
+	productsPath  = "/products"
+	linksPath     = "/links"
+	terminalsPath = "/terminals"
+
+	storefrontPath = "/storefront"
+)
+
+// tabs returns the tabs of the place that the account may see.
+func (v *page) tabs(current string, mode merchant.Mode) []desk.Tab {
+	var tabs []desk.Tab
+	for _, t := range []struct {
+		path, text string
+		needs      account.Permission
+	}{
+		{productsPath, "desk.products", account.Sell},
+		{linksPath, "desk.links", account.Sell},
+		{terminalsPath, "desk.terminals", account.Configure},
+		{storefrontPath, "desk.storefront", account.Sell},
+	} {
+		if v.May(t.needs) {
+			tabs = append(tabs, desk.Tab{Text: v.Text(t.text), URL: v.Below(t.path + query(mode)), Current: t.path == current})
+		}
+	}
+	return tabs
+}
+
+// mode returns the mode that the query selects.
+func (v *page) mode() merchant.Mode {
+	if v.QueryParam("mode") == string(merchant.Test) {
+		return merchant.Test
+	}
+	return merchant.Live
+}
+
+// query returns the query of a page of a mode, with its question mark.
+func query(mode merchant.Mode) string {
+	if mode == merchant.Test {
+		return "?mode=test"
+	}
+	return ""
+}
+
+// frame returns the frame of a page whose content exists in both modes. Path is the path of the page.
+func (v *page) frame(title, path string, mode merchant.Mode) (desk.Frame, error) {
+	f, err := v.ownFrame(title, mode)
+	f.LiveURL, f.TestURL = v.Below(path), v.Below(path+"?mode=test")
+	return f, err
+}
+
+// ownFrame returns the frame of the page of an object, which has one mode.
+func (v *page) ownFrame(title string, mode merchant.Mode) (desk.Frame, error) {
+	f, err := v.Frame(title, visit.SellPath)
+	f.Test = mode == merchant.Test
+	return f, err
+}

@@ -1,0 +1,158 @@
+package sell
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"chequer/internal/merchant"
+	"chequer/views"
+	"chequer/views/desk"
+)
+
+// maxItems is the number of checkout links that the list of the builder shows, newest first.
+const maxItems = 200
+
+// maxButton bounds the text of a button, in characters.
+const maxButton = 120
+
+// item is a page that a merchant's own site can link to: that of a checkout link or of a product.
+type item struct {
+	path   string // below the base URL: "pay/coffee"
+	name   string
+	button string // default text of the button
+}
+
+// opens reports whether the page of the item can be shown in a dialog over another site, as only payment pages
+// can.
+func (i item) opens() bool { return strings.HasPrefix(i.path, "pay/") }
+
+// storefront shows the addresses of the storefront, and the code for the merchant's own site.
+func (v *page) storefront() error {
+	mode := v.mode()
+	f, err := v.frame(v.Text("desk.storefront"), storefrontPath, mode)
+	if err != nil {
+		return err
+	}
+	items, err := v.items(mode)
+	if err != nil {
+		return err
+	}
+	view := desk.Storefront{Frame: f, Tabs: v.tabs(storefrontPath, mode), Fronts: v.fronts(), Action: v.Below(storefrontPath) + "#code"}
+	if mode == merchant.Test {
+		view.Kept = []desk.Hidden{{Name: "mode", Value: string(mode)}}
+	}
+	if len(items) == 0 {
+		view.Empty = v.Text("desk.build.none")
+		return v.Show(http.StatusOK, desk.StorefrontPage(view))
+	}
+	return v.Show(v.build(&view, items), desk.StorefrontPage(view))
+}
+
+// fronts returns the pages of the storefront.
+func (v *page) fronts() []desk.Front {
+	if v.Shop.ID != v.ShopID {
+		return []desk.Front{{Name: v.Text("desk.products"), Text: v.Text("desk.products.elsewhere")}}
+	}
+	open := v.Text("desk.share.open")
+	products := desk.Front{Name: v.Text("desk.products"), Text: v.BaseURL + "/shop", Open: views.Link{Text: open, URL: v.BaseURL + "/shop"}}
+	anyAmount := desk.Front{Name: v.Text("desk.storefront.any"), Text: v.Text("desk.storefront.any.off")}
+	if v.AnyAmount {
+		anyAmount.Text, anyAmount.Open = v.BaseURL+"/", views.Link{Text: open, URL: v.BaseURL + "/"}
+	}
+	return []desk.Front{products, anyAmount}
+}
+
+// items returns the pages of the shop in a mode that another site can link to: the links, newest first, and the
+// products that are sold.
+func (v *page) items(mode merchant.Mode) ([]item, error) {
+	ctx := v.Request().Context()
+	links, err := v.Links.Links(ctx, v.Shop.ID)
+	if err != nil {
+		return nil, err
+	}
+	var items []item
+	for _, l := range slices.Backward(links) {
+		if l.Mode == mode && !l.Ended(v.Now()) {
+			items = append(items, v.linkItem(l))
+		}
+	}
+	if chosen := v.QueryParam("item"); len(items) > maxItems {
+		older := slices.IndexFunc(items[maxItems:], func(i item) bool { return i.path == chosen })
+		if older >= 0 {
+			items[maxItems-1] = items[maxItems+older]
+		}
+		items = items[:maxItems]
+	}
+	if v.Shop.ID != v.ShopID {
+		return items, nil
+	}
+	products, err := v.Products.Products(ctx, v.Shop.ID)
+	for _, p := range products {
+		if p.Mode == mode && v.Products.Sells(p) {
+			items = append(items, item{path: "shop/" + p.Slug, name: p.Name, button: v.Text("desk.build.buy", "Name", p.Name, "Price", v.Fiat(p.Price))})
+		}
+	}
+	return items, err
+}
+
+func (v *page) linkItem(l merchant.Link) item {
+	i := item{path: "pay/" + l.Slug, name: "/pay/" + l.Slug + ", " + v.linkAmount(l), button: v.Text("desk.build.pay")}
+	if l.Amount != "" {
+		i.button = v.Text("desk.build.pay.amount", "Amount", v.linkAmount(l))
+	}
+	return i
+}
+
+// build adds the form and the code for the chosen item, and returns the status of the page.
+func (v *page) build(view *desk.Storefront, items []item) int {
+	values := map[string]string{"item": v.QueryParam("item"), "text": v.value("text")}
+	if values["item"] == "" {
+		values["item"] = items[0].path
+	}
+	f := &form{page: v, values: values}
+	at := slices.IndexFunc(items, func(i item) bool { return i.path == values["item"] })
+	chosen := items[max(at, 0)]
+	if at < 0 {
+		f.problem = &merchant.FieldError{Field: "item", Fault: v.Text("desk.build.gone")}
+	} else if err := merchant.CheckLine(values["text"], maxButton); err != nil {
+		f.problem = &merchant.FieldError{Field: "text", Fault: err.Error()}
+	}
+	var pairs []string
+	for _, i := range items {
+		pairs = append(pairs, i.path, i.name)
+	}
+	view.Item = f.choice("item", v.Text("desk.build.item"), pairs...).Choice
+	view.Label = f.field("text", v.Text("desk.build.text"), v.Text("desk.build.text.hint", "Text", chosen.button)).Text
+	if f.problem != nil {
+		view.Problem = v.Text("desk.problem.build")
+		return http.StatusUnprocessableEntity
+	}
+	text := chosen.button
+	if values["text"] != "" {
+		text = values["text"]
+	}
+	address := v.BaseURL + "/" + chosen.path
+	view.Preview = views.Link{Text: text, URL: address}
+	view.Snippets = []desk.Snippet{{Name: v.Text("desk.build.link"), Text: v.Text("desk.build.link.text"), Code: views.LinkSnippet(address, text), Copy: v.copying("code-link")}}
+	if !chosen.opens() {
+		return http.StatusOK
+	}
+	view.Snippets = append(view.Snippets, desk.Snippet{
+		Name: v.Text("desk.build.dialog"), Text: v.Text("desk.build.dialog.text"), Code: views.DialogSnippet(address, text, v.BaseURL), Copy: v.copying("code-dialog"),
+	})
+	view.Note, view.Origins = v.Text("desk.build.origins"), v.EmbedOrigins
+	if len(v.EmbedOrigins) == 0 {
+		view.Note = v.Text("desk.build.origins.none")
+	}
+	return http.StatusOK
+}
+
+// builder returns the link to the code for an item.
+func (v *page) builder(path string, mode merchant.Mode) views.Link {
+	address := v.Below(storefrontPath + "?item=" + path)
+	if mode == merchant.Test {
+		address += "&mode=test"
+	}
+	return views.Link{Text: v.Text("desk.build"), URL: address + "#code"}
+}
