@@ -15,6 +15,7 @@ import (
 type Screens struct {
 	Reports   *report.Service
 	Products  *merchant.Products
+	Links     *merchant.Links
 	Terminals *merchant.Terminals
 }
 
