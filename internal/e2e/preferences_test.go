@@ -52,7 +52,7 @@ func TestForced_colours_keep_controls_visible(t *testing.T) {
 		b.prefer(dark, forced)
 		for name, reach := range map[string]func(*tab, *demoSite){
 			"waiting": paying(forOrder), "overpaid": paying(nil, api.SimulateOver, api.SimulateConfirm), "storefront": at("/"), "link": at("/pay/tip-jar"),
-			"desk_signin": atDesk("/desk/signin"), "desk_payments": signedIn("/payments"), "desk_accounts": signedIn("/accounts"),
+			"desk_signin": atDesk("/desk/signin"), "desk_payments": signedIn("/payments"), "desk_accounts": signedIn("/accounts"), "desk_reports": signedIn("/reports?mode=test"),
 		} {
 			reach(b, site)
 			if !get(b, chromedp.Evaluate[bool](`matchMedia("(forced-colors: active)").matches`)) {

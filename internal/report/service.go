@@ -16,11 +16,15 @@ func NewService(storage Storage) *Service { return &Service{storage} }
 // to those of a previous period. It reads a number of rows that depends on the days and on the sources,
 // not on the invoices.
 func (s *Service) Report(ctx context.Context, merchantID string, mode invoice.Mode, p, previous Period, by By) (Report, error) {
-	current, err := s.storage.DaySums(ctx, merchantID, mode, p)
+	sums := s.storage.DaySums
+	if by == ByMethod {
+		sums = s.storage.MethodSums
+	}
+	current, err := sums(ctx, merchantID, mode, p)
 	if err != nil {
 		return Report{}, err
 	}
-	before, err := s.storage.DaySums(ctx, merchantID, mode, previous)
+	before, err := sums(ctx, merchantID, mode, previous)
 	if err != nil {
 		return Report{}, err
 	}

@@ -10,9 +10,11 @@ import (
 
 // Storage reads what reports need. Its methods are safe for concurrent use.
 type Storage interface {
-	// DaySums returns the sums of a merchant's invoices that became paid in a period and are paid, by
-	// day. No two have the same key.
+	// DaySums returns the sums of a merchant's invoices that became paid in a period and are paid, in
+	// no order. No two have the same key.
 	DaySums(ctx context.Context, merchantID string, mode invoice.Mode, p Period) ([]DaySum, error)
+	// MethodSums is DaySums without the origins: its keys have none.
+	MethodSums(ctx context.Context, merchantID string, mode invoice.Mode, p Period) ([]DaySum, error)
 	// PaidLines returns at most limit of these invoices after a position, in the order in which they became
 	// paid. The zero position is the start of the period.
 	PaidLines(ctx context.Context, merchantID string, mode invoice.Mode, p Period, after Position, limit int) ([]invoice.ExportLine, error)

@@ -88,8 +88,22 @@ func (s *Storage) DaySums(ctx context.Context, merchantID string, mode invoice.M
 func daySumsOf(merchantID string, mode invoice.Mode, p report.Period) statement {
 	return statement{`
 		SELECT day, currency, decimals, paid_asset, origin, origin_id, invoices, price, received FROM day_sums
+		WHERE merchant_id = $1 AND mode = $2 AND day >= $3 AND day < $4 AND invoices <> 0`,
+		[]any{merchantID, string(mode), int64(p.From), int64(p.To)}}
+}
+
+// MethodSums implements report.Storage.
+func (s *Storage) MethodSums(ctx context.Context, merchantID string, mode invoice.Mode, p report.Period) ([]report.DaySum, error) {
+	q := methodSumsOf(merchantID, mode, p)
+	return readAll(ctx, s, "sums of days by method", readDaySum, q.text, q.args...)
+}
+
+// methodSumsOf groups by the first columns of the primary key, so that it needs no sort.
+func methodSumsOf(merchantID string, mode invoice.Mode, p report.Period) statement {
+	return statement{`
+		SELECT day, currency, decimals, paid_asset, '', '', CAST(SUM(invoices) AS BIGINT), CAST(SUM(price) AS BIGINT), CAST(SUM(received) AS BIGINT) FROM day_sums
 		WHERE merchant_id = $1 AND mode = $2 AND day >= $3 AND day < $4 AND invoices <> 0
-		ORDER BY day, currency, decimals, paid_asset, origin, origin_id`,
+		GROUP BY merchant_id, mode, day, currency, decimals, paid_asset`,
 		[]any{merchantID, string(mode), int64(p.From), int64(p.To)}}
 }
 

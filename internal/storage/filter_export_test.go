@@ -33,9 +33,9 @@ func TallyStatements(merchantID string, mode invoice.Mode) []Statement {
 	return []Statement{{tallySQL, []any{merchantID, string(mode)}}}
 }
 
-// DaySumsStatements returns the statements of Storage.DaySums.
+// DaySumsStatements returns the statements of Storage.DaySums and Storage.MethodSums.
 func DaySumsStatements(p report.Period) []Statement {
-	return []Statement{exported(daySumsOf("shop", invoice.Live, p))}
+	return []Statement{exported(daySumsOf("shop", invoice.Live, p)), exported(methodSumsOf("shop", invoice.Live, p))}
 }
 
 // PaidStatements returns the statements of Storage.PaidLines.

@@ -164,9 +164,9 @@ func TestLists_are_served_by_an_index(t *testing.T) {
 		// A list of invoices has six statements. There are 12 choices of at most one filter (exception and
 		// decision have the same texts), with 4 texts for the combinations of bounds, and 53 pairs of
 		// filters, with 2. The list of undecided invoices has four statements, with and without a position. The
-		// tally and the sums of days have one statement each, and the paid invoices two. Deliveries and events have one statement without a filter and one with it,
+		// tally has one statement, and the sums of days and the paid invoices two each. Deliveries and events have one statement without a filter and one with it,
 		// and sales have two each.
-		if got, want := len(texts), (12*4+2*53)*6+4*2+1+1+2+2+2+2*2; got != want {
+		if got, want := len(texts), (12*4+2*53)*6+4*2+1+2+2+2+2+2*2; got != want {
 			t.Errorf("%d different statements, want %d", got, want)
 		}
 	})

@@ -42,7 +42,7 @@ func routes(c Config) []visit.Route {
 	return slices.Concat(
 		homeRoutes,
 		(&signin.Screens{}).Routes(),
-		(&reports.Screens{Reports: c.Reports}).Routes(),
+		(&reports.Screens{Reports: c.Reports, Products: c.Sell.Products, Links: c.Sell.Links, Terminals: c.Sell.Terminals}).Routes(),
 		(&payments.Screens{Endpoints: c.Endpoints}).Routes(),
 		c.Wallets.Routes(),
 		(&settings.Screens{}).Routes(),

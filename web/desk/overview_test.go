@@ -125,6 +125,10 @@ func TestOverview_of_a_new_shop(t *testing.T) {
 	if got, want := done(), "Wallet for live payments , done A payment method that can be offered now , done Test payment , done"; got != want {
 		t.Errorf("with a wallet, done is %q, want %q", got, want)
 	}
+	l.sells("soap", "Olive soap", "8.00")
+	if got, want := done(), "Something to sell with , done"; !strings.Contains(got, want) {
+		t.Errorf("with a product, done is %q, want %q", got, want)
+	}
 	s.quote("LTC-EUR=80,EUR-USD=1.08")
 	b.get("/desk/shop").want(http.StatusOK, "There is no rate for your wallets’ assets now.")
 	s.quote("BTC-EUR=80000,EUR-USD=1.08")

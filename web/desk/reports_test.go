@@ -95,24 +95,36 @@ func TestReports(t *testing.T) {
 	b.get(at+"&period=2026-05-17").want(http.StatusOK, "17 May 2026 By the day of payment, in UTC. Compared to 16 May 2026.")
 }
 
-// A report by API key shows the label of a key beside its identifier.
-func TestReports_by_key(t *testing.T) {
+// A report by product, terminal or API key shows the merchant's name of a source beside its identifier.
+func TestReports_names_sources(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	b := l.owner()
 	l.till.settle(l.till.sell(shop, "1", "40.00"), "0.0005")
 	key, err := l.merchants.CreateKey(t.Context(), shop, merchant.Test, []merchant.Scope{merchant.ScopeRead}, "Web shop")
 	l.must(err)
-	l.clock.Pass(time.Second)
-	inv, err := l.till.Create(t.Context(), invoice.CreateRequest{
-		MerchantID: shop, Mode: invoice.Test, Wallets: l.till.wallets, ExpiresIn: 15 * time.Minute, Origin: invoice.Origin{Kind: invoice.FromAPI, ID: key.ID},
-		Terms: invoice.Terms{Price: money.MustParse("80.00", money.EUR), Rules: invoice.DefaultRules(money.EUR)},
-	})
+	bar, err := l.terminals.Create(t.Context(), merchant.Terminal{MerchantID: shop, Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
 	l.must(err)
-	l.till.settle(inv, "0.001")
-	got := textOf(b.get("/desk/shop/reports?mode=test&by=key").want(http.StatusOK, "Received by API key").find("section > .tw tbody tr"))
-	if want := "Web shop " + key.ID + " 1 66.7 % €80.00 €0.00 Other payments 1 33.3 % €40.00 €0.00"; got != want {
-		t.Errorf("the table is %q, want %q", got, want)
+	soap := l.sells("soap", "Olive soap", "80.00")
+	for _, tt := range []struct {
+		by, name, detail string
+		origin           invoice.OriginKind
+	}{
+		{"key", "Web shop", key.ID, invoice.FromAPI},
+		{"terminal", "Bar", bar.ID, invoice.FromTerminal},
+		{"product", "Olive soap", soap.Slug, invoice.FromProduct},
+	} {
+		l.clock.Pass(time.Second)
+		inv, err := l.till.Create(t.Context(), invoice.CreateRequest{
+			MerchantID: shop, Mode: invoice.Test, Wallets: l.till.wallets, ExpiresIn: 15 * time.Minute, Origin: invoice.Origin{Kind: tt.origin, ID: tt.detail},
+			Terms: invoice.Terms{Price: money.MustParse("80.00", money.EUR), Rules: invoice.DefaultRules(money.EUR)},
+		})
+		l.must(err)
+		l.till.settle(inv, "0.001")
+		got := textOf(b.get("/desk/shop/reports?mode=test&by="+tt.by).want(http.StatusOK, "Received by").find("section > .tw tbody tr"))
+		if want := tt.name + " " + tt.detail + " 1 "; !strings.Contains(got, want) || !strings.Contains(got, "Other payments") {
+			t.Errorf("the table is %q, want %q", got, want)
+		}
 	}
 }
 

@@ -80,17 +80,30 @@ func (v *page) groups(q query, r report.Report, t report.Totals, labels map[stri
 	return g
 }
 
-// labels returns the labels of the values of a property by value, if they have labels.
+// labels returns the merchant's names of products, terminals or API keys, by the value of the property.
 func (v *page) labels(by report.By) (map[string]string, error) {
-	if by != report.ByKey {
-		return nil, nil
+	ctx, labels := v.Request().Context(), map[string]string{}
+	switch by {
+	case report.ByProduct:
+		products, err := v.Products.Products(ctx, v.Shop.ID)
+		for _, p := range products {
+			labels[p.Slug] = p.Name
+		}
+		return labels, err
+	case report.ByTerminal:
+		terminals, err := v.Terminals.List(ctx, v.Shop.ID)
+		for _, t := range terminals {
+			labels[t.ID] = t.Name
+		}
+		return labels, err
+	case report.ByKey:
+		keys, err := v.Merchants.Keys(ctx, v.Shop.ID)
+		for _, k := range keys {
+			labels[k.ID] = k.Label
+		}
+		return labels, err
 	}
-	keys, err := v.Merchants.Keys(v.Request().Context(), v.Shop.ID)
-	labels := map[string]string{}
-	for _, k := range keys {
-		labels[k.ID] = k.Label
-	}
-	return labels, err
+	return nil, nil
 }
 
 // groupRow returns the figures of a row.

@@ -6,13 +6,17 @@ import (
 
 	"chequer/internal/account"
 	"chequer/internal/invoice"
+	"chequer/internal/merchant"
 	"chequer/internal/report"
 	"chequer/web/desk/visit"
 )
 
 // Screens are the places Overview and Reports. All fields are required.
 type Screens struct {
-	Reports *report.Service
+	Reports   *report.Service
+	Products  *merchant.Products
+	Links     *merchant.Links
+	Terminals *merchant.Terminals
 }
 
 // page is a visit to one of the screens.

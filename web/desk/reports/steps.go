@@ -3,6 +3,7 @@ package reports
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,27 +21,8 @@ func (v *page) addSteps(page *desk.Overview, mode invoice.Mode) error {
 	if err != nil || mode == invoice.Test || live.Statuses[invoice.Paid] > 0 || !v.May(account.Sell) {
 		return err
 	}
-	test, err := v.Tally(invoice.Test)
-	if err != nil {
+	if page.Steps, err = v.steps(v.Request().Context()); err != nil {
 		return err
-	}
-	ctx := v.Request().Context()
-	wallets, err := v.Merchants.Wallets(ctx, v.Shop.ID, merchant.Live)
-	if err != nil {
-		return err
-	}
-	theme, err := v.Themes.Theme(ctx, v.Shop.ID)
-	if err != nil {
-		return err
-	}
-	hint := v.methodHint(ctx, wallets)
-	page.Steps = []desk.FirstStep{
-		v.linked(v.step("desk.steps.wallet", "desk.steps.wallet.hint", len(wallets) > 0), account.ViewWallets, "/wallets"),
-		{Name: v.Text("desk.steps.method"), Hint: hint, Done: hint == ""},
-		v.step("desk.steps.test", "desk.steps.test.hint", test.Statuses[invoice.Paid] > 0),
-		v.linked(v.step("desk.steps.theme", "desk.steps.theme.hint", len(theme.Logo.Body) > 0 && theme.Support != ""), account.Configure, "/theme"),
-		v.linked(v.step("desk.steps.signin", "desk.steps.signin.hint", v.Account.SignIn.Methods() > 1), account.ManageSignIn, "/account"),
-		v.step("desk.steps.live", "desk.steps.live.hint", false),
 	}
 	done := 0
 	for _, s := range page.Steps {
@@ -51,6 +33,55 @@ func (v *page) addSteps(page *desk.Overview, mode invoice.Mode) error {
 	page.Done = v.Text("desk.steps.done", "Done", strconv.Itoa(done), "All", strconv.Itoa(len(page.Steps)))
 	page.Periods, page.Totals, page.Empty = nil, nil, ""
 	return nil
+}
+
+// steps returns the first steps of a shop without a live payment.
+func (v *page) steps(ctx context.Context) ([]desk.FirstStep, error) {
+	test, err := v.Tally(invoice.Test)
+	if err != nil {
+		return nil, err
+	}
+	wallets, err := v.Merchants.Wallets(ctx, v.Shop.ID, merchant.Live)
+	if err != nil {
+		return nil, err
+	}
+	sells, err := v.sells(ctx)
+	if err != nil {
+		return nil, err
+	}
+	theme, err := v.Themes.Theme(ctx, v.Shop.ID)
+	if err != nil {
+		return nil, err
+	}
+	hint := v.methodHint(ctx, wallets)
+	return []desk.FirstStep{
+		v.linked(v.step("desk.steps.wallet", "desk.steps.wallet.hint", len(wallets) > 0), account.ViewWallets, "/wallets"),
+		{Name: v.Text("desk.steps.method"), Hint: hint, Done: hint == ""},
+		v.linked(v.step("desk.steps.sell", "desk.steps.sell.hint", sells), account.Sell, "/products"),
+		v.step("desk.steps.test", "desk.steps.test.hint", test.Statuses[invoice.Paid] > 0),
+		v.linked(v.step("desk.steps.theme", "desk.steps.theme.hint", len(theme.Logo.Body) > 0 && theme.Support != ""), account.Configure, "/theme"),
+		v.linked(v.step("desk.steps.signin", "desk.steps.signin.hint", v.Account.SignIn.Methods() > 1), account.ManageSignIn, "/account"),
+		v.step("desk.steps.live", "desk.steps.live.hint", false),
+	}, nil
+}
+
+// sells reports whether the shop has a source of live invoices: a product, a checkout link, a terminal or an
+// API key that is not revoked.
+func (v *page) sells(ctx context.Context) (bool, error) {
+	products, err := v.Products.Products(ctx, v.Shop.ID)
+	if err != nil || slices.ContainsFunc(products, func(p merchant.Product) bool { return p.Mode == merchant.Live }) {
+		return err == nil, err
+	}
+	links, err := v.Links.Links(ctx, v.Shop.ID)
+	if err != nil || slices.ContainsFunc(links, func(l merchant.Link) bool { return l.Mode == merchant.Live }) {
+		return err == nil, err
+	}
+	terminals, err := v.Terminals.List(ctx, v.Shop.ID)
+	if err != nil || slices.ContainsFunc(terminals, func(t merchant.Terminal) bool { return t.Mode == merchant.Live }) {
+		return err == nil, err
+	}
+	keys, err := v.Merchants.Keys(ctx, v.Shop.ID)
+	return slices.ContainsFunc(keys, func(k merchant.Key) bool { return k.Mode == merchant.Live && k.RevokedAt.IsZero() }), err
 }
 
 // step returns a first step with its texts.
