@@ -148,14 +148,14 @@ func (s *shell) endpointEdit() *cobra.Command {
 			if change == (merchant.EndpointChange{}) {
 				return row, errors.New("give --url, --events or both")
 			}
-			e, err := in.endpointOf()
+			e, err := in.namedEndpoint()
 			if err != nil {
 				return row, err
 			}
 			e, err = in.core.Endpoints.Change(in.Context(), e.MerchantID, e.ID, change)
 			return newEndpointRow(e), err
 		}, func(w io.Writer, row endpointRow) {
-			fmt.Fprintf(w, "endpoint  %s\nurl       %s\nevents    %s\n", row.ID, row.URL, row.wanted())
+			fmt.Fprintf(w, "endpoint  %s\nurl       %s\nevents    %s\n", row.ID, row.URL, row.eventTypes())
 		}),
 	}
 	c.Flags().StringVar(&url, "url", "", "new address")
