@@ -128,10 +128,10 @@ func decode(body []byte, target any) error {
 
 // figure parses an amount of an exchange, a text or a number in plain digits. It returns
 // ErrContradiction if the amount is invalid, negative or impossibly large.
-func figure(what string, text json.Number, c money.Currency) (money.Amount, error) {
+func figure(name string, text json.Number, c money.Currency) (money.Amount, error) {
 	a, err := money.Parse(text.String(), c)
-	if whole, _, _ := strings.Cut(a.String(), "."); err != nil || len(whole) > maxDigits {
-		return a, fmt.Errorf("%w: %s is %.40q", ErrContradiction, what, text.String())
+	if integer, _, _ := strings.Cut(a.String(), "."); err != nil || len(integer) > maxDigits {
+		return a, fmt.Errorf("%w: %s is %.40q", ErrContradiction, name, text.String())
 	}
 	return a, nil
 }

@@ -78,8 +78,8 @@ func (c Config) health(ctx context.Context) ([]Network, error) {
 		if p, known := progress[n.ID()]; known {
 			h.Tip = p.Tip.Height
 			if !p.Scanned.IsZero() {
-				ago := int64(c.Now().Sub(p.Scanned).Seconds())
-				h.ScannedAgo = &ago
+				age := int64(c.Now().Sub(p.Scanned).Seconds())
+				h.ScannedAgo = &age
 			}
 		}
 		if r, ok := n.(chain.Reporter); ok {
