@@ -142,11 +142,11 @@ func (m Market) Price(limit money.Amount) money.Amount {
 		return limit
 	}
 	ticks := new(big.Rat).Quo(limit.Rat(), m.Tick.Rat())
-	whole, rest := new(big.Int).QuoRem(ticks.Num(), ticks.Denom(), new(big.Int))
-	if rest.Sign() > 0 {
-		whole.Add(whole, big.NewInt(1))
+	quotient, remainder := new(big.Int).QuoRem(ticks.Num(), ticks.Denom(), new(big.Int))
+	if remainder.Sign() > 0 {
+		quotient.Add(quotient, big.NewInt(1))
 	}
-	return money.RoundUp(new(big.Rat).Mul(new(big.Rat).SetInt(whole), m.Tick.Rat()), Euro)
+	return money.RoundUp(new(big.Rat).Mul(new(big.Rat).SetInt(quotient), m.Tick.Rat()), Euro)
 }
 
 // Round rounds an amount down to the decimals of the market.

@@ -316,10 +316,10 @@ func FuzzMarket_rounds_to_the_safe_side(f *testing.F) {
 	f.Add(uint64(1), uint64(7), uint64(1), uint8(0))
 	f.Fuzz(func(t *testing.T, limit, tick, amount uint64, lot uint8) {
 		m := exchange.Market{Tick: minor(tick, exchange.Euro, 4), Lot: int32(lot % 19)}
-		asked, sells := minor(limit, exchange.Euro, 2), minor(amount, exchange.Coin("BTC"), 10)
-		price, volume := m.Price(asked), m.Round(sells)
-		if price.Cmp(asked) < 0 || volume.Cmp(sells) > 0 {
-			t.Errorf("limit %s rounded to %s, amount %s rounded to %s", asked, price, sells, volume)
+		wantLimit, wantAmount := minor(limit, exchange.Euro, 2), minor(amount, exchange.Coin("BTC"), 10)
+		price, volume := m.Price(wantLimit), m.Round(wantAmount)
+		if price.Cmp(wantLimit) < 0 || volume.Cmp(wantAmount) > 0 {
+			t.Errorf("limit %s rounded to %s, amount %s rounded to %s", wantLimit, price, wantAmount, volume)
 		}
 		if !m.Tick.IsZero() && !new(big.Rat).Quo(price.Rat(), m.Tick.Rat()).IsInt() {
 			t.Errorf("price %s is not a multiple of %s", price, m.Tick)

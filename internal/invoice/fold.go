@@ -166,8 +166,8 @@ func (inv *Invoice) foldable(network chain.ID, t chain.Transfer) bool {
 	}
 	m, known := inv.Method(network, t.Asset)
 	if !known { // no price is known
-		whole := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(t.Amount.Currency().Decimals)), nil)
-		return new(big.Int).Mul(t.Amount.Minor(), big.NewInt(100)).Cmp(whole) < 0
+		unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(t.Amount.Currency().Decimals)), nil)
+		return new(big.Int).Mul(t.Amount.Minor(), big.NewInt(100)).Cmp(unit) < 0
 	}
 	if !m.Asset.Policy.Gas.IsZero() {
 		return false

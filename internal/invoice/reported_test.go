@@ -68,10 +68,10 @@ func TestReportedPayments_prefers_payments_that_count(t *testing.T) {
 					t.Errorf("%s is not reported", id)
 				}
 			}
-			again := newInvoice(t, noon)
-			onBase(again, 1000, test.transfers...)
+			second := newInvoice(t, noon)
+			onBase(second, 1000, test.transfers...)
 			var inOrder []string
-			list, _ = again.ReportedPayments()
+			list, _ = second.ReportedPayments()
 			for _, p := range list {
 				inOrder = append(inOrder, p.ID)
 			}

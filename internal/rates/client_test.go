@@ -110,7 +110,7 @@ func TestClient_follows_redirects_only_on_the_same_host(t *testing.T) {
 			t.Parallel()
 			answers := golden(t, read(t, "testdata/binance.json"))
 			source := rates.NewBinance(rates.NewClient(), serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if plain, again := strings.CutSuffix(r.URL.RawQuery, "&again"); again {
+				if plain, isSecond := strings.CutSuffix(r.URL.RawQuery, "&again"); isSecond {
 					r.URL.RawQuery = plain
 					answers.ServeHTTP(w, r)
 					return

@@ -98,9 +98,9 @@ func TestSignedLink_has_one_invoice_for_an_order(t *testing.T) {
 	lab := newLab(t, func() time.Time { return now })
 	link := query("all", "order_id", "1042")
 	first := lab.pay(t, link)
-	for _, again := range []string{link, query("all", "order_id", "1042", "amount", "56.5"), query("all", "order_id", "1042", "language", "de")} {
-		if got := lab.pay(t, again); got != first {
-			t.Errorf("link %s leads to invoice %s, want %s", again, got, first)
+	for _, variant := range []string{link, query("all", "order_id", "1042", "amount", "56.5"), query("all", "order_id", "1042", "language", "de")} {
+		if got := lab.pay(t, variant); got != first {
+			t.Errorf("link %s leads to invoice %s, want %s", variant, got, first)
 		}
 	}
 	for name, other := range map[string]string{"another order": query("all", "order_id", "1043"), "another key": query("live", "order_id", "1042")} {

@@ -113,14 +113,14 @@ func TestList_filters(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %s, want %s", query, got, want)
 		}
-		var whole string
+		var fullList string
 		var list api.InvoiceList
 		decode(t, read(t, lab.send(listOf("?"+query))), &list)
 		for _, r := range list.Invoices {
-			whole += r.ForeignID
+			fullList += r.ForeignID
 		}
-		if whole != want {
-			t.Errorf("%s in full: %s, want %s", query, whole, want)
+		if fullList != want {
+			t.Errorf("%s in full: %s, want %s", query, fullList, want)
 		}
 		if lines := strings.Count(read(t, lab.send(listOf("/export?format=csv&"+query))), "\r\n") - 1; lines != len(want)/32 {
 			t.Errorf("%s exported: %d lines, want %d", query, lines, len(want)/32)

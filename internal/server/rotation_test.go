@@ -42,8 +42,8 @@ func TestKeys_can_be_changed_without_interruption(t *testing.T) {
 	issue("after")
 	second := lab.create(t, "after", minimalBody)
 	third := lab.create(t, "before", minimalBody) // the old key still works
-	if again := works("after", keyed("order-1", minimalBody)); again != created {
-		t.Errorf("answer to an order repeated with the new key = %s, want %s", again, created)
+	if repeated := works("after", keyed("order-1", minimalBody)); repeated != created {
+		t.Errorf("answer to an order repeated with the new key = %s, want %s", repeated, created)
 	}
 	statusBefore, resourceBefore := status(first), works("before", resource(first))
 
@@ -56,8 +56,8 @@ func TestKeys_can_be_changed_without_interruption(t *testing.T) {
 			t.Errorf("message %q", text)
 		}
 	}
-	if again := works("after", keyed("order-1", minimalBody)); again != created {
-		t.Errorf("answer to an order repeated after the revocation = %s, want %s", again, created)
+	if repeated := works("after", keyed("order-1", minimalBody)); repeated != created {
+		t.Errorf("answer to an order repeated after the revocation = %s, want %s", repeated, created)
 	}
 	if got := status(first); got != statusBefore {
 		t.Errorf("status after the revocation = %s, want %s", got, statusBefore)

@@ -20,11 +20,11 @@ import (
 // shop is a database with a file of index marks, which is closed and opened as by a stop and a
 // start of the server.
 type shop struct {
-	t     *testing.T
-	url   string
-	marks string
-	made  int
-	log   *logtest.Journal
+	t       *testing.T
+	url     string
+	marks   string
+	created int
+	log     *logtest.Journal
 }
 
 // index opens the database, creates an invoice, closes the database and returns the index.
@@ -44,8 +44,8 @@ func (s *shop) indexes(count int) []uint32 {
 	defer store.Close()
 	var list []uint32
 	for range count {
-		s.made++
-		list = append(list, create(s.t, store, creation(fmt.Sprintf("inv%d", s.made), "shop")).Methods[0].Index)
+		s.created++
+		list = append(list, create(s.t, store, creation(fmt.Sprintf("inv%d", s.created), "shop")).Methods[0].Index)
 	}
 	return list
 }
@@ -102,7 +102,7 @@ func TestIndexes_used_after_a_copy_are_not_used_twice(t *testing.T) {
 			if err := os.WriteFile(path, older, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			s.made += 1000 // IDs that differ from those of the lost invoices
+			s.created += 1000 // IDs that differ from those of the lost invoices
 			if got := s.index(); got <= used[len(used)-1] {
 				t.Errorf("the next index is %d, although %d was used", got, used[len(used)-1])
 			}

@@ -210,10 +210,10 @@ func TestClient_accepts_only_identifiers_that_are_safe_in_URLs(t *testing.T) {
 	for _, id := range []string{"//evil.x/", "<b>", "../../evil", ".", "a b", "a/b", "ä", "a\n", strings.Repeat("a", 65)} {
 		for _, specOnly := range []bool{false, true} {
 			c := hostile(t, specOnly, 200, nil, changed(t, specification, "foreign_id", quoted(id)))
-			made, err := c.CreateInvoice(t.Context(), plainRequest, "")
+			created, err := c.CreateInvoice(t.Context(), plainRequest, "")
 			wantInvalidField(t, err, "foreign_id", id)
-			if made != "" {
-				t.Errorf("CreateInvoice() = %q", made)
+			if created != "" {
+				t.Errorf("CreateInvoice() = %q", created)
 			}
 		}
 		_, err := hostile(t, false, 200, nil, changed(t, full, "foreign_id", quoted(id))).Invoice(t.Context(), id)

@@ -31,7 +31,7 @@ type Server struct {
 	now    func() time.Time
 	server *http.Server
 	pipes  *pipes
-	ended  chan struct{}
+	done   chan struct{}
 
 	mu          sync.Mutex
 	permissions []string
@@ -78,7 +78,7 @@ func New(t testing.TB, now func() time.Time) *Server {
 // Start is New outside of a test. Close ends the exchange.
 func Start(now func() time.Time) *Server {
 	s := &Server{
-		now: now, pipes: &pipes{conns: make(chan net.Conn), ended: make(chan struct{})}, ended: make(chan struct{}),
+		now: now, pipes: &pipes{conns: make(chan net.Conn), done: make(chan struct{})}, done: make(chan struct{}),
 		permissions: []string{"query-funds", "query-open-trades", "query-closed-trades", "modify-trades"},
 		nonces:      map[string]bool{}, totals: map[string]*big.Rat{}, earning: map[string]map[string]*big.Rat{}, faults: map[string][]Fault{}, status: "online", fill: big.NewRat(1, 1),
 		bids: map[string]*big.Rat{"BTC": rat("86420"), "ETH": rat("2650.10"), "LTC": rat("78.35"), "USDC": rat("0.925")},
@@ -91,9 +91,9 @@ func Start(now func() time.Time) *Server {
 // Close ends the exchange and its connections.
 func (s *Server) Close() {
 	select {
-	case <-s.ended:
+	case <-s.done:
 	default:
-		close(s.ended)
+		close(s.done)
 		_ = s.server.Close()
 	}
 }
@@ -122,7 +122,7 @@ func (s *Server) Dial(ctx context.Context, _ guard.Target, hostport string) (net
 	select {
 	case s.pipes.conns <- server:
 		return client, nil
-	case <-s.ended:
+	case <-s.done:
 		return nil, errors.New("connection refused")
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -133,20 +133,20 @@ func (s *Server) Dial(ctx context.Context, _ guard.Target, hostport string) (net
 type pipes struct {
 	conns chan net.Conn
 	once  sync.Once
-	ended chan struct{}
+	done  chan struct{}
 }
 
 func (p *pipes) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.conns:
 		return c, nil
-	case <-p.ended:
+	case <-p.done:
 		return nil, net.ErrClosed
 	}
 }
 
 func (p *pipes) Close() error {
-	p.once.Do(func() { close(p.ended) })
+	p.once.Do(func() { close(p.done) })
 	return nil
 }
 
