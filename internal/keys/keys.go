@@ -34,11 +34,11 @@ type Key struct {
 // /*. Its checksum may be missing, but not wrong.
 //
 // The letters ypub, zpub, upub, vpub and Mtub determine the script, and so does the function of a
-// descriptor; another script is ErrScript. For xpub, tpub, Ltub and ttub without a descriptor the
-// caller must give the script, otherwise the error is ErrScript, too. Ethereum has no script.
+// descriptor. For xpub, tpub, Ltub and ttub without a descriptor the caller must give the script.
+// Parse returns ErrScript if the script is missing or contradicts the key. Ethereum has no script.
 //
-// The error is ErrPrivateKey for a private key in any form. The other errors are sentinels of this
-// package, too.
+// Parse returns ErrPrivateKey for a private key in any form. All its errors are sentinels of this
+// package.
 func Parse(text string, kind Kind, network Network, script Script) (Key, error) {
 	text = clean(text)
 	key, err := parse(text, kind, script)

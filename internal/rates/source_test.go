@@ -107,8 +107,8 @@ func TestExchanges_refuse_only_the_pair_with_a_wrong_price(t *testing.T) {
 			} {
 				t.Run(x.name+" "+wrong, func(t *testing.T) {
 					t.Parallel()
-					spoilt := strings.ReplaceAll(text, price, wrong)
-					got, err := x.make(rates.NewClient(), serve(t, golden(t, spoilt))).Fetch(t.Context())
+					damaged := strings.ReplaceAll(text, price, wrong)
+					got, err := x.make(rates.NewClient(), serve(t, golden(t, damaged))).Fetch(t.Context())
 					if err == nil || !strings.Contains(err.Error(), "BTC-EUR") {
 						t.Errorf("error is %v", err)
 					}
@@ -281,7 +281,7 @@ func TestTable_ignores_a_wrong_source(t *testing.T) {
 				for _, x := range exchanges {
 					text := read(t, x.file)
 					if bad == x.name || bad == "all" {
-						text = spoil(text, wrong)
+						text = damage(text, wrong)
 					}
 					sources = append(sources, x.make(rates.NewClient(), serve(t, golden(t, text))))
 				}
@@ -323,8 +323,8 @@ func TestTable_has_no_price_when_all_sources_become_wrong(t *testing.T) {
 	}
 }
 
-// spoil sets the three prices of BTC-EUR to a wrong value, or removes the pair.
-func spoil(text, wrong string) string {
+// damage sets the three prices of BTC-EUR to a wrong value, or removes the pair.
+func damage(text, wrong string) string {
 	if wrong == "" {
 		return strings.NewReplacer(`"XXBTZEUR"`, `"gone"`, `/products/BTC-EUR/`, `gone`, `/btceur/`, `gone`, `=BTCEUR"`, `gone"`).Replace(text)
 	}
