@@ -98,17 +98,17 @@ func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (cr
 }
 
 // insert writes a new invoice with all its rows.
-func (s *Storage) insert(ctx context.Context, q querier, c invoice.Creation, inv *invoice.Invoice, rows record, position int64) error {
-	if err := s.shared.save(ctx, q, rows.shared); err != nil {
+func (s *Storage) insert(ctx context.Context, q querier, c invoice.Creation, inv *invoice.Invoice, made record, position int64) error {
+	if err := s.shared.save(ctx, q, made.shared); err != nil {
 		return err
 	}
-	if err := rows.row.insert(ctx, q, termsToColumns(inv.Terms)); err != nil {
+	if err := made.row.insert(ctx, q, termsToColumns(inv.Terms)); err != nil {
 		return fmt.Errorf("write invoice: %w", err)
 	}
-	if err := saveFlags(ctx, q, invoiceRow{status: string(invoice.Created)}, rows.row); err != nil {
+	if err := saveFlags(ctx, q, invoiceRow{status: string(invoice.Created)}, made.row); err != nil {
 		return err
 	}
-	if err := saveTransfers(ctx, q, nil, rows.transfers); err != nil {
+	if err := saveTransfers(ctx, q, nil, made.transfers); err != nil {
 		return err
 	}
 	if err := saveSpends(ctx, q, nil, inv); err != nil {
