@@ -75,11 +75,11 @@ func TestImports_point_down(t *testing.T) {
 			continue
 		}
 		for _, i := range imports {
-			switch below, known := floors[i]; {
+			switch isKnown, known := floors[i]; {
 			case testOnly[i]:
 				t.Errorf("%s is part of the program, but imports %s, which is for tests", path, i)
-			case known && below >= floor:
-				t.Errorf("%s (floor %d) imports %s (floor %d)", path, floor, i, below)
+			case known && isKnown >= floor:
+				t.Errorf("%s (floor %d) imports %s (floor %d)", path, floor, i, isKnown)
 			}
 		}
 	}
@@ -92,9 +92,9 @@ var forbidden = map[[2]string]string{
 
 func TestImports_are_not_forbidden(t *testing.T) {
 	t.Parallel()
-	all := packages(t)
+	list := packages(t)
 	for pair, reason := range forbidden {
-		if slices.Contains(all[pair[0]], pair[1]) {
+		if slices.Contains(list[pair[0]], pair[1]) {
 			t.Errorf("%s imports %s: %s", pair[0], pair[1], reason)
 		}
 	}

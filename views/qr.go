@@ -30,13 +30,13 @@ func NewQR(text string) (QR, error) {
 		return code, nil
 	}
 	drawn.Add(1)
-	made, err := qrcode.New(text, qrcode.Medium)
+	encoded, err := qrcode.New(text, qrcode.Medium)
 	if err != nil {
 		return QR{}, fmt.Errorf("make QR code of %d bytes: %w", len(text), err)
 	}
-	made.DisableBorder = true
-	code := QR{Path: strokes(made.Bitmap()), Version: made.VersionNumber}
-	size := strconv.Itoa(17 + 4*made.VersionNumber + 2*quietZone)
+	encoded.DisableBorder = true
+	code := QR{Path: strokes(encoded.Bitmap()), Version: encoded.VersionNumber}
+	size := strconv.Itoa(17 + 4*encoded.VersionNumber + 2*quietZone)
 	// A stroke covers half a module on each side of its line, so the first row is at half a module.
 	code.ViewBox = fmt.Sprintf("%d %d.5 %s %s", -quietZone, -quietZone, size, size)
 	codes.set(text, code)

@@ -244,11 +244,11 @@ func TestProduct_order_shows_a_new_total_first(t *testing.T) {
 				t.Errorf("the quantity field contains %q", got)
 			}
 			// The total that the page shows now is accepted.
-			again := tt.form
+			form := tt.form
 			for _, name := range []string{"price", "amount", "currency"} {
-				again.Set(name, doc.Find("[name="+name+"]").AttrOr("value", ""))
+				form.Set(name, doc.Find("[name="+name+"]").AttrOr("value", ""))
 			}
-			if response := post(t, pages(t, s, nil), "/order/shop/coffee", again, nil); response.StatusCode != http.StatusSeeOther {
+			if response := post(t, pages(t, s, nil), "/order/shop/coffee", form, nil); response.StatusCode != http.StatusSeeOther {
 				t.Errorf("form with the new total: status %d, want 303", response.StatusCode)
 			}
 		})

@@ -71,7 +71,7 @@ func (l *listener) Write(b []byte) (int, error) {
 func (l *listener) Flush() {}
 
 // got returns the response so far.
-func (l *listener) got() (code int, text string, ended bool) {
+func (l *listener) got() (code int, text string, isEnded bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.code, l.text, l.isEnded

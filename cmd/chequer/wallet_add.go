@@ -189,7 +189,7 @@ func (s *shell) offerMore(c *cobra.Command, kind keys.Kind) error {
 	if !isTerminal || s.JSON {
 		return nil
 	}
-	asked := map[string]bool{}
+	isAsked := map[string]bool{}
 	isWritten := false
 	for {
 		cfg, err := s.load() // an answer changes the methods of the next choice
@@ -200,12 +200,12 @@ func (s *shell) offerMore(c *cobra.Command, kind keys.Kind) error {
 		if err != nil {
 			return err
 		}
-		i := slices.IndexFunc(choices, func(choice networks.Choice) bool { return !asked[choice.Setting] })
+		i := slices.IndexFunc(choices, func(choice networks.Choice) bool { return !isAsked[choice.Setting] })
 		if i < 0 {
 			return s.printOffered(c, cfg, kind, isWritten)
 		}
 		choice := choices[i]
-		asked[choice.Setting] = true
+		isAsked[choice.Setting] = true
 		yes, err := p.Confirm(choice.String() + ". Set it?")
 		if err != nil {
 			return err

@@ -16,38 +16,38 @@ import (
 // Each change of an account is an event for the endpoints of its shops, without names and secrets.
 func TestChanges_are_events(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
-	storagetest.AddMerchants(t, d.storage)
+	desk := newDesk(t)
+	storagetest.AddMerchants(t, desk.storage)
 	ctx := t.Context()
-	in, _ := d.owner()
-	manager := d.invite("Tove", account.Manager)
-	if err := d.ChangeRoles(ctx, manager.Account.ID, func(r map[string]account.Role) error {
+	in, _ := desk.owner()
+	manager := desk.invite("Tove", account.Manager)
+	if err := desk.ChangeRoles(ctx, manager.Account.ID, func(r map[string]account.Role) error {
 		clear(r)
 		r["bakery"] = account.Seller
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	d.addPasskey(manager.Account)
-	if err := d.RemovePassword(ctx, manager.Account.ID); err != nil {
+	desk.addPasskey(manager.Account)
+	if err := desk.RemovePassword(ctx, manager.Account.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Remove(ctx, manager.Account.ID); err != nil {
+	if err := desk.Remove(ctx, manager.Account.ID); err != nil {
 		t.Fatal(err)
 	}
-	link, err := d.Recover(ctx, "Maren")
+	link, err := desk.Recover(ctx, "Maren")
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.join(link.Token, "Maren")
+	desk.join(link.Token, "Maren")
 	changes := func(merchantID string) (all []string) {
 		t.Helper()
-		events, err := d.storage.Events(ctx, merchantID, invoice.Live, 0, 100)
+		events, err := desk.storage.Events(ctx, merchantID, invoice.Live, 0, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, e := range events {
-			if string(e.Type) != account.EventChanged || strings.Contains(string(e.Body), "Tove") || strings.Contains(string(e.Body), d.seeds["Tove"]) {
+			if string(e.Type) != account.EventChanged || strings.Contains(string(e.Body), "Tove") || strings.Contains(string(e.Body), desk.seeds["Tove"]) {
 				t.Errorf("event %s: %s", e.Type, e.Body)
 			}
 			var body api.Event

@@ -159,44 +159,44 @@ func TestStepUpPasskey(t *testing.T) {
 // An account begins with a passkey, adds a password, and keeps one method.
 func TestRemoveMethod_keeps_the_last(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	desk := newDesk(t)
 	ctx := t.Context()
-	link, _ := d.NewStart(ctx, "shop")
-	options, sealed, err := d.OfferJoinPasskey(ctx, link.Token, "Maren")
+	link, _ := desk.NewStart(ctx, "shop")
+	options, sealed, err := desk.OfferJoinPasskey(ctx, link.Token, "Maren")
 	if err != nil {
 		t.Fatal(err)
 	}
 	key := newAuthenticator(t)
 	response := key.create(t, options)
-	in, err := d.JoinPasskey(ctx, link.Token, sealed, response, "", browser, "")
+	in, err := desk.JoinPasskey(ctx, link.Token, sealed, response, "", browser, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = d.JoinPasskey(ctx, link.Token, sealed, response, "", browser, "")
+	_, err = desk.JoinPasskey(ctx, link.Token, sealed, response, "", browser, "")
 	wantErr(t, "replayed creation", err, account.ErrPasskey)
 	id := in.Account.ID
-	a, _ := d.Account(ctx, id)
+	a, _ := desk.Account(ctx, id)
 	passkey := a.SignIn.Passkeys[0].ID()
-	wantErr(t, "the only passkey", d.RemovePasskey(ctx, id, passkey), account.ErrLastMethod)
-	offer, err := d.OfferPassword(ctx, a, password)
+	wantErr(t, "the only passkey", desk.RemovePasskey(ctx, id, passkey), account.ErrLastMethod)
+	offer, err := desk.OfferPassword(ctx, a, password)
 	if err != nil {
 		t.Fatal(err)
 	}
-	code, _ := totp.GenerateCode(offer.Seed, d.clock.Now())
-	if err := d.AcceptPassword(ctx, id, offer.Sealed, code); err != nil {
+	code, _ := totp.GenerateCode(offer.Seed, desk.clock.Now())
+	if err := desk.AcceptPassword(ctx, id, offer.Sealed, code); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.RemovePasskey(ctx, id, passkey); err != nil {
+	if err := desk.RemovePasskey(ctx, id, passkey); err != nil {
 		t.Error(err)
 	}
-	wantErr(t, "the only password", d.RemovePassword(ctx, id), account.ErrLastMethod)
-	wantErr(t, "a passkey that was removed", d.RemovePasskey(ctx, id, passkey), account.ErrNotFound)
+	wantErr(t, "the only password", desk.RemovePassword(ctx, id), account.ErrLastMethod)
+	wantErr(t, "a passkey that was removed", desk.RemovePasskey(ctx, id, passkey), account.ErrNotFound)
 
 	// At another address the passkey of the former one is no method.
-	d.addPasskey(in.Account)
-	otherSite := d.at("https://pay.example")
+	desk.addPasskey(in.Account)
+	otherSite := desk.at("https://pay.example")
 	wantErr(t, "the only method at another address", otherSite.RemovePassword(ctx, id), account.ErrLastMethod)
-	if err := d.RemovePassword(ctx, id); err != nil {
+	if err := desk.RemovePassword(ctx, id); err != nil {
 		t.Error(err)
 	}
 }

@@ -128,76 +128,76 @@ func (d *desk) actions() (actions []string) {
 
 func TestStart(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	desk := newDesk(t)
 	ctx := t.Context()
-	if set, err := d.SetUp(ctx); set || err != nil {
+	if set, err := desk.SetUp(ctx); set || err != nil {
 		t.Errorf("set up: %v, error %v", set, err)
 	}
-	expired, err := d.NewStart(ctx, "shop")
+	expired, err := desk.NewStart(ctx, "shop")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n := len(expired.Token); n != 22 {
 		t.Errorf("the token has %d characters, want 22 for 128 bits", n)
 	}
-	d.clock.Pass(30 * time.Minute)
-	_, _, err = d.Ticket(ctx, expired.Token)
+	desk.clock.Pass(30 * time.Minute)
+	_, _, err = desk.Ticket(ctx, expired.Token)
 	wantErr(t, "expired link", err, account.ErrTicket)
-	first, _ := d.NewStart(ctx, "shop")
-	second, _ := d.NewStart(ctx, "shop")
-	offer, err := d.OfferJoinPassword(ctx, second.Token, "Tove", password)
+	first, _ := desk.NewStart(ctx, "shop")
+	second, _ := desk.NewStart(ctx, "shop")
+	offer, err := desk.OfferJoinPassword(ctx, second.Token, "Tove", password)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, _ := d.join(first.Token, "Maren")
-	if in.Account.Role("shop") != account.Owner || in.Session.Method != account.ByTicket || !in.Session.SteppedUp(d.clock.Now()) {
+	in, _ := desk.join(first.Token, "Maren")
+	if in.Account.Role("shop") != account.Owner || in.Session.Method != account.ByTicket || !in.Session.SteppedUp(desk.clock.Now()) {
 		t.Errorf("signed in as %+v", in)
 	}
-	code, _ := totp.GenerateCode(offer.Seed, d.clock.Now())
-	_, err = d.JoinPassword(ctx, second.Token, offer.Sealed, code, browser, "")
+	code, _ := totp.GenerateCode(offer.Seed, desk.clock.Now())
+	_, err = desk.JoinPassword(ctx, second.Token, offer.Sealed, code, browser, "")
 	wantErr(t, "another link of the first run", err, account.ErrTicket)
-	_, _, err = d.Ticket(ctx, first.Token)
+	_, _, err = desk.Ticket(ctx, first.Token)
 	wantErr(t, "used link", err, account.ErrTicket)
-	_, err = d.NewStart(ctx, "shop")
+	_, err = desk.NewStart(ctx, "shop")
 	wantErr(t, "link after the first run", err, account.ErrSetUp)
-	if accounts, _ := d.Team(ctx); len(accounts) != 1 {
+	if accounts, _ := desk.Team(ctx); len(accounts) != 1 {
 		t.Errorf("there are %d accounts", len(accounts))
 	}
 }
 
 func TestInvite(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	desk := newDesk(t)
 	ctx := t.Context()
-	d.owner()
+	desk.owner()
 	roles := map[string]account.Role{"shop": account.Bookkeeper}
-	link, err := d.Invite(ctx, roles)
+	link, err := desk.Invite(ctx, roles)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tickets, err := d.Invitations(ctx); err != nil || len(tickets) != 1 || tickets[0].ExpiresAt != d.clock.Now().Add(48*time.Hour) {
+	if tickets, err := desk.Invitations(ctx); err != nil || len(tickets) != 1 || tickets[0].ExpiresAt != desk.clock.Now().Add(48*time.Hour) {
 		t.Errorf("invitations: %+v, error %v", tickets, err)
 	}
-	_, err = d.OfferJoinPassword(ctx, link.Token, "ＭＡＲＥＮ", password)
+	_, err = desk.OfferJoinPassword(ctx, link.Token, "ＭＡＲＥＮ", password)
 	wantErr(t, "name of another account", err, account.ErrExists)
-	in, _ := d.join(link.Token, "Runa")
+	in, _ := desk.join(link.Token, "Runa")
 	if in.Account.Role("shop") != account.Bookkeeper {
 		t.Errorf("roles are %v", in.Account.Roles)
 	}
-	_, err = d.OfferJoinPassword(ctx, link.Token, "Runa 2", password)
+	_, err = desk.OfferJoinPassword(ctx, link.Token, "Runa 2", password)
 	wantErr(t, "invitation used twice", err, account.ErrTicket)
-	link, _ = d.Invite(ctx, roles)
-	if err := d.Withdraw(ctx, link.Ticket.ID); err != nil {
+	link, _ = desk.Invite(ctx, roles)
+	if err := desk.Withdraw(ctx, link.Ticket.ID); err != nil {
 		t.Error(err)
 	}
-	_, _, err = d.Ticket(ctx, link.Token)
+	_, _, err = desk.Ticket(ctx, link.Token)
 	wantErr(t, "withdrawn invitation", err, account.ErrTicket)
-	link, _ = d.Invite(ctx, roles)
-	d.clock.Pass(48 * time.Hour)
-	_, _, err = d.Ticket(ctx, link.Token)
+	link, _ = desk.Invite(ctx, roles)
+	desk.clock.Pass(48 * time.Hour)
+	_, _, err = desk.Ticket(ctx, link.Token)
 	wantErr(t, "expired invitation", err, account.ErrTicket)
 	for _, bad := range []map[string]account.Role{nil, {"shop": "root"}} {
-		if _, err := d.Invite(ctx, bad); err == nil {
+		if _, err := desk.Invite(ctx, bad); err == nil {
 			t.Errorf("roles %v were accepted", bad)
 		}
 	}
@@ -265,37 +265,37 @@ func TestRecover(t *testing.T) {
 // Two owners who change the roles of one account in different shops do not undo each other's change.
 func TestChangeRoles_keeps_the_roles_of_other_shops(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	desk := newDesk(t)
 	ctx := t.Context()
-	d.owner()
-	manager := d.invite("Tove", account.Manager)
+	desk.owner()
+	manager := desk.invite("Tove", account.Manager)
 	var group sync.WaitGroup
 	for i := range 8 {
 		group.Go(func() {
-			err := d.ChangeRoles(ctx, manager.Account.ID, func(r map[string]account.Role) error { r[fmt.Sprint("shop", i)] = account.Seller; return nil })
+			err := desk.ChangeRoles(ctx, manager.Account.ID, func(r map[string]account.Role) error { r[fmt.Sprint("shop", i)] = account.Seller; return nil })
 			if err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	group.Wait()
-	a, err := d.Account(ctx, manager.Account.ID)
+	a, err := desk.Account(ctx, manager.Account.ID)
 	if err != nil || len(a.Roles) != 9 {
 		t.Errorf("roles %v, error %v, want 9", a.Roles, err)
 	}
 	for i := range 8 {
-		if removed, err := d.RemoveFrom(ctx, manager.Account.ID, fmt.Sprint("shop", i)); err != nil || removed {
+		if removed, err := desk.RemoveFrom(ctx, manager.Account.ID, fmt.Sprint("shop", i)); err != nil || removed {
 			t.Errorf("removed the account: %v, error %v", removed, err)
 		}
 	}
-	err = d.ChangeRoles(ctx, manager.Account.ID, func(r map[string]account.Role) error { clear(r); return nil })
+	err = desk.ChangeRoles(ctx, manager.Account.ID, func(r map[string]account.Role) error { clear(r); return nil })
 	if wrong, ok := errors.AsType[*account.FieldError](err); !ok || wrong.Field != "role" {
 		t.Errorf("without a role: got error %v", err)
 	}
-	if removed, err := d.RemoveFrom(ctx, manager.Account.ID, "shop"); err != nil || !removed {
+	if removed, err := desk.RemoveFrom(ctx, manager.Account.ID, "shop"); err != nil || !removed {
 		t.Errorf("removed from the last shop: %v, error %v", removed, err)
 	}
-	_, err = d.Account(ctx, manager.Account.ID)
+	_, err = desk.Account(ctx, manager.Account.ID)
 	wantErr(t, "a removed account", err, account.ErrNotFound)
 }
 

@@ -11,51 +11,51 @@ import (
 
 func TestSession(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	desk := newDesk(t)
 	ctx := t.Context()
-	in, _ := d.owner()
-	s, a, err := d.Session(ctx, in.Token)
+	in, _ := desk.owner()
+	s, a, err := desk.Session(ctx, in.Token)
 	if err != nil || a.Name != "Maren" || s.Client != browser {
 		t.Errorf("got %+v of %s, error %v", s, a.Name, err)
 	}
-	if raw := strings.Join(storagetest.Rows(t, d.url, "SELECT token_hash FROM desk_sessions"), ""); strings.Contains(raw, in.Token) {
+	if raw := strings.Join(storagetest.Rows(t, desk.url, "SELECT token_hash FROM desk_sessions"), ""); strings.Contains(raw, in.Token) {
 		t.Error("the token is stored")
 	}
-	_, _, err = d.Session(ctx, s.Hash)
+	_, _, err = desk.Session(ctx, s.Hash)
 	wantErr(t, "hash as a token", err, account.ErrNotFound)
 
-	next, err := d.SignInPassword(ctx, "Maren", password, d.code("Maren"), browser, s.Hash)
+	next, err := desk.SignInPassword(ctx, "Maren", password, desk.code("Maren"), browser, s.Hash)
 	if err != nil || next.Token == in.Token {
 		t.Fatalf("sign-in: error %v", err)
 	}
-	_, _, err = d.Session(ctx, in.Token)
+	_, _, err = desk.Session(ctx, in.Token)
 	wantErr(t, "session before the sign-in", err, account.ErrNotFound)
 
-	d.clock.Pass(10*time.Minute - 1)
-	if s, _, _ := d.Session(ctx, next.Token); !s.SteppedUp(d.clock.Now()) {
+	desk.clock.Pass(10*time.Minute - 1)
+	if s, _, _ := desk.Session(ctx, next.Token); !s.SteppedUp(desk.clock.Now()) {
 		t.Error("the confirmation ended early")
 	}
-	d.clock.Pass(1)
-	if s, _, _ := d.Session(ctx, next.Token); s.SteppedUp(d.clock.Now()) {
+	desk.clock.Pass(1)
+	if s, _, _ := desk.Session(ctx, next.Token); s.SteppedUp(desk.clock.Now()) {
 		t.Error("the confirmation is still valid after 10 minutes")
 	}
 	for range 27 { // 13.5 days, used every 12 hours
-		d.clock.Pass(12*time.Hour - time.Minute)
-		if _, _, err := d.Session(ctx, next.Token); err != nil {
+		desk.clock.Pass(12*time.Hour - time.Minute)
+		if _, _, err := desk.Session(ctx, next.Token); err != nil {
 			t.Fatal(err)
 		}
 	}
-	d.clock.Pass(11 * time.Hour)
-	if _, _, err := d.Session(ctx, next.Token); err != nil {
+	desk.clock.Pass(11 * time.Hour)
+	if _, _, err := desk.Session(ctx, next.Token); err != nil {
 		t.Fatal(err)
 	}
-	d.clock.Pass(2 * time.Hour)
-	_, _, err = d.Session(ctx, next.Token)
+	desk.clock.Pass(2 * time.Hour)
+	_, _, err = desk.Session(ctx, next.Token)
 	wantErr(t, "after 14 days", err, account.ErrNotFound)
 
-	idle, _ := d.SignInPassword(ctx, "Maren", password, d.code("Maren"), browser, "")
-	d.clock.Pass(12 * time.Hour)
-	_, _, err = d.Session(ctx, idle.Token)
+	idle, _ := desk.SignInPassword(ctx, "Maren", password, desk.code("Maren"), browser, "")
+	desk.clock.Pass(12 * time.Hour)
+	_, _, err = desk.Session(ctx, idle.Token)
 	wantErr(t, "after 12 idle hours", err, account.ErrNotFound)
 }
 

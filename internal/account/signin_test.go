@@ -13,16 +13,16 @@ import (
 
 func TestSignInPassword(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	desk := newDesk(t)
 	ctx := t.Context()
-	_, codes := d.owner()
+	_, codes := desk.owner()
 	signIn := func(name, password, code string) (account.SignedIn, error) {
 		t.Helper()
-		d.clock.Pass(2 * time.Minute) // longer than every delay
+		desk.clock.Pass(2 * time.Minute) // longer than every delay
 		if code == "now" {
-			code = d.code("Maren")
+			code = desk.code("Maren")
 		}
-		return d.SignInPassword(ctx, name, password, code, browser, "")
+		return desk.SignInPassword(ctx, name, password, code, browser, "")
 	}
 	for fault, credentials := range map[string][3]string{
 		"password_alone":     {"Maren", password, ""},
@@ -39,14 +39,14 @@ func TestSignInPassword(t *testing.T) {
 		}
 	}
 	in, err := signIn(" MAREN ", password, "now")
-	if err != nil || in.Session.Method != account.ByPassword || !in.Session.SteppedUp(d.clock.Now()) {
+	if err != nil || in.Session.Method != account.ByPassword || !in.Session.SteppedUp(desk.clock.Now()) {
 		t.Fatalf("got %+v, error %v", in, err)
 	}
-	usedCode := d.code("Maren")
-	_, err = d.SignInPassword(ctx, "Maren", password, usedCode, browser, "")
+	usedCode := desk.code("Maren")
+	_, err = desk.SignInPassword(ctx, "Maren", password, usedCode, browser, "")
 	wantErr(t, "code used twice", err, account.ErrSignIn)
 	in, err = signIn("Maren", password, strings.ToUpper(strings.ReplaceAll(codes[3], "-", " ")))
-	if err != nil || in.Session.Method != account.ByRecovery || in.Session.SteppedUp(d.clock.Now()) {
+	if err != nil || in.Session.Method != account.ByRecovery || in.Session.SteppedUp(desk.clock.Now()) {
 		t.Errorf("recovery code: got %+v, error %v", in, err)
 	}
 	_, err = signIn("Maren", password, codes[3])
@@ -84,41 +84,41 @@ func TestCode_skew(t *testing.T) {
 // without an account behave the same.
 func TestSignInPassword_locks_out(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	desk := newDesk(t)
 	ctx := t.Context()
-	d.owner()
+	desk.owner()
 	for _, name := range []string{"Maren", "Nora"} {
 		var total time.Duration
 		for i := range 10 {
 			client := account.Client{Address: "2001:db8::" + string(rune('a'+i))}
-			_, err := d.SignInPassword(ctx, name, "wrong password", "000000", client, "")
+			_, err := desk.SignInPassword(ctx, name, "wrong password", "000000", client, "")
 			wantErr(t, name, err, account.ErrSignIn)
 			if i == 9 {
 				break
 			}
-			_, err = d.SignInPassword(ctx, name, password, "000000", account.Client{Address: "198.51.100.1" + string(rune('0'+i))}, "")
+			_, err = desk.SignInPassword(ctx, name, password, "000000", account.Client{Address: "198.51.100.1" + string(rune('0'+i))}, "")
 			wait, ok := errors.AsType[*account.WaitError](err)
 			if !ok {
 				t.Fatalf("%s, failure %d from another address: got error %v", name, i+1, err)
 			}
 			total += wait.Wait
-			d.clock.Pass(wait.Wait)
+			desk.clock.Pass(wait.Wait)
 		}
 		if want := (1 + 2 + 4 + 8 + 16 + 32 + 60 + 60 + 60) * time.Second; total != want {
 			t.Errorf("%s: ten attempts take %s, want %s", name, total, want)
 		}
-		d.clock.Pass(2 * time.Minute)
-		_, err := d.SignInPassword(ctx, name, password, d.code("Maren"), account.Client{Address: "203.0.113.5"}, "")
+		desk.clock.Pass(2 * time.Minute)
+		_, err := desk.SignInPassword(ctx, name, password, desk.code("Maren"), account.Client{Address: "203.0.113.5"}, "")
 		wait, ok := errors.AsType[*account.WaitError](err)
 		if !ok || wait.Wait != 58*time.Minute {
 			t.Errorf("%s after ten failures: got error %v", name, err)
 		}
 	}
-	d.clock.Pass(time.Hour)
-	if _, err := d.SignInPassword(ctx, "Maren", password, d.code("Maren"), browser, ""); err != nil {
+	desk.clock.Pass(time.Hour)
+	if _, err := desk.SignInPassword(ctx, "Maren", password, desk.code("Maren"), browser, ""); err != nil {
 		t.Errorf("after an hour: %v", err)
 	}
-	if got := strings.Count(strings.Join(d.actions(), "\n"), "sign_in.disabled"); got != 2 {
+	if got := strings.Count(strings.Join(desk.actions(), "\n"), "sign_in.disabled"); got != 2 {
 		t.Errorf("the log has %d entries of disabled passwords, want 2", got)
 	}
 }

@@ -40,9 +40,9 @@ var answers = map[string]any{
 	"Look": api.Theme{}, "LookColors": api.ThemeColors{}, "Offer": api.CheckoutLink{}, "OfferMade": api.CheckoutInvoice{},
 }
 
-// elsewhere are the schemas whose types are not in this package: EventPayment is a Payment without
+// untestedSchemas are the schemas whose types are not in this package: EventPayment is a Payment without
 // the fields that only a Resource has, and the others are answers of /readyz.
-var elsewhere = []string{"EventPayment", "Readiness", "NetworkHealth"}
+var untestedSchemas = []string{"EventPayment", "Readiness", "NetworkHealth"}
 
 func schemas(t *testing.T) openapi3.Schemas {
 	t.Helper()
@@ -64,52 +64,52 @@ type property struct {
 func TestDocument_has_the_fields_of_the_types(t *testing.T) {
 	t.Parallel()
 	all := schemas(t)
-	for name, fields := range typed() {
+	for name, fields := range fieldsOfTypes() {
 		if all[name] == nil {
 			t.Errorf("no schema %s", name)
 			continue
 		}
-		if diff := cmp.Diff(fields, documented(all[name].Value, fields)); diff != "" {
+		if diff := cmp.Diff(fields, documentedFields(all[name].Value, fields)); diff != "" {
 			t.Errorf("%s (-type +document):\n%s", name, diff)
 		}
 	}
 	for name, schema := range all {
-		if len(schema.Value.Properties) > 0 && requests[name] == nil && answers[name] == nil && !slices.Contains(elsewhere, name) {
+		if len(schema.Value.Properties) > 0 && requests[name] == nil && answers[name] == nil && !slices.Contains(untestedSchemas, name) {
 			t.Errorf("no type for the schema %s", name)
 		}
 	}
 }
 
-// typed returns the fields of all types, by the names of their schemas.
-func typed() map[string]map[string]property {
-	all := map[string]map[string]property{}
+// fieldsOfTypes returns the fields of all types, by the names of their schemas.
+func fieldsOfTypes() map[string]map[string]property {
+	byType := map[string]map[string]property{}
 	for name, request := range requests {
-		all[name] = map[string]property{}
-		of := reflect.TypeOf(request)
-		for _, f := range api.FieldsOf(of) {
-			p := property{Type: jsonType(of.FieldByIndex(f.Index).Type), Required: f.Required, Bounds: f.Rule.Bounds}
+		byType[name] = map[string]property{}
+		requestType := reflect.TypeOf(request)
+		for _, f := range api.FieldsOf(requestType) {
+			p := property{Type: jsonType(requestType.FieldByIndex(f.Index).Type), Required: f.Required, Bounds: f.Rule.Bounds}
 			if f.Rule.Name == "amount" {
 				p.Type = "number or string"
 			}
-			all[name][f.Name] = p
+			byType[name][f.Name] = p
 		}
 	}
 	for name, answer := range answers {
-		all[name] = map[string]property{}
+		byType[name] = map[string]property{}
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(answer)) {
 			if !f.Anonymous {
 				field, option, _ := strings.Cut(f.Tag.Get("json"), ",")
-				all[name][field] = property{Type: jsonType(f.Type), Required: option == ""}
+				byType[name][field] = property{Type: jsonType(f.Type), Required: option == ""}
 			}
 		}
 	}
-	return all
+	return byType
 }
 
-// documented returns the fields of a schema. A field has the bounds of the schema if its rule in Go has
+// documentedFields returns the fields of a schema. A field has the bounds of the schema if its rule in Go has
 // bounds. If the schema lists the values of a field, the field has the bounds in Go.
-func documented(schema *openapi3.Schema, inGo map[string]property) map[string]property {
-	all := map[string]property{}
+func documentedFields(schema *openapi3.Schema, inGo map[string]property) map[string]property {
+	properties := map[string]property{}
 	for name, ref := range schema.Properties {
 		s := ref.Value
 		p := property{Type: strings.Join(types(s), " or "), Required: slices.Contains(schema.Required, name)}
@@ -126,9 +126,9 @@ func documented(schema *openapi3.Schema, inGo map[string]property) map[string]pr
 				p.Bounds = append(p.Bounds, int64(*s.MaxLength))
 			}
 		}
-		all[name] = p
+		properties[name] = p
 	}
-	return all
+	return properties
 }
 
 // types returns the types that a schema allows besides null.
@@ -175,8 +175,8 @@ func jsonType(t reflect.Type) string {
 func TestDocument_has_every_type(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
-	for _, of := range []map[string]any{requests, answers} {
-		for _, v := range of {
+	for _, list := range []map[string]any{requests, answers} {
+		for _, v := range list {
 			known[reflect.TypeOf(v).Name()] = true
 		}
 	}
@@ -197,8 +197,8 @@ func TestDocument_has_every_type(t *testing.T) {
 			if !ok {
 				return true
 			}
-			of, ok := spec.Type.(*ast.StructType)
-			if ok && slices.ContainsFunc(of.Fields.List, func(f *ast.Field) bool { return f.Tag != nil }) && !known[spec.Name.Name] {
+			list, ok := spec.Type.(*ast.StructType)
+			if ok && slices.ContainsFunc(list.Fields.List, func(f *ast.Field) bool { return f.Tag != nil }) && !known[spec.Name.Name] {
 				t.Errorf("%s has no schema in requests or answers", spec.Name.Name)
 			}
 			return true

@@ -35,7 +35,7 @@ func Plain(n json.Number) (string, error) {
 	if parts == nil {
 		return "", ErrNotNumber
 	}
-	sign, whole, fraction, power := parts[1], parts[2], parts[3], parts[4]
+	sign, integer, fraction, power := parts[1], parts[2], parts[3], parts[4]
 	if sign != "" {
 		return "", ErrNegative
 	}
@@ -46,26 +46,26 @@ func Plain(n json.Number) (string, error) {
 			return "", ErrExponent
 		}
 	}
-	return shift(whole, fraction, exponent), nil
+	return shift(integer, fraction, exponent), nil
 }
 
 // shift moves the decimal point to the right, or to the left if places is negative, and removes
 // leading and trailing zeros.
-func shift(whole, fraction string, places int) string {
-	digits := whole + fraction
-	dot := len(whole) + places
+func shift(integer, fraction string, places int) string {
+	digits := integer + fraction
+	dot := len(integer) + places
 	if dot < 0 {
 		digits, dot = strings.Repeat("0", -dot)+digits, 0
 	}
 	if missing := dot - len(digits); missing > 0 {
 		digits += strings.Repeat("0", missing)
 	}
-	whole, fraction = strings.TrimLeft(digits[:dot], "0"), strings.TrimRight(digits[dot:], "0")
-	if whole == "" {
-		whole = "0"
+	integer, fraction = strings.TrimLeft(digits[:dot], "0"), strings.TrimRight(digits[dot:], "0")
+	if integer == "" {
+		integer = "0"
 	}
 	if fraction == "" {
-		return whole
+		return integer
 	}
-	return whole + "." + fraction
+	return integer + "." + fraction
 }

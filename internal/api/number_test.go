@@ -64,8 +64,8 @@ func FuzzPlain(f *testing.F) {
 			return
 		}
 		want, ok := new(big.Rat).SetString(number)
-		have, plain := new(big.Rat).SetString(got)
-		if !ok || !plain || want.Cmp(have) != 0 || strings.ContainsAny(got, "eE+-") || !json.Valid([]byte(got)) {
+		value, plain := new(big.Rat).SetString(got)
+		if !ok || !plain || want.Cmp(value) != 0 || strings.ContainsAny(got, "eE+-") || !json.Valid([]byte(got)) {
 			t.Fatalf("Plain(%q) = %q", number, got)
 		}
 	})

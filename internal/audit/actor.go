@@ -44,7 +44,7 @@ func With(ctx context.Context, a Actor) context.Context {
 
 // From returns the actor of a context, which is the system if With was not called.
 func From(ctx context.Context) Actor {
-	if a, given := ctx.Value(contextKey{}).(Actor); given {
+	if a, ok := ctx.Value(contextKey{}).(Actor); ok {
 		return a
 	}
 	return Actor{Kind: System}

@@ -51,14 +51,14 @@ func verify(box *seal.Box, log []audit.Entry, stored, mark audit.Head) error {
 func TestVerifier(t *testing.T) {
 	t.Parallel()
 	box := newBox(t, 1)
-	whole := newLog(box)
-	end := whole[4].Head()
-	other := slices.Clone(whole[:3])
+	log := newLog(box)
+	end := log[4].Head()
+	other := slices.Clone(log[:3])
 	for _, subject := range []string{"x", "y"} {
 		other = append(other, audit.Append(box, other[len(other)-1].Head(), time.UnixMilli(2000), audit.Actor{}, audit.Change{Subject: subject}))
 	}
 	changed := func(change func(*audit.Entry)) []audit.Entry {
-		log := slices.Clone(whole)
+		log := slices.Clone(log)
 		change(&log[2])
 		return log
 	}
@@ -67,7 +67,7 @@ func TestVerifier(t *testing.T) {
 		stored, mark audit.Head
 		want         string
 	}{
-		"whole":                           {log: whole, stored: end, mark: whole[2].Head()},
+		"whole":                           {log: log, stored: end, mark: log[2].Head()},
 		"empty":                           {},
 		"changed_time":                    {log: changed(func(e *audit.Entry) { e.At = e.At.Add(time.Second) }), stored: end, want: "entry 3 was changed"},
 		"changed_actor":                   {log: changed(func(e *audit.Entry) { e.Actor.Name = "Tove" }), stored: end, want: "entry 3 was changed"},
@@ -78,16 +78,16 @@ func TestVerifier(t *testing.T) {
 		"changed_action":                  {log: changed(func(e *audit.Entry) { e.Change.Action = "key.revoked" }), stored: end, want: "entry 3 was changed"},
 		"changed_values_before":           {log: changed(func(e *audit.Entry) { e.Change.Before = audit.Fields{"mode": "test"} }), stored: end, want: "entry 3 was changed"},
 		"changed_values_after":            {log: changed(func(e *audit.Entry) { e.Change.After = nil }), stored: end, want: "entry 3 was changed"},
-		"removed_in_the_middle":           {log: slices.Delete(slices.Clone(whole), 2, 3), stored: end, want: "entry 3 is missing"},
-		"removed_at_the_beginning":        {log: whole[1:], stored: end, want: "entry 1 is missing"},
-		"removed_at_the_end":              {log: whole[:4], stored: end, want: "entry 5 is missing at the end"},
-		"removed_with_the_head":           {log: whole[:4], stored: whole[3].Head(), mark: end, want: "entry 5 is missing at the end: this server has seen 5"},
+		"removed_in_the_middle":           {log: slices.Delete(slices.Clone(log), 2, 3), stored: end, want: "entry 3 is missing"},
+		"removed_at_the_beginning":        {log: log[1:], stored: end, want: "entry 1 is missing"},
+		"removed_at_the_end":              {log: log[:4], stored: end, want: "entry 5 is missing at the end"},
+		"removed_with_the_head":           {log: log[:4], stored: log[3].Head(), mark: end, want: "entry 5 is missing at the end: this server has seen 5"},
 		"all_removed":                     {mark: end, want: "entry 1 is missing at the end"},
-		"put_back_twice":                  {log: slices.Insert(slices.Clone(whole), 3, whole[2]), stored: end, want: "entry 3 is out of order"},
-		"put_back_at_another_place":       {log: []audit.Entry{whole[0], whole[2], whole[1], whole[3], whole[4]}, stored: end, want: "entry 2 is missing"},
-		"renumbered":                      {log: append(slices.Clone(whole[:2]), func() audit.Entry { e := whole[3]; e.Number = 3; return e }()), stored: end, want: "entry 3 was changed"},
+		"put_back_twice":                  {log: slices.Insert(slices.Clone(log), 3, log[2]), stored: end, want: "entry 3 is out of order"},
+		"put_back_at_another_place":       {log: []audit.Entry{log[0], log[2], log[1], log[3], log[4]}, stored: end, want: "entry 2 is missing"},
+		"renumbered":                      {log: append(slices.Clone(log[:2]), func() audit.Entry { e := log[3]; e.Number = 3; return e }()), stored: end, want: "entry 3 was changed"},
 		"another_end_with_the_master_key": {log: other, stored: other[4].Head(), mark: end, want: "entry 5 is not the entry that was written first"},
-		"head_of_another_end":             {log: whole, stored: other[4].Head(), want: "entry 5 is not the last entry"},
+		"head_of_another_end":             {log: log, stored: other[4].Head(), want: "entry 5 is not the last entry"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -98,12 +98,12 @@ func TestVerifier(t *testing.T) {
 				}
 				return
 			}
-			if _, broken := errors.AsType[*audit.BrokenError](err); !broken || !strings.Contains(err.Error(), tt.want) {
+			if _, isBroken := errors.AsType[*audit.BrokenError](err); !isBroken || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got error %v, want %q", err, tt.want)
 			}
 		})
 	}
-	if err := verify(newBox(t, 2), whole, end, audit.Head{}); err == nil {
+	if err := verify(newBox(t, 2), log, end, audit.Head{}); err == nil {
 		t.Error("a log of another master key was accepted")
 	}
 }
@@ -156,7 +156,7 @@ func TestMark(t *testing.T) {
 		want(audit.Head{Number: step.want, MAC: "m"})
 	}
 	err := m.Raise(audit.Head{Number: 4, MAC: "other"}, func(audit.Head) (bool, error) { return false, nil })
-	if broken, is := errors.AsType[*audit.BrokenError](err); !is || broken.Number != 3 {
+	if broken, ok := errors.AsType[*audit.BrokenError](err); !ok || broken.Number != 3 {
 		t.Errorf("a log without the mark: got error %v, want that entry 3 was replaced", err)
 	}
 	want(audit.Head{Number: 3, MAC: "m"})

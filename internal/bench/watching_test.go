@@ -89,7 +89,7 @@ func scanBlocks(b *testing.B, watched chain.Watched, random *rand.Rand) {
 	node.extend(newBlock(random, nil, 1), nil)
 	scanner := bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), node, time.Now)
 	block := newBlock(random, paid, 4_000)
-	var wholes, reads, looks []time.Duration
+	var totals, reads, looks []time.Duration
 	outputs := 0
 	for n := range blocks {
 		node.extend(block, nil)
@@ -98,7 +98,7 @@ func scanBlocks(b *testing.B, watched chain.Watched, random *rand.Rand) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		wholes, reads = append(wholes, time.Since(start)), append(reads, node.reading)
+		totals, reads = append(totals, time.Since(start)), append(reads, node.reading)
 		if found := len(snapshot.Transfers); found != paidPerBlock*(n+1) {
 			b.Fatalf("%d payments found in %d blocks, want %d in each", found, n+1, paidPerBlock)
 		}
@@ -122,12 +122,12 @@ func scanBlocks(b *testing.B, watched chain.Watched, random *rand.Rand) {
 			b.Fatalf("%d payments found in a plain map, want %d", found, paidPerBlock)
 		}
 	}
-	whole, read, look := median(wholes), median(reads), median(looks)
-	b.ReportMetric(milliseconds(whole), "ms")
+	total, read, look := median(totals), median(reads), median(looks)
+	b.ReportMetric(milliseconds(total), "ms")
 	b.ReportMetric(float64(outputs), "outputs")
-	reportRatio(b, "-ms", milliseconds(whole), milliseconds(look))
-	b.ReportMetric(milliseconds(whole-read), "decoded-ms")
-	b.ReportMetric(float64(whole-read)/float64(look), "decoded-ratio")
+	reportRatio(b, "-ms", milliseconds(total), milliseconds(look))
+	b.ReportMetric(milliseconds(total-read), "decoded-ms")
+	b.ReportMetric(float64(total-read)/float64(look), "decoded-ratio")
 }
 
 // recorder is a scanner that records the last watched set.

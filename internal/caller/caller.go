@@ -54,8 +54,8 @@ func contains(proxies []netip.Prefix, a netip.Addr) bool {
 // parseAddr parses an address as proxies write it: with or without a port, an IPv6
 // address with or without brackets.
 func parseAddr(text string) (netip.Addr, bool) {
-	if both, err := netip.ParseAddrPort(text); err == nil {
-		return both.Addr().Unmap().WithZone(""), true
+	if addrPort, err := netip.ParseAddrPort(text); err == nil {
+		return addrPort.Addr().Unmap().WithZone(""), true
 	}
 	if inner, found := strings.CutPrefix(text, "["); found {
 		text = strings.TrimSuffix(inner, "]")

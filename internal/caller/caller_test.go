@@ -99,9 +99,9 @@ func TestExtractor(t *testing.T) {
 func TestUntrusted(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		trusted              []netip.Prefix
-		socket, header, with string
-		want                 bool
+		trusted                     []netip.Prefix
+		socket, header, withProxies string
+		want                        bool
 	}{
 		"loopback":               {nil, "127.0.0.1:5", "X-Forwarded-For", "192.0.2.7", true},
 		"private_ipv6":           {nil, "[fd00::1]:5", "X-Real-Ip", "192.0.2.7", true},
@@ -115,7 +115,7 @@ func TestUntrusted(t *testing.T) {
 			t.Parallel()
 			r := httptest.NewRequest("GET", "/", nil)
 			r.RemoteAddr = tt.socket
-			r.Header.Set(tt.header, tt.with)
+			r.Header.Set(tt.header, tt.withProxies)
 			if proxy, got := caller.Untrusted(r, tt.trusted); got != tt.want || got && proxy != netip.MustParseAddrPort(tt.socket).Addr() {
 				t.Errorf("got %s, %t; want %t", proxy, got, tt.want)
 			}

@@ -11,7 +11,7 @@ func Grouped(n int64) string {
 	return digits
 }
 
-// Plural formats a number of things: 1 sale, 2 sales.
+// Plural returns a number with its noun: 1 sale, 2 sales.
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

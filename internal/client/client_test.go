@@ -97,17 +97,17 @@ func TestClient_sends_the_same_bytes_in_process_and_over_HTTP(t *testing.T) {
 	for name, test := range calls {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var over, inside []received
-			server := httptest.NewServer(record(&over, 200, nil, test.answer))
+			var overHTTP, inProcess []received
+			server := httptest.NewServer(record(&overHTTP, 200, nil, test.answer))
 			defer server.Close()
 			if err := test.call(newClient(t, server.URL+"/shop/", nil)); err != nil {
 				t.Fatalf("over HTTP: %v", err)
 			}
-			handler := record(&inside, 200, nil, test.answer)
+			handler := record(&inProcess, 200, nil, test.answer)
 			if err := test.call(newClient(t, server.URL+"/shop", client.InProcess(handler))); err != nil {
 				t.Fatalf("in process: %v", err)
 			}
-			if diff := cmp.Diff(inside, over); diff != "" {
+			if diff := cmp.Diff(inProcess, overHTTP); diff != "" {
 				t.Errorf("in process differs from HTTP (-in process +HTTP):\n%s", diff)
 			}
 		})
@@ -175,15 +175,15 @@ func TestClient_returns_the_error_of_an_answer(t *testing.T) {
 			var seen []received
 			c := newClient(t, "https://pay.example", client.InProcess(record(&seen, test.status, test.header, test.body)))
 			_, err := c.CreateInvoice(t.Context(), api.InvoiceRequest{Amount: "1", FiatCurrency: "EUR"}, "")
-			same(t, "CreateInvoice", err, test.create)
+			checkSameError(t, "CreateInvoice", err, test.create)
 			_, err = c.Invoice(t.Context(), "a")
-			same(t, "Invoice", err, test.read)
-			same(t, "Simulate", c.Simulate(t.Context(), "a", api.SimulateRequest{Action: "exact"}), test.simulate)
+			checkSameError(t, "Invoice", err, test.read)
+			checkSameError(t, "Simulate", c.Simulate(t.Context(), "a", api.SimulateRequest{Action: "exact"}), test.simulate)
 		})
 	}
 }
 
-func same(t *testing.T, call string, err, want error) {
+func checkSameError(t *testing.T, call string, err, want error) {
 	t.Helper()
 	if full, ok := errors.AsType[*client.Error](want); ok {
 		checkError(t, err, full)
@@ -235,17 +235,17 @@ func TestClient_bounds_the_time_of_a_call(t *testing.T) {
 func TestInProcess_ends_with_its_context(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ended := make(chan struct{})
+		done := make(chan struct{})
 		c := newClient(t, "https://pay.example", client.InProcess(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			<-r.Context().Done()
-			close(ended)
+			close(done)
 		})))
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		if _, err := c.Invoice(ctx, "a"); !errors.Is(err, context.Canceled) {
 			t.Errorf("Invoice() = %v, want context.Canceled", err)
 		}
-		<-ended
+		<-done
 	})
 }
 
@@ -311,7 +311,7 @@ func TestClient_reads_events(t *testing.T) {
 			var seen []received
 			c := newClient(t, "https://pay.example", client.InProcess(record(&seen, test.status, test.header, test.body)))
 			page, err := c.Events(t.Context(), test.after, 20*time.Second)
-			same(t, "Events", err, test.want)
+			checkSameError(t, "Events", err, test.want)
 			if test.want == nil && (page.Mode != "test" || page.Next != 7) {
 				t.Errorf("Events() = %+v", page)
 			}

@@ -44,7 +44,7 @@ func (c *Client) WaitInvoice(ctx context.Context, id, etag string, wait time.Dur
 	switch {
 	case a.status == http.StatusNotModified:
 		return Snapshot{}, wrap("read invoice", ErrNotModified)
-	case a.shows(id, &resource):
+	case a.isInvoice(id, &resource):
 		c.proved.Store(true)
 		return Snapshot{Resource: resource, ETag: a.header.Get("ETag"), Theme: a.header.Get(api.HeaderTheme)}, nil
 	}
@@ -62,31 +62,31 @@ func (r *request) waitFor(wait time.Duration) {
 // Simulate carries out an action on a test invoice in the simulated network. It returns
 // ErrNotFound, or ErrUnsupported if the service has no such network.
 func (c *Client) Simulate(ctx context.Context, id string, r api.SimulateRequest) error {
-	return wrap("simulate", c.act(ctx, id, api.PathTestInvoices+"/"+url.PathEscape(id)+"/simulate", r))
+	return wrap("simulate", c.postAction(ctx, id, api.PathTestInvoices+"/"+url.PathEscape(id)+"/simulate", r))
 }
 
 // Requote requests a new price for the amount due, unless there is already a newer quote than the
 // given quote. It returns ErrNotFound or ErrUnsupported; a refusal is an *Error.
 func (c *Client) Requote(ctx context.Context, id string, r api.RequoteRequest) error {
-	return wrap("requote", c.act(ctx, id, api.PathInvoices+"/"+url.PathEscape(id)+"/requote", r))
+	return wrap("requote", c.postAction(ctx, id, api.PathInvoices+"/"+url.PathEscape(id)+"/requote", r))
 }
 
 // SetRefundAddress sets the address to which the shopper wants refunds. It returns ErrNotFound or
 // ErrUnsupported; a refusal is an *Error.
 func (c *Client) SetRefundAddress(ctx context.Context, id string, r api.RefundRequest) error {
-	return wrap("set refund address", c.act(ctx, id, api.PathInvoices+"/"+url.PathEscape(id)+"/refund-address", r))
+	return wrap("set refund address", c.postAction(ctx, id, api.PathInvoices+"/"+url.PathEscape(id)+"/refund-address", r))
 }
 
-// act posts an action on an invoice that only Chequer offers.
-func (c *Client) act(ctx context.Context, id, path string, action any) error {
+// postAction posts an action on an invoice that only Chequer offers.
+func (c *Client) postAction(ctx context.Context, id, path string, action any) error {
 	a, err := c.post(ctx, path, action, "")
-	if err == nil && !a.shows(id, &api.Resource{}) {
+	if err == nil && !a.isInvoice(id, &api.Resource{}) {
 		err = c.refusal(a)
 	}
 	return err
 }
 
-// shows reports whether an answer is Chequer's resource of an invoice, and decodes it.
-func (a answer) shows(id string, r *api.Resource) bool {
+// isInvoice reports whether an answer is Chequer's resource of an invoice, and decodes it.
+func (a answer) isInvoice(id string, r *api.Resource) bool {
 	return a.status == http.StatusOK && decode(a.body, r) == nil && r.ForeignID == id
 }

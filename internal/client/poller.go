@@ -32,10 +32,10 @@ type Poller struct {
 
 // poll is the long poll of one invoice.
 type poll struct {
-	etag  string        // that was returned last
-	fresh *Snapshot     // that the poll returned and Invoice has not
-	read  chan struct{} // closed when Invoice was called first
-	once  sync.Once
+	etag   string        // that was returned last
+	unread *Snapshot     // that the poll returned and Invoice has not
+	read   chan struct{} // closed when Invoice was called first
+	once   sync.Once
 }
 
 // NewPoller returns a new Poller.
@@ -44,8 +44,8 @@ func NewPoller(client Waiter) *Poller { return &Poller{client: client, polls: ma
 // Invoice returns an invoice. If it is watched and its poll returned a new snapshot, it returns that
 // without a request.
 func (p *Poller) Invoice(ctx context.Context, id string) (Snapshot, error) {
-	if fresh := p.take(id); fresh != nil {
-		return *fresh, nil
+	if snapshot := p.takeUnread(id); snapshot != nil {
+		return *snapshot, nil
 	}
 	snapshot, err := p.client.Invoice(ctx, id)
 	if err != nil {
@@ -60,15 +60,15 @@ func (p *Poller) Invoice(ctx context.Context, id string) (Snapshot, error) {
 	return snapshot, nil
 }
 
-// take returns the snapshot that the poll of an invoice returned since the last call; nil if there is
+// takeUnread returns the snapshot that the poll of an invoice returned since the last call; nil if there is
 // none.
-func (p *Poller) take(id string) (fresh *Snapshot) {
+func (p *Poller) takeUnread(id string) (snapshot *Snapshot) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if current, ok := p.polls[id]; ok {
-		fresh, current.fresh = current.fresh, nil
+		snapshot, current.unread = current.unread, nil
 	}
-	return fresh
+	return snapshot
 }
 
 // Watch calls changed after each change of an invoice that follows the next call of Invoice, with 0,
@@ -97,14 +97,14 @@ func (p *Poller) run(ctx context.Context, id string, current *poll, changed func
 	case <-ctx.Done():
 	}
 	for ctx.Err() == nil {
-		asked, etag := time.Now(), p.etag(current)
+		requestedAt, etag := time.Now(), p.etag(current)
 		snapshot, err := p.client.WaitInvoice(ctx, id, etag, pollWait)
 		if err == nil && snapshot.ETag != etag {
 			p.setFresh(current, snapshot)
 			changed(0)
 			continue
 		}
-		if !errors.Is(err, ErrNotModified) || time.Since(asked) < pollPause {
+		if !errors.Is(err, ErrNotModified) || time.Since(requestedAt) < pollPause {
 			select {
 			case <-time.After(pollPause):
 			case <-ctx.Done():
@@ -122,5 +122,5 @@ func (p *Poller) etag(current *poll) string {
 func (p *Poller) setFresh(current *poll, snapshot Snapshot) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	current.etag, current.fresh = snapshot.ETag, &snapshot
+	current.etag, current.unread = snapshot.ETag, &snapshot
 }

@@ -104,13 +104,13 @@ func (s Switch) String() string {
 // CHEQUER_CONFIG names this file; the default is chequer.env in the data directory. The error names
 // every fault. Unknown names are not faults; Unknown returns them.
 func Load(environ []string) (Config, error) {
-	given, file, faults := read(environ)
-	c := Config{file: file, source: given.source, unknown: given.unknown}
-	err := env.ParseWithOptions(&c, env.Options{Environment: given.value, Prefix: prefix})
-	var all env.AggregateError
+	values, file, faults := read(environ)
+	c := Config{file: file, source: values.source, unknown: values.unknown}
+	err := env.ParseWithOptions(&c, env.Options{Environment: values.value, Prefix: prefix})
+	var errs env.AggregateError
 	switch {
-	case errors.As(err, &all):
-		for _, fault := range all.Errors {
+	case errors.As(err, &errs):
+		for _, fault := range errs.Errors {
 			faults = append(faults, settingFault(fault))
 		}
 	case err != nil:
@@ -306,8 +306,8 @@ func isPort(text string) bool {
 // BasePath returns the path of the base address; "" for the root.
 func (c Config) BasePath() string {
 	_, rest, _ := strings.Cut(c.BaseURL, "://")
-	_, path, below := strings.Cut(rest, "/")
-	if !below {
+	_, path, hasPath := strings.Cut(rest, "/")
+	if !hasPath {
 		return ""
 	}
 	return "/" + path

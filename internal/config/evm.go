@@ -71,20 +71,20 @@ func (e *EVM) byNetwork() (networks []string, values map[string]*string) {
 func isTestnet(network string) bool { return strings.HasSuffix(network, "sepolia") }
 
 // RPC returns the setting of an EVM network: RPCOff, RPCPublic, or "" with endpoints.
-func (e EVM) RPC(network string) (how string, endpoints []Endpoint) {
+func (e EVM) RPC(network string) (mode string, endpoints []Endpoint) {
 	_, values := e.byNetwork()
 	return parseRPC(*values[network])
 }
 
 // WithRPC returns the settings with RPCOff or RPCPublic for a network.
-func (e EVM) WithRPC(network, how string) EVM {
+func (e EVM) WithRPC(network, mode string) EVM {
 	_, values := e.byNetwork()
-	*values[network] = how
+	*values[network] = mode
 	return e
 }
 
 // parseRPC parses the setting of an EVM network.
-func parseRPC(value string) (how string, endpoints []Endpoint) {
+func parseRPC(value string) (mode string, endpoints []Endpoint) {
 	if value == RPCOff || value == RPCPublic {
 		return value, nil
 	}
@@ -147,19 +147,19 @@ func (e EVM) check(fault func(name, format string, args ...any)) {
 
 // shownRPC returns the setting of an EVM network without keys.
 func shownRPC(value string) string {
-	how, endpoints := parseRPC(value)
-	if how != "" {
-		return how
+	mode, endpoints := parseRPC(value)
+	if mode != "" {
+		return mode
 	}
-	shown := make([]string, len(endpoints))
+	texts := make([]string, len(endpoints))
 	for i, endpoint := range endpoints {
-		shown[i] = endpoint.shown()
+		texts[i] = endpoint.redacted()
 	}
-	return strings.Join(shown, ",")
+	return strings.Join(texts, ",")
 }
 
-// shown returns the endpoint with only its host, because all other parts may contain a key.
-func (e Endpoint) shown() string {
+// redacted returns the endpoint with only its host, because all other parts may contain a key.
+func (e Endpoint) redacted() string {
 	text := ""
 	if e.Trusted {
 		text = "trusted:"

@@ -14,16 +14,16 @@ func TestRPC(t *testing.T) {
 	for name, test := range map[string]struct {
 		environ []string
 		network string
-		how     string
+		mode    string
 		want    []config.Endpoint
 		shown   string
 	}{
-		"Ethereum by default": {network: "ethereum", how: "public", shown: "public"},
-		"Base by default":     {network: "base", how: "public", shown: "public"},
-		"Arbitrum by default": {network: "arbitrum", how: "off", shown: "off"},
-		"switched on":         {environ: []string{"CHEQUER_GNOSIS_RPC=public"}, network: "gnosis", how: "public", shown: "public"},
+		"Ethereum by default": {network: "ethereum", mode: "public", shown: "public"},
+		"Base by default":     {network: "base", mode: "public", shown: "public"},
+		"Arbitrum by default": {network: "arbitrum", mode: "off", shown: "off"},
+		"switched on":         {environ: []string{"CHEQUER_GNOSIS_RPC=public"}, network: "gnosis", mode: "public", shown: "public"},
 		"beside a test network": {
-			environ: []string{"CHEQUER_BASE_SEPOLIA_RPC=public"}, network: "base", how: "off", shown: "off",
+			environ: []string{"CHEQUER_BASE_SEPOLIA_RPC=public"}, network: "base", mode: "off", shown: "off",
 		},
 		"endpoints": {
 			environ: []string{"CHEQUER_BASE_RPC=trusted:http://127.0.0.1:8545, alchemy=https://base.alchemy.example/v2/topsecret?key=topsecret\nhttps://u:topsecret@rpc.example.org"},
@@ -43,8 +43,8 @@ func TestRPC(t *testing.T) {
 				t.Fatal(err)
 			}
 			how, endpoints := c.EVM.RPC(test.network)
-			if how != test.how {
-				t.Errorf("how = %q, want %q", how, test.how)
+			if how != test.mode {
+				t.Errorf("how = %q, want %q", how, test.mode)
 			}
 			if diff := cmp.Diff(endpoints, test.want); diff != "" {
 				t.Errorf("endpoints (-got +want):\n%s", diff)

@@ -30,11 +30,11 @@ func TestLoad_reads_networks(t *testing.T) {
 			for _, text := range tt.want {
 				want = append(want, netip.MustParsePrefix(text))
 			}
-			same := cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })
-			if diff := cmp.Diff(c.Proxies(), want, same); diff != "" {
+			comparePrefixes := cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })
+			if diff := cmp.Diff(c.Proxies(), want, comparePrefixes); diff != "" {
 				t.Errorf("Proxies() (-got +want):\n%s", diff)
 			}
-			if diff := cmp.Diff(c.CallbackAllow(), want, same); diff != "" {
+			if diff := cmp.Diff(c.CallbackAllow(), want, comparePrefixes); diff != "" {
 				t.Errorf("CallbackAllow() (-got +want):\n%s", diff)
 			}
 		})

@@ -27,15 +27,15 @@ func (c Config) Settings() []Setting {
 			source = "default"
 		}
 		found = append(found, Setting{
-			Name: d.name, About: d.about, Source: source,
-			Value: shown(fmt.Sprint(value.FieldByIndex(d.index).Interface()), d.show),
+			Name: d.name, About: d.description, Source: source,
+			Value: redacted(fmt.Sprint(value.FieldByIndex(d.index).Interface()), d.show),
 		})
 	}
 	return found
 }
 
-// shown returns a value in the form that the tag show defines.
-func shown(value, show string) string {
+// redacted returns a value in the form that the tag show defines.
+func redacted(value, show string) string {
 	switch {
 	case value == "" || show == "":
 		return value
@@ -61,9 +61,9 @@ func withoutPassword(address string) string {
 
 // definition is a setting as defined by the tags of a field of Config.
 type definition struct {
-	name, about, show string
-	field             string // name of the field
-	index             []int  // of the field in Config
+	name, description, show string
+	field                   string // name of the field
+	index                   []int  // of the field in Config
 }
 
 // definitions returns the settings in the order of Config.
@@ -81,7 +81,7 @@ func definitionsOf(t reflect.Type, prefix string, index []int) []definition {
 		name, isSetting := field.Tag.Lookup("env")
 		switch {
 		case isSetting:
-			found = append(found, definition{name: prefix + name, field: field.Name, about: field.Tag.Get("about"), show: field.Tag.Get("show"), index: at})
+			found = append(found, definition{name: prefix + name, field: field.Name, description: field.Tag.Get("about"), show: field.Tag.Get("show"), index: at})
 		case field.IsExported() && field.Type.Kind() == reflect.Struct:
 			found = append(found, definitionsOf(field.Type, prefix+field.Tag.Get("envPrefix"), at)...)
 		}

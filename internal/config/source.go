@@ -68,7 +68,7 @@ func read(environ []string) (v values, file string, faults []error) {
 	if err != nil {
 		return v, file, append(faults, err)
 	}
-	inFile = slices.DeleteFunc(inFile, func(a assignment) bool { return v.given(a.name) })
+	inFile = slices.DeleteFunc(inFile, func(a assignment) bool { return v.isGiven(a.name) })
 	return v, file, append(faults, v.add(inFile, file)...)
 }
 
@@ -186,8 +186,8 @@ func unquote(value string) (string, error) {
 	return inside, nil
 }
 
-// given reports whether a setting has a value, by its name or by NAME_FILE.
-func (v values) given(name string) bool {
+// isGiven reports whether a setting has a value, by its name or by NAME_FILE.
+func (v values) isGiven(name string) bool {
 	base, _ := settingName(name)
 	_, ok := v.value[base]
 	return ok

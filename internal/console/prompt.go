@@ -56,13 +56,13 @@ func ReadSecret(ctx context.Context, question string) (string, error) {
 		text []byte
 		err  error
 	}
-	typed := make(chan answer, 1)
+	answers := make(chan answer, 1)
 	go func() { // if nothing is typed, it ends with the program
 		text, err := term.ReadPassword(terminal)
-		typed <- answer{text, err}
+		answers <- answer{text, err}
 	}()
 	select {
-	case a := <-typed:
+	case a := <-answers:
 		return string(a.text), a.err
 	case <-ctx.Done():
 		return "", errors.Join(ctx.Err(), term.Restore(terminal, before))

@@ -34,21 +34,21 @@ func TestRestore_continues_the_audit_log(t *testing.T) {
 	}
 
 	// The database was lost, but the data directory was not.
-	lost := c
-	lost.DatabaseURL = "sqlite:" + t.TempDir() + "/chequer.db"
-	if _, err := restore(t, lost, path); err != nil {
+	restoredConfig := c
+	restoredConfig.DatabaseURL = "sqlite:" + t.TempDir() + "/chequer.db"
+	if _, err := restore(t, restoredConfig, path); err != nil {
 		t.Fatal(err)
 	}
-	again := open(t, lost)
-	head, err := again.Storage.VerifyAuditLog(t.Context())
+	restored := open(t, restoredConfig)
+	head, err := restored.Storage.VerifyAuditLog(t.Context())
 	if err != nil || head.Number != before.Number-5+1 {
 		t.Errorf("verified up to %d, error %v, want %d", head.Number, err, before.Number-5+1)
 	}
-	entries, err := again.Storage.AuditLog(t.Context(), 0, 1)
+	entries, err := restored.Storage.AuditLog(t.Context(), 0, 1)
 	if err != nil || len(entries) != 1 || entries[0].Change.Action != "backup.restored" {
 		t.Errorf("newest entry: %+v, error %v", entries, err)
 	}
-	if _, _, err := again.Desk.Ticket(t.Context(), link.Token); err == nil {
+	if _, _, err := restored.Desk.Ticket(t.Context(), link.Token); err == nil {
 		t.Error("a link of the backup is valid")
 	}
 }

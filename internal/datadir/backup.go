@@ -99,11 +99,11 @@ func mayWrite(path string, force bool) error {
 
 // usedMasterKey returns the key of an existing database. It creates no key.
 func usedMasterKey(ctx context.Context, c config.Config) ([]byte, error) {
-	used, err := engine.InUse(ctx, c.DatabaseURL)
+	isUsed, err := engine.InUse(ctx, c.DatabaseURL)
 	if err != nil {
 		return nil, err
 	}
-	if !used {
+	if !isUsed {
 		return nil, fmt.Errorf("back up: %w in %s: CHEQUER_CONFIG or CHEQUER_DATA_DIR selects another database", backup.ErrNoDatabase, Place(c))
 	}
 	key, _, err := masterKey(ctx, c)

@@ -185,14 +185,14 @@ func TestBackup_contains_no_plain_text(t *testing.T) {
 	newShop(t, c)
 	path := backUp(t, c)
 	onlyForOwner(t, path)
-	shown := text(t, path)
+	backupText := text(t, path)
 	master := strings.TrimSpace(text(t, filepath.Join(c.DataDir, "master.key")))
 	raw, err := hex.DecodeString(master)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, secret := range []string{master, string(raw), "zpub", "wallets", "master_key"} {
-		if strings.Contains(shown, secret) {
+		if strings.Contains(backupText, secret) {
 			t.Errorf("the file contains %q", secret)
 		}
 	}
@@ -222,14 +222,14 @@ func TestBackup_that_fails_leaves_no_file(t *testing.T) {
 	c := settings(t, "")
 	noTerminal := errors.New("no terminal")
 	folder, ctx := t.TempDir(), t.Context()
-	fails := func(what string, passphrase func() (string, error), want string) {
+	fails := func(name string, passphrase func() (string, error), want string) {
 		t.Helper()
 		_, err := datadir.Backup(ctx, c, filepath.Join(folder, "shop.backup"), datadir.BackupOptions{Work: 4, Passphrase: passphrase})
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got error %v, want %q", what, err, want)
+			t.Errorf("%s: got error %v, want %q", name, err, want)
 		}
 		if files, err := os.ReadDir(folder); err != nil || len(files) > 0 {
-			t.Errorf("%s: files %v, error %v, want no file", what, files, err)
+			t.Errorf("%s: files %v, error %v, want no file", name, files, err)
 		}
 	}
 	fails("no database", unasked(t), "there is no database yet")
@@ -257,7 +257,7 @@ func TestRestore_changes_nothing_unless_the_backup_is_complete(t *testing.T) {
 	path := backUp(t, c)
 	backup := []byte(text(t, path))
 	target := settings(t, "")
-	refuses := func(what string, damaged []byte, passphrase, want string) {
+	refuses := func(name string, damaged []byte, passphrase, want string) {
 		t.Helper()
 		file := filepath.Join(t.TempDir(), "damaged")
 		if err := os.WriteFile(file, damaged, 0o600); err != nil {
@@ -265,10 +265,10 @@ func TestRestore_changes_nothing_unless_the_backup_is_complete(t *testing.T) {
 		}
 		_, err := datadir.Restore(t.Context(), target, file, datadir.RestoreOptions{Passphrase: answer(passphrase)})
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got error %v, want %q", what, err, want)
+			t.Errorf("%s: got error %v, want %q", name, err, want)
 		}
 		if _, err := os.Stat(target.DataDir); !errors.Is(err, fs.ErrNotExist) {
-			t.Fatalf("%s: the data directory was created: %v", what, err)
+			t.Fatalf("%s: the data directory was created: %v", name, err)
 		}
 	}
 	refuses("another passphrase", backup, "correct horse batterY", "passphrase is wrong")
@@ -294,13 +294,13 @@ func TestRestore_with_an_existing_master_key(t *testing.T) {
 	source := settings(t, "")
 	want := newShop(t, source)
 	path := backUp(t, source)
-	same, other := text(t, filepath.Join(source.DataDir, "master.key")), strings.Repeat("0", 64)
+	ownKey, other := text(t, filepath.Join(source.DataDir, "master.key")), strings.Repeat("0", 64)
 	for _, tt := range []struct {
 		name, setting, file string
-		refused             string
+		wantErr             string
 	}{
-		{"the_same_in_the_settings", same, "", ""},
-		{"the_same_in_the_data_directory", "", same, ""}, // an earlier restore was killed
+		{"the_same_in_the_settings", ownKey, "", ""},
+		{"the_same_in_the_data_directory", "", ownKey, ""}, // an earlier restore was killed
 		{"another_in_the_settings", other, "", "CHEQUER_MASTER_KEY is not the master key of the backup"},
 		{"another_in_the_data_directory", "", other, "master.key is not the master key of the backup"},
 		{"an_invalid_key_in_the_data_directory", "", "x", "master.key is not the master key of the backup"},
@@ -319,9 +319,9 @@ func TestRestore_with_an_existing_master_key(t *testing.T) {
 				}
 			}
 			restored, err := restore(t, c, path)
-			if tt.refused != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.refused) {
-					t.Errorf("got error %v, want %q", err, tt.refused)
+			if tt.wantErr != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.wantErr) {
+					t.Errorf("got error %v, want %q", err, tt.wantErr)
 				}
 				if err := backup.CheckEmpty(t.Context(), c.DatabaseURL); err != nil {
 					t.Error(err)

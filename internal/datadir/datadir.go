@@ -48,7 +48,7 @@ func Open(ctx context.Context, c config.Config, o Options) (*storage.Storage, *s
 		return nil, nil, err
 	}
 	defer func() { _ = release() }() // the file is only locked, so that an error of closing does not matter
-	master, made, err := masterKey(ctx, c)
+	master, isNew, err := masterKey(ctx, c)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -62,7 +62,7 @@ func Open(ctx context.Context, c config.Config, o Options) (*storage.Storage, *s
 	switch {
 	case errors.Is(err, engine.ErrOlder):
 		return nil, nil, fmt.Errorf("%w: stop every server of that release, then chequer migrate upgrades the database, as chequer serve does", err)
-	case err != nil && made:
+	case err != nil && isNew:
 		return nil, nil, errors.Join(err, removeNewKey(ctx, c))
 	}
 	return s, box, err
@@ -79,8 +79,8 @@ const auditMark = "audit.json"
 // mustExist returns ErrNoShop if there is no database. If there is a master key but no database, it
 // returns nil, because masterKey returns a better error.
 func mustExist(ctx context.Context, c config.Config) error {
-	used, err := engine.InUse(ctx, c.DatabaseURL)
-	if err != nil || used || exists(filepath.Join(c.DataDir, masterKeyFile)) {
+	isUsed, err := engine.InUse(ctx, c.DatabaseURL)
+	if err != nil || isUsed || exists(filepath.Join(c.DataDir, masterKeyFile)) {
 		return err
 	}
 	return fmt.Errorf("%w in %s: chequer init or chequer serve creates one; CHEQUER_CONFIG or CHEQUER_DATA_DIR selects another database", ErrNoShop, Place(c))

@@ -24,7 +24,7 @@ const masterKeyFile = "master.key"
 // that of a file in the data directory. It creates the file only together with a new database, so
 // that a lost key is never silently replaced, and it refuses to create a database when there is an
 // old key. The caller must hold the data directory.
-func masterKey(ctx context.Context, c config.Config) (key []byte, made bool, err error) {
+func masterKey(ctx context.Context, c config.Config) (key []byte, isNew bool, err error) {
 	if c.MasterKey != "" {
 		key, err = hex.DecodeString(c.MasterKey)
 		return key, false, err
@@ -34,17 +34,17 @@ func masterKey(ctx context.Context, c config.Config) (key []byte, made bool, err
 	if fault != nil && !errors.Is(fault, fs.ErrNotExist) {
 		return nil, false, fault
 	}
-	used, err := engine.InUse(ctx, c.DatabaseURL)
+	isUsed, err := engine.InUse(ctx, c.DatabaseURL)
 	switch {
 	case err != nil:
 		return nil, false, err
-	case fault == nil && !used:
+	case fault == nil && !isUsed:
 		return nil, false, fmt.Errorf("%s has no tables, but %s is the master key of an earlier database: "+
 			"put the database back, with the file that ends in -wal if there is one, or chequer restore a backup. "+
 			"To begin with an empty database, move the key away", Place(c), path)
 	case fault == nil:
 		return key, false, nil
-	case used:
+	case isUsed:
 		return nil, false, fmt.Errorf("the database was created with a master key: set CHEQUER_MASTER_KEY or CHEQUER_MASTER_KEY_FILE, or put the key back as %s", path)
 	}
 	key, err = makeMasterKey(path)
@@ -54,7 +54,7 @@ func masterKey(ctx context.Context, c config.Config) (key []byte, made bool, err
 // removeNewKey removes a new key whose database could not be created, because it would be taken for the
 // key of an earlier database.
 func removeNewKey(ctx context.Context, c config.Config) error {
-	if used, err := engine.InUse(ctx, c.DatabaseURL); used || err != nil {
+	if isUsed, err := engine.InUse(ctx, c.DatabaseURL); isUsed || err != nil {
 		return nil // a database may already use the key
 	}
 	return os.Remove(filepath.Join(c.DataDir, masterKeyFile))

@@ -19,11 +19,11 @@ var products = []merchant.Product{
 
 // ensureProducts creates the products of a demo shop, unless it has some.
 func ensureProducts(ctx context.Context, service *merchant.Products, merchantID string) error {
-	have, err := service.Products(ctx, merchantID)
+	existing, err := service.Products(ctx, merchantID)
 	if err != nil {
 		return fmt.Errorf("demo products: %w", err)
 	}
-	if len(have) > 0 {
+	if len(existing) > 0 {
 		return nil
 	}
 	for _, p := range products {

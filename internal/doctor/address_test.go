@@ -34,7 +34,7 @@ func TestExamineAddress(t *testing.T) {
 		return s.URL
 	}
 	own := identity(1)
-	this, other := serve(own), serve(identity(2))
+	ownURL, other := serve(own), serve(identity(2))
 	proxy := func(to, strip string) http.Handler {
 		target, err := url.Parse(to)
 		if err != nil {
@@ -48,16 +48,16 @@ func TestExamineAddress(t *testing.T) {
 		tls     bool
 		want    string
 	}{
-		"this server":          {handler: proxy(this, ""), want: "ok address: URL leads to this server"},
+		"this server":          {handler: proxy(ownURL, ""), want: "ok address: URL leads to this server"},
 		"another installation": {handler: proxy(other, ""), want: "fail address: URL leads to another installation"},
 		"another program":      {handler: http.NotFoundHandler(), want: "fail address: URL does not lead to this server: /readyz answers 404"},
-		"base path not passed": {handler: proxy(this, "/elsewhere"), path: "/pay", want: "fail address: URL does not lead to this server: /readyz answers 404"},
+		"base path not passed": {handler: proxy(ownURL, "/elsewhere"), path: "/pay", want: "fail address: URL does not lead to this server: /readyz answers 404"},
 		"a redirect":           {handler: http.RedirectHandler("https://shop.example/", http.StatusFound), want: "fail address: URL redirects elsewhere"},
 		"a JSON answer of another program": {
 			handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"ready":true}`)) }),
 			want:    "fail address: URL does not lead to this server: /readyz answers 200",
 		},
-		"a self-signed certificate": {handler: proxy(this, ""), tls: true, want: "fail address: URL has a certificate that browsers refuse"},
+		"a self-signed certificate": {handler: proxy(ownURL, ""), tls: true, want: "fail address: URL has a certificate that browsers refuse"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -83,8 +83,8 @@ func TestUnreached(t *testing.T) {
 	if level, message := unreached(missing); level != LevelFail || !strings.Contains(message, "DNS record for pay.example") {
 		t.Errorf("missing name: got %s %s", level, message)
 	}
-	refused := &url.Error{Op: "Get", URL: "https://pay.example/readyz?challenge=abc", Err: &net.OpError{Op: "dial", Err: net.ErrClosed}}
-	if level, message := unreached(refused); level != LevelWarn || strings.Contains(message, "abc") {
+	connRefused := &url.Error{Op: "Get", URL: "https://pay.example/readyz?challenge=abc", Err: &net.OpError{Op: "dial", Err: net.ErrClosed}}
+	if level, message := unreached(connRefused); level != LevelWarn || strings.Contains(message, "abc") {
 		t.Errorf("refused: %s %s", level, message)
 	}
 }

@@ -100,15 +100,15 @@ const (
 )
 
 // reportBlockTime warns when the block times of a network contradict this machine's clock.
-func (e *examination) reportBlockTime(h readiness.Network, wallet string, about string) {
+func (e *examination) reportBlockTime(h readiness.Network, wallet string, subject string) {
 	if h.TipTime == nil || h.Fault != "" || h.Progress != "" {
 		return
 	}
 	ahead, isEVM := h.TipTime.Sub(e.Now()), wallet == string(keys.ETH)
 	switch {
 	case isEVM && ahead > maxEVMAhead || !isEVM && ahead > maxBitcoinAhead:
-		e.warn(about, "the newest block is %s ahead of this machine's clock: set the clock by NTP, because a wrong clock changes which payments are late", ahead.Round(time.Second))
+		e.warn(subject, "the newest block is %s ahead of this machine's clock: set the clock by NTP, because a wrong clock changes which payments are late", ahead.Round(time.Second))
 	case isEVM && ahead < -maxEVMBehind:
-		e.warn(about, "the newest block is %s old: the network makes no blocks, its endpoints are stale, or this machine's clock is ahead", (-ahead).Round(time.Second))
+		e.warn(subject, "the newest block is %s old: the network makes no blocks, its endpoints are stale, or this machine's clock is ahead", (-ahead).Round(time.Second))
 	}
 }

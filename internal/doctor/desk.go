@@ -18,7 +18,7 @@ type AuditLog interface {
 // examineAuditLog reports whether the audit log is complete.
 func (e *examination) examineAuditLog(ctx context.Context) error {
 	head, err := e.Storage.VerifyAuditLog(ctx)
-	if _, broken := errors.AsType[*audit.BrokenError](err); broken {
+	if _, isBroken := errors.AsType[*audit.BrokenError](err); isBroken {
 		e.fail("audit log", "%s: a person changed the database, or this is an older copy of it", oneLine(err))
 		return nil
 	}

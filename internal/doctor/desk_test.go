@@ -48,8 +48,8 @@ func TestExamineDesk(t *testing.T) {
 	got := []string{lines("https://shop.example"), lines("http://192.168.1.5:8080")}
 	err := s.ChangeTeam(t.Context(), "", func(account.Ticket, []account.Account) ([]account.Account, account.Outcome, error) {
 		passkey := account.SignIn{Passkeys: []account.Passkey{{Name: "Laptop", Host: "shop.example"}}}
-		both := account.SignIn{Passkeys: passkey.Passkeys, Password: &account.Password{}}
-		return []account.Account{{ID: "acc_1", Name: "Maren", SignIn: passkey}, {ID: "acc_2", Name: "Tove", SignIn: both}}, account.Outcome{}, nil
+		bothMethods := account.SignIn{Passkeys: passkey.Passkeys, Password: &account.Password{}}
+		return []account.Account{{ID: "acc_1", Name: "Maren", SignIn: passkey}, {ID: "acc_2", Name: "Tove", SignIn: bothMethods}}, account.Outcome{}, nil
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func TestReportFree(t *testing.T) {
 
 func TestExamineBackup(t *testing.T) {
 	t.Parallel()
-	made := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	madeAt := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	c := config.Config{DataDir: t.TempDir()}
 	expect := func(now time.Time, want string) {
 		t.Helper()
@@ -48,7 +48,7 @@ func TestExamineBackup(t *testing.T) {
 			t.Errorf("got findings %q, want %q", got, want)
 		}
 	}
-	expect(made, "warn backup: chequer backup was never run")
+	expect(madeAt, "warn backup: chequer backup was never run")
 	record := func(text string) {
 		t.Helper()
 		if err := os.WriteFile(filepath.Join(c.DataDir, "last-backup.json"), []byte(text), 0o600); err != nil {
@@ -56,8 +56,8 @@ func TestExamineBackup(t *testing.T) {
 		}
 	}
 	record(`{"finished_at":"2026-11-01T12:00:00Z","file":"shop.backup"}`)
-	expect(made.Add(90*time.Minute), "ok backup: shop.backup, 1h30m0s ago")
-	expect(made.Add(9*24*time.Hour), "warn backup: the last backup is 9 days old: shop.backup")
+	expect(madeAt.Add(90*time.Minute), "ok backup: shop.backup, 1h30m0s ago")
+	expect(madeAt.Add(9*24*time.Hour), "warn backup: the last backup is 9 days old: shop.backup")
 	record("{")
-	expect(made, "warn backup: last backup: ")
+	expect(madeAt, "warn backup: last backup: ")
 }

@@ -79,20 +79,20 @@ type examination struct {
 }
 
 // add adds a finding.
-func (e *examination) add(level Level, about, format string, args ...any) {
-	e.found = append(e.found, Finding{Level: level, About: about, Message: fmt.Sprintf(format, args...)})
+func (e *examination) add(level Level, subject, format string, args ...any) {
+	e.found = append(e.found, Finding{Level: level, About: subject, Message: fmt.Sprintf(format, args...)})
 }
 
-func (e *examination) ok(about, format string, args ...any) {
-	e.add(LevelOK, about, format, args...)
+func (e *examination) ok(subject, format string, args ...any) {
+	e.add(LevelOK, subject, format, args...)
 }
 
-func (e *examination) warn(about, format string, args ...any) {
-	e.add(LevelWarn, about, format, args...)
+func (e *examination) warn(subject, format string, args ...any) {
+	e.add(LevelWarn, subject, format, args...)
 }
 
-func (e *examination) fail(about, format string, args ...any) {
-	e.add(LevelFail, about, format, args...)
+func (e *examination) fail(subject, format string, args ...any) {
+	e.add(LevelFail, subject, format, args...)
 }
 
 // Examine reports what works and what is missing before shoppers can pay.
@@ -164,11 +164,11 @@ func (e *examination) examineWallets(wallets []merchant.Wallet) error {
 		e.fail("wallets", "none yet: chequer wallet add BTC zpub…")
 	}
 	for _, w := range wallets {
-		gives, err := networks.MethodsOf(e.Settings, keys.Kind(w.Asset))
+		methods, err := networks.MethodsOf(e.Settings, keys.Kind(w.Asset))
 		if err != nil {
 			return err
 		}
-		e.ok("wallet", "%s since %s, %s", w.Asset, w.CreatedAt.UTC().Format(time.DateOnly), gives)
+		e.ok("wallet", "%s since %s, %s", w.Asset, w.CreatedAt.UTC().Format(time.DateOnly), methods)
 		choices, err := networks.ChoicesOf(e.Settings, keys.Kind(w.Asset))
 		if err != nil {
 			return err

@@ -19,31 +19,31 @@ func (e *examination) examineEndpoints(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		about, before := "endpoint "+endpoint.ID, len(e.found)
+		subject, before := "endpoint "+endpoint.ID, len(e.found)
 		if err := e.EndpointPolicy.Check(endpoint.URL, endpoint.Mode == merchant.Live); err != nil {
-			e.warn(about, "no events are sent to it: %v", err)
+			e.warn(subject, "no events are sent to it: %v", err)
 		}
 		if endpoint.Paused {
-			e.warn(about, "is paused, events waiting: %d: chequer endpoint resume %s", h.Waiting, endpoint.ID)
+			e.warn(subject, "is paused, events waiting: %d: chequer endpoint resume %s", h.Waiting, endpoint.ID)
 		}
 		if endpoint.Rotating() {
-			e.warn(about, "has two key pairs until chequer endpoint rotate %s --finish", endpoint.ID)
+			e.warn(subject, "has two key pairs until chequer endpoint rotate %s --finish", endpoint.ID)
 		}
 		if h.Failing() {
-			e.warn(about, "did not accept the newest event, %s ago: %s; events waiting: %d", e.Now().Sub(h.Tried).Round(time.Second), answered(h), h.Waiting)
+			e.warn(subject, "did not accept the newest event, %s ago: %s; events waiting: %d", e.Now().Sub(h.Tried).Round(time.Second), latestAnswer(h), h.Waiting)
 		}
 		if h.Failed > 0 {
-			e.warn(about, "events given up: %d: chequer endpoint deliveries %s --state failed lists them, resend sends them again", h.Failed, endpoint.ID)
+			e.warn(subject, "events given up: %d: chequer endpoint deliveries %s --state failed lists them, resend sends them again", h.Failed, endpoint.ID)
 		}
 		if len(e.found) == before {
-			e.ok(about, "events waiting: %d", h.Waiting)
+			e.ok(subject, "events waiting: %d", h.Waiting)
 		}
 	}
 	return nil
 }
 
-// answered returns the result of the newest attempt.
-func answered(h merchant.EndpointHealth) string {
+// latestAnswer returns the result of the newest attempt.
+func latestAnswer(h merchant.EndpointHealth) string {
 	if h.LastFault != "" {
 		return h.LastFault
 	}

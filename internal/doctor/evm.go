@@ -10,16 +10,16 @@ import (
 
 // examineEVM reports the parts of the probed source of an EVM network. The subject of each finding
 // begins with about.
-func (e *examination) examineEVM(n networks.Network, about string) {
+func (e *examination) examineEVM(n networks.Network, subject string) {
 	evm, isEVM := n.Network.(networks.EVM)
 	if !isEVM {
 		return
 	}
 	if !evm.Quorum.QueryableByAddress() {
-		e.warn(about+"own coin "+evm.Params().OwnCoin(), "is not offered, as only balances of addresses show it: %s", networks.Remedies(n.Setting))
+		e.warn(subject+"own coin "+evm.Params().OwnCoin(), "is not offered, as only balances of addresses show it: %s", networks.Remedies(n.Setting))
 	}
 	if message := evm.Quorum.Narrow(); message != "" {
-		e.warn(about+"endpoints", "%s", message)
+		e.warn(subject+"endpoints", "%s", message)
 	}
 	for _, r := range evm.Reports() {
 		level, message := LevelOK, fmt.Sprintf("at block %s, answered in %s", chain.Grouped(r.Height), r.Latency.Round(time.Millisecond))
@@ -29,7 +29,7 @@ func (e *examination) examineEVM(n networks.Network, about string) {
 		if r.Trusted {
 			message = "own node, " + message
 		}
-		e.add(level, about+"endpoint "+r.Name, "%s", message)
+		e.add(level, subject+"endpoint "+r.Name, "%s", message)
 	}
 	for _, d := range evm.Doubts() {
 		level, message := LevelWarn, d.Text
@@ -39,6 +39,6 @@ func (e *examination) examineEVM(n networks.Network, about string) {
 		if d.Unreadable {
 			message += ": " + networks.Remedies(n.Setting)
 		}
-		e.add(level, about+"token "+d.Asset, "%s", message)
+		e.add(level, subject+"token "+d.Asset, "%s", message)
 	}
 }

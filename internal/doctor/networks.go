@@ -16,38 +16,38 @@ const probeTimeout = 5 * time.Second
 
 // examineNetworks reports the state of each network of the wallets.
 func (e *examination) examineNetworks(ctx context.Context, all []networks.Network, wallets []merchant.Wallet, running readiness.Answer, answers bool) {
-	for _, n := range all {
-		used := slices.ContainsFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == n.Wallet() })
-		if !used {
+	for _, network := range all {
+		hasWallet := slices.ContainsFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == network.Wallet() })
+		if !hasWallet {
 			continue
 		}
-		about := "network " + string(n.ID())
-		if !n.Watched() {
+		subject := "network " + string(network.ID())
+		if !network.Watched() {
 			switch {
 			case bool(e.Settings.Unwatched):
-				e.warn(about, "is offered and not watched: check each payment in your own wallet")
+				e.warn(subject, "is offered and not watched: check each payment in your own wallet")
 			case someWatched(all, wallets): // the operator may have chosen this
-				e.warn(about, "%s", n.Unwatched())
+				e.warn(subject, "%s", network.Unwatched())
 			default:
-				e.fail(about, "%s", n.Unwatched())
+				e.fail(subject, "%s", network.Unwatched())
 			}
 			continue
 		}
-		if n.Probe != nil {
-			err := probe(ctx, n)
-			e.examineEVM(n, about+", ")
+		if network.Probe != nil {
+			err := probe(ctx, network)
+			e.examineEVM(network, subject+", ")
 			if err != nil {
-				e.fail(about, "%s", err)
+				e.fail(subject, "%s", err)
 				continue
 			}
 		}
-		i := slices.IndexFunc(running.Networks, func(h readiness.Network) bool { return h.Network == n.ID() })
+		i := slices.IndexFunc(running.Networks, func(h readiness.Network) bool { return h.Network == network.ID() })
 		if i < 0 {
-			e.warn(about, "%s", e.notRunning(answers))
+			e.warn(subject, "%s", e.notRunning(answers))
 			continue
 		}
-		e.reportHealth(running.Networks[i], about)
-		e.reportBlockTime(running.Networks[i], n.Wallet(), about)
+		e.reportHealth(running.Networks[i], subject)
+		e.reportBlockTime(running.Networks[i], network.Wallet(), subject)
 	}
 }
 
@@ -68,7 +68,7 @@ func (e *examination) notRunning(answers bool) string {
 }
 
 // reportHealth reports the newest scan and the source of a network in the running server.
-func (e *examination) reportHealth(h readiness.Network, about string) {
+func (e *examination) reportHealth(h readiness.Network, subject string) {
 	scanned := "not scanned yet"
 	if h.ScannedAgo != nil {
 		scanned = "scanned to block " + chain.Grouped(h.Tip) + ", " + (time.Duration(*h.ScannedAgo) * time.Second).String() + " ago"
@@ -82,13 +82,13 @@ func (e *examination) reportHealth(h readiness.Network, about string) {
 	}
 	switch {
 	case h.Fault != "":
-		e.warn(about, "%s; %s: %s", scanned, source, h.Fault)
+		e.warn(subject, "%s; %s: %s", scanned, source, h.Fault)
 	case h.Progress != "":
-		e.warn(about, "%s; %s: %s", scanned, source, h.Progress)
+		e.warn(subject, "%s; %s: %s", scanned, source, h.Progress)
 	case h.ScannedAgo == nil || *h.ScannedAgo > int64(maxScanSilence.Seconds()):
-		e.warn(about, "%s; %s", scanned, source)
+		e.warn(subject, "%s; %s", scanned, source)
 	default:
-		e.ok(about, "%s; %s", scanned, source)
+		e.ok(subject, "%s; %s", scanned, source)
 	}
 }
 

@@ -80,8 +80,8 @@ func (e *examination) examinePrices(all []networks.Network, wallets []merchant.W
 	}
 	for _, n := range all {
 		for _, a := range n.Assets() {
-			used := slices.ContainsFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == a.Wallet })
-			if _, err := current().Rate(a.Rate, a.Currency, money.EUR); used && err != nil {
+			hasWallet := slices.ContainsFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == a.Wallet })
+			if _, err := current().Rate(a.Rate, a.Currency, money.EUR); hasWallet && err != nil {
 				e.warn(a.Code, "has no rate, so it is not offered: add %s-EUR=… to CHEQUER_RATES", a.Rate)
 			}
 		}

@@ -25,20 +25,20 @@ func (e *examination) examineSales(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	about := "selling at " + a.Exchange
+	subject := "selling at " + a.Exchange
 	switch {
 	case a.Active && e.Settings.Worthless():
-		e.warn(about, "nothing is sold while a test network is switched on: its coins have no value")
+		e.warn(subject, "nothing is sold while a test network is switched on: its coins have no value")
 	case a.Active:
-		e.ok(about, "on, %s waiting", chain.Plural(counts[invoice.SaleWaiting]+counts[invoice.SaleSending], "sale"))
+		e.ok(subject, "on, %s waiting", chain.Plural(counts[invoice.SaleWaiting]+counts[invoice.SaleSending], "sale"))
 	default:
-		e.warn(about, "off: nothing is sold before chequer sale on")
+		e.warn(subject, "off: nothing is sold before chequer sale on")
 	}
 	if err := e.Accounts.Examine(ctx, a); err != nil {
-		e.warn(about, "%v", err)
+		e.warn(subject, "%v", err)
 	}
 	if n := counts[invoice.SaleFailed]; n > 0 {
-		e.warn(about, "%s failed, which you must decide about: chequer sale list --state failed", chain.Plural(n, "sale"))
+		e.warn(subject, "%s failed, which you must decide about: chequer sale list --state failed", chain.Plural(n, "sale"))
 	}
 	return nil
 }

@@ -16,20 +16,20 @@ import (
 func TestUpdate_keeps_the_owner(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	there, added := filepath.Join(folder, "there"), filepath.Join(folder, "added")
-	if err := os.WriteFile(there, nil, 0o640); err != nil {
+	existing, added := filepath.Join(folder, "there"), filepath.Join(folder, "added")
+	if err := os.WriteFile(existing, nil, 0o640); err != nil {
 		t.Fatal(err)
 	}
 	uid, gid := os.Getuid(), os.Getgid()
 	if uid == 0 {
 		uid, gid = 65533, 65532
-		for _, path := range []string{there, folder} {
+		for _, path := range []string{existing, folder} {
 			if err := os.Chown(path, uid, gid); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	for _, path := range []string{there, added} {
+	for _, path := range []string{existing, added} {
 		if err := durable.Update(path, []byte("x")); err != nil {
 			t.Fatal(err)
 		}
@@ -37,9 +37,9 @@ func TestUpdate_keeps_the_owner(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		is := info.Sys().(*syscall.Stat_t)
-		if int(is.Uid) != uid || path == there && int(is.Gid) != gid {
-			t.Errorf("%s belongs to %d:%d, want %d:%d", filepath.Base(path), is.Uid, is.Gid, uid, gid)
+		stat := info.Sys().(*syscall.Stat_t)
+		if int(stat.Uid) != uid || path == existing && int(stat.Gid) != gid {
+			t.Errorf("%s belongs to %d:%d, want %d:%d", filepath.Base(path), stat.Uid, stat.Gid, uid, gid)
 		}
 	}
 }

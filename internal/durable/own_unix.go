@@ -14,9 +14,9 @@ func copyOwner(f *os.File, model fs.FileInfo, ownerOnly bool) error {
 	if err != nil {
 		return err
 	}
-	is, isKnown := info.Sys().(*syscall.Stat_t)
+	stat, isKnown := info.Sys().(*syscall.Stat_t)
 	want, isWanted := model.Sys().(*syscall.Stat_t)
-	if !isKnown || !isWanted || is.Uid == want.Uid && (ownerOnly || is.Gid == want.Gid) {
+	if !isKnown || !isWanted || stat.Uid == want.Uid && (ownerOnly || stat.Gid == want.Gid) {
 		return nil
 	}
 	group := int(want.Gid)

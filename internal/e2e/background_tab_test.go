@@ -70,90 +70,90 @@ func TestFrozen_tab_updates_afterwards(t *testing.T) {
 		b.addInitScript(`document.addEventListener("freeze", () => window.frozen = true)`)
 		return b, &backgroundTab{site.in(t), s}
 	}
-	t.Run("paid", func(t *testing.T) {
+	t.Run("paid_while_frozen", func(t *testing.T) {
 		s := newSuccessPage(t)
-		b, w := openTab(t, s)
-		w.visit(b)
-		b.freeze()
+		tab, w := openTab(t, s)
+		w.visit(tab)
+		tab.freeze()
 		w.shop().simulate(idOf(w.page), api.SimulateExact, api.SimulateConfirm)
 		w.shop().waitStatus(idOf(w.page), api.StatusPaid, waitTimeout)
-		if got := b.text("#st"); got != "Waiting for your payment" {
+		if got := tab.text("#st"); got != "Waiting for your payment" {
 			t.Errorf("a frozen page shows %q", got)
 		}
-		b.setLifecycle(page.SetWebLifecycleStateStateActive)
-		s.checkVisitedOnce(b)
-		b.checkConsole()
+		tab.setLifecycle(page.SetWebLifecycleStateStateActive)
+		s.checkVisitedOnce(tab)
+		tab.checkConsole()
 	})
-	t.Run("expired", func(t *testing.T) {
+	t.Run("expired_while_frozen", func(t *testing.T) {
 		s := newSuccessPage(t)
-		b, w := openTab(t, s)
-		w.visit(b)
-		b.freeze()
+		tab, w := openTab(t, s)
+		w.visit(tab)
+		tab.freeze()
 		w.advance(3600)
 		w.shop().waitStatus(idOf(w.page), api.StatusExpired, waitTimeout)
-		b.setLifecycle(page.SetWebLifecycleStateStateActive)
-		b.waitFor("#st", "The held price has run out", nil)
+		tab.setLifecycle(page.SetWebLifecycleStateStateActive)
+		tab.waitFor("#st", "The held price has run out", nil)
 		if s.count.Load() != 0 {
 			t.Error("the page of an expired invoice led to the success page")
 		}
-		b.checkConsole()
+		tab.checkConsole()
 	})
 	t.Run("seconds_left_come_from_the_server", func(t *testing.T) {
-		b, w := openTab(t, newSuccessPage(t))
-		w.visit(b)
-		b.freeze()
+		tab, w := openTab(t, newSuccessPage(t))
+		w.visit(tab)
+		tab.freeze()
 		w.advance(610)
-		b.setLifecycle(page.SetWebLifecycleStateStateActive)
-		until(t, waitTimeout, "the clock shows less than five minutes", func() bool { return w.shownSeconds(b) <= 290 })
-		if got := w.shownSeconds(b); got < 230 {
+		tab.setLifecycle(page.SetWebLifecycleStateStateActive)
+		until(t, waitTimeout, "the clock shows less than five minutes", func() bool { return w.shownSeconds(tab) <= 290 })
+		if got := w.shownSeconds(tab); got < 230 {
 			t.Errorf("the clock shows %d seconds, want at least 230", got)
 		}
-		b.waitFor("#say", "Five minutes left at this price.", nil)
-		b.checkConsole()
+		tab.waitFor("#say", "Five minutes left at this price.", nil)
+		tab.checkConsole()
 	})
 	t.Run("paid_while_offline", func(t *testing.T) {
 		s := newSuccessPage(t)
-		b, w := openTab(t, s)
-		b.blockURLs("*://*:*/invoice/*/live*") // an open stream survives offline emulation, which affects new requests only
-		w.visit(b)
-		b.setOffline(true)
+		tab, w := openTab(t, s)
+		tab.blockURLs("*://*:*/invoice/*/live*") // an open stream survives offline emulation, which affects new requests only
+		w.visit(tab)
+		tab.setOffline(true)
 		w.shop().simulate(idOf(w.page), api.SimulateExact, api.SimulateConfirm)
 		w.shop().waitStatus(idOf(w.page), api.StatusPaid, waitTimeout)
-		if got := get(b, chromedp.Evaluate[string](`fetch(live.dataset.self).then(() => "online", () => "offline")`, chromedp.EvalAwaitPromise)); got != "offline" {
+		if got := get(tab, chromedp.Evaluate[string](`fetch(live.dataset.self).then(() => "online", () => "offline")`, chromedp.EvalAwaitPromise)); got != "offline" {
 			t.Fatalf("the tab is %s", got)
 		}
-		if got := b.text("#st"); got != "Waiting for your payment" {
+		if got := tab.text("#st"); got != "Waiting for your payment" {
 			t.Errorf("an offline page shows %q", got)
 		}
-		b.setOffline(false)
-		s.checkVisitedOnce(b)
+		tab.setOffline(false)
+		s.checkVisitedOnce(tab)
 	})
 	t.Run("paid_without_a_stream", func(t *testing.T) {
 		s := newSuccessPage(t)
-		b, w := openTab(t, s)
-		b.blockURLs("*://*:*/invoice/*/live*")
-		w.visit(b)
+		tab, w := openTab(t, s)
+		tab.blockURLs("*://*:*/invoice/*/live*")
+		w.visit(tab)
 		w.shop().simulate(idOf(w.page), api.SimulateExact, api.SimulateConfirm)
-		s.checkVisitedOnce(b)
+		s.checkVisitedOnce(tab)
 	})
 	t.Run("stays_after_the_button", func(t *testing.T) {
 		s := newSuccessPage(t)
-		b, w := open(t, screens[0]), &backgroundTab{site.in(t), s}
-		b.addInitScript(manualSeconds)
-		w.visit(b)
+		tab, w := open(t, screens[0]), &backgroundTab{site.in(t), s}
+		tab.addInitScript(manualSeconds)
+		w.visit(tab)
 		w.shop().simulate(idOf(w.page), api.SimulateExact, api.SimulateConfirm)
-		b.waitFor("#st", "Paid. Thank you.", nil)
-		b.do(chromedp.WaitVisible(chromedp.CSS("#stay")))
-		get(b, chromedp.Evaluate[any](`beats.forEach(beat => beat())`))
-		if got := b.text("#auto b"); got != "9" {
+		tab.waitFor("#st", "Paid. Thank you.", nil)
+		tab.do(chromedp.WaitVisible(chromedp.CSS("#stay")))
+		get(tab, chromedp.Evaluate[any](`beats.forEach(beat => beat())`))
+		if got := tab.text("#auto b"); got != "9" {
 			t.Errorf("after a second the countdown shows %q, want 9", got)
 		}
-		b.click("#stay")
-		b.do(chromedp.WaitNotVisible(chromedp.CSS("#auto")))
-		if got := get(b, chromedp.Evaluate[int](`beats.size`)); got != 0 {
+		tab.click("#stay")
+		tab.do(chromedp.WaitNotVisible(chromedp.CSS("#auto")))
+		if got := get(tab, chromedp.Evaluate[int](`beats.size`)); got != 0 {
 			t.Errorf("%d countdowns are running, want none", got)
 		}
-		if got := b.attribute("#return", "href"); got != s.url+"?invoice="+idOf(w.page) || s.count.Load() != 0 {
+		if got := tab.attribute("#return", "href"); got != s.url+"?invoice="+idOf(w.page) || s.count.Load() != 0 {
 			t.Errorf("the button leads to %q, and the success page was visited %d times", got, s.count.Load())
 		}
 	})

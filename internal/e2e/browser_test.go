@@ -174,7 +174,7 @@ func (b *tab) send(selector string) {
 
 // waitFor waits until an element's text contains words. Without scripts, again reloads the page by
 // its link as a shopper would.
-func (b *tab) waitFor(selector, words string, again func()) {
+func (b *tab) waitFor(selector, words string, reload func()) {
 	b.t.Helper()
 	deadline := time.Now().Add(waitTimeout)
 	last := ""
@@ -184,8 +184,8 @@ func (b *tab) waitFor(selector, words string, again func()) {
 			return
 		}
 		b.do(chromedp.Sleep(100 * time.Millisecond))
-		if again != nil {
-			again()
+		if reload != nil {
+			reload()
 		}
 	}
 	b.t.Fatalf("at %s %s has the text %q, want %q", get(b, chromedp.Location()), selector, last, words)

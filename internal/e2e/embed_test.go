@@ -119,35 +119,35 @@ func TestEmbed_pays_in_a_dialog(t *testing.T) {
 		})
 	}
 
-	t.Run("link", func(t *testing.T) {
+	t.Run("signed_link_opens_in_a_dialog", func(t *testing.T) {
 		s := screen{name: "desk_link", width: 1280, height: 900}
 		site.link = program.signedLink("7", "Two prints")
-		b := open(t, s)
-		b.visit(site.origin)
-		b.click("#buy")
-		b.waitFor("#events", "open", nil)
-		b.do(chromedp.Sleep(3 * time.Second)) // longer than the time in which the frame must report that it is ready
-		if got := get(b, chromedp.Location()); got != site.origin+"/" || b.dialogs() != 1 {
-			t.Errorf("the page is %s with %d dialogs", got, b.dialogs())
+		tab := open(t, s)
+		tab.visit(site.origin)
+		tab.click("#buy")
+		tab.waitFor("#events", "open", nil)
+		tab.do(chromedp.Sleep(3 * time.Second)) // longer than the time in which the frame must report that it is ready
+		if got := get(tab, chromedp.Location()); got != site.origin+"/" || tab.dialogs() != 1 {
+			t.Errorf("the page is %s with %d dialogs", got, tab.dialogs())
 		}
-		b.picture(s, "embed-link")
-		b.do(chromedp.MouseClickXY(640, 362)) // the button, within the frame
-		b.waitFor("#events", "status:created", nil)
-		b.do(chromedp.KeyEvent(kb.Escape))
-		b.waitFor("#events", "close", nil)
-		b.checkConsole()
+		tab.picture(s, "embed-link")
+		tab.do(chromedp.MouseClickXY(640, 362)) // the button, within the frame
+		tab.waitFor("#events", "status:created", nil)
+		tab.do(chromedp.KeyEvent(kb.Escape))
+		tab.waitFor("#events", "close", nil)
+		tab.checkConsole()
 	})
 
-	t.Run("phone", func(t *testing.T) {
+	t.Run("link_is_followed_on_a_phone", func(t *testing.T) {
 		site.link = program.signedLink("8", "Two prints")
-		b := open(t, screens[0])
-		b.visit(site.origin)
-		b.click("#buy")
-		b.waitFor("main .price", "€56.50", nil)
-		if got := get(b, chromedp.Location()); !strings.HasPrefix(got, program.url+"/pay?") {
+		tab := open(t, screens[0])
+		tab.visit(site.origin)
+		tab.click("#buy")
+		tab.waitFor("main .price", "€56.50", nil)
+		if got := get(tab, chromedp.Location()); !strings.HasPrefix(got, program.url+"/pay?") {
 			t.Errorf("on a phone the link leads to %s", got)
 		}
-		b.checkConsole()
+		tab.checkConsole()
 	})
 
 	// On pages of unlisted origins the link is a plain link.
@@ -159,11 +159,11 @@ func TestEmbed_pays_in_a_dialog(t *testing.T) {
 	}
 	for name, page := range map[string]string{"another origin": other.origin, "a file": "file://" + file} {
 		t.Run(name, func(t *testing.T) {
-			b := open(t, screens[1])
-			b.visit(page)
-			b.click("#buy")
-			b.waitFor("main .price", "€56.50", nil)
-			if got := get(b, chromedp.Location()); !strings.HasPrefix(got, program.url+"/pay?") {
+			tab := open(t, screens[1])
+			tab.visit(page)
+			tab.click("#buy")
+			tab.waitFor("main .price", "€56.50", nil)
+			if got := get(tab, chromedp.Location()); !strings.HasPrefix(got, program.url+"/pay?") {
 				t.Errorf("on an unlisted page the link leads to %s", got)
 			}
 		})

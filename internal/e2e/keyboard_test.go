@@ -68,28 +68,28 @@ func TestKeyboard_alone_can_pay(t *testing.T) {
 	site := newDemoSite(t)
 	for _, s := range []screen{screens[0], screens[1], zoomed} {
 		t.Run(s.name, func(t *testing.T) {
-			w, b := site.in(t), open(t, s)
-			b.observe()
-			paying(forOrder)(b, w)
-			b.waitLoaded()
-			get(b, chromedp.Evaluate[any](naming))
-			want := get(b, chromedp.Evaluate[[]string](reachable))
+			w, tab := site.in(t), open(t, s)
+			tab.observe()
+			paying(forOrder)(tab, w)
+			tab.waitLoaded()
+			get(tab, chromedp.Evaluate[any](naming))
+			want := get(tab, chromedp.Evaluate[[]string](reachable))
 			if len(want) < 10 || want[0] != "a Skip to payment" {
 				t.Fatalf("the page has the controls %s", strings.Join(want, ", "))
 			}
-			if diff := cmp.Diff(b.tabThrough(chromedp.KeyEvent(kb.Tab)), want); diff != "" {
+			if diff := cmp.Diff(tab.tabThrough(chromedp.KeyEvent(kb.Tab)), want); diff != "" {
 				t.Errorf("the Tab key reaches (-got +want):\n%s", diff)
 			}
-			b.checkConsole()
+			tab.checkConsole()
 		})
 	}
 	t.Run("controls_work", func(t *testing.T) {
 		for _, name := range []string{"clipboard-read", "clipboard-write"} {
-			b := open(t, screens[1])
-			_, err := chromedp.CallBrowser(b.ctx, cdpbrowser.SetPermission, cdpbrowser.SetPermissionParams{
+			tab := open(t, screens[1])
+			_, err := chromedp.CallBrowser(tab.ctx, cdpbrowser.SetPermission, cdpbrowser.SetPermissionParams{
 				Permission: &cdpbrowser.PermissionDescriptor{Name: name}, Setting: cdpbrowser.PermissionSettingGranted,
 			})
-			b.check(err)
+			tab.check(err)
 		}
 		site, tab := site.in(t), open(t, screens[1])
 		tab.observe()

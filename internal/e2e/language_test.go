@@ -223,12 +223,12 @@ func TestPage_size_in_every_language(t *testing.T) {
 	for _, l := range locale.All().List() {
 		s := newStubServiceIn(t, locale.All()) // a new origin, so nothing is cached
 		s.change(withBridged)
-		b := open(t, screens[0])
-		b.addWallets(wallet{Name: "Fox", Chain: "0x2105"})
-		b.visit(s.address + "?m=EURC-BASE&lang=" + l.Code)
-		b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+		tab := open(t, screens[0])
+		tab.addWallets(wallet{Name: "Fox", Chain: "0x2105"})
+		tab.visit(s.address + "?m=EURC-BASE&lang=" + l.Code)
+		tab.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
 		const received = `performance.getEntries().filter(e => !e.name.endsWith(".svg")).reduce((sum, e) => sum + (e.transferSize || 0), 0)`
-		got := get(b, chromedp.Evaluate[int](received))
+		got := get(tab, chromedp.Evaluate[int](received))
 		t.Logf("%s: %d bytes", l.Code, got)
 		if got > 15<<10 {
 			t.Errorf("the page has %d bytes in %s, want at most 15 KiB", got, l.Name)

@@ -33,7 +33,7 @@ func TestManual_commands_work(t *testing.T) {
 		t.Fatal(err)
 	}
 	ran := 0
-	t.Run("files", func(t *testing.T) { // returns when all have
+	t.Run("files", func(t *testing.T) { // returns after all parallel subtests
 		for _, file := range append(files, "../../README.md") {
 			blocks := shellBlocks(string(readFile(t, file)))
 			if len(blocks) == 0 {

@@ -30,7 +30,7 @@ func TestPageStates(t *testing.T) {
 	rules := axeScript(t)
 	programtest.Need(t, "chromium")
 	site := newDemoSite(t)
-	t.Run("at", func(t *testing.T) { // returns after all parallel subtests
+	t.Run("states", func(t *testing.T) { // returns after all parallel subtests
 		for _, state := range pageStates {
 			t.Run(state.name, func(t *testing.T) {
 				t.Parallel()

@@ -99,11 +99,11 @@ func TestServe_has_no_form_without_storefront(t *testing.T) {
 	if readPage(t, storefront.url+"/", http.StatusOK).Find("form").Length() != 1 {
 		t.Error("CHEQUER_STOREFRONT=on shows no form")
 	}
-	b := open(t, screens[0])
-	b.visit(p.url)
-	b.picture(screens[0], "no_storefront")
-	b.checkNoSidewaysScroll()
-	b.checkConsole()
+	tab := open(t, screens[0])
+	tab.visit(p.url)
+	tab.picture(screens[0], "no_storefront")
+	tab.checkNoSidewaysScroll()
+	tab.checkConsole()
 }
 
 // post sends a form, and returns the status and the location.

@@ -383,12 +383,12 @@ func paidTooLittle(b *tab, site *demoSite) {
 
 // updatedByStream returns a step that brings an open page to a state through its stream.
 func updatedByStream(heading string, actions ...string) func(*tab, *demoSite) {
-	return inOrder(paying(forOrder), func(b *tab, w *demoSite) {
+	return inOrder(paying(forOrder), func(b *tab, site *demoSite) {
 		b.t.Helper()
 		b.waitFor("#clock", ":", nil)
 		b.waitLoaded()
 		ofPayment.check(b)
-		w.shop().simulate(idOf(w.page), actions...)
+		site.shop().simulate(idOf(site.page), actions...)
 		b.waitFor("#st", heading, nil)
 	})
 }
@@ -406,11 +406,11 @@ func goingBack(b *tab, site *demoSite) {
 
 // declinedAfter returns a step that visits an invoice that the merchant cancelled.
 func declinedAfter(actions ...string) func(*tab, *demoSite) {
-	return inOrder(paying(forOrder, actions...), func(b *tab, w *demoSite) {
+	return inOrder(paying(forOrder, actions...), func(b *tab, site *demoSite) {
 		b.t.Helper()
-		id := idOf(w.page)
-		w.shop().call(w.url, w.key, "POST", fmt.Sprintf("%s/%s/cancel", api.PathInvoices, id), `{}`, nil)
-		w.shop().waitStatus(id, api.StatusDeclined, waitTimeout)
+		id := idOf(site.page)
+		site.shop().call(site.url, site.key, "POST", fmt.Sprintf("%s/%s/cancel", api.PathInvoices, id), `{}`, nil)
+		site.shop().waitStatus(id, api.StatusDeclined, waitTimeout)
 	}, withQuery(""))
 }
 

@@ -77,7 +77,7 @@ func runApp(t testing.TB, a *app.App) (stop func()) {
 }
 
 // until waits for a condition, and fails after the limit.
-func until(t testing.TB, limit time.Duration, what string, holds func() bool) {
+func until(t testing.TB, limit time.Duration, condition string, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -86,7 +86,7 @@ func until(t testing.TB, limit time.Duration, what string, holds func() bool) {
 		select {
 		case <-tick.C:
 		case <-late:
-			t.Fatalf("not true within %s: %s", limit, what)
+			t.Fatalf("not true within %s: %s", limit, condition)
 		}
 	}
 }

@@ -31,10 +31,10 @@ func TestNo_redirect_leaves_the_host(t *testing.T) {
 			c := settings(t)
 			c.BaseURL = "http://" + c.Listen + base
 			p := start(t, c, app.Options{Demo: true})
-			for _, stray := range foreignTargets {
-				targets := []string{stray, strings.TrimSuffix(stray, "/") + "/"}
-				if base != "" && strings.HasPrefix(stray, "/") {
-					targets = append(targets, base+stray, base+stray+"/")
+			for _, target := range foreignTargets {
+				targets := []string{target, strings.TrimSuffix(target, "/") + "/"}
+				if base != "" && strings.HasPrefix(target, "/") {
+					targets = append(targets, base+target, base+target+"/")
 				}
 				for _, target := range targets {
 					for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {

@@ -133,23 +133,23 @@ func TestRefund_address_is_stored(t *testing.T) {
 	}
 	t.Run("typed_while_the_page_changes", func(t *testing.T) {
 		s := screens[0]
-		b := open(t, s)
-		page := b.createInvoice(program.url, "12,50")
+		tab := open(t, s)
+		page := tab.createInvoice(program.url, "12,50")
 		id := idOf(page)
 		merchant.simulate(id, api.SimulateLate)
-		b.waitFor("#st", "Your payment arrived late", nil)
-		b.pictureOf("#refund", s, "refund_late")
-		b.markPage()
-		b.typeInto("#refund-address", "tb1qhalf")
-		version := b.attribute("#live", "data-v")
+		tab.waitFor("#st", "Your payment arrived late", nil)
+		tab.pictureOf("#refund", s, "refund_late")
+		tab.markPage()
+		tab.typeInto("#refund-address", "tb1qhalf")
+		version := tab.attribute("#live", "data-v")
 		merchant.simulate(id, api.SimulateConfirm)
-		for deadline := time.Now().Add(waitTimeout); b.attribute("#live", "data-v") == version && time.Now().Before(deadline); {
-			b.do(chromedp.Sleep(100 * time.Millisecond))
+		for deadline := time.Now().Add(waitTimeout); tab.attribute("#live", "data-v") == version && time.Now().Before(deadline); {
+			tab.do(chromedp.Sleep(100 * time.Millisecond))
 		}
-		if got := b.value("#refund-address"); got != "tb1qhalf" {
+		if got := tab.value("#refund-address"); got != "tb1qhalf" {
 			t.Errorf("after the page changed the field contains %q", got)
 		}
-		b.checkNotReloaded()
+		tab.checkNotReloaded()
 	})
 }
 

@@ -27,7 +27,7 @@ var slowPages = []string{
 func TestPage_arrives_in_pieces(t *testing.T) {
 	programtest.Need(t, "chromium")
 	site := newDemoSite(t)
-	t.Run("at", func(t *testing.T) { // returns after all parallel subtests
+	t.Run("pages", func(t *testing.T) { // returns after all parallel subtests
 		for _, name := range slowPages {
 			i := slices.IndexFunc(pageStates, func(s pageState) bool { return s.name == name })
 			if i < 0 {
@@ -35,12 +35,12 @@ func TestPage_arrives_in_pieces(t *testing.T) {
 			}
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				b := openAlone(t, frames[1])
-				b.observe()
-				pageStates[i].reach(b, site.in(t))
-				b.visit(serveInPieces(t, get(b, chromedp.Evaluate[string](`location.href`))))
-				b.waitLoaded()
-				b.checkLayoutShift()
+				tab := openAlone(t, frames[1])
+				tab.observe()
+				pageStates[i].reach(tab, site.in(t))
+				tab.visit(serveInPieces(t, get(tab, chromedp.Evaluate[string](`location.href`))))
+				tab.waitLoaded()
+				tab.checkLayoutShift()
 			})
 		}
 	})

@@ -48,16 +48,16 @@ func TestTerminal_on_WebKit_sounds_once(t *testing.T) {
 	shop := newShop(t, p.url, p.key)
 	terminal, _ := p.createTerminal(t, c)
 	createInvoice := func(t *testing.T, silent bool) (*tab, string) {
-		b := open(t, screens[0])
-		b.addInitScript(fmt.Sprintf(webKit, silent))
-		b.visit(terminal)
-		b.do(chromedp.SendKeys(chromedp.CSS("#amount"), "12.50"))
-		b.click("form .btn")
-		b.do(chromedp.WaitVisible(chromedp.CSS(".next a")))
-		page := get(b, chromedp.Location())
-		b.visit(page) // without a tap
-		b.do(chromedp.WaitVisible(chromedp.CSS(".next a")))
-		return b, idOf(page)
+		tab := open(t, screens[0])
+		tab.addInitScript(fmt.Sprintf(webKit, silent))
+		tab.visit(terminal)
+		tab.do(chromedp.SendKeys(chromedp.CSS("#amount"), "12.50"))
+		tab.click("form .btn")
+		tab.do(chromedp.WaitVisible(chromedp.CSS(".next a")))
+		page := get(tab, chromedp.Location())
+		tab.visit(page) // without a tap
+		tab.do(chromedp.WaitVisible(chromedp.CSS(".next a")))
+		return tab, idOf(page)
 	}
 	tones := func(b *tab) int { return get(b, chromedp.Evaluate[int]("tones")) }
 	pay := func(b *tab, id string) {
@@ -65,20 +65,20 @@ func TestTerminal_on_WebKit_sounds_once(t *testing.T) {
 		b.waitFor(".due .k", "Paid", nil)
 	}
 	t.Run("sounds_two_tones_once_the_context_runs", func(t *testing.T) {
-		b, id := createInvoice(t, false)
-		pay(b, id)
-		until(t, waitTimeout, "two tones sound", func() bool { return tones(b) >= 2 })
-		if got := tones(b); got != 2 {
+		tab, id := createInvoice(t, false)
+		pay(tab, id)
+		until(t, waitTimeout, "two tones sound", func() bool { return tones(tab) >= 2 })
+		if got := tones(tab); got != 2 {
 			t.Errorf("%d tones were played, want 2", got)
 		}
-		b.checkConsole()
+		tab.checkConsole()
 	})
 	t.Run("a_tap_before_enables_the_sound", func(t *testing.T) {
-		b, id := createInvoice(t, true)
-		b.click(".due")
-		pay(b, id)
-		until(t, waitTimeout, "two tones sound", func() bool { return tones(b) == 2 })
-		b.checkConsole()
+		tab, id := createInvoice(t, true)
+		tab.click(".due")
+		pay(tab, id)
+		until(t, waitTimeout, "two tones sound", func() bool { return tones(tab) == 2 })
+		tab.checkConsole()
 	})
 	t.Run("stays_silent_after_the_time_limit", func(t *testing.T) {
 		b, id := createInvoice(t, true)
@@ -95,13 +95,13 @@ func TestTerminal_on_WebKit_sounds_once(t *testing.T) {
 		}
 	})
 	t.Run("the_screen_is_kept_on_from_the_first_tap", func(t *testing.T) {
-		b, _ := createInvoice(t, false)
+		tab, _ := createInvoice(t, false)
 		const awake = `document.body.dataset.awake || "no"`
-		if got := get(b, chromedp.Evaluate[string](awake)); got != "no" {
+		if got := get(tab, chromedp.Evaluate[string](awake)); got != "no" {
 			t.Errorf("the wake lock is held without a tap: %s", got)
 		}
-		b.click(".due")
-		until(t, waitTimeout, "the wake lock is held", func() bool { return get(b, chromedp.Evaluate[string](awake)) == "1" })
-		b.checkConsole()
+		tab.click(".due")
+		until(t, waitTimeout, "the wake lock is held", func() bool { return get(tab, chromedp.Evaluate[string](awake)) == "1" })
+		tab.checkConsole()
 	})
 }

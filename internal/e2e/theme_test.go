@@ -178,34 +178,34 @@ func TestPaid_page_returns_to_the_shop(t *testing.T) {
 	shop, site := newShop(t, program.url, program.key), newMerchantSite(t)
 	pay := func(t *testing.T, s screen) *tab {
 		t.Helper()
-		b := open(t, s)
+		tab := open(t, s)
 		id, err := shop.client.CreateInvoice(t.Context(), api.InvoiceRequest{Amount: "12.50", FiatCurrency: "EUR", URLSuccess: site.origin + "/"}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.visit(program.url + "/invoice/" + id)
-		b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+		tab.visit(program.url + "/invoice/" + id)
+		tab.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
 		shop.simulate(id, api.SimulateExact, api.SimulateConfirm)
-		b.waitFor("#st", "Paid", nil)
-		return b
+		tab.waitFor("#st", "Paid", nil)
+		return tab
 	}
 	countdownIsShown := func(b *tab) bool { return get(b, chromedp.Evaluate[bool](`!document.getElementById("auto").hidden`)) }
 	secondsLeft := func(b *tab) string { return b.text("#auto b") }
 
 	t.Run("returns_after_the_countdown", func(t *testing.T) {
-		b := pay(t, screen{name: "return", width: 390, height: 844})
-		if !countdownIsShown(b) {
+		tab := pay(t, screen{name: "return", width: 390, height: 844})
+		if !countdownIsShown(tab) {
 			t.Fatal("no countdown is shown")
 		}
-		b.waitFor("#say", "is confirmed. In ten seconds this page goes back to Demo shop. Press Escape to stay here.", nil)
-		b.picture(b.screen, "counting")
-		until(t, waitTimeout, "the countdown is below nine", func() bool { return len(secondsLeft(b)) == 1 && secondsLeft(b) < "9" })
-		b.do(chromedp.KeyEvent("a"))
-		if got := secondsLeft(b); got != "10" && got != "9" {
+		tab.waitFor("#say", "is confirmed. In ten seconds this page goes back to Demo shop. Press Escape to stay here.", nil)
+		tab.picture(tab.screen, "counting")
+		until(t, waitTimeout, "the countdown is below nine", func() bool { return len(secondsLeft(tab)) == 1 && secondsLeft(tab) < "9" })
+		tab.do(chromedp.KeyEvent("a"))
+		if got := secondsLeft(tab); got != "10" && got != "9" {
 			t.Errorf("after a key the countdown is at %s, want 10 or 9", got)
 		}
 		until(t, waitTimeout, "the shop's page is loaded", func() bool {
-			return strings.HasPrefix(get(b, chromedp.Location()), site.origin+"/?invoice=")
+			return strings.HasPrefix(get(tab, chromedp.Location()), site.origin+"/?invoice=")
 		})
 	})
 	for name, stop := range map[string]func(b *tab){
@@ -216,18 +216,18 @@ func TestPaid_page_returns_to_the_shop(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := pay(t, screens[1])
-			before := get(b, chromedp.Location())
-			stop(b)
-			b.waitFor("#say", "You stay on this page.", nil)
-			if countdownIsShown(b) {
+			tab := pay(t, screens[1])
+			before := get(tab, chromedp.Location())
+			stop(tab)
+			tab.waitFor("#say", "You stay on this page.", nil)
+			if countdownIsShown(tab) {
 				t.Error("the countdown is still shown")
 			}
-			b.do(chromedp.Sleep(11 * time.Second)) // longer than the countdown
-			if got := get(b, chromedp.Location()); got != before {
+			tab.do(chromedp.Sleep(11 * time.Second)) // longer than the countdown
+			if got := get(tab, chromedp.Location()); got != before {
 				t.Errorf("the page navigated to %s", got)
 			}
-			if b.attribute("#return", "href") == "" {
+			if tab.attribute("#return", "href") == "" {
 				t.Error("the page has no button to the shop")
 			}
 		})
@@ -241,11 +241,11 @@ func TestPaid_page_returns_to_the_shop(t *testing.T) {
 	})
 	t.Run("countdown_does_not_start_on_a_visit_to_a_paid_page", func(t *testing.T) {
 		shop.call(program.url, program.key, http.MethodDelete, api.PathTheme, "", nil)
-		b := pay(t, screens[0])
-		b.do(chromedp.KeyEvent(kb.Escape))
-		b.visit(get(b, chromedp.Location()))
-		b.waitFor("#st", "Paid", nil)
-		if countdownIsShown(b) {
+		tab := pay(t, screens[0])
+		tab.do(chromedp.KeyEvent(kb.Escape))
+		tab.visit(get(tab, chromedp.Location()))
+		tab.waitFor("#st", "Paid", nil)
+		if countdownIsShown(tab) {
 			t.Error("the countdown started again")
 		}
 	})
@@ -273,26 +273,26 @@ func TestMetaMask_link_is_shown_on_phones(t *testing.T) {
 		{"desk", desk, false, nil, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b, s := open(t, tt.screen), newStubService(t, public)
+			tab, s := open(t, tt.screen), newStubService(t, public)
 			if tt.touch {
-				b.do(chromedp.EmulateViewport(tt.screen.width, tt.screen.height, chromedp.EmulateScale(2), chromedp.EmulateMobile, chromedp.EmulateTouch))
+				tab.do(chromedp.EmulateViewport(tt.screen.width, tt.screen.height, chromedp.EmulateScale(2), chromedp.EmulateMobile, chromedp.EmulateTouch))
 			}
 			if tt.wallets != nil {
-				b.addWallets(tt.wallets...)
+				tab.addWallets(tt.wallets...)
 			}
-			b.visit(s.url("EURC-BASE"))
-			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
-			until(t, waitTimeout, "the link is shown or hidden", func() bool { return visible(b) == tt.want })
+			tab.visit(s.url("EURC-BASE"))
+			tab.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+			until(t, waitTimeout, "the link is shown or hidden", func() bool { return visible(tab) == tt.want })
 			if !tt.want {
 				return
 			}
 			want := "https://link.metamask.io/dapp/" + strings.TrimPrefix(publicURL(s), "https://") + "?m=EURC-BASE"
-			if got := b.attribute("#m2-app", "href"); got != want {
+			if got := tab.attribute("#m2-app", "href"); got != want {
 				t.Errorf("the link is %s, want %s", got, want)
 			}
-			b.shoot(tt.screen, "token", `document.querySelector("#m2-app").scrollIntoView({block: "center", behavior: "instant"})`)
-			b.checkNoSidewaysScroll()
-			b.checkConsole()
+			tab.shoot(tt.screen, "token", `document.querySelector("#m2-app").scrollIntoView({block: "center", behavior: "instant"})`)
+			tab.checkNoSidewaysScroll()
+			tab.checkConsole()
 		})
 	}
 }

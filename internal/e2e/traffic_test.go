@@ -130,7 +130,7 @@ func (w budget) check(b *tab) {
 	b.t.Helper()
 	b.fetchIcon()
 	list, _ := b.traffic.exchanges()
-	here, err := url.Parse(get(b, chromedp.Location()))
+	address, err := url.Parse(get(b, chromedp.Location()))
 	b.check(err)
 	bytes, icon := 0.0, get(b, chromedp.Evaluate[string](`document.querySelector("link[rel=icon]").href`))
 	slices.SortFunc(list, func(x, y exchange) int { return int(y.bytes - x.bytes) })
@@ -139,7 +139,7 @@ func (w budget) check(b *tab) {
 	}
 	for _, x := range list {
 		bytes += x.bytes
-		if u, err := url.Parse(x.url); err != nil || u.Host != here.Host {
+		if u, err := url.Parse(x.url); err != nil || u.Host != address.Host {
 			b.t.Errorf("the page requests %s from another host", x.url)
 		}
 		if x.bytes == 0 {

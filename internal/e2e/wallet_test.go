@@ -427,12 +427,12 @@ func TestWrong_asset_is_shown(t *testing.T) {
 // TestPage_size_with_a_wallet checks the bytes, including headers, that Chromium receives for a page with
 // two methods that a browser wallet can pay.
 func TestPage_size_with_a_wallet(t *testing.T) {
-	b := open(t, screens[0])
-	b.addWallets(wallet{Name: "Fox", Chain: "0x2105"})
-	b.visit(newStubService(t).url("EURC-BASE"))
-	b.waitFor(tokenPay, "Pay with Fox", nil)
+	tab := open(t, screens[0])
+	tab.addWallets(wallet{Name: "Fox", Chain: "0x2105"})
+	tab.visit(newStubService(t).url("EURC-BASE"))
+	tab.waitFor(tokenPay, "Pay with Fox", nil)
 	const received = `performance.getEntries().filter(e => e.transferSize).reduce((sum, e) => [sum[0] + e.transferSize, sum[1] + 1], [0, 0])`
-	got := get(b, chromedp.Evaluate[[]int](received))
+	got := get(tab, chromedp.Evaluate[[]int](received))
 	t.Logf("%d bytes in %d responses", got[0], got[1])
 	if got[0] > 15<<10 || got[1] > 5 { // the stream is the sixth response
 		t.Errorf("the page has %d bytes in %d responses, want at most 15 KiB in 5", got[0], got[1])

@@ -201,9 +201,9 @@ func (w *webDriver) send(c command, arguments map[string]any) (json.RawMessage, 
 	}
 	value, err := w.request(c.method, w.base+path, arguments)
 	if c == newSession && err == nil {
-		var made struct{ SessionID string }
-		err = json.Unmarshal(value, &made)
-		w.base += "/" + made.SessionID
+		var created struct{ SessionID string }
+		err = json.Unmarshal(value, &created)
+		w.base += "/" + created.SessionID
 	}
 	return value, err
 }

@@ -55,8 +55,8 @@ const (
 )
 
 // Window implements Exchange.
-func (b *Bitstamp) Window(made time.Time) (deadline, end time.Time) {
-	return made.Add(bitstampTimeout), made.Add(2 * bitstampMaxSkew)
+func (b *Bitstamp) Window(createdAt time.Time) (deadline, end time.Time) {
+	return createdAt.Add(bitstampTimeout), createdAt.Add(2 * bitstampMaxSkew)
 }
 
 // bitstampProbes are the calls that a key for selling must be able to make. They place no order:
@@ -82,17 +82,17 @@ var bitstampWithdraws = []string{
 // Examine tries the calls. For withdrawals, an answer that is not a clear refusal counts as
 // permission, and an answer that gives no information is an error.
 func (b *Bitstamp) Examine(ctx context.Context, a Account) (Scope, error) {
-	var s Scope
+	var scope Scope
 	for _, probe := range bitstampProbes {
 		_, err := b.private(ctx, a, probe.path, probe.form, b.now())
 		refusal, ok := errors.AsType[*Refused](err)
 		switch {
 		case ok && bitstampDenied(refusal):
-			s.Missing = append(s.Missing, probe.path)
+			scope.Missing = append(scope.Missing, probe.path)
 		case ok && (refusal.Kind == KindKey || refusal.Kind == KindNonce || refusal.Kind == KindBusy || refusal.Kind == KindMaintenance):
-			return s, err
+			return scope, err
 		case err != nil && !ok && !errors.Is(err, ErrAbsent):
-			return s, err
+			return scope, err
 		}
 	}
 	for _, path := range bitstampWithdraws {
@@ -101,14 +101,14 @@ func (b *Bitstamp) Examine(ctx context.Context, a Account) (Scope, error) {
 		switch {
 		case ok && (bitstampDenied(refusal) || strings.Contains(refusal.Message, "with sub account API keys is not supported")):
 		case ok && (refusal.Kind == KindNonce || refusal.Kind == KindBusy || refusal.Kind == KindMaintenance):
-			return s, err
+			return scope, err
 		case errors.Is(err, ErrUnreachable):
-			return s, err
+			return scope, err
 		default:
-			s.Withdraw = append(s.Withdraw, path)
+			scope.Withdraw = append(scope.Withdraw, path)
 		}
 	}
-	return s, nil
+	return scope, nil
 }
 
 // bitstampDenied reports whether the key lacks the permission for a call.
@@ -177,14 +177,14 @@ func (b *Bitstamp) Balance(ctx context.Context, a Account, coin string) (Balance
 	if err != nil {
 		return Balance{}, err
 	}
-	var all []struct {
+	var balances []struct {
 		Currency         string
 		Total, Available json.Number
 	}
-	if err := decode(answer, &all); err != nil {
+	if err := decode(answer, &balances); err != nil {
 		return Balance{}, err
 	}
-	for _, entry := range all {
+	for _, entry := range balances {
 		if !strings.EqualFold(entry.Currency, coin) {
 			continue
 		}
@@ -241,14 +241,14 @@ func (b *Bitstamp) Find(ctx context.Context, a Account, o Order, ref string) (Ou
 	if fault != nil {
 		return Outcome{}, fault
 	}
-	var all []struct {
+	var transactions []struct {
 		ID      json.Number
 		OrderID string `json:"client_order_id"`
 	}
-	if fault := decode(open, &all); fault != nil {
+	if fault := decode(open, &transactions); fault != nil {
 		return Outcome{}, fault
 	}
-	for _, order := range all {
+	for _, order := range transactions {
 		if order.OrderID == o.ID {
 			return Outcome{Ref: words(order.ID.String()), Open: true, Sold: money.Zero(o.Amount.Currency()), Euro: money.Zero(Euro), Fee: money.Zero(Euro)}, nil
 		}
@@ -385,12 +385,12 @@ var bitstampSays = []struct {
 func bitstampError(r reply) error {
 	var f bitstampFault
 	isObject := json.Unmarshal(r.body, &f) == nil
-	told := isObject && (f.Status == "error" || len(f.Error) > 0 || f.Code != "" || f.ResponseCode != "")
-	if r.status < 300 && !told {
+	isReported := isObject && (f.Status == "error" || len(f.Error) > 0 || f.Code != "" || f.ResponseCode != "")
+	if r.status < 300 && !isReported {
 		return nil
 	}
 	message := words(strings.TrimSpace(strings.Join([]string{f.Code, f.ResponseCode, f.Explanation, string(f.Reason), string(f.Error)}, " ")))
-	if r.status >= 500 || strings.HasPrefix(f.ResponseCode, "500.") || f.ResponseCode == "400.019" || !told {
+	if r.status >= 500 || strings.HasPrefix(f.ResponseCode, "500.") || f.ResponseCode == "400.019" || !isReported {
 		if r.status == http.StatusTooManyRequests {
 			return &Refused{KindBusy, "status 429"}
 		}

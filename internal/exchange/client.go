@@ -128,10 +128,10 @@ func decode(body []byte, target any) error {
 
 // figure parses an amount of an exchange, a text or a number in plain digits. It returns
 // ErrContradiction if the amount is invalid, negative or impossibly large.
-func figure(what string, text json.Number, c money.Currency) (money.Amount, error) {
+func figure(name string, text json.Number, c money.Currency) (money.Amount, error) {
 	a, err := money.Parse(text.String(), c)
-	if whole, _, _ := strings.Cut(a.String(), "."); err != nil || len(whole) > maxDigits {
-		return a, fmt.Errorf("%w: %s is %.40q", ErrContradiction, what, text.String())
+	if integer, _, _ := strings.Cut(a.String(), "."); err != nil || len(integer) > maxDigits {
+		return a, fmt.Errorf("%w: %s is %.40q", ErrContradiction, name, text.String())
 	}
 	return a, nil
 }
@@ -142,11 +142,11 @@ func (m Market) Price(limit money.Amount) money.Amount {
 		return limit
 	}
 	ticks := new(big.Rat).Quo(limit.Rat(), m.Tick.Rat())
-	whole, rest := new(big.Int).QuoRem(ticks.Num(), ticks.Denom(), new(big.Int))
-	if rest.Sign() > 0 {
-		whole.Add(whole, big.NewInt(1))
+	quotient, remainder := new(big.Int).QuoRem(ticks.Num(), ticks.Denom(), new(big.Int))
+	if remainder.Sign() > 0 {
+		quotient.Add(quotient, big.NewInt(1))
 	}
-	return money.RoundUp(new(big.Rat).Mul(new(big.Rat).SetInt(whole), m.Tick.Rat()), Euro)
+	return money.RoundUp(new(big.Rat).Mul(new(big.Rat).SetInt(quotient), m.Tick.Rat()), Euro)
 }
 
 // Round rounds an amount down to the decimals of the market.

@@ -30,7 +30,7 @@ type Exchange interface {
 	Balance(ctx context.Context, a Account, coin string) (Balance, error)
 	// Window returns the deadline of an order by the local clock, and the time end after which
 	// the order cannot be executed even if the exchange's clock differs.
-	Window(made time.Time) (deadline, end time.Time)
+	Window(createdAt time.Time) (deadline, end time.Time)
 	// Place sends an order that sells immediately as much as possible at its limit or better, and
 	// cancels the rest. The error is *Refused if the exchange refused the order. After any other
 	// error the order may have been accepted.

@@ -61,11 +61,11 @@ func TestPlace_sells_at_the_bid(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, by := range []string{ref, ""} {
-				out, err := l.exchange.Find(t.Context(), l.account, o, by)
+			for _, orderRef := range []string{ref, ""} {
+				out, err := l.exchange.Find(t.Context(), l.account, o, orderRef)
 				got := []string{out.Sold.String(), out.Euro.String(), out.Fee.String(), out.Ref, fmt.Sprint(out.Open)}
 				if diff := cmp.Diff([]string{test.sold, test.euro, test.fee, ref, "false"}, got); err != nil || diff != "" {
-					t.Errorf("%+v, found by %q: error %v (-want +got):\n%s", test, by, err, diff)
+					t.Errorf("%+v, found by %q: error %v (-want +got):\n%s", test, orderRef, err, diff)
 				}
 			}
 		}
@@ -77,8 +77,8 @@ func TestPlace_sells_at_the_bid(t *testing.T) {
 func TestPlace_never_reports_a_refusal_of_an_order_that_may_be_accepted(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		fault exchangetest.Fault
-		taken bool
+		fault    exchangetest.Fault
+		accepted bool
 	}{
 		"500":                    {exchangetest.Status(500), false},
 		"500 after the order":    {exchangetest.StatusAfter(500), true},
@@ -111,8 +111,8 @@ func TestPlace_never_reports_a_refusal_of_an_order_that_may_be_accepted(t *testi
 					t.Fatalf("got %q, error %v (%v), want an error other than a refusal", ref, err, refusal)
 				}
 				out, err := l.exchange.Find(t.Context(), l.account, o, "")
-				if test.taken && (err != nil || out.Sold.String() != "0.01") || !test.taken && !errors.Is(err, exchange.ErrAbsent) {
-					t.Errorf("found %+v, error %v, want taken %t", out, err, test.taken)
+				if test.accepted && (err != nil || out.Sold.String() != "0.01") || !test.accepted && !errors.Is(err, exchange.ErrAbsent) {
+					t.Errorf("found %+v, error %v, want taken %t", out, err, test.accepted)
 				}
 			})
 		})
@@ -171,10 +171,10 @@ func TestFigures_that_are_too_large_are_refused(t *testing.T) {
 			t.Fatal(err)
 		}
 		cost := map[string]string{"kraken": `"cost":"864.20000"`, "bitstamp": `"eur":"864.20000"`}[l.exchange.Name()]
-		for _, told := range []string{"86420.00000", "8642000000000000", strings.Repeat("9", 40)} {
-			l.Next(l.calls["find"], exchangetest.Falsify(cost, strings.Replace(cost, "864.20000", told, 1)))
+		for _, figure := range []string{"86420.00000", "8642000000000000", strings.Repeat("9", 40)} {
+			l.Next(l.calls["find"], exchangetest.Falsify(cost, strings.Replace(cost, "864.20000", figure, 1)))
 			if out, err := l.exchange.Find(t.Context(), l.account, o, ref); !errors.Is(err, exchange.ErrContradiction) {
-				t.Errorf("%s EUR: got %+v, error %v, want %v", told, out, err, exchange.ErrContradiction)
+				t.Errorf("%s EUR: got %+v, error %v, want %v", figure, out, err, exchange.ErrContradiction)
 			}
 		}
 		l.Deposit("BTC", strings.Repeat("9", 30))
@@ -208,36 +208,36 @@ func TestPlace_is_refused_after_the_deadline(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, l *lab) {
 		o := l.order("0.01", "86000")
-		_, over := l.exchange.Window(o.Made)
-		l.clock.Pass(over.Sub(o.Made))
+		_, windowEnd := l.exchange.Window(o.Made)
+		l.clock.Pass(windowEnd.Sub(o.Made))
 		if _, err := l.exchange.Place(t.Context(), l.account, o); err == nil {
 			t.Error("the order was accepted")
 		}
-		if taken, _ := l.Orders(); taken > 0 {
-			t.Errorf("the exchange accepted %d orders, want none", taken)
+		if accepted, _ := l.Orders(); accepted > 0 {
+			t.Errorf("the exchange accepted %d orders, want none", accepted)
 		}
 	})
 }
 
 func TestExamine_reports_the_permissions_of_a_key(t *testing.T) {
 	t.Parallel()
-	all := []string{"query-funds", "query-open-trades", "query-closed-trades", "modify-trades"}
+	allPermissions := []string{"query-funds", "query-open-trades", "query-closed-trades", "modify-trades"}
 	onBoth(t, func(t *testing.T, l *lab) {
 		s, err := l.exchange.Examine(t.Context(), l.account)
 		if err != nil || len(s.Missing)+len(s.Withdraw)+len(s.Unknown) > 0 {
 			t.Errorf("a key that may sell: got %+v, error %v", s, err)
 		}
-		l.Permit(append(slices.Clone(all), "withdraw-funds")...)
+		l.Permit(append(slices.Clone(allPermissions), "withdraw-funds")...)
 		if s, err = l.exchange.Examine(t.Context(), l.account); err != nil || len(s.Withdraw) == 0 {
 			t.Errorf("a key that may withdraw: got %+v, error %v", s, err)
 		}
 		for _, lacks := range []string{"query-funds", "query-open-trades", "modify-trades"} {
-			l.Permit(slices.DeleteFunc(slices.Clone(all), func(p string) bool { return p == lacks })...)
+			l.Permit(slices.DeleteFunc(slices.Clone(allPermissions), func(p string) bool { return p == lacks })...)
 			if s, err = l.exchange.Examine(t.Context(), l.account); err != nil || len(s.Missing) == 0 {
 				t.Errorf("a key without %s: got %+v, error %v", lacks, s, err)
 			}
 		}
-		l.Permit(all...)
+		l.Permit(allPermissions...)
 		first := "GetApiKeyInfo"
 		if l.exchange.Name() == "bitstamp" {
 			first = "btc_withdrawal"
@@ -249,12 +249,12 @@ func TestExamine_reports_the_permissions_of_a_key(t *testing.T) {
 	})
 	l := newLab(t, "kraken")
 	for _, permission := range []string{"add-withdraw-address", "update-withdraw-address"} {
-		l.Permit(append(slices.Clone(all), permission)...)
+		l.Permit(append(slices.Clone(allPermissions), permission)...)
 		if s, err := l.exchange.Examine(t.Context(), l.account); err != nil || len(s.Withdraw) != 1 {
 			t.Errorf("%s: got %+v, error %v", permission, s, err)
 		}
 	}
-	l.Permit(append(slices.Clone(all), "beam-funds")...)
+	l.Permit(append(slices.Clone(allPermissions), "beam-funds")...)
 	if s, err := l.exchange.Examine(t.Context(), l.account); err != nil || len(s.Unknown) != 1 {
 		t.Errorf("an unknown permission: got %+v, error %v", s, err)
 	}
@@ -316,10 +316,10 @@ func FuzzMarket_rounds_to_the_safe_side(f *testing.F) {
 	f.Add(uint64(1), uint64(7), uint64(1), uint8(0))
 	f.Fuzz(func(t *testing.T, limit, tick, amount uint64, lot uint8) {
 		m := exchange.Market{Tick: minor(tick, exchange.Euro, 4), Lot: int32(lot % 19)}
-		asked, sells := minor(limit, exchange.Euro, 2), minor(amount, exchange.Coin("BTC"), 10)
-		price, volume := m.Price(asked), m.Round(sells)
-		if price.Cmp(asked) < 0 || volume.Cmp(sells) > 0 {
-			t.Errorf("limit %s rounded to %s, amount %s rounded to %s", asked, price, sells, volume)
+		wantLimit, wantAmount := minor(limit, exchange.Euro, 2), minor(amount, exchange.Coin("BTC"), 10)
+		price, volume := m.Price(wantLimit), m.Round(wantAmount)
+		if price.Cmp(wantLimit) < 0 || volume.Cmp(wantAmount) > 0 {
+			t.Errorf("limit %s rounded to %s, amount %s rounded to %s", wantLimit, price, wantAmount, volume)
 		}
 		if !m.Tick.IsZero() && !new(big.Rat).Quo(price.Rat(), m.Tick.Rat()).IsInt() {
 			t.Errorf("price %s is not a multiple of %s", price, m.Tick)

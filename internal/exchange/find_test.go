@@ -19,17 +19,17 @@ func TestFind_refuses_impossible_data(t *testing.T) {
 			t.Fatal(err)
 		}
 		sold, cost := `"vol_exec":"0.01000000"`, `"cost":"864.20000"`
-		lies := [][2]string{{sold, `"vol_exec":"0.02000000"`}, {sold, `"vol_exec":"-0.01"`}, {cost, `"cost":"1.00000"`}, {`"type":"sell"`, `"type":"buy"`},
+		replacements := [][2]string{{sold, `"vol_exec":"0.02000000"`}, {sold, `"vol_exec":"-0.01"`}, {cost, `"cost":"1.00000"`}, {`"type":"sell"`, `"type":"buy"`},
 			{`"status":"closed"`, `"status":"vanished"`}, {o.ID, exchange.UUID("another")}, {`"fee":"3.45680"`, `"fee":"900"`}, {sold, `"vol_exec":"0"`}, {cost, `"cost":"8e2"`}}
 		if l.exchange.Name() == "bitstamp" {
 			sold, cost = `"btc":"0.01000000"`, `"eur":"864.20000"`
-			lies = [][2]string{{sold, `"btc":"0.02000000"`}, {sold, `"btc":"-0.01"`}, {cost, `"eur":"1.00000"`}, {`"type":"1"`, `"type":"0"`},
+			replacements = [][2]string{{sold, `"btc":"0.02000000"`}, {sold, `"btc":"-0.01"`}, {cost, `"eur":"1.00000"`}, {`"type":"1"`, `"type":"0"`},
 				{`"status":"Finished"`, `"status":"Vanished"`}, {o.ID, exchange.UUID("another")}, {`"fee":"3.45680"`, `"fee":"900"`}, {cost, `"eur":"8e2"`}}
 		}
-		for _, lie := range lies {
-			l.Next(l.calls["find"], exchangetest.Falsify(lie[0], lie[1]))
+		for _, replacement := range replacements {
+			l.Next(l.calls["find"], exchangetest.Falsify(replacement[0], replacement[1]))
 			if out, err := l.exchange.Find(t.Context(), l.account, o, ref); !errors.Is(err, exchange.ErrContradiction) {
-				t.Errorf("%s replaced by %s: got %+v, error %v, want %v", lie[0], lie[1], out, err, exchange.ErrContradiction)
+				t.Errorf("%s replaced by %s: got %+v, error %v, want %v", replacement[0], replacement[1], out, err, exchange.ErrContradiction)
 			}
 		}
 	})
@@ -92,7 +92,7 @@ func TestFind_searches_all_pages(t *testing.T) {
 // the search returns an error and is repeated later.
 func TestFind_among_more_orders_than_one_search_reads(t *testing.T) {
 	t.Parallel()
-	busy := func(t *testing.T) (l *lab, unsent exchange.Order) {
+	newBusyLab := func(t *testing.T) (l *lab, unsent exchange.Order) {
 		l = newLab(t, "kraken")
 		l.Deposit("BTC", "5")
 		unsent = l.order("0.01", "80000")
@@ -109,7 +109,7 @@ func TestFind_among_more_orders_than_one_search_reads(t *testing.T) {
 	}
 	t.Run("an_order_that_was_never_sent_is_absent", func(t *testing.T) {
 		t.Parallel()
-		l, unsent := busy(t)
+		l, unsent := newBusyLab(t)
 		before := len(l.Calls())
 		if _, err := l.exchange.Find(t.Context(), l.account, unsent, ""); !errors.Is(err, exchange.ErrAbsent) {
 			t.Errorf("got error %v, want %v", err, exchange.ErrAbsent)
@@ -120,7 +120,7 @@ func TestFind_among_more_orders_than_one_search_reads(t *testing.T) {
 	})
 	t.Run("an_order_that_a_restored_database_lacks_is_found", func(t *testing.T) {
 		t.Parallel()
-		l, unsent := busy(t)
+		l, unsent := newBusyLab(t)
 		unsent.ID, unsent.Amount = exchange.UUID("3"), btc("0.0002")
 		if out, err := l.exchange.Find(t.Context(), l.account, unsent, ""); err != nil || out.Sold.String() != "0.0002" {
 			t.Errorf("got %+v, error %v", out, err)
@@ -128,7 +128,7 @@ func TestFind_among_more_orders_than_one_search_reads(t *testing.T) {
 	})
 	t.Run("a_filter_that_does_not_work_proves_nothing", func(t *testing.T) {
 		t.Parallel()
-		l, unsent := busy(t)
+		l, unsent := newBusyLab(t)
 		l.Unfiltered()
 		if _, err := l.exchange.Find(t.Context(), l.account, unsent, ""); !errors.Is(err, exchange.ErrUnreachable) || errors.Is(err, exchange.ErrAlike) {
 			t.Errorf("got error %v, want %v", err, exchange.ErrUnreachable)
@@ -136,7 +136,7 @@ func TestFind_among_more_orders_than_one_search_reads(t *testing.T) {
 	})
 	t.Run("an_order_that_was_sent_is_searched_by_time", func(t *testing.T) {
 		t.Parallel()
-		l, sent := busy(t)
+		l, sent := newBusyLab(t)
 		l.Unfiltered()
 		sent.ID, sent.Amount, sent.Made = exchange.UUID("20"), btc("0.0002"), noon.Add(20*time.Second)
 		sent.Deadline, _ = l.exchange.Window(sent.Made)

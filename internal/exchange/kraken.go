@@ -45,8 +45,8 @@ const (
 )
 
 // Window implements Exchange.
-func (k *Kraken) Window(made time.Time) (deadline, end time.Time) {
-	deadline = made.Add(krakenOrderTTL)
+func (k *Kraken) Window(createdAt time.Time) (deadline, end time.Time) {
+	deadline = createdAt.Add(krakenOrderTTL)
 	return deadline, deadline.Add(krakenMaxDrift)
 }
 
@@ -69,9 +69,9 @@ func (k *Kraken) Examine(ctx context.Context, a Account) (Scope, error) {
 		return Scope{}, fmt.Errorf("%w about the permissions of the key", ErrUnreachable)
 	}
 	var s Scope
-	for _, need := range krakenRequired {
-		if !slices.Contains(info.Permissions, need) {
-			s.Missing = append(s.Missing, need)
+	for _, required := range krakenRequired {
+		if !slices.Contains(info.Permissions, required) {
+			s.Missing = append(s.Missing, required)
 		}
 	}
 	for _, p := range info.Permissions {
@@ -159,26 +159,26 @@ func (k *Kraken) Balance(ctx context.Context, a Account, coin string) (Balance, 
 	if err != nil {
 		return Balance{}, err
 	}
-	var all map[string]struct {
+	var balances map[string]struct {
 		Balance json.Number
 		Hold    json.Number `json:"hold_trade"`
 	}
-	if err := k.private(ctx, a, "BalanceEx", url.Values{}, &all); err != nil {
+	if err := k.private(ctx, a, "BalanceEx", url.Values{}, &balances); err != nil {
 		return Balance{}, err
 	}
 	b := Balance{Total: money.Zero(Coin(coin)), Available: money.Zero(Coin(coin))}
 	for name, tradable := range names {
-		entry := all[name]
+		entry := balances[name]
 		total, held := money.Zero(Coin(coin)), money.Zero(Coin(coin))
 		for _, f := range []struct {
-			what   string
+			name   string
 			text   json.Number
 			target *money.Amount
 		}{{"balance", entry.Balance, &total}, {"hold_trade", entry.Hold, &held}} {
 			if f.text == "" {
 				continue
 			}
-			if *f.target, err = figure(f.what, f.text, Coin(coin)); err != nil {
+			if *f.target, err = figure(f.name, f.text, Coin(coin)); err != nil {
 				return Balance{}, err
 			}
 		}

@@ -33,8 +33,8 @@ func (k *Kraken) Find(ctx context.Context, a Account, o Order, ref string) (Outc
 		if err := k.private(ctx, a, "QueryOrders", url.Values{"txid": {ref}}, &found); err != nil {
 			return Outcome{}, err
 		}
-		order, there := found[ref]
-		if !there {
+		order, isFound := found[ref]
+		if !isFound {
 			return Outcome{}, ErrAbsent
 		}
 		return o.ofKraken(ref, order)
@@ -57,18 +57,18 @@ func (k *Kraken) Find(ctx context.Context, a Account, o Order, ref string) (Outc
 			return Outcome{}, err
 		}
 	}
-	mine := ""
+	ownRef := ""
 	for ref, order := range orders {
 		switch {
 		case order.ID != o.ID:
-		case mine != "":
-			return Outcome{}, fmt.Errorf("%w: both %s and %s have its name", ErrAlike, words(mine), words(ref))
+		case ownRef != "":
+			return Outcome{}, fmt.Errorf("%w: both %s and %s have its name", ErrAlike, words(ownRef), words(ref))
 		default:
-			mine = ref
+			ownRef = ref
 		}
 	}
-	if mine != "" {
-		return o.ofKraken(words(mine), orders[mine])
+	if ownRef != "" {
+		return o.ofKraken(words(ownRef), orders[ownRef])
 	}
 	for ref, order := range orders {
 		if order.ID == "" && o.alike(order) {

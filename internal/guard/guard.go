@@ -16,8 +16,8 @@ type Refused struct {
 // Error implements error.
 func (r *Refused) Error() string { return "the address " + r.Reason }
 
-// refused are the IPv4 ranges that are not part of the public internet. See RFC 6890.
-var refused = prefixes(
+// refusedPrefixes are the IPv4 ranges that are not part of the public internet. See RFC 6890.
+var refusedPrefixes = prefixes(
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
 	"192.0.0.0/24", "192.0.2.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
 	"224.0.0.0/4", "240.0.0.0/4",
@@ -47,7 +47,7 @@ func Public(address netip.Addr) bool {
 	case !address.IsValid() || address.Zone() != "":
 		return false
 	case address.Is4():
-		return !within(refused, address)
+		return !within(refusedPrefixes, address)
 	}
 	return public.Contains(address) && !within(refusedInPublic, address)
 }

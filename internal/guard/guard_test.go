@@ -135,9 +135,9 @@ func lab(policy guard.Policy, resolver guard.Resolver) (d *guard.Dialer, dialed 
 		},
 		Connect: func(_ context.Context, _, address string) (net.Conn, error) {
 			*dialed = append(*dialed, address)
-			one, other := net.Pipe()
-			other.Close()
-			return one, nil
+			local, remote := net.Pipe()
+			remote.Close()
+			return local, nil
 		},
 	}, dialed
 }

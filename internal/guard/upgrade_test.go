@@ -14,7 +14,7 @@ import (
 // by a context or a timeout.
 func TestNoUpgrade_ends_a_response_that_switches_protocols(t *testing.T) {
 	t.Parallel()
-	over := make(chan struct{})
+	testDone := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := w.(http.Hijacker).Hijack()
 		if err != nil {
@@ -23,10 +23,10 @@ func TestNoUpgrade_ends_a_response_that_switches_protocols(t *testing.T) {
 		}
 		defer conn.Close()
 		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
-		<-over
+		<-testDone
 	}))
 	t.Cleanup(server.Close)
-	t.Cleanup(func() { close(over) })
+	t.Cleanup(func() { close(testDone) })
 	client := http.Client{Transport: guard.NoUpgrade(http.DefaultTransport), Timeout: time.Minute}
 	answer, err := client.Get(server.URL)
 	if err != nil {

@@ -317,38 +317,38 @@ func TestSpending_the_received_coin_causes_no_events(t *testing.T) {
 // whether they are late. A crash before the cursor is saved only causes another scan.
 func TestBlocks_that_were_missed_are_found_once(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, table)
-	first, second, third := s.create("40", "BTC"), s.create("40", "BTC"), s.create("40", "BTC")
-	s.clock.Pass(time.Minute)
-	s.step()
-	s.mine(s.pay(first, "BTC", "0.0005"))
-	s.mine()
-	s.mine(s.pay(second, "BTC", "0.0005"))
-	s.mine()
-	s.clock.Pass(20 * time.Minute)
-	s.mine(s.pay(third, "BTC", "0.0005"))
-	s.mine()
+	shop := openShop(t, table)
+	first, second, third := shop.create("40", "BTC"), shop.create("40", "BTC"), shop.create("40", "BTC")
+	shop.clock.Pass(time.Minute)
+	shop.step()
+	shop.mine(shop.pay(first, "BTC", "0.0005"))
+	shop.mine()
+	shop.mine(shop.pay(second, "BTC", "0.0005"))
+	shop.mine()
+	shop.clock.Pass(20 * time.Minute)
+	shop.mine(shop.pay(third, "BTC", "0.0005"))
+	shop.mine()
 	crashed := errors.New("killed")
 	for _, behind := range []bool{true, false} { // below the tip, and at the tip
-		s.behind, s.unsaved = behind, crashed
-		if _, err := s.watcher.Step(t.Context()); !errors.Is(err, crashed) {
+		shop.behind, shop.unsaved = behind, crashed
+		if _, err := shop.watcher.Step(t.Context()); !errors.Is(err, crashed) {
 			t.Fatalf("got error %v, want %v", err, crashed)
 		}
 	}
-	s.wantStatus(first, invoice.Paid)
-	s.wantStatus(second, invoice.Paid)
-	s.clock.Pass(time.Minute) // the longest interval between two checks of an overdue invoice
-	s.wantStatus(third, invoice.Expired, invoice.Late)
+	shop.wantStatus(first, invoice.Paid)
+	shop.wantStatus(second, invoice.Paid)
+	shop.clock.Pass(time.Minute) // the longest interval between two checks of an overdue invoice
+	shop.wantStatus(third, invoice.Expired, invoice.Late)
 	for range 2 {
-		s.step()
+		shop.step()
 	}
 	for _, inv := range []*invoice.Invoice{first, second} {
-		s.wantEvents(inv, "1 invoice.created created", "2 payment.seen paid", "2 payment.confirmed paid", "2 invoice.paid paid")
-		if got := len(s.reload(inv).Transfers); got != 1 {
+		shop.wantEvents(inv, "1 invoice.created created", "2 payment.seen paid", "2 payment.confirmed paid", "2 invoice.paid paid")
+		if got := len(shop.reload(inv).Transfers); got != 1 {
 			t.Errorf("%d transfers are recorded", got)
 		}
 	}
-	list := strings.Join(s.events(), "\n")
+	list := strings.Join(shop.events(), "\n")
 	if got := strings.Count(list, "invoice.expired"); got != 1 {
 		t.Errorf("%d events of one expired invoice:\n%s", got, list)
 	}
@@ -361,25 +361,25 @@ func TestDust_causes_no_events(t *testing.T) {
 	for _, state := range []invoice.Status{invoice.Created, invoice.Paid, invoice.Expired} {
 		t.Run(string(state), func(t *testing.T) {
 			t.Parallel()
-			s := openShop(t, table)
-			inv := s.create("40", "BTC")
-			s.clock.Pass(time.Minute)
+			shop := openShop(t, table)
+			inv := shop.create("40", "BTC")
+			shop.clock.Pass(time.Minute)
 			switch state {
 			case invoice.Paid:
-				s.mine(s.pay(inv, "BTC", "0.0005"))
+				shop.mine(shop.pay(inv, "BTC", "0.0005"))
 			case invoice.Expired:
-				s.clock.Pass(time.Hour)
+				shop.clock.Pass(time.Hour)
 			}
-			before := s.wantStatus(inv, state)
-			eventsBefore := len(s.events())
+			before := shop.wantStatus(inv, state)
+			eventsBefore := len(shop.events())
 			const count = 10
 			for range count {
-				dust := s.send(nil, inv, "0", "0.00000001", "0.00000545")
-				s.step()
-				s.mine(dust)
-				s.step()
+				dust := shop.send(nil, inv, "0", "0.00000001", "0.00000545")
+				shop.step()
+				shop.mine(dust)
+				shop.step()
 			}
-			after := s.reload(inv)
+			after := shop.reload(inv)
 			if after.Version != before.Version || after.State.Status != state || after.State.Due.Cmp(before.State.Due) != 0 {
 				t.Errorf("after dust: version %d and %s due, want %d and %s", after.Version, after.State.Due, before.Version, before.State.Due)
 			}
@@ -387,18 +387,18 @@ func TestDust_causes_no_events(t *testing.T) {
 				t.Errorf("%d outputs are recorded, want the %d that are not empty", got, 2*count)
 			}
 			for range count {
-				small := s.send(nil, inv, "0.00000546")
-				s.step()
-				s.mine(small)
-				s.step()
+				small := shop.send(nil, inv, "0.00000546")
+				shop.step()
+				shop.mine(small)
+				shop.step()
 			}
 			// At most two events per payment, seen and confirmed, and two for pending, late or
 			// overpaid.
-			if got := len(s.events()) - eventsBefore; got < count || got > 2*count+2 {
+			if got := len(shop.events()) - eventsBefore; got < count || got > 2*count+2 {
 				t.Errorf("%d events of %d small payments", got, count)
 			}
 			// 10 × 546 sat are 4.36 of the 40 euro, at 80,000 euro for one bitcoin.
-			if got := s.reload(inv).State.Due.String(); state == invoice.Created && got != "35.64" {
+			if got := shop.reload(inv).State.Due.String(); state == invoice.Created && got != "35.64" {
 				t.Errorf("%s is due after the small payments, want 35.64", got)
 			}
 		})

@@ -124,12 +124,12 @@ func (s *Service) Ordered(ctx context.Context, o Order) (*Invoice, error) {
 }
 
 // build makes the invoice inside the transaction that allocates its destination indexes.
-func (s *Service) build(id string, now time.Time, r CreateRequest, priced []pricedMethod, progress map[chain.ID]Progress, next NextIndex) (*Invoice, error) {
+func (s *Service) build(id string, now time.Time, request CreateRequest, priced []pricedMethod, progress map[chain.ID]Progress, next NextIndex) (*Invoice, error) {
 	inv := &Invoice{
-		ID: id, MerchantID: r.MerchantID, Mode: r.Mode, Version: 1, CreatedAt: now, Origin: r.Origin, Terms: r.Terms,
+		ID: id, MerchantID: request.MerchantID, Mode: request.Mode, Version: 1, CreatedAt: now, Origin: request.Origin, Terms: request.Terms,
 		Quotes: []Quote{{
-			Number: 1, From: now, Until: now.Add(r.ExpiresIn), Due: r.Terms.Price,
-			Source: r.source, Evidence: r.evidence,
+			Number: 1, From: now, Until: now.Add(request.ExpiresIn), Due: request.Terms.Price,
+			Source: request.source, Evidence: request.evidence,
 		}},
 	}
 	inv.Methods = make([]Method, 0, len(priced))
@@ -154,10 +154,10 @@ func (s *Service) build(id string, now time.Time, r CreateRequest, priced []pric
 		})
 		inv.Quotes[0].Prices = append(inv.Quotes[0].Prices, o.price)
 	}
-	inv.OtherNetworks = s.otherNetworks(r, priced, indexes)
-	inv.Terms.Rules.Gas = s.gas(r.Mode)
+	inv.OtherNetworks = s.otherNetworks(request, priced, indexes)
+	inv.Terms.Rules.Gas = s.gas(request.Mode)
 	if s.tolerance.Percent > 0 || !s.tolerance.Euro.IsZero() {
-		inv.Terms.Rules.Tolerance = s.tolerance.amountOf(r.Terms.Price, priced[0].price)
+		inv.Terms.Rules.Tolerance = s.tolerance.amountOf(request.Terms.Price, priced[0].price)
 	}
 	s.coverAll(inv, progress)
 	inv.State = inv.Evaluate()
@@ -204,20 +204,20 @@ func (s *Service) gas(mode Mode) map[chain.ID]money.Amount {
 // pricedMethods returns the methods that have a price now, and whose networks are reached and carry the
 // amount. They are in the order of the request. If the request names no methods, they are in the order of
 // the merchant's choice or, without one, of chain.ComparePreference.
-func (s *Service) pricedMethods(r CreateRequest, due money.Amount, rates Rates, progress map[chain.ID]Progress) ([]pricedMethod, error) {
-	codes := r.PaymentMethods
+func (s *Service) pricedMethods(request CreateRequest, due money.Amount, rates Rates, progress map[chain.ID]Progress) ([]pricedMethod, error) {
+	codes := request.PaymentMethods
 	if len(codes) == 0 {
-		codes = slices.DeleteFunc(slices.Clone(r.Choice), func(code string) bool { return !s.HasMethod(r.Mode, code) })
+		codes = slices.DeleteFunc(slices.Clone(request.Choice), func(code string) bool { return !s.HasMethod(request.Mode, code) })
 	}
 	var found []pricedMethod
 	var wallets, watched, selected, reached, tooSmall, rated bool
 	var smallest *big.Rat
-	for _, network := range s.networks[r.Mode] {
+	for _, network := range s.networks[request.Mode] {
 		_, scanned := network.(chain.Scanner)
 		assets := network.Assets()
 		found = slices.Grow(found, len(assets))
 		for _, asset := range assets {
-			i := slices.IndexFunc(r.Wallets, func(w Wallet) bool { return w.Asset == asset.Wallet })
+			i := slices.IndexFunc(request.Wallets, func(w Wallet) bool { return w.Asset == asset.Wallet })
 			if i < 0 {
 				continue
 			}
@@ -237,7 +237,7 @@ func (s *Service) pricedMethods(r CreateRequest, due money.Amount, rates Rates, 
 				continue
 			}
 			reached = true
-			if asset.Volatile && r.ExpiresIn > maxVolatileQuote {
+			if asset.Volatile && request.ExpiresIn > maxVolatileQuote {
 				continue
 			}
 			tooSmall = true
@@ -253,7 +253,7 @@ func (s *Service) pricedMethods(r CreateRequest, due money.Amount, rates Rates, 
 				}
 				continue
 			}
-			found = append(found, pricedMethod{network: network, asset: asset, wallet: r.Wallets[i], price: price, watched: scanned})
+			found = append(found, pricedMethod{network: network, asset: asset, wallet: request.Wallets[i], price: price, watched: scanned})
 		}
 	}
 	slices.SortStableFunc(found, func(a, b pricedMethod) int {

@@ -217,11 +217,11 @@ func (inv *Invoice) Confirmations(m Method) int {
 
 // wholeCents rounds euro cents down. A value beyond the range of int64 becomes a very large one.
 func wholeCents(cents *big.Rat) int64 {
-	whole := new(big.Int).Quo(cents.Num(), cents.Denom())
-	if !whole.IsInt64() {
+	quotient := new(big.Int).Quo(cents.Num(), cents.Denom())
+	if !quotient.IsInt64() {
 		return 1 << 62
 	}
-	return whole.Int64()
+	return quotient.Int64()
 }
 
 // firstPrice returns the price of an asset in the first quote that has it: the value of the whole

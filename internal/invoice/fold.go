@@ -166,8 +166,8 @@ func (inv *Invoice) foldable(network chain.ID, t chain.Transfer) bool {
 	}
 	m, known := inv.Method(network, t.Asset)
 	if !known { // no price is known
-		whole := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(t.Amount.Currency().Decimals)), nil)
-		return new(big.Int).Mul(t.Amount.Minor(), big.NewInt(100)).Cmp(whole) < 0
+		unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(t.Amount.Currency().Decimals)), nil)
+		return new(big.Int).Mul(t.Amount.Minor(), big.NewInt(100)).Cmp(unit) < 0
 	}
 	if !m.Asset.Policy.Gas.IsZero() {
 		return false
@@ -191,26 +191,26 @@ func (f *fold) apply() {
 	for id, g := range f.groups {
 		required[id] = g.required
 	}
-	o := f.o
-	o.Required = required
+	observation := f.o
+	observation.Required = required
 	lost, gained := map[recipient]money.Amount{}, map[recipient]money.Amount{}
 	known := map[string]bool{}
 	for i := range f.inv.Transfers {
 		t := &f.inv.Transfers[i]
-		if t.Folded == 0 || t.isSettled() || t.Network != o.Network {
+		if t.Folded == 0 || t.isSettled() || t.Network != observation.Network {
 			continue
 		}
 		g := f.groups[t.ID]
-		if t.Block != nil && o.Snapshot.Covers(t.Block.Height) && o.Snapshot.Blocks[t.Block.Height] == t.Block.Hash && (g == nil || g.count < t.Folded) {
-			g = f.inv.recordedGroup(*t, o.Required)
+		if t.Block != nil && observation.Snapshot.Covers(t.Block.Height) && observation.Snapshot.Blocks[t.Block.Height] == t.Block.Hash && (g == nil || g.count < t.Folded) {
+			g = f.inv.recordedGroup(*t, observation.Required)
 		}
 		if g != nil {
 			known[t.ID] = true
-			f.inv.refold(t, o, g)
+			f.inv.refold(t, observation, g)
 			continue
 		}
 		if t.Presence == Present {
-			f.inv.missing(t, o)
+			f.inv.missing(t, observation)
 		}
 		if t.Presence != Present {
 			addTo(lost, t.recipient(), t.Amount)
@@ -219,14 +219,14 @@ func (f *fold) apply() {
 	for _, id := range slices.Sorted(maps.Keys(f.groups)) {
 		if g := f.groups[id]; !known[id] {
 			g.transfer.Amount = g.sum
-			t := f.inv.newRecord(o, g.transfer)
-			f.inv.refold(&t, o, g)
+			t := f.inv.newRecord(observation, g.transfer)
+			f.inv.refold(&t, observation, g)
 			f.inv.Transfers = append(f.inv.Transfers, t)
 			addTo(gained, t.recipient(), g.sum)
 		}
 	}
-	f.inv.dropMoved(o.Network, lost, gained)
-	f.inv.settleFolds(o)
+	f.inv.dropMoved(observation.Network, lost, gained)
+	f.inv.settleFolds(observation)
 }
 
 // recordedGroup returns the group that an aggregate was recorded from.

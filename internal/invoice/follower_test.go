@@ -260,16 +260,16 @@ func TestFollower_notifies_when_a_network_is_behind(t *testing.T) {
 
 func TestChanges_are_announced(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, table)
+	shop := openShop(t, table)
 	changes := newFakeChanges()
 	service := invoice.NewService(invoice.Config{
-		Storage: s.store, Changes: changes, Now: s.clock.Now, NewID: s.newID, Log: slog.New(slog.DiscardHandler),
+		Storage: shop.store, Changes: changes, Now: shop.clock.Now, NewID: shop.newID, Log: slog.New(slog.DiscardHandler),
 		Encode: func(*invoice.Invoice, invoice.Event) []byte { return []byte("{}") },
 	})
 	cancel := func() invoice.Change {
-		inv := s.create("40")
+		inv := shop.create("40")
 		changed, err := service.Cancel(t.Context(), inv.ID, 0)
-		s.must(err)
+		shop.must(err)
 		return invoice.Change{ID: inv.ID, Version: changed.Version}
 	}
 	want := []invoice.Change{cancel()} // without a Follower, as in a command
@@ -290,7 +290,7 @@ func TestChanges_are_announced(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	stop()
-	s.must(<-done)
+	shop.must(<-done)
 	if diff := cmp.Diff(want, changes.all(), cmpopts.SortSlices(func(a, b invoice.Change) bool { return a.ID < b.ID })); diff != "" {
 		t.Errorf("announced (-want +got):\n%s", diff)
 	}

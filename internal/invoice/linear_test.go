@@ -15,39 +15,39 @@ import (
 // randomSpends returns a copy of an unpaid invoice with one to three of the given quotes, and transfers of transactions that
 // compete for three outpoints, together with the highest price of a bitcoin in a quote. possible is
 // false if two confirmed transactions compete, which no chain allows.
-func randomSpends(unpaid *invoice.Invoice, quotes []invoice.Quote, r *rand.Rand) (inv *invoice.Invoice, best *big.Rat, possible bool) {
+func randomSpends(unpaid *invoice.Invoice, quotes []invoice.Quote, random *rand.Rand) (inv *invoice.Invoice, best *big.Rat, possible bool) {
 	inv = new(*unpaid)
 	inv.Quotes = nil
 	best = new(big.Rat)
 	at := noon
-	for n := range 1 + r.IntN(3) {
-		q := quotes[r.IntN(len(quotes))]
+	for n := range 1 + random.IntN(3) {
+		q := quotes[random.IntN(len(quotes))]
 		q.Number, q.From, q.Until = n+1, at, at.Add(15*time.Minute)
 		inv.Quotes = append(inv.Quotes, q)
 		if p := q.Prices[0].EUR.Value(money.MustParse("1", money.BTC)); p.Cmp(best) > 0 {
 			best = p
 		}
-		at = at.Add(time.Duration(r.IntN(20)) * time.Minute)
+		at = at.Add(time.Duration(random.IntN(20)) * time.Minute)
 	}
 	mined := map[string]bool{}
-	for x := range 1 + r.IntN(4) {
+	for x := range 1 + random.IntN(4) {
 		tx := fmt.Sprint("t", x)
 		var spends []string
 		for o := range 3 {
-			if r.IntN(2) == 0 {
+			if random.IntN(2) == 0 {
 				spends = append(spends, fmt.Sprint("o", o))
 			}
 		}
 		if spends == nil {
 			spends = []string{"own" + tx}
 		}
-		seen := noon.Add(time.Duration(r.IntN(40)-3) * time.Minute)
-		presence := []invoice.Presence{invoice.Present, invoice.Present, invoice.Replaced, invoice.Reorged}[r.IntN(4)]
+		seen := noon.Add(time.Duration(random.IntN(40)-3) * time.Minute)
+		presence := []invoice.Presence{invoice.Present, invoice.Present, invoice.Replaced, invoice.Reorged}[random.IntN(4)]
 		transfer := invoice.Transfer{
 			Network: "bitcoin", Tx: tx, Asset: "BTC", Script: "s", Spends: spends,
 			Presence: presence, FirstSeen: seen, Sighted: true, Old: seen.Before(noon),
 		}
-		if presence == invoice.Present && r.IntN(2) == 0 {
+		if presence == invoice.Present && random.IntN(2) == 0 {
 			transfer.Block = &chain.Block{Height: 101, Hash: "b101", Time: seen.Add(time.Minute)}
 			transfer.ConfirmedAt, transfer.Required, transfer.Confirmations = transfer.Block.Time, 1, 1
 			for _, o := range spends {
@@ -57,8 +57,8 @@ func randomSpends(unpaid *invoice.Invoice, quotes []invoice.Quote, r *rand.Rand)
 				mined[o] = true
 			}
 		}
-		for v := range 1 + r.IntN(3) {
-			transfer.ID, transfer.Amount = fmt.Sprint(tx, ":", v), sats(int64(1000+r.IntN(100_000)))
+		for v := range 1 + random.IntN(3) {
+			transfer.ID, transfer.Amount = fmt.Sprint(tx, ":", v), sats(int64(1000+random.IntN(100_000)))
 			inv.Transfers = append(inv.Transfers, transfer)
 		}
 	}

@@ -35,17 +35,17 @@ type Observation struct {
 func (inv *Invoice) Observe(o Observation) { inv.observe(o, foldThreshold) }
 
 // observe is Observe with a given foldThreshold.
-func (inv *Invoice) observe(o Observation, threshold int) {
-	inv.moveBirth(o)
+func (inv *Invoice) observe(observation Observation, threshold int) {
+	inv.moveBirth(observation)
 	index := map[string]int{} // of each recorded transfer in inv.Transfers
 	for i, t := range inv.Transfers {
-		if t.Network == o.Network {
+		if t.Network == observation.Network {
 			index[t.ID] = i
 		}
 	}
-	fold := inv.newFold(o, threshold)
+	fold := inv.newFold(observation, threshold)
 	shown := map[string]bool{}
-	for _, t := range sortedByBlock(o.Transfers) {
+	for _, t := range sortedByBlock(observation.Transfers) {
 		if t.Amount.IsZero() {
 			continue
 		}
@@ -58,14 +58,14 @@ func (inv *Invoice) observe(o Observation, threshold int) {
 			fold.countRecorded(t.Spends)
 			i = len(inv.Transfers)
 			index[t.ID] = i
-			inv.Transfers = append(inv.Transfers, inv.newRecord(o, t))
+			inv.Transfers = append(inv.Transfers, inv.newRecord(observation, t))
 		}
-		inv.updateTransfer(&inv.Transfers[i], o, t)
+		inv.updateTransfer(&inv.Transfers[i], observation, t)
 	}
 	for i := range inv.Transfers {
 		t := &inv.Transfers[i]
-		if t.Network == o.Network && t.Folded == 0 && !shown[t.ID] && t.Presence == Present {
-			inv.missing(t, o)
+		if t.Network == observation.Network && t.Folded == 0 && !shown[t.ID] && t.Presence == Present {
+			inv.missing(t, observation)
 		}
 	}
 	fold.apply()

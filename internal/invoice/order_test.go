@@ -34,13 +34,13 @@ func TestOrder_does_not_matter(t *testing.T) {
 // randomFacts returns transfers that may conflict, before and after expiry, some of them in blocks.
 func randomFacts(random *rand.Rand) []chain.Transfer {
 	var facts []chain.Transfer
-	taken := map[string]bool{}
+	used := map[string]bool{}
 	for i := range 1 + random.IntN(6) {
 		t := pay(fmt.Sprintf("t%d", i), 20_000+random.Int64N(80_000), time.Duration(random.IntN(30))*time.Minute+time.Duration(i)*time.Second)
 		t.Spends = []string{fmt.Sprintf("o%d", random.IntN(4)), fmt.Sprintf("o%d", random.IntN(4))}
-		free := !taken[t.Spends[0]] && !taken[t.Spends[1]]
+		free := !used[t.Spends[0]] && !used[t.Spends[1]]
 		if free && random.IntN(2) == 0 { // no two blocks hold conflicting transactions
-			taken[t.Spends[0]], taken[t.Spends[1]] = true, true
+			used[t.Spends[0]], used[t.Spends[1]] = true, true
 			t = in(t, 101+random.Int64N(5), t.FirstSeen.Sub(noon)+time.Hour)
 		}
 		facts = append(facts, t)

@@ -17,17 +17,17 @@ import (
 // transfers in other assets.
 func TestReportedPayments_prefers_payments_that_count(t *testing.T) {
 	t.Parallel()
-	crumbs := make([]chain.Transfer, 2_000)
-	for i := range crumbs {
-		crumbs[i] = euros(fmt.Sprintf("crumb%04d", i), "0.000001", 101, time.Minute)
+	dust := make([]chain.Transfer, 2_000)
+	for i := range dust {
+		dust[i] = euros(fmt.Sprintf("crumb%04d", i), "0.000001", 101, time.Minute)
 		if i%4 == 0 {
-			crumbs[i].Asset = "USDC" // not offered
+			dust[i].Asset = "USDC" // not offered
 		}
 		if i%4 == 1 {
-			crumbs[i] = in(crumbs[i], 100, -time.Minute) // older than the invoice
+			dust[i] = in(dust[i], 100, -time.Minute) // older than the invoice
 		}
 	}
-	pays := []chain.Transfer{euros("a", "60", 102, 2*time.Minute), euros("b", "40", 103, 3*time.Minute)}
+	payments := []chain.Transfer{euros("a", "60", 102, 2*time.Minute), euros("b", "40", 103, 3*time.Minute)}
 	wrong := euros("wrong", "5", 102, 2*time.Minute)
 	wrong.Asset = "USDC"
 	for name, test := range map[string]struct {
@@ -37,11 +37,11 @@ func TestReportedPayments_prefers_payments_that_count(t *testing.T) {
 		among     []string
 	}{
 		"nothing":             {nil, 0, 0, nil},
-		"parts":               {pays, 2, 0, []string{"a:1", "b:1"}},
-		"exactly the limit":   {append(slices.Clone(crumbs[:98]), pays...), 100, 0, []string{"a:1", "b:1"}},
-		"one above the limit": {append(slices.Clone(crumbs[:99]), pays...), 100, 1, []string{"a:1", "b:1"}},
-		"thousands of crumbs": {append(slices.Clone(crumbs), pays...), 100, 904, []string{"a:1", "b:1"}},
-		"a wrong asset among crumbs that do not count": {append(slices.DeleteFunc(slices.Clone(crumbs), func(c chain.Transfer) bool {
+		"parts":               {payments, 2, 0, []string{"a:1", "b:1"}},
+		"exactly the limit":   {append(slices.Clone(dust[:98]), payments...), 100, 0, []string{"a:1", "b:1"}},
+		"one above the limit": {append(slices.Clone(dust[:99]), payments...), 100, 1, []string{"a:1", "b:1"}},
+		"thousands of crumbs": {append(slices.Clone(dust), payments...), 100, 904, []string{"a:1", "b:1"}},
+		"a wrong asset among crumbs that do not count": {append(slices.DeleteFunc(slices.Clone(dust), func(c chain.Transfer) bool {
 			return c.Asset != "USDC" && c.Block.Height > 100
 		}), wrong), 100, 901, []string{"wrong:1"}},
 	} {
@@ -68,10 +68,10 @@ func TestReportedPayments_prefers_payments_that_count(t *testing.T) {
 					t.Errorf("%s is not reported", id)
 				}
 			}
-			again := newInvoice(t, noon)
-			onBase(again, 1000, test.transfers...)
+			second := newInvoice(t, noon)
+			onBase(second, 1000, test.transfers...)
 			var inOrder []string
-			list, _ = again.ReportedPayments()
+			list, _ = second.ReportedPayments()
 			for _, p := range list {
 				inOrder = append(inOrder, p.ID)
 			}

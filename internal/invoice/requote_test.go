@@ -223,19 +223,19 @@ func (evidenced) Evidence(fiat money.Currency, codes ...string) string {
 
 func TestSetRefund(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, table)
-	other := s.create("40")
-	inv := s.create("40")
+	shop := openShop(t, table)
+	other := shop.create("40")
+	inv := shop.create("40")
 	const first, second = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn"
 	set := func(actor invoice.Actor, asset, address string) error {
-		_, err := s.service.SetRefund(t.Context(), inv.ID, actor, asset, address)
+		_, err := shop.service.SetRefund(t.Context(), inv.ID, actor, asset, address)
 		return err
 	}
 	if err := set(invoice.Shopper, "BTC", first); !errors.Is(err, invoice.ErrNothingReceived) {
 		t.Errorf("with nothing received: %v", err)
 	}
-	s.pay(inv, "BTC", "0.0005")
-	s.wantStatus(inv, invoice.Pending)
+	shop.pay(inv, "BTC", "0.0005")
+	shop.wantStatus(inv, invoice.Pending)
 	otherMethod, _ := other.Method(simnet.ID, "BTC")
 	method, _ := inv.Method(simnet.ID, "BTC")
 	for _, tt := range []struct {
@@ -259,23 +259,23 @@ func TestSetRefund(t *testing.T) {
 			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
 		}
 	}
-	if got := s.reload(inv); !got.Refund.IsZero() {
+	if got := shop.reload(inv); !got.Refund.IsZero() {
 		t.Errorf("every address was refused, but the refund is set to %v", got.Refund)
 	}
-	version := s.reload(inv).Version
-	s.must(set(invoice.Shopper, "BTC", " "+strings.ToUpper(first)+"\n"))
-	s.must(set(invoice.Shopper, "BTC", first)) // again the same
-	s.must(set(invoice.Shopper, "BTC", "bitcoin:"+first+"?amount=0.1&label=My%20wallet"))
-	s.must(set(invoice.Shopper, "BTC", "BITCOIN:"+strings.ToUpper(first)))
-	got := s.reload(inv)
+	version := shop.reload(inv).Version
+	shop.must(set(invoice.Shopper, "BTC", " "+strings.ToUpper(first)+"\n"))
+	shop.must(set(invoice.Shopper, "BTC", first)) // again the same
+	shop.must(set(invoice.Shopper, "BTC", "bitcoin:"+first+"?amount=0.1&label=My%20wallet"))
+	shop.must(set(invoice.Shopper, "BTC", "BITCOIN:"+strings.ToUpper(first)))
+	got := shop.reload(inv)
 	if got.Refund != (invoice.Refund{Asset: "BTC", Address: first}) || got.Version != version+1 {
 		t.Errorf("refund to %v in version %d, before %d", got.Refund, got.Version, version)
 	}
 	if err := set(invoice.Shopper, "BTC", second); !errors.Is(err, invoice.ErrRefundSet) {
 		t.Errorf("the shopper a second time: %v", err)
 	}
-	s.must(set(invoice.Merchant, "BTC", second))
-	if got := s.reload(inv).Refund.Address; got != second {
+	shop.must(set(invoice.Merchant, "BTC", second))
+	if got := shop.reload(inv).Refund.Address; got != second {
 		t.Errorf("after the merchant's change the address is %s", got)
 	}
 }

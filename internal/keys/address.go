@@ -51,7 +51,7 @@ func outputScript(public *btcec.PublicKey, script Script) []byte {
 	case P2WPKH:
 		return payToWitness(0, btcutil.Hash160(public.SerializeCompressed()))
 	case P2TR:
-		// Only a key path, which is tweaked nevertheless: see BIP 86, "Address derivation".
+		// Without a script path the key is tweaked, too: see BIP 86, "Address derivation".
 		return payToWitness(1, schnorr.SerializePubKey(txscript.ComputeTaprootKeyNoScript(public)))
 	}
 	panic("keys: unknown script " + string(script))

@@ -83,9 +83,9 @@ func FuzzParseAddress(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, same, err := keys.ParseAddress(address, keys.Kind(kind), network)
-		if err != nil || again != address || same != script {
-			t.Errorf("ParseAddress(%q) = %s, %s, %v, want %s, %s", address, again, same, err, address, script)
+		reparsed, sameScript, err := keys.ParseAddress(address, keys.Kind(kind), network)
+		if err != nil || reparsed != address || sameScript != script {
+			t.Errorf("ParseAddress(%q) = %s, %s, %v, want %s, %s", address, reparsed, sameScript, err, address, script)
 		}
 	})
 }

@@ -31,9 +31,9 @@ func TestBIP32_vectors_are_derived(t *testing.T) {
 			if i > 0 {
 				index := lastStep(t, step.chain)
 				if index < hdkeychain.HardenedKeyStart {
-					below, err := public.Derive(index)
-					if err != nil || below.String() != step.public {
-						t.Errorf("%s: public parent key → public child key = %v, %v, want %s", step.chain, below, err, step.public)
+					child, err := public.Derive(index)
+					if err != nil || child.String() != step.public {
+						t.Errorf("%s: public parent key → public child key = %v, %v, want %s", step.chain, child, err, step.public)
 					}
 				}
 				if private, err = private.Derive(index); err != nil {

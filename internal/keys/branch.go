@@ -82,9 +82,9 @@ func (b *branch) block(number uint32) *block {
 	if known := slot.Load(); known != nil && known.number == number {
 		return known
 	}
-	made := b.derive(number)
-	slot.Store(made)
-	return made
+	created := b.derive(number)
+	slot.Store(created)
+	return created
 }
 
 // derive returns the addresses of a block. They share one inversion, which is a large part of the
@@ -102,7 +102,7 @@ func (b *branch) derive(number uint32) *block {
 			product.Mul(&points[i].Z)
 		}
 	}
-	made := &block{number: number}
+	created := &block{number: number}
 	inverse := *product.Inverse() // inverse of the product of all Z up to i
 	for i := blockSize - 1; i >= 0; i-- {
 		p := &points[i]
@@ -115,9 +115,9 @@ func (b *branch) derive(number uint32) *block {
 		inverse.Mul(&p.Z)
 		p.X.Mul(&square).Normalize()
 		p.Y.Mul(square.Mul(&z)).Normalize()
-		made.addresses[i] = b.write(btcec.NewPublicKey(&p.X, &p.Y))
+		created.addresses[i] = b.write(btcec.NewPublicKey(&p.X, &p.Y))
 	}
-	return made
+	return created
 }
 
 // offset returns the point of the public key at an index. See BIP 32, "Public parent key → public

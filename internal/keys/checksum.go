@@ -16,12 +16,12 @@ const (
 // checksum is required: here it is optional, because the wallet shows addresses to compare, and not
 // every wallet writes a checksum.
 func cutChecksum(text string) (body string, err error) {
-	body, checksum, has := strings.Cut(text, "#")
+	body, checksum, hasChecksum := strings.Cut(text, "#")
 	want, ok := checksumOf(body)
 	switch {
 	case !ok:
 		return "", unusable("it has a character that no descriptor has")
-	case !has || checksum == want:
+	case !hasChecksum || checksum == want:
 		return body, nil
 	case len(checksum) != checksumLength:
 		return "", unusable("its checksum, which follows the #, is not 8 characters long")

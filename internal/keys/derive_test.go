@@ -25,9 +25,9 @@ func TestAddress(t *testing.T) {
 					t.Fatal(err)
 				}
 				receive[index] = address
-				again, wantScript, err := keys.ParseAddress(address, wallet.kind, wallet.network)
-				if err != nil || again != address || script != wantScript {
-					t.Errorf("0/%d: ParseAddress() = %s, %s, %v, and Address() = %s, %s", index, again, wantScript, err, address, script)
+				reparsed, wantScript, err := keys.ParseAddress(address, wallet.kind, wallet.network)
+				if err != nil || reparsed != address || script != wantScript {
+					t.Errorf("0/%d: ParseAddress() = %s, %s, %v, and Address() = %s, %s", index, reparsed, wantScript, err, address, script)
 				}
 			}
 			if diff := cmp.Diff(receive, wallet.receive); diff != "" {

@@ -42,7 +42,7 @@ func isDescriptor(text string) bool { return strings.ContainsAny(text, "()") }
 // parseDescriptor parses an output descriptor of one extended public key: see BIP 380. As in
 // Bitcoin Core the key is written with xpub or tpub, since the function already determines the
 // script. Litecoin's own Ltub and ttub do not determine a script either, and are accepted too.
-func parseDescriptor(text string, kind Kind, asked Script) (Key, error) {
+func parseDescriptor(text string, kind Kind, wanted Script) (Key, error) {
 	if kind == ETH {
 		return Key{}, unusable("Ethereum has no descriptors: give the xpub alone")
 	}
@@ -57,7 +57,7 @@ func parseDescriptor(text string, kind Kind, asked Script) (Key, error) {
 	if err != nil {
 		return Key{}, err
 	}
-	if asked != "" && asked != script {
+	if wanted != "" && wanted != script {
 		return Key{}, fmt.Errorf("%w: the descriptor stands for %s, which differs from --script", ErrScript, script)
 	}
 	x, p, err := parseExpression(expression)
@@ -88,11 +88,11 @@ func parseFunction(body string) (script Script, expression string, err error) {
 			name = "sh"
 		}
 	}
-	why, isRefused := refusedFunctions[name]
+	reason, isRefused := refusedFunctions[name]
 	script, known := functions[name]
 	switch {
 	case isRefused:
-		return "", "", unusable(name + "() " + why)
+		return "", "", unusable(name + "() " + reason)
 	case !known:
 		return "", "", unusable("its function is not pkh(), wpkh(), sh(wpkh()) or tr()")
 	case !closed:
@@ -118,7 +118,7 @@ func parseExpression(text string) (extended, path, error) {
 	if err != nil {
 		return extended{}, nil, err
 	}
-	key, below, ranged := strings.Cut(text, "/")
+	key, path, ranged := strings.Cut(text, "/")
 	if isRawKey(key) {
 		return extended{}, nil, unusable("it has a single public key, which stands for one address: give an extended one (xpub…)")
 	}
@@ -132,7 +132,7 @@ func parseExpression(text string) (extended, path, error) {
 	if !ranged {
 		return extended{}, nil, unusable(oneAddress)
 	}
-	p, err := parsePath(below)
+	p, err := parsePath(path)
 	return x, p, err
 }
 
@@ -170,4 +170,4 @@ func isRawKey(text string) bool {
 	return err == nil && (len(raw) == 33 || len(raw) == 65 || len(raw) == 32)
 }
 
-func unusable(why string) error { return fmt.Errorf("%w: %s", ErrDescriptor, why) }
+func unusable(reason string) error { return fmt.Errorf("%w: %s", ErrDescriptor, reason) }

@@ -60,17 +60,17 @@ func TestParse_descriptor(t *testing.T) {
 
 func TestParse_refuses_descriptors(t *testing.T) {
 	t.Parallel()
-	const good = "[73c5da0a/84h/0h/0h]" + xpub84 + "/0/*"
+	const valid = "[73c5da0a/84h/0h/0h]" + xpub84 + "/0/*"
 	tests := map[string]struct {
 		text    string
 		kind    keys.Kind
 		network keys.Network
 		script  keys.Script
 		want    error
-		says    string
+		message string
 	}{
 		"checksums swapped":          {"wpkh([73c5da0a/84'/0'/0']" + xpub84 + "/0/*)#afwvtk2s", keys.BTC, keys.Main, "", keys.ErrDescriptor, "checksum does not fit"},
-		"checksums swapped, h":       {"wpkh(" + good + ")#wc3n3van", keys.BTC, keys.Main, "", keys.ErrDescriptor, "h and ' were exchanged"},
+		"checksums swapped, h":       {"wpkh(" + valid + ")#wc3n3van", keys.BTC, keys.Main, "", keys.ErrDescriptor, "h and ' were exchanged"},
 		"hardened with H":            {"wpkh([73c5da0a/84H/0H/0H]" + xpub84 + "/0/*)", keys.BTC, keys.Main, "", keys.ErrDescriptor, "not H"},
 		"hardened twice":             {"wpkh([73c5da0a/84'h]" + xpub84 + "/0/*)", keys.BTC, keys.Main, "", keys.ErrDescriptor, "step in its brackets"},
 		"hardened step":              {"wpkh(" + xpub84 + "/0h/*)", keys.BTC, keys.Main, "", keys.ErrDescriptor, "hardened step"},
@@ -83,33 +83,33 @@ func TestParse_refuses_descriptors(t *testing.T) {
 		"no step between slashes":    {"wpkh(" + xpub84 + "//*)", keys.BTC, keys.Main, "", keys.ErrDescriptor, "step after its key"},
 		"a sign":                     {"wpkh(" + xpub84 + "/+0/*)", keys.BTC, keys.Main, "", keys.ErrDescriptor, "step after its key"},
 		"two stars":                  {"wpkh(" + xpub84 + "/*/*)", keys.BTC, keys.Main, "", keys.ErrDescriptor, "step after its key"},
-		"multi":                      {"multi(1," + good + "," + good + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "multi() is for several signers"},
-		"sortedmulti":                {"wsh(sortedmulti(1," + good + "," + good + "))", keys.BTC, keys.Main, "", keys.ErrDescriptor, "wsh() is for several signers"},
-		"sortedmulti alone":          {"sortedmulti(1," + good + "," + good + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "sortedmulti() is for several signers"},
-		"multi in sh":                {"sh(multi(1," + good + "))", keys.BTC, keys.Main, "", keys.ErrDescriptor, "multi() is for several signers"},
-		"wsh":                        {"wsh(pkh(" + good + "))", keys.BTC, keys.Main, "", keys.ErrDescriptor, "wsh() is"},
-		"wsh in sh":                  {"sh(wsh(pkh(" + good + ")))", keys.BTC, keys.Main, "", keys.ErrDescriptor, "wsh() is"},
-		"pkh in sh":                  {"sh(pkh(" + good + "))", keys.BTC, keys.Main, "", keys.ErrDescriptor, "sh() is read only as sh(wpkh"},
-		"tr in sh":                   {"sh(tr(" + good + "))", keys.BTC, keys.Main, "", keys.ErrDescriptor, "sh() is read only as sh(wpkh"},
-		"sh in sh":                   {"sh(sh(wpkh(" + good + ")))", keys.BTC, keys.Main, "", keys.ErrDescriptor, "sh() is read only as sh(wpkh"},
-		"a key in sh":                {"sh(" + good + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "sh() is read only as sh(wpkh"},
-		"combo":                      {"combo(" + good + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "combo() describes"},
-		"pk":                         {"pk(" + good + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "pk() has no address"},
+		"multi":                      {"multi(1," + valid + "," + valid + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "multi() is for several signers"},
+		"sortedmulti":                {"wsh(sortedmulti(1," + valid + "," + valid + "))", keys.BTC, keys.Main, "", keys.ErrDescriptor, "wsh() is for several signers"},
+		"sortedmulti alone":          {"sortedmulti(1," + valid + "," + valid + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "sortedmulti() is for several signers"},
+		"multi in sh":                {"sh(multi(1," + valid + "))", keys.BTC, keys.Main, "", keys.ErrDescriptor, "multi() is for several signers"},
+		"wsh":                        {"wsh(pkh(" + valid + "))", keys.BTC, keys.Main, "", keys.ErrDescriptor, "wsh() is"},
+		"wsh in sh":                  {"sh(wsh(pkh(" + valid + ")))", keys.BTC, keys.Main, "", keys.ErrDescriptor, "wsh() is"},
+		"pkh in sh":                  {"sh(pkh(" + valid + "))", keys.BTC, keys.Main, "", keys.ErrDescriptor, "sh() is read only as sh(wpkh"},
+		"tr in sh":                   {"sh(tr(" + valid + "))", keys.BTC, keys.Main, "", keys.ErrDescriptor, "sh() is read only as sh(wpkh"},
+		"sh in sh":                   {"sh(sh(wpkh(" + valid + ")))", keys.BTC, keys.Main, "", keys.ErrDescriptor, "sh() is read only as sh(wpkh"},
+		"a key in sh":                {"sh(" + valid + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "sh() is read only as sh(wpkh"},
+		"combo":                      {"combo(" + valid + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "combo() describes"},
+		"pk":                         {"pk(" + valid + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "pk() has no address"},
 		"addr":                       {"addr(bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu)", keys.BTC, keys.Main, "", keys.ErrDescriptor, "addr() is an address"},
-		"rawtr":                      {"rawtr(" + good + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "rawtr() is not used"},
-		"musig in tr":                {"tr(musig(" + good + "," + good + ")/0/*)", keys.BTC, keys.Main, "", keys.ErrDescriptor, "function where its key"},
-		"tr with scripts":            {"tr(" + good + ",pk(" + good + "))", keys.BTC, keys.Main, "", keys.ErrDescriptor, "function where its key"},
-		"two keys":                   {"wpkh(" + good + "," + good + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "more than one key"},
-		"a function in wpkh":         {"wpkh(pkh(" + good + "))", keys.BTC, keys.Main, "", keys.ErrDescriptor, "function where its key"},
-		"wpkh in capitals":           {"WPKH(" + good + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "its function is not"},
-		"no function":                {"(" + good + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "its function is not"},
-		"open at the end":            {"wpkh(" + good, keys.BTC, keys.Main, "", keys.ErrDescriptor, "parentheses"},
-		"half closed":                {"sh(wpkh(" + good + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "parentheses"},
-		"closed twice":               {"wpkh(" + good + "))", keys.BTC, keys.Main, "", keys.ErrDescriptor, "function where its key"},
-		"text at the end":            {"wpkh(" + good + ") for my shop", keys.BTC, keys.Main, "", keys.ErrDescriptor, "parentheses"},
+		"rawtr":                      {"rawtr(" + valid + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "rawtr() is not used"},
+		"musig in tr":                {"tr(musig(" + valid + "," + valid + ")/0/*)", keys.BTC, keys.Main, "", keys.ErrDescriptor, "function where its key"},
+		"tr with scripts":            {"tr(" + valid + ",pk(" + valid + "))", keys.BTC, keys.Main, "", keys.ErrDescriptor, "function where its key"},
+		"two keys":                   {"wpkh(" + valid + "," + valid + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "more than one key"},
+		"a function in wpkh":         {"wpkh(pkh(" + valid + "))", keys.BTC, keys.Main, "", keys.ErrDescriptor, "function where its key"},
+		"wpkh in capitals":           {"WPKH(" + valid + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "its function is not"},
+		"no function":                {"(" + valid + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "its function is not"},
+		"open at the end":            {"wpkh(" + valid, keys.BTC, keys.Main, "", keys.ErrDescriptor, "parentheses"},
+		"half closed":                {"sh(wpkh(" + valid + ")", keys.BTC, keys.Main, "", keys.ErrDescriptor, "parentheses"},
+		"closed twice":               {"wpkh(" + valid + "))", keys.BTC, keys.Main, "", keys.ErrDescriptor, "function where its key"},
+		"text at the end":            {"wpkh(" + valid + ") for my shop", keys.BTC, keys.Main, "", keys.ErrDescriptor, "parentheses"},
 		"empty":                      {"wpkh()", keys.BTC, keys.Main, "", keys.ErrMalformed, ""},
 		"parentheses alone":          {")(", keys.BTC, keys.Main, "", keys.ErrDescriptor, "its function is not"},
-		"a key without function":     {good, keys.BTC, keys.Main, keys.P2WPKH, keys.ErrDescriptor, "within a function"},
+		"a key without function":     {valid, keys.BTC, keys.Main, keys.P2WPKH, keys.ErrDescriptor, "within a function"},
 		"a path without function":    {xpub84 + "/0/*", keys.BTC, keys.Main, keys.P2WPKH, keys.ErrDescriptor, "within a function"},
 		"a taproot key alone":        {"tr(a34b99f22c790c4e36b2b3c2c35a36db06226e41c692fc82b8b56ac1c540c5bd)", keys.BTC, keys.Main, "", keys.ErrDescriptor, "single public key"},
 		"zpub":                       {"wpkh(" + zpub84 + "/0/*)", keys.BTC, keys.Main, "", keys.ErrDescriptor, "as in Bitcoin Core its key begins with xpub or tpub, not with zpub"},
@@ -122,14 +122,14 @@ func TestParse_refuses_descriptors(t *testing.T) {
 		"tpub for the main network":  {"pkh(" + tpub44 + "/0/*)", keys.BTC, keys.Main, "", keys.ErrNetwork, "key of the test network"},
 		"xpub for the test network":  {"pkh(" + xpub44 + "/0/*)", keys.BTC, keys.Test, "", keys.ErrNetwork, "key of the main network"},
 		"Ethereum":                   {"pkh(" + ethXpub + "/0/*)", keys.ETH, keys.Main, "", keys.ErrDescriptor, "Ethereum has no descriptors"},
-		"unknown kind":               {"wpkh(" + good + ")", "DOGE", keys.Main, "", keys.ErrKind, ""},
-		"another script":             {"wpkh(" + good + ")", keys.BTC, keys.Main, keys.P2TR, keys.ErrScript, "descriptor stands for p2wpkh"},
-		"a character of the key":     {"wpkh(" + strings.Replace(good, "WcMLoP2", "WcMLoP3", 1) + ")", keys.BTC, keys.Main, "", keys.ErrMalformed, "checksum"},
+		"unknown kind":               {"wpkh(" + valid + ")", "DOGE", keys.Main, "", keys.ErrKind, ""},
+		"another script":             {"wpkh(" + valid + ")", keys.BTC, keys.Main, keys.P2TR, keys.ErrScript, "descriptor stands for p2wpkh"},
+		"a character of the key":     {"wpkh(" + strings.Replace(valid, "WcMLoP2", "WcMLoP3", 1) + ")", keys.BTC, keys.Main, "", keys.ErrMalformed, "checksum"},
 		"a line break within":        {"wpkh(" + xpub84 + "\n/0/*)", keys.BTC, keys.Main, "", keys.ErrDescriptor, "character that no descriptor has"},
 		"too deep for a key":         {"wpkh(" + xpub84 + strings.Repeat("/0", 252) + "/*)", keys.BTC, keys.Main, "", keys.ErrDepth, "deeper than 255"},
 		"very long":                  {"wpkh(" + xpub84 + strings.Repeat("/0", 1<<20) + "/*)", keys.BTC, keys.Main, "", keys.ErrDescriptor, "too long"},
 		"very deep in parentheses":   {strings.Repeat("sh(", 300), keys.BTC, keys.Main, "", keys.ErrDescriptor, "sh() is read"},
-		"checksum of another script": {"pkh(" + good + ")#afwvtk2s", keys.BTC, keys.Main, "", keys.ErrDescriptor, "checksum does not fit"},
+		"checksum of another script": {"pkh(" + valid + ")#afwvtk2s", keys.BTC, keys.Main, "", keys.ErrDescriptor, "checksum does not fit"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -138,8 +138,8 @@ func TestParse_refuses_descriptors(t *testing.T) {
 			if !errors.Is(err, test.want) {
 				t.Fatalf("Parse() = %v, want %v", err, test.want)
 			}
-			if !strings.Contains(err.Error(), test.says) {
-				t.Errorf("got error %q, want %q in it", err, test.says)
+			if !strings.Contains(err.Error(), test.message) {
+				t.Errorf("got error %q, want %q in it", err, test.message)
 			}
 			if holdsPiece(err, test.text, 20) {
 				t.Errorf("the error contains a part of the text: %q", err)
@@ -152,18 +152,18 @@ func TestParse_descriptor_vectors(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{}
 	for _, test := range checksums {
-		tests[test.text] = test.says
+		tests[test.text] = test.message
 	}
 	for _, test := range expressions {
-		tests["wpkh("+test.text+")"] = test.says
+		tests["wpkh("+test.text+")"] = test.message
 	}
 	for _, test := range multipaths {
-		tests[test.text] = test.says
+		tests[test.text] = test.message
 	}
-	for text, says := range tests {
+	for text, message := range tests {
 		_, err := keys.Parse(text, keys.BTC, keys.Main, "")
-		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
-			t.Errorf("Parse(%s) = %v, want %q in it", text, err, says)
+		if (err == nil) != (message == "") || err != nil && !strings.Contains(err.Error(), message) {
+			t.Errorf("Parse(%s) = %v, want %q in it", text, err, message)
 		}
 	}
 }

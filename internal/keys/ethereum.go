@@ -53,8 +53,8 @@ func (a EthereumAddress) lower() string { return "0x" + hex.EncodeToString(a[:])
 // Path returns the path at which wallets find an address of an Ethereum key. A chain key does not
 // contain the steps above it, so its path begins with an ellipsis. See BIP 44, "Path levels".
 func (k Key) Path(index uint32) string {
-	child := k.given.ChildIndex()
-	if k.given.Depth() == accountDepth {
+	child := k.parsed.ChildIndex()
+	if k.parsed.Depth() == accountDepth {
 		return fmt.Sprintf("m/44'/60'/%d'/0/%d", child&^hardened, index)
 	}
 	return fmt.Sprintf("…/%d/%d", child, index)

@@ -35,17 +35,17 @@ func isExport(text string) bool { return strings.HasPrefix(text, "{") || strings
 // parseExport parses the account key in the file of a wallet: the generic export of Coldcard, a
 // wallet file of Electrum, the fields of Wasabi and BlueWallet, and the descriptor in a file of
 // Sparrow, Specter or Bitcoin Core.
-func parseExport(text string, kind Kind, asked Script) (Key, error) {
-	var file map[string]any
-	if err := json.Unmarshal([]byte(strings.Trim(text, "[]")), &file); err != nil {
+func parseExport(text string, kind Kind, wanted Script) (Key, error) {
+	var object map[string]any
+	if err := json.Unmarshal([]byte(strings.Trim(text, "[]")), &object); err != nil {
 		return Key{}, malformed("it begins like a wallet's JSON file, but is not complete JSON")
 	}
-	if holdsSecretField(file) {
+	if holdsSecretField(object) {
 		return Key{}, ErrPrivateKey
 	}
-	found := accountsIn(file)
-	if asked != "" && len(found) > 1 {
-		found = slices.DeleteFunc(found, func(a account) bool { return a.script != asked })
+	found := accountsIn(object)
+	if wanted != "" && len(found) > 1 {
+		found = slices.DeleteFunc(found, func(a account) bool { return a.script != wanted })
 	}
 	switch {
 	case len(found) == 0:
@@ -54,13 +54,13 @@ func parseExport(text string, kind Kind, asked Script) (Key, error) {
 		return Key{}, fmt.Errorf("%w: the file holds several accounts, so add --script %s", ErrScript, scriptsOf(found))
 	}
 	a := found[0]
-	if asked == "" && !isDescriptor(a.key) {
-		asked = a.script
+	if wanted == "" && !isDescriptor(a.key) {
+		wanted = a.script
 	}
-	if asked == "" {
-		asked = scriptOfPurpose(a.path)
+	if wanted == "" {
+		wanted = scriptOfPurpose(a.path)
 	}
-	key, err := parse(a.key, kind, asked)
+	key, err := parse(a.key, kind, wanted)
 	if err == nil && a.path != "" && !isDescriptor(a.key) {
 		key.warnings, err = key.contradictions(a.path)
 	}
@@ -89,21 +89,21 @@ func holdsSecretField(value any) bool {
 }
 
 // accountsIn returns the accounts of a single signer in a file.
-func accountsIn(file map[string]any) (found []account) {
-	if text := field(file, "descriptor", "desc"); text != "" {
+func accountsIn(object map[string]any) (found []account) {
+	if text := field(object, "descriptor", "desc"); text != "" {
 		return []account{{key: text}}
 	}
-	if text := field(file, "ExtPubKey"); text != "" {
-		return []account{{key: text, path: field(file, "AccountKeyPath")}}
+	if text := field(object, "ExtPubKey"); text != "" {
+		return []account{{key: text, path: field(object, "AccountKeyPath")}}
 	}
-	if store, ok := file["keystore"].(map[string]any); ok {
+	if store, ok := object["keystore"].(map[string]any); ok {
 		return []account{{key: field(store, "xpub"), path: field(store, "derivation")}}
 	}
 	for _, part := range []struct {
 		name   string
 		script Script
 	}{{"bip44", P2PKH}, {"bip49", P2SHP2WPKH}, {"bip84", P2WPKH}, {"bip86", P2TR}} {
-		if inner, ok := file[part.name].(map[string]any); ok && field(inner, "xpub") != "" {
+		if inner, ok := object[part.name].(map[string]any); ok && field(inner, "xpub") != "" {
 			found = append(found, account{key: field(inner, "xpub"), path: field(inner, "deriv"), script: part.script})
 		}
 	}

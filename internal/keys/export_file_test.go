@@ -50,7 +50,7 @@ func TestParse_of_pasted_texts(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
 		want       error
-		says       string
+		message    string
 	}{
 		{"address", "1LqBGSKuX5yYUonjxT5qGfpUsXKYYWeabA", keys.ErrMalformed, "one address"},
 		{"Coldcard without a script", coldcard, keys.ErrScript, "several accounts, so add --script p2pkh or p2wpkh"},
@@ -62,8 +62,8 @@ func TestParse_of_pasted_texts(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := keys.Parse(tt.text, keys.BTC, keys.Main, "")
-			if !errors.Is(err, tt.want) || !strings.Contains(fmt.Sprint(err), tt.says) {
-				t.Errorf("got error %v, want %v with %q", err, tt.want, tt.says)
+			if !errors.Is(err, tt.want) || !strings.Contains(fmt.Sprint(err), tt.message) {
+				t.Errorf("got error %v, want %v with %q", err, tt.want, tt.message)
 			}
 		})
 	}

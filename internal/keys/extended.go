@@ -50,8 +50,8 @@ func parseExtended(text string) (extended, error) {
 	if !ok {
 		return extended{}, malformed("its first letters are unknown")
 	}
-	if v.refused != nil {
-		return extended{}, v.refused
+	if v.refusal != nil {
+		return extended{}, v.refusal
 	}
 	x := extended{
 		version:   v,
@@ -82,17 +82,17 @@ func (x extended) check() error {
 
 // decide returns the script of a key's addresses: the script that its letters determine or the
 // script that the caller asked for. It returns an error if the two differ or both are missing.
-func (x extended) decide(kind Kind, asked Script) (Script, error) {
+func (x extended) decide(kind Kind, wanted Script) (Script, error) {
 	if kind == ETH {
-		if asked != "" {
+		if wanted != "" {
 			return "", fmt.Errorf("%w: an Ethereum key has no script type", ErrScript)
 		}
 		return "", nil
 	}
-	if x.script != "" && asked != "" && asked != x.script {
+	if x.script != "" && wanted != "" && wanted != x.script {
 		return "", fmt.Errorf("%w: %s… stands for %s, which differs from --script", ErrScript, x.name, x.script)
 	}
-	script := asked
+	script := wanted
 	if script == "" {
 		script = x.script
 	}
@@ -111,4 +111,4 @@ func (x extended) key() *hdkeychain.ExtendedKey {
 	return hdkeychain.NewExtendedKey(neutral(x.network), x.public, x.chainCode, x.parent, x.depth, x.child, false)
 }
 
-func malformed(why string) error { return fmt.Errorf("%w: %s", ErrMalformed, why) }
+func malformed(reason string) error { return fmt.Errorf("%w: %s", ErrMalformed, reason) }

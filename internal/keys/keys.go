@@ -18,7 +18,7 @@ type Key struct {
 	kind    Kind
 	network Network
 	script  Script                  // empty for ETH
-	given   *hdkeychain.ExtendedKey // the parsed key
+	parsed  *hdkeychain.ExtendedKey // the parsed key
 	path    string                  // path from given to the addresses; empty if the depth of given determines it
 	branch  *branch                 // the key from which an index is derived
 	// warnings are contradictions in the parsed text.
@@ -38,11 +38,11 @@ const GapLimit = 20
 // /*. Its checksum may be missing, but not wrong.
 //
 // The letters ypub, zpub, upub, vpub and Mtub determine the script, and so does the function of a
-// descriptor; another script is ErrScript. For xpub, tpub, Ltub and ttub without a descriptor the
-// caller must give the script, otherwise the error is ErrScript, too. Ethereum has no script.
+// descriptor. For xpub, tpub, Ltub and ttub without a descriptor the caller must give the script.
+// Parse returns ErrScript if the script is missing or contradicts the key. Ethereum has no script.
 //
-// The error is ErrPrivateKey for a private key in any form. The other errors are sentinels of this
-// package, too.
+// Parse returns ErrPrivateKey for a private key in any form. All its errors are sentinels of this
+// package.
 func Parse(text string, kind Kind, network Network, script Script) (Key, error) {
 	text = clean(text)
 	key, err := parse(text, kind, script)
@@ -124,14 +124,14 @@ func load(text string) (Key, error) {
 	if !kind.known() {
 		return Key{}, malformed("it is not in the stored form")
 	}
-	extended, below, hasPath := strings.Cut(rest, "/")
+	extended, path, hasPath := strings.Cut(rest, "/")
 	x, err := parseExtended(extended)
 	if err != nil {
 		return Key{}, err
 	}
 	p, err := x.usualPath()
 	if hasPath {
-		p, err = parsePath(below)
+		p, err = parsePath(path)
 	}
 	if err != nil {
 		return Key{}, err
@@ -152,7 +152,7 @@ func newKey(x extended, p path, kind Kind, script Script) (Key, error) {
 	if err != nil {
 		return Key{}, err
 	}
-	key := Key{kind: kind, network: x.network, script: script, given: x.key()}
+	key := Key{kind: kind, network: x.network, script: script, parsed: x.key()}
 	if key.branch, err = newBranch(end, key.write); err != nil {
 		return Key{}, err
 	}
@@ -180,7 +180,7 @@ func (k Key) IsChange() bool { return k.branch.number == 1 }
 // key's depth, as in "btc:p2wpkh:xpub…", "ltc:p2pkh:xpub…/1/*" and "eth:xpub…". Load parses it.
 // The text reveals all payments of the wallet, so it must not be logged.
 func (k Key) String() string {
-	parts := []string{strings.ToLower(string(k.kind)), string(k.script), k.given.String() + k.path}
+	parts := []string{strings.ToLower(string(k.kind)), string(k.script), k.parsed.String() + k.path}
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ":")
 }
 

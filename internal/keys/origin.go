@@ -56,7 +56,7 @@ func (k Key) contradictions(path string) (found []string, err error) {
 	if _, known := purposes[steps[0]]; known {
 		found = append(found, fmt.Sprintf("its path begins with %s, which is not hardened: wallets use %s", step(steps[0]), step(steps[0]|hardened)))
 	}
-	depth, child := int(k.given.Depth()), k.given.ChildIndex()
+	depth, child := int(k.parsed.Depth()), k.parsed.ChildIndex()
 	switch last := steps[len(steps)-1]; {
 	case depth != len(steps):
 		found = append(found, fmt.Sprintf("its path has %d steps, but the depth of the key is %d", len(steps), depth))

@@ -31,7 +31,7 @@ func TestParse_refuses(t *testing.T) {
 		network keys.Network
 		script  keys.Script
 		want    error
-		says    string
+		message string
 	}{
 		"nothing":                             {"", keys.BTC, keys.Main, keys.P2WPKH, keys.ErrMalformed, "not a valid extended public key"},
 		"some words":                          {"my wallet", keys.BTC, keys.Main, keys.P2WPKH, keys.ErrMalformed, ""},
@@ -78,8 +78,8 @@ func TestParse_refuses(t *testing.T) {
 			if !errors.Is(err, test.want) {
 				t.Fatalf("Parse() = %v, want %v", err, test.want)
 			}
-			if !strings.Contains(err.Error(), test.says) {
-				t.Errorf("got error %q, want %q in it", err, test.says)
+			if !strings.Contains(err.Error(), test.message) {
+				t.Errorf("got error %q, want %q in it", err, test.message)
 			}
 			if len(test.text) > 20 && strings.Contains(err.Error(), test.text[:20]) {
 				t.Errorf("the error contains the text: %q", err)
@@ -108,7 +108,7 @@ func TestParse_refuses_malformed_keys(t *testing.T) {
 
 func TestParse_describes_malformed_keys(t *testing.T) {
 	t.Parallel()
-	says := map[string]string{
+	messages := map[string]string{
 		"pubkey version / prvkey mismatch":            "not have a compressed public key",
 		"invalid pubkey prefix 04":                    "not have a compressed public key",
 		"invalid pubkey prefix 01":                    "not have a compressed public key",
@@ -118,7 +118,7 @@ func TestParse_describes_malformed_keys(t *testing.T) {
 		"invalid pubkey 020000000000000000000000000000000000000000000000000000000000000007": "not a point of the curve",
 	}
 	for _, test := range malformed {
-		want, ok := says[test.fault]
+		want, ok := messages[test.fault]
 		if !ok || strings.HasPrefix(test.text, "xprv") {
 			continue
 		}

@@ -102,11 +102,11 @@ func (x extended) descend(p path) (*hdkeychain.ExtendedKey, error) {
 	}
 	key := x.key()
 	for _, step := range p {
-		below, err := key.Derive(step)
+		child, err := key.Derive(step)
 		if err != nil {
 			return nil, fmt.Errorf("derive branch: %w", err)
 		}
-		key = below
+		key = child
 	}
 	return key, nil
 }

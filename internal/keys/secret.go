@@ -42,7 +42,7 @@ func isSecretKey(text string) bool {
 	payload = append([]byte{prefix}, payload...)
 	switch len(payload) {
 	case payloadSize:
-		return errors.Is(versions[binary.BigEndian.Uint32(payload)].refused, ErrPrivateKey)
+		return errors.Is(versions[binary.BigEndian.Uint32(payload)].refusal, ErrPrivateKey)
 	case 33, 34: // 34 if the public key is compressed
 		return slices.Contains([]byte{0x80, 0xef, 0xb0}, prefix) && (len(payload) == 33 || payload[33] == 1)
 	case 39: // encrypted, see BIP 38
@@ -59,7 +59,7 @@ func looksExtended(text string) bool {
 		return false
 	}
 	for _, v := range versions {
-		if errors.Is(v.refused, ErrPrivateKey) && strings.HasPrefix(text, v.name) {
+		if errors.Is(v.refusal, ErrPrivateKey) && strings.HasPrefix(text, v.name) {
 			return true
 		}
 	}
@@ -70,7 +70,7 @@ func looksExtended(text string) bool {
 type wordList map[string]int
 
 // wordLists are the BIP 39 lists, without the Portuguese one.
-var wordLists = sync.OnceValue(func() (all []wordList) {
+var wordLists = sync.OnceValue(func() (lists []wordList) {
 	for _, words := range [][]string{
 		wordlists.English, wordlists.Spanish, wordlists.French, wordlists.Italian, wordlists.Czech,
 		wordlists.Japanese, wordlists.Korean, wordlists.ChineseSimplified, wordlists.ChineseTraditional,
@@ -79,9 +79,9 @@ var wordLists = sync.OnceValue(func() (all []wordList) {
 		for i, word := range words {
 			list[norm.NFKD.String(word)] = i
 		}
-		all = append(all, list)
+		lists = append(lists, list)
 	}
-	return all
+	return lists
 })
 
 // isMnemonic reports whether a text is a recovery phrase, numbered or not, with

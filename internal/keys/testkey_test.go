@@ -71,9 +71,9 @@ func TestNewTestKey_is_the_account_key(t *testing.T) {
 
 func TestNewTestKey_fails_without_random_bytes(t *testing.T) {
 	t.Parallel()
-	broken := errors.New("no random bytes")
+	errRandom := errors.New("no random bytes")
 	for name, random := range map[string]io.Reader{
-		"an error":  iotest.ErrReader(broken),
+		"an error":  iotest.ErrReader(errRandom),
 		"too short": bytes.NewReader(make([]byte, 31)),
 	} {
 		private, _, err := keys.NewTestKey(random, keys.BTC)

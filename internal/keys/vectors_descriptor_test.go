@@ -14,7 +14,7 @@ const (
 
 // checksums are BIP 380's "Test Vectors" of the checksum. Its function raw() is refused here, after
 // the checksum was found valid.
-var checksums = []struct{ text, says string }{
+var checksums = []struct{ text, message string }{
 	{"raw(deadbeef)#89f8spxm", "raw() is a script"},
 	{"raw(deadbeef)", "raw() is a script"},
 	{"raw(deadbeef)#", "not 8 characters long"},
@@ -27,7 +27,7 @@ var checksums = []struct{ text, says string }{
 
 // expressions are BIP 380's "Test Vectors" of public keys within wpkh(). The expressions that the
 // BIP calls valid but that stand for one address, or need the private key, are refused here.
-var expressions = []struct{ text, says string }{
+var expressions = []struct{ text, message string }{
 	{"[deadbeef/0h/1h/2h]" + xpub380 + "/3/4/5/*", ""},
 	{"[deadbeef/0'/0h/0']" + xpub380 + "/*", ""},
 	{"0260b2003c386519fc9eadf2b5cf124dd8eea4c4e68d5e154050a9346ea98ce600", "single public key"},
@@ -57,7 +57,7 @@ var expressions = []struct{ text, says string }{
 }
 
 // multipaths are the vectors of BIP 389, "Test Vectors", that end in /*.
-var multipaths = []struct{ text, says string }{
+var multipaths = []struct{ text, message string }{
 	{"wpkh([ffffffff/13h]" + xpub382 + "/<1;3>/2/*)", ""},
 	{"wpkh(" + xpub382 + "/<0;1;2>/*)", ""},
 	{"pkh(" + xpub382 + "/<0;1>/<2;3>/*)", "more than one step"},

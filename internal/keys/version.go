@@ -12,7 +12,7 @@ type version struct {
 	network Network
 	script  Script // the script that the letters determine; often empty
 	kinds   []Kind // the kinds of wallets that export it
-	refused error  // the reason why it is refused; nil if it is accepted
+	refusal error  // the reason why it is refused; nil if it is accepted
 }
 
 // versions are those of BIP 32, "Serialization format", and of SLIP-132, "Registered HD version
@@ -29,24 +29,24 @@ var versions = map[uint32]version{
 	0x01b26ef6: {name: "Mtub", network: Main, kinds: []Kind{LTC}, script: P2SHP2WPKH},
 	0x0436f6e1: {name: "ttub", network: Test, kinds: []Kind{LTC}},
 
-	0x0295b43f: {name: "Ypub", refused: ErrMultisig},
-	0x02aa7ed3: {name: "Zpub", refused: ErrMultisig},
-	0x024289ef: {name: "Upub", refused: ErrMultisig},
-	0x02575483: {name: "Vpub", refused: ErrMultisig},
+	0x0295b43f: {name: "Ypub", refusal: ErrMultisig},
+	0x02aa7ed3: {name: "Zpub", refusal: ErrMultisig},
+	0x024289ef: {name: "Upub", refusal: ErrMultisig},
+	0x02575483: {name: "Vpub", refusal: ErrMultisig},
 
-	0x0488ade4: {name: "xprv", refused: ErrPrivateKey},
-	0x049d7878: {name: "yprv", refused: ErrPrivateKey},
-	0x04b2430c: {name: "zprv", refused: ErrPrivateKey},
-	0x04358394: {name: "tprv", refused: ErrPrivateKey},
-	0x044a4e28: {name: "uprv", refused: ErrPrivateKey},
-	0x045f18bc: {name: "vprv", refused: ErrPrivateKey},
-	0x0295b005: {name: "Yprv", refused: ErrPrivateKey},
-	0x02aa7a99: {name: "Zprv", refused: ErrPrivateKey},
-	0x024285b5: {name: "Uprv", refused: ErrPrivateKey},
-	0x02575048: {name: "Vprv", refused: ErrPrivateKey},
-	0x019d9cfe: {name: "Ltpv", refused: ErrPrivateKey},
-	0x01b26792: {name: "Mtpv", refused: ErrPrivateKey},
-	0x0436ef7d: {name: "ttpv", refused: ErrPrivateKey},
+	0x0488ade4: {name: "xprv", refusal: ErrPrivateKey},
+	0x049d7878: {name: "yprv", refusal: ErrPrivateKey},
+	0x04b2430c: {name: "zprv", refusal: ErrPrivateKey},
+	0x04358394: {name: "tprv", refusal: ErrPrivateKey},
+	0x044a4e28: {name: "uprv", refusal: ErrPrivateKey},
+	0x045f18bc: {name: "vprv", refusal: ErrPrivateKey},
+	0x0295b005: {name: "Yprv", refusal: ErrPrivateKey},
+	0x02aa7a99: {name: "Zprv", refusal: ErrPrivateKey},
+	0x024285b5: {name: "Uprv", refusal: ErrPrivateKey},
+	0x02575048: {name: "Vprv", refusal: ErrPrivateKey},
+	0x019d9cfe: {name: "Ltpv", refusal: ErrPrivateKey},
+	0x01b26792: {name: "Mtpv", refusal: ErrPrivateKey},
+	0x0436ef7d: {name: "ttpv", refusal: ErrPrivateKey},
 }
 
 // neutral returns the version bytes that contain only the network: xpub or tpub.

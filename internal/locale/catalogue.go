@@ -169,10 +169,10 @@ func (l *Language) Count(id string, n int, pairs ...string) string {
 // Around returns the parts of a message before and after the placeholder with the given name. The
 // caller puts an element in between, such as a button or a time.
 func (l *Language) Around(id, name string, pairs ...string) (before, after string) {
-	const here = "\x00"
+	const placeholder = "\x00"
 	values := l.filled(pairs)
-	values[name] = here
-	before, after, _ = strings.Cut(l.localize(&i18n.LocalizeConfig{MessageID: id, TemplateData: values}), here)
+	values[name] = placeholder
+	before, after, _ = strings.Cut(l.localize(&i18n.LocalizeConfig{MessageID: id, TemplateData: values}), placeholder)
 	return strings.TrimSpace(before), strings.TrimSpace(after)
 }
 

@@ -112,13 +112,13 @@ func TestCatalogues_have_the_same_messages(t *testing.T) {
 
 func checkMessage(t *testing.T, code, key string, english, message any) {
 	t.Helper()
-	_, single := message.(string)
-	if _, want := english.(string); single != want {
-		t.Errorf("%s: plural forms: %t, in English %t", key, !single, !want)
+	_, isSingle := message.(string)
+	if _, want := english.(string); isSingle != want {
+		t.Errorf("%s: plural forms: %t, in English %t", key, !isSingle, !want)
 		return
 	}
 	said := texts(message)
-	if got := strings.Join(slices.Sorted(maps.Keys(said)), " "); !single && got != forms[code] {
+	if got := strings.Join(slices.Sorted(maps.Keys(said)), " "); !isSingle && got != forms[code] {
 		t.Errorf("%s: forms %q, want %q", key, got, forms[code])
 	}
 	want := placeholders(texts(english)["other"])
@@ -161,7 +161,7 @@ func TestEvery_message_is_rendered(t *testing.T) {
 					pairs = append(pairs, name, "<"+name+">")
 				}
 			}
-			if _, single := message.(string); single {
+			if _, isSingle := message.(string); isSingle {
 				checkRendered(t, code, key, l.Text(key, pairs...), pairs)
 				continue
 			}

@@ -46,10 +46,10 @@ func (l *Languages) Find(tag string) (*Language, bool) {
 	if err != nil {
 		return nil, false
 	}
-	return l.of(parsed)
+	return l.languageOf(parsed)
 }
 
-func (l *Languages) of(tag language.Tag) (*Language, bool) {
+func (l *Languages) languageOf(tag language.Tag) (*Language, bool) {
 	base, _, _ := tag.Raw() // Raw does not guess a language from a region
 	found, ok := l.byCode[base.String()]
 	return found, ok
@@ -63,7 +63,7 @@ func (l *Languages) Choose(accepted string) *Language {
 		return l.standard
 	}
 	for _, tag := range tags { // in descending order of preference
-		if found, ok := l.of(tag); ok {
+		if found, ok := l.languageOf(tag); ok {
 			return found
 		}
 	}

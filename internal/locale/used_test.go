@@ -63,7 +63,7 @@ func checkCall(t *testing.T, english catalogue, call *ast.CallExpr) {
 	if !ok || len(call.Args) == 0 {
 		return
 	}
-	given, isMethod := methods[selector.Sel.Name]
+	argument, isMethod := methods[selector.Sel.Name]
 	id, ok := literal(call.Args[0])
 	if !isMethod || !ok {
 		return
@@ -73,24 +73,24 @@ func checkCall(t *testing.T, english catalogue, call *ast.CallExpr) {
 		t.Errorf("%s is used, but there is no such message", id)
 		return
 	}
-	if _, single := message.(string); single == (selector.Sel.Name == "Count") {
-		t.Errorf("%s is used with %s; it has plural forms: %t", id, selector.Sel.Name, !single)
+	if _, isSingle := message.(string); isSingle == (selector.Sel.Name == "Count") {
+		t.Errorf("%s is used with %s; it has plural forms: %t", id, selector.Sel.Name, !isSingle)
 	}
-	given = slices.Clone(given)
+	argument = slices.Clone(argument)
 	pairs := call.Args[1:]
 	if selector.Sel.Name == "Around" {
 		name, _ := literal(pairs[0])
-		given, pairs = append(given, name), pairs[1:]
+		argument, pairs = append(argument, name), pairs[1:]
 	}
 	if selector.Sel.Name == "Count" {
 		pairs = pairs[1:]
 	}
 	for i := 0; i < len(pairs); i += 2 {
 		name, _ := literal(pairs[i])
-		given = append(given, name)
+		argument = append(argument, name)
 	}
-	if want := placeholders(texts(message)["other"]); !slices.Equal(slices.Sorted(slices.Values(given)), want) {
-		t.Errorf("%s is used with the placeholders %q, but has %q", id, given, want)
+	if want := placeholders(texts(message)["other"]); !slices.Equal(slices.Sorted(slices.Values(argument)), want) {
+		t.Errorf("%s is used with the placeholders %q, but has %q", id, argument, want)
 	}
 }
 

@@ -62,13 +62,13 @@ func Find(slug string) (Page, bool) {
 // Markdown returns the text of a page without its HTML comments. It panics if Pages does not
 // contain the page.
 func (p Page) Markdown() string {
-	var kept strings.Builder
+	var builder strings.Builder
 	for line := range strings.Lines(string(p.source())) {
 		if !strings.HasPrefix(line, "<!--") {
-			kept.WriteString(line)
+			builder.WriteString(line)
 		}
 	}
-	return kept.String()
+	return builder.String()
 }
 
 // source returns the file of a page.

@@ -78,8 +78,8 @@ func TestRender_links(t *testing.T) {
 		}
 	}
 	ids[address(manual.APIReference)] = true
-	for slug, all := range links {
-		for _, link := range all {
+	for slug, pageLinks := range links {
+		for _, link := range pageLinks {
 			if !ids[link] {
 				t.Errorf("%s links to %s, which does not exist", slug, link)
 			}

@@ -59,9 +59,9 @@ func (p Prices) parse(field, plain, code string) (money.Amount, error) {
 	fiat := p.currencies[i]
 	maximum := p.Max(fiat)
 	tooMuch := fmt.Errorf("must be at most %s %s", maximum, fiat.Code)
-	whole, fraction, _ := strings.Cut(plain, ".")
+	integer, fraction, _ := strings.Cut(plain, ".")
 	switch {
-	case len(whole) > len(p.maximum):
+	case len(integer) > len(p.maximum):
 		return money.Amount{}, invalid(field, tooMuch)
 	case len(fraction) > int(fiat.Decimals):
 		return money.Amount{}, invalid(field, fmt.Errorf("must have at most %d decimals in %s", fiat.Decimals, fiat.Code))

@@ -17,8 +17,8 @@ const maxText = 40
 
 // isPlain reports whether a text is a number in plain digits, such as 12 or 12.50.
 func isPlain(text string) bool {
-	whole, fraction, point := strings.Cut(text, ".")
-	return isDigits(whole) && (!point || isDigits(fraction))
+	integer, fraction, point := strings.Cut(text, ".")
+	return isDigits(integer) && (!point || isDigits(fraction))
 }
 
 func isDigits(text string) bool {
@@ -38,12 +38,12 @@ func Parse(text string, c Currency) (Amount, error) {
 	if len(text) > maxText || !isPlain(text) {
 		return Amount{}, ErrSyntax
 	}
-	if whole, fraction, ok := strings.Cut(text, "."); ok {
+	if integer, fraction, ok := strings.Cut(text, "."); ok {
 		fraction = strings.TrimRight(fraction, "0")
 		if len(fraction) > int(c.Decimals) {
 			return Amount{}, ErrPrecision
 		}
-		text = whole
+		text = integer
 		if fraction != "" {
 			text += "." + fraction
 		}
@@ -173,8 +173,8 @@ func roundUp(major *big.Rat, places int32, c Currency) Amount {
 		return Zero(c)
 	}
 	shifted := new(big.Rat).Mul(major, new(big.Rat).SetInt(pow10(places)))
-	units, rest := new(big.Int).QuoRem(shifted.Num(), shifted.Denom(), new(big.Int))
-	if rest.Sign() > 0 {
+	units, remainder := new(big.Int).QuoRem(shifted.Num(), shifted.Denom(), new(big.Int))
+	if remainder.Sign() > 0 {
 		units.Add(units, big.NewInt(1))
 	}
 	return Amount{value: decimal.NewFromBigInt(units, -places), currency: c}
@@ -188,7 +188,7 @@ func pow10(n int32) *big.Int {
 // numbers, because nearly all are short and an invoice has about seventy.
 func plain(d decimal.Decimal) string {
 	if d.NumDigits() < 19 && d.Exponent() <= 0 {
-		return short(d.CoefficientInt64(), int(-d.Exponent()))
+		return withoutZeros(d.CoefficientInt64(), int(-d.Exponent()))
 	}
 	text := d.String()
 	if strings.Contains(text, ".") {
@@ -197,8 +197,8 @@ func plain(d decimal.Decimal) string {
 	return text
 }
 
-// short returns units as a plain number with the given number of decimals.
-func short(units int64, places int) string {
+// withoutZeros returns units as a plain number with the given number of decimals.
+func withoutZeros(units int64, places int) string {
 	for places > 0 && units%10 == 0 {
 		units /= 10
 		places--

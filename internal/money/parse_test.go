@@ -111,8 +111,8 @@ func TestParse_loses_no_unit(t *testing.T) {
 		if got := amount.Minor(); got.Cmp(big.NewInt(units)) != 0 {
 			t.Errorf("%s BTC = %s units, want %d", text, got, units)
 		}
-		if back := money.FromMinor(big.NewInt(units), money.BTC); !back.Equal(amount) || back.Fixed() != text {
-			t.Errorf("%d units = %s BTC, want %s", units, back.Fixed(), text)
+		if parsed := money.FromMinor(big.NewInt(units), money.BTC); !parsed.Equal(amount) || parsed.Fixed() != text {
+			t.Errorf("%d units = %s BTC, want %s", units, parsed.Fixed(), text)
 		}
 	}
 }
@@ -139,11 +139,11 @@ func FuzzParse(f *testing.F) {
 		if !ok || exact.Cmp(a.Rat()) != 0 {
 			t.Errorf("Parse(%q) = %s", text, a.Rat())
 		}
-		if back := money.FromMinor(a.Minor(), c); !back.Equal(a) {
-			t.Errorf("Parse(%q) = %s units = %s", text, a.Minor(), back)
+		if parsed := money.FromMinor(a.Minor(), c); !parsed.Equal(a) {
+			t.Errorf("Parse(%q) = %s units = %s", text, a.Minor(), parsed)
 		}
-		if again, err := money.Parse(a.String(), c); err != nil || !again.Equal(a) {
-			t.Errorf("Parse(%q) is written %s and read back as %s, %v", text, a, again, err)
+		if reparsed, err := money.Parse(a.String(), c); err != nil || !reparsed.Equal(a) {
+			t.Errorf("Parse(%q) is written %s and read back as %s, %v", text, a, reparsed, err)
 		}
 	})
 }

@@ -163,14 +163,14 @@ func FuzzParseRate(f *testing.F) {
 			t.Errorf("ParseRate(%q) = %s, want eight plain digits", text, price)
 		}
 		exact, _ := new(big.Rat).SetString(text)
-		kept, _ := new(big.Rat).SetString(price)
-		off := new(big.Rat).Sub(kept, exact)
-		if off.Abs(off).Cmp(exact.Mul(exact, big.NewRat(5, 1e8))) > 0 {
+		stored, _ := new(big.Rat).SetString(price)
+		deviation := new(big.Rat).Sub(stored, exact)
+		if deviation.Abs(deviation).Cmp(exact.Mul(exact, big.NewRat(5, 1e8))) > 0 {
 			t.Errorf("ParseRate(%q) = %s, more than half a digit off", text, price)
 		}
 		if len(price) <= 40 {
-			if again := mustRate(t, price, money.BTC, money.EUR); !again.Equal(rate) {
-				t.Errorf("ParseRate(%q) = %s, read back as %s", text, price, again.Price())
+			if reparsed := mustRate(t, price, money.BTC, money.EUR); !reparsed.Equal(rate) {
+				t.Errorf("ParseRate(%q) = %s, read back as %s", text, price, reparsed.Price())
 			}
 		}
 		// The converted amount is worth at least the fiat amount, and one unit less is not.

@@ -36,9 +36,9 @@ func ChoicesOf(c config.Config, kind keys.Kind) ([]Choice, error) {
 	}
 	var found []Choice
 	add := func(choice Choice, evm config.EVM) {
-		with := c
-		with.EVM = evm
-		then, err := MethodsOf(with, kind)
+		changed := c
+		changed.EVM = evm
+		then, err := MethodsOf(changed, kind)
 		if err != nil {
 			return // the setting alone is invalid, so that it offers nothing
 		}
@@ -47,12 +47,12 @@ func ChoicesOf(c config.Config, kind keys.Kind) ([]Choice, error) {
 			found = append(found, choice)
 		}
 	}
-	asked := c.EVM
-	asked.AddressQueries = true
-	add(Choice{Setting: addressQueries, Value: "on", Cost: "public endpoints learn " + addressCost}, asked)
+	evm := c.EVM
+	evm.AddressQueries = true
+	add(Choice{Setting: addressQueries, Value: "on", Cost: "public endpoints learn " + addressCost}, evm)
 	for _, p := range ethereum.Networks {
 		network := string(p.ID)
-		if how, _ := c.EVM.RPC(network); how != config.RPCOff || p.Testnet || c.EVM.Testnet() {
+		if mode, _ := c.EVM.RPC(network); mode != config.RPCOff || p.Testnet || c.EVM.Testnet() {
 			continue
 		}
 		add(Choice{

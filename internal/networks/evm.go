@@ -31,16 +31,16 @@ func evmNetworks(c config.Config, now func() time.Time, log *slog.Logger) ([]Net
 	}
 	var found []Network
 	for _, params := range ethereum.Networks {
-		how, list := c.EVM.RPC(string(params.ID))
+		mode, list := c.EVM.RPC(string(params.ID))
 		setting := config.RPCSetting(string(params.ID))
 		params = params.With(tokens[params.ID])
-		if how == config.RPCOff {
+		if mode == config.RPCOff {
 			if offered := params.ID == ethereum.Mainnet.ID || params.ID == ethereum.Base.ID; offered && !c.EVM.Testnet() {
 				found = append(found, Network{Network: ethereum.New(params), Setting: setting})
 			}
 			continue
 		}
-		if how == config.RPCPublic {
+		if mode == config.RPCPublic {
 			list = nil
 			for _, address := range params.Public {
 				list = append(list, config.Endpoint{URL: address})

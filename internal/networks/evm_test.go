@@ -84,7 +84,7 @@ func TestNew_EVM_networks_know_bridged_tokens_that_no_setting_names(t *testing.T
 	const contract = "0xd9aAEc86B65D86f6A7B5B1b0c42FFA531710b6CA"
 	for name, test := range map[string]struct {
 		setting       string
-		offered, rest string
+		offered, more string
 	}{
 		"by default":                           {"CHEQUER_BASE_RPC=trusted:http://127.0.0.1:8545", "EURC-BASE USDC-BASE ETH-BASE", "USDBC"},
 		"unwatched":                            {"CHEQUER_BASE_RPC=off", "EURC-BASE USDC-BASE ETH-BASE", "USDBC"},
@@ -111,7 +111,7 @@ func TestNew_EVM_networks_know_bridged_tokens_that_no_setting_names(t *testing.T
 				return strings.Join(list, " ")
 			}
 			got := [2]string{codes(all[i].Assets()), codes(all[i].Network.(chain.Bridged).Bridged())}
-			if diff := cmp.Diff(got, [2]string{test.offered, test.rest}); diff != "" {
+			if diff := cmp.Diff(got, [2]string{test.offered, test.more}); diff != "" {
 				t.Errorf("offered and bridged (-got +want):\n%s", diff)
 			}
 		})

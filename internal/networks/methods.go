@@ -76,7 +76,7 @@ func addOff(off []MethodOff, code, reason string) []MethodOff {
 // otherNetworks returns the methods of the EVM main networks that are not in a list. queryable reports
 // whether endpoints may be queried for balances of addresses.
 func otherNetworks(all []Network, queryable bool) []MethodOff {
-	var more []MethodOff
+	var methods []MethodOff
 	for _, p := range ethereum.Networks {
 		if p.Testnet || slices.ContainsFunc(all, func(n Network) bool { return n.ID() == p.ID }) {
 			continue
@@ -86,10 +86,10 @@ func otherNetworks(all []Network, queryable bool) []MethodOff {
 			reason += "; " + p.OwnCoin() + " also needs " + addressQueries + "=on"
 		}
 		for _, a := range p.Assets {
-			more = addOff(more, a.Code, reason)
+			methods = addOff(methods, a.Code, reason)
 		}
 	}
-	return more
+	return methods
 }
 
 // whyOff returns why an asset of a network is not offered; "" if it is offered.

@@ -135,10 +135,10 @@ var methods = []string{"get", "post", "put", "patch", "delete"}
 
 // sections adds every operation, and every webhook, to the section of its tag.
 func (r *reader) sections(d *Document) {
-	of := map[string]int{}
+	indexes := map[string]int{}
 	for i, t := range r.root.at("tags").items() {
 		d.Sections = append(d.Sections, Section{Name: t.text("name"), About: t.text("description")})
-		of[t.text("name")] = i
+		indexes[t.text("name")] = i
 	}
 	for _, group := range []string{"paths", "webhooks"} {
 		for _, path := range r.root.at(group).members() {
@@ -152,7 +152,7 @@ func (r *reader) sections(d *Document) {
 					operation.Path = path.name
 				}
 				for _, tag := range o.value.at("tags").items() {
-					section := &d.Sections[of[tag.Value]]
+					section := &d.Sections[indexes[tag.Value]]
 					section.Operations = append(section.Operations, operation)
 				}
 			}
@@ -171,7 +171,7 @@ func (r *reader) operation(path, o node) Operation {
 	for _, p := range append(path.at("parameters").items(), o.at("parameters").items()...) {
 		p, _ = r.follow(p)
 		operation.Parameters = append(operation.Parameters, Field{
-			Name: p.text("name"), In: p.text("in"), Type: r.typeOf(p.at("schema")), About: r.about(p, p.at("schema")),
+			Name: p.text("name"), In: p.text("in"), Type: r.typeOf(p.at("schema")), About: r.describe(p, p.at("schema")),
 			Required: p.text("required") == "true",
 		})
 	}
@@ -221,8 +221,8 @@ func (r *reader) refusals(d *Document) {
 		}
 		refusal := Refusal{Status: answer.value.text("x-status"), About: answer.value.text("description")}
 		codes, _ = r.follow(codes)
-		for _, one := range codes.at("oneOf").items() {
-			refusal.Codes = append(refusal.Codes, Code{Name: one.text("const"), About: one.text("description")})
+		for _, code := range codes.at("oneOf").items() {
+			refusal.Codes = append(refusal.Codes, Code{Name: code.text("const"), About: code.text("description")})
 		}
 		d.Errors = append(d.Errors, refusal)
 	}

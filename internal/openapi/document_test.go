@@ -108,46 +108,46 @@ func TestRead_returns_every_part(t *testing.T) {
 // Every part of the API's document has a description.
 func TestRead_of_the_API_finds_descriptions(t *testing.T) {
 	t.Parallel()
-	d, err := openapi.Read(api.Document)
+	document, err := openapi.Read(api.Document)
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := func(where, name, about string) {
-		if about == "" {
+	checkDescription := func(where, name, description string) {
+		if description == "" {
 			t.Errorf("%s: %s is not described", where, name)
 		}
 	}
-	typed := func(where string, list []openapi.Field) {
+	checkTypes := func(where string, list []openapi.Field) {
 		for _, f := range list {
-			told(where, f.Name, f.About)
+			checkDescription(where, f.Name, f.About)
 			if f.Type == (openapi.Type{}) {
 				t.Errorf("%s: %s has no type", where, f.Name)
 			}
 		}
 	}
-	for _, s := range d.Sections {
+	for _, s := range document.Sections {
 		if len(s.Operations) == 0 {
 			t.Errorf("section %s is empty", s.Name)
 		}
 		for _, o := range s.Operations {
-			told(o.ID, "it", o.Summary)
-			typed(o.ID, o.Parameters)
+			checkDescription(o.ID, "it", o.Summary)
+			checkTypes(o.ID, o.Parameters)
 			if o.Body != nil {
-				typed(o.ID, o.Body.Fields)
+				checkTypes(o.ID, o.Body.Fields)
 			}
 			for _, a := range o.Answers {
-				told(o.ID, a.Status, a.About)
-				typed(o.ID+" "+a.Status, a.Headers)
+				checkDescription(o.ID, a.Status, a.About)
+				checkTypes(o.ID+" "+a.Status, a.Headers)
 			}
 		}
 	}
-	for _, o := range d.Objects {
-		typed(o.Name, o.Fields)
+	for _, o := range document.Objects {
+		checkTypes(o.Name, o.Fields)
 	}
-	for _, e := range d.Errors {
-		told("errors", e.Status, e.About)
+	for _, e := range document.Errors {
+		checkDescription("errors", e.Status, e.About)
 		for _, c := range e.Codes {
-			told(e.Status, c.Name, c.About)
+			checkDescription(e.Status, c.Name, c.About)
 		}
 	}
 }

@@ -16,14 +16,14 @@ func (r *reader) object(schema node) *Object {
 	}
 	for _, m := range schema.at("properties").members() {
 		o.Fields = append(o.Fields, Field{
-			Name: m.name, Type: r.typeOf(m.value), About: r.about(m.value, m.value), Required: slices.Contains(required, m.name),
+			Name: m.name, Type: r.typeOf(m.value), About: r.describe(m.value, m.value), Required: slices.Contains(required, m.name),
 		})
 	}
 	return o
 }
 
-// about returns the description of a place or, if it has none, of its schema, followed by the default value.
-func (r *reader) about(place, schema node) string {
+// describe returns the description of a place or, if it has none, of its schema, followed by the default value.
+func (r *reader) describe(place, schema node) string {
 	text := place.text("description")
 	if text == "" {
 		to, _ := r.follow(schema)
@@ -43,8 +43,8 @@ func (r *reader) typeOf(schema node) Type {
 		return Type{Object: name}
 	case schema.at("oneOf").exists():
 		var words []string
-		for _, one := range schema.at("oneOf").items() {
-			t := r.typeOf(one)
+		for _, variant := range schema.at("oneOf").items() {
+			t := r.typeOf(variant)
 			words = append(words, cmp.Or(t.Words, t.Object))
 		}
 		if words[0] == "" { // constants
@@ -67,16 +67,16 @@ func (r *reader) typeOf(schema node) Type {
 // words returns a schema's type, without null, or its enumeration.
 func (r *reader) words(schema node) string {
 	name := schema.text("type")
-	for _, one := range schema.at("type").items() {
-		if one.Value != "null" || name == "" {
-			name = one.Value
+	for _, variant := range schema.at("type").items() {
+		if variant.Value != "null" || name == "" {
+			name = variant.Value
 			break
 		}
 	}
 	var choice []string
-	for _, one := range schema.at("enum").items() {
-		if one.Value != "" {
-			choice = append(choice, one.Value)
+	for _, variant := range schema.at("enum").items() {
+		if variant.Value != "" {
+			choice = append(choice, variant.Value)
 		}
 	}
 	if choice != nil {

@@ -22,9 +22,9 @@ func Start(command *exec.Cmd) (*Process, error) {
 	if err := command.Start(); err != nil {
 		return nil, err
 	}
-	ended := make(chan struct{})
+	done := make(chan struct{})
 	go func() {
-		defer close(ended)
+		defer close(done)
 		_ = command.Wait()
 	}()
 	watch := exec.Command("sh", "-c", `cat >/dev/null; kill -9 "$1"`, "watch", strconv.Itoa(command.Process.Pid))
@@ -34,10 +34,10 @@ func Start(command *exec.Cmd) (*Process, error) {
 	}
 	if err != nil {
 		_ = command.Process.Kill()
-		<-ended
+		<-done
 		return nil, err
 	}
-	return &Process{Ended: ended, command: command, watch: watch, alive: alive}, nil
+	return &Process{Ended: done, command: command, watch: watch, alive: alive}, nil
 }
 
 // Kill ends the program immediately, if it has not ended, and waits for its end. It ends the watch

@@ -133,7 +133,7 @@ func (m Method) differs(shown Shown) string {
 	case shown.scheme == "ethereum" && m.ChainID != shown.chainID:
 		return fmt.Sprintf("the link is for chain %s, the statement for %s", shown.chainID, m)
 	case shown.scheme == "ethereum" && !strings.EqualFold(m.Contract, shown.token):
-		return fmt.Sprintf("the link sends %s, the statement has %s", sends(shown.token), m)
+		return fmt.Sprintf("the link sends %s, the statement has %s", isTransfer(shown.token), m)
 	case shown.units != "" && trimZeros(shown.units) != m.units():
 		return fmt.Sprintf("the link asks for %s smallest units, the statement for %s: %s", shown.units, m.units(), m)
 	case shown.scheme != "ethereum" && (m.ChainID != "" || !known || m.Currency != coin):
@@ -144,7 +144,7 @@ func (m Method) differs(shown Shown) string {
 	return ""
 }
 
-func sends(token string) string {
+func isTransfer(token string) string {
 	if token == "" {
 		return "the network's native coin"
 	}
@@ -165,11 +165,11 @@ func sameAddress(a, b string) bool {
 
 // units returns the amount in smallest units.
 func (m Method) units() string {
-	whole, fraction, _ := strings.Cut(m.Amount, ".")
+	integer, fraction, _ := strings.Cut(m.Amount, ".")
 	if missing := int(m.Decimals) - len(fraction); missing >= 0 {
 		fraction += strings.Repeat("0", missing)
 	}
-	return trimZeros(whole + fraction)
+	return trimZeros(integer + fraction)
 }
 
 func trimZeros(digits string) string {
@@ -181,10 +181,10 @@ func trimZeros(digits string) string {
 
 // canonical returns an amount without insignificant zeros.
 func canonical(amount string) string {
-	whole, fraction, _ := strings.Cut(amount, ".")
-	whole, fraction = trimZeros(whole), strings.TrimRight(fraction, "0")
+	integer, fraction, _ := strings.Cut(amount, ".")
+	integer, fraction = trimZeros(integer), strings.TrimRight(fraction, "0")
 	if fraction == "" {
-		return whole
+		return integer
 	}
-	return whole + "." + fraction
+	return integer + "." + fraction
 }

@@ -65,8 +65,8 @@ func newKey(t *testing.T, name string) proof.Key {
 }
 
 var (
-	from  = time.Date(2026, 11, 27, 12, 0, 32, 782e6, time.UTC)
-	until = from.Add(15 * time.Minute)
+	from     = time.Date(2026, 11, 27, 12, 0, 32, 782e6, time.UTC)
+	quoteEnd = from.Add(15 * time.Minute)
 )
 
 const (
@@ -78,7 +78,7 @@ const (
 
 func statement() proof.Statement {
 	return proof.Statement{
-		Server: "https://pay.example/shop", Invoice: "Ab3kQ9ZtLm", Mode: "live", Quote: 2, From: from, Until: until, Amount: "56.5", Currency: "EUR",
+		Server: "https://pay.example/shop", Invoice: "Ab3kQ9ZtLm", Mode: "live", Quote: 2, From: from, Until: quoteEnd, Amount: "56.5", Currency: "EUR",
 		Methods: []proof.Method{
 			{Currency: "BTC", Network: "bitcoin", Address: segwit, Amount: "0.00065379"},
 			{Currency: "LTC", Network: "litecoin", Address: legacy, Amount: "0.7"},
@@ -133,7 +133,7 @@ signature: LgMxmFhJ6UujQXXNTbviSGEZrBEJotI0pLfAsQGOrOEcHs7LMd02b1qu8zllGkR5azqoO
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if again := signed(t); again != got {
+	if second := signed(t); second != got {
 		t.Error("a second signature of the same statement differs")
 	}
 }
@@ -141,7 +141,7 @@ signature: LgMxmFhJ6UujQXXNTbviSGEZrBEJotI0pLfAsQGOrOEcHs7LMd02b1qu8zllGkR5azqoO
 func TestVerify_returns_the_signed_statement(t *testing.T) {
 	t.Parallel()
 	key := newKey(t, "TEST 1")
-	got, err := check(t, signed(t), []proof.Trusted{{Public: newKey(t, "TEST 2").Public}, {Public: key.Public}}, until)
+	got, err := check(t, signed(t), []proof.Trusted{{Public: newKey(t, "TEST 2").Public}, {Public: key.Public}}, quoteEnd)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,14 +173,14 @@ func TestVerify_refuses(t *testing.T) {
 	t.Parallel()
 	key := newKey(t, "TEST 1")
 	trusted := []proof.Trusted{{Public: key.Public}}
-	whole := signed(t)
-	line := func(begin string) string {
-		for l := range strings.Lines(whole) {
-			if strings.HasPrefix(l, begin) {
+	statement := signed(t)
+	line := func(prefix string) string {
+		for l := range strings.Lines(statement) {
+			if strings.HasPrefix(l, prefix) {
 				return l
 			}
 		}
-		t.Fatalf("no line %q", begin)
+		t.Fatalf("no line %q", prefix)
 		return ""
 	}
 	tests := map[string]struct {
@@ -190,34 +190,34 @@ func TestVerify_refuses(t *testing.T) {
 		want    error
 		words   string
 	}{
-		"another_key":                {whole, []proof.Trusted{{Public: newKey(t, "TEST 2").Public}}, from, proof.ErrUntrusted, ""},
-		"no_key":                     {whole, nil, from, proof.ErrUntrusted, ""},
-		"an_expired_statement":       {whole, trusted, until.Add(time.Millisecond), proof.ErrExpired, ""},
-		"a_key_retired_before":       {whole, []proof.Trusted{{Public: key.Public, RetiredAt: from.Add(-time.Second)}}, from, proof.ErrRetired, ""},
-		"another_address":            {strings.Replace(whole, segwit, "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", 1), trusted, from, proof.ErrSignature, ""},
-		"another_amount":             {strings.Replace(whole, "0.00065379", "0.00065378", 1), trusted, from, proof.ErrSignature, ""},
-		"the_name_of_another_key":    {strings.Replace(whole, string(key.Public), string(newKey(t, "TEST 2").Public), 1), []proof.Trusted{{Public: newKey(t, "TEST 2").Public}}, from, proof.ErrSignature, ""},
-		"a_line_after_it":            {whole + "pay: 1 BTC on bitcoin to " + legacy + "\n", trusted, from, proof.ErrForm, "after the signature"},
-		"a_space_after_it":           {whole + " ", trusted, from, proof.ErrForm, ""},
-		"a_line_feed_after_it":       {whole + "\n", trusted, from, proof.ErrForm, ""},
-		"a_line_before_it":           {"Dear shopper,\n" + whole, trusted, from, proof.ErrForm, "line 1"},
-		"a_byte_order_mark":          {"\ufeff" + whole, trusted, from, proof.ErrForm, "line 1"},
-		"lines_that_end_in_CR_LF":    {strings.ReplaceAll(whole, "\n", "\r\n"), trusted, from, proof.ErrForm, "CR LF"},
-		"no_line_feed_at_the_end":    {strings.TrimSuffix(whole, "\n"), trusted, from, proof.ErrForm, "line feed"},
-		"no_signature":               {strings.Replace(whole, line("signature: "), "", 1), trusted, from, proof.ErrForm, "signature"},
-		"a_line_twice":               {strings.Replace(whole, line("until: "), line("until: ")+line("until: "), 1), trusted, from, proof.ErrForm, "line 8"},
-		"a_payment_method_twice":     {strings.Replace(whole, line("pay: "), line("pay: ")+line("pay: "), 1), trusted, from, proof.ErrSignature, ""},
-		"a_payment_method_less":      {strings.Replace(whole, line("pay: "), "", 1), trusted, from, proof.ErrSignature, ""},
-		"lines_in_another_order":     {strings.Replace(whole, line("from: ")+line("until: "), line("until: ")+line("from: "), 1), trusted, from, proof.ErrForm, "line 6"},
-		"digits_that_look_alike":     {strings.Replace(whole, "56.5", "５6.5", 1), trusted, from, proof.ErrForm, ""},
-		"letters_that_look_alike":    {strings.Replace(whole, "bc1q", "bс1q", 1), trusted, from, proof.ErrForm, ""},
-		"an_amount_with_a_comma":     {strings.Replace(whole, "56.5", "56,5", 1), trusted, from, proof.ErrForm, ""},
-		"an_amount_with_a_zero_more": {strings.Replace(whole, "56.5", "056.5", 1), trusted, from, proof.ErrForm, ""},
-		"an_impossible_day":          {strings.Replace(whole, "until: 2026-11-27", "until: 2026-11-31", 1), trusted, from, proof.ErrForm, ""},
-		"another_version":            {strings.Replace(whole, "-v1", "-v2", 1), trusted, from, proof.ErrForm, "line 1"},
-		"padding":                    {strings.TrimSuffix(whole, "\n") + "==\n", trusted, from, proof.ErrForm, "signature"},
-		"a_very_long_text":           {whole + strings.Repeat("a", 64<<20), trusted, from, proof.ErrForm, "longer"},
-		"many_lines":                 {strings.Replace(whole, line("pay: "), strings.Repeat(line("pay: "), 10_000), 1), trusted, from, proof.ErrForm, "longer"},
+		"another_key":                {statement, []proof.Trusted{{Public: newKey(t, "TEST 2").Public}}, from, proof.ErrUntrusted, ""},
+		"no_key":                     {statement, nil, from, proof.ErrUntrusted, ""},
+		"an_expired_statement":       {statement, trusted, quoteEnd.Add(time.Millisecond), proof.ErrExpired, ""},
+		"a_key_retired_before":       {statement, []proof.Trusted{{Public: key.Public, RetiredAt: from.Add(-time.Second)}}, from, proof.ErrRetired, ""},
+		"another_address":            {strings.Replace(statement, segwit, "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", 1), trusted, from, proof.ErrSignature, ""},
+		"another_amount":             {strings.Replace(statement, "0.00065379", "0.00065378", 1), trusted, from, proof.ErrSignature, ""},
+		"the_name_of_another_key":    {strings.Replace(statement, string(key.Public), string(newKey(t, "TEST 2").Public), 1), []proof.Trusted{{Public: newKey(t, "TEST 2").Public}}, from, proof.ErrSignature, ""},
+		"a_line_after_it":            {statement + "pay: 1 BTC on bitcoin to " + legacy + "\n", trusted, from, proof.ErrForm, "after the signature"},
+		"a_space_after_it":           {statement + " ", trusted, from, proof.ErrForm, ""},
+		"a_line_feed_after_it":       {statement + "\n", trusted, from, proof.ErrForm, ""},
+		"a_line_before_it":           {"Dear shopper,\n" + statement, trusted, from, proof.ErrForm, "line 1"},
+		"a_byte_order_mark":          {"\ufeff" + statement, trusted, from, proof.ErrForm, "line 1"},
+		"lines_that_end_in_CR_LF":    {strings.ReplaceAll(statement, "\n", "\r\n"), trusted, from, proof.ErrForm, "CR LF"},
+		"no_line_feed_at_the_end":    {strings.TrimSuffix(statement, "\n"), trusted, from, proof.ErrForm, "line feed"},
+		"no_signature":               {strings.Replace(statement, line("signature: "), "", 1), trusted, from, proof.ErrForm, "signature"},
+		"a_line_twice":               {strings.Replace(statement, line("until: "), line("until: ")+line("until: "), 1), trusted, from, proof.ErrForm, "line 8"},
+		"a_payment_method_twice":     {strings.Replace(statement, line("pay: "), line("pay: ")+line("pay: "), 1), trusted, from, proof.ErrSignature, ""},
+		"a_payment_method_less":      {strings.Replace(statement, line("pay: "), "", 1), trusted, from, proof.ErrSignature, ""},
+		"lines_in_another_order":     {strings.Replace(statement, line("from: ")+line("until: "), line("until: ")+line("from: "), 1), trusted, from, proof.ErrForm, "line 6"},
+		"digits_that_look_alike":     {strings.Replace(statement, "56.5", "５6.5", 1), trusted, from, proof.ErrForm, ""},
+		"letters_that_look_alike":    {strings.Replace(statement, "bc1q", "bс1q", 1), trusted, from, proof.ErrForm, ""},
+		"an_amount_with_a_comma":     {strings.Replace(statement, "56.5", "56,5", 1), trusted, from, proof.ErrForm, ""},
+		"an_amount_with_a_zero_more": {strings.Replace(statement, "56.5", "056.5", 1), trusted, from, proof.ErrForm, ""},
+		"an_impossible_day":          {strings.Replace(statement, "until: 2026-11-27", "until: 2026-11-31", 1), trusted, from, proof.ErrForm, ""},
+		"another_version":            {strings.Replace(statement, "-v1", "-v2", 1), trusted, from, proof.ErrForm, "line 1"},
+		"padding":                    {strings.TrimSuffix(statement, "\n") + "==\n", trusted, from, proof.ErrForm, "signature"},
+		"a_very_long_text":           {statement + strings.Repeat("a", 64<<20), trusted, from, proof.ErrForm, "longer"},
+		"many_lines":                 {strings.Replace(statement, line("pay: "), strings.Repeat(line("pay: "), 10_000), 1), trusted, from, proof.ErrForm, "longer"},
 		"nothing":                    {"", trusted, from, proof.ErrForm, ""},
 		"an_HTML_page":               {"<!doctype html><p>Not found", trusted, from, proof.ErrForm, "line 1"},
 	}
@@ -357,13 +357,13 @@ func TestFind(t *testing.T) {
 func TestParseKeys_reads_what_FormatKeys_writes(t *testing.T) {
 	t.Parallel()
 	now, old := newKey(t, "TEST 1"), newKey(t, "TEST 2")
-	old.RetiredAt = until
+	old.RetiredAt = quoteEnd
 	text := proof.FormatKeys([]proof.Key{now, old})
 	got, err := proof.ParseKeys(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []proof.Trusted{{Public: now.Public}, {Public: old.Public, RetiredAt: until}}
+	want := []proof.Trusted{{Public: now.Public}, {Public: old.Public, RetiredAt: quoteEnd}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s\n%s", diff, text)
 	}

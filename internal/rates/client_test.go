@@ -37,7 +37,7 @@ func TestClient_gives_up_after_ten_seconds(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				client, base := inMemory(t, handler)
-				for _, source := range every(client, base) {
+				for _, source := range allSources(client, base) {
 					start := time.Now()
 					got, err := source.Fetch(t.Context())
 					if elapsed := time.Since(start); len(got) > 0 || err == nil || elapsed != 10*time.Second {
@@ -83,7 +83,7 @@ func TestClient_bounds_the_size_of_an_answer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			base := serve(t, handler)
-			for _, source := range every(rates.NewClient(), base) {
+			for _, source := range allSources(rates.NewClient(), base) {
 				got, err := source.Fetch(t.Context())
 				if len(got) > 0 || err == nil || !strings.Contains(err.Error(), "at most 1048576 bytes") {
 					t.Errorf("%s: %v, %v", source.Name(), got, err)
@@ -110,7 +110,7 @@ func TestClient_follows_redirects_only_on_the_same_host(t *testing.T) {
 			t.Parallel()
 			answers := golden(t, read(t, "testdata/binance.json"))
 			source := rates.NewBinance(rates.NewClient(), serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if plain, again := strings.CutSuffix(r.URL.RawQuery, "&again"); again {
+				if plain, isSecond := strings.CutSuffix(r.URL.RawQuery, "&again"); isSecond {
 					r.URL.RawQuery = plain
 					answers.ServeHTTP(w, r)
 					return
@@ -127,16 +127,16 @@ func TestClient_follows_redirects_only_on_the_same_host(t *testing.T) {
 
 func TestFetch_stops_when_a_source_does_not_answer(t *testing.T) {
 	t.Parallel()
-	asked := 0
+	requests := 0
 	client := rates.NewClient()
 	client.Transport = trip(func(*http.Request) (*http.Response, error) {
-		asked++
+		requests++
 		return nil, &url.Error{Op: "dial", URL: "x", Err: net.ErrClosed}
 	})
-	for _, source := range every(client, "http://exchange.test") {
-		asked = 0
-		if _, err := source.Fetch(t.Context()); err == nil || asked != 1 {
-			t.Errorf("%s: %d requests, error %v; want one request and an error", source.Name(), asked, err)
+	for _, source := range allSources(client, "http://exchange.test") {
+		requests = 0
+		if _, err := source.Fetch(t.Context()); err == nil || requests != 1 {
+			t.Errorf("%s: %d requests, error %v; want one request and an error", source.Name(), requests, err)
 		}
 	}
 }
@@ -175,10 +175,10 @@ type pipes struct {
 }
 
 func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	near, far := net.Pipe()
+	local, remote := net.Pipe()
 	select {
-	case p.waiting <- far:
-		return near, nil
+	case p.waiting <- remote:
+		return local, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

@@ -41,7 +41,7 @@ func ParseFixed(text, source string, more ...string) (*Fixed, error) {
 			codes = append(codes, code)
 		}
 	}
-	given := map[string]bool{}
+	seen := map[string]bool{}
 	var faults []error
 	for part := range strings.SplitSeq(text, ",") {
 		pair, price, _ := strings.Cut(strings.TrimSpace(part), "=")
@@ -49,13 +49,13 @@ func ParseFixed(text, source string, more ...string) (*Fixed, error) {
 			faults = append(faults, err)
 			continue
 		}
-		if given[pair] {
+		if seen[pair] {
 			faults = append(faults, fmt.Errorf("%s is given twice", pair))
 		}
-		given[pair] = true
+		seen[pair] = true
 		f.prices[pair] = price
 	}
-	if !given["EUR-USD"] {
+	if !seen["EUR-USD"] {
 		faults = append(faults, errors.New("fixed rates need EUR-USD"))
 	}
 	return f, errors.Join(faults...)

@@ -52,7 +52,7 @@ func checkTickers(t *testing.T, source rates.Source) {
 		}
 	}
 	table := rates.NewTable(rates.Config{
-		Exchanges: []rates.Source{source, twin{source}}, Reference: source, Now: func() time.Time { return noon },
+		Exchanges: []rates.Source{source, copiedSource{source}}, Reference: source, Now: func() time.Time { return noon },
 		EuroFloor: decimal.New(98, -2), Log: slog.New(slog.DiscardHandler),
 	})
 	_ = table.Step(t.Context())
@@ -67,7 +67,7 @@ func checkTickers(t *testing.T, source rates.Source) {
 	table.Report()
 }
 
-// twin repeats the tickers of a source under another name, so that two sources agree.
-type twin struct{ rates.Source }
+// copiedSource repeats the tickers of a source under another name, so that two sources agree.
+type copiedSource struct{ rates.Source }
 
-func (twin) Name() string { return "twin" }
+func (copiedSource) Name() string { return "twin" }

@@ -86,11 +86,11 @@ func serve(t testing.TB, h http.Handler) string {
 type script struct {
 	name string
 
-	mu      sync.Mutex
-	tickers []rates.Ticker
-	err     error
-	asked   int
-	block   chan struct{} // if set, Fetch waits until it is closed or the context ends
+	mu       sync.Mutex
+	tickers  []rates.Ticker
+	err      error
+	requests int
+	block    chan struct{} // if set, Fetch waits until it is closed or the context ends
 }
 
 func (s *script) Name() string { return s.name }
@@ -98,7 +98,7 @@ func (s *script) Name() string { return s.name }
 func (s *script) Fetch(ctx context.Context) ([]rates.Ticker, error) {
 	s.mu.Lock()
 	block := s.block
-	s.asked++
+	s.requests++
 	s.mu.Unlock()
 	if block != nil {
 		select {
@@ -131,7 +131,7 @@ func (s *script) fails(err error) {
 func (s *script) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.asked
+	return s.requests
 }
 
 // flat returns a ticker with one price for bid, ask and last, or with the prices of "bid/ask/last".

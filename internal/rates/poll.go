@@ -22,7 +22,7 @@ const maxFuture = 24 * time.Hour
 // feed is a source and its state.
 type feed struct {
 	source    Source
-	every     time.Duration
+	interval  time.Duration
 	reference bool
 
 	triedAt      time.Time // time of the last request
@@ -77,7 +77,7 @@ func (t *Table) runFeed(ctx context.Context, f *feed) {
 
 // wait returns the pause until the next request to a source.
 func (t *Table) wait(f *feed, err error) time.Duration {
-	wait := f.every
+	wait := f.interval
 	if f.reference && t.referenceDue() {
 		wait = min(wait, dueInterval)
 	}

@@ -30,8 +30,8 @@ func TestRun_polls_each_source_at_its_own_interval(t *testing.T) {
 		l.c.block = make(chan struct{}) // never answers: timeout after ten seconds, then the next request
 		l.ecb.fails(errors.New("closed"))
 		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- l.Run(ctx) }()
+		done := make(chan error)
+		go func() { done <- l.Run(ctx) }()
 
 		synctest.Wait()
 		if got := l.price("BTC", money.BTC, money.EUR); got != "80050" {
@@ -50,7 +50,7 @@ func TestRun_polls_each_source_at_its_own_interval(t *testing.T) {
 			t.Errorf("%d requests of the daily table within four hours", got-before+1)
 		}
 		stop()
-		if err := <-ended; err != nil {
+		if err := <-done; err != nil {
 			t.Errorf("Run ended with %v", err)
 		}
 	})
@@ -64,8 +64,8 @@ func TestRun_polls_the_reference_more_often_when_a_table_is_due(t *testing.T) {
 		l.ecb.set("EUR-USD", "1.08")
 		l.ecb.tickers[0].Time = time.Date(1999, 12, 31, 15, 0, 0, 0, time.UTC)
 		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- l.Run(ctx) }()
+		done := make(chan error)
+		go func() { done <- l.Run(ctx) }()
 		time.Sleep(2 * 24 * time.Hour) // until Monday
 		synctest.Wait()
 		if got := l.ecb.count(); got > 13 {
@@ -80,7 +80,7 @@ func TestRun_polls_the_reference_more_often_when_a_table_is_due(t *testing.T) {
 			t.Errorf("while a table is due: %d requests in an hour, want 4", got)
 		}
 		stop()
-		<-ended
+		<-done
 	})
 }
 
@@ -101,10 +101,10 @@ func TestRun_observes_Retry_After(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				var asked atomic.Int32
+				var requests atomic.Int32
 				client := rates.NewClient()
 				client.Transport = trip(func(*http.Request) (*http.Response, error) {
-					asked.Add(1)
+					requests.Add(1)
 					return &http.Response{StatusCode: tt.status, Header: http.Header{"Retry-After": {tt.header}}, Body: http.NoBody}, nil
 				})
 				table := rates.NewTable(rates.Config{
@@ -114,8 +114,8 @@ func TestRun_observes_Retry_After(t *testing.T) {
 				})
 				ctx, stop := context.WithTimeout(t.Context(), time.Hour-time.Second)
 				defer stop()
-				if err := table.Run(ctx); err != nil || asked.Load() != tt.want {
-					t.Errorf("%d requests (%v), want %d", asked.Load(), err, tt.want)
+				if err := table.Run(ctx); err != nil || requests.Load() != tt.want {
+					t.Errorf("%d requests (%v), want %d", requests.Load(), err, tt.want)
 				}
 			})
 		})
@@ -163,7 +163,7 @@ func TestLog_reports_only_changes(t *testing.T) {
 		}
 		return a
 	}}))
-	one := func(set func()) {
+	checkOneMessage := func(set func()) {
 		set()
 		for range 3 {
 			_ = l.Step(t.Context())
@@ -174,10 +174,10 @@ func TestLog_reports_only_changes(t *testing.T) {
 	l.ecb.set("EUR-USD", "1.08")
 	_ = l.Step(t.Context())
 	out.Reset()
-	one(func() { l.a.set("BTC-EUR", "80000") })
-	one(func() { l.a.fails(errors.New("gone")) })
-	one(func() { l.a.set("BTC-EUR", "80000000") })
-	one(func() { l.a.set("BTC-EUR", "80000") })
+	checkOneMessage(func() { l.a.set("BTC-EUR", "80000") })
+	checkOneMessage(func() { l.a.fails(errors.New("gone")) })
+	checkOneMessage(func() { l.a.set("BTC-EUR", "80000000") })
+	checkOneMessage(func() { l.a.set("BTC-EUR", "80000") })
 	want := []string{
 		`level=INFO msg="rate source answers" source=a pairs=1`,
 		`level=WARN msg="rate source does not answer" source=a error=gone`,

@@ -16,8 +16,8 @@ import (
 
 // quotation returns a quotation of a source. The prices are "bid/last", or one price for both.
 func quotation(source, prices string, age time.Duration) rates.Quotation {
-	bid, last, two := strings.Cut(prices, "/")
-	if !two {
+	bid, last, hasBid := strings.Cut(prices, "/")
+	if !hasBid {
 		last = bid
 	}
 	ticker := flat("BTC-EUR", bid)
@@ -139,8 +139,8 @@ func TestEvaluate_one_wrong_source_of_three_has_no_effect(t *testing.T) {
 			t.Fatalf("seed %d: wrong quotation %s moved the price to %s, the others are %s to %s", seed, wrong, v.Price, low, high)
 		}
 		random.Shuffle(len(quotations), func(i, j int) { quotations[i], quotations[j] = quotations[j], quotations[i] })
-		if again := rates.Evaluate(quotations, last, noon); !again.Price.Equal(v.Price) || dropped(again) != dropped(v) {
-			t.Fatalf("seed %d: price in another order = %s, want %s", seed, again.Price, v.Price)
+		if second := rates.Evaluate(quotations, last, noon); !second.Price.Equal(v.Price) || dropped(second) != dropped(v) {
+			t.Fatalf("seed %d: price in another order = %s, want %s", seed, second.Price, v.Price)
 		}
 	}
 }

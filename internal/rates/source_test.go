@@ -107,8 +107,8 @@ func TestExchanges_refuse_only_the_pair_with_a_wrong_price(t *testing.T) {
 			} {
 				t.Run(x.name+" "+wrong, func(t *testing.T) {
 					t.Parallel()
-					spoilt := strings.ReplaceAll(text, price, wrong)
-					got, err := x.make(rates.NewClient(), serve(t, golden(t, spoilt))).Fetch(t.Context())
+					damaged := strings.ReplaceAll(text, price, wrong)
+					got, err := x.make(rates.NewClient(), serve(t, golden(t, damaged))).Fetch(t.Context())
 					if err == nil || !strings.Contains(err.Error(), "BTC-EUR") {
 						t.Errorf("error is %v", err)
 					}
@@ -135,11 +135,11 @@ func TestExchanges_refuse_a_crossed_book(t *testing.T) {
 
 func TestExchanges_return_other_pairs_when_one_is_missing(t *testing.T) {
 	t.Parallel()
-	for name, gone := range map[string]string{
+	for name, missing := range map[string]string{
 		"kraken": `"XXBTZEUR"`, "coinbase": `"/products/BTC-EUR/ticker"`, "bitstamp": `"/api/v2/ticker/btceur/"`, "binance": `"/api/v3/ticker/24hr?symbol=BTCEUR"`,
 	} {
 		x := exchanges[slices.IndexFunc(exchanges, func(x exchange) bool { return x.name == name })]
-		text := strings.Replace(read(t, x.file), gone, `"gone"`, 1)
+		text := strings.Replace(read(t, x.file), missing, `"gone"`, 1)
 		text = strings.Replace(text, `"error": []`, `"error": ["EQuery:Unknown asset pair"]`, 1)
 		got, err := x.make(rates.NewClient(), serve(t, golden(t, text))).Fetch(t.Context())
 		if err == nil || !strings.Contains(err.Error(), "BTC-EUR") || strings.Contains(err.Error(), "ETH") {
@@ -217,7 +217,7 @@ func TestSources_refuse_invalid_answers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			base := serve(t, handler)
-			for _, source := range every(rates.NewClient(), base) {
+			for _, source := range allSources(rates.NewClient(), base) {
 				got, err := source.Fetch(t.Context())
 				if len(got) > 0 || err == nil {
 					t.Errorf("%s: got %v, %v", source.Name(), got, err)
@@ -259,12 +259,12 @@ func TestECB_refuses(t *testing.T) {
 			t.Errorf("date %q: %v, %v", wrong, got, err)
 		}
 	}
-	twice := strings.Replace(text, "JPY", "USD", 1)
-	if got, err := rates.NewECB(rates.NewClient(), serve(t, always(twice))).Fetch(t.Context()); len(got) > 0 || err == nil {
+	repeated := strings.Replace(text, "JPY", "USD", 1)
+	if got, err := rates.NewECB(rates.NewClient(), serve(t, always(repeated))).Fetch(t.Context()); len(got) > 0 || err == nil {
 		t.Errorf("a currency twice: %v, %v", got, err)
 	}
-	two := strings.Replace(text, "<Cube time=", "<Cube time='2026-11-26'/><Cube time=", 1)
-	if got, err := rates.NewECB(rates.NewClient(), serve(t, always(two))).Fetch(t.Context()); len(got) > 0 || err == nil {
+	twoDays := strings.Replace(text, "<Cube time=", "<Cube time='2026-11-26'/><Cube time=", 1)
+	if got, err := rates.NewECB(rates.NewClient(), serve(t, always(twoDays))).Fetch(t.Context()); len(got) > 0 || err == nil {
 		t.Errorf("two days: %v, %v", got, err)
 	}
 }
@@ -281,7 +281,7 @@ func TestTable_ignores_a_wrong_source(t *testing.T) {
 				for _, x := range exchanges {
 					text := read(t, x.file)
 					if bad == x.name || bad == "all" {
-						text = spoil(text, wrong)
+						text = damage(text, wrong)
 					}
 					sources = append(sources, x.make(rates.NewClient(), serve(t, golden(t, text))))
 				}
@@ -323,8 +323,8 @@ func TestTable_has_no_price_when_all_sources_become_wrong(t *testing.T) {
 	}
 }
 
-// spoil sets the three prices of BTC-EUR to a wrong value, or removes the pair.
-func spoil(text, wrong string) string {
+// damage sets the three prices of BTC-EUR to a wrong value, or removes the pair.
+func damage(text, wrong string) string {
 	if wrong == "" {
 		return strings.NewReplacer(`"XXBTZEUR"`, `"gone"`, `/products/BTC-EUR/`, `gone`, `/btceur/`, `gone`, `=BTCEUR"`, `gone"`).Replace(text)
 	}
@@ -342,8 +342,8 @@ func names() []string {
 	return all
 }
 
-// every returns all five sources with the same base address.
-func every(client *http.Client, base string) []rates.Source {
+// allSources returns all five sources with the same base address.
+func allSources(client *http.Client, base string) []rates.Source {
 	sources := []rates.Source{rates.NewECB(client, base)}
 	for _, x := range exchanges {
 		sources = append(sources, x.make(client, base))

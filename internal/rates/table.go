@@ -60,10 +60,10 @@ type Table struct {
 func NewTable(c Config) *Table {
 	t := &Table{Config: c, quotations: map[string][]Quotation{}, agreed: map[string]Agreed{}}
 	for _, s := range c.Exchanges {
-		t.feeds = append(t.feeds, &feed{source: s, every: c.Every})
+		t.feeds = append(t.feeds, &feed{source: s, interval: c.Every})
 	}
 	if c.Reference != nil {
-		t.feeds = append(t.feeds, &feed{source: c.Reference, every: c.ReferenceEvery, reference: true})
+		t.feeds = append(t.feeds, &feed{source: c.Reference, interval: c.ReferenceEvery, reference: true})
 	}
 	return t
 }

@@ -90,46 +90,46 @@ func TestRate(t *testing.T) {
 
 func TestTable_uses_quotations_up_to_their_maximum_age(t *testing.T) {
 	t.Parallel()
-	l := newLab()
-	price := func() string { return l.price("BTC", money.BTC, money.EUR) }
-	step := func() { _ = l.Step(t.Context()) }
-	expect := func(when, want string) {
+	lab := newLab()
+	price := func() string { return lab.price("BTC", money.BTC, money.EUR) }
+	step := func() { _ = lab.Step(t.Context()) }
+	expect := func(moment, want string) {
 		t.Helper()
 		if got := price(); got != want {
-			t.Errorf("%s: got %s, want %s", when, got, want)
+			t.Errorf("%s: got %s, want %s", moment, got, want)
 		}
 	}
 	expect("before the first request", "none")
-	l.a.set("BTC-EUR", "80000")
+	lab.a.set("BTC-EUR", "80000")
 	step()
 	expect("one source without an earlier agreement", "none")
-	l.b.set("BTC-EUR", "80100")
+	lab.b.set("BTC-EUR", "80100")
 	step()
 	expect("two sources", "80050")
 
-	l.b.fails(errors.New("gone"))
-	l.clock.Pass(5 * time.Minute)
+	lab.b.fails(errors.New("gone"))
+	lab.clock.Pass(5 * time.Minute)
 	step() // a answers again; b's quotation is five minutes old
 	expect("while the quotation of the silent source is recent", "80050")
-	l.clock.Pass(time.Second)
+	lab.clock.Pass(time.Second)
 	expect("one source", "80000")
-	l.a.set("BTC-EUR", "84500")
+	lab.a.set("BTC-EUR", "84500")
 	step()
 	expect("one source with a sudden change", "none")
-	l.a.set("BTC-EUR", "81000")
-	l.clock.Pass(10*time.Minute - time.Second)
+	lab.a.set("BTC-EUR", "81000")
+	lab.clock.Pass(10*time.Minute - time.Second)
 	step()
 	expect("one source within 5 %", "81000")
-	l.clock.Pass(time.Second)
+	lab.clock.Pass(time.Second)
 	step()
 	expect("15 minutes after the last quotation of the other", "none")
 
-	l.b.set("BTC-EUR", "81100")
+	lab.b.set("BTC-EUR", "81100")
 	step()
 	expect("two sources again", "81050")
-	l.a.fails(errors.New("gone"))
-	l.b.fails(errors.New("gone"))
-	l.clock.Pass(5*time.Minute + 1)
+	lab.a.fails(errors.New("gone"))
+	lab.b.fails(errors.New("gone"))
+	lab.clock.Pass(5*time.Minute + 1)
 	step()
 	expect("no source for more than five minutes", "none")
 }
@@ -201,10 +201,10 @@ func TestTable_forgets_quotations_received_while_the_clock_was_ahead(t *testing.
 	t.Parallel()
 	l := newLab()
 	step := func() { _ = l.Step(t.Context()) }
-	expect := func(when, want string) {
+	expect := func(moment, want string) {
 		t.Helper()
 		if got := l.price("BTC", money.BTC, money.EUR); got != want {
-			t.Errorf("%s: got %s, want %s", when, got, want)
+			t.Errorf("%s: got %s, want %s", moment, got, want)
 		}
 	}
 	l.clock.Pass(6 * time.Hour)
@@ -303,8 +303,8 @@ func TestEvidence_has_the_quotations_of_all_sources(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("evidence (-want +got):\n%s", diff)
 	}
-	var back rates.Evidence
-	if err := json.Unmarshal([]byte(got), &back); err != nil || back.String() != got {
+	var decoded rates.Evidence
+	if err := json.Unmarshal([]byte(got), &decoded); err != nil || decoded.String() != got {
 		t.Errorf("evidence changes when it is decoded and encoded: %v", err)
 	}
 }

@@ -75,8 +75,8 @@ func (c Config) State(ctx context.Context) ([]Network, error) {
 		if p, known := progress[n.ID()]; known {
 			h.Tip = p.Tip.Height
 			if !p.Scanned.IsZero() {
-				ago := int64(c.Now().Sub(p.Scanned).Seconds())
-				h.ScannedAgo = &ago
+				age := int64(c.Now().Sub(p.Scanned).Seconds())
+				h.ScannedAgo = &age
 			}
 		}
 		h.TipTime = c.TipTime(h.Network)

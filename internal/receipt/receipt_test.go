@@ -115,9 +115,9 @@ func TestWrite_replaces_characters_that_the_fonts_lack(t *testing.T) {
 	t.Parallel()
 	const missing = "cannot show"
 	tests := map[string]struct {
-		typed   string
-		want    string
-		without string
+		typed  string
+		want   string
+		absent string
 	}{
 		"languages":              {"Ġgantija żebbuġ — Łódź ještěrka őrült ș ț ģ ķ ų Ṁaiġin", "Ġgantija żebbuġ — Łódź ještěrka őrült ș ț ģ ķ ų Ṁaiġin", missing},
 		"Greek":                  {"Πληρωμή ΐ ΰ Άλφα", "Πληρωμή ΐ ΰ Άλφα", missing},
@@ -139,10 +139,10 @@ func TestWrite_replaces_characters_that_the_fonts_lack(t *testing.T) {
 			r := paid()
 			r.Summary.Text, r.Shop = test.typed, test.typed
 			got := flat(text(t, write(t, r)))
-			if strings.Count(got, test.want) < 2 || strings.Contains(got, test.without) {
-				t.Errorf("want %q twice and no %q in:\n%s", test.want, test.without, got)
+			if strings.Count(got, test.want) < 2 || strings.Contains(got, test.absent) {
+				t.Errorf("want %q twice and no %q in:\n%s", test.want, test.absent, got)
 			}
-			if (test.without == missing) == strings.Contains(got, missing) {
+			if (test.absent == missing) == strings.Contains(got, missing) {
 				t.Errorf("wrong note about missing characters:\n%s", got)
 			}
 		})
@@ -160,9 +160,9 @@ func TestWrite_wraps_long_texts(t *testing.T) {
 		r.Facts = append(r.Facts, receipt.Fact{Label: strings.Repeat("Payment ", 9), Value: strings.Repeat("ab", 80) + "end"})
 	}
 	got := text(t, write(t, r))
-	whole := strings.Join(strings.Fields(got), "")
+	joined := strings.Join(strings.Fields(got), "")
 	for want, times := range map[string]int{word: 2, strings.Repeat("9", 40): 1, "manywords": 400, "Payment": 9 * 60, "end": 60} {
-		if n := strings.Count(whole, want); n != times {
+		if n := strings.Count(joined, want); n != times {
 			t.Errorf("%.30q occurs %d times, want %d", want, n, times)
 		}
 	}

@@ -19,14 +19,14 @@ func TestAccounts_refuse_keys_that_can_withdraw(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.clock.Pass(time.Second)
-		all := []string{"query-funds", "query-open-trades", "query-closed-trades", "modify-trades"}
+		allPermissions := []string{"query-funds", "query-open-trades", "query-closed-trades", "modify-trades"}
 		set := sale.Settings{Coins: []string{"BTC"}, Smallest: "0", Slippage: 100}
 		add := func(secret string, set sale.Settings) error {
 			l.clock.Pass(time.Second) // nonces of calls are derived from the time
 			_, err := l.accounts.Add(ctx, "m", l.client.Name(), exchangetest.Key, secret, set)
 			return err
 		}
-		l.exchange.Permit(append(slices.Clone(all), "withdraw-funds")...)
+		l.exchange.Permit(append(slices.Clone(allPermissions), "withdraw-funds")...)
 		if err := add(exchangetest.Secret, set); err == nil || !strings.Contains(err.Error(), "can withdraw money from the account") {
 			t.Errorf("a key that may withdraw: got error %v", err)
 		}
@@ -34,7 +34,7 @@ func TestAccounts_refuse_keys_that_can_withdraw(t *testing.T) {
 		if err := add(exchangetest.Secret, set); err == nil || !strings.Contains(err.Error(), "lacks permissions") {
 			t.Errorf("a key that may not sell: got error %v", err)
 		}
-		l.exchange.Permit(all...)
+		l.exchange.Permit(allPermissions...)
 		for _, call := range []string{"GetApiKeyInfo", "eth_withdrawal"} {
 			l.exchange.Next(call, exchangetest.Status(500))
 		}
@@ -69,7 +69,7 @@ func TestAccounts_refuse_keys_that_can_withdraw(t *testing.T) {
 		if err := l.accounts.Examine(ctx, a); err != nil {
 			t.Errorf("examine: %v", err)
 		}
-		l.exchange.Permit(append(slices.Clone(all), "withdraw-funds")...)
+		l.exchange.Permit(append(slices.Clone(allPermissions), "withdraw-funds")...)
 		var scope *sale.ScopeError
 		if err := l.accounts.Examine(ctx, a); !errors.As(err, &scope) {
 			t.Errorf("examine a key with more permissions: got error %v", err)

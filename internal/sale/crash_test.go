@@ -29,10 +29,10 @@ type killable struct {
 	storage  sale.Storage
 	invoices sale.Invoices
 
-	mu     sync.Mutex
-	steps  int
-	killAt int // step at which the program is killed; 0 means never
-	dead   bool
+	mu       sync.Mutex
+	steps    int
+	killAt   int // step at which the program is killed; 0 means never
+	isKilled bool
 }
 
 // step counts a step and reports whether the program is still alive.
@@ -40,9 +40,9 @@ func (k *killable) step() (alive bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.steps++; k.steps == k.killAt {
-		k.dead = true
+		k.isKilled = true
 	}
-	return !k.dead
+	return !k.isKilled
 }
 
 // write calls do with a step before and a step after it. It returns errKilled if the program is dead at
@@ -124,14 +124,14 @@ func TestWorker_sells_once_when_it_is_killed_at_any_step(t *testing.T) {
 			if steps < 20 {
 				t.Fatalf("%d steps, want at least 20", steps)
 			}
-			every := 1
+			step := 1
 			if testing.Short() {
-				every = 3
+				step = 3
 			}
-			for killAt := 1; killAt <= steps; killAt += every {
+			for killAt := 1; killAt <= steps; killAt += step {
 				run(killAt)
 			}
-			t.Logf("killed at %d of %d steps", (steps+every-1)/every, steps)
+			t.Logf("killed at %d of %d steps", (steps+step-1)/step, steps)
 		})
 	}
 }
@@ -171,11 +171,11 @@ func TestRestored_database_sells_nothing_twice(t *testing.T) {
 // order that the exchange never accepted leaves no gap in the names of the orders that it lists.
 func TestRestored_database_finds_a_sale_after_a_refusal(t *testing.T) {
 	t.Parallel()
-	refused := map[string]exchangetest.Fault{
+	faults := map[string]exchangetest.Fault{
 		"kraken":   exchangetest.Respond(200, `{"error":["EOrder:Insufficient funds"]}`),
 		"bitstamp": exchangetest.Respond(400, `{"status":"error","reason":{"__all__":["Check your account balance for details."]}}`),
 	}
-	for name, fault := range refused {
+	for name, fault := range faults {
 		for after, fault := range map[string]exchangetest.Fault{"refusal": fault, "loss": exchangetest.Drop} {
 			t.Run(name+" "+after, func(t *testing.T) {
 				t.Parallel()
@@ -190,8 +190,8 @@ func TestRestored_database_finds_a_sale_after_a_refusal(t *testing.T) {
 					l.restore(old)
 					l.settle(time.Hour)
 					l.want(inv.ID, "BTC", sold)
-					if taken, _ := l.exchange.Orders(); taken != 1 {
-						t.Errorf("the exchange accepted %d orders, want 1", taken)
+					if accepted, _ := l.exchange.Orders(); accepted != 1 {
+						t.Errorf("the exchange accepted %d orders, want 1", accepted)
 					}
 				})
 			})
@@ -217,8 +217,8 @@ func TestRestored_database_finds_a_sale_of_a_payment_that_it_lacks(t *testing.T)
 		l.scan()
 		l.settle(time.Hour)
 		l.want(inv.ID, "BTC", sold)
-		if taken, _ := l.exchange.Orders(); taken != 1 {
-			t.Errorf("the exchange accepted %d orders, want 1", taken)
+		if accepted, _ := l.exchange.Orders(); accepted != 1 {
+			t.Errorf("the exchange accepted %d orders, want 1", accepted)
 		}
 	})
 }
@@ -239,8 +239,8 @@ func TestResolver_order_that_is_declared_absent_but_found(t *testing.T) {
 		}
 		l.settle(time.Hour)
 		l.want(inv.ID, "BTC", strings.Replace(sold, "in 1", "in 2", 1))
-		if taken, _ := l.exchange.Orders(); taken != 1 {
-			t.Errorf("the exchange accepted %d orders, want 1", taken)
+		if accepted, _ := l.exchange.Orders(); accepted != 1 {
+			t.Errorf("the exchange accepted %d orders, want 1", accepted)
 		}
 	})
 }
@@ -282,15 +282,15 @@ func TestWorker_several_processes_sell_once(t *testing.T) {
 		for _, name := range []string{"kraken", "bitstamp"} {
 			t.Run(engine+" "+name, func(t *testing.T) {
 				t.Parallel()
-				l := newLab(t, newURL(t), clocktest.At(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)), name)
+				lab := newLab(t, newURL(t), clocktest.At(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)), name)
 				var ids []string
 				for range 12 {
-					ids = append(ids, l.paid().ID)
+					ids = append(ids, lab.paid().ID)
 				}
-				workers := []*sale.Worker{l.worker}
+				workers := []*sale.Worker{lab.worker}
 				for range 3 {
-					l.open()
-					workers = append(workers, l.worker)
+					lab.open()
+					workers = append(workers, lab.worker)
 				}
 				var group sync.WaitGroup
 				for _, w := range workers {
@@ -310,15 +310,15 @@ func TestWorker_several_processes_sell_once(t *testing.T) {
 					})
 				}
 				group.Wait()
-				l.step()
+				lab.step()
 				for _, id := range ids {
-					if got := describe(l.sale(id, "BTC")); got != sold {
+					if got := describe(lab.sale(id, "BTC")); got != sold {
 						t.Errorf("got %s", got)
 					}
 				}
-				l.checkNotOversold(ids...)
-				if taken, filled := l.exchange.Orders(); taken != len(ids) || filled != len(ids) {
-					t.Errorf("the exchange accepted %d orders, and %d sold something", taken, filled)
+				lab.checkNotOversold(ids...)
+				if accepted, filled := lab.exchange.Orders(); accepted != len(ids) || filled != len(ids) {
+					t.Errorf("the exchange accepted %d orders, and %d sold something", accepted, filled)
 				}
 			})
 		}
@@ -345,7 +345,7 @@ func TestWorker_never_sells_more_than_was_paid(t *testing.T) {
 }
 
 // runRandomFaults sells the coins of three invoices under random faults, and checks the final states.
-func runRandomFaults(t *testing.T, l *lab, r *rand.Rand) {
+func runRandomFaults(t *testing.T, l *lab, random *rand.Rand) {
 	kinds := []exchangetest.Fault{
 		exchangetest.Hang, exchangetest.HangAfter, exchangetest.Drop, exchangetest.DropAfter, exchangetest.Status(500), exchangetest.StatusAfter(502),
 		exchangetest.Giant, exchangetest.Redirect, exchangetest.ProcessAndRespond(200, "{}"), exchangetest.Respond(200, `{"error":["EAPI:Rate limit exceeded"],"status":"error","response_code":"400.002"}`),
@@ -360,28 +360,28 @@ func runRandomFaults(t *testing.T, l *lab, r *rand.Rand) {
 	}
 	removed := map[string]bool{} // by a reorganisation
 	for range 40 {
-		switch r.IntN(8) {
+		switch random.IntN(8) {
 		case 0, 1, 2:
-			call := calls[r.IntN(len(calls))]
-			if r.IntN(2) == 0 {
-				call = calls[r.IntN(3)]
+			call := calls[random.IntN(len(calls))]
+			if random.IntN(2) == 0 {
+				call = calls[random.IntN(3)]
 			}
-			delay := time.Duration(r.IntN(400)) * time.Second
+			delay := time.Duration(random.IntN(400)) * time.Second
 			delayed := exchangetest.RunBefore(func() { time.Sleep(delay) })
-			l.exchange.Next(call, append(kinds, delayed)[r.IntN(len(kinds)+1)])
+			l.exchange.Next(call, append(kinds, delayed)[random.IntN(len(kinds)+1)])
 		case 3:
-			l.exchange.Fill([]string{"1", "0.5", "0.3", "0"}[r.IntN(4)])
+			l.exchange.Fill([]string{"1", "0.5", "0.3", "0"}[random.IntN(4)])
 		case 4:
-			l.exchange.Bid("BTC", []string{"86420", "80000", "90000"}[r.IntN(3)])
+			l.exchange.Bid("BTC", []string{"86420", "80000", "90000"}[random.IntN(3)])
 		case 5:
-			l.exchange.Status([]string{"online", "cancel_only"}[r.IntN(2)])
+			l.exchange.Status([]string{"online", "cancel_only"}[random.IntN(2)])
 		case 6:
-			tx := txs[r.IntN(len(txs))]
+			tx := txs[random.IntN(len(txs))]
 			removed[tx] = !removed[tx]
 			l.reorganise(tx, removed[tx])
 		}
-		l.runUntilKilled(r.IntN(60)) // 0 and steps that are not reached kill nothing
-		l.clock.Pass(time.Duration(r.IntN(200)) * time.Second)
+		l.runUntilKilled(random.IntN(60)) // 0 and steps that are not reached kill nothing
+		l.clock.Pass(time.Duration(random.IntN(200)) * time.Second)
 		l.checkNotOversold(ids...)
 	}
 	l.exchange.Behave()
@@ -424,15 +424,15 @@ func (s *stalled) UpdateSales(ctx context.Context, id string, decide func(*invoi
 // to sell, during the pause.
 func TestWorker_that_stalls_sells_nothing_twice(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
-		for _, meanwhile := range []func(){func() {}, func() { l.exchange.Bid("BTC", "1") }} {
+		for _, duringStall := range []func(){func() {}, func() { l.exchange.Bid("BTC", "1") }} {
 			inv := l.paid()
-			slow, done := l.newWorker(l.storage, &stalled{Invoices: l.invoices}), make(chan error, 1)
+			stalledWorker, done := l.newWorker(l.storage, &stalled{Invoices: l.invoices}), make(chan error, 1)
 			go func() {
-				_, err := slow.Step(context.Background())
+				_, err := stalledWorker.Step(context.Background())
 				done <- err
 			}()
 			l.clock.Pass(2 * time.Minute)
-			meanwhile()
+			duringStall()
 			l.step()
 			before := describe(l.sale(inv.ID, "BTC"))
 			if err := <-done; err != nil {
@@ -442,8 +442,8 @@ func TestWorker_that_stalls_sells_nothing_twice(t *testing.T) {
 				t.Errorf("sale changed from %s to %s", before, after)
 			}
 		}
-		if taken, _ := l.exchange.Orders(); taken != 1 {
-			t.Errorf("the exchange accepted %d orders, want 1", taken)
+		if accepted, _ := l.exchange.Orders(); accepted != 1 {
+			t.Errorf("the exchange accepted %d orders, want 1", accepted)
 		}
 	})
 }

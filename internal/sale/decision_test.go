@@ -17,13 +17,13 @@ func TestResolver_retries_all_failed_sales_but_those_with_an_unknown_order(t *te
 		l.exchange.Deposit("BTC", "-0.9999") // withdrawn meanwhile
 		l.settle(30 * time.Minute)
 		l.want(uncertain.ID, "BTC", "failed uncertain sold 0 of 0.00065379 for 0 fee 0 in 1")
-		short := l.paid()
+		id := l.paid()
 		l.settle(8 * 24 * time.Hour)
-		l.want(short.ID, "BTC", "failed low_balance sold 0 of 0.00065379 for 0 fee 0 in 0")
+		l.want(id.ID, "BTC", "failed low_balance sold 0 of 0.00065379 for 0 fee 0 in 0")
 
-		retried, unknown, err := l.resolver().RetryAll(t.Context(), []sale.Listed{sale.NewListed(l.read(uncertain.ID)), sale.NewListed(l.read(short.ID))})
-		if err != nil || unknown != 1 || len(retried) != 1 || retried[0].ID != short.ID {
-			t.Errorf("retried %d, unknown %d, error %v; want only %s", len(retried), unknown, err, short.ID)
+		retried, unknown, err := l.resolver().RetryAll(t.Context(), []sale.Listed{sale.NewListed(l.read(uncertain.ID)), sale.NewListed(l.read(id.ID))})
+		if err != nil || unknown != 1 || len(retried) != 1 || retried[0].ID != id.ID {
+			t.Errorf("retried %d, unknown %d, error %v; want only %s", len(retried), unknown, err, id.ID)
 		}
 	})
 }

@@ -31,14 +31,14 @@ import (
 // timer is a clock that tests can advance.
 type timer interface {
 	Now() time.Time
-	Pass(by time.Duration)
+	Pass(duration time.Duration)
 }
 
 // bubble is the clock of a synctest bubble.
 type bubble struct{}
 
-func (bubble) Now() time.Time        { return time.Now().UTC().Truncate(time.Millisecond) }
-func (bubble) Pass(by time.Duration) { time.Sleep(by) }
+func (bubble) Now() time.Time              { return time.Now().UTC().Truncate(time.Millisecond) }
+func (bubble) Pass(duration time.Duration) { time.Sleep(duration) }
 
 // lab has a merchant who sells coins, an exchange and a worker, with real storage and a simulated
 // network.

@@ -151,15 +151,15 @@ func (s *operation) sell(ctx context.Context) error {
 	}
 	exists := err == nil
 	o.Made = s.now()
-	var over time.Time
-	o.Deadline, over = s.exchange.Window(o.Made)
+	var windowEnd time.Time
+	o.Deadline, windowEnd = s.exchange.Window(o.Made)
 	err = s.change(ctx, func(inv *invoice.Invoice, c *invoice.Sale) error {
 		if !inv.Funds(c) {
 			return errClaimLost
 		}
 		return c.Begin(invoice.SaleOrder{
 			Number: number, ID: o.ID, AccountID: s.claim.Account.ID, Exchange: s.exchange.Name(), Amount: amount, Limit: limit,
-			Before: balance.Total, SentAt: o.Made, Deadline: o.Deadline, Over: over,
+			Before: balance.Total, SentAt: o.Made, Deadline: o.Deadline, Over: windowEnd,
 		})
 	})
 	if err != nil {
@@ -181,13 +181,13 @@ func (s *operation) tooSmall(m exchange.Market, amount, limit money.Amount) bool
 func (s *operation) place(ctx context.Context, o exchange.Order) error {
 	remaining := o.Deadline.Sub(s.now())
 	if remaining <= 0 { // the write took too long, so that the order is not sent
-		return s.refused(ctx, invoice.OrderAbsent, &exchange.Refused{Kind: exchange.KindBusy, Message: "not sent: the deadline had passed"})
+		return s.recordRefusal(ctx, invoice.OrderAbsent, &exchange.Refused{Kind: exchange.KindBusy, Message: "not sent: the deadline had passed"})
 	}
 	bounded, cancel := context.WithTimeout(ctx, remaining)
 	ref, err := s.exchange.Place(bounded, s.account, o)
 	cancel()
 	if refusal, ok := errors.AsType[*exchange.Refused](err); ok {
-		return s.refused(ctx, invoice.OrderRefused, refusal)
+		return s.recordRefusal(ctx, invoice.OrderRefused, refusal)
 	}
 	if err != nil { // the order may have been accepted
 		return s.recordLookup(ctx, err, false, s.OpenOrder().Over)
@@ -239,7 +239,7 @@ func (s *operation) notFound(ctx context.Context, absent error) error {
 	case o.Lookups+1 < requiredSearches:
 		return s.recordLookup(ctx, absent, true, s.now().Add(searchDelay))
 	}
-	return s.refused(ctx, invoice.OrderAbsent, &exchange.Refused{Kind: exchange.KindBusy, Message: "the exchange never had it"})
+	return s.recordRefusal(ctx, invoice.OrderAbsent, &exchange.Refused{Kind: exchange.KindBusy, Message: "the exchange never had it"})
 }
 
 // conclude records the state of the open order at the exchange.
@@ -270,8 +270,8 @@ func (s *operation) conclude(ctx context.Context, out exchange.Outcome) error {
 	return err
 }
 
-// refused ends an order that was not accepted.
-func (s *operation) refused(ctx context.Context, state invoice.OrderState, r *exchange.Refused) error {
+// recordRefusal ends an order that was not accepted.
+func (s *operation) recordRefusal(ctx context.Context, state invoice.OrderState, r *exchange.Refused) error {
 	return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error {
 		if err := c.Refused(state, r.Message); err != nil {
 			return err
@@ -354,9 +354,9 @@ func (s *operation) fail(ctx context.Context, reason invoice.SaleReason) error {
 
 // failUnresolved sets a sale whose order has an unknown outcome to failed, so that the operator must
 // decide.
-func (s *operation) failUnresolved(ctx context.Context, reason invoice.SaleReason, why error) error {
+func (s *operation) failUnresolved(ctx context.Context, reason invoice.SaleReason, cause error) error {
 	return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error {
-		if err := c.RecordLookup(short(why), false, time.Time{}); err != nil {
+		if err := c.RecordLookup(shortError(cause), false, time.Time{}); err != nil {
 			return err
 		}
 		c.Fail(reason)
@@ -366,12 +366,14 @@ func (s *operation) failUnresolved(ctx context.Context, reason invoice.SaleReaso
 
 // recordLookup records that the outcome of the open order is still unknown. It ignores the deadline of
 // ctx, because the record must not be lost.
-func (s *operation) recordLookup(ctx context.Context, why error, missed bool, next time.Time) error {
-	return s.change(context.WithoutCancel(ctx), func(_ *invoice.Invoice, c *invoice.Sale) error { return c.RecordLookup(short(why), missed, next) })
+func (s *operation) recordLookup(ctx context.Context, cause error, missed bool, next time.Time) error {
+	return s.change(context.WithoutCancel(ctx), func(_ *invoice.Invoice, c *invoice.Sale) error {
+		return c.RecordLookup(shortError(cause), missed, next)
+	})
 }
 
-// short returns the beginning of an error, for storage.
-func short(err error) string {
+// shortError returns the beginning of an error, for storage.
+func shortError(err error) string {
 	text := err.Error()
 	if len(text) > 300 {
 		text = strings.ToValidUTF8(text[:300], "")

@@ -27,8 +27,8 @@ func TestWorker_sells_once_after_any_fault(t *testing.T) {
 					t.Fatalf("right after the fault: %s, %+v", describe(c), c.OpenOrder())
 				}
 				// The worker makes no calls until the exchange can no longer execute the order.
-				over, calls := c.OpenOrder().Over, len(l.exchange.Calls())
-				for l.clock.Now().Add(15 * time.Second).Before(over) {
+				windowEnd, calls := c.OpenOrder().Over, len(l.exchange.Calls())
+				for l.clock.Now().Add(15 * time.Second).Before(windowEnd) {
 					l.step()
 					l.clock.Pass(15 * time.Second)
 				}
@@ -57,8 +57,8 @@ func TestWorker_replaces_an_order_that_arrives_too_late(t *testing.T) {
 		inv := l.paid()
 		l.settle(30 * time.Minute)
 		l.want(inv.ID, "BTC", strings.Replace(sold, "in 1", "in 2", 1))
-		if taken, _ := l.exchange.Orders(); taken != 1 {
-			t.Errorf("the exchange accepted %d orders, want 1", taken)
+		if accepted, _ := l.exchange.Orders(); accepted != 1 {
+			t.Errorf("the exchange accepted %d orders, want 1", accepted)
 		}
 	})
 }
@@ -212,8 +212,8 @@ func TestWorker_waits_for_an_exchange_that_does_not_answer(t *testing.T) {
 // PostgreSQL refuses invalid UTF-8. A sale whose state cannot be stored would not continue.
 func TestShort_returns_valid_UTF8(t *testing.T) {
 	t.Parallel()
-	kept := sale.Short(errors.New("a" + strings.Repeat("ü", 200)))
-	if want := "a" + strings.Repeat("ü", 149); kept != want {
-		t.Errorf("short = %q, want %q", kept, want)
+	text := sale.Short(errors.New("a" + strings.Repeat("ü", 200)))
+	if want := "a" + strings.Repeat("ü", 149); text != want {
+		t.Errorf("short = %q, want %q", text, want)
 	}
 }

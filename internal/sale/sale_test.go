@@ -24,8 +24,8 @@ func TestWorker_sells_the_coins_of_an_invoice_once(t *testing.T) {
 		l.want(inv.ID, "BTC", "waiting  sold 0 of 0.00065379 for 0 fee 0 in 0")
 		l.settle(time.Hour)
 		l.want(inv.ID, "BTC", sold)
-		if taken, filled := l.exchange.Orders(); taken != 1 || filled != 1 {
-			t.Errorf("the exchange accepted %d orders, of which %d sold something", taken, filled)
+		if accepted, filled := l.exchange.Orders(); accepted != 1 || filled != 1 {
+			t.Errorf("the exchange accepted %d orders, of which %d sold something", accepted, filled)
 		}
 		if diff := cmp.Diff([]string{sale.OrderID(inv.ID, "BTC", 1)}, l.exchange.Names()); diff != "" {
 			t.Errorf("names (-want +got):\n%s", diff)
@@ -135,8 +135,8 @@ func TestWorker_does_not_sell_again_when_an_invoice_is_paid_again(t *testing.T) 
 		if n := len(l.read(inv.ID).Sales); n != 1 {
 			t.Errorf("%d sales, want 1", n)
 		}
-		if taken, _ := l.exchange.Orders(); taken != 1 {
-			t.Errorf("the exchange accepted %d orders, want 1", taken)
+		if accepted, _ := l.exchange.Orders(); accepted != 1 {
+			t.Errorf("the exchange accepted %d orders, want 1", accepted)
 		}
 	})
 }
@@ -157,8 +157,8 @@ func TestWorker_does_not_sell_reorganised_coins(t *testing.T) {
 		l.exchange.Bid("BTC", "86420")
 		l.settle(2 * time.Hour)
 		l.want(inv.ID, "BTC", "waiting reverted sold 0 of 0.00065379 for 0 fee 0 in 0")
-		if taken, _ := l.exchange.Orders(); taken != 0 {
-			t.Errorf("the exchange accepted %d orders, want none", taken)
+		if accepted, _ := l.exchange.Orders(); accepted != 0 {
+			t.Errorf("the exchange accepted %d orders, want none", accepted)
 		}
 		l.reorganise(tx, false)
 		l.settle(2 * time.Hour)
@@ -197,23 +197,23 @@ func TestWorker_waits_for_coins(t *testing.T) {
 		l.want(inv.ID, "BTC", sold)
 
 		l.exchange.Deposit("BTC", "-0.499")
-		late := l.paid()
+		lateID := l.paid()
 		l.settle(8 * 24 * time.Hour)
-		if got := describe(l.sale(late.ID, "BTC")); got != "failed low_balance sold 0 of 0.00065379 for 0 fee 0 in 0" {
+		if got := describe(l.sale(lateID.ID, "BTC")); got != "failed low_balance sold 0 of 0.00065379 for 0 fee 0 in 0" {
 			t.Errorf("after a week: got %s", got)
 		}
-		if types, _ := l.events(late.ID); len(types) != 1 || types[0] != invoice.EventSaleFailed {
+		if types, _ := l.events(lateID.ID); len(types) != 1 || types[0] != invoice.EventSaleFailed {
 			t.Errorf("events %v", types)
 		}
 		l.exchange.Deposit("BTC", "0.5")
-		if _, err := l.resolver().Retry(t.Context(), late.ID, "BTC", false); err != nil {
+		if _, err := l.resolver().Retry(t.Context(), lateID.ID, "BTC", false); err != nil {
 			t.Fatal(err)
 		}
 		l.settle(time.Minute)
-		if got := describe(l.sale(late.ID, "BTC")); got != sold {
+		if got := describe(l.sale(lateID.ID, "BTC")); got != sold {
 			t.Errorf("got %s", got)
 		}
-		l.checkNotOversold(inv.ID, late.ID)
+		l.checkNotOversold(inv.ID, lateID.ID)
 	})
 }
 
@@ -302,8 +302,8 @@ func TestWorker_does_not_sell_while_the_account_is_off(t *testing.T) {
 func TestRun_sells_and_ends(t *testing.T) {
 	onEach(t, func(t *testing.T, l *lab) {
 		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- l.worker.Run(ctx) }()
+		done := make(chan error, 1)
+		go func() { done <- l.worker.Run(ctx) }()
 		inv := l.paid()
 		l.clock.Pass(5 * time.Second)
 		l.want(inv.ID, "BTC", sold)
@@ -312,7 +312,7 @@ func TestRun_sells_and_ends(t *testing.T) {
 		next := l.paid()
 		l.clock.Pass(3 * time.Second)
 		cancel()
-		if err := <-ended; err != nil {
+		if err := <-done; err != nil {
 			t.Errorf("run: %v", err)
 		}
 		if c := l.sale(next.ID, "BTC"); c.State != invoice.SaleSending {

@@ -128,7 +128,7 @@ func (w *Worker) handle(ctx context.Context, c Claim) error {
 	bounded, cancel := context.WithTimeout(ctx, workTimeout)
 	defer cancel()
 	err := w.advance(bounded, c)
-	// If the release fails, the claim expires by itself.
+	// If the release fails, the claim expires after claimTTL.
 	if released := w.storage.ReleaseSale(ctx, c); err == nil && ctx.Err() == nil {
 		err = released
 	}

@@ -178,7 +178,7 @@ func (s *server) verify(r *http.Request, secret string, body []byte, requestSign
 }
 
 // verifyOwn checks a signature over the whole request. It does not use up the nonce; see useNonce.
-func (s *server) verifyOwn(r *http.Request, secret string, body []byte, given string) (nonce string, err error) {
+func (s *server) verifyOwn(r *http.Request, secret string, body []byte, presented string) (nonce string, err error) {
 	timestamp, err := header(r, api.HeaderTimestamp, errNoTimestamp, errBadTimestamp)
 	if err != nil {
 		return "", err
@@ -190,7 +190,7 @@ func (s *server) verifyOwn(r *http.Request, secret string, body []byte, given st
 		Timestamp: timestamp, Nonce: nonce, Method: r.Method, Target: r.RequestURI,
 		IdempotencyKey: r.Header.Get(api.HeaderIdempotencyKey), Body: body,
 	}.Message()
-	if !signature.Verify(secret, message, given) {
+	if !signature.Verify(secret, message, presented) {
 		return "", errBadSignature
 	}
 	if now := s.Now(); !inWindow(timestamp, now) {

@@ -27,7 +27,7 @@ func set(name, value string) http.Header { return http.Header{http.CanonicalHead
 
 func TestAuth_checks_the_scheme_of_the_API_family(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
+	lab := newLab(t, nil)
 	validSignature := signature.Sign("secret of all", []byte(minimalBody))
 	tests := map[string]struct {
 		change func(http.Header)
@@ -58,9 +58,9 @@ func TestAuth_checks_the_scheme_of_the_API_family(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := l.request(create(message{key: "all"}))
+			r := lab.request(create(message{key: "all"}))
 			test.change(r.Header)
-			response := l.serve(r)
+			response := lab.serve(r)
 			if test.status == http.StatusOK {
 				if response.StatusCode != http.StatusOK {
 					t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
@@ -87,7 +87,7 @@ func TestAuth_accepts_the_published_vector(t *testing.T) {
 
 func TestAuth_checks_the_scheme_of_Chequer(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
+	lab := newLab(t, nil)
 	now := noon.Unix()
 	type parts struct{ timestamp, nonce, method, target, idempotency, body string }
 	at := func(seconds int64) string { return strconv.FormatInt(now+seconds, 10) }
@@ -121,7 +121,7 @@ func TestAuth_checks_the_scheme_of_Chequer(t *testing.T) {
 			if test.sign != nil {
 				test.sign(&p)
 			}
-			r := l.request(create(message{}))
+			r := lab.request(create(message{}))
 			r.Header.Set(api.HeaderKey, publicKey("all"))
 			r.Header.Set(api.HeaderTimestamp, p.timestamp)
 			r.Header.Set(api.HeaderNonce, p.nonce)
@@ -133,7 +133,7 @@ func TestAuth_checks_the_scheme_of_Chequer(t *testing.T) {
 				signed = []byte(minimalBody)
 			}
 			r.Header.Set(api.HeaderSignature, signature.Sign("secret of all", signed))
-			response := l.serve(r)
+			response := lab.serve(r)
 			if test.code == "" {
 				if response.StatusCode != http.StatusOK {
 					t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
@@ -199,8 +199,8 @@ func TestAuth_accepts_a_nonce_once(t *testing.T) {
 
 func TestAuth_enforces_scopes(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	test, live := l.create(t, "all", minimalBody), l.create(t, "live", minimalBody)
+	lab := newLab(t, nil)
+	test, live := lab.create(t, "all", minimalBody), lab.create(t, "live", minimalBody)
 	simulation := `{"action":"under"}`
 	tests := []struct {
 		name, key, method, target, body string
@@ -229,7 +229,7 @@ func TestAuth_enforces_scopes(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			response := l.send(message{method: test.method, target: test.target, key: test.key, body: test.body, own: true})
+			response := lab.send(message{method: test.method, target: test.target, key: test.key, body: test.body, own: true})
 			if test.status == http.StatusOK {
 				if response.StatusCode != http.StatusOK {
 					t.Errorf("answer %d: %s", response.StatusCode, read(t, response))

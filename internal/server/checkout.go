@@ -156,14 +156,14 @@ func (s *server) checkout(c echo.Context, k call) (o checkout, chosen string, er
 		return o, "", err
 	}
 	ctx := c.Request().Context()
-	given := 0
+	identifiers := 0
 	for _, link := range []string{r.Slug, r.Query, r.Terminal} {
 		if link != "" {
-			given++
+			identifiers++
 		}
 	}
 	switch {
-	case given != 1:
+	case identifiers != 1:
 		return o, "", badRequest("invalid_link", "Exactly one of slug, query and terminal is required")
 	case r.Terminal == "" && r.OrderID != "":
 		return o, "", invalid("order_id", "is accepted for a terminal only")
@@ -224,10 +224,10 @@ func (s *server) followOrder(ctx context.Context, o *checkout) error {
 	if err != nil {
 		return err
 	}
-	ended := newest.State.Status == invoice.Expired || newest.State.Status == invoice.Declined
+	hasEnded := newest.State.Status == invoice.Expired || newest.State.Status == invoice.Declined
 	hasPayment := newest.State.Status != invoice.Created || len(newest.Payments()) > 0
 	switch {
-	case ended:
+	case hasEnded:
 		o.order.After = newest.ID
 		if len(newest.Payments()) > 0 {
 			o.earlierID = newest.ID

@@ -433,7 +433,7 @@ func words(s *openapi3.Schema) []string {
 // The check against the document fails for wrong answers.
 func TestDocument_check_fails_for_wrong_answers(t *testing.T) {
 	t.Parallel()
-	c := loadContract(t)
+	contract := loadContract(t)
 	const invoice = `{"foreign_id":"inv00000000000000000000000000001","status":"created","expired_at":"2026-11-27T12:15:32.782Z","client_amount":1,"client_currency":"EUR",` +
 		`"addresses":[{"address":"a","expected_amount":1,"crypto_currency":"BTC","rate_usd":1,"rate_eur":1}]}`
 	const refusal = `{"statusCode":404,"error":"Not Found","message":"There is no such invoice"}`
@@ -467,7 +467,7 @@ func TestDocument_check_fails_for_wrong_answers(t *testing.T) {
 				answer.Header().Set(name, value)
 			}
 			answer.body.WriteString(test.body)
-			err := c.check(httptest.NewRequest("GET", "/api/v2/invoice/status?id=inv1", nil), answer)
+			err := contract.check(httptest.NewRequest("GET", "/api/v2/invoice/status?id=inv1", nil), answer)
 			if passes := err == nil; passes != test.passes {
 				t.Errorf("check passes = %v, want %v: %v", passes, test.passes, err)
 			}

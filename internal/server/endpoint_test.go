@@ -119,8 +119,8 @@ func (l *endpointLab) addEventsTo(id string, mode invoice.Mode, transfers []invo
 
 func TestEndpoints_are_managed_by_the_API(t *testing.T) {
 	t.Parallel()
-	c := newEndpointLab(t)
-	status, body := c.call("admin", "POST", "/api/v2/endpoints", `{"url":"https://shop.example/hook","events":["invoice.paid"]}`)
+	lab := newEndpointLab(t)
+	status, body := lab.call("admin", "POST", "/api/v2/endpoints", `{"url":"https://shop.example/hook","events":["invoice.paid"]}`)
 	want := `{"id":"end_0000000000000001","mode":"test","url":"https://shop.example/hook","events":["invoice.paid"],"paused":false,` +
 		`"created_at":"2026-11-27T12:00:32.782Z","key":"00000000000000000000000000000002","next_key":"","secret":"0000000000000000000000000000000000000003"}`
 	if status != http.StatusCreated || body != want {
@@ -173,7 +173,7 @@ func TestEndpoints_are_managed_by_the_API(t *testing.T) {
 		{"GET", path, "", 404, "There is no such endpoint"},
 		{"GET", "/api/v2/endpoints", "", 200, `{"endpoints":[]}`},
 	} {
-		status, body := c.call("admin", step.method, step.target, step.body)
+		status, body := lab.call("admin", step.method, step.target, step.body)
 		if status != step.status || !strings.HasSuffix(strings.TrimSuffix(body, `"}`), strings.TrimSuffix(step.want, `"}`)) {
 			t.Errorf("%s %s %s: got %d %s, want %d %s", step.method, step.target, step.body, status, body, step.status, step.want)
 		}
@@ -207,8 +207,8 @@ func TestEndpoint_refuses_invalid_requests(t *testing.T) {
 
 func TestEndpoint_needs_the_admin_scope(t *testing.T) {
 	t.Parallel()
-	c := newEndpointLab(t)
-	if status, body := c.call("admin", "POST", "/api/v2/endpoints", `{"url":"https://shop.example/"}`); status != http.StatusCreated {
+	lab := newEndpointLab(t)
+	if status, body := lab.call("admin", "POST", "/api/v2/endpoints", `{"url":"https://shop.example/"}`); status != http.StatusCreated {
 		t.Fatal(status, body)
 	}
 	path := "/api/v2/endpoints/end_0000000000000001"
@@ -218,11 +218,11 @@ func TestEndpoint_needs_the_admin_scope(t *testing.T) {
 	}
 	for _, call := range calls {
 		for _, key := range []string{"read", "create", "page"} {
-			if status, body := c.call(key, call.method, call.target, ""); status != 403 || !strings.Contains(body, "Key may not do this") {
+			if status, body := lab.call(key, call.method, call.target, ""); status != 403 || !strings.Contains(body, "Key may not do this") {
 				t.Errorf("%s %s with the key %s: got %d %s", call.method, call.target, key, status, body)
 			}
 		}
-		family := c.send(message{method: call.method, target: call.target, key: "admin"})
+		family := lab.send(message{method: call.method, target: call.target, key: "admin"})
 		if body := read(t, family); family.StatusCode != 403 || !strings.Contains(body, "No timestamp header") {
 			t.Errorf("%s %s signed by the API family's scheme: got %d %s", call.method, call.target, family.StatusCode, body)
 		}
@@ -230,16 +230,16 @@ func TestEndpoint_needs_the_admin_scope(t *testing.T) {
 			continue
 		}
 		for _, key := range []string{"other", "live"} { // another merchant, and another mode
-			if status, body := c.call(key, call.method, call.target, ""); status != 404 || !strings.Contains(body, "There is no such endpoint") {
+			if status, body := lab.call(key, call.method, call.target, ""); status != 404 || !strings.Contains(body, "There is no such endpoint") {
 				t.Errorf("%s %s with the key %s: got %d %s", call.method, call.target, key, status, body)
 			}
 		}
 	}
 	m := message{method: "POST", target: path + "/pause", key: "admin", own: true, nonce: "nonce00000000000000once"}
-	if first, second := c.send(m), c.send(m); first.StatusCode != 200 || second.StatusCode != 403 {
+	if first, second := lab.send(m), lab.send(m); first.StatusCode != 200 || second.StatusCode != 403 {
 		t.Errorf("same nonce twice: got %d and %d, want 200 and 403", first.StatusCode, second.StatusCode)
 	}
-	if got := c.log.String(); strings.Contains(got, "ERROR") {
+	if got := lab.log.String(); strings.Contains(got, "ERROR") {
 		t.Errorf("got log %s", got)
 	}
 }
@@ -283,14 +283,14 @@ func TestEvents_bound_the_size_of_an_answer(t *testing.T) {
 
 func TestEvents_after_a_position(t *testing.T) {
 	t.Parallel()
-	c := newEndpointLab(t)
-	c.addEvents("a", invoice.Test, invoice.EventCreated, invoice.EventPending)
-	c.addEvents("secret", invoice.Live, invoice.EventCreated)
-	c.addEvents("b", invoice.Test, invoice.EventCreated)
+	lab := newEndpointLab(t)
+	lab.addEvents("a", invoice.Test, invoice.EventCreated, invoice.EventPending)
+	lab.addEvents("secret", invoice.Live, invoice.EventCreated)
+	lab.addEvents("b", invoice.Test, invoice.EventCreated)
 	var events []string
 	pages := 0
 	for after := int64(0); ; pages++ {
-		status, body := c.call("read", "GET", fmt.Sprintf("/api/v2/events?after=%d&limit=2", after), "")
+		status, body := lab.call("read", "GET", fmt.Sprintf("/api/v2/events?after=%d&limit=2", after), "")
 		var page api.EventPage
 		if err := json.Unmarshal([]byte(body), &page); status != 200 || err != nil {
 			t.Fatalf("got %d %s, %v", status, body, err)
@@ -306,7 +306,7 @@ func TestEvents_after_a_position(t *testing.T) {
 		}
 		after = page.Next
 	}
-	sent, err := c.storage.Events(t.Context(), "shop", invoice.Test, 0, 10)
+	sent, err := lab.storage.Events(t.Context(), "shop", invoice.Test, 0, 10)
 	if err != nil || len(sent) != 3 || pages != 2 {
 		t.Fatalf("got %d events in %d pages, error %v", len(sent), pages, err)
 	}
@@ -319,14 +319,14 @@ func TestEvents_after_a_position(t *testing.T) {
 		"/api/v2/events?after=x": "after must be a whole number from 0 to ", "/api/v2/events?after=-1": "after must be", "/api/v2/events?limit=501": "limit must be a whole number from 0 to 500",
 		"/api/v2/events?After=3": `Parameter \"After\" is unknown`, "/api/v2/events?after=3&after=1": "after is given twice", "/api/v2/events?after=": "after must be",
 	} {
-		if status, body := c.call("read", "GET", target, ""); status != 400 || !strings.Contains(body, want) {
+		if status, body := lab.call("read", "GET", target, ""); status != 400 || !strings.Contains(body, want) {
 			t.Errorf("%s: got %d %s", target, status, body)
 		}
 	}
-	if status, body := c.call("create", "GET", "/api/v2/events", ""); status != 403 {
+	if status, body := lab.call("create", "GET", "/api/v2/events", ""); status != 403 {
 		t.Errorf("with the key create: got %d %s", status, body)
 	}
-	if status, body := c.call("other", "GET", "/api/v2/events", ""); status != 200 || body != `{"mode":"test","events":[],"next":0}` {
+	if status, body := lab.call("other", "GET", "/api/v2/events", ""); status != 200 || body != `{"mode":"test","events":[],"next":0}` {
 		t.Errorf("of another merchant: got %d %s", status, body)
 	}
 }

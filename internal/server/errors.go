@@ -76,7 +76,7 @@ var domainProblems = []struct {
 // problems are the error answers of one kind of calls for errors of the domain.
 type problems map[error]*problem
 
-// handler returns a handler that answers errors of another handler as p says.
+// handler returns a handler that calls handle and answers its errors with the problem that p has for them.
 func (p problems) handler(handle func(echo.Context, call) error) func(echo.Context, call) error {
 	return func(c echo.Context, k call) error {
 		err := handle(c, k)
@@ -185,7 +185,7 @@ func reply[T, V any](c echo.Context, view func(T) V, result T, err error) error 
 	return writeJSON(c, http.StatusOK, view(result))
 }
 
-// views returns the API's views of the things for which keep is true; of all if it is nil.
+// views returns the API's views of the items for which keep returns true, or of all items if keep is nil.
 func views[T, V any](view func(T) V, items []T, keep func(T) bool) []V {
 	list := []V{}
 	for _, t := range items {

@@ -45,7 +45,7 @@ func parser(target reflect.Value, rule api.Rule) func(any) error {
 }
 
 // bounded are the rules of texts with a maximum of characters.
-var bounded = map[string]func(text string, most int) error{
+var bounded = map[string]func(text string, maximum int) error{
 	"text": merchant.CheckText, "line": merchant.CheckLine, "paragraph": merchant.CheckParagraph,
 }
 

@@ -60,7 +60,7 @@ func newLab(t testing.TB, now func() time.Time) *lab {
 	l := &lab{t: t, storage: invoicetest.New(), merchants: shops(), rates: &prices{Fixed: fixed}, log: &strings.Builder{}, now: now}
 	log := slog.New(slog.NewTextHandler(l.log, nil))
 	l.simnet = &network{id: "simnet", assets: []chain.Asset{bitcoin("simnet"), ether, euroCoin}, bridged: []chain.Asset{bridgedEuro}, now: now}
-	var made atomic.Int64
+	var created atomic.Int64
 	l.invoices = invoice.NewService(invoice.Config{
 		Storage: l.storage,
 		Networks: map[invoice.Mode][]chain.Network{
@@ -68,7 +68,7 @@ func newLab(t testing.TB, now func() time.Time) *lab {
 			invoice.Live: {&network{id: "bitcoin", assets: []chain.Asset{bitcoin("bitcoin")}}},
 		},
 		Rates: func() invoice.Rates { return l.rates }, Now: now, Encode: encodeDocumented(t), Log: slog.New(slog.DiscardHandler),
-		NewID: func() string { return fmt.Sprintf("inv%029d", made.Add(1)) },
+		NewID: func() string { return fmt.Sprintf("inv%029d", created.Add(1)) },
 	})
 	l.simnet.watch(l)
 	l.config = server.Config{

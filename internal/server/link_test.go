@@ -95,52 +95,52 @@ func TestGolden_links(t *testing.T) {
 func TestSignedLink_has_one_invoice_for_an_order(t *testing.T) {
 	t.Parallel()
 	now := noon
-	l := newLab(t, func() time.Time { return now })
+	lab := newLab(t, func() time.Time { return now })
 	link := query("all", "order_id", "1042")
-	first := l.pay(t, link)
-	for _, again := range []string{link, query("all", "order_id", "1042", "amount", "56.5"), query("all", "order_id", "1042", "language", "de")} {
-		if got := l.pay(t, again); got != first {
-			t.Errorf("link %s leads to invoice %s, want %s", again, got, first)
+	first := lab.pay(t, link)
+	for _, variant := range []string{link, query("all", "order_id", "1042", "amount", "56.5"), query("all", "order_id", "1042", "language", "de")} {
+		if got := lab.pay(t, variant); got != first {
+			t.Errorf("link %s leads to invoice %s, want %s", variant, got, first)
 		}
 	}
 	for name, other := range map[string]string{"another order": query("all", "order_id", "1043"), "another key": query("live", "order_id", "1042")} {
-		if got := l.pay(t, other); got == first {
+		if got := lab.pay(t, other); got == first {
 			t.Errorf("link with %s leads to the same invoice", name)
 		}
 	}
 	simulate := func(id, action string) {
-		l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{"action":"` + action + `"}`})
+		lab.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{"action":"` + action + `"}`})
 	}
 	for _, action := range []string{"exact", "confirm"} {
 		simulate(first, action)
-		if got := l.pay(t, link); got != first || l.readLink(t, link).ForeignID != first {
+		if got := lab.pay(t, link); got != first || lab.readLink(t, link).ForeignID != first {
 			t.Errorf("after %s the link leads to invoice %s, want %s", action, got, first)
 		}
 	}
 
 	now = now.Add(48 * time.Hour)
-	if got := l.pay(t, link); got != first {
+	if got := lab.pay(t, link); got != first {
 		t.Errorf("two days after payment the link leads to invoice %s, want %s", got, first)
 	}
 
-	declined := l.pay(t, query("all", "order_id", "7"))
-	l.send(message{method: "POST", target: "/api/v2/invoices/" + declined + "/cancel", key: "admin", own: true, body: `{}`})
-	if o := l.readLink(t, query("all", "order_id", "7")); o.ForeignID != "" || o.EarlierID != "" {
+	declined := lab.pay(t, query("all", "order_id", "7"))
+	lab.send(message{method: "POST", target: "/api/v2/invoices/" + declined + "/cancel", key: "admin", own: true, body: `{}`})
+	if o := lab.readLink(t, query("all", "order_id", "7")); o.ForeignID != "" || o.EarlierID != "" {
 		t.Errorf("after declined the link offers %+v", o)
 	}
-	second := l.pay(t, query("all", "order_id", "7"))
-	if second == declined || l.pay(t, query("all", "order_id", "7")) != second {
+	second := lab.pay(t, query("all", "order_id", "7"))
+	if second == declined || lab.pay(t, query("all", "order_id", "7")) != second {
 		t.Error("after declined the link does not lead to one new invoice")
 	}
 	simulate(second, "under")
 	now = now.Add(time.Hour)
-	if err := l.simnet.Confirm(t.Context(), nil); err != nil {
+	if err := lab.simnet.Confirm(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.invoices.Expire(t.Context(), 10); err != nil {
+	if _, err := lab.invoices.Expire(t.Context(), 10); err != nil {
 		t.Fatal(err)
 	}
-	if o := l.readLink(t, query("all", "order_id", "7")); o.ForeignID != "" || o.EarlierID != second {
+	if o := lab.readLink(t, query("all", "order_id", "7")); o.ForeignID != "" || o.EarlierID != second {
 		t.Errorf("after a partial payment and expiry the link offers %+v", o)
 	}
 }

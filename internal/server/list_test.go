@@ -77,12 +77,12 @@ func TestList_summaries_are_short(t *testing.T) {
 
 func TestList_filters(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	a := l.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR","order_id":"1042","metadata":{"order_reference":"table 7"}}`)
-	b := l.create(t, "all", `{"amount":56.50,"fiat_currency":"USD"}`)
-	l.simulateAction(t, a, `{"action":"over"}`)
-	l.simulateAction(t, a, `{"action":"confirm"}`)
-	tx := l.resource(t, a).PaidTx
+	lab := newLab(t, nil)
+	a := lab.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR","order_id":"1042","metadata":{"order_reference":"table 7"}}`)
+	b := lab.create(t, "all", `{"amount":56.50,"fiat_currency":"USD"}`)
+	lab.simulateAction(t, a, `{"action":"over"}`)
+	lab.simulateAction(t, a, `{"action":"confirm"}`)
+	tx := lab.resource(t, a).PaidTx
 	for query, want := range map[string]string{
 		"":                               b + a,
 		"amount=56.5&fiat_currency=EUR":  a,
@@ -107,22 +107,22 @@ func TestList_filters(t *testing.T) {
 		"address=nonsense": "",
 	} {
 		got := ""
-		for _, s := range l.summaries(t, query) {
+		for _, s := range lab.summaries(t, query) {
 			got += s.ForeignID
 		}
 		if got != want {
 			t.Errorf("%s: %s, want %s", query, got, want)
 		}
-		var whole string
+		var fullList string
 		var list api.InvoiceList
-		decode(t, read(t, l.send(listOf("?"+query))), &list)
+		decode(t, read(t, lab.send(listOf("?"+query))), &list)
 		for _, r := range list.Invoices {
-			whole += r.ForeignID
+			fullList += r.ForeignID
 		}
-		if whole != want {
-			t.Errorf("%s in full: %s, want %s", query, whole, want)
+		if fullList != want {
+			t.Errorf("%s in full: %s, want %s", query, fullList, want)
 		}
-		if lines := strings.Count(read(t, l.send(listOf("/export?format=csv&"+query))), "\r\n") - 1; lines != len(want)/32 {
+		if lines := strings.Count(read(t, lab.send(listOf("/export?format=csv&"+query))), "\r\n") - 1; lines != len(want)/32 {
 			t.Errorf("%s exported: %d lines, want %d", query, lines, len(want)/32)
 		}
 	}

@@ -22,7 +22,7 @@ func allowed(r *http.Response) string {
 
 func TestMethods_of_every_path(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
+	lab := newLab(t, nil)
 	for path, want := range map[string]string{
 		"/api/v2/invoice/new":               "OPTIONS POST",
 		"/v2/invoice/new":                   "OPTIONS POST",
@@ -43,19 +43,19 @@ func TestMethods_of_every_path(t *testing.T) {
 			if slices.Contains(strings.Fields(want), method) {
 				continue
 			}
-			response := l.send(message{method: method, target: path})
+			response := lab.send(message{method: method, target: path})
 			checkRefused(t, response, http.StatusMethodNotAllowed, "method_not_allowed")
 			if got := allowed(response); got != want {
 				t.Errorf("%s %s: Allow = %q, want %q", method, path, got, want)
 			}
 		}
-		response := l.send(message{method: "OPTIONS", target: path})
+		response := lab.send(message{method: "OPTIONS", target: path})
 		if got := allowed(response); response.StatusCode != http.StatusNoContent || got != want || read(t, response) != "" {
 			t.Errorf("OPTIONS %s: answer %d, Allow = %q, want 204 and %q", path, response.StatusCode, got, want)
 		}
 	}
-	checkRefused(t, l.send(message{method: "OPTIONS", target: "/api/v2/nothing"}), http.StatusNotFound, "not_found")
-	checkRefused(t, l.send(message{method: "BREW", target: "/api/v2/nothing"}), http.StatusNotFound, "not_found")
+	checkRefused(t, lab.send(message{method: "OPTIONS", target: "/api/v2/nothing"}), http.StatusNotFound, "not_found")
+	checkRefused(t, lab.send(message{method: "BREW", target: "/api/v2/nothing"}), http.StatusNotFound, "not_found")
 }
 
 // HEAD returns the headers of GET without the body.

@@ -139,12 +139,12 @@ func TestOrder_concurrent_requests_create_one_invoice(t *testing.T) {
 
 func TestOrder_refuses_invalid_requests(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.useStorage()
-	l.send(products("all", "POST", "", coffee))
-	l.send(products("all", "POST", "", `{"slug":"house","name":"House","price":"400000","fiat_currency":"EUR"}`))
-	l.send(products("all", "POST", "", `{"slug":"repair","name":"Repair","price":"64","fiat_currency":"EUR","ask_order_id":"required","ask_note":"optional"}`))
-	l.send(products("live", "POST", "", `{"slug":"live","name":"Live","price":"64","fiat_currency":"EUR"}`))
+	lab := newLab(t, nil)
+	lab.useStorage()
+	lab.send(products("all", "POST", "", coffee))
+	lab.send(products("all", "POST", "", `{"slug":"house","name":"House","price":"400000","fiat_currency":"EUR"}`))
+	lab.send(products("all", "POST", "", `{"slug":"repair","name":"Repair","price":"64","fiat_currency":"EUR","ask_order_id":"required","ask_note":"optional"}`))
+	lab.send(products("live", "POST", "", `{"slug":"live","name":"Live","price":"64","fiat_currency":"EUR"}`))
 	orderBody := func(slug, quantity, amount string, extra ...string) string {
 		return fmt.Sprintf(`{"slug":%q,"quantity":%s,"amount":%q,"fiat_currency":"EUR"%s}`, slug, quantity, amount, strings.Join(extra, ""))
 	}
@@ -163,19 +163,19 @@ func TestOrder_refuses_invalid_requests(t *testing.T) {
 		orderBody("coffee", "1", "3.5", `,"order_id":"a"`):                          "invalid_order_id",
 		orderBody("coffee", "1", "3.5", `,"price":"1"`):                             "unknown_field",
 	} {
-		response := l.order(fmt.Sprintf("%x", body)[:40], body)
+		response := lab.order(fmt.Sprintf("%x", body)[:40], body)
 		if got := response.Header.Get(api.HeaderErrorCode); got != want {
 			t.Errorf("%s: answer %d, code %s, want %s", body, response.StatusCode, got, want)
 		}
 	}
-	if response := l.send(products("all", "POST", "/order", orderBody("coffee", "1", "3.5"))); response.Header.Get(api.HeaderErrorCode) != "invalid_idempotency_key" {
+	if response := lab.send(products("all", "POST", "/order", orderBody("coffee", "1", "3.5"))); response.Header.Get(api.HeaderErrorCode) != "invalid_idempotency_key" {
 		t.Errorf("without a token: answer %d", response.StatusCode)
 	}
-	if n := l.storage.Count(); n != 0 {
+	if n := lab.storage.Count(); n != 0 {
 		t.Errorf("%d invoices were created, want none", n)
 	}
 	for body, mode := range map[string]string{orderBody("house", "2", "800000"): "test", orderBody("live", "1", "64"): "live"} {
-		if got := l.mode(t, l.ordered(t, "fine"+mode, body)); got != mode {
+		if got := lab.mode(t, lab.ordered(t, "fine"+mode, body)); got != mode {
 			t.Errorf("%s created a %s invoice", body, got)
 		}
 	}
@@ -247,16 +247,16 @@ func TestShop_lists_the_products_for_sale(t *testing.T) {
 
 func TestTerminal_creates_invoices_of_any_amount_until_it_is_removed(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.useStorage()
-	at, err := l.config.Terminals.Create(t.Context(), merchant.Terminal{MerchantID: "shop", Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
+	lab := newLab(t, nil)
+	lab.useStorage()
+	at, err := lab.config.Terminals.Create(t.Context(), merchant.Terminal{MerchantID: "shop", Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	call := func(action, token string, extra ...string) *http.Response {
 		m := message{method: "POST", target: "/api/v2/links/" + action, key: "page", own: true, body: `{"terminal":"` + at.Secret + `"` + strings.Join(extra, "") + `}`}
 		m.header = http.Header{api.HeaderIdempotencyKey: {token}}
-		return l.send(m)
+		return lab.send(m)
 	}
 	if got := read(t, call("read", "a")); !strings.Contains(got, `"description":"Bar"`) || !strings.Contains(got, `"amount":""`) {
 		t.Errorf("read: answer %s", got)
@@ -270,7 +270,7 @@ func TestTerminal_creates_invoices_of_any_amount_until_it_is_removed(t *testing.
 		t.Fatal(err)
 	}
 	var inv api.Resource
-	response := l.send(message{method: "GET", target: "/api/v2/invoices/" + created.ForeignID, key: "all", own: true})
+	response := lab.send(message{method: "GET", target: "/api/v2/invoices/" + created.ForeignID, key: "all", own: true})
 	if err := json.Unmarshal([]byte(read(t, response)), &inv); err != nil {
 		t.Fatal(err)
 	}
@@ -283,10 +283,10 @@ func TestTerminal_creates_invoices_of_any_amount_until_it_is_removed(t *testing.
 		}
 	}
 	m := message{method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"coffee","note":"x"}`}
-	if got := l.send(m).Header.Get(api.HeaderErrorCode); got != "invalid_note" {
+	if got := lab.send(m).Header.Get(api.HeaderErrorCode); got != "invalid_note" {
 		t.Errorf("note with a link: code %q, want invalid_note", got)
 	}
-	if err := l.config.Terminals.Remove(t.Context(), "shop", at.ID); err != nil {
+	if err := lab.config.Terminals.Remove(t.Context(), "shop", at.ID); err != nil {
 		t.Fatal(err)
 	}
 	if got := call("read", "a").Header.Get(api.HeaderErrorCode); got != api.CodeTerminalNotFound {

@@ -70,15 +70,15 @@ func TestProof_states_the_rest_after_a_partial_payment(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR"}`)
-	whole := l.verified(t, l.resource(t, id))
+	beforePayment := l.verified(t, l.resource(t, id))
 	part := l.simulateAction(t, id, `{"action":"under"}`)
 	statement := l.verified(t, l.resource(t, id))
-	if diff := cmp.Diff(stated(t, part), statement); diff != "" || statement.Amount == whole.Amount || statement.Methods[0].Amount == whole.Methods[0].Amount {
+	if diff := cmp.Diff(stated(t, part), statement); diff != "" || statement.Amount == beforePayment.Amount || statement.Methods[0].Amount == beforePayment.Methods[0].Amount {
 		t.Errorf("after a part: %s, %s (-resource +proof):\n%s", statement.Amount, statement.Methods[0], diff)
 	}
 	l.simulateAction(t, id, `{"action":"exact"}`)
 	l.simulateAction(t, id, `{"action":"confirm"}`)
-	if diff := cmp.Diff(whole, l.verified(t, l.resource(t, id))); diff != "" {
+	if diff := cmp.Diff(beforePayment, l.verified(t, l.resource(t, id))); diff != "" {
 		t.Errorf("after full payment (-first +now):\n%s", diff)
 	}
 }

@@ -173,10 +173,10 @@ func TestList_has_each_invoice_once(t *testing.T) {
 
 func TestList_searches(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	a := l.create(t, "all", `{"amount":1,"fiat_currency":"EUR","order_id":"a&b"}`)
-	b := l.create(t, "all", minimalBody)
-	l.create(t, "live", `{"amount":1,"fiat_currency":"EUR","order_id":"a&b"}`)
+	lab := newLab(t, nil)
+	a := lab.create(t, "all", `{"amount":1,"fiat_currency":"EUR","order_id":"a&b"}`)
+	b := lab.create(t, "all", minimalBody)
+	lab.create(t, "live", `{"amount":1,"fiat_currency":"EUR","order_id":"a&b"}`)
 	for query, want := range map[string][]string{
 		"":                            {b, a},
 		"?order_id=a%26b":             {a},
@@ -192,7 +192,7 @@ func TestList_searches(t *testing.T) {
 		"?address=eth-address-0&status=paid":                        {},
 		"?address=0x5aAeb6053F3E94C9b9A09f33669":                    {},
 	} {
-		response := l.send(message{method: "GET", target: "/api/v2/invoices" + query, key: "read", own: true})
+		response := lab.send(message{method: "GET", target: "/api/v2/invoices" + query, key: "read", own: true})
 		if want == nil {
 			checkRefused(t, response, 400, "invalid_to")
 			continue
@@ -208,7 +208,7 @@ func TestList_searches(t *testing.T) {
 		}
 	}
 	for key, want := range map[string]int{"page": 403, "create": 403, "admin": 403, "read": 200} {
-		if got := l.send(message{method: "GET", target: "/api/v2/invoices", key: key, own: true}).StatusCode; got != want {
+		if got := lab.send(message{method: "GET", target: "/api/v2/invoices", key: key, own: true}).StatusCode; got != want {
 			t.Errorf("list by %s: %d, want %d", key, got, want)
 		}
 	}

@@ -14,16 +14,16 @@ import (
 // answers about an invoice do not depend on the key that created it.
 func TestKeys_can_be_changed_without_interruption(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
+	lab := newLab(t, nil)
 	issue := func(id string) {
-		l.merchants.keys[publicKey(id)] = merchant.Key{
+		lab.merchants.keys[publicKey(id)] = merchant.Key{
 			ID: id, MerchantID: "shop", Mode: merchant.Test, Scopes: merchant.AllScopes, Key: publicKey(id), Secret: "secret of " + id,
 		}
 	}
 	works := func(key string, m message) string {
 		t.Helper()
 		m.key = key
-		response := l.send(m)
+		response := lab.send(m)
 		body := read(t, response)
 		if response.StatusCode != http.StatusOK {
 			t.Fatalf("key %s: answer %d: %s", key, response.StatusCode, body)
@@ -37,27 +37,27 @@ func TestKeys_can_be_changed_without_interruption(t *testing.T) {
 
 	issue("before")
 	created := works("before", keyed("order-1", minimalBody))
-	first := l.create(t, "before", minimalBody)
+	first := lab.create(t, "before", minimalBody)
 
 	issue("after")
-	second := l.create(t, "after", minimalBody)
-	third := l.create(t, "before", minimalBody) // the old key still works
-	if again := works("after", keyed("order-1", minimalBody)); again != created {
-		t.Errorf("answer to an order repeated with the new key = %s, want %s", again, created)
+	second := lab.create(t, "after", minimalBody)
+	third := lab.create(t, "before", minimalBody) // the old key still works
+	if repeated := works("after", keyed("order-1", minimalBody)); repeated != created {
+		t.Errorf("answer to an order repeated with the new key = %s, want %s", repeated, created)
 	}
 	statusBefore, resourceBefore := status(first), works("before", resource(first))
 
-	old := l.merchants.keys[publicKey("before")]
+	old := lab.merchants.keys[publicKey("before")]
 	old.RevokedAt = noon
-	l.merchants.keys[publicKey("before")] = old
+	lab.merchants.keys[publicKey("before")] = old
 	for _, m := range []message{create(message{}), create(message{own: true}), resource(first)} {
 		m.key = "before"
-		if text := checkRefused(t, l.send(m), http.StatusForbidden, "bad_key_header"); text != "Bad key header" {
+		if text := checkRefused(t, lab.send(m), http.StatusForbidden, "bad_key_header"); text != "Bad key header" {
 			t.Errorf("message %q", text)
 		}
 	}
-	if again := works("after", keyed("order-1", minimalBody)); again != created {
-		t.Errorf("answer to an order repeated after the revocation = %s, want %s", again, created)
+	if repeated := works("after", keyed("order-1", minimalBody)); repeated != created {
+		t.Errorf("answer to an order repeated after the revocation = %s, want %s", repeated, created)
 	}
 	if got := status(first); got != statusBefore {
 		t.Errorf("status after the revocation = %s, want %s", got, statusBefore)
@@ -65,7 +65,7 @@ func TestKeys_can_be_changed_without_interruption(t *testing.T) {
 	if got := works("after", resource(first)); got != resourceBefore {
 		t.Errorf("resource read with the new key = %s, want %s", got, resourceBefore)
 	}
-	if diff := cmp.Diff(l.eventsOf(t, first), l.eventsOf(t, second)); diff != "" {
+	if diff := cmp.Diff(lab.eventsOf(t, first), lab.eventsOf(t, second)); diff != "" {
 		t.Errorf("events of the invoices of the old and the new key differ:\n%s", diff)
 	}
 	if !strings.Contains(status(third), `"created"`) {

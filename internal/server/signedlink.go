@@ -31,18 +31,18 @@ var (
 func (s *server) signedCheckout(ctx context.Context, query string) (checkout, error) {
 	o := checkout{}
 	parameters := s.linkParameters(&o)
-	given, err := linkValues(query, parameters)
+	linkParams, err := linkValues(query, parameters)
 	if err != nil {
 		return o, err
 	}
-	key, err := s.linkKey(ctx, given)
+	key, err := s.linkKey(ctx, linkParams)
 	if err != nil {
 		return o, err
 	}
 	o.namespace, o.source, o.merchantID, o.mode = linkKeys, "key "+key.ID, key.MerchantID, key.Mode
 	o.origin = invoice.Origin{Kind: invoice.FromSignedLink, ID: key.ID}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if err := parameters[name](given[name]); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(linkParams)) {
+		if err := parameters[name](linkParams[name]); err != nil {
 			return o, invalid(name, err.Error())
 		}
 	}
@@ -89,7 +89,7 @@ func linkValues(query string, known map[string]parameter) (map[string]string, er
 	if err != nil {
 		return nil, errLinkMalformed
 	}
-	given := map[string]string{}
+	list := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		value := values[name][0]
 		switch _, isKnown := known[name]; {
@@ -100,31 +100,31 @@ func linkValues(query string, known map[string]parameter) (map[string]string, er
 		case !utf8.ValidString(value) || strings.ContainsRune(value, 0):
 			return nil, errLinkMalformed
 		}
-		given[name] = value
+		list[name] = value
 	}
 	for _, name := range []string{"amount", "fiat_currency", "key", "sig"} {
-		if given[name] == "" {
+		if list[name] == "" {
 			return nil, badRequest(api.CodeLinkMissing, "The link has no "+name)
 		}
 	}
-	return given, nil
+	return list, nil
 }
 
 // linkKey returns the key that signed a link.
-func (s *server) linkKey(ctx context.Context, given map[string]string) (merchant.Key, error) {
-	if !keyPattern.MatchString(given["key"]) {
+func (s *server) linkKey(ctx context.Context, linkParams map[string]string) (merchant.Key, error) {
+	if !keyPattern.MatchString(linkParams["key"]) {
 		return merchant.Key{}, errLinkChanged
 	}
-	key, err := s.Merchants.Authenticate(ctx, given["key"])
+	key, err := s.Merchants.Authenticate(ctx, linkParams["key"])
 	if errors.Is(err, merchant.ErrNotFound) || err == nil && (!key.RevokedAt.IsZero() || key.Builtin) {
 		return merchant.Key{}, errLinkChanged
 	}
 	if err != nil {
 		return merchant.Key{}, err
 	}
-	signed := maps.Clone(given)
+	signed := maps.Clone(linkParams)
 	delete(signed, "sig")
-	if !signature.Verify(key.Secret, signature.LinkMessage(signed), given["sig"]) {
+	if !signature.Verify(key.Secret, signature.LinkMessage(signed), linkParams["sig"]) {
 		return merchant.Key{}, errLinkChanged
 	}
 	if !key.May(merchant.ScopeLink) {

@@ -125,8 +125,8 @@ func TestSimulate_confirms_until_the_invoice_is_paid(t *testing.T) {
 
 func TestSimulate_refuses_invalid_actions(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	id := l.create(t, "all", `{"amount":100,"fiat_currency":"EUR","payment_methods":["BTC","ETH"]}`)
+	lab := newLab(t, nil)
+	id := lab.create(t, "all", `{"amount":100,"fiat_currency":"EUR","payment_methods":["BTC","ETH"]}`)
 	tests := map[string]struct {
 		body    string
 		status  int
@@ -148,17 +148,17 @@ func TestSimulate_refuses_invalid_actions(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			response := l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: test.body})
+			response := lab.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: test.body})
 			if message := checkRefused(t, response, test.status, test.code); test.message != "" && message != test.message {
 				t.Errorf("message %q, want %q", message, test.message)
 			}
 		})
 	}
-	if acts := l.simnet.done(); len(acts) != 0 {
+	if acts := lab.simnet.done(); len(acts) != 0 {
 		t.Errorf("actions = %v, want none", acts)
 	}
-	checkRefused(t, l.send(message{method: "POST", target: "/api/v2/test/invoices/nobody/simulate", key: "page", own: true, body: `{"action":"exact"}`}), 404, "invoice_not_found")
-	checkRefused(t, l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{}`, header: set("Content-Type", "text/plain")}), 415, "unsupported_media_type")
+	checkRefused(t, lab.send(message{method: "POST", target: "/api/v2/test/invoices/nobody/simulate", key: "page", own: true, body: `{"action":"exact"}`}), 404, "invoice_not_found")
+	checkRefused(t, lab.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{}`, header: set("Content-Type", "text/plain")}), 415, "unsupported_media_type")
 }
 
 func TestSimulate_moves_a_clock_by_at_most_a_year(t *testing.T) {

@@ -17,14 +17,14 @@ var linkParameters = []string{
 // and utm_source, which are dropped. A name that differs from a parameter of the link only in case
 // or spelling is kept, so that the link is refused.
 func LinkQuery(query string) string {
-	kept := slices.DeleteFunc(strings.Split(query, "&"), func(pair string) bool {
+	parameters := slices.DeleteFunc(strings.Split(query, "&"), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
 		if decoded, err := url.QueryUnescape(name); err == nil {
 			name = decoded
 		}
 		return !slices.ContainsFunc(linkParameters, func(known string) bool { return strings.EqualFold(known, strings.TrimSpace(name)) })
 	})
-	return strings.Join(kept, "&")
+	return strings.Join(parameters, "&")
 }
 
 // LinkMessage returns the signed message of a checkout link: its parameters, without the signature,

@@ -18,11 +18,11 @@ func Sign(secret string, message []byte) string {
 // Verify reports whether a signature, in hex of either case, is that of the exact bytes of a
 // message. The decoded bytes are compared in constant time.
 func Verify(secret string, message []byte, signature string) bool {
-	given, err := hex.DecodeString(signature)
+	mac, err := hex.DecodeString(signature)
 	if err != nil {
 		return false
 	}
-	return hmac.Equal(given, sum(secret, message))
+	return hmac.Equal(mac, sum(secret, message))
 }
 
 // VerifyBody reports whether a signature is that of a request body: of its exact bytes, or of those

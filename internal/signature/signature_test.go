@@ -156,7 +156,7 @@ func FuzzVerifyBody(f *testing.F) {
 	f.Add(sampleSecret, []byte("{ \"a\" : 1.50 }"), strings.ToUpper(sampleSignature))
 	f.Add("", []byte(nil), "")
 	f.Add("s", []byte("{\"a\":"), "00")
-	f.Fuzz(func(t *testing.T, secret string, body []byte, given string) {
+	f.Fuzz(func(t *testing.T, secret string, body []byte, mac string) {
 		before := bytes.Clone(body)
 		if !signature.VerifyBody(secret, body, signature.Sign(secret, body)) {
 			t.Error("the signature of the exact bytes is refused")
@@ -167,10 +167,10 @@ func FuzzVerifyBody(f *testing.F) {
 				t.Error("the signature of the compact bytes is refused")
 			}
 		}
-		if signature.VerifyBody(secret, body, given) &&
-			!strings.EqualFold(given, signature.Sign(secret, body)) &&
-			!strings.EqualFold(given, signature.Sign(secret, compact.Bytes())) {
-			t.Errorf("a signature of neither form is accepted: %q", given)
+		if signature.VerifyBody(secret, body, mac) &&
+			!strings.EqualFold(mac, signature.Sign(secret, body)) &&
+			!strings.EqualFold(mac, signature.Sign(secret, compact.Bytes())) {
+			t.Errorf("a signature of neither form is accepted: %q", mac)
 		}
 		if !bytes.Equal(body, before) {
 			t.Error("the body is changed")

@@ -17,8 +17,8 @@ const changesChannel = "chequer_changes"
 // on PostgreSQL.
 const changesPerAnnouncement = 100
 
-// versionsQueries are the statements that read the versions of as many invoices as their key says:
-// few different statements, because connections keep every statement prepared.
+// versionsQueries are the statements that read the versions of invoices, by the number of invoices.
+// There are only two, because connections keep every statement prepared.
 var versionsQueries = map[int]string{
 	10:  "SELECT id, version FROM invoices WHERE id IN (" + placeholders(10) + ")",
 	500: "SELECT id, version FROM invoices WHERE id IN (" + placeholders(500) + ")",

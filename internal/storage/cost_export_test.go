@@ -11,10 +11,10 @@ import (
 func (s *Storage) StatementsOfCreation(ctx context.Context, c invoice.Creation) (all []string, err error) {
 	err = s.write(ctx, func(ctx context.Context, q querier) error {
 		counted := &counting{querier: q}
-		made, err := s.create(ctx, counted, c)
+		result, err := s.create(ctx, counted, c)
 		all = counted.statements
 		if err == nil {
-			s.shared.committed(made.shared)
+			s.shared.committed(result.shared)
 		}
 		return err
 	})

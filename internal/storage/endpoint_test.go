@@ -339,8 +339,8 @@ func TestResend_schedules_events_again(t *testing.T) {
 func TestResend_does_not_wait_for_older_events(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ctx := t.Context()
-		e := newEndpoint("e")
-		addEndpoints(t, s, e)
+		endpoint := newEndpoint("e")
+		addEndpoints(t, s, endpoint)
 		create(t, s, creation("a", "shop"))
 		addEvents(t, s, "a", invoice.EventPending)
 		addEvents(t, s, "a", invoice.EventPaid)
@@ -355,7 +355,7 @@ func TestResend_does_not_wait_for_older_events(t *testing.T) {
 		failAttempt(noon)
 
 		at := noon.Add(time.Minute)
-		if err := s.Resend(ctx, e, "evt_a_invoice.paid_3", at); err != nil {
+		if err := s.Resend(ctx, endpoint, "evt_a_invoice.paid_3", at); err != nil {
 			t.Fatal(err)
 		}
 		claims, ids := claim(t, s, "e", at, 10)
@@ -371,7 +371,7 @@ func TestResend_does_not_wait_for_older_events(t *testing.T) {
 		// Events that are sent again together are first tried in their order. After that none waits
 		// for another.
 		at = at.Add(time.Minute)
-		if sent, _, err := s.ResendAfter(ctx, e, 1, 10, at); err != nil || sent != 2 {
+		if sent, _, err := s.ResendAfter(ctx, endpoint, 1, 10, at); err != nil || sent != 2 {
 			t.Fatalf("got %d sent again, error %v, want 2", sent, err)
 		}
 		for _, want := range []string{"evt_a_invoice.pending_2", "evt_a_invoice.paid_3"} {

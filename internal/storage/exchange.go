@@ -194,9 +194,9 @@ func (s *Storage) ClaimSale(ctx context.Context, now, claimedUntil time.Time) (s
 	return c, err
 }
 
-// claimable is the condition for a sale that is due: it has an order, whatever the state of
-// its invoice; or it waits, its merchant's account is active, its invoice is paid, and no other
-// order for the coin has an unknown outcome, since the outcome is determined from the balance.
+// claimable is the condition for a sale that is due. A sale with an order is due in every state of its
+// invoice. A waiting sale is due if its merchant's account is active, its invoice is paid, and no other
+// order for the coin has an unknown outcome, because the outcome is determined from the balance.
 const claimable = `
 	c.merchant_id = a.merchant_id AND c.next_at <= $1 AND (c.state = 'sending' OR a.active
 		AND EXISTS (SELECT 1 FROM invoices i WHERE i.id = c.invoice_id AND i.status = 'paid')

@@ -22,8 +22,8 @@ type filter struct {
 }
 
 // filterIf returns a filter that applies if its value is given.
-func filterIf(given bool, condition fragment, values ...any) filter {
-	return filter{isSet: given, condition: condition, values: values}
+func filterIf(isSet bool, condition fragment, values ...any) filter {
+	return filter{isSet: isSet, condition: condition, values: values}
 }
 
 // conditions returns the conditions of the filters that apply, to follow the fixed conditions of a

@@ -77,14 +77,14 @@ func LookupStatements() map[string]Statement {
 
 // CountStatements returns the numbers of statements that read a page of the list of invoices: of whole
 // invoices, of summaries and of lines of an export.
-func (s *Storage) CountStatements(ctx context.Context, f invoice.Filter, limit int) (whole, summaries, lines int, err error) {
+func (s *Storage) CountStatements(ctx context.Context, f invoice.Filter, limit int) (invoices, summaries, lines int, err error) {
 	l := newListing(f, invoice.Position{}, limit)
 	err = s.snapshot(ctx, func(ctx context.Context, q querier) error {
 		for _, form := range []struct {
 			statements *int
 			read       func(querier) error
 		}{
-			{&whole, func(q querier) error { _, err := s.readPage(ctx, q, newPage(l)); return err }},
+			{&invoices, func(q querier) error { _, err := s.readPage(ctx, q, newPage(l)); return err }},
 			{&summaries, func(q querier) error { _, err := l.summaries(ctx, q); return err }},
 			{&lines, func(q querier) error { _, err := newExportPage(l).read(ctx, q); return err }},
 		} {
@@ -96,5 +96,5 @@ func (s *Storage) CountStatements(ctx context.Context, f invoice.Filter, limit i
 		}
 		return nil
 	})
-	return whole, summaries, lines, err
+	return invoices, summaries, lines, err
 }

@@ -39,11 +39,11 @@ func claimKey(ctx context.Context, q querier, c invoice.Creation) (invoiceID str
 // invoice.ErrNotFound if there is none, and invoice.ErrConflict if the key was used with another body.
 func findKey(ctx context.Context, q querier, c invoice.Creation) (invoiceID string, err error) {
 	var bodyHash string
-	var made sql.Null[string]
+	var id sql.Null[string]
 	err = q.QueryRowContext(ctx, `
 		SELECT body_hash, invoice_id FROM idempotency
 		WHERE merchant_id = $1 AND namespace = $2 AND key = $3 AND created_at > $4`,
-		c.MerchantID, c.Key.Namespace, c.Key.Value, c.At.Add(-keptFor).UnixMilli()).Scan(&bodyHash, &made)
+		c.MerchantID, c.Key.Namespace, c.Key.Value, c.At.Add(-keptFor).UnixMilli()).Scan(&bodyHash, &id)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return "", invoice.ErrNotFound
@@ -52,7 +52,7 @@ func findKey(ctx context.Context, q querier, c invoice.Creation) (invoiceID stri
 	case bodyHash != c.BodyHash:
 		return "", invoice.ErrConflict
 	}
-	return made.V, nil
+	return id.V, nil
 }
 
 // keepKey stores the invoice that was made with a claimed key.

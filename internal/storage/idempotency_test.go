@@ -131,19 +131,19 @@ func TestCreateInvoice_deletes_expired_rows_once_a_minute(t *testing.T) {
 		}
 		createAfter("b", 50*time.Second)
 		createAfter("c", 24*time.Hour-time.Millisecond)
-		if kept := rows(t, url, "SELECT key FROM idempotency ORDER BY key"); len(kept) != 3 {
-			t.Errorf("keys kept for a day: got %q, want all", kept)
+		if stored := rows(t, url, "SELECT key FROM idempotency ORDER BY key"); len(stored) != 3 {
+			t.Errorf("keys kept for a day: got %q, want all", stored)
 		}
-		if kept := rows(t, url, "SELECT nonce FROM nonces"); len(kept) != 0 {
-			t.Errorf("nonces kept: got %q, want none", kept)
+		if stored := rows(t, url, "SELECT nonce FROM nonces"); len(stored) != 0 {
+			t.Errorf("nonces kept: got %q, want none", stored)
 		}
 		createAfter("d", 24*time.Hour+50*time.Second) // within a minute of c
-		if kept := rows(t, url, "SELECT key FROM idempotency ORDER BY key"); len(kept) != 4 {
-			t.Errorf("keys kept for another minute: got %q, want all", kept)
+		if stored := rows(t, url, "SELECT key FROM idempotency ORDER BY key"); len(stored) != 4 {
+			t.Errorf("keys kept for another minute: got %q, want all", stored)
 		}
 		createAfter("e", 24*time.Hour+time.Minute)
-		if kept := rows(t, url, "SELECT key FROM idempotency ORDER BY key"); len(kept) != 3 || kept[0] != "key of c" {
-			t.Errorf("keys kept after a day: got %q, want those of c, d and e", kept)
+		if stored := rows(t, url, "SELECT key FROM idempotency ORDER BY key"); len(stored) != 3 || stored[0] != "key of c" {
+			t.Errorf("keys kept after a day: got %q, want those of c, d and e", stored)
 		}
 	})
 }
@@ -173,11 +173,11 @@ func TestUseNonce_accepts_a_nonce_once(t *testing.T) {
 		if _, err := s.UseNonce(t.Context(), "key", "late", noon.Add(25*time.Hour), ttl); err != nil {
 			t.Fatal(err)
 		}
-		if kept := rows(t, url, "SELECT nonce FROM nonces"); len(kept) != 1 || kept[0] != "late" {
-			t.Errorf("nonces kept: %q, want only the late one", kept)
+		if stored := rows(t, url, "SELECT nonce FROM nonces"); len(stored) != 1 || stored[0] != "late" {
+			t.Errorf("nonces kept: %q, want only the late one", stored)
 		}
-		if kept := rows(t, url, "SELECT key FROM idempotency"); len(kept) != 0 {
-			t.Errorf("idempotency keys kept: %q, want none", kept)
+		if stored := rows(t, url, "SELECT key FROM idempotency"); len(stored) != 0 {
+			t.Errorf("idempotency keys kept: %q, want none", stored)
 		}
 	})
 }

@@ -17,10 +17,10 @@ import (
 func (s *Storage) CreateInvoice(ctx context.Context, c invoice.Creation) (inv *invoice.Invoice, replayed bool, err error) {
 	share := func(ctx context.Context, w work) error { return s.share(ctx, c.MerchantID, w) }
 	create := func(ctx context.Context, q querier) (created, error) { return s.create(ctx, q, c) }
-	made, err := answer(ctx, share, create)
+	result, err := answer(ctx, share, create)
 	if engine.MissesReference(err) { // PostgreSQL lost the newest commits in a failover
 		s.shared.forget()
-		made, err = answer(ctx, share, create)
+		result, err = answer(ctx, share, create)
 	}
 	if known, ok := errors.AsType[*madeError](err); ok {
 		inv, err = s.Invoice(ctx, known.invoiceID)
@@ -29,9 +29,9 @@ func (s *Storage) CreateInvoice(ctx context.Context, c invoice.Creation) (inv *i
 	if err != nil {
 		return nil, false, err
 	}
-	s.shared.committed(made.shared)
+	s.shared.committed(result.shared)
 	s.prune(ctx, c.At)
-	return made.invoice, false, nil
+	return result.invoice, false, nil
 }
 
 // created is a new invoice with its shared terms.

@@ -392,8 +392,8 @@ func TestEvidence_is_kept_once_for_all_quotes_that_share_it(t *testing.T) {
 		if err != nil || got != `{"source":"live"}` {
 			t.Errorf("Evidence() = %q, %v", got, err)
 		}
-		if kept := rows(t, url, "SELECT name FROM evidence"); len(kept) != 1 {
-			t.Errorf("%d texts are kept, want 1", len(kept))
+		if stored := rows(t, url, "SELECT name FROM evidence"); len(stored) != 1 {
+			t.Errorf("%d texts are kept, want 1", len(stored))
 		}
 		if _, err := s.Evidence(t.Context(), "other"); !errors.Is(err, invoice.ErrNotFound) {
 			t.Errorf("unknown evidence: %v", err)

@@ -194,10 +194,10 @@ func TestInvoices_filters(t *testing.T) {
 func TestInvoices_number_of_statements(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		f := invoice.Filter{MerchantID: "shop", Mode: invoice.Live}
-		want := func(name string, whole, summaries, lines int) {
+		want := func(name string, invoices, summaries, lines int) {
 			t.Helper()
 			w, n, l, err := s.CountStatements(t.Context(), f, 10)
-			if got, want := [3]int{w, n, l}, [3]int{whole, summaries, lines}; err != nil || got != want {
+			if got, want := [3]int{w, n, l}, [3]int{invoices, summaries, lines}; err != nil || got != want {
 				t.Errorf("%s: %d statements, error %v, want %d", name, got, err, want)
 			}
 		}

@@ -20,11 +20,11 @@ import (
 // shop is a database with a file of index marks, which is closed and opened as by a stop and a
 // start of the server.
 type shop struct {
-	t     *testing.T
-	url   string
-	marks string
-	made  int
-	log   *logtest.Journal
+	t       *testing.T
+	url     string
+	marks   string
+	created int
+	log     *logtest.Journal
 }
 
 // index opens the database, creates an invoice, closes the database and returns the index.
@@ -44,8 +44,8 @@ func (s *shop) indexes(count int) []uint32 {
 	defer store.Close()
 	var list []uint32
 	for range count {
-		s.made++
-		list = append(list, create(s.t, store, creation(fmt.Sprintf("inv%d", s.made), "shop")).Methods[0].Index)
+		s.created++
+		list = append(list, create(s.t, store, creation(fmt.Sprintf("inv%d", s.created), "shop")).Methods[0].Index)
 	}
 	return list
 }
@@ -102,7 +102,7 @@ func TestIndexes_used_after_a_copy_are_not_used_twice(t *testing.T) {
 			if err := os.WriteFile(path, older, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			s.made += 1000 // IDs that differ from those of the lost invoices
+			s.created += 1000 // IDs that differ from those of the lost invoices
 			if got := s.index(); got <= used[len(used)-1] {
 				t.Errorf("the next index is %d, although %d was used", got, used[len(used)-1])
 			}
@@ -201,8 +201,8 @@ func TestIndexes_are_not_used_twice_after_a_stop_during_creations(t *testing.T) 
 	for name := range engines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newShop(t, name)
-			store, err := storage.Open(t.Context(), s.url, box(t, 1), storage.Options{IndexMarks: s.marks})
+			shop := newShop(t, name)
+			store, err := storage.Open(t.Context(), shop.url, box(t, 1), storage.Options{IndexMarks: shop.marks})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -227,7 +227,7 @@ func TestIndexes_are_not_used_twice_after_a_stop_during_creations(t *testing.T) 
 				t.Error(err)
 			}
 			group.Wait()
-			text, err := os.ReadFile(s.marks)
+			text, err := os.ReadFile(shop.marks)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -235,7 +235,7 @@ func TestIndexes_are_not_used_twice_after_a_stop_during_creations(t *testing.T) 
 			if err := json.Unmarshal(text, &marks); err != nil {
 				t.Fatal(err)
 			}
-			next := rows(t, s.url, "SELECT CAST(next AS TEXT) FROM counters WHERE name = 'shop/BTC'")
+			next := rows(t, shop.url, "SELECT CAST(next AS TEXT) FROM counters WHERE name = 'shop/BTC'")
 			if got := fmt.Sprint(marks["shop/BTC"]); len(next) != 1 || got != next[0] {
 				t.Errorf("the mark is %s, want the counter %s", got, next)
 			}
@@ -285,8 +285,8 @@ func TestMarks_that_are_damaged_stop_the_start(t *testing.T) {
 // database was not restored, so no index may be skipped.
 func TestIndexes_are_not_skipped_after_a_failed_commit(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, "sqlite")
-	store, err := storage.Open(t.Context(), s.url, box(t, 1), storage.Options{IndexMarks: s.marks})
+	shop := newShop(t, "sqlite")
+	store, err := storage.Open(t.Context(), shop.url, box(t, 1), storage.Options{IndexMarks: shop.marks})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +316,7 @@ func TestIndexes_are_not_skipped_after_a_failed_commit(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.index(); got != 3 {
+	if got := shop.index(); got != 3 {
 		t.Errorf("the next index is %d, want 3", got)
 	}
 }

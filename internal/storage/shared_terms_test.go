@@ -31,13 +31,13 @@ func TestCreateInvoice_stores_shared_terms_once(t *testing.T) {
 		if wrong := rows(t, url, "SELECT id FROM invoices WHERE shared_terms IS NULL"); len(wrong) > 0 {
 			t.Errorf("invoices %q have no shared terms", wrong)
 		}
-		again := open(t, url) // which has not parsed them yet
+		reopened := open(t, url) // which has not parsed them yet
 		for _, id := range []string{"i0", "i2", "other"} {
 			want, err := s.Invoice(t.Context(), id)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := again.Invoice(t.Context(), id)
+			got, err := reopened.Invoice(t.Context(), id)
 			if err != nil {
 				t.Fatal(err)
 			}

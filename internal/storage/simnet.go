@@ -126,13 +126,13 @@ func saveSimnet(ctx context.Context, q querier, before, after simnetRows) error 
 
 // replace saves the rows that are new or changed, and deletes the rows that are missing in after.
 func replace[R, K comparable](before, after []R, key func(R) K, save func(R) error, remove func(K) error) error {
-	gone := map[K]R{}
+	removed := map[K]R{}
 	for _, r := range before {
-		gone[key(r)] = r
+		removed[key(r)] = r
 	}
 	for _, r := range after {
-		old, known := gone[key(r)]
-		delete(gone, key(r))
+		old, known := removed[key(r)]
+		delete(removed, key(r))
 		if known && old == r {
 			continue
 		}
@@ -140,7 +140,7 @@ func replace[R, K comparable](before, after []R, key func(R) K, save func(R) err
 			return err
 		}
 	}
-	for k := range gone {
+	for k := range removed {
 		if err := remove(k); err != nil {
 			return err
 		}

@@ -12,13 +12,13 @@ import (
 // largest error of the result, which is half of the round trip. The result is stored with the
 // leases that this process holds.
 func (s *Storage) MeasureSkew(ctx context.Context, now func() time.Time) (skew, margin time.Duration, err error) {
-	asked := now()
+	sentAt := now()
 	clock, err := s.engine.Clock(ctx)
 	if err != nil {
 		return 0, 0, fmt.Errorf("read the database's clock: %w", err)
 	}
-	margin = now().Sub(asked) / 2
-	skew = asked.Add(margin).Sub(clock)
+	margin = now().Sub(sentAt) / 2
+	skew = sentAt.Add(margin).Sub(clock)
 	s.skew.Store(skew.Milliseconds())
 	return skew, margin, nil
 }

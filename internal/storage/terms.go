@@ -142,7 +142,7 @@ func parseTerms(text string, price money.Amount, orderID string, shared *sharedT
 		}
 		tolerance = r.Rules.Tolerance
 		var err error
-		if terms, err = r.whole(); err != nil {
+		if terms, err = r.toTerms(); err != nil {
 			return invoice.Terms{}, fmt.Errorf("terms: %w", err)
 		}
 	}
@@ -156,8 +156,8 @@ func parseTerms(text string, price money.Amount, orderID string, shared *sharedT
 	return terms, nil
 }
 
-// whole returns the terms that are in shared terms since schema version 29.
-func (r termsRow) whole() (invoice.Terms, error) {
+// toTerms returns the terms that are in shared terms since schema version 29.
+func (r termsRow) toTerms() (invoice.Terms, error) {
 	sale, err := r.Convert.terms()
 	if err != nil {
 		return invoice.Terms{}, fmt.Errorf("smallest sale: %w", err)

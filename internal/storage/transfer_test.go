@@ -25,8 +25,8 @@ func TestRecordedTransfers_are_those_that_a_scan_may_change(t *testing.T) {
 				Spends: []string{id + ":9"}, Presence: presence, FirstSeen: noon, Block: block, Confirmations: confirmations, Required: required,
 			}
 		}
-		elsewhere := transfer("elsewhere", invoice.Present, nil, 0, 0)
-		elsewhere.Network = "ethereum"
+		unwatched := transfer("elsewhere", invoice.Present, nil, 0, 0)
+		unwatched.Network = "ethereum"
 		_, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
 			inv.Transfers = []invoice.Transfer{
 				transfer("waiting", invoice.Present, nil, 0, 0),
@@ -37,7 +37,7 @@ func TestRecordedTransfers_are_those_that_a_scan_may_change(t *testing.T) {
 				transfer("deep above", invoice.Present, blockAt(101), 6, 6),
 				transfer("replaced", invoice.Replaced, nil, 0, 0),
 				transfer("reorged", invoice.Reorged, nil, 0, 6),
-				elsewhere,
+				unwatched,
 			}
 			return nil
 		})

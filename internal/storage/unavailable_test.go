@@ -56,8 +56,8 @@ func TestStorage_hides_the_end_of_idle_connections(t *testing.T) {
 	create(t, s, creation("a", "shop"))
 	end := func() {
 		t.Helper()
-		ended := rows(t, url, "SELECT pg_terminate_backend(pid, 5000)::text FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
-		if len(ended) == 0 {
+		terminated := rows(t, url, "SELECT pg_terminate_backend(pid, 5000)::text FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+		if len(terminated) == 0 {
 			t.Error("there was no connection to end")
 		}
 	}
@@ -105,9 +105,9 @@ func TestStorage_loses_no_commit_when_PostgreSQL_restarts(t *testing.T) {
 	if keys := rows(t, server.URL(), orphans); len(keys) != 0 {
 		t.Errorf("keys without their invoice: %q", keys)
 	}
-	made := rows(t, server.URL(), "SELECT COUNT(*)::text FROM invoices")
-	if keys := rows(t, server.URL(), "SELECT COUNT(*)::text FROM idempotency"); keys[0] != made[0] {
-		t.Errorf("%s invoices were made with %s keys, want one each", made[0], keys[0])
+	created := rows(t, server.URL(), "SELECT COUNT(*)::text FROM invoices")
+	if keys := rows(t, server.URL(), "SELECT COUNT(*)::text FROM idempotency"); keys[0] != created[0] {
+		t.Errorf("%s invoices were made with %s keys, want one each", created[0], keys[0])
 	}
 	checkFeed(t, server.URL(), "shop")
 }

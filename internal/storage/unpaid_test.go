@@ -72,7 +72,7 @@ func TestCreateInvoice_respects_limits_of_unpaid_invoices(t *testing.T) {
 
 func TestCreateInvoice_respects_limits_of_unpaid_invoices_in_parallel(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
-		var made, refused atomic.Int64
+		var created, refused atomic.Int64
 		var group sync.WaitGroup
 		for i := range 20 {
 			group.Go(func() {
@@ -82,13 +82,13 @@ func TestCreateInvoice_respects_limits_of_unpaid_invoices_in_parallel(t *testing
 				} else if err != nil {
 					t.Error(err)
 				} else {
-					made.Add(1)
+					created.Add(1)
 				}
 			})
 		}
 		group.Wait()
-		if made.Load() != 5 || refused.Load() != 15 {
-			t.Errorf("%d created, %d refused; want 5 and 15", made.Load(), refused.Load())
+		if created.Load() != 5 || refused.Load() != 15 {
+			t.Errorf("%d created, %d refused; want 5 and 15", created.Load(), refused.Load())
 		}
 	})
 }

@@ -72,14 +72,14 @@ func Holdings(ctx context.Context, storage Storage, c config.Config, merchantID 
 			return nil, err
 		}
 		for first := uint32(0); first < next; first += balanceBatch {
-			some, err := holdings(ctx, e, best.Header, key, first, min(first+balanceBatch, next))
+			batch, err := holdings(ctx, e, best.Header, key, first, min(first+balanceBatch, next))
 			if err != nil {
 				return nil, err
 			}
-			for i := range some {
-				some[i].Wallet = w.ID
+			for i := range batch {
+				batch[i].Wallet = w.ID
 			}
-			found = append(found, some...)
+			found = append(found, batch...)
 		}
 	}
 	return found, nil
@@ -87,14 +87,14 @@ func Holdings(ctx context.Context, storage Storage, c config.Config, merchantID 
 
 // ethWallets returns the wallets whose addresses may hold assets on EVM networks, including former
 // ones. Of several wallets with the same addresses it returns the newest.
-func ethWallets(wallets []merchant.Wallet) (some []merchant.Wallet) {
+func ethWallets(wallets []merchant.Wallet) (list []merchant.Wallet) {
 	for i, w := range wallets {
 		same := func(o merchant.Wallet) bool { return o.Asset == w.Asset && o.Counter == w.Counter }
 		if w.Asset == string(keys.ETH) && !slices.ContainsFunc(wallets[i+1:], same) {
-			some = append(some, w)
+			list = append(list, w)
 		}
 	}
-	return some
+	return list
 }
 
 // watchedEVM returns a network that is watched through endpoints, and the name of its setting.

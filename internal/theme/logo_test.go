@@ -104,15 +104,15 @@ func TestNewLogo_encodes_pictures_again(t *testing.T) {
 			if len(l.Body) > theme.MaxLogo || bytes.Contains(l.Body, []byte("<script")) {
 				t.Errorf("got %d bytes %.100q, want at most %d without a script", len(l.Body), l.Body, theme.MaxLogo)
 			}
-			drawn, format, err := image.Decode(bytes.NewReader(l.Body))
+			decoded, format, err := image.Decode(bytes.NewReader(l.Body))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if l.Type != tt.kind || "image/"+format != tt.kind {
 				t.Errorf("format %s, type %s, want %s", format, l.Type, tt.kind)
 			}
-			if drawn.Bounds() != image.Rect(0, 0, tt.side, tt.side) {
-				t.Errorf("bounds %v, want %d", drawn.Bounds(), tt.side)
+			if decoded.Bounds() != image.Rect(0, 0, tt.side, tt.side) {
+				t.Errorf("bounds %v, want %d", decoded.Bounds(), tt.side)
 			}
 		})
 	}
@@ -124,14 +124,14 @@ func TestNewLogo_shows_the_same_picture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	drawn, err := png.Decode(bytes.NewReader(l.Body))
+	decoded, err := png.Decode(bytes.NewReader(l.Body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := color.NRGBAModel.Convert(drawn.At(64, 24)); got != red {
+	if got := color.NRGBAModel.Convert(decoded.At(64, 24)); got != red {
 		t.Errorf("the ring is %v, want %v", got, red)
 	}
-	if _, _, _, alpha := drawn.At(0, 0).RGBA(); alpha != 0 {
+	if _, _, _, alpha := decoded.At(0, 0).RGBA(); alpha != 0 {
 		t.Error("a transparent pixel became opaque")
 	}
 }
@@ -143,14 +143,14 @@ func TestNewLogo_puts_white_shapes_on_a_dark_background(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	drawn, err := png.Decode(bytes.NewReader(l.Body))
+	decoded, err := png.Decode(bytes.NewReader(l.Body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := color.NRGBAModel.Convert(drawn.At(1, 1)), (color.NRGBA{R: 0x12, G: 0x15, B: 0x1c, A: 0xff}); got != want {
+	if got, want := color.NRGBAModel.Convert(decoded.At(1, 1)), (color.NRGBA{R: 0x12, G: 0x15, B: 0x1c, A: 0xff}); got != want {
 		t.Errorf("the background is %v, want %v", got, want)
 	}
-	if got := color.NRGBAModel.Convert(drawn.At(64, 24)); got != white {
+	if got := color.NRGBAModel.Convert(decoded.At(64, 24)); got != white {
 		t.Errorf("the ring is %v", got)
 	}
 }
@@ -214,11 +214,11 @@ func TestNewLogo_refuses(t *testing.T) {
 // A logo that another service sent is checked like one that a merchant uploaded.
 func TestParseLogo_checks_the_logo_of_a_service(t *testing.T) {
 	t.Parallel()
-	good, err := theme.NewLogo(encoded(t, "png", ring(512, white, red)))
+	valid, err := theme.NewLogo(encoded(t, "png", ring(512, white, red)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := theme.ParseLogo(good.Type, good.Body); err != nil || !bytes.Equal(got.Body, good.Body) {
+	if got, err := theme.ParseLogo(valid.Type, valid.Body); err != nil || !bytes.Equal(got.Body, valid.Body) {
 		t.Errorf("a logo that NewLogo made is refused: %v", err)
 	}
 	for name, l := range map[string]theme.Logo{

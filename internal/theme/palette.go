@@ -91,8 +91,8 @@ func minContrast(c colour, surfaces []colour) float64 {
 
 // adjust changes the lightness of a colour until it has the needed contrast with every surface. The
 // scheme's end colour, black or white, always has it.
-func (s scheme) adjust(c colour, need float64, surfaces []colour) colour {
-	for o := c.oklch(); minContrast(c, surfaces) < need; c = o.colour() {
+func (s scheme) adjust(c colour, required float64, surfaces []colour) colour {
+	for o := c.oklch(); minContrast(c, surfaces) < required; c = o.colour() {
 		if o.light += s.step; o.light < 0 || o.light > 1 {
 			return s.end
 		}

@@ -90,10 +90,10 @@ func TestStyle_has_enough_contrast_for_every_accent(t *testing.T) {
 		light, night := variables(t, theme.Theme{Accent: accent}.Style())
 		for scheme, v := range map[string][2]map[string]string{"light": {baseLight, light}, "dark": {baseDark, night}} {
 			ground, own := v[0], v[1]
-			want := func(front, behind string, need float64) {
+			want := func(front, behind string, minContrast float64) {
 				t.Helper()
-				if got := contrast(t, front, behind); got < need {
-					t.Errorf("%s, %s: %s on %s has contrast %.3f, want at least %v", accent, scheme, front, behind, got, need)
+				if got := contrast(t, front, behind); got < minContrast {
+					t.Errorf("%s, %s: %s on %s has contrast %.3f, want at least %v", accent, scheme, front, behind, got, minContrast)
 				}
 			}
 			for i, name := range surfaces {
@@ -124,15 +124,15 @@ func TestStyle_has_enough_contrast_for_every_accent(t *testing.T) {
 }
 
 // mixed returns one colour with a share of another over it.
-func mixed(t *testing.T, below, above string, part float64) string {
+func mixed(t *testing.T, background, foreground string, part float64) string {
 	t.Helper()
 	result := "#"
 	for i := range 3 {
-		b, err := strconv.ParseUint(below[1+2*i:3+2*i], 16, 8)
+		b, err := strconv.ParseUint(background[1+2*i:3+2*i], 16, 8)
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := strconv.ParseUint(above[1+2*i:3+2*i], 16, 8)
+		a, err := strconv.ParseUint(foreground[1+2*i:3+2*i], 16, 8)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,8 +38,8 @@ var (
 	linkForm      = regexp.MustCompile(`^#[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
 )
 
-// drawn are the attributes of all drawn elements.
-var drawn = map[string]*regexp.Regexp{
+// drawnElements are the attributes of all drawn elements.
+var drawnElements = map[string]*regexp.Regexp{
 	"id": idForm, "transform": transformForm, "fill": paintForm, "stroke": paintForm, "color": colorForm, "opacity": numberForm,
 	"fill-opacity": numberForm, "fill-rule": wordForm, "stroke-width": numberForm, "stroke-opacity": numberForm,
 	"stroke-linecap": wordForm, "stroke-linejoin": wordForm, "stroke-miterlimit": numberForm, "stroke-dasharray": regexp.MustCompile(`^(none|[\d+\-.,eE\s]*)$`),
@@ -54,18 +54,18 @@ var gradients = map[string]*regexp.Regexp{
 
 // elements are the elements that a logo may have, with the attributes of each.
 var elements = map[string]map[string]*regexp.Regexp{
-	"svg":      with(drawn, "x", "y", "width", "height"),
-	"g":        drawn,
+	"svg":      withNumbers(drawnElements, "x", "y", "width", "height"),
+	"g":        drawnElements,
 	"defs":     {"id": idForm},
-	"path":     with(drawn, "pathLength"),
-	"rect":     with(drawn, "x", "y", "width", "height", "rx", "ry"),
-	"circle":   with(drawn, "cx", "cy", "r"),
-	"ellipse":  with(drawn, "cx", "cy", "rx", "ry"),
-	"line":     with(drawn, "x1", "y1", "x2", "y2"),
-	"polyline": drawn, "polygon": drawn,
+	"path":     withNumbers(drawnElements, "pathLength"),
+	"rect":     withNumbers(drawnElements, "x", "y", "width", "height", "rx", "ry"),
+	"circle":   withNumbers(drawnElements, "cx", "cy", "r"),
+	"ellipse":  withNumbers(drawnElements, "cx", "cy", "rx", "ry"),
+	"line":     withNumbers(drawnElements, "x1", "y1", "x2", "y2"),
+	"polyline": drawnElements, "polygon": drawnElements,
 	"clipPath":       {"id": idForm, "clipPathUnits": wordForm, "transform": transformForm},
-	"linearGradient": with(gradients, "x1", "y1", "x2", "y2"),
-	"radialGradient": with(gradients, "cx", "cy", "r", "fx", "fy", "fr"),
+	"linearGradient": withNumbers(gradients, "x1", "y1", "x2", "y2"),
+	"radialGradient": withNumbers(gradients, "cx", "cy", "r", "fx", "fy", "fr"),
 	"stop":           {"id": idForm, "offset": numberForm, "stop-color": colorForm, "stop-opacity": numberForm},
 	"title":          {"id": idForm}, "desc": {"id": idForm},
 }
@@ -76,8 +76,8 @@ func init() {
 	elements["polyline"]["points"], elements["polygon"]["points"] = numbersForm, numbersForm
 }
 
-// with returns attributes and further ones whose values are numbers.
-func with(attributes map[string]*regexp.Regexp, numbers ...string) map[string]*regexp.Regexp {
+// withNumbers returns attributes and further ones whose values are numbers.
+func withNumbers(attributes map[string]*regexp.Regexp, numbers ...string) map[string]*regexp.Regexp {
 	all := map[string]*regexp.Regexp{}
 	for name, form := range attributes {
 		all[name] = form
@@ -139,7 +139,7 @@ func (c *cleaner) run() error {
 func (c *cleaner) token(token xml.Token) error {
 	switch t := token.(type) {
 	case xml.StartElement:
-		return c.begin(t)
+		return c.startElement(t)
 	case xml.EndElement:
 		return c.end(t)
 	case xml.CharData:
@@ -156,9 +156,9 @@ func (c *cleaner) token(token xml.Token) error {
 	return nil
 }
 
-// begin writes the start of a known element. It refuses prefixes, because a prefix can give a name
+// startElement writes the start of a known element. It refuses prefixes, because a prefix can give a name
 // another meaning.
-func (c *cleaner) begin(t xml.StartElement) error {
+func (c *cleaner) startElement(t xml.StartElement) error {
 	name := t.Name.Local
 	attributes, known := elements[name]
 	switch {
@@ -180,14 +180,14 @@ func (c *cleaner) begin(t xml.StartElement) error {
 	if name == "title" || name == "desc" {
 		c.silent++
 	}
-	given, err := c.attributes(name, attributes, t.Attr)
+	attrs, err := c.attributes(name, attributes, t.Attr)
 	if err != nil || c.silent > 0 {
 		return err
 	}
 	if name == "svg" {
-		return c.root(given)
+		return c.root(attrs)
 	}
-	c.write(name, given)
+	c.write(name, attrs)
 	return nil
 }
 
@@ -212,10 +212,10 @@ func (c *cleaner) end(t xml.EndElement) error {
 type attribute struct{ name, value string }
 
 // attributes returns the known attributes of an element with valid values.
-func (c *cleaner) attributes(element string, known map[string]*regexp.Regexp, given []xml.Attr) ([]attribute, error) {
+func (c *cleaner) attributes(element string, known map[string]*regexp.Regexp, attrs []xml.Attr) ([]attribute, error) {
 	var kept []attribute
 	seen := map[string]bool{}
-	for _, a := range given {
+	for _, a := range attrs {
 		name, value := a.Name.Local, strings.Join(strings.Fields(a.Value), " ")
 		if keep, err := belongs(a); err != nil {
 			return nil, fmt.Errorf("has %s of <%s>, which is not allowed in an SVG logo", word(prefixed(a.Name)), element)
@@ -271,9 +271,9 @@ func belongs(a xml.Attr) (bool, error) {
 
 // root writes the root element with a square viewBox and without a size, so that the page sets the
 // size.
-func (c *cleaner) root(given []attribute) error {
+func (c *cleaner) root(attrs []attribute) error {
 	kept, value := []attribute{{"xmlns", spaceSVG}}, map[string]string{}
-	for _, a := range given {
+	for _, a := range attrs {
 		if value[a.name] = a.value; a.name != "width" && a.name != "height" && a.name != "x" && a.name != "y" && a.name != "viewBox" {
 			kept = append(kept, a)
 		}
@@ -303,9 +303,9 @@ func (c *cleaner) root(given []attribute) error {
 
 // write writes the start of an element. The forms of values exclude quotes and brackets; values are
 // escaped nevertheless.
-func (c *cleaner) write(name string, given []attribute) {
+func (c *cleaner) write(name string, attrs []attribute) {
 	fmt.Fprintf(&c.out, "<%s", name)
-	for _, a := range given {
+	for _, a := range attrs {
 		fmt.Fprintf(&c.out, ` %s="`, a.name)
 		_ = xml.EscapeText(&c.out, []byte(a.value)) // writing to a bytes.Buffer cannot fail
 		c.out.WriteByte('"')

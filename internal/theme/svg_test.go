@@ -41,9 +41,9 @@ func TestNewLogo_keeps_shapes_and_gradients_of_an_SVG(t *testing.T) {
 			if string(got.Body) != tt.want || got.Type != theme.TypeSVG {
 				t.Errorf("got %s, a %s\nwant %s", got.Body, got.Type, tt.want)
 			}
-			again, err := theme.NewLogo(got.Body)
-			if err != nil || !bytes.Equal(again.Body, got.Body) {
-				t.Errorf("NewLogo of the result = %s, %v, want it unchanged", again.Body, err)
+			second, err := theme.NewLogo(got.Body)
+			if err != nil || !bytes.Equal(second.Body, got.Body) {
+				t.Errorf("NewLogo of the result = %s, %v, want it unchanged", second.Body, err)
 			}
 		})
 	}

@@ -33,9 +33,9 @@ func TestNormalize(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
-			again, err := theme.Normalize(got)
-			if err != nil || cmp.Diff(got, again) != "" {
-				t.Errorf("Normalize of the result = %+v, %v, want it unchanged", again, err)
+			second, err := theme.Normalize(got)
+			if err != nil || cmp.Diff(got, second) != "" {
+				t.Errorf("Normalize of the result = %+v, %v, want it unchanged", second, err)
 			}
 		})
 	}
@@ -90,7 +90,7 @@ func TestHash_differs_between_themes(t *testing.T) {
 		if len(hash) != 24 || hash != l.Hash() {
 			t.Errorf("%+v has the hash %q", l, hash)
 		}
-		if other, twice := seen[hash]; twice {
+		if other, isUsed := seen[hash]; isUsed {
 			t.Errorf("%+v and %+v have the same hash", l, other)
 		}
 		seen[hash] = l

@@ -113,15 +113,15 @@ func (x *index) applySnapshot(s chain.Snapshot) {
 		}
 	}
 	for _, a := range x.accounts {
-		kept := a.rises[:0:0]
+		rises := a.rises[:0:0]
 		for _, t := range a.rises {
 			if s.Covers(t.Block.Height) && !shown[t.ID] {
 				a.stale = a.stale || t.Unsure || t.Block.Height <= a.Birth.Height
 				continue
 			}
-			kept = append(kept, t)
+			rises = append(rises, t)
 		}
-		a.rises = kept
+		a.rises = rises
 		if s.Read.Hash != "" && !a.stray {
 			a.known, a.stale = true, false
 		}

@@ -14,10 +14,10 @@ import (
 )
 
 // withAccount returns a destination whose balance is watched, created in block 10.
-func withAccount(n int, born int64) watcher.Destination {
+func withAccount(n int, birth int64) watcher.Destination {
 	d := destination(n, 9)
 	d.MerchantID = "m"
-	d.Account = &watcher.Account{Born: born, Birth: chain.Cursor{Height: 10, Hash: "0x0a"}}
+	d.Account = &watcher.Account{Born: birth, Birth: chain.Cursor{Height: 10, Hash: "0x0a"}}
 	return d
 }
 
@@ -50,14 +50,14 @@ func TestIndex_loads_known_balances_after_a_restart(t *testing.T) {
 	if !x.Unsettled() {
 		t.Error("a new index is not unsettled")
 	}
-	for n, born := range []int64{5, 6, 7, 8} {
-		x.Add(withAccount(n, born))
+	for n, birth := range []int64{5, 6, 7, 8} {
+		x.Add(withAccount(n, birth))
 	}
 	x.Add(destination(9, 9)) // without an account
-	left := watcher.Rise{Transfer: rise(1, 3, 0), Old: true}
-	left.Block = nil
+	departed := watcher.Rise{Transfer: rise(1, 3, 0), Old: true}
+	departed.Block = nil
 	x.Load(invoice.Progress{Read: chain.Block{Height: 20}, Loaded: watcher.Marks{"m": 6}},
-		watcher.Rise{Transfer: rise(0, 9, 13)}, watcher.Rise{Transfer: rise(0, 4, 12)}, left, watcher.Rise{Transfer: rise(3, 4, 21)})
+		watcher.Rise{Transfer: rise(0, 9, 13)}, watcher.Rise{Transfer: rise(0, 4, 12)}, departed, watcher.Rise{Transfer: rise(3, 4, 21)})
 	// The second account lost the rise from before its birth, the third was never read, and the
 	// fourth has a recorded rise.
 	wantAccounts(t, x, "script0 true 12 13", "script1 false", "script2 false", "script3 true 21")

@@ -37,8 +37,8 @@ func (x Index) Settle(s chain.Snapshot, marks Marks) { x.applySnapshot(s); x.mar
 func (x Index) Unsettled() bool { return x.unsettled }
 
 // Load loads the state that an earlier index, or process, recorded.
-func (x Index) Load(was invoice.Progress, rises ...Rise) {
-	x.resetAccounts(was)
+func (x Index) Load(progress invoice.Progress, rises ...Rise) {
+	x.resetAccounts(progress)
 	for _, r := range rises {
 		x.addRise(r)
 	}

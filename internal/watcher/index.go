@@ -30,11 +30,11 @@ type index struct {
 
 // entry is a destination and its owner.
 type entry struct {
-	number   uint64
-	until    int64  // in Unix seconds
-	text     string // script and invoice ID in one string, to save memory
-	script   uint32 // length of the script
-	merchant uint32 // index in merchants
+	number       uint64
+	watchedUntil int64  // in Unix seconds
+	text         string // script and invoice ID in one string, to save memory
+	script       uint32 // length of the script
+	merchant     uint32 // index in merchants
 }
 
 func (e entry) split() (script, invoiceID string) { return e.text[:e.script], e.text[e.script:] }
@@ -93,7 +93,7 @@ func (x *index) find(number uint64) int {
 // add adds a destination, or extends the time for which it is watched.
 func (x *index) add(d Destination) {
 	if number, known := x.numbers[d.Script]; known {
-		x.entries[x.find(number)].until = d.Until.Unix()
+		x.entries[x.find(number)].watchedUntil = d.Until.Unix()
 		return
 	}
 	merchant, known := x.merchantIndexes[d.MerchantID]
@@ -104,7 +104,7 @@ func (x *index) add(d Destination) {
 	}
 	x.last++
 	e := entry{
-		number: x.last, until: d.Until.Unix(), text: d.Script + d.InvoiceID, script: uint32(len(d.Script)), merchant: merchant,
+		number: x.last, watchedUntil: d.Until.Unix(), text: d.Script + d.InvoiceID, script: uint32(len(d.Script)), merchant: merchant,
 	}
 	script, _ := e.split()
 	x.numbers[script] = x.last
@@ -136,12 +136,12 @@ func (x *index) drop(scanned time.Time) {
 	}
 	x.dropped = scanned
 	x.entries = slices.DeleteFunc(x.entries, func(e entry) bool {
-		over := e.until < scanned.Unix()
-		if over {
+		isOver := e.watchedUntil < scanned.Unix()
+		if isOver {
 			script, _ := e.split()
 			delete(x.numbers, script)
 			delete(x.accounts, script)
 		}
-		return over
+		return isOver
 	})
 }

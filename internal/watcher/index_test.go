@@ -107,14 +107,14 @@ func TestIndex_agrees_with_a_simple_model(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		x, now := watcher.NewIndex(watcher.Index{}), noon
+		index, now := watcher.NewIndex(watcher.Index{}), noon
 		model, unread := map[string]watcher.Destination{}, map[string]bool{}
 		var mark uint64
 		for range 200 {
 			switch random.IntN(12) {
 			case 0:
 				now = now.Add(time.Duration(random.IntN(3)) * time.Hour)
-				if !x.Drop(now) {
+				if !index.Drop(now) {
 					break
 				}
 				for script, d := range model {
@@ -124,7 +124,7 @@ func TestIndex_agrees_with_a_simple_model(t *testing.T) {
 					}
 				}
 			case 1:
-				got := since(x, &mark)
+				got := since(index, &mark)
 				slices.Sort(got)
 				want := []string{}
 				for script := range unread {
@@ -137,13 +137,13 @@ func TestIndex_agrees_with_a_simple_model(t *testing.T) {
 				clear(unread)
 			case 2:
 				if random.IntN(4) == 0 {
-					x = watcher.NewIndex(x)
+					index = watcher.NewIndex(index)
 					clear(model)
 					clear(unread)
 				}
 			default:
 				d := destination(random.IntN(30), random.IntN(30))
-				x.Add(d)
+				index.Add(d)
 				if _, known := model[d.Script]; !known {
 					unread[d.Script] = true
 				}
@@ -152,8 +152,8 @@ func TestIndex_agrees_with_a_simple_model(t *testing.T) {
 			for n := range 30 {
 				d := destination(n, 0)
 				_, want := model[d.Script]
-				owner, got := x.Owner(d.Script)
-				if got != want || x.Destination(d.Script) != want || want && owner != d.Owner {
+				owner, got := index.Owner(d.Script)
+				if got != want || index.Destination(d.Script) != want || want && owner != d.Owner {
 					t.Fatalf("seed %d: %s is of %+v, %v; want %v", seed, d.Script, owner, got, want)
 				}
 			}

@@ -47,11 +47,11 @@ func onBoth(t *testing.T, test func(t *testing.T, first, second *process, clock 
 // network is simnet with faults, as one process scans it.
 type network struct {
 	*simnet.Network
-	fault     error                 // error of the next scans
-	cut       func(context.Context) // called once in place of a scan, which ends with the context
-	behind    int                   // number of next scans that stop below the tip
-	hide      bool                  // scans return no transfers
-	meanwhile func(context.Context) // called once between a scan and its record, with the context
+	fault        error                 // error of the next scans
+	cut          func(context.Context) // called once in place of a scan, which ends with the context
+	behind       int                   // number of next scans that stop below the tip
+	hide         bool                  // scans return no transfers
+	beforeRecord func(context.Context) // called once between a scan and its record, with the context
 
 	mu    sync.Mutex
 	scans int
@@ -70,8 +70,8 @@ func (n *network) Scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 		return chain.Snapshot{}, n.fault
 	}
 	s, err := n.Network.Scan(ctx, from, watched)
-	if do := n.meanwhile; do != nil {
-		n.meanwhile = nil
+	if do := n.beforeRecord; do != nil {
+		n.beforeRecord = nil
 		do(ctx)
 	}
 	if n.hide {
@@ -221,8 +221,8 @@ func (p *process) create() *invoice.Invoice {
 	return inv
 }
 
-// pays sends the price of an invoice and returns the transaction.
-func (p *process) pays(inv *invoice.Invoice) string {
+// pay sends the price of an invoice and returns the transaction.
+func (p *process) pay(inv *invoice.Invoice) string {
 	p.t.Helper()
 	m := inv.Methods[0]
 	tx, err := p.net.Pay(p.t.Context(), m.Asset, m.Destination.Script, money.MustParse("0.0005", m.Asset.Currency))
@@ -237,9 +237,9 @@ func (p *process) confirm(txs ...string) {
 
 func (p *process) reload(inv *invoice.Invoice) *invoice.Invoice {
 	p.t.Helper()
-	again, err := p.service.Invoice(p.t.Context(), inv.ID)
+	current, err := p.service.Invoice(p.t.Context(), inv.ID)
 	p.must(err)
-	return again
+	return current
 }
 
 func (p *process) progress() invoice.Progress {

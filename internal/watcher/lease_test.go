@@ -59,15 +59,15 @@ func TestStep_waits_again_after_its_clock_was_set_back(t *testing.T) {
 func TestRun_releases_the_lease_when_it_stops(t *testing.T) {
 	onBoth(t, func(t *testing.T, first, second *process, _ *clocktest.Clock) {
 		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- first.watcher.Run(ctx) }()
+		done := make(chan error)
+		go func() { done <- first.watcher.Run(ctx) }()
 		for first.epoch() == 0 { // until it has saved a scan
 			<-first.saved
 		}
 		second.step()
 		second.wantScans(0)
 		stop()
-		if err := <-ended; err != nil {
+		if err := <-done; err != nil {
 			t.Errorf("run: %v", err)
 		}
 		second.step()
@@ -112,10 +112,10 @@ func TestStep_takes_over_the_lease_of_a_process_that_disappeared(t *testing.T) {
 func TestStep_fences_a_leader_that_paused(t *testing.T) {
 	onBoth(t, func(t *testing.T, first, second *process, clock *clocktest.Clock) {
 		inv := first.create()
-		first.pays(inv)
+		first.pay(inv)
 		var paid *invoice.Invoice
 		var reached invoice.Progress
-		first.net.meanwhile = func(context.Context) { // the first process has scanned, but not yet recorded
+		first.net.beforeRecord = func(context.Context) { // the first process has scanned, but not yet recorded
 			second.takeOver(clock)
 			paid, reached = second.reload(inv), second.progress()
 		}
@@ -138,8 +138,8 @@ func TestStep_keeps_the_lease_during_a_long_scan(t *testing.T) {
 	onBoth(t, func(t *testing.T, first, second *process, clock *clocktest.Clock) {
 		first.watcher.RenewEvery(time.Millisecond)
 		inv := first.create()
-		first.pays(inv)
-		first.net.meanwhile = func(context.Context) {
+		first.pay(inv)
+		first.net.beforeRecord = func(context.Context) {
 			for range 10 { // five times the duration of a lease
 				clock.Pass(5 * time.Second)
 				<-first.renewed // this renewal may have begun before the clock moved
@@ -160,7 +160,7 @@ func TestStep_ends_when_another_process_takes_the_lease(t *testing.T) {
 		first.step()
 		first.watcher.RenewEvery(time.Millisecond)
 		inv := first.create()
-		first.pays(inv)
+		first.pay(inv)
 		first.net.cut = func(ctx context.Context) {
 			resume := first.pause()
 			second.takeOver(clock) // observes the transfer
@@ -189,7 +189,7 @@ func TestStep_releases_the_lease_to_a_process_that_can_scan(t *testing.T) {
 		first.step()
 		inv := second.create()
 		first.net.fault = errors.New("node is unreachable")
-		second.confirm(second.pays(inv))
+		second.confirm(second.pay(inv))
 		second.confirm()
 		for range 30 {
 			_, _ = first.watcher.Step(t.Context())
@@ -206,7 +206,7 @@ func TestStep_takes_the_lease_again_when_no_other_process_does(t *testing.T) {
 	onBoth(t, func(t *testing.T, first, _ *process, clock *clocktest.Clock) {
 		first.step()
 		inv := first.create()
-		first.pays(inv)
+		first.pay(inv)
 		first.net.fault = errors.New("node is unreachable")
 		for range 21 { // until it releases the lease
 			_, _ = first.watcher.Step(t.Context())

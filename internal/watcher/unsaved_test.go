@@ -18,7 +18,7 @@ func TestStep_keeps_the_cursor_when_a_payment_is_not_saved(t *testing.T) {
 	onBoth(t, func(t *testing.T, first, _ *process, clock *clocktest.Clock) {
 		first.step()
 		inv := first.create()
-		first.confirm(first.pays(inv))
+		first.confirm(first.pay(inv))
 		for range 30 { // so that the cursor can advance
 			first.confirm()
 		}

@@ -103,16 +103,16 @@ func (w *Watcher) Step(ctx context.Context) (behind bool, err error) {
 		}
 		w.index, w.epoch = newIndex(w.index), epoch
 	}
-	held, done := w.keepLease(ctx)
+	isLeader, done := w.keepLease(ctx)
 	defer done()
-	behind, err = w.scan(held, epoch)
+	behind, err = w.scan(isLeader, epoch)
 	w.scanned = err == nil
 	if w.shouldYield(ctx, err) {
 		done()
 		w.release(ctx)
 		w.index, w.epoch = newIndex(w.index), 0
 	}
-	if err != nil && errors.Is(context.Cause(held), invoice.ErrFenced) {
+	if err != nil && errors.Is(context.Cause(isLeader), invoice.ErrFenced) {
 		return false, fmt.Errorf("watch %s: %w", network, invoice.ErrFenced)
 	}
 	return behind, err
@@ -150,17 +150,17 @@ func (w *Watcher) scan(ctx context.Context, epoch int64) (behind bool, err error
 	if err != nil {
 		return false, fmt.Errorf("watch %s: progress: %w", network, err)
 	}
-	was := progress[network]
-	if err := w.load(ctx, was); err != nil {
+	before := progress[network]
+	if err := w.load(ctx, before); err != nil {
 		return false, fmt.Errorf("watch %s: %w", network, err)
 	}
 	start := time.Now()
-	snapshot, err := w.scanFrom(ctx, was.Cursor)
+	snapshot, err := w.scanFrom(ctx, before.Cursor)
 	if err != nil {
 		return false, fmt.Errorf("watch %s: %w", network, err)
 	}
-	lease := invoice.Lease{Network: network, Epoch: epoch, Sequence: was.Sequence + 1}
-	reached := was.After(snapshot, lease.Sequence)
+	lease := invoice.Lease{Network: network, Epoch: epoch, Sequence: before.Sequence + 1}
+	reached := before.After(snapshot, lease.Sequence)
 	if snapshot.Read.Hash != "" {
 		reached.Read, reached.Loaded = snapshot.Read, w.index.marks
 	}
@@ -172,7 +172,7 @@ func (w *Watcher) scan(ctx context.Context, epoch int64) (behind bool, err error
 		return false, fmt.Errorf("watch %s: save cursor: %w", network, err)
 	}
 	w.index.applySnapshot(snapshot)
-	if reached.Scanned.Before(was.Scanned) { // the clock was set back, so that dropped destinations may be watched again
+	if reached.Scanned.Before(before.Scanned) { // the clock was set back, so that dropped destinations may be watched again
 		w.index = newIndex(w.index)
 	}
 	w.index.drop(reached.Scanned)
@@ -234,18 +234,18 @@ func (w *Watcher) keepLease(ctx context.Context) (step context.Context, done fun
 }
 
 // load adds the destinations and transfers that were committed since the last scan to the index.
-func (w *Watcher) load(ctx context.Context, was invoice.Progress) error {
-	marks, err := w.Storage.Destinations(ctx, w.Network.ID(), w.index.marks, was.Scanned, w.index.add)
+func (w *Watcher) load(ctx context.Context, before invoice.Progress) error {
+	marks, err := w.Storage.Destinations(ctx, w.Network.ID(), w.index.marks, before.Scanned, w.index.add)
 	if err != nil {
 		return fmt.Errorf("load destinations: %w", err)
 	}
 	w.index.marks = marks
 	if w.index.unsettled {
-		if err := w.loadRises(ctx, was); err != nil {
+		if err := w.loadRises(ctx, before); err != nil {
 			return err
 		}
 	}
-	recorded, err := w.Storage.RecordedTransfers(ctx, w.Network.ID(), was.Cursor.Height)
+	recorded, err := w.Storage.RecordedTransfers(ctx, w.Network.ID(), before.Cursor.Height)
 	if err != nil {
 		return fmt.Errorf("load transfers: %w", err)
 	}
@@ -254,9 +254,9 @@ func (w *Watcher) load(ctx context.Context, was invoice.Progress) error {
 }
 
 // loadRises loads the recorded balances into the index.
-func (w *Watcher) loadRises(ctx context.Context, was invoice.Progress) error {
-	w.index.resetAccounts(was)
-	if err := w.Storage.Rises(ctx, w.Network.ID(), was.Scanned, w.index.addRise); err != nil {
+func (w *Watcher) loadRises(ctx context.Context, before invoice.Progress) error {
+	w.index.resetAccounts(before)
+	if err := w.Storage.Rises(ctx, w.Network.ID(), before.Scanned, w.index.addRise); err != nil {
 		return fmt.Errorf("load balances: %w", err)
 	}
 	w.index.unsettled = false

@@ -21,13 +21,13 @@ func TestRun_continues_immediately_below_the_tip(t *testing.T) {
 		<-first.net.Wake() // for the first block
 		first.net.behind = 3
 		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- first.watcher.Run(ctx) }() // the interval of scans is an hour
+		done := make(chan error)
+		go func() { done <- first.watcher.Run(ctx) }() // the interval of scans is an hour
 		for first.progress().Sequence < 5 {
 			<-first.saved
 		}
 		stop()
-		if err := <-ended; err != nil {
+		if err := <-done; err != nil {
 			t.Errorf("run: %v", err)
 		}
 		first.wantScans(5)
@@ -38,17 +38,17 @@ func TestStep_keeps_the_cursor_when_a_scan_fails(t *testing.T) {
 	onBoth(t, func(t *testing.T, first, _ *process, clock *clocktest.Clock) {
 		first.step()
 		inv := first.create()
-		tx := first.pays(inv)
+		tx := first.pay(inv)
 		first.confirm(tx)
 		for range 30 { // so that the cursor can advance
 			first.confirm()
 		}
 		before := first.progress()
-		broken := errors.New("node is unreachable")
-		first.net.fault = broken
+		errNode := errors.New("node is unreachable")
+		first.net.fault = errNode
 		clock.Pass(time.Second)
-		if _, err := first.watcher.Step(t.Context()); !errors.Is(err, broken) {
-			t.Errorf("got error %v, want %v", err, broken)
+		if _, err := first.watcher.Step(t.Context()); !errors.Is(err, errNode) {
+			t.Errorf("got error %v, want %v", err, errNode)
 		}
 		if got := first.progress(); !cmp.Equal(got, before) {
 			t.Errorf("progress changed from %v to %v", before, got)
@@ -69,7 +69,7 @@ func TestStep_finds_destinations_that_are_newer_than_the_last_scan(t *testing.T)
 		for range 3 {
 			first.step()
 			inv := second.create() // in the process without the lease
-			second.pays(inv)
+			second.pay(inv)
 			first.step()
 			if got := second.reload(inv).State.Status; got != invoice.Pending {
 				t.Errorf("invoice is %s, want %s", got, invoice.Pending)
@@ -87,7 +87,7 @@ func TestStep_keeps_destinations_when_the_clock_was_ahead_for_one_scan(t *testin
 		first.step()
 		clock.Pass(-40 * 24 * time.Hour)
 		first.step()
-		first.confirm(first.pays(inv))
+		first.confirm(first.pay(inv))
 		first.confirm()
 		first.step()
 		for range 200 {
@@ -104,7 +104,7 @@ func TestStep_fails_when_a_recorded_transfer_is_missing_from_its_block(t *testin
 	onBoth(t, func(t *testing.T, first, _ *process, _ *clocktest.Clock) {
 		first.step()
 		inv := first.create()
-		first.confirm(first.pays(inv))
+		first.confirm(first.pay(inv))
 		first.confirm()
 		first.step()
 		before := first.progress()

@@ -26,16 +26,16 @@ import (
 func TestWorker_signs_the_bytes_of_the_event(t *testing.T) {
 	onBoth(t, func(t *testing.T, l *lab) {
 		r := newReceiver(t)
-		e := l.endpoint(r.url)
+		endpoint := l.endpoint(r.url)
 		l.createInvoice("a")
 		l.send()
-		e2, err := l.endpoints.Rotate(t.Context(), "m", e.ID)
+		e2, err := l.endpoints.Rotate(t.Context(), "m", endpoint.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
 		l.addEvents("a", invoice.EventPending)
 		l.send()
-		e3, err := l.endpoints.Finish(t.Context(), "m", e.ID)
+		e3, err := l.endpoints.Finish(t.Context(), "m", endpoint.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func TestWorker_signs_the_bytes_of_the_event(t *testing.T) {
 		if len(got) != 3 {
 			t.Fatalf("got %d requests, want 3", len(got))
 		}
-		for i, secrets := range [][]string{{e.Secret}, {e.Secret, e2.NextSecret}, {e2.NextSecret}} {
+		for i, secrets := range [][]string{{endpoint.Secret}, {endpoint.Secret, e2.NextSecret}, {e2.NextSecret}} {
 			version := i + 1
 			types := []invoice.EventType{invoice.EventCreated, invoice.EventPending, invoice.EventPaid}
 			want := l.event("a", types[i], int64(version))
@@ -60,7 +60,7 @@ func TestWorker_signs_the_bytes_of_the_event(t *testing.T) {
 			if h.Get("X-Processing-Timestamp") != timestamp || h.Get("Content-Type") != "application/json" {
 				t.Errorf("got headers %v", h)
 			}
-			if key := []string{e.Key, e.Key, e3.Key}[i]; h.Get("X-Processing-Key") != key {
+			if key := []string{endpoint.Key, endpoint.Key, e3.Key}[i]; h.Get("X-Processing-Key") != key {
 				t.Errorf("got key %q, want %q", h.Get("X-Processing-Key"), key)
 			}
 			if want := hmac(t, secrets[0], want.Body); h.Get("X-Processing-Signature") != want {
@@ -107,7 +107,7 @@ func openssl(t *testing.T, message []byte, args ...string) string {
 func TestWorker_retries_until_the_receiver_accepts(t *testing.T) {
 	onBoth(t, func(t *testing.T, l *lab) {
 		failing, healthy := newReceiver(t), newReceiver(t)
-		e := l.endpoint(failing.url)
+		endpoint := l.endpoint(failing.url)
 		l.endpoint(healthy.url)
 		failing.answer(http.StatusInternalServerError)
 		for _, id := range []string{"a", "b", "c"} {
@@ -141,7 +141,7 @@ func TestWorker_retries_until_the_receiver_accepts(t *testing.T) {
 				t.Errorf("got %q of invoice %s at the end, want all three", order, id)
 			}
 			for version := range 3 {
-				d, _ := l.delivery(e, fmt.Sprintf("evt_%s_%d", id, version+1))
+				d, _ := l.delivery(endpoint, fmt.Sprintf("evt_%s_%d", id, version+1))
 				if d.State != merchant.DeliveryDone {
 					t.Errorf("got %+v, want it delivered", d)
 				}

@@ -155,10 +155,10 @@ func TestRules_have_the_bounds_of_the_domain(t *testing.T) {
 		{api.CheckoutRequest{}, "order_id", api.MaxShopperOrderID},
 		{api.CheckoutRequest{}, "note", api.MaxShopperNote},
 	} {
-		of := reflect.TypeOf(tt.request)
-		for _, f := range api.FieldsOf(of) {
+		requestType := reflect.TypeOf(tt.request)
+		for _, f := range api.FieldsOf(requestType) {
 			if f.Name == tt.field && f.Rule.Bounds[len(f.Rule.Bounds)-1] != tt.want {
-				t.Errorf("%s.%s has the bounds %d, want %d", of.Name(), f.Name, f.Rule.Bounds, tt.want)
+				t.Errorf("%s.%s has the bounds %d, want %d", requestType.Name(), f.Name, f.Rule.Bounds, tt.want)
 			}
 		}
 	}

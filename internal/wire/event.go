@@ -14,11 +14,11 @@ import (
 
 // EventTypes returns the types of events in a feed, from which an endpoint may choose.
 func EventTypes() []string {
-	var all []string
+	var types []string
 	for _, t := range invoice.EventTypes {
-		all = append(all, string(t))
+		types = append(types, string(t))
 	}
-	return append(all, merchant.EventWalletChanged, account.EventChanged)
+	return append(types, merchant.EventWalletChanged, account.EventChanged)
 }
 
 // safeOrder matches an order_id that does not change when a receiver parses and encodes it again.
@@ -29,14 +29,14 @@ var safeOrder = regexp.MustCompile(`^[A-Za-z0-9._~-]+$`)
 // encodes the body again before it computes the hash gets the same bytes.
 func Event(inv *invoice.Invoice, e invoice.Event) []byte {
 	t, state := inv.Terms, inv.State
-	reported, more := inv.ReportedPayments()
+	reported, omitted := inv.ReportedPayments()
 	event := api.Event{
 		ID: e.ID, Type: string(e.Type), Version: e.Version, CreatedAt: Time(e.CreatedAt), Mode: string(inv.Mode),
 		ForeignID: inv.ID, Status: string(state.Status), Exceptions: texts(inv.State.Exceptions),
 		ClientAmount: t.Price.String(), ClientCurrency: t.Price.Currency().Code,
 		PaidAmount: state.Paid.String(), DueAmount: state.Due.String(), OverpaidAmount: state.Overpaid.String(),
 		ToleranceAmount: t.Rules.Tolerance.String(), PaidCount: inv.PaidCount, FirstPaidAt: Time(inv.FirstPaidAt), Accepted: acceptance(inv),
-		DisableConvert: t.DisableSale, Payments: payments(inv, reported), MorePayments: more, Conversions: sales(inv),
+		DisableConvert: t.DisableSale, Payments: payments(inv, reported), MorePayments: omitted, Conversions: sales(inv),
 	}
 	if safeOrder.MatchString(t.OrderID) {
 		event.OrderID = t.OrderID

@@ -26,11 +26,11 @@ func paymentMethods(invoices *invoice.Service, inv *invoice.Invoice, evaluation 
 
 func paymentMethod(inv *invoice.Invoice, evaluation *invoice.Evaluation, m invoice.Method, p invoice.Price) api.PaymentMethod {
 	a, due := m.Asset, evaluation.Rest(m)
-	ask := due
-	if ask.IsZero() { // nothing is due: the link has the whole price
-		ask = p.Expected
+	requested := due
+	if requested.IsZero() { // nothing is due: the link has the whole price
+		requested = p.Expected
 	}
-	link := a.Link(m.Destination.Address, ask, inv.Terms.Merchant)
+	link := a.Link(m.Destination.Address, requested, inv.Terms.Merchant)
 	method := api.PaymentMethod{
 		CryptoCurrency: a.Code, Symbol: a.Symbol, Name: a.Name, Network: string(a.Network), NetworkName: a.NetworkName,
 		Contract: a.Contract, Decimals: a.Currency.Decimals, Address: m.Destination.Address,

@@ -16,7 +16,7 @@ func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID
 	now := invoices.Now()
 	t, state := inv.Terms, inv.State
 	evaluation := invoices.Evaluation(inv)
-	reported, more := evaluation.ReportedPayments()
+	reported, omitted := evaluation.ReportedPayments()
 	r := api.Resource{
 		ForeignID: inv.ID, OrderID: t.OrderID, Mode: string(inv.Mode), Version: inv.Version,
 		Status: string(state.Status), Exceptions: texts(state.Exceptions),
@@ -27,7 +27,7 @@ func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID
 		ToleranceAmount: t.Rules.Tolerance.String(), PaidCount: inv.PaidCount, FirstPaidAt: Time(inv.FirstPaidAt), Accepted: acceptance(inv),
 		AllowPaidExpired: t.AllowPaidExpired, DisableConvert: t.DisableSale,
 		SecondsLeft:    secondsLeft(min(inv.ExpiresAt().Sub(now.Add(inv.Clock)), inv.Quote().Until.Sub(inv.Quote().From))),
-		PaymentMethods: paymentMethods(invoices, inv, evaluation, behind), Payments: payments(inv, reported), MorePayments: more, Conversions: sales(inv), Quotes: quotes(inv),
+		PaymentMethods: paymentMethods(invoices, inv, evaluation, behind), Payments: payments(inv, reported), MorePayments: omitted, Conversions: sales(inv), Quotes: quotes(inv),
 		RateSource: inv.Quote().Source, MerchantName: t.Merchant, Description: t.Description, Metadata: t.Metadata,
 		Language: t.Language, URLSuccess: t.URLSuccess, URLFailure: t.URLFailure, RefundCurrency: inv.Refund.Asset, RefundAddress: inv.Refund.Address,
 		WatchedUntil: Time(inv.ExpiresAt().Add(invoice.WatchPeriod)), MayRequote: evaluation.MayRequote(invoice.Shopper, now),

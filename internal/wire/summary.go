@@ -27,9 +27,9 @@ func Summary(s invoice.Summary) api.Summary {
 
 // texts returns the texts of a list, which is not nil.
 func texts[T ~string](list []T) []string {
-	all := make([]string, len(list))
+	texts := make([]string, len(list))
 	for i, word := range list {
-		all[i] = string(word)
+		texts[i] = string(word)
 	}
-	return all
+	return texts
 }

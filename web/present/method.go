@@ -13,7 +13,7 @@ import (
 // methods returns every payment method. rest is true if a part of the price has been paid already. A
 // service that implements only the specification returns no names of coins and networks and no payment
 // links. The page then omits them.
-func methods(r api.Resource, s scene, isRest bool) []views.Method {
+func methods(r api.Resource, s pageContext, isRest bool) []views.Method {
 	views.DrawQRs(codeTexts(r))
 	list := make([]views.Method, len(r.PaymentMethods))
 	chosen := 0
@@ -34,7 +34,7 @@ func methods(r api.Resource, s scene, isRest bool) []views.Method {
 	return list
 }
 
-func method(r api.Resource, m api.PaymentMethod, s scene, isRest bool) views.Method {
+func method(r api.Resource, m api.PaymentMethod, s pageContext, isRest bool) views.Method {
 	amount := m.DueAmount
 	if amount == "" {
 		amount = m.ExpectedAmount
@@ -65,7 +65,7 @@ func method(r api.Resource, m api.PaymentMethod, s scene, isRest bool) views.Met
 // drawCodes chooses the contents of the QR codes. For tokens the code is of the address alone: some
 // wallets send to the first address in a payment link, which is the contract's. The code with the amount
 // is drawn when the reader asks for it, because it has three times the size and takes the most time.
-func drawCodes(v *views.Method, m api.PaymentMethod, s scene, isRest bool) {
+func drawCodes(v *views.Method, m api.PaymentMethod, s pageContext, isRest bool) {
 	number := s.Decimal(v.Amount)
 	amount := number + " " + v.Unit
 	withAmount := views.Picture{Title: s.Text("qr.pay", "Amount", amount, "Shop", s.shop)}
@@ -128,7 +128,7 @@ func qr(text string) views.QR {
 }
 
 // methodNotes returns what a shopper must know about a method before paying with it.
-func methodNotes(m api.PaymentMethod, s scene, isRest bool) []views.Note {
+func methodNotes(m api.PaymentMethod, s pageContext, isRest bool) []views.Note {
 	var notes []views.Note
 	if m.ChainID != "" {
 		text := s.Text("note.network.text", "Unit", symbol(m))
@@ -179,7 +179,7 @@ func methodNetwork(r api.Resource, m api.PaymentMethod) string {
 
 // addressLabel returns the label of an address, which names its network or coin. If rest is true, it also
 // says that the address is the same as before.
-func addressLabel(m api.PaymentMethod, s scene, isRest bool) string {
+func addressLabel(m api.PaymentMethod, s pageContext, isRest bool) string {
 	switch {
 	case m.ChainID != "" && isRest:
 		return s.Text("method.address.network.rest", "Network", m.NetworkName)
@@ -199,7 +199,7 @@ func symbol(m api.PaymentMethod) string {
 }
 
 // unit returns a currency as it is written after an amount: "BTC", "USDC on Base".
-func unit(r api.Resource, s scene, code string) string {
+func unit(r api.Resource, s pageContext, code string) string {
 	for _, m := range r.PaymentMethods {
 		if m.CryptoCurrency != code {
 			continue
@@ -219,7 +219,7 @@ func unit(r api.Resource, s scene, code string) string {
 
 // price returns the price of a coin: "1 BTC = €86,420.00". A service that implements only the
 // specification returns prices in euro and dollars only.
-func price(r api.Resource, m api.PaymentMethod, s scene) string {
+func price(r api.Resource, m api.PaymentMethod, s pageContext) string {
 	rate := cmp.Or(m.RateClient, map[string]string{"EUR": m.RateEUR, "USD": m.RateUSD}[r.ClientCurrency])
 	if rate == "" {
 		return ""

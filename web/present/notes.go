@@ -7,7 +7,7 @@ import (
 
 // showSetback sets the title and the announcement for a payment that the network dropped or reorganised,
 // or that is in another asset. They say that no money is lost.
-func showSetback(p *views.Payment, r api.Resource, s scene) {
+func showSetback(p *views.Payment, r api.Resource, s pageContext) {
 	kind := state(p.Kind)
 	switch {
 	case hasException(r, api.ExceptionReplaced) && kind == waiting:
@@ -26,7 +26,7 @@ func showSetback(p *views.Payment, r api.Resource, s scene) {
 
 // exceptionNotes returns notes about the invoice's exceptions. It omits exceptions that the state of the
 // page already shows, such as a late payment of an expired invoice.
-func exceptionNotes(r api.Resource, s scene) []views.Note {
+func exceptionNotes(r api.Resource, s pageContext) []views.Note {
 	var notes []views.Note
 	unpaid := r.Status == api.StatusCreated || r.Status == api.StatusPending
 	if hasException(r, api.ExceptionReplaced) && unpaid && !isZero(r.DueAmount) {
@@ -66,7 +66,7 @@ func exceptionNotes(r api.Resource, s scene) []views.Note {
 
 // wrongAssetText returns the sentence that names the payments in assets that the invoice does not offer.
 // If the service returned no payments, the sentence names no amount.
-func wrongAssetText(r api.Resource, s scene) string {
+func wrongAssetText(r api.Resource, s pageContext) string {
 	if amounts := received(r, s, wrong); amounts != "" {
 		return s.Text("wrong.arrived", "Amount", amounts)
 	}

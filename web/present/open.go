@@ -7,7 +7,7 @@ import (
 	"chequer/views"
 )
 
-func showWaiting(p *views.Payment, r api.Resource, s scene) {
+func showWaiting(p *views.Payment, r api.Resource, s pageContext) {
 	p.Title = s.Text("pay.title", "Shop", s.shop)
 	p.Heading, p.Open = s.Text("waiting.heading"), true
 	p.Clock = clock(r, s)
@@ -27,7 +27,7 @@ func showWaiting(p *views.Payment, r api.Resource, s scene) {
 	p.Steps = steps(s, "now", "", "")
 }
 
-func showPartial(p *views.Payment, r api.Resource, s scene) {
+func showPartial(p *views.Payment, r api.Resource, s pageContext) {
 	due := s.Fiat(r.DueAmount, r.ClientCurrency)
 	p.Title = title(s.Text("partial.title", "Amount", due), s)
 	p.Due = views.Due{Label: s.Text("due.rest"), Amount: due}
@@ -51,7 +51,7 @@ func showPartial(p *views.Payment, r api.Resource, s scene) {
 }
 
 // showPartialEnded fills the page of a partly paid invoice whose quote expired.
-func showPartialEnded(p *views.Payment, r api.Resource, s scene, due string) {
+func showPartialEnded(p *views.Payment, r api.Resource, s pageContext, due string) {
 	p.Say = s.Text("partial.ended.say", "Amount", due)
 	p.Due.Line = s.Text("partial.ended.line")
 	p.Notes = []views.Note{{
@@ -65,7 +65,7 @@ func showPartialEnded(p *views.Payment, r api.Resource, s scene, due string) {
 }
 
 // showEnded fills the page of an invoice whose quote expired, but which is not expired yet.
-func showEnded(p *views.Payment, r api.Resource, s scene) {
+func showEnded(p *views.Payment, r api.Resource, s pageContext) {
 	p.Title = title(s.Text("ended.title"), s)
 	setQuoteEnd(&p.Due, r, s)
 	p.Heading = s.Text("ended.heading")
@@ -95,13 +95,13 @@ func showEnded(p *views.Payment, r api.Resource, s scene) {
 
 // showByHand fills the page of an invoice whose quote expired and whose payments the shop checks by hand.
 // The page must not invite the shopper to pay twice.
-func showByHand(p *views.Payment, r api.Resource, s scene) {
+func showByHand(p *views.Payment, r api.Resource, s pageContext) {
 	p.Lead = s.opening("ended.hand", "Shop", s.shop, "Reference", views.Reference(r.ForeignID))
 	p.Say = joined(s.Text("ended.say.hand"), p.Lead)
 	p.Return = returnLink(r.URLFailure, r, s, s.Text("link.return", "Shop", s.shop))
 }
 
-func showSeen(p *views.Payment, r api.Resource, s scene) {
+func showSeen(p *views.Payment, r api.Resource, s pageContext) {
 	p.Title = title(s.Text("seen.title"), s)
 	p.Due = views.Due{Label: s.Text("due.received"), Amount: s.Fiat(sent(r), r.ClientCurrency), Coins: received(r, s, counted)}
 	p.Heading, p.Open = s.Text("seen.heading"), true
@@ -117,7 +117,7 @@ func showSeen(p *views.Payment, r api.Resource, s scene) {
 }
 
 // clock returns the end of the quote and the time until then.
-func clock(r api.Resource, s scene) views.Clock {
+func clock(r api.Resource, s pageContext) views.Clock {
 	return views.Clock{
 		Until: s.TimeOfDay(r.ExpiredAt, s.Now), Machine: r.ExpiredAt,
 		Left: strconv.FormatInt(r.SecondsLeft, 10),
@@ -125,14 +125,14 @@ func clock(r api.Resource, s scene) views.Clock {
 }
 
 // setQuoteEnd sets the line that says when the quote expired.
-func setQuoteEnd(due *views.Due, r api.Resource, s scene) {
+func setQuoteEnd(due *views.Due, r api.Resource, s pageContext) {
 	if end := s.TimeOfDay(r.ExpiredAt, s.Now); end != "" {
 		due.Until = views.Moment{Machine: r.ExpiredAt, Text: end}
 		due.Line, due.Rest = s.Around("ended.held", "Time")
 	}
 }
 
-func steps(s scene, wait, seen, confirmed string) []views.Step {
+func steps(s pageContext, wait, seen, confirmed string) []views.Step {
 	return []views.Step{
 		{Text: s.Text("step.waiting"), State: wait}, {Text: s.Text("step.seen"), State: seen}, {Text: s.Text("step.confirmed"), State: confirmed},
 	}

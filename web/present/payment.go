@@ -16,8 +16,8 @@ import (
 // ReloadInterval is the interval at which a page without a script reloads itself if the shopper asked for it.
 const ReloadInterval = 20 * time.Second
 
-// scene holds the data, other than the invoice, with which the page of an invoice is rendered.
-type scene struct {
+// pageContext holds the data, other than the invoice, with which the page of an invoice is rendered.
+type pageContext struct {
 	Frame
 	page   views.Page
 	self   string // path of the page
@@ -30,7 +30,7 @@ type scene struct {
 func (f Frame) Payment(snapshot client.Snapshot, method string, auto bool) views.Payment {
 	r := snapshot.Resource
 	r.OrderID, r.Description = printable(r.OrderID), printable(r.Description)
-	s := scene{
+	s := pageContext{
 		Frame: f, page: f.paymentFrame(r), self: f.Path("/invoice/" + r.ForeignID), method: method, shop: f.shopInSentence(r.MerchantName),
 	}
 	p := content(r, s)
@@ -106,7 +106,7 @@ var versionForm = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
 
 // content returns the content of an invoice's page. Every fact comes from the resource. The page
 // omits facts that the service omits.
-func content(r api.Resource, s scene) views.Payment {
+func content(r api.Resource, s pageContext) views.Payment {
 	kind, price := stateOf(r), s.Fiat(r.ClientAmount, r.ClientCurrency)
 	p := views.Payment{
 		Page:    s.page,
@@ -151,7 +151,7 @@ func content(r api.Resource, s scene) views.Payment {
 }
 
 // banner returns the text that marks a test invoice, and demo rates; empty for a live invoice.
-func banner(r api.Resource, s scene) string {
+func banner(r api.Resource, s pageContext) string {
 	switch {
 	case r.Mode != "test":
 		return ""
@@ -163,7 +163,7 @@ func banner(r api.Resource, s scene) string {
 
 // label returns the lines that identify the invoice: the shop's order number, if there is one, and the
 // reference.
-func label(r api.Resource, s scene) []string {
+func label(r api.Resource, s pageContext) []string {
 	reference := s.Text("head.reference", "Reference", views.Reference(r.ForeignID))
 	if r.OrderID != "" {
 		return []string{s.Text("head.order", "Order", r.OrderID) + " ·", reference}
@@ -172,7 +172,7 @@ func label(r api.Resource, s scene) []string {
 }
 
 // summary returns the summary of the order or the payment.
-func summary(r api.Resource, s scene, price string) views.Summary {
+func summary(r api.Resource, s pageContext, price string) views.Summary {
 	heading := s.Text("summary.payment")
 	if r.OrderID != "" || r.Description != "" {
 		heading = s.Text("summary.order")
@@ -185,7 +185,7 @@ func summary(r api.Resource, s scene, price string) views.Summary {
 }
 
 // title returns the title of a page, with the shop's name if it has one.
-func title(words string, s scene) string {
+func title(words string, s pageContext) string {
 	if s.shop == s.Text("shop.unnamed") {
 		return words
 	}

@@ -14,7 +14,7 @@ const CodeNoAddress = "no_address"
 
 // showRefund adds the form for a refund address if the shopper paid too much, too little or too late. If
 // the shopper has given an address, it adds that address instead.
-func showRefund(p *views.Payment, r api.Resource, s scene) {
+func showRefund(p *views.Payment, r api.Resource, s pageContext) {
 	options := currencies(r, s)
 	if len(options) == 0 || !asksRefund(r) {
 		return
@@ -51,7 +51,7 @@ func asksRefund(r api.Resource) bool {
 }
 
 // currencies returns the currencies of the payments, each once.
-func currencies(r api.Resource, s scene) []views.Currency {
+func currencies(r api.Resource, s pageContext) []views.Currency {
 	var list []views.Currency
 	for _, t := range r.Payments {
 		isPresent := t.State != "dust" && onNetwork(t)
@@ -66,7 +66,7 @@ func currencies(r api.Resource, s scene) []views.Currency {
 }
 
 // refundLabel returns the label of the field for a refund address, which names its network or coin.
-func refundLabel(r api.Resource, s scene, code string) string {
+func refundLabel(r api.Resource, s pageContext, code string) string {
 	for _, m := range r.PaymentMethods {
 		switch {
 		case m.CryptoCurrency != code:

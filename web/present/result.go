@@ -8,7 +8,7 @@ import (
 	"chequer/views"
 )
 
-func showPaid(p *views.Payment, r api.Resource, s scene) {
+func showPaid(p *views.Payment, r api.Resource, s pageContext) {
 	p.Title = title(s.Text("paid.title"), s)
 	p.Say = joined(s.Text("paid.say"), confirmedSubject(r, s))
 	p.Due.Label, p.Due.Coins = s.Text("due.paid"), received(r, s, counted)
@@ -33,7 +33,7 @@ func showPaid(p *views.Payment, r api.Resource, s scene) {
 }
 
 // confirmedSubject returns the sentence that the order or the payment is confirmed.
-func confirmedSubject(r api.Resource, s scene) string {
+func confirmedSubject(r api.Resource, s pageContext) string {
 	if r.OrderID != "" {
 		return s.Text("paid.order", "Order", r.OrderID)
 	}
@@ -41,7 +41,7 @@ func confirmedSubject(r api.Resource, s scene) string {
 }
 
 // receiptFacts returns the facts of a paid page about the payment, or about each of several payments.
-func receiptFacts(r api.Resource, s scene) []views.Fact {
+func receiptFacts(r api.Resource, s pageContext) []views.Fact {
 	confirmed := moment(r.PaidAt, s)
 	facts := []views.Fact{
 		{Label: s.Text("fact.reference"), Value: views.Reference(r.ForeignID), Code: true},
@@ -73,7 +73,7 @@ func shortfall(r api.Resource) string {
 }
 
 // paidRate returns the price at which a coin was counted; empty if there were several quotes.
-func paidRate(r api.Resource, s scene) string {
+func paidRate(r api.Resource, s pageContext) string {
 	for _, m := range r.PaymentMethods {
 		if m.CryptoCurrency == r.PaidCurrency && len(r.Quotes) == 1 {
 			return price(r, m, s)
@@ -83,7 +83,7 @@ func paidRate(r api.Resource, s scene) string {
 }
 
 // showExtra fills the page of an overpaid invoice.
-func showExtra(p *views.Payment, r api.Resource, s scene) {
+func showExtra(p *views.Payment, r api.Resource, s pageContext) {
 	extra := s.Fiat(r.OverpaidAmount, r.ClientCurrency)
 	p.Title = title(s.Text("extra.title", "Amount", extra), s)
 	p.Due.Amount = s.Fiat(sent(r), r.ClientCurrency)
@@ -102,7 +102,7 @@ func showExtra(p *views.Payment, r api.Resource, s scene) {
 	p.Notes = []views.Note{{Kind: "ok", Strong: s.Text("extra.note", "Amount", extra), Text: request}}
 }
 
-func showExpired(p *views.Payment, r api.Resource, s scene) {
+func showExpired(p *views.Payment, r api.Resource, s pageContext) {
 	p.Title = title(s.Text("expired.title"), s)
 	setQuoteEnd(&p.Due, r, s)
 	p.Heading = s.Text("ended.heading")
@@ -132,7 +132,7 @@ func showExpired(p *views.Payment, r api.Resource, s scene) {
 }
 
 // requoteText returns the sentence that the order or the payment can still be paid with a new quote.
-func requoteText(r api.Resource, s scene) string {
+func requoteText(r api.Resource, s pageContext) string {
 	if r.OrderID != "" {
 		return s.Text("expired.requote.order", "Order", r.OrderID)
 	}
@@ -140,7 +140,7 @@ func requoteText(r api.Resource, s scene) string {
 }
 
 // sentAlready returns the note for a shopper whose payment may arrive late.
-func sentAlready(r api.Resource, s scene) views.Note {
+func sentAlready(r api.Resource, s pageContext) views.Note {
 	reference := views.Reference(r.ForeignID)
 	note := views.Note{Strong: s.Text("sent.already"), Text: s.Text("expired.keep", "Reference", reference)}
 	if watchedUntil := moment(r.WatchedUntil, s); watchedUntil.Text != "" && !byHand(r) {
@@ -150,7 +150,7 @@ func sentAlready(r api.Resource, s scene) views.Note {
 	return note
 }
 
-func showLate(p *views.Payment, r api.Resource, s scene) {
+func showLate(p *views.Payment, r api.Resource, s pageContext) {
 	p.Title = title(s.Text("late.title"), s)
 	p.Say = s.Text("late.say", "Shop", s.shop)
 	p.Due = lateDue(r, s, p.Due)
@@ -166,7 +166,7 @@ func showLate(p *views.Payment, r api.Resource, s scene) {
 // lateDue returns the late payments for the head of the page: their fiat value if it is known, otherwise
 // their amounts. Late payments do not count, so the service usually states no value. If the late payments
 // cover the whole price, their value is that price.
-func lateDue(r api.Resource, s scene, requested views.Due) views.Due {
+func lateDue(r api.Resource, s pageContext, requested views.Due) views.Due {
 	coins, label := received(r, s, isLate), s.Text("due.late")
 	if value := fiatValue(r, isLate); value != "" {
 		return views.Due{Label: label, Amount: s.Fiat(value, r.ClientCurrency), Coins: coins}
@@ -180,7 +180,7 @@ func lateDue(r api.Resource, s scene, requested views.Due) views.Due {
 	return views.Due{Label: label, Amount: coins, Long: true}
 }
 
-func showDeclined(p *views.Payment, r api.Resource, s scene) {
+func showDeclined(p *views.Payment, r api.Resource, s pageContext) {
 	p.Title = title(s.Text("declined.title"), s)
 	p.Say = s.opening("declined.say", "Shop", s.shop)
 	p.Due.Label = s.Text("declined.title")
@@ -197,7 +197,7 @@ func showDeclined(p *views.Payment, r api.Resource, s scene) {
 
 // latenessText returns the sentence with the time between the end of the quote and the first late payment, in
 // the largest unit that is precise enough.
-func latenessText(r api.Resource, s scene) string {
+func latenessText(r api.Resource, s pageContext) string {
 	late, known := lateBy(r)
 	switch {
 	case !known:

@@ -9,7 +9,7 @@ import (
 
 // backLink returns the link back to the shop: to its address for paid or for failed payments, or to the
 // storefront.
-func backLink(r api.Resource, s scene) views.Link {
+func backLink(r api.Resource, s pageContext) views.Link {
 	if r.Status == api.StatusPaid {
 		return returnLink(r.URLSuccess, r, s, s.Text("link.back", "Shop", s.shop))
 	}
@@ -21,7 +21,7 @@ func backLink(r api.Resource, s scene) views.Link {
 
 // againLink returns the link to start a new payment: at the shop's address for failures, or at the
 // storefront.
-func againLink(r api.Resource, s scene) views.Link {
+func againLink(r api.Resource, s pageContext) views.Link {
 	if link := returnLink(r.URLFailure, r, s, s.Text("link.again")); link.URL != "" {
 		return link
 	}
@@ -29,7 +29,7 @@ func againLink(r api.Resource, s scene) views.Link {
 }
 
 // quietReturn returns the link back to the shop, shown beside a more useful action.
-func quietReturn(r api.Resource, s scene) views.Link {
+func quietReturn(r api.Resource, s pageContext) views.Link {
 	link := returnLink(r.URLFailure, r, s, s.Text("link.return", "Shop", s.shop))
 	link.Quiet = true
 	return link
@@ -37,7 +37,7 @@ func quietReturn(r api.Resource, s scene) views.Link {
 
 // returnLink returns the link to an address of the shop, with the invoice's ID added; empty if it is not a
 // web address. A request of the address does not prove a payment, so the shop must ask the service.
-func returnLink(address string, r api.Resource, s scene, text string) views.Link {
+func returnLink(address string, r api.Resource, s pageContext, text string) views.Link {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
 		return views.Link{}

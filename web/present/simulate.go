@@ -44,7 +44,7 @@ func SimulateRequest(button, method string) (r api.SimulateRequest, ok bool) {
 
 // simulation returns the test tools that are possible now. If the page offers no choice of methods, the
 // tools act on the method of the last payment or, without one, on the chosen or first method.
-func simulation(r api.Resource, s scene, p views.Payment) views.Simulate {
+func simulation(r api.Resource, s pageContext, p views.Payment) views.Simulate {
 	tools := views.Simulate{
 		Action: s.Keep(s.self + "/simulate"),
 		Groups: []views.Simulations{{Heading: s.Text("simulate.arrives"), Actions: withTexts(s, arrivals)}},
@@ -72,7 +72,7 @@ func simulation(r api.Resource, s scene, p views.Payment) views.Simulate {
 }
 
 // withTexts returns the simulations with the keys of their texts replaced by the texts.
-func withTexts(s scene, list []views.Simulation) []views.Simulation {
+func withTexts(s pageContext, list []views.Simulation) []views.Simulation {
 	labelled := make([]views.Simulation, len(list))
 	for i, simulation := range list {
 		labelled[i] = views.Simulation{Value: simulation.Value, Text: s.Text(simulation.Text)}

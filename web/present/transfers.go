@@ -23,7 +23,7 @@ func isLate(t api.Payment) bool { return t.State == "late" }
 func coin(code string) money.Currency { return money.Currency{Code: code, Decimals: 18} }
 
 // received returns the sum of the selected payments by currency: "0.0005 BTC + 12 EURC on Base".
-func received(r api.Resource, s scene, selects func(api.Payment) bool) string {
+func received(r api.Resource, s pageContext, selects func(api.Payment) bool) string {
 	var order []string
 	sums := map[string]money.Amount{}
 	for _, t := range r.Payments {
@@ -112,7 +112,7 @@ func arrived(r api.Resource) string {
 }
 
 // payments returns the facts of each selected payment, followed by the invoice's reference.
-func payments(r api.Resource, s scene, selects func(api.Payment) bool) []views.Fact {
+func payments(r api.Resource, s pageContext, selects func(api.Payment) bool) []views.Fact {
 	var facts []views.Fact
 	for _, t := range r.Payments {
 		if !selects(t) {
@@ -133,13 +133,13 @@ func payments(r api.Resource, s scene, selects func(api.Payment) bool) []views.F
 	return nonEmpty(facts)
 }
 
-func transaction(tx string, s scene) views.Fact {
+func transaction(tx string, s pageContext) views.Fact {
 	return views.Fact{Label: s.Text("fact.transaction"), Value: tx, Code: true, Long: true}
 }
 
 // depth returns the text on the confirmations of a payment; empty if the service does not report the required
 // confirmations.
-func depth(t api.Payment, s scene) string {
+func depth(t api.Payment, s pageContext) string {
 	switch {
 	case t.Required == 0:
 		return ""
@@ -173,7 +173,7 @@ func slowest(r api.Resource) (api.Payment, bool) {
 
 // moment converts a time in the API's format to the form that pages show. It returns the zero Moment if
 // the time is invalid.
-func moment(wire string, s scene) views.Moment {
+func moment(wire string, s pageContext) views.Moment {
 	text := s.Moment(wire)
 	if text == "" {
 		return views.Moment{}

@@ -21,7 +21,7 @@ const testNetwork = "simnet"
 
 // walletRequest returns the payment that a browser wallet is asked to send, with the amount on the page in
 // the smallest units. It is empty for networks that are not EVM networks, and for malformed values.
-func walletRequest(m api.PaymentMethod, s scene, amount string) views.Request {
+func walletRequest(m api.PaymentMethod, s pageContext, amount string) views.Request {
 	due, err := money.Parse(amount, money.Currency{Code: m.CryptoCurrency, Decimals: m.Decimals})
 	if err != nil || due.IsZero() || !chainID.MatchString(m.ChainID) || !evmAddress.MatchString(m.Address) ||
 		m.Contract != "" && !evmAddress.MatchString(m.Contract) {
@@ -44,7 +44,7 @@ func walletRequest(m api.PaymentMethod, s scene, amount string) views.Request {
 // the wallet as on a desktop. The link is a prefix followed by the address of the page without its scheme.
 // See https://docs.metamask.io/sdk/guides/use-deeplinks, "Open a dapp inside the in-app browser". The link
 // is empty if the wallet could not send the payment or could not reach the page.
-func walletApp(r api.Resource, m api.PaymentMethod, s scene, amount string) string {
+func walletApp(r api.Resource, m api.PaymentMethod, s pageContext, amount string) string {
 	page, secure := strings.CutPrefix(s.BaseURL, "https://")
 	if !secure || m.Network == testNetwork || walletRequest(m, s, amount).Units == "" {
 		return ""

@@ -405,11 +405,11 @@ func TestScan_is_complete_after_an_error(t *testing.T) {
 func TestScan_shows_a_transaction_once(t *testing.T) {
 	t.Parallel()
 	s := newSource(110)
-	mined, waits, stolen := pay("mined", "mine", 1), pay("waits", "mine", 2), pay("stolen", "mine", 3)
+	mined, waits, doubleSpent := pay("mined", "mine", 1), pay("waits", "mine", 2), pay("stolen", "mine", 3)
 	conflict := pay("thief", "other", 3)
-	conflict.Spends = stolen.Spends
+	conflict.Spends = doubleSpent.Spends
 	s.mineBlock("a", mined, conflict)
-	s.waiting = []bitcoin.Tx{mined, waits, stolen}
+	s.waiting = []bitcoin.Tx{mined, waits, doubleSpent}
 	s.seen["mined"], s.seen["waits"] = time.Unix(10, 0), time.Unix(20, 0)
 	snapshot := scan(t, watching(s), chain.Cursor{}, watch{"mine"})
 	wantTxs(t, snapshot, "mined@111", "waits")
@@ -418,10 +418,10 @@ func TestScan_shows_a_transaction_once(t *testing.T) {
 			t.Errorf("%s was seen at %v, want %v", snapshot.Transfers[i].Tx, got, want)
 		}
 	}
-	stolenBy := func(c chain.Conflict) bool {
-		return c.Outpoint == stolen.Spends[0] && c.Tx == "thief" && c.Block.Height == 111
+	conflictOf := func(c chain.Conflict) bool {
+		return c.Outpoint == doubleSpent.Spends[0] && c.Tx == "thief" && c.Block.Height == 111
 	}
-	if !slices.ContainsFunc(snapshot.Conflicts, stolenBy) {
+	if !slices.ContainsFunc(snapshot.Conflicts, conflictOf) {
 		t.Errorf("conflicts %+v, want one by thief", snapshot.Conflicts)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"chequer/internal/money"
 )
 
-// BridgedLab is a Lab of a network that knows bridged tokens, and pays with one.
+// BridgedLab is a Lab of a network with bridged tokens. It pays with one of them.
 type BridgedLab interface {
 	Lab
 	// Bridged is the bridged token.

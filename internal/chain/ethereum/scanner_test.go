@@ -109,9 +109,9 @@ func TestScan_confirms_a_log_once(t *testing.T) {
 func TestScan_follows_a_reorganisation(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		depth int
-		again bool // the transfer is in the new chain, too
-		want  []row
+		depth   int
+		remined bool // the transfer is in the new chain, too
+		want    []row
 	}{
 		"above the transfer":            {2, false, []row{{id("x", 0), "USDC-BASE", "1", 98}}},
 		"of its block":                  {3, false, nil},
@@ -131,7 +131,7 @@ func TestScan_follows_a_reorganisation(t *testing.T) {
 				t.Fatalf("before: %v", rows(first))
 			}
 			c.reorganise(test.depth)
-			if test.again {
+			if test.remined {
 				c.addTransfer(t, usdcBase, payee, big.NewInt(1_000_000), "x")
 			}
 			var got chain.Snapshot

@@ -45,16 +45,16 @@ func changed(t *testing.T, answer, field, value string) string {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(answer))
 	d.UseNumber()
-	var whole map[string]any
-	if err := d.Decode(&whole); err != nil {
+	var object map[string]any
+	if err := d.Decode(&object); err != nil {
 		t.Fatal(err)
 	}
-	names, in := strings.Split(field, "."), whole
+	names, in := strings.Split(field, "."), object
 	for _, name := range names[:len(names)-1] {
 		in = in[name].([]any)[0].(map[string]any)
 	}
 	in[names[len(names)-1]] = json.RawMessage(value)
-	body, err := json.Marshal(whole)
+	body, err := json.Marshal(object)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,8 +175,8 @@ func TestPlain_service_answers_are_checked(t *testing.T) {
 	numbers := []string{`-1`, `1e19`, `1e-19`, `1e999999999`, strings.Repeat("1", 41), strings.Repeat("1", 500_000)}
 	words := []string{`"a\nb"`, `"a\u2028"`, quoted(strings.Repeat("x", 201))}
 	for _, test := range []struct {
-		made, shown string // names of the same field in both answers
-		values      []string
+		ofCreation, ofReading string // names of the same field in both answers
+		values                []string
 	}{
 		{"status", "status", []string{`"settled"`, `"created\nid: 1"`}},
 		{"expired_at", "expired_at", []string{`"tomorrow"`, `"x\ny"`}},
@@ -189,11 +189,11 @@ func TestPlain_service_answers_are_checked(t *testing.T) {
 		{"addresses.rate_usd", "payment_methods.rate_usd", numbers},
 	} {
 		for _, value := range test.values {
-			c := hostile(t, true, 200, nil, changed(t, specification, test.made, value))
+			c := hostile(t, true, 200, nil, changed(t, specification, test.ofCreation, value))
 			_, err := c.CreateInvoice(t.Context(), plainRequest, "")
-			wantInvalidField(t, err, test.made, value)
+			wantInvalidField(t, err, test.ofCreation, value)
 			_, err = c.Invoice(t.Context(), "f-1")
-			wantInvalidField(t, err, test.shown, value)
+			wantInvalidField(t, err, test.ofReading, value)
 		}
 	}
 	paid := strings.Replace(specification, "created", "paid", 1)
@@ -210,10 +210,10 @@ func TestClient_accepts_only_identifiers_that_are_safe_in_URLs(t *testing.T) {
 	for _, id := range []string{"//evil.x/", "<b>", "../../evil", ".", "a b", "a/b", "ä", "a\n", strings.Repeat("a", 65)} {
 		for _, specOnly := range []bool{false, true} {
 			c := hostile(t, specOnly, 200, nil, changed(t, specification, "foreign_id", quoted(id)))
-			made, err := c.CreateInvoice(t.Context(), plainRequest, "")
+			created, err := c.CreateInvoice(t.Context(), plainRequest, "")
 			wantInvalidField(t, err, "foreign_id", id)
-			if made != "" {
-				t.Errorf("CreateInvoice() = %q", made)
+			if created != "" {
+				t.Errorf("CreateInvoice() = %q", created)
 			}
 		}
 		_, err := hostile(t, false, 200, nil, changed(t, full, "foreign_id", quoted(id))).Invoice(t.Context(), id)
@@ -261,11 +261,11 @@ func TestClient_truncates_and_cleans_shown_texts(t *testing.T) {
 func TestClient_bounds_the_bridged_versions_of_a_token(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 65)
-	many, err := json.Marshal(append([]string{"USD\nbC", long}, make([]string, 98)...))
+	symbols, err := json.Marshal(append([]string{"USD\nbC", long}, make([]string, 98)...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := hostile(t, false, 200, nil, changed(t, full, "payment_methods.bridged", string(many))).Invoice(t.Context(), "f-1")
+	got, err := hostile(t, false, 200, nil, changed(t, full, "payment_methods.bridged", string(symbols))).Invoice(t.Context(), "f-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,7 +339,7 @@ func TestClient_bounds_an_error(t *testing.T) {
 
 func TestClient_computes_an_ETag_when_it_is_missing_or_invalid(t *testing.T) {
 	t.Parallel()
-	made := regexp.MustCompile(`^"[0-9a-f]{24}"$`)
+	computed := regexp.MustCompile(`^"[0-9a-f]{24}"$`)
 	read := func(tag, body string) string {
 		got, err := hostile(t, false, 200, map[string]string{"Etag": tag}, body).Invoice(t.Context(), "f-1")
 		if err != nil {
@@ -353,7 +353,7 @@ func TestClient_computes_an_ETag_when_it_is_missing_or_invalid(t *testing.T) {
 		}
 	}
 	for _, tag := range []string{"", "\"7\n\ndata: x\"", `"a b"`, `"ä"`, `"` + strings.Repeat("x", 99) + `"`} {
-		if got := read(tag, full); !made.MatchString(got) {
+		if got := read(tag, full); !computed.MatchString(got) {
 			t.Errorf("%q became %q", tag, got)
 		}
 	}
@@ -396,18 +396,18 @@ func FuzzClient_returns_only_valid_values(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body, tag, code, tx, date string, status uint, specOnly bool) {
 		header := map[string]string{"Etag": tag, api.HeaderErrorCode: code, api.HeaderPaidTx: tx, api.HeaderPaidCurrency: tx, "Date": date}
 		c := hostile(t, specOnly, 200+int(status%400), header, body)
-		asked := "f-1"
-		if made, err := c.CreateInvoice(t.Context(), plainRequest, ""); err != nil {
+		requestedID := "f-1"
+		if id, err := c.CreateInvoice(t.Context(), plainRequest, ""); err != nil {
 			wantValidError(t, err)
-		} else if asked = made; !validID.MatchString(made) {
-			t.Errorf("CreateInvoice() = %q", made)
+		} else if requestedID = id; !validID.MatchString(id) {
+			t.Errorf("CreateInvoice() = %q", id)
 		}
-		got, err := c.Invoice(t.Context(), asked)
+		got, err := c.Invoice(t.Context(), requestedID)
 		if err != nil {
 			wantValidError(t, err)
 			return
 		}
-		if got.Resource.ForeignID != asked || !validTag.MatchString(got.ETag) {
+		if got.Resource.ForeignID != requestedID || !validTag.MatchString(got.ETag) {
 			t.Errorf("ETag %q of %q", got.ETag, got.Resource.ForeignID)
 		}
 		wantValid(t, got.Resource)
@@ -449,11 +449,11 @@ func wantValid(t *testing.T, r api.Resource) {
 	}
 	d := json.NewDecoder(strings.NewReader(string(body)))
 	d.UseNumber()
-	var whole any
-	if err := d.Decode(&whole); err != nil {
+	var object any
+	if err := d.Decode(&object); err != nil {
 		t.Fatal(err)
 	}
-	wantValidField(t, "", whole)
+	wantValidField(t, "", object)
 }
 
 var longest = map[string]int{

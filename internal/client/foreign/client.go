@@ -54,7 +54,7 @@ func (c *Client) CreateInvoice(ctx context.Context, r api.InvoiceRequest, idempo
 		return "", fmt.Errorf("create invoice: %w", err)
 	}
 	if !c.service.IsChequer() {
-		c.memory.keep(c.now(), created.Invoice, r, c.offset(created.Header))
+		c.memory.store(c.now(), created.Invoice, r, c.offset(created.Header))
 	}
 	return created.Invoice.ForeignID, nil
 }

@@ -67,15 +67,15 @@ func TestClient_returns_the_error_of_an_answer(t *testing.T) {
 				io.WriteString(w, test.body)
 			})
 			_, err := c.CreateInvoice(t.Context(), api.InvoiceRequest{Amount: "1", FiatCurrency: "EUR"}, "")
-			same(t, "CreateInvoice", err, test.create)
+			checkSameError(t, "CreateInvoice", err, test.create)
 			_, err = c.Invoice(t.Context(), "a")
-			same(t, "Invoice", err, test.read)
-			same(t, "Simulate", c.Simulate(t.Context(), "a", api.SimulateRequest{Action: "exact"}), test.simulate)
+			checkSameError(t, "Invoice", err, test.read)
+			checkSameError(t, "Simulate", c.Simulate(t.Context(), "a", api.SimulateRequest{Action: "exact"}), test.simulate)
 		})
 	}
 }
 
-func same(t *testing.T, call string, err, want error) {
+func checkSameError(t *testing.T, call string, err, want error) {
 	t.Helper()
 	if full, ok := errors.AsType[*client.Error](want); ok {
 		checkError(t, err, full)

@@ -20,19 +20,19 @@ type creation struct {
 	request   api.InvoiceRequest
 	createdAt string
 	offset    time.Duration // of the service's clock
-	until     time.Time     // end of its time in memory
+	expiresAt time.Time     // end of its time in memory
 }
 
 // memory holds the creations at a service that may have no call to read them again. It is safe for
 // concurrent use.
 type memory struct {
-	mu    sync.Mutex
-	made  map[string]creation
-	order []string // oldest first
+	mu        sync.Mutex
+	creations map[string]creation
+	order     []string // oldest first
 }
 
-// keep remembers a creation and removes the oldest creations if there are too many.
-func (m *memory) keep(now time.Time, created api.Invoice, r api.InvoiceRequest, offset time.Duration) {
+// store remembers a creation and removes the oldest creations if there are too many.
+func (m *memory) store(now time.Time, created api.Invoice, r api.InvoiceRequest, offset time.Duration) {
 	end, err := time.Parse(time.RFC3339Nano, created.ExpiredAt)
 	if err != nil {
 		end = now
@@ -40,19 +40,19 @@ func (m *memory) keep(now time.Time, created api.Invoice, r api.InvoiceRequest, 
 	r.Metadata, r.PaymentMethods = nil, nil // may be large, and are not shown
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for len(m.order) >= maxMemory || len(m.order) > 0 && now.After(m.made[m.order[0]].until) {
-		delete(m.made, m.order[0])
+	for len(m.order) >= maxMemory || len(m.order) > 0 && now.After(m.creations[m.order[0]].expiresAt) {
+		delete(m.creations, m.order[0])
 		m.order = m.order[1:]
 	}
-	if m.made == nil {
-		m.made = map[string]creation{}
+	if m.creations == nil {
+		m.creations = map[string]creation{}
 	}
-	if _, again := m.made[created.ForeignID]; !again {
+	if _, isKnown := m.creations[created.ForeignID]; !isKnown {
 		m.order = append(m.order, created.ForeignID)
 	}
-	m.made[created.ForeignID] = creation{
+	m.creations[created.ForeignID] = creation{
 		invoice: created, request: r, createdAt: now.Add(offset).UTC().Format(api.TimeLayout),
-		offset: offset, until: end.Add(memoryTTL - offset),
+		offset: offset, expiresAt: end.Add(memoryTTL - offset),
 	}
 }
 
@@ -60,8 +60,8 @@ func (m *memory) keep(now time.Time, created api.Invoice, r api.InvoiceRequest, 
 func (m *memory) find(now time.Time, id string) (creation, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	created, ok := m.made[id]
-	if !ok || now.After(created.until) {
+	created, ok := m.creations[id]
+	if !ok || now.After(created.expiresAt) {
 		return creation{}, false
 	}
 	return created, true
@@ -71,5 +71,5 @@ func (m *memory) find(now time.Time, id string) (creation, bool) {
 func (m *memory) clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.made, m.order = nil, nil
+	m.creations, m.order = nil, nil
 }

@@ -77,14 +77,14 @@ func (s *Server) bitstampPublic(call string) Answer {
 		if s.status != "online" {
 			trading = "Disabled"
 		}
-		var all []map[string]any
+		var markets []map[string]any
 		for symbol, coin := range bitstampNames {
-			all = append(all, map[string]any{
+			markets = append(markets, map[string]any{
 				"name": coin + "/EUR", "market_symbol": symbol, "base_currency": coin, "base_decimals": 8, "counter_currency": "EUR", "counter_decimals": 2,
 				"minimum_order_value": "10", "trading": trading, "instant_and_market_orders": "Enabled", "market_type": "SPOT",
 			})
 		}
-		result = all
+		result = markets
 	}
 	body, _ := json.Marshal(result)
 	return Answer{body: body}
@@ -92,34 +92,34 @@ func (s *Server) bitstampPublic(call string) Answer {
 
 func (s *Server) bitstampPrivate(call string, form url.Values) Answer {
 	may := func(permission string) bool { return slices.Contains(s.permissions, permission) }
-	var need string
+	var permission string
 	switch {
 	case call == "account_balances":
-		need = "query-funds"
+		permission = "query-funds"
 	case call == "open_orders/all", call == "order_status":
-		need = "query-open-trades"
+		permission = "query-open-trades"
 	case strings.HasPrefix(call, "sell/"):
-		need = "modify-trades"
+		permission = "modify-trades"
 	case strings.HasSuffix(call, "_withdrawal"), call == "withdrawal/open":
-		need = "withdraw-funds"
+		permission = "withdraw-funds"
 	}
-	if need == "" || !may(need) {
+	if permission == "" || !may(permission) {
 		return bitstampSays(http.StatusForbidden, map[string]any{"reason": "No permission found", "code": "API0003"})
 	}
 	var result any
 	switch {
-	case need == "withdraw-funds":
+	case permission == "withdraw-funds":
 		if form.Get("amount") != "" || form.Get("address") != "" {
 			s.wrong = append(s.wrong, "a withdrawal")
 		}
 		return bitstampSays(http.StatusBadRequest, map[string]any{"reason": "Missing amount and/or address POST parameters"})
 	case call == "account_balances":
-		var all []map[string]string
+		var balances []map[string]string
 		for _, coin := range bitstampNames {
 			total := digits(s.total(coin), 8)
-			all = append(all, map[string]string{"currency": strings.ToLower(coin), "total": total, "available": total, "reserved": "0.00000000"})
+			balances = append(balances, map[string]string{"currency": strings.ToLower(coin), "total": total, "available": total, "reserved": "0.00000000"})
 		}
-		result = all
+		result = balances
 	case call == "open_orders/all":
 		result = []any{}
 	case call == "order_status":
@@ -157,7 +157,7 @@ func (s *Server) bitstampSell(symbol string, form url.Values) Answer {
 	case !multiple(volume, "0.00000001") || !multiple(price, "0.01"):
 		return reason("Ensure that there are no more than 2 decimal places.")
 	}
-	o := s.take(form.Get("client_order_id"), coin, volume, price)
+	o := s.accept(form.Get("client_order_id"), coin, volume, price)
 	o.ref = fmt.Sprint(1453282316578816 + len(s.orders))
 	body, _ := json.Marshal(map[string]any{
 		"id": o.ref, "market": coin + "/EUR", "datetime": s.now().Format(time.DateTime), "type": "1", "price": digits(price, 2), "amount": digits(volume, 8),
@@ -181,6 +181,6 @@ func (o *order) bitstamp() map[string]any {
 	id, _ := strconv.ParseInt(o.ref, 10, 64)
 	return map[string]any{
 		"id": id, "datetime": "2026-11-27 12:59:59", "type": "1", "status": status, "market": o.coin + "/EUR", "transactions": transactions,
-		"amount_remaining": digits(o.left(), 8), "client_order_id": o.id,
+		"amount_remaining": digits(o.unsold(), 8), "client_order_id": o.id,
 	}
 }

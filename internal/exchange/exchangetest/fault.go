@@ -22,7 +22,7 @@ func HangAfter(s *Server, _ http.ResponseWriter, r *http.Request, process func()
 func (s *Server) wait(r *http.Request) {
 	select {
 	case <-r.Context().Done():
-	case <-s.ended:
+	case <-s.done:
 	}
 }
 

@@ -50,7 +50,7 @@ func (s *Server) kraken(r *http.Request, call, body string) Answer {
 		}
 		return s.krakenPublic(call, r.URL.Query().Get("pair"))
 	}
-	need, known := krakenPermission[call]
+	permission, known := krakenPermission[call]
 	form, err := url.ParseQuery(body)
 	if !known || r.Method != http.MethodPost || err != nil {
 		return krakenError("EGeneral:Unknown method")
@@ -71,27 +71,27 @@ func (s *Server) kraken(r *http.Request, call, body string) Answer {
 		return krakenError("EAPI:Invalid nonce")
 	}
 	s.nonce = nonce
-	if need != "" && !slices.Contains(s.permissions, need) {
+	if permission != "" && !slices.Contains(s.permissions, permission) {
 		return krakenError("EGeneral:Permission denied")
 	}
 	switch call {
 	case "GetApiKeyInfo":
 		return krakenAnswer(map[string]any{"apiKeyName": "chequer", "apiKey": Key, "nonce": form.Get("nonce"), "nonceWindow": 0, "permissions": s.permissions, "ipAllowlist": []string{}})
 	case "BalanceEx":
-		all := map[string]map[string]string{"ZEUR": {"balance": "12.5000", "hold_trade": "0.0000"}}
+		balances := map[string]map[string]string{"ZEUR": {"balance": "12.5000", "hold_trade": "0.0000"}}
 		for _, n := range krakenNames {
-			rest := new(big.Rat).Set(s.total(n.coin))
+			free := new(big.Rat).Set(s.total(n.coin))
 			for suffix, amount := range s.earning[n.coin] {
 				part := amount
-				if rest.Cmp(part) < 0 {
-					part = rest
+				if free.Cmp(part) < 0 {
+					part = free
 				}
-				rest = new(big.Rat).Sub(rest, part)
-				all[n.asset+"."+suffix] = map[string]string{"balance": digits(part, 10), "hold_trade": "0.0000000000"}
+				free = new(big.Rat).Sub(free, part)
+				balances[n.asset+"."+suffix] = map[string]string{"balance": digits(part, 10), "hold_trade": "0.0000000000"}
 			}
-			all[n.base] = map[string]string{"balance": digits(rest, 10), "hold_trade": "0.0000000000"}
+			balances[n.base] = map[string]string{"balance": digits(free, 10), "hold_trade": "0.0000000000"}
 		}
-		return krakenAnswer(all)
+		return krakenAnswer(balances)
 	case "AddOrder":
 		return s.krakenAdd(form)
 	}
@@ -102,14 +102,14 @@ func (s *Server) kraken(r *http.Request, call, body string) Answer {
 var krakenSuffixes = []string{"B", "F", "HOLD", "M", "S"}
 
 func (s *Server) krakenAssets() Answer {
-	all := map[string]any{"ZEUR": map[string]any{"aclass": "currency", "altname": "EUR", "decimals": 4, "display_decimals": 2, "status": "enabled"}}
+	assets := map[string]any{"ZEUR": map[string]any{"aclass": "currency", "altname": "EUR", "decimals": 4, "display_decimals": 2, "status": "enabled"}}
 	for _, n := range krakenNames {
-		all[n.base] = map[string]any{"aclass": "currency", "altname": n.asset, "decimals": 10, "display_decimals": 5, "status": "enabled"}
+		assets[n.base] = map[string]any{"aclass": "currency", "altname": n.asset, "decimals": 10, "display_decimals": 5, "status": "enabled"}
 		for _, suffix := range krakenSuffixes {
-			all[n.asset+"."+suffix] = map[string]any{"aclass": "currency", "altname": n.asset + "." + suffix, "decimals": 10, "display_decimals": 5, "status": "enabled"}
+			assets[n.asset+"."+suffix] = map[string]any{"aclass": "currency", "altname": n.asset + "." + suffix, "decimals": 10, "display_decimals": 5, "status": "enabled"}
 		}
 	}
-	return krakenAnswer(all)
+	return krakenAnswer(assets)
 }
 
 func (s *Server) krakenPublic(call, pair string) Answer {
@@ -161,7 +161,7 @@ func (s *Server) krakenAdd(form url.Values) Answer {
 	case s.total(n.coin).Cmp(volume) < 0:
 		return krakenError("EOrder:Insufficient funds")
 	}
-	o := s.take(form.Get("cl_ord_id"), n.coin, volume, price)
+	o := s.accept(form.Get("cl_ord_id"), n.coin, volume, price)
 	return krakenAnswer(map[string]any{
 		"descr": map[string]string{"order": "sell " + form.Get("volume") + " " + n.altname + " @ limit " + form.Get("price")}, "txid": []string{o.ref},
 	})
@@ -185,7 +185,7 @@ func (s *Server) krakenOrders(call string, form url.Values) Answer {
 		}
 		switch {
 		case call == "QueryOrders" && o.ref != form.Get("txid"), call == "OpenOrders" && !isOpen, call == "ClosedOrders" && isOpen,
-			call != "QueryOrders" && id != "" && o.id != id, o.made.Unix() <= start, bounded != "" && o.made.Unix() > end, s.hidden:
+			call != "QueryOrders" && id != "" && o.id != id, o.createdAt.Unix() <= start, bounded != "" && o.createdAt.Unix() > end, s.hidden:
 			continue
 		}
 		if skipped < offset {
@@ -221,7 +221,7 @@ func (o *order) kraken() map[string]any {
 		id = o.id
 	}
 	return map[string]any{
-		"refid": nil, "userref": nil, "cl_ord_id": id, "status": o.status, "opentm": float64(o.made.UnixMilli()) / 1000, "starttm": 0, "expiretm": 0,
+		"refid": nil, "userref": nil, "cl_ord_id": id, "status": o.status, "opentm": float64(o.createdAt.UnixMilli()) / 1000, "starttm": 0, "expiretm": 0,
 		"descr": map[string]string{"pair": pair, "type": "sell", "ordertype": "limit", "price": digits(o.limit, 2), "price2": "0", "leverage": "none"},
 		"vol":   digits(o.volume, 8), "vol_exec": digits(o.sold, 8), "cost": digits(o.cost, 5), "fee": digits(o.fee, 5), "price": "0.00000",
 		"misc": "", "oflags": "fciq", "reason": "",

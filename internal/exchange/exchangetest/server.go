@@ -31,7 +31,7 @@ type Server struct {
 	now    func() time.Time
 	server *http.Server
 	pipes  *pipes
-	ended  chan struct{}
+	done   chan struct{}
 
 	mu          sync.Mutex
 	permissions []string
@@ -57,7 +57,7 @@ type order struct {
 	volume, limit   *big.Rat
 	sold, cost, fee *big.Rat
 	status          string // in Kraken's terms: closed, canceled or open
-	made            time.Time
+	createdAt       time.Time
 }
 
 // New returns a new exchange with an empty account, bids of 86,420 for BTC, 2,650.10 for ETH and
@@ -78,7 +78,7 @@ func New(t testing.TB, now func() time.Time) *Server {
 // Start is New outside of a test. Close ends the exchange.
 func Start(now func() time.Time) *Server {
 	s := &Server{
-		now: now, pipes: &pipes{conns: make(chan net.Conn), ended: make(chan struct{})}, ended: make(chan struct{}),
+		now: now, pipes: &pipes{conns: make(chan net.Conn), done: make(chan struct{})}, done: make(chan struct{}),
 		permissions: []string{"query-funds", "query-open-trades", "query-closed-trades", "modify-trades"},
 		nonces:      map[string]bool{}, totals: map[string]*big.Rat{}, earning: map[string]map[string]*big.Rat{}, faults: map[string][]Fault{}, status: "online", fill: big.NewRat(1, 1),
 		bids: map[string]*big.Rat{"BTC": rat("86420"), "ETH": rat("2650.10"), "LTC": rat("78.35"), "USDC": rat("0.925")},
@@ -91,9 +91,9 @@ func Start(now func() time.Time) *Server {
 // Close ends the exchange and its connections.
 func (s *Server) Close() {
 	select {
-	case <-s.ended:
+	case <-s.done:
 	default:
-		close(s.ended)
+		close(s.done)
 		_ = s.server.Close()
 	}
 }
@@ -122,7 +122,7 @@ func (s *Server) Dial(ctx context.Context, _ guard.Target, hostport string) (net
 	select {
 	case s.pipes.conns <- server:
 		return client, nil
-	case <-s.ended:
+	case <-s.done:
 		return nil, errors.New("connection refused")
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -133,20 +133,20 @@ func (s *Server) Dial(ctx context.Context, _ guard.Target, hostport string) (net
 type pipes struct {
 	conns chan net.Conn
 	once  sync.Once
-	ended chan struct{}
+	done  chan struct{}
 }
 
 func (p *pipes) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.conns:
 		return c, nil
-	case <-p.ended:
+	case <-p.done:
 		return nil, net.ErrClosed
 	}
 }
 
 func (p *pipes) Close() error {
-	p.once.Do(func() { close(p.ended) })
+	p.once.Do(func() { close(p.done) })
 	return nil
 }
 
@@ -234,7 +234,7 @@ func (s *Server) Sold(coin string) string {
 }
 
 // Orders returns the number of accepted orders, and how many of them sold something.
-func (s *Server) Orders() (taken, filled int) {
+func (s *Server) Orders() (accepted, filled int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range s.orders {
@@ -300,10 +300,10 @@ func (s *Server) Wrong() []string {
 	return slices.Clone(s.wrong)
 }
 
-func (s *Server) note(what string) {
+func (s *Server) note(fault string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.wrong = append(s.wrong, what)
+	s.wrong = append(s.wrong, fault)
 }
 
 // ServeHTTP implements http.Handler.
@@ -379,10 +379,10 @@ func (a Answer) write(w http.ResponseWriter) {
 	_, _ = w.Write(a.body)
 }
 
-// take accepts an immediate-or-cancel order to sell. The caller must hold the lock.
-func (s *Server) take(id, coin string, volume, limit *big.Rat) *order {
+// accept accepts an immediate-or-cancel order to sell. The caller must hold the lock.
+func (s *Server) accept(id, coin string, volume, limit *big.Rat) *order {
 	o := &order{
-		ref: fmt.Sprintf("O%05d-CHEQR-ORDER", len(s.orders)+1), id: id, coin: coin, volume: volume, limit: limit, made: s.now(),
+		ref: fmt.Sprintf("O%05d-CHEQR-ORDER", len(s.orders)+1), id: id, coin: coin, volume: volume, limit: limit, createdAt: s.now(),
 		sold: new(big.Rat), cost: new(big.Rat), fee: new(big.Rat), status: "canceled",
 	}
 	if bid := s.bids[coin]; bid.Cmp(limit) >= 0 {
@@ -442,5 +442,5 @@ func digits(r *big.Rat, decimals int) string { return r.FloatString(decimals) }
 // multiple reports whether a number is a multiple of a step.
 func multiple(r *big.Rat, step string) bool { return new(big.Rat).Quo(r, rat(step)).IsInt() }
 
-// left returns the unsold amount of an order.
-func (o *order) left() *big.Rat { return new(big.Rat).Sub(o.volume, o.sold) }
+// unsold returns the unsold amount of an order.
+func (o *order) unsold() *big.Rat { return new(big.Rat).Sub(o.volume, o.sold) }

@@ -83,14 +83,14 @@ func TestRestore_restores_every_row(t *testing.T) {
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("tables (-want +got):\n%s", diff)
 				}
-				again := open(t, target)
-				if _, err := again.Keys(t.Context(), "shop"); err != nil {
+				reopened := open(t, target)
+				if _, err := reopened.Keys(t.Context(), "shop"); err != nil {
 					t.Errorf("open sealed values: %v", err)
 				}
-				if _, err := again.VerifyAuditLog(t.Context()); err != nil {
+				if _, err := reopened.VerifyAuditLog(t.Context()); err != nil {
 					t.Error(err)
 				}
-				create(t, again, creation("later", "bakery"))
+				create(t, reopened, creation("later", "bakery"))
 			})
 		}
 	}

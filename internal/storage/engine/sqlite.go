@@ -94,8 +94,8 @@ func (s *sqliteDatabase) snapshot(ctx context.Context, w Work) error {
 			return fmt.Errorf("begin: %w", err)
 		}
 		defer func() {
-			_, ended := q.ExecContext(ctx, "ROLLBACK") // nothing to commit
-			err = errors.Join(err, ended)
+			_, rollbackErr := q.ExecContext(ctx, "ROLLBACK") // nothing to commit
+			err = errors.Join(err, rollbackErr)
 		}()
 		return w(ctx, q)
 	})

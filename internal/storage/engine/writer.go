@@ -21,7 +21,7 @@ type writer struct {
 	db    *sql.DB
 	conn  *prepared
 	queue chan *job
-	ended chan struct{}
+	done  chan struct{}
 	log   *slog.Logger
 
 	mu     sync.RWMutex // read-locked to send to queue, locked to close it
@@ -34,7 +34,7 @@ func newWriter(ctx context.Context, db *sql.DB, log *slog.Logger) (*writer, erro
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{db: db, conn: conn, queue: make(chan *job, MaxBatch), ended: make(chan struct{}), log: log}
+	w := &writer{db: db, conn: conn, queue: make(chan *job, MaxBatch), done: make(chan struct{}), log: log}
 	w.checkpoint(ctx) // the write-ahead log may have content from migrations or from before a crash
 	go w.run()
 	return w, nil
@@ -58,7 +58,7 @@ func (w *writer) drain() error {
 	}
 	w.closed = true
 	close(w.queue)
-	<-w.ended
+	<-w.done
 	return nil
 }
 
@@ -91,7 +91,7 @@ const checkpointDelay = 2 * time.Second
 // run commits batches until the queue is closed and empty. It does not wait for more jobs: the jobs that
 // arrived during a commit are the next batch.
 func (w *writer) run() {
-	defer close(w.ended)
+	defer close(w.done)
 	ctx := context.Background()
 	var due <-chan time.Time // time of the next checkpoint; nil = the log is empty
 	for {

@@ -237,9 +237,9 @@ func (m *Marks) raise(counter string, index int64) error {
 		step = maxStep
 	}
 	marks := maps.Clone(m.marks)
-	for other, given := range m.allocated {
-		if marks[other] <= given+step/2 {
-			marks[other] = given + step
+	for other, otherIndex := range m.allocated {
+		if marks[other] <= otherIndex+step/2 {
+			marks[other] = otherIndex + step
 			m.raisedAt[other] = now
 		}
 	}

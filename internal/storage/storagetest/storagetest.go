@@ -27,7 +27,7 @@ const template = "chequer_template"
 var (
 	start   = sync.OnceValues(startCluster)
 	prepare = sync.OnceValue(prepareTemplate)
-	made    atomic.Int64
+	created atomic.Int64
 )
 
 // Postgres returns the URL of a new database with our schema. The server starts with the first
@@ -39,7 +39,7 @@ func Postgres(t testing.TB) string {
 	if err := prepare(); err != nil {
 		t.Fatal(err)
 	}
-	name := fmt.Sprintf("test_%d", made.Add(1))
+	name := fmt.Sprintf("test_%d", created.Add(1))
 	server, _ := start()
 	if err := run(server.url("postgres"), "CREATE DATABASE "+name+" TEMPLATE "+template); err != nil {
 		t.Fatalf("make database: %v", err)

@@ -40,7 +40,7 @@ func genuine(h http.Header, body []byte) bool {
 	fmt.Fprintf(mac, "chequer-event-v1\n%s\n%s\n%x", timestamp, h.Get("X-Processing-Event-Id"), sha512.Sum512(body))
 	expected := hex.EncodeToString(mac.Sum(nil))
 	// There are two signatures while the endpoint's keys are being rotated.
-	return slices.ContainsFunc(strings.Split(h.Get("X-Processing-Signature-V2"), ","), func(given string) bool {
-		return hmac.Equal([]byte(given), []byte(expected))
+	return slices.ContainsFunc(strings.Split(h.Get("X-Processing-Signature-V2"), ","), func(signature string) bool {
+		return hmac.Equal([]byte(signature), []byte(expected))
 	})
 }

@@ -80,11 +80,11 @@ func (n *Node) kill() {
 }
 
 // until waits until a condition is true, and fails the test after timeout. what names the condition.
-func (n *Node) until(t *testing.T, what string, isTrue func() bool) {
+func (n *Node) until(t *testing.T, condition string, isTrue func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); !isTrue(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s does not show %s", n.software.name, what)
+			t.Fatalf("%s does not show %s", n.software.name, condition)
 		}
 	}
 }

@@ -122,12 +122,12 @@ func until(t *testing.T, missing func() string) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)
 	for {
-		what := missing()
-		if what == "" {
+		missingNow := missing()
+		if missingNow == "" {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatal(what)
+			t.Fatal(missingNow)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

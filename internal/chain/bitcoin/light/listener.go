@@ -158,7 +158,7 @@ func (l *listener) serve(ctx context.Context, address string, discovered bool) b
 func (l *listener) add(r *remote) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if r.gone {
+	if r.isGone {
 		return
 	}
 	r.id = r.peer.ID()
@@ -173,7 +173,7 @@ func (l *listener) add(r *remote) {
 // remove removes a peer, and requests its outstanding transactions from others.
 func (l *listener) remove(r *remote) {
 	l.mu.Lock()
-	r.gone = true
+	r.isGone = true
 	if l.remotes[r.id] == r {
 		delete(l.remotes, r.id)
 		l.askOthers(r.id, l.fetches.removePeer(r.id))

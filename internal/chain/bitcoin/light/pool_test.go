@@ -162,16 +162,16 @@ func TestPool_keeps_relevant_transactions_after_a_restart(t *testing.T) {
 func TestPool_forgets_after_14_days_without_an_announcement(t *testing.T) {
 	t.Parallel()
 	p := light.NewPool(t, 1)
-	tx, again := newTx([]int{1}, shop), newTx([]int{2}, shop)
+	tx, reannounced := newTx([]int{1}, shop), newTx([]int{2}, shop)
 	p.Announce(tx, 1)
-	p.Announce(again, 1)
-	want(t, p, txs{tx, again}, nil)
+	p.Announce(reannounced, 1)
+	want(t, p, txs{tx, reannounced}, nil)
 	p.Now = p.Now.Add(10 * 24 * time.Hour)
-	p.Announce(again, 1)
+	p.Announce(reannounced, 1)
 	p.Now = p.Now.Add(5 * 24 * time.Hour)
 	p.Restart(t)
 	p.Sweep(t)
-	want(t, p, txs{again}, nil)
+	want(t, p, txs{reannounced}, nil)
 	if p.Pending(outpoint(1).String()) || !p.Pending(outpoint(2).String()) {
 		t.Error("pending outpoints are not those of the waiting transactions")
 	}

@@ -27,7 +27,7 @@ type remote struct {
 	answeredAt time.Time // time of its last answer about its tip
 	askPending bool      // a request was postponed by the rate limit
 	strikes    int       // number of transactions that it announced and did not deliver in a usable form
-	gone       bool
+	isGone     bool
 }
 
 // maxStrikes is the number of announced transactions that a peer may fail to deliver.

@@ -243,10 +243,10 @@ func TestWaiting_is_partial_while_the_mempool_is_loading(t *testing.T) {
 // outpoints watches outpoints in addition to scripts.
 type outpoints struct {
 	chaintest.Watch
-	taken []string
+	watched []string
 }
 
-func (w outpoints) Outpoint(o string) bool { return slices.Contains(w.taken, o) }
+func (w outpoints) Outpoint(o string) bool { return slices.Contains(w.watched, o) }
 
 func TestWaiting_conflicts(t *testing.T) {
 	t.Parallel()

@@ -67,11 +67,11 @@ func Geth(t *testing.T) *Node {
 }
 
 // until waits until a condition is true.
-func (n *Node) until(t testing.TB, what string, condition func() bool) {
+func (n *Node) until(t testing.TB, name string, condition func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); !condition(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("geth: after %s not true: %s", timeout, what)
+			t.Fatalf("geth: after %s not true: %s", timeout, name)
 		}
 	}
 }

@@ -17,14 +17,14 @@ import (
 
 func TestAnvil(t *testing.T) {
 	t.Parallel()
-	t.Run("a trusted node", func(t *testing.T) {
+	t.Run("read_by_a_trusted_node", func(t *testing.T) {
 		t.Parallel()
 		chaintest.Run(t, func(t *testing.T) chaintest.Lab {
 			n := ethereumtest.Anvil(t, chainID)
 			return newLab(t, n, quorum.Endpoint{URL: n.RPC, Trusted: true})
 		})
 	})
-	t.Run("two operators", func(t *testing.T) {
+	t.Run("read_by_two_operators", func(t *testing.T) {
 		t.Parallel()
 		chaintest.Run(t, func(t *testing.T) chaintest.Lab { return newLab(t, ethereumtest.Anvil(t, chainID)) })
 	})

@@ -290,9 +290,9 @@ func (n *node) result(c rpcCall) (result any, fault string) {
 		return n.tokens(blocks, question["to"].(string), account, c.Params[1].(map[string]any)["blockHash"].(string))
 	}
 	if ok && c.Method == "eth_call" && question["data"] == "0x313ce567" {
-		text, there := n.decimals[strings.ToLower(question["to"].(string))]
+		text, exists := n.decimals[strings.ToLower(question["to"].(string))]
 		switch {
-		case !there:
+		case !exists:
 			return "0x", ""
 		case text == "reverts":
 			return nil, "execution reverted"

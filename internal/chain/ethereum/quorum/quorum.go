@@ -158,8 +158,8 @@ func (q *Quorum) missingAbility(ability string) string {
 func (q *Quorum) Headers(ctx context.Context, from, to int64) ([]ethereum.Header, error) {
 	var known []ethereum.Header
 	for height := from; height <= to; height++ {
-		h, there := q.agreed[height]
-		if !there {
+		h, isKnown := q.agreed[height]
+		if !isKnown {
 			break
 		}
 		known = append(known, h)
