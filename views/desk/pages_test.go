@@ -210,11 +210,11 @@ func pages() map[string]templ.Component {
 			Frame: f, Back: back, Heading: evil, State: desk.State{Text: "On sale", Shape: "ok"}, Problem: evil, Action: "/desk/m/products/a/edit", Version: evil,
 			Inputs: [][]desk.Input{{{Text: field("name")}}, {{Text: desk.Field{Name: "text", Label: "Text", Value: evil, Lines: 2, Error: "Wrong"}}, {Choice: choice}}}, Button: "Save",
 			Methods: desk.MethodChoice{Legend: "Methods", Hint: "Positions", Error: evil, Choices: []desk.Choice{{Name: "method-BTC", Label: "Bitcoin"}}},
-			Share:   share(), Facts: []desk.Fact{{Name: "Created", Value: evil}}, Toggle: button, Build: back, Remove: views.Link{Text: "Remove…", URL: "/desk/m/products/a/remove"},
+			Share:   share(), Facts: []desk.Fact{{Name: "Created", Value: evil}}, Toggle: button, Build: back, Sales: back, Remove: views.Link{Text: "Remove…", URL: "/desk/m/products/a/remove"},
 		}),
 		"terminals": desk.TerminalsPage(desk.Terminals{
 			Frame: f, Tabs: []desk.Tab{{Text: "Terminals", URL: "/desk/m/terminals", Current: true}}, Add: views.Link{Text: "Add", URL: "/desk/m/terminals/new"}, Note: evil,
-			Rows: []desk.TerminalRow{{Name: evil, Text: evil, Remove: views.Link{Text: "Remove…", URL: "/desk/m/terminals/a/remove"}}},
+			Rows: []desk.TerminalRow{{Name: evil, Text: evil, Sales: back, Remove: views.Link{Text: "Remove…", URL: "/desk/m/terminals/a/remove"}}},
 		}),
 		"new terminal": desk.NewTerminalPage(desk.NewTerminal{Frame: f, Heading: "Added", Lede: evil, Share: share(), Done: back}),
 		"storefront": desk.StorefrontPage(desk.Storefront{

@@ -45,6 +45,7 @@ type SellForm struct {
 	Facts   []Fact
 	Toggle  Button     // hides or shows a product
 	Build   views.Link // code for another site
+	Sales   views.Link // the payments of the object
 	Remove  views.Link
 }
 
@@ -95,6 +96,7 @@ type Terminals struct {
 type TerminalRow struct {
 	Name   string
 	Text   string
+	Sales  views.Link
 	Remove views.Link
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/views"
 	"chequer/views/desk"
@@ -31,7 +32,7 @@ func (v *page) terminals() error {
 	}
 	for _, t := range all {
 		list.Rows = append(list.Rows, desk.TerminalRow{
-			Name: terminalName(t), Text: v.terminalText(t), Remove: views.Link{Text: v.Text("desk.remove.ask"), URL: v.Below(terminalsPath + "/" + t.ID + "/remove")},
+			Name: terminalName(t), Text: v.terminalText(t), Sales: v.sales(invoice.FromTerminal, t.ID, t.Mode), Remove: views.Link{Text: v.Text("desk.remove.ask"), URL: v.Below(terminalsPath + "/" + t.ID + "/remove")},
 		})
 	}
 	return v.Show(http.StatusOK, desk.TerminalsPage(list))
