@@ -19,7 +19,7 @@ var floors = map[string]int{
 	"chequer/internal/durable": -1, // imported by config
 
 	"chequer/internal/money": 0, "chequer/internal/api": 0, "chequer/internal/signature": 0,
-	"chequer/internal/keys": 0, "chequer/internal/config": 0, "chequer/internal/seal": 0, "chequer/internal/caller": 0, "chequer/internal/build": 0, "chequer/internal/diskspace": 0, "chequer/internal/filelock": 0, "chequer/internal/requestlog": 0, "chequer/internal/clock": 0, "chequer/internal/token": 0, "chequer/internal/guard": 0,
+	"chequer/internal/keys": 0, "chequer/internal/config": 0, "chequer/internal/seal": 0, "chequer/internal/caller": 0, "chequer/internal/build": 0, "chequer/internal/diskspace": 0, "chequer/internal/filelock": 0, "chequer/internal/requestlog": 0, "chequer/internal/clock": 0, "chequer/internal/token": 0, "chequer/internal/guard": 0, "chequer/internal/download": 0,
 	"chequer/internal/openapi": 0, "chequer/internal/theme": 0, "chequer/internal/proof": 0, "chequer/internal/receipt": 0, "chequer/internal/locale": 0, "chequer/internal/manual": 0,
 	"chequer/static": 0,
 
@@ -29,13 +29,13 @@ var floors = map[string]int{
 	"chequer/internal/client/foreign": 2, "chequer/internal/chain/bitcoin": 2, "chequer/internal/chain/ethereum": 2, "chequer/internal/chain/simnet": 2,
 	"chequer/internal/storage/highwater": 2, "chequer/web/present": 2, "chequer/views/desk": 2,
 
-	"chequer/web": 3, "chequer/internal/wire": 3,
+	"chequer/web": 3, "chequer/internal/wire": 3, "chequer/internal/report": 3,
 
 	"chequer/internal/server": 4, "chequer/web/desk/visit": 4, "chequer/internal/watcher": 4, "chequer/internal/webhook": 4, "chequer/internal/sale": 4, "chequer/internal/chain/bitcoin/node": 4,
 	"chequer/internal/chain/bitcoin/light": 4, "chequer/internal/chain/ethereum/quorum": 4,
 	"chequer/internal/prices": 4, "chequer/internal/readiness": 4, "chequer/internal/demo": 4, "chequer/internal/loglimit": 4,
 
-	"chequer/web/desk/payments": 5, "chequer/web/desk/sell": 5, "chequer/web/desk/developers": 5, "chequer/web/desk/signin": 5, "chequer/web/desk/team": 5, "chequer/web/desk/settings": 5, "chequer/web/desk/health": 5, "chequer/web/desk/wallets": 5, "chequer/internal/storage": 5, "chequer/internal/storage/backup": 5, "chequer/internal/networks": 5, "chequer/internal/metrics": 5,
+	"chequer/web/desk/payments": 5, "chequer/web/desk/reports": 5, "chequer/web/desk/sell": 5, "chequer/web/desk/developers": 5, "chequer/web/desk/signin": 5, "chequer/web/desk/team": 5, "chequer/web/desk/settings": 5, "chequer/web/desk/health": 5, "chequer/web/desk/wallets": 5, "chequer/internal/storage": 5, "chequer/internal/storage/backup": 5, "chequer/internal/networks": 5, "chequer/internal/metrics": 5,
 
 	"chequer/web/desk": 6, "chequer/internal/datadir": 6, "chequer/internal/sweep": 6,
 

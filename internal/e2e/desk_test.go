@@ -85,7 +85,7 @@ func TestDesk_first_run_by_passkey(t *testing.T) {
 	b.click(".bar form button")
 	b.waitFor("[role=status]", "You are signed out.", nil)
 	b.click("form[data-passkey] button")
-	b.waitFor("h1", "Payments", nil)
+	b.waitFor("h1", "Overview", nil)
 	b.visit(o.url + "/desk/start")
 	b.waitFor("h1", "Open a link", nil)
 	b.checkConsole()
@@ -123,7 +123,7 @@ func TestDesk_first_run_without_javascript(t *testing.T) {
 	b.check(err)
 	b.types("#code", code)
 	b.send(`form[action="/desk/signin"] button`)
-	b.waitFor("h1", "Payments", nil)
+	b.waitFor("h1", "Overview", nil)
 	b.checkConsole()
 }
 

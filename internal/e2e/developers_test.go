@@ -30,7 +30,6 @@ func atWebhook(path string) func(*tab, *demoSite) {
 	}
 }
 
-
 // The owner creates a webhook, whose receiver is down, sees that it fails, and sends the event again when the
 // receiver is back; with and without JavaScript. The receiver verifies the event with the secret that the page
 // showed.

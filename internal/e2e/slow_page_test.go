@@ -19,7 +19,7 @@ import (
 var slowPages = []string{
 	"storefront", "link", "link_open", "products", "product", "terminal", "embed_built", "manual", "not_found",
 	"waiting_one_method", "paid", "overpaid", "expired",
-	"desk_signin", "desk_accounts", "desk_payments", "desk_payment_late", "desk_attention",
+	"desk_signin", "desk_accounts", "desk_overview", "desk_reports", "desk_payments", "desk_payment_late", "desk_attention",
 }
 
 // TestPage_arrives_in_pieces loads pages over a connection that delivers one tag or text at a time, so that the

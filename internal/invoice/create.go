@@ -97,6 +97,16 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 	return inv, nil
 }
 
+// Creatable returns the reason why Create can offer no method for a request now, or nil.
+func (s *Service) Creatable(ctx context.Context, r CreateRequest) error {
+	progress, err := s.storage.RecentProgress(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = s.pricedMethods(r, r.Terms.Price, s.rates(), progress)
+	return err
+}
+
 // Replay returns the invoice that was made with an idempotency key. It returns ErrNotFound if there is no
 // such invoice, and ErrConflict if the key was used with another body.
 func (s *Service) Replay(ctx context.Context, merchantID string, key IdempotencyKey, bodyHash string) (*Invoice, error) {

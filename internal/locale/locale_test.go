@@ -64,6 +64,19 @@ func TestMoment_and_TimeOfDay(t *testing.T) {
 }
 
 // Money is written as CLDR specifies for each language, including languages without a catalogue.
+func TestRoundFiat(t *testing.T) {
+	t.Parallel()
+	english := locale.All().Standard()
+	for amount, want := range map[string]string{"250": "€250", "1250000.00": "€1,250,000", "2.5": "€2.5", "0": "€0"} {
+		if got := english.RoundFiat(amount, "EUR"); got != want {
+			t.Errorf("%s: got %q, want %q", amount, got, want)
+		}
+	}
+	if got, want := english.RoundFiat("5", "KWD"), "KWD\u00a05"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestFiat_in_every_language(t *testing.T) {
 	t.Parallel()
 	wants := map[string]string{

@@ -20,6 +20,18 @@ func (l *Language) Fiat(amount, code string) string {
 	return strings.TrimPrefix(formatter.Format(parsed), "\u200f") // the page sets the direction
 }
 
+// RoundFiat returns an amount in the language's format without decimals that are zero: "€250". If it is not
+// an amount of a known currency, RoundFiat returns amount and code unchanged, separated by a space.
+func (l *Language) RoundFiat(amount, code string) string {
+	parsed, err := currency.NewAmount(amount, code)
+	if err != nil {
+		return strings.TrimSpace(amount + " " + code)
+	}
+	formatter := currency.NewFormatter(l.money)
+	formatter.MinDigits = 0
+	return strings.TrimPrefix(formatter.Format(parsed), "\u200f")
+}
+
 // FiatSign returns the sign of a currency: "€", "$", or the code if it has none.
 func (l *Language) FiatSign(code string) string {
 	sign, ok := currency.GetSymbol(code, l.money)

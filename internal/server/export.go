@@ -6,24 +6,20 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
+	"chequer/internal/download"
 	"chequer/internal/invoice"
 	"chequer/internal/wire"
 )
 
-// pageWriteTimeout is the time that the caller may take to read a page of an export.
-const pageWriteTimeout = time.Minute
-
 // maxLines is the number of lines of an export that are read at once.
 const maxLines = 200
 
-// exportInvoices handles GET invoices/export: all invoices that match a filter, newest first. It reads
-// and writes the invoices page by page, so that neither its use of memory nor the time of a read of the
-// database depends on their number. Invoices that are created meanwhile are before the first page.
+// exportInvoices handles GET invoices/export: all invoices that match a filter, newest first. Invoices
+// that are created meanwhile are before the first page.
 func (s *server) exportInvoices(c echo.Context, k call) error {
 	selected, format, style := s.newSelection(k), "", wire.CSVStyle{}
 	parameters := selected.parameters()
@@ -47,65 +43,27 @@ func (s *server) exportInvoices(c echo.Context, k call) error {
 	disposition := `attachment; filename="invoices.` + format + `"`
 	if format == "csv" {
 		header := map[string]string{"Content-Disposition": disposition, "Content-Type": "text/csv; charset=utf-8; header=present"}
-		return export(c, s, f, s.Invoices.ExportLines, maxLines, header, func() sheet[invoice.ExportLine] { return wire.NewCSV(c.Response(), style) })
+		return export(c, s, f, s.Invoices.ExportLines, maxLines, header, func() download.Sheet[invoice.ExportLine] { return wire.NewCSV(c.Response(), style) })
 	}
 	header := map[string]string{"Content-Disposition": disposition, "Content-Type": "application/json"}
-	return export(c, s, f, s.Invoices.Invoices, maxPage, header, func() sheet[*invoice.Invoice] { return newJSONSheet(c.Response(), s.Invoices) })
+	return export(c, s, f, s.Invoices.Invoices, maxPage, header, func() download.Sheet[*invoice.Invoice] { return newJSONSheet(c.Response(), s.Invoices) })
 }
 
-// sheet is a file to which invoices are written one by one.
-type sheet[T any] interface {
-	Write(T) error
-	End() error
-}
-
-// export writes all pages of a list to a sheet. An error of the first page is the answer. After an error of
-// a later one, the connection is aborted: a normal return would end the answer as if it were complete.
+// export sends all pages of a list as a file.
 func export[T interface{ Position() invoice.Position }](
-	c echo.Context, s *server, f invoice.Filter, read pageReader[T], limit int, header map[string]string, open func() sheet[T],
+	c echo.Context, s *server, f invoice.Filter, read pageReader[T], limit int, header map[string]string, open func() download.Sheet[T],
 ) error {
-	ctx := c.Request().Context()
-	page, err := read(ctx, f, invoice.Position{}, limit)
-	if err != nil {
-		return err
-	}
-	for name, value := range header {
-		c.Response().Header().Set(name, value)
-	}
-	c.Response().WriteHeader(http.StatusOK)
-	if c.Request().Method == http.MethodHead {
-		return nil
-	}
-	if err := writePages(ctx, http.NewResponseController(c.Response()), open(), f, page, read, limit); err != nil {
-		s.Log.Warn("export aborted", "error", err)
-		panic(http.ErrAbortHandler)
-	}
-	return nil
+	return download.Send(c, download.File[T]{Header: header, Limit: limit, Open: open, Log: s.Log, Pages: func(ctx context.Context, after *T, limit int) ([]T, error) {
+		var p invoice.Position
+		if after != nil {
+			p = (*after).Position()
+		}
+		return read(ctx, f, p, limit)
+	}})
 }
 
 // pageReader reads a page of a list, such as invoice.Service.Invoices.
 type pageReader[T any] func(ctx context.Context, f invoice.Filter, after invoice.Position, limit int) ([]T, error)
-
-// writePages writes a page and all following pages to a sheet.
-func writePages[T interface{ Position() invoice.Position }](
-	ctx context.Context, control *http.ResponseController, out sheet[T], f invoice.Filter, page []T, read pageReader[T], limit int,
-) error {
-	for {
-		_ = control.SetWriteDeadline(time.Now().Add(pageWriteTimeout)) // fails only if the connection has no write deadline
-		for _, inv := range page {
-			if err := out.Write(inv); err != nil {
-				return err
-			}
-		}
-		if len(page) < limit {
-			return out.End()
-		}
-		var err error
-		if page, err = read(ctx, f, page[len(page)-1].Position(), limit); err != nil {
-			return err
-		}
-	}
-}
 
 // zone parses the name of a time zone. It refuses "Local", the zone of the server.
 func zone(into **time.Location) parameter {

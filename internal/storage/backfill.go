@@ -42,11 +42,13 @@ func (s *Storage) fillSome(ctx context.Context, q querier) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	sums := daySums{}
 	for _, r := range records {
 		inv, err := r.invoice()
 		if err != nil {
 			return 0, err
 		}
+		sums.add(r.row, -1)
 		if inv.Origin == (invoice.Origin{}) {
 			inv.Origin = likelyOrigin(inv.Terms)
 		}
@@ -59,8 +61,10 @@ func (s *Storage) fillSome(ctx context.Context, q querier) (int, error) {
 		if err != nil {
 			return 0, fmt.Errorf("invoice %s: %w", inv.ID, err)
 		}
+		r.row.origin, r.row.originID = string(inv.Origin.Kind), inv.Origin.ID
+		sums.add(r.row, 1)
 	}
-	return len(records), nil
+	return len(records), sums.save(ctx, q)
 }
 
 // likelyOrigin returns the origin of an invoice by its metadata. It is unknown if the invoice was created

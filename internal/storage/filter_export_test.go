@@ -5,6 +5,7 @@ import (
 
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
+	"chequer/internal/report"
 )
 
 // Statement is a statement with its arguments.
@@ -30,6 +31,17 @@ func UndecidedStatements(after invoice.Position, limit int) []Statement {
 // TallyStatements returns the statements of Storage.Tally.
 func TallyStatements(merchantID string, mode invoice.Mode) []Statement {
 	return []Statement{{tallySQL, []any{merchantID, string(mode)}}}
+}
+
+// DaySumsStatements returns the statements of Storage.DaySums.
+func DaySumsStatements(p report.Period) []Statement {
+	return []Statement{made(daySumsOf("shop", invoice.Live, p))}
+}
+
+// PaidStatements returns the statements of Storage.PaidLines.
+func PaidStatements(p report.Period, after report.Position, limit int) []Statement {
+	e := newExportPage(paidListing("shop", invoice.Live, p, after, limit))
+	return []Statement{made(e.invoices), made(e.sales)}
 }
 
 // DeliveriesStatements returns the statements of Storage.Deliveries.

@@ -14,6 +14,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
+	"chequer/internal/report"
 	"chequer/internal/storage"
 )
 
@@ -31,6 +32,11 @@ func filteredLists() []filtered {
 	all := append(filteredInvoices(page), filtered{"tally", "invoices_by_status", storage.TallyStatements("shop", invoice.Live), false})
 	for _, after := range []invoice.Position{{}, {CreatedAt: noon, ID: "i9"}} {
 		all = append(all, filtered{"undecided", "invoice_flags_by_age", storage.UndecidedStatements(after, page), false})
+	}
+	period := report.LastDays(7, noon)
+	all = append(all, filtered{"sums of days", "day_sums_pkey", storage.DaySumsStatements(period), false})
+	for _, after := range []report.Position{{}, {PaidAt: noon, ID: "i9"}} {
+		all = append(all, filtered{"paid", "invoices_by_paid_at", storage.PaidStatements(period, after, page), false})
 	}
 	for _, state := range []merchant.DeliveryState{"", merchant.DeliveryFailed} {
 		all = append(all, filtered{"deliveries " + string(state), indexOf(state != "", "deliveries_by_state", "deliveries_pkey"),
@@ -158,9 +164,9 @@ func TestLists_are_served_by_an_index(t *testing.T) {
 		// A list of invoices has six statements. There are 12 choices of at most one filter (exception and
 		// decision have the same texts), with 4 texts for the combinations of bounds, and 53 pairs of
 		// filters, with 2. The list of undecided invoices has four statements, with and without a position. The
-		// tally has one statement. Deliveries and events have one statement without a filter and one with it,
+		// tally and the sums of days have one statement each, and the paid invoices two. Deliveries and events have one statement without a filter and one with it,
 		// and sales have two each.
-		if got, want := len(texts), (12*4+2*53)*6+4*2+1+2+2+2*2; got != want {
+		if got, want := len(texts), (12*4+2*53)*6+4*2+1+1+2+2+2+2*2; got != want {
 			t.Errorf("%d different statements, want %d", got, want)
 		}
 	})
@@ -179,6 +185,7 @@ func addListed(t *testing.T, s *storage.Storage, url string) {
 		}}
 		inv.Sales = []invoice.Sale{newSale("BTC")}
 		inv.State.Exceptions = []invoice.Exception{invoice.Late}
+		inv.State.Status, inv.State.PaidAt = invoice.Paid, noon
 		return nil
 	})
 	if err != nil {
@@ -190,8 +197,9 @@ func addListed(t *testing.T, s *storage.Storage, url string) {
 		return
 	}
 	for _, multiply := range []struct{ table, with string }{
-		{"invoices", `'id', 'i' || n, 'order_id', 'o' || n, 'created_at', created_at + n, 'status', CASE n % 5 WHEN 0 THEN 'created' ELSE 'paid' END,
+		{"invoices", `'id', 'i' || n, 'order_id', 'o' || n, 'created_at', created_at + n, 'paid_at', paid_at + n, 'status', CASE n % 5 WHEN 0 THEN 'created' ELSE 'paid' END,
 			'reference', 'r' || n, 'price', 100 * n, 'origin', CASE n % 3 WHEN 0 THEN 'link' ELSE 'api' END, 'origin_id', 'l' || n, 'paid_asset', CASE n % 2 WHEN 0 THEN 'BTC' ELSE '' END`},
+		{"day_sums", `'day', day + n, 'origin_id', 'l' || n`},
 		{"destinations", `'script', 's' || n, 'invoice_id', 'i' || n, 'position', position + n`},
 		{"invoice_flags", `'invoice_id', 'i' || n, 'created_at', created_at + n, 'status', CASE n % 5 WHEN 0 THEN 'expired' ELSE 'paid' END`},
 		{"transfers", `'id', 't' || n, 'invoice_id', 'i' || n, 'tx', 't' || n`},

@@ -108,6 +108,9 @@ func (s *Storage) insert(ctx context.Context, q querier, c invoice.Creation, inv
 	if err := saveFlags(ctx, q, invoiceRow{status: string(invoice.Created)}, made.row); err != nil {
 		return err
 	}
+	if err := saveDaySums(ctx, q, invoiceRow{}, made.row); err != nil {
+		return err
+	}
 	if err := saveTransfers(ctx, q, nil, made.transfers); err != nil {
 		return err
 	}
@@ -299,7 +302,10 @@ func (s *Storage) writeRows(ctx context.Context, q querier, c change) error {
 	if err := tell(ctx, q, c.inv, c.after.row.expiresAt != c.before.row.expiresAt); err != nil {
 		return err
 	}
-	return saveFlags(ctx, q, c.before.row, c.after.row)
+	if err := saveFlags(ctx, q, c.before.row, c.after.row); err != nil {
+		return err
+	}
+	return saveDaySums(ctx, q, c.before.row, c.after.row)
 }
 
 // tell writes the events of a change and, if there is a new quote, the destinations with the new

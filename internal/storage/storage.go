@@ -15,6 +15,7 @@ import (
 	"chequer/internal/clock"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
+	"chequer/internal/report"
 	"chequer/internal/sale"
 	"chequer/internal/seal"
 	"chequer/internal/storage/engine"
@@ -50,6 +51,7 @@ var _ interface {
 	sale.Storage
 	sale.AccountStorage
 	account.Storage
+	report.Storage
 } = (*Storage)(nil)
 
 // Options are the options of Open.

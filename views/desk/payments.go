@@ -30,6 +30,7 @@ type Filter struct {
 	Name    string
 	Label   string
 	Options []Option
+	Error   string
 }
 
 // State is the state of an invoice: a word and a shape.

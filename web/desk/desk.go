@@ -8,9 +8,11 @@ import (
 	"strings"
 
 	"chequer/internal/merchant"
+	"chequer/internal/report"
 	"chequer/web/desk/developers"
 	"chequer/web/desk/health"
 	"chequer/web/desk/payments"
+	"chequer/web/desk/reports"
 	"chequer/web/desk/sell"
 	"chequer/web/desk/settings"
 	"chequer/web/desk/signin"
@@ -27,6 +29,7 @@ type Config struct {
 	Health    *health.Screens
 	Endpoints *merchant.Endpoints
 	Sell      sell.Screens
+	Reports   *report.Service
 }
 
 // New returns the handler of the paths below /desk.
@@ -39,6 +42,7 @@ func routes(c Config) []visit.Route {
 	return slices.Concat(
 		homeRoutes,
 		(&signin.Screens{}).Routes(),
+		(&reports.Screens{Reports: c.Reports}).Routes(),
 		(&payments.Screens{Endpoints: c.Endpoints}).Routes(),
 		c.Wallets.Routes(),
 		(&settings.Screens{}).Routes(),

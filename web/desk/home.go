@@ -3,7 +3,6 @@ package desk
 import (
 	"net/http"
 
-	"chequer/internal/account"
 	"chequer/web/desk/visit"
 )
 
@@ -11,7 +10,6 @@ import (
 var homeRoutes = []visit.Route{
 	{Method: http.MethodGet, Path: "/desk", Needs: visit.Public, Handle: home},
 	{Method: http.MethodGet, Path: "/desk/", Needs: visit.Public, Handle: home},
-	{Method: http.MethodGet, Path: "/desk/:shop", Needs: visit.Member, Handle: shopHome},
 }
 
 // home leads to the first shop of the account, to the sign-in, or to the first run.
@@ -35,17 +33,4 @@ func home(v *visit.Visit) error {
 		return err
 	}
 	return v.Redirect(http.StatusSeeOther, v.Address("/desk/"+a.Shops()[0]))
-}
-
-// shopHome leads to the first place of the shop that the account may see.
-func shopHome(v *visit.Visit) error {
-	return v.Redirect(http.StatusSeeOther, v.Below(first(v)))
-}
-
-// first returns the first place of the shop that the account may see.
-func first(v *visit.Visit) string {
-	if v.May(account.ViewPayments) {
-		return "/payments"
-	}
-	return "/account"
 }

@@ -27,6 +27,7 @@ import (
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
 	"chequer/internal/readiness"
+	"chequer/internal/report"
 	"chequer/internal/storage"
 	"chequer/internal/storage/storagetest"
 	"chequer/internal/token"
@@ -53,6 +54,7 @@ type lab struct {
 	clock        *clocktest.Clock
 	log          *lockedLog
 	till         *till
+	reports      *reportStorage
 	networks     []readiness.Network
 	findings     []health.Finding // of the next examination
 	examinations int              // that were made
@@ -72,6 +74,7 @@ func newLab(t *testing.T) *lab { return labAt(t, site) }
 func labAt(t *testing.T, base string) *lab {
 	t.Helper()
 	l := &lab{t: t, storage: storagetest.SQLite(t), clock: clocktest.At(storagetest.Noon), log: &lockedLog{}, seeds: map[string]string{}}
+	l.reports = &reportStorage{Storage: l.storage}
 	for id, name := range map[string]string{shop: "Atelier Nord", "other": "Nord Markt"} {
 		l.must(l.storage.CreateMerchant(t.Context(), merchant.Merchant{ID: id, Name: name, CreatedAt: l.clock.Now()}))
 	}
@@ -83,7 +86,7 @@ func labAt(t *testing.T, base string) *lab {
 	l.endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
 		Storage: l.storage, Check: (guard.Policy{}).Check, EncodeTest: wire.TestEvent, Now: l.clock.Now, Token: token.New,
 	})
-	c := desk.Config{Audit: l.storage, Endpoints: l.endpoints, Sell: sell.Screens{Products: l.products, Links: l.links, Terminals: l.terminals, Prices: prices, Languages: locale.All(), ShopID: shop, EmbedOrigins: []string{"https://nord.example"}}, Site: visit.Site{
+	c := desk.Config{Audit: l.storage, Reports: report.NewService(l.reports), Endpoints: l.endpoints, Sell: sell.Screens{Products: l.products, Links: l.links, Terminals: l.terminals, Prices: prices, Languages: locale.All(), ShopID: shop, EmbedOrigins: []string{"https://nord.example"}}, Site: visit.Site{
 		Merchants: l.merchants, Themes: merchant.NewThemes(l.storage, l.clock.Now),
 		BaseURL: base, Words: locale.All().Standard(), IPExtractor: echo.ExtractIPDirect(), Now: l.clock.Now,
 		Log: slog.New(slog.NewTextHandler(l.log, nil)),

@@ -112,7 +112,6 @@ func TestPayments(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	b := l.owner()
-	b.get("/desk/shop").leads("/desk/shop/payments")
 	b.get("/desk/shop/payments").want(http.StatusOK, "No payments yet.")
 
 	s := l.till

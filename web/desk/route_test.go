@@ -29,6 +29,7 @@ var (
 	owners    = access{roles: []account.Role{account.Owner}}
 	confirmed = access{roles: []account.Role{account.Owner}, confirm: true}
 	deciders  = access{roles: []account.Role{account.Owner, account.Manager}}
+	exporters = access{roles: []account.Role{account.Owner, account.Manager, account.Bookkeeper}}
 	sellers   = access{roles: []account.Role{account.Owner, account.Manager, account.Developer}}
 	keepers   = access{roles: []account.Role{account.Owner, account.Developer}}
 	keyring   = access{roles: []account.Role{account.Owner, account.Developer}, confirm: true}
@@ -125,6 +126,8 @@ var table = map[string]access{
 	"GET /desk/:shop/terminals/:terminal/remove":            deciders,
 	"POST /desk/:shop/terminals/:terminal/remove":           deciders,
 	"GET /desk/:shop/storefront":                            sellers,
+	"GET /desk/:shop/reports":                               exporters,
+	"GET /desk/:shop/reports/export":                        exporters,
 }
 
 // Every route is tried with a session of every role: confirmed, not confirmed, without a session, and

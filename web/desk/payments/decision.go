@@ -11,13 +11,14 @@ import (
 	"chequer/internal/invoice"
 	"chequer/views"
 	"chequer/views/desk"
+	"chequer/web/desk/visit"
 )
 
 // The decisions about an invoice, as their paths name them.
 const (
-	accept  = "accept"
-	cancel  = "cancel"
-	requote = "requote"
+	accept  = visit.Accept
+	cancel  = visit.Cancel
+	requote = visit.Requote
 )
 
 // decided are the results that the page of the invoice shows after a decision.

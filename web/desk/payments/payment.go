@@ -156,7 +156,7 @@ var originNames = map[invoice.OriginKind]string{
 func (v *page) invoiceFacts(inv *invoice.Invoice, more int) []desk.Fact {
 	var offered []string
 	for _, m := range inv.Methods {
-		name, network := v.assetName(inv.Mode, m.Asset.Code)
+		name, network := v.AssetName(inv.Mode, m.Asset.Code)
 		offered = append(offered, strings.TrimSpace(name+" "+network))
 	}
 	origin := ""

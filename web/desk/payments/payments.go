@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"chequer/internal/invoice"
-	"chequer/internal/wire"
 	"chequer/views/desk"
 )
 
@@ -59,7 +58,7 @@ func (v *page) paymentsPage(q listQuery, rows []invoice.Summary) (desk.Payments,
 		page.Older = v.Below("/payments") + q.behind(rows[pageSize-1].Position()).encode()
 	}
 	for _, s := range rows {
-		page.Rows = append(page.Rows, v.paymentRow(s))
+		page.Rows = append(page.Rows, v.Row(s))
 	}
 	page.Shown = v.Words.Count("desk.payments.shown", len(rows))
 	if len(rows) == 0 {
@@ -69,34 +68,4 @@ func (v *page) paymentsPage(q listQuery, rows []invoice.Summary) (desk.Payments,
 		}
 	}
 	return page, nil
-}
-
-// paymentRow returns an invoice as a row of the list.
-func (v *page) paymentRow(s invoice.Summary) desk.PaymentRow {
-	row := desk.PaymentRow{
-		Name: v.NameOf(s.OrderID, s.ID), URL: v.Below("/payments/" + s.ID), Description: s.Description,
-		State: v.StateOf(s),
-		Time:  wire.Time(s.CreatedAt), At: v.Clock(s.CreatedAt), Amount: v.Fiat(s.Price),
-	}
-	code := s.PaidAsset
-	if code == "" && len(s.Received) > 0 {
-		code = s.Received[0].Asset
-	}
-	row.Method, row.Network = v.assetName(s.Mode, code)
-	return row
-}
-
-// assetName returns the name of an asset, and its network if the name does not imply it: "Bitcoin", and
-// "EURC" on "Base".
-func (v *page) assetName(mode invoice.Mode, code string) (name, network string) {
-	a, known := v.Invoices.AssetByCode(mode, code)
-	switch {
-	case !known:
-		return code, ""
-	case a.Contract != "":
-		return a.Symbol, a.NetworkName
-	case a.Symbol != a.Code:
-		return a.Name, a.NetworkName
-	}
-	return a.Name, ""
 }

@@ -107,7 +107,7 @@ func (q listQuery) kept() []desk.Hidden {
 func (q listQuery) fields(v *page) []desk.Filter {
 	methods := desk.Filter{Name: "method", Label: v.Text("desk.method"), Options: []desk.Option{{Text: v.Text("desk.method.all"), Chosen: q.values.Get("method") == ""}}}
 	for _, code := range v.Invoices.MethodCodes(q.mode) {
-		name, network := v.assetName(q.mode, code)
+		name, network := v.AssetName(q.mode, code)
 		methods.Options = append(methods.Options, desk.Option{Value: code, Text: strings.TrimSpace(name + " " + network), Chosen: q.values.Get("method") == code})
 	}
 	return []desk.Filter{q.periods(v), methods, q.sources(v)}

@@ -8,6 +8,9 @@ import (
 	"chequer/views/desk"
 )
 
+// HomePath is the path of the overview.
+const HomePath = ""
+
 // AttentionPath is the path of the place with the invoices that wait for a decision.
 const AttentionPath = "/attention"
 
@@ -27,8 +30,10 @@ func (v *Visit) places(current string) ([]desk.Place, error) {
 		path, text, icon string
 		visible          bool
 	}{
+		{HomePath, "desk.overview", "overview", v.May(account.ViewPayments)},
 		{AttentionPath, "desk.attention", "attention", v.May(account.Decide)},
 		{"/payments", "desk.payments", "payments", v.May(account.ViewPayments)},
+		{"/reports", "desk.reports", "reports", v.May(account.Export)},
 		{"/wallets", "desk.wallets", "wallets", v.May(account.ViewWallets)},
 		{KeysPath, "desk.developers", "developers", v.May(account.ManageKeys)},
 		{"/health", "desk.health", "health", v.May(account.ViewHealth)},
@@ -102,6 +107,7 @@ var permissionNames = map[account.Permission]string{
 	account.ManageWallets:  "desk.may.wallets",
 	account.ViewHealth:     "desk.may.health",
 	account.Configure:      "desk.may.configure",
+	account.Export:         "desk.may.export",
 	account.Decide:         "desk.may.decide",
 	account.DecideHighRisk: "desk.may.decide",
 	account.ManageKeys:     "desk.may.keys",

@@ -1,0 +1,42 @@
+package report
+
+import "chequer/internal/invoice"
+
+// By is the property by which a report groups invoices.
+type By string
+
+// The properties.
+const (
+	ByMethod   By = "method"   // the asset that completed the amount
+	ByOrigin   By = "origin"   // the kind of source
+	ByProduct  By = "product"  // the slug of the product
+	ByLink     By = "link"     // the slug of the checkout link
+	ByTerminal By = "terminal" // the identifier of the terminal
+	ByKey      By = "key"      // the identifier of the API key that created the invoice, or signed its link
+)
+
+// Properties are all properties by which a report groups invoices.
+var Properties = []By{ByMethod, ByOrigin, ByProduct, ByLink, ByTerminal, ByKey}
+
+// kinds are the kinds of sources that are identified by a property.
+var kinds = map[By][]invoice.OriginKind{
+	ByProduct: {invoice.FromProduct}, ByLink: {invoice.FromLink}, ByTerminal: {invoice.FromTerminal},
+	ByKey: {invoice.FromAPI, invoice.FromSignedLink},
+}
+
+// Of returns the value of the property for invoices with a key. It is "" for invoices without the
+// property, such as those of a terminal in a report by product.
+func (b By) Of(k Key) string {
+	switch b {
+	case ByMethod:
+		return k.PaidAsset
+	case ByOrigin:
+		return string(k.Origin.Kind)
+	}
+	for _, kind := range kinds[b] {
+		if k.Origin.Kind == kind {
+			return k.Origin.ID
+		}
+	}
+	return ""
+}

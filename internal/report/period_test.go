@@ -1,0 +1,71 @@
+package report_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"chequer/internal/report"
+)
+
+var now = time.Date(2026, 11, 29, 10, 0, 0, 0, time.UTC)
+
+func TestDayOf(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"1970-01-01T00:00:00Z": "1970-01-01", "1969-12-31T23:59:59Z": "1969-12-31",
+		"2026-11-29T23:59:59Z": "2026-11-29", "2026-11-30T00:30:00+01:00": "2026-11-29",
+	} {
+		at, err := time.Parse(time.RFC3339, text)
+		if got := report.DayOf(at).String(); err != nil || got != want {
+			t.Errorf("%s: got %s, error %v, want %s", text, got, err, want)
+		}
+	}
+}
+
+func TestParsePeriod(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, first, last, previousFirst, previousLast string }{
+		{"2026-11-28", "2026-11-28", "2026-11-28", "2026-11-27", "2026-11-27"},
+		{"2026-10", "2026-10-01", "2026-10-31", "2026-09-01", "2026-09-30"},
+		{"2026-11", "2026-11-01", "2026-11-30", "2026-10-01", "2026-10-29"}, // compared until today
+		{"2026-03", "2026-03-01", "2026-03-31", "2026-02-01", "2026-02-28"},
+		{"2026-q3", "2026-07-01", "2026-09-30", "2026-04-01", "2026-06-30"},
+		{"2026-q4", "2026-10-01", "2026-12-31", "2026-07-01", "2026-08-29"},
+		{"2024", "2024-01-01", "2024-12-31", "2023-01-01", "2023-12-31"},
+		{"2027-01", "2027-01-01", "2027-01-31", "2026-12-01", "2026-12-31"}, // has not begun
+	} {
+		p, err := report.ParsePeriod(tt.name)
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		b := p.Previous(now)
+		got := []string{p.From.String(), p.Last().String(), b.From.String(), b.Last().String()}
+		if want := []string{tt.first, tt.last, tt.previousFirst, tt.previousLast}; got[0] != want[0] || got[1] != want[1] || got[2] != want[2] || got[3] != want[3] {
+			t.Errorf("%s: got %q, want %q", tt.name, got, want)
+		}
+	}
+	for _, name := range []string{"", "yesterday", "2026-13", "2026-q5", "2026-q0", "2026-q", "2026-q+1", "26-q1", "2026-11-31", "2026-1"} {
+		if p, err := report.ParsePeriod(name); !errors.Is(err, report.ErrPeriod) {
+			t.Errorf("%q is the period %v, error %v", name, p, err)
+		}
+	}
+}
+
+func TestNewPeriod(t *testing.T) {
+	t.Parallel()
+	first := report.DayOf(now)
+	for days, want := range map[report.Day]error{0: nil, 365: nil, 366: report.ErrTooLong, -1: report.ErrReversed} {
+		p, err := report.NewPeriod(first, first+days)
+		if !errors.Is(err, want) || err == nil && p.Days() != int(days)+1 {
+			t.Errorf("%d days later: %v with %d days, error %v, want %v", days, p, p.Days(), err, want)
+		}
+	}
+	if p := report.LastDays(7, now); p.From.String() != "2026-11-23" || p.Last().String() != "2026-11-29" {
+		t.Errorf("the last 7 days are %s to %s", p.From, p.Last())
+	}
+	if b := report.LastDays(7, now).Previous(now); b.From.String() != "2026-11-16" || b.Last().String() != "2026-11-22" {
+		t.Errorf("the 7 days before are %s to %s", b.From, b.Last())
+	}
+}

@@ -1,0 +1,41 @@
+package desk
+
+import "chequer/views"
+
+// Overview is the first page of a shop.
+type Overview struct {
+	Frame
+	Periods []Tab
+	Steps   []FirstStep // first steps; empty if the shop has a payment
+	Done    string      // "2 of 5 done"
+	Totals  []Total
+	Charts  []Chart
+	Empty   string // why there is no chart; empty if there is one
+
+	Decides   bool // the account decides about payments
+	Cases     []Case
+	AllCases  views.Link
+	Rows      []PaymentRow // the newest payments
+	AllOfThem string       // address of all payments
+}
+
+// Total is a number with its name.
+type Total struct {
+	Name  string
+	Parts []TotalPart // more than one if there are several currencies
+}
+
+// TotalPart is a number with what it is compared to.
+type TotalPart struct {
+	Value string
+	URL   string // of its parts; may be empty
+	Note  string
+}
+
+// FirstStep is a first step of a shop.
+type FirstStep struct {
+	Name string
+	Hint string // how to do it; empty once it is done
+	Done bool
+	Link views.Link // without an address if the desk cannot do it
+}

@@ -1,0 +1,44 @@
+package desk
+
+// Reports shows the totals of a period.
+type Reports struct {
+	Frame
+	Action  string // address of the form
+	Kept    []Hidden
+	Filters []Filter
+	Days    []Field // first and last day; empty unless days are chosen
+
+	Heading  string // the period; empty if the query is wrong
+	Compared string // the previous period
+	Empty    string // why there are no totals
+	Totals   []Total
+	Charts   []Chart
+	Groups   []Groups
+	Export   Export
+}
+
+// Groups is a table of totals by a property.
+type Groups struct {
+	Heading  string
+	Property string
+	Rows     []GroupRow
+	Total    GroupRow
+}
+
+// GroupRow is a row of the table.
+type GroupRow struct {
+	Name   string
+	Detail string // a network or an identifier; may be empty
+	Count  string
+	Share  string
+	Amount string
+	Before string // in the previous period
+}
+
+// Export is the form that downloads a file.
+type Export struct {
+	Action string
+	Kept   []Hidden
+	Format Filter
+	Text   string // what the file has
+}

@@ -1,0 +1,152 @@
+package desk_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"chequer/internal/account"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+)
+
+// settle pays an amount of coins to an invoice and confirms it.
+func (s *till) settle(inv *invoice.Invoice, amount string) {
+	s.lab.t.Helper()
+	s.lab.must(s.net.Confirm(s.lab.t.Context(), []string{s.pay(inv, amount)}))
+	s.step()
+}
+
+// totals returns the totals of a page as text.
+func (p page) totals() string { p.t.Helper(); return textOf(p.find(".kpi")) }
+
+func TestOverview(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	s := l.till
+	const at = "/desk/shop?mode=test"
+	b.get(at).want(http.StatusOK, "No payments in this period.")
+
+	s.settle(s.sell(shop, "1", "40.00"), "0.0005")
+	s.settle(s.sell("other", "2", "80.00"), "0.001")
+	l.clock.Pass(7 * 24 * time.Hour) // to 4 December
+	s.settle(s.sell(shop, "3", "80.00"), "0.001")
+	l.clock.Pass(24 * time.Hour)
+	s.settle(s.sell(shop, "4", "20.00"), "0.0003") // overpaid by 4.00
+	short := s.sell(shop, "5", "80.00")
+	s.expire()
+	s.pay(short, "0.0005")
+	s.sell(shop, "6", "80.00")
+
+	b = l.as("Tove", account.Manager) // the owner's session has ended
+	page := b.get(at).want(http.StatusOK, "Overview")
+	if got, want := page.totals(), "Received €100.00 +150 %, €40.00 in the period before Payments 2 1 in the period before Waiting now 1 0 seen, not confirmed Needs attention 2 wait for a decision"; got != want {
+		t.Errorf("the totals are %q, want %q", got, want)
+	}
+	if got, want := page.find(".chart svg").AttrOr("aria-label", ""), "Received per day, 29 Nov 2026 to 5 Dec 2026. Most: 4 Dec 2026: €80.00. The table below has every figure."; got != want {
+		t.Errorf("the chart is %q, want %q", got, want)
+	}
+	if got, want := strings.Join(page.find(".chart title").Map(func(_ int, s *selection) string { return s.Text() }), "; "),
+		"29 Nov 2026: €0.00; 30 Nov 2026: €0.00; 1 Dec 2026: €0.00; 2 Dec 2026: €0.00; 3 Dec 2026: €0.00; 4 Dec 2026: €80.00; 5 Dec 2026: €20.00"; got != want {
+		t.Errorf("the bars are %q, want %q", got, want)
+	}
+	if got, want := page.find(".chart .c1").Length(), 2; got != want {
+		t.Errorf("%d bars are painted, want %d", got, want)
+	}
+	if got, want := textOf(page.find(".chart tbody tr").Last()), "5 Dec 2026 1 €20.00"; got != want {
+		t.Errorf("the last row of the table is %q, want %q", got, want)
+	}
+	if got, want := page.names(), "6 5 4 3 1"; got != want {
+		t.Errorf("the newest payments are %q, want %q", got, want)
+	}
+	if got, want := textOf(page.find(".list h3")), "4: Overpaid 5: Late"; got != want {
+		t.Errorf("the cases are %q, want %q", got, want)
+	}
+	for period, want := range map[string]string{
+		"today": "Received €20.00 −75 %, €80.00 in the period before Payments 1 1 in the period before",
+		"month": "Received €140.00 €0.00 in the period before Payments 3 0 in the period before",
+	} {
+		if got := b.get(at+"&period="+period).want(http.StatusOK, "Overview").totals(); !strings.HasPrefix(got, want) {
+			t.Errorf("the totals of %s are %q, want %q", period, got, want)
+		}
+	}
+	if n := b.get(at + "&period=today").find(".chart").Length(); n != 0 {
+		t.Errorf("a single day has %d charts", n)
+	}
+}
+
+// Amounts of different currencies are not added: each has its total and its chart.
+func TestOverview_of_two_currencies(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	l.till.settle(l.till.sell(shop, "1", "40.00"), "0.0005")
+	l.clock.Pass(time.Second)
+	dollar, _ := money.Fiat("USD")
+	inv, err := l.till.Create(t.Context(), invoice.CreateRequest{
+		MerchantID: shop, Mode: invoice.Test, Wallets: l.till.wallets, ExpiresIn: 15 * time.Minute,
+		Terms: invoice.Terms{Price: money.MustParse("43.20", dollar), Rules: invoice.DefaultRules(dollar)},
+	})
+	l.must(err)
+	l.till.settle(inv, "0.0005")
+	page := b.get("/desk/shop?mode=test").want(http.StatusOK, "Received per day, EUR")
+	if got, want := page.totals(), "Received €40.00 €0.00 in the period before $43.20 $0.00 in the period before Payments 2"; !strings.HasPrefix(got, want) {
+		t.Errorf("the totals are %q, want %q", got, want)
+	}
+	if n := page.find(".chart svg").Length(); n != 2 {
+		t.Errorf("there are %d charts, want 2", n)
+	}
+}
+
+// The first steps are done by facts, and are not shown once the shop has a live payment.
+func TestOverview_of_a_new_shop(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	done := func() string {
+		t.Helper()
+		return textOf(b.get("/desk/shop").want(http.StatusOK, "First steps").find(".todo li:has(.i)"))
+	}
+	if got := done(); got != "" {
+		t.Errorf("a new shop has done %q", got)
+	}
+	s := l.till
+	s.settle(s.sell(shop, "1", "40.00"), "0.0005")
+	if got, want := done(), "Test payment , done"; got != want {
+		t.Errorf("after a test payment, done is %q, want %q", got, want)
+	}
+	w := s.wallets[0]
+	l.must(l.storage.CreateWallet(t.Context(), merchant.Wallet{ID: "w", MerchantID: shop, Mode: merchant.Live, Asset: w.Asset, Key: w.Key, Counter: w.Counter, CreatedAt: l.clock.Now()}))
+	l.clock.Pass(time.Minute) // lists of wallets are cached
+	s.step()
+	if got, want := done(), "Wallet for live payments , done A payment method that can be offered now , done Test payment , done"; got != want {
+		t.Errorf("with a wallet, done is %q, want %q", got, want)
+	}
+	s.quote("LTC-EUR=80,EUR-USD=1.08")
+	b.get("/desk/shop").want(http.StatusOK, "There is no rate for your wallets’ assets now.")
+	s.quote("BTC-EUR=80000,EUR-USD=1.08")
+	if n := b.get("/desk/shop").find(".kpi").Length(); n != 0 {
+		t.Errorf("a new shop has %d totals", n)
+	}
+	b.get("/desk/shop?mode=test").want(http.StatusOK, "Received €40.00")
+	bookkeeper := l.as("Runa", account.Bookkeeper)
+	if page := bookkeeper.get("/desk/shop").want(http.StatusOK, "No payments in this period."); page.find(".todo, .list").Length() != 0 {
+		t.Errorf("the overview of a bookkeeper has steps or cases: %s", page.text())
+	}
+	s.mode = invoice.Live
+	s.settle(s.sell(shop, "2", "40.00"), "0.0005")
+	if page := b.get("/desk/shop").want(http.StatusOK, "Received €40.00"); page.find(".todo").Length() != 0 {
+		t.Errorf("the overview after a live payment has first steps: %s", page.text())
+	}
+}
+
+// An account that may not see totals is led to its own page.
+func TestOverview_is_not_for_sellers(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.owner()
+	l.as("Jonas", account.Seller).get("/desk/shop").leads("/desk/shop/account")
+}

@@ -1,0 +1,164 @@
+package reports
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"chequer/internal/account"
+	"chequer/internal/invoice"
+	"chequer/internal/report"
+	"chequer/views"
+	"chequer/views/desk"
+	"chequer/web/desk/visit"
+)
+
+// The numbers of cases and payments that the overview shows.
+const (
+	shownCases    = 3
+	shownPayments = 6
+)
+
+// spans are the periods of the overview, by their name in the query. The first is the default.
+var spans = []struct {
+	name, text string
+	days       int
+}{
+	{"week", "desk.period.week", 7},
+	{"today", "desk.period.today", 1},
+	{"month", "desk.period.month", 30},
+}
+
+// overview shows the totals of a period, open cases and the newest payments.
+func (v *page) overview() error {
+	chosen := spans[0]
+	for _, s := range spans {
+		if s.name == v.QueryParam("period") {
+			chosen = s
+		}
+	}
+	mode := v.mode()
+	f, err := v.Frame(v.Text("desk.overview"), visit.HomePath)
+	if err != nil {
+		return err
+	}
+	address := func(mode invoice.Mode, period string) string {
+		q := url.Values{"period": {period}}
+		if mode == invoice.Test {
+			q.Set("mode", "test")
+		}
+		return v.Below("?" + q.Encode())
+	}
+	f.Test, f.LiveURL, f.TestURL = mode == invoice.Test, address(invoice.Live, chosen.name), address(invoice.Test, chosen.name)
+	page := desk.Overview{Frame: f, AllOfThem: v.payments(mode, "")}
+	for _, i := range []int{1, 0, 2} { // from the shortest
+		s := spans[i]
+		page.Periods = append(page.Periods, desk.Tab{Text: v.Text(s.text), URL: address(mode, s.name), Current: s.name == chosen.name})
+	}
+	if err := v.addTotals(&page, mode, chosen.days); err != nil {
+		return err
+	}
+	if err := v.addSteps(&page, mode); err != nil {
+		return err
+	}
+	if err := v.addCases(&page, mode); err != nil {
+		return err
+	}
+	newest, err := v.Invoices.Summaries(v.Request().Context(), invoice.Filter{MerchantID: v.Shop.ID, Mode: mode}, invoice.Position{}, shownPayments)
+	if err != nil {
+		return err
+	}
+	for _, s := range newest {
+		page.Rows = append(page.Rows, v.Row(s))
+	}
+	return v.Show(http.StatusOK, desk.OverviewPage(page))
+}
+
+// payments returns the address of the list of payments in a state.
+func (v *page) payments(mode invoice.Mode, state string) string {
+	q := url.Values{}
+	if mode == invoice.Test {
+		q.Set("mode", "test")
+	}
+	if state != "" {
+		q.Set("state", state)
+	}
+	if len(q) == 0 {
+		return v.Below("/payments")
+	}
+	return v.Below("/payments?" + q.Encode())
+}
+
+// addTotals adds the totals and the charts of the last days.
+func (v *page) addTotals(page *desk.Overview, mode invoice.Mode, days int) error {
+	p := report.LastDays(days, v.Now())
+	r, err := v.Reports.Report(v.Request().Context(), v.Shop.ID, mode, p, p.Previous(v.Now()), report.ByMethod)
+	if err != nil {
+		return err
+	}
+	tally, err := v.Tally(mode)
+	if err != nil {
+		return err
+	}
+	page.Totals = append(v.sums(r),
+		desk.Total{Name: v.Text("desk.overview.waiting"), Parts: []desk.TotalPart{{
+			Value: count(tally.Statuses[invoice.Created] + tally.Statuses[invoice.Pending]),
+			Note:  v.Words.Count("desk.overview.seen", int(tally.Statuses[invoice.Pending])),
+		}}},
+		desk.Total{Name: v.Text("desk.attention"), Parts: []desk.TotalPart{{
+			Value: count(tally.NeedDecision), Note: v.Text("desk.overview.open"), URL: v.payments(mode, "attention"),
+		}}})
+	page.Empty = v.Text("desk.overview.none")
+	for i, t := range r.Totals {
+		if t.Total.Invoices == 0 {
+			continue
+		}
+		page.Empty = ""
+		if len(t.Bars) > 1 {
+			page.Charts = append(page.Charts, v.chart(r, i))
+		}
+	}
+	return nil
+}
+
+// sums returns what was received and the number of payments, each in comparison.
+func (v *page) sums(r report.Report) []desk.Total {
+	received, paid := desk.Total{Name: v.Text("desk.amounts.received")}, desk.Total{Name: v.Text("desk.overview.paid")}
+	var invoices, before int64
+	for _, t := range r.Totals {
+		received.Parts = append(received.Parts, desk.TotalPart{Value: v.Fiat(t.Total.Received), Note: v.compared(t)})
+		invoices, before = invoices+t.Total.Invoices, before+t.Previous.Invoices
+	}
+	if len(r.Totals) == 0 {
+		received.Parts = []desk.TotalPart{{Value: "0", Note: v.Text("desk.before", "Amount", "0")}}
+	}
+	paid.Parts = []desk.TotalPart{{Value: count(invoices), Note: v.Text("desk.before", "Amount", count(before))}}
+	return []desk.Total{received, paid}
+}
+
+// addCases adds the oldest invoices that wait for a decision, if the account decides.
+func (v *page) addCases(page *desk.Overview, mode invoice.Mode) error {
+	if page.Decides = v.May(account.Decide); !page.Decides {
+		return nil
+	}
+	open, err := v.Invoices.Undecided(v.Request().Context(), v.Shop.ID, mode, invoice.Position{}, shownCases)
+	if err != nil {
+		return err
+	}
+	for _, inv := range open {
+		page.Cases = append(page.Cases, v.Case(inv))
+	}
+	tally, err := v.Tally(mode)
+	if err != nil {
+		return err
+	}
+	if tally.NeedDecision > int64(len(open)) {
+		page.AllCases = views.Link{Text: v.Words.Count("desk.overview.cases", int(tally.NeedDecision)), URL: v.Below(visit.AttentionPath)}
+		if mode == invoice.Test {
+			page.AllCases.URL += "?mode=test"
+		}
+	}
+	return nil
+}
+
+func count(n int64) string { return strconv.FormatInt(n, 10) }

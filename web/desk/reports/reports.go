@@ -1,0 +1,133 @@
+package reports
+
+import (
+	"fmt"
+	"math/big"
+	"net/http"
+	"strings"
+
+	"chequer/internal/invoice"
+	"chequer/internal/report"
+	"chequer/views/desk"
+)
+
+// reportsPath is the path of the reports below the shop.
+const reportsPath = "/reports"
+
+// reports shows the totals of a period.
+func (v *page) reports() error {
+	q := v.query()
+	f, err := v.Frame(v.Text("desk.reports"), reportsPath)
+	if err != nil {
+		return err
+	}
+	f.Test, f.LiveURL, f.TestURL = q.mode == invoice.Test, v.in(q, invoice.Live), v.in(q, invoice.Test)
+	page := desk.Reports{Frame: f, Action: v.Below(reportsPath), Kept: q.hidden("mode"), Filters: v.filters(q), Days: v.days(q)}
+	if len(q.problems) > 0 {
+		return v.Show(http.StatusUnprocessableEntity, desk.ReportsPage(page))
+	}
+	r, err := v.Reports.Report(v.Request().Context(), v.Shop.ID, q.mode, q.period, q.period.Previous(v.Now()), q.by)
+	if err != nil {
+		return err
+	}
+	page.Heading = v.dates(r.Period)
+	page.Compared = v.Text("desk.reports.compared", "Dates", v.dates(r.Previous))
+	if len(r.Totals) == 0 {
+		page.Empty = v.Text("desk.overview.none")
+		return v.Show(http.StatusOK, desk.ReportsPage(page))
+	}
+	labels, err := v.labels(q.by)
+	if err != nil {
+		return err
+	}
+	page.Totals = v.reportTotals(r)
+	for i, t := range r.Totals {
+		if t.Total.Invoices > 0 && len(t.Bars) > 1 {
+			page.Charts = append(page.Charts, v.chart(r, i))
+		}
+		page.Groups = append(page.Groups, v.groups(q, r, t, labels))
+	}
+	page.Export = v.exportForm(q, r)
+	return v.Show(http.StatusOK, desk.ReportsPage(page))
+}
+
+// reportTotals returns the totals of a report. Each currency is apart.
+func (v *page) reportTotals(r report.Report) []desk.Total {
+	prices, missing := desk.Total{Name: v.Text("desk.reports.prices")}, desk.Total{Name: v.Text("desk.reports.missing")}
+	for _, t := range r.Totals {
+		prices.Parts = append(prices.Parts, desk.TotalPart{Value: v.Fiat(t.Total.Price)})
+		missing.Parts = append(missing.Parts, desk.TotalPart{Value: v.Fiat(t.Total.Missing()), Note: v.Text("desk.reports.missing.note")})
+	}
+	return append(v.sums(r), prices, missing)
+}
+
+// groups returns the table of a currency by the property of the report.
+func (v *page) groups(q query, r report.Report, t report.Totals, labels map[string]string) desk.Groups {
+	g := desk.Groups{Heading: v.Text(byHeadings[r.By]), Property: v.Text(byNames[r.By])}
+	if len(r.Totals) > 1 {
+		g.Heading = v.Text("desk.chart.currency", "Title", g.Heading, "Currency", t.Currency.Code)
+	}
+	for _, group := range t.Groups {
+		row := v.groupRow(group.Total, group.Previous, t.Total)
+		row.Name, row.Detail = v.groupName(q.mode, r.By, group.Value)
+		if label := labels[group.Value]; label != "" {
+			row.Name, row.Detail = label, row.Name
+		}
+		g.Rows = append(g.Rows, row)
+	}
+	g.Total = v.groupRow(t.Total, t.Previous, t.Total)
+	g.Total.Name = v.Text("desk.reports.total")
+	return g
+}
+
+// labels returns the labels of the values of a property by value, if they have labels.
+func (v *page) labels(by report.By) (map[string]string, error) {
+	if by != report.ByKey {
+		return nil, nil
+	}
+	keys, err := v.Merchants.Keys(v.Request().Context(), v.Shop.ID)
+	labels := map[string]string{}
+	for _, k := range keys {
+		labels[k.ID] = k.Label
+	}
+	return labels, err
+}
+
+// groupRow returns the figures of a row.
+func (v *page) groupRow(s, previous, all report.Sum) desk.GroupRow {
+	return desk.GroupRow{Count: count(s.Invoices), Share: v.share(s, all), Amount: v.Fiat(s.Received), Before: v.Fiat(previous.Received)}
+}
+
+// share returns the part of the total in percent with one decimal; "" if nothing was received.
+func (v *page) share(s, all report.Sum) string {
+	total := all.Received.Minor()
+	if total.Sign() == 0 {
+		return ""
+	}
+	permille := new(big.Int).Mul(s.Received.Minor(), big.NewInt(2000))
+	permille.Add(permille, total)
+	permille.Quo(permille, total.Lsh(total, 1)) // rounded to the nearest
+	n := permille.Int64()
+	return v.Text("desk.reports.percent", "Number", v.Words.Decimal(fmt.Sprintf("%d.%d", n/10, n%10)))
+}
+
+// originNames are the keys of the names of kinds of sources.
+var originNames = map[invoice.OriginKind]string{
+	invoice.FromAPI: "desk.origin.api", invoice.FromStorefront: "desk.origin.storefront", invoice.FromProduct: "desk.origin.product",
+	invoice.FromLink: "desk.origin.link", invoice.FromSignedLink: "desk.origin.signed", invoice.FromTerminal: "desk.origin.terminal",
+}
+
+// groupName returns the name of a group, and the network of a method as the detail.
+func (v *page) groupName(mode invoice.Mode, by report.By, value string) (name, detail string) {
+	switch {
+	case by == report.ByMethod && value != "":
+		return v.AssetName(mode, value)
+	case by == report.ByOrigin && originNames[invoice.OriginKind(value)] != "":
+		return v.Text(originNames[invoice.OriginKind(value)]), ""
+	case by == report.ByOrigin || by == report.ByMethod:
+		return strings.TrimSpace(v.Text("desk.reports.unknown") + " " + value), ""
+	case value == "":
+		return v.Text("desk.reports.other"), ""
+	}
+	return value, ""
+}

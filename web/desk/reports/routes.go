@@ -1,0 +1,50 @@
+// Package reports shows the totals of a shop at the desk, and exports its paid invoices.
+package reports
+
+import (
+	"net/http"
+
+	"chequer/internal/account"
+	"chequer/internal/invoice"
+	"chequer/internal/report"
+	"chequer/web/desk/visit"
+)
+
+// Screens are the places Overview and Reports. All fields are required.
+type Screens struct {
+	Reports *report.Service
+}
+
+// page is a visit to one of the screens.
+type page struct {
+	*visit.Visit
+	*Screens
+}
+
+// Routes lists the pages of the screens.
+func (s *Screens) Routes() []visit.Route {
+	on := func(handle func(*page) error) func(*visit.Visit) error {
+		return func(v *visit.Visit) error { return handle(&page{v, s}) }
+	}
+	return []visit.Route{
+		{Method: http.MethodGet, Path: "/desk/:shop", Needs: visit.Member, Handle: on((*page).home)},
+		{Method: http.MethodGet, Path: "/desk/:shop/reports", Needs: account.Export, Handle: on((*page).reports)},
+		{Method: http.MethodGet, Path: "/desk/:shop/reports/export", Needs: account.Export, Handle: on((*page).export)},
+	}
+}
+
+// home shows the overview, or leads to the account if it may not see totals.
+func (v *page) home() error {
+	if !v.May(account.ViewPayments) {
+		return v.Redirect(http.StatusSeeOther, v.Below("/account"))
+	}
+	return v.overview()
+}
+
+// mode returns the mode of the payments that the page shows.
+func (v *page) mode() invoice.Mode {
+	if v.QueryParam("mode") == "test" {
+		return invoice.Test
+	}
+	return invoice.Live
+}

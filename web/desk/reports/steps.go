@@ -1,0 +1,94 @@
+package reports
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"chequer/internal/account"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+	"chequer/views"
+	"chequer/views/desk"
+)
+
+// addSteps adds the first steps of a shop that has not been paid yet. Each step is done by a fact.
+func (v *page) addSteps(page *desk.Overview, mode invoice.Mode) error {
+	live, err := v.Tally(invoice.Live)
+	if err != nil || mode == invoice.Test || live.Statuses[invoice.Paid] > 0 || !v.May(account.Sell) {
+		return err
+	}
+	test, err := v.Tally(invoice.Test)
+	if err != nil {
+		return err
+	}
+	ctx := v.Request().Context()
+	wallets, err := v.Merchants.Wallets(ctx, v.Shop.ID, merchant.Live)
+	if err != nil {
+		return err
+	}
+	theme, err := v.Themes.Theme(ctx, v.Shop.ID)
+	if err != nil {
+		return err
+	}
+	hint := v.methodHint(ctx, wallets)
+	page.Steps = []desk.FirstStep{
+		v.linked(v.step("desk.steps.wallet", "desk.steps.wallet.hint", len(wallets) > 0), account.ViewWallets, "/wallets"),
+		{Name: v.Text("desk.steps.method"), Hint: hint, Done: hint == ""},
+		v.step("desk.steps.test", "desk.steps.test.hint", test.Statuses[invoice.Paid] > 0),
+		v.linked(v.step("desk.steps.theme", "desk.steps.theme.hint", len(theme.Logo.Body) > 0 && theme.Support != ""), account.Configure, "/theme"),
+		v.linked(v.step("desk.steps.signin", "desk.steps.signin.hint", v.Account.SignIn.Methods() > 1), account.ManageSignIn, "/account"),
+		v.step("desk.steps.live", "desk.steps.live.hint", false),
+	}
+	done := 0
+	for _, s := range page.Steps {
+		if s.Done {
+			done++
+		}
+	}
+	page.Done = v.Text("desk.steps.done", "Done", strconv.Itoa(done), "All", strconv.Itoa(len(page.Steps)))
+	page.Periods, page.Totals, page.Empty = nil, nil, ""
+	return nil
+}
+
+// step returns a first step with its texts.
+func (v *page) step(name, hint string, done bool) desk.FirstStep {
+	s := desk.FirstStep{Name: v.Text(name), Done: done}
+	if !done {
+		s.Hint = v.Text(hint)
+	}
+	return s
+}
+
+// linked adds the page of the desk on which an open step is done, if the account may use it.
+func (v *page) linked(s desk.FirstStep, needs account.Permission, path string) desk.FirstStep {
+	if !s.Done && v.May(needs) {
+		s.Link = views.Link{Text: v.Text("desk.steps.add"), URL: v.Below(path)}
+	}
+	return s
+}
+
+// sample is a usual price with which the overview asks whether an invoice could be created.
+var sample = money.MustParse("100", money.EUR)
+
+// methodHint returns the reason why no payment method can be offered now; "" if one can.
+func (v *page) methodHint(ctx context.Context, wallets []merchant.Wallet) string {
+	r := invoice.CreateRequest{MerchantID: v.Shop.ID, Mode: invoice.Live, ExpiresIn: 15 * time.Minute, Terms: invoice.Terms{Price: sample}}
+	for _, w := range wallets {
+		r.Wallets = append(r.Wallets, invoice.Wallet{Asset: w.Asset, Key: w.Key, Counter: w.Counter})
+	}
+	err := v.Invoices.Creatable(ctx, r)
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, invoice.ErrNoWallet):
+		return v.Text("desk.steps.method.hint")
+	case errors.Is(err, invoice.ErrUnreached):
+		return v.Text("desk.steps.method.network")
+	case errors.Is(err, invoice.ErrNoRate):
+		return v.Text("desk.steps.method.rate")
+	}
+	return v.Text("desk.steps.method.other")
+}

@@ -1,0 +1,39 @@
+package visit
+
+import (
+	"chequer/internal/invoice"
+	"chequer/views"
+	"chequer/views/desk"
+)
+
+// The decisions about an invoice, as their paths name them.
+const (
+	Accept  = "accept"
+	Cancel  = "cancel"
+	Requote = "requote"
+)
+
+// Case returns an invoice that waits for a decision, with its default action.
+func (v *Visit) Case(inv *invoice.Invoice) desk.Case {
+	s := inv.Summary()
+	state, at := v.StateOf(s), v.Below("/payments/"+s.ID)
+	return desk.Case{
+		Heading: v.Text("desk.attention.case", "Name", v.NameOf(s.OrderID, s.ID), "State", state.Text), URL: at, Shape: state.Shape,
+		Text:   v.Text("desk.attention.text", "Price", v.Fiat(s.Price), "Paid", v.Fiat(s.Paid), "Time", v.Clock(s.CreatedAt)),
+		Action: v.defaultAction(s, v.Invoices.Evaluation(inv).Decisions(v.Now()), at),
+	}
+}
+
+// defaultAction returns the action that usually resolves a case: the page with the consequences of a
+// decision that the invoice allows, or the invoice.
+func (v *Visit) defaultAction(s invoice.Summary, d invoice.Decisions, at string) views.Link {
+	late := s.Has(invoice.Late) || s.Has(invoice.Older)
+	switch {
+	case s.Status == invoice.Paid, s.Has(invoice.Overpaid), s.Has(invoice.WrongAsset), s.Has(invoice.WasReorged):
+	case s.Has(invoice.Underpaid) && !late && d.Requote:
+		return views.Link{Text: v.Text("desk.requote.ask", "Amount", v.Fiat(s.Due)), URL: at + "/" + Requote}
+	case (late || s.Has(invoice.Underpaid)) && d.Accept:
+		return views.Link{Text: v.Text("desk.accept.ask"), URL: at + "/" + Accept}
+	}
+	return views.Link{Text: v.Text("desk.attention.open"), URL: at}
+}
