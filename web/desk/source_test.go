@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
+	"chequer/internal/money"
 )
 
 // The pages of a product, a link and a terminal lead to their payments. The list keeps the source with its other
@@ -55,4 +57,38 @@ func TestPayments_of_a_source(t *testing.T) {
 			t.Errorf("%s: %s", wrong, text)
 		}
 	}
+}
+
+// The lists have the number and the sum of the invoices that were paid in the current month.
+func TestSold(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	s := l.till
+	l.opens("prints", func(link *merchant.Link) { link.Mode = merchant.Test })
+	p, err := l.products.Create(t.Context(), merchant.Product{
+		Slug: "coffee", MerchantID: shop, Mode: merchant.Test, Name: "Coffee", Price: money.MustParse("80", money.EUR), AskOrderID: merchant.AskNo, AskNote: merchant.AskNo, Active: true,
+	})
+	l.must(err)
+	bar, err := l.terminals.Create(t.Context(), merchant.Terminal{MerchantID: shop, Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
+	l.must(err)
+	paid := func(kind invoice.OriginKind, id, merchantID string) {
+		t.Helper()
+		inv := s.sellFrom(invoice.Origin{Kind: kind, ID: id}, merchantID, id, "80.00")
+		l.must(s.net.Confirm(t.Context(), []string{s.pay(inv, "0.001")}))
+		s.step()
+	}
+	paid(invoice.FromProduct, p.Slug, shop)
+	l.clock.Pass(5 * 24 * time.Hour) // to December
+	b := l.owner()
+	b.get("/desk/shop/products?mode=test").want(http.StatusOK, "Paid, Dec Revenue Price Coffee On sale – – €80.00")
+	for range 2 {
+		paid(invoice.FromProduct, p.Slug, shop)
+	}
+	s.sellFrom(invoice.Origin{Kind: invoice.FromProduct, ID: p.Slug}, shop, "waiting", "80.00")
+	paid(invoice.FromProduct, p.Slug, "other")
+	paid(invoice.FromLink, "prints", shop)
+	paid(invoice.FromTerminal, bar.ID, shop)
+	b.get("/desk/shop/products?mode=test").want(http.StatusOK, "Coffee On sale 2 €160.00 €80.00")
+	b.get("/desk/shop/links?mode=test").want(http.StatusOK, "/pay/prints Filter coffee Active 1 €80.00 €3.50")
+	b.get("/desk/shop/terminals?mode=test").want(http.StatusOK, "Bar EUR · created 27 Nov, 12:00 UTC · 1 payment in Dec, €80.00")
 }

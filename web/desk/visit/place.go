@@ -33,11 +33,11 @@ func (v *Visit) places(current string) ([]desk.Place, error) {
 		{HomePath, "desk.overview", "overview", v.May(account.ViewPayments)},
 		{AttentionPath, "desk.attention", "attention", v.May(account.Decide)},
 		{"/payments", "desk.payments", "payments", v.May(account.ViewPayments)},
+		{SellPath, "desk.sell", "sell", v.May(account.Sell)},
 		{"/reports", "desk.reports", "reports", v.May(account.Export)},
 		{"/wallets", "desk.wallets", "wallets", v.May(account.ViewWallets)},
 		{KeysPath, "desk.developers", "developers", v.May(account.ManageKeys)},
 		{"/health", "desk.health", "health", v.May(account.ViewHealth)},
-		{SellPath, "desk.sell", "sell", v.May(account.Sell)},
 		{v.Settings(), "desk.settings", "settings", v.Settings() != ""},
 	}
 	var places []desk.Place
