@@ -127,12 +127,12 @@ func packages(t *testing.T) map[string][]string {
 	t.Helper()
 	command := exec.Command("go", "list", "-json=ImportPath,Imports,GoFiles", "./...")
 	command.Dir = ".."
-	out, err := command.Output()
+	output, err := command.Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
 	found := map[string][]string{}
-	decoder := json.NewDecoder(bytes.NewReader(out))
+	decoder := json.NewDecoder(bytes.NewReader(output))
 	for {
 		var p struct {
 			ImportPath string

@@ -74,22 +74,22 @@ func named(name string) Asset {
 }
 
 func load() index {
-	all := index{map[string]Asset{}, map[string]Asset{}}
+	loaded := index{map[string]Asset{}, map[string]Asset{}}
 	files, err := fs.Sub(generated, "generated")
 	if err != nil {
 		panic("static: " + err.Error())
 	}
-	names, err := fs.Glob(files, "*.br")
+	paths, err := fs.Glob(files, "*.br")
 	if err != nil {
 		panic("static: " + err.Error())
 	}
-	for _, name := range names {
+	for _, name := range paths {
 		name = strings.TrimSuffix(name, ".br")
 		asset := hashed(name, read(files, name))
 		asset.Gzip, asset.Brotli = read(files, name+".gz"), read(files, name+".br")
-		all.byName[name], all.byPath[asset.Path] = asset, asset
+		loaded.byName[name], loaded.byPath[asset.Path] = asset, asset
 	}
-	return all
+	return loaded
 }
 
 func read(files fs.FS, name string) []byte {

@@ -65,7 +65,7 @@ func TestExtend(t *testing.T) {
 	if !bytes.Equal(unzip(t, a.Gzip), a.Body) || !bytes.HasPrefix(a.Body, base.Body) || a.ContentType != base.ContentType {
 		t.Error("the result is not the style sheet with the text appended")
 	}
-	if again, _ := static.Find(static.Path("pay.css")); !bytes.Equal(again.Body, base.Body) {
+	if reread, _ := static.Find(static.Path("pay.css")); !bytes.Equal(reread.Body, base.Body) {
 		t.Error("the style sheet itself has changed")
 	}
 }

@@ -12,15 +12,15 @@ type Group struct {
 // AmountGroups splits the decimals of an amount like satoshis: a group of two digits, then groups of
 // three. An amount of at most four decimals is one group. The decimal mark may be a comma.
 func AmountGroups(amount string) []Group {
-	mark := strings.IndexAny(amount, ".,")
-	if mark < 0 || len(amount)-mark-1 <= 4 {
+	separator := strings.IndexAny(amount, ".,")
+	if separator < 0 || len(amount)-separator-1 <= 4 {
 		return []Group{{Text: amount}}
 	}
-	groups := []Group{{Text: amount[:mark+3], Tight: true}}
-	for rest := amount[mark+3:]; rest != ""; {
-		n := min(3, len(rest))
-		groups = append(groups, Group{Text: rest[:n], Tight: true})
-		rest = rest[n:]
+	groups := []Group{{Text: amount[:separator+3], Tight: true}}
+	for digits := amount[separator+3:]; digits != ""; {
+		n := min(3, len(digits))
+		groups = append(groups, Group{Text: digits[:n], Tight: true})
+		digits = digits[n:]
 	}
 	groups[len(groups)-1].Tight = false
 	return groups

@@ -28,7 +28,7 @@ func TestNewQR(t *testing.T) {
 		}
 		reference.DisableBorder = true
 		want := reference.Bitmap()
-		if diff := cmp.Diff(want, drawn(t, code.Path, len(want))); diff != "" {
+		if diff := cmp.Diff(want, drawnModules(t, code.Path, len(want))); diff != "" {
 			t.Errorf("%q: the path does not draw the bitmap (-want +got):\n%s", text, diff)
 		}
 		if box := fmt.Sprintf("-4 -4.5 %[1]d %[1]d", len(want)+8); code.ViewBox != box {
@@ -72,17 +72,17 @@ func TestNewQR_returns_the_same_code_after_an_eviction(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	again, err := views.NewQR("first")
+	second, err := views.NewQR("first")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(first, again); diff != "" {
+	if diff := cmp.Diff(first, second); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// drawn returns the bitmap that a path draws.
-func drawn(t *testing.T, path string, size int) [][]bool {
+// drawnModules returns the bitmap that a path draws.
+func drawnModules(t *testing.T, path string, size int) [][]bool {
 	t.Helper()
 	bitmap := make([][]bool, size)
 	for y := range bitmap {
@@ -114,9 +114,9 @@ func drawn(t *testing.T, path string, size int) [][]bool {
 	return bitmap
 }
 
-func scan(t *testing.T, text, format string, into ...any) {
+func scan(t *testing.T, text, format string, targets ...any) {
 	t.Helper()
-	if _, err := fmt.Sscanf(text, format, into...); err != nil {
+	if _, err := fmt.Sscanf(text, format, targets...); err != nil {
 		t.Fatalf("%q: %v", text, err)
 	}
 }

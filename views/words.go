@@ -20,11 +20,11 @@ var units = map[string][2]string{
 // a cent, and for amounts from a billion.
 func Words(amount, code string) string {
 	unit, ok := units[code]
-	whole, fraction, _ := strings.Cut(amount, ".")
+	integer, fraction, _ := strings.Cut(amount, ".")
 	if !ok || len(fraction) > 2 {
 		return ""
 	}
-	n, err := strconv.Atoi(whole)
+	n, err := strconv.Atoi(integer)
 	if err != nil || n < 0 || n >= 1e9 {
 		return ""
 	}
@@ -47,13 +47,13 @@ func Number(n int) string {
 	case n < 20:
 		return small[n]
 	case n < 100:
-		return joined(tens[n/10], "-", n%10)
+		return joinWords(tens[n/10], "-", n%10)
 	case n < 1e3:
-		return joined(small[n/100]+" hundred", " and ", n%100)
+		return joinWords(small[n/100]+" hundred", " and ", n%100)
 	case n < 1e6:
-		return joined(Number(n/1e3)+" thousand", below100(n%1e3), n%1e3)
+		return joinWords(Number(n/1e3)+" thousand", below100(n%1e3), n%1e3)
 	}
-	return joined(Number(n/1e6)+" million", below100(n%1e6), n%1e6)
+	return joinWords(Number(n/1e6)+" million", below100(n%1e6), n%1e6)
 }
 
 // below100 returns "and" with spaces if rest is less than 100, as in "two thousand and five".
@@ -64,7 +64,7 @@ func below100(rest int) string {
 	return " "
 }
 
-func joined(head, join string, rest int) string {
+func joinWords(head, join string, rest int) string {
 	if rest == 0 {
 		return head
 	}

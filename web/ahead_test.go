@@ -27,8 +27,8 @@ func TestDrawAhead_draws_the_codes_of_new_invoices(t *testing.T) {
 	})
 	t.Cleanup(h.Close)
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() { ended <- h.DrawAhead(ctx) }()
+	done := make(chan error)
+	go func() { done <- h.DrawAhead(ctx) }()
 	before := views.DrawnCodes()
 	created <- "abc"
 	created <- "nosuch" // taken when the first is complete
@@ -44,7 +44,7 @@ func TestDrawAhead_draws_the_codes_of_new_invoices(t *testing.T) {
 		t.Errorf("the page drew %d codes, want none", got-drawn)
 	}
 	cancel()
-	if err := <-ended; err != nil {
+	if err := <-done; err != nil {
 		t.Errorf("ended with %v", err)
 	}
 }

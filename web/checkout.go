@@ -45,15 +45,15 @@ var linkRefusals = map[string]*linkRefusal{
 // parameter of a signed link includes the service's message, because the signature shows that the
 // merchant made the link.
 func refusedLink(err error) error {
-	refused, ok := errors.AsType[*client.Error](err)
+	apiErr, ok := errors.AsType[*client.Error](err)
 	if !ok {
 		return err
 	}
-	if known, ok := linkRefusals[refused.Code]; ok {
+	if known, ok := linkRefusals[apiErr.Code]; ok {
 		return known
 	}
-	if refused.Status == http.StatusBadRequest {
-		return &linkRefusal{status: http.StatusBadRequest, texts: fault{"link.wrong.heading", "link.wrong.text"}, detail: refused.Message}
+	if apiErr.Status == http.StatusBadRequest {
+		return &linkRefusal{status: http.StatusBadRequest, texts: fault{"link.wrong.heading", "link.wrong.text"}, detail: apiErr.Message}
 	}
 	return err
 }
@@ -108,16 +108,16 @@ func (h *Handler) pay(c echo.Context) error {
 	}
 	ctx := c.Request().Context()
 	id, err := unlessRunning(ctx, func() (string, error) { return h.config.Client.UseCheckoutLink(ctx, link, key) })
-	refused, ok := errors.AsType[*client.Error](err)
+	apiErr, ok := errors.AsType[*client.Error](err)
 	switch {
 	case err == nil:
 		return h.redirect(c, r, "/invoice/"+id)
-	case ok && refused.Code == api.CodeLinkOrderPaid: // the payment arrived after the link was read
+	case ok && apiErr.Code == api.CodeLinkOrderPaid: // the payment arrived after the link was read
 		return h.checkout(c)
-	case ok && refused.Code == api.CodePriceChanged:
+	case ok && apiErr.Code == api.CodePriceChanged:
 		problem = &present.Problem{Status: http.StatusConflict, Text: r.Text("link.price", "Amount", r.Fiat(content.Amount, content.FiatCurrency))}
 		return h.renderLink(c, content, typed, problem)
-	case ok && linkRefusals[refused.Code] == nil:
+	case ok && linkRefusals[apiErr.Code] == nil:
 		return h.renderLink(c, content, typed, h.problem(r, err))
 	}
 	return refusedLink(err)

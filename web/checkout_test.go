@@ -114,9 +114,9 @@ func TestCheckout_accepts_addresses_in_any_case_and_with_a_slash(t *testing.T) {
 				t.Errorf("%s%s: the form is sent to %q", base, target, action)
 			}
 		}
-		for _, asked := range s.read {
-			if asked.Slug != "coffee" {
-				t.Errorf("requests to the service: %+v", asked)
+		for _, request := range s.read {
+			if request.Slug != "coffee" {
+				t.Errorf("requests to the service: %+v", request)
 			}
 		}
 		for _, target := range []string{"//evil.example/", "/%2fevil.example/", "//evil.example//"} {
@@ -137,8 +137,8 @@ func TestCheckout_drops_foreign_parameters(t *testing.T) {
 	h := pages(t, s, nil)
 	doc := document(t, get(t, h, "/pay"+foreign))
 	post(t, h, "/order/pay"+foreign, url.Values{"token": {token}}, nil)
-	for _, asked := range append(s.read, s.paid...) {
-		if diff := cmp.Diff(api.CheckoutRequest{Query: signed}, asked); diff != "" {
+	for _, request := range append(s.read, s.paid...) {
+		if diff := cmp.Diff(api.CheckoutRequest{Query: signed}, request); diff != "" {
 			t.Errorf("requests to the service (-want +got):\n%s", diff)
 		}
 	}
@@ -197,17 +197,17 @@ func TestCheckout_of_an_order_paid_at_another_price(t *testing.T) {
 		{api.StatusPaid, "5", "This order was paid with another amount", "€5.00 of €5.00 was seen for this order. This link asks for €500.00. Do not pay again: ask Atelier Nord"},
 		{api.StatusPending, "2.5", "A payment of another amount was seen", "€2.50 of €5.00 was seen for this order. This link asks for €500.00."},
 	} {
-		taken := func(o *api.CheckoutLink) {
+		markPaid := func(o *api.CheckoutLink) {
 			o.Amount, o.OtherID, o.OtherStatus, o.OtherAmount, o.OtherCurrency, o.OtherReceived = "500", "old1", tt.status, "5", "EUR", tt.received
 		}
-		s := checkoutService(taken)
-		late := checkoutService(nil) // the payment is seen after the page is shown, before the form is sent
-		late.refusals = []error{&client.Error{Status: 409, Code: api.CodeLinkOrderPaid}}
-		late.refused = func() { taken(&late.link) }
+		s := checkoutService(markPaid)
+		lateService := checkoutService(nil) // the payment is seen after the page is shown, before the form is sent
+		lateService.refusals = []error{&client.Error{Status: 409, Code: api.CodeLinkOrderPaid}}
+		lateService.onRefusal = func() { markPaid(&lateService.link) }
 		for name, response := range map[string]*http.Response{
 			"page":   get(t, pages(t, s, nil), "/pay?"+signed),
 			"button": post(t, pages(t, s, nil), "/order/pay?"+signed, url.Values{"token": {token}}, nil),
-			"late":   post(t, pages(t, late, nil), "/order/pay?"+signed, url.Values{"token": {token}}, nil),
+			"late":   post(t, pages(t, lateService, nil), "/order/pay?"+signed, url.Values{"token": {token}}, nil),
 		} {
 			doc := document(t, response)
 			text := strings.Join(strings.Fields(doc.Find("main").Text()), " ")

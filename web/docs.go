@@ -58,20 +58,20 @@ var languages = []struct{ end, name string }{
 
 // examples returns the example programs by the name of their folder.
 var examples = sync.OnceValues(func() (map[string][]views.Example, error) {
-	all := map[string][]views.Example{}
+	byFolder := map[string][]views.Example{}
 	for _, l := range languages {
 		files, err := fs.Glob(api.Examples, "examples/*/*"+l.end)
 		if err != nil {
 			return nil, fmt.Errorf("examples: %w", err)
 		}
-		for _, file := range files {
-			text, err := fs.ReadFile(api.Examples, file)
+		for _, name := range files {
+			text, err := fs.ReadFile(api.Examples, name)
 			if err != nil {
 				return nil, fmt.Errorf("examples: %w", err)
 			}
-			of := path.Base(path.Dir(file))
-			all[of] = append(all[of], views.Example{Language: l.name, File: path.Base(file), Text: strings.TrimSpace(string(text))})
+			folder := path.Base(path.Dir(name))
+			byFolder[folder] = append(byFolder[folder], views.Example{Language: l.name, File: path.Base(name), Text: strings.TrimSpace(string(text))})
 		}
 	}
-	return all, nil
+	return byFolder, nil
 })

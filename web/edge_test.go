@@ -169,12 +169,12 @@ func TestForms_of_other_sites_are_refused(t *testing.T) {
 func TestSimulate(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		name     string
-		form     url.Values
-		refusal  error
-		status   int
-		location string
-		asked    []api.SimulateRequest
+		name      string
+		form      url.Values
+		refusal   error
+		status    int
+		location  string
+		simulated []api.SimulateRequest
 	}{
 		{"with the chosen method", url.Values{"action": {"exact"}, "method": {"BTC"}}, nil, 303, "/invoice/abc?m=BTC", []api.SimulateRequest{{Action: "exact", PaymentMethod: "BTC"}}},
 		{"without a method", url.Values{"action": {"confirm"}}, nil, 303, "/invoice/abc", []api.SimulateRequest{{Action: "confirm"}}},
@@ -196,7 +196,7 @@ func TestSimulate(t *testing.T) {
 			if got := response.Header.Get("Location"); response.StatusCode != tt.status || got != tt.location {
 				t.Errorf("status %d to %q, want %d to %q", response.StatusCode, got, tt.status, tt.location)
 			}
-			if diff := cmp.Diff(tt.asked, s.simulated); diff != "" {
+			if diff := cmp.Diff(tt.simulated, s.simulated); diff != "" {
 				t.Errorf("requests to the service (-want +got):\n%s", diff)
 			}
 		})
@@ -251,8 +251,8 @@ func TestPayment_keeps_amounts_and_addresses_from_translation(t *testing.T) {
 	doc := document(t, get(t, pages(t, newService(presenttest.Invoice("abc")), nil), "/invoice/abc"))
 	for _, selector := range []string{"#live code.addr", "#live code.num", "#live .unit", "#live .v.num bdi"} {
 		found := doc.Find(selector)
-		if kept := found.Filter(`[translate="no"]`); found.Length() == 0 || kept.Length() != found.Length() {
-			t.Errorf("%d of %d %s have translate=no", kept.Length(), found.Length(), selector)
+		if untranslated := found.Filter(`[translate="no"]`); found.Length() == 0 || untranslated.Length() != found.Length() {
+			t.Errorf("%d of %d %s have translate=no", untranslated.Length(), found.Length(), selector)
 		}
 	}
 }

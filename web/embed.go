@@ -52,8 +52,8 @@ func (h *Handler) ownLink(typed string) (link string, own bool) {
 	if err != nil || fault != nil || u.Scheme != base.Scheme || u.Host != base.Host || u.User != nil || u.Host == "" {
 		return "", false
 	}
-	below, found := strings.CutPrefix(u.Path, h.config.BasePath)
-	own = found && (below == "/pay" || strings.HasPrefix(below, "/pay/") || strings.HasPrefix(below, "/invoice/"))
+	relative, found := strings.CutPrefix(u.Path, h.config.BasePath)
+	own = found && (relative == "/pay" || strings.HasPrefix(relative, "/pay/") || strings.HasPrefix(relative, "/invoice/"))
 	return u.String(), own
 }
 

@@ -22,14 +22,14 @@ func TestFrame_ancestors_are_the_listed_origins(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"", "/pay"} {
 		listed := pages(t, checkoutService(nil), func(c *web.Config) { embedding(c); c.BasePath = base })
-		none := pages(t, checkoutService(nil), func(c *web.Config) { c.BasePath = base })
+		unlisted := pages(t, checkoutService(nil), func(c *web.Config) { c.BasePath = base })
 		for target, framed := range map[string]bool{
 			"/invoice/abc": true, "/pay?" + signed: true, "/pay/coffee": true, "/order/pay/coffee": true,
 			"/": false, "/order": false, "/embed": false, "/embed?link=coffee": false, "/embed?link=x:y": false,
 			"/nothing": false, "/robots.txt": false, "/static/none": false,
 		} {
 			want := "; frame-ancestors 'none';"
-			if got := get(t, none, base+target).Header.Get("Content-Security-Policy"); !strings.Contains(got, want) {
+			if got := get(t, unlisted, base+target).Header.Get("Content-Security-Policy"); !strings.Contains(got, want) {
 				t.Errorf("%s with no origin listed: %s", base+target, got)
 			}
 			if framed {

@@ -78,8 +78,8 @@ func (h *Handler) errorPage(c echo.Context, err error, status int) views.Error {
 	}
 	r := h.reader(c, "")
 	text := r.Text(texts.text, "Detail", detail)
-	if refused, ok := errors.AsType[*client.Error](err); ok && status < 500 && status != http.StatusNotFound {
-		text = r.RefusalText(refused, text)
+	if apiErr, ok := errors.AsType[*client.Error](err); ok && status < 500 && status != http.StatusNotFound {
+		text = r.RefusalText(apiErr, text)
 	}
 	return h.frame(c, r).Error(r.Text(texts.heading), text, h.errorAction(c, r, status))
 }
@@ -90,7 +90,7 @@ func (h *Handler) errorAction(c echo.Context, r present.Reader, status int) view
 		return views.Link{Text: r.Text("fault.payment"), URL: r.Keep(h.path("/invoice/" + id))}
 	}
 	if c.Param("slug") != "" && strings.Contains(c.Path(), "/shop/") {
-		if sells, _ := h.askProducts(c.Request().Context()); sells {
+		if hasProducts, _ := h.askProducts(c.Request().Context()); hasProducts {
 			return views.Link{Text: r.Text("product.see"), URL: r.Keep(h.path("/shop"))}
 		}
 	}
@@ -108,11 +108,11 @@ func statusOf(err error) int {
 	if answer, ok := errors.AsType[*echo.HTTPError](err); ok {
 		return answer.Code
 	}
-	if refused, ok := errors.AsType[*client.Error](err); ok {
-		if refused.Code == "live_invoice" { // a live invoice has no test tools
+	if apiErr, ok := errors.AsType[*client.Error](err); ok {
+		if apiErr.Code == "live_invoice" { // a live invoice has no test tools
 			return http.StatusNotFound
 		}
-		return refusedStatus(refused.Status)
+		return refusedStatus(apiErr.Status)
 	}
 	if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, client.ErrInvalidAnswer) {
 		return http.StatusServiceUnavailable

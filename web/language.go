@@ -11,12 +11,12 @@ import (
 
 // reader chooses the language of a page. In order of preference it is the language of "?lang=", the
 // wanted language, which an invoice or a link may name, that of the browser, and that of the shop.
-func (h *Handler) reader(c echo.Context, wanted string) present.Reader {
+func (h *Handler) reader(c echo.Context, preferred string) present.Reader {
 	languages := h.config.Languages
 	if found, ok := languages.Find(c.QueryParam("lang")); ok {
 		return present.Reader{Language: found, Asked: true}
 	}
-	if found, ok := languages.Find(wanted); ok {
+	if found, ok := languages.Find(preferred); ok {
 		return present.Reader{Language: found}
 	}
 	return present.Reader{Language: languages.Choose(c.Request().Header.Get("Accept-Language"))}
@@ -26,8 +26,8 @@ func (h *Handler) reader(c echo.Context, wanted string) present.Reader {
 // A list on every page would cost as many bytes as a page has for a payment method.
 func (h *Handler) languages(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		asked, reads := c.QueryParams()["lang"], c.Request().Method == http.MethodGet || c.Request().Method == http.MethodHead
-		if !reads || len(asked) == 0 || asked[len(asked)-1] != "" {
+		requested, isRead := c.QueryParams()["lang"], c.Request().Method == http.MethodGet || c.Request().Method == http.MethodHead
+		if !isRead || len(requested) == 0 || requested[len(requested)-1] != "" {
 			return next(c)
 		}
 		return render(c, http.StatusOK, views.LanguagesPage(h.frame(c, h.reader(c, "")).Languages(h.config.Languages.List())))

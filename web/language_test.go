@@ -104,12 +104,12 @@ func TestLanguages_are_limited_to_the_configured_languages(t *testing.T) {
 // A chosen language is kept in the stream, in forms and their redirects, and in links.
 func TestLanguage_is_kept_in_links_and_forms(t *testing.T) {
 	t.Parallel()
-	expired, late := presenttest.Invoice("expired"), presenttest.Invoice("late")
+	expired, lateInvoice := presenttest.Invoice("expired"), presenttest.Invoice("late")
 	expired.Status, expired.URLFailure, expired.MayRequote, expired.Quotes = api.StatusExpired, "", true, []api.Quote{{Number: 1}}
-	late.Status, late.Exceptions, late.Payments = api.StatusExpired, []string{api.ExceptionLate}, []api.Payment{presenttest.Payment("late")}
+	lateInvoice.Status, lateInvoice.Exceptions, lateInvoice.Payments = api.StatusExpired, []string{api.ExceptionLate}, []api.Payment{presenttest.Payment("late")}
 	test := presenttest.Invoice("abc")
 	test.Mode = "test"
-	s := newService(test, expired, late)
+	s := newService(test, expired, lateInvoice)
 	s.link = api.CheckoutLink{FiatCurrency: "EUR", Mode: "live"}
 	h := pages(t, s, nil)
 	for _, tt := range []struct{ page, selector, attribute, want string }{
@@ -213,8 +213,8 @@ func TestStream_uses_the_pages_language(t *testing.T) {
 
 func TestService_messages_are_replaced_on_German_pages(t *testing.T) {
 	t.Parallel()
-	late := presenttest.Invoice("abc")
-	late.Status, late.Exceptions, late.Payments = api.StatusExpired, []string{api.ExceptionLate}, []api.Payment{presenttest.Payment("late")}
+	lateInvoice := presenttest.Invoice("abc")
+	lateInvoice.Status, lateInvoice.Exceptions, lateInvoice.Payments = api.StatusExpired, []string{api.ExceptionLate}, []api.Payment{presenttest.Payment("late")}
 	for _, tt := range []struct{ name, target, code, message, selector, want string }{
 		{"refund", "/invoice/abc/refund", "invalid_address", "address is for another network", "#refund-error", "Fehler: Das ist keine Adresse"},
 		{"private key", "/invoice/abc/refund", "private_key", "address is a private key", "#refund-error", "Fehler: Das ist ein privater Schlüssel"},
@@ -224,7 +224,7 @@ func TestService_messages_are_replaced_on_German_pages(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := newService(late)
+			s := newService(lateInvoice)
 			s.refusal = &client.Error{Status: 400, Code: tt.code, Message: tt.message}
 			s.refusals = []error{s.refusal}
 			form := url.Values{"currency": {"BTC"}, "address": {"xyz"}, "amount": {"1"}}

@@ -52,9 +52,9 @@ func (h *Handler) trimSlash(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		path := r.URL.EscapedPath()
-		below, found := strings.CutPrefix(path, h.config.BasePath+"/")
-		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
-		if !found || !reads || !typedAddress.MatchString(below) || !strings.HasSuffix(below, "/") {
+		relative, found := strings.CutPrefix(path, h.config.BasePath+"/")
+		isRead := r.Method == http.MethodGet || r.Method == http.MethodHead
+		if !found || !isRead || !typedAddress.MatchString(relative) || !strings.HasSuffix(relative, "/") {
 			return next(c)
 		}
 		trimmed := strings.TrimRight(path, "/")

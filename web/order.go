@@ -50,18 +50,18 @@ func validToken(token string) string {
 }
 
 // fingerprint returns a hash of the typed values for an idempotency key.
-func fingerprint(format string, typed ...any) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, format, typed...))
+func fingerprint(format string, values ...any) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, format, values...))
 	return hex.EncodeToString(sum[:16])
 }
 
 // unlessRunning creates an invoice. While the service handles the first request of a double click, it
 // answers the second with 409. unlessRunning then tries again, up to five times in all.
 func unlessRunning(ctx context.Context, create func() (string, error)) (string, error) {
-	for try := 0; ; try++ {
+	for attempt := 0; ; attempt++ {
 		id, err := create()
-		refused, ok := errors.AsType[*client.Error](err)
-		if !ok || refused.Status != http.StatusConflict || refused.Code == api.CodeLinkOrderPaid || refused.Code == api.CodePriceChanged || try == 4 {
+		apiErr, ok := errors.AsType[*client.Error](err)
+		if !ok || apiErr.Status != http.StatusConflict || apiErr.Code == api.CodeLinkOrderPaid || apiErr.Code == api.CodePriceChanged || attempt == 4 {
 			return id, err
 		}
 		if err := pause(ctx, 500*time.Millisecond); err != nil {
@@ -73,21 +73,21 @@ func unlessRunning(ctx context.Context, create func() (string, error)) (string, 
 // problem returns the reason, for the shopper, why the service created no invoice. It returns nil if the
 // error is not an answer of the service.
 func (h *Handler) problem(r present.Reader, err error) *present.Problem {
-	refused, ok := errors.AsType[*client.Error](err)
+	apiErr, ok := errors.AsType[*client.Error](err)
 	if !ok {
 		return nil
 	}
-	status := refusedStatus(refused.Status)
+	status := refusedStatus(apiErr.Status)
 	if status >= 500 {
-		h.config.Logger.Warn("invoice not created", "status", status, "code", refused.Code, "problem", refused.Message)
+		h.config.Logger.Warn("invoice not created", "status", status, "code", apiErr.Code, "problem", apiErr.Message)
 	}
-	id := cmp.Or(unpaidFaults[refused.Code], orderFaults[status], "order.broken")
+	id := cmp.Or(unpaidFaults[apiErr.Code], orderFaults[status], "order.broken")
 	switch {
 	case status == http.StatusUnprocessableEntity:
-		return &present.Problem{Text: r.RefusalText(refused, r.Text("amount.refused"))}
-	case refused.Code == api.CodeNoWallet:
+		return &present.Problem{Text: r.RefusalText(apiErr, r.Text("amount.refused"))}
+	case apiErr.Code == api.CodeNoWallet:
 		id = "order.closed"
-	case refused.Code == api.CodeNoRate:
+	case apiErr.Code == api.CodeNoRate:
 		id = "order.unpriced"
 	}
 	return &present.Problem{Status: status, Text: r.Text(id)}

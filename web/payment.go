@@ -86,9 +86,9 @@ func (h *Handler) DrawAhead(ctx context.Context) error {
 			if err != nil {
 				continue // the page will report it
 			}
-			began := time.Now()
+			start := time.Now()
 			present.DrawCodes(snapshot.Resource)
-			if err := pause(ctx, drawPause*time.Since(began)); err != nil {
+			if err := pause(ctx, drawPause*time.Since(start)); err != nil {
 				return nil //nolint:nilerr // the context ended
 			}
 		}

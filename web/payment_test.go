@@ -106,8 +106,8 @@ func TestPayment_shows_the_code_with_the_amount_when_asked(t *testing.T) {
 func TestPayment_is_not_rendered_for_a_page_that_shows_its_version(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(presenttest.Invoice("abc")), nil)
-	shown := document(t, get(t, h, "/invoice/abc")).Find("#live").AttrOr("data-v", "")
-	for tag, want := range map[string]int{"": 200, `"` + shown + `"`: 304, `"other"`: 200, "*": 200} {
+	version := document(t, get(t, h, "/invoice/abc")).Find("#live").AttrOr("data-v", "")
+	for tag, want := range map[string]int{"": 200, `"` + version + `"`: 304, `"other"`: 200, "*": 200} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/invoice/abc", nil)
 		r.Header.Set("If-None-Match", tag)
 		response := do(h, r)

@@ -36,16 +36,16 @@ func (h *Handler) requote(c echo.Context) error {
 // refusalCode returns the code, for the address of the page, of the reason why the service refused an
 // action; empty if the page has no text for it.
 func refusalCode(err error, known present.Refusals) string {
-	refused, ok := errors.AsType[*client.Error](err)
+	apiErr, ok := errors.AsType[*client.Error](err)
 	if !ok {
 		return ""
 	}
-	other := map[int]string{http.StatusConflict: present.RefusedOther, http.StatusServiceUnavailable: present.RefusedAway}[refused.Status]
+	other := map[int]string{http.StatusConflict: present.RefusedOther, http.StatusServiceUnavailable: present.RefusedAway}[apiErr.Status]
 	if _, hasText := known[other]; !hasText {
 		return ""
 	}
-	if _, hasText := known[refused.Code]; hasText {
-		return refused.Code
+	if _, hasText := known[apiErr.Code]; hasText {
+		return apiErr.Code
 	}
 	return other
 }

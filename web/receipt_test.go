@@ -48,9 +48,9 @@ func TestReceipt_exists_only_for_a_paid_invoice(t *testing.T) {
 			continue
 		}
 		page := document(t, answer)
-		back := page.Find(`main a[href="/invoice/abc"]`).Text()
-		if answer.StatusCode != http.StatusNotFound || !strings.Contains(page.Text(), "There is no receipt yet") || back == "" {
-			t.Errorf("%s: %d, %q, link back %q", status, answer.StatusCode, page.Find("h1").Text(), back)
+		backText := page.Find(`main a[href="/invoice/abc"]`).Text()
+		if answer.StatusCode != http.StatusNotFound || !strings.Contains(page.Text(), "There is no receipt yet") || backText == "" {
+			t.Errorf("%s: %d, %q, link back %q", status, answer.StatusCode, page.Find("h1").Text(), backText)
 		}
 	}
 	if got := get(t, pages(t, newService(), nil), "/invoice/none/receipt.pdf").StatusCode; got != http.StatusNotFound {

@@ -29,18 +29,18 @@ func (h *Handler) refund(c echo.Context) error {
 	if typed.Address != "" {
 		err = h.config.Client.SetRefundAddress(c.Request().Context(), id, typed)
 	}
-	refused, ok := errors.AsType[*client.Error](err)
+	apiErr, ok := errors.AsType[*client.Error](err)
 	switch {
 	case err == nil:
 		return h.redirect(c, h.reader(c, ""), "/invoice/"+id+"#refund")
-	case !ok || refused.Status != http.StatusBadRequest && refused.Status != http.StatusConflict:
+	case !ok || apiErr.Status != http.StatusBadRequest && apiErr.Status != http.StatusConflict:
 		return fmt.Errorf("set refund address: %w", err)
 	}
-	return h.refuseRefund(c, id, refused, typed)
+	return h.refuseRefund(c, id, apiErr, typed)
 }
 
 // refuseRefund renders the form for a refund address again.
-func (h *Handler) refuseRefund(c echo.Context, id string, refused *client.Error, typed api.RefundRequest) error {
+func (h *Handler) refuseRefund(c echo.Context, id string, apiErr *client.Error, typed api.RefundRequest) error {
 	ctx := c.Request().Context()
 	snapshot, err := h.config.Client.Invoice(ctx, id)
 	if err != nil {
@@ -49,8 +49,8 @@ func (h *Handler) refuseRefund(c echo.Context, id string, refused *client.Error,
 	f := h.invoiceFrame(c, snapshot)
 	f.Query = "" // the address of the form is not that of the page
 	page := f.Payment(snapshot, "", false)
-	f.RefuseRefund(&page, refused, typed)
-	return render(c, refusedStatus(refused.Status), views.PaymentPage(page))
+	f.RefuseRefund(&page, apiErr, typed)
+	return render(c, refusedStatus(apiErr.Status), views.PaymentPage(page))
 }
 
 // backToInvoice serves a GET of the address that a form of an invoice's page posts to. It redirects to the

@@ -17,10 +17,10 @@ func TestRefund(t *testing.T) {
 		return &client.Error{Status: status, Code: code, Message: message}
 	}
 	for _, tt := range []struct {
-		name, typed string
-		refusal     error
-		status      int
-		words, kept string
+		name, address      string
+		refusal            error
+		status             int
+		words, keptAddress string
 	}{
 		{"saved", " " + address + "\n", nil, 303, "", ""},
 		{"nothing typed", "  ", nil, 422, "Enter an address.", ""},
@@ -33,7 +33,7 @@ func TestRefund(t *testing.T) {
 			t.Parallel()
 			s := newService(presenttest.Overpaid())
 			s.refusal = tt.refusal
-			response := post(t, pages(t, s, nil), "/invoice/abc/refund", url.Values{"currency": {"BTC"}, "address": {tt.typed}}, nil)
+			response := post(t, pages(t, s, nil), "/invoice/abc/refund", url.Values{"currency": {"BTC"}, "address": {tt.address}}, nil)
 			if response.StatusCode != tt.status {
 				t.Fatalf("status %d, want %d", response.StatusCode, tt.status)
 			}
@@ -50,8 +50,8 @@ func TestRefund(t *testing.T) {
 			if got := doc.Find(`.note.bad[role=alert] a[href="#refund-address"]`).Text(); got != tt.words {
 				t.Errorf("the summary says %q", got)
 			}
-			if got := doc.Find("#refund-address").AttrOr("value", "?"); got != tt.kept {
-				t.Errorf("the field contains %q, want %q", got, tt.kept)
+			if got := doc.Find("#refund-address").AttrOr("value", "?"); got != tt.keptAddress {
+				t.Errorf("the field contains %q, want %q", got, tt.keptAddress)
 			}
 			if got := doc.Find("title").First().Text(); !strings.HasPrefix(got, "Error: ") {
 				t.Errorf("title %q", got)

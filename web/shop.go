@@ -39,7 +39,7 @@ func (h *Handler) shop(c echo.Context) error {
 // slug.
 func (h *Handler) products(ctx context.Context, slug string) (api.ProductOffers, error) {
 	offers, err := h.config.Client.ReadProducts(ctx, api.ProductsRequest{Slug: slug})
-	if refused, ok := errors.AsType[*client.Error](err); ok && refused.Code == api.CodeProductNotFound {
+	if apiErr, ok := errors.AsType[*client.Error](err); ok && apiErr.Code == api.CodeProductNotFound {
 		return offers, notSold
 	}
 	if errors.Is(err, client.ErrUnsupported) {
@@ -149,13 +149,13 @@ func (h *Handler) showTotal(c echo.Context, o present.Order, n int) error {
 // refuseProduct renders the page of a product again with the reason why no invoice was created. If the
 // price has changed since the form was sent, the page shows the new one.
 func (h *Handler) refuseProduct(c echo.Context, o present.Order, n int, err error) error {
-	refused, ok := errors.AsType[*client.Error](err)
+	apiErr, ok := errors.AsType[*client.Error](err)
 	switch {
 	case !ok:
 		return err
-	case refused.Code == api.CodeProductNotFound:
+	case apiErr.Code == api.CodeProductNotFound:
 		return notSold
-	case refused.Code == api.CodePriceChanged:
+	case apiErr.Code == api.CodePriceChanged:
 		token := o.Token
 		if o, err = h.typedProduct(c); err != nil {
 			return err

@@ -21,12 +21,12 @@ import (
 )
 
 // shopOf returns a service that sells coffee for 3.50, at most twenty, and the given products.
-func shopOf(more ...api.ProductOffer) *service {
+func shopOf(others ...api.ProductOffer) *service {
 	s := newService()
 	s.shop = api.ProductOffers{MerchantName: "Atelier Nord", Products: append([]api.ProductOffer{{
 		Slug: "coffee", Mode: "live", Name: "Coffee", Description: "Filter, 250 g", Price: "3.5", FiatCurrency: "EUR", MaxQuantity: 20,
 		AskOrderID: api.AskNo, AskNote: api.AskNo,
-	}}, more...)}
+	}}, others...)}
 	return s
 }
 
@@ -38,11 +38,11 @@ func repair() api.ProductOffer {
 	}
 }
 
-// sent returns the form of the coffee page for a quantity, with the total that the page showed.
-func sent(quantity, amount string, more ...string) url.Values {
+// orderForm returns the form of the coffee page for a quantity, with the total that the page showed.
+func orderForm(quantity, amount string, extra ...string) url.Values {
 	v := url.Values{"token": {token}, "quantity": {quantity}, "price": {"3.5"}, "amount": {amount}, "currency": {"EUR"}}
-	for i := 0; i < len(more); i += 2 {
-		v.Set(more[i], more[i+1])
+	for i := 0; i < len(extra); i += 2 {
+		v.Set(extra[i], extra[i+1])
 	}
 	return v
 }
@@ -136,11 +136,11 @@ func TestProduct_order_creates_an_invoice(t *testing.T) {
 	t.Parallel()
 	s := shopOf(repair())
 	h := pages(t, s, nil)
-	response := post(t, h, "/order/shop/coffee", sent("3", "10.5"), nil)
+	response := post(t, h, "/order/shop/coffee", orderForm("3", "10.5"), nil)
 	if got := response.Header.Get("Location"); response.StatusCode != http.StatusSeeOther || got != "/invoice/made1" {
 		t.Errorf("status %d to %q", response.StatusCode, got)
 	}
-	post(t, h, "/order/shop/repair", sent(" 02 ", "128", "price", "64", "order_id", " A\u202e-17\x00 ", "note", "Front\r\nwheel\x07\xff"), nil)
+	post(t, h, "/order/shop/repair", orderForm(" 02 ", "128", "price", "64", "order_id", " A\u202e-17\x00 ", "note", "Front\r\nwheel\x07\xff"), nil)
 	want := []api.ProductOrder{
 		{Slug: "coffee", Quantity: 3, Amount: "10.5", FiatCurrency: "EUR"},
 		{Slug: "repair", Quantity: 2, Amount: "128", FiatCurrency: "EUR", OrderID: "A-17", Note: "Front\nwheel"},
@@ -158,10 +158,10 @@ func TestProduct_order_sent_twice_creates_one_invoice(t *testing.T) {
 	t.Parallel()
 	s := shopOf(repair())
 	h := pages(t, s, nil)
-	first := sent("1", "64", "price", "64", "order_id", "A-17", "note", "Wheel")
+	first := orderForm("1", "64", "price", "64", "order_id", "A-17", "note", "Wheel")
 	for _, form := range []url.Values{
-		first, first, sent("1", "64", "price", "64", "order_id", "A-17", "note", "Wheels"), sent("1", "64", "price", "64", "order_id", "A-1", "note", "7Wheel"),
-		sent("2", "128", "price", "64", "order_id", "A-17", "note", "Wheel"), sent("1", "64", "price", "64", "order_id", "A-17", "note", "Wheel", "token", token+"2"),
+		first, first, orderForm("1", "64", "price", "64", "order_id", "A-17", "note", "Wheels"), orderForm("1", "64", "price", "64", "order_id", "A-1", "note", "7Wheel"),
+		orderForm("2", "128", "price", "64", "order_id", "A-17", "note", "Wheel"), orderForm("1", "64", "price", "64", "order_id", "A-17", "note", "Wheel", "token", token+"2"),
 	} {
 		if response := post(t, h, "/order/shop/repair", form, nil); response.StatusCode != http.StatusSeeOther {
 			t.Fatalf("status %d", response.StatusCode)
@@ -181,7 +181,7 @@ func TestProduct_order_is_repeated_while_the_first_request_runs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := shopOf()
 		s.refusals = []error{&client.Error{Status: 409, Code: "idempotency_running"}}
-		if response := post(t, pages(t, s, nil), "/order/shop/coffee", sent("1", "3.5"), nil); response.StatusCode != http.StatusSeeOther {
+		if response := post(t, pages(t, s, nil), "/order/shop/coffee", orderForm("1", "3.5"), nil); response.StatusCode != http.StatusSeeOther {
 			t.Errorf("status %d, want 303 after the first click is done", response.StatusCode)
 		}
 	})
@@ -193,11 +193,11 @@ func TestProduct_update_redirects_to_the_filled_form(t *testing.T) {
 	t.Parallel()
 	s := shopOf(repair())
 	h := pages(t, s, nil)
-	response := post(t, h, "/order/shop/repair", sent("3", "64", "update", "total", "order_id", "", "note", "Front\r\nwheel"), nil)
+	response := post(t, h, "/order/shop/repair", orderForm("3", "64", "update", "total", "order_id", "", "note", "Front\r\nwheel"), nil)
 	if got := response.Header.Get("Location"); response.StatusCode != http.StatusSeeOther || got != "/shop/repair?note=Front%0Awheel&quantity=3" {
 		t.Errorf("status %d to %q", response.StatusCode, got)
 	}
-	if response := post(t, h, "/order/shop/coffee", sent("0", "3.5", "update", "total"), nil); response.StatusCode != http.StatusUnprocessableEntity {
+	if response := post(t, h, "/order/shop/coffee", orderForm("0", "3.5", "update", "total"), nil); response.StatusCode != http.StatusUnprocessableEntity {
 		t.Errorf("quantity 0: status %d, want 422", response.StatusCode)
 	}
 	if len(s.ordered) > 0 {
@@ -210,23 +210,23 @@ func TestProduct_update_redirects_to_the_filled_form(t *testing.T) {
 func TestProduct_order_shows_a_new_total_first(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		form    url.Values
-		refused bool // by the service, because the price changes after the form was sent
-		heading string
-		button  string
+		form      url.Values
+		isRefused bool // by the service, because the price changes after the form was sent
+		heading   string
+		button    string
 	}{
-		"the quantity was changed":    {form: sent("3", "3.5"), heading: "Check the new total", button: "Order and pay €10.50"},
-		"the price was changed":       {form: sent("1", "3.3", "price", "3.3"), heading: "The price has changed", button: "Order and pay €3.50"},
-		"the currency was changed":    {form: sent("1", "3.5", "currency", "USD"), heading: "The price has changed", button: "Order and pay €3.50"},
-		"the total was made up":       {form: sent("1", "0.01"), heading: "Check the new total", button: "Order and pay €3.50"},
+		"the quantity was changed":    {form: orderForm("3", "3.5"), heading: "Check the new total", button: "Order and pay €10.50"},
+		"the price was changed":       {form: orderForm("1", "3.3", "price", "3.3"), heading: "The price has changed", button: "Order and pay €3.50"},
+		"the currency was changed":    {form: orderForm("1", "3.5", "currency", "USD"), heading: "The price has changed", button: "Order and pay €3.50"},
+		"the total was made up":       {form: orderForm("1", "0.01"), heading: "Check the new total", button: "Order and pay €3.50"},
 		"the form has no total":       {form: url.Values{"quantity": {"2"}, "token": {token}}, heading: "The price has changed", button: "Order and pay €7.00"},
-		"the price changes meanwhile": {form: sent("2", "7"), refused: true, heading: "The price has changed", button: "Order and pay €8.00"},
+		"the price changes meanwhile": {form: orderForm("2", "7"), isRefused: true, heading: "The price has changed", button: "Order and pay €8.00"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := shopOf()
 			h := pages(t, s, nil)
-			if tt.refused {
+			if tt.isRefused {
 				h = pages(t, s, func(c *web.Config) { c.Client = dearerService{s} })
 			}
 			response := post(t, h, "/order/shop/coffee", tt.form, nil)
@@ -274,7 +274,7 @@ func TestProduct_order_refuses_quantities(t *testing.T) {
 		"21": "Enter at most 20", "9999": "Enter at most 20", "1000000000": "Enter at most 20", "99999999999999999999999": "Enter at most 20",
 	} {
 		s := shopOf()
-		response := post(t, pages(t, s, nil), "/order/shop/coffee", sent(typed, "3.5"), nil)
+		response := post(t, pages(t, s, nil), "/order/shop/coffee", orderForm(typed, "3.5"), nil)
 		doc := document(t, response)
 		if response.StatusCode != http.StatusUnprocessableEntity || len(s.ordered) > 0 {
 			t.Errorf("%q: status %d, ordered %v", typed, response.StatusCode, s.ordered)
@@ -300,9 +300,9 @@ func TestProduct_order_refuses_fields(t *testing.T) {
 	s := shopOf(repair())
 	h := pages(t, s, nil)
 	for want, form := range map[string]url.Values{
-		"order_id: Enter your order reference":                   sent("1", "64", "order_id", " \u202e\x00 ", "note", "kept"),
-		"order_id: Shorten the order reference to 64 characters": sent("1", "64", "order_id", strings.Repeat("é", 65), "note", "kept"),
-		"note: Shorten the note to 500 characters":               sent("1", "64", "order_id", "1", "note", strings.Repeat("茶", 501)),
+		"order_id: Enter your order reference":                   orderForm("1", "64", "order_id", " \u202e\x00 ", "note", "kept"),
+		"order_id: Shorten the order reference to 64 characters": orderForm("1", "64", "order_id", strings.Repeat("é", 65), "note", "kept"),
+		"note: Shorten the note to 500 characters":               orderForm("1", "64", "order_id", "1", "note", strings.Repeat("茶", 501)),
 	} {
 		response := post(t, h, "/order/shop/repair", form, nil)
 		doc := document(t, response)
@@ -314,8 +314,8 @@ func TestProduct_order_refuses_fields(t *testing.T) {
 			t.Errorf("%s: the note field contains %q", want, got)
 		}
 	}
-	both := document(t, post(t, h, "/order/shop/repair", sent("0", "64"), nil))
-	if got := both.Find(".err li").Length(); got != 2 {
+	doc := document(t, post(t, h, "/order/shop/repair", orderForm("0", "64"), nil))
+	if got := doc.Find(".err li").Length(); got != 2 {
 		t.Errorf("with two problems the summary has %d", got)
 	}
 	if len(s.ordered) > 0 {
@@ -340,7 +340,7 @@ func TestProduct_order_shows_the_refusal_of_the_service(t *testing.T) {
 	} {
 		s := shopOf()
 		s.refusals = []error{tt.err}
-		response := post(t, pages(t, s, nil), "/order/shop/coffee", sent("1", "3.5"), nil)
+		response := post(t, pages(t, s, nil), "/order/shop/coffee", orderForm("1", "3.5"), nil)
 		if got := document(t, response).Find("main").Text(); response.StatusCode != tt.status || !strings.Contains(got, tt.text) || strings.Contains(got, "secret") {
 			t.Errorf("%v: status %d: %s", tt.err, response.StatusCode, got)
 		}
@@ -352,12 +352,12 @@ func TestProduct_orders_share_the_rate_limit_of_the_storefront(t *testing.T) {
 	h := pages(t, shopOf(), func(c *web.Config) { c.PostsPerMinute = 1 })
 	var got []int
 	for _, path := range []string{"/order", "/order/shop/coffee", "/order/shop/coffee"} {
-		got = append(got, post(t, h, path, sent("1", "3.5"), nil).StatusCode)
+		got = append(got, post(t, h, path, orderForm("1", "3.5"), nil).StatusCode)
 	}
 	if diff := cmp.Diff([]int{303, 303, 429}, got); diff != "" {
 		t.Error(diff)
 	}
-	if response := post(t, h, "/order/shop/coffee", sent("1", "3.5"), map[string]string{"Sec-Fetch-Site": "cross-site"}); response.StatusCode != http.StatusForbidden {
+	if response := post(t, h, "/order/shop/coffee", orderForm("1", "3.5"), map[string]string{"Sec-Fetch-Site": "cross-site"}); response.StatusCode != http.StatusForbidden {
 		t.Errorf("a form of another site: status %d, want 403", response.StatusCode)
 	}
 }
@@ -370,7 +370,7 @@ func TestProduct_with_a_maximum_of_one_has_no_quantity_field(t *testing.T) {
 	if doc.Find("#quantity").Length() != 0 || doc.Find("form button").Length() != 1 || doc.Find(".test").Length() != 1 {
 		t.Errorf("the page is %s", doc.Find("main").Text())
 	}
-	if response := post(t, h, "/order/shop/print", sent("2", "76", "price", "38"), nil); response.StatusCode != http.StatusNotFound || len(s.ordered) > 0 {
+	if response := post(t, h, "/order/shop/print", orderForm("2", "76", "price", "38"), nil); response.StatusCode != http.StatusNotFound || len(s.ordered) > 0 {
 		t.Errorf("an order of two: status %d, want 404", response.StatusCode)
 	}
 }
@@ -386,9 +386,9 @@ func TestShop_pages_are_small(t *testing.T) {
 		})
 	}
 	h := pages(t, s, nil)
-	for path, most := range map[string]int{"/shop": 12_000, "/shop/product-3": 10_000} {
-		if got := weight(t, h, path); got > most {
-			t.Errorf("%s has %d bytes with its assets, more than %d", path, got, most)
+	for path, maximum := range map[string]int{"/shop": 12_000, "/shop/product-3": 10_000} {
+		if got := weight(t, h, path); got > maximum {
+			t.Errorf("%s has %d bytes with its assets, more than %d", path, got, maximum)
 		}
 	}
 }
@@ -422,8 +422,8 @@ func TestShop_in_another_language(t *testing.T) {
 	}
 	action := doc.Find("form").AttrOr("action", "")
 	for form, want := range map[string]string{
-		sent("3", "128", "update", "total", "note", "Rad").Encode():  "/shop/repair?note=Rad&quantity=3&lang=de",
-		sent("2", "128", "price", "64", "order_id", "A-17").Encode(): "/invoice/made1?lang=de",
+		orderForm("3", "128", "update", "total", "note", "Rad").Encode():  "/shop/repair?note=Rad&quantity=3&lang=de",
+		orderForm("2", "128", "price", "64", "order_id", "A-17").Encode(): "/invoice/made1?lang=de",
 	} {
 		values, err := url.ParseQuery(form)
 		if err != nil {
@@ -433,7 +433,7 @@ func TestShop_in_another_language(t *testing.T) {
 			t.Errorf("%s leads to %s, want %s", action, got, want)
 		}
 	}
-	refused := document(t, post(t, h, action, sent("0", "128"), nil))
+	refused := document(t, post(t, h, action, orderForm("0", "128"), nil))
 	if got := refused.Find(`.err a[href="#quantity"]`).Text(); got != "Geben Sie mindestens 1 ein" {
 		t.Errorf("the refusal says %q", got)
 	}
@@ -452,9 +452,9 @@ func TestShop_has_the_merchants_theme(t *testing.T) {
 	s.set(r)
 	s.own, s.themes = l, []theme.Theme{l}
 	s.link = api.CheckoutLink{MerchantName: "Shop", Mode: "live", FiatCurrency: "EUR", Theme: l.Hash()}
-	shown := s.invoices["abc"]
-	shown.Theme = l.Hash()
-	s.invoices["abc"] = shown
+	invoice := s.invoices["abc"]
+	invoice.Theme = l.Hash()
+	s.invoices["abc"] = invoice
 	h := pages(t, s, nil)
 	for _, path := range []string{"/shop", "/shop/coffee", terminalPath, terminalPath + "/abc"} {
 		doc := document(t, get(t, h, path))

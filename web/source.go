@@ -75,8 +75,8 @@ func (s *source) render(ctx context.Context, snapshot client.Snapshot, v live.Va
 
 // preference returns the codes of two languages: of the language in the address of a page, which may be
 // empty, and of the language that the browser wants.
-func (h *Handler) preference(asked, accepted string) (code, fallback string) {
-	if found, ok := h.config.Languages.Find(asked); ok {
+func (h *Handler) preference(requested, accepted string) (code, fallback string) {
+	if found, ok := h.config.Languages.Find(requested); ok {
 		code = found.Code
 	}
 	return code, h.config.Languages.Choose(accepted).Code

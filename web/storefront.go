@@ -26,7 +26,7 @@ func (h *Handler) storefront(c echo.Context) error {
 // about redirects to the shop's products, or shows a page that describes this site.
 func (h *Handler) about(c echo.Context) error {
 	r := h.reader(c, "")
-	if sells, _ := h.askProducts(c.Request().Context()); sells {
+	if hasProducts, _ := h.askProducts(c.Request().Context()); hasProducts {
 		return h.redirect(c, r, "/shop")
 	}
 	return render(c, http.StatusOK, views.AboutPage(h.ownFrame(c, r).About()))
@@ -66,7 +66,7 @@ func (h *Handler) typedOrder(c echo.Context, typed present.Typed) present.Typed 
 
 // askProducts reports whether the shop has products for sale, and whether the service implements only the
 // specification, which has no products.
-func (h *Handler) askProducts(ctx context.Context) (sells, isPlain bool) {
+func (h *Handler) askProducts(ctx context.Context) (hasProducts, isPlain bool) {
 	offers, err := h.config.Client.ReadProducts(ctx, api.ProductsRequest{})
 	isPlain = errors.Is(err, client.ErrUnsupported)
 	h.plain.Store(isPlain)
@@ -96,6 +96,6 @@ func (h *Handler) create(ctx context.Context, amount string, typed present.Typed
 // renderStorefront renders the form.
 func (h *Handler) renderStorefront(c echo.Context, typed present.Typed, problem *present.Problem) error {
 	f := h.ownFrame(c, h.reader(c, ""))
-	sells, isPlain := h.askProducts(c.Request().Context())
-	return render(c, formStatus(c, problem), views.StorefrontPage(f.StorefrontForm(typed, problem, sells, !isPlain)))
+	hasProducts, isPlain := h.askProducts(c.Request().Context())
+	return render(c, formStatus(c, problem), views.StorefrontPage(f.StorefrontForm(typed, problem, hasProducts, !isPlain)))
 }

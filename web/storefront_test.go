@@ -33,8 +33,8 @@ func TestOrder_accepts_amounts(t *testing.T) {
 			if response.StatusCode != http.StatusSeeOther || response.Header.Get("Location") != "/invoice/made1" {
 				t.Errorf("status %d to %q, want 303 to the invoice", response.StatusCode, response.Header.Get("Location"))
 			}
-			wants := []api.InvoiceRequest{{Amount: json.Number(want), FiatCurrency: "EUR"}}
-			if diff := cmp.Diff(wants, s.created); diff != "" {
+			wantRequests := []api.InvoiceRequest{{Amount: json.Number(want), FiatCurrency: "EUR"}}
+			if diff := cmp.Diff(wantRequests, s.created); diff != "" {
 				t.Errorf("requests to the service (-want +got):\n%s", diff)
 			}
 		})

@@ -22,9 +22,9 @@ func (h *Handler) streamID(r *http.Request) (id string, ok bool) {
 	if r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, "/live") {
 		return "", false
 	}
-	path, below := strings.CutPrefix(r.URL.Path, h.config.BasePath)
+	path, relative := strings.CutPrefix(r.URL.Path, h.config.BasePath)
 	found := streamPath.FindStringSubmatch(path)
-	if !below || found == nil {
+	if !relative || found == nil {
 		return "", false
 	}
 	return found[1], true

@@ -32,7 +32,7 @@ const browserHeaders = "Host: pay.example\r\nConnection: keep-alive\r\nsec-ch-ua
 // A stream costs its connection and little more: one goroutine, and no buffer of the server. A shop has as
 // many open pages as shoppers who have not paid yet.
 func TestLive_stream_is_cheap(t *testing.T) {
-	const count, most = 1000, 16 << 10
+	const count, maxBytes = 1000, 16 << 10
 	server := serveStreams(t, 2*count)
 	for range 10 { // makes what all streams share
 		server.open(t, "created1")
@@ -43,8 +43,8 @@ func TestLive_stream_is_cheap(t *testing.T) {
 	}
 	perStream := int(memory()-before) / count
 	t.Logf("%d bytes for each stream", perStream)
-	if perStream > most {
-		t.Errorf("a stream takes %d bytes of memory, want at most %d", perStream, most)
+	if perStream > maxBytes {
+		t.Errorf("a stream takes %d bytes of memory, want at most %d", perStream, maxBytes)
 	}
 	if got := runtime.NumGoroutine() - goroutines; got > count+10 {
 		t.Errorf("%d streams have %d goroutines, want one for each", count, got)
@@ -53,7 +53,7 @@ func TestLive_stream_is_cheap(t *testing.T) {
 
 // The address of a request may have 60 kB, which a stream does not keep.
 func TestLive_stream_of_a_long_version_is_cheap(t *testing.T) {
-	const count, most = 200, 16 << 10
+	const count, maxBytes = 200, 16 << 10
 	server := serveStreams(t, 2*count)
 	version := strings.Repeat("x", 60<<10)
 	read := func() { server.next(t, server.open(t, version)) } // the page is sent, because no version is shown
@@ -66,19 +66,19 @@ func TestLive_stream_of_a_long_version_is_cheap(t *testing.T) {
 	}
 	perStream := int(memory()-before) / count
 	t.Logf("%d bytes for each stream", perStream)
-	if perStream > most {
-		t.Errorf("a stream takes %d bytes of memory, want at most %d", perStream, most)
+	if perStream > maxBytes {
+		t.Errorf("a stream takes %d bytes of memory, want at most %d", perStream, maxBytes)
 	}
 }
 
 func TestLive_tells_all_connections(t *testing.T) {
 	server := serveStreams(t, 200)
 	goroutines := runtime.NumGoroutine()
-	var all []net.Conn
+	var conns []net.Conn
 	for range 200 {
-		all = append(all, server.open(t, "created1"))
+		conns = append(conns, server.open(t, "created1"))
 	}
-	if _, err := io.WriteString(all[0], "a browser sends nothing"); err != nil {
+	if _, err := io.WriteString(conns[0], "a browser sends nothing"); err != nil {
 		t.Fatal(err)
 	}
 	r := presenttest.Invoice("abc")
@@ -86,7 +86,7 @@ func TestLive_tells_all_connections(t *testing.T) {
 		r.Version, r.Status, r.DueAmount, r.Payments = int64(version+2), status, "0", []api.Payment{presenttest.Payment([]string{"seen", "confirmed"}[version])}
 		server.service.set(r)
 		server.changed(r.Version)
-		for i, c := range all {
+		for i, c := range conns {
 			if i%2 == 1 && version == 1 {
 				continue // closed
 			}
@@ -94,18 +94,18 @@ func TestLive_tells_all_connections(t *testing.T) {
 				t.Fatalf("stream %d: got %q, want %q", i, got, want)
 			}
 		}
-		for i, c := range all {
+		for i, c := range conns {
 			if i%2 == 1 && version == 0 {
 				c.Close()
 			}
 		}
 	}
-	for i, c := range all {
+	for i, c := range conns {
 		if i%2 == 1 {
 			continue
 		}
-		if rest, err := io.ReadAll(server.plain[c]); err != nil || len(rest) > 0 {
-			t.Errorf("stream %d ends with %q, %v", i, rest, err)
+		if unread, err := io.ReadAll(server.plain[c]); err != nil || len(unread) > 0 {
+			t.Errorf("stream %d ends with %q, %v", i, unread, err)
 		}
 	}
 	for deadline := time.Now().Add(10 * time.Second); server.watches.Load() != 0 || runtime.NumGoroutine() > goroutines+10; time.Sleep(time.Millisecond) {
@@ -224,12 +224,12 @@ func openStream(t *testing.T, address, target string) net.Conn {
 		t.Fatal(err)
 	}
 	// The header is read byte by byte, so that the stream is left for gzip.
-	header, one := "", make([]byte, 1)
+	header, buffer := "", make([]byte, 1)
 	for !strings.HasSuffix(header, "\r\n\r\n") {
-		if _, err := c.Read(one); err != nil {
+		if _, err := c.Read(buffer); err != nil {
 			t.Fatal(err)
 		}
-		header += string(one)
+		header += string(buffer)
 	}
 	response, err := http.ReadResponse(bufio.NewReader(strings.NewReader(header)), nil)
 	if err != nil {

@@ -24,11 +24,11 @@ import (
 type listener struct {
 	leave context.CancelFunc
 
-	mu     sync.Mutex
-	header http.Header
-	code   int
-	text   string
-	ended  bool
+	mu      sync.Mutex
+	header  http.Header
+	code    int
+	text    string
+	isEnded bool
 }
 
 func listen(t *testing.T, h http.Handler, target string) *listener {
@@ -47,7 +47,7 @@ func listenFrom(t *testing.T, h http.Handler, target, address string) *listener 
 		h.ServeHTTP(l, r)
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.ended = true
+		l.isEnded = true
 	}()
 	synctest.Wait()
 	return l
@@ -74,20 +74,20 @@ func (l *listener) Flush() {}
 func (l *listener) got() (code int, text string, ended bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.code, l.text, l.ended
+	return l.code, l.text, l.isEnded
 }
 
-func (l *listener) want(t *testing.T, count int, heading string, ended bool) {
+func (l *listener) want(t *testing.T, count int, heading string, wantEnd bool) {
 	t.Helper()
 	synctest.Wait()
-	_, text, over := l.got()
+	_, text, isEnded := l.got()
 	events := strings.Split(text, "event: page\n")[1:]
 	last := ""
 	if len(events) > 0 {
 		last = headingOf(t, events[len(events)-1])
 	}
-	if len(events) != count || last != heading || over != ended {
-		t.Errorf("%d pages, last %q, ended %t; want %d, %q, %t", len(events), last, over, count, heading, ended)
+	if len(events) != count || last != heading || isEnded != wantEnd {
+		t.Errorf("%d pages, last %q, ended %t; want %d, %q, %t", len(events), last, isEnded, count, heading, wantEnd)
 	}
 }
 
@@ -145,9 +145,9 @@ func TestLive_reads_a_change_once_for_all_browsers(t *testing.T) {
 				return func() { watches-- }
 			}
 		})
-		var all []*listener
+		var listeners []*listener
 		for i := range 50 {
-			all = append(all, listenFrom(t, h, "/invoice/abc/live?v=created1", fmt.Sprintf("2001:db8:%x::1", i)))
+			listeners = append(listeners, listenFrom(t, h, "/invoice/abc/live?v=created1", fmt.Sprintf("2001:db8:%x::1", i)))
 		}
 		time.Sleep(61 * time.Second) // three heartbeats
 		synctest.Wait()
@@ -157,13 +157,13 @@ func TestLive_reads_a_change_once_for_all_browsers(t *testing.T) {
 		r.Version, r.Status, r.DueAmount, r.Payments = 2, api.StatusPending, "0", []api.Payment{presenttest.Payment("seen")}
 		s.set(r)
 		changed(2)
-		for _, l := range all {
+		for _, l := range listeners {
 			l.want(t, 1, "Payment seen", false)
 		}
 		if s.reads != 2 {
 			t.Errorf("%d reads after a change, want 2", s.reads)
 		}
-		for _, l := range all {
+		for _, l := range listeners {
 			l.leave()
 		}
 		synctest.Wait()
@@ -188,11 +188,11 @@ func TestLive_sends_versions_that_the_browser_missed(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				h := pages(t, newService(presenttest.Invoice("abc")), nil)
-				again := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					r.Header.Set("Last-Event-ID", tt.lastID)
 					h.ServeHTTP(w, r)
 				})
-				l := listen(t, again, "/invoice/abc/live?v="+tt.v)
+				l := listen(t, handler, "/invoice/abc/live?v="+tt.v)
 				_, text, _ := l.got()
 				if got := strings.Count(text, "event: page"); got != tt.want {
 					t.Errorf("%d pages, want %d", got, tt.want)
@@ -352,11 +352,11 @@ func TestLive_is_served_below_the_base_path_only(t *testing.T) {
 // clocked is a service whose SecondsLeft counts down.
 type clocked struct {
 	*service
-	until time.Time
+	deadline time.Time
 }
 
 func (c *clocked) Invoice(ctx context.Context, id string) (snapshot client.Snapshot, err error) {
 	snapshot, err = c.service.Invoice(ctx, id)
-	snapshot.Resource.SecondsLeft = int64(time.Until(c.until) / time.Second)
+	snapshot.Resource.SecondsLeft = int64(time.Until(c.deadline) / time.Second)
 	return snapshot, err
 }

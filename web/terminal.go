@@ -29,8 +29,8 @@ func (h *Handler) terminal(c echo.Context) (api.CheckoutLink, error) {
 		return api.CheckoutLink{}, noTerminal
 	}
 	terminal, err := h.config.Client.ReadCheckoutLink(c.Request().Context(), api.CheckoutRequest{Terminal: secret})
-	refused, ok := errors.AsType[*client.Error](err)
-	if ok && refused.Code == api.CodeTerminalNotFound || errors.Is(err, client.ErrUnsupported) {
+	apiErr, ok := errors.AsType[*client.Error](err)
+	if ok && apiErr.Code == api.CodeTerminalNotFound || errors.Is(err, client.ErrUnsupported) {
 		return terminal, noTerminal
 	}
 	return terminal, err
@@ -64,7 +64,7 @@ func (h *Handler) charge(c echo.Context) error {
 		return h.renderTerminal(c, terminal, typed, problem)
 	}
 	id, err := h.createAtTerminal(c, amount, typed)
-	if refused, ok := errors.AsType[*client.Error](err); ok && refused.Code == api.CodeTerminalNotFound {
+	if apiErr, ok := errors.AsType[*client.Error](err); ok && apiErr.Code == api.CodeTerminalNotFound {
 		return noTerminal
 	}
 	if problem = h.problem(r, err); problem != nil {

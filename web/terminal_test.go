@@ -50,11 +50,11 @@ func TestTerminalPage(t *testing.T) {
 
 func TestTerminal_unknown_is_not_found(t *testing.T) {
 	t.Parallel()
-	gone := terminal()
-	gone.refusal = &client.Error{Status: 404, Code: api.CodeTerminalNotFound}
+	missing := terminal()
+	missing.refusal = &client.Error{Status: 404, Code: api.CodeTerminalNotFound}
 	plain := terminal()
 	plain.refusal = client.ErrUnsupported
-	for name, s := range map[string]*service{"ended": gone, "a service without terminals": plain} {
+	for name, s := range map[string]*service{"ended": missing, "a service without terminals": plain} {
 		h := pages(t, s, nil)
 		for _, path := range []string{"/pos", "/pos/x", "/pos/%00", terminalPath, terminalPath + "/made1", terminalPath + "/app.webmanifest"} {
 			if response := get(t, h, path); response.StatusCode != http.StatusNotFound || !strings.Contains(document(t, response).Find("h1").Text(), "terminal") {
@@ -95,9 +95,9 @@ func TestTerminal_creates_invoices(t *testing.T) {
 // be shown to the next shopper.
 func TestTerminal_refuses_the_form_of_an_earlier_payment(t *testing.T) {
 	t.Parallel()
-	earlier := presenttest.Invoice("made1")
-	earlier.Status = api.StatusPaid
-	s := terminal(earlier)
+	earlierInvoice := presenttest.Invoice("made1")
+	earlierInvoice.Status = api.StatusPaid
+	s := terminal(earlierInvoice)
 	response := post(t, pages(t, s, nil), "/order"+terminalPath, url.Values{"token": {token}, "amount": {"12.50"}, "note": {"Two beers"}}, nil)
 	doc := document(t, response)
 	if response.StatusCode != http.StatusConflict || !strings.Contains(doc.Find(".err p").Text(), "This sale was made before") {
@@ -169,19 +169,19 @@ func TestTerminal_can_be_installed_as_an_app(t *testing.T) {
 	h := pages(t, terminal(), nil)
 	doc := document(t, get(t, h, terminalPath))
 	response := get(t, h, doc.Find("link[rel=manifest]").AttrOr("href", ""))
-	var m struct {
+	var manifest struct {
 		Name     string `json:"name"`
 		StartURL string `json:"start_url"`
 		Display  string `json:"display"`
 		Icons    []struct{ Src, Sizes, Type string }
 	}
-	if err := json.NewDecoder(response.Body).Decode(&m); err != nil {
+	if err := json.NewDecoder(response.Body).Decode(&manifest); err != nil {
 		t.Fatal(err)
 	}
-	if response.Header.Get("Content-Type") != "application/manifest+json" || m.Name != "Atelier Nord – Bar" || m.StartURL != terminalPath || m.Display != "standalone" {
-		t.Errorf("%s: %+v", response.Header.Get("Content-Type"), m)
+	if response.Header.Get("Content-Type") != "application/manifest+json" || manifest.Name != "Atelier Nord – Bar" || manifest.StartURL != terminalPath || manifest.Display != "standalone" {
+		t.Errorf("%s: %+v", response.Header.Get("Content-Type"), manifest)
 	}
-	for _, icon := range m.Icons {
+	for _, icon := range manifest.Icons {
 		response := get(t, h, icon.Src)
 		if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != icon.Type {
 			t.Errorf("%s has status %d, %s", icon.Src, response.StatusCode, response.Header.Get("Content-Type"))
@@ -194,7 +194,7 @@ func TestTerminal_can_be_installed_as_an_app(t *testing.T) {
 			t.Errorf("%s is %d wide, not %s; error %v", icon.Src, picture.Width, icon.Sizes, err)
 		}
 	}
-	if len(m.Icons) != 3 {
-		t.Errorf("%d icons", len(m.Icons))
+	if len(manifest.Icons) != 3 {
+		t.Errorf("%d icons", len(manifest.Icons))
 	}
 }

@@ -29,10 +29,10 @@ const (
 
 // themeCache holds the themes that were read. It is safe for concurrent use.
 type themeCache struct {
-	mu     sync.Mutex
-	byHash map[string]present.Theme
-	own    string // hash of the theme of the storefront's merchant
-	until  time.Time
+	mu        sync.Mutex
+	byHash    map[string]present.Theme
+	own       string // hash of the theme of the storefront's merchant
+	expiresAt time.Time
 }
 
 func (c *themeCache) find(hash string) (present.Theme, bool) {
@@ -58,13 +58,13 @@ func (c *themeCache) add(hash string, t theme.Theme) present.Theme {
 func (c *themeCache) ownHash(now time.Time) (hash string, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.own, now.Before(c.until)
+	return c.own, now.Before(c.expiresAt)
 }
 
-func (c *themeCache) setOwnHash(hash string, until time.Time) {
+func (c *themeCache) setOwnHash(hash string, expiresAt time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.own, c.until = hash, until
+	c.own, c.expiresAt = hash, expiresAt
 }
 
 // theme returns the theme with a hash, from the cache or from the service.

@@ -79,8 +79,8 @@ func TestTheme_does_not_hide_the_mark_of_a_test_invoice(t *testing.T) {
 
 func TestTheme_assets_are_immutable(t *testing.T) {
 	t.Parallel()
-	l := presenttest.Theme(t)
-	h := pages(t, withTheme(l, presenttest.Invoice("abc")), func(c *web.Config) { c.BasePath = "/shop" })
+	merchantTheme := presenttest.Theme(t)
+	h := pages(t, withTheme(merchantTheme, presenttest.Invoice("abc")), func(c *web.Config) { c.BasePath = "/shop" })
 	page := document(t, get(t, h, "/shop/invoice/abc"))
 	sheet, _ := page.Find(`link[rel="stylesheet"]`).Attr("href")
 	logo, _ := page.Find("img.mark").Attr("src")
@@ -91,7 +91,7 @@ func TestTheme_assets_are_immutable(t *testing.T) {
 		t.Errorf("%s: %d %v\n%.200s", sheet, css.StatusCode, css.Header, body)
 	}
 	picture := get(t, h, logo)
-	if picture.StatusCode != 200 || content(t, picture) != string(l.Logo.Body) || picture.Header.Get("Content-Type") != "image/svg+xml" {
+	if picture.StatusCode != 200 || content(t, picture) != string(merchantTheme.Logo.Body) || picture.Header.Get("Content-Type") != "image/svg+xml" {
 		t.Errorf("%s: %d %v", logo, picture.StatusCode, picture.Header)
 	}
 	for name, want := range map[string]string{
@@ -106,8 +106,8 @@ func TestTheme_assets_are_immutable(t *testing.T) {
 		t.Errorf("the style sheet has Cache-Control: %s", got)
 	}
 	for _, path := range []string{
-		"/shop/look/" + l.Hash() + "/logo.png", "/shop/look/" + l.Hash() + "/pay.css", "/shop/look/" + l.Hash() + "/", "/shop/look/" + l.Hash(),
-		"/shop/look/0123456789abcdef01234567/logo.svg", "/shop/look/x/logo.svg", "/shop/look/%2e%2e/logo.svg", "/shop/look/" + strings.ToUpper(l.Hash()) + "/logo.svg",
+		"/shop/look/" + merchantTheme.Hash() + "/logo.png", "/shop/look/" + merchantTheme.Hash() + "/pay.css", "/shop/look/" + merchantTheme.Hash() + "/", "/shop/look/" + merchantTheme.Hash(),
+		"/shop/look/0123456789abcdef01234567/logo.svg", "/shop/look/x/logo.svg", "/shop/look/%2e%2e/logo.svg", "/shop/look/" + strings.ToUpper(merchantTheme.Hash()) + "/logo.svg",
 	} {
 		if w := get(t, h, path); w.StatusCode != http.StatusNotFound {
 			t.Errorf("%s has status %d", path, w.StatusCode)
@@ -162,10 +162,10 @@ func TestTheme_of_the_storefront_is_cached_for_half_a_second(t *testing.T) {
 	s, now := withTheme(l, presenttest.Invoice("abc")), noon
 	h := pages(t, s, func(c *web.Config) { c.Now = func() time.Time { return now } })
 	for _, step := range []struct {
-		sets  theme.Theme
-		after time.Duration
-		shown bool
-		asked int
+		sets     theme.Theme
+		after    time.Duration
+		isShown  bool
+		requests int
 	}{
 		{theme.Theme{}, 0, false, 1},
 		{l, 499 * time.Millisecond, false, 1},
@@ -175,9 +175,9 @@ func TestTheme_of_the_storefront_is_cached_for_half_a_second(t *testing.T) {
 	} {
 		s.own = step.sets
 		now = now.Add(step.after)
-		shown := strings.Contains(content(t, get(t, h, "/")), "Prints from the far north")
-		if shown != step.shown || s.themeCalls != step.asked {
-			t.Errorf("%+v: shown %v, read %d times", step, shown, s.themeCalls)
+		isShown := strings.Contains(content(t, get(t, h, "/")), "Prints from the far north")
+		if isShown != step.isShown || s.themeCalls != step.requests {
+			t.Errorf("%+v: shown %v, read %d times", step, isShown, s.themeCalls)
 		}
 	}
 }

@@ -33,7 +33,7 @@ type service struct {
 	created     []api.InvoiceRequest
 	keys        []string
 	reads       int     // number of calls of Invoice
-	refused     func()  // runs when UseCheckoutLink refuses
+	onRefusal   func()  // runs when UseCheckoutLink refuses
 	refusals    []error // errors for the next creations
 	simulated   []api.SimulateRequest
 	requoted    []api.RequoteRequest
@@ -97,8 +97,8 @@ func (s *service) UseCheckoutLink(_ context.Context, request api.CheckoutRequest
 	if len(s.refusals) > 0 {
 		err := s.refusals[0]
 		s.refusals = s.refusals[1:]
-		if s.refused != nil {
-			s.refused()
+		if s.onRefusal != nil {
+			s.onRefusal()
 		}
 		return "", err
 	}

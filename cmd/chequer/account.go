@@ -46,12 +46,12 @@ type accountRow struct {
 }
 
 func listAccounts(in call) ([]accountRow, error) {
-	all, err := in.core.Desk.Team(in.Context())
+	accounts, err := in.core.Desk.Team(in.Context())
 	if err != nil {
 		return nil, err
 	}
-	rows := rowsOf(all, func(a account.Account) accountRow {
-		return accountRow{ID: a.ID, Name: a.Name, Role: a.Role(in.shop.ID), SignIn: signInWords(a.SignIn), CreatedAt: console.Stamp(a.CreatedAt)}
+	rows := rowsOf(accounts, func(a account.Account) accountRow {
+		return accountRow{ID: a.ID, Name: a.Name, Role: a.Role(in.shop.ID), SignIn: signInNames(a.SignIn), CreatedAt: console.Stamp(a.CreatedAt)}
 	})
 	invitations, err := in.core.Desk.Invitations(in.Context())
 	for _, t := range invitations {
@@ -62,8 +62,8 @@ func listAccounts(in call) ([]accountRow, error) {
 	return rows, err
 }
 
-// signInWords returns the sign-in methods of an account.
-func signInWords(in account.SignIn) []string {
+// signInNames returns the sign-in methods of an account.
+func signInNames(in account.SignIn) []string {
 	words := []string{}
 	for _, p := range in.Passkeys {
 		words = append(words, fmt.Sprintf("passkey %s (%s)", p.Name, p.Host))
@@ -183,11 +183,11 @@ func (s *shell) accountSessions() *cobra.Command {
 func listSessions(in call, team []account.Account) ([]sessionRow, error) {
 	rows := []sessionRow{}
 	for _, a := range team {
-		all, err := in.core.Desk.Sessions(in.Context(), a.ID)
+		sessions, err := in.core.Desk.Sessions(in.Context(), a.ID)
 		if err != nil {
 			return nil, err
 		}
-		for _, session := range all {
+		for _, session := range sessions {
 			rows = append(rows, sessionRow{
 				ID: session.ID(), Account: a.Name, Method: string(session.Method), Browser: session.Client.Browser, Address: session.Client.Address,
 				CreatedAt: console.Stamp(session.CreatedAt), UsedAt: console.Stamp(session.UsedAt),

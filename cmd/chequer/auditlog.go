@@ -17,18 +17,18 @@ import (
 
 // auditLog returns the group of commands about the audit log.
 func (s *shell) auditLog() *cobra.Command {
-	limit, below := 50, int64(0)
+	limit, beforeID := 50, int64(0)
 	entries := list(s, "list", "List the newest changes: their time, actor, action and values", func(in call) ([]entryRow, error) {
 		if limit < 1 || limit > 10_000 {
 			return nil, errors.New("--limit must be between 1 and 10000")
 		}
-		all, err := in.core.Storage.AuditLog(in.Context(), below, limit)
-		return rowsOf(all, newEntryRow), err
+		entries, err := in.core.Storage.AuditLog(in.Context(), beforeID, limit)
+		return rowsOf(entries, newEntryRow), err
 	}, "ENTRY\tTIME\tACTOR\tADDRESS\tACTION\tSUBJECT\tCHANGE", func(r entryRow) []any {
 		return []any{r.Number, s.Time(r.At), console.Printable(r.Actor), r.Address, r.Action, console.Printable(r.Subject), console.Printable(r.change())}
 	})
 	entries.Flags().IntVar(&limit, "limit", limit, "number of entries")
-	entries.Flags().Int64Var(&below, "before", 0, "list the entries before this one")
+	entries.Flags().Int64Var(&beforeID, "before", 0, "list the entries before this one")
 	return console.Group("log", "List and verify the audit log, which records every change", entries, &cobra.Command{
 		Use:   "verify",
 		Short: "Verify that no entry of the audit log was changed, removed or put back",
@@ -67,7 +67,7 @@ func newEntryRow(e audit.Entry) entryRow {
 func (r entryRow) change() string {
 	names := slices.Collect(maps.Keys(r.Before))
 	for name := range r.After {
-		if _, both := r.Before[name]; !both {
+		if _, changed := r.Before[name]; !changed {
 			names = append(names, name)
 		}
 	}

@@ -28,8 +28,8 @@ func (s *shell) config() *cobra.Command {
 			}
 			settings := cfg.Settings()
 			return s.Print(c, settings, func(w io.Writer) {
-				if file := cfg.ReadFile(); file != "" {
-					fmt.Fprintf(w, "Settings file: %s\n\n", console.Printable(file))
+				if path := cfg.ReadFile(); path != "" {
+					fmt.Fprintf(w, "Settings file: %s\n\n", console.Printable(path))
 				}
 				console.Table(w, "SETTING\tVALUE\tFROM\tMEANING", settings, func(row config.Setting) []any {
 					return []any{row.Name, row.Value, row.Source, row.About}

@@ -32,7 +32,7 @@ func (s *shell) endpointTest() *cobra.Command {
 		Short: "Let the running server send an endpoint.test event once, and print the result",
 		Args:  console.Arguments,
 		RunE: s.withShop(func(in call) error {
-			e, err := in.endpointOf()
+			e, err := in.namedEndpoint()
 			if err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ func (s *shell) endpointTest() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			d, tries, err := awaitTry(in.Context(), in.core, e, eventID)
+			d, tries, err := waitAttempt(in.Context(), in.core, e, eventID)
 			if err != nil {
 				return err
 			}
@@ -62,9 +62,9 @@ func (s *shell) endpointTest() *cobra.Command {
 	}
 }
 
-// awaitTry waits for the first attempt of a delivery. It returns no attempts if there was none within
+// waitAttempt waits for the first attempt of a delivery. It returns no attempts if there was none within
 // testTimeout.
-func awaitTry(ctx context.Context, core *app.Core, e merchant.Endpoint, eventID string) (merchant.Delivery, []merchant.Try, error) {
+func waitAttempt(ctx context.Context, core *app.Core, e merchant.Endpoint, eventID string) (merchant.Delivery, []merchant.Try, error) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	deadline := time.After(testTimeout)
@@ -95,12 +95,12 @@ type deliveryRow struct {
 	Fault     string                 `json:"fault"`
 	CreatedAt string                 `json:"created_at"`
 	NextTryAt string                 `json:"next_try_at"`
-	Log       []tryRow               `json:"log,omitempty"`
+	Log       []deliveryAttemptRow   `json:"log,omitempty"`
 }
 
-// tryRow is an attempt as it is printed. It has the body of the answer, which only the operator may
+// deliveryAttemptRow is an attempt as it is printed. It has the body of the answer, which only the operator may
 // see.
-type tryRow struct {
+type deliveryAttemptRow struct {
 	Number     int               `json:"number"`
 	At         string            `json:"at"`
 	DurationMS int64             `json:"duration_ms"`
@@ -136,16 +136,16 @@ func (s *shell) endpointDeliveries() *cobra.Command {
 		if state != "" && !slices.Contains(merchant.DeliveryStates, merchant.DeliveryState(state)) {
 			return nil, fmt.Errorf("there is no state %q; there are pending, delivered and failed", state)
 		}
-		e, err := in.endpointOf()
+		e, err := in.namedEndpoint()
 		if err != nil {
 			return nil, err
 		}
-		all, err := in.core.Endpoints.Deliveries(in.Context(), e, merchant.DeliveryState(state), before, limit)
-		return rowsOf(all, newDeliveryRow), err
+		deliveries, err := in.core.Endpoints.Deliveries(in.Context(), e, merchant.DeliveryState(state), before, limit)
+		return rowsOf(deliveries, newDeliveryRow), err
 	}, "POSITION\tEVENT\tTYPE\tSTATE\tTRIES\tLAST TRY\tNEXT TRY", func(r deliveryRow) []any {
 		return []any{r.Position, r.Event, r.Type, r.State, r.Tries, r.result(), s.Time(r.NextTryAt)}
 	})
-	deliveries, tries := c.RunE, answer(s, loadTries, s.writeTries)
+	deliveries, tries := c.RunE, answer(s, loadAttempts, s.writeAttempts)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 2 {
 			return tries(c, args)
@@ -159,9 +159,9 @@ func (s *shell) endpointDeliveries() *cobra.Command {
 	return c
 }
 
-// loadTries returns the delivery of an event to an endpoint with every attempt.
-func loadTries(in call) (row deliveryRow, err error) {
-	e, err := in.endpointOf()
+// loadAttempts returns the delivery of an event to an endpoint with every attempt.
+func loadAttempts(in call) (row deliveryRow, err error) {
+	e, err := in.namedEndpoint()
 	if err != nil {
 		return row, err
 	}
@@ -170,8 +170,8 @@ func loadTries(in call) (row deliveryRow, err error) {
 		return row, fmt.Errorf("event %s: %w", in.args[1], err)
 	}
 	row = newDeliveryRow(d)
-	row.Log = rowsOf(tries, func(t merchant.Try) tryRow {
-		return tryRow{
+	row.Log = rowsOf(tries, func(t merchant.Try) deliveryAttemptRow {
+		return deliveryAttemptRow{
 			Number: t.Number, At: console.Stamp(t.At), DurationMS: t.Duration.Milliseconds(), Status: t.Status, Fault: t.Fault,
 			Headers: t.Header, Answer: t.Answer,
 		}
@@ -179,8 +179,8 @@ func loadTries(in call) (row deliveryRow, err error) {
 	return row, nil
 }
 
-// writeTries prints every attempt of a delivery.
-func (s *shell) writeTries(w io.Writer, row deliveryRow) {
+// writeAttempts prints every attempt of a delivery.
+func (s *shell) writeAttempts(w io.Writer, row deliveryRow) {
 	fmt.Fprintf(w, "%s %s: %s\n", row.Event, row.Type, row.State)
 	if row.Invoice != "" {
 		fmt.Fprintf(w, "of invoice %s\n", row.Invoice)
@@ -206,7 +206,7 @@ func (s *shell) endpointResend() *cobra.Command {
 			if len(in.args) == 0 || (len(in.args) > 1) == ranged {
 				return nil, errors.New("give an endpoint, and either events or --after")
 			}
-			e, err := in.endpointOf()
+			e, err := in.namedEndpoint()
 			if err != nil {
 				return nil, err
 			}

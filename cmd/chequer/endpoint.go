@@ -18,10 +18,10 @@ func (s *shell) endpoint() *cobra.Command {
 	return console.Group("endpoint", "Set where events are sent, and show their deliveries",
 		s.endpointAdd(),
 		list(s, "list", "List endpoints, without their secrets", func(in call) ([]endpointRow, error) {
-			all, err := in.core.Endpoints.All(in.Context(), in.shop.ID)
-			return rowsOf(all, newEndpointRow), err
+			endpoints, err := in.core.Endpoints.All(in.Context(), in.shop.ID)
+			return rowsOf(endpoints, newEndpointRow), err
 		}, "ENDPOINT\tMODE\tURL\tEVENTS\tSTATE\tCREATED", func(r endpointRow) []any {
-			return []any{r.ID, r.Mode, r.URL, r.wanted(), r.state(), s.Time(r.CreatedAt)}
+			return []any{r.ID, r.Mode, r.URL, r.eventTypes(), r.state(), s.Time(r.CreatedAt)}
 		}),
 		s.endpointChange("pause", "Keep events until the endpoint is resumed", "paused", func(in call, e merchant.Endpoint) error {
 			_, err := in.core.Endpoints.Pause(in.Context(), e.MerchantID, e.ID, true)
@@ -59,8 +59,8 @@ func newEndpointRow(e merchant.Endpoint) endpointRow {
 	}
 }
 
-// wanted returns the event types that an endpoint receives, as text.
-func (r endpointRow) wanted() string {
+// eventTypes returns the event types that an endpoint receives, as text.
+func (r endpointRow) eventTypes() string {
 	if len(r.Events) == 0 {
 		return "all"
 	}
@@ -78,8 +78,8 @@ func (r endpointRow) state() string {
 	return "active"
 }
 
-// endpointOf returns the endpoint that the first argument names.
-func (in call) endpointOf() (merchant.Endpoint, error) {
+// namedEndpoint returns the endpoint that the first argument names.
+func (in call) namedEndpoint() (merchant.Endpoint, error) {
 	e, err := in.core.Endpoints.Endpoint(in.Context(), in.shop.ID, in.args[0])
 	if err != nil {
 		err = fmt.Errorf("endpoint %s: %w", in.args[0], err)
@@ -90,7 +90,7 @@ func (in call) endpointOf() (merchant.Endpoint, error) {
 // endpointChange returns a command that makes one change to an endpoint.
 func (s *shell) endpointChange(name, short, done string, change func(call, merchant.Endpoint) error) *cobra.Command {
 	return s.change(name+" ENDPOINT", short, done, func(in call, id string) error {
-		e, err := in.endpointOf()
+		e, err := in.namedEndpoint()
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (s *shell) endpointAdd() *cobra.Command {
 			return row, err
 		}, func(w io.Writer, row endpointRow) {
 			fmt.Fprintf(w, "endpoint  %s\nkey       %s\nsecret    %s\nmode      %s\nevents    %s\n\nKeep the secret now: it is not shown again.\n",
-				row.ID, row.Key, row.Secret, row.Mode, row.wanted())
+				row.ID, row.Key, row.Secret, row.Mode, row.eventTypes())
 		}),
 	}
 	testFlag(c, "events of test invoices, which cost nothing")
@@ -147,7 +147,7 @@ func (s *shell) endpointRotate() *cobra.Command {
 		Short: "Change the key pair: begin, set the new pair at the receiver, then --finish",
 		Args:  console.Arguments,
 		RunE: answer(s, func(in call) (row endpointRow, err error) {
-			e, err := in.endpointOf()
+			e, err := in.namedEndpoint()
 			if err != nil {
 				return row, err
 			}

@@ -37,8 +37,8 @@ func newEventRow(e invoice.Event) (r eventRow, err error) {
 	return r, err
 }
 
-// about returns the identifier of the invoice or the wallet of an event.
-func (r eventRow) about() string { return cmp.Or(r.body.ForeignID, r.body.Wallet.ID) }
+// subject returns the identifier of the invoice or the wallet of an event.
+func (r eventRow) subject() string { return cmp.Or(r.body.ForeignID, r.body.Wallet.ID) }
 
 // status returns the status of the invoice, or the change of the wallet.
 func (r eventRow) status() string { return cmp.Or(r.body.Status, r.body.Wallet.Change) }
@@ -55,19 +55,19 @@ func (s *shell) eventsList() *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
-		all, err := in.core.Storage.NewestEvents(in.Context(), in.shop.ID, invoice.Mode(mode), after, kind, max(limit, 0))
+		events, err := in.core.Storage.NewestEvents(in.Context(), in.shop.ID, invoice.Mode(mode), after, kind, max(limit, 0))
 		if err != nil {
 			return nil, err
 		}
-		rows := make([]eventRow, len(all))
-		for i, e := range all {
+		rows := make([]eventRow, len(events))
+		for i, e := range events {
 			if rows[i], err = newEventRow(e); err != nil {
 				return nil, err
 			}
 		}
 		return rows, nil
 	}, "POSITION\tAT\tTYPE\tINVOICE OR WALLET\tSTATUS\tEVENT", func(r eventRow) []any {
-		return []any{r.Position, s.Time(r.body.CreatedAt), r.body.Type, r.about(), r.status(), r.body.ID}
+		return []any{r.Position, s.Time(r.body.CreatedAt), r.body.Type, r.subject(), r.status(), r.body.ID}
 	})
 	testFlag(c, "of test invoices")
 	c.Flags().Int64Var(&after, "after", 0, "only events after this position of the feed")

@@ -78,7 +78,7 @@ func (f *settingFlags) add(c *cobra.Command) {
 
 // apply changes settings to the values of the flags that were given.
 func (f *settingFlags) apply(in call, set *sale.Settings) (err error) {
-	in.given(map[string]func(){
+	in.applyFlags(map[string]func(){
 		"coins": func() {
 			set.Coins = rowsOf(f.coins, func(coin string) string { return strings.ToUpper(strings.TrimSpace(coin)) })
 		},
@@ -91,26 +91,26 @@ func (f *settingFlags) apply(in call, set *sale.Settings) (err error) {
 func (s *shell) saleAdd() *cobra.Command {
 	var flags settingFlags
 	var key string
-	c := s.accountCommand("add EXCHANGE", "Use an account at kraken or bitstamp; its secret is read from standard input", func(in call, a *sale.Accounts) (made merchant.ExchangeAccount, err error) {
+	c := s.accountCommand("add EXCHANGE", "Use an account at kraken or bitstamp; its secret is read from standard input", func(in call, a *sale.Accounts) (created merchant.ExchangeAccount, err error) {
 		if key == "" {
-			return made, errors.New("--key is missing: the public part of the exchange's key")
+			return created, errors.New("--key is missing: the public part of the exchange's key")
 		}
 		set := sale.Settings{Coins: sale.DefaultCoins, Smallest: sale.DefaultSmallest, Slippage: sale.DefaultSlippage}
 		if err := flags.apply(in, &set); err != nil {
-			return made, err
+			return created, err
 		}
 		secret, err := bufio.NewReader(io.LimitReader(in.InOrStdin(), 4<<10)).ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
-			return made, fmt.Errorf("read the secret: %w", err)
+			return created, fmt.Errorf("read the secret: %w", err)
 		}
 		if secret = strings.TrimSpace(secret); secret == "" {
-			return made, errors.New("the secret is missing: give it on standard input, as in chequer sale add kraken --key ABC… < secret.txt")
+			return created, errors.New("the secret is missing: give it on standard input, as in chequer sale add kraken --key ABC… < secret.txt")
 		}
-		made, err = a.Add(in.Context(), in.shop.ID, in.args[0], key, secret, set)
+		created, err = a.Add(in.Context(), in.shop.ID, in.args[0], key, secret, set)
 		if errors.Is(err, merchant.ErrExists) {
 			err = errors.New("there is an exchange account already: remove it first with chequer sale remove")
 		}
-		return made, err
+		return created, err
 	})
 	c.Long = `Uses your own account at an exchange. The key must be allowed to read balances and orders and to trade, and
 must not be allowed to withdraw: the exchange is asked, and a key that can withdraw is refused. The secret is read from

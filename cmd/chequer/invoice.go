@@ -71,8 +71,8 @@ func (s *shell) invoiceList() *cobra.Command {
 		if address != "" {
 			f.Scripts = service.Scripts(f.Mode, address)
 		}
-		all, err := service.Invoices(in.Context(), f, invoice.Position{}, max(limit, 0))
-		return rowsOf(all, func(inv *invoice.Invoice) api.Resource { return wire.Resource(service, inv, nil) }), err
+		invoices, err := service.Invoices(in.Context(), f, invoice.Position{}, max(limit, 0))
+		return rowsOf(invoices, func(inv *invoice.Invoice) api.Resource { return wire.Resource(service, inv, nil) }), err
 	}, "CREATED\tID\tORDER\tAMOUNT\tPAID\tSTATUS\tPRODUCT\tQUANTITY\tDESCRIPTION\tNOTE", func(r api.Resource) []any {
 		return []any{s.Time(r.CreatedAt), r.ForeignID, r.OrderID, fiat(r, r.ClientAmount), fiat(r, r.PaidAmount), statusText(r),
 			r.Metadata[api.MetadataProduct], r.Metadata[api.MetadataQuantity], console.OneLine(r.Description), console.OneLine(r.Metadata[api.MetadataNote])}
@@ -97,22 +97,22 @@ func namedInvoice(in call, service *invoice.Service, name string) (*invoice.Invo
 	if !errors.Is(err, invoice.ErrNotFound) {
 		return inv, err
 	}
-	var all []*invoice.Invoice
+	var matches []*invoice.Invoice
 	for _, mode := range modes {
 		list, err := service.Invoices(in.Context(), invoice.Filter{MerchantID: in.shop.ID, Mode: mode, OrderID: name}, invoice.Position{}, maxMatches)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, list...)
+		matches = append(matches, list...)
 	}
-	switch len(all) {
+	switch len(matches) {
 	case 0:
 		return nil, err
 	case 1:
-		return all[0], nil
+		return matches[0], nil
 	}
 	var text strings.Builder
-	for _, inv := range all {
+	for _, inv := range matches {
 		fmt.Fprintf(&text, "\n  %s  %s, %s, %s", inv.ID, console.Fiat(inv.Terms.Price.String(), inv.Terms.Price.Currency().Code), inv.Mode, inv.State.Status)
 	}
 	return nil, fmt.Errorf("the order has several invoices; use the identifier of one of them:%s", &text)

@@ -26,8 +26,8 @@ func (s *shell) link() *cobra.Command {
 	testFlag(remove, "a link for test invoices")
 	return console.Group("link", "Create, change, list and remove checkout links", s.linkAdd(), s.linkChange(),
 		list(s, "list", "List the current links", func(in call) ([]linkRow, error) {
-			all, err := in.core.Links.Links(in.Context(), in.shop.ID)
-			return rowsOf(all, func(l merchant.Link) linkRow { return newLinkRow(in.cfg, l) }), err
+			links, err := in.core.Links.Links(in.Context(), in.shop.ID)
+			return rowsOf(links, func(l merchant.Link) linkRow { return newLinkRow(in.cfg, l) }), err
 		}, "LINK\tMODE\tAMOUNT\tDESCRIPTION\tCREATED", func(r linkRow) []any {
 			return []any{r.URL, r.Mode, r.price(), r.Description, s.Time(r.CreatedAt)}
 		}), remove)
@@ -112,7 +112,7 @@ func (l *linkFlags) complete(s *shell, in call) (err error) {
 
 // apply copies the fields whose flags were given to another link.
 func (l *linkFlags) apply(in call, to *merchant.Link) {
-	in.given(map[string]func(){
+	in.applyFlags(map[string]func(){
 		"amount": func() { to.Amount = l.Amount }, "currency": func() { to.Currency = l.Currency }, "description": func() { to.Description = l.Description },
 		"success-url": func() { to.URLSuccess = l.URLSuccess }, "failure-url": func() { to.URLFailure = l.URLFailure },
 		"methods": func() { to.Methods = l.Methods }, "ends": func() { to.EndsAt = l.EndsAt }, "uses": func() { to.MaxUses = l.MaxUses },
@@ -130,11 +130,11 @@ func (s *shell) linkAdd() *cobra.Command {
 			if err := l.complete(s, in); err != nil {
 				return linkRow{}, err
 			}
-			made, err := in.core.Links.Create(in.Context(), l.Link)
+			created, err := in.core.Links.Create(in.Context(), l.Link)
 			if errors.Is(err, merchant.ErrExists) {
 				err = fmt.Errorf("there is a link %s already: chequer link change %s changes it", l.Slug, l.Slug)
 			}
-			return newLinkRow(in.cfg, made), err
+			return newLinkRow(in.cfg, created), err
 		}, s.writeLink),
 	}
 	c.Flags().StringVar(&l.Slug, "slug", "", "end of its address, such as coffee (default random)")
@@ -169,9 +169,9 @@ func linkError(in call, verb string, mode merchant.Mode, slug string, err error)
 		return nil
 	}
 	var other merchant.Mode
-	all, _ := in.core.Links.Links(in.Context(), in.shop.ID) // without them the hint is general
-	if i := slices.IndexFunc(all, func(l merchant.Link) bool { return l.Slug == slug }); i >= 0 {
-		other = all[i].Mode
+	links, _ := in.core.Links.Links(in.Context(), in.shop.ID) // without them the hint is general
+	if i := slices.IndexFunc(links, func(l merchant.Link) bool { return l.Slug == slug }); i >= 0 {
+		other = links[i].Mode
 	}
 	return notFound(fmt.Errorf("%s %s link %s: %w", verb, mode, slug, err), "link", other)
 }

@@ -55,7 +55,7 @@ func (s *shell) listen() *cobra.Command {
 			}
 			l := &listener{
 				from: from, to: merchant.Endpoint{URL: forward, Events: types},
-				out: c.OutOrStdout(), colours: s.Colours(c.OutOrStdout()), json: s.JSON,
+				output: c.OutOrStdout(), colours: s.Colours(c.OutOrStdout()), json: s.JSON,
 			}
 			l.to.Key, l.to.Secret = forwardingPair(from.secret)
 			return from.unreachable(l.run(c.Context(), after))
@@ -85,7 +85,7 @@ func forwardingPair(apiSecret string) (key, secret string) {
 type listener struct {
 	from    remote
 	to      merchant.Endpoint
-	out     io.Writer
+	output  io.Writer
 	colours console.Colours
 	json    bool
 }
@@ -108,11 +108,11 @@ func (l *listener) run(ctx context.Context, after int64) error {
 			waiting = false
 			continue
 		}
-		if refused, ok := errors.AsType[*client.Error](err); ok && refused.Status < 500 && refused.Status != http.StatusTooManyRequests {
+		if response, ok := errors.AsType[*client.Error](err); ok && response.Status < 500 && response.Status != http.StatusTooManyRequests {
 			return err
 		}
 		if !waiting && ctx.Err() == nil && !l.json {
-			fmt.Fprintln(l.out, l.colours.Failure("waiting for the server:"), console.Printable(err.Error()))
+			fmt.Fprintln(l.output, l.colours.Failure("waiting for the server:"), console.Printable(err.Error()))
 		}
 		page, waiting = api.EventPage{Next: after}, true
 		select {
@@ -128,7 +128,7 @@ func (l *listener) printHeader(mode string) {
 	if l.json {
 		return
 	}
-	fmt.Fprintf(l.out, "Events of %s (%s) go to %s\n\nkey     %s\nsecret  %s\n\n%s\n\n", l.from.url, console.Printable(mode), l.to.URL, l.to.Key, l.to.Secret,
+	fmt.Fprintf(l.output, "Events of %s (%s) go to %s\n\nkey     %s\nsecret  %s\n\n%s\n\n", l.from.url, console.Printable(mode), l.to.URL, l.to.Key, l.to.Secret,
 		l.colours.Secondary("This key pair signs the forwarded events. It stays the same for this API key. Ctrl-C stops."))
 }
 
@@ -159,12 +159,12 @@ func (l *listener) forward(ctx context.Context, body []byte) {
 		Status: attempt.Status, Fault: console.Printable(attempt.Fault), DurationMS: attempt.Duration.Milliseconds(),
 	}
 	if l.json {
-		_ = console.WriteJSON(l.out, f, "")
+		_ = console.WriteJSON(l.output, f, "")
 		return
 	}
 	answer := l.colours.Success(result(f.Status, f.Fault))
 	if !attempt.Done() {
 		answer = l.colours.Failure(result(f.Status, f.Fault))
 	}
-	fmt.Fprintf(l.out, "%s  %-18s  %s  %s  %d ms\n", l.colours.Secondary(attempt.At.Format(time.TimeOnly)), f.Type, cmp.Or(f.Invoice, f.Wallet), answer, f.DurationMS)
+	fmt.Fprintf(l.output, "%s  %-18s  %s  %s  %d ms\n", l.colours.Secondary(attempt.At.Format(time.TimeOnly)), f.Type, cmp.Or(f.Invoice, f.Wallet), answer, f.DurationMS)
 }

@@ -35,9 +35,9 @@ func (s *shell) logs() *cobra.Command {
 		Long:  "Reads the database, and so shows the activity of all its servers. A line that begins with > is an attempt of a delivery.",
 		Args:  console.Arguments,
 		RunE: s.withShop(func(in call) error {
-			t := &tail{core: in.core, shop: in.shop.ID, out: in.OutOrStdout(), colours: s.Colours(in.OutOrStdout()), json: s.JSON, clock: s.Clock, began: in.core.Now(),
-				after: map[invoice.Mode]int64{}, shown: map[string]time.Time{}}
-			if err := t.begin(in.Context(), max(last, 0)); err != nil {
+			t := &tail{core: in.core, shop: in.shop.ID, output: in.OutOrStdout(), colours: s.Colours(in.OutOrStdout()), json: s.JSON, clock: s.Clock, started: in.core.Now(),
+				positions: map[invoice.Mode]int64{}, shown: map[string]time.Time{}}
+			if err := t.printExisting(in.Context(), max(last, 0)); err != nil {
 				return err
 			}
 			return t.run(in.Context())
@@ -49,15 +49,15 @@ func (s *shell) logs() *cobra.Command {
 
 // tail follows a shop's events and deliveries.
 type tail struct {
-	core    *app.Core
-	shop    string
-	out     io.Writer
-	colours console.Colours
-	clock   func(time.Time) string
-	json    bool
-	began   time.Time              // attempts from this time on are shown, within tailWindow
-	after   map[invoice.Mode]int64 // positions of the newest events that were shown
-	shown   map[string]time.Time   // start of each attempt that was shown
+	core      *app.Core
+	shop      string
+	output    io.Writer
+	colours   console.Colours
+	clock     func(time.Time) string
+	json      bool
+	started   time.Time              // attempts from this time on are shown, within tailWindow
+	positions map[invoice.Mode]int64 // positions of the newest events that were shown
+	shown     map[string]time.Time   // start of each attempt that was shown
 }
 
 // logLine is one line of output.
@@ -69,8 +69,8 @@ type logLine struct {
 
 var modes = []invoice.Mode{invoice.Live, invoice.Test}
 
-// begin prints the newest existing events. Their attempts are printed by the first step.
-func (t *tail) begin(ctx context.Context, last int) error {
+// printExisting prints the newest existing events. Their attempts are printed by the first step.
+func (t *tail) printExisting(ctx context.Context, last int) error {
 	position, err := t.core.Storage.FeedPosition(ctx, t.shop)
 	if err != nil {
 		return err
@@ -89,10 +89,10 @@ func (t *tail) begin(ctx context.Context, last int) error {
 	}
 	slices.SortFunc(events, func(a, b invoice.Event) int { return cmp.Compare(a.Position, b.Position) })
 	for _, mode := range modes {
-		t.after[mode] = position
+		t.positions[mode] = position
 	}
-	if events = events[max(len(events)-last, 0):]; len(events) > 0 && events[0].CreatedAt.Before(t.began) {
-		t.began = events[0].CreatedAt
+	if events = events[max(len(events)-last, 0):]; len(events) > 0 && events[0].CreatedAt.Before(t.started) {
+		t.started = events[0].CreatedAt
 	}
 	return t.print(t.events(events, nil))
 }
@@ -117,16 +117,16 @@ func (t *tail) run(ctx context.Context) error {
 func (t *tail) step(ctx context.Context) error {
 	var events []invoice.Event
 	for _, mode := range modes {
-		page, err := t.core.Storage.Events(ctx, t.shop, mode, t.after[mode], tailPage)
+		page, err := t.core.Storage.Events(ctx, t.shop, mode, t.positions[mode], tailPage)
 		if err != nil {
 			return err
 		}
 		if len(page) > 0 {
-			t.after[mode] = page[len(page)-1].Position
+			t.positions[mode] = page[len(page)-1].Position
 		}
 		events = append(events, page...)
 	}
-	attempts, err := t.core.Storage.Attempts(ctx, t.shop, latest(t.began, t.core.Now().Add(-tailWindow)))
+	attempts, err := t.core.Storage.Attempts(ctx, t.shop, latest(t.started, t.core.Now().Add(-tailWindow)))
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (t *tail) events(events []invoice.Event, lines []logLine) []logLine {
 		if err != nil {
 			continue // an event of a later version
 		}
-		text := fmt.Sprintf("%s  %-4s  %-18s  %s  %s", t.colours.Secondary(t.clock(e.CreatedAt)), r.body.Mode, e.Type, r.about(), r.status())
+		text := fmt.Sprintf("%s  %-4s  %-18s  %s  %s", t.colours.Secondary(t.clock(e.CreatedAt)), r.body.Mode, e.Type, r.subject(), r.status())
 		lines = append(lines, logLine{e.CreatedAt, r, text})
 	}
 	return lines
@@ -192,9 +192,9 @@ func (t *tail) print(lines []logLine) error {
 	for _, line := range lines {
 		var err error
 		if t.json {
-			err = console.WriteJSON(t.out, line.json, "")
+			err = console.WriteJSON(t.output, line.json, "")
 		} else {
-			_, err = fmt.Fprintln(t.out, line.text)
+			_, err = fmt.Fprintln(t.output, line.text)
 		}
 		if err != nil {
 			return err

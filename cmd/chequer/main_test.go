@@ -50,7 +50,7 @@ func await(ts *testscript.TestScript, _ bool, args []string) {
 	pattern := regexp.MustCompile("(?m)" + args[1])
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	late := time.After(30 * time.Second)
+	timeout := time.After(30 * time.Second)
 	for {
 		text, _ := os.ReadFile(ts.MkAbs(args[0])) // the file may not exist yet
 		if found := pattern.FindSubmatch(text); found != nil {
@@ -61,7 +61,7 @@ func await(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		select {
 		case <-tick.C:
-		case <-late:
+		case <-timeout:
 			ts.Fatalf("%s does not match %s:\n%s", args[0], args[1], text)
 		}
 	}

@@ -35,8 +35,8 @@ func (s *shell) product() *cobra.Command {
 	testFlag(remove, "a product of test invoices")
 	return console.Group("product", "Create, change, list and remove the products at /shop", s.productAdd(), s.productChange(), show,
 		list(s, "list", "List the products", func(in call) ([]productRow, error) {
-			all, err := in.core.Products.Products(in.Context(), in.shop.ID)
-			return rowsOf(all, func(p merchant.Product) productRow { return newProductRow(in.cfg, p) }), err
+			products, err := in.core.Products.Products(in.Context(), in.shop.ID)
+			return rowsOf(products, func(p merchant.Product) productRow { return newProductRow(in.cfg, p) }), err
 		}, "PRODUCT\tMODE\tNAME\tPRICE\tHIGHEST QUANTITY\tFOR SALE", func(r productRow) []any {
 			return []any{r.URL, r.Mode, r.Name, console.Fiat(r.Price, r.Currency), r.maxQuantity(), r.forSale()}
 		}), remove)
@@ -126,7 +126,7 @@ func (p *productFlags) complete(in call) (err error) {
 // apply copies the fields whose flags were given to another product.
 func (p *productFlags) apply(in call, to *merchant.Product) (err error) {
 	price, currency := to.Price.String(), to.Price.Currency().Code
-	in.given(map[string]func(){
+	in.applyFlags(map[string]func(){
 		"name": func() { to.Name = p.Name }, "description": func() { to.Description = p.Description },
 		"price": func() { price = p.price }, "currency": func() { currency = p.currency },
 		"max-quantity": func() { to.MaxQuantity = p.MaxQuantity }, "active": func() { to.Active = p.Active },
@@ -151,14 +151,14 @@ func (s *shell) productAdd() *cobra.Command {
 			if p.Price, err = in.core.Products.Price(p.price, p.currency); err != nil {
 				return row, err
 			}
-			made, err := in.core.Products.Create(in.Context(), p.Product)
+			created, err := in.core.Products.Create(in.Context(), p.Product)
 			switch {
 			case errors.Is(err, merchant.ErrExists):
 				err = fmt.Errorf("there is a product %s already: chequer product change %s changes it", p.Slug, p.Slug)
 			case errors.Is(err, merchant.ErrTooMany):
 				err = fmt.Errorf("there are already %d products, which is the maximum: chequer product remove removes one", merchant.MaxProducts)
 			}
-			return newProductRow(in.cfg, made), err
+			return newProductRow(in.cfg, created), err
 		}, writeProduct),
 	}
 	p.add(c)

@@ -74,7 +74,7 @@ type verification struct {
 // network.
 func (s *shell) verify() *cobra.Command {
 	var keys []string
-	var shown, invoice, at string
+	var shown, invoice, timeText string
 	c := &cobra.Command{
 		Use:   "verify FILE|-",
 		Short: "Check the signed statement of an invoice's addresses",
@@ -90,9 +90,9 @@ or a page shows, or the payment link of a QR code. It uses no network.`,
 				return err
 			}
 			now := time.Now()
-			if at != "" {
-				if now, err = time.Parse(time.RFC3339, at); err != nil {
-					return fmt.Errorf("--at %q is not a time such as 2026-11-27T12:00:00Z", at)
+			if timeText != "" {
+				if now, err = time.Parse(time.RFC3339, timeText); err != nil {
+					return fmt.Errorf("--at %q is not a time such as 2026-11-27T12:00:00Z", timeText)
 				}
 			}
 			text, err := readInput(c.InOrStdin(), args[0], proof.MaxSize)
@@ -109,7 +109,7 @@ or a page shows, or the payment link of a QR code. It uses no network.`,
 	c.Flags().StringArrayVar(&keys, "key", nil, "a key that you trust, or a file of trusted keys; may be repeated")
 	c.Flags().StringVar(&shown, "address", "", "an address or payment link that the statement must contain")
 	c.Flags().StringVar(&invoice, "invoice", "", "the invoice that the statement must be about: its identifier, or the address of its page")
-	c.Flags().StringVar(&at, "at", "", "time at which the statement must be valid (default now)")
+	c.Flags().StringVar(&timeText, "at", "", "time at which the statement must be valid (default now)")
 	return c
 }
 
@@ -157,42 +157,42 @@ func readInput(in io.Reader, name string, limit int64) (string, error) {
 
 // verifyText checks that a statement is signed with a trusted key and valid at a time. If an invoice or
 // a shown address is given, the statement must be about that invoice and contain that address.
-func verifyText(text string, trusted []proof.Trusted, shown, invoice string, now time.Time) (v verification, err error) {
+func verifyText(text string, trusted []proof.Trusted, shown, invoice string, now time.Time) (result verification, err error) {
 	signed, err := proof.Parse(text)
 	if err != nil {
-		return v, fmt.Errorf("do not trust the statement: %w", err)
+		return result, fmt.Errorf("do not trust the statement: %w", err)
 	}
 	statement, err := signed.Verify(trusted)
 	if errors.Is(err, proof.ErrUntrusted) {
-		return v, fmt.Errorf("do not trust the statement: %w: %s", err, signed.Key())
+		return result, fmt.Errorf("do not trust the statement: %w: %s", err, signed.Key())
 	}
 	if err != nil {
-		return v, fmt.Errorf("do not trust the statement: %w", err)
+		return result, fmt.Errorf("do not trust the statement: %w", err)
 	}
 	if err := statement.CheckExpiry(now); err != nil {
-		return v, fmt.Errorf("do not pay: the statement is genuine, but %w: %s", err, console.Stamp(statement.Until))
+		return result, fmt.Errorf("do not pay: the statement is genuine, but %w: %s", err, console.Stamp(statement.Until))
 	}
 	page, _, _ := strings.Cut(invoice, "?")
 	if invoice != "" && invoice != statement.Invoice && page != statement.Server+"/invoice/"+statement.Invoice {
-		return v, fmt.Errorf("do not pay: the statement is genuine, but about another invoice: %s/invoice/%s, %s", statement.Server, statement.Invoice, console.Fiat(statement.Amount, statement.Currency))
+		return result, fmt.Errorf("do not pay: the statement is genuine, but about another invoice: %s/invoice/%s, %s", statement.Server, statement.Invoice, console.Fiat(statement.Amount, statement.Currency))
 	}
-	v = verification{
+	result = verification{
 		Good: true, Server: statement.Server, Invoice: statement.Invoice, Mode: statement.Mode, Quote: statement.Quote, From: console.Stamp(statement.From), Until: console.Stamp(statement.Until),
 		Amount: statement.Amount + " " + statement.Currency, Pay: rowsOf(statement.Methods, proof.Method.String), Key: string(signed.Key()), Found: []string{},
 	}
 	if shown == "" {
-		return v, nil
+		return result, nil
 	}
-	what, err := proof.ParseShown(shown)
+	target, err := proof.ParseShown(shown)
 	if err != nil {
-		return v, fmt.Errorf("do not pay: --address: %w", err)
+		return result, fmt.Errorf("do not pay: --address: %w", err)
 	}
-	found, err := statement.Find(what)
+	found, err := statement.Find(target)
 	if err != nil {
-		return v, fmt.Errorf("do not pay: the statement is genuine, but does not contain --address: %w", err)
+		return result, fmt.Errorf("do not pay: the statement is genuine, but does not contain --address: %w", err)
 	}
-	v.Found = rowsOf(found, proof.Method.String)
-	return v, nil
+	result.Found = rowsOf(found, proof.Method.String)
+	return result, nil
 }
 
 // write prints the statement.

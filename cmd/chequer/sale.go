@@ -120,12 +120,12 @@ func (s *shell) writeSaleOrders(w io.Writer, rows []saleRow) {
 func (s *shell) saleList() *cobra.Command {
 	var state string
 	var limit int
-	all := answer(s, func(in call) ([]saleRow, error) {
+	runAll := answer(s, func(in call) ([]saleRow, error) {
 		if err := checkFlag("state", state, invoice.SaleStates); err != nil {
 			return nil, err
 		}
-		all, err := in.core.Storage.InvoicesWithSales(in.Context(), in.shop.ID, invoice.SaleState(state), max(limit, 0))
-		return saleRows(all, invoice.SaleState(state)), err
+		invoices, err := in.core.Storage.InvoicesWithSales(in.Context(), in.shop.ID, invoice.SaleState(state), max(limit, 0))
+		return saleRows(invoices, invoice.SaleState(state)), err
 	}, writeSales)
 	ofInvoice := s.saleOrders(func(in call, service *invoice.Service) (*invoice.Invoice, error) {
 		inv, err := service.Invoice(in.Context(), in.args[0])
@@ -142,7 +142,7 @@ func (s *shell) saleList() *cobra.Command {
 			if len(args) == 1 {
 				return ofInvoice(c, args)
 			}
-			return all(c, args)
+			return runAll(c, args)
 		},
 	}
 	c.Flags().StringVar(&state, "state", "", "only sales in this state: waiting, sending, filled, failed, settled or skipped")
@@ -195,7 +195,7 @@ func (s *shell) decideSale(coin *string, decide func(in call, d sale.Resolver, c
 func (s *shell) saleRetry() *cobra.Command {
 	var coin string
 	var absent, all bool
-	single := s.decideSale(&coin, func(in call, d sale.Resolver, coin string) (*invoice.Invoice, error) {
+	retryOne := s.decideSale(&coin, func(in call, d sale.Resolver, coin string) (*invoice.Invoice, error) {
 		return d.Retry(in.Context(), in.args[0], coin, absent)
 	})
 	c := &cobra.Command{
@@ -212,7 +212,7 @@ at the exchange first. --absent states that the exchange never had it, so that i
 			case all:
 				return s.withShop(s.retryAll)(c, args)
 			}
-			return single(c, args)
+			return retryOne(c, args)
 		},
 	}
 	c.Flags().StringVar(&coin, "coin", "", "coin of the sale, if the invoice was paid in several coins")
@@ -253,10 +253,10 @@ func (s *shell) saleSettle() *cobra.Command {
 			for _, f := range []struct {
 				name, text string
 				currency   money.Currency
-				into       *money.Amount
+				target     *money.Amount
 			}{{"sold", sold, invoice.SaleCoin(coin), &proceeds.Sold}, {"euro", euro, invoice.SaleEuro, &proceeds.Euro}, {"fee", fee, invoice.SaleEuro, &proceeds.Fee}} {
 				var err error
-				if *f.into, err = money.Parse(f.text, f.currency); err != nil {
+				if *f.target, err = money.Parse(f.text, f.currency); err != nil {
 					return nil, fmt.Errorf("--%s must be an amount in plain digits such as 0.00065, not %q", f.name, f.text)
 				}
 			}

@@ -116,11 +116,11 @@ func (s *shell) demoSettings(cfg config.Config) string {
 
 // loadDemo reads the settings. The data directory is demoDir by default.
 func (s *shell) loadDemo() (config.Config, error) {
-	given := func(pair string) bool {
+	isSet := func(pair string) bool {
 		name, value, _ := strings.Cut(pair, "=")
 		return strings.HasPrefix(name, "CHEQUER_DATA_DIR") && value != ""
 	}
-	if !slices.ContainsFunc(s.Environ, given) {
+	if !slices.ContainsFunc(s.Environ, isSet) {
 		s.Environ = append(s.Environ, "CHEQUER_DATA_DIR="+demoDir)
 	}
 	return s.loadServer()
@@ -201,15 +201,15 @@ var errStopTimeout = errors.New("the program did not stop in time, for example b
 // runUntilDone runs the program until the context ends, and then closes it. It returns
 // errStopTimeout if that takes longer than stopTimeout.
 func runUntilDone(ctx context.Context, a runner) error {
-	ended := make(chan error, 1)
-	go func() { ended <- errors.Join(a.Run(ctx), a.Close()) }()
+	done := make(chan error, 1)
+	go func() { done <- errors.Join(a.Run(ctx), a.Close()) }()
 	select {
-	case err := <-ended:
+	case err := <-done:
 		return err
 	case <-ctx.Done():
 	}
 	select {
-	case err := <-ended:
+	case err := <-done:
 		return err
 	case <-time.After(stopTimeout):
 		return errStopTimeout

@@ -92,8 +92,8 @@ func (s *shell) change(use, short, done string, change func(in call, name string
 	}
 }
 
-// given calls the functions of those flags that were given.
-func (in call) given(flags map[string]func()) {
+// applyFlags calls the functions of those flags that were given.
+func (in call) applyFlags(flags map[string]func()) {
 	for name, set := range flags {
 		if in.Flags().Changed(name) {
 			set()
@@ -223,8 +223,8 @@ methods. Methods that cannot be priced or have no wallet are not offered.`,
 }
 
 // methodsFlag adds the flag that selects payment methods.
-func methodsFlag(c *cobra.Command, into *[]string) {
-	c.Flags().StringSliceVar(into, "methods", nil, "payment methods in the order of offer, such as BTC,EURC-BASE (default the methods of the shop)")
+func methodsFlag(c *cobra.Command, target *[]string) {
+	c.Flags().StringSliceVar(target, "methods", nil, "payment methods in the order of offer, such as BTC,EURC-BASE (default the methods of the shop)")
 }
 
 // methods parses a list of payment methods. It returns an error if this server does not offer one of them.

@@ -16,8 +16,8 @@ func (s *shell) terminal() *cobra.Command {
 	c := console.Group("terminal", "Create, list and remove counter terminals, which create invoices from a phone",
 		s.terminalLink(),
 		list(s, "list", "List the counter terminals", func(in call) ([]terminalRow, error) {
-			all, err := in.core.Terminals.List(in.Context(), in.shop.ID)
-			return rowsOf(all, newTerminalRow), err
+			terminals, err := in.core.Terminals.List(in.Context(), in.shop.ID)
+			return rowsOf(terminals, newTerminalRow), err
 		}, "ID\tMODE\tNAME\tCURRENCY\tCREATED", func(r terminalRow) []any {
 			return []any{r.ID, r.Mode, r.Name, r.Currency, s.Time(r.CreatedAt)}
 		}),
@@ -47,7 +47,7 @@ func newTerminalRow(t merchant.Terminal) terminalRow {
 }
 
 func (s *shell) terminalLink() *cobra.Command {
-	t := merchant.Terminal{}
+	flags := merchant.Terminal{}
 	var codes []string
 	c := &cobra.Command{
 		Use:     "link",
@@ -56,19 +56,19 @@ func (s *shell) terminalLink() *cobra.Command {
 		Example: "  chequer terminal link --name Bar",
 		Args:    console.Arguments,
 		RunE: answer(s, func(in call) (row terminalRow, err error) {
-			t.MerchantID = in.shop.ID
-			if t.Mode, err = in.mode(); err != nil {
+			flags.MerchantID = in.shop.ID
+			if flags.Mode, err = in.mode(); err != nil {
 				return row, err
 			}
-			if t.Methods, err = in.methods(t.Mode, codes); err != nil {
+			if flags.Methods, err = in.methods(flags.Mode, codes); err != nil {
 				return row, err
 			}
-			made, err := in.core.Terminals.Create(in.Context(), t)
+			created, err := in.core.Terminals.Create(in.Context(), flags)
 			if err != nil {
 				return row, err
 			}
-			row = newTerminalRow(made)
-			row.URL = in.cfg.BaseURL + "/pos/" + made.Secret
+			row = newTerminalRow(created)
+			row.URL = in.cfg.BaseURL + "/pos/" + created.Secret
 			if row.code, err = qrcode.New(row.URL, qrcode.Medium); err != nil {
 				return row, fmt.Errorf("make QR code: %w", err)
 			}
@@ -78,8 +78,8 @@ func (s *shell) terminalLink() *cobra.Command {
 			fmt.Fprintf(w, "link  %s\nid    %s\nmode  %s\nAnyone with this link can create invoices for you. It is not shown again; chequer terminal remove %s ends it.\n", row.URL, row.ID, row.Mode, row.ID)
 		}),
 	}
-	c.Flags().StringVar(&t.Name, "name", "", "where it stands, such as Bar; shoppers and your lists see it")
-	c.Flags().StringVar(&t.Currency, "currency", "EUR", "currency of its amounts")
+	c.Flags().StringVar(&flags.Name, "name", "", "where it stands, such as Bar; shoppers and your lists see it")
+	c.Flags().StringVar(&flags.Currency, "currency", "EUR", "currency of its amounts")
 	methodsFlag(c, &codes)
 	testFlag(c, "for test invoices, which cost nothing")
 	return c

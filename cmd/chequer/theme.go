@@ -50,45 +50,45 @@ func (s *shell) themeCommand(use, short string, do func(call) (theme.Theme, erro
 }
 
 func (s *shell) themeSet() *cobra.Command {
-	var given theme.Theme
+	var flags theme.Theme
 	var logo string
 	var noLogo bool
 	var returns string
-	c := s.themeCommand("set", "Change the given parts of the theme", func(in call) (t theme.Theme, err error) {
+	c := s.themeCommand("set", "Change the given parts of the theme", func(in call) (changed theme.Theme, err error) {
 		if in.Flags().NFlag() == 0 {
-			return t, errors.New("nothing to change: say what, as in --accent #0a7d5a")
+			return changed, errors.New("nothing to change: say what, as in --accent #0a7d5a")
 		}
 		if logo != "" && noLogo {
-			return t, errors.New("--logo and --no-logo are both given: give only one")
+			return changed, errors.New("--logo and --no-logo are both given: give only one")
 		}
 		var auto config.Switch
 		if err := auto.UnmarshalText([]byte(returns)); err != nil {
-			return t, fmt.Errorf("--auto-return: %w", err)
+			return changed, fmt.Errorf("--auto-return: %w", err)
 		}
-		file, err := readLogo(logo)
+		image, err := readLogo(logo)
 		if err != nil {
-			return t, err
+			return changed, err
 		}
-		if t, err = in.core.Themes.Current(in.Context(), in.shop.ID); err != nil {
-			return t, err
+		if changed, err = in.core.Themes.Current(in.Context(), in.shop.ID); err != nil {
+			return changed, err
 		}
-		if file == nil && !noLogo {
-			file = t.Logo.Body
+		if image == nil && !noLogo {
+			image = changed.Logo.Body
 		}
-		in.given(map[string]func(){
-			"name": func() { t.Name = given.Name }, "accent": func() { t.Accent = given.Accent }, "line": func() { t.Line = given.Line },
-			"support": func() { t.Support = given.Support }, "terms": func() { t.Terms = given.Terms },
-			"auto-return": func() { t.Stay = !bool(auto) },
+		in.applyFlags(map[string]func(){
+			"name": func() { changed.Name = flags.Name }, "accent": func() { changed.Accent = flags.Accent }, "line": func() { changed.Line = flags.Line },
+			"support": func() { changed.Support = flags.Support }, "terms": func() { changed.Terms = flags.Terms },
+			"auto-return": func() { changed.Stay = !bool(auto) },
 		})
-		return in.core.Themes.Set(in.Context(), in.shop.ID, t, file)
+		return in.core.Themes.Set(in.Context(), in.shop.ID, changed, image)
 	})
 	c.Example = "  chequer theme set --accent #0a7d5a --logo logo.png --support help@shop.example\n" +
 		"  chequer theme set --line \"\" --auto-return off"
-	c.Flags().StringVar(&given.Name, "name", "", "name of the shop on its pages; \"\" for that of the invoice")
-	c.Flags().StringVar(&given.Accent, "accent", "", "colour of buttons and links, such as #0a7d5a; \"\" for the default")
-	c.Flags().StringVar(&given.Line, "line", "", "one line of text, 140 characters at most; \"\" for none")
-	c.Flags().StringVar(&given.Support, "support", "", "mail address or https address for questions; \"\" for none")
-	c.Flags().StringVar(&given.Terms, "terms", "", "https address of your terms; \"\" for none")
+	c.Flags().StringVar(&flags.Name, "name", "", "name of the shop on its pages; \"\" for that of the invoice")
+	c.Flags().StringVar(&flags.Accent, "accent", "", "colour of buttons and links, such as #0a7d5a; \"\" for the default")
+	c.Flags().StringVar(&flags.Line, "line", "", "one line of text, 140 characters at most; \"\" for none")
+	c.Flags().StringVar(&flags.Support, "support", "", "mail address or https address for questions; \"\" for none")
+	c.Flags().StringVar(&flags.Terms, "terms", "", "https address of your terms; \"\" for none")
 	c.Flags().StringVar(&returns, "auto-return", "on", "on leads back to your shop ten seconds after a payment; off waits for the button")
 	c.Flags().StringVar(&logo, "logo", "", "file of a square PNG, JPEG, WebP, GIF or SVG")
 	c.Flags().BoolVar(&noLogo, "no-logo", false, "remove the logo")
@@ -106,14 +106,14 @@ func readLogo(name string) ([]byte, error) {
 		return nil, fmt.Errorf("read logo: %w", err)
 	}
 	defer f.Close()
-	file, err := io.ReadAll(io.LimitReader(f, theme.MaxLogoFile+1))
+	content, err := io.ReadAll(io.LimitReader(f, theme.MaxLogoFile+1))
 	if err != nil {
 		return nil, fmt.Errorf("read logo: %w", err)
 	}
-	if len(file) == 0 {
+	if len(content) == 0 {
 		return nil, fmt.Errorf("logo %s is empty", name)
 	}
-	return file, nil
+	return content, nil
 }
 
 // writeTheme prints a theme, and the colours derived from its accent.

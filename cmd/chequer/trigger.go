@@ -25,8 +25,8 @@ type remote struct {
 }
 
 // apiFlag adds the flag that names the server.
-func apiFlag(c *cobra.Command, into *string) {
-	c.Flags().StringVar(into, "api", "", "address of the server (default CHEQUER_BASE_URL)")
+func apiFlag(c *cobra.Command, target *string) {
+	c.Flags().StringVar(target, "api", "", "address of the server (default CHEQUER_BASE_URL)")
 }
 
 // remote returns a client of the server at an address, or at CHEQUER_BASE_URL if the address is "".
@@ -46,9 +46,9 @@ func (s *shell) remote(address string) (remote, error) {
 }
 
 // unreachable adds the address of the server, and the flag that changes it, to a connection error.
-func (at remote) unreachable(err error) error {
+func (server remote) unreachable(err error) error {
 	if _, ok := errors.AsType[*net.OpError](err); ok {
-		return fmt.Errorf("nothing answers at %s, --api names another server: %w", at.url, err)
+		return fmt.Errorf("nothing answers at %s, --api names another server: %w", server.url, err)
 	}
 	return err
 }
@@ -66,7 +66,7 @@ var requiredActions = map[string][]string{
 // trigger returns the command that simulates an action on a test invoice.
 func (s *shell) trigger() *cobra.Command {
 	var address, id string
-	r := api.SimulateRequest{Seconds: 3600}
+	request := api.SimulateRequest{Seconds: 3600}
 	c := &cobra.Command{
 		Use:   "trigger " + strings.Join(api.SimulateActions, "|"),
 		Short: "Simulate an action of the shopper or the network on a test invoice",
@@ -78,67 +78,67 @@ func (s *shell) trigger() *cobra.Command {
 			"  reorganise           a block is undone\n  clock                the clock of the invoice advances by --seconds",
 		Args: console.Arguments,
 		RunE: func(c *cobra.Command, args []string) error {
-			r.Action = args[0]
-			if !slices.Contains(api.SimulateActions, r.Action) {
-				return fmt.Errorf("there is no %q; there are %s", r.Action, strings.Join(api.SimulateActions, ", "))
+			request.Action = args[0]
+			if !slices.Contains(api.SimulateActions, request.Action) {
+				return fmt.Errorf("there is no %q; there are %s", request.Action, strings.Join(api.SimulateActions, ", "))
 			}
-			if r.Action != api.SimulateClock {
-				r.Seconds = 0
+			if request.Action != api.SimulateClock {
+				request.Seconds = 0
 			}
-			at, err := s.remote(address)
+			server, err := s.remote(address)
 			if err != nil {
 				return err
 			}
-			snapshot, err := at.trigger(c.Context(), id, r)
+			snapshot, err := server.trigger(c.Context(), id, request)
 			if err != nil {
-				return at.unreachable(err)
+				return server.unreachable(err)
 			}
-			return s.printTriggered(c, at, snapshot.Resource)
+			return s.printTriggered(c, server, snapshot.Resource)
 		},
 	}
 	apiFlag(c, &address)
 	c.Flags().StringVar(&id, "invoice", "", "the invoice (default a new one)")
-	c.Flags().StringVar(&r.PaymentMethod, "method", "", "payment method, such as EURC-BASE (default the first)")
-	c.Flags().Int64Var(&r.Seconds, "seconds", r.Seconds, "seconds by which the action clock advances the clock")
+	c.Flags().StringVar(&request.PaymentMethod, "method", "", "payment method, such as EURC-BASE (default the first)")
+	c.Flags().Int64Var(&request.Seconds, "seconds", request.Seconds, "seconds by which the action clock advances the clock")
 	return c
 }
 
 // trigger simulates an action on an invoice; "" creates a new invoice.
-func (at remote) trigger(ctx context.Context, id string, r api.SimulateRequest) (client.Snapshot, error) {
-	actions := []string{r.Action}
+func (server remote) trigger(ctx context.Context, id string, request api.SimulateRequest) (client.Snapshot, error) {
+	actions := []string{request.Action}
 	if id == "" {
 		var err error
-		if id, err = at.createInvoice(ctx); err != nil {
+		if id, err = server.createInvoice(ctx); err != nil {
 			return client.Snapshot{}, err
 		}
-		actions = append(slices.Clone(requiredActions[r.Action]), r.Action)
+		actions = append(slices.Clone(requiredActions[request.Action]), request.Action)
 	}
 	for _, action := range actions {
-		step := r
+		step := request
 		step.Action = action
-		if err := at.act(ctx, id, step, len(actions) > 1); err != nil {
+		if err := server.simulate(ctx, id, step, len(actions) > 1); err != nil {
 			return client.Snapshot{}, fmt.Errorf("%s of invoice %s: %w", action, id, err)
 		}
 	}
-	return at.Invoice(ctx, id)
+	return server.Invoice(ctx, id)
 }
 
 // triggerTimeout bounds the time until the server has observed an action.
 const triggerTimeout = 10 * time.Second
 
-// act simulates one action. If the action follows another, it is repeated until the server has
+// simulate simulates one action. If the action follows another, it is repeated until the server has
 // observed the first.
-func (at remote) act(ctx context.Context, id string, r api.SimulateRequest, follows bool) error {
-	late := time.After(triggerTimeout)
+func (server remote) simulate(ctx context.Context, id string, r api.SimulateRequest, follows bool) error {
+	timeout := time.After(triggerTimeout)
 	for {
-		err := at.Simulate(ctx, id, r)
-		refused, ok := errors.AsType[*client.Error](err)
-		if !follows || !ok || refused.Code != "nothing_to_do" {
+		err := server.Simulate(ctx, id, r)
+		response, ok := errors.AsType[*client.Error](err)
+		if !follows || !ok || response.Code != "nothing_to_do" {
 			return err
 		}
 		select {
 		case <-time.After(200 * time.Millisecond):
-		case <-late:
+		case <-timeout:
 			return err
 		case <-ctx.Done():
 			return ctx.Err()
@@ -147,19 +147,19 @@ func (at remote) act(ctx context.Context, id string, r api.SimulateRequest, foll
 }
 
 // createInvoice creates a test invoice. It refuses live keys, because their invoices are for real money.
-func (at remote) createInvoice(ctx context.Context) (id string, err error) {
-	page, err := at.Events(ctx, client.FromNow, 0)
+func (server remote) createInvoice(ctx context.Context) (id string, err error) {
+	page, err := server.Events(ctx, client.FromNow, 0)
 	if err != nil {
 		return "", err
 	}
 	if page.Mode != "test" {
 		return "", errors.New("CHEQUER_API_KEY is a live key: chequer key add --test creates a test key")
 	}
-	return at.CreateInvoice(ctx, api.InvoiceRequest{Amount: triggerAmount, FiatCurrency: "EUR"}, "")
+	return server.CreateInvoice(ctx, api.InvoiceRequest{Amount: triggerAmount, FiatCurrency: "EUR"}, "")
 }
 
-func (s *shell) printTriggered(c *cobra.Command, at remote, r api.Resource) error {
-	page := strings.TrimRight(at.url, "/") + "/invoice/" + r.ForeignID
+func (s *shell) printTriggered(c *cobra.Command, server remote, r api.Resource) error {
+	page := strings.TrimRight(server.url, "/") + "/invoice/" + r.ForeignID
 	result := struct {
 		ForeignID  string   `json:"foreign_id"`
 		Page       string   `json:"page"`

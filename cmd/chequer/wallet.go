@@ -48,11 +48,11 @@ func (s *shell) walletList() *cobra.Command {
 	return list(s, "list", "List the wallets, including former wallets, with their first addresses", func(in call) ([]walletRow, error) {
 		rows := []walletRow{}
 		for _, mode := range []merchant.Mode{merchant.Live, merchant.Test} {
-			all, err := in.core.Storage.AllWallets(in.Context(), in.shop.ID, mode)
+			wallets, err := in.core.Storage.AllWallets(in.Context(), in.shop.ID, mode)
 			if err != nil {
 				return nil, err
 			}
-			for _, wallet := range all {
+			for _, wallet := range wallets {
 				row, err := storedWalletRow(in.cfg, wallet, mode)
 				if err != nil {
 					return nil, err

@@ -23,7 +23,7 @@ const candidateAddresses = 3
 
 func (s *shell) walletAdd() *cobra.Command {
 	var script string
-	var anyway, replace bool
+	var ignorePath, replace bool
 	c := &cobra.Command{
 		Use:   "add ASSET KEY|FILE…",
 		Short: "Use an extended public key for BTC, LTC, or ETH with every EVM network and token",
@@ -66,7 +66,7 @@ descriptor, as Sparrow and Bitcoin Core write it.`,
 			if err != nil {
 				return fmt.Errorf("wallet add: %w", err)
 			}
-			if len(key.Warnings()) > 0 && !anyway {
+			if len(key.Warnings()) > 0 && !ignorePath {
 				return fmt.Errorf("wallet add: %s; nothing was changed. Check the key in your wallet, or add --anyway if these are its addresses",
 					strings.Join(key.Warnings(), "; "))
 			}
@@ -75,7 +75,7 @@ descriptor, as Sparrow and Bitcoin Core write it.`,
 	}
 	c.Flags().StringVar(&script, "script", "", "address type of a plain xpub: p2pkh, p2sh-p2wpkh, p2wpkh or p2tr")
 	c.Flags().BoolVar(&replace, "replace", false, "replace the active wallet without asking")
-	c.Flags().BoolVar(&anyway, "anyway", false, "accept a key whose path contradicts it")
+	c.Flags().BoolVar(&ignorePath, "anyway", false, "accept a key whose path contradicts it")
 	return c
 }
 
@@ -105,11 +105,11 @@ func (s *shell) addWallet(in call, key keys.Key, replace bool) error {
 	if err != nil {
 		return err
 	}
-	gives, err := networks.MethodsOf(in.cfg, key.Kind())
+	methods, err := networks.MethodsOf(in.cfg, key.Kind())
 	if err != nil {
 		return fmt.Errorf("wallet add: %w", err)
 	}
-	row.Methods = &gives
+	row.Methods = &methods
 	if err := in.checkNotDemo(); err != nil {
 		return fmt.Errorf("wallet add: %w", err)
 	}
@@ -122,20 +122,20 @@ func (s *shell) addWallet(in call, key keys.Key, replace bool) error {
 		return err
 	}
 	row.ID, row.CreatedAt = change.Wallet.ID, console.Stamp(change.At)
-	done := "added"
+	participle := "added"
 	if change.Change == merchant.WalletReplaced {
-		done = "replaced; older invoices keep their addresses"
+		participle = "replaced; older invoices keep their addresses"
 		newLogger(in.cfg).Warn("wallet replaced", "merchant", in.shop.ID, "asset", row.Asset, "wallet", row.ID, "former", change.Former.ID)
 	} else {
 		newLogger(in.cfg).Info("wallet added", "merchant", in.shop.ID, "asset", row.Asset, "wallet", row.ID)
 	}
 	err = s.Print(in.Command, row, func(w io.Writer) {
-		fmt.Fprintf(w, "%s wallet %s. Compare its first addresses with your wallet's:\n", row.Asset, done)
+		fmt.Fprintf(w, "%s wallet %s. Compare its first addresses with your wallet's:\n", row.Asset, participle)
 		printAddresses(w, row.Addresses)
 		if row.Warning != "" {
 			fmt.Fprintln(w, "Warning:", row.Warning)
 		}
-		printMethods(w, gives)
+		printMethods(w, methods)
 	})
 	if err != nil {
 		return err
@@ -227,11 +227,11 @@ func (s *shell) printOffered(c *cobra.Command, cfg config.Config, kind keys.Kind
 	if !isWritten {
 		return nil
 	}
-	gives, err := networks.MethodsOf(cfg, kind)
+	methods, err := networks.MethodsOf(cfg, kind)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(c.OutOrStdout(), "Payment methods after the next start of chequer serve:", strings.Join(gives.Offered, ", "))
+	fmt.Fprintln(c.OutOrStdout(), "Payment methods after the next start of chequer serve:", strings.Join(methods.Offered, ", "))
 	return nil
 }
 

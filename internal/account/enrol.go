@@ -97,7 +97,7 @@ func (s *Service) useChallenge(ctx context.Context, o offer) error {
 	if err == nil && !fresh {
 		err = ErrPasskey
 	}
-	return doing("use challenge", err)
+	return operationError("use challenge", err)
 }
 
 // The methods below change the sign-in methods of an account that is signed in and has confirmed its
@@ -122,7 +122,7 @@ func (s *Service) AcceptPassword(ctx context.Context, accountID, sealed, code st
 		a.SignIn.Password = password
 		return s.changed(*a, PasswordSet, nil), nil
 	})
-	return doing("set password", err)
+	return operationError("set password", err)
 }
 
 // OfferPasskey prepares another passkey of an account.
@@ -142,7 +142,7 @@ func (s *Service) AcceptPasskey(ctx context.Context, accountID, sealed string, r
 		o.Entry.After = audit.Fields{"name": p.Name, "host": p.Host}
 		return o, nil
 	})
-	return doing("add passkey", err)
+	return operationError("add passkey", err)
 }
 
 // RemovePassword removes the password of an account. The errors are ErrLastMethod and ErrNotFound.
@@ -184,7 +184,7 @@ func (s *Service) removeMethod(ctx context.Context, accountID string, remove fun
 	if errors.Is(err, ErrLastMethod) {
 		return ErrLastMethod
 	}
-	return doing("remove sign-in method", err)
+	return operationError("remove sign-in method", err)
 }
 
 // Stranded returns the accounts without a sign-in method that works at the current site, as after a change

@@ -53,10 +53,10 @@ func (s *Service) changed(a Account, kind Kind, former map[string]Role) Outcome 
 	maps.Copy(shops, former)
 	e := Event{ID: "evt_" + s.Token(32), AccountID: a.ID, Change: kind, At: s.Now(), MerchantIDs: slices.Sorted(maps.Keys(shops))}
 	e.Body = s.Encode(e)
-	return Outcome{Entry: about(a, "account."+string(kind)), Event: e}
+	return Outcome{Entry: accountChange(a, "account."+string(kind)), Event: e}
 }
 
-// about returns the entry of the audit log of an action about an account.
-func about(a Account, action string) audit.Change {
+// accountChange returns the entry of the audit log of an action about an account.
+func accountChange(a Account, action string) audit.Change {
 	return audit.Change{Action: action, Subject: a.Name}
 }

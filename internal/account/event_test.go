@@ -20,19 +20,19 @@ func TestChanges_are_events(t *testing.T) {
 	storagetest.AddMerchants(t, d.storage)
 	ctx := t.Context()
 	in, _ := d.owner()
-	tove := d.invite("Tove", account.Manager)
-	if err := d.ChangeRoles(ctx, tove.Account.ID, func(r map[string]account.Role) error {
+	manager := d.invite("Tove", account.Manager)
+	if err := d.ChangeRoles(ctx, manager.Account.ID, func(r map[string]account.Role) error {
 		clear(r)
 		r["bakery"] = account.Seller
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	d.addPasskey(tove.Account)
-	if err := d.RemovePassword(ctx, tove.Account.ID); err != nil {
+	d.addPasskey(manager.Account)
+	if err := d.RemovePassword(ctx, manager.Account.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Remove(ctx, tove.Account.ID); err != nil {
+	if err := d.Remove(ctx, manager.Account.ID); err != nil {
 		t.Fatal(err)
 	}
 	link, err := d.Recover(ctx, "Maren")
@@ -54,7 +54,7 @@ func TestChanges_are_events(t *testing.T) {
 			if err := json.Unmarshal(e.Body, &body); err != nil {
 				t.Fatal(err)
 			}
-			all = append(all, strings.ReplaceAll(strings.ReplaceAll(body.Account.ID, in.Account.ID, "Maren"), tove.Account.ID, "Tove")+" "+body.Account.Change)
+			all = append(all, strings.ReplaceAll(strings.ReplaceAll(body.Account.ID, in.Account.ID, "Maren"), manager.Account.ID, "Tove")+" "+body.Account.Change)
 		}
 		return all
 	}

@@ -56,19 +56,19 @@ func (s *Service) Recover(ctx context.Context, name string) (Link, error) {
 	if err != nil {
 		return Link{}, err
 	}
-	link, err := s.newTicket(ctx, Ticket{Kind: RecoveryTicket, AccountID: a.ID}, about(a, "account.recovery_created"))
+	link, err := s.newTicket(ctx, Ticket{Kind: RecoveryTicket, AccountID: a.ID}, accountChange(a, "account.recovery_created"))
 	if err != nil {
 		return Link{}, err
 	}
-	_, err = s.Storage.EndSessions(ctx, a.ID, "", about(a, "account.sessions_ended"))
-	return link, doing("end sessions", err)
+	_, err = s.Storage.EndSessions(ctx, a.ID, "", accountChange(a, "account.sessions_ended"))
+	return link, operationError("end sessions", err)
 }
 
 func (s *Service) newTicket(ctx context.Context, t Ticket, c audit.Change) (Link, error) {
 	token := newSecret(ticketSize)
 	t.Hash, t.ID, t.CreatedBy, t.CreatedAt = HashToken(token), "tkt_"+s.Token(12), audit.From(ctx).String(), s.Now()
 	t.ExpiresAt = t.CreatedAt.Add(lifetimes[t.Kind])
-	return Link{Ticket: t, Token: token}, doing("create link", s.Storage.CreateTicket(ctx, t, c))
+	return Link{Ticket: t, Token: token}, operationError("create link", s.Storage.CreateTicket(ctx, t, c))
 }
 
 // Invitations lists the invitations that were not used, oldest first.
@@ -109,11 +109,11 @@ func (s *Service) joining(ctx context.Context, token, name string) (a Account, p
 	if name, err = CheckName(name); err != nil {
 		return a, "", err
 	}
-	all, err := s.Storage.Accounts(ctx)
+	accounts, err := s.Storage.Accounts(ctx)
 	if err != nil {
 		return a, "", err
 	}
-	if slices.ContainsFunc(all, func(other Account) bool { return NameKey(other.Name) == NameKey(name) }) {
+	if slices.ContainsFunc(accounts, func(other Account) bool { return NameKey(other.Name) == NameKey(name) }) {
 		return a, "", ErrExists
 	}
 	return s.newAccount(name, t.Roles), "ticket " + t.Hash, nil
@@ -164,27 +164,27 @@ func (s *Service) JoinPasskey(ctx context.Context, token, sealed string, respons
 func (s *Service) join(ctx context.Context, token string, a Account, client Client, former string, add func(*SignIn)) (SignedIn, error) {
 	ctx = audit.With(ctx, actor(a, client, false))
 	var kind TicketKind
-	err := s.Storage.ChangeTeam(ctx, HashToken(token), func(t Ticket, all []Account) ([]Account, Outcome, error) {
-		if !t.Valid(s.Now()) || t.Kind == StartTicket && len(all) > 0 {
+	err := s.Storage.ChangeTeam(ctx, HashToken(token), func(t Ticket, accounts []Account) ([]Account, Outcome, error) {
+		if !t.Valid(s.Now()) || t.Kind == StartTicket && len(accounts) > 0 {
 			return nil, Outcome{}, ErrTicket
 		}
 		kind = t.Kind
 		if t.Kind == RecoveryTicket {
-			return s.recovered(t, all, add)
+			return s.recovered(t, accounts, add)
 		}
 		joined := a.Clone()
 		joined.Roles, joined.SignIn = t.Roles, SignIn{}
 		add(&joined.SignIn)
 		o := s.changed(joined, Created, nil)
 		o.Entry.After = roleFields(t.Roles)
-		return append(all, joined), o, nil
+		return append(accounts, joined), o, nil
 	})
 	if err != nil {
-		return SignedIn{}, doing("use link", err)
+		return SignedIn{}, operationError("use link", err)
 	}
 	if kind == RecoveryTicket {
-		if _, err := s.Storage.EndSessions(ctx, a.ID, "", about(a, "account.sessions_ended")); err != nil {
-			return SignedIn{}, doing("end sessions", err)
+		if _, err := s.Storage.EndSessions(ctx, a.ID, "", accountChange(a, "account.sessions_ended")); err != nil {
+			return SignedIn{}, operationError("end sessions", err)
 		}
 	}
 	if err := s.Storage.UpdateAttempts(ctx, "name "+HashToken(NameKey(a.Name)), s.Now(), func(a *Attempts) error { a.Reset(); return nil }); err != nil {
@@ -194,12 +194,12 @@ func (s *Service) join(ctx context.Context, token string, a Account, client Clie
 }
 
 // recovered adds a sign-in method to the account of a recovery.
-func (s *Service) recovered(t Ticket, all []Account, add func(*SignIn)) ([]Account, Outcome, error) {
-	for i := range all {
-		if all[i].ID == t.AccountID {
-			all[i] = all[i].Clone()
-			add(&all[i].SignIn)
-			return all, s.changed(all[i], Recovered, nil), nil
+func (s *Service) recovered(t Ticket, accounts []Account, add func(*SignIn)) ([]Account, Outcome, error) {
+	for i := range accounts {
+		if accounts[i].ID == t.AccountID {
+			accounts[i] = accounts[i].Clone()
+			add(&accounts[i].SignIn)
+			return accounts, s.changed(accounts[i], Recovered, nil), nil
 		}
 	}
 	return nil, Outcome{}, ErrTicket

@@ -60,21 +60,21 @@ func (h holder) WebAuthnName() string        { return h.Name }
 func (h holder) WebAuthnDisplayName() string { return h.Name }
 
 // WebAuthnCredentials returns the credentials of the site.
-func (h holder) WebAuthnCredentials() (all []webauthn.Credential) {
+func (h holder) WebAuthnCredentials() (credentials []webauthn.Credential) {
 	for _, p := range h.SignIn.Passkeys {
 		if p.Host == h.host {
-			all = append(all, p.Credential)
+			credentials = append(credentials, p.Credential)
 		}
 	}
-	return all
+	return credentials
 }
 
 // descriptors returns the credentials that an authenticator must not create again.
-func (h holder) descriptors() (all []protocol.CredentialDescriptor) {
+func (h holder) descriptors() (credentials []protocol.CredentialDescriptor) {
 	for _, c := range h.WebAuthnCredentials() {
-		all = append(all, c.Descriptor())
+		credentials = append(credentials, c.Descriptor())
 	}
-	return all
+	return credentials
 }
 
 // beginAssertion returns the options of a browser's call of navigator.credentials.get, for any account,
@@ -126,16 +126,16 @@ func accountOf(response []byte) (id string, parsed *protocol.ParsedCredentialAss
 // ErrPasskey if the response is not valid, or if the counter does not increase, which means that the
 // passkey was copied.
 func (a *Account) usePasskey(w *webauthn.WebAuthn, data webauthn.SessionData, parsed *protocol.ParsedCredentialAssertionData, now time.Time) error {
-	_, used, err := w.ValidatePasskeyLogin(func(_, _ []byte) (webauthn.User, error) { return holder{*a, w.Config.RPID}, nil }, data, parsed)
+	_, credential, err := w.ValidatePasskeyLogin(func(_, _ []byte) (webauthn.User, error) { return holder{*a, w.Config.RPID}, nil }, data, parsed)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrPasskey, err)
 	}
-	if used.Authenticator.CloneWarning {
+	if credential.Authenticator.CloneWarning {
 		return fmt.Errorf("%w: its counter did not increase", ErrPasskey)
 	}
 	for i, p := range a.SignIn.Passkeys {
-		if bytes.Equal(p.Credential.ID, used.ID) {
-			a.SignIn.Passkeys[i].Credential, a.SignIn.Passkeys[i].UsedAt = *used, now
+		if bytes.Equal(p.Credential.ID, credential.ID) {
+			a.SignIn.Passkeys[i].Credential, a.SignIn.Passkeys[i].UsedAt = *credential, now
 			return nil
 		}
 	}

@@ -79,10 +79,10 @@ func TestPasskey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		used := *key
-		change(&used)
-		response := used.get(t, options)
-		key.cred.Counter = max(key.cred.Counter, used.cred.Counter)
+		usedKey := *key
+		change(&usedKey)
+		response := usedKey.get(t, options)
+		key.cred.Counter = max(key.cred.Counter, usedKey.cred.Counter)
 		signedIn, err := d.SignInPasskey(ctx, sealed, response, browser, "")
 		if err == nil && (signedIn.Account.Name != "Maren" || signedIn.Session.Method != account.ByPasskey) {
 			t.Errorf("signed in as %+v", signedIn)
@@ -92,7 +92,7 @@ func TestPasskey(t *testing.T) {
 	if err := signIn(func(*authenticator) {}); err != nil {
 		t.Fatal(err)
 	}
-	for doing, change := range map[string]func(*authenticator){
+	for action, change := range map[string]func(*authenticator){
 		"wrong_origin":         func(a *authenticator) { a.rp.Origin = "https://shop.example.evil" },
 		"http_origin":          func(a *authenticator) { a.rp.Origin = "http://shop.example" },
 		"wrong_rp_id":          func(a *authenticator) { a.rp.ID = "example" },
@@ -103,7 +103,7 @@ func TestPasskey(t *testing.T) {
 		"another_account":      func(a *authenticator) { a.auth.Options.UserHandle = []byte("acc_x") },
 		"copied_passkey":       func(a *authenticator) { a.cred.Counter = 0 },
 	} {
-		wantErr(t, doing, signIn(change), account.ErrPasskey)
+		wantErr(t, action, signIn(change), account.ErrPasskey)
 	}
 	if err := signIn(func(*authenticator) {}); err != nil {
 		t.Errorf("after the refusals: %v", err)
@@ -142,12 +142,12 @@ func TestStepUpPasskey(t *testing.T) {
 	d := newDesk(t)
 	ctx := t.Context()
 	in, _ := d.owner()
-	tove := d.invite("Tove", account.Manager)
-	key, toves := d.addPasskey(in.Account), d.addPasskey(tove.Account)
+	manager := d.invite("Tove", account.Manager)
+	key, toves := d.addPasskey(in.Account), d.addPasskey(manager.Account)
 	d.clock.Pass(time.Hour)
 	options, sealed, _ := d.OfferStepUp(in.Session)
 	wantErr(t, "another account's passkey", d.StepUpPasskey(ctx, in.Session, sealed, toves.get(t, options)), account.ErrPasskey)
-	wantErr(t, "another session", d.StepUpPasskey(ctx, tove.Session, sealed, key.get(t, options)), account.ErrOffer)
+	wantErr(t, "another session", d.StepUpPasskey(ctx, manager.Session, sealed, key.get(t, options)), account.ErrOffer)
 	if err := d.StepUpPasskey(ctx, in.Session, sealed, key.get(t, options)); err != nil {
 		t.Fatal(err)
 	}
@@ -194,8 +194,8 @@ func TestRemoveMethod_keeps_the_last(t *testing.T) {
 
 	// At another address the passkey of the former one is no method.
 	d.addPasskey(in.Account)
-	elsewhere := d.at("https://pay.example")
-	wantErr(t, "the only method at another address", elsewhere.RemovePassword(ctx, id), account.ErrLastMethod)
+	otherSite := d.at("https://pay.example")
+	wantErr(t, "the only method at another address", otherSite.RemovePassword(ctx, id), account.ErrLastMethod)
 	if err := d.RemovePassword(ctx, id); err != nil {
 		t.Error(err)
 	}

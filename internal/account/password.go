@@ -176,8 +176,8 @@ func (p *Password) use(code string, now time.Time, recovery bool) (Method, error
 		p.LastStep = step
 		return ByPassword, nil
 	}
-	if left, used := useRecoveryCode(p.RecoveryCodes, code); used && recovery {
-		p.RecoveryCodes = left
+	if remaining, ok := useRecoveryCode(p.RecoveryCodes, code); ok && recovery {
+		p.RecoveryCodes = remaining
 		return ByRecovery, nil
 	}
 	return "", ErrSignIn

@@ -36,7 +36,7 @@ func hashRecoveryCode(code string) string {
 }
 
 // useRecoveryCode removes the hash of a code, and reports whether it was there.
-func useRecoveryCode(hashes []string, code string) (left []string, used bool) {
+func useRecoveryCode(hashes []string, code string) (remaining []string, ok bool) {
 	i := slices.Index(hashes, hashRecoveryCode(code))
 	if i < 0 {
 		return hashes, false

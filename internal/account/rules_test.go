@@ -86,7 +86,7 @@ func TestCheckPassword(t *testing.T) {
 		"passwordpassword", "!!password!!!", "qwertyuiop123", "maren1234567", "marenmarenmaren", "1234567password", strings.Repeat("ab1 ", 200),
 	} {
 		err := account.CheckPassword(password, "Maren")
-		if _, is := errors.AsType[*account.FieldError](err); !is {
+		if _, ok := errors.AsType[*account.FieldError](err); !ok {
 			t.Errorf("%q was accepted", password)
 		}
 	}
@@ -121,9 +121,9 @@ func TestHash(t *testing.T) {
 	if !fits(hashOf("zo\u00eb zo\u00eb zo\u00eb"), "zoe\u0308 zoe\u0308 zoe\u0308") {
 		t.Error("the hash depends on the normal form")
 	}
-	for _, broken := range []string{"", "x", "$argon2id$", "$argon2i$v=19$m=64,t=1,p=1$AAAA$AAAA", "$argon2id$v=19$m=x,t=1,p=1$AAAA$AAAA"} {
-		if fits(broken, "") {
-			t.Errorf("hash %q fits", broken)
+	for _, malformed := range []string{"", "x", "$argon2id$", "$argon2i$v=19$m=64,t=1,p=1$AAAA$AAAA", "$argon2id$v=19$m=x,t=1,p=1$AAAA$AAAA"} {
+		if fits(malformed, "") {
+			t.Errorf("hash %q fits", malformed)
 		}
 	}
 	// A name without an account costs as much: the same parameters.
@@ -149,38 +149,38 @@ func TestHash_waits_until_the_context_ends(t *testing.T) {
 
 func TestAttempts_delay(t *testing.T) {
 	t.Parallel()
-	var a account.Attempts
+	var attempts account.Attempts
 	now := noon
 	var waits []time.Duration
 	for range 9 {
-		if err := a.Begin(now); err != nil {
+		if err := attempts.Begin(now); err != nil {
 			t.Fatal(err)
 		}
 		waits = append(waits, 0)
-		for err := a.Begin(now); err != nil; err = a.Begin(now) {
-			wait, is := errors.AsType[*account.WaitError](err)
-			if !is {
+		for err := attempts.Begin(now); err != nil; err = attempts.Begin(now) {
+			wait, ok := errors.AsType[*account.WaitError](err)
+			if !ok {
 				t.Fatal(err)
 			}
 			waits[len(waits)-1] += wait.Wait
 			now = now.Add(wait.Wait)
 		}
-		a.Undo()
-		if a.Disable(now) {
-			t.Errorf("disabled after %d failures", a.Failures)
+		attempts.Undo()
+		if attempts.Disable(now) {
+			t.Errorf("disabled after %d failures", attempts.Failures)
 		}
 	}
 	s := time.Second
 	if want := []time.Duration{s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 60 * s, 60 * s, 60 * s}; !slices.Equal(waits, want) {
 		t.Errorf("waits are %v, want %v", waits, want)
 	}
-	if err := a.Begin(now); err != nil || !a.Disable(now) || a.Disable(now) {
+	if err := attempts.Begin(now); err != nil || !attempts.Disable(now) || attempts.Disable(now) {
 		t.Errorf("the tenth failure does not disable once, error %v", err)
 	}
-	if err := a.Begin(now.Add(time.Hour - 1)); err == nil {
+	if err := attempts.Begin(now.Add(time.Hour - 1)); err == nil {
 		t.Error("an attempt was made while disabled")
 	}
-	if err := a.Begin(now.Add(time.Hour)); err != nil {
+	if err := attempts.Begin(now.Add(time.Hour)); err != nil {
 		t.Error(err)
 	}
 }

@@ -60,8 +60,8 @@ func (s *Service) HasPasskeys() bool { return s.passkeys != nil }
 
 // SetUp reports whether there is an account.
 func (s *Service) SetUp(ctx context.Context) (bool, error) {
-	all, err := s.Storage.Accounts(ctx)
-	return len(all) > 0, err
+	accounts, err := s.Storage.Accounts(ctx)
+	return len(accounts) > 0, err
 }
 
 // actor returns the actor of changes that an account makes.
@@ -87,8 +87,8 @@ func notFoundAs(err, as error) error {
 	return err
 }
 
-// doing adds the failed operation to an error.
-func doing(operation string, err error) error {
+// operationError adds the failed operation to an error.
+func operationError(operation string, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -106,24 +106,24 @@ func (d *desk) invite(name string, role account.Role) account.SignedIn {
 	return in
 }
 
-func wantErr(t *testing.T, doing string, err, want error) {
+func wantErr(t *testing.T, action string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
-		t.Errorf("%s: got error %v, want %v", doing, err, want)
+		t.Errorf("%s: got error %v, want %v", action, err, want)
 	}
 }
 
 // actions returns the actions of the audit log with their actors, oldest first.
-func (d *desk) actions() (all []string) {
+func (d *desk) actions() (actions []string) {
 	d.t.Helper()
 	entries, err := d.storage.AuditLog(d.t.Context(), 0, 100)
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	for _, e := range entries {
-		all = append([]string{e.Actor.String() + " " + e.Change.Action}, all...)
+		actions = append([]string{e.Actor.String() + " " + e.Change.Action}, actions...)
 	}
-	return all
+	return actions
 }
 
 func TestStart(t *testing.T) {
@@ -160,8 +160,8 @@ func TestStart(t *testing.T) {
 	wantErr(t, "used link", err, account.ErrTicket)
 	_, err = d.NewStart(ctx, "shop")
 	wantErr(t, "link after the first run", err, account.ErrSetUp)
-	if all, _ := d.Team(ctx); len(all) != 1 {
-		t.Errorf("there are %d accounts", len(all))
+	if accounts, _ := d.Team(ctx); len(accounts) != 1 {
+		t.Errorf("there are %d accounts", len(accounts))
 	}
 }
 
@@ -175,8 +175,8 @@ func TestInvite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all, err := d.Invitations(ctx); err != nil || len(all) != 1 || all[0].ExpiresAt != d.clock.Now().Add(48*time.Hour) {
-		t.Errorf("invitations: %+v, error %v", all, err)
+	if tickets, err := d.Invitations(ctx); err != nil || len(tickets) != 1 || tickets[0].ExpiresAt != d.clock.Now().Add(48*time.Hour) {
+		t.Errorf("invitations: %+v, error %v", tickets, err)
 	}
 	_, err = d.OfferJoinPassword(ctx, link.Token, "ＭＡＲＥＮ", password)
 	wantErr(t, "name of another account", err, account.ErrExists)
@@ -209,23 +209,23 @@ func TestJoin_refuses_offers_of_another_link(t *testing.T) {
 	d := newDesk(t)
 	ctx := t.Context()
 	in, _ := d.owner()
-	one, _ := d.Invite(ctx, map[string]account.Role{"shop": account.Seller})
-	two, _ := d.Invite(ctx, map[string]account.Role{"shop": account.Owner})
-	offer, err := d.OfferJoinPassword(ctx, one.Token, "Jonas", password)
+	firstLink, _ := d.Invite(ctx, map[string]account.Role{"shop": account.Seller})
+	secondLink, _ := d.Invite(ctx, map[string]account.Role{"shop": account.Owner})
+	offer, err := d.OfferJoinPassword(ctx, firstLink.Token, "Jonas", password)
 	if err != nil {
 		t.Fatal(err)
 	}
 	code, _ := totp.GenerateCode(offer.Seed, d.clock.Now())
-	_, err = d.JoinPassword(ctx, two.Token, offer.Sealed, code, browser, "")
+	_, err = d.JoinPassword(ctx, secondLink.Token, offer.Sealed, code, browser, "")
 	wantErr(t, "another invitation", err, account.ErrOffer)
 	wantErr(t, "an account", d.AcceptPassword(ctx, in.Account.ID, offer.Sealed, code), account.ErrOffer)
 	wantErr(t, "a wrong code", func() error {
-		_, err := d.JoinPassword(ctx, one.Token, offer.Sealed, "000000", browser, "")
+		_, err := d.JoinPassword(ctx, firstLink.Token, offer.Sealed, "000000", browser, "")
 		return err
 	}(), account.ErrCode)
 	d.clock.Pass(15 * time.Minute)
 	code, _ = totp.GenerateCode(offer.Seed, d.clock.Now())
-	_, err = d.JoinPassword(ctx, one.Token, offer.Sealed, code, browser, "")
+	_, err = d.JoinPassword(ctx, firstLink.Token, offer.Sealed, code, browser, "")
 	wantErr(t, "an expired offer", err, account.ErrOffer)
 }
 
@@ -247,9 +247,9 @@ func TestRecover(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := d.code("Maren")
-	again, _ := d.join(link.Token, "Maren")
-	if again.Account.ID != in.Account.ID {
-		t.Errorf("recovered account %s", again.Account.ID)
+	recovered, _ := d.join(link.Token, "Maren")
+	if recovered.Account.ID != in.Account.ID {
+		t.Errorf("recovered account %s", recovered.Account.ID)
 	}
 	_, err = d.SignInPassword(ctx, "Maren", password, old, browser, "")
 	wantErr(t, "code of the former app", err, account.ErrSignIn)
@@ -257,8 +257,8 @@ func TestRecover(t *testing.T) {
 	if _, err := d.SignInPassword(ctx, "Maren", password, d.code("Maren"), browser, ""); err != nil {
 		t.Errorf("with the new app: %v", err)
 	}
-	if all, _ := d.Team(ctx); len(all) != 1 {
-		t.Errorf("there are %d accounts", len(all))
+	if accounts, _ := d.Team(ctx); len(accounts) != 1 {
+		t.Errorf("there are %d accounts", len(accounts))
 	}
 }
 
@@ -268,34 +268,34 @@ func TestChangeRoles_keeps_the_roles_of_other_shops(t *testing.T) {
 	d := newDesk(t)
 	ctx := t.Context()
 	d.owner()
-	tove := d.invite("Tove", account.Manager)
+	manager := d.invite("Tove", account.Manager)
 	var group sync.WaitGroup
 	for i := range 8 {
 		group.Go(func() {
-			err := d.ChangeRoles(ctx, tove.Account.ID, func(r map[string]account.Role) error { r[fmt.Sprint("shop", i)] = account.Seller; return nil })
+			err := d.ChangeRoles(ctx, manager.Account.ID, func(r map[string]account.Role) error { r[fmt.Sprint("shop", i)] = account.Seller; return nil })
 			if err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	group.Wait()
-	a, err := d.Account(ctx, tove.Account.ID)
+	a, err := d.Account(ctx, manager.Account.ID)
 	if err != nil || len(a.Roles) != 9 {
 		t.Errorf("roles %v, error %v, want 9", a.Roles, err)
 	}
 	for i := range 8 {
-		if removed, err := d.RemoveFrom(ctx, tove.Account.ID, fmt.Sprint("shop", i)); err != nil || removed {
+		if removed, err := d.RemoveFrom(ctx, manager.Account.ID, fmt.Sprint("shop", i)); err != nil || removed {
 			t.Errorf("removed the account: %v, error %v", removed, err)
 		}
 	}
-	err = d.ChangeRoles(ctx, tove.Account.ID, func(r map[string]account.Role) error { clear(r); return nil })
-	if wrong, is := errors.AsType[*account.FieldError](err); !is || wrong.Field != "role" {
+	err = d.ChangeRoles(ctx, manager.Account.ID, func(r map[string]account.Role) error { clear(r); return nil })
+	if wrong, ok := errors.AsType[*account.FieldError](err); !ok || wrong.Field != "role" {
 		t.Errorf("without a role: got error %v", err)
 	}
-	if removed, err := d.RemoveFrom(ctx, tove.Account.ID, "shop"); err != nil || !removed {
+	if removed, err := d.RemoveFrom(ctx, manager.Account.ID, "shop"); err != nil || !removed {
 		t.Errorf("removed from the last shop: %v, error %v", removed, err)
 	}
-	_, err = d.Account(ctx, tove.Account.ID)
+	_, err = d.Account(ctx, manager.Account.ID)
 	wantErr(t, "a removed account", err, account.ErrNotFound)
 }
 
@@ -305,15 +305,15 @@ func TestChangeRoles_returns_the_error_of_the_change(t *testing.T) {
 	d := newDesk(t)
 	ctx := t.Context()
 	d.owner()
-	tove := d.invite("Tove", account.Manager)
+	manager := d.invite("Tove", account.Manager)
 	before := len(d.actions())
-	wantErr(t, "a change that fails", d.ChangeRoles(ctx, tove.Account.ID, func(r map[string]account.Role) error {
+	wantErr(t, "a change that fails", d.ChangeRoles(ctx, manager.Account.ID, func(r map[string]account.Role) error {
 		r["shop"] = account.Owner
 		return account.ErrNotFound
 	}), account.ErrNotFound)
-	_, err := d.RemoveFrom(ctx, tove.Account.ID, "other")
+	_, err := d.RemoveFrom(ctx, manager.Account.ID, "other")
 	wantErr(t, "removed from a shop without a role", err, account.ErrNotFound)
-	if a, err := d.Account(ctx, tove.Account.ID); err != nil || a.Roles["shop"] != account.Manager || len(d.actions()) != before {
+	if a, err := d.Account(ctx, manager.Account.ID); err != nil || a.Roles["shop"] != account.Manager || len(d.actions()) != before {
 		t.Errorf("roles %v, log %q, error %v", a.Roles, d.actions()[before:], err)
 	}
 }
@@ -323,11 +323,11 @@ func TestTeam(t *testing.T) {
 	d := newDesk(t)
 	ctx := audit.With(t.Context(), audit.Actor{Kind: audit.Account, Name: "Maren"})
 	owner, _ := d.owner()
-	tove := d.invite("Tove", account.Manager)
+	manager := d.invite("Tove", account.Manager)
 	wantErr(t, "the last owner's role", d.ChangeRoles(ctx, owner.Account.ID, func(r map[string]account.Role) error { r["shop"] = account.Seller; return nil }), account.ErrLastOwner)
 	wantErr(t, "the last owner", d.Remove(ctx, owner.Account.ID), account.ErrLastOwner)
 	wantErr(t, "an unknown account", d.Remove(ctx, "acc_x"), account.ErrNotFound)
-	if err := d.ChangeRoles(ctx, tove.Account.ID, func(r map[string]account.Role) error { r["shop"] = account.Owner; return nil }); err != nil {
+	if err := d.ChangeRoles(ctx, manager.Account.ID, func(r map[string]account.Role) error { r["shop"] = account.Owner; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Remove(ctx, owner.Account.ID); err != nil {

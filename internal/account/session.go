@@ -45,7 +45,7 @@ func (s Session) Valid(now time.Time) bool {
 }
 
 // Expiry returns the last use and the creation up to which sessions have timed out at a time.
-func Expiry(now time.Time) (used, created time.Time) {
+func Expiry(now time.Time) (lastUse, created time.Time) {
 	return now.Add(-idleTimeout), now.Add(-totalTimeout)
 }
 

@@ -70,12 +70,12 @@ func TestEndSessions(t *testing.T) {
 	if n, err := d.EndSessions(ctx, first.Account, second.Session.Hash); n != 1 || err != nil {
 		t.Errorf("ended %d, error %v", n, err)
 	}
-	if all, err := d.Sessions(ctx, first.Account.ID); err != nil || len(all) != 1 || all[0].Hash != second.Session.Hash {
-		t.Errorf("left %+v, error %v", all, err)
+	if sessions, err := d.Sessions(ctx, first.Account.ID); err != nil || len(sessions) != 1 || sessions[0].Hash != second.Session.Hash {
+		t.Errorf("left %+v, error %v", sessions, err)
 	}
 	wantErr(t, "no session", d.EndSession(ctx, first.Account, ""), account.ErrNotFound)
-	if all, err := d.Sessions(ctx, first.Account.ID); err != nil || len(all) != 1 {
-		t.Errorf("without a session's ID %d of 1 sessions are left, error %v", len(all), err)
+	if sessions, err := d.Sessions(ctx, first.Account.ID); err != nil || len(sessions) != 1 {
+		t.Errorf("without a session's ID %d of 1 sessions are left, error %v", len(sessions), err)
 	}
 	if err := d.EndSession(ctx, first.Account, second.Session.ID()); err != nil {
 		t.Error(err)

@@ -155,10 +155,10 @@ func (s *Service) open(ctx context.Context, a Account, method Method, client Cli
 	if method != ByRecovery {
 		session.SteppedUpAt = now
 	}
-	c := about(a, "session.created")
+	c := accountChange(a, "session.created")
 	c.After = audit.Fields{"method": string(method), "browser": client.Browser}
 	err := s.Storage.CreateSession(audit.With(ctx, actor(a, client, false)), session, former, c)
-	return SignedIn{Account: a, Session: session, Token: token}, doing("create session", err)
+	return SignedIn{Account: a, Session: session, Token: token}, operationError("create session", err)
 }
 
 // OfferStepUp returns the options of the browser's call that confirms the sign-in of a session with a
@@ -187,7 +187,7 @@ func (s *Service) StepUpPassword(ctx context.Context, a Account, session Session
 }
 
 func (s *Service) stepUp(ctx context.Context, a Account, session Session, method Method) error {
-	c := about(a, "session.stepped_up")
+	c := accountChange(a, "session.stepped_up")
 	c.After = audit.Fields{"method": string(method)}
-	return doing("confirm sign-in", s.Storage.StepUpSession(ctx, session.Hash, s.Now(), c))
+	return operationError("confirm sign-in", s.Storage.StepUpSession(ctx, session.Hash, s.Now(), c))
 }

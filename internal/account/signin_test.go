@@ -24,7 +24,7 @@ func TestSignInPassword(t *testing.T) {
 		}
 		return d.SignInPassword(ctx, name, password, code, browser, "")
 	}
-	for doing, given := range map[string][3]string{
+	for fault, credentials := range map[string][3]string{
 		"password_alone":     {"Maren", password, ""},
 		"wrong_password":     {"Maren", "correct horse batterY", "now"},
 		"wrong_code":         {"Maren", password, "000000"},
@@ -32,18 +32,18 @@ func TestSignInPassword(t *testing.T) {
 		"no_name":            {"", password, "now"},
 		"code_as_a_password": {"Maren", codes[0], "now"},
 	} {
-		_, err := signIn(given[0], given[1], given[2])
-		wantErr(t, doing, err, account.ErrSignIn)
+		_, err := signIn(credentials[0], credentials[1], credentials[2])
+		wantErr(t, fault, err, account.ErrSignIn)
 		if err != nil && err.Error() != account.ErrSignIn.Error() {
-			t.Errorf("%s: the answer is %q", doing, err)
+			t.Errorf("%s: the answer is %q", fault, err)
 		}
 	}
 	in, err := signIn(" MAREN ", password, "now")
 	if err != nil || in.Session.Method != account.ByPassword || !in.Session.SteppedUp(d.clock.Now()) {
 		t.Fatalf("got %+v, error %v", in, err)
 	}
-	used := d.code("Maren")
-	_, err = d.SignInPassword(ctx, "Maren", password, used, browser, "")
+	usedCode := d.code("Maren")
+	_, err = d.SignInPassword(ctx, "Maren", password, usedCode, browser, "")
 	wantErr(t, "code used twice", err, account.ErrSignIn)
 	in, err = signIn("Maren", password, strings.ToUpper(strings.ReplaceAll(codes[3], "-", " ")))
 	if err != nil || in.Session.Method != account.ByRecovery || in.Session.SteppedUp(d.clock.Now()) {
@@ -71,8 +71,8 @@ func TestCode_skew(t *testing.T) {
 	d.clock.Pass(time.Hour)
 	now := d.clock.Now()
 	early, _ := totp.GenerateCode(d.seeds["Maren"], now)
-	late, _ := totp.GenerateCode(d.seeds["Maren"], now.Add(30*time.Second))
-	if _, err := d.SignInPassword(t.Context(), "Maren", password, late, browser, ""); err != nil {
+	nextCode, _ := totp.GenerateCode(d.seeds["Maren"], now.Add(30*time.Second))
+	if _, err := d.SignInPassword(t.Context(), "Maren", password, nextCode, browser, ""); err != nil {
 		t.Fatal(err)
 	}
 	d.clock.Pass(2 * time.Second)
@@ -97,8 +97,8 @@ func TestSignInPassword_locks_out(t *testing.T) {
 				break
 			}
 			_, err = d.SignInPassword(ctx, name, password, "000000", account.Client{Address: "198.51.100.1" + string(rune('0'+i))}, "")
-			wait, is := errors.AsType[*account.WaitError](err)
-			if !is {
+			wait, ok := errors.AsType[*account.WaitError](err)
+			if !ok {
 				t.Fatalf("%s, failure %d from another address: got error %v", name, i+1, err)
 			}
 			total += wait.Wait
@@ -109,8 +109,8 @@ func TestSignInPassword_locks_out(t *testing.T) {
 		}
 		d.clock.Pass(2 * time.Minute)
 		_, err := d.SignInPassword(ctx, name, password, d.code("Maren"), account.Client{Address: "203.0.113.5"}, "")
-		wait, is := errors.AsType[*account.WaitError](err)
-		if !is || wait.Wait != 58*time.Minute {
+		wait, ok := errors.AsType[*account.WaitError](err)
+		if !ok || wait.Wait != 58*time.Minute {
 			t.Errorf("%s after ten failures: got error %v", name, err)
 		}
 	}
@@ -131,7 +131,7 @@ func TestSignInPassword_delays_an_address(t *testing.T) {
 	_, err := d.SignInPassword(t.Context(), "Nora", password, "", browser, "")
 	wantErr(t, "first name", err, account.ErrSignIn)
 	_, err = d.SignInPassword(t.Context(), "Maren", password, d.code("Maren"), browser, "")
-	if _, is := errors.AsType[*account.WaitError](err); !is {
+	if _, ok := errors.AsType[*account.WaitError](err); !ok {
 		t.Errorf("second name: got error %v", err)
 	}
 }

@@ -12,19 +12,19 @@ func (s *Service) Team(ctx context.Context) ([]Account, error) { return s.Storag
 // ChangeRoles lets change modify the roles of an account, by merchant ID, unless change returns an error.
 // The errors are ErrNotFound, ErrLastOwner, *FieldError and those of change.
 func (s *Service) ChangeRoles(ctx context.Context, accountID string, change func(roles map[string]Role) error) error {
-	return s.Storage.ChangeTeam(ctx, "", func(_ Ticket, all []Account) ([]Account, Outcome, error) {
-		i, err := indexOf(all, accountID)
+	return s.Storage.ChangeTeam(ctx, "", func(_ Ticket, accounts []Account) ([]Account, Outcome, error) {
+		i, err := indexOf(accounts, accountID)
 		if err != nil {
 			return nil, Outcome{}, err
 		}
-		roles := maps.Clone(all[i].Roles)
+		roles := maps.Clone(accounts[i].Roles)
 		if err := change(roles); err != nil {
 			return nil, Outcome{}, err
 		}
 		if err := checkRoles(roles); err != nil {
 			return nil, Outcome{}, err
 		}
-		return s.withRoles(all, i, roles)
+		return s.withRoles(accounts, i, roles)
 	})
 }
 
@@ -32,20 +32,20 @@ func (s *Service) ChangeRoles(ctx context.Context, accountID string, change func
 // has no role elsewhere. It reports whether the account was removed. The errors are ErrNotFound, also for
 // an account without a role in the shop, and ErrLastOwner.
 func (s *Service) RemoveFrom(ctx context.Context, accountID, merchantID string) (removed bool, err error) {
-	err = s.Storage.ChangeTeam(ctx, "", func(_ Ticket, all []Account) ([]Account, Outcome, error) {
-		i, err := indexOf(all, accountID)
+	err = s.Storage.ChangeTeam(ctx, "", func(_ Ticket, accounts []Account) ([]Account, Outcome, error) {
+		i, err := indexOf(accounts, accountID)
 		if err != nil {
 			return nil, Outcome{}, err
 		}
-		roles := maps.Clone(all[i].Roles)
+		roles := maps.Clone(accounts[i].Roles)
 		if roles[merchantID] == "" {
 			return nil, Outcome{}, ErrNotFound
 		}
 		delete(roles, merchantID)
 		if removed = len(roles) == 0; removed {
-			return s.without(all, i)
+			return s.removeAccount(accounts, i)
 		}
-		return s.withRoles(all, i, roles)
+		return s.withRoles(accounts, i, roles)
 	})
 	return removed && err == nil, err
 }
@@ -53,18 +53,18 @@ func (s *Service) RemoveFrom(ctx context.Context, accountID, merchantID string) 
 // Remove removes an account with its sessions. Its entries of the audit log remain. The errors are
 // ErrNotFound and ErrLastOwner.
 func (s *Service) Remove(ctx context.Context, accountID string) error {
-	return s.Storage.ChangeTeam(ctx, "", func(_ Ticket, all []Account) ([]Account, Outcome, error) {
-		i, err := indexOf(all, accountID)
+	return s.Storage.ChangeTeam(ctx, "", func(_ Ticket, accounts []Account) ([]Account, Outcome, error) {
+		i, err := indexOf(accounts, accountID)
 		if err != nil {
 			return nil, Outcome{}, err
 		}
-		return s.without(all, i)
+		return s.removeAccount(accounts, i)
 	})
 }
 
 // indexOf returns the index of an account, or ErrNotFound.
-func indexOf(all []Account, accountID string) (int, error) {
-	i := slices.IndexFunc(all, func(a Account) bool { return a.ID == accountID })
+func indexOf(accounts []Account, accountID string) (int, error) {
+	i := slices.IndexFunc(accounts, func(a Account) bool { return a.ID == accountID })
 	if i < 0 {
 		return 0, ErrNotFound
 	}
@@ -72,21 +72,21 @@ func indexOf(all []Account, accountID string) (int, error) {
 }
 
 // withRoles returns the accounts after the account with an index has other roles.
-func (s *Service) withRoles(all []Account, i int, roles map[string]Role) ([]Account, Outcome, error) {
-	after := slices.Clone(all)
+func (s *Service) withRoles(accounts []Account, i int, roles map[string]Role) ([]Account, Outcome, error) {
+	after := slices.Clone(accounts)
 	after[i] = after[i].Clone()
 	after[i].Roles = roles
-	o := s.changed(after[i], RolesChanged, all[i].Roles)
-	o.Entry = o.Entry.Diff(roleFields(all[i].Roles), roleFields(roles))
-	return after, o, keepsOwners(all, after)
+	o := s.changed(after[i], RolesChanged, accounts[i].Roles)
+	o.Entry = o.Entry.Diff(roleFields(accounts[i].Roles), roleFields(roles))
+	return after, o, keepsOwners(accounts, after)
 }
 
-// without returns the accounts without the account with an index.
-func (s *Service) without(all []Account, i int) ([]Account, Outcome, error) {
-	o := s.changed(all[i], Removed, nil)
-	o.Entry.Before = roleFields(all[i].Roles)
-	after := slices.Delete(slices.Clone(all), i, i+1)
-	return after, o, keepsOwners(all, after)
+// removeAccount returns the accounts without the account with an index.
+func (s *Service) removeAccount(accounts []Account, i int) ([]Account, Outcome, error) {
+	o := s.changed(accounts[i], Removed, nil)
+	o.Entry.Before = roleFields(accounts[i].Roles)
+	after := slices.Delete(slices.Clone(accounts), i, i+1)
+	return after, o, keepsOwners(accounts, after)
 }
 
 // keepsOwners returns ErrLastOwner if a shop that had an owner has none any more.
@@ -101,9 +101,9 @@ func keepsOwners(before, after []Account) error {
 }
 
 // owned returns the shops that have an owner.
-func owned(all []Account) map[string]bool {
+func owned(accounts []Account) map[string]bool {
 	shops := map[string]bool{}
-	for _, a := range all {
+	for _, a := range accounts {
 		for merchantID, r := range a.Roles {
 			if r == Owner {
 				shops[merchantID] = true
@@ -138,21 +138,21 @@ func (s *Service) Session(ctx context.Context, token string) (Session, Account, 
 		session.UsedAt = now
 		err = s.Storage.UseSession(ctx, session.Hash, now)
 	}
-	return session, a, doing("record use of session", err)
+	return session, a, operationError("record use of session", err)
 }
 
 // Sessions lists the valid sessions of an account, last used first.
 func (s *Service) Sessions(ctx context.Context, accountID string) ([]Session, error) {
-	all, err := s.Storage.Sessions(ctx, accountID)
-	return slices.DeleteFunc(all, func(session Session) bool { return !session.Valid(s.Now()) }), err
+	sessions, err := s.Storage.Sessions(ctx, accountID)
+	return slices.DeleteFunc(sessions, func(session Session) bool { return !session.Valid(s.Now()) }), err
 }
 
 // EndSession ends a session of an account by its ID. It returns ErrNotFound if there is no such session.
 func (s *Service) EndSession(ctx context.Context, a Account, id string) error {
-	return s.Storage.EndSession(ctx, a.ID, id, about(a, "session.ended"))
+	return s.Storage.EndSession(ctx, a.ID, id, accountChange(a, "session.ended"))
 }
 
 // EndSessions ends the sessions of an account except that with the hash keep, and returns their number.
-func (s *Service) EndSessions(ctx context.Context, a Account, keep string) (int, error) {
-	return s.Storage.EndSessions(ctx, a.ID, keep, about(a, "account.sessions_ended"))
+func (s *Service) EndSessions(ctx context.Context, a Account, keptHash string) (int, error) {
+	return s.Storage.EndSessions(ctx, a.ID, keptHash, accountChange(a, "account.sessions_ended"))
 }

@@ -48,12 +48,12 @@ func demo(t *testing.T, settings ...string) *program {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- a.Run(ctx) }()
+	done := make(chan error, 1)
+	go func() { done <- a.Run(ctx) }()
 	p := &program{t: t, app: a, config: c, url: "http://" + listen}
 	p.stop = sync.OnceValue(func() error {
 		cancel()
-		err := <-ended
+		err := <-done
 		if closeErr := a.Close(); closeErr != nil {
 			t.Errorf("close: %v", closeErr)
 		}
@@ -70,11 +70,11 @@ func demo(t *testing.T, settings ...string) *program {
 // create creates an invoice with a request to a path.
 func (p *program) create(path string) (*http.Response, string) {
 	p.t.Helper()
-	return p.ask(path, `{"amount":12.50,"fiat_currency":"EUR"}`)
+	return p.post(path, `{"amount":12.50,"fiat_currency":"EUR"}`)
 }
 
-// ask posts a body signed with the demo's key to a path.
-func (p *program) ask(path, text string) (*http.Response, string) {
+// post posts a body signed with the demo's key to a path.
+func (p *program) post(path, text string) (*http.Response, string) {
 	p.t.Helper()
 	body := []byte(text)
 	r, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.url+path, bytes.NewReader(body))
@@ -143,16 +143,16 @@ func TestApp_stop_ends_long_polls(t *testing.T) {
 	} {
 		r.Header.Set(name, value)
 	}
-	answered := make(chan int, 1)
+	status := make(chan int, 1)
 	go func() {
 		resp, err := http.DefaultClient.Do(r)
 		if err != nil {
 			t.Error(err)
-			answered <- 0
+			status <- 0
 			return
 		}
 		resp.Body.Close()
-		answered <- resp.StatusCode
+		status <- resp.StatusCode
 	}()
 	<-sent
 	for range 50 { // when these have been answered, the long poll waits in the server
@@ -165,7 +165,7 @@ func TestApp_stop_ends_long_polls(t *testing.T) {
 	if err := p.stop(); err != nil {
 		t.Errorf("stop: %v", err)
 	}
-	if got := <-answered; got != http.StatusNotModified {
+	if got := <-status; got != http.StatusNotModified {
 		t.Errorf("long poll: answer %d, want 304", got)
 	}
 }

@@ -40,11 +40,11 @@ type Core struct {
 // OpenCore opens the storage. It creates the data directory, the master key and the
 // database if they do not exist, unless o.Existing is set.
 func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
-	more, err := prices.Fiats(c)
+	fiats, err := prices.Fiats(c)
 	if err != nil {
 		return nil, err
 	}
-	amounts := merchant.NewPrices(more, c.MaxAmount)
+	amounts := merchant.NewPrices(fiats, c.MaxAmount)
 	store, box, err := datadir.Open(ctx, c, datadir.Options{Upgrade: o.Upgrade, Existing: o.Existing, Now: o.clock(), Log: o.Log})
 	if err != nil {
 		return nil, err

@@ -26,9 +26,9 @@ func TestDocument_describes_every_page(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := demo(t)
-	_, made := p.create(api.PathInvoiceNew)
+	_, created := p.create(api.PathInvoiceNew)
 	var inv api.Invoice
-	if err := json.Unmarshal([]byte(made), &inv); err != nil {
+	if err := json.Unmarshal([]byte(created), &inv); err != nil {
 		t.Fatal(err)
 	}
 	for path, item := range document.Paths.Map() {

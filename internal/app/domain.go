@@ -84,12 +84,12 @@ func (d *domain) prepareShop(ctx context.Context, c config.Config, o Options) (e
 // ensureTestWallets creates the wallets of a merchant's test invoices once. Their private keys are
 // kept, sealed, so that coins that are sent to a test address by mistake are not lost.
 func (c *Core) ensureTestWallets(ctx context.Context, m merchant.Merchant) error {
-	have, err := c.Storage.Wallets(ctx, m.ID, merchant.Test)
+	existing, err := c.Storage.Wallets(ctx, m.ID, merchant.Test)
 	if err != nil {
 		return fmt.Errorf("test wallets: %w", err)
 	}
 	for _, kind := range []keys.Kind{keys.BTC, keys.LTC, keys.ETH} {
-		if slices.ContainsFunc(have, func(w merchant.Wallet) bool { return w.Asset == string(kind) }) {
+		if slices.ContainsFunc(existing, func(w merchant.Wallet) bool { return w.Asset == string(kind) }) {
 			continue
 		}
 		secret, key, err := keys.NewTestKey(rand.Reader, kind)

@@ -66,18 +66,18 @@ func serveHTTP(ctx context.Context, server *http.Server, l net.Listener, log *sl
 
 // newConns are the connections that have not sent a request yet. http.Server.Shutdown waits 5 seconds
 // for each.
-type newConns struct{ all sync.Map }
+type newConns struct{ conns sync.Map }
 
 func (n *newConns) note(c net.Conn, state http.ConnState) {
 	if state == http.StateNew {
-		n.all.Store(c, nil)
+		n.conns.Store(c, nil)
 		return
 	}
-	n.all.Delete(c)
+	n.conns.Delete(c)
 }
 
 func (n *newConns) close() {
-	for c := range n.all.Range {
+	for c := range n.conns.Range {
 		c.(net.Conn).Close()
 	}
 }

@@ -23,9 +23,9 @@ type pipes struct {
 func newPipes() *pipes { return &pipes{accepted: make(chan net.Conn), closed: make(chan struct{})} }
 
 func (p *pipes) dial() net.Conn {
-	near, far := net.Pipe()
-	p.accepted <- far
-	return near
+	local, remote := net.Pipe()
+	p.accepted <- remote
+	return local
 }
 
 // Accept implements net.Listener.
@@ -56,8 +56,8 @@ func TestServeHTTP_stops_within_5_seconds(t *testing.T) {
 	t.Parallel()
 	const half = "POST /read HTTP/1.1\r\nHost: shop.example\r\nContent-Length: 100\r\n\r\n{\"amount\":"
 	for name, tt := range map[string]struct {
-		sent string        // "" opens no connection; "-" opens a connection and sends nothing
-		most time.Duration // maximum duration of the stop
+		sent    string        // "" opens no connection; "-" opens a connection and sends nothing
+		maximum time.Duration // maximum duration of the stop
 	}{
 		"idle":                     {"", 0},
 		"half_a_request_line":      {"POST /re", 5 * time.Second},
@@ -103,8 +103,8 @@ func TestServeHTTP_stops_within_5_seconds(t *testing.T) {
 				if err := <-stopped; err != nil {
 					t.Errorf("stop: %v", err)
 				}
-				if took := time.Since(begun); took > tt.most {
-					t.Errorf("the stop takes %s, want at most %s", took, tt.most)
+				if elapsed := time.Since(begun); elapsed > tt.maximum {
+					t.Errorf("the stop takes %s, want at most %s", elapsed, tt.maximum)
 				}
 			})
 		})

@@ -54,14 +54,14 @@ func (d *domain) logStranded(ctx context.Context, log *slog.Logger) error {
 func logMethods(c config.Config, wallets []merchant.Wallet, log *slog.Logger) error {
 	var kinds []any
 	for _, kind := range []keys.Kind{keys.BTC, keys.LTC, keys.ETH} {
-		gives, err := networks.MethodsOf(c, kind)
+		methods, err := networks.MethodsOf(c, kind)
 		if err != nil {
 			return err
 		}
-		kinds = append(kinds, string(kind), gives.String())
-		there := slices.ContainsFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == string(kind) })
-		if there && len(gives.Off) > 0 {
-			log.Info("payment methods of the wallet", "wallet", kind, "offered", strings.Join(gives.Offered, ", "), "off", gives.Why())
+		kinds = append(kinds, string(kind), methods.String())
+		hasWallet := slices.ContainsFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == string(kind) })
+		if hasWallet && len(methods.Off) > 0 {
+			log.Info("payment methods of the wallet", "wallet", kind, "offered", strings.Join(methods.Offered, ", "), "off", methods.Why())
 		}
 	}
 	if len(wallets) == 0 {

@@ -23,7 +23,7 @@ func TestUnwatched_counts_open_invoices_by_network_and_asset(t *testing.T) {
 	if !scanned.Watched() {
 		t.Fatal("the simnet has no scanner")
 	}
-	on := string(scanned.ID())
+	network := string(scanned.ID())
 	method := func(network, asset string, balance, watched bool) invoice.Method {
 		return invoice.Method{
 			Asset:   chain.Asset{Network: chain.ID(network), Code: asset, Policy: chain.Policy{Balance: balance}},
@@ -35,13 +35,13 @@ func TestUnwatched_counts_open_invoices_by_network_and_asset(t *testing.T) {
 		invoices [][]invoice.Method
 		want     []string
 	}{
-		{"an asset of a watched network", [][]invoice.Method{{method(on, "BTC", false, true)}}, nil},
+		{"an asset of a watched network", [][]invoice.Method{{method(network, "BTC", false, true)}}, nil},
 		{"two assets of an unwatched network count once", [][]invoice.Method{
 			{method("off", "EURC", false, true), method("off", "USDC", false, true)},
 			{method("off", "EURC", false, true)},
 		}, []string{"off (2 open invoices)"}},
 		{"an asset that was not watched at creation", [][]invoice.Method{{method("off", "EURC", false, false)}}, nil},
-		{"a coin whose balances are not read", [][]invoice.Method{{method(on, "ETH", true, true)}}, []string{on + " in its own coin (1 open invoice)"}},
+		{"a coin whose balances are not read", [][]invoice.Method{{method(network, "ETH", true, true)}}, []string{network + " in its own coin (1 open invoice)"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -26,15 +26,15 @@ func newBox(t *testing.T, b byte) *seal.Box {
 }
 
 // newLog returns a log of five entries.
-func newLog(box *seal.Box) (all []audit.Entry) {
+func newLog(box *seal.Box) (entries []audit.Entry) {
 	var head audit.Head
 	for _, subject := range []string{"a", "b", "c", "d", "e"} {
 		e := audit.Append(box, head, time.UnixMilli(1000), audit.Actor{Kind: audit.Account, ID: "acc_1", Name: "Maren"}, audit.Change{
 			MerchantID: "shop", Action: "key.created", Subject: subject, After: audit.Fields{"mode": "live"},
 		})
-		all, head = append(all, e), e.Head()
+		entries, head = append(entries, e), e.Head()
 	}
-	return all
+	return entries
 }
 
 func verify(box *seal.Box, log []audit.Entry, stored, mark audit.Head) error {

@@ -29,49 +29,49 @@ const pollInterval = time.Second
 // loop that asks the node at the same interval.
 func BenchmarkArrival(b *testing.B) {
 	eurc := ethereum.Base.Assets[0]
-	n := ethereumtest.Anvil(b, ethereum.Base.ChainID)
-	n.Place(b, eurc.Contract)
-	n.MineBlock(b)
+	node := ethereumtest.Anvil(b, ethereum.Base.ChainID)
+	node.Place(b, eurc.Contract)
+	node.MineBlock(b)
 	measure(b, "request to the node", func(b *testing.B) {
 		repeat(b, 1, func(ctx context.Context) error {
-			_, err := readHead(ctx, n)
+			_, err := readHead(ctx, node)
 			return err
 		}).report(b, "requests")
 	})
-	p := serve(b, newSQLite, "CHEQUER_UNWATCHED=off", "CHEQUER_LITECOIN_NODE=off", "CHEQUER_BASE_RPC=trusted:"+n.RPC)
-	p.reach(b)
+	p := serve(b, newSQLite, "CHEQUER_UNWATCHED=off", "CHEQUER_LITECOIN_NODE=off", "CHEQUER_BASE_RPC=trusted:"+node.RPC)
+	p.waitReached(b)
 	for _, asset := range []struct {
 		code     string
 		currency money.Currency
 		pay      func(b *testing.B, to string, due money.Amount) (tx string)
 	}{
 		{"EURC-BASE", money.Currency{Code: "EURC", Decimals: 6}, func(b *testing.B, to string, due money.Amount) string {
-			return n.Transact(b, eurc.Contract, ethereumtest.Data("transfer(address,uint256)", to, due.Minor()))
+			return node.Transact(b, eurc.Contract, ethereumtest.Data("transfer(address,uint256)", to, due.Minor()))
 		}},
 		{"ETH-BASE", money.ETH, func(b *testing.B, to string, due money.Amount) string {
-			return n.TransactWith(b, due.Minor(), to, "0x")
+			return node.TransactWith(b, due.Minor(), to, "0x")
 		}},
 	} {
 		measure(b, asset.code, func(b *testing.B) {
 			var seen, baseline, paid []time.Duration
 			for range arrivals {
-				id, to, due := p.invoiceIn(b, asset.code, asset.currency)
-				a := p.arrive(b, n, id, func() string { return asset.pay(b, to, due) })
+				id, to, due := p.createInvoiceIn(b, asset.code, asset.currency)
+				a := p.timeArrival(b, node, id, func() string { return asset.pay(b, to, due) })
 				seen, baseline, paid = append(seen, a.seen), append(baseline, a.baseline), append(paid, a.paid)
 			}
-			of, base, last := sorted(seen), sorted(baseline), sorted(paid)
-			b.ReportMetric(of.at(.5), "p50-ms")
-			b.ReportMetric(of.at(.95), "p95-ms")
-			compare(b, "-p50-ms", of.at(.5), base.at(.5))
-			b.ReportMetric(base.at(.95), "baseline-p95-ms")
-			b.ReportMetric(last.at(.5), "paid-p50-ms")
-			b.ReportMetric(last.at(.95), "paid-p95-ms")
+			untilSeen, untilBaseline, untilPaid := sorted(seen), sorted(baseline), sorted(paid)
+			b.ReportMetric(untilSeen.percentile(.5), "p50-ms")
+			b.ReportMetric(untilSeen.percentile(.95), "p95-ms")
+			reportRatio(b, "-p50-ms", untilSeen.percentile(.5), untilBaseline.percentile(.5))
+			b.ReportMetric(untilBaseline.percentile(.95), "baseline-p95-ms")
+			b.ReportMetric(untilPaid.percentile(.5), "paid-p50-ms")
+			b.ReportMetric(untilPaid.percentile(.95), "paid-p95-ms")
 		})
 	}
 }
 
-// reach waits until the program has reached the node, because before that it creates no invoices.
-func (p *program) reach(b *testing.B) {
+// waitReached waits until the program has reached the node, because before that it creates no invoices.
+func (p *program) waitReached(b *testing.B) {
 	b.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		_, err := p.createWith(b.Context(), `{"amount":12.50,"fiat_currency":"EUR","payment_methods":["EURC-BASE"]}`)
@@ -88,17 +88,17 @@ func (p *program) reach(b *testing.B) {
 // last needed block to the page.
 type arrival struct{ seen, baseline, paid time.Duration }
 
-// arrive pays an invoice and times its page, and a baseline loop that asks the node for the newest
+// timeArrival pays an invoice and times its page, and a baseline loop that asks the node for the newest
 // block and its transfers.
-func (p *program) arrive(b *testing.B, n *ethereumtest.Node, id string, pay func() (tx string)) (a arrival) {
+func (p *program) timeArrival(b *testing.B, node *ethereumtest.Node, id string, pay func() (tx string)) (times arrival) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
 	defer cancel()
-	updates, err := follow(ctx, p.url+"/invoice/"+id+"/live", "")
+	updates, err := followStream(ctx, p.url+"/invoice/"+id+"/live", "")
 	if err != nil {
 		b.Fatal(err)
 	}
-	before := n.Height(b)
+	before := node.Height(b)
 	tx := pay()
 	// A block arrives at a random time between two requests.
 	time.Sleep(rand.N(pollInterval))
@@ -108,7 +108,7 @@ func (p *program) arrive(b *testing.B, n *ethereumtest.Node, id string, pay func
 		tick := time.NewTicker(pollInterval)
 		defer tick.Stop()
 		for {
-			height, err := readHead(ctx, n)
+			height, err := readHead(ctx, node)
 			if err != nil || height > before {
 				found = time.Now()
 				baseline <- err
@@ -121,35 +121,35 @@ func (p *program) arrive(b *testing.B, n *ethereumtest.Node, id string, pay func
 		}
 	}()
 	time.Sleep(rand.N(pollInterval))
-	n.MineBlock(b, tx)
+	node.MineBlock(b, tx)
 	mined := time.Now()
-	at, err := next(ctx, updates)
+	updatedAt, err := nextUpdate(ctx, updates)
 	if err != nil {
 		b.Fatalf("no update with the payment: %v", err)
 	}
-	a.seen = at.Sub(mined)
+	times.seen = updatedAt.Sub(mined)
 	if err := <-baseline; err != nil {
 		b.Fatal(err)
 	}
-	a.baseline = found.Sub(mined)
+	times.baseline = found.Sub(mined)
 	for range ethereum.Base.Assets[0].Policy.Confirmations(0) - 1 {
-		n.MineBlock(b)
+		node.MineBlock(b)
 	}
 	mined = time.Now()
 	for paid := false; !paid; { // the page may be updated while blocks are mined
-		if at, err = next(ctx, updates); err != nil {
+		if updatedAt, err = nextUpdate(ctx, updates); err != nil {
 			b.Fatalf("no update with the confirmation: %v", err)
 		}
 		if paid, err = p.isPaid(ctx, id); err != nil {
 			b.Fatal(err)
 		}
 	}
-	a.paid = at.Sub(mined)
-	return a
+	times.paid = updatedAt.Sub(mined)
+	return times
 }
 
-// invoiceIn creates an invoice with one payment method.
-func (p *program) invoiceIn(b *testing.B, asset string, currency money.Currency) (id, to string, due money.Amount) {
+// createInvoiceIn creates an invoice with one payment method.
+func (p *program) createInvoiceIn(b *testing.B, asset string, currency money.Currency) (id, to string, due money.Amount) {
 	b.Helper()
 	inv, err := p.createWith(b.Context(), `{"amount":12.50,"fiat_currency":"EUR","payment_methods":["`+asset+`"]}`)
 	if err != nil {
@@ -176,7 +176,7 @@ func (p *program) isPaid(ctx context.Context, id string) (bool, error) {
 // readHead requests the newest block and its transfers, and returns its height. It is safe for
 // concurrent use and keeps its connection open, unlike the methods of the node.
 func readHead(ctx context.Context, n *ethereumtest.Node) (height int64, err error) {
-	ask := func(result any, method string, params ...any) error {
+	request := func(result any, method string, params ...any) error {
 		content, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 		if err != nil {
 			return err
@@ -191,11 +191,11 @@ func readHead(ctx context.Context, n *ethereumtest.Node) (height int64, err erro
 		return nil
 	}
 	var head struct{ Number, Hash string }
-	if err := ask(&head, "eth_getBlockByNumber", "latest", false); err != nil {
+	if err := request(&head, "eth_getBlockByNumber", "latest", false); err != nil {
 		return 0, err
 	}
 	var logs []any
-	if err := ask(&logs, "eth_getLogs", map[string]any{"blockHash": head.Hash, "address": []string{n.Token}}); err != nil {
+	if err := request(&logs, "eth_getLogs", map[string]any{"blockHash": head.Hash, "address": []string{n.Token}}); err != nil {
 		return 0, err
 	}
 	return strconv.ParseInt(strings.TrimPrefix(head.Number, "0x"), 16, 64)

@@ -65,18 +65,18 @@ var build = sync.OnceValues(func() (string, error) {
 
 // measure runs a sub-benchmark with the figures that once reports. The time of an iteration is not
 // one of them.
-func measure(b *testing.B, name string, once func(b *testing.B)) {
+func measure(b *testing.B, name string, run func(b *testing.B)) {
 	b.Helper()
 	b.Run(name, func(b *testing.B) {
 		for b.Loop() {
-			once(b)
+			run(b)
 		}
 		b.ReportMetric(0, "ns/op")
 	})
 }
 
-// compare reports a baseline and the ratio of a figure to it.
-func compare(b *testing.B, unit string, figure, baseline float64) {
+// reportRatio reports a baseline and the ratio of a figure to it.
+func reportRatio(b *testing.B, unit string, figure, baseline float64) {
 	b.Helper()
 	b.ReportMetric(baseline, "baseline"+unit)
 	b.ReportMetric(figure/baseline, "ratio")

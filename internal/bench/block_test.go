@@ -10,13 +10,13 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// message returns a block with the given number of transactions after the coinbase, of two or three
+// newBlock returns a block with the given number of transactions after the coinbase, of two or three
 // outputs each. Some outputs pay the given scripts.
-func message(random *rand.Rand, pays [][]byte, transactions int) *wire.MsgBlock {
+func newBlock(random *rand.Rand, pays [][]byte, transactions int) *wire.MsgBlock {
 	block := &wire.MsgBlock{Header: wire.BlockHeader{Version: 4, Timestamp: time.Unix(1_795_000_000, 0)}}
 	mined := wire.NewMsgTx(2)
 	mined.AddTxIn(wire.NewTxIn(wire.NewOutPoint(&chainhash.Hash{}, wire.MaxPrevOutIndex), []byte{3, 1, 2, 3}, nil))
-	mined.AddTxOut(wire.NewTxOut(312_500_000, script(random)))
+	mined.AddTxOut(wire.NewTxOut(312_500_000, newScript(random)))
 	block.Transactions = append(block.Transactions, mined)
 	for n := range transactions {
 		tx := wire.NewMsgTx(2)
@@ -29,7 +29,7 @@ func message(random *rand.Rand, pays [][]byte, transactions int) *wire.MsgBlock 
 			tx.AddTxIn(wire.NewTxIn(wire.NewOutPoint(&before, random.Uint32N(4)), nil, wire.TxWitness{signature, key}))
 		}
 		for range 2 + n%2 {
-			tx.AddTxOut(wire.NewTxOut(random.Int64N(1e8), script(random)))
+			tx.AddTxOut(wire.NewTxOut(random.Int64N(1e8), newScript(random)))
 		}
 		if step := max(transactions/max(len(pays), 1), 1); n%step == 0 && n/step < len(pays) {
 			tx.TxOut[0].PkScript = pays[n/step]
@@ -44,9 +44,9 @@ func message(random *rand.Rand, pays [][]byte, transactions int) *wire.MsgBlock 
 	return block
 }
 
-// script returns a random script of a common kind. Two thirds of the scripts pay the hash of a key, and
+// newScript returns a random script of a common kind. Two thirds of the scripts pay the hash of a key, and
 // half of the others pay a taproot output.
-func script(random *rand.Rand) []byte {
+func newScript(random *rand.Rand) []byte {
 	var s []byte
 	switch random.IntN(6) {
 	case 0:

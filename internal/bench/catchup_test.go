@@ -23,28 +23,28 @@ const (
 
 func newFilters(b *testing.B, random *rand.Rand) []*filter {
 	b.Helper()
-	made := make([]*filter, filters)
-	for i := range made {
+	list := make([]*filter, filters)
+	for i := range list {
 		data := make([][]byte, filterScripts)
 		for n := range data {
-			data[n] = script(random)
+			data[n] = newScript(random)
 		}
-		made[i] = newFilter(b, random, data)
+		list[i] = newFilter(b, random, data)
 	}
-	return made
+	return list
 }
 
 // catchUp measures the number of missed blocks that are scanned per second with filters, and the number
 // that are read because of false matches. One script in 784,931 matches falsely, so filters save little
 // with a million destinations. See BIP 158, "Block filters". The baseline is the matching alone.
-func catchUp(b *testing.B, watched chain.Watched, missed int, made []*filter, random *rand.Rand) {
+func catchUp(b *testing.B, watched chain.Watched, missed int, blockFilters []*filter, random *rand.Rand) {
 	b.Helper()
 	light := &source{}
 	for n := range missed + 1 {
-		light.extend(message(random, nil, 0), made[n%filters])
+		light.extend(newBlock(random, nil, 0), blockFilters[n%filters])
 	}
 	scanner := bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), light, time.Now)
-	begin := time.Now()
+	start := time.Now()
 	from, scans := light.headers[0].Cursor(), 0
 	for behind := true; behind; scans++ {
 		snapshot, err := scanner.Scan(b.Context(), from, watched)
@@ -53,15 +53,15 @@ func catchUp(b *testing.B, watched chain.Watched, missed int, made []*filter, ra
 		}
 		from, behind = snapshot.Next, snapshot.Behind
 	}
-	caught := float64(missed) / time.Since(begin).Seconds()
+	caught := float64(missed) / time.Since(start).Seconds()
 	b.ReportMetric(caught, "blocks/s")
 	b.ReportMetric(float64(light.read), "read")
 	b.ReportMetric(float64(scans), "scans")
-	compare(b, "/s", caught, matchAlone(b, watched, missed, made))
+	reportRatio(b, "/s", caught, matchAlone(b, watched, missed, blockFilters))
 }
 
 // matchAlone matches decoded scripts, and returns the number of blocks per second.
-func matchAlone(b *testing.B, watched chain.Watched, missed int, made []*filter) float64 {
+func matchAlone(b *testing.B, watched chain.Watched, missed int, blockFilters []*filter) float64 {
 	b.Helper()
 	var scripts [][]byte
 	list, _ := watched.Since(0)
@@ -72,24 +72,24 @@ func matchAlone(b *testing.B, watched chain.Watched, missed int, made []*filter)
 		}
 		scripts = append(scripts, script)
 	}
-	begin := time.Now()
+	start := time.Now()
 	for n := range missed {
-		f := made[n%filters]
+		f := blockFilters[n%filters]
 		if _, err := f.MatchAny(f.key, scripts); err != nil {
 			b.Fatal(err)
 		}
 	}
-	return float64(missed) / time.Since(begin).Seconds()
+	return float64(missed) / time.Since(start).Seconds()
 }
 
-// set is a set of watched scripts without owners.
-type set []string
+// scriptSet is a set of watched scripts without owners.
+type scriptSet []string
 
-func (s set) Destination(script string) bool { return slices.Contains(s, script) }
-func (s set) Outpoint(string) bool           { return false }
+func (s scriptSet) Destination(script string) bool { return slices.Contains(s, script) }
+func (s scriptSet) Outpoint(string) bool           { return false }
 
-func (set) Recorded() iter.Seq[chain.Transfer] { return func(func(chain.Transfer) bool) {} }
+func (scriptSet) Recorded() iter.Seq[chain.Transfer] { return func(func(chain.Transfer) bool) {} }
 
-func (s set) Since(mark uint64) (iter.Seq[string], uint64) {
+func (s scriptSet) Since(mark uint64) (iter.Seq[string], uint64) {
 	return slices.Values(s[mark:]), uint64(len(s))
 }

@@ -32,23 +32,23 @@ const (
 // copier writes numbered copies of rows without the program, by prepared statements on one
 // connection with the program's durability.
 type copier struct {
-	conn       *sql.Conn
-	begin      string
-	statements []*sql.Stmt // their parameters are the first and the last number
+	conn           *sql.Conn
+	beginStatement string
+	statements     []*sql.Stmt // their parameters are the first and the last number
 }
 
 // newCopier returns a new copier of rows of a database. Each transaction also executes the given
 // statements.
-func newCopier(b *testing.B, database string, originals []original, also ...string) *copier {
+func newCopier(b *testing.B, database string, originals []original, extra ...string) *copier {
 	b.Helper()
 	conn, err := storagetest.Database(b, database).Conn(b.Context())
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { conn.Close() })
-	c := &copier{conn: conn, begin: "BEGIN"}
+	c := &copier{conn: conn, beginStatement: "BEGIN"}
 	if strings.HasPrefix(database, "sqlite:") {
-		c.begin = "BEGIN IMMEDIATE"
+		c.beginStatement = "BEGIN IMMEDIATE"
 		for _, option := range []string{"journal_mode = WAL", "synchronous = FULL", "foreign_keys = 1"} {
 			c.execute(b, "PRAGMA "+option)
 		}
@@ -58,7 +58,7 @@ func newCopier(b *testing.B, database string, originals []original, also ...stri
 		c.execute(b, "CREATE TEMPORARY TABLE original_"+o.table+" AS "+o.query)
 		statements = append(statements, o.insert(c.columns(b, o.table)))
 	}
-	for _, text := range append(statements, also...) {
+	for _, text := range append(statements, extra...) {
 		statement, err := conn.PrepareContext(b.Context(), text)
 		if err != nil {
 			b.Fatalf("%s: %v", text, err)
@@ -114,7 +114,7 @@ func (o original) insert(columns []string) string {
 // write writes the copies from first to last in one transaction, with one statement per table.
 func (c *copier) write(b *testing.B, first, last int) {
 	b.Helper()
-	c.execute(b, c.begin)
+	c.execute(b, c.beginStatement)
 	for _, s := range c.statements {
 		if _, err := s.ExecContext(b.Context(), first, last); err != nil {
 			b.Fatalf("copies from %d: %v", first, err)

@@ -27,7 +27,7 @@ func BenchmarkCreate(b *testing.B) {
 				got := repeat(b, clients, p.create)
 				got.report(b, "creations")
 				b.ReportMetric(mebibytes(p.memory()), "MiB")
-				compare(b, "/s", got.perSecond(), p.writeRaw(b, clients, &copies))
+				reportRatio(b, "/s", got.perSecond(), p.writeRaw(b, clients, &copies))
 				constant := constantHandler(b, clients)
 				b.ReportMetric(constant.perSecond(), "constant/s")
 				b.ReportMetric(got.perSecond()/constant.perSecond(), "constant-ratio")
@@ -69,10 +69,10 @@ func (p *program) writeRaw(b *testing.B, group int, written *int) float64 {
 			"script": "o.script || CAST(n.i AS TEXT)", "position": "o.position + n.i", "invoice_id": copiedInvoiceID,
 		}},
 	}, advanceCounters, advanceFeeds)
-	first, begin := *written, time.Now()
-	for time.Since(begin) < settings.span {
+	first, start := *written, time.Now()
+	for time.Since(start) < settings.span {
 		c.write(b, *written+1, *written+group)
 		*written += group
 	}
-	return float64(*written-first) / time.Since(begin).Seconds()
+	return float64(*written-first) / time.Since(start).Seconds()
 }

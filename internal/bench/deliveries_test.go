@@ -41,10 +41,10 @@ func BenchmarkDeliveries(b *testing.B) {
 			p.useKey(b, "--test")
 			before := p.memory()
 			first := p.payAtOnce(b)
-			most := before
-			for done := false; !done; most = max(most, p.memory()) {
+			maxMemory := before
+			for done := false; !done; maxMemory = max(maxMemory, p.memory()) {
 				select {
-				case <-h.full:
+				case <-h.complete:
 					done = true
 				case <-time.After(50 * time.Millisecond):
 				}
@@ -52,13 +52,13 @@ func BenchmarkDeliveries(b *testing.B) {
 					b.Fatalf("%d of %d deliveries arrived within %s", len(h.arrived()), paidAtOnce*healthy, deliveryTimeout)
 				}
 			}
-			all := sorted(h.arrived()[:paidAtOnce*healthy])
-			all.span = h.last.Sub(first)
-			all.report(b, "deliveries")
-			b.ReportMetric(all.span.Seconds(), "total-s")
-			compare(b, "/s", all.perSecond(), postAlone(b, h.base+"/plain", h.body))
+			times := sorted(h.arrived()[:paidAtOnce*healthy])
+			times.span = h.last.Sub(first)
+			times.report(b, "deliveries")
+			b.ReportMetric(times.span.Seconds(), "total-s")
+			reportRatio(b, "/s", times.perSecond(), postAlone(b, h.base+"/plain", h.body))
 			b.ReportMetric(mebibytes(before), "MiB-before")
-			b.ReportMetric(mebibytes(most), "MiB-max")
+			b.ReportMetric(mebibytes(maxMemory), "MiB-max")
 		})
 	})
 }
@@ -115,7 +115,7 @@ func concurrently(b *testing.B, limit, count int, do func(context.Context, int) 
 func postAlone(b *testing.B, url string, body []byte) float64 {
 	b.Helper()
 	sender := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	begin := time.Now()
+	start := time.Now()
 	concurrently(b, maxDeliveries, paidAtOnce*healthy, func(ctx context.Context, _ int) error {
 		r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 		if err != nil {
@@ -129,5 +129,5 @@ func postAlone(b *testing.B, url string, body []byte) float64 {
 		_, err = io.Copy(io.Discard, answer.Body)
 		return err
 	})
-	return paidAtOnce * healthy / time.Since(begin).Seconds()
+	return paidAtOnce * healthy / time.Since(start).Seconds()
 }

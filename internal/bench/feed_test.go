@@ -29,34 +29,34 @@ func BenchmarkFeed(b *testing.B) {
 		events /= 10
 	}
 	onEngines(b, func(b *testing.B, e engine) {
-		p := serve(b, e)
-		p.useKey(b, "--test")
-		if inv, err := p.createWith(b.Context(), body); err != nil {
+		program := serve(b, e)
+		program.useKey(b, "--test")
+		if inv, err := program.createWith(b.Context(), body); err != nil {
 			b.Fatal(err)
-		} else if err := p.pay(b.Context(), inv.ForeignID); err != nil {
+		} else if err := program.pay(b.Context(), inv.ForeignID); err != nil {
 			b.Fatal(err)
 		}
-		begin := time.Now()
-		c := newCopier(b, p.database, []original{{
+		start := time.Now()
+		c := newCopier(b, program.database, []original{{
 			table: "events", query: "SELECT * FROM events WHERE position = (SELECT MAX(position) FROM events WHERE mode = 'test')",
 			changed: map[string]string{"position": "o.position + n.i", "id": "o.id || CAST(n.i AS TEXT)"},
 		}}, advanceFeeds)
 		for written := 0; written < events; written += feedBatch {
 			c.write(b, written+1, written+feedBatch)
 		}
-		filled := time.Since(begin)
+		filled := time.Since(start)
 		var merchant string
 		var last int64
-		db := storagetest.Database(b, p.database)
+		db := storagetest.Database(b, program.database)
 		if err := db.QueryRowContext(b.Context(), "SELECT merchant_id, position FROM feeds").Scan(&merchant, &last); err != nil {
 			b.Fatal(err)
 		}
 		random := rand.New(rand.NewPCG(1, 1))
-		anywhere := func() int64 { return last - int64(events) + random.Int64N(int64(events-feedPage)) }
+		randomPosition := func() int64 { return last - int64(events) + random.Int64N(int64(events-feedPage)) }
 		measure(b, fmt.Sprintf("page of %d", events), func(b *testing.B) {
 			got := repeat(b, 1, func(ctx context.Context) error {
 				var page api.EventPage
-				err := p.call(ctx, http.MethodGet, fmt.Sprintf("%s?after=%d&limit=%d", api.PathEvents, anywhere(), feedPage), "", &page)
+				err := program.call(ctx, http.MethodGet, fmt.Sprintf("%s?after=%d&limit=%d", api.PathEvents, randomPosition(), feedPage), "", &page)
 				if err == nil && len(page.Events) != feedPage {
 					err = fmt.Errorf("a page of %d events", len(page.Events))
 				}
@@ -71,7 +71,7 @@ func BenchmarkFeed(b *testing.B) {
 			}
 			defer query.Close()
 			baseline := repeat(b, 1, func(ctx context.Context) error {
-				rows, err := query.QueryContext(ctx, merchant, anywhere(), feedPage)
+				rows, err := query.QueryContext(ctx, merchant, randomPosition(), feedPage)
 				if err != nil {
 					return err
 				}
@@ -85,8 +85,8 @@ func BenchmarkFeed(b *testing.B) {
 				}
 				return rows.Err()
 			})
-			compare(b, "/s", got.perSecond(), baseline.perSecond())
-			b.ReportMetric(baseline.at(.5), "baseline-p50-ms")
+			reportRatio(b, "/s", got.perSecond(), baseline.perSecond())
+			b.ReportMetric(baseline.percentile(.5), "baseline-p50-ms")
 			b.ReportMetric(filled.Seconds(), "fill-s")
 		})
 	})

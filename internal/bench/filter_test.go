@@ -43,12 +43,12 @@ type matcher struct {
 func (m *matcher) matches(f *filter, scripts iter.Seq[string]) (bool, error) {
 	m.list, m.buffer = m.list[:0], m.buffer[:0]
 	for script := range scripts {
-		begin := len(m.buffer)
+		start := len(m.buffer)
 		var err error
 		if m.buffer, err = hex.AppendDecode(m.buffer, []byte(script)); err != nil {
 			return false, fmt.Errorf("script %q: %w", script, err)
 		}
-		if m.list = append(m.list, m.buffer[begin:]); len(m.list) < chunk {
+		if m.list = append(m.list, m.buffer[start:]); len(m.list) < chunk {
 			continue
 		}
 		if found, err := f.MatchAny(f.key, m.list); found || err != nil {
@@ -62,7 +62,7 @@ func (m *matcher) matches(f *filter, scripts iter.Seq[string]) (bool, error) {
 func TestMatcher_matches_more_scripts_than_a_chunk(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
-	paid := script(random)
+	paid := newScript(random)
 	f := newFilter(t, random, [][]byte{paid})
 	list := make([]string, chunk)
 	for i := range list {

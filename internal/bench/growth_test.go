@@ -45,7 +45,7 @@ func BenchmarkGrowth(b *testing.B) {
 						if base := smallest[name]; n == 0 {
 							smallest[name] = got
 						} else if base != 0 {
-							compare(b, "-"+unit, got, base)
+							reportRatio(b, "-"+unit, got, base)
 						}
 					})
 				})
@@ -68,16 +68,16 @@ func growthSizes(largest int) (sizes []int) {
 
 // grow measures a program with the given number of stored invoices. Each figure is a sub-benchmark.
 func grow(b *testing.B, e engine, stored int, figure func(name, unit string, value func(*testing.B) float64)) {
-	p := serve(b, e, "CHEQUER_PASSPHRASE=correct horse battery staple") // of the backup
-	p.useKey(b, "--test")
-	p.createOriginals(b)
-	p.process.Kill()
-	empty := size(b, p.database)
-	p.multiply(b, stored/originals-1)
-	full := size(b, p.database)
-	p.start(b)
-	idle := p.memory()
-	figure("start", "ms", func(*testing.B) float64 { return milliseconds(p.started) })
+	program := serve(b, e, "CHEQUER_PASSPHRASE=correct horse battery staple") // of the backup
+	program.useKey(b, "--test")
+	program.createOriginals(b)
+	program.process.Kill()
+	empty := size(b, program.database)
+	program.multiply(b, stored/originals-1)
+	full := size(b, program.database)
+	program.start(b)
+	idle := program.memory()
+	figure("start", "ms", func(*testing.B) float64 { return milliseconds(program.started) })
 	figure("memory when idle", "MiB", func(*testing.B) float64 { return mebibytes(idle) })
 	figure("disk per invoice", "kB", func(*testing.B) float64 {
 		return float64(full-empty) / float64(max(stored-originals, 1)) / 1000
@@ -87,18 +87,18 @@ func grow(b *testing.B, e engine, stored int, figure func(name, unit string, val
 	order := func() string {
 		return fmt.Sprintf("order-%d-%d", random.IntN(originals), random.IntN(stored/originals))
 	}
-	ago := func(d time.Duration) string { return url.QueryEscape(now.Add(-d).UTC().Format(time.RFC3339)) }
+	timeBefore := func(d time.Duration) string { return url.QueryEscape(now.Add(-d).UTC().Format(time.RFC3339)) }
 	copied := func() int { return random.IntN(stored / originals) }
-	old, err := p.list(b.Context(), "to="+ago(360*24*time.Hour))
+	old, err := program.list(b.Context(), "to="+timeBefore(360*24*time.Hour))
 	if err != nil {
 		b.Fatal(err)
 	}
-	paid, err := p.list(b.Context(), "limit=1&status=paid")
+	paid, err := program.list(b.Context(), "limit=1&status=paid")
 	if err != nil {
 		b.Fatal(err)
 	}
 	address := paid.Invoices[0].PaymentMethods[0].Address
-	for _, w := range []struct {
+	for _, row := range []struct {
 		name  string
 		query func() string
 	}{
@@ -122,30 +122,30 @@ func grow(b *testing.B, e engine, stored int, figure func(name, unit string, val
 		{"100 summaries of a link of none", func() string { return "view=summary&limit=100&origin=link&origin_id=none" }},
 		{"100 summaries from terminals of none", func() string { return "view=summary&limit=100&origin=terminal" }},
 		{"100 summaries paid in bitcoin", func() string { return "view=summary&limit=100&paid_currency=BTC" }},
-		{"100 before a random time", func() string { return "limit=100&to=" + ago(time.Duration(random.Int64N(int64(year)))) }},
+		{"100 before a random time", func() string { return "limit=100&to=" + timeBefore(time.Duration(random.Int64N(int64(year)))) }},
 		{"100 after a cursor 360 days back", func() string { return "limit=100&cursor=" + old.NextCursor }},
 		{"100 summaries after a cursor 360 days back", func() string { return "view=summary&limit=100&cursor=" + old.NextCursor }},
 	} {
-		figure(w.name, "p50-ms", func(b *testing.B) float64 {
+		figure(row.name, "p50-ms", func(b *testing.B) float64 {
 			return repeat(b, 1, func(ctx context.Context) error {
-				return p.call(ctx, http.MethodGet, api.PathInvoices+"?"+w.query(), "", nil)
-			}).at(.5)
+				return program.call(ctx, http.MethodGet, api.PathInvoices+"?"+row.query(), "", nil)
+			}).percentile(.5)
 		})
 	}
 	for _, w := range []struct{ name, query string }{{"size of 100", "limit=100"}, {"size of 100 summaries", "view=summary&limit=100"}} {
-		figure(w.name, "kB", func(b *testing.B) float64 { return p.listSize(b, w.query) })
+		figure(w.name, "kB", func(b *testing.B) float64 { return program.listSize(b, w.query) })
 	}
-	figure("CSV of 30 days", "rows/s", func(b *testing.B) float64 { return p.export(b, ago(30*24*time.Hour)) })
+	figure("CSV of 30 days", "rows/s", func(b *testing.B) float64 { return program.export(b, timeBefore(30*24*time.Hour)) })
 	for _, clients := range []int{1, 32} {
 		figure(fmt.Sprintf("create clients=%d", clients), "creations/s", func(b *testing.B) float64 {
-			return repeat(b, clients, p.create).perSecond()
+			return repeat(b, clients, program.create).perSecond()
 		})
 	}
 	figure("backup", "s", func(b *testing.B) float64 {
-		begin, path := time.Now(), filepath.Join(p.folder, "backup")
-		p.run(b, "backup", path)
+		start, path := time.Now(), filepath.Join(program.folder, "backup")
+		program.run(b, "backup", path)
 		defer os.Remove(path)
-		return time.Since(begin).Seconds()
+		return time.Since(start).Seconds()
 	})
 }
 
@@ -178,28 +178,28 @@ func (p *program) multiply(b *testing.B, copies int) {
 		return
 	}
 	distance := year.Milliseconds() / int64(copies)
-	earlier := func(column string) string { return fmt.Sprintf("o.%s - n.i * %d", column, distance) }
+	shifted := func(column string) string { return fmt.Sprintf("o.%s - n.i * %d", column, distance) }
 	const (
-		of     = " WHERE invoice_id IN (SELECT id FROM invoices WHERE mode = 'test')"
-		number = " || CAST(n.i AS TEXT)"
+		ofTestInvoices = " WHERE invoice_id IN (SELECT id FROM invoices WHERE mode = 'test')"
+		number         = " || CAST(n.i AS TEXT)"
 	)
 	c := newCopier(b, p.database, []original{
 		{table: "invoices", query: "SELECT * FROM invoices WHERE mode = 'test'", changed: map[string]string{
-			"id": copiedID, "order_id": "substr(o.order_id, 1, length(o.order_id) - 1)" + number, "created_at": earlier("created_at"),
+			"id": copiedID, "order_id": "substr(o.order_id, 1, length(o.order_id) - 1)" + number, "created_at": shifted("created_at"),
 			"reference": "substr(o.reference, 1, length(o.reference) - 1)" + number, "price": "2000 + n.i",
-			"expires_at": earlier("expires_at"), "next_check_at": "NULL", "paid_at": earlier("paid_at"),
+			"expires_at": shifted("expires_at"), "next_check_at": "NULL", "paid_at": shifted("paid_at"),
 		}},
-		{table: "destinations", query: "SELECT * FROM destinations" + of, changed: map[string]string{
+		{table: "destinations", query: "SELECT * FROM destinations" + ofTestInvoices, changed: map[string]string{
 			"script": "o.script" + number, "invoice_id": copiedInvoiceID, "watch_until": "0",
 		}},
-		{table: "transfers", query: "SELECT * FROM transfers" + of, changed: map[string]string{
+		{table: "transfers", query: "SELECT * FROM transfers" + ofTestInvoices, changed: map[string]string{
 			"id": "o.id" + number, "invoice_id": copiedInvoiceID, "tx": "o.tx" + number,
 			"block_height": "o.block_height * 0", // no block that the network still scans
 		}},
-		{table: "invoice_flags", query: "SELECT * FROM invoice_flags" + of, changed: map[string]string{
-			"invoice_id": copiedInvoiceID, "created_at": earlier("created_at"),
+		{table: "invoice_flags", query: "SELECT * FROM invoice_flags" + ofTestInvoices, changed: map[string]string{
+			"invoice_id": copiedInvoiceID, "created_at": shifted("created_at"),
 		}},
-		{table: "events", query: "SELECT * FROM events" + of, changed: map[string]string{
+		{table: "events", query: "SELECT * FROM events" + ofTestInvoices, changed: map[string]string{
 			"position": "-(o.position * 1000000 + n.i)", "id": "o.id" + number, "invoice_id": copiedInvoiceID,
 		}, where: fmt.Sprintf("n.i <= %d", 30*24*time.Hour.Milliseconds()/distance)}, // events are kept for 30 days
 	})
@@ -233,12 +233,12 @@ func (p *program) list(ctx context.Context, query string) (page api.InvoiceList,
 // export reads the CSV of the invoices since a time, and returns the lines per second.
 func (p *program) export(b *testing.B, from string) float64 {
 	b.Helper()
-	begin := time.Now()
+	start := time.Now()
 	r, err := p.signed(b.Context(), http.MethodGet, api.PathInvoices+"/export?format=csv&from="+from, "")
 	if err != nil {
 		b.Fatal(err)
 	}
-	answer, err := open(r)
+	answer, err := doRequest(r)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -248,7 +248,7 @@ func (p *program) export(b *testing.B, from string) float64 {
 		n, err := answer.Read(buffer)
 		lines += bytes.Count(buffer[:n], []byte("\n"))
 		if errors.Is(err, io.EOF) {
-			return float64(lines) / time.Since(begin).Seconds()
+			return float64(lines) / time.Since(start).Seconds()
 		}
 		if err != nil {
 			b.Fatal(err)

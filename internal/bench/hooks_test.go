@@ -18,19 +18,19 @@ import (
 type hooks struct {
 	base string // address of the listening endpoints
 
-	mu   sync.Mutex
-	took []time.Duration // times from the event to its arrival at healthy endpoints
-	full chan struct{}   // closed when all deliveries have arrived; body and last do not change afterwards
-	body []byte          // body of the last event
-	last time.Time       // time of its arrival
+	mu        sync.Mutex
+	latencies []time.Duration // times from the event to its arrival at healthy endpoints
+	complete  chan struct{}   // closed when all deliveries have arrived; body and last do not change afterwards
+	body      []byte          // body of the last event
+	last      time.Time       // time of its arrival
 }
 
 func newHooks(b *testing.B) *hooks {
 	b.Helper()
 	ctx, cancel := context.WithCancel(b.Context())
-	h := &hooks{full: make(chan struct{})}
+	h := &hooks{complete: make(chan struct{})}
 	mux := http.NewServeMux()
-	mux.HandleFunc("/healthy/", h.take)
+	mux.HandleFunc("/healthy/", h.receive)
 	mux.HandleFunc("/plain", func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 	mux.HandleFunc("/slow/", func(http.ResponseWriter, *http.Request) { wait(ctx, slowDelay) })
 	mux.HandleFunc("/silent/", func(http.ResponseWriter, *http.Request) { wait(ctx, deliveryTimeout) })
@@ -51,25 +51,25 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// take records the time from an event to its arrival.
-func (h *hooks) take(w http.ResponseWriter, r *http.Request) {
+// receive records the time from an event to its arrival.
+func (h *hooks) receive(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	body, err := io.ReadAll(r.Body)
 	var e api.Event
 	if err == nil {
 		err = json.Unmarshal(body, &e)
 	}
-	at, parsed := time.Parse(api.TimeLayout, e.CreatedAt)
+	createdAt, parsed := time.Parse(api.TimeLayout, e.CreatedAt)
 	if err != nil || parsed != nil {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.took = append(h.took, now.Sub(at))
-	if len(h.took) == paidAtOnce*healthy {
+	h.latencies = append(h.latencies, now.Sub(createdAt))
+	if len(h.latencies) == paidAtOnce*healthy {
 		h.body, h.last = body, now
-		close(h.full)
+		close(h.complete)
 	}
 }
 
@@ -77,5 +77,5 @@ func (h *hooks) take(w http.ResponseWriter, r *http.Request) {
 func (h *hooks) arrived() []time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return slices.Clone(h.took)
+	return slices.Clone(h.latencies)
 }

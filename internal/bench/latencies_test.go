@@ -12,29 +12,29 @@ import (
 
 // latencies holds the duration of each request of a load.
 type latencies struct {
-	each []time.Duration // sorted
-	span time.Duration
+	sorted []time.Duration
+	span   time.Duration
 }
 
 func sorted(list []time.Duration) latencies {
 	slices.Sort(list)
-	return latencies{each: list}
+	return latencies{sorted: list}
 }
 
-func (l latencies) perSecond() float64 { return float64(len(l.each)) / l.span.Seconds() }
+func (l latencies) perSecond() float64 { return float64(len(l.sorted)) / l.span.Seconds() }
 
-// at returns the latency that a share of the requests did not exceed, in milliseconds.
-func (l latencies) at(share float64) float64 {
-	return milliseconds(l.each[min(int(share*float64(len(l.each))), len(l.each)-1)])
+// percentile returns the latency that a share of the requests did not exceed, in milliseconds.
+func (l latencies) percentile(share float64) float64 {
+	return milliseconds(l.sorted[min(int(share*float64(len(l.sorted))), len(l.sorted)-1)])
 }
 
 // report reports the rate of the given requests, and the 50th, 95th and 99th percentiles.
 func (l latencies) report(b *testing.B, requests string) {
 	b.Helper()
 	b.ReportMetric(l.perSecond(), requests+"/s")
-	b.ReportMetric(l.at(.5), "p50-ms")
-	b.ReportMetric(l.at(.95), "p95-ms")
-	b.ReportMetric(l.at(.99), "p99-ms")
+	b.ReportMetric(l.percentile(.5), "p50-ms")
+	b.ReportMetric(l.percentile(.95), "p95-ms")
+	b.ReportMetric(l.percentile(.99), "p99-ms")
 }
 
 // repeat lets clients repeat a request for the span of the settings.
@@ -52,34 +52,34 @@ func load(ctx context.Context, clients int, span time.Duration, request func(con
 	ctx, cancel := context.WithTimeout(ctx, span+30*time.Second)
 	defer cancel()
 	var mu sync.Mutex
-	var all []time.Duration
+	var durations []time.Duration
 	var fault error
-	begin := time.Now()
+	start := time.Now()
 	var group sync.WaitGroup
 	for range clients {
 		group.Go(func() {
-			var mine []time.Duration
-			for time.Since(begin) < span {
-				at := time.Now()
+			var ofClient []time.Duration
+			for time.Since(start) < span {
+				sentAt := time.Now()
 				if err := request(ctx); err != nil {
 					mu.Lock()
 					fault = err
 					mu.Unlock()
 					break
 				}
-				mine = append(mine, time.Since(at))
+				ofClient = append(ofClient, time.Since(sentAt))
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			all = append(all, mine...)
+			durations = append(durations, ofClient...)
 		})
 	}
 	group.Wait()
 	if fault != nil {
 		return latencies{}, fault
 	}
-	slices.Sort(all)
-	return latencies{each: all, span: time.Since(begin)}, nil
+	slices.Sort(durations)
+	return latencies{sorted: durations, span: time.Since(start)}, nil
 }
 
 // median returns the median of durations.
@@ -92,13 +92,13 @@ func TestLatencies_have_a_rate_and_percentiles(t *testing.T) {
 	t.Parallel()
 	l := latencies{span: 2 * time.Second}
 	for ms := range 100 {
-		l.each = append(l.each, time.Duration(ms)*time.Millisecond)
+		l.sorted = append(l.sorted, time.Duration(ms)*time.Millisecond)
 	}
 	if got := l.perSecond(); got != 50 {
 		t.Errorf("%.0f/s, want 50", got)
 	}
 	for _, test := range []struct{ share, want float64 }{{.5, 50}, {.95, 95}, {.99, 99}, {1, 99}} {
-		if got := l.at(test.share); got != test.want {
+		if got := l.percentile(test.share); got != test.want {
 			t.Errorf("latency at %.2f is %.1f ms, want %.1f", test.share, got, test.want)
 		}
 	}
@@ -124,8 +124,8 @@ func TestLoad_repeats_a_request(t *testing.T) {
 		calls.Add(1)
 		return nil
 	})
-	if err != nil || int64(len(got.each)) != calls.Load() || len(got.each) < 3 || got.span < 20*time.Millisecond {
-		t.Errorf("%d latencies of %d requests in %s, %v", len(got.each), calls.Load(), got.span, err)
+	if err != nil || int64(len(got.sorted)) != calls.Load() || len(got.sorted) < 3 || got.span < 20*time.Millisecond {
+		t.Errorf("%d latencies of %d requests in %s, %v", len(got.sorted), calls.Load(), got.span, err)
 	}
 	fault := errors.New("refused")
 	if _, err := load(t.Context(), 3, time.Minute, func(context.Context) error { return fault }); !errors.Is(err, fault) {

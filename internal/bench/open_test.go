@@ -43,12 +43,12 @@ func BenchmarkOpenPages(b *testing.B) {
 				p.start(b)
 				ids := p.createMany(b, invoices)
 				before := p.memory()
-				pages := p.openAll(b, ids, count)
+				pages := p.openStreams(b, ids, count)
 				defer pages.close()
 				b.ReportMetric(float64(p.memory()-before)/float64(count)/1024, "KiB/page")
-				spent, began := p.cpu(b), time.Now()
+				spent, start := p.cpuTime(b), time.Now()
 				time.Sleep(4 * settings.span)
-				b.ReportMetric(100*(p.cpu(b)-spent).Seconds()/time.Since(began).Seconds(), "idle-cpu-%")
+				b.ReportMetric(100*(p.cpuTime(b)-spent).Seconds()/time.Since(start).Seconds(), "idle-cpu-%")
 				if invoices == 1 {
 					pages.change(b, func() error { return p.simulate(b.Context(), ids[0], api.SimulateExact) })
 				}
@@ -61,7 +61,7 @@ func BenchmarkOpenPages(b *testing.B) {
 func (p *program) createMany(b *testing.B, count int) []string {
 	b.Helper()
 	ids := make([]string, count)
-	each(b, count, func(ctx context.Context, i int) error {
+	forEach(b, count, func(ctx context.Context, i int) error {
 		inv, err := p.createWith(ctx, body)
 		ids[i] = inv.ForeignID
 		return err
@@ -69,8 +69,8 @@ func (p *program) createMany(b *testing.B, count int) []string {
 	return ids
 }
 
-// each calls do with every number below count, by several callers.
-func each(b *testing.B, count int, do func(ctx context.Context, i int) error) {
+// forEach calls do with every number below count, by several callers.
+func forEach(b *testing.B, count int, do func(ctx context.Context, i int) error) {
 	b.Helper()
 	var next atomic.Int64
 	var mu sync.Mutex
@@ -94,8 +94,8 @@ func each(b *testing.B, count int, do func(ctx context.Context, i int) error) {
 	}
 }
 
-// cpu returns the processor time that the server has used.
-func (p *program) cpu(b *testing.B) time.Duration {
+// cpuTime returns the processor time that the server has used.
+func (p *program) cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.command.Process.Pid))
 	if err != nil {
@@ -110,32 +110,32 @@ func (p *program) cpu(b *testing.B) time.Duration {
 
 // openedPages are connections with streams, whose bytes are only counted.
 type openedPages struct {
-	all    []net.Conn
-	told   atomic.Int64
-	target chan struct{} // receives a value when all pages were told
+	conns   []net.Conn
+	updated atomic.Int64
+	target  chan struct{} // receives a value when all pages are updated
 }
 
 // pageBytes is less than any page, and more than a heartbeat.
 const pageBytes = 500
 
-// openAll opens the streams of pages that show the present version.
-func (p *program) openAll(b *testing.B, ids []string, count int) *openedPages {
+// openStreams opens the streams of pages that show the present version.
+func (p *program) openStreams(b *testing.B, ids []string, count int) *openedPages {
 	b.Helper()
-	pages := &openedPages{all: make([]net.Conn, count), target: make(chan struct{}, 1)}
-	each(b, count, func(_ context.Context, i int) error {
-		conn, err := openPage(strings.TrimPrefix(p.url, "http://"), ids[i%len(ids)], i)
+	pages := &openedPages{conns: make([]net.Conn, count), target: make(chan struct{}, 1)}
+	forEach(b, count, func(_ context.Context, i int) error {
+		conn, err := openStream(strings.TrimPrefix(p.url, "http://"), ids[i%len(ids)], i)
 		if err != nil {
 			return err
 		}
-		pages.all[i] = conn
+		pages.conns[i] = conn
 		go pages.count(conn)
 		return nil
 	})
 	return pages
 }
 
-// openPage opens a stream as Chromium does, from a network of its own, behind a proxy.
-func openPage(address, id string, number int) (net.Conn, error) {
+// openStream opens a stream as Chromium does, from a network of its own, behind a proxy.
+func openStream(address, id string, number int) (net.Conn, error) {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func (o *openedPages) count(conn net.Conn) {
 			continue
 		}
 		isTold = true
-		if o.told.Add(1) == int64(len(o.all)) {
+		if o.updated.Add(1) == int64(len(o.conns)) {
 			o.target <- struct{}{}
 		}
 	}
@@ -172,20 +172,20 @@ func (o *openedPages) count(conn net.Conn) {
 // change makes a change and reports the time until it has reached all pages.
 func (o *openedPages) change(b *testing.B, do func() error) {
 	b.Helper()
-	began := time.Now()
+	start := time.Now()
 	if err := do(); err != nil {
 		b.Fatal(err)
 	}
 	select {
 	case <-o.target:
-		b.ReportMetric(milliseconds(time.Since(began)), "all-told-ms")
+		b.ReportMetric(milliseconds(time.Since(start)), "all-told-ms")
 	case <-time.After(time.Minute):
-		b.Fatalf("%d of %d pages were told", o.told.Load(), len(o.all))
+		b.Fatalf("%d of %d pages were told", o.updated.Load(), len(o.conns))
 	}
 }
 
 func (o *openedPages) close() {
-	for _, conn := range o.all {
+	for _, conn := range o.conns {
 		io.Closer(conn).Close()
 	}
 }

@@ -28,8 +28,8 @@ func BenchmarkPage(b *testing.B) {
 				}
 				return p.url + "/invoice/" + inv.ForeignID
 			}
-			measure(b, name+"/first view", func(b *testing.B) { firstViews(b, create, 0) })
-			measure(b, name+"/drawn ahead", func(b *testing.B) { firstViews(b, create, 100*time.Millisecond) })
+			measure(b, name+"/first view", func(b *testing.B) { measureFirstViews(b, create, 0) })
+			measure(b, name+"/drawn ahead", func(b *testing.B) { measureFirstViews(b, create, 100*time.Millisecond) })
 			page := create()
 			measure(b, name+"/again", func(b *testing.B) {
 				repeat(b, 1, func(ctx context.Context) error { return view(ctx, page) }).report(b, "pages")
@@ -37,27 +37,27 @@ func BenchmarkPage(b *testing.B) {
 			measure(b, name+"/again, 32 clients", func(b *testing.B) {
 				repeat(b, 32, func(ctx context.Context) error { return view(ctx, page) }).report(b, "pages")
 			})
-			measure(b, name+"/first visit", func(b *testing.B) { b.ReportMetric(float64(visit(b, p.url, page)), "sent-bytes") })
+			measure(b, name+"/first visit", func(b *testing.B) { b.ReportMetric(float64(visitSize(b, p.url, page)), "sent-bytes") })
 		}
 	})
 }
 
-// firstViews times the first view of each of many invoices, a pause after its creation.
-func firstViews(b *testing.B, create func() (page string), pause time.Duration) {
+// measureFirstViews times the first view of each of many invoices, a pause after its creation.
+func measureFirstViews(b *testing.B, create func() (page string), pause time.Duration) {
 	b.Helper()
-	var each []time.Duration
+	var times []time.Duration
 	for range 50 {
 		page := create()
 		time.Sleep(pause)
-		at := time.Now()
+		start := time.Now()
 		if err := view(b.Context(), page); err != nil {
 			b.Fatal(err)
 		}
-		each = append(each, time.Since(at))
+		times = append(times, time.Since(start))
 	}
-	of := sorted(each)
-	b.ReportMetric(of.at(.5), "p50-ms")
-	b.ReportMetric(of.at(.95), "p95-ms")
+	sortedTimes := sorted(times)
+	b.ReportMetric(sortedTimes.percentile(.5), "p50-ms")
+	b.ReportMetric(sortedTimes.percentile(.95), "p95-ms")
 }
 
 // view loads a page as a browser does.
@@ -69,8 +69,8 @@ func view(ctx context.Context, page string) error {
 // assetPath matches the addresses of a page's style sheet, script and icon.
 var assetPath = regexp.MustCompile(`/static/[a-z]+\.[0-9a-f]+\.[a-z]+`)
 
-// visit returns the bytes that a browser receives for a page and what it loads: bodies and headers.
-func visit(b *testing.B, base, page string) (bytes int) {
+// visitSize returns the bytes that a browser receives for a page and what it loads: bodies and headers.
+func visitSize(b *testing.B, base, page string) (bytes int) {
 	b.Helper()
 	r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, page, nil)
 	if err != nil {
@@ -80,11 +80,11 @@ func visit(b *testing.B, base, page string) (bytes int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	all := map[string]bool{page: true}
+	loaded := map[string]bool{page: true}
 	for _, path := range assetPath.FindAllString(string(text), -1) {
-		all[base+path] = true
+		loaded[base+path] = true
 	}
-	for url := range all {
+	for url := range loaded {
 		n, err := loadCompressed(b.Context(), url)
 		if err != nil {
 			b.Fatal(err)

@@ -20,7 +20,7 @@ import (
 
 // BenchmarkProcesses measures one, two and four processes on one PostgreSQL database behind a proxy that
 // takes them in turn: creations, pages, and callbacks, each with its ratio to one process, and the time
-// until a page at the last process shows a payment that the first one was told.
+// until a page at the last process shows a payment that was simulated at the first.
 func BenchmarkProcesses(b *testing.B) {
 	if settings.postgres == "" {
 		b.Skip("BENCH_POSTGRES names no database")
@@ -28,88 +28,88 @@ func BenchmarkProcesses(b *testing.B) {
 	single := map[string]float64{}
 	for _, count := range []int{1, 2, 4} {
 		b.Run(fmt.Sprintf("%d", count), func(b *testing.B) {
-			h := newHooks(b)
-			p := serve(b, newPostgres)
+			hooks := newHooks(b)
+			program := serve(b, newPostgres)
 			for n := range healthy {
-				p.run(b, "endpoint", "add", fmt.Sprint(h.base+"/healthy/", n), "--test", "--events", "invoice.paid")
+				program.run(b, "endpoint", "add", fmt.Sprint(hooks.base+"/healthy/", n), "--test", "--events", "invoice.paid")
 			}
-			p.useKey(b, "--test")
-			servers := append([]string{p.url}, p.others(b, count-1)...)
+			program.useKey(b, "--test")
+			servers := append([]string{program.url}, program.startOthers(b, count-1)...)
 			measure(b, "update", func(b *testing.B) {
-				here, there := p.updates(b, servers[0]), p.updates(b, servers[count-1])
-				b.ReportMetric(there.at(.5), "p50-ms")
-				b.ReportMetric(there.at(.95), "p95-ms")
-				compare(b, "-p50-ms", there.at(.5), here.at(.5))
+				inProcess, acrossProcesses := program.timeUpdates(b, servers[0]), program.timeUpdates(b, servers[count-1])
+				b.ReportMetric(acrossProcesses.percentile(.5), "p50-ms")
+				b.ReportMetric(acrossProcesses.percentile(.95), "p95-ms")
+				reportRatio(b, "-p50-ms", acrossProcesses.percentile(.5), inProcess.percentile(.5))
 			})
-			p.url = roundRobin(b, servers)
-			report := func(b *testing.B, what string, figure float64) {
+			program.url = roundRobin(b, servers)
+			report := func(b *testing.B, name string, figure float64) {
 				b.Helper()
 				if count == 1 {
-					single[what] = figure
+					single[name] = figure
 				}
-				compare(b, "/s", figure, single[what])
+				reportRatio(b, "/s", figure, single[name])
 			}
 			measure(b, "creations", func(b *testing.B) {
-				of := repeat(b, 32, p.create)
-				of.report(b, "invoices")
-				report(b, "creations", of.perSecond())
+				result := repeat(b, 32, program.create)
+				result.report(b, "invoices")
+				report(b, "creations", result.perSecond())
 			})
-			inv, err := p.createWith(b.Context(), body)
+			inv, err := program.createWith(b.Context(), body)
 			if err != nil {
 				b.Fatal(err)
 			}
-			page := p.url + "/invoice/" + inv.ForeignID
+			page := program.url + "/invoice/" + inv.ForeignID
 			measure(b, "pages", func(b *testing.B) {
-				of := repeat(b, 32, func(ctx context.Context) error { return view(ctx, page) })
-				of.report(b, "pages")
-				report(b, "pages", of.perSecond())
+				result := repeat(b, 32, func(ctx context.Context) error { return view(ctx, page) })
+				result.report(b, "pages")
+				report(b, "pages", result.perSecond())
 			})
 			measure(b, "callbacks", func(b *testing.B) {
-				first := p.payAtOnce(b)
+				first := program.payAtOnce(b)
 				select {
-				case <-h.full:
+				case <-hooks.complete:
 				case <-time.After(deliveryTimeout):
-					b.Fatalf("%d of %d callbacks arrived", len(h.arrived()), paidAtOnce*healthy)
+					b.Fatalf("%d of %d callbacks arrived", len(hooks.arrived()), paidAtOnce*healthy)
 				}
-				all := sorted(h.arrived()[:paidAtOnce*healthy])
-				all.span = h.last.Sub(first)
-				all.report(b, "callbacks")
-				report(b, "callbacks", all.perSecond())
+				times := sorted(hooks.arrived()[:paidAtOnce*healthy])
+				times.span = hooks.last.Sub(first)
+				times.report(b, "callbacks")
+				report(b, "callbacks", times.perSecond())
 			})
 		})
 	}
 }
 
-// updates times how long after a simulated payment at the first server a page at another one shows it.
-func (p *program) updates(b *testing.B, server string) latencies {
+// timeUpdates times how long after a simulated payment at the first server a page at another one shows it.
+func (p *program) timeUpdates(b *testing.B, server string) latencies {
 	b.Helper()
-	var each []time.Duration
+	var times []time.Duration
 	for range 20 {
 		inv, err := p.createWith(b.Context(), body)
 		if err != nil {
 			b.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
-		updates, err := follow(ctx, server+"/invoice/"+inv.ForeignID+"/live", "")
+		updates, err := followStream(ctx, server+"/invoice/"+inv.ForeignID+"/live", "")
 		if err != nil {
 			b.Fatal(err)
 		}
-		at := time.Now()
+		start := time.Now()
 		if err := p.simulate(ctx, inv.ForeignID, api.SimulateExact); err != nil {
 			b.Fatal(err)
 		}
-		shown, err := next(ctx, updates)
+		shown, err := nextUpdate(ctx, updates)
 		if err != nil {
 			b.Fatal(err)
 		}
-		each = append(each, shown.Sub(at))
+		times = append(times, shown.Sub(start))
 		cancel()
 	}
-	return sorted(each)
+	return sorted(times)
 }
 
-// others starts more servers on the program's database, and returns their addresses.
-func (p *program) others(b *testing.B, count int) (urls []string) {
+// startOthers starts more servers on the program's database, and returns their addresses.
+func (p *program) startOthers(b *testing.B, count int) (urls []string) {
 	b.Helper()
 	for range count {
 		listen := programtest.FreeAddress(b, "127.0.0.1")

@@ -87,11 +87,11 @@ func (p *program) run(b *testing.B, args ...string) []byte {
 	b.Helper()
 	c := exec.CommandContext(b.Context(), p.binary, args...)
 	c.Env = p.environ
-	out, err := c.Output()
+	output, err := c.Output()
 	if err != nil {
 		b.Fatalf("chequer %s: %v", strings.Join(args, " "), err)
 	}
-	return out
+	return output
 }
 
 // start starts the server and records how long it takes to listen.
@@ -103,14 +103,14 @@ func (p *program) start(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	begin := time.Now()
+	startedAt := time.Now()
 	if p.process, err = programtest.Start(p.command); err != nil {
 		b.Fatal(err)
 	}
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		b.Fatalf("the server did not start: %v", err)
 	}
-	p.started = time.Since(begin)
+	p.started = time.Since(startedAt)
 }
 
 // memory returns the server's resident memory in bytes.

@@ -32,7 +32,7 @@ func (p *program) create(ctx context.Context) error {
 }
 
 // post sends a body, and decodes the response into a value unless it is nil.
-func post(ctx context.Context, url string, content []byte, headers map[string]string, into any) error {
+func post(ctx context.Context, url string, content []byte, headers map[string]string, target any) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(content))
 	if err != nil {
 		return err
@@ -42,15 +42,15 @@ func post(ctx context.Context, url string, content []byte, headers map[string]st
 		r.Header.Set(name, value)
 	}
 	answer, err := fetch(r)
-	if err != nil || into == nil {
+	if err != nil || target == nil {
 		return err
 	}
-	return json.Unmarshal(answer, into)
+	return json.Unmarshal(answer, target)
 }
 
 // fetch returns the body of a response, whose status must be 200.
 func fetch(r *http.Request) ([]byte, error) {
-	answer, err := open(r)
+	answer, err := doRequest(r)
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +58,8 @@ func fetch(r *http.Request) ([]byte, error) {
 	return io.ReadAll(answer)
 }
 
-// open sends a request and returns the body of its response, whose status must be 2xx.
-func open(r *http.Request) (io.ReadCloser, error) {
+// doRequest sends a request and returns the body of its response, whose status must be 2xx.
+func doRequest(r *http.Request) (io.ReadCloser, error) {
 	response, err := browser.Do(r)
 	if err != nil {
 		return nil, err
@@ -74,16 +74,16 @@ func open(r *http.Request) (io.ReadCloser, error) {
 
 // call sends a request with the project's own signature scheme, and decodes the response into a
 // value unless it is nil.
-func (p *program) call(ctx context.Context, method, path, content string, into any) error {
+func (p *program) call(ctx context.Context, method, path, content string, target any) error {
 	r, err := p.signed(ctx, method, path, content)
 	if err != nil {
 		return err
 	}
 	answer, err := fetch(r)
-	if err != nil || into == nil {
+	if err != nil || target == nil {
 		return err
 	}
-	return json.Unmarshal(answer, into)
+	return json.Unmarshal(answer, target)
 }
 
 // signed returns a request with the project's own signature scheme.
@@ -124,9 +124,9 @@ func (p *program) simulate(ctx context.Context, id, action string) error {
 	return p.call(ctx, http.MethodPost, api.PathTestInvoices+"/"+id+"/simulate", `{"action":"`+action+`"}`, nil)
 }
 
-// follow opens a page's stream, and returns a channel with the times of its updates. The stream ends
+// followStream opens a page's stream, and returns a channel with the times of its updates. The stream ends
 // with the context. If forwardedFor is not empty, it is the shopper's address.
-func follow(ctx context.Context, url, forwardedFor string) (<-chan time.Time, error) {
+func followStream(ctx context.Context, url, forwardedFor string) (<-chan time.Time, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
@@ -154,18 +154,18 @@ func follow(ctx context.Context, url, forwardedFor string) (<-chan time.Time, er
 			}
 		}
 	}()
-	_, err = next(ctx, updates) // the first update is the current invoice
+	_, err = nextUpdate(ctx, updates) // the first update is the current invoice
 	return updates, err
 }
 
-// next returns the time of the next update.
-func next(ctx context.Context, updates <-chan time.Time) (time.Time, error) {
+// nextUpdate returns the time of the next update.
+func nextUpdate(ctx context.Context, updates <-chan time.Time) (time.Time, error) {
 	select {
-	case at, open := <-updates:
+	case updatedAt, open := <-updates:
 		if !open {
-			return at, errors.New("the stream has ended")
+			return updatedAt, errors.New("the stream has ended")
 		}
-		return at, nil
+		return updatedAt, nil
 	case <-ctx.Done():
 		return time.Time{}, ctx.Err()
 	}

@@ -74,8 +74,8 @@ func (s *source) Concerns(_ context.Context, hash string, scripts iter.Seq[strin
 }
 
 func (s *source) Block(_ context.Context, hash string) (bitcoin.Block, error) {
-	begin := time.Now()
-	defer func() { s.reading = time.Since(begin) }()
+	start := time.Now()
+	defer func() { s.reading = time.Since(start) }()
 	s.read++
 	b := s.bodies[hash]
 	var message wire.MsgBlock
@@ -107,11 +107,11 @@ func TestSource_is_scanned_like_a_chain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(1, 2))
-			paid := script(random)
+			paid := newScript(random)
 			s := &source{}
 			for height := range 10 {
 				var f *filter
-				scripts := [][]byte{script(random)}
+				scripts := [][]byte{newScript(random)}
 				var pays [][]byte
 				if height == 7 {
 					pays = [][]byte{paid}
@@ -120,10 +120,10 @@ func TestSource_is_scanned_like_a_chain(t *testing.T) {
 				if filtered {
 					f = newFilter(t, random, scripts)
 				}
-				s.extend(message(random, pays, 5), f)
+				s.extend(newBlock(random, pays, 5), f)
 			}
 			scanner := bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), s, time.Now)
-			got, err := scanner.Scan(t.Context(), s.headers[0].Cursor(), set{hex.EncodeToString(paid)})
+			got, err := scanner.Scan(t.Context(), s.headers[0].Cursor(), scriptSet{hex.EncodeToString(paid)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -41,29 +41,29 @@ func BenchmarkWatching(b *testing.B) {
 	}
 	random := rand.New(rand.NewPCG(1, 1))
 	node := &source{}
-	node.extend(message(random, nil, 1), nil)
+	node.extend(newBlock(random, nil, 1), nil)
 	network := &recorder{Scanner: bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), node, time.Now)}
 	w := watcher.New(watcher.Config{
 		Network: network, Storage: store, Observer: discard{}, Holder: "bench", Every: time.Hour, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
-	before, begin := heap(), time.Now()
+	before, start := heap(), time.Now()
 	if _, err := w.Step(b.Context()); err != nil {
 		b.Fatal(err)
 	}
-	took, bytes := time.Since(begin), heap()-before
+	elapsed, bytes := time.Since(start), heap()-before
 	measure(b, fmt.Sprintf("load %d", watchedCount), func(b *testing.B) {
-		b.ReportMetric(took.Seconds(), "s")
+		b.ReportMetric(elapsed.Seconds(), "s")
 		b.ReportMetric(float64(bytes)/1e6, "MB")
 	})
 	measure(b, "block", func(b *testing.B) { scanBlocks(b, network.watched, random) })
-	made := newFilters(b, random)
-	some := set{}
+	filters := newFilters(b, random)
+	watchedScripts := scriptSet{}
 	for range 1_000 {
-		some = append(some, hex.EncodeToString(script(random)))
+		watchedScripts = append(watchedScripts, hex.EncodeToString(newScript(random)))
 	}
-	measure(b, "catch up with 1000", func(b *testing.B) { catchUp(b, some, missed, made, random) })
+	measure(b, "catch up with 1000", func(b *testing.B) { catchUp(b, watchedScripts, missed, filters, random) })
 	measure(b, fmt.Sprintf("catch up with %d", watchedCount), func(b *testing.B) {
-		catchUp(b, network.watched, missed/100, made, random)
+		catchUp(b, network.watched, missed/100, filters, random)
 	})
 }
 
@@ -86,19 +86,19 @@ func scanBlocks(b *testing.B, watched chain.Watched, random *rand.Rand) {
 		paid = append(paid, script)
 	}
 	node := &source{}
-	node.extend(message(random, nil, 1), nil)
+	node.extend(newBlock(random, nil, 1), nil)
 	scanner := bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), node, time.Now)
-	block := message(random, paid, 4_000)
+	block := newBlock(random, paid, 4_000)
 	var wholes, reads, looks []time.Duration
 	outputs := 0
 	for n := range blocks {
 		node.extend(block, nil)
-		begin := time.Now()
+		start := time.Now()
 		snapshot, err := scanner.Scan(b.Context(), chain.Cursor{Hash: node.headers[0].Hash}, watched)
 		if err != nil {
 			b.Fatal(err)
 		}
-		wholes, reads = append(wholes, time.Since(begin)), append(reads, node.reading)
+		wholes, reads = append(wholes, time.Since(start)), append(reads, node.reading)
 		if found := len(snapshot.Transfers); found != paidPerBlock*(n+1) {
 			b.Fatalf("%d payments found in %d blocks, want %d in each", found, n+1, paidPerBlock)
 		}
@@ -106,7 +106,7 @@ func scanBlocks(b *testing.B, watched chain.Watched, random *rand.Rand) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		begin = time.Now()
+		start = time.Now()
 		found := 0
 		outputs = 0
 		for _, tx := range last.Txs {
@@ -117,7 +117,7 @@ func scanBlocks(b *testing.B, watched chain.Watched, random *rand.Rand) {
 				}
 			}
 		}
-		looks = append(looks, time.Since(begin))
+		looks = append(looks, time.Since(start))
 		if found != paidPerBlock {
 			b.Fatalf("%d payments found in a plain map, want %d", found, paidPerBlock)
 		}
@@ -125,7 +125,7 @@ func scanBlocks(b *testing.B, watched chain.Watched, random *rand.Rand) {
 	whole, read, look := median(wholes), median(reads), median(looks)
 	b.ReportMetric(milliseconds(whole), "ms")
 	b.ReportMetric(float64(outputs), "outputs")
-	compare(b, "-ms", milliseconds(whole), milliseconds(look))
+	reportRatio(b, "-ms", milliseconds(whole), milliseconds(look))
 	b.ReportMetric(milliseconds(whole-read), "decoded-ms")
 	b.ReportMetric(float64(whole-read)/float64(look), "decoded-ratio")
 }

@@ -12,9 +12,9 @@ func Grouped(n int64) string {
 }
 
 // Plural formats a number of things: 1 sale, 2 sales.
-func Plural(n int, thing string) string {
+func Plural(n int, noun string) string {
 	if n == 1 {
-		return "1 " + thing
+		return "1 " + noun
 	}
-	return Grouped(int64(n)) + " " + thing + "s"
+	return Grouped(int64(n)) + " " + noun + "s"
 }

@@ -175,7 +175,7 @@ func query(t *testing.T, uri string) map[string]string {
 	fields := map[string]string{}
 	for pair := range strings.SplitSeq(text, "&") {
 		key, value, _ := strings.Cut(pair, "=")
-		if _, twice := fields[key]; twice {
+		if _, isRepeated := fields[key]; isRepeated {
 			t.Errorf("%s has key %s twice", uri, key)
 		}
 		decoded, err := url.PathUnescape(value)

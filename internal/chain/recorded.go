@@ -63,8 +63,8 @@ func (d *Departed) Returned(block Cursor) { delete(d.heights, block.Hash) }
 
 // Forget deletes the blocks up to a height.
 func (d *Departed) Forget(height int64) {
-	for hash, at := range d.heights {
-		if at <= height {
+	for hash, blockHeight := range d.heights {
+		if blockHeight <= height {
 			delete(d.heights, hash)
 		}
 	}

@@ -197,11 +197,11 @@ func (c *Client) refusal(a answer) error {
 }
 
 // decode decodes the JSON of an answer.
-func decode(body []byte, into any) error {
+func decode(body []byte, target any) error {
 	if bytes.Count(body, []byte(",")) > maxCommas {
 		return errors.New("answer has too many parts")
 	}
-	return json.Unmarshal(body, into)
+	return json.Unmarshal(body, target)
 }
 
 // failure returns the answer as an error.

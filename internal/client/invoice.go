@@ -18,8 +18,8 @@ const MaxWait = 30 * time.Second
 // the API family's scheme and omits Chequer's own fields if they are empty, so that a service that
 // implements only the specification accepts it. A refusal is an *Error.
 func (c *Client) CreateInvoice(ctx context.Context, r api.InvoiceRequest, idempotencyKey string) (id string, err error) {
-	made, err := c.CreateSpecified(ctx, r, idempotencyKey)
-	return made.Invoice.ForeignID, err
+	created, err := c.CreateSpecified(ctx, r, idempotencyKey)
+	return created.Invoice.ForeignID, err
 }
 
 // Invoice returns an invoice. It returns ErrNotFound, or ErrUnsupported if the service implements only

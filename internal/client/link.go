@@ -18,9 +18,9 @@ func (c *Client) ReadCheckoutLink(ctx context.Context, r api.CheckoutRequest) (a
 // UseCheckoutLink returns the invoice of a checkout link, which is created if there is none. A call with
 // the same key returns the same invoice.
 func (c *Client) UseCheckoutLink(ctx context.Context, r api.CheckoutRequest, idempotencyKey string) (id string, err error) {
-	var made api.CheckoutInvoice
-	err = c.checkout(ctx, api.PathLinks+"/pay", r, idempotencyKey, &made)
-	return made.ForeignID, wrap("pay by link", err)
+	var created api.CheckoutInvoice
+	err = c.checkout(ctx, api.PathLinks+"/pay", r, idempotencyKey, &created)
+	return created.ForeignID, wrap("pay by link", err)
 }
 
 // ReadProducts returns the products in the shop of the key's merchant, or the product with a slug. A
@@ -33,18 +33,18 @@ func (c *Client) ReadProducts(ctx context.Context, r api.ProductsRequest) (api.P
 
 // OrderProduct returns the invoice of an order. A call with the same key returns the same invoice.
 func (c *Client) OrderProduct(ctx context.Context, o api.ProductOrder, idempotencyKey string) (id string, err error) {
-	var made api.CheckoutInvoice
-	err = c.checkout(ctx, api.PathProducts+"/order", o, idempotencyKey, &made)
-	return made.ForeignID, wrap("order product", err)
+	var created api.CheckoutInvoice
+	err = c.checkout(ctx, api.PathProducts+"/order", o, idempotencyKey, &created)
+	return created.ForeignID, wrap("order product", err)
 }
 
 // checkout makes a call about a checkout link or a product.
-func (c *Client) checkout(ctx context.Context, path string, r any, idempotencyKey string, into any) error {
+func (c *Client) checkout(ctx context.Context, path string, r any, idempotencyKey string, target any) error {
 	a, err := c.post(ctx, path, r, idempotencyKey)
 	switch {
 	case err != nil:
 		return err
-	case a.status == http.StatusOK && decode(a.body, into) == nil:
+	case a.status == http.StatusOK && decode(a.body, target) == nil:
 		return nil
 	case !a.isChequer() && !isTemporary(a.status):
 		return ErrUnsupported

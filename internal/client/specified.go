@@ -26,11 +26,11 @@ func (c *Client) CreateSpecified(ctx context.Context, r api.InvoiceRequest, idem
 	if err != nil {
 		return Specified{}, wrap("create invoice", err)
 	}
-	made := Specified{Header: a.header}
-	if a.status/100 != 2 || decode(a.body, &made.Invoice) != nil || made.Invoice.ForeignID == "" {
+	created := Specified{Header: a.header}
+	if a.status/100 != 2 || decode(a.body, &created.Invoice) != nil || created.Invoice.ForeignID == "" {
 		return Specified{}, wrap("create invoice", a.failure())
 	}
-	return made, nil
+	return created, nil
 }
 
 // ReadSpecified reads an invoice by the call of the specification. A service may refuse this call, with

@@ -44,9 +44,9 @@ func TestRestore_continues_the_audit_log(t *testing.T) {
 	if err != nil || head.Number != before.Number-5+1 {
 		t.Errorf("verified up to %d, error %v, want %d", head.Number, err, before.Number-5+1)
 	}
-	all, err := again.Storage.AuditLog(t.Context(), 0, 1)
-	if err != nil || len(all) != 1 || all[0].Change.Action != "backup.restored" {
-		t.Errorf("newest entry: %+v, error %v", all, err)
+	entries, err := again.Storage.AuditLog(t.Context(), 0, 1)
+	if err != nil || len(entries) != 1 || entries[0].Change.Action != "backup.restored" {
+		t.Errorf("newest entry: %+v, error %v", entries, err)
 	}
 	if _, _, err := again.Desk.Ticket(t.Context(), link.Token); err == nil {
 		t.Error("a link of the backup is valid")

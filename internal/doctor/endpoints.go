@@ -10,11 +10,11 @@ import (
 
 // examineEndpoints reports the endpoints that do not accept events.
 func (e *examination) examineEndpoints(ctx context.Context) error {
-	all, err := e.Endpoints.All(ctx, e.Shop.ID)
+	endpoints, err := e.Endpoints.All(ctx, e.Shop.ID)
 	if err != nil {
 		return err
 	}
-	for _, endpoint := range all {
+	for _, endpoint := range endpoints {
 		h, err := e.Endpoints.Health(ctx, endpoint)
 		if err != nil {
 			return err

@@ -63,17 +63,17 @@ func TestExamineEVM_names_a_token_whose_balances_cannot_be_read(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := examineBase(t, c)
+	findings, err := examineBase(t, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(all, func(f Finding) bool { return f.About == "token EURE" })
-	if i < 0 || all[i].Level != LevelWarn {
-		t.Fatalf("findings %+v, want a warning about the token", all)
+	i := slices.IndexFunc(findings, func(f Finding) bool { return f.About == "token EURE" })
+	if i < 0 || findings[i].Level != LevelWarn {
+		t.Fatalf("findings %+v, want a warning about the token", findings)
 	}
 	for _, words := range []string{"neither offered nor watched", "CHEQUER_BASE_RPC as trusted:", "CHEQUER_EVM_ADDRESS_QUERIES=on"} {
-		if !strings.Contains(all[i].Message, words) {
-			t.Errorf("the warning is %q, want %q in it", all[i].Message, words)
+		if !strings.Contains(findings[i].Message, words) {
+			t.Errorf("the warning is %q, want %q in it", findings[i].Message, words)
 		}
 	}
 }
@@ -100,12 +100,12 @@ func TestExamineEVM_names_tokens_that_differ_from_the_settings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all, err := examineBase(t, c)
+			findings, err := examineBase(t, c)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got []Finding
-			for _, f := range all {
+			for _, f := range findings {
 				if strings.HasPrefix(f.About, "token") {
 					got = append(got, f)
 				}

@@ -35,11 +35,11 @@ func TestExamineGaps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	network, made := bitcoin.New(bitcoin.Mainnet), 0
+	network, created := bitcoin.New(bitcoin.Mainnet), 0
 	invoices := invoice.NewService(invoice.Config{
 		Storage: s, Networks: map[invoice.Mode][]chain.Network{invoice.Live: {network}},
 		Unwatched: true, Rates: func() invoice.Rates { return prices }, Now: now, Log: slog.New(slog.DiscardHandler),
-		NewID:  func() string { made++; return fmt.Sprintf("%032d", made) },
+		NewID:  func() string { created++; return fmt.Sprintf("%032d", created) },
 		Encode: func(*invoice.Invoice, invoice.Event) []byte { return []byte("{}") },
 	})
 	create := func(count int) {

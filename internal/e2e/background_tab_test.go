@@ -27,15 +27,15 @@ const manualSeconds = `(() => {
 	window.clearInterval = id => beats.delete(id) || end(id);
 })()`
 
-// thanksPage is a shop's success page that counts its visits.
-type thanksPage struct {
+// successPage is a shop's success page that counts its visits.
+type successPage struct {
 	url   string
 	count atomic.Int64
 }
 
-func newThanksPage(t *testing.T) *thanksPage {
+func newSuccessPage(t *testing.T) *successPage {
 	t.Helper()
-	s := &thanksPage{}
+	s := &successPage{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/thanks" {
 			w.WriteHeader(http.StatusNoContent)
@@ -51,7 +51,7 @@ func newThanksPage(t *testing.T) *thanksPage {
 }
 
 // checkVisitedOnce fails unless the shopper arrives at the success page exactly once.
-func (p *thanksPage) checkVisitedOnce(b *tab) {
+func (p *successPage) checkVisitedOnce(b *tab) {
 	b.t.Helper()
 	until(b.t, waitTimeout, "the shopper arrives at the success page", func() bool { return p.count.Load() > 0 })
 	b.do(chromedp.WaitVisible(chromedp.CSS("#thanks")), chromedp.Sleep(waitTimeout/60))
@@ -64,34 +64,34 @@ func (p *thanksPage) checkVisitedOnce(b *tab) {
 // stream. The page must update afterwards, and lead to the shop once (C67).
 func TestFrozen_tab_updates_afterwards(t *testing.T) {
 	site := newDemoSite(t)
-	begin := func(t *testing.T, s *thanksPage) (*tab, *backgroundTab) {
+	openTab := func(t *testing.T, s *successPage) (*tab, *backgroundTab) {
 		b := open(t, screens[0])
 		b.addInitScript(fastIntervals)
 		b.addInitScript(`document.addEventListener("freeze", () => window.frozen = true)`)
 		return b, &backgroundTab{site.in(t), s}
 	}
 	t.Run("paid", func(t *testing.T) {
-		s := newThanksPage(t)
-		b, w := begin(t, s)
+		s := newSuccessPage(t)
+		b, w := openTab(t, s)
 		w.visit(b)
 		b.freeze()
 		w.shop().simulate(idOf(w.page), api.SimulateExact, api.SimulateConfirm)
-		w.shop().status(idOf(w.page), api.StatusPaid, waitTimeout)
+		w.shop().waitStatus(idOf(w.page), api.StatusPaid, waitTimeout)
 		if got := b.text("#st"); got != "Waiting for your payment" {
 			t.Errorf("a frozen page shows %q", got)
 		}
-		b.lifecycle(page.SetWebLifecycleStateStateActive)
+		b.setLifecycle(page.SetWebLifecycleStateStateActive)
 		s.checkVisitedOnce(b)
 		b.checkConsole()
 	})
 	t.Run("expired", func(t *testing.T) {
-		s := newThanksPage(t)
-		b, w := begin(t, s)
+		s := newSuccessPage(t)
+		b, w := openTab(t, s)
 		w.visit(b)
 		b.freeze()
 		w.advance(3600)
-		w.shop().status(idOf(w.page), api.StatusExpired, waitTimeout)
-		b.lifecycle(page.SetWebLifecycleStateStateActive)
+		w.shop().waitStatus(idOf(w.page), api.StatusExpired, waitTimeout)
+		b.setLifecycle(page.SetWebLifecycleStateStateActive)
 		b.waitFor("#st", "The held price has run out", nil)
 		if s.count.Load() != 0 {
 			t.Error("the page of an expired invoice led to the success page")
@@ -99,45 +99,45 @@ func TestFrozen_tab_updates_afterwards(t *testing.T) {
 		b.checkConsole()
 	})
 	t.Run("seconds_left_come_from_the_server", func(t *testing.T) {
-		b, w := begin(t, newThanksPage(t))
+		b, w := openTab(t, newSuccessPage(t))
 		w.visit(b)
 		b.freeze()
 		w.advance(610)
-		b.lifecycle(page.SetWebLifecycleStateStateActive)
-		until(t, waitTimeout, "the clock shows less than five minutes", func() bool { return w.clock(b) <= 290 })
-		if got := w.clock(b); got < 230 {
+		b.setLifecycle(page.SetWebLifecycleStateStateActive)
+		until(t, waitTimeout, "the clock shows less than five minutes", func() bool { return w.shownSeconds(b) <= 290 })
+		if got := w.shownSeconds(b); got < 230 {
 			t.Errorf("the clock shows %d seconds, want at least 230", got)
 		}
 		b.waitFor("#say", "Five minutes left at this price.", nil)
 		b.checkConsole()
 	})
 	t.Run("paid_while_offline", func(t *testing.T) {
-		s := newThanksPage(t)
-		b, w := begin(t, s)
-		b.block("*://*:*/invoice/*/live*") // an open stream survives offline emulation, which affects new requests only
+		s := newSuccessPage(t)
+		b, w := openTab(t, s)
+		b.blockURLs("*://*:*/invoice/*/live*") // an open stream survives offline emulation, which affects new requests only
 		w.visit(b)
-		b.offline(true)
+		b.setOffline(true)
 		w.shop().simulate(idOf(w.page), api.SimulateExact, api.SimulateConfirm)
-		w.shop().status(idOf(w.page), api.StatusPaid, waitTimeout)
+		w.shop().waitStatus(idOf(w.page), api.StatusPaid, waitTimeout)
 		if got := get(b, chromedp.Evaluate[string](`fetch(live.dataset.self).then(() => "online", () => "offline")`, chromedp.EvalAwaitPromise)); got != "offline" {
 			t.Fatalf("the tab is %s", got)
 		}
 		if got := b.text("#st"); got != "Waiting for your payment" {
 			t.Errorf("an offline page shows %q", got)
 		}
-		b.offline(false)
+		b.setOffline(false)
 		s.checkVisitedOnce(b)
 	})
 	t.Run("paid_without_a_stream", func(t *testing.T) {
-		s := newThanksPage(t)
-		b, w := begin(t, s)
-		b.block("*://*:*/invoice/*/live*")
+		s := newSuccessPage(t)
+		b, w := openTab(t, s)
+		b.blockURLs("*://*:*/invoice/*/live*")
 		w.visit(b)
 		w.shop().simulate(idOf(w.page), api.SimulateExact, api.SimulateConfirm)
 		s.checkVisitedOnce(b)
 	})
 	t.Run("stays_after_the_button", func(t *testing.T) {
-		s := newThanksPage(t)
+		s := newSuccessPage(t)
 		b, w := open(t, screens[0]), &backgroundTab{site.in(t), s}
 		b.addInitScript(manualSeconds)
 		w.visit(b)
@@ -162,7 +162,7 @@ func TestFrozen_tab_updates_afterwards(t *testing.T) {
 // backgroundTab is a payment with a success page that counts visits.
 type backgroundTab struct {
 	*demoSite
-	thanks *thanksPage
+	thanks *successPage
 }
 
 func (w *backgroundTab) visit(b *tab) {
@@ -174,7 +174,7 @@ func (w *backgroundTab) visit(b *tab) {
 // freeze freezes the tab, and returns when it is frozen.
 func (b *tab) freeze() {
 	b.t.Helper()
-	b.lifecycle(page.SetWebLifecycleStateStateFrozen)
+	b.setLifecycle(page.SetWebLifecycleStateStateFrozen)
 	until(b.t, waitTimeout, "the tab is frozen", func() bool { return get(b, chromedp.Evaluate[bool](`!!window.frozen`)) })
 }
 
@@ -187,8 +187,8 @@ func (w *backgroundTab) advance(seconds int64) {
 	}
 }
 
-// clock returns the number of seconds that the page's clock shows.
-func (w *backgroundTab) clock(b *tab) int {
+// shownSeconds returns the number of seconds that the page's clock shows.
+func (w *backgroundTab) shownSeconds(b *tab) int {
 	b.t.Helper()
 	minutes, seconds, found := strings.Cut(b.text("#clock"), ":")
 	m, err := strconv.Atoi(minutes)
@@ -199,16 +199,16 @@ func (w *backgroundTab) clock(b *tab) int {
 	return 60*m + s
 }
 
-// offline switches the tab's network off or on.
-func (b *tab) offline(is bool) {
+// setOffline switches the tab's network off or on.
+func (b *tab) setOffline(enabled bool) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, network.Enable, network.EnableParams{})
 	b.check(err)
 	_, err = chromedp.Call(b.ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
-		MatchedNetworkConditions: []*network.Conditions{{Offline: is, DownloadThroughput: -1, UploadThroughput: -1}},
+		MatchedNetworkConditions: []*network.Conditions{{Offline: enabled, DownloadThroughput: -1, UploadThroughput: -1}},
 	})
 	b.check(err)
-	_, err = chromedp.Call(b.ctx, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: is, DownloadThroughput: -1, UploadThroughput: -1})
+	_, err = chromedp.Call(b.ctx, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: enabled, DownloadThroughput: -1, UploadThroughput: -1})
 	b.check(err)
 }
 

@@ -29,9 +29,9 @@ import (
 	"chequer/internal/wire"
 )
 
-// timed is the service with storage, simnet and watcher, on a clock that the test sets. The program
+// clockedService is the service with storage, simnet and watcher, on a clock that the test sets. The program
 // itself uses the machine's clock.
-type timed struct {
+type clockedService struct {
 	t        *testing.T
 	store    *storage.Storage
 	net      *simnet.Network
@@ -42,53 +42,53 @@ type timed struct {
 	clock    *clocktest.Clock
 }
 
-func openTimed(t *testing.T) *timed {
+func newClockedService(t *testing.T) *clockedService {
 	t.Helper()
-	s := &timed{t: t, store: storagetest.SQLite(t), clock: clocktest.At(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC))}
-	s.net = simnet.New(s.store, s.clock.Now)
+	service := &clockedService{t: t, store: storagetest.SQLite(t), clock: clocktest.At(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC))}
+	service.net = simnet.New(service.store, service.clock.Now)
 	fixed, err := rates.ParseFixed("BTC-EUR=80000,EUR-USD=1.08", "fixed")
-	s.must(err)
+	service.must(err)
 	log := slog.New(slog.DiscardHandler)
-	s.invoices = invoice.NewService(invoice.Config{
-		Storage: s.store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}},
-		Rates: func() invoice.Rates { return fixed }, Now: s.clock.Now, NewID: rand.Text, Encode: wire.Event, Log: log,
+	service.invoices = invoice.NewService(invoice.Config{
+		Storage: service.store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {service.net}},
+		Rates: func() invoice.Rates { return fixed }, Now: service.clock.Now, NewID: rand.Text, Encode: wire.Event, Log: log,
 	})
-	merchants := merchant.NewService(s.store, s.clock.Now, func(length int) string { return strings.Repeat(rand.Text(), 2)[:length] })
-	s.api = server.New(server.Config{
-		Invoices: s.invoices, Merchants: merchants, Nonces: s.store, Simnet: s.net, Proofs: s.proofs(),
-		BaseURL: "http://shop.example", Prices: merchant.NewPrices(nil, "1000000"), Limits: server.Limits{PerKey: 20, PerAddress: 10}, Now: s.clock.Now, Log: log,
+	merchants := merchant.NewService(service.store, service.clock.Now, func(length int) string { return strings.Repeat(rand.Text(), 2)[:length] })
+	service.api = server.New(server.Config{
+		Invoices: service.invoices, Merchants: merchants, Nonces: service.store, Simnet: service.net, Proofs: service.proofs(),
+		BaseURL: "http://shop.example", Prices: merchant.NewPrices(nil, "1000000"), Limits: server.Limits{PerKey: 20, PerAddress: 10}, Now: service.clock.Now, Log: log,
 	})
 	m, err := merchants.First(t.Context(), "Shop")
-	s.must(err)
+	service.must(err)
 	secret, key, err := keys.NewTestKey(rand.Reader, keys.BTC)
-	s.must(err)
-	s.must(s.store.CreateWallet(t.Context(), merchant.Wallet{
+	service.must(err)
+	service.must(service.store.CreateWallet(t.Context(), merchant.Wallet{
 		ID: "wlt_1", MerchantID: m.ID, Mode: merchant.Test, Asset: string(keys.BTC),
-		Key: key.String(), Counter: key.Fingerprint(), Secret: secret, CreatedAt: s.clock.Now(),
+		Key: key.String(), Counter: key.Fingerprint(), Secret: secret, CreatedAt: service.clock.Now(),
 	}))
-	s.key, err = merchants.CreateKey(t.Context(), m.ID, merchant.Test, merchant.AllScopes, "")
-	s.must(err)
-	s.watcher = s.watch("first")
-	s.scan()
-	return s
+	service.key, err = merchants.CreateKey(t.Context(), m.ID, merchant.Test, merchant.AllScopes, "")
+	service.must(err)
+	service.watcher = service.newWatcher("first")
+	service.scan()
+	return service
 }
 
 // proofs returns a keyring with a signing key.
-func (s *timed) proofs() *proof.Keyring {
+func (s *clockedService) proofs() *proof.Keyring {
 	keys := proof.NewKeyring(s.store, s.clock.Now)
 	s.must(keys.Ensure(s.t.Context()))
 	return keys
 }
 
-// watch returns a watcher that acts as another process with the given lease holder.
-func (s *timed) watch(holder string) *watcher.Watcher {
+// newWatcher returns a watcher that acts as another process with the given lease holder.
+func (s *clockedService) newWatcher(holder string) *watcher.Watcher {
 	return watcher.New(watcher.Config{
 		Network: s.net, Storage: s.store, Observer: s.invoices, Holder: holder, Every: time.Second,
 		Now: s.clock.Now, Log: slog.New(slog.DiscardHandler),
 	})
 }
 
-func (s *timed) must(err error) {
+func (s *clockedService) must(err error) {
 	s.t.Helper()
 	if err != nil {
 		s.t.Fatal(err)
@@ -96,21 +96,21 @@ func (s *timed) must(err error) {
 }
 
 // scan runs one step of the watcher, and then of the expirer.
-func (s *timed) scan() {
+func (s *clockedService) scan() {
 	s.t.Helper()
 	_, err := s.watcher.Step(s.t.Context())
 	s.must(err)
 	s.expire()
 }
 
-func (s *timed) expire() {
+func (s *clockedService) expire() {
 	s.t.Helper()
 	_, err := s.invoices.Expire(s.t.Context(), 100)
 	s.must(err)
 }
 
 // shop returns a client of the API that uses the service's clock.
-func (s *timed) shop() shop {
+func (s *clockedService) shop() shop {
 	s.t.Helper()
 	c, err := client.New(client.Config{
 		BaseURL: "http://shop.example", Key: s.key.Key, Secret: s.key.Secret, Transport: client.InProcess(s.api), Now: s.clock.Now,
@@ -120,7 +120,7 @@ func (s *timed) shop() shop {
 }
 
 // pay sends the amount due of an invoice and returns the transaction.
-func (s *timed) pay(id string) string {
+func (s *clockedService) pay(id string) string {
 	s.t.Helper()
 	inv, err := s.invoices.Invoice(s.t.Context(), id)
 	s.must(err)
@@ -132,7 +132,7 @@ func (s *timed) pay(id string) string {
 }
 
 // checkStatus fails if an invoice has another status or any exception.
-func (s *timed) checkStatus(id string, want invoice.Status) {
+func (s *clockedService) checkStatus(id string, want invoice.Status) {
 	s.t.Helper()
 	inv, err := s.invoices.Invoice(s.t.Context(), id)
 	s.must(err)
@@ -146,76 +146,76 @@ func (s *timed) checkStatus(id string, want invoice.Status) {
 // been scanned.
 func TestClock_stepping_forward_expires_no_invoice_early(t *testing.T) {
 	t.Parallel()
-	s := openTimed(t)
-	shop := s.shop()
+	service := newClockedService(t)
+	shop := service.shop()
 	unpaid, seen, unseen := shop.createInvoice(), shop.createInvoice(), shop.createInvoice()
-	txs := []string{s.pay(seen)}
-	s.scan()
-	txs = append(txs, s.pay(unseen))
+	txs := []string{service.pay(seen)}
+	service.scan()
+	txs = append(txs, service.pay(unseen))
 
-	s.clock.Pass(time.Hour)
-	s.expire()
-	s.checkStatus(unpaid, invoice.Created)
-	s.checkStatus(seen, invoice.Pending)
-	s.checkStatus(unseen, invoice.Created)
-	if left := shop.invoice(unpaid).SecondsLeft; left > 0 {
-		t.Errorf("SecondsLeft = %d, want at most 0", left)
+	service.clock.Pass(time.Hour)
+	service.expire()
+	service.checkStatus(unpaid, invoice.Created)
+	service.checkStatus(seen, invoice.Pending)
+	service.checkStatus(unseen, invoice.Created)
+	if seconds := shop.invoice(unpaid).SecondsLeft; seconds > 0 {
+		t.Errorf("SecondsLeft = %d, want at most 0", seconds)
 	}
-	s.scan()
-	s.checkStatus(seen, invoice.Pending)
-	s.checkStatus(unseen, invoice.Pending)
-	s.clock.Pass(time.Minute) // invoices that could not expire immediately are checked again within a minute
-	s.scan()
-	s.checkStatus(unpaid, invoice.Expired)
-	s.must(s.net.Confirm(t.Context(), txs))
-	s.scan()
-	s.checkStatus(seen, invoice.Paid)
-	s.checkStatus(unseen, invoice.Paid)
+	service.scan()
+	service.checkStatus(seen, invoice.Pending)
+	service.checkStatus(unseen, invoice.Pending)
+	service.clock.Pass(time.Minute) // invoices that could not expire immediately are checked again within a minute
+	service.scan()
+	service.checkStatus(unpaid, invoice.Expired)
+	service.must(service.net.Confirm(t.Context(), txs))
+	service.scan()
+	service.checkStatus(seen, invoice.Paid)
+	service.checkStatus(unseen, invoice.Paid)
 
 	later := shop.createInvoice()
-	s.scan()
-	s.checkStatus(later, invoice.Created)
+	service.scan()
+	service.checkStatus(later, invoice.Created)
 }
 
 // TestClock_stepping_back_keeps_invoices moves the clock an hour back. Open invoices stay open, and
 // ended invoices stay ended. New invoices can be created and paid, and waiting callers get the changes.
 func TestClock_stepping_back_keeps_invoices(t *testing.T) {
 	t.Parallel()
-	s := openTimed(t)
-	shop := s.shop()
-	open, ended, paid := shop.createInvoice(), shop.createInvoice(), shop.createInvoice()
-	s.must(s.net.Confirm(t.Context(), []string{s.pay(paid)}))
-	s.clock.Pass(14 * time.Minute)
-	s.scan()
-	_, err := s.invoices.Cancel(t.Context(), ended, 0)
-	s.must(err)
+	service := newClockedService(t)
+	shop := service.shop()
+	open, expired, paid := shop.createInvoice(), shop.createInvoice(), shop.createInvoice()
+	service.must(service.net.Confirm(t.Context(), []string{service.pay(paid)}))
+	service.clock.Pass(14 * time.Minute)
+	service.scan()
+	_, err := service.invoices.Cancel(t.Context(), expired, 0)
+	service.must(err)
 
-	s.clock.Pass(-time.Hour)
-	s.scan()
-	s.checkStatus(open, invoice.Created)
-	s.checkStatus(ended, invoice.Declined)
-	s.checkStatus(paid, invoice.Paid)
+	service.clock.Pass(-time.Hour)
+	service.scan()
+	service.checkStatus(open, invoice.Created)
+	service.checkStatus(expired, invoice.Declined)
+	service.checkStatus(paid, invoice.Paid)
 	later := shop.createInvoice()
-	s.scan()
-	s.checkStatus(later, invoice.Created)
+	service.scan()
+	service.checkStatus(later, invoice.Created)
 	status := shop.nextStatus(later)
-	tx := s.pay(later)
-	s.scan()
-	s.checkStatus(later, invoice.Pending)
+	tx := service.pay(later)
+	service.scan()
+	service.checkStatus(later, invoice.Pending)
 	if got := <-status; got != api.StatusPending {
 		t.Errorf("the waiting caller got %q", got)
 	}
-	s.must(s.net.Confirm(t.Context(), []string{tx}))
-	s.scan()
-	s.checkStatus(later, invoice.Paid)
+	service.must(service.net.Confirm(t.Context(), []string{tx}))
+	service.scan()
+	service.checkStatus(later, invoice.Paid)
 
-	s.clock.Pass(time.Hour) // the clock is correct again
-	s.scan()
-	s.checkStatus(open, invoice.Created)
-	s.checkStatus(later, invoice.Paid)
-	s.must(s.net.Confirm(t.Context(), []string{s.pay(open)}))
-	s.scan()
-	s.checkStatus(open, invoice.Paid)
+	service.clock.Pass(time.Hour) // the clock is correct again
+	service.scan()
+	service.checkStatus(open, invoice.Created)
+	service.checkStatus(later, invoice.Paid)
+	service.must(service.net.Confirm(t.Context(), []string{service.pay(open)}))
+	service.scan()
+	service.checkStatus(open, invoice.Paid)
 }
 
 // TestSignatures_when_the_clock_steps signs with the correct time while the server's clock is an hour
@@ -223,28 +223,28 @@ func TestClock_stepping_back_keeps_invoices(t *testing.T) {
 // nonce stays valid only once.
 func TestSignatures_when_the_clock_steps(t *testing.T) {
 	t.Parallel()
-	for _, by := range []time.Duration{time.Hour, -time.Hour} {
-		t.Run(by.String(), func(t *testing.T) {
+	for _, shift := range []time.Duration{time.Hour, -time.Hour} {
+		t.Run(shift.String(), func(t *testing.T) {
 			t.Parallel()
-			s := openTimed(t)
-			right := s.clock.Now()
+			service := newClockedService(t)
+			right := service.clock.Now()
 			call := func(nonce string) string {
 				t.Helper()
 				body := []byte(`{"amount":12.50,"fiat_currency":"EUR"}`)
 				request, err := http.NewRequest(http.MethodPost, "http://shop.example"+api.PathInvoiceNew, bytes.NewReader(body))
-				s.must(err)
+				service.must(err)
 				signed := signature.Request{
 					Timestamp: strconv.FormatInt(right.Unix(), 10), Nonce: nonce,
 					Method: request.Method, Target: request.URL.RequestURI(), Body: body,
 				}
 				for name, value := range map[string]string{
-					"Content-Type": "application/json", api.HeaderKey: s.key.Key, api.HeaderTimestamp: signed.Timestamp,
-					api.HeaderNonce: nonce, api.HeaderSignature: signature.Sign(s.key.Secret, signed.Message()),
+					"Content-Type": "application/json", api.HeaderKey: service.key.Key, api.HeaderTimestamp: signed.Timestamp,
+					api.HeaderNonce: nonce, api.HeaderSignature: signature.Sign(service.key.Secret, signed.Message()),
 				} {
 					request.Header.Set(name, value)
 				}
-				resp, err := client.InProcess(s.api).RoundTrip(request)
-				s.must(err)
+				resp, err := client.InProcess(service.api).RoundTrip(request)
+				service.must(err)
 				return fmt.Sprint(resp.StatusCode, " ", resp.Header.Get(api.HeaderErrorCode))
 			}
 			const first, second = "aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb"
@@ -254,12 +254,12 @@ func TestSignatures_when_the_clock_steps(t *testing.T) {
 			}{
 				{0, first, "200 "},
 				{0, first, "403 bad_nonce_header"},
-				{by, second, "403 bad_timestamp_header"},
+				{shift, second, "403 bad_timestamp_header"},
 				{0, first, "403 bad_timestamp_header"},
-				{-by, second, "200 "},
+				{-shift, second, "200 "},
 				{0, first, "403 bad_nonce_header"},
 			} {
-				s.clock.Pass(row.step)
+				service.clock.Pass(row.step)
 				if got := call(row.nonce); got != row.want {
 					t.Errorf("after a step of %s: got %q, want %q", row.step, got, row.want)
 				}

@@ -12,7 +12,7 @@ import (
 // before the creation is attributed to a wrong clock.
 func TestPayment_after_the_clock_steps_back(t *testing.T) {
 	t.Parallel()
-	s := openTimed(t)
+	s := newClockedService(t)
 	id := s.shop().createInvoice()
 	s.clock.Pass(-time.Hour)
 	s.scan()
@@ -28,7 +28,7 @@ func TestPayment_after_the_clock_steps_back(t *testing.T) {
 // time. The invoice must not expire immediately.
 func TestOrder_right_after_the_clock_steps_back(t *testing.T) {
 	t.Parallel()
-	s := openTimed(t)
+	s := newClockedService(t)
 	shop := s.shop()
 	s.clock.Pass(-time.Hour)
 	id := shop.createInvoice()
@@ -46,10 +46,10 @@ func TestOrder_right_after_the_clock_steps_back(t *testing.T) {
 // the network within the duration of a lease.
 func TestLease_after_the_clock_steps_back(t *testing.T) {
 	t.Parallel()
-	s := openTimed(t)
+	s := newClockedService(t)
 	id := s.shop().createInvoice()
 	s.clock.Pass(-time.Hour)
-	s.watcher = s.watch("second")
+	s.watcher = s.newWatcher("second")
 	s.pay(id)
 	for range 20 {
 		s.clock.Pass(time.Second)

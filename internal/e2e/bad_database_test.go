@@ -31,19 +31,19 @@ type refusal struct {
 	body        api.Error
 }
 
-// crowd is a number of clients that create invoices without pause, and the responses that they got.
-type crowd struct {
+// creators are clients that create invoices without pause, and the responses that they received.
+type creators struct {
 	t   *testing.T
 	url string
 	key merchant.Key
 
 	mu       sync.Mutex
-	answered []api.Invoice
-	refused  []refusal
+	created  []api.Invoice
+	refusals []refusal
 }
 
 // createInvoices starts the given number of clients, which create invoices until stop is called.
-func (c *crowd) createInvoices(clients int) (stop func()) {
+func (c *creators) createInvoices(clients int) (stop func()) {
 	ctx, cancel := context.WithCancel(c.t.Context())
 	var group sync.WaitGroup
 	for range clients {
@@ -59,7 +59,7 @@ func (c *crowd) createInvoices(clients int) (stop func()) {
 }
 
 // createInvoice creates one invoice and records the response.
-func (c *crowd) createInvoice() {
+func (c *creators) createInvoice() {
 	body := []byte(`{"amount":12.50,"fiat_currency":"EUR"}`)
 	r, err := http.NewRequest(http.MethodPost, c.url+api.PathInvoiceNew, bytes.NewReader(body))
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *crowd) createInvoice() {
 		if err := json.Unmarshal(text, &r.body); err != nil {
 			c.t.Errorf("%s with the body %q", resp.Status, text)
 		}
-		c.refused = append(c.refused, r)
+		c.refusals = append(c.refusals, r)
 		return
 	}
 	var inv api.Invoice
@@ -95,22 +95,22 @@ func (c *crowd) createInvoice() {
 		c.t.Errorf("a request for an invoice returns %q", text)
 		return
 	}
-	c.answered = append(c.answered, inv)
+	c.created = append(c.created, inv)
 }
 
 // count returns the numbers of created invoices and of refused requests.
-func (c *crowd) count() (answered, refused int) {
+func (c *creators) count() (created, refusals int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.answered), len(c.refused)
+	return len(c.created), len(c.refusals)
 }
 
 // checkInvoices fails if a created invoice is missing or shares an address with another.
-func (c *crowd) checkInvoices() {
+func (c *creators) checkInvoices() {
 	c.t.Helper()
-	(&process{t: c.t, url: c.url}).checkAnswered(c.answered)
+	(&process{t: c.t, url: c.url}).checkAnswered(c.created)
 	owner := map[string]string{}
-	for _, inv := range c.answered {
+	for _, inv := range c.created {
 		for _, a := range inv.Addresses {
 			if other, twice := owner[a.Address]; twice && other != inv.ForeignID {
 				c.t.Errorf("invoices %s and %s share %s", other, inv.ForeignID, a.Address)
@@ -120,8 +120,8 @@ func (c *crowd) checkInvoices() {
 	}
 }
 
-// file opens the database of a program.
-func file(t *testing.T, folder string) *sql.DB {
+// openDatabase opens the database of a program.
+func openDatabase(t *testing.T, folder string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(folder, "chequer.db"))
 	if err != nil {
@@ -132,8 +132,8 @@ func file(t *testing.T, folder string) *sql.DB {
 	return db
 }
 
-// run executes statements on a database.
-func run(t *testing.T, db *sql.DB, statements ...string) {
+// execute executes statements on a database.
+func execute(t *testing.T, db *sql.DB, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
@@ -142,14 +142,14 @@ func run(t *testing.T, db *sql.DB, statements ...string) {
 	}
 }
 
-// checkDatabase fails if a database is damaged, or has fewer invoices than least.
-func checkDatabase(t *testing.T, db *sql.DB, least int) {
+// checkDatabase fails if a database is damaged, or has fewer invoices than minInvoices.
+func checkDatabase(t *testing.T, db *sql.DB, minInvoices int) {
 	t.Helper()
-	var says string
+	var integrity string
 	var invoices int
-	err := errors.Join(db.QueryRow("PRAGMA integrity_check").Scan(&says), db.QueryRow("SELECT COUNT(*) FROM invoices").Scan(&invoices))
-	if err != nil || says != "ok" || invoices < least {
-		t.Errorf("integrity_check is %q, with %d invoices, want at least %d: %v", says, invoices, least, err)
+	err := errors.Join(db.QueryRow("PRAGMA integrity_check").Scan(&integrity), db.QueryRow("SELECT COUNT(*) FROM invoices").Scan(&invoices))
+	if err != nil || integrity != "ok" || invoices < minInvoices {
+		t.Errorf("integrity_check is %q, with %d invoices, want at least %d: %v", integrity, invoices, minInvoices, err)
 	}
 }
 
@@ -161,45 +161,45 @@ func TestDatabase_locked_by_another_process(t *testing.T) {
 	p := &process{t: t, url: "http://" + listen, environ: append(os.Environ(),
 		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+folder, "CHEQUER_RATE_LIMIT=off")}
 	p.demo()
-	c := &crowd{t: t, url: p.url, key: p.key}
+	creators := &creators{t: t, url: p.url, key: p.key}
 	shop := newShop(t, p.url, p.key)
 	id := shop.createInvoice()
-	stop := c.createInvoices(8)
-	until(t, waitTimeout, "creations are answered", func() bool { n, _ := c.count(); return n >= 20 })
+	stop := creators.createInvoices(8)
+	until(t, waitTimeout, "creations are answered", func() bool { n, _ := creators.count(); return n >= 20 })
 
-	db := file(t, folder)
-	run(t, db, "PRAGMA busy_timeout = 10000", "BEGIN IMMEDIATE")
+	db := openDatabase(t, folder)
+	execute(t, db, "PRAGMA busy_timeout = 10000", "BEGIN IMMEDIATE")
 	locked := time.Now()
 	var slowest time.Duration
 	pages := 0
 	until(t, 10*time.Second, "eight seconds have passed", func() bool {
-		asked := time.Now()
-		read(t, p.url+"/invoice/"+id, http.StatusOK)
+		requestedAt := time.Now()
+		readPage(t, p.url+"/invoice/"+id, http.StatusOK)
 		if got := shop.invoice(id).Status; got != api.StatusCreated {
 			t.Errorf("the invoice is %s", got)
 		}
-		slowest = max(slowest, time.Since(asked))
+		slowest = max(slowest, time.Since(requestedAt))
 		pages++
 		return time.Since(locked) > 8*time.Second
 	})
-	during, _ := c.count()
-	run(t, db, "ROLLBACK")
-	until(t, 5*time.Second, "creations are answered again", func() bool { n, _ := c.count(); return n > during+20 })
+	during, _ := creators.count()
+	execute(t, db, "ROLLBACK")
+	until(t, 5*time.Second, "creations are answered again", func() bool { n, _ := creators.count(); return n > during+20 })
 	stop()
 
 	if slowest > 2*time.Second {
 		t.Errorf("a page took %s while the database was locked", slowest)
 	}
-	for _, r := range c.refused {
+	for _, r := range creators.refusals {
 		if r.status != http.StatusServiceUnavailable || r.retry == "" {
 			t.Errorf("a request for an invoice is refused with %+v", r)
 		}
 	}
-	c.checkInvoices()
+	creators.checkInvoices()
 	shop.simulate(id, api.SimulateExact, api.SimulateConfirm)
-	shop.status(id, api.StatusPaid, waitTimeout)
-	checkDatabase(t, db, len(c.answered))
-	t.Logf("%d pages, the slowest in %s; %d invoices created, %d refused", pages, slowest, len(c.answered), len(c.refused))
+	shop.waitStatus(id, api.StatusPaid, waitTimeout)
+	checkDatabase(t, db, len(creators.created))
+	t.Logf("%d pages, the slowest in %s; %d invoices created, %d refused", pages, slowest, len(creators.created), len(creators.refusals))
 }
 
 // smallDisk returns a folder on a small file system of its own. If it cannot be mounted the test is
@@ -207,24 +207,24 @@ func TestDatabase_locked_by_another_process(t *testing.T) {
 func smallDisk(t *testing.T, size string) string {
 	t.Helper()
 	folder := t.TempDir()
-	out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", folder).CombinedOutput()
+	output, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", folder).CombinedOutput()
 	switch {
 	case err == nil:
 	case os.Getuid() == 0:
-		programtest.Missing(t, "mount: %v: %s", err, out)
+		programtest.Missing(t, "mount: %v: %s", err, output)
 	default:
 		t.Skip("a small file system cannot be mounted here")
 	}
 	t.Cleanup(func() {
-		if out, err := exec.Command("umount", folder).CombinedOutput(); err != nil {
-			t.Errorf("umount: %v: %s", err, out)
+		if output, err := exec.Command("umount", folder).CombinedOutput(); err != nil {
+			t.Errorf("umount: %v: %s", err, output)
 		}
 	})
 	return folder
 }
 
-// fill appends to a file until its file system is full.
-func fill(t *testing.T, path string) {
+// fillDisk appends to a file until its file system is full.
+func fillDisk(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -242,8 +242,8 @@ func fill(t *testing.T, path string) {
 	}
 }
 
-// status returns the status of a response.
-func status(t *testing.T, url string) int {
+// requestStatus requests an address, and returns the status of the response.
+func requestStatus(t *testing.T, url string) int {
 	t.Helper()
 	answer, err := http.Get(url)
 	if err != nil {
@@ -260,31 +260,31 @@ func TestFull_disk_loses_no_invoice(t *testing.T) {
 	folder := smallDisk(t, "24m")
 	settings := settings(t, "CHEQUER_RATE_LIMIT=off", "CHEQUER_DATABASE_URL=sqlite:"+filepath.Join(folder, "chequer.db"))
 	settings.DataDir = folder
-	p := start(t, settings, app.Options{Demo: true})
-	c := &crowd{t: t, url: p.url, key: p.key}
-	shop := newShop(t, p.url, p.key)
+	program := start(t, settings, app.Options{Demo: true})
+	creators := &creators{t: t, url: program.url, key: program.key}
+	shop := newShop(t, program.url, program.key)
 	id := shop.createInvoice()
-	stop := c.createInvoices(4)
-	until(t, waitTimeout, "creations are answered", func() bool { n, _ := c.count(); return n >= 20 })
+	stop := creators.createInvoices(4)
+	until(t, waitTimeout, "creations are answered", func() bool { n, _ := creators.count(); return n >= 20 })
 
 	ballast := filepath.Join(folder, "ballast")
 	until(t, waitTimeout, "creations are refused", func() bool {
-		fill(t, ballast)
-		_, refused := c.count()
-		return refused >= 20
+		fillDisk(t, ballast)
+		_, refusals := creators.count()
+		return refusals >= 20
 	})
-	read(t, p.url+"/invoice/"+id, http.StatusOK)
+	readPage(t, program.url+"/invoice/"+id, http.StatusOK)
 	if got := shop.invoice(id).Status; got != api.StatusCreated {
 		t.Errorf("the invoice is %s", got)
 	}
 	until(t, waitTimeout, "the program is not ready", func() bool {
-		fill(t, ballast)
-		return status(t, p.url+"/readyz") == http.StatusServiceUnavailable
+		fillDisk(t, ballast)
+		return requestStatus(t, program.url+"/readyz") == http.StatusServiceUnavailable
 	})
 	stop()
-	c.checkInvoices()
-	full, refused := c.count()
-	for _, r := range c.refused {
+	creators.checkInvoices()
+	full, refusals := creators.count()
+	for _, r := range creators.refusals {
 		want := refusal{status: r.status, code: r.code, retry: r.retry, body: api.Error{
 			StatusCode: r.status, Error: http.StatusText(r.status), Message: r.body.Message,
 		}}
@@ -296,13 +296,13 @@ func TestFull_disk_loses_no_invoice(t *testing.T) {
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
-	stop = c.createInvoices(4)
-	until(t, 10*time.Second, "creations are answered again", func() bool { n, _ := c.count(); return n >= full+20 })
+	stop = creators.createInvoices(4)
+	until(t, 10*time.Second, "creations are answered again", func() bool { n, _ := creators.count(); return n >= full+20 })
 	stop()
-	until(t, waitTimeout, "the program is ready", func() bool { return status(t, p.url+"/readyz") == http.StatusOK })
-	c.checkInvoices()
+	until(t, waitTimeout, "the program is ready", func() bool { return requestStatus(t, program.url+"/readyz") == http.StatusOK })
+	creators.checkInvoices()
 	shop.simulate(id, api.SimulateExact, api.SimulateConfirm)
-	shop.status(id, api.StatusPaid, waitTimeout)
-	checkDatabase(t, file(t, folder), len(c.answered))
-	t.Logf("%d invoices created while the disk filled, %d refused, the first with %+v", full, refused, c.refused[0])
+	shop.waitStatus(id, api.StatusPaid, waitTimeout)
+	checkDatabase(t, openDatabase(t, folder), len(creators.created))
+	t.Logf("%d invoices created while the disk filled, %d refused, the first with %+v", full, refusals, creators.refusals[0])
 }

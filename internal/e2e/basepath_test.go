@@ -48,7 +48,7 @@ func TestLinks_keep_the_public_address(t *testing.T) {
 // the public address.
 func (c *crawler) checkAPI(p *program) {
 	c.t.Helper()
-	merchant := shopVia(c.t, c.inside(c.path("")), p.key, c.http.Transport)
+	merchant := shopVia(c.t, c.target(c.path("")), p.key, c.http.Transport)
 	id := merchant.createInvoice()
 	merchant.simulate(id, api.SimulateExact)
 	if got := merchant.invoice(id).Status; got != api.StatusPending {
@@ -78,16 +78,16 @@ func TestPage_works_below_a_base_path(t *testing.T) {
 	merchant := newShop(t, c.BaseURL, p.key)
 	for _, s := range []screen{screens[0], screens[2]} {
 		t.Run(s.name, func(t *testing.T) {
-			b := open(t, s)
-			page := b.createInvoice(c.BaseURL, "12,50")
+			tab := open(t, s)
+			page := tab.createInvoice(c.BaseURL, "12,50")
 			if !strings.HasPrefix(page, c.BaseURL+"/invoice/") {
 				t.Errorf("the form led to %s", page)
 			}
 			merchant.simulate(idOf(page), api.SimulateExact)
-			b.waitFor("#st", "Payment seen", b.reload(s, page))
-			b.send("#sim-confirm")
-			b.waitFor("#st", "Paid", b.reload(s, page))
-			b.checkConsole()
+			tab.waitFor("#st", "Payment seen", tab.reloader(s, page))
+			tab.send("#sim-confirm")
+			tab.waitFor("#st", "Paid", tab.reloader(s, page))
+			tab.checkConsole()
 		})
 	}
 }

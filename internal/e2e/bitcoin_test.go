@@ -20,7 +20,7 @@ import (
 // for test networks.
 const tpub = "vpub5Y6cjg78GGuNLsaPhmYsiw4gYX3HoQiRBiSwDaBXKUafCt9bNwWQiitDk5VZ5BVxYnQdwoTyXSs2JHRPAgjAvtbBrf8ZhDYe2jWAqvZVnsc"
 
-// coin is a source of real blocks.
+// coin is a kind of node that makes real blocks, and how the program is connected to it.
 type coin struct {
 	name     string
 	kind     keys.Kind
@@ -114,13 +114,13 @@ func (p *process) health() (health, bool) {
 		return health{}, false
 	}
 	defer response.Body.Close()
-	var all struct {
+	var answer struct {
 		Networks []health
 	}
-	if err := json.NewDecoder(response.Body).Decode(&all); err != nil {
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
 		p.t.Fatal(err)
 	}
-	for _, h := range all.Networks {
+	for _, h := range answer.Networks {
 		if h.Watched {
 			return h, true
 		}
@@ -162,53 +162,53 @@ func (c coin) output(t *testing.T, n *bitcointest.Node, r api.Resource, amount s
 // TestReal_coins_pay_an_invoice does what a shopper does, with real nodes: the storefront, the page, a transaction
 // that the open page shows, a block, and the invoice is paid.
 func TestReal_coins_pay_an_invoice(t *testing.T) {
-	for _, c := range coins {
-		t.Run(c.name, func(t *testing.T) {
+	for _, coin := range coins {
+		t.Run(coin.name, func(t *testing.T) {
 			t.Parallel()
-			n := c.start(t)
-			p, key := shopOn(t, c, n)
-			s := newShop(t, p.url, key)
-			b := open(t, screens[0])
-			id := idOf(b.createInvoice(p.url, "12,50"))
-			b.mark()
-			r := s.invoice(id)
-			b.picture(screens[0], "real_"+c.name+"_waiting")
+			node := coin.start(t)
+			process, key := shopOn(t, coin, node)
+			shop := newShop(t, process.url, key)
+			tab := open(t, screens[0])
+			id := idOf(tab.createInvoice(process.url, "12,50"))
+			tab.markPage()
+			r := shop.invoice(id)
+			tab.picture(screens[0], "real_"+coin.name+"_waiting")
 
-			// First a part: the page asks for the rest, to the same address.
-			c.pay(t, n, r, c.part)
+			// After a partial payment the page asks for the rest, to the same address.
+			coin.pay(t, node, r, coin.part)
 			sent := time.Now()
-			b.waitFor("#st", "Part of it arrived", nil)
+			tab.waitFor("#st", "Part of it arrived", nil)
 			t.Logf("seen on the open page %d ms after it was sent", time.Since(sent).Milliseconds())
-			r = s.invoice(id)
-			if code, link := b.decode(".qr svg"), r.PaymentMethods[0].PaymentURI; lowerAddress(code) != link {
+			r = shop.invoice(id)
+			if code, link := tab.decode(".qr svg"), r.PaymentMethods[0].PaymentURI; lowerAddress(code) != link {
 				t.Errorf("the code contains %q, want the rest %q", code, link)
 			}
-			b.picture(screens[0], "real_"+c.name+"_partial")
-			c.pay(t, n, r, r.PaymentMethods[0].DueAmount)
-			b.waitFor("#st", "Payment seen", nil)
-			if got := b.text("#live"); !strings.Contains(got, "0 of ") {
+			tab.picture(screens[0], "real_"+coin.name+"_partial")
+			coin.pay(t, node, r, r.PaymentMethods[0].DueAmount)
+			tab.waitFor("#st", "Payment seen", nil)
+			if got := tab.text("#live"); !strings.Contains(got, "0 of ") {
 				t.Errorf("the page shows no confirmations: %s", got)
 			}
-			b.picture(screens[0], "real_"+c.name+"_seen")
+			tab.picture(screens[0], "real_"+coin.name+"_seen")
 
-			n.Mine(t, n.Waiting(t)...)
-			if c.kind == keys.LTC {
-				n.MineBlocks(t, 3)
+			node.Mine(t, node.Waiting(t)...)
+			if coin.kind == keys.LTC {
+				node.MineBlocks(t, 3)
 			}
 			mined := time.Now()
-			b.waitFor("#st", "Paid. Thank you.", nil)
+			tab.waitFor("#st", "Paid. Thank you.", nil)
 			t.Logf("paid on the open page %d ms after the last block", time.Since(mined).Milliseconds())
-			b.picture(screens[0], "real_"+c.name+"_paid")
-			b.checkNotReloaded()
-			b.checkConsole()
-			if got := len(s.invoice(id).Payments); got != 2 {
+			tab.picture(screens[0], "real_"+coin.name+"_paid")
+			tab.checkNotReloaded()
+			tab.checkConsole()
+			if got := len(shop.invoice(id).Payments); got != 2 {
 				t.Errorf("%d payments are recorded, want 2", got)
 			}
-			out := p.run("doctor")
-			if !strings.Contains(string(out), "ok    network ") {
-				t.Errorf("doctor prints:\n%s", out)
+			output := process.run("doctor")
+			if !strings.Contains(string(output), "ok    network ") {
+				t.Errorf("doctor prints:\n%s", output)
 			}
-			t.Logf("doctor:\n%s", out)
+			t.Logf("doctor:\n%s", output)
 		})
 	}
 }
@@ -242,7 +242,7 @@ func TestReal_coins_are_found_after_downtime(t *testing.T) {
 			n.MineBlocks(t, 4)
 			p.serve()
 			for _, id := range ids {
-				s.status(id, api.StatusPaid, waitTimeout)
+				s.waitStatus(id, api.StatusPaid, waitTimeout)
 				if got := len(s.invoice(id).Payments); got != 1 {
 					t.Errorf("%d payments are recorded, want 1", got)
 				}
@@ -253,42 +253,42 @@ func TestReal_coins_are_found_after_downtime(t *testing.T) {
 
 // TestReal_coins_are_taken_back removes payments: by a double spend that confirms, and by a reorganisation.
 func TestReal_coins_are_taken_back(t *testing.T) {
-	for _, c := range coins {
-		t.Run(c.name, func(t *testing.T) {
+	for _, coin := range coins {
+		t.Run(coin.name, func(t *testing.T) {
 			t.Parallel()
-			n := c.start(t)
-			p, key := shopOn(t, c, n)
-			s := newShop(t, p.url, key)
+			node := coin.start(t)
+			p, key := shopOn(t, coin, node)
+			shop := newShop(t, p.url, key)
 
-			replaced := s.createInvoice()
-			r := s.invoice(replaced)
-			tx := c.pay(t, n, r, r.PaymentMethods[0].DueAmount)
-			s.status(replaced, api.StatusPending, waitTimeout)
-			elsewhere := chaintest.Output{Script: n.NewScript(t), Amount: money.MustParse("0.0001", n.Asset().Currency)}
-			n.Mine(t, n.Conflict(t, tx, elsewhere))
-			s.status(replaced, api.StatusCreated, waitTimeout)
-			if got := s.invoice(replaced).Exceptions; len(got) != 1 || got[0] != api.ExceptionReplaced {
+			replaced := shop.createInvoice()
+			r := shop.invoice(replaced)
+			tx := coin.pay(t, node, r, r.PaymentMethods[0].DueAmount)
+			shop.waitStatus(replaced, api.StatusPending, waitTimeout)
+			unrelated := chaintest.Output{Script: node.NewScript(t), Amount: money.MustParse("0.0001", node.Asset().Currency)}
+			node.Mine(t, node.Conflict(t, tx, unrelated))
+			shop.waitStatus(replaced, api.StatusCreated, waitTimeout)
+			if got := shop.invoice(replaced).Exceptions; len(got) != 1 || got[0] != api.ExceptionReplaced {
 				t.Errorf("exceptions %v, want %s", got, api.ExceptionReplaced)
 			}
 
-			id := s.createInvoice()
-			r = s.invoice(id)
-			tx = c.pay(t, n, r, r.PaymentMethods[0].DueAmount)
-			s.status(id, api.StatusPending, waitTimeout)
-			n.Mine(t, tx)
-			if c.kind == keys.LTC {
-				n.MineBlocks(t, 3)
+			id := shop.createInvoice()
+			r = shop.invoice(id)
+			tx = coin.pay(t, node, r, r.PaymentMethods[0].DueAmount)
+			shop.waitStatus(id, api.StatusPending, waitTimeout)
+			node.Mine(t, tx)
+			if coin.kind == keys.LTC {
+				node.MineBlocks(t, 3)
 			}
-			s.status(id, api.StatusPaid, waitTimeout)
+			shop.waitStatus(id, api.StatusPaid, waitTimeout)
 			depth := 1
-			if c.kind == keys.LTC {
+			if coin.kind == keys.LTC {
 				depth = 4
 			}
-			n.Fork(t, depth)
-			s.status(id, api.StatusPending, waitTimeout)
-			n.Mine(t, tx)
-			n.MineBlocks(t, 3)
-			s.status(id, api.StatusPaid, waitTimeout)
+			node.Fork(t, depth)
+			shop.waitStatus(id, api.StatusPending, waitTimeout)
+			node.Mine(t, tx)
+			node.MineBlocks(t, 3)
+			shop.waitStatus(id, api.StatusPaid, waitTimeout)
 		})
 	}
 }
@@ -307,13 +307,13 @@ func TestReal_coins_older_than_the_invoice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, above := range map[string]int{"in_the_removed_block": 0, "in_an_earlier_block": 5} {
+	for name, blocksAbove := range map[string]int{"in_the_removed_block": 0, "in_an_earlier_block": 5} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := c.start(t)
 			tx := n.Send(t, chaintest.Output{Script: script, Amount: money.MustParse("0.0002", money.BTC)})
 			n.Mine(t, tx)
-			n.MineBlocks(t, above)
+			n.MineBlocks(t, blocksAbove)
 			p, key := shopOn(t, c, n)
 			s := newShop(t, p.url, key)
 			id := s.createInvoice()
@@ -322,7 +322,7 @@ func TestReal_coins_older_than_the_invoice(t *testing.T) {
 				return r.Status == api.StatusCreated && len(r.Payments) == 1 && r.Payments[0].State == "old"
 			}
 			until(t, waitTimeout, "the earlier payment has the state old", old)
-			if above == 0 {
+			if blocksAbove == 0 {
 				n.Fork(t, 1, tx)
 			} else {
 				n.Fork(t, 1)

@@ -83,7 +83,7 @@ func open(t *testing.T, s screen, options ...chromedp.ContextOption) *tab {
 	b := &tab{t: t, ctx: ctx, screen: s}
 	b.check(chromedp.Do(ctx)) // a tab closes with the context of its first action
 	b.do(chromedp.EmulateViewport(s.width, s.height, chromedp.EmulateScale(2)))
-	b.listen()
+	b.collectMessages()
 	if s.dark {
 		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
@@ -97,8 +97,8 @@ func open(t *testing.T, s screen, options ...chromedp.ContextOption) *tab {
 	return b
 }
 
-// listen collects warnings and errors of the console.
-func (b *tab) listen() {
+// collectMessages collects warnings and errors of the console.
+func (b *tab) collectMessages() {
 	go func() {
 		for m := range chromedp.Console(b.ctx) {
 			if m.Type == "error" || m.Type == "warning" || m.Type == chromedp.ConsoleException {

@@ -25,9 +25,9 @@ func TestWebKit_pays_an_invoice(t *testing.T) {
 // copies, waits for the payment, goes back and forward, and pays another invoice in a merchant's
 // page.
 func payIn(t *testing.T, openBrowser func(*testing.T) *session) {
-	m := newMerchantSite(t)
-	p := start(t, settings(t, "CHEQUER_EMBED_ORIGINS="+m.origin), app.Options{Demo: true})
-	shop := newShop(t, p.url, p.key)
+	site := newMerchantSite(t)
+	program := start(t, settings(t, "CHEQUER_EMBED_ORIGINS="+site.origin), app.Options{Demo: true})
+	shop := newShop(t, program.url, program.key)
 	create := func() string {
 		id, err := shop.client.CreateInvoice(t.Context(), api.InvoiceRequest{Amount: "56.50", FiatCurrency: "EUR"}, "")
 		if err != nil {
@@ -35,53 +35,53 @@ func payIn(t *testing.T, openBrowser func(*testing.T) *session) {
 		}
 		return id
 	}
-	b := openBrowser(t)
+	session := openBrowser(t)
 	id := create()
 	methods := shop.invoice(id).PaymentMethods
 	if len(methods) < 2 {
 		t.Fatalf("%d payment methods", len(methods))
 	}
 
-	b.visit(p.url + "/invoice/" + id)
+	session.visit(program.url + "/invoice/" + id)
 	for i, method := range methods[:2] {
 		n := i + 1
-		b.click(fmt.Sprintf("label[for=m%d]", n))
+		session.click(fmt.Sprintf("label[for=m%d]", n))
 		want := method.PaymentCode
 		if method.AddressCode != "" {
 			want = method.AddressCode
 		}
 		code := fmt.Sprintf("section:has(#m%d-address) .qr svg", n)
-		b.script(fmt.Sprintf(`document.querySelector(%q).scrollIntoView({block: "center"})`, code))
-		if got, err := readCode(inside(b.shot(code))); err != nil || got != want {
+		session.script(fmt.Sprintf(`document.querySelector(%q).scrollIntoView({block: "center"})`, code))
+		if got, err := readCode(withoutBorder(session.shot(code))); err != nil || got != want {
 			t.Errorf("%s: the code contains %q (%v), want %q", method.CryptoCurrency, got, err, want)
 		}
-		b.click(fmt.Sprintf("#m%d-amount", n))
-		b.waitFor(fmt.Sprintf("#m%d-amount span", n), "Copied")
+		session.click(fmt.Sprintf("#m%d-amount", n))
+		session.waitFor(fmt.Sprintf("#m%d-amount span", n), "Copied")
 	}
 
 	shop.simulate(id, api.SimulateExact)
-	b.waitFor("#st", "Payment seen")
+	session.waitFor("#st", "Payment seen")
 	shop.simulate(id, api.SimulateConfirm)
-	b.waitFor("#st", "Paid")
-	b.visit(p.url + "/")
-	b.must(goBack, nil, nil)
-	b.waitFor("#st", "Paid")
-	b.must(goForward, nil, nil)
-	if got := b.script("location.pathname"); got != "/" {
+	session.waitFor("#st", "Paid")
+	session.visit(program.url + "/")
+	session.must(goBack, nil, nil)
+	session.waitFor("#st", "Paid")
+	session.must(goForward, nil, nil)
+	if got := session.script("location.pathname"); got != "/" {
 		t.Errorf("forward leads to %v", got)
 	}
 
 	id = create()
-	m.link = p.url + "/invoice/" + id
-	b.must(setWindowRect, map[string]any{"width": 1200, "height": 900}, nil)
-	b.visit(m.origin)
-	b.click("#buy")
-	b.waitFor("#events", "open status:created")
+	site.link = program.url + "/invoice/" + id
+	session.must(setWindowRect, map[string]any{"width": 1200, "height": 900}, nil)
+	session.visit(site.origin)
+	session.click("#buy")
+	session.waitFor("#events", "open status:created")
 	shop.simulate(id, api.SimulateExact, api.SimulateConfirm)
-	b.waitFor("#events", "status:paid")
-	b.click("dialog button")
-	b.waitFor("#events", "close")
-	if got := b.script(`document.querySelectorAll("dialog[open]").length`); got != 0.0 {
+	session.waitFor("#events", "status:paid")
+	session.click("dialog button")
+	session.waitFor("#events", "close")
+	if got := session.script(`document.querySelectorAll("dialog[open]").length`); got != 0.0 {
 		t.Errorf("%v dialogs are open after the button", got)
 	}
 }

@@ -19,17 +19,17 @@ import (
 	"chequer/internal/money"
 )
 
-// badNode is an endpoint that misbehaves in one way at a time; "" means correctly.
+// badNode is an endpoint that has one fault at a time; without a fault it answers correctly.
 type badNode struct {
 	real string // the address of a correct node
 
-	mu    sync.Mutex
-	way   string
-	wants []string // addresses for which it invents payments
+	mu      sync.Mutex
+	fault   string
+	targets []string // addresses for which it invents payments
 }
 
-// ways are the kinds of misbehaviour.
-var ways = []string{"fails", "nonsense", "busy", "slow", "cut", "hides logs", "hides receipts", "other chain", "null", "half", "makes up", "makes up"}
+// nodeFaults are the faults of a badNode.
+var nodeFaults = []string{"fails", "nonsense", "busy", "slow", "cut", "hides logs", "hides receipts", "other chain", "null", "half", "makes up", "makes up"}
 
 func (b *badNode) set(change func()) {
 	b.mu.Lock()
@@ -39,10 +39,10 @@ func (b *badNode) set(change func()) {
 
 // ServeHTTP implements http.Handler.
 func (b *badNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var way string
-	b.set(func() { way = b.way })
+	var fault string
+	b.set(func() { fault = b.fault })
 	body, _ := io.ReadAll(r.Body)
-	switch way {
+	switch fault {
 	case "fails":
 		w.WriteHeader(http.StatusInternalServerError)
 		return
@@ -58,18 +58,18 @@ func (b *badNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "cut":
 		panic(http.ErrAbortHandler)
 	}
-	truth, err := http.Post(b.real, "application/json", bytes.NewReader(body))
+	response, err := http.Post(b.real, "application/json", bytes.NewReader(body))
 	if err != nil {
 		w.WriteHeader(http.StatusBadGateway)
 		return
 	}
-	defer truth.Body.Close()
-	text, _ := io.ReadAll(truth.Body)
-	_, _ = w.Write(b.twist(way, body, text))
+	defer response.Body.Close()
+	text, _ := io.ReadAll(response.Body)
+	_, _ = w.Write(b.falsify(fault, body, text))
 }
 
-// twist changes the answers to calls. It treats a single call as a batch of one.
-func (b *badNode) twist(way string, body, text []byte) []byte {
+// falsify changes the answers to calls. It treats a single call as a batch of one.
+func (b *badNode) falsify(fault string, body, text []byte) []byte {
 	var calls []struct {
 		ID     json.RawMessage
 		Method string
@@ -77,7 +77,7 @@ func (b *badNode) twist(way string, body, text []byte) []byte {
 	var answers []map[string]json.RawMessage
 	batch := bytes.HasPrefix(bytes.TrimSpace(body), []byte("["))
 	if !batch {
-		body, text = slicesOf(body), slicesOf(text)
+		body, text = arrayOf(body), arrayOf(text)
 	}
 	if json.Unmarshal(body, &calls) != nil || json.Unmarshal(text, &answers) != nil {
 		return text
@@ -87,7 +87,7 @@ func (b *badNode) twist(way string, body, text []byte) []byte {
 		methods[string(c.ID)] = c.Method
 	}
 	for _, a := range answers {
-		if result, changed := b.lie(way, methods[string(a["id"])], a["result"]); changed {
+		if result, changed := b.falseResult(fault, methods[string(a["id"])], a["result"]); changed {
 			a["result"] = result
 		}
 	}
@@ -99,114 +99,114 @@ func (b *badNode) twist(way string, body, text []byte) []byte {
 	return text
 }
 
-func slicesOf(element []byte) []byte { return fmt.Appendf(nil, "[%s]", element) }
+func arrayOf(element []byte) []byte { return fmt.Appendf(nil, "[%s]", element) }
 
-// lie returns the result that the node returns in place of the correct one.
-func (b *badNode) lie(way, method string, result json.RawMessage) (lie json.RawMessage, changed bool) {
+// falseResult returns the result that the node returns in place of the correct one.
+func (b *badNode) falseResult(fault, method string, result json.RawMessage) (falseResult json.RawMessage, changed bool) {
 	logs := method == "eth_getLogs"
 	switch {
-	case way == "null", way == "hides receipts" && method == "eth_getTransactionReceipt":
+	case fault == "null", fault == "hides receipts" && method == "eth_getTransactionReceipt":
 		return json.RawMessage("null"), true
-	case way == "hides logs" && logs:
+	case fault == "hides logs" && logs:
 		return json.RawMessage("[]"), true
-	case way == "other chain" && method == "eth_chainId":
+	case fault == "other chain" && method == "eth_chainId":
 		return json.RawMessage(`"0x1"`), true
-	case way == "half" && logs:
+	case fault == "half" && logs:
 		list := []json.RawMessage{}
 		_ = json.Unmarshal(result, &list)
-		lie, _ = json.Marshal(list[:len(list)/2])
-		return lie, true
-	case way == "makes up" && logs:
-		return b.makeUp(result), true
+		falseResult, _ = json.Marshal(list[:len(list)/2])
+		return falseResult, true
+	case fault == "makes up" && logs:
+		return b.inventPayments(result), true
 	}
 	return nil, false
 }
 
-// makeUp adds invented payments to correct logs: with the index of a correct log, or with another.
-func (b *badNode) makeUp(result json.RawMessage) (lie json.RawMessage) {
-	var wants []string
-	b.set(func() { wants = b.wants })
+// inventPayments adds invented payments to correct logs: with the index of a correct log, or with another.
+func (b *badNode) inventPayments(result json.RawMessage) (falseResult json.RawMessage) {
+	var targets []string
+	b.set(func() { targets = b.targets })
 	list := []map[string]any{}
 	_ = json.Unmarshal(result, &list)
 	for i, log := range list {
 		topics, _ := log["topics"].([]any)
-		if len(topics) != 3 || len(wants) == 0 {
+		if len(topics) != 3 || len(targets) == 0 {
 			continue
 		}
-		made := map[string]any{}
+		invented := map[string]any{}
 		for word, value := range log {
-			made[word] = value
+			invented[word] = value
 		}
-		made["topics"] = []any{topics[0], topics[1], "0x" + strings.Repeat("0", 24) + strings.TrimPrefix(wants[i%len(wants)], "0x")}
-		made["data"] = fmt.Sprintf("0x%064x", 50_000_000)
+		invented["topics"] = []any{topics[0], topics[1], "0x" + strings.Repeat("0", 24) + strings.TrimPrefix(targets[i%len(targets)], "0x")}
+		invented["data"] = fmt.Sprintf("0x%064x", 50_000_000)
 		if i%2 == 0 {
-			made["logIndex"] = "0x63"
+			invented["logIndex"] = "0x63"
 		}
-		list = append(list, made)
+		list = append(list, invented)
 	}
-	lie, _ = json.Marshal(list)
-	return lie
+	falseResult, _ = json.Marshal(list)
+	return falseResult
 }
 
 // tokenChaos is a program that is killed at random times, in front of three endpoints of which one
 // misbehaves.
 type tokenChaos struct {
 	*tokenShop
-	t      *testing.T
-	random *rand.Rand
-	nodes  [3]*badNode
-	up     bool
-	orders []string          // identifiers of invoices
-	owners map[string]string // invoices by address
-	made   []string          // transactions that are in no block
-	sent   int
-	did    []string
+	t       *testing.T
+	random  *rand.Rand
+	nodes   [3]*badNode
+	running bool
+	orders  []string          // identifiers of invoices
+	owners  map[string]string // invoices by address
+	pending []string          // transactions that are in no block
+	sent    int
+	actions []string
 }
 
 // TestChaos_of_tokens pays, mines, reorganises, kills and misbehaves at random. At the end each
 // invoice must have exactly the payments of the best chain.
 func TestChaos_of_tokens(t *testing.T) {
 	t.Parallel()
-	x := &tokenChaos{t: t, random: newRandom(t), up: true, owners: map[string]string{}}
-	x.tokenShop = openTokenShop(t,
+	chaos := &tokenChaos{t: t, random: newRandom(t), running: true, owners: map[string]string{}}
+	chaos.tokenShop = openTokenShop(t,
 		func(*tokenShop) string { return "CHEQUER_RATE_LIMIT=off" },
 		func(s *tokenShop) string {
-			for i := range x.nodes {
-				x.nodes[i] = &badNode{real: s.base.RPC}
+			for i := range chaos.nodes {
+				chaos.nodes[i] = &badNode{real: s.base.RPC}
 			}
-			return fmt.Sprintf("CHEQUER_BASE_RPC=one=%s,two=%s,three=%s", served(t, x.nodes[0]), served(t, x.nodes[1]), served(t, x.nodes[2]))
+			return fmt.Sprintf("CHEQUER_BASE_RPC=one=%s,two=%s,three=%s", serveHandler(t, chaos.nodes[0]), serveHandler(t, chaos.nodes[1]), serveHandler(t, chaos.nodes[2]))
 		})
 	defer func() {
 		if t.Failed() {
-			t.Logf("actions: %v", x.did)
+			t.Logf("actions: %v", chaos.actions)
 		}
 	}()
 	for range 4 {
-		x.createInvoice()
+		chaos.createInvoice()
 	}
-	for end := time.Now().Add(chaosDuration); time.Now().Before(end) && x.sent < 170; {
-		x.act()
+	for end := time.Now().Add(chaosDuration); time.Now().Before(end) && chaos.sent < 170; {
+		chaos.actRandomly()
 	}
-	if !x.up {
-		x.serve()
+	if !chaos.running {
+		chaos.serve()
 	}
-	x.base.Mine(t, x.made...)
-	mine(t, x.base, 40)
-	tip := x.base.Height(t)
-	until(t, 2*waitTimeout, "all is scanned", func() bool { return x.tip("base") == tip })
+	chaos.base.Mine(t, chaos.pending...)
+	mine(t, chaos.base, 40)
+	tip := chaos.base.Height(t)
+	until(t, 2*waitTimeout, "all is scanned", func() bool { return chaos.scannedHeight("base") == tip })
 	transfers := 0
-	for id, want := range x.onChain() {
+	for id, want := range chaos.onChain() {
 		sum := new(big.Int)
 		for _, units := range want {
 			sum.Add(sum, units)
 		}
-		checkInvoice(t, x.shop, id, want, sum.Cmp(big.NewInt(12_500_000)) >= 0)
+		checkInvoice(t, chaos.shop, id, want, sum.Cmp(big.NewInt(12_500_000)) >= 0)
 		transfers += len(want)
 	}
-	t.Logf("%d actions, %d transfers to %d invoices", len(x.did), transfers, len(x.orders))
+	t.Logf("%d actions, %d transfers to %d invoices", len(chaos.actions), transfers, len(chaos.orders))
 }
 
-func served(t *testing.T, h http.Handler) (url string) {
+func serveHandler(t *testing.T, h http.Handler) (url string) {
 	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
@@ -214,16 +214,16 @@ func served(t *testing.T, h http.Handler) (url string) {
 }
 
 func (c *tokenChaos) createInvoice() {
-	id, due := c.euros()
+	id, due := c.createEuroInvoice()
 	c.orders = append(c.orders, id)
 	c.owners[due.Script] = id
 	for _, b := range c.nodes {
-		b.set(func() { b.wants = append(b.wants[:len(b.wants):len(b.wants)], due.Script) })
+		b.set(func() { b.targets = append(b.targets[:len(b.targets):len(b.targets)], due.Script) })
 	}
 }
 
-// part returns an output that pays a random invoice an amount.
-func (c *tokenChaos) part(amount string) chaintest.Output {
+// payment returns an output that pays a random invoice an amount.
+func (c *tokenChaos) payment(amount string) chaintest.Output {
 	id := c.orders[c.random.IntN(len(c.orders))]
 	for script, owner := range c.owners {
 		if owner == id {
@@ -233,41 +233,41 @@ func (c *tokenChaos) part(amount string) chaintest.Output {
 	panic("an invoice without an address")
 }
 
-// act performs one random action.
-func (c *tokenChaos) act() {
+// actRandomly performs one random action.
+func (c *tokenChaos) actRandomly() {
 	t, n, random := c.t, c.base, c.random
 	action := random.IntN(15)
-	c.did = append(c.did, fmt.Sprint(action))
+	c.actions = append(c.actions, fmt.Sprint(action))
 	switch action {
 	case 0, 1:
-		c.made = append(c.made, n.Send(t, c.part([]string{"12.5", "5", "7.5", "0.000001"}[random.IntN(4)])))
+		c.pending = append(c.pending, n.Send(t, c.payment([]string{"12.5", "5", "7.5", "0.000001"}[random.IntN(4)])))
 		c.sent++
 	case 2:
-		c.made = append(c.made, n.Send(t, c.part("5"), c.part("7.5"), c.part("5"), c.part("0")))
+		c.pending = append(c.pending, n.Send(t, c.payment("5"), c.payment("7.5"), c.payment("5"), c.payment("0")))
 		c.sent++
 	case 3, 4, 5, 6:
-		n.Mine(t, c.made...)
-		c.made = nil
+		n.Mine(t, c.pending...)
+		c.pending = nil
 	case 7:
 		mine(t, n, 1+random.IntN(8))
 	case 8:
 		c.reorganise([]int{1, 3, 6, 20}[random.IntN(4)])
 	case 9, 10:
 		for _, b := range c.nodes {
-			b.set(func() { b.way = "" })
+			b.set(func() { b.fault = "" })
 		}
-		b, way := c.nodes[random.IntN(len(c.nodes))], ways[random.IntN(len(ways))]
-		b.set(func() { b.way = way })
-		c.did = append(c.did, way)
+		b, fault := c.nodes[random.IntN(len(c.nodes))], nodeFaults[random.IntN(len(nodeFaults))]
+		b.set(func() { b.fault = fault })
+		c.actions = append(c.actions, fault)
 	case 11:
-		if c.up && random.IntN(2) == 0 {
+		if c.running && random.IntN(2) == 0 {
 			c.kill()
-			c.up = false
+			c.running = false
 		}
 	case 12:
-		if !c.up {
+		if !c.running {
 			c.serve()
-			c.up = true
+			c.running = true
 		} else if h, _ := c.health(); h.Reached && random.IntN(4) == 0 {
 			c.createInvoice()
 		}

@@ -47,12 +47,12 @@ type chaos struct {
 	coin    coin
 	node    *bitcointest.Node
 	process *process
-	up      bool
+	running bool
 	shop    shop
 	orders  []string          // identifiers of invoices
 	scripts map[string]string // by invoice
 	due     map[string]string // by invoice
-	did     []string
+	actions []string
 }
 
 // TestChaos_of_coins pays, replaces, double spends, mines, reorganises and kills at random. At the end each
@@ -65,19 +65,19 @@ func TestChaos_of_coins(t *testing.T) {
 			n := c.start(t)
 			p, key := shopOn(t, c, n)
 			x := &chaos{
-				t: t, random: random, coin: c, node: n, process: p, up: true, shop: newShop(t, p.url, key),
+				t: t, random: random, coin: c, node: n, process: p, running: true, shop: newShop(t, p.url, key),
 				scripts: map[string]string{}, due: map[string]string{},
 			}
 			defer func() {
 				if t.Failed() {
-					t.Logf("actions: %v", x.did)
+					t.Logf("actions: %v", x.actions)
 				}
 			}()
 			for range 4 {
 				x.createInvoice()
 			}
 			for end := time.Now().Add(chaosDuration); time.Now().Before(end) && n.Tip(t).Height < 400; {
-				x.act()
+				x.actRandomly()
 			}
 			x.settle()
 			x.compare()
@@ -96,21 +96,21 @@ func (c *chaos) createInvoice() {
 	c.scripts[id], c.due[id] = script, m.ExpectedAmount
 }
 
-// part returns an output that pays a random invoice some percent of its price.
-func (c *chaos) part(percent int64) chaintest.Output {
+// payment returns an output that pays a random invoice some percent of its price.
+func (c *chaos) payment(percent int64) chaintest.Output {
 	id, currency := c.orders[c.random.IntN(len(c.orders))], c.node.Asset().Currency
 	units := money.MustParse(c.due[id], currency).Minor()
 	units.Div(units.Mul(units, big.NewInt(percent)), big.NewInt(100))
 	return chaintest.Output{Script: c.scripts[id], Amount: money.FromMinor(units, currency)}
 }
 
-// elsewhere returns an output that pays no invoice.
-func (c *chaos) elsewhere() chaintest.Output {
+// unrelatedOutput returns an output that pays no invoice.
+func (c *chaos) unrelatedOutput() chaintest.Output {
 	return chaintest.Output{Script: c.node.NewScript(c.t), Amount: money.MustParse("0.001", c.node.Asset().Currency)}
 }
 
-// single returns the transaction in the mempool if there is exactly one, so that no other spends it.
-func (c *chaos) single() (tx string, alone bool) {
+// onlyPending returns the transaction in the mempool if there is exactly one, so that no other spends it.
+func (c *chaos) onlyPending() (tx string, ok bool) {
 	waiting := c.node.Waiting(c.t)
 	if len(waiting) != 1 {
 		return "", false
@@ -118,54 +118,54 @@ func (c *chaos) single() (tx string, alone bool) {
 	return waiting[0], true
 }
 
-// act performs one random action.
-func (c *chaos) act() {
-	t, n, random := c.t, c.node, c.random
+// actRandomly performs one random action.
+func (c *chaos) actRandomly() {
+	t, node, random := c.t, c.node, c.random
 	action := random.IntN(17)
-	c.did = append(c.did, fmt.Sprintf("%d@%d", action, n.Tip(t).Height))
+	c.actions = append(c.actions, fmt.Sprintf("%d@%d", action, node.Tip(t).Height))
 	switch action {
 	case 0, 1:
-		n.Send(t, c.part([]int64{100, 40, 50, 100, 120}[random.IntN(5)]))
+		node.Send(t, c.payment([]int64{100, 40, 50, 100, 120}[random.IntN(5)]))
 	case 2:
-		n.Send(t, c.part(30), c.elsewhere(), c.part(70))
+		node.Send(t, c.payment(30), c.unrelatedOutput(), c.payment(70))
 	case 3:
-		n.Send(t, c.part(100), c.part(50))
+		node.Send(t, c.payment(100), c.payment(50))
 	case 4: // spends an unconfirmed output
-		tx := n.Send(t, chaintest.Output{Script: n.NewScript(t), Amount: money.MustParse("0.5", n.Asset().Currency)})
-		n.Spend(t, tx+":0", c.part(100))
+		tx := node.Send(t, chaintest.Output{Script: node.NewScript(t), Amount: money.MustParse("0.5", node.Asset().Currency)})
+		node.Spend(t, tx+":0", c.payment(100))
 	case 5:
-		if tx, alone := c.single(); alone {
-			n.Replace(t, tx, c.part(100))
+		if tx, ok := c.onlyPending(); ok {
+			node.Replace(t, tx, c.payment(100))
 		}
 	case 6:
-		if tx, alone := c.single(); alone {
-			n.Replace(t, tx, c.elsewhere())
+		if tx, ok := c.onlyPending(); ok {
+			node.Replace(t, tx, c.unrelatedOutput())
 		}
 	case 7:
-		if tx, alone := c.single(); alone {
-			n.Mine(t, n.Conflict(t, tx, c.elsewhere()))
+		if tx, ok := c.onlyPending(); ok {
+			node.Mine(t, node.Conflict(t, tx, c.unrelatedOutput()))
 		}
 	case 8:
-		if tx, alone := c.single(); alone {
-			n.Mine(t, n.Conflict(t, tx, c.part(50)))
+		if tx, ok := c.onlyPending(); ok {
+			node.Mine(t, node.Conflict(t, tx, c.payment(50)))
 		}
 	case 9, 10:
-		n.MineBlocks(t, 1+random.IntN(3))
+		node.MineBlocks(t, 1+random.IntN(3))
 	case 11, 12:
 		c.mine()
 	case 13:
-		if depth := []int{1, 1, 2, 6, 20}[random.IntN(5)]; n.Tip(t).Height > 110+int64(depth) {
-			n.Fork(t, depth)
+		if depth := []int{1, 1, 2, 6, 20}[random.IntN(5)]; node.Tip(t).Height > 110+int64(depth) {
+			node.Fork(t, depth)
 		}
 	case 14:
-		if c.up {
+		if c.running {
 			c.process.kill()
-			c.up = false
+			c.running = false
 		}
 	case 15:
-		if !c.up {
+		if !c.running {
 			c.process.serve()
-			c.up = true
+			c.running = true
 		} else if h, _ := c.process.health(); h.Reached && random.IntN(3) == 0 { // before its first scan, a program that was down for long offers nothing
 			c.createInvoice()
 		}
@@ -200,7 +200,7 @@ func (c *chaos) mine() {
 
 // settle mines the mempool so deep that it is final, and waits until the program has scanned it.
 func (c *chaos) settle() {
-	if !c.up {
+	if !c.running {
 		c.process.serve()
 	}
 	c.mine()
@@ -251,7 +251,7 @@ func (c *chaos) compare() {
 		}
 		checkInvoice(c.t, c.shop, id, want, sum.Cmp(due) >= 0)
 	}
-	c.t.Logf("%d actions, %d transfers to %d invoices", len(c.did), transfers, len(c.orders))
+	c.t.Logf("%d actions, %d transfers to %d invoices", len(c.actions), transfers, len(c.orders))
 }
 
 // checkInvoice waits until an invoice has exactly the wanted payments, all confirmed, and is paid

@@ -18,25 +18,25 @@ func TestCodes_can_be_read_small(t *testing.T) {
 	site := newDemoSite(t)
 	for _, dark := range []bool{false, true} {
 		s := screen{name: "small_code", width: 390, height: 844, dark: dark}
-		t.Run(scheme(s), func(t *testing.T) {
-			w, b := site.in(t), open(t, s)
-			b.reframe(s, 1)
-			paying(nil)(b, w)
+		t.Run(nameWithScheme(s), func(t *testing.T) {
+			w, tab := site.in(t), open(t, s)
+			tab.reframe(s, 1)
+			paying(nil)(tab, w)
 			read := 0
 			for i, m := range w.shop().invoice(idOf(w.page)).PaymentMethods {
 				id := fmt.Sprintf("m%d", i+1)
-				if got := b.value("#" + id); got != m.CryptoCurrency {
+				if got := tab.value("#" + id); got != m.CryptoCurrency {
 					t.Fatalf("%s is %s, not %s", id, got, m.CryptoCurrency)
 				}
-				b.click(fmt.Sprintf("label[for=%s]", id))
+				tab.click(fmt.Sprintf("label[for=%s]", id))
 				codes := map[string]string{fmt.Sprintf("section:has(#%s-address) .qr svg", id): m.PaymentCode}
 				if m.AddressCode != "" {
 					codes[fmt.Sprintf("section:has(#%s-address) .qr svg", id)] = m.AddressCode
-					b.withAmount(id)
+					tab.withAmount(id)
 					codes[fmt.Sprintf("#%s-more .qr svg", id)] = m.PaymentCode
 				}
 				for selector, want := range codes {
-					if got := b.decodeSmall(selector); got != want {
+					if got := tab.decodeSmall(selector); got != want {
 						t.Errorf("%s: the code contains %q, want %q", m.CryptoCurrency, got, want)
 					}
 					read++
@@ -45,7 +45,7 @@ func TestCodes_can_be_read_small(t *testing.T) {
 			if read < 12 {
 				t.Errorf("%d codes are on the page, want at least 12", read)
 			}
-			b.checkConsole()
+			tab.checkConsole()
 		})
 	}
 }
@@ -59,16 +59,16 @@ func (b *tab) decodeSmall(selector string) string {
 	if got := picture.Bounds().Dx(); got != codeSize {
 		b.t.Fatalf("the picture of %s is %d pixels wide", selector, got)
 	}
-	text, err := readCode(insideSmall(picture))
+	text, err := readCode(withoutSmallBorder(picture))
 	if err != nil {
 		b.t.Fatalf("no code can be read from %s at %d pixels: %v", selector, codeSize, err)
 	}
 	return text
 }
 
-// insideSmall returns a picture of a small code without the round corners of its tile, which are
+// withoutSmallBorder returns a picture of a small code without the round corners of its tile, which are
 // dark on a dark page.
-func insideSmall(picture image.Image) image.Image {
+func withoutSmallBorder(picture image.Image) image.Image {
 	const corner = 5 // pixels
 	return crop(picture, corner)
 }

@@ -10,9 +10,9 @@ import (
 	"chequer/internal/locale"
 )
 
-// clipboardReading makes every page able to read the clipboard through window.board, also if setup
+// allowClipboardReading makes every page able to read the clipboard through window.board, also if setup
 // replaces navigator.clipboard.
-func (b *tab) clipboardReading(setup string) {
+func (b *tab) allowClipboardReading(setup string) {
 	b.t.Helper()
 	_, err := chromedp.CallBrowser(b.ctx, cdpbrowser.SetPermission, cdpbrowser.SetPermissionParams{
 		Permission: &cdpbrowser.PermissionDescriptor{Name: "clipboard-read"}, Setting: cdpbrowser.PermissionSettingGranted,
@@ -39,54 +39,54 @@ func (b *tab) clipboard() string {
 
 // TestCopy_without_the_clipboard_API copies in pages where the clipboard API is missing or denied.
 func TestCopy_without_the_clipboard_API(t *testing.T) {
-	s := newStubServiceIn(t, locale.All())
+	service := newStubServiceIn(t, locale.All())
 	for name, setup := range map[string]string{"missing": noClipboard, "denied": deniedClipboard} {
 		t.Run(name+"_copies_the_machine_form_in_every_language", func(t *testing.T) {
-			b := open(t, screens[0])
-			b.clipboardReading(setup)
+			tab := open(t, screens[0])
+			tab.allowClipboardReading(setup)
 			for _, l := range locale.All().List() {
-				b.visit(s.address + "?m=EURC-BASE&lang=" + l.Code)
+				tab.visit(service.address + "?m=EURC-BASE&lang=" + l.Code)
 				for _, field := range []string{"amount", "address"} {
 					button := "#m2-" + field
-					want := b.attribute(button, "data-copy")
-					b.do(chromedp.Focus(chromedp.CSS(button)))
-					b.click(button)
-					b.waitFor(button+" span", l.Text("copied"), nil)
-					b.waitFor("#say", l.Text("copied."+field), nil)
-					if got := b.clipboard(); got != want {
+					want := tab.attribute(button, "data-copy")
+					tab.do(chromedp.Focus(chromedp.CSS(button)))
+					tab.click(button)
+					tab.waitFor(button+" span", l.Text("copied"), nil)
+					tab.waitFor("#say", l.Text("copied."+field), nil)
+					if got := tab.clipboard(); got != want {
 						t.Errorf("%s: %q was copied as the %s, want %q", l.Code, got, field, want)
 					}
 					const after = `[document.activeElement.id, getSelection().toString(), document.body.lastElementChild.id].join("|")`
-					if got, want := get(b, chromedp.Evaluate[string](after)), "m2-"+field+"||live"; got != want {
+					if got, want := get(tab, chromedp.Evaluate[string](after)), "m2-"+field+"||live"; got != want {
 						t.Errorf("%s: focus, selection and last element are %q after copying, want %q", l.Code, got, want)
 					}
 				}
 			}
-			b.checkConsole()
+			tab.checkConsole()
 		})
 	}
 	t.Run("failure_is_reported_and_selects_the_machine_form", func(t *testing.T) {
-		b := open(t, screens[0])
-		b.addInitScript(noCopying)
+		tab := open(t, screens[0])
+		tab.addInitScript(noCopying)
 		for _, code := range []string{"en", "de", "ar"} {
 			l, _ := locale.All().Find(code)
-			b.visit(s.address + "?m=EURC-BASE&lang=" + code)
+			tab.visit(service.address + "?m=EURC-BASE&lang=" + code)
 			for _, field := range []string{"amount", "address"} {
 				button := "#m2-" + field
-				want := b.attribute(button, "data-copy")
-				b.click(button)
-				b.waitFor("#say", l.Text("copy.failed"), nil)
-				b.waitFor(fmt.Sprintf("dd:has(%s) p", button), l.Text("copy.failed"), nil)
-				if got := get(b, chromedp.Evaluate[string](`getSelection().toString()`)); got != want {
+				want := tab.attribute(button, "data-copy")
+				tab.click(button)
+				tab.waitFor("#say", l.Text("copy.failed"), nil)
+				tab.waitFor(fmt.Sprintf("dd:has(%s) p", button), l.Text("copy.failed"), nil)
+				if got := get(tab, chromedp.Evaluate[string](`getSelection().toString()`)); got != want {
 					t.Errorf("%s: %q is selected as the %s, want %q", code, got, field, want)
 				}
-				if got := b.text(button + " span"); got != l.Text("copy") {
+				if got := tab.text(button + " span"); got != l.Text("copy") {
 					t.Errorf("%s: the button shows %q", code, got)
 				}
 			}
-			b.picture(screens[0], "copy_failed_"+code)
-			b.checkNoSidewaysScroll()
+			tab.picture(screens[0], "copy_failed_"+code)
+			tab.checkNoSidewaysScroll()
 		}
-		b.checkConsole()
+		tab.checkConsole()
 	})
 }

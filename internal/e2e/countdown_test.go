@@ -26,27 +26,27 @@ const settableClock = `(() => {
 // TestCountdown_ignores_the_time_of_day checks that a change of the time of day does not change the countdown.
 func TestCountdown_ignores_the_time_of_day(t *testing.T) {
 	s := newStubServiceIn(t, locale.All())
-	b := open(t, screens[0])
-	b.addInitScript(settableClock)
-	b.visit(s.address)
-	b.waitFor("#clock", ":", nil)
-	const shown = `(() => {
+	tab := open(t, screens[0])
+	tab.addInitScript(settableClock)
+	tab.visit(s.address)
+	tab.waitFor("#clock", ":", nil)
+	const shownSeconds = `(() => {
 		shift = %d;
 		ticks.forEach(tick => tick());
 		const [minutes, seconds] = clock.textContent.split(":").map(Number);
 		return 60 * minutes + seconds;
 	})()`
-	left, err := strconv.Atoi(b.attribute("#clock", "data-left"))
-	b.check(err)
+	left, err := strconv.Atoi(tab.attribute("#clock", "data-left"))
+	tab.check(err)
 	for _, shift := range []int{0, 3600e3, -3600e3, 0} {
-		got := get(b, chromedp.Evaluate[int](fmt.Sprintf(shown, shift)))
+		got := get(tab, chromedp.Evaluate[int](fmt.Sprintf(shownSeconds, shift)))
 		if got > left || got < left-int(waitTimeout.Seconds()) {
 			t.Errorf("with the clock moved by %d ms the page shows %d s, want about %d s", shift, got, left)
 		}
 	}
 	t.Run("asks_the_server_after_a_jump", func(t *testing.T) {
 		// During a device's sleep monotonic time stops, while the time of day advances.
-		asked := get(b, chromedp.Evaluate[[]int](`(() => {
+		requests := get(tab, chromedp.Evaluate[[]int](`(() => {
 			let asked = 0;
 			const real = fetch;
 			window.fetch = (...what) => { asked++; return real(...what); };
@@ -58,9 +58,9 @@ func TestCountdown_ignores_the_time_of_day(t *testing.T) {
 			ticks.forEach(tick => tick());
 			return [before, after, asked];
 		})()`))
-		if fmt.Sprint(asked) != "[0 1 1]" {
-			t.Errorf("requests before the jump, after it, and later: %v, want [0 1 1]", asked)
+		if fmt.Sprint(requests) != "[0 1 1]" {
+			t.Errorf("requests before the jump, after it, and later: %v, want [0 1 1]", requests)
 		}
 	})
-	b.checkConsole()
+	tab.checkConsole()
 }

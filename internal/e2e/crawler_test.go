@@ -40,13 +40,13 @@ func newCrawler(t *testing.T, base, program string) *crawler {
 // path returns a path of the program with the base path.
 func (c *crawler) path(below string) string { return c.base.Path + below }
 
-// inside returns the address that the proxy requests from the program.
-func (c *crawler) inside(path string) string { return "http://" + c.base.Host + path }
+// target returns the address that the proxy requests from the program.
+func (c *crawler) target(path string) string { return "http://" + c.base.Host + path }
 
 // send sends a request as a browser does from one of the program's pages.
 func (c *crawler) send(method, path string, form url.Values) *http.Response {
 	c.t.Helper()
-	r, err := http.NewRequestWithContext(c.t.Context(), method, c.inside(path), strings.NewReader(form.Encode()))
+	r, err := http.NewRequestWithContext(c.t.Context(), method, c.target(path), strings.NewReader(form.Encode()))
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -24,13 +24,13 @@ func TestCommands_decide_beside_a_running_server(t *testing.T) {
 		t.Errorf("the waiting caller got %s", got)
 	}
 	merchant.simulate(late, api.SimulateLate)
-	merchant.status(late, api.StatusExpired, waitTimeout)
+	merchant.waitStatus(late, api.StatusExpired, waitTimeout)
 	if out := string(p.run("invoice", "show", late)); !strings.Contains(out, "expired late") || !strings.Contains(out, "0.00014465 BTC, late 0 of 1") {
 		t.Errorf("invoice show prints %s", out)
 	}
 	p.run("invoice", "accept", late)
 	merchant.simulate(late, api.SimulateConfirm)
-	merchant.status(late, api.StatusPaid, waitTimeout)
+	merchant.waitStatus(late, api.StatusPaid, waitTimeout)
 
 	var list []api.Resource
 	if err := json.Unmarshal(p.run("invoice", "list", "--test", "--json"), &list); err != nil {

@@ -75,16 +75,16 @@ func (r *receiver) setReply(reply func(http.ResponseWriter, delivery)) {
 	r.reply = reply
 }
 
-// all returns the received requests, in order.
-func (r *receiver) all() []delivery {
+// received returns the received requests, in order.
+func (r *receiver) received() []delivery {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.got)
 }
 
-// types returns the types of the received events about an invoice, in order.
-func (r *receiver) types(id string) (list []string) {
-	for _, d := range r.all() {
+// eventTypes returns the types of the received events about an invoice, in order.
+func (r *receiver) eventTypes(id string) (list []string) {
+	for _, d := range r.received() {
 		if d.event.ForeignID == id {
 			list = append(list, d.event.Type)
 		}
@@ -96,7 +96,7 @@ func (r *receiver) types(id string) (list []string) {
 var paidEvents = []string{"invoice.created", "payment.seen", "invoice.pending", "payment.confirmed", "invoice.paid"}
 
 // call calls the API, signed over timestamp, nonce, method, target and body.
-func (s shop) call(url string, key merchant.Key, method, target, body string, into any) {
+func (s shop) call(url string, key merchant.Key, method, target, body string, result any) {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, url+target, strings.NewReader(body))
 	if err != nil {
@@ -119,8 +119,8 @@ func (s shop) call(url string, key merchant.Key, method, target, body string, in
 	if err == nil && response.StatusCode > 299 {
 		err = fmt.Errorf("%s: %s", response.Status, text)
 	}
-	if err == nil && into != nil {
-		err = json.Unmarshal(text, into)
+	if err == nil && result != nil {
+		err = json.Unmarshal(text, result)
 	}
 	if err != nil {
 		s.t.Fatalf("%s %s: %v", method, target, err)
@@ -146,20 +146,20 @@ func TestEvents_are_delivered_in_order(t *testing.T) {
 			s.call(p.url, p.key, "POST", api.PathEndpoints, `{"url":"`+r.url+`"}`, &e)
 			id := s.createInvoice()
 			s.simulate(id, api.SimulateExact, api.SimulateConfirm)
-			until(t, waitTimeout, "every event is received", func() bool { return slices.Contains(r.types(id), "invoice.paid") })
-			if got := r.types(id); !slices.Equal(got, paidEvents) {
+			until(t, waitTimeout, "every event is received", func() bool { return slices.Contains(r.eventTypes(id), "invoice.paid") })
+			if got := r.eventTypes(id); !slices.Equal(got, paidEvents) {
 				t.Errorf("got %q, want %q", got, paidEvents)
 			}
-			for _, got := range r.all() {
-				if got.header.Get(api.HeaderKey) != e.Key || got.header.Get(api.HeaderSignature) != openssl(t, e.Secret, got.body) {
+			for _, got := range r.received() {
+				if got.header.Get(api.HeaderKey) != e.Key || got.header.Get(api.HeaderSignature) != opensslMAC(t, e.Secret, got.body) {
 					t.Errorf("%s has a wrong signature: %v", got.event.Type, got.header)
 				}
 			}
 			s.checkFeed(p, r)
 			s.call(p.url, p.key, "DELETE", api.PathEndpoints+"/"+e.ID, "", nil)
-			before := len(r.all())
+			before := len(r.received())
 			s.simulate(s.createInvoice(), api.SimulateExact, api.SimulateConfirm)
-			if got := len(r.all()); got != before {
+			if got := len(r.received()); got != before {
 				t.Errorf("got %d deliveries after the endpoint was removed", got-before)
 			}
 		})
@@ -182,7 +182,7 @@ func (s shop) checkFeed(p *program, r *receiver) {
 		after = page.Next
 	}
 	var sent []string
-	for _, d := range r.all() {
+	for _, d := range r.received() {
 		sent = append(sent, string(d.body))
 	}
 	if !slices.Equal(feed, sent) {
@@ -190,19 +190,19 @@ func (s shop) checkFeed(p *program, r *receiver) {
 	}
 }
 
-// openssl returns the HMAC-SHA512 that openssl computes, or that of package signature if openssl is not installed.
-func openssl(t *testing.T, secret string, body []byte) string {
+// opensslMAC returns the HMAC-SHA512 that openssl computes, or that of package signature if openssl is not installed.
+func opensslMAC(t *testing.T, secret string, body []byte) string {
 	t.Helper()
 	if _, err := exec.LookPath("openssl"); err != nil {
 		return signature.Sign(secret, body)
 	}
 	c := exec.CommandContext(t.Context(), "openssl", "dgst", "-sha512", "-hmac", secret)
 	c.Stdin = bytes.NewReader(body)
-	out, err := c.Output()
+	output, err := c.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, sum, _ := strings.Cut(strings.TrimSpace(string(out)), "= ")
+	_, sum, _ := strings.Cut(strings.TrimSpace(string(output)), "= ")
 	return sum
 }
 
@@ -220,23 +220,23 @@ func TestKilled_between_sending_and_saving(t *testing.T) {
 			if url := engine.database(t); url != "" {
 				p.environ = append(p.environ, "CHEQUER_DATABASE_URL="+url)
 			}
-			r := newReceiver(t)
+			receiver := newReceiver(t)
 			arrived, answered := make(chan struct{}), make(chan struct{})
 			var once sync.Once
-			r.setReply(func(http.ResponseWriter, delivery) {
+			receiver.setReply(func(http.ResponseWriter, delivery) {
 				once.Do(func() { close(arrived) })
 				<-answered
 			})
 			p.demo()
-			p.run("endpoint", "add", r.url, "--test", "--events", "invoice.created")
+			p.run("endpoint", "add", receiver.url, "--test", "--events", "invoice.created")
 			id := newShop(t, p.url, p.key).createInvoice()
 			<-arrived
 			p.kill()
-			r.setReply(nil)
+			receiver.setReply(nil)
 			close(answered)
 			p.demo()
-			until(t, resendTimeout, "the event is sent again", func() bool { return len(r.types(id)) == 2 })
-			got := r.all()
+			until(t, resendTimeout, "the event is sent again", func() bool { return len(receiver.eventTypes(id)) == 2 })
+			got := receiver.received()
 			if !bytes.Equal(got[0].body, got[1].body) || got[0].event.ID != got[1].event.ID {
 				t.Errorf("the event is sent again as %s, want the same bytes as %s", got[1].body, got[0].body)
 			}
@@ -252,7 +252,7 @@ func TestKilled_between_sending_and_saving(t *testing.T) {
 			p.kill()
 			p.demo()
 			p.run("endpoint", "test", list[0].ID)
-			if got := r.types(id); len(got) != 2 {
+			if got := receiver.eventTypes(id); len(got) != 2 {
 				t.Errorf("after a recorded answer the events are %q, want two", got)
 			}
 		})
@@ -283,13 +283,13 @@ func TestTwo_programs_send_once(t *testing.T) {
 		s.simulate(id, api.SimulateExact, api.SimulateConfirm)
 		ids = append(ids, id)
 	}
-	until(t, waitTimeout, "every event is received", func() bool { return len(healthy.all()) >= 2*len(ids) })
+	until(t, waitTimeout, "every event is received", func() bool { return len(healthy.received()) >= 2*len(ids) })
 	for _, p := range programs {
 		cancel()
 		p.stop() // wait for pending deliveries
 	}
 	for _, id := range ids {
-		if got := healthy.types(id); !slices.Equal(got, []string{"invoice.created", "invoice.paid"}) {
+		if got := healthy.eventTypes(id); !slices.Equal(got, []string{"invoice.created", "invoice.paid"}) {
 			t.Errorf("invoice %s: got %q, want each event once", id, got)
 		}
 	}

@@ -13,7 +13,7 @@ func changedMeanwhile(b *tab, w *demoSite) {
 	b.t.Helper()
 	at := deskShop + "/products/coffee/edit"
 	signedIn("/products/coffee/edit")(b, w)
-	form := w.clerk.read(at)
+	form := w.owner.read(at)
 	pairs := []string{}
 	form.Find("#edit [name]").Each(func(_ int, s *goquery.Selection) {
 		value := s.AttrOr("value", "")
@@ -28,7 +28,7 @@ func changedMeanwhile(b *tab, w *demoSite) {
 		}
 		pairs = append(pairs, s.AttrOr("name", ""), value)
 	})
-	w.clerk.post(at, pairs...)
+	w.owner.post(at, pairs...)
 	enter("#name", "Coffee of the day")(b, w)
 	press("#edit .go", "#price-error")(b, w)
 }
@@ -61,8 +61,8 @@ func TestDesk_sell(t *testing.T) {
 			sell()
 			to("/links?", `a[href*="/links/new?"]`)
 			to("/links/new?", "#edit .go")
-			b.types("#slug", "workshop")
-			b.types("#amount", "85")
+			b.typeInto("#slug", "workshop")
+			b.typeInto("#amount", "85")
 			b.send("#edit .go")
 			b.waitFor("[role=status]", "The link was created.", nil)
 			link := b.text("#address")
@@ -76,7 +76,7 @@ func TestDesk_sell(t *testing.T) {
 			sell()
 			to("/terminals?", `a[href*="/terminals/new?"]`)
 			to("/terminals/new?", "#edit .go")
-			b.types("#name", "Market stall")
+			b.typeInto("#name", "Market stall")
 			b.send("#edit .go")
 			b.waitFor("h1", "Terminal added", nil)
 			b.visit(b.text("#address"))
@@ -96,7 +96,7 @@ func TestDesk_copy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, b := site.in(t), openAlone(t, screens[0])
-			b.clipboardReading(tt.setup)
+			b.allowClipboardReading(tt.setup)
 			signedIn("/links/tip-jar/edit")(b, w)
 			b.click("[data-copies]")
 			b.waitFor("[data-copied]", tt.want, nil)

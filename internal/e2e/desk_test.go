@@ -22,13 +22,13 @@ import (
 	"chequer/internal/app"
 )
 
-// office is a program without an account of the desk, and the link that creates the first one.
-type office struct {
+// firstRunDesk is a program without an account of the desk, and the link that creates the first one.
+type firstRunDesk struct {
 	url  string // of the desk's site
 	link string
 }
 
-func openOffice(t *testing.T) office {
+func newFirstRunDesk(t *testing.T) firstRunDesk {
 	t.Helper()
 	a, err := app.New(t.Context(), settings(t, "CHEQUER_SHOP_NAME=Atelier Nord"), app.Options{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -39,7 +39,7 @@ func openOffice(t *testing.T) office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return office{url: strings.TrimSuffix(link.URL[:strings.IndexByte(link.URL, '#')], "/desk/start"), link: link.URL}
+	return firstRunDesk{url: strings.TrimSuffix(link.URL[:strings.IndexByte(link.URL, '#')], "/desk/start"), link: link.URL}
 }
 
 // openAlone opens a tab that shares no cookies with other tabs.
@@ -48,8 +48,8 @@ func openAlone(t *testing.T, s screen) *tab {
 	return open(t, s, chromedp.WithNewBrowserContext())
 }
 
-// authenticator gives the tab's browser a platform authenticator, such as a fingerprint reader.
-func (b *tab) authenticator() {
+// addAuthenticator gives the tab's browser a platform authenticator, such as a fingerprint reader.
+func (b *tab) addAuthenticator() {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, webauthn.Enable, webauthn.EnableParams{})
 	b.check(err)
@@ -64,81 +64,81 @@ func (b *tab) authenticator() {
 // server receives.
 func TestDesk_first_run_by_passkey(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t)
-	b := openAlone(t, screen{width: 390, height: 844})
-	b.authenticator()
-	b.visit(o.url + "/desk")
-	b.waitFor("h1", "Not set up", nil)
-	b.visit("about:blank") // a fragment alone would not load the page again
-	b.visit(o.link)
-	b.waitFor("h1", "Create the owner account", nil)
-	if at := get(b, chromedp.Location()); strings.Contains(at, "#") || at != o.url+"/desk/start" {
+	o := newFirstRunDesk(t)
+	tab := openAlone(t, screen{width: 390, height: 844})
+	tab.addAuthenticator()
+	tab.visit(o.url + "/desk")
+	tab.waitFor("h1", "Not set up", nil)
+	tab.visit("about:blank") // a fragment alone would not load the page again
+	tab.visit(o.link)
+	tab.waitFor("h1", "Create the owner account", nil)
+	if at := get(tab, chromedp.Location()); strings.Contains(at, "#") || at != o.url+"/desk/start" {
 		t.Errorf("the address is %s", at)
 	}
-	b.types("#name", "Maren")
-	b.click("form[data-passkey] button")
-	b.waitFor("h1", "Your account", nil)
-	b.waitFor("#methods", "Passkey “Chrome on Linux”", nil)
-	b.waitFor("[role=status]", "Your account is ready.", nil)
+	tab.typeInto("#name", "Maren")
+	tab.click("form[data-passkey] button")
+	tab.waitFor("h1", "Your account", nil)
+	tab.waitFor("#methods", "Passkey “Chrome on Linux”", nil)
+	tab.waitFor("[role=status]", "Your account is ready.", nil)
 
-	b.click(".bar details summary")
-	b.click(".bar form button")
-	b.waitFor("[role=status]", "You are signed out.", nil)
-	b.click("form[data-passkey] button")
-	b.waitFor("h1", "Overview", nil)
-	b.visit(o.url + "/desk/start")
-	b.waitFor("h1", "Open a link", nil)
-	b.checkConsole()
+	tab.click(".bar details summary")
+	tab.click(".bar form button")
+	tab.waitFor("[role=status]", "You are signed out.", nil)
+	tab.click("form[data-passkey] button")
+	tab.waitFor("h1", "Overview", nil)
+	tab.visit(o.url + "/desk/start")
+	tab.waitFor("h1", "Open a link", nil)
+	tab.checkConsole()
 }
 
 // The first run without JavaScript: paste the link, choose a password, enter the app's code.
 func TestDesk_first_run_without_javascript(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t)
-	b := openAlone(t, screen{width: 390, height: 844, noJS: true})
-	b.visit(o.url + "/desk/start")
-	b.types("#token", o.link)
-	b.send("#paste button")
-	b.waitFor("h1", "Create the owner account", nil)
-	if get(b, chromedp.Evaluate[bool](`document.querySelector("form[data-passkey]").checkVisibility()`)) {
+	o := newFirstRunDesk(t)
+	tab := openAlone(t, screen{width: 390, height: 844, noJS: true})
+	tab.visit(o.url + "/desk/start")
+	tab.typeInto("#token", o.link)
+	tab.send("#paste button")
+	tab.waitFor("h1", "Create the owner account", nil)
+	if get(tab, chromedp.Evaluate[bool](`document.querySelector("form[data-passkey]").checkVisibility()`)) {
 		t.Error("the form for a passkey is visible without JavaScript")
 	}
-	b.types("#name", "Maren")
-	b.types("#password", deskPassword)
-	b.send("button[form=join]")
-	b.waitFor("h1", "Authenticator app", nil)
-	seed := b.text(".facts .addr")
+	tab.typeInto("#name", "Maren")
+	tab.typeInto("#password", deskPassword)
+	tab.send("button[form=join]")
+	tab.waitFor("h1", "Authenticator app", nil)
+	seed := tab.text(".facts .addr")
 	code, err := totp.GenerateCode(seed, time.Now())
-	b.check(err)
-	b.types("#code", code)
-	b.send("form button")
-	b.waitFor("h1", "Your account", nil)
-	b.waitFor("#methods", "10 of 10 recovery codes unused", nil)
-	b.click(".bar details summary")
-	b.send(".bar form button")
-	b.waitFor("h1", "Sign in", nil)
-	b.types("#name", "Maren")
-	b.types("#password", deskPassword)
+	tab.check(err)
+	tab.typeInto("#code", code)
+	tab.send("form button")
+	tab.waitFor("h1", "Your account", nil)
+	tab.waitFor("#methods", "10 of 10 recovery codes unused", nil)
+	tab.click(".bar details summary")
+	tab.send(".bar form button")
+	tab.waitFor("h1", "Sign in", nil)
+	tab.typeInto("#name", "Maren")
+	tab.typeInto("#password", deskPassword)
 	code, err = totp.GenerateCode(seed, time.Now().Add(30*time.Second)) // each code is used once
-	b.check(err)
-	b.types("#code", code)
-	b.send(`form[action="/desk/signin"] button`)
-	b.waitFor("h1", "Overview", nil)
-	b.checkConsole()
+	tab.check(err)
+	tab.typeInto("#code", code)
+	tab.send(`form[action="/desk/signin"] button`)
+	tab.waitFor("h1", "Overview", nil)
+	tab.checkConsole()
 }
 
 const deskPassword = "correct horse battery"
 
-// clerk is an account of the desk with a session, outside a browser.
-type clerk struct {
+// deskClient is an account of the desk with a session, outside a browser.
+type deskClient struct {
 	t       *testing.T
 	url     string
 	client  *http.Client
 	session *http.Cookie
 }
 
-// newClerk creates the account of a link with a password and a code.
-func newClerk(t *testing.T, link, name string) *clerk {
+// newDeskClient creates the account of a link with a password and a code.
+func newDeskClient(t *testing.T, link, name string) *deskClient {
 	t.Helper()
 	u, err := url.Parse(link)
 	if err != nil {
@@ -148,7 +148,7 @@ func newClerk(t *testing.T, link, name string) *clerk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &clerk{t: t, url: u.Scheme + "://" + u.Host, client: &http.Client{Jar: jar}}
+	c := &deskClient{t: t, url: u.Scheme + "://" + u.Host, client: &http.Client{Jar: jar}}
 	doc := c.post("/desk/start/password", "token", u.Fragment, "name", name, "password", deskPassword)
 	code, err := totp.GenerateCode(doc.Find("input[name=seed]").AttrOr("value", ""), time.Now())
 	if err != nil {
@@ -165,7 +165,7 @@ func newClerk(t *testing.T, link, name string) *clerk {
 }
 
 // post sends a form as a page of the desk does.
-func (c *clerk) post(path string, pairs ...string) *goquery.Document {
+func (c *deskClient) post(path string, pairs ...string) *goquery.Document {
 	c.t.Helper()
 	form := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -194,22 +194,22 @@ func (c *clerk) post(path string, pairs ...string) *goquery.Document {
 }
 
 // signInAs gives the tab the session of an account.
-func (b *tab) signInAs(c *clerk) {
+func (b *tab) signInAs(c *deskClient) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, network.SetCookie, network.SetCookieParams{Name: c.session.Name, Value: c.session.Value, URL: c.url})
 	b.check(err)
 }
 
 // in returns the account for a subtest.
-func (c *clerk) in(t *testing.T) *clerk {
-	return &clerk{t: t, url: c.url, client: c.client, session: c.session}
+func (c *deskClient) in(t *testing.T) *deskClient {
+	return &deskClient{t: t, url: c.url, client: c.client, session: c.session}
 }
 
 // deskShop is the path of the first shop's desk.
 const deskShop = "/desk/m_first"
 
 // read reads a page of the desk.
-func (c *clerk) read(path string) *goquery.Document {
+func (c *deskClient) read(path string) *goquery.Document {
 	c.t.Helper()
 	answer, err := c.client.Get(c.url + path)
 	if err != nil {
@@ -224,7 +224,7 @@ func (c *clerk) read(path string) *goquery.Document {
 }
 
 // invite returns the link of a new invitation.
-func (c *clerk) invite(role string) string {
+func (c *deskClient) invite(role string) string {
 	c.t.Helper()
 	form := c.read(deskShop+"/accounts").Find("input[name=form]").AttrOr("value", "")
 	return c.post(deskShop+"/accounts/invite", "form", form, "role", role).Find("#link").Text()
@@ -232,30 +232,30 @@ func (c *clerk) invite(role string) string {
 
 // atDesk returns a step that visits a page of the desk without an account.
 func atDesk(path string) func(*tab, *demoSite) {
-	return func(b *tab, w *demoSite) { b.t.Helper(); b.visit(w.clerk.url + path) }
+	return func(b *tab, w *demoSite) { b.t.Helper(); b.visit(w.owner.url + path) }
 }
 
 // signedIn returns a step that visits a page of the shop's desk as the owner.
 func signedIn(path string) func(*tab, *demoSite) {
 	return func(b *tab, w *demoSite) {
 		b.t.Helper()
-		b.signInAs(w.clerk)
-		b.visit(w.clerk.url + deskShop + path)
+		b.signInAs(w.owner)
+		b.visit(w.owner.url + deskShop + path)
 	}
 }
 
 // invited visits the page of an invitation.
 func invited(b *tab, w *demoSite) {
 	b.t.Helper()
-	b.visit(w.clerk.invite("bookkeeper"))
+	b.visit(w.owner.invite("bookkeeper"))
 	b.do(chromedp.WaitVisible(chromedp.CSS("#name")))
 }
 
 // ownMember visits the page of the owner's account as the owner sees it.
 func ownMember(b *tab, w *demoSite) {
 	b.t.Helper()
-	b.signInAs(w.clerk)
-	b.visit(w.clerk.url + w.clerk.read(deskShop+"/accounts").Find(".rows a").First().AttrOr("href", ""))
+	b.signInAs(w.owner)
+	b.visit(w.owner.url + w.owner.read(deskShop+"/accounts").Find(".rows a").First().AttrOr("href", ""))
 }
 
 // refusedAtDesk visits a page that the account's role does not allow.
@@ -267,7 +267,7 @@ func refusedAtDesk(b *tab, w *demoSite) {
 
 // atPayment returns a step that visits an invoice in the desk.
 func atPayment(change func(*api.InvoiceRequest), actions ...string) func(*tab, *demoSite) {
-	return inTurn(paying(change, actions...), func(b *tab, w *demoSite) {
+	return inOrder(paying(change, actions...), func(b *tab, w *demoSite) {
 		b.t.Helper()
 		signedIn("/payments/"+idOf(w.page))(b, w)
 	})
@@ -275,7 +275,7 @@ func atPayment(change func(*api.InvoiceRequest), actions ...string) func(*tab, *
 
 // deciding returns a step that visits the page with the consequences of a decision about an invoice.
 func deciding(decision string, change func(*api.InvoiceRequest), actions ...string) func(*tab, *demoSite) {
-	return inTurn(paying(change, actions...), func(b *tab, w *demoSite) {
+	return inOrder(paying(change, actions...), func(b *tab, w *demoSite) {
 		b.t.Helper()
 		signedIn("/payments/"+idOf(w.page)+"/"+decision)(b, w)
 	})
@@ -287,21 +287,21 @@ func TestDesk_accept_a_late_payment(t *testing.T) {
 	site := newDemoSite(t)
 	for _, s := range []screen{{name: "phone", width: 390, height: 844}, {name: "without JavaScript", width: 390, height: 844, noJS: true}} {
 		t.Run(s.name, func(t *testing.T) {
-			w, b := site.in(t), openAlone(t, s)
-			b.observe()
-			paying(forOrder, api.SimulateLate, api.SimulateConfirm)(b, w)
+			w, tab := site.in(t), openAlone(t, s)
+			tab.observe()
+			paying(forOrder, api.SimulateLate, api.SimulateConfirm)(tab, w)
 			id := idOf(w.page)
-			signedIn("/attention?mode=test")(b, w)
-			b.send(`.list a[href$="` + id + `"]`)
-			b.waitFor(".ask h2", "A payment arrived after the quote expired", nil)
-			b.send(`.ask a[href$="/accept"]`)
-			b.waitFor("h1", "Accept €56.50 as full payment of €56.50?", nil)
-			b.send("#decide button")
-			b.waitFor("[role=status]", "The invoice was accepted as paid.", nil)
-			b.waitFor(".sum .tag", "Paid", nil)
-			signedIn("/log")(b, w)
-			b.waitFor("main", id+": invoice.changed", nil)
-			b.checkConsole()
+			signedIn("/attention?mode=test")(tab, w)
+			tab.send(`.list a[href$="` + id + `"]`)
+			tab.waitFor(".ask h2", "A payment arrived after the quote expired", nil)
+			tab.send(`.ask a[href$="/accept"]`)
+			tab.waitFor("h1", "Accept €56.50 as full payment of €56.50?", nil)
+			tab.send("#decide button")
+			tab.waitFor("[role=status]", "The invoice was accepted as paid.", nil)
+			tab.waitFor(".sum .tag", "Paid", nil)
+			signedIn("/log")(tab, w)
+			tab.waitFor("main", id+": invoice.changed", nil)
+			tab.checkConsole()
 		})
 	}
 }
@@ -311,39 +311,39 @@ func TestDesk_keyboard(t *testing.T) {
 	site := newDemoSite(t)
 	for _, s := range []screen{screens[0], screens[1], zoomed} {
 		t.Run(s.name, func(t *testing.T) {
-			w, b := site.in(t), openAlone(t, s)
-			b.observe()
-			paying(forOrder)(b, w)
-			signedIn("/payments?mode=test")(b, w)
-			b.waitLoaded()
-			get(b, chromedp.Evaluate[any](naming))
-			want := get(b, chromedp.Evaluate[[]string](reachable))
+			w, tab := site.in(t), openAlone(t, s)
+			tab.observe()
+			paying(forOrder)(tab, w)
+			signedIn("/payments?mode=test")(tab, w)
+			tab.waitLoaded()
+			get(tab, chromedp.Evaluate[any](naming))
+			want := get(tab, chromedp.Evaluate[[]string](reachable))
 			if len(want) < 10 || want[0] != "a Skip to content" {
 				t.Fatalf("the page has the controls %s", strings.Join(want, ", "))
 			}
-			if diff := cmp.Diff(b.tabThrough(chromedp.KeyEvent(kb.Tab)), want); diff != "" {
+			if diff := cmp.Diff(tab.tabThrough(chromedp.KeyEvent(kb.Tab)), want); diff != "" {
 				t.Errorf("the Tab key reaches (-got +want):\n%s", diff)
 			}
-			b.key("/")
-			b.checkFocus("q")
-			get(b, chromedp.Evaluate[any](`void (document.activeElement.value = "")`)) // the protocol sends the character apart from its key
-			b.do(chromedp.KeyEvent(idOf(w.page) + kb.Enter))
-			b.waitFor("h1", "€56.50", nil)
-			if at := get(b, chromedp.Location()); !strings.HasSuffix(at, "/payments/"+idOf(w.page)) {
+			tab.pressKey("/")
+			tab.checkFocus("q")
+			get(tab, chromedp.Evaluate[any](`void (document.activeElement.value = "")`)) // the protocol sends the character apart from its key
+			tab.do(chromedp.KeyEvent(idOf(w.page) + kb.Enter))
+			tab.waitFor("h1", "€56.50", nil)
+			if at := get(tab, chromedp.Location()); !strings.HasSuffix(at, "/payments/"+idOf(w.page)) {
 				t.Errorf("the search leads to %s", at)
 			}
 			menu := ".bar details summary"
 			if s.width > 900 {
 				menu = ".me summary"
 			}
-			b.do(chromedp.Focus(chromedp.CSS(menu)))
-			b.key(kb.Enter)
-			b.do(chromedp.WaitVisible(chromedp.CSS("details[open] form button")))
-			b.key(kb.Escape)
-			if n := get(b, chromedp.Evaluate[int](`document.querySelectorAll("details.menu[open]").length`)); n != 0 {
+			tab.do(chromedp.Focus(chromedp.CSS(menu)))
+			tab.pressKey(kb.Enter)
+			tab.do(chromedp.WaitVisible(chromedp.CSS("details[open] form button")))
+			tab.pressKey(kb.Escape)
+			if n := get(tab, chromedp.Evaluate[int](`document.querySelectorAll("details.menu[open]").length`)); n != 0 {
 				t.Errorf("%d menus are open after Escape", n)
 			}
-			b.checkConsole()
+			tab.checkConsole()
 		})
 	}
 }

@@ -17,8 +17,8 @@ const (
 // newOwner opens a shop without wallets in a tab that is signed in as its owner.
 func newOwner(b *tab, w *demoSite) string {
 	b.t.Helper()
-	o := openOffice(w.t)
-	b.signInAs(newClerk(w.t, o.link, "Maren"))
+	o := newFirstRunDesk(w.t)
+	b.signInAs(newDeskClient(w.t, o.link, "Maren"))
 	return o.url + deskShop
 }
 
@@ -26,8 +26,8 @@ func newOwner(b *tab, w *demoSite) string {
 func (b *tab) walletForm(shop, key, address string) {
 	b.t.Helper()
 	b.visit(shop + "/wallets/add?asset=BTC")
-	b.types("#key", key)
-	b.types("#address", address)
+	b.typeInto("#key", key)
+	b.typeInto("#address", address)
 	b.send("main form button")
 }
 
@@ -55,17 +55,17 @@ func addingWallet(key, address, selector string) func(*tab, *demoSite) {
 // TestDesk_adds_a_wallet follows an owner from the place Wallets to a wallet, without JavaScript.
 func TestDesk_adds_a_wallet(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t)
+	o := newFirstRunDesk(t)
 	b := openAlone(t, screen{width: 390, height: 844, noJS: true})
-	b.signInAs(newClerk(t, o.link, "Maren"))
+	b.signInAs(newDeskClient(t, o.link, "Maren"))
 	b.visit(o.url + deskShop + "/wallets")
 	b.send(".list a.b")
 	b.waitFor("h1", "Wallet: Bitcoin", nil)
-	b.types("#key", bitcoinKey)
-	b.types("#address", nestedAddress)
+	b.typeInto("#key", bitcoinKey)
+	b.typeInto("#address", nestedAddress)
 	b.send("main form button")
 	b.waitFor("#address-error", "This key does not give this address", nil)
-	b.types("#address", bitcoinAddress)
+	b.typeInto("#address", bitcoinAddress)
 	b.send("main form button")
 	b.waitFor("h1", "Use this wallet?", nil)
 	b.send("#decide button")

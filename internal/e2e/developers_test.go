@@ -13,8 +13,8 @@ import (
 // withWebhook creates a webhook for test events, whose receiver does not answer.
 func withWebhook(_ *tab, w *demoSite) {
 	w.t.Helper()
-	form := w.clerk.read(deskShop+"/webhooks").Find("input[name=form]").AttrOr("value", "")
-	made := w.clerk.post(deskShop+"/webhooks", "form", form, "url", "http://127.0.0.1:9/hook?token=hush", "mode", "test")
+	form := w.owner.read(deskShop+"/webhooks").Find("input[name=form]").AttrOr("value", "")
+	made := w.owner.post(deskShop+"/webhooks", "form", form, "url", "http://127.0.0.1:9/hook?token=hush", "mode", "test")
 	w.webhook = made.Find(`main a[href*="/webhooks/"]`).AttrOr("href", "")
 	if w.webhook == "" {
 		w.t.Fatalf("no webhook was created: %s", made.Find("main").Text())
@@ -25,8 +25,8 @@ func withWebhook(_ *tab, w *demoSite) {
 func atWebhook(path string) func(*tab, *demoSite) {
 	return func(b *tab, w *demoSite) {
 		b.t.Helper()
-		b.signInAs(w.clerk)
-		b.visit(w.clerk.url + w.webhook + path)
+		b.signInAs(w.owner)
+		b.visit(w.owner.url + w.webhook + path)
 	}
 }
 
@@ -44,7 +44,7 @@ func TestDesk_webhook(t *testing.T) {
 			signedIn("/keys")(b, w)
 			b.send(`.tabs a[href$="/webhooks"]`)
 			b.waitFor(".tabs [aria-current]", "Webhooks", nil)
-			b.types("#url", r.url)
+			b.typeInto("#url", r.url)
 			b.do(chromedp.SetValue(chromedp.CSS("#mode"), "test"))
 			b.send("#create button")
 			b.waitFor("h1", "The webhook was created", nil)
@@ -59,7 +59,7 @@ func TestDesk_webhook(t *testing.T) {
 			b.waitFor("[role=status]", "The event is sent again.", nil)
 			b.waitFor(".tl", "2. Status 200", again)
 			b.waitFor(".hrow .tag", "Delivered", nil)
-			got := r.all()
+			got := r.received()
 			if len(got) != 2 {
 				t.Fatalf("the receiver got %d requests, want 2", len(got))
 			}

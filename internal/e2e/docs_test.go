@@ -14,38 +14,38 @@ import (
 func TestDocs_are_readable_and_searchable(t *testing.T) {
 	url := start(t, settings(t), app.Options{Demo: true}).url
 	dark := screen{name: "phone_dark", width: 390, height: 844, dark: true}
-	for _, s := range append(screens, dark, screen{name: "narrow", width: 320, height: 700}) {
-		t.Run(s.name, func(t *testing.T) {
-			b := open(t, s)
-			b.recordTraffic()
-			b.visit(url + "/docs")
-			b.checkNoSidewaysScroll()
-			b.picture(s, "docs_overview")
-			leave(`.lead a[href="/docs/api"]`)(b, nil)
-			b.waitFor("h1", "API", nil)
-			b.checkNoSidewaysScroll()
-			b.picture(s, "docs")
+	for _, screen := range append(screens, dark, screen{name: "narrow", width: 320, height: 700}) {
+		t.Run(screen.name, func(t *testing.T) {
+			tab := open(t, screen)
+			tab.recordTraffic()
+			tab.visit(url + "/docs")
+			tab.checkNoSidewaysScroll()
+			tab.picture(screen, "docs_overview")
+			clickThrough(`.lead a[href="/docs/api"]`)(tab, nil)
+			tab.waitFor("h1", "API", nil)
+			tab.checkNoSidewaysScroll()
+			tab.picture(screen, "docs")
 			for _, id := range []string{"createInvoice", "event", "errors", "Resource"} {
-				b.pictureOf("#"+id+" h3", s, "docs_"+id)
+				tab.pictureOf("#"+id+" h3", screen, "docs_"+id)
 			}
-			b.click(`label[for="createInvoice-3"]`)
-			b.do(chromedp.WaitVisible(chromedp.CSS(`#createInvoice pre[aria-label$="create.py"]`)))
-			b.pictureOf("#createInvoice .tabs", s, "docs_example")
-			b.checkNoSidewaysScroll()
+			tab.click(`label[for="createInvoice-3"]`)
+			tab.do(chromedp.WaitVisible(chromedp.CSS(`#createInvoice pre[aria-label$="create.py"]`)))
+			tab.pictureOf("#createInvoice .tabs", screen, "docs_example")
+			tab.checkNoSidewaysScroll()
 
-			b.types("#find", "exceptions")
-			leave(".find button")(b, nil)
-			b.waitFor("h1", "Search the manual", nil)
-			leave(`.hits a[href="/docs/settlement#exceptions"]`)(b, nil)
-			b.waitFor("h1", "Settlement", nil)
-			b.pictureOf("#exceptions + table", s, "manual_table")
-			b.checkNoSidewaysScroll()
-			if s.width < 960 {
-				b.click(".pages summary")
+			tab.typeInto("#find", "exceptions")
+			clickThrough(".find button")(tab, nil)
+			tab.waitFor("h1", "Search the manual", nil)
+			clickThrough(`.hits a[href="/docs/settlement#exceptions"]`)(tab, nil)
+			tab.waitFor("h1", "Settlement", nil)
+			tab.pictureOf("#exceptions + table", screen, "manual_table")
+			tab.checkNoSidewaysScroll()
+			if screen.width < 960 {
+				tab.click(".pages summary")
 			}
-			leave(`.pages a[href="/docs/webhooks"]`)(b, nil)
-			b.waitFor("h1", "Webhooks", nil)
-			b.checkConsole()
+			clickThrough(`.pages a[href="/docs/webhooks"]`)(tab, nil)
+			tab.waitFor("h1", "Webhooks", nil)
+			tab.checkConsole()
 		})
 	}
 }

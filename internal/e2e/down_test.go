@@ -39,8 +39,8 @@ func TestPaid_while_no_program_watches(t *testing.T) {
 		s.tx = c.pay(t, s.node, r, r.PaymentMethods[0].DueAmount)
 		payments = append(payments, s)
 	}
-	ended := time.Now().Add(62 * time.Second)
-	until(t, 2*time.Minute, "the last quote has expired", func() bool { return time.Now().After(ended) })
+	deadline := time.Now().Add(62 * time.Second)
+	until(t, 2*time.Minute, "the last quote has expired", func() bool { return time.Now().After(deadline) })
 	for _, s := range payments {
 		if got := s.unwatching.invoice(s.id).Status; got != api.StatusCreated {
 			t.Errorf("%s: without a watching program the invoice is %s, want created", s.name, got)
@@ -52,6 +52,6 @@ func TestPaid_while_no_program_watches(t *testing.T) {
 		s.watching.serve()
 	}
 	for _, s := range payments {
-		s.unwatching.status(s.id, api.StatusPaid, waitTimeout)
+		s.unwatching.waitStatus(s.id, api.StatusPaid, waitTimeout)
 	}
 }

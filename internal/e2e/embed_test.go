@@ -74,60 +74,60 @@ func (b *tab) focused() string {
 
 // TestEmbed_pays_in_a_dialog pays in a dialog over a page of a listed origin. See C73 in internal/CASES.md.
 func TestEmbed_pays_in_a_dialog(t *testing.T) {
-	m := newMerchantSite(t)
-	p := start(t, settings(t, "CHEQUER_EMBED_ORIGINS="+m.origin), app.Options{Demo: true})
-	shop := newShop(t, p.url, p.key)
-	for _, s := range []screen{{name: "desk", width: 1280, height: 900}, {name: "desk_dark", width: 1280, height: 900, dark: true}} {
-		t.Run(s.name, func(t *testing.T) {
+	site := newMerchantSite(t)
+	program := start(t, settings(t, "CHEQUER_EMBED_ORIGINS="+site.origin), app.Options{Demo: true})
+	shop := newShop(t, program.url, program.key)
+	for _, screen := range []screen{{name: "desk", width: 1280, height: 900}, {name: "desk_dark", width: 1280, height: 900, dark: true}} {
+		t.Run(screen.name, func(t *testing.T) {
 			id, err := shop.client.CreateInvoice(t.Context(), api.InvoiceRequest{
 				Amount: "56.50", FiatCurrency: "EUR", OrderID: "1042", URLSuccess: "https://shop.example/thanks",
 			}, "")
 			if err != nil {
 				t.Fatal(err)
 			}
-			m.link = p.url + "/invoice/" + id
-			b := open(t, s)
-			b.visit(m.origin)
-			b.click("#buy")
-			b.waitFor("#events", "open status:created", nil)
-			if got := b.focused(); got != "iframe" {
+			site.link = program.url + "/invoice/" + id
+			tab := open(t, screen)
+			tab.visit(site.origin)
+			tab.click("#buy")
+			tab.waitFor("#events", "open status:created", nil)
+			if got := tab.focused(); got != "iframe" {
 				t.Errorf("the focus is at %s, want the frame", got)
 			}
-			b.picture(s, "embed-open")
+			tab.picture(screen, "embed-open")
 
-			b.do(chromedp.KeyEvent(kb.Escape)) // within the frame
-			b.waitFor("#events", "close", nil)
-			if b.dialogs() != 0 || b.focused() != "buy" {
-				t.Errorf("after Escape %d dialogs are open, and the focus is at %s", b.dialogs(), b.focused())
+			tab.do(chromedp.KeyEvent(kb.Escape)) // within the frame
+			tab.waitFor("#events", "close", nil)
+			if tab.dialogs() != 0 || tab.focused() != "buy" {
+				t.Errorf("after Escape %d dialogs are open, and the focus is at %s", tab.dialogs(), tab.focused())
 			}
 
-			b.click("#buy")
+			tab.click("#buy")
 			shop.simulate(id, api.SimulateExact)
-			b.waitFor("#events", "status:pending", nil)
+			tab.waitFor("#events", "status:pending", nil)
 			shop.simulate(id, api.SimulateConfirm)
-			b.waitFor("#events", "status:paid", nil)
-			b.picture(s, "embed-paid")
-			b.do(chromedp.Sleep(11 * time.Second)) // longer than the countdown of a page without a frame
-			if got := get(b, chromedp.Location()); got != m.origin+"/" || b.dialogs() != 1 {
-				t.Errorf("after the payment the page is %s with %d dialogs", got, b.dialogs())
+			tab.waitFor("#events", "status:paid", nil)
+			tab.picture(screen, "embed-paid")
+			tab.do(chromedp.Sleep(11 * time.Second)) // longer than the countdown of a page without a frame
+			if got := get(tab, chromedp.Location()); got != site.origin+"/" || tab.dialogs() != 1 {
+				t.Errorf("after the payment the page is %s with %d dialogs", got, tab.dialogs())
 			}
-			b.click("dialog button")
-			if b.dialogs() != 0 || b.focused() != "buy" {
-				t.Errorf("after the close button %d dialogs are open, and the focus is at %s", b.dialogs(), b.focused())
+			tab.click("dialog button")
+			if tab.dialogs() != 0 || tab.focused() != "buy" {
+				t.Errorf("after the close button %d dialogs are open, and the focus is at %s", tab.dialogs(), tab.focused())
 			}
-			b.checkConsole()
+			tab.checkConsole()
 		})
 	}
 
 	t.Run("link", func(t *testing.T) {
 		s := screen{name: "desk_link", width: 1280, height: 900}
-		m.link = p.signedLink("7", "Two prints")
+		site.link = program.signedLink("7", "Two prints")
 		b := open(t, s)
-		b.visit(m.origin)
+		b.visit(site.origin)
 		b.click("#buy")
 		b.waitFor("#events", "open", nil)
 		b.do(chromedp.Sleep(3 * time.Second)) // longer than the time in which the frame must report that it is ready
-		if got := get(b, chromedp.Location()); got != m.origin+"/" || b.dialogs() != 1 {
+		if got := get(b, chromedp.Location()); got != site.origin+"/" || b.dialogs() != 1 {
 			t.Errorf("the page is %s with %d dialogs", got, b.dialogs())
 		}
 		b.picture(s, "embed-link")
@@ -139,12 +139,12 @@ func TestEmbed_pays_in_a_dialog(t *testing.T) {
 	})
 
 	t.Run("phone", func(t *testing.T) {
-		m.link = p.signedLink("8", "Two prints")
+		site.link = program.signedLink("8", "Two prints")
 		b := open(t, screens[0])
-		b.visit(m.origin)
+		b.visit(site.origin)
 		b.click("#buy")
 		b.waitFor("main .price", "€56.50", nil)
-		if got := get(b, chromedp.Location()); !strings.HasPrefix(got, p.url+"/pay?") {
+		if got := get(b, chromedp.Location()); !strings.HasPrefix(got, program.url+"/pay?") {
 			t.Errorf("on a phone the link leads to %s", got)
 		}
 		b.checkConsole()
@@ -152,9 +152,9 @@ func TestEmbed_pays_in_a_dialog(t *testing.T) {
 
 	// On pages of unlisted origins the link is a plain link.
 	other := newMerchantSite(t)
-	other.link = p.signedLink("9", "Two prints")
+	other.link = program.signedLink("9", "Two prints")
 	file := filepath.Join(t.TempDir(), "page.html")
-	if err := os.WriteFile(file, fmt.Appendf(nil, merchantPage, other.link, p.url, "events.js"), 0o600); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, merchantPage, other.link, program.url, "events.js"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, page := range map[string]string{"another origin": other.origin, "a file": "file://" + file} {
@@ -163,7 +163,7 @@ func TestEmbed_pays_in_a_dialog(t *testing.T) {
 			b.visit(page)
 			b.click("#buy")
 			b.waitFor("main .price", "€56.50", nil)
-			if got := get(b, chromedp.Location()); !strings.HasPrefix(got, p.url+"/pay?") {
+			if got := get(b, chromedp.Location()); !strings.HasPrefix(got, program.url+"/pay?") {
 				t.Errorf("on an unlisted page the link leads to %s", got)
 			}
 		})
@@ -177,30 +177,30 @@ func TestEmbed_page_builds_a_snippet(t *testing.T) {
 	newShop(t, p.url, p.key).call(p.url, p.key, "POST", api.PathLinks, `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR"}`, nil)
 	for _, s := range []screen{screens[0], screens[1], screens[3]} {
 		t.Run(s.name, func(t *testing.T) {
-			b := open(t, s)
-			b.visit(p.url + "/embed")
-			b.do(chromedp.SendKeys(chromedp.CSS("#link"), "coffee"))
-			b.send("form button.btn")
-			b.waitFor("#modal", p.url+"/pay/coffee", nil)
-			b.picture(s, "embed-page")
-			b.checkNoSidewaysScroll()
+			tab := open(t, s)
+			tab.visit(p.url + "/embed")
+			tab.do(chromedp.SendKeys(chromedp.CSS("#link"), "coffee"))
+			tab.send("form button.btn")
+			tab.waitFor("#modal", p.url+"/pay/coffee", nil)
+			tab.picture(s, "embed-page")
+			tab.checkNoSidewaysScroll()
 			if !s.noJS {
-				b.click(`[data-copies=modal]`)
+				tab.click(`[data-copies=modal]`)
 				until(t, waitTimeout, "the snippet is copied or selected", func() bool {
-					return b.text(`[data-copies=modal]`) == "Copied" || get(b, chromedp.Evaluate[string](`String(getSelection())`)) != ""
+					return tab.text(`[data-copies=modal]`) == "Copied" || get(tab, chromedp.Evaluate[string](`String(getSelection())`)) != ""
 				})
 			}
-			b.click("#try")
+			tab.click("#try")
 			if s.name == "desk" {
-				until(t, waitTimeout, "the dialog opens", func() bool { return b.dialogs() == 1 })
-				b.do(chromedp.Sleep(2 * time.Second))
-				if b.dialogs() != 1 {
+				until(t, waitTimeout, "the dialog opens", func() bool { return tab.dialogs() == 1 })
+				tab.do(chromedp.Sleep(2 * time.Second))
+				if tab.dialogs() != 1 {
 					t.Error("the dialog was closed")
 				}
 			} else {
-				b.waitFor("main .price", "€3.50", nil)
+				tab.waitFor("main .price", "€3.50", nil)
 			}
-			b.checkConsole()
+			tab.checkConsole()
 		})
 	}
 }

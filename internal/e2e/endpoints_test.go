@@ -11,21 +11,21 @@ import (
 	"chequer/internal/api"
 )
 
-// gate is a proxy in front of a node that can be closed.
-type gate struct {
+// closableProxy is a proxy in front of a node that can be closed.
+type closableProxy struct {
 	*httptest.Server
-	shut atomic.Bool
+	closed atomic.Bool
 }
 
-func newGate(t *testing.T, rpc string) *gate {
+func newClosableProxy(t *testing.T, rpc string) *closableProxy {
 	t.Helper()
 	to, err := url.Parse(rpc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, proxy := &gate{}, httputil.NewSingleHostReverseProxy(to)
+	d, proxy := &closableProxy{}, httputil.NewSingleHostReverseProxy(to)
 	d.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if d.shut.Load() {
+		if d.closed.Load() {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
@@ -40,64 +40,64 @@ func newGate(t *testing.T, rpc string) *gate {
 // working endpoints are closed, the program must not change the invoice until one answers again.
 func TestOpen_page_of_tokens_and_ether(t *testing.T) {
 	t.Parallel()
-	var gates []*gate
-	s := openTokenShop(t,
+	var gates []*closableProxy
+	shop := openTokenShop(t,
 		func(*tokenShop) string { return "CHEQUER_EVM_ADDRESS_QUERIES=on" },
 		func(s *tokenShop) string {
-			gates = []*gate{newGate(t, s.base.RPC), newGate(t, s.base.RPC)}
+			gates = []*closableProxy{newClosableProxy(t, s.base.RPC), newClosableProxy(t, s.base.RPC)}
 			return "CHEQUER_BASE_RPC=one=" + gates[0].URL + ",two=" + gates[1].URL + ",false=" + falseBalances(t, s.base.RPC) + ",dead=http://" + freePort(t)
 		})
-	n := s.base
-	b := open(t, screens[0])
+	node := shop.base
+	tab := open(t, screens[0])
 	for _, tt := range []struct {
 		name string
 		make func() (id string, pay func() (tx string))
 	}{
 		{"token", func() (string, func() string) {
-			id, due := s.euros()
-			return id, func() string { return n.Send(t, due) }
+			id, due := shop.createEuroInvoice()
+			return id, func() string { return node.Send(t, due) }
 		}},
 		{"own_coin", func() (string, func() string) {
-			id, to, wei := s.ether()
-			return id, func() string { return n.TransactWith(t, wei, to, "") }
+			id, to, wei := shop.createEtherInvoice()
+			return id, func() string { return node.TransactWith(t, wei, to, "") }
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			id, pay := tt.make()
-			b.visit(s.url + "/invoice/" + id)
-			b.waitFor("#st", "Waiting for your payment", nil)
-			b.mark()
-			b.picture(screens[0], "real_base_"+tt.name+"_waiting")
-			n.Mine(t, pay())
-			b.waitFor("#st", "Payment seen", nil)
-			b.picture(screens[0], "real_base_"+tt.name+"_seen")
-			mine(t, n, 30)
-			b.waitFor("#st", "Paid. Thank you.", nil)
-			b.picture(screens[0], "real_base_"+tt.name+"_paid")
-			b.checkNotReloaded()
-			b.checkConsole()
+			tab.visit(shop.url + "/invoice/" + id)
+			tab.waitFor("#st", "Waiting for your payment", nil)
+			tab.markPage()
+			tab.picture(screens[0], "real_base_"+tt.name+"_waiting")
+			node.Mine(t, pay())
+			tab.waitFor("#st", "Payment seen", nil)
+			tab.picture(screens[0], "real_base_"+tt.name+"_seen")
+			mine(t, node, 30)
+			tab.waitFor("#st", "Paid. Thank you.", nil)
+			tab.picture(screens[0], "real_base_"+tt.name+"_paid")
+			tab.checkNotReloaded()
+			tab.checkConsole()
 		})
 	}
 	t.Run("without_a_second_endpoint_to_agree", func(t *testing.T) {
-		id, due := s.euros()
-		b.visit(s.url + "/invoice/" + id)
-		b.waitFor("#st", "Waiting for your payment", nil)
-		b.mark()
-		gates[0].shut.Store(true)
-		gates[1].shut.Store(true)
-		before := s.tip("base")
-		n.Mine(t, n.Send(t, due))
-		mine(t, n, 40)
+		id, due := shop.createEuroInvoice()
+		tab.visit(shop.url + "/invoice/" + id)
+		tab.waitFor("#st", "Waiting for your payment", nil)
+		tab.markPage()
+		gates[0].closed.Store(true)
+		gates[1].closed.Store(true)
+		before := shop.scannedHeight("base")
+		node.Mine(t, node.Send(t, due))
+		mine(t, node, 40)
 		until(t, waitTimeout, "the program reports that too few endpoints answer", func() bool {
-			return s.network("base").Fault != ""
+			return shop.networkHealth("base").Fault != ""
 		})
-		if got := s.invoice(id).Status; got != api.StatusCreated || s.tip("base") > before+1 {
-			t.Errorf("the invoice is %s at block %d after %d, although no two endpoints agree", got, s.tip("base"), before)
+		if got := shop.invoice(id).Status; got != api.StatusCreated || shop.scannedHeight("base") > before+1 {
+			t.Errorf("the invoice is %s at block %d after %d, although no two endpoints agree", got, shop.scannedHeight("base"), before)
 		}
-		gates[1].shut.Store(false)
-		gates[0].shut.Store(false)
-		b.waitFor("#st", "Paid. Thank you.", nil)
-		b.checkNotReloaded()
-		b.checkConsole()
+		gates[1].closed.Store(false)
+		gates[0].closed.Store(false)
+		tab.waitFor("#st", "Paid. Thank you.", nil)
+		tab.checkNotReloaded()
+		tab.checkConsole()
 	})
 }

@@ -35,84 +35,84 @@ type tokenShop struct {
 
 func openTokenShop(t *testing.T, more ...func(*tokenShop) string) *tokenShop {
 	t.Helper()
-	s := &tokenShop{ethereum: ethereumtest.Anvil(t, ethereum.Mainnet.ChainID), base: ethereumtest.Anvil(t, ethereum.Base.ChainID)}
-	s.ethereum.Place(t, contractOf(ethereum.Mainnet, "EURC"))
-	s.base.Place(t, contractOf(ethereum.Base, "EURC-BASE"))
-	for _, n := range []*ethereumtest.Node{s.ethereum, s.base} {
+	shop := &tokenShop{ethereum: ethereumtest.Anvil(t, ethereum.Mainnet.ChainID), base: ethereumtest.Anvil(t, ethereum.Base.ChainID)}
+	shop.ethereum.Place(t, contractOf(ethereum.Mainnet, "EURC"))
+	shop.base.Place(t, contractOf(ethereum.Base, "EURC-BASE"))
+	for _, n := range []*ethereumtest.Node{shop.ethereum, shop.base} {
 		n.Mine(t)
 	}
 	listen := freePort(t)
-	s.metrics = freePort(t)
-	s.process = &process{t: t, url: "http://" + listen, environ: append(os.Environ(),
-		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+t.TempDir(), "CHEQUER_BITCOIN_NODE=off", "CHEQUER_METRICS="+s.metrics,
+	shop.metrics = freePort(t)
+	shop.process = &process{t: t, url: "http://" + listen, environ: append(os.Environ(),
+		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+t.TempDir(), "CHEQUER_BITCOIN_NODE=off", "CHEQUER_METRICS="+shop.metrics,
 		"CHEQUER_RATES=fixed:BTC-EUR=86420.00,ETH-EUR=2650.10,EUR-USD=1.08",
-		"CHEQUER_ETHEREUM_RPC=trusted:"+s.ethereum.RPC,
-		"CHEQUER_BASE_RPC=one="+s.base.RPC+",two="+s.base.RPC+",three=http://"+freePort(t)+"/secretkey",
+		"CHEQUER_ETHEREUM_RPC=trusted:"+shop.ethereum.RPC,
+		"CHEQUER_BASE_RPC=one="+shop.base.RPC+",two="+shop.base.RPC+",three=http://"+freePort(t)+"/secretkey",
 	)}
 	for _, setting := range more {
-		s.environ = append(s.environ, setting(s))
+		shop.environ = append(shop.environ, setting(shop))
 	}
-	s.run("init")
-	s.run("wallet", "add", "ETH", ethXpub)
+	shop.run("init")
+	shop.run("wallet", "add", "ETH", ethXpub)
 	var key merchant.Key
-	if err := json.Unmarshal(s.run("key", "add", "--json"), &key); err != nil {
+	if err := json.Unmarshal(shop.run("key", "add", "--json"), &key); err != nil {
 		t.Fatal(err)
 	}
-	s.serve()
-	s.shop = newShop(t, s.url, key)
+	shop.serve()
+	shop.shop = newShop(t, shop.url, key)
 	for _, network := range []string{"ethereum", "base"} {
-		until(t, waitTimeout, network+" is scanned", func() bool { return s.network(network).Reached })
+		until(t, waitTimeout, network+" is scanned", func() bool { return shop.networkHealth(network).Reached })
 	}
-	return s
+	return shop
 }
 
 func contractOf(p ethereum.Params, code string) string {
 	return p.Assets[slices.IndexFunc(p.Assets, func(a chain.Asset) bool { return a.Code == code })].Contract
 }
 
-// tip returns the height to which a network is scanned.
-func (s *tokenShop) tip(network string) int64 {
+// scannedHeight returns the height to which a network is scanned.
+func (s *tokenShop) scannedHeight(network string) int64 {
 	s.process.t.Helper()
-	return s.network(network).Tip
+	return s.networkHealth(network).Tip
 }
 
-// network returns the state of a network in /readyz.
-func (s *tokenShop) network(network string) health {
+// networkHealth returns the state of a network in /readyz.
+func (s *tokenShop) networkHealth(network string) health {
 	s.process.t.Helper()
 	response, err := http.Get(s.url + "/readyz")
 	if err != nil {
 		return health{}
 	}
 	defer response.Body.Close()
-	var all struct{ Networks []health }
-	if err := json.NewDecoder(response.Body).Decode(&all); err != nil {
+	var answer struct{ Networks []health }
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
 		s.process.t.Fatal(err)
 	}
-	i := slices.IndexFunc(all.Networks, func(h health) bool { return h.Network == network })
-	return all.Networks[i]
+	i := slices.IndexFunc(answer.Networks, func(h health) bool { return h.Network == network })
+	return answer.Networks[i]
 }
 
-// euros creates an invoice of 12.50 euros that can be paid with EURC on Base, and with the given other
+// createEuroInvoice creates an invoice of 12.50 euros that can be paid with EURC on Base, and with the given other
 // currencies.
-func (s *tokenShop) euros(more ...string) (id string, due chaintest.Output) {
+func (s *tokenShop) createEuroInvoice(more ...string) (id string, due chaintest.Output) {
 	t := s.process.t
 	t.Helper()
-	id, m := s.methods(append([]string{"EURC-BASE"}, more...)...)
+	id, m := s.createWithMethods(append([]string{"EURC-BASE"}, more...)...)
 	if m[0].DueAmount != "12.5" {
 		t.Fatalf("payment methods %+v", m)
 	}
 	return id, chaintest.Output{Script: strings.ToLower(m[0].Address), Amount: money.MustParse(m[0].DueAmount, money.Currency{Code: "EURC", Decimals: 6})}
 }
 
-// ether creates an invoice of 12.50 euros that can be paid with ether on Base.
-func (s *tokenShop) ether() (id, to string, wei *big.Int) {
+// createEtherInvoice creates an invoice of 12.50 euros that can be paid with ether on Base.
+func (s *tokenShop) createEtherInvoice() (id, to string, wei *big.Int) {
 	s.process.t.Helper()
-	id, m := s.methods("ETH-BASE")
+	id, m := s.createWithMethods("ETH-BASE")
 	return id, m[0].Address, money.MustParse(m[0].DueAmount, money.ETH).Minor()
 }
 
-// methods creates an invoice of 12.50 euros with the given payment methods.
-func (s *tokenShop) methods(codes ...string) (id string, methods []api.PaymentMethod) {
+// createWithMethods creates an invoice of 12.50 euros with the given payment methods.
+func (s *tokenShop) createWithMethods(codes ...string) (id string, methods []api.PaymentMethod) {
 	t := s.process.t
 	t.Helper()
 	id, err := s.client.CreateInvoice(t.Context(), api.InvoiceRequest{Amount: "12.50", FiatCurrency: "EUR", PaymentMethods: codes}, "")
@@ -123,19 +123,19 @@ func (s *tokenShop) methods(codes ...string) (id string, methods []api.PaymentMe
 	if len(methods) != len(codes) {
 		t.Fatalf("payment methods %+v", methods)
 	}
-	s.next = indexOf(t, methods[0].Address) + 1
+	s.next = addressIndex(t, methods[0].Address) + 1
 	return id, methods
 }
 
-// indexOf returns the index of an address of ethXpub. A program that was killed may skip indexes.
-func indexOf(t *testing.T, address string) uint32 {
+// addressIndex returns the index of an address of ethXpub. A program that was killed may skip indexes.
+func addressIndex(t *testing.T, address string) uint32 {
 	t.Helper()
 	key, err := keys.Load("eth:" + ethXpub)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for index := range uint32(200) {
-		if at, _, err := key.Address(index); err == nil && strings.EqualFold(at, address) {
+		if candidate, _, err := key.Address(index); err == nil && strings.EqualFold(candidate, address) {
 			return index
 		}
 	}
@@ -153,55 +153,55 @@ func mine(t *testing.T, n *ethereumtest.Node, blocks int) {
 // TestReal_tokens_pay_an_invoice pays with a token in real blocks, with one of three endpoints down.
 func TestReal_tokens_pay_an_invoice(t *testing.T) {
 	t.Parallel()
-	s := openTokenShop(t)
-	n := s.base
+	shop := openTokenShop(t)
+	node := shop.base
 
 	t.Run("paid_after_its_confirmations", func(t *testing.T) {
-		id, due := s.euros()
-		n.Mine(t, n.Send(t, due))
-		s.status(id, api.StatusPending, waitTimeout)
-		mine(t, n, 28)
-		s.status(id, api.StatusPending, waitTimeout)
-		mine(t, n, 1)
-		s.status(id, api.StatusPaid, waitTimeout)
-		if got := s.invoice(id).Payments; len(got) != 1 {
+		id, due := shop.createEuroInvoice()
+		node.Mine(t, node.Send(t, due))
+		shop.waitStatus(id, api.StatusPending, waitTimeout)
+		mine(t, node, 28)
+		shop.waitStatus(id, api.StatusPending, waitTimeout)
+		mine(t, node, 1)
+		shop.waitStatus(id, api.StatusPaid, waitTimeout)
+		if got := shop.invoice(id).Payments; len(got) != 1 {
 			t.Errorf("payments %+v", got)
 		}
 	})
 	t.Run("taken_back_by_a_reorganisation", func(t *testing.T) {
-		id, due := s.euros()
-		tx := n.Send(t, due)
-		n.Mine(t, tx)
-		mine(t, n, 2)
-		s.status(id, api.StatusPending, waitTimeout)
-		n.Reorganise(t, tx)
-		s.status(id, api.StatusCreated, waitTimeout)
-		n.Mine(t, tx)
-		mine(t, n, 29)
-		s.status(id, api.StatusPaid, waitTimeout)
+		id, due := shop.createEuroInvoice()
+		tx := node.Send(t, due)
+		node.Mine(t, tx)
+		mine(t, node, 2)
+		shop.waitStatus(id, api.StatusPending, waitTimeout)
+		node.Reorganise(t, tx)
+		shop.waitStatus(id, api.StatusCreated, waitTimeout)
+		node.Mine(t, tx)
+		mine(t, node, 29)
+		shop.waitStatus(id, api.StatusPaid, waitTimeout)
 	})
 	t.Run("sent_on_a_network_that_is_not_offered", func(t *testing.T) {
-		id, due := s.euros()
-		s.ethereum.Mine(t, s.ethereum.Send(t, due))
+		id, due := shop.createEuroInvoice()
+		shop.ethereum.Mine(t, shop.ethereum.Send(t, due))
 		until(t, waitTimeout, "the exception wrong_asset is reported", func() bool {
-			return slices.Contains(s.invoice(id).Exceptions, api.ExceptionWrongAsset)
+			return slices.Contains(shop.invoice(id).Exceptions, api.ExceptionWrongAsset)
 		})
-		if got := s.invoice(id).Status; got != api.StatusCreated {
+		if got := shop.invoice(id).Status; got != api.StatusCreated {
 			t.Errorf("the invoice is %s", got)
 		}
 	})
 	t.Run("sent_in_ether_on_a_network_that_is_not_offered", func(t *testing.T) {
-		id, due := s.euros()
-		tx := s.ethereum.TransactWith(t, big.NewInt(5e15), due.Script, "")
-		s.ethereum.Mine(t, tx)
+		id, due := shop.createEuroInvoice()
+		tx := shop.ethereum.TransactWith(t, big.NewInt(5e15), due.Script, "")
+		shop.ethereum.Mine(t, tx)
 		until(t, 2*waitTimeout, "the exception wrong_asset is reported", func() bool { // such payments are looked for once a minute
-			return slices.Contains(s.invoice(id).Exceptions, api.ExceptionWrongAsset)
+			return slices.Contains(shop.invoice(id).Exceptions, api.ExceptionWrongAsset)
 		})
-		got := s.invoice(id)
+		got := shop.invoice(id)
 		if p := got.Payments; got.Status != api.StatusCreated || len(p) != 1 || p[0].Symbol != "ETH" || p[0].NetworkName != "Ethereum" || p[0].Amount != "0.005" || p[0].Tx != tx {
 			t.Errorf("%s, payments %+v", got.Status, p)
 		}
-		response, err := http.Get(s.url + "/invoice/" + id)
+		response, err := http.Get(shop.url + "/invoice/" + id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,15 +212,15 @@ func TestReal_tokens_pay_an_invoice(t *testing.T) {
 		}
 	})
 	t.Run("found_after_the_program_was_killed", func(t *testing.T) {
-		id, due := s.euros()
-		s.kill()
-		n.Mine(t, n.Send(t, due))
-		mine(t, n, 40)
-		s.serve()
-		s.status(id, api.StatusPaid, waitTimeout)
+		id, due := shop.createEuroInvoice()
+		shop.kill()
+		node.Mine(t, node.Send(t, due))
+		mine(t, node, 40)
+		shop.serve()
+		shop.waitStatus(id, api.StatusPaid, waitTimeout)
 	})
 	t.Run("doctor_reports_the_state_of_endpoints", func(t *testing.T) {
-		out := string(s.run("doctor"))
+		out := string(shop.run("doctor"))
 		for _, want := range []string{
 			"ok    network base, endpoint one: at block", "warn  network base, endpoint three: ", "own node, at block", "ok    network ethereum: scanned to block",
 		} {
@@ -234,7 +234,7 @@ func TestReal_tokens_pay_an_invoice(t *testing.T) {
 		t.Logf("doctor:\n%s", out)
 	})
 	t.Run("metrics_report_the_state_of_endpoints", func(t *testing.T) {
-		response, err := http.Get("http://" + s.metrics + "/metrics")
+		response, err := http.Get("http://" + shop.metrics + "/metrics")
 		if err != nil {
 			t.Fatal(err)
 		}

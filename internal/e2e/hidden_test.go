@@ -23,15 +23,15 @@ const countStreams = `(() => {
 func TestHidden_page_has_no_stream(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
-	b := open(t, screens[0])
-	b.addInitScript(countStreams)
-	id := idOf(b.createInvoice(p.url, "12,50"))
-	b.mark()
+	tab := open(t, screens[0])
+	tab.addInitScript(countStreams)
+	id := idOf(tab.createInvoice(p.url, "12,50"))
+	tab.markPage()
 	streams := func() int {
-		return get(b, chromedp.Evaluate[int](`streams.filter(s => s.readyState !== EventSource.CLOSED).length`))
+		return get(tab, chromedp.Evaluate[int](`streams.filter(s => s.readyState !== EventSource.CLOSED).length`))
 	}
 	hide := func(hidden string) {
-		get(b, chromedp.Evaluate[bool](`Object.defineProperty(document, "hidden", {configurable: true, get: () => `+hidden+`}) &&
+		get(tab, chromedp.Evaluate[bool](`Object.defineProperty(document, "hidden", {configurable: true, get: () => `+hidden+`}) &&
 			document.dispatchEvent(new Event("visibilitychange"))`))
 	}
 	if got := streams(); got != 1 {
@@ -43,16 +43,16 @@ func TestHidden_page_has_no_stream(t *testing.T) {
 	}
 	merchant.simulate(id, api.SimulateExact)
 	hide("false")
-	b.waitFor("#st", "Payment seen", nil)
+	tab.waitFor("#st", "Payment seen", nil)
 	if got := streams(); got != 1 {
 		t.Errorf("a page that is visible again has %d streams, want 1", got)
 	}
-	get(b, chromedp.Evaluate[bool](`window.dispatchEvent(new PageTransitionEvent("pagehide"))`))
+	get(tab, chromedp.Evaluate[bool](`window.dispatchEvent(new PageTransitionEvent("pagehide"))`))
 	if got := streams(); got != 0 {
 		t.Errorf("a page that is left has %d streams, want 0", got)
 	}
-	b.checkNotReloaded()
-	b.checkConsole()
+	tab.checkNotReloaded()
+	tab.checkConsole()
 }
 
 // TestHidden_frame_has_no_stream hides a page that frames an invoice. The frame has the page's origin,
@@ -61,19 +61,19 @@ func TestHidden_frame_has_no_stream(t *testing.T) {
 	p := start(t, settings(t, "CHEQUER_EMBED_ORIGINS=https://shop.example"), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
 	id := merchant.createInvoice()
-	b := open(t, screens[1])
-	b.addInitScript(countStreams)
-	b.visit(p.url + "/embed")
-	get(b, chromedp.Evaluate[bool](fmt.Sprintf(`(() => {
+	tab := open(t, screens[1])
+	tab.addInitScript(countStreams)
+	tab.visit(p.url + "/embed")
+	get(tab, chromedp.Evaluate[bool](fmt.Sprintf(`(() => {
 		const frame = document.body.appendChild(document.createElement("iframe"));
 		frame.src = %q;
 		return new Promise(done => { frame.onload = () => done(true); });
 	})()`, p.url+"/invoice/"+id), chromedp.EvalAwaitPromise))
 	streams := func() int {
-		return get(b, chromedp.Evaluate[int](`frames[0].streams.filter(s => s.readyState !== EventSource.CLOSED).length`))
+		return get(tab, chromedp.Evaluate[int](`frames[0].streams.filter(s => s.readyState !== EventSource.CLOSED).length`))
 	}
 	hide := func(hidden string) {
-		get(b, chromedp.Evaluate[bool](`Object.defineProperty(frames[0].document, "hidden", {configurable: true, get: () => `+hidden+`}) &&
+		get(tab, chromedp.Evaluate[bool](`Object.defineProperty(frames[0].document, "hidden", {configurable: true, get: () => `+hidden+`}) &&
 			frames[0].document.dispatchEvent(new Event("visibilitychange"))`))
 	}
 	if got := streams(); got != 1 {
@@ -86,10 +86,10 @@ func TestHidden_frame_has_no_stream(t *testing.T) {
 	merchant.simulate(id, api.SimulateExact)
 	hide("false")
 	until(t, waitTimeout, "the frame shows the payment", func() bool {
-		return get(b, chromedp.Evaluate[string](`frames[0].document.querySelector("#st").textContent.trim()`)) == "Payment seen"
+		return get(tab, chromedp.Evaluate[string](`frames[0].document.querySelector("#st").textContent.trim()`)) == "Payment seen"
 	})
 	if got := streams(); got != 1 {
 		t.Errorf("a frame that is visible again has %d streams, want 1", got)
 	}
-	b.checkConsole()
+	tab.checkConsole()
 }

@@ -47,8 +47,8 @@ func (b *tab) tabThrough(key chromedp.Action[chromedp.Void]) (path []string) {
 	return nil
 }
 
-// key presses one key.
-func (b *tab) key(keys string, modifiers ...kb.Modifier) {
+// pressKey presses one key.
+func (b *tab) pressKey(keys string, modifiers ...kb.Modifier) {
 	b.t.Helper()
 	b.do(chromedp.KeyEvent(keys, chromedp.KeyModifiers(modifiers...)))
 }
@@ -91,53 +91,53 @@ func TestKeyboard_alone_can_pay(t *testing.T) {
 			})
 			b.check(err)
 		}
-		w, b := site.in(t), open(t, screens[1])
-		b.observe()
-		paying(nil)(b, w)
-		b.waitLoaded()
+		site, tab := site.in(t), open(t, screens[1])
+		tab.observe()
+		paying(nil)(tab, site)
+		tab.waitLoaded()
 
-		b.key(kb.Tab)
-		b.checkFocus("a Skip to payment")
-		b.key(kb.Enter)
-		b.key(kb.Tab)
-		b.checkFocus("m1") // the first control of the panel
-		b.key(kb.ArrowRight)
-		b.checkFocus("m2")
-		b.do(chromedp.WaitVisible(chromedp.CSS("#m2-address")))
-		b.key(kb.ArrowLeft)
-		b.do(chromedp.WaitVisible(chromedp.CSS("#m1-address")))
-		b.key(kb.Tab)
-		b.checkFocus("m1-amount")
-		b.key(kb.Tab)
-		b.checkFocus("m1-address")
-		b.key(kb.Enter)
-		b.waitFor("#say", "Address copied", nil)
-		b.waitFor("#m1-address span", "Copied", nil)
-		address := b.attribute("#m1-address", "data-copy")
-		if got := get(b, chromedp.Evaluate[string](`navigator.clipboard.readText()`, chromedp.EvalAwaitPromise)); got != address {
+		tab.pressKey(kb.Tab)
+		tab.checkFocus("a Skip to payment")
+		tab.pressKey(kb.Enter)
+		tab.pressKey(kb.Tab)
+		tab.checkFocus("m1") // the first control of the panel
+		tab.pressKey(kb.ArrowRight)
+		tab.checkFocus("m2")
+		tab.do(chromedp.WaitVisible(chromedp.CSS("#m2-address")))
+		tab.pressKey(kb.ArrowLeft)
+		tab.do(chromedp.WaitVisible(chromedp.CSS("#m1-address")))
+		tab.pressKey(kb.Tab)
+		tab.checkFocus("m1-amount")
+		tab.pressKey(kb.Tab)
+		tab.checkFocus("m1-address")
+		tab.pressKey(kb.Enter)
+		tab.waitFor("#say", "Address copied", nil)
+		tab.waitFor("#m1-address span", "Copied", nil)
+		address := tab.attribute("#m1-address", "data-copy")
+		if got := get(tab, chromedp.Evaluate[string](`navigator.clipboard.readText()`, chromedp.EvalAwaitPromise)); got != address {
 			t.Errorf("copied %q, want %q", got, address)
 		}
-		b.key(kb.Tab)
-		b.checkFocus("m1-open")
-		b.key(kb.Tab)
-		b.checkFocus("summary Help with this payment")
-		b.key(" ")
-		b.do(chromedp.WaitVisible(chromedp.CSS("#requote")))
-		b.key(kb.Tab)
-		b.checkFocus("requote")
-		b.key(kb.Tab, kb.ModifierShift)
-		b.checkFocus("summary Help with this payment")
+		tab.pressKey(kb.Tab)
+		tab.checkFocus("m1-open")
+		tab.pressKey(kb.Tab)
+		tab.checkFocus("summary Help with this payment")
+		tab.pressKey(" ")
+		tab.do(chromedp.WaitVisible(chromedp.CSS("#requote")))
+		tab.pressKey(kb.Tab)
+		tab.checkFocus("requote")
+		tab.pressKey(kb.Tab, kb.ModifierShift)
+		tab.checkFocus("summary Help with this payment")
 
 		// The focused element keeps the focus while the page changes; if it disappears, the live
 		// part gets the focus.
-		b.key(kb.Tab)
-		w.shop().simulate(idOf(w.page), api.SimulateUnder)
-		b.waitFor("#st", "Part of it arrived", nil)
-		b.checkFocus("requote")
-		w.shop().simulate(idOf(w.page), api.SimulateExact)
-		b.waitFor("#st", "Payment seen", nil)
-		b.checkFocus("live")
-		b.checkPolicy()
-		b.checkConsole()
+		tab.pressKey(kb.Tab)
+		site.shop().simulate(idOf(site.page), api.SimulateUnder)
+		tab.waitFor("#st", "Part of it arrived", nil)
+		tab.checkFocus("requote")
+		site.shop().simulate(idOf(site.page), api.SimulateExact)
+		tab.waitFor("#st", "Payment seen", nil)
+		tab.checkFocus("live")
+		tab.checkPolicy()
+		tab.checkConsole()
 	})
 }

@@ -59,11 +59,11 @@ func TestKilled_while_creating_loses_no_invoice(t *testing.T) {
 
 // createUntilKilled creates invoices in parallel, and kills the server after enough of them are
 // answered. It returns the answered invoices.
-func (p *process) createUntilKilled(key, secret string, parallel int, enough int64) []api.Invoice {
+func (p *process) createUntilKilled(key, secret string, parallel int, minCreated int64) []api.Invoice {
 	var mu sync.Mutex
 	var answered []api.Invoice
 	var count atomic.Int64
-	reached := make(chan struct{})
+	enoughCreated := make(chan struct{})
 	var once sync.Once
 	ctx, cancel := context.WithTimeout(p.t.Context(), waitTimeout)
 	defer cancel()
@@ -71,21 +71,21 @@ func (p *process) createUntilKilled(key, secret string, parallel int, enough int
 	for range parallel {
 		group.Go(func() {
 			for ctx.Err() == nil {
-				inv, err := create(ctx, p.url, key, secret)
+				inv, err := createSpecInvoice(ctx, p.url, key, secret)
 				if err != nil {
 					return // the server was killed
 				}
 				mu.Lock()
 				answered = append(answered, inv)
 				mu.Unlock()
-				if count.Add(1) >= enough {
-					once.Do(func() { close(reached) })
+				if count.Add(1) >= minCreated {
+					once.Do(func() { close(enoughCreated) })
 				}
 			}
 		})
 	}
 	select {
-	case <-reached:
+	case <-enoughCreated:
 	case <-ctx.Done():
 		p.t.Fatal("too few requests were answered")
 	}
@@ -95,8 +95,8 @@ func (p *process) createUntilKilled(key, secret string, parallel int, enough int
 	return answered
 }
 
-// create creates one invoice over HTTP, signed over the body only.
-func create(ctx context.Context, url, key, secret string) (api.Invoice, error) {
+// createSpecInvoice creates one invoice over HTTP, signed over the body only.
+func createSpecInvoice(ctx context.Context, url, key, secret string) (api.Invoice, error) {
 	body := []byte(`{"amount":12.50,"fiat_currency":"EUR"}`)
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+api.PathInvoiceNew, bytes.NewReader(body))
 	if err != nil {
@@ -105,11 +105,11 @@ func create(ctx context.Context, url, key, secret string) (api.Invoice, error) {
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set(api.HeaderKey, key)
 	r.Header.Set(api.HeaderSignature, signature.Sign(secret, body))
-	return answer(r)
+	return sendRequest(r)
 }
 
-// answer sends a request and decodes the response.
-func answer(r *http.Request) (api.Invoice, error) {
+// sendRequest sends a request and decodes the response.
+func sendRequest(r *http.Request) (api.Invoice, error) {
 	var inv api.Invoice
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
@@ -134,7 +134,7 @@ func (p *process) checkAnswered(answered []api.Invoice) {
 		if err != nil {
 			p.t.Fatal(err)
 		}
-		got, err := answer(r)
+		got, err := sendRequest(r)
 		if err != nil {
 			p.t.Errorf("invoice %s is lost: %v", want.ForeignID, err)
 			continue
@@ -163,17 +163,17 @@ func (p *process) checkNextIndex(key, secret string, answered []api.Invoice) {
 	}
 	ctx, cancel := context.WithTimeout(p.t.Context(), waitTimeout)
 	defer cancel()
-	next, err := create(ctx, p.url, key, secret)
+	next, err := createSpecInvoice(ctx, p.url, key, secret)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	used := map[string]string{}
+	owners := map[string]string{}
 	for _, inv := range append(answered, next) {
 		address := inv.Addresses[0].Address
-		if other, twice := used[address]; twice {
+		if other, twice := owners[address]; twice {
 			p.t.Errorf("invoices %s and %s share %s", other, inv.ForeignID, address)
 		}
-		used[address] = inv.ForeignID
+		owners[address] = inv.ForeignID
 	}
 	account, err := keys.Parse(zpub, keys.BTC, keys.Main, "")
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"chequer/internal/signature"
 )
 
-// kiosk is a whole shop: it creates invoices, and ships each paid order once, by the events of its
-// endpoint or of the feed. A real shop keeps these fields in its database.
+// kiosk is a shop. It creates invoices, and ships each paid order once. It learns of payments by the events of
+// its endpoint and of the feed. A real shop keeps these fields in its database.
 type kiosk struct {
 	client *client.Client
 	secret string // its endpoint's secret
@@ -69,8 +69,8 @@ func (k *kiosk) receive(body []byte) {
 	}
 }
 
-// door is the listener of a kiosk. While it is closed, it drops every connection.
-type door struct {
+// closableListener is the listener of a kiosk. While it is closed, it drops every connection.
+type closableListener struct {
 	listener net.Listener
 	handler  http.Handler
 	isOpen   atomic.Bool
@@ -79,7 +79,7 @@ type door struct {
 }
 
 // Accept implements net.Listener.
-func (d *door) Accept() (net.Conn, error) {
+func (d *closableListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := d.listener.Accept()
 		if err != nil || d.isOpen.Load() {
@@ -90,23 +90,23 @@ func (d *door) Accept() (net.Conn, error) {
 	}
 }
 
-func (d *door) Close() error   { return d.listener.Close() }
-func (d *door) Addr() net.Addr { return d.listener.Addr() }
+func (d *closableListener) Close() error   { return d.listener.Close() }
+func (d *closableListener) Addr() net.Addr { return d.listener.Addr() }
 
 // ServeHTTP counts served requests.
-func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *closableListener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.handler.ServeHTTP(w, r)
 	d.served.Add(1)
 }
 
-// newDoor serves a handler through an open door until the test ends.
-func newDoor(t *testing.T, h http.Handler) *door {
+// newClosableListener serves a handler through an open listener until the test ends.
+func newClosableListener(t *testing.T, h http.Handler) *closableListener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &door{listener: l, handler: h}
+	d := &closableListener{listener: l, handler: h}
 	d.isOpen.Store(true)
 	s := &http.Server{Handler: d}
 	go s.Serve(d)
@@ -122,8 +122,8 @@ const longestGap = 4*time.Hour + 24*time.Minute
 // repeated deliveries or by the feed, and ships each order once.
 func TestKiosk_misses_a_day(t *testing.T) {
 	t.Parallel()
-	for _, way := range []string{"by retries", "by the feed"} {
-		t.Run(way, func(t *testing.T) {
+	for _, catchUp := range []string{"by retries", "by the feed"} {
+		t.Run(catchUp, func(t *testing.T) {
 			t.Parallel()
 			var ahead atomic.Int64
 			clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
@@ -133,10 +133,10 @@ func TestKiosk_misses_a_day(t *testing.T) {
 				t.Fatal(err)
 			}
 			k := &kiosk{client: c, shipped: map[string]int{}, seen: map[string]bool{}}
-			d := newDoor(t, k)
+			listener := newClosableListener(t, k)
 			s := shop{t: t, client: c}
 			var e api.Endpoint
-			s.call(p.url, p.key, "POST", api.PathEndpoints, `{"url":"http://`+d.Addr().String()+`/"}`, &e)
+			s.call(p.url, p.key, "POST", api.PathEndpoints, `{"url":"http://`+listener.Addr().String()+`/"}`, &e)
 			k.secret = e.Secret
 			pays := func() string {
 				id, err := k.createInvoice(t.Context())
@@ -154,16 +154,16 @@ func TestKiosk_misses_a_day(t *testing.T) {
 
 			ids := []string{pays()}
 			until(t, waitTimeout, "the shop receives the event", func() bool { return shipped(ids[0]) == 1 })
-			d.isOpen.Store(false)
-			begin := clock()
-			for clock().Sub(begin) < 24*time.Hour {
+			listener.isOpen.Store(false)
+			start := clock()
+			for clock().Sub(start) < 24*time.Hour {
 				ids = append(ids, pays())
-				before := d.dropped.Load()
+				before := listener.dropped.Load()
 				ahead.Add(int64(longestGap))
-				until(t, waitTimeout, "the delivery is attempted again", func() bool { return d.dropped.Load() > before })
+				until(t, waitTimeout, "the delivery is attempted again", func() bool { return listener.dropped.Load() > before })
 			}
-			d.isOpen.Store(true)
-			if way == "by the feed" {
+			listener.isOpen.Store(true)
+			if catchUp == "by the feed" {
 				if err := k.catchUp(t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -173,7 +173,7 @@ func TestKiosk_misses_a_day(t *testing.T) {
 					}
 				}
 			}
-			// An attempt that is in progress when the door opens may fail after the clock is
+			// An attempt that is in progress when the listener opens may fail after the clock is
 			// advanced. Its next attempt is then hours away again.
 			var advanced time.Time
 			until(t, waitTimeout, "every event is delivered", func() bool {
@@ -181,7 +181,7 @@ func TestKiosk_misses_a_day(t *testing.T) {
 					advanced = time.Now()
 					ahead.Add(int64(longestGap))
 				}
-				return d.served.Load() >= int64(len(paidEvents)*len(ids))
+				return listener.served.Load() >= int64(len(paidEvents)*len(ids))
 			})
 			for _, id := range ids {
 				if n := shipped(id); n != 1 {

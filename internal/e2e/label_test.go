@@ -13,15 +13,15 @@ import (
 // Every QR code must be readable from the screen, and none may be dense.
 func TestCodes_stay_readable_with_any_shop_name(t *testing.T) {
 	p := start(t, settings(t, "CHEQUER_SHOP_NAME=Tea & Café 1+1=2 #7?"), app.Options{Demo: true})
-	b := open(t, screen{name: "narrow", width: 320, height: 568})
-	b.createInvoice(p.url, "12,50")
-	b.picture(b.screen, "waiting")
-	b.codes(t)
-	if got, want := b.link("m1"), "&label=Tea%20%26%20Caf%C3%A9%201%2B1%3D2%20%237%3F"; !strings.HasSuffix(got, want) || strings.Count(got, "amount=") != 1 {
+	tab := open(t, screen{name: "narrow", width: 320, height: 568})
+	tab.createInvoice(p.url, "12,50")
+	tab.picture(tab.screen, "waiting")
+	tab.checkCodes(t)
+	if got, want := tab.paymentLink("m1"), "&label=Tea%20%26%20Caf%C3%A9%201%2B1%3D2%20%237%3F"; !strings.HasSuffix(got, want) || strings.Count(got, "amount=") != 1 {
 		t.Errorf("the link is %s, want the suffix %s and one amount", got, want)
 	}
 	// The sizes of the visible codes: width in CSS pixels and in modules.
-	sizes := get(b, chromedp.Evaluate[[][2]float64](`[...document.querySelectorAll(".qr svg")].filter(s => s.checkVisibility())
+	sizes := get(tab, chromedp.Evaluate[[][2]float64](`[...document.querySelectorAll(".qr svg")].filter(s => s.checkVisibility())
 		.map(s => [s.getBoundingClientRect().width, s.viewBox.baseVal.width])`))
 	if len(sizes) == 0 {
 		t.Error("no code is visible")
@@ -32,6 +32,6 @@ func TestCodes_stay_readable_with_any_shop_name(t *testing.T) {
 			t.Errorf("a code of version %.0f has modules of %.1f pixels", version, width/modules)
 		}
 	}
-	b.checkNoSidewaysScroll()
-	b.checkConsole()
+	tab.checkNoSidewaysScroll()
+	tab.checkConsole()
 }

@@ -42,8 +42,8 @@ func stretched(text string) string {
 	return out.String()
 }
 
-// pseudo returns English and stretched English under the code "fi".
-func pseudo(t *testing.T) *locale.Languages {
+// pseudoLanguages returns English and stretched English under the code "fi".
+func pseudoLanguages(t *testing.T) *locale.Languages {
 	t.Helper()
 	english, err := os.ReadFile("../locale/catalogue/en.json")
 	if err != nil {
@@ -101,7 +101,7 @@ var scenes = []struct {
 	change func(*api.Resource)
 }{
 	{"waiting", func(r *api.Resource) { r.Mode = "test" }},
-	{"partly", partly},
+	{"partly", payPartly},
 	{"seen", func(r *api.Resource) {
 		r.Status, r.DueAmount, r.Exceptions, r.Payments = api.StatusPending, "0", nil, []api.Payment{sentEther("seen")}
 	}},
@@ -125,40 +125,40 @@ func sentEther(state string) api.Payment {
 // TestLanguages_fit_small_screens shows every scene in every language, and in stretched English, on a
 // screen 320 pixels wide.
 func TestLanguages_fit_small_screens(t *testing.T) {
-	all := map[string]*stubService{}
+	services := map[string]*stubService{}
 	for _, l := range locale.All().List() {
-		all[l.Code] = newStubServiceIn(t, locale.All())
+		services[l.Code] = newStubServiceIn(t, locale.All())
 	}
-	all["fi (stretched)"] = newStubServiceIn(t, pseudo(t))
-	b := open(t, narrow)
-	for name, s := range all {
+	services["fi (stretched)"] = newStubServiceIn(t, pseudoLanguages(t))
+	tab := open(t, narrow)
+	for name, s := range services {
 		code, _, _ := strings.Cut(name, " ")
 		for _, scene := range scenes {
 			s.change(scene.change)
-			b.visit(s.address + "?lang=" + code)
-			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
-			if got := b.attribute("html", "lang"); got != code && !strings.HasPrefix(got, code+"-") {
+			tab.visit(s.address + "?lang=" + code)
+			tab.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+			if got := tab.attribute("html", "lang"); got != code && !strings.HasPrefix(got, code+"-") {
 				t.Errorf("the page is in %q, want %s", got, code)
 			}
-			get(b, chromedp.Evaluate[any](`document.querySelectorAll("details").forEach(d => { d.open = true }), 0`))
-			b.picture(narrow, "language_"+code+"_"+scene.name)
-			b.checkNoSidewaysScroll()
+			get(tab, chromedp.Evaluate[any](`document.querySelectorAll("details").forEach(d => { d.open = true }), 0`))
+			tab.picture(narrow, "language_"+code+"_"+scene.name)
+			tab.checkNoSidewaysScroll()
 		}
-		b.visit(strings.Split(s.address, "/invoice/")[0] + "/?lang=" + code)
-		b.checkNoSidewaysScroll()
+		tab.visit(strings.Split(s.address, "/invoice/")[0] + "/?lang=" + code)
+		tab.checkNoSidewaysScroll()
 	}
-	b.visit(all["de"].address + "?lang=")
-	b.picture(narrow, "languages")
-	b.checkNoSidewaysScroll()
-	b.visit(all["de"].address + "?m=EURC-BASE&lang=de")
-	b.click("#language")
-	b.do(chromedp.WaitVisible(chromedp.CSS(".languages")))
-	b.click(".languages [lang=ar]")
-	b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
-	if got, want := get(b, chromedp.Location()), all["de"].address+"?m=EURC-BASE&lang=ar"; got != want {
+	tab.visit(services["de"].address + "?lang=")
+	tab.picture(narrow, "languages")
+	tab.checkNoSidewaysScroll()
+	tab.visit(services["de"].address + "?m=EURC-BASE&lang=de")
+	tab.click("#language")
+	tab.do(chromedp.WaitVisible(chromedp.CSS(".languages")))
+	tab.click(".languages [lang=ar]")
+	tab.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+	if got, want := get(tab, chromedp.Location()), services["de"].address+"?m=EURC-BASE&lang=ar"; got != want {
 		t.Errorf("the choice leads to %s, want %s", got, want)
 	}
-	b.checkConsole()
+	tab.checkConsole()
 }
 
 // TestArabic_page_runs_from_right_to_left shows an Arabic page of a shop with a Hebrew and English name.
@@ -166,7 +166,7 @@ func TestLanguages_fit_small_screens(t *testing.T) {
 func TestArabic_page_runs_from_right_to_left(t *testing.T) {
 	s := newStubServiceIn(t, locale.All())
 	s.change(func(r *api.Resource) {
-		partly(r)
+		payPartly(r)
 		r.MerchantName, r.Description, r.OrderID = "חנות Atelier 3", "שתי הדפסות A4", "42-א"
 	})
 	for _, screen := range screens[:2] {
@@ -176,15 +176,15 @@ func TestArabic_page_runs_from_right_to_left(t *testing.T) {
 
 func checkRightToLeft(t *testing.T, s *stubService, screen screen) {
 	t.Helper()
-	b := open(t, screen)
-	b.visit(s.address + "?lang=ar&m=EURC-BASE")
-	b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
-	b.picture(screen, "language_ar_hebrew")
-	if got := b.attribute("html", "dir"); got != "rtl" {
+	tab := open(t, screen)
+	tab.visit(s.address + "?lang=ar&m=EURC-BASE")
+	tab.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+	tab.picture(screen, "language_ar_hebrew")
+	if got := tab.attribute("html", "dir"); got != "rtl" {
 		t.Errorf("the page has dir=%q", got)
 	}
 	for _, selector := range []string{".due .v bdi", ".due .c bdi", "section.m2 code.num", "section.m2 code.addr", "section.m2 .contract code", "#clock", ".tot bdi"} {
-		if got := get(b, chromedp.Evaluate[string](`getComputedStyle(document.querySelector("`+selector+`")).direction`)); got != "ltr" {
+		if got := get(tab, chromedp.Evaluate[string](`getComputedStyle(document.querySelector("`+selector+`")).direction`)); got != "ltr" {
 			t.Errorf("%s has the direction %q", selector, got)
 		}
 	}
@@ -197,24 +197,24 @@ func checkRightToLeft(t *testing.T, s *stubService, screen screen) {
 		return left(first, first.data.search(/\S/)) < left(last, end);
 	}`
 	for _, selector := range []string{".due .v bdi", "section.m2 dd bdi", "#clock"} {
-		if !get(b, chromedp.Evaluate[bool](`(`+order+`)("`+selector+`")`)) {
-			t.Errorf("%s reads from right to left: %q", selector, b.text(selector))
+		if !get(tab, chromedp.Evaluate[bool](`(`+order+`)("`+selector+`")`)) {
+			t.Errorf("%s reads from right to left: %q", selector, tab.text(selector))
 		}
 	}
 	const copied = `[...document.querySelectorAll("[data-copy]")].map(e => e.dataset.copy)
 		.concat([...document.querySelectorAll("code, .due bdi, #clock")].map(e => e.textContent))`
-	for _, text := range get(b, chromedp.Evaluate[[]string](copied)) {
+	for _, text := range get(tab, chromedp.Evaluate[[]string](copied)) {
 		for _, r := range text {
 			if r >= '\u200e' && r <= '\u200f' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\u061c' {
 				t.Errorf("%U is in the copied text %q", r, text)
 			}
 		}
 	}
-	if got, want := b.attribute("#m2-amount", "data-copy"), "13.289882"; got != want {
+	if got, want := tab.attribute("#m2-amount", "data-copy"), "13.289882"; got != want {
 		t.Errorf("the amount is copied as %q, want %q", got, want)
 	}
-	b.checkNoSidewaysScroll()
-	b.checkConsole()
+	tab.checkNoSidewaysScroll()
+	tab.checkConsole()
 }
 
 // TestPage_size_in_every_language checks the size of a page with two methods that a browser wallet can
@@ -224,7 +224,7 @@ func TestPage_size_in_every_language(t *testing.T) {
 		s := newStubServiceIn(t, locale.All()) // a new origin, so nothing is cached
 		s.change(withBridged)
 		b := open(t, screens[0])
-		b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
+		b.addWallets(wallet{Name: "Fox", Chain: "0x2105"})
 		b.visit(s.address + "?m=EURC-BASE&lang=" + l.Code)
 		b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
 		const received = `performance.getEntries().filter(e => !e.name.endsWith(".svg")).reduce((sum, e) => sum + (e.transferSize || 0), 0)`

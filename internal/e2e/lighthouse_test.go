@@ -44,23 +44,23 @@ func TestLighthouse(t *testing.T) {
 	if _, err := os.Stat(cli); err != nil {
 		programtest.Missing(t, "lighthouse is not installed (internal/e2e/fetch.sh nightly): %v", err)
 	}
-	w := newDemoSite(t)
-	s := w.shop()
+	site := newDemoSite(t)
+	s := site.shop()
 	waiting, paid := s.createInvoice(), s.createInvoice()
 	s.simulate(paid, api.SimulateExact, api.SimulateConfirm)
 	for name, path := range map[string]string{"storefront": "/", "waiting": "/invoice/" + waiting, "paid": "/invoice/" + paid} {
 		t.Run(name, func(t *testing.T) {
 			var verdicts []verdict
 			for range lighthouseRuns {
-				verdicts = append(verdicts, lighthouse(t, cli, w.url+path))
+				verdicts = append(verdicts, runLighthouse(t, cli, site.url+path))
 			}
-			median := func(of func(verdict) float64) float64 {
-				var all []float64
+			median := func(value func(verdict) float64) float64 {
+				var values []float64
 				for _, v := range verdicts {
-					all = append(all, of(v))
+					values = append(values, value(v))
 				}
-				slices.Sort(all)
-				return all[len(all)/2]
+				slices.Sort(values)
+				return values[len(values)/2]
 			}
 			for category, minimum := range map[string]float64{"accessibility": 1, "best-practices": 1, "performance": .9} {
 				got := median(func(v verdict) float64 { return v.Categories[category].Score })
@@ -90,8 +90,8 @@ func (v verdict) lowAudits() (titles []string) {
 	return titles
 }
 
-// lighthouse runs Lighthouse once.
-func lighthouse(t *testing.T, cli, url string) (v verdict) {
+// runLighthouse runs Lighthouse once.
+func runLighthouse(t *testing.T, cli, url string) (result verdict) {
 	t.Helper()
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
@@ -104,17 +104,17 @@ func lighthouse(t *testing.T, cli, url string) (v verdict) {
 		c.Dir = t.TempDir()
 		var fault strings.Builder
 		c.Stderr = &fault
-		out, err := c.Output()
-		again := strings.Contains(fault.String(), "run Lighthouse again") // when it could not record the page
-		if decoded := json.Unmarshal(out, &v); decoded != nil && !again {
+		output, err := c.Output()
+		retry := strings.Contains(fault.String(), "run Lighthouse again") // when it could not record the page
+		if decoded := json.Unmarshal(output, &result); decoded != nil && !retry {
 			t.Fatalf("lighthouse: %v: %v: %s", err, decoded, fault.String())
 		}
-		if v.RuntimeError == nil && len(v.Categories) == 3 {
-			return v
+		if result.RuntimeError == nil && len(result.Categories) == 3 {
+			return result
 		}
-		t.Logf("attempt %d: lighthouse could not record the page: %+v %s", attempt, v.RuntimeError, fault.String())
-		v = verdict{}
+		t.Logf("attempt %d: lighthouse could not record the page: %+v %s", attempt, result.RuntimeError, fault.String())
+		result = verdict{}
 	}
 	t.Fatal("lighthouse could not record the page")
-	return v
+	return result
 }

@@ -44,18 +44,18 @@ func TestManual_signs_valid_links(t *testing.T) {
 			p := start(t, settings(t), app.Options{Demo: true})
 			c := exec.CommandContext(t.Context(), run[0], append(run[1:], file)...)
 			c.Env = append(os.Environ(), "CHEQUER_BASE_URL="+p.url, "CHEQUER_API_KEY="+p.key.Key, "CHEQUER_API_SECRET="+p.key.Secret)
-			out, err := c.Output()
+			output, err := c.Output()
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			link := strings.TrimSpace(string(out))
-			page := read(t, link, http.StatusOK)
+			link := strings.TrimSpace(string(output))
+			page := readPage(t, link, http.StatusOK)
 			if got := page.Find("main").Text(); !strings.Contains(got, "€56.50") || !strings.Contains(got, "Two prints (A4) & a frame") {
 				t.Errorf("the page shows %s", got)
 			}
 			id := sendLink(t, link)
-			if again := sendLink(t, link); again != id || id == "" {
-				t.Errorf("the link led to %q, then to %q", id, again)
+			if second := sendLink(t, link); second != id || id == "" {
+				t.Errorf("the link led to %q, then to %q", id, second)
 			}
 			got := newShop(t, p.url, p.key).invoice(id)
 			if got.OrderID != "1042" || got.URLSuccess != "https://shop.example/thanks?order=1042" || got.ClientAmount != "56.5" {
@@ -68,12 +68,12 @@ func TestManual_signs_valid_links(t *testing.T) {
 // sendLink sends the form of a link's page, and returns the id of the invoice that it leads to.
 func sendLink(t *testing.T, link string) (id string) {
 	t.Helper()
-	alone := http.Client{Timeout: waitTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := http.Client{Timeout: waitTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, link, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := alone.Do(r)
+	response, err := client.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,52 +100,52 @@ func (p *program) signedLink(order, description string) string {
 // TestShopper_pays_by_link opens links of both kinds in a browser. One order leads to one invoice,
 // however often the link is opened or the form is sent.
 func TestShopper_pays_by_link(t *testing.T) {
-	all := append(screens[:len(screens):len(screens)],
+	allScreens := append(screens[:len(screens):len(screens)],
 		screen{name: "phone_dark", width: 390, height: 844, dark: true}, screen{name: "narrow", width: 320, height: 640})
-	for _, s := range all {
-		t.Run(s.name, func(t *testing.T) {
+	for _, screen := range allScreens {
+		t.Run(screen.name, func(t *testing.T) {
 			c := settings(t)
 			p := start(t, c, app.Options{Demo: true})
-			shop, b := newShop(t, p.url, p.key), open(t, s)
+			shop, tab := newShop(t, p.url, p.key), open(t, screen)
 			var slug api.Link
 			shop.call(p.url, p.key, "POST", api.PathLinks, `{"slug":"tip-jar","fiat_currency":"EUR","description":"Whatever it was worth to you"}`, &slug)
 
 			link := p.signedLink("1042", "Two prints, A4, on the heavy paper")
-			b.visit(link)
-			b.waitFor("main .price", "€56.50", nil)
-			b.picture(s, "link")
-			b.checkNoSidewaysScroll()
-			if got := invoices(t, c); got != 0 {
+			tab.visit(link)
+			tab.waitFor("main .price", "€56.50", nil)
+			tab.picture(screen, "link")
+			tab.checkNoSidewaysScroll()
+			if got := countInvoices(t, c); got != 0 {
 				t.Errorf("opening the link created %d invoices, want none", got)
 			}
-			b.do(chromedp.DoubleClick(chromedp.CSS("form button.btn")))
-			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
-			page := get(b, chromedp.Location())
-			b.visit(link)
-			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
-			if got := get(b, chromedp.Location()); got != page || invoices(t, c) != 1 {
-				t.Errorf("the link led to %s, then to %s, with %d invoices", page, got, invoices(t, c))
+			tab.do(chromedp.DoubleClick(chromedp.CSS("form button.btn")))
+			tab.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+			page := get(tab, chromedp.Location())
+			tab.visit(link)
+			tab.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+			if got := get(tab, chromedp.Location()); got != page || countInvoices(t, c) != 1 {
+				t.Errorf("the link led to %s, then to %s, with %d invoices", page, got, countInvoices(t, c))
 			}
 			shop.simulate(idOf(page), api.SimulateExact, api.SimulateConfirm)
-			b.visit(link)
-			b.waitFor("#st", "Paid", nil)
+			tab.visit(link)
+			tab.waitFor("#st", "Paid", nil)
 
-			b.visit(slug.URL)
-			b.picture(s, "link-open")
-			b.checkNoSidewaysScroll()
-			b.do(chromedp.SendKeys(chromedp.CSS("#amount"), "7,50"))
-			b.send("form button.btn")
-			b.waitFor(".due .v", "€7.50", nil)
-			b.checkConsole()
+			tab.visit(slug.URL)
+			tab.picture(screen, "link-open")
+			tab.checkNoSidewaysScroll()
+			tab.do(chromedp.SendKeys(chromedp.CSS("#amount"), "7,50"))
+			tab.send("form button.btn")
+			tab.waitFor(".due .v", "€7.50", nil)
+			tab.checkConsole()
 
-			b.visit(slug.URL) // from here on the console reports refused requests
-			b.send("form button.btn")
-			b.waitFor("#amount-error", "Enter an amount", nil)
-			b.picture(s, "link-open-refused")
-			b.visit(strings.Replace(link, "amount=56.50", "amount=5.65", 1))
-			b.waitFor("h1", "This link was changed", nil)
-			b.picture(s, "link-changed")
-			b.checkNoSidewaysScroll()
+			tab.visit(slug.URL) // from here on the console reports refused requests
+			tab.send("form button.btn")
+			tab.waitFor("#amount-error", "Enter an amount", nil)
+			tab.picture(screen, "link-open-refused")
+			tab.visit(strings.Replace(link, "amount=56.50", "amount=5.65", 1))
+			tab.waitFor("h1", "This link was changed", nil)
+			tab.picture(screen, "link-changed")
+			tab.checkNoSidewaysScroll()
 		})
 	}
 }

@@ -15,74 +15,74 @@ import (
 // TestOpen_page_updates_by_itself pays with another client while a page is open. The page must update
 // without a reload, also without its stream.
 func TestOpen_page_updates_by_itself(t *testing.T) {
-	p := start(t, settings(t), app.Options{Demo: true})
-	merchant := newShop(t, p.url, p.key)
-	s := screens[0]
+	program := start(t, settings(t), app.Options{Demo: true})
+	merchant := newShop(t, program.url, program.key)
+	screen := screens[0]
 	t.Run("by_its_stream", func(t *testing.T) {
-		b := open(t, s)
-		id := idOf(b.createInvoice(p.url, "12,50"))
-		b.mark()
+		tab := open(t, screen)
+		id := idOf(tab.createInvoice(program.url, "12,50"))
+		tab.markPage()
 		merchant.simulate(id, api.SimulateExact)
-		b.waitFor("#st", "Payment seen", nil)
+		tab.waitFor("#st", "Payment seen", nil)
 		merchant.simulate(id, api.SimulateConfirm)
-		b.waitFor("#st", "Paid. Thank you.", nil)
-		if got := get(b, chromedp.Title()); got != "Paid – Demo shop" {
+		tab.waitFor("#st", "Paid. Thank you.", nil)
+		if got := get(tab, chromedp.Title()); got != "Paid – Demo shop" {
 			t.Errorf("the tab's title is %q", got)
 		}
-		b.waitFor("#say", "Paid. Your payment is confirmed.", nil)
-		b.checkNotReloaded()
-		b.checkConsole()
+		tab.waitFor("#say", "Paid. Your payment is confirmed.", nil)
+		tab.checkNotReloaded()
+		tab.checkConsole()
 	})
 	t.Run("again_after_a_reorganisation", func(t *testing.T) {
-		b := open(t, s)
-		id := idOf(b.createInvoice(p.url, "12,50"))
-		b.mark()
+		tab := open(t, screen)
+		id := idOf(tab.createInvoice(program.url, "12,50"))
+		tab.markPage()
 		merchant.simulate(id, api.SimulateExact, api.SimulateConfirm)
-		b.waitFor("#st", "Paid. Thank you.", nil)
-		b.click("#sim-reorganise")
-		b.waitFor("#st", "Payment seen", nil)
+		tab.waitFor("#st", "Paid. Thank you.", nil)
+		tab.click("#sim-reorganise")
+		tab.waitFor("#st", "Payment seen", nil)
 		merchant.simulate(id, api.SimulateConfirm)
-		b.waitFor("#st", "Paid. Thank you.", nil)
-		b.checkNotReloaded()
-		b.checkConsole()
+		tab.waitFor("#st", "Paid. Thank you.", nil)
+		tab.checkNotReloaded()
+		tab.checkConsole()
 	})
 	t.Run("by_polling_when_the_stream_is_blocked", func(t *testing.T) {
-		b := open(t, s)
-		b.block("*://*:*/invoice/*/live*")
-		id := idOf(b.createInvoice(p.url, "12,50"))
-		b.mark()
+		tab := open(t, screen)
+		tab.blockURLs("*://*:*/invoice/*/live*")
+		id := idOf(tab.createInvoice(program.url, "12,50"))
+		tab.markPage()
 		stream := `fetch(document.getElementById("live").dataset.stream).then(() => "open", () => "blocked")`
-		if got := get(b, chromedp.Evaluate[string](stream, chromedp.EvalAwaitPromise)); got != "blocked" {
+		if got := get(tab, chromedp.Evaluate[string](stream, chromedp.EvalAwaitPromise)); got != "blocked" {
 			t.Fatalf("the stream is %s", got)
 		}
 		merchant.simulate(id, api.SimulateExact)
-		b.waitFor("#st", "Payment seen", nil)
-		b.checkNotReloaded()
+		tab.waitFor("#st", "Payment seen", nil)
+		tab.checkNotReloaded()
 	})
 	t.Run("after_the_tab_was_frozen", func(t *testing.T) {
-		b := open(t, s)
-		id := idOf(b.createInvoice(p.url, "12,50"))
-		b.mark()
-		b.lifecycle(page.SetWebLifecycleStateStateFrozen)
+		tab := open(t, screen)
+		id := idOf(tab.createInvoice(program.url, "12,50"))
+		tab.markPage()
+		tab.setLifecycle(page.SetWebLifecycleStateStateFrozen)
 		merchant.simulate(id, api.SimulateExact, api.SimulateConfirm)
-		merchant.status(id, api.StatusPaid, waitTimeout)
-		if got := b.text("#st"); got != "Waiting for your payment" {
+		merchant.waitStatus(id, api.StatusPaid, waitTimeout)
+		if got := tab.text("#st"); got != "Waiting for your payment" {
 			t.Errorf("a frozen page shows %q", got)
 		}
-		b.lifecycle(page.SetWebLifecycleStateStateActive)
-		b.waitFor("#st", "Paid. Thank you.", nil)
-		b.checkNotReloaded()
-		b.checkConsole()
+		tab.setLifecycle(page.SetWebLifecycleStateStateActive)
+		tab.waitFor("#st", "Paid. Thank you.", nil)
+		tab.checkNotReloaded()
+		tab.checkConsole()
 	})
 }
 
-// mark sets a value on the page that is lost when the page is loaded again.
-func (b *tab) mark() {
+// markPage sets a value on the page that is lost when the page is loaded again.
+func (b *tab) markPage() {
 	b.t.Helper()
 	get(b, chromedp.Evaluate[bool](`window.marked = true`))
 }
 
-// checkNotReloaded fails if the page was loaded again since mark.
+// checkNotReloaded fails if the page was loaded again since markPage.
 func (b *tab) checkNotReloaded() {
 	b.t.Helper()
 	if !get(b, chromedp.Evaluate[bool](`window.marked === true`)) {
@@ -90,8 +90,8 @@ func (b *tab) checkNotReloaded() {
 	}
 }
 
-// block prevents the tab from loading URLs that match a pattern.
-func (b *tab) block(pattern string) {
+// blockURLs prevents the tab from loading URLs that match a pattern.
+func (b *tab) blockURLs(pattern string) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, network.Enable, network.EnableParams{})
 	b.check(err)
@@ -101,8 +101,8 @@ func (b *tab) block(pattern string) {
 	b.check(err)
 }
 
-// lifecycle freezes the tab, as browsers do in the background, or makes it active.
-func (b *tab) lifecycle(state page.SetWebLifecycleStateState) {
+// setLifecycle freezes the tab, as browsers do in the background, or makes it active.
+func (b *tab) setLifecycle(state page.SetWebLifecycleStateState) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, page.SetWebLifecycleState, page.SetWebLifecycleStateParams{State: state})
 	b.check(err)

@@ -35,7 +35,7 @@ func TestManual_commands_work(t *testing.T) {
 	ran := 0
 	t.Run("files", func(t *testing.T) { // returns when all have
 		for _, file := range append(files, "../../README.md") {
-			blocks := shellBlocks(string(contents(t, file)))
+			blocks := shellBlocks(string(readFile(t, file)))
 			if len(blocks) == 0 {
 				continue
 			}
@@ -73,8 +73,8 @@ func runInDemo(t *testing.T, script string) {
 	}
 	c := exec.CommandContext(t.Context(), "bash", "-e", "-o", "pipefail", "-c", script)
 	c.Dir, c.Env = folder, append(p.environ, "CHEQUER_BASE_URL="+p.url, "CHEQUER_API_KEY="+p.key.Key, "CHEQUER_API_SECRET="+p.key.Secret)
-	out, err := c.CombinedOutput()
-	if err != nil || strings.Contains(string(out), `"statusCode"`) {
-		t.Errorf("%v\n%s\n%s", err, script, out)
+	output, err := c.CombinedOutput()
+	if err != nil || strings.Contains(string(output), `"statusCode"`) {
+		t.Errorf("%v\n%s\n%s", err, script, output)
 	}
 }

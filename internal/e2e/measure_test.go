@@ -27,43 +27,43 @@ var zoomed = screen{name: "zoomed", width: 320, height: 256}
 // TestPageStates checks every page: its size, console messages, policy violations, layout shifts,
 // axe's findings, horizontal scrolling, and the visibility of the focus.
 func TestPageStates(t *testing.T) {
-	rules := axe(t)
+	rules := axeScript(t)
 	programtest.Need(t, "chromium")
 	site := newDemoSite(t)
 	t.Run("at", func(t *testing.T) { // returns after all parallel subtests
-		for _, s := range pageStates {
-			t.Run(s.name, func(t *testing.T) {
+		for _, state := range pageStates {
+			t.Run(state.name, func(t *testing.T) {
 				t.Parallel()
-				b := openAlone(t, frames[1])
-				b.observe()
-				s.reach(b, site.in(t))
-				b.waitLoaded()
+				tab := openAlone(t, frames[1])
+				tab.observe()
+				state.reach(tab, site.in(t))
+				tab.waitLoaded()
 
-				if s.budget != checkedByReach {
-					s.budget.check(b)
+				if state.budget != checkedByReach {
+					state.budget.check(tab)
 				}
-				b.checkLayoutShift()
+				tab.checkLayoutShift()
 				for _, frame := range frames {
 					for _, frame.dark = range []bool{false, true} {
-						b.reframe(frame, 1)
-						b.checkNoSidewaysScroll()
-						b.examine(rules, frame)
+						tab.reframe(frame, 1)
+						tab.checkNoSidewaysScroll()
+						tab.checkAccessibility(rules, frame)
 					}
 				}
-				b.reframe(frames[1], 1)
-				b.checkFocusVisible()
-				b.reframe(zoomed, 4)
-				b.checkNoSidewaysScroll()
-				b.checkFocusVisible()
+				tab.reframe(frames[1], 1)
+				tab.checkFocusVisible()
+				tab.reframe(zoomed, 4)
+				tab.checkNoSidewaysScroll()
+				tab.checkFocusVisible()
 				if os.Getenv("E2E_SHOTS") != "" {
-					b.pictures(s.name)
+					tab.pictures(state.name)
 				}
 
-				if s.status != 0 {
-					b.discardMessages(fmt.Sprintf("status of %d (%s)", s.status, http.StatusText(s.status)))
+				if state.status != 0 {
+					tab.discardMessages(fmt.Sprintf("status of %d (%s)", state.status, http.StatusText(state.status)))
 				}
-				b.checkPolicy()
-				b.checkConsole()
+				tab.checkPolicy()
+				tab.checkConsole()
 			})
 		}
 	})
@@ -124,8 +124,8 @@ func (b *tab) reframe(s screen, scale float64) {
 // axeVersion is the version that fetch.sh installs.
 const axeVersion = "4.14.1"
 
-// axe returns the script that checks the rules of WCAG.
-func axe(t *testing.T) (script string) {
+// axeScript returns the script that checks the rules of WCAG.
+func axeScript(t *testing.T) (script string) {
 	t.Helper()
 	text, err := os.ReadFile(programtest.Fetched("axe." + axeVersion + ".js"))
 	if err != nil {
@@ -149,8 +149,8 @@ const runAxe = `axe.run(document, {
 	runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], resultTypes: ["violations"], preload: false,
 }).then(result => JSON.stringify({rules: result.passes.length + result.violations.length, violations: result.violations}))`
 
-// examine fails if axe finds a violation.
-func (b *tab) examine(rules string, where screen) {
+// checkAccessibility fails if axe finds a violation.
+func (b *tab) checkAccessibility(rules string, where screen) {
 	b.t.Helper()
 	if !get(b, chromedp.Evaluate[bool](`"axe" in window`)) {
 		get(b, chromedp.Evaluate[bool](rules+";true"))
@@ -161,17 +161,17 @@ func (b *tab) examine(rules string, where screen) {
 	}
 	b.check(json.Unmarshal([]byte(get(b, chromedp.Evaluate[string](runAxe, chromedp.EvalAwaitPromise))), &found))
 	if found.Rules < 10 {
-		b.t.Errorf("%s: only %d rules were checked, want at least 10", scheme(where), found.Rules)
+		b.t.Errorf("%s: only %d rules were checked, want at least 10", nameWithScheme(where), found.Rules)
 	}
 	for _, v := range found.Violations {
 		for _, n := range v.Nodes {
-			b.t.Errorf("%s: %s: %s\n%s\n%s", scheme(where), v.ID, v.Help, n.HTML, n.Summary)
+			b.t.Errorf("%s: %s: %s\n%s\n%s", nameWithScheme(where), v.ID, v.Help, n.HTML, n.Summary)
 		}
 	}
 }
 
-// scheme returns the name of a window with its colour scheme.
-func scheme(s screen) string {
+// nameWithScheme returns the name of a window with its colour scheme.
+func nameWithScheme(s screen) string {
 	if s.dark {
 		return s.name + "_dark"
 	}
@@ -220,7 +220,7 @@ func (b *tab) pictures(name string) {
 	for _, frame := range frames[1:] {
 		for _, frame.dark = range []bool{false, true} {
 			b.reframe(frame, 2)
-			b.picture(screen{name: "state." + strings.ReplaceAll(name, "_", "-")}, scheme(frame))
+			b.picture(screen{name: "state." + strings.ReplaceAll(name, "_", "-")}, nameWithScheme(frame))
 		}
 	}
 }

@@ -22,35 +22,35 @@ func TestDouble_click_and_going_back_make_one_invoice(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			c := settings(t)
 			p := start(t, c, app.Options{Demo: true})
-			b := open(t, s)
-			b.visit(p.url)
-			b.do(chromedp.SendKeys(chromedp.CSS("#amount"), "12,50"))
-			b.do(chromedp.DoubleClick(chromedp.CSS("form button.btn")))
-			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
-			page := get(b, chromedp.Location())
-			if got := invoices(t, c); got != 1 {
+			tab := open(t, s)
+			tab.visit(p.url)
+			tab.do(chromedp.SendKeys(chromedp.CSS("#amount"), "12,50"))
+			tab.do(chromedp.DoubleClick(chromedp.CSS("form button.btn")))
+			tab.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+			page := get(tab, chromedp.Location())
+			if got := countInvoices(t, c); got != 1 {
 				t.Errorf("a double click created %d invoices, want 1", got)
 			}
 
-			b.do(chromedp.NavigateBack(), chromedp.WaitVisible(chromedp.CSS("#amount")))
-			b.do(chromedp.SetValue(chromedp.CSS("#amount"), "12,50"))
-			b.click("form button.btn")
-			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
-			if got := get(b, chromedp.Location()); got != page {
+			tab.do(chromedp.NavigateBack(), chromedp.WaitVisible(chromedp.CSS("#amount")))
+			tab.do(chromedp.SetValue(chromedp.CSS("#amount"), "12,50"))
+			tab.click("form button.btn")
+			tab.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+			if got := get(tab, chromedp.Location()); got != page {
 				t.Errorf("sending again after going back led to %s, want %s", got, page)
 			}
-			if got := invoices(t, c); got != 1 {
+			if got := countInvoices(t, c); got != 1 {
 				t.Errorf("after going back there are %d invoices, want 1", got)
 			}
 
-			b.do(chromedp.NavigateBack(), chromedp.WaitVisible(chromedp.CSS("#amount")))
-			b.do(chromedp.SetValue(chromedp.CSS("#amount"), "13,00"))
-			b.click("form button.btn")
-			b.waitFor(".due .v", "€13.00", nil)
-			if got := get(b, chromedp.Location()); got == page {
+			tab.do(chromedp.NavigateBack(), chromedp.WaitVisible(chromedp.CSS("#amount")))
+			tab.do(chromedp.SetValue(chromedp.CSS("#amount"), "13,00"))
+			tab.click("form button.btn")
+			tab.waitFor(".due .v", "€13.00", nil)
+			if got := get(tab, chromedp.Location()); got == page {
 				t.Error("another amount led to the same invoice")
 			}
-			b.checkConsole()
+			tab.checkConsole()
 		})
 	}
 }
@@ -60,13 +60,13 @@ func TestSame_form_token_leads_to_one_invoice(t *testing.T) {
 	t.Parallel()
 	c := settings(t)
 	p := start(t, c, app.Options{Demo: true})
-	page := read(t, p.url+"/", http.StatusOK)
+	page := readPage(t, p.url+"/", http.StatusOK)
 	action := page.Find("form").AttrOr("action", "")
 	form := url.Values{"amount": {"12,50"}, "token": {page.Find("input[name=token]").AttrOr("value", "")}}
-	var led sync.Map
+	var locations sync.Map
 	send := func() {
 		_, to := post(t, p.url+action, form)
-		led.Store(to, true)
+		locations.Store(to, true)
 	}
 	var group sync.WaitGroup
 	for range 8 {
@@ -74,12 +74,12 @@ func TestSame_form_token_leads_to_one_invoice(t *testing.T) {
 	}
 	group.Wait()
 	send()
-	for to := range led.Range {
+	for to := range locations.Range {
 		if !strings.HasPrefix(to.(string), "/invoice/") {
 			t.Errorf("the form led to %q", to)
 		}
 	}
-	if got := invoices(t, c); got != 1 {
+	if got := countInvoices(t, c); got != 1 {
 		t.Errorf("%d invoices were created, want 1", got)
 	}
 }
@@ -88,15 +88,15 @@ func TestSame_form_token_leads_to_one_invoice(t *testing.T) {
 func TestServe_has_no_form_without_storefront(t *testing.T) {
 	live := []string{"CHEQUER_UNWATCHED=on", "CHEQUER_BITCOIN_NODE=off", "CHEQUER_RATES=fixed:BTC-EUR=86420.00,EUR-USD=1.08", "CHEQUER_SHOP_NAME=Atelier Nord"}
 	p := start(t, settings(t, live...), app.Options{})
-	page := read(t, p.url+"/", http.StatusOK)
+	page := readPage(t, p.url+"/", http.StatusOK)
 	if got := page.Find("h1").Text(); got != "This is where payments are made" || page.Find("form").Length() > 0 {
 		t.Errorf("the root shows %q, with %d forms", got, page.Find("form").Length())
 	}
 	if status, to := post(t, p.url+"/", url.Values{"amount": {"12,50"}}); status != http.StatusMethodNotAllowed || to != "" {
 		t.Errorf("sending a form: status %d, location %q", status, to)
 	}
-	with := start(t, settings(t, append(live, "CHEQUER_STOREFRONT=on")...), app.Options{})
-	if read(t, with.url+"/", http.StatusOK).Find("form").Length() != 1 {
+	storefront := start(t, settings(t, append(live, "CHEQUER_STOREFRONT=on")...), app.Options{})
+	if readPage(t, storefront.url+"/", http.StatusOK).Find("form").Length() != 1 {
 		t.Error("CHEQUER_STOREFRONT=on shows no form")
 	}
 	b := open(t, screens[0])
@@ -125,8 +125,8 @@ func post(t testing.TB, address string, form url.Values) (status int, to string)
 	return response.StatusCode, response.Header.Get("Location")
 }
 
-// invoices returns the number of invoices in the SQLite database of a program.
-func invoices(t testing.TB, c config.Config) (count int) {
+// countInvoices returns the number of invoices in the SQLite database of a program.
+func countInvoices(t testing.TB, c config.Config) (count int) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(c.DatabaseURL, "sqlite:")+"?mode=ro")
 	if err != nil {

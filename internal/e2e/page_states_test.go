@@ -23,19 +23,19 @@ type pageState struct {
 // pageStates lists every page in every state. A new page needs a row here.
 var pageStates = []pageState{
 	{"storefront", ofForm, at("/"), 0},
-	{"storefront_refused", ofForm, inTurn(at("/"), enter("#amount", "many"), press("form button.btn", "#amount-error")), http.StatusUnprocessableEntity},
+	{"storefront_refused", ofForm, inOrder(at("/"), enter("#amount", "many"), press("form button.btn", "#amount-error")), http.StatusUnprocessableEntity},
 	{"no_storefront", ofForm, onStubService("/", nil), 0},
-	{"link", ofLink, signed("1042", "Two prints, A4, on the heavy paper"), 0},
+	{"link", ofLink, onSignedLink("1042", "Two prints, A4, on the heavy paper"), 0},
 	{"link_open", ofLink, at("/pay/tip-jar"), 0},
-	{"link_open_refused", ofLink, inTurn(at("/pay/tip-jar"), press("form button.btn", "#amount-error")), http.StatusUnprocessableEntity},
+	{"link_open_refused", ofLink, inOrder(at("/pay/tip-jar"), press("form button.btn", "#amount-error")), http.StatusUnprocessableEntity},
 	{"link_changed", ofForm, at("/pay?amount=1&fiat_currency=EUR&sig=0"), http.StatusBadRequest},
 	{"link_paid_too_little", ofLink, paidTooLittle, 0},
 	{"products", ofList, at("/shop"), 0},
 	{"product", ofForm, at("/shop/coffee"), 0},
-	{"product_refused", ofForm, inTurn(at("/shop/coffee"), enter("#quantity", "0"), press(".side button", "#quantity-error")), http.StatusUnprocessableEntity},
+	{"product_refused", ofForm, inOrder(at("/shop/coffee"), enter("#quantity", "0"), press(".side button", "#quantity-error")), http.StatusUnprocessableEntity},
 	{"terminal", ofTerminal, atTerminal, 0},
-	{"terminal_refused", ofTerminal, inTurn(atTerminal, press("form .btn", "#amount-error")), http.StatusUnprocessableEntity},
-	{"terminal_invoice", ofCounter, inTurn(atTerminal, enter("#amount", "12.50"), press("form .btn", ".next a")), 0},
+	{"terminal_refused", ofTerminal, inOrder(atTerminal, press("form .btn", "#amount-error")), http.StatusUnprocessableEntity},
+	{"terminal_invoice", ofCounter, inOrder(atTerminal, enter("#amount", "12.50"), press("form .btn", ".next a")), 0},
 	{"embed", ofBuilder, at("/embed"), 0},
 	{"embed_built", ofBuilder, at("/embed?link=tip-jar"), 0},
 	{"embed_built_listing_none", ofBuilder, onStubService("/embed?link=tip-jar", nil), 0},
@@ -55,20 +55,20 @@ var pageStates = []pageState{
 	{"link_german", ofLink, at("/pay/tip-jar?lang=de"), 0},
 
 	{"waiting", ofPayment, paying(nil), 0},
-	{"waiting_arabic", ofPayment, inTurn(paying(forOrder), withQuery("?lang=ar")), 0},
-	{"waiting_greek", ofPayment, inTurn(paying(only("BTC")), withQuery("?lang=el")), 0},
-	{"partial_german", ofPayment, inTurn(paying(forOrder, api.SimulateUnder), withQuery("?lang=de")), 0},
-	{"overpaid_hungarian", ofPayment, inTurn(paying(forOrder, api.SimulateOver, api.SimulateConfirm), withQuery("?lang=hu")), 0},
-	{"late_arabic", ofPayment, inTurn(paying(forOrder, api.SimulateLate), withQuery("?lang=ar")), 0},
+	{"waiting_arabic", ofPayment, inOrder(paying(forOrder), withQuery("?lang=ar")), 0},
+	{"waiting_greek", ofPayment, inOrder(paying(only("BTC")), withQuery("?lang=el")), 0},
+	{"partial_german", ofPayment, inOrder(paying(forOrder, api.SimulateUnder), withQuery("?lang=de")), 0},
+	{"overpaid_hungarian", ofPayment, inOrder(paying(forOrder, api.SimulateOver, api.SimulateConfirm), withQuery("?lang=hu")), 0},
+	{"late_arabic", ofPayment, inOrder(paying(forOrder, api.SimulateLate), withQuery("?lang=ar")), 0},
 	{"waiting_one_method", ofPayment, paying(only("BTC")), 0},
 	{"waiting_two_methods", ofPayment, paying(only("BTC", "EURC-BASE")), 0},
 	{"waiting_token", ofPayment, openedAt("EURC-BASE", paying(nil)), 0},
 	{"waiting_token_with_bridged_versions", ofPayment, onStubService("/invoice/kAp39QfWkAp39QfWkAp39QfWkAp39QfW?m=EURC-BASE&lang=fr", withBridged), 0},
 	{"waiting_wallet", ofPayment, withWallet(openedAt("EURC-BASE", paying(nil))), 0},
-	{"waiting_help", ofPayment, inTurn(paying(nil), press("#help summary", "#requote")), 0},
-	{"waiting_second_code", ofPayment, inTurn(paying(only("EURC-BASE")), withQuery("?m=EURC-BASE&amount=1")), 0},
+	{"waiting_help", ofPayment, inOrder(paying(nil), press("#help summary", "#requote")), 0},
+	{"waiting_second_code", ofPayment, inOrder(paying(only("EURC-BASE")), withQuery("?m=EURC-BASE&amount=1")), 0},
 	{"waiting_long", ofPayment, paying(longTexts), 0},
-	{"waiting_by_hand", ofPayment, onStubService("", byHand), 0},
+	{"waiting_by_hand", ofPayment, onStubService("", unwatched), 0},
 	{"ended", ofPayment, onStubService("", func(r *api.Resource) { r.SecondsLeft = -5 }), 0},
 	{"delayed", ofPayment, onStubService("", func(r *api.Resource) { r.SecondsLeft, r.Exceptions = -5, []string{api.ExceptionDelayed} }), 0},
 	{"wrong_asset", ofPayment, onStubService("", wrongAsset), 0},
@@ -77,53 +77,53 @@ var pageStates = []pageState{
 	{"seen", ofPayment, paying(forOrder, api.SimulateExact), 0},
 	{"taken_back", ofPayment, paying(nil, api.SimulateExact, api.SimulateConfirm, api.SimulateReorganise), 0},
 	{"partial", ofPayment, paying(forOrder, api.SimulateUnder), 0},
-	{"partial_requoted", ofPayment, inTurn(paying(nil, api.SimulateUnder), press("#help summary", "#requote"), leave("#requote")), 0},
+	{"partial_requoted", ofPayment, inOrder(paying(nil, api.SimulateUnder), press("#help summary", "#requote"), clickThrough("#requote")), 0},
 	{"paid", ofPayment, paying(forOrder, api.SimulateExact, api.SimulateConfirm), 0},
 	{"paid_in_parts", ofPayment, paying(nil, api.SimulateUnder, api.SimulateExact, api.SimulateConfirm), 0},
-	{"seen_while_open", checkedByReach, pushed("Payment seen", api.SimulateExact), 0},
-	{"partial_while_open", checkedByReach, pushed("Part of it arrived", api.SimulateUnder), 0},
-	{"overpaid_while_open", checkedByReach, pushed("You sent a little extra", api.SimulateOver, api.SimulateConfirm), 0},
+	{"seen_while_open", checkedByReach, updatedByStream("Payment seen", api.SimulateExact), 0},
+	{"partial_while_open", checkedByReach, updatedByStream("Part of it arrived", api.SimulateUnder), 0},
+	{"overpaid_while_open", checkedByReach, updatedByStream("You sent a little extra", api.SimulateOver, api.SimulateConfirm), 0},
 	{"paid_going_back", checkedByReach, goingBack, 0},
 	{"overpaid", ofPayment, paying(forOrder, api.SimulateOver, api.SimulateConfirm), 0},
-	{"refund_refused", ofPayment, inTurn(paying(nil, api.SimulateOver, api.SimulateConfirm), refundTo("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "#refund-error")), http.StatusUnprocessableEntity},
-	{"refund_saved", ofPayment, inTurn(paying(nil, api.SimulateOver, api.SimulateConfirm), refundTo("tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "#refund .addr")), 0},
+	{"refund_refused", ofPayment, inOrder(paying(nil, api.SimulateOver, api.SimulateConfirm), refundTo("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "#refund-error")), http.StatusUnprocessableEntity},
+	{"refund_saved", ofPayment, inOrder(paying(nil, api.SimulateOver, api.SimulateConfirm), refundTo("tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "#refund .addr")), 0},
 	{"expired", ofPayment, paying(forOrder, api.SimulateLate, api.SimulateReplace), 0},
 	{"expired_with_requote", ofPayment, paying(lateAllowed, api.SimulateLate, api.SimulateReplace), 0},
-	{"expired_requote_refused", ofPayment, inTurn(paying(lateAllowed, api.SimulateLate, api.SimulateReplace), withQuery("?hold=no_rate")), 0},
+	{"expired_requote_refused", ofPayment, inOrder(paying(lateAllowed, api.SimulateLate, api.SimulateReplace), withQuery("?hold=no_rate")), 0},
 	{"expired_short", ofPayment, paying(forOrder, api.SimulateUnder, api.SimulateConfirm, api.SimulateLate, api.SimulateReplace), 0},
 	{"late", ofPayment, paying(forOrder, api.SimulateLate), 0},
 	{"declined", ofPayment, declinedAfter(), 0},
 	{"declined_short", ofPayment, declinedAfter(api.SimulateUnder), 0},
 	{"desk_link", ofDesk, atDesk("/desk/start"), 0},
-	{"desk_link_refused", ofDesk, inTurn(atDesk("/desk/start"), enter("#token", "nothing"), press("#paste button", ".note.bad")), http.StatusUnprocessableEntity},
+	{"desk_link_refused", ofDesk, inOrder(atDesk("/desk/start"), enter("#token", "nothing"), press("#paste button", ".note.bad")), http.StatusUnprocessableEntity},
 	{"desk_join", ofDesk, invited, 0},
-	{"desk_join_refused", ofDesk, inTurn(invited, enter("#name", "Runa"), enter("#password", "short"), press("button[form=join]", "#password-error")), http.StatusUnprocessableEntity},
-	{"desk_codes", ofDesk, inTurn(invited, enter("#name", "Runa"), enter("#password", deskPassword), press("button[form=join]", ".qr")), 0},
+	{"desk_join_refused", ofDesk, inOrder(invited, enter("#name", "Runa"), enter("#password", "short"), press("button[form=join]", "#password-error")), http.StatusUnprocessableEntity},
+	{"desk_codes", ofDesk, inOrder(invited, enter("#name", "Runa"), enter("#password", deskPassword), press("button[form=join]", ".qr")), 0},
 	{"desk_signin", ofDesk, atDesk("/desk/signin"), 0},
-	{"desk_signin_refused", ofDesk, inTurn(atDesk("/desk/signin"), enter("#name", "Nora"), press(`form[action="/desk/signin"] button`, ".note.bad")), http.StatusUnprocessableEntity},
+	{"desk_signin_refused", ofDesk, inOrder(atDesk("/desk/signin"), enter("#name", "Nora"), press(`form[action="/desk/signin"] button`, ".note.bad")), http.StatusUnprocessableEntity},
 	{"desk_not_found", ofDesk, signedIn("/nothing"), http.StatusNotFound},
 	{"desk_account", ofDesk, signedIn("/account?done=joined"), 0},
 	{"desk_password", ofDesk, signedIn("/account/password"), 0},
 	{"desk_accounts", ofDesk, signedIn("/accounts"), 0},
-	{"desk_permissions", ofDesk, inTurn(signedIn("/accounts"), press("details.more summary", ".roles")), 0},
-	{"desk_invited", ofDesk, inTurn(signedIn("/accounts"), press("#invite button", "#link")), 0},
+	{"desk_permissions", ofDesk, inOrder(signedIn("/accounts"), press("details.more summary", ".roles")), 0},
+	{"desk_invited", ofDesk, inOrder(signedIn("/accounts"), press("#invite button", "#link")), 0},
 	{"desk_member", ofDesk, ownMember, 0},
-	{"desk_last_owner", ofDesk, inTurn(ownMember, press(`form[action$="/remove"] button`, ".note.bad")), http.StatusUnprocessableEntity},
+	{"desk_last_owner", ofDesk, inOrder(ownMember, press(`form[action$="/remove"] button`, ".note.bad")), http.StatusUnprocessableEntity},
 	{"desk_confirm", ofDesk, signedIn("/confirm"), 0},
-	{"desk_key_refused", ofDesk, inTurn(signedIn("/keys"), enter("#label", strings.Repeat("plug-in", 10)), press("#create button", "#label-error")), http.StatusUnprocessableEntity},
-	{"desk_key_created", ofDesk, inTurn(signedIn("/keys"), enter("#label", "Web shop"), press("#create button", "#secret-1")), 0},
+	{"desk_key_refused", ofDesk, inOrder(signedIn("/keys"), enter("#label", strings.Repeat("plug-in", 10)), press("#create button", "#label-error")), http.StatusUnprocessableEntity},
+	{"desk_key_created", ofDesk, inOrder(signedIn("/keys"), enter("#label", "Web shop"), press("#create button", "#secret-1")), 0},
 	{"desk_keys", ofDesk, signedIn("/keys"), 0},
-	{"desk_key", ofDesk, inTurn(signedIn("/keys"), press(".rows a", "#revoke")), 0},
-	{"desk_webhooks", ofDesk, inTurn(withWebhook, signedIn("/webhooks")), 0},
-	{"desk_webhook_refused", ofDesk, inTurn(signedIn("/webhooks"), enter("#url", "ftp://shop.example/hook"), press("#create button", "#url-error")), http.StatusUnprocessableEntity},
-	{"desk_webhook_created", ofDesk, inTurn(signedIn("/webhooks"), enter("#url", "https://shop.example/hook"), press("#create button", "#secret-1")), 0},
-	{"desk_webhook_none", ofDesk, inTurn(withWebhook, atWebhook("?state=failed")), 0},
-	{"desk_webhook", ofDesk, inTurn(withWebhook, paying(longTexts), atWebhook("")), 0},
-	{"desk_webhook_edit", ofDesk, inTurn(withWebhook, atWebhook("/edit")), 0},
-	{"desk_webhook_rotate", ofDesk, inTurn(withWebhook, atWebhook("/rotate")), 0},
-	{"desk_webhook_remove", ofDesk, inTurn(withWebhook, atWebhook("/remove")), 0},
-	{"desk_webhook_conflict", ofDesk, inTurn(withWebhook, atWebhook("/finish")), http.StatusConflict},
-	{"desk_delivery", ofDesk, inTurn(withWebhook, atWebhook(""), press(`form[action$="/test"] button`, "#resend")), 0},
+	{"desk_key", ofDesk, inOrder(signedIn("/keys"), press(".rows a", "#revoke")), 0},
+	{"desk_webhooks", ofDesk, inOrder(withWebhook, signedIn("/webhooks")), 0},
+	{"desk_webhook_refused", ofDesk, inOrder(signedIn("/webhooks"), enter("#url", "ftp://shop.example/hook"), press("#create button", "#url-error")), http.StatusUnprocessableEntity},
+	{"desk_webhook_created", ofDesk, inOrder(signedIn("/webhooks"), enter("#url", "https://shop.example/hook"), press("#create button", "#secret-1")), 0},
+	{"desk_webhook_none", ofDesk, inOrder(withWebhook, atWebhook("?state=failed")), 0},
+	{"desk_webhook", ofDesk, inOrder(withWebhook, paying(longTexts), atWebhook("")), 0},
+	{"desk_webhook_edit", ofDesk, inOrder(withWebhook, atWebhook("/edit")), 0},
+	{"desk_webhook_rotate", ofDesk, inOrder(withWebhook, atWebhook("/rotate")), 0},
+	{"desk_webhook_remove", ofDesk, inOrder(withWebhook, atWebhook("/remove")), 0},
+	{"desk_webhook_conflict", ofDesk, inOrder(withWebhook, atWebhook("/finish")), http.StatusConflict},
+	{"desk_delivery", ofDesk, inOrder(withWebhook, atWebhook(""), press(`form[action$="/test"] button`, "#resend")), 0},
 	{"desk_log", ofDesk, signedIn("/log"), 0},
 	{"desk_wallets", ofDesk, withWallets, 0},
 	{"desk_wallets_none", ofDesk, signedIn("/wallets"), 0},
@@ -132,77 +132,77 @@ var pageStates = []pageState{
 	{"desk_wallet_other_address", ofDesk, addingWallet(bitcoinKey, nestedAddress, "#address-error"), http.StatusUnprocessableEntity},
 	{"desk_wallet_ask", ofDesk, addingWallet(bitcoinKey, bitcoinAddress, "#decide"), 0},
 	{"desk_health", ofDesk, signedIn("/health"), 0},
-	{"desk_health_examined", ofDesk, inTurn(signedIn("/health"), press("main form button", ".list .bad")), 0},
+	{"desk_health_examined", ofDesk, inOrder(signedIn("/health"), press("main form button", ".list .bad")), 0},
 	{"desk_theme", ofDesk, signedIn("/theme"), 0},
-	{"desk_theme_preview", ofDesk, inTurn(signedIn("/theme"), enter("#name", "Nord & Sons"), enter("#accent", "#0a7d5a"), enter("#line", "Prints from the far north"), press(`button[value="preview"]`, "aside .warn")), 0},
-	{"desk_theme_refused", ofDesk, inTurn(signedIn("/theme"), enter("#accent", "greenish"), press(`button[value="save"]`, "#accent-error")), http.StatusUnprocessableEntity},
+	{"desk_theme_preview", ofDesk, inOrder(signedIn("/theme"), enter("#name", "Nord & Sons"), enter("#accent", "#0a7d5a"), enter("#line", "Prints from the far north"), press(`button[value="preview"]`, "aside .warn")), 0},
+	{"desk_theme_refused", ofDesk, inOrder(signedIn("/theme"), enter("#accent", "greenish"), press(`button[value="save"]`, "#accent-error")), http.StatusUnprocessableEntity},
 	{"desk_refused", ofDesk, refusedAtDesk, http.StatusForbidden},
-	{"desk_overview", ofDesk, inTurn(paying(forOrder, api.SimulateExact, api.SimulateConfirm), paying(longTexts, api.SimulateLate), signedIn("?mode=test")), 0},
-	{"desk_overview_table", ofDesk, inTurn(paying(nil, api.SimulateOver, api.SimulateConfirm), signedIn("?mode=test&period=month"), press(".chart summary", ".chart table")), 0},
+	{"desk_overview", ofDesk, inOrder(paying(forOrder, api.SimulateExact, api.SimulateConfirm), paying(longTexts, api.SimulateLate), signedIn("?mode=test")), 0},
+	{"desk_overview_table", ofDesk, inOrder(paying(nil, api.SimulateOver, api.SimulateConfirm), signedIn("?mode=test&period=month"), press(".chart summary", ".chart table")), 0},
 	{"desk_overview_new_shop", ofDesk, signedIn(""), 0},
-	{"desk_reports", ofDesk, inTurn(paying(forOrder, api.SimulateExact, api.SimulateConfirm), paying(nil, api.SimulateOver, api.SimulateConfirm), signedIn("/reports?mode=test")), 0},
-	{"desk_reports_by_origin", ofDesk, inTurn(paying(nil, api.SimulateExact, api.SimulateConfirm), signedIn("/reports?mode=test&period=days&by=origin")), 0},
+	{"desk_reports", ofDesk, inOrder(paying(forOrder, api.SimulateExact, api.SimulateConfirm), paying(nil, api.SimulateOver, api.SimulateConfirm), signedIn("/reports?mode=test")), 0},
+	{"desk_reports_by_origin", ofDesk, inOrder(paying(nil, api.SimulateExact, api.SimulateConfirm), signedIn("/reports?mode=test&period=days&by=origin")), 0},
 	{"desk_reports_none", ofDesk, signedIn("/reports"), 0},
 	{"desk_reports_refused", ofDesk, signedIn("/reports?period=days&from=2026-11-29&to=yesterday"), http.StatusUnprocessableEntity},
-	{"desk_payments", ofDesk, inTurn(paying(forOrder), paying(longTexts), signedIn("/payments?mode=test")), 0},
+	{"desk_payments", ofDesk, inOrder(paying(forOrder), paying(longTexts), signedIn("/payments?mode=test")), 0},
 	{"desk_payments_live", ofDesk, signedIn("/payments"), 0},
 	{"desk_payments_refused", ofDesk, signedIn("/payments?period=yesterday"), http.StatusUnprocessableEntity},
-	{"desk_menu", ofDesk, inTurn(signedIn("/payments"), press(".bar details summary", ".bar .drop")), 0},
+	{"desk_menu", ofDesk, inOrder(signedIn("/payments"), press(".bar details summary", ".bar .drop")), 0},
 	{"desk_payment_waiting", ofDesk, atPayment(forOrder), 0},
 	{"desk_payment_long", ofDesk, atPayment(longTexts), 0},
 	{"desk_payment_short", ofDesk, atPayment(forOrder, api.SimulateUnder), 0},
 	{"desk_payment_overpaid", ofDesk, atPayment(forOrder, api.SimulateOver, api.SimulateConfirm), 0},
 	{"desk_payment_late", ofDesk, atPayment(forOrder, api.SimulateLate), 0},
-	{"desk_attention", ofDesk, inTurn(paying(forOrder, api.SimulateLate), paying(longTexts, api.SimulateLate), signedIn("/attention?mode=test")), 0},
+	{"desk_attention", ofDesk, inOrder(paying(forOrder, api.SimulateLate), paying(longTexts, api.SimulateLate), signedIn("/attention?mode=test")), 0},
 	{"desk_attention_none", ofDesk, signedIn("/attention"), 0},
 	{"desk_accept", ofDesk, deciding("accept", forOrder, api.SimulateLate), 0},
 	{"desk_accept_short", ofDesk, deciding("accept", longTexts, api.SimulateUnder), 0},
 	{"desk_cancel", ofDesk, deciding("cancel", longTexts, api.SimulateUnder), 0},
 	{"desk_requote", ofDesk, deciding("requote", forOrder, api.SimulateUnder), 0},
 	{"desk_decision_refused", ofDesk, deciding("accept", forOrder), http.StatusConflict},
-	{"desk_payment_deliveries", ofDesk, inTurn(withWebhook, atPayment(longTexts)), 0},
+	{"desk_payment_deliveries", ofDesk, inOrder(withWebhook, atPayment(longTexts)), 0},
 	{"desk_payment_reverted", ofDesk, atPayment(nil, api.SimulateExact, api.SimulateConfirm, api.SimulateReorganise), 0},
 	{"desk_products", ofDesk, signedIn("/products?mode=test"), 0},
 	{"desk_products_none", ofDesk, signedIn("/products"), 0},
 	{"desk_product_new", ofDesk, signedIn("/products/new?mode=test"), 0},
-	{"desk_product_refused", ofDesk, inTurn(signedIn("/products/new"), enter("#name", "Fjord"), press("#edit .go", "#price-error")), http.StatusUnprocessableEntity},
-	{"desk_product", ofDesk, inTurn(signedIn("/products/coffee/edit"), press("details.more summary", ".order")), 0},
+	{"desk_product_refused", ofDesk, inOrder(signedIn("/products/new"), enter("#name", "Fjord"), press("#edit .go", "#price-error")), http.StatusUnprocessableEntity},
+	{"desk_product", ofDesk, inOrder(signedIn("/products/coffee/edit"), press("details.more summary", ".order")), 0},
 	{"desk_product_stale", ofDesk, changedMeanwhile, http.StatusConflict},
 	{"desk_product_remove", ofDesk, signedIn("/products/coffee/remove"), 0},
 	{"desk_links", ofDesk, signedIn("/links?mode=test"), 0},
 	{"desk_links_none", ofDesk, signedIn("/links"), 0},
 	{"desk_link_new", ofDesk, signedIn("/links/new?mode=test"), 0},
-	{"desk_link_new_refused", ofDesk, inTurn(signedIn("/links/new"), enter("#amount", "2,50"), press("#edit .go", "#amount-error")), http.StatusUnprocessableEntity},
+	{"desk_link_new_refused", ofDesk, inOrder(signedIn("/links/new"), enter("#amount", "2,50"), press("#edit .go", "#amount-error")), http.StatusUnprocessableEntity},
 	{"desk_checkout_link", ofDesk, signedIn("/links/tip-jar/edit?done=link-added"), 0},
 	{"desk_checkout_link_remove", ofDesk, signedIn("/links/tip-jar/remove"), 0},
 	{"desk_terminals", ofDesk, signedIn("/terminals?mode=test"), 0},
 	{"desk_terminals_none", ofDesk, signedIn("/terminals"), 0},
 	{"desk_terminal_new", ofDesk, signedIn("/terminals/new"), 0},
-	{"desk_terminal_refused", ofDesk, inTurn(signedIn("/terminals/new"), enter("#name", strings.Repeat("x", 65)), press("#edit .go", "#name-error")), http.StatusUnprocessableEntity},
-	{"desk_terminal_added", ofDesk, inTurn(signedIn("/terminals/new?mode=test"), enter("#name", "Market stall"), press("#edit .go", ".qr")), 0},
-	{"desk_terminal_remove", ofDesk, inTurn(signedIn("/terminals?mode=test"), press(".list .no", "#decide")), 0},
+	{"desk_terminal_refused", ofDesk, inOrder(signedIn("/terminals/new"), enter("#name", strings.Repeat("x", 65)), press("#edit .go", "#name-error")), http.StatusUnprocessableEntity},
+	{"desk_terminal_added", ofDesk, inOrder(signedIn("/terminals/new?mode=test"), enter("#name", "Market stall"), press("#edit .go", ".qr")), 0},
+	{"desk_terminal_remove", ofDesk, inOrder(signedIn("/terminals?mode=test"), press(".list .no", "#decide")), 0},
 	{"desk_storefront", ofDesk, signedIn("/storefront?mode=test"), 0},
 	{"desk_storefront_product", ofDesk, signedIn("/storefront?mode=test&item=shop/coffee"), 0},
 	{"desk_storefront_none", ofDesk, signedIn("/storefront"), 0},
 	{"desk_storefront_refused", ofDesk, signedIn("/storefront?mode=test&item=pay/nothing"), http.StatusUnprocessableEntity},
-	{"test_tools_refused", ofPayment, inTurn(paying(nil), withQuery("?refused=nothing_to_do")), 0},
+	{"test_tools_refused", ofPayment, inOrder(paying(nil), withQuery("?refused=nothing_to_do")), 0},
 }
 
 // budget is the limit for a page's first visit: the bytes that Chromium receives, including
 // headers, and the number of requests.
 type budget struct {
 	kilobytes float64
-	each      float64 // additional kilobytes for each payment method after the second
+	perMethod float64 // additional kilobytes for each payment method after the second
 	requests  int     // including the icon and the stream
 }
 
 var (
 	ofForm         = budget{kilobytes: 10, requests: 3}
 	ofList         = budget{kilobytes: 12, requests: 3}
-	ofCounter      = budget{kilobytes: 15, each: 1.5, requests: 7}
+	ofCounter      = budget{kilobytes: 15, perMethod: 1.5, requests: 7}
 	ofTerminal     = budget{kilobytes: 12, requests: 5}
 	ofLink         = budget{kilobytes: 10, requests: 4} // the fourth is the script for embedding pages
-	ofPayment      = budget{kilobytes: 15, each: .7, requests: 6}
+	ofPayment      = budget{kilobytes: 15, perMethod: .7, requests: 6}
 	ofBuilder      = budget{kilobytes: 10, requests: 5}
 	ofDocs         = budget{kilobytes: 40, requests: 3}
 	ofDesk         = budget{kilobytes: 40, requests: 5}
@@ -213,9 +213,9 @@ var (
 type demoSite struct {
 	*program
 	t        *testing.T
-	terminal string // address of the shop's terminal
-	clerk    *clerk // the owner's account of the desk
-	seller   *clerk
+	terminal string      // address of the shop's terminal
+	owner    *deskClient // the owner's account of the desk
+	seller   *deskClient
 	page     string // address of the invoice's page, without a query
 	webhook  string // address of the webhook's page at the desk
 }
@@ -224,26 +224,26 @@ func newDemoSite(t *testing.T) *demoSite {
 	t.Helper()
 	c := settings(t, "CHEQUER_EMBED_ORIGINS=https://shop.example", "CHEQUER_CALLBACK_ALLOW=127.0.0.0/8")
 	p := start(t, c, app.Options{Demo: true})
-	terminal, _ := p.terminal(t, c)
+	terminal, _ := p.createTerminal(t, c)
 	newShop(t, p.url, p.key).call(p.url, p.key, "POST", api.PathLinks, `{"slug":"tip-jar","fiat_currency":"EUR","description":"Whatever it was worth to you"}`, nil)
 	link, err := p.app.DeskLink(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	site := &demoSite{program: p, t: t, terminal: terminal, clerk: newClerk(t, link.URL, "Maren")}
-	site.seller = newClerk(t, site.clerk.invite("seller"), "Jonas")
+	site := &demoSite{program: p, t: t, terminal: terminal, owner: newDeskClient(t, link.URL, "Maren")}
+	site.seller = newDeskClient(t, site.owner.invite("seller"), "Jonas")
 	return site
 }
 
 // in returns the site for a subtest.
 func (d *demoSite) in(t *testing.T) *demoSite {
-	return &demoSite{program: d.program, t: t, terminal: d.terminal, clerk: d.clerk.in(t), seller: d.seller.in(t)}
+	return &demoSite{program: d.program, t: t, terminal: d.terminal, owner: d.owner.in(t), seller: d.seller.in(t)}
 }
 
 func (d *demoSite) shop() shop { return newShop(d.t, d.url, d.key) }
 
-// inTurn returns a function that runs several steps.
-func inTurn(all ...func(*tab, *demoSite)) func(*tab, *demoSite) {
+// inOrder returns a function that runs several steps.
+func inOrder(all ...func(*tab, *demoSite)) func(*tab, *demoSite) {
 	return func(b *tab, w *demoSite) {
 		b.t.Helper()
 		for _, step := range all {
@@ -284,18 +284,18 @@ func onStubService(path string, change func(*api.Resource)) func(*tab, *demoSite
 
 // paying returns a step that creates an invoice of 56.50 euros, runs simulations, and visits its page.
 func paying(change func(*api.InvoiceRequest), actions ...string) func(*tab, *demoSite) {
-	return func(b *tab, w *demoSite) {
+	return func(b *tab, site *demoSite) {
 		b.t.Helper()
 		r := api.InvoiceRequest{Amount: "56.50", FiatCurrency: "EUR"}
 		if change != nil {
 			change(&r)
 		}
-		s := w.shop()
-		id, err := s.client.CreateInvoice(w.t.Context(), r, "")
+		s := site.shop()
+		id, err := s.client.CreateInvoice(site.t.Context(), r, "")
 		b.check(err)
 		s.simulate(id, actions...)
-		w.page = w.url + "/invoice/" + id
-		b.visit(w.page)
+		site.page = site.url + "/invoice/" + id
+		b.visit(site.page)
 	}
 }
 
@@ -317,14 +317,14 @@ func longTexts(r *api.InvoiceRequest) {
 
 // openedAt returns a step that opens the page with a payment method chosen.
 func openedAt(code string, reach func(*tab, *demoSite)) func(*tab, *demoSite) {
-	return inTurn(reach, withQuery("?m="+code))
+	return inOrder(reach, withQuery("?m="+code))
 }
 
 // withWallet returns a step that reaches a page in a browser with a wallet.
 func withWallet(reach func(*tab, *demoSite)) func(*tab, *demoSite) {
 	return func(b *tab, w *demoSite) {
 		b.t.Helper()
-		b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
+		b.addWallets(wallet{Name: "Fox", Chain: "0x2105"})
 		reach(b, w)
 		b.do(chromedp.WaitVisible(chromedp.CSS(`.wallets[data-method=EURC-BASE] button`)))
 	}
@@ -340,8 +340,8 @@ func press(selector, to string) func(*tab, *demoSite) {
 	}
 }
 
-// leave returns a step that clicks an element and waits for the next page.
-func leave(selector string) func(*tab, *demoSite) {
+// clickThrough returns a step that clicks an element and waits for the next page.
+func clickThrough(selector string) func(*tab, *demoSite) {
 	return func(b *tab, _ *demoSite) {
 		b.t.Helper()
 		page := chromedp.Evaluate[float64](`document.readyState === "complete" ? performance.timeOrigin : 0`)
@@ -356,34 +356,34 @@ func leave(selector string) func(*tab, *demoSite) {
 }
 
 func enter(selector, text string) func(*tab, *demoSite) {
-	return func(b *tab, _ *demoSite) { b.t.Helper(); b.types(selector, text) }
+	return func(b *tab, _ *demoSite) { b.t.Helper(); b.typeInto(selector, text) }
 }
 
 func refundTo(address, to string) func(*tab, *demoSite) {
-	return inTurn(enter("#refund-address", address), press("#refund-save", to))
+	return inOrder(enter("#refund-address", address), press("#refund-save", to))
 }
 
-// signed returns a step that visits the page of a signed link.
-func signed(orderID, description string) func(*tab, *demoSite) {
+// onSignedLink returns a step that visits the page of a signed link.
+func onSignedLink(orderID, description string) func(*tab, *demoSite) {
 	return func(b *tab, w *demoSite) { b.t.Helper(); b.visit(w.signedLink(orderID, description)) }
 }
 
 // paidTooLittle visits the page of a link whose order has a payment of less than the price.
-func paidTooLittle(b *tab, w *demoSite) {
+func paidTooLittle(b *tab, site *demoSite) {
 	b.t.Helper()
-	to := w.signedLink("1043", "Two prints")
-	id := sendLink(w.t, to)
-	s := w.shop()
+	to := site.signedLink("1043", "Two prints")
+	id := sendLink(site.t, to)
+	s := site.shop()
 	s.simulate(id, api.SimulateUnder, api.SimulateConfirm)
-	b.check(s.client.Simulate(w.t.Context(), id, api.SimulateRequest{Action: api.SimulateClock, Seconds: 2 * 24 * 3600}))
-	s.status(id, api.StatusExpired, waitTimeout)
+	b.check(s.client.Simulate(site.t.Context(), id, api.SimulateRequest{Action: api.SimulateClock, Seconds: 2 * 24 * 3600}))
+	s.waitStatus(id, api.StatusExpired, waitTimeout)
 	b.visit(to)
 	b.do(chromedp.WaitVisible(chromedp.CSS(".err")))
 }
 
-// pushed returns a step that brings an open page to a state through its stream.
-func pushed(heading string, actions ...string) func(*tab, *demoSite) {
-	return inTurn(paying(forOrder), func(b *tab, w *demoSite) {
+// updatedByStream returns a step that brings an open page to a state through its stream.
+func updatedByStream(heading string, actions ...string) func(*tab, *demoSite) {
+	return inOrder(paying(forOrder), func(b *tab, w *demoSite) {
 		b.t.Helper()
 		b.waitFor("#clock", ":", nil)
 		b.waitLoaded()
@@ -394,23 +394,23 @@ func pushed(heading string, actions ...string) func(*tab, *demoSite) {
 }
 
 // goingBack is a step that stops at the countdown of a paid page.
-func goingBack(b *tab, w *demoSite) {
+func goingBack(b *tab, site *demoSite) {
 	b.t.Helper()
-	paying(func(r *api.InvoiceRequest) { r.URLSuccess = "https://shop.example/thanks" }, api.SimulateExact)(b, w)
+	paying(func(r *api.InvoiceRequest) { r.URLSuccess = "https://shop.example/thanks" }, api.SimulateExact)(b, site)
 	b.waitLoaded()
 	ofPayment.check(b)
 	get(b, chromedp.Evaluate[any](`void (window.setInterval = () => 0)`))
-	w.shop().simulate(idOf(w.page), api.SimulateConfirm)
+	site.shop().simulate(idOf(site.page), api.SimulateConfirm)
 	b.do(chromedp.WaitVisible(chromedp.CSS("#auto")))
 }
 
 // declinedAfter returns a step that visits an invoice that the merchant cancelled.
 func declinedAfter(actions ...string) func(*tab, *demoSite) {
-	return inTurn(paying(forOrder, actions...), func(b *tab, w *demoSite) {
+	return inOrder(paying(forOrder, actions...), func(b *tab, w *demoSite) {
 		b.t.Helper()
 		id := idOf(w.page)
 		w.shop().call(w.url, w.key, "POST", fmt.Sprintf("%s/%s/cancel", api.PathInvoices, id), `{}`, nil)
-		w.shop().status(id, api.StatusDeclined, waitTimeout)
+		w.shop().waitStatus(id, api.StatusDeclined, waitTimeout)
 	}, withQuery(""))
 }
 
@@ -433,8 +433,8 @@ func withBridged(r *api.Resource) {
 	r.PaymentMethods[1].Bridged = []string{"EURC.e", "EURbC"}
 }
 
-// byHand marks all networks of an invoice as not watched.
-func byHand(r *api.Resource) {
+// unwatched marks all networks of an invoice as not watched.
+func unwatched(r *api.Resource) {
 	for i := range r.PaymentMethods {
 		r.PaymentMethods[i].Watched = false
 	}

@@ -45,7 +45,7 @@ const weakEdges = `(() => {
 // TestForced_colours_keep_controls_visible checks pages in colours that the system forces: QR codes must be readable, and
 // controls must have an edge.
 func TestForced_colours_keep_controls_visible(t *testing.T) {
-	w, b := newDemoSite(t), openAlone(t, screens[0])
+	site, b := newDemoSite(t), openAlone(t, screens[0])
 	forced := &emulation.MediaFeature{Name: "forced-colors", Value: "active"}
 	for _, dark := range []bool{false, true} {
 		s := screen{name: "forced", width: 390, height: 844, dark: dark}
@@ -54,7 +54,7 @@ func TestForced_colours_keep_controls_visible(t *testing.T) {
 			"waiting": paying(forOrder), "overpaid": paying(nil, api.SimulateOver, api.SimulateConfirm), "storefront": at("/"), "link": at("/pay/tip-jar"),
 			"desk_signin": atDesk("/desk/signin"), "desk_payments": signedIn("/payments"), "desk_accounts": signedIn("/accounts"),
 		} {
-			reach(b, w)
+			reach(b, site)
 			if !get(b, chromedp.Evaluate[bool](`matchMedia("(forced-colors: active)").matches`)) {
 				t.Fatal("forced colours are not active")
 			}
@@ -62,12 +62,12 @@ func TestForced_colours_keep_controls_visible(t *testing.T) {
 				t.Errorf("%s: %s", name, bad)
 			}
 			if name == "waiting" {
-				m := w.shop().invoice(idOf(w.page)).PaymentMethods[0]
+				m := site.shop().invoice(idOf(site.page)).PaymentMethods[0]
 				if got := b.decode("section:has(#m1-address) .qr svg"); got != m.PaymentCode {
 					t.Errorf("the code contains %q, want %q", got, m.PaymentCode)
 				}
 			}
-			b.picture(s, "forced_"+name+"_"+scheme(s))
+			b.picture(s, "forced_"+name+"_"+nameWithScheme(s))
 		}
 	}
 	b.checkConsole()
@@ -77,8 +77,8 @@ func TestForced_colours_keep_controls_visible(t *testing.T) {
 func TestReceipt_fits_one_page(t *testing.T) {
 	w, b := newDemoSite(t), open(t, screens[1])
 	paying(forOrder, api.SimulateExact, api.SimulateConfirm)(b, w)
-	file := get(b, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4)))
-	if got := bytes.Count(file, []byte("/Type /Page\n")); got != 1 {
+	pdf := get(b, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4)))
+	if got := bytes.Count(pdf, []byte("/Type /Page\n")); got != 1 {
 		t.Errorf("the receipt has %d pages, want 1", got)
 	}
 }
@@ -86,16 +86,16 @@ func TestReceipt_fits_one_page(t *testing.T) {
 // TestPage_with_a_blocked_script blocks the page's script. The page must work as in a browser
 // without scripts.
 func TestPage_with_a_blocked_script(t *testing.T) {
-	w, b := newDemoSite(t), open(t, screens[0])
-	b.block("*://*:*/static/*.js")
-	paying(nil)(b, w)
-	if got := get(b, chromedp.Evaluate[bool](`new Promise(done => new PerformanceObserver(list => done(list.getEntries().length > 0)).observe({type: "paint", buffered: true}))`, chromedp.EvalAwaitPromise)); !got {
+	site, tab := newDemoSite(t), open(t, screens[0])
+	tab.blockURLs("*://*:*/static/*.js")
+	paying(nil)(tab, site)
+	if got := get(tab, chromedp.Evaluate[bool](`new Promise(done => new PerformanceObserver(list => done(list.getEntries().length > 0)).observe({type: "paint", buffered: true}))`, chromedp.EvalAwaitPromise)); !got {
 		t.Error("nothing is painted")
 	}
-	w.shop().simulate(idOf(w.page), api.SimulateExact)
-	b.click("section:has(#m1-address) a.only-nojs")
-	b.waitFor("#st", "Payment seen", nil)
-	if get(b, chromedp.Evaluate[bool](`[...document.querySelectorAll(".copy")].some(e => e.checkVisibility())`)) {
+	site.shop().simulate(idOf(site.page), api.SimulateExact)
+	tab.click("section:has(#m1-address) a.only-nojs")
+	tab.waitFor("#st", "Payment seen", nil)
+	if get(tab, chromedp.Evaluate[bool](`[...document.querySelectorAll(".copy")].some(e => e.checkVisibility())`)) {
 		t.Error("the copy buttons are visible without their script")
 	}
 }
@@ -106,20 +106,20 @@ func TestPolicy_is_enforced(t *testing.T) {
 	w, b := newDemoSite(t), openAlone(t, screens[0])
 	for _, reach := range []func(*tab, *demoSite){paying(nil), at("/"), at("/pay/tip-jar"), at("/embed"), at("/docs"), atDesk("/desk/signin"), signedIn("/payments")} {
 		reach(b, w)
-		for what, try := range map[string]string{
+		for violation, statement := range map[string]string{
 			"markup":            `document.body.insertAdjacentHTML("beforeend", "<b>bold</b>")`,
 			"parsed markup":     `new DOMParser().parseFromString("<b>bold</b>", "text/html")`,
 			"a script's text":   `document.createElement("script").text = "1"`,
 			"a script's source": `document.createElement("script").src = "/static/none.js"`,
 			"another policy":    `trustedTypes.createPolicy("other", {createHTML: text => text})`,
 		} {
-			if got := get(b, chromedp.Evaluate[string](`(() => { try { `+try+`; return "allowed" } catch (e) { return e.name } })()`)); got != "TypeError" {
-				t.Errorf("%s: %s is %s", get(b, chromedp.Location()), what, got)
+			if got := get(b, chromedp.Evaluate[string](`(() => { try { `+statement+`; return "allowed" } catch (e) { return e.name } })()`)); got != "TypeError" {
+				t.Errorf("%s: %s is %s", get(b, chromedp.Location()), violation, got)
 			}
 		}
-		again := `(() => { try { trustedTypes.createPolicy("live", {createHTML: text => text}); return "allowed" } catch (e) { return e.name } })()`
+		createPolicy := `(() => { try { trustedTypes.createPolicy("live", {createHTML: text => text}); return "allowed" } catch (e) { return e.name } })()`
 		if scripted := get(b, chromedp.Evaluate[bool](`!!document.getElementById("live")`)); scripted {
-			if got := get(b, chromedp.Evaluate[string](again)); got != "TypeError" {
+			if got := get(b, chromedp.Evaluate[string](createPolicy)); got != "TypeError" {
 				t.Errorf("the policy can be created a second time: %s", got)
 			}
 		}

@@ -17,9 +17,9 @@ import (
 // printed page may end with a method's heading.
 func TestPrinted_headings_stay_with_their_method(t *testing.T) {
 	programtest.Need(t, "pdftotext")
-	w, b := newDemoSite(t), open(t, screens[1])
-	paying(forOrder)(b, w)
-	headings := get(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll(".way h3")].map(e => e.textContent.trim())`))
+	w, tab := newDemoSite(t), open(t, screens[1])
+	paying(forOrder)(tab, w)
+	headings := get(tab, chromedp.Evaluate[[]string](`[...document.querySelectorAll(".way h3")].map(e => e.textContent.trim())`))
 	if len(headings) < 6 {
 		t.Fatalf("headings %q", headings)
 	}
@@ -27,9 +27,9 @@ func TestPrinted_headings_stay_with_their_method(t *testing.T) {
 	breaks := 0
 	for height := 7.0; height < 13; height += 0.5 {
 		file := filepath.Join(folder, "page.pdf")
-		b.check(os.WriteFile(file, get(b, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperSize{Width: 8.27, Height: height}))), 0o600))
+		tab.check(os.WriteFile(file, get(tab, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperSize{Width: 8.27, Height: height}))), 0o600))
 		text, err := exec.CommandContext(t.Context(), "pdftotext", "-layout", file, "-").Output()
-		b.check(err)
+		tab.check(err)
 		pages := strings.Split(strings.TrimRight(string(text), "\f\n "), "\f")
 		for i, page := range pages[:len(pages)-1] {
 			breaks++

@@ -29,9 +29,9 @@ func binary(t *testing.T) string {
 			return
 		}
 		built.path = filepath.Join(folder, "chequer")
-		out, err := exec.Command("go", "build", "-o", built.path, "chequer/cmd/chequer").CombinedOutput()
+		output, err := exec.Command("go", "build", "-o", built.path, "chequer/cmd/chequer").CombinedOutput()
 		if err != nil {
-			built.err = fmt.Errorf("build: %w: %s", err, out)
+			built.err = fmt.Errorf("build: %w: %s", err, output)
 		}
 	})
 	if built.err != nil {
@@ -56,20 +56,20 @@ func (p *process) run(args ...string) []byte {
 	c.Env = p.environ
 	var errs bytes.Buffer
 	c.Stderr = &errs
-	out, err := c.Output()
+	output, err := c.Output()
 	if err != nil {
 		p.t.Fatalf("chequer %s: %v\n%s", strings.Join(args, " "), err, errs.String())
 	}
-	return out
+	return output
 }
 
 // serve starts the server, and returns when it is listening.
-func (p *process) serve() { p.t.Helper(); p.begin("serve", "listens on") }
+func (p *process) serve() { p.t.Helper(); p.startCommand("serve", "listens on") }
 
 // demo starts the demo shop, reads its key, and returns when it is listening.
 func (p *process) demo() {
 	p.t.Helper()
-	for _, line := range p.begin("demo", "Secret") {
+	for _, line := range p.startCommand("demo", "Secret") {
 		switch words := strings.Fields(line); {
 		case strings.Contains(line, "Test key"):
 			p.key.Key = words[len(words)-1]
@@ -79,9 +79,9 @@ func (p *process) demo() {
 	}
 }
 
-// begin starts a command that keeps running, and returns its output up to the line with the given
+// startCommand starts a command that keeps running, and returns its output up to the line with the given
 // words.
-func (p *process) begin(name, words string) []string {
+func (p *process) startCommand(name, words string) []string {
 	p.t.Helper()
 	p.command = exec.Command(binary(p.t), name)
 	p.command.Env = p.environ

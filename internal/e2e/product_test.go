@@ -22,68 +22,68 @@ func allScreens() []screen {
 // button, and one form leads to one invoice, however often it is sent.
 func TestShopper_orders_a_product(t *testing.T) {
 	t.Parallel()
-	for _, s := range allScreens() {
-		t.Run(s.name, func(t *testing.T) {
-			c := settings(t)
-			p := start(t, c, app.Options{Demo: true})
-			shop, b := newShop(t, p.url, p.key), open(t, s)
+	for _, screen := range allScreens() {
+		t.Run(screen.name, func(t *testing.T) {
+			config := settings(t)
+			program := start(t, config, app.Options{Demo: true})
+			shop, tab := newShop(t, program.url, program.key), open(t, screen)
 			const pay = ".side button"
 
-			b.visit(p.url + "/")
-			b.send(`a[href="/shop"]`)
-			b.waitFor("main h1", "Products", nil)
-			b.picture(s, "shop")
-			b.checkNoSidewaysScroll()
-			b.send(`h2 a[href="/shop/coffee"]`)
-			b.waitFor(pay, "Order and pay €11.50", nil)
-			b.picture(s, "product")
-			b.checkNoSidewaysScroll()
+			tab.visit(program.url + "/")
+			tab.send(`a[href="/shop"]`)
+			tab.waitFor("main h1", "Products", nil)
+			tab.picture(screen, "shop")
+			tab.checkNoSidewaysScroll()
+			tab.send(`h2 a[href="/shop/coffee"]`)
+			tab.waitFor(pay, "Order and pay €11.50", nil)
+			tab.picture(screen, "product")
+			tab.checkNoSidewaysScroll()
 
-			b.types("#quantity", "3")
-			b.do(chromedp.SendKeys(chromedp.CSS("#note"), "Ground, please"))
-			b.send("[name=update]")
-			b.waitFor(pay, "Order and pay €34.50", nil)
-			if got := b.value("#note"); got != "Ground, please" {
+			tab.typeInto("#quantity", "3")
+			tab.do(chromedp.SendKeys(chromedp.CSS("#note"), "Ground, please"))
+			tab.send("[name=update]")
+			tab.waitFor(pay, "Order and pay €34.50", nil)
+			if got := tab.value("#note"); got != "Ground, please" {
 				t.Errorf("the note field contains %q", got)
 			}
-			b.picture(s, "product-total")
-			b.types("#quantity", "4") // without updating the total
-			b.checkConsole()
-			b.send(pay) // from here on the console reports refused requests
-			b.waitFor(".err h2", "Check the new total", nil)
-			b.waitFor(pay, "Order and pay €46.00", nil)
-			b.picture(s, "product-check")
-			b.types("#quantity", "0")
-			b.send(pay)
-			b.waitFor("#quantity-error", "Enter at least 1", nil)
-			b.picture(s, "product-error")
-			b.checkNoSidewaysScroll()
-			if got := invoices(t, c); got != 0 {
+			tab.picture(screen, "product-total")
+			tab.typeInto("#quantity", "4") // without updating the total
+			tab.checkConsole()
+			tab.send(pay) // from here on the console reports refused requests
+			tab.waitFor(".err h2", "Check the new total", nil)
+			tab.waitFor(pay, "Order and pay €46.00", nil)
+			tab.picture(screen, "product-check")
+			tab.typeInto("#quantity", "0")
+			tab.send(pay)
+			tab.waitFor("#quantity-error", "Enter at least 1", nil)
+			tab.picture(screen, "product-error")
+			tab.checkNoSidewaysScroll()
+			if got := countInvoices(t, config); got != 0 {
 				t.Errorf("%d invoices were created before an order, want none", got)
 			}
 
-			b.visit(p.url + "/shop/coffee?quantity=2&note=Beans")
-			b.waitFor(pay, "Order and pay €23.00", nil)
-			b.do(chromedp.DoubleClick(chromedp.CSS(pay)))
-			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
-			b.waitFor(".due .v", "€23.00", nil)
-			page := get(b, chromedp.Location())
-			b.do(chromedp.Reload())
-			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
-			b.do(chromedp.NavigateBack())
-			b.waitFor(pay, "Order and pay €23.00", nil)
-			b.send(pay)
-			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
-			if got := get(b, chromedp.Location()); got != page || invoices(t, c) != 1 {
-				t.Errorf("the form led to %s, then to %s, with %d invoices", page, got, invoices(t, c))
+			tab.visit(program.url + "/shop/coffee?quantity=2&note=Beans")
+			tab.waitFor(pay, "Order and pay €23.00", nil)
+			tab.do(chromedp.DoubleClick(chromedp.CSS(pay)))
+			tab.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+			tab.waitFor(".due .v", "€23.00", nil)
+			page := get(tab, chromedp.Location())
+			tab.do(chromedp.Reload())
+			tab.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+			tab.do(chromedp.NavigateBack())
+			tab.waitFor(pay, "Order and pay €23.00", nil)
+			tab.send(pay)
+			tab.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+			if got := get(tab, chromedp.Location()); got != page || countInvoices(t, config) != 1 {
+				t.Errorf("the form led to %s, then to %s, with %d invoices", page, got, countInvoices(t, config))
 			}
 			inv := shop.invoice(idOf(page))
 			if inv.Description != "2 × Filter coffee" || inv.Metadata["product"] != "coffee" || inv.Metadata["quantity"] != "2" || inv.Metadata["note"] != "Beans" {
 				t.Errorf("the merchant sees %q, %v", inv.Description, inv.Metadata)
 			}
 			shop.simulate(idOf(page), api.SimulateExact, api.SimulateConfirm)
-			b.visit(page)
-			b.waitFor("#st", "Paid", nil)
+			tab.visit(page)
+			tab.waitFor("#st", "Paid", nil)
 		})
 	}
 }
@@ -99,16 +99,16 @@ func TestTwo_tabs_order_two_products(t *testing.T) {
 	for _, b := range []*tab{first, second} {
 		b.visit(p.url + "/shop/repair?order_id=A-17")
 	}
-	var led []string
+	var locations []string
 	for _, b := range []*tab{first, second, first} {
 		b.waitFor(".side button", "Order and pay €64.00", nil)
 		b.send(".side button")
 		b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
-		led = append(led, get(b, chromedp.Location()))
+		locations = append(locations, get(b, chromedp.Location()))
 		b.do(chromedp.NavigateBack())
 	}
-	if led[0] == led[1] || led[2] != led[0] && led[2] != led[1] || invoices(t, c) != 2 {
-		t.Errorf("the tabs led to %s, with %d invoices", strings.Join(led, ", "), invoices(t, c))
+	if locations[0] == locations[1] || locations[2] != locations[0] && locations[2] != locations[1] || countInvoices(t, c) != 2 {
+		t.Errorf("the tabs led to %s, with %d invoices", strings.Join(locations, ", "), countInvoices(t, c))
 	}
 }
 
@@ -122,9 +122,9 @@ func TestProducts_in_other_languages(t *testing.T) {
 	t.Parallel()
 	c := settings(t)
 	p := start(t, c, app.Options{Demo: true})
-	terminal, _ := p.terminal(t, c)
+	terminal, _ := p.createTerminal(t, c)
 	s := screen{name: "narrow", width: 320, height: 640}
-	b := open(t, s)
+	tab := open(t, s)
 	for _, language := range locale.All().List() {
 		for page, url := range map[string]string{
 			"shop": p.url + "/shop", "product": p.url + "/shop/repair", "error": p.url + "/shop/coffee", "pos": terminal, "form": p.url + "/",
@@ -132,14 +132,14 @@ func TestProducts_in_other_languages(t *testing.T) {
 			if page == "error" && !slices.Contains(longLanguages, language.Code) {
 				continue
 			}
-			b.visit(url + "?lang=" + language.Code)
+			tab.visit(url + "?lang=" + language.Code)
 			if page == "error" {
-				b.types("#quantity", "0")
-				b.send(".side button")
-				b.do(chromedp.WaitVisible(chromedp.CSS("#quantity-error")))
+				tab.typeInto("#quantity", "0")
+				tab.send(".side button")
+				tab.do(chromedp.WaitVisible(chromedp.CSS("#quantity-error")))
 			}
-			b.picture(s, page+"-"+language.Code)
-			b.checkNoSidewaysScroll()
+			tab.picture(s, page+"-"+language.Code)
+			tab.checkNoSidewaysScroll()
 		}
 	}
 }

@@ -22,30 +22,30 @@ import (
 // from another source. Every QR code and address in the browser must be in the signed statement, and a
 // changed address must not. Afterwards the receipt is downloaded.
 func TestProof_states_every_shown_address(t *testing.T) {
-	p := start(t, settings(t), app.Options{Demo: true})
-	merchant := newShop(t, p.url, p.key)
+	program := start(t, settings(t), app.Options{Demo: true})
+	merchant := newShop(t, program.url, program.key)
 	folder := t.TempDir()
 	keys := filepath.Join(folder, "shop.keys")
-	save(t, p.url+api.PathProofKey, keys)
-	for _, s := range screens {
-		t.Run(s.name, func(t *testing.T) {
-			b := open(t, s)
-			page := b.createInvoice(p.url, "56,50")
-			statement := filepath.Join(folder, s.name+".txt")
-			b.click("#proof summary")
-			b.pictureOf("#proof", s, "proof")
-			b.checkNoSidewaysScroll()
-			save(t, b.attribute("#proof a", "href"), statement, p.url)
-			if key := b.text("#proof code"); !strings.Contains(string(contents(t, keys)), key+" since ") {
+	saveResponse(t, program.url+api.PathProofKey, keys)
+	for _, screen := range screens {
+		t.Run(screen.name, func(t *testing.T) {
+			tab := open(t, screen)
+			page := tab.createInvoice(program.url, "56,50")
+			statement := filepath.Join(folder, screen.name+".txt")
+			tab.click("#proof summary")
+			tab.pictureOf("#proof", screen, "proof")
+			tab.checkNoSidewaysScroll()
+			saveResponse(t, tab.attribute("#proof a", "href"), statement, program.url)
+			if key := tab.text("#proof code"); !strings.Contains(string(readFile(t, keys)), key+" since ") {
 				t.Errorf("the page names the key %s", key)
 			}
-			ids := get(b, chromedp.AttributesAll(chromedp.CSSAll(`input[name=method][type=radio]`)))
+			ids := get(tab, chromedp.AttributesAll(chromedp.CSSAll(`input[name=method][type=radio]`)))
 			if len(ids) < 6 {
 				t.Fatalf("%d payment methods on the page", len(ids))
 			}
 			falsified := 0
 			for i, a := range ids {
-				address := b.attribute(fmt.Sprintf("#%s-address", a["id"]), "data-copy")
+				address := tab.attribute(fmt.Sprintf("#%s-address", a["id"]), "data-copy")
 				if out, err := verify(t, statement, keys, address); err != nil || !strings.Contains(out, "The statement contains the address") {
 					t.Errorf("%s: %v\n%s", address, err, out)
 				}
@@ -56,8 +56,8 @@ func TestProof_states_every_shown_address(t *testing.T) {
 				if i > 1 {
 					continue // the codes of two methods are read
 				}
-				b.click(fmt.Sprintf(`label[for=%q]`, a["id"]))
-				code := b.decode(fmt.Sprintf(`section:has(#%s-address) .qr svg`, a["id"]))
+				tab.click(fmt.Sprintf(`label[for=%q]`, a["id"]))
+				code := tab.decode(fmt.Sprintf(`section:has(#%s-address) .qr svg`, a["id"]))
 				if out, err := verify(t, statement, keys, code); err != nil {
 					t.Errorf("code %s: %v\n%s", code, err, out)
 				}
@@ -76,18 +76,18 @@ func TestProof_states_every_shown_address(t *testing.T) {
 
 			id := idOf(page)
 			merchant.simulate(id, api.SimulateExact, api.SimulateConfirm)
-			b.waitFor("#st", "Paid. Thank you.", b.reload(s, page))
-			b.pictureOf("#pdf", s, "paid_pdf")
-			b.checkNoSidewaysScroll()
-			receipt := filepath.Join(folder, s.name+".pdf")
-			save(t, b.attribute("#pdf", "href"), receipt, p.url)
-			if !bytes.HasPrefix(contents(t, receipt), []byte("%PDF-")) {
-				t.Errorf("the receipt is %.40q", contents(t, receipt))
+			tab.waitFor("#st", "Paid. Thank you.", tab.reloader(screen, page))
+			tab.pictureOf("#pdf", screen, "paid_pdf")
+			tab.checkNoSidewaysScroll()
+			receipt := filepath.Join(folder, screen.name+".pdf")
+			saveResponse(t, tab.attribute("#pdf", "href"), receipt, program.url)
+			if !bytes.HasPrefix(readFile(t, receipt), []byte("%PDF-")) {
+				t.Errorf("the receipt is %.40q", readFile(t, receipt))
 			}
 			if shots := os.Getenv("E2E_SHOTS"); shots != "" {
-				b.check(os.WriteFile(filepath.Join(shots, s.name+".receipt.pdf"), contents(t, receipt), 0o644))
+				tab.check(os.WriteFile(filepath.Join(shots, screen.name+".receipt.pdf"), readFile(t, receipt), 0o644))
 			}
-			b.checkConsole()
+			tab.checkConsole()
 		})
 	}
 }
@@ -101,8 +101,8 @@ func verify(t *testing.T, statement, keys, shown string) (out string, err error)
 	return string(printed), err
 }
 
-// save writes the response of an address to a file. A server is prepended to a path.
-func save(t *testing.T, address, file string, server ...string) {
+// saveResponse writes the response of an address to a file. A server is prepended to a path.
+func saveResponse(t *testing.T, address, file string, server ...string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.Join(server, "")+address, nil)
 	if err != nil {
@@ -122,7 +122,7 @@ func save(t *testing.T, address, file string, server ...string) {
 	}
 }
 
-func contents(t *testing.T, file string) []byte {
+func readFile(t *testing.T, file string) []byte {
 	t.Helper()
 	body, err := os.ReadFile(file)
 	if err != nil {
@@ -135,7 +135,7 @@ func contents(t *testing.T, file string) []byte {
 func TestManual_checks_proofs(t *testing.T) {
 	t.Parallel()
 	programtest.Need(t, "openssl")
-	_, after, _ := strings.Cut(string(contents(t, "../manual/security.md")), "## Proof of address")
+	_, after, _ := strings.Cut(string(readFile(t, "../manual/security.md")), "## Proof of address")
 	_, after, _ = strings.Cut(after, "```text\nKEY=…")
 	_, script, _ := strings.Cut(after, "\n")
 	script, _, found := strings.Cut(script, "```")
@@ -149,8 +149,8 @@ func TestManual_checks_proofs(t *testing.T) {
 	}
 	folder := t.TempDir()
 	statement := filepath.Join(folder, "proof.txt")
-	save(t, p.url+"/invoice/"+id+"/proof.txt", statement)
-	text := string(contents(t, statement))
+	saveResponse(t, p.url+"/invoice/"+id+"/proof.txt", statement)
+	text := string(readFile(t, statement))
 	_, key, _ := strings.Cut(text, "\nkey: ed25519:")
 	key, _, _ = strings.Cut(key, "\n")
 	check := func(text string) error {
@@ -159,9 +159,9 @@ func TestManual_checks_proofs(t *testing.T) {
 		}
 		c := exec.CommandContext(t.Context(), "sh", "-ec", script)
 		c.Dir, c.Env = folder, []string{"KEY=" + key, "PATH=" + os.Getenv("PATH")}
-		out, err := c.CombinedOutput()
+		output, err := c.CombinedOutput()
 		if err != nil {
-			return fmt.Errorf("%w: %s", err, out)
+			return fmt.Errorf("%w: %s", err, output)
 		}
 		return nil
 	}

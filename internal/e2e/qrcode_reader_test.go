@@ -26,7 +26,7 @@ func TestReadCode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if text, err := readCode(insideSmall(picture)); err != nil || !strings.HasPrefix(text, "ethereum:0x") {
+			if text, err := readCode(withoutSmallBorder(picture)); err != nil || !strings.HasPrefix(text, "ethereum:0x") {
 				t.Errorf("read %q, %v", text, err)
 			}
 		})

@@ -18,7 +18,7 @@ import (
 // decode reads the QR code of an element from a screenshot.
 func (b *tab) decode(selector string) string {
 	b.t.Helper()
-	text, err := readCode(inside(b.elementPicture(selector)))
+	text, err := readCode(withoutBorder(b.elementPicture(selector)))
 	if err != nil {
 		b.t.Fatalf("no QR code can be read from %s: %v", selector, err)
 	}
@@ -36,9 +36,9 @@ func (b *tab) elementPicture(selector string) image.Image {
 	return picture
 }
 
-// inside returns a picture of a code without the border and the round corners of its tile, which
+// withoutBorder returns a picture of a code without the border and the round corners of its tile, which
 // are dark on a dark page. A part of the quiet zone remains.
-func inside(picture image.Image) image.Image {
+func withoutBorder(picture image.Image) image.Image {
 	const tile = 20 // pixels; the quiet zone has at least 30
 	return crop(picture, tile)
 }
@@ -50,14 +50,13 @@ func crop(picture image.Image, border int) image.Image {
 	}).SubImage(picture.Bounds().Inset(border))
 }
 
-// readCode reads a picture as a camera does in a hand that moves: in several sizes and slightly
-// turned. The decoder sometimes finds a false corner pattern among the modules of a correct code, or
-// a grid that is off by a module; from another position it does not.
+// readCode reads a picture in several sizes and rotations, as a camera in a moving hand takes it. The decoder sometimes finds a false corner pattern among the modules of a correct code, or
+// a grid that is off by a module. In another size or rotation it does not.
 func readCode(picture image.Image) (string, error) {
 	var faults []error
 	for _, degrees := range []float64{0, 2, -3, 5, -7} {
 		for _, times := range []float64{1, 2, 3, 1.5, 2.5} {
-			text, err := readAs(turn(picture, times, degrees*math.Pi/180))
+			text, err := readAs(rotate(picture, times, degrees*math.Pi/180))
 			if err == nil {
 				return text, nil
 			}
@@ -67,22 +66,22 @@ func readCode(picture image.Image) (string, error) {
 	return "", errors.Join(faults...)
 }
 
-// turn returns a picture on white, enlarged and turned around its center.
-func turn(picture image.Image, times, radians float64) image.Image {
+// rotate returns a picture on white, enlarged and rotated around its center.
+func rotate(picture image.Image, times, radians float64) image.Image {
 	from := picture.Bounds()
 	width, height := float64(from.Dx())*times, float64(from.Dy())*times
 	sin, cos := math.Sincos(radians)
-	// The turned picture fits into its bounding box.
+	// The rotated picture fits into its bounding box.
 	boxWidth := width*cos + height*math.Abs(sin)
 	boxHeight := height*cos + width*math.Abs(sin)
-	turned := image.NewGray(image.Rect(0, 0, int(math.Ceil(boxWidth)), int(math.Ceil(boxHeight))))
-	draw.Draw(turned, turned.Bounds(), image.White, image.Point{}, draw.Src)
+	rotated := image.NewGray(image.Rect(0, 0, int(math.Ceil(boxWidth)), int(math.Ceil(boxHeight))))
+	draw.Draw(rotated, rotated.Bounds(), image.White, image.Point{}, draw.Src)
 	centerX, centerY := float64(from.Min.X+from.Max.X)/2, float64(from.Min.Y+from.Max.Y)/2
-	draw.ApproxBiLinear.Transform(turned, f64.Aff3{
+	draw.ApproxBiLinear.Transform(rotated, f64.Aff3{
 		times * cos, -times * sin, boxWidth/2 - times*(cos*centerX-sin*centerY),
 		times * sin, times * cos, boxHeight/2 - times*(sin*centerX+cos*centerY),
 	}, picture, from, draw.Over, nil)
-	return turned
+	return rotated
 }
 
 func readAs(picture image.Image) (string, error) {

@@ -59,8 +59,8 @@ func TestManual_checks_webhooks(t *testing.T) {
 	if err := os.WriteFile(source, []byte(checkProgram+check), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, source).CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	if output, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, source).CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, output)
 	}
 	genuine := func(secret string, h http.Header, body []byte) bool {
 		args := []string{secret}
@@ -69,11 +69,11 @@ func TestManual_checks_webhooks(t *testing.T) {
 		}
 		c := exec.CommandContext(t.Context(), program, args...)
 		c.Stdin = bytes.NewReader(body)
-		out, err := c.Output()
+		output, err := c.Output()
 		if err != nil {
 			t.Fatal(err)
 		}
-		return string(out) == "true"
+		return string(output) == "true"
 	}
 
 	p := start(t, settings(t, allowLoopback), app.Options{Demo: true})
@@ -81,12 +81,12 @@ func TestManual_checks_webhooks(t *testing.T) {
 	var first, rotating api.Endpoint
 	s.call(p.url, p.key, "POST", api.PathEndpoints, `{"url":"`+r.url+`"}`, &first)
 	s.createInvoice()
-	until(t, waitTimeout, "the first event is received", func() bool { return len(r.all()) == 1 })
+	until(t, waitTimeout, "the first event is received", func() bool { return len(r.received()) == 1 })
 	s.call(p.url, p.key, "POST", api.PathEndpoints+"/"+first.ID+"/rotate", "", &rotating)
 	s.call(p.url, p.key, "POST", api.PathEndpoints+"/"+first.ID+"/test", "", nil)
-	until(t, waitTimeout, "the test event is received", func() bool { return len(r.all()) == 2 })
+	until(t, waitTimeout, "the test event is received", func() bool { return len(r.received()) == 2 })
 	for i, secrets := range [][]string{{first.Secret}, {first.Secret, rotating.NextSecret}} {
-		got := r.all()[i]
+		got := r.received()[i]
 		for _, secret := range secrets {
 			if !genuine(secret, got.header, got.body) {
 				t.Errorf("the check refuses the genuine delivery %s: %v", got.body, got.header)

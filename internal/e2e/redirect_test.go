@@ -50,7 +50,7 @@ func TestNo_redirect_leaves_the_host(t *testing.T) {
 func checkSameHost(t *testing.T, p *program, method, target string) {
 	t.Helper()
 	host := strings.TrimPrefix(p.url, "http://")
-	response := raw(t, host, method, target, "amount=12.50&action=exact")
+	response := sendRaw(t, host, method, target, "amount=12.50&action=exact")
 	location := response.Header.Get("Location")
 	if response.StatusCode >= 500 {
 		t.Errorf("%s %s: status %d", method, target, response.StatusCode)
@@ -69,8 +69,8 @@ func checkSameHost(t *testing.T, p *program, method, target string) {
 	}
 }
 
-// raw sends a request with the target unchanged, and returns the response without its body.
-func raw(t *testing.T, host, method, target, body string) *http.Response {
+// sendRaw sends a request with the target unchanged, and returns the response without its body.
+func sendRaw(t *testing.T, host, method, target, body string) *http.Response {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", host, waitTimeout)
 	if err != nil {

@@ -20,22 +20,22 @@ import (
 func TestRequote_gives_a_new_quote(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
-	for _, s := range screens {
-		t.Run(s.name, func(t *testing.T) {
-			b := open(t, s)
-			page := b.createInvoice(p.url, "12,50")
+	for _, screen := range screens {
+		t.Run(screen.name, func(t *testing.T) {
+			tab := open(t, screen)
+			page := tab.createInvoice(p.url, "12,50")
 			id := idOf(page)
 			before := merchant.invoice(id)
-			b.click("#help summary")
-			b.pictureOf("#help", s, "hold_help")
-			get(b, chromedp.Evaluate[any](`for (const press of [1, 2]) document.querySelector("#requote").click()`))
-			b.waitQuotes(merchant, id, 2)
-			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+			tab.click("#help summary")
+			tab.pictureOf("#help", screen, "hold_help")
+			get(tab, chromedp.Evaluate[any](`for (const press of [1, 2]) document.querySelector("#requote").click()`))
+			tab.waitQuotes(merchant, id, 2)
+			tab.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
 			after := merchant.invoice(id)
 			if after.ExpiredAt <= before.ExpiredAt || after.PaymentMethods[0].Address != before.PaymentMethods[0].Address {
 				t.Errorf("held until %s, before %s", after.ExpiredAt, before.ExpiredAt)
 			}
-			b.waitFor("#st", "Waiting for your payment", nil)
+			tab.waitFor("#st", "Waiting for your payment", nil)
 
 			// The same form again, as a second click sends it.
 			status := sendForm(t, page+"/quote", "quote=1")
@@ -43,27 +43,27 @@ func TestRequote_gives_a_new_quote(t *testing.T) {
 				t.Errorf("sent twice: %d quotes, status %d", got, status)
 			}
 
-			again := b.reload(s, page)
-			if !s.noJS {
-				b.click(`label[for=m2]`)
-				if got, want := b.value(".requote [name=m]"), merchant.invoice(id).PaymentMethods[1].CryptoCurrency; got != want {
+			reload := tab.reloader(screen, page)
+			if !screen.noJS {
+				tab.click(`label[for=m2]`)
+				if got, want := tab.value(".requote [name=m]"), merchant.invoice(id).PaymentMethods[1].CryptoCurrency; got != want {
 					t.Errorf("the form keeps the method %q", got)
 				}
-				b.click(`label[for=m1]`)
+				tab.click(`label[for=m1]`)
 			}
 			merchant.simulate(id, api.SimulateUnder)
-			b.waitFor("#st", "Part of it arrived", again)
-			b.click("#help summary")
-			b.click("#requote")
-			b.waitQuotes(merchant, id, 3)
-			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
-			b.waitFor("#st", "Part of it arrived", nil)
+			tab.waitFor("#st", "Part of it arrived", reload)
+			tab.click("#help summary")
+			tab.click("#requote")
+			tab.waitQuotes(merchant, id, 3)
+			tab.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+			tab.waitFor("#st", "Part of it arrived", nil)
 			if got := merchant.invoice(id).Quotes[2].DueAmount; got != "5" {
 				t.Errorf("the new price is for %s", got)
 			}
-			b.picture(s, "hold_partial")
-			b.checkNoSidewaysScroll()
-			b.checkConsole()
+			tab.picture(screen, "hold_partial")
+			tab.checkNoSidewaysScroll()
+			tab.checkConsole()
 		})
 	}
 }
@@ -75,72 +75,72 @@ func TestRequote_of_an_expired_invoice(t *testing.T) {
 	merchant := newShop(t, p.url, p.key)
 	for _, s := range screens {
 		t.Run(s.name, func(t *testing.T) {
-			b := open(t, s)
+			tab := open(t, s)
 			id := merchant.createExpired(api.InvoiceRequest{Amount: "56.50", FiatCurrency: "EUR", AllowPaidExpired: true, OrderID: "1042", Description: "Two prints"})
 			page := p.url + "/invoice/" + id
-			b.visit(page)
-			b.waitFor("#st", "The held price has run out", nil)
-			b.picture(s, "hold_expired")
-			b.checkNoSidewaysScroll()
-			b.click("#requote")
-			b.waitQuotes(merchant, id, 2)
-			b.waitFor("#st", "Waiting for your payment", nil)
-			if got, _, _ := strings.Cut(get(b, chromedp.Location()), "?"); got != page {
+			tab.visit(page)
+			tab.waitFor("#st", "The held price has run out", nil)
+			tab.picture(s, "hold_expired")
+			tab.checkNoSidewaysScroll()
+			tab.click("#requote")
+			tab.waitQuotes(merchant, id, 2)
+			tab.waitFor("#st", "Waiting for your payment", nil)
+			if got, _, _ := strings.Cut(get(tab, chromedp.Location()), "?"); got != page {
 				t.Errorf("the page is %s", got)
 			}
-			b.picture(s, "hold_expired_held")
-			b.checkConsole()
+			tab.picture(s, "hold_expired_held")
+			tab.checkConsole()
 		})
 	}
 }
 
 // TestRefund_address_is_stored enters a refund address after an overpayment and after a late payment.
 func TestRefund_address_is_stored(t *testing.T) {
-	p := start(t, settings(t), app.Options{Demo: true})
-	merchant := newShop(t, p.url, p.key)
-	for _, s := range screens {
-		t.Run(s.name, func(t *testing.T) {
-			b := open(t, s)
-			page := b.createInvoice(p.url, "12,50")
+	program := start(t, settings(t), app.Options{Demo: true})
+	merchant := newShop(t, program.url, program.key)
+	for _, screen := range screens {
+		t.Run(screen.name, func(t *testing.T) {
+			tab := open(t, screen)
+			page := tab.createInvoice(program.url, "12,50")
 			id := idOf(page)
 			merchant.simulate(id, api.SimulateOver, api.SimulateConfirm)
-			b.visit(page)
-			b.waitFor("#st", "You sent a little extra", nil)
-			b.do(chromedp.WaitVisible(chromedp.CSS("#refund-address")))
-			b.pictureOf("#refund", s, "refund_asked")
-			b.checkNoSidewaysScroll()
+			tab.visit(page)
+			tab.waitFor("#st", "You sent a little extra", nil)
+			tab.do(chromedp.WaitVisible(chromedp.CSS("#refund-address")))
+			tab.pictureOf("#refund", screen, "refund_asked")
+			tab.checkNoSidewaysScroll()
 
-			b.types("#refund-address", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4")
-			b.click("#refund-save")
-			b.waitFor("#refund-error", "for another network", nil)
-			if got := b.value("#refund-address"); got != "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4" {
+			tab.typeInto("#refund-address", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4")
+			tab.click("#refund-save")
+			tab.waitFor("#refund-error", "for another network", nil)
+			if got := tab.value("#refund-address"); got != "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4" {
 				t.Errorf("the field contains %q", got)
 			}
-			b.pictureOf("#refund", s, "refund_error")
-			b.checkNoSidewaysScroll()
-			b.types("#refund-address", "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx")
-			b.click("#refund-save")
-			b.waitFor("#refund .hint", "Saved.", nil)
+			tab.pictureOf("#refund", screen, "refund_error")
+			tab.checkNoSidewaysScroll()
+			tab.typeInto("#refund-address", "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx")
+			tab.click("#refund-save")
+			tab.waitFor("#refund .hint", "Saved.", nil)
 			r := merchant.invoice(id)
 			if r.RefundAddress != "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx" || r.RefundCurrency != "BTC" {
 				t.Errorf("saved %s %s", r.RefundCurrency, r.RefundAddress)
 			}
-			b.pictureOf("#refund", s, "refund_saved")
-			b.checkNoSidewaysScroll()
-			b.discardMessages("422") // the browser logs the refused form
-			b.checkConsole()
+			tab.pictureOf("#refund", screen, "refund_saved")
+			tab.checkNoSidewaysScroll()
+			tab.discardMessages("422") // the browser logs the refused form
+			tab.checkConsole()
 		})
 	}
 	t.Run("typed_while_the_page_changes", func(t *testing.T) {
 		s := screens[0]
 		b := open(t, s)
-		page := b.createInvoice(p.url, "12,50")
+		page := b.createInvoice(program.url, "12,50")
 		id := idOf(page)
 		merchant.simulate(id, api.SimulateLate)
 		b.waitFor("#st", "Your payment arrived late", nil)
 		b.pictureOf("#refund", s, "refund_late")
-		b.mark()
-		b.types("#refund-address", "tb1qhalf")
+		b.markPage()
+		b.typeInto("#refund-address", "tb1qhalf")
 		version := b.attribute("#live", "data-v")
 		merchant.simulate(id, api.SimulateConfirm)
 		for deadline := time.Now().Add(waitTimeout); b.attribute("#live", "data-v") == version && time.Now().Before(deadline); {
@@ -161,7 +161,7 @@ func (s shop) createExpired(r api.InvoiceRequest) (id string) {
 		s.t.Fatal(err)
 	}
 	s.simulate(id, api.SimulateLate, api.SimulateReplace)
-	s.status(id, api.StatusExpired, waitTimeout)
+	s.waitStatus(id, api.StatusExpired, waitTimeout)
 	return id
 }
 
@@ -190,8 +190,8 @@ func sendForm(t *testing.T, url, form string) (status int) {
 	return response.StatusCode
 }
 
-// types replaces the value of a field.
-func (b *tab) types(selector, text string) {
+// typeInto replaces the value of a field.
+func (b *tab) typeInto(selector, text string) {
 	b.t.Helper()
 	get(b, chromedp.Evaluate[any](fmt.Sprintf(`document.querySelector(%q).value = ""`, selector)))
 	b.do(chromedp.SendKeys(chromedp.CSS(selector), text))
@@ -222,21 +222,21 @@ func TestReceipt_prints_without_controls(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
 	s := screens[3]
-	b := open(t, s)
+	tab := open(t, s)
 	id, err := merchant.client.CreateInvoice(t.Context(), api.InvoiceRequest{Amount: "56.50", FiatCurrency: "EUR", OrderID: "1042", Description: "Two prints"}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	merchant.simulate(id, api.SimulateExact, api.SimulateConfirm)
-	b.visit(p.url + "/invoice/" + id)
-	_, err = chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+	tab.visit(p.url + "/invoice/" + id)
+	_, err = chromedp.Call(tab.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Media: "print", Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
 	})
-	b.check(err)
-	b.do(chromedp.EmulateViewport(794, 1123, chromedp.EmulateScale(2))) // A4 at 96 dpi
-	b.picture(screen{name: "paper"}, "receipt")
+	tab.check(err)
+	tab.do(chromedp.EmulateViewport(794, 1123, chromedp.EmulateScale(2))) // A4 at 96 dpi
+	tab.picture(screen{name: "paper"}, "receipt")
 	r := merchant.invoice(id)
-	text := b.visible("body")
+	text := tab.visibleText("body")
 	for _, want := range []string{"Demo shop", "Order 1042", "Two prints", "not a VAT invoice", "€56.50", "0.00065379 BTC", "1 BTC = €86,420.00", r.PaidTx, "UTC", "Test"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not on the receipt: %s", want, text)
@@ -247,7 +247,7 @@ func TestReceipt_prints_without_controls(t *testing.T) {
 			t.Errorf("%q is on the receipt", not)
 		}
 	}
-	if got := get(b, chromedp.Evaluate[string](`getComputedStyle(document.body).backgroundColor`)); got != "rgb(255, 255, 255)" {
+	if got := get(tab, chromedp.Evaluate[string](`getComputedStyle(document.body).backgroundColor`)); got != "rgb(255, 255, 255)" {
 		t.Errorf("the background is %s, want white", got)
 	}
 }

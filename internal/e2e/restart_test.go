@@ -28,20 +28,20 @@ func TestStopped_demo_starts_again(t *testing.T) {
 	t.Parallel()
 	c := settings(t)
 	p := start(t, c, app.Options{Demo: true})
-	kept := makePair(newShop(t, p.url, p.key))
-	ended := kept.listen(p.url)
+	invoices := newInvoicePair(newShop(t, p.url, p.key))
+	streamEnded := invoices.openStream(p.url)
 	stopRequested := time.Now()
 	p.stop()
-	if took := time.Since(stopRequested); took > shutdownTimeout {
-		t.Errorf("with an open stream the shutdown took %s", took)
+	if elapsed := time.Since(stopRequested); elapsed > shutdownTimeout {
+		t.Errorf("with an open stream the shutdown took %s", elapsed)
 	}
-	<-ended
+	<-streamEnded
 
-	again := start(t, c, app.Options{Demo: true})
-	if again.url != p.url || again.key.Key != p.key.Key || again.key.Secret != p.key.Secret {
-		t.Errorf("the demo has another address or key: %s %s, was %s %s", again.url, again.key.Key, p.url, p.key.Key)
+	restarted := start(t, c, app.Options{Demo: true})
+	if restarted.url != p.url || restarted.key.Key != p.key.Key || restarted.key.Secret != p.key.Secret {
+		t.Errorf("the demo has another address or key: %s %s, was %s %s", restarted.url, restarted.key.Key, p.url, p.key.Key)
 	}
-	kept.checkAt(again.url, newShop(t, again.url, again.key))
+	invoices.checkAt(restarted.url, newShop(t, restarted.url, restarted.key))
 }
 
 // TestStop_does_not_wait_for_spare_connections stops the program while a client has a connection without
@@ -54,68 +54,68 @@ func TestStop_does_not_wait_for_spare_connections(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer spare.Close()
-	read(t, p.url+"/", http.StatusOK) // afterwards the server has accepted the spare connection
+	readPage(t, p.url+"/", http.StatusOK) // afterwards the server has accepted the spare connection
 	stopRequested := time.Now()
 	p.stop()
-	if took := time.Since(stopRequested); took > shutdownTimeout {
-		t.Errorf("with a connection without a request the shutdown took %s", took)
+	if elapsed := time.Since(stopRequested); elapsed > shutdownTimeout {
+		t.Errorf("with a connection without a request the shutdown took %s", elapsed)
 	}
 }
 
 // TestEnded_process_starts_again stops the program's process by a signal and by a kill.
 func TestEnded_process_starts_again(t *testing.T) {
 	t.Parallel()
-	for _, way := range []struct {
+	for _, tt := range []struct {
 		name string
 		end  func(*process)
 	}{
 		{"interrupted", (*process).interrupt},
 		{"killed", (*process).kill},
 	} {
-		t.Run(way.name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			listen := freePort(t)
 			p := &process{t: t, url: "http://" + listen, environ: append(os.Environ(),
 				"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+t.TempDir())}
 			p.demo()
-			kept := makePair(newShop(t, p.url, p.key))
-			ended := kept.listen(p.url)
+			invoices := newInvoicePair(newShop(t, p.url, p.key))
+			streamEnded := invoices.openStream(p.url)
 			stopRequested := time.Now()
-			way.end(p)
-			if took := time.Since(stopRequested); took > shutdownTimeout {
-				t.Errorf("with an open stream the stop took %s", took)
+			tt.end(p)
+			if elapsed := time.Since(stopRequested); elapsed > shutdownTimeout {
+				t.Errorf("with an open stream the stop took %s", elapsed)
 			}
-			<-ended
+			<-streamEnded
 
 			key := p.key
 			p.demo()
 			if p.key.Key != key.Key || p.key.Secret != key.Secret {
 				t.Errorf("the demo has another key: %s, was %s", p.key.Key, key.Key)
 			}
-			kept.checkAt(p.url, newShop(t, p.url, p.key))
+			invoices.checkAt(p.url, newShop(t, p.url, p.key))
 		})
 	}
 }
 
-// pair is a paid invoice and an open invoice.
-type pair struct {
+// invoicePair is a paid invoice and an open invoice.
+type invoicePair struct {
 	t          testing.TB
 	paid, open string
 	address    string // the open invoice's address
 }
 
-func makePair(s shop) pair {
+func newInvoicePair(s shop) invoicePair {
 	s.t.Helper()
-	v := pair{t: s.t, paid: s.createInvoice(), open: s.createInvoice()}
+	v := invoicePair{t: s.t, paid: s.createInvoice(), open: s.createInvoice()}
 	s.simulate(v.paid, api.SimulateExact, api.SimulateConfirm)
-	s.status(v.paid, api.StatusPaid, waitTimeout)
+	s.waitStatus(v.paid, api.StatusPaid, waitTimeout)
 	v.address = s.invoice(v.open).PaymentMethods[0].Address
 	return v
 }
 
-// listen opens the event stream of the open invoice, and returns a channel that is closed when the
+// openStream opens the event stream of the open invoice, and returns a channel that is closed when the
 // stream ends.
-func (p pair) listen(url string) (ended <-chan struct{}) {
+func (p invoicePair) openStream(url string) (streamEnded <-chan struct{}) {
 	p.t.Helper()
 	response, err := http.Get(url + "/invoice/" + p.open + "/live")
 	if err != nil {
@@ -136,16 +136,16 @@ func (p pair) listen(url string) (ended <-chan struct{}) {
 
 // checkAt fails if the restarted program lost data: the paid invoice must be paid, and the open invoice
 // payable at its address.
-func (p pair) checkAt(url string, s shop) {
+func (p invoicePair) checkAt(url string, s shop) {
 	p.t.Helper()
-	if got := read(p.t, url+"/invoice/"+p.paid, http.StatusOK).Find("#st").Text(); got != "Paid. Thank you." {
+	if got := readPage(p.t, url+"/invoice/"+p.paid, http.StatusOK).Find("#st").Text(); got != "Paid. Thank you." {
 		p.t.Errorf("the page of the paid invoice shows %q", got)
 	}
 	if got := s.invoice(p.open).PaymentMethods[0].Address; got != p.address {
 		p.t.Errorf("the open invoice's address is %s, was %s", got, p.address)
 	}
 	s.simulate(p.open, api.SimulateExact)
-	s.status(p.open, api.StatusPending, takeoverTimeout)
+	s.waitStatus(p.open, api.StatusPending, takeoverTimeout)
 	s.simulate(p.open, api.SimulateConfirm)
-	s.status(p.open, api.StatusPaid, waitTimeout)
+	s.waitStatus(p.open, api.StatusPaid, waitTimeout)
 }

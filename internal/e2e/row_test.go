@@ -53,27 +53,27 @@ func TestChosen_method_is_visible(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	b := open(t, screens[0])
 	page := withoutInitialTarget(t, p.url) + strings.TrimPrefix(b.createInvoice(p.url, "12,50"), p.url)
-	const where = `(() => {
+	const position = `(() => {
 		const row = document.querySelector(".methods").getBoundingClientRect(), label = document.querySelector(".methods :checked+label").getBoundingClientRect();
 		return [document.querySelector(".methods :checked").value, label.left >= row.left && label.right <= row.right ? "visible" : "hidden", scrollX, scrollY].join(" ");
 	})()`
 	for _, s := range []screen{screens[0], {name: "frame", width: 440, height: 700}} {
 		for _, language := range []string{"en", "ar"} {
 			t.Run(s.name+"_"+language, func(t *testing.T) {
-				b := open(t, s)
-				b.visit(page + "?lang=" + language)
-				ids := get(b, chromedp.AttributesAll(chromedp.CSSAll(`input[name=method][type=radio]`)))
+				tab := open(t, s)
+				tab.visit(page + "?lang=" + language)
+				ids := get(tab, chromedp.AttributesAll(chromedp.CSSAll(`input[name=method][type=radio]`)))
 				for _, i := range []int{0, len(ids) / 2, len(ids) - 1} {
-					b.click(fmt.Sprintf("label[for=%q]", ids[i]["id"]))
-					get(b, chromedp.Evaluate[any](`scrollTo({top: 0, behavior: "instant"})`))
-					b.do(chromedp.Reload())
-					b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+					tab.click(fmt.Sprintf("label[for=%q]", ids[i]["id"]))
+					get(tab, chromedp.Evaluate[any](`scrollTo({top: 0, behavior: "instant"})`))
+					tab.do(chromedp.Reload())
+					tab.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
 					want := ids[i]["value"] + " visible 0 0"
-					if got := get(b, chromedp.Evaluate[string](where)); got != want {
+					if got := get(tab, chromedp.Evaluate[string](position)); got != want {
 						t.Errorf("after a reload the chosen method is %q, want %q", got, want)
 					}
 				}
-				b.checkConsole()
+				tab.checkConsole()
 			})
 		}
 	}

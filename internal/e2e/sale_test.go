@@ -33,12 +33,12 @@ type sellingShop struct {
 
 func newSellingShop(t *testing.T, database string) *sellingShop {
 	t.Helper()
-	x := exchangetest.New(t, time.Now)
-	url, err := x.Listen("127.0.0.1:0")
+	exchange := exchangetest.New(t, time.Now)
+	url, err := exchange.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.Deposit("BTC", "1")
+	exchange.Deposit("BTC", "1")
 	listen := freePort(t)
 	p := &process{t: t, url: "http://" + listen, environ: append(os.Environ(),
 		"CHEQUER_LISTEN="+listen, "CHEQUER_DATA_DIR="+t.TempDir(), "CHEQUER_UNWATCHED=on", "CHEQUER_BITCOIN_NODE=off", "CHEQUER_RATE_LIMIT=off",
@@ -54,15 +54,15 @@ func newSellingShop(t *testing.T, database string) *sellingShop {
 	}
 	add := exec.CommandContext(t.Context(), binary(t), "sale", "add", "kraken", "--key", exchangetest.Key)
 	add.Env, add.Stdin = p.environ, strings.NewReader(exchangetest.Secret+"\n")
-	if out, err := add.CombinedOutput(); err != nil || bytes.Contains(out, []byte(exchangetest.Secret)) {
-		t.Fatalf("sale add: %v\n%s", err, out)
+	if output, err := add.CombinedOutput(); err != nil || bytes.Contains(output, []byte(exchangetest.Secret)) {
+		t.Fatalf("sale add: %v\n%s", err, output)
 	}
 	p.run("sale", "on")
-	return &sellingShop{p, x, key.Key, key.Secret}
+	return &sellingShop{p, exchange, key.Key, key.Secret}
 }
 
-// core opens the program's storage from this process.
-func (s *sellingShop) core(do func(*app.Core, *invoice.Service)) {
+// withCore opens the program's storage from this process.
+func (s *sellingShop) withCore(use func(*app.Core, *invoice.Service)) {
 	s.t.Helper()
 	var environ []string
 	for _, pair := range s.environ {
@@ -84,19 +84,19 @@ func (s *sellingShop) core(do func(*app.Core, *invoice.Service)) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	do(core, service)
+	use(core, service)
 }
 
 // createPaid creates an invoice by the API and records a confirmed Bitcoin payment for it.
 func (s *sellingShop) createPaid() (id string) {
 	s.t.Helper()
-	made, err := create(s.t.Context(), s.url, s.key, s.secret)
+	created, err := createSpecInvoice(s.t.Context(), s.url, s.key, s.secret)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.core(func(core *app.Core, service *invoice.Service) {
+	s.withCore(func(core *app.Core, service *invoice.Service) {
 		ctx, now := s.t.Context(), time.Now().UTC().Truncate(time.Millisecond)
-		inv, err := service.Invoice(ctx, made.ForeignID)
+		inv, err := service.Invoice(ctx, created.ForeignID)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func (s *sellingShop) createPaid() (id string) {
 			s.t.Fatal(err)
 		}
 	})
-	return made.ForeignID
+	return created.ForeignID
 }
 
 // sale is the program's output about a sale.
@@ -158,8 +158,8 @@ func (s *sellingShop) backdate(engine, url string) {
 	}
 	orders = orderTimes.ReplaceAllStringFunc(orders, func(field string) string {
 		parts := orderTimes.FindStringSubmatch(field)
-		at, _ := strconv.ParseInt(parts[2], 10, 64)
-		return fmt.Sprintf(`"%s":%d`, parts[1], at-minutes)
+		millis, _ := strconv.ParseInt(parts[2], 10, 64)
+		return fmt.Sprintf(`"%s":%d`, parts[1], millis-minutes)
 	})
 	for _, statement := range []string{
 		"UPDATE conversions SET next_at = next_at - 600000, orders = $1",
@@ -175,7 +175,7 @@ func (s *sellingShop) backdate(engine, url string) {
 // restarts it until the sale is done. It must sell exactly once.
 func TestKilled_while_selling_sells_once(t *testing.T) {
 	for _, engine := range engines {
-		for name, at := range map[string]struct {
+		for name, moment := range map[string]struct {
 			call  string
 			fault exchangetest.Fault
 		}{
@@ -187,49 +187,49 @@ func TestKilled_while_selling_sells_once(t *testing.T) {
 			t.Run(engine.name+" "+name, func(t *testing.T) {
 				t.Parallel()
 				url := engine.database(t)
-				s := newSellingShop(t, url)
-				driver, place := "pgx", url
+				shop := newSellingShop(t, url)
+				driver, dataSource := "pgx", url
 				if url == "" {
 					driver = "sqlite"
-					for _, pair := range s.environ {
+					for _, pair := range shop.environ {
 						if folder, ok := strings.CutPrefix(pair, "CHEQUER_DATA_DIR="); ok {
-							place = "file:" + folder + "/chequer.db?_pragma=busy_timeout(10000)"
+							dataSource = "file:" + folder + "/chequer.db?_pragma=busy_timeout(10000)"
 						}
 					}
 				}
-				reached := make(chan struct{})
-				s.exchange.Next(at.call, func(x *exchangetest.Server, w http.ResponseWriter, r *http.Request, process func() exchangetest.Answer) {
-					close(reached)
-					at.fault(x, w, r, process)
+				called := make(chan struct{})
+				shop.exchange.Next(moment.call, func(x *exchangetest.Server, w http.ResponseWriter, r *http.Request, process func() exchangetest.Answer) {
+					close(called)
+					moment.fault(x, w, r, process)
 				})
-				s.serve()
-				id := s.createPaid()
+				shop.serve()
+				id := shop.createPaid()
 				select {
-				case <-reached:
+				case <-called:
 				case <-time.After(waitTimeout):
-					t.Fatalf("the exchange was not called by %s: %+v, calls %v", at.call, s.sale(id), s.exchange.Calls())
+					t.Fatalf("the exchange was not called by %s: %+v, calls %v", moment.call, shop.sale(id), shop.exchange.Calls())
 				}
-				s.kill()
+				shop.kill()
 				for range 4 { // a missing order is looked for twice before it is placed again
-					s.backdate(driver, place)
-					calls := len(s.exchange.Calls())
-					s.serve()
+					shop.backdate(driver, dataSource)
+					calls := len(shop.exchange.Calls())
+					shop.serve()
 					until(t, waitTimeout, "the sale continues", func() bool {
-						return s.sale(id).State == string(invoice.SaleFilled) || len(s.exchange.Calls()) > calls && s.sale(id).State == string(invoice.SaleSending)
+						return shop.sale(id).State == string(invoice.SaleFilled) || len(shop.exchange.Calls()) > calls && shop.sale(id).State == string(invoice.SaleSending)
 					})
-					if s.sale(id).State == string(invoice.SaleFilled) {
+					if shop.sale(id).State == string(invoice.SaleFilled) {
 						break
 					}
-					s.kill()
+					shop.kill()
 				}
-				c := s.sale(id)
+				c := shop.sale(id)
 				if c.State != string(invoice.SaleFilled) || c.Sold != "0.00014465" || c.Amount != c.Sold {
 					t.Errorf("sale %+v, want filled with the whole amount", c)
 				}
-				if _, filled := s.exchange.Orders(); filled != 1 {
+				if _, filled := shop.exchange.Orders(); filled != 1 {
 					t.Errorf("%d orders are filled, want 1", filled)
 				}
-				if got := s.exchange.Sold("BTC"); got != "0.00014465" {
+				if got := shop.exchange.Sold("BTC"); got != "0.00014465" {
 					t.Errorf("the exchange sold %s", got)
 				}
 			})
@@ -250,13 +250,13 @@ func TestSales_are_shown_to_the_merchant(t *testing.T) {
 	defer cancel()
 	doctor := exec.CommandContext(ctx, binary(t), "doctor") // it ends with an error here, because Bitcoin is not watched
 	doctor.Env = s.environ
-	out, _ := doctor.Output()
+	output, _ := doctor.Output()
 	for out, pattern := range map[string]string{
 		string(s.run("sale", "list")):     `paid +0\.00014465 BTC +0\.00014465 +86419\.979 +12\.50065 +0\.05 +filled`,
 		string(s.run("sale", "list", id)): `kraken +O00001-CHEQR-ORDER .* done`,
 		string(s.run("sale", "show")):     `selling +on`,
 		string(s.run("events", "list")):   `conversion\.filled`,
-		string(out):                       `ok +selling at kraken: on, 0 sales waiting`,
+		string(output):                    `ok +selling at kraken: on, 0 sales waiting`,
 	} {
 		if !regexp.MustCompile(pattern).MatchString(out) {
 			t.Errorf("%s does not match\n%s", pattern, out)

@@ -83,14 +83,14 @@ func (s shop) nextStatus(id string) <-chan string {
 	return status
 }
 
-// status waits until an invoice has a status.
-func (s shop) status(id, want string, limit time.Duration) {
+// waitStatus waits until an invoice has a status.
+func (s shop) waitStatus(id, want string, limit time.Duration) {
 	s.t.Helper()
 	until(s.t, limit, "invoice is "+want, func() bool { return s.invoice(id).Status == want })
 }
 
-// read reads a page, and fails if it has another status.
-func read(t testing.TB, url string, status int) *goquery.Document {
+// readPage reads a page, and fails if it has another status.
+func readPage(t testing.TB, url string, status int) *goquery.Document {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()

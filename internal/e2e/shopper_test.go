@@ -18,33 +18,33 @@ func TestShopper_pays(t *testing.T) {
 	url := start(t, settings(t), app.Options{Demo: true}).url
 	for _, s := range screens {
 		t.Run(s.name, func(t *testing.T) {
-			b := open(t, s)
-			page := b.createInvoice(url, "12,50")
-			if got := b.text(".due .v"); got != "€12.50" {
+			tab := open(t, s)
+			page := tab.createInvoice(url, "12,50")
+			if got := tab.text(".due .v"); got != "€12.50" {
 				t.Errorf("amount due = %q", got)
 			}
 			if !strings.HasPrefix(page, url+"/invoice/") {
 				t.Errorf("the form led to %s", page)
 			}
-			b.picture(s, "waiting")
-			b.codes(t)
-			b.checkNoSidewaysScroll()
+			tab.picture(s, "waiting")
+			tab.checkCodes(t)
+			tab.checkNoSidewaysScroll()
 
-			again := b.reload(s, page)
-			b.send("#sim-exact")
-			b.waitFor("#st", "Payment seen", again)
-			b.picture(s, "seen")
-			b.send("#sim-confirm")
-			b.waitFor("#st", "Paid", again)
-			b.picture(s, "paid")
-			if got := b.text(".due .k"); got != "Paid" {
+			reload := tab.reloader(s, page)
+			tab.send("#sim-exact")
+			tab.waitFor("#st", "Payment seen", reload)
+			tab.picture(s, "seen")
+			tab.send("#sim-confirm")
+			tab.waitFor("#st", "Paid", reload)
+			tab.picture(s, "paid")
+			if got := tab.text(".due .k"); got != "Paid" {
 				t.Errorf("the head of a paid invoice shows %q", got)
 			}
-			if got, _, _ := strings.Cut(get(b, chromedp.Location()), "?"); got != page { // the query is the chosen method
+			if got, _, _ := strings.Cut(get(tab, chromedp.Location()), "?"); got != page { // the query is the chosen method
 				t.Errorf("the page is %s, want the invoice's", got)
 			}
-			b.checkNoSidewaysScroll()
-			b.checkConsole()
+			tab.checkNoSidewaysScroll()
+			tab.checkConsole()
 		})
 	}
 }
@@ -59,10 +59,10 @@ func (b *tab) createInvoice(url, amount string) (page string) {
 	return get(b, chromedp.Location())
 }
 
-// reload returns a function that reloads the page as a shopper without scripts would: by the
+// reloader returns a function that reloads the page as a shopper without scripts would: by the
 // page's link if there is one, otherwise by a visit. With scripts the page updates itself, and the
 // function is nil.
-func (b *tab) reload(s screen, page string) func() {
+func (b *tab) reloader(s screen, page string) func() {
 	if !s.noJS {
 		return nil
 	}
@@ -76,9 +76,9 @@ func (b *tab) reload(s screen, page string) func() {
 	}
 }
 
-// codes reads every method's QR code from the screen. It must contain the payment link; the first
+// checkCodes reads every method's QR code from the screen. It must contain the payment link; the first
 // code of a token must contain the address alone.
-func (b *tab) codes(t *testing.T) {
+func (b *tab) checkCodes(t *testing.T) {
 	t.Helper()
 	ids := get(b, chromedp.AttributesAll(chromedp.CSSAll(`input[name=method][type=radio]`)))
 	if len(ids) < 6 {
@@ -96,13 +96,13 @@ func (b *tab) codes(t *testing.T) {
 				t.Errorf("%s: the first code of a token contains %q, want the address %q", id, code, address)
 			}
 			b.withAmount(id)
-			link := b.link(id)
+			link := b.paymentLink(id)
 			if second := b.decode(fmt.Sprintf("#%s-more .qr svg", id)); second != link {
 				t.Errorf("%s: the second code contains %q, want the link %q", id, second, link)
 			}
 			continue
 		}
-		link := b.link(id)
+		link := b.paymentLink(id)
 		if lowerAddress(code) != link {
 			t.Errorf("%s: the code contains %q, want the link %q", id, code, link)
 		}
@@ -119,8 +119,8 @@ func (b *tab) withAmount(id string) {
 	b.do(chromedp.WaitVisible(chromedp.CSS(fmt.Sprintf("#%s-more .qr svg", id))))
 }
 
-// link returns the method's payment link: of the second code, or of the button.
-func (b *tab) link(id string) string {
+// paymentLink returns the method's payment link: of the second code, or of the button.
+func (b *tab) paymentLink(id string) string {
 	b.t.Helper()
 	for _, part := range []string{"second", "open"} {
 		links := get(b, chromedp.Evaluate[string](fmt.Sprintf(`(document.getElementById(%q)||{getAttribute(){return ""}}).getAttribute("href")`, id+"-"+part)))

@@ -78,20 +78,20 @@ func TestTools_show_every_state(t *testing.T) {
 	s := screens[0]
 	for _, test := range simulations {
 		t.Run(test.name, func(t *testing.T) {
-			b := open(t, s)
-			id := idOf(b.createInvoice(p.url, "12,50"))
-			b.mark()
+			tab := open(t, s)
+			id := idOf(tab.createInvoice(p.url, "12,50"))
+			tab.markPage()
 			for i, step := range test.steps {
-				b.send("#sim-" + step.action)
-				b.checkStep(step)
+				tab.send("#sim-" + step.action)
+				tab.checkStep(step)
 				if step.action == api.SimulateUnder {
-					b.checkAmountDue(merchant.invoice(id))
+					tab.checkAmountDue(merchant.invoice(id))
 				}
-				b.picture(s, fmt.Sprintf("simulate_%s_%d_%s", test.name, i+1, step.action))
-				b.checkNoSidewaysScroll()
+				tab.picture(s, fmt.Sprintf("simulate_%s_%d_%s", test.name, i+1, step.action))
+				tab.checkNoSidewaysScroll()
 			}
-			b.checkNotReloaded()
-			b.checkConsole()
+			tab.checkNotReloaded()
+			tab.checkConsole()
 		})
 	}
 }
@@ -101,21 +101,21 @@ func TestTools_show_every_state(t *testing.T) {
 func TestRefused_simulation_shows_the_reason(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	s := screens[0]
-	b := open(t, s)
-	page := b.createInvoice(p.url, "12,50")
+	tab := open(t, s)
+	page := tab.createInvoice(p.url, "12,50")
 	for _, action := range []string{"confirm", "replace", "reorganise"} {
-		if n := get(b, chromedp.Evaluate[int](fmt.Sprintf(`document.querySelectorAll("#sim-%s").length`, action))); n > 0 {
+		if n := get(tab, chromedp.Evaluate[int](fmt.Sprintf(`document.querySelectorAll("#sim-%s").length`, action))); n > 0 {
 			t.Errorf("%s is offered without a payment", action)
 		}
 		// In one script, because the page may be replaced between two scripts.
-		get(b, chromedp.Evaluate[any](fmt.Sprintf(`(() => {
+		get(tab, chromedp.Evaluate[any](fmt.Sprintf(`(() => {
 			const old = Object.assign(document.createElement("button"), {name: "action", value: %q});
 			document.querySelector("#simulate").append(old);
 			old.click();
 		})()`, action)))
-		b.waitFor(".refused", "no payment", nil)
-		b.picture(s, "simulate_refused_"+action)
-		if got, _, _ := strings.Cut(get(b, chromedp.Location()), "?"); got != page {
+		tab.waitFor(".refused", "no payment", nil)
+		tab.picture(s, "simulate_refused_"+action)
+		if got, _, _ := strings.Cut(get(tab, chromedp.Location()), "?"); got != page {
 			t.Errorf("after %s the page is %s", action, got)
 		}
 	}
@@ -125,10 +125,10 @@ func TestRefused_simulation_shows_the_reason(t *testing.T) {
 func (b *tab) checkStep(s step) {
 	b.t.Helper()
 	b.waitFor("#st", s.heading, nil)
-	if got := b.visible(".due"); !strings.HasPrefix(got, s.head) {
+	if got := b.visibleText(".due"); !strings.HasPrefix(got, s.head) {
 		b.t.Errorf("after %s the head shows %q, want %q", s.action, got, s.head)
 	}
-	page := b.visible("#live")
+	page := b.visibleText("#live")
 	for _, words := range s.words {
 		if !strings.Contains(page, words) {
 			b.t.Errorf("after %s the page lacks %q:\n%s", s.action, words, page)
@@ -136,8 +136,8 @@ func (b *tab) checkStep(s step) {
 	}
 }
 
-// visible returns the visible text of an element in one line.
-func (b *tab) visible(selector string) string {
+// visibleText returns the visible text of an element in one line.
+func (b *tab) visibleText(selector string) string {
 	b.t.Helper()
 	text := get(b, chromedp.Evaluate[string](fmt.Sprintf(`document.querySelector(%q).innerText`, selector)))
 	return strings.Join(strings.Fields(text), " ")
@@ -157,7 +157,7 @@ func (b *tab) checkAmountDue(r api.Resource) {
 		b.t.Errorf("the page shows the address %s, want %s", got, m.Address)
 	}
 	want := "bitcoin:" + m.Address + "?amount=" + m.DueAmount
-	if got := b.link("m1"); !strings.HasPrefix(got, want) {
+	if got := b.paymentLink("m1"); !strings.HasPrefix(got, want) {
 		b.t.Errorf("the link is %s, want %s", got, want)
 	}
 	if got := lowerAddress(b.decode("section:has(#m1-address) .qr svg")); !strings.HasPrefix(got, want) {

@@ -38,7 +38,7 @@ func TestPage_arrives_in_pieces(t *testing.T) {
 				b := openAlone(t, frames[1])
 				b.observe()
 				pageStates[i].reach(b, site.in(t))
-				b.visit(inPieces(t, get(b, chromedp.Evaluate[string](`location.href`))))
+				b.visit(serveInPieces(t, get(b, chromedp.Evaluate[string](`location.href`))))
 				b.waitLoaded()
 				b.checkLayoutShift()
 			})
@@ -49,8 +49,8 @@ func TestPage_arrives_in_pieces(t *testing.T) {
 // frame is longer than the browser takes from one picture to the next.
 const frame = 17 * time.Millisecond
 
-// inPieces returns an address at which a page is delivered one tag or text at a time.
-func inPieces(t *testing.T, address string) string {
+// serveInPieces returns an address at which a page is delivered one tag or text at a time.
+func serveInPieces(t *testing.T, address string) string {
 	t.Helper()
 	origin, path := address, ""
 	if i := strings.Index(address[len("https://"):], "/"); i >= 0 {

@@ -45,39 +45,39 @@ func TestSoak(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := newSoak(t)
-	before := s.idle()
+	soak := newSoak(t)
+	before := soak.measureIdle()
 	var load sync.WaitGroup
 	ctx, stop := context.WithTimeout(t.Context(), duration)
 	defer stop()
 	for range 4 {
-		load.Go(func() { s.repeat(ctx, 50*time.Millisecond, s.createInvoice) })
+		load.Go(func() { soak.repeat(ctx, 50*time.Millisecond, soak.createInvoice) })
 	}
 	for range 8 {
-		load.Go(func() { s.repeat(ctx, 100*time.Millisecond, s.visit) })
+		load.Go(func() { soak.repeat(ctx, 100*time.Millisecond, soak.visit) })
 	}
-	load.Go(func() { s.repeat(ctx, 20*time.Second, s.export) })
-	load.Go(func() { s.repeat(ctx, time.Minute, s.backUp) })
+	load.Go(func() { soak.repeat(ctx, 20*time.Second, soak.export) })
+	load.Go(func() { soak.repeat(ctx, time.Minute, soak.backUp) })
 	var samples []soakUsage
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
 		case <-time.After(soakSample):
-			samples = append(samples, s.sample())
+			samples = append(samples, soak.measure())
 		}
 	}
 	load.Wait()
-	t.Logf("%d invoices, %d streams, %d exports, %d backups", s.ordered.Load(), s.visited.Load(), s.exported.Load(), s.backedUp.Load())
-	for name, count := range map[string]*atomic.Int64{"invoices": &s.ordered, "streams": &s.visited, "exports": &s.exported, "backups": &s.backedUp} {
+	t.Logf("%d invoices, %d streams, %d exports, %d backups", soak.ordered.Load(), soak.visited.Load(), soak.exported.Load(), soak.backedUp.Load())
+	for name, count := range map[string]*atomic.Int64{"invoices": &soak.ordered, "streams": &soak.visited, "exports": &soak.exported, "backups": &soak.backedUp} {
 		if count.Load() == 0 {
 			t.Errorf("there were no %s", name)
 		}
 	}
 	checkFlat(t, samples)
 	http.DefaultClient.CloseIdleConnections()
-	s.client.CloseIdleConnections()
+	soak.client.CloseIdleConnections()
 	until(t, 2*waitTimeout, "the goroutines and file descriptors of the load end", func() bool {
-		now := s.sample()
+		now := soak.measure()
 		return now.goroutines <= before.goroutines+10 && now.files <= before.files+10
 	})
 }
@@ -90,16 +90,16 @@ func checkFlat(t *testing.T, samples []soakUsage) {
 	if third < 3 {
 		t.Fatalf("%d samples are too few", len(samples))
 	}
-	least := func(part []soakUsage, of func(soakUsage) int64) int64 {
-		smallest := of(part[0])
+	smallest := func(part []soakUsage, value func(soakUsage) int64) int64 {
+		smallest := value(part[0])
 		for _, s := range part {
-			smallest = min(smallest, of(s))
+			smallest = min(smallest, value(s))
 		}
 		return smallest
 	}
 	for _, c := range []struct {
 		name    string
-		of      func(soakUsage) int64
+		value   func(soakUsage) int64
 		allowed int64 // growth
 	}{
 		{"bytes of live heap", func(s soakUsage) int64 { return s.heap }, 8 << 20},
@@ -107,7 +107,7 @@ func checkFlat(t *testing.T, samples []soakUsage) {
 		{"file descriptors", func(s soakUsage) int64 { return s.files }, 20},
 		{"goroutines", func(s soakUsage) int64 { return s.goroutines }, 40},
 	} {
-		middle, last := least(samples[third:2*third], c.of), least(samples[2*third:], c.of)
+		middle, last := smallest(samples[third:2*third], c.value), smallest(samples[2*third:], c.value)
 		t.Logf("%s: %d, then %d", c.name, middle, last)
 		if last > middle+c.allowed {
 			t.Errorf("%s grew from %d to %d", c.name, middle, last)
@@ -168,15 +168,15 @@ func newSoak(t *testing.T) *soak {
 	return s
 }
 
-// idle returns what the program uses after one operation of each kind and a pause.
-func (s *soak) idle() soakUsage {
+// measureIdle returns what the program uses after one operation of each kind and a pause.
+func (s *soak) measureIdle() soakUsage {
 	s.createInvoice()
 	s.visit()
 	s.client.CloseIdleConnections()
 	http.DefaultClient.CloseIdleConnections()
-	last := s.sample()
+	last := s.measure()
 	until(s.t, waitTimeout, "the program is idle", func() bool {
-		now := s.sample()
+		now := s.measure()
 		steady := now.goroutines == last.goroutines && now.files == last.files
 		last = now
 		return steady
@@ -266,8 +266,8 @@ func (s *soak) backUp() {
 	s.backedUp.Add(1)
 }
 
-// sample reads what the program uses.
-func (s *soak) sample() (now soakUsage) {
+// measure reads what the program uses.
+func (s *soak) measure() (now soakUsage) {
 	response, err := s.client.Get("http://" + s.metrics + "/metrics")
 	if err != nil {
 		s.t.Fatal(err)

@@ -124,9 +124,9 @@ func (s *specOnlyServer) count() int {
 	return len(s.invoices)
 }
 
-// specOnlyShop starts the storefront and the payment page in front of a service that implements only the
+// startSpecOnlyShop starts the storefront and the payment page in front of a service that implements only the
 // specification.
-func specOnlyShop(t *testing.T, b *specOnlyServer) (url string) {
+func startSpecOnlyShop(t *testing.T, b *specOnlyServer) (url string) {
 	t.Helper()
 	service := httptest.NewServer(b)
 	t.Cleanup(service.Close)
@@ -152,21 +152,21 @@ func TestStorefront_needs_only_the_specification(t *testing.T) {
 		for _, s := range []screen{screens[0], screens[3]} {
 			t.Run(variant.name+"_"+s.name, func(t *testing.T) {
 				service := &specOnlyServer{hasStatus: variant.hasStatus}
-				url := specOnlyShop(t, service)
-				b := open(t, s)
-				page := b.createInvoice(url, "12,50")
-				b.checkSpecOnlyInvoice(url, page)
-				b.picture(s, "spec_only_"+variant.name)
+				url := startSpecOnlyShop(t, service)
+				tab := open(t, s)
+				page := tab.createInvoice(url, "12,50")
+				tab.checkSpecOnlyInvoice(url, page)
+				tab.picture(s, "spec_only_"+variant.name)
 				if got := service.count(); got != 1 {
 					t.Errorf("%d invoices were created, want 1", got)
 				}
 				if variant.hasStatus {
 					service.pay()
-					b.waitFor("#st", "Paid. Thank you.", b.reload(s, page))
-					b.picture(s, "spec_only_paid")
+					tab.waitFor("#st", "Paid. Thank you.", tab.reloader(s, page))
+					tab.picture(s, "spec_only_paid")
 				}
-				b.checkConsole()
-				b.unknownInvoice(url)
+				tab.checkConsole()
+				tab.checkUnknownInvoice(url)
 			})
 		}
 	}
@@ -205,11 +205,11 @@ func (b *tab) checkSpecOnlyInvoice(url, page string) {
 	}
 }
 
-// unknownInvoice fails if an unknown invoice has no error page.
-func (b *tab) unknownInvoice(url string) {
+// checkUnknownInvoice fails if an unknown invoice has no error page.
+func (b *tab) checkUnknownInvoice(url string) {
 	b.t.Helper()
 	unknown := url + "/invoice/" + strings.Repeat("x", 32)
-	read(b.t, unknown, http.StatusNotFound)
+	readPage(b.t, unknown, http.StatusNotFound)
 	b.visit(unknown)
 	if got := b.text("h1"); got != "This page does not exist" {
 		b.t.Errorf("the page of an unknown invoice shows %q", got)

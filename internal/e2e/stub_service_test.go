@@ -34,7 +34,7 @@ func newStubService(t *testing.T, change ...func(*web.Config)) *stubService {
 	t.Helper()
 	const to, euro = "0x1111111254EEB25477B68fb85Ed929f73A960582", "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42"
 	link := "ethereum:" + euro + "@8453/transfer?address=" + to + "&uint256=56500000"
-	s := &stubService{reference: "kAp3-9QfW", changed: make(chan struct{}), shown: api.Resource{
+	service := &stubService{reference: "kAp3-9QfW", changed: make(chan struct{}), shown: api.Resource{
 		ForeignID: "kAp39QfWkAp39QfWkAp39QfWkAp39QfW", OrderID: "1042", Mode: "live", Version: 1, Status: api.StatusCreated,
 		ExpiredAt: time.Now().Add(15 * time.Minute).UTC().Format(api.TimeLayout), SecondsLeft: 900,
 		ClientAmount: "56.5", ClientCurrency: "EUR", PaidAmount: "0", DueAmount: "56.5", OverpaidAmount: "0",
@@ -52,15 +52,15 @@ func newStubService(t *testing.T, change ...func(*web.Config)) *stubService {
 			},
 		},
 	}}
-	config := web.Config{Client: s, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	config := web.Config{Client: service, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	for _, c := range change {
 		c(&config)
 	}
 	pages := web.New(config)
 	server := httptest.NewServer(pages)
 	t.Cleanup(func() { pages.Close(); server.Close() })
-	s.address = server.URL + "/invoice/" + s.shown.ForeignID
-	return s
+	service.address = server.URL + "/invoice/" + service.shown.ForeignID
+	return service
 }
 
 // url returns the address of the page with a method chosen.
@@ -77,8 +77,8 @@ func (s *stubService) change(edit func(*api.Resource)) {
 	s.changed = make(chan struct{})
 }
 
-// partly marks 43.21 of 56.50 euros as paid.
-func partly(r *api.Resource) {
+// payPartly marks 43.21 of 56.50 euros as paid.
+func payPartly(r *api.Resource) {
 	r.Status, r.DueAmount, r.PaidAmount, r.Exceptions = api.StatusPending, "13.29", "43.21", []string{api.ExceptionUnderpaid}
 	r.PaymentMethods[0].DueAmount, r.PaymentMethods[1].DueAmount = "0.005014905097920834", "13.289882"
 }
@@ -149,8 +149,8 @@ func (s *stubService) SetRefundAddress(context.Context, string, api.RefundReques
 	return client.ErrNotFound
 }
 
-// answer makes the wallets answer the requests that they hold.
-func (b *tab) answer() {
+// answerWallets makes the wallets answer the requests that they hold.
+func (b *tab) answerWallets() {
 	b.t.Helper()
 	get(b, chromedp.Evaluate[any](`answer()`))
 }

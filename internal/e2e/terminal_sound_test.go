@@ -46,7 +46,7 @@ func TestTerminal_on_WebKit_sounds_once(t *testing.T) {
 	c := settings(t)
 	p := start(t, c, app.Options{Demo: true})
 	shop := newShop(t, p.url, p.key)
-	terminal, _ := p.terminal(t, c)
+	terminal, _ := p.createTerminal(t, c)
 	createInvoice := func(t *testing.T, silent bool) (*tab, string) {
 		b := open(t, screens[0])
 		b.addInitScript(fmt.Sprintf(webKit, silent))

@@ -14,9 +14,9 @@ import (
 	"chequer/internal/merchant"
 )
 
-// terminal creates a terminal of a demo shop while the program runs, as chequer terminal link does. It
+// createTerminal creates a terminal of a demo shop while the program runs, as chequer terminal link does. It
 // returns the terminal's address and a function that removes it.
-func (p *program) terminal(t *testing.T, c config.Config) (url string, remove func()) {
+func (p *program) createTerminal(t *testing.T, c config.Config) (url string, remove func()) {
 	t.Helper()
 	core, err := app.OpenCore(t.Context(), c, app.Options{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -42,87 +42,87 @@ func (p *program) terminal(t *testing.T, c config.Config) (url string, remove fu
 // read the QR code, the result must be readable from a distance, and the next invoice starts empty.
 func TestTerminal_creates_an_invoice(t *testing.T) {
 	t.Parallel()
-	for _, s := range allScreens() {
-		t.Run(s.name, func(t *testing.T) {
-			c := settings(t)
-			p := start(t, c, app.Options{Demo: true})
-			shop, b := newShop(t, p.url, p.key), open(t, s)
-			terminal, remove := p.terminal(t, c)
+	for _, screen := range allScreens() {
+		t.Run(screen.name, func(t *testing.T) {
+			config := settings(t)
+			p := start(t, config, app.Options{Demo: true})
+			shop, tab := newShop(t, p.url, p.key), open(t, screen)
+			terminal, remove := p.createTerminal(t, config)
 			const submit = "form .btn"
 
-			b.visit(terminal)
-			b.waitFor("h1", "Demo shop", nil)
-			if s.noJS {
-				b.do(chromedp.SendKeys(chromedp.CSS("#amount"), "12.50"))
+			tab.visit(terminal)
+			tab.waitFor("h1", "Demo shop", nil)
+			if screen.noJS {
+				tab.do(chromedp.SendKeys(chromedp.CSS("#amount"), "12.50"))
 			} else {
-				b.keys("1", "2", ".", "9", ".", "back", "5", "0") // a second dot is ignored
-				if got := b.value("#amount"); got != "12.50" {
+				tab.pressKeys("1", "2", ".", "9", ".", "back", "5", "0") // a second dot is ignored
+				if got := tab.value("#amount"); got != "12.50" {
 					t.Errorf("the keypad typed %q, want 12.50", got)
 				}
 			}
-			b.picture(s, "pos")
-			b.checkNoSidewaysScroll()
-			b.do(chromedp.Click(chromedp.CSS("summary")), chromedp.SendKeys(chromedp.CSS("#order_id"), "Table 4"))
-			b.picture(s, "pos-more")
-			b.do(chromedp.DoubleClick(chromedp.CSS(submit)))
-			b.do(chromedp.WaitVisible(chromedp.CSS(".next a")))
-			page := get(b, chromedp.Location())
+			tab.picture(screen, "pos")
+			tab.checkNoSidewaysScroll()
+			tab.do(chromedp.Click(chromedp.CSS("summary")), chromedp.SendKeys(chromedp.CSS("#order_id"), "Table 4"))
+			tab.picture(screen, "pos-more")
+			tab.do(chromedp.DoubleClick(chromedp.CSS(submit)))
+			tab.do(chromedp.WaitVisible(chromedp.CSS(".next a")))
+			page := get(tab, chromedp.Location())
 			if !strings.HasPrefix(page, terminal+"/") {
 				t.Fatalf("the form led to %s, want a page of the terminal", page)
 			}
-			b.waitFor(".due .v", "€12.50", nil)
-			if !s.noJS {
-				until(t, waitTimeout, "the screen is kept on", func() bool { return get(b, chromedp.Evaluate[string](`document.body.dataset.awake || ""`)) == "1" })
+			tab.waitFor(".due .v", "€12.50", nil)
+			if !screen.noJS {
+				until(t, waitTimeout, "the screen is kept on", func() bool { return get(tab, chromedp.Evaluate[string](`document.body.dataset.awake || ""`)) == "1" })
 			}
-			b.picture(s, "counter")
-			b.checkNoSidewaysScroll()
-			code := b.decode("section:has(#m1-address) .qr svg")
-			if address := b.attribute("#m1-address", "data-copy"); !strings.Contains(strings.ToLower(code), strings.ToLower(address)) {
+			tab.picture(screen, "counter")
+			tab.checkNoSidewaysScroll()
+			code := tab.decode("section:has(#m1-address) .qr svg")
+			if address := tab.attribute("#m1-address", "data-copy"); !strings.Contains(strings.ToLower(code), strings.ToLower(address)) {
 				t.Errorf("the code contains %q, want the address %s", code, address)
 			}
-			b.do(chromedp.NavigateBack())
-			b.do(chromedp.WaitVisible(chromedp.CSS("#amount")))
-			if got := b.value("#amount"); got != "" || invoices(t, c) != 1 {
-				t.Errorf("after going back the amount is %q, and there are %d invoices", got, invoices(t, c))
+			tab.do(chromedp.NavigateBack())
+			tab.do(chromedp.WaitVisible(chromedp.CSS("#amount")))
+			if got := tab.value("#amount"); got != "" || countInvoices(t, config) != 1 {
+				t.Errorf("after going back the amount is %q, and there are %d invoices", got, countInvoices(t, config))
 			}
-			b.visit(page)
-			b.do(chromedp.Reload())
-			b.do(chromedp.WaitVisible(chromedp.CSS(".next a")))
+			tab.visit(page)
+			tab.do(chromedp.Reload())
+			tab.do(chromedp.WaitVisible(chromedp.CSS(".next a")))
 
 			id := idOf(page)
 			if inv := shop.invoice(id); inv.OrderID != "Table 4" || inv.Description != "Bar" || !strings.HasPrefix(inv.Metadata[api.MetadataTerminal], "pos_") {
 				t.Errorf("the merchant sees %q, %q, %v", inv.OrderID, inv.Description, inv.Metadata)
 			}
-			again := b.reload(s, page)
+			reload := tab.reloader(screen, page)
 			shop.simulate(id, api.SimulateExact)
-			b.waitFor("#st", "Payment seen", again)
-			b.picture(s, "counter-seen")
+			tab.waitFor("#st", "Payment seen", reload)
+			tab.picture(screen, "counter-seen")
 			shop.simulate(id, api.SimulateConfirm)
-			b.waitFor(".due .k", "Paid", again)
-			b.picture(s, "counter-paid")
-			b.checkNoSidewaysScroll()
-			if high := get(b, chromedp.Evaluate[float64](`parseFloat(getComputedStyle(document.querySelector(".due .k")).fontSize)`)); high < 80 {
-				t.Errorf("the word Paid is %g px high, want at least 80, to be readable from a distance", high)
+			tab.waitFor(".due .k", "Paid", reload)
+			tab.picture(screen, "counter-paid")
+			tab.checkNoSidewaysScroll()
+			if fontSize := get(tab, chromedp.Evaluate[float64](`parseFloat(getComputedStyle(document.querySelector(".due .k")).fontSize)`)); fontSize < 80 {
+				t.Errorf("the word Paid is %g px high, want at least 80, to be readable from a distance", fontSize)
 			}
-			if rang := get(b, chromedp.Evaluate[string](`document.body.dataset.rang || ""`)); (rang == "1") == s.noJS {
+			if rang := get(tab, chromedp.Evaluate[string](`document.body.dataset.rang || ""`)); (rang == "1") == screen.noJS {
 				t.Errorf("data-rang is %q", rang)
 			}
-			b.send(".next a")
-			b.do(chromedp.WaitVisible(chromedp.CSS("#amount")))
-			if got := b.value("#amount"); got != "" {
+			tab.send(".next a")
+			tab.do(chromedp.WaitVisible(chromedp.CSS("#amount")))
+			if got := tab.value("#amount"); got != "" {
 				t.Errorf("the next invoice's amount is %q, want none", got)
 			}
-			b.checkConsole()
+			tab.checkConsole()
 
 			remove() // from here on the console reports refused requests
-			b.visit(terminal)
-			b.waitFor("h1", "This terminal is not in use", nil)
+			tab.visit(terminal)
+			tab.waitFor("h1", "This terminal is not in use", nil)
 		})
 	}
 }
 
-// keys presses keys of the keypad.
-func (b *tab) keys(names ...string) {
+// pressKeys presses keys of the keypad.
+func (b *tab) pressKeys(names ...string) {
 	b.t.Helper()
 	for _, name := range names {
 		b.click(fmt.Sprintf("#keys [data-key=%q]", name))

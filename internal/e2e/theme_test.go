@@ -22,8 +22,8 @@ import (
 	"chequer/web"
 )
 
-// sun returns a logo as a PNG image: a red sun over the sea.
-func sun(t *testing.T) []byte {
+// sunLogo returns a logo as a PNG image: a red sun over the sea.
+func sunLogo(t *testing.T) []byte {
 	t.Helper()
 	p := image.NewNRGBA(image.Rect(0, 0, 320, 320))
 	for y := range 320 {
@@ -64,58 +64,58 @@ func (p *program) setTheme(t *testing.T, name, accent string, logo []byte) (l ap
 // TestTheme_is_applied_to_the_pages sets themes of a running shop and visits its pages, in both colour
 // schemes.
 func TestTheme_is_applied_to_the_pages(t *testing.T) {
-	for _, s := range []screen{
+	for _, screen := range []screen{
 		{name: "theme_phone", width: 390, height: 844}, {name: "theme_phone_dark", width: 390, height: 844, dark: true},
 		{name: "theme_desk", width: 1280, height: 900}, {name: "theme_desk_dark", width: 1280, height: 900, dark: true},
 		{name: "theme_narrow_without_javascript", width: 320, height: 640, noJS: true},
 	} {
-		t.Run(s.name, func(t *testing.T) {
-			p := start(t, settings(t), app.Options{Demo: true})
-			b := open(t, s)
+		t.Run(screen.name, func(t *testing.T) {
+			program := start(t, settings(t), app.Options{Demo: true})
+			tab := open(t, screen)
 			var slug api.Link
-			shop := newShop(t, p.url, p.key)
-			shop.call(p.url, p.key, "POST", api.PathLinks, `{"slug":"tip-jar","fiat_currency":"EUR","amount":"12.50","description":"Two prints, A4"}`, &slug)
-			for _, l := range []struct {
+			shop := newShop(t, program.url, program.key)
+			shop.call(program.url, program.key, "POST", api.PathLinks, `{"slug":"tip-jar","fiat_currency":"EUR","amount":"12.50","description":"Two prints, A4"}`, &slug)
+			for _, tt := range []struct {
 				shot, name, accent string
 				logo               []byte
-			}{{"", "Atelier Nord", "#e8573a", sun(t)}, {"-pale", "Gelbes Haus", "#ffe600", []byte(leaf)}} {
-				set := p.setTheme(t, l.name, l.accent, l.logo)
+			}{{"", "Atelier Nord", "#e8573a", sunLogo(t)}, {"-pale", "Gelbes Haus", "#ffe600", []byte(leaf)}} {
+				set := program.setTheme(t, tt.name, tt.accent, tt.logo)
 				fill := set.Colors[0].Fill
-				if s.dark {
+				if screen.dark {
 					fill = set.Colors[1].Fill
 				}
 				until(t, waitTimeout, "the theme is applied", func() bool {
-					b.visit(p.url)
-					return strings.Contains(b.attribute(`link[rel=stylesheet]`, "href"), set.Hash)
+					tab.visit(program.url)
+					return strings.Contains(tab.attribute(`link[rel=stylesheet]`, "href"), set.Hash)
 				})
-				b.checkTheme(l.name, fill)
-				b.picture(s, "storefront"+l.shot)
-				b.visit(slug.URL)
-				b.checkTheme(l.name, fill)
-				b.picture(s, "link"+l.shot)
-				b.click("form button.btn")
-				b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
-				page := get(b, chromedp.Location())
-				b.checkTheme(l.name, fill)
-				b.codes(t)
-				b.do(chromedp.Click(chromedp.CSS(`label[for="m1"]`)))
-				b.picture(s, "waiting"+l.shot)
-				b.shoot(s, "foot"+l.shot, `scrollTo({top: 1e5, behavior: "instant"})`)
-				again := b.reload(s, page)
+				tab.checkTheme(tt.name, fill)
+				tab.picture(screen, "storefront"+tt.shot)
+				tab.visit(slug.URL)
+				tab.checkTheme(tt.name, fill)
+				tab.picture(screen, "link"+tt.shot)
+				tab.click("form button.btn")
+				tab.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+				page := get(tab, chromedp.Location())
+				tab.checkTheme(tt.name, fill)
+				tab.checkCodes(t)
+				tab.do(chromedp.Click(chromedp.CSS(`label[for="m1"]`)))
+				tab.picture(screen, "waiting"+tt.shot)
+				tab.shoot(screen, "foot"+tt.shot, `scrollTo({top: 1e5, behavior: "instant"})`)
+				reload := tab.reloader(screen, page)
 				shop.simulate(idOf(page), api.SimulateExact, api.SimulateConfirm)
-				if again != nil {
-					again()
+				if reload != nil {
+					reload()
 				}
-				b.waitFor("#st", "Paid", again)
-				b.checkTheme(l.name, "")
-				b.picture(s, "paid"+l.shot)
-				late := shop.createInvoice()
-				shop.simulate(late, api.SimulateLate)
-				b.visit(p.url + "/invoice/" + late)
-				b.waitFor("#contact", "Contact "+l.name, nil)
-				b.picture(s, "late"+l.shot)
+				tab.waitFor("#st", "Paid", reload)
+				tab.checkTheme(tt.name, "")
+				tab.picture(screen, "paid"+tt.shot)
+				lateInvoice := shop.createInvoice()
+				shop.simulate(lateInvoice, api.SimulateLate)
+				tab.visit(program.url + "/invoice/" + lateInvoice)
+				tab.waitFor("#contact", "Contact "+tt.name, nil)
+				tab.picture(screen, "late"+tt.shot)
 			}
-			b.checkConsole()
+			tab.checkConsole()
 		})
 	}
 }
@@ -123,26 +123,26 @@ func TestTheme_is_applied_to_the_pages(t *testing.T) {
 // TestTheme_is_on_the_receipt checks that a printed receipt has the shop's name, logo and contact.
 func TestTheme_is_on_the_receipt(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
-	p.setTheme(t, "Atelier Nord", "#e8573a", sun(t))
-	shop, b := newShop(t, p.url, p.key), open(t, screens[1])
+	p.setTheme(t, "Atelier Nord", "#e8573a", sunLogo(t))
+	shop, tab := newShop(t, p.url, p.key), open(t, screens[1])
 	id := shop.createInvoice()
 	shop.simulate(id, api.SimulateExact, api.SimulateConfirm)
-	b.visit(p.url + "/invoice/" + id)
-	b.waitFor("#st", "Paid", nil)
-	b.checkTheme("Atelier Nord", "")
-	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+	tab.visit(p.url + "/invoice/" + id)
+	tab.waitFor("#st", "Paid", nil)
+	tab.checkTheme("Atelier Nord", "")
+	_, err := chromedp.Call(tab.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Media: "print", Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
 	})
-	b.check(err)
-	b.do(chromedp.EmulateViewport(794, 1123, chromedp.EmulateScale(2))) // A4 at 96 dpi
-	b.picture(screen{name: "theme_paper"}, "receipt")
-	text := b.visible("body")
+	tab.check(err)
+	tab.do(chromedp.EmulateViewport(794, 1123, chromedp.EmulateScale(2))) // A4 at 96 dpi
+	tab.picture(screen{name: "theme_paper"}, "receipt")
+	text := tab.visibleText("body")
 	for _, want := range []string{"Atelier Nord", "Contact: help@shop.example", "Prints and paper from the far north since 1998", "Test"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not on the receipt: %s", want, text)
 		}
 	}
-	if strings.Contains(text, "No cookies") || get(b, chromedp.Evaluate[int](`document.querySelector("img.mark").clientWidth`)) != 32 {
+	if strings.Contains(text, "No cookies") || get(tab, chromedp.Evaluate[int](`document.querySelector("img.mark").clientWidth`)) != 32 {
 		t.Errorf("the receipt has text that is only for screens, or has no logo: %s", text)
 	}
 }
@@ -174,8 +174,8 @@ func (b *tab) checkTheme(name, fill string) {
 // TestPaid_page_returns_to_the_shop checks that a paid page returns to the shop after an announced countdown. The
 // countdown can be stopped with the keyboard, and restarts with the shopper's input.
 func TestPaid_page_returns_to_the_shop(t *testing.T) {
-	p := start(t, settings(t), app.Options{Demo: true})
-	shop, site := newShop(t, p.url, p.key), newMerchantSite(t)
+	program := start(t, settings(t), app.Options{Demo: true})
+	shop, site := newShop(t, program.url, program.key), newMerchantSite(t)
 	pay := func(t *testing.T, s screen) *tab {
 		t.Helper()
 		b := open(t, s)
@@ -183,18 +183,18 @@ func TestPaid_page_returns_to_the_shop(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.visit(p.url + "/invoice/" + id)
+		b.visit(program.url + "/invoice/" + id)
 		b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
 		shop.simulate(id, api.SimulateExact, api.SimulateConfirm)
 		b.waitFor("#st", "Paid", nil)
 		return b
 	}
-	shown := func(b *tab) bool { return get(b, chromedp.Evaluate[bool](`!document.getElementById("auto").hidden`)) }
+	countdownIsShown := func(b *tab) bool { return get(b, chromedp.Evaluate[bool](`!document.getElementById("auto").hidden`)) }
 	secondsLeft := func(b *tab) string { return b.text("#auto b") }
 
 	t.Run("returns_after_the_countdown", func(t *testing.T) {
 		b := pay(t, screen{name: "return", width: 390, height: 844})
-		if !shown(b) {
+		if !countdownIsShown(b) {
 			t.Fatal("no countdown is shown")
 		}
 		b.waitFor("#say", "is confirmed. In ten seconds this page goes back to Demo shop. Press Escape to stay here.", nil)
@@ -220,7 +220,7 @@ func TestPaid_page_returns_to_the_shop(t *testing.T) {
 			before := get(b, chromedp.Location())
 			stop(b)
 			b.waitFor("#say", "You stay on this page.", nil)
-			if shown(b) {
+			if countdownIsShown(b) {
 				t.Error("the countdown is still shown")
 			}
 			b.do(chromedp.Sleep(11 * time.Second)) // longer than the countdown
@@ -233,19 +233,19 @@ func TestPaid_page_returns_to_the_shop(t *testing.T) {
 		})
 	}
 	t.Run("stays_by_setting", func(t *testing.T) {
-		shop.call(p.url, p.key, http.MethodPut, api.PathTheme, `{"auto_return":false}`, nil)
+		shop.call(program.url, program.key, http.MethodPut, api.PathTheme, `{"auto_return":false}`, nil)
 		until(t, waitTimeout, "the theme is applied", func() bool {
 			b := pay(t, screens[0])
 			return get(b, chromedp.Evaluate[bool](`!document.getElementById("auto") && !!document.getElementById("return")`))
 		})
 	})
 	t.Run("countdown_does_not_start_on_a_visit_to_a_paid_page", func(t *testing.T) {
-		shop.call(p.url, p.key, http.MethodDelete, api.PathTheme, "", nil)
+		shop.call(program.url, program.key, http.MethodDelete, api.PathTheme, "", nil)
 		b := pay(t, screens[0])
 		b.do(chromedp.KeyEvent(kb.Escape))
 		b.visit(get(b, chromedp.Location()))
 		b.waitFor("#st", "Paid", nil)
-		if shown(b) {
+		if countdownIsShown(b) {
 			t.Error("the countdown started again")
 		}
 	})
@@ -278,7 +278,7 @@ func TestMetaMask_link_is_shown_on_phones(t *testing.T) {
 				b.do(chromedp.EmulateViewport(tt.screen.width, tt.screen.height, chromedp.EmulateScale(2), chromedp.EmulateMobile, chromedp.EmulateTouch))
 			}
 			if tt.wallets != nil {
-				b.wallets(tt.wallets...)
+				b.addWallets(tt.wallets...)
 			}
 			b.visit(s.url("EURC-BASE"))
 			b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
@@ -303,13 +303,13 @@ func TestMetaMask_link_is_hidden_in_frames(t *testing.T) {
 	s := newStubService(t, func(c *web.Config) {
 		c.BaseURL, c.EmbedOrigins = "https://pay.example", []string{"https://shop.example"}
 	})
-	b := open(t, screens[0])
-	b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch))
+	tab := open(t, screens[0])
+	tab.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch))
 	address := s.url("EURC-BASE")
-	b.visit(address[:strings.Index(address, "/invoice/")] + "/embed") // the page of the server that may contain frames
-	get(b, chromedp.Evaluate[any](fmt.Sprintf(`document.body.append(Object.assign(document.createElement("iframe"), {src: %q})); 1`, address)))
+	tab.visit(address[:strings.Index(address, "/invoice/")] + "/embed") // the page of the server that may contain frames
+	get(tab, chromedp.Evaluate[any](fmt.Sprintf(`document.body.append(Object.assign(document.createElement("iframe"), {src: %q})); 1`, address)))
 	until(t, waitTimeout, "the frame's link is hidden", func() bool {
-		return get(b, chromedp.Evaluate[bool](`(a => !!a && a.hidden)((frames[0].document.querySelector(".app:has(#m2-app)")))`))
+		return get(tab, chromedp.Evaluate[bool](`(a => !!a && a.hidden)((frames[0].document.querySelector(".app:has(#m2-app)")))`))
 	})
 }
 

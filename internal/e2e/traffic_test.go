@@ -76,8 +76,8 @@ func (r *traffic) record(event any) {
 	}
 }
 
-// all returns the exchanges so far, and reports whether every request is answered.
-func (r *traffic) all() (list []exchange, done bool) {
+// exchanges returns the exchanges so far, and reports whether every request is answered.
+func (r *traffic) exchanges() (list []exchange, done bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	done = len(r.sent) > 0
@@ -91,17 +91,17 @@ func (r *traffic) all() (list []exchange, done bool) {
 
 // String lists the requests with the received bytes, and marks pending requests.
 func (r *traffic) String() string {
-	list, _ := r.all()
-	var all []string
+	list, _ := r.exchanges()
+	var lines []string
 	for _, x := range list {
 		line := fmt.Sprintf("%5.0f %s", x.bytes, x.url)
 		if !x.answered {
 			line += " (pending)"
 		}
-		all = append(all, line)
+		lines = append(lines, line)
 	}
-	slices.Sort(all)
-	return strings.Join(all, "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
 }
 
 // waitLoaded waits until the page and everything it requests is loaded.
@@ -113,7 +113,7 @@ func (b *tab) waitLoaded() {
 		}
 	}()
 	until(b.t, waitTimeout, "the page is loaded", func() bool {
-		_, done := b.traffic.all()
+		_, done := b.traffic.exchanges()
 		return done && get(b, chromedp.Evaluate[bool](`document.readyState === "complete"`))
 	})
 }
@@ -129,7 +129,7 @@ func (b *tab) fetchIcon() {
 func (w budget) check(b *tab) {
 	b.t.Helper()
 	b.fetchIcon()
-	list, _ := b.traffic.all()
+	list, _ := b.traffic.exchanges()
 	here, err := url.Parse(get(b, chromedp.Location()))
 	b.check(err)
 	bytes, icon := 0.0, get(b, chromedp.Evaluate[string](`document.querySelector("link[rel=icon]").href`))
@@ -147,7 +147,7 @@ func (w budget) check(b *tab) {
 		}
 	}
 	methods := get(b, chromedp.Evaluate[int](`document.querySelectorAll(".give").length`))
-	limit := w.kilobytes + w.each*float64(max(0, methods-2))
+	limit := w.kilobytes + w.perMethod*float64(max(0, methods-2))
 	b.t.Logf("%5.1f of %.1f KB, %d of %d requests, %d payment methods", bytes/1024, limit, len(list), w.requests, methods)
 	if bytes > limit*1024 || len(list) > w.requests {
 		b.t.Errorf("the page has %.1f KB in %d requests, want at most %.1f in %d:\n%s", bytes/1024, len(list), limit, w.requests, b.traffic)

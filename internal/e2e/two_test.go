@@ -36,8 +36,8 @@ func join(t *testing.T, database string) member {
 	return member{program: p, shop: newShop(t, p.url, p.key), log: log}
 }
 
-// leads reports whether a program watches the test network.
-func (m member) leads() bool { return m.log.Contains(`msg="watching network" network=simnet`) }
+// isLeader reports whether a program watches the test network.
+func (m member) isLeader() bool { return m.log.Contains(`msg="watching network" network=simnet`) }
 
 // TestTwo_programs_share_a_database creates an invoice in one program and pays it through the other,
 // before and after the watching program stops.
@@ -49,7 +49,7 @@ func TestTwo_programs_share_a_database(t *testing.T) {
 		t.Errorf("the demo key is %s and %s", first.key.Key, second.key.Key)
 	}
 	id := first.shop.createInvoice()
-	if got := read(t, second.url+"/invoice/"+id, http.StatusOK).Find(".due .v").Text(); got != "€12.50" {
+	if got := readPage(t, second.url+"/invoice/"+id, http.StatusOK).Find(".due .v").Text(); got != "€12.50" {
 		t.Errorf("the other program shows %q due", got)
 	}
 	status := second.shop.nextStatus(id)
@@ -58,30 +58,30 @@ func TestTwo_programs_share_a_database(t *testing.T) {
 		t.Errorf("the caller that waits at the other program got %q", got)
 	}
 	for _, m := range []member{first, second} {
-		m.shop.status(id, api.StatusPending, waitTimeout)
+		m.shop.waitStatus(id, api.StatusPending, waitTimeout)
 	}
 	second.shop.simulate(id, api.SimulateConfirm)
 	for _, m := range []member{first, second} {
-		m.shop.status(id, api.StatusPaid, waitTimeout)
+		m.shop.waitStatus(id, api.StatusPaid, waitTimeout)
 	}
-	if first.leads() == second.leads() {
-		t.Fatalf("leads: %t and %t", first.leads(), second.leads())
+	if first.isLeader() == second.isLeader() {
+		t.Fatalf("leads: %t and %t", first.isLeader(), second.isLeader())
 	}
 
 	leader, other := first, second
-	if second.leads() {
+	if second.isLeader() {
 		leader, other = second, first
 	}
 	orphan := leader.shop.createInvoice()
 	leader.stop()
 	other.shop.simulate(orphan, api.SimulateExact)
-	other.shop.status(orphan, api.StatusPending, takeoverTimeout)
-	if !other.leads() {
+	other.shop.waitStatus(orphan, api.StatusPending, takeoverTimeout)
+	if !other.isLeader() {
 		t.Error("the other program has not logged that it watches the network")
 	}
 	other.shop.simulate(orphan, api.SimulateConfirm)
-	other.shop.status(orphan, api.StatusPaid, waitTimeout)
-	if got := read(t, other.url+"/invoice/"+orphan, http.StatusOK).Find("#st").Text(); got != "Paid. Thank you." {
+	other.shop.waitStatus(orphan, api.StatusPaid, waitTimeout)
+	if got := readPage(t, other.url+"/invoice/"+orphan, http.StatusOK).Find("#st").Text(); got != "Paid. Thank you." {
 		t.Errorf("the page shows %q", got)
 	}
 }
@@ -101,7 +101,7 @@ func TestTwo_programs_in_one_folder(t *testing.T) {
 	id := s.createInvoice()
 	r := s.invoice(id)
 	n.Mine(t, c.pay(t, n, r, r.PaymentMethods[0].DueAmount))
-	s.status(id, api.StatusPaid, waitTimeout)
+	s.waitStatus(id, api.StatusPaid, waitTimeout)
 }
 
 // TestLeader_without_a_node_is_replaced stops the node of the watching program. The other program,
@@ -123,7 +123,7 @@ func TestLeader_without_a_node_is_replaced(t *testing.T) {
 	r := s.invoice(id)
 	node.Kill(t)
 	otherNode.Mine(t, c.pay(t, otherNode, r, r.PaymentMethods[0].DueAmount))
-	s.status(id, api.StatusPaid, waitTimeout)
+	s.waitStatus(id, api.StatusPaid, waitTimeout)
 }
 
 // commandTimeout is the longest time in which a command must take effect in a running server.
@@ -171,7 +171,7 @@ func onAnotherPort(t *testing.T, c config.Config) config.Config {
 // accepts reports whether a server creates an invoice with a key. It fails on any error but a bad key.
 func accepts(t *testing.T, url string, key merchant.Key) bool {
 	t.Helper()
-	_, err := create(t.Context(), url, key.Key, key.Secret)
+	_, err := createSpecInvoice(t.Context(), url, key.Key, key.Secret)
 	if err != nil && !strings.Contains(err.Error(), "Bad key header") {
 		t.Fatal(err)
 	}

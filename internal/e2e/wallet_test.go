@@ -63,8 +63,8 @@ const fakeWallets = `(() => {
 	announce();
 })()`
 
-// wallets adds wallets to every page that the tab opens later.
-func (b *tab) wallets(list ...wallet) {
+// addWallets adds wallets to every page that the tab opens later.
+func (b *tab) addWallets(list ...wallet) {
 	b.t.Helper()
 	text, err := json.Marshal(list)
 	b.check(err)
@@ -112,12 +112,12 @@ func TestWallet_results_are_shown(t *testing.T) {
 		switched = switches + " eth_chainId"
 	)
 	for _, tt := range []struct {
-		name  string
-		fails map[string]fault
-		chain string
-		stays bool
-		asked string
-		says  string
+		name    string
+		fails   map[string]fault
+		chain   string
+		stays   bool
+		calls   string
+		message string
 	}{
 		{"sends", nil, base, false, sent, "Sent. This page changes when the network shows it."},
 		{"switches from another network", nil, mainnet, false, switched + " eth_sendTransaction", "Sent. This page changes when the network shows it."},
@@ -148,27 +148,27 @@ func TestWallet_results_are_shown(t *testing.T) {
 			sent, "Something went wrong in Fox. Look there whether anything was sent before you try again."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := open(t, screens[0])
-			b.wallets(wallet{Name: "Fox", Chain: tt.chain, Stays: tt.stays, Fails: tt.fails})
-			b.visit(newStubService(t).url("EURC-BASE"))
-			b.waitFor(tokenPay, "Pay with Fox", nil)
-			b.click(tokenPay)
-			b.waitFor("#say", tt.says, nil)
-			b.waitFor(tokenSays, strings.TrimPrefix(tt.says, "Sent. "), nil)
-			if got := b.calledMethods(); got != tt.asked {
-				t.Errorf("the wallet was asked for %s, want %s", got, tt.asked)
+			tab := open(t, screens[0])
+			tab.addWallets(wallet{Name: "Fox", Chain: tt.chain, Stays: tt.stays, Fails: tt.fails})
+			tab.visit(newStubService(t).url("EURC-BASE"))
+			tab.waitFor(tokenPay, "Pay with Fox", nil)
+			tab.click(tokenPay)
+			tab.waitFor("#say", tt.message, nil)
+			tab.waitFor(tokenSays, strings.TrimPrefix(tt.message, "Sent. "), nil)
+			if got := tab.calledMethods(); got != tt.calls {
+				t.Errorf("the wallet was asked for %s, want %s", got, tt.calls)
 			}
-			succeeds := strings.HasPrefix(tt.says, "Sent.")
-			if got := b.text(tokenPay); succeeds != (got == "Sent") || succeeds == (got == "Pay with Fox") {
+			succeeds := strings.HasPrefix(tt.message, "Sent.")
+			if got := tab.text(tokenPay); succeeds != (got == "Sent") || succeeds == (got == "Pay with Fox") {
 				t.Errorf("the button shows %q", got)
 			}
-			b.click(tokenPay) // must not send a second transaction
-			if got := len(b.transactions()); succeeds && got != 1 {
+			tab.click(tokenPay) // must not send a second transaction
+			if got := len(tab.transactions()); succeeds && got != 1 {
 				t.Errorf("%d transactions were sent", got)
 			}
-			b.picture(b.screen, "wallet_"+strings.ReplaceAll(tt.name, " ", "_"))
-			b.checkNoSidewaysScroll()
-			b.checkConsole()
+			tab.picture(tab.screen, "wallet_"+strings.ReplaceAll(tt.name, " ", "_"))
+			tab.checkNoSidewaysScroll()
+			tab.checkConsole()
 		})
 	}
 }
@@ -181,19 +181,19 @@ func TestWallet_request_is_exact(t *testing.T) {
 		"ETH": {"to": "0x1111111254EEB25477B68fb85Ed929f73A960582", "value": "0x4bbe61b9bcbdaf", "chainId": "0x1"},
 	} {
 		t.Run(method, func(t *testing.T) {
-			b := open(t, screens[0])
-			b.wallets(wallet{Name: "Fox", Chain: "0x89"})
-			b.visit(newStubService(t).url(method))
+			tab := open(t, screens[0])
+			tab.addWallets(wallet{Name: "Fox", Chain: "0x89"})
+			tab.visit(newStubService(t).url(method))
 			pay := ".wallets[data-method=" + method + "] button"
-			b.waitFor(pay, "Pay with Fox", nil)
-			b.picture(b.screen, "wallet_pay_"+method)
-			b.click(pay)
-			b.waitFor("#say", "Sent.", nil)
+			tab.waitFor(pay, "Pay with Fox", nil)
+			tab.picture(tab.screen, "wallet_pay_"+method)
+			tab.click(pay)
+			tab.waitFor("#say", "Sent.", nil)
 			want["from"] = "0x00000000000000000000000000000000000000f1"
-			if diff := cmp.Diff(b.transactions(), []map[string]string{want}); diff != "" {
+			if diff := cmp.Diff(tab.transactions(), []map[string]string{want}); diff != "" {
 				t.Errorf("the wallet was asked (-got +want):\n%s", diff)
 			}
-			b.checkConsole()
+			tab.checkConsole()
 		})
 	}
 }
@@ -206,130 +206,130 @@ func TestWallets_are_chosen_by_name(t *testing.T) {
 		screens[1], {name: "desk_dark", width: 1280, height: 900, dark: true},
 	} {
 		t.Run(s.name, func(t *testing.T) {
-			b := open(t, s)
-			b.wallets(wallet{Name: "<b>Bear</b>", Chain: "0x2105"}, wallet{Name: "Fox", Chain: "0x2105"}, wallet{Name: "old", Injected: true})
-			b.visit(newStubService(t).url("EURC-BASE"))
-			b.waitFor(tokenPay, "Pay with <b>Bear</b>", nil)
-			b.waitFor("#m2-wallets1", "Pay with Fox", nil)
-			b.picture(s, "wallets")
-			b.checkNoSidewaysScroll()
-			if n := get(b, chromedp.Evaluate[int](`document.querySelectorAll(".wallets img, .wallets b, .wallets svg").length`)); n > 0 {
+			tab := open(t, s)
+			tab.addWallets(wallet{Name: "<b>Bear</b>", Chain: "0x2105"}, wallet{Name: "Fox", Chain: "0x2105"}, wallet{Name: "old", Injected: true})
+			tab.visit(newStubService(t).url("EURC-BASE"))
+			tab.waitFor(tokenPay, "Pay with <b>Bear</b>", nil)
+			tab.waitFor("#m2-wallets1", "Pay with Fox", nil)
+			tab.picture(s, "wallets")
+			tab.checkNoSidewaysScroll()
+			if n := get(tab, chromedp.Evaluate[int](`document.querySelectorAll(".wallets img, .wallets b, .wallets svg").length`)); n > 0 {
 				t.Errorf("the page has %d elements from the names or icons of wallets, want none", n)
 			}
-			b.click("#m2-wallets1")
-			b.waitFor(tokenPay, "Sent", nil)
-			if got := get(b, chromedp.Evaluate[string](`asked.map(a => a.wallet)[0]`)); got != "Fox" {
+			tab.click("#m2-wallets1")
+			tab.waitFor(tokenPay, "Sent", nil)
+			if got := get(tab, chromedp.Evaluate[string](`asked.map(a => a.wallet)[0]`)); got != "Fox" {
 				t.Errorf("the wallet %s was asked, want Fox", got)
 			}
-			if got := get(b, chromedp.Evaluate[string](`document.activeElement.id`)); got != "m2-wallets0" {
+			if got := get(tab, chromedp.Evaluate[string](`document.activeElement.id`)); got != "m2-wallets0" {
 				t.Errorf("the focus is at %q, want m2-wallets0", got)
 			}
-			b.picture(s, "wallets_sent")
-			b.checkConsole()
+			tab.picture(s, "wallets_sent")
+			tab.checkConsole()
 		})
 	}
 }
 
 // TestWallet_that_only_injects uses a wallet without EIP-6963.
 func TestWallet_that_only_injects(t *testing.T) {
-	b := open(t, screens[0])
-	b.wallets(wallet{Name: "old", Chain: "0x2105", Injected: true, Fails: map[string]fault{"eth_sendTransaction": {Code: 4001}}})
-	b.visit(newStubService(t).url("EURC-BASE"))
-	b.waitFor(tokenPay, "Pay with your browser wallet", nil)
-	b.click(tokenPay)
-	b.waitFor(tokenSays, "You cancelled in your browser wallet. Nothing was sent.", nil)
-	b.checkConsole()
+	tab := open(t, screens[0])
+	tab.addWallets(wallet{Name: "old", Chain: "0x2105", Injected: true, Fails: map[string]fault{"eth_sendTransaction": {Code: 4001}}})
+	tab.visit(newStubService(t).url("EURC-BASE"))
+	tab.waitFor(tokenPay, "Pay with your browser wallet", nil)
+	tab.click(tokenPay)
+	tab.waitFor(tokenSays, "You cancelled in your browser wallet. Nothing was sent.", nil)
+	tab.checkConsole()
 }
 
 // TestWallet_while_the_page_changes changes the invoice before, during and after a request to the wallet.
 func TestWallet_while_the_page_changes(t *testing.T) {
 	t.Run("delay_of_another_network", func(t *testing.T) {
-		b, s := open(t, screens[0]), newStubService(t)
-		b.wallets(wallet{Name: "Fox", Chain: "0x2105", Holds: "eth_sendTransaction"})
-		b.visit(s.url("EURC-BASE"))
-		b.waitFor(tokenPay, "Pay with Fox", nil)
-		b.click(tokenPay)
-		b.waitFor(tokenPay, "Confirm in Fox", nil)
-		b.picture(b.screen, "wallet_confirm")
+		tab, s := open(t, screens[0]), newStubService(t)
+		tab.addWallets(wallet{Name: "Fox", Chain: "0x2105", Holds: "eth_sendTransaction"})
+		tab.visit(s.url("EURC-BASE"))
+		tab.waitFor(tokenPay, "Pay with Fox", nil)
+		tab.click(tokenPay)
+		tab.waitFor(tokenPay, "Confirm in Fox", nil)
+		tab.picture(tab.screen, "wallet_confirm")
 		s.change(func(r *api.Resource) { r.Exceptions = []string{api.ExceptionDelayed} })
-		b.waitFor("#pay", "This takes longer than usual.", nil)
-		b.waitFor(tokenPay, "Confirm in Fox", nil)
-		b.click(tokenPay)
-		b.answer()
-		b.waitFor(tokenSays, "This page changes", nil)
+		tab.waitFor("#pay", "This takes longer than usual.", nil)
+		tab.waitFor(tokenPay, "Confirm in Fox", nil)
+		tab.click(tokenPay)
+		tab.answerWallets()
+		tab.waitFor(tokenSays, "This page changes", nil)
 		s.change(func(r *api.Resource) { r.Exceptions = nil })
-		b.waitGone("#pay", "This takes longer than usual.")
-		b.waitFor(tokenPay, "Sent", nil)
-		b.click(tokenPay)
-		if got := len(b.transactions()); got != 1 {
+		tab.waitGone("#pay", "This takes longer than usual.")
+		tab.waitFor(tokenPay, "Sent", nil)
+		tab.click(tokenPay)
+		if got := len(tab.transactions()); got != 1 {
 			t.Errorf("%d transactions were sent", got)
 		}
-		b.checkConsole()
+		tab.checkConsole()
 	})
 	t.Run("reload_remembers", func(t *testing.T) {
-		b, s := open(t, screens[0]), newStubService(t)
-		b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
-		b.visit(s.url("EURC-BASE"))
-		b.waitFor(tokenPay, "Pay with Fox", nil)
-		b.click(tokenPay)
-		b.waitFor(tokenSays, "This page changes", nil)
-		b.do(chromedp.Reload())
-		b.waitFor(tokenPay, "Sent", nil)
-		b.waitFor(tokenSays, "This page changes", nil)
-		b.checkConsole()
+		tab, s := open(t, screens[0]), newStubService(t)
+		tab.addWallets(wallet{Name: "Fox", Chain: "0x2105"})
+		tab.visit(s.url("EURC-BASE"))
+		tab.waitFor(tokenPay, "Pay with Fox", nil)
+		tab.click(tokenPay)
+		tab.waitFor(tokenSays, "This page changes", nil)
+		tab.do(chromedp.Reload())
+		tab.waitFor(tokenPay, "Sent", nil)
+		tab.waitFor(tokenSays, "This page changes", nil)
+		tab.checkConsole()
 	})
 	t.Run("rest_after_a_partial_payment", func(t *testing.T) {
-		b, s := open(t, screens[1]), newStubService(t)
-		b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
-		b.visit(s.url("EURC-BASE"))
-		b.waitFor(tokenPay, "Pay with Fox", nil)
-		b.click(tokenPay)
-		b.waitFor(tokenPay, "Sent", nil)
-		s.change(partly)
-		b.waitFor("#st", "Part of it arrived", nil)
-		b.waitFor(tokenPay, "Pay with Fox", nil)
-		b.picture(b.screen, "wallet_rest")
-		b.click(tokenPay)
-		b.waitFor(tokenPay, "Sent", nil)
-		if got := b.transactions(); len(got) != 2 || got[1]["data"] != payRest {
+		tab, s := open(t, screens[1]), newStubService(t)
+		tab.addWallets(wallet{Name: "Fox", Chain: "0x2105"})
+		tab.visit(s.url("EURC-BASE"))
+		tab.waitFor(tokenPay, "Pay with Fox", nil)
+		tab.click(tokenPay)
+		tab.waitFor(tokenPay, "Sent", nil)
+		s.change(payPartly)
+		tab.waitFor("#st", "Part of it arrived", nil)
+		tab.waitFor(tokenPay, "Pay with Fox", nil)
+		tab.picture(tab.screen, "wallet_rest")
+		tab.click(tokenPay)
+		tab.waitFor(tokenPay, "Sent", nil)
+		if got := tab.transactions(); len(got) != 2 || got[1]["data"] != payRest {
 			t.Errorf("sent %v, want a second transaction of the rest", got)
 		}
-		b.checkConsole()
+		tab.checkConsole()
 	})
 	t.Run("paid_by_other_means_before_the_wallet_is_asked", func(t *testing.T) {
-		b, s := open(t, screens[0]), newStubService(t)
-		b.wallets(wallet{Name: "Fox", Chain: "0x2105", Holds: "eth_requestAccounts"})
-		b.visit(s.url("EURC-BASE"))
-		b.waitFor(tokenPay, "Pay with Fox", nil)
-		b.click(tokenPay)
-		b.waitFor(tokenPay, "Confirm in Fox", nil)
+		tab, s := open(t, screens[0]), newStubService(t)
+		tab.addWallets(wallet{Name: "Fox", Chain: "0x2105", Holds: "eth_requestAccounts"})
+		tab.visit(s.url("EURC-BASE"))
+		tab.waitFor(tokenPay, "Pay with Fox", nil)
+		tab.click(tokenPay)
+		tab.waitFor(tokenPay, "Confirm in Fox", nil)
 		s.change(func(r *api.Resource) { r.Status, r.DueAmount = api.StatusPending, "0" })
-		b.waitFor("#st", "Payment seen", nil)
-		b.answer()
-		b.do(chromedp.Sleep(waitTimeout / 300))
-		if got := b.transactions(); len(got) != 0 {
+		tab.waitFor("#st", "Payment seen", nil)
+		tab.answerWallets()
+		tab.do(chromedp.Sleep(waitTimeout / 300))
+		if got := tab.transactions(); len(got) != 0 {
 			t.Errorf("sent %v, but nothing is due", got)
 		}
-		b.checkConsole()
+		tab.checkConsole()
 	})
 	t.Run("replaced_payment_can_be_sent_again", func(t *testing.T) {
-		b, s := open(t, screens[0]), newStubService(t)
-		b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
-		b.visit(s.url("EURC-BASE"))
-		b.waitFor(tokenPay, "Pay with Fox", nil)
-		b.click(tokenPay)
-		b.waitFor(tokenPay, "Sent", nil)
+		tab, s := open(t, screens[0]), newStubService(t)
+		tab.addWallets(wallet{Name: "Fox", Chain: "0x2105"})
+		tab.visit(s.url("EURC-BASE"))
+		tab.waitFor(tokenPay, "Pay with Fox", nil)
+		tab.click(tokenPay)
+		tab.waitFor(tokenPay, "Sent", nil)
 		s.change(func(r *api.Resource) { r.Status, r.DueAmount = api.StatusPending, "0" })
-		b.waitFor("#st", "Payment seen", nil)
+		tab.waitFor("#st", "Payment seen", nil)
 		s.change(func(r *api.Resource) { r.Status, r.DueAmount = api.StatusCreated, "56.5" })
-		b.waitFor("#st", "Waiting", nil) // this status alone must not offer a second payment
-		b.waitFor(tokenPay, "Sent", nil)
+		tab.waitFor("#st", "Waiting", nil) // this status alone must not offer a second payment
+		tab.waitFor(tokenPay, "Sent", nil)
 		s.change(func(r *api.Resource) {
 			r.Exceptions = []string{api.ExceptionReplaced}
 			r.Payments = []api.Payment{{ID: "t", CryptoCurrency: "EURC-BASE", Amount: "56.5", FiatAmount: "0", State: "replaced", Tx: "0x1"}}
 		})
-		b.waitFor(tokenPay, "Pay with Fox", nil)
-		b.checkConsole()
+		tab.waitFor(tokenPay, "Pay with Fox", nil)
+		tab.checkConsole()
 	})
 }
 
@@ -338,20 +338,20 @@ func TestWallet_while_the_page_changes(t *testing.T) {
 func TestWallet_request_for_every_method(t *testing.T) {
 	p := start(t, settings(t), app.Options{Demo: true})
 	merchant := newShop(t, p.url, p.key)
-	b := open(t, screens[1])
-	b.wallets(wallet{Name: "Fox", Chain: "0x1"})
-	id := idOf(b.createInvoice(p.url, "12,50"))
+	tab := open(t, screens[1])
+	tab.addWallets(wallet{Name: "Fox", Chain: "0x1"})
+	id := idOf(tab.createInvoice(p.url, "12,50"))
 	paid := 0
 	for _, m := range merchant.invoice(id).PaymentMethods {
 		if m.ChainID == "" {
 			continue
 		}
-		b.visit(p.url + "/invoice/" + id + "?m=" + m.CryptoCurrency) // a new page, from which nothing was sent
+		tab.visit(p.url + "/invoice/" + id + "?m=" + m.CryptoCurrency) // a new page, from which nothing was sent
 		pay := ".wallets[data-method=" + m.CryptoCurrency + "] button"
-		b.waitFor(pay, "Pay with Fox", nil)
-		b.click(pay)
-		b.waitFor("#say", "Sent.", nil)
-		if diff := cmp.Diff(b.transactions(), []map[string]string{parsePaymentURI(t, m.PaymentURI)}); diff != "" {
+		tab.waitFor(pay, "Pay with Fox", nil)
+		tab.click(pay)
+		tab.waitFor("#say", "Sent.", nil)
+		if diff := cmp.Diff(tab.transactions(), []map[string]string{parsePaymentURI(t, m.PaymentURI)}); diff != "" {
 			t.Errorf("%s: the wallet was asked (-got +want):\n%s", m.CryptoCurrency, diff)
 		}
 		paid++
@@ -359,7 +359,7 @@ func TestWallet_request_for_every_method(t *testing.T) {
 	if paid < 4 {
 		t.Errorf("%d methods can be paid by a browser wallet, want at least 4", paid)
 	}
-	b.checkConsole()
+	tab.checkConsole()
 }
 
 // parsePaymentURI returns the transaction that an ERC-681 payment link describes.
@@ -386,17 +386,17 @@ func parsePaymentURI(t *testing.T, uri string) map[string]string {
 func TestPage_without_a_wallet(t *testing.T) {
 	for _, s := range screens {
 		t.Run(s.name, func(t *testing.T) {
-			b := open(t, s)
-			b.visit(newStubService(t).url("EURC-BASE"))
+			tab := open(t, s)
+			tab.visit(newStubService(t).url("EURC-BASE"))
 			if !s.noJS {
-				b.do(chromedp.Sleep(waitTimeout / 60)) // longer than the page waits for wallets
+				tab.do(chromedp.Sleep(waitTimeout / 60)) // longer than the page waits for wallets
 			}
-			if got := b.visible("#live"); strings.Contains(got, "Pay with") || strings.Contains(got, "Confirm in") {
+			if got := tab.visibleText("#live"); strings.Contains(got, "Pay with") || strings.Contains(got, "Confirm in") {
 				t.Errorf("the page mentions a wallet:\n%s", got)
 			}
-			b.picture(s, "wallet_none")
-			b.checkNoSidewaysScroll()
-			b.checkConsole()
+			tab.picture(s, "wallet_none")
+			tab.checkNoSidewaysScroll()
+			tab.checkConsole()
 		})
 	}
 }
@@ -405,21 +405,21 @@ func TestPage_without_a_wallet(t *testing.T) {
 func TestWrong_asset_is_shown(t *testing.T) {
 	for _, s := range []screen{screens[0], {name: "desk_dark", width: 1280, height: 900, dark: true}, screens[2]} {
 		t.Run(s.name, func(t *testing.T) {
-			b, stub := open(t, s), newStubService(t)
-			b.visit(stub.url("EURC-BASE"))
+			tab, stub := open(t, s), newStubService(t)
+			tab.visit(stub.url("EURC-BASE"))
 			stub.change(func(r *api.Resource) {
 				r.Exceptions = []string{api.ExceptionWrongAsset}
 				r.Payments = []api.Payment{{
 					ID: "w", CryptoCurrency: "USDC", Symbol: "USDC", NetworkName: "Ethereum", Amount: "56.5", FiatAmount: "0", State: "wrong_asset", Tx: "0x1",
 				}}
 			})
-			b.waitFor("#pay", "56.5 USDC on Ethereum arrived, which is not asked for here.", b.reload(s, stub.url("EURC-BASE")))
-			if got := b.visible("#pay"); !strings.Contains(got, "Do not send it again.") || !strings.Contains(got, "give the reference "+stub.reference) {
+			tab.waitFor("#pay", "56.5 USDC on Ethereum arrived, which is not asked for here.", tab.reloader(s, stub.url("EURC-BASE")))
+			if got := tab.visibleText("#pay"); !strings.Contains(got, "Do not send it again.") || !strings.Contains(got, "give the reference "+stub.reference) {
 				t.Errorf("the page lacks instructions:\n%s", got)
 			}
-			b.picture(s, "wrong_asset")
-			b.checkNoSidewaysScroll()
-			b.checkConsole()
+			tab.picture(s, "wrong_asset")
+			tab.checkNoSidewaysScroll()
+			tab.checkConsole()
 		})
 	}
 }
@@ -428,7 +428,7 @@ func TestWrong_asset_is_shown(t *testing.T) {
 // two methods that a browser wallet can pay.
 func TestPage_size_with_a_wallet(t *testing.T) {
 	b := open(t, screens[0])
-	b.wallets(wallet{Name: "Fox", Chain: "0x2105"})
+	b.addWallets(wallet{Name: "Fox", Chain: "0x2105"})
 	b.visit(newStubService(t).url("EURC-BASE"))
 	b.waitFor(tokenPay, "Pay with Fox", nil)
 	const received = `performance.getEntries().filter(e => e.transferSize).reduce((sum, e) => [sum[0] + e.transferSize, sum[1] + 1], [0, 0])`

@@ -81,7 +81,7 @@ func openFirefox(t *testing.T) *session {
 		t.Fatal(err)
 	}
 	s := &session{t: t, send: m.send}
-	s.begin()
+	s.start()
 	return s
 }
 
@@ -108,7 +108,7 @@ func openWebKit(t *testing.T) *session {
 	_ = dial(t, port).Close()
 	w := &webDriver{base: fmt.Sprintf("http://127.0.0.1:%d/session", port)}
 	s := &session{t: t, send: w.send}
-	s.begin()
+	s.start()
 	t.Cleanup(func() { _, _ = w.request("DELETE", w.base, nil) }) // closes the window
 	return s
 }
@@ -236,27 +236,27 @@ func (w *webDriver) request(method, url string, arguments map[string]any) (json.
 	return answer.Value, nil
 }
 
-// must runs a command and decodes its value into into, unless that is nil.
-func (s *session) must(c command, arguments map[string]any, into any) {
+// must runs a command and decodes its value into target, unless that is nil.
+func (s *session) must(c command, arguments map[string]any, target any) {
 	s.t.Helper()
-	if err := s.try(c, arguments, into); err != nil {
+	if err := s.run(c, arguments, target); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-func (s *session) try(c command, arguments map[string]any, into any) error {
+func (s *session) run(c command, arguments map[string]any, target any) error {
 	if arguments == nil {
 		arguments = map[string]any{}
 	}
 	value, err := s.send(c, arguments)
-	if err != nil || into == nil {
+	if err != nil || target == nil {
 		return err
 	}
-	return json.Unmarshal(value, into)
+	return json.Unmarshal(value, target)
 }
 
-// begin opens a window with a width of 440 CSS pixels. Both browsers refuse smaller windows.
-func (s *session) begin() {
+// start opens a window with a width of 440 CSS pixels. Both browsers refuse smaller windows.
+func (s *session) start() {
 	s.t.Helper()
 	s.must(newSession, nil, nil)
 	s.must(setWindowRect, map[string]any{"x": 0, "y": 0, "width": 500, "height": 900}, nil)
@@ -282,7 +282,7 @@ func (s *session) text(selector string) string {
 
 func (s *session) element(selector string) (id string, err error) {
 	var found map[string]string
-	if err := s.try(findElement, map[string]any{"using": "css selector", "value": selector}, &found); err != nil {
+	if err := s.run(findElement, map[string]any{"using": "css selector", "value": selector}, &found); err != nil {
 		return "", err
 	}
 	return found[elementIDPrefix], nil
@@ -295,7 +295,7 @@ func (s *session) click(selector string) {
 	until(s.t, waitTimeout, "a click on "+selector, func() bool {
 		var id string
 		if id, err = s.element(selector); err == nil {
-			err = s.try(elementClick, map[string]any{"id": id}, nil)
+			err = s.run(elementClick, map[string]any{"id": id}, nil)
 		}
 		return err == nil || s.t.Context().Err() != nil
 	})

@@ -31,12 +31,12 @@ func TestTimes_are_in_the_shoppers_zone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s.change(state)
 			for _, noJS := range []bool{false, true} {
-				b := open(t, screen{name: "phone", width: 390, height: 844, noJS: noJS})
-				_, err := chromedp.Call(b.ctx, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Asia/Tokyo"})
-				b.check(err)
-				b.visit(s.address)
-				b.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
-				text := b.text("body")
+				tab := open(t, screen{name: "phone", width: 390, height: 844, noJS: noJS})
+				_, err := chromedp.Call(tab.ctx, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Asia/Tokyo"})
+				tab.check(err)
+				tab.visit(s.address)
+				tab.do(chromedp.WaitVisible(chromedp.CSS("#pay")))
+				text := tab.text("body")
 				if noJS {
 					if !strings.Contains(text, "UTC") {
 						t.Errorf("without scripts no time is marked UTC: %s", text)
@@ -46,7 +46,7 @@ func TestTimes_are_in_the_shoppers_zone(t *testing.T) {
 				if strings.Contains(text, "UTC") || !strings.Contains(text, "GMT+9") {
 					t.Errorf("with scripts a time is not in the browser's zone: %s", text)
 				}
-				b.checkConsole()
+				tab.checkConsole()
 			}
 		})
 	}

@@ -85,11 +85,11 @@ func (b *Bitstamp) Examine(ctx context.Context, a Account) (Scope, error) {
 	var s Scope
 	for _, probe := range bitstampProbes {
 		_, err := b.private(ctx, a, probe.path, probe.form, b.now())
-		refused, ok := errors.AsType[*Refused](err)
+		refusal, ok := errors.AsType[*Refused](err)
 		switch {
-		case ok && bitstampDenied(refused):
+		case ok && bitstampDenied(refusal):
 			s.Missing = append(s.Missing, probe.path)
-		case ok && (refused.Kind == KindKey || refused.Kind == KindNonce || refused.Kind == KindBusy || refused.Kind == KindMaintenance):
+		case ok && (refusal.Kind == KindKey || refusal.Kind == KindNonce || refusal.Kind == KindBusy || refusal.Kind == KindMaintenance):
 			return s, err
 		case err != nil && !ok && !errors.Is(err, ErrAbsent):
 			return s, err
@@ -97,10 +97,10 @@ func (b *Bitstamp) Examine(ctx context.Context, a Account) (Scope, error) {
 	}
 	for _, path := range bitstampWithdraws {
 		_, err := b.private(ctx, a, path, nil, b.now())
-		refused, ok := errors.AsType[*Refused](err)
+		refusal, ok := errors.AsType[*Refused](err)
 		switch {
-		case ok && (bitstampDenied(refused) || strings.Contains(refused.Message, "with sub account API keys is not supported")):
-		case ok && (refused.Kind == KindNonce || refused.Kind == KindBusy || refused.Kind == KindMaintenance):
+		case ok && (bitstampDenied(refusal) || strings.Contains(refusal.Message, "with sub account API keys is not supported")):
+		case ok && (refusal.Kind == KindNonce || refusal.Kind == KindBusy || refusal.Kind == KindMaintenance):
 			return s, err
 		case errors.Is(err, ErrUnreachable):
 			return s, err
@@ -135,16 +135,16 @@ func (b *Bitstamp) Market(ctx context.Context, coin string) (Market, error) {
 		Tick            json.Number `json:"tick_size"`
 		Trading         string
 	}
-	var all []market
-	if err := decode(answer, &all); err != nil {
+	var markets []market
+	if err := decode(answer, &markets); err != nil {
 		return Market{}, err
 	}
-	i := slices.IndexFunc(all, func(m market) bool { return m.Symbol == symbol })
-	if i < 0 || all[i].BaseDecimals == nil || all[i].CounterDecimals == nil || *all[i].BaseDecimals < 0 || *all[i].BaseDecimals > 18 ||
-		*all[i].CounterDecimals < 0 || *all[i].CounterDecimals > 18 {
+	i := slices.IndexFunc(markets, func(m market) bool { return m.Symbol == symbol })
+	if i < 0 || markets[i].BaseDecimals == nil || markets[i].CounterDecimals == nil || *markets[i].BaseDecimals < 0 || *markets[i].BaseDecimals > 18 ||
+		*markets[i].CounterDecimals < 0 || *markets[i].CounterDecimals > 18 {
 		return Market{}, fmt.Errorf("%w about %s", ErrUnreachable, symbol)
 	}
-	found := all[i]
+	found := markets[i]
 	m := Market{Open: found.Trading == "Enabled", Lot: *found.BaseDecimals, MinAmount: money.Zero(Coin(coin))}
 	if found.Tick == "" {
 		found.Tick = json.Number(money.FromCents(1, money.Currency{Decimals: *found.CounterDecimals}).String())
@@ -273,13 +273,13 @@ func (o Order) ofBitstamp(answer []byte) (Outcome, error) {
 		for _, f := range []struct {
 			name     string
 			currency money.Currency
-			into     *money.Amount
+			target   *money.Amount
 		}{{strings.ToLower(o.Coin), o.Amount.Currency(), &out.Sold}, {"eur", Euro, &out.Euro}, {"fee", Euro, &out.Fee}} {
 			part, err := figure(f.name+" of a transaction", json.Number(strings.Trim(string(t[f.name]), `"`)), f.currency)
 			if err != nil {
 				return out, err
 			}
-			*f.into = f.into.Add(part)
+			*f.target = f.target.Add(part)
 		}
 	}
 	if found.Type == "0" || found.OrderID != "" && found.OrderID != o.ID {

@@ -119,8 +119,8 @@ func withoutURL(err error) error {
 
 // decode decodes an answer. It returns ErrUnreachable if the answer is not JSON of the expected
 // form.
-func decode(body []byte, into any) error {
-	if err := json.Unmarshal(body, into); err != nil {
+func decode(body []byte, target any) error {
+	if err := json.Unmarshal(body, target); err != nil {
 		return fmt.Errorf("%w that can be read: %.80q", ErrUnreachable, body)
 	}
 	return nil
@@ -160,12 +160,12 @@ func (o Order) check(out Outcome) error {
 	if out.Sold.Cmp(o.Amount) > 0 {
 		return fmt.Errorf("%w: it sold %s of an order for %s", ErrContradiction, out.Sold, o.Amount)
 	}
-	least := new(big.Rat).Mul(out.Sold.Rat(), o.Limit.Rat())
+	minimum := new(big.Rat).Mul(out.Sold.Rat(), o.Limit.Rat())
 	// Each trade is rounded; a difference of more than a cent is not caused by rounding.
-	if new(big.Rat).Add(out.Euro.Rat(), big.NewRat(1, 100)).Cmp(least) < 0 {
+	if new(big.Rat).Add(out.Euro.Rat(), big.NewRat(1, 100)).Cmp(minimum) < 0 {
 		return fmt.Errorf("%w: it sold %s for %s EUR, below the limit of %s", ErrContradiction, out.Sold, out.Euro, o.Limit)
 	}
-	if most := new(big.Rat).Mul(least, big.NewRat(maxGain, 1)); out.Euro.Rat().Cmp(most.Add(most, big.NewRat(1, 100))) > 0 {
+	if maximum := new(big.Rat).Mul(minimum, big.NewRat(maxGain, 1)); out.Euro.Rat().Cmp(maximum.Add(maximum, big.NewRat(1, 100))) > 0 {
 		return fmt.Errorf("%w: it sold %s for %s EUR, with a limit of %s", ErrContradiction, out.Sold, out.Euro, o.Limit)
 	}
 	if out.Fee.Cmp(out.Euro) > 0 {

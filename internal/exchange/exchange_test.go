@@ -107,8 +107,8 @@ func TestPlace_never_reports_a_refusal_of_an_order_that_may_be_accepted(t *testi
 				l.Next(l.calls["place"], test.fault)
 				o := l.order("0.01", "86000")
 				ref, err := l.exchange.Place(t.Context(), l.account, o)
-				if refused, ok := errors.AsType[*exchange.Refused](err); err == nil || ok {
-					t.Fatalf("got %q, error %v (%v), want an error other than a refusal", ref, err, refused)
+				if refusal, ok := errors.AsType[*exchange.Refused](err); err == nil || ok {
+					t.Fatalf("got %q, error %v (%v), want an error other than a refusal", ref, err, refusal)
 				}
 				out, err := l.exchange.Find(t.Context(), l.account, o, "")
 				if test.taken && (err != nil || out.Sold.String() != "0.01") || !test.taken && !errors.Is(err, exchange.ErrAbsent) {
@@ -130,7 +130,7 @@ func TestPlace_reports_a_refusal(t *testing.T) {
 	} {
 		l.Next("AddOrder", exchangetest.Respond(200, `{"error":["`+words+`"]}`))
 		_, err := l.exchange.Place(t.Context(), l.account, l.order("0.01", "86000"))
-		if refused, ok := errors.AsType[*exchange.Refused](err); !ok || refused.Kind != kind || refused.Message != words {
+		if refusal, ok := errors.AsType[*exchange.Refused](err); !ok || refusal.Kind != kind || refusal.Message != words {
 			t.Errorf("%s: got error %v, want refused as %s", words, err, kind)
 		}
 	}
@@ -149,13 +149,13 @@ func TestPlace_reports_a_refusal(t *testing.T) {
 	} {
 		b.Next("sell/btceur", exchangetest.Respond(http.StatusBadRequest, answer))
 		_, err := b.exchange.Place(t.Context(), b.account, b.order("0.01", "86000"))
-		if refused, ok := errors.AsType[*exchange.Refused](err); !ok || refused.Kind != kind {
+		if refusal, ok := errors.AsType[*exchange.Refused](err); !ok || refusal.Kind != kind {
 			t.Errorf("%s: got error %v, want refused as %s", answer, err, kind)
 		}
 	}
 	b.Next("sell/btceur", exchangetest.Status(http.StatusTooManyRequests))
 	_, err := b.exchange.Place(t.Context(), b.account, b.order("0.01", "86000"))
-	if refused, ok := errors.AsType[*exchange.Refused](err); !ok || refused.Kind != exchange.KindBusy {
+	if refusal, ok := errors.AsType[*exchange.Refused](err); !ok || refusal.Kind != exchange.KindBusy {
 		t.Errorf("429: got error %v", err)
 	}
 }
@@ -276,7 +276,7 @@ func TestCalls_with_wrong_credentials_are_refused(t *testing.T) {
 			change(&a)
 			_, _ = l.exchange.Balance(t.Context(), a, "BTC")
 			_, err := l.exchange.Balance(t.Context(), a, "BTC")
-			if refused, ok := errors.AsType[*exchange.Refused](err); !ok || refused.Kind != exchange.KindKey && refused.Kind != exchange.KindNonce {
+			if refusal, ok := errors.AsType[*exchange.Refused](err); !ok || refusal.Kind != exchange.KindKey && refusal.Kind != exchange.KindNonce {
 				t.Errorf("%s: got error %v, want it refused", name, err)
 			}
 			if strings.Contains(fmt.Sprint(err), a.Secret) {

@@ -103,11 +103,11 @@ func (k *Kraken) pair(ctx context.Context, coin string) (name string, m krakenMa
 	if !known {
 		return "", m, fmt.Errorf("%w for %s", ErrNoMarket, coin)
 	}
-	var all map[string]krakenMarket
-	if err := k.public(ctx, "AssetPairs", url.Values{"pair": {name}}, &all); err != nil {
+	var markets map[string]krakenMarket
+	if err := k.public(ctx, "AssetPairs", url.Values{"pair": {name}}, &markets); err != nil {
 		return name, m, err
 	}
-	m, found := all[name]
+	m, found := markets[name]
 	if !found || m.LotDecimals == nil || m.PairDecimals == nil || *m.LotDecimals < 0 || *m.LotDecimals > 18 || *m.PairDecimals < 0 || *m.PairDecimals > 18 {
 		return name, m, fmt.Errorf("%w about %s", ErrUnreachable, name)
 	}
@@ -171,14 +171,14 @@ func (k *Kraken) Balance(ctx context.Context, a Account, coin string) (Balance, 
 		entry := all[name]
 		total, held := money.Zero(Coin(coin)), money.Zero(Coin(coin))
 		for _, f := range []struct {
-			what string
-			text json.Number
-			into *money.Amount
+			what   string
+			text   json.Number
+			target *money.Amount
 		}{{"balance", entry.Balance, &total}, {"hold_trade", entry.Hold, &held}} {
 			if f.text == "" {
 				continue
 			}
-			if *f.into, err = figure(f.what, f.text, Coin(coin)); err != nil {
+			if *f.target, err = figure(f.what, f.text, Coin(coin)); err != nil {
 				return Balance{}, err
 			}
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // public makes a call without an account.
-func (k *Kraken) public(ctx context.Context, call string, query url.Values, into any) error {
+func (k *Kraken) public(ctx context.Context, call string, query url.Values, target any) error {
 	path := "/0/public/" + call
 	if len(query) > 0 {
 		path += "?" + query.Encode()
@@ -25,13 +25,13 @@ func (k *Kraken) public(ctx context.Context, call string, query url.Values, into
 	if err != nil {
 		return err
 	}
-	return krakenResult(answer, into)
+	return krakenResult(answer, target)
 }
 
 // private makes a call of an account. API-Sign is the HMAC-SHA512, with the decoded secret as key,
 // of the path and the SHA-256 of nonce and form. See
 // https://docs.kraken.com/exchange/guides/rest/authentication
-func (k *Kraken) private(ctx context.Context, a Account, call string, form url.Values, into any) error {
+func (k *Kraken) private(ctx context.Context, a Account, call string, form url.Values, target any) error {
 	secret, err := base64.StdEncoding.DecodeString(a.Secret)
 	if err != nil {
 		return &Refused{KindKey, "the secret is not Base64"}
@@ -46,7 +46,7 @@ func (k *Kraken) private(ctx context.Context, a Account, call string, form url.V
 	if err != nil {
 		return err
 	}
-	return krakenResult(answer, into)
+	return krakenResult(answer, target)
 }
 
 func krakenSign(secret []byte, path, nonce, form string) string {
@@ -59,7 +59,7 @@ func krakenSign(secret []byte, path, nonce, form string) string {
 
 // krakenResult decodes an answer: errors, or a result. Kraken always answers with status 200; other
 // statuses come from a proxy.
-func krakenResult(r reply, into any) error {
+func krakenResult(r reply, target any) error {
 	if r.status != http.StatusOK {
 		return fmt.Errorf("%w but status %d", ErrUnreachable, r.status)
 	}
@@ -79,7 +79,7 @@ func krakenResult(r reply, into any) error {
 	if len(answer.Result) == 0 || string(answer.Result) == "null" {
 		return fmt.Errorf("%w: neither an error nor a result", ErrUnreachable)
 	}
-	return decode(answer.Result, into)
+	return decode(answer.Result, target)
 }
 
 // krakenErrors are the beginnings of the errors that mean that Kraken did nothing. See

@@ -13,10 +13,10 @@ import (
 // 95 % of its share of the price. A newer quote without a price for the coin does not change the coin's price.
 func TestQuote_without_the_coin_does_not_price_it(t *testing.T) {
 	t.Parallel()
-	inv := newInvoice(t, until.Add(-time.Minute))
+	inv := newInvoice(t, quoteEnd.Add(-time.Minute))
 	inv.Terms.AllowPaidExpired = true
-	scan(inv, until.Add(time.Minute))
-	q := quote(t, 2, until.Add(time.Hour), "100", "80000")
+	scan(inv, quoteEnd.Add(time.Minute))
+	q := quote(t, 2, quoteEnd.Add(time.Hour), "100", "80000")
 	q.Prices = q.Prices[1:] // bitcoin had no rate, so only EURC is priced
 	inv.Quotes = append(inv.Quotes, q)
 	market := fiat("50") // the price of bitcoin fell by half
@@ -43,7 +43,7 @@ func TestAccept_ignores_old_dust_and_old_transfers_of_other_assets(t *testing.T)
 			return transfer
 		}(),
 	} {
-		inv := newInvoice(t, until.Add(-time.Minute))
+		inv := newInvoice(t, quoteEnd.Add(-time.Minute))
 		observe(inv, 105, tr)
 		if got := invoice.Acceptable(inv); len(got) != 0 {
 			t.Errorf("%s: accept would take %v", name, got)

@@ -165,12 +165,12 @@ func (c *conflicts) replaced(t Transfer) bool {
 
 // competitors returns each other transaction that spends an outpoint of tx.
 func (c *conflicts) competitors(tx *transaction) []*transaction {
-	return tx.others(func(outpoint string) []*transaction { return c.byOutpoint[outpoint] })
+	return tx.competing(func(outpoint string) []*transaction { return c.byOutpoint[outpoint] })
 }
 
 // replacements returns each other transaction that counts and spends an outpoint of tx.
 func (c *conflicts) replacements(tx *transaction) []*transaction {
-	return tx.others(func(outpoint string) []*transaction {
+	return tx.competing(func(outpoint string) []*transaction {
 		if winner := c.winners[outpoint]; winner != nil {
 			return []*transaction{winner}
 		}
@@ -178,9 +178,9 @@ func (c *conflicts) replacements(tx *transaction) []*transaction {
 	})
 }
 
-// others returns the transactions that spending returns for the outpoints of tx, each once and
+// competing returns the transactions that spending returns for the outpoints of tx, each once and
 // without tx.
-func (t *transaction) others(spending func(outpoint string) []*transaction) []*transaction {
+func (t *transaction) competing(spending func(outpoint string) []*transaction) []*transaction {
 	var list []*transaction
 	found := map[*transaction]bool{t: true}
 	for _, o := range t.spends {

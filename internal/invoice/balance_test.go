@@ -125,16 +125,16 @@ func TestBalances(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inv := newInvoiceWithEther(t, until.Add(time.Second))
+			inv := newInvoiceWithEther(t, quoteEnd.Add(time.Second))
 			onBase(inv, 1000, test.transfers...)
 			if diff := cmp.Diff(test.want, outcomeOf(inv)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			again := newInvoiceWithEther(t, until.Add(time.Second)) // in another order, and twice
+			reordered := newInvoiceWithEther(t, quoteEnd.Add(time.Second)) // in another order, and twice
 			for _, i := range rand.Perm(len(test.transfers)) {
-				onBase(again, 1000, append(slices.Clone(test.transfers[i:]), test.transfers[:i]...)...)
+				onBase(reordered, 1000, append(slices.Clone(test.transfers[i:]), test.transfers[:i]...)...)
 			}
-			if diff := cmp.Diff(outcomeOf(inv), outcomeOf(again)); diff != "" {
+			if diff := cmp.Diff(outcomeOf(inv), outcomeOf(reordered)); diff != "" {
 				t.Errorf("in another order (-want +got):\n%s", diff)
 			}
 		})
@@ -163,7 +163,7 @@ func TestBalances_of_an_asset_that_is_not_offered_are_wrong_assets_or_gas(t *tes
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inv := newInvoice(t, until.Add(time.Second))
+			inv := newInvoice(t, quoteEnd.Add(time.Second))
 			inv.Terms.Rules.Gas = test.gas
 			onBase(inv, 1000, test.transfers...)
 			if diff := cmp.Diff(test.want, outcomeOf(inv)); diff != "" {
@@ -194,7 +194,7 @@ func TestBalances_that_rise_again_in_other_steps(t *testing.T) {
 // An accepted transfer pays the invoice, and gas that arrives after it raises no exception.
 func TestBalances_that_the_merchant_accepts(t *testing.T) {
 	t.Parallel()
-	inv := newInvoiceWithEther(t, until.Add(time.Hour))
+	inv := newInvoiceWithEther(t, quoteEnd.Add(time.Hour))
 	paid := rise("0", "0.04", 101, time.Minute)
 	paid.Unsure = true
 	onBase(inv, 1000, paid)

@@ -16,10 +16,10 @@ import (
 // arrives adds a transfer of an asset to a network, in a new block. The transfer pays an invoice.
 func (r *reachable) arrives(n *evm, inv *invoice.Invoice, id string, asset chain.Asset, amount string) {
 	r.t.Helper()
-	n.above++
+	n.blocksAbove++
 	n.transfers = append(n.transfers, chain.Transfer{
 		ID: id + ":0", Tx: id, Asset: asset.Code, Script: inv.Methods[0].Destination.Script, Amount: money.MustParse(amount, asset.Currency),
-		Block: &chain.Block{Height: 100 + n.above, Hash: fmt.Sprintf("0x%d", 100+n.above), Time: r.clock.Now()},
+		Block: &chain.Block{Height: 100 + n.blocksAbove, Hash: fmt.Sprintf("0x%d", 100+n.blocksAbove), Time: r.clock.Now()},
 	})
 	r.reach(n)
 }

@@ -18,9 +18,9 @@ import (
 // Each of the tests below reproduces a known fault of other payment programs. Cnn is its number in
 // internal/CASES.md.
 
-// sends puts a transaction with the given outputs in BTC to an invoice's destination into the
+// send puts a transaction with the given outputs in BTC to an invoice's destination into the
 // mempool; an amount "" is an output to an unrelated address.
-func (s *shop) sends(spends []string, to *invoice.Invoice, amounts ...string) (tx string) {
+func (s *shop) send(spends []string, to *invoice.Invoice, amounts ...string) (tx string) {
 	s.t.Helper()
 	m, _ := to.Method(simnet.ID, "BTC")
 	out := simnet.Tx{Spends: spends}
@@ -67,7 +67,7 @@ func TestUnpaid_invoices_beyond_the_first_page_are_found(t *testing.T) {
 	}
 	inv := s.create("40", "BTC")
 	s.clock.Pass(time.Minute)
-	s.mine(s.pays(inv, "BTC", "0.0005"))
+	s.mine(s.pay(inv, "BTC", "0.0005"))
 	s.wantStatus(inv, invoice.Paid)
 	s.clock.Pass(time.Hour)
 	s.step()
@@ -99,16 +99,16 @@ func TestOld_payment_to_a_reused_key_pays_nothing(t *testing.T) {
 			t.Parallel()
 			s := openShop(t, table) // a new installation, which has no history of the key
 			asset := s.net.Assets()[0]
-			used, err := s.net.NewDestination(chain.Request{Asset: asset, Key: s.wallets[0].Key, Index: 0})
+			destination, err := s.net.NewDestination(chain.Request{Asset: asset, Key: s.wallets[0].Key, Index: 0})
 			s.must(err)
-			old, err := s.net.Pay(t.Context(), asset, used.Script, money.MustParse("0.0005", money.BTC))
+			old, err := s.net.Pay(t.Context(), asset, destination.Script, money.MustParse("0.0005", money.BTC))
 			s.must(err)
 			tt.before(s, old)
 			s.clock.Pass(time.Second)
 			s.step()
 			inv := s.create("40", "BTC")
-			if inv.Methods[0].Destination != used {
-				t.Fatalf("the invoice's destination is %v, want the used one, %v", inv.Methods[0].Destination, used)
+			if inv.Methods[0].Destination != destination {
+				t.Fatalf("the invoice's destination is %v, want the used one, %v", inv.Methods[0].Destination, destination)
 			}
 			var raised []invoice.Exception
 			events := []string{"1 invoice.created created"}
@@ -120,7 +120,7 @@ func TestOld_payment_to_a_reused_key_pays_nothing(t *testing.T) {
 			s.mine(old)
 			s.wantStatus(inv, invoice.Created, raised...)
 			s.wantEvents(inv, events...)
-			s.mine(s.pays(inv, "BTC", "0.0005"))
+			s.mine(s.pay(inv, "BTC", "0.0005"))
 			s.wantStatus(inv, invoice.Paid, raised...)
 		})
 	}
@@ -132,7 +132,7 @@ func TestTwo_outputs_of_one_transaction_add_up(t *testing.T) {
 	s := openShop(t, table)
 	inv := s.create("240", "BTC") // 0.003 BTC
 	s.clock.Pass(time.Minute)
-	tx := s.sends(nil, inv, "0.001", "", "0.002")
+	tx := s.send(nil, inv, "0.001", "", "0.002")
 	s.wantStatus(inv, invoice.Pending)
 	s.mine(tx)
 	paid := s.wantStatus(inv, invoice.Paid)
@@ -152,17 +152,17 @@ func TestRest_decreases_with_each_part(t *testing.T) {
 	s := openShop(t, table)
 	inv := s.create("80", "BTC") // 0.001 BTC
 	s.clock.Pass(time.Minute)
-	s.mine(s.pays(inv, "BTC", "0.0004"))
+	s.mine(s.pay(inv, "BTC", "0.0004"))
 	part := s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
 	if got := part.Rest(part.Methods[0]).String(); got != "0.0006" {
 		t.Errorf("the rest is %s, want 0.0006", got)
 	}
-	s.mine(s.pays(inv, "BTC", "0.0006"))
+	s.mine(s.pay(inv, "BTC", "0.0006"))
 	paid := s.wantStatus(inv, invoice.Paid)
 	if got := paid.Rest(paid.Methods[0]); !got.IsZero() {
 		t.Errorf("after all was paid the rest is %s", got)
 	}
-	s.mine(s.pays(inv, "BTC", "0.0001"))
+	s.mine(s.pay(inv, "BTC", "0.0001"))
 	over := s.wantStatus(inv, invoice.Paid, invoice.Overpaid)
 	if got := over.State.Overpaid.String(); got != "8" {
 		t.Errorf("overpaid by %s, want 8", got)
@@ -176,7 +176,7 @@ func TestSeen_before_expiry_and_confirmed_after(t *testing.T) {
 		s := openShop(t, table)
 		inv := s.create("40", "BTC")
 		s.clock.Pass(after)
-		return s, inv, s.pays(inv, "BTC", "0.0005")
+		return s, inv, s.pay(inv, "BTC", "0.0005")
 	}
 	t.Run("payment_just_before_expiry_counts", func(t *testing.T) {
 		t.Parallel()
@@ -233,9 +233,9 @@ func TestDouble_spend_takes_the_money_back(t *testing.T) {
 	s := openShop(t, table)
 	inv := s.create("40", "BTC")
 	s.clock.Pass(time.Minute)
-	s.sends([]string{"coin:0"}, inv, "0.0005")
+	s.send([]string{"coin:0"}, inv, "0.0005")
 	s.wantStatus(inv, invoice.Pending)
-	s.mine(s.sends([]string{"coin:0"}, inv, "")) // no scan happened while it was unconfirmed
+	s.mine(s.send([]string{"coin:0"}, inv, "")) // no scan happened while it was unconfirmed
 	got := s.wantStatus(inv, invoice.Created, invoice.WasReplaced)
 	if !got.State.Paid.IsZero() || got.Payments()[0].State != invoice.PaymentReplaced {
 		t.Errorf("%s is paid and the payment is %s, want 0 and replaced", got.State.Paid, got.Payments()[0].State)
@@ -252,10 +252,10 @@ func TestFee_bump_is_counted_once(t *testing.T) {
 	s := openShop(t, table)
 	inv := s.create("160", "BTC") // 0.002 BTC
 	s.clock.Pass(time.Minute)
-	first := s.sends([]string{"coin:0"}, inv, "0.0015")
+	first := s.send([]string{"coin:0"}, inv, "0.0015")
 	s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
 	s.mine() // a block without the payment
-	bump := s.sends([]string{"coin:0"}, inv, "", "0.0015")
+	bump := s.send([]string{"coin:0"}, inv, "", "0.0015")
 	s.mine(bump)
 	got := s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
 	if got.State.Paid.String() != "120" || got.State.Due.String() != "40" {
@@ -298,13 +298,13 @@ func TestSpending_the_received_coin_causes_no_events(t *testing.T) {
 	s := openShop(t, table)
 	inv := s.create("40", "BTC")
 	s.clock.Pass(time.Minute)
-	tx := s.pays(inv, "BTC", "0.0005")
+	tx := s.pay(inv, "BTC", "0.0005")
 	s.mine(tx)
 	paid := s.wantStatus(inv, invoice.Paid)
 	eventsBefore := len(s.events())
 	s.clock.Pass(7 * 24 * time.Hour)
 	s.step()
-	spent := s.sends([]string{tx + ":0"}, inv, "")
+	spent := s.send([]string{tx + ":0"}, inv, "")
 	s.step()
 	s.mine(spent)
 	s.step()
@@ -318,15 +318,15 @@ func TestSpending_the_received_coin_causes_no_events(t *testing.T) {
 func TestBlocks_that_were_missed_are_found_once(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
-	first, second, late := s.create("40", "BTC"), s.create("40", "BTC"), s.create("40", "BTC")
+	first, second, third := s.create("40", "BTC"), s.create("40", "BTC"), s.create("40", "BTC")
 	s.clock.Pass(time.Minute)
 	s.step()
-	s.mine(s.pays(first, "BTC", "0.0005"))
+	s.mine(s.pay(first, "BTC", "0.0005"))
 	s.mine()
-	s.mine(s.pays(second, "BTC", "0.0005"))
+	s.mine(s.pay(second, "BTC", "0.0005"))
 	s.mine()
 	s.clock.Pass(20 * time.Minute)
-	s.mine(s.pays(late, "BTC", "0.0005"))
+	s.mine(s.pay(third, "BTC", "0.0005"))
 	s.mine()
 	crashed := errors.New("killed")
 	for _, behind := range []bool{true, false} { // below the tip, and at the tip
@@ -338,7 +338,7 @@ func TestBlocks_that_were_missed_are_found_once(t *testing.T) {
 	s.wantStatus(first, invoice.Paid)
 	s.wantStatus(second, invoice.Paid)
 	s.clock.Pass(time.Minute) // the longest interval between two checks of an overdue invoice
-	s.wantStatus(late, invoice.Expired, invoice.Late)
+	s.wantStatus(third, invoice.Expired, invoice.Late)
 	for range 2 {
 		s.step()
 	}
@@ -366,15 +366,15 @@ func TestDust_causes_no_events(t *testing.T) {
 			s.clock.Pass(time.Minute)
 			switch state {
 			case invoice.Paid:
-				s.mine(s.pays(inv, "BTC", "0.0005"))
+				s.mine(s.pay(inv, "BTC", "0.0005"))
 			case invoice.Expired:
 				s.clock.Pass(time.Hour)
 			}
 			before := s.wantStatus(inv, state)
 			eventsBefore := len(s.events())
-			const many = 10
-			for range many {
-				dust := s.sends(nil, inv, "0", "0.00000001", "0.00000545")
+			const count = 10
+			for range count {
+				dust := s.send(nil, inv, "0", "0.00000001", "0.00000545")
 				s.step()
 				s.mine(dust)
 				s.step()
@@ -383,19 +383,19 @@ func TestDust_causes_no_events(t *testing.T) {
 			if after.Version != before.Version || after.State.Status != state || after.State.Due.Cmp(before.State.Due) != 0 {
 				t.Errorf("after dust: version %d and %s due, want %d and %s", after.Version, after.State.Due, before.Version, before.State.Due)
 			}
-			if got := len(after.Transfers) - len(before.Transfers); got != 2*many {
-				t.Errorf("%d outputs are recorded, want the %d that are not empty", got, 2*many)
+			if got := len(after.Transfers) - len(before.Transfers); got != 2*count {
+				t.Errorf("%d outputs are recorded, want the %d that are not empty", got, 2*count)
 			}
-			for range many {
-				small := s.sends(nil, inv, "0.00000546")
+			for range count {
+				small := s.send(nil, inv, "0.00000546")
 				s.step()
 				s.mine(small)
 				s.step()
 			}
 			// At most two events per payment, seen and confirmed, and two for pending, late or
 			// overpaid.
-			if got := len(s.events()) - eventsBefore; got < many || got > 2*many+2 {
-				t.Errorf("%d events of %d small payments", got, many)
+			if got := len(s.events()) - eventsBefore; got < count || got > 2*count+2 {
+				t.Errorf("%d events of %d small payments", got, count)
 			}
 			// 10 × 546 sat are 4.36 of the 40 euro, at 80,000 euro for one bitcoin.
 			if got := s.reload(inv).State.Due.String(); state == invoice.Created && got != "35.64" {

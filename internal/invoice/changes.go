@@ -69,18 +69,18 @@ func (s *subscriptions) add(id string, changed func(version int64)) (cancel func
 	if s.byID == nil {
 		s.byID = map[string]*subscription{}
 	}
-	of, ok := s.byID[id]
+	waiting, ok := s.byID[id]
 	if !ok {
-		of = &subscription{calls: map[*func(int64)]bool{}}
-		s.byID[id] = of
+		waiting = &subscription{calls: map[*func(int64)]bool{}}
+		s.byID[id] = waiting
 	}
-	of.version = 0 // a new subscriber knows no version
-	of.calls[&changed] = true
+	waiting.version = 0 // a new subscriber knows no version
+	waiting.calls[&changed] = true
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		delete(of.calls, &changed)
-		if len(of.calls) == 0 && s.byID[id] == of {
+		delete(waiting.calls, &changed)
+		if len(waiting.calls) == 0 && s.byID[id] == waiting {
 			delete(s.byID, id)
 		}
 	}
@@ -99,12 +99,12 @@ func (s *subscriptions) notify(id string, version int64) {
 func (s *subscriptions) toCall(id string, version int64) (calls []func(version int64)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	of, ok := s.byID[id]
-	if !ok || version != 0 && version <= of.version {
+	waiting, ok := s.byID[id]
+	if !ok || version != 0 && version <= waiting.version {
 		return nil
 	}
-	of.version = max(of.version, version)
-	for changed := range of.calls {
+	waiting.version = max(waiting.version, version)
+	for changed := range waiting.calls {
 		calls = append(calls, *changed)
 	}
 	return calls
@@ -163,7 +163,7 @@ type Follower struct {
 	changes   Changes
 	log       *slog.Logger
 	connected chan bool  // reports that announcements arrive, or that they do not arrive any more
-	mark      int64      // at the last reading of versions; 0 before the first
+	lastMark  int64      // at the last reading of versions; 0 before the first
 	behind    []chain.ID // networks that were behind at the last interval; nil before the first
 }
 
@@ -220,14 +220,14 @@ func (f *Follower) Step(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("follow changes: %w", err)
 	}
-	if mark != 0 && mark == f.mark {
+	if mark != 0 && mark == f.lastMark {
 		return nil
 	}
 	changes, err := f.changes.Versions(ctx, ids)
 	if err != nil {
 		return fmt.Errorf("follow changes: %w", err)
 	}
-	f.mark = mark
+	f.lastMark = mark
 	f.notify(changes)
 	return nil
 }
@@ -287,9 +287,9 @@ func (f *Follower) announce(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-f.service.outgoing.some:
+		case <-f.service.outgoing.ready:
 		}
-		if err := f.changes.Announce(ctx, f.service.outgoing.take()); err != nil && ctx.Err() == nil {
+		if err := f.changes.Announce(ctx, f.service.outgoing.takeChanges()); err != nil && ctx.Err() == nil {
 			f.log.Warn("changes not announced", "error", err)
 		}
 	}
@@ -314,7 +314,7 @@ func (s *Service) allBehind(ctx context.Context) ([]chain.ID, error) {
 // outgoing holds the changes of this process that are not announced yet. It is safe for concurrent
 // use.
 type outgoing struct {
-	some chan struct{} // receives a value when there are changes
+	ready chan struct{} // receives a value when there are changes
 
 	mu      sync.Mutex
 	running bool // a Follower takes the changes
@@ -322,7 +322,7 @@ type outgoing struct {
 }
 
 func newOutgoing() *outgoing {
-	return &outgoing{some: make(chan struct{}, 1), changes: map[string]int64{}}
+	return &outgoing{ready: make(chan struct{}, 1), changes: map[string]int64{}}
 }
 
 // start makes add keep changes until take is called.
@@ -341,14 +341,14 @@ func (o *outgoing) add(c Change) bool {
 	}
 	o.changes[c.ID] = max(o.changes[c.ID], c.Version)
 	select {
-	case o.some <- struct{}{}:
+	case o.ready <- struct{}{}:
 	default:
 	}
 	return true
 }
 
-// take returns the changes since the last call.
-func (o *outgoing) take() (changes []Change) {
+// takeChanges returns the changes since the last call.
+func (o *outgoing) takeChanges() (changes []Change) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for id, version := range o.changes {

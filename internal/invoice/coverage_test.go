@@ -39,7 +39,7 @@ func TestDelayed_ends(t *testing.T) {
 		s := openShop(t, table)
 		inv := s.create("40", "BTC")
 		s.clock.Pass(time.Minute)
-		s.mine(s.pays(inv, "BTC", "0.0005")) // no scan
+		s.mine(s.pay(inv, "BTC", "0.0005")) // no scan
 		s.clock.Pass(3 * time.Hour)
 		_, err := s.service.Expire(t.Context(), 10)
 		s.must(err)
@@ -94,7 +94,7 @@ func TestExpiry_waits_for_the_tip(t *testing.T) {
 	s := openShop(t, table)
 	inv := s.create("40", "BTC")
 	s.clock.Pass(time.Minute)
-	tx := s.pays(inv, "BTC", "0.0005")
+	tx := s.pay(inv, "BTC", "0.0005")
 	s.clock.Pass(30 * time.Minute)
 	s.behind = true
 	for range 3 {
@@ -114,7 +114,7 @@ func TestScan_below_the_tip_takes_nothing_back(t *testing.T) {
 	s := openShop(t, table)
 	inv := s.create("40", "BTC")
 	s.clock.Pass(time.Minute)
-	s.pays(inv, "BTC", "0.0005")
+	s.pay(inv, "BTC", "0.0005")
 	before := s.wantStatus(inv, invoice.Pending)
 	s.behind = true
 	s.clock.Pass(time.Minute)
@@ -135,7 +135,7 @@ func TestUnwatched_time_is_a_gap(t *testing.T) {
 		Rates: func() invoice.Rates { return fixed }, Now: s.clock.Now, NewID: s.newID, Log: slog.New(slog.DiscardHandler),
 		Encode: func(*invoice.Invoice, invoice.Event) []byte { return nil },
 	})
-	inv := s.made(unwatched, "40")
+	inv := s.createWith(unwatched, "40")
 	s.clock.Pass(16 * time.Minute)
 	_, err = unwatched.Expire(t.Context(), 10)
 	s.must(err)

@@ -136,8 +136,8 @@ func (s *Service) build(id string, now time.Time, r CreateRequest, priced []pric
 	inv.Quotes[0].Prices = make([]Price, 0, len(priced))
 	indexes := map[string]uint32{}
 	for _, o := range priced {
-		index, used := indexes[o.wallet.Counter]
-		if !used {
+		index, known := indexes[o.wallet.Counter]
+		if !known {
 			var err error
 			if index, err = next(o.wallet.Counter); err != nil {
 				return nil, err
@@ -157,7 +157,7 @@ func (s *Service) build(id string, now time.Time, r CreateRequest, priced []pric
 	inv.OtherNetworks = s.otherNetworks(r, priced, indexes)
 	inv.Terms.Rules.Gas = s.gas(r.Mode)
 	if s.tolerance.Percent > 0 || !s.tolerance.Euro.IsZero() {
-		inv.Terms.Rules.Tolerance = s.tolerance.of(r.Terms.Price, priced[0].price)
+		inv.Terms.Rules.Tolerance = s.tolerance.amountOf(r.Terms.Price, priced[0].price)
 	}
 	s.coverAll(inv, progress)
 	inv.State = inv.Evaluate()
@@ -175,8 +175,8 @@ func (s *Service) otherNetworks(r CreateRequest, priced []pricedMethod, indexes 
 			continue
 		}
 		for _, w := range r.Wallets {
-			index, used := indexes[w.Counter]
-			if !used || w.Asset != assets[0].Wallet {
+			index, known := indexes[w.Counter]
+			if !known || w.Asset != assets[0].Wallet {
 				continue
 			}
 			destination, err := network.NewDestination(chain.Request{Asset: assets[0], Key: w.Key, Index: index})
@@ -205,12 +205,12 @@ func (s *Service) gas(mode Mode) map[chain.ID]money.Amount {
 // amount. They are in the order of the request. If the request names no methods, they are in the order of
 // the merchant's choice or, without one, of chain.ComparePreference.
 func (s *Service) pricedMethods(r CreateRequest, due money.Amount, rates Rates, progress map[chain.ID]Progress) ([]pricedMethod, error) {
-	wanted := r.PaymentMethods
-	if len(wanted) == 0 {
-		wanted = slices.DeleteFunc(slices.Clone(r.Choice), func(code string) bool { return !s.HasMethod(r.Mode, code) })
+	codes := r.PaymentMethods
+	if len(codes) == 0 {
+		codes = slices.DeleteFunc(slices.Clone(r.Choice), func(code string) bool { return !s.HasMethod(r.Mode, code) })
 	}
 	var found []pricedMethod
-	var wallets, watched, selected, reached, short, rated bool
+	var wallets, watched, selected, reached, tooSmall, rated bool
 	var smallest *big.Rat
 	for _, network := range s.networks[r.Mode] {
 		_, scanned := network.(chain.Scanner)
@@ -229,7 +229,7 @@ func (s *Service) pricedMethods(r CreateRequest, due money.Amount, rates Rates, 
 			if asset.Doubted {
 				continue
 			}
-			if len(wanted) > 0 && !slices.Contains(wanted, asset.Code) {
+			if len(codes) > 0 && !slices.Contains(codes, asset.Code) {
 				continue
 			}
 			selected = true
@@ -240,16 +240,16 @@ func (s *Service) pricedMethods(r CreateRequest, due money.Amount, rates Rates, 
 			if asset.Volatile && r.ExpiresIn > maxVolatileQuote {
 				continue
 			}
-			short = true
+			tooSmall = true
 			price, err := priceOf(asset, due, rates)
 			if err != nil {
 				continue
 			}
 			rated = true
 			if !carries(asset, price.Expected) {
-				least := price.Rate(due.Currency()).Value(asset.Dust)
-				if smallest == nil || least.Cmp(smallest) < 0 {
-					smallest = least
+				minimum := price.Rate(due.Currency()).Value(asset.Dust)
+				if smallest == nil || minimum.Cmp(smallest) < 0 {
+					smallest = minimum
 				}
 				continue
 			}
@@ -257,10 +257,10 @@ func (s *Service) pricedMethods(r CreateRequest, due money.Amount, rates Rates, 
 		}
 	}
 	slices.SortStableFunc(found, func(a, b pricedMethod) int {
-		if len(wanted) == 0 {
+		if len(codes) == 0 {
 			return chain.ComparePreference(a.asset, b.asset)
 		}
-		return cmp.Compare(slices.Index(wanted, a.asset.Code), slices.Index(wanted, b.asset.Code))
+		return cmp.Compare(slices.Index(codes, a.asset.Code), slices.Index(codes, b.asset.Code))
 	})
 	switch {
 	case len(found) > 0:
@@ -273,7 +273,7 @@ func (s *Service) pricedMethods(r CreateRequest, due money.Amount, rates Rates, 
 		return nil, ErrNoMethod
 	case !reached:
 		return nil, ErrUnreached
-	case !short:
+	case !tooSmall:
 		return nil, ErrTooLong
 	case !rated:
 		return nil, &NoRateError{Fiat: due.Currency()}

@@ -58,9 +58,9 @@ func TestDepth_is_computed_over_the_whole_snapshot(t *testing.T) {
 			for id, keys := range want {
 				inv, err := store.Invoice(t.Context(), id)
 				maker.must(err)
-				most := max(own[id], euros[keys[0]], euros[keys[1]])
-				if got, want := inv.Transfers[0].Required, plainDepth(most); got != want {
-					t.Fatalf("seed %d: %d confirmations are required for %d EUR that are not final, want %d", seed, got, most, want)
+				maximum := max(own[id], euros[keys[0]], euros[keys[1]])
+				if got, want := inv.Transfers[0].Required, plainDepth(maximum); got != want {
+					t.Fatalf("seed %d: %d confirmations are required for %d EUR that are not final, want %d", seed, got, maximum, want)
 				}
 			}
 		}
@@ -86,7 +86,7 @@ func TestDepth_is_not_raised_once_paid(t *testing.T) {
 	s := openShop(t, table)
 	first := s.create("400", "BTC")
 	s.clock.Pass(time.Minute)
-	s.mine(s.pays(first, "BTC", "0.005"))
+	s.mine(s.pay(first, "BTC", "0.005"))
 	paid := s.wantStatus(first, invoice.Paid)
 	tip, err := s.store.SimnetTip(t.Context())
 	s.must(err)

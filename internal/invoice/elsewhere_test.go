@@ -22,10 +22,10 @@ import (
 // evm is an EVM network that reports the transfers of a test.
 type evm struct {
 	*ethereum.Network
-	now       func() time.Time
-	transfers []chain.Transfer
-	doubted   string // code of a token whose contract is not the expected one
-	above     int64  // blocks above the first tip
+	now         func() time.Time
+	transfers   []chain.Transfer
+	doubted     string // code of a token whose contract is not the expected one
+	blocksAbove int64  // blocks above the first tip
 }
 
 func (e *evm) Assets() []chain.Asset {
@@ -37,7 +37,7 @@ func (e *evm) Assets() []chain.Asset {
 }
 
 func (e *evm) Scan(_ context.Context, _ chain.Cursor, watched chain.Watched) (chain.Snapshot, error) {
-	tip := chain.Block{Height: 100 + e.above, Hash: fmt.Sprintf("0x%d", 100+e.above), Time: e.now()}
+	tip := chain.Block{Height: 100 + e.blocksAbove, Hash: fmt.Sprintf("0x%d", 100+e.blocksAbove), Time: e.now()}
 	s := chain.Snapshot{Started: e.now(), From: chain.Cursor{Height: 1, Hash: "0x1"}, Tip: tip, Next: chain.Cursor{Height: 1, Hash: "0x1"}, Unconfirmed: chain.None}
 	for _, t := range e.transfers {
 		if watched.Destination(t.Script) {
@@ -65,15 +65,15 @@ func TestMoney_on_a_network_that_is_not_offered_is_a_wrong_asset(t *testing.T) {
 		NewID:  func() string { ids++; return fmt.Sprintf("%032d", ids) },
 		Encode: func(*invoice.Invoice, invoice.Event) []byte { return []byte("{}") },
 	})
-	must := func(err error) {
+	check := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	must(store.CreateMerchant(t.Context(), merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: noon}))
+	check(store.CreateMerchant(t.Context(), merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: noon}))
 	key, err := keys.Load("eth:xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt")
-	must(err)
+	check(err)
 	watchers := map[*evm]*watcher.Watcher{}
 	for _, e := range []*evm{mainnet, base} {
 		watchers[e] = watcher.New(watcher.Config{Network: e, Storage: store, Observer: service, Holder: "test", Every: time.Hour, Now: clock, Log: log})
@@ -81,14 +81,14 @@ func TestMoney_on_a_network_that_is_not_offered_is_a_wrong_asset(t *testing.T) {
 	scan := func(e *evm) {
 		t.Helper()
 		_, err := watchers[e].Step(t.Context())
-		must(err)
+		check(err)
 	}
 	inv, err := service.Create(t.Context(), invoice.CreateRequest{
 		MerchantID: "m", Mode: invoice.Live, ExpiresIn: 15 * time.Minute, PaymentMethods: []string{"EURC-BASE"},
 		Wallets: []invoice.Wallet{{Asset: "ETH", Key: key.String(), Counter: key.Fingerprint()}},
 		Terms:   invoice.Terms{Price: fiat("40"), Rules: invoice.DefaultRules(money.EUR)},
 	})
-	must(err)
+	check(err)
 	base.doubted = "EURC-BASE"
 	_, err = service.Create(t.Context(), invoice.CreateRequest{
 		MerchantID: "m", Mode: invoice.Live, ExpiresIn: 15 * time.Minute, PaymentMethods: []string{"EURC-BASE"},
@@ -107,7 +107,7 @@ func TestMoney_on_a_network_that_is_not_offered_is_a_wrong_asset(t *testing.T) {
 	scan(mainnet)
 	scan(base)
 	got, err := service.Invoice(t.Context(), inv.ID)
-	must(err)
+	check(err)
 	if got.State.Status != invoice.Created || !got.State.Has(invoice.WrongAsset) {
 		t.Errorf("the invoice is %s %v, want created and wrong_asset", got.State.Status, got.State.Exceptions)
 	}
@@ -118,12 +118,12 @@ func TestMoney_on_a_network_that_is_not_offered_is_a_wrong_asset(t *testing.T) {
 	now = now.Add(time.Hour)
 	scan(base)
 	_, err = service.Expire(t.Context(), 10)
-	must(err)
+	check(err)
 	got, err = service.Invoice(t.Context(), inv.ID)
-	must(err)
+	check(err)
 	if got.State.Status != invoice.Expired {
 		t.Errorf("the invoice is %s, want expired", got.State.Status)
 	}
 	err = store.OpenMethods(t.Context(), func(methods []invoice.Method) { t.Errorf("an open invoice has the methods %v", methods) })
-	must(err)
+	check(err)
 }

@@ -21,8 +21,8 @@ type Evaluation struct {
 
 // reportedPayments holds the payments that are reported, and the number of payments that are not.
 type reportedPayments struct {
-	list []Payment
-	more int
+	list    []Payment
+	omitted int
 }
 
 // Evaluation evaluates the transfers of the invoice.
@@ -30,16 +30,16 @@ func (inv *Invoice) Evaluation() *Evaluation {
 	l := inv.ledger()
 	e := &Evaluation{inv: inv, ledger: l, state: inv.evaluate(l)}
 	e.reported = sync.OnceValue(func() reportedPayments {
-		list, more := chooseReported(inv.payments(l))
-		return reportedPayments{list, more}
+		list, omitted := chooseReported(inv.payments(l))
+		return reportedPayments{list, omitted}
 	})
 	return e
 }
 
 // ReportedPayments returns the payments that are reported; see Invoice.ReportedPayments.
-func (e *Evaluation) ReportedPayments() (list []Payment, more int) {
+func (e *Evaluation) ReportedPayments() (list []Payment, omitted int) {
 	r := e.reported()
-	return r.list, r.more
+	return r.list, r.omitted
 }
 
 // Rest returns the amount still to be sent by a method; see Invoice.Rest.
@@ -79,26 +79,26 @@ func (e *Evaluation) Decisions(now time.Time) Decisions {
 	accepted := inv.clone()
 	accepted.Accepted, accepted.AcceptedAt = ids, now.Add(inv.Clock)
 	d.Accept, d.Accepted = true, accepted.Evaluate()
-	lost, known := e.lost(accepted.acceptedIDs())
+	lost, known := e.lostValue(accepted.acceptedIDs())
 	d.Worth, d.Unvalued = d.Accepted.Paid.Sub(lost), !known
 	waived := inv.Terms.Price.Sub(d.Worth)
-	d.HighRisk = d.Unvalued || waived.Cmp(WaiverLimit.of(inv.Terms.Price, inv.Quotes[0].Prices[0])) > 0
+	d.HighRisk = d.Unvalued || waived.Cmp(WaiverLimit.amountOf(inv.Terms.Price, inv.Quotes[0].Prices[0])) > 0
 	return d
 }
 
-// lost returns what the late parts of the given transfers lost between their quotes and their receipt, or
+// lostValue returns what the late parts of the given transfers lost between their quotes and their receipt, or
 // zero if they lost nothing. It reports whether all of them have a value at receipt. A part that was seen
 // before the end of the first quote, but confirmed late, has the value of its quote.
-func (e *Evaluation) lost(accepted map[string]bool) (lost money.Amount, known bool) {
+func (e *Evaluation) lostValue(accepted map[string]bool) (lost money.Amount, known bool) {
 	total, known := new(big.Rat), true
-	for _, late := range e.ledger.entries {
-		if late.lateSum == nil || !accepted[late.transfer.ID] {
+	for _, entry := range e.ledger.entries {
+		if entry.lateSum == nil || !accepted[entry.transfer.ID] {
 			continue
 		}
-		if market := late.transfer.marketValue(late.lateSum); market != nil {
-			total.Add(total, late.quoted)
+		if market := entry.transfer.marketValue(entry.lateSum); market != nil {
+			total.Add(total, entry.quoted)
 			total.Sub(total, market)
-		} else if late.transfer.FirstSeen.After(e.inv.Quotes[0].Until) {
+		} else if entry.transfer.FirstSeen.After(e.inv.Quotes[0].Until) {
 			known = false
 		}
 	}
@@ -148,14 +148,14 @@ const maxCachedEvaluations = 64
 type evaluationCache struct {
 	mu      sync.Mutex
 	entries map[string]cachedEvaluation
-	used    int64 // number of uses
+	uses    int64 // number of uses
 }
 
 // cachedEvaluation is the evaluation of one revision of an invoice.
 type cachedEvaluation struct {
 	revision   int64
 	evaluation *Evaluation
-	used       int64 // sequence number of the last use
+	lastUse    int64 // sequence number of the last use
 }
 
 // Evaluation evaluates the transfers of an invoice that storage returned. The result for an invoice
@@ -179,8 +179,8 @@ func (c *evaluationCache) get(inv *Invoice) *Evaluation {
 	if !known || cached.revision != inv.Revision {
 		return nil
 	}
-	c.used++
-	cached.used = c.used
+	c.uses++
+	cached.lastUse = c.uses
 	c.entries[inv.ID] = cached
 	return cached.evaluation
 }
@@ -193,16 +193,16 @@ func (c *evaluationCache) put(inv *Invoice, e *Evaluation) {
 	if c.entries == nil {
 		c.entries = map[string]cachedEvaluation{}
 	}
-	c.used++
-	c.entries[inv.ID] = cachedEvaluation{revision: inv.Revision, evaluation: e, used: c.used}
+	c.uses++
+	c.entries[inv.ID] = cachedEvaluation{revision: inv.Revision, evaluation: e, lastUse: c.uses}
 	if len(c.entries) <= maxCachedEvaluations {
 		return
 	}
 	var oldest string
-	least := c.used + 1
+	minimum := c.uses + 1
 	for id, cached := range c.entries {
-		if cached.used < least {
-			oldest, least = id, cached.used
+		if cached.lastUse < minimum {
+			oldest, minimum = id, cached.lastUse
 		}
 	}
 	delete(c.entries, oldest)

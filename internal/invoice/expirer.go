@@ -10,19 +10,19 @@ import (
 
 // Expirer expires overdue invoices.
 type Expirer struct {
-	service *Service
-	every   time.Duration
-	log     *slog.Logger
+	service  *Service
+	interval time.Duration
+	log      *slog.Logger
 }
 
 // NewExpirer returns a new Expirer that checks at the given interval.
-func NewExpirer(s *Service, every time.Duration, log *slog.Logger) *Expirer {
-	return &Expirer{service: s, every: every, log: log}
+func NewExpirer(s *Service, interval time.Duration, log *slog.Logger) *Expirer {
+	return &Expirer{service: s, interval: interval, log: log}
 }
 
 // Run checks for overdue invoices until the context ends, and returns nil then.
 func (e *Expirer) Run(ctx context.Context) error {
-	tick := time.NewTicker(e.every)
+	tick := time.NewTicker(e.interval)
 	defer tick.Stop()
 	for {
 		if _, err := e.service.Expire(ctx, expireBatch); err != nil && ctx.Err() == nil {

@@ -169,13 +169,13 @@ func (s *Service) requiredDepths(ctx context.Context, network chain.ID, snapshot
 	}
 	required := map[string]int{}
 	for _, u := range transfers {
-		most := u.invoice
+		maximum := u.invoice
 		for _, key := range u.keys() {
-			if unfinal[key].Cmp(most) > 0 {
-				most = unfinal[key]
+			if unfinal[key].Cmp(maximum) > 0 {
+				maximum = unfinal[key]
 			}
 		}
-		required[u.transfer.ID] = confirmations(u.method.Asset.Policy, wholeCents(most), u.transfer.Coinbase)
+		required[u.transfer.ID] = confirmations(u.method.Asset.Policy, wholeCents(maximum), u.transfer.Coinbase)
 	}
 	return required, nil
 }

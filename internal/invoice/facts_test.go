@@ -40,8 +40,8 @@ func (c *counter) UpdateInvoice(ctx context.Context, id string, lease invoice.Le
 	return c.Storage.UpdateInvoice(ctx, id, lease, decide)
 }
 
-// take returns the invoices that were updated since the last call.
-func (c *counter) take() []string {
+// takeUpdated returns the invoices that were updated since the last call.
+func (c *counter) takeUpdated() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	list := c.updated
@@ -54,7 +54,7 @@ func TestObserve_writes_only_changes(t *testing.T) {
 	t.Parallel()
 	service, store := inMemory(t)
 	maker := &shop{t: t, wallets: testWallets(t)}
-	mined, waits := maker.made(service, "6000"), maker.made(service, "40") // the first needs six confirmations
+	mined, waits := maker.createWith(service, "6000"), maker.createWith(service, "40") // the first needs six confirmations
 	paying := func(inv *invoice.Invoice, tx string, block *chain.Block) chain.Transfer {
 		m, _ := inv.Method(simnet.ID, "BTC")
 		return chain.Transfer{
@@ -65,11 +65,11 @@ func TestObserve_writes_only_changes(t *testing.T) {
 	block := &chain.Block{Height: 105, Hash: "b105", Time: noon.Add(time.Minute)}
 	inBlock, unconfirmed := paying(mined, "a", block), paying(waits, "b", nil)
 
-	nothing := paying(waits, "c", block)
-	nothing.Amount = money.Zero(money.BTC)
+	unchanged := paying(waits, "c", block)
+	unchanged.Amount = money.Zero(money.BTC)
 
 	tip := chain.Block{Height: 107, Hash: "b107"}
-	below := chain.Block{Height: 104, Hash: "b104"}
+	earlierBlock := chain.Block{Height: 104, Hash: "b104"}
 	started := noon.Add(2 * time.Minute)
 	for i, tt := range []struct {
 		name     string
@@ -79,10 +79,10 @@ func TestObserve_writes_only_changes(t *testing.T) {
 		{"both are new", chain.Snapshot{Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock, unconfirmed}}, []string{mined.ID, waits.ID}},
 		{"both are shown again", chain.Snapshot{Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock, unconfirmed}}, nil},
 		{"with an output of zero", chain.Snapshot{
-			Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock, unconfirmed, nothing},
+			Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock, unconfirmed, unchanged},
 		}, nil},
 		{"a listener that does not report the unconfirmed transfer", chain.Snapshot{Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock}}, nil},
-		{"a scan that stops below the block of the confirmed transfer", chain.Snapshot{Unconfirmed: chain.None, Tip: below, Behind: true}, nil},
+		{"a scan that stops below the block of the confirmed transfer", chain.Snapshot{Unconfirmed: chain.None, Tip: earlierBlock, Behind: true}, nil},
 		{"a scan that stops below the tip of the previous scan", chain.Snapshot{
 			Unconfirmed: chain.None, Tip: chain.Block{Height: 106}, Behind: true, Transfers: []chain.Transfer{inBlock},
 		}, nil},
@@ -109,7 +109,7 @@ func TestObserve_writes_only_changes(t *testing.T) {
 		if err := service.Observe(t.Context(), lease, tt.snapshot, invoice.Progress{Scanned: tt.snapshot.Started}, store.Owner); err != nil {
 			t.Fatal(err)
 		}
-		if got := store.take(); !slices.Equal(got, tt.want) {
+		if got := store.takeUpdated(); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: updated %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -120,7 +120,7 @@ func TestObserve_reads_an_invoice_once(t *testing.T) {
 	t.Parallel()
 	service, store := inMemory(t)
 	maker := &shop{t: t, wallets: testWallets(t)}
-	inv := maker.made(service, "40")
+	inv := maker.createWith(service, "40")
 	snapshot := chain.Snapshot{
 		Started: noon.Add(time.Minute), Unconfirmed: chain.Complete, From: chain.Cursor{Height: 90, Hash: "b90"}, Tip: chain.Block{Height: 107},
 	}
@@ -134,7 +134,7 @@ func TestObserve_reads_an_invoice_once(t *testing.T) {
 	if err := service.Observe(t.Context(), lease, snapshot, invoice.Progress{Scanned: snapshot.Started}, store.Owner); err != nil {
 		t.Fatal(err)
 	}
-	if updated := store.take(); store.read != 1 || len(updated) != 1 {
+	if updated := store.takeUpdated(); store.read != 1 || len(updated) != 1 {
 		t.Errorf("the invoice was read %d times and updated %d times, want once each", store.read, len(updated))
 	}
 }
@@ -155,8 +155,8 @@ func inMemory(t *testing.T) (*invoice.Service, *counter) {
 	}), store
 }
 
-// made creates an invoice with a service.
-func (s *shop) made(service *invoice.Service, amount string) *invoice.Invoice {
+// createWith creates an invoice with a service.
+func (s *shop) createWith(service *invoice.Service, amount string) *invoice.Invoice {
 	s.t.Helper()
 	inv, err := service.Create(s.t.Context(), s.request(amount, "BTC"))
 	s.must(err)
@@ -168,7 +168,7 @@ func TestObserve_folds_small_transfers(t *testing.T) {
 	t.Parallel()
 	service, store := inMemory(t)
 	maker := &shop{t: t, wallets: testWallets(t)}
-	inv := maker.made(service, "6000")
+	inv := maker.createWith(service, "6000")
 	m, _ := inv.Method(simnet.ID, "BTC")
 	block := &chain.Block{Height: 105, Hash: "b105", Time: noon.Add(time.Minute)}
 	var list []chain.Transfer
@@ -188,9 +188,9 @@ func TestObserve_folds_small_transfers(t *testing.T) {
 		if err := service.Observe(t.Context(), lease, s, invoice.Progress{Scanned: s.Started}, store.Owner); err != nil {
 			t.Fatal(err)
 		}
-		return len(store.take()) > 0
+		return len(store.takeUpdated()) > 0
 	}
-	store.take()
+	store.takeUpdated()
 	for i, tt := range []struct {
 		tip  int64
 		n    int

@@ -22,7 +22,7 @@ func TestDropped_destination_takes_nothing_back(t *testing.T) {
 	s := openShop(t, table)
 	inv := s.create("40")
 	s.clock.Pass(time.Minute)
-	s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", "0.0005")}))
+	s.must(s.net.Confirm(t.Context(), []string{s.pay(inv, "BTC", "0.0005")}))
 	s.wantStatus(inv, invoice.Paid)
 	s.clock.Pass(31 * 24 * time.Hour)
 	for range 3 { // the watcher drops the destination, so the transfer is not shown any more
@@ -33,7 +33,7 @@ func TestDropped_destination_takes_nothing_back(t *testing.T) {
 
 func TestAccept_excludes_dust_and_later_money(t *testing.T) {
 	t.Parallel()
-	inv := newInvoice(t, until.Add(time.Hour))
+	inv := newInvoice(t, quoteEnd.Add(time.Hour))
 	late := in(pay("a", full, 20*time.Minute), 101, 30*time.Minute)
 	observe(inv, 101, late)
 	inv.Accepted = []string{"a:0"}
@@ -46,8 +46,8 @@ func TestAccept_excludes_dust_and_later_money(t *testing.T) {
 	open := s.create("40")
 	_, err := s.service.SkipQuote(t.Context(), open.ID)
 	s.must(err)
-	s.must(s.net.Confirm(t.Context(), []string{s.pays(open, "BTC", "0.0005")}))
-	s.pays(open, "BTC", "0.00000100")
+	s.must(s.net.Confirm(t.Context(), []string{s.pay(open, "BTC", "0.0005")}))
+	s.pay(open, "BTC", "0.00000100")
 	s.step()
 	accepted, err := s.service.Accept(t.Context(), open.ID, "key_a", 0)
 	s.must(err)
@@ -64,7 +64,7 @@ func TestBump_after_a_reorganisation_inherits(t *testing.T) {
 	observe(inv, 101, first)
 	observe(inv, 102)
 	observe(inv, 102, bump)
-	scan(inv, until.Add(time.Hour))
+	scan(inv, quoteEnd.Add(time.Hour))
 	if diff := cmp.Diff(outcome{"paid", "", "100", "0", "0"}, outcomeOf(inv)); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
@@ -147,7 +147,7 @@ func TestReverted_invoice_is_reported(t *testing.T) {
 	s := openShop(t, table)
 	inv := s.create("40")
 	s.clock.Pass(time.Minute)
-	tx := s.pays(inv, "BTC", "0.0005")
+	tx := s.pay(inv, "BTC", "0.0005")
 	s.must(s.net.Confirm(t.Context(), []string{tx}))
 	s.wantStatus(inv, invoice.Paid)
 	s.clock.Pass(30 * time.Minute)
@@ -165,11 +165,11 @@ func TestReplay_returns_the_invoice_of_a_key(t *testing.T) {
 	s := openShop(t, table)
 	r := s.request("40")
 	r.Key, r.BodyHash = invoice.IdempotencyKey{Value: "k"}, "one"
-	made, err := s.service.Create(t.Context(), r)
+	created, err := s.service.Create(t.Context(), r)
 	s.must(err)
-	again, err := s.service.Replay(t.Context(), "m", invoice.IdempotencyKey{Value: "k"}, "one")
-	if err != nil || again.ID != made.ID {
-		t.Errorf("replay: %v, %v", again, err)
+	replayed, err := s.service.Replay(t.Context(), "m", invoice.IdempotencyKey{Value: "k"}, "one")
+	if err != nil || replayed.ID != created.ID {
+		t.Errorf("replay: %v, %v", replayed, err)
 	}
 	if _, err := s.service.Replay(t.Context(), "m", invoice.IdempotencyKey{Value: "k"}, "two"); !errors.Is(err, invoice.ErrConflict) {
 		t.Errorf("another body: %v", err)
@@ -291,9 +291,9 @@ func TestDust_and_older_money_cause_no_events(t *testing.T) {
 	inv := s.create("40")
 	s.clock.Pass(time.Minute)
 	version := s.reload(inv).Version
-	s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", "0.00000001")}))
+	s.must(s.net.Confirm(t.Context(), []string{s.pay(inv, "BTC", "0.00000001")}))
 	for range 5 {
-		s.pays(inv, "BTC", "0.00000545")
+		s.pay(inv, "BTC", "0.00000545")
 		s.step()
 	}
 	if got := s.reload(inv); got.Version != version || len(got.Transfers) != 6 {

@@ -80,7 +80,7 @@ func TestInvoice_in_another_currency_is_evaluated_at_its_frozen_rate(t *testing.
 			inv := s.createIn("6400", yen)
 			s.setRates("BTC-EUR=9000,EUR-USD=2,EUR-JPY=7")
 			s.clock.Pass(time.Minute)
-			s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", tt.sent)}))
+			s.must(s.net.Confirm(t.Context(), []string{s.pay(inv, "BTC", tt.sent)}))
 			state := s.wantStatus(inv, tt.want, tt.exceptions...).State
 			got := []string{state.Paid.String(), state.Due.String(), state.Overpaid.String()}
 			if diff := cmp.Diff(tt.sums, got); diff != "" {
@@ -98,7 +98,7 @@ func TestTolerance_is_in_the_currency_of_the_invoice(t *testing.T) {
 	inv, err := s.service.Create(t.Context(), r)
 	s.must(err)
 	s.clock.Pass(time.Minute)
-	s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", "0.000495")}))
+	s.must(s.net.Confirm(t.Context(), []string{s.pay(inv, "BTC", "0.000495")}))
 	s.wantStatus(inv, invoice.Paid)
 }
 
@@ -106,13 +106,13 @@ func TestSmallest_amount_is_in_the_currency_of_the_invoice(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, manyTable)
 	for _, tt := range []struct {
-		below, smallest string
-		currency        money.Currency
+		tooSmall, smallest string
+		currency           money.Currency
 	}{{"0.41", "0.42", franc}, {"69", "70", yen}} {
-		_, err := s.service.Create(t.Context(), s.requestIn(tt.below, tt.currency))
+		_, err := s.service.Create(t.Context(), s.requestIn(tt.tooSmall, tt.currency))
 		var small *invoice.TooSmallError
 		if want := money.MustParse(tt.smallest, tt.currency); !errors.As(err, &small) || !small.Smallest.Equal(want) {
-			t.Errorf("%s %s: %v, want smallest %s", tt.below, tt.currency.Code, err, want)
+			t.Errorf("%s %s: %v, want smallest %s", tt.tooSmall, tt.currency.Code, err, want)
 		}
 		s.createIn(tt.smallest, tt.currency)
 	}
@@ -134,7 +134,7 @@ func TestDepth_is_the_same_in_every_currency(t *testing.T) {
 		inv := s.createIn(tt.amount, tt.currency)
 		price := inv.Quote().Prices[0].Expected
 		s.clock.Pass(time.Minute)
-		s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", price.String())}))
+		s.must(s.net.Confirm(t.Context(), []string{s.pay(inv, "BTC", price.String())}))
 		s.step()
 		got := s.reload(inv)
 		if required, shown := got.Transfers[0].Required, got.Confirmations(got.Methods[0]); required != tt.want || shown != tt.want {
@@ -167,7 +167,7 @@ func TestLate_money_is_valued_in_the_currency_of_the_invoice(t *testing.T) {
 			s.clock.Pass(16 * time.Minute)
 			s.wantStatus(inv, invoice.Expired)
 			s.setRates(tt.table)
-			s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", "0.0005")}))
+			s.must(s.net.Confirm(t.Context(), []string{s.pay(inv, "BTC", "0.0005")}))
 			s.wantStatus(inv, tt.want, tt.exceptions...)
 		})
 	}

@@ -118,8 +118,8 @@ func (inv *Invoice) newFold(o Observation, threshold int) *fold {
 // reorgSettled marks a settled aggregate as reorged if its highest block left the chain.
 func (inv *Invoice) reorgSettled(t *Transfer, s chain.Snapshot) {
 	hash, known := s.Blocks[t.Block.Height]
-	gone := known && hash != t.Block.Hash || t.Block.Height > s.Tip.Height && !s.Behind
-	if gone && t.Block.Height > s.From.Height {
+	isGone := known && hash != t.Block.Hash || t.Block.Height > s.Tip.Height && !s.Behind
+	if isGone && t.Block.Height > s.From.Height {
 		t.Presence, t.Block, t.Confirmations = Reorged, nil, 0
 	}
 }
@@ -257,8 +257,8 @@ func (inv *Invoice) dropMoved(network chain.ID, lost, gained map[recipient]money
 		if t.Folded == 0 || t.isSettled() || t.Network != network || t.Presence == Present || slices.Contains(inv.Accepted, t.ID) {
 			return false
 		}
-		again, found := gained[t.recipient()]
-		return found && again.Cmp(lost[t.recipient()]) >= 0
+		regained, found := gained[t.recipient()]
+		return found && regained.Cmp(lost[t.recipient()]) >= 0
 	})
 }
 
@@ -326,8 +326,8 @@ func (t *Transfer) merge(u Transfer) {
 // aggregates.
 func (inv *Invoice) foldClass(t Transfer) []byte {
 	var class bytes.Buffer
-	flag := func(is bool) {
-		if is {
+	flag := func(set bool) {
+		if set {
 			class.WriteByte('1')
 		} else {
 			class.WriteByte('0')

@@ -26,7 +26,7 @@ func smallTransfer(id string, units int64, height int64, fork string) chain.Tran
 }
 
 // baseScan returns a snapshot of base between two heights, with the transfers that it covers.
-func baseScan(from, tip int64, fork string, all ...chain.Transfer) invoice.Observation {
+func baseScan(from, tip int64, fork string, transfers ...chain.Transfer) invoice.Observation {
 	s := chain.Snapshot{
 		Unconfirmed: chain.None, Started: noon.Add(time.Duration(tip-100)*time.Minute + time.Second), Blocks: map[int64]string{},
 		From: chain.Cursor{Height: from, Hash: fork + fmt.Sprint(from)}, Tip: chain.Block{Height: tip, Hash: fork + fmt.Sprint(tip)},
@@ -35,7 +35,7 @@ func baseScan(from, tip int64, fork string, all ...chain.Transfer) invoice.Obser
 		s.Blocks[h] = fork + fmt.Sprint(h)
 	}
 	required := map[string]int{}
-	for _, t := range all {
+	for _, t := range transfers {
 		if t.Block.Height > from && t.Block.Height <= tip && t.Block.Hash == fork+fmt.Sprint(t.Block.Height) {
 			s.Transfers = append(s.Transfers, t)
 			required[t.ID] = 2
@@ -68,30 +68,30 @@ func represented(inv *invoice.Invoice) (count int, sum *big.Int) {
 func TestFold_bounds_the_rows_and_keeps_the_sums(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
-	all := unfoldedTransfers()
-	want := big.NewInt(int64(len(all)))
+	transfers := unfoldedTransfers()
+	want := big.NewInt(int64(len(transfers)))
 	for height := int64(102); height < 132; height++ {
 		for i := range 100 {
-			all = append(all, smallTransfer(fmt.Sprint(height, ".", i), int64(1+i), height, "a"))
+			transfers = append(transfers, smallTransfer(fmt.Sprint(height, ".", i), int64(1+i), height, "a"))
 			want.Add(want, big.NewInt(int64(1+i)))
 		}
-		inv.Observe(baseScan(max(100, height-10), height, "a", all...))
-		inv.Observe(baseScan(max(100, height-10), height, "a", all...)) // again
+		inv.Observe(baseScan(max(100, height-10), height, "a", transfers...))
+		inv.Observe(baseScan(max(100, height-10), height, "a", transfers...)) // again
 	}
 	if rows := len(inv.Transfers); rows > invoice.FoldThreshold+20 {
-		t.Errorf("%d rows for %d transfers", rows, len(all))
+		t.Errorf("%d rows for %d transfers", rows, len(transfers))
 	}
-	inv.Observe(baseScan(110, 131, "a", all...)) // from an older cursor
-	if count, sum := represented(inv); count != len(all) || sum.Cmp(want) != 0 {
-		t.Errorf("rows represent %d transfers of %s, want %d of %s", count, sum, len(all), want)
+	inv.Observe(baseScan(110, 131, "a", transfers...)) // from an older cursor
+	if count, sum := represented(inv); count != len(transfers) || sum.Cmp(want) != 0 {
+		t.Errorf("rows represent %d transfers of %s, want %d of %s", count, sum, len(transfers), want)
 	}
 	large := smallTransfer("large", 100_000_000, 131, "a")
-	inv.Observe(baseScan(121, 131, "a", append(all, large)...))
+	inv.Observe(baseScan(121, 131, "a", append(transfers, large)...))
 	if !slices.ContainsFunc(inv.Transfers, func(t invoice.Transfer) bool { return t.ID == "large" && t.Folded == 0 }) {
 		t.Error("a large transfer is folded")
 	}
 	observed := slices.Clone(inv.Transfers)
-	inv.Observe(baseScan(121, 131, "a", append(all, large)...))
+	inv.Observe(baseScan(121, 131, "a", append(transfers, large)...))
 	if diff := cmp.Diff(observed, inv.Transfers); diff != "" {
 		t.Errorf("a rescan changes rows (-before +after):\n%s", diff)
 	}
@@ -100,13 +100,13 @@ func TestFold_bounds_the_rows_and_keeps_the_sums(t *testing.T) {
 func TestFold_follows_a_reorganisation(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
-	all := unfoldedTransfers()
+	transfers := unfoldedTransfers()
 	for i := range 50 {
-		all = append(all, smallTransfer(fmt.Sprint("b", i), 2, 102, "a"))
+		transfers = append(transfers, smallTransfer(fmt.Sprint("b", i), 2, 102, "a"))
 	}
-	inv.Observe(baseScan(100, 103, "a", all...))
+	inv.Observe(baseScan(100, 103, "a", transfers...))
 	// The same transfers are in other blocks, and the last ten are missing.
-	moved := slices.Clone(all)
+	moved := slices.Clone(transfers)
 	for i := range moved {
 		block := *moved[i].Block
 		block.Hash = "n" + block.Hash[1:]
@@ -120,8 +120,8 @@ func TestFold_follows_a_reorganisation(t *testing.T) {
 		t.Error("the removal of a block raises no exception")
 	}
 	inv.Observe(baseScan(100, 105, "n", moved...))
-	if count, sum := represented(inv); count != len(all) || sum.Int64() != invoice.FoldThreshold+100 {
-		t.Errorf("%d transfers of %s are present, want all %d", count, sum, len(all))
+	if count, sum := represented(inv); count != len(transfers) || sum.Int64() != invoice.FoldThreshold+100 {
+		t.Errorf("%d transfers of %s are present, want all %d", count, sum, len(transfers))
 	}
 }
 
@@ -129,15 +129,15 @@ func TestFold_follows_a_reorganisation(t *testing.T) {
 func TestFold_keeps_transfers_of_a_block_on_the_chain(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
-	all := unfoldedTransfers()
+	transfers := unfoldedTransfers()
 	for i := range 50 {
-		all = append(all, smallTransfer(fmt.Sprint("b", i), 2, 102, "a"))
+		transfers = append(transfers, smallTransfer(fmt.Sprint("b", i), 2, 102, "a"))
 	}
-	inv.Observe(baseScan(100, 103, "a", all...))
+	inv.Observe(baseScan(100, 103, "a", transfers...))
 	for _, shown := range []int{40, 0} {
-		inv.Observe(baseScan(100, 104, "a", all[:len(all)-50+shown]...))
-		if count, sum := represented(inv); count != len(all) || sum.Int64() != invoice.FoldThreshold+100 {
-			t.Errorf("%d of 50 shown: %d transfers of %s are present, want all %d", shown, count, sum, len(all))
+		inv.Observe(baseScan(100, 104, "a", transfers[:len(transfers)-50+shown]...))
+		if count, sum := represented(inv); count != len(transfers) || sum.Int64() != invoice.FoldThreshold+100 {
+			t.Errorf("%d of 50 shown: %d transfers of %s are present, want all %d", shown, count, sum, len(transfers))
 		}
 	}
 }
@@ -147,12 +147,12 @@ func TestFold_keeps_transfers_of_a_block_on_the_chain(t *testing.T) {
 func TestFold_removes_the_settled_sum_with_its_block(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
-	all := unfoldedTransfers()
+	transfers := unfoldedTransfers()
 	for i := range 50 {
-		all = append(all, smallTransfer(fmt.Sprint("b", i), 2, 102, "a"), smallTransfer(fmt.Sprint("c", i), 2, 103, "a"))
+		transfers = append(transfers, smallTransfer(fmt.Sprint("b", i), 2, 102, "a"), smallTransfer(fmt.Sprint("c", i), 2, 103, "a"))
 	}
-	inv.Observe(baseScan(100, 105, "a", all...))
-	inv.Observe(baseScan(104, 106, "a", append(all, smallTransfer("d", 2, 106, "a"))...))
+	inv.Observe(baseScan(100, 105, "a", transfers...))
+	inv.Observe(baseScan(104, 106, "a", append(transfers, smallTransfer("d", 2, 106, "a"))...))
 	settled := 0
 	for _, t := range inv.Transfers {
 		if t.Folded == 100 {
@@ -177,12 +177,12 @@ func TestFold_keeps_the_state(t *testing.T) {
 	}
 	for seed := range rounds {
 		r := rand.New(rand.NewPCG(seed, 11))
-		folded, single := newInvoice(t, noon), newInvoice(t, noon)
+		folded, unfolded := newInvoice(t, noon), newInvoice(t, noon)
 		allowed := r.IntN(2) == 0
-		for _, inv := range []*invoice.Invoice{folded, single} {
+		for _, inv := range []*invoice.Invoice{folded, unfolded} {
 			inv.Terms.AllowPaidExpired, inv.Terms.Rules.LatePercent = allowed, 0
 		}
-		all := []chain.Transfer{}
+		transfers := []chain.Transfer{}
 		height := int64(100)
 		for range 20 {
 			height += 1 + r.Int64N(3)
@@ -195,28 +195,28 @@ func TestFold_keeps_the_state(t *testing.T) {
 				if r.IntN(10) == 0 {
 					c.Asset, c.Amount = "USDC", money.FromMinor(big.NewInt(units%9_999+1), money.Currency{Code: "USDC", Decimals: 6})
 				}
-				all = append(all, c)
+				transfers = append(transfers, c)
 			}
 			if r.IntN(8) == 0 {
 				at := noon.Add(time.Duration(height-100) * time.Minute)
-				for _, inv := range []*invoice.Invoice{folded, single} {
+				for _, inv := range []*invoice.Invoice{folded, unfolded} {
 					inv.Quotes = append(inv.Quotes, quote(t, len(inv.Quotes)+1, at, "100", "80000"))
 				}
 			}
 			from := max(100, height-1-r.Int64N(8))
-			shown := baseScan(from, height, "a", all...)
-			invoice.ObserveWithThreshold(folded, shown, 10)
-			invoice.ObserveWithThreshold(single, shown, math.MaxInt)
-			for _, inv := range []*invoice.Invoice{folded, single} {
-				scan(inv, shown.Snapshot.Started)
+			snapshot := baseScan(from, height, "a", transfers...)
+			invoice.ObserveWithThreshold(folded, snapshot, 10)
+			invoice.ObserveWithThreshold(unfolded, snapshot, math.MaxInt)
+			for _, inv := range []*invoice.Invoice{folded, unfolded} {
+				scan(inv, snapshot.Snapshot.Started)
 				inv.State = inv.Evaluate()
 			}
-			got, want := outcomeIn(folded.State), outcomeIn(single.State)
+			got, want := outcomeIn(folded.State), outcomeIn(unfolded.State)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("seed %d, height %d: folded (-individually +folded):\n%s", seed, height, diff)
 			}
 			gotCount, gotSum := represented(folded)
-			wantCount, wantSum := represented(single)
+			wantCount, wantSum := represented(unfolded)
 			if gotCount != wantCount || gotSum.Cmp(wantSum) != 0 {
 				t.Fatalf("seed %d, height %d: %d transfers of %s, want %d of %s", seed, height, gotCount, gotSum, wantCount, wantSum)
 			}
@@ -270,14 +270,14 @@ func TestEvaluation_is_cached_for_a_revision(t *testing.T) {
 	t.Parallel()
 	service, inv := invoice.NewService(invoice.Config{Now: func() time.Time { return noon }}), invoiceWithSmallTransfers(t, 500)
 	inv.Revision = 1
-	if _, more := service.Evaluation(inv).ReportedPayments(); more != 400 {
-		t.Errorf("%d payments are not reported, want 400", more)
+	if _, omitted := service.Evaluation(inv).ReportedPayments(); omitted != 400 {
+		t.Errorf("%d payments are not reported, want 400", omitted)
 	}
-	if first, again := service.Evaluation(inv), service.Evaluation(inv); first != again {
+	if first, second := service.Evaluation(inv), service.Evaluation(inv); first != second {
 		t.Error("the evaluation of an unchanged invoice is computed again")
 	}
 	inv.Revision, inv.Transfers = 2, inv.Transfers[:300]
-	if _, more := service.Evaluation(inv).ReportedPayments(); more != 200 {
-		t.Errorf("%d payments are not reported after a change, want 200", more)
+	if _, omitted := service.Evaluation(inv).ReportedPayments(); omitted != 200 {
+		t.Errorf("%d payments are not reported after a change, want 200", omitted)
 	}
 }

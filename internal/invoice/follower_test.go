@@ -21,19 +21,19 @@ import (
 
 // fakeChanges is an invoice.Changes that connects the services of a test.
 type fakeChanges struct {
-	mu        sync.Mutex
-	versions  map[string]int64
-	reads     int
-	mark      int64
-	asked     int // number of invoices in all reads
-	announced [][]invoice.Change
-	silent    bool // announcements are unsupported
-	listeners []chan []invoice.Change
-	lost      chan struct{}
+	mu             sync.Mutex
+	versions       map[string]int64
+	reads          int
+	mark           int64
+	readInvoices   int // number of invoices in all reads
+	announced      [][]invoice.Change
+	silent         bool // announcements are unsupported
+	listeners      []chan []invoice.Change
+	connectionLost chan struct{}
 }
 
 func newFakeChanges() *fakeChanges {
-	return &fakeChanges{versions: map[string]int64{}, lost: make(chan struct{})}
+	return &fakeChanges{versions: map[string]int64{}, connectionLost: make(chan struct{})}
 }
 
 func (c *fakeChanges) set(id string, version int64) {
@@ -52,7 +52,7 @@ func (c *fakeChanges) Versions(_ context.Context, ids []string) (changes []invoi
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.reads++
-	c.asked += len(ids)
+	c.readInvoices += len(ids)
 	for _, id := range ids {
 		if version := c.versions[id]; version != 0 {
 			changes = append(changes, invoice.Change{ID: id, Version: version})
@@ -79,14 +79,14 @@ func (c *fakeChanges) Announced(ctx context.Context, connected func(), changed f
 	}
 	received := make(chan []invoice.Change, 10)
 	c.listeners = append(c.listeners, received)
-	lost := c.lost
+	connectionLost := c.connectionLost
 	c.mu.Unlock()
 	connected()
 	for {
 		select {
 		case list := <-received:
 			changed(list)
-		case <-lost:
+		case <-connectionLost:
 			return errors.New("connection lost")
 		case <-ctx.Done():
 			return ctx.Err()
@@ -98,8 +98,8 @@ func (c *fakeChanges) Announced(ctx context.Context, connected func(), changed f
 func (c *fakeChanges) lose() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	close(c.lost)
-	c.lost, c.listeners = make(chan struct{}), nil
+	close(c.connectionLost)
+	c.connectionLost, c.listeners = make(chan struct{}), nil
 }
 
 // following is a service with a Follower within a synctest bubble.
@@ -116,11 +116,11 @@ func follow(t *testing.T, changes *fakeChanges, networks ...chain.Network) *foll
 		Networks: map[invoice.Mode][]chain.Network{invoice.Live: networks},
 	})}
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() { ended <- invoice.NewFollower(f.Service, slog.New(slog.DiscardHandler)).Run(ctx) }()
+	done := make(chan error)
+	go func() { done <- invoice.NewFollower(f.Service, slog.New(slog.DiscardHandler)).Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-ended; err != nil {
+		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	})
@@ -146,13 +146,13 @@ func (f *following) want(t *testing.T, versions ...int64) {
 	}
 }
 
-func (c *fakeChanges) wantReads(t *testing.T, reads, asked int) {
+func (c *fakeChanges) wantReads(t *testing.T, reads, invoices int) {
 	t.Helper()
 	synctest.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.reads != reads || c.asked != asked {
-		t.Errorf("%d reads of %d versions, want %d of %d", c.reads, c.asked, reads, asked)
+	if c.reads != reads || c.readInvoices != invoices {
+		t.Errorf("%d reads of %d versions, want %d of %d", c.reads, c.readInvoices, reads, invoices)
 	}
 }
 
@@ -277,8 +277,8 @@ func TestChanges_are_announced(t *testing.T) {
 		t.Fatalf("announced (-want +got):\n%s", diff)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() { ended <- invoice.NewFollower(service, slog.New(slog.DiscardHandler)).Run(ctx) }()
+	done := make(chan error)
+	go func() { done <- invoice.NewFollower(service, slog.New(slog.DiscardHandler)).Run(ctx) }()
 	notified := make(chan int64, 10)
 	defer service.Subscribe(want[0].ID, func(version int64) { notified <- version })()
 	changes.set(want[0].ID, 7)
@@ -290,7 +290,7 @@ func TestChanges_are_announced(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	stop()
-	s.must(<-ended)
+	s.must(<-done)
 	if diff := cmp.Diff(want, changes.all(), cmpopts.SortSlices(func(a, b invoice.Change) bool { return a.ID < b.ID })); diff != "" {
 		t.Errorf("announced (-want +got):\n%s", diff)
 	}
@@ -321,7 +321,7 @@ func TestStep_finds_the_change_of_another_process(t *testing.T) {
 	var notified []int64
 	defer other.Subscribe(inv.ID, func(version int64) { notified = append(notified, version) })()
 	s.must(follower.Step(t.Context()))
-	s.pays(inv, "BTC", "0.0005")
+	s.pay(inv, "BTC", "0.0005")
 	s.step()
 	s.must(follower.Step(t.Context()))
 	s.must(follower.Step(t.Context()))

@@ -15,7 +15,7 @@ import (
 // blocks are the hashes of a test chain by height.
 type blocks []string
 
-func (b blocks) shown(from int64) chain.Snapshot {
+func (b blocks) snapshot(from int64) chain.Snapshot {
 	s := chain.Snapshot{
 		Started: noon, Blocks: map[int64]string{}, Unconfirmed: chain.None,
 		From: chain.Cursor{Height: from, Hash: b[from]}, Tip: chain.Block{Height: int64(len(b) - 1), Hash: b[len(b)-1]},
@@ -40,7 +40,7 @@ func TestFork_point_takes_the_place_of_the_birth_block(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		var b blocks
 		b.mine("a", 100)
-		progress := invoice.Progress{}.After(b.shown(60), 1)
+		progress := invoice.Progress{}.After(b.snapshot(60), 1)
 		inv := newInvoice(t, noon)
 		inv.Methods[0].Birth = progress.Tip
 		fork := progress.Tip
@@ -51,7 +51,7 @@ func TestFork_point_takes_the_place_of_the_birth_block(t *testing.T) {
 			}
 			b = b[:keep:keep]
 			b.mine(fmt.Sprint("f", n), 1+random.IntN(6))
-			s := b.shown(60)
+			s := b.snapshot(60)
 			s.Behind = random.IntN(5) == 0 && len(b) > 101
 			progress = progress.After(s, int64(n)+2)
 		}
@@ -59,7 +59,7 @@ func TestFork_point_takes_the_place_of_the_birth_block(t *testing.T) {
 		after := in(pay("after", full/4, 0), fork.Height+1, time.Minute)
 		before.FirstSeen, after.FirstSeen = time.Time{}, time.Time{}
 		b.mine("g", 2)
-		s := b.shown(60)
+		s := b.snapshot(60)
 		s.Transfers = []chain.Transfer{before, after}
 		progress = progress.After(s, 10)
 		inv.Observe(invoice.Observation{
@@ -80,18 +80,18 @@ func TestForks_are_bounded(t *testing.T) {
 	t.Parallel()
 	var b blocks
 	b.mine("a", 100)
-	progress := invoice.Progress{}.After(b.shown(60), 1)
+	progress := invoice.Progress{}.After(b.snapshot(60), 1)
 	for n := range 200 {
 		b = b[: len(b)-3 : len(b)-3]
 		b.mine(fmt.Sprint("f", n), 3)
-		progress = progress.After(b.shown(60), int64(n)+2)
+		progress = progress.After(b.snapshot(60), int64(n)+2)
 	}
 	if len(progress.Forks) != 64 || len(progress.Recent) != 32 {
 		t.Errorf("%d forks and %d blocks are stored, want 64 and 32", len(progress.Forks), len(progress.Recent))
 	}
 	for i := range 200 {
 		b.mine("g", 1)
-		progress = progress.After(b.shown(60+int64(i)), int64(i)+300)
+		progress = progress.After(b.snapshot(60+int64(i)), int64(i)+300)
 	}
 	if len(progress.Forks) != 0 {
 		t.Errorf("%d forks are stored long after", len(progress.Forks))
@@ -106,10 +106,10 @@ func TestFork_below_the_stored_blocks_is_not_known(t *testing.T) {
 	t.Parallel()
 	var b blocks
 	b.mine("a", 100)
-	progress := invoice.Progress{}.After(b.shown(40), 1)
+	progress := invoice.Progress{}.After(b.snapshot(40), 1)
 	b = b[:60:60]
 	b.mine("f", 50)
-	if progress = progress.After(b.shown(40), 2); len(progress.Forks) != 0 {
+	if progress = progress.After(b.snapshot(40), 2); len(progress.Forks) != 0 {
 		t.Errorf("forks %+v, want none", progress.Forks)
 	}
 }
@@ -120,20 +120,20 @@ func TestBlocks_above_one_that_left_have_its_fork_point(t *testing.T) {
 	t.Parallel()
 	var b blocks
 	b.mine("a", 104)
-	progress := invoice.Progress{}.After(b.shown(60), 1)
+	progress := invoice.Progress{}.After(b.snapshot(60), 1)
 	birth := progress.Tip
 	b = b[:100:100]
 	b.mine("f", 2)
-	s := b.shown(60)
+	s := b.snapshot(60)
 	s.Behind = true // the blocks above are not shown yet
 	progress = progress.After(s, 2)
 	b.mine("f", 4)
-	progress = progress.After(b.shown(101), 3)
+	progress = progress.After(b.snapshot(101), 3)
 	inv := newInvoice(t, noon)
 	inv.Methods[0].Birth = birth
 	paid := in(pay("paid", full, 0), 100, time.Minute)
 	paid.FirstSeen = time.Time{}
-	s = b.shown(60)
+	s = b.snapshot(60)
 	s.Transfers = []chain.Transfer{paid}
 	inv.Observe(invoice.Observation{Network: "bitcoin", Snapshot: s, Transfers: s.Transfers, Forks: progress.Forks, Required: map[string]int{paid.ID: 1}})
 	if got := inv.Methods[0].Birth; got.Height != 99 || inv.Transfers[0].Old {
@@ -147,15 +147,15 @@ func TestFork_ends_when_its_block_returns(t *testing.T) {
 	t.Parallel()
 	var b blocks
 	b.mine("a", 101)
-	progress := invoice.Progress{}.After(b.shown(60), 1)
+	progress := invoice.Progress{}.After(b.snapshot(60), 1)
 	other := b[:100:100]
 	other.mine("f", 1)
-	progress = progress.After(other.shown(60), 2).After(b.shown(60), 3)
+	progress = progress.After(other.snapshot(60), 2).After(b.snapshot(60), 3)
 	inv := newInvoice(t, noon)
 	inv.Methods[0].Birth = progress.Tip
 	before := in(pay("before", full, 0), 100, -time.Minute)
 	before.FirstSeen = time.Time{}
-	s := b.shown(60)
+	s := b.snapshot(60)
 	s.Transfers = []chain.Transfer{before}
 	inv.Observe(invoice.Observation{Network: "bitcoin", Snapshot: s, Transfers: s.Transfers, Forks: progress.Forks, Required: map[string]int{before.ID: 1}})
 	if got := inv.Methods[0].Birth; got != progress.Tip || !inv.Transfers[0].Old {
@@ -168,7 +168,7 @@ func TestFork_ends_when_its_block_returns(t *testing.T) {
 func TestFork_point_is_below_its_block_if_endpoints_contradict_each_other(t *testing.T) {
 	t.Parallel()
 	show := func(hashes ...string) chain.Snapshot {
-		s := blocks(hashes).shown(0)
+		s := blocks(hashes).snapshot(0)
 		return s
 	}
 	progress := invoice.Progress{}

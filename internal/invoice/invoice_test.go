@@ -12,9 +12,9 @@ import (
 
 // The tests use an invoice of 100.00 EUR, payable in BTC or in EURC, created at noon.
 var (
-	noon  = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
-	until = noon.Add(15 * time.Minute)
-	eurc  = money.Currency{Code: "EURC", Decimals: 6}
+	noon     = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+	quoteEnd = noon.Add(15 * time.Minute)
+	eurc     = money.Currency{Code: "EURC", Decimals: 6}
 
 	coins = chain.Asset{
 		Code: "BTC", Network: "bitcoin", Currency: money.BTC, Dust: sats(546),

@@ -174,13 +174,13 @@ func (s *shop) create(amount string, methods ...string) *invoice.Invoice {
 
 func (s *shop) reload(inv *invoice.Invoice) *invoice.Invoice {
 	s.t.Helper()
-	again, err := s.service.Invoice(s.t.Context(), inv.ID)
+	current, err := s.service.Invoice(s.t.Context(), inv.ID)
 	s.must(err)
-	return again
+	return current
 }
 
-// pays sends an amount by a method and returns the ID of the transaction.
-func (s *shop) pays(inv *invoice.Invoice, code, amount string) string {
+// pay sends an amount by a method and returns the ID of the transaction.
+func (s *shop) pay(inv *invoice.Invoice, code, amount string) string {
 	s.t.Helper()
 	m, ok := inv.Method(simnet.ID, code)
 	if !ok {

@@ -118,10 +118,10 @@ func (inv *Invoice) ignoreGas(l *ledger) {
 	slices.SortFunc(order, func(a, b *entry) int {
 		return cmp.Or(a.transfer.FirstSeen.Compare(b.transfer.FirstSeen), cmp.Compare(a.transfer.ID, b.transfer.ID))
 	})
-	least := new(big.Rat).Sub(minor(inv.Terms.Price), minor(inv.Terms.Rules.Tolerance))
+	minimum := new(big.Rat).Sub(minor(inv.Terms.Price), minor(inv.Terms.Rules.Tolerance))
 	before := new(big.Rat)
 	for _, e := range order {
-		if before.Cmp(least) >= 0 && inv.mayBeGas(e.transfer) && !e.accepted {
+		if before.Cmp(minimum) >= 0 && inv.mayBeGas(e.transfer) && !e.accepted {
 			e.ignored, e.gas, e.late, e.reorged, e.value = true, true, false, false, new(big.Rat)
 			continue
 		}
@@ -163,9 +163,9 @@ func (inv *Invoice) evaluateTransfer(e *entry, m Method, c *conflicts, acceptanc
 			e.partOld = true
 			continue
 		}
-		refused := !acceptance && !inv.DeclinedAt.IsZero() && a.firstSeen.After(inv.DeclinedAt)
+		isRefused := !acceptance && !inv.DeclinedAt.IsZero() && a.firstSeen.After(inv.DeclinedAt)
 		value, price, late := inv.valueOf(t, m, a)
-		if refused || late && !inv.lateCounts(t, a, value) {
+		if isRefused || late && !inv.lateCounts(t, a, value) {
 			e.late = true
 			e.addLate(a, value)
 			continue
@@ -347,7 +347,7 @@ func (e entry) receivedValue() *big.Rat {
 
 // completing returns the transaction and the asset of the confirmed transfer with which the confirmed
 // value reached an amount.
-func (l ledger) completing(least *big.Rat) (tx, asset string) {
+func (l ledger) completing(minimum *big.Rat) (tx, asset string) {
 	entries := slices.DeleteFunc(slices.Clone(l.entries), func(e entry) bool {
 		return !e.transfer.Confirmed() || e.value.Sign() == 0
 	})
@@ -356,7 +356,7 @@ func (l ledger) completing(least *big.Rat) (tx, asset string) {
 	})
 	total := new(big.Rat)
 	for _, e := range entries {
-		if total.Add(total, e.value).Cmp(least) >= 0 {
+		if total.Add(total, e.value).Cmp(minimum) >= 0 {
 			return e.transfer.Tx, e.transfer.Asset
 		}
 	}

@@ -141,11 +141,11 @@ func (f Filter) Selects(inv *Invoice) bool {
 		(f.Exception == "" || inv.State.Has(f.Exception)) && (!f.NeedsDecision || inv.NeedsDecision()) &&
 		(f.PaidAsset == "" || inv.State.Status == Paid && inv.State.PaidAsset == f.PaidAsset) &&
 		(f.Tx == "" || slices.ContainsFunc(inv.Transfers, func(t Transfer) bool { return t.Tx == f.Tx })) &&
-		(f.Scripts == nil || slices.ContainsFunc(inv.Methods, f.pays))
+		(f.Scripts == nil || slices.ContainsFunc(inv.Methods, f.matchesMethod))
 }
 
-// pays reports whether a method pays to one of the filter's scripts.
-func (f Filter) pays(m Method) bool {
+// matchesMethod reports whether a method pays to one of the filter's scripts.
+func (f Filter) matchesMethod(m Method) bool {
 	return slices.Contains(f.Scripts, Script{m.Asset.Network, m.Destination.Script})
 }
 

@@ -102,8 +102,8 @@ func (inv *Invoice) newRecord(o Observation, t chain.Transfer) Transfer {
 		}
 	case !t.Since.IsZero():
 		record.FirstSeen = t.Since
-		if born := inv.CreatedAt.Add(-inv.Clock); record.FirstSeen.Before(born) {
-			record.FirstSeen = born
+		if createdAt := inv.CreatedAt.Add(-inv.Clock); record.FirstSeen.Before(createdAt) {
+			record.FirstSeen = createdAt
 		}
 	default:
 		record.FirstSeen = t.Block.Time
@@ -161,8 +161,8 @@ func (inv *Invoice) updateTransfer(t *Transfer, o Observation, now chain.Transfe
 	if t.ConfirmedAt.IsZero() {
 		t.ConfirmedAt = block.Time
 	}
-	if need := o.Required[t.ID]; t.Required == 0 || (need > t.Required && inv.State.Status != Paid && !t.Confirmed()) {
-		t.Required = max(need, 1)
+	if required := o.Required[t.ID]; t.Required == 0 || (required > t.Required && inv.State.Status != Paid && !t.Confirmed()) {
+		t.Required = max(required, 1)
 	}
 	t.Old = t.Old || inv.olderThanInvoice(o.Network, t.Asset, block)
 	deep := int(o.Snapshot.Tip.Height-block.Height) + 1

@@ -32,15 +32,15 @@ func TestFirst_sighting_before_creation(t *testing.T) {
 			t.Parallel()
 			waiting := pay("a", full, tt.seen)
 			mined := in(waiting, tt.block, 3*time.Minute)
-			for order, shown := range map[string][]chain.Transfer{"at once": {mined}, "unconfirmed first": {waiting, mined}} {
-				inv := newInvoice(t, until.Add(-time.Minute))
-				for _, transfer := range shown {
+			for order, scans := range map[string][]chain.Transfer{"at once": {mined}, "unconfirmed first": {waiting, mined}} {
+				inv := newInvoice(t, quoteEnd.Add(-time.Minute))
+				for _, transfer := range scans {
 					observe(inv, 101, transfer)
 				}
 				if diff := cmp.Diff(tt.want, outcomeOf(inv)); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", order, diff)
 				}
-				scan(inv, until.Add(time.Hour))
+				scan(inv, quoteEnd.Add(time.Hour))
 				if got := outcomeOf(inv).Exceptions; got != tt.want.Exceptions {
 					t.Errorf("%s: exceptions after expiry are %q, want %q", order, got, tt.want.Exceptions)
 				}
@@ -53,7 +53,7 @@ func TestFirst_sighting_before_creation(t *testing.T) {
 // it. Dust raises none.
 func TestOlder_money_raises_an_exception(t *testing.T) {
 	t.Parallel()
-	inv := newInvoice(t, until.Add(-time.Minute))
+	inv := newInvoice(t, quoteEnd.Add(-time.Minute))
 	observe(inv, 101, in(pay("dust", 1, -3*time.Hour), 99, -3*time.Hour))
 	if got := outcomeOf(inv).Exceptions; got != "" {
 		t.Errorf("older dust raises %s", got)

@@ -128,12 +128,12 @@ const MaxListedPayments = 100
 // ReportedPayments returns at most MaxListedPayments payments, in the order in which they were first
 // seen, and the number of payments that are left out. It prefers payments that count to others, and then
 // large payments to small payments.
-func (inv *Invoice) ReportedPayments() (list []Payment, more int) {
+func (inv *Invoice) ReportedPayments() (list []Payment, omitted int) {
 	return chooseReported(inv.Payments())
 }
 
 // chooseReported is ReportedPayments for a list of all payments.
-func chooseReported(list []Payment) (chosen []Payment, more int) {
+func chooseReported(list []Payment) (chosen []Payment, omitted int) {
 	if len(list) <= MaxListedPayments {
 		return list, 0
 	}

@@ -30,8 +30,8 @@ func (inv *Invoice) createSales(now time.Time) {
 		if err != nil {
 			continue // its value in euro is zero
 		}
-		one := money.MustParse("1", SaleCoin(p.coin))
-		lowest := new(big.Rat).Mul(rate.Value(one), big.NewRat(10_000-terms.Slippage, 10_000))
+		unit := money.MustParse("1", SaleCoin(p.coin))
+		lowest := new(big.Rat).Mul(rate.Value(unit), big.NewRat(10_000-terms.Slippage, 10_000))
 		inv.Sales = append(inv.Sales, Sale{
 			Coin: p.coin, Amount: amount, Rate: rate, Lowest: money.RoundUp(lowest, SaleEuro), Smallest: terms.Smallest,
 			State: SaleWaiting, CreatedAt: now, Since: now, NextAt: now,
@@ -50,16 +50,16 @@ type coinShare struct {
 // They are never more than the price: an overpayment, a late payment and a wrong asset are not sold.
 func (inv *Invoice) sellable() []coinShare {
 	var found []coinShare
-	left := minor(inv.Terms.Price)
+	remaining := minor(inv.Terms.Price)
 	for _, e := range inv.credited() {
-		if left.Sign() <= 0 || e.value.Sign() <= 0 {
+		if remaining.Sign() <= 0 || e.value.Sign() <= 0 {
 			break
 		}
 		share := big.NewRat(1, 1)
-		if e.value.Cmp(left) > 0 {
-			share.Quo(left, e.value)
+		if e.value.Cmp(remaining) > 0 {
+			share.Quo(remaining, e.value)
 		}
-		left.Sub(left, e.value)
+		remaining.Sub(remaining, e.value)
 		coin, amount := inv.coins(e)
 		i := slices.IndexFunc(found, func(p coinShare) bool { return p.coin == coin })
 		if i < 0 {

@@ -88,13 +88,13 @@ const maxRecent, maxForks = 32, 64
 // recordBlocks records the blocks that a snapshot shows, and those that left the chain since the previous
 // snapshot.
 func (p *Progress) recordBlocks(s chain.Snapshot) {
-	var kept, left []chain.Cursor
+	var kept, departed []chain.Cursor
 	var at chain.Cursor // the highest known block that is on the chain
 	for _, b := range p.Recent {
 		hash, shown := s.Blocks[b.Height]
 		switch {
-		case shown && hash != b.Hash, !shown && b.Height > s.Tip.Height && !s.Behind, len(left) > 0:
-			left = append(left, b) // together with all blocks above it, shown or not
+		case shown && hash != b.Hash, !shown && b.Height > s.Tip.Height && !s.Behind, len(departed) > 0:
+			departed = append(departed, b) // together with all blocks above it, shown or not
 		case shown:
 			at = b
 		default:
@@ -115,7 +115,7 @@ func (p *Progress) recordBlocks(s chain.Snapshot) {
 	forks := slices.DeleteFunc(slices.Clone(p.Forks), func(f Fork) bool {
 		return f.Left.Height <= s.From.Height || s.Blocks[f.Left.Height] == f.Left.Hash
 	})
-	for _, b := range left {
+	for _, b := range departed {
 		if !at.IsZero() {
 			forks = append(forks, Fork{Left: b, At: at})
 		}

@@ -57,8 +57,8 @@ func TestProgress_records_a_gap_after_the_clock_was_put_back(t *testing.T) {
 	}
 	inv := newInvoice(t, noon)
 	inv.Cover("bitcoin", p.Scanned, p.Gaps)
-	if got := inv.Coverage["bitcoin"].BlindFrom; got.IsZero() || got.After(until) {
-		t.Errorf("blind from %s, want before %s; gaps %v", got, until, p.Gaps)
+	if got := inv.Coverage["bitcoin"].BlindFrom; got.IsZero() || got.After(quoteEnd) {
+		t.Errorf("blind from %s, want before %s; gaps %v", got, quoteEnd, p.Gaps)
 	}
 }
 

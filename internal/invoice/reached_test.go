@@ -105,25 +105,25 @@ func (r *reachable) offered() []string {
 
 func TestReached(t *testing.T) {
 	t.Parallel()
-	both, ethereumOnly, none := []string{"base", "ethereum"}, []string{"ethereum"}, []string(nil)
+	bothNetworks, ethereumOnly, noNetworks := []string{"base", "ethereum"}, []string{"ethereum"}, []string(nil)
 	for name, tt := range map[string]struct {
 		steps func(*reachable)
 		want  []string
 	}{
-		"not_reached_since_the_start":  {func(*reachable) {}, none},
+		"not_reached_since_the_start":  {func(*reachable) {}, noNetworks},
 		"offered_after_the_first_scan": {func(r *reachable) { r.reach(r.ethereum) }, ethereumOnly},
-		"offered_up_to_the_bound":      {func(r *reachable) { r.reach(r.ethereum, r.base); r.clock.Pass(10 * time.Minute) }, both},
+		"offered_up_to_the_bound":      {func(r *reachable) { r.reach(r.ethereum, r.base); r.clock.Pass(10 * time.Minute) }, bothNetworks},
 		"left_out_after_the_bound": {func(r *reachable) {
 			r.reach(r.base)
 			r.clock.Pass(10*time.Minute + time.Second)
 			r.reach(r.ethereum)
 		}, ethereumOnly},
-		"no_network_offered_after_the_bound": {func(r *reachable) { r.reach(r.ethereum, r.base); r.clock.Pass(time.Hour) }, none},
+		"no_network_offered_after_the_bound": {func(r *reachable) { r.reach(r.ethereum, r.base); r.clock.Pass(time.Hour) }, noNetworks},
 		"offered_again_once_reached": {func(r *reachable) {
 			r.reach(r.base)
 			r.clock.Pass(time.Hour)
 			r.reach(r.ethereum, r.base)
-		}, both},
+		}, bothNetworks},
 		"a_scan_before_the_start_does_not_count": {func(r *reachable) {
 			r.reach(r.ethereum, r.base)
 			r.clock.Pass(time.Minute)
@@ -134,12 +134,12 @@ func TestReached(t *testing.T) {
 			r.reach(r.ethereum, r.base)
 			r.clock.Pass(20 * time.Second)
 			r.start()
-		}, both},
+		}, bothNetworks},
 		"a_clock_put_back_closes_no_network": {func(r *reachable) {
 			r.reach(r.ethereum, r.base)
 			r.clock.Pass(-time.Hour)
 			r.reach(r.ethereum, r.base)
-		}, both},
+		}, bothNetworks},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -160,15 +160,15 @@ func TestReached_keeps_frozen_methods(t *testing.T) {
 	r.must(err)
 	r.clock.Pass(30 * time.Minute)
 	r.reach(r.ethereum)
-	kept, err := r.service.Invoice(t.Context(), inv.ID)
+	stored, err := r.service.Invoice(t.Context(), inv.ID)
 	r.must(err)
-	if len(kept.Methods) != len(inv.Methods) || len(kept.Quote().Prices) != len(inv.Quote().Prices) {
-		t.Errorf("%d methods with %d prices remain, want all %d", len(kept.Methods), len(kept.Quote().Prices), len(inv.Methods))
+	if len(stored.Methods) != len(inv.Methods) || len(stored.Quote().Prices) != len(inv.Quote().Prices) {
+		t.Errorf("%d methods with %d prices remain, want all %d", len(stored.Methods), len(stored.Quote().Prices), len(inv.Methods))
 	}
-	again, err := r.service.Requote(t.Context(), inv.ID, invoice.Merchant, 0)
+	requoted, err := r.service.Requote(t.Context(), inv.ID, invoice.Merchant, 0)
 	r.must(err)
-	for _, p := range again.Quote().Prices {
-		if m := again.Methods[slices.IndexFunc(again.Methods, func(m invoice.Method) bool { return m.Asset.Code == p.Asset })]; m.Asset.Network != "ethereum" {
+	for _, p := range requoted.Quote().Prices {
+		if m := requoted.Methods[slices.IndexFunc(requoted.Methods, func(m invoice.Method) bool { return m.Asset.Code == p.Asset })]; m.Asset.Network != "ethereum" {
 			t.Errorf("%s has a new price, although its network is not reached", p.Asset)
 		}
 	}

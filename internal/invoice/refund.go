@@ -14,7 +14,7 @@ import (
 // once; the merchant may change it. The errors are ErrNotFound, ErrNothingReceived, ErrRefundAsset,
 // ErrRefundSet, ErrPaymentAddress, the errors of keys.ParseAddress, and keys.ErrPrivateKey if the text
 // contains a private key.
-func (s *Service) SetRefund(ctx context.Context, id string, by Actor, asset, address string) (*Invoice, error) {
+func (s *Service) SetRefund(ctx context.Context, id string, actor Actor, asset, address string) (*Invoice, error) {
 	inv, err := s.storage.Invoice(ctx, id)
 	if err != nil {
 		return nil, err
@@ -24,11 +24,11 @@ func (s *Service) SetRefund(ctx context.Context, id string, by Actor, asset, add
 		return nil, err
 	}
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
-		wanted := Refund{Asset: asset, Address: to.Address}
-		if by == Shopper && !inv.Refund.IsZero() && inv.Refund != wanted {
+		refund := Refund{Asset: asset, Address: to.Address}
+		if actor == Shopper && !inv.Refund.IsZero() && inv.Refund != refund {
 			return ErrRefundSet
 		}
-		inv.Refund = wanted
+		inv.Refund = refund
 		return nil
 	})
 }

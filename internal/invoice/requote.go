@@ -29,7 +29,7 @@ const maxQuotes = 100
 // adds a quote. It leaves out methods that cannot carry the remainder, have no rate now, or whose
 // network is not reached.
 // The errors are ErrNotFound, ErrState, ErrTooLittle, ErrUnwatched, ErrUnreached and *NoRateError.
-func (s *Service) Requote(ctx context.Context, id string, by Actor, seen int) (*Invoice, error) {
+func (s *Service) Requote(ctx context.Context, id string, actor Actor, seen int) (*Invoice, error) {
 	progress, err := s.storage.Progress(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("requote: %w", err)
@@ -40,7 +40,7 @@ func (s *Service) Requote(ctx context.Context, id string, by Actor, seen int) (*
 			return nil
 		}
 		s.coverAll(inv, progress)
-		if !inv.MayRequote(by, s.now()) {
+		if !inv.MayRequote(actor, s.now()) {
 			return ErrState
 		}
 		return s.requote(inv, rates, progress)
@@ -51,14 +51,14 @@ func (s *Service) Requote(ctx context.Context, id string, by Actor, seen int) (*
 // may ask until the invoice is expired. Later the merchant may ask within WatchPeriod of the first
 // expiry, and the shopper within RequoteWindow of it if the terms allow late payments. MayRequote returns
 // false while the payments cover the price, or while a late transfer waits for the merchant's decision.
-func (inv *Invoice) MayRequote(by Actor, now time.Time) bool {
+func (inv *Invoice) MayRequote(actor Actor, now time.Time) bool {
 	l := inv.ledger()
-	return inv.mayRequote(inv.evaluate(l), l.late, by, now)
+	return inv.mayRequote(inv.evaluate(l), l.late, actor, now)
 }
 
 // mayRequote is MayRequote for a state that is computed already. late is true if a late transfer waits
 // for the merchant's decision.
-func (inv *Invoice) mayRequote(state State, late bool, by Actor, now time.Time) bool {
+func (inv *Invoice) mayRequote(state State, late bool, actor Actor, now time.Time) bool {
 	if state.Status == Declined || state.Due.IsZero() || late || len(inv.Quotes) >= maxQuotes {
 		return false
 	}
@@ -66,7 +66,7 @@ func (inv *Invoice) mayRequote(state State, late bool, by Actor, now time.Time) 
 	switch {
 	case state.Status != Expired:
 		return true
-	case by == Merchant:
+	case actor == Merchant:
 		return since <= WatchPeriod
 	}
 	return inv.Terms.AllowPaidExpired && since <= inv.Terms.Rules.RequoteWindow

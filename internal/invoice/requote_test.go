@@ -20,7 +20,7 @@ import (
 func TestMayRequote(t *testing.T) {
 	t.Parallel()
 	half := full / 2
-	expire := func(inv *invoice.Invoice) { scan(inv, until.Add(time.Minute)) }
+	expire := func(inv *invoice.Invoice) { scan(inv, quoteEnd.Add(time.Minute)) }
 	for _, tt := range []struct {
 		name              string
 		facts             func(inv *invoice.Invoice)
@@ -28,34 +28,34 @@ func TestMayRequote(t *testing.T) {
 		shopper, merchant bool
 	}{
 		{"while the price is held", func(*invoice.Invoice) {}, noon.Add(time.Minute), true, true},
-		{"after the quote's end, before expiry is decided", func(*invoice.Invoice) {}, until.Add(time.Hour), true, true},
+		{"after the quote's end, before expiry is decided", func(*invoice.Invoice) {}, quoteEnd.Add(time.Hour), true, true},
 		{"for a remainder", func(inv *invoice.Invoice) { observe(inv, 100, pay("a", int64(half), time.Minute)) }, noon.Add(2 * time.Minute), true, true},
 		{"not when nothing is due", func(inv *invoice.Invoice) { observe(inv, 100, pay("a", full, time.Minute)) }, noon.Add(2 * time.Minute), false, false},
-		{"expired, only the merchant", expire, until.Add(time.Hour), false, true},
-		{"expired, for 30 days", expire, until.Add(30 * 24 * time.Hour), false, true},
-		{"expired, not for longer", expire, until.Add(30*24*time.Hour + time.Millisecond), false, false},
+		{"expired, only the merchant", expire, quoteEnd.Add(time.Hour), false, true},
+		{"expired, for 30 days", expire, quoteEnd.Add(30 * 24 * time.Hour), false, true},
+		{"expired, not for longer", expire, quoteEnd.Add(30*24*time.Hour + time.Millisecond), false, false},
 		{"expired and late allowed, for a day", func(inv *invoice.Invoice) {
 			inv.Terms.AllowPaidExpired = true
 			expire(inv)
-		}, until.Add(24 * time.Hour), true, true},
+		}, quoteEnd.Add(24 * time.Hour), true, true},
 		{"expired and late allowed, not for longer", func(inv *invoice.Invoice) {
 			inv.Terms.AllowPaidExpired = true
 			expire(inv)
-		}, until.Add(24*time.Hour + time.Millisecond), false, true},
+		}, quoteEnd.Add(24*time.Hour + time.Millisecond), false, true},
 		{"the day starts at the first expiry", func(inv *invoice.Invoice) {
 			inv.Terms.AllowPaidExpired = true
-			inv.Quotes = append(inv.Quotes, quote(t, 2, until.Add(23*time.Hour), "100", "80000"))
-			scan(inv, until.Add(26*time.Hour))
-		}, until.Add(25 * time.Hour), false, true},
+			inv.Quotes = append(inv.Quotes, quote(t, 2, quoteEnd.Add(23*time.Hour), "100", "80000"))
+			scan(inv, quoteEnd.Add(26*time.Hour))
+		}, quoteEnd.Add(25 * time.Hour), false, true},
 		{"an extended quote is no expiry", func(inv *invoice.Invoice) {
 			inv.Terms.AllowPaidExpired = true
-			inv.Quotes = append(inv.Quotes, quote(t, 2, until.Add(-time.Minute), "100", "80000"))
-			scan(inv, until.Add(20*time.Minute))
-		}, until.Add(24*time.Hour + 10*time.Minute), true, true},
+			inv.Quotes = append(inv.Quotes, quote(t, 2, quoteEnd.Add(-time.Minute), "100", "80000"))
+			scan(inv, quoteEnd.Add(20*time.Minute))
+		}, quoteEnd.Add(24*time.Hour + 10*time.Minute), true, true},
 		{"not while a late transfer waits for the merchant", func(inv *invoice.Invoice) {
 			expire(inv)
 			observe(inv, 101, in(pay("a", full, time.Hour), 101, time.Hour))
-		}, until.Add(2 * time.Hour), false, false},
+		}, quoteEnd.Add(2 * time.Hour), false, false},
 		{"not once declined", func(inv *invoice.Invoice) { inv.DeclinedAt = noon }, noon.Add(time.Minute), false, false},
 		{"not after a hundred quotes", func(inv *invoice.Invoice) {
 			for i := 2; i <= 100; i++ {
@@ -65,7 +65,7 @@ func TestMayRequote(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			inv := newInvoice(t, until.Add(-time.Minute))
+			inv := newInvoice(t, quoteEnd.Add(-time.Minute))
 			tt.facts(inv)
 			got := []bool{inv.MayRequote(invoice.Shopper, tt.now), inv.MayRequote(invoice.Merchant, tt.now)}
 			if diff := cmp.Diff(got, []bool{tt.shopper, tt.merchant}); diff != "" {
@@ -80,7 +80,7 @@ func TestRequote_prices_the_remainder(t *testing.T) {
 	s := openShop(t, table)
 	inv := s.create("40")
 	s.clock.Pass(time.Minute)
-	s.pays(inv, "BTC", "0.0002") // 16.00
+	s.pay(inv, "BTC", "0.0002") // 16.00
 	s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
 	s.setRates("BTC-EUR=96000,LTC-EUR=90,ETH-EUR=2500,EUR-USD=1.08")
 	s.clock.Pass(time.Minute)
@@ -93,7 +93,7 @@ func TestRequote_prices_the_remainder(t *testing.T) {
 	if want := "2 24 0.00025 2m0s 17m0s"; got != want {
 		t.Errorf("quote %s, want %s", got, want)
 	}
-	tx := s.pays(inv, "BTC", "0.00025")
+	tx := s.pay(inv, "BTC", "0.00025")
 	s.must(s.net.Confirm(t.Context(), []string{tx}))
 	s.must(s.net.Confirm(t.Context(), []string{inv.Transfers[0].Tx}))
 	s.wantStatus(inv, invoice.Paid)
@@ -111,12 +111,12 @@ func TestRequote_rounding_is_no_overpayment(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, "BTC-EUR=86420,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
 	inv := s.create("100")
-	first := s.pays(inv, "BTC", "0.00051234")
+	first := s.pay(inv, "BTC", "0.00051234")
 	s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
 	inv, err := s.service.Requote(t.Context(), inv.ID, invoice.Shopper, 0)
 	s.must(err)
 	price, _ := inv.Quote().Price("BTC")
-	second := s.pays(inv, "BTC", price.Expected.String())
+	second := s.pay(inv, "BTC", price.Expected.String())
 	s.must(s.net.Confirm(t.Context(), []string{first, second}))
 	if got := s.wantStatus(inv, invoice.Paid).State.Overpaid; !got.IsZero() {
 		t.Errorf("overpaid %s", got)
@@ -138,7 +138,7 @@ func TestRequote_reopens_an_expired_invoice(t *testing.T) {
 	s.clock.Pass(20 * 24 * time.Hour) // longer than the first quote alone was watched
 	s.wantStatus(inv, invoice.Expired)
 	s.clock.Pass(10*24*time.Hour + 10*time.Minute)
-	s.pays(inv, "BTC", "0.0005")
+	s.pay(inv, "BTC", "0.0005")
 	s.wantStatus(inv, invoice.Expired, invoice.Late)
 }
 
@@ -167,7 +167,7 @@ func TestRequote_leaves_out_methods_that_cannot_carry_the_remainder(t *testing.T
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
-	s.pays(inv, "BTC", "0.00049994") // half a cent remains, which is rounded up to a cent
+	s.pay(inv, "BTC", "0.00049994") // half a cent remains, which is rounded up to a cent
 	s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
 	inv, err := s.service.Requote(t.Context(), inv.ID, invoice.Shopper, 0)
 	s.must(err)
@@ -185,7 +185,7 @@ func TestRequote_leaves_out_methods_that_cannot_carry_the_remainder(t *testing.T
 	}
 
 	only := s.create("40", "BTC")
-	s.pays(only, "BTC", "0.00049994")
+	s.pay(only, "BTC", "0.00049994")
 	s.wantStatus(only, invoice.Pending, invoice.Underpaid)
 	if _, err := s.service.Requote(t.Context(), only.ID, invoice.Shopper, 0); !errors.Is(err, invoice.ErrTooLittle) {
 		t.Errorf("no method carries the remainder: %v", err)
@@ -227,14 +227,14 @@ func TestSetRefund(t *testing.T) {
 	other := s.create("40")
 	inv := s.create("40")
 	const first, second = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn"
-	set := func(by invoice.Actor, asset, address string) error {
-		_, err := s.service.SetRefund(t.Context(), inv.ID, by, asset, address)
+	set := func(actor invoice.Actor, asset, address string) error {
+		_, err := s.service.SetRefund(t.Context(), inv.ID, actor, asset, address)
 		return err
 	}
 	if err := set(invoice.Shopper, "BTC", first); !errors.Is(err, invoice.ErrNothingReceived) {
 		t.Errorf("with nothing received: %v", err)
 	}
-	s.pays(inv, "BTC", "0.0005")
+	s.pay(inv, "BTC", "0.0005")
 	s.wantStatus(inv, invoice.Pending)
 	otherMethod, _ := other.Method(simnet.ID, "BTC")
 	method, _ := inv.Method(simnet.ID, "BTC")
@@ -284,14 +284,14 @@ func TestSetRefund_checks_capitals_of_Ethereum(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
-	s.pays(inv, "USDC", "40")
+	s.pay(inv, "USDC", "40")
 	s.step()
-	const good = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
-	if _, err := s.service.SetRefund(t.Context(), inv.ID, invoice.Shopper, "USDC", strings.Replace(good, "BeAed", "BeaEd", 1)); !errors.Is(err, keys.ErrAddress) {
+	const valid = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+	if _, err := s.service.SetRefund(t.Context(), inv.ID, invoice.Shopper, "USDC", strings.Replace(valid, "BeAed", "BeaEd", 1)); !errors.Is(err, keys.ErrAddress) {
 		t.Errorf("wrong capitals: %v", err)
 	}
-	got, err := s.service.SetRefund(t.Context(), inv.ID, invoice.Shopper, "USDC", strings.ToLower(good))
-	if err != nil || got.Refund.Address != good {
+	got, err := s.service.SetRefund(t.Context(), inv.ID, invoice.Shopper, "USDC", strings.ToLower(valid))
+	if err != nil || got.Refund.Address != valid {
 		t.Errorf("refund to %v, %v", got.Refund, err)
 	}
 }

@@ -13,14 +13,14 @@ import (
 
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	soon, later, hours := until.Add(-time.Minute), until.Add(time.Minute), until.Add(26*time.Hour)
+	soon, later, hours := quoteEnd.Add(-time.Minute), quoteEnd.Add(time.Minute), quoteEnd.Add(26*time.Hour)
 	for _, tt := range []struct {
 		name  string
 		facts func(inv *invoice.Invoice)
 		want  outcome
 	}{
 		{"nothing seen is created", func(inv *invoice.Invoice) { scan(inv, soon) }, outcome{"created", "", "0", "100", "0"}},
-		{"a scan at its end leaves it created", func(inv *invoice.Invoice) { scan(inv, until) }, outcome{"created", "", "0", "100", "0"}},
+		{"a scan at its end leaves it created", func(inv *invoice.Invoice) { scan(inv, quoteEnd) }, outcome{"created", "", "0", "100", "0"}},
 		{"a scan past its end expires it", func(inv *invoice.Invoice) { scan(inv, later) }, outcome{"expired", "", "0", "100", "0"}},
 		{"a network that is not scanned delays expiry", func(inv *invoice.Invoice) { inv.Cover("bitcoin", later, nil) }, outcome{"created", "", "0", "100", "0"}},
 		{"all seen is pending", func(inv *invoice.Invoice) { observe(inv, 100, pay("a", full, time.Minute)) }, outcome{"pending", "", "100", "0", "0"}},
@@ -80,7 +80,7 @@ func TestStatus(t *testing.T) {
 		}, outcome{"expired", "[late]", "0", "100", "0"}},
 		{"not confirmed within the day is still pending", func(inv *invoice.Invoice) {
 			observe(inv, 100, pay("a", full, time.Minute))
-			scan(inv, until.Add(24*time.Hour))
+			scan(inv, quoteEnd.Add(24*time.Hour))
 		}, outcome{"pending", "", "100", "0", "0"}},
 		{"a bump must confirm within a day of the first expiry", func(inv *invoice.Invoice) {
 			observe(inv, 100, spending(pay("a", full, time.Minute), "x"))
@@ -178,8 +178,8 @@ func TestFeeBump(t *testing.T) {
 			inv := newInvoice(t, noon)
 			observe(inv, 100, first)
 			observe(inv, 100, tt.bump)
-			if tt.bump.FirstSeen.After(until) {
-				scan(inv, until.Add(6*time.Minute))
+			if tt.bump.FirstSeen.After(quoteEnd) {
+				scan(inv, quoteEnd.Add(6*time.Minute))
 			}
 			if diff := cmp.Diff(tt.want, outcomeOf(inv)); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
@@ -263,8 +263,8 @@ func TestCover_ignores_later_gaps_in_covered_time(t *testing.T) {
 }
 
 // gap returns a time without a view of the mempool, in minutes after noon.
-func gap(from, until int) []invoice.Gap {
-	return []invoice.Gap{{From: noon.Add(time.Duration(from) * time.Minute), Until: noon.Add(time.Duration(until) * time.Minute)}}
+func gap(from, to int) []invoice.Gap {
+	return []invoice.Gap{{From: noon.Add(time.Duration(from) * time.Minute), Until: noon.Add(time.Duration(to) * time.Minute)}}
 }
 
 func TestBlock_time_decides_on_networks_without_mempool(t *testing.T) {
@@ -308,7 +308,7 @@ func TestLate_money_that_is_allowed(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			inv := newInvoice(t, until.Add(time.Hour))
+			inv := newInvoice(t, quoteEnd.Add(time.Hour))
 			inv.Terms.AllowPaidExpired = true
 			inv.Terms.Rules.LatePercent = tt.percent
 			late := in(pay("a", full, 20*time.Minute), 101, 30*time.Minute)

@@ -186,11 +186,11 @@ func (inv *Invoice) Sale(coin string) (*Sale, bool) {
 
 // Sold returns the total that is known to be sold.
 func (s *Sale) Sold() Proceeds {
-	all := Proceeds{Sold: money.Zero(s.Amount.Currency()), Euro: money.Zero(SaleEuro), Fee: money.Zero(SaleEuro)}
+	proceeds := Proceeds{Sold: money.Zero(s.Amount.Currency()), Euro: money.Zero(SaleEuro), Fee: money.Zero(SaleEuro)}
 	for _, o := range s.Orders {
-		all.Sold, all.Euro, all.Fee = all.Sold.Add(o.Sold), all.Euro.Add(o.Euro), all.Fee.Add(o.Fee)
+		proceeds.Sold, proceeds.Euro, proceeds.Fee = proceeds.Sold.Add(o.Sold), proceeds.Euro.Add(o.Euro), proceeds.Fee.Add(o.Fee)
 	}
-	return all
+	return proceeds
 }
 
 // Rest returns the amount that may still be sold: Amount minus the amount already sold and the amount

@@ -87,7 +87,7 @@ func NewService(c Config) *Service {
 	}
 	for mode, networks := range c.Networks {
 		for _, n := range networks {
-			if b, knows := n.(chain.Bridged); knows {
+			if b, ok := n.(chain.Bridged); ok {
 				s.bridged[n.ID()] = b.Bridged()
 			}
 			if _, ok := n.(chain.Scanner); ok {
@@ -217,12 +217,12 @@ const MaxClock = 365 * 24 * time.Hour
 
 // MoveClock moves the clock of a test invoice forward. It returns ErrState if the invoice is not a test
 // invoice, or if its clock would be more than MaxClock ahead.
-func (s *Service) MoveClock(ctx context.Context, id string, by time.Duration) (*Invoice, error) {
+func (s *Service) MoveClock(ctx context.Context, id string, shift time.Duration) (*Invoice, error) {
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
-		if inv.Mode != Test || by < 0 || by > MaxClock-inv.Clock {
+		if inv.Mode != Test || shift < 0 || shift > MaxClock-inv.Clock {
 			return ErrState
 		}
-		inv.Clock += by
+		inv.Clock += shift
 		return nil
 	})
 }

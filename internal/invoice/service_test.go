@@ -26,7 +26,7 @@ func TestInvoice_is_paid(t *testing.T) {
 	}
 	s.wantStatus(inv, invoice.Created)
 	s.clock.Pass(time.Minute)
-	tx := s.pays(inv, "BTC", "0.0005")
+	tx := s.pay(inv, "BTC", "0.0005")
 	s.wantStatus(inv, invoice.Pending)
 	s.must(s.net.Confirm(t.Context(), []string{tx}))
 	paid := s.wantStatus(inv, invoice.Paid)
@@ -54,7 +54,7 @@ func TestQuoted_amount_does_not_depend_on_later_rates(t *testing.T) {
 	inv := s.create("40")
 	s.setRates("BTC-EUR=9000,EUR-USD=2")
 	s.clock.Pass(time.Minute)
-	s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", "0.0005")}))
+	s.must(s.net.Confirm(t.Context(), []string{s.pay(inv, "BTC", "0.0005")}))
 	paid := s.wantStatus(inv, invoice.Paid)
 	if got := paid.State; !got.Due.IsZero() || !got.Overpaid.IsZero() || got.Paid.String() != "40" || paid.Payments()[0].Amount.String() != "0.0005" {
 		t.Errorf("%s is paid, %s due, %s overpaid, by %s BTC", got.Paid, got.Due, got.Overpaid, paid.Payments()[0].Amount)
@@ -73,7 +73,7 @@ func TestPrices_that_floats_get_wrong_are_paid_exactly(t *testing.T) {
 			t.Errorf("%s EUR cost %s %s, want %s", tt.price, got, tt.code, tt.due)
 		}
 		s.clock.Pass(time.Second)
-		s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, tt.code, tt.due)}))
+		s.must(s.net.Confirm(t.Context(), []string{s.pay(inv, tt.code, tt.due)}))
 		for range 12 {
 			s.must(s.net.Confirm(t.Context(), nil))
 		}
@@ -87,21 +87,21 @@ func TestEvery_seeded_amount_is_paid_exactly(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, "BTC-EUR=81867.3452,LTC-EUR=78.31,ETH-EUR=2650.17,EUR-USD=1.0833")
 	s.clock.Pass(time.Minute)
-	var made []*invoice.Invoice
+	var created []*invoice.Invoice
 	var txs []string
 	for i := range 60 {
 		inv := s.create(fmt.Sprintf("%d.%02d", 10+i*7, (i*37)%100))
 		code := []string{"BTC", "USDC", "ETH"}[i%3]
 		price, _ := inv.Quote().Price(code)
-		txs = append(txs, s.pays(inv, code, price.Expected.String()))
-		made = append(made, inv)
+		txs = append(txs, s.pay(inv, code, price.Expected.String()))
+		created = append(created, inv)
 	}
 	s.must(s.net.Confirm(t.Context(), txs))
 	for range 12 {
 		s.must(s.net.Confirm(t.Context(), nil))
 	}
 	s.step()
-	for _, inv := range made {
+	for _, inv := range created {
 		if got := s.reload(inv); got.State.Status != invoice.Paid || got.State.Has(invoice.Overpaid) || !got.State.Due.IsZero() {
 			t.Errorf("%s EUR: %s %v, due %s", inv.Terms.Price, got.State.Status, got.State.Exceptions, got.State.Due)
 		}
@@ -123,7 +123,7 @@ func TestInvoice_is_underpaid_or_overpaid_by_one_wei(t *testing.T) {
 		inv := s.create("12.34", "ETH")
 		price, _ := inv.Quote().Price("ETH")
 		amount := money.FromMinor(new(big.Int).Add(price.Expected.Minor(), big.NewInt(tt.wei)), money.ETH)
-		s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "ETH", amount.String())}))
+		s.must(s.net.Confirm(t.Context(), []string{s.pay(inv, "ETH", amount.String())}))
 		s.wantStatus(inv, tt.want, tt.exceptions...)
 	}
 }
@@ -208,12 +208,12 @@ func TestTransfer_is_replaced_and_reorganised(t *testing.T) {
 	s := openShop(t, table)
 	inv := s.create("40")
 	s.clock.Pass(time.Minute)
-	tx := s.pays(inv, "BTC", "0.0005")
+	tx := s.pay(inv, "BTC", "0.0005")
 	s.wantStatus(inv, invoice.Pending)
 	s.must(s.net.Replace(t.Context(), tx))
 	s.wantStatus(inv, invoice.Created, invoice.WasReplaced)
 
-	tx = s.pays(inv, "BTC", "0.0005")
+	tx = s.pay(inv, "BTC", "0.0005")
 	s.must(s.net.Confirm(t.Context(), []string{tx}))
 	s.wantStatus(inv, invoice.Paid, invoice.WasReplaced)
 	s.must(s.net.Reorganise(t.Context(), []string{tx}))
@@ -241,7 +241,7 @@ func TestSkipQuote_moves_only_this_invoice(t *testing.T) {
 	s.must(err)
 	s.wantStatus(inv, invoice.Expired)
 	s.wantStatus(other, invoice.Created)
-	s.pays(inv, "BTC", "0.0005")
+	s.pay(inv, "BTC", "0.0005")
 	s.wantStatus(inv, invoice.Expired, invoice.Late)
 	accepted, err := s.service.Accept(t.Context(), inv.ID, "key_a", 0)
 	s.must(err)
@@ -261,7 +261,7 @@ func TestCancel_and_accept_need_the_right_state(t *testing.T) {
 	s.must(err)
 	s.wantStatus(inv, invoice.Declined)
 	s.clock.Pass(time.Minute)
-	s.pays(inv, "BTC", "0.0005")
+	s.pay(inv, "BTC", "0.0005")
 	s.wantStatus(inv, invoice.Declined, invoice.Late)
 	if _, err := s.service.Cancel(t.Context(), inv.ID, 0); !errors.Is(err, invoice.ErrState) {
 		t.Errorf("cancel twice: %v", err)
@@ -272,25 +272,25 @@ func TestDepth_depends_on_all_invoices_of_a_transaction(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	var outputs []simnet.Output
-	var made []*invoice.Invoice
+	var created []*invoice.Invoice
 	for range 20 { // 20 × 40.00 EUR in one transaction are 800.00
 		inv := s.create("40")
 		m, _ := inv.Method(simnet.ID, "BTC")
 		outputs = append(outputs, simnet.Pays(m.Asset, m.Destination.Script, money.MustParse("0.0005", money.BTC)))
-		made = append(made, inv)
+		created = append(created, inv)
 	}
 	tx, err := s.net.Send(t.Context(), simnet.Tx{Outputs: outputs})
 	s.must(err)
 	s.must(s.net.Confirm(t.Context(), []string{tx}))
 	s.step()
-	for _, inv := range made {
+	for _, inv := range created {
 		if got := s.reload(inv); got.State.Status != invoice.Pending || got.Transfers[0].Required != 2 {
 			t.Fatalf("one of 20: %s, %d confirmations required, want pending and 2", got.State.Status, got.Transfers[0].Required)
 		}
 	}
 	s.must(s.net.Confirm(t.Context(), nil))
 	s.step()
-	for _, inv := range made {
+	for _, inv := range created {
 		if got := s.reload(inv).State.Status; got != invoice.Paid {
 			t.Errorf("after two blocks: %s, want paid", got)
 		}
@@ -337,7 +337,7 @@ func TestWait_returns_when_the_invoice_changes(t *testing.T) {
 		}
 		changed <- got
 	}()
-	s.pays(inv, "BTC", "0.0005")
+	s.pay(inv, "BTC", "0.0005")
 	s.step()
 	if got := <-changed; got == nil || got.State.Status != invoice.Pending {
 		t.Errorf("Wait returned %+v, want a pending invoice", got)
@@ -349,7 +349,7 @@ func TestPaid_again_after_a_reorganisation_is_counted(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
-	tx := s.pays(inv, "BTC", "0.0005")
+	tx := s.pay(inv, "BTC", "0.0005")
 	s.must(s.net.Confirm(t.Context(), []string{tx}))
 	s.wantStatus(inv, invoice.Paid)
 	first := s.reload(inv)
@@ -359,12 +359,12 @@ func TestPaid_again_after_a_reorganisation_is_counted(t *testing.T) {
 	s.clock.Pass(time.Minute)
 	s.must(s.net.Confirm(t.Context(), []string{tx}))
 	s.step()
-	again := s.reload(inv)
-	if first.PaidCount != 1 || again.PaidCount != 2 || again.State.Status != invoice.Paid {
-		t.Errorf("paid %d times, then %d times, want 1 and 2; the invoice is %s", first.PaidCount, again.PaidCount, again.State.Status)
+	current := s.reload(inv)
+	if first.PaidCount != 1 || current.PaidCount != 2 || current.State.Status != invoice.Paid {
+		t.Errorf("paid %d times, then %d times, want 1 and 2; the invoice is %s", first.PaidCount, current.PaidCount, current.State.Status)
 	}
-	if !again.FirstPaidAt.Equal(first.FirstPaidAt) || again.FirstPaidAt.IsZero() {
-		t.Errorf("first paid at %s, then at %s", first.FirstPaidAt, again.FirstPaidAt)
+	if !current.FirstPaidAt.Equal(first.FirstPaidAt) || current.FirstPaidAt.IsZero() {
+		t.Errorf("first paid at %s, then at %s", first.FirstPaidAt, current.FirstPaidAt)
 	}
 }
 
@@ -373,7 +373,7 @@ func TestDecisions_about_an_older_version_are_refused(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
-	s.pays(inv, "BTC", "0.0004")
+	s.pay(inv, "BTC", "0.0004")
 	s.step()
 	if _, err := s.service.Cancel(t.Context(), inv.ID, inv.Version); !errors.Is(err, invoice.ErrStale) {
 		t.Errorf("cancel: %v", err)
@@ -407,7 +407,7 @@ func TestDecisions_high_risk(t *testing.T) {
 	} {
 		s := openShop(t, table)
 		inv := s.create(row.price)
-		s.pays(inv, "BTC", row.coins)
+		s.pay(inv, "BTC", row.coins)
 		s.step()
 		if got := s.reload(inv).Evaluation().Decisions(s.clock.Now()); !got.Accept || got.HighRisk != row.risk {
 			t.Errorf("%s euro paid with %s BTC: high risk %t, want %t: %+v", row.price, row.coins, got.HighRisk, row.risk, got)
@@ -420,7 +420,7 @@ func TestAccept_records_the_shortfall(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
-	s.must(s.net.Confirm(t.Context(), []string{s.pays(inv, "BTC", "0.0004")}))
+	s.must(s.net.Confirm(t.Context(), []string{s.pay(inv, "BTC", "0.0004")}))
 	s.step()
 	accepted, err := s.service.Accept(t.Context(), inv.ID, "key_a", 0)
 	s.must(err)
@@ -435,8 +435,8 @@ func TestAccept_records_the_shortfall(t *testing.T) {
 		t.Errorf("the value of the payment is %s, want 32", got)
 	}
 	s.clock.Pass(time.Minute)
-	if again := s.reload(inv); again.State.Paid.String() != "32" || again.State.Status != invoice.Paid {
-		t.Errorf("after another read: %+v", again.State)
+	if current := s.reload(inv); current.State.Paid.String() != "32" || current.State.Status != invoice.Paid {
+		t.Errorf("after another read: %+v", current.State)
 	}
 }
 
@@ -446,24 +446,24 @@ func TestAccept_of_an_unconfirmed_part_causes_one_event(t *testing.T) {
 	s := openShop(t, table)
 	inv := s.create("40")
 	s.clock.Pass(time.Minute)
-	s.pays(inv, "BTC", "0.0004")
+	s.pay(inv, "BTC", "0.0004")
 	s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
 	first, err := s.service.Accept(t.Context(), inv.ID, "key_a", 0)
 	s.must(err)
 	s.clock.Pass(time.Minute)
-	again, err := s.service.Accept(t.Context(), inv.ID, "key_b", 0)
+	second, err := s.service.Accept(t.Context(), inv.ID, "key_b", 0)
 	s.must(err)
-	if again.Version != first.Version || again.AcceptedBy != "key_a" || !again.AcceptedAt.Equal(first.AcceptedAt) {
+	if second.Version != first.Version || second.AcceptedBy != "key_a" || !second.AcceptedAt.Equal(first.AcceptedAt) {
 		t.Errorf("accepted again: version %d by %s at %s, want %d by %s at %s",
-			again.Version, again.AcceptedBy, again.AcceptedAt, first.Version, first.AcceptedBy, first.AcceptedAt)
+			second.Version, second.AcceptedBy, second.AcceptedAt, first.Version, first.AcceptedBy, first.AcceptedAt)
 	}
 	s.wantEvents(inv, "1 invoice.created created", "2 payment.seen pending", "2 invoice.pending pending", "2 exception.raised pending",
 		"3 invoice.pending pending")
-	s.pays(inv, "BTC", "0.00005")
+	s.pay(inv, "BTC", "0.00005")
 	s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
-	more, err := s.service.Accept(t.Context(), inv.ID, "key_b", 0) // also accepts the second payment
+	third, err := s.service.Accept(t.Context(), inv.ID, "key_b", 0) // also accepts the second payment
 	s.must(err)
-	if more.AcceptedBy != "key_b" || len(more.Accepted) != 2 {
-		t.Errorf("accepted %q by %s, want both payments by key_b", more.Accepted, more.AcceptedBy)
+	if third.AcceptedBy != "key_b" || len(third.Accepted) != 2 {
+		t.Errorf("accepted %q by %s, want both payments by key_b", third.Accepted, third.AcceptedBy)
 	}
 }

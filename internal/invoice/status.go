@@ -70,16 +70,16 @@ func (inv *Invoice) Evaluate() State { return inv.evaluate(inv.ledger()) }
 // evaluate is Evaluate with a ledger that is computed already.
 func (inv *Invoice) evaluate(ledger ledger) State {
 	price := minor(inv.Terms.Price)
-	least := new(big.Rat).Sub(price, minor(inv.Terms.Rules.Tolerance))
+	minimum := new(big.Rat).Sub(price, minor(inv.Terms.Rules.Tolerance))
 	seen, confirmed := ledger.sum(false), ledger.sum(true)
-	covered := seen.Cmp(least) >= 0
+	covered := seen.Cmp(minimum) >= 0
 	expired := inv.scannedPast(inv.ExpiresAt())
 
 	var s State
 	switch {
 	case !inv.DeclinedAt.IsZero() && !ledger.accepted:
 		s.Status = Declined
-	case confirmed.Cmp(least) >= 0:
+	case confirmed.Cmp(minimum) >= 0:
 		s.Status = Paid
 	case seen.Sign() > 0 && (!expired || covered):
 		s.Status = Pending
@@ -96,23 +96,23 @@ func (inv *Invoice) evaluate(ledger ledger) State {
 	if covered {
 		s.Due = money.Zero(inv.Terms.Price.Currency())
 	}
-	over := new(big.Rat).Sub(confirmed, price)
-	s.Overpaid = money.RoundDown(major(over, inv.Terms.Price.Currency()), inv.Terms.Price.Currency())
-	s.PaidTx, s.PaidAsset = ledger.completing(least)
-	part := seen.Sign() > 0 && !covered || ledger.accepted && seen.Cmp(least) < 0
+	excess := new(big.Rat).Sub(confirmed, price)
+	s.Overpaid = money.RoundDown(major(excess, inv.Terms.Price.Currency()), inv.Terms.Price.Currency())
+	s.PaidTx, s.PaidAsset = ledger.completing(minimum)
+	part := seen.Sign() > 0 && !covered || ledger.accepted && seen.Cmp(minimum) < 0
 	// A payment that covers the price and was found after the merchant cancelled waits for a decision,
 	// as one that came later does.
 	ledger.late = ledger.late || s.Status == Declined && covered
-	s.Exceptions = inv.exceptions(ledger, s.Status, part, over)
+	s.Exceptions = inv.exceptions(ledger, s.Status, part, excess)
 	s.NextCheck = inv.nextCheck(s.Status)
 	return s
 }
 
 // exceptions returns the exceptions that the ledger shows.
-func (inv *Invoice) exceptions(ledger ledger, status Status, part bool, over *big.Rat) []Exception {
+func (inv *Invoice) exceptions(ledger ledger, status Status, part bool, excess *big.Rat) []Exception {
 	found := map[Exception]bool{
 		Underpaid:   part,
-		Overpaid:    over.Cmp(ledger.slack) > 0,
+		Overpaid:    excess.Cmp(ledger.slack) > 0,
 		WasReplaced: ledger.replaced,
 		WasReorged:  ledger.reorged,
 		WrongAsset:  ledger.wrongAsset,

@@ -53,7 +53,7 @@ func (s *shop) wantSums(after string, want ...string) {
 // payConfirmed pays an invoice with confirmation and returns the transaction.
 func (s *shop) payConfirmed(inv *invoice.Invoice, code, amount string) string {
 	s.t.Helper()
-	tx := s.pays(inv, code, amount)
+	tx := s.pay(inv, code, amount)
 	s.step()
 	s.must(s.net.Confirm(s.t.Context(), []string{tx}))
 	s.step()

@@ -65,22 +65,22 @@ type Tolerance struct {
 	Euro    money.Amount // 0 = no such bound
 }
 
-// of returns the tolerance for a price, in the currency of the price and rounded down. An amount of
+// amountOf returns the tolerance for a price, in the currency of the price and rounded down. An amount of
 // euro is converted with the rates at which the invoice prices one of its coins.
-func (t Tolerance) of(due money.Amount, by Price) money.Amount {
+func (t Tolerance) amountOf(due money.Amount, price Price) money.Amount {
 	share := t.Percent
 	if share == 0 && !t.Euro.IsZero() {
 		share = MaxTolerance
 	}
-	least := new(big.Rat).Mul(due.Rat(), big.NewRat(min(share, MaxTolerance), 10_000))
+	minimum := new(big.Rat).Mul(due.Rat(), big.NewRat(min(share, MaxTolerance), 10_000))
 	if !t.Euro.IsZero() {
 		euro := t.Euro.Rat()
 		if fiat := due.Currency(); fiat != money.EUR {
-			euro = new(big.Rat).Mul(euro, new(big.Rat).Quo(by.Rate(fiat).Value(by.Expected), by.EUR.Value(by.Expected)))
+			euro = new(big.Rat).Mul(euro, new(big.Rat).Quo(price.Rate(fiat).Value(price.Expected), price.EUR.Value(price.Expected)))
 		}
-		if euro.Cmp(least) < 0 {
-			least = euro
+		if euro.Cmp(minimum) < 0 {
+			minimum = euro
 		}
 	}
-	return money.RoundDown(least, due.Currency())
+	return money.RoundDown(minimum, due.Currency())
 }

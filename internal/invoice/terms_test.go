@@ -16,7 +16,7 @@ func TestTolerance(t *testing.T) {
 		}
 		return r
 	}
-	by := Price{EUR: rate("80000", money.EUR), USD: rate("96000", money.USD), Expected: money.MustParse("0.0007", money.BTC)}
+	price := Price{EUR: rate("80000", money.EUR), USD: rate("96000", money.USD), Expected: money.MustParse("0.0007", money.BTC)}
 	for name, tt := range map[string]struct {
 		setting Tolerance
 		price   money.Amount
@@ -34,7 +34,7 @@ func TestTolerance(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := tt.setting.of(tt.price, by); got.String() != tt.want || got.Currency() != tt.price.Currency() {
+			if got := tt.setting.amountOf(tt.price, price); got.String() != tt.want || got.Currency() != tt.price.Currency() {
 				t.Errorf("got %s %s, want %s", got, got.Currency().Code, tt.want)
 			}
 		})

@@ -88,10 +88,10 @@ func parseFunction(body string) (script Script, expression string, err error) {
 			name = "sh"
 		}
 	}
-	why, refused := refusedFunctions[name]
+	why, isRefused := refusedFunctions[name]
 	script, known := functions[name]
 	switch {
-	case refused:
+	case isRefused:
 		return "", "", unusable(name + "() " + why)
 	case !known:
 		return "", "", unusable("its function is not pkh(), wpkh(), sh(wpkh()) or tr()")

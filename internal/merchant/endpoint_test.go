@@ -13,25 +13,25 @@ import (
 // endpoints stores endpoints and test deliveries. Methods that the tests do not need are missing.
 type endpoints struct {
 	merchant.EndpointStorage
-	all        map[string]merchant.Endpoint
+	byID       map[string]merchant.Endpoint
 	deliveries []merchant.Delivery
 	tested     [][]byte
 	resent     []string
 }
 
 func (s *endpoints) CreateEndpoint(_ context.Context, e merchant.Endpoint) error {
-	return create(s.all, e.ID, e)
+	return create(s.byID, e.ID, e)
 }
 
 func (s *endpoints) Endpoints(context.Context, string) (all []merchant.Endpoint, err error) {
-	for _, e := range s.all {
+	for _, e := range s.byID {
 		all = append(all, e)
 	}
 	return all, nil
 }
 
 func (s *endpoints) UpdateEndpoint(_ context.Context, _, id string, change func(*merchant.Endpoint) error) (merchant.Endpoint, error) {
-	return update(s.all, id, change)
+	return update(s.byID, id, change)
 }
 
 func (s *endpoints) AddTestDelivery(_ context.Context, _ merchant.Endpoint, _ string, body []byte, _ time.Time) error {
@@ -56,7 +56,7 @@ func (s *endpoints) Resend(_ context.Context, e merchant.Endpoint, eventID strin
 var errRefused = errors.New("refused")
 
 func newEndpoints() (*endpoints, *merchant.Endpoints) {
-	s := &endpoints{all: map[string]merchant.Endpoint{}}
+	s := &endpoints{byID: map[string]merchant.Endpoint{}}
 	return s, merchant.NewEndpoints(merchant.EndpointsConfig{
 		Storage: s, Now: now, Token: tokens(),
 		Check: func(url string, live bool) error {
@@ -98,8 +98,8 @@ func TestEndpoints_rotate_their_keys(t *testing.T) {
 func TestEndpoints_refuse_addresses(t *testing.T) {
 	t.Parallel()
 	s, service := newEndpoints()
-	if _, err := service.Create(t.Context(), "shop", merchant.Live, "https://other.example/", nil); !errors.Is(err, errRefused) || len(s.all) > 0 {
-		t.Errorf("Create of a refused address: %v, stored %v", err, s.all)
+	if _, err := service.Create(t.Context(), "shop", merchant.Live, "https://other.example/", nil); !errors.Is(err, errRefused) || len(s.byID) > 0 {
+		t.Errorf("Create of a refused address: %v, stored %v", err, s.byID)
 	}
 	if _, err := service.Create(t.Context(), "shop", merchant.Test, "http://localhost/", nil); err != nil {
 		t.Errorf("Create of a test endpoint: %v", err)
@@ -113,8 +113,8 @@ func TestEndpoints_change_their_address(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := service.Change(t.Context(), "shop", e.ID, "https://other.example/", []string{"invoice.paid"}); !errors.Is(err, errRefused) || s.all[e.ID].Events != nil {
-		t.Errorf("Change to a refused address: %v, stored %+v", err, s.all[e.ID])
+	if _, err := service.Change(t.Context(), "shop", e.ID, "https://other.example/", []string{"invoice.paid"}); !errors.Is(err, errRefused) || s.byID[e.ID].Events != nil {
+		t.Errorf("Change to a refused address: %v, stored %+v", err, s.byID[e.ID])
 	}
 	got, err := service.Change(t.Context(), "shop", e.ID, "https://bücher.example/", []string{"invoice.paid"})
 	if err != nil || got.URL != "https://xn--bcher-kva.example/" || !slices.Equal(got.Events, []string{"invoice.paid"}) || got.Secret != e.Secret {
@@ -160,8 +160,8 @@ func TestEndpoints_are_not_tested_while_paused(t *testing.T) {
 	if err != nil || len(s.tested) != 1 || string(s.tested[0]) != id+" test" {
 		t.Errorf("Test = %q, %v, sent %q", id, err, s.tested)
 	}
-	if err := service.Remove(t.Context(), "shop", e.ID); err != nil || !s.all[e.ID].ArchivedAt.Equal(noon) {
-		t.Errorf("Remove: %v, stored %+v", err, s.all[e.ID])
+	if err := service.Remove(t.Context(), "shop", e.ID); err != nil || !s.byID[e.ID].ArchivedAt.Equal(noon) {
+		t.Errorf("Remove: %v, stored %+v", err, s.byID[e.ID])
 	}
 	if _, err := service.Test(t.Context(), "shop", "none"); !errors.Is(err, merchant.ErrNotFound) {
 		t.Errorf("Test of no endpoint: %v", err)
@@ -185,7 +185,7 @@ func TestEndpoint_Wants(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		chosen []string
-		of     string
+		mode   string
 		want   bool
 	}{
 		{nil, "invoice.paid", true},
@@ -193,8 +193,8 @@ func TestEndpoint_Wants(t *testing.T) {
 		{[]string{"invoice.paid"}, "invoice.created", false},
 		{[]string{"invoice.created", "wallet.changed"}, merchant.EventWalletChanged, true},
 	} {
-		if got := (merchant.Endpoint{Events: tt.chosen}).Wants(tt.of); got != tt.want {
-			t.Errorf("endpoint for %v wants %s = %v", tt.chosen, tt.of, got)
+		if got := (merchant.Endpoint{Events: tt.chosen}).Wants(tt.mode); got != tt.want {
+			t.Errorf("endpoint for %v wants %s = %v", tt.chosen, tt.mode, got)
 		}
 	}
 }

@@ -94,15 +94,15 @@ func (s *Endpoints) All(ctx context.Context, merchantID string) ([]Endpoint, err
 
 // Endpoint returns one of a merchant's active endpoints, or ErrNotFound.
 func (s *Endpoints) Endpoint(ctx context.Context, merchantID, id string) (Endpoint, error) {
-	all, err := s.storage.Endpoints(ctx, merchantID)
+	endpoints, err := s.storage.Endpoints(ctx, merchantID)
 	if err != nil {
 		return Endpoint{}, err
 	}
-	i := slices.IndexFunc(all, func(e Endpoint) bool { return e.ID == id })
+	i := slices.IndexFunc(endpoints, func(e Endpoint) bool { return e.ID == id })
 	if i < 0 {
 		return Endpoint{}, ErrNotFound
 	}
-	return all[i], nil
+	return endpoints[i], nil
 }
 
 // Change sets the URL of an endpoint and the types of events that it receives, all types if there are

@@ -28,8 +28,8 @@ func fiat(code string) money.Currency {
 
 // tokens returns a function that returns a new text of upper-case letters and digits on each call.
 func tokens() func(int) string {
-	made := 0
-	return func(length int) string { made++; return fmt.Sprintf("A%0*d", length-1, made) }
+	created := 0
+	return func(length int) string { created++; return fmt.Sprintf("A%0*d", length-1, created) }
 }
 
 // memory stores links, products and terminals. Methods that the tests do not need are missing.
@@ -46,32 +46,32 @@ func newMemory() *memory {
 	return &memory{links: map[string]merchant.Link{}, products: map[string]merchant.Product{}, terminals: map[string]merchant.Terminal{}}
 }
 
-func create[T any](all map[string]T, key string, v T) error {
-	if _, exists := all[key]; exists {
+func create[T any](rows map[string]T, key string, v T) error {
+	if _, exists := rows[key]; exists {
 		return merchant.ErrExists
 	}
-	all[key] = v
+	rows[key] = v
 	return nil
 }
 
-func find[T any](m *memory, all map[string]T, key string) (T, error) {
+func find[T any](m *memory, rows map[string]T, key string) (T, error) {
 	m.read++
-	v, known := all[key]
+	v, known := rows[key]
 	if !known {
 		return v, merchant.ErrNotFound
 	}
 	return v, nil
 }
 
-func update[T any](all map[string]T, key string, change func(*T) error) (T, error) {
-	v, known := all[key]
+func update[T any](rows map[string]T, key string, change func(*T) error) (T, error) {
+	v, known := rows[key]
 	if !known {
 		return v, merchant.ErrNotFound
 	}
 	if err := change(&v); err != nil {
 		return v, err
 	}
-	all[key] = v
+	rows[key] = v
 	return v, nil
 }
 
@@ -115,11 +115,11 @@ func (m *memory) Product(_ context.Context, _, slug string) (merchant.Product, e
 	return find(m, m.products, slug)
 }
 
-func (m *memory) Products(context.Context, string) (all []merchant.Product, err error) {
+func (m *memory) Products(context.Context, string) (products []merchant.Product, err error) {
 	for _, p := range m.products {
-		all = append(all, p)
+		products = append(products, p)
 	}
-	return all, nil
+	return products, nil
 }
 
 func (m *memory) UpdateProduct(_ context.Context, _ string, _ merchant.Mode, slug string, change func(*merchant.Product) error) (merchant.Product, error) {

@@ -39,8 +39,8 @@ type Prices struct {
 
 // NewPrices returns Prices in euro, dollar and more currencies, up to a maximum in whole units of
 // any of them.
-func NewPrices(more []money.Currency, maximum string) Prices {
-	return Prices{currencies: append([]money.Currency{money.EUR, money.USD}, more...), maximum: maximum}
+func NewPrices(additional []money.Currency, maximum string) Prices {
+	return Prices{currencies: append([]money.Currency{money.EUR, money.USD}, additional...), maximum: maximum}
 }
 
 // Parse returns the price of an amount in plain digits and the code of its currency. The error is a
@@ -54,11 +54,11 @@ func (p Prices) Parse(plain, code string) (money.Amount, error) {
 func (p Prices) parse(field, plain, code string) (money.Amount, error) {
 	i := slices.IndexFunc(p.currencies, func(c money.Currency) bool { return c.Code == code })
 	if i < 0 {
-		return money.Amount{}, invalid("fiat_currency", errors.New("must be "+p.either()+howToAdd(code)))
+		return money.Amount{}, invalid("fiat_currency", errors.New("must be "+p.alternatives()+howToAdd(code)))
 	}
 	fiat := p.currencies[i]
-	most := p.Max(fiat)
-	tooMuch := fmt.Errorf("must be at most %s %s", most, fiat.Code)
+	maximum := p.Max(fiat)
+	tooMuch := fmt.Errorf("must be at most %s %s", maximum, fiat.Code)
 	whole, fraction, _ := strings.Cut(plain, ".")
 	switch {
 	case len(whole) > len(p.maximum):
@@ -72,7 +72,7 @@ func (p Prices) parse(field, plain, code string) (money.Amount, error) {
 		return money.Amount{}, fmt.Errorf("price %s: %w", plain, err)
 	case a.IsZero():
 		return money.Amount{}, invalid(field, ErrNotPositive)
-	case a.Cmp(most) > 0:
+	case a.Cmp(maximum) > 0:
 		return money.Amount{}, invalid(field, tooMuch)
 	}
 	return a, nil
@@ -99,8 +99,8 @@ func (p Prices) Codes() []string {
 // Max returns the largest price in a currency.
 func (p Prices) Max(c money.Currency) money.Amount { return money.MustParse(p.maximum, c) }
 
-// either lists the currencies: "EUR, USD or CHF".
-func (p Prices) either() string {
+// alternatives lists the currencies: "EUR, USD or CHF".
+func (p Prices) alternatives() string {
 	codes := p.Codes()
 	last := len(codes) - 1
 	return strings.Join(codes[:last], ", ") + " or " + codes[last]

@@ -55,12 +55,12 @@ func FuzzParseAmount(f *testing.F) {
 			return
 		}
 		want, ok := new(big.Rat).SetString(text)
-		have, plain := new(big.Rat).SetString(got)
-		if !ok || !plain || want.Cmp(have) != 0 || strings.Trim(got, "0123456789.") != "" {
+		value, plain := new(big.Rat).SetString(got)
+		if !ok || !plain || want.Cmp(value) != 0 || strings.Trim(got, "0123456789.") != "" {
 			t.Fatalf("ParseAmount(%q) = %q", text, got)
 		}
-		if again, err := merchant.ParseAmount(got); err != nil || again != got {
-			t.Fatalf("ParseAmount(%q) = %q, %v", got, again, err)
+		if reparsed, err := merchant.ParseAmount(got); err != nil || reparsed != got {
+			t.Fatalf("ParseAmount(%q) = %q, %v", got, reparsed, err)
 		}
 	})
 }

@@ -136,11 +136,11 @@ func (s *Products) Create(ctx context.Context, p Product) (Product, error) {
 	if err := p.validate(); err != nil {
 		return Product{}, err
 	}
-	have, err := s.Products(ctx, p.MerchantID)
+	existing, err := s.Products(ctx, p.MerchantID)
 	if err != nil {
 		return Product{}, err
 	}
-	if len(have) >= MaxProducts {
+	if len(existing) >= MaxProducts {
 		return Product{}, fmt.Errorf("create product %s: %w", p.Slug, ErrTooMany)
 	}
 	if err := s.CreateProduct(ctx, p); err != nil {
@@ -206,12 +206,12 @@ func (s *Products) Sells(p Product) bool {
 // MaxQuantity returns the largest quantity of a product in one order: at most the merchant's
 // maximum, and at most what the largest invoice can pay for.
 func (s *Products) MaxQuantity(p Product) int {
-	most := cmp.Or(p.MaxQuantity, MaxQuantity)
+	maximum := cmp.Or(p.MaxQuantity, MaxQuantity)
 	largest := s.prices.Max(p.Price.Currency()).Minor()
-	if affordable := largest.Div(largest, p.Price.Minor()); affordable.Cmp(big.NewInt(int64(most))) < 0 {
-		most = int(affordable.Int64())
+	if affordable := largest.Div(largest, p.Price.Minor()); affordable.Cmp(big.NewInt(int64(maximum))) < 0 {
+		maximum = int(affordable.Int64())
 	}
-	return most
+	return maximum
 }
 
 // CheckOrder returns a *FieldError for an order with a wrong quantity, or with answers that the

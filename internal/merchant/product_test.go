@@ -74,8 +74,8 @@ func TestProducts_Create(t *testing.T) {
 	for i := range merchant.MaxProducts {
 		p := coffee()
 		p.Slug = fmt.Sprint("coffee-", i)
-		if made, err := products.Create(t.Context(), p); err != nil || !made.CreatedAt.Equal(noon) {
-			t.Fatalf("product %d = %+v, %v", i, made, err)
+		if created, err := products.Create(t.Context(), p); err != nil || !created.CreatedAt.Equal(noon) {
+			t.Fatalf("product %d = %+v, %v", i, created, err)
 		}
 	}
 	if _, err := products.Create(t.Context(), coffee()); !errors.Is(err, merchant.ErrTooMany) {
@@ -133,9 +133,9 @@ func TestProducts_ForSale(t *testing.T) {
 func TestProducts_MaxQuantity(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		price string
-		most  int
-		want  int
+		price   string
+		maximum int
+		want    int
 	}{
 		{"3.50", 0, 9999},
 		{"3.50", 20, 20},
@@ -147,9 +147,9 @@ func TestProducts_MaxQuantity(t *testing.T) {
 		{"1000000", 5, 1},
 	} {
 		p := coffee()
-		p.Price, p.MaxQuantity = money.MustParse(tt.price, money.EUR), tt.most
+		p.Price, p.MaxQuantity = money.MustParse(tt.price, money.EUR), tt.maximum
 		if got := newProducts(newMemory()).MaxQuantity(p); got != tt.want {
-			t.Errorf("MaxQuantity at %s with a maximum of %d = %d, want %d", tt.price, tt.most, got, tt.want)
+			t.Errorf("MaxQuantity at %s with a maximum of %d = %d, want %d", tt.price, tt.maximum, got, tt.want)
 		}
 	}
 }

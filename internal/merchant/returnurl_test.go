@@ -72,8 +72,8 @@ func FuzzParseReturnURL(f *testing.F) {
 		if err != nil || u.User != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" || strings.ContainsAny(got, "\\\t\r\n ") {
 			t.Fatalf("ParseReturnURL(%q) = %q", text, got)
 		}
-		if again, err := merchant.ParseReturnURL(got); err != nil || again != got {
-			t.Fatalf("ParseReturnURL(%q) = %q, %v", got, again, err)
+		if reparsed, err := merchant.ParseReturnURL(got); err != nil || reparsed != got {
+			t.Fatalf("ParseReturnURL(%q) = %q, %v", got, reparsed, err)
 		}
 	})
 }

@@ -24,32 +24,32 @@ func invalid(field string, fault error) error {
 	return &FieldError{Field: field, Fault: fault.Error()}
 }
 
-// CheckText refuses a text with more than most characters.
-func CheckText(text string, most int) error {
-	if utf8.RuneCountInString(text) > most {
-		return fmt.Errorf("must have at most %d characters", most)
+// CheckText refuses a text with more than maximum characters.
+func CheckText(text string, maximum int) error {
+	if utf8.RuneCountInString(text) > maximum {
+		return fmt.Errorf("must have at most %d characters", maximum)
 	}
 	return nil
 }
 
-// CheckLine refuses a text that is not one visible line. It refuses more than most characters, invalid
+// CheckLine refuses a text that is not one visible line. It refuses more than maximum characters, invalid
 // UTF-8, and invisible characters: control characters, and characters that reverse the direction of
 // the text after them. See Unicode Standard Annex #9, "Directional Formatting Characters".
-func CheckLine(text string, most int) error { return checkVisible(text, most, "") }
+func CheckLine(text string, maximum int) error { return checkVisible(text, maximum, "") }
 
 // CheckParagraph is CheckLine for a text that may have several lines.
-func CheckParagraph(text string, most int) error { return checkVisible(text, most, "\n") }
+func CheckParagraph(text string, maximum int) error { return checkVisible(text, maximum, "\n") }
 
-func checkVisible(text string, most int, allowed string) error {
-	if err := CheckText(text, most); err != nil {
+func checkVisible(text string, maximum int, allowed string) error {
+	if err := CheckText(text, maximum); err != nil {
 		return err
 	}
 	if !utf8.ValidString(text) {
 		return errors.New("must be valid UTF-8")
 	}
 	for _, r := range text {
-		turns := r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\u2028' || r == '\u2029'
-		if turns || unicode.IsControl(r) && !strings.ContainsRune(allowed, r) {
+		reorders := r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\u2028' || r == '\u2029'
+		if reorders || unicode.IsControl(r) && !strings.ContainsRune(allowed, r) {
 			return fmt.Errorf("must not contain the invisible character %U", r)
 		}
 	}
@@ -69,9 +69,9 @@ func CheckLanguage(text string) error {
 }
 
 // CheckWhole refuses a number outside of bounds.
-func CheckWhole(n, least, most int) error {
-	if n < least || n > most {
-		return fmt.Errorf("must be a whole number from %d to %d", least, most)
+func CheckWhole(n, minimum, maximum int) error {
+	if n < minimum || n > maximum {
+		return fmt.Errorf("must be a whole number from %d to %d", minimum, maximum)
 	}
 	return nil
 }

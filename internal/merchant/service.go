@@ -22,7 +22,7 @@ type Service struct {
 
 	mu      sync.Mutex
 	builtin map[string]Key
-	used    map[string]time.Time // by key: time of the last stored use
+	usedAt  map[string]time.Time // by key: time of the last stored use
 }
 
 // NewService returns a new Service; token returns random letters and digits.
@@ -30,7 +30,7 @@ func NewService(storage Storage, now func() time.Time, token func(length int) st
 	return &Service{
 		storage: storage, now: now, token: token,
 		keys: newCache[Key](now), wallets: newCache[[]Wallet](now), merchant: newCache[Merchant](now), exchange: newCache[exchangeFound](now),
-		builtin: map[string]Key{}, used: map[string]time.Time{},
+		builtin: map[string]Key{}, usedAt: map[string]time.Time{},
 	}
 }
 
@@ -79,15 +79,15 @@ func (s *Service) UseKey(ctx context.Context, k Key) error {
 	}
 	now := s.now()
 	s.mu.Lock()
-	last, known := s.used[k.ID]
+	last, known := s.usedAt[k.ID]
 	if known && now.Sub(last).Abs() < usedEvery {
 		s.mu.Unlock()
 		return nil
 	}
-	if len(s.used) >= maxCached {
-		clear(s.used)
+	if len(s.usedAt) >= maxCached {
+		clear(s.usedAt)
 	}
-	s.used[k.ID] = now
+	s.usedAt[k.ID] = now
 	s.mu.Unlock()
 	if err := s.storage.UseKey(ctx, k.ID, now); err != nil {
 		return fmt.Errorf("record use of key %s: %w", k.ID, err)
@@ -97,12 +97,12 @@ func (s *Service) UseKey(ctx context.Context, k Key) error {
 
 // First returns the first merchant. If there is none, it makes one with the given name.
 func (s *Service) First(ctx context.Context, name string) (Merchant, error) {
-	all, err := s.storage.Merchants(ctx)
+	merchants, err := s.storage.Merchants(ctx)
 	if err != nil {
 		return Merchant{}, fmt.Errorf("first merchant: %w", err)
 	}
-	if len(all) > 0 {
-		return all[0], nil
+	if len(merchants) > 0 {
+		return merchants[0], nil
 	}
 	m := Merchant{ID: firstID, Name: name, CreatedAt: s.now()}
 	err = s.storage.CreateMerchant(ctx, m)

@@ -19,15 +19,15 @@ func TestTerminals(t *testing.T) {
 		{"Bar\n", "EUR", "name must not contain the invisible character U+000A"},
 		{"Bar", "CHF", "fiat_currency must be EUR, USD or JPY; the setting CHEQUER_FIAT adds CHF"},
 	} {
-		made, err := terminals.Create(t.Context(), merchant.Terminal{MerchantID: "shop", Name: tt.name, Currency: tt.currency})
+		created, err := terminals.Create(t.Context(), merchant.Terminal{MerchantID: "shop", Name: tt.name, Currency: tt.currency})
 		checkFault(t, err, tt.fault)
 		if err != nil {
 			continue
 		}
-		if found, err := terminals.Find(t.Context(), made.Secret); err != nil || found.ID != made.ID || !strings.HasPrefix(found.ID, "pos_") {
-			t.Errorf("Find of %+v = %+v, %v", made, found, err)
+		if found, err := terminals.Find(t.Context(), created.Secret); err != nil || found.ID != created.ID || !strings.HasPrefix(found.ID, "pos_") {
+			t.Errorf("Find of %+v = %+v, %v", created, found, err)
 		}
-		if _, plain := m.terminals[made.Secret]; plain {
+		if _, plain := m.terminals[created.Secret]; plain {
 			t.Error("the secret is stored instead of its hash")
 		}
 	}

@@ -75,16 +75,16 @@ func (s *Themes) ByHash(ctx context.Context, hash string) (theme.Theme, error) {
 	return s.storage.ThemeByHash(ctx, hash)
 }
 
-// Set sets the current theme, with a logo made from a file. The current logo is kept if the file is
+// Set sets the current theme, with a logo made from the file logo. The current logo is kept if the file is
 // the current logo, and there is no logo if the file is empty. The error may be a
 // *theme.FieldError.
-func (s *Themes) Set(ctx context.Context, merchantID string, t theme.Theme, file []byte) (theme.Theme, error) {
+func (s *Themes) Set(ctx context.Context, merchantID string, t theme.Theme, logo []byte) (theme.Theme, error) {
 	for {
 		old, err := s.Current(ctx, merchantID)
 		if err != nil {
 			return theme.Theme{}, err
 		}
-		set, err := s.Replace(ctx, merchantID, old.Hash(), t, file)
+		set, err := s.Replace(ctx, merchantID, old.Hash(), t, logo)
 		if !errors.Is(err, ErrStale) {
 			return set, err
 		}
@@ -93,7 +93,7 @@ func (s *Themes) Set(ctx context.Context, merchantID string, t theme.Theme, file
 
 // Replace is Set for a caller that has seen the theme that it replaces, by its hash. The error is ErrStale if
 // another theme is current.
-func (s *Themes) Replace(ctx context.Context, merchantID, replaces string, t theme.Theme, file []byte) (theme.Theme, error) {
+func (s *Themes) Replace(ctx context.Context, merchantID, replaces string, t theme.Theme, logo []byte) (theme.Theme, error) {
 	t, err := theme.Normalize(t)
 	if err != nil {
 		return theme.Theme{}, err
@@ -107,11 +107,11 @@ func (s *Themes) Replace(ctx context.Context, merchantID, replaces string, t the
 	}
 	t.Logo = theme.Logo{}
 	switch {
-	case len(file) == 0:
-	case bytes.Equal(file, old.Logo.Body): // encoding it again each time would lower its quality
+	case len(logo) == 0:
+	case bytes.Equal(logo, old.Logo.Body): // encoding it again each time would lower its quality
 		t.Logo = old.Logo
 	default:
-		if t.Logo, err = theme.NewLogo(file); err != nil {
+		if t.Logo, err = theme.NewLogo(logo); err != nil {
 			return theme.Theme{}, err
 		}
 	}

@@ -87,8 +87,8 @@ func New(c Config) *Metrics {
 
 // Scanned returns a function that records a scan. The transfers of the first scan are not counted as new.
 func (m *Metrics) Scanned(network chain.ID) func(chain.Snapshot, time.Duration) {
-	return func(s chain.Snapshot, took time.Duration) {
-		m.scanSeconds.WithLabelValues(string(network)).Observe(took.Seconds())
+	return func(s chain.Snapshot, elapsed time.Duration) {
+		m.scanSeconds.WithLabelValues(string(network)).Observe(elapsed.Seconds())
 		now := make(map[string]bool, len(s.Transfers))
 		found := 0 // new transfers
 		m.mu.Lock()

@@ -32,8 +32,8 @@ func TestStart_kills_the_program_when_its_parent_ends(t *testing.T) {
 	command := exec.CommandContext(ctx, os.Args[0])
 	command.Env = append(os.Environ(), abandonVariable+"=yes")
 	command.WaitDelay = time.Minute
-	if out, err := command.Output(); err != nil { // Output waits for all programs that inherit the output
-		t.Errorf("the program is still running: %v, %s", err, out)
+	if output, err := command.Output(); err != nil { // Output waits for all programs that inherit the output
+		t.Errorf("the program is still running: %v, %s", err, output)
 	}
 }
 

@@ -38,10 +38,10 @@ func TestClient_gives_up_after_ten_seconds(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client, base := inMemory(t, handler)
 				for _, source := range every(client, base) {
-					began := time.Now()
+					start := time.Now()
 					got, err := source.Fetch(t.Context())
-					if took := time.Since(began); len(got) > 0 || err == nil || took != 10*time.Second {
-						t.Errorf("%s: %v, %v after %s", source.Name(), got, err, took)
+					if elapsed := time.Since(start); len(got) > 0 || err == nil || elapsed != 10*time.Second {
+						t.Errorf("%s: %v, %v after %s", source.Name(), got, err, elapsed)
 					}
 				}
 			})
@@ -60,10 +60,10 @@ func TestStep_bounds_all_requests_of_a_source_to_ten_seconds(t *testing.T) {
 		table := rates.NewTable(rates.Config{
 			Exchanges: []rates.Source{rates.NewCoinbase(client, base)}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		})
-		began := time.Now()
+		start := time.Now()
 		err := table.Step(t.Context())
-		if took := time.Since(began); err == nil || took != 10*time.Second {
-			t.Errorf("%v after %s", err, took)
+		if elapsed := time.Since(start); err == nil || elapsed != 10*time.Second {
+			t.Errorf("%v after %s", err, elapsed)
 		}
 		if words := table.Report().Sources[0].Quotations; len(words) != 3 {
 			t.Errorf("tickers that arrived in time are missing: %v", words)

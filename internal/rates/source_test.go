@@ -94,7 +94,7 @@ func TestExchanges_refuse_only_the_pair_with_a_wrong_price(t *testing.T) {
 	t.Parallel()
 	for _, x := range exchanges {
 		text := read(t, x.file)
-		all, err := x.make(rates.NewClient(), serve(t, golden(t, text))).Fetch(t.Context())
+		tickers, err := x.make(rates.NewClient(), serve(t, golden(t, text))).Fetch(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func TestExchanges_refuse_only_the_pair_with_a_wrong_price(t *testing.T) {
 					if err == nil || !strings.Contains(err.Error(), "BTC-EUR") {
 						t.Errorf("error is %v", err)
 					}
-					want := slices.DeleteFunc(slices.Clone(all), func(t rates.Ticker) bool { return t.Pair == "BTC-EUR" })
+					want := slices.DeleteFunc(slices.Clone(tickers), func(t rates.Ticker) bool { return t.Pair == "BTC-EUR" })
 					if diff := cmp.Diff(want, got); diff != "" {
 						t.Errorf("other pairs (-want +got):\n%s", diff)
 					}

@@ -55,11 +55,11 @@ func text(t *testing.T, document []byte) string {
 	c.Stdin = bytes.NewReader(document)
 	var faults strings.Builder
 	c.Stderr = &faults
-	out, err := c.Output()
+	output, err := c.Output()
 	if err != nil || faults.Len() > 0 {
 		t.Fatalf("pdftotext: %v\n%s", err, faults.String())
 	}
-	return string(out)
+	return string(output)
 }
 
 // flat returns a text without line breaks and repeated spaces.

@@ -36,11 +36,11 @@ func New(c Config, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		begin := c.Now()
+		start := c.Now()
 		recorder := &statusRecorder{ResponseWriter: w}
 		defer func() {
 			c.Access.InfoContext(r.Context(), "request", "method", r.Method, "path", redacted(r.URL.Path),
-				"status", recorder.status, "bytes", recorder.bytes, "duration", c.Now().Sub(begin))
+				"status", recorder.status, "bytes", recorder.bytes, "duration", c.Now().Sub(start))
 		}()
 		next.ServeHTTP(recorder, r)
 	})

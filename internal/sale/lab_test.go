@@ -152,17 +152,17 @@ var usdc, eurc = money.Currency{Code: "USDC", Decimals: 6}, money.Currency{Code:
 func (network) ID() chain.ID { return "bitcoin" }
 
 func (network) Assets() []chain.Asset {
-	var all []chain.Asset
+	var assets []chain.Asset
 	for _, c := range []money.Currency{money.BTC, money.ETH, usdc, eurc} {
-		all = append(all, chain.Asset{
+		assets = append(assets, chain.Asset{
 			Code: c.Code, Symbol: c.Code, Network: "bitcoin", Currency: c, Wallet: "BTC", Rate: c.Code, Dust: money.Zero(c),
 			Policy: chain.Policy{Mempool: true, Depth: []chain.Depth{{Confirmations: 1}}},
 		})
 	}
-	wrapped := all[0] // a token that is priced as a coin
+	wrapped := assets[0] // a token that is priced as a coin
 	wrapped.Code, wrapped.Symbol, wrapped.Currency = "WBTC", "WBTC", money.Currency{Code: "WBTC", Decimals: 8}
 	wrapped.Dust = money.Zero(wrapped.Currency)
-	return append(all, wrapped)
+	return append(assets, wrapped)
 }
 
 func (network) NewDestination(r chain.Request) (chain.Destination, error) {
@@ -268,9 +268,9 @@ func (l *lab) step() {
 func (l *lab) settle(duration time.Duration) {
 	l.t.Helper()
 	interval := 15 * time.Second
-	for begin := l.clock.Now(); l.clock.Now().Before(begin.Add(duration)); l.clock.Pass(interval) {
+	for start := l.clock.Now(); l.clock.Now().Before(start.Add(duration)); l.clock.Pass(interval) {
 		l.step()
-		if l.clock.Now().Sub(begin) > time.Hour {
+		if l.clock.Now().Sub(start) > time.Hour {
 			interval = 10 * time.Minute
 		}
 	}

@@ -179,15 +179,15 @@ func (s *operation) tooSmall(m exchange.Market, amount, limit money.Amount) bool
 
 // place sends the stored order.
 func (s *operation) place(ctx context.Context, o exchange.Order) error {
-	left := o.Deadline.Sub(s.now())
-	if left <= 0 { // the write took too long, so that the order is not sent
+	remaining := o.Deadline.Sub(s.now())
+	if remaining <= 0 { // the write took too long, so that the order is not sent
 		return s.refused(ctx, invoice.OrderAbsent, &exchange.Refused{Kind: exchange.KindBusy, Message: "not sent: the deadline had passed"})
 	}
-	bounded, cancel := context.WithTimeout(ctx, left)
+	bounded, cancel := context.WithTimeout(ctx, remaining)
 	ref, err := s.exchange.Place(bounded, s.account, o)
 	cancel()
-	if refused, ok := errors.AsType[*exchange.Refused](err); ok {
-		return s.refused(ctx, invoice.OrderRefused, refused)
+	if refusal, ok := errors.AsType[*exchange.Refused](err); ok {
+		return s.refused(ctx, invoice.OrderRefused, refusal)
 	}
 	if err != nil { // the order may have been accepted
 		return s.recordLookup(ctx, err, false, s.OpenOrder().Over)
@@ -306,9 +306,9 @@ func (s *operation) afterRefusal(c *invoice.Sale, r *exchange.Refused) error {
 // postpone handles an error of the exchange while no order has an unknown outcome. After most
 // errors the sale waits.
 func (s *operation) postpone(ctx context.Context, err error) error {
-	if refused, ok := errors.AsType[*exchange.Refused](err); ok {
-		s.log.Warn("exchange refused call", "exchange", s.exchange.Name(), "says", refused.Message)
-		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return s.afterRefusal(c, refused) })
+	if refusal, ok := errors.AsType[*exchange.Refused](err); ok {
+		s.log.Warn("exchange refused call", "exchange", s.exchange.Name(), "says", refusal.Message)
+		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return s.afterRefusal(c, refusal) })
 	}
 	switch {
 	case errors.Is(err, exchange.ErrNoMarket):

@@ -15,7 +15,7 @@ import (
 func TestActor_is_the_key_of_a_call(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	s := l.keepEndpoints()
+	s := l.useStorage()
 	change := func(id string, edit func(*merchant.Key)) audit.Actor {
 		t.Helper()
 		k := l.merchants.keys[publicKey("live")]
@@ -26,11 +26,11 @@ func TestActor_is_the_key_of_a_call(t *testing.T) {
 		if response := l.send(themeCall("PUT", id, body)); response.StatusCode != http.StatusOK {
 			t.Fatalf("%s: status %d: %s", id, response.StatusCode, read(t, response))
 		}
-		all, err := s.AuditLog(t.Context(), 0, 1)
-		if err != nil || len(all) != 1 || all[0].Change.Action != "theme.changed" || all[0].Change.After["line"] != "by "+id {
-			t.Fatalf("%s: newest entry %+v, error %v", id, all, err)
+		entries, err := s.AuditLog(t.Context(), 0, 1)
+		if err != nil || len(entries) != 1 || entries[0].Change.Action != "theme.changed" || entries[0].Change.After["line"] != "by "+id {
+			t.Fatalf("%s: newest entry %+v, error %v", id, entries, err)
 		}
-		return all[0].Actor
+		return entries[0].Actor
 	}
 	got := []audit.Actor{
 		change("plain", func(*merchant.Key) {}),

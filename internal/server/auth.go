@@ -57,7 +57,7 @@ type call struct {
 // unsigned accepts calls without a signature, up to the rate limit of their address.
 func (s *server) unsigned(handle echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if !s.addresses.take(caller.Network(c.RealIP()), s.Now()) {
+		if !s.addresses.allow(caller.Network(c.RealIP()), s.Now()) {
 			return errTooManyByAddress
 		}
 		return handle(c)
@@ -75,7 +75,7 @@ func (s *server) signed(r rule, handle func(echo.Context, call) error) echo.Hand
 			return err
 		}
 		key, nonce, err := s.identify(c.Request(), body, r)
-		if err != nil && !s.addresses.take(caller.Network(c.RealIP()), s.Now()) {
+		if err != nil && !s.addresses.allow(caller.Network(c.RealIP()), s.Now()) {
 			return errTooManyByAddress
 		}
 		if err != nil {
@@ -84,7 +84,7 @@ func (s *server) signed(r rule, handle func(echo.Context, call) error) echo.Hand
 		if !slices.ContainsFunc(r.scopes, key.May) {
 			return errScope
 		}
-		if !key.Builtin && !s.keys.take(key.ID, s.Now()) {
+		if !key.Builtin && !s.keys.allow(key.ID, s.Now()) {
 			return errTooManyByKey
 		}
 		s.recordUse(c.Request().Context(), key)
@@ -164,14 +164,14 @@ func (s *server) authenticate(r *http.Request) (merchant.Key, error) {
 // verify checks the signature of a request. The API family's scheme signs the body. A request with
 // a timestamp or a nonce must have a request signature.
 func (s *server) verify(r *http.Request, secret string, body []byte, requestSigned bool) (nonce string, err error) {
-	given, err := header(r, api.HeaderSignature, errNoSignature, errBadSignature)
+	presented, err := header(r, api.HeaderSignature, errNoSignature, errBadSignature)
 	if err != nil {
 		return "", err
 	}
 	if requestSigned || len(r.Header.Values(api.HeaderTimestamp)) > 0 || len(r.Header.Values(api.HeaderNonce)) > 0 {
-		return s.verifyOwn(r, secret, body, given)
+		return s.verifyOwn(r, secret, body, presented)
 	}
-	if !signature.VerifyBody(secret, body, given) {
+	if !signature.VerifyBody(secret, body, presented) {
 		return "", errBadSignature
 	}
 	return "", nil

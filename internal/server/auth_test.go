@@ -28,7 +28,7 @@ func set(name, value string) http.Header { return http.Header{http.CanonicalHead
 func TestAuth_checks_the_scheme_of_the_API_family(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	good := signature.Sign("secret of all", []byte(minimalBody))
+	validSignature := signature.Sign("secret of all", []byte(minimalBody))
 	tests := map[string]struct {
 		change func(http.Header)
 		status int
@@ -36,7 +36,7 @@ func TestAuth_checks_the_scheme_of_the_API_family(t *testing.T) {
 		text   string
 	}{
 		"signed":                         {func(http.Header) {}, 200, "", ""},
-		"in capitals":                    {func(h http.Header) { h.Set(api.HeaderSignature, strings.ToUpper(good)) }, 200, "", ""},
+		"in capitals":                    {func(h http.Header) { h.Set(api.HeaderSignature, strings.ToUpper(validSignature)) }, 200, "", ""},
 		"no key":                         {func(h http.Header) { h.Del(api.HeaderKey) }, 403, "no_key_header", "No key header"},
 		"empty key":                      {func(h http.Header) { h.Set(api.HeaderKey, "") }, 403, "no_key_header", "No key header"},
 		"neither key nor signature":      {func(h http.Header) { h.Del(api.HeaderKey); h.Del(api.HeaderSignature) }, 403, "no_key_header", "No key header"},
@@ -48,9 +48,9 @@ func TestAuth_checks_the_scheme_of_the_API_family(t *testing.T) {
 		"empty signature":                {func(h http.Header) { h.Set(api.HeaderSignature, "") }, 403, "no_signature_header", "No signature header"},
 		"signature of other bytes":       {func(h http.Header) { h.Set(api.HeaderSignature, signature.Sign("secret of all", []byte("{}"))) }, 403, "bad_signature_header", "Bad signature header"},
 		"signature by other secret":      {func(h http.Header) { h.Set(api.HeaderSignature, signature.Sign("secret", []byte(minimalBody))) }, 403, "bad_signature_header", "Bad signature header"},
-		"half a signature":               {func(h http.Header) { h.Set(api.HeaderSignature, good[:64]) }, 403, "bad_signature_header", "Bad signature header"},
+		"half a signature":               {func(h http.Header) { h.Set(api.HeaderSignature, validSignature[:64]) }, 403, "bad_signature_header", "Bad signature header"},
 		"not hexadecimal":                {func(h http.Header) { h.Set(api.HeaderSignature, "zz") }, 403, "bad_signature_header", "Bad signature header"},
-		"two signatures":                 {func(h http.Header) { h.Add(api.HeaderSignature, good) }, 403, "bad_signature_header", "Bad signature header"},
+		"two signatures":                 {func(h http.Header) { h.Add(api.HeaderSignature, validSignature) }, 403, "bad_signature_header", "Bad signature header"},
 		"a timestamp without nonce":      {func(h http.Header) { h.Set(api.HeaderTimestamp, "1795812932") }, 403, "no_nonce_header", "No nonce header"},
 		"a nonce without timestamp":      {func(h http.Header) { h.Set(api.HeaderNonce, "0123456789abcdef") }, 403, "no_timestamp_header", "No timestamp header"},
 		"an empty timestamp and a nonce": {func(h http.Header) { h.Set(api.HeaderTimestamp, ""); h.Set(api.HeaderNonce, "0123456789abcdef") }, 403, "no_timestamp_header", "No timestamp header"},
@@ -67,7 +67,7 @@ func TestAuth_checks_the_scheme_of_the_API_family(t *testing.T) {
 				}
 				return
 			}
-			if text := refused(t, response, test.status, test.code); text != test.text {
+			if text := checkRefused(t, response, test.status, test.code); text != test.text {
 				t.Errorf("message %q, want %q", text, test.text)
 			}
 		})
@@ -82,7 +82,7 @@ func TestAuth_accepts_the_published_vector(t *testing.T) {
 	r := l.request(create(message{body: `{"currency":"BTC","foreign_id":"123456"}`}))
 	r.Header.Set(api.HeaderKey, publicKey("vector"))
 	r.Header.Set(api.HeaderSignature, "03c25fcf7cd35e7d995e402cd5d51edd72d48e1471e865907967809a0c189ba55b90815f20e2bb10f82c7a9e9d865546fda58989c2ae9e8e2ff7bc29195fa1ec")
-	refused(t, l.serve(r), http.StatusBadRequest, "unknown_field") // the signature is valid; the fields are those of another call
+	checkRefused(t, l.serve(r), http.StatusBadRequest, "unknown_field") // the signature is valid; the fields are those of another call
 }
 
 func TestAuth_checks_the_scheme_of_Chequer(t *testing.T) {
@@ -140,7 +140,7 @@ func TestAuth_checks_the_scheme_of_Chequer(t *testing.T) {
 				}
 				return
 			}
-			refused(t, response, http.StatusForbidden, test.code)
+			checkRefused(t, response, http.StatusForbidden, test.code)
 		})
 	}
 }
@@ -171,7 +171,7 @@ func TestAuth_accepts_a_nonce_once(t *testing.T) {
 	if response := l.send(m); response.StatusCode != http.StatusOK {
 		t.Fatalf("answer %d: %s", response.StatusCode, read(t, response))
 	}
-	refused(t, l.send(m), http.StatusForbidden, "bad_nonce_header")
+	checkRefused(t, l.send(m), http.StatusForbidden, "bad_nonce_header")
 
 	m.nonce, m.header = "0123456789abcdeg", set(api.HeaderIdempotencyKey, "order-1")
 	first, second := read(t, l.send(m)), read(t, l.send(m))
@@ -179,7 +179,7 @@ func TestAuth_accepts_a_nonce_once(t *testing.T) {
 		t.Errorf("answer to a retry with the same idempotency key = %s, want %s", second, first)
 	}
 	m.header = nil
-	refused(t, l.send(m), http.StatusForbidden, "bad_nonce_header")
+	checkRefused(t, l.send(m), http.StatusForbidden, "bad_nonce_header")
 
 	readAgain := message{method: "GET", target: "/api/v2/invoices/" + id, key: "all", own: true, nonce: "0123456789abcdeh"}
 	for range 2 { // reads do not use up the nonce
@@ -187,11 +187,11 @@ func TestAuth_accepts_a_nonce_once(t *testing.T) {
 			t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
 		}
 	}
-	act := message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "all", own: true, nonce: "0123456789abcdei", body: `{"action":"under"}`}
-	if response := l.send(act); response.StatusCode != http.StatusOK {
+	simulate := message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "all", own: true, nonce: "0123456789abcdei", body: `{"action":"under"}`}
+	if response := l.send(simulate); response.StatusCode != http.StatusOK {
 		t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
 	}
-	refused(t, l.send(act), http.StatusForbidden, "bad_nonce_header")
+	checkRefused(t, l.send(simulate), http.StatusForbidden, "bad_nonce_header")
 	if acts := l.simnet.done(); len(acts) != 1 {
 		t.Errorf("actions = %v, want one", acts)
 	}
@@ -236,7 +236,7 @@ func TestAuth_enforces_scopes(t *testing.T) {
 				}
 				return
 			}
-			text := refused(t, response, test.status, test.code)
+			text := checkRefused(t, response, test.status, test.code)
 			if test.code == "key_may_not" && text != "Key may not do this" {
 				t.Errorf("message %q", text)
 			}
@@ -248,9 +248,9 @@ func TestAuth_requires_the_scheme_of_Chequer_for_its_own_calls(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", minimalBody)
-	refused(t, l.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "all"}), 403, "no_timestamp_header")
-	refused(t, l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "all", body: `{"action":"exact"}`}), 403, "no_timestamp_header")
-	refused(t, l.send(message{method: "GET", target: "/api/v2/invoices/" + id}), 403, "no_key_header")
+	checkRefused(t, l.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "all"}), 403, "no_timestamp_header")
+	checkRefused(t, l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "all", body: `{"action":"exact"}`}), 403, "no_timestamp_header")
+	checkRefused(t, l.send(message{method: "GET", target: "/api/v2/invoices/" + id}), 403, "no_key_header")
 }
 
 func TestServer_errors_have_one_shape_on_every_path(t *testing.T) {
@@ -283,7 +283,7 @@ func TestServer_errors_have_one_shape_on_every_path(t *testing.T) {
 		t.Run(test.method+" "+test.target, func(t *testing.T) {
 			t.Parallel()
 			response := l.send(message{method: test.method, target: test.target})
-			refused(t, response, test.status, test.code)
+			checkRefused(t, response, test.status, test.code)
 			for _, method := range strings.Fields(test.allow) {
 				if !strings.Contains(response.Header.Get("Allow"), method) {
 					t.Errorf("Allow = %q, want %s in it", response.Header.Get("Allow"), method)
@@ -303,20 +303,20 @@ func TestServer_limits_the_body_size(t *testing.T) {
 	if response := l.send(create(message{key: "all", body: sized(64 << 10)})); response.StatusCode != http.StatusOK {
 		t.Errorf("64 KiB: answer %d: %s", response.StatusCode, read(t, response))
 	}
-	refused(t, l.send(create(message{key: "all", body: sized(64<<10 + 1)})), 413, "body_too_large")
+	checkRefused(t, l.send(create(message{key: "all", body: sized(64<<10 + 1)})), 413, "body_too_large")
 	r := l.request(create(message{key: "all", body: sized(64<<10 + 1)}))
 	r.ContentLength = -1 // chunked
-	refused(t, l.serve(r), 413, "body_too_large")
+	checkRefused(t, l.serve(r), 413, "body_too_large")
 	r = l.request(create(message{key: "all"}))
 	r.Body = failing{}
-	refused(t, l.serve(r), 400, "unreadable_body")
+	checkRefused(t, l.serve(r), 400, "unreadable_body")
 }
 
 func TestServer_hides_internal_errors(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.merchants.err = errors.New("dial tcp 10.0.0.7:5432: password of chequer is wrong")
-	if text := refused(t, l.send(create(message{key: "all"})), 500, "internal_error"); text != "Internal error" {
+	if text := checkRefused(t, l.send(create(message{key: "all"})), 500, "internal_error"); text != "Internal error" {
 		t.Errorf("message %q", text)
 	}
 	if log := l.log.String(); !strings.Contains(log, "authenticate: dial tcp") || !strings.Contains(log, "route=/shop/api/v2/invoice/new") {
@@ -329,7 +329,7 @@ func TestServer_survives_a_panic(t *testing.T) {
 	l := newLab(t, nil)
 	r := l.request(create(message{key: "all"}))
 	r.Body = panicking{}
-	refused(t, l.serve(r), 500, "internal_error")
+	checkRefused(t, l.serve(r), 500, "internal_error")
 }
 
 // failing is a body that ends early; panicking is a body whose Read panics.

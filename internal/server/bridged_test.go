@@ -45,10 +45,10 @@ func TestResource_shows_a_payment_in_a_bridged_token(t *testing.T) {
 	if !strings.Contains(sheet, ",created,wrong_asset,3,EUR,0,3,0,") {
 		t.Errorf("the export lacks the payment:\n%s", sheet)
 	}
-	const back = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
-	answer := l.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/refund-address", key: "page", own: true, body: `{"currency":"EURBC","address":"` + back + `"}`})
+	const refundAddress = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+	answer := l.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/refund-address", key: "page", own: true, body: `{"currency":"EURBC","address":"` + refundAddress + `"}`})
 	text := read(t, answer)
-	if err := json.Unmarshal([]byte(text), &r); err != nil || answer.StatusCode != http.StatusOK || r.RefundCurrency != "EURBC" || r.RefundAddress != back {
+	if err := json.Unmarshal([]byte(text), &r); err != nil || answer.StatusCode != http.StatusOK || r.RefundCurrency != "EURBC" || r.RefundAddress != refundAddress {
 		t.Errorf("refund address: answer %d: %s", answer.StatusCode, text)
 	}
 }

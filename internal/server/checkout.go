@@ -29,7 +29,7 @@ type checkout struct {
 	expires    time.Time        // expiry of the link; zero: none
 	existing   *invoice.Invoice // invoice to which the order leads; nil if one must be created
 	from       origin
-	earlier    string           // ended invoice of the order that received a payment
+	earlierID  string           // ended invoice of the order that received a payment
 	differing  *invoice.Invoice // invoice of the order with another price and a payment
 	changed    bool             // the page showed another price
 	replaces   string           // invoice of the order with another price and no payment
@@ -49,11 +49,11 @@ func (s *server) readCheckoutLink(c echo.Context, k call) error {
 		return err
 	}
 	if o.use.Max > 0 {
-		used, err := s.Links.LinkUses(c.Request().Context(), o.use.Slug)
+		uses, err := s.Links.LinkUses(c.Request().Context(), o.use.Slug)
 		if err != nil {
 			return err
 		}
-		if used >= o.use.Max {
+		if uses >= o.use.Max {
 			return errLinkUsed
 		}
 	}
@@ -67,7 +67,7 @@ func (s *server) readCheckoutLink(c echo.Context, k call) error {
 	}
 	answer := api.CheckoutLink{
 		MerchantName: m.Name, Theme: style, Mode: string(o.mode), Amount: o.price.digits, FiatCurrency: o.price.code,
-		OrderID: o.terms.OrderID, Description: o.terms.Description, Language: o.terms.Language, EarlierID: o.earlier,
+		OrderID: o.terms.OrderID, Description: o.terms.Description, Language: o.terms.Language, EarlierID: o.earlierID,
 	}
 	if o.existing != nil {
 		answer.ForeignID = o.existing.ID
@@ -230,7 +230,7 @@ func (s *server) followOrder(ctx context.Context, o *checkout) error {
 	case ended:
 		o.order.After = newest.ID
 		if len(newest.Payments()) > 0 {
-			o.earlier = newest.ID
+			o.earlierID = newest.ID
 		}
 	case newest.Terms.Price.Equal(o.order.Price):
 		o.existing = newest

@@ -46,8 +46,8 @@ func TestClient(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if again, err := shop.CreateInvoice(t.Context(), request, "token"); err != nil || again != id {
-				t.Errorf("CreateInvoice() with the same key = %s, %v; want %s", again, err, id)
+			if second, err := shop.CreateInvoice(t.Context(), request, "token"); err != nil || second != id {
+				t.Errorf("CreateInvoice() with the same key = %s, %v; want %s", second, err, id)
 			}
 			first, err := page.Invoice(t.Context(), id)
 			if err != nil || first.Resource.OrderID != "1042" || first.Resource.URLSuccess != request.URLSuccess || first.ETag != `"1"` {
@@ -83,9 +83,9 @@ func TestClient(t *testing.T) {
 			if err := page.SetRefundAddress(t.Context(), id, to); err != nil {
 				t.Error(err)
 			}
-			again, err := page.Invoice(t.Context(), id)
-			if err != nil || again.Resource.RefundAddress != to.Address || again.Resource.RefundCurrency != "BTC" {
-				t.Errorf("after SetRefundAddress(): %+v, %v", again.Resource, err)
+			second, err := page.Invoice(t.Context(), id)
+			if err != nil || second.Resource.RefundAddress != to.Address || second.Resource.RefundCurrency != "BTC" {
+				t.Errorf("after SetRefundAddress(): %+v, %v", second.Resource, err)
 			}
 			if _, err := page.Invoice(t.Context(), "nobody"); !errors.Is(err, client.ErrNotFound) {
 				t.Errorf("Invoice() = %v, want ErrNotFound", err)

@@ -158,7 +158,7 @@ func readStrictly(_ int, body string) error {
 
 func members(object map[string]json.RawMessage, names ...string) error {
 	for _, name := range names {
-		if value, given := object[name]; !given || string(value) == "null" {
+		if value, present := object[name]; !present || string(value) == "null" {
 			return fmt.Errorf("%s is missing", name)
 		}
 	}
@@ -181,17 +181,17 @@ func TestClients(t *testing.T) {
 			t.Cleanup(listening.Close)
 			base := listening.URL + "/shop" + c.base
 
-			made := c.post(t, base)
+			created := c.post(t, base)
 			var inv api.Invoice
-			decode(t, made, &inv)
-			if !strings.Contains(made, `"client_amount":`+c.amount+`,`) || inv.Status != api.StatusCreated {
-				t.Errorf("answer %s, want client_amount %s", made, c.amount)
+			decode(t, created, &inv)
+			if !strings.Contains(created, `"client_amount":`+c.amount+`,`) || inv.Status != api.StatusCreated {
+				t.Errorf("answer %s, want client_amount %s", created, c.amount)
 			}
-			for _, act := range []string{"", "exact", "confirm", "confirm"} {
-				if act != "" {
-					l.act(t, inv.ForeignID, `{"action":"`+act+`"}`)
+			for _, action := range []string{"", "exact", "confirm", "confirm"} {
+				if action != "" {
+					l.simulateAction(t, inv.ForeignID, `{"action":"`+action+`"}`)
 				}
-				c.get(t, base, inv.ForeignID)
+				c.readInvoice(t, base, inv.ForeignID)
 				if l.resource(t, inv.ForeignID).Status == api.StatusPaid {
 					break
 				}
@@ -216,8 +216,8 @@ func (c caller) post(t *testing.T, base string) string {
 	return body
 }
 
-// get reads a status.
-func (c caller) get(t *testing.T, base, id string) {
+// readInvoice reads a status.
+func (c caller) readInvoice(t *testing.T, base, id string) {
 	t.Helper()
 	url, headers := c.status(base, id)
 	status, body := c.do(t, "GET", url, "", headers)
@@ -283,7 +283,7 @@ func TestClients_small_doubles_are_refused(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	response := l.send(create(message{key: "all", body: `{"amount":5.0E-4,"fiat_currency":"EUR"}`}))
-	if text := refused(t, response, 400, "invalid_amount"); text != "amount must have at most 2 decimals in EUR" {
+	if text := checkRefused(t, response, 400, "invalid_amount"); text != "amount must have at most 2 decimals in EUR" {
 		t.Errorf("message %q", text)
 	}
 }
@@ -306,12 +306,12 @@ func TestClients_bodies_are_not_canonicalised(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := l.request(create(message{key: "all", body: sent}))
 			r.Header.Set(api.HeaderSignature, familySign(signed))
-			refused(t, l.serve(r), http.StatusForbidden, "bad_signature_header")
+			checkRefused(t, l.serve(r), http.StatusForbidden, "bad_signature_header")
 		})
 	}
 	r := l.request(create(message{key: "all", body: `{"amount": 1`})) // does not compact
 	r.Header.Set(api.HeaderSignature, familySign(`{"amount":1`))
-	refused(t, l.serve(r), http.StatusForbidden, "bad_signature_header")
+	checkRefused(t, l.serve(r), http.StatusForbidden, "bad_signature_header")
 }
 
 // A client that waits with its body receives 100 Continue, unless the call is refused before its

@@ -87,7 +87,7 @@ func TestCreate_in_a_currency_that_is_switched_on(t *testing.T) {
 	response := l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: `{"amount":"5000.00","fiat_currency":"JPY"}`})
 	golden(t, "invoice_new_jpy.json", read(t, response))
 	id := "inv00000000000000000000000000001"
-	l.act(t, id, `{"action":"exact"}`)
+	l.simulateAction(t, id, `{"action":"exact"}`)
 	golden(t, "resource_jpy.json", read(t, l.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "read", own: true})))
 	events := l.storage.Events()
 	golden(t, "event_jpy.json", string(events[len(events)-1].Body))
@@ -183,7 +183,7 @@ func TestCreate_checks_rates_wallets_and_methods(t *testing.T) {
 		status int
 		code   string
 	}{
-		"no rate":                           {func(l *lab) { l.rates.gone.Store(true) }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_rate"},
+		"no rate":                           {func(l *lab) { l.rates.unavailable.Store(true) }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_rate"},
 		"no wallet":                         {func(l *lab) { l.merchants.wallets = nil }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_wallet"},
 		"one unknown method":                {nil, `{"amount":1,"fiat_currency":"EUR","payment_methods":["BTC","EURC-BSE"]}`, "all", 400, "invalid_payment_methods"},
 		"an unknown method":                 {nil, `{"amount":1,"fiat_currency":"EUR","payment_methods":["DOGE"]}`, "all", 400, "invalid_payment_methods"},
@@ -212,8 +212,8 @@ func TestCreate_checks_rates_wallets_and_methods(t *testing.T) {
 			if retry := response.Header.Get("Retry-After"); (test.status == 503) != (retry != "") {
 				t.Errorf("Retry-After = %q", retry)
 			}
-			if made := l.storage.Count(); (test.status == 200) != (made == 1) {
-				t.Errorf("%d invoices were created", made)
+			if created := l.storage.Count(); (test.status == 200) != (created == 1) {
+				t.Errorf("%d invoices were created", created)
 			}
 		})
 	}
@@ -232,14 +232,14 @@ func TestCreate_names_the_smallest_amount_that_works(t *testing.T) {
 // Null for an optional field is equal to omitting the field.
 func TestCreate_accepts_null_for_optional_fields(t *testing.T) {
 	t.Parallel()
-	without := read(t, newLab(t, nil).send(create(message{key: "all"})))
+	withoutFields := read(t, newLab(t, nil).send(create(message{key: "all"})))
 	for _, name := range []string{
 		"url_success", "url_failure", "allow_paid_expired", "disable_convert", "order_id", "description", "metadata", "language",
 		"expires_in", "payment_methods",
 	} {
 		body := `{"amount":1,"` + name + `":null,"fiat_currency":"EUR"}`
-		if got := read(t, newLab(t, nil).send(create(message{key: "all", body: body}))); got != without {
-			t.Errorf("%s null: answer %s, want %s", name, got, without)
+		if got := read(t, newLab(t, nil).send(create(message{key: "all", body: body}))); got != withoutFields {
+			t.Errorf("%s null: answer %s, want %s", name, got, withoutFields)
 		}
 	}
 }
@@ -250,21 +250,21 @@ func TestCreateInvoice_does_not_wait_long_for_the_database(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, nil)
-		hold := make(chan struct{})
-		l.merchants.hold, l.merchants.entered = hold, make(chan struct{}, 1)
-		answered := make(chan *http.Response, 1)
-		go func() { answered <- l.send(keyed("order-1", minimalBody)) }()
+		release := make(chan struct{})
+		l.merchants.walletsBlocked, l.merchants.entered = release, make(chan struct{}, 1)
+		responses := make(chan *http.Response, 1)
+		go func() { responses <- l.send(keyed("order-1", minimalBody)) }()
 		select {
-		case response := <-answered:
-			refused(t, response, http.StatusServiceUnavailable, "unavailable")
+		case response := <-responses:
+			checkRefused(t, response, http.StatusServiceUnavailable, "unavailable")
 			if retry := response.Header.Get("Retry-After"); retry != "1" {
 				t.Errorf("Retry-After = %q, want 1", retry)
 			}
 		case <-time.After(6 * time.Second):
 			t.Error("no answer after 6 seconds")
 		}
-		close(hold)
-		l.merchants.hold = nil
+		close(release)
+		l.merchants.walletsBlocked = nil
 		if response := l.send(keyed("order-1", minimalBody)); response.StatusCode != http.StatusOK {
 			t.Errorf("tried again: %d", response.StatusCode)
 		}

@@ -187,15 +187,15 @@ func (c *contract) unknownRoute(method string) *routers.Route {
 // operations returns the operations of the document that the API's server serves, keyed as "GET
 // /path".
 func (c *contract) operations() map[string]*openapi3.Operation {
-	all := map[string]*openapi3.Operation{}
+	operations := map[string]*openapi3.Operation{}
 	for path, item := range c.document.Paths.Map() {
 		for method, o := range item.Operations() {
 			if !slices.Contains(o.Tags, pages) {
-				all[method+" "+path] = o
+				operations[method+" "+path] = o
 			}
 		}
 	}
-	return all
+	return operations
 }
 
 func sorted[V any](m map[string]V) []string {
@@ -297,19 +297,19 @@ func sourceCodes(t *testing.T) map[string]bool {
 // inspect calls visit for every node of the files that match a pattern, without tests.
 func inspect(t *testing.T, pattern string, visit func(ast.Node)) {
 	t.Helper()
-	names, err := filepath.Glob(pattern)
+	paths, err := filepath.Glob(pattern)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range names {
+	for _, name := range paths {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(gotoken.NewFileSet(), name, nil, 0)
+		parsed, err := parser.ParseFile(gotoken.NewFileSet(), name, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ast.Inspect(file, func(n ast.Node) bool {
+		ast.Inspect(parsed, func(n ast.Node) bool {
 			visit(n)
 			return true
 		})

@@ -40,8 +40,8 @@ func (s *server) createEndpoint(c echo.Context, k call) error {
 		return err
 	}
 	e, err := s.Endpoints.Create(ctx, k.key.MerchantID, k.key.Mode, r.URL, r.Events)
-	if refused, ok := errors.AsType[*guard.Refused](err); ok {
-		return invalid("url", refused.Reason)
+	if refusal, ok := errors.AsType[*guard.Refused](err); ok {
+		return invalid("url", refusal.Reason)
 	}
 	if err != nil {
 		return err
@@ -54,12 +54,12 @@ func (s *server) createEndpoint(c echo.Context, k call) error {
 
 // listEndpoints handles GET endpoints.
 func (s *server) listEndpoints(c echo.Context, k call) error {
-	all, err := s.Endpoints.All(c.Request().Context(), k.key.MerchantID)
+	endpoints, err := s.Endpoints.All(c.Request().Context(), k.key.MerchantID)
 	if err != nil {
 		return err
 	}
 	ofMode := func(e merchant.Endpoint) bool { return e.Mode == k.key.Mode }
-	return writeJSON(c, http.StatusOK, api.EndpointList{Endpoints: views(wire.Endpoint, all, ofMode)})
+	return writeJSON(c, http.StatusOK, api.EndpointList{Endpoints: views(wire.Endpoint, endpoints, ofMode)})
 }
 
 // readEndpoint handles GET endpoints/{id}.

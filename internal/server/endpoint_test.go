@@ -37,12 +37,12 @@ type endpointLab struct {
 func newEndpointLab(t *testing.T) *endpointLab {
 	t.Helper()
 	l := newLab(t, nil)
-	return &endpointLab{lab: l, t: t, storage: l.keepEndpoints()}
+	return &endpointLab{lab: l, t: t, storage: l.useStorage()}
 }
 
-// keepEndpoints restarts the server with endpoints, links, products, terminals and a feed in real
+// useStorage restarts the server with endpoints, links, products, terminals and a feed in real
 // storage.
-func (l *lab) keepEndpoints() *storage.Storage {
+func (l *lab) useStorage() *storage.Storage {
 	t := l.t
 	t.Helper()
 	box, err := seal.New(bytes.Repeat([]byte{1}, seal.KeySize))
@@ -59,23 +59,23 @@ func (l *lab) keepEndpoints() *storage.Storage {
 			t.Fatal(err)
 		}
 	}
-	made := 0
+	created := 0
 	l.config.Feed = s
 	l.config.Themes = merchant.NewThemes(s, l.now)
 	l.config.Endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
 		Storage: s, Check: guard.Policy{}.Check, EncodeTest: wire.TestEvent, Now: l.now,
-		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
+		Token: func(length int) string { created++; return fmt.Sprintf("%0*d", length, created) },
 	})
 	l.config.Links = merchant.NewLinks(merchant.LinksConfig{
 		Storage: s, Prices: l.config.Prices, Now: l.now,
-		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
+		Token: func(length int) string { created++; return fmt.Sprintf("%0*d", length, created) },
 	})
 	l.config.Products = merchant.NewProducts(merchant.ProductsConfig{
 		Storage: s, Prices: l.config.Prices, Now: l.now,
 	})
 	l.config.Terminals = merchant.NewTerminals(merchant.TerminalsConfig{
 		Storage: s, Prices: l.config.Prices, Now: l.now,
-		Token: func(length int) string { made++; return fmt.Sprintf("%0*d", length, made) },
+		Token: func(length int) string { created++; return fmt.Sprintf("%0*d", length, created) },
 	})
 	l.restart()
 	return s
@@ -228,8 +228,8 @@ func TestEndpoint_needs_the_admin_scope(t *testing.T) {
 		}
 	}
 	m := message{method: "POST", target: path + "/pause", key: "admin", own: true, nonce: "nonce00000000000000once"}
-	if first, again := c.send(m), c.send(m); first.StatusCode != 200 || again.StatusCode != 403 {
-		t.Errorf("same nonce twice: got %d and %d, want 200 and 403", first.StatusCode, again.StatusCode)
+	if first, second := c.send(m), c.send(m); first.StatusCode != 200 || second.StatusCode != 403 {
+		t.Errorf("same nonce twice: got %d and %d, want 200 and 403", first.StatusCode, second.StatusCode)
 	}
 	if got := c.log.String(); strings.Contains(got, "ERROR") {
 		t.Errorf("got log %s", got)
@@ -241,15 +241,15 @@ func TestEndpoint_needs_the_admin_scope(t *testing.T) {
 func TestEvents_bound_the_size_of_an_answer(t *testing.T) {
 	t.Parallel()
 	c := newEndpointLab(t)
-	var many []invoice.Transfer
+	var transfers []invoice.Transfer
 	for i := range 1_500 {
-		many = append(many, invoice.Transfer{
+		transfers = append(transfers, invoice.Transfer{
 			ID: fmt.Sprintf("%064d:%d", i, i), Network: "simnet", Tx: fmt.Sprintf("%064d", i), Asset: "EURC-BASE", Script: "s",
 			Amount: money.FromCents(1, eurc), FirstSeen: noon, Presence: invoice.Present,
 		})
 	}
 	const events = 40
-	c.addEventsTo("a", invoice.Test, many, slices.Repeat([]invoice.EventType{invoice.EventPaymentSeen}, events)...)
+	c.addEventsTo("a", invoice.Test, transfers, slices.Repeat([]invoice.EventType{invoice.EventPaymentSeen}, events)...)
 	pages := 0
 	for after, seen := int64(0), 0; seen < events; pages++ {
 		status, body := c.call("read", "GET", fmt.Sprintf("/api/v2/events?after=%d", after), "")
@@ -344,13 +344,13 @@ func TestEvents_after_now_skips_earlier_events(t *testing.T) {
 func TestEvents_wait_for_the_next_event(t *testing.T) {
 	t.Parallel()
 	c := newEndpointLab(t)
-	answered := make(chan string)
+	answers := make(chan string)
 	go func() {
 		response := c.send(message{method: "GET", target: "/api/v2/events", key: "read", own: true, header: http.Header{"Prefer": {"wait=20"}}})
-		answered <- read(t, response)
+		answers <- read(t, response)
 	}()
 	c.addEvents("a", invoice.Test, invoice.EventCreated)
-	if body := <-answered; !strings.Contains(body, `"foreign_id":"a"`) {
+	if body := <-answers; !strings.Contains(body, `"foreign_id":"a"`) {
 		t.Errorf("got %s", body)
 	}
 }
@@ -369,8 +369,8 @@ var walletChange = merchant.WalletChange{
 func TestEvents_without_an_invoice_have_the_same_fields(t *testing.T) {
 	t.Parallel()
 	inv := &invoice.Invoice{Terms: invoice.Terms{Price: money.FromCents(1, money.EUR)}}
-	var of map[string]any
-	if err := json.Unmarshal(wire.Event(inv, invoice.Event{}), &of); err != nil {
+	var event map[string]any
+	if err := json.Unmarshal(wire.Event(inv, invoice.Event{}), &event); err != nil {
 		t.Fatal(err)
 	}
 	for name, body := range map[string][]byte{
@@ -386,7 +386,7 @@ func TestEvents_without_an_invoice_have_the_same_fields(t *testing.T) {
 		if err := json.Unmarshal(body, &fields); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(slices.Sorted(maps.Keys(of)), slices.Sorted(maps.Keys(fields))); diff != "" {
+		if diff := cmp.Diff(slices.Sorted(maps.Keys(event)), slices.Sorted(maps.Keys(fields))); diff != "" {
 			t.Errorf("%s: fields (-invoice +%s):\n%s", name, name, diff)
 		}
 		if err := loadContract(t).document.Components.Schemas["Event"].Value.VisitJSON(fields, openapi3.EnableJSONSchema2020()); err != nil {

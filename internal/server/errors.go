@@ -76,8 +76,8 @@ var domainProblems = []struct {
 // problems are the error answers of one kind of calls for errors of the domain.
 type problems map[error]*problem
 
-// of returns a handler that answers errors of another handler as p says.
-func (p problems) of(handle func(echo.Context, call) error) func(echo.Context, call) error {
+// handler returns a handler that answers errors of another handler as p says.
+func (p problems) handler(handle func(echo.Context, call) error) func(echo.Context, call) error {
 	return func(c echo.Context, k call) error {
 		err := handle(c, k)
 		for cause, problem := range p {
@@ -119,8 +119,8 @@ func problemOf(err error) *problem {
 		}
 		return invalid("payment_methods", "contains a payment method that this server does not offer")
 	}
-	if many, ok := errors.AsType[*invoice.TooManyUnpaidError](err); ok {
-		if many.Group == "" {
+	if tooMany, ok := errors.AsType[*invoice.TooManyUnpaidError](err); ok {
+		if tooMany.Group == "" {
 			return errTooManyUnpaid
 		}
 		return errTooManyUnpaidNetwork
@@ -186,9 +186,9 @@ func reply[T, V any](c echo.Context, view func(T) V, result T, err error) error 
 }
 
 // views returns the API's views of the things for which keep is true; of all if it is nil.
-func views[T, V any](view func(T) V, things []T, keep func(T) bool) []V {
+func views[T, V any](view func(T) V, items []T, keep func(T) bool) []V {
 	list := []V{}
-	for _, t := range things {
+	for _, t := range items {
 		if keep == nil || keep(t) {
 			list = append(list, view(t))
 		}

@@ -23,7 +23,7 @@ func TestEvent_has_the_due_and_overpaid_amounts(t *testing.T) {
 		if _, err := l.simnet.Pay(t.Context(), bitcoin("simnet"), fmt.Sprint("xpub-script-", i), money.MustParse(tt.amount, money.BTC)); err != nil {
 			t.Fatal(err)
 		}
-		l.act(t, id, `{"action":"confirm"}`)
+		l.simulateAction(t, id, `{"action":"confirm"}`)
 		events := l.storage.Events()
 		body := string(events[len(events)-1].Body)
 		want := fmt.Sprintf(`"status":%q,"exceptions":%s,"client_amount":"86.42","client_currency":"EUR","paid_amount":%q,"due_amount":%q,"overpaid_amount":%q,`,

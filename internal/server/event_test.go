@@ -13,11 +13,11 @@ import (
 )
 
 // decode decodes JSON into a value and refuses unknown fields.
-func decode(t *testing.T, body string, into any) {
+func decode(t *testing.T, body string, target any) {
 	t.Helper()
 	strict := json.NewDecoder(strings.NewReader(body))
 	strict.DisallowUnknownFields()
-	if err := strict.Decode(into); err != nil {
+	if err := strict.Decode(target); err != nil {
 		t.Fatalf("%v: %s", err, body)
 	}
 }
@@ -26,8 +26,8 @@ func TestEvent_golden(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", `{"amount":56.5,"fiat_currency":"EUR","order_id":"1042","disable_convert":true}`)
-	l.act(t, id, `{"action":"exact"}`)
-	l.act(t, id, `{"action":"confirm"}`)
+	l.simulateAction(t, id, `{"action":"exact"}`)
+	l.simulateAction(t, id, `{"action":"confirm"}`)
 	events := l.storage.Events()
 	golden(t, "event_created.json", string(events[0].Body))
 	golden(t, "event_paid.json", string(events[len(events)-1].Body))
@@ -37,10 +37,10 @@ func TestEvent_is_unchanged_by_parsing_and_encoding(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", `{"amount":56.5,"fiat_currency":"EUR","order_id":"Zażółć / <7>","description":"a/b ☕","metadata":{"/":"é"},"url_success":"https://shop.example/ok"}`)
-	l.act(t, id, `{"action":"under"}`)
-	l.act(t, id, `{"action":"confirm"}`)
-	l.act(t, id, `{"action":"over","payment_method":"ETH"}`)
-	l.act(t, id, `{"action":"replace"}`)
+	l.simulateAction(t, id, `{"action":"under"}`)
+	l.simulateAction(t, id, `{"action":"confirm"}`)
+	l.simulateAction(t, id, `{"action":"over","payment_method":"ETH"}`)
+	l.simulateAction(t, id, `{"action":"replace"}`)
 	for _, e := range l.storage.Events() {
 		body := string(e.Body)
 		if strings.ContainsAny(body, "/ \n\\") || strings.Contains(body, "{}") || strings.ContainsFunc(body, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
@@ -48,8 +48,8 @@ func TestEvent_is_unchanged_by_parsing_and_encoding(t *testing.T) {
 		}
 		var event api.Event
 		decode(t, body, &event)
-		again, err := json.Marshal(event)
-		if err != nil || string(again) != body {
+		encoded, err := json.Marshal(event)
+		if err != nil || string(encoded) != body {
 			t.Errorf("event changes when it is parsed and encoded: %s", body)
 		}
 		if event.OrderID != "" || event.ID != e.ID || event.Version != e.Version || event.ForeignID != id {

@@ -42,8 +42,8 @@ func examplePrograms(t *testing.T, folders ...string) programs {
 	for _, folder := range folders {
 		build := exec.CommandContext(t.Context(), "go", "build", "-o", p.built, "./"+folder)
 		build.Dir = exampleFolder
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", folder, err, out)
+		if output, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("build %s: %v\n%s", folder, err, output)
 		}
 	}
 	return p
@@ -77,10 +77,10 @@ func (p programs) run(t *testing.T, l *lab, language, folder, key string, argume
 	t.Helper()
 	listening := httptest.NewServer(l.handler)
 	defer listening.Close()
-	out, err := p.command(t, language, folder, []string{
+	output, err := p.command(t, language, folder, []string{
 		"CHEQUER_BASE_URL=" + listening.URL + "/shop", "CHEQUER_API_KEY=" + publicKey(key), "CHEQUER_API_SECRET=secret of all",
 	}, arguments...).Output()
-	return string(out), err
+	return string(output), err
 }
 
 // The documented examples work against a real server and fail when the server refuses a call.
@@ -94,13 +94,13 @@ func TestExamples_create_and_read(t *testing.T) {
 		if err != nil || json.Unmarshal([]byte(created), &inv) != nil || inv.ClientAmount != "56.5" || inv.Status != api.StatusCreated {
 			t.Fatalf("create printed %q, error %v", created, err)
 		}
-		if again, err := p.run(t, l, language, "create", "all"); err != nil || again != created {
-			t.Errorf("second create printed %q, error %v", again, err)
+		if second, err := p.run(t, l, language, "create", "all"); err != nil || second != created {
+			t.Errorf("second create printed %q, error %v", second, err)
 		}
-		shown, err := p.run(t, l, language, "read", "all", inv.ForeignID)
+		printed, err := p.run(t, l, language, "read", "all", inv.ForeignID)
 		var r api.Resource
-		if err != nil || json.Unmarshal([]byte(shown), &r) != nil || r.ForeignID != inv.ForeignID || r.OrderID != "1042" {
-			t.Errorf("read printed %q, error %v", shown, err)
+		if err != nil || json.Unmarshal([]byte(printed), &r) != nil || r.ForeignID != inv.ForeignID || r.OrderID != "1042" {
+			t.Errorf("read printed %q, error %v", printed, err)
 		}
 		for _, folder := range []string{"create", "read"} {
 			printed, err := p.run(t, l, language, folder, "admin", inv.ForeignID) // the secret of this key differs

@@ -66,13 +66,13 @@ func export[T interface{ Position() invoice.Position }](
 type pageReader[T any] func(ctx context.Context, f invoice.Filter, after invoice.Position, limit int) ([]T, error)
 
 // zone parses the name of a time zone. It refuses "Local", the zone of the server.
-func zone(into **time.Location) parameter {
+func zone(target **time.Location) parameter {
 	return func(value string) error {
 		location, err := time.LoadLocation(value)
 		if err != nil || value == "" || value == "Local" {
 			return errors.New("must be the name of a time zone such as Europe/Vienna or UTC")
 		}
-		*into = location
+		*target = location
 		return nil
 	}
 }

@@ -68,11 +68,11 @@ func (s *server) readEvents(c echo.Context, k call) error {
 const end = -1
 
 // position parses a position to read from: a number, or "now" for the end of the feed.
-func position(into *int64) parameter {
-	number := within(into, 0, math.MaxInt64)
+func position(target *int64) parameter {
+	number := within(target, 0, math.MaxInt64)
 	return func(value string) error {
 		if value == "now" {
-			*into = end
+			*target = end
 			return nil
 		}
 		return number(value)

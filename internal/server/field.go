@@ -18,16 +18,16 @@ import (
 
 // parser returns the function that parses the value of a field of a request into a variable, by the
 // rule of the field. A pointer is set to a new variable.
-func parser(into reflect.Value, rule api.Rule) func(any) error {
-	if into.Kind() == reflect.Pointer {
-		to := reflect.New(into.Type().Elem())
+func parser(target reflect.Value, rule api.Rule) func(any) error {
+	if target.Kind() == reflect.Pointer {
+		to := reflect.New(target.Type().Elem())
 		parse := parser(to.Elem(), rule)
 		return func(value any) error {
-			into.Set(to)
+			target.Set(to)
 			return parse(value)
 		}
 	}
-	switch to := into.Addr().Interface().(type) {
+	switch to := target.Addr().Interface().(type) {
 	case *string:
 		return textParser(to, rule)
 	case *json.Number:
@@ -41,7 +41,7 @@ func parser(into reflect.Value, rule api.Rule) func(any) error {
 	case *[]string:
 		return map[string]func(*[]string) func(any) error{"codes": methods, "choice": choice, "types": eventTypes}[rule.Name](to)
 	}
-	return whole(into, rule)
+	return wholeNumber(target, rule)
 }
 
 // bounded are the rules of texts with a maximum of characters.
@@ -70,43 +70,43 @@ func textParser(to *string, rule api.Rule) func(any) error {
 }
 
 // checked parses a text that a rule accepts. A value of another type has the given fault.
-func checked(into *string, fault string, rule func(string) error) func(any) error {
+func checked(target *string, fault string, rule func(string) error) func(any) error {
 	return func(value any) error {
 		t, ok := value.(string)
 		if !ok {
 			return errors.New(fault)
 		}
-		*into = t
+		*target = t
 		return rule(t)
 	}
 }
 
 // text parses a text of at most a number of characters.
-func text(into *string, most int) func(any) error {
-	return checked(into, "must be a string", func(t string) error { return merchant.CheckText(t, most) })
+func text(target *string, maximum int) func(any) error {
+	return checked(target, "must be a string", func(t string) error { return merchant.CheckText(t, maximum) })
 }
 
 // language parses a language tag.
-func language(into *string) func(any) error {
-	return checked(into, merchant.CheckLanguage("").Error(), merchant.CheckLanguage)
+func language(target *string) func(any) error {
+	return checked(target, merchant.CheckLanguage("").Error(), merchant.CheckLanguage)
 }
 
 // returnURL parses an address to which the shopper may be sent.
-func returnURL(into *string) func(any) error {
-	return checked(into, "must be a string", func(t string) (err error) {
-		*into, err = merchant.ParseReturnURL(t)
+func returnURL(target *string) func(any) error {
+	return checked(target, "must be a string", func(t string) (err error) {
+		*target, err = merchant.ParseReturnURL(t)
 		return err
 	})
 }
 
 // amount parses a JSON number, or a string of digits, into plain digits. It never uses a float.
-func amount(into *string) func(any) error {
+func amount(target *string) func(any) error {
 	return func(value any) (err error) {
 		switch v := value.(type) {
 		case json.Number:
-			*into, err = api.Plain(v)
+			*target, err = api.Plain(v)
 		case string:
-			*into, err = merchant.ParseAmount(v)
+			*target, err = merchant.ParseAmount(v)
 		default:
 			return api.ErrNotNumber
 		}
@@ -118,41 +118,41 @@ func amount(into *string) func(any) error {
 }
 
 // boolean parses a boolean.
-func boolean(into *bool) func(any) error {
+func boolean(target *bool) func(any) error {
 	return func(value any) (err error) {
 		b, ok := value.(bool)
 		if !ok {
 			return errors.New("must be true or false")
 		}
-		*into = b
+		*target = b
 		return nil
 	}
 }
 
-// whole parses a whole number within the bounds of a rule.
-func whole(into reflect.Value, rule api.Rule) func(any) error {
-	least, most, unit := rule.Bounds[0], int64(math.MaxInt64), ""
+// wholeNumber parses a whole number within the bounds of a rule.
+func wholeNumber(target reflect.Value, rule api.Rule) func(any) error {
+	minimum, maximum, unit := rule.Bounds[0], int64(math.MaxInt64), ""
 	if rule.Name == "seconds" {
 		unit = " of seconds"
 	}
-	fault := fmt.Errorf("must be a whole number%s of at least %d", unit, least)
+	fault := fmt.Errorf("must be a whole number%s of at least %d", unit, minimum)
 	if len(rule.Bounds) > 1 {
-		most = rule.Bounds[1]
-		fault = fmt.Errorf("must be a whole number%s from %d to %d", unit, least, most)
+		maximum = rule.Bounds[1]
+		fault = fmt.Errorf("must be a whole number%s from %d to %d", unit, minimum, maximum)
 	}
 	return func(value any) error {
 		number, _ := value.(json.Number)
 		n, err := strconv.ParseInt(number.String(), 10, 64)
-		if err != nil || n < least || n > most {
+		if err != nil || n < minimum || n > maximum {
 			return fault
 		}
-		into.SetInt(n)
+		target.SetInt(n)
 		return nil
 	}
 }
 
 // base64Text parses base64-encoded bytes.
-func base64Text(into *[]byte) func(any) error {
+func base64Text(target *[]byte) func(any) error {
 	return func(value any) error {
 		t, ok := value.(string)
 		if !ok {
@@ -162,7 +162,7 @@ func base64Text(into *[]byte) func(any) error {
 		if err != nil {
 			return errors.New("must be base64, as in RFC 4648, section 4")
 		}
-		*into = bytes
+		*target = bytes
 		return nil
 	}
 }
@@ -171,7 +171,7 @@ func base64Text(into *[]byte) func(any) error {
 const maxMetadata = 8 << 10
 
 // metadata parses an object of texts.
-func metadata(into *map[string]string) func(any) error {
+func metadata(target *map[string]string) func(any) error {
 	return func(value any) error {
 		object, ok := value.(map[string]any)
 		if !ok {
@@ -189,7 +189,7 @@ func metadata(into *map[string]string) func(any) error {
 		if size > maxMetadata {
 			return errors.New("must have at most 8 KiB")
 		}
-		*into = texts
+		*target = texts
 		return nil
 	}
 }
@@ -201,7 +201,7 @@ var methodPattern = regexp.MustCompile(`^[A-Z0-9]{2,10}(-[A-Z0-9]{2,12})?$`)
 const maxMethods = 50
 
 // methods parses a list of asset codes.
-func methods(into *[]string) func(any) error {
+func methods(target *[]string) func(any) error {
 	return func(value any) error {
 		list, _ := value.([]any)
 		if len(list) == 0 || len(list) > maxMethods {
@@ -211,30 +211,30 @@ func methods(into *[]string) func(any) error {
 			if !methodPattern.MatchString(code) {
 				return errors.New("must be a list of codes such as BTC or EURC-BASE")
 			}
-			if slices.Contains(*into, code) {
+			if slices.Contains(*target, code) {
 				return errors.New("must not contain a code twice")
 			}
-			*into = append(*into, code)
+			*target = append(*target, code)
 		}
 		return nil
 	}
 }
 
 // choice parses a list of payment methods. An empty list selects the merchant's own setting.
-func choice(into *[]string) func(any) error {
+func choice(target *[]string) func(any) error {
 	return func(value any) error {
 		list, ok := value.([]any)
 		if !ok {
 			return errors.New("must be a list of codes such as BTC")
 		}
-		*into = stringsOf(list)
-		_, err := merchant.NewMethods(*into)
+		*target = stringsOf(list)
+		_, err := merchant.NewMethods(*target)
 		return err
 	}
 }
 
 // eventTypes parses a list of event types without duplicates.
-func eventTypes(into *[]string) func(any) error {
+func eventTypes(target *[]string) func(any) error {
 	return func(value any) error {
 		list, _ := value.([]any)
 		if len(list) == 0 {
@@ -244,10 +244,10 @@ func eventTypes(into *[]string) func(any) error {
 			if !slices.Contains(wire.EventTypes(), name) {
 				return fmt.Errorf("must be a list of types such as invoice.paid, which do not include %s", strconv.QuoteToASCII(name[:min(len(name), 64)]))
 			}
-			if slices.Contains(*into, name) {
+			if slices.Contains(*target, name) {
 				return errors.New("must not contain a type twice")
 			}
-			*into = append(*into, name)
+			*target = append(*target, name)
 		}
 		return nil
 	}

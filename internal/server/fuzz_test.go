@@ -25,14 +25,14 @@ func checkAnswer(t *testing.T, r *http.Response) (api.Invoice, bool) {
 	body := read(t, r)
 	strict := json.NewDecoder(strings.NewReader(body))
 	strict.DisallowUnknownFields()
-	var made api.Invoice
+	var created api.Invoice
 	var e api.Error
 	switch {
 	case r.StatusCode == http.StatusOK:
-		if err := strict.Decode(&made); err != nil {
+		if err := strict.Decode(&created); err != nil {
 			t.Fatalf("answer %s is not an invoice of the specification: %v", body, err)
 		}
-		return made, true
+		return created, true
 	case r.StatusCode >= 500 && r.Header.Get("Retry-After") == "":
 		t.Fatalf("answer %d has no Retry-After: %s", r.StatusCode, body)
 	}
@@ -40,7 +40,7 @@ func checkAnswer(t *testing.T, r *http.Response) (api.Invoice, bool) {
 	if err := strict.Decode(&e); err != nil || e.StatusCode != r.StatusCode || e.Message == "" || r.Header.Get(api.HeaderErrorCode) == "" {
 		t.Fatalf("error %d has the body %s", r.StatusCode, body)
 	}
-	return made, false
+	return created, false
 }
 
 // checkForbiddenText checks that an error does not contain the text by which one public client recognises
@@ -65,7 +65,7 @@ func FuzzCreate(f *testing.F) {
 	}
 	l := newLab(f, nil)
 	f.Fuzz(func(t *testing.T, body string) {
-		made, ok := checkAnswer(t, l.send(message{
+		created, ok := checkAnswer(t, l.send(message{
 			method: "POST", target: "/api/v2/invoice/new", key: "all", body: body, header: set("Content-Type", "application/json"),
 		}))
 		if !ok {
@@ -76,8 +76,8 @@ func FuzzCreate(f *testing.F) {
 		if err := json.Unmarshal([]byte(body), &loose); err != nil {
 			t.Fatalf("%s was accepted, but is not an object: %v", body, err)
 		}
-		if !sameNumber(strings.Trim(string(loose["amount"]), `"`), made.ClientAmount.String()) {
-			t.Fatalf("amount of %s = %s", body, made.ClientAmount)
+		if !sameNumber(strings.Trim(string(loose["amount"]), `"`), created.ClientAmount.String()) {
+			t.Fatalf("amount of %s = %s", body, created.ClientAmount)
 		}
 	})
 }
@@ -88,11 +88,11 @@ func FuzzCreate_amount(f *testing.F) {
 	}
 	l := newLab(f, nil)
 	f.Fuzz(func(t *testing.T, literal string) {
-		made, ok := checkAnswer(t, l.send(create(message{key: "all", body: `{"fiat_currency":"EUR","amount":` + literal + `}`})))
+		created, ok := checkAnswer(t, l.send(create(message{key: "all", body: `{"fiat_currency":"EUR","amount":` + literal + `}`})))
 		if !ok {
 			return
 		}
-		price := made.ClientAmount.String()
+		price := created.ClientAmount.String()
 		if strings.ContainsAny(price, "eE+-") || strings.HasSuffix(price, ".") || strings.Contains(price, ".") && strings.HasSuffix(price, "0") {
 			t.Fatalf("%s is not in plain digits", price)
 		}
@@ -210,11 +210,11 @@ func FuzzAuth(f *testing.F) {
 		r.Header.Set(api.HeaderSignature, signature)
 		response := l.serve(r)
 		checkAnswer(t, response)
-		given := strings.ToLower(signature)
+		lowerCase := strings.ToLower(signature)
 		var compact bytes.Buffer
 		signed := timestamp == "" && nonce == "" &&
-			(given == sign(body) || json.Compact(&compact, []byte(body)) == nil && given == sign(compact.String())) ||
-			given == sign(own(timestamp, nonce, idempotency, body))
+			(lowerCase == sign(body) || json.Compact(&compact, []byte(body)) == nil && lowerCase == sign(compact.String())) ||
+			lowerCase == sign(own(timestamp, nonce, idempotency, body))
 		code := response.Header.Get(api.HeaderErrorCode)
 		if !signed && response.StatusCode != http.StatusForbidden && response.StatusCode != http.StatusRequestEntityTooLarge {
 			t.Fatalf("answer %d %s to a forged call", response.StatusCode, code)

@@ -22,8 +22,8 @@ import (
 	"chequer/internal/server"
 )
 
-// whole formats an answer: its status, every header, and the unchanged body.
-func whole(t *testing.T, name string, r *http.Response) string {
+// goldenText formats an answer: its status, every header, and the unchanged body.
+func goldenText(t *testing.T, name string, r *http.Response) string {
 	t.Helper()
 	headers := map[string]string{}
 	for name, values := range r.Header {
@@ -59,12 +59,12 @@ func TestGolden_every_state(t *testing.T) {
 			now := noon
 			l := newLab(t, func() time.Time { return now })
 			m := keyed("order-1042", `{"amount":56.50,"fiat_currency":"EUR","order_id":"1042"}`)
-			answers := []string{whole(t, "create", l.send(m))}
+			answers := []string{goldenText(t, "create", l.send(m))}
 			id := "inv00000000000000000000000000001"
 			path := "/api/v2/invoices/" + id
-			for _, act := range acts {
+			for _, action := range acts {
 				now = now.Add(61 * time.Second)
-				switch act {
+				switch action {
 				case "expire":
 					now = noon.Add(16 * time.Minute)
 					l.expire(t)
@@ -73,18 +73,18 @@ func TestGolden_every_state(t *testing.T) {
 						t.Fatal(err)
 					}
 				default:
-					answers = append(answers, whole(t, act, l.send(message{
-						method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "all", own: true, body: `{"action":"` + act + `"}`,
+					answers = append(answers, goldenText(t, action, l.send(message{
+						method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "all", own: true, body: `{"action":"` + action + `"}`,
 					})))
 				}
 			}
 			status := l.send(message{method: "GET", target: "/api/v2/invoice/status?id=" + id})
 			tag := status.Header.Get("Etag")
 			answers = append(answers,
-				whole(t, "status", status),
-				whole(t, "resource", l.send(message{method: "GET", target: path, key: "read", own: true})),
-				whole(t, "resource, not modified", l.send(message{method: "GET", target: path, key: "read", own: true, header: conditional(tag, "")})),
-				whole(t, "create, repeated", l.send(m)),
+				goldenText(t, "status", status),
+				goldenText(t, "resource", l.send(message{method: "GET", target: path, key: "read", own: true})),
+				goldenText(t, "resource, not modified", l.send(message{method: "GET", target: path, key: "read", own: true, header: conditional(tag, "")})),
+				goldenText(t, "create, repeated", l.send(m)),
 			)
 			golden(t, "state_"+state+".json", "["+strings.Join(answers, ",")+"]")
 		})
@@ -105,7 +105,7 @@ func (l *lab) expire(t *testing.T) {
 // mistake is a request that gets an error answer.
 type mistake struct {
 	name string
-	ask  func(*lab) *http.Response
+	send func(*lab) *http.Response
 }
 
 // posted is invoice/new with a body, and headers in pairs of name and value.
@@ -128,8 +128,8 @@ func changed(name, header, value string) mistake {
 	}}
 }
 
-// broken is invoice/new while the storage returns an error.
-func broken(name string, err error) mistake {
+// storageFault is invoice/new while the storage returns an error.
+func storageFault(name string, err error) mistake {
 	return mistake{name, func(l *lab) *http.Response {
 		l.merchants.err = err
 		return l.send(create(message{key: "all"}))
@@ -140,14 +140,14 @@ func sent(name string, m message) mistake {
 	return mistake{name, func(l *lab) *http.Response { return l.send(m) }}
 }
 
-// with returns a valid body with an additional member.
-func with(member string) string { return `{"amount":1,"fiat_currency":"EUR",` + member + `}` }
+// bodyWith returns a valid body with an additional member.
+func bodyWith(member string) string { return `{"amount":1,"fiat_currency":"EUR",` + member + `}` }
 
 var mistakes = []mistake{
 	sent("no such path", message{method: "GET", target: "/api/v2/nothing"}),
 	sent("no such method", message{method: "PUT", target: "/api/v2/invoice/new"}),
 	sent("no such invoice", message{method: "GET", target: "/api/v2/invoice/status?id=nobody"}),
-	posted("body too large", with(`"description":"`+strings.Repeat("x", 64<<10)+`"`)),
+	posted("body too large", bodyWith(`"description":"`+strings.Repeat("x", 64<<10)+`"`)),
 	{"body ends early", func(l *lab) *http.Response {
 		r := l.request(create(message{key: "all"}))
 		r.Body = failing{}
@@ -184,11 +184,11 @@ var mistakes = []mistake{
 	posted("other media type", minimalBody, "Content-Type", "text/plain"),
 	posted("no JSON", `{`),
 	posted("no UTF-8", "{\"\xff\":1}"),
-	posted("unknown field", with(`"price":2`)),
-	posted("field in capitals", with(`"Amount":2`)),
-	posted("name that is not quoted", with(`"expired_at":2`)),
-	posted("name too long to be quoted", with(`"`+strings.Repeat("x", 65)+`":2`)),
-	posted("field twice", with(`"amount":2`)),
+	posted("unknown field", bodyWith(`"price":2`)),
+	posted("field in capitals", bodyWith(`"Amount":2`)),
+	posted("name that is not quoted", bodyWith(`"expired_at":2`)),
+	posted("name too long to be quoted", bodyWith(`"`+strings.Repeat("x", 65)+`":2`)),
+	posted("field twice", bodyWith(`"amount":2`)),
 	posted("amount missing", `{"fiat_currency":"EUR"}`),
 	posted("amount zero", `{"amount":0,"fiat_currency":"EUR"}`),
 	posted("amount too precise", `{"amount":5.0E-4,"fiat_currency":"EUR"}`),
@@ -214,35 +214,35 @@ var mistakes = []mistake{
 		l.enableFiats(jpy)
 		return l.send(create(message{key: "all", body: `{"amount":1,"fiat_currency":"JPY","payment_methods":["BTC"]}`}))
 	}},
-	posted("bad url_success", with(`"url_success":"javascript:alert(1)"`)),
-	posted("bad url_failure", with(`"url_failure":"//evil.example"`)),
-	posted("bad allow_paid_expired", with(`"allow_paid_expired":1`)),
-	posted("bad disable_convert", with(`"disable_convert":"no"`)),
-	posted("bad order_id", with(`"order_id":7`)),
-	posted("bad description", with(`"description":"\u0000"`)),
-	posted("bad metadata", with(`"metadata":{"a":1}`)),
-	posted("bad language", with(`"language":"?"`)),
-	posted("bad expires_in", with(`"expires_in":59`)),
-	posted("expires_in longer than any quote", with(`"expires_in":3601,"payment_methods":["BTC"]`)),
-	posted("bad payment_methods", with(`"payment_methods":[]`)),
-	posted("only unknown payment methods", with(`"payment_methods":["DOGE"]`)),
+	posted("bad url_success", bodyWith(`"url_success":"javascript:alert(1)"`)),
+	posted("bad url_failure", bodyWith(`"url_failure":"//evil.example"`)),
+	posted("bad allow_paid_expired", bodyWith(`"allow_paid_expired":1`)),
+	posted("bad disable_convert", bodyWith(`"disable_convert":"no"`)),
+	posted("bad order_id", bodyWith(`"order_id":7`)),
+	posted("bad description", bodyWith(`"description":"\u0000"`)),
+	posted("bad metadata", bodyWith(`"metadata":{"a":1}`)),
+	posted("bad language", bodyWith(`"language":"?"`)),
+	posted("bad expires_in", bodyWith(`"expires_in":59`)),
+	posted("expires_in longer than any quote", bodyWith(`"expires_in":3601,"payment_methods":["BTC"]`)),
+	posted("bad payment_methods", bodyWith(`"payment_methods":[]`)),
+	posted("only unknown payment methods", bodyWith(`"payment_methods":["DOGE"]`)),
 	posted("bad idempotency key", minimalBody, api.HeaderIdempotencyKey, "ü"),
 	{"idempotency key with another body", func(l *lab) *http.Response {
 		l.send(keyed("k", minimalBody))
-		return l.send(keyed("k", with(`"order_id":"7"`)))
+		return l.send(keyed("k", bodyWith(`"order_id":"7"`)))
 	}},
 	{"idempotency key still running", func(l *lab) *http.Response {
-		l.merchants.hold, l.merchants.entered = make(chan struct{}), make(chan struct{}, 1)
+		l.merchants.walletsBlocked, l.merchants.entered = make(chan struct{}), make(chan struct{}, 1)
 		first := make(chan *http.Response)
 		go func() { first <- l.send(keyed("k", minimalBody)) }()
 		<-l.merchants.entered
 		second := l.send(keyed("k", minimalBody))
-		close(l.merchants.hold)
+		close(l.merchants.walletsBlocked)
 		<-first
 		return second
 	}},
 	{"no rate", func(l *lab) *http.Response {
-		l.rates.gone.Store(true)
+		l.rates.unavailable.Store(true)
 		return l.send(create(message{key: "all"}))
 	}},
 	{"no rate in francs", func(l *lab) *http.Response {
@@ -254,12 +254,12 @@ var mistakes = []mistake{
 		l.merchants.wallets = nil
 		return l.send(create(message{key: "all"}))
 	}},
-	broken("no network", fmt.Errorf("create: %w", invoice.ErrUnwatched)),
-	broken("no network reached", fmt.Errorf("create: %w", invoice.ErrUnreached)),
-	broken("storage is busy", fmt.Errorf("find key: %w", invoice.ErrUnavailable)),
-	broken("caller is gone", fmt.Errorf("find key: %w", context.Canceled)),
-	broken("invoice is in another state", fmt.Errorf("cancel: %w", invoice.ErrState)),
-	broken("an internal error", errors.New("expired_at")),
+	storageFault("no network", fmt.Errorf("create: %w", invoice.ErrUnwatched)),
+	storageFault("no network reached", fmt.Errorf("create: %w", invoice.ErrUnreached)),
+	storageFault("storage is busy", fmt.Errorf("find key: %w", invoice.ErrUnavailable)),
+	storageFault("caller is gone", fmt.Errorf("find key: %w", context.Canceled)),
+	storageFault("invoice is in another state", fmt.Errorf("cancel: %w", invoice.ErrState)),
+	storageFault("an internal error", errors.New("expired_at")),
 	{"a live invoice is simulated", func(l *lab) *http.Response { return l.simulate("live", "exact") }},
 	{"nothing to simulate", func(l *lab) *http.Response { return l.simulate("all", "confirm") }},
 	{"a clock without a span", func(l *lab) *http.Response { return l.simulate("all", "clock") }},
@@ -280,7 +280,7 @@ var mistakes = []mistake{
 	endpoint("nothing to send again", "/end_0000000000000001/resend", ""),
 	endpoint("sent again from an invalid position", "/end_0000000000000001/resend", `{"after":-1}`),
 	{"deliveries in an unknown state", func(l *lab) *http.Response {
-		l.keepEndpoints()
+		l.useStorage()
 		l.send(message{method: "POST", target: "/api/v2/endpoints", key: "all", own: true, body: `{"url":"https://shop.example"}`})
 		return l.send(message{method: "GET", target: "/api/v2/endpoints/end_0000000000000001/deliveries?state=lost", key: "all", own: true})
 	}},
@@ -302,7 +302,7 @@ var mistakes = []mistake{
 	aboutLink("link in another currency", `{"fiat_currency":"DOGE"}`),
 	aboutLink("link with an amount of zero", `{"fiat_currency":"EUR","amount":0}`),
 	{"unknown link", func(l *lab) *http.Response {
-		l.keepEndpoints()
+		l.useStorage()
 		return l.send(message{method: "DELETE", target: "/api/v2/links/coffee", key: "all", own: true})
 	}},
 	aboutProduct("product that exists already", "POST", "", `{"slug":"coffee","name":"Coffee","price":1,"fiat_currency":"EUR"}`),
@@ -323,7 +323,7 @@ var mistakes = []mistake{
 	aboutProduct("order with a note that is not accepted", "POST", "/order", `{"slug":"coffee","quantity":1,"amount":"3.50","fiat_currency":"EUR","note":"Hello"}`),
 	aboutProduct("order at another price", "POST", "/order", `{"slug":"coffee","quantity":2,"amount":"3.50","fiat_currency":"EUR"}`),
 	{"order when many are unpaid", func(l *lab) *http.Response {
-		l.keepEndpoints()
+		l.useStorage()
 		l.config.MaxUnpaid = 1
 		l.restart()
 		l.send(products("all", "POST", "", coffee))
@@ -350,7 +350,7 @@ var mistakes = []mistake{
 	aboutPaid("requote of a covered invoice", "requote", `{}`),
 	{"requote without rates", func(l *lab) *http.Response {
 		l.send(create(message{key: "all"}))
-		l.rates.gone.Store(true)
+		l.rates.unavailable.Store(true)
 		return l.send(ownPost("requote", "page", `{}`))
 	}},
 	{"requote of a cent", func(l *lab) *http.Response {
@@ -417,11 +417,11 @@ func ownPost(action, key, body string) message {
 }
 
 // aboutPaid posts an action on an invoice that is fully paid but not confirmed.
-func aboutPaid(name, what, body string) mistake {
+func aboutPaid(name, action, body string) mistake {
 	return mistake{name, func(l *lab) *http.Response {
 		l.send(create(message{key: "all"}))
 		l.send(message{method: "POST", target: testTarget + "/simulate", key: "page", own: true, body: `{"action":"exact"}`})
-		return l.send(ownPost(what, "all", body))
+		return l.send(ownPost(action, "all", body))
 	}}
 }
 
@@ -444,7 +444,7 @@ func TestGolden_every_error(t *testing.T) {
 	t.Parallel()
 	var answers []string
 	for _, m := range mistakes {
-		response := m.ask(newLab(t, nil))
+		response := m.send(newLab(t, nil))
 		if response.StatusCode < 400 {
 			t.Errorf("%s: answer %d: %s", m.name, response.StatusCode, read(t, response))
 			continue
@@ -452,7 +452,7 @@ func TestGolden_every_error(t *testing.T) {
 		if retry := response.Header.Get("Retry-After"); retry == "" && (response.StatusCode == 503 || response.StatusCode == 429) {
 			t.Errorf("%s: no Retry-After", m.name)
 		}
-		answers = append(answers, whole(t, m.name, response))
+		answers = append(answers, goldenText(t, m.name, response))
 	}
 	all := "[" + strings.Join(answers, ",") + "]"
 	if strings.Contains(strings.ToLower(all), "expired_at") {
@@ -500,7 +500,7 @@ func TestGolden_has_every_error(t *testing.T) {
 // aboutTheme sends a call about a theme.
 func aboutTheme(name string, m message) mistake {
 	return mistake{name, func(l *lab) *http.Response {
-		l.keepEndpoints()
+		l.useStorage()
 		return l.send(m)
 	}}
 }
@@ -508,7 +508,7 @@ func aboutTheme(name string, m message) mistake {
 // aboutLink creates a link when the link "coffee" exists.
 func aboutLink(name, body string) mistake {
 	return mistake{name, func(l *lab) *http.Response {
-		l.keepEndpoints()
+		l.useStorage()
 		m := message{method: "POST", target: "/api/v2/links", key: "all", own: true, body: `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR"}`}
 		l.send(m)
 		m.body = body
@@ -518,9 +518,9 @@ func aboutLink(name, body string) mistake {
 
 // aboutProduct calls products when the product "coffee" exists. If the name contains "too many", the
 // merchant has reached the maximum number of products.
-func aboutProduct(name, method, below, body string) mistake {
+func aboutProduct(name, method, path, body string) mistake {
 	return mistake{name, func(l *lab) *http.Response {
-		s := l.keepEndpoints()
+		s := l.useStorage()
 		m := message{method: "POST", target: "/api/v2/products", key: "all", own: true, body: coffee}
 		l.send(m)
 		for i := 1; strings.Contains(name, "too many") && i < merchant.MaxProducts; i++ {
@@ -529,21 +529,21 @@ func aboutProduct(name, method, below, body string) mistake {
 				l.t.Fatal(err)
 			}
 		}
-		m.method, m.target, m.body, m.header = method, m.target+below, body, http.Header{api.HeaderIdempotencyKey: {"token"}}
+		m.method, m.target, m.body, m.header = method, m.target+path, body, http.Header{api.HeaderIdempotencyKey: {"token"}}
 		return l.send(m)
 	}}
 }
 
 // endpoint posts to the endpoints of a merchant with the maximum number of endpoints, or to one of
 // them.
-func endpoint(name, below, body string) mistake {
+func endpoint(name, path, body string) mistake {
 	return mistake{name, func(l *lab) *http.Response {
-		l.keepEndpoints()
+		l.useStorage()
 		m := message{method: "POST", target: "/api/v2/endpoints", key: "all", own: true, body: `{"url":"https://shop.example"}`}
 		for range merchant.MaxEndpoints {
 			l.send(m)
 		}
-		m.target, m.body = m.target+below, body
+		m.target, m.body = m.target+path, body
 		return l.send(m)
 	}}
 }

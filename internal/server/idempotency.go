@@ -83,8 +83,8 @@ var errRunning = &problem{
 	message: "The first request with this idempotency key is still running",
 }
 
-// begin reserves a merchant's key until done is called. The zero key is never reserved.
-func (r *running) begin(merchantID string, key invoice.IdempotencyKey) (done func(), err error) {
+// reserve reserves a merchant's key until done is called. The zero key is never reserved.
+func (r *running) reserve(merchantID string, key invoice.IdempotencyKey) (done func(), err error) {
 	if key.IsZero() {
 		return func() {}, nil
 	}

@@ -21,10 +21,10 @@ func TestIdempotency_key_returns_the_same_invoice(t *testing.T) {
 	l := newLab(t, nil)
 	first := read(t, l.send(keyed("order-1", minimalBody)))
 	tests := map[string]struct {
-		message message
-		same    bool
-		status  int
-		code    string
+		message  message
+		wantSame bool
+		status   int
+		code     string
 	}{
 		"the same request":                    {keyed("order-1", minimalBody), true, 200, ""},
 		"the same with spaces":                {keyed("order-1", `{ "amount": 1, "fiat_currency": "EUR" }`), true, 200, ""},
@@ -47,11 +47,11 @@ func TestIdempotency_key_returns_the_same_invoice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			response := l.send(test.message)
 			if test.status != http.StatusOK {
-				refused(t, response, test.status, test.code)
+				checkRefused(t, response, test.status, test.code)
 				return
 			}
-			if body := read(t, response); response.StatusCode != http.StatusOK || (body == first) != test.same {
-				t.Errorf("answer %d: %s, want equal to the first answer: %t", response.StatusCode, body, test.same)
+			if body := read(t, response); response.StatusCode != http.StatusOK || (body == first) != test.wantSame {
+				t.Errorf("answer %d: %s, want equal to the first answer: %t", response.StatusCode, body, test.wantSame)
 			}
 		})
 	}
@@ -87,8 +87,8 @@ func TestIdempotency_replay_returns_the_current_state(t *testing.T) {
 			}
 			want := l.send(message{method: "GET", target: "/api/v2/invoice/status?id=" + id})
 			got := l.send(m)
-			if body, same := read(t, got), read(t, want); body != same || !strings.Contains(body, `"status":"`+tt.status+`"`) {
-				t.Errorf("answer to the repetition = %s, want %s with status %s", body, same, tt.status)
+			if body, replayed := read(t, got), read(t, want); body != replayed || !strings.Contains(body, `"status":"`+tt.status+`"`) {
+				t.Errorf("answer to the repetition = %s, want %s with status %s", body, replayed, tt.status)
 			}
 			for _, header := range []string{"ETag", "Location", api.HeaderPaidAt, api.HeaderPaidCurrency, api.HeaderPaidTx} {
 				if got, want := got.Header.Get(header), want.Header.Get(header); got != want {
@@ -98,7 +98,7 @@ func TestIdempotency_replay_returns_the_current_state(t *testing.T) {
 			if retry := got.Header.Get(api.HeaderRetry); retry != tt.retry {
 				t.Errorf("%s: %q, want %q", api.HeaderRetry, retry, tt.retry)
 			}
-			if again := l.keyed(t, "order-1042-2", minimalBody); again == id {
+			if other := l.keyed(t, "order-1042-2", minimalBody); other == id {
 				t.Error("a new key returned the same invoice")
 			}
 		})
@@ -111,12 +111,12 @@ const quoteEnds = "quote ends"
 // keyed creates an invoice with an idempotency key and returns its identifier.
 func (l *lab) keyed(t *testing.T, key, body string) string {
 	t.Helper()
-	var made api.Invoice
+	var created api.Invoice
 	response := l.send(keyed(key, body))
-	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &made) != nil {
+	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &created) != nil {
 		t.Fatalf("invoice/new answers %d: %s", response.StatusCode, text)
 	}
-	return made.ForeignID
+	return created.ForeignID
 }
 
 // play simulates an action on a test invoice.
@@ -144,8 +144,8 @@ func TestIdempotency_replay_returns_the_newest_quote(t *testing.T) {
 		t.Fatal(read(t, response))
 	}
 	got, want := l.send(keyed("order-1042", body)), l.send(message{method: "GET", target: "/api/v2/invoice/status?id=" + id})
-	if body, same := read(t, got), read(t, want); body != same || got.Header.Get(api.HeaderRetry) != "" {
-		t.Errorf("answer to the repetition = %s, retry header %q, want %s and no header", body, got.Header.Get(api.HeaderRetry), same)
+	if body, replayed := read(t, got), read(t, want); body != replayed || got.Header.Get(api.HeaderRetry) != "" {
+		t.Errorf("answer to the repetition = %s, retry header %q, want %s and no header", body, got.Header.Get(api.HeaderRetry), replayed)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestIdempotency_replay_returns_the_newest_quote(t *testing.T) {
 func TestIdempotency_keys_of_pages_and_of_the_API_are_separate(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	l.keepEndpoints()
+	l.useStorage()
 	builtin := l.merchants.keys[publicKey("all")]
 	builtin.ID, builtin.Key, builtin.Secret, builtin.Builtin = "builtin", publicKey("builtin"), "secret of builtin", true
 	l.merchants.keys[builtin.Key] = builtin
@@ -176,14 +176,14 @@ func TestIdempotency_keys_of_pages_and_of_the_API_are_separate(t *testing.T) {
 		}
 		caller.message.header = set(api.HeaderIdempotencyKey, key)
 		response := l.send(caller.message)
-		var made api.CheckoutInvoice
-		if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &made) != nil {
+		var created api.CheckoutInvoice
+		if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &created) != nil {
 			t.Fatalf("%s: answer %d: %s", caller.name, response.StatusCode, text)
 		}
-		if other, taken := owner[made.ForeignID]; taken {
+		if other, isUsed := owner[created.ForeignID]; isUsed {
 			t.Errorf("%s returned the invoice of %s", caller.name, other)
 		}
-		owner[made.ForeignID] = caller.name
+		owner[created.ForeignID] = caller.name
 	}
 }
 
@@ -195,29 +195,29 @@ func TestIdempotency_answer_is_kept_after_a_lower_maximum(t *testing.T) {
 	first := read(t, l.send(m))
 	l.config.Prices = merchant.NewPrices(nil, "100")
 	l.restart()
-	if again := read(t, l.send(m)); again != first {
-		t.Errorf("answer %s, want %s", again, first)
+	if second := read(t, l.send(m)); second != first {
+		t.Errorf("answer %s, want %s", second, first)
 	}
-	refused(t, l.send(keyed("order-2", m.body)), 400, "invalid_amount")
+	checkRefused(t, l.send(keyed("order-2", m.body)), 400, "invalid_amount")
 }
 
 func TestIdempotency_refuses_a_concurrent_request(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	l.merchants.hold, l.merchants.entered = make(chan struct{}), make(chan struct{}, 1)
+	l.merchants.walletsBlocked, l.merchants.entered = make(chan struct{}), make(chan struct{}, 1)
 	first := make(chan string)
 	go func() { first <- read(t, l.send(keyed("order-1", minimalBody))) }()
 	<-l.merchants.entered
 	response := l.send(keyed("order-1", minimalBody))
-	refused(t, response, http.StatusConflict, "idempotency_running")
+	checkRefused(t, response, http.StatusConflict, "idempotency_running")
 	if retry := response.Header.Get("Retry-After"); retry != "1" {
 		t.Errorf("Retry-After = %q, want 1", retry)
 	}
-	close(l.merchants.hold)
-	made := <-first
-	l.merchants.hold = nil
-	if again := read(t, l.send(keyed("order-1", minimalBody))); again != made {
-		t.Errorf("answer %s, want %s", again, made)
+	close(l.merchants.walletsBlocked)
+	created := <-first
+	l.merchants.walletsBlocked = nil
+	if second := read(t, l.send(keyed("order-1", minimalBody))); second != created {
+		t.Errorf("answer %s, want %s", second, created)
 	}
 }
 
@@ -234,7 +234,7 @@ func TestIdempotency_creates_one_invoice_per_key(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if made := l.storage.Count(); made != 3 {
-		t.Errorf("%d invoices were created, want 3", made)
+	if created := l.storage.Count(); created != 3 {
+		t.Errorf("%d invoices were created, want 3", created)
 	}
 }

@@ -83,7 +83,7 @@ func (s *server) createNow(ctx context.Context, k call, r invoice.CreateRequest,
 	if r.BodyHash, err = bodyHash(k.body); err != nil {
 		return nil, err
 	}
-	done, err := s.running.begin(r.MerchantID, r.Key)
+	done, err := s.running.reserve(r.MerchantID, r.Key)
 	if err != nil {
 		return nil, err
 	}

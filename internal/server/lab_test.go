@@ -136,15 +136,15 @@ var bridgedEuro = chain.Asset{
 // prices are fixed rates that can be made unavailable.
 type prices struct {
 	*rates.Fixed
-	gone     atomic.Bool
-	lacks    string // code of a coin or a fiat currency without a rate
-	evidence string // evidence of the rates
+	unavailable atomic.Bool
+	lacks       string // code of a coin or a fiat currency without a rate
+	evidence    string // evidence of the rates
 }
 
 func (p *prices) Evidence(money.Currency, ...string) string { return p.evidence }
 
 func (p *prices) Rate(code string, coin, fiat money.Currency) (money.Rate, error) {
-	if p.gone.Load() || p.lacks == code || p.lacks == fiat.Code {
+	if p.unavailable.Load() || p.lacks == code || p.lacks == fiat.Code {
 		return money.Rate{}, rates.ErrUnknown
 	}
 	return p.Fixed.Rate(code, coin, fiat)
@@ -152,15 +152,15 @@ func (p *prices) Rate(code string, coin, fiat money.Currency) (money.Rate, error
 
 // merchants are two merchants with keys of every kind.
 type merchants struct {
-	keys    map[string]merchant.Key
-	wallets []merchant.Wallet
-	hold    chan struct{} // if not nil, Wallets waits until it is closed
-	entered chan struct{}
-	err     error
-	methods merchant.Methods
-	mu      sync.Mutex
-	used    []string                  // IDs of keys
-	account *merchant.ExchangeAccount // nil: no account
+	keys           map[string]merchant.Key
+	wallets        []merchant.Wallet
+	walletsBlocked chan struct{} // if not nil, Wallets waits until it is closed
+	entered        chan struct{}
+	err            error
+	methods        merchant.Methods
+	mu             sync.Mutex
+	usedKeys       []string                  // IDs of keys
+	account        *merchant.ExchangeAccount // nil: no account
 }
 
 func (m *merchants) Exchange(context.Context, string) (merchant.ExchangeAccount, error) {
@@ -211,7 +211,7 @@ func (m *merchants) Authenticate(_ context.Context, key string) (merchant.Key, e
 func (m *merchants) UseKey(_ context.Context, k merchant.Key) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.used = append(m.used, k.ID)
+	m.usedKeys = append(m.usedKeys, k.ID)
 	return nil
 }
 
@@ -220,10 +220,10 @@ func (m *merchants) Merchant(_ context.Context, id string) (merchant.Merchant, e
 }
 
 func (m *merchants) Wallets(ctx context.Context, _ string, _ merchant.Mode) ([]merchant.Wallet, error) {
-	if m.hold != nil {
+	if m.walletsBlocked != nil {
 		m.entered <- struct{}{}
 		select {
-		case <-m.hold:
+		case <-m.walletsBlocked:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -233,8 +233,8 @@ func (m *merchants) Wallets(ctx context.Context, _ string, _ merchant.Mode) ([]m
 
 // nonces remembers nonces without a time limit.
 type nonces struct {
-	mu   sync.Mutex
-	used map[string]bool
+	mu       sync.Mutex
+	usedKeys map[string]bool
 }
 
 func (n *nonces) UseNonce(_ context.Context, key, nonce string, _ time.Time, ttl time.Duration) (bool, error) {
@@ -243,11 +243,11 @@ func (n *nonces) UseNonce(_ context.Context, key, nonce string, _ time.Time, ttl
 	if ttl != 600*time.Second {
 		return false, errors.New("a nonce must be kept for 600 s")
 	}
-	if n.used == nil {
-		n.used = map[string]bool{}
+	if n.usedKeys == nil {
+		n.usedKeys = map[string]bool{}
 	}
-	used := n.used[key+nonce]
-	n.used[key+nonce] = true
+	used := n.usedKeys[key+nonce]
+	n.usedKeys[key+nonce] = true
 	return !used, nil
 }
 

@@ -41,16 +41,16 @@ const maxBuckets = 10_000
 type buckets struct {
 	perSecond, burst int
 
-	mu   sync.Mutex
-	each map[string]*rate.Limiter
+	mu       sync.Mutex
+	byCaller map[string]*rate.Limiter
 }
 
 func newBuckets(perSecond, burst int) *buckets {
-	return &buckets{perSecond: perSecond, burst: burst, each: map[string]*rate.Limiter{}}
+	return &buckets{perSecond: perSecond, burst: burst, byCaller: map[string]*rate.Limiter{}}
 }
 
-// take counts one call of a caller and reports whether it is within the limit.
-func (b *buckets) take(caller string, now time.Time) bool {
+// allow counts one call of a caller and reports whether it is within the limit.
+func (b *buckets) allow(caller string, now time.Time) bool {
 	return b.perSecond == 0 || b.limiter(caller, now).AllowN(now, 1)
 }
 
@@ -58,26 +58,26 @@ func (b *buckets) take(caller string, now time.Time) bool {
 func (b *buckets) limiter(caller string, now time.Time) *rate.Limiter {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	l, known := b.each[caller]
+	l, known := b.byCaller[caller]
 	if !known {
-		if len(b.each) >= maxBuckets {
+		if len(b.byCaller) >= maxBuckets {
 			b.evict(now)
 		}
 		l = rate.NewLimiter(rate.Limit(b.perSecond), b.burst)
-		b.each[caller] = l
+		b.byCaller[caller] = l
 	}
 	return l
 }
 
 // evict removes the callers with a full burst and, if none has a full burst, all callers.
 func (b *buckets) evict(now time.Time) {
-	for caller, limiter := range b.each {
+	for caller, limiter := range b.byCaller {
 		if limiter.TokensAt(now) >= float64(b.burst) {
-			delete(b.each, caller)
+			delete(b.byCaller, caller)
 		}
 	}
-	if len(b.each) >= maxBuckets {
-		clear(b.each)
+	if len(b.byCaller) >= maxBuckets {
+		clear(b.byCaller)
 	}
 }
 
@@ -117,9 +117,9 @@ func (s *server) unpaidLimits(ctx context.Context, o origin, k call) []invoice.U
 			limits = append(limits, invoice.UnpaidLimit{Group: block.Prefix, Most: block.Of(s.MaxUnpaid)})
 		}
 	}
-	whole := s.MaxUnpaid
+	perMerchant := s.MaxUnpaid
 	if o == openForm {
-		whole = (whole + 1) / 2
+		perMerchant = (perMerchant + 1) / 2
 	}
-	return append(limits, invoice.UnpaidLimit{Most: whole})
+	return append(limits, invoice.UnpaidLimit{Most: perMerchant})
 }

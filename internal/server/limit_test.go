@@ -19,40 +19,40 @@ func TestLimits_refuse_bursts(t *testing.T) {
 		status := message{method: "GET", target: "/api/v2/invoice/status?id=nobody"}
 		forged := create
 		forged.signed = "something else"
-		if got := l.refused(t, create, 15); got != 5 { // a burst of five times two
+		if got := l.countRefused(t, create, 15); got != 5 { // a burst of five times two
 			t.Errorf("%d of 15 signed calls were refused, want 5", got)
 		}
-		if got := l.refused(t, status, 5); got != 3 { // a burst of two
+		if got := l.countRefused(t, status, 5); got != 3 { // a burst of two
 			t.Errorf("%d of 5 unsigned calls were refused, want 3", got)
 		}
 		time.Sleep(time.Second)
-		if got := l.refused(t, create, 3); got != 1 {
+		if got := l.countRefused(t, create, 3); got != 1 {
 			t.Errorf("a second later %d of 3 signed calls were refused, want 1", got)
 		}
-		if got := l.refused(t, forged, 3); got != 2 {
+		if got := l.countRefused(t, forged, 3); got != 2 {
 			t.Errorf("%d of 3 forged calls were refused as too many, want 2", got)
 		}
 		l.limit(server.Limits{})
-		if got := l.refused(t, create, 200); got != 0 {
+		if got := l.countRefused(t, create, 200); got != 0 {
 			t.Errorf("%d of 200 calls were refused without a limit", got)
 		}
 	})
 }
 
-// refused sends a message a number of times and returns the number of calls that the rate limit refused.
-func (l *lab) refused(t *testing.T, m message, times int) (refused int) {
+// countRefused sends a message a number of times and returns the number of calls that the rate limit refused.
+func (l *lab) countRefused(t *testing.T, m message, times int) (countRefused int) {
 	t.Helper()
 	for range times {
 		resp := l.send(m)
 		if resp.StatusCode != http.StatusTooManyRequests {
 			continue
 		}
-		refused++
+		countRefused++
 		if got := resp.Header.Get("Retry-After"); got != "1" {
 			t.Errorf("Retry-After = %q", got)
 		}
 	}
-	return refused
+	return countRefused
 }
 
 // A failed call does not use up its nonce: the same request can be sent again.
@@ -60,11 +60,11 @@ func TestCreate_that_fails_does_not_use_up_the_nonce(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	m := message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: minimalBody, own: true, nonce: "nonce1234567890123"}
-	l.rates.gone.Store(true)
+	l.rates.unavailable.Store(true)
 	if got := l.send(m).StatusCode; got != http.StatusServiceUnavailable {
 		t.Fatalf("without rates: answer %d, want 503", got)
 	}
-	l.rates.gone.Store(false)
+	l.rates.unavailable.Store(false)
 	if got := l.send(m).StatusCode; got != http.StatusOK {
 		t.Errorf("same request with rates: answer %d, want 200", got)
 	}

@@ -73,12 +73,12 @@ func (s *server) changeLink(c echo.Context, k call) error {
 
 // listLinks handles GET links.
 func (s *server) listLinks(c echo.Context, k call) error {
-	all, err := s.Links.Links(c.Request().Context(), k.key.MerchantID)
+	links, err := s.Links.Links(c.Request().Context(), k.key.MerchantID)
 	if err != nil {
 		return err
 	}
 	ofMode := func(l merchant.Link) bool { return l.Mode == k.key.Mode }
-	return writeJSON(c, http.StatusOK, api.LinkList{Links: views(s.link, all, ofMode)})
+	return writeJSON(c, http.StatusOK, api.LinkList{Links: views(s.link, links, ofMode)})
 }
 
 // showLink handles GET links/{slug}.

@@ -17,10 +17,10 @@ import (
 )
 
 // query returns the query of a signed link with additional parameters.
-func query(key string, more ...string) string {
+func query(key string, extra ...string) string {
 	parameters := map[string]string{"amount": "56.50", "fiat_currency": "EUR", "key": publicKey(key)}
-	for i := 0; i < len(more); i += 2 {
-		parameters[more[i]] = more[i+1]
+	for i := 0; i < len(extra); i += 2 {
+		parameters[extra[i]] = extra[i+1]
 	}
 	return encoded(parameters, signature.Sign("secret of "+key, signature.LinkMessage(parameters)))
 }
@@ -37,23 +37,23 @@ func encoded(parameters map[string]string, sig string) string {
 }
 
 // aboutSigned is a call about a signed link, as its page makes it.
-func aboutSigned(what, query string) message {
+func aboutSigned(action, query string) message {
 	body, err := json.Marshal(api.CheckoutRequest{Query: query})
 	if err != nil {
 		panic(err)
 	}
-	return message{method: "POST", target: "/api/v2/links/" + what, key: "page", own: true, body: string(body)}
+	return message{method: "POST", target: "/api/v2/links/" + action, key: "page", own: true, body: string(body)}
 }
 
 // pay pays by a signed link and returns the identifier of its invoice.
 func (l *lab) pay(t *testing.T, query string) string {
 	t.Helper()
-	var made api.CheckoutInvoice
+	var created api.CheckoutInvoice
 	response := l.send(aboutSigned("pay", query))
-	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &made) != nil {
+	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &created) != nil {
 		t.Fatalf("pay answers %d: %s", response.StatusCode, text)
 	}
-	return made.ForeignID
+	return created.ForeignID
 }
 
 func (l *lab) readLink(t *testing.T, query string) (o api.CheckoutLink) {
@@ -69,24 +69,24 @@ func (l *lab) readLink(t *testing.T, query string) (o api.CheckoutLink) {
 func TestGolden_links(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	l.keepEndpoints()
+	l.useStorage()
 	var answers []string
-	say := func(name string, m message) { answers = append(answers, whole(t, name, l.send(m))) }
-	links := func(method, below, body string) message {
-		return message{method: method, target: "/api/v2/links" + below, key: "admin", own: true, body: body}
+	record := func(name string, m message) { answers = append(answers, goldenText(t, name, l.send(m))) }
+	links := func(method, path, body string) message {
+		return message{method: method, target: "/api/v2/links" + path, key: "admin", own: true, body: body}
 	}
-	say("made", links("POST", "", `{"slug":"coffee","amount":3.50,"fiat_currency":"EUR","description":"Filter coffee","language":"de","url_success":"https://shop.example/thanks"}`))
-	say("open, with a random slug", links("POST", "", `{"fiat_currency":"USD"}`))
-	say("listed", links("GET", "", ""))
-	say("one", links("GET", "/coffee", ""))
-	say("read by its page", message{method: "POST", target: "/api/v2/links/read", key: "page", own: true, body: `{"slug":"coffee"}`})
-	say("paid by its page", message{
+	record("made", links("POST", "", `{"slug":"coffee","amount":3.50,"fiat_currency":"EUR","description":"Filter coffee","language":"de","url_success":"https://shop.example/thanks"}`))
+	record("open, with a random slug", links("POST", "", `{"fiat_currency":"USD"}`))
+	record("listed", links("GET", "", ""))
+	record("one", links("GET", "/coffee", ""))
+	record("read by its page", message{method: "POST", target: "/api/v2/links/read", key: "page", own: true, body: `{"slug":"coffee"}`})
+	record("paid by its page", message{
 		method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"coffee"}`, header: http.Header{api.HeaderIdempotencyKey: {"token"}},
 	})
-	say("removed", links("DELETE", "/coffee", ""))
-	say("signed, read by its page", aboutSigned("read", query("all", "order_id", "1042", "description", "Two prints")))
-	say("signed, paid by its page", aboutSigned("pay", query("all", "order_id", "1042")))
-	say("signed, read again", aboutSigned("read", query("all", "order_id", "1042")))
+	record("removed", links("DELETE", "/coffee", ""))
+	record("signed, read by its page", aboutSigned("read", query("all", "order_id", "1042", "description", "Two prints")))
+	record("signed, paid by its page", aboutSigned("pay", query("all", "order_id", "1042")))
+	record("signed, read again", aboutSigned("read", query("all", "order_id", "1042")))
 	golden(t, "links.json", "["+strings.Join(answers, ",")+"]")
 }
 
@@ -108,11 +108,11 @@ func TestSignedLink_has_one_invoice_for_an_order(t *testing.T) {
 			t.Errorf("link with %s leads to the same invoice", name)
 		}
 	}
-	act := func(id, action string) {
+	simulate := func(id, action string) {
 		l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{"action":"` + action + `"}`})
 	}
 	for _, action := range []string{"exact", "confirm"} {
-		act(first, action)
+		simulate(first, action)
 		if got := l.pay(t, link); got != first || l.readLink(t, link).ForeignID != first {
 			t.Errorf("after %s the link leads to invoice %s, want %s", action, got, first)
 		}
@@ -132,7 +132,7 @@ func TestSignedLink_has_one_invoice_for_an_order(t *testing.T) {
 	if second == declined || l.pay(t, query("all", "order_id", "7")) != second {
 		t.Error("after declined the link does not lead to one new invoice")
 	}
-	act(second, "under")
+	simulate(second, "under")
 	now = now.Add(time.Hour)
 	if err := l.simnet.Confirm(t.Context(), nil); err != nil {
 		t.Fatal(err)
@@ -148,11 +148,11 @@ func TestSignedLink_has_one_invoice_for_an_order(t *testing.T) {
 // A link that states another price for an order does not lead to an invoice at the earlier price.
 func TestSignedLink_of_an_order_with_another_price(t *testing.T) {
 	t.Parallel()
-	others := map[string]string{
+	otherPrices := map[string]string{
 		"another amount":   query("all", "order_id", "1042", "amount", "500"),
 		"another currency": query("all", "order_id", "1042", "fiat_currency", "USD"),
 	}
-	for name, other := range others {
+	for name, other := range otherPrices {
 		t.Run(name+" replaces an invoice without payments", func(t *testing.T) {
 			t.Parallel()
 			l := newLab(t, nil)
@@ -186,7 +186,7 @@ func TestSignedLink_of_an_order_with_another_price(t *testing.T) {
 				for _, action := range tt.actions {
 					l.play(t, first, action)
 				}
-				made := l.storage.Count()
+				created := l.storage.Count()
 				o := l.readLink(t, other)
 				if o.ForeignID != "" || o.OtherID != first || o.OtherStatus != tt.status || o.OtherAmount != "56.5" || o.OtherCurrency != "EUR" {
 					t.Errorf("the link offers %+v", o)
@@ -194,9 +194,9 @@ func TestSignedLink_of_an_order_with_another_price(t *testing.T) {
 				if r := l.resource(t, first); o.OtherReceived != r.PaidAmount {
 					t.Errorf("received %q, want %q", o.OtherReceived, r.PaidAmount)
 				}
-				refused(t, l.send(aboutSigned("pay", other)), http.StatusConflict, api.CodeLinkOrderPaid)
-				if got := l.resource(t, first).Status; got != tt.status || l.storage.Count() != made {
-					t.Errorf("the first invoice is %s and %d more were created, want %s and none", got, l.storage.Count()-made, tt.status)
+				checkRefused(t, l.send(aboutSigned("pay", other)), http.StatusConflict, api.CodeLinkOrderPaid)
+				if got := l.resource(t, first).Status; got != tt.status || l.storage.Count() != created {
+					t.Errorf("the first invoice is %s and %d more were created, want %s and none", got, l.storage.Count()-created, tt.status)
 				}
 			})
 		}
@@ -235,19 +235,19 @@ func TestSignedLink_of_an_order_paid_twice_leads_to_the_receipt_of_its_price(t *
 func TestLink_recreated_with_another_price_creates_another_invoice(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	l.keepEndpoints()
-	links := func(method, below, body string) {
-		l.send(message{method: method, target: "/api/v2/links" + below, key: "admin", own: true, body: body})
+	l.useStorage()
+	links := func(method, path, body string) {
+		l.send(message{method: method, target: "/api/v2/links" + path, key: "admin", own: true, body: body})
 	}
 	pay := func() string {
-		var made api.CheckoutInvoice
+		var created api.CheckoutInvoice
 		response := l.send(message{
 			method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"coffee"}`, header: set(api.HeaderIdempotencyKey, "token"),
 		})
-		if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &made) != nil {
+		if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &created) != nil {
 			t.Fatalf("pay answers %d: %s", response.StatusCode, text)
 		}
-		return made.ForeignID
+		return created.ForeignID
 	}
 	links("POST", "", `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR"}`)
 	first := pay()
@@ -265,12 +265,12 @@ func TestLink_recreated_with_another_price_creates_another_invoice(t *testing.T)
 func TestSignedLink_without_an_order_has_one_invoice_per_token(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	by := func(token string) string {
+	invoiceOf := func(token string) string {
 		m := aboutSigned("pay", query("all"))
 		m.header = http.Header{api.HeaderIdempotencyKey: {token}}
 		return read(t, l.send(m))
 	}
-	if first := by("a"); by("a") != first || by("b") == first {
+	if first := invoiceOf("a"); invoiceOf("a") != first || invoiceOf("b") == first {
 		t.Error("want exactly one invoice per token")
 	}
 }
@@ -286,10 +286,10 @@ func TestSignedLink_expires(t *testing.T) {
 	if got := l.pay(t, link); got != first { // an expired link still leads to the invoice of its order
 		t.Errorf("the link leads to invoice %s, want %s", got, first)
 	}
-	for _, what := range []string{"read", "pay"} {
-		response := l.send(aboutSigned(what, other))
+	for _, action := range []string{"read", "pay"} {
+		response := l.send(aboutSigned(action, other))
 		if got := response.Header.Get(api.HeaderErrorCode); response.StatusCode != http.StatusGone || got != api.CodeLinkExpired {
-			t.Errorf("%s of an expired link answers %d, %s", what, response.StatusCode, got)
+			t.Errorf("%s of an expired link answers %d, %s", action, response.StatusCode, got)
 		}
 	}
 }
@@ -315,17 +315,17 @@ func TestSignedLink_refuses_changes(t *testing.T) {
 		cases[name+" twice"] = encoded(valid, sig) + "&" + url.Values{name: {valid[name]}}.Encode()
 		cases[name+" in capitals"] = change(func(p map[string]string) { p[strings.ToUpper(name)] = p[name]; delete(p, name) })
 	}
-	for _, more := range []string{"&sig=" + sig, "&amount=1", "&AMOUNT=1", "&Amount=1", "&amount+=1", "&%61mount=1", "&key=", "&order_id=%ff", "&order_id=%zz"} {
-		cases["with "+more] = encoded(valid, sig) + more
+	for _, extra := range []string{"&sig=" + sig, "&amount=1", "&AMOUNT=1", "&Amount=1", "&amount+=1", "&%61mount=1", "&key=", "&order_id=%ff", "&order_id=%zz"} {
+		cases["with "+extra] = encoded(valid, sig) + extra
 	}
 	for _, key := range []string{"revoked", "nobody", "page", "create"} { // the last two must not sign links
 		cases["signed by "+key] = query(key)
 	}
 	l := newLab(t, nil)
 	for name, query := range cases {
-		for _, what := range []string{"read", "pay"} {
-			if response := l.send(aboutSigned(what, query)); response.StatusCode < 400 || response.StatusCode >= 500 {
-				t.Errorf("%s: %s answers %d", name, what, response.StatusCode)
+		for _, action := range []string{"read", "pay"} {
+			if response := l.send(aboutSigned(action, query)); response.StatusCode < 400 || response.StatusCode >= 500 {
+				t.Errorf("%s: %s answers %d", name, action, response.StatusCode)
 			}
 		}
 	}
@@ -343,13 +343,13 @@ func TestSignedLink_ignores_other_parameters(t *testing.T) {
 	l := newLab(t, nil)
 	link := query("all", "order_id", "1042", "description", "Two prints")
 	first := l.pay(t, link)
-	for _, more := range []string{
+	for _, extra := range []string{
 		"fbclid=IwAR0_x-9", "utm_source=mail", "utm_campaign=a%20b+c", "gclid=1", "gad_source=1", "msclkid=2", "mc_cid=3", "mc_eid=4", "_hsenc=5",
 		"_hsmi=6", "ref=shop", "lang=de", "embed=1", "a=1&a=2", "=", "a=%zz", "%zz=1", "a;b=c", "x", "sigma=1", "keys=2",
 	} {
-		for _, longer := range []string{link + "&" + more, more + "&" + link} {
+		for _, longer := range []string{link + "&" + extra, extra + "&" + link} {
 			if got := l.pay(t, longer); got != first {
-				t.Errorf("with %s the link leads to %s, want %s", more, got, first)
+				t.Errorf("with %s the link leads to %s, want %s", extra, got, first)
 			}
 		}
 	}
@@ -371,8 +371,8 @@ func TestSignedLink_keeps_international_domain_names_in_Punycode(t *testing.T) {
 func TestLinks_enforce_scopes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		method, below, body string
-		status              map[string]int // by key
+		method, path, body string
+		status             map[string]int // by key
 	}{
 		{"POST", "", `{"fiat_currency":"EUR"}`, map[string]int{"admin": 201, "page": 403, "create": 403, "read": 403}},
 		{"GET", "", "", map[string]int{"admin": 200, "page": 403, "create": 403}},
@@ -383,11 +383,11 @@ func TestLinks_enforce_scopes(t *testing.T) {
 	} {
 		for key, want := range tt.status {
 			l := newLab(t, nil)
-			l.keepEndpoints()
+			l.useStorage()
 			l.send(message{method: "POST", target: "/api/v2/links", key: "admin", own: true, body: `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR"}`})
-			response := l.send(message{method: tt.method, target: "/api/v2/links" + tt.below, key: key, own: true, body: tt.body})
+			response := l.send(message{method: tt.method, target: "/api/v2/links" + tt.path, key: key, own: true, body: tt.body})
 			if response.StatusCode != want {
-				t.Errorf("%s links%s by %s: answer %d, want %d: %s", tt.method, tt.below, key, response.StatusCode, want, read(t, response))
+				t.Errorf("%s links%s by %s: answer %d, want %d: %s", tt.method, tt.path, key, response.StatusCode, want, read(t, response))
 			}
 		}
 	}
@@ -396,7 +396,7 @@ func TestLinks_enforce_scopes(t *testing.T) {
 func TestOpenLink_accepts_the_shoppers_amount(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	l.keepEndpoints()
+	l.useStorage()
 	for slug, amount := range map[string]string{"open": "", "fixed": `"amount":5,`} {
 		l.send(message{method: "POST", target: "/api/v2/links", key: "admin", own: true, body: `{"slug":"` + slug + `",` + amount + `"fiat_currency":"EUR"}`})
 	}
@@ -418,22 +418,22 @@ func TestLink_that_changed_or_ended_creates_no_invoice(t *testing.T) {
 	t.Parallel()
 	now := noon
 	l := newLab(t, func() time.Time { return now })
-	l.keepEndpoints()
-	links := func(method, below, body string) *http.Response {
-		return l.send(message{method: method, target: "/api/v2/links" + below, key: "admin", own: true, body: body})
+	l.useStorage()
+	links := func(method, path, body string) *http.Response {
+		return l.send(message{method: method, target: "/api/v2/links" + path, key: "admin", own: true, body: body})
 	}
-	pay := func(token, more string) *http.Response {
+	pay := func(token, extra string) *http.Response {
 		return l.send(message{
-			method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"coffee"` + more + `}`, header: set(api.HeaderIdempotencyKey, token),
+			method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"coffee"` + extra + `}`, header: set(api.HeaderIdempotencyKey, token),
 		})
 	}
 	links("POST", "", `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR","payment_methods":["EURC-BASE","BTC"]}`)
-	var made api.CheckoutInvoice
-	if text := read(t, pay("a", `,"shown_amount":"3.5","shown_currency":"EUR"`)); json.Unmarshal([]byte(text), &made) != nil {
+	var created api.CheckoutInvoice
+	if text := read(t, pay("a", `,"shown_amount":"3.5","shown_currency":"EUR"`)); json.Unmarshal([]byte(text), &created) != nil {
 		t.Fatal(text)
 	}
 	var offered []string
-	for _, m := range l.resource(t, made.ForeignID).PaymentMethods {
+	for _, m := range l.resource(t, created.ForeignID).PaymentMethods {
 		offered = append(offered, m.CryptoCurrency)
 	}
 	if got := strings.Join(offered, " "); got != "EURC-BASE BTC" {
@@ -443,11 +443,11 @@ func TestLink_that_changed_or_ended_creates_no_invoice(t *testing.T) {
 	if text := read(t, links("PATCH", "/coffee", `{"amount":"4","max_uses":2,"ends_at":"2026-11-28T12:00:00Z"}`)); !strings.Contains(text, `"amount":"4"`) || !strings.Contains(text, `"fiat_currency":"EUR"`) {
 		t.Errorf("changed link = %s", text)
 	}
-	refused(t, pay("b", `,"shown_amount":"3.5","shown_currency":"EUR"`), http.StatusConflict, api.CodePriceChanged)
+	checkRefused(t, pay("b", `,"shown_amount":"3.5","shown_currency":"EUR"`), http.StatusConflict, api.CodePriceChanged)
 	if r := pay("b", `,"shown_amount":"4","shown_currency":"EUR"`); r.StatusCode != http.StatusOK {
 		t.Errorf("at the new price: answer %d: %s", r.StatusCode, read(t, r))
 	}
-	refused(t, pay("c", ""), http.StatusGone, api.CodeLinkExpired) // used twice
+	checkRefused(t, pay("c", ""), http.StatusGone, api.CodeLinkExpired) // used twice
 	if r := pay("b", `,"shown_amount":"4","shown_currency":"EUR"`); r.StatusCode != http.StatusOK {
 		t.Errorf("the same form again: answer %d: %s", r.StatusCode, read(t, r))
 	}
@@ -456,7 +456,7 @@ func TestLink_that_changed_or_ended_creates_no_invoice(t *testing.T) {
 		t.Errorf("without a maximum of uses: answer %d: %s", r.StatusCode, read(t, r))
 	}
 	now = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
-	refused(t, pay("d", ""), http.StatusGone, api.CodeLinkExpired)
+	checkRefused(t, pay("d", ""), http.StatusGone, api.CodeLinkExpired)
 	links("PATCH", "/coffee", `{"ends_at":""}`)
 	if r := pay("d", ""); r.StatusCode != http.StatusOK {
 		t.Errorf("without an end: answer %d: %s", r.StatusCode, read(t, r))
@@ -465,9 +465,9 @@ func TestLink_that_changed_or_ended_creates_no_invoice(t *testing.T) {
 		`{"payment_methods":["DOGE"]}`: "invalid_payment_methods", `{"payment_methods":["BTC","BTC"]}`: "invalid_payment_methods", `{"payment_methods":"BTC"}`: "invalid_payment_methods",
 		`{"ends_at":"tomorrow"}`: "invalid_ends_at", `{"max_uses":-1}`: "invalid_max_uses", `{"amount":"0"}`: "invalid_amount", `{"slug":"tea"}`: "unknown_field",
 	} {
-		refused(t, links("PATCH", "/coffee", body), http.StatusBadRequest, code)
+		checkRefused(t, links("PATCH", "/coffee", body), http.StatusBadRequest, code)
 	}
-	refused(t, links("PATCH", "/tea", `{}`), http.StatusNotFound, api.CodeLinkNotFound)
+	checkRefused(t, links("PATCH", "/tea", `{}`), http.StatusNotFound, api.CodeLinkNotFound)
 }
 
 // An invoice offers the merchant's choice of payment methods in its order, unless the request has a
@@ -505,7 +505,7 @@ func TestKeys_record_their_use(t *testing.T) {
 	l.pay(t, query("all", "order_id", "1042"))
 	l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "admin", body: minimalBody}) // the key lacks the scope
 	l.send(create(message{key: "all", signed: "something else"}))
-	if got := strings.Join(l.merchants.used, " "); got != "create page all" && got != "create all page" {
+	if got := strings.Join(l.merchants.usedKeys, " "); got != "create page all" && got != "create all page" {
 		t.Errorf("recorded %q, want the uses of create, page and all", got)
 	}
 }

@@ -34,8 +34,8 @@ func TestList_summaries(t *testing.T) {
 	now := noon
 	l := newLab(t, func() time.Time { return now })
 	id := l.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR","order_id":"1042","description":"Chair","metadata":{"order_reference":"table 7"}}`)
-	l.act(t, id, `{"action":"over"}`)
-	l.act(t, id, `{"action":"confirm"}`)
+	l.simulateAction(t, id, `{"action":"over"}`)
+	l.simulateAction(t, id, `{"action":"confirm"}`)
 	now = noon.Add(time.Second)
 	second := l.create(t, "all", minimalBody)
 	response := l.send(listOf("?view=summary&limit=1"))
@@ -65,8 +65,8 @@ func TestList_summaries_are_short(t *testing.T) {
 	for i := range 100 {
 		id := l.create(t, "all", fmt.Sprintf(`{"amount":1056.50,"fiat_currency":"EUR","order_id":"order-%07d","description":"3 × Chair of oak, oiled"}`, i))
 		if i%4 != 0 {
-			l.act(t, id, `{"action":"over"}`)
-			l.act(t, id, `{"action":"confirm"}`)
+			l.simulateAction(t, id, `{"action":"over"}`)
+			l.simulateAction(t, id, `{"action":"confirm"}`)
 		}
 	}
 	text := read(t, l.send(listOf("?view=summary&limit=100")))
@@ -80,8 +80,8 @@ func TestList_filters(t *testing.T) {
 	l := newLab(t, nil)
 	a := l.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR","order_id":"1042","metadata":{"order_reference":"table 7"}}`)
 	b := l.create(t, "all", `{"amount":56.50,"fiat_currency":"USD"}`)
-	l.act(t, a, `{"action":"over"}`)
-	l.act(t, a, `{"action":"confirm"}`)
+	l.simulateAction(t, a, `{"action":"over"}`)
+	l.simulateAction(t, a, `{"action":"confirm"}`)
 	tx := l.resource(t, a).PaidTx
 	for query, want := range map[string]string{
 		"":                               b + a,
@@ -160,7 +160,7 @@ func TestList_refuses(t *testing.T) {
 			if strings.HasPrefix(query, "view") && path != "?" {
 				continue
 			}
-			message := refused(t, l.send(listOf(path+query)), 400, "invalid_"+name)
+			message := checkRefused(t, l.send(listOf(path+query)), 400, "invalid_"+name)
 			if !strings.HasPrefix(message, name) {
 				t.Errorf("%s: message %q does not begin with %s", query, message, name)
 			}

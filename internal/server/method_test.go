@@ -44,7 +44,7 @@ func TestMethods_of_every_path(t *testing.T) {
 				continue
 			}
 			response := l.send(message{method: method, target: path})
-			refused(t, response, http.StatusMethodNotAllowed, "method_not_allowed")
+			checkRefused(t, response, http.StatusMethodNotAllowed, "method_not_allowed")
 			if got := allowed(response); got != want {
 				t.Errorf("%s %s: Allow = %q, want %q", method, path, got, want)
 			}
@@ -54,8 +54,8 @@ func TestMethods_of_every_path(t *testing.T) {
 			t.Errorf("OPTIONS %s: answer %d, Allow = %q, want 204 and %q", path, response.StatusCode, got, want)
 		}
 	}
-	refused(t, l.send(message{method: "OPTIONS", target: "/api/v2/nothing"}), http.StatusNotFound, "not_found")
-	refused(t, l.send(message{method: "BREW", target: "/api/v2/nothing"}), http.StatusNotFound, "not_found")
+	checkRefused(t, l.send(message{method: "OPTIONS", target: "/api/v2/nothing"}), http.StatusNotFound, "not_found")
+	checkRefused(t, l.send(message{method: "BREW", target: "/api/v2/nothing"}), http.StatusNotFound, "not_found")
 }
 
 // HEAD returns the headers of GET without the body.
@@ -63,21 +63,21 @@ func TestMethods_HEAD_is_GET_without_the_body(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", minimalBody)
-	l.act(t, id, `{"action":"exact"}`)
-	l.act(t, id, `{"action":"confirm"}`)
+	l.simulateAction(t, id, `{"action":"exact"}`)
+	l.simulateAction(t, id, `{"action":"confirm"}`)
 	server := httptest.NewServer(l.handler)
 	defer server.Close()
 	client := server.Client()
 	client.Timeout = 10 * time.Second
-	ask := func(method, target, key string) (http.Header, int, string) {
+	request := func(method, target, key string) (http.Header, int, string) {
 		t.Helper()
 		r := l.request(message{method: method, target: target, key: key, own: true})
-		over, err := http.NewRequest(method, server.URL+r.RequestURI, nil)
+		send, err := http.NewRequest(method, server.URL+r.RequestURI, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		over.Header = r.Header
-		response, err := client.Do(over)
+		send.Header = r.Header
+		response, err := client.Do(send)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,17 +102,17 @@ func TestMethods_HEAD_is_GET_without_the_body(t *testing.T) {
 		{"/api/v2/invoices/" + id, "create", 403},
 		{"/api/v2/invoices/" + id, "", 403},
 	} {
-		whole, status, body := ask("GET", test.target, test.key)
-		head, headStatus, none := ask("HEAD", test.target, test.key)
-		if status != test.status || headStatus != test.status || none != "" {
-			t.Errorf("%s: GET answered %d, HEAD %d with body %q; want %d", test.target, status, headStatus, none, test.status)
+		getHeader, status, body := request("GET", test.target, test.key)
+		headHeader, headStatus, headBody := request("HEAD", test.target, test.key)
+		if status != test.status || headStatus != test.status || headBody != "" {
+			t.Errorf("%s: GET answered %d, HEAD %d with body %q; want %d", test.target, status, headStatus, headBody, test.status)
 		}
-		if length := whole.Get("Content-Length"); length != strconv.Itoa(len(body)) && length != "" {
+		if length := getHeader.Get("Content-Length"); length != strconv.Itoa(len(body)) && length != "" {
 			t.Errorf("%s: Content-Length %s of %d bytes", test.target, length, len(body))
 		}
-		whole.Del("Content-Length")
-		head.Del("Content-Length")
-		if diff := cmp.Diff(head, whole); diff != "" {
+		getHeader.Del("Content-Length")
+		headHeader.Del("Content-Length")
+		if diff := cmp.Diff(headHeader, getHeader); diff != "" {
 			t.Errorf("%s: headers of HEAD differ from GET (-HEAD +GET):\n%s", test.target, diff)
 		}
 	}

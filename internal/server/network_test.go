@@ -52,9 +52,9 @@ func (n *network) ReadAddress(asset, text string) (chain.Destination, error) {
 	if script := strings.Replace(text, "-address-", "-script-", 1); script != text {
 		return chain.Destination{Address: text, Script: script}, nil
 	}
-	all := slices.Concat(n.assets, n.bridged)
-	i := slices.IndexFunc(all, func(a chain.Asset) bool { return a.Code == asset })
-	address, script, err := keys.ParseAddress(text, keys.Kind(all[i].Wallet), keys.Test)
+	assets := slices.Concat(n.assets, n.bridged)
+	i := slices.IndexFunc(assets, func(a chain.Asset) bool { return a.Code == asset })
+	address, script, err := keys.ParseAddress(text, keys.Kind(assets[i].Wallet), keys.Test)
 	return chain.Destination{Address: address, Script: script}, err
 }
 

@@ -68,14 +68,14 @@ func decodeFields(body []byte, fields map[string]field) error {
 	if _, err := r.tokens.Token(); err != nil { // the opening brace
 		return badRequest("invalid_json", "The body is not one JSON object")
 	}
-	given := map[string]bool{}
+	present := map[string]bool{}
 	for r.tokens.More() {
-		if err := r.member(fields, given); err != nil {
+		if err := r.member(fields, present); err != nil {
 			return err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if fields[name].required && !given[name] {
+		if fields[name].required && !present[name] {
 			return invalid(name, "is required")
 		}
 	}
@@ -90,7 +90,7 @@ type reader struct {
 
 // member reads a name and its value. It records in given every name that is present, and whether
 // its value is not null.
-func (r *reader) member(fields map[string]field, given map[string]bool) error {
+func (r *reader) member(fields map[string]field, present map[string]bool) error {
 	name, err := r.text()
 	if err != nil {
 		return badRequest("unknown_field", "The name of a field "+err.Error())
@@ -99,11 +99,11 @@ func (r *reader) member(fields map[string]field, given map[string]bool) error {
 	if !known {
 		return unknownField(name, fields)
 	}
-	if _, twice := given[name]; twice {
+	if _, isRepeated := present[name]; isRepeated {
 		return badRequest("duplicate_field", quote(name)+" is given twice")
 	}
 	value, err := r.value(maxDepth)
-	given[name] = value != nil
+	present[name] = value != nil
 	if err == nil && value != nil {
 		err = f.set(value)
 	}
@@ -175,7 +175,7 @@ func (r *reader) object(depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, twice := object[name]; twice {
+		if _, isRepeated := object[name]; isRepeated {
 			return nil, errors.New("has a name twice")
 		}
 		if object[name], err = r.value(depth); err != nil {

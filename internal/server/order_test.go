@@ -35,7 +35,7 @@ const (
 	badPrice
 	noRate
 	usedNonce // recorded together with the invoice, so that a failed creation does not use it up
-	nothing
+	noFault
 )
 
 // CONTRACT, "order of checks". Each request has a given fault and all later faults. The answer reports
@@ -67,22 +67,22 @@ func TestServer_reports_the_first_fault(t *testing.T) {
 		{badPrice, 400, "invalid_amount"},
 		{noRate, 503, "no_rate"},
 		{usedNonce, 403, "bad_nonce_header"},
-		{nothing, 200, ""},
+		{noFault, 200, ""},
 	} {
 		t.Run(fmt.Sprint(test.status, " ", test.code), func(t *testing.T) {
 			t.Parallel()
 			l := newLab(t, nil)
 			l.prepare(t, test.from)
 			response := l.serve(l.faulty(test.from))
-			if test.from == nothing {
+			if test.from == noFault {
 				if response.StatusCode != http.StatusOK {
 					t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
 				}
 				return
 			}
-			message := refused(t, response, test.status, test.code)
-			if of := map[fault]string{busyAddress: "This address", busyKey: "This key"}[test.from]; !strings.HasPrefix(message, of) {
-				t.Errorf("message %q, want it to begin with %q", message, of)
+			message := checkRefused(t, response, test.status, test.code)
+			if subject := map[fault]string{busyAddress: "This address", busyKey: "This key"}[test.from]; !strings.HasPrefix(message, subject) {
+				t.Errorf("message %q, want it to begin with %q", message, subject)
 			}
 		})
 	}
@@ -100,13 +100,13 @@ func (l *lab) prepare(t *testing.T, from fault) {
 	id := l.create(t, "all", minimalBody)
 	l.limit(server.Limits{PerKey: 1, PerAddress: 1})
 	if from <= busyAddress {
-		l.refused(t, message{method: "GET", target: "/api/v2/invoice/status?id=" + id}, 3)
+		l.countRefused(t, message{method: "GET", target: "/api/v2/invoice/status?id=" + id}, 3)
 	}
 	if from <= busyKey {
-		l.refused(t, create(message{key: "all"}), 6)
-		l.refused(t, message{method: "GET", target: "/api/v2/invoices/" + id, key: "read", own: true}, 6)
+		l.countRefused(t, create(message{key: "all"}), 6)
+		l.countRefused(t, message{method: "GET", target: "/api/v2/invoices/" + id, key: "read", own: true}, 6)
 	}
-	l.rates.gone.Store(from <= noRate)
+	l.rates.unavailable.Store(from <= noRate)
 }
 
 // faulty returns a request with a given fault and all later faults.

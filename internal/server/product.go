@@ -61,12 +61,12 @@ func (s *server) changeProduct(c echo.Context, k call) error {
 
 // listProducts handles GET products.
 func (s *server) listProducts(c echo.Context, k call) error {
-	all, err := s.Products.Products(c.Request().Context(), k.key.MerchantID)
+	products, err := s.Products.Products(c.Request().Context(), k.key.MerchantID)
 	if err != nil {
 		return err
 	}
 	ofMode := func(p merchant.Product) bool { return p.Mode == k.key.Mode }
-	return writeJSON(c, http.StatusOK, api.ProductList{Products: views(s.product, all, ofMode)})
+	return writeJSON(c, http.StatusOK, api.ProductList{Products: views(s.product, products, ofMode)})
 }
 
 // showProduct handles GET products/{slug}.

@@ -19,8 +19,8 @@ import (
 const coffee = `{"slug":"coffee","name":"Coffee","description":"Filter, 250 g","price":3.50,"fiat_currency":"EUR","max_quantity":20}`
 
 // products is a call about products.
-func products(key, method, below, body string) message {
-	return message{method: method, target: "/api/v2/products" + below, key: key, own: true, body: body}
+func products(key, method, path, body string) message {
+	return message{method: method, target: "/api/v2/products" + path, key: key, own: true, body: body}
 }
 
 // order orders a product as its page does, with the token of its form.
@@ -33,33 +33,33 @@ func (l *lab) order(token, body string) *http.Response {
 // ordered orders a product and returns the identifier of the invoice.
 func (l *lab) ordered(t *testing.T, token, body string) string {
 	t.Helper()
-	var made api.CheckoutInvoice
+	var created api.CheckoutInvoice
 	response := l.order(token, body)
-	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &made) != nil {
+	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &created) != nil {
 		t.Fatalf("order answers %d: %s", response.StatusCode, text)
 	}
-	return made.ForeignID
+	return created.ForeignID
 }
 
 // Every answer about products.
 func TestGolden_products(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	l.keepEndpoints()
+	l.useStorage()
 	var answers []string
-	say := func(name string, m message) { answers = append(answers, whole(t, name, l.send(m))) }
-	say("made", products("all", "POST", "", coffee))
-	say("made for dollars, asking for both", products("all", "POST", "", `{"slug":"repair","name":"Repair","price":"64","fiat_currency":"USD","ask_order_id":"required","ask_note":"optional"}`))
-	say("not for sale", products("all", "POST", "", `{"slug":"tea","name":"Tea","price":"2","fiat_currency":"EUR","active":false}`))
-	say("listed", products("all", "GET", "", ""))
-	say("one", products("all", "GET", "/coffee", ""))
-	say("changed", products("all", "PATCH", "/coffee", `{"price":"3.80","description":null}`))
-	say("shown by the shop", products("all", "POST", "/read", `{}`))
-	say("shown by its page", products("all", "POST", "/read", `{"slug":"repair"}`))
+	record := func(name string, m message) { answers = append(answers, goldenText(t, name, l.send(m))) }
+	record("made", products("all", "POST", "", coffee))
+	record("made for dollars, asking for both", products("all", "POST", "", `{"slug":"repair","name":"Repair","price":"64","fiat_currency":"USD","ask_order_id":"required","ask_note":"optional"}`))
+	record("not for sale", products("all", "POST", "", `{"slug":"tea","name":"Tea","price":"2","fiat_currency":"EUR","active":false}`))
+	record("listed", products("all", "GET", "", ""))
+	record("one", products("all", "GET", "/coffee", ""))
+	record("changed", products("all", "PATCH", "/coffee", `{"price":"3.80","description":null}`))
+	record("shown by the shop", products("all", "POST", "/read", `{}`))
+	record("shown by its page", products("all", "POST", "/read", `{"slug":"repair"}`))
 	m := products("all", "POST", "/order", `{"slug":"repair","quantity":3,"amount":"192","fiat_currency":"USD","order_id":"A-17","note":"Front wheel\nonly"}`)
 	m.header = http.Header{api.HeaderIdempotencyKey: {"token"}}
-	say("ordered", m)
-	say("removed", products("all", "DELETE", "/coffee", ""))
+	record("ordered", m)
+	record("removed", products("all", "DELETE", "/coffee", ""))
 	golden(t, "products.json", "["+strings.Join(answers, ",")+"]")
 }
 
@@ -67,7 +67,7 @@ func TestGolden_products(t *testing.T) {
 func TestOrder_details_are_in_the_invoice(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	l.keepEndpoints()
+	l.useStorage()
 	l.send(products("all", "POST", "", `{"slug":"repair","name":"<b>Repair</b> & \"more\"","price":"0.10","fiat_currency":"EUR","ask_order_id":"optional","ask_note":"optional"}`))
 	id := l.ordered(t, "token", `{"slug":"repair","quantity":3,"amount":"0.30","fiat_currency":"EUR","order_id":"A-17","note":"Zwei Räder"}`)
 	var got api.Resource
@@ -89,27 +89,27 @@ func TestOrder_details_are_in_the_invoice(t *testing.T) {
 func TestOrder_creates_one_invoice_at_the_shown_price(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	l.keepEndpoints()
+	l.useStorage()
 	l.send(products("all", "POST", "", coffee))
 	order := `{"slug":"coffee","quantity":2,"amount":"7.00","fiat_currency":"EUR"}`
 	first := l.ordered(t, "a", order)
-	for what, change := range map[string]message{
+	for name, change := range map[string]message{
 		"price":    products("all", "PATCH", "/coffee", `{"price":"3.51"}`),
 		"currency": products("all", "PATCH", "/coffee", `{"price":"3.50","fiat_currency":"USD"}`),
 		"sale":     products("all", "PATCH", "/coffee", `{"active":false}`),
 	} {
 		l.send(change)
-		if again := l.ordered(t, "a", order); again != first {
-			t.Errorf("after a change of the %s the same form created another invoice", what)
+		if second := l.ordered(t, "a", order); second != first {
+			t.Errorf("after a change of the %s the same form created another invoice", name)
 		}
-		want := map[string]string{"price": api.CodePriceChanged, "currency": api.CodePriceChanged, "sale": api.CodeProductNotFound}[what]
-		if got := l.order("new "+what, order).Header.Get(api.HeaderErrorCode); got != want {
-			t.Errorf("after a change of the %s an order of an older page has the code %q, want %q", what, got, want)
+		want := map[string]string{"price": api.CodePriceChanged, "currency": api.CodePriceChanged, "sale": api.CodeProductNotFound}[name]
+		if got := l.order("new "+name, order).Header.Get(api.HeaderErrorCode); got != want {
+			t.Errorf("after a change of the %s an order of an older page has the code %q, want %q", name, got, want)
 		}
 		l.send(products("all", "PATCH", "/coffee", `{"price":"3.50","fiat_currency":"EUR","active":true}`))
 	}
 	l.send(products("all", "DELETE", "/coffee", ""))
-	if again := l.ordered(t, "a", order); again != first {
+	if second := l.ordered(t, "a", order); second != first {
 		t.Error("after removal of the product the same form created another invoice")
 	}
 	if n := l.storage.Count(); n != 1 {
@@ -120,7 +120,7 @@ func TestOrder_creates_one_invoice_at_the_shown_price(t *testing.T) {
 func TestOrder_concurrent_requests_create_one_invoice(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	l.keepEndpoints()
+	l.useStorage()
 	l.send(products("all", "POST", "", coffee))
 	var group sync.WaitGroup
 	for range 16 {
@@ -140,41 +140,41 @@ func TestOrder_concurrent_requests_create_one_invoice(t *testing.T) {
 func TestOrder_refuses_invalid_requests(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	l.keepEndpoints()
+	l.useStorage()
 	l.send(products("all", "POST", "", coffee))
 	l.send(products("all", "POST", "", `{"slug":"house","name":"House","price":"400000","fiat_currency":"EUR"}`))
 	l.send(products("all", "POST", "", `{"slug":"repair","name":"Repair","price":"64","fiat_currency":"EUR","ask_order_id":"required","ask_note":"optional"}`))
 	l.send(products("live", "POST", "", `{"slug":"live","name":"Live","price":"64","fiat_currency":"EUR"}`))
-	of := func(slug, quantity, amount string, more ...string) string {
-		return fmt.Sprintf(`{"slug":%q,"quantity":%s,"amount":%q,"fiat_currency":"EUR"%s}`, slug, quantity, amount, strings.Join(more, ""))
+	orderBody := func(slug, quantity, amount string, extra ...string) string {
+		return fmt.Sprintf(`{"slug":%q,"quantity":%s,"amount":%q,"fiat_currency":"EUR"%s}`, slug, quantity, amount, strings.Join(extra, ""))
 	}
 	for body, want := range map[string]string{
-		of("coffee", "0", "0"): "invalid_quantity", of("coffee", "-1", "3.5"): "invalid_quantity", of("coffee", "1.5", "5.25"): "invalid_quantity",
-		of("coffee", "1e0", "3.5"): "invalid_quantity", of("coffee", `"1"`, "3.5"): "invalid_quantity", of("coffee", "1000000000", "3500000000"): "invalid_quantity",
-		of("coffee", "99999999999999999999", "1"): "invalid_quantity", of("coffee", "21", "73.50"): "invalid_quantity",
-		of("house", "3", "1200000"): "invalid_quantity", of("house", "2", "800001"): api.CodePriceChanged,
-		of("coffee", "1", "3.49"): api.CodePriceChanged, of("coffee", "1", "3.505"): api.CodePriceChanged, of("coffee", "1", "350000000000000"): api.CodePriceChanged,
-		of("tea", "1", "1"): api.CodeProductNotFound, of("../coffee", "1", "1"): api.CodeProductNotFound,
-		of("repair", "1", "64"):                                              "invalid_order_id",
-		of("repair", "1", "64", `,"order_id":"a\u202eb"`):                    "invalid_order_id",
-		of("repair", "1", "64", `,"order_id":"a\u0000b"`):                    "invalid_order_id",
-		of("repair", "1", "64", `,"order_id":"a","note":"a\u0007b"`):         "invalid_note",
-		of("repair", "1", "64", `,"order_id":"`+strings.Repeat("1", 65)+`"`): "invalid_order_id",
-		of("coffee", "1", "3.5", `,"order_id":"a"`):                          "invalid_order_id",
-		of("coffee", "1", "3.5", `,"price":"1"`):                             "unknown_field",
+		orderBody("coffee", "0", "0"): "invalid_quantity", orderBody("coffee", "-1", "3.5"): "invalid_quantity", orderBody("coffee", "1.5", "5.25"): "invalid_quantity",
+		orderBody("coffee", "1e0", "3.5"): "invalid_quantity", orderBody("coffee", `"1"`, "3.5"): "invalid_quantity", orderBody("coffee", "1000000000", "3500000000"): "invalid_quantity",
+		orderBody("coffee", "99999999999999999999", "1"): "invalid_quantity", orderBody("coffee", "21", "73.50"): "invalid_quantity",
+		orderBody("house", "3", "1200000"): "invalid_quantity", orderBody("house", "2", "800001"): api.CodePriceChanged,
+		orderBody("coffee", "1", "3.49"): api.CodePriceChanged, orderBody("coffee", "1", "3.505"): api.CodePriceChanged, orderBody("coffee", "1", "350000000000000"): api.CodePriceChanged,
+		orderBody("tea", "1", "1"): api.CodeProductNotFound, orderBody("../coffee", "1", "1"): api.CodeProductNotFound,
+		orderBody("repair", "1", "64"):                                              "invalid_order_id",
+		orderBody("repair", "1", "64", `,"order_id":"a\u202eb"`):                    "invalid_order_id",
+		orderBody("repair", "1", "64", `,"order_id":"a\u0000b"`):                    "invalid_order_id",
+		orderBody("repair", "1", "64", `,"order_id":"a","note":"a\u0007b"`):         "invalid_note",
+		orderBody("repair", "1", "64", `,"order_id":"`+strings.Repeat("1", 65)+`"`): "invalid_order_id",
+		orderBody("coffee", "1", "3.5", `,"order_id":"a"`):                          "invalid_order_id",
+		orderBody("coffee", "1", "3.5", `,"price":"1"`):                             "unknown_field",
 	} {
 		response := l.order(fmt.Sprintf("%x", body)[:40], body)
 		if got := response.Header.Get(api.HeaderErrorCode); got != want {
 			t.Errorf("%s: answer %d, code %s, want %s", body, response.StatusCode, got, want)
 		}
 	}
-	if response := l.send(products("all", "POST", "/order", of("coffee", "1", "3.5"))); response.Header.Get(api.HeaderErrorCode) != "invalid_idempotency_key" {
+	if response := l.send(products("all", "POST", "/order", orderBody("coffee", "1", "3.5"))); response.Header.Get(api.HeaderErrorCode) != "invalid_idempotency_key" {
 		t.Errorf("without a token: answer %d", response.StatusCode)
 	}
 	if n := l.storage.Count(); n != 0 {
 		t.Errorf("%d invoices were created, want none", n)
 	}
-	for body, mode := range map[string]string{of("house", "2", "800000"): "test", of("live", "1", "64"): "live"} {
+	for body, mode := range map[string]string{orderBody("house", "2", "800000"): "test", orderBody("live", "1", "64"): "live"} {
 		if got := l.mode(t, l.ordered(t, "fine"+mode, body)); got != mode {
 			t.Errorf("%s created a %s invoice", body, got)
 		}
@@ -195,8 +195,8 @@ func (l *lab) mode(t *testing.T, id string) string {
 func TestProducts_enforce_scopes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		method, below, body string
-		status              map[string]int // by key
+		method, path, body string
+		status             map[string]int // by key
 	}{
 		{"POST", "", `{"slug":"tea","name":"Tea","price":"1","fiat_currency":"EUR"}`, map[string]int{"admin": 201, "page": 403, "create": 403, "read": 403}},
 		{"GET", "", "", map[string]int{"admin": 200, "page": 403, "create": 403}},
@@ -208,11 +208,11 @@ func TestProducts_enforce_scopes(t *testing.T) {
 	} {
 		for key, want := range tt.status {
 			l := newLab(t, nil)
-			l.keepEndpoints()
+			l.useStorage()
 			l.send(products("admin", "POST", "", coffee))
-			response := l.send(products(key, tt.method, tt.below, tt.body))
+			response := l.send(products(key, tt.method, tt.path, tt.body))
 			if response.StatusCode != want {
-				t.Errorf("%s products%s by %s: answer %d, want %d: %s", tt.method, tt.below, key, response.StatusCode, want, read(t, response))
+				t.Errorf("%s products%s by %s: answer %d, want %d: %s", tt.method, tt.path, key, response.StatusCode, want, read(t, response))
 			}
 		}
 	}
@@ -222,7 +222,7 @@ func TestProducts_enforce_scopes(t *testing.T) {
 func TestShop_lists_the_products_for_sale(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	s := l.keepEndpoints()
+	s := l.useStorage()
 	l.send(products("all", "POST", "", coffee))
 	l.send(products("all", "POST", "", `{"slug":"tea","name":"Tea","price":"2","fiat_currency":"EUR","active":false}`))
 	l.send(products("live", "POST", "", `{"slug":"live","name":"Live","price":"2","fiat_currency":"EUR"}`))
@@ -248,13 +248,13 @@ func TestShop_lists_the_products_for_sale(t *testing.T) {
 func TestTerminal_creates_invoices_of_any_amount_until_it_is_removed(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	l.keepEndpoints()
+	l.useStorage()
 	at, err := l.config.Terminals.Create(t.Context(), merchant.Terminal{MerchantID: "shop", Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	call := func(action, token string, more ...string) *http.Response {
-		m := message{method: "POST", target: "/api/v2/links/" + action, key: "page", own: true, body: `{"terminal":"` + at.Secret + `"` + strings.Join(more, "") + `}`}
+	call := func(action, token string, extra ...string) *http.Response {
+		m := message{method: "POST", target: "/api/v2/links/" + action, key: "page", own: true, body: `{"terminal":"` + at.Secret + `"` + strings.Join(extra, "") + `}`}
 		m.header = http.Header{api.HeaderIdempotencyKey: {token}}
 		return l.send(m)
 	}
@@ -262,15 +262,15 @@ func TestTerminal_creates_invoices_of_any_amount_until_it_is_removed(t *testing.
 		t.Errorf("read: answer %s", got)
 	}
 	first := read(t, call("pay", "a", `,"amount":"7.50","order_id":"Table 4","note":"Two beers"`))
-	if again := read(t, call("pay", "a", `,"amount":"7.50","order_id":"Table 4","note":"Two beers"`)); again != first {
-		t.Errorf("the same form returned %s, then %s", first, again)
+	if second := read(t, call("pay", "a", `,"amount":"7.50","order_id":"Table 4","note":"Two beers"`)); second != first {
+		t.Errorf("the same form returned %s, then %s", first, second)
 	}
-	var made api.CheckoutInvoice
-	if err := json.Unmarshal([]byte(first), &made); err != nil {
+	var created api.CheckoutInvoice
+	if err := json.Unmarshal([]byte(first), &created); err != nil {
 		t.Fatal(err)
 	}
 	var inv api.Resource
-	response := l.send(message{method: "GET", target: "/api/v2/invoices/" + made.ForeignID, key: "all", own: true})
+	response := l.send(message{method: "GET", target: "/api/v2/invoices/" + created.ForeignID, key: "all", own: true})
 	if err := json.Unmarshal([]byte(read(t, response)), &inv); err != nil {
 		t.Fatal(err)
 	}

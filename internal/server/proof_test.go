@@ -71,13 +71,13 @@ func TestProof_states_the_rest_after_a_partial_payment(t *testing.T) {
 	l := newLab(t, nil)
 	id := l.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR"}`)
 	whole := l.verified(t, l.resource(t, id))
-	part := l.act(t, id, `{"action":"under"}`)
+	part := l.simulateAction(t, id, `{"action":"under"}`)
 	statement := l.verified(t, l.resource(t, id))
 	if diff := cmp.Diff(stated(t, part), statement); diff != "" || statement.Amount == whole.Amount || statement.Methods[0].Amount == whole.Methods[0].Amount {
 		t.Errorf("after a part: %s, %s (-resource +proof):\n%s", statement.Amount, statement.Methods[0], diff)
 	}
-	l.act(t, id, `{"action":"exact"}`)
-	l.act(t, id, `{"action":"confirm"}`)
+	l.simulateAction(t, id, `{"action":"exact"}`)
+	l.simulateAction(t, id, `{"action":"confirm"}`)
 	if diff := cmp.Diff(whole, l.verified(t, l.resource(t, id))); diff != "" {
 		t.Errorf("after full payment (-first +now):\n%s", diff)
 	}

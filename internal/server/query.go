@@ -27,17 +27,17 @@ func query(raw string, parameters map[string]parameter) error {
 		return badRequest("invalid_query", "The query of the address is malformed")
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		given := values[name]
-		take, known := parameters[name]
+		list := values[name]
+		parse, known := parameters[name]
 		switch {
 		case !known:
 			return badRequest("unknown_parameter", fieldWords.Replace(quote(name))+" is unknown")
-		case len(given) > 1:
+		case len(list) > 1:
 			return invalid(name, "is given twice")
-		case !utf8.ValidString(given[0]) || strings.ContainsRune(given[0], 0):
+		case !utf8.ValidString(list[0]) || strings.ContainsRune(list[0], 0):
 			return invalid(name, "is not valid UTF-8")
 		}
-		if err := take(given[0]); err != nil {
+		if err := parse(list[0]); err != nil {
 			return invalid(name, err.Error())
 		}
 	}
@@ -48,12 +48,12 @@ func query(raw string, parameters map[string]parameter) error {
 var fieldWords = strings.NewReplacer("A field", "A parameter", "Field ", "Parameter ")
 
 // word parses one of some words.
-func word[T ~string](into *T, words ...T) parameter {
+func word[T ~string](target *T, words ...T) parameter {
 	return func(value string) error {
 		if !slices.Contains(words, T(value)) {
 			return fmt.Errorf("must be one of %s", joined(words))
 		}
-		*into = T(value)
+		*target = T(value)
 		return nil
 	}
 }
@@ -67,11 +67,11 @@ func joined[T ~string](words []T) string {
 }
 
 // moment parses a time, or a day, which is its beginning in UTC.
-func moment(into *time.Time) parameter {
+func moment(target *time.Time) parameter {
 	return func(value string) error {
 		for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
 			if at, err := time.Parse(layout, value); err == nil {
-				*into = at.UTC()
+				*target = at.UTC()
 				return nil
 			}
 		}
@@ -80,24 +80,24 @@ func moment(into *time.Time) parameter {
 }
 
 // plainText parses a text with one to most characters.
-func plainText(into *string, most int) parameter {
+func plainText(target *string, maximum int) parameter {
 	return func(value string) error {
-		if n := utf8.RuneCountInString(value); n == 0 || n > most {
-			return fmt.Errorf("must have 1 to %d characters", most)
+		if n := utf8.RuneCountInString(value); n == 0 || n > maximum {
+			return fmt.Errorf("must have 1 to %d characters", maximum)
 		}
-		*into = value
+		*target = value
 		return nil
 	}
 }
 
 // within parses a whole number within bounds.
-func within[T int | int64](into *T, least, most T) parameter {
+func within[T int | int64](target *T, minimum, maximum T) parameter {
 	return func(value string) error {
 		n, err := strconv.ParseInt(value, 10, 64)
-		if err != nil || n < int64(least) || n > int64(most) {
-			return fmt.Errorf("must be a whole number from %d to %d", least, most)
+		if err != nil || n < int64(minimum) || n > int64(maximum) {
+			return fmt.Errorf("must be a whole number from %d to %d", minimum, maximum)
 		}
-		*into = T(n)
+		*target = T(n)
 		return nil
 	}
 }
@@ -108,7 +108,7 @@ func cursor(p invoice.Position) string {
 }
 
 // place parses the result of cursor and refuses any other text.
-func place(into *invoice.Position) parameter {
+func place(target *invoice.Position) parameter {
 	return func(value string) error {
 		text, err := base64.RawURLEncoding.DecodeString(value)
 		at, id, _ := strings.Cut(string(text), ".")
@@ -117,7 +117,7 @@ func place(into *invoice.Position) parameter {
 		if err != nil || notNumber != nil || !idPattern.MatchString(id) || cursor(p) != value {
 			return errors.New("must be a next_cursor of this list")
 		}
-		*into = p
+		*target = p
 		return nil
 	}
 }

@@ -30,8 +30,8 @@ func conditional(tag, prefer string) http.Header {
 	return h
 }
 
-// act simulates an action and returns the resource in the answer.
-func (l *lab) act(t *testing.T, id, body string) api.Resource {
+// simulateAction simulates an action and returns the resource in the answer.
+func (l *lab) simulateAction(t *testing.T, id, body string) api.Resource {
 	t.Helper()
 	response := l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: body})
 	text := read(t, response)
@@ -46,11 +46,11 @@ func TestStatus_has_the_same_form_in_every_state(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", `{"amount":56.5,"fiat_currency":"EUR"}`)
-	ask := message{method: "GET", target: "/api/v2/invoice/status?id=" + id}
+	statusRequest := message{method: "GET", target: "/api/v2/invoice/status?id=" + id}
 	paid := func(r *http.Response) [3]string {
 		return [3]string{r.Header.Get(api.HeaderPaidAt), r.Header.Get(api.HeaderPaidCurrency), r.Header.Get(api.HeaderPaidTx)}
 	}
-	created := l.send(ask)
+	created := l.send(statusRequest)
 	text := read(t, created)
 	golden(t, "invoice_new.json", text)
 	if tag := created.Header.Get("ETag"); tag != `"1"` || created.Header.Get("Location") != "https://pay.example/shop/invoice/"+id {
@@ -63,8 +63,8 @@ func TestStatus_has_the_same_form_in_every_state(t *testing.T) {
 		{"exact", "pending", [3]string{}},
 		{"confirm", "paid", [3]string{"2026-11-27T12:00:32.782Z", "BTC", "tx1"}},
 	} {
-		l.act(t, id, `{"action":"`+step.action+`"}`)
-		response := l.send(ask)
+		l.simulateAction(t, id, `{"action":"`+step.action+`"}`)
+		response := l.send(statusRequest)
 		want := strings.Replace(text, `"status":"created"`, `"status":"`+step.status+`"`, 1)
 		if got := read(t, response); got != want {
 			t.Errorf("status after %s: %s, want %s", step.action, got, want)
@@ -102,7 +102,7 @@ func TestResource_names_networks_that_are_behind(t *testing.T) {
 	now := noon
 	l := newLab(t, func() time.Time { return now })
 	id := l.create(t, "all", minimalBody)
-	behind := func(tag string) (shown []bool, next string) {
+	behind := func(tag string) (flags []bool, next string) {
 		t.Helper()
 		response := l.send(readByPage(id, conditional(tag, "")))
 		if response.StatusCode == http.StatusNotModified {
@@ -113,27 +113,27 @@ func TestResource_names_networks_that_are_behind(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range r.PaymentMethods {
-			shown = append(shown, m.Behind)
+			flags = append(flags, m.Behind)
 		}
-		return shown, response.Header.Get("ETag")
+		return flags, response.Header.Get("ETag")
 	}
-	shown, first := behind("")
-	if slices.Contains(shown, true) || len(shown) == 0 {
-		t.Errorf("after a scan: behind %v", shown)
+	flags, first := behind("")
+	if slices.Contains(flags, true) || len(flags) == 0 {
+		t.Errorf("after a scan: behind %v", flags)
 	}
 	now = noon.Add(3 * time.Minute)
-	shown, second := behind(first)
-	if slices.Contains(shown, false) || len(shown) == 0 || second == first {
-		t.Errorf("after three minutes without a scan: behind %v, tag %s, previous tag %s", shown, second, first)
+	flags, second := behind(first)
+	if slices.Contains(flags, false) || len(flags) == 0 || second == first {
+		t.Errorf("after three minutes without a scan: behind %v, tag %s, previous tag %s", flags, second, first)
 	}
-	if shown, tag := behind(second); shown != nil || tag != second {
-		t.Errorf("second request: behind %v, tag %s, want not modified", shown, tag)
+	if flags, tag := behind(second); flags != nil || tag != second {
+		t.Errorf("second request: behind %v, tag %s, want not modified", flags, tag)
 	}
 	if err := l.simnet.observe(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if shown, tag := behind(second); slices.Contains(shown, true) || len(shown) == 0 || tag != first {
-		t.Errorf("after a scan: behind %v, tag %s, want %s", shown, tag, first)
+	if flags, tag := behind(second); slices.Contains(flags, true) || len(flags) == 0 || tag != first {
+		t.Errorf("after a scan: behind %v, tag %s, want %s", flags, tag, first)
 	}
 }
 
@@ -141,11 +141,11 @@ func TestResource_golden(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", `{"amount":56.5,"fiat_currency":"EUR","payment_methods":["BTC","EURC-BASE"]}`)
-	l.act(t, id, `{"action":"under"}`)
-	l.act(t, id, `{"action":"confirm"}`)
+	l.simulateAction(t, id, `{"action":"under"}`)
+	l.simulateAction(t, id, `{"action":"confirm"}`)
 	golden(t, "resource_underpaid.json", read(t, l.send(readByPage(id, nil))))
-	l.act(t, id, `{"action":"over","payment_method":"EURC-BASE"}`)
-	l.act(t, id, `{"action":"confirm"}`)
+	l.simulateAction(t, id, `{"action":"over","payment_method":"EURC-BASE"}`)
+	l.simulateAction(t, id, `{"action":"confirm"}`)
 	response := l.send(readByPage(id, nil))
 	golden(t, "resource_overpaid.json", read(t, response))
 	if got := response.Header.Get("Cache-Control"); got != "private, no-cache" {
@@ -231,7 +231,7 @@ func TestResource_waits_for_a_change(t *testing.T) {
 				if test.change > 0 {
 					go func() {
 						time.Sleep(test.change)
-						l.act(t, id, `{"action":"exact"}`)
+						l.simulateAction(t, id, `{"action":"exact"}`)
 					}()
 				}
 				response := l.send(readByPage(id, conditional(`"1"`, test.prefer)))
@@ -251,7 +251,7 @@ func TestResource_does_not_wait_for_another_version(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", minimalBody)
-	l.act(t, id, `{"action":"exact"}`)
+	l.simulateAction(t, id, `{"action":"exact"}`)
 	response := l.send(readByPage(id, conditional(`"1"`, "wait=30")))
 	if response.StatusCode != http.StatusOK {
 		t.Errorf("answer %d, want 200", response.StatusCode)

@@ -10,8 +10,8 @@ import (
 	"chequer/internal/api"
 )
 
-// refused checks that an answer is an error of the common form.
-func refused(t *testing.T, r *http.Response, status int, code string) (message string) {
+// checkRefused checks that an answer is an error of the common form.
+func checkRefused(t *testing.T, r *http.Response, status int, code string) (message string) {
 	t.Helper()
 	body := read(t, r)
 	if got := r.Header.Get(api.HeaderErrorCode); r.StatusCode != status || got != code {
@@ -49,14 +49,14 @@ func checkRefusals(t *testing.T, tests map[string]refusal) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			response := l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: test.body, header: http.Header{"Content-Type": {"application/json"}}})
-			message := refused(t, response, http.StatusBadRequest, test.code)
+			message := checkRefused(t, response, http.StatusBadRequest, test.code)
 			if !strings.Contains(message, test.message) {
 				t.Errorf("message %q, want %q in it", message, test.message)
 			}
 		})
 	}
-	if made := l.storage.Count(); made != 0 {
-		t.Errorf("%d invoices were created, want none", made)
+	if created := l.storage.Count(); created != 0 {
+		t.Errorf("%d invoices were created, want none", created)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestCreate_reads_amounts_without_loss(t *testing.T) {
 			t.Parallel()
 			response := l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: `{"fiat_currency":"EUR","amount":` + literal + `}`})
 			if want == "" {
-				refused(t, response, 400, "invalid_amount")
+				checkRefused(t, response, 400, "invalid_amount")
 				return
 			}
 			if body := read(t, response); !strings.Contains(body, `"client_amount":`+want+`,`) {
@@ -243,7 +243,7 @@ func TestCreate_checks_return_addresses(t *testing.T) {
 					t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
 				}
 				if !valid {
-					message := refused(t, response, http.StatusBadRequest, "invalid_"+field)
+					message := checkRefused(t, response, http.StatusBadRequest, "invalid_"+field)
 					if !strings.HasPrefix(message, field+" must ") {
 						t.Errorf("message %q", message)
 					}

@@ -27,25 +27,25 @@ func TestGolden_decisions(t *testing.T) {
 	l.rates.evidence = `{"source":"test","pairs":[]}`
 	l.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR","payment_methods":["BTC","EURC-BASE"],"order_id":"1042"}`)
 	var answers []string
-	say := func(name string, m message) { answers = append(answers, whole(t, name, l.send(m))) }
-	act := func(action string) {
+	record := func(name string, m message) { answers = append(answers, goldenText(t, name, l.send(m))) }
+	simulate := func(action string) {
 		l.send(message{method: "POST", target: testTarget + "/simulate", key: "page", own: true, body: `{"action":"` + action + `"}`})
 	}
-	say("requote by the page", ownPost("requote", "page", `{"quote":1}`))
-	say("the same again", ownPost("requote", "page", `{"quote":1}`))
-	act("under")
+	record("requote by the page", ownPost("requote", "page", `{"quote":1}`))
+	record("the same again", ownPost("requote", "page", `{"quote":1}`))
+	simulate("under")
 	now = noon.Add(time.Hour)
 	l.expire(t)
-	say("requote of an expired invoice by the page", ownPost("requote", "page", `{}`))
-	say("by the merchant", ownPost("requote", "admin", `{}`))
-	say("refund address", ownPost("refund-address", "page", `{"currency":"BTC","address":"TB1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KXPJZSX"}`))
-	say("changed by the merchant", ownPost("refund-address", "admin", `{"currency":"BTC","address":"mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn"}`))
-	say("read by the merchant", message{method: "GET", target: ownTarget, key: "read", own: true})
-	say("accepted", ownPost("accept", "admin", `{}`))
+	record("requote of an expired invoice by the page", ownPost("requote", "page", `{}`))
+	record("by the merchant", ownPost("requote", "admin", `{}`))
+	record("refund address", ownPost("refund-address", "page", `{"currency":"BTC","address":"TB1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KXPJZSX"}`))
+	record("changed by the merchant", ownPost("refund-address", "admin", `{"currency":"BTC","address":"mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn"}`))
+	record("read by the merchant", message{method: "GET", target: ownTarget, key: "read", own: true})
+	record("accepted", ownPost("accept", "admin", `{}`))
 	second := l.create(t, "all", `{"amount":1,"fiat_currency":"EUR","payment_methods":["BTC"]}`)
-	say("cancelled", message{method: "POST", target: "/api/v2/invoices/" + second + "/cancel", key: "admin", own: true, body: `{}`})
-	say("list", message{method: "GET", target: "/api/v2/invoices?limit=1", key: "read", own: true})
-	say("export", message{method: "GET", target: "/api/v2/invoices/export?format=json&status=declined", key: "read", own: true})
+	record("cancelled", message{method: "POST", target: "/api/v2/invoices/" + second + "/cancel", key: "admin", own: true, body: `{}`})
+	record("list", message{method: "GET", target: "/api/v2/invoices?limit=1", key: "read", own: true})
+	record("export", message{method: "GET", target: "/api/v2/invoices/export?format=json&status=declined", key: "read", own: true})
 	golden(t, "decisions.json", "["+strings.Join(answers, ",")+"]")
 }
 
@@ -53,8 +53,8 @@ func TestGolden_decisions(t *testing.T) {
 func TestDecisions_enforce_scopes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		what, body string
-		status     map[string]int // by key
+		action, body string
+		status       map[string]int // by key
 	}{
 		{"requote", `{}`, map[string]int{"page": 200, "create": 200, "admin": 200, "read": 403, "other": 404, "liveread": 404}},
 		{"refund-address", `{"currency":"BTC","address":"tb1q"}`, map[string]int{"page": 409, "admin": 409, "create": 403, "read": 403, "other": 404, "liveread": 404}},
@@ -64,9 +64,9 @@ func TestDecisions_enforce_scopes(t *testing.T) {
 		for key, want := range tt.status {
 			l := newLab(t, nil)
 			l.create(t, "all", minimalBody)
-			response := l.send(ownPost(tt.what, key, tt.body))
+			response := l.send(ownPost(tt.action, key, tt.body))
 			if response.StatusCode != want {
-				t.Errorf("%s by %s: %d, want %d: %s", tt.what, key, response.StatusCode, want, read(t, response))
+				t.Errorf("%s by %s: %d, want %d: %s", tt.action, key, response.StatusCode, want, read(t, response))
 			}
 		}
 	}
@@ -83,10 +83,10 @@ func TestDecisions_of_another_merchants_page_are_the_shoppers(t *testing.T) {
 	k.Secret = "secret of elsewhere"
 	l.merchants.keys[k.Key] = k
 	l.create(t, "all", minimalBody)
-	refused(t, l.send(ownPost("cancel", "elsewhere", `{}`)), 404, "invoice_not_found")
+	checkRefused(t, l.send(ownPost("cancel", "elsewhere", `{}`)), 404, "invoice_not_found")
 	now = noon.Add(time.Hour)
 	l.expire(t)
-	refused(t, l.send(ownPost("requote", "elsewhere", `{}`)), 409, "wrong_state")
+	checkRefused(t, l.send(ownPost("requote", "elsewhere", `{}`)), 409, "wrong_state")
 	if got := l.send(ownPost("requote", "all", `{}`)); got.StatusCode != 200 {
 		t.Errorf("requote with the merchant's own key: answer %d, want 200", got.StatusCode)
 	}
@@ -101,7 +101,7 @@ func TestDecisions_use_up_their_nonce(t *testing.T) {
 	if got := l.send(m); got.StatusCode != 200 {
 		t.Fatalf("answer %d", got.StatusCode)
 	}
-	refused(t, l.send(m), 403, "bad_nonce_header")
+	checkRefused(t, l.send(m), 403, "bad_nonce_header")
 }
 
 // Each request has a given fault and all later faults.
@@ -125,7 +125,7 @@ func TestDecisions_order_of_checks(t *testing.T) {
 		{func() { m.body = `{"quote":1}` }, 404, "invoice_not_found"},
 	} {
 		step.repair()
-		refused(t, l.send(m), step.status, step.code)
+		checkRefused(t, l.send(m), step.status, step.code)
 	}
 }
 
@@ -194,7 +194,7 @@ func TestList_searches(t *testing.T) {
 	} {
 		response := l.send(message{method: "GET", target: "/api/v2/invoices" + query, key: "read", own: true})
 		if want == nil {
-			refused(t, response, 400, "invalid_to")
+			checkRefused(t, response, 400, "invalid_to")
 			continue
 		}
 		var list api.InvoiceList
@@ -274,12 +274,12 @@ func TestExport_is_complete_and_streamed(t *testing.T) {
 	}
 	w := &pieces{header: http.Header{}}
 	l.handler.ServeHTTP(w, l.request(message{method: "GET", target: "/api/v2/invoices/export?format=json", key: "read", own: true}))
-	var all []api.Resource
-	if err := json.Unmarshal([]byte(w.text.String()), &all); err != nil || len(all) != 250 {
-		t.Errorf("%d invoices, %v", len(all), err)
+	var resources []api.Resource
+	if err := json.Unmarshal([]byte(w.text.String()), &resources); err != nil || len(resources) != 250 {
+		t.Errorf("%d invoices, %v", len(resources), err)
 	}
 	orders := map[string]bool{}
-	for _, r := range all {
+	for _, r := range resources {
 		orders[r.OrderID] = true
 	}
 	if len(orders) != 250 {
@@ -326,7 +326,7 @@ func TestExport_is_aborted(t *testing.T) {
 		}
 		m := message{method: "GET", target: "/api/v2/invoices/export?format=" + format, key: "read", own: true}
 		l.storage.FailPage(1)
-		refused(t, l.send(m), 503, "unavailable")
+		checkRefused(t, l.send(m), 503, "unavailable")
 		l.storage.FailPage(3) // the second one of the next export
 		func() {
 			defer func() {

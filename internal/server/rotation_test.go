@@ -36,14 +36,14 @@ func TestKeys_can_be_changed_without_interruption(t *testing.T) {
 	}
 
 	issue("before")
-	made := works("before", keyed("order-1", minimalBody))
+	created := works("before", keyed("order-1", minimalBody))
 	first := l.create(t, "before", minimalBody)
 
 	issue("after")
 	second := l.create(t, "after", minimalBody)
 	third := l.create(t, "before", minimalBody) // the old key still works
-	if again := works("after", keyed("order-1", minimalBody)); again != made {
-		t.Errorf("answer to an order repeated with the new key = %s, want %s", again, made)
+	if again := works("after", keyed("order-1", minimalBody)); again != created {
+		t.Errorf("answer to an order repeated with the new key = %s, want %s", again, created)
 	}
 	statusBefore, resourceBefore := status(first), works("before", resource(first))
 
@@ -52,12 +52,12 @@ func TestKeys_can_be_changed_without_interruption(t *testing.T) {
 	l.merchants.keys[publicKey("before")] = old
 	for _, m := range []message{create(message{}), create(message{own: true}), resource(first)} {
 		m.key = "before"
-		if text := refused(t, l.send(m), http.StatusForbidden, "bad_key_header"); text != "Bad key header" {
+		if text := checkRefused(t, l.send(m), http.StatusForbidden, "bad_key_header"); text != "Bad key header" {
 			t.Errorf("message %q", text)
 		}
 	}
-	if again := works("after", keyed("order-1", minimalBody)); again != made {
-		t.Errorf("answer to an order repeated after the revocation = %s, want %s", again, made)
+	if again := works("after", keyed("order-1", minimalBody)); again != created {
+		t.Errorf("answer to an order repeated after the revocation = %s, want %s", again, created)
 	}
 	if got := status(first); got != statusBefore {
 		t.Errorf("status after the revocation = %s, want %s", got, statusBefore)
@@ -77,8 +77,8 @@ func TestKeys_can_be_changed_without_interruption(t *testing.T) {
 // replaced.
 func (l *lab) eventsOf(t *testing.T, id string) []string {
 	t.Helper()
-	l.act(t, id, `{"action":"exact"}`)
-	paid := l.act(t, id, `{"action":"confirm"}`)
+	l.simulateAction(t, id, `{"action":"exact"}`)
+	paid := l.simulateAction(t, id, `{"action":"confirm"}`)
 	var bodies []string
 	for _, e := range l.storage.Events() {
 		if body := string(e.Body); strings.Contains(body, id) {

@@ -192,22 +192,24 @@ func (s *server) endpointRoutes(g *echo.Group) {
 	route := s.administered(endpointProblems)
 	g.POST(api.PathEndpoints, route(s.createEndpoint))
 	g.Match(reading, api.PathEndpoints, route(s.listEndpoints))
-	single := api.PathEndpoints + "/:id"
-	g.Match(reading, single, route(s.ofEndpoint(s.readEndpoint)))
-	g.DELETE(single, route(s.ofEndpoint(s.removeEndpoint)))
-	g.POST(single+"/pause", route(s.ofEndpoint(s.pauseEndpoint(true))))
-	g.POST(single+"/resume", route(s.ofEndpoint(s.pauseEndpoint(false))))
-	g.POST(single+"/rotate", route(s.ofEndpoint(s.rotateEndpoint)))
-	g.POST(single+"/test", route(s.ofEndpoint(s.testEndpoint)))
-	g.POST(single+"/resend", route(s.ofEndpoint(s.resend)))
-	g.Match(reading, single+"/deliveries", route(s.ofEndpoint(s.listDeliveries)))
-	g.Match(reading, single+"/deliveries/:event", route(s.ofEndpoint(s.readDelivery)))
+	endpointPath := api.PathEndpoints + "/:id"
+	g.Match(reading, endpointPath, route(s.ofEndpoint(s.readEndpoint)))
+	g.DELETE(endpointPath, route(s.ofEndpoint(s.removeEndpoint)))
+	g.POST(endpointPath+"/pause", route(s.ofEndpoint(s.pauseEndpoint(true))))
+	g.POST(endpointPath+"/resume", route(s.ofEndpoint(s.pauseEndpoint(false))))
+	g.POST(endpointPath+"/rotate", route(s.ofEndpoint(s.rotateEndpoint)))
+	g.POST(endpointPath+"/test", route(s.ofEndpoint(s.testEndpoint)))
+	g.POST(endpointPath+"/resend", route(s.ofEndpoint(s.resend)))
+	g.Match(reading, endpointPath+"/deliveries", route(s.ofEndpoint(s.listDeliveries)))
+	g.Match(reading, endpointPath+"/deliveries/:event", route(s.ofEndpoint(s.readDelivery)))
 }
 
 // administered returns the function that makes handlers for keys with the scope admin, with the error
 // answers of one kind of calls.
 func (s *server) administered(p problems) func(func(echo.Context, call) error) echo.HandlerFunc {
-	return func(handle func(echo.Context, call) error) echo.HandlerFunc { return s.signed(admin, p.of(handle)) }
+	return func(handle func(echo.Context, call) error) echo.HandlerFunc {
+		return s.signed(admin, p.handler(handle))
+	}
 }
 
 // recovered turns a panic into an internal error, so that its answer has the common form of errors.

@@ -41,11 +41,11 @@ func (s *server) readProducts(c echo.Context, k call) error {
 		answer.Products = append(answer.Products, wire.ProductOffer(p, s.Products.MaxQuantity(p)))
 		return writeJSON(c, http.StatusOK, answer)
 	}
-	all, err := s.Products.Products(ctx, k.key.MerchantID)
+	products, err := s.Products.Products(ctx, k.key.MerchantID)
 	if err != nil {
 		return err
 	}
-	for _, p := range all {
+	for _, p := range products {
 		if p.Mode == k.key.Mode && s.Products.Sells(p) {
 			answer.Products = append(answer.Products, wire.ProductOffer(p, s.Products.MaxQuantity(p)))
 		}

@@ -135,23 +135,23 @@ func (s *server) linkKey(ctx context.Context, given map[string]string) (merchant
 }
 
 // optional wraps a parameter: an empty value is not set.
-func optional(take parameter) parameter {
+func optional(parse parameter) parameter {
 	return func(value string) error {
 		if value == "" {
 			return nil
 		}
-		return take(value)
+		return parse(value)
 	}
 }
 
 // unix parses a time in Unix seconds.
-func unix(into *time.Time) parameter {
+func unix(target *time.Time) parameter {
 	return func(value string) error {
 		seconds, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || !timestampPattern.MatchString(value) {
 			return errors.New("must be a time in Unix seconds")
 		}
-		*into = time.Unix(seconds, 0)
+		*target = time.Unix(seconds, 0)
 		return nil
 	}
 }

@@ -41,7 +41,7 @@ func (s *server) simulate(c echo.Context, k call) error {
 	if err := s.useNonce(ctx, k); err != nil {
 		return err
 	}
-	if inv, err = s.act(ctx, inv, r); err != nil {
+	if inv, err = s.simulateAction(ctx, inv, r); err != nil {
 		return err
 	}
 	return s.show(c, k, inv, nil)
@@ -59,8 +59,8 @@ func parseSimulation(c echo.Context, k call) (api.SimulateRequest, error) {
 	return r, err
 }
 
-// act carries out an action and returns the invoice after the watcher has observed it.
-func (s *server) act(ctx context.Context, inv *invoice.Invoice, r api.SimulateRequest) (*invoice.Invoice, error) {
+// simulateAction carries out an action and returns the invoice after the watcher has observed it.
+func (s *server) simulateAction(ctx context.Context, inv *invoice.Invoice, r api.SimulateRequest) (*invoice.Invoice, error) {
 	method, err := chosen(inv, r.PaymentMethod)
 	if err != nil {
 		return nil, err
@@ -90,8 +90,8 @@ func (s *server) act(ctx context.Context, inv *invoice.Invoice, r api.SimulateRe
 var errFar = &problem{status: http.StatusConflict, code: "clock_too_far", message: "The invoice's clock can be at most one year ahead"}
 
 // moveClock moves an invoice's own clock and returns the resulting invoice.
-func (s *server) moveClock(ctx context.Context, inv *invoice.Invoice, by time.Duration) (*invoice.Invoice, error) {
-	inv, err := s.Invoices.MoveClock(ctx, inv.ID, by)
+func (s *server) moveClock(ctx context.Context, inv *invoice.Invoice, shift time.Duration) (*invoice.Invoice, error) {
+	inv, err := s.Invoices.MoveClock(ctx, inv.ID, shift)
 	if errors.Is(err, invoice.ErrState) {
 		return nil, errFar
 	}

@@ -84,7 +84,7 @@ func TestSimulate_returns_the_new_state(t *testing.T) {
 				id := l.create(t, "all", `{"amount":100,"fiat_currency":"EUR"}`)
 				for _, step := range steps {
 					time.Sleep(time.Second)
-					got := summarise(l.act(t, id, step.body))
+					got := summarise(l.simulateAction(t, id, step.body))
 					if diff := cmp.Diff(l.simnet.done(), step.acts); diff != "" {
 						t.Errorf("actions of %s (-got +want):\n%s", step.body, diff)
 					}
@@ -110,9 +110,9 @@ func TestSimulate_confirms_until_the_invoice_is_paid(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", `{"amount":600,"fiat_currency":"EUR"}`) // two confirmations
-	l.act(t, id, `{"action":"exact"}`)
+	l.simulateAction(t, id, `{"action":"exact"}`)
 	for _, want := range []string{"pending", "paid"} {
-		if got := l.act(t, id, `{"action":"confirm"}`); got.Status != want {
+		if got := l.simulateAction(t, id, `{"action":"confirm"}`); got.Status != want {
 			t.Errorf("status %s, want %s", got.Status, want)
 		}
 	}
@@ -120,7 +120,7 @@ func TestSimulate_confirms_until_the_invoice_is_paid(t *testing.T) {
 		t.Errorf("actions (-got +want):\n%s", diff)
 	}
 	response := l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{"action":"confirm"}`})
-	refused(t, response, 409, "nothing_to_do")
+	checkRefused(t, response, 409, "nothing_to_do")
 }
 
 func TestSimulate_refuses_invalid_actions(t *testing.T) {
@@ -149,7 +149,7 @@ func TestSimulate_refuses_invalid_actions(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			response := l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: test.body})
-			if message := refused(t, response, test.status, test.code); test.message != "" && message != test.message {
+			if message := checkRefused(t, response, test.status, test.code); test.message != "" && message != test.message {
 				t.Errorf("message %q, want %q", message, test.message)
 			}
 		})
@@ -157,8 +157,8 @@ func TestSimulate_refuses_invalid_actions(t *testing.T) {
 	if acts := l.simnet.done(); len(acts) != 0 {
 		t.Errorf("actions = %v, want none", acts)
 	}
-	refused(t, l.send(message{method: "POST", target: "/api/v2/test/invoices/nobody/simulate", key: "page", own: true, body: `{"action":"exact"}`}), 404, "invoice_not_found")
-	refused(t, l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{}`, header: set("Content-Type", "text/plain")}), 415, "unsupported_media_type")
+	checkRefused(t, l.send(message{method: "POST", target: "/api/v2/test/invoices/nobody/simulate", key: "page", own: true, body: `{"action":"exact"}`}), 404, "invoice_not_found")
+	checkRefused(t, l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{}`, header: set("Content-Type", "text/plain")}), 415, "unsupported_media_type")
 }
 
 func TestSimulate_moves_a_clock_by_at_most_a_year(t *testing.T) {
@@ -171,17 +171,17 @@ func TestSimulate_moves_a_clock_by_at_most_a_year(t *testing.T) {
 			t.Fatalf("answer %d, want 200", response.StatusCode)
 		}
 	}
-	refused(t, l.send(clock), 409, "clock_too_far")
+	checkRefused(t, l.send(clock), 409, "clock_too_far")
 }
 
 func TestSimulate_refuses_when_the_transaction_is_gone(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	id := l.create(t, "all", minimalBody)
-	l.act(t, id, `{"action":"exact"}`)
+	l.simulateAction(t, id, `{"action":"exact"}`)
 	l.simnet.shown = nil // removed, and not yet observed by the watcher
 	response := l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{"action":"replace"}`})
-	refused(t, response, 409, "nothing_to_do")
+	checkRefused(t, response, 409, "nothing_to_do")
 }
 
 func TestSimulate_answers_without_a_watcher(t *testing.T) {
@@ -191,7 +191,7 @@ func TestSimulate_answers_without_a_watcher(t *testing.T) {
 		id := l.create(t, "all", minimalBody)
 		l.simnet.unwatched = true
 		start := time.Now()
-		got := l.act(t, id, `{"action":"exact"}`)
+		got := l.simulateAction(t, id, `{"action":"exact"}`)
 		if waited := time.Since(start); waited != 2*time.Second || got.Status != "created" {
 			t.Errorf("status %s after %s, want created after 2s", got.Status, waited)
 		}
@@ -207,7 +207,7 @@ func TestSimulate_a_declined_invoice_can_be_paid(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		got := summarise(l.act(t, id, `{"action":"exact"}`))
+		got := summarise(l.simulateAction(t, id, `{"action":"exact"}`))
 		want := summary{"declined", []string{"late"}, "1", []string{"0.00001158 BTC late"}}
 		if diff := cmp.Diff(got, want); diff != "" {
 			t.Errorf("answer (-got +want):\n%s", diff)

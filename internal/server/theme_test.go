@@ -38,9 +38,9 @@ func (l *lab) readTheme(t *testing.T, m message) (got api.Theme) {
 func TestGolden_themes(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	l.keepEndpoints()
+	l.useStorage()
 	var answers []string
-	record := func(name string, m message) { answers = append(answers, whole(t, name, l.send(m))) }
+	record := func(name string, m message) { answers = append(answers, goldenText(t, name, l.send(m))) }
 	svg := base64.StdEncoding.EncodeToString([]byte(`<svg viewBox="0 0 8 8"><title>Nord</title><circle r="4" cx="4" cy="4"/></svg>`))
 	record("none", themeCall("GET", "read", ""))
 	record("set", themeCall("PUT", "live", `{"name":"Atelier Nord","accent":"#E83","line":"Prints","support":"help@shop.example","terms":"https://shop.example/terms","auto_return":false,"logo":"`+svg+`"}`))
@@ -69,20 +69,20 @@ func TestInvoice_names_the_theme_of_its_merchant(t *testing.T) {
 	t.Parallel()
 	now := noon
 	l := newLab(t, func() time.Time { return now })
-	l.keepEndpoints()
+	l.useStorage()
 	id := l.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR"}`)
-	shown := func() string {
+	themeName := func() string {
 		response := l.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "page", own: true})
 		if response.StatusCode != http.StatusOK {
 			t.Fatalf("status %d: %s", response.StatusCode, read(t, response))
 		}
 		return response.Header.Get(api.HeaderTheme)
 	}
-	if got := shown(); got != "" {
+	if got := themeName(); got != "" {
 		t.Errorf("theme of a merchant without one = %q, want empty", got)
 	}
 	set := l.readTheme(t, themeCall("PUT", "live", `{"accent":"#2b3fd6"}`))
-	if got := shown(); got != set.Hash || got == "" {
+	if got := themeName(); got != set.Hash || got == "" {
 		t.Errorf("theme = %q, want %q", got, set.Hash)
 	}
 	if o := l.readLink(t, query("all")); o.Theme != set.Hash {
@@ -98,7 +98,7 @@ func TestTheme_of_another_process_takes_effect_within_seconds(t *testing.T) {
 	t.Parallel()
 	now := noon
 	l := newLab(t, func() time.Time { return now })
-	s := l.keepEndpoints()
+	s := l.useStorage()
 	if got := l.readTheme(t, themeCall("GET", "read", "")); got.Hash != "" {
 		t.Fatalf("theme before the change = %+v, want none", got)
 	}
@@ -115,26 +115,26 @@ func TestTheme_of_another_process_takes_effect_within_seconds(t *testing.T) {
 func TestSetTheme_keeps_a_logo_that_it_returned(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	l.keepEndpoints()
+	l.useStorage()
 	picture := image.NewNRGBA(image.Rect(0, 0, 256, 256))
 	for i := range picture.Pix {
 		picture.Pix[i] = uint8(i*i*31) | 3
 	}
 	picture.Set(0, 0, color.Black)
-	var file bytes.Buffer
-	if err := png.Encode(&file, picture.SubImage(image.Rect(0, 0, 90, 90))); err != nil {
+	var logo bytes.Buffer
+	if err := png.Encode(&logo, picture.SubImage(image.Rect(0, 0, 90, 90))); err != nil {
 		t.Fatal(err)
 	}
-	first := l.readTheme(t, themeCall("PUT", "live", `{"logo":"`+base64.StdEncoding.EncodeToString(file.Bytes())+`"}`))
-	if first.Logo == "" || first.Logo == base64.StdEncoding.EncodeToString(file.Bytes()) {
+	first := l.readTheme(t, themeCall("PUT", "live", `{"logo":"`+base64.StdEncoding.EncodeToString(logo.Bytes())+`"}`))
+	if first.Logo == "" || first.Logo == base64.StdEncoding.EncodeToString(logo.Bytes()) {
 		t.Fatalf("the logo is not encoded again: %d characters", len(first.Logo))
 	}
-	again := l.readTheme(t, themeCall("PUT", "live", `{"logo":"`+first.Logo+`"}`))
-	if again.Hash != first.Hash {
-		t.Errorf("hash after setting the returned logo = %s, want %s", again.Hash, first.Hash)
+	second := l.readTheme(t, themeCall("PUT", "live", `{"logo":"`+first.Logo+`"}`))
+	if second.Hash != first.Hash {
+		t.Errorf("hash after setting the returned logo = %s, want %s", second.Hash, first.Hash)
 	}
-	if gone := l.readTheme(t, themeCall("PUT", "live", `{}`)); gone.Logo != "" || gone.Hash != "" {
-		t.Errorf("theme without a logo = %+v, want none", gone)
+	if removed := l.readTheme(t, themeCall("PUT", "live", `{}`)); removed.Logo != "" || removed.Hash != "" {
+		t.Errorf("theme without a logo = %+v, want none", removed)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestSetTheme_keeps_a_logo_that_it_returned(t *testing.T) {
 func TestSetTheme_accepts_a_test_key_without_live_wallets(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	l.keepEndpoints()
+	l.useStorage()
 	l.merchants.wallets = nil
 	if got := l.readTheme(t, themeCall("PUT", "admin", `{"name":"Nord"}`)); got.Name != "Nord" {
 		t.Errorf("got %+v", got)
@@ -153,7 +153,7 @@ func TestSetTheme_accepts_a_test_key_without_live_wallets(t *testing.T) {
 func TestSetTheme_uses_up_its_nonce(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
-	l.keepEndpoints()
+	l.useStorage()
 	m := themeCall("PUT", "live", `{"name":"Nord"}`)
 	m.nonce = strings.Repeat("n", 20)
 	l.readTheme(t, m)

@@ -27,7 +27,7 @@ const (
 func newUnpaidLab(t *testing.T, maxUnpaid int, now func() time.Time) *unpaidLab {
 	t.Helper()
 	l := newLab(t, now)
-	l.keepEndpoints()
+	l.useStorage()
 	builtin := l.merchants.keys[publicKey("all")]
 	builtin.ID, builtin.Key, builtin.Secret, builtin.Builtin = "pages", publicKey("pages"), "secret of pages", true
 	l.merchants.keys[builtin.Key] = builtin
@@ -42,9 +42,9 @@ func newUnpaidLab(t *testing.T, maxUnpaid int, now func() time.Time) *unpaidLab 
 	return &unpaidLab{lab: l, terminal: at.Secret}
 }
 
-// ask requests an invoice for a shopper and returns "ok", or the status and the error code of the
+// createInvoice requests an invoice for a shopper and returns "ok", or the status and the error code of the
 // answer. An empty token is replaced by a new one.
-func (l *unpaidLab) ask(key, target, body, token, shopper string) string {
+func (l *unpaidLab) createInvoice(key, target, body, token, shopper string) string {
 	if l.tokens++; token == "" {
 		token = fmt.Sprint("token", l.tokens)
 	}
@@ -57,11 +57,11 @@ func (l *unpaidLab) ask(key, target, body, token, shopper string) string {
 }
 
 func (l *unpaidLab) storefront(shopper string) string {
-	return l.ask("pages", api.PathInvoiceNew, openAmount, "", shopper)
+	return l.createInvoice("pages", api.PathInvoiceNew, openAmount, "", shopper)
 }
 
 func (l *unpaidLab) product(shopper string) string {
-	return l.ask("pages", "/api/v2/products/order", orderOfCoffee, "", shopper)
+	return l.createInvoice("pages", "/api/v2/products/order", orderOfCoffee, "", shopper)
 }
 
 const (
@@ -84,7 +84,7 @@ func TestUnpaidInvoices_are_limited_for_callers_without_a_key(t *testing.T) {
 		{"a signed link", "pages", "/api/v2/links/pay", `{"query":"` + query("all") + `"}`, "", "ok"},
 		{"the merchant's own key again", "all", api.PathInvoiceNew, openAmount, "", "ok"},
 	} {
-		if got := f.ask(tt.key, tt.target, tt.body, tt.token, ""); got != tt.want {
+		if got := f.createInvoice(tt.key, tt.target, tt.body, tt.token, ""); got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
 		}
 	}
@@ -101,22 +101,22 @@ func TestUnpaidInvoices_of_one_network_do_not_block_others(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newUnpaidLab(t, 40, nil)
-			var made int
+			var created int
 			for n := range 100 {
-				ask := f.storefront
+				create := f.storefront
 				if n%2 == 1 {
-					ask = f.product
+					create = f.product
 				}
-				switch got := ask(flood(n * 257)); got {
+				switch got := create(flood(n * 257)); got {
 				case "ok":
-					made++
+					created++
 				case networkReached:
 				default:
 					t.Fatalf("request %d: got %s", n, got)
 				}
 			}
-			if made == 0 || made > 4 {
-				t.Errorf("the network got %d invoices, want 1 to 4 of 40", made)
+			if created == 0 || created > 4 {
+				t.Errorf("the network got %d invoices, want 1 to 4 of 40", created)
 			}
 			if got := f.storefront("2001:db8:2::1"); got != "ok" {
 				t.Errorf("storefront for another network: got %s, want ok", got)
@@ -124,7 +124,7 @@ func TestUnpaidInvoices_of_one_network_do_not_block_others(t *testing.T) {
 			if got := f.product("198.51.100.1"); got != "ok" {
 				t.Errorf("product for another network: got %s, want ok", got)
 			}
-			if got := f.ask("all", api.PathInvoiceNew, openAmount, "", flood(0)); got != "ok" {
+			if got := f.createInvoice("all", api.PathInvoiceNew, openAmount, "", flood(0)); got != "ok" {
 				t.Errorf("the merchant's own key from that network: got %s, want ok", got)
 			}
 		})

@@ -24,13 +24,13 @@ func (s *Storage) UpdateAttempts(ctx context.Context, subject string, now time.T
 			return nil, fmt.Errorf("write attempts: %w", err)
 		}
 		var a account.Attempts
-		var since, last, disabled sql.Null[int64]
+		var first, last, disabled sql.Null[int64]
 		err = q.QueryRowContext(ctx, "SELECT failures, since, last_at, disabled_until FROM sign_in_attempts WHERE subject = $1"+s.engine.ForUpdate, subject).
-			Scan(&a.Failures, &since, &last, &disabled)
+			Scan(&a.Failures, &first, &last, &disabled)
 		if err != nil && !engine.Absent(err) {
 			return nil, fmt.Errorf("read attempts: %w", err)
 		}
-		a.Since, a.Last, a.DisabledUntil = fromMillis(since), fromMillis(last), fromMillis(disabled)
+		a.Since, a.Last, a.DisabledUntil = fromMillis(first), fromMillis(last), fromMillis(disabled)
 		refused = change(&a)
 		_, err = q.ExecContext(ctx, "UPDATE sign_in_attempts SET failures = $2, since = $3, last_at = $4, disabled_until = $5 WHERE subject = $1",
 			subject, a.Failures, millis(a.Since), millis(a.Last), millis(a.DisabledUntil))

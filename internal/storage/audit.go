@@ -37,12 +37,12 @@ func (s *Storage) write(ctx context.Context, w work) error {
 // present mark. The mark is usually the head before the change; it is an earlier one if another process
 // has not raised it yet.
 func (s *Storage) raiseMark(ctx context.Context, before, head audit.Head) error {
-	return s.mark.Raise(head, func(mark audit.Head) (bool, error) {
-		if mark == before {
+	return s.mark.Raise(head, func(current audit.Head) (bool, error) {
+		if current == before {
 			return true, nil
 		}
-		macs, err := readAll(ctx, s, "read entry of audit log", column[string], "SELECT mac FROM audit_log WHERE number = $1", mark.Number)
-		return len(macs) == 1 && macs[0] == mark.MAC, err
+		macs, err := readAll(ctx, s, "read entry of audit log", column[string], "SELECT mac FROM audit_log WHERE number = $1", current.Number)
+		return len(macs) == 1 && macs[0] == current.MAC, err
 	})
 }
 
@@ -87,7 +87,7 @@ func (s *Storage) Record(ctx context.Context, c audit.Change) error {
 }
 
 // changeRecorded is change with an entry of the audit log.
-func (s *Storage) changeRecorded(ctx context.Context, c audit.Change, doing string, unchanged error, query string, args ...any) error {
+func (s *Storage) changeRecorded(ctx context.Context, c audit.Change, action string, unchanged error, query string, args ...any) error {
 	changed, err := answer(ctx, s.write, func(ctx context.Context, q querier) (int64, error) {
 		n, err := exec(ctx, q, query, args...)
 		if err != nil || n == 0 {
@@ -96,7 +96,7 @@ func (s *Storage) changeRecorded(ctx context.Context, c audit.Change, doing stri
 		return n, s.record(ctx, q, c)
 	})
 	if err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
+		return fmt.Errorf("%s: %w", action, err)
 	}
 	if changed == 0 {
 		return unchanged
@@ -105,11 +105,11 @@ func (s *Storage) changeRecorded(ctx context.Context, c audit.Change, doing stri
 }
 
 // AuditLog lists the entries with a number below a number, newest first; 0 begins with the newest.
-func (s *Storage) AuditLog(ctx context.Context, below int64, limit int) ([]audit.Entry, error) {
-	if below <= 0 {
+func (s *Storage) AuditLog(ctx context.Context, before int64, limit int) ([]audit.Entry, error) {
+	if before <= 0 {
 		return readAll(ctx, s, "read audit log", readEntry, "SELECT "+entryColumns+" FROM audit_log ORDER BY number DESC LIMIT $1", limit)
 	}
-	return readAll(ctx, s, "read audit log", readEntry, "SELECT "+entryColumns+" FROM audit_log WHERE number < $1 ORDER BY number DESC LIMIT $2", below, limit)
+	return readAll(ctx, s, "read audit log", readEntry, "SELECT "+entryColumns+" FROM audit_log WHERE number < $1 ORDER BY number DESC LIMIT $2", before, limit)
 }
 
 // VerifyAuditLog verifies the whole audit log and returns its end. The error is an *audit.BrokenError if
@@ -121,7 +121,7 @@ func (s *Storage) VerifyAuditLog(ctx context.Context) (audit.Head, error) {
 	}
 	head, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) (audit.Head, error) {
 		v := audit.NewVerifier(s.box, mark)
-		err := each(ctx, q, func(row scanner) error {
+		err := visitRows(ctx, q, func(row scanner) error {
 			e, err := readEntry(row)
 			if err != nil {
 				return err

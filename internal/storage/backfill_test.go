@@ -49,26 +49,26 @@ func TestOpen_fills_the_columns_of_lists(t *testing.T) {
 			if err != nil || !cmp.Equal(want, got, same) {
 				t.Errorf("error %v (-want +got):\n%s", err, cmp.Diff(want, got, same))
 			}
-			if left := rows(t, url, "SELECT id FROM invoices WHERE NOT listed"); len(left) > 0 {
-				t.Errorf("%q are not filled", left)
+			if remaining := rows(t, url, "SELECT id FROM invoices WHERE NOT listed"); len(remaining) > 0 {
+				t.Errorf("%q are not filled", remaining)
 			}
 		})
 	}
 }
 
-// wantLists fails unless the lists of the first release's invoices have the same content as the invoices.
-func wantLists(t *testing.T, s *storage.Storage) {
+// checkLists fails unless the lists of the first release's invoices have the same content as the invoices.
+func checkLists(t *testing.T, s *storage.Storage) {
 	t.Helper()
 	for _, mode := range []invoice.Mode{invoice.Live, invoice.Test} {
 		f := invoice.Filter{MerchantID: "m", Mode: mode}
-		all, err := s.Invoices(t.Context(), f, invoice.Position{}, 100)
-		if err != nil || len(all) == 0 {
-			t.Fatalf("%d invoices, error %v", len(all), err)
+		invoices, err := s.Invoices(t.Context(), f, invoice.Position{}, 100)
+		if err != nil || len(invoices) == 0 {
+			t.Fatalf("%d invoices, error %v", len(invoices), err)
 		}
 		tally := invoice.NewTally()
 		var summaries []invoice.Summary
 		var lines []invoice.ExportLine
-		for _, inv := range all {
+		for _, inv := range invoices {
 			summaries, lines = append(summaries, inv.Summary()), append(lines, inv.ExportLine())
 			tally.Add(inv.Summary())
 		}

@@ -19,13 +19,13 @@ import (
 // storage, and the call would wait for the transaction that waits for the callback.
 func TestCallbacks_use_no_context(t *testing.T) {
 	t.Parallel()
-	given := givenToCallbacks()
+	methods := callbackMethods()
 	for _, want := range []string{"Invoice", "NextIndex", "Wallet", "Endpoint", "Link", "Product", "ExchangeAccount", "Chain", "[]Method", "[]Account", "Ticket", "Attempts"} {
-		if !slices.Contains(given, want) {
+		if !slices.Contains(methods, want) {
 			t.Errorf("no callback of storage gets a %s", want)
 		}
 	}
-	given = append(given, "Sale", "Settings") // parts of these types, for which callers of storage have callbacks
+	methods = append(methods, "Sale", "Settings") // parts of these types, for which callers of storage have callbacks
 	root := filepath.Join("..", "..")
 	checked := 0
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -37,9 +37,9 @@ func TestCallbacks_use_no_context(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		for _, callback := range callbacks(file, given) {
+		for _, callback := range callbacks(file, methods) {
 			checked++
-			for _, at := range contextsIn(callback) {
+			for _, at := range outerContexts(callback) {
 				t.Errorf("%s: a function that storage may call inside a transaction uses a context", files.Position(at))
 			}
 		}
@@ -50,8 +50,8 @@ func TestCallbacks_use_no_context(t *testing.T) {
 	}
 }
 
-// givenToCallbacks returns the names of the types that storage passes to functions of its callers.
-func givenToCallbacks() (names []string) {
+// callbackMethods returns the names of the types that storage passes to functions of its callers.
+func callbackMethods() (names []string) {
 	add := func(callback reflect.Type) {
 		for p := range callback.Ins() {
 			var name string
@@ -84,10 +84,10 @@ func givenToCallbacks() (names []string) {
 }
 
 // callbacks returns the function literals with a parameter of one of the given types.
-func callbacks(file *ast.File, given []string) (found []*ast.FuncLit) {
+func callbacks(file *ast.File, methods []string) (found []*ast.FuncLit) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		literal, ok := n.(*ast.FuncLit)
-		if ok && slices.ContainsFunc(literal.Type.Params.List, func(p *ast.Field) bool { return slices.Contains(given, typeName(p.Type)) }) {
+		if ok && slices.ContainsFunc(literal.Type.Params.List, func(p *ast.Field) bool { return slices.Contains(methods, typeName(p.Type)) }) {
 			found = append(found, literal)
 		}
 		return true
@@ -111,9 +111,9 @@ func typeName(e ast.Expr) string {
 	return ""
 }
 
-// contextsIn returns the places where a function literal uses a context that is neither a parameter nor a
+// outerContexts returns the places where a function literal uses a context that is neither a parameter nor a
 // part of a parameter.
-func contextsIn(literal *ast.FuncLit) (found []token.Pos) {
+func outerContexts(literal *ast.FuncLit) (found []token.Pos) {
 	var parameters []string
 	for _, p := range literal.Type.Params.List {
 		if typeName(p.Type) == "Context" {
@@ -154,7 +154,7 @@ func TestContextsIn_finds_contexts_from_outside(t *testing.T) {
 		}
 		got := 0
 		for _, callback := range callbacks(file, []string{"Invoice", "Link", "NextIndex", "[]Method"}) {
-			got += len(contextsIn(callback))
+			got += len(outerContexts(callback))
 		}
 		if got != want {
 			t.Errorf("%s: found %d uses, want %d", source, got, want)

@@ -17,7 +17,7 @@ import (
 func TestStorage_does_not_write_results_after_the_context_ended(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("a", "shop"))
-		epoch := lead(t, s, "bitcoin", "one", noon)
+		epoch := acquireLease(t, s, "bitcoin", "one", noon)
 		calls := map[string]func(ctx context.Context, id string) error{
 			"UseNonce": func(ctx context.Context, id string) error {
 				_, err := s.UseNonce(ctx, "key", id, noon, time.Minute)

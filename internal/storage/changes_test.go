@@ -54,13 +54,13 @@ func TestVersions_returns_the_versions_of_known_invoices(t *testing.T) {
 	})
 }
 
-// announced returns a channel with the announcements that a process receives.
-func announced(t *testing.T, s *storage.Storage) <-chan invoice.Change {
+// subscribe returns a channel with the announcements that a process receives.
+func subscribe(t *testing.T, s *storage.Storage) <-chan invoice.Change {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	connected, changes, ended := make(chan struct{}), make(chan invoice.Change, 1000), make(chan error, 1)
+	connected, changes, done := make(chan struct{}), make(chan invoice.Change, 1000), make(chan error, 1)
 	go func() {
-		ended <- s.Announced(ctx, func() { close(connected) }, func(list []invoice.Change) {
+		done <- s.Announced(ctx, func() { close(connected) }, func(list []invoice.Change) {
 			for _, c := range list {
 				changes <- c
 			}
@@ -68,12 +68,12 @@ func announced(t *testing.T, s *storage.Storage) <-chan invoice.Change {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		<-ended
+		<-done
 	})
 	select {
 	case <-connected:
-	case err := <-ended:
-		ended <- err
+	case err := <-done:
+		done <- err
 		t.Fatal(err)
 	}
 	return changes
@@ -82,7 +82,7 @@ func announced(t *testing.T, s *storage.Storage) <-chan invoice.Change {
 func TestAnnounce_reaches_other_processes(t *testing.T) {
 	t.Parallel()
 	url := storagetest.Postgres(t)
-	sender, receiver := open(t, url), announced(t, open(t, url))
+	sender, receiver := open(t, url), subscribe(t, open(t, url))
 	var want []invoice.Change
 	for i := range 250 {
 		want = append(want, invoice.Change{ID: strings.Repeat("x", 29) + fmt.Sprintf("%03d", i), Version: int64(1000000 + i)})
@@ -116,7 +116,7 @@ func TestAnnounced_is_unsupported_without_a_separate_connection(t *testing.T) {
 			t.Errorf("%s: announce: %v", name, err)
 		}
 	}
-	receiver := announced(t, open(t, direct))
+	receiver := subscribe(t, open(t, direct))
 	if err := pooled.Announce(t.Context(), []invoice.Change{{ID: "y", Version: 3}}); err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestAnnounced_ends_with_its_connection(t *testing.T) {
 func TestAnnounced_omits_texts_that_it_cannot_parse(t *testing.T) {
 	t.Parallel()
 	url := storagetest.Postgres(t)
-	receiver := announced(t, open(t, url))
+	receiver := subscribe(t, open(t, url))
 	if _, err := database(t, url).ExecContext(t.Context(), "SELECT pg_notify('chequer_changes', 'a b: c:x d:-1 e:0 :: f:7')"); err != nil {
 		t.Fatal(err)
 	}

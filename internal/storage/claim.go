@@ -13,7 +13,7 @@ import (
 
 // ClaimDeliveries implements webhook.Storage. A claimed delivery is due again when its claim ends,
 // so that it is not lost if the process ends.
-func (s *Storage) ClaimDeliveries(ctx context.Context, endpointID string, now, strict, until time.Time, limit int) ([]webhook.Claim, error) {
+func (s *Storage) ClaimDeliveries(ctx context.Context, endpointID string, now, strict, claimedUntil time.Time, limit int) ([]webhook.Claim, error) {
 	claims, err := answer(ctx, s.write, func(ctx context.Context, q querier) ([]webhook.Claim, error) {
 		positions, err := list(ctx, q, column[int64], `
 			SELECT d.position FROM deliveries d
@@ -29,7 +29,7 @@ func (s *Storage) ClaimDeliveries(ctx context.Context, endpointID string, now, s
 		}
 		var claims []webhook.Claim
 		for _, position := range positions {
-			c, err := claim(ctx, q, endpointID, position, until)
+			c, err := claim(ctx, q, endpointID, position, claimedUntil)
 			if err != nil {
 				return nil, err
 			}
@@ -44,8 +44,8 @@ func (s *Storage) ClaimDeliveries(ctx context.Context, endpointID string, now, s
 }
 
 // claim claims one delivery. Its body is that of the event, unless the delivery has a body of its own.
-func claim(ctx context.Context, q querier, endpointID string, position int64, until time.Time) (webhook.Claim, error) {
-	c := webhook.Claim{EndpointID: endpointID, Position: position, Until: until}
+func claim(ctx context.Context, q querier, endpointID string, position int64, claimedUntil time.Time) (webhook.Claim, error) {
+	c := webhook.Claim{EndpointID: endpointID, Position: position, Until: claimedUntil}
 	var firstTryAt sql.Null[int64]
 	var body string
 	err := q.QueryRowContext(ctx, `
@@ -53,7 +53,7 @@ func claim(ctx context.Context, q querier, endpointID string, position int64, un
 		RETURNING event_id, type, invoice_id, tries, first_try_at, COALESCE(body, (
 			SELECT v.body FROM events v JOIN endpoints e ON e.merchant_id = v.merchant_id
 			WHERE e.id = deliveries.endpoint_id AND v.position = deliveries.position), '')`,
-		endpointID, position, until.UnixMilli()).
+		endpointID, position, claimedUntil.UnixMilli()).
 		Scan(&c.EventID, &c.EventType, &c.InvoiceID, &c.Tries, &firstTryAt, &body)
 	c.FirstTryAt, c.Body = fromMillis(firstTryAt), []byte(body)
 	return c, err

@@ -33,7 +33,7 @@ func TestCreateInvoice_writes_few_rows_with_few_statements(t *testing.T) {
 		service, capture := watchedService(t, s, url)
 		create := func() []string {
 			t.Helper()
-			createEight(t, service)
+			createWithEightMethods(t, service)
 			statements, err := s.StatementsOfCreation(t.Context(), capture.repeat(t))
 			if err != nil {
 				t.Fatal(err)
@@ -69,7 +69,7 @@ func TestCreateInvoice_changes_few_pages(t *testing.T) {
 	addMerchants(t, s)
 	service, _ := watchedService(t, s, url)
 	for range 200 {
-		createEight(t, service)
+		createWithEightMethods(t, service)
 	}
 	conn, err := database(t, url).Conn(t.Context())
 	if err != nil {
@@ -79,8 +79,8 @@ func TestCreateInvoice_changes_few_pages(t *testing.T) {
 	checkpoint := func(mode string) (pages int) { // pages in the write-ahead log
 		t.Helper()
 		await(t, "no other connection writes a checkpoint", func() bool {
-			var busy, moved int
-			if err := conn.QueryRowContext(t.Context(), "PRAGMA wal_checkpoint("+mode+")").Scan(&busy, &pages, &moved); err != nil {
+			var busy, checkpointed int
+			if err := conn.QueryRowContext(t.Context(), "PRAGMA wal_checkpoint("+mode+")").Scan(&busy, &pages, &checkpointed); err != nil {
 				t.Fatal(err)
 			}
 			return busy == 0
@@ -90,7 +90,7 @@ func TestCreateInvoice_changes_few_pages(t *testing.T) {
 	checkpoint("TRUNCATE")
 	const count = 20
 	for range count {
-		createEight(t, service)
+		createWithEightMethods(t, service)
 	}
 	got := float64(checkpoint("PASSIVE")) / count
 	t.Logf("%.1f pages for a creation", got)
@@ -114,20 +114,20 @@ func TestInvoice_takes_little_space(t *testing.T) {
 		pay := func(count int) (bytes int) {
 			t.Helper()
 			for range count {
-				payInFull(t, s, createEight(t, service))
+				payInFull(t, s, createWithEightMethods(t, service))
 			}
 			if _, err := s.DeleteEvents(t.Context(), noon.Add(time.Hour), 10*count); err != nil {
 				t.Fatal(err)
 			}
-			return stored(t, url)
+			return storedBytes(t, url)
 		}
 		// The first invoices fill a page of each table and index.
 		const count = 400
 		before := pay(100)
 		got := (pay(count) - before) / count
 		t.Logf("%d bytes for an invoice", got)
-		if most := maxFinished(url); got > most {
-			t.Errorf("a finished invoice takes %d bytes, want at most %d", got, most)
+		if maximum := maxFinished(url); got > maximum {
+			t.Errorf("a finished invoice takes %d bytes, want at most %d", got, maximum)
 		}
 	})
 }
@@ -174,9 +174,9 @@ func (c *capture) CreateInvoice(ctx context.Context, creation invoice.Creation) 
 
 // repeat returns the newest creation with another invoice ID.
 func (c *capture) repeat(t testing.TB) invoice.Creation {
-	again, id := c.newest, publicID()
-	build := again.Build
-	again.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
+	creation, id := c.newest, publicID()
+	build := creation.Build
+	creation.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
 		inv, err := build(next)
 		if err != nil {
 			return nil, err
@@ -187,7 +187,7 @@ func (c *capture) repeat(t testing.TB) invoice.Creation {
 		}
 		return inv, nil
 	}
-	return again
+	return creation
 }
 
 func publicID() string { return (rand.Text() + rand.Text())[:32] }
@@ -224,8 +224,8 @@ func watchedService(t testing.TB, s *storage.Storage, url string) (*invoice.Serv
 
 var orders atomic.Int64
 
-// createEight creates an invoice of an order with all eight methods.
-func createEight(t testing.TB, service *invoice.Service) *invoice.Invoice {
+// createWithEightMethods creates an invoice of an order with all eight methods.
+func createWithEightMethods(t testing.TB, service *invoice.Service) *invoice.Invoice {
 	t.Helper()
 	inv, err := service.Create(t.Context(), invoice.CreateRequest{
 		MerchantID: "shop", Mode: invoice.Live, Wallets: wallets, ExpiresIn: 15 * time.Minute,
@@ -249,12 +249,12 @@ func createEight(t testing.TB, service *invoice.Service) *invoice.Invoice {
 }
 
 // payInFull records a confirmed payment in bitcoin.
-func payInFull(t testing.TB, s *storage.Storage, made *invoice.Invoice) {
+func payInFull(t testing.TB, s *storage.Storage, created *invoice.Invoice) {
 	t.Helper()
 	tx, block := make([]byte, 32), make([]byte, 32)
 	_, _ = rand.Read(tx) // never fails
 	_, _ = rand.Read(block)
-	_, err := s.UpdateInvoice(t.Context(), made.ID, invoice.Lease{}, func(inv *invoice.Invoice) error {
+	_, err := s.UpdateInvoice(t.Context(), created.ID, invoice.Lease{}, func(inv *invoice.Invoice) error {
 		m := inv.Methods[0]
 		inv.Transfers = []invoice.Transfer{{
 			ID: hex.EncodeToString(tx) + ":0", Network: m.Asset.Network, Tx: hex.EncodeToString(tx), Asset: m.Asset.Code,
@@ -286,8 +286,8 @@ func rowCounts(t *testing.T, url string) map[string]int {
 	return counts
 }
 
-// stored returns the bytes that the tables and indexes of a database take, without free pages.
-func stored(t *testing.T, url string) int {
+// storedBytes returns the bytes that the tables and indexes of a database take, without free pages.
+func storedBytes(t *testing.T, url string) int {
 	t.Helper()
 	query := "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
 	if strings.HasPrefix(url, "postgres") {

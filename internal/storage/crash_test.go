@@ -21,14 +21,14 @@ const childURL = "CHEQUER_STORAGE_CHILD"
 
 func TestMain(m *testing.M) {
 	if url := os.Getenv(childURL); url != "" {
-		createForEver(url, os.Getenv(childURL+"_NAME"))
+		createUntilKilled(url, os.Getenv(childURL+"_NAME"))
 	}
 	os.Exit(m.Run())
 }
 
-// createForEver creates invoices, eight at a time, until it is killed. It prints the identifier of each
+// createUntilKilled creates invoices, eight at a time, until it is killed. It prints the identifier of each
 // invoice after CreateInvoice has returned.
-func createForEver(url, name string) {
+func createUntilKilled(url, name string) {
 	s, err := storage.Open(context.Background(), url, box(&testing.B{}, 1), storage.Options{})
 	if err != nil {
 		panic(err)
@@ -55,7 +55,7 @@ func TestStorage_keeps_committed_invoices_when_it_is_killed(t *testing.T) {
 		var group sync.WaitGroup
 		for _, name := range []string{"one", "two"} {
 			group.Go(func() {
-				for _, id := range killedAfter(t, 150, url, name) {
+				for _, id := range linesUntilKilled(t, 150, url, name) {
 					mu.Lock()
 					created[id] = true
 					mu.Unlock()
@@ -83,9 +83,9 @@ func TestStorage_keeps_committed_invoices_when_it_is_killed(t *testing.T) {
 	})
 }
 
-// killedAfter runs a child process until it has printed a number of lines, kills it, and returns
+// linesUntilKilled runs a child process until it has printed a number of lines, kills it, and returns
 // every line that it printed.
-func killedAfter(t *testing.T, lines int, url, name string) []string {
+func linesUntilKilled(t *testing.T, lines int, url, name string) []string {
 	t.Helper()
 	child := exec.CommandContext(t.Context(), os.Args[0])
 	child.Env = append(os.Environ(), childURL+"="+url, childURL+"_NAME="+name)

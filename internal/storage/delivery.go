@@ -15,7 +15,7 @@ import (
 
 // addDeliveries writes a delivery of each event for every endpoint that wants it; last is the
 // position of the last event. It is part of the transaction that writes the events.
-func addDeliveries(ctx context.Context, q querier, h happened, last int64) error {
+func addDeliveries(ctx context.Context, q querier, h recordedEvents, last int64) error {
 	if len(h.events) == 0 {
 		return nil
 	}
@@ -74,8 +74,8 @@ const selectDelivery = `
 	FROM deliveries d LEFT JOIN tries t ON t.endpoint_id = d.endpoint_id AND t.position = d.position AND t.number = d.tries`
 
 // Deliveries implements merchant.EndpointStorage.
-func (s *Storage) Deliveries(ctx context.Context, endpointID string, state merchant.DeliveryState, below int64, limit int) ([]merchant.Delivery, error) {
-	page := deliveries(endpointID, state, below, limit)
+func (s *Storage) Deliveries(ctx context.Context, endpointID string, state merchant.DeliveryState, before int64, limit int) ([]merchant.Delivery, error) {
+	page := deliveries(endpointID, state, before, limit)
 	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]merchant.Delivery, error) {
 		return list(ctx, q, readDelivery, page.text, page.args...)
 	})
@@ -86,8 +86,8 @@ func (s *Storage) Deliveries(ctx context.Context, endpointID string, state merch
 }
 
 // deliveries returns the statement of Deliveries.
-func deliveries(endpointID string, state merchant.DeliveryState, below int64, limit int) statement {
-	where, args := conditions([]any{endpointID, below, limit}, when(state != "", "d.state = ?", string(state)))
+func deliveries(endpointID string, state merchant.DeliveryState, before int64, limit int) statement {
+	where, args := conditions([]any{endpointID, before, limit}, filterIf(state != "", "d.state = ?", string(state)))
 	return statement{selectDelivery + " WHERE d.endpoint_id = $1 AND d.position < $2" + where + " ORDER BY d.position DESC LIMIT $3", args}
 }
 
@@ -125,7 +125,7 @@ func (s *Storage) Delivery(ctx context.Context, endpointID, eventID string) (mer
 // Attempts lists the attempts of a merchant's deliveries that began at a time or later, oldest
 // first, without the responses.
 func (s *Storage) Attempts(ctx context.Context, merchantID string, since time.Time) ([]merchant.Attempt, error) {
-	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]merchant.Attempt, error) {
+	attempts, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]merchant.Attempt, error) {
 		return list(ctx, q, readAttempt, `
 			SELECT d.endpoint_id, d.position, d.event_id, d.type, d.invoice_id, d.state, t.number, t.at, t.duration, t.status, t.fault
 			FROM endpoints e
@@ -137,7 +137,7 @@ func (s *Storage) Attempts(ctx context.Context, merchantID string, since time.Ti
 	if err != nil {
 		return nil, fmt.Errorf("read tries of %s: %w", merchantID, err)
 	}
-	return all, nil
+	return attempts, nil
 }
 
 func readAttempt(row scanner) (a merchant.Attempt, err error) {
@@ -156,16 +156,16 @@ func (s *Storage) Resend(ctx context.Context, e merchant.Endpoint, eventID strin
 		if err != nil {
 			return err
 		}
-		again, err := exec(ctx, q, `
+		rescheduled, err := exec(ctx, q, `
 			UPDATE deliveries SET state = 'pending', first_try_at = NULL, next_try_at = $3, resent = TRUE
 			WHERE endpoint_id = $1 AND position = $2`, e.ID, position, at.UnixMilli())
 		if err != nil {
 			return merchantNotFound(err, "send again")
 		}
-		if again > 0 {
+		if rescheduled > 0 {
 			return s.record(ctx, q, resent)
 		}
-		if err := sendAgain(ctx, q, e, position, at); err != nil {
+		if err := reschedule(ctx, q, e, position, at); err != nil {
 			return err
 		}
 		return s.record(ctx, q, resent)
@@ -207,7 +207,7 @@ func (s *Storage) ResendAfter(ctx context.Context, e merchant.Endpoint, after in
 			if !e.Wants(string(event.Type)) {
 				continue
 			}
-			if err := sendAgain(ctx, q, e, event.Position, at); err != nil {
+			if err := reschedule(ctx, q, e, event.Position, at); err != nil {
 				return r, err
 			}
 			r.sent++
@@ -225,9 +225,9 @@ func (s *Storage) ResendAfter(ctx context.Context, e merchant.Endpoint, after in
 	return r.sent, r.next, err
 }
 
-// sendAgain schedules the event at a position for an endpoint like a new one, but without waiting
+// reschedule schedules the event at a position for an endpoint like a new one, but without waiting
 // for older events of its invoice.
-func sendAgain(ctx context.Context, q querier, e merchant.Endpoint, position int64, at time.Time) error {
+func reschedule(ctx context.Context, q querier, e merchant.Endpoint, position int64, at time.Time) error {
 	_, err := q.ExecContext(ctx, `
 		INSERT INTO deliveries (endpoint_id, position, event_id, type, invoice_id, state, tries, created_at, next_try_at, resent)
 		SELECT $1, position, id, type, COALESCE(invoice_id, ''), 'pending', 0, created_at, $4, TRUE FROM events WHERE merchant_id = $2 AND position = $3

@@ -31,9 +31,9 @@ func sealDeskAccount(box *seal.Box, a account.Account) deskAccountRow {
 	return r
 }
 
-// open verifies the row and decrypts its sign-in methods. It returns account.ErrTampered if the MAC is
+// unseal verifies the row and decrypts its sign-in methods. It returns account.ErrTampered if the MAC is
 // wrong.
-func (r deskAccountRow) open(box *seal.Box) (account.Account, error) {
+func (r deskAccountRow) unseal(box *seal.Box) (account.Account, error) {
 	a := account.Account{ID: r.id, Name: r.name, CreatedAt: utc(r.createdAt)}
 	if !box.Check(r.mac, "desk_accounts", r.fields()...) {
 		return a, fmt.Errorf("account %s: %w", r.id, account.ErrTampered)
@@ -72,7 +72,7 @@ func (s *Storage) Accounts(ctx context.Context) ([]account.Account, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openAll(s.box, rows)
+	return unsealAll(s.box, rows)
 }
 
 // Account implements account.Storage.
@@ -90,7 +90,7 @@ func (s *Storage) deskAccount(ctx context.Context, query string, arg string) (ac
 	if err != nil {
 		return account.Account{}, accountNotFound(err, "read account")
 	}
-	return r.open(s.box)
+	return r.unseal(s.box)
 }
 
 // UpdateAccount implements account.Storage.
@@ -100,7 +100,7 @@ func (s *Storage) UpdateAccount(ctx context.Context, id string, change func(*acc
 		if err != nil {
 			return account.Account{}, accountNotFound(err, "read account")
 		}
-		a, err := r.open(s.box)
+		a, err := r.unseal(s.box)
 		if err != nil {
 			return a, err
 		}
@@ -146,7 +146,7 @@ func (s *Storage) ChangeTeam(ctx context.Context, ticketHash string, change func
 		if err != nil {
 			return fmt.Errorf("read accounts: %w", err)
 		}
-		before, err := openAll(s.box, rows)
+		before, err := unsealAll(s.box, rows)
 		if err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func (s *Storage) conclude(ctx context.Context, q querier, o account.Outcome) er
 			if err != nil {
 				return err
 			}
-			err = appendEvents(ctx, q, happened{
+			err = appendEvents(ctx, q, recordedEvents{
 				merchantID: merchantID, mode: invoice.Live,
 				events: []invoice.Event{{ID: o.Event.ID, Type: account.EventChanged, CreatedAt: o.Event.At, Body: o.Event.Body}},
 			}, position)

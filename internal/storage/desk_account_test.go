@@ -32,8 +32,8 @@ func newTicket(hash string, kind account.TicketKind) account.Ticket {
 // addAccount writes an account without a ticket.
 func addAccount(t *testing.T, s *storage.Storage, a account.Account) {
 	t.Helper()
-	err := s.ChangeTeam(t.Context(), "", func(_ account.Ticket, all []account.Account) ([]account.Account, account.Outcome, error) {
-		return append(all, a), account.Outcome{Entry: audit.Change{Action: "account.created", Subject: a.Name}}, nil
+	err := s.ChangeTeam(t.Context(), "", func(_ account.Ticket, accounts []account.Account) ([]account.Account, account.Outcome, error) {
+		return append(accounts, a), account.Outcome{Entry: audit.Change{Action: "account.created", Subject: a.Name}}, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func TestAccount_is_read_back(t *testing.T) {
 		for name, read := range map[string]func() (account.Account, error){
 			"by_id":   func() (account.Account, error) { return s.Account(ctx, "acc_1") },
 			"by_name": func() (account.Account, error) { return s.AccountNamed(ctx, account.NameKey(" MAREN ")) },
-			"listed":  func() (account.Account, error) { all, err := s.Accounts(ctx); return all[0], err },
+			"listed":  func() (account.Account, error) { accounts, err := s.Accounts(ctx); return accounts[0], err },
 		} {
 			got, err := read()
 			if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -59,8 +59,8 @@ func TestAccount_is_read_back(t *testing.T) {
 			t.Errorf("another account: got error %v", err)
 		}
 		addAccount(t, s, newDeskAccount("acc_2", "Tove"))
-		err := s.ChangeTeam(ctx, "", func(_ account.Ticket, all []account.Account) ([]account.Account, account.Outcome, error) {
-			return append(all, newDeskAccount("acc_3", "ＴＯＶＥ")), account.Outcome{}, nil
+		err := s.ChangeTeam(ctx, "", func(_ account.Ticket, accounts []account.Account) ([]account.Account, account.Outcome, error) {
+			return append(accounts, newDeskAccount("acc_3", "ＴＯＶＥ")), account.Outcome{}, nil
 		})
 		if !errors.Is(err, account.ErrExists) {
 			t.Errorf("the same name in another width: got error %v", err)
@@ -89,8 +89,8 @@ func TestChangeTeam_removes_sessions(t *testing.T) {
 		if _, _, err := s.Session(ctx, session.Hash); !errors.Is(err, account.ErrNotFound) {
 			t.Errorf("the session: got error %v", err)
 		}
-		if all, err := s.Accounts(ctx); err != nil || len(all) != 0 {
-			t.Errorf("accounts: %v, error %v", all, err)
+		if accounts, err := s.Accounts(ctx); err != nil || len(accounts) != 0 {
+			t.Errorf("accounts: %v, error %v", accounts, err)
 		}
 	})
 }
@@ -109,24 +109,24 @@ func TestChangeTeam_uses_a_ticket_once(t *testing.T) {
 		errs := make([]error, len(hashes))
 		for i, hash := range hashes {
 			group.Go(func() {
-				errs[i] = s.ChangeTeam(ctx, hash, func(_ account.Ticket, all []account.Account) ([]account.Account, account.Outcome, error) {
-					return append(all, newDeskAccount("acc_"+hash, "Maren "+hash)), account.Outcome{}, nil
+				errs[i] = s.ChangeTeam(ctx, hash, func(_ account.Ticket, accounts []account.Account) ([]account.Account, account.Outcome, error) {
+					return append(accounts, newDeskAccount("acc_"+hash, "Maren "+hash)), account.Outcome{}, nil
 				})
 			})
 		}
 		group.Wait()
-		made := 0
+		created := 0
 		for _, err := range errs {
 			switch {
 			case err == nil:
-				made++
+				created++
 			case !errors.Is(err, account.ErrTicket):
 				t.Errorf("got error %v", err)
 			}
 		}
-		all, err := s.Accounts(ctx)
-		if err != nil || made != 1 || len(all) != 1 {
-			t.Errorf("%d uses succeeded and made %d accounts, error %v", made, len(all), err)
+		accounts, err := s.Accounts(ctx)
+		if err != nil || created != 1 || len(accounts) != 1 {
+			t.Errorf("%d uses succeeded and made %d accounts, error %v", created, len(accounts), err)
 		}
 	})
 }
@@ -144,29 +144,29 @@ func TestChangeTeam_creates_a_name_once(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range errs {
 			group.Go(func() {
-				errs[i] = s.ChangeTeam(ctx, fmt.Sprint(i), func(_ account.Ticket, all []account.Account) ([]account.Account, account.Outcome, error) {
+				errs[i] = s.ChangeTeam(ctx, fmt.Sprint(i), func(_ account.Ticket, accounts []account.Account) ([]account.Account, account.Outcome, error) {
 					time.Sleep(10 * time.Millisecond) // so that others read the accounts meanwhile
-					return append(all, newDeskAccount(fmt.Sprint("acc_", i), "Maren")), account.Outcome{}, nil
+					return append(accounts, newDeskAccount(fmt.Sprint("acc_", i), "Maren")), account.Outcome{}, nil
 				})
 			})
 		}
 		group.Wait()
-		made := 0
+		created := 0
 		for _, err := range errs {
 			switch {
 			case err == nil:
-				made++
+				created++
 			case !errors.Is(err, account.ErrExists):
 				t.Errorf("got error %v, want ErrExists", err)
 			}
 		}
-		all, err := s.Accounts(ctx)
-		if err != nil || made != 1 || len(all) != 1 {
-			t.Fatalf("%d uses succeeded and made %d accounts, error %v", made, len(all), err)
+		accounts, err := s.Accounts(ctx)
+		if err != nil || created != 1 || len(accounts) != 1 {
+			t.Fatalf("%d uses succeeded and made %d accounts, error %v", created, len(accounts), err)
 		}
 		addAccount(t, s, newDeskAccount("acc_other", "Tove"))
 		_, err = s.UpdateAccount(ctx, "acc_other", func(a *account.Account) (account.Outcome, error) {
-			a.Name = all[0].Name
+			a.Name = accounts[0].Name
 			return account.Outcome{}, nil
 		})
 		if !errors.Is(err, account.ErrExists) {
@@ -186,11 +186,11 @@ func TestTicket_is_read_back(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("error %v (-want +got):\n%s", err, diff)
 		}
-		if all, err := s.Tickets(ctx, account.InvitationTicket, noon); err != nil || len(all) != 1 {
-			t.Errorf("list: %v, error %v", all, err)
+		if tickets, err := s.Tickets(ctx, account.InvitationTicket, noon); err != nil || len(tickets) != 1 {
+			t.Errorf("list: %v, error %v", tickets, err)
 		}
-		if all, err := s.Tickets(ctx, account.InvitationTicket, want.ExpiresAt); err != nil || len(all) != 0 {
-			t.Errorf("expired: %v, error %v", all, err)
+		if tickets, err := s.Tickets(ctx, account.InvitationTicket, want.ExpiresAt); err != nil || len(tickets) != 0 {
+			t.Errorf("expired: %v, error %v", tickets, err)
 		}
 		change(t, url, "UPDATE desk_tickets SET expires_at = expires_at + 1")
 		if _, err := s.Ticket(ctx, "a"); !errors.Is(err, account.ErrTampered) {
@@ -234,8 +234,8 @@ func TestSession_is_read_back(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" || err != nil || a.Name != "Maren" {
 			t.Errorf("account %s, error %v (-want +got):\n%s", a.Name, err, diff)
 		}
-		all, err := s.Sessions(ctx, "acc_1")
-		if diff := cmp.Diff([]account.Session{want, other}, all); diff != "" || err != nil {
+		sessions, err := s.Sessions(ctx, "acc_1")
+		if diff := cmp.Diff([]account.Session{want, other}, sessions); diff != "" || err != nil {
 			t.Errorf("list: error %v (-want +got):\n%s", err, diff)
 		}
 		change(t, url, "UPDATE desk_sessions SET stepped_up_at = 1795780801000 WHERE token_hash = 'fedcba98765432100'")
@@ -295,16 +295,16 @@ func TestUpdateAttempts_counts_before_the_attempt(t *testing.T) {
 			})
 		}
 		group.Wait()
-		made := 0
+		accepted := 0
 		for _, err := range errs {
 			if err == nil {
-				made++
+				accepted++
 			} else if _, waits := errors.AsType[*account.WaitError](err); !waits {
 				t.Errorf("got error %v", err)
 			}
 		}
-		if made != 1 {
-			t.Errorf("%d of %d concurrent attempts were made, want 1", made, len(errs))
+		if accepted != 1 {
+			t.Errorf("%d of %d concurrent attempts were made, want 1", accepted, len(errs))
 		}
 		later := noon.Add(3 * time.Hour)
 		if err := s.UpdateAttempts(t.Context(), "name y", later, func(a *account.Attempts) error { return a.Begin(later) }); err != nil {
@@ -341,32 +341,32 @@ func TestVerifyAuditLog_detects_changes_in_the_database(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			want := func(number int64, broken bool) {
+			want := func(number int64, isBroken bool) {
 				t.Helper()
 				head, err := s.VerifyAuditLog(t.Context())
-				fault, is := errors.AsType[*audit.BrokenError](err)
-				if is != broken || is && fault.Number != number || !is && (err != nil || head.Number != number) {
-					t.Errorf("verified up to %d, error %v; want %d, broken %v", head.Number, err, number, broken)
+				fault, ok := errors.AsType[*audit.BrokenError](err)
+				if ok != isBroken || ok && fault.Number != number || !ok && (err != nil || head.Number != number) {
+					t.Errorf("verified up to %d, error %v; want %d, broken %v", head.Number, err, number, isBroken)
 				}
 			}
 			want(4, false)
-			all, err := s.AuditLog(t.Context(), 0, 2)
-			if err != nil || len(all) != 2 || all[0].Number != 4 || all[0].Actor.String() != "command key add" || !all[0].At.Equal(noon) {
-				t.Errorf("newest entries: %+v, error %v", all, err)
+			entries, err := s.AuditLog(t.Context(), 0, 2)
+			if err != nil || len(entries) != 2 || entries[0].Number != 4 || entries[0].Actor.String() != "command key add" || !entries[0].At.Equal(noon) {
+				t.Errorf("newest entries: %+v, error %v", entries, err)
 			}
-			if all, err = s.AuditLog(t.Context(), 3, 10); err != nil || len(all) != 2 || all[0].Number != 2 {
-				t.Errorf("entries below 3: %+v, error %v", all, err)
+			if entries, err = s.AuditLog(t.Context(), 3, 10); err != nil || len(entries) != 2 || entries[0].Number != 2 {
+				t.Errorf("entries below 3: %+v, error %v", entries, err)
 			}
 			for _, step := range []struct {
-				do, undo string
-				number   int64
+				damage, undo string
+				number       int64
 			}{
 				{"UPDATE audit_log SET subject = 'x' WHERE number = 2", "UPDATE audit_log SET subject = 'b' WHERE number = 2", 2},
 				{"UPDATE audit_log SET new_values = '{' WHERE number = 3", `UPDATE audit_log SET new_values = '{"label":"x","mode":"live"}' WHERE number = 3`, 3},
 				{"UPDATE audit_log SET number = 9 WHERE number = 2", "UPDATE audit_log SET number = 2 WHERE number = 9", 2},
 				{"UPDATE audit_log SET number = 9 WHERE number = 4", "UPDATE audit_log SET number = 4 WHERE number = 9", 4},
 			} {
-				change(t, url, step.do)
+				change(t, url, step.damage)
 				want(step.number, true)
 				change(t, url, step.undo)
 				want(4, false)

@@ -68,7 +68,7 @@ func insertDestinations(ctx context.Context, q querier, inv *invoice.Invoice, po
 	args := make([]any, 0, 4+6*len(rows))
 	args = append(args, inv.ID, inv.MerchantID, position, inv.ExpiresAt().Add(invoice.WatchPeriod).UnixMilli())
 	for _, r := range rows {
-		args = append(args, r.network, r.script, r.index, r.account.born, r.account.height, r.account.hash)
+		args = append(args, r.network, r.script, r.index, r.account.birthHeight, r.account.height, r.account.hash)
 	}
 	return exec(ctx, q, destinationInserts[len(rows)-1], args...)
 }
@@ -109,7 +109,7 @@ func foreignScript(ctx context.Context, q querier, invoiceID string, rows []dest
 // Destinations implements watcher.Storage. The marks are read first: every destination with a
 // position up to its mark is committed by then, since positions are assigned in the order of
 // commits. A destination that is committed between the two reads is returned now and once more.
-func (s *Storage) Destinations(ctx context.Context, network chain.ID, since watcher.Marks, scanned time.Time, add func(watcher.Destination)) (watcher.Marks, error) {
+func (s *Storage) Destinations(ctx context.Context, network chain.ID, since watcher.Marks, scanned time.Time, visit func(watcher.Destination)) (watcher.Marks, error) {
 	marks, err := answer(ctx, s.read, func(ctx context.Context, q querier) (watcher.Marks, error) {
 		marks, err := readMarks(ctx, q)
 		if err != nil {
@@ -119,7 +119,7 @@ func (s *Storage) Destinations(ctx context.Context, network chain.ID, since watc
 			if position <= since[merchantID] {
 				continue
 			}
-			if err := readDestinations(ctx, q, network, merchantID, since[merchantID], scanned, add); err != nil {
+			if err := readDestinations(ctx, q, network, merchantID, since[merchantID], scanned, visit); err != nil {
 				return nil, err
 			}
 		}
@@ -133,7 +133,7 @@ func (s *Storage) Destinations(ctx context.Context, network chain.ID, since watc
 
 func readMarks(ctx context.Context, q querier) (watcher.Marks, error) {
 	marks := watcher.Marks{}
-	err := each(ctx, q, func(row scanner) error {
+	err := visitRows(ctx, q, func(row scanner) error {
 		var merchantID string
 		var position int64
 		err := row.Scan(&merchantID, &position)
@@ -143,12 +143,12 @@ func readMarks(ctx context.Context, q querier) (watcher.Marks, error) {
 	return marks, err
 }
 
-func readDestinations(ctx context.Context, q querier, network chain.ID, merchantID string, above int64, scanned time.Time, add func(watcher.Destination)) error {
-	return each(ctx, q, func(row scanner) error {
+func readDestinations(ctx context.Context, q querier, network chain.ID, merchantID string, aboveMark int64, scanned time.Time, visit func(watcher.Destination)) error {
+	return visitRows(ctx, q, func(row scanner) error {
 		d := watcher.Destination{Owner: invoice.Owner{MerchantID: merchantID}}
 		var until int64
 		var account accountRow
-		if err := row.Scan(&d.Script, &d.InvoiceID, &until, &account.born, &account.height, &account.hash); err != nil {
+		if err := row.Scan(&d.Script, &d.InvoiceID, &until, &account.birthHeight, &account.height, &account.hash); err != nil {
 			return err
 		}
 		var err error
@@ -156,13 +156,13 @@ func readDestinations(ctx context.Context, q querier, network chain.ID, merchant
 			return err
 		}
 		d.Until = utc(until)
-		add(d)
+		visit(d)
 		return nil
 	}, `
 		SELECT script, invoice_id, watch_until, born, birth_height, birth_hash
 		FROM destinations
 		WHERE network = $1 AND merchant_id = $2 AND position > $3 AND watch_until >= $4
-		ORDER BY position`, string(network), merchantID, above, scanned.UnixMilli())
+		ORDER BY position`, string(network), merchantID, aboveMark, scanned.UnixMilli())
 }
 
 // gapWindow is the number of the newest destinations that UnusedInARow examines.

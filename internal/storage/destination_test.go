@@ -27,10 +27,10 @@ func TestDestinations_are_returned_once_and_while_watched(t *testing.T) {
 			}
 			return list, marks
 		}
-		check := func(what string, got []string, want ...string) {
+		check := func(moment string, got []string, want ...string) {
 			t.Helper()
 			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.SortSlices(func(a, b string) bool { return a < b })); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", what, diff)
+				t.Errorf("%s (-want +got):\n%s", moment, diff)
 			}
 		}
 		create(t, s, creation("a", "shop"))
@@ -68,19 +68,19 @@ func TestDestinations_are_returned_once_and_while_watched(t *testing.T) {
 func TestDestinations_returns_all_that_are_created_concurrently(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		other := open(t, url)
-		const creators, each = 8, 20
+		const creators, perCreator = 8, 20
 		var group sync.WaitGroup
 		for i := range creators {
 			group.Go(func() {
-				on, merchantID := s, "shop"
+				target, merchantID := s, "shop"
 				if i%2 == 1 {
-					on = other
+					target = other
 				}
 				if i%3 == 2 {
 					merchantID = "bakery"
 				}
-				for j := range each {
-					create(t, on, creation(fmt.Sprintf("i%d-%d", i, j), merchantID))
+				for j := range perCreator {
+					create(t, target, creation(fmt.Sprintf("i%d-%d", i, j), merchantID))
 				}
 			})
 		}
@@ -104,8 +104,8 @@ func TestDestinations_returns_all_that_are_created_concurrently(t *testing.T) {
 			default:
 			}
 		}
-		if len(seen) != creators*each {
-			t.Errorf("saw %d destinations, want %d", len(seen), creators*each)
+		if len(seen) != creators*perCreator {
+			t.Errorf("saw %d destinations, want %d", len(seen), creators*perCreator)
 		}
 		checkFeed(t, url, "shop")
 		checkFeed(t, url, "bakery")

@@ -39,8 +39,8 @@ func sealEndpoint(box *seal.Box, e merchant.Endpoint) endpointRow {
 	return r
 }
 
-// open verifies the row and decrypts its secrets. It returns merchant.ErrTampered if the MAC is wrong.
-func (r endpointRow) open(box *seal.Box) (merchant.Endpoint, error) {
+// unseal verifies the row and decrypts its secrets. It returns merchant.ErrTampered if the MAC is wrong.
+func (r endpointRow) unseal(box *seal.Box) (merchant.Endpoint, error) {
 	if !box.Check(r.mac, "endpoints", r.fields()...) {
 		return merchant.Endpoint{}, fmt.Errorf("endpoint %s: %w", r.id, merchant.ErrTampered)
 	}
@@ -110,11 +110,11 @@ func (s *Storage) Endpoints(ctx context.Context, merchantID string) ([]merchant.
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.openEndpoints(rows)
+	endpoints, err := s.openEndpoints(rows)
 	if err != nil {
 		return nil, err
 	}
-	return all, nil
+	return endpoints, nil
 }
 
 // DueEndpoints implements webhook.Storage.
@@ -130,16 +130,16 @@ func (s *Storage) DueEndpoints(ctx context.Context, now time.Time) ([]merchant.E
 }
 
 // openEndpoints decrypts rows. Rows that were tampered with are left out, and the error names them.
-func (s *Storage) openEndpoints(rows []endpointRow) (all []merchant.Endpoint, err error) {
+func (s *Storage) openEndpoints(rows []endpointRow) (endpoints []merchant.Endpoint, err error) {
 	for _, r := range rows {
-		e, fault := r.open(s.box)
+		e, fault := r.unseal(s.box)
 		if fault != nil {
 			err = errors.Join(err, fault)
 			continue
 		}
-		all = append(all, e)
+		endpoints = append(endpoints, e)
 	}
-	return all, err
+	return endpoints, err
 }
 
 // UpdateEndpoint implements merchant.EndpointStorage.
@@ -151,7 +151,7 @@ func (s *Storage) UpdateEndpoint(ctx context.Context, merchantID, id string, cha
 		if err != nil {
 			return merchant.Endpoint{}, merchantNotFound(err, "read endpoint")
 		}
-		e, err := before.open(s.box)
+		e, err := before.unseal(s.box)
 		if err != nil {
 			return e, err
 		}

@@ -37,10 +37,10 @@ func addEndpoints(t testing.TB, s *storage.Storage, endpoints ...merchant.Endpoi
 func TestEndpoint_is_read_back(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		ctx := t.Context()
-		one, two := newEndpoint("e1"), newEndpoint("e2", "invoice.paid", "invoice.expired")
-		two.CreatedAt, two.Mode = noon.Add(time.Minute), merchant.Test
-		addEndpoints(t, s, two, one)
-		one, err := s.UpdateEndpoint(ctx, "shop", "e1", func(e *merchant.Endpoint) error {
+		first, second := newEndpoint("e1"), newEndpoint("e2", "invoice.paid", "invoice.expired")
+		second.CreatedAt, second.Mode = noon.Add(time.Minute), merchant.Test
+		addEndpoints(t, s, second, first)
+		first, err := s.UpdateEndpoint(ctx, "shop", "e1", func(e *merchant.Endpoint) error {
 			e.Paused, e.NextKey, e.NextSecret = true, "next", "next-secret"
 			e.URL, e.Events = "https://shop.example/new", []string{"invoice.paid"}
 			return nil
@@ -49,7 +49,7 @@ func TestEndpoint_is_read_back(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := s.Endpoints(ctx, "shop")
-		if diff := cmp.Diff([]merchant.Endpoint{one, two}, got); err != nil || diff != "" {
+		if diff := cmp.Diff([]merchant.Endpoint{first, second}, got); err != nil || diff != "" {
 			t.Errorf("error %v (-want +got):\n%s", err, diff)
 		}
 		if _, err := s.UpdateEndpoint(ctx, "bakery", "e1", func(*merchant.Endpoint) error { return nil }); !errors.Is(err, merchant.ErrNotFound) {
@@ -113,7 +113,7 @@ func claim(t testing.TB, s *storage.Storage, endpointID string, now time.Time, l
 	return claims, ids
 }
 
-func save(t testing.TB, s *storage.Storage, c webhook.Claim, at time.Time, status int, o webhook.Outcome) {
+func saveTry(t testing.TB, s *storage.Storage, c webhook.Claim, at time.Time, status int, o webhook.Outcome) {
 	t.Helper()
 	try := merchant.Try{At: at, Duration: 12 * time.Millisecond, Status: status, Header: map[string]string{"Server": "x"}, Answer: "no"}
 	if err := s.SaveTry(t.Context(), c, try, o); err != nil {
@@ -121,9 +121,9 @@ func save(t testing.TB, s *storage.Storage, c webhook.Claim, at time.Time, statu
 	}
 }
 
-var done = webhook.Outcome{State: merchant.DeliveryDone}
+var deliveryDone = webhook.Outcome{State: merchant.DeliveryDone}
 
-func again(at time.Time) webhook.Outcome {
+func retryAt(at time.Time) webhook.Outcome {
 	return webhook.Outcome{State: merchant.DeliveryPending, NextTryAt: at}
 }
 
@@ -170,7 +170,7 @@ func TestInvoiceDeliveries_are_those_of_one_endpoint_and_invoice(t *testing.T) {
 		create(t, s, creation("b", "shop"))
 		addEvents(t, s, "a", invoice.EventPaymentSeen, invoice.EventPaid)
 		claims, _ := claim(t, s, "paid", noon, 1)
-		save(t, s, claims[0], noon, 503, again(noon.Add(time.Minute)))
+		saveTry(t, s, claims[0], noon, 503, retryAt(noon.Add(time.Minute)))
 		for _, test := range []struct {
 			endpoint, invoice string
 			limit             int
@@ -208,7 +208,7 @@ func TestClaimDeliveries_keeps_the_order_of_an_invoice(t *testing.T) {
 		if _, ids := claim(t, s, "e", noon, 10); ids != nil {
 			t.Errorf("while these are claimed: got %q, want none", ids)
 		}
-		save(t, s, first[0], noon, 500, again(noon.Add(time.Minute)))
+		saveTry(t, s, first[0], noon, 500, retryAt(noon.Add(time.Minute)))
 		if _, ids := claim(t, s, "e", noon.Add(59*time.Second), 10); cmp.Diff([]string{"evt_b_invoice.created_1"}, ids) != "" {
 			t.Errorf("before its second attempt, after another claim ended: got %q", ids)
 		}
@@ -219,13 +219,13 @@ func TestClaimDeliveries_keeps_the_order_of_an_invoice(t *testing.T) {
 		if second[0].Tries != 1 || !second[0].FirstTryAt.Equal(noon) {
 			t.Errorf("second attempt: got %+v", second[0])
 		}
-		save(t, s, second[0], noon.Add(time.Minute), 500, again(noon.Add(30*time.Minute)))
+		saveTry(t, s, second[0], noon.Add(time.Minute), 500, retryAt(noon.Add(30*time.Minute)))
 		overtaking, ids := claim(t, s, "e", noon.Add(20*time.Minute), 10)
 		if diff := cmp.Diff([]string{"evt_a_invoice.pending_2", "evt_b_invoice.created_1"}, slices.Sorted(slices.Values(ids))); diff != "" {
 			t.Fatalf("after 20 minutes of attempts (-want +got):\n%s", diff)
 		}
 		for _, c := range overtaking {
-			save(t, s, c, noon.Add(20*time.Minute), 200, done)
+			saveTry(t, s, c, noon.Add(20*time.Minute), 200, deliveryDone)
 		}
 		if _, ids := claim(t, s, "e", noon.Add(20*time.Minute), 10); cmp.Diff([]string{"evt_a_invoice.paid_3"}, ids) != "" {
 			t.Errorf("after the older event was delivered: got %q", ids)
@@ -239,17 +239,17 @@ func TestSaveTry_of_a_claim_that_ended(t *testing.T) {
 		create(t, s, creation("a", "shop"))
 		old, _ := claim(t, s, "e", noon, 1)
 		later := noon.Add(time.Minute)
-		fresh, _ := claim(t, s, "e", later, 1)
-		if len(fresh) != 1 || string(fresh[0].Body) != string(old[0].Body) || fresh[0].EventID != old[0].EventID {
-			t.Fatalf("got %+v, want the same bytes and identifier as %+v", fresh, old)
+		current, _ := claim(t, s, "e", later, 1)
+		if len(current) != 1 || string(current[0].Body) != string(old[0].Body) || current[0].EventID != old[0].EventID {
+			t.Fatalf("got %+v, want the same bytes and identifier as %+v", current, old)
 		}
-		save(t, s, old[0], noon, 500, webhook.Outcome{State: merchant.DeliveryFailed})
+		saveTry(t, s, old[0], noon, 500, webhook.Outcome{State: merchant.DeliveryFailed})
 		d, _, err := s.Delivery(t.Context(), "e", old[0].EventID)
-		if err != nil || d.State != merchant.DeliveryPending || !d.NextTryAt.Equal(fresh[0].Until) {
+		if err != nil || d.State != merchant.DeliveryPending || !d.NextTryAt.Equal(current[0].Until) {
 			t.Errorf("after a late failure: got %+v, error %v, want the outcome of the later claim", d, err)
 		}
-		save(t, s, old[0], noon, 200, done)
-		save(t, s, fresh[0], later, 500, again(later.Add(time.Minute)))
+		saveTry(t, s, old[0], noon, 200, deliveryDone)
+		saveTry(t, s, current[0], later, 500, retryAt(later.Add(time.Minute)))
 		d, tries, err := s.Delivery(t.Context(), "e", old[0].EventID)
 		if err != nil || d.State != merchant.DeliveryDone || !d.NextTryAt.IsZero() || len(tries) != 3 || d.LastStatus != 500 {
 			t.Errorf("after a late success: got %+v with %d attempts, error %v, want it delivered", d, len(tries), err)
@@ -282,8 +282,8 @@ func TestClaimDeliveries_gives_each_delivery_to_one_caller(t *testing.T) {
 			})
 		}
 		group.Wait()
-		if _, left := claim(t, s, "e", noon, 100); len(seen)+len(left) != 40 {
-			t.Errorf("%d deliveries claimed concurrently and %d afterwards, want 40 in all", len(seen), len(left))
+		if _, remaining := claim(t, s, "e", noon, 100); len(seen)+len(remaining) != 40 {
+			t.Errorf("%d deliveries claimed concurrently and %d afterwards, want 40 in all", len(seen), len(remaining))
 		}
 		for id, n := range seen {
 			if n != 1 {
@@ -302,7 +302,7 @@ func TestResend_schedules_events_again(t *testing.T) {
 		create(t, s, creation("a", "shop"))
 		addEvents(t, s, "a", invoice.EventPaid)
 		claims, _ := claim(t, s, "e", noon, 10)
-		save(t, s, claims[0], noon, 410, webhook.Outcome{State: merchant.DeliveryFailed})
+		saveTry(t, s, claims[0], noon, 410, webhook.Outcome{State: merchant.DeliveryFailed})
 		later := noon.Add(time.Hour)
 		if err := s.Resend(ctx, e, "evt_a_invoice.created_1", later); err != nil {
 			t.Fatal(err)
@@ -344,15 +344,15 @@ func TestResend_does_not_wait_for_older_events(t *testing.T) {
 		create(t, s, creation("a", "shop"))
 		addEvents(t, s, "a", invoice.EventPending)
 		addEvents(t, s, "a", invoice.EventPaid)
-		refused := func(at time.Time) {
+		failAttempt := func(at time.Time) {
 			t.Helper()
 			claims, ids := claim(t, s, "e", at, 10)
 			if diff := cmp.Diff([]string{"evt_a_invoice.created_1"}, ids); diff != "" {
 				t.Fatalf("(-want +got):\n%s", diff)
 			}
-			save(t, s, claims[0], at, 500, webhook.Outcome{State: merchant.DeliveryPending, NextTryAt: at.Add(time.Hour)})
+			saveTry(t, s, claims[0], at, 500, webhook.Outcome{State: merchant.DeliveryPending, NextTryAt: at.Add(time.Hour)})
 		}
-		refused(noon)
+		failAttempt(noon)
 
 		at := noon.Add(time.Minute)
 		if err := s.Resend(ctx, e, "evt_a_invoice.paid_3", at); err != nil {
@@ -362,7 +362,7 @@ func TestResend_does_not_wait_for_older_events(t *testing.T) {
 		if diff := cmp.Diff([]string{"evt_a_invoice.paid_3"}, ids); diff != "" {
 			t.Fatalf("while an older event waits (-want +got):\n%s", diff)
 		}
-		save(t, s, claims[0], at, 500, webhook.Outcome{State: merchant.DeliveryPending, NextTryAt: at.Add(time.Minute)})
+		saveTry(t, s, claims[0], at, 500, webhook.Outcome{State: merchant.DeliveryPending, NextTryAt: at.Add(time.Minute)})
 		at = at.Add(time.Minute)
 		if _, ids := claim(t, s, "e", at, 10); cmp.Diff([]string{"evt_a_invoice.paid_3"}, ids) != "" {
 			t.Errorf("after a failed attempt: got %q, want the event that was sent again", ids)
@@ -379,7 +379,7 @@ func TestResend_does_not_wait_for_older_events(t *testing.T) {
 			if diff := cmp.Diff([]string{want}, ids); diff != "" {
 				t.Fatalf("(-want +got):\n%s", diff)
 			}
-			save(t, s, claims[0], at, 500, webhook.Outcome{State: merchant.DeliveryPending, NextTryAt: at.Add(time.Hour)})
+			saveTry(t, s, claims[0], at, 500, webhook.Outcome{State: merchant.DeliveryPending, NextTryAt: at.Add(time.Hour)})
 		}
 	})
 }
@@ -406,7 +406,7 @@ func TestTestDelivery_does_not_delay_events(t *testing.T) {
 		if err != nil || len(feed) != 1 || feed[0].Position != 3 {
 			t.Errorf("got feed %+v, error %v, want the invoice's event alone", feed, err)
 		}
-		save(t, s, claims[0], noon, 500, webhook.Outcome{State: merchant.DeliveryFailed})
+		saveTry(t, s, claims[0], noon, 500, webhook.Outcome{State: merchant.DeliveryFailed})
 		health, err := s.EndpointHealth(ctx, "e")
 		want := merchant.EndpointHealth{Waiting: 2, Tried: noon, LastStatus: 500}
 		if diff := cmp.Diff(want, health); err != nil || diff != "" {
@@ -429,7 +429,7 @@ func TestDeleteEvents_deletes_the_oldest_first(t *testing.T) {
 		}
 		create(t, s, creation("other", "bakery"))
 		claims, _ := claim(t, s, "e", noon, 1)
-		save(t, s, claims[0], noon, 200, done)
+		saveTry(t, s, claims[0], noon, 200, deliveryDone)
 		change(t, url, "UPDATE events SET created_at = created_at + 1 WHERE position > 3")
 		var deleted []int
 		for range 3 {
@@ -442,11 +442,11 @@ func TestDeleteEvents_deletes_the_oldest_first(t *testing.T) {
 		if diff := cmp.Diff([]int{3, 1, 0}, deleted); diff != "" {
 			t.Errorf("deleted by each call (-want +got):\n%s", diff)
 		}
-		left := rows(t, url, "SELECT id FROM events ORDER BY position")
-		kept := rows(t, url, "SELECT event_id FROM deliveries ORDER BY position")
+		keptEvents := rows(t, url, "SELECT id FROM events ORDER BY position")
+		keptDeliveries := rows(t, url, "SELECT event_id FROM deliveries ORDER BY position")
 		want := []string{"evt_i3_invoice.created_1", "evt_i4_invoice.created_1"}
-		if cmp.Diff(want, left) != "" || cmp.Diff(want, kept) != "" || len(rows(t, url, "SELECT position FROM tries")) != 0 {
-			t.Errorf("got events %q and deliveries %q, want %q of both and no attempts", left, kept, want)
+		if cmp.Diff(want, keptEvents) != "" || cmp.Diff(want, keptDeliveries) != "" || len(rows(t, url, "SELECT position FROM tries")) != 0 {
+			t.Errorf("got events %q and deliveries %q, want %q of both and no attempts", keptEvents, keptDeliveries, want)
 		}
 	})
 }
@@ -461,12 +461,12 @@ func TestDeleteEvents_deletes_test_deliveries_without_events(t *testing.T) {
 			}
 		}
 		claims, _ := claim(t, s, "e", noon.Add(time.Hour), 1)
-		save(t, s, claims[0], noon, 200, done)
+		saveTry(t, s, claims[0], noon, 200, deliveryDone)
 		if n, err := s.DeleteEvents(t.Context(), noon.Add(2*time.Minute), 10); n != 2 || err != nil {
 			t.Errorf("got %d, error %v, want 2", n, err)
 		}
-		if left := rows(t, url, "SELECT event_id FROM deliveries"); cmp.Diff([]string{"evt_2"}, left) != "" || len(rows(t, url, "SELECT position FROM tries")) != 0 {
-			t.Errorf("got deliveries %q, want evt_2 and no attempts", left)
+		if remaining := rows(t, url, "SELECT event_id FROM deliveries"); cmp.Diff([]string{"evt_2"}, remaining) != "" || len(rows(t, url, "SELECT position FROM tries")) != 0 {
+			t.Errorf("got deliveries %q, want evt_2 and no attempts", remaining)
 		}
 	})
 }
@@ -537,10 +537,10 @@ func TestAttempts_are_counted_by_endpoint(t *testing.T) {
 		create(t, s, creation("b", "other"))
 		for _, id := range []string{"e", "o"} {
 			claims, _ := claim(t, s, id, noon, 1)
-			save(t, s, claims[0], noon, 500, again(noon.Add(time.Minute)))
+			saveTry(t, s, claims[0], noon, 500, retryAt(noon.Add(time.Minute)))
 		}
 		claims, _ := claim(t, s, "e", noon.Add(time.Minute), 1)
-		save(t, s, claims[0], noon.Add(time.Minute), 204, done)
+		saveTry(t, s, claims[0], noon.Add(time.Minute), 204, deliveryDone)
 		for since, want := range map[time.Time][]int{noon: {500, 204}, noon.Add(time.Second): {204}, noon.Add(time.Hour): nil} {
 			got, err := s.Attempts(t.Context(), "shop", since)
 			var statuses []int

@@ -29,8 +29,8 @@ func takePositions(ctx context.Context, q querier, merchantID string, count int)
 	return last, nil
 }
 
-// happened holds events that are written together.
-type happened struct {
+// recordedEvents holds events that are written together.
+type recordedEvents struct {
 	merchantID string
 	mode       invoice.Mode
 	invoiceID  string // "" = events without an invoice
@@ -38,13 +38,13 @@ type happened struct {
 }
 
 // eventsOf returns the new events of an invoice.
-func eventsOf(inv *invoice.Invoice) happened {
-	return happened{merchantID: inv.MerchantID, mode: inv.Mode, invoiceID: inv.ID, events: inv.Events}
+func eventsOf(inv *invoice.Invoice) recordedEvents {
+	return recordedEvents{merchantID: inv.MerchantID, mode: inv.Mode, invoiceID: inv.ID, events: inv.Events}
 }
 
 // appendEvents writes events to their merchant's feed, with their deliveries; last is the last
 // position allocated for them.
-func appendEvents(ctx context.Context, q querier, h happened, last int64) error {
+func appendEvents(ctx context.Context, q querier, h recordedEvents, last int64) error {
 	invoiceID := sql.Null[string]{V: h.invoiceID, Valid: h.invoiceID != ""}
 	for i, e := range h.events {
 		_, err := q.ExecContext(ctx, `
@@ -102,7 +102,7 @@ func (s *Storage) NewestEvents(ctx context.Context, merchantID string, mode invo
 
 // newestEvents returns the statement of NewestEvents.
 func newestEvents(merchantID string, mode invoice.Mode, after int64, eventType string, limit int) statement {
-	where, args := conditions([]any{merchantID, string(mode), after, limit}, when(eventType != "", "type = ?", eventType))
+	where, args := conditions([]any{merchantID, string(mode), after, limit}, filterIf(eventType != "", "type = ?", eventType))
 	return statement{`
 		SELECT position, id, type, version, created_at, body FROM events
 		WHERE merchant_id = $1 AND mode = $2 AND position > $3` + where + ` ORDER BY position DESC LIMIT $4`, args}
@@ -142,9 +142,9 @@ func (s *Storage) DeleteEvents(ctx context.Context, before time.Time, limit int)
 // before a time, and the position of the last of them. It includes test events, which are not in
 // the feed.
 func (s *Storage) oldEvents(ctx context.Context, merchantID string, before time.Time, limit int) (last int64, n int, err error) {
-	type place struct{ position, createdAt int64 }
-	oldest, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]place, error) {
-		return list(ctx, q, func(row scanner) (p place, err error) {
+	type eventPosition struct{ position, createdAt int64 }
+	oldest, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]eventPosition, error) {
+		return list(ctx, q, func(row scanner) (p eventPosition, err error) {
 			err = row.Scan(&p.position, &p.createdAt)
 			return p, err
 		}, `

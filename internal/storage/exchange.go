@@ -39,8 +39,8 @@ func sealExchange(box *seal.Box, a merchant.ExchangeAccount) exchangeRow {
 	return r
 }
 
-// open verifies the row and decrypts its secret. It returns merchant.ErrTampered if the MAC is wrong.
-func (r exchangeRow) open(box *seal.Box) (merchant.ExchangeAccount, error) {
+// unseal verifies the row and decrypts its secret. It returns merchant.ErrTampered if the MAC is wrong.
+func (r exchangeRow) unseal(box *seal.Box) (merchant.ExchangeAccount, error) {
 	if !box.Check(r.mac, "exchange_accounts", r.fields()...) {
 		return merchant.ExchangeAccount{}, fmt.Errorf("exchange account %s: %w", r.id, merchant.ErrTampered)
 	}
@@ -115,7 +115,7 @@ func (s *Storage) ExchangeAccount(ctx context.Context, merchantID string) (merch
 	if err != nil {
 		return merchant.ExchangeAccount{}, merchantNotFound(err, "read exchange account")
 	}
-	return r.open(s.box)
+	return r.unseal(s.box)
 }
 
 // UpdateExchangeAccount implements merchant.ExchangeStorage.
@@ -126,7 +126,7 @@ func (s *Storage) UpdateExchangeAccount(ctx context.Context, merchantID string, 
 		if err != nil {
 			return merchant.ExchangeAccount{}, merchantNotFound(err, "read exchange account")
 		}
-		a, err := before.open(s.box)
+		a, err := before.unseal(s.box)
 		if err != nil {
 			return a, err
 		}
@@ -184,9 +184,9 @@ func notBusy(ctx context.Context, q querier, a merchant.ExchangeAccount) error {
 const callsOfClaim = 1000
 
 // ClaimSale implements sale.Storage.
-func (s *Storage) ClaimSale(ctx context.Context, now, until time.Time) (sale.Claim, error) {
+func (s *Storage) ClaimSale(ctx context.Context, now, claimedUntil time.Time) (sale.Claim, error) {
 	c, err := answer(ctx, s.write, func(ctx context.Context, q querier) (sale.Claim, error) {
-		return s.claimSale(ctx, q, now, until)
+		return s.claimSale(ctx, q, now, claimedUntil)
 	})
 	if err != nil && !errors.Is(err, sale.ErrNothing) && !errors.Is(err, merchant.ErrTampered) {
 		err = fmt.Errorf("claim sale: %w", err)
@@ -202,7 +202,7 @@ const claimable = `
 		AND EXISTS (SELECT 1 FROM invoices i WHERE i.id = c.invoice_id AND i.status = 'paid')
 		AND NOT EXISTS (SELECT 1 FROM conversions o WHERE o.merchant_id = c.merchant_id AND o.coin = c.coin AND o.next_at IS NOT NULL AND o.state = 'sending'))`
 
-func (s *Storage) claimSale(ctx context.Context, q querier, now, until time.Time) (c sale.Claim, err error) {
+func (s *Storage) claimSale(ctx context.Context, q querier, now, claimedUntil time.Time) (c sale.Claim, err error) {
 	var id string
 	err = q.QueryRowContext(ctx, `
 		SELECT a.id FROM exchange_accounts a
@@ -218,7 +218,7 @@ func (s *Storage) claimSale(ctx context.Context, q querier, now, until time.Time
 	if err != nil {
 		return c, err
 	}
-	if c.Account, err = row.open(s.box); err != nil {
+	if c.Account, err = row.unseal(s.box); err != nil {
 		return c, err
 	}
 	var number int64
@@ -231,10 +231,10 @@ func (s *Storage) claimSale(ctx context.Context, q querier, now, until time.Time
 	if err != nil {
 		return c, err
 	}
-	c.Until = until
+	c.Until = claimedUntil
 	err = q.QueryRowContext(ctx, `
 		UPDATE exchange_accounts SET claimed_until = $2, nonce = CASE WHEN nonce + $4 > $3 THEN nonce + $4 ELSE $3 END
-		WHERE id = $1 RETURNING nonce`, id, until.UnixMilli(), now.UnixMicro(), callsOfClaim).Scan(&c.Nonce)
+		WHERE id = $1 RETURNING nonce`, id, claimedUntil.UnixMilli(), now.UnixMicro(), callsOfClaim).Scan(&c.Nonce)
 	if err != nil {
 		return c, err
 	}

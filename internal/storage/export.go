@@ -11,12 +11,12 @@ import (
 // ExportLines implements invoice.ListStorage.
 func (s *Storage) ExportLines(ctx context.Context, f invoice.Filter, after invoice.Position, limit int) ([]invoice.ExportLine, error) {
 	p := newExportPage(newListing(f, after, limit))
-	all, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]invoice.ExportLine, error) { return p.read(ctx, q) })
+	lines, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]invoice.ExportLine, error) { return p.read(ctx, q) })
 	if err != nil {
 		return nil, fmt.Errorf("export invoices: %w", err)
 	}
-	sortByAge(all, func(l invoice.ExportLine) invoice.Position { return l.Position() })
-	return all, nil
+	sortByAge(lines, func(l invoice.ExportLine) invoice.Position { return l.Position() })
+	return lines, nil
 }
 
 // exportPage holds the statements that read lines of an export: the invoices, then their sales.
@@ -27,18 +27,18 @@ func newExportPage(l listing) exportPage {
 }
 
 func (p exportPage) read(ctx context.Context, q querier) ([]invoice.ExportLine, error) {
-	var all []invoice.ExportLine
+	var lines []invoice.ExportLine
 	sold := map[string]int{} // index of the line, by invoice
-	err := each(ctx, q, func(row scanner) error {
+	err := visitRows(ctx, q, func(row scanner) error {
 		line, conversions, err := readExportLine(row)
 		if conversions > 0 {
-			sold[line.ID] = len(all)
+			sold[line.ID] = len(lines)
 		}
-		all = append(all, line)
+		lines = append(lines, line)
 		return err
 	}, p.invoices.text, p.invoices.args...)
 	if err != nil || len(sold) == 0 {
-		return all, err
+		return lines, err
 	}
 	rows, err := list(ctx, q, readSaleColumns, p.sales.text, p.sales.args...)
 	if err != nil {
@@ -49,10 +49,10 @@ func (p exportPage) read(ctx context.Context, q querier) ([]invoice.ExportLine, 
 		if err != nil {
 			return nil, fmt.Errorf("invoice %s: sale of %s: %w", r.invoiceID, r.coin, err)
 		}
-		line := &all[sold[r.invoiceID]]
+		line := &lines[sold[r.invoiceID]]
 		line.Sales = append(line.Sales, sale)
 	}
-	return all, nil
+	return lines, nil
 }
 
 // exportColumns are the columns that readExportLine reads.

@@ -16,14 +16,14 @@ type fragment string
 
 // filter is a condition of a list that a caller may leave out.
 type filter struct {
-	given     bool
+	isSet     bool
 	condition fragment // with a "?" for each value
 	values    []any
 }
 
-// when returns a filter that applies if its value is given.
-func when(given bool, condition fragment, values ...any) filter {
-	return filter{given: given, condition: condition, values: values}
+// filterIf returns a filter that applies if its value is given.
+func filterIf(given bool, condition fragment, values ...any) filter {
+	return filter{isSet: given, condition: condition, values: values}
 }
 
 // conditions returns the conditions of the filters that apply, to follow the fixed conditions of a
@@ -32,7 +32,7 @@ func when(given bool, condition fragment, values ...any) filter {
 func conditions(args []any, filters ...filter) (string, []any) {
 	var text strings.Builder
 	for _, f := range filters {
-		if !f.given {
+		if !f.isSet {
 			continue
 		}
 		condition := string(f.condition)

@@ -19,13 +19,13 @@ type Statement struct {
 func InvoicesStatements(f invoice.Filter, after invoice.Position, limit int) []Statement {
 	l := newListing(f, after, limit)
 	p, e := newPage(l), newExportPage(l)
-	return []Statement{made(p.invoices), made(p.transfers), made(p.spends), made(p.sales), made(l.invoices(summaryColumns)), made(e.invoices)}
+	return []Statement{exported(p.invoices), exported(p.transfers), exported(p.spends), exported(p.sales), exported(l.invoices(summaryColumns)), exported(e.invoices)}
 }
 
 // UndecidedStatements returns the statements of Storage.Undecided.
 func UndecidedStatements(after invoice.Position, limit int) []Statement {
 	p := newPage(undecided("shop", invoice.Live, after, limit))
-	return []Statement{made(p.invoices), made(p.transfers), made(p.spends), made(p.sales)}
+	return []Statement{exported(p.invoices), exported(p.transfers), exported(p.spends), exported(p.sales)}
 }
 
 // TallyStatements returns the statements of Storage.Tally.
@@ -35,32 +35,32 @@ func TallyStatements(merchantID string, mode invoice.Mode) []Statement {
 
 // DaySumsStatements returns the statements of Storage.DaySums.
 func DaySumsStatements(p report.Period) []Statement {
-	return []Statement{made(daySumsOf("shop", invoice.Live, p))}
+	return []Statement{exported(daySumsOf("shop", invoice.Live, p))}
 }
 
 // PaidStatements returns the statements of Storage.PaidLines.
 func PaidStatements(p report.Period, after report.Position, limit int) []Statement {
 	e := newExportPage(paidListing("shop", invoice.Live, p, after, limit))
-	return []Statement{made(e.invoices), made(e.sales)}
+	return []Statement{exported(e.invoices), exported(e.sales)}
 }
 
 // DeliveriesStatements returns the statements of Storage.Deliveries.
 func DeliveriesStatements(endpointID string, state merchant.DeliveryState, below int64, limit int) []Statement {
-	return []Statement{made(deliveries(endpointID, state, below, limit))}
+	return []Statement{exported(deliveries(endpointID, state, below, limit))}
 }
 
 // NewestEventsStatements returns the statements of Storage.NewestEvents.
 func NewestEventsStatements(merchantID string, mode invoice.Mode, after int64, eventType string, limit int) []Statement {
-	return []Statement{made(newestEvents(merchantID, mode, after, eventType, limit))}
+	return []Statement{exported(newestEvents(merchantID, mode, after, eventType, limit))}
 }
 
 // SaleStatements returns the statements of Storage.InvoicesWithSales.
 func SaleStatements(merchantID string, state invoice.SaleState, limit int) []Statement {
 	p := newSalesPage(merchantID, state, limit)
-	return []Statement{made(p.invoices), made(p.sales)}
+	return []Statement{exported(p.invoices), exported(p.sales)}
 }
 
-func made(s statement) Statement { return Statement{s.text, s.args} }
+func exported(s statement) Statement { return Statement{s.text, s.args} }
 
 // LookupStatements returns, by the index that must serve them, statements that read few rows of large
 // tables.

@@ -29,28 +29,28 @@ type filtered struct {
 // filteredLists returns every list that has filters, with every combination of them.
 func filteredLists() []filtered {
 	const page = 2
-	all := append(filteredInvoices(page), filtered{"tally", "invoices_by_status", storage.TallyStatements("shop", invoice.Live), false})
+	lists := append(filteredInvoices(page), filtered{"tally", "invoices_by_status", storage.TallyStatements("shop", invoice.Live), false})
 	for _, after := range []invoice.Position{{}, {CreatedAt: noon, ID: "i9"}} {
-		all = append(all, filtered{"undecided", "invoice_flags_by_age", storage.UndecidedStatements(after, page), false})
+		lists = append(lists, filtered{"undecided", "invoice_flags_by_age", storage.UndecidedStatements(after, page), false})
 	}
 	period := report.LastDays(7, noon)
-	all = append(all, filtered{"sums of days", "day_sums_pkey", storage.DaySumsStatements(period), false})
+	lists = append(lists, filtered{"sums of days", "day_sums_pkey", storage.DaySumsStatements(period), false})
 	for _, after := range []report.Position{{}, {PaidAt: noon, ID: "i9"}} {
-		all = append(all, filtered{"paid", "invoices_by_paid_at", storage.PaidStatements(period, after, page), false})
+		lists = append(lists, filtered{"paid", "invoices_by_paid_at", storage.PaidStatements(period, after, page), false})
 	}
 	for _, state := range []merchant.DeliveryState{"", merchant.DeliveryFailed} {
-		all = append(all, filtered{"deliveries " + string(state), indexOf(state != "", "deliveries_by_state", "deliveries_pkey"),
+		lists = append(lists, filtered{"deliveries " + string(state), indexOf(state != "", "deliveries_by_state", "deliveries_pkey"),
 			storage.DeliveriesStatements("e", state, math.MaxInt64, page), false})
 	}
 	for _, kind := range []string{"", "invoice.paid"} {
-		all = append(all, filtered{"events " + kind, indexOf(kind != "", "events_by_type", "events_by_mode"),
+		lists = append(lists, filtered{"events " + kind, indexOf(kind != "", "events_by_type", "events_by_mode"),
 			storage.NewestEventsStatements("shop", invoice.Live, 0, kind, page), false})
 	}
 	for _, state := range []invoice.SaleState{"", invoice.SaleFailed} {
-		all = append(all, filtered{"sales " + string(state), indexOf(state != "", "conversions_by_state", "conversions_by_age"),
+		lists = append(lists, filtered{"sales " + string(state), indexOf(state != "", "conversions_by_state", "conversions_by_age"),
 			storage.SaleStatements("shop", state, page), false})
 	}
-	return all
+	return lists
 }
 
 // listFilter is a filter of the list of invoices, with the index of the list that it alone uses.
@@ -81,23 +81,23 @@ var listFilters = []listFilter{
 // filteredInvoices returns the lists of invoices that the test examines. The list without a filter, and
 // with each single filter, has every combination of the bounds From, To and after. The list with each
 // pair of filters has no bounds or all three.
-func filteredInvoices(page int) (all []filtered) {
-	chosen := [][]listFilter{nil}
+func filteredInvoices(page int) (lists []filtered) {
+	combinations := [][]listFilter{nil}
 	for i, one := range listFilters {
-		chosen = append(chosen, []listFilter{one})
+		combinations = append(combinations, []listFilter{one})
 		for _, other := range listFilters[i+1:] {
 			if one.ofOrigin && other.ofOrigin {
 				continue
 			}
-			chosen = append(chosen, []listFilter{one, other})
+			combinations = append(combinations, []listFilter{one, other})
 		}
 	}
-	for _, filters := range chosen {
+	for _, filters := range combinations {
 		for choice := range 1 << 3 {
 			if len(filters) > 1 && choice != 0 && choice != 7 {
 				continue
 			}
-			has := func(bit int) bool { return choice&(1<<bit) != 0 }
+			isChosen := func(bit int) bool { return choice&(1<<bit) != 0 }
 			f, after := invoice.Filter{MerchantID: "shop", Mode: invoice.Live}, invoice.Position{}
 			name, index, sorts := "invoices", "invoices_by_age", false
 			for i, one := range filters {
@@ -110,19 +110,19 @@ func filteredInvoices(page int) (all []filtered) {
 			if index == "invoice_flags_by_age" && f.Status != "" {
 				index = "invoice_flags_by_status"
 			}
-			if has(0) {
+			if isChosen(0) {
 				f.From, name = noon.Add(-time.Hour), name+" from"
 			}
-			if has(1) {
+			if isChosen(1) {
 				f.To, name = noon.Add(time.Hour), name+" to"
 			}
-			if has(2) {
+			if isChosen(2) {
 				after, name = invoice.Position{CreatedAt: noon.Add(time.Second), ID: "i9"}, name+" after"
 			}
-			all = append(all, filtered{name, index, storage.InvoicesStatements(f, after, page), sorts})
+			lists = append(lists, filtered{name, index, storage.InvoicesStatements(f, after, page), sorts})
 		}
 	}
-	return all
+	return lists
 }
 
 func indexOf(filter bool, with, without string) string {
@@ -192,7 +192,7 @@ func addListed(t *testing.T, s *storage.Storage, url string) {
 		t.Fatal(err)
 	}
 	claims, _ := claim(t, s, "e", noon, 1)
-	save(t, s, claims[0], noon, 204, done)
+	saveTry(t, s, claims[0], noon, 204, deliveryDone)
 	if !strings.HasPrefix(url, "postgres") {
 		return
 	}

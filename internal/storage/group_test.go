@@ -16,10 +16,10 @@ import (
 
 func TestCreateInvoice_shares_a_commit_and_rolls_back_only_failures(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
-		release := hold(t, s)
-		const others = 24
+		release := blockWriter(t, s)
+		const callers = 24
 		var group sync.WaitGroup
-		for i := range others {
+		for i := range callers {
 			group.Go(func() {
 				c := keyed(fmt.Sprint("i", i), fmt.Sprint("key", i/8*8), "hash") // one key for eight
 				if i%4 != 0 {
@@ -49,22 +49,22 @@ func TestCreateInvoice_shares_a_commit_and_rolls_back_only_failures(t *testing.T
 				}
 			})
 		}
-		waitFor(s, others)
+		waitFor(s, callers)
 		release()
 		group.Wait()
 		// The creation that blocked the others, one of each group of equal keys, and a quarter with
 		// two events.
-		const made, events = 1 + others/8 + others/4, 1 + others/8 + 2*others/4
+		const created, events = 1 + callers/8 + callers/4, 1 + callers/8 + 2*callers/4
 		indexes := rows(t, url, "SELECT address_index FROM destinations WHERE network = 'bitcoin' ORDER BY address_index")
-		if want := count(0, made-1); !slices.Equal(indexes, want) {
+		if want := numbers(0, created-1); !slices.Equal(indexes, want) {
 			t.Errorf("indexes: got %q, want %q", indexes, want)
 		}
 		positions := rows(t, url, "SELECT position FROM events WHERE merchant_id = 'shop' ORDER BY position")
-		if want := count(1, events); !slices.Equal(positions, want) {
+		if want := numbers(1, events); !slices.Equal(positions, want) {
 			t.Errorf("positions: got %q, want %q", positions, want)
 		}
 		next := rows(t, url, "SELECT next FROM counters WHERE name = 'shop/BTC' UNION ALL SELECT position FROM feeds WHERE merchant_id = 'shop'")
-		if want := []string{strconv.Itoa(made), strconv.Itoa(events)}; !slices.Equal(next, want) {
+		if want := []string{strconv.Itoa(created), strconv.Itoa(events)}; !slices.Equal(next, want) {
 			t.Errorf("index counter and feed position are %q, want %q", next, want)
 		}
 	})
@@ -109,28 +109,28 @@ func TestCreateInvoice_stops_when_no_caller_waits(t *testing.T) {
 	}
 }
 
-// hold begins a creation that blocks the merchant's other creations until release is called.
-func hold(t *testing.T, s *storage.Storage) (release func()) {
+// blockWriter begins a creation that blocks the merchant's other creations until release is called.
+func blockWriter(t *testing.T, s *storage.Storage) (release func()) {
 	t.Helper()
-	begun, held := make(chan struct{}), make(chan struct{})
+	started, isHeld := make(chan struct{}), make(chan struct{})
 	c := creation("first", "shop")
 	build := c.Build
 	c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
-		close(begun)
-		<-held
+		close(started)
+		<-isHeld
 		return build(next)
 	}
 	var group sync.WaitGroup
 	group.Go(func() { create(t, s, c) })
-	<-begun
+	<-started
 	return func() {
-		close(held)
+		close(isHeld)
 		group.Wait()
 	}
 }
 
-// count returns the numbers from first to last.
-func count(first, last int) (all []string) {
+// numbers returns the numbers from first to last.
+func numbers(first, last int) (all []string) {
 	for n := first; n <= last; n++ {
 		all = append(all, strconv.Itoa(n))
 	}

@@ -23,24 +23,24 @@ func TestCreateInvoice_with_a_known_key(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		first := create(t, s, keyed("a", "key", "hash"))
 
-		again, replayed, err := s.CreateInvoice(t.Context(), keyed("b", "key", "hash"))
+		second, replayed, err := s.CreateInvoice(t.Context(), keyed("b", "key", "hash"))
 		if err != nil || !replayed {
 			t.Errorf("same body: replayed %v, error %v", replayed, err)
 		}
-		if diff := cmp.Diff(first, again); diff != "" {
+		if diff := cmp.Diff(first, second); diff != "" {
 			t.Errorf("same body (-first +again):\n%s", diff)
 		}
 		if _, _, err := s.CreateInvoice(t.Context(), keyed("c", "key", "other")); !errors.Is(err, invoice.ErrConflict) {
 			t.Errorf("other body: got error %v, want %v", err, invoice.ErrConflict)
 		}
-		elsewhere := keyed("d", "key", "hash")
-		elsewhere.MerchantID, elsewhere.Build = "bakery", creation("d", "bakery").Build
-		if _, replayed, err := s.CreateInvoice(t.Context(), elsewhere); err != nil || replayed {
+		otherMerchant := keyed("d", "key", "hash")
+		otherMerchant.MerchantID, otherMerchant.Build = "bakery", creation("d", "bakery").Build
+		if _, replayed, err := s.CreateInvoice(t.Context(), otherMerchant); err != nil || replayed {
 			t.Errorf("other merchant: replayed %v, error %v", replayed, err)
 		}
-		apart := keyed("g", "key", "other")
-		apart.Key.Namespace = "live/storefront"
-		if _, replayed, err := s.CreateInvoice(t.Context(), apart); err != nil || replayed {
+		otherBody := keyed("g", "key", "other")
+		otherBody.Key.Namespace = "live/storefront"
+		if _, replayed, err := s.CreateInvoice(t.Context(), otherBody); err != nil || replayed {
 			t.Errorf("other namespace: replayed %v, error %v", replayed, err)
 		}
 		failed := keyed("e", "new key", "hash")
@@ -84,33 +84,33 @@ func TestCreateInvoice_with_one_key_makes_one_invoice_concurrently(t *testing.T)
 		other := open(t, url) // like a second process
 		const callers = 32
 		var answers [callers]*invoice.Invoice
-		var fresh [callers]bool
+		var isNew [callers]bool
 		var group sync.WaitGroup
 		for i := range callers {
 			group.Go(func() {
-				on := s
+				target := s
 				if i%2 == 1 {
-					on = other
+					target = other
 				}
-				inv, replayed, err := on.CreateInvoice(t.Context(), keyed(fmt.Sprintf("i%d", i), "key", "hash"))
+				inv, replayed, err := target.CreateInvoice(t.Context(), keyed(fmt.Sprintf("i%d", i), "key", "hash"))
 				if err != nil {
 					t.Errorf("caller %d: %v", i, err)
 				}
-				answers[i], fresh[i] = inv, !replayed
+				answers[i], isNew[i] = inv, !replayed
 			})
 		}
 		group.Wait()
-		made := 0
+		created := 0
 		for i, inv := range answers {
-			if fresh[i] {
-				made++
+			if isNew[i] {
+				created++
 			}
 			if diff := cmp.Diff(answers[0], inv); diff != "" {
 				t.Errorf("invoice returned to caller %d (-first +got):\n%s", i, diff)
 			}
 		}
-		if made != 1 {
-			t.Errorf("%d callers made an invoice, want 1", made)
+		if created != 1 {
+			t.Errorf("%d callers made an invoice, want 1", created)
 		}
 		if next := rows(t, url, "SELECT next FROM counters"); len(next) != 2 || next[0] != "1" || next[1] != "1" {
 			t.Errorf("counters: got %q, want 1 each", next)
@@ -120,28 +120,28 @@ func TestCreateInvoice_with_one_key_makes_one_invoice_concurrently(t *testing.T)
 
 func TestCreateInvoice_deletes_expired_rows_once_a_minute(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
-		at := func(id string, after time.Duration) {
+		createAfter := func(id string, after time.Duration) {
 			c := keyed(id, "key of "+id, "hash")
 			c.At = noon.Add(after)
 			create(t, s, c)
 		}
-		at("a", 0)
+		createAfter("a", 0)
 		if _, err := s.UseNonce(t.Context(), "key", "nonce", noon, time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		at("b", 50*time.Second)
-		at("c", 24*time.Hour-time.Millisecond)
+		createAfter("b", 50*time.Second)
+		createAfter("c", 24*time.Hour-time.Millisecond)
 		if kept := rows(t, url, "SELECT key FROM idempotency ORDER BY key"); len(kept) != 3 {
 			t.Errorf("keys kept for a day: got %q, want all", kept)
 		}
 		if kept := rows(t, url, "SELECT nonce FROM nonces"); len(kept) != 0 {
 			t.Errorf("nonces kept: got %q, want none", kept)
 		}
-		at("d", 24*time.Hour+50*time.Second) // within a minute of c
+		createAfter("d", 24*time.Hour+50*time.Second) // within a minute of c
 		if kept := rows(t, url, "SELECT key FROM idempotency ORDER BY key"); len(kept) != 4 {
 			t.Errorf("keys kept for another minute: got %q, want all", kept)
 		}
-		at("e", 24*time.Hour+time.Minute)
+		createAfter("e", 24*time.Hour+time.Minute)
 		if kept := rows(t, url, "SELECT key FROM idempotency ORDER BY key"); len(kept) != 3 || kept[0] != "key of c" {
 			t.Errorf("keys kept after a day: got %q, want those of c, d and e", kept)
 		}
@@ -186,28 +186,28 @@ func TestUseNonce_is_fresh_for_one_of_many_callers(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		other := open(t, url)
 		var mu sync.Mutex
-		fresh := 0
+		accepted := 0
 		var group sync.WaitGroup
 		for i := range 32 {
 			group.Go(func() {
-				on := s
+				target := s
 				if i%2 == 1 {
-					on = other
+					target = other
 				}
-				ok, err := on.UseNonce(t.Context(), "key", "nonce", noon, time.Minute)
+				ok, err := target.UseNonce(t.Context(), "key", "nonce", noon, time.Minute)
 				if err != nil {
 					t.Error(err)
 				}
 				if ok {
 					mu.Lock()
 					defer mu.Unlock()
-					fresh++
+					accepted++
 				}
 			})
 		}
 		group.Wait()
-		if fresh != 1 {
-			t.Errorf("fresh for %d callers, want 1", fresh)
+		if accepted != 1 {
+			t.Errorf("fresh for %d callers, want 1", accepted)
 		}
 	})
 }

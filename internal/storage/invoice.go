@@ -22,7 +22,7 @@ func (s *Storage) CreateInvoice(ctx context.Context, c invoice.Creation) (inv *i
 		s.shared.forget()
 		made, err = answer(ctx, share, create)
 	}
-	if known, is := errors.AsType[*madeError](err); is {
+	if known, ok := errors.AsType[*madeError](err); ok {
 		inv, err = s.Invoice(ctx, known.invoiceID)
 		return inv, true, err
 	}
@@ -90,11 +90,11 @@ func (s *Storage) create(ctx context.Context, q querier, c invoice.Creation) (cr
 			return created{}, err
 		}
 	}
-	made := s.toRecord(inv)
-	if err := s.insert(ctx, q, c, inv, made, position); err != nil {
+	record := s.toRecord(inv)
+	if err := s.insert(ctx, q, c, inv, record, position); err != nil {
 		return created{}, err
 	}
-	return created{asRead(inv), made.shared}, s.keepUnpaidPlaces(ctx, q, c, inv.ID)
+	return created{asRead(inv), record.shared}, s.keepUnpaidPlaces(ctx, q, c, inv.ID)
 }
 
 // insert writes a new invoice with all its rows.
@@ -254,7 +254,7 @@ func (s *Storage) evaluate(before record, decide func(*invoice.Invoice) error) (
 	}
 	if before.shared == nil { // the row is rewritten in the present form only if the invoice changes
 		revision := before.row.revision
-		before.row = invoiceToRow(inv, s.shared.of(inv))
+		before.row = invoiceToRow(inv, s.shared.termsOf(inv))
 		before.row.revision = revision
 	}
 	if err := decide(inv); err != nil {
@@ -299,7 +299,7 @@ func (s *Storage) writeRows(ctx context.Context, q querier, c change) error {
 	if err := saveEvidence(ctx, q, c.inv.Quote().Evidence, c.inv.Evidence); err != nil {
 		return err
 	}
-	if err := tell(ctx, q, c.inv, c.after.row.expiresAt != c.before.row.expiresAt); err != nil {
+	if err := announce(ctx, q, c.inv, c.after.row.expiresAt != c.before.row.expiresAt); err != nil {
 		return err
 	}
 	if err := saveFlags(ctx, q, c.before.row, c.after.row); err != nil {
@@ -308,9 +308,9 @@ func (s *Storage) writeRows(ctx context.Context, q querier, c change) error {
 	return saveDaySums(ctx, q, c.before.row, c.after.row)
 }
 
-// tell writes the events of a change and, if there is a new quote, the destinations with the new
+// announce writes the events of a change and, if there is a new quote, the destinations with the new
 // time until which they are watched.
-func tell(ctx context.Context, q querier, inv *invoice.Invoice, requoted bool) error {
+func announce(ctx context.Context, q querier, inv *invoice.Invoice, requoted bool) error {
 	if len(inv.Events) == 0 && !requoted {
 		return nil
 	}

@@ -40,15 +40,15 @@ type invoiceRow struct {
 }
 
 func invoiceToRow(inv *invoice.Invoice, shared *sharedTerms) invoiceRow {
-	price, standing := inv.Terms.Price, inv.State
+	price, state := inv.Terms.Price, inv.State
 	return invoiceRow{
 		id: inv.ID, merchantID: inv.MerchantID, mode: string(inv.Mode), version: inv.Version,
-		status: string(standing.Status), exceptions: listText(standing.Exceptions),
+		status: string(state.Status), exceptions: listText(state.Exceptions),
 		price: price.Cents(), currency: price.Currency().Code, decimals: int64(price.Currency().Decimals),
-		paid: standing.Paid.Cents(), due: standing.Due.Cents(), overpaid: standing.Overpaid.String(),
+		paid: state.Paid.Cents(), due: state.Due.Cents(), overpaid: state.Overpaid.String(),
 		orderID: inv.Terms.OrderID, createdAt: inv.CreatedAt.UnixMilli(), expiresAt: inv.ExpiresAt().UnixMilli(),
-		nextCheckAt: millis(standing.NextCheck), paidAt: millis(standing.PaidAt),
-		paidTx: standing.PaidTx, paidAsset: standing.PaidAsset,
+		nextCheckAt: millis(state.NextCheck), paidAt: millis(state.PaidAt),
+		paidTx: state.PaidTx, paidAsset: state.PaidAsset,
 		declinedAt: millis(inv.DeclinedAt), delayedAt: millis(inv.DelayedAt),
 		accepted: listText(inv.Accepted), refund: inv.Refund.Address, refundAsset: inv.Refund.Asset, clock: inv.Clock.Milliseconds(),
 		shared: sql.Null[string]{V: shared.name, Valid: true},
@@ -84,7 +84,7 @@ func (r invoiceRow) invoice(shared *sharedTerms) (*invoice.Invoice, error) {
 	if inv.Accepted, err = parseList[string](r.accepted); err != nil {
 		return nil, fmt.Errorf("accepted: %w", err)
 	}
-	inv.State, err = r.standing(fiat)
+	inv.State, err = r.state(fiat)
 	return inv, err
 }
 
@@ -93,7 +93,7 @@ func (r invoiceRow) fiat() money.Currency {
 	return money.Currency{Code: r.currency, Decimals: int32(r.decimals)}
 }
 
-func (r invoiceRow) standing(fiat money.Currency) (invoice.State, error) {
+func (r invoiceRow) state(fiat money.Currency) (invoice.State, error) {
 	exceptions, err := parseList[invoice.Exception](r.exceptions)
 	if err != nil {
 		return invoice.State{}, fmt.Errorf("exceptions: %w", err)

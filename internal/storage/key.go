@@ -35,8 +35,8 @@ func sealKey(box *seal.Box, k merchant.Key) keyRow {
 	return r
 }
 
-// open verifies the row and decrypts its secret. It returns merchant.ErrTampered if the MAC is wrong.
-func (r keyRow) open(box *seal.Box) (merchant.Key, error) {
+// unseal verifies the row and decrypts its secret. It returns merchant.ErrTampered if the MAC is wrong.
+func (r keyRow) unseal(box *seal.Box) (merchant.Key, error) {
 	if !box.Check(r.mac, "api_keys", r.fields()...) {
 		return merchant.Key{}, fmt.Errorf("API key %s: %w", r.id, merchant.ErrTampered)
 	}
@@ -77,7 +77,7 @@ func (s *Storage) Key(ctx context.Context, key string) (merchant.Key, error) {
 	if err != nil {
 		return merchant.Key{}, merchantNotFound(err, "read API key")
 	}
-	return r.open(s.box)
+	return r.unseal(s.box)
 }
 
 // Keys implements merchant.Storage. If one row was tampered with, it returns an error that names
@@ -89,7 +89,7 @@ func (s *Storage) Keys(ctx context.Context, merchantID string) ([]merchant.Key, 
 	if err != nil {
 		return nil, err
 	}
-	return openAll(s.box, rows)
+	return unsealAll(s.box, rows)
 }
 
 // UseKey implements merchant.Storage.
@@ -106,7 +106,7 @@ func (s *Storage) RevokeKey(ctx context.Context, merchantID, key string, at time
 		if err != nil {
 			return merchantNotFound(err, "read API key")
 		}
-		k, err := r.open(s.box)
+		k, err := r.unseal(s.box)
 		if err != nil || !k.RevokedAt.IsZero() {
 			return err
 		}

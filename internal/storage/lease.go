@@ -82,28 +82,28 @@ func (s *Storage) AcquireLease(ctx context.Context, network chain.ID, holder str
 		renewal
 		held bool
 	}
-	is, err := answer(ctx, s.write, func(ctx context.Context, q querier) (is lease, err error) {
-		is.renewal, err = s.takeLease(ctx, q, w, expired)
-		if is.held = err == nil; is.held || !errors.Is(err, sql.ErrNoRows) {
-			return is, err
+	current, err := answer(ctx, s.write, func(ctx context.Context, q querier) (current lease, err error) {
+		current.renewal, err = s.takeLease(ctx, q, w, expired)
+		if current.held = err == nil; current.held || !errors.Is(err, sql.ErrNoRows) {
+			return current, err
 		}
-		err = q.QueryRowContext(ctx, "SELECT epoch, renewals FROM networks WHERE network = $1", string(network)).Scan(&is.epoch, &is.count)
-		return is, err
+		err = q.QueryRowContext(ctx, "SELECT epoch, renewals FROM networks WHERE network = $1", string(network)).Scan(&current.epoch, &current.count)
+		return current, err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("acquire lease of %s: %w", network, err)
 	}
-	if !is.held {
-		s.leases.note(w, is.renewal, now)
+	if !current.held {
+		s.leases.note(w, current.renewal, now)
 		return 0, invoice.ErrFenced
 	}
 	s.leases.forget(w)
-	return is.epoch, nil
+	return current.epoch, nil
 }
 
 // takeLease takes a lease that is free, already held by the caller or in the expired state;
 // otherwise it returns sql.ErrNoRows.
-func (s *Storage) takeLease(ctx context.Context, q querier, w waiting, expired renewal) (is renewal, err error) {
+func (s *Storage) takeLease(ctx context.Context, q querier, w waiting, expired renewal) (current renewal, err error) {
 	err = q.QueryRowContext(ctx, `
 		INSERT INTO networks (network, epoch, holder, renewals, clock_skew, sequence, cursor_height, cursor_hash, tip_height, tip_hash)
 		VALUES ($1, 1, $2, 1, $3, 0, 0, '', 0, '')
@@ -113,8 +113,8 @@ func (s *Storage) takeLease(ctx context.Context, q querier, w waiting, expired r
 		WHERE networks.holder = excluded.holder OR networks.holder = ''
 			OR (networks.epoch = $4 AND networks.renewals = $5)
 		RETURNING epoch, renewals`,
-		string(w.network), w.holder, s.skew.Load(), expired.epoch, expired.count).Scan(&is.epoch, &is.count)
-	return is, err
+		string(w.network), w.holder, s.skew.Load(), expired.epoch, expired.count).Scan(&current.epoch, &current.count)
+	return current, err
 }
 
 // ReleaseLease implements watcher.Storage. The lease has no holder afterwards, so the next holder

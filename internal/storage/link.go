@@ -173,11 +173,11 @@ func findOrder(ctx context.Context, q querier, o invoice.Order) (invoiceID strin
 	if o.IsZero() {
 		return "", nil
 	}
-	leads, err := invoiceOf(ctx, q, o)
-	if err != nil || leads == o.After {
+	latest, err := invoiceOf(ctx, q, o)
+	if err != nil || latest == o.After {
 		return "", err
 	}
-	return leads, nil
+	return latest, nil
 }
 
 // keepOrder stores an order's new invoice. The caller has locked the merchant's feed.

@@ -29,15 +29,15 @@ func TestLink_is_read_changed_and_removed(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		taken := merchant.Link{Slug: "coffee", MerchantID: "bakery", Mode: merchant.Live, Currency: "EUR", CreatedAt: noon}
-		if err := s.CreateLink(ctx, taken); !errors.Is(err, merchant.ErrExists) {
+		conflicting := merchant.Link{Slug: "coffee", MerchantID: "bakery", Mode: merchant.Live, Currency: "EUR", CreatedAt: noon}
+		if err := s.CreateLink(ctx, conflicting); !errors.Is(err, merchant.ErrExists) {
 			t.Errorf("a slug in use: got error %v, want %v", err, merchant.ErrExists)
 		}
 		if got, err := s.Link(ctx, "coffee"); err != nil || got != coffee {
 			t.Errorf("got %+v, %v, want %+v", got, err, coffee)
 		}
-		all, err := s.Links(ctx, "shop")
-		if diff := cmp.Diff(all, []merchant.Link{tips, coffee}); err != nil || diff != "" {
+		links, err := s.Links(ctx, "shop")
+		if diff := cmp.Diff(links, []merchant.Link{tips, coffee}); err != nil || diff != "" {
 			t.Errorf("error %v (-got +want):\n%s", err, diff)
 		}
 		for name, remove := range map[string]func() error{
@@ -72,7 +72,7 @@ func TestLink_is_read_changed_and_removed(t *testing.T) {
 		if _, err := s.Link(ctx, "coffee"); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("after it was removed: got error %v, want %v", err, merchant.ErrNotFound)
 		}
-		if err := s.CreateLink(ctx, taken); err != nil {
+		if err := s.CreateLink(ctx, conflicting); err != nil {
 			t.Errorf("a slug of a removed link: %v", err)
 		}
 	})
@@ -177,8 +177,8 @@ func TestCreateInvoice_follows_an_order(t *testing.T) {
 		if inv, err := s.OrderedInvoice(ctx, order); err != nil || inv.ID != "a" {
 			t.Errorf("after an earlier invoice was paid: got %v, error %v, want a", inv, err)
 		}
-		again := invoice.Order{KeyID: "k1", ID: "1042", After: "e"}
-		if inv, replayed, err := s.CreateInvoice(ctx, ordered("g", again)); err != nil || inv.ID != "a" || !replayed {
+		second := invoice.Order{KeyID: "k1", ID: "1042", After: "e"}
+		if inv, replayed, err := s.CreateInvoice(ctx, ordered("g", second)); err != nil || inv.ID != "a" || !replayed {
 			t.Errorf("a creation that does not know of the payment: got %v, replayed %v, error %v, want a", inv, replayed, err)
 		}
 	})

@@ -12,28 +12,28 @@ import (
 
 // Invoices implements invoice.ListStorage.
 func (s *Storage) Invoices(ctx context.Context, f invoice.Filter, after invoice.Position, limit int) ([]*invoice.Invoice, error) {
-	all, err := s.listed(ctx, newListing(f, after, limit))
+	invoices, err := s.listed(ctx, newListing(f, after, limit))
 	if err != nil {
 		return nil, fmt.Errorf("list invoices: %w", err)
 	}
-	return all, nil
+	return invoices, nil
 }
 
 // Undecided implements invoice.ListStorage.
 func (s *Storage) Undecided(ctx context.Context, merchantID string, mode invoice.Mode, after invoice.Position, limit int) ([]*invoice.Invoice, error) {
-	all, err := s.listed(ctx, undecided(merchantID, mode, after, limit))
+	invoices, err := s.listed(ctx, undecided(merchantID, mode, after, limit))
 	if err != nil {
 		return nil, fmt.Errorf("list invoices that wait for a decision: %w", err)
 	}
-	slices.Reverse(all)
-	return all, nil
+	slices.Reverse(invoices)
+	return invoices, nil
 }
 
 // undecided returns the listing of the invoices that wait for a decision, from the oldest.
 func undecided(merchantID string, mode invoice.Mode, after invoice.Position, limit int) listing {
 	flags, args := conditions([]any{merchantID, string(mode), limit},
-		when(after != (invoice.Position{}), "(created_at, invoice_id) > (?, ?)", after.CreatedAt.UnixMilli(), after.ID),
-		when(true, "flag = ?", decisionFlag))
+		filterIf(after != (invoice.Position{}), "(created_at, invoice_id) > (?, ?)", after.CreatedAt.UnixMilli(), after.ID),
+		filterIf(true, "flag = ?", decisionFlag))
 	return listing{" FROM invoices WHERE id IN (SELECT invoice_id FROM invoice_flags WHERE merchant_id = $1 AND mode = $2" + flags +
 		" ORDER BY created_at, invoice_id LIMIT $3)", args}
 }
@@ -45,16 +45,16 @@ func (s *Storage) listed(ctx context.Context, l listing) ([]*invoice.Invoice, er
 	if err != nil {
 		return nil, err
 	}
-	var all []*invoice.Invoice
+	var invoices []*invoice.Invoice
 	for _, r := range records {
 		inv, err := r.invoice()
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, inv)
+		invoices = append(invoices, inv)
 	}
-	sortByAge(all, (*invoice.Invoice).Position)
-	return all, nil
+	sortByAge(invoices, (*invoice.Invoice).Position)
+	return invoices, nil
 }
 
 // sortByAge sorts a page in the order of the list.
@@ -72,8 +72,8 @@ type page struct{ invoices, transfers, spends, sales statement }
 func newPage(l listing) page {
 	return page{
 		invoices:  l.invoices(invoiceColumns),
-		transfers: l.of("SELECT " + transferColumns + " FROM transfers WHERE invoice_id IN PAGE ORDER BY invoice_id, number"),
-		spends: l.of(`SELECT network, tx, outpoints FROM spends
+		transfers: l.withText("SELECT " + transferColumns + " FROM transfers WHERE invoice_id IN PAGE ORDER BY invoice_id, number"),
+		spends: l.withText(`SELECT network, tx, outpoints FROM spends
 			WHERE (network, tx) IN (SELECT network, tx FROM transfers WHERE invoice_id IN PAGE AND tx <> '')`),
 		sales: l.sales(),
 	}
@@ -81,7 +81,7 @@ func newPage(l listing) page {
 
 // sales returns the statement that reads the sales of the invoices of the page.
 func (l listing) sales() statement {
-	return l.of("SELECT " + saleColumns + " FROM conversions WHERE invoice_id IN PAGE ORDER BY invoice_id, number")
+	return l.withText("SELECT " + saleColumns + " FROM conversions WHERE invoice_id IN PAGE ORDER BY invoice_id, number")
 }
 
 // readPage reads the rows of a page. It runs no statement for rows that the page does not have.
@@ -90,14 +90,14 @@ func (s *Storage) readPage(ctx context.Context, q querier, p page) ([]record, er
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	records, of, sold := make([]record, len(rows)), map[string]*record{}, false
+	records, bySummary, sold := make([]record, len(rows)), map[string]*record{}, false
 	for i, row := range rows {
 		shared, err := s.shared.read(ctx, q, row)
 		if err != nil {
 			return nil, fmt.Errorf("invoice %s: %w", row.id, err)
 		}
 		records[i] = record{row: row, shared: shared}
-		of[row.id] = &records[i]
+		bySummary[row.id] = &records[i]
 		sold = sold || row.conversions > 0
 	}
 	transfers, err := list(ctx, q, readTransferColumns, p.transfers.text, p.transfers.args...)
@@ -105,7 +105,7 @@ func (s *Storage) readPage(ctx context.Context, q querier, p page) ([]record, er
 		return nil, err
 	}
 	for _, t := range transfers {
-		r := of[t.invoiceID]
+		r := bySummary[t.invoiceID]
 		if r == nil {
 			return nil, fmt.Errorf("transfers of invoice %s: the page changed while it was read", t.invoiceID)
 		}
@@ -125,7 +125,7 @@ func (s *Storage) readPage(ctx context.Context, q querier, p page) ([]record, er
 	}
 	sales, err := list(ctx, q, readSaleColumns, p.sales.text, p.sales.args...)
 	for _, c := range sales {
-		of[c.invoiceID].sales = append(of[c.invoiceID].sales, c)
+		bySummary[c.invoiceID].sales = append(bySummary[c.invoiceID].sales, c)
 	}
 	return records, err
 }

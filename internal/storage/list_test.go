@@ -98,7 +98,7 @@ func TestInvoices_filters(t *testing.T) {
 		add("t", "shop", func(inv *invoice.Invoice) { inv.Mode = invoice.Test })
 		add("o", "bakery", func(inv *invoice.Invoice) { inv.Terms.OrderID, inv.Origin = "1042", link })
 		all := invoice.Filter{MerchantID: "shop", Mode: invoice.Live}
-		with := func(change func(*invoice.Filter)) invoice.Filter {
+		filter := func(change func(*invoice.Filter)) invoice.Filter {
 			f := all
 			change(&f)
 			return f
@@ -119,38 +119,38 @@ func TestInvoices_filters(t *testing.T) {
 			want   string
 		}{
 			{"all, newest first", all, "f e d c b a"},
-			{"of the test mode", with(func(f *invoice.Filter) { f.Mode = invoice.Test }), "t"},
-			{"of another merchant", with(func(f *invoice.Filter) { f.MerchantID = "bakery" }), "o"},
-			{"of a status", with(func(f *invoice.Filter) { f.Status = invoice.Expired }), "f e"},
-			{"of an order", with(func(f *invoice.Filter) { f.OrderID = "1042" }), "c"},
-			{"from a millisecond on", with(func(f *invoice.Filter) { f.From = noon.Add(time.Millisecond) }), "f e d c b"},
-			{"up to a time", with(func(f *invoice.Filter) { f.To = noon.Add(time.Hour) }), "b a"},
-			{"none", with(func(f *invoice.Filter) { f.OrderID = "'; DROP TABLE invoices; --" }), ""},
-			{"of a reference", with(func(f *invoice.Filter) { f.Reference = "table 7" }), "c"},
-			{"of a price", with(func(f *invoice.Filter) { f.Price = money.FromCents(700, money.EUR) }), "e"},
-			{"of a price in another currency", with(func(f *invoice.Filter) { f.Price = money.FromCents(700, money.USD) }), ""},
-			{"of a kind of source", with(func(f *invoice.Filter) { f.Origin.Kind = invoice.FromAPI }), "e b"},
-			{"of an API key", with(func(f *invoice.Filter) { f.Origin = key }), "b"},
-			{"of a link", with(func(f *invoice.Filter) { f.Origin = link }), "c"},
-			{"of a product", with(func(f *invoice.Filter) { f.Origin = product }), "d"},
-			{"with an exception", with(func(f *invoice.Filter) { f.Exception = invoice.Late }), "f e"},
-			{"with an exception and a status", with(func(f *invoice.Filter) { f.Exception, f.Status = invoice.Overpaid, invoice.Paid }), "d"},
-			{"with an exception and another status", with(func(f *invoice.Filter) { f.Exception, f.Status = invoice.Overpaid, invoice.Expired }), ""},
-			{"with an exception from a source", with(func(f *invoice.Filter) { f.Exception, f.Origin.Kind = invoice.Late, invoice.FromAPI }), "e"},
-			{"to decide", with(func(f *invoice.Filter) { f.NeedsDecision = true }), "f d"},
-			{"to decide with an exception", with(func(f *invoice.Filter) { f.NeedsDecision, f.Exception = true, invoice.Late }), "f"},
-			{"to decide before a time", with(func(f *invoice.Filter) { f.NeedsDecision, f.To = true, noon.Add(4*time.Hour) }), "d"},
-			{"paid in an asset", with(func(f *invoice.Filter) { f.PaidAsset = "BTC" }), "d"},
-			{"paid in another asset", with(func(f *invoice.Filter) { f.PaidAsset = "ETH" }), ""},
-			{"of a transaction", with(func(f *invoice.Filter) { f.Tx = "tx7" }), "e"},
-			{"of a transaction with another status", with(func(f *invoice.Filter) { f.Tx, f.Status = "tx7", invoice.Paid }), ""},
-			{"of a transaction with an exception", with(func(f *invoice.Filter) { f.Tx, f.Exception = "tx7", invoice.Late }), "e"},
-			{"of an unknown transaction", with(func(f *invoice.Filter) { f.Tx = "tx8" }), ""},
-			{"of scripts", with(func(f *invoice.Filter) {
+			{"of the test mode", filter(func(f *invoice.Filter) { f.Mode = invoice.Test }), "t"},
+			{"of another merchant", filter(func(f *invoice.Filter) { f.MerchantID = "bakery" }), "o"},
+			{"of a status", filter(func(f *invoice.Filter) { f.Status = invoice.Expired }), "f e"},
+			{"of an order", filter(func(f *invoice.Filter) { f.OrderID = "1042" }), "c"},
+			{"from a millisecond on", filter(func(f *invoice.Filter) { f.From = noon.Add(time.Millisecond) }), "f e d c b"},
+			{"up to a time", filter(func(f *invoice.Filter) { f.To = noon.Add(time.Hour) }), "b a"},
+			{"none", filter(func(f *invoice.Filter) { f.OrderID = "'; DROP TABLE invoices; --" }), ""},
+			{"of a reference", filter(func(f *invoice.Filter) { f.Reference = "table 7" }), "c"},
+			{"of a price", filter(func(f *invoice.Filter) { f.Price = money.FromCents(700, money.EUR) }), "e"},
+			{"of a price in another currency", filter(func(f *invoice.Filter) { f.Price = money.FromCents(700, money.USD) }), ""},
+			{"of a kind of source", filter(func(f *invoice.Filter) { f.Origin.Kind = invoice.FromAPI }), "e b"},
+			{"of an API key", filter(func(f *invoice.Filter) { f.Origin = key }), "b"},
+			{"of a link", filter(func(f *invoice.Filter) { f.Origin = link }), "c"},
+			{"of a product", filter(func(f *invoice.Filter) { f.Origin = product }), "d"},
+			{"with an exception", filter(func(f *invoice.Filter) { f.Exception = invoice.Late }), "f e"},
+			{"with an exception and a status", filter(func(f *invoice.Filter) { f.Exception, f.Status = invoice.Overpaid, invoice.Paid }), "d"},
+			{"with an exception and another status", filter(func(f *invoice.Filter) { f.Exception, f.Status = invoice.Overpaid, invoice.Expired }), ""},
+			{"with an exception from a source", filter(func(f *invoice.Filter) { f.Exception, f.Origin.Kind = invoice.Late, invoice.FromAPI }), "e"},
+			{"to decide", filter(func(f *invoice.Filter) { f.NeedsDecision = true }), "f d"},
+			{"to decide with an exception", filter(func(f *invoice.Filter) { f.NeedsDecision, f.Exception = true, invoice.Late }), "f"},
+			{"to decide before a time", filter(func(f *invoice.Filter) { f.NeedsDecision, f.To = true, noon.Add(4*time.Hour) }), "d"},
+			{"paid in an asset", filter(func(f *invoice.Filter) { f.PaidAsset = "BTC" }), "d"},
+			{"paid in another asset", filter(func(f *invoice.Filter) { f.PaidAsset = "ETH" }), ""},
+			{"of a transaction", filter(func(f *invoice.Filter) { f.Tx = "tx7" }), "e"},
+			{"of a transaction with another status", filter(func(f *invoice.Filter) { f.Tx, f.Status = "tx7", invoice.Paid }), ""},
+			{"of a transaction with an exception", filter(func(f *invoice.Filter) { f.Tx, f.Exception = "tx7", invoice.Late }), "e"},
+			{"of an unknown transaction", filter(func(f *invoice.Filter) { f.Tx = "tx8" }), ""},
+			{"of scripts", filter(func(f *invoice.Filter) {
 				f.Scripts = []invoice.Script{{Network: "bitcoin", Script: "shop/BTC/0"}, {Network: "ethereum", Script: "shop/ETH/3"}, {Network: "ethereum", Script: "shop/BTC/1"}}
 			}), "d a"},
-			{"of no script", with(func(f *invoice.Filter) { f.Scripts = []invoice.Script{} }), ""},
-			{"of a script of another merchant", with(func(f *invoice.Filter) { f.Scripts = []invoice.Script{{Network: "bitcoin", Script: "bakery/BTC/0"}} }), ""},
+			{"of no script", filter(func(f *invoice.Filter) { f.Scripts = []invoice.Script{} }), ""},
+			{"of a script of another merchant", filter(func(f *invoice.Filter) { f.Scripts = []invoice.Script{{Network: "bitcoin", Script: "bakery/BTC/0"}} }), ""},
 		} {
 			list, err := s.Invoices(t.Context(), tt.filter, invoice.Position{}, 10)
 			var ids []string
@@ -194,11 +194,11 @@ func TestInvoices_filters(t *testing.T) {
 func TestInvoices_number_of_statements(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		f := invoice.Filter{MerchantID: "shop", Mode: invoice.Live}
-		want := func(what string, whole, summaries, lines int) {
+		want := func(name string, whole, summaries, lines int) {
 			t.Helper()
 			w, n, l, err := s.CountStatements(t.Context(), f, 10)
 			if got, want := [3]int{w, n, l}, [3]int{whole, summaries, lines}; err != nil || got != want {
-				t.Errorf("%s: %d statements, error %v, want %d", what, got, err, want)
+				t.Errorf("%s: %d statements, error %v, want %d", name, got, err, want)
 			}
 		}
 		want("an empty page", 1, 1, 1)

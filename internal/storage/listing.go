@@ -15,7 +15,7 @@ type listing statement
 // selector is a filter of the list of invoices. The first one that is given drives the listing: an index
 // serves its condition. The engine must not use an index for the others, as it would then have to sort.
 type selector struct {
-	given     bool
+	isSet     bool
 	condition fragment
 	values    []any
 	from      source
@@ -25,9 +25,9 @@ type selector struct {
 // it selects half of the rows, so that they read the rows in the order of the list.
 func (s selector) filtering() filter {
 	if s.from == fromFlags {
-		return when(s.given, "EXISTS (SELECT 1 FROM invoice_flags WHERE invoice_id = invoices.id AND flag = ? LIMIT 1 OFFSET 0)", s.values...)
+		return filterIf(s.isSet, "EXISTS (SELECT 1 FROM invoice_flags WHERE invoice_id = invoices.id AND flag = ? LIMIT 1 OFFSET 0)", s.values...)
 	}
-	return when(s.given, "COALESCE("+s.condition+", FALSE)", s.values...)
+	return filterIf(s.isSet, "COALESCE("+s.condition+", FALSE)", s.values...)
 }
 
 // source is the table that a selector reads first.
@@ -91,15 +91,15 @@ func newListing(f invoice.Filter, after invoice.Position, limit int) listing {
 	}
 	args := []any{f.MerchantID, string(f.Mode), limit}
 	all := selectors(f)
-	driver := slices.IndexFunc(all, func(s selector) bool { return s.given })
+	driver := slices.IndexFunc(all, func(s selector) bool { return s.isSet })
 	if driver >= 0 && all[driver].from == fromFlags {
 		return flagged(f, all, driver, args,
-			when(!f.From.IsZero(), "created_at >= ?", f.From.UnixMilli()),
-			when(bounded, "(created_at, invoice_id) < (?, ?)", last, lastID))
+			filterIf(!f.From.IsZero(), "created_at >= ?", f.From.UnixMilli()),
+			filterIf(bounded, "(created_at, invoice_id) < (?, ?)", last, lastID))
 	}
 	filters := []filter{
-		when(!f.From.IsZero(), "created_at >= ?", f.From.UnixMilli()),
-		when(bounded, "(created_at, id) < (?, ?)", last, lastID),
+		filterIf(!f.From.IsZero(), "created_at >= ?", f.From.UnixMilli()),
+		filterIf(bounded, "(created_at, id) < (?, ?)", last, lastID),
 	}
 	merchant := "merchant_id = $1"
 	for i, s := range all {
@@ -110,7 +110,7 @@ func newListing(f invoice.Filter, after invoice.Position, limit int) listing {
 			merchant = "merchant_id || '' = $1" // so that no index of the list is searched
 			fallthrough
 		default:
-			filters = append(filters, when(true, s.condition, s.values...))
+			filters = append(filters, filterIf(true, s.condition, s.values...))
 		}
 	}
 	where, args := conditions(args, filters...)
@@ -119,12 +119,12 @@ func newListing(f invoice.Filter, after invoice.Position, limit int) listing {
 
 // flagged returns the listing of a filter that a flag drives. The flags have the status and the time of
 // the invoice, so that other filters are the only reason to read the invoice.
-func flagged(f invoice.Filter, all []selector, driver int, args []any, bounds ...filter) listing {
+func flagged(f invoice.Filter, selectors []selector, driver int, args []any, bounds ...filter) listing {
 	flags, args := conditions(args, append(bounds,
-		when(true, all[driver].condition, all[driver].values...),
-		when(f.Status != "", statusCondition, string(f.Status)))...)
+		filterIf(true, selectors[driver].condition, selectors[driver].values...),
+		filterIf(f.Status != "", statusCondition, string(f.Status)))...)
 	var others []filter
-	for _, s := range slices.Delete(slices.Clone(all), driver, driver+1) {
+	for _, s := range slices.Delete(slices.Clone(selectors), driver, driver+1) {
 		if s.condition != statusCondition {
 			others = append(others, s.filtering())
 		}
@@ -142,8 +142,8 @@ func (l listing) invoices(columns string) statement {
 	return statement{"SELECT " + columns + l.text, l.args}
 }
 
-// of returns a statement for other rows of the invoices of the page. In its text, PAGE stands for their
+// withText returns a statement for other rows of the invoices of the page. In its text, PAGE stands for their
 // identifiers.
-func (l listing) of(text string) statement {
+func (l listing) withText(text string) statement {
 	return statement{strings.Replace(text, "PAGE", "(SELECT id"+l.text+")", 1), l.args}
 }

@@ -85,8 +85,8 @@ func TestIndexes_have_no_gaps_over_restarts(t *testing.T) {
 
 func TestIndexes_used_after_a_copy_are_not_used_twice(t *testing.T) {
 	t.Parallel()
-	for _, since := range []int{1, 7, 8, 9, 40, 99, 100, 101, 300} { // invoices made after the copy
-		t.Run(fmt.Sprint(since), func(t *testing.T) {
+	for _, createdAfter := range []int{1, 7, 8, 9, 40, 99, 100, 101, 300} { // invoices made after the copy
+		t.Run(fmt.Sprint(createdAfter), func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, "sqlite")
 			s.indexes(5)
@@ -95,7 +95,7 @@ func TestIndexes_used_after_a_copy_are_not_used_twice(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			used := s.indexes(since)
+			used := s.indexes(createdAfter)
 			for _, side := range []string{"-wal", "-shm"} {
 				_ = os.Remove(path + side)
 			}
@@ -335,12 +335,12 @@ func TestMarks_of_another_server_are_kept(t *testing.T) {
 		t.Cleanup(func() { store.Close() })
 		return store
 	}
-	one, two := openOne(), openOne()
+	first, second := openOne(), openOne()
 	for i := range 150 {
-		create(t, two, creation(fmt.Sprint("two", i), "shop"))
+		create(t, second, creation(fmt.Sprint("two", i), "shop"))
 	}
 	for i := range 150 {
-		create(t, one, creation(fmt.Sprint("one", i), "bakery"))
+		create(t, first, creation(fmt.Sprint("one", i), "bakery"))
 	}
 	text, err := os.ReadFile(s.marks)
 	if err != nil {
@@ -356,7 +356,7 @@ func TestMarks_of_another_server_are_kept(t *testing.T) {
 		}
 	}
 	// A server that allocates its first index late must not treat the counter as lost.
-	if got := create(t, one, creation("late", "shop")).Methods[0].Index; got != 150 {
+	if got := create(t, first, creation("late", "shop")).Methods[0].Index; got != 150 {
 		t.Errorf("the first server's first index of the shop is %d, want 150", got)
 	}
 }
@@ -405,11 +405,11 @@ func TestLocks_that_cannot_be_written_stop_the_start(t *testing.T) {
 func TestRestore_skips_indexes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		name       string
-		made, lost int // invoices before the backup and after it
-		keepMarks  bool
-		least      uint32
-		most       uint32
+		name          string
+		created, lost int // invoices before the backup and after it
+		keepMarks     bool
+		minimum       uint32
+		maximum       uint32
 	}{
 		{"on_a_new_machine", 5, 0, false, 1005, 1005},
 		{"before_the_first_invoice", 0, 5, false, 1000, 1000},
@@ -426,7 +426,7 @@ func TestRestore_skips_indexes(t *testing.T) {
 				if err := store.CreateWallet(t.Context(), wallet); err != nil {
 					t.Fatal(err)
 				}
-				s.indexes(tt.made)
+				s.indexes(tt.created)
 				stream, _ := backUp(t, s.url)
 				s.indexes(tt.lost)
 
@@ -436,8 +436,8 @@ func TestRestore_skips_indexes(t *testing.T) {
 				}
 				restore(t, s.url, stream, backup.RestoreOptions{IndexMarks: s.marks})
 				first := s.index()
-				if first < tt.least || first > tt.most {
-					t.Errorf("the next index is %d, want %d to %d", first, tt.least, tt.most)
+				if first < tt.minimum || first > tt.maximum {
+					t.Errorf("the next index is %d, want %d to %d", first, tt.minimum, tt.maximum)
 				}
 				if next := s.index(); next != first+1 {
 					t.Errorf("the index after %d is %d: indexes were skipped a second time", first, next)

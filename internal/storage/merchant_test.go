@@ -44,9 +44,9 @@ func TestMerchant_is_created_once_and_listed(t *testing.T) {
 		if _, err := s.Merchant(t.Context(), "unknown"); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("an unknown merchant: got error %v, want %v", err, merchant.ErrNotFound)
 		}
-		all, err := s.Merchants(t.Context())
-		if err != nil || len(all) != 3 || all[0] != first || all[1].ID != "bakery" {
-			t.Errorf("got %v, %v, want first, then bakery and shop", all, err)
+		merchants, err := s.Merchants(t.Context())
+		if err != nil || len(merchants) != 3 || merchants[0] != first || merchants[1].ID != "bakery" {
+			t.Errorf("got %v, %v, want first, then bakery and shop", merchants, err)
 		}
 	})
 }
@@ -54,35 +54,35 @@ func TestMerchant_is_created_once_and_listed(t *testing.T) {
 func TestKey_is_created_read_and_revoked(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		ctx := t.Context()
-		one, two := newKey("k1"), newKey("k2")
-		two.CreatedAt, two.Mode, two.Scopes = noon.Add(time.Minute), merchant.Test, nil
-		for _, k := range []merchant.Key{two, one} {
+		first, second := newKey("k1"), newKey("k2")
+		second.CreatedAt, second.Mode, second.Scopes = noon.Add(time.Minute), merchant.Test, nil
+		for _, k := range []merchant.Key{second, first} {
 			if err := s.CreateKey(ctx, k); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := s.CreateKey(ctx, one); !errors.Is(err, merchant.ErrExists) {
+		if err := s.CreateKey(ctx, first); !errors.Is(err, merchant.ErrExists) {
 			t.Errorf("create twice: got error %v, want %v", err, merchant.ErrExists)
 		}
-		if err := s.RevokeKey(ctx, "bakery", two.Key, noon); !errors.Is(err, merchant.ErrNotFound) {
+		if err := s.RevokeKey(ctx, "bakery", second.Key, noon); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("revoke by another merchant: got error %v, want %v", err, merchant.ErrNotFound)
 		}
-		if err := s.RevokeKey(ctx, "shop", two.Key, noon.Add(time.Hour)); err != nil {
+		if err := s.RevokeKey(ctx, "shop", second.Key, noon.Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.RevokeKey(ctx, "shop", two.Key, noon.Add(2*time.Hour)); err != nil {
+		if err := s.RevokeKey(ctx, "shop", second.Key, noon.Add(2*time.Hour)); err != nil {
 			t.Errorf("revoke twice: %v", err)
 		}
-		two.RevokedAt = noon.Add(time.Hour)
+		second.RevokedAt = noon.Add(time.Hour)
 		if err := s.RevokeKey(ctx, "shop", "nothing", noon); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("revoke nothing: got error %v, want %v", err, merchant.ErrNotFound)
 		}
 		got, err := s.Keys(ctx, "shop")
-		if diff := cmp.Diff([]merchant.Key{one, two}, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
+		if diff := cmp.Diff([]merchant.Key{first, second}, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
 			t.Errorf("keys: error %v (-want +got):\n%s", err, diff)
 		}
-		found, err := s.Key(ctx, two.Key)
-		if diff := cmp.Diff(two, found, cmpopts.EquateEmpty()); err != nil || diff != "" {
+		found, err := s.Key(ctx, second.Key)
+		if diff := cmp.Diff(second, found, cmpopts.EquateEmpty()); err != nil || diff != "" {
 			t.Errorf("key: error %v (-want +got):\n%s", err, diff)
 		}
 		for _, key := range []string{"nothing", "", "k\x00", "\xff"} {
@@ -91,7 +91,7 @@ func TestKey_is_created_read_and_revoked(t *testing.T) {
 			}
 		}
 		for _, stored := range rows(t, url, "SELECT secret FROM api_keys") {
-			if strings.Contains(stored, one.Secret) || strings.Contains(stored, two.Secret) {
+			if strings.Contains(stored, first.Secret) || strings.Contains(stored, second.Secret) {
 				t.Errorf("a secret is readable: %q", stored)
 			}
 		}
@@ -100,9 +100,9 @@ func TestKey_is_created_read_and_revoked(t *testing.T) {
 
 func TestKey_refuses_a_row_that_was_changed(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
-		one, two := newKey("k1"), newKey("k2")
-		one.RevokedAt = noon
-		for _, k := range []merchant.Key{one, two} {
+		first, second := newKey("k1"), newKey("k2")
+		first.RevokedAt = noon
+		for _, k := range []merchant.Key{first, second} {
 			if err := s.CreateKey(t.Context(), k); err != nil {
 				t.Fatal(err)
 			}
@@ -115,16 +115,16 @@ func TestKey_refuses_a_row_that_was_changed(t *testing.T) {
 			`UPDATE api_keys SET secret = (SELECT secret FROM api_keys WHERE id = 'k2'), mac = (SELECT mac FROM api_keys WHERE id = 'k2') WHERE id = 'k1'`,
 		} {
 			change(t, url, statement)
-			if _, err := s.Key(t.Context(), one.Key); !errors.Is(err, merchant.ErrTampered) {
+			if _, err := s.Key(t.Context(), first.Key); !errors.Is(err, merchant.ErrTampered) {
 				t.Errorf("after %s: got error %v, want %v", statement, err, merchant.ErrTampered)
 			}
 			change(t, url, "DELETE FROM api_keys WHERE id = 'k1'")
-			if err := s.CreateKey(t.Context(), one); err != nil {
+			if err := s.CreateKey(t.Context(), first); err != nil {
 				t.Fatal(err)
 			}
 		}
 		change(t, url, "UPDATE api_keys SET mac = '' WHERE id = 'k2'")
-		if err := s.RevokeKey(t.Context(), "shop", two.Key, noon); !errors.Is(err, merchant.ErrTampered) {
+		if err := s.RevokeKey(t.Context(), "shop", second.Key, noon); !errors.Is(err, merchant.ErrTampered) {
 			t.Errorf("revoke: got error %v, want %v", err, merchant.ErrTampered)
 		}
 		if _, err := s.Keys(t.Context(), "shop"); !errors.Is(err, merchant.ErrTampered) || !strings.Contains(err.Error(), "k2") {
@@ -158,9 +158,9 @@ func TestWallet_replaces_the_active_wallet(t *testing.T) {
 		if err := s.CreateWallet(ctx, newWallet("w6", "BTC", "zpub1", noon)); err != nil {
 			t.Errorf("older key again: %v", err)
 		}
-		stranger := newWallet("w7", "BTC", "zpub3", noon)
-		stranger.MerchantID = "unknown"
-		if err := s.CreateWallet(ctx, stranger); !errors.Is(err, merchant.ErrNotFound) {
+		otherMerchants := newWallet("w7", "BTC", "zpub3", noon)
+		otherMerchants.MerchantID = "unknown"
+		if err := s.CreateWallet(ctx, otherMerchants); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("a wallet of an unknown merchant: got error %v, want %v", err, merchant.ErrNotFound)
 		}
 		for _, stored := range rows(t, url, "SELECT secret FROM wallets") {

@@ -39,16 +39,16 @@ func methodsToText(methods []invoice.Method) string {
 		if m.Forked {
 			flags |= forkedFlag
 		}
-		to, born := place(&destinations, methodDestination{m.Destination, m.Index}.text()), place(&births, birthText(m.Birth))
-		for _, n := range []int{to, born, flags} {
+		to, birth := indexIn(&destinations, methodDestination{m.Destination, m.Index}.text()), indexIn(&births, birthText(m.Birth))
+		for _, n := range []int{to, birth, flags} {
 			digits = append(digits, '0'+rune(n))
 		}
 	}
 	return jsonText(slices.Concat([]string{string(digits)}, destinations, births))
 }
 
-// place returns the position of a text in a list, to which it is added if necessary.
-func place(list *[]string, text string) int {
+// indexIn returns the position of a text in a list, to which it is added if necessary.
+func indexIn(list *[]string, text string) int {
 	i := slices.Index(*list, text)
 	if i < 0 {
 		i = len(*list)
@@ -134,12 +134,12 @@ func parseMethods(text string, shared *sharedTerms) ([]invoice.Method, error) {
 	}
 	var methods []invoice.Method
 	for i, asset := range shared.assets {
-		to, born, flags := int(digits[3*i]-'0'), int(digits[3*i+1]-'0'), int(digits[3*i+2]-'0')
-		if to < 0 || to >= len(destinations) || born < 0 || born >= len(births) {
+		to, birth, flags := int(digits[3*i]-'0'), int(digits[3*i+1]-'0'), int(digits[3*i+2]-'0')
+		if to < 0 || to >= len(destinations) || birth < 0 || birth >= len(births) {
 			return nil, fmt.Errorf("methods: the digits of %s are out of range", asset.Code)
 		}
 		methods = append(methods, invoice.Method{
-			Asset: asset, Destination: destinations[to].Destination, Index: destinations[to].index, Birth: births[born],
+			Asset: asset, Destination: destinations[to].Destination, Index: destinations[to].index, Birth: births[birth],
 			Watched: flags&watchedFlag != 0, Forked: flags&forkedFlag != 0,
 		})
 	}

@@ -16,33 +16,33 @@ import (
 // accountRow holds the account columns of a destination: NULL if it has no account. An account is a
 // destination of a network's native coin whose balance must be read.
 type accountRow struct {
-	born, height sql.Null[int64]
-	hash         sql.Null[string] // packed since schema version 30
+	birthHeight, height sql.Null[int64]
+	hash                sql.Null[string] // packed since schema version 30
 }
 
-func newAccount(born int64, birth chain.Cursor) accountRow {
+func newAccount(birthHeight int64, birth chain.Cursor) accountRow {
 	return accountRow{
-		born: sql.Null[int64]{V: born, Valid: true}, height: sql.Null[int64]{V: birth.Height, Valid: true},
+		birthHeight: sql.Null[int64]{V: birthHeight, Valid: true}, height: sql.Null[int64]{V: birth.Height, Valid: true},
 		hash: sql.Null[string]{V: pack(birth.Hash), Valid: true},
 	}
 }
 
 // account returns the account of a destination, nil if it has none.
 func (r accountRow) account() (*watcher.Account, error) {
-	if !r.born.Valid {
+	if !r.birthHeight.Valid {
 		return nil, nil
 	}
 	hash, err := unpack(r.hash.V)
 	if err != nil {
 		return nil, fmt.Errorf("account: birth: %w", err)
 	}
-	return &watcher.Account{Born: r.born.V, Birth: chain.Cursor{Height: r.height.V, Hash: hash}}, nil
+	return &watcher.Account{Born: r.birthHeight.V, Birth: chain.Cursor{Height: r.height.V, Hash: hash}}, nil
 }
 
 // Rises implements watcher.Storage.
 func (s *Storage) Rises(ctx context.Context, network chain.ID, scanned time.Time, add func(watcher.Rise)) error {
 	_, err := answer(ctx, s.read, func(ctx context.Context, q querier) (struct{}, error) {
-		return struct{}{}, each(ctx, q, func(row scanner) error {
+		return struct{}{}, visitRows(ctx, q, func(row scanner) error {
 			r, err := readRise(row)
 			if err == nil {
 				add(r)

@@ -82,10 +82,10 @@ func TestRises_are_those_of_watched_destinations(t *testing.T) {
 					ID: "balance:1:" + script + ":5", Network: "ethereum", Asset: "ETH", Script: script, Amount: money.FromCents(5, money.ETH),
 					Presence: invoice.Present, FirstSeen: noon, Unsure: true, Block: &chain.Block{Height: 8, Hash: "0x08", Time: noon},
 				}
-				left, log := rise, rise
-				left.ID, left.Presence, left.Block, left.Old, left.Unsure = "balance:1:"+script+":7", invoice.Reorged, nil, true, false
+				departed, log := rise, rise
+				departed.ID, departed.Presence, departed.Block, departed.Old, departed.Unsure = "balance:1:"+script+":7", invoice.Reorged, nil, true, false
 				log.ID = "0x0" + id + ":3"
-				inv.Transfers = []invoice.Transfer{rise, left, log}
+				inv.Transfers = []invoice.Transfer{rise, departed, log}
 				return nil
 			})
 			if err != nil {

@@ -33,7 +33,7 @@ func (s *Storage) Progress(ctx context.Context) (map[chain.ID]invoice.Progress, 
 
 func readProgress(ctx context.Context, q querier) (map[chain.ID]invoice.Progress, error) {
 	progress := map[chain.ID]invoice.Progress{}
-	err := each(ctx, q, func(row scanner) error {
+	err := visitRows(ctx, q, func(row scanner) error {
 		var network string
 		var p invoice.Progress
 		var scanned sql.Null[int64]

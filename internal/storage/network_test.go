@@ -76,7 +76,7 @@ func TestAcquireLease_has_one_holder_concurrently(t *testing.T) {
 
 func TestProgress_returns_the_saved_progress(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
-		epoch := lead(t, s, "bitcoin", "one", noon)
+		epoch := acquireLease(t, s, "bitcoin", "one", noon)
 		if p, err := s.Progress(t.Context()); err != nil || len(p) != 0 {
 			t.Errorf("before the first scan: got %v, %v, want nothing", p, err)
 		}
@@ -103,7 +103,7 @@ func TestProgress_returns_the_saved_progress(t *testing.T) {
 func TestLease_fences_former_holders_and_old_snapshots(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("a", "shop"))
-		old := lead(t, s, "bitcoin", "one", noon)
+		old := acquireLease(t, s, "bitcoin", "one", noon)
 		epoch := takeOver(t, s, "bitcoin", "two", noon)
 		saved := invoice.Lease{Network: "bitcoin", Epoch: epoch, Sequence: 5}
 		if err := s.SaveProgress(t.Context(), saved, invoice.Progress{Scanned: noon}); err != nil {
@@ -141,8 +141,8 @@ func TestLease_fences_former_holders_and_old_snapshots(t *testing.T) {
 	})
 }
 
-// lead acquires a lease and fails the test if it is held.
-func lead(t *testing.T, s *storage.Storage, network chain.ID, holder string, at time.Time) int64 {
+// acquireLease acquires a lease and fails the test if it is held.
+func acquireLease(t *testing.T, s *storage.Storage, network chain.ID, holder string, at time.Time) int64 {
 	t.Helper()
 	epoch, err := s.AcquireLease(t.Context(), network, holder, at, time.Minute)
 	if err != nil {
@@ -157,22 +157,22 @@ func takeOver(t *testing.T, s *storage.Storage, network chain.ID, holder string,
 	if _, err := s.AcquireLease(t.Context(), network, holder, at, time.Minute); !errors.Is(err, invoice.ErrFenced) {
 		t.Fatalf("got error %v, want %v", err, invoice.ErrFenced)
 	}
-	return lead(t, s, network, holder, at.Add(time.Minute))
+	return acquireLease(t, s, network, holder, at.Add(time.Minute))
 }
 
 func TestAcquireLease_is_taken_over_by_one_waiting_process(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
-		lead(t, s, "bitcoin", "one", noon)
-		taken := 0
+		acquireLease(t, s, "bitcoin", "one", noon)
+		acquired := 0
 		for _, at := range []time.Time{noon, noon.Add(time.Hour)} {
 			for i := range 4 {
 				if _, err := s.AcquireLease(t.Context(), "bitcoin", fmt.Sprint("waiting", i), at, time.Minute); err == nil {
-					taken++
+					acquired++
 				}
 			}
 		}
-		if taken != 1 {
-			t.Errorf("%d took the lease over, want 1", taken)
+		if acquired != 1 {
+			t.Errorf("%d took the lease over, want 1", acquired)
 		}
 	})
 }
@@ -181,17 +181,17 @@ func TestMeasureSkew_compares_with_the_clock_of_the_database(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		for _, ahead := range []time.Duration{-time.Hour, 0, time.Hour} {
 			skew, margin, err := s.MeasureSkew(t.Context(), func() time.Time { return time.Now().Add(ahead) })
-			if off := (skew - ahead).Abs(); err != nil || off > margin+2*time.Millisecond {
+			if deviation := (skew - ahead).Abs(); err != nil || deviation > margin+2*time.Millisecond {
 				t.Errorf("a clock %s ahead is measured as %s ahead, to within %s, error %v", ahead, skew, margin, err)
 			}
 		}
-		lead(t, s, "bitcoin", "one", noon)
-		released := lead(t, s, "litecoin", "one", noon)
+		acquireLease(t, s, "bitcoin", "one", noon)
+		released := acquireLease(t, s, "litecoin", "one", noon)
 		if err := s.ReleaseLease(t.Context(), "litecoin", released); err != nil {
 			t.Fatal(err)
 		}
 		skews, err := s.LeaderSkews(t.Context())
-		if off := (skews["bitcoin"] - time.Hour).Abs(); err != nil || len(skews) != 1 || off > time.Minute {
+		if deviation := (skews["bitcoin"] - time.Hour).Abs(); err != nil || len(skews) != 1 || deviation > time.Minute {
 			t.Errorf("got skews %v, error %v, want only bitcoin with one hour", skews, err)
 		}
 	})
@@ -199,7 +199,7 @@ func TestMeasureSkew_compares_with_the_clock_of_the_database(t *testing.T) {
 
 func TestReleaseLease_ends_the_lease(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
-		epoch := lead(t, s, "bitcoin", "one", noon)
+		epoch := acquireLease(t, s, "bitcoin", "one", noon)
 		release := func(network chain.ID, epoch int64) {
 			t.Helper()
 			if err := s.ReleaseLease(t.Context(), network, epoch); err != nil {
@@ -212,7 +212,7 @@ func TestReleaseLease_ends_the_lease(t *testing.T) {
 			t.Errorf("after other leases were released: got error %v, want %v", err, invoice.ErrFenced)
 		}
 		release("bitcoin", epoch)
-		if got := lead(t, s, "bitcoin", "two", noon); got != epoch+1 {
+		if got := acquireLease(t, s, "bitcoin", "two", noon); got != epoch+1 {
 			t.Errorf("next holder: got epoch %d, want %d", got, epoch+1)
 		}
 		release("bitcoin", epoch) // by a former holder
@@ -220,7 +220,7 @@ func TestReleaseLease_ends_the_lease(t *testing.T) {
 			t.Errorf("after an old epoch was released: got error %v, want %v", err, invoice.ErrFenced)
 		}
 		release("bitcoin", epoch+1)
-		if got := lead(t, s, "bitcoin", "two", noon); got != epoch+2 {
+		if got := acquireLease(t, s, "bitcoin", "two", noon); got != epoch+2 {
 			t.Errorf("same holder after a release: got epoch %d, want %d", got, epoch+2)
 		}
 	})

@@ -13,20 +13,20 @@ const pruneEvery = time.Minute
 
 // UseNonce stores the use of a nonce with an API key, for ttl, and reports whether it was fresh. Of
 // two concurrent uses one is fresh.
-func (s *Storage) UseNonce(ctx context.Context, key, nonce string, now time.Time, ttl time.Duration) (fresh bool, err error) {
-	fresh, err = answer(ctx, s.write, func(ctx context.Context, q querier) (bool, error) {
+func (s *Storage) UseNonce(ctx context.Context, key, nonce string, now time.Time, ttl time.Duration) (isNew bool, err error) {
+	isNew, err = answer(ctx, s.write, func(ctx context.Context, q querier) (bool, error) {
 		return useNonce(ctx, q, invoice.Nonce{Key: key, Value: nonce, For: ttl}, now)
 	})
 	if err != nil {
 		return false, err
 	}
 	s.prune(ctx, now)
-	return fresh, nil
+	return isNew, nil
 }
 
 // useNonce stores the use of a nonce, and reports whether it was fresh.
-func useNonce(ctx context.Context, q querier, n invoice.Nonce, now time.Time) (fresh bool, err error) {
-	used, err := exec(ctx, q, `
+func useNonce(ctx context.Context, q querier, n invoice.Nonce, now time.Time) (isNew bool, err error) {
+	inserted, err := exec(ctx, q, `
 		INSERT INTO nonces (key, nonce, expires_at) VALUES ($1, $2, $3)
 		ON CONFLICT (key, nonce) DO UPDATE SET expires_at = excluded.expires_at
 		WHERE nonces.expires_at <= $4`,
@@ -34,7 +34,7 @@ func useNonce(ctx context.Context, q querier, n invoice.Nonce, now time.Time) (f
 	if err != nil {
 		return false, fmt.Errorf("use nonce: %w", err)
 	}
-	return used > 0, nil
+	return inserted > 0, nil
 }
 
 // takeNonce uses up a creation's nonce, if it has one. It returns invoice.ErrNonceUsed if the nonce was
@@ -43,8 +43,8 @@ func takeNonce(ctx context.Context, q querier, c invoice.Creation) error {
 	if c.Nonce.Value == "" {
 		return nil
 	}
-	fresh, err := useNonce(ctx, q, c.Nonce, c.At)
-	if err == nil && !fresh {
+	isNew, err := useNonce(ctx, q, c.Nonce, c.At)
+	if err == nil && !isNew {
 		return invoice.ErrNonceUsed
 	}
 	return err

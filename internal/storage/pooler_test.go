@@ -43,9 +43,9 @@ func TestStorage_works_behind_a_pooler(t *testing.T) {
 		t.Errorf("backup of %d invoices, error %v", m.Rows["invoices"], err)
 	}
 	// The server also has the databases of other tests.
-	const held = `SELECT CAST(pid AS TEXT) FROM pg_locks WHERE locktype = 'advisory'
+	const heldLocks = `SELECT CAST(pid AS TEXT) FROM pg_locks WHERE locktype = 'advisory'
 		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
-	if locks := rows(t, direct, held); len(locks) != 0 {
+	if locks := rows(t, direct, heldLocks); len(locks) != 0 {
 		t.Errorf("advisory locks of %q remain", locks)
 	}
 }

@@ -37,8 +37,8 @@ func TestProduct_is_read_changed_and_removed(t *testing.T) {
 		if got, err := s.Product(ctx, "bakery", "coffee"); err != nil || !cmp.Equal(got, bakeryCoffee) {
 			t.Errorf("error %v (-got +want):\n%s", err, cmp.Diff(got, bakeryCoffee))
 		}
-		all, err := s.Products(ctx, "shop")
-		if diff := cmp.Diff(all, []merchant.Product{tea, coffee}); err != nil || diff != "" {
+		products, err := s.Products(ctx, "shop")
+		if diff := cmp.Diff(products, []merchant.Product{tea, coffee}); err != nil || diff != "" {
 			t.Errorf("error %v (-got +want):\n%s", err, diff)
 		}
 
@@ -133,8 +133,8 @@ func TestTerminal_is_read_and_removed(t *testing.T) {
 		if got, err := s.Terminal(ctx, "aa"); err != nil || got != bar {
 			t.Errorf("got %+v, %v, want %+v", got, err, bar)
 		}
-		if all, err := s.Terminals(ctx, "shop"); err != nil || !cmp.Equal(all, []merchant.Terminal{yard, bar}) {
-			t.Errorf("got %+v, error %v", all, err)
+		if terminals, err := s.Terminals(ctx, "shop"); err != nil || !cmp.Equal(terminals, []merchant.Terminal{yard, bar}) {
+			t.Errorf("got %+v, error %v", terminals, err)
 		}
 		for _, unknown := range [][2]string{{"bakery", "pos_1"}, {"shop", "pos_3"}} {
 			if err := s.RemoveTerminal(ctx, unknown[0], unknown[1]); !errors.Is(err, merchant.ErrNotFound) {

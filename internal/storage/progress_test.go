@@ -12,7 +12,7 @@ import (
 
 func TestRecentProgress_is_never_older_than_the_progress_that_this_process_saved(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
-		epoch := lead(t, s, "bitcoin", "one", noon)
+		epoch := acquireLease(t, s, "bitcoin", "one", noon)
 		for sequence := range int64(20) {
 			saved := invoice.Progress{Tip: chain.Cursor{Height: sequence, Hash: "00aa"}, Scanned: noon, Sequence: sequence + 1}
 			if _, err := s.RecentProgress(t.Context()); err != nil { // is cached

@@ -29,8 +29,8 @@ func (r proofKeyRow) fields() []string {
 	}
 }
 
-// open verifies the row and decrypts its secret. It returns proof.ErrTampered if the MAC is wrong.
-func (r proofKeyRow) open(box *seal.Box) (proof.Key, error) {
+// unseal verifies the row and decrypts its secret. It returns proof.ErrTampered if the MAC is wrong.
+func (r proofKeyRow) unseal(box *seal.Box) (proof.Key, error) {
 	if !box.Check(r.mac, "proof_keys", r.fields()...) {
 		return proof.Key{}, fmt.Errorf("proof key %d: %w", r.number, proof.ErrTampered)
 	}
@@ -55,7 +55,7 @@ func (s *Storage) ProofKeys(ctx context.Context) ([]proof.Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openAll(s.box, rows)
+	return unsealAll(s.box, rows)
 }
 
 // CreateProofKey implements proof.Storage.
@@ -66,13 +66,13 @@ func (s *Storage) CreateProofKey(ctx context.Context, k proof.Key) error {
 	}
 	r.mac = s.box.MAC("proof_keys", r.fields()...)
 	return s.write(ctx, func(ctx context.Context, q querier) error {
-		made, err := exec(ctx, q, `
+		inserted, err := exec(ctx, q, `
 			INSERT INTO proof_keys (number, public, secret, created_at, mac) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
 			r.number, r.public, r.secret, r.createdAt, r.mac)
 		if err != nil {
 			return fmt.Errorf("write proof key: %w", err)
 		}
-		if made == 0 {
+		if inserted == 0 {
 			return proof.ErrExists
 		}
 		if err := s.retireProofKeys(ctx, q, k); err != nil {
@@ -83,17 +83,17 @@ func (s *Storage) CreateProofKey(ctx context.Context, k proof.Key) error {
 }
 
 // retireProofKeys retires the keys before a new one, and deletes their private keys.
-func (s *Storage) retireProofKeys(ctx context.Context, q querier, by proof.Key) error {
+func (s *Storage) retireProofKeys(ctx context.Context, q querier, successor proof.Key) error {
 	rows, err := list(ctx, q, readProofKeyRow, `
-		SELECT number, public, secret, created_at, retired_at, mac FROM proof_keys WHERE number < $1 AND retired_at IS NULL`, by.Number)
+		SELECT number, public, secret, created_at, retired_at, mac FROM proof_keys WHERE number < $1 AND retired_at IS NULL`, successor.Number)
 	if err != nil {
 		return fmt.Errorf("read proof keys: %w", err)
 	}
 	for _, r := range rows {
-		if _, err := r.open(s.box); err != nil {
+		if _, err := r.unseal(s.box); err != nil {
 			return err
 		}
-		r.secret, r.retiredAt = "", millis(by.CreatedAt)
+		r.secret, r.retiredAt = "", millis(successor.CreatedAt)
 		_, err := q.ExecContext(ctx, "UPDATE proof_keys SET secret = '', retired_at = $2, mac = $3 WHERE number = $1",
 			r.number, r.retiredAt, s.box.MAC("proof_keys", r.fields()...))
 		if err != nil {

@@ -25,8 +25,8 @@ func newProofKey(number int64) proof.Key {
 func TestProofKeys_retires_the_previous_key(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		first, second := newProofKey(1), newProofKey(2)
-		if none, err := s.ProofKeys(t.Context()); err != nil || len(none) > 0 {
-			t.Fatalf("got %v, %v, want none", none, err)
+		if keys, err := s.ProofKeys(t.Context()); err != nil || len(keys) > 0 {
+			t.Fatalf("got %v, %v, want none", keys, err)
 		}
 		for _, k := range []proof.Key{first, second} {
 			if err := s.CreateProofKey(t.Context(), k); err != nil {
@@ -43,8 +43,8 @@ func TestProofKeys_retires_the_previous_key(t *testing.T) {
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("error %v (-want +got):\n%s", err, diff)
 		}
-		if left := rows(t, url, "SELECT secret FROM proof_keys WHERE number = 1"); len(left) != 1 || left[0] != "" {
-			t.Errorf("the first key's secret is %q, want it deleted", left)
+		if remaining := rows(t, url, "SELECT secret FROM proof_keys WHERE number = 1"); len(remaining) != 1 || remaining[0] != "" {
+			t.Errorf("the first key's secret is %q, want it deleted", remaining)
 		}
 	})
 }
@@ -74,9 +74,9 @@ func TestProofKeys_are_in_a_backup(t *testing.T) {
 
 func TestProofKeys_refuse_a_row_that_was_changed(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
-		thief := newProofKey(9)
+		foreignKey := newProofKey(9)
 		for _, statement := range []string{
-			"UPDATE proof_keys SET public = '" + string(thief.Public) + "' WHERE number = 2",
+			"UPDATE proof_keys SET public = '" + string(foreignKey.Public) + "' WHERE number = 2",
 			"UPDATE proof_keys SET retired_at = NULL WHERE number = 1",
 			"UPDATE proof_keys SET number = 3 WHERE number = 1",
 			"UPDATE proof_keys SET created_at = created_at + 1 WHERE number = 2",
@@ -102,9 +102,9 @@ func TestKeyring_is_shared_by_processes(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		now := noon
 		clock := func() time.Time { return now }
-		one, two := proof.NewKeyring(s, clock), proof.NewKeyring(open(t, url), clock)
+		first, second := proof.NewKeyring(s, clock), proof.NewKeyring(open(t, url), clock)
 		faults := make(chan error)
-		for _, r := range []*proof.Keyring{one, two} {
+		for _, r := range []*proof.Keyring{first, second} {
 			go func() { faults <- r.Ensure(t.Context()) }()
 		}
 		for range 2 {
@@ -112,26 +112,26 @@ func TestKeyring_is_shared_by_processes(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		same := func() []proof.Key {
+		checkSameKeys := func() []proof.Key {
 			t.Helper()
-			a, err := one.Keys(t.Context())
+			a, err := first.Keys(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := two.Keys(t.Context())
+			b, err := second.Keys(t.Context())
 			if diff := cmp.Diff(a, b); err != nil || diff != "" {
 				t.Errorf("error %v (-one +two):\n%s", err, diff)
 			}
 			return a
 		}
-		if keys := same(); len(keys) != 1 {
+		if keys := checkSameKeys(); len(keys) != 1 {
 			t.Errorf("%d keys, want one", len(keys))
 		}
-		if err := one.Rotate(t.Context()); err != nil {
+		if err := first.Rotate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		now = now.Add(time.Second)
-		if keys := same(); len(keys) != 2 || keys[0].Private == nil || keys[1].Private != nil {
+		if keys := checkSameKeys(); len(keys) != 2 || keys[0].Private == nil || keys[1].Private != nil {
 			t.Errorf("after the rotation: %d keys", len(keys))
 		}
 	})

@@ -38,20 +38,20 @@ func readOne[T any](ctx context.Context, s *Storage, read func(scanner) (T, erro
 }
 
 // readAll returns every row of a query. It adds the failed operation to an error.
-func readAll[T any](ctx context.Context, s *Storage, doing string, read func(scanner) (T, error), query string, args ...any) ([]T, error) {
+func readAll[T any](ctx context.Context, s *Storage, action string, read func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	all, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]T, error) { return list(ctx, q, read, query, args...) })
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", doing, err)
+		return nil, fmt.Errorf("%s: %w", action, err)
 	}
 	return all, nil
 }
 
 // change runs one statement in a transaction. It adds the failed operation to an error, and returns
 // unchanged if the statement changed no row.
-func (s *Storage) change(ctx context.Context, doing string, unchanged error, query string, args ...any) error {
+func (s *Storage) change(ctx context.Context, action string, unchanged error, query string, args ...any) error {
 	changed, err := answer(ctx, s.write, func(ctx context.Context, q querier) (int64, error) { return exec(ctx, q, query, args...) })
 	if err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
+		return fmt.Errorf("%s: %w", action, err)
 	}
 	if changed == 0 {
 		return unchanged
@@ -59,10 +59,10 @@ func (s *Storage) change(ctx context.Context, doing string, unchanged error, que
 	return nil
 }
 
-// openAll verifies and decrypts sealed rows.
-func openAll[T any, R interface{ open(*seal.Box) (T, error) }](box *seal.Box, rows []R) (all []T, err error) {
+// unsealAll verifies and decrypts sealed rows.
+func unsealAll[T any, R interface{ unseal(*seal.Box) (T, error) }](box *seal.Box, rows []R) (all []T, err error) {
 	for _, r := range rows {
-		value, err := r.open(box)
+		value, err := r.unseal(box)
 		if err != nil {
 			return nil, err
 		}
@@ -86,15 +86,15 @@ func exec(ctx context.Context, q querier, query string, args ...any) (int64, err
 	return result.RowsAffected()
 }
 
-// each calls visit for every row of a query.
-func each(ctx context.Context, q querier, visit func(scanner) error, query string, args ...any) error {
+// visitRows calls visit for every row of a query.
+func visitRows(ctx context.Context, q querier, visit func(scanner) error, query string, args ...any) error {
 	return engine.Each(ctx, q, visit, query, args...)
 }
 
 // list returns every row of a query.
 func list[T any](ctx context.Context, q querier, read func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	var all []T
-	err := each(ctx, q, func(row scanner) error {
+	err := visitRows(ctx, q, func(row scanner) error {
 		value, err := read(row)
 		all = append(all, value)
 		return err

@@ -63,15 +63,15 @@ func quotesToText(quotes []invoice.Quote, methods []invoice.Method, price money.
 // the assets, separated by commas, and the fields of the price, each after a space; empty fields are
 // absent at the end, and otherwise absentField.
 type equalPrices struct {
-	at    []int
-	price priceRow // without the asset
+	positions []int
+	price     priceRow // without the asset
 }
 
 const absentField = "-"
 
 func (e equalPrices) text() string {
-	positions := make([]string, len(e.at))
-	for i, position := range e.at {
+	positions := make([]string, len(e.positions))
+	for i, position := range e.positions {
 		positions[i] = strconv.Itoa(position)
 	}
 	fields := []string{strings.Join(positions, ",")}
@@ -89,12 +89,12 @@ func parseEqualPrices(text string) (e equalPrices, err error) {
 	if len(fields) < 2 || len(fields) > 5 {
 		return e, fmt.Errorf("price %q has %d fields", text, len(fields))
 	}
-	if e.at, err = parseEach(strings.Split(fields[0], ","), strconv.Atoi); err != nil {
+	if e.positions, err = parseEach(strings.Split(fields[0], ","), strconv.Atoi); err != nil {
 		return e, fmt.Errorf("price %q: %w", text, err)
 	}
-	for i, into := range []*string{&e.price.Expected, &e.price.EUR, &e.price.USD, &e.price.Other} {
+	for i, target := range []*string{&e.price.Expected, &e.price.EUR, &e.price.USD, &e.price.Other} {
 		if i+1 < len(fields) && fields[i+1] != absentField {
-			*into = fields[i+1]
+			*target = fields[i+1]
 		}
 	}
 	return e, nil
@@ -103,20 +103,20 @@ func parseEqualPrices(text string) (e equalPrices, err error) {
 // setPrices sets the prices of a quote.
 func (r *quoteRow) setPrices(prices []invoice.Price, methods []invoice.Method) {
 	same := slices.EqualFunc(prices, methods, func(p invoice.Price, m invoice.Method) bool { return p.Asset == m.Asset.Code })
-	var all []equalPrices
+	var groups []equalPrices
 	for i, p := range prices {
 		if !same {
 			r.Assets = append(r.Assets, p.Asset)
 		}
 		row := priceRow{Expected: p.Expected.String(), EUR: rateText(p.EUR), USD: rateText(p.USD), Other: rateText(p.Other)}
-		k := slices.IndexFunc(all, func(known equalPrices) bool { return known.price == row })
+		k := slices.IndexFunc(groups, func(known equalPrices) bool { return known.price == row })
 		if k < 0 {
-			k = len(all)
-			all = append(all, equalPrices{price: row})
+			k = len(groups)
+			groups = append(groups, equalPrices{price: row})
 		}
-		all[k].at = append(all[k].at, i)
+		groups[k].positions = append(groups[k].positions, i)
 	}
-	for _, e := range all {
+	for _, e := range groups {
 		r.Equal = append(r.Equal, e.text())
 	}
 }
@@ -126,8 +126,8 @@ func (r quoteRow) prices(methods []invoice.Method) ([]priceRow, error) {
 	if len(r.Prices) > 0 {
 		return r.Prices, nil
 	}
-	all, err := parseEach(r.Equal, parseEqualPrices)
-	if err != nil || len(all) == 0 {
+	groups, err := parseEach(r.Equal, parseEqualPrices)
+	if err != nil || len(groups) == 0 {
 		return nil, err
 	}
 	assets := r.Assets
@@ -137,8 +137,8 @@ func (r quoteRow) prices(methods []invoice.Method) ([]priceRow, error) {
 		}
 	}
 	rows := make([]priceRow, len(assets))
-	for _, e := range all {
-		for _, i := range e.at {
+	for _, e := range groups {
+		for _, i := range e.positions {
 			if i < 0 || i >= len(rows) {
 				return nil, fmt.Errorf("a price has position %d of %d assets", i, len(rows))
 			}

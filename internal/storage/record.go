@@ -24,7 +24,7 @@ func (s *Storage) toRecord(inv *invoice.Invoice) record {
 			spends[spender{string(t.Network), t.Tx}] = t.Spends
 		}
 	}
-	shared := s.shared.of(inv)
+	shared := s.shared.termsOf(inv)
 	return record{row: invoiceToRow(inv, shared), shared: shared, transfers: transfersToRows(inv), spends: spends, sales: salesToRows(inv)}
 }
 
@@ -79,9 +79,9 @@ func (s *Storage) readRecord(ctx context.Context, q querier, id string) (r recor
 
 // notFound adds the failed operation and the ID to err. It returns invoice.ErrNotFound if there was
 // no row.
-func notFound(err error, doing, id string) error {
+func notFound(err error, action, id string) error {
 	if engine.Absent(err) {
 		return invoice.ErrNotFound
 	}
-	return fmt.Errorf("%s %s: %w", doing, id, err)
+	return fmt.Errorf("%s %s: %w", action, id, err)
 }

@@ -31,10 +31,10 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 	endpoint, link := newEndpoint("e"), merchant.Link{Slug: "tips", MerchantID: "shop", Mode: merchant.Live, CreatedAt: noon}
 	product := merchant.Product{Slug: "soap", MerchantID: "shop", Mode: merchant.Live, Name: "Soap", Price: money.FromCents(500, money.EUR), CreatedAt: noon}
 	exchange := merchant.ExchangeAccount{ID: "x", MerchantID: "shop", Exchange: "kraken", Key: "key", Secret: "exchange secret", CreatedAt: noon}
-	team := func(all ...account.Account) func() error {
+	team := func(accounts ...account.Account) func() error {
 		return func() error {
 			return s.ChangeTeam(ctx, "", func(account.Ticket, []account.Account) ([]account.Account, account.Outcome, error) {
-				return all, account.Outcome{Entry: audit.Change{Action: "account.created"}}, nil
+				return accounts, account.Outcome{Entry: audit.Change{Action: "account.created"}}, nil
 			})
 		}
 	}
@@ -212,7 +212,7 @@ func TestAuditLog_shows_values_before_and_after(t *testing.T) {
 				}
 			}
 		}
-		all, err := s.AuditLog(ctx, 0, 1)
+		entries, err := s.AuditLog(ctx, 0, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +220,7 @@ func TestAuditLog_shows_values_before_and_after(t *testing.T) {
 			MerchantID: "shop", Action: "product.changed", Subject: "soap",
 			Before: audit.Fields{"name": "Soap"}, After: audit.Fields{"name": "Soaps"},
 		}
-		if diff := cmp.Diff(want, all[0].Change); diff != "" {
+		if diff := cmp.Diff(want, entries[0].Change); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})

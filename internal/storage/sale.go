@@ -83,9 +83,9 @@ func (r saleRow) sale() (invoice.Sale, error) {
 	for _, f := range []struct {
 		text     string
 		currency money.Currency
-		into     *money.Amount
+		target   *money.Amount
 	}{{r.amount, coin, &c.Amount}, {r.lowest, invoice.SaleEuro, &c.Lowest}, {r.smallest, invoice.SaleEuro, &c.Smallest}} {
-		if *f.into, err = parseAmount(f.text, f.currency); err != nil {
+		if *f.target, err = parseAmount(f.text, f.currency); err != nil {
 			return c, err
 		}
 	}
@@ -113,13 +113,13 @@ func (r saleOrderRow) order(number int, coin money.Currency) (invoice.SaleOrder,
 	for _, f := range []struct {
 		text     string
 		currency money.Currency
-		into     *money.Amount
+		target   *money.Amount
 	}{
 		{r.Amount, coin, &o.Amount}, {r.Before, coin, &o.Before}, {r.Sold, coin, &o.Sold},
 		{r.Limit, invoice.SaleEuro, &o.Limit}, {r.Euro, invoice.SaleEuro, &o.Euro}, {r.Fee, invoice.SaleEuro, &o.Fee},
 	} {
 		var err error
-		if *f.into, err = parseOptional(f.text, f.currency); err != nil {
+		if *f.target, err = parseOptional(f.text, f.currency); err != nil {
 			return o, err
 		}
 	}
@@ -193,7 +193,7 @@ func (s *Storage) InvoicesWithSales(ctx context.Context, merchantID string, stat
 type salesPage struct{ invoices, sales statement }
 
 func newSalesPage(merchantID string, state invoice.SaleState, limit int) salesPage {
-	where, args := conditions([]any{merchantID, limit}, when(state != "", "state = ?", string(state)))
+	where, args := conditions([]any{merchantID, limit}, filterIf(state != "", "state = ?", string(state)))
 	ids := `(SELECT invoice_id FROM conversions WHERE merchant_id = $1` + where + `
 		GROUP BY created_at, invoice_id ORDER BY created_at DESC, invoice_id LIMIT $2)`
 	return salesPage{
@@ -209,16 +209,16 @@ func readListed(row scanner) (l sale.Listed, err error) {
 
 // withSales returns invoices with the sales of the rows, newest first.
 func withSales(invoices []sale.Listed, rows []saleRow) ([]sale.Listed, error) {
-	of := map[string]*sale.Listed{}
+	byInvoice := map[string]*sale.Listed{}
 	for i := range invoices {
-		of[invoices[i].ID] = &invoices[i]
+		byInvoice[invoices[i].ID] = &invoices[i]
 	}
 	for _, r := range rows {
 		s, err := r.sale()
 		if err != nil {
 			return nil, fmt.Errorf("invoice %s: sale of %s: %w", r.invoiceID, r.coin, err)
 		}
-		of[r.invoiceID].Sales = append(of[r.invoiceID].Sales, s)
+		byInvoice[r.invoiceID].Sales = append(byInvoice[r.invoiceID].Sales, s)
 	}
 	slices.SortFunc(invoices, func(a, b sale.Listed) int {
 		return cmp.Or(b.Sales[0].CreatedAt.Compare(a.Sales[0].CreatedAt), cmp.Compare(a.ID, b.ID))

@@ -196,8 +196,8 @@ func TestInvoicesWithSales_lists_the_newest_first(t *testing.T) {
 
 func TestClaimSale_gives_a_due_sale_to_one_process(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
-		ctx, until := t.Context(), noon.Add(90*time.Second)
-		nothing := func(why string, now time.Time) {
+		ctx, claimedUntil := t.Context(), noon.Add(90*time.Second)
+		checkNoneDue := func(why string, now time.Time) {
 			t.Helper()
 			if c, err := s.ClaimSale(ctx, now, now.Add(90*time.Second)); !errors.Is(err, sale.ErrNothing) {
 				t.Errorf("%s: got %+v, error %v, want %v", why, c, err, sale.ErrNothing)
@@ -209,23 +209,23 @@ func TestClaimSale_gives_a_due_sale_to_one_process(t *testing.T) {
 		if err := paidWith(t, s, "a", newSale("BTC"), later); err != nil {
 			t.Fatal(err)
 		}
-		nothing("without an account", noon)
+		checkNoneDue("without an account", noon)
 		if err := s.CreateExchangeAccount(ctx, newExchange("x1", "shop")); err != nil {
 			t.Fatal(err)
 		}
 		change(t, url, "UPDATE invoices SET status = 'pending' WHERE id = 'a'")
-		nothing("of an invoice that is not paid", noon)
+		checkNoneDue("of an invoice that is not paid", noon)
 		change(t, url, "UPDATE invoices SET status = 'paid' WHERE id = 'a'")
-		nothing("before it is due", noon.Add(-time.Second))
-		first, err := s.ClaimSale(ctx, noon, until)
+		checkNoneDue("before it is due", noon.Add(-time.Second))
+		first, err := s.ClaimSale(ctx, noon, claimedUntil)
 		if err != nil || first.Coin != "BTC" || first.InvoiceID != "a" || first.Account.Secret != "hush x1" || first.Nonce <= noon.UnixMicro() {
 			t.Fatalf("got %+v, error %v", first, err)
 		}
-		nothing("while another process has claimed the account", noon.Add(time.Minute))
+		checkNoneDue("while another process has claimed the account", noon.Add(time.Minute))
 		if err := s.ReleaseSale(ctx, first); err != nil {
 			t.Fatal(err)
 		}
-		second, err := s.ClaimSale(ctx, noon, until.Add(1))
+		second, err := s.ClaimSale(ctx, noon, claimedUntil.Add(1))
 		if err != nil || second.Nonce < first.Nonce+1000 {
 			t.Fatalf("got %+v, error %v", second, err)
 		}
@@ -233,14 +233,14 @@ func TestClaimSale_gives_a_due_sale_to_one_process(t *testing.T) {
 		if err != nil || inv.Sales[0].Claim != second.Nonce {
 			t.Errorf("got claim %d, error %v, want %d", inv.Sales[0].Claim, err, second.Nonce)
 		}
-		third, err := s.ClaimSale(ctx, until.Add(time.Second), until.Add(2*time.Minute)) // the second claim has ended
+		third, err := s.ClaimSale(ctx, claimedUntil.Add(time.Second), claimedUntil.Add(2*time.Minute)) // the second claim has ended
 		if err != nil || third.Nonce <= second.Nonce {
 			t.Fatalf("got %+v, error %v", third, err)
 		}
 		if err := s.ReleaseSale(ctx, second); err != nil { // the claim has ended: no effect
 			t.Fatal(err)
 		}
-		nothing("after the holder of an older claim released it", until.Add(2*time.Second))
+		checkNoneDue("after the holder of an older claim released it", claimedUntil.Add(2*time.Second))
 		if err := s.ReleaseSale(ctx, third); err != nil {
 			t.Fatal(err)
 		}
@@ -251,9 +251,9 @@ func TestClaimSale_gives_a_due_sale_to_one_process(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		nothing("with an account that is not active", until.Add(3*time.Minute))
+		checkNoneDue("with an account that is not active", claimedUntil.Add(3*time.Minute))
 		change(t, url, "UPDATE conversions SET state = 'sending' WHERE coin = 'BTC'")
-		if c, err := s.ClaimSale(ctx, until.Add(3*time.Minute), until.Add(4*time.Minute)); err != nil || c.Coin != "BTC" {
+		if c, err := s.ClaimSale(ctx, claimedUntil.Add(3*time.Minute), claimedUntil.Add(4*time.Minute)); err != nil || c.Coin != "BTC" {
 			t.Errorf("an order whose outcome is unknown: got %+v, error %v", c, err)
 		}
 	})

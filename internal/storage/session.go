@@ -30,8 +30,8 @@ func newSessionRow(box *seal.Box, s account.Session) sessionRow {
 	return r
 }
 
-// open verifies the row. It returns account.ErrTampered if the MAC is wrong.
-func (r sessionRow) open(box *seal.Box) (account.Session, error) {
+// unseal verifies the row. It returns account.ErrTampered if the MAC is wrong.
+func (r sessionRow) unseal(box *seal.Box) (account.Session, error) {
 	s := account.Session{
 		Hash: r.hash, AccountID: r.accountID, Method: account.Method(r.method), Client: account.Client{Address: r.address, Browser: r.browser},
 		CreatedAt: utc(r.createdAt), UsedAt: utc(r.usedAt), SteppedUpAt: fromMillis(r.steppedUpAt),
@@ -58,8 +58,8 @@ func readSessionRow(row scanner) (r sessionRow, err error) {
 func (s *Storage) CreateSession(ctx context.Context, session account.Session, former string, c audit.Change) error {
 	r := newSessionRow(s.box, session)
 	return s.write(ctx, func(ctx context.Context, q querier) error {
-		used, created := account.Expiry(session.CreatedAt)
-		if _, err := q.ExecContext(ctx, "DELETE FROM desk_sessions WHERE used_at <= $1 OR created_at <= $2", used.UnixMilli(), created.UnixMilli()); err != nil {
+		lastUse, created := account.Expiry(session.CreatedAt)
+		if _, err := q.ExecContext(ctx, "DELETE FROM desk_sessions WHERE used_at <= $1 OR created_at <= $2", lastUse.UnixMilli(), created.UnixMilli()); err != nil {
 			return fmt.Errorf("delete old sessions: %w", err)
 		}
 		if former != "" {
@@ -96,11 +96,11 @@ func (s *Storage) Session(ctx context.Context, hash string) (account.Session, ac
 	if err != nil {
 		return account.Session{}, account.Account{}, accountNotFound(err, "read session")
 	}
-	session, err := f.session.open(s.box)
+	session, err := f.session.unseal(s.box)
 	if err != nil {
 		return session, account.Account{}, err
 	}
-	a, err := f.account.open(s.box)
+	a, err := f.account.unseal(s.box)
 	return session, a, err
 }
 
@@ -111,7 +111,7 @@ func (s *Storage) Sessions(ctx context.Context, accountID string) ([]account.Ses
 	if err != nil {
 		return nil, err
 	}
-	return openAll(s.box, rows)
+	return unsealAll(s.box, rows)
 }
 
 // UseSession implements account.Storage.
@@ -126,7 +126,7 @@ func (s *Storage) StepUpSession(ctx context.Context, hash string, at time.Time, 
 		if err != nil {
 			return accountNotFound(err, "read session")
 		}
-		session, err := r.open(s.box)
+		session, err := r.unseal(s.box)
 		if err != nil {
 			return err
 		}
@@ -146,9 +146,9 @@ func (s *Storage) EndSession(ctx context.Context, accountID, id string, c audit.
 }
 
 // EndSessions implements account.Storage.
-func (s *Storage) EndSessions(ctx context.Context, accountID, keep string, c audit.Change) (int, error) {
+func (s *Storage) EndSessions(ctx context.Context, accountID, keptHash string, c audit.Change) (int, error) {
 	return answer(ctx, s.write, func(ctx context.Context, q querier) (int, error) {
-		n, err := exec(ctx, q, "DELETE FROM desk_sessions WHERE account_id = $1 AND token_hash <> $2", accountID, keep)
+		n, err := exec(ctx, q, "DELETE FROM desk_sessions WHERE account_id = $1 AND token_hash <> $2", accountID, keptHash)
 		if err != nil {
 			return 0, fmt.Errorf("end sessions: %w", err)
 		}

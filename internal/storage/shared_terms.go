@@ -84,8 +84,8 @@ type sharedTermsCache struct {
 	stored map[string]bool // names that a committed transaction has written
 }
 
-// of returns the shared terms of an invoice.
-func (c *sharedTermsCache) of(inv *invoice.Invoice) *sharedTerms {
+// termsOf returns the shared terms of an invoice.
+func (c *sharedTermsCache) termsOf(inv *invoice.Invoice) *sharedTerms {
 	text := sharedTermsText(inv)
 	c.mu.Lock()
 	known := c.byText[text]

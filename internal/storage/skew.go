@@ -28,7 +28,7 @@ func (s *Storage) MeasureSkew(ctx context.Context, now func() time.Time) (skew, 
 func (s *Storage) LeaderSkews(ctx context.Context) (map[chain.ID]time.Duration, error) {
 	skews, err := answer(ctx, s.read, func(ctx context.Context, q querier) (map[chain.ID]time.Duration, error) {
 		skews := map[chain.ID]time.Duration{}
-		err := each(ctx, q, func(row scanner) error {
+		err := visitRows(ctx, q, func(row scanner) error {
 			var network string
 			var skew int64
 			err := row.Scan(&network, &skew)

@@ -24,7 +24,7 @@ const (
 // readSpends returns the outpoints that transactions spend.
 func readSpends(ctx context.Context, q querier, query string, args ...any) (map[spender][]string, error) {
 	spends := map[spender][]string{}
-	err := each(ctx, q, func(row scanner) error {
+	err := visitRows(ctx, q, func(row scanner) error {
 		var by spender
 		var text string
 		if err := row.Scan(&by.network, &by.tx, &text); err != nil {

@@ -13,12 +13,12 @@ import (
 // Summaries implements invoice.ListStorage.
 func (s *Storage) Summaries(ctx context.Context, f invoice.Filter, after invoice.Position, limit int) ([]invoice.Summary, error) {
 	l := newListing(f, after, limit)
-	all, err := answer(ctx, s.read, l.summaries)
+	summaries, err := answer(ctx, s.read, l.summaries)
 	if err != nil {
 		return nil, fmt.Errorf("list invoices: %w", err)
 	}
-	sortByAge(all, invoice.Summary.Position)
-	return all, nil
+	sortByAge(summaries, invoice.Summary.Position)
+	return summaries, nil
 }
 
 // summaries reads the summaries of the page.

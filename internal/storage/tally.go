@@ -16,15 +16,15 @@ type tallyRow struct{ status, flag string }
 
 // tallyRows returns the rows of tallies that count an invoice. Only final statuses
 // are counted without a flag: see Storage.Tally.
-func tallyRows(status string, flags []string) (all []tallyRow) {
+func tallyRows(status string, flags []string) (rows []tallyRow) {
 	switch invoice.Status(status) {
 	case invoice.Paid, invoice.Expired, invoice.Declined:
-		all = append(all, tallyRow{status, ""})
+		rows = append(rows, tallyRow{status, ""})
 	}
 	for _, flag := range flags {
-		all = append(all, tallyRow{status, flag})
+		rows = append(rows, tallyRow{status, flag})
 	}
-	return all
+	return rows
 }
 
 // recount counts an invoice that moved from some rows of tallies to others.
@@ -59,7 +59,7 @@ func recount(ctx context.Context, q querier, inv invoiceRow, from, to []tallyRow
 func (s *Storage) Tally(ctx context.Context, merchantID string, mode invoice.Mode) (invoice.Tally, error) {
 	t, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) (invoice.Tally, error) {
 		t := invoice.NewTally()
-		err := each(ctx, q, func(row scanner) error {
+		err := visitRows(ctx, q, func(row scanner) error {
 			var status invoice.Status
 			var flag string
 			var n int64

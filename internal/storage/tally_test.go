@@ -14,12 +14,12 @@ func TestTally_follows_every_change(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		check := func(after string) {
 			t.Helper()
-			all, err := s.Invoices(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live}, invoice.Position{}, 100)
+			invoices, err := s.Invoices(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live}, invoice.Position{}, 100)
 			if err != nil {
 				t.Fatal(err)
 			}
 			want := invoice.NewTally()
-			for _, inv := range all {
+			for _, inv := range invoices {
 				want.Add(inv.Summary())
 			}
 			got, err := s.Tally(t.Context(), "shop", invoice.Live)
@@ -106,12 +106,12 @@ func TestTally_of_concurrent_changes(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		all, err := s.Summaries(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live}, invoice.Position{}, 100)
+		summaries, err := s.Summaries(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live}, invoice.Position{}, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := invoice.NewTally()
-		for _, inv := range all {
+		for _, inv := range summaries {
 			want.Add(inv)
 		}
 		if got, err := s.Tally(t.Context(), "shop", invoice.Live); err != nil || !cmp.Equal(want, got) {

@@ -66,16 +66,16 @@ func TestTheme_is_read_back(t *testing.T) {
 func TestSetTheme_keeps_the_last_eight_themes(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ctx := t.Context()
-		var all []theme.Theme
+		var themes []theme.Theme
 		replaces := ""
 		for i := range 12 {
-			all = append(all, theme.Theme{Name: fmt.Sprint(i)})
-			if err := s.SetTheme(ctx, "shop", replaces, all[i], noon); err != nil {
+			themes = append(themes, theme.Theme{Name: fmt.Sprint(i)})
+			if err := s.SetTheme(ctx, "shop", replaces, themes[i], noon); err != nil {
 				t.Fatal(err)
 			}
-			replaces = all[i].Hash()
+			replaces = themes[i].Hash()
 		}
-		for i, l := range all {
+		for i, l := range themes {
 			_, err := s.ThemeByHash(ctx, l.Hash())
 			if want := i >= 4; (err == nil) != want || err != nil && !errors.Is(err, merchant.ErrNotFound) {
 				t.Errorf("theme %d: got error %v, want it found: %v", i, err, want)

@@ -30,8 +30,8 @@ func newTicketRow(box *seal.Box, t account.Ticket) ticketRow {
 	return r
 }
 
-// open verifies the row. It returns account.ErrTampered if the MAC is wrong.
-func (r ticketRow) open(box *seal.Box) (account.Ticket, error) {
+// unseal verifies the row. It returns account.ErrTampered if the MAC is wrong.
+func (r ticketRow) unseal(box *seal.Box) (account.Ticket, error) {
 	t := account.Ticket{
 		Hash: r.hash, ID: r.id, Kind: account.TicketKind(r.kind), AccountID: r.accountID, CreatedBy: r.createdBy,
 		CreatedAt: utc(r.createdAt), ExpiresAt: utc(r.expiresAt),
@@ -84,7 +84,7 @@ func (s *Storage) Ticket(ctx context.Context, hash string) (account.Ticket, erro
 	if err != nil {
 		return account.Ticket{}, ticketNotFound(err)
 	}
-	return r.open(s.box)
+	return r.unseal(s.box)
 }
 
 // takeTicket reads and deletes a ticket. The use of a link of the first run deletes all such links.
@@ -93,7 +93,7 @@ func (s *Storage) takeTicket(ctx context.Context, q querier, hash string) (accou
 	if err != nil {
 		return account.Ticket{}, ticketNotFound(err)
 	}
-	t, err := r.open(s.box)
+	t, err := r.unseal(s.box)
 	if err != nil {
 		return t, err
 	}
@@ -111,7 +111,7 @@ func (s *Storage) Tickets(ctx context.Context, kind account.TicketKind, now time
 	if err != nil {
 		return nil, err
 	}
-	return openAll(s.box, rows)
+	return unsealAll(s.box, rows)
 }
 
 // RemoveTicket implements account.Storage.

@@ -142,9 +142,9 @@ func saveTransfers(ctx context.Context, q querier, before, after []transferRow) 
 	var added []transferRow
 	for _, row := range after {
 		key := [2]string{row.network, row.id}
-		was, kept := known[key]
+		was, isKnown := known[key]
 		delete(known, key)
-		if !kept {
+		if !isKnown {
 			added = append(added, row)
 			continue
 		}
@@ -196,22 +196,22 @@ const finishedAbove = `
 const recordedColumns = "SELECT invoice_id, id, tx, script, asset, amount, currency, decimals, first_seen, block_hash, block_height, confirmations, required, folded"
 
 // RecordedTransfers implements invoice.Storage and watcher.Storage.
-func (s *Storage) RecordedTransfers(ctx context.Context, network chain.ID, above int64) ([]invoice.Recorded, error) {
-	all, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]invoice.Recorded, error) {
-		all, err := list(ctx, q, readRecorded, recordedColumns+unfinished+" UNION ALL "+recordedColumns+finishedAbove, string(network), above)
+func (s *Storage) RecordedTransfers(ctx context.Context, network chain.ID, aboveHeight int64) ([]invoice.Recorded, error) {
+	transfers, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]invoice.Recorded, error) {
+		transfers, err := list(ctx, q, readRecorded, recordedColumns+unfinished+" UNION ALL "+recordedColumns+finishedAbove, string(network), aboveHeight)
 		if err != nil {
 			return nil, err
 		}
-		spends, err := readSpends(ctx, q, spendsOfUnfinished, string(network), above)
-		for i, r := range all {
-			all[i].Spends = spends[spender{string(network), r.Tx}]
+		spends, err := readSpends(ctx, q, spendsOfUnfinished, string(network), aboveHeight)
+		for i, r := range transfers {
+			transfers[i].Spends = spends[spender{string(network), r.Tx}]
 		}
-		return all, err
+		return transfers, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("recorded transfers on %s: %w", network, err)
 	}
-	return all, nil
+	return transfers, nil
 }
 
 func readRecorded(row scanner) (r invoice.Recorded, err error) {

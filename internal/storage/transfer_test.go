@@ -16,7 +16,7 @@ import (
 func TestRecordedTransfers_are_those_that_a_scan_may_change(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("a", "shop"))
-		at := func(height int64) *chain.Block {
+		blockAt := func(height int64) *chain.Block {
 			return &chain.Block{Height: height, Hash: fmt.Sprint("hash", height), Time: noon}
 		}
 		transfer := func(id string, presence invoice.Presence, block *chain.Block, confirmations, required int) invoice.Transfer {
@@ -31,10 +31,10 @@ func TestRecordedTransfers_are_those_that_a_scan_may_change(t *testing.T) {
 			inv.Transfers = []invoice.Transfer{
 				transfer("waiting", invoice.Present, nil, 0, 0),
 				transfer("waiting again", invoice.Present, nil, 0, 6),
-				transfer("shallow below", invoice.Present, at(90), 2, 6),
-				transfer("shallow above", invoice.Present, at(110), 2, 6),
-				transfer("deep below", invoice.Present, at(100), 6, 6),
-				transfer("deep above", invoice.Present, at(101), 6, 6),
+				transfer("shallow below", invoice.Present, blockAt(90), 2, 6),
+				transfer("shallow above", invoice.Present, blockAt(110), 2, 6),
+				transfer("deep below", invoice.Present, blockAt(100), 6, 6),
+				transfer("deep above", invoice.Present, blockAt(101), 6, 6),
 				transfer("replaced", invoice.Replaced, nil, 0, 0),
 				transfer("reorged", invoice.Reorged, nil, 0, 6),
 				elsewhere,
@@ -55,9 +55,9 @@ func TestRecordedTransfers_are_those_that_a_scan_may_change(t *testing.T) {
 			return r
 		}
 		want := []invoice.Recorded{
-			recorded("deep above", at(101), 6, 6),
-			recorded("shallow above", at(110), 2, 6),
-			recorded("shallow below", at(90), 2, 6),
+			recorded("deep above", blockAt(101), 6, 6),
+			recorded("shallow above", blockAt(110), 2, 6),
+			recorded("shallow below", blockAt(90), 2, 6),
 			recorded("waiting", nil, 0, 0),
 			recorded("waiting again", nil, 0, 6),
 		}

@@ -17,9 +17,9 @@ const blocksAbove = `
 
 // TransfersAbove implements watcher.Storage.
 func (s *Storage) TransfersAbove(ctx context.Context, network chain.ID, height int64) ([]chain.Transfer, error) {
-	all, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]chain.Transfer, error) {
+	transfers, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]chain.Transfer, error) {
 		const columns = "SELECT id, tx, asset, script, amount, currency, decimals, coinbase, unsure, block_height, block_hash, block_time"
-		all, err := list(ctx, q, readChainTransfer, columns+blocksAbove+" AND confirmations >= required UNION ALL "+
+		transfers, err := list(ctx, q, readChainTransfer, columns+blocksAbove+" AND confirmations >= required UNION ALL "+
 			columns+blocksAbove+" AND confirmations < required", string(network), height)
 		if err != nil {
 			return nil, err
@@ -27,15 +27,15 @@ func (s *Storage) TransfersAbove(ctx context.Context, network chain.ID, height i
 		spends, err := readSpends(ctx, q, `SELECT network, tx, outpoints FROM spends
 			WHERE network = $1 AND tx IN (SELECT tx `+blocksAbove+` AND confirmations >= required UNION SELECT tx `+blocksAbove+` AND confirmations < required)`,
 			string(network), height)
-		for i, t := range all {
-			all[i].Spends = spends[spender{string(network), t.Tx}]
+		for i, t := range transfers {
+			transfers[i].Spends = spends[spender{string(network), t.Tx}]
 		}
-		return all, err
+		return transfers, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("transfers on %s above block %d: %w", network, height, err)
 	}
-	return all, nil
+	return transfers, nil
 }
 
 // readChainTransfer reads a transfer in a block, in the form in which its network shows it but

@@ -101,8 +101,8 @@ func TestStorage_loses_no_commit_when_PostgreSQL_restarts(t *testing.T) {
 			t.Errorf("invoice %s was created and is missing: %v", id, err)
 		}
 	}
-	twice := "SELECT key FROM idempotency WHERE invoice_id IS NULL OR invoice_id NOT IN (SELECT id FROM invoices)"
-	if keys := rows(t, server.URL(), twice); len(keys) != 0 {
+	orphans := "SELECT key FROM idempotency WHERE invoice_id IS NULL OR invoice_id NOT IN (SELECT id FROM invoices)"
+	if keys := rows(t, server.URL(), orphans); len(keys) != 0 {
 		t.Errorf("keys without their invoice: %q", keys)
 	}
 	made := rows(t, server.URL(), "SELECT COUNT(*)::text FROM invoices")
@@ -150,11 +150,11 @@ func TestStorage_reconnects_if_PostgreSQL_was_demoted(t *testing.T) {
 }
 
 // await returns when a condition is true.
-func await(t *testing.T, what string, so func() bool) {
+func await(t *testing.T, condition string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !so(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("not in time: %s", what)
+			t.Fatalf("not in time: %s", condition)
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"chequer/internal/storage"
 )
 
-// limited returns a creation with limits of unpaid invoices.
-func limited(id, merchantID string, mode invoice.Mode, at time.Time, limits ...invoice.UnpaidLimit) invoice.Creation {
+// limitedCreation returns a creation with limits of unpaid invoices.
+func limitedCreation(id, merchantID string, mode invoice.Mode, at time.Time, limits ...invoice.UnpaidLimit) invoice.Creation {
 	c := creation(id, merchantID)
 	c.Mode, c.At, c.UnpaidLimits = mode, at, limits
 	return c
@@ -24,17 +24,17 @@ func limited(id, merchantID string, mode invoice.Mode, at time.Time, limits ...i
 func TestCreateInvoice_respects_limits_of_unpaid_invoices(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		const network = "2001:db8:1::/48"
-		whole, narrow := invoice.UnpaidLimit{Most: 3}, invoice.UnpaidLimit{Group: network, Most: 2}
+		perMerchant, perGroup := invoice.UnpaidLimit{Most: 3}, invoice.UnpaidLimit{Group: network, Most: 2}
 		create(t, s, creation("free", "shop")) // without limits: does not count
-		create(t, s, limited("a", "shop", "live", noon, narrow, whole))
-		create(t, s, limited("b", "shop", "live", noon, narrow, whole))
+		create(t, s, limitedCreation("a", "shop", "live", noon, perGroup, perMerchant))
+		create(t, s, limitedCreation("b", "shop", "live", noon, perGroup, perMerchant))
 		if places := rows(t, url, "SELECT caller_group FROM unpaid_places"); slices.ContainsFunc(places, func(p string) bool { return strings.Contains(p, "2001") }) {
 			t.Errorf("the network is stored in the clear: %q", places)
 		}
-		refused := func(c invoice.Creation) string {
+		reason := func(c invoice.Creation) string {
 			_, _, err := s.CreateInvoice(t.Context(), c)
-			if many, ok := errors.AsType[*invoice.TooManyUnpaidError](err); ok {
-				return "limit of " + many.Group
+			if tooMany, ok := errors.AsType[*invoice.TooManyUnpaidError](err); ok {
+				return "limit of " + tooMany.Group
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -46,15 +46,15 @@ func TestCreateInvoice_respects_limits_of_unpaid_invoices(t *testing.T) {
 			c    invoice.Creation
 			want string
 		}{
-			{"a third invoice from the network", limited("c", "shop", "live", noon, narrow, whole), "limit of " + network},
-			{"another mode", limited("d", "shop", "test", noon, narrow, whole), ""},
-			{"another merchant", limited("e", "bakery", "live", noon, narrow, whole), ""},
-			{"another network", limited("f", "shop", "live", noon, invoice.UnpaidLimit{Group: "192.0.2.0/24", Most: 2}, whole), ""},
-			{"the limit for all networks is reached", limited("g", "shop", "live", noon, invoice.UnpaidLimit{Group: "198.51.100.0/24", Most: 2}, whole), "limit of "},
+			{"a third invoice from the network", limitedCreation("c", "shop", "live", noon, perGroup, perMerchant), "limit of " + network},
+			{"another mode", limitedCreation("d", "shop", "test", noon, perGroup, perMerchant), ""},
+			{"another merchant", limitedCreation("e", "bakery", "live", noon, perGroup, perMerchant), ""},
+			{"another network", limitedCreation("f", "shop", "live", noon, invoice.UnpaidLimit{Group: "192.0.2.0/24", Most: 2}, perMerchant), ""},
+			{"the limit for all networks is reached", limitedCreation("g", "shop", "live", noon, invoice.UnpaidLimit{Group: "198.51.100.0/24", Most: 2}, perMerchant), "limit of "},
 			{"a creation without limits", creation("h", "shop"), ""},
-			{"after the others are too old to count", limited("i", "shop", "live", noon.Add(invoice.UnpaidWindow), narrow, whole), ""},
+			{"after the others are too old to count", limitedCreation("i", "shop", "live", noon.Add(invoice.UnpaidWindow), perGroup, perMerchant), ""},
 		} {
-			if got := refused(tt.c); got != tt.want {
+			if got := reason(tt.c); got != tt.want {
 				t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 			}
 		}
@@ -64,7 +64,7 @@ func TestCreateInvoice_respects_limits_of_unpaid_invoices(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if got := refused(limited("j", "shop", "live", noon, narrow, invoice.UnpaidLimit{Most: 9})); got != "" {
+		if got := reason(limitedCreation("j", "shop", "live", noon, perGroup, invoice.UnpaidLimit{Most: 9})); got != "" {
 			t.Errorf("after a payment was seen: got %q, want an invoice", got)
 		}
 	})
@@ -73,10 +73,10 @@ func TestCreateInvoice_respects_limits_of_unpaid_invoices(t *testing.T) {
 func TestCreateInvoice_respects_limits_of_unpaid_invoices_in_parallel(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		var made, refused atomic.Int64
-		var all sync.WaitGroup
+		var group sync.WaitGroup
 		for i := range 20 {
-			all.Go(func() {
-				_, _, err := s.CreateInvoice(t.Context(), limited(fmt.Sprint("inv", i), "shop", "live", noon, invoice.UnpaidLimit{Most: 5}))
+			group.Go(func() {
+				_, _, err := s.CreateInvoice(t.Context(), limitedCreation(fmt.Sprint("inv", i), "shop", "live", noon, invoice.UnpaidLimit{Most: 5}))
 				if _, many := errors.AsType[*invoice.TooManyUnpaidError](err); many {
 					refused.Add(1)
 				} else if err != nil {
@@ -86,7 +86,7 @@ func TestCreateInvoice_respects_limits_of_unpaid_invoices_in_parallel(t *testing
 				}
 			})
 		}
-		all.Wait()
+		group.Wait()
 		if made.Load() != 5 || refused.Load() != 15 {
 			t.Errorf("%d created, %d refused; want 5 and 15", made.Load(), refused.Load())
 		}
@@ -95,8 +95,8 @@ func TestCreateInvoice_respects_limits_of_unpaid_invoices_in_parallel(t *testing
 
 func TestUnpaidPlaces_are_deleted_when_they_no_longer_count(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
-		create(t, s, limited("a", "shop", "live", noon, invoice.UnpaidLimit{Most: 5}))
-		create(t, s, limited("b", "shop", "live", noon.Add(invoice.UnpaidWindow), invoice.UnpaidLimit{Most: 5}))
+		create(t, s, limitedCreation("a", "shop", "live", noon, invoice.UnpaidLimit{Most: 5}))
+		create(t, s, limitedCreation("b", "shop", "live", noon.Add(invoice.UnpaidWindow), invoice.UnpaidLimit{Most: 5}))
 		if got := rows(t, url, "SELECT invoice_id FROM unpaid_places"); len(got) != 1 {
 			t.Errorf("places: %q, want only that of b", got)
 		}

@@ -64,7 +64,7 @@ func TestOpen_upgrades_the_first_schema(t *testing.T) {
 			delete(before, "networks") // see wantFirstRelease
 			delete(after, "networks")
 			wantSpendsOnce(t, before, after)
-			wantLists(t, s)
+			checkLists(t, s)
 			delete(after, "invoice_flags") // see wantLists
 			delete(after, "tallies")
 			wantDaySums(t, s, "m", invoice.Test, "the upgrade")
@@ -91,7 +91,7 @@ func TestOpen_upgrades_the_first_schema(t *testing.T) {
 				t.Errorf("events %q have another mode than their invoice", wrong)
 			}
 			wantFirstRelease(t, s)
-			wantNext(t, s, 11, 6)
+			checkNextIndex(t, s, 11, 6)
 			open(t, url) // like the next start
 		})
 	}
@@ -219,7 +219,7 @@ func TestRestore_accepts_a_backup_of_the_first_release(t *testing.T) {
 			}
 			s := open(t, url)
 			wantFirstRelease(t, s)
-			wantNext(t, s, 1011, 1006)
+			checkNextIndex(t, s, 1011, 1006)
 		})
 	}
 }
@@ -289,8 +289,8 @@ func stateText(s invoice.State) string {
 	return strings.Join(words, " ")
 }
 
-// wantNext fails unless a new invoice gets the next indexes of the first release's wallets.
-func wantNext(t *testing.T, s *storage.Storage, bitcoin, ether uint32) {
+// checkNextIndex fails unless a new invoice gets the next indexes of the first release's wallets.
+func checkNextIndex(t *testing.T, s *storage.Storage, bitcoin, ether uint32) {
 	t.Helper()
 	c := creation("next", "m")
 	c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
@@ -301,8 +301,8 @@ func wantNext(t *testing.T, s *storage.Storage, bitcoin, ether uint32) {
 		e, err := next("cc7137fb7f9e593c1258f3ffc943b59470527272")
 		return newInvoice("next", "m", b, e), err
 	}
-	made := create(t, s, c)
-	if got := []uint32{made.Methods[0].Index, made.Methods[1].Index}; !slices.Equal(got, []uint32{bitcoin, ether}) {
+	created := create(t, s, c)
+	if got := []uint32{created.Methods[0].Index, created.Methods[1].Index}; !slices.Equal(got, []uint32{bitcoin, ether}) {
 		t.Errorf("the next indexes are %d, want %d and %d", got, bitcoin, ether)
 	}
 }
@@ -406,16 +406,16 @@ func TestUpgradeChild(t *testing.T) {
 // C79: a process is killed during an upgrade.
 func TestOpen_continues_after_an_upgrade_was_killed(t *testing.T) {
 	t.Parallel()
-	for name, stuck := range map[string]struct{ hang, unhang string }{
+	for name, stuck := range map[string]struct{ hang, unblock string }{
 		"sqlite": { // a trigger that counts for ever
 			hang: `CREATE TRIGGER stuck AFTER UPDATE ON networks BEGIN
 				SELECT COUNT(*) FROM events a, events b, events c, events d, events e, events f, events g, events h, events i; END`,
-			unhang: "DROP TRIGGER stuck",
+			unblock: "DROP TRIGGER stuck",
 		},
 		"postgres": { // the server is slow to notice that the client is gone
 			hang: `CREATE FUNCTION sleep() RETURNS trigger AS $$ BEGIN PERFORM pg_sleep(600); RETURN NEW; END $$ LANGUAGE plpgsql;
 				CREATE TRIGGER stuck AFTER UPDATE ON networks FOR EACH STATEMENT EXECUTE FUNCTION sleep()`,
-			unhang: `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database();
+			unblock: `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database();
 				DROP TRIGGER stuck ON networks; DROP FUNCTION sleep`,
 		},
 	} {
@@ -434,7 +434,7 @@ func TestOpen_continues_after_an_upgrade_was_killed(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = child.Wait() // it was killed
-			change(t, url, stuck.unhang)
+			change(t, url, stuck.unblock)
 			wantVersion(t, url, "1")
 			if diff := cmp.Diff(before, dump(t, url)); diff != "" {
 				t.Errorf("rows (-before +after):\n%s", diff)
@@ -444,7 +444,7 @@ func TestOpen_continues_after_an_upgrade_was_killed(t *testing.T) {
 				t.Errorf("events %q are not of their invoice's mode", wrong)
 			}
 			wantFirstRelease(t, s)
-			wantNext(t, s, 11, 6)
+			checkNextIndex(t, s, 11, 6)
 		})
 	}
 }
@@ -477,11 +477,11 @@ func waitUntilStuck(t *testing.T, url string) {
 	}
 	checks := 0
 	await(t, "an upgrade is blocked", func() bool {
-		is, err := stuck()
+		isStuck, err := stuck()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if checks++; !is {
+		if checks++; !isStuck {
 			checks = 0
 		}
 		return checks == 10

@@ -37,8 +37,8 @@ func sealWallet(box *seal.Box, w merchant.Wallet) walletRow {
 	return r
 }
 
-// open verifies the row and decrypts its secret. It returns ErrTampered if the MAC is wrong.
-func (r walletRow) open(box *seal.Box) (merchant.Wallet, error) {
+// unseal verifies the row and decrypts its secret. It returns ErrTampered if the MAC is wrong.
+func (r walletRow) unseal(box *seal.Box) (merchant.Wallet, error) {
 	if !box.Check(r.mac, "wallets", r.fields()...) {
 		return merchant.Wallet{}, fmt.Errorf("wallet %s: %w", r.id, merchant.ErrTampered)
 	}
@@ -93,7 +93,7 @@ func (s *Storage) ChangeWallet(ctx context.Context, merchantID string, mode merc
 		if err != nil {
 			return merchant.WalletChange{}, err
 		}
-		err = appendEvents(ctx, q, happened{
+		err = appendEvents(ctx, q, recordedEvents{
 			merchantID: merchantID, mode: invoice.Mode(mode),
 			events: []invoice.Event{{ID: c.EventID, Type: merchant.EventWalletChanged, CreatedAt: c.At, Body: c.Body}},
 		}, position)
@@ -128,7 +128,7 @@ func (s *Storage) changeWallet(ctx context.Context, q querier, merchantID string
 		merchantID, string(mode), asset))
 	var active merchant.Wallet
 	if err == nil {
-		active, err = r.open(s.box)
+		active, err = r.unseal(s.box)
 	}
 	if err != nil && !engine.Absent(err) {
 		return c, fmt.Errorf("read wallet: %w", err)
@@ -198,7 +198,7 @@ func (s *Storage) wallets(ctx context.Context, statement string, args ...any) ([
 	if err != nil {
 		return nil, err
 	}
-	return openAll(s.box, rows)
+	return unsealAll(s.box, rows)
 }
 
 // HasWallet reports whether any merchant has or had a live wallet for an asset. Former wallets count,

@@ -33,7 +33,7 @@ func parseKey(t testing.TB, text string) keys.Key {
 // the change and the two wallets.
 func newWallets(s *storage.Storage, at time.Time) *merchant.Wallets {
 	var mu sync.Mutex
-	made := 0
+	created := 0
 	return merchant.NewWallets(merchant.WalletsConfig{
 		Storage: s, Now: func() time.Time { return at },
 		Encode: func(c merchant.WalletChange) []byte {
@@ -42,8 +42,8 @@ func newWallets(s *storage.Storage, at time.Time) *merchant.Wallets {
 		Token: func(length int) string {
 			mu.Lock()
 			defer mu.Unlock()
-			made++
-			return fmt.Sprintf("%0*d", length, made)
+			created++
+			return fmt.Sprintf("%0*d", length, created)
 		},
 	})
 }
@@ -147,13 +147,13 @@ func TestChangeWallet_is_concurrent_with_new_invoices(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		addEndpoints(t, s, newEndpoint("all"))
 		wallets := newWallets(s, noon)
-		both := []keys.Key{parseKey(t, zpub84), parseKey(t, ypub49)}
-		const each = 20
+		walletKeys := []keys.Key{parseKey(t, zpub84), parseKey(t, ypub49)}
+		const perWallet = 20
 		var group sync.WaitGroup
 		group.Go(func() {
 			active := ""
-			for i := range each {
-				change, err := wallets.Add(t.Context(), "shop", merchant.Addition{Key: both[i%2], Replaces: active})
+			for i := range perWallet {
+				change, err := wallets.Add(t.Context(), "shop", merchant.Addition{Key: walletKeys[i%2], Replaces: active})
 				if err != nil {
 					t.Errorf("change %d: %v", i, err)
 				}
@@ -162,7 +162,7 @@ func TestChangeWallet_is_concurrent_with_new_invoices(t *testing.T) {
 		})
 		for worker := range 2 {
 			group.Go(func() {
-				for i := range each {
+				for i := range perWallet {
 					if _, _, err := s.CreateInvoice(t.Context(), creation(fmt.Sprintf("i%d-%d", worker, i), "shop")); err != nil {
 						t.Errorf("invoice: %v", err)
 					}
@@ -171,8 +171,8 @@ func TestChangeWallet_is_concurrent_with_new_invoices(t *testing.T) {
 		}
 		group.Wait()
 		checkFeed(t, url, "shop")
-		if got := rows(t, url, "SELECT COUNT(*) FROM events WHERE type = '"+merchant.EventWalletChanged+"'"); got[0] != fmt.Sprint(each) {
-			t.Errorf("got %s wallet events, want %d", got[0], each)
+		if got := rows(t, url, "SELECT COUNT(*) FROM events WHERE type = '"+merchant.EventWalletChanged+"'"); got[0] != fmt.Sprint(perWallet) {
+			t.Errorf("got %s wallet events, want %d", got[0], perWallet)
 		}
 		if active, err := s.Wallets(t.Context(), "shop", merchant.Live); err != nil || len(active) != 1 {
 			t.Errorf("got %+v active, error %v, want one", active, err)

@@ -49,13 +49,13 @@ func TestOpenMethods_are_those_of_live_invoices_that_wait_for_a_payment(t *testi
 
 func TestHasWallet_finds_live_wallets(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
-		has := func(asset string, want bool) {
+		checkHasWallet := func(asset string, want bool) {
 			t.Helper()
 			if got, err := s.HasWallet(t.Context(), asset); err != nil || got != want {
 				t.Errorf("wallet for %s: %v, %v, want %v", asset, got, err, want)
 			}
 		}
-		has("BTC", false)
+		checkHasWallet("BTC", false)
 		test := newWallet("w0", "BTC", "vpub", noon)
 		test.Mode = merchant.Test
 		for _, w := range []merchant.Wallet{test, newWallet("w1", "LTC", "zpub", noon)} {
@@ -63,7 +63,7 @@ func TestHasWallet_finds_live_wallets(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		has("BTC", false)
-		has("LTC", true)
+		checkHasWallet("BTC", false)
+		checkHasWallet("LTC", true)
 	})
 }

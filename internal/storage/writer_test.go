@@ -73,11 +73,11 @@ func BenchmarkInvoice(b *testing.B) {
 func commits(b *testing.B, callers int, commit func(n int64) error) {
 	b.Helper()
 	b.ResetTimer()
-	var taken atomic.Int64
+	var commits atomic.Int64
 	var group sync.WaitGroup
 	for range callers {
 		group.Go(func() {
-			for n := taken.Add(1); n <= int64(b.N); n = taken.Add(1) {
+			for n := commits.Add(1); n <= int64(b.N); n = commits.Add(1) {
 				if err := commit(n); err != nil {
 					b.Error(err)
 					return

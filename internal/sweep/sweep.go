@@ -87,10 +87,10 @@ func Holdings(ctx context.Context, storage Storage, c config.Config, merchantID 
 
 // ethWallets returns the wallets whose addresses may hold assets on EVM networks, including former
 // ones. Of several wallets with the same addresses it returns the newest.
-func ethWallets(all []merchant.Wallet) (some []merchant.Wallet) {
-	for i, w := range all {
+func ethWallets(wallets []merchant.Wallet) (some []merchant.Wallet) {
+	for i, w := range wallets {
 		same := func(o merchant.Wallet) bool { return o.Asset == w.Asset && o.Counter == w.Counter }
-		if w.Asset == string(keys.ETH) && !slices.ContainsFunc(all[i+1:], same) {
+		if w.Asset == string(keys.ETH) && !slices.ContainsFunc(wallets[i+1:], same) {
 			some = append(some, w)
 		}
 	}

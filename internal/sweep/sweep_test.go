@@ -18,8 +18,8 @@ func TestEthWallets_with_distinct_addresses(t *testing.T) {
 		return merchant.Wallet{ID: id, Asset: asset, Counter: counter}
 	}
 	for name, tt := range map[string]struct {
-		all  []merchant.Wallet
-		want []string
+		wallets []merchant.Wallet
+		want    []string
 	}{
 		"includes_former_wallets":             {[]merchant.Wallet{wallet("a", "ETH", "1"), wallet("b", "BTC", "2"), wallet("c", "ETH", "3")}, []string{"a", "c"}},
 		"lists_a_key_that_was_set_again_once": {[]merchant.Wallet{wallet("a", "ETH", "1"), wallet("b", "ETH", "2"), wallet("c", "ETH", "1")}, []string{"b", "c"}},
@@ -28,7 +28,7 @@ func TestEthWallets_with_distinct_addresses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for _, w := range ethWallets(tt.all) {
+			for _, w := range ethWallets(tt.wallets) {
 				got = append(got, w.ID)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {

@@ -66,8 +66,8 @@ func (s scheme) palette(accent colour) Palette {
 	tint := accent.oklch()
 	tint.light, tint.chroma = s.tint.light, min(tint.chroma, s.tint.chroma)
 	surface := tint.colour()
-	all := append(slices.Clone(s.surfaces), surface)
-	ink := s.adjust(accent, textContrast, all)
+	colours := append(slices.Clone(s.surfaces), surface)
+	ink := s.adjust(accent, textContrast, colours)
 	fill := accent
 	if s.step > 0 {
 		fill = ink
@@ -76,7 +76,7 @@ func (s scheme) palette(accent colour) Palette {
 		Scheme: s.name, Accent: fill.String(), OnAccent: s.textOn(fill).String(), Ink: ink.String(), Tint: surface.String(),
 		Graphic: s.adjust(fill, graphicContrast, s.surfaces[:3]).String(),
 		Edge:    contrast(fill, s.surfaces[0]) < graphicContrast,
-		own:     minContrast(accent, all), text: minContrast(ink, all),
+		own:     minContrast(accent, colours), text: minContrast(ink, colours),
 	}
 }
 

@@ -84,7 +84,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 func (w *Watcher) Step(ctx context.Context) (behind bool, err error) {
 	network := w.Network.ID()
 	w.scanned = false
-	if left := w.pausedUntil.Sub(w.Now()); left > 0 && left <= yieldTime { // another process may reach the source
+	if remaining := w.pausedUntil.Sub(w.Now()); remaining > 0 && remaining <= yieldTime { // another process may reach the source
 		return false, nil
 	}
 	epoch, err := w.lease(ctx)
@@ -146,15 +146,15 @@ func (w *Watcher) shouldYield(ctx context.Context, err error) bool {
 // scan scans the network, records the results and saves the cursor, under the lease.
 func (w *Watcher) scan(ctx context.Context, epoch int64) (behind bool, err error) {
 	network := w.Network.ID()
-	all, err := w.Storage.Progress(ctx)
+	progress, err := w.Storage.Progress(ctx)
 	if err != nil {
 		return false, fmt.Errorf("watch %s: progress: %w", network, err)
 	}
-	was := all[network]
+	was := progress[network]
 	if err := w.load(ctx, was); err != nil {
 		return false, fmt.Errorf("watch %s: %w", network, err)
 	}
-	begin := time.Now()
+	start := time.Now()
 	snapshot, err := w.scanFrom(ctx, was.Cursor)
 	if err != nil {
 		return false, fmt.Errorf("watch %s: %w", network, err)
@@ -177,7 +177,7 @@ func (w *Watcher) scan(ctx context.Context, epoch int64) (behind bool, err error
 	}
 	w.index.drop(reached.Scanned)
 	if w.Scanned != nil {
-		w.Scanned(snapshot, time.Since(begin))
+		w.Scanned(snapshot, time.Since(start))
 	}
 	return snapshot.Behind, nil
 }

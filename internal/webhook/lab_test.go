@@ -193,14 +193,14 @@ func (l *lab) delivery(e merchant.Endpoint, eventID string) (merchant.Delivery, 
 // timer is a clock that tests can advance.
 type timer interface {
 	Now() time.Time
-	Pass(by time.Duration)
+	Pass(duration time.Duration)
 }
 
 // bubble is the clock of a synctest bubble.
 type bubble struct{}
 
-func (bubble) Now() time.Time        { return time.Now().Truncate(time.Millisecond) }
-func (bubble) Pass(by time.Duration) { time.Sleep(by) }
+func (bubble) Now() time.Time              { return time.Now().Truncate(time.Millisecond) }
+func (bubble) Pass(duration time.Duration) { time.Sleep(duration) }
 
 // received is a request that a receiver got.
 type received struct {
@@ -256,7 +256,7 @@ func (r *receiver) answer(status int) {
 
 // await waits until n requests were received.
 func (r *receiver) await(ctx context.Context, n int) {
-	for len(r.all()) < n {
+	for len(r.requests()) < n {
 		select {
 		case <-r.wake:
 		case <-ctx.Done():
@@ -267,13 +267,13 @@ func (r *receiver) await(ctx context.Context, n int) {
 
 // ids returns the identifiers of the received events, in order.
 func (r *receiver) ids() (list []string) {
-	for _, g := range r.all() {
+	for _, g := range r.requests() {
 		list = append(list, g.id)
 	}
 	return list
 }
 
-func (r *receiver) all() []received {
+func (r *receiver) requests() []received {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]received{}, r.got...)

@@ -35,7 +35,7 @@ func TestSchedule_observes_Retry_After(t *testing.T) {
 	for _, test := range []struct {
 		name                string
 		elapsed, retryAfter time.Duration
-		least, most         time.Duration // after the first attempt; 0: given up
+		minimum, maximum    time.Duration // after the first attempt; 0: given up
 	}{
 		{"longer than the step", 0, 2 * time.Minute, 2 * time.Minute, 2 * time.Minute},
 		{"shorter than the step", 5 * time.Minute, time.Minute, 15 * time.Minute, 16 * time.Minute},
@@ -50,8 +50,8 @@ func TestSchedule_observes_Retry_After(t *testing.T) {
 		if next.IsZero() {
 			got = 0
 		}
-		if got < test.least || got > test.most {
-			t.Errorf("%s: got %s after the first attempt, want from %s to %s", test.name, got, test.least, test.most)
+		if got < test.minimum || got > test.maximum {
+			t.Errorf("%s: got %s after the first attempt, want from %s to %s", test.name, got, test.minimum, test.maximum)
 		}
 	}
 }

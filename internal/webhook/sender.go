@@ -109,8 +109,8 @@ func faultText(ctx context.Context, err error) string {
 	if fault, ok := errors.AsType[*url.Error](err); ok {
 		err = fault.Err
 	}
-	if refused, ok := errors.AsType[*guard.Refused](err); ok {
-		return refused.Error()
+	if refusal, ok := errors.AsType[*guard.Refused](err); ok {
+		return refusal.Error()
 	}
 	switch {
 	case ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -124,14 +124,14 @@ func faultText(ctx context.Context, err error) string {
 
 // storedHeaders returns the headers of an answer that are stored.
 func storedHeaders(h http.Header) map[string]string {
-	kept := map[string]string{}
+	stored := map[string]string{}
 	for _, name := range sortedNames(h) {
-		if len(kept) == maxStoredHeaders {
+		if len(stored) == maxStoredHeaders {
 			break
 		}
-		kept[printable(name, maxStoredHeader)] = printable(strings.Join(h[name], ", "), maxStoredHeader)
+		stored[printable(name, maxStoredHeader)] = printable(strings.Join(h[name], ", "), maxStoredHeader)
 	}
-	return kept
+	return stored
 }
 
 func sortedNames(h http.Header) []string {
@@ -145,9 +145,9 @@ func sortedNames(h http.Header) []string {
 
 // printable returns the beginning of an untrusted text in a form that databases can store and terminals
 // can print: valid UTF-8 without control characters.
-func printable(text string, most int) string {
-	if len(text) > most {
-		text = text[:most]
+func printable(text string, maximum int) string {
+	if len(text) > maximum {
+		text = text[:maximum]
 	}
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {

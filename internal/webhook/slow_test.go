@@ -31,13 +31,13 @@ func (p *pipes) Dial(_ context.Context, _ guard.Target, hostport string) (net.Co
 	if serve == nil {
 		return nil, errors.New("connection refused")
 	}
-	near, far := net.Pipe()
-	go serve(far)
-	return near, nil
+	local, remote := net.Pipe()
+	go serve(remote)
+	return local, nil
 }
 
-// hang reads everything and never answers.
-func hang(conn net.Conn) {
+// readForever reads everything and never answers.
+func readForever(conn net.Conn) {
 	buffer := make([]byte, 1<<16)
 	for {
 		if _, err := conn.Read(buffer); err != nil {
@@ -50,7 +50,7 @@ func hang(conn net.Conn) {
 // readRequest waits for the beginning of a request, and reads the rest of it.
 func readRequest(conn net.Conn) {
 	if _, err := conn.Read(make([]byte, 1<<16)); err == nil {
-		go hang(conn)
+		go readForever(conn)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestWorker_bounds_an_attempt_to_ten_seconds(t *testing.T) {
 		state merchant.DeliveryState
 		fault string
 	}{
-		"for an answer":            {hang, merchant.DeliveryPending, "no answer within 10 seconds"},
+		"for an answer":            {readForever, merchant.DeliveryPending, "no answer within 10 seconds"},
 		"for headers":              {drip, merchant.DeliveryPending, "no answer within 10 seconds"},
 		"for the end of an answer": {trickle, merchant.DeliveryDone, ""},
 	} {
@@ -162,7 +162,7 @@ func TestWorker_is_not_delayed_by_failing_endpoints(t *testing.T) {
 		for i := range 70 {
 			host := fmt.Sprintf("127.0.1.%d:1", i)
 			if i < 60 {
-				p.hosts[host] = hang
+				p.hosts[host] = readForever
 			}
 			l.endpoint("http://" + host + "/")
 		}
@@ -173,26 +173,26 @@ func TestWorker_is_not_delayed_by_failing_endpoints(t *testing.T) {
 			l.createInvoice(fmt.Sprint("i", i))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- l.worker.Run(ctx) }()
+		done := make(chan error, 1)
+		go func() { done <- l.worker.Run(ctx) }()
 		for round, event := range []invoice.EventType{invoice.EventPaid, invoice.EventReverted} {
 			for i := range 20 {
 				l.addEvents(fmt.Sprint("i", i), event)
 			}
-			began := time.Now()
+			start := time.Now()
 			healthy.await(ctx, (round+1)*20)
-			if took := time.Since(began); took > time.Second {
-				t.Errorf("round %d: the healthy endpoint got its events after %s", round, took)
+			if elapsed := time.Since(start); elapsed > time.Second {
+				t.Errorf("round %d: the healthy endpoint got its events after %s", round, elapsed)
 			}
 			time.Sleep(15 * time.Second)
 		}
-		began := time.Now()
+		start := time.Now()
 		cancel()
-		if err := <-ended; err != nil {
+		if err := <-done; err != nil {
 			t.Errorf("run: %v", err)
 		}
-		if took := time.Since(began); took > 3*time.Second {
-			t.Errorf("Run ended after %s, want at most 3s", took)
+		if elapsed := time.Since(start); elapsed > 3*time.Second {
+			t.Errorf("Run ended after %s, want at most 3s", elapsed)
 		}
 	})
 }

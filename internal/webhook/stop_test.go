@@ -32,12 +32,12 @@ func TestRun_ends_although_the_database_does_not_answer(t *testing.T) {
 			Storage: frozenStorage{}, Dialer: &guard.Dialer{}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		})
 		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- w.Run(ctx) }()
+		done := make(chan error, 1)
+		go func() { done <- w.Run(ctx) }()
 		synctest.Wait()
 		stop()
 		select {
-		case err := <-ended:
+		case err := <-done:
 			if err != nil {
 				t.Errorf("run: %v", err)
 			}

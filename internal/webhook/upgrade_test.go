@@ -19,11 +19,11 @@ func switching(conn net.Conn) {
 		return
 	}
 	_, _ = conn.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"))
-	hang(conn)
+	readForever(conn)
 }
 
 // listenSwitching starts such a receiver on a real port.
-func listenSwitching(t *testing.T) (url string, asked <-chan struct{}) {
+func listenSwitching(t *testing.T) (url string, requested <-chan struct{}) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -56,10 +56,10 @@ func TestWorker_ends_an_attempt_that_switches_protocols(t *testing.T) {
 	if err := l.worker.Step(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan struct{})
-	go func() { l.worker.Wait(); close(ended) }()
+	done := make(chan struct{})
+	go func() { l.worker.Wait(); close(done) }()
 	select {
-	case <-ended:
+	case <-done:
 	case <-time.After(13 * time.Second):
 		t.Fatal("the attempt has not ended after 13 s, want at most 10 s")
 	}
@@ -72,16 +72,16 @@ func TestWorker_ends_an_attempt_that_switches_protocols(t *testing.T) {
 func TestRun_ends_when_a_receiver_switches_protocols(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, storagetest.File(t), clocktest.At(noon))
-	url, asked := listenSwitching(t)
+	url, requested := listenSwitching(t)
 	l.endpoint(url)
 	l.createInvoice("a")
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- l.worker.Run(ctx) }()
-	<-asked // the attempt is running
+	done := make(chan error, 1)
+	go func() { done <- l.worker.Run(ctx) }()
+	<-requested // the attempt is running
 	cancel()
 	select {
-	case <-ended:
+	case <-done:
 	case <-time.After(5 * time.Second):
 		t.Error("Run has not returned 5 s after its context ended")
 	}

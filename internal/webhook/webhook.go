@@ -97,7 +97,7 @@ func (w *Worker) Step(ctx context.Context) error {
 		if room == 0 {
 			continue
 		}
-		group.Go(func() error { return w.begin(ctx, e, room) })
+		group.Go(func() error { return w.startAttempts(ctx, e, room) })
 	}
 	return errors.Join(fault, group.Wait())
 }
@@ -105,8 +105,8 @@ func (w *Worker) Step(ctx context.Context) error {
 // Wait waits until no attempt is running.
 func (w *Worker) Wait() { w.attempts.Wait() }
 
-// begin claims up to room deliveries of an endpoint, whose attempts are reserved, and sends each.
-func (w *Worker) begin(ctx context.Context, e merchant.Endpoint, room int) error {
+// startAttempts claims up to room deliveries of an endpoint, whose attempts are reserved, and sends each.
+func (w *Worker) startAttempts(ctx context.Context, e merchant.Endpoint, room int) error {
 	now := w.now()
 	claims, err := w.storage.ClaimDeliveries(ctx, e.ID, now, now.Add(-orderingTime), now.Add(claimTTL), room)
 	w.limiter.release(e.ID, room-len(claims))

@@ -44,7 +44,7 @@ func TestWorker_signs_the_bytes_of_the_event(t *testing.T) {
 		if e3.Key != e2.NextKey || e3.Secret != e2.NextSecret || e3.Rotating() {
 			t.Errorf("after a rotation: got %+v, want the next pair of %+v", e3, e2)
 		}
-		got := r.all()
+		got := r.requests()
 		if len(got) != 3 {
 			t.Fatalf("got %d requests, want 3", len(got))
 		}
@@ -95,11 +95,11 @@ func openssl(t *testing.T, message []byte, args ...string) string {
 	programtest.Need(t, "openssl")
 	c := exec.CommandContext(t.Context(), "openssl", args...)
 	c.Stdin = bytes.NewReader(message)
-	out, err := c.Output()
+	output, err := c.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, sum, _ := strings.Cut(strings.TrimSpace(string(out)), "= ")
+	_, sum, _ := strings.Cut(strings.TrimSpace(string(output)), "= ")
 	return sum
 }
 
@@ -123,16 +123,16 @@ func TestWorker_retries_until_the_receiver_accepts(t *testing.T) {
 		}
 		l.run(29)
 		failing.answer(http.StatusNoContent)
-		failed := len(failing.ids())
+		failures := len(failing.ids())
 		l.createInvoice("d")
 		l.send()
-		if got := failing.ids()[failed:]; !slices.Contains(got, "evt_d_1") {
+		if got := failing.ids()[failures:]; !slices.Contains(got, "evt_d_1") {
 			t.Errorf("got %q after its recovery, want the new event", got)
 		}
 		l.run(75)
 		for _, id := range []string{"a", "b", "c"} {
 			var order []string
-			for _, got := range failing.ids()[failed:] {
+			for _, got := range failing.ids()[failures:] {
 				if strings.HasPrefix(got, "evt_"+id) && !slices.Contains(order, got) {
 					order = append(order, got)
 				}
@@ -148,7 +148,7 @@ func TestWorker_retries_until_the_receiver_accepts(t *testing.T) {
 			}
 		}
 		bodies := map[string]string{}
-		for _, got := range failing.all() {
+		for _, got := range failing.requests() {
 			if before, known := bodies[got.id]; known && before != string(got.body) {
 				t.Errorf("%s was sent as %s and %s", got.id, before, got.body)
 			}
@@ -380,7 +380,7 @@ func TestWorker_sends_a_test_event_once(t *testing.T) {
 		if len(r.ids()) != 1 || len(other.ids()) != 0 || d.State != merchant.DeliveryFailed || len(tries) != 1 {
 			t.Errorf("got %d and %d requests and %+v, want one attempt", len(r.ids()), len(other.ids()), d)
 		}
-		if body := string(r.all()[0].body); !strings.Contains(body, `"type":"endpoint.test"`) || !strings.Contains(body, `"payments":[]`) {
+		if body := string(r.requests()[0].body); !strings.Contains(body, `"type":"endpoint.test"`) || !strings.Contains(body, `"payments":[]`) {
 			t.Errorf("got body %s", body)
 		}
 	})
@@ -417,9 +417,9 @@ func TestWorkers_send_each_event_once(t *testing.T) {
 		labs := []*lab{l, newLab(t, l.url, l.clock), newLab(t, l.url, l.clock)}
 		var group sync.WaitGroup
 		ctx, cancel := context.WithCancel(t.Context())
-		for _, each := range labs {
+		for _, lab := range labs {
 			group.Go(func() {
-				if err := each.worker.Run(ctx); err != nil {
+				if err := lab.worker.Run(ctx); err != nil {
 					t.Errorf("run: %v", err)
 				}
 			})

@@ -53,11 +53,11 @@ func acceptance(inv *invoice.Invoice) api.Acceptance {
 
 // secondsLeft returns a duration in whole seconds, rounded up, so that it is at least one until the
 // end.
-func secondsLeft(left time.Duration) int64 {
-	if left > 0 {
-		left += time.Second - 1
+func secondsLeft(remaining time.Duration) int64 {
+	if remaining > 0 {
+		remaining += time.Second - 1
 	}
-	return int64(left / time.Second)
+	return int64(remaining / time.Second)
 }
 
 func quotes(inv *invoice.Invoice) []api.Quote {

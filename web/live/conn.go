@@ -28,7 +28,7 @@ func (v *Viewer) wakeBy(wake func()) {
 	v.hub.mu.Lock()
 	defer v.hub.mu.Unlock()
 	v.interrupt, v.ready = wake, nil
-	if v.next != nil || v.ended {
+	if v.next != nil || v.isEnded {
 		wake()
 	}
 }

@@ -110,7 +110,7 @@ func (h *Hub) Join(id string, r Request) (*Viewer, bool) {
 	if !ok {
 		return nil, false
 	}
-	v := &Viewer{hub: h, request: r, shown: r.Shown, release: release, until: time.Now().Add(lifetime), ready: make(chan struct{}, 1), slot: h.second % beatSlots}
+	v := &Viewer{hub: h, request: r, shown: r.Shown, release: release, expiresAt: time.Now().Add(lifetime), ready: make(chan struct{}, 1), slot: h.second % beatSlots}
 	if h.closed {
 		v.end(ErrClosed)
 		return v, true
@@ -180,10 +180,10 @@ func (h *Hub) beat() {
 	now := time.Now()
 	for v := range h.beats[h.second%beatSlots] {
 		switch {
-		case !now.Before(v.until):
+		case !now.Before(v.expiresAt):
 			v.end(nil)
 		case v.opened:
-			v.tell(beatText)
+			v.queueText(beatText)
 		}
 	}
 }

@@ -29,7 +29,7 @@ type source struct {
 	reads    int
 	rendered []live.Variant
 	fault    error // of Read
-	slow     time.Duration
+	delay    time.Duration
 }
 
 func newSource(ids ...string) *source {
@@ -66,9 +66,9 @@ func (s *source) Read(_ context.Context, id string) (live.State, error) {
 	s.mu.Lock()
 	s.reads++
 	state, ok := s.states[id]
-	fault, slow := s.fault, s.slow
+	fault, delay := s.fault, s.delay
 	s.mu.Unlock()
-	time.Sleep(slow)
+	time.Sleep(delay)
 	if !ok {
 		return state, errGone
 	}
@@ -112,7 +112,7 @@ func newHub(t *testing.T, s live.Source) *live.Hub {
 // reader is a browser that takes the texts of a viewer.
 type reader struct {
 	cancel context.CancelFunc
-	ended  chan struct{}
+	done   chan struct{}
 
 	mu   sync.Mutex
 	text strings.Builder
@@ -120,42 +120,42 @@ type reader struct {
 }
 
 // read joins an invoice. Each text is kept for a time, as by a slow browser.
-func read(t *testing.T, h *live.Hub, id string, r live.Request, slow time.Duration) *reader {
+func read(t *testing.T, h *live.Hub, id string, r live.Request, delay time.Duration) *reader {
 	t.Helper()
 	viewer, ok := h.Join(id, r)
 	if !ok {
 		t.Fatal("the limit of streams is reached")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	b := &reader{cancel: cancel, ended: make(chan struct{})}
-	t.Cleanup(func() { <-b.ended })
+	browser := &reader{cancel: cancel, done: make(chan struct{})}
+	t.Cleanup(func() { <-browser.done })
 	go func() {
-		defer close(b.ended)
+		defer close(browser.done)
 		defer viewer.Leave()
 		e := live.NewEncoder(r.Gzip)
 		for {
 			text, last, err := viewer.Next(ctx)
-			b.mu.Lock()
-			b.err = err
+			browser.mu.Lock()
+			browser.err = err
 			if text != nil {
 				for _, part := range e.Encode(text) {
-					b.text.Write(part)
+					browser.text.Write(part)
 				}
 			}
 			if text == nil || last {
-				b.text.Write(e.End())
-				b.mu.Unlock()
+				browser.text.Write(e.End())
+				browser.mu.Unlock()
 				return
 			}
-			b.mu.Unlock()
+			browser.mu.Unlock()
 			select {
-			case <-time.After(slow):
+			case <-time.After(delay):
 			case <-ctx.Done():
 			}
 		}
 	}()
 	synctest.Wait()
-	return b
+	return browser
 }
 
 // got returns the stream so far.
@@ -188,21 +188,21 @@ func TestHub_renders_a_change_once_for_all_viewers_of_a_language(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource("a")
 		h := newHub(t, s)
-		var all []*reader
+		var readers []*reader
 		for i := range 300 {
 			r := live.Request{Shown: "v1", Fallback: []string{"de", "en"}[i%2], Gzip: i%3 == 0}
-			all = append(all, read(t, h, "a", r, 0))
+			readers = append(readers, read(t, h, "a", r, 0))
 		}
 		s.want(t, 1, 0, 1)
 		s.change("a", s.state(2))
 		s.want(t, 2, 2, 1)
-		for i, b := range all {
+		for i, b := range readers {
 			if i%3 == 0 {
 				continue // compressed, see below
 			}
 			b.want(t, "v2 in "+[]string{"de", "en"}[i%2])
 		}
-		if got := plain(t, all[0].got()); got != "retry: 3000\n\nevent: page\nid: v2\ndata: v2 in de\n\n" {
+		if got := plain(t, readers[0].got()); got != "retry: 3000\n\nevent: page\nid: v2\ndata: v2 in de\n\n" {
 			t.Errorf("the compressed stream is %q", got)
 		}
 		s.changed("a", 2) // a repeated hint
@@ -245,7 +245,7 @@ func TestHub_reads_nothing_while_nothing_changes(t *testing.T) {
 			t.Errorf("%d heartbeats in five minutes, want 15", got)
 		}
 		time.Sleep(5 * time.Minute)
-		<-a.ended
+		<-a.done
 		s.want(t, 2, 0, 0)
 	})
 }
@@ -270,15 +270,15 @@ func TestHub_viewers_that_join_together_share_a_read(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource("a")
-		s.slow = time.Second
+		s.delay = time.Second
 		h := newHub(t, s)
-		var all []*reader
+		var readers []*reader
 		for range 50 {
-			all = append(all, read(t, h, "a", live.Request{Fallback: "en"}, 0))
+			readers = append(readers, read(t, h, "a", live.Request{Fallback: "en"}, 0))
 		}
 		time.Sleep(time.Second)
 		s.want(t, 1, 1, 1)
-		for _, b := range all {
+		for _, b := range readers {
 			b.want(t, "v1 in en")
 		}
 	})
@@ -310,7 +310,7 @@ func TestHub_change_during_a_read_is_not_lost(t *testing.T) {
 		h := newHub(t, s)
 		b := read(t, h, "a", live.Request{Shown: "v1", Fallback: "en"}, 0)
 		s.mu.Lock()
-		s.slow = time.Second
+		s.delay = time.Second
 		s.mu.Unlock()
 		s.change("a", s.state(2))
 		time.Sleep(time.Second / 2)
@@ -332,14 +332,14 @@ func TestHub_ends_streams_of_a_final_page(t *testing.T) {
 		last := s.state(2)
 		last.Final = true
 		s.change("a", last)
-		<-b.ended
-		<-compressed.ended
+		<-b.done
+		<-compressed.done
 		b.want(t, "v2 in en")
-		whole, err := gzip.NewReader(bytes.NewReader([]byte(compressed.got())))
+		decompressed, err := gzip.NewReader(bytes.NewReader([]byte(compressed.got())))
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := io.ReadAll(whole)
+		text, err := io.ReadAll(decompressed)
 		if err != nil || string(text) != b.got() {
 			t.Errorf("compressed stream: %q, %v, want %q", text, err, b.got())
 		}
@@ -359,9 +359,9 @@ func TestHub_reads_a_page_that_expires(t *testing.T) {
 		quote.Expires = 12 * time.Second
 		s.change("a", quote)
 		b := read(t, h, "a", live.Request{Shown: "v1", Fallback: "en"}, 0)
-		ended := s.state(2)
+		expired := s.state(2)
 		s.mu.Lock()
-		s.states["a"] = ended
+		s.states["a"] = expired
 		s.mu.Unlock()
 		time.Sleep(12*time.Second - 1)
 		b.want(t)
@@ -393,9 +393,9 @@ func TestHub_errors(t *testing.T) {
 		s.mu.Unlock()
 		time.Sleep(time.Second)
 		b.want(t, "v2 in en")
-		broken := s.state(3)
-		broken.Render = func(context.Context, live.Variant) (string, error) { panic("a fault of a template") }
-		s.change("a", broken)
+		failing := s.state(3)
+		failing.Render = func(context.Context, live.Variant) (string, error) { panic("a fault of a template") }
+		s.change("a", failing)
 		s.want(t, 7, 1, 1)
 		s.change("a", s.state(4))
 		b.want(t, "v2 in en", "v4 in en")
@@ -407,10 +407,10 @@ func TestClose_ends_all_streams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource("a", "b")
 		h := newHub(t, s)
-		all := []*reader{read(t, h, "a", live.Request{Shown: "v1"}, 0), read(t, h, "a", live.Request{}, 0), read(t, h, "b", live.Request{}, 0)}
+		readers := []*reader{read(t, h, "a", live.Request{Shown: "v1"}, 0), read(t, h, "a", live.Request{}, 0), read(t, h, "b", live.Request{}, 0)}
 		h.Close()
-		for _, b := range all {
-			<-b.ended
+		for _, b := range readers {
+			<-b.done
 		}
 		s.want(t, 3, 2, 0)
 		if b := read(t, h, "a", live.Request{}, 0); !errors.Is(b.err, live.ErrClosed) {
@@ -429,10 +429,10 @@ func TestHub_chooses_the_language(t *testing.T) {
 		german.Language = "de"
 		s.change("own", german)
 		h := newHub(t, s)
-		for _, tt := range []struct{ id, asked, fallback, want string }{
+		for _, tt := range []struct{ id, requested, fallback, want string }{
 			{"plain", "", "en", "v1 in en"}, {"plain", "fr", "en", "v1 in fr"}, {"own", "", "en", "v1 in de"}, {"own", "fr", "en", "v1 in fr"},
 		} {
-			b := read(t, h, tt.id, live.Request{Asked: tt.asked, Fallback: tt.fallback}, 0)
+			b := read(t, h, tt.id, live.Request{Asked: tt.requested, Fallback: tt.fallback}, 0)
 			b.want(t, tt.want)
 		}
 	})

@@ -16,20 +16,20 @@ type topic struct {
 	unwatch func()
 	removed bool
 
-	version string // that was read last; empty before the first
-	number  int64
-	final   bool
-	own     string      // code of the invoice's language
-	busy    bool        // it is in the queue, or a worker reads it
-	again   bool        // it must be read once more
-	timer   *time.Timer // reads it when its page expires, or after an error
+	version   string // that was read last; empty before the first
+	number    int64
+	final     bool
+	own       string      // code of the invoice's language
+	scheduled bool        // it is in the queue, or a worker reads it
+	readAgain bool        // it must be read once more
+	timer     *time.Timer // reads it when its page expires, or after an error
 }
 
 // add adds a viewer. The topic is read unless the viewer shows its version.
 func (t *topic) add(v *Viewer) {
 	v.topic = t
 	t.viewers[v] = struct{}{}
-	if t.version != "" && t.version == v.shown && !t.busy {
+	if t.version != "" && t.version == v.shown && !t.scheduled {
 		v.open(t)
 		return
 	}
@@ -41,17 +41,17 @@ func (t *topic) changed(version int64) {
 	t.hub.mu.Lock()
 	defer t.hub.mu.Unlock()
 	if version == 0 || version != t.number {
-		t.again = t.busy
+		t.readAgain = t.scheduled
 		t.read()
 	}
 }
 
 // read makes a worker read the topic.
 func (t *topic) read() {
-	if t.busy || t.removed {
+	if t.scheduled || t.removed {
 		return
 	}
-	t.busy = true
+	t.scheduled = true
 	t.hub.enqueue(t)
 }
 
@@ -72,7 +72,7 @@ func (t *topic) stopTimer() {
 func (t *topic) refresh() {
 	ctx, cancel := context.WithTimeout(t.hub.ctx, readTimeout)
 	defer cancel()
-	for t.settle(t.update(ctx)) {
+	for t.finishReading(t.update(ctx)) {
 	}
 }
 
@@ -87,19 +87,19 @@ func (t *topic) update(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return t.tell(ctx, state)
+	return t.sendState(ctx, state)
 }
 
-// settle ends a reading. It reports whether the topic must be read again at once.
-func (t *topic) settle(err error) bool {
+// finishReading ends a reading. It reports whether the topic must be read again at once.
+func (t *topic) finishReading(err error) bool {
 	t.hub.mu.Lock()
 	defer t.hub.mu.Unlock()
-	again := err == nil && !t.removed && (t.again || t.hasUnopened())
-	t.again = false
-	t.busy = again
+	readAgain := err == nil && !t.removed && (t.readAgain || t.hasUnopened())
+	t.readAgain = false
+	t.scheduled = readAgain
 	switch {
 	case err == nil || t.removed:
-		return again
+		return readAgain
 	case t.version == "" || t.hub.source.IsGone(err):
 		for v := range t.viewers {
 			v.end(err)
@@ -112,19 +112,19 @@ func (t *topic) settle(err error) bool {
 	return false
 }
 
-// hasUnopened reports whether a viewer joined after the last of the others was told.
+// hasUnopened reports whether a viewer joined after the last of the others received the state.
 func (t *topic) hasUnopened() bool {
 	for v := range t.viewers {
-		if !v.opened && !v.ended {
+		if !v.opened && !v.isEnded {
 			return true
 		}
 	}
 	return false
 }
 
-// tell sends a state to the viewers that show another version. Viewers that join meanwhile get the
+// sendState sends a state to the viewers that show another version. Viewers that join meanwhile get the
 // same state.
-func (t *topic) tell(ctx context.Context, state State) error {
+func (t *topic) sendState(ctx context.Context, state State) error {
 	t.note(state)
 	rendered := map[Variant]*Text{}
 	for {
@@ -171,7 +171,7 @@ func (t *topic) next(state State, rendered map[Variant]*Text) (missing Variant, 
 			continue
 		}
 		v.opened, v.shown, v.last = true, state.Version, state.Final
-		v.tell(text)
+		v.queueText(text)
 	}
 	return missing, found
 }

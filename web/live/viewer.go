@@ -18,22 +18,22 @@ type Request struct {
 // Viewer is the stream of one browser. Its fields are protected by the mutex of the hub. Its methods are
 // called by one goroutine.
 type Viewer struct {
-	hub     *Hub
-	topic   *topic // nil if the hub was closed before
-	request Request
-	release func()
-	until   time.Time
-	slot    int           // second of its heartbeat
-	ready   chan struct{} // receives a value when there is something to take; nil if interrupt is set
+	hub       *Hub
+	topic     *topic // nil if the hub was closed before
+	request   Request
+	release   func()
+	expiresAt time.Time
+	slot      int           // second of its heartbeat
+	ready     chan struct{} // receives a value when there is something to take; nil if interrupt is set
 	// interrupt is called when there is something to take. It does not block.
 	interrupt func()
 
-	opened bool   // the stream has begun
-	shown  string // version that the browser shows, or that was sent to it
-	next   *Text
-	last   bool // the stream ends after next
-	ended  bool // the stream ends now
-	err    error
+	opened  bool   // the stream has begun
+	shown   string // version that the browser shows, or that was sent to it
+	next    *Text
+	last    bool // the stream ends after next
+	isEnded bool // the stream ends now
+	err     error
 }
 
 // Next waits for the next text of the stream. An empty Text only begins the stream. last reports
@@ -61,7 +61,7 @@ func (v *Viewer) take() (text *Text, last bool) {
 	v.hub.mu.Lock()
 	defer v.hub.mu.Unlock()
 	text, v.next = v.next, nil
-	if v.ended {
+	if v.isEnded {
 		return nil, true
 	}
 	return text, v.last && text != nil
@@ -86,13 +86,13 @@ func (v *Viewer) open(t *topic) {
 		v.end(ErrShown)
 	default:
 		v.opened = true
-		v.tell(emptyText)
+		v.queueText(emptyText)
 	}
 }
 
-// tell makes Next return a text, which replaces one that was not taken yet. A heartbeat replaces
+// queueText makes Next return a text, which replaces one that was not taken yet. A heartbeat replaces
 // nothing.
-func (v *Viewer) tell(text *Text) {
+func (v *Viewer) queueText(text *Text) {
 	if v.next == nil || text != beatText {
 		v.next = text
 	}
@@ -104,7 +104,7 @@ func (v *Viewer) end(err error) {
 	if v.last && v.next != nil { // the last page ends the stream anyway
 		return
 	}
-	v.ended, v.err = true, err
+	v.isEnded, v.err = true, err
 	v.wake()
 }
 

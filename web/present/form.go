@@ -43,8 +43,8 @@ func ReadAmount(r Reader, typed Typed) (amount string, problem *Problem) {
 	case isLonger(typed.Reference, api.MaxShopperOrderID), isLonger(typed.Note, api.MaxShopperNote):
 		return "", &Problem{}
 	}
-	whole, fraction, _ := strings.Cut(amount, ".")
-	amount = cmp.Or(strings.TrimLeft(whole, "0"), "0")
+	integer, fraction, _ := strings.Cut(amount, ".")
+	amount = cmp.Or(strings.TrimLeft(integer, "0"), "0")
 	if fraction != "" {
 		amount += "." + fraction
 	}

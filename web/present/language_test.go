@@ -21,10 +21,10 @@ func in(l *locale.Language) present.Frame {
 // The page names in each language the bridged tokens that do not count.
 func TestMethod_names_bridged_versions_in_every_language(t *testing.T) {
 	t.Parallel()
-	one, more, none := presenttest.Invoice("one"), presenttest.Invoice("more"), presenttest.Invoice("none")
-	one.PaymentMethods[1].Bridged = []string{"EURbC"}
-	more.PaymentMethods[1].Bridged = []string{"EURbC", "EURC.e"}
-	invoices := map[string]api.Resource{"one": one, "more": more, "none": none}
+	single, several, none := presenttest.Invoice("one"), presenttest.Invoice("more"), presenttest.Invoice("none")
+	single.PaymentMethods[1].Bridged = []string{"EURbC"}
+	several.PaymentMethods[1].Bridged = []string{"EURbC", "EURC.e"}
+	invoices := map[string]api.Resource{"one": single, "more": several, "none": none}
 	for _, l := range locale.All().List() {
 		t.Run(l.Code, func(t *testing.T) {
 			t.Parallel()

@@ -13,28 +13,28 @@ import (
 // methods returns every payment method. rest is true if a part of the price has been paid already. A
 // service that implements only the specification returns no names of coins and networks and no payment
 // links. The page then omits them.
-func methods(r api.Resource, s scene, rest bool) []views.Method {
+func methods(r api.Resource, s scene, isRest bool) []views.Method {
 	views.DrawQRs(codeTexts(r))
-	shown := make([]views.Method, len(r.PaymentMethods))
+	list := make([]views.Method, len(r.PaymentMethods))
 	chosen := 0
 	for i, m := range r.PaymentMethods {
-		shown[i] = method(r, m, s, rest)
-		shown[i].ID = "m" + strconv.Itoa(i+1)
-		shown[i].QR.ID, shown[i].Second.ID = shown[i].ID+"-qr", shown[i].ID+"-qr2"
-		if shown[i].SecondPage != "" {
-			shown[i].SecondPage += "#" + shown[i].ID + "-more"
+		list[i] = method(r, m, s, isRest)
+		list[i].ID = "m" + strconv.Itoa(i+1)
+		list[i].QR.ID, list[i].Second.ID = list[i].ID+"-qr", list[i].ID+"-qr2"
+		if list[i].SecondPage != "" {
+			list[i].SecondPage += "#" + list[i].ID + "-more"
 		}
 		if m.CryptoCurrency == s.method {
 			chosen = i
 		}
 	}
-	if len(shown) > 0 {
-		shown[chosen].Chosen = true
+	if len(list) > 0 {
+		list[chosen].Chosen = true
 	}
-	return shown
+	return list
 }
 
-func method(r api.Resource, m api.PaymentMethod, s scene, rest bool) views.Method {
+func method(r api.Resource, m api.PaymentMethod, s scene, isRest bool) views.Method {
 	amount := m.DueAmount
 	if amount == "" {
 		amount = m.ExpectedAmount
@@ -42,34 +42,34 @@ func method(r api.Resource, m api.PaymentMethod, s scene, rest bool) views.Metho
 	v := views.Method{
 		Code: m.CryptoCurrency, Label: methodLabel(m), Network: methodNetwork(r, m), Symbol: symbol(m),
 		Line:        s.Decimal(amount) + " " + unit(r, s, m.CryptoCurrency),
-		Notes:       methodNotes(m, s, rest),
+		Notes:       methodNotes(m, s, isRest),
 		AmountLabel: s.Text("method.amount"), Amount: amount, AmountGroups: views.AmountGroups(s.Decimal(amount)), Unit: symbol(m),
-		AddressLabel: addressLabel(m, s, rest), Address: m.Address, AddressParts: views.AddressGroups(m.Address),
+		AddressLabel: addressLabel(m, s, isRest), Address: m.Address, AddressParts: views.AddressGroups(m.Address),
 		ContractParts: views.AddressGroups(m.Contract), Request: walletRequest(m, s, amount), App: walletApp(r, m, s, amount),
 	}
-	if one := price(r, m, s); one != "" {
-		v.Line += " · " + one
+	if unitPrice := price(r, m, s); unitPrice != "" {
+		v.Line += " · " + unitPrice
 	}
 	v.Name = v.Label
 	if v.Network != "" {
 		v.Name = s.Text("unit.network", "Unit", v.Label, "Network", v.Network)
 	}
 	v.PayWith = s.Text("method.pay", "Method", v.Name)
-	if rest {
+	if isRest {
 		v.AmountLabel = s.Text("method.amount.rest")
 	}
-	drawCodes(&v, m, s, rest)
+	drawCodes(&v, m, s, isRest)
 	return v
 }
 
 // drawCodes chooses the contents of the QR codes. For tokens the code is of the address alone: some
 // wallets send to the first address in a payment link, which is the contract's. The code with the amount
 // is drawn when the reader asks for it, because it has three times the size and takes the most time.
-func drawCodes(v *views.Method, m api.PaymentMethod, s scene, rest bool) {
+func drawCodes(v *views.Method, m api.PaymentMethod, s scene, isRest bool) {
 	number := s.Decimal(v.Amount)
 	amount := number + " " + v.Unit
 	withAmount := views.Picture{Title: s.Text("qr.pay", "Amount", amount, "Shop", s.shop)}
-	if rest {
+	if isRest {
 		withAmount.Title = s.Text("qr.pay.rest", "Amount", amount, "Shop", s.shop)
 	}
 	plain := views.Picture{Title: s.Text("qr.bare", "Amount", amount)}
@@ -90,7 +90,7 @@ func drawCodes(v *views.Method, m api.PaymentMethod, s scene, rest bool) {
 		withAmount.Code = qr(m.PaymentCode)
 		v.QR, v.Caption = withAmount, s.Text("qr.pay.caption", "Coin", v.Label)
 		v.Wallet = views.WalletURL(m.PaymentURI)
-		if rest {
+		if isRest {
 			v.Caption = s.Text("qr.rest.caption")
 		}
 	default:
@@ -128,7 +128,7 @@ func qr(text string) views.QR {
 }
 
 // methodNotes returns what a shopper must know about a method before paying with it.
-func methodNotes(m api.PaymentMethod, s scene, rest bool) []views.Note {
+func methodNotes(m api.PaymentMethod, s scene, isRest bool) []views.Note {
 	var notes []views.Note
 	if m.ChainID != "" {
 		text := s.Text("note.network.text", "Unit", symbol(m))
@@ -147,7 +147,7 @@ func methodNotes(m api.PaymentMethod, s scene, rest bool) []views.Note {
 			Strong: s.Text("note.behind"), Text: s.Text("note.behind.text", "Network", m.NetworkName),
 		})
 	}
-	if rest && m.SmallestAmount != "" && m.DueAmount == m.SmallestAmount {
+	if isRest && m.SmallestAmount != "" && m.DueAmount == m.SmallestAmount {
 		notes = append(notes, views.Note{
 			Strong: s.Text("note.smallest", "Amount", s.Decimal(m.SmallestAmount)+" "+symbol(m)), Text: s.Text("note.smallest.text"),
 		})
@@ -179,13 +179,13 @@ func methodNetwork(r api.Resource, m api.PaymentMethod) string {
 
 // addressLabel returns the label of an address, which names its network or coin. If rest is true, it also
 // says that the address is the same as before.
-func addressLabel(m api.PaymentMethod, s scene, rest bool) string {
+func addressLabel(m api.PaymentMethod, s scene, isRest bool) string {
 	switch {
-	case m.ChainID != "" && rest:
+	case m.ChainID != "" && isRest:
 		return s.Text("method.address.network.rest", "Network", m.NetworkName)
 	case m.ChainID != "":
 		return s.Text("method.address.network", "Network", m.NetworkName)
-	case rest:
+	case isRest:
 		return s.Text("method.address.coin.rest", "Coin", methodLabel(m))
 	}
 	return s.Text("method.address.coin", "Coin", methodLabel(m))
@@ -220,11 +220,11 @@ func unit(r api.Resource, s scene, code string) string {
 // price returns the price of a coin: "1 BTC = €86,420.00". A service that implements only the
 // specification returns prices in euro and dollars only.
 func price(r api.Resource, m api.PaymentMethod, s scene) string {
-	one := cmp.Or(m.RateClient, map[string]string{"EUR": m.RateEUR, "USD": m.RateUSD}[r.ClientCurrency])
-	if one == "" {
+	rate := cmp.Or(m.RateClient, map[string]string{"EUR": m.RateEUR, "USD": m.RateUSD}[r.ClientCurrency])
+	if rate == "" {
 		return ""
 	}
-	return "1 " + symbol(m) + " = " + s.Fiat(one, r.ClientCurrency)
+	return "1 " + symbol(m) + " = " + s.Fiat(rate, r.ClientCurrency)
 }
 
 // byHand reports whether the shop checks payments by hand because no offered method is watched. A method

@@ -10,15 +10,15 @@ import (
 func showSetback(p *views.Payment, r api.Resource, s scene) {
 	kind := state(p.Kind)
 	switch {
-	case has(r, api.ExceptionReplaced) && kind == waiting:
+	case hasException(r, api.ExceptionReplaced) && kind == waiting:
 		p.Title = title(s.Text("dropped.title"), s)
 		p.Say = s.Text("dropped.say")
-	case has(r, api.ExceptionReplaced) && kind == partial:
+	case hasException(r, api.ExceptionReplaced) && kind == partial:
 		p.Say = joined(s.Text("dropped.say.part"), p.Say)
-	case has(r, api.ExceptionWrongAsset) && (kind == waiting || kind == partial):
+	case hasException(r, api.ExceptionWrongAsset) && (kind == waiting || kind == partial):
 		p.Title = title(s.Text("wrong.title"), s)
 		p.Say = joined(wrongAssetText(r, s), s.Text("wrong.again"), p.Say)
-	case has(r, api.ExceptionReorged) && (kind == waiting || kind == partial || kind == seen):
+	case hasException(r, api.ExceptionReorged) && (kind == waiting || kind == partial || kind == seen):
 		p.Title = title(s.Text("reorged.title"), s)
 		p.Say = s.Text("reorged.say")
 	}
@@ -29,34 +29,34 @@ func showSetback(p *views.Payment, r api.Resource, s scene) {
 func exceptionNotes(r api.Resource, s scene) []views.Note {
 	var notes []views.Note
 	unpaid := r.Status == api.StatusCreated || r.Status == api.StatusPending
-	if has(r, api.ExceptionReplaced) && unpaid && !isZero(r.DueAmount) {
+	if hasException(r, api.ExceptionReplaced) && unpaid && !isZero(r.DueAmount) {
 		advice := s.Text("dropped.look")
 		if r.SecondsLeft > 0 {
 			advice = s.Text("dropped.look.again")
 		}
 		notes = append(notes, views.Note{Kind: "warn", Strong: s.Text("dropped.note"), Text: advice})
 	}
-	if has(r, api.ExceptionReorged) && unpaid {
+	if hasException(r, api.ExceptionReorged) && unpaid {
 		notes = append(notes, views.Note{Kind: "warn", Strong: s.Text("reorged.note"), Text: s.Text("reorged.note.text")})
 	}
-	if has(r, api.ExceptionWrongAsset) {
+	if hasException(r, api.ExceptionWrongAsset) {
 		notes = append(notes, views.Note{
 			Kind: "warn", Strong: wrongAssetText(r, s),
 			Text: joined(s.Text("wrong.again"), s.Text("wrong.note", "Shop", s.shop, "Reference", views.Reference(r.ForeignID))),
 		})
 	}
-	if has(r, api.ExceptionOld) {
-		if what := received(r, s, older); what != "" {
+	if hasException(r, api.ExceptionOld) {
+		if amounts := received(r, s, older); amounts != "" {
 			notes = append(notes, views.Note{
-				Kind: "warn", Strong: s.Text("old.note", "Amount", what),
+				Kind: "warn", Strong: s.Text("old.note", "Amount", amounts),
 				Text: s.Text("wrong.note", "Shop", s.shop, "Reference", views.Reference(r.ForeignID)),
 			})
 		}
 	}
-	if has(r, api.ExceptionDelayed) && unpaid {
+	if hasException(r, api.ExceptionDelayed) && unpaid {
 		notes = append(notes, views.Note{Kind: "warn", Strong: s.Text("delayed.note"), Text: s.Text("delayed.note.text")})
 	}
-	if has(r, api.ExceptionLate) && r.Status != api.StatusExpired {
+	if hasException(r, api.ExceptionLate) && r.Status != api.StatusExpired {
 		notes = append(notes, views.Note{
 			Kind: "warn", Strong: s.Text("late.one"), Text: s.opening("late.decides", "Shop", s.shop),
 		})
@@ -67,8 +67,8 @@ func exceptionNotes(r api.Resource, s scene) []views.Note {
 // wrongAssetText returns the sentence that names the payments in assets that the invoice does not offer.
 // If the service returned no payments, the sentence names no amount.
 func wrongAssetText(r api.Resource, s scene) string {
-	if what := received(r, s, wrong); what != "" {
-		return s.Text("wrong.arrived", "Amount", what)
+	if amounts := received(r, s, wrong); amounts != "" {
+		return s.Text("wrong.arrived", "Amount", amounts)
 	}
 	return s.Text("wrong.arrived.unknown")
 }

@@ -61,7 +61,7 @@ func showPartialEnded(p *views.Payment, r api.Resource, s scene, due string) {
 		p.Notes[0].Text = s.Text("partial.ended.requote")
 		return
 	}
-	p.Again = again(r, s)
+	p.Again = againLink(r, s)
 }
 
 // showEnded fills the page of an invoice whose quote expired, but which is not expired yet.
@@ -75,7 +75,7 @@ func showEnded(p *views.Payment, r api.Resource, s scene) {
 	}
 	p.Say = s.Text("ended.say")
 	p.Lead = s.Text("ended.lead")
-	p.Again = again(r, s)
+	p.Again = againLink(r, s)
 	p.Again.Quiet = true
 	p.Requote = requote(r, s)
 	instead := s.Text("ended.unsent.text")
@@ -109,9 +109,9 @@ func showSeen(p *views.Payment, r api.Resource, s scene) {
 	p.Lead = s.Text("seen.lead")
 	p.Say = s.Text("seen.say")
 	if last, ok := slowest(r); ok {
-		have := strconv.Itoa(last.Confirmations)
-		p.Depth = s.Count("seen.depth", last.Required, "Have", have)
-		p.Say = s.Count("seen.say.depth", last.Required, "Have", have)
+		confirmations := strconv.Itoa(last.Confirmations)
+		p.Depth = s.Count("seen.depth", last.Required, "Have", confirmations)
+		p.Say = s.Count("seen.say.depth", last.Required, "Have", confirmations)
 	}
 	p.Facts = payments(r, s, counted)
 }
@@ -126,8 +126,8 @@ func clock(r api.Resource, s scene) views.Clock {
 
 // setQuoteEnd sets the line that says when the quote expired.
 func setQuoteEnd(due *views.Due, r api.Resource, s scene) {
-	if until := s.TimeOfDay(r.ExpiredAt, s.Now); until != "" {
-		due.Until = views.Moment{Machine: r.ExpiredAt, Text: until}
+	if end := s.TimeOfDay(r.ExpiredAt, s.Now); end != "" {
+		due.Until = views.Moment{Machine: r.ExpiredAt, Text: end}
 		due.Line, due.Rest = s.Around("ended.held", "Time")
 	}
 }

@@ -27,12 +27,12 @@ type Order struct {
 
 // Count returns the typed quantity, or 1 and the problem with it.
 func (o Order) Count(r Reader) (n int, problem string) {
-	most := o.Product.MaxQuantity
+	maximum := o.Product.MaxQuantity
 	switch {
 	case o.Quantity == "":
 		return 1, r.Text("product.count.none", "Number", "2")
 	case !quantityForm.MatchString(o.Quantity) && strings.Trim(o.Quantity, "0123456789") == "":
-		return 1, r.Text("product.count.most", "Number", strconv.Itoa(most))
+		return 1, r.Text("product.count.most", "Number", strconv.Itoa(maximum))
 	case !quantityForm.MatchString(o.Quantity):
 		return 1, r.Text("product.count.figures", "Number", "2")
 	}
@@ -40,8 +40,8 @@ func (o Order) Count(r Reader) (n int, problem string) {
 	switch {
 	case n < 1:
 		return 1, r.Text("product.count.least", "Number", "1")
-	case n > most:
-		return 1, r.Text("product.count.most", "Number", strconv.Itoa(most))
+	case n > maximum:
+		return 1, r.Text("product.count.most", "Number", strconv.Itoa(maximum))
 	}
 	return n, ""
 }
@@ -49,11 +49,11 @@ func (o Order) Count(r Reader) (n int, problem string) {
 // Total returns the price of n products as a decimal number; empty if the product has no valid price.
 func (o Order) Total(n int) string {
 	fiat, _ := money.Fiat(o.Product.FiatCurrency)
-	each, err := money.Parse(o.Product.Price, fiat)
+	unitPrice, err := money.Parse(o.Product.Price, fiat)
 	if err != nil {
 		return ""
 	}
-	return each.Times(n).String()
+	return unitPrice.Times(n).String()
 }
 
 // ShowedTotal reports whether the page with the form showed the total of n products.

@@ -112,12 +112,12 @@ func content(r api.Resource, s scene) views.Payment {
 		Page:    s.page,
 		Kind:    string(kind),
 		Key:     strings.Join(append([]string{string(kind), r.DueAmount}, r.Exceptions...), " "),
-		Turn:    turn(r),
+		Turn:    paymentTurn(r),
 		Test:    banner(r, s),
 		Pulse:   !byHand(r),
 		Label:   label(r, s),
 		Due:     views.Due{Label: s.Text("due.amount"), Amount: price},
-		Back:    back(r, s),
+		Back:    backLink(r, s),
 		Summary: summary(r, s, price),
 	}
 	switch kind {
@@ -177,11 +177,11 @@ func summary(r api.Resource, s scene, price string) views.Summary {
 	if r.OrderID != "" || r.Description != "" {
 		heading = s.Text("summary.order")
 	}
-	shown := views.Summary{Heading: heading, Text: r.Description, Total: price}
+	view := views.Summary{Heading: heading, Text: r.Description, Total: price}
 	if s.English() { // numbers in words have a different grammar in each language
-		shown.Words = views.Words(r.ClientAmount, r.ClientCurrency)
+		view.Words = views.Words(r.ClientAmount, r.ClientCurrency)
 	}
-	return shown
+	return view
 }
 
 // title returns the title of a page, with the shop's name if it has one.

@@ -96,7 +96,7 @@ func TestPayment_page_of_each_state(t *testing.T) {
 			tt.change(&r)
 			doc := show(t, r)
 			live := doc.Find("#live")
-			for _, check := range []struct{ what, got, want string }{
+			for _, check := range []struct{ name, got, want string }{
 				{"title", doc.Find("head title").Text(), tt.title},
 				{"title of the fragment", live.AttrOr("data-title", ""), tt.title},
 				{"heading", doc.Find("h2#st").Text(), tt.heading},
@@ -104,14 +104,14 @@ func TestPayment_page_of_each_state(t *testing.T) {
 				{"amount", doc.Find(".due .v").Text(), tt.amount},
 			} {
 				if check.got != check.want {
-					t.Errorf("%s = %q, want %q", check.what, check.got, check.want)
+					t.Errorf("%s = %q, want %q", check.name, check.got, check.want)
 				}
 			}
 			if got := doc.Find(".qr svg").Length(); got != tt.codes {
 				t.Errorf("%d QR codes, want %d", got, tt.codes)
 			}
-			if got := live.AttrOr("data-say", ""); !strings.Contains(got, tt.say) || (tt.say == "") != (got == "") {
-				t.Errorf("announced %q, want %q in it", got, tt.say)
+			if got := live.AttrOr("data-say", ""); !strings.Contains(got, tt.announcement) || (tt.announcement == "") != (got == "") {
+				t.Errorf("announced %q, want %q in it", got, tt.announcement)
 			}
 			if got := strings.Join(strings.Fields(doc.Find("body").Text()), " "); !strings.Contains(got, tt.words) {
 				t.Errorf("%q is not on the page: %s", tt.words, got)
@@ -245,10 +245,10 @@ func TestVersion_changes_when_the_quote_expires(t *testing.T) {
 	t.Parallel()
 	r := presenttest.Invoice("abc")
 	version := func() string { return show(t, r).Find("#live").AttrOr("data-v", "") }
-	held := version()
+	beforeExpiry := version()
 	r.SecondsLeft = 0
-	if ended := version(); held == "" || ended == held {
-		t.Errorf("version is %q before and %q after", held, ended)
+	if afterExpiry := version(); beforeExpiry == "" || afterExpiry == beforeExpiry {
+		t.Errorf("version is %q before and %q after", beforeExpiry, afterExpiry)
 	}
 }
 
@@ -256,11 +256,11 @@ func TestPayment_page_says_start_again_only_with_its_button(t *testing.T) {
 	t.Parallel()
 	r := presenttest.Invoice("abc")
 	r.Status, r.SecondsLeft, r.URLFailure = api.StatusExpired, -900, ""
-	ended := presenttest.Invoice("def")
-	ended.SecondsLeft, ended.URLFailure = -5, ""
+	expired := presenttest.Invoice("def")
+	expired.SecondsLeft, expired.URLFailure = -5, ""
 	for _, storefront := range []bool{true, false} {
 		f := frame(func(f *present.Frame) { f.Storefront = storefront })
-		for _, r := range []api.Resource{r, ended} {
+		for _, r := range []api.Resource{r, expired} {
 			doc := showIn(t, f, r)
 			shown := text(doc.Find(".lead, .note")) + doc.Find("#live").AttrOr("data-say", "")
 			if got := strings.Contains(strings.ToLower(shown), "start again"); got != storefront || (doc.Find("#again").Length() == 1) != storefront {

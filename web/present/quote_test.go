@@ -11,9 +11,9 @@ import (
 func TestRequote_form_is_shown_if_the_service_allows_it(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		name   string
-		change func(*api.Resource)
-		where  string // selector of the button; empty if there is none
+		name     string
+		change   func(*api.Resource)
+		selector string // selector of the button; empty if there is none
 	}{
 		{"created: among the help", nil, ".help form.requote .btn.alt"},
 		{"quote expired: first action", func(r *api.Resource) { r.SecondsLeft = 0 }, ".act > form.requote:first-child .btn:not(.alt)"},
@@ -34,14 +34,14 @@ func TestRequote_form_is_shown_if_the_service_allows_it(t *testing.T) {
 	} {
 		doc := opened(t, frame(nil), presenttest.Requotable(tt.change), "EURC-BASE")
 		forms := doc.Find("form.requote")
-		if tt.where == "" {
+		if tt.selector == "" {
 			if forms.Length() != 0 {
 				t.Errorf("%s: the form is on the page", tt.name)
 			}
 			continue
 		}
-		if forms.Length() != 1 || doc.Find(tt.where).Length() != 1 {
-			t.Errorf("%s: %d forms, %d at %s", tt.name, forms.Length(), doc.Find(tt.where).Length(), tt.where)
+		if forms.Length() != 1 || doc.Find(tt.selector).Length() != 1 {
+			t.Errorf("%s: %d forms, %d at %s", tt.name, forms.Length(), doc.Find(tt.selector).Length(), tt.selector)
 		}
 		got := fmt.Sprint(forms.AttrOr("action", ""), " ", forms.AttrOr("method", ""), " ", forms.Find("[name=quote]").AttrOr("value", ""), " ", forms.Find("[name=m]").AttrOr("value", ""))
 		if want := "/invoice/abc/quote post 2 EURC-BASE"; got != want {

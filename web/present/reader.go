@@ -40,15 +40,15 @@ func (r Reader) Keep(address string) string {
 // withoutLanguage returns a query without its "lang" parameter. The signature of a link does not
 // cover that parameter, so the reader may choose a language for a signed link.
 func withoutLanguage(query string) string {
-	kept := slices.DeleteFunc(strings.Split(query, "&"), func(pair string) bool { return strings.HasPrefix(pair, "lang=") })
-	return strings.Join(kept, "&")
+	pairs := slices.DeleteFunc(strings.Split(query, "&"), func(pair string) bool { return strings.HasPrefix(pair, "lang=") })
+	return strings.Join(pairs, "&")
 }
 
 // RefusalText returns the service's own message, which is in English, for an English page, and the
 // given text for a page in another language.
-func (r Reader) RefusalText(refused *client.Error, text string) string {
-	if r.English() && refused.Message != "" {
-		return refused.Message
+func (r Reader) RefusalText(apiErr *client.Error, text string) string {
+	if r.English() && apiErr.Message != "" {
+		return apiErr.Message
 	}
 	return text
 }
@@ -56,16 +56,16 @@ func (r Reader) RefusalText(refused *client.Error, text string) string {
 // opening returns a text that may begin with a name, with its first letter in upper case.
 func (r Reader) opening(id string, pairs ...string) string { return sentence(r.Text(id, pairs...)) }
 
-// tooLong returns the text with the given key if typed has more than most characters, otherwise an empty
+// tooLong returns the text with the given key if typed has more than maximum characters, otherwise an empty
 // text.
-func (r Reader) tooLong(typed, id string, most int) string {
-	if !isLonger(typed, most) {
+func (r Reader) tooLong(typed, id string, maximum int) string {
+	if !isLonger(typed, maximum) {
 		return ""
 	}
-	return r.Text(id, "Number", strconv.Itoa(most))
+	return r.Text(id, "Number", strconv.Itoa(maximum))
 }
 
-func isLonger(typed string, most int) bool { return utf8.RuneCountInString(typed) > most }
+func isLonger(typed string, maximum int) bool { return utf8.RuneCountInString(typed) > maximum }
 
 // joined joins sentences with spaces and omits empty sentences.
 func joined(sentences ...string) string {

@@ -12,7 +12,7 @@ import (
 // Receipt returns the page of a paid invoice as a document, with the same texts and facts, but without
 // links and forms.
 func Receipt(p views.Payment, at time.Time) receipt.Receipt {
-	r := receipt.Receipt{
+	statement := receipt.Receipt{
 		Title: p.Title, Lang: p.Tag, Shop: p.Shop, Label: strings.Join(p.Label, " "), Banner: p.Test,
 		Due: receipt.Due{Label: p.Due.Label, Amount: p.Due.Amount, Line: cmp.Or(p.Due.Coins, p.Due.LineText())}, Heading: p.Heading, Footing: p.Footing, ShopTexts: []string{p.Line, p.Support.Text},
 		Summary:  receipt.Summary{Heading: p.Summary.Heading, Text: p.Summary.Text, Rows: []receipt.Fact{{Label: p.Text("summary.total"), Value: p.Summary.Total}}},
@@ -20,13 +20,13 @@ func Receipt(p views.Payment, at time.Time) receipt.Receipt {
 		At:       at,
 	}
 	if p.Summary.Words != "" {
-		r.Summary.Rows = append(r.Summary.Rows, receipt.Fact{Label: p.Text("summary.words"), Value: p.Summary.Words})
+		statement.Summary.Rows = append(statement.Summary.Rows, receipt.Fact{Label: p.Text("summary.words"), Value: p.Summary.Words})
 	}
 	for _, f := range p.Facts {
-		r.Facts = append(r.Facts, receipt.Fact{Label: f.Label, Value: f.Value})
+		statement.Facts = append(statement.Facts, receipt.Fact{Label: f.Label, Value: f.Value})
 	}
 	if p.Refund.Saved != "" {
-		r.Facts = append(r.Facts, receipt.Fact{Label: p.Refund.Label, Value: p.Refund.Saved})
+		statement.Facts = append(statement.Facts, receipt.Fact{Label: p.Refund.Label, Value: p.Refund.Saved})
 	}
 	for _, n := range p.Notes {
 		if n.Kind == "ok" { // an action on the page
@@ -36,7 +36,7 @@ func Receipt(p views.Payment, at time.Time) receipt.Receipt {
 		if n.Until.Text != "" {
 			note.Text = strings.Join([]string{n.Text, n.Until.Text, n.Rest}, " ")
 		}
-		r.Notes = append(r.Notes, note)
+		statement.Notes = append(statement.Notes, note)
 	}
-	return r
+	return statement
 }

@@ -43,19 +43,19 @@ func showRefund(p *views.Payment, r api.Resource, s scene) {
 func asksRefund(r api.Resource) bool {
 	switch r.Status {
 	case api.StatusExpired:
-		return has(r, api.ExceptionLate) || !isZero(r.PaidAmount)
+		return hasException(r, api.ExceptionLate) || !isZero(r.PaidAmount)
 	case api.StatusDeclined:
 		return true
 	}
-	return hasExtra(r) || has(r, api.ExceptionLate)
+	return hasExtra(r) || hasException(r, api.ExceptionLate)
 }
 
 // currencies returns the currencies of the payments, each once.
 func currencies(r api.Resource, s scene) []views.Currency {
 	var list []views.Currency
 	for _, t := range r.Payments {
-		there := t.State != "dust" && onNetwork(t)
-		if there && !slices.ContainsFunc(list, func(c views.Currency) bool { return c.Code == t.CryptoCurrency }) {
+		isPresent := t.State != "dust" && onNetwork(t)
+		if isPresent && !slices.ContainsFunc(list, func(c views.Currency) bool { return c.Code == t.CryptoCurrency }) {
 			list = append(list, views.Currency{Code: t.CryptoCurrency, Text: unit(r, s, t.CryptoCurrency)})
 		}
 	}
@@ -91,31 +91,31 @@ var refundRefusals = map[string]string{
 
 // refundRefusal returns the reason why an address was not saved. The service's message, which is in
 // English, is more precise and is shown on an English page.
-func refundRefusal(r Reader, refused *client.Error) string {
-	if rest, about := strings.CutPrefix(refused.Message, "address is "); about && r.English() {
-		return r.Text("refund.this", "Detail", strings.TrimSuffix(rest, "."))
+func refundRefusal(r Reader, apiErr *client.Error) string {
+	if reason, isAddress := strings.CutPrefix(apiErr.Message, "address is "); isAddress && r.English() {
+		return r.Text("refund.this", "Detail", strings.TrimSuffix(reason, "."))
 	}
-	id, known := refundRefusals[refused.Code]
+	id, known := refundRefusals[apiErr.Code]
 	if !known {
 		id = "refund.refused"
 	}
-	if known && refused.Message == "" || !r.English() {
+	if known && apiErr.Message == "" || !r.English() {
 		return r.Text(id)
 	}
-	return sentence(strings.TrimSuffix(refused.Message, ".")) + "."
+	return sentence(strings.TrimSuffix(apiErr.Message, ".")) + "."
 }
 
 // RefuseRefund shows the refused form again. A private key is not shown again, because others may see
 // the screen.
-func (f Frame) RefuseRefund(p *views.Payment, refused *client.Error, typed api.RefundRequest) {
-	text := refundRefusal(f.Reader, refused)
+func (f Frame) RefuseRefund(p *views.Payment, apiErr *client.Error, typed api.RefundRequest) {
+	text := refundRefusal(f.Reader, apiErr)
 	p.Title = f.Text("error.title", "Title", p.Title)
 	if p.Refund.Action == "" { // the page no longer asks for an address
 		p.Refusal = text
 		return
 	}
 	p.Refund.Error = text
-	if refused.Code != "private_key" {
+	if apiErr.Code != "private_key" {
 		p.Refund.Address = typed.Address
 	}
 	for i := range p.Refund.Currencies {

@@ -48,7 +48,7 @@ func receiptFacts(r api.Resource, s scene) []views.Fact {
 		{Label: s.Text("fact.received"), Value: received(r, s, counted), Amount: true},
 		{Label: s.Text("fact.confirmed"), Value: confirmed.Text, Machine: confirmed.Machine},
 	}
-	if waived := short(r); waived != "" {
+	if waived := shortfall(r); waived != "" {
 		facts = append(facts, views.Fact{Label: s.Text("fact.waived"), Value: s.Fiat(waived, r.ClientCurrency), Amount: true})
 	}
 	var parts []views.Fact
@@ -64,8 +64,8 @@ func receiptFacts(r api.Resource, s scene) []views.Fact {
 	return nonEmpty(append(facts, parts...))
 }
 
-// short returns the part of the price that the merchant accepted as missing; empty if there is none.
-func short(r api.Resource) string {
+// shortfall returns the part of the price that the merchant accepted as missing; empty if there is none.
+func shortfall(r api.Resource) string {
 	if isZero(r.Accepted.Shortfall) {
 		return ""
 	}
@@ -92,14 +92,14 @@ func showExtra(p *views.Payment, r api.Resource, s scene) {
 	p.Lead = joined(confirmedSubject(r, s), s.Text("extra.lead", "Amount", extra))
 	p.Facts = append(p.Facts, views.Fact{Label: s.Text("fact.extra"), Value: extra, Amount: true})
 	reference := views.Reference(r.ForeignID)
-	ask := s.Text("extra.ask", "Shop", s.shop, "Reference", reference)
+	request := s.Text("extra.ask", "Shop", s.shop, "Reference", reference)
 	switch {
 	case len(currencies(r, s)) > 0 && r.RefundAddress == "":
-		ask = s.Text("extra.tell", "Shop", s.shop)
+		request = s.Text("extra.tell", "Shop", s.shop)
 	case r.RefundAddress != "":
-		ask = s.opening("extra.told", "Shop", s.shop, "Reference", reference)
+		request = s.opening("extra.told", "Shop", s.shop, "Reference", reference)
 	}
-	p.Notes = []views.Note{{Kind: "ok", Strong: s.Text("extra.note", "Amount", extra), Text: ask}}
+	p.Notes = []views.Note{{Kind: "ok", Strong: s.Text("extra.note", "Amount", extra), Text: request}}
 }
 
 func showExpired(p *views.Payment, r api.Resource, s scene) {
@@ -110,7 +110,7 @@ func showExpired(p *views.Payment, r api.Resource, s scene) {
 		showByHand(p, r, s)
 		return
 	}
-	p.Again, p.Requote = again(r, s), requote(r, s)
+	p.Again, p.Requote = againLink(r, s), requote(r, s)
 	start := ""
 	switch {
 	case p.Requote.Action != "":
@@ -143,8 +143,8 @@ func requoteText(r api.Resource, s scene) string {
 func sentAlready(r api.Resource, s scene) views.Note {
 	reference := views.Reference(r.ForeignID)
 	note := views.Note{Strong: s.Text("sent.already"), Text: s.Text("expired.keep", "Reference", reference)}
-	if until := moment(r.WatchedUntil, s); until.Text != "" && !byHand(r) {
-		note.Until = until
+	if watchedUntil := moment(r.WatchedUntil, s); watchedUntil.Text != "" && !byHand(r) {
+		note.Until = watchedUntil
 		note.Text, note.Rest = s.Around("expired.watched", "Until", "Reference", reference)
 	}
 	return note
@@ -155,7 +155,7 @@ func showLate(p *views.Payment, r api.Resource, s scene) {
 	p.Say = s.Text("late.say", "Shop", s.shop)
 	p.Due = lateDue(r, s, p.Due)
 	p.Heading = s.Text("late.heading")
-	p.Lead = joined(lateness(r, s), s.Text("late.safe", "Shop", s.shop))
+	p.Lead = joined(latenessText(r, s), s.Text("late.safe", "Shop", s.shop))
 	p.Notes = []views.Note{{
 		Kind: "warn", Strong: s.opening("late.decides", "Shop", s.shop), Text: s.Text("late.nothing"),
 	}}
@@ -166,16 +166,16 @@ func showLate(p *views.Payment, r api.Resource, s scene) {
 // lateDue returns the late payments for the head of the page: their fiat value if it is known, otherwise
 // their amounts. Late payments do not count, so the service usually states no value. If the late payments
 // cover the whole price, their value is that price.
-func lateDue(r api.Resource, s scene, asked views.Due) views.Due {
+func lateDue(r api.Resource, s scene, requested views.Due) views.Due {
 	coins, label := received(r, s, isLate), s.Text("due.late")
 	if value := fiatValue(r, isLate); value != "" {
 		return views.Due{Label: label, Amount: s.Fiat(value, r.ClientCurrency), Coins: coins}
 	}
 	if lateCovers(r) {
-		return views.Due{Label: label, Amount: asked.Amount, Coins: coins}
+		return views.Due{Label: label, Amount: requested.Amount, Coins: coins}
 	}
 	if coins == "" {
-		return asked // the service returned no payments
+		return requested // the service returned no payments
 	}
 	return views.Due{Label: label, Amount: coins, Long: true}
 }
@@ -192,12 +192,12 @@ func showDeclined(p *views.Payment, r api.Resource, s scene) {
 			Strong: s.Text("declined.sent"), Text: s.Text("declined.ask", "Shop", s.shop, "Reference", views.Reference(r.ForeignID)),
 		}}
 	}
-	p.Again = again(r, s)
+	p.Again = againLink(r, s)
 }
 
-// lateness returns the sentence with the time between the end of the quote and the first late payment, in
+// latenessText returns the sentence with the time between the end of the quote and the first late payment, in
 // the largest unit that is precise enough.
-func lateness(r api.Resource, s scene) string {
+func latenessText(r api.Resource, s scene) string {
 	late, known := lateBy(r)
 	switch {
 	case !known:

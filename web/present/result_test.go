@@ -36,12 +36,12 @@ func TestUnwatched_invoice_says_that_the_shop_checks_by_hand(t *testing.T) {
 	if n := page(t, func(*api.Resource) {}).Find(".dot, .steps").Length(); n != 2 {
 		t.Errorf("%d elements that show that the network is watched on the page of a watched invoice, want 2", n)
 	}
-	const say = "The held price has run out. Atelier Nord checks by hand whether you paid; if you did, do nothing and keep the reference abcd-efgh."
+	const announcement = "The held price has run out. Atelier Nord checks by hand whether you paid; if you did, do nothing and keep the reference abcd-efgh."
 	for name, status := range map[string]string{"before it expires": api.StatusCreated, "after it expired": api.StatusExpired} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			doc := page(t, func(r *api.Resource) { byHand(r); r.Status, r.SecondsLeft = status, -900 })
-			if got := doc.Find("#live").AttrOr("data-say", ""); got != say {
+			if got := doc.Find("#live").AttrOr("data-say", ""); got != announcement {
 				t.Errorf("announced %q", got)
 			}
 			got := text(doc.Find("#pay"))
@@ -60,9 +60,9 @@ func TestUnwatched_invoice_says_that_the_shop_checks_by_hand(t *testing.T) {
 func TestDropped_payments_and_reorgs_are_announced(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		name       string
-		change     func(*api.Resource)
-		title, say string
+		name        string
+		change      func(*api.Resource)
+		title, text string
 	}{
 		{
 			"the payment dropped", func(r *api.Resource) { r.Exceptions = []string{api.ExceptionReplaced} },
@@ -89,7 +89,7 @@ func TestDropped_payments_and_reorgs_are_announced(t *testing.T) {
 			t.Parallel()
 			live := page(t, tt.change).Find("#live")
 			got := []string{live.AttrOr("data-title", ""), live.AttrOr("data-say", "")}
-			if diff := cmp.Diff([]string{tt.title, tt.say}, got); diff != "" {
+			if diff := cmp.Diff([]string{tt.title, tt.text}, got); diff != "" {
 				t.Errorf("title and announcement (-want +got):\n%s", diff)
 			}
 		})
@@ -166,7 +166,7 @@ func TestPaid_lists_every_payment(t *testing.T) {
 
 func TestOverpaid_page_shows_the_received_amounts(t *testing.T) {
 	t.Parallel()
-	over := func(state, overpaid, status string) func(*api.Resource) {
+	overpaid := func(state, overpaid, status string) func(*api.Resource) {
 		return func(r *api.Resource) {
 			p := presenttest.Payment(state)
 			p.Amount, p.FiatAmount = "0.00015912", "13.75"
@@ -178,13 +178,13 @@ func TestOverpaid_page_shows_the_received_amounts(t *testing.T) {
 		change func(*api.Resource)
 		want   string
 	}{
-		{"seen, before the service counts it as overpaid", over("seen", "0", api.StatusPending), "Received €13.75 0.00015912 BTC"},
+		{"seen, before the service counts it as overpaid", overpaid("seen", "0", api.StatusPending), "Received €13.75 0.00015912 BTC"},
 		{"paid", func(r *api.Resource) {
-			over("confirmed", "1.25", api.StatusPaid)(r)
+			overpaid("confirmed", "1.25", api.StatusPaid)(r)
 			r.Exceptions = []string{api.ExceptionOverpaid}
 		}, "Paid €13.75 0.00015912 BTC"},
 		{"a difference from rounding is not shown", func(r *api.Resource) {
-			over("confirmed", "0.01", api.StatusPaid)(r)
+			overpaid("confirmed", "0.01", api.StatusPaid)(r)
 			r.Payments[0].FiatAmount = "12.51"
 		}, "Paid €12.50 0.00015912 BTC"},
 	} {

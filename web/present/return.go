@@ -7,9 +7,9 @@ import (
 	"chequer/views"
 )
 
-// back returns the link back to the shop: to its address for paid or for failed payments, or to the
+// backLink returns the link back to the shop: to its address for paid or for failed payments, or to the
 // storefront.
-func back(r api.Resource, s scene) views.Link {
+func backLink(r api.Resource, s scene) views.Link {
 	if r.Status == api.StatusPaid {
 		return returnLink(r.URLSuccess, r, s, s.Text("link.back", "Shop", s.shop))
 	}
@@ -19,9 +19,9 @@ func back(r api.Resource, s scene) views.Link {
 	return views.Link{Text: s.Text("link.back.start"), URL: s.page.Home}
 }
 
-// again returns the link to start a new payment: at the shop's address for failures, or at the
+// againLink returns the link to start a new payment: at the shop's address for failures, or at the
 // storefront.
-func again(r api.Resource, s scene) views.Link {
+func againLink(r api.Resource, s scene) views.Link {
 	if link := returnLink(r.URLFailure, r, s, s.Text("link.again")); link.URL != "" {
 		return link
 	}

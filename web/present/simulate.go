@@ -73,11 +73,11 @@ func simulation(r api.Resource, s scene, p views.Payment) views.Simulate {
 
 // withTexts returns the simulations with the keys of their texts replaced by the texts.
 func withTexts(s scene, list []views.Simulation) []views.Simulation {
-	shown := make([]views.Simulation, len(list))
+	labelled := make([]views.Simulation, len(list))
 	for i, simulation := range list {
-		shown[i] = views.Simulation{Value: simulation.Value, Text: s.Text(simulation.Text)}
+		labelled[i] = views.Simulation{Value: simulation.Value, Text: s.Text(simulation.Text)}
 	}
-	return shown
+	return labelled
 }
 
 // onNetwork reports whether a payment is still on the network: neither replaced nor reorganised.

@@ -37,7 +37,7 @@ func stateOf(r api.Resource) state {
 		}
 		return paid
 	case api.StatusExpired:
-		if has(r, api.ExceptionLate) {
+		if hasException(r, api.ExceptionLate) {
 			return late
 		}
 		return expired
@@ -53,10 +53,12 @@ func stateOf(r api.Resource) state {
 // hasExtra reports whether the shopper paid more than the price. The page does not mention an excess below
 // the smallest unit of the price's currency.
 func hasExtra(r api.Resource) bool {
-	return has(r, api.ExceptionOverpaid) && !isZero(r.OverpaidAmount)
+	return hasException(r, api.ExceptionOverpaid) && !isZero(r.OverpaidAmount)
 }
 
-func has(r api.Resource, exception string) bool { return slices.Contains(r.Exceptions, exception) }
+func hasException(r api.Resource, exception string) bool {
+	return slices.Contains(r.Exceptions, exception)
+}
 
 // isZero reports whether an amount in the API's format is zero or empty.
 func isZero(amount string) bool { return strings.Trim(amount, "0.") == "" }

@@ -7,15 +7,15 @@ import (
 
 // states lists the states of an invoice that the page distinguishes, with the expected texts.
 var states = []struct {
-	name    string
-	change  func(*api.Resource)
-	title   string
-	heading string
-	head    string // label of the amount
-	amount  string
-	codes   int    // number of QR codes; 0 if nothing is due
-	say     string // part of the announcement to screen readers
-	words   string // text that is somewhere on the page
+	name         string
+	change       func(*api.Resource)
+	title        string
+	heading      string
+	head         string // label of the amount
+	amount       string
+	codes        int    // number of QR codes; 0 if nothing is due
+	announcement string // part of the announcement to screen readers
+	words        string // text that is somewhere on the page
 }{
 	{
 		"waiting", func(*api.Resource) {},

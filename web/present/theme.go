@@ -39,13 +39,13 @@ func NewTheme(hash string, t theme.Theme) Theme {
 
 // Asset returns the asset with the given last part of its address. isLogo reports whether it is the
 // merchant's logo.
-func (t Theme) Asset(file string) (asset static.Asset, isLogo, found bool) {
-	asset, found = t.assets[file]
-	return asset, file == t.logo, found
+func (t Theme) Asset(name string) (asset static.Asset, isLogo, found bool) {
+	asset, found = t.assets[name]
+	return asset, name == t.logo, found
 }
 
 // assetPath returns the path of an asset of the theme.
-func (f Frame) assetPath(file string) string { return f.Path("/look/" + f.Theme.hash + "/" + file) }
+func (f Frame) assetPath(name string) string { return f.Path("/look/" + f.Theme.hash + "/" + name) }
 
 // sheet returns the path of a style sheet of the theme or, if the theme has none, of the default sheet.
 func (f Frame) sheet(name string) string {

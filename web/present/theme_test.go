@@ -32,7 +32,7 @@ func TestTheme_can_disable_the_countdown_of_a_paid_page(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		theme theme.Theme
-		stay  bool
+		stays bool
 		want  int
 	}{
 		{"no theme: a countdown", theme.Theme{}, false, 1},
@@ -41,7 +41,7 @@ func TestTheme_can_disable_the_countdown_of_a_paid_page(t *testing.T) {
 		{"Site.StayOnPage: no countdown", theme.Theme{Name: "Nord"}, true, 0},
 	} {
 		f := themed(tt.theme)
-		f.StayOnPage = tt.stay
+		f.StayOnPage = tt.stays
 		page := showIn(t, f, presenttest.Paid(func(*api.Resource) {}))
 		if got := page.Find("#auto[hidden] button#stay").Length(); got != tt.want {
 			t.Errorf("%s: %d countdowns, want %d", tt.name, got, tt.want)
@@ -58,16 +58,16 @@ func TestTheme_can_disable_the_countdown_of_a_paid_page(t *testing.T) {
 // In states in which only the shop can help, the page has a link to the shop's contact.
 func TestTheme_contact_is_shown_if_only_the_shop_can_help(t *testing.T) {
 	t.Parallel()
-	late := presenttest.Invoice("abc")
-	late.Status, late.Exceptions = api.StatusExpired, []string{api.ExceptionLate}
+	lateInvoice := presenttest.Invoice("abc")
+	lateInvoice.Status, lateInvoice.Exceptions = api.StatusExpired, []string{api.ExceptionLate}
 	declined := presenttest.Invoice("abc")
 	declined.Status = api.StatusDeclined
-	over := presenttest.Paid(func(*api.Resource) {})
-	over.OverpaidAmount, over.Exceptions = "6.91", []string{api.ExceptionOverpaid}
+	paid := presenttest.Paid(func(*api.Resource) {})
+	paid.OverpaidAmount, paid.Exceptions = "6.91", []string{api.ExceptionOverpaid}
 	for name, tt := range map[string]struct {
 		r    api.Resource
 		want int
-	}{"late": {late, 1}, "declined": {declined, 1}, "overpaid": {over, 1}, "paid": {presenttest.Paid(func(*api.Resource) {}), 0}, "waiting": {presenttest.Invoice("abc"), 0}} {
+	}{"late": {lateInvoice, 1}, "declined": {declined, 1}, "overpaid": {paid, 1}, "paid": {presenttest.Paid(func(*api.Resource) {}), 0}, "waiting": {presenttest.Invoice("abc"), 0}} {
 		page := showIn(t, themed(presenttest.Theme(t)), tt.r)
 		if got := page.Find(`a#contact[href="mailto:help@shop.example"]:contains("Contact Atelier <Nord>")`).Length(); got != tt.want {
 			t.Errorf("%s: %d buttons, want %d", name, got, tt.want)
@@ -82,15 +82,15 @@ func TestTheme_contact_is_shown_if_only_the_shop_can_help(t *testing.T) {
 // page and MetaMask can send the payment.
 func TestPayment_page_links_to_MetaMask_if_it_can_pay(t *testing.T) {
 	t.Parallel()
-	all := func(*api.Resource) {}
+	unchanged := func(*api.Resource) {}
 	token := func(r *api.Resource) *api.PaymentMethod { return &r.PaymentMethods[1] }
 	for _, tt := range []struct {
 		name, base string
 		change     func(*api.Resource)
 		want       string
 	}{
-		{"a method on an EVM network", "https://pay.example/shop", all, "https://link.metamask.io/dapp/pay.example/shop/invoice/abc?m=EURC-BASE"},
-		{"none for a page over http", "http://127.0.0.1:8080", all, ""},
+		{"a method on an EVM network", "https://pay.example/shop", unchanged, "https://link.metamask.io/dapp/pay.example/shop/invoice/abc?m=EURC-BASE"},
+		{"none for a page over http", "http://127.0.0.1:8080", unchanged, ""},
 		{"none without a method on an EVM network", "https://pay.example", func(r *api.Resource) { r.PaymentMethods = r.PaymentMethods[:1] }, ""},
 		{"none on simnet", "https://pay.example", func(r *api.Resource) { token(r).Network = "simnet" }, ""},
 		{"none if nothing is due", "https://pay.example", func(r *api.Resource) { token(r).DueAmount = "0" }, ""},
@@ -109,7 +109,7 @@ func TestTheme_adds_little_to_the_style_sheet(t *testing.T) {
 	t.Parallel()
 	base, _ := static.Find(static.Path("pay.css"))
 	styled := static.Extend("pay.css", presenttest.Theme(t).Style())
-	if more := len(styled.Gzip) - len(base.Gzip); more > 400 {
-		t.Errorf("a theme adds %d bytes to the compressed style sheet, want at most 400", more)
+	if added := len(styled.Gzip) - len(base.Gzip); added > 400 {
+		t.Errorf("a theme adds %d bytes to the compressed style sheet, want at most 400", added)
 	}
 }

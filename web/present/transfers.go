@@ -23,12 +23,12 @@ func isLate(t api.Payment) bool { return t.State == "late" }
 func coin(code string) money.Currency { return money.Currency{Code: code, Decimals: 18} }
 
 // received returns the sum of the selected payments by currency: "0.0005 BTC + 12 EURC on Base".
-func received(r api.Resource, s scene, which func(api.Payment) bool) string {
+func received(r api.Resource, s scene, selects func(api.Payment) bool) string {
 	var order []string
 	sums := map[string]money.Amount{}
 	for _, t := range r.Payments {
 		amount, err := money.Parse(t.Amount, coin(t.CryptoCurrency))
-		if err != nil || !which(t) {
+		if err != nil || !selects(t) {
 			continue
 		}
 		if sum, ok := sums[t.CryptoCurrency]; ok {
@@ -47,11 +47,11 @@ func received(r api.Resource, s scene, which func(api.Payment) bool) string {
 
 // fiatValue returns the sum of the fiat values that the service states for the selected payments; empty if
 // it states none.
-func fiatValue(r api.Resource, which func(api.Payment) bool) string {
+func fiatValue(r api.Resource, selects func(api.Payment) bool) string {
 	sum := money.Zero(coin(r.ClientCurrency))
 	for _, t := range r.Payments {
 		amount, err := money.Parse(t.FiatAmount, sum.Currency())
-		if err == nil && which(t) {
+		if err == nil && selects(t) {
 			sum = sum.Add(amount)
 		}
 	}
@@ -112,10 +112,10 @@ func arrived(r api.Resource) string {
 }
 
 // payments returns the facts of each selected payment, followed by the invoice's reference.
-func payments(r api.Resource, s scene, which func(api.Payment) bool) []views.Fact {
+func payments(r api.Resource, s scene, selects func(api.Payment) bool) []views.Fact {
 	var facts []views.Fact
 	for _, t := range r.Payments {
-		if !which(t) {
+		if !selects(t) {
 			continue
 		}
 		at := moment(t.FirstSeenAt, s)
@@ -151,13 +151,13 @@ func depth(t api.Payment, s scene) string {
 
 // nonEmpty returns the facts that have a value.
 func nonEmpty(facts []views.Fact) []views.Fact {
-	var kept []views.Fact
+	var filled []views.Fact
 	for _, f := range facts {
 		if f.Value != "" {
-			kept = append(kept, f)
+			filled = append(filled, f)
 		}
 	}
-	return kept
+	return filled
 }
 
 // slowest returns the payment that still needs the largest number of confirmations.

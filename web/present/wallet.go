@@ -52,10 +52,10 @@ func walletApp(r api.Resource, m api.PaymentMethod, s scene, amount string) stri
 	return "https://link.metamask.io/dapp/" + page + "/invoice/" + r.ForeignID + "?m=" + url.QueryEscape(m.CryptoCurrency)
 }
 
-// turn returns a string that changes whenever the shopper has to send money again: when another amount is
+// paymentTurn returns a string that changes whenever the shopper has to send money again: when another amount is
 // due, and when a payment was dropped. While it stays the same, the page does not ask a shopper who has
 // sent the amount to send it again.
-func turn(r api.Resource) string {
+func paymentTurn(r api.Resource) string {
 	dropped := 0
 	for _, t := range r.Payments {
 		if t.State == "replaced" {

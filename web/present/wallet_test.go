@@ -27,17 +27,17 @@ func TestWallet_request_is_in_the_data_attributes(t *testing.T) {
 	}{
 		{"a token", func(*api.Resource, *api.PaymentMethod) {}, token},
 		{"a watched token", func(_ *api.Resource, m *api.PaymentMethod) { m.Watched = true },
-			with(token, "sent", "This page changes when the network shows it.")},
+			withValue(token, "sent", "This page changes when the network shows it.")},
 		{"a token on the test network", func(_ *api.Resource, m *api.PaymentMethod) { m.Network = "simnet" },
-			with(token, "sent", "This page does not change: a test invoice is paid by the test tools.")},
+			withValue(token, "sent", "This page does not change: a test invoice is paid by the test tools.")},
 		{"the rest of a partly paid invoice", func(r *api.Resource, m *api.PaymentMethod) {
 			r.Status, r.DueAmount, m.DueAmount = api.StatusPending, "13.29", "13.289882"
-		}, with(token, "units", "13289882")},
+		}, withValue(token, "units", "13289882")},
 		{"a coin, to the last wei", func(_ *api.Resource, m *api.PaymentMethod) {
 			m.CryptoCurrency, m.Symbol, m.Name, m.Contract, m.Decimals = "ETH", "ETH", "Ether", "", 18
 			m.DueAmount = "12.021319950190558639"
-		}, with(with(with(with(token, "method", "ETH"), "symbol", "ETH"), "contract", ""), "units", "12021319950190558639")},
-		{"18 decimals", func(_ *api.Resource, m *api.PaymentMethod) { m.DueAmount, m.Decimals = "20", 18 }, with(token, "units", "20000000000000000000")},
+		}, withValue(withValue(withValue(withValue(token, "method", "ETH"), "symbol", "ETH"), "contract", ""), "units", "12021319950190558639")},
+		{"18 decimals", func(_ *api.Resource, m *api.PaymentMethod) { m.DueAmount, m.Decimals = "20", 18 }, withValue(token, "units", "20000000000000000000")},
 		{"nothing due", func(_ *api.Resource, m *api.PaymentMethod) { m.DueAmount = "0" }, nil},
 		{"more digits than the token has", func(_ *api.Resource, m *api.PaymentMethod) { m.DueAmount = "56.5000001" }, nil},
 		{"no chain", func(_ *api.Resource, m *api.PaymentMethod) { m.ChainID = "" }, nil},
@@ -65,7 +65,7 @@ func TestWallet_request_is_in_the_data_attributes(t *testing.T) {
 	}
 }
 
-func with(values map[string]string, name, value string) map[string]string {
+func withValue(values map[string]string, name, value string) map[string]string {
 	changed := map[string]string{name: value}
 	for n, v := range values {
 		if n != name {

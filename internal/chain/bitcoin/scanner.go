@@ -83,9 +83,9 @@ func (s *Scanner) scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 		return chain.Snapshot{}, err
 	}
 	// A transaction mined after the mempool was read would be in neither.
-	if again, err := s.source.Best(ctx); err != nil {
+	if current, err := s.source.Best(ctx); err != nil {
 		return chain.Snapshot{}, err
-	} else if again.Hash != best.Hash {
+	} else if current.Hash != best.Hash {
 		return chain.Snapshot{}, chain.ErrMoved
 	}
 	return snapshot, nil
@@ -151,13 +151,13 @@ func (s *Scanner) waiting(ctx context.Context, snapshot *chain.Snapshot, watched
 	for _, t := range snapshot.Transfers {
 		mined[t.Tx] = true
 	}
-	taken := map[string]bool{}
+	shown := map[string]bool{}
 	for _, c := range snapshot.Conflicts {
-		taken[c.Outpoint] = true
+		shown[c.Outpoint] = true
 	}
 	snapshot.Conflicts = append(snapshot.Conflicts, waiting.Conflicts...)
 	for _, tx := range waiting.Txs {
-		if !mined[tx.ID] && !spendsAny(tx, taken) {
+		if !mined[tx.ID] && !spendsAny(tx, shown) {
 			snapshot.Transfers = append(snapshot.Transfers, s.transfers(tx, watched)...)
 		}
 	}

@@ -20,7 +20,7 @@ import (
 // source is a chain in memory. It implements bitcoin.Source.
 type source struct {
 	best    []bitcoin.Block // the best chain by height
-	all     map[string]bitcoin.Block
+	byHash  map[string]bitcoin.Block
 	known   map[string]bool // blocks that were read; Concerns is exact for them
 	reads   []int64         // heights of blocks in the order in which they were read
 	waiting []bitcoin.Tx
@@ -33,15 +33,15 @@ type source struct {
 var _ bitcoin.Source = (*source)(nil)
 
 func newSource(height int64) *source {
-	s := &source{all: map[string]bitcoin.Block{}, known: map[string]bool{}, seen: map[string]time.Time{}}
+	s := &source{byHash: map[string]bitcoin.Block{}, known: map[string]bool{}, seen: map[string]time.Time{}}
 	for range height + 1 {
-		s.mine("a")
+		s.mineBlock("a")
 	}
 	return s
 }
 
-// mine adds a block; branch distinguishes blocks of one height.
-func (s *source) mine(branch string, txs ...bitcoin.Tx) chain.Block {
+// mineBlock adds a block; branch distinguishes blocks of one height.
+func (s *source) mineBlock(branch string, txs ...bitcoin.Tx) chain.Block {
 	height := int64(len(s.best))
 	b := bitcoin.Block{Txs: txs}
 	b.Block = chain.Block{Height: height, Hash: fmt.Sprintf("%s%d", branch, height), Time: time.Unix(height*600, 0)}
@@ -49,7 +49,7 @@ func (s *source) mine(branch string, txs ...bitcoin.Tx) chain.Block {
 		b.Parent = s.best[height-1].Hash
 	}
 	s.best = append(s.best, b)
-	s.all[b.Hash] = b
+	s.byHash[b.Hash] = b
 	return b.Block
 }
 
@@ -57,7 +57,7 @@ func (s *source) mine(branch string, txs ...bitcoin.Tx) chain.Block {
 func (s *source) fork(from, to int64, branch string) {
 	s.best = s.best[:from+1]
 	for int64(len(s.best)) <= to {
-		s.mine(branch)
+		s.mineBlock(branch)
 	}
 }
 
@@ -92,13 +92,13 @@ func (s *source) Concerns(_ context.Context, hash string, scripts iter.Seq[strin
 	wanted := maps.Collect(func(yield func(string, bool) bool) {
 		scripts(func(script string) bool { return yield(script, true) })
 	})
-	return slices.ContainsFunc(s.all[hash].Txs, func(tx bitcoin.Tx) bool {
+	return slices.ContainsFunc(s.byHash[hash].Txs, func(tx bitcoin.Tx) bool {
 		return slices.ContainsFunc(tx.Outputs, func(out bitcoin.Output) bool { return wanted[out.Script] })
 	}), nil
 }
 
 func (s *source) Block(_ context.Context, hash string) (bitcoin.Block, error) {
-	b := s.all[hash]
+	b := s.byHash[hash]
 	if err := s.call("Block", b.Height); err != nil {
 		return bitcoin.Block{}, err
 	}
@@ -177,9 +177,9 @@ func wantTxs(t *testing.T, s chain.Snapshot, want ...string) {
 func TestScan_begins_below_a_fork_deeper_than_the_cursor(t *testing.T) {
 	t.Parallel()
 	s := newSource(245)
-	s.mine("a", pay("lost", "mine", 1))
+	s.mineBlock("a", pay("lost", "mine", 1))
 	for len(s.best) <= 250 {
-		s.mine("a")
+		s.mineBlock("a")
 	}
 	scanner := watching(s)
 	first := scan(t, scanner, chain.Cursor{}, watch{"mine"})
@@ -188,7 +188,7 @@ func TestScan_begins_below_a_fork_deeper_than_the_cursor(t *testing.T) {
 		t.Fatalf("from %v to %v, want %v", first.From, first.Next, want)
 	}
 	s.fork(140, 144, "b")
-	s.mine("b", pay("new", "mine", 2))
+	s.mineBlock("b", pay("new", "mine", 2))
 	s.fork(145, 251, "b")
 	second := scan(t, scanner, first.Next, watch{"mine"})
 	wantTxs(t, second, "new@145")
@@ -211,15 +211,15 @@ func TestScan_repeats_if_the_chain_changes(t *testing.T) {
 		t.Run(moment, func(t *testing.T) {
 			t.Parallel()
 			s := newSource(119)
-			s.mine("a", pay("back", "mine", 1))
-			moved := false
+			s.mineBlock("a", pay("back", "mine", 1))
+			changed := false
 			s.before = func(call string, height int64) error {
-				if fmt.Sprint(call, " ", height) == moment && !moved {
-					moved = true
+				if fmt.Sprint(call, " ", height) == moment && !changed {
+					changed = true
 					s.fork(117, 118, "b")
-					s.mine("b", pay("other", "mine", 1))
-					s.mine("b")
-					s.mine("b")
+					s.mineBlock("b", pay("other", "mine", 1))
+					s.mineBlock("b")
+					s.mineBlock("b")
 				}
 				return nil
 			}
@@ -261,7 +261,7 @@ func TestScan_fails_if_the_chain_keeps_changing(t *testing.T) {
 	s := newSource(120)
 	s.before = func(call string, _ int64) error {
 		if call == "Waiting" {
-			s.mine("a")
+			s.mineBlock("a")
 		}
 		return nil
 	}
@@ -308,7 +308,7 @@ func TestScan_returns_a_partial_snapshot_after_the_timeout(t *testing.T) {
 			txs = append(txs, pay(fmt.Sprintf("tx%d", height), "mine", 1))
 			want = append(want, fmt.Sprintf("tx%d@%d", height, height))
 		}
-		s.mine("a", txs...)
+		s.mineBlock("a", txs...)
 	}
 	s.waiting = []bitcoin.Tx{pay("waits", "mine", 1)}
 	clock := time.Unix(1_800_000_000, 0)
@@ -353,9 +353,9 @@ func TestScan_returns_a_partial_snapshot_after_the_timeout(t *testing.T) {
 func TestScan_reads_again_only_blocks_with_a_new_destination(t *testing.T) {
 	t.Parallel()
 	s := newSource(110)
-	s.mine("a", pay("one", "first", 1), pay("two", "second", 1))
-	s.mine("a", pay("three", "first", 1))
-	s.mine("a", pay("four", "third", 1))
+	s.mineBlock("a", pay("one", "first", 1), pay("two", "second", 1))
+	s.mineBlock("a", pay("three", "first", 1))
+	s.mineBlock("a", pay("four", "third", 1))
 	scanner := watching(s)
 	cursor := scan(t, scanner, chain.Cursor{}, watch{"first"}).Next
 	s.reads = nil
@@ -370,23 +370,23 @@ func TestScan_reads_again_only_blocks_with_a_new_destination(t *testing.T) {
 
 func TestScan_is_complete_after_an_error(t *testing.T) {
 	t.Parallel()
-	broken := errors.New("broken")
+	sourceError := errors.New("broken")
 	s := newSource(110)
-	s.mine("a", pay("one", "first", 1))
-	s.mine("a", pay("two", "second", 1))
-	s.mine("a", pay("three", "first", 1))
+	s.mineBlock("a", pay("one", "first", 1))
+	s.mineBlock("a", pay("two", "second", 1))
+	s.mineBlock("a", pay("three", "first", 1))
 	scanner := watching(s)
 	fail := func(height int64) {
 		s.before = func(call string, h int64) error {
 			if call == "Block" && h == height {
-				return broken
+				return sourceError
 			}
 			return nil
 		}
 	}
 	fail(112)
-	if _, err := scanner.Scan(t.Context(), chain.Cursor{}, watch{"first"}); !errors.Is(err, broken) {
-		t.Fatalf("Scan() = %v, want %v", err, broken)
+	if _, err := scanner.Scan(t.Context(), chain.Cursor{}, watch{"first"}); !errors.Is(err, sourceError) {
+		t.Fatalf("Scan() = %v, want %v", err, sourceError)
 	}
 	fail(0)
 	s.reads = nil
@@ -395,8 +395,8 @@ func TestScan_is_complete_after_an_error(t *testing.T) {
 		t.Errorf("blocks read after the error (-got +want):\n%s", diff)
 	}
 	fail(112)
-	if _, err := scanner.Scan(t.Context(), cursor, watch{"first", "second"}); !errors.Is(err, broken) {
-		t.Fatalf("Scan() = %v, want %v", err, broken)
+	if _, err := scanner.Scan(t.Context(), cursor, watch{"first", "second"}); !errors.Is(err, sourceError) {
+		t.Fatalf("Scan() = %v, want %v", err, sourceError)
 	}
 	fail(0)
 	wantTxs(t, scan(t, scanner, cursor, watch{"first", "second"}), "one@111", "two@112", "three@113")
@@ -406,9 +406,9 @@ func TestScan_shows_a_transaction_once(t *testing.T) {
 	t.Parallel()
 	s := newSource(110)
 	mined, waits, stolen := pay("mined", "mine", 1), pay("waits", "mine", 2), pay("stolen", "mine", 3)
-	thief := pay("thief", "other", 3)
-	thief.Spends = stolen.Spends
-	s.mine("a", mined, thief)
+	conflict := pay("thief", "other", 3)
+	conflict.Spends = stolen.Spends
+	s.mineBlock("a", mined, conflict)
 	s.waiting = []bitcoin.Tx{mined, waits, stolen}
 	s.seen["mined"], s.seen["waits"] = time.Unix(10, 0), time.Unix(20, 0)
 	snapshot := scan(t, watching(s), chain.Cursor{}, watch{"mine"})
@@ -429,14 +429,14 @@ func TestScan_shows_a_transaction_once(t *testing.T) {
 func TestScan_does_not_show_amounts_of_zero_or_less(t *testing.T) {
 	t.Parallel()
 	s := newSource(110)
-	s.mine("a", pay("nothing", "mine", 0), pay("less", "mine", -1), pay("least", "mine", 1))
+	s.mineBlock("a", pay("nothing", "mine", 0), pay("less", "mine", -1), pay("least", "mine", 1))
 	wantTxs(t, scan(t, watching(s), chain.Cursor{}, watch{"mine"}), "least@111")
 }
 
 func TestScan_reports_buried_transactions(t *testing.T) {
 	t.Parallel()
 	s := newSource(110)
-	s.mine("a", pay("deep", "mine", 1))
+	s.mineBlock("a", pay("deep", "mine", 1))
 	scanner := watching(s)
 	cursor := scan(t, scanner, chain.Cursor{}, watch{"mine"}).Next
 	s.fork(111, 211, "a")

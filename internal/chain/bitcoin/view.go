@@ -29,14 +29,14 @@ type record struct {
 	Header
 	transfers []chain.Transfer
 	conflicts []chain.Conflict
-	// whole is true if the block was read for its recorded transfers.
-	whole bool
+	// isRead is true if the block was read for its recorded transfers.
+	isRead bool
 }
 
 // follow extends the view to the blocks above base up to best. behind is true if it stopped
 // after catchUpTimeout.
 func (v *view) follow(ctx context.Context, base, best Header, watched chain.Watched) (behind bool, err error) {
-	if err := v.keep(ctx, base); err != nil {
+	if err := v.dropDeparted(ctx, base); err != nil {
 		return false, err
 	}
 	if err := v.addScripts(ctx, watched); err != nil {
@@ -61,21 +61,21 @@ func (v *view) readRecorded(ctx context.Context, base Header, watched chain.Watc
 			continue
 		}
 		r := &v.records[t.Block.Height-base.Height-1]
-		if r.Hash != t.Block.Hash || r.whole || slices.ContainsFunc(r.transfers, func(has chain.Transfer) bool { return has.ID == t.ID }) {
+		if r.Hash != t.Block.Hash || r.isRead || slices.ContainsFunc(r.transfers, func(shown chain.Transfer) bool { return shown.ID == t.ID }) {
 			continue
 		}
-		again, err := v.readBlock(ctx, r.Header, watched)
+		reread, err := v.readBlock(ctx, r.Header, watched)
 		if err != nil {
 			return err
 		}
-		again.whole = true
-		*r = *again
+		reread.isRead = true
+		*r = *reread
 	}
 	return nil
 }
 
-// keep drops records that are not above base on the best chain.
-func (v *view) keep(ctx context.Context, base Header) error {
+// dropDeparted drops records that are not above base on the best chain.
+func (v *view) dropDeparted(ctx context.Context, base Header) error {
 	var buried []string
 	for len(v.records) > 0 && v.records[0].Height <= base.Height {
 		for _, t := range v.records[0].transfers {
@@ -116,12 +116,12 @@ func (v *view) addScripts(ctx context.Context, watched chain.Watched) error {
 	added := concat(scripts, inputs)
 	if nonEmpty(added) {
 		for i, r := range v.records {
-			again, err := v.readIfConcerned(ctx, r.Header, added, watched)
+			reread, err := v.readIfConcerned(ctx, r.Header, added, watched)
 			if err != nil {
 				return err
 			}
-			if again != nil {
-				v.records[i] = *again
+			if reread != nil {
+				v.records[i] = *reread
 			}
 		}
 	}
@@ -135,11 +135,11 @@ func (v *view) extend(ctx context.Context, base, best Header, watched chain.Watc
 	if n := len(v.records); n > 0 {
 		last = v.records[n-1].Header
 	}
-	begin := v.now()
+	start := v.now()
 	scripts, _ := watched.Since(0)
 	inputs, _ := v.source.Inputs(0)
 	for last.Height < best.Height {
-		if last.Height-base.Height > depth && v.now().Sub(begin) > catchUpTimeout {
+		if last.Height-base.Height > depth && v.now().Sub(start) > catchUpTimeout {
 			return true, nil
 		}
 		header, err := v.source.AtHeight(ctx, last.Height+1)

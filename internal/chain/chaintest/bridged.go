@@ -20,10 +20,10 @@ type BridgedLab interface {
 
 // bridgedToken pays one script in both tokens.
 func bridgedToken(t *testing.T, b *bench) {
-	network, knows := b.Network().(chain.Bridged)
+	network, hasBridged := b.Network().(chain.Bridged)
 	lab, ok := b.Lab.(BridgedLab)
 	if !ok {
-		if knows && len(network.Bridged()) > 0 {
+		if hasBridged && len(network.Bridged()) > 0 {
 			t.Fatal("the network knows bridged tokens, and the lab pays with none")
 		}
 		t.Skip("the network knows no bridged tokens")

@@ -30,28 +30,28 @@ func (b *bench) coins(t *testing.T) Coins {
 }
 
 func reorganisedDeep(t *testing.T, b *bench) {
-	one, two := b.script(t), b.script(t)
-	first := b.Send(t, Output{one, b.amount("0.5")})
+	firstScript, secondScript := b.script(t), b.script(t)
+	first := b.Send(t, Output{firstScript, b.amount("0.5")})
 	b.Mine(t, first)
-	second := b.Send(t, Output{two, b.amount("0.25")})
+	second := b.Send(t, Output{secondScript, b.amount("0.25")})
 	b.Mine(t, second)
 	for range 4 {
 		b.Mine(t)
 	}
-	before := b.want(t, shown{first, one, "0.5", true}, shown{second, two, "0.25", true})
+	before := b.want(t, shown{first, firstScript, "0.5", true}, shown{second, secondScript, "0.25", true})
 	b.from = before.Next
 	b.Reorganise(t, first, second)
-	after := b.want(t, shown{first, one, "0.5", false}, shown{second, two, "0.25", false})
+	after := b.want(t, shown{first, firstScript, "0.5", false}, shown{second, secondScript, "0.25", false})
 	for height := after.From.Height + 1; height <= before.Tip.Height; height++ {
-		held, was := after.Blocks[height] == before.Blocks[height], height <= before.Tip.Height-6
-		if before.Blocks[height] != "" && held != was {
-			t.Errorf("block %d of the old chain is in the new one: %t, want %t", height, held, was)
+		unchanged, wantUnchanged := after.Blocks[height] == before.Blocks[height], height <= before.Tip.Height-6
+		if before.Blocks[height] != "" && unchanged != wantUnchanged {
+			t.Errorf("block %d of the old chain is in the new one: %t, want %t", height, unchanged, wantUnchanged)
 		}
 	}
 	b.from = after.Next
 	b.Mine(t, second)
 	b.Mine(t, first)
-	b.want(t, shown{first, one, "0.5", true}, shown{second, two, "0.25", true})
+	b.want(t, shown{first, firstScript, "0.5", true}, shown{second, secondScript, "0.25", true})
 }
 
 func hiddenDoubleSpend(t *testing.T, b *bench) {
@@ -61,9 +61,9 @@ func hiddenDoubleSpend(t *testing.T, b *bench) {
 	b.want(t, shown{tx, script, "0.5", false}, shown{honest, other, "0.1", false})
 	b.Mine(t, coins.Conflict(t, tx, Output{b.NewScript(t), b.amount("0.4")}))
 	b.want(t, shown{honest, other, "0.1", false})
-	again := coins.Conflict(t, honest, Output{other, b.amount("0.05")})
-	b.Mine(t, again)
-	b.want(t, shown{again, other, "0.05", true})
+	conflict := coins.Conflict(t, honest, Output{other, b.amount("0.05")})
+	b.Mine(t, conflict)
+	b.want(t, shown{conflict, other, "0.05", true})
 }
 
 func spent(t *testing.T, b *bench) {
@@ -130,16 +130,16 @@ func laterDestination(t *testing.T, b *bench) {
 
 func down(t *testing.T, b *bench) {
 	bumped, returned, stolen := b.script(t), b.script(t), b.script(t)
-	low := b.Send(t, Output{bumped, b.amount("0.1")})
-	back := b.Send(t, Output{returned, b.amount("0.2")})
-	b.Mine(t, back)
-	gone := b.Send(t, Output{stolen, b.amount("0.3")})
-	b.from = b.want(t, shown{low, bumped, "0.1", false}, shown{back, returned, "0.2", true}, shown{gone, stolen, "0.3", false}).Next
+	original := b.Send(t, Output{bumped, b.amount("0.1")})
+	reorganised := b.Send(t, Output{returned, b.amount("0.2")})
+	b.Mine(t, reorganised)
+	doubleSpent := b.Send(t, Output{stolen, b.amount("0.3")})
+	b.from = b.want(t, shown{original, bumped, "0.1", false}, shown{reorganised, returned, "0.2", true}, shown{doubleSpent, stolen, "0.3", false}).Next
 	// No scan happens in the meantime.
-	high := b.Replace(t, low, Output{bumped, b.amount("0.1")})
-	b.Reorganise(t, back)
-	b.Mine(t, high)
-	b.Mine(t, b.Replace(t, gone, Output{b.NewScript(t), b.amount("0.3")}))
+	replacement := b.Replace(t, original, Output{bumped, b.amount("0.1")})
+	b.Reorganise(t, reorganised)
+	b.Mine(t, replacement)
+	b.Mine(t, b.Replace(t, doubleSpent, Output{b.NewScript(t), b.amount("0.3")}))
 	b.Mine(t)
-	b.want(t, shown{high, bumped, "0.1", true}, shown{back, returned, "0.2", false})
+	b.want(t, shown{replacement, bumped, "0.1", true}, shown{reorganised, returned, "0.2", false})
 }

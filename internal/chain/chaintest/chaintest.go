@@ -218,9 +218,9 @@ func doubleSpend(t *testing.T, b *bench) {
 	script := b.script(t)
 	tx := b.Send(t, Output{script, b.amount("0.5")})
 	b.want(t, shown{tx, script, "0.5", false})
-	thief := b.Replace(t, tx, Output{b.NewScript(t), b.amount("0.5")})
+	replacement := b.Replace(t, tx, Output{b.NewScript(t), b.amount("0.5")})
 	b.want(t)
-	b.Mine(t, thief)
+	b.Mine(t, replacement)
 	b.want(t)
 }
 
@@ -275,15 +275,15 @@ func twice(t *testing.T, b *bench) {
 	b.scan(t) // a node's mempool is complete from its second list on
 	first, second := b.scan(t), b.scan(t)
 	second.Started = first.Started
-	first.Conflicts, second.Conflicts = foreign(first), foreign(second)
+	first.Conflicts, second.Conflicts = withoutOwnConflicts(first), withoutOwnConflicts(second)
 	if diff := cmp.Diff(first, second); diff != "" {
 		t.Errorf("two scans of the same chain (-first +second):\n%s", diff)
 	}
 }
 
-// foreign returns a snapshot's conflicts without those of a transfer with itself, which are
+// withoutOwnConflicts returns a snapshot's conflicts without those of a transfer with itself, which are
 // shown only after a scan has watched the outpoint.
-func foreign(s chain.Snapshot) (conflicts []chain.Conflict) {
+func withoutOwnConflicts(s chain.Snapshot) (conflicts []chain.Conflict) {
 	for _, c := range s.Conflicts {
 		if !slices.ContainsFunc(s.Transfers, func(t chain.Transfer) bool { return t.Tx == c.Tx }) {
 			conflicts = append(conflicts, c)

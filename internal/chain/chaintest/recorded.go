@@ -20,9 +20,9 @@ func (p partial) Since(mark uint64) (iter.Seq[string], uint64) {
 	return p.Recording.Since(mark)
 }
 
-// confirmed pays a new script in a block, and returns the transfer. It sets the cursor to the
+// payInBlock pays a new script in a block, and returns the transfer. It sets the cursor to the
 // block before. The network does not keep the block in memory.
-func (b *bench) confirmed(t *testing.T) chain.Transfer {
+func (b *bench) payInBlock(t *testing.T) chain.Transfer {
 	t.Helper()
 	b.script(t) // an unpaid script, so that blocks are read
 	before := b.scan(t).Tip.Cursor()
@@ -51,8 +51,8 @@ func (b *bench) scanWith(t *testing.T, watched chain.Watched) chain.Snapshot {
 	return s
 }
 
-// placed returns the IDs of the transfers that a snapshot shows in a block.
-func placed(s chain.Snapshot) (ids []string) {
+// inBlocks returns the IDs of the transfers that a snapshot shows in a block.
+func inBlocks(s chain.Snapshot) (ids []string) {
 	for _, t := range s.Transfers {
 		if t.Block != nil {
 			ids = append(ids, t.ID)
@@ -62,14 +62,14 @@ func placed(s chain.Snapshot) (ids []string) {
 }
 
 func recordedMissed(t *testing.T, b *bench) {
-	recorded := b.confirmed(t)
+	recorded := b.payInBlock(t)
 	delete(b.watch, recorded.Script)
 	b.scanWith(t, b.watch) // reads the block, and does not see the transfer
 	b.watch[recorded.Script] = true
 	watched := partial{Recording{b.watch, []chain.Transfer{recorded}}}
 	for range 2 {
 		s := b.scanWith(t, watched)
-		if got := placed(s); !slices.Equal(got, []string{recorded.ID}) || len(s.Refuted) > 0 {
+		if got := inBlocks(s); !slices.Equal(got, []string{recorded.ID}) || len(s.Refuted) > 0 {
 			t.Fatalf("scan shows %q and refutes %q, want %q shown", got, s.Refuted, recorded.ID)
 		}
 		if got := s.Transfers[0]; !got.Amount.Equal(recorded.Amount) || got.Block.Hash != recorded.Block.Hash {
@@ -79,28 +79,28 @@ func recordedMissed(t *testing.T, b *bench) {
 }
 
 func recordedRefuted(t *testing.T, b *bench) {
-	recorded := b.confirmed(t)
+	recorded := b.payInBlock(t)
 	wrong := recorded
 	wrong.ID = recorded.Tx + ":77"
 	s := b.scanWith(t, Recording{b.watch, []chain.Transfer{recorded, wrong}})
-	if got := placed(s); !slices.Equal(got, []string{recorded.ID}) || !slices.Equal(s.Refuted, []string{wrong.ID}) {
+	if got := inBlocks(s); !slices.Equal(got, []string{recorded.ID}) || !slices.Equal(s.Refuted, []string{wrong.ID}) {
 		t.Errorf("scan shows %q and refutes %q, want %q and %q", got, s.Refuted, recorded.ID, wrong.ID)
 	}
 }
 
 func recordedLeaves(t *testing.T, b *bench) {
-	recorded := b.confirmed(t)
+	recorded := b.payInBlock(t)
 	watched := Recording{b.watch, []chain.Transfer{recorded}}
 	b.scanWith(t, watched)
 	b.Reorganise(t, recorded.Tx)
 	s := b.scanWith(t, watched)
-	if got := placed(s); len(got) > 0 || len(s.Refuted) > 0 {
+	if got := inBlocks(s); len(got) > 0 || len(s.Refuted) > 0 {
 		t.Errorf("scan shows %q and refutes %q, want neither: the block left the chain", got, s.Refuted)
 	}
 }
 
 func recordedAbove(t *testing.T, b *bench) {
-	recorded := b.confirmed(t)
+	recorded := b.payInBlock(t)
 	block := *recorded.Block
 	recorded.ID = recorded.Tx + ":77"
 	block.Height, block.Hash = block.Height+50, block.Hash[:len(block.Hash)-4]+"0000"

@@ -30,10 +30,10 @@ type balances struct {
 	now    func() time.Time
 	view   *view
 
-	// at is the time of the last reading of balances, and block its block. started is the
+	// readAtTime is the time of the last reading of balances, and block its block. started is the
 	// scanned time of the network if the result was recorded.
-	at, started time.Time
-	block       chain.Block
+	readAtTime, started time.Time
+	block               chain.Block
 	// spent are the accounts whose nonce was above zero at the birth of their invoice.
 	spent  map[string]bool
 	strays strayState
@@ -68,7 +68,7 @@ func (b *balances) add(ctx context.Context, s *chain.Snapshot, tip Header, shown
 	case len(accounts) == 0:
 		s.Read = tip.Block
 	case last.Hash == tip.Hash && slices.IndexFunc(accounts, func(a *account) bool { return !a.Known }) < 0:
-	case len(accounts) > maxEveryBlock && last.Hash == b.block.Hash && last.Hash != "" && b.now().Sub(b.at) < readInterval:
+	case len(accounts) > maxEveryBlock && last.Hash == b.block.Hash && last.Hash != "" && b.now().Sub(b.readAtTime) < readInterval:
 		s.Started = b.started
 	default:
 		err = b.read(ctx, s, tip, last, accounts)
@@ -78,7 +78,7 @@ func (b *balances) add(ctx context.Context, s *chain.Snapshot, tip Header, shown
 		s.Behind = err != nil // a lasting fault fails the next scan
 	}
 	if s.Read.Hash != "" {
-		last, b.block, b.at, b.started = s.Read, s.Read, b.now(), s.Started
+		last, b.block, b.readAtTime, b.started = s.Read, s.Read, b.now(), s.Started
 	}
 	if len(accounts) > 0 {
 		b.limitCursor(s, last)
@@ -109,16 +109,16 @@ func (b *balances) recorded(ctx context.Context, s *chain.Snapshot, watched chai
 		}
 		a := &account{Account: w, address: address, highest: new(big.Int)}
 		for _, t := range w.Recorded {
-			on, err := b.view.onChain(ctx, t.Block.Cursor())
+			onChain, err := b.view.onChain(ctx, t.Block.Cursor())
 			if err != nil {
 				return nil, nil, err
 			}
-			if !on {
+			if !onChain {
 				a.Known = a.Known && !t.Unsure && t.Block.Height > w.Birth.Height
 				continue
 			}
-			if high := t.Highest(); high.Cmp(a.highest) > 0 {
-				a.highest = high
+			if highest := t.Highest(); highest.Cmp(a.highest) > 0 {
+				a.highest = highest
 			}
 			if t.Unsure && !a.unsure {
 				if a.unsure, err = b.staysUnsure(ctx, a, t); err != nil {
@@ -156,7 +156,7 @@ func (b *balances) read(ctx context.Context, s *chain.Snapshot, tip Header, last
 			risen = append(risen, a)
 		}
 	}
-	if err := b.show(ctx, s, tip, risen, maxReadings); err != nil {
+	if err := b.addRises(ctx, s, tip, risen, maxReadings); err != nil {
 		return err
 	}
 	s.Read = tip.Block
@@ -166,8 +166,8 @@ func (b *balances) read(ctx context.Context, s *chain.Snapshot, tip Header, last
 // risen reports whether an account holds more than is recorded.
 func (a *account) risen() bool { return a.balance.Cmp(a.highest) > 0 }
 
-// show adds to a snapshot the transfers to accounts that hold more than is recorded.
-func (b *balances) show(ctx context.Context, s *chain.Snapshot, tip Header, risen []*account, readings int) error {
+// addRises adds to a snapshot the transfers to accounts that hold more than is recorded.
+func (b *balances) addRises(ctx context.Context, s *chain.Snapshot, tip Header, risen []*account, readings int) error {
 	if len(risen) == 0 {
 		return nil
 	}
@@ -183,10 +183,10 @@ func (b *balances) show(ctx context.Context, s *chain.Snapshot, tip Header, rise
 }
 
 // readAt reads the balances of accounts at a block.
-func (b *balances) readAt(ctx context.Context, at Header, accounts []*account) error {
-	values, err := b.source.Balances(ctx, at, addressesOf(accounts))
+func (b *balances) readAt(ctx context.Context, block Header, accounts []*account) error {
+	values, err := b.source.Balances(ctx, block, addressesOf(accounts))
 	if err != nil {
-		return fmt.Errorf("balances at block %d: %w", at.Height, err)
+		return fmt.Errorf("balances at block %d: %w", block.Height, err)
 	}
 	for i, a := range accounts {
 		a.balance = values[i]
@@ -212,11 +212,11 @@ func (b *balances) rises(ctx context.Context, tip Header, risen []*account, read
 	var found []chain.Transfer
 	var searched []*account
 	for i, a := range risen {
-		if err := b.begin(ctx, a); err != nil {
+		if err := b.setStart(ctx, a); err != nil {
 			return nil, err
 		}
 		if !a.Known {
-			base, err := b.base(ctx, a)
+			base, err := b.readBirthBalance(ctx, a)
 			if err != nil {
 				return nil, err
 			}
@@ -227,7 +227,7 @@ func (b *balances) rises(ctx context.Context, tip Header, risen []*account, read
 			searched = append(searched, a)
 		}
 	}
-	search := search{balances: b, left: readings}
+	search := search{balances: b, remaining: readings}
 	for len(searched) > 0 {
 		from := searched[0].from
 		alike := func(a *account) bool { return a.from.Height == from.Height }
@@ -237,21 +237,21 @@ func (b *balances) rises(ctx context.Context, tip Header, risen []*account, read
 		for _, a := range group {
 			low[a], high[a] = a.highest, a.balance
 		}
-		if err := search.between(ctx, span{from, tip, false, from.Time}, low, high); err != nil {
+		if err := search.searchBetween(ctx, span{from, tip, false, from.Time}, low, high); err != nil {
 			return nil, err
 		}
 	}
 	return append(found, search.found...), nil
 }
 
-// begin sets a.from to the last block whose balance is known to be no more than is recorded.
-func (b *balances) begin(ctx context.Context, a *account) error {
+// setStart sets a.from to the last block whose balance is known to be no more than is recorded.
+func (b *balances) setStart(ctx context.Context, a *account) error {
 	if a.Known && a.read.Height > a.from.Height {
-		on, err := b.view.onChain(ctx, a.read.Cursor())
+		onChain, err := b.view.onChain(ctx, a.read.Cursor())
 		if err != nil {
 			return err
 		}
-		if on {
+		if onChain {
 			a.from = Header{Block: a.read}
 		}
 	}
@@ -266,35 +266,35 @@ func (b *balances) begin(ctx context.Context, a *account) error {
 	return nil
 }
 
-// base reads the balance from before the invoice, which does not count for the invoice. It
+// readBirthBalance reads the balance from before the invoice, which does not count for the invoice. It
 // reads it at the block of birth. If the balance is not available, the merchant must decide
 // about all transfers.
-func (b *balances) base(ctx context.Context, a *account) ([]chain.Transfer, error) {
-	at, err := b.birth(ctx, a)
+func (b *balances) readBirthBalance(ctx context.Context, a *account) ([]chain.Transfer, error) {
+	birth, err := b.birth(ctx, a)
 	if err != nil {
 		return nil, err
 	}
-	one := []keys.EthereumAddress{a.address}
-	balances, err := b.source.Balances(ctx, at, one)
+	addresses := []keys.EthereumAddress{a.address}
+	balances, err := b.source.Balances(ctx, birth, addresses)
 	if errors.Is(err, ErrNoState) {
-		a.unsure, a.from = true, at
+		a.unsure, a.from = true, birth
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	nonces, err := b.source.Nonces(ctx, at, one)
+	nonces, err := b.source.Nonces(ctx, birth, addresses)
 	if err != nil {
 		return nil, err
 	}
-	if a.from = at; nonces[0] > 0 {
+	if a.from = birth; nonces[0] > 0 {
 		a.unsure, b.spent[a.Script] = true, true
 	}
 	if balances[0].Cmp(a.highest) <= 0 {
 		return nil, nil
 	}
-	a.unsure = a.unsure || at.Height > a.Birth.Height
-	t := b.transfer(a, a.highest, balances[0], at.Block)
+	a.unsure = a.unsure || birth.Height > a.Birth.Height
+	t := b.transfer(a, a.highest, balances[0], birth.Block)
 	a.highest = balances[0]
 	return []chain.Transfer{t}, nil
 }
@@ -305,7 +305,7 @@ func (b *balances) birth(ctx context.Context, a *account) (Header, error) {
 	if a.Birth.IsZero() {
 		return b.view.base, nil
 	}
-	header, err := b.view.at(ctx, a.Birth.Height)
+	header, err := b.view.header(ctx, a.Birth.Height)
 	if err != nil || header.Cursor() == a.Birth {
 		return header, err
 	}
@@ -319,7 +319,7 @@ func (b *balances) staysUnsure(ctx context.Context, a *account, t chain.Transfer
 	if t.Block.Height > a.Birth.Height {
 		return true, nil
 	}
-	header, err := b.view.at(ctx, a.Birth.Height)
+	header, err := b.view.header(ctx, a.Birth.Height)
 	return header.Cursor() == a.Birth, err
 }
 

@@ -44,7 +44,7 @@ func (v *view) setRecorded(watched chain.Watched) {
 func (v *view) credit(ctx context.Context, r *record, confirmed []Log, headers map[int64]Header) ([]chain.Transfer, error) {
 	slices.SortFunc(confirmed, func(a, b Log) int { return cmp.Or(cmp.Compare(a.Height, b.Height), cmp.Compare(a.Index, b.Index)) })
 	var transfers []chain.Transfer
-	rests := map[holding]*big.Int{} // of the rise; nil if unknown
+	remainders := map[holding]*big.Int{} // of the rise; nil if unknown
 	for _, l := range confirmed {
 		block := headers[l.Height].Block
 		t := v.transfer(l, &block)
@@ -52,46 +52,46 @@ func (v *view) credit(ctx context.Context, r *record, confirmed []Log, headers m
 			transfers = append(transfers, t)
 			continue
 		}
-		if known, is := v.recorded[t.ID]; is && known.Block.Hash == block.Hash {
+		if known, ok := v.recorded[t.ID]; ok && known.Block.Hash == block.Hash {
 			t.Amount, t.Unsure = known.Amount, known.Unsure
 			transfers = append(transfers, t)
 			continue
 		}
 		h := holding{l.Contract, l.To, l.Height}
-		rest, read := rests[h]
+		remaining, read := remainders[h]
 		if !read {
 			var err error
-			if rest, err = v.rest(ctx, r, h, headers[l.Height]); err != nil {
+			if remaining, err = v.uncredited(ctx, r, h, headers[l.Height]); err != nil {
 				return nil, err
 			}
-			rests[h] = rest
+			remainders[h] = remaining
 		}
 		switch {
-		case rest == nil:
+		case remaining == nil:
 			t.Unsure = true
-		case rest.Sign() <= 0:
+		case remaining.Sign() <= 0:
 			continue
-		case rest.Cmp(t.Amount.Minor()) < 0:
-			t.Amount = money.FromMinor(new(big.Int).Set(rest), t.Amount.Currency())
+		case remaining.Cmp(t.Amount.Minor()) < 0:
+			t.Amount = money.FromMinor(new(big.Int).Set(remaining), t.Amount.Currency())
 		}
-		if rest != nil {
-			rest.Sub(rest, t.Amount.Minor())
+		if remaining != nil {
+			remaining.Sub(remaining, t.Amount.Minor())
 		}
 		transfers = append(transfers, t)
 	}
 	return transfers, nil
 }
 
-// rest returns the rise of an account's balance in a block, less the amounts that are already
+// uncredited returns the rise of an account's balance in a block, less the amounts that are already
 // credited; nil if the state of the block or of its parent is pruned.
-func (v *view) rest(ctx context.Context, r *record, h holding, at Header) (*big.Int, error) {
+func (v *view) uncredited(ctx context.Context, r *record, h holding, header Header) (*big.Int, error) {
 	source, ok := v.source.(BalanceSource)
 	if !ok {
 		return nil, fmt.Errorf("balances of token %s cannot be read", h.contract)
 	}
-	parent := Header{Block: chain.Block{Height: at.Height - 1, Hash: at.Parent}}
+	parent := Header{Block: chain.Block{Height: header.Height - 1, Hash: header.Parent}}
 	var held [2]*big.Int
-	for i, block := range []Header{parent, at} {
+	for i, block := range []Header{parent, header} {
 		balances, err := source.Tokens(ctx, block, h.contract, []keys.EthereumAddress{h.account})
 		if errors.Is(err, ErrNoState) {
 			return nil, nil
@@ -102,18 +102,18 @@ func (v *view) rest(ctx context.Context, r *record, h holding, at Header) (*big.
 		held[i] = balances[0]
 	}
 	rest := new(big.Int).Sub(held[1], held[0])
-	for _, t := range v.credited(r, h, at) {
+	for _, t := range v.credited(r, h, header) {
 		rest.Sub(rest, t.Amount.Minor())
 	}
 	return rest, nil
 }
 
 // credited returns the transfers that are already credited from a rise, by ID.
-func (v *view) credited(r *record, h holding, at Header) map[string]chain.Transfer {
+func (v *view) credited(r *record, h holding, header Header) map[string]chain.Transfer {
 	asset, script := v.tokens[h.contract].Code, Log{To: h.account}.script()
 	found := map[string]chain.Transfer{}
 	add := func(t chain.Transfer) {
-		if t.Asset == asset && t.Script == script && t.Block.Hash == at.Hash {
+		if t.Asset == asset && t.Script == script && t.Block.Hash == header.Hash {
 			found[t.ID] = t
 		}
 	}

@@ -46,12 +46,12 @@ type fakeBlock struct {
 // newChain returns a chain with a height.
 func newChain(height int) *fakeChain {
 	c := &fakeChain{byAddress: true, queryable: true, decimals: map[string]int{}, forged: map[string]bool{}}
-	c.mine(height+1, "a")
+	c.mineEmpty(height+1, "a")
 	return c
 }
 
-// mine adds n empty blocks, whose hashes depend on their height and on the name of the fork.
-func (c *fakeChain) mine(n int, fork string) {
+// mineEmpty adds n empty blocks, whose hashes depend on their height and on the name of the fork.
+func (c *fakeChain) mineEmpty(n int, fork string) {
 	for range n {
 		b := fakeBlock{balances: map[string]int64{}, nonces: map[string]uint64{}, tokens: map[string]int64{}}
 		b.Height, b.Hash = int64(len(c.blocks)), hashOf(fmt.Sprint(fork, len(c.blocks))).String()
@@ -77,7 +77,7 @@ func (c *fakeChain) mine(n int, fork string) {
 // reorganise replaces the newest n blocks with n+1 empty ones.
 func (c *fakeChain) reorganise(n int) {
 	c.blocks = c.blocks[:len(c.blocks)-n]
-	c.mine(n+1, "b")
+	c.mineEmpty(n+1, "b")
 }
 
 func (c *fakeChain) last() *fakeBlock { return &c.blocks[len(c.blocks)-1] }
@@ -93,8 +93,8 @@ func addressOf(t *testing.T, text string) keys.EthereumAddress {
 	return address
 }
 
-// send adds the log of a token transfer to the newest block.
-func (c *fakeChain) send(t *testing.T, contract, to string, units *big.Int, tx string) *ethereum.Log {
+// addTransfer adds the log of a token transfer to the newest block.
+func (c *fakeChain) addTransfer(t *testing.T, contract, to string, units *big.Int, tx string) *ethereum.Log {
 	t.Helper()
 	b := c.last()
 	block, _ := ethereum.ParseHash(b.Hash)

@@ -240,7 +240,7 @@ var BaseSepolia = Base.testNetwork("base-sepolia", "Base Sepolia", 84532, map[st
 func (p Params) testNetwork(id chain.ID, name string, chainID uint64, contracts map[string]string, public ...string) Params {
 	var assets []chain.Asset
 	for _, a := range p.Assets {
-		if contract, there := contracts[a.Code]; there {
+		if contract, isListed := contracts[a.Code]; isListed {
 			a.Network, a.NetworkName, a.ChainID, a.Contract = id, name, chainID, contract
 			assets = append(assets, a)
 		}

@@ -29,10 +29,10 @@ const (
 type reading int
 
 const (
-	unread  reading = iota
-	once            // when the block was new
-	twice           // after secondReadAge
-	settled         // when it was final
+	unread    reading = iota
+	readOnce          // when the block was new
+	readTwice         // after secondReadAge
+	settled           // when it was final
 )
 
 // record is one covered block, or a range of blocks that ends with it.
@@ -48,8 +48,8 @@ type record struct {
 // read reads the logs of records that were not read yet, and reads those again that have
 // reached the age of the second or of the final reading. If nothing is watched, it reads none.
 func (v *view) read(ctx context.Context, final int64, watched chain.Watched) error {
-	all, _ := watched.Since(0)
-	if !nonEmpty(all) {
+	scripts, _ := watched.Since(0)
+	if !nonEmpty(scripts) {
 		return nil
 	}
 	due := v.due(final)
@@ -61,7 +61,7 @@ func (v *view) read(ctx context.Context, final int64, watched chain.Watched) err
 		for end < len(v.records) && due(v.records[end]) && v.records[end].Height-v.records[i].first < maxRange {
 			end++
 		}
-		if err := v.readRange(ctx, v.records[i:end], final, all, watched); err != nil {
+		if err := v.readRange(ctx, v.records[i:end], final, scripts, watched); err != nil {
 			return err
 		}
 		i = end - 1
@@ -75,9 +75,9 @@ func (v *view) wantedReading(r record, final int64) reading {
 	case r.Height <= final:
 		return settled
 	case r.Height <= v.last().Height-v.secondReadLag:
-		return twice
+		return readTwice
 	}
-	return once
+	return readOnce
 }
 
 // due returns a function that reports whether a record is read now: new records at once,
@@ -98,13 +98,13 @@ func (v *view) due(final int64) func(record) bool {
 		case goal == settled:
 			return waiting[settled] >= finalBatch
 		}
-		return waiting[twice] >= v.secondReadLag
+		return waiting[readTwice] >= v.secondReadLag
 	}
 }
 
 // readRange reads the logs of adjoining records in one query.
 func (v *view) readRange(ctx context.Context, records []record, final int64, to iter.Seq[string], watched chain.Watched) error {
-	logs, complete, err := v.ask(ctx, records, to)
+	logs, complete, err := v.readLogs(ctx, records, to)
 	if err != nil {
 		return err
 	}
@@ -118,14 +118,14 @@ func (v *view) readRange(ctx context.Context, records []record, final int64, to 
 	return nil
 }
 
-// ask reads the logs of adjoining records, in the order of their blocks: those to the given
+// readLogs reads the logs of adjoining records, in the order of their blocks: those to the given
 // destinations at least, or to all addresses, which complete reports.
-func (v *view) ask(ctx context.Context, records []record, to iter.Seq[string]) (logs []Log, complete bool, err error) {
+func (v *view) readLogs(ctx context.Context, records []record, to iter.Seq[string]) (logs []Log, complete bool, err error) {
 	if len(v.contracts) == 0 { // only the network's own coin is watched
 		return nil, true, nil
 	}
 	query := Query{Contracts: v.contracts}
-	if v.source.ByAddress() && atMost(to, maxAddresses) {
+	if v.source.ByAddress() && hasAtMost(to, maxAddresses) {
 		query.To = slices.Collect(to)
 	}
 	span := Span{From: records[0].first, To: records[len(records)-1].Header}
@@ -136,28 +136,28 @@ func (v *view) ask(ctx context.Context, records []record, to iter.Seq[string]) (
 	return logs, query.To == nil, nil
 }
 
-// atMost reports whether a sequence has at most the given number of entries.
-func atMost(s iter.Seq[string], most int) bool {
+// hasAtMost reports whether a sequence has at most the given number of entries.
+func hasAtMost(s iter.Seq[string], limit int) bool {
 	for range s {
-		if most--; most < 0 {
+		if limit--; limit < 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// between returns the logs of a range of blocks from a list in their order.
-func between(logs []Log, first, last int64) []Log {
+// logsBetween returns the logs of a range of blocks from a list in their order.
+func logsBetween(logs []Log, first, last int64) []Log {
 	height := func(l Log, height int64) int { return cmp.Compare(l.Height, height) }
-	begin, _ := slices.BinarySearchFunc(logs, first, height)
+	start, _ := slices.BinarySearchFunc(logs, first, height)
 	end, _ := slices.BinarySearchFunc(logs, last+1, height)
-	return logs[begin:max(begin, end)]
+	return logs[start:max(start, end)]
 }
 
 // addLogs adds logs to a record of their blocks, and makes transfers of those to wanted
 // destinations.
 func (v *view) addLogs(ctx context.Context, r *record, logs []Log, wanted func(script string) bool) error {
-	logs = between(logs, r.first, r.Height)
+	logs = logsBetween(logs, r.first, r.Height)
 	if len(logs) == 0 {
 		return v.settle(ctx, r, r.logs, wanted)
 	}
@@ -167,7 +167,7 @@ func (v *view) addLogs(ctx context.Context, r *record, logs []Log, wanted func(s
 	}
 	merged := slices.Clone(r.logs)
 	for _, l := range logs {
-		if i, have := known[l.Event()]; have {
+		if i, isKnown := known[l.Event()]; isKnown {
 			merged[i].Voices |= l.Voices
 			continue
 		}
@@ -186,7 +186,7 @@ func (v *view) settle(ctx context.Context, r *record, logs []Log, wanted func(sc
 	var claims []Log
 	headers := map[int64]Header{}
 	for _, l := range logs {
-		if l.Amount == ([32]byte{}) || !wanted(l.script()) || r.has(l) {
+		if l.Amount == ([32]byte{}) || !wanted(l.script()) || r.hasLog(l) {
 			continue
 		}
 		header, known := headers[l.Height]
@@ -194,7 +194,7 @@ func (v *view) settle(ctx context.Context, r *record, logs []Log, wanted func(sc
 			header = r.Header
 			if l.Height != r.Height {
 				var err error
-				if header, err = v.at(ctx, l.Height); err != nil {
+				if header, err = v.header(ctx, l.Height); err != nil {
 					return err
 				}
 			}
@@ -219,8 +219,8 @@ func (v *view) settle(ctx context.Context, r *record, logs []Log, wanted func(sc
 	return nil
 }
 
-// has reports whether the record already has the transfer of a log.
-func (r *record) has(l Log) bool {
+// hasLog reports whether the record already has the transfer of a log.
+func (r *record) hasLog(l Log) bool {
 	id := transferID(l)
 	return slices.ContainsFunc(r.transfers, func(t chain.Transfer) bool { return t.ID == id })
 }
@@ -273,7 +273,7 @@ func (v *view) addScriptsIn(ctx context.Context, records []record, added iter.Se
 	var logs []Log
 	if slices.ContainsFunc(records, func(r record) bool { return !r.complete }) {
 		var err error
-		if logs, _, err = v.ask(ctx, records, added); err != nil {
+		if logs, _, err = v.readLogs(ctx, records, added); err != nil {
 			return err
 		}
 	}
@@ -295,4 +295,4 @@ func (v *view) readUpTo() int {
 }
 
 // nonEmpty reports whether a sequence has an entry.
-func nonEmpty(s iter.Seq[string]) bool { return !atMost(s, 0) }
+func nonEmpty(s iter.Seq[string]) bool { return !hasAtMost(s, 0) }

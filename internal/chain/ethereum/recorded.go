@@ -25,11 +25,11 @@ func (v *view) showRecorded(ctx context.Context, s *chain.Snapshot, watched chai
 			}
 			continue
 		}
-		on, err := v.onChain(ctx, t.Block.Cursor())
+		onChain, err := v.onChain(ctx, t.Block.Cursor())
 		if err != nil {
 			return err
 		}
-		if !on {
+		if !onChain {
 			continue
 		}
 		s.Blocks[t.Block.Height] = t.Block.Hash

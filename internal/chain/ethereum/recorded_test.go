@@ -30,8 +30,8 @@ func TestScan_shows_recorded_transfers(t *testing.T) {
 			t.Parallel()
 			c := newChain(8)
 			c.queryable = false
-			c.send(t, usdcBase, payee, big.NewInt(1_000_000), "x")
-			c.mine(2, "a")
+			c.addTransfer(t, usdcBase, payee, big.NewInt(1_000_000), "x")
+			c.mineEmpty(2, "a")
 			watched := &fakeWatched{scripts: []string{payee}}
 			from := c.blocks[5].Cursor()
 			watched.recorded = scan(t, watch(shallow(ethereum.Base), c), from, watched).Transfers
@@ -57,7 +57,7 @@ func TestScan_finds_transfers_to_a_destination_added_later(t *testing.T) {
 			t.Parallel()
 			c := newChain(10)
 			c.queryable, c.byAddress = false, byAddress
-			c.send(t, usdcBase, payee, big.NewInt(1_000_000), "x")
+			c.addTransfer(t, usdcBase, payee, big.NewInt(1_000_000), "x")
 			s, watched := watch(shallow(ethereum.Base), c), &fakeWatched{scripts: []string{other}}
 			if first := scan(t, s, chain.Cursor{}, watched); len(first.Transfers) != 0 {
 				t.Fatalf("%v is shown before its destination is watched", rows(first))
@@ -86,7 +86,7 @@ func TestScan_finds_strays(t *testing.T) {
 			t.Parallel()
 			c := newChain(20)
 			c.last().balances[payee], c.last().nonces[payee] = 5, test.nonce
-			c.mine(2, "a")
+			c.mineEmpty(2, "a")
 			watched := &fakeWatched{scripts: []string{payee}, strays: []string{payee}}
 			got := scan(t, watch(shallow(ethereum.Base), c), c.blocks[10].Cursor(), watched)
 			if diff := cmp.Diff(rows(got), test.want); diff != "" {

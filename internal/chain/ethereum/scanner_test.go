@@ -44,30 +44,30 @@ func TestScan_makes_transfers_of_logs(t *testing.T) {
 		want []row
 	}{
 		"nothing": {func(*testing.T, *fakeChain) {}, nil},
-		"one transfer": {func(t *testing.T, c *fakeChain) { c.send(t, usdcBase, payee, big.NewInt(12_345_678), "x") },
+		"one transfer": {func(t *testing.T, c *fakeChain) { c.addTransfer(t, usdcBase, payee, big.NewInt(12_345_678), "x") },
 			[]row{{id("x", 0), "USDC-BASE", "12.345678", 10}}},
-		"the smallest unit": {func(t *testing.T, c *fakeChain) { c.send(t, eurcBase, payee, big.NewInt(1), "x") },
+		"the smallest unit": {func(t *testing.T, c *fakeChain) { c.addTransfer(t, eurcBase, payee, big.NewInt(1), "x") },
 			[]row{{id("x", 0), "EURC-BASE", "0.000001", 10}}},
-		"the largest amount of a contract": {func(t *testing.T, c *fakeChain) { c.send(t, eurcBase, payee, huge, "x") },
+		"the largest amount of a contract": {func(t *testing.T, c *fakeChain) { c.addTransfer(t, eurcBase, payee, huge, "x") },
 			[]row{{id("x", 0), "EURC-BASE", money.FromMinor(huge, money.Currency{Code: "EURC", Decimals: 6}).String(), 10}}},
 		"two logs of one transaction": {func(t *testing.T, c *fakeChain) {
-			c.send(t, usdcBase, payee, big.NewInt(1_000_000), "x")
-			c.send(t, usdcBase, payee, big.NewInt(2_000_000), "x")
+			c.addTransfer(t, usdcBase, payee, big.NewInt(1_000_000), "x")
+			c.addTransfer(t, usdcBase, payee, big.NewInt(2_000_000), "x")
 		}, []row{{id("x", 0), "USDC-BASE", "1", 10}, {id("x", 1), "USDC-BASE", "2", 10}}},
 		"a log shown twice": {func(t *testing.T, c *fakeChain) {
-			l := *c.send(t, usdcBase, payee, big.NewInt(1_000_000), "x")
+			l := *c.addTransfer(t, usdcBase, payee, big.NewInt(1_000_000), "x")
 			l.Voices = 2
 			c.last().logs = append(c.last().logs, l)
 		}, []row{{id("x", 0), "USDC-BASE", "1", 10}}},
-		"a bridged token":   {func(t *testing.T, c *fakeChain) { c.send(t, bridged, payee, big.NewInt(1_000_000), "x") }, []row{{id("x", 0), "USDBC", "1", 10}}},
-		"an empty transfer": {func(t *testing.T, c *fakeChain) { c.send(t, usdcBase, payee, new(big.Int), "x") }, nil},
-		"another address":   {func(t *testing.T, c *fakeChain) { c.send(t, usdcBase, other, big.NewInt(1_000_000), "x") }, nil},
-		"an unlisted token": {func(t *testing.T, c *fakeChain) { c.send(t, unlisted, payee, big.NewInt(1_000_000), "x") }, nil},
+		"a bridged token":   {func(t *testing.T, c *fakeChain) { c.addTransfer(t, bridged, payee, big.NewInt(1_000_000), "x") }, []row{{id("x", 0), "USDBC", "1", 10}}},
+		"an empty transfer": {func(t *testing.T, c *fakeChain) { c.addTransfer(t, usdcBase, payee, new(big.Int), "x") }, nil},
+		"another address":   {func(t *testing.T, c *fakeChain) { c.addTransfer(t, usdcBase, other, big.NewInt(1_000_000), "x") }, nil},
+		"an unlisted token": {func(t *testing.T, c *fakeChain) { c.addTransfer(t, unlisted, payee, big.NewInt(1_000_000), "x") }, nil},
 		"a log of no block": {func(t *testing.T, c *fakeChain) {
-			c.send(t, usdcBase, payee, big.NewInt(1_000_000), "x").Block = hashOf("other")
+			c.addTransfer(t, usdcBase, payee, big.NewInt(1_000_000), "x").Block = hashOf("other")
 		}, nil},
 		"a log that is not confirmed": {func(t *testing.T, c *fakeChain) {
-			c.send(t, usdcBase, payee, big.NewInt(1_000_000), "x")
+			c.addTransfer(t, usdcBase, payee, big.NewInt(1_000_000), "x")
 			c.forged[id("x", 0)] = true
 		}, nil},
 	}
@@ -94,7 +94,7 @@ func TestScan_makes_transfers_of_logs(t *testing.T) {
 func TestScan_confirms_a_log_once(t *testing.T) {
 	t.Parallel()
 	c := newChain(10)
-	c.send(t, usdcBase, payee, big.NewInt(1_000_000), "x")
+	c.addTransfer(t, usdcBase, payee, big.NewInt(1_000_000), "x")
 	s, watched := watch(shallow(ethereum.Base), c), &fakeWatched{scripts: []string{payee}}
 	for range 3 {
 		if got := rows(scan(t, s, chain.Cursor{}, watched)); len(got) != 1 {
@@ -123,8 +123,8 @@ func TestScan_follows_a_reorganisation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newChain(98)
-			c.send(t, usdcBase, payee, big.NewInt(1_000_000), "x")
-			c.mine(2, "a")
+			c.addTransfer(t, usdcBase, payee, big.NewInt(1_000_000), "x")
+			c.mineEmpty(2, "a")
 			s, watched := watch(shallow(ethereum.Base), c), &fakeWatched{scripts: []string{payee}}
 			first := scan(t, s, chain.Cursor{Height: 96, Hash: c.blocks[96].Hash}, watched)
 			if len(first.Transfers) != 1 {
@@ -132,7 +132,7 @@ func TestScan_follows_a_reorganisation(t *testing.T) {
 			}
 			c.reorganise(test.depth)
 			if test.again {
-				c.send(t, usdcBase, payee, big.NewInt(1_000_000), "x")
+				c.addTransfer(t, usdcBase, payee, big.NewInt(1_000_000), "x")
 			}
 			var got chain.Snapshot
 			for range 3 { // a scan fails with chain.ErrMoved once if the chain moved below the cursor
@@ -197,48 +197,48 @@ func TestScan_makes_transfers_of_balance_rises(t *testing.T) {
 		want  []row
 		tx    string
 	}{
-		"no rise": {50, func(c *fakeChain) { c.mine(50, "a") }, nil, ""},
+		"no rise": {50, func(c *fakeChain) { c.mineEmpty(50, "a") }, nil, ""},
 		"one rise": {50, func(c *fakeChain) {
-			c.mine(27, "a")
+			c.mineEmpty(27, "a")
 			paid(c, 5)
-			c.mine(23, "a")
+			c.mineEmpty(23, "a")
 		}, []row{coin("5", "0.000000000000000005", 77)}, ""},
 		"two rises in different blocks": {50, func(c *fakeChain) {
-			c.mine(10, "a")
+			c.mineEmpty(10, "a")
 			paid(c, 5)
-			c.mine(10, "a")
+			c.mineEmpty(10, "a")
 			paid(c, 7)
-			c.mine(30, "a")
+			c.mineEmpty(30, "a")
 		}, []row{coin("5", "0.000000000000000005", 60), coin("12", "0.000000000000000007", 70)}, ""},
 		"the transaction of a rise": {50, func(c *fakeChain) {
-			c.mine(10, "a")
+			c.mineEmpty(10, "a")
 			paid(c, 5)
 			p := ethereum.Payment{Tx: hashOf("x"), To: keys.EthereumAddress{}}
 			p.To, _ = keys.ParseEthereumAddress(payee)
 			big.NewInt(5).FillBytes(p.Amount[:])
 			c.last().payments = []ethereum.Payment{p}
-			c.mine(40, "a")
+			c.mineEmpty(40, "a")
 		}, []row{coin("5", "0.000000000000000005", 60)}, hashOf("x").String()},
 		"a transaction of another amount": {50, func(c *fakeChain) {
-			c.mine(10, "a")
+			c.mineEmpty(10, "a")
 			paid(c, 5)
 			p := ethereum.Payment{Tx: hashOf("x")}
 			p.To, _ = keys.ParseEthereumAddress(payee)
 			big.NewInt(4).FillBytes(p.Amount[:])
 			c.last().payments = []ethereum.Payment{p}
-			c.mine(40, "a")
+			c.mineEmpty(40, "a")
 		}, []row{coin("5", "0.000000000000000005", 60)}, ""},
 		"an older balance": {50, func(c *fakeChain) {
 			paid(c, 9)
-			c.mine(20, "a")
+			c.mineEmpty(20, "a")
 			paid(c, 5)
-			c.mine(30, "a")
+			c.mineEmpty(30, "a")
 		}, []row{coin("9", "0.000000000000000009", 50), coin("14", "0.000000000000000005", 70)}, ""},
 		"an account that spent": {50, func(c *fakeChain) {
-			c.mine(20, "a")
+			c.mineEmpty(20, "a")
 			paid(c, 5)
 			c.last().nonces[payee] = 1
-			c.mine(30, "a")
+			c.mineEmpty(30, "a")
 		}, nil, ""},
 	}
 	for name, test := range tests {
@@ -283,7 +283,7 @@ func TestScan_of_rises_without_old_state(t *testing.T) {
 			t.Parallel()
 			c := newChain(60)
 			c.last().balances[payee] = 5
-			c.mine(20, "a")
+			c.mineEmpty(20, "a")
 			c.pruned = test.pruned
 			watched := &fakeWatched{scripts: []string{payee}, accounts: []chain.Account{{Script: payee, Birth: c.blocks[50].Cursor(), Known: test.known}}, read: c.blocks[50].Block}
 			got := scan(t, watch(shallow(ethereum.Base), c), c.blocks[50].Cursor(), watched)
@@ -321,9 +321,9 @@ func TestScan_credits_claimed_tokens_by_their_balances(t *testing.T) {
 			p := shallow(ethereum.Base)
 			p.Claimed = []string{"USDC-BASE"}
 			c := newChain(9)
-			c.mine(1, "a")
+			c.mineEmpty(1, "a")
 			for i, units := range test.logs {
-				c.send(t, usdcBase, payee, big.NewInt(units), fmt.Sprint("x", i))
+				c.addTransfer(t, usdcBase, payee, big.NewInt(units), fmt.Sprint("x", i))
 			}
 			c.last().tokens[payee] = test.rise
 			if test.pruned {

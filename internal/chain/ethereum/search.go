@@ -17,8 +17,8 @@ import (
 // block half way between two others.
 type search struct {
 	*balances
-	left  int // blocks that may still be read
-	found []chain.Transfer
+	remaining int // blocks that may still be read
+	found     []chain.Transfer
 }
 
 // levels are balances of some accounts at a block.
@@ -33,26 +33,26 @@ type span struct {
 	since   time.Time
 }
 
-// between finds the blocks in which the balances of accounts rose from low to high. An account with a
+// searchBetween finds the blocks in which the balances of accounts rose from low to high. An account with a
 // nonce of zero never spends, so its balance never falls within the span.
-func (s *search) between(ctx context.Context, where span, low, high levels) error {
+func (s *search) searchBetween(ctx context.Context, where span, low, high levels) error {
 	rose := slices.DeleteFunc(slices.Collect(maps.Keys(high)), func(a *account) bool { return high[a].Cmp(low[a]) <= 0 })
 	if len(rose) == 0 {
 		return nil
 	}
 	slices.SortFunc(rose, func(a, b *account) int { return strings.Compare(a.Script, b.Script) })
-	if where.to.Height-where.from.Height <= 1 || s.left <= 0 {
+	if where.to.Height-where.from.Height <= 1 || s.remaining <= 0 {
 		where.noState = where.noState || where.to.Height-where.from.Height > 1
 		return s.addTransfers(ctx, where, rose, low, high)
 	}
-	s.left--
-	middle, err := s.view.at(ctx, (where.from.Height+where.to.Height)/2)
+	s.remaining--
+	middle, err := s.view.header(ctx, (where.from.Height+where.to.Height)/2)
 	if err != nil {
 		return err
 	}
 	values, err := s.source.Balances(ctx, middle, addressesOf(rose))
 	if errors.Is(err, ErrNoState) {
-		return s.between(ctx, span{middle, where.to, true, where.since}, low, high)
+		return s.searchBetween(ctx, span{middle, where.to, true, where.since}, low, high)
 	}
 	if err != nil {
 		return err
@@ -67,10 +67,10 @@ func (s *search) between(ctx context.Context, where span, low, high levels) erro
 			half[a] = high[a]
 		}
 	}
-	if err := s.between(ctx, span{where.from, middle, where.noState, where.since}, low, half); err != nil {
+	if err := s.searchBetween(ctx, span{where.from, middle, where.noState, where.since}, low, half); err != nil {
 		return err
 	}
-	return s.between(ctx, span{middle, where.to, false, middle.Time}, half, high)
+	return s.searchBetween(ctx, span{middle, where.to, false, middle.Time}, half, high)
 }
 
 // addTransfers adds transfers to accounts whose balances rose in one block, or at an unknown time

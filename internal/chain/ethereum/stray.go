@@ -28,8 +28,8 @@ const (
 // stored, and neither the cursor nor the scanned time depends on it, so a transfer to such an account
 // may be shown with a delay.
 type strayState struct {
-	at   time.Time // of the last reading
-	next int       // index of the next account read in turn, oldest first
+	readAtTime time.Time // of the last reading
+	next       int       // index of the next account read in turn, oldest first
 	// read is the block at which an account last held no more than is recorded, by script.
 	// spent are the accounts whose balance rose without a transfer that is found, because they spent.
 	read  map[string]chain.Block
@@ -43,7 +43,7 @@ func newStrayState() strayState {
 // readStrays adds to a snapshot the transfers to accounts where the coin is not expected. known
 // are those of them with recorded transfers. After an error they are read again later.
 func (b *balances) readStrays(ctx context.Context, s *chain.Snapshot, tip Header, known []*account, watched chain.Accounts) error {
-	since := b.now().Sub(b.strays.at)
+	since := b.now().Sub(b.strays.readAtTime)
 	if s.Behind || since >= 0 && since < strayInterval {
 		return nil
 	}
@@ -51,12 +51,12 @@ func (b *balances) readStrays(ctx context.Context, s *chain.Snapshot, tip Header
 	if err != nil || len(accounts) == 0 {
 		return err
 	}
-	b.strays.at = b.now()
+	b.strays.readAtTime = b.now()
 	if err := b.readAt(ctx, tip, accounts); err != nil {
 		return ctx.Err() // each endpoint reports its own fault
 	}
 	risen, before := b.selectRisen(tip, accounts), len(s.Transfers)
-	if b.show(ctx, s, tip, risen, maxStrayReadings) != nil {
+	if b.addRises(ctx, s, tip, risen, maxStrayReadings) != nil {
 		return ctx.Err()
 	}
 	for _, a := range risen {

@@ -28,10 +28,10 @@ type Doubt struct {
 
 // doubts are the tokens that are not offered and why. It is safe for concurrent use.
 type doubts struct {
-	mu       sync.Mutex
-	byCode   map[string]Doubt // by the code of the asset
-	answered map[string]bool
-	at       time.Time // of the last attempt
+	mu          sync.Mutex
+	byCode      map[string]Doubt // by the code of the asset
+	answered    map[string]bool
+	attemptedAt time.Time // of the last attempt
 }
 
 // newDoubts returns the doubts about the claimed tokens: their contracts must confirm
@@ -87,12 +87,12 @@ func (d *doubts) answer(a chain.Asset, decimals int, known bool) (doubt Doubt, i
 func (d *doubts) due(assets []chain.Asset, now time.Time) []chain.Asset {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if since := now.Sub(d.at); since >= 0 && since < retryInterval {
+	if since := now.Sub(d.attemptedAt); since >= 0 && since < retryInterval {
 		return nil
 	}
 	due := slices.DeleteFunc(slices.Clone(assets), func(a chain.Asset) bool { return a.Contract == "" || d.answered[a.Code] })
 	if len(due) > 0 {
-		d.at = now
+		d.attemptedAt = now
 	}
 	return due
 }

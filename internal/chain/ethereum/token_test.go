@@ -42,7 +42,7 @@ func TestDoubts(t *testing.T) {
 			}
 			c := newChain(10)
 			c.queryable, c.decimals[test.contract] = test.queryable, test.decimals
-			c.send(t, test.contract, payee, big.NewInt(1_000_000), "x")
+			c.addTransfer(t, test.contract, payee, big.NewInt(1_000_000), "x")
 			c.last().tokens[payee] = 1_000_000
 			s := watch(p, c)
 			var reported []ethereum.Doubt
@@ -61,7 +61,7 @@ func TestDoubts(t *testing.T) {
 					t.Errorf("the asset has Doubted %t, want %t", a.Doubted, test.doubted)
 				}
 			}
-			if answered := test.doubted && !(test.claimed && !test.queryable); answered != (len(reported) == 1) {
+			if isAnswered := test.doubted && !(test.claimed && !test.queryable); isAnswered != (len(reported) == 1) {
 				t.Errorf("reported doubts: %+v", reported)
 			}
 		})

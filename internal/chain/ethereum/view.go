@@ -103,7 +103,7 @@ func errBelow(best Best, height int64) error {
 // restart drops all records and begins above a height.
 func (v *view) restart(ctx context.Context, height int64) error {
 	v.base, v.records, v.scripts, v.shown = Header{}, nil, 0, height
-	base, err := v.at(ctx, height)
+	base, err := v.header(ctx, height)
 	if err != nil {
 		return err
 	}
@@ -111,8 +111,8 @@ func (v *view) restart(ctx context.Context, height int64) error {
 	return nil
 }
 
-// at returns the header of the block at a height.
-func (v *view) at(ctx context.Context, height int64) (Header, error) {
+// header returns the header of the block at a height.
+func (v *view) header(ctx context.Context, height int64) (Header, error) {
 	headers, err := v.source.Headers(ctx, height, height)
 	if err != nil {
 		return Header{}, err
@@ -137,11 +137,11 @@ func (v *view) follow(ctx context.Context, best Best, watched chain.Watched) (re
 	if err := v.addScripts(ctx, watched); err != nil {
 		return 0, false, err
 	}
-	begin := time.Now()
+	start := time.Now()
 	for {
 		err := v.read(ctx, v.final(best), watched)
 		if err == nil && v.last().Height < best.Height {
-			if v.last().Height-v.base.Height > v.cursorLag && time.Since(begin) > catchUpTimeout {
+			if v.last().Height-v.base.Height > v.cursorLag && time.Since(start) > catchUpTimeout {
 				return len(v.records), true, nil
 			}
 			if err = v.extend(ctx, best); err == nil {
@@ -178,21 +178,21 @@ func (v *view) final(best Best) int64 {
 func (v *view) dropDeparted(ctx context.Context, best Best) error {
 	for len(v.records) > 0 {
 		last := v.last()
-		var on bool
+		var onChain bool
 		switch {
 		case best.Height > last.Height:
 			next, err := v.source.Headers(ctx, last.Height+1, last.Height+1)
 			if err != nil {
 				return err
 			}
-			on = next[0].Parent == last.Hash
+			onChain = next[0].Parent == last.Hash
 		case best.Height == last.Height:
-			on = best.Hash == last.Hash
+			onChain = best.Hash == last.Hash
 		default:
 			i := slices.IndexFunc(v.records, func(r record) bool { return r.first <= best.Height && best.Height <= r.Height })
-			on = i < 0 || v.records[i].Height != best.Height || v.records[i].Hash == best.Hash
+			onChain = i < 0 || v.records[i].Height != best.Height || v.records[i].Hash == best.Hash
 		}
-		if on {
+		if onChain {
 			return nil
 		}
 		v.departed.Add(last.Cursor())
@@ -205,7 +205,7 @@ func (v *view) dropDeparted(ctx context.Context, best Best) error {
 		}
 		return nil
 	}
-	next, err := v.at(ctx, v.base.Height+1)
+	next, err := v.header(ctx, v.base.Height+1)
 	if err != nil {
 		return err
 	}
@@ -232,7 +232,7 @@ func (v *view) restartBelow(ctx context.Context) error {
 func (v *view) extend(ctx context.Context, best Best) error {
 	last := v.last()
 	if end := min(last.Height+maxRange, v.final(best)); end > last.Height+1 {
-		header, err := v.at(ctx, end)
+		header, err := v.header(ctx, end)
 		if err != nil {
 			return err
 		}
@@ -271,7 +271,7 @@ func (v *view) onChain(ctx context.Context, block chain.Cursor) (bool, error) {
 	if r := v.records[i]; r.Height == block.Height {
 		return r.Hash == block.Hash, nil
 	}
-	header, err := v.at(ctx, block.Height)
+	header, err := v.header(ctx, block.Height)
 	return header.Hash == block.Hash, err
 }
 
@@ -283,8 +283,8 @@ func (v *view) snapshot(reached int, watched chain.Watched) chain.Snapshot {
 		s.Tip = records[reached-1].Block
 	}
 	v.shown = s.Tip.Height
-	all, _ := watched.Since(0)
-	idle, pass := !nonEmpty(all), true
+	scripts, _ := watched.Since(0)
+	idle, pass := !nonEmpty(scripts), true
 	for _, r := range records {
 		s.Blocks[r.Height] = r.Hash
 		pass = pass && r.Height <= s.Tip.Height-v.cursorLag && (idle || r.read == settled)

@@ -68,7 +68,7 @@ func (n *Network) Replace(ctx context.Context, tx string) error {
 // that Replace made.
 func (n *Network) Confirm(ctx context.Context, txs []string) error {
 	return n.update(ctx, func(c *Chain) error {
-		b := c.mine(n.now())
+		b := c.addBlock(n.now())
 		for i := range c.Txs {
 			t := &c.Txs[i]
 			wanted := slices.Contains(txs, t.ID) || t.paysOutside()
@@ -106,7 +106,7 @@ func (n *Network) Reorganise(ctx context.Context, txs []string) error {
 				b.Parent = c.hash(b.Height - 1)
 			}
 		}
-		c.mine(n.now())
+		c.addBlock(n.now())
 		return nil
 	})
 }
@@ -157,8 +157,8 @@ func (n *Network) update(ctx context.Context, change func(*Chain) error) error {
 	return nil
 }
 
-// mine adds an empty block.
-func (c *Chain) mine(now time.Time) Block {
+// addBlock adds an empty block.
+func (c *Chain) addBlock(now time.Time) Block {
 	last := c.Blocks[len(c.Blocks)-1]
 	b := Block{Height: last.Height + 1, Hash: randomHash(), Parent: last.Hash, Time: now}
 	c.Blocks = append(c.Blocks, b)

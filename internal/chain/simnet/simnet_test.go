@@ -73,7 +73,7 @@ func (l *lab) Spend(t *testing.T, outpoint string, outputs ...chaintest.Output) 
 // spends returns the inputs of a transaction that the lab sent.
 func (l *lab) spends(t *testing.T, tx string) []string {
 	t.Helper()
-	s, err := l.net.Scan(t.Context(), chain.Cursor{}, everything{})
+	s, err := l.net.Scan(t.Context(), chain.Cursor{}, watchAll{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,15 +100,15 @@ func (l *lab) Reorganise(t *testing.T, txs ...string) {
 	}
 }
 
-// everything watches every script.
-type everything struct{}
+// watchAll watches every script.
+type watchAll struct{}
 
-func (everything) Destination(string) bool { return true }
-func (everything) Outpoint(string) bool    { return false }
+func (watchAll) Destination(string) bool { return true }
+func (watchAll) Outpoint(string) bool    { return false }
 
-func (everything) Recorded() iter.Seq[chain.Transfer] { return func(func(chain.Transfer) bool) {} }
+func (watchAll) Recorded() iter.Seq[chain.Transfer] { return func(func(chain.Transfer) bool) {} }
 
-func (everything) Since(uint64) (iter.Seq[string], uint64) {
+func (watchAll) Since(uint64) (iter.Seq[string], uint64) {
 	return func(func(string) bool) {}, 0
 }
 

@@ -22,9 +22,9 @@ var (
 // cleanError returns an error with its message as one line of bounded length, and without an invalid
 // code.
 func cleanError(err error) error {
-	if refused, ok := errors.AsType[*client.Error](err); ok {
-		refused.Code = checkedCode(refused.Code)
-		refused.Message = cmp.Or(strings.TrimSpace(cleaned(refused.Message, maxMessage)), http.StatusText(refused.Status))
+	if apiErr, ok := errors.AsType[*client.Error](err); ok {
+		apiErr.Code = checkedCode(apiErr.Code)
+		apiErr.Message = cmp.Or(strings.TrimSpace(cleaned(apiErr.Message, maxMessage)), http.StatusText(apiErr.Status))
 	}
 	return err
 }

@@ -88,8 +88,8 @@ func TestClient_refuses_an_answer_with_an_invalid_field(t *testing.T) {
 	amounts := []string{`""`, `"-1"`, `"1e5"`, `"0x1"`, `"1."`, `"01"`, `"1,5"`, `"NaN"`, `"1\n"`, `"` + strings.Repeat("1", 41) + `"`, `"` + strings.Repeat("1", 500_000) + `"`}
 	rates := amounts[1:]
 	counters := []string{`-1`, `1000001`}
-	words := func(most int) []string {
-		return []string{`"a\nb"`, `"a\u0000"`, `"a\u007f"`, `"a\u0085"`, `"a\u2028"`, `"a\u2029"`, quoted(strings.Repeat("ä", most+1))}
+	words := func(maximum int) []string {
+		return []string{`"a\nb"`, `"a\u0000"`, `"a\u007f"`, `"a\u0085"`, `"a\u2028"`, `"a\u2029"`, quoted(strings.Repeat("ä", maximum+1))}
 	}
 	times := []string{`"tomorrow"`, `"2026-11-27"`, `"2026-11-27T12:00:00Z\n"`, `"0000-01-01T00:00:00+01:00"`, `"2026-11-27T12:00:00.` + strings.Repeat("0", 500_000) + `Z"`}
 	urls := append(words(2048), `"javascript:alert(1)"`, `"//evil.example"`, `"https://"`, `"https://a@evil.example"`, `"https:\\\\evil.example"`, `"https://evil.example/ x"`, `"/x"`)
@@ -227,8 +227,8 @@ func TestClient_accepts_only_identifiers_that_are_safe_in_URLs(t *testing.T) {
 func TestClient_truncates_and_cleans_shown_texts(t *testing.T) {
 	t.Parallel()
 	for field, test := range map[string]struct {
-		most int
-		text func(api.Resource) string
+		maximum int
+		text    func(api.Resource) string
 	}{
 		"order_id":                     {128, func(r api.Resource) string { return r.OrderID }},
 		"merchant_name":                {200, func(r api.Resource) string { return r.MerchantName }},
@@ -241,12 +241,12 @@ func TestClient_truncates_and_cleans_shown_texts(t *testing.T) {
 		"payments.network_name":        {64, func(r api.Resource) string { return r.Payments[0].NetworkName }},
 	} {
 		for value, want := range map[string]string{
-			"a\nb\u0085c\u2028d":             "a b c d",
-			strings.Repeat("€", test.most):   strings.Repeat("€", test.most),
-			strings.Repeat("€", test.most+1): strings.Repeat("€", test.most),
-			strings.Repeat("😀", test.most*2): strings.Repeat("😀", test.most),
-			strings.Repeat("x", 500_000):     strings.Repeat("x", test.most),
-			"\u202eunchanged":                "\u202eunchanged", // pages isolate the direction of texts
+			"a\nb\u0085c\u2028d":                "a b c d",
+			strings.Repeat("€", test.maximum):   strings.Repeat("€", test.maximum),
+			strings.Repeat("€", test.maximum+1): strings.Repeat("€", test.maximum),
+			strings.Repeat("😀", test.maximum*2): strings.Repeat("😀", test.maximum),
+			strings.Repeat("x", 500_000):        strings.Repeat("x", test.maximum),
+			"\u202eunchanged":                   "\u202eunchanged", // pages isolate the direction of texts
 		} {
 			got, err := hostile(t, false, 200, nil, changed(t, full, field, quoted(value))).Invoice(t.Context(), "f-1")
 			if err != nil {
@@ -373,8 +373,8 @@ func TestClient_bounds_the_offset_of_the_services_clock(t *testing.T) {
 			t.Error(err)
 		}
 		got, err := c.Invoice(t.Context(), "f-1")
-		if left := time.Duration(got.Resource.SecondsLeft) * time.Second; err != nil || left.Abs() > 10*365*24*time.Hour {
-			t.Errorf("Date %s: %v, %s left", date, err, left)
+		if remaining := time.Duration(got.Resource.SecondsLeft) * time.Second; err != nil || remaining.Abs() > 10*365*24*time.Hour {
+			t.Errorf("Date %s: %v, %s left", date, err, remaining)
 		}
 		if at, bad := time.Parse(api.TimeLayout, got.Resource.CreatedAt); bad == nil && at.Sub(clock()).Abs() > 10*365*24*time.Hour {
 			t.Errorf("Date %s: created at %s", date, at)
@@ -422,14 +422,14 @@ var (
 
 func wantValidError(t *testing.T, err error) {
 	t.Helper()
-	refused, ok := errors.AsType[*client.Error](err)
-	if ok && (utf8.RuneCountInString(refused.Message) > 300 || len(refused.Code) > 64) || !isValidText(err.Error(), 400) {
+	apiErr, ok := errors.AsType[*client.Error](err)
+	if ok && (utf8.RuneCountInString(apiErr.Message) > 300 || len(apiErr.Code) > 64) || !isValidText(err.Error(), 400) {
 		t.Errorf("error %q", err)
 	}
 }
 
-func isValidText(text string, most int) bool {
-	return utf8.ValidString(text) && utf8.RuneCountInString(text) <= most &&
+func isValidText(text string, maximum int) bool {
+	return utf8.ValidString(text) && utf8.RuneCountInString(text) <= maximum &&
 		!strings.ContainsFunc(text, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp) })
 }
 
@@ -483,13 +483,13 @@ func wantValidField(t *testing.T, name string, value any) {
 			t.Errorf("%s is %s", name, v)
 		}
 	case string:
-		most := longest[name]
-		if most == 0 {
-			most = 64
+		maximum := longest[name]
+		if maximum == 0 {
+			maximum = 64
 		}
 		isAmount, isRate := strings.HasSuffix(name, "amount"), strings.HasPrefix(name, "rate_") && name != "rate_source"
 		switch {
-		case !isValidText(v, most):
+		case !isValidText(v, maximum):
 			t.Errorf("%s is %.100q", name, v)
 		case (isAmount || isRate && v != "") && (len(v) > 40 || !validAmount.MatchString(v)):
 			t.Errorf("%s is %q", name, v)

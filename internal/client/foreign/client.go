@@ -46,17 +46,17 @@ func (c *Client) isPlain() bool {
 
 // CreateInvoice creates an invoice and returns its identifier, as client.Client does.
 func (c *Client) CreateInvoice(ctx context.Context, r api.InvoiceRequest, idempotencyKey string) (id string, err error) {
-	made, err := c.service.CreateSpecified(ctx, r, idempotencyKey)
+	created, err := c.service.CreateSpecified(ctx, r, idempotencyKey)
 	if err != nil {
 		return "", cleanError(err)
 	}
-	if err := checkCreated(&made.Invoice); err != nil {
+	if err := checkCreated(&created.Invoice); err != nil {
 		return "", fmt.Errorf("create invoice: %w", err)
 	}
 	if !c.service.IsChequer() {
-		c.memory.keep(c.now(), made.Invoice, r, c.offset(made.Header))
+		c.memory.keep(c.now(), created.Invoice, r, c.offset(created.Header))
 	}
-	return made.Invoice.ForeignID, nil
+	return created.Invoice.ForeignID, nil
 }
 
 // Invoice returns an invoice, or client.ErrNotFound. From a service that implements only the specification

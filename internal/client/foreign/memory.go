@@ -32,8 +32,8 @@ type memory struct {
 }
 
 // keep remembers a creation and removes the oldest creations if there are too many.
-func (m *memory) keep(now time.Time, made api.Invoice, r api.InvoiceRequest, offset time.Duration) {
-	end, err := time.Parse(time.RFC3339Nano, made.ExpiredAt)
+func (m *memory) keep(now time.Time, created api.Invoice, r api.InvoiceRequest, offset time.Duration) {
+	end, err := time.Parse(time.RFC3339Nano, created.ExpiredAt)
 	if err != nil {
 		end = now
 	}
@@ -47,11 +47,11 @@ func (m *memory) keep(now time.Time, made api.Invoice, r api.InvoiceRequest, off
 	if m.made == nil {
 		m.made = map[string]creation{}
 	}
-	if _, again := m.made[made.ForeignID]; !again {
-		m.order = append(m.order, made.ForeignID)
+	if _, again := m.made[created.ForeignID]; !again {
+		m.order = append(m.order, created.ForeignID)
 	}
-	m.made[made.ForeignID] = creation{
-		invoice: made, request: r, createdAt: now.Add(offset).UTC().Format(api.TimeLayout),
+	m.made[created.ForeignID] = creation{
+		invoice: created, request: r, createdAt: now.Add(offset).UTC().Format(api.TimeLayout),
 		offset: offset, until: end.Add(memoryTTL - offset),
 	}
 }
@@ -60,11 +60,11 @@ func (m *memory) keep(now time.Time, made api.Invoice, r api.InvoiceRequest, off
 func (m *memory) find(now time.Time, id string) (creation, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	made, ok := m.made[id]
-	if !ok || now.After(made.until) {
+	created, ok := m.made[id]
+	if !ok || now.After(created.until) {
 		return creation{}, false
 	}
-	return made, true
+	return created, true
 }
 
 // clear removes all creations: the service has a call to read them.

@@ -44,17 +44,17 @@ func (c *Client) pollPlain(ctx context.Context, id, etag string, wait time.Durat
 // the answer to the creation is used.
 func (c *Client) readPlain(ctx context.Context, id string) (client.Snapshot, error) {
 	read, err := c.service.ReadSpecified(ctx, id)
-	made, remembered := c.memory.find(c.now(), id)
-	refused, isAnswer := errors.AsType[*client.Error](err)
+	created, remembered := c.memory.find(c.now(), id)
+	apiErr, isAnswer := errors.AsType[*client.Error](err)
 	switch {
 	case err == nil:
-		made.invoice, made.offset = read.Invoice, c.offset(read.Header)
-	case !isAnswer || refused.IsTemporary() || !remembered && refused.Status == http.StatusForbidden:
+		created.invoice, created.offset = read.Invoice, c.offset(read.Header)
+	case !isAnswer || apiErr.IsTemporary() || !remembered && apiErr.Status == http.StatusForbidden:
 		return client.Snapshot{}, cleanError(err)
 	case !remembered:
 		return client.Snapshot{}, fmt.Errorf("read invoice: %w", client.ErrNotFound)
 	}
-	resource := plainResource(made, read.Header, c.now())
+	resource := plainResource(created, read.Header, c.now())
 	if err := checkResource(&resource, id); err != nil {
 		return client.Snapshot{}, fmt.Errorf("read invoice: %w", err)
 	}
@@ -73,23 +73,23 @@ func (c *Client) offset(header http.Header) time.Duration {
 // plainResource returns the specification's answer in the form of Chequer's resource. Other fields are
 // empty. There are no payment URIs, because the specification does not define the codes of
 // currencies.
-func plainResource(made creation, header http.Header, now time.Time) api.Resource {
-	spec := made.invoice
+func plainResource(created creation, header http.Header, now time.Time) api.Resource {
+	spec := created.invoice
 	price := digits(spec.ClientAmount)
 	r := api.Resource{
-		ForeignID: spec.ForeignID, OrderID: made.request.OrderID, Mode: "live", Status: spec.Status,
-		CreatedAt: made.createdAt, ExpiredAt: spec.ExpiredAt,
+		ForeignID: spec.ForeignID, OrderID: created.request.OrderID, Mode: "live", Status: spec.Status,
+		CreatedAt: created.createdAt, ExpiredAt: spec.ExpiredAt,
 		ClientAmount: price, ClientCurrency: spec.ClientCurrency,
 		PaidAmount: "0", DueAmount: price, OverpaidAmount: "0", ToleranceAmount: "0", Accepted: api.Acceptance{Shortfall: "0"},
-		AllowPaidExpired: made.request.AllowPaidExpired, DisableConvert: made.request.DisableConvert,
-		Description: made.request.Description, Language: made.request.Language,
-		URLSuccess: made.request.URLSuccess, URLFailure: made.request.URLFailure,
+		AllowPaidExpired: created.request.AllowPaidExpired, DisableConvert: created.request.DisableConvert,
+		Description: created.request.Description, Language: created.request.Language,
+		URLSuccess: created.request.URLSuccess, URLFailure: created.request.URLFailure,
 		Exceptions: []string{}, PaymentMethods: []api.PaymentMethod{}, Payments: []api.Payment{},
 		Quotes: []api.Quote{}, Metadata: map[string]string{},
 	}
 	if end, err := time.Parse(time.RFC3339Nano, spec.ExpiredAt); err == nil {
 		r.ExpiredAt = end.UTC().Format(api.TimeLayout)
-		r.SecondsLeft = int64(end.Sub(now.Add(made.offset)) / time.Second)
+		r.SecondsLeft = int64(end.Sub(now.Add(created.offset)) / time.Second)
 	}
 	if r.Status == api.StatusPaid {
 		r.PaidAmount, r.DueAmount = price, "0"

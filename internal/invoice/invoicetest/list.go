@@ -23,14 +23,14 @@ func (s *Storage) Undecided(_ context.Context, merchantID string, mode invoice.M
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := invoice.Filter{MerchantID: merchantID, Mode: mode, NeedsDecision: true}
-	var all []*invoice.Invoice
+	var invoices []*invoice.Invoice
 	for _, inv := range s.invoices {
 		if f.Selects(inv) && newestFirst(after, inv.Position()) > 0 {
-			all = append(all, Clone(inv))
+			invoices = append(invoices, Clone(inv))
 		}
 	}
-	slices.SortFunc(all, func(a, b *invoice.Invoice) int { return newestFirst(b.Position(), a.Position()) })
-	return all[:min(limit, len(all))], nil
+	slices.SortFunc(invoices, func(a, b *invoice.Invoice) int { return newestFirst(b.Position(), a.Position()) })
+	return invoices[:min(limit, len(invoices))], nil
 }
 
 // ExportLines implements invoice.ListStorage.
@@ -45,16 +45,16 @@ func page[T any](s *Storage, f invoice.Filter, after invoice.Position, limit int
 	if s.pages = append(s.pages, limit); len(s.pages) == s.failing {
 		return nil, invoice.ErrUnavailable
 	}
-	var all []*invoice.Invoice
+	var invoices []*invoice.Invoice
 	for _, inv := range s.invoices {
 		behind := after == (invoice.Position{}) || newestFirst(inv.Position(), after) > 0
 		if behind && f.Selects(inv) {
-			all = append(all, inv)
+			invoices = append(invoices, inv)
 		}
 	}
-	slices.SortFunc(all, func(a, b *invoice.Invoice) int { return newestFirst(a.Position(), b.Position()) })
+	slices.SortFunc(invoices, func(a, b *invoice.Invoice) int { return newestFirst(a.Position(), b.Position()) })
 	var list []T
-	for _, inv := range all[:min(limit, len(all))] {
+	for _, inv := range invoices[:min(limit, len(invoices))] {
 		list = append(list, form(Clone(inv)))
 	}
 	return list, nil

@@ -73,14 +73,14 @@ func (s *Storage) Replay(_ context.Context, c invoice.Creation) (*invoice.Invoic
 }
 
 func (s *Storage) replay(c invoice.Creation) (*invoice.Invoice, error) {
-	used, known := s.keys[keyOf{c.MerchantID, c.Key}]
+	stored, known := s.keys[keyOf{c.MerchantID, c.Key}]
 	switch {
 	case !known || c.Key.IsZero():
 		return nil, invoice.ErrNotFound
-	case used.bodyHash != c.BodyHash:
+	case stored.bodyHash != c.BodyHash:
 		return nil, invoice.ErrConflict
 	}
-	return Clone(s.invoices[used.invoiceID]), nil
+	return Clone(s.invoices[stored.invoiceID]), nil
 }
 
 // CreateInvoice implements invoice.Storage.
@@ -98,22 +98,22 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 			return nil, false, &invoice.TooManyUnpaidError{Group: limit.Group}
 		}
 	}
-	if used := s.uses(c.Link.Slug); c.Link.Max > 0 && used >= c.Link.Max {
+	if uses := s.uses(c.Link.Slug); c.Link.Max > 0 && uses >= c.Link.Max {
 		return nil, false, invoice.ErrLinkUsed
 	}
 	if s.nonces[c.Nonce] && c.Nonce.Value != "" {
 		return nil, false, invoice.ErrNonceUsed
 	}
-	taken := map[string]uint32{}
+	indexes := map[string]uint32{}
 	inv, err = c.Build(func(counter string) (uint32, error) {
-		index := s.next[counter] + taken[counter]
-		taken[counter]++
+		index := s.next[counter] + indexes[counter]
+		indexes[counter]++
 		return index, nil
 	})
 	if err != nil {
 		return nil, false, err
 	}
-	for counter, n := range taken {
+	for counter, n := range indexes {
 		s.next[counter] += n
 	}
 	if !c.Key.IsZero() {

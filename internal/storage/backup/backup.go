@@ -34,8 +34,8 @@ func Write(ctx context.Context, url string, master []byte, now time.Time, w io.W
 
 // openReading opens an existing database read-only, or returns ErrNoDatabase.
 func openReading(ctx context.Context, url string) (*sql.DB, engine.Dialect, error) {
-	used, err := engine.InUse(ctx, url)
-	if err == nil && !used {
+	isUsed, err := engine.InUse(ctx, url)
+	if err == nil && !isUsed {
 		err = ErrNoDatabase
 	}
 	if err != nil {
@@ -120,8 +120,8 @@ func checkMasterKey(ctx context.Context, q engine.Querier, d engine.Dialect, mas
 	if err != nil {
 		return err
 	}
-	used, err := engine.HasMasterKey(ctx, q, d)
-	if err == nil && !used {
+	hasKey, err := engine.HasMasterKey(ctx, q, d)
+	if err == nil && !hasKey {
 		err = ErrNoDatabase
 	}
 	if err != nil {
@@ -135,15 +135,15 @@ func (w *writer) copyTable(ctx context.Context, q engine.Querier, t table) error
 	if err := w.table(t); err != nil {
 		return err
 	}
-	cells, into := make([]cell, len(t.columns)), make([]any, len(t.columns))
+	cells, targets := make([]cell, len(t.columns)), make([]any, len(t.columns))
 	for i, kind := range t.types {
 		var err error
-		if cells[i], into[i], err = newCell(kind); err != nil {
+		if cells[i], targets[i], err = newCell(kind); err != nil {
 			return fmt.Errorf("column %s: %w", t.columns[i], err)
 		}
 	}
 	return engine.Each(ctx, q, func(row engine.Row) error {
-		if err := row.Scan(into...); err != nil {
+		if err := row.Scan(targets...); err != nil {
 			return err
 		}
 		return w.row(t, cells)

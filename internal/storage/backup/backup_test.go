@@ -100,25 +100,25 @@ func TestRestore_restores_every_row(t *testing.T) {
 func fill(t *testing.T, s *storage.Storage, url string) {
 	t.Helper()
 	ctx := t.Context()
-	must := func(err error) {
+	check := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	addMerchants(t, s)
-	must(s.CreateMerchant(ctx, merchant.Merchant{ID: "odd", Name: "Süd \"<&>\" \u2028\t\\u0041 🥨 'x'; --", CreatedAt: noon}))
+	check(s.CreateMerchant(ctx, merchant.Merchant{ID: "odd", Name: "Süd \"<&>\" \u2028\t\\u0041 🥨 'x'; --", CreatedAt: noon}))
 	for _, id := range []string{"k1", "k2"} {
-		must(s.CreateKey(ctx, merchant.Key{ID: id, MerchantID: "shop", Key: "key " + id, Secret: "secret", Mode: merchant.Live, CreatedAt: noon}))
+		check(s.CreateKey(ctx, merchant.Key{ID: id, MerchantID: "shop", Key: "key " + id, Secret: "secret", Mode: merchant.Live, CreatedAt: noon}))
 	}
-	must(s.RevokeKey(ctx, "shop", "key k2", noon))
-	must(s.CreateWallet(ctx, merchant.Wallet{ID: "w1", MerchantID: "shop", Mode: merchant.Live, Asset: "BTC", Key: "zpub", Counter: "shop/BTC", CreatedAt: noon}))
-	must(s.CreateEndpoint(ctx, merchant.Endpoint{ID: "e1", MerchantID: "shop", Mode: merchant.Live, URL: "https://shop.example/", Key: "key", Secret: "secret", CreatedAt: noon}))
-	must(s.SetTheme(ctx, "odd", "", theme.Theme{Name: "Süd", Accent: "#0a7d5a", Logo: theme.Logo{Type: theme.TypePNG, Body: []byte("\x89PNG\x00\xff\n")}}, noon))
-	must(s.ChangeTeam(ctx, "", func(account.Ticket, []account.Account) ([]account.Account, account.Outcome, error) {
+	check(s.RevokeKey(ctx, "shop", "key k2", noon))
+	check(s.CreateWallet(ctx, merchant.Wallet{ID: "w1", MerchantID: "shop", Mode: merchant.Live, Asset: "BTC", Key: "zpub", Counter: "shop/BTC", CreatedAt: noon}))
+	check(s.CreateEndpoint(ctx, merchant.Endpoint{ID: "e1", MerchantID: "shop", Mode: merchant.Live, URL: "https://shop.example/", Key: "key", Secret: "secret", CreatedAt: noon}))
+	check(s.SetTheme(ctx, "odd", "", theme.Theme{Name: "Süd", Accent: "#0a7d5a", Logo: theme.Logo{Type: theme.TypePNG, Body: []byte("\x89PNG\x00\xff\n")}}, noon))
+	check(s.ChangeTeam(ctx, "", func(account.Ticket, []account.Account) ([]account.Account, account.Outcome, error) {
 		return []account.Account{{ID: "acc_1", Name: "Zoë"}}, account.Outcome{Entry: audit.Change{Action: "account.created", After: audit.Fields{"name": "Zoë \u2028"}}}, nil
 	}))
-	must(s.CreateSession(ctx, account.Session{Hash: "h", AccountID: "acc_1", CreatedAt: noon, UsedAt: noon}, "", audit.Change{}))
+	check(s.CreateSession(ctx, account.Session{Hash: "h", AccountID: "acc_1", CreatedAt: noon, UsedAt: noon}, "", audit.Change{}))
 	c := creation("first", "shop")
 	c.Key, c.BodyHash, c.EvidenceName, c.Evidence = invoice.IdempotencyKey{Namespace: "live/api", Value: "order-1"}, "hash", "ev", "{}"
 	c.Order = invoice.Order{KeyID: "k1", ID: "1042"}
@@ -133,12 +133,12 @@ func fill(t *testing.T, s *storage.Storage, url string) {
 		}}
 		return nil
 	})
-	must(err)
+	check(err)
 	_, err = s.UseNonce(ctx, "k", "n", noon, time.Hour)
-	must(err)
+	check(err)
 	_, err = s.AcquireLease(ctx, "bitcoin", "holder", noon, time.Hour)
-	must(err)
-	must(s.UpdateSimnet(ctx, -1, func(c *simnet.Chain) error {
+	check(err)
+	check(s.UpdateSimnet(ctx, -1, func(c *simnet.Chain) error {
 		c.Blocks, c.Txs = []simnet.Block{{Hash: "b0", Time: noon}}, []simnet.Tx{{ID: "deep", Seen: noon}, {ID: "waiting", Seen: noon, Height: -1}}
 		return nil
 	}))
@@ -220,13 +220,13 @@ func TestBackup_of_a_running_server_is_consistent(t *testing.T) {
 		}
 		// The backup waits at each write until more invoices are created, which it must not contain.
 		var stream bytes.Buffer
-		slow := writerFunc(func(p []byte) (int, error) {
+		slowWriter := writerFunc(func(p []byte) (int, error) {
 			for range 5 {
 				<-progress
 			}
 			return stream.Write(p)
 		})
-		m, err := backup.Write(ctx, url, masterKey(1), noon, slow)
+		m, err := backup.Write(ctx, url, masterKey(1), noon, slowWriter)
 		stop()
 		group.Wait()
 		if err != nil {
@@ -239,8 +239,8 @@ func TestBackup_of_a_running_server_is_consistent(t *testing.T) {
 			target := newURL(t)
 			restore(t, target, stream.Bytes(), backup.RestoreOptions{})
 			checkConsistent(t, target)
-			again := open(t, target)
-			create(t, again, creation("later in "+name, "shop"))
+			restored := open(t, target)
+			create(t, restored, creation("later in "+name, "shop"))
 			checkConsistent(t, target)
 		}
 	})
@@ -256,21 +256,21 @@ func checkConsistent(t *testing.T, url string) {
 	for _, merchantID := range rows(t, url, "SELECT DISTINCT merchant_id FROM invoices") {
 		storagetest.CheckFeed(t, url, merchantID)
 		for _, asset := range []string{"BTC", "ETH"} {
-			used := rows(t, url, "SELECT MAX(address_index) FROM destinations WHERE script LIKE $1", merchantID+"/"+asset+"/%")
+			highestIndex := rows(t, url, "SELECT MAX(address_index) FROM destinations WHERE script LIKE $1", merchantID+"/"+asset+"/%")
 			next := rows(t, url, "SELECT next FROM counters WHERE name = $1", merchantID+"/"+asset)
-			last, _ := strconv.Atoi(used[0])
+			last, _ := strconv.Atoi(highestIndex[0])
 			if n, err := strconv.Atoi(next[0]); err != nil || n <= last {
 				t.Errorf("counter %s/%s is at %s, index %d is used", merchantID, asset, next[0], last)
 			}
 		}
 	}
-	for what, query := range map[string]string{
+	for fault, query := range map[string]string{
 		"invoices without their event":        "SELECT id FROM invoices WHERE id NOT IN (SELECT invoice_id FROM events)",
 		"invoices without their destinations": "SELECT id FROM invoices WHERE (SELECT COUNT(*) FROM destinations WHERE invoice_id = invoices.id) <> 2",
 		"events without their invoice":        "SELECT id FROM events WHERE invoice_id NOT IN (SELECT id FROM invoices)",
 	} {
 		if found := rows(t, url, query); len(found) > 0 {
-			t.Errorf("%s: %q", what, found)
+			t.Errorf("%s: %q", fault, found)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func newCell(kind string) (c cell, into any, err error) {
 		return c, &c.number, nil
 	case "BOOLEAN":
 		c := &booleanCell{}
-		return c, &c.is, nil
+		return c, &c.value, nil
 	}
 	return nil, nil, fmt.Errorf("backup does not support the type %s", kind)
 }
@@ -89,11 +89,11 @@ func (c *integerCell) appendJSON(line []byte) ([]byte, error) {
 	return strconv.AppendInt(line, c.number.V, 10), nil
 }
 
-type booleanCell struct{ is sql.Null[bool] }
+type booleanCell struct{ value sql.Null[bool] }
 
 func (c *booleanCell) appendJSON(line []byte) ([]byte, error) {
-	if !c.is.Valid {
+	if !c.value.Valid {
 		return append(line, "null"...), nil
 	}
-	return strconv.AppendBool(line, c.is.V), nil
+	return strconv.AppendBool(line, c.value.V), nil
 }

@@ -22,15 +22,15 @@ func someBackup(t *testing.T) []byte {
 	return stream
 }
 
-// bothRefuse fails unless both Check and Restore return an error.
-func bothRefuse(t *testing.T, url string, stream []byte, what string, want error) {
+// checkBothRefuse fails unless both Check and Restore return an error.
+func checkBothRefuse(t *testing.T, url string, stream []byte, damage string, want error) {
 	t.Helper()
 	if _, _, err := backup.Check(bytes.NewReader(stream)); !errors.Is(err, want) {
-		t.Errorf("check %s: got error %v, want %v", what, err, want)
+		t.Errorf("check %s: got error %v, want %v", damage, err, want)
 	}
 	// Restore may return another error, since the database may notice a missing row first.
 	if _, err := backup.Restore(t.Context(), url, bytes.NewReader(stream), backup.RestoreOptions{}); err == nil {
-		t.Errorf("restore %s: got no error", what)
+		t.Errorf("restore %s: got no error", damage)
 	}
 }
 
@@ -39,7 +39,7 @@ func TestRestore_refuses_an_incomplete_backup(t *testing.T) {
 	stream := someBackup(t)
 	lines := bytes.SplitAfter(stream, []byte("\n"))
 	lines = lines[:len(lines)-1] // nothing follows the last newline
-	without := func(i int) []byte {
+	withoutLine := func(i int) []byte {
 		return bytes.Join(append(append([][]byte{}, lines[:i]...), lines[i+1:]...), nil)
 	}
 	for name, newURL := range engines {
@@ -47,10 +47,10 @@ func TestRestore_refuses_an_incomplete_backup(t *testing.T) {
 			t.Parallel()
 			url := newURL(t)
 			for i := 0; i < len(lines); i += 8 {
-				bothRefuse(t, url, bytes.Join(lines[:i], nil), fmt.Sprintf("cut before line %d", i+1), backup.ErrDamaged)
-				bothRefuse(t, url, without(i), fmt.Sprintf("without line %d", i+1), backup.ErrDamaged)
+				checkBothRefuse(t, url, bytes.Join(lines[:i], nil), fmt.Sprintf("cut before line %d", i+1), backup.ErrDamaged)
+				checkBothRefuse(t, url, withoutLine(i), fmt.Sprintf("without line %d", i+1), backup.ErrDamaged)
 			}
-			bothRefuse(t, url, append(bytes.Clone(stream), "{}\n"...), "with a line after the end", backup.ErrDamaged)
+			checkBothRefuse(t, url, append(bytes.Clone(stream), "{}\n"...), "with a line after the end", backup.ErrDamaged)
 			for table, rows := range dump(t, url) {
 				if len(rows) > 0 && table != "meta" {
 					t.Errorf("table %s has rows: %q", table, rows)
@@ -82,7 +82,7 @@ func TestRestore_refuses_newer_releases(t *testing.T) {
 	url := engines["sqlite"](t)
 	for _, change := range [][2]string{{`"chequer_backup":1`, `"chequer_backup":2`}, {`"schema":`, `"schema":9`}} {
 		newer := strings.Replace(header, change[0], change[1], 1)
-		bothRefuse(t, url, []byte(newer), newer, backup.ErrNewer)
+		checkBothRefuse(t, url, []byte(newer), newer, backup.ErrNewer)
 	}
 	if err := backup.CheckEmpty(t.Context(), url); err != nil {
 		t.Error(err)
@@ -123,15 +123,15 @@ func TestRestore_refuses_a_database_in_use(t *testing.T) {
 func TestRestore_rolls_back_everything_if_the_last_step_fails(t *testing.T) {
 	t.Parallel()
 	stream := someBackup(t)
-	broken := errors.New("no room for the key")
+	errSave := errors.New("no room for the key")
 	for name, newURL := range engines {
 		url := newURL(t)
-		_, err := backup.Restore(t.Context(), url, bytes.NewReader(stream), backup.RestoreOptions{BeforeCommit: func() error { return broken }})
-		if !errors.Is(err, broken) {
-			t.Errorf("%s: got error %v, want %v", name, err, broken)
+		_, err := backup.Restore(t.Context(), url, bytes.NewReader(stream), backup.RestoreOptions{BeforeCommit: func() error { return errSave }})
+		if !errors.Is(err, errSave) {
+			t.Errorf("%s: got error %v, want %v", name, err, errSave)
 		}
-		if left := rows(t, url, "SELECT id FROM invoices"); len(left) > 0 {
-			t.Errorf("%s: rows remain: %q", name, left)
+		if remaining := rows(t, url, "SELECT id FROM invoices"); len(remaining) > 0 {
+			t.Errorf("%s: rows remain: %q", name, remaining)
 		}
 		restore(t, url, stream, backup.RestoreOptions{})
 	}

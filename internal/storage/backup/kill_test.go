@@ -42,12 +42,12 @@ func TestRestoreChild(t *testing.T) {
 	if _, err := fmt.Sscan(os.Getenv(restoreStop), &stop); err != nil {
 		t.Fatal(err)
 	}
-	hang := func() error {
+	hangForever := func() error {
 		fmt.Println("\nstopped")
 		select {}
 	}
-	r := io.MultiReader(io.LimitReader(stream, stop), readerFunc(func([]byte) (int, error) { return 0, hang() }))
-	_, err = backup.Restore(t.Context(), os.Getenv(restoreURL), r, backup.RestoreOptions{BeforeCommit: hang})
+	r := io.MultiReader(io.LimitReader(stream, stop), readerFunc(func([]byte) (int, error) { return 0, hangForever() }))
+	_, err = backup.Restore(t.Context(), os.Getenv(restoreURL), r, backup.RestoreOptions{BeforeCommit: hangForever})
 	t.Fatal(err)
 }
 
@@ -67,16 +67,16 @@ func TestRestore_leaves_no_rows_when_it_is_killed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "backup")
 	write(t, file, string(stream))
 	for name, newURL := range engines {
-		for place, stop := range map[string]int{
+		for moment, stop := range map[string]int{
 			"at the first row": 600, "in the middle": len(stream) / 2, "near the end": len(stream) - 10, "before the commit": len(stream),
 		} {
-			t.Run(name+" "+place, func(t *testing.T) {
+			t.Run(name+" "+moment, func(t *testing.T) {
 				t.Parallel()
 				url := newURL(t)
 				restoreUntilKilled(t, url, file, stop)
 				for _, table := range []string{"invoices", "events", "counters", "merchants"} {
-					if left := dumpTable(t, url, table); len(left) > 0 {
-						t.Errorf("%d rows of %s remain", len(left), table)
+					if remaining := dumpTable(t, url, table); len(remaining) > 0 {
+						t.Errorf("%d rows of %s remain", len(remaining), table)
 					}
 				}
 				if err := backup.CheckEmpty(t.Context(), url); err != nil {

@@ -21,8 +21,8 @@ type loader struct {
 	values []any     // values of rows not written yet
 }
 
-// begin completes the current table and begins the next table.
-func (l *loader) begin(ctx context.Context, name string, columns []string) error {
+// beginTable completes the current table and begins the next table.
+func (l *loader) beginTable(ctx context.Context, name string, columns []string) error {
 	if err := l.flush(ctx); err != nil {
 		return err
 	}

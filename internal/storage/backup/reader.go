@@ -43,10 +43,10 @@ func newReader(r io.Reader) (*reader, error) {
 	return b, nil
 }
 
-// each calls begin for every table and visit for every row. The line is valid until the next call. The
+// visitTables calls begin for every table and visit for every row. The line is valid until the next call. The
 // data is verified only if each returns no error. The errors are ErrDamaged and the errors of begin and
 // visit.
-func (r *reader) each(begin func(name string, columns []string) error, visit func(line []byte) error) (Manifest, error) {
+func (r *reader) visitTables(begin func(name string, columns []string) error, visit func(line []byte) error) (Manifest, error) {
 	rows := map[string]int64{}
 	var current string
 	for {
@@ -133,11 +133,11 @@ func parseRow(line []byte) ([]any, error) {
 		if !ok {
 			continue
 		}
-		whole, err := number.Int64()
+		integer, err := number.Int64()
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
-		values[i] = whole
+		values[i] = integer
 	}
 	return values, nil
 }

@@ -39,7 +39,7 @@ func Check(r io.Reader) (m Manifest, master []byte, err error) {
 	if master, err = hex.DecodeString(b.header.MasterKey); err != nil {
 		return Manifest{}, nil, fmt.Errorf("%w: master key: %w", ErrDamaged, err)
 	}
-	m, err = b.each(
+	m, err = b.visitTables(
 		func(string, []string) error { return nil },
 		func([]byte) error { return nil })
 	return m, master, err
@@ -47,8 +47,8 @@ func Check(r io.Reader) (m Manifest, master []byte, err error) {
 
 // CheckEmpty returns ErrNotEmpty if the database has data, so that no backup can be restored into it.
 func CheckEmpty(ctx context.Context, url string) error {
-	used, err := engine.InUse(ctx, url)
-	if err == nil && used {
+	isUsed, err := engine.InUse(ctx, url)
+	if err == nil && isUsed {
 		err = ErrNotEmpty
 	}
 	return err
@@ -116,8 +116,8 @@ func restore(ctx context.Context, url string, r io.Reader, o RestoreOptions) (Re
 // checkUnused returns ErrNotEmpty if the database was ever opened with a master key. Tables alone
 // may remain from an interrupted restore.
 func checkUnused(ctx context.Context, q engine.Querier, d engine.Dialect) error {
-	used, err := engine.HasMasterKey(ctx, q, d)
-	if err == nil && used {
+	hasKey, err := engine.HasMasterKey(ctx, q, d)
+	if err == nil && hasKey {
 		err = ErrNotEmpty
 	}
 	return err
@@ -128,12 +128,12 @@ func makeSchema(ctx context.Context, db *sql.DB, d engine.Dialect, version int64
 	if err := engine.MigrateTo(ctx, db, d, version); err != nil {
 		return fmt.Errorf("make schema: %w", err)
 	}
-	there, err := engine.SchemaVersion(ctx, db)
+	current, err := engine.SchemaVersion(ctx, db)
 	if err != nil {
 		return err
 	}
-	if there != version {
-		return fmt.Errorf("the database has tables of schema version %d already, but the backup has version %d: use a database without tables", there, version)
+	if current != version {
+		return fmt.Errorf("the database has tables of schema version %d already, but the backup has version %d: use a database without tables", current, version)
 	}
 	return nil
 }
@@ -148,8 +148,8 @@ func load(ctx context.Context, tx *sql.Tx, d engine.Dialect, b *reader) (Manifes
 		return Manifest{}, err
 	}
 	l := &loader{tx: tx, tables: tables}
-	m, err := b.each(
-		func(name string, columns []string) error { return l.begin(ctx, name, columns) },
+	m, err := b.visitTables(
+		func(name string, columns []string) error { return l.beginTable(ctx, name, columns) },
 		func(line []byte) error { return l.row(ctx, line) })
 	if err != nil {
 		return Manifest{}, err
@@ -179,11 +179,11 @@ func claimEmpty(ctx context.Context, q engine.Querier, d engine.Dialect, tables 
 		return err
 	}
 	for _, t := range tables {
-		var used bool
-		if err := q.QueryRowContext(ctx, t.selectAny()).Scan(&used); err != nil {
+		var isUsed bool
+		if err := q.QueryRowContext(ctx, t.selectAny()).Scan(&isUsed); err != nil {
 			return err
 		}
-		if used {
+		if isUsed {
 			return ErrNotEmpty
 		}
 	}

@@ -13,15 +13,15 @@ import (
 // database, they are upper bounds of these indexes. The new marks are written before the counters, so that
 // the next start does not skip indexes again.
 func skipIndexes(ctx context.Context, q engine.Querier, marks *highwater.Marks) error {
-	stands := map[string]int64{}
+	counters := map[string]int64{}
 	for _, counter := range marks.Counters() {
-		stands[counter] = 0
+		counters[counter] = 0
 	}
 	err := engine.Each(ctx, q, func(row engine.Row) error {
 		var counter string
 		var next int64
 		err := row.Scan(&counter, &next)
-		stands[counter] = next
+		counters[counter] = next
 		return err
 	}, `
 		SELECT name, next FROM counters
@@ -29,7 +29,7 @@ func skipIndexes(ctx context.Context, q engine.Querier, marks *highwater.Marks) 
 	if err != nil {
 		return fmt.Errorf("read counters: %w", err)
 	}
-	for counter, next := range stands {
+	for counter, next := range counters {
 		next, err := marks.Skip(counter, next)
 		if err != nil {
 			return fmt.Errorf("skip indexes of %s: %w", counter, err)

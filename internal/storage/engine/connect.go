@@ -13,36 +13,36 @@ import (
 // Connect returns a pool for a database that no Engine uses. For SQLite the pool has a single connection,
 // which can write. Connect does not connect yet.
 func Connect(url string) (*sql.DB, Dialect, error) {
-	d, place, err := parseURL(url)
+	d, source, err := parseURL(url)
 	if err != nil {
 		return nil, d, err
 	}
-	db, _, err := connect(d, place, busyTimeout)
+	db, _, err := connect(d, source, busyTimeout)
 	return db, d, err
 }
 
 // ConnectReading returns a pool for a database that is only read.
 func ConnectReading(url string) (*sql.DB, Dialect, error) {
-	d, place, err := parseURL(url)
+	d, source, err := parseURL(url)
 	if err != nil {
 		return nil, d, err
 	}
-	db, err := readingPool(d, place)
+	db, err := readingPool(d, source)
 	return db, d, err
 }
 
 // InUse reports whether there is a database that was opened with a master key.
 func InUse(ctx context.Context, url string) (bool, error) {
-	d, place, err := parseURL(url)
+	d, source, err := parseURL(url)
 	if err != nil {
 		return false, err
 	}
 	if d == sqliteDialect {
-		if empty, err := emptyFile(place); empty || err != nil {
+		if empty, err := emptyFile(source); empty || err != nil {
 			return false, err
 		}
 	}
-	db, err := readingPool(d, place)
+	db, err := readingPool(d, source)
 	if err != nil {
 		return false, fmt.Errorf("check database: %w", err)
 	}
@@ -64,14 +64,14 @@ func emptyFile(path string) (bool, error) {
 
 // connect returns a pool for a database, and the state of its connections to PostgreSQL, which is
 // nil for SQLite.
-func connect(d Dialect, place string, busy time.Duration) (*sql.DB, *pool, error) {
+func connect(d Dialect, source string, busyTimeout time.Duration) (*sql.DB, *pool, error) {
 	if d != sqliteDialect {
-		return openPostgres(place)
+		return openPostgres(source)
 	}
-	if err := makeFile(place); err != nil {
+	if err := makeFile(source); err != nil {
 		return nil, nil, err
 	}
-	db, err := sql.Open(d.driver, sqliteWriting(place, busy))
+	db, err := sql.Open(d.driver, sqliteWriting(source, busyTimeout))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -80,10 +80,10 @@ func connect(d Dialect, place string, busy time.Duration) (*sql.DB, *pool, error
 }
 
 // readingPool returns a pool for a database that is only read.
-func readingPool(d Dialect, place string) (*sql.DB, error) {
+func readingPool(d Dialect, source string) (*sql.DB, error) {
 	if d == sqliteDialect {
-		return sql.Open(d.driver, sqliteReading(place, busyTimeout))
+		return sql.Open(d.driver, sqliteReading(source, busyTimeout))
 	}
-	db, _, err := openPostgres(place)
+	db, _, err := openPostgres(source)
 	return db, err
 }

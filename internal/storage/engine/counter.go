@@ -65,8 +65,8 @@ func (c *Counter) Set(ctx context.Context, q Querier, name string, to int64) err
 	return err
 }
 
-// mark returns the state to which undo returns after a job failed.
-func (c *counters) mark() map[number]value { return maps.Clone(c.numbers) }
+// snapshot returns the state to which undo returns after a job failed.
+func (c *counters) snapshot() map[number]value { return maps.Clone(c.numbers) }
 
 // undo drops the changes of a job, like the rollback in the database.
 func (c *counters) undo(mark map[number]value) { c.numbers = mark }

@@ -50,7 +50,7 @@ func (d Dialect) IsPostgres() bool { return d == postgresDialect }
 
 // parseURL returns the Dialect for a database's URL. For SQLite, place is the path of the file; for
 // PostgreSQL, it is the URL.
-func parseURL(url string) (d Dialect, place string, err error) {
+func parseURL(url string) (d Dialect, source string, err error) {
 	scheme, rest, _ := strings.Cut(url, ":")
 	switch {
 	case scheme == "postgres" || scheme == "postgresql":
@@ -59,12 +59,12 @@ func parseURL(url string) (d Dialect, place string, err error) {
 		}
 		return postgresDialect, url, nil
 	case scheme == "sqlite":
-		place = rest
+		source = rest
 	case !strings.Contains(url, "://"):
-		place = url
+		source = url
 	}
-	if place == "" {
+	if source == "" {
 		return Dialect{}, "", errors.New("database URL: must be sqlite:PATH or postgres://…")
 	}
-	return sqliteDialect, place, nil
+	return sqliteDialect, source, nil
 }

@@ -62,7 +62,7 @@ type Options struct {
 // Open opens a database, "sqlite:PATH", a plain path, or "postgres://…", and makes its schema if
 // necessary. The errors include ErrMasterKey, ErrNewer and ErrOlder.
 func Open(ctx context.Context, url string, box *seal.Box, o Options) (*Engine, error) {
-	d, place, err := parseURL(url)
+	d, source, err := parseURL(url)
 	if err != nil {
 		return nil, err
 	}
@@ -70,17 +70,17 @@ func Open(ctx context.Context, url string, box *seal.Box, o Options) (*Engine, e
 		o.BusyTimeout = busyTimeout
 	}
 	e := &Engine{Dialect: d, proof: writeProof{ttl: proofTTL}, options: o, log: o.Log}
-	db, pool, err := connect(d, place, o.BusyTimeout)
+	db, pool, err := connect(d, source, o.BusyTimeout)
 	if err != nil {
 		return nil, err
 	}
-	err = e.prepare(ctx, db, place, box)
+	err = e.prepare(ctx, db, source, box)
 	switch {
 	case err != nil:
 	case pool != nil:
 		e.database = newPostgres(db, pool, o.Connections)
 	default:
-		e.database, err = newSQLite(ctx, db, place, o)
+		e.database, err = newSQLite(ctx, db, source, o)
 	}
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -89,9 +89,9 @@ func Open(ctx context.Context, url string, box *seal.Box, o Options) (*Engine, e
 }
 
 // prepare makes the schema and checks the master key.
-func (e *Engine) prepare(ctx context.Context, db *sql.DB, place string, box *seal.Box) error {
+func (e *Engine) prepare(ctx context.Context, db *sql.DB, source string, box *seal.Box) error {
 	var err error
-	if e.migration, err = migrate(ctx, db, e.Dialect, place, e.options); err != nil {
+	if e.migration, err = migrate(ctx, db, e.Dialect, source, e.options); err != nil {
 		return err
 	}
 	return setMasterKey(ctx, db, box)

@@ -15,7 +15,7 @@ func (e *Engine) SetProofTTL(ttl time.Duration) {
 
 // Alone runs do while no other process runs migrations.
 func Alone(ctx context.Context, db *sql.DB, d Dialect, do func() error) error {
-	return alone(ctx, db, d, do)
+	return withMigrationLock(ctx, db, d, do)
 }
 
 // MigrateLocked runs the migrations up to a version within Alone.

@@ -28,14 +28,14 @@ func (g *groups) add(group string, j *job) error {
 	waiting, atWork := g.waiting[group]
 	g.waiting[group] = append(waiting, j)
 	if !atWork {
-		g.leaders.Go(func() { g.lead(group) })
+		g.leaders.Go(func() { g.runGroups(group) })
 	}
 	return nil
 }
 
-// lead commits batches of a group until no job waits. The jobs added during a commit are the next
+// runGroups commits batches of a group until no job waits. The jobs added during a commit are the next
 // batch.
-func (g *groups) lead(group string) {
+func (g *groups) runGroups(group string) {
 	for batch := g.next(group); len(batch) > 0; batch = g.next(group) {
 		g.commit(batch)
 	}

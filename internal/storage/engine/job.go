@@ -15,17 +15,17 @@ const MaxBatch = 32
 // runs under a caller's context, since an interrupt would affect the other jobs too. A caller whose
 // context ends stops waiting, and does not learn whether its work was committed.
 type job struct {
-	work     Work
-	gone     func() error                    // an error if the caller stopped waiting
-	watch    func(func()) (stop func() bool) // calls a function when the caller stops waiting
-	done     chan struct{}                   // closed when the job is committed or has failed
-	err      error
-	panicked any
+	work      Work
+	abandoned func() error                    // an error if the caller stopped waiting
+	watch     func(func()) (stop func() bool) // calls a function when the caller stops waiting
+	done      chan struct{}                   // closed when the job is committed or has failed
+	err       error
+	panicked  any
 }
 
 func newJob(ctx context.Context, do Work) *job {
 	return &job{
-		work: do, gone: ctx.Err, done: make(chan struct{}),
+		work: do, abandoned: ctx.Err, done: make(chan struct{}),
 		watch: func(f func()) func() bool { return context.AfterFunc(ctx, f) },
 	}
 }
@@ -55,7 +55,7 @@ func (j *job) answer(fault error) {
 // rolled back.
 func doAll(ctx context.Context, q Querier, batch []*job) error {
 	if len(batch) == 1 {
-		return batch[0].alone(ctx, q)
+		return batch[0].runAlone(ctx, q)
 	}
 	t := newCounters(q)
 	for _, j := range batch {
@@ -72,9 +72,9 @@ func doAll(ctx context.Context, q Querier, batch []*job) error {
 // errPanicked rolls back the transaction of work that panicked.
 var errPanicked = errors.New("work panicked")
 
-// alone runs j in its own transaction, which needs no savepoint.
-func (j *job) alone(ctx context.Context, q Querier) error {
-	if err := j.gone(); err != nil {
+// runAlone runs j in its own transaction, which needs no savepoint.
+func (j *job) runAlone(ctx context.Context, q Querier) error {
+	if err := j.abandoned(); err != nil {
 		return err
 	}
 	if j.attempt(ctx, q); j.panicked != nil {
@@ -86,15 +86,15 @@ func (j *job) alone(ctx context.Context, q Querier) error {
 // share runs j within a savepoint, so that an error or a panic rolls back only j, which stores it.
 // A returned error means that the whole transaction must be rolled back.
 func (j *job) share(ctx context.Context, q *counters) error {
-	if j.err = j.gone(); j.err != nil {
+	if j.err = j.abandoned(); j.err != nil {
 		return nil
 	}
 	if _, err := q.ExecContext(ctx, "SAVEPOINT job"); err != nil {
 		return fmt.Errorf("savepoint: %w", err)
 	}
-	before := q.mark()
+	before := q.snapshot()
 	j.attempt(ctx, q)
-	if j.err != nil && (again(j.err) || lost(j.err)) {
+	if j.err != nil && (isRetryable(j.err) || isLostConnection(j.err)) {
 		return j.err
 	}
 	if j.err != nil || j.panicked != nil {

@@ -26,11 +26,11 @@ const migrateTries = 10
 
 // migrate upgrades the schema of a database to the version of this program. It returns ErrNewer if the
 // schema is newer, and ErrOlder if it is older and must not be upgraded.
-func migrate(ctx context.Context, db *sql.DB, d Dialect, place string, o Options) (Migration, error) {
-	for try := 1; ; try++ {
-		m, err := upgrade(ctx, db, d, place, o)
+func migrate(ctx context.Context, db *sql.DB, d Dialect, source string, o Options) (Migration, error) {
+	for attempt := 1; ; attempt++ {
+		m, err := upgrade(ctx, db, d, source, o)
 		final := d != sqliteDialect || errors.Is(err, ErrNewer) || errors.Is(err, ErrOlder) || ctx.Err() != nil
-		if err == nil || final || try == migrateTries {
+		if err == nil || final || attempt == migrateTries {
 			return m, err
 		}
 		select {
@@ -50,7 +50,7 @@ type Migration struct {
 }
 
 // upgrade runs the missing migrations, if any. It copies a SQLite database first.
-func upgrade(ctx context.Context, db *sql.DB, d Dialect, place string, o Options) (m Migration, err error) {
+func upgrade(ctx context.Context, db *sql.DB, d Dialect, source string, o Options) (m Migration, err error) {
 	if m.To, err = LatestSchema(); err != nil {
 		return m, fmt.Errorf("read migrations: %w", err)
 	}
@@ -69,7 +69,7 @@ func upgrade(ctx context.Context, db *sql.DB, d Dialect, place string, o Options
 		return m, fmt.Errorf("schema version %d, not %d: %w", m.From, m.To, ErrOlder)
 	}
 	if m.From > 0 && d == sqliteDialect {
-		if m.Copy, err = copyBefore(ctx, db, place, m.From); err != nil {
+		if m.Copy, err = copyBefore(ctx, db, source, m.From); err != nil {
 			return m, fmt.Errorf("copy database before its upgrade: %w", err)
 		}
 	}
@@ -90,7 +90,7 @@ func upgrade(ctx context.Context, db *sql.DB, d Dialect, place string, o Options
 func settledSchema(ctx context.Context, db *sql.DB, d Dialect, before int64, timeout time.Duration) (version int64, err error) {
 	waiting, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	err = alone(waiting, db, d, func() (err error) {
+	err = withMigrationLock(waiting, db, d, func() (err error) {
 		version, err = currentSchema(waiting, db, d)
 		return err
 	})
@@ -102,7 +102,7 @@ func settledSchema(ctx context.Context, db *sql.DB, d Dialect, before int64, tim
 
 // MigrateTo runs the migrations up to a version.
 func MigrateTo(ctx context.Context, db *sql.DB, d Dialect, version int64) error {
-	return alone(ctx, db, d, func() error { return migrateTo(ctx, db, d, version) })
+	return withMigrationLock(ctx, db, d, func() error { return migrateTo(ctx, db, d, version) })
 }
 
 // migrateTo is MigrateTo for the caller that has locked the migrations.
@@ -117,8 +117,8 @@ func migrateTo(ctx context.Context, db *sql.DB, d Dialect, version int64) error 
 
 // copyBefore copies a SQLite database of a schema version to a file next to it, and returns the
 // path of the copy. An earlier copy of that version is replaced.
-func copyBefore(ctx context.Context, db *sql.DB, place string, version int64) (path string, err error) {
-	path = fmt.Sprintf("%s.schema-%d", place, version)
+func copyBefore(ctx context.Context, db *sql.DB, source string, version int64) (path string, err error) {
+	path = fmt.Sprintf("%s.schema-%d", source, version)
 	unfinished := path + ".tmp"
 	if err := os.Remove(unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
@@ -144,9 +144,9 @@ func checkVersion(ctx context.Context, path string, version int64) error {
 		return err
 	}
 	defer db.Close()
-	is, err := currentSchema(ctx, db, sqliteDialect)
-	if err == nil && is != version {
-		err = fmt.Errorf("the schema version changed from %d to %d in the meantime", version, is)
+	current, err := currentSchema(ctx, db, sqliteDialect)
+	if err == nil && current != version {
+		err = fmt.Errorf("the schema version changed from %d to %d in the meantime", version, current)
 	}
 	return err
 }
@@ -163,13 +163,13 @@ func migrationProvider(db *sql.DB, d Dialect) (*goose.Provider, error) {
 // migrationLock is the advisory lock of the process that runs migrations.
 const migrationLock = 5_887_940_537_704_921_958
 
-// alone runs do while no other process runs migrations. On PostgreSQL the lock belongs to a
+// withMigrationLock runs do while no other process runs migrations. On PostgreSQL the lock belongs to a
 // transaction, not to a session, because a pooler may distribute the statements of a session over
 // several connections. On SQLite it is a lock on a file next to the database, because a transaction
 // would exclude the migrations too.
-func alone(ctx context.Context, db *sql.DB, d Dialect, do func() error) error {
+func withMigrationLock(ctx context.Context, db *sql.DB, d Dialect, do func() error) error {
 	if d == sqliteDialect {
-		return aloneOnFile(ctx, db, do)
+		return withFileLock(ctx, db, do)
 	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -185,16 +185,16 @@ func alone(ctx context.Context, db *sql.DB, d Dialect, do func() error) error {
 // lockInterval is the interval at which a locked file is tried again.
 const lockInterval = 20 * time.Millisecond
 
-// aloneOnFile is alone for a SQLite database.
-func aloneOnFile(ctx context.Context, db *sql.DB, do func() error) error {
-	var place string
-	if err := db.QueryRowContext(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&place); err != nil {
+// withFileLock is withMigrationLock for a SQLite database.
+func withFileLock(ctx context.Context, db *sql.DB, do func() error) error {
+	var path string
+	if err := db.QueryRowContext(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&path); err != nil {
 		return fmt.Errorf("lock migrations: %w", err)
 	}
-	if place == "" { // a database in memory has one user
+	if path == "" { // a database in memory has one user
 		return do()
 	}
-	lock := filelock.New(place + ".upgrade")
+	lock := filelock.New(path + ".upgrade")
 	if _, err := lock.TryLockContext(ctx, lockInterval); err != nil {
 		return fmt.Errorf("lock migrations: %w", err)
 	}

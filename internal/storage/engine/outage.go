@@ -16,14 +16,14 @@ type outageState struct {
 	failedAt atomic.Int64 // Unix nanoseconds of the last failure
 }
 
-// failed records a failure and reports whether an outage begins.
-func (o *outageState) failed(now time.Time) bool {
+// noteFailure records a failure and reports whether an outage begins.
+func (o *outageState) noteFailure(now time.Time) bool {
 	o.failedAt.Store(now.UnixNano())
 	return o.failing.CompareAndSwap(false, true)
 }
 
-// answered records an answer and reports whether an outage is over.
-func (o *outageState) answered(now time.Time) bool {
+// noteAnswer records an answer and reports whether an outage is over.
+func (o *outageState) noteAnswer(now time.Time) bool {
 	if !o.failing.Load() || now.Sub(time.Unix(0, o.failedAt.Load())) < recoveryTime {
 		return false
 	}

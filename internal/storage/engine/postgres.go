@@ -44,19 +44,19 @@ func newPostgres(db *sql.DB, pool *pool, connections int) *postgres {
 // write implements database. If the connection is lost during the commit, it is not known whether the
 // commit succeeded, and the caller gets an error.
 func (p *postgres) write(ctx context.Context, w Work) error {
-	return p.persist(ctx, func() (final bool, err error) {
+	return p.retry(ctx, func() (final bool, err error) {
 		return p.transaction(ctx, sql.TxOptions{Isolation: sql.LevelReadCommitted}, w)
 	})
 }
 
 // read implements database.
 func (p *postgres) read(ctx context.Context, w Work) error {
-	return p.persist(ctx, func() (final bool, err error) { return false, w(ctx, p.db) })
+	return p.retry(ctx, func() (final bool, err error) { return false, w(ctx, p.db) })
 }
 
 // snapshot implements database.
 func (p *postgres) snapshot(ctx context.Context, w Work) error {
-	return p.persist(ctx, func() (final bool, err error) {
+	return p.retry(ctx, func() (final bool, err error) {
 		_, err = p.transaction(ctx, sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, w)
 		return false, err // nothing to commit
 	})
@@ -86,34 +86,34 @@ func (p *postgres) transaction(ctx context.Context, o sql.TxOptions, w Work) (fi
 		return false, err
 	}
 	if err := tx.Commit(); err != nil {
-		return !again(err), fmt.Errorf("commit: %w", err)
+		return !isRetryable(err), fmt.Errorf("commit: %w", err)
 	}
 	return false, nil
 }
 
-// persist repeats do, a limited number of times, if PostgreSQL asks for a repetition or the
+// retry repeats do, a limited number of times, if PostgreSQL asks for a repetition or the
 // connection was lost. The wait in between grows, and is random so that callers do not repeat at
 // the same time.
-func (p *postgres) persist(ctx context.Context, do func() (final bool, err error)) error {
+func (p *postgres) retry(ctx context.Context, do func() (final bool, err error)) error {
 	started := time.Now()
-	for try := 1; ; try++ {
+	for attempt := 1; ; attempt++ {
 		final, err := do()
 		p.pool.note(err)
-		worth := again(err) || lost(err) && time.Since(started) < outage
-		if err == nil || final || !worth || try == tries || ctx.Err() != nil {
+		worth := isRetryable(err) || isLostConnection(err) && time.Since(started) < outage
+		if err == nil || final || !worth || attempt == tries || ctx.Err() != nil {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(rand.N(time.Millisecond << try)):
+		case <-time.After(rand.N(time.Millisecond << attempt)):
 		}
 	}
 }
 
-// again reports whether a transaction failed only because of concurrent transactions. See PostgreSQL,
+// isRetryable reports whether a transaction failed only because of concurrent transactions. See PostgreSQL,
 // appendix A: serialization_failure and deadlock_detected.
-func again(err error) bool {
+func isRetryable(err error) bool {
 	var fault *pgconn.PgError
 	return errors.As(err, &fault) && (fault.Code == "40001" || fault.Code == "40P01")
 }

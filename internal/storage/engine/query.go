@@ -40,13 +40,13 @@ func Each(ctx context.Context, q Querier, visit func(Row) error, query string, a
 // when find has ended: if the context ends first, Answer returns the zero value, while find may
 // still run.
 func Answer[T any](ctx context.Context, run func(context.Context, Work) error, find func(context.Context, Querier) (T, error)) (T, error) {
-	var found, nothing T
+	var found, zero T
 	err := run(ctx, func(ctx context.Context, q Querier) (err error) {
 		found, err = find(ctx, q)
 		return err
 	})
 	if err != nil {
-		return nothing, err
+		return zero, err
 	}
 	return found, nil
 }

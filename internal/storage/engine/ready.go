@@ -16,18 +16,18 @@ const proofTimeout = 2 * time.Second
 
 // writeProof is the last proof that the database accepts writes.
 type writeProof struct {
-	mu      sync.Mutex
-	ttl     time.Duration
-	at      time.Time
-	err     error
-	running chan struct{} // closed when the running proof is complete
+	mu       sync.Mutex
+	ttl      time.Duration
+	provenAt time.Time
+	err      error
+	running  chan struct{} // closed when the running proof is complete
 }
 
 // Ready proves with a write that data can be stored. The result is cached, so that Ready writes at most
 // once every few seconds. The error is the reason why data cannot be stored.
 func (e *Engine) Ready(ctx context.Context) error {
 	e.proof.mu.Lock()
-	if time.Since(e.proof.at) < e.proof.ttl {
+	if time.Since(e.proof.provenAt) < e.proof.ttl {
 		defer e.proof.mu.Unlock()
 		return e.proof.err
 	}
@@ -35,7 +35,7 @@ func (e *Engine) Ready(ctx context.Context) error {
 	if running == nil {
 		running = make(chan struct{})
 		e.proof.running = running
-		go e.prove(context.WithoutCancel(ctx), running)
+		go e.proveWritable(context.WithoutCancel(ctx), running)
 	}
 	e.proof.mu.Unlock()
 	select {
@@ -48,8 +48,8 @@ func (e *Engine) Ready(ctx context.Context) error {
 	return e.proof.err
 }
 
-// prove makes a new proof.
-func (e *Engine) prove(ctx context.Context, done chan struct{}) {
+// proveWritable makes a new proof.
+func (e *Engine) proveWritable(ctx context.Context, done chan struct{}) {
 	ctx, cancel := context.WithTimeout(ctx, proofTimeout)
 	defer cancel()
 	err := e.proveWrite(ctx)
@@ -57,7 +57,7 @@ func (e *Engine) prove(ctx context.Context, done chan struct{}) {
 		e.log.Error("not ready", "error", err)
 	}
 	e.proof.mu.Lock()
-	e.proof.at, e.proof.err, e.proof.running = time.Now(), err, nil
+	e.proof.provenAt, e.proof.err, e.proof.running = time.Now(), err, nil
 	e.proof.mu.Unlock()
 	close(done)
 }

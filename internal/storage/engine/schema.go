@@ -32,8 +32,8 @@ func SchemaVersion(ctx context.Context, q Querier) (version int64, err error) {
 
 // currentSchema returns the schema version of a database; 0 if it has no tables of this program.
 func currentSchema(ctx context.Context, q Querier, d Dialect) (int64, error) {
-	there, err := hasTable(ctx, q, d, VersionTable)
-	if err != nil || !there {
+	exists, err := hasTable(ctx, q, d, VersionTable)
+	if err != nil || !exists {
 		return 0, err
 	}
 	return SchemaVersion(ctx, q)

@@ -22,14 +22,14 @@ import (
 func (e *Engine) availability(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
-		if e.outage.answered(time.Now()) {
+		if e.outage.noteAnswer(time.Now()) {
 			e.log.Info("database answers again")
 		}
 		return nil
-	case ctx.Err() != nil || !busy(err) && !lost(err) && !full(err):
+	case ctx.Err() != nil || !busy(err) && !isLostConnection(err) && !full(err):
 		return err
 	}
-	if e.outage.failed(time.Now()) {
+	if e.outage.noteFailure(time.Now()) {
 		e.log.Warn("database does not answer", "error", err)
 	}
 	return fmt.Errorf("%w: %w", e.options.Unavailable, err)
@@ -54,15 +54,15 @@ func full(err error) bool {
 // and io_error. See PostgreSQL, appendix A.
 var leaving = []string{"57P01", "57P02", "57P03", "57P04", "57P05", "25P03", "53300", "53200", "58030"}
 
-// lost reports whether a statement failed only because there is no connection, or no connection any
+// isLostConnection reports whether a statement failed only because there is no connection, or no connection any
 // more, to a PostgreSQL that accepts writes.
-func lost(err error) bool {
+func isLostConnection(err error) bool {
 	if fault, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return strings.HasPrefix(fault.Code, "08") || slices.Contains(leaving, fault.Code) || readOnly(err)
 	}
 	_, unconnected := errors.AsType[*pgconn.ConnectError](err)
-	_, broken := errors.AsType[*net.OpError](err)
-	return unconnected || broken || pgconn.SafeToRetry(err) || slices.ContainsFunc(
+	_, isNetError := errors.AsType[*net.OpError](err)
+	return unconnected || isNetError || pgconn.SafeToRetry(err) || slices.ContainsFunc(
 		[]error{driver.ErrBadConn, pgconn.ErrConnClosed, io.EOF, io.ErrUnexpectedEOF},
 		func(known error) bool { return errors.Is(err, known) })
 }

@@ -154,12 +154,12 @@ func (w *writer) commit(ctx context.Context, batch []*job) error {
 }
 
 func (w *writer) begin(ctx context.Context) error {
-	for try := 1; ; try++ {
+	for attempt := 1; ; attempt++ {
 		_, err := w.conn.ExecContext(ctx, "BEGIN IMMEDIATE")
-		if err == nil || !busy(err) || try == beginTries {
+		if err == nil || !busy(err) || attempt == beginTries {
 			return err
 		}
-		w.log.Warn("another process keeps the database locked", "tries", try)
+		w.log.Warn("another process keeps the database locked", "tries", attempt)
 	}
 }
 

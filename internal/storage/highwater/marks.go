@@ -51,15 +51,15 @@ type Marks struct {
 	counter *engine.Counter
 	log     *slog.Logger
 	use     *flock.Flock
-	// lost is true if a counter without a mark means that the file was lost or not copied with
+	// isStale is true if a counter without a mark means that the file was lost or not copied with
 	// the database. This is the case on SQLite. On PostgreSQL this machine may be new.
-	lost bool
+	isStale bool
 
-	mu       sync.Mutex
-	marks    map[string]int64
-	given    map[string]int64     // by counter: last index allocated by this process
-	raisedAt map[string]time.Time // by counter
-	closed   bool
+	mu        sync.Mutex
+	marks     map[string]int64
+	allocated map[string]int64     // by counter: last index allocated by this process
+	raisedAt  map[string]time.Time // by counter
+	closed    bool
 }
 
 // Open reads the marks of a database of dialect d from the file at path, which may be absent. If path is
@@ -67,8 +67,8 @@ type Marks struct {
 // indexes. The caller must call Close.
 func Open(path string, d engine.Dialect, counter *engine.Counter, log *slog.Logger) (*Marks, error) {
 	r := &Marks{
-		path: path, counter: counter, log: log, lost: !d.IsPostgres(),
-		marks: map[string]int64{}, given: map[string]int64{}, raisedAt: map[string]time.Time{},
+		path: path, counter: counter, log: log, isStale: !d.IsPostgres(),
+		marks: map[string]int64{}, allocated: map[string]int64{}, raisedAt: map[string]time.Time{},
 	}
 	if path == "" {
 		return r, nil
@@ -96,14 +96,14 @@ func (m *Marks) tryLockExclusive() (bool, error) {
 	// Windows cannot exchange a shared lock for an exclusive one, and other systems release the first
 	// before they try to take the second.
 	err := m.use.Unlock()
-	alone := false
+	isLocked := false
 	if err == nil {
-		alone, err = m.use.TryLock()
+		isLocked, err = m.use.TryLock()
 	}
 	if err != nil {
 		return false, fmt.Errorf("lock index marks: %w", err)
 	}
-	return alone, nil
+	return isLocked, nil
 }
 
 // useRetry is the interval at which a process tries to get the shared lock while another one, which
@@ -187,7 +187,7 @@ func (m *Marks) next(counter string, index int64) (int64, error) {
 	}
 	mark, known := m.marks[counter]
 	if known && index < mark && mark <= index+maxAhead {
-		m.given[counter] = index
+		m.allocated[counter] = index
 		return index, nil
 	}
 	err := m.locked(func() (err error) {
@@ -195,7 +195,7 @@ func (m *Marks) next(counter string, index int64) (int64, error) {
 		return err
 	})
 	if err == nil {
-		m.given[counter] = index
+		m.allocated[counter] = index
 	}
 	return index, err
 }
@@ -210,7 +210,7 @@ func (m *Marks) decide(counter string, index int64) (int64, error) {
 	switch {
 	case known && mark > index+maxAhead:
 		index = beyond(mark, index)
-	case !known && m.lost && index > 0:
+	case !known && m.isStale && index > 0:
 		index += Leap
 	}
 	if known && index < mark {
@@ -237,7 +237,7 @@ func (m *Marks) raise(counter string, index int64) error {
 		step = maxStep
 	}
 	marks := maps.Clone(m.marks)
-	for other, given := range m.given {
+	for other, given := range m.allocated {
 		if marks[other] <= given+step/2 {
 			marks[other] = given + step
 			m.raisedAt[other] = now

@@ -17,11 +17,11 @@ func (m *Marks) CatchUp(ctx context.Context, e *engine.Engine) error {
 	if m.path == "" {
 		return nil
 	}
-	alone, err := m.tryLockExclusive()
+	isLocked, err := m.tryLockExclusive()
 	if err != nil {
 		return err
 	}
-	if alone {
+	if isLocked {
 		if err := m.locked(m.read); err != nil {
 			return err
 		}
@@ -69,8 +69,8 @@ func (m *Marks) Settle(e *engine.Engine) {
 	if len(counters) == 0 || m.path == "" {
 		return
 	}
-	alone, err := m.tryLockExclusive()
-	if err == nil && !alone {
+	isLocked, err := m.tryLockExclusive()
+	if err == nil && !isLocked {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), settleTimeout)

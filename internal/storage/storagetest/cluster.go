@@ -60,8 +60,8 @@ func startCluster() (*cluster, error) {
 	}
 	initdb := asPostgres(filepath.Join(binaries(), "initdb"),
 		"-D", data, "-U", "postgres", "-A", "trust", "-N", "--no-instructions", "-E", "UTF8")
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("initdb: %w: %s", err, bytes.TrimSpace(out))
+	if output, err := initdb.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("initdb: %w: %s", err, bytes.TrimSpace(output))
 	}
 	c := &cluster{data: data}
 	if c.port, err = programtest.FreePort("127.0.0.1"); err != nil {

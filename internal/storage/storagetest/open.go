@@ -140,11 +140,11 @@ func DumpTable(t testing.TB, url, table string) []string {
 	}
 	all := []string{}
 	for result.Next() {
-		values, into := make([]any, len(columns)), make([]any, len(columns))
+		values, targets := make([]any, len(columns)), make([]any, len(columns))
 		for i := range values {
-			into[i] = &values[i]
+			targets[i] = &values[i]
 		}
-		if err := result.Scan(into...); err != nil {
+		if err := result.Scan(targets...); err != nil {
 			t.Fatal(err)
 		}
 		fields := make([]string, len(columns))

@@ -36,7 +36,7 @@ func (s *Server) Start(t testing.TB) {
 func (s *Server) control(t testing.TB, arguments ...string) {
 	t.Helper()
 	command := asPostgres(filepath.Join(binaries(), "pg_ctl"), append([]string{"-D", s.cluster.data, "-w"}, arguments...)...)
-	if out, err := command.CombinedOutput(); err != nil {
-		t.Errorf("pg_ctl %s: %v: %s", arguments[0], err, bytes.TrimSpace(out))
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Errorf("pg_ctl %s: %v: %s", arguments[0], err, bytes.TrimSpace(output))
 	}
 }

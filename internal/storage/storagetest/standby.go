@@ -61,8 +61,8 @@ func (s *Server) copyTo(t testing.TB, standby *cluster) {
 	}
 	backup := asPostgres(filepath.Join(binaries(), "pg_basebackup"),
 		"-d", s.URL(), "-D", standby.data, "-R", "-X", "stream", "-c", "fast")
-	if out, err := backup.CombinedOutput(); err != nil {
-		t.Fatalf("pg_basebackup: %v: %s", err, bytes.TrimSpace(out))
+	if output, err := backup.CombinedOutput(); err != nil {
+		t.Fatalf("pg_basebackup: %v: %s", err, bytes.TrimSpace(output))
 	}
 	file, err := os.OpenFile(filepath.Join(standby.data, "postgresql.auto.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {

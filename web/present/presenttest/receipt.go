@@ -16,9 +16,9 @@ func DocumentText(t *testing.T, body io.Reader) string {
 	programtest.Need(t, "pdftotext")
 	c := exec.CommandContext(t.Context(), "pdftotext", "-layout", "-", "-")
 	c.Stdin = body
-	out, err := c.Output()
+	output, err := c.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.Join(strings.Fields(string(out)), " ")
+	return strings.Join(strings.Fields(string(output)), " ")
 }

@@ -22,8 +22,8 @@ var _ chaintest.Lab = struct {
 
 type network interface{ Network() chain.Scanner }
 
-// on runs a test with each kind of node.
-func on(t *testing.T, test func(t *testing.T, n *bitcointest.Node)) {
+// onEachNode runs a test with each kind of node.
+func onEachNode(t *testing.T, test func(t *testing.T, n *bitcointest.Node)) {
 	t.Parallel()
 	for name, start := range map[string]func(*testing.T, ...bitcointest.Option) *bitcointest.Node{
 		"btcd": bitcointest.Btcd, "litecoind": bitcointest.Litecoind,
@@ -36,46 +36,46 @@ func on(t *testing.T, test func(t *testing.T, n *bitcointest.Node)) {
 }
 
 func TestNode_starts_with_coins(t *testing.T) {
-	on(t, func(t *testing.T, n *bitcointest.Node) {
+	onEachNode(t, func(t *testing.T, n *bitcointest.Node) {
 		if got := n.Tip(t).Height; got != 110 {
 			t.Errorf("height %d, want 110", got)
 		}
-		waiting(t, n)
+		checkWaiting(t, n)
 	})
 }
 
 func TestSend_is_in_the_mempool_until_it_is_mined(t *testing.T) {
-	on(t, func(t *testing.T, n *bitcointest.Node) {
-		first, second := n.Send(t, pays(t, n, "0.5")), n.Send(t, pays(t, n, "7"), pays(t, n, "0.1"))
-		waiting(t, n, first, second)
+	onEachNode(t, func(t *testing.T, n *bitcointest.Node) {
+		first, second := n.Send(t, payment(t, n, "0.5")), n.Send(t, payment(t, n, "7"), payment(t, n, "0.1"))
+		checkWaiting(t, n, first, second)
 		n.Mine(t, second)
-		waiting(t, n, first)
-		mined(t, n, second)
+		checkWaiting(t, n, first)
+		checkMined(t, n, second)
 		n.Mine(t)
-		waiting(t, n, first)
-		mined(t, n)
+		checkWaiting(t, n, first)
+		checkMined(t, n)
 		n.Mine(t, first)
-		waiting(t, n)
-		mined(t, n, first)
+		checkWaiting(t, n)
+		checkMined(t, n, first)
 	})
 }
 
 func TestSend_has_coins_for_many(t *testing.T) {
-	on(t, func(t *testing.T, n *bitcointest.Node) {
+	onEachNode(t, func(t *testing.T, n *bitcointest.Node) {
 		var txs []string
 		for range 100 {
-			txs = append(txs, n.Send(t, pays(t, n, "1")))
+			txs = append(txs, n.Send(t, payment(t, n, "1")))
 		}
 		n.Mine(t, txs...)
-		mined(t, n, txs...)
-		n.Send(t, pays(t, n, "50"))
+		checkMined(t, n, txs...)
+		n.Send(t, payment(t, n, "50"))
 	})
 }
 
 func TestSendWithFee_pays_the_given_fee(t *testing.T) {
-	on(t, func(t *testing.T, n *bitcointest.Node) {
+	onEachNode(t, func(t *testing.T, n *bitcointest.Node) {
 		fee := money.MustParse("0.00000321", n.Asset().Currency)
-		tx := n.SendWithFee(t, fee, pays(t, n, "0.5"))
+		tx := n.SendWithFee(t, fee, payment(t, n, "0.5"))
 		var entry map[string]struct{ Fee float64 }
 		n.Call(t, &entry, "getrawmempool", true)
 		if got := entry[tx].Fee; got < 0.000003209 || got > 0.000003211 {
@@ -85,86 +85,86 @@ func TestSendWithFee_pays_the_given_fee(t *testing.T) {
 }
 
 func TestReplace_replaces_the_transaction(t *testing.T) {
-	on(t, func(t *testing.T, n *bitcointest.Node) {
-		tx := n.Send(t, pays(t, n, "0.5"), pays(t, n, "0.5"), pays(t, n, "0.5"))
-		second := n.Replace(t, tx, pays(t, n, "0.5"))
-		waiting(t, n, second)
-		third := n.Replace(t, second, pays(t, n, "20"))
-		waiting(t, n, third)
+	onEachNode(t, func(t *testing.T, n *bitcointest.Node) {
+		tx := n.Send(t, payment(t, n, "0.5"), payment(t, n, "0.5"), payment(t, n, "0.5"))
+		second := n.Replace(t, tx, payment(t, n, "0.5"))
+		checkWaiting(t, n, second)
+		third := n.Replace(t, second, payment(t, n, "20"))
+		checkWaiting(t, n, third)
 		n.Mine(t, third)
-		mined(t, n, third)
+		checkMined(t, n, third)
 	})
 }
 
 func TestConflict_is_mined_without_the_mempool(t *testing.T) {
-	on(t, func(t *testing.T, n *bitcointest.Node) {
-		tx := n.Send(t, pays(t, n, "0.5"))
-		thief := n.Conflict(t, tx, pays(t, n, "0.5"))
-		waiting(t, n, tx)
-		n.Mine(t, thief)
-		waiting(t, n)
-		mined(t, n, thief)
+	onEachNode(t, func(t *testing.T, n *bitcointest.Node) {
+		tx := n.Send(t, payment(t, n, "0.5"))
+		conflict := n.Conflict(t, tx, payment(t, n, "0.5"))
+		checkWaiting(t, n, tx)
+		n.Mine(t, conflict)
+		checkWaiting(t, n)
+		checkMined(t, n, conflict)
 	})
 }
 
 func TestSpend_spends_a_received_output(t *testing.T) {
-	on(t, func(t *testing.T, n *bitcointest.Node) {
-		tx := n.Send(t, pays(t, n, "0.5"))
-		spend := n.Spend(t, tx+":0", pays(t, n, "0.4"))
-		waiting(t, n, tx, spend)
+	onEachNode(t, func(t *testing.T, n *bitcointest.Node) {
+		tx := n.Send(t, payment(t, n, "0.5"))
+		spend := n.Spend(t, tx+":0", payment(t, n, "0.4"))
+		checkWaiting(t, n, tx, spend)
 		n.Mine(t, tx, spend)
-		mined(t, n, tx, spend)
+		checkMined(t, n, tx, spend)
 	})
 }
 
 func TestReorganise_returns_transactions_to_the_mempool(t *testing.T) {
-	on(t, func(t *testing.T, n *bitcointest.Node) {
-		tx := n.Send(t, pays(t, n, "0.5"))
+	onEachNode(t, func(t *testing.T, n *bitcointest.Node) {
+		tx := n.Send(t, payment(t, n, "0.5"))
 		before := n.Tip(t)
 		n.Mine(t, tx)
 		n.MineBlocks(t, 2)
 		n.Reorganise(t, tx)
-		waiting(t, n, tx)
+		checkWaiting(t, n, tx)
 		if got, want := n.Tip(t).Height, before.Height+4; got != want {
 			t.Errorf("height %d, want %d", got, want)
 		}
 		n.Mine(t, tx)
-		mined(t, n, tx)
+		checkMined(t, n, tx)
 	})
 }
 
 func TestFork_can_contain_a_conflict(t *testing.T) {
-	on(t, func(t *testing.T, n *bitcointest.Node) {
-		tx, other := n.Send(t, pays(t, n, "0.5")), n.Send(t, pays(t, n, "0.5"))
-		spend := n.Spend(t, tx+":0", pays(t, n, "0.4"))
+	onEachNode(t, func(t *testing.T, n *bitcointest.Node) {
+		tx, other := n.Send(t, payment(t, n, "0.5")), n.Send(t, payment(t, n, "0.5"))
+		spend := n.Spend(t, tx+":0", payment(t, n, "0.4"))
 		n.Mine(t, tx, spend, other)
-		n.Fork(t, 1, n.Conflict(t, tx, pays(t, n, "0.5")))
-		waiting(t, n, other)
+		n.Fork(t, 1, n.Conflict(t, tx, payment(t, n, "0.5")))
+		checkWaiting(t, n, other)
 	})
 }
 
 func TestRestart_keeps_the_chain(t *testing.T) {
-	on(t, func(t *testing.T, n *bitcointest.Node) {
-		tx := n.Send(t, pays(t, n, "0.5"))
+	onEachNode(t, func(t *testing.T, n *bitcointest.Node) {
+		tx := n.Send(t, payment(t, n, "0.5"))
 		n.Mine(t, tx)
 		tip := n.Tip(t)
 		n.Restart(t)
 		if got := n.Tip(t); got != tip {
 			t.Errorf("tip %v, want %v", got, tip)
 		}
-		mined(t, n, tx)
+		checkMined(t, n, tx)
 		n.Kill(t)
 		n.Start(t)
 		if got := n.Tip(t); got != tip {
 			t.Errorf("tip %v after it was killed, want %v", got, tip)
 		}
-		n.Mine(t, n.Send(t, pays(t, n, "0.5")))
+		n.Mine(t, n.Send(t, payment(t, n, "0.5")))
 	})
 }
 
 func TestRaw_returns_the_transaction_of_the_node(t *testing.T) {
-	on(t, func(t *testing.T, n *bitcointest.Node) {
-		tx := n.Send(t, pays(t, n, "0.5"))
+	onEachNode(t, func(t *testing.T, n *bitcointest.Node) {
+		tx := n.Send(t, payment(t, n, "0.5"))
 		var raw string
 		n.Call(t, &raw, "getrawtransaction", tx)
 		if got := n.Raw(t, tx); got != raw {
@@ -185,13 +185,13 @@ func TestPeer_shares_the_chain_and_the_wallet(t *testing.T) {
 			if !strings.HasPrefix(second.P2P, "127.1.0.1:") {
 				t.Errorf("listens on %s, want 127.1.0.1", second.P2P)
 			}
-			tx := first.Send(t, pays(t, first, "0.5"))
+			tx := first.Send(t, payment(t, first, "0.5"))
 			second.Sync(t, first)
-			waiting(t, second, tx)
+			checkWaiting(t, second, tx)
 			second.Mine(t, tx)
 			first.Sync(t, second)
-			mined(t, first, tx)
-			first.Mine(t, first.Send(t, pays(t, first, "0.5")))
+			checkMined(t, first, tx)
+			first.Mine(t, first.Send(t, payment(t, first, "0.5")))
 			first.Fork(t, 1)
 			second.Sync(t, first)
 		})
@@ -209,7 +209,7 @@ func TestBtcd_with_TLS(t *testing.T) {
 func TestLitecoind_has_a_cookie_and_options(t *testing.T) {
 	t.Parallel()
 	n := bitcointest.Litecoind(t, bitcointest.Listen(""), bitcointest.Arguments("-prune=550", "-txindex=0"))
-	n.Mine(t, n.Send(t, pays(t, n, "0.5")))
+	n.Mine(t, n.Send(t, payment(t, n, "0.5")))
 	var info struct{ Pruned bool }
 	n.Call(t, &info, "getblockchaininfo")
 	if !info.Pruned {
@@ -223,22 +223,22 @@ func TestLitecoind_has_a_cookie_and_options(t *testing.T) {
 	n.Tip(t)
 }
 
-// pays returns an output to a new script.
-func pays(t *testing.T, n *bitcointest.Node, amount string) chaintest.Output {
+// payment returns an output to a new script.
+func payment(t *testing.T, n *bitcointest.Node, amount string) chaintest.Output {
 	t.Helper()
 	return chaintest.Output{Script: n.NewScript(t), Amount: money.MustParse(amount, n.Asset().Currency)}
 }
 
-// waiting fails the test if the mempool has other transactions.
-func waiting(t *testing.T, n *bitcointest.Node, want ...string) {
+// checkWaiting fails the test if the mempool has other transactions.
+func checkWaiting(t *testing.T, n *bitcointest.Node, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(sorted(n.Waiting(t)), sorted(want)); diff != "" {
 		t.Errorf("mempool differs (-got +want):\n%s", diff)
 	}
 }
 
-// mined fails the test if the newest block has other transactions.
-func mined(t *testing.T, n *bitcointest.Node, want ...string) {
+// checkMined fails the test if the newest block has other transactions.
+func checkMined(t *testing.T, n *bitcointest.Node, want ...string) {
 	t.Helper()
 	var block struct{ Tx []string }
 	n.Call(t, &block, "getblock", n.Tip(t).Hash, 1)

@@ -47,7 +47,7 @@ func (n *Node) block(t *testing.T, hash string) *wire.MsgBlock {
 
 // extend mines a block on a parent. Its time is the given one, but after the parent's. The
 // block is the tip afterwards unless the node has a longer chain.
-func (n *Node) extend(t *testing.T, parent header, at time.Time, txs []*wire.MsgTx) header {
+func (n *Node) extend(t *testing.T, parent header, blockTime time.Time, txs []*wire.MsgTx) header {
 	t.Helper()
 	previous, err := chainhash.NewHashFromStr(parent.Hash)
 	if err != nil {
@@ -65,7 +65,7 @@ func (n *Node) extend(t *testing.T, parent header, at time.Time, txs []*wire.Msg
 		Version:    0x20000000, // BIP 9, "no deployment"
 		PrevBlock:  *previous,
 		MerkleRoot: blockchain.CalcMerkleRoot(list, false),
-		Timestamp:  time.Unix(max(at.Unix(), parent.Time+1), 0),
+		Timestamp:  time.Unix(max(blockTime.Unix(), parent.Time+1), 0),
 		Bits:       regtest.PowLimitBits,
 	}}
 	for _, tx := range list {
@@ -76,12 +76,12 @@ func (n *Node) extend(t *testing.T, parent header, at time.Time, txs []*wire.Msg
 	var best int64
 	n.Call(t, &best, "getblockcount")
 	longest := best < height
-	var refused *string
-	n.Call(t, &refused, "submitblock", encode(t, block))
-	if refused != nil && (longest || *refused != "inconclusive") {
-		t.Fatalf("block %d: %s", height, *refused)
+	var reason *string
+	n.Call(t, &reason, "submitblock", encode(t, block))
+	if reason != nil && (longest || *reason != "inconclusive") {
+		t.Fatalf("block %d: %s", height, *reason)
 	}
-	n.wallet.keep(block.Transactions[0])
+	n.wallet.record(block.Transactions[0])
 	hash := block.BlockHash().String()
 	if longest {
 		n.until(t, "the new tip", func() bool { return n.Tip(t).Hash == hash })
@@ -102,7 +102,7 @@ func (n *Node) coinbase(t *testing.T, height int32) *wire.MsgTx {
 	tx.AddTxIn(wire.NewTxIn(wire.NewOutPoint(&chainhash.Hash{}, wire.MaxPrevOutIndex), script, nil))
 	const coins = 10
 	for range coins {
-		tx.AddTxOut(wire.NewTxOut(blockchain.CalcBlockSubsidy(height, regtest)/coins, n.wallet.home))
+		tx.AddTxOut(wire.NewTxOut(blockchain.CalcBlockSubsidy(height, regtest)/coins, n.wallet.ownScript))
 	}
 	return tx
 }

@@ -53,13 +53,13 @@ func (n *Node) mineUntil(t *testing.T, last time.Time, height int64) {
 func (n *Node) Reorganise(t *testing.T, txs ...string) {
 	t.Helper()
 	depth := 0
-	for hash, left := n.Tip(t).Hash, slices.Clone(txs); len(left) > 0; depth++ {
+	for hash, remaining := n.Tip(t).Hash, slices.Clone(txs); len(remaining) > 0; depth++ {
 		h := n.header(t, hash)
 		if h.Height == 0 {
-			t.Fatalf("transactions in no block: %q", left)
+			t.Fatalf("transactions in no block: %q", remaining)
 		}
 		mined := ids(n.block(t, hash).Transactions)
-		left = slices.DeleteFunc(left, func(tx string) bool { return slices.Contains(mined, tx) })
+		remaining = slices.DeleteFunc(remaining, func(tx string) bool { return slices.Contains(mined, tx) })
 		hash = h.PreviousBlockHash
 	}
 	n.Fork(t, max(1, depth))

@@ -14,8 +14,8 @@ import (
 	"chequer/internal/money"
 )
 
-// change is the least value of a change output, in the smallest unit: more than any dust limit.
-const change = 10_000
+// minChange is the least value of a change output, in the smallest unit: more than any dust limit.
+const minChange = 10_000
 
 // NewScript returns a script without payments, of a key in the wallet.
 func (n *Node) NewScript(*testing.T) string { return n.wallet.newScript() }
@@ -63,7 +63,7 @@ func (n *Node) Conflict(t *testing.T, tx string, outputs ...chaintest.Output) (c
 		coins = append(coins, in.PreviousOutPoint)
 		fee += n.output(t, in.PreviousOutPoint).Value
 	}
-	rate := fee/size(len(old.TxIn), len(old.TxOut)) + 1
+	rate := fee/maxSize(len(old.TxIn), len(old.TxOut)) + 1
 	return n.pay(t, coins, outputs, 2*rate, 2*fee)
 }
 
@@ -92,13 +92,13 @@ func (n *Node) Raw(t *testing.T, tx string) string {
 // minimum of nodes.
 const feeRate = 10
 
-// size returns an upper bound of the virtual bytes of a transaction with one more output, for
+// maxSize returns an upper bound of the virtual bytes of a transaction with one more output, for
 // change.
-func size(inputs, outputs int) int64 { return int64(11 + 68*inputs + 43*(outputs+1)) }
+func maxSize(inputs, outputs int) int64 { return int64(11 + 68*inputs + 43*(outputs+1)) }
 
 // pay makes a transaction that spends the given coins, and more coins of the wallet if
 // they are not enough. Its fee is at least least, and at least rate for each byte.
-func (n *Node) pay(t *testing.T, coins []wire.OutPoint, outputs []chaintest.Output, rate, least int64) (id string) {
+func (n *Node) pay(t *testing.T, coins []wire.OutPoint, outputs []chaintest.Output, rate, minFee int64) (id string) {
 	t.Helper()
 	tx := wire.NewMsgTx(2)
 	for _, o := range outputs {
@@ -109,32 +109,32 @@ func (n *Node) pay(t *testing.T, coins []wire.OutPoint, outputs []chaintest.Outp
 		tx.AddTxOut(wire.NewTxOut(o.Amount.Minor().Int64(), script))
 	}
 	var spent []*wire.TxOut
-	for rest := -value(tx.TxOut); ; {
-		fee := max(least, rate*size(len(tx.TxIn), len(outputs)))
-		if rest >= fee && len(coins) == 0 {
-			if rest-fee >= change {
-				tx.AddTxOut(wire.NewTxOut(rest-fee, n.wallet.home))
+	for missing := -value(tx.TxOut); ; {
+		fee := max(minFee, rate*maxSize(len(tx.TxIn), len(outputs)))
+		if missing >= fee && len(coins) == 0 {
+			if missing-fee >= minChange {
+				tx.AddTxOut(wire.NewTxOut(missing-fee, n.wallet.ownScript))
 			}
 			break
 		}
 		if len(coins) == 0 {
-			coins = append(coins, n.coin(t))
+			coins = append(coins, n.takeCoin(t))
 		}
 		in := wire.NewTxIn(&coins[0], nil, nil)
 		in.Sequence = wire.MaxTxInSequenceNum - 2 // may be replaced: BIP 125
 		tx.AddTxIn(in)
 		out := n.output(t, coins[0])
-		spent, rest, coins = append(spent, out), rest+out.Value, coins[1:]
+		spent, missing, coins = append(spent, out), missing+out.Value, coins[1:]
 	}
 	if err := n.wallet.sign(tx, spent); err != nil {
 		t.Fatal(err)
 	}
-	n.wallet.keep(tx)
+	n.wallet.record(tx)
 	return tx.TxHash().String()
 }
 
-// coin takes the oldest spendable coin of the wallet.
-func (n *Node) coin(t *testing.T) wire.OutPoint {
+// takeCoin takes the oldest spendable coin of the wallet.
+func (n *Node) takeCoin(t *testing.T) wire.OutPoint {
 	t.Helper()
 	const maturity = 100
 	for _, coin := range n.wallet.coins {
@@ -144,7 +144,7 @@ func (n *Node) coin(t *testing.T) wire.OutPoint {
 		}
 		n.Call(t, &out, "gettxout", coin.Hash.String(), coin.Index, false)
 		if out != nil && (!out.Coinbase || out.Confirmations >= maturity) {
-			n.wallet.take(coin)
+			n.wallet.removeCoin(coin)
 			return coin
 		}
 	}
@@ -155,7 +155,7 @@ func (n *Node) coin(t *testing.T) wire.OutPoint {
 // transaction returns one of the lab's transactions, or one that the node knows.
 func (n *Node) transaction(t *testing.T, id string) *wire.MsgTx {
 	t.Helper()
-	if tx := n.wallet.made[id]; tx != nil {
+	if tx := n.wallet.txs[id]; tx != nil {
 		return tx
 	}
 	var raw string
@@ -181,10 +181,10 @@ func value(outputs []*wire.TxOut) (sum int64) {
 }
 
 // encode returns a transaction or block in hex.
-func encode(t *testing.T, what interface{ Serialize(io.Writer) error }) string {
+func encode(t *testing.T, message interface{ Serialize(io.Writer) error }) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := what.Serialize(&b); err != nil {
+	if err := message.Serialize(&b); err != nil {
 		t.Fatal(err)
 	}
 	return hex.EncodeToString(b.Bytes())

@@ -13,17 +13,17 @@ import (
 
 // wallet owns every coin that the lab's nodes mine, and every script that they make.
 type wallet struct {
-	keys map[string]*btcec.PrivateKey // by script in hex
-	home []byte                       // the script of mined coins and change
-	made map[string]*wire.MsgTx       // by ID, including those that were never sent
+	keys      map[string]*btcec.PrivateKey // by script in hex
+	ownScript []byte                       // the script of mined coins and change
+	txs       map[string]*wire.MsgTx       // by ID, including those that were never sent
 	// coins are the unspent outputs, oldest first. Some are not mature yet, and some do not
 	// exist any more because their block or transaction was replaced.
 	coins []wire.OutPoint
 }
 
 func newWallet() *wallet {
-	w := &wallet{keys: map[string]*btcec.PrivateKey{}, made: map[string]*wire.MsgTx{}}
-	w.home, _ = hex.DecodeString(w.newScript())
+	w := &wallet{keys: map[string]*btcec.PrivateKey{}, txs: map[string]*wire.MsgTx{}}
+	w.ownScript, _ = hex.DecodeString(w.newScript())
 	return w
 }
 
@@ -38,19 +38,19 @@ func (w *wallet) newScript() string {
 	return script
 }
 
-// keep records a transaction and those of its outputs that the wallet can spend.
-func (w *wallet) keep(tx *wire.MsgTx) {
+// record records a transaction and those of its outputs that the wallet can spend.
+func (w *wallet) record(tx *wire.MsgTx) {
 	id := tx.TxHash()
-	w.made[id.String()] = tx
+	w.txs[id.String()] = tx
 	for i, out := range tx.TxOut {
-		if string(out.PkScript) == string(w.home) {
+		if string(out.PkScript) == string(w.ownScript) {
 			w.coins = append(w.coins, wire.OutPoint{Hash: id, Index: uint32(i)})
 		}
 	}
 }
 
-// take removes an output from the unspent ones.
-func (w *wallet) take(coin wire.OutPoint) {
+// removeCoin removes an output from the unspent ones.
+func (w *wallet) removeCoin(coin wire.OutPoint) {
 	w.coins = slices.DeleteFunc(w.coins, func(c wire.OutPoint) bool { return c == coin })
 }
 

@@ -76,8 +76,8 @@ func (b *addressBook) markGood(na *wire.NetAddressV2) {
 
 func (b *addressBook) needsAddresses() bool { return b != nil && b.manager.NeedMoreAddresses() }
 
-// seed asks the DNS seeds, at most once in five minutes.
-func (b *addressBook) seed(ctx context.Context) {
+// askSeeds asks the DNS seeds, at most once in five minutes.
+func (b *addressBook) askSeeds(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if time.Since(b.seeded) < 5*time.Minute {

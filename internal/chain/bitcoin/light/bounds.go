@@ -87,32 +87,32 @@ func (r *relevantTxs) removeFromAccounts(e *entry) {
 // forgotten; beyond a number of bytes, the largest. Entries of the destinations with the
 // largest usage are forgotten before others.
 func (r *relevantTxs) beyondLimits() []*entry {
-	gone := map[*entry]bool{}
+	removed := map[*entry]bool{}
 	for d := range r.unchecked {
 		if a := r.accounts[d]; a != nil && a.exceeds(maxPerDestination) {
-			r.trim(slices.Collect(maps.Keys(a.entries)), a.usage, maxPerDestination, gone)
+			r.trim(slices.Collect(maps.Keys(a.entries)), a.usage, maxPerDestination, removed)
 		}
 	}
 	clear(r.unchecked)
 	total := r.total
-	for e := range gone {
+	for e := range removed {
 		total.drop(e)
 	}
 	if total.exceeds(r.limit) {
-		var rest []*entry
+		var kept []*entry
 		for _, e := range r.entries {
-			if !gone[e] {
-				rest = append(rest, e)
+			if !removed[e] {
+				kept = append(kept, e)
 			}
 		}
 		// Cut below the limit, because each cut sorts the whole list.
-		r.trim(rest, total, usage{r.limit.count / 16 * 15, r.limit.bytes / 16 * 15}, gone)
+		r.trim(kept, total, usage{r.limit.count / 16 * 15, r.limit.bytes / 16 * 15}, removed)
 	}
-	return slices.SortedFunc(maps.Keys(gone), bySeen)
+	return slices.SortedFunc(maps.Keys(removed), bySeen)
 }
 
 // trim adds entries to gone until the others are within a limit.
-func (r *relevantTxs) trim(entries []*entry, sum, limit usage, gone map[*entry]bool) {
+func (r *relevantTxs) trim(entries []*entry, sum, limit usage, removed map[*entry]bool) {
 	tooLarge := sum.bytes > limit.bytes
 	slices.SortFunc(entries, func(a, b *entry) int {
 		if c := cmp.Compare(r.inBlock(a), r.inBlock(b)); c != 0 {
@@ -127,7 +127,7 @@ func (r *relevantTxs) trim(entries []*entry, sum, limit usage, gone map[*entry]b
 		if !sum.exceeds(limit) {
 			return
 		}
-		gone[e] = true
+		removed[e] = true
 		sum.drop(e)
 	}
 }
@@ -141,10 +141,10 @@ func (r *relevantTxs) inBlock(e *entry) int {
 }
 
 // largestUsage returns the largest usage of the accounts of an entry.
-func (r *relevantTxs) largestUsage(e *entry) (most usage) {
+func (r *relevantTxs) largestUsage(e *entry) (largest usage) {
 	for _, d := range e.accounts {
-		most.count = max(most.count, r.accounts[d].count)
-		most.bytes = max(most.bytes, r.accounts[d].bytes)
+		largest.count = max(largest.count, r.accounts[d].count)
+		largest.bytes = max(largest.bytes, r.accounts[d].bytes)
 	}
-	return most
+	return largest
 }

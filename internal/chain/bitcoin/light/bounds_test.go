@@ -14,17 +14,17 @@ import (
 	"chequer/internal/chain/chaintest"
 )
 
-// invent returns a transaction without coins: it spends an output that does not exist, with a
+// inventedTx returns a transaction without coins: it spends an output that does not exist, with a
 // witness of the given size.
-func invent(n, size int, scripts ...[]byte) *wire.MsgTx {
-	tx := pay([]int{1}, scripts...)
+func inventedTx(n, size int, scripts ...[]byte) *wire.MsgTx {
+	tx := newTx([]int{1}, scripts...)
 	binary.BigEndian.PutUint32(tx.TxIn[0].PreviousOutPoint.Hash[20:], uint32(n)+1)
 	tx.TxIn[0].Witness = wire.TxWitness{make([]byte, size)}
 	return tx
 }
 
-// kept reports whether the pool returns a transaction as waiting.
-func kept(p *light.Pool, watch chaintest.Watch, tx *wire.MsgTx) bool {
+// isWaiting reports whether the pool returns a transaction as waiting.
+func isWaiting(p *light.Pool, watch chaintest.Watch, tx *wire.MsgTx) bool {
 	txs, _ := p.Waiting(watch)
 	for _, t := range txs {
 		if t.ID == tx.TxHash().String() {
@@ -48,12 +48,12 @@ func TestPool_invented_transactions(t *testing.T) {
 		t.Parallel()
 		p := light.NewPool(t, 2)
 		p.Waiting(watch)
-		honest := pay([]int{1}, other, shop)
+		honest := newTx([]int{1}, other, shop)
 		for i := range 60 {
 			if i == 30 {
 				p.Announce(honest, 3, 4)
 			}
-			p.Announce(invent(i, 390_000, shop), 1, 2)
+			p.Announce(inventedTx(i, 390_000, shop), 1, 2)
 		}
 		expire(t, p)
 		if count, bytes := p.Relevant(); count > 3 || bytes > 1<<20 {
@@ -62,11 +62,11 @@ func TestPool_invented_transactions(t *testing.T) {
 		if stored := p.Stored(t); stored > 3 {
 			t.Errorf("%d transactions stored, want at most 3", stored)
 		}
-		if !kept(p, watch, honest) {
+		if !isWaiting(p, watch, honest) {
 			t.Error("small payment is forgotten")
 		}
 		p.Restart(t)
-		if count, bytes := p.Relevant(); count > 3 || bytes > 1<<20 || !kept(p, watch, honest) {
+		if count, bytes := p.Relevant(); count > 3 || bytes > 1<<20 || !isWaiting(p, watch, honest) {
 			t.Errorf("after a restart %d transactions of %d bytes kept, want the small payment and at most 3 of 1 MiB", count, bytes)
 		}
 	})
@@ -75,16 +75,16 @@ func TestPool_invented_transactions(t *testing.T) {
 		t.Parallel()
 		p := light.NewPool(t, 2)
 		p.Waiting(watch)
-		honest := pay([]int{1}, other, shop)
+		honest := newTx([]int{1}, other, shop)
 		p.Announce(honest, 3, 4)
 		for i := range 1_000 {
-			p.Announce(invent(i, 10, shop), 1, 2)
+			p.Announce(inventedTx(i, 10, shop), 1, 2)
 		}
 		expire(t, p)
 		if count, _ := p.Relevant(); count != 200 {
 			t.Errorf("%d transactions kept, want 200", count)
 		}
-		if !kept(p, watch, honest) {
+		if !isWaiting(p, watch, honest) {
 			t.Error("payment that was seen first is forgotten")
 		}
 	})
@@ -93,7 +93,7 @@ func TestPool_invented_transactions(t *testing.T) {
 		t.Parallel()
 		p := light.NewPool(t, 2)
 		for i := range 1_000 {
-			p.Announce(invent(i, 10, shop), 1, 2)
+			p.Announce(inventedTx(i, 10, shop), 1, 2)
 		}
 		p.Waiting(watch)
 		if count, _ := p.Relevant(); count != 200 {
@@ -105,10 +105,10 @@ func TestPool_invented_transactions(t *testing.T) {
 		t.Parallel()
 		p := light.NewPool(t, 2)
 		p.Waiting(watch)
-		p.Announce(pay([]int{1, 2, 3, 4}, shop), 1, 2)
+		p.Announce(newTx([]int{1, 2, 3, 4}, shop), 1, 2)
 		for i := range 90 {
-			conflict := pay([]int{1 + i%4}, other, fmt.Append(nil, i))
-			p.Announce(bloat(conflict, 390_000), 1, 2)
+			conflict := newTx([]int{1 + i%4}, other, fmt.Append(nil, i))
+			p.Announce(withWitness(conflict, 390_000), 1, 2)
 		}
 		expire(t, p)
 		if _, bytes := p.Relevant(); bytes > 1<<20 {
@@ -118,35 +118,35 @@ func TestPool_invented_transactions(t *testing.T) {
 
 	t.Run("of_many_destinations_are_limited_in_total", func(t *testing.T) {
 		t.Parallel()
-		p := light.NewPool(t, 2)
-		honest := pay([]int{1}, other, shop)
-		all := chaintest.Watch{hex.EncodeToString(shop): true}
+		pool := light.NewPool(t, 2)
+		honest := newTx([]int{1}, other, shop)
+		everyScript := chaintest.Watch{hex.EncodeToString(shop): true}
 		var scripts [][]byte
 		for i := range 100 {
 			scripts = append(scripts, script(fmt.Sprint("invoice ", i)))
-			all[hex.EncodeToString(scripts[i])] = true
+			everyScript[hex.EncodeToString(scripts[i])] = true
 		}
-		p.Waiting(all)
-		p.SetMaxRelevant(500)
-		p.Announce(honest, 3, 4)
+		pool.Waiting(everyScript)
+		pool.SetMaxRelevant(500)
+		pool.Announce(honest, 3, 4)
 		for i := range 1_000 {
-			p.Announce(invent(i, 10, scripts[i%100]), 1, 2)
+			pool.Announce(inventedTx(i, 10, scripts[i%100]), 1, 2)
 		}
-		if count, _ := p.Relevant(); count > 500 || count < 450 {
+		if count, _ := pool.Relevant(); count > 500 || count < 450 {
 			t.Errorf("%d transactions kept, want 450 to 500", count)
 		}
 		for i := range 200 {
-			p.Announce(invent(20_000+i, 390_000, scripts[i%100]), 1, 2)
+			pool.Announce(inventedTx(20_000+i, 390_000, scripts[i%100]), 1, 2)
 		}
-		if _, bytes := p.Relevant(); bytes > 32<<20 {
+		if _, bytes := pool.Relevant(); bytes > 32<<20 {
 			t.Errorf("%d bytes kept, want at most 32 MiB", bytes)
 		}
-		if !kept(p, all, honest) {
+		if !isWaiting(pool, everyScript, honest) {
 			t.Error("payment to a destination with one transaction is forgotten")
 		}
-		expire(t, p)
-		p.Restart(t)
-		if count, bytes := p.Relevant(); count > 500 || bytes > 32<<20 {
+		expire(t, pool)
+		pool.Restart(t)
+		if count, bytes := pool.Relevant(); count > 500 || bytes > 32<<20 {
 			t.Errorf("after a restart %d transactions of %d bytes kept, want at most 500 of 32 MiB", count, bytes)
 		}
 	})
@@ -156,18 +156,18 @@ func TestPool_invented_transactions(t *testing.T) {
 		p := light.NewPool(t, 2)
 		p.Waiting(watch)
 		for i := range 199 {
-			p.Announce(invent(i, 10, shop), 1, 2)
+			p.Announce(inventedTx(i, 10, shop), 1, 2)
 		}
-		mined := invent(1_000, 1_000, shop)
+		mined := inventedTx(1_000, 1_000, shop)
 		p.Announce(mined, 1, 2)
 		p.Block(bitcoin.NewTx(mined))
 		for i := range 100 {
-			p.Announce(invent(2_000+i, 10, shop), 1, 2)
+			p.Announce(inventedTx(2_000+i, 10, shop), 1, 2)
 		}
 		for i := range 10 {
-			p.Announce(invent(3_000+i, 390_000, shop), 1, 2)
+			p.Announce(inventedTx(3_000+i, 390_000, shop), 1, 2)
 		}
-		if !kept(p, watch, mined) {
+		if !isWaiting(p, watch, mined) {
 			t.Error("transaction in a block is forgotten")
 		}
 	})

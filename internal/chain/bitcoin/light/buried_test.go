@@ -12,7 +12,7 @@ import (
 
 func TestDoubleSpend_deep_in_the_chain_is_final(t *testing.T) {
 	t.Parallel()
-	l := open(t, bitcointest.Btcd(t))
+	l := newLab(t, bitcointest.Btcd(t))
 	amount := money.MustParse("0.5", money.BTC)
 	watch := chaintest.Watch{}
 	script := l.NewScript(t)

@@ -42,9 +42,9 @@ type Config struct {
 // Client is a light client. It implements bitcoin.Source. Its methods return an error while
 // Run is not running.
 type Client struct {
-	config   Config
-	wake     chan struct{}
-	answered chan struct{} // a peer sent its tip or a filter header
+	config      Config
+	wake        chan struct{}
+	tipAnswered chan struct{} // a peer sent its tip or a filter header
 
 	partsMu sync.RWMutex // read-locked while the parts are in use
 	*parts
@@ -56,7 +56,7 @@ type Client struct {
 	fault          string // why parts is nil
 	progress       string // of the headers
 	tip            tip
-	moved          time.Time      // time of the last change of tip
+	tipChangedAt   time.Time      // time of the last change of tip
 	notified       chainhash.Hash // last tip of a wake-up
 	// refetching is true from the deletion of the filter headers until the new ones are
 	// trusted.
@@ -77,7 +77,7 @@ type parts struct {
 // New returns a new client. It does nothing before Run.
 func New(config Config) *Client {
 	return &Client{
-		config: config, wake: make(chan struct{}, 1), answered: make(chan struct{}, 1),
+		config: config, wake: make(chan struct{}, 1), tipAnswered: make(chan struct{}, 1),
 		headersTimeout: 2 * time.Minute, fault: errStopped.Error(),
 	}
 }
@@ -108,7 +108,7 @@ func (c *Client) run(ctx context.Context, d *database) (err error) {
 	defer func() {
 		err = errors.Join(err, p.headers.Stop())
 		c.setParts(nil) // waits for running calls
-		err = errors.Join(err, p.pool.sweep(), d.Close())
+		err = errors.Join(err, p.pool.expire(), d.Close())
 	}()
 	if b := p.listener.book; b != nil {
 		b.manager.Start()
@@ -172,7 +172,7 @@ func (c *Client) followHeaders(ctx context.Context, timeout time.Duration, dropA
 	defer blocks.Cancel()
 	second := time.NewTicker(time.Second)
 	defer second.Stop()
-	height, moved := uint32(0), time.Now()
+	height, progressAt := uint32(0), time.Now()
 	for {
 		if err := c.updateTip(); err != nil {
 			c.config.Log.Warn("light client cannot read its headers", "error", err)
@@ -182,21 +182,21 @@ func (c *Client) followHeaders(ctx context.Context, timeout time.Duration, dropA
 		case <-ctx.Done():
 			return false, nil
 		case <-blocks.Notifications:
-		case <-c.answered:
+		case <-c.tipAnswered:
 		case <-second.C:
 			c.listener.tick()
-			if err := c.pool.sweep(); err != nil {
+			if err := c.pool.expire(); err != nil {
 				c.config.Log.Warn("light client cannot save its transactions", "error", err)
 			}
 			if c.listener.outvoted() && time.Now().After(dropAfter) {
 				return true, nil
 			}
 			_, peers := c.listener.tipAnswers()
-			reached := c.reached()
+			reached := c.headersReached()
 			if reached != height || peers == 0 || c.checkTip() == nil {
-				height, moved = reached, time.Now()
+				height, progressAt = reached, time.Now()
 			}
-			if time.Since(moved) > timeout {
+			if time.Since(progressAt) > timeout {
 				return false, nil
 			}
 		}
@@ -237,9 +237,9 @@ func (c *Client) checkTip() error {
 	return c.config.Network.Trust.check(tip, witnesses, c.config.Now())
 }
 
-// use calls f with the parts in a new goroutine. If the context ends first, use returns and the
+// withParts calls f with the parts in a new goroutine. If the context ends first, withParts returns and the
 // goroutine continues. If the client is not running, it returns errStopped.
-func use[T any](ctx context.Context, c *Client, f func() (T, error)) (T, error) {
+func withParts[T any](ctx context.Context, c *Client, f func() (T, error)) (T, error) {
 	type result struct {
 		value T
 		err   error
@@ -259,26 +259,26 @@ func use[T any](ctx context.Context, c *Client, f func() (T, error)) (T, error) 
 	case r := <-done:
 		return r.value, r.err
 	case <-ctx.Done():
-		var none T
-		return none, ctx.Err()
+		var zero T
+		return zero, ctx.Err()
 	}
 }
 
 // Best implements bitcoin.Source.
 func (c *Client) Best(ctx context.Context) (bitcoin.Header, error) {
-	return use(ctx, c, func() (bitcoin.Header, error) {
+	return withParts(ctx, c, func() (bitcoin.Header, error) {
 		for {
 			if err := c.updateTip(); err != nil {
 				return bitcoin.Header{}, err
 			}
 			err := c.checkTip()
 			c.mu.Lock()
-			tip, left, behind := c.tip, tipTimeout-c.config.Now().Sub(c.moved), c.progress != ""
+			tip, remaining, behind := c.tip, tipTimeout-c.config.Now().Sub(c.tipChangedAt), c.progress != ""
 			c.mu.Unlock()
 			if err == nil {
 				return tip.header(), nil
 			}
-			if behind || left <= 0 || !sleep(ctx, min(left, 50*time.Millisecond)) {
+			if behind || remaining <= 0 || !sleep(ctx, min(remaining, 50*time.Millisecond)) {
 				return bitcoin.Header{}, err
 			}
 		}
@@ -292,7 +292,7 @@ func (c *Client) Waiting(ctx context.Context, watched chain.Watched) (bitcoin.Wa
 	if c.parts == nil {
 		return bitcoin.Waiting{}, errStopped
 	}
-	w := bitcoin.Waiting{Coverage: chain.Partial, Since: c.listener.view()}
+	w := bitcoin.Waiting{Coverage: chain.Partial, Since: c.listener.viewSince()}
 	w.Txs, w.Conflicts = c.pool.waiting(watched)
 	return w, nil
 }

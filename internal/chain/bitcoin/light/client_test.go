@@ -34,14 +34,14 @@ func TestBest_needs_peers_in_different_groups(t *testing.T) {
 	t.Parallel()
 	first := bitcointest.Btcd(t, bitcointest.Listen("127.1.0.1"))
 	second := bitcointest.Btcd(t, bitcointest.Listen("127.2.0.1"), bitcointest.Peer(first))
-	same := bitcointest.Btcd(t, bitcointest.Listen("127.2.0.2"), bitcointest.Peer(first))
+	sameGroup := bitcointest.Btcd(t, bitcointest.Listen("127.2.0.2"), bitcointest.Peer(first))
 	third := bitcointest.Btcd(t, bitcointest.Listen("127.3.0.1"), bitcointest.Peer(first))
 	network := light.Regtest
 	network.Trust = light.Trust{Peers: 4, Filters: 3, Announcers: 2, MaxTipAge: 3 * time.Hour}
 
 	fourth := bitcointest.Btcd(t, bitcointest.Listen("127.4.0.1"), bitcointest.Peer(first))
 	fourth.Stop(t)
-	client := start(t, network, t.TempDir(), first.P2P, second.P2P, same.P2P, third.P2P, fourth.P2P)
+	client := startClient(t, network, t.TempDir(), first.P2P, second.P2P, sameGroup.P2P, third.P2P, fourth.P2P)
 	until(t, func() string {
 		if h := client.Health(); h.Peers != 4 || h.Fault != "3 of 4 peers agree on block 110" {
 			return fmt.Sprintf("%+v", h)
@@ -81,9 +81,9 @@ func TestBest_needs_peers_with_the_same_filters(t *testing.T) {
 	})
 	network := light.Regtest
 	network.Trust.Peers = 2
-	client := start(t, network, t.TempDir(), n.P2P, address)
+	client := startClient(t, network, t.TempDir(), n.P2P, address)
 	network.Trust.Filters = 2
-	strict := start(t, network, t.TempDir(), n.P2P, address)
+	strict := startClient(t, network, t.TempDir(), n.P2P, address)
 	// If one filter header is enough, the peer with the other one is disconnected. So either
 	// one of two peers is missing, or its filter header.
 	until(t, func() string {
@@ -109,18 +109,18 @@ func TestWaiting_needs_a_second_group(t *testing.T) {
 	second.Stop(t)
 	dir := t.TempDir()
 	client := light.New(light.Config{Network: network, Dir: dir, Peers: []string{first.P2P, second.P2P}, Log: slog.New(slog.DiscardHandler), Now: time.Now})
-	stop := run(t, client)
+	stop := runClient(t, client)
 	(&lab{Node: first, client: client}).catchUp(t)
 	script := first.NewScript(t)
 	watch := chaintest.Watch{script: true}
-	shown := func() []bitcoin.Tx {
+	waiting := func() []bitcoin.Tx {
 		w, err := client.Waiting(t.Context(), watch)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return w.Txs
 	}
-	shown()
+	waiting()
 	tx := first.Send(t, chaintest.Output{Script: script, Amount: half})
 	until(t, func() string {
 		if entries, fetches := light.Stored(client); entries != 1 || fetches != 0 {
@@ -128,13 +128,13 @@ func TestWaiting_needs_a_second_group(t *testing.T) {
 		}
 		return ""
 	})
-	if txs := shown(); len(txs) != 0 {
+	if txs := waiting(); len(txs) != 0 {
 		t.Errorf("waiting transactions %v after the announcement of one group, want none", txs)
 	}
 	// The same after a restart: the first peer does not announce it again.
 	stop()
 	client = light.New(light.Config{Network: network, Dir: dir, Peers: []string{first.P2P, second.P2P}, Log: slog.New(slog.DiscardHandler), Now: time.Now})
-	run(t, client)
+	runClient(t, client)
 	second.Start(t)
 	until(t, func() string {
 		if client.Health().Peers != 2 {
@@ -142,12 +142,12 @@ func TestWaiting_needs_a_second_group(t *testing.T) {
 		}
 		return ""
 	})
-	if txs := shown(); len(txs) != 0 {
+	if txs := waiting(); len(txs) != 0 {
 		t.Errorf("waiting transactions %v after the announcement of one group, want none", txs)
 	}
 	second.Broadcast(t, tx)
 	until(t, func() string {
-		if txs := shown(); len(txs) != 1 || txs[0].ID != tx {
+		if txs := waiting(); len(txs) != 1 || txs[0].ID != tx {
 			return "second announcement has not arrived"
 		}
 		return ""
@@ -159,7 +159,7 @@ func TestRun_again_keeps_waiting_transactions(t *testing.T) {
 	n := bitcointest.Btcd(t)
 	dir := t.TempDir()
 	client := light.New(light.Config{Network: light.Regtest, Dir: dir, Peers: []string{n.P2P}, Log: slog.New(slog.DiscardHandler), Now: time.Now})
-	stop := run(t, client)
+	stop := runClient(t, client)
 	l := &lab{Node: n, client: client, net: bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), client, time.Now)}
 	l.catchUp(t)
 	script := n.NewScript(t)
@@ -172,7 +172,7 @@ func TestRun_again_keeps_waiting_transactions(t *testing.T) {
 	}
 	// After a restart the node does not have the transaction any more, but the client does.
 	n.Restart(t)
-	l.client = start(t, light.Regtest, dir, n.P2P)
+	l.client = startClient(t, light.Regtest, dir, n.P2P)
 	l.net = bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), l.client, time.Now)
 	l.catchUp(t)
 	after := scan(t, l, before.Next, watch)
@@ -189,9 +189,9 @@ func TestRun_waits_for_another_process(t *testing.T) {
 	n := bitcointest.Btcd(t)
 	dir := t.TempDir()
 	first := light.New(light.Config{Network: light.Regtest, Dir: dir, Peers: []string{n.P2P}, Log: slog.New(slog.DiscardHandler), Now: time.Now})
-	stop := run(t, first)
+	stop := runClient(t, first)
 	(&lab{Node: n, client: first}).catchUp(t)
-	second := start(t, light.Regtest, dir, n.P2P)
+	second := startClient(t, light.Regtest, dir, n.P2P)
 	until(t, func() string {
 		if f := second.Health().Fault; f != "another process uses the folder "+dir {
 			return "fault: " + f
@@ -204,9 +204,9 @@ func TestRun_waits_for_another_process(t *testing.T) {
 
 func TestRun_names_an_unusable_folder(t *testing.T) {
 	t.Parallel()
-	for name, spoil := range map[string]func(t *testing.T, dir string){
+	for name, prepare := range map[string]func(t *testing.T, dir string){
 		"other_network": func(t *testing.T, dir string) {
-			stop := run(t, light.New(light.Config{Network: light.Signet, Dir: dir, Log: slog.New(slog.DiscardHandler), Now: time.Now}))
+			stop := runClient(t, light.New(light.Config{Network: light.Signet, Dir: dir, Log: slog.New(slog.DiscardHandler), Now: time.Now}))
 			until(t, func() string {
 				if _, err := os.Stat(filepath.Join(dir, "block_headers.bin")); err != nil {
 					return err.Error()
@@ -224,7 +224,7 @@ func TestRun_names_an_unusable_folder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			spoil(t, dir)
+			prepare(t, dir)
 			err := light.New(light.Config{Network: light.Regtest, Dir: dir, Log: slog.New(slog.DiscardHandler), Now: time.Now}).Run(t.Context())
 			if err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "may be deleted") {
 				t.Errorf("run: %v", err)
@@ -238,7 +238,7 @@ func TestHealth_without_peers(t *testing.T) {
 	network := light.Mainnet
 	params := *network.Params
 	params.DNSSeeds, network.Params = nil, &params
-	client := start(t, network, t.TempDir())
+	client := startClient(t, network, t.TempDir())
 	until(t, func() string {
 		if h := client.Health(); h.Fault != "0 of 4 peers agree on block 0" || h.Source != "light client" {
 			return fmt.Sprintf("%+v", h)
@@ -253,8 +253,8 @@ func TestHealth_without_peers(t *testing.T) {
 func TestHealth_reports_the_progress_of_the_headers(t *testing.T) {
 	t.Parallel()
 	// The peer claims a chain of 5,000 blocks, and has none of them.
-	address := fake(t, "127.1.0.1", gone)
-	client := start(t, light.Regtest, t.TempDir(), address)
+	address := startFakePeer(t, "127.1.0.1", waitDisconnected)
+	client := startClient(t, light.Regtest, t.TempDir(), address)
 	until(t, func() string {
 		if h := client.Health(); h.Progress != "reading headers: 0 of about 5,000" || h.Peers != 1 {
 			return fmt.Sprintf("%+v", h)
@@ -269,12 +269,12 @@ func TestHealth_reports_the_progress_of_the_headers(t *testing.T) {
 func TestRun_ends_its_goroutines(t *testing.T) {
 	n := bitcointest.Btcd(t)
 	client := light.New(light.Config{Network: light.Regtest, Dir: t.TempDir(), Peers: []string{n.P2P}, Log: slog.New(slog.DiscardHandler), Now: time.Now})
-	stop := run(t, client)
+	stop := runClient(t, client)
 	(&lab{Node: n, client: client}).catchUp(t)
 	stop()
 	until(t, func() string {
-		all := make([]byte, 1<<20)
-		for _, stack := range strings.Split(string(all[:runtime.Stack(all, true)]), "\n\n") {
+		stacks := make([]byte, 1<<20)
+		for _, stack := range strings.Split(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
 			if strings.Contains(stack, "neutrino") || strings.Contains(stack, "btcd/peer") || strings.Contains(stack, "bitcoin/light.(") {
 				return stack
 			}
@@ -287,7 +287,7 @@ func TestMessages_contain_no_destination(t *testing.T) {
 	t.Parallel()
 	n := bitcointest.Btcd(t)
 	tap := newTap(t, n.P2P)
-	client := start(t, light.Regtest, t.TempDir(), tap.address)
+	client := startClient(t, light.Regtest, t.TempDir(), tap.address)
 	l := &lab{Node: n, client: client, net: bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), client, time.Now)}
 	l.catchUp(t)
 	script := n.NewScript(t)
@@ -335,7 +335,7 @@ func TestMessages_contain_no_destination(t *testing.T) {
 
 func TestPeers_that_misbehave_are_disconnected(t *testing.T) {
 	t.Parallel()
-	for name, do := range map[string]func(conn net.Conn){
+	for name, behave := range map[string]func(conn net.Conn){
 		"inv_flood": func(conn net.Conn) {
 			for {
 				m := wire.NewMsgInv()
@@ -355,11 +355,11 @@ func TestPeers_that_misbehave_are_disconnected(t *testing.T) {
 		},
 		"other_network": func(conn net.Conn) {
 			conn.Write(header(wire.MainNet, "inv", 0))
-			gone(conn)
+			waitDisconnected(conn)
 		},
 		"huge_message": func(conn net.Conn) {
 			conn.Write(header(magic, "tx", 1<<31))
-			gone(conn)
+			waitDisconnected(conn)
 		},
 		"unconnected_headers": func(conn net.Conn) {
 			m := wire.NewMsgHeaders()
@@ -367,17 +367,17 @@ func TestPeers_that_misbehave_are_disconnected(t *testing.T) {
 				m.AddBlockHeader(&wire.BlockHeader{Nonce: i})
 			}
 			wire.WriteMessage(conn, m, wire.AddrV2Version, magic)
-			gone(conn)
+			waitDisconnected(conn)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := bitcointest.Btcd(t)
-			ended := make(chan struct{}, 100)
-			address := fake(t, "127.9.0.1", func(conn net.Conn) {
-				do(conn)
+			disconnected := make(chan struct{}, 100)
+			address := startFakePeer(t, "127.9.0.1", func(conn net.Conn) {
+				behave(conn)
 				select {
-				case ended <- struct{}{}:
+				case disconnected <- struct{}{}:
 				default:
 				}
 			})
@@ -385,11 +385,11 @@ func TestPeers_that_misbehave_are_disconnected(t *testing.T) {
 				Network: light.Regtest, Dir: t.TempDir(), Peers: []string{address, n.P2P}, Log: slog.New(slog.DiscardHandler), Now: time.Now,
 			})
 			light.SetHeadersTimeout(client, 5*time.Second)
-			run(t, client)
+			runClient(t, client)
 			l := &lab{Node: n, client: client}
 			for range 2 {
 				select {
-				case <-ended:
+				case <-disconnected:
 				case <-time.After(time.Minute):
 					t.Fatal("peer is still connected")
 				}

@@ -40,11 +40,11 @@ func (c *Client) open(ctx context.Context) (*database, error) {
 			}
 			continue
 		case err != nil:
-			return nil, c.unreadable(err)
+			return nil, c.dataError(err)
 		}
 		store, err := openStore(db, c.config.Network.Name)
 		if err != nil {
-			return nil, errors.Join(c.unreadable(err), db.Close())
+			return nil, errors.Join(c.dataError(err), db.Close())
 		}
 		return &database{db, store}, nil
 	}
@@ -74,8 +74,8 @@ func openFile(path string) (db walletdb.DB, err error) {
 	return db, nil
 }
 
-// unreadable returns an error that describes what to do about unusable data.
-func (c *Client) unreadable(err error) error {
+// dataError returns an error that describes what to do about unusable data.
+func (c *Client) dataError(err error) error {
 	return fmt.Errorf("light client: the data in %s cannot be used: %w. "+
 		"The folder may be deleted: its headers are then fetched again. It also stores unconfirmed "+
 		"payments, which are seen again when they confirm", c.config.Dir, err)
@@ -85,11 +85,11 @@ func (c *Client) unreadable(err error) error {
 func (c *Client) assemble(ctx context.Context, d *database) (*parts, error) {
 	pool, err := newPool(c.config.Network.Trust.Announcers, d.store, c.mark, c.config.Now, c.wakeUp)
 	if err != nil {
-		return nil, c.unreadable(err)
+		return nil, c.dataError(err)
 	}
 	listener := newListener(c.config.Network, c.config.Peers, pool, c.config.Now, func() {
 		select {
-		case c.answered <- struct{}{}:
+		case c.tipAnswered <- struct{}{}:
 		default:
 		}
 	})

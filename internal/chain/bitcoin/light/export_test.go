@@ -38,7 +38,7 @@ func Stored(c *Client) (entries, fetches int) {
 	defer c.pool.mu.Unlock()
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
-	return len(c.pool.entries), len(c.listener.fetches.of)
+	return len(c.pool.entries), len(c.listener.fetches.byTx)
 }
 
 // Gate exports gate.
@@ -165,7 +165,7 @@ func (p *Pool) Stored(t *testing.T) int {
 
 func (p *Pool) Sweep(t *testing.T) {
 	t.Helper()
-	if err := p.sweep(); err != nil {
+	if err := p.expire(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -208,11 +208,11 @@ func (l *Listener) Announce(peer int, tx *wire.MsgTx) {
 func (l *Listener) Deliver(peer int, tx *wire.MsgTx) { l.delivered(l.remotes[int32(peer)], tx) }
 
 // Strikes returns how many transactions a peer failed to deliver.
-func (l *Listener) Strikes(peer int) int { return l.remotes[int32(peer)].failed }
+func (l *Listener) Strikes(peer int) int { return l.remotes[int32(peer)].strikes }
 
 // Asked returns the peer that a transaction is requested from, −1 for none.
 func (l *Listener) Asked(tx *wire.MsgTx) int {
-	if f := l.fetches.of[tx.TxHash()]; f != nil {
+	if f := l.fetches.byTx[tx.TxHash()]; f != nil {
 		return int(f.peers[0])
 	}
 	return -1
@@ -224,21 +224,21 @@ type Fetches struct{ fetches }
 func NewFetches() *Fetches { return &Fetches{newFetches()} }
 
 func (f *Fetches) Announced(id chainhash.Hash, peer int32, now time.Time) bool {
-	return !f.full(peer) && f.announced(id, peer, now)
+	return !f.isFull(peer) && f.announced(id, peer, now)
 }
 func (f *Fetches) Delivered(id chainhash.Hash) bool                 { return f.delivered(id) }
 func (f *Fetches) Overdue(now time.Time) map[int32][]chainhash.Hash { return f.overdue(now) }
-func (f *Fetches) Gone(peer int32) []chainhash.Hash                 { return f.gone(peer) }
-func (f *Fetches) Len() int                                         { return len(f.of) + len(f.count) }
+func (f *Fetches) Gone(peer int32) []chainhash.Hash                 { return f.removePeer(peer) }
+func (f *Fetches) Len() int                                         { return len(f.byTx) + len(f.count) }
 func (f *Fetches) Refused(id chainhash.Hash, by int32, now time.Time) (int32, bool) {
-	return f.refused(id, by, now)
+	return f.nextPeer(id, by, now)
 }
 
 // Works returns the work of each of several chains, summed up by one chainWork.
 func Works(chains ...[]*wire.BlockHeader) (works []int64, err error) {
 	var l chainWork
 	for _, c := range chains {
-		w, err := l.at(int64(len(c)-1), func(height int64) (*wire.BlockHeader, error) { return c[height], nil })
+		w, err := l.upTo(int64(len(c)-1), func(height int64) (*wire.BlockHeader, error) { return c[height], nil })
 		if err != nil {
 			return nil, err
 		}
@@ -264,9 +264,9 @@ func NextGroups(t *testing.T, addresses []string, count int) (groups []uint64) {
 		to := netip.MustParseAddrPort(a)
 		b.add(from, wire.NetAddressV2FromBytes(time.Now(), services, to.Addr().AsSlice(), to.Port()))
 	}
-	taken := map[group]bool{}
+	reserved := map[group]bool{}
 	for range count {
-		na, ok := b.next(func(g group) bool { was := taken[g]; taken[g] = true; return !was })
+		na, ok := b.next(func(g group) bool { isReserved := reserved[g]; reserved[g] = true; return !isReserved })
 		if !ok {
 			break
 		}

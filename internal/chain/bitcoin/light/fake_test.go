@@ -11,9 +11,9 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// fake starts a peer that serves all services and claims a high chain. It calls do for each
+// startFakePeer starts a peer that serves all services and claims a high chain. It calls serve for each
 // connection after the handshake.
-func fake(t *testing.T, ip string, do func(conn net.Conn)) (address string) {
+func startFakePeer(t *testing.T, ip string, serve func(conn net.Conn)) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", ip+":0")
 	if err != nil {
@@ -21,7 +21,7 @@ func fake(t *testing.T, ip string, do func(conn net.Conn)) (address string) {
 	}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	var open []net.Conn
+	var conns []net.Conn
 	wg.Go(func() {
 		for {
 			conn, err := listener.Accept()
@@ -29,12 +29,12 @@ func fake(t *testing.T, ip string, do func(conn net.Conn)) (address string) {
 				return
 			}
 			mu.Lock()
-			open = append(open, conn)
+			conns = append(conns, conn)
 			mu.Unlock()
 			wg.Go(func() {
 				defer conn.Close()
-				if wantsTxs, err := greet(conn); err == nil && wantsTxs {
-					do(conn)
+				if wantsTxs, err := handshake(conn); err == nil && wantsTxs {
+					serve(conn)
 				}
 			})
 		}
@@ -42,7 +42,7 @@ func fake(t *testing.T, ip string, do func(conn net.Conn)) (address string) {
 	t.Cleanup(func() {
 		listener.Close()
 		mu.Lock()
-		for _, conn := range open {
+		for _, conn := range conns {
 			conn.Close()
 		}
 		mu.Unlock()
@@ -53,9 +53,9 @@ func fake(t *testing.T, ip string, do func(conn net.Conn)) (address string) {
 
 const magic = wire.TestNet // regtest's
 
-// greet does the handshake, and reports whether the client wants announcements of transactions.
+// handshake completes the handshake, and reports whether the client wants announcements of transactions.
 // Neutrino does not, and has no limits for the messages of a peer.
-func greet(conn net.Conn) (wantsTxs bool, err error) {
+func handshake(conn net.Conn) (wantsTxs bool, err error) {
 	m, _, err := wire.ReadMessage(conn, wire.ProtocolVersion, magic)
 	if err != nil {
 		return false, err
@@ -73,8 +73,8 @@ func greet(conn net.Conn) (wantsTxs bool, err error) {
 	return ok && !remote.DisableRelayTx, nil
 }
 
-// gone waits until the client disconnects.
-func gone(conn net.Conn) { io.Copy(io.Discard, conn) }
+// waitDisconnected waits until the client disconnects.
+func waitDisconnected(conn net.Conn) { io.Copy(io.Discard, conn) }
 
 // header returns a message's header in the wire format.
 func header(magic wire.BitcoinNet, command string, length uint32) []byte {

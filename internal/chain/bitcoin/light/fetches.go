@@ -20,94 +20,94 @@ const (
 // fetches are the announced transactions that are not delivered yet. Each is requested from one
 // peer at a time.
 type fetches struct {
-	of    map[chainhash.Hash]*fetch
+	byTx  map[chainhash.Hash]*fetch
 	count map[int32]int // number of fetches by peer that is a source
 }
 
 type fetch struct {
-	asked time.Time
-	peers []int32 // sources; it is requested from the first
+	requestedAt time.Time
+	peers       []int32 // sources; it is requested from the first
 }
 
 func newFetches() fetches {
-	return fetches{of: map[chainhash.Hash]*fetch{}, count: map[int32]int{}}
+	return fetches{byTx: map[chainhash.Hash]*fetch{}, count: map[int32]int{}}
 }
 
-// full reports whether a peer has announced too many transactions that are not fetched.
-func (f *fetches) full(peer int32) bool { return f.count[peer] >= maxFetches }
+// isFull reports whether a peer has announced too many transactions that are not fetched.
+func (f *fetches) isFull(peer int32) bool { return f.count[peer] >= maxFetches }
 
 // announced adds a peer as a source of a transaction, and reports whether to request the
 // transaction now.
-func (f *fetches) announced(id chainhash.Hash, peer int32, now time.Time) (ask bool) {
-	current := f.of[id]
+func (f *fetches) announced(id chainhash.Hash, peer int32, now time.Time) (request bool) {
+	current := f.byTx[id]
 	if current == nil {
-		current = &fetch{asked: now}
-		f.of[id] = current
-		ask = true
+		current = &fetch{requestedAt: now}
+		f.byTx[id] = current
+		request = true
 	}
 	if len(current.peers) < maxSources && !slices.Contains(current.peers, peer) {
 		current.peers = append(current.peers, peer)
 		f.count[peer]++
 	}
-	return ask
+	return request
 }
 
 // pending reports whether a transaction was announced and has not been delivered.
-func (f *fetches) pending(id chainhash.Hash) bool { return f.of[id] != nil }
+func (f *fetches) pending(id chainhash.Hash) bool { return f.byTx[id] != nil }
 
 // delivered ends the fetch of a transaction, and reports whether it was requested.
 func (f *fetches) delivered(id chainhash.Hash) bool {
-	current := f.of[id]
+	current := f.byTx[id]
 	if current == nil {
 		return false
 	}
 	for _, peer := range current.peers {
 		f.uncount(peer)
 	}
-	delete(f.of, id)
+	delete(f.byTx, id)
 	return true
 }
 
-// refused returns the next peer to request a transaction from after a peer did not deliver it.
-func (f *fetches) refused(id chainhash.Hash, peer int32, now time.Time) (next int32, ok bool) {
-	current := f.of[id]
+// nextPeer returns the next peer to request a transaction from after a peer did not deliver it.
+func (f *fetches) nextPeer(id chainhash.Hash, peer int32, now time.Time) (next int32, ok bool) {
+	current := f.byTx[id]
 	if current == nil || len(current.peers) == 0 || current.peers[0] != peer {
 		return 0, false
 	}
 	f.uncount(peer)
 	current.peers = current.peers[1:]
 	if len(current.peers) == 0 {
-		delete(f.of, id)
+		delete(f.byTx, id)
 		return 0, false
 	}
-	current.asked = now
+	current.requestedAt = now
 	return current.peers[0], true
 }
 
 // overdue returns the transactions that are not delivered after fetchTimeout, by the peer.
 func (f *fetches) overdue(now time.Time) map[int32][]chainhash.Hash {
-	late := map[int32][]chainhash.Hash{}
-	for id, current := range f.of {
-		if now.Sub(current.asked) >= fetchTimeout {
-			late[current.peers[0]] = append(late[current.peers[0]], id)
+	overdue := map[int32][]chainhash.Hash{}
+	for id, current := range f.byTx {
+		if now.Sub(current.requestedAt) >= fetchTimeout {
+			overdue[current.peers[0]] = append(overdue[current.peers[0]], id)
 		}
 	}
-	return late
+	return overdue
 }
 
-// gone removes a disconnected peer from the sources, and returns the transactions that were
+// removePeer removes a disconnected peer from the sources, and returns the transactions that were
 // requested from it.
-func (f *fetches) gone(peer int32) (asked []chainhash.Hash) {
-	for id, current := range f.of {
+func (f *fetches) removePeer(peer int32) (requested []chainhash.Hash) {
+	for id, current := range f.byTx {
 		switch i := slices.Index(current.peers, peer); {
 		case i == 0:
-			asked = append(asked, id)
+			requested = append(requested, id)
 		case i > 0:
 			current.peers = slices.Delete(current.peers, i, i+1)
 			f.uncount(peer)
 		}
 	}
-	return asked
+	return requested
 }
 
 func (f *fetches) uncount(peer int32) {

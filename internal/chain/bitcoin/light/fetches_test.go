@@ -18,8 +18,8 @@ func TestFetches_ask_the_next_peer_after_a_timeout(t *testing.T) {
 	if !f.Announced(id, 1, now) || f.Announced(id, 2, now) || f.Announced(id, 3, now) {
 		t.Error("transaction is not requested from the first peer only")
 	}
-	if late := f.Overdue(now.Add(9 * time.Second)); len(late) != 0 {
-		t.Errorf("overdue after 9 s: %v, want none", late)
+	if overdue := f.Overdue(now.Add(9 * time.Second)); len(overdue) != 0 {
+		t.Errorf("overdue after 9 s: %v, want none", overdue)
 	}
 	now = now.Add(10 * time.Second)
 	if diff := cmp.Diff(map[int32][]chainhash.Hash{1: {id}}, f.Overdue(now)); diff != "" {
@@ -31,8 +31,8 @@ func TestFetches_ask_the_next_peer_after_a_timeout(t *testing.T) {
 	if _, ok := f.Refused(id, 1, now); ok {
 		t.Error("peer that was not asked can refuse")
 	}
-	if asked := f.Gone(3); len(asked) != 0 {
-		t.Errorf("requested from peer 3: %v, want none", asked)
+	if requested := f.Gone(3); len(requested) != 0 {
+		t.Errorf("requested from peer 3: %v, want none", requested)
 	}
 	if diff := cmp.Diff([]chainhash.Hash{id}, f.Gone(2)); diff != "" {
 		t.Errorf("requested from peer 2 (-want +got):\n%s", diff)

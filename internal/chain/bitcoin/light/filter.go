@@ -23,13 +23,13 @@ func matches(filter *gcs.Filter, block *chainhash.Hash, scripts iter.Seq[string]
 	var list [][]byte
 	var bytes []byte
 	for script := range scripts {
-		begin := len(bytes)
+		start := len(bytes)
 		var err error
 		if bytes, err = hex.AppendDecode(bytes, []byte(script)); err != nil {
 			return false, fmt.Errorf("script %q: %w", script, err)
 		}
 		// Earlier slices keep their array when append moves bytes to another.
-		if list = append(list, bytes[begin:]); len(list) < chunk {
+		if list = append(list, bytes[start:]); len(list) < chunk {
 			continue
 		}
 		if found, err := matchesAny(filter, key, list); found || err != nil {

@@ -37,11 +37,11 @@ func TestMatches_finds_one_script_among_many(t *testing.T) {
 	block := &chainhash.Hash{1}
 	raw, _ := p2wpkhScripts(0, 5_000)
 	_, watched := p2wpkhScripts(1_000_000, 150_000)
-	_, in := p2wpkhScripts(4_999, 1)
+	_, contained := p2wpkhScripts(4_999, 1)
 	f := filter(t, block, raw)
-	for _, at := range []int{0, 1<<16 - 1, 1 << 16, len(watched)} {
-		if got, err := light.Matches(f, block, slices.Values(slices.Insert(slices.Clone(watched), at, in...))); err != nil || !got {
-			t.Errorf("script at %d: %t, %v, want a match", at, got, err)
+	for _, position := range []int{0, 1<<16 - 1, 1 << 16, len(watched)} {
+		if got, err := light.Matches(f, block, slices.Values(slices.Insert(slices.Clone(watched), position, contained...))); err != nil || !got {
+			t.Errorf("script at %d: %t, %v, want a match", position, got, err)
 		}
 	}
 	if got, err := light.Matches(f, block, slices.Values(watched[:1000])); err != nil || got {

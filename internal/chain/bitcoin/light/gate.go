@@ -13,13 +13,13 @@ import (
 // few groups. If only one peer is connected, neutrino stores its answer, and later bans every
 // peer that contradicts it.
 type gate struct {
-	enough int // required number of groups
+	requiredGroups int
 
 	mu    sync.Mutex
 	ready map[group]int // number of connections after the handshake
 }
 
-func newGate(enough int) *gate { return &gate{enough: enough, ready: map[group]int{}} }
+func newGate(enough int) *gate { return &gate{requiredGroups: enough, ready: map[group]int{}} }
 
 // guard returns a connection whose requests pass the gate.
 func (g *gate) guard(conn net.Conn) net.Conn {
@@ -30,7 +30,7 @@ func (g *gate) guard(conn net.Conn) net.Conn {
 func (g *gate) open() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return len(g.ready) >= g.enough
+	return len(g.ready) >= g.requiredGroups
 }
 
 func (g *gate) add(peers group) {
@@ -115,24 +115,24 @@ func (c *gatedConn) Close() error {
 
 // frames splits a stream into messages.
 type frames struct {
-	header []byte // incomplete header
-	left   uint32 // remaining bytes of the message's payload
+	header    []byte // incomplete header
+	remaining uint32 // remaining bytes of the message's payload
 }
 
 // next splits the next bytes of the stream into a header, if one ends here, the payload after
 // it, and the rest.
 func (f *frames) next(b []byte) (header, payload, rest []byte) {
-	if f.left == 0 {
+	if f.remaining == 0 {
 		n := min(wire.MessageHeaderSize-len(f.header), len(b))
 		f.header, b = append(f.header, b[:n]...), b[n:]
 		if len(f.header) < wire.MessageHeaderSize {
 			return nil, nil, nil
 		}
 		header, f.header = f.header, nil
-		f.left = binary.LittleEndian.Uint32(header[16:20])
+		f.remaining = binary.LittleEndian.Uint32(header[16:20])
 	}
-	n := min(uint64(f.left), uint64(len(b)))
-	f.left -= uint32(n)
+	n := min(uint64(f.remaining), uint64(len(b)))
+	f.remaining -= uint32(n)
 	return header, b[:n], b[n:]
 }
 

@@ -40,8 +40,8 @@ func (c *Client) updateTip() error {
 	}
 	progress := ""
 	c.mu.Lock()
-	if of := c.listener.height(); int64(stamp.Height)+maxBehind < of {
-		progress = fmt.Sprintf("reading headers: %s of about %s", chain.Grouped(int64(stamp.Height)), chain.Grouped(of))
+	if claimed := c.listener.height(); int64(stamp.Height)+maxBehind < claimed {
+		progress = fmt.Sprintf("reading headers: %s of about %s", chain.Grouped(int64(stamp.Height)), chain.Grouped(claimed))
 		if c.refetching {
 			progress = "the peers agreed on other filter headers than the stored ones; " + progress
 		}
@@ -57,15 +57,15 @@ func (c *Client) updateTip() error {
 		return err
 	}
 	c.mu.Lock()
-	c.tip, c.moved = next, c.config.Now()
+	c.tip, c.tipChangedAt = next, c.config.Now()
 	c.mu.Unlock()
 	c.listener.setTip(next)
 	return nil
 }
 
-// reached returns the sum of the heights of headers and filter headers, which stays the same
+// headersReached returns the sum of the heights of headers and filter headers, which stays the same
 // only if neither grows.
-func (c *Client) reached() uint32 {
+func (c *Client) headersReached() uint32 {
 	_, headers, err := c.headers.BlockHeaders.ChainTip()
 	_, filters, err2 := c.headers.RegFilterHeaders.ChainTip()
 	if err != nil || err2 != nil {
@@ -83,12 +83,12 @@ func (c *Client) restartHeaders(ctx context.Context, drop bool) error {
 	c.partsMu.Lock() // waits for running calls
 	defer c.partsMu.Unlock()
 	if err := deleteBans(c.database); err != nil {
-		return c.unreadable(err)
+		return c.dataError(err)
 	}
 	if drop {
 		// Neutrino starts with the first block if the file is missing.
 		if err := removeFile(filepath.Join(c.config.Dir, filterFile)); err != nil {
-			return c.unreadable(err)
+			return c.dataError(err)
 		}
 	}
 	headers, err := c.startHeaders(ctx, c.database, c.listener)
@@ -128,10 +128,10 @@ func (c *Client) startHeaders(ctx context.Context, d *database, l *listener) (*n
 		// shorter than in its index, or end with zeroes.
 		c.config.Log.Warn("light client deletes its headers and fetches them again", "error", err)
 		if err := c.deleteHeaders(d); err != nil {
-			return nil, c.unreadable(err)
+			return nil, c.dataError(err)
 		}
 		if headers, err = c.newHeaders(ctx, d, l); err != nil {
-			return nil, c.unreadable(err)
+			return nil, c.dataError(err)
 		}
 	}
 	return headers, headers.Start(ctx)
@@ -220,7 +220,7 @@ func (c *Client) readTip(height int64, hash chainhash.Hash) (tip, error) {
 	if err != nil {
 		return tip{}, err
 	}
-	work, err := c.work.at(height, func(height int64) (*wire.BlockHeader, error) {
+	work, err := c.work.upTo(height, func(height int64) (*wire.BlockHeader, error) {
 		return c.headers.BlockHeaders.FetchHeaderByHeight(uint32(height))
 	})
 	if err != nil {
@@ -238,7 +238,7 @@ func (t tip) header() bitcoin.Header {
 
 // AtHeight implements bitcoin.Source.
 func (c *Client) AtHeight(ctx context.Context, height int64) (bitcoin.Header, error) {
-	return use(ctx, c, func() (bitcoin.Header, error) {
+	return withParts(ctx, c, func() (bitcoin.Header, error) {
 		best, err := c.headers.BestBlock()
 		if err != nil {
 			return bitcoin.Header{}, err
@@ -260,7 +260,7 @@ func (c *Client) Concerns(ctx context.Context, hash string, scripts iter.Seq[str
 	if err != nil {
 		return false, err
 	}
-	filter, err := use(ctx, c, func() (*gcs.Filter, error) {
+	filter, err := withParts(ctx, c, func() (*gcs.Filter, error) {
 		return c.headers.GetCFilter(*id, wire.GCSFilterRegular, neutrino.OptimisticBatch(), neutrino.MaxBatchSize(filterBatch))
 	})
 	if err != nil {
@@ -275,7 +275,7 @@ func (c *Client) Block(ctx context.Context, hash string) (bitcoin.Block, error) 
 	if err != nil {
 		return bitcoin.Block{}, err
 	}
-	return use(ctx, c, func() (bitcoin.Block, error) {
+	return withParts(ctx, c, func() (bitcoin.Block, error) {
 		height, err := c.headers.GetBlockHeight(id)
 		if err != nil {
 			return bitcoin.Block{}, errors.Join(bitcoin.ErrNoBlock, err)

@@ -15,7 +15,7 @@ import (
 
 func TestClient_passes_the_suite_of_networks(t *testing.T) {
 	t.Parallel()
-	chaintest.Run(t, func(t *testing.T) chaintest.Lab { return open(t, bitcointest.Btcd(t)) })
+	chaintest.Run(t, func(t *testing.T) chaintest.Lab { return newLab(t, bitcointest.Btcd(t)) })
 }
 
 var _ chaintest.Coins = (*lab)(nil)
@@ -29,25 +29,25 @@ type lab struct {
 
 func (l *lab) Network() chain.Scanner { return l.net }
 
-// open starts a client that is connected to a node.
-func open(t *testing.T, n *bitcointest.Node) *lab {
+// newLab starts a client that is connected to a node.
+func newLab(t *testing.T, n *bitcointest.Node) *lab {
 	t.Helper()
-	client := start(t, light.Regtest, t.TempDir(), n.P2P)
+	client := startClient(t, light.Regtest, t.TempDir(), n.P2P)
 	l := &lab{Node: n, client: client, net: bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), client, time.Now)}
 	l.catchUp(t)
 	return l
 }
 
-// start runs a client until the test ends.
-func start(t *testing.T, network light.Network, dir string, peers ...string) *light.Client {
+// startClient runs a client until the test ends.
+func startClient(t *testing.T, network light.Network, dir string, peers ...string) *light.Client {
 	t.Helper()
 	client := light.New(light.Config{Network: network, Dir: dir, Peers: peers, Log: slog.New(slog.DiscardHandler), Now: time.Now})
-	run(t, client)
+	runClient(t, client)
 	return client
 }
 
-// run runs a client until the test ends, or stop is called.
-func run(t *testing.T, client *light.Client) (stop func()) {
+// runClient runs a client until the test ends, or stop is called.
+func runClient(t *testing.T, client *light.Client) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -68,15 +68,15 @@ func run(t *testing.T, client *light.Client) (stop func()) {
 }
 
 func (l *lab) Send(t *testing.T, outputs ...chaintest.Output) string {
-	return l.heard(t, l.Node.Send(t, outputs...))
+	return l.waitAnnounced(t, l.Node.Send(t, outputs...))
 }
 
 func (l *lab) Replace(t *testing.T, tx string, outputs ...chaintest.Output) string {
-	return l.heard(t, l.Node.Replace(t, tx, outputs...))
+	return l.waitAnnounced(t, l.Node.Replace(t, tx, outputs...))
 }
 
 func (l *lab) Spend(t *testing.T, outpoint string, outputs ...chaintest.Output) string {
-	return l.heard(t, l.Node.Spend(t, outpoint, outputs...))
+	return l.waitAnnounced(t, l.Node.Spend(t, outpoint, outputs...))
 }
 
 func (l *lab) Mine(t *testing.T, txs ...string) {
@@ -89,8 +89,8 @@ func (l *lab) Reorganise(t *testing.T, txs ...string) {
 	l.catchUp(t)
 }
 
-// heard waits until the client has a transaction that enough peers announced.
-func (l *lab) heard(t *testing.T, tx string) string {
+// waitAnnounced waits until the client has a transaction that enough peers announced.
+func (l *lab) waitAnnounced(t *testing.T, tx string) string {
 	t.Helper()
 	until(t, func() string {
 		if !light.Heard(l.client, tx) {

@@ -28,33 +28,33 @@ const (
 // listener is connected to several peers. It receives announcements of transactions, and asks
 // each peer for its tip and its filter header.
 type listener struct {
-	network    Network
-	configured []string
-	book       *addressBook // nil if no peers are discovered
-	pool       *pool
-	now        func() time.Time
-	answered   func() // called after a peer sent its tip or a filter header
+	network     Network
+	configured  []string
+	book        *addressBook // nil if no peers are discovered
+	pool        *pool
+	now         func() time.Time
+	onTipAnswer func() // called after a peer sent its tip or a filter header
 
 	mu           sync.Mutex
 	remotes      map[int32]*remote
-	busy         map[group]int // number of connections, including those being opened
+	connections  map[group]int // number of connections, including those being opened
 	banned       map[group]time.Time
 	contradicted map[netip.Addr]time.Time // end of the time during which neutrino does not connect to them
 	fetches      fetches
 	tip          tip
-	asked        time.Time
+	askedAt      time.Time
 	// outvotedSince is the time since which the peers agree on another filter header than
 	// the tip's; zero while they do not.
-	outvotedSince time.Time
-	since         time.Time // time since which enough groups are connected; zero while they are not
+	outvotedSince  time.Time
+	connectedSince time.Time // time since which enough groups are connected; zero while they are not
 }
 
 // newListener returns a listener that is not connected yet. It calls answered when
 // a peer has sent its tip or a filter header.
 func newListener(network Network, configured []string, pool *pool, now func() time.Time, answered func()) *listener {
 	return &listener{
-		network: network, configured: configured, pool: pool, now: now, answered: answered,
-		remotes: map[int32]*remote{}, busy: map[group]int{}, banned: map[group]time.Time{}, contradicted: map[netip.Addr]time.Time{}, fetches: newFetches(),
+		network: network, configured: configured, pool: pool, now: now, onTipAnswer: answered,
+		remotes: map[int32]*remote{}, connections: map[group]int{}, banned: map[group]time.Time{}, contradicted: map[netip.Addr]time.Time{}, fetches: newFetches(),
 	}
 }
 
@@ -63,7 +63,7 @@ func (l *listener) run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for _, address := range l.configured {
-		wg.Go(func() { l.keep(ctx, address) })
+		wg.Go(func() { l.stayConnected(ctx, address) })
 	}
 	if l.book != nil {
 		for range max(outbound-len(l.configured), 0) {
@@ -72,8 +72,8 @@ func (l *listener) run(ctx context.Context) {
 	}
 }
 
-// keep stays connected to a configured peer.
-func (l *listener) keep(ctx context.Context, address string) {
+// stayConnected stays connected to a configured peer.
+func (l *listener) stayConnected(ctx context.Context, address string) {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		address = net.JoinHostPort(address, l.network.Params.DefaultPort)
 	}
@@ -93,7 +93,7 @@ func (l *listener) connectDiscovered(ctx context.Context) {
 	for {
 		na, ok := l.book.next(l.reserve)
 		if !ok {
-			l.book.seed(ctx)
+			l.book.askSeeds(ctx)
 			if !sleep(ctx, 10*time.Second) {
 				return
 			}
@@ -113,18 +113,18 @@ func (l *listener) connectDiscovered(ctx context.Context) {
 func (l *listener) reserve(g group) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.busy[g] > 0 || l.now().Before(l.banned[g]) {
+	if l.connections[g] > 0 || l.now().Before(l.banned[g]) {
 		return false
 	}
-	l.busy[g]++
+	l.connections[g]++
 	return true
 }
 
 func (l *listener) release(g group) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.busy[g]--; l.busy[g] <= 0 {
-		delete(l.busy, g)
+	if l.connections[g]--; l.connections[g] <= 0 {
+		delete(l.connections, g)
 	}
 }
 
@@ -143,7 +143,7 @@ func (l *listener) serve(ctx context.Context, address string, discovered bool) b
 	}
 	if !discovered {
 		l.mu.Lock()
-		l.busy[r.group]++
+		l.connections[r.group]++
 		l.mu.Unlock()
 		defer l.release(r.group)
 	}
@@ -163,7 +163,7 @@ func (l *listener) add(r *remote) {
 	}
 	r.id = r.peer.ID()
 	l.remotes[r.id] = r
-	l.count()
+	l.updateConnectedSince()
 	l.ask(r)
 	if r.discovered && l.book.needsAddresses() {
 		r.peer.QueueMessage(wire.NewMsgGetAddr(), nil)
@@ -176,24 +176,24 @@ func (l *listener) remove(r *remote) {
 	r.gone = true
 	if l.remotes[r.id] == r {
 		delete(l.remotes, r.id)
-		l.askOthers(r.id, l.fetches.gone(r.id))
+		l.askOthers(r.id, l.fetches.removePeer(r.id))
 	}
-	l.count()
+	l.updateConnectedSince()
 	l.mu.Unlock()
-	l.answered()
+	l.onTipAnswer()
 }
 
-// count updates the time since which enough groups are connected.
-func (l *listener) count() {
+// updateConnectedSince updates the time since which enough groups are connected.
+func (l *listener) updateConnectedSince() {
 	groups := map[group]bool{}
 	for _, r := range l.remotes {
 		groups[r.group] = true
 	}
 	switch {
 	case len(groups) < l.network.Trust.Peers:
-		l.since = time.Time{}
-	case l.since.IsZero():
-		l.since = l.now()
+		l.connectedSince = time.Time{}
+	case l.connectedSince.IsZero():
+		l.connectedSince = l.now()
 	}
 }
 
@@ -212,7 +212,7 @@ func (l *listener) announced(r *remote, m *wire.MsgInv) {
 		switch {
 		case i.Type == wire.InvTypeBlock:
 			block = true
-		case i.Type != wire.InvTypeTx || l.fetches.full(r.id):
+		case i.Type != wire.InvTypeTx || l.fetches.isFull(r.id):
 		case l.pool.announced(i.Hash, r.group) && l.fetches.announced(i.Hash, r.id, now):
 			fetch = append(fetch, i.Hash)
 		}
@@ -253,15 +253,15 @@ func (l *listener) refused(r *remote, m *wire.MsgNotFound) {
 // deliver, and requests the transaction from the next peer that announced it.
 func (l *listener) askOthers(failed int32, ids []chainhash.Hash) {
 	if r := l.remotes[failed]; r != nil {
-		if r.failed += len(ids); r.failed > maxStrikes {
+		if r.strikes += len(ids); r.strikes > maxStrikes {
 			r.peer.Disconnect()
 		}
 	}
 	now := l.now()
 	for _, id := range ids {
-		next, ok := l.fetches.refused(id, failed, now)
+		next, ok := l.fetches.nextPeer(id, failed, now)
 		for ok && l.remotes[next] == nil {
-			next, ok = l.fetches.refused(id, next, now)
+			next, ok = l.fetches.nextPeer(id, next, now)
 		}
 		if ok {
 			askFor(l.remotes[next].peer, []chainhash.Hash{id})
@@ -278,25 +278,25 @@ func (l *listener) tick() {
 		l.askOthers(id, late)
 	}
 	l.disconnectContradicting(now)
-	all := now.Sub(l.asked) >= askInterval
-	if all {
-		l.asked = now
+	askAll := now.Sub(l.askedAt) >= askInterval
+	if askAll {
+		l.askedAt = now
 	}
 	for _, r := range l.remotes {
-		if all && l.behind() {
+		if askAll && l.behind() {
 			// The tip has not changed for a while, although the peers have more blocks.
 			l.askFilter(r)
-		} else if all || r.askPending {
+		} else if askAll || r.askPending {
 			l.ask(r)
 		}
 	}
 }
 
-// view returns the time since which announcements are received without a gap.
-func (l *listener) view() time.Time {
+// viewSince returns the time since which announcements are received without a gap.
+func (l *listener) viewSince() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.since
+	return l.connectedSince
 }
 
 // sleep waits, and reports whether the context has not ended.

@@ -9,9 +9,9 @@ import (
 	"chequer/internal/chain/bitcoin/light"
 )
 
-// bloat returns tx with a witness of the given size. The ID is unchanged: it does not cover the
+// withWitness returns tx with a witness of the given size. The ID is unchanged: it does not cover the
 // witness.
-func bloat(tx *wire.MsgTx, size int) *wire.MsgTx {
+func withWitness(tx *wire.MsgTx, size int) *wire.MsgTx {
 	tx = tx.Copy()
 	tx.TxIn[0].Witness = wire.TxWitness{make([]byte, size)}
 	return tx
@@ -19,7 +19,7 @@ func bloat(tx *wire.MsgTx, size int) *wire.MsgTx {
 
 func TestListener_delivery(t *testing.T) {
 	t.Parallel()
-	tx := pay([]int{1}, shop)
+	tx := newTx([]int{1}, shop)
 	id := tx.TxHash().String()
 
 	t.Run("too_large_to_keep_is_requested_from_the_next_peer", func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestListener_delivery(t *testing.T) {
 			if got := l.Asked(tx); got != peer {
 				t.Fatalf("requested from peer %d, want %d", got, peer)
 			}
-			l.Deliver(peer, bloat(tx, 450_000))
+			l.Deliver(peer, withWitness(tx, 450_000))
 			if got := l.Strikes(peer); got != 1 {
 				t.Errorf("peer %d has %d strikes, want 1", peer, got)
 			}
@@ -52,7 +52,7 @@ func TestListener_delivery(t *testing.T) {
 		l := light.NewListener(t, 2, 3)
 		l.Announce(0, tx)
 		l.Announce(1, tx)
-		l.Deliver(2, bloat(tx, 450_000))
+		l.Deliver(2, withWitness(tx, 450_000))
 		if l.Asked(tx) != 0 || l.Strikes(2) != 1 {
 			t.Errorf("requested from peer %d, %d strikes; want peer 0 and 1 strike", l.Asked(tx), l.Strikes(2))
 		}
@@ -69,7 +69,7 @@ func TestListener_delivery(t *testing.T) {
 			l.Announce(peer, tx)
 		}
 		for peer := range 2 {
-			l.Deliver(peer, bloat(tx, 450_000))
+			l.Deliver(peer, withWitness(tx, 450_000))
 		}
 		l.Pool.Now = l.Pool.Now.Add(time.Minute)
 		l.Announce(2, tx)
@@ -86,7 +86,7 @@ func TestListener_delivery(t *testing.T) {
 			l.Announce(peer, tx)
 		}
 		for peer := range 7 {
-			l.Deliver(peer, bloat(tx, 450_000))
+			l.Deliver(peer, withWitness(tx, 450_000))
 		}
 		l.Deliver(7, tx)
 		if l.Pool.Seen(id).IsZero() {

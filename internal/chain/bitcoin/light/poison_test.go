@@ -15,15 +15,15 @@ import (
 	"chequer/internal/chain/bitcoin/light"
 )
 
-// lie replaces the newest filter header of an answer.
-func lie(m wire.Message) {
+// falsifyHeader replaces the newest filter header of an answer.
+func falsifyHeader(m wire.Message) {
 	if h, ok := m.(*wire.MsgCFHeaders); ok && len(h.FilterHashes) > 0 {
 		h.FilterHashes[len(h.FilterHashes)-1] = &chainhash.Hash{1}
 	}
 }
 
-// slow forwards connections to a node after ready is closed.
-func slow(t *testing.T, ip, node string, ready <-chan struct{}) (address string) {
+// delayedProxy forwards connections to a node after ready is closed.
+func delayedProxy(t *testing.T, ip, node string, ready <-chan struct{}) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", ip+":0")
 	if err != nil {
@@ -61,16 +61,16 @@ func TestFilterHeaders_of_one_lying_peer(t *testing.T) {
 	t.Run("stored_at_an_earlier_start_are_fetched_again", func(t *testing.T) {
 		t.Parallel()
 		n := bitcointest.Btcd(t, bitcointest.Listen("127.1.0.1"))
-		address := changingProxy(t, "127.2.0.1", n.P2P, lie)
+		address := changingProxy(t, "127.2.0.1", n.P2P, falsifyHeader)
 		config := light.Config{Network: light.Regtest, Dir: t.TempDir(), Peers: []string{address}, Log: slog.New(slog.DiscardHandler), Now: time.Now}
 		first := light.New(config)
-		stop := run(t, first)
+		stop := runClient(t, first)
 		(&lab{Node: n, client: first}).catchUp(t)
 		stop()
 
 		config.Peers = []string{n.P2P}
 		second := light.New(config)
-		run(t, second)
+		runClient(t, second)
 		reported := false
 		until(t, func() string {
 			h := second.Health()
@@ -91,10 +91,10 @@ func TestFilterHeaders_of_one_lying_peer(t *testing.T) {
 	t.Run("stored_before_newer_blocks_are_fetched_again", func(t *testing.T) {
 		t.Parallel()
 		n := bitcointest.Btcd(t, bitcointest.Listen("127.1.0.1"))
-		address := changingProxy(t, "127.2.0.1", n.P2P, lie)
+		address := changingProxy(t, "127.2.0.1", n.P2P, falsifyHeader)
 		config := light.Config{Network: light.Regtest, Dir: t.TempDir(), Peers: []string{address}, Log: slog.New(slog.DiscardHandler), Now: time.Now}
 		first := light.New(config)
-		stop := run(t, first)
+		stop := runClient(t, first)
 		(&lab{Node: n, client: first}).catchUp(t)
 		stop()
 		// Neutrino bans every peer whose filter headers do not continue the stored ones.
@@ -103,30 +103,30 @@ func TestFilterHeaders_of_one_lying_peer(t *testing.T) {
 		}
 		config.Peers = []string{n.P2P}
 		second := light.New(config)
-		run(t, second)
+		runClient(t, second)
 		(&lab{Node: n, client: second}).catchUp(t)
 	})
 
 	t.Run("are_not_stored_when_it_answers_first", func(t *testing.T) {
 		t.Parallel()
 		n := bitcointest.Btcd(t, bitcointest.Listen("127.1.0.1"))
-		asked, ready := make(chan struct{}, 100), make(chan struct{})
+		requested, ready := make(chan struct{}, 100), make(chan struct{})
 		address := changingProxy(t, "127.2.0.1", n.P2P, func(m wire.Message) {
-			lie(m)
+			falsifyHeader(m)
 			if _, ok := m.(*wire.MsgHeaders); ok {
 				select {
-				case asked <- struct{}{}:
+				case requested <- struct{}{}:
 				default:
 				}
 			}
 		})
 		network := light.Regtest
 		network.Trust = light.Trust{Peers: 3, Filters: 2, Announcers: 2}
-		peers := []string{address, slow(t, "127.3.0.1", n.P2P, ready), slow(t, "127.4.0.1", n.P2P, ready), slow(t, "127.5.0.1", n.P2P, ready)}
+		peers := []string{address, delayedProxy(t, "127.3.0.1", n.P2P, ready), delayedProxy(t, "127.4.0.1", n.P2P, ready), delayedProxy(t, "127.5.0.1", n.P2P, ready)}
 		c := light.New(light.Config{Network: network, Dir: t.TempDir(), Peers: peers, Log: slog.New(slog.DiscardHandler), Now: time.Now})
-		run(t, c)
+		runClient(t, c)
 		select {
-		case <-asked:
+		case <-requested:
 		case <-time.After(time.Minute):
 			t.Fatal("first peer is not asked for headers")
 		}

@@ -76,12 +76,12 @@ func (p *pool) announced(id chainhash.Hash, by group) (fetch bool) {
 	}
 	// The time of the last announcement is saved at most once an hour.
 	if e.last.Add(unmatchedTTL).Before(now) {
-		p.changed(e)
+		p.markUnsaved(e)
 	}
 	e.last = now
 	if e.seen.IsZero() && !slices.Contains(e.groups, by) {
 		e.groups = append(e.groups, by)
-		p.changed(e)
+		p.markUnsaved(e)
 		// The transaction is first seen when the last of the required groups announces it:
 		// one operator alone cannot make that earlier.
 		if len(e.groups) >= p.announcers {
@@ -109,7 +109,7 @@ func (p *pool) delivered(tx *wire.MsgTx, by group) error {
 	}
 	e.watchedOutputs = p.watched.intersect(e.outputHashes)
 	e.paysWatched = len(e.watchedOutputs) > 0
-	p.changed(e)
+	p.markUnsaved(e)
 	p.charge(by, e, len(e.raw))
 	p.settle(e)
 	return nil
@@ -144,18 +144,18 @@ func (p *pool) settle(e *entry) {
 	p.sure.add(e, len(e.raw))
 	if p.relevant.addClaims(e) {
 		p.takeConflicts(e)
-		p.changed(e)
+		p.markUnsaved(e)
 		p.wake()
 	}
 	if oldest := p.relevant.oldestExcessClaim(e); oldest != nil {
 		p.forget(oldest)
 	}
-	p.bound()
+	p.limitRelevant()
 }
 
-// bound forgets relevant transactions beyond the limits. A forgotten payment is found again in
+// limitRelevant forgets relevant transactions beyond the limits. A forgotten payment is found again in
 // its block.
-func (p *pool) bound() {
+func (p *pool) limitRelevant() {
 	for _, e := range p.relevant.beyondLimits() {
 		p.forget(e)
 	}
@@ -174,13 +174,13 @@ func (p *pool) takeConflicts(e *entry) {
 	for _, other := range p.entries {
 		if other != e && other.sure() && slices.ContainsFunc(other.inputHashes, func(o uint64) bool { return spends[o] }) {
 			p.relevant.addClaims(other)
-			p.changed(other)
+			p.markUnsaved(other)
 		}
 	}
 }
 
-// changed marks an entry to be saved.
-func (p *pool) changed(e *entry) {
+// markUnsaved marks an entry to be saved.
+func (p *pool) markUnsaved(e *entry) {
 	if e.paysWatched || e.tx != nil {
 		p.unsaved[e.id] = true
 	}
@@ -188,15 +188,15 @@ func (p *pool) changed(e *entry) {
 
 // forget deletes an entry.
 func (p *pool) forget(e *entry) {
-	p.changed(e)
+	p.markUnsaved(e)
 	p.relevant.drop(e)
 	if p.entries[e.id] == e { // not a newer entry
 		delete(p.entries, e.id)
 	}
 }
 
-// sweep forgets old entries and saves the changes.
-func (p *pool) sweep() error {
+// expire forgets old entries and saves the changes.
+func (p *pool) expire() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
@@ -223,16 +223,16 @@ func (p *pool) save() error {
 	if len(p.unsaved) == 0 {
 		return nil
 	}
-	var puts []record
+	var records []record
 	var deletes []chainhash.Hash
 	for id := range p.unsaved {
 		if e := p.entries[id]; e != nil && e.raw != nil {
-			puts = append(puts, record{ID: id, Raw: e.raw, Groups: e.groups, First: e.first, Seen: e.seen, Last: e.last, Payer: e.paysWatched})
+			records = append(records, record{ID: id, Raw: e.raw, Groups: e.groups, First: e.first, Seen: e.seen, Last: e.last, Payer: e.paysWatched})
 		} else {
 			deletes = append(deletes, id)
 		}
 	}
-	if err := p.store.save(puts, deletes); err != nil {
+	if err := p.store.save(records, deletes); err != nil {
 		return err
 	}
 	clear(p.unsaved)
@@ -267,5 +267,5 @@ func (p *pool) restore(records []record) {
 			p.charge(e.groups[0], e, len(e.raw))
 		}
 	}
-	p.bound()
+	p.limitRelevant()
 }

@@ -28,8 +28,8 @@ var (
 
 func script(name string) []byte { return append([]byte{0, 20}, btcutil.Hash160([]byte(name))...) }
 
-// pay returns a transaction that spends outputs, which are identified by numbers, to scripts.
-func pay(spends []int, scripts ...[]byte) *wire.MsgTx {
+// newTx returns a transaction that spends outputs, which are identified by numbers, to scripts.
+func newTx(spends []int, scripts ...[]byte) *wire.MsgTx {
 	tx := wire.NewMsgTx(2)
 	for _, n := range spends {
 		in := wire.NewTxIn(outpoint(n), nil, wire.TxWitness{make([]byte, 71), key(n)})
@@ -80,7 +80,7 @@ type txs = []*wire.MsgTx
 func TestPool_shows_transactions_that_two_groups_announced(t *testing.T) {
 	t.Parallel()
 	p := light.NewPool(t, 2)
-	tx := pay([]int{1}, other, shop)
+	tx := newTx([]int{1}, other, shop)
 	p.Announce(tx, 1, 1)
 	want(t, p, nil, nil)
 	if got := p.Seen(tx.TxHash().String()); !got.IsZero() {
@@ -106,7 +106,7 @@ func TestPool_matches_destinations_added_later(t *testing.T) {
 		found bool
 	}{{59 * time.Minute, true}, {61 * time.Minute, false}} {
 		p := light.NewPool(t, 2)
-		tx, bump := pay([]int{1}, shop), pay([]int{1}, other, shop)
+		tx, bump := newTx([]int{1}, shop), newTx([]int{1}, other, shop)
 		p.Announce(tx, 1, 2)
 		p.Announce(bump, 1, 2)
 		p.Now = p.Now.Add(tt.after)
@@ -123,15 +123,15 @@ func TestPool_the_last_seen_transaction_spends_the_output(t *testing.T) {
 	t.Parallel()
 	p := light.NewPool(t, 2)
 	p.Waiting(watch)
-	tx := pay([]int{1, 2}, shop)
-	thief, bump := pay([]int{2}, other), pay([]int{1, 2, 3}, shop, other)
+	tx := newTx([]int{1, 2}, shop)
+	doubleSpend, bump := newTx([]int{2}, other), newTx([]int{1, 2, 3}, shop, other)
 	p.Announce(tx, 1, 2)
-	p.Announce(thief, 1)
+	p.Announce(doubleSpend, 1)
 	want(t, p, txs{tx}, nil)
-	p.Announce(thief, 2)
-	want(t, p, nil, map[int]*wire.MsgTx{2: thief})
+	p.Announce(doubleSpend, 2)
+	want(t, p, nil, map[int]*wire.MsgTx{2: doubleSpend})
 	p.Announce(tx, 3)
-	want(t, p, nil, map[int]*wire.MsgTx{2: thief})
+	want(t, p, nil, map[int]*wire.MsgTx{2: doubleSpend})
 	p.Announce(bump, 2, 1)
 	want(t, p, txs{bump}, map[int]*wire.MsgTx{1: bump, 2: bump})
 	p.Restart(t)
@@ -142,7 +142,7 @@ func TestPool_keeps_relevant_transactions_after_a_restart(t *testing.T) {
 	t.Parallel()
 	p := light.NewPool(t, 2)
 	p.Waiting(watch)
-	tx, half, thief, unrelated := pay([]int{1}, shop), pay([]int{2}, shop), pay([]int{1}, other), pay([]int{3}, other)
+	tx, half, doubleSpend, unrelated := newTx([]int{1}, shop), newTx([]int{2}, shop), newTx([]int{1}, other), newTx([]int{3}, other)
 	p.Announce(tx, 1, 2)
 	seen := p.Seen(tx.TxHash().String())
 	p.Announce(half, 1)
@@ -155,14 +155,14 @@ func TestPool_keeps_relevant_transactions_after_a_restart(t *testing.T) {
 		t.Errorf("%d entries, want the two payments", p.Len())
 	}
 	p.Announce(half, 2)
-	p.Announce(thief, 2, 1)
-	want(t, p, txs{half}, map[int]*wire.MsgTx{1: thief})
+	p.Announce(doubleSpend, 2, 1)
+	want(t, p, txs{half}, map[int]*wire.MsgTx{1: doubleSpend})
 }
 
 func TestPool_forgets_after_14_days_without_an_announcement(t *testing.T) {
 	t.Parallel()
 	p := light.NewPool(t, 1)
-	tx, again := pay([]int{1}, shop), pay([]int{2}, shop)
+	tx, again := newTx([]int{1}, shop), newTx([]int{2}, shop)
 	p.Announce(tx, 1)
 	p.Announce(again, 1)
 	want(t, p, txs{tx, again}, nil)
@@ -179,35 +179,35 @@ func TestPool_forgets_after_14_days_without_an_announcement(t *testing.T) {
 
 func TestPool_lists_the_scripts_of_inputs(t *testing.T) {
 	t.Parallel()
-	p := light.NewPool(t, 1)
-	p.Waiting(watch)
-	nested := pay([]int{1}, shop)
+	pool := light.NewPool(t, 1)
+	pool.Waiting(watch)
+	nested := newTx([]int{1}, shop)
 	redeem := script("nested")
 	nested.TxIn[0].SignatureScript = append([]byte{byte(len(redeem))}, redeem...)
 	nestedScript, err := txscript.NewScriptBuilder().AddOp(txscript.OP_HASH160).AddData(btcutil.Hash160(redeem)).AddOp(txscript.OP_EQUAL).Script()
 	if err != nil {
 		t.Fatal(err)
 	}
-	taproot := pay([]int{3}, shop)
+	taproot := newTx([]int{3}, shop)
 	taproot.TxIn[0].Witness = wire.TxWitness{make([]byte, 64)}
-	p.Announce(nested, 1)
-	p.Announce(pay([]int{2}, shop), 1)
-	p.Announce(taproot, 1)
-	p.Announce(pay([]int{4}, other), 1)
-	_, mark := p.Inputs(0)
-	inputs, _ := p.Inputs(0)
+	pool.Announce(nested, 1)
+	pool.Announce(newTx([]int{2}, shop), 1)
+	pool.Announce(taproot, 1)
+	pool.Announce(newTx([]int{4}, other), 1)
+	_, mark := pool.Inputs(0)
+	inputs, _ := pool.Inputs(0)
 	first := []string{hex.EncodeToString(nestedScript), hex.EncodeToString(append([]byte{0, 20}, btcutil.Hash160(key(2))...))}
 	if diff := cmp.Diff(first, slices.Collect(inputs)); diff != "" {
 		t.Errorf("inputs (-want +got):\n%s", diff)
 	}
-	p.Announce(pay([]int{5}, shop), 1)
-	inputs, _ = p.Inputs(mark)
+	pool.Announce(newTx([]int{5}, shop), 1)
+	inputs, _ = pool.Inputs(mark)
 	if diff := cmp.Diff([]string{hex.EncodeToString(append([]byte{0, 20}, btcutil.Hash160(key(5))...))}, slices.Collect(inputs)); diff != "" {
 		t.Errorf("new inputs (-want +got):\n%s", diff)
 	}
-	_, mark = p.Inputs(0)
-	p.Restart(t)
-	if inputs, next := p.Inputs(mark); len(slices.Collect(inputs)) != 3 || next != mark+3 {
+	_, mark = pool.Inputs(0)
+	pool.Restart(t)
+	if inputs, next := pool.Inputs(mark); len(slices.Collect(inputs)) != 3 || next != mark+3 {
 		t.Errorf("after a restart the inputs end at %d, want 3 new inputs after %d", next, mark)
 	}
 }
@@ -216,12 +216,12 @@ func TestPool_forgets_buried_transactions_and_their_conflicts(t *testing.T) {
 	t.Parallel()
 	p := light.NewPool(t, 1)
 	p.Waiting(watch)
-	paid, robbed := pay([]int{1}, shop), pay([]int{2, 3}, shop)
-	unseen := bitcoin.NewTx(pay([]int{3}, other))
+	paid, robbed := newTx([]int{1}, shop), newTx([]int{2, 3}, shop)
+	unseen := bitcoin.NewTx(newTx([]int{3}, other))
 	p.Announce(paid, 1)
-	p.Announce(pay([]int{1}, other), 1)
+	p.Announce(newTx([]int{1}, other), 1)
 	p.Announce(robbed, 1)
-	p.Block(bitcoin.NewTx(paid), unseen, bitcoin.NewTx(pay([]int{9}, other)))
+	p.Block(bitcoin.NewTx(paid), unseen, bitcoin.NewTx(newTx([]int{9}, other)))
 	p.Buried(paid.TxHash().String())
 	want(t, p, txs{robbed}, nil)
 	p.Buried(unseen.ID)
@@ -237,20 +237,20 @@ func TestPool_a_flood_displaces_only_its_own_transactions(t *testing.T) {
 	t.Parallel()
 	p := light.NewPool(t, 2)
 	p.Waiting(watch)
-	mine := pay([]int{1}, shop)
-	p.Announce(mine, 1)
+	payment := newTx([]int{1}, shop)
+	p.Announce(payment, 1)
 	for i := range 20_000 {
 		p.AnnounceHash(chainhash.HashH(fmt.Append(nil, i)), 2)
 	}
 	for i := range 1_000 {
 		// Large transactions that only one group announces.
-		p.Announce(pay([]int{i % 200}, make([]byte, 20_000), fmt.Append(nil, i)), 3)
+		p.Announce(newTx([]int{i % 200}, make([]byte, 20_000), fmt.Append(nil, i)), 3)
 	}
 	if p.Len() > 5_500 {
 		t.Errorf("%d entries, want at most 5500", p.Len())
 	}
-	p.Announce(mine, 4)
-	want(t, p, txs{mine}, nil)
+	p.Announce(payment, 4)
+	want(t, p, txs{payment}, nil)
 }
 
 func TestPool_limits_the_spenders_of_one_output(t *testing.T) {
@@ -259,7 +259,7 @@ func TestPool_limits_the_spenders_of_one_output(t *testing.T) {
 	p.Waiting(watch)
 	var last *wire.MsgTx
 	for i := range 500 {
-		last = pay([]int{1}, shop, fmt.Append(nil, i))
+		last = newTx([]int{1}, shop, fmt.Append(nil, i))
 		p.Announce(last, 1)
 	}
 	want(t, p, txs{last}, map[int]*wire.MsgTx{1: last})

@@ -4,18 +4,18 @@ import "time"
 
 // queue is a bounded list of entries, oldest first.
 type queue struct {
-	places []place
+	places []position
 	bytes  int
 }
 
-type place struct {
+type position struct {
 	entry *entry
 	bytes int
 }
 
 // add appends an entry.
 func (q *queue) add(e *entry, bytes int) {
-	q.places = append(q.places, place{e, bytes})
+	q.places = append(q.places, position{e, bytes})
 	q.bytes += bytes
 }
 
@@ -27,7 +27,7 @@ func (q *queue) drop(maxCount, maxBytes int, oldest time.Time) (dropped []*entry
 		if len(q.places) <= maxCount && q.bytes <= maxBytes && !p.entry.first.Before(oldest) {
 			break
 		}
-		q.places[0] = place{}
+		q.places[0] = position{}
 		q.places, q.bytes = q.places[1:], q.bytes-p.bytes
 		dropped = append(dropped, p.entry)
 	}

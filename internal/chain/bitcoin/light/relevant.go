@@ -36,9 +36,9 @@ type relevantTxs struct {
 
 // input is a script of an output that an entry spends.
 type input struct {
-	number uint64
-	script string
-	by     *entry
+	number  uint64
+	script  string
+	spender *entry
 }
 
 func newRelevantTxs(mark uint64) relevantTxs {
@@ -85,7 +85,7 @@ func (r *relevantTxs) drop(e *entry) {
 	}
 	delete(r.entries, e.id)
 	if e.tx != nil {
-		r.inputs = slices.DeleteFunc(r.inputs, func(i input) bool { return i.by == e })
+		r.inputs = slices.DeleteFunc(r.inputs, func(i input) bool { return i.spender == e })
 		r.removeFromAccounts(e)
 	}
 	e.tx, e.claimed = nil, nil

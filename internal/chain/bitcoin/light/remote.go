@@ -26,7 +26,7 @@ type remote struct {
 	answer     tipAnswer
 	answeredAt time.Time // time of its last answer about its tip
 	askPending bool      // a request was postponed by the rate limit
-	failed     int       // number of transactions that it announced and did not deliver in a usable form
+	strikes    int       // number of transactions that it announced and did not deliver in a usable form
 	gone       bool
 }
 
@@ -92,11 +92,11 @@ func (c timeoutConn) Write(b []byte) (int, error) {
 // askFor requests transactions from a peer.
 func askFor(p *peer.Peer, ids []chainhash.Hash) {
 	for len(ids) > 0 {
-		some := ids[:min(len(ids), 1000)]
-		ids = ids[len(some):]
-		m := wire.NewMsgGetDataSizeHint(uint(len(some)))
-		for i := range some {
-			m.InvList = append(m.InvList, wire.NewInvVect(wire.InvTypeWitnessTx, &some[i]))
+		batch := ids[:min(len(ids), 1000)]
+		ids = ids[len(batch):]
+		m := wire.NewMsgGetDataSizeHint(uint(len(batch)))
+		for i := range batch {
+			m.InvList = append(m.InvList, wire.NewInvVect(wire.InvTypeWitnessTx, &batch[i]))
 		}
 		p.QueueMessage(m, nil)
 	}

@@ -35,17 +35,17 @@ type record struct {
 // openStore creates the buckets. It returns an error if the database is of another network.
 func openStore(db walletdb.DB, network string) (*store, error) {
 	return &store{db}, walletdb.Update(db, func(tx walletdb.ReadWriteTx) error {
-		about, err := tx.CreateTopLevelBucket(aboutBucket)
+		metadata, err := tx.CreateTopLevelBucket(aboutBucket)
 		if err != nil {
 			return err
 		}
 		if _, err := tx.CreateTopLevelBucket(waitingBucket); err != nil {
 			return err
 		}
-		if was := about.Get(networkKey); was != nil && string(was) != network {
-			return fmt.Errorf("database of network %s, want %s", was, network)
+		if stored := metadata.Get(networkKey); stored != nil && string(stored) != network {
+			return fmt.Errorf("database of network %s, want %s", stored, network)
 		}
-		return about.Put(networkKey, []byte(network))
+		return metadata.Put(networkKey, []byte(network))
 	})
 }
 
@@ -64,10 +64,10 @@ func (s *store) load() (records []record, err error) {
 	return records, err
 }
 
-func (s *store) save(puts []record, deletes []chainhash.Hash) error {
+func (s *store) save(records []record, deletes []chainhash.Hash) error {
 	return walletdb.Update(s.db, func(tx walletdb.ReadWriteTx) error {
 		bucket := tx.ReadWriteBucket(waitingBucket)
-		for _, r := range puts {
+		for _, r := range records {
 			value, err := json.Marshal(r)
 			if err != nil {
 				return err

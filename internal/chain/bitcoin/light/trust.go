@@ -35,7 +35,7 @@ type tip struct {
 func (t Trust) check(tip tip, witnesses []tipAnswer, now time.Time) error {
 	agree, filters := map[group]bool{}, map[group]bool{}
 	others := map[chainhash.Hash]map[group]bool{} // groups that serve another filter header
-	most := 0
+	largest := 0
 	for _, w := range witnesses {
 		if w.tip == tip.hash {
 			agree[w.group] = true
@@ -49,15 +49,15 @@ func (t Trust) check(tip tip, witnesses []tipAnswer, now time.Time) error {
 				others[w.filter] = map[group]bool{}
 			}
 			others[w.filter][w.group] = true
-			most = max(most, len(others[w.filter]))
+			largest = max(largest, len(others[w.filter]))
 		}
 	}
 	block := "block " + chain.Grouped(tip.height)
 	switch {
 	case tip.work == nil:
 		return errors.New("no block is known yet")
-	case most >= max(t.Filters, 1) && most > len(filters):
-		return fmt.Errorf("%d peers serve another filter header for %s than the stored one", most, block)
+	case largest >= max(t.Filters, 1) && largest > len(filters):
+		return fmt.Errorf("%d peers serve another filter header for %s than the stored one", largest, block)
 	case len(agree) < t.Peers:
 		return fmt.Errorf("%d of %d peers agree on %s", len(agree), t.Peers, block)
 	case len(filters) < t.Filters:

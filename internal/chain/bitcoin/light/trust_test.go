@@ -72,11 +72,11 @@ func TestNetworks_are_those_of_the_settings(t *testing.T) {
 
 func TestNetworks_have_different_least_work(t *testing.T) {
 	t.Parallel()
-	least := light.Mainnet.Trust.MinWork
+	minimum := light.Mainnet.Trust.MinWork
 	for _, n := range []light.Network{light.Testnet4, light.Signet} {
-		if n.Trust.MinWork.Sign() <= 0 || n.Trust.MinWork.Cmp(least) >= 0 {
+		if n.Trust.MinWork.Sign() <= 0 || n.Trust.MinWork.Cmp(minimum) >= 0 {
 			t.Errorf("%s: %x", n.Name, n.Trust.MinWork)
 		}
-		least = n.Trust.MinWork
+		minimum = n.Trust.MinWork
 	}
 }

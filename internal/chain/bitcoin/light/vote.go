@@ -39,7 +39,7 @@ func (l *listener) behind() bool { return l.tip.height+maxBehind < l.claimedHeig
 func (l *listener) setTip(tip tip) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.tip, l.asked = tip, l.now()
+	l.tip, l.askedAt = tip, l.now()
 	l.outvotedSince = time.Time{}
 	for _, r := range l.remotes {
 		l.ask(r)
@@ -52,10 +52,10 @@ func (l *listener) setTip(tip tip) {
 // handleTip handles a peer's newest headers.
 func (l *listener) handleTip(r *remote, m *wire.MsgHeaders) {
 	l.mu.Lock()
-	defer l.answered()
+	defer l.onTipAnswer()
 	defer l.mu.Unlock()
 	r.answeredAt, r.answer.tip = l.now(), chainhash.Hash{}
-	knows := false
+	hasTip := false
 	for i, h := range m.Headers {
 		hash := h.BlockHash()
 		if i > 0 && h.PrevBlock != r.answer.tip {
@@ -63,9 +63,9 @@ func (l *listener) handleTip(r *remote, m *wire.MsgHeaders) {
 			return
 		}
 		r.answer.tip = hash
-		knows = knows || hash == l.tip.hash
+		hasTip = hasTip || hash == l.tip.hash
 	}
-	if knows {
+	if hasTip {
 		l.askFilter(r)
 	}
 }
@@ -83,7 +83,7 @@ func (l *listener) askFilter(r *remote) {
 // handleFilter handles a peer's filter header for a block.
 func (l *listener) handleFilter(r *remote, m *wire.MsgCFHeaders) {
 	l.mu.Lock()
-	defer l.answered()
+	defer l.onTipAnswer()
 	defer l.mu.Unlock()
 	if len(m.FilterHashes) != 1 || m.FilterType != wire.GCSFilterRegular {
 		return
@@ -97,12 +97,12 @@ func (l *listener) handleFilter(r *remote, m *wire.MsgCFHeaders) {
 // stored one only if peers of enough groups serve it, of more groups than serve the stored one, and
 // of more than half of all groups. ok is false if too few groups serve the same header.
 func (l *listener) vote() (agreed chainhash.Hash, ok bool) {
-	votes, all := map[chainhash.Hash]map[group]bool{}, map[group]bool{}
+	votes, allGroups := map[chainhash.Hash]map[group]bool{}, map[group]bool{}
 	for _, r := range l.remotes {
 		if r.peer.Services()&wire.SFNodeCF == 0 {
 			continue
 		}
-		all[r.group] = true
+		allGroups[r.group] = true
 		if r.answer.filterOf == l.tip.hash {
 			if votes[r.answer.filter] == nil {
 				votes[r.answer.filter] = map[group]bool{}
@@ -110,13 +110,13 @@ func (l *listener) vote() (agreed chainhash.Hash, ok bool) {
 			votes[r.answer.filter][r.group] = true
 		}
 	}
-	enough, stored := max(l.network.Trust.Filters, 1), len(votes[l.tip.filter])
+	required, stored := max(l.network.Trust.Filters, 1), len(votes[l.tip.filter])
 	for filter, groups := range votes {
-		if n := len(groups); n >= enough && n > stored && 2*n > len(all) && len(all) >= l.network.Trust.Peers {
+		if n := len(groups); n >= required && n > stored && 2*n > len(allGroups) && len(allGroups) >= l.network.Trust.Peers {
 			return filter, true
 		}
 	}
-	return l.tip.filter, stored >= enough
+	return l.tip.filter, stored >= required
 }
 
 // outvoteDelay is the time that peers must agree on another filter header before the stored

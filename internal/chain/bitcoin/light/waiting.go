@@ -74,14 +74,14 @@ func (p *pool) matchAgain() {
 		e.watchedOutputs = paid
 		if !e.paysWatched {
 			e.paysWatched = true
-			p.changed(e)
+			p.markUnsaved(e)
 		}
 		if e.sure() {
 			p.relevant.addClaims(e)
 			p.takeConflicts(e)
 		}
 	}
-	p.bound()
+	p.limitRelevant()
 }
 
 // seen returns when enough groups had announced a transaction.

@@ -12,9 +12,9 @@ import (
 type chainWork struct {
 	// sums are the sums up to each of the newest blocks, in order. The rest is summed up
 	// again after a deeper reorganisation.
-	sums []sum
-	bits uint32 // difficulty bits of the last header
-	each *big.Int
+	sums         []sum
+	bits         uint32 // difficulty bits of the last header
+	workPerBlock *big.Int
 }
 
 // sum is the work of a chain up to a block.
@@ -28,8 +28,8 @@ type sum struct {
 // again from the first header.
 const maxReorganisation = 300
 
-// at returns the work up to a height; header returns the header at a height.
-func (w *chainWork) at(height int64, header func(height int64) (*wire.BlockHeader, error)) (*big.Int, error) {
+// upTo returns the work up to a height; header returns the header at a height.
+func (w *chainWork) upTo(height int64, header func(height int64) (*wire.BlockHeader, error)) (*big.Int, error) {
 	for len(w.sums) > 0 {
 		last := w.sums[len(w.sums)-1]
 		if last.height <= height {
@@ -53,10 +53,10 @@ func (w *chainWork) at(height int64, header func(height int64) (*wire.BlockHeade
 		if err != nil {
 			return nil, err
 		}
-		if w.each == nil || h.Bits != w.bits {
-			w.bits, w.each = h.Bits, blockchain.CalcWork(h.Bits)
+		if w.workPerBlock == nil || h.Bits != w.bits {
+			w.bits, w.workPerBlock = h.Bits, blockchain.CalcWork(h.Bits)
 		}
-		total.Add(total, w.each)
+		total.Add(total, w.workPerBlock)
 		if next > height-maxReorganisation {
 			w.sums = append(w.sums, sum{next, h.BlockHash(), new(big.Int).Set(total)})
 		}

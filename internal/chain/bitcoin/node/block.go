@@ -40,8 +40,8 @@ var seed = maphash.MakeSeed()
 
 func hashScript(script string) uint64 { return maphash.String(seed, script) }
 
-// keep stores the scripts that a block pays.
-func (b *blocks) keep(block bitcoin.Block) {
+// store stores the scripts that a block pays.
+func (b *blocks) store(block bitcoin.Block) {
 	if _, known := b.paid[block.Hash]; known {
 		return
 	}
@@ -66,12 +66,12 @@ func (b *blocks) mayPay(hash string, scripts iter.Seq[string]) bool {
 	if !known {
 		return true
 	}
-	left := manyScripts
+	remaining := manyScripts
 	for s := range scripts {
-		if _, pays := slices.BinarySearch(paid, hashScript(s)); pays || left == 0 {
+		if _, pays := slices.BinarySearch(paid, hashScript(s)); pays || remaining == 0 {
 			return true
 		}
-		left--
+		remaining--
 	}
 	return false
 }
@@ -93,9 +93,9 @@ func (n *Node) Buried(txs []string) {
 func (n *Node) Block(ctx context.Context, hash string) (bitcoin.Block, error) {
 	block, err := n.block(ctx, hash)
 	if err == nil {
-		n.read.keep(block)
+		n.read.store(block)
 	}
-	return block, n.done(ctx, readBlock, err)
+	return block, n.noteResult(ctx, readBlock, err)
 }
 
 func (n *Node) block(ctx context.Context, hash string) (bitcoin.Block, error) {
@@ -108,7 +108,7 @@ func (n *Node) block(ctx context.Context, hash string) (bitcoin.Block, error) {
 	}
 	var text string
 	if err := n.rpc.call(ctx, &text, "getblock", hash, 0); err != nil {
-		return bitcoin.Block{}, unread(height, err)
+		return bitcoin.Block{}, readError(height, err)
 	}
 	var message wire.MsgBlock
 	if err := message.Deserialize(hex.NewDecoder(bytes.NewReader([]byte(text)))); err != nil {
@@ -132,15 +132,15 @@ func (n *Node) heightOf(ctx context.Context, hash string) (int64, error) {
 	}
 	var answer struct{ Height int64 }
 	err := n.rpc.call(ctx, &answer, "getblockheader", hash, true)
-	if refused(err, codeNotFound) {
+	if hasCode(err, codeNotFound) {
 		return 0, fmt.Errorf("%w: %s", bitcoin.ErrNoBlock, hash)
 	}
 	return answer.Height, err
 }
 
-// unread returns the error for a block that cannot be read.
-func unread(height int64, err error) error {
-	if refused(err, codeMisc) {
+// readError returns the error for a block that cannot be read.
+func readError(height int64, err error) error {
+	if hasCode(err, codeMisc) {
 		return fmt.Errorf("node must keep the blocks from %d on: set a larger prune, or none: %w", height, err)
 	}
 	return err
@@ -154,7 +154,7 @@ func (n *Node) blockFromJSON(ctx context.Context, height int64, hash string) (bi
 	}
 	var answer struct{ Tx []tx }
 	if err := n.rpc.call(ctx, &answer, "getblock", hash, 2); err != nil {
-		return bitcoin.Block{}, unread(height, err)
+		return bitcoin.Block{}, readError(height, err)
 	}
 	block := bitcoin.Block{Header: bitcoin.NewHeader(height, header), Txs: make([]bitcoin.Tx, len(answer.Tx))}
 	ids := make([]chainhash.Hash, len(answer.Tx))

@@ -33,7 +33,7 @@ func TestBlock(t *testing.T) {
 		json     bool
 	}{
 		"in the wire format": {nil, false},
-		"in JSON":            {says(asJSON(message)), true},
+		"in JSON":            {result(asJSON(message)), true},
 		"in JSON if the wire format cannot be parsed": {func(params []json.RawMessage) (any, int, string) {
 			if string(params[1]) == "0" {
 				return encode(message)[:400], 0, ""
@@ -76,30 +76,30 @@ func TestBlock_refuses_malformed_JSON(t *testing.T) {
 	f := newFake(t, 2)
 	f.send(destination(1), 1000)
 	f.mine()
-	good := string(asJSON(f.best[3]))
-	if !json.Valid([]byte(good)) || strings.Count(good, "0.00001000") != 1 {
-		t.Fatal(good)
+	valid := string(asJSON(f.best[3]))
+	if !json.Valid([]byte(valid)) || strings.Count(valid, "0.00001000") != 1 {
+		t.Fatal(valid)
 	}
 	tests := map[string]struct{ text, want string }{
-		"a part of a unit":    {strings.Replace(good, "0.00001000", "0.000010001", 1), "is malformed"},
-		"more than all coins": {strings.Replace(good, "0.00001000", "99999999999", 1), "is malformed"},
-		"a negative amount":   {strings.Replace(good, "0.00001000", "-0.00001000", 1), "pays -1000 units in output 0"},
-		"a huge exponent":     {strings.Replace(good, "0.00001000", "1e999999999", 1), "is malformed"},
-		"an amount in quotes": {strings.Replace(good, "0.00001000", `"0.00001000x"`, 1), "unexpected result"},
-		"no amount":           {strings.Replace(good, `"value":0.00001000,`, "", 1), "is malformed"},
-		"a script of letters": {strings.Replace(good, destination(1)[:8], "xyxyxyxy", 1), "is malformed"},
-		"another order":       {strings.Replace(good, `"n":0`, `"n":7`, 1), "is malformed"},
-		"no hash":             {strings.Replace(good, `"txid":"`, `"txid":"x`, 1), "is not a hash"},
-		"an input of no hash": {strings.Replace(good, `"ismweb":false,"txid":"`, `"ismweb":false,"txid":"x`, 1), "is not a hash"},
+		"a part of a unit":    {strings.Replace(valid, "0.00001000", "0.000010001", 1), "is malformed"},
+		"more than all coins": {strings.Replace(valid, "0.00001000", "99999999999", 1), "is malformed"},
+		"a negative amount":   {strings.Replace(valid, "0.00001000", "-0.00001000", 1), "pays -1000 units in output 0"},
+		"a huge exponent":     {strings.Replace(valid, "0.00001000", "1e999999999", 1), "is malformed"},
+		"an amount in quotes": {strings.Replace(valid, "0.00001000", `"0.00001000x"`, 1), "unexpected result"},
+		"no amount":           {strings.Replace(valid, `"value":0.00001000,`, "", 1), "is malformed"},
+		"a script of letters": {strings.Replace(valid, destination(1)[:8], "xyxyxyxy", 1), "is malformed"},
+		"another order":       {strings.Replace(valid, `"n":0`, `"n":7`, 1), "is malformed"},
+		"no hash":             {strings.Replace(valid, `"txid":"`, `"txid":"x`, 1), "is not a hash"},
+		"an input of no hash": {strings.Replace(valid, `"ismweb":false,"txid":"`, `"ismweb":false,"txid":"x`, 1), "is not a hash"},
 		"other transactions":  {string(asJSON(f.best[2])), "transactions do not match the Merkle root"},
 		"no transactions":     {`{"tx":[]}`, "transactions do not match the Merkle root"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if test.text == good {
+			if test.text == valid {
 				t.Fatal("test changes nothing")
 			}
-			f.answers["getblock"] = says(json.RawMessage(test.text))
+			f.answers["getblock"] = result(json.RawMessage(test.text))
 			n := f.source(func(c *node.Config) { c.BlocksAsJSON = true })
 			block, err := n.Block(t.Context(), f.best[3].BlockHash().String())
 			if err == nil || !strings.Contains(err.Error(), test.want) {

@@ -26,9 +26,9 @@ type client struct {
 	config Config
 	http   *http.Client // nil before the first request, and after a failure
 	cookie string       // "user:password" as last read from the cookie file
-	// ahead is the time by which the clock of this machine is ahead of the node's clock, according
+	// clockLead is the time by which the clock of this machine is ahead of the node's clock, according
 	// to the date of the newest answer. It is zero if the clocks may be equal.
-	ahead time.Duration
+	clockLead time.Duration
 }
 
 func newClient(c Config) *client { return &client{config: c} }
@@ -42,7 +42,7 @@ func (c *client) post(ctx context.Context, body []byte) ([]byte, error) {
 		}
 	}
 	for {
-		used := c.cookie
+		cookie := c.cookie
 		answer, status, err := c.send(ctx, body)
 		switch {
 		case err != nil:
@@ -51,7 +51,7 @@ func (c *client) post(ctx context.Context, body []byte) ([]byte, error) {
 			if err := c.readCookie(); err != nil {
 				return nil, err
 			}
-			if c.cookie != used {
+			if c.cookie != cookie {
 				continue
 			}
 			return nil, fmt.Errorf("wrong password in the cookie file %s: see %s", c.config.CookieFile, c.config.Setting)
@@ -60,7 +60,7 @@ func (c *client) post(ctx context.Context, body []byte) ([]byte, error) {
 		case status == http.StatusForbidden:
 			return nil, errors.New("access denied: see the node's settings rpcallowip and rpcwhitelist")
 		case status != http.StatusOK && !bytes.HasPrefix(bytes.TrimSpace(answer), []byte("{")):
-			return nil, fmt.Errorf("HTTP status %d: %s", status, words(string(answer[:min(len(answer), 200)])))
+			return nil, fmt.Errorf("HTTP status %d: %s", status, oneLine(string(answer[:min(len(answer), 200)])))
 		}
 		return answer, nil
 	}
@@ -86,31 +86,31 @@ func (c *client) send(ctx context.Context, body []byte) (answer []byte, status i
 	// With this header, http.Transport repeats a request that fails because the node has just closed
 	// the connection. That is safe, because the requests only read. The header itself is not sent.
 	request.Header["X-Idempotency-Key"] = nil
-	begin := c.config.Now()
+	start := c.config.Now()
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, 0, c.failed(ctx, err)
+		return nil, 0, c.closeAfter(ctx, err)
 	}
 	end := c.config.Now()
 	defer response.Body.Close()
 	answer, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	if err != nil {
-		return nil, 0, c.failed(ctx, err)
+		return nil, 0, c.closeAfter(ctx, err)
 	}
 	if len(answer) > maxAnswer {
 		return nil, 0, errors.New("answer too long")
 	}
-	c.compareClocks(begin, end, response.Header.Get("Date"))
+	c.compareClocks(start, end, response.Header.Get("Date"))
 	return answer, response.StatusCode, nil
 }
 
 // compareClocks compares the clock of this machine with the date of an answer, which is in whole
-// seconds. The node sent the answer between begin and end on this machine's clock. btcd sends no date.
-func (c *client) compareClocks(begin, end time.Time, text string) {
+// seconds. The node sent the answer between start and end on this machine's clock. btcd sends no date.
+func (c *client) compareClocks(start, end time.Time, text string) {
 	date, err := http.ParseTime(text)
-	c.ahead = 0
-	if err == nil && (!begin.Before(date.Add(time.Second)) || end.Before(date)) {
-		c.ahead = end.Sub(date)
+	c.clockLead = 0
+	if err == nil && (!start.Before(date.Add(time.Second)) || end.Before(date)) {
+		c.clockLead = end.Sub(date)
 	}
 }
 
@@ -141,9 +141,9 @@ func (c *client) open() error {
 	return nil
 }
 
-// failed returns the error of a request, and closes the connection. The next request reads the
+// closeAfter returns the error of a request, and closes the connection. The next request reads the
 // certificate again, because it may have been replaced.
-func (c *client) failed(ctx context.Context, err error) error {
+func (c *client) closeAfter(ctx context.Context, err error) error {
 	c.http.CloseIdleConnections()
 	c.http = nil
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {

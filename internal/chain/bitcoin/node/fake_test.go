@@ -52,7 +52,7 @@ type fake struct {
 // answer returns a result, or an error with its code and message.
 type answer func(params []json.RawMessage) (result any, code int, message string)
 
-func says(result any) answer {
+func result(result any) answer {
 	return func([]json.RawMessage) (any, int, string) { return result, 0, "" }
 }
 
@@ -186,7 +186,7 @@ func (f *fake) rpc(w io.Writer, r *http.Request) {
 		f.calls[c.Method]++
 		respond := f.answers[c.Method]
 		if respond == nil {
-			respond = func(params []json.RawMessage) (any, int, string) { return f.truth(c.Method, params) }
+			respond = func(params []json.RawMessage) (any, int, string) { return f.trueAnswer(c.Method, params) }
 		}
 		answer := map[string]any{"id": c.ID}
 		result, code, message := respond(c.Params)
@@ -203,7 +203,7 @@ func (f *fake) rpc(w io.Writer, r *http.Request) {
 	}
 }
 
-func (f *fake) truth(method string, params []json.RawMessage) (any, int, string) {
+func (f *fake) trueAnswer(method string, params []json.RawMessage) (any, int, string) {
 	text := func(i int) (s string) {
 		if i < len(params) {
 			_ = json.Unmarshal(params[i], &s)
@@ -269,9 +269,9 @@ func (f *fake) info() map[string]any {
 	}
 }
 
-func encode(what interface{ Serialize(io.Writer) error }) string {
+func encode(message interface{ Serialize(io.Writer) error }) string {
 	var b bytes.Buffer
-	_ = what.Serialize(&b) // a bytes.Buffer never fails
+	_ = message.Serialize(&b) // a bytes.Buffer never fails
 	return hex.EncodeToString(b.Bytes())
 }
 

@@ -46,14 +46,14 @@ type chainInfo struct {
 // a node that is catching up.
 func (n *Node) Best(ctx context.Context) (bitcoin.Header, error) {
 	best, err := n.best(ctx)
-	return best, n.done(ctx, findBest, err)
+	return best, n.noteResult(ctx, findBest, err)
 }
 
 func (n *Node) best(ctx context.Context) (bitcoin.Header, error) {
 	var info chainInfo
 	var genesis string
-	chainInfo, first := ask(&info, "getblockchaininfo"), ask(&genesis, "getblockhash", 0)
-	if err := n.rpc.do(ctx, chainInfo, first); err != nil {
+	chainInfo, first := newRequest(&info, "getblockchaininfo"), newRequest(&genesis, "getblockhash", 0)
+	if err := n.rpc.sendBatch(ctx, chainInfo, first); err != nil {
 		return bitcoin.Header{}, err
 	}
 	if err := firstError(chainInfo, first); err != nil {
@@ -62,10 +62,10 @@ func (n *Node) best(ctx context.Context) (bitcoin.Header, error) {
 	if err := n.rightNetwork(info.Chain, genesis); err != nil {
 		return bitcoin.Header{}, err
 	}
-	if err := n.checkpoint(ctx, info.Blocks); err != nil {
+	if err := n.checkCheckpoint(ctx, info.Blocks); err != nil {
 		return bitcoin.Header{}, err
 	}
-	if err := n.caughtUp(info); err != nil {
+	if err := n.checkCaughtUp(info); err != nil {
 		return bitcoin.Header{}, err
 	}
 	best, err := n.header(ctx, info.Blocks, info.BestBlockHash)
@@ -87,19 +87,19 @@ func (n *Node) rightNetwork(name, genesis string) error {
 		name = core
 	}
 	if name != n.config.Chain {
-		return fmt.Errorf("node is on the network %q, want %q as in %s", words(name), n.config.Chain, n.config.Setting)
+		return fmt.Errorf("node is on the network %q, want %q as in %s", oneLine(name), n.config.Chain, n.config.Setting)
 	}
 	if genesis != n.config.Genesis {
-		return fmt.Errorf("first block is %s, want %s: the node is of another coin, see %s", words(genesis), n.config.Genesis, n.config.Setting)
+		return fmt.Errorf("first block is %s, want %s: the node is of another coin, see %s", oneLine(genesis), n.config.Genesis, n.config.Setting)
 	}
 	return nil
 }
 
-// checkpoint checks the checkpoint once, if the chain is that high: a coin that split off has
+// checkCheckpoint checks the checkpoint once, if the chain is that high: a coin that split off has
 // the first block of the original coin, and its network may have the same name.
-func (n *Node) checkpoint(ctx context.Context, height int64) error {
+func (n *Node) checkCheckpoint(ctx context.Context, height int64) error {
 	want := n.config.Checkpoint
-	if n.passed || want.Height == 0 || height < want.Height {
+	if n.checkpointPassed || want.Height == 0 || height < want.Height {
 		return nil
 	}
 	var hash string
@@ -107,14 +107,14 @@ func (n *Node) checkpoint(ctx context.Context, height int64) error {
 		return err
 	}
 	if hash != want.Hash {
-		return fmt.Errorf("block %d is %s, want %s: the node is of another coin, see %s", want.Height, words(hash), want.Hash, n.config.Setting)
+		return fmt.Errorf("block %d is %s, want %s: the node is of another coin, see %s", want.Height, oneLine(hash), want.Hash, n.config.Setting)
 	}
-	n.passed = true
+	n.checkpointPassed = true
 	return nil
 }
 
-// caughtUp returns an error while a node lacks blocks.
-func (n *Node) caughtUp(info chainInfo) error {
+// checkCaughtUp returns an error while a node lacks blocks.
+func (n *Node) checkCaughtUp(info chainInfo) error {
 	if info.Blocks < 0 || info.Headers < 0 {
 		return fmt.Errorf("node reports block %d of %d", info.Blocks, info.Headers)
 	}
@@ -152,13 +152,13 @@ func (n *Node) checkAge(info chainInfo, best bitcoin.Header) error {
 // AtHeight implements bitcoin.Source.
 func (n *Node) AtHeight(ctx context.Context, height int64) (bitcoin.Header, error) {
 	h, err := n.atHeight(ctx, height)
-	return h, n.done(ctx, findHeader, err)
+	return h, n.noteResult(ctx, findHeader, err)
 }
 
 func (n *Node) atHeight(ctx context.Context, height int64) (bitcoin.Header, error) {
 	var hash string
 	err := n.rpc.call(ctx, &hash, "getblockhash", height)
-	if refused(err, codeRange, codeMisc) {
+	if hasCode(err, codeRange, codeMisc) {
 		return bitcoin.Header{}, fmt.Errorf("%w: at height %d", bitcoin.ErrNoBlock, height)
 	}
 	if err != nil {
@@ -191,7 +191,7 @@ func (n *Node) rawHeader(ctx context.Context, hash string) (*wire.BlockHeader, e
 	}
 	var text string
 	err := n.rpc.call(ctx, &text, "getblockheader", hash, false)
-	if refused(err, codeNotFound) {
+	if hasCode(err, codeNotFound) {
 		return nil, fmt.Errorf("%w: %s", bitcoin.ErrNoBlock, hash)
 	}
 	if err != nil {
@@ -204,7 +204,7 @@ func parseHeader(hash, text string) (*wire.BlockHeader, error) {
 	raw, err := hex.DecodeString(text)
 	var h wire.BlockHeader
 	if err != nil || len(raw) != wire.MaxBlockHeaderPayload || h.Deserialize(bytes.NewReader(raw)) != nil {
-		return nil, fmt.Errorf("malformed header %q of block %s", words(text), hash)
+		return nil, fmt.Errorf("malformed header %q of block %s", oneLine(text), hash)
 	}
 	if got := h.BlockHash().String(); got != hash {
 		return nil, fmt.Errorf("asked for the header of block %s, got that of %s", hash, got)
@@ -216,7 +216,7 @@ func parseHeader(hash, text string) (*wire.BlockHeader, error) {
 func parseHash(text string) (chainhash.Hash, error) {
 	h, err := chainhash.NewHashFromStr(text)
 	if err != nil || h.String() != text {
-		return chainhash.Hash{}, fmt.Errorf("%q is not a hash", words(text))
+		return chainhash.Hash{}, fmt.Errorf("%q is not a hash", oneLine(text))
 	}
 	return *h, nil
 }

@@ -39,7 +39,7 @@ func (l *lab) Network() chain.Scanner { return l.net }
 
 func btcd(t *testing.T, options ...bitcointest.Option) *lab {
 	n := bitcointest.Btcd(t, options...)
-	return open(t, n, bitcoin.Mainnet, node.Config{
+	return newLab(t, n, bitcoin.Mainnet, node.Config{
 		User: n.User, Password: n.Password, CertFile: n.Cert, Genesis: chaincfg.RegressionNetParams.GenesisHash.String(),
 	})
 }
@@ -49,10 +49,10 @@ const litecoinGenesis = "530827f38f93b43ed12af0b3ad25a288dc02ed74d6d7857862df51f
 
 func litecoind(t *testing.T, options ...bitcointest.Option) *lab {
 	n := bitcointest.Litecoind(t, options...)
-	return open(t, n, bitcoin.Litecoin, node.Config{CookieFile: n.Cookie, Genesis: litecoinGenesis, BlocksAsJSON: true})
+	return newLab(t, n, bitcoin.Litecoin, node.Config{CookieFile: n.Cookie, Genesis: litecoinGenesis, BlocksAsJSON: true})
 }
 
-func open(t *testing.T, n *bitcointest.Node, params bitcoin.Params, c node.Config) *lab {
+func newLab(t *testing.T, n *bitcointest.Node, params bitcoin.Params, c node.Config) *lab {
 	t.Helper()
 	c.URL, c.Setting, c.Chain, c.Now, c.Log = n.RPC, "CHEQUER_BITCOIN_NODE", "regtest", time.Now, slog.New(slog.DiscardHandler)
 	source, err := node.New(c)
@@ -71,8 +71,8 @@ func TestBtcd_with_its_own_certificate(t *testing.T) {
 	}
 }
 
-// each runs a test with each kind of node.
-func each(t *testing.T, test func(t *testing.T, l *lab)) {
+// onEachNode runs a test with each kind of node.
+func onEachNode(t *testing.T, test func(t *testing.T, l *lab)) {
 	t.Parallel()
 	for name, start := range map[string]func(*testing.T, ...bitcointest.Option) *lab{"btcd": btcd, "litecoind": litecoind} {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func each(t *testing.T, test func(t *testing.T, l *lab)) {
 }
 
 func TestRestart_of_the_node(t *testing.T) {
-	each(t, func(t *testing.T, l *lab) {
+	onEachNode(t, func(t *testing.T, l *lab) {
 		script := l.NewScript(t)
 		watch := chaintest.Watch{script: true}
 		pays := chaintest.Output{Script: script, Amount: l.Asset().Dust}
@@ -126,7 +126,7 @@ func TestRestart_of_the_node(t *testing.T) {
 }
 
 func TestRestart_of_the_program(t *testing.T) {
-	each(t, func(t *testing.T, l *lab) {
+	onEachNode(t, func(t *testing.T, l *lab) {
 		script := l.NewScript(t)
 		before := time.Now().Truncate(time.Second)
 		l.Send(t, chaintest.Output{Script: script, Amount: l.Asset().Dust})
@@ -165,43 +165,43 @@ func TestLitecoind_is_refused_as_bitcoind(t *testing.T) {
 
 func TestLitecoind_with_MWEB(t *testing.T) {
 	t.Parallel()
-	l := litecoind(t)
+	lab := litecoind(t)
 	var home, hidden string
-	l.Call(t, nil, "createwallet", "wallet")
-	l.Call(t, &home, "getnewaddress")
-	mine := func(count int) { l.Call(t, nil, "generatetoaddress", count, home) }
+	lab.Call(t, nil, "createwallet", "wallet")
+	lab.Call(t, &home, "getnewaddress")
+	mine := func(count int) { lab.Call(t, nil, "generatetoaddress", count, home) }
 	const last = 431 // block before MWEB
-	mine(last - int(l.Tip(t).Height))
+	mine(last - int(lab.Tip(t).Height))
 	watch := chaintest.Watch{}
 	pays := func(amount string) { // from the wallet to a new address
 		var address string
 		var info struct{ ScriptPubKey string }
-		l.Call(t, &address, "getnewaddress", "", "bech32")
-		l.Call(t, &info, "getaddressinfo", address)
+		lab.Call(t, &address, "getnewaddress", "", "bech32")
+		lab.Call(t, &info, "getaddressinfo", address)
 		watch[info.ScriptPubKey] = true
-		l.Call(t, nil, "sendtoaddress", address, amount)
+		lab.Call(t, nil, "sendtoaddress", address, amount)
 	}
-	l.Call(t, &hidden, "getnewaddress", "", "mweb")
-	l.Call(t, nil, "sendtoaddress", hidden, 25) // into MWEB
-	mustScan(t, l.net, chain.Cursor{}, watch)
+	lab.Call(t, &hidden, "getnewaddress", "", "mweb")
+	lab.Call(t, nil, "sendtoaddress", hidden, 25) // into MWEB
+	mustScan(t, lab.net, chain.Cursor{}, watch)
 	mine(2)
-	mustScan(t, l.net, chain.Cursor{}, watch)
+	mustScan(t, lab.net, chain.Cursor{}, watch)
 
 	pays("0.25")
-	mustScan(t, l.net, chain.Cursor{}, watch, "0.25")
+	mustScan(t, lab.net, chain.Cursor{}, watch, "0.25")
 	mine(1)
-	mustScan(t, l.net, chain.Cursor{}, watch, "0.25")
+	mustScan(t, lab.net, chain.Cursor{}, watch, "0.25")
 
 	type coin struct {
 		TxID string `json:"txid"`
 		Vout *int   `json:"vout"` // nil in MWEB
 	}
 	var coins []coin
-	l.Call(t, &coins, "listunspent")
+	lab.Call(t, &coins, "listunspent")
 	plain := slices.DeleteFunc(coins, func(c coin) bool { return c.Vout == nil })
-	l.Call(t, nil, "lockunspent", false, plain)
+	lab.Call(t, nil, "lockunspent", false, plain)
 	pays("0.5") // out of MWEB: only the block shows the recipient
-	mustScan(t, l.net, chain.Cursor{}, watch, "0.25")
+	mustScan(t, lab.net, chain.Cursor{}, watch, "0.25")
 	mine(1)
-	mustScan(t, l.net, chain.Cursor{}, watch, "0.25", "0.5")
+	mustScan(t, lab.net, chain.Cursor{}, watch, "0.25", "0.5")
 }

@@ -19,33 +19,33 @@ const sightingTTL = 2 * time.Hour
 // mempool is the node's mempool in its last list. It may be large, so only transactions to
 // watched destinations are kept whole.
 type mempool struct {
-	entries map[chainhash.Hash]*entry
-	gone    map[chainhash.Hash]gone // sightings of transactions that left the mempool
-	listed  time.Time               // time of the last request; zero if there was none, or the list was not complete
-	number  uint32                  // of the list
-	mark    uint64                  // of the destinations that were searched for
+	entries  map[chainhash.Hash]*entry
+	departed map[chainhash.Hash]departure // sightings of transactions that left the mempool
+	listedAt time.Time                    // time of the last request; zero if there was none, or the list was not complete
+	number   uint32                       // of the list
+	mark     uint64                       // of the destinations that were searched for
 }
 
 // entry is a transaction in the mempool.
 type entry struct {
-	list         *list
-	number       uint32      // of the last list that contains it
-	outputHashes []uint64    // hashes of scripts; nil until it is read
-	tx           *bitcoin.Tx // nil unless it pays a destination
-	spends       []string    // spent outpoints that were watched when it was read
-	seen         time.Time   // zero if unknown
-	asked        bool        // true if the node was asked for its time
+	arrival       *arrival
+	number        uint32      // of the last list that contains it
+	outputHashes  []uint64    // hashes of scripts; nil until it is read
+	tx            *bitcoin.Tx // nil unless it pays a destination
+	spends        []string    // spent outpoints that were watched when it was read
+	seen          time.Time   // zero if unknown
+	timeRequested bool        // true if the node was asked for its time
 }
 
-// list is the time between two lists of the mempool: a transaction that only the second
+// arrival is the time between two lists of the mempool: a transaction that only the second
 // contains arrived in between. after is zero for the first list.
-type list struct{ after, by time.Time }
+type arrival struct{ after, until time.Time }
 
-// gone is a transaction that left the mempool.
-type gone struct{ seen, since time.Time }
+// departure is a transaction that left the mempool.
+type departure struct{ seen, since time.Time }
 
 func newMempool() mempool {
-	return mempool{entries: map[chainhash.Hash]*entry{}, gone: map[chainhash.Hash]gone{}}
+	return mempool{entries: map[chainhash.Hash]*entry{}, departed: map[chainhash.Hash]departure{}}
 }
 
 // Seen implements bitcoin.Source. It returns zero for a transaction that was in the mempool
@@ -58,19 +58,19 @@ func (n *Node) Seen(tx string) time.Time {
 	if e := n.mempool.entries[*id]; e != nil {
 		return e.seen
 	}
-	return n.mempool.gone[*id].seen
+	return n.mempool.departed[*id].seen
 }
 
 // forget deletes the sighting of a transaction.
 func (m *mempool) forget(tx string) {
 	if id, err := chainhash.NewHashFromStr(tx); err == nil {
-		delete(m.gone, *id)
+		delete(m.departed, *id)
 	}
 }
 
 // update applies a new list of the mempool.
 func (m *mempool) update(s state) error {
-	times := &list{after: m.listed, by: s.end}
+	times := &arrival{after: m.listedAt, until: s.end}
 	m.number++
 	for _, text := range s.ids {
 		id, err := parseHash(text)
@@ -88,37 +88,37 @@ func (m *mempool) update(s state) error {
 			m.leave(id, e, s.end)
 		}
 	}
-	for id, g := range m.gone {
+	for id, g := range m.departed {
 		if s.end.Sub(g.since) > sightingTTL {
-			delete(m.gone, id)
+			delete(m.departed, id)
 		}
 	}
 	// Transactions that a starting node loads from its file were seen earlier.
-	m.listed = s.begin
+	m.listedAt = s.start
 	if s.loading() {
-		m.listed = time.Time{}
+		m.listedAt = time.Time{}
 	}
 	return nil
 }
 
 // add adds a transaction. If it returns to the mempool after its block left the chain, it
 // keeps its first sighting.
-func (m *mempool) add(id chainhash.Hash, times *list) *entry {
-	e := &entry{list: times}
+func (m *mempool) add(id chainhash.Hash, times *arrival) *entry {
+	e := &entry{arrival: times}
 	if !times.after.IsZero() {
-		e.seen = times.by
+		e.seen = times.until
 	}
-	if g := m.gone[id]; !g.seen.IsZero() {
-		e.seen, e.asked = g.seen, true
+	if g := m.departed[id]; !g.seen.IsZero() {
+		e.seen, e.timeRequested = g.seen, true
 	}
-	delete(m.gone, id)
+	delete(m.departed, id)
 	m.entries[id] = e
 	return e
 }
 
 func (m *mempool) leave(id chainhash.Hash, e *entry, now time.Time) {
 	delete(m.entries, id)
-	m.gone[id] = gone{seen: e.seen, since: now}
+	m.departed[id] = departure{seen: e.seen, since: now}
 }
 
 // paying returns the transactions that pay watched destinations, in the order of their first
@@ -128,17 +128,17 @@ func (m *mempool) paying(watched chain.Watched) []bitcoin.Tx {
 		tx   bitcoin.Tx
 		seen time.Time
 	}
-	var all []sighted
+	var matching []sighted
 	for _, e := range m.entries {
 		if e.tx != nil && e.tx.Pays(watched) {
-			all = append(all, sighted{*e.tx, e.seen})
+			matching = append(matching, sighted{*e.tx, e.seen})
 		}
 	}
-	slices.SortFunc(all, func(a, b sighted) int {
+	slices.SortFunc(matching, func(a, b sighted) int {
 		return cmp.Or(a.seen.Compare(b.seen), strings.Compare(a.tx.ID, b.tx.ID))
 	})
 	var txs []bitcoin.Tx
-	for _, s := range all {
+	for _, s := range matching {
 		txs = append(txs, s.tx)
 	}
 	return txs
@@ -162,14 +162,14 @@ func (e *entry) setTx(tx bitcoin.Tx, watched chain.Watched) {
 
 // conflicts returns the transactions in the mempool that spend watched outpoints. The mempool
 // has at most one transaction that spends an outpoint.
-func (m *mempool) conflicts(watched chain.Watched, now time.Time) (all []chain.Conflict) {
+func (m *mempool) conflicts(watched chain.Watched, now time.Time) (conflicts []chain.Conflict) {
 	for id, e := range m.entries {
 		for _, o := range e.spends {
 			if watched.Outpoint(o) {
-				all = append(all, chain.Conflict{Outpoint: o, Tx: id.String(), Seen: now})
+				conflicts = append(conflicts, chain.Conflict{Outpoint: o, Tx: id.String(), Seen: now})
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b chain.Conflict) int { return strings.Compare(a.Outpoint, b.Outpoint) })
-	return all
+	slices.SortFunc(conflicts, func(a, b chain.Conflict) int { return strings.Compare(a.Outpoint, b.Outpoint) })
+	return conflicts
 }

@@ -84,38 +84,38 @@ func TestSeen_is_between_two_scans(t *testing.T) {
 func TestSeen_is_kept_for_two_hours(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
-	n, watch := f.source(), chaintest.Watch{destination(1): true}
-	mustWait(t, n, watch)
+	source, watch := f.source(), chaintest.Watch{destination(1): true}
+	mustWait(t, source, watch)
 	f.clock.Pass(time.Second)
 	paid, other := f.send(destination(1), 1000), f.send(destination(2), 1000)
 	f.clock.Pass(time.Second)
-	wantIDs(t, mustWait(t, n, watch), paid)
-	seen := map[string]time.Time{paid: n.Seen(paid), other: n.Seen(other)}
+	wantIDs(t, mustWait(t, source, watch), paid)
+	seen := map[string]time.Time{paid: source.Seen(paid), other: source.Seen(other)}
 	old := f.mempool
 	f.mine()
 	f.clock.Pass(time.Minute)
-	wantIDs(t, mustWait(t, n, watch))
+	wantIDs(t, mustWait(t, source, watch))
 	f.clock.Pass(2 * time.Hour)
-	wantIDs(t, mustWait(t, n, watch))
+	wantIDs(t, mustWait(t, source, watch))
 	for tx, want := range seen {
-		if got := n.Seen(tx); !got.Equal(want) || want.IsZero() {
+		if got := source.Seen(tx); !got.Equal(want) || want.IsZero() {
 			t.Errorf("Seen(%s) = %v, want %v as before", tx, got, want)
 		}
 	}
 	f.set(func() { f.mempool = old }) // the block left the chain
-	wantIDs(t, mustWait(t, n, watch), paid)
-	if got := n.Seen(paid); !got.Equal(seen[paid]) {
+	wantIDs(t, mustWait(t, source, watch), paid)
+	if got := source.Seen(paid); !got.Equal(seen[paid]) {
 		t.Errorf("Seen() = %v, want the first sighting %v", got, seen[paid])
 	}
 	f.set(func() { f.mempool = nil })
-	mustWait(t, n, watch)
-	n.Buried([]string{paid})
-	if got := n.Seen(paid); !got.IsZero() {
+	mustWait(t, source, watch)
+	source.Buried([]string{paid})
+	if got := source.Seen(paid); !got.IsZero() {
 		t.Errorf("Seen() = %v for a buried transaction, want zero", got)
 	}
 	f.clock.Pass(2*time.Hour + time.Second)
-	mustWait(t, n, watch)
-	if got := n.Seen(other); !got.IsZero() {
+	mustWait(t, source, watch)
+	if got := source.Seen(other); !got.IsZero() {
 		t.Errorf("Seen() = %v after two hours, want zero", got)
 	}
 }
@@ -160,16 +160,16 @@ func TestWaiting_of_btcd_reads_all_times_at_once(t *testing.T) {
 func likeBtcd(f *fake) {
 	f.answers["getmempoolentry"] = refuses(-1, "Command unimplemented")
 	f.answers["getnetworkinfo"] = refuses(-1, "Command unimplemented")
-	f.answers["getmempoolinfo"] = says(map[string]any{"size": 1})
+	f.answers["getmempoolinfo"] = result(map[string]any{"size": 1})
 	f.answers["getrawmempool"] = func(params []json.RawMessage) (any, int, string) {
 		if len(params) == 0 {
-			return f.truth("getrawmempool", nil)
+			return f.trueAnswer("getrawmempool", nil)
 		}
-		all := map[string]any{}
-		for tx, at := range f.entered {
-			all[tx] = map[string]any{"time": at.Unix()}
+		entries := map[string]any{}
+		for tx, enteredAt := range f.entered {
+			entries[tx] = map[string]any{"time": enteredAt.Unix()}
 		}
-		return all, 0, ""
+		return entries, 0, ""
 	}
 }
 
@@ -177,31 +177,31 @@ func TestWaiting_since(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
 	n := f.source()
-	since := func(want time.Time) {
+	wantSince := func(want time.Time) {
 		t.Helper()
 		if got := mustWait(t, n, chaintest.Watch{}).Since; !got.Equal(want) {
 			t.Errorf("since %v, want %v", got, want)
 		}
 	}
-	since(noon) // although the node ran before
+	wantSince(noon) // although the node ran before
 	f.clock.Pass(30 * time.Second)
-	since(noon)
+	wantSince(noon)
 	f.clock.Pass(30*time.Second + time.Millisecond)
-	since(f.clock.Now())                        // a transaction that entered and left meanwhile has no sighting
+	wantSince(f.clock.Now())                    // a transaction that entered and left meanwhile has no sighting
 	f.set(func() { f.started = f.clock.Now() }) // the node restarts
 	restart := f.clock.Now()
 	f.clock.Pass(10*time.Second + 900*time.Millisecond)
-	since(restart.Add(900 * time.Millisecond)) // the start is known to a second
+	wantSince(restart.Add(900 * time.Millisecond)) // the start is known to a second
 	f.clock.Pass(100 * time.Millisecond)
-	since(restart)
+	wantSince(restart)
 	f.answers["uptime"] = refuses(-32601, "Method not found")
-	since(restart)
+	wantSince(restart)
 }
 
 func TestWaiting_since_the_first_list_without_uptime(t *testing.T) {
 	t.Parallel()
 	for name, uptime := range map[string]answer{
-		"unknown": refuses(-32601, "Method not found"), "negative": says(-1), "absurd": says(int64(1) << 62), "words": says("long"),
+		"unknown": refuses(-32601, "Method not found"), "negative": result(-1), "absurd": result(int64(1) << 62), "words": result("long"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -221,7 +221,7 @@ func TestWaiting_since_the_first_list_without_uptime(t *testing.T) {
 func TestWaiting_is_partial_while_the_mempool_is_loading(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
-	f.answers["getmempoolinfo"] = says(map[string]any{"loaded": false})
+	f.answers["getmempoolinfo"] = result(map[string]any{"loaded": false})
 	n, watch := f.source(), chaintest.Watch{destination(1): true}
 	if got := mustWait(t, n, watch).Coverage; got != chain.Partial {
 		t.Errorf("coverage %q, want %q", got, chain.Partial)
@@ -265,7 +265,7 @@ func TestWaiting_conflicts(t *testing.T) {
 
 func TestWaiting_after_a_start(t *testing.T) {
 	t.Parallel()
-	loaded, loading := says(map[string]any{"loaded": true}), says(map[string]any{"loaded": false})
+	loaded, loading := result(map[string]any{"loaded": true}), result(map[string]any{"loaded": false})
 	type step struct {
 		after time.Duration
 		pool  answer
@@ -280,8 +280,8 @@ func TestWaiting_after_a_start(t *testing.T) {
 			{time.Second, loaded, chain.Partial}, {time.Second, loaded, chain.Complete},
 		},
 		"a_node_that_does_not_report_loading_needs_a_day": {
-			{time.Hour, says(map[string]any{}), chain.Partial}, {time.Hour, says(map[string]any{}), chain.Partial},
-			{22 * time.Hour, says(map[string]any{}), chain.Complete},
+			{time.Hour, result(map[string]any{}), chain.Partial}, {time.Hour, result(map[string]any{}), chain.Partial},
+			{22 * time.Hour, result(map[string]any{}), chain.Complete},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -306,7 +306,7 @@ func TestWaiting_after_a_start(t *testing.T) {
 func TestWaiting_of_a_node_with_blocksonly_is_no_view(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
-	f.answers["getnetworkinfo"] = says(map[string]any{"localrelay": false})
+	f.answers["getnetworkinfo"] = result(map[string]any{"localrelay": false})
 	f.send(destination(1), 1000)
 	n := f.source()
 	w := mustWait(t, n, chaintest.Watch{destination(1): true})
@@ -327,7 +327,7 @@ func TestWaiting_fails_without_peers(t *testing.T) {
 	if w := mustWait(t, n, chaintest.Watch{}); !w.Since.Equal(noon) {
 		t.Errorf("since %v, want the first list", w.Since)
 	}
-	f.answers["getconnectioncount"] = says(0)
+	f.answers["getconnectioncount"] = result(0)
 	f.clock.Pass(time.Second)
 	if _, err := n.Waiting(t.Context(), chaintest.Watch{}); err == nil || !strings.Contains(n.Health().Fault, "no peers") {
 		t.Errorf("Waiting() = %v with the fault %q, want an error for no peers", err, n.Health().Fault)
@@ -360,7 +360,7 @@ func TestWaiting_tolerates_transactions_that_leave_meanwhile(t *testing.T) {
 		if string(params[0]) == `"`+leaves+`"` {
 			f.mempool = f.mempool[:1]
 		}
-		return f.truth("getrawtransaction", params)
+		return f.trueAnswer("getrawtransaction", params)
 	}
 	wantIDs(t, mustWait(t, n, watch), stays)
 	if got := n.Seen(leaves); !got.Equal(f.clock.Now()) {
@@ -398,20 +398,20 @@ func TestWaiting_reads_each_transaction_once(t *testing.T) {
 func TestWaiting_continues_after_an_error(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
-	n, watch := f.source(), chaintest.Watch{destination(59): true}
-	mustWait(t, n, watch)
+	source, watch := f.source(), chaintest.Watch{destination(59): true}
+	mustWait(t, source, watch)
 	for i := range 60 {
 		f.send(destination(i), 1000)
 	}
 	f.clock.Pass(time.Second)
-	asked := 0
+	requests := 0
 	f.answers["getrawtransaction"] = func(params []json.RawMessage) (any, int, string) {
-		if asked++; asked > 30 {
+		if requests++; requests > 30 {
 			return nil, -32603, "Internal error"
 		}
-		return f.truth("getrawtransaction", params)
+		return f.trueAnswer("getrawtransaction", params)
 	}
-	if _, err := n.Waiting(t.Context(), watch); err == nil {
+	if _, err := source.Waiting(t.Context(), watch); err == nil {
 		t.Fatal("no error")
 	}
 	at := f.clock.Now()
@@ -420,11 +420,11 @@ func TestWaiting_continues_after_an_error(t *testing.T) {
 		f.answers["getrawtransaction"], f.answers["getmempoolentry"] = nil, refuses(-32601, "Method not found")
 	})
 	f.calls["getrawtransaction"] = 0
-	w := mustWait(t, n, watch)
+	w := mustWait(t, source, watch)
 	if got := f.calls["getrawtransaction"]; len(w.Txs) != 1 || got != 30 {
 		t.Errorf("%d waiting, %d transactions requested again, want 1 and 30", len(w.Txs), got)
 	}
-	if got := n.Seen(w.Txs[0].ID); !got.Equal(at) {
+	if got := source.Seen(w.Txs[0].ID); !got.Equal(at) {
 		t.Errorf("Seen() = %v, want the time of its first list, %v", got, at)
 	}
 }

@@ -48,18 +48,18 @@ type Config struct {
 // node's mempool is complete once the node has run for a while: an absent transaction is gone.
 // Every block is read, so a double spend in a block is found without a list of inputs.
 type Node struct {
-	config    Config
-	host      string
-	rpc       *client
-	headers   map[string]bitcoin.Header // of the newest requested blocks, by hash
-	highest   int64                     // height of the highest best block so far
-	passed    bool                      // the chain was found to have the checkpoint
-	read      blocks
-	mempool   mempool
-	began     time.Time // start of the node, by this machine's clock; see start
-	listings  int       // number of times that the mempool was listed since the node loaded it
-	viewSince time.Time // start of the mempool view without a gap
-	viewed    time.Time // start of the newest listing; zero if the next listing begins a new view
+	config           Config
+	host             string
+	rpc              *client
+	headers          map[string]bitcoin.Header // of the newest requested blocks, by hash
+	highest          int64                     // height of the highest best block so far
+	checkpointPassed bool                      // the chain was found to have the checkpoint
+	read             blocks
+	mempool          mempool
+	startedAt        time.Time // start of the node, by this machine's clock; see startTime
+	listings         int       // number of times that the mempool was listed since the node loaded it
+	viewSince        time.Time // start of the mempool view without a gap
+	viewed           time.Time // start of the newest listing; zero if the next listing begins a new view
 
 	mu     sync.Mutex
 	health chain.Health
@@ -134,8 +134,8 @@ func (n *Node) setHealth(change func(*chain.Health)) {
 	change(&n.health)
 }
 
-// done records the error of a task for Health, and adds the node to the error.
-func (n *Node) done(ctx context.Context, t task, err error) error {
+// noteResult records the error of a task for Health, and adds the node to the error.
+func (n *Node) noteResult(ctx context.Context, t task, err error) error {
 	if errors.Is(err, bitcoin.ErrNoBlock) {
 		return err
 	}

@@ -55,20 +55,20 @@ func (n *Node) addScripts(ctx context.Context, watched chain.Watched) error {
 
 // readTxs reads transactions of the mempool. It ignores those that left it.
 func (n *Node) readTxs(ctx context.Context, ids []chainhash.Hash, watched chain.Watched) error {
-	for some := range slices.Chunk(ids, txsAtOnce) {
-		requests := make([]*request, len(some))
-		for i, id := range some {
-			requests[i] = ask(new(json.RawMessage), "getrawtransaction", id.String(), n.config.BlocksAsJSON)
+	for batch := range slices.Chunk(ids, txsAtOnce) {
+		requests := make([]*request, len(batch))
+		for i, id := range batch {
+			requests[i] = newRequest(new(json.RawMessage), "getrawtransaction", id.String(), n.config.BlocksAsJSON)
 			if !n.config.BlocksAsJSON {
 				requests[i].params = requests[i].params[:1]
 			}
 		}
-		if err := n.rpc.do(ctx, requests...); err != nil {
+		if err := n.rpc.sendBatch(ctx, requests...); err != nil {
 			return err
 		}
-		for i, id := range some {
+		for i, id := range batch {
 			tx, err := n.readTx(ctx, id.String(), requests[i])
-			if refused(err, codeNotFound) {
+			if hasCode(err, codeNotFound) {
 				n.mempool.leave(id, n.mempool.entries[id], n.config.Now())
 				continue
 			}
@@ -102,7 +102,7 @@ func (n *Node) readTx(ctx context.Context, id string, r *request) (bitcoin.Tx, e
 		}
 		return txFromJSON(id, answer)
 	}
-	return tx, asked(id, tx)
+	return tx, checkRequested(id, tx)
 }
 
 // txFromJSON parses a transaction in the node's JSON form.
@@ -115,11 +115,11 @@ func txFromJSON(id string, text json.RawMessage) (bitcoin.Tx, error) {
 	if err != nil {
 		return bitcoin.Tx{}, err
 	}
-	return tx, asked(id, tx)
+	return tx, checkRequested(id, tx)
 }
 
-// asked returns an error if a transaction is not the requested one, or is not sane.
-func asked(id string, tx bitcoin.Tx) error {
+// checkRequested returns an error if a transaction is not the requested one, or is not sane.
+func checkRequested(id string, tx bitcoin.Tx) error {
 	if tx.ID != id {
 		return fmt.Errorf("asked for transaction %s, got %q", id, tx.ID)
 	}

@@ -26,17 +26,17 @@ type refusal struct {
 	Message string
 }
 
-func (r *refusal) Error() string { return fmt.Sprintf("%s (%d)", words(r.Message), r.Code) }
+func (r *refusal) Error() string { return fmt.Sprintf("%s (%d)", oneLine(r.Message), r.Code) }
 
-// refused reports whether a node answered with one of these error codes.
-func refused(err error, codes ...int) bool {
+// hasCode reports whether a node answered with one of these error codes.
+func hasCode(err error, codes ...int) bool {
 	var r *refusal
 	return errors.As(err, &r) && slices.Contains(codes, r.Code)
 }
 
-// unknown reports whether a node does not have a method. btcd reports it in the message.
-func unknown(err error) bool {
-	return refused(err, codeMethod) || refused(err, codeMisc) && strings.Contains(err.Error(), "unimplemented")
+// isUnknownMethod reports whether a node does not have a method. btcd reports it in the message.
+func isUnknownMethod(err error) bool {
+	return hasCode(err, codeMethod) || hasCode(err, codeMisc) && strings.Contains(err.Error(), "unimplemented")
 }
 
 // request is one call in a batch, and its outcome.
@@ -47,7 +47,7 @@ type request struct {
 	err    error
 }
 
-func ask(result any, method string, params ...any) *request {
+func newRequest(result any, method string, params ...any) *request {
 	return &request{method: method, params: append([]any{}, params...), result: result}
 }
 
@@ -63,16 +63,16 @@ func firstError(requests ...*request) error {
 
 // call calls one method.
 func (c *client) call(ctx context.Context, result any, method string, params ...any) error {
-	r := ask(result, method, params...)
-	if err := c.do(ctx, r); err != nil {
+	r := newRequest(result, method, params...)
+	if err := c.sendBatch(ctx, r); err != nil {
 		return err
 	}
 	return r.err
 }
 
-// do sends a batch of calls. The returned error concerns the whole batch; each request also
+// sendBatch sends a batch of calls. The returned error concerns the whole batch; each request also
 // has its own error.
-func (c *client) do(ctx context.Context, requests ...*request) error {
+func (c *client) sendBatch(ctx context.Context, requests ...*request) error {
 	type call struct {
 		Version string `json:"jsonrpc"`
 		ID      int    `json:"id"`
@@ -113,7 +113,7 @@ func assignAnswers(body []byte, requests []*request) error {
 	}
 	var answers []answer
 	if err := json.Unmarshal(body, &answers); err != nil {
-		return fmt.Errorf("answer is not JSON-RPC: %s", words(string(body[:min(len(body), 200)])))
+		return fmt.Errorf("answer is not JSON-RPC: %s", oneLine(string(body[:min(len(body), 200)])))
 	}
 	if len(answers) != len(requests) {
 		return fmt.Errorf("%d answers to %d calls", len(answers), len(requests))
@@ -134,16 +134,16 @@ func assignAnswers(body []byte, requests []*request) error {
 			r.err = fmt.Errorf("%s: empty result", r.method)
 		default:
 			if err := json.Unmarshal(a.Result, r.result); err != nil {
-				r.err = fmt.Errorf("%s: unexpected result: %s", r.method, words(err.Error()))
+				r.err = fmt.Errorf("%s: unexpected result: %s", r.method, oneLine(err.Error()))
 			}
 		}
 	}
 	return nil
 }
 
-// words returns a text from a node on one line, with printable characters only and limited in
+// oneLine returns a text from a node on one line, with printable characters only and limited in
 // length.
-func words(text string) string {
+func oneLine(text string) string {
 	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(r rune) bool {
 		return unicode.IsSpace(r) || !unicode.IsPrint(r)
 	}), " ")

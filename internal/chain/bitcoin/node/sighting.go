@@ -8,38 +8,38 @@ import (
 // maxGap is the greatest time between two listings of the mempool without a gap in the view.
 const maxGap = 30 * time.Second
 
-// since returns the time since which sightings have no gap: the start of the polling or of the
+// sightingsSince returns the time since which sightings have no gap: the start of the polling or of the
 // node, whichever is later. If two listings are more than maxGap apart, polling starts again: a
 // transaction that was mined between them has no sighting.
-func (n *Node) since(s state) time.Time {
-	if n.viewed.IsZero() || s.begin.Sub(n.viewed) > maxGap {
-		n.viewSince = s.begin
+func (n *Node) sightingsSince(s state) time.Time {
+	if n.viewed.IsZero() || s.start.Sub(n.viewed) > maxGap {
+		n.viewSince = s.start
 	}
-	n.viewed = s.begin
-	if start := n.start(s); start.After(n.viewSince) {
+	n.viewed = s.start
+	if start := n.startTime(s); start.After(n.viewSince) {
 		return start
 	}
 	return n.viewSince
 }
 
-// start returns the earliest time at which the node certainly had started, by this machine's
+// startTime returns the earliest time at which the node certainly had started, by this machine's
 // clock. The node reports its uptime in whole seconds, so each uptime gives a range of times. If
 // a range begins after the known start, the node has restarted. For a node that does not report
 // its uptime, start returns the time of the first listing.
-func (n *Node) start(s state) time.Time {
-	up := time.Duration(s.uptime) * time.Second
-	earliest, latest := s.begin.Add(-up-time.Second), s.end.Add(-up)
+func (n *Node) startTime(s state) time.Time {
+	uptime := time.Duration(s.uptime) * time.Second
+	earliest, latest := s.start.Add(-uptime-time.Second), s.end.Add(-uptime)
 	switch {
-	case s.uptime < 0 && n.began.IsZero():
-		n.began = s.begin
+	case s.uptime < 0 && n.startedAt.IsZero():
+		n.startedAt = s.start
 	case s.uptime < 0:
-	case n.began.IsZero() || earliest.After(n.began):
-		n.began, n.listings = latest, 0
+	case n.startedAt.IsZero() || earliest.After(n.startedAt):
+		n.startedAt, n.listings = latest, 0
 		n.config.Log.Info("node started", "node", n.host, "at", latest.UTC())
-	case latest.Before(n.began):
-		n.began = latest
+	case latest.Before(n.startedAt):
+		n.startedAt = latest
 	}
-	return n.began
+	return n.startedAt
 }
 
 // date asks the node for the times of the transactions that pay destinations.
@@ -47,27 +47,27 @@ func (n *Node) date(ctx context.Context) error {
 	var requests []*request
 	var entries []*entry
 	for id, e := range n.mempool.entries {
-		if e.tx != nil && !e.asked {
-			requests = append(requests, ask(new(waitingSince), "getmempoolentry", id.String()))
+		if e.tx != nil && !e.timeRequested {
+			requests = append(requests, newRequest(new(waitingSince), "getmempoolentry", id.String()))
 			entries = append(entries, e)
 		}
 	}
 	if len(requests) == 0 {
 		return nil
 	}
-	if err := n.rpc.do(ctx, requests...); err != nil {
+	if err := n.rpc.sendBatch(ctx, requests...); err != nil {
 		return err
 	}
-	if unknown(requests[0].err) {
+	if isUnknownMethod(requests[0].err) {
 		return n.dateAll(ctx, entries)
 	}
 	for i, r := range requests {
 		if r.err == nil {
-			entries[i].date(*r.result.(*waitingSince), n.rpc.ahead)
-		} else if !refused(r.err, codeNotFound) {
+			entries[i].date(*r.result.(*waitingSince), n.rpc.clockLead)
+		} else if !hasCode(r.err, codeNotFound) {
 			return r.err
 		}
-		entries[i].asked = true
+		entries[i].timeRequested = true
 	}
 	return nil
 }
@@ -78,17 +78,17 @@ type waitingSince struct{ Time int64 }
 // dateAll is date for btcd, which returns the times of all transactions at once. That is much
 // data, so it is requested only if a transaction has no time yet.
 func (n *Node) dateAll(ctx context.Context, entries []*entry) error {
-	var all map[string]waitingSince
+	var entryTimes map[string]waitingSince
 	for _, e := range entries {
-		if e.seen.IsZero() && all == nil {
-			if err := n.rpc.call(ctx, &all, "getrawmempool", true); err != nil {
+		if e.seen.IsZero() && entryTimes == nil {
+			if err := n.rpc.call(ctx, &entryTimes, "getrawmempool", true); err != nil {
 				return err
 			}
 		}
-		if t, known := all[e.tx.ID]; known {
-			e.date(t, n.rpc.ahead)
+		if t, known := entryTimes[e.tx.ID]; known {
+			e.date(t, n.rpc.clockLead)
 		}
-		e.asked = true
+		e.timeRequested = true
 	}
 	return nil
 }
@@ -99,13 +99,13 @@ func (n *Node) dateAll(ctx context.Context, entries []*entry) error {
 func (e *entry) date(t waitingSince, ahead time.Duration) {
 	seen := time.Unix(t.Time+1, 0).Add(ahead)
 	switch {
-	case t.Time <= 0, !seen.After(e.list.after):
-		if e.list.after.IsZero() {
+	case t.Time <= 0, !seen.After(e.arrival.after):
+		if e.arrival.after.IsZero() {
 			return
 		}
-		seen = e.list.by
-	case seen.After(e.list.by):
-		seen = e.list.by
+		seen = e.arrival.until
+	case seen.After(e.arrival.until):
+		seen = e.arrival.until
 	}
 	e.seen = seen.UTC()
 }

@@ -21,8 +21,8 @@ import (
 	"chequer/internal/chain/chaintest"
 )
 
-// changed returns the normal answer of getblockchaininfo with one changed field.
-func changed(f *fake, field string, value any) answer {
+// changedInfo returns the normal answer of getblockchaininfo with one changed field.
+func changedInfo(f *fake, field string, value any) answer {
 	return func([]json.RawMessage) (any, int, string) {
 		info := f.info()
 		info[field] = value
@@ -30,16 +30,16 @@ func changed(f *fake, field string, value any) answer {
 	}
 }
 
-// page answers every request with the same status and text.
-func page(status int, body string) http.HandlerFunc {
+// fixedResponse answers every request with the same status and text.
+func fixedResponse(status int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
 		fmt.Fprint(w, body)
 	}
 }
 
-// rewritten answers every request with a changed copy of the normal answer.
-func rewritten(f *fake, change func([]byte) []byte) http.HandlerFunc {
+// rewrittenResponse answers every request with a changed copy of the normal answer.
+func rewrittenResponse(f *fake, change func([]byte) []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var b bytes.Buffer
 		f.rpc(&b, r)
@@ -47,11 +47,11 @@ func rewritten(f *fake, change func([]byte) []byte) http.HandlerFunc {
 	}
 }
 
-// tip answers with a changed copy of the newest block.
-func tip(f *fake, change func(*wire.MsgBlock)) answer {
+// changedTip answers with a changed copy of the newest block.
+func changedTip(f *fake, change func(*wire.MsgBlock)) answer {
 	b := *f.best[len(f.best)-1]
 	change(&b)
-	return says(encode(&b))
+	return result(encode(&b))
 }
 
 func TestNode_reports_faults(t *testing.T) {
@@ -64,56 +64,56 @@ func TestNode_reports_faults(t *testing.T) {
 			f.handler = func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 		}, "connection failed: EOF"},
 		"a wrong password":   {func(f *fake) { f.pass = "changed" }, "wrong user or password in CHEQUER_BITCOIN_NODE"},
-		"a forbidden client": {func(f *fake) { f.handler = page(403, "") }, "access denied: see the node's settings rpcallowip and rpcwhitelist"},
+		"a forbidden client": {func(f *fake) { f.handler = fixedResponse(403, "") }, "access denied: see the node's settings rpcallowip and rpcwhitelist"},
 		"warming up": {func(f *fake) {
 			f.answers["getblockchaininfo"] = refuses(-28, "Loading block index…")
 			f.answers["getblockhash"] = f.answers["getblockchaininfo"]
 		}, "node is still starting: Loading block index… (-28)"},
-		"another network": {func(f *fake) { f.answers["getblockchaininfo"] = changed(f, "chain", "main") },
+		"another network": {func(f *fake) { f.answers["getblockchaininfo"] = changedInfo(f, "chain", "main") },
 			`node is on the network "main", want "regtest" as in CHEQUER_BITCOIN_NODE`},
-		"another coin": {func(f *fake) { f.answers["getblockhash"] = says(litecoinGenesis) },
+		"another coin": {func(f *fake) { f.answers["getblockhash"] = result(litecoinGenesis) },
 			"first block is " + litecoinGenesis + ", want "},
-		"catching up": {func(f *fake) { f.answers["getblockchaininfo"] = changed(f, "initialblockdownload", true) },
+		"catching up": {func(f *fake) { f.answers["getblockchaininfo"] = changedInfo(f, "initialblockdownload", true) },
 			"catching up: block 112 of 112"},
-		"more headers than blocks": {func(f *fake) { f.answers["getblockchaininfo"] = changed(f, "headers", 119) },
+		"more headers than blocks": {func(f *fake) { f.answers["getblockchaininfo"] = changedInfo(f, "headers", 119) },
 			"catching up: block 112 of 119"},
 		"a much lower best block": {func(f *fake) { f.best = f.best[:5] }, "best block went down from 111 to 4"},
 		"pruned": {func(f *fake) { f.answers["getblock"] = refuses(-1, "Block not available (pruned data)") },
 			"node must keep the blocks from 111 on: set a larger prune, or none: getblock: Block not available (pruned data) (-1)"},
-		"a web page":       {func(f *fake) { f.handler = page(200, "<html>\n<b>Welcome</b>") }, "answer is not JSON-RPC: <html> <b>Welcome</b>"},
-		"a broken proxy":   {func(f *fake) { f.handler = page(502, "<html>Bad Gateway") }, "HTTP status 502: <html>Bad Gateway"},
-		"busy":             {func(f *fake) { f.handler = page(503, "Work queue depth exceeded") }, "HTTP status 503: Work queue depth exceeded"},
-		"a redirect":       {func(f *fake) { f.handler = page(302, "") }, "HTTP status 302"},
-		"no batches":       {func(f *fake) { f.handler = page(500, `{"error":{"code":-32700,"message":"Parse error"}}`) }, "Parse error (-32700)"},
-		"one answer only":  {func(f *fake) { f.handler = page(200, `[{"id":0,"result":1}]`) }, "1 answers to 2 calls"},
-		"a repeated ID":    {func(f *fake) { f.handler = page(200, `[{"id":1,"result":1},{"id":1,"result":1}]`) }, "answer with an unknown or repeated ID"},
-		"no ID":            {func(f *fake) { f.handler = page(200, `[{"result":1},{"id":1,"result":1}]`) }, "answer with an unknown or repeated ID"},
-		"half an answer":   {func(f *fake) { f.handler = rewritten(f, func(b []byte) []byte { return b[:len(b)/2] }) }, "answer is not JSON-RPC"},
-		"an empty answer":  {func(f *fake) { f.handler = page(200, "") }, "answer is not JSON-RPC"},
-		"other types":      {func(f *fake) { f.answers["getblockchaininfo"] = says([]string{"regtest"}) }, "getblockchaininfo: unexpected result"},
-		"a height as text": {func(f *fake) { f.answers["getblockchaininfo"] = changed(f, "blocks", "many") }, "unexpected result"},
-		"a height below 0": {func(f *fake) { f.answers["getblockchaininfo"] = changed(f, "blocks", -5) }, "node reports block -5 of 112"},
-		"null":             {func(f *fake) { f.answers["getblockchaininfo"] = says(nil) }, "getblockchaininfo: empty result"},
-		"no hash":          {func(f *fake) { f.answers["getblockchaininfo"] = changed(f, "bestblockhash", "zz") }, `"zz" is not a hash`},
+		"a web page":       {func(f *fake) { f.handler = fixedResponse(200, "<html>\n<b>Welcome</b>") }, "answer is not JSON-RPC: <html> <b>Welcome</b>"},
+		"a broken proxy":   {func(f *fake) { f.handler = fixedResponse(502, "<html>Bad Gateway") }, "HTTP status 502: <html>Bad Gateway"},
+		"busy":             {func(f *fake) { f.handler = fixedResponse(503, "Work queue depth exceeded") }, "HTTP status 503: Work queue depth exceeded"},
+		"a redirect":       {func(f *fake) { f.handler = fixedResponse(302, "") }, "HTTP status 302"},
+		"no batches":       {func(f *fake) { f.handler = fixedResponse(500, `{"error":{"code":-32700,"message":"Parse error"}}`) }, "Parse error (-32700)"},
+		"one answer only":  {func(f *fake) { f.handler = fixedResponse(200, `[{"id":0,"result":1}]`) }, "1 answers to 2 calls"},
+		"a repeated ID":    {func(f *fake) { f.handler = fixedResponse(200, `[{"id":1,"result":1},{"id":1,"result":1}]`) }, "answer with an unknown or repeated ID"},
+		"no ID":            {func(f *fake) { f.handler = fixedResponse(200, `[{"result":1},{"id":1,"result":1}]`) }, "answer with an unknown or repeated ID"},
+		"half an answer":   {func(f *fake) { f.handler = rewrittenResponse(f, func(b []byte) []byte { return b[:len(b)/2] }) }, "answer is not JSON-RPC"},
+		"an empty answer":  {func(f *fake) { f.handler = fixedResponse(200, "") }, "answer is not JSON-RPC"},
+		"other types":      {func(f *fake) { f.answers["getblockchaininfo"] = result([]string{"regtest"}) }, "getblockchaininfo: unexpected result"},
+		"a height as text": {func(f *fake) { f.answers["getblockchaininfo"] = changedInfo(f, "blocks", "many") }, "unexpected result"},
+		"a height below 0": {func(f *fake) { f.answers["getblockchaininfo"] = changedInfo(f, "blocks", -5) }, "node reports block -5 of 112"},
+		"null":             {func(f *fake) { f.answers["getblockchaininfo"] = result(nil) }, "getblockchaininfo: empty result"},
+		"no hash":          {func(f *fake) { f.answers["getblockchaininfo"] = changedInfo(f, "bestblockhash", "zz") }, `"zz" is not a hash`},
 		"no best block":    {func(f *fake) { f.answers["getblockheader"] = refuses(-5, "Block not found") }, "node does not have its own best block "},
-		"a short header":   {func(f *fake) { f.answers["getblockheader"] = says("0001") }, `malformed header "0001"`},
-		"another header":   {func(f *fake) { f.answers["getblockheader"] = says(encode(&f.best[5].Header)) }, "asked for the header of block "},
-		"another block":    {func(f *fake) { f.answers["getblock"] = says(encode(f.best[5])) }, "asked for block "},
+		"a short header":   {func(f *fake) { f.answers["getblockheader"] = result("0001") }, `malformed header "0001"`},
+		"another header":   {func(f *fake) { f.answers["getblockheader"] = result(encode(&f.best[5].Header)) }, "asked for the header of block "},
+		"another block":    {func(f *fake) { f.answers["getblock"] = result(encode(f.best[5])) }, "asked for block "},
 		"other transactions": {func(f *fake) {
-			f.answers["getblock"] = tip(f, func(b *wire.MsgBlock) { b.Transactions = b.Transactions[:1] })
+			f.answers["getblock"] = changedTip(f, func(b *wire.MsgBlock) { b.Transactions = b.Transactions[:1] })
 		}, "transactions do not match the Merkle root"},
 		"a block without transactions": {func(f *fake) {
-			f.answers["getblock"] = tip(f, func(b *wire.MsgBlock) { b.Transactions = nil })
+			f.answers["getblock"] = changedTip(f, func(b *wire.MsgBlock) { b.Transactions = nil })
 		}, "transactions do not match the Merkle root"},
 		"a negative amount in a block": {func(f *fake) { f.useNegativeAmount() },
 			"units in output 0"},
-		"no block": {func(f *fake) { f.answers["getblock"] = says("") }, "getblock: unexpected result"},
-		"mempool is not a list": {func(f *fake) { f.answers["getrawmempool"] = says(map[string]any{}) },
+		"no block": {func(f *fake) { f.answers["getblock"] = result("") }, "getblock: unexpected result"},
+		"mempool is not a list": {func(f *fake) { f.answers["getrawmempool"] = result(map[string]any{}) },
 			"getrawmempool: unexpected result"},
-		"mempool without hashes": {func(f *fake) { f.answers["getrawmempool"] = says([]string{"ZZ"}) }, `"ZZ" is not a hash`},
-		"another transaction": {func(f *fake) { f.answers["getrawtransaction"] = says(encode(f.best[3].Transactions[0])) },
+		"mempool without hashes": {func(f *fake) { f.answers["getrawmempool"] = result([]string{"ZZ"}) }, `"ZZ" is not a hash`},
+		"another transaction": {func(f *fake) { f.answers["getrawtransaction"] = result(encode(f.best[3].Transactions[0])) },
 			"asked for transaction "},
-		"no transaction": {func(f *fake) { f.answers["getrawtransaction"] = says(12) }, "unexpected result"},
+		"no transaction": {func(f *fake) { f.answers["getrawtransaction"] = result(12) }, "unexpected result"},
 		"a negative amount in the mempool": {func(f *fake) {
 			f.mempool[0].TxOut[0].Value = -1
 		}, "pays -1 units in output 0"},
@@ -136,12 +136,12 @@ func TestNode_reports_faults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFake(t, 110)
-			n := f.source(func(c *node.Config) {
+			source := f.source(func(c *node.Config) {
 				if strings.HasSuffix(test.want, "within 2s") {
 					c.Timeout = 2 * time.Second
 				}
 			})
-			scanner, watch := scannerOf(n, f.clock.Now), chaintest.Watch{destination(1): true}
+			scanner, watch := scannerOf(source, f.clock.Now), chaintest.Watch{destination(1): true}
 			f.send(destination(1), 1000)
 			f.mine()
 			cursor := mustScan(t, scanner, chain.Cursor{}, watch, "0.00001").Next
@@ -159,7 +159,7 @@ func TestNode_reports_faults(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), test.want) || snapshot.Transfers != nil || !snapshot.Started.IsZero() {
 				t.Fatalf("Scan() = %+v, %v\nwant no transfers and %q", snapshot.Transfers, err, test.want)
 			}
-			if fault := n.Health().Fault; !strings.Contains(fault, test.want) {
+			if fault := source.Health().Fault; !strings.Contains(fault, test.want) {
 				t.Errorf("Health().Fault = %q, want %q", fault, test.want)
 			}
 
@@ -170,7 +170,7 @@ func TestNode_reports_faults(t *testing.T) {
 				best[len(best)-1] = &last
 			})
 			mustScan(t, scanner, cursor, watch, "0.00001", "0.00002", "0.00003")
-			if fault := n.Health().Fault; fault != "" {
+			if fault := source.Health().Fault; fault != "" {
 				t.Errorf("Health().Fault = %q, want none after the fault", fault)
 			}
 		})
@@ -253,13 +253,13 @@ func TestNode_has_no_fault_after_a_canceled_scan(t *testing.T) {
 func TestNode_without_initialblockdownload_is_checked_by_its_newest_block(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
-	without := func([]json.RawMessage) (any, int, string) {
+	withoutField := func([]json.RawMessage) (any, int, string) {
 		info := f.info()
 		info["chain"] = "signet"
 		delete(info, "initialblockdownload")
 		return info, 0, ""
 	}
-	f.answers["getblockchaininfo"] = without
+	f.answers["getblockchaininfo"] = withoutField
 	n := f.source(func(c *node.Config) { c.Chain = "signet" })
 	if _, err := n.Best(t.Context()); err != nil {
 		t.Fatal(err)
@@ -268,7 +268,7 @@ func TestNode_without_initialblockdownload_is_checked_by_its_newest_block(t *tes
 	if _, err := n.Best(t.Context()); err == nil || !strings.Contains(err.Error(), "catching up: the newest block is of 2027-01-15T12:00:00Z") {
 		t.Errorf("Best() = %v, want an error for an old block", err)
 	}
-	f.answers["getblockchaininfo"] = changed(f, "chain", "signet") // with initialblockdownload false
+	f.answers["getblockchaininfo"] = changedInfo(f, "chain", "signet") // with initialblockdownload false
 	if _, err := n.Best(t.Context()); err != nil {
 		t.Errorf("Best() = %v, want no error for a node that has caught up", err)
 	}
@@ -280,7 +280,7 @@ func TestNode_without_initialblockdownload_is_checked_by_its_newest_block(t *tes
 func TestNode_accepts_btcds_names_of_networks(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 1)
-	f.answers["getblockchaininfo"] = changed(f, "chain", "mainnet")
+	f.answers["getblockchaininfo"] = changedInfo(f, "chain", "mainnet")
 	if _, err := f.source(func(c *node.Config) { c.Chain = "main" }).Best(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -72,7 +72,7 @@ func parseUnits(coins json.Number) (int64, error) {
 	const longest = 24
 	value, ok := new(big.Rat).SetString(string(coins))
 	if len(coins) > longest || strings.Contains(string(coins), "/") || !ok {
-		return 0, fmt.Errorf("%q is not an amount", words(string(coins)))
+		return 0, fmt.Errorf("%q is not an amount", oneLine(string(coins)))
 	}
 	value.Mul(value, big.NewRat(btcutil.SatoshiPerBitcoin, 1))
 	if !value.IsInt() || !value.Num().IsInt64() {

@@ -22,12 +22,12 @@ const (
 // Waiting implements bitcoin.Source.
 func (n *Node) Waiting(ctx context.Context, watched chain.Watched) (bitcoin.Waiting, error) {
 	w, err := n.waiting(ctx, watched)
-	return w, n.done(ctx, readMempool, err)
+	return w, n.noteResult(ctx, readMempool, err)
 }
 
 // state is the state of a node and its mempool.
 type state struct {
-	begin, end time.Time // times of the request and the answer
+	start, end time.Time // times of the request and the answer
 	ids        []string
 	pool       struct{ Loaded *bool }     // nil in btcd, which does not save its mempool
 	network    struct{ LocalRelay *bool } // false with blocksonly; nil in btcd
@@ -48,7 +48,7 @@ func (n *Node) waiting(ctx context.Context, watched chain.Watched) (bitcoin.Wait
 		return bitcoin.Waiting{}, errors.New("no peers: the node receives neither transactions nor blocks")
 	}
 	if relay := s.network.LocalRelay; relay != nil && !*relay {
-		n.mempool.listed, n.viewed = time.Time{}, time.Time{}
+		n.mempool.listedAt, n.viewed = time.Time{}, time.Time{}
 		return bitcoin.Waiting{Coverage: chain.None}, nil
 	}
 	if err := n.addScripts(ctx, watched); err != nil {
@@ -64,7 +64,7 @@ func (n *Node) waiting(ctx context.Context, watched chain.Watched) (bitcoin.Wait
 		return bitcoin.Waiting{}, err
 	}
 	w := bitcoin.Waiting{
-		Coverage: chain.Complete, Since: n.since(s),
+		Coverage: chain.Complete, Since: n.sightingsSince(s),
 		Txs: n.mempool.paying(watched), Conflicts: n.mempool.conflicts(watched, s.end),
 	}
 	if !n.complete(s) {
@@ -81,21 +81,21 @@ func (n *Node) complete(s state) bool {
 	case s.pool.Loaded != nil:
 		n.listings++
 	}
-	return !s.loading() && (n.listings >= requiredListings || s.end.Sub(n.began) >= settlingTime)
+	return !s.loading() && (n.listings >= requiredListings || s.end.Sub(n.startedAt) >= settlingTime)
 }
 
 // state requests all values in one batch. The mempool is last, so that the other values are
 // older than it.
 func (n *Node) state(ctx context.Context) (state, error) {
-	s := state{begin: n.config.Now()}
-	ids, pool := ask(&s.ids, "getrawmempool"), ask(&s.pool, "getmempoolinfo")
-	network, uptime := ask(&s.network, "getnetworkinfo"), ask(&s.uptime, "uptime")
-	peers := ask(&s.peers, "getconnectioncount")
-	if err := n.rpc.do(ctx, pool, network, peers, uptime, ids); err != nil {
+	s := state{start: n.config.Now()}
+	ids, pool := newRequest(&s.ids, "getrawmempool"), newRequest(&s.pool, "getmempoolinfo")
+	network, uptime := newRequest(&s.network, "getnetworkinfo"), newRequest(&s.uptime, "uptime")
+	peers := newRequest(&s.peers, "getconnectioncount")
+	if err := n.rpc.sendBatch(ctx, pool, network, peers, uptime, ids); err != nil {
 		return state{}, err
 	}
 	s.end = n.config.Now()
-	if network.err != nil && unknown(network.err) {
+	if network.err != nil && isUnknownMethod(network.err) {
 		network.err = nil
 	}
 	if uptime.err != nil || s.uptime < 0 || s.uptime > int64(100*365*24*time.Hour/time.Second) {

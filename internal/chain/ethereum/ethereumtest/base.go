@@ -25,12 +25,12 @@ func BaseNode(t testing.TB, decimals int) (url string) {
 		}
 		var raw json.RawMessage
 		var calls []call
-		var one call
+		var single call
 		_ = json.NewDecoder(r.Body).Decode(&raw)
 		if json.Unmarshal(raw, &calls) != nil {
-			_ = json.Unmarshal(raw, &one)
-			one.Result = results[one.Method]
-			_ = json.NewEncoder(w).Encode(one)
+			_ = json.Unmarshal(raw, &single)
+			single.Result = results[single.Method]
+			_ = json.NewEncoder(w).Encode(single)
 			return
 		}
 		for i, c := range calls {

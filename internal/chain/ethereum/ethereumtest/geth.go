@@ -57,17 +57,17 @@ func Geth(t *testing.T) *Node {
 		t.Fatalf("start geth: %v", err)
 	}
 	t.Cleanup(process.Kill)
-	var own []string
-	n.await(t, "it answers", func() bool { return n.call(&own, "eth_accounts") == nil })
-	n.fund(t, own[0])
+	var accounts []string
+	n.until(t, "it answers", func() bool { return n.call(&accounts, "eth_accounts") == nil })
+	n.fund(t, accounts[0])
 	n.Token = n.Deploy(t, Code("token", 0))
 	n.FeeToken = n.Deploy(t, Code("token", 10))
 	n.Odd = n.Deploy(t, Code("odd"))
 	return n
 }
 
-// await waits until a condition is true.
-func (n *Node) await(t testing.TB, what string, condition func() bool) {
+// until waits until a condition is true.
+func (n *Node) until(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); !condition(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -89,7 +89,7 @@ func (n *Node) fund(t testing.TB, from string) {
 		n.geth.keys[sender], n.senders = key, append(n.senders, sender)
 		n.Call(t, &last, "eth_sendTransaction", map[string]any{"from": from, "to": sender, "value": fmt.Sprintf("0x%x", big.NewInt(1e18)), "nonce": fmt.Sprintf("0x%x", nonce)})
 	}
-	n.await(t, "the senders are funded", func() bool { return n.mined(t, last) })
+	n.until(t, "the senders are funded", func() bool { return n.mined(t, last) })
 }
 
 // mined reports whether a transaction is in a block. While geth indexes its blocks, it
@@ -163,7 +163,7 @@ func length(kind byte, n int) []byte {
 func (n *Node) mineGeth(t testing.TB, txs []string) {
 	t.Helper()
 	for _, tx := range txs {
-		n.await(t, "transaction is in a block", func() bool { return n.mined(t, tx) })
+		n.until(t, "transaction is in a block", func() bool { return n.mined(t, tx) })
 	}
 	if len(txs) > 0 {
 		return
@@ -173,5 +173,5 @@ func (n *Node) mineGeth(t testing.TB, txs []string) {
 	n.Call(t, nil, "dev_addWithdrawal", map[string]any{
 		"index": fmt.Sprintf("0x%x", n.geth.withdrawals), "validatorIndex": "0x1", "address": "0x" + strings.Repeat("0", 39) + "1", "amount": "0x1",
 	})
-	n.await(t, "empty block is mined", func() bool { return n.Height(t) > before })
+	n.until(t, "empty block is mined", func() bool { return n.Height(t) > before })
 }

@@ -30,16 +30,16 @@ func Code(contract string, arguments ...int64) string {
 	}
 	code := "0x" + strings.ReplaceAll(string(text), "\n", "")
 	for _, a := range arguments {
-		code += number(big.NewInt(a))
+		code += encodeNumber(big.NewInt(a))
 	}
 	return code
 }
 
-// number encodes a whole number as an argument of a contract.
-func number(n *big.Int) string { return fmt.Sprintf("%064x", n) }
+// encodeNumber encodes a whole number as an argument of a contract.
+func encodeNumber(n *big.Int) string { return fmt.Sprintf("%064x", n) }
 
-// account encodes an address as an argument.
-func account(address string) string {
+// encodeAddress encodes an address as an argument.
+func encodeAddress(address string) string {
 	return strings.Repeat("0", 24) + strings.TrimPrefix(address, "0x")
 }
 
@@ -50,9 +50,9 @@ func Data(method string, arguments ...any) string {
 	for _, a := range arguments {
 		switch a := a.(type) {
 		case string:
-			data += account(a)
+			data += encodeAddress(a)
 		case *big.Int:
-			data += number(a)
+			data += encodeNumber(a)
 		}
 	}
 	return data
@@ -141,7 +141,7 @@ const (
 )
 
 // Account encodes an account as the argument of these contracts.
-func Account(address string) string { return "0x" + account(address) }
+func Account(address string) string { return "0x" + encodeAddress(address) }
 
 // Deploy deploys a contract and mines the transaction.
 func (n *Node) Deploy(t testing.TB, code string) (address string) {
@@ -162,7 +162,7 @@ func (n *Node) Place(t testing.TB, address string) {
 	var code string
 	n.Call(t, &code, "eth_getCode", n.Token, "latest")
 	n.Call(t, nil, "anvil_setCode", address, code)
-	n.Call(t, nil, "anvil_setStorageAt", address, "0x1", "0x"+number(big.NewInt(6))) // decimals
+	n.Call(t, nil, "anvil_setStorageAt", address, "0x1", "0x"+encodeNumber(big.NewInt(6))) // decimals
 	n.Token = address
 }
 
@@ -175,7 +175,7 @@ func (n *Node) NewScript(*testing.T) string {
 // mempool.
 func (n *Node) Send(t *testing.T, outputs ...chaintest.Output) (tx string) {
 	t.Helper()
-	return n.sign(t, n.Token, payment(outputs))
+	return n.sign(t, n.Token, encodePayment(outputs))
 }
 
 // Replace signs a transaction that replaces another one before it is mined.
@@ -184,19 +184,19 @@ func (n *Node) Replace(t *testing.T, tx string, outputs ...chaintest.Output) (re
 	s := n.txs[tx]
 	delete(n.txs, tx)
 	s.price *= 2
-	return n.signFrom(t, s, n.Token, payment(outputs))
+	return n.signFrom(t, s, n.Token, encodePayment(outputs))
 }
 
-// payment encodes a call of pay(address[],uint256[]).
-func payment(outputs []chaintest.Output) string {
+// encodePayment encodes a call of pay(address[],uint256[]).
+func encodePayment(outputs []chaintest.Output) string {
 	count := int64(len(outputs))
 	data := Data("pay(address[],uint256[])", big.NewInt(64), big.NewInt(64+32+32*count), big.NewInt(count))
 	for _, o := range outputs {
-		data += account(o.Script)
+		data += encodeAddress(o.Script)
 	}
-	data += number(big.NewInt(count))
+	data += encodeNumber(big.NewInt(count))
 	for _, o := range outputs {
-		data += number(o.Amount.Minor())
+		data += encodeNumber(o.Amount.Minor())
 	}
 	return data
 }

@@ -85,20 +85,20 @@ func TestAnvil_shows_only_transfers_that_arrived(t *testing.T) {
 	honest := n.Transact(t, n.Token, ethereumtest.Data("transfer(address,uint256)", ourAddress, five))
 	taxed := n.Transact(t, n.FeeToken, ethereumtest.Data("transfer(address,uint256)", ourAddress, five))
 	inner := n.Transact(t, n.Odd, ethereumtest.Data("through(address,address,uint256)", n.Token, ourAddress, big.NewInt(7_000_000)))
-	failed := n.Transact(t, n.Token, ethereumtest.Data("payAndFail(address,uint256)", ourAddress, five))
+	failedTx := n.Transact(t, n.Token, ethereumtest.Data("payAndFail(address,uint256)", ourAddress, five))
 	others := []string{
 		n.Transact(t, counterfeit, ethereumtest.Data("transfer(address,uint256)", ourAddress, five)),
 		n.Transact(t, n.Odd, ethereumtest.Data("fake(address,uint256)", ourAddress, five)),
 		n.Transact(t, n.Odd, ethereumtest.Data("nft(address,uint256)", ourAddress, five)),
 		n.Transact(t, n.Token, ethereumtest.Data("transfer(address,uint256)", ourAddress, big.NewInt(0))),
 	}
-	n.Mine(t, append(others, honest, taxed, inner, failed)...)
+	n.Mine(t, append(others, honest, taxed, inner, failedTx)...)
 	for _, tx := range others {
 		if _, succeeded := n.Holds(t, tx); !succeeded {
 			t.Errorf("transaction %s failed", tx)
 		}
 	}
-	if mined, succeeded := n.Holds(t, failed); !mined || succeeded {
+	if mined, succeeded := n.Holds(t, failedTx); !mined || succeeded {
 		t.Errorf("failing transaction: mined %t, succeeded %t", mined, succeeded)
 	}
 	snapshot, err := l.net.Scan(t.Context(), chain.Cursor{}, watch)
@@ -152,8 +152,8 @@ func TestAnvil_transfer_leaves_with_its_block(t *testing.T) {
 // C46: a transfer in a delegatecall or in a reverted call is not shown.
 func TestAnvil_shows_the_coin_that_arrived(t *testing.T) {
 	t.Parallel()
-	n := ethereumtest.Anvil(t, chainID)
-	l := newLab(t, n, quorum.Endpoint{URL: n.RPC, Trusted: true})
+	node := ethereumtest.Anvil(t, chainID)
+	l := newLab(t, node, quorum.Endpoint{URL: node.RPC, Trusted: true})
 	wei := big.NewInt(1_000_000_000_000_000)
 	type shown struct{ Amount, Tx string }
 	for name, test := range map[string]struct {
@@ -167,7 +167,7 @@ func TestAnvil_shows_the_coin_that_arrived(t *testing.T) {
 		"value of a delegatecall":             {ethereumtest.Delegates, false},
 		"value of a callcode":                 {ethereumtest.CallsCode, false},
 	} {
-		ourAddress := n.NewScript(t)
+		ourAddress := node.NewScript(t)
 		watch := &accountWatch{Watch: chaintest.Watch{ourAddress: true}}
 		scan := func(from chain.Cursor) chain.Snapshot {
 			t.Helper()
@@ -180,13 +180,13 @@ func TestAnvil_shows_the_coin_that_arrived(t *testing.T) {
 		}
 		to, data := ourAddress, ""
 		if test.code != "" {
-			to, data = n.Deploy(t, test.code), ethereumtest.Account(ourAddress)
+			to, data = node.Deploy(t, test.code), ethereumtest.Account(ourAddress)
 		}
 		before := scan(chain.Cursor{})
-		n.Mine(t)
-		tx := n.TransactWith(t, wei, to, data)
-		n.Mine(t, tx)
-		n.Mine(t)
+		node.Mine(t)
+		tx := node.TransactWith(t, wei, to, data)
+		node.Mine(t, tx)
+		node.Mine(t)
 		got := []shown{}
 		for _, rise := range scan(before.Next).Transfers {
 			got = append(got, shown{rise.Amount.String(), rise.Tx})

@@ -23,16 +23,16 @@ func (q *Quorum) QueryableByAddress() bool {
 }
 
 // Balances implements ethereum.BalanceSource.
-func (q *Quorum) Balances(ctx context.Context, at ethereum.Header, accounts []keys.EthereumAddress) ([]*big.Int, error) {
-	return q.numbers(ctx, at, len(accounts), func(i int) call {
-		return call{"eth_getBalance", []any{accounts[i].String(), blockOf(at)}}
+func (q *Quorum) Balances(ctx context.Context, header ethereum.Header, accounts []keys.EthereumAddress) ([]*big.Int, error) {
+	return q.numbers(ctx, header, len(accounts), func(i int) call {
+		return call{"eth_getBalance", []any{accounts[i].String(), blockOf(header)}}
 	})
 }
 
 // Nonces implements ethereum.BalanceSource.
-func (q *Quorum) Nonces(ctx context.Context, at ethereum.Header, accounts []keys.EthereumAddress) ([]uint64, error) {
-	numbers, err := q.numbers(ctx, at, len(accounts), func(i int) call {
-		return call{"eth_getTransactionCount", []any{accounts[i].String(), blockOf(at)}}
+func (q *Quorum) Nonces(ctx context.Context, header ethereum.Header, accounts []keys.EthereumAddress) ([]uint64, error) {
+	numbers, err := q.numbers(ctx, header, len(accounts), func(i int) call {
+		return call{"eth_getTransactionCount", []any{accounts[i].String(), blockOf(header)}}
 	})
 	if err != nil {
 		return nil, err
@@ -47,29 +47,29 @@ func (q *Quorum) Nonces(ctx context.Context, at ethereum.Header, accounts []keys
 }
 
 // Tokens implements ethereum.BalanceSource.
-func (q *Quorum) Tokens(ctx context.Context, at ethereum.Header, contract keys.EthereumAddress, accounts []keys.EthereumAddress) ([]*big.Int, error) {
+func (q *Quorum) Tokens(ctx context.Context, header ethereum.Header, contract keys.EthereumAddress, accounts []keys.EthereumAddress) ([]*big.Int, error) {
 	const balanceOf = "0x70a08231" + "000000000000000000000000"
-	return q.numbers(ctx, at, len(accounts), func(i int) call {
+	return q.numbers(ctx, header, len(accounts), func(i int) call {
 		question := map[string]any{"to": contract.String(), "data": balanceOf + hex.EncodeToString(accounts[i][:])}
-		return call{"eth_call", []any{question, blockOf(at)}}
+		return call{"eth_call", []any{question, blockOf(header)}}
 	})
 }
 
 // blockOf identifies a block by its hash, so that the answer cannot be about another block. See
 // EIP-1898.
-func blockOf(at ethereum.Header) map[string]any {
-	return map[string]any{"blockHash": at.Hash, "requireCanonical": true}
+func blockOf(header ethereum.Header) map[string]any {
+	return map[string]any{"blockHash": header.Hash, "requireCanonical": true}
 }
 
 // numbers returns the answers to calls about the state of a block that enough endpoints agree
 // on. ask returns the call with an index below count.
-func (q *Quorum) numbers(ctx context.Context, at ethereum.Header, count int, ask func(int) call) ([]*big.Int, error) {
+func (q *Quorum) numbers(ctx context.Context, header ethereum.Header, count int, newCall func(int) call) ([]*big.Int, error) {
 	if !q.ByAddress() {
 		return nil, errors.New("none of the endpoints that answer may be asked about addresses")
 	}
 	calls := make([]call, count)
 	for i := range calls {
-		calls[i] = ask(i)
+		calls[i] = newCall(i)
 	}
 	votes := make([]map[string]uint64, count)
 	for i := range votes {
@@ -82,7 +82,7 @@ func (q *Quorum) numbers(ctx context.Context, at ethereum.Header, count int, ask
 		defer mu.Unlock()
 		return !slices.ContainsFunc(votes, func(v map[string]uint64) bool { return q.elected(v) == "" })
 	}
-	each(ctx, q.panel, decided, func(ctx context.Context, e *endpoint) bool {
+	askEach(ctx, q.panel, decided, func(ctx context.Context, e *endpoint) bool {
 		values, err := e.numbers(ctx, calls)
 		mu.Lock()
 		defer mu.Unlock()
@@ -94,14 +94,14 @@ func (q *Quorum) numbers(ctx context.Context, at ethereum.Header, count int, ask
 		}
 		return err == nil
 	})
-	return q.count(at, calls, votes, pruned)
+	return q.count(header, calls, votes, pruned)
 }
 
 // elected returns the answer that has enough voices, "" if there is none or more than one.
 func (q *Quorum) elected(votes map[string]uint64) string {
 	elected := ""
 	for value, voices := range votes {
-		if !q.enough(voices) {
+		if !q.isEnough(voices) {
 			continue
 		}
 		if elected != "" {
@@ -113,35 +113,35 @@ func (q *Quorum) elected(votes map[string]uint64) string {
 }
 
 // count returns the agreed numbers, or ethereum.ErrNoState if too few endpoints have the state.
-func (q *Quorum) count(at ethereum.Header, calls []call, votes []map[string]uint64, pruned uint64) ([]*big.Int, error) {
+func (q *Quorum) count(header ethereum.Header, calls []call, votes []map[string]uint64, pruned uint64) ([]*big.Int, error) {
 	numbers := make([]*big.Int, len(votes))
 	for i, v := range votes {
 		value := q.elected(v)
 		switch {
 		case value != "":
 			numbers[i], _ = new(big.Int).SetString(value, 16)
-			q.noteDeniedAnswers(at, calls[i].method, v, value)
+			q.noteDeniedAnswers(header, calls[i].method, v, value)
 		case len(v) > 1:
-			return nil, fmt.Errorf("the endpoints do not agree on %s in block %d, %s", calls[i].method, at.Height, at.Hash)
-		case pruned != 0 && !q.enough(voicesOf(q.panel)&^pruned):
+			return nil, fmt.Errorf("the endpoints do not agree on %s in block %d, %s", calls[i].method, header.Height, header.Hash)
+		case pruned != 0 && !q.isEnough(voicesOf(q.panel)&^pruned):
 			return nil, ethereum.ErrNoState
 		default:
-			return nil, q.tooFew(fmt.Sprintf("answer %s for block %d", calls[i].method, at.Height))
+			return nil, q.tooFew(fmt.Sprintf("answer %s for block %d", calls[i].method, header.Height))
 		}
 	}
 	return numbers, nil
 }
 
 // noteDeniedAnswers records the answers that differ from the elected answer as denied.
-func (q *Quorum) noteDeniedAnswers(at ethereum.Header, method string, votes map[string]uint64, elected string) {
+func (q *Quorum) noteDeniedAnswers(header ethereum.Header, method string, votes map[string]uint64, elected string) {
 	for value, voices := range votes {
 		if value == elected {
 			continue
 		}
 		for _, e := range q.endpoints {
 			if e.voice&voices != 0 {
-				e.noteDenied(fmt.Sprintf("%s in block %d", method, at.Height))
-				q.Log.Warn("endpoint gives an answer that others deny", "network", q.Network, "endpoint", e.name, "method", method, "block", at.Height)
+				e.noteDenied(fmt.Sprintf("%s in block %d", method, header.Height))
+				q.Log.Warn("endpoint gives an answer that others deny", "network", q.Network, "endpoint", e.name, "method", method, "block", header.Height)
 			}
 		}
 	}
@@ -168,7 +168,7 @@ func (e *endpoint) numbers(ctx context.Context, calls []call) ([]string, error) 
 			continue
 		}
 		if values[i], err = numberOf(a.result); err != nil {
-			e.failed(err)
+			e.noteFailure(err)
 			return nil, err
 		}
 	}
@@ -208,11 +208,11 @@ func mentions(e *rpcError, phrases ...string) bool {
 }
 
 // Payments implements ethereum.BalanceSource.
-func (q *Quorum) Payments(ctx context.Context, at ethereum.Header, to []keys.EthereumAddress) ([]ethereum.Payment, error) {
+func (q *Quorum) Payments(ctx context.Context, header ethereum.Header, to []keys.EthereumAddress) ([]ethereum.Payment, error) {
 	var mu sync.Mutex
 	voices := map[ethereum.Payment]uint64{}
-	answered := each(ctx, q.panel, q.enough, func(ctx context.Context, e *endpoint) bool {
-		found, err := e.payments(ctx, at, to)
+	answered := askEach(ctx, q.panel, q.isEnough, func(ctx context.Context, e *endpoint) bool {
+		found, err := e.payments(ctx, header, to)
 		mu.Lock()
 		defer mu.Unlock()
 		for _, p := range found {
@@ -220,12 +220,12 @@ func (q *Quorum) Payments(ctx context.Context, at ethereum.Header, to []keys.Eth
 		}
 		return err == nil
 	})
-	if !q.enough(voicesOf(answered)) {
-		return nil, q.tooFew(fmt.Sprintf("show block %d", at.Height))
+	if !q.isEnough(voicesOf(answered)) {
+		return nil, q.tooFew(fmt.Sprintf("show block %d", header.Height))
 	}
 	var agreed []ethereum.Payment
 	for p, v := range voices {
-		if q.enough(v) {
+		if q.isEnough(v) {
 			agreed = append(agreed, p)
 		}
 	}
@@ -234,8 +234,8 @@ func (q *Quorum) Payments(ctx context.Context, at ethereum.Header, to []keys.Eth
 
 // payments returns the successful transactions of a block that sent an amount to the given
 // accounts.
-func (e *endpoint) payments(ctx context.Context, at ethereum.Header, to []keys.EthereumAddress) ([]ethereum.Payment, error) {
-	answers, err := e.ask(ctx, call{"eth_getBlockByHash", []any{at.Hash, true}})
+func (e *endpoint) payments(ctx context.Context, header ethereum.Header, to []keys.EthereumAddress) ([]ethereum.Payment, error) {
+	answers, err := e.ask(ctx, call{"eth_getBlockByHash", []any{header.Hash, true}})
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +262,7 @@ func (e *endpoint) payments(ctx context.Context, at ethereum.Header, to []keys.E
 		if err != nil {
 			return nil, err
 		}
-		if r != nil && r.Status == "0x1" && strings.EqualFold(r.BlockHash, at.Hash) {
+		if r != nil && r.Status == "0x1" && strings.EqualFold(r.BlockHash, header.Hash) {
 			found = append(found, p)
 		}
 	}

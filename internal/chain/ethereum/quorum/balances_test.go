@@ -30,7 +30,7 @@ import (
 // a database above it.
 type etherShop struct {
 	*testing.T
-	world   *world
+	world   *fakeChain
 	nodes   []*node
 	store   *storage.Storage
 	service *invoice.Service
@@ -45,7 +45,7 @@ type etherShop struct {
 // fortyEuros is the price of an invoice of 40 euros in ether, in wei.
 const fortyEuros = 20_000_000_000_000_000
 
-func openEther(t *testing.T, w *world, nodes ...*node) *etherShop {
+func openEther(t *testing.T, w *fakeChain, nodes ...*node) *etherShop {
 	t.Helper()
 	e := &etherShop{T: t, world: w, nodes: nodes, store: storagetest.SQLite(t)}
 	e.config = quorum.Config{
@@ -90,7 +90,7 @@ func (e *etherShop) start() {
 		e.step()
 	}
 	e.world.pass(time.Minute)
-	e.world.mine()
+	e.world.mineBlock()
 }
 
 // step scans once.
@@ -140,19 +140,19 @@ func (e *etherShop) want(inv *invoice.Invoice, want ...string) {
 // mine adds a number of blocks.
 func (e *etherShop) mine(blocks int) {
 	for range blocks {
-		e.world.mine()
+		e.world.mineBlock()
 	}
 }
 
-// sends returns a transfer of the network's coin, sent by a contract.
-func sends(to string, units uint64) transfer { return transfer{to: to, units: units} }
+// contractPays returns a transfer of the network's coin, sent by a contract.
+func contractPays(to string, units uint64) transfer { return transfer{to: to, units: units} }
 
-// sendsDirectly returns a transfer of the network's coin, sent by a transaction.
-func sendsDirectly(to string, units uint64) transfer {
+// accountPays returns a transfer of the network's coin, sent by a transaction.
+func accountPays(to string, units uint64) transfer {
 	return transfer{to: to, units: units, plain: true}
 }
 
-func threeNodes(t *testing.T, w *world) []*node {
+func threeNodes(t *testing.T, w *fakeChain) []*node {
 	return []*node{newNode(t, w), newNode(t, w), newNode(t, w)}
 }
 
@@ -163,19 +163,19 @@ func TestBalances_show_transfers_of_contracts(t *testing.T) {
 	e.step()
 	inv, to := e.invoice()
 	e.want(inv, "created")
-	b := w.mine(sends(to, fortyEuros/2))
+	b := w.mineBlock(contractPays(to, fortyEuros/2))
 	e.want(inv, "pending underpaid", fmt.Sprint("0.01 seen in ", b.height))
 	e.mine(3)
-	failed := sendsDirectly(to, fortyEuros/2)
+	failed := accountPays(to, fortyEuros/2)
 	failed.failed = true
-	w.mine(failed) // like a delegatecall or a reverted call: the balance does not change
-	plain := w.mine(sendsDirectly(to, fortyEuros/2))
+	w.mineBlock(failed) // like a delegatecall or a reverted call: the balance does not change
+	plain := w.mineBlock(accountPays(to, fortyEuros/2))
 	e.mine(5)
 	by := " by " + plain.transfers[0].tx[:6]
 	e.want(inv, "pending", fmt.Sprint("0.01 seen in ", b.height), fmt.Sprint("0.01 seen in ", plain.height, by))
 	e.mine(12)
 	e.want(inv, "paid", fmt.Sprint("0.01 confirmed in ", b.height), fmt.Sprint("0.01 confirmed in ", plain.height, by))
-	w.mine(sendsDirectly(to, 500_000_000_000_000)) // gas for a sweep of tokens
+	w.mineBlock(accountPays(to, 500_000_000_000_000)) // gas for a sweep of tokens
 	e.want(inv, "paid", fmt.Sprint("0.01 confirmed in ", b.height), fmt.Sprint("0.01 confirmed in ", plain.height, by),
 		fmt.Sprint("0.0005 dust in ", plain.height+18, " by ", w.blocks[plain.height+18].transfers[0].tx[:6]))
 }
@@ -186,13 +186,13 @@ func TestBalances_of_an_account_that_spent_change_nothing(t *testing.T) {
 	e := openEther(t, w, threeNodes(t, w)...)
 	e.step()
 	inv, to := e.invoice()
-	b := w.mine(sends(to, fortyEuros))
+	b := w.mineBlock(contractPays(to, fortyEuros))
 	e.mine(12)
 	paid := fmt.Sprint("0.02 confirmed in ", b.height)
 	e.want(inv, "paid", paid)
-	w.mine(transfer{to: to, units: fortyEuros, spent: true})
+	w.mineBlock(transfer{to: to, units: fortyEuros, spent: true})
 	e.want(inv, "paid", paid)
-	w.mine(sends(to, 2*fortyEuros))
+	w.mineBlock(contractPays(to, 2*fortyEuros))
 	e.want(inv, "paid", paid)
 }
 
@@ -202,14 +202,14 @@ func TestBalances_follow_a_reorganisation(t *testing.T) {
 	e := openEther(t, w, threeNodes(t, w)...)
 	e.step()
 	inv, to := e.invoice()
-	w.mine(sends(to, fortyEuros/2))
-	w.mine(sends(to, fortyEuros/2))
+	w.mineBlock(contractPays(to, fortyEuros/2))
+	w.mineBlock(contractPays(to, fortyEuros/2))
 	first := int64(len(w.blocks)) - 2
 	e.want(inv, "pending", fmt.Sprint("0.01 seen in ", first), fmt.Sprint("0.01 seen in ", first+1))
 	w.reorganise(2)
 	e.mine(3)
 	e.want(inv, "created reorged", "0.01 reorged", "0.01 reorged")
-	w.mine(sends(to, fortyEuros)) // in one transfer this time
+	w.mineBlock(contractPays(to, fortyEuros)) // in one transfer this time
 	e.mine(12)
 	e.want(inv, "paid reorged", "0.01 reorged", fmt.Sprint("0.02 confirmed in ", first+3))
 }
@@ -225,7 +225,7 @@ func TestBalances_from_before_the_invoice_never_count(t *testing.T) {
 			e := openEther(t, w, threeNodes(t, w)...)
 			_, next, err := e.key.Address(0)
 			e.must(err)
-			w.mine(sends(next, 3*fortyEuros))
+			w.mineBlock(contractPays(next, 3*fortyEuros))
 			e.mine(3)
 			e.step()
 			inv, _ := e.invoice()
@@ -243,7 +243,7 @@ func TestBalances_from_before_the_invoice_never_count(t *testing.T) {
 				t.Errorf("invoice is %s, want created", now.State.Status)
 			}
 			e.start()
-			b := w.mine(sends(next, fortyEuros))
+			b := w.mineBlock(contractPays(next, fortyEuros))
 			e.mine(12)
 			e.step()
 			now, err = e.service.Invoice(t.Context(), inv.ID)
@@ -267,10 +267,10 @@ func TestBalances_without_old_state_need_a_decision_of_the_merchant(t *testing.T
 	e := openEther(t, w, threeNodes(t, w)...)
 	e.step()
 	inv, to := e.invoice() // and the program is killed before it scans
-	w.mine(sends(to, fortyEuros))
+	w.mineBlock(contractPays(to, fortyEuros))
 	e.mine(30)
 	for _, n := range e.nodes {
-		n.change(func(n *node) { n.keep = 10 })
+		n.change(func(n *node) { n.keptStates = 10 })
 	}
 	e.start()
 	tip := int64(len(w.blocks)) - 1
@@ -284,7 +284,7 @@ func TestBalances_without_old_state_need_a_decision_of_the_merchant(t *testing.T
 // Downtime changes nothing for an honest shopper, whether or not old state is available.
 func TestBalances_that_rose_during_downtime_count(t *testing.T) {
 	t.Parallel()
-	for name, keep := range map[string]int{"with old state": 0, "without old state": 16} {
+	for name, keptBlocks := range map[string]int{"with old state": 0, "without old state": 16} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(100)
@@ -293,20 +293,20 @@ func TestBalances_that_rose_during_downtime_count(t *testing.T) {
 			inv, to := e.invoice()
 			e.want(inv, "created")
 			e.mine(3)
-			b := w.mine(sends(to, fortyEuros))
+			b := w.mineBlock(contractPays(to, fortyEuros))
 			for range 40 {
 				w.pass(time.Minute)
-				w.mine()
+				w.mineBlock()
 			}
 			for _, n := range e.nodes {
-				n.change(func(n *node) { n.keep = keep })
+				n.change(func(n *node) { n.keptStates = keptBlocks })
 			}
-			at := b.height
+			height := b.height
 			e.start()
-			if keep > 0 {
-				at = int64(len(w.blocks) - keep)
+			if keptBlocks > 0 {
+				height = int64(len(w.blocks) - keptBlocks)
 			}
-			e.want(inv, "paid", fmt.Sprint("0.02 confirmed in ", at))
+			e.want(inv, "paid", fmt.Sprint("0.02 confirmed in ", height))
 		})
 	}
 }
@@ -321,15 +321,15 @@ func TestBalances_are_read_again_after_a_failure(t *testing.T) {
 	e.step()
 	inv, to := e.invoice()
 	e.want(inv, "created")
-	b := w.mine(sends(to, fortyEuros/2))
-	e.watcher.Storage = unsaved{e.store}
+	b := w.mineBlock(contractPays(to, fortyEuros/2))
+	e.watcher.Storage = cursorLoser{e.store}
 	if _, err := e.watcher.Step(t.Context()); err == nil {
 		t.Fatal("Step did not fail")
 	}
 	for _, n := range nodes {
-		n.change(func(n *node) { n.keep = 1 }) // so that the block of the rise cannot be found any more
+		n.change(func(n *node) { n.keptStates = 1 }) // so that the block of the rise cannot be found any more
 	}
-	later := w.mine(sends(to, fortyEuros/2))
+	later := w.mineBlock(contractPays(to, fortyEuros/2))
 	e.watcher.Storage = e.store
 	e.mine(1)
 	e.want(inv, "pending", fmt.Sprint("0.01 seen in ", b.height), fmt.Sprint("0.01 seen in ", later.height+1))
@@ -338,10 +338,10 @@ func TestBalances_are_read_again_after_a_failure(t *testing.T) {
 	e.want(inv, "paid", fmt.Sprint("0.01 confirmed in ", b.height), fmt.Sprint("0.01 confirmed in ", later.height+1))
 }
 
-// unsaved is a storage that loses the cursor.
-type unsaved struct{ *storage.Storage }
+// cursorLoser is a storage that loses the cursor.
+type cursorLoser struct{ *storage.Storage }
 
-func (unsaved) SaveProgress(_ context.Context, _ invoice.Lease, _ invoice.Progress) error {
+func (cursorLoser) SaveProgress(_ context.Context, _ invoice.Lease, _ invoice.Progress) error {
 	return fmt.Errorf("disk full")
 }
 
@@ -353,23 +353,23 @@ func TestBalances_need_two_operators(t *testing.T) {
 	e.step()
 	inv, to := e.invoice()
 	e.want(inv, "created")
-	nodes[2].change(func(n *node) { n.adds = 5 * fortyEuros })
+	nodes[2].change(func(n *node) { n.addedBalance = 5 * fortyEuros })
 	e.mine(1)
 	e.want(inv, "created")
-	b := w.mine(sends(to, fortyEuros))
+	b := w.mineBlock(contractPays(to, fortyEuros))
 	e.want(inv, "pending", fmt.Sprint("0.02 seen in ", b.height))
 
 	// One endpoint lies and one fails: nothing is concluded, and nothing expires.
 	other, _ := e.invoice()
 	e.step()
-	nodes[1].change(func(n *node) { n.fails = "eth_getBalance" })
+	nodes[1].change(func(n *node) { n.failingMethod = "eth_getBalance" })
 	w.pass(16 * time.Minute)
 	e.mine(20)
 	e.want(other, "created")
 	if _, err := e.watcher.Step(t.Context()); err == nil || !strings.Contains(err.Error(), "do not agree on eth_getBalance") {
 		t.Errorf("error %v", err)
 	}
-	nodes[1].change(func(n *node) { n.fails = "" })
+	nodes[1].change(func(n *node) { n.failingMethod = "" })
 	w.pass(time.Minute)
 	e.mine(1)
 	e.want(other, "expired")
@@ -396,7 +396,7 @@ func TestBalances_decide_whether_the_coin_is_offered(t *testing.T) {
 			t.Parallel()
 			list := endpoints(threeNodes(t, w)...)
 			list[0].Trusted = test.trusted
-			s := open(t, w, list, func(c *quorum.Config) { c.AddressQueries = test.allowed })
+			s := openShop(t, w, list, func(c *quorum.Config) { c.AddressQueries = test.allowed })
 			var codes []string
 			for _, a := range s.scanner.Assets() {
 				codes = append(codes, a.Code)
@@ -439,9 +439,9 @@ func (w *accountWatch) Strays() iter.Seq[string] { return slices.Values(w.strays
 // at the time of the last reading.
 func TestBalances_of_many_accounts_are_read_at_intervals(t *testing.T) {
 	t.Parallel()
-	w := newWorld(100)
-	n := newNode(t, w)
-	s := open(t, w, []quorum.Endpoint{{URL: n.URL, Trusted: true}})
+	world := newWorld(100)
+	n := newNode(t, world)
+	s := openShop(t, world, []quorum.Endpoint{{URL: n.URL, Trusted: true}})
 	watch := &accountWatch{Watch: chaintest.Watch{}}
 	for i := range 1001 {
 		watch.Watch[fmt.Sprintf("0x%040x", i+1)] = true
@@ -458,24 +458,24 @@ func TestBalances_of_many_accounts_are_read_at_intervals(t *testing.T) {
 		return snapshot
 	}
 	first := scan()
-	asked := len(n.asked("eth_getBalance"))
-	if asked != 1001 || first.Read.Hash == "" {
-		t.Errorf("%d balances read at %+v, want 1001", asked, first.Read)
+	requests := len(n.received("eth_getBalance"))
+	if requests != 1001 || first.Read.Hash == "" {
+		t.Errorf("%d balances read at %+v, want 1001", requests, first.Read)
 	}
-	w.mine()
+	world.mineBlock()
 	second := scan()
-	if again := len(n.asked("eth_getBalance")); again != asked || second.Read.Hash != "" || !second.Started.Equal(first.Started) || second.Tip == first.Tip {
-		t.Errorf("%d balances read, started %s at block %d; want none, and the start of the first scan", again-asked, second.Started, second.Tip.Height)
+	if current := len(n.received("eth_getBalance")); current != requests || second.Read.Hash != "" || !second.Started.Equal(first.Started) || second.Tip == first.Tip {
+		t.Errorf("%d balances read, started %s at block %d; want none, and the start of the first scan", current-requests, second.Started, second.Tip.Height)
 	}
 	for range 8 {
-		w.mine()
+		world.mineBlock()
 	}
 	third := scan()
 	if third.Read != third.Tip || !third.Started.After(first.Started) {
 		t.Errorf("read at %+v, started %s; want the tip and a later start", third.Read, third.Started)
 	}
 	watch.read = first.Read // as if the reading could not be recorded
-	w.mine()
+	world.mineBlock()
 	if s := scan(); s.Read != s.Tip {
 		t.Errorf("read at %+v, want the tip, because the last reading was not recorded", s.Read)
 	}
@@ -506,7 +506,7 @@ func BenchmarkBalances(b *testing.B) {
 			}
 			blocks, readings := 0, 0
 			for b.Loop() {
-				w.mine()
+				w.mineBlock()
 				blocks++
 				s, err := scanner.Scan(b.Context(), chain.Cursor{}, watch)
 				if err != nil {

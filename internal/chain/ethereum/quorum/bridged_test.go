@@ -16,8 +16,8 @@ import (
 // bridged is a bridged token of the simulated chain.
 var bridged = ethereum.Base.Bridged[0]
 
-// paysBridged is a transfer of the bridged token.
-func paysBridged(to string, units uint64) transfer {
+// bridgedPayment is a transfer of the bridged token.
+func bridgedPayment(to string, units uint64) transfer {
 	return transfer{contract: bridged.Contract, to: to, units: units}
 }
 
@@ -57,10 +57,10 @@ func TestBridged_tokens_are_read_with_the_others_and_never_offered(t *testing.T)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(19)
-			w.mine(paysBridged(ourAddress, 7_000_000), pays(ourAddress, 5_000_000), paysBridged(otherAddress, 1))
-			w.mine()
+			w.mineBlock(bridgedPayment(ourAddress, 7_000_000), tokenPayment(ourAddress, 5_000_000), bridgedPayment(otherAddress, 1))
+			w.mineBlock()
 			nodes := []*node{newNode(t, w), newNode(t, w)}
-			s := open(t, w, endpoints(nodes...), change).watchBridged()
+			s := openShop(t, w, endpoints(nodes...), change).watchBridged()
 			if diff := cmp.Diff(assetsOf(s.want("5", "7")), []string{"5 EURC in EURC", "7 USDBC in USDBC"}); diff != "" {
 				t.Errorf("shown (-got +want):\n%s", diff)
 			}
@@ -68,8 +68,8 @@ func TestBridged_tokens_are_read_with_the_others_and_never_offered(t *testing.T)
 				t.Error("the bridged token is offered")
 			}
 			plain := []*node{newNode(t, w), newNode(t, w)}
-			open(t, w, endpoints(plain...), change).want("5")
-			if got, want := len(nodes[0].asked("eth_getLogs")), len(plain[0].asked("eth_getLogs")); got != want || want == 0 {
+			openShop(t, w, endpoints(plain...), change).want("5")
+			if got, want := len(nodes[0].received("eth_getLogs")), len(plain[0].received("eth_getLogs")); got != want || want == 0 {
 				t.Errorf("logs were asked for %d times, want %d as without the bridged token", got, want)
 			}
 		})
@@ -80,9 +80,9 @@ func TestBridged_tokens_are_read_with_the_others_and_never_offered(t *testing.T)
 func TestBridged_token_with_other_decimals_is_not_watched(t *testing.T) {
 	t.Parallel()
 	w := newWorld(19)
-	w.mine(paysBridged(ourAddress, 7_000_000), pays(ourAddress, 5_000_000))
-	w.mine()
-	s := open(t, w, endpoints(newNode(t, w, answers(bridged.Contract, eighteen)), newNode(t, w, answers(bridged.Contract, eighteen)))).watchBridged()
+	w.mineBlock(bridgedPayment(ourAddress, 7_000_000), tokenPayment(ourAddress, 5_000_000))
+	w.mineBlock()
+	s := openShop(t, w, endpoints(newNode(t, w, answerDecimals(bridged.Contract, eighteen)), newNode(t, w, answerDecimals(bridged.Contract, eighteen)))).watchBridged()
 	var got []ethereum.Doubt
 	s.scanner.Doubted = func(d ethereum.Doubt) { got = append(got, d) }
 	s.want("5")
@@ -99,11 +99,11 @@ func TestBridged_token_with_other_decimals_is_not_watched(t *testing.T) {
 func TestRecorded_transfer_of_a_token_that_is_not_watched_stays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(19)
-	w.mine(paysBridged(ourAddress, 7_000_000))
-	w.mine()
+	w.mineBlock(bridgedPayment(ourAddress, 7_000_000))
+	w.mineBlock()
 	a, b := newNode(t, w), newNode(t, w)
-	before := open(t, w, endpoints(a, b)).watchBridged().want("7")
-	old, watched := open(t, w, endpoints(a, b)).restart(before, endpoints(a, b))
+	before := openShop(t, w, endpoints(a, b)).watchBridged().want("7")
+	old, watched := openShop(t, w, endpoints(a, b)).restart(before, endpoints(a, b))
 	for range 2 {
 		after, err := old.scanner.Scan(t.Context(), old.from, watched)
 		if err != nil {
@@ -113,14 +113,14 @@ func TestRecorded_transfer_of_a_token_that_is_not_watched_stays(t *testing.T) {
 			t.Errorf("an old program refutes %v, shows (-got +want):\n%s", after.Refuted, diff)
 		}
 	}
-	again, watched := old.restart(before, endpoints(a, b))
-	after, err := again.watchBridged().scanner.Scan(t.Context(), again.from, watched)
+	restarted, watched := old.restart(before, endpoints(a, b))
+	after, err := restarted.watchBridged().scanner.Scan(t.Context(), restarted.from, watched)
 	if err != nil || len(after.Transfers) != 1 || len(after.Refuted) > 0 {
 		t.Errorf("a new program shows %+v, refutes %v: %v", after.Transfers, after.Refuted, err)
 	}
 	w.reorganise(2)
 	for range 3 {
-		w.mine()
+		w.mineBlock()
 	}
 	w.pass(time.Minute)
 	after, err = old.scanner.Scan(t.Context(), old.from, watched)

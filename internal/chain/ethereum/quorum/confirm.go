@@ -25,16 +25,16 @@ func (q *Quorum) Confirm(ctx context.Context, logs []ethereum.Log) ([]ethereum.L
 	decided := func(uint64) bool {
 		mu.Lock()
 		defer mu.Unlock()
-		return !slices.ContainsFunc(verdicts, func(v verdict) bool { return q.enough(v.yes) == q.enough(v.no) })
+		return !slices.ContainsFunc(verdicts, func(v verdict) bool { return q.isEnough(v.yes) == q.isEnough(v.no) })
 	}
-	each(ctx, q.panel, decided, func(ctx context.Context, e *endpoint) bool {
-		var asked []int
+	askEach(ctx, q.panel, decided, func(ctx context.Context, e *endpoint) bool {
+		var requested []int
 		for i, l := range logs {
 			if l.Voices&e.voice == 0 {
-				asked = append(asked, i)
+				requested = append(requested, i)
 			}
 		}
-		confirmed, err := e.confirm(ctx, logs, asked)
+		confirmed, err := e.confirm(ctx, logs, requested)
 		mu.Lock()
 		defer mu.Unlock()
 		for i, yes := range confirmed {
@@ -54,7 +54,7 @@ func (q *Quorum) Confirm(ctx context.Context, logs []ethereum.Log) ([]ethereum.L
 func (q *Quorum) evaluate(logs []ethereum.Log, verdicts []verdict) ([]ethereum.Log, error) {
 	var confirmed []ethereum.Log
 	for i, l := range logs {
-		yes, no := q.enough(verdicts[i].yes), q.enough(verdicts[i].no)
+		yes, no := q.isEnough(verdicts[i].yes), q.isEnough(verdicts[i].no)
 		recorded := l.Voices == 0
 		switch {
 		case recorded && no && verdicts[i].yes != 0, recorded && !no && !yes:
@@ -93,12 +93,12 @@ func (q *Quorum) namesOf(voices uint64) string {
 
 // confirm asks for the receipts of logs. The result is true for a log that is there, false
 // if the endpoint has its block without it, and has no entry if the endpoint does not know.
-func (e *endpoint) confirm(ctx context.Context, logs []ethereum.Log, asked []int) (map[int]bool, error) {
-	if len(asked) == 0 {
+func (e *endpoint) confirm(ctx context.Context, logs []ethereum.Log, requested []int) (map[int]bool, error) {
+	if len(requested) == 0 {
 		return nil, nil
 	}
 	var calls []call
-	for _, i := range asked {
+	for _, i := range requested {
 		calls = append(calls,
 			call{"eth_getTransactionReceipt", []any{logs[i].Tx.String()}},
 			call{"eth_getBlockByNumber", []any{hexOf(logs[i].Height), false}})
@@ -108,22 +108,22 @@ func (e *endpoint) confirm(ctx context.Context, logs []ethereum.Log, asked []int
 		return nil, err
 	}
 	confirmed := map[int]bool{}
-	for n, i := range asked {
+	for n, i := range requested {
 		got, block := answers[2*n], answers[2*n+1]
 		if got.fault != nil || block.fault != nil {
 			continue
 		}
 		r, err := receiptOf(got.result)
-		h, there, headErr := header(block.result)
+		h, hasBlock, headErr := header(block.result)
 		if err != nil || headErr != nil {
-			e.failed(errForm)
+			e.noteFailure(errForm)
 			return nil, errForm
 		}
 		switch {
-		case !there || h.Hash != logs[i].Block.String():
-		case r == nil && holds(block.result, logs[i].Tx): // the endpoint does not return the receipt yet
+		case !hasBlock || h.Hash != logs[i].Block.String():
+		case r == nil && blockHas(block.result, logs[i].Tx): // the endpoint does not return the receipt yet
 		default:
-			confirmed[i] = r.has(logs[i])
+			confirmed[i] = r.contains(logs[i])
 		}
 	}
 	return confirmed, nil

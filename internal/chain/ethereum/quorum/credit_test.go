@@ -13,12 +13,12 @@ import (
 const feeToken = "0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430"
 
 // sixDecimals makes the contract of the claimed token return 6 decimals.
-func sixDecimals(n *node) { answers(feeToken, six)(n) }
+func sixDecimals(n *node) { answerDecimals(feeToken, six)(n) }
 
 // openClaimed opens a shop that also watches the claimed token.
-func openClaimed(t *testing.T, w *world, list []quorum.Endpoint, change ...func(*quorum.Config)) *shop {
+func openClaimed(t *testing.T, w *fakeChain, list []quorum.Endpoint, change ...func(*quorum.Config)) *shop {
 	t.Helper()
-	s := open(t, w, list, change...)
+	s := openShop(t, w, list, change...)
 	s.scanner = ethereum.Watch(ethereum.New(claimed(t)), s.quorum, w.Now)
 	return s
 }
@@ -45,16 +45,16 @@ func TestCredit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(100)
-			w.mine(token(3_000_000, 0)) // the address already holds an amount
+			w.mineBlock(token(3_000_000, 0)) // the address already holds an amount
 			var nodes []*node
 			for range 3 {
 				nodes = append(nodes, newNode(t, w, sixDecimals))
 			}
 			s := openClaimed(t, w, endpoints(nodes...), askAddresses)
 			s.from = chain.Cursor{Height: 101, Hash: w.blocks[101].hash}
-			w.mine(test.transfers...)
+			w.mineBlock(test.transfers...)
 			s.want(test.want...)
-			w.mine()
+			w.mineBlock()
 			s.want(test.want...)
 		})
 	}
@@ -66,10 +66,10 @@ func TestCredit_needs_the_balance_of_two_operators(t *testing.T) {
 		change [3]func(*node)
 		want   string // "" = an error
 	}{
-		"one of three endpoints lies":  {[3]func(*node){func(n *node) { n.adds = 1_000_000 }}, "4.95"},
-		"one of three endpoints fails": {[3]func(*node){func(n *node) { n.fails = "eth_call" }}, "4.95"},
-		"two of three endpoints fail":  {[3]func(*node){func(n *node) { n.fails = "eth_call" }, func(n *node) { n.fails = "eth_call" }}, ""},
-		"the endpoints do not agree":   {[3]func(*node){func(n *node) { n.adds = 1 }, func(n *node) { n.adds = 2 }}, ""},
+		"one of three endpoints lies":  {[3]func(*node){func(n *node) { n.addedBalance = 1_000_000 }}, "4.95"},
+		"one of three endpoints fails": {[3]func(*node){func(n *node) { n.failingMethod = "eth_call" }}, "4.95"},
+		"two of three endpoints fail":  {[3]func(*node){func(n *node) { n.failingMethod = "eth_call" }, func(n *node) { n.failingMethod = "eth_call" }}, ""},
+		"the endpoints do not agree":   {[3]func(*node){func(n *node) { n.addedBalance = 1 }, func(n *node) { n.addedBalance = 2 }}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -85,7 +85,7 @@ func TestCredit_needs_the_balance_of_two_operators(t *testing.T) {
 					nodes[i].change(change)
 				}
 			}
-			w.mine(transfer{contract: feeToken, to: ourAddress, units: 5_000_000, fee: 50_000})
+			w.mineBlock(transfer{contract: feeToken, to: ourAddress, units: 5_000_000, fee: 50_000})
 			if test.want == "" {
 				s.wantError("balance of token " + feeToken)
 				return
@@ -99,12 +99,12 @@ func TestCredit_needs_the_balance_of_two_operators(t *testing.T) {
 func TestCredit_without_the_state_of_the_block_is_unsure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
-	n := newNode(t, w, sixDecimals, func(n *node) { n.keep = 5 })
+	n := newNode(t, w, sixDecimals, func(n *node) { n.keptStates = 5 })
 	s := openClaimed(t, w, []quorum.Endpoint{{URL: n.URL, Trusted: true}})
 	s.from = chain.Cursor{Height: 100, Hash: w.blocks[100].hash}
-	w.mine(transfer{contract: feeToken, to: ourAddress, units: 5_000_000, fee: 50_000})
+	w.mineBlock(transfer{contract: feeToken, to: ourAddress, units: 5_000_000, fee: 50_000})
 	for range 10 {
-		w.mine()
+		w.mineBlock()
 	}
 	got := s.want("5")
 	if len(got.Transfers) != 1 || !got.Transfers[0].Unsure {
@@ -118,9 +118,9 @@ func TestCredit_is_unchanged_after_a_restart(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*node){
 		"with logs":                     func(*node) {},
-		"without the state":             func(n *node) { n.keep = 3 },
-		"with receipts and no logs":     func(n *node) { n.hide = true },
-		"with receipts and other state": func(n *node) { n.hide, n.adds = true, 7 },
+		"without the state":             func(n *node) { n.keptStates = 3 },
+		"with receipts and no logs":     func(n *node) { n.hidesLogs = true },
+		"with receipts and other state": func(n *node) { n.hidesLogs, n.addedBalance = true, 7 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -129,11 +129,11 @@ func TestCredit_is_unchanged_after_a_restart(t *testing.T) {
 			list := []quorum.Endpoint{{URL: n.URL, Trusted: true}}
 			s := openClaimed(t, w, list)
 			s.from = chain.Cursor{Height: 100, Hash: w.blocks[100].hash}
-			w.mine(transfer{contract: feeToken, to: ourAddress, units: 5_000_000, fee: 50_000})
-			w.mine()
+			w.mineBlock(transfer{contract: feeToken, to: ourAddress, units: 5_000_000, fee: 50_000})
+			w.mineBlock()
 			before := s.want("4.95")
 			for range 10 {
-				w.mine()
+				w.mineBlock()
 			}
 			n.change(change)
 			next := openClaimed(t, w, list)
@@ -157,7 +157,7 @@ func TestCredit_shares_only_the_unrecorded_rise(t *testing.T) {
 	n := newNode(t, w, sixDecimals)
 	list := []quorum.Endpoint{{URL: n.URL, Trusted: true}}
 	from := chain.Cursor{Height: 100, Hash: w.blocks[100].hash}
-	b := w.mine(transfer{contract: feeToken, to: ourAddress, units: 5_000_000, fee: 5_000_000}, transfer{contract: feeToken, to: ourAddress, units: 5_000_000})
+	b := w.mineBlock(transfer{contract: feeToken, to: ourAddress, units: 5_000_000, fee: 5_000_000}, transfer{contract: feeToken, to: ourAddress, units: 5_000_000})
 	s := openClaimed(t, w, list)
 	s.from = from
 	first := s.want("5")
@@ -181,7 +181,7 @@ func TestCredit_queries_no_endpoint_without_permission(t *testing.T) {
 	nodes := []*node{newNode(t, w, sixDecimals), newNode(t, w, sixDecimals)}
 	s := openClaimed(t, w, endpoints(nodes...))
 	s.want()
-	w.mine(transfer{contract: feeToken, to: ourAddress, units: 5_000_000}, pays(ourAddress, 2_000_000))
+	w.mineBlock(transfer{contract: feeToken, to: ourAddress, units: 5_000_000}, tokenPayment(ourAddress, 2_000_000))
 	s.want("2")
 	for _, a := range s.scanner.Assets() {
 		if a.Code == "EURE" && !a.Doubted {

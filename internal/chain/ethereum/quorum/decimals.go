@@ -16,7 +16,7 @@ const noDecimals = "-"
 
 // Decimals implements ethereum.TokenSource. See EIP-20, "decimals". The call contains no
 // address of a destination.
-func (q *Quorum) Decimals(ctx context.Context, at ethereum.Header, contract keys.EthereumAddress) (decimals int, known bool, err error) {
+func (q *Quorum) Decimals(ctx context.Context, header ethereum.Header, contract keys.EthereumAddress) (decimals int, known bool, err error) {
 	var mu sync.Mutex
 	votes := map[string]uint64{}
 	decided := func(uint64) bool {
@@ -24,8 +24,8 @@ func (q *Quorum) Decimals(ctx context.Context, at ethereum.Header, contract keys
 		defer mu.Unlock()
 		return q.elected(votes) != ""
 	}
-	each(ctx, q.panel, decided, func(ctx context.Context, e *endpoint) bool {
-		value, err := e.decimals(ctx, at, contract)
+	askEach(ctx, q.panel, decided, func(ctx context.Context, e *endpoint) bool {
+		value, err := e.decimals(ctx, header, contract)
 		if err != nil {
 			return false
 		}
@@ -50,9 +50,9 @@ func (q *Quorum) Decimals(ctx context.Context, at ethereum.Header, contract keys
 }
 
 // decimals asks a contract for its decimals.
-func (e *endpoint) decimals(ctx context.Context, at ethereum.Header, contract keys.EthereumAddress) (string, error) {
+func (e *endpoint) decimals(ctx context.Context, header ethereum.Header, contract keys.EthereumAddress) (string, error) {
 	const method = "0x313ce567"
-	answers, err := e.ask(ctx, call{"eth_call", []any{map[string]any{"to": contract.String(), "data": method}, blockOf(at)}})
+	answers, err := e.ask(ctx, call{"eth_call", []any{map[string]any{"to": contract.String(), "data": method}, blockOf(header)}})
 	if err != nil {
 		return "", err
 	}
@@ -65,7 +65,7 @@ func (e *endpoint) decimals(ctx context.Context, at ethereum.Header, contract ke
 	}
 	value, err := numberOf(a.result)
 	if err != nil {
-		e.failed(err)
+		e.noteFailure(err)
 	}
 	return value, err
 }

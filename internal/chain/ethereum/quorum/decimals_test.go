@@ -16,8 +16,8 @@ import (
 	"chequer/internal/money"
 )
 
-// say sets the answer of a contract for its decimals on a node.
-func answers(contract, text string) func(*node) {
+// answerDecimals sets the answer of a contract for its decimals on a node.
+func answerDecimals(contract, text string) func(*node) {
 	return func(n *node) {
 		if n.decimals == nil {
 			n.decimals = map[string]string{}
@@ -53,15 +53,15 @@ func TestDecimals_decide_which_tokens_are_offered(t *testing.T) {
 		want  string // codes; ! = doubted
 		text  string
 	}{
-		"the contract has the decimals of the setting": {[3]func(*node){answers(contract, six), answers(contract, six), answers(contract, six)}, "ETH USDC EURC EURE", ""},
-		"the contract has other decimals":              {[3]func(*node){answers(contract, eighteen), answers(contract, eighteen), answers(contract, eighteen)}, "ETH USDC EURC EURE!", "has 18 decimals, not 6"},
-		"the contract reverts":                         {[3]func(*node){answers(contract, "reverts"), answers(contract, "reverts"), answers(contract, "reverts")}, "ETH USDC EURC EURE!", "does not return its decimals"},
+		"the contract has the decimals of the setting": {[3]func(*node){answerDecimals(contract, six), answerDecimals(contract, six), answerDecimals(contract, six)}, "ETH USDC EURC EURE", ""},
+		"the contract has other decimals":              {[3]func(*node){answerDecimals(contract, eighteen), answerDecimals(contract, eighteen), answerDecimals(contract, eighteen)}, "ETH USDC EURC EURE!", "has 18 decimals, not 6"},
+		"the contract reverts":                         {[3]func(*node){answerDecimals(contract, "reverts"), answerDecimals(contract, "reverts"), answerDecimals(contract, "reverts")}, "ETH USDC EURC EURE!", "does not return its decimals"},
 		"the contract does not exist":                  {[3]func(*node){}, "ETH USDC EURC EURE!", "or does not exist"},
-		"the contract returns an invalid number":       {[3]func(*node){answers(contract, word("0x0100")), answers(contract, word("0x0100")), answers(contract, word("0x0100"))}, "ETH USDC EURC EURE!", "does not return its decimals"},
-		"one of three endpoints lies":                  {[3]func(*node){answers(contract, eighteen), answers(contract, six), answers(contract, six)}, "ETH USDC EURC EURE", ""},
-		"one of three endpoints fails":                 {[3]func(*node){func(n *node) { n.fails = "eth_call" }, answers(contract, six), answers(contract, six)}, "ETH USDC EURC EURE", ""},
-		"the endpoints do not agree":                   {[3]func(*node){answers(contract, six), answers(contract, eighteen), answers(contract, word("0x08"))}, "ETH USDC EURC EURE!", "is not offered until its contract"},
-		"a listed token has other decimals":            {[3]func(*node){answers(token.Contract, eighteen), answers(token.Contract, eighteen), answers(contract, six)}, "ETH USDC EURC! EURE!", "has 18 decimals, not 6"},
+		"the contract returns an invalid number":       {[3]func(*node){answerDecimals(contract, word("0x0100")), answerDecimals(contract, word("0x0100")), answerDecimals(contract, word("0x0100"))}, "ETH USDC EURC EURE!", "does not return its decimals"},
+		"one of three endpoints lies":                  {[3]func(*node){answerDecimals(contract, eighteen), answerDecimals(contract, six), answerDecimals(contract, six)}, "ETH USDC EURC EURE", ""},
+		"one of three endpoints fails":                 {[3]func(*node){func(n *node) { n.failingMethod = "eth_call" }, answerDecimals(contract, six), answerDecimals(contract, six)}, "ETH USDC EURC EURE", ""},
+		"the endpoints do not agree":                   {[3]func(*node){answerDecimals(contract, six), answerDecimals(contract, eighteen), answerDecimals(contract, word("0x08"))}, "ETH USDC EURC EURE!", "is not offered until its contract"},
+		"a listed token has other decimals":            {[3]func(*node){answerDecimals(token.Contract, eighteen), answerDecimals(token.Contract, eighteen), answerDecimals(contract, six)}, "ETH USDC EURC! EURE!", "has 18 decimals, not 6"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -73,7 +73,7 @@ func TestDecimals_decide_which_tokens_are_offered(t *testing.T) {
 				}
 				list = append(list, newNode(t, w, change))
 			}
-			q := open(t, w, endpoints(list...), askAddresses).quorum
+			q := openShop(t, w, endpoints(list...), askAddresses).quorum
 			scanner := ethereum.Watch(ethereum.New(claimed(t)), q, w.Now)
 			var reported []ethereum.Doubt
 			scanner.Doubted = func(d ethereum.Doubt) { reported = append(reported, d) }
@@ -113,13 +113,13 @@ func TestDecimals_decide_which_tokens_are_offered(t *testing.T) {
 // Transfers of a token with wrong decimals are not shown, and all others are.
 func TestDecimals_that_are_wrong_hide_transfers_of_the_token(t *testing.T) {
 	t.Parallel()
-	w := newWorld(100)
-	n := newNode(t, w)
-	q := open(t, w, []quorum.Endpoint{{URL: n.URL, Trusted: true}}).quorum
-	scanner := ethereum.Watch(ethereum.New(claimed(t)), q, w.Now)
+	world := newWorld(100)
+	n := newNode(t, world)
+	q := openShop(t, world, []quorum.Endpoint{{URL: n.URL, Trusted: true}}).quorum
+	scanner := ethereum.Watch(ethereum.New(claimed(t)), q, world.Now)
 	eure := transfer{contract: "0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430", to: ourAddress, units: 7_000_000}
-	w.mine(eure, pays(ourAddress, 5_000_000))
-	shown := func() (codes []string) {
+	world.mineBlock(eure, tokenPayment(ourAddress, 5_000_000))
+	shownCodes := func() (codes []string) {
 		t.Helper()
 		s, err := scanner.Scan(t.Context(), chain.Cursor{}, chaintest.Watch{ourAddress: true})
 		if err != nil {
@@ -130,22 +130,22 @@ func TestDecimals_that_are_wrong_hide_transfers_of_the_token(t *testing.T) {
 		}
 		return codes
 	}
-	if diff := cmp.Diff(shown(), []string{"EURE", "EURC"}); diff != "" {
+	if diff := cmp.Diff(shownCodes(), []string{"EURE", "EURC"}); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
 	}
 	// From now on the contract exists and has other decimals. It was already asked, and is not
 	// asked again before a restart.
-	n.change(answers(eure.contract, eighteen))
-	w.pass(2 * time.Minute)
-	w.mine()
-	asked := slices.DeleteFunc(n.asked("eth_call"), func(r request) bool {
+	n.change(answerDecimals(eure.contract, eighteen))
+	world.pass(2 * time.Minute)
+	world.mineBlock()
+	requests := slices.DeleteFunc(n.received("eth_call"), func(r request) bool {
 		return r.Params[0].(map[string]any)["data"] != "0x313ce567"
 	})
-	if len(asked) != 3 {
-		t.Errorf("contracts were asked %d times, want once each", len(asked))
+	if len(requests) != 3 {
+		t.Errorf("contracts were asked %d times, want once each", len(requests))
 	}
-	scanner = ethereum.Watch(ethereum.New(claimed(t)), q, w.Now)
-	if diff := cmp.Diff(shown(), []string{"EURC"}); diff != "" {
+	scanner = ethereum.Watch(ethereum.New(claimed(t)), q, world.Now)
+	if diff := cmp.Diff(shownCodes(), []string{"EURC"}); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
 	}
 }

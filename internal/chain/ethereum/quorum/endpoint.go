@@ -77,7 +77,7 @@ type endpoint struct {
 	voice  uint64 // its operator's bit
 	client *client
 	now    func() time.Time
-	chance func() float64
+	random func() float64
 
 	// The fields up to full are used by one call at a time.
 	head  ethereum.Header // of the last readHead
@@ -91,13 +91,13 @@ type endpoint struct {
 	report   Report
 }
 
-func newEndpoint(e Endpoint, name string, voice uint64, transport http.RoundTripper, now func() time.Time, chance func() float64) *endpoint {
+func newEndpoint(e Endpoint, name string, voice uint64, transport http.RoundTripper, now func() time.Time, random func() float64) *endpoint {
 	c := newClient(transport, e.URL, now)
 	if e.Trusted {
 		c.batch = trustedBatch
 	}
 	return &endpoint{
-		Endpoint: e, name: name, voice: voice, client: c, now: now, chance: chance,
+		Endpoint: e, name: name, voice: voice, client: c, now: now, random: random,
 		span: firstSpan, report: Report{Name: name, Trusted: e.Trusted},
 	}
 }
@@ -111,33 +111,33 @@ func (e *endpoint) paused() bool {
 
 // ask sends calls and records success or failure.
 func (e *endpoint) ask(ctx context.Context, calls ...call) ([]answer, error) {
-	begin := time.Now()
-	answers, err := e.client.do(ctx, calls...)
+	start := time.Now()
+	answers, err := e.client.send(ctx, calls...)
 	switch {
 	case err == nil:
-		e.answered(time.Since(begin))
+		e.noteAnswer(time.Since(start))
 	case ctx.Err() == nil:
-		e.failed(err)
+		e.noteFailure(err)
 	}
 	return answers, err
 }
 
-func (e *endpoint) answered(took time.Duration) {
+func (e *endpoint) noteAnswer(latency time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.failures, e.resumeAt = 0, time.Time{}
-	e.report.Answered, e.report.Latency = e.now(), took
+	e.report.Answered, e.report.Latency = e.now(), latency
 }
 
-// failed pauses the endpoint, longer with each failure in a row, and at least for the time of
+// noteFailure pauses the endpoint, longer with each failure in a row, and at least for the time of
 // a pauseError.
-func (e *endpoint) failed(err error) {
+func (e *endpoint) noteFailure(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	pause := min(firstPause<<min(e.failures, 16), maxPause)
-	pause = time.Duration(float64(pause) * (0.5 + e.chance())) // varied, so that installations do not retry at the same time
-	if asked := (*pauseError)(nil); errors.As(err, &asked) {
-		pause = max(pause, asked.after)
+	pause = time.Duration(float64(pause) * (0.5 + e.random())) // varied, so that installations do not retry at the same time
+	if requested := (*pauseError)(nil); errors.As(err, &requested) {
+		pause = max(pause, requested.after)
 	}
 	e.failures++
 	e.resumeAt = e.now().Add(pause)
@@ -154,11 +154,11 @@ func (e *endpoint) noteFault(fault string) {
 }
 
 // noteDenied records an answer that others denied.
-func (e *endpoint) noteDenied(what string) {
+func (e *endpoint) noteDenied(answer string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.report.Faults++
-	e.report.Denied = what
+	e.report.Denied = answer
 }
 
 // noteHeight records the height of its newest block, and that it has no fault.
@@ -189,16 +189,16 @@ func (e *endpoint) readHead(ctx context.Context, chainID uint64, tags bool) erro
 	if err != nil {
 		return err
 	}
-	if err := e.read(answers, chainID); err != nil {
-		e.failed(err)
+	if err := e.parseHead(answers, chainID); err != nil {
+		e.noteFailure(err)
 		return err
 	}
 	e.noteHeight(e.head.Height)
 	return nil
 }
 
-// read parses the answers of readHead.
-func (e *endpoint) read(answers []answer, chainID uint64) error {
+// parseHead parses the answers of readHead.
+func (e *endpoint) parseHead(answers []answer, chainID uint64) error {
 	for _, a := range answers[:2] {
 		if a.fault != nil {
 			return a.fault
@@ -211,16 +211,16 @@ func (e *endpoint) read(answers []answer, chainID uint64) error {
 	case id != chainID:
 		return &pauseError{wrongChainPause, fmt.Sprintf("it answers for chain %d, not %d", id, chainID)}
 	}
-	head, there, err := header(answers[1].result)
+	head, hasBlock, err := header(answers[1].result)
 	switch {
 	case err != nil:
 		return err
-	case !there:
+	case !hasBlock:
 		return errors.New("no newest block")
 	}
 	e.head = head
 	if len(answers) > 2 && answers[2].fault == nil {
-		if final, there, err := header(answers[2].result); err == nil && there {
+		if final, hasBlock, err := header(answers[2].result); err == nil && hasBlock {
 			e.final = min(final.Height, head.Height)
 		}
 	}

@@ -11,11 +11,11 @@ import (
 func TestScan_ignores_an_endpoint_that_lags(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
-	w.mine(pays(ourAddress, 5_000_000))
+	w.mineBlock(tokenPayment(ourAddress, 5_000_000))
 	nodes := []*node{newNode(t, w), newNode(t, w)}
-	s := open(t, w, endpoints(nodes...))
+	s := openShop(t, w, endpoints(nodes...))
 	before := s.want("5")
-	nodes[1].change(func(n *node) { n.lag = 3 })
+	nodes[1].change(func(n *node) { n.lagBlocks = 3 })
 	w.pass(time.Second)
 	after := s.want("5")
 	if !after.Started.Equal(before.Started) || after.Tip != before.Tip {
@@ -26,8 +26,8 @@ func TestScan_ignores_an_endpoint_that_lags(t *testing.T) {
 func TestScan_does_not_begin_with_endpoints_below_its_cursor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(200)
-	lagging := func(n *node) { n.lag = 50 }
-	s := open(t, w, endpoints(newNode(t, w, lagging), newNode(t, w, lagging)))
+	lagging := func(n *node) { n.lagBlocks = 50 }
+	s := openShop(t, w, endpoints(newNode(t, w, lagging), newNode(t, w, lagging)))
 	s.from = chain.Cursor{Height: 190, Hash: w.blocks[190].hash}
 	s.wantError("the endpoints are at block 150 only, and block 190 was already read")
 }
@@ -35,52 +35,52 @@ func TestScan_does_not_begin_with_endpoints_below_its_cursor(t *testing.T) {
 func TestScan_trusts_an_own_node_alone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
-	w.mine(pays(ourAddress, 5_000_000))
-	own, foreign := newNode(t, w), newNode(t, w, behaviours["faking"].change)
-	list := endpoints(own, foreign)
+	w.mineBlock(tokenPayment(ourAddress, 5_000_000))
+	trusted, foreign := newNode(t, w), newNode(t, w, behaviours["faking"].change)
+	list := endpoints(trusted, foreign)
 	list[0].Trusted = true
-	s := open(t, w, list)
+	s := openShop(t, w, list)
 	s.want("5")
-	if n := len(foreign.asked("eth_getLogs")); n > 0 {
+	if n := len(foreign.received("eth_getLogs")); n > 0 {
 		t.Errorf("other endpoint was asked %d times, want 0", n)
 	}
 	// Without it, others must agree; what it alone confirmed before is kept.
-	own.change(func(n *node) { n.dead = true })
-	w.mine()
+	trusted.change(func(n *node) { n.isDown = true })
+	w.mineBlock()
 	s.wantError("must answer")
 }
 
 func TestScan_replaces_an_own_node_that_does_not_follow_the_chain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(200)
-	own := newNode(t, w, func(n *node) { n.lag = 190 })
-	list := endpoints(own, newNode(t, w), newNode(t, w))
+	trusted := newNode(t, w, func(n *node) { n.lagBlocks = 190 })
+	list := endpoints(trusted, newNode(t, w), newNode(t, w))
 	list[0].Trusted = true
-	w.mine(pays(ourAddress, 5_000_000))
-	open(t, w, list).want("5")
+	w.mineBlock(tokenPayment(ourAddress, 5_000_000))
+	openShop(t, w, list).want("5")
 }
 
 func TestScan_respects_Retry_After(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
 	busy := newNode(t, w)
-	s := open(t, w, endpoints(newNode(t, w), newNode(t, w), busy))
+	s := openShop(t, w, endpoints(newNode(t, w), newNode(t, w), busy))
 	s.want()
-	busy.change(func(n *node) { n.status, n.retry, n.garbage = http.StatusTooManyRequests, "90", "later" })
-	w.mine()
+	busy.change(func(n *node) { n.status, n.retryAfter, n.garbage = http.StatusTooManyRequests, "90", "later" })
+	w.mineBlock()
 	s.want()
-	before := len(busy.asked("eth_chainId"))
-	busy.change(func(n *node) { n.status, n.retry, n.garbage = 0, "", "" })
+	before := len(busy.received("eth_chainId"))
+	busy.change(func(n *node) { n.status, n.retryAfter, n.garbage = 0, "", "" })
 	w.pass(80 * time.Second)
-	w.mine()
+	w.mineBlock()
 	s.want()
-	if n := len(busy.asked("eth_chainId")); n != before {
+	if n := len(busy.received("eth_chainId")); n != before {
 		t.Errorf("asked %d times before Retry-After", n-before)
 	}
 	w.pass(20 * time.Second)
-	w.mine()
+	w.mineBlock()
 	s.want()
-	if n := len(busy.asked("eth_chainId")); n == before {
+	if n := len(busy.received("eth_chainId")); n == before {
 		t.Error("not asked again after Retry-After")
 	}
 }
@@ -88,12 +88,12 @@ func TestScan_respects_Retry_After(t *testing.T) {
 func TestScan_does_not_wait_for_a_slow_endpoint(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
-	w.mine(pays(ourAddress, 5_000_000))
-	s := open(t, w, endpoints(newNode(t, w), newNode(t, w), newNode(t, w, func(n *node) { n.hangs = true })))
-	begin := time.Now()
+	w.mineBlock(tokenPayment(ourAddress, 5_000_000))
+	s := openShop(t, w, endpoints(newNode(t, w), newNode(t, w), newNode(t, w, func(n *node) { n.hangs = true })))
+	start := time.Now()
 	s.want("5")
-	if took := time.Since(begin); took > 6*time.Second {
-		t.Errorf("took %s", took)
+	if elapsed := time.Since(start); elapsed > 6*time.Second {
+		t.Errorf("took %s", elapsed)
 	}
 	if got := s.quorum.Reports()[2].Fault; got != "answers much later than others" {
 		t.Errorf("fault %q", got)
@@ -104,9 +104,9 @@ func TestScan_follows_no_redirect(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
 	target := newNode(t, w)
-	s := open(t, w, endpoints(newNode(t, w), newNode(t, w, func(n *node) { n.redirects = target.URL })))
+	s := openShop(t, w, endpoints(newNode(t, w), newNode(t, w, func(n *node) { n.redirects = target.URL })))
 	s.wantError("B: answers 307")
-	if len(target.asked("eth_chainId")) > 0 {
+	if len(target.received("eth_chainId")) > 0 {
 		t.Error("redirect was followed")
 	}
 }

@@ -43,8 +43,8 @@ type block struct {
 	transfers    []transfer
 }
 
-// world is a fake chain that several nodes show.
-type world struct {
+// fakeChain is a fake chain that several nodes show.
+type fakeChain struct {
 	mu     sync.Mutex
 	now    time.Time
 	blocks []block // by height
@@ -53,29 +53,29 @@ type world struct {
 	fork   int
 }
 
-func newWorld(height int) *world {
-	w := &world{now: time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)}
+func newWorld(height int) *fakeChain {
+	w := &fakeChain{now: time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)}
 	for range height + 1 {
-		w.mine()
+		w.mineBlock()
 	}
 	return w
 }
 
 // Now returns the time of the newest block, or a later time.
-func (w *world) Now() time.Time {
+func (w *fakeChain) Now() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.now
 }
 
-func (w *world) pass(d time.Duration) {
+func (w *fakeChain) pass(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = w.now.Add(d)
 }
 
-// mine adds a block with some transfers.
-func (w *world) mine(transfers ...transfer) block {
+// mineBlock adds a block with some transfers.
+func (w *fakeChain) mineBlock(transfers ...transfer) block {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = w.now.Add(2 * time.Second)
@@ -98,13 +98,13 @@ func (w *world) mine(transfers ...transfer) block {
 }
 
 // reorganise removes blocks, so that others can be mined in their place.
-func (w *world) reorganise(depth int) []block {
+func (w *fakeChain) reorganise(depth int) []block {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.fork++
-	gone := slices.Clone(w.blocks[len(w.blocks)-depth:])
+	removed := slices.Clone(w.blocks[len(w.blocks)-depth:])
 	w.blocks = w.blocks[:len(w.blocks)-depth]
-	return gone
+	return removed
 }
 
 func hashOf(parts ...any) string {
@@ -115,7 +115,7 @@ func hashOf(parts ...any) string {
 // node is a JSON-RPC server of the world, with faults.
 type node struct {
 	*httptest.Server
-	world *world
+	fakeChain *fakeChain
 
 	mu       sync.Mutex
 	requests []request // in the order of their arrival
@@ -123,30 +123,30 @@ type node struct {
 	bytes    int // of requests and answers
 
 	// Faults; all may be changed at any time under mu.
-	dead      bool
-	lag       int    // number of blocks behind
-	chain     uint64 // chain ID in answers
-	status    int    // HTTP status of every answer
-	retry     string // Retry-After
-	garbage   string // text that replaces every answer
-	hide      bool   // shows no logs
-	deny      bool   // returns no receipts for its fake or hidden logs
-	noReceipt bool   // answers null for each receipt, though its blocks list the transactions
-	fake      []transfer
-	fakeAt    int64 // block in which it shows fake transfers
-	forge     bool  // blocks from fakeAt on have other hashes
-	cut       int   // maximum number of logs in an answer; the rest is omitted
-	wide      int64 // limit of blocks in a range
-	batch     int   // limit of calls in a request
-	noTags    bool
-	fails     string // method that is answered with an error
-	redirects string
-	hangs     bool
-	capitals  bool              // writes the hex digits of logs as capital letters
-	repeats   bool              // returns every log twice, and twice as removed
-	keep      int               // blocks whose state is kept; 0 = all
-	adds      uint64            // added to every balance
-	decimals  map[string]string // the decimals that contracts return, by address in lower case
+	isDown         bool
+	lagBlocks      int    // number of blocks behind
+	chain          uint64 // chain ID in answers
+	status         int    // HTTP status of every answer
+	retryAfter     string // Retry-After
+	garbage        string // text that replaces every answer
+	hidesLogs      bool   // shows no logs
+	deniesReceipts bool   // returns no receipts for its fake or hidden logs
+	nullReceipts   bool   // answers null for each receipt, though its blocks list the transactions
+	fake           []transfer
+	fakeAt         int64 // block in which it shows fake transfers
+	forge          bool  // blocks from fakeAt on have other hashes
+	maxLogs        int   // maximum number of logs in an answer; the rest is omitted
+	maxRange       int64 // limit of blocks in a range
+	maxCalls       int   // limit of calls in a request
+	noTags         bool
+	failingMethod  string // method that is answered with an error
+	redirects      string
+	hangs          bool
+	capitals       bool              // writes the hex digits of logs as capital letters
+	repeats        bool              // returns every log twice, and twice as removed
+	keptStates     int               // blocks whose state is kept; 0 = all
+	addedBalance   uint64            // added to every balance
+	decimals       map[string]string // the decimals that contracts return, by address in lower case
 }
 
 // request is a call that a node received.
@@ -155,9 +155,9 @@ type request struct {
 	Params []any
 }
 
-func newNode(t testing.TB, w *world, change ...func(*node)) *node {
+func newNode(t testing.TB, w *fakeChain, change ...func(*node)) *node {
 	t.Helper()
-	n := &node{world: w, chain: chainID}
+	n := &node{fakeChain: w, chain: chainID}
 	for _, c := range change {
 		c(n)
 	}
@@ -173,8 +173,8 @@ func (n *node) change(change func(*node)) {
 	change(n)
 }
 
-// asked returns the calls of a method that the node received.
-func (n *node) asked(method string) []request {
+// received returns the calls of a method that the node received.
+func (n *node) received(method string) []request {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var found []request
@@ -204,14 +204,14 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch {
-	case n.dead:
+	case n.isDown:
 		panic(http.ErrAbortHandler)
 	case n.redirects != "":
 		http.Redirect(w, r, n.redirects, http.StatusTemporaryRedirect)
 		return
 	}
-	if n.retry != "" {
-		w.Header().Set("Retry-After", n.retry)
+	if n.retryAfter != "" {
+		w.Header().Set("Retry-After", n.retryAfter)
 	}
 	if n.status != 0 {
 		w.WriteHeader(n.status)
@@ -232,7 +232,7 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	if n.batch > 0 && len(calls) > n.batch {
+	if n.maxCalls > 0 && len(calls) > n.maxCalls {
 		fmt.Fprint(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batch too large"}}`)
 		return
 	}
@@ -257,7 +257,7 @@ func (c *counter) Write(text []byte) (int, error) {
 func (n *node) answer(c rpcCall) any {
 	n.requests = append(n.requests, request{c.Method, c.Params})
 	result, fault := n.result(c)
-	if c.Method == n.fails {
+	if c.Method == n.failingMethod {
 		fault = "method not available"
 	}
 	if fault != "" {
@@ -267,9 +267,9 @@ func (n *node) answer(c rpcCall) any {
 }
 
 func (n *node) result(c rpcCall) (result any, fault string) {
-	n.world.mu.Lock()
-	defer n.world.mu.Unlock()
-	blocks := n.world.blocks[:max(len(n.world.blocks)-n.lag, 1)]
+	n.fakeChain.mu.Lock()
+	defer n.fakeChain.mu.Unlock()
+	blocks := n.fakeChain.blocks[:max(len(n.fakeChain.blocks)-n.lagBlocks, 1)]
 	switch c.Method {
 	case "eth_chainId":
 		return fmt.Sprintf("0x%x", n.chain), ""
@@ -310,7 +310,7 @@ func (n *node) block(blocks []block, name string) (any, string) {
 		if n.noTags {
 			return nil, "unknown block tag"
 		}
-		height = min(n.world.final, height)
+		height = min(n.fakeChain.final, height)
 	default:
 		if _, err := fmt.Sscanf(name, "0x%x", &height); err != nil || height >= int64(len(blocks)) {
 			return nil, ""
@@ -318,8 +318,8 @@ func (n *node) block(blocks []block, name string) (any, string) {
 	}
 	b := blocks[height]
 	transactions := []string{}
-	for _, t := range n.shown(b) {
-		if !n.deny {
+	for _, t := range n.shownTransfers(b) {
+		if !n.deniesReceipts {
 			transactions = append(transactions, t.tx)
 		}
 	}
@@ -337,8 +337,8 @@ func (n *node) hash(b block) string {
 	return b.hash
 }
 
-// shown returns the transfers of a block in the node's answers.
-func (n *node) shown(b block) []transfer {
+// shownTransfers returns the transfers of a block in the node's answers.
+func (n *node) shownTransfers(b block) []transfer {
 	list := slices.Clone(b.transfers)
 	if b.height == n.fakeAt {
 		for i, f := range n.fake {
@@ -355,7 +355,7 @@ func (n *node) state(blocks []block, method, account, hash string) (any, string)
 	switch {
 	case at < 0:
 		return nil, "header not found"
-	case n.keep > 0 && at < len(blocks)-n.keep:
+	case n.keptStates > 0 && at < len(blocks)-n.keptStates:
 		return nil, "missing trie node 0123 (path )"
 	}
 	var balance, nonce uint64
@@ -373,7 +373,7 @@ func (n *node) state(blocks []block, method, account, hash string) (any, string)
 	if method == "eth_getTransactionCount" {
 		return fmt.Sprintf("0x%x", nonce), ""
 	}
-	return fmt.Sprintf("0x%x", balance+n.adds), ""
+	return fmt.Sprintf("0x%x", balance+n.addedBalance), ""
 }
 
 // balanceOf is the prefix of the data of a call for the balance of an account.
@@ -385,10 +385,10 @@ func (n *node) tokens(blocks []block, contract, account, hash string) (any, stri
 	switch {
 	case at < 0:
 		return nil, "header not found"
-	case n.keep > 0 && at < len(blocks)-n.keep:
+	case n.keptStates > 0 && at < len(blocks)-n.keptStates:
 		return nil, "missing trie node 0123 (path )"
 	}
-	balance := n.adds
+	balance := n.addedBalance
 	for _, b := range blocks[:at+1] {
 		for _, t := range b.transfers {
 			if strings.EqualFold(t.contract, contract) && strings.EqualFold(t.to, account) {
@@ -428,18 +428,18 @@ func (n *node) logs(blocks []block, filter map[string]any) (any, string) {
 		fmt.Sscanf(filter["fromBlock"].(string), "0x%x", &from)
 		fmt.Sscanf(filter["toBlock"].(string), "0x%x", &to)
 	}
-	if n.wide > 0 && to-from+1 > n.wide {
+	if n.maxRange > 0 && to-from+1 > n.maxRange {
 		return nil, "query returned more than 10000 results"
 	}
 	topics := filter["topics"].([]any)
 	found := []any{}
 	for _, b := range blocks[from:min(to+1, int64(len(blocks)))] {
-		for _, t := range n.shown(b) {
+		for _, t := range n.shownTransfers(b) {
 			wanted := slices.ContainsFunc(filter["address"].([]any), func(a any) bool { return strings.EqualFold(a.(string), t.contract) })
 			if wanted && len(topics) == 3 {
 				wanted = slices.Contains(topics[2].([]any), any(word(t.to)))
 			}
-			if !wanted || n.hide {
+			if !wanted || n.hidesLogs {
 				continue
 			}
 			found = append(found, n.log(b, t))
@@ -450,20 +450,20 @@ func (n *node) logs(blocks []block, filter map[string]any) (any, string) {
 			}
 		}
 	}
-	if n.cut > 0 && len(found) > n.cut {
-		found = found[:n.cut]
+	if n.maxLogs > 0 && len(found) > n.maxLogs {
+		found = found[:n.maxLogs]
 	}
 	return found, ""
 }
 
 func (n *node) receipt(blocks []block, tx string) any {
-	if n.deny || n.noReceipt {
+	if n.deniesReceipts || n.nullReceipts {
 		return nil
 	}
 	for _, b := range blocks {
 		var logs []any
 		status := "0x1"
-		for _, t := range n.shown(b) {
+		for _, t := range n.shownTransfers(b) {
 			if t.tx == tx {
 				logs = append(logs, n.log(b, t))
 				if t.failed {
@@ -506,8 +506,8 @@ var (
 	otherAddress = "0x" + strings.Repeat("b2", 20)
 )
 
-// pays returns a transfer of the token.
-func pays(to string, units uint64) transfer {
+// tokenPayment returns a transfer of the token.
+func tokenPayment(to string, units uint64) transfer {
 	return transfer{contract: token.Contract, to: to, units: units}
 }
 

@@ -24,8 +24,8 @@ func TestGeth(t *testing.T) {
 // geth is stricter than anvil: it accepts at most 1,000 values in a topic and 1,000 calls in a
 // request.
 func TestGeth_accepts_large_requests(t *testing.T) {
-	n := ethereumtest.Geth(t)
-	l := newLab(t, n, quorum.Endpoint{URL: n.RPC, Trusted: true})
+	node := ethereumtest.Geth(t)
+	lab := newLab(t, node, quorum.Endpoint{URL: node.RPC, Trusted: true})
 	watch := &accountWatch{Watch: chaintest.Watch{}}
 	for i := range 1000 {
 		watch.Watch[fmt.Sprintf("0x%040x", 1000+i)] = true
@@ -35,8 +35,8 @@ func TestGeth_accepts_large_requests(t *testing.T) {
 	}
 	wei := big.NewInt(1_000_000_000_000_000)
 	script := fmt.Sprintf("0x%040x", 1999)
-	n.Mine(t, n.Send(t, chaintest.Output{Script: script, Amount: money.MustParse("12.5", l.Asset().Currency)}), n.TransactWith(t, wei, script, ""))
-	s, err := l.net.Scan(t.Context(), chain.Cursor{}, watch)
+	node.Mine(t, node.Send(t, chaintest.Output{Script: script, Amount: money.MustParse("12.5", lab.Asset().Currency)}), node.TransactWith(t, wei, script, ""))
+	s, err := lab.net.Scan(t.Context(), chain.Cursor{}, watch)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,18 +47,18 @@ func TestGeth_accepts_large_requests(t *testing.T) {
 	if len(s.Transfers) != 2 || got["EURC"] != "12.5" || got["ETH"] != "0.001" || s.Read.Hash != s.Tip.Hash {
 		t.Errorf("transfers %v, balances read at %+v", s.Transfers, s.Read)
 	}
-	if doubts := l.net.Doubts(); len(doubts) != 0 {
+	if doubts := lab.net.Doubts(); len(doubts) != 0 {
 		t.Errorf("doubts %+v, want none", doubts)
 	}
-	contract, err := keys.ParseEthereumAddress(n.Token)
+	contract, err := keys.ParseEthereumAddress(node.Token)
 	if err != nil {
 		t.Fatal(err)
 	}
-	best, err := l.quorum.Best(t.Context())
+	best, err := lab.quorum.Best(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if decimals, known, err := l.quorum.Decimals(t.Context(), best.Header, contract); decimals != 6 || !known || err != nil {
+	if decimals, known, err := lab.quorum.Decimals(t.Context(), best.Header, contract); decimals != 6 || !known || err != nil {
 		t.Errorf("decimals %d %t %v", decimals, known, err)
 	}
 }

@@ -17,15 +17,15 @@ import (
 // shop watches the fake chain through some nodes.
 type shop struct {
 	*testing.T
-	world   *world
+	world   *fakeChain
 	quorum  *quorum.Quorum
 	scanner *ethereum.Scanner
 	watch   chaintest.Watch
 	from    chain.Cursor
 }
 
-// open watches through the given endpoints.
-func open(t *testing.T, w *world, endpoints []quorum.Endpoint, change ...func(*quorum.Config)) *shop {
+// openShop watches through the given endpoints.
+func openShop(t *testing.T, w *fakeChain, endpoints []quorum.Endpoint, change ...func(*quorum.Config)) *shop {
 	t.Helper()
 	config := quorum.Config{ChainID: chainID, Tags: true, Endpoints: endpoints, Now: w.Now, Chance: func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler)}
 	for _, c := range change {

@@ -34,12 +34,12 @@ func (e *endpoint) headers(ctx context.Context, from, to int64) ([]ethereum.Head
 			e.noteFault(a.fault.Error())
 			break
 		}
-		h, there, err := header(a.result)
-		if err != nil || there && h.Height != from+int64(i) {
-			e.failed(errForm)
+		h, hasBlock, err := header(a.result)
+		if err != nil || hasBlock && h.Height != from+int64(i) {
+			e.noteFailure(errForm)
 			return nil, errForm
 		}
-		if !there {
+		if !hasBlock {
 			break
 		}
 		found = append(found, h)
@@ -51,24 +51,24 @@ func (e *endpoint) headers(ctx context.Context, from, to int64) ([]ethereum.Head
 // the last block of the range.
 func (q *Quorum) Logs(ctx context.Context, span ethereum.Span, query ethereum.Query) ([]ethereum.Log, error) {
 	var mu sync.Mutex
-	place := map[ethereum.Log]int{}
+	indexes := map[ethereum.Log]int{}
 	var union []ethereum.Log
-	answered := each(ctx, q.panel, q.enough, func(ctx context.Context, e *endpoint) bool {
+	answered := askEach(ctx, q.panel, q.isEnough, func(ctx context.Context, e *endpoint) bool {
 		found, err := e.logs(ctx, span, query)
 		mu.Lock()
 		defer mu.Unlock()
 		for _, l := range found {
-			i, known := place[l]
+			i, known := indexes[l]
 			if !known {
 				i = len(union)
-				place[l] = i
+				indexes[l] = i
 				union = append(union, l)
 			}
 			union[i].Voices |= e.voice
 		}
 		return err == nil
 	})
-	if !q.enough(voicesOf(answered)) {
+	if !q.isEnough(voicesOf(answered)) {
 		return nil, q.tooFew("return its transfers")
 	}
 	return union, nil
@@ -129,7 +129,7 @@ func (e *endpoint) events(ctx context.Context, from, to int64, span ethereum.Spa
 		return nil, err
 	}
 	tip := answers[len(answers)-1]
-	if h, there, err := header(tip.result); tip.fault != nil || err != nil || !there || h.Hash != span.To.Hash {
+	if h, hasBlock, err := header(tip.result); tip.fault != nil || err != nil || !hasBlock || h.Hash != span.To.Hash {
 		err := fmt.Errorf("no block %d, %s", span.To.Height, span.To.Hash)
 		e.noteFault(err.Error())
 		return nil, err
@@ -145,7 +145,7 @@ func (e *endpoint) events(ctx context.Context, from, to int64, span ethereum.Spa
 		}
 		list, err := logs(a.result)
 		if err != nil {
-			e.failed(err)
+			e.noteFailure(err)
 			return nil, err
 		}
 		if len(list) > 0 && len(list)%limitStep == 0 && from < to {
@@ -172,9 +172,9 @@ func filtersOf(from, to int64, span ethereum.Span, query ethereum.Query) []map[s
 		return []map[string]any{filter()}
 	}
 	var filters []map[string]any
-	for some := range slices.Chunk(query.To, maxTopics) {
-		to := make([]string, len(some))
-		for i, script := range some {
+	for addresses := range slices.Chunk(query.To, maxTopics) {
+		to := make([]string, len(addresses))
+		for i, script := range addresses {
 			to[i] = "0x000000000000000000000000" + strings.TrimPrefix(script, "0x")
 		}
 		f := filter()

@@ -27,20 +27,20 @@ func TestScan_sends_addresses_only_with_permission(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(20)
-			w.mine(pays(ourAddress, 5_000_000))
+			w.mineBlock(tokenPayment(ourAddress, 5_000_000))
 			nodes := []*node{newNode(t, w), newNode(t, w)}
 			list := endpoints(nodes...)
 			for i := range list {
 				list[i].Trusted = test.trusted
 			}
-			s := open(t, w, list, func(c *quorum.Config) { c.AddressQueries = test.allowed })
+			s := openShop(t, w, list, func(c *quorum.Config) { c.AddressQueries = test.allowed })
 			s.want("5")
 			// Destinations that are added later are watched as well.
 			s.watch[otherAddress] = true
 			s.want("5")
 			sent := false
 			for _, n := range nodes {
-				for _, r := range n.asked("eth_getLogs") {
+				for _, r := range n.received("eth_getLogs") {
 					sent = sent || strings.Contains(fmt.Sprint(r.Params), ourAddress[2:])
 				}
 			}
@@ -57,9 +57,9 @@ func TestScan_finds_transfers_to_a_destination_added_later(t *testing.T) {
 		t.Run(fmt.Sprintf("by address %t", allowed), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(20)
-			w.mine(pays(otherAddress, 7_000_000))
-			w.mine()
-			s := open(t, w, endpoints(newNode(t, w), newNode(t, w)), func(c *quorum.Config) { c.AddressQueries = allowed })
+			w.mineBlock(tokenPayment(otherAddress, 7_000_000))
+			w.mineBlock()
+			s := openShop(t, w, endpoints(newNode(t, w), newNode(t, w)), func(c *quorum.Config) { c.AddressQueries = allowed })
 			s.want()
 			s.watch[otherAddress] = true
 			s.want("7")
@@ -71,13 +71,13 @@ func TestScan_finds_transfers_to_a_destination_added_later(t *testing.T) {
 func TestScan_asks_for_no_logs_while_nothing_is_watched(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
-	w.mine(pays(ourAddress, 5_000_000))
+	w.mineBlock(tokenPayment(ourAddress, 5_000_000))
 	n := newNode(t, w)
-	s := open(t, w, endpoints(n, newNode(t, w)))
+	s := openShop(t, w, endpoints(n, newNode(t, w)))
 	s.watch = chaintest.Watch{}
 	s.want()
-	if asked := n.asked("eth_getLogs"); len(asked) > 0 {
-		t.Errorf("asked %v, want nothing", asked)
+	if requests := n.received("eth_getLogs"); len(requests) > 0 {
+		t.Errorf("asked %v, want nothing", requests)
 	}
 	s.watch[ourAddress] = true
 	s.want("5")
@@ -87,11 +87,11 @@ func TestScan_asks_for_less_when_an_endpoint_refuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(900)
 	for range 30 {
-		w.mine(pays(otherAddress, 1), pays(ourAddress, 1_000_000))
+		w.mineBlock(tokenPayment(otherAddress, 1), tokenPayment(ourAddress, 1_000_000))
 	}
 	w.final = 800
-	modest := func(n *node) { n.wide, n.batch = 7, 3 }
-	s := open(t, w, endpoints(newNode(t, w, modest), newNode(t, w, modest)))
+	modest := func(n *node) { n.maxRange, n.maxCalls = 7, 3 }
+	s := openShop(t, w, endpoints(newNode(t, w, modest), newNode(t, w, modest)))
 	s.from = chain.Cursor{Height: 0, Hash: w.blocks[0].hash}
 	snapshot := s.want(slices.Repeat([]string{"1"}, 30)...)
 	if snapshot.Tip.Height != 930 || snapshot.Behind {
@@ -103,11 +103,11 @@ func TestScan_asks_again_after_a_round_number_of_logs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(10)
 	for range 15 {
-		w.mine(append(slices.Repeat([]transfer{pays(otherAddress, 1)}, 60), pays(ourAddress, 1_000_000))...)
+		w.mineBlock(append(slices.Repeat([]transfer{tokenPayment(otherAddress, 1)}, 60), tokenPayment(ourAddress, 1_000_000))...)
 	}
 	w.final = 25
-	cutting := func(n *node) { n.cut = 500 }
-	s := open(t, w, endpoints(newNode(t, w, cutting), newNode(t, w, cutting)))
+	withLimit := func(n *node) { n.maxLogs = 500 }
+	s := openShop(t, w, endpoints(newNode(t, w, withLimit), newNode(t, w, withLimit)))
 	s.from = chain.Cursor{Height: 0, Hash: w.blocks[0].hash}
 	s.want(slices.Repeat([]string{"1"}, 15)...)
 }
@@ -115,11 +115,11 @@ func TestScan_asks_again_after_a_round_number_of_logs(t *testing.T) {
 func TestLogs_limits_the_size_of_filters(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
-	b := w.mine(pays(ourAddress, 5_000_000))
+	b := w.mineBlock(tokenPayment(ourAddress, 5_000_000))
 	n := newNode(t, w)
 	list := endpoints(n)
 	list[0].Trusted = true
-	q := open(t, w, list).quorum
+	q := openShop(t, w, list).quorum
 	best, err := q.Best(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -134,11 +134,11 @@ func TestLogs_limits_the_size_of_filters(t *testing.T) {
 	if err != nil || len(logs) != 1 {
 		t.Fatalf("%d logs, %v", len(logs), err)
 	}
-	asked := n.asked("eth_getLogs")
-	if len(asked) != 3 {
-		t.Errorf("%d filters, want 3", len(asked))
+	requests := n.received("eth_getLogs")
+	if len(requests) != 3 {
+		t.Errorf("%d filters, want 3", len(requests))
 	}
-	for _, r := range asked {
+	for _, r := range requests {
 		topics := r.Params[0].(map[string]any)["topics"].([]any)
 		if to := topics[2].([]any); len(to) > 1000 {
 			t.Errorf("%d addresses in one filter", len(to))
@@ -149,16 +149,16 @@ func TestLogs_limits_the_size_of_filters(t *testing.T) {
 func TestScan_asks_without_addresses_if_they_are_many(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
-	w.mine(pays(ourAddress, 5_000_000))
+	w.mineBlock(tokenPayment(ourAddress, 5_000_000))
 	n := newNode(t, w)
 	list := endpoints(n)
 	list[0].Trusted = true
-	s := open(t, w, list)
+	s := openShop(t, w, list)
 	for i := range 2500 {
 		s.watch[fmt.Sprintf("0x%040x", i)] = true
 	}
 	s.want("5")
-	for _, r := range n.asked("eth_getLogs") {
+	for _, r := range n.received("eth_getLogs") {
 		if topics := r.Params[0].(map[string]any)["topics"].([]any); len(topics) != 1 {
 			t.Errorf("filter has %d topics, want 1", len(topics))
 		}
@@ -168,12 +168,12 @@ func TestScan_asks_without_addresses_if_they_are_many(t *testing.T) {
 func TestScan_shows_only_listed_contracts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
-	counterfeit := pays(ourAddress, 20_000_000)
+	counterfeit := tokenPayment(ourAddress, 20_000_000)
 	counterfeit.contract = "0x" + strings.Repeat("11", 20)
-	second := pays(ourAddress, 3_000_000)
+	second := tokenPayment(ourAddress, 3_000_000)
 	second.contract = other.Contract
-	w.mine(counterfeit, pays(ourAddress, 0), second, pays(ourAddress, 5_000_000))
-	snapshot := open(t, w, endpoints(newNode(t, w), newNode(t, w))).want("3", "5")
+	w.mineBlock(counterfeit, tokenPayment(ourAddress, 0), second, tokenPayment(ourAddress, 5_000_000))
+	snapshot := openShop(t, w, endpoints(newNode(t, w), newNode(t, w))).want("3", "5")
 	got := map[string]string{}
 	for _, tr := range snapshot.Transfers {
 		got[tr.Asset] = tr.Amount.String()
@@ -187,8 +187,8 @@ func TestScan_shows_only_listed_contracts(t *testing.T) {
 func TestScan_accepts_hex_in_capitals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
-	w.mine(pays(ourAddress, 5_000_000), pays(otherAddress, 1))
-	s := open(t, w, endpoints(newNode(t, w, func(n *node) { n.capitals = true }), newNode(t, w)))
+	w.mineBlock(tokenPayment(ourAddress, 5_000_000), tokenPayment(otherAddress, 1))
+	s := openShop(t, w, endpoints(newNode(t, w, func(n *node) { n.capitals = true }), newNode(t, w)))
 	for _, transfer := range s.want("5").Transfers {
 		if transfer.Script != ourAddress {
 			t.Errorf("transfer to %s, want %s", transfer.Script, ourAddress)
@@ -202,14 +202,14 @@ func TestScan_shows_all_transfers_of_one_transaction(t *testing.T) {
 	w := newWorld(20)
 	tx := hashOf("many")
 	part := func(to string, units uint64) transfer {
-		p := pays(to, units)
+		p := tokenPayment(to, units)
 		p.tx = tx
 		return p
 	}
-	elsewhere := "0x" + strings.Repeat("c3", 20)
-	w.mine(part(elsewhere, 9), part(ourAddress, 5_000_000), part(ourAddress, 5_000_000), part(elsewhere, 9), part(otherAddress, 10_000_000))
-	w.mine()
-	s := open(t, w, endpoints(newNode(t, w), newNode(t, w)))
+	unwatched := "0x" + strings.Repeat("c3", 20)
+	w.mineBlock(part(unwatched, 9), part(ourAddress, 5_000_000), part(ourAddress, 5_000_000), part(unwatched, 9), part(otherAddress, 10_000_000))
+	w.mineBlock()
+	s := openShop(t, w, endpoints(newNode(t, w), newNode(t, w)))
 	s.watch[otherAddress] = true
 	want := map[string]string{tx + ":1": ourAddress + " 5", tx + ":2": ourAddress + " 5", tx + ":4": otherAddress + " 10"}
 	for range 2 {
@@ -227,13 +227,13 @@ func TestScan_accepts_repeated_and_removed_logs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
 	repeating := func(n *node) { n.repeats = true }
-	s := open(t, w, endpoints(newNode(t, w, repeating), newNode(t, w, repeating)))
-	paid := w.mine(pays(ourAddress, 20_000_000))
+	s := openShop(t, w, endpoints(newNode(t, w, repeating), newNode(t, w, repeating)))
+	paid := w.mineBlock(tokenPayment(ourAddress, 20_000_000))
 	s.want("20")
 	w.reorganise(1)
-	w.mine()
+	w.mineBlock()
 	s.want()
 	s.want()
-	w.mine(pays(otherAddress, 1), paid.transfers[0])
+	w.mineBlock(tokenPayment(otherAddress, 1), paid.transfers[0])
 	s.want("20")
 }

@@ -22,21 +22,21 @@ func (q *Quorum) readHeads(ctx context.Context) []*endpoint {
 		trusted := slices.ContainsFunc(answered, func(e *endpoint) bool { return e.Trusted })
 		return trusted || !own && operators(answered) >= operatorsAgree
 	}
-	return each(ctx, q.endpoints, enough, func(ctx context.Context, e *endpoint) bool {
+	return askEach(ctx, q.endpoints, enough, func(ctx context.Context, e *endpoint) bool {
 		return e.readHead(ctx, q.ChainID, q.Tags) == nil
 	})
 }
 
-// slowTimeout is the time that each waits for the other endpoints once enough have answered.
+// slowTimeout is the time that askEach waits for the other endpoints once enough have answered.
 const slowTimeout = 2 * time.Second
 
 // errSlow is the error of an endpoint that did not answer within slowTimeout.
 var errSlow = errors.New("answers much later than others")
 
-// each calls do for the endpoints that are not paused, at the same time, and returns those for
+// askEach calls ask for the endpoints that are not paused, at the same time, and returns those for
 // which it returned true, in their order. Once enough endpoints have answered, it waits
 // slowTimeout for the others.
-func each(ctx context.Context, endpoints []*endpoint, enough func(voices uint64) bool, do func(context.Context, *endpoint) bool) []*endpoint {
+func askEach(ctx context.Context, endpoints []*endpoint, enough func(voices uint64) bool, ask func(context.Context, *endpoint) bool) []*endpoint {
 	waiting, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var mu sync.Mutex
@@ -52,12 +52,12 @@ func each(ctx context.Context, endpoints []*endpoint, enough func(voices uint64)
 			continue
 		}
 		group.Go(func() {
-			did := do(waiting, e)
+			ok := ask(waiting, e)
 			mu.Lock()
 			defer mu.Unlock()
-			if succeeded[i] = did; !did {
+			if succeeded[i] = ok; !ok {
 				if errors.Is(context.Cause(waiting), errSlow) {
-					e.failed(errSlow)
+					e.noteFailure(errSlow)
 				}
 				return
 			}
@@ -90,11 +90,11 @@ func (q *Quorum) choose(ctx context.Context, answered []*endpoint) (ethereum.Bes
 	upToDate := slices.ContainsFunc(own, func(e *endpoint) bool { return q.Now().Sub(e.head.Time) < maxNodeAge })
 	switch {
 	case len(own) > 0 && (upToDate || operators(others) < operatorsAgree):
-		q.panel, q.need = own, 1
+		q.panel, q.requiredOperators = own, 1
 	case operators(others) >= operatorsAgree:
-		q.panel, q.need = others, operatorsAgree
+		q.panel, q.requiredOperators = others, operatorsAgree
 	default:
-		q.panel, q.need = others, operatorsAgree
+		q.panel, q.requiredOperators = others, operatorsAgree
 		return ethereum.Best{}, q.tooFew("answer")
 	}
 	head, err := q.agree(ctx)
@@ -116,9 +116,9 @@ func voicesOf(endpoints []*endpoint) uint64 {
 	return voices
 }
 
-// enough reports whether a set of voices of the panel is enough to be trusted.
-func (q *Quorum) enough(voices uint64) bool {
-	return bits.OnesCount64(voices&voicesOf(q.panel)) >= q.need
+// isEnough reports whether a set of voices of the panel is enough to be trusted.
+func (q *Quorum) isEnough(voices uint64) bool {
+	return bits.OnesCount64(voices&voicesOf(q.panel)) >= q.requiredOperators
 }
 
 // agree returns the newest block that the panel agrees on: of the newest blocks of its
@@ -130,15 +130,15 @@ func (q *Quorum) agree(ctx context.Context) (ethereum.Header, error) {
 		shared[e.head] |= e.voice
 	}
 	for _, height := range descending(heights) {
-		there := slices.DeleteFunc(slices.Clone(q.panel), func(e *endpoint) bool { return e.head.Height < height })
-		if !q.enough(voicesOf(there)) {
+		candidates := slices.DeleteFunc(slices.Clone(q.panel), func(e *endpoint) bool { return e.head.Height < height })
+		if !q.isEnough(voicesOf(candidates)) {
 			continue
 		}
 		// An endpoint that is ahead is asked only if the heads are not enough.
 		if h, ok := q.only(shared, height); ok {
 			return h, nil
 		}
-		if headers, err := q.headers(ctx, there, height, height); err == nil {
+		if headers, err := q.headers(ctx, candidates, height, height); err == nil {
 			return headers[0], nil
 		}
 	}
@@ -170,8 +170,8 @@ func (q *Quorum) final() int64 {
 		finals = append(finals, height)
 	}
 	slices.SortFunc(finals, func(a, b int64) int { return cmp.Compare(b, a) })
-	if len(finals) < q.need {
+	if len(finals) < q.requiredOperators {
 		return 0
 	}
-	return finals[q.need-1]
+	return finals[q.requiredOperators-1]
 }

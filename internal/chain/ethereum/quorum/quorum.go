@@ -39,10 +39,10 @@ type Quorum struct {
 	endpoints []*endpoint
 
 	// The fields up to agreed are used by one call at a time.
-	panel  []*endpoint               // the endpoints that count, since the last readHeads
-	need   int                       // how many operators of the panel must agree
-	best   ethereum.Best             // of the last readHeads, zero after an error
-	agreed map[int64]ethereum.Header // since the last readHeads
+	panel             []*endpoint               // the endpoints that count, since the last readHeads
+	requiredOperators int                       // how many operators of the panel must agree
+	best              ethereum.Best             // of the last readHeads, zero after an error
+	agreed            map[int64]ethereum.Header // since the last readHeads
 
 	mu     sync.Mutex
 	height int64
@@ -125,33 +125,33 @@ func (q *Quorum) setHealth(height int64, err error) {
 
 // tooFew returns the error that too few endpoints do something, with the faults of the
 // endpoints.
-func (q *Quorum) tooFew(do string) error {
+func (q *Quorum) tooFew(ability string) error {
 	var wrong []string
 	for _, e := range q.endpoints {
 		if fault := e.currentReport().Fault; fault != "" {
 			wrong = append(wrong, e.name+": "+fault)
 		}
 	}
-	message := q.needs(do)
+	message := q.missingAbility(ability)
 	if len(wrong) > 0 {
 		message += ": " + strings.Join(wrong, "; ")
 	}
 	return errors.New(message)
 }
 
-// needs returns a sentence that names the endpoints that lack a required ability.
-func (q *Quorum) needs(do string) string {
+// missingAbility returns a sentence that names the endpoints that lack a required ability.
+func (q *Quorum) missingAbility(ability string) string {
 	others := slices.DeleteFunc(slices.Clone(q.endpoints), func(e *endpoint) bool { return e.Trusted })
-	own := len(q.endpoints) - len(others)
+	trusted := len(q.endpoints) - len(others)
 	switch {
-	case own == 1 && operators(others) < operatorsAgree:
-		return fmt.Sprintf("your own node must %s, and does not", do)
-	case own > 0 && operators(others) < operatorsAgree:
-		return fmt.Sprintf("one of your %d own nodes must %s, and none does", own, do)
-	case own > 0:
-		return fmt.Sprintf("your own node, or endpoints of at least %d operators, must %s, and too few of %d endpoints do", operatorsAgree, do, len(q.endpoints))
+	case trusted == 1 && operators(others) < operatorsAgree:
+		return fmt.Sprintf("your own node must %s, and does not", ability)
+	case trusted > 0 && operators(others) < operatorsAgree:
+		return fmt.Sprintf("one of your %d own nodes must %s, and none does", trusted, ability)
+	case trusted > 0:
+		return fmt.Sprintf("your own node, or endpoints of at least %d operators, must %s, and too few of %d endpoints do", operatorsAgree, ability, len(q.endpoints))
 	}
-	return fmt.Sprintf("endpoints of at least %d operators must %s, and too few of %d endpoints do", operatorsAgree, do, len(q.endpoints))
+	return fmt.Sprintf("endpoints of at least %d operators must %s, and too few of %d endpoints do", operatorsAgree, ability, len(q.endpoints))
 }
 
 // Headers implements ethereum.Source.
@@ -179,7 +179,7 @@ func (q *Quorum) Headers(ctx context.Context, from, to int64) ([]ethereum.Header
 func (q *Quorum) headers(ctx context.Context, endpoints []*endpoint, from, to int64) ([]ethereum.Header, error) {
 	seen := make([]map[ethereum.Header]uint64, to-from+1)
 	var mu sync.Mutex
-	each(ctx, endpoints, q.enough, func(ctx context.Context, e *endpoint) bool {
+	askEach(ctx, endpoints, q.isEnough, func(ctx context.Context, e *endpoint) bool {
 		headers, err := e.headers(ctx, from, to)
 		mu.Lock()
 		defer mu.Unlock()
@@ -209,7 +209,7 @@ func (q *Quorum) headers(ctx context.Context, endpoints []*endpoint, from, to in
 // only returns the block at a height that has enough voices, if there is only one.
 func (q *Quorum) only(voices map[ethereum.Header]uint64, height int64) (only ethereum.Header, ok bool) {
 	for h, v := range voices {
-		if h.Height != height || !q.enough(v) {
+		if h.Height != height || !q.isEnough(v) {
 			continue
 		}
 		if ok {
@@ -224,13 +224,13 @@ func (q *Quorum) only(voices map[ethereum.Header]uint64, height int64) (only eth
 func (q *Quorum) Health() chain.Health {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	good := 0
+	answering := 0
 	for _, r := range q.Reports() {
 		if r.Fault == "" && !r.Answered.IsZero() {
-			good++
+			answering++
 		}
 	}
-	return chain.Health{Source: fmt.Sprintf("%d of %d endpoints", good, len(q.endpoints)), Height: q.height, Fault: q.fault}
+	return chain.Health{Source: fmt.Sprintf("%d of %d endpoints", answering, len(q.endpoints)), Height: q.height, Fault: q.fault}
 }
 
 // Reports returns the state of each endpoint, from memory. It may be called at any time.

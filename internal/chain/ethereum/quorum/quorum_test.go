@@ -17,24 +17,24 @@ import (
 
 // behaviours are faults of one node.
 var behaviours = map[string]struct {
-	change func(*node)
-	lies   bool // returns wrong answers, not only errors
+	change  func(*node)
+	isFalse bool // returns wrong answers, not only errors
 }{
 	"honest":                   {change: func(*node) {}},
-	"dead":                     {change: func(n *node) { n.dead = true }},
-	"lagging":                  {change: func(n *node) { n.lag = 4 }},
+	"dead":                     {change: func(n *node) { n.isDown = true }},
+	"lagging":                  {change: func(n *node) { n.lagBlocks = 4 }},
 	"wrong chain":              {change: func(n *node) { n.chain = 137 }},
-	"rate limit":               {change: func(n *node) { n.status, n.retry, n.garbage = http.StatusTooManyRequests, "30", "slow down" }},
+	"rate limit":               {change: func(n *node) { n.status, n.retryAfter, n.garbage = http.StatusTooManyRequests, "30", "slow down" }},
 	"garbage":                  {change: func(n *node) { n.garbage = "<html>hello</html>" }},
 	"server error":             {change: func(n *node) { n.status, n.garbage = http.StatusBadGateway, "bad gateway" }},
-	"no logs":                  {change: func(n *node) { n.fails = "eth_getLogs" }},
-	"no receipts":              {change: func(n *node) { n.fails = "eth_getTransactionReceipt" }},
+	"no logs":                  {change: func(n *node) { n.failingMethod = "eth_getLogs" }},
+	"no receipts":              {change: func(n *node) { n.failingMethod = "eth_getTransactionReceipt" }},
 	"no tags":                  {change: func(n *node) { n.noTags = true }},
-	"truncating":               {change: func(n *node) { n.cut = 1 }, lies: true},
-	"hiding logs":              {change: func(n *node) { n.hide = true }, lies: true},
-	"hiding logs and receipts": {change: func(n *node) { n.hide, n.deny = true, true }, lies: true},
-	"faking":                   {change: func(n *node) { n.fakeAt, n.fake = 20, []transfer{fake} }, lies: true},
-	"forging":                  {change: func(n *node) { n.fakeAt, n.fake, n.forge = 20, []transfer{fake}, true }, lies: true},
+	"truncating":               {change: func(n *node) { n.maxLogs = 1 }, isFalse: true},
+	"hiding logs":              {change: func(n *node) { n.hidesLogs = true }, isFalse: true},
+	"hiding logs and receipts": {change: func(n *node) { n.hidesLogs, n.deniesReceipts = true, true }, isFalse: true},
+	"faking":                   {change: func(n *node) { n.fakeAt, n.fake = 20, []transfer{fake} }, isFalse: true},
+	"forging":                  {change: func(n *node) { n.fakeAt, n.fake, n.forge = 20, []transfer{fake}, true }, isFalse: true},
 }
 
 var fake = transfer{contract: token.Contract, to: ourAddress, units: 9_000_000, tx: hashOf("fake")}
@@ -49,9 +49,9 @@ func TestScan_needs_two_operators(t *testing.T) {
 			t.Run(second+" and "+third, func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(19)
-				b := w.mine(pays(otherAddress, 1), pays(ourAddress, 5_000_000), pays(otherAddress, 2))
-				w.mine()
-				s := open(t, w, endpoints(newNode(t, w), newNode(t, w, behaviours[second].change), newNode(t, w, behaviours[third].change)))
+				b := w.mineBlock(tokenPayment(otherAddress, 1), tokenPayment(ourAddress, 5_000_000), tokenPayment(otherAddress, 2))
+				w.mineBlock()
+				s := openShop(t, w, endpoints(newNode(t, w), newNode(t, w, behaviours[second].change), newNode(t, w, behaviours[third].change)))
 				snapshot, err := s.scan()
 				if err != nil {
 					if second == "honest" || third == "honest" {
@@ -59,7 +59,7 @@ func TestScan_needs_two_operators(t *testing.T) {
 					}
 					return
 				}
-				if behaviours[second].lies && behaviours[third].lies {
+				if behaviours[second].isFalse && behaviours[third].isFalse {
 					return
 				}
 				if snapshot.Tip.Height < b.height {
@@ -75,9 +75,9 @@ func TestScan_needs_two_operators(t *testing.T) {
 func TestScan_names_the_faulty_endpoint(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
-	w.mine(pays(ourAddress, 5_000_000))
+	w.mineBlock(tokenPayment(ourAddress, 5_000_000))
 	nodes := []*node{newNode(t, w), newNode(t, w), newNode(t, w, func(n *node) { n.chain = 137 })}
-	s := open(t, w, endpoints(nodes...))
+	s := openShop(t, w, endpoints(nodes...))
 	s.want("5")
 	if h := s.scanner.Health(); h.Fault != "" || h.Height != 21 || h.Source != "2 of 3 endpoints" {
 		t.Errorf("health is %+v", h)
@@ -85,15 +85,15 @@ func TestScan_names_the_faulty_endpoint(t *testing.T) {
 	if got := s.quorum.Reports()[2]; got.Fault != "it answers for chain 137, not 31337" || got.Name != "C" {
 		t.Errorf("report is %+v", got)
 	}
-	nodes[1].change(func(n *node) { n.dead = true })
-	w.mine()
+	nodes[1].change(func(n *node) { n.isDown = true })
+	w.mineBlock()
 	s.wantError("endpoints of at least 2 operators must answer", "C: it answers for chain 137", "B: ")
 	if h := s.scanner.Health(); !strings.Contains(h.Fault, "must answer") {
 		t.Errorf("health is %+v", h)
 	}
-	nodes[1].change(func(n *node) { n.dead = false })
+	nodes[1].change(func(n *node) { n.isDown = false })
 	w.pass(2 * time.Minute)
-	w.mine()
+	w.mineBlock()
 	s.want("5")
 }
 
@@ -101,7 +101,7 @@ func TestScan_reports_an_endpoint_that_others_deny(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
 	var log bytes.Buffer
-	s := open(t, w, endpoints(newNode(t, w), newNode(t, w, behaviours["faking"].change), newNode(t, w)), func(c *quorum.Config) {
+	s := openShop(t, w, endpoints(newNode(t, w), newNode(t, w, behaviours["faking"].change), newNode(t, w)), func(c *quorum.Config) {
 		c.Network, c.Log = "base", slog.New(slog.NewTextHandler(&log, nil))
 	})
 	s.want()
@@ -117,7 +117,7 @@ func TestScan_waits_while_two_confirm_and_two_deny(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
 	faking := behaviours["faking"].change
-	s := open(t, w, endpoints(newNode(t, w), newNode(t, w, faking), newNode(t, w, faking), newNode(t, w)))
+	s := openShop(t, w, endpoints(newNode(t, w), newNode(t, w, faking), newNode(t, w, faking), newNode(t, w)))
 	for range 2 {
 		snapshot, err := s.scan()
 		if err == nil && (snapshot.Tip.Height >= 20 || !snapshot.Behind) {
@@ -129,11 +129,11 @@ func TestScan_waits_while_two_confirm_and_two_deny(t *testing.T) {
 func TestScan_waits_for_an_unresolved_transfer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(19)
-	w.mine(pays(ourAddress, 5_000_000))
-	w.mine()
+	w.mineBlock(tokenPayment(ourAddress, 5_000_000))
+	w.mineBlock()
 	// B shows nothing and cannot be asked for receipts, so the transfer is neither confirmed nor denied.
-	b := newNode(t, w, func(n *node) { n.hide, n.fails = true, "eth_getTransactionReceipt" })
-	s := open(t, w, endpoints(newNode(t, w), b))
+	b := newNode(t, w, func(n *node) { n.hidesLogs, n.failingMethod = true, "eth_getTransactionReceipt" })
+	s := openShop(t, w, endpoints(newNode(t, w), b))
 	for range 3 {
 		snapshot, err := s.scan()
 		if err == nil && (snapshot.Tip.Height >= 20 || !snapshot.Behind) {
@@ -141,7 +141,7 @@ func TestScan_waits_for_an_unresolved_transfer(t *testing.T) {
 		}
 		w.pass(time.Minute)
 	}
-	b.change(func(n *node) { n.fails = "" })
+	b.change(func(n *node) { n.failingMethod = "" })
 	s.want("5")
 }
 
@@ -150,18 +150,18 @@ func TestScan_reads_final_blocks_again(t *testing.T) {
 	w := newWorld(100)
 	w.final = 90
 	nodes := []*node{newNode(t, w), newNode(t, w)}
-	s := open(t, w, endpoints(nodes...))
+	s := openShop(t, w, endpoints(nodes...))
 	s.want()
 	for _, n := range nodes {
-		n.change(func(n *node) { n.hide = true }) // both lack a block's logs for a while
+		n.change(func(n *node) { n.hidesLogs = true }) // both lack a block's logs for a while
 	}
-	w.mine(pays(ourAddress, 5_000_000))
+	w.mineBlock(tokenPayment(ourAddress, 5_000_000))
 	for range 200 {
-		w.mine()
+		w.mineBlock()
 	}
 	s.want()
 	for _, n := range nodes {
-		n.change(func(n *node) { n.hide = false })
+		n.change(func(n *node) { n.hidesLogs = false })
 	}
 	snapshot := s.want()
 	if snapshot.Next.Height > 90 {
@@ -180,18 +180,18 @@ func TestScan_reads_new_blocks_again(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
 	nodes := []*node{newNode(t, w), newNode(t, w)}
-	s := open(t, w, endpoints(nodes...))
+	s := openShop(t, w, endpoints(nodes...))
 	s.want()
 	for _, n := range nodes {
-		n.change(func(n *node) { n.hide = true }) // they have the block, but not yet its logs
+		n.change(func(n *node) { n.hidesLogs = true }) // they have the block, but not yet its logs
 	}
-	w.mine(pays(ourAddress, 5_000_000))
+	w.mineBlock(tokenPayment(ourAddress, 5_000_000))
 	s.want()
 	for _, n := range nodes {
-		n.change(func(n *node) { n.hide = false })
+		n.change(func(n *node) { n.hidesLogs = false })
 	}
 	for range 4 {
-		w.mine()
+		w.mineBlock()
 	}
 	s.want("5")
 }
@@ -199,21 +199,21 @@ func TestScan_reads_new_blocks_again(t *testing.T) {
 func TestScan_follows_a_silent_reorganisation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
-	paid := w.mine(pays(ourAddress, 5_000_000), pays(otherAddress, 1))
-	w.mine()
-	s := open(t, w, endpoints(newNode(t, w), newNode(t, w), newNode(t, w)))
+	paid := w.mineBlock(tokenPayment(ourAddress, 5_000_000), tokenPayment(otherAddress, 1))
+	w.mineBlock()
+	s := openShop(t, w, endpoints(newNode(t, w), newNode(t, w), newNode(t, w)))
 	before := s.want("5")
 	w.reorganise(2)
-	w.mine()
-	w.mine()
-	w.mine()
+	w.mineBlock()
+	w.mineBlock()
+	w.mineBlock()
 	after := s.want()
 	if after.Blocks[paid.height] == paid.hash || after.From.Height >= paid.height {
 		t.Errorf("block %d is still %s, from %d", paid.height, paid.hash, after.From.Height)
 	}
 	// The same transaction is mined again, with another log index.
-	again := paid.transfers[0]
-	w.mine(pays(otherAddress, 7), again)
+	remined := paid.transfers[0]
+	w.mineBlock(tokenPayment(otherAddress, 7), remined)
 	last := s.want("5")
 	if last.Transfers[0].ID == before.Transfers[0].ID || last.Transfers[0].Tx != before.Transfers[0].Tx {
 		t.Errorf("transfer %s after %s", last.Transfers[0].ID, before.Transfers[0].ID)
@@ -223,14 +223,14 @@ func TestScan_follows_a_silent_reorganisation(t *testing.T) {
 func TestScan_begins_below_a_fork_under_its_cursor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(200)
-	w.mine(pays(ourAddress, 5_000_000))
-	s := open(t, w, endpoints(newNode(t, w), newNode(t, w)))
+	w.mineBlock(tokenPayment(ourAddress, 5_000_000))
+	s := openShop(t, w, endpoints(newNode(t, w), newNode(t, w)))
 	s.from = s.want("5").Tip.Cursor()
 	w.reorganise(3)
 	for range 5 {
-		w.mine()
+		w.mineBlock()
 	}
-	s = open(t, w, endpoints(newNode(t, w), newNode(t, w))) // a restart
+	s = openShop(t, w, endpoints(newNode(t, w), newNode(t, w))) // a restart
 	s.from = chain.Cursor{Height: 201, Hash: hashOf("left")}
 	if snapshot := s.want(); snapshot.From.Height >= 198 {
 		t.Errorf("scan begins at %d, want below 198", snapshot.From.Height)
@@ -240,7 +240,7 @@ func TestScan_begins_below_a_fork_under_its_cursor(t *testing.T) {
 func TestScan_fails_while_the_chain_does_not_grow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
-	s := open(t, w, endpoints(newNode(t, w), newNode(t, w)))
+	s := openShop(t, w, endpoints(newNode(t, w), newNode(t, w)))
 	first := s.want()
 	w.pass(4 * time.Minute)
 	if got := s.want().Started.Sub(first.Tip.Time); got != time.Minute {
@@ -253,15 +253,15 @@ func TestScan_fails_while_the_chain_does_not_grow(t *testing.T) {
 func TestScan_catches_up_in_steps_from_its_cursor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(50)
-	s := open(t, w, endpoints(newNode(t, w), newNode(t, w)))
+	s := openShop(t, w, endpoints(newNode(t, w), newNode(t, w)))
 	s.from = s.want().Tip.Cursor()
-	w.mine(pays(ourAddress, 1_000_000))
+	w.mineBlock(tokenPayment(ourAddress, 1_000_000))
 	for range 500 {
-		w.mine()
+		w.mineBlock()
 	}
-	w.mine(pays(ourAddress, 2_000_000))
+	w.mineBlock(tokenPayment(ourAddress, 2_000_000))
 	w.final = 480
-	s = open(t, w, endpoints(newNode(t, w), newNode(t, w))) // after downtime
+	s = openShop(t, w, endpoints(newNode(t, w), newNode(t, w))) // after downtime
 	s.from = chain.Cursor{Height: 50, Hash: w.blocks[50].hash}
 	snapshot := s.want("1", "2")
 	if snapshot.From.Height != 50 || snapshot.Next.Height <= 50 || snapshot.Next.Height > 552-64 {
@@ -273,19 +273,19 @@ func TestBest_is_cached(t *testing.T) {
 	t.Parallel()
 	w := newWorld(20)
 	n := newNode(t, w)
-	s := open(t, w, endpoints(n, newNode(t, w)), func(c *quorum.Config) { c.Poll = 4 * time.Second })
+	s := openShop(t, w, endpoints(n, newNode(t, w)), func(c *quorum.Config) { c.Poll = 4 * time.Second })
 	first := s.want()
 	w.pass(3 * time.Second)
 	if second := s.want(); !second.Started.Equal(first.Started) {
 		t.Errorf("started at %s, want the time of the request: %s", second.Started, first.Started)
 	}
-	if asked := len(n.asked("eth_chainId")); asked != 1 {
-		t.Errorf("asked %d times, want 1", asked)
+	if requests := len(n.received("eth_chainId")); requests != 1 {
+		t.Errorf("asked %d times, want 1", requests)
 	}
 	w.pass(time.Second)
 	s.want()
-	if asked := len(n.asked("eth_chainId")); asked != 2 {
-		t.Errorf("asked %d times, want 2", asked)
+	if requests := len(n.received("eth_chainId")); requests != 2 {
+		t.Errorf("asked %d times, want 2", requests)
 	}
 }
 
@@ -331,15 +331,15 @@ func FuzzAnswer(f *testing.F) {
 		f.Add(seed)
 	}
 	w := newWorld(20)
-	w.mine(pays(ourAddress, 5_000_000))
-	good := []*node{{world: w, chain: chainID}, {world: w, chain: chainID}}
-	bad := &node{world: w, chain: chainID}
-	for _, n := range append(good, bad) {
+	w.mineBlock(tokenPayment(ourAddress, 5_000_000))
+	honest := []*node{{fakeChain: w, chain: chainID}, {fakeChain: w, chain: chainID}}
+	bad := &node{fakeChain: w, chain: chainID}
+	for _, n := range append(honest, bad) {
 		n.Server = httptest.NewServer(n)
 		f.Cleanup(n.Close)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		bad.change(func(n *node) { n.garbage = text + " " })
-		open(t, w, endpoints(good[0], bad, good[1])).want("5")
+		openShop(t, w, endpoints(honest[0], bad, honest[1])).want("5")
 	})
 }

@@ -13,33 +13,33 @@ import (
 // restart watches with the transfers of a snapshot recorded, like a program that is restarted
 // with the cursor of before.
 func (s *shop) restart(before chain.Snapshot, endpoints []quorum.Endpoint) (*shop, chaintest.Recording) {
-	next := open(s.T, s.world, endpoints)
+	next := openShop(s.T, s.world, endpoints)
 	next.from = before.Next
 	return next, chaintest.Recording{Watch: next.watch, Transfers: before.Transfers}
 }
 
 func TestRecorded_token_transfer_is_kept_without_logs(t *testing.T) {
 	t.Parallel()
-	limited := func(n *node) { n.status, n.retry, n.garbage = http.StatusTooManyRequests, "30", "slow down" }
+	limited := func(n *node) { n.status, n.retryAfter, n.garbage = http.StatusTooManyRequests, "30", "slow down" }
 	for name, tt := range map[string]struct {
 		silent func(*node) // two endpoints; the other two are rate limited
 		shown  int
 		fails  bool
 	}{
-		"with receipts":                        {func(n *node) { n.hide = true }, 1, false},
-		"without receipts of a listed block":   {func(n *node) { n.hide, n.noReceipt = true, true }, 0, true},
-		"with an error for each receipt":       {func(n *node) { n.hide, n.fails = true, "eth_getTransactionReceipt" }, 0, true},
-		"with its block and without the event": {func(n *node) { n.hide, n.deny = true, true }, 0, false},
+		"with receipts":                        {func(n *node) { n.hidesLogs = true }, 1, false},
+		"without receipts of a listed block":   {func(n *node) { n.hidesLogs, n.nullReceipts = true, true }, 0, true},
+		"with an error for each receipt":       {func(n *node) { n.hidesLogs, n.failingMethod = true, "eth_getTransactionReceipt" }, 0, true},
+		"with its block and without the event": {func(n *node) { n.hidesLogs, n.deniesReceipts = true, true }, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(19)
-			w.mine(pays(ourAddress, 5_000_000))
+			w.mineBlock(tokenPayment(ourAddress, 5_000_000))
 			for range 15 {
-				w.mine()
+				w.mineBlock()
 			}
 			a, b, c, d := newNode(t, w), newNode(t, w), newNode(t, w), newNode(t, w)
-			s := open(t, w, endpoints(a, b, c, d))
+			s := openShop(t, w, endpoints(a, b, c, d))
 			before := s.want("5")
 			a.change(limited)
 			b.change(limited)
@@ -61,15 +61,15 @@ func TestRecorded_token_transfer_is_kept_without_logs(t *testing.T) {
 func TestRecorded_token_transfer_is_not_refuted_while_an_endpoint_confirms_it(t *testing.T) {
 	t.Parallel()
 	w := newWorld(19)
-	w.mine(pays(ourAddress, 5_000_000))
-	w.mine()
+	w.mineBlock(tokenPayment(ourAddress, 5_000_000))
+	w.mineBlock()
 	a, b, c := newNode(t, w), newNode(t, w), newNode(t, w)
-	s := open(t, w, endpoints(a, b, c))
+	s := openShop(t, w, endpoints(a, b, c))
 	before := s.want("5")
 	for _, n := range []*node{b, c} {
-		n.change(func(n *node) { n.hide, n.deny = true, true })
+		n.change(func(n *node) { n.hidesLogs, n.deniesReceipts = true, true })
 	}
-	a.change(func(n *node) { n.hide = true })
+	a.change(func(n *node) { n.hidesLogs = true })
 	s, watched := s.restart(before, endpoints(a, b, c))
 	if after, err := s.scanner.Scan(t.Context(), s.from, watched); err == nil {
 		t.Errorf("scan succeeds: shown %d, refuted %q", len(after.Transfers), after.Refuted)
@@ -81,10 +81,10 @@ func TestRecorded_token_transfer_is_not_refuted_while_an_endpoint_confirms_it(t 
 func TestRecorded_rise_is_kept_without_permission_to_ask_for_balances(t *testing.T) {
 	t.Parallel()
 	w := newWorld(19)
-	rose := w.mine()
-	w.mine()
+	rose := w.mineBlock()
+	w.mineBlock()
 	a, b := newNode(t, w), newNode(t, w)
-	s := open(t, w, endpoints(a, b))
+	s := openShop(t, w, endpoints(a, b))
 	s.from = chain.Cursor{Height: 10, Hash: w.blocks[10].hash}
 	coin := params().Assets[0]
 	rise := chain.Transfer{
@@ -100,7 +100,7 @@ func TestRecorded_rise_is_kept_without_permission_to_ask_for_balances(t *testing
 	}
 	w.reorganise(2)
 	for range 3 {
-		w.mine()
+		w.mineBlock()
 	}
 	w.pass(time.Minute)
 	after, err := s.scanner.Scan(t.Context(), s.from, watched)

@@ -58,8 +58,8 @@ type pauseError struct {
 
 func (e *pauseError) Error() string { return e.text }
 
-// limited returns the error of an endpoint that limits the rate of calls.
-func limited(after time.Duration, text string) error {
+// rateLimitError returns the error of an endpoint that limits the rate of calls.
+func rateLimitError(after time.Duration, text string) error {
 	return &pauseError{after, "rate limited: " + text}
 }
 
@@ -98,7 +98,7 @@ func secretsOf(address string) []string {
 	for _, values := range u.Query() {
 		parts = append(parts, values...)
 	}
-	if password, has := u.User.Password(); has {
+	if password, hasPassword := u.User.Password(); hasPassword {
 		parts = append(parts, password, u.User.Username())
 	}
 	var secrets []string
@@ -110,8 +110,8 @@ func secretsOf(address string) []string {
 	return secrets
 }
 
-// do sends calls, in as many requests as the endpoint needs.
-func (c *client) do(ctx context.Context, calls ...call) ([]answer, error) {
+// send sends calls, in as many requests as the endpoint needs.
+func (c *client) send(ctx context.Context, calls ...call) ([]answer, error) {
 	var all []answer
 	for len(calls) > 0 {
 		n := min(len(calls), c.batch)
@@ -185,7 +185,7 @@ func (c *client) post(ctx context.Context, calls []call) ([]answer, error) {
 	case len(body) > maxAnswer:
 		return nil, &refusedError{"answer too large"}
 	case response.StatusCode == http.StatusTooManyRequests || response.StatusCode == http.StatusServiceUnavailable:
-		return nil, limited(c.retryAfter(response.Header), response.Status)
+		return nil, rateLimitError(c.retryAfter(response.Header), response.Status)
 	case response.StatusCode == http.StatusRequestEntityTooLarge:
 		return nil, &refusedError{"answers " + response.Status}
 	}
@@ -233,7 +233,7 @@ func decode(body []byte, calls int) ([]answer, error) {
 			return nil, errNotJSONRPC
 		}
 		if one.Error != nil && isLimit(one.Error) {
-			return nil, limited(0, one.Error.Error())
+			return nil, rateLimitError(0, one.Error.Error())
 		}
 		if calls > 1 {
 			text := "does not accept batches"
@@ -251,7 +251,7 @@ func decode(body []byte, calls int) ([]answer, error) {
 	found := 0
 	for _, w := range list {
 		if w.Error != nil && isLimit(w.Error) {
-			return nil, limited(0, w.Error.Error())
+			return nil, rateLimitError(0, w.Error.Error())
 		}
 		if w.ID == nil || *w.ID < 1 || *w.ID > calls || w.Result == nil && w.Error == nil {
 			continue
@@ -291,8 +291,8 @@ func (c *client) retryAfter(h http.Header) time.Duration {
 	after := time.Duration(0)
 	if seconds, err := strconv.ParseUint(text, 10, 32); err == nil {
 		after = time.Duration(seconds) * time.Second
-	} else if at, err := http.ParseTime(text); err == nil {
-		after = at.Sub(c.now())
+	} else if retryAt, err := http.ParseTime(text); err == nil {
+		after = retryAt.Sub(c.now())
 	}
 	return min(max(after, 0), maxRetryAfter)
 }

@@ -21,7 +21,7 @@ func TestStray_coin_is_recorded_as_wrong_asset(t *testing.T) {
 	inv, to := e.invoice("EURC")
 	e.want(inv, "created")
 	e.mine(3)
-	b := w.mine(sendsDirectly(to, fortyEuros))
+	b := w.mineBlock(accountPays(to, fortyEuros))
 	w.pass(time.Minute)
 	e.mine(2)
 	first := fmt.Sprint("0.02 wrong_asset in ", b.height, " by ", b.transfers[0].tx[:6])
@@ -31,12 +31,12 @@ func TestStray_coin_is_recorded_as_wrong_asset(t *testing.T) {
 
 	// A second transfer is found after a restart.
 	e.start()
-	second := w.mine(sends(to, fortyEuros))
+	second := w.mineBlock(contractPays(to, fortyEuros))
 	w.pass(time.Minute)
 	e.mine(2)
 	secondWant := fmt.Sprint("0.02 wrong_asset in ", second.height)
 	e.want(inv, "created wrong_asset", first, secondWant)
-	b = w.mine(pays(to, 40_000_000))
+	b = w.mineBlock(tokenPayment(to, 40_000_000))
 	e.mine(12)
 	e.want(inv, "paid wrong_asset", first, secondWant, fmt.Sprint("40 confirmed in ", b.height, " by ", b.transfers[0].tx[:6]))
 }
@@ -49,7 +49,7 @@ func TestStray_coin_is_removed_with_its_block(t *testing.T) {
 	inv, to := e.invoice("EURC")
 	e.want(inv, "created")
 	w.pass(time.Minute)
-	b := w.mine(sendsDirectly(to, fortyEuros))
+	b := w.mineBlock(accountPays(to, fortyEuros))
 	e.want(inv, "created wrong_asset", fmt.Sprint("0.02 wrong_asset in ", b.height, " by ", b.transfers[0].tx[:6]))
 	w.reorganise(1)
 	e.mine(3)
@@ -64,18 +64,18 @@ func TestStray_gas_for_a_sweep_is_not_wrong_asset(t *testing.T) {
 	e := openEther(t, w, threeNodes(t, w)...)
 	e.step()
 	inv, to := e.invoice("EURC")
-	b := w.mine(pays(to, 40_000_000))
+	b := w.mineBlock(tokenPayment(to, 40_000_000))
 	e.mine(12)
 	paid := fmt.Sprint("40 confirmed in ", b.height, " by ", b.transfers[0].tx[:6])
 	e.want(inv, "paid", paid)
 	w.pass(time.Minute)
-	gas := w.mine(sendsDirectly(to, 500_000_000_000_000))
+	gas := w.mineBlock(accountPays(to, 500_000_000_000_000))
 	w.pass(time.Minute)
 	e.mine(1)
 	gasDust := fmt.Sprint("0.0005 dust in ", gas.height, " by ", gas.transfers[0].tx[:6])
 	e.want(inv, "paid", paid, gasDust)
 	w.pass(time.Minute)
-	large := w.mine(sendsDirectly(to, fortyEuros))
+	large := w.mineBlock(accountPays(to, fortyEuros))
 	w.pass(time.Minute)
 	e.mine(1)
 	e.want(inv, "paid wrong_asset", paid, gasDust, fmt.Sprint("0.02 wrong_asset in ", large.height, " by ", large.transfers[0].tx[:6]))
@@ -87,15 +87,15 @@ func TestStray_errors_do_not_delay_payments(t *testing.T) {
 	w := newWorld(100)
 	nodes := threeNodes(t, w)
 	for _, n := range nodes {
-		n.change(func(n *node) { n.fails = "eth_getBalance" })
+		n.change(func(n *node) { n.failingMethod = "eth_getBalance" })
 	}
 	e := openEther(t, w, nodes...)
 	e.step()
 	inv, to := e.invoice("EURC")
-	b := w.mine(pays(to, 40_000_000))
+	b := w.mineBlock(tokenPayment(to, 40_000_000))
 	for range 12 {
 		w.pass(time.Minute)
-		w.mine()
+		w.mineBlock()
 		e.step()
 	}
 	e.want(inv, "paid", fmt.Sprint("40 confirmed in ", b.height, " by ", b.transfers[0].tx[:6]))
@@ -109,18 +109,18 @@ func TestStray_search_asks_no_endpoint_without_permission(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
 	nodes := threeNodes(t, w)
-	s := open(t, w, endpoints(nodes...))
+	s := openShop(t, w, endpoints(nodes...))
 	watch := &accountWatch{Watch: chaintest.Watch{}, strays: []string{ourAddress}}
 	for range 5 {
 		w.pass(time.Minute)
-		w.mine(sendsDirectly(ourAddress, fortyEuros))
+		w.mineBlock(accountPays(ourAddress, fortyEuros))
 		if _, err := s.scanner.Scan(t.Context(), chain.Cursor{}, watch); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, n := range nodes {
-		if asked := n.asked("eth_getBalance"); len(asked) != 0 {
-			t.Errorf("endpoint was asked for balances %d times, want 0", len(asked))
+		if requests := n.received("eth_getBalance"); len(requests) != 0 {
+			t.Errorf("endpoint was asked for balances %d times, want 0", len(requests))
 		}
 	}
 }
@@ -131,7 +131,7 @@ func TestStray_search_has_a_limited_cost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
 	n := newNode(t, w)
-	s := open(t, w, []quorum.Endpoint{{URL: n.URL, Trusted: true}})
+	s := openShop(t, w, []quorum.Endpoint{{URL: n.URL, Trusted: true}})
 	watch := &accountWatch{Watch: chaintest.Watch{}}
 	for i := range 2_000 {
 		watch.strays = append(watch.strays, fmt.Sprintf("0x%040x", i+1))
@@ -139,20 +139,20 @@ func TestStray_search_has_a_limited_cost(t *testing.T) {
 	seen := map[string]int{}
 	rounds := 0
 	for range 100 {
-		w.mine()
+		w.mineBlock()
 		w.pass(6 * time.Second)
 		if _, err := s.scanner.Scan(t.Context(), chain.Cursor{}, watch); err != nil {
 			t.Fatal(err)
 		}
-		asked := n.asked("eth_getBalance")
+		requests := n.received("eth_getBalance")
 		n.change(func(n *node) { n.requests = nil })
-		if len(asked) > 500 {
-			t.Errorf("%d balances in one scan, want at most 500", len(asked))
+		if len(requests) > 500 {
+			t.Errorf("%d balances in one scan, want at most 500", len(requests))
 		}
-		if len(asked) > 0 {
+		if len(requests) > 0 {
 			rounds++
 		}
-		for _, r := range asked {
+		for _, r := range requests {
 			seen[strings.ToLower(r.Params[0].(string))]++
 		}
 	}
@@ -172,21 +172,21 @@ func TestStray_coin_is_found_among_accounts_that_spent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(100)
 	n := newNode(t, w)
-	s := open(t, w, []quorum.Endpoint{{URL: n.URL, Trusted: true}})
+	s := openShop(t, w, []quorum.Endpoint{{URL: n.URL, Trusted: true}})
 	watch := &accountWatch{Watch: chaintest.Watch{}}
 	var swept []transfer
 	for i := range 30 {
 		script := fmt.Sprintf("0x%040x", i+1)
 		watch.strays = append(watch.strays, script)
-		swept = append(swept, sends(script, 5), transfer{to: script, units: 5, spent: true}, sends(script, 9))
+		swept = append(swept, contractPays(script, 5), transfer{to: script, units: 5, spent: true}, contractPays(script, 9))
 	}
 	watch.strays = append(watch.strays, ourAddress)
-	w.mine(swept...)
-	w.mine(sendsDirectly(ourAddress, fortyEuros))
+	w.mineBlock(swept...)
+	w.mineBlock(accountPays(ourAddress, fortyEuros))
 	var found []string
 	for range 3 {
 		w.pass(time.Minute)
-		w.mine()
+		w.mineBlock()
 		snapshot, err := s.scanner.Scan(t.Context(), chain.Cursor{}, watch)
 		if err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 // the request.
 func TestScan_ends_if_an_endpoint_switches_protocols(t *testing.T) {
 	t.Parallel()
-	over := make(chan struct{})
+	testDone := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := w.(http.Hijacker).Hijack()
 		if err != nil {
@@ -21,17 +21,17 @@ func TestScan_ends_if_an_endpoint_switches_protocols(t *testing.T) {
 		}
 		defer conn.Close()
 		_, _ = conn.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"))
-		<-over
+		<-testDone
 	}))
-	t.Cleanup(func() { close(over); server.Close() })
+	t.Cleanup(func() { close(testDone); server.Close() })
 	w := newWorld(19)
-	w.mine(pays(ourAddress, 5_000_000))
-	w.mine()
-	s := open(t, w, append(endpoints(newNode(t, w), newNode(t, w)), quorum.Endpoint{URL: server.URL, Operator: "Z"}))
-	ended := make(chan error, 1)
-	go func() { _, err := s.scan(); ended <- err }()
+	w.mineBlock(tokenPayment(ourAddress, 5_000_000))
+	w.mineBlock()
+	s := openShop(t, w, append(endpoints(newNode(t, w), newNode(t, w)), quorum.Endpoint{URL: server.URL, Operator: "Z"}))
+	scanned := make(chan error, 1)
+	go func() { _, err := s.scan(); scanned <- err }()
 	select {
-	case err := <-ended:
+	case err := <-scanned:
 		if err != nil {
 			t.Errorf("scan fails with one faulty endpoint: %v", err)
 		}

@@ -66,8 +66,8 @@ func header(result json.RawMessage) (h ethereum.Header, exists bool, err error) 
 	}, true, nil
 }
 
-// holds reports whether a block in JSON contains a transaction.
-func holds(block json.RawMessage, tx ethereum.Hash) bool {
+// blockHas reports whether a block in JSON contains a transaction.
+func blockHas(block json.RawMessage, tx ethereum.Hash) bool {
 	var w struct{ Transactions []string }
 	return json.Unmarshal(block, &w) == nil && slices.ContainsFunc(w.Transactions, func(hash string) bool { return strings.EqualFold(hash, tx.String()) })
 }
@@ -133,9 +133,9 @@ func receiptOf(result json.RawMessage) (*receipt, error) {
 	return r, nil
 }
 
-// has reports whether the transaction succeeded and its receipt contains the event of a log in the same
+// contains reports whether the transaction succeeded and its receipt contains the event of a log in the same
 // block. A log without an amount matches an event of any amount.
-func (r *receipt) has(log ethereum.Log) bool {
+func (r *receipt) contains(log ethereum.Log) bool {
 	if r == nil || r.Status != "0x1" || !strings.EqualFold(r.BlockHash, log.Block.String()) {
 		return false
 	}
