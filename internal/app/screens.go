@@ -35,7 +35,7 @@ func (d *domain) desk(c config.Config, o Options, ready readiness.Config) (http.
 		},
 		Audit: d.Storage, Reports: report.NewService(d.Storage), Endpoints: d.Endpoints,
 		Sell: sell.Screens{
-			Products: d.Products, Links: d.Links, Terminals: d.Terminals, Prices: d.Prices, Languages: languages,
+			Products: d.Products, Links: d.Links, Terminals: d.Terminals, Reports: report.NewService(d.Storage), Prices: d.Prices, Languages: languages,
 			ShopID: d.shop.ID, AnyAmount: bool(c.Storefront) || o.Demo, EmbedOrigins: c.EmbedOrigins(),
 		},
 		Wallets: wallets.Screens{

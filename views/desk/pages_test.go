@@ -203,18 +203,18 @@ func pages() map[string]templ.Component {
 		}),
 		"sell list": desk.SellListPage(desk.SellList{
 			Frame: f, Tabs: []desk.Tab{{Text: "Products", URL: "/desk/m/products", Current: true}}, Shop: views.Link{Text: "Open", URL: "/shop"}, Add: views.Link{Text: "Add", URL: "/desk/m/products/new"},
-			Note: evil, Caption: "Products", Columns: desk.SellColumns{Name: "Product", Detail: "Description", State: "State", Amount: "Price"}, Shown: "1 product",
-			Rows: []desk.SellRow{{Name: evil, URL: "/desk/m/products/a/edit", Detail: evil, State: desk.State{Text: "On sale", Shape: "ok"}, Amount: "€1.00"}},
+			Note: evil, Caption: "Products", Columns: desk.SellColumns{Name: "Product", Detail: "Description", State: "State", Sold: "Paid", Revenue: "Revenue", Amount: "Price"}, Shown: "1 product",
+			Rows: []desk.SellRow{{Name: evil, URL: "/desk/m/products/a/edit", Detail: evil, State: desk.State{Text: "On sale", Shape: "ok"}, Sold: "2", Revenue: "€2.00", Amount: "€1.00"}},
 		}),
 		"sell form": desk.SellFormPage(desk.SellForm{
 			Frame: f, Back: back, Heading: evil, State: desk.State{Text: "On sale", Shape: "ok"}, Problem: evil, Action: "/desk/m/products/a/edit", Version: evil,
 			Inputs: [][]desk.Input{{{Text: field("name")}}, {{Text: desk.Field{Name: "text", Label: "Text", Value: evil, Lines: 2, Error: "Wrong"}}, {Choice: choice}}}, Button: "Save",
 			Methods: desk.MethodChoice{Legend: "Methods", Hint: "Positions", Error: evil, Choices: []desk.Choice{{Name: "method-BTC", Label: "Bitcoin"}}},
-			Share:   share(), Facts: []desk.Fact{{Name: "Created", Value: evil}}, Toggle: button, Build: back, Remove: views.Link{Text: "Remove…", URL: "/desk/m/products/a/remove"},
+			Share:   share(), Facts: []desk.Fact{{Name: "Created", Value: evil}}, Toggle: button, Build: back, Sales: back, Remove: views.Link{Text: "Remove…", URL: "/desk/m/products/a/remove"},
 		}),
 		"terminals": desk.TerminalsPage(desk.Terminals{
 			Frame: f, Tabs: []desk.Tab{{Text: "Terminals", URL: "/desk/m/terminals", Current: true}}, Add: views.Link{Text: "Add", URL: "/desk/m/terminals/new"}, Note: evil,
-			Rows: []desk.TerminalRow{{Name: evil, Text: evil, Remove: views.Link{Text: "Remove…", URL: "/desk/m/terminals/a/remove"}}},
+			Rows: []desk.TerminalRow{{Name: evil, Text: evil, Sales: back, Remove: views.Link{Text: "Remove…", URL: "/desk/m/terminals/a/remove"}}},
 		}),
 		"new terminal": desk.NewTerminalPage(desk.NewTerminal{Frame: f, Heading: "Added", Lede: evil, Share: share(), Done: back}),
 		"storefront": desk.StorefrontPage(desk.Storefront{

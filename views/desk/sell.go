@@ -18,15 +18,17 @@ type SellList struct {
 }
 
 // SellColumns are the heads of the columns of a SellList.
-type SellColumns struct{ Name, Detail, State, Amount string }
+type SellColumns struct{ Name, Detail, State, Sold, Revenue, Amount string }
 
 // SellRow is a product or a checkout link in a list.
 type SellRow struct {
-	Name   string
-	URL    string
-	Detail string
-	State  State
-	Amount string
+	Name    string
+	URL     string
+	Detail  string
+	State   State
+	Sold    string // number of paid invoices
+	Revenue string
+	Amount  string
 }
 
 // SellForm is the page of a new or an existing product, checkout link or terminal.
@@ -45,6 +47,7 @@ type SellForm struct {
 	Facts   []Fact
 	Toggle  Button     // hides or shows a product
 	Build   views.Link // code for another site
+	Sales   views.Link // the payments of the object
 	Remove  views.Link
 }
 
@@ -95,6 +98,7 @@ type Terminals struct {
 type TerminalRow struct {
 	Name   string
 	Text   string
+	Sales  views.Link
 	Remove views.Link
 }
 

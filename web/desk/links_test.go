@@ -64,7 +64,7 @@ func TestLinks(t *testing.T) {
 	b.post(at+"/edit", with(edit.fields("edit"), "amount", "", "max_uses", "", "ends_at", "", "language", "", "method-BTC", "", "method-LTC", "")...).leads(at + "/edit?done=link-changed")
 	want.Amount, want.MaxUses, want.EndsAt, want.Language, want.Methods = "", 0, time.Time{}, "", ""
 	l.checkLink(want)
-	b.get("/desk/shop/links").want(http.StatusOK, "/pay/workshop Workshop 5 December Active Any amount, USD")
+	b.get("/desk/shop/links").want(http.StatusOK, "/pay/workshop Workshop 5 December Active – – Any amount, USD")
 	ask := b.get(at+"/remove").want(http.StatusOK, "Remove /pay/workshop?").want(http.StatusOK, "Codes on paper and buttons on pages stop working.")
 	b.post(at+"/remove", ask.fields("decide")...).leads("/desk/shop/links?done=link-removed")
 	b.get(at+"/edit").want(http.StatusNotFound, "Not found")
@@ -162,9 +162,9 @@ func TestLinks_list(t *testing.T) {
 	}
 	l.opens("test", func(link *merchant.Link) { link.Mode = merchant.Test })
 	l.opens("foreign", func(link *merchant.Link) { link.MerchantID = "other" })
-	first := b.get("/desk/shop/links").want(http.StatusOK, "50 links, newest first").want(http.StatusOK, "/pay/l50 Filter coffee Ended €3.50")
+	first := b.get("/desk/shop/links").want(http.StatusOK, "50 links, newest first").want(http.StatusOK, "/pay/l50 Filter coffee Ended – – €3.50")
 	older := first.find(".pager a").AttrOr("href", "")
-	last := b.get(older).want(http.StatusOK, "/pay/l00 Filter coffee Active €3.50")
+	last := b.get(older).want(http.StatusOK, "/pay/l00 Filter coffee Active – – €3.50")
 	if n := last.find(".rows tbody tr").Length(); n != 1 || last.find(".pager a").Length() != 0 {
 		t.Errorf("the last page has %d rows, want 1 and no older page", n)
 	}

@@ -72,11 +72,16 @@ func (s *till) step() {
 // sell creates an invoice of a merchant.
 func (s *till) sell(merchantID, order, amount string) *invoice.Invoice {
 	s.lab.t.Helper()
+	return s.sellFrom(invoice.Origin{Kind: invoice.FromLink, ID: "prints"}, merchantID, order, amount)
+}
+
+func (s *till) sellFrom(origin invoice.Origin, merchantID, order, amount string) *invoice.Invoice {
+	s.lab.t.Helper()
 	s.lab.clock.Pass(time.Second)
 	s.step()
 	inv, err := s.Create(s.lab.t.Context(), invoice.CreateRequest{
 		MerchantID: merchantID, Mode: s.mode, Wallets: s.wallets, ExpiresIn: 15 * time.Minute,
-		Origin: invoice.Origin{Kind: invoice.FromLink, ID: "prints"},
+		Origin: origin,
 		Terms:  invoice.Terms{Price: money.MustParse(amount, money.EUR), OrderID: order, Description: "Print <A4>", Rules: invoice.DefaultRules(money.EUR)},
 	})
 	s.lab.must(err)

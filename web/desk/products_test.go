@@ -90,7 +90,7 @@ func TestProducts(t *testing.T) {
 	b.send(at+"/hide", "version", want.Revision()).leads(at + "/edit?done=product-hidden")
 	want.Active = false
 	l.checkProduct(want)
-	list := b.get("/desk/shop/products").want(http.StatusOK, "Fjord II Giclée print Hidden $70.50")
+	list := b.get("/desk/shop/products").want(http.StatusOK, "Fjord II Giclée print Hidden – – $70.50")
 	if n := list.find(`.rows a[href="` + at + `/edit"]`).Length(); n != 1 {
 		t.Errorf("the list has %d links to the product, want 1", n)
 	}
@@ -216,7 +216,7 @@ func TestProducts_of_other_modes_and_shops(t *testing.T) {
 	if text := b.get("/desk/shop/products").text(); strings.Contains(text, "Tea") || !strings.Contains(text, "1 product,") {
 		t.Errorf("the live products are %q", text)
 	}
-	if text := b.get("/desk/shop/products?mode=test").want(http.StatusOK, "Tea Hidden €1.00").text(); strings.Contains(text, "Filter coffee") {
+	if text := b.get("/desk/shop/products?mode=test").want(http.StatusOK, "Tea Hidden – – €1.00").text(); strings.Contains(text, "Filter coffee") {
 		t.Errorf("the test products are %q", text)
 	}
 	b.get("/desk/shop/products/tea/edit").want(http.StatusOK, "Test payments. No real money moves.")

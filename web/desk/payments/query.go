@@ -22,7 +22,7 @@ type listQuery struct {
 }
 
 // listFields are the names of the fields of a list's query.
-var listFields = []string{"mode", "state", "method", "period", "q", "after"}
+var listFields = []string{"mode", "state", "method", "period", "source", "q", "after"}
 
 func (v *page) listQuery() listQuery {
 	given := v.QueryParams()
@@ -54,7 +54,7 @@ func position(text string) invoice.Position {
 
 // filtered reports whether the query selects a part of the list.
 func (q listQuery) filtered() bool {
-	return len(q.only("state", "method", "period", "q").values) > 0
+	return len(q.only("state", "method", "period", "source", "q").values) > 0
 }
 
 // only returns the query with the named fields only.
@@ -110,7 +110,7 @@ func (q listQuery) fields(v *page) []desk.Filter {
 		name, network := v.AssetName(q.mode, code)
 		methods.Options = append(methods.Options, desk.Option{Value: code, Text: strings.TrimSpace(name + " " + network), Chosen: q.values.Get("method") == code})
 	}
-	return []desk.Filter{q.periods(v), methods}
+	return []desk.Filter{q.periods(v), methods, q.sources(v)}
 }
 
 // months is the number of months that the list of periods has.
@@ -203,6 +203,9 @@ func (q listQuery) filter(v *page) (f invoice.Filter, problem string) {
 		}
 	}
 	var ok bool
+	if f.Origin, ok = q.origin(); !ok {
+		return f, v.Text("desk.source.wrong")
+	}
 	if f.From, f.To, ok = span(q.period, v.Now()); !ok {
 		return f, v.Text("desk.period.wrong")
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"chequer/internal/api"
+	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/wire"
 	"chequer/views"
@@ -162,6 +163,7 @@ func (v *page) editLink(status int, typed map[string]string, problem error) erro
 		Frame: frame, Back: views.Link{Text: v.Text("desk.links"), URL: v.Below(linksPath + query(l.Mode))}, Heading: name, State: v.linkState(l), Problem: f.wrong(),
 		Action: at + "/edit", Version: v.seen(l.Revision(), typed != nil && known(problem)), Inputs: f.linkInputs(),
 		Methods: f.methodChoice(l.Mode, v.methodCodes(l.Mode, l.Methods)), Button: v.Text("desk.save"),
+		Sales:  v.sales(invoice.FromLink, l.Slug, l.Mode),
 		Build:  v.builder("pay/"+l.Slug, l.Mode),
 		Remove: views.Link{Text: v.Text("desk.remove.ask"), URL: at + "/remove"},
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"chequer/internal/merchant"
+	"chequer/internal/report"
 	"chequer/views"
 	"chequer/views/desk"
 )
@@ -31,7 +32,7 @@ func (v *page) links() error {
 	}
 	list := desk.SellList{
 		Frame: f, Tabs: v.tabs(linksPath, mode), Add: views.Link{Text: v.Text("desk.link.add"), URL: v.Below(linksPath + "/new" + query(mode))}, Caption: v.Text("desk.links"),
-		Columns: desk.SellColumns{Name: v.Text("desk.link.name"), Detail: v.Text("desk.description"), State: v.Text("desk.state"), Amount: v.Text("desk.amount")},
+		Columns: desk.SellColumns{Name: v.Text("desk.link.name"), Detail: v.Text("desk.description"), State: v.Text("desk.state"), Sold: v.soldHead(), Revenue: v.Text("desk.sell.revenue"), Amount: v.Text("desk.amount")},
 	}
 	if len(all) > linksSize {
 		all = all[:linksSize]
@@ -44,9 +45,13 @@ func (v *page) links() error {
 	if len(all) == 0 {
 		list.Empty = v.Text("desk.links.none")
 	}
+	sold, err := v.soldBy(report.ByLink, mode)
+	if err != nil {
+		return err
+	}
 	for _, l := range all {
 		list.Rows = append(list.Rows, desk.SellRow{
-			Name: "/pay/" + l.Slug, URL: v.Below(linksPath + "/" + l.Slug + "/edit"), Detail: l.Description, State: v.linkState(l), Amount: v.linkAmount(l),
+			Name: "/pay/" + l.Slug, URL: v.Below(linksPath + "/" + l.Slug + "/edit"), Detail: l.Description, State: v.linkState(l), Sold: sold[l.Slug].number(), Revenue: sold[l.Slug].revenue(), Amount: v.linkAmount(l),
 		})
 	}
 	return v.Show(http.StatusOK, desk.SellListPage(list))

@@ -2,7 +2,9 @@ package sell
 
 import (
 	"chequer/internal/account"
+	"chequer/internal/invoice"
 	"chequer/internal/merchant"
+	"chequer/views"
 	"chequer/views/desk"
 	"chequer/web/desk/visit"
 )
@@ -49,6 +51,15 @@ func query(mode merchant.Mode) string {
 		return "?mode=test"
 	}
 	return ""
+}
+
+// sales returns the link to the payments of a product, a link or a terminal.
+func (v *page) sales(kind invoice.OriginKind, id string, mode merchant.Mode) views.Link {
+	address := v.Below("/payments?source=" + string(kind) + ":" + id)
+	if mode == merchant.Test {
+		address += "&mode=test"
+	}
+	return views.Link{Text: v.Text("desk.payments"), URL: address}
 }
 
 // frame returns the frame of a page whose content exists in both modes. Path is the path of the page.

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"chequer/internal/api"
+	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/wire"
 	"chequer/views"
@@ -131,6 +132,7 @@ func (v *page) editProduct(status int, typed map[string]string, problem error) e
 		Frame: frame, Back: views.Link{Text: v.Text("desk.products"), URL: v.Below(productsPath + query(p.Mode))}, Heading: p.Name, State: v.productState(p), Problem: f.wrong(),
 		Action: at + "/edit", Version: v.seen(p.Revision(), typed != nil && known(problem)), Inputs: append([][]desk.Input{{f.field("name", v.Text("desk.name"), "")}}, f.productInputs()...),
 		Methods: f.methodChoice(p.Mode, v.methodCodes(p.Mode, p.Methods)), Button: v.Text("desk.save"),
+		Sales: v.sales(invoice.FromProduct, p.Slug, p.Mode),
 		Facts: []desk.Fact{{Name: v.Text("desk.fact.created"), Value: v.Clock(p.CreatedAt)}}, Remove: views.Link{Text: v.Text("desk.remove.ask"), URL: at + "/remove"},
 		Toggle: desk.Button{Action: at + "/show", Text: v.Text("desk.product.show"), Hidden: []desk.Hidden{{Name: "version", Value: p.Revision()}}},
 	}

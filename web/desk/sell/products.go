@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"chequer/internal/merchant"
+	"chequer/internal/report"
 	"chequer/views"
 	"chequer/views/desk"
 )
@@ -25,7 +26,7 @@ func (v *page) products() error {
 	list := desk.SellList{
 		Frame: f, Tabs: v.tabs(productsPath, mode), Add: views.Link{Text: v.Text("desk.product.add"), URL: v.Below(productsPath + "/new" + query(mode))},
 		Caption: v.Text("desk.products"), Shown: v.Words.Count("desk.products.shown", len(all)),
-		Columns: desk.SellColumns{Name: v.Text("desk.product"), Detail: v.Text("desk.description"), State: v.Text("desk.state"), Amount: v.Text("desk.amounts.price")},
+		Columns: desk.SellColumns{Name: v.Text("desk.product"), Detail: v.Text("desk.description"), State: v.Text("desk.state"), Sold: v.soldHead(), Revenue: v.Text("desk.sell.revenue"), Amount: v.Text("desk.amounts.price")},
 	}
 	if v.Shop.ID == v.ShopID {
 		list.Shop = views.Link{Text: v.Text("desk.storefront.open"), URL: v.BaseURL + "/shop"}
@@ -35,9 +36,13 @@ func (v *page) products() error {
 	if len(all) == 0 {
 		list.Empty = v.Text("desk.products.none")
 	}
+	sold, err := v.soldBy(report.ByProduct, mode)
+	if err != nil {
+		return err
+	}
 	for _, p := range all {
 		list.Rows = append(list.Rows, desk.SellRow{
-			Name: p.Name, URL: v.Below(productsPath + "/" + p.Slug + "/edit"), Detail: p.Description, State: v.productState(p), Amount: v.Fiat(p.Price),
+			Name: p.Name, URL: v.Below(productsPath + "/" + p.Slug + "/edit"), Detail: p.Description, State: v.productState(p), Sold: sold[p.Slug].number(), Revenue: sold[p.Slug].revenue(), Amount: v.Fiat(p.Price),
 		})
 	}
 	return v.Show(http.StatusOK, desk.SellListPage(list))

@@ -8,6 +8,7 @@ import (
 	"chequer/internal/account"
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
+	"chequer/internal/report"
 	"chequer/web/desk/visit"
 )
 
@@ -16,6 +17,7 @@ type Screens struct {
 	Products  *merchant.Products
 	Links     *merchant.Links
 	Terminals *merchant.Terminals
+	Reports   *report.Service
 	Prices    merchant.Prices
 	Languages *locale.Languages // of the payment pages
 	// ShopID is the merchant whose products the pages of the server show.

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"chequer/internal/invoice"
 	"chequer/internal/merchant"
+	"chequer/internal/report"
 	"chequer/views"
 	"chequer/views/desk"
 )
@@ -29,9 +31,13 @@ func (v *page) terminals() error {
 	if len(all) == 0 {
 		list.Empty = v.Text("desk.terminals.none")
 	}
+	sold, err := v.soldBy(report.ByTerminal, mode)
+	if err != nil {
+		return err
+	}
 	for _, t := range all {
 		list.Rows = append(list.Rows, desk.TerminalRow{
-			Name: terminalName(t), Text: v.terminalText(t), Remove: views.Link{Text: v.Text("desk.remove.ask"), URL: v.Below(terminalsPath + "/" + t.ID + "/remove")},
+			Name: terminalName(t), Text: v.terminalText(t, sold[t.ID]), Sales: v.sales(invoice.FromTerminal, t.ID, t.Mode), Remove: views.Link{Text: v.Text("desk.remove.ask"), URL: v.Below(terminalsPath + "/" + t.ID + "/remove")},
 		})
 	}
 	return v.Show(http.StatusOK, desk.TerminalsPage(list))
@@ -45,10 +51,13 @@ func terminalName(t merchant.Terminal) string {
 	return t.Name
 }
 
-func (v *page) terminalText(t merchant.Terminal) string {
+func (v *page) terminalText(t merchant.Terminal, s sold) string {
 	text := v.Text("desk.terminal.text", "Currency", t.Currency, "Time", v.Clock(t.CreatedAt))
 	if t.Methods != "" {
 		text += " · " + strings.Join(t.Methods.Codes(), " ")
+	}
+	if s.invoices > 0 {
+		text += " · " + v.Words.Count("desk.terminal.sold", int(s.invoices), "Month", v.Words.Month(v.Now().UTC().Month()), "Revenue", s.revenue())
 	}
 	return text
 }

@@ -1,0 +1,36 @@
+package payments
+
+import (
+	"slices"
+	"strings"
+
+	"chequer/internal/invoice"
+	"chequer/views/desk"
+	"chequer/web/desk/visit"
+)
+
+// originKinds are the kinds of sources, in the order of the list to choose from.
+var originKinds = []invoice.OriginKind{
+	invoice.FromProduct, invoice.FromLink, invoice.FromTerminal, invoice.FromStorefront, invoice.FromAPI, invoice.FromSignedLink,
+}
+
+// origin returns the source that the query selects: a kind, or one of a kind as in "product:coffee". It is
+// false if there is no such kind.
+func (q listQuery) origin() (invoice.Origin, bool) {
+	kind, id, _ := strings.Cut(q.values.Get("source"), ":")
+	o := invoice.Origin{Kind: invoice.OriginKind(kind), ID: id}
+	return o, o.Kind == "" && id == "" || slices.Contains(originKinds, o.Kind) && visit.IsText(id)
+}
+
+// sources returns the field that selects a source: a kind, or the one that the query names.
+func (q listQuery) sources(v *page) desk.Filter {
+	chosen := q.values.Get("source")
+	f := desk.Filter{Name: "source", Label: v.Text("desk.origin"), Options: []desk.Option{{Text: v.Text("desk.source.all"), Chosen: chosen == ""}}}
+	if o, ok := q.origin(); ok && o.ID != "" {
+		f.Options = append(f.Options, desk.Option{Value: chosen, Text: v.Text(originNames[o.Kind]) + " " + o.ID, Chosen: true})
+	}
+	for _, kind := range originKinds {
+		f.Options = append(f.Options, desk.Option{Value: string(kind), Text: v.Text(originNames[kind]), Chosen: chosen == string(kind)})
+	}
+	return f
+}
