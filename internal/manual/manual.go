@@ -25,7 +25,7 @@ type Page struct {
 // pages are in the order of reading.
 var pages = []Page{
 	{"start", "Start", "Build the program, run the demo shop, go live"},
-	{"merchant-desk", "The desk", "See payments in a browser, and invite colleagues"},
+	{"merchant-desk", "The desk", "Run the shop in a browser: payments, products, wallets, webhooks, reports and accounts"},
 	{"accept-payments", "Accept payments", "Create invoices and read them by the API"},
 	{"links-and-products", "Links and products", "Checkout links, products, the storefront, payments on your own page"},
 	{"terminals", "Terminals", "Sell at a counter with a phone"},
