@@ -35,6 +35,7 @@ const (
 	ManageWallets    Permission = "manage wallets"     // wallets and the exchange account
 	ViewWallets      Permission = "view wallets"       // wallets without their whole keys
 	ManageAccounts   Permission = "manage accounts"    // accounts and roles
+	BackUp           Permission = "back up"            // copies of the database with the master key
 	ManageSignIn     Permission = "manage sign-in"     // the account's own sign-in methods
 	ViewHealth       Permission = "view health"        // state of the server
 	ViewLog          Permission = "view audit log"     // audit log
@@ -44,7 +45,7 @@ const (
 
 // Permissions are all permissions.
 var Permissions = []Permission{
-	ViewPayments, Sell, Decide, DecideHighRisk, Export, Configure, ManageKeys, ViewWallets, ManageWallets, ManageAccounts, ManageSignIn,
+	ViewPayments, Sell, Decide, DecideHighRisk, Export, Configure, ManageKeys, ViewWallets, ManageWallets, ManageAccounts, BackUp, ManageSignIn,
 	ViewHealth, ViewLog, ExportLog, ViewOwnTerminals,
 }
 
@@ -70,6 +71,7 @@ var grants = map[Permission]map[Role]Grant{
 	ViewWallets:      {Owner: Allowed, Manager: Allowed},
 	ManageWallets:    {Owner: StepUp},
 	ManageAccounts:   {Owner: StepUp},
+	BackUp:           {Owner: StepUp},
 	ManageSignIn:     {Owner: StepUp, Manager: StepUp, Seller: StepUp, Bookkeeper: StepUp, Developer: StepUp},
 	ViewHealth:       {Owner: Allowed, Manager: Allowed, Developer: Allowed},
 	ViewLog:          {Owner: Allowed, Manager: Allowed, Bookkeeper: Allowed, Developer: Allowed},

@@ -26,7 +26,8 @@ const minPassphrase = 12
 
 var (
 	errBackupExists    = errors.New("exists already; --force replaces it")
-	errShortPassphrase = fmt.Errorf("the passphrase must have at least %d characters: an attacker with the file can try many", minPassphrase)
+	// ErrShortPassphrase means that an attacker with the file could find the passphrase.
+	ErrShortPassphrase = fmt.Errorf("the passphrase must have at least %d characters: an attacker with the file can try many", minPassphrase)
 )
 
 // BackupOptions are the options of a backup.
@@ -36,6 +37,8 @@ type BackupOptions struct {
 	// Work makes each try of a passphrase take 2^Work steps; 0 means 18, which takes about a second
 	// and 256 MB.
 	Work int
+	// RecordAs is the place of the backup in the record of the last backup; its path if empty.
+	RecordAs string
 	// Passphrase returns the passphrase. It is called only after all other checks have passed.
 	Passphrase func() (string, error)
 }
@@ -55,7 +58,7 @@ func Backup(ctx context.Context, c config.Config, path string, o BackupOptions) 
 		return backup.Manifest{}, err
 	}
 	if utf8.RuneCountInString(passphrase) < minPassphrase {
-		return backup.Manifest{}, errShortPassphrase
+		return backup.Manifest{}, ErrShortPassphrase
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp") // readable only by its owner
 	if err != nil {
@@ -75,7 +78,7 @@ func Backup(ctx context.Context, c config.Config, path string, o BackupOptions) 
 	if err := durable.SyncFolder(path); err != nil {
 		return m, err
 	}
-	return m, recordBackup(c.DataDir, Record{FinishedAt: clock.Now(), File: path})
+	return m, recordBackup(c.DataDir, Record{FinishedAt: clock.Now(), File: cmp.Or(o.RecordAs, path)})
 }
 
 // backupEnding is the ending of the names of files that a backup may replace: databases, keys and

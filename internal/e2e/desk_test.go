@@ -164,8 +164,8 @@ func newDeskClient(t *testing.T, link, name string) *deskClient {
 	return c
 }
 
-// post sends a form as a page of the desk does.
-func (c *deskClient) post(path string, pairs ...string) *goquery.Document {
+// send sends a form as a page of the desk does.
+func (c *deskClient) send(path string, pairs ...string) *http.Response {
 	c.t.Helper()
 	form := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -181,6 +181,13 @@ func (c *deskClient) post(path string, pairs ...string) *goquery.Document {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	return answer
+}
+
+// post sends a form, and returns the page that answers it.
+func (c *deskClient) post(path string, pairs ...string) *goquery.Document {
+	c.t.Helper()
+	answer := c.send(path, pairs...)
 	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
 	if err != nil || answer.StatusCode != http.StatusOK {

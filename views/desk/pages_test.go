@@ -222,6 +222,10 @@ func pages() map[string]templ.Component {
 			Action: "/desk/m/storefront", Kept: []desk.Hidden{{Name: "mode", Value: "test"}}, Item: choice, Label: field("text"), Problem: evil, Preview: views.Link{Text: evil, URL: "/pay/a"},
 			Snippets: []desk.Snippet{{Name: "Link", Text: evil, Code: evil, Copy: desk.Copy{ID: "code-link", Text: "Copy"}}}, Note: evil, Origins: []string{evil},
 		}),
+		"backup": desk.BackupPage(desk.Backup{
+			Frame: f, Tabs: []desk.Tab{{Text: evil, URL: "/desk/m/backup", Current: true}}, Last: evil, Action: "/desk/m/backup", Passphrase: field("passphrase"), Repeated: field("repeated"),
+		}),
+		"backup refused": desk.BackupPage(desk.Backup{Frame: f, Last: evil, Refused: evil}),
 		"refused": desk.RefusalPage(desk.Refusal{Frame: f, Heading: "Not allowed", Lede: evil, Back: back}),
 		"fault":   desk.FaultPage(desk.Fault{Solo: solo(), Heading: "Not found", Lede: evil, Action: back}),
 	}

@@ -59,7 +59,8 @@ type lab struct {
 	findings     []health.Finding // of the next examination
 	examinations int              // that were made
 	examineError error
-	demo         string            // ID of a merchant that is the shop of a demo
+	demo         string // ID of a merchant that is the shop of a demo
+	backups      *stubBackups
 	seeds        map[string]string // of authenticator apps, by the name of the account
 	endpoints    *merchant.Endpoints
 	merchants    *merchant.Service
@@ -110,6 +111,8 @@ func labAt(t *testing.T, base string) *lab {
 		},
 		IsDemo: func(_ context.Context, merchantID string) (bool, error) { return merchantID == l.demo, nil },
 	}
+	l.backups = &stubBackups{parent: t.TempDir(), shops: []string{shop}}
+	c.Backups = l.backups
 	c.Health = &health.Screens{
 		Networks: func(context.Context) ([]readiness.Network, error) { return l.networks, nil }, Name: func(id chain.ID) string { return "Network " + string(id) },
 		Examine: func(context.Context) ([]health.Finding, error) { l.examinations++; return l.findings, l.examineError },

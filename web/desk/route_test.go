@@ -83,6 +83,8 @@ var table = map[string]access{
 	"GET /desk/:shop/log":                                   auditors,
 	"GET /desk/:shop/health":                                technicians,
 	"POST /desk/:shop/health/examine":                       technicians,
+	"GET /desk/:shop/backup":                                confirmed,
+	"POST /desk/:shop/backup":                               confirmed,
 	"GET /desk/:shop/theme":                                 deciders,
 	"POST /desk/:shop/theme":                                deciders,
 	"GET /desk/:shop/theme/preview.css":                     deciders,

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/labstack/echo/v4"
 
@@ -19,11 +20,18 @@ import (
 	"chequer/web/desk/visit"
 )
 
-// Screens are the pages of the settings. They need no service beyond those of the site.
-type Screens struct{}
+// Screens are the pages of the settings.
+type Screens struct {
+	Backups Backups
+
+	backingUp sync.Mutex // held while a backup is made
+}
 
 // page is a visit to one of the screens.
-type page struct{ *visit.Visit }
+type page struct {
+	*visit.Visit
+	*Screens
+}
 
 // place is the path of the page of the theme.
 const place = "/theme"
@@ -34,12 +42,14 @@ const maxTheme = "1200K"
 // Routes lists the pages and the actions of the screens.
 func (s *Screens) Routes() []visit.Route {
 	on := func(handle func(*page) error) func(*visit.Visit) error {
-		return func(v *visit.Visit) error { return handle(&page{v}) }
+		return func(v *visit.Visit) error { return handle(&page{v, s}) }
 	}
 	return []visit.Route{
 		{Method: http.MethodGet, Path: "/desk/:shop/theme", Needs: account.Configure, Handle: on((*page).theme)},
 		{Method: http.MethodPost, Path: "/desk/:shop/theme", Needs: account.Configure, Handle: on((*page).setTheme), MaxBody: maxTheme},
 		{Method: http.MethodGet, Path: "/desk/:shop/theme/preview.css", Needs: account.Configure, Handle: on((*page).previewStyle)},
+		{Method: http.MethodGet, Path: "/desk/:shop/backup", Needs: account.BackUp, Handle: on((*page).backup)},
+		{Method: http.MethodPost, Path: "/desk/:shop/backup", Needs: account.BackUp, Handle: on((*page).download)},
 	}
 }
 

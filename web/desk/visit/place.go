@@ -78,6 +78,9 @@ func (v *Visit) Tabs(current string) []desk.Tab {
 	if v.May(account.ViewLog) {
 		tabs = append(tabs, desk.Tab{Text: v.Text("desk.log"), URL: v.Below("/log"), Current: current == "/log"})
 	}
+	if v.May(account.BackUp) {
+		tabs = append(tabs, desk.Tab{Text: v.Text("desk.backup"), URL: v.Below("/backup"), Current: current == "/backup"})
+	}
 	return tabs
 }
 
@@ -108,6 +111,7 @@ var permissionNames = map[account.Permission]string{
 	account.ViewHealth:     "desk.may.health",
 	account.Configure:      "desk.may.configure",
 	account.Export:         "desk.may.export",
+	account.BackUp:         "desk.may.backup",
 	account.Decide:         "desk.may.decide",
 	account.DecideHighRisk: "desk.may.decide",
 	account.ManageKeys:     "desk.may.keys",

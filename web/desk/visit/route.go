@@ -41,6 +41,9 @@ var (
 	errConfirm = errors.New("sign-in must be confirmed")
 )
 
+// Refuse returns the error for an account that does not have a permission.
+func Refuse(p account.Permission) error { return &refusal{p} }
+
 // serve returns the handler of a route. It is the only place that admits a request.
 func (s *Site) serve(r Route) echo.HandlerFunc {
 	return func(c echo.Context) error {

@@ -1,0 +1,40 @@
+package e2e_test
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"chequer/internal/datadir"
+)
+
+// TestDesk_backup downloads a backup at the desk, and restores it into another data directory.
+func TestDesk_backup(t *testing.T) {
+	t.Parallel()
+	o := newFirstRunDesk(t)
+	owner := newDeskClient(t, o.link, "Maren")
+	form := owner.read(deskShop+"/backup").Find("input[name=form]").AttrOr("value", "")
+	answer := owner.send(deskShop+"/backup", "form", form, "passphrase", deskPassword, "repeated", deskPassword)
+	defer answer.Body.Close()
+	content, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("%s, error %v: %.200s", answer.Status, err, content)
+	}
+	path := filepath.Join(t.TempDir(), "downloaded.backup")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	target := settings(t)
+	restored, err := datadir.Restore(t.Context(), target, path, datadir.RestoreOptions{
+		Passphrase: func() (string, error) { return deskPassword, nil }, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if restored.Rows["merchants"] != 1 || restored.Rows["accounts"] != 1 {
+		t.Errorf("restored %v, want one merchant and one account", restored.Rows)
+	}
+}

@@ -1,0 +1,63 @@
+package e2e_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"chequer/internal/api"
+)
+
+// deskTask is a task of a merchant: the links from Overview to the page on which it is done, and a text of an element
+// of that page.
+type deskTask struct {
+	name    string
+	links   []string // selectors
+	element string
+	text    string
+}
+
+// maxClicks is the largest number of links from Overview to a task.
+const maxClicks = 3
+
+// deskTasks are the tasks of a merchant.
+var deskTasks = []deskTask{
+	{"see the payments of today", nil, "main", "Today"},
+	{"decide about a late payment", []string{`main a[href$="/accept"]`}, "#decide", "Accept as paid"},
+	{"find what needs attention", []string{`.rail a[href$="/attention"]`}, "h1", "Needs attention"},
+	{"change a price", []string{`.rail a[href$="/products"]`, `.seg a[href*="mode=test"]`, `.rows a[href*="/products/coffee"]`}, "#price", ""},
+	{"open a counter", []string{`.rail a[href$="/products"]`, `.tabs a[href*="/terminals"]`, `.hrow a.go`}, "#name", ""},
+	{"get the code of a button", []string{`.rail a[href$="/products"]`, `.tabs a[href*="/storefront"]`}, "h1", "Sell"},
+	{"see which webhook fails", []string{`.rail a[href$="/keys"]`, `.tabs a[href*="/webhooks"]`, `.rows a`}, "main", "Send test event"},
+	{"see whether the networks are scanned", []string{`.rail a[href$="/health"]`}, "main", "Networks"},
+	{"export the payments of a month", []string{`.rail a[href$="/reports"]`}, "main", "Download"},
+	{"invite a colleague", []string{`.rail a[href$="/theme"]`, `.tabs a[href$="/accounts"]`}, "#invite", "Create"},
+	{"change the logo", []string{`.rail a[href$="/theme"]`}, "#logo", ""},
+	{"add a wallet", []string{`.rail a[href$="/wallets"]`, `a[href$="/wallets/add?asset=BTC"]`}, "#key", ""},
+	{"see who changed what", []string{`.rail a[href$="/theme"]`, `.tabs a[href$="/log"]`}, "main", "product"},
+}
+
+// TestDesk_tasks follows the links from Overview to each task, without JavaScript.
+func TestDesk_tasks(t *testing.T) {
+	site := newDemoSite(t)
+	tab := openAlone(t, screen{width: 1280, height: 900, noJS: true})
+	paying(forOrder, api.SimulateLate, api.SimulateConfirm)(tab, site)
+	withWebhook(tab, site)
+	for _, task := range deskTasks {
+		t.Run(task.name, func(t *testing.T) {
+			tab := openAlone(t, screen{width: 1280, height: 900, noJS: true})
+			signedIn("?mode=test")(tab, site.in(t))
+			if len(task.links) > maxClicks {
+				t.Errorf("%d clicks, want at most %d", len(task.links), maxClicks)
+			}
+			for _, link := range task.links {
+				tab.send(link)
+			}
+			tab.waitFor(task.element, task.text, nil)
+			if !get(tab, chromedp.Evaluate[bool](fmt.Sprintf(`document.querySelector(%q).checkVisibility()`, task.element))) {
+				t.Errorf("%s is not visible", task.element)
+			}
+		})
+	}
+}

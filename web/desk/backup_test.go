@@ -1,0 +1,90 @@
+package desk_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"chequer/web/desk/settings"
+)
+
+// stubBackups writes files instead of backups.
+type stubBackups struct {
+	parent string // of the folders
+	last   time.Time
+	shops  []string
+	fault  error
+}
+
+func (b *stubBackups) Last() (time.Time, error) { return b.last, nil }
+
+func (b *stubBackups) Folder() (string, error) { return os.MkdirTemp(b.parent, "") }
+
+func (b *stubBackups) Create(_ context.Context, folder, passphrase string) (string, error) {
+	if len(passphrase) < 12 {
+		return "", settings.ErrPassphrase
+	}
+	if b.fault != nil {
+		return "", b.fault
+	}
+	path := filepath.Join(folder, "chequer.backup")
+	return path, os.WriteFile(path, []byte("sealed with "+passphrase), 0o600)
+}
+
+func (b *stubBackups) Shops(context.Context) ([]string, error) { return b.shops, nil }
+
+// folders returns the number of folders that were not removed.
+func (b *stubBackups) folders(t *testing.T) int {
+	t.Helper()
+	left, err := os.ReadDir(b.parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(left)
+}
+
+func TestBackup(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	const at = "/desk/shop/backup"
+	const passphrase = "correct horse battery"
+	b.get(at).want(http.StatusOK, "There was no backup yet.")
+	l.backups.last = l.clock.Now().Add(-time.Hour)
+	b.get(at).want(http.StatusOK, "Last backup:")
+
+	got := b.send(at, "passphrase", "short", "repeated", "short").want(http.StatusUnprocessableEntity, "at least 12 characters")
+	if text := got.find("#passphrase-error").Text(); text == "" {
+		t.Error("there is no error at the passphrase")
+	}
+	got = b.send(at, "passphrase", passphrase, "repeated", "correct horse batterz").want(http.StatusUnprocessableEntity, "The two passphrases differ.")
+	if strings.Contains(got.body, "battery") || strings.Contains(l.log.String(), "battery") {
+		t.Error("the page or the log has the passphrase")
+	}
+	file := b.send(at, "passphrase", passphrase, "repeated", passphrase)
+	if file.status != http.StatusOK || file.body != "sealed with "+passphrase || file.header.Get("Content-Disposition") != `attachment; filename="chequer.backup"` {
+		t.Errorf("got %d %q, %v", file.status, file.body, file.header)
+	}
+	l.backups.fault = errors.New("the disk is full")
+	b.send(at, "passphrase", passphrase, "repeated", passphrase).want(http.StatusInternalServerError)
+	if n := l.backups.folders(t); n != 0 {
+		t.Errorf("%d folders were not removed", n)
+	}
+}
+
+// A backup contains every shop, so that an owner of one shop cannot make it.
+func TestBackup_needs_an_owner_of_every_shop(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	l.backups.shops = append(l.backups.shops, "other")
+	if forms := b.get("/desk/shop/backup").want(http.StatusOK, "Only an account that owns all of them").find("main form").Length(); forms != 0 {
+		t.Errorf("the page has %d forms", forms)
+	}
+	b.send("/desk/shop/backup", "passphrase", "correct horse battery", "repeated", "correct horse battery").want(http.StatusForbidden, "Backups are made by")
+}

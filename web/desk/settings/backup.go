@@ -1,0 +1,103 @@
+package settings
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"chequer/internal/account"
+	"chequer/views/desk"
+	"chequer/web/desk/visit"
+)
+
+// Backups makes backups of the server: of all shops, with the master key. It is safe for concurrent use.
+type Backups interface {
+	// Last returns the time of the last backup; the zero time if there was none.
+	Last() (time.Time, error)
+	// Create writes a backup that is encrypted with a passphrase into a new file in an empty folder, which the caller
+	// removes. The error is ErrPassphrase for a passphrase that is too short.
+	Create(ctx context.Context, folder, passphrase string) (path string, err error)
+	// Folder creates an empty folder for the file of a backup.
+	Folder() (string, error)
+	// Shops returns the IDs of the shops of the server.
+	Shops(ctx context.Context) ([]string, error)
+}
+
+// ErrPassphrase means that a passphrase is too short.
+var ErrPassphrase = errors.New("the passphrase is too short")
+
+// backupPlace is the path of the page of the backups.
+const backupPlace = "/backup"
+
+// backup shows the form for a backup.
+func (v *page) backup() error { return v.showBackup(http.StatusOK, "", "") }
+
+// showBackup shows the form for a backup with the errors of its fields.
+func (v *page) showBackup(status int, short, differs string) error {
+	f, err := v.Frame(v.Text("desk.backup"), v.Settings())
+	if err != nil {
+		return err
+	}
+	last, err := v.Backups.Last()
+	if err != nil {
+		return err
+	}
+	b := desk.Backup{
+		Frame: f, Tabs: v.Tabs(backupPlace), Action: v.Below(backupPlace), Last: v.Text("desk.backup.none"),
+		Passphrase: desk.Field{Name: "passphrase", Label: v.Text("desk.backup.passphrase"), Hint: v.Text("desk.backup.passphrase.hint"), Kind: "password", Complete: "new-password", Error: short},
+		Repeated:   desk.Field{Name: "repeated", Label: v.Text("desk.backup.repeated"), Kind: "password", Complete: "new-password", Error: differs},
+	}
+	if !last.IsZero() {
+		b.Last = v.Text("desk.backup.last", "Time", v.Clock(last))
+	}
+	if status == http.StatusOK {
+		if err := v.mayBackUp(); err != nil {
+			b.Refused = v.Text("desk.backup.shops")
+		}
+	}
+	return v.Show(status, desk.BackupPage(b))
+}
+
+// mayBackUp returns an error if the account is not an owner of every shop: a backup contains all shops.
+func (v *page) mayBackUp() error {
+	shops, err := v.Backups.Shops(v.Request().Context())
+	if err != nil {
+		return err
+	}
+	for _, id := range shops {
+		if v.Account.Allows(id, account.BackUp) == account.Denied {
+			return visit.Refuse(account.BackUp)
+		}
+	}
+	return nil
+}
+
+// download sends a new backup. One backup is made at a time, because the encryption needs 256 MB.
+func (v *page) download() error {
+	if err := v.mayBackUp(); err != nil {
+		return err
+	}
+	passphrase := v.FormValue("passphrase")
+	if v.FormValue("repeated") != passphrase {
+		return v.showBackup(http.StatusUnprocessableEntity, "", v.Text("desk.backup.differs"))
+	}
+	v.backingUp.Lock()
+	defer v.backingUp.Unlock()
+	folder, err := v.Backups.Folder()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	path, err := v.Backups.Create(v.Request().Context(), folder, passphrase)
+	if errors.Is(err, ErrPassphrase) {
+		return v.showBackup(http.StatusUnprocessableEntity, v.Text("desk.backup.short"), "")
+	}
+	if err != nil {
+		return err
+	}
+	v.Log.Warn("backup downloaded", "account", v.Account.ID)
+	return v.Attachment(path, filepath.Base(path))
+}
