@@ -34,7 +34,7 @@ func TestDesk_backup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if restored.Rows["merchants"] != 1 || restored.Rows["accounts"] != 1 {
+	if restored.Rows["merchants"] != 1 || restored.Rows["desk_accounts"] != 1 {
 		t.Errorf("restored %v, want one merchant and one account", restored.Rows)
 	}
 }

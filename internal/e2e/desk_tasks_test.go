@@ -31,7 +31,7 @@ var deskTasks = []deskTask{
 	{"get the code of a button", []string{`.rail a[href$="/products"]`, `.tabs a[href*="/storefront"]`}, "h1", "Sell"},
 	{"see which webhook fails", []string{`.rail a[href$="/keys"]`, `.tabs a[href*="/webhooks"]`, `.rows a`}, "main", "Send test event"},
 	{"see whether the networks are scanned", []string{`.rail a[href$="/health"]`}, "main", "Networks"},
-	{"export the payments of a month", []string{`.rail a[href$="/reports"]`}, "main", "Download"},
+	{"export the payments of a month", []string{`.rail a[href$="/reports"]`, `.seg a[href*="mode=test"]`}, `form[action$="/reports/export"] button`, "Download"},
 	{"invite a colleague", []string{`.rail a[href$="/theme"]`, `.tabs a[href$="/accounts"]`}, "#invite", "Create"},
 	{"change the logo", []string{`.rail a[href$="/theme"]`}, "#logo", ""},
 	{"add a wallet", []string{`.rail a[href$="/wallets"]`, `a[href$="/wallets/add?asset=BTC"]`}, "#key", ""},
@@ -43,6 +43,7 @@ func TestDesk_tasks(t *testing.T) {
 	site := newDemoSite(t)
 	tab := openAlone(t, screen{width: 1280, height: 900, noJS: true})
 	paying(forOrder, api.SimulateLate, api.SimulateConfirm)(tab, site)
+	paying(nil, api.SimulateExact, api.SimulateConfirm)(tab, site)
 	withWebhook(tab, site)
 	for _, task := range deskTasks {
 		t.Run(task.name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -58,7 +59,10 @@ func serveInPieces(t *testing.T, address string) string {
 		origin, path = address[:i], address[i:]
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		out, err := http.NewRequestWithContext(r.Context(), r.Method, origin+r.URL.RequestURI(), r.Body)
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		defer context.AfterFunc(t.Context(), cancel)() // an event stream ends with the test
+		out, err := http.NewRequestWithContext(ctx, r.Method, origin+r.URL.RequestURI(), r.Body)
 		if err != nil {
 			t.Error(err)
 			return
