@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"chequer/internal/audit"
 	"chequer/internal/config"
 	"chequer/internal/datadir"
 	"chequer/internal/storage"
@@ -38,7 +39,10 @@ func (b backups) Create(ctx context.Context, folder, passphrase string) (path st
 	if errors.Is(err, datadir.ErrShortPassphrase) {
 		return "", settings.ErrPassphrase
 	}
-	return path, err
+	if err != nil {
+		return "", err
+	}
+	return path, b.storage.Record(ctx, audit.Change{Action: "backup.downloaded", Subject: filepath.Base(path)})
 }
 
 // Shops implements settings.Backups.

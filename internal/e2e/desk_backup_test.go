@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"chequer/internal/datadir"
@@ -19,9 +20,13 @@ func TestDesk_backup(t *testing.T) {
 	form := owner.read(deskShop+"/backup").Find("input[name=form]").AttrOr("value", "")
 	answer := owner.send(deskShop+"/backup", "form", form, "passphrase", deskPassword, "repeated", deskPassword)
 	defer answer.Body.Close()
+
 	content, err := io.ReadAll(answer.Body)
 	if err != nil || answer.StatusCode != http.StatusOK {
 		t.Fatalf("%s, error %v: %.200s", answer.Status, err, content)
+	}
+	if log := owner.read(deskShop + "/log").Find("main").Text(); !strings.Contains(log, "backup.downloaded") {
+		t.Errorf("the audit log does not have the backup: %s", log)
 	}
 	path := filepath.Join(t.TempDir(), "downloaded.backup")
 	if err := os.WriteFile(path, content, 0o600); err != nil {

@@ -41,7 +41,7 @@ var pageStates = []pageState{
 	{"embed_built_listing_none", ofBuilder, onStubService("/embed?link=tip-jar", nil), 0},
 	{"embed_refused", ofBuilder, at("/embed?link=http://elsewhere.example/"), http.StatusUnprocessableEntity},
 	{"docs", ofDocs, at("/docs"), 0},
-	{"docs_api", ofDocs, at("/docs/api"), 0},
+	{"docs_api", ofReference, at("/docs/api"), 0},
 	{"manual", ofDocs, at("/docs/links-and-products"), 0},
 	{"manual_settings", ofDocs, at("/docs/configuration"), 0},
 	{"manual_search", ofDocs, at("/docs/search?q=wallet"), 0},
@@ -207,6 +207,7 @@ var (
 	ofPayment      = budget{kilobytes: 15, perMethod: .7, requests: 6}
 	ofBuilder      = budget{kilobytes: 10, requests: 5}
 	ofDocs         = budget{kilobytes: 40, requests: 3}
+	ofReference    = budget{kilobytes: 48, requests: 3} // one page with every call of the API
 	ofDesk         = budget{kilobytes: 40, requests: 5}
 	checkedByReach = budget{} // checked by reach, before the stream sends more
 )

@@ -41,6 +41,15 @@ func (e Endpoint) Name() string {
 	return u.Host + strings.TrimSuffix(u.EscapedPath(), "/")
 }
 
+// Host returns the host of the URL.
+func (e Endpoint) Host() string {
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		return e.ID
+	}
+	return u.Host
+}
+
 // Rotating reports whether a rotation is in progress.
 func (e Endpoint) Rotating() bool { return e.NextKey != "" }
 

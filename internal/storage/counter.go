@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"chequer/internal/storage/engine"
@@ -30,13 +31,13 @@ func (s *Storage) NextIndex(ctx context.Context, counter string) (uint32, error)
 }
 
 // startAt raises the next index of a wallet's key to a lowest index.
-func startAt(ctx context.Context, q querier, counter string, lowest uint32) error {
+func (s *Storage) startAt(ctx context.Context, q querier, counter string, lowest uint32) error {
 	if lowest == 0 {
 		return nil
 	}
 	next, err := indexes.Add(ctx, q, counter, 0)
 	if err == nil && next < int64(lowest) {
-		err = indexes.Set(ctx, q, counter, int64(lowest))
+		err = errors.Join(indexes.Set(ctx, q, counter, int64(lowest)), s.marks.Raise(counter, int64(lowest)))
 	}
 	if err != nil {
 		return fmt.Errorf("raise the next index of %s: %w", counter, err)

@@ -88,7 +88,7 @@ func (s *Storage) DaySums(ctx context.Context, merchantID string, mode invoice.M
 func daySumsOf(merchantID string, mode invoice.Mode, p report.Period) statement {
 	return statement{`
 		SELECT day, currency, decimals, paid_asset, origin, origin_id, invoices, price, received FROM day_sums
-		WHERE merchant_id = $1 AND mode = $2 AND day >= $3 AND day < $4 AND invoices <> 0`,
+		WHERE merchant_id = $1 AND mode = $2 AND day >= $3 AND day < $4 AND invoices > 0 AND price >= 0 AND received >= 0`,
 		[]any{merchantID, string(mode), int64(p.From), int64(p.To)}}
 }
 
@@ -102,7 +102,7 @@ func (s *Storage) MethodSums(ctx context.Context, merchantID string, mode invoic
 func methodSumsOf(merchantID string, mode invoice.Mode, p report.Period) statement {
 	return statement{`
 		SELECT day, currency, decimals, paid_asset, '', '', CAST(SUM(invoices) AS BIGINT), CAST(SUM(price) AS BIGINT), CAST(SUM(received) AS BIGINT) FROM day_sums
-		WHERE merchant_id = $1 AND mode = $2 AND day >= $3 AND day < $4 AND invoices <> 0
+		WHERE merchant_id = $1 AND mode = $2 AND day >= $3 AND day < $4 AND invoices > 0 AND price >= 0 AND received >= 0
 		GROUP BY merchant_id, mode, day, currency, decimals, paid_asset`,
 		[]any{merchantID, string(mode), int64(p.From), int64(p.To)}}
 }

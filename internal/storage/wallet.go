@@ -147,7 +147,7 @@ func (s *Storage) changeWallet(ctx context.Context, q querier, merchantID string
 	if err := s.insertWallet(ctx, q, c.Wallet); err != nil {
 		return c, err
 	}
-	return c, startAt(ctx, q, c.Wallet.Counter, c.Start)
+	return c, s.startAt(ctx, q, c.Wallet.Counter, c.Start)
 }
 
 // insertWallet writes a wallet. It returns merchant.ErrExists if there is one already.

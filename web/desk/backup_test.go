@@ -70,6 +70,11 @@ func TestBackup(t *testing.T) {
 	if file.status != http.StatusOK || file.body != "sealed with "+passphrase || file.header.Get("Content-Disposition") != `attachment; filename="chequer.backup"` {
 		t.Errorf("got %d %q, %v", file.status, file.body, file.header)
 	}
+	l.clock.Pass(11 * time.Minute)
+	if asked := b.send(at, "passphrase", passphrase, "repeated", passphrase).want(http.StatusForbidden, "Confirm it’s you"); strings.Contains(asked.body, passphrase) {
+		t.Error("the page that confirms the sign-in has the passphrase")
+	}
+	l.clock.Pass(-11 * time.Minute)
 	l.backups.fault = errors.New("the disk is full")
 	b.send(at, "passphrase", passphrase, "repeated", passphrase).want(http.StatusInternalServerError)
 	if n := l.backups.folders(t); n != 0 {

@@ -67,6 +67,11 @@ func TestKeys_refused_form(t *testing.T) {
 	b.send("/desk/shop/keys", "label", "Web shop").want(http.StatusUnprocessableEntity, "The scopes must not be empty.")
 	b.send("/desk/shop/keys", "scope", "cook").want(http.StatusUnprocessableEntity, `The scopes must be create, read, page, link or admin, not "cook".`)
 	b.send("/desk/shop/keys", "scope", "read", "label", strings.Repeat("x", 65)).want(http.StatusUnprocessableEntity, "The label must have at most 64 characters.")
+	developer := l.as("Ida", account.Developer)
+	developer.send("/desk/shop/keys", "scope", "admin", "scope", "read").want(http.StatusUnprocessableEntity, "The scopes can include admin only if an owner creates the key")
+	if n := developer.get("/desk/shop/keys").find("input[value=admin]").Length(); n != 0 {
+		t.Error("a developer is offered the scope admin")
+	}
 	if all := l.keys(shop); len(all) != 0 {
 		t.Errorf("refused forms stored %+v", all)
 	}

@@ -234,3 +234,14 @@ func TestPayment_late(t *testing.T) {
 	}
 	b.get("/desk/shop/payments?mode=test&state=attention").want(http.StatusOK, "1 payment, newest first")
 }
+
+// Odd values of the list's query are refused or find nothing.
+func TestPayments_with_odd_queries(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	for _, method := range []string{"%00", "%ff"} {
+		b.get("/desk/shop/payments?method=" + method).want(http.StatusUnprocessableEntity)
+	}
+	b.get("/desk/shop/payments?q=99999999999999999999").want(http.StatusOK, "No payments match")
+}

@@ -118,6 +118,7 @@ func TestTheme_refused(t *testing.T) {
 			}
 		}
 	}
+	b.send(at, "name", strings.Repeat("a", 65), "accent", "red", "action", "preview").want(http.StatusUnprocessableEntity)
 	got := b.upload(at, "logo", []byte("not a picture"), "name", "Nord").want(http.StatusUnprocessableEntity)
 	if text := got.find("#logo-error").Text(); text == "" {
 		t.Errorf("there is no error at the logo: %s", got.text())

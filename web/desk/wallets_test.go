@@ -167,4 +167,7 @@ func TestWallets_need_an_owner(t *testing.T) {
 	if !strings.Contains(kept.body, zpub84) {
 		t.Error("the entered key is lost")
 	}
+	if pasted := b.send("/desk/shop/wallets/add", "asset", "BTC", "key", recovery, "address", zpub84at0).want(http.StatusForbidden, "Confirm it’s you"); strings.Contains(pasted.body, recovery) {
+		t.Error("the page that confirms the sign-in has the private key")
+	}
 }

@@ -173,6 +173,28 @@ func (m *Marks) Next(ctx context.Context, q engine.Querier, counter string) (int
 	return index, nil
 }
 
+// Raise makes the mark of a counter whose lowest index has been raised to next. Without the mark, the first
+// index of a new counter would be taken for one that was allocated before the file of the marks was lost.
+func (m *Marks) Raise(counter string, next int64) error {
+	if m.path == "" {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return engine.ErrClosed
+	}
+	return m.locked(func() error {
+		if err := m.read(); err != nil {
+			return err
+		}
+		if mark, known := m.marks[counter]; known && mark > next {
+			return nil
+		}
+		return m.raise(counter, next)
+	})
+}
+
 // next returns the index to allocate for a counter with the value index: index itself, or a higher
 // one if the indexes in between may be used. When next returns, the counter's mark is above that
 // index, on disk.

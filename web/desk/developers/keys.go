@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"chequer/internal/account"
 	"chequer/internal/merchant"
 	"chequer/views"
 	"chequer/views/desk"
@@ -94,10 +95,17 @@ func (v *page) scopeChecks(chosen []string, problem error) desk.Checks {
 		Name: "scope", Label: v.Text("desk.key.scopes"), Hint: v.Text("desk.key.scopes.hint"), Error: v.fieldText("desk.field.scopes", faultOf(problem, "scopes")),
 	}
 	for _, s := range merchant.AllScopes {
+		if s == merchant.ScopeAdmin && !v.grantsAdmin() {
+			continue
+		}
 		c.Options = append(c.Options, desk.CheckOption{Value: string(s), Text: string(s), Hint: v.Text(scopeTexts[s]), Chosen: slices.Contains(chosen, string(s))})
 	}
 	return c
 }
+
+// grantsAdmin reports whether the account may create keys with the scope admin. With such a key, payments are
+// decided about and settings are changed, so a role that may do neither must not create it.
+func (v *page) grantsAdmin() bool { return v.May(account.DecideHighRisk) && v.May(account.Configure) }
 
 // createKey creates a key and shows its secret, once.
 func (v *page) createKey() error {
@@ -109,6 +117,9 @@ func (v *page) createKey() error {
 	scopes, err := merchant.ParseScopes(form.scopes)
 	if err != nil {
 		return v.showKeys(http.StatusUnprocessableEntity, form, &merchant.FieldError{Field: "scopes", Fault: err.Error()})
+	}
+	if slices.Contains(scopes, merchant.ScopeAdmin) && !v.grantsAdmin() {
+		return v.showKeys(http.StatusUnprocessableEntity, form, &merchant.FieldError{Field: "scopes", Fault: v.Text("desk.key.scopes.admin")})
 	}
 	k, err := v.Merchants.CreateKey(v.Request().Context(), v.Shop.ID, form.mode, scopes, form.label)
 	if _, wrong := errors.AsType[*merchant.FieldError](err); wrong {

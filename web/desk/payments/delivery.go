@@ -34,7 +34,7 @@ func (v *page) deliveries(inv *invoice.Invoice) ([]desk.Delivery, error) {
 		if err != nil {
 			return nil, err
 		}
-		all, names[e.ID] = append(all, list...), e.Name()
+		all, names[e.ID] = append(all, list...), v.endpointName(e)
 	}
 	slices.SortStableFunc(all, func(a, b merchant.Delivery) int { return cmp.Compare(b.Position, a.Position) })
 	var rows []desk.Delivery
@@ -42,6 +42,15 @@ func (v *page) deliveries(inv *invoice.Invoice) ([]desk.Delivery, error) {
 		rows = append(rows, v.deliveryRow(inv, d, names[d.EndpointID]))
 	}
 	return rows, nil
+}
+
+// endpointName returns the name of an endpoint. Accounts that may not manage it see its host only, because the path
+// may contain a secret.
+func (v *page) endpointName(e merchant.Endpoint) string {
+	if v.May(account.ManageKeys) {
+		return e.Name()
+	}
+	return e.Host()
 }
 
 // deliveryRow returns a delivery with the form that sends its event again, and the link to its page.

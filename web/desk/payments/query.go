@@ -202,6 +202,9 @@ func (q listQuery) filter(v *page) (f invoice.Filter, problem string) {
 			f.Status, f.NeedsDecision = s.status, s.name == "attention"
 		}
 	}
+	if !visit.IsText(f.PaidAsset) {
+		return f, v.Text("desk.source.wrong")
+	}
 	var ok bool
 	if f.Origin, ok = q.origin(); !ok {
 		return f, v.Text("desk.source.wrong")

@@ -16,6 +16,9 @@ var invoiceID = regexp.MustCompile(`^[A-Za-z0-9]{32}$`)
 // maxSearch is the largest length of a text that is searched for, longer than any address.
 const maxSearch = 200
 
+// maxAmount is the largest length of an amount that is searched for, longer than any price.
+const maxAmount = 15
+
 // findInvoices returns the invoices that a query selects, one more than a page shows. A searched text is
 // tried as an identifier, an order, a reference, a transaction, an address and an amount, until
 // invoices are found.
@@ -57,7 +60,7 @@ func (v *page) candidates(f invoice.Filter, text string) []invoice.Filter {
 	}
 	digits := strings.Replace(strings.Trim(text, "€$ "), ",", ".", 1)
 	for _, fiat := range []money.Currency{money.EUR, money.USD} {
-		if price, err := money.Parse(digits, fiat); err == nil && !price.IsZero() {
+		if price, err := money.Parse(digits, fiat); err == nil && !price.IsZero() && len(digits) <= maxAmount {
 			amount := f
 			amount.Price = price
 			list = append(list, amount)

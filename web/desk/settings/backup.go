@@ -75,9 +75,16 @@ func (v *page) mayBackUp() error {
 	return nil
 }
 
+// maxDownload is the time in which a backup must be made and sent.
+const maxDownload = time.Hour
+
 // download sends a new backup. One backup is made at a time, because the encryption needs 256 MB.
 func (v *page) download() error {
 	if err := v.mayBackUp(); err != nil {
+		return err
+	}
+	// A large backup takes longer to make and to send than other answers may.
+	if err := http.NewResponseController(v.Response()).SetWriteDeadline(v.Now().Add(maxDownload)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	passphrase := v.FormValue("passphrase")

@@ -113,7 +113,8 @@ func (v *page) showTheme(status int, e entered) error {
 	if e.unsaved {
 		form.Unsaved = v.Text("desk.theme.unsaved")
 	}
-	if e.Accent != "" && (e.fault == nil || e.fault.Field != "accent") {
+	// The theme was checked only up to its first fault.
+	if _, err := theme.Normalize(theme.Theme{Accent: e.Accent}); e.Accent != "" && err == nil {
 		form.Preview.Style = v.Below(place + "/preview.css?accent=" + strings.TrimPrefix(e.Accent, "#"))
 		form.Preview.Contrast = v.contrasts(e.Accent)
 	}

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"chequer/internal/keys"
 	"chequer/views/desk"
 )
 
@@ -59,7 +60,13 @@ func (v *Visit) showConfirm(status int, next string, posts bool, problem error) 
 	return v.Show(status, desk.StepUpPage(page))
 }
 
-// kept returns the fields of the action that waits.
+// isSecret reports whether a field must not be in the page that confirms a sign-in: a passphrase, or a private key
+// that was pasted by mistake.
+func isSecret(name, value string) bool {
+	return name == "passphrase" || name == "repeated" || keys.LooksPrivate(value)
+}
+
+// kept returns the fields of the action that waits, without secrets.
 func (v *Visit) kept() []desk.Hidden {
 	form, err := v.FormParams()
 	if err != nil {
@@ -71,7 +78,7 @@ func (v *Visit) kept() []desk.Hidden {
 			continue
 		}
 		for _, value := range values {
-			if len(kept) < maxKept {
+			if len(kept) < maxKept && !isSecret(name, value) {
 				kept = append(kept, desk.Hidden{Name: name, Value: value})
 			}
 		}
