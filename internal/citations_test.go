@@ -13,8 +13,7 @@ import (
 // citation matches the name of a document, such as SETTLEMENT.md.
 var citation = regexp.MustCompile(`[A-Za-z0-9_./-]*[A-Za-z0-9_]\.md\b`)
 
-// TestCitations refuses a document, in a comment, a message or a page, that is not in the tree:
-// a reader of the repository could not look it up.
+// TestCitations checks that every Markdown file that a source or a document names is in the repository.
 func TestCitations(t *testing.T) {
 	t.Parallel()
 	names, sources := map[string]bool{}, []string{}
@@ -32,9 +31,9 @@ func TestCitations(t *testing.T) {
 		}
 		for _, cited := range citation.FindAllString(string(text), -1) {
 			found++
-			isURL := strings.HasPrefix(cited, "//")
+			isURL := strings.HasPrefix(cited, "//") // the pattern does not match the colon of https://
 			if !isURL && !names[filepath.Base(cited)] {
-				t.Errorf("%s cites %s, which is not in the tree", path, cited)
+				t.Errorf("%s cites %s, which is not in the repository", path, cited)
 			}
 		}
 	}

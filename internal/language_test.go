@@ -38,8 +38,8 @@ var commentForms = map[string]*regexp.Regexp{
 	".yaml": wholeFile, ".yml": wholeFile,
 }
 
-// TestLanguage refuses unclear phrases in the comments of all files, and in the strings of the Go
-// files that are part of the program.
+// TestLanguage checks that there are no unclear phrases in the comments of all files, and in the strings
+// of the Go files that are part of the program.
 func TestLanguage(t *testing.T) {
 	t.Parallel()
 	t.Run("comments_and_messages_name_their_subjects", func(t *testing.T) {

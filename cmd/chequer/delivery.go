@@ -142,7 +142,7 @@ func (s *shell) endpointDeliveries() *cobra.Command {
 		}
 		deliveries, err := in.core.Endpoints.Deliveries(in.Context(), e, merchant.DeliveryState(state), before, limit)
 		return rowsOf(deliveries, newDeliveryRow), err
-	}, "POSITION\tEVENT\tTYPE\tSTATE\tTRIES\tLAST TRY\tNEXT TRY", func(r deliveryRow) []any {
+	}, "POSITION\tEVENT\tTYPE\tSTATE\tATTEMPTS\tLAST ATTEMPT\tNEXT ATTEMPT", func(r deliveryRow) []any {
 		return []any{r.Position, r.Event, r.Type, r.State, r.Tries, r.result(), s.Time(r.NextTryAt)}
 	})
 	deliveries, tries := c.RunE, answer(s, loadAttempts, s.writeAttempts)

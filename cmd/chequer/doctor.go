@@ -51,10 +51,10 @@ func (s *shell) doctor() *cobra.Command {
 }
 
 // examine returns the doctor's findings. If the storage cannot be opened, that is a finding; if
-// there is no shop, it is an error.
+// there is no database, it is an error.
 func (s *shell) examine(c *cobra.Command, cfg config.Config) ([]doctor.Finding, error) {
 	core, err := s.open(c, cfg)
-	if errors.Is(err, datadir.ErrNoShop) {
+	if errors.Is(err, datadir.ErrNoDatabase) {
 		return nil, err
 	}
 	if err != nil {

@@ -162,9 +162,9 @@ func (l *listener) forward(ctx context.Context, body []byte) {
 		_ = console.WriteJSON(l.output, f, "")
 		return
 	}
-	answer := l.colours.Success(result(f.Status, f.Fault))
+	outcome := l.colours.Success(result(f.Status, f.Fault))
 	if !attempt.Done() {
-		answer = l.colours.Failure(result(f.Status, f.Fault))
+		outcome = l.colours.Failure(result(f.Status, f.Fault))
 	}
-	fmt.Fprintf(l.output, "%s  %-18s  %s  %s  %d ms\n", l.colours.Secondary(attempt.At.Format(time.TimeOnly)), f.Type, cmp.Or(f.Invoice, f.Wallet), answer, f.DurationMS)
+	fmt.Fprintf(l.output, "%s  %-18s  %s  %s  %d ms\n", l.colours.Secondary(attempt.At.Format(time.TimeOnly)), f.Type, cmp.Or(f.Invoice, f.Wallet), outcome, f.DurationMS)
 }

@@ -32,10 +32,10 @@ func (s *shell) logs() *cobra.Command {
 	tail := &cobra.Command{
 		Use:   "tail",
 		Short: "Follow events and the attempts of their deliveries, live and test, until Ctrl-C",
-		Long:  "Reads the database, and so shows the activity of all its servers. A line that begins with > is an attempt of a delivery.",
+		Long:  "The command reads the database, so it shows the activity of every server that uses it. A line that begins with > is an attempt of a delivery.",
 		Args:  console.Arguments,
 		RunE: s.withShop(func(in call) error {
-			t := &tail{core: in.core, shop: in.shop.ID, output: in.OutOrStdout(), colours: s.Colours(in.OutOrStdout()), json: s.JSON, clock: s.Clock, started: in.core.Now(),
+			t := &tail{core: in.core, shop: in.shop.ID, output: in.OutOrStdout(), colours: s.Colours(in.OutOrStdout()), json: s.JSON, clock: s.Clock, since: in.core.Now(),
 				positions: map[invoice.Mode]int64{}, shown: map[string]time.Time{}}
 			if err := t.printExisting(in.Context(), max(last, 0)); err != nil {
 				return err
@@ -55,7 +55,7 @@ type tail struct {
 	colours   console.Colours
 	clock     func(time.Time) string
 	json      bool
-	started   time.Time              // attempts from this time on are shown, within tailWindow
+	since     time.Time              // attempts from this time on are shown, within tailWindow
 	positions map[invoice.Mode]int64 // positions of the newest events that were shown
 	shown     map[string]time.Time   // start of each attempt that was shown
 }
@@ -91,8 +91,8 @@ func (t *tail) printExisting(ctx context.Context, last int) error {
 	for _, mode := range modes {
 		t.positions[mode] = position
 	}
-	if events = events[max(len(events)-last, 0):]; len(events) > 0 && events[0].CreatedAt.Before(t.started) {
-		t.started = events[0].CreatedAt
+	if events = events[max(len(events)-last, 0):]; len(events) > 0 && events[0].CreatedAt.Before(t.since) {
+		t.since = events[0].CreatedAt
 	}
 	return t.print(t.events(events, nil))
 }
@@ -126,7 +126,7 @@ func (t *tail) step(ctx context.Context) error {
 		}
 		events = append(events, page...)
 	}
-	attempts, err := t.core.Storage.Attempts(ctx, t.shop, latest(t.started, t.core.Now().Add(-tailWindow)))
+	attempts, err := t.core.Storage.Attempts(ctx, t.shop, latest(t.since, t.core.Now().Add(-tailWindow)))
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (t *tail) events(events []invoice.Event, lines []logLine) []logLine {
 	for _, e := range events {
 		r, err := newEventRow(e)
 		if err != nil {
-			continue // an event of a later version
+			continue // a later release wrote the event
 		}
 		text := fmt.Sprintf("%s  %-4s  %-18s  %s  %s", t.colours.Secondary(t.clock(e.CreatedAt)), r.body.Mode, e.Type, r.subject(), r.status())
 		lines = append(lines, logLine{e.CreatedAt, r, text})
@@ -176,11 +176,11 @@ func (t *tail) attempts(list []merchant.Attempt) (lines []logLine) {
 			At: console.Stamp(a.At), Endpoint: a.EndpointID, Event: a.EventID, Type: a.EventType, Number: a.Number, Status: a.Status, Fault: a.Fault,
 			DurationMS: a.Duration.Milliseconds(), State: a.State,
 		}
-		answer := t.colours.Success(result(r.Status, r.Fault))
+		outcome := t.colours.Success(result(r.Status, r.Fault))
 		if !a.Done() {
-			answer = t.colours.Failure(result(r.Status, r.Fault))
+			outcome = t.colours.Failure(result(r.Status, r.Fault))
 		}
-		text := fmt.Sprintf("> %s  %-18s  %s, try %d: %s, %d ms", t.colours.Secondary(t.clock(a.At)), r.Type, r.Endpoint, r.Number, answer, r.DurationMS)
+		text := fmt.Sprintf("> %s  %-18s  %s, attempt %d: %s, %d ms", t.colours.Secondary(t.clock(a.At)), r.Type, r.Endpoint, r.Number, outcome, r.DurationMS)
 		lines = append(lines, logLine{a.At.Add(a.Duration), r, text})
 	}
 	return lines

@@ -57,7 +57,7 @@ func newDomain(ctx context.Context, c config.Config, o Options, core *Core) (*do
 	if err != nil {
 		return nil, err
 	}
-	settings.SinceStart = true // this process scans the networks
+	settings.RequireScanSinceStart = true // this process scans the networks
 	d.invoices = invoice.NewService(settings)
 	d.metrics = metrics.New(metrics.Config{Storage: core.Storage, Networks: chains, Reached: d.invoices.Reached, Now: core.Now})
 	return d, nil

@@ -12,16 +12,16 @@ func TestAttempts(t *testing.T) {
 	t.Parallel()
 	unreachable := errors.New("unreachable")
 	for _, tt := range []struct {
-		name  string
-		moves int // number of scans during which the chain changes
-		err   error
-		calls int
-		want  error
-		fault string
+		name      string
+		moves     int // number of scans during which the chain changes
+		err       error
+		calls     int
+		want      error
+		wantFault string
 	}{
 		{"an unchanged chain is scanned once", 0, nil, 1, nil, ""},
 		{"a chain that changes twice is scanned three times", 2, nil, 3, nil, ""},
-		{"a chain that keeps changing is an error after three scans", 9, nil, 3, chain.ErrMoved, chain.ErrMoved.Error()},
+		{"a chain that keeps changing returns ErrMoved after three scans", 9, nil, 3, chain.ErrMoved, "block 8: " + chain.ErrMoved.Error()},
 		{"another error is returned at once", 0, unreachable, 1, unreachable, "unreachable"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -37,12 +37,8 @@ func TestAttempts(t *testing.T) {
 			if !errors.Is(err, tt.want) || calls != tt.calls {
 				t.Errorf("%d calls, error %v, want %d and %v", calls, err, tt.calls, tt.want)
 			}
-			fault := tt.fault
-			if tt.moves > 2 {
-				fault = "block 8: " + fault
-			}
-			if got := a.Health(chain.Health{}).Fault; got != fault {
-				t.Errorf("fault %q, want %q", got, fault)
+			if got := a.Health(chain.Health{}).Fault; got != tt.wantFault {
+				t.Errorf("fault %q, want %q", got, tt.wantFault)
 			}
 			if got := a.Health(chain.Health{Fault: "its own"}).Fault; got != "its own" {
 				t.Errorf("fault %q, want the source's own", got)

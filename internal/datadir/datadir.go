@@ -29,14 +29,14 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// ErrNoShop means that there is no database.
-var ErrNoShop = errors.New("there is no shop")
+// ErrNoDatabase means that there is no database.
+var ErrNoDatabase = errors.New("there is no database")
 
 // Open opens the storage with the master key. It creates the data directory, the master key and the
 // database if they do not exist, unless o.Existing is set.
 func Open(ctx context.Context, c config.Config, o Options) (*storage.Storage, *seal.Box, error) {
 	if o.Existing {
-		if err := mustExist(ctx, c); err != nil {
+		if err := requireDatabase(ctx, c); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -47,7 +47,7 @@ func Open(ctx context.Context, c config.Config, o Options) (*storage.Storage, *s
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { _ = release() }() // the file is only locked, so that an error of closing does not matter
+	defer func() { _ = release() }() // only a lock is released, so an error is ignored
 	master, isNew, err := masterKey(ctx, c)
 	if err != nil {
 		return nil, nil, err
@@ -61,29 +61,30 @@ func Open(ctx context.Context, c config.Config, o Options) (*storage.Storage, *s
 	})
 	switch {
 	case errors.Is(err, engine.ErrOlder):
-		return nil, nil, fmt.Errorf("%w: stop every server of that release, then chequer migrate upgrades the database, as chequer serve does", err)
+		return nil, nil, fmt.Errorf("%w: stop every server of that release, then run chequer migrate or chequer serve, which upgrade the database", err)
 	case err != nil && isNew:
 		return nil, nil, errors.Join(err, removeNewKey(ctx, c))
 	}
 	return s, box, err
 }
 
-// indexMarks is the file that records up to which index addresses may have been issued. Backups do
-// not contain it, so that a restored database is recognised by it.
+// indexMarks is the file that records up to which index addresses may have been issued. Backups do not
+// contain it: a file that is missing, or that has higher indexes than the database, shows that the
+// database may be an older copy. See highwater.Marks.
 const indexMarks = "indexes.json"
 
 // auditMark is the file that records the newest known entry of the audit log. Backups do not contain it,
 // because the database of a backup ends with an older entry.
 const auditMark = "audit.json"
 
-// mustExist returns ErrNoShop if there is no database. If there is a master key but no database, it
-// returns nil, because masterKey returns a better error.
-func mustExist(ctx context.Context, c config.Config) error {
+// requireDatabase returns ErrNoDatabase if there is no database. If there is a master key but no
+// database, it returns nil, because masterKey returns an error that names the key.
+func requireDatabase(ctx context.Context, c config.Config) error {
 	isUsed, err := engine.InUse(ctx, c.DatabaseURL)
 	if err != nil || isUsed || exists(filepath.Join(c.DataDir, masterKeyFile)) {
 		return err
 	}
-	return fmt.Errorf("%w in %s: chequer init or chequer serve creates one; CHEQUER_CONFIG or CHEQUER_DATA_DIR selects another database", ErrNoShop, Place(c))
+	return fmt.Errorf("%w in %s: chequer init or chequer serve creates one; CHEQUER_CONFIG or CHEQUER_DATA_DIR selects another database", ErrNoDatabase, Place(c))
 }
 
 // exists reports whether a file exists.
@@ -92,7 +93,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Place returns the kind of the database and the path of its file.
+// Place returns "SQLite in PATH" or "PostgreSQL".
 func Place(c config.Config) string {
 	path, isFile := strings.CutPrefix(c.DatabaseURL, "sqlite:")
 	if !isFile {

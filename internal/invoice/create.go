@@ -74,7 +74,7 @@ func (s *Service) Create(ctx context.Context, r CreateRequest) (*Invoice, error)
 	if err != nil {
 		return nil, err
 	}
-	id, now, evidence := s.id(), s.now(), rates.Evidence(r.Terms.Price.Currency(), codes(priced)...)
+	id, now, evidence := s.newID(), s.now(), rates.Evidence(r.Terms.Price.Currency(), codes(priced)...)
 	r.source, r.evidence = rates.Source(), evidenceName(evidence)
 	s.prederive(priced)
 	inv, replayed, err := s.storage.CreateInvoice(ctx, Creation{
@@ -340,7 +340,7 @@ func evidenceName(text string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Evidence returns the evidence of a quote's prices, or ErrNotFound.
+// Evidence returns the source data of a quote's prices by its name, or ErrNotFound.
 func (s *Service) Evidence(ctx context.Context, name string) (string, error) {
 	return s.storage.Evidence(ctx, name)
 }

@@ -109,8 +109,8 @@ func (e *Evaluation) lostValue(accepted map[string]bool) (lost money.Amount, kno
 	return money.RoundUp(major(total, fiat), fiat), known
 }
 
-// changedSince reports whether the invoice has another version than the one that a caller has seen; 0
-// means any version.
+// changedSince reports whether the invoice has another version than the one that a caller has seen. It
+// returns false if seen is 0.
 func (inv *Invoice) changedSince(seen int64) bool { return seen != 0 && seen != inv.Version }
 
 // mayCancel reports whether the merchant may cancel the invoice.

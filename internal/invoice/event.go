@@ -9,26 +9,26 @@ type EventType string
 
 // The events of an invoice.
 const (
-	EventCreated         EventType = "invoice.created"
-	EventPending         EventType = "invoice.pending"
-	EventPaid            EventType = "invoice.paid"
-	EventExpired         EventType = "invoice.expired"
-	EventDeclined        EventType = "invoice.declined"
-	EventRequoted        EventType = "invoice.requoted"
-	EventReverted        EventType = "invoice.reverted"
-	EventPaymentSeen     EventType = "payment.seen"
-	EventPaymentConfirm  EventType = "payment.confirmed"
-	EventPaymentReplaced EventType = "payment.replaced"
-	EventPaymentReorged  EventType = "payment.reorged"
-	EventException       EventType = "exception.raised"
-	EventSaleFilled      EventType = "conversion.filled"
-	EventSaleFailed      EventType = "conversion.failed"
+	EventCreated          EventType = "invoice.created"
+	EventPending          EventType = "invoice.pending"
+	EventPaid             EventType = "invoice.paid"
+	EventExpired          EventType = "invoice.expired"
+	EventDeclined         EventType = "invoice.declined"
+	EventRequoted         EventType = "invoice.requoted"
+	EventReverted         EventType = "invoice.reverted"
+	EventPaymentSeen      EventType = "payment.seen"
+	EventPaymentConfirmed EventType = "payment.confirmed"
+	EventPaymentReplaced  EventType = "payment.replaced"
+	EventPaymentReorged   EventType = "payment.reorged"
+	EventException        EventType = "exception.raised"
+	EventSaleFilled       EventType = "conversion.filled"
+	EventSaleFailed       EventType = "conversion.failed"
 )
 
 // EventTypes lists all event types of invoices.
 var EventTypes = []EventType{
 	EventCreated, EventPending, EventPaid, EventExpired, EventDeclined, EventRequoted, EventReverted,
-	EventPaymentSeen, EventPaymentConfirm, EventPaymentReplaced, EventPaymentReorged, EventException,
+	EventPaymentSeen, EventPaymentConfirmed, EventPaymentReplaced, EventPaymentReorged, EventException,
 	EventSaleFilled, EventSaleFailed,
 }
 
@@ -44,14 +44,15 @@ type Event struct {
 	Position int64
 }
 
-// changes lists the events between two states of an invoice.
-func changes(before, after *Invoice, ignored map[string]bool) []EventType {
+// eventTypesOf returns the types of the events of a change from before to after. It skips transfers
+// whose ID is in ignored.
+func eventTypesOf(before, after *Invoice, ignored map[string]bool) []EventType {
 	var list []EventType
 	if len(after.Quotes) > len(before.Quotes) {
 		list = append(list, EventRequoted)
 	}
-	list = append(list, transferChanges(before, after, ignored)...)
-	status := statusChange(before.State.Status, after.State.Status)
+	list = append(list, transferEventTypes(before, after, ignored)...)
+	status := statusEventTypes(before.State.Status, after.State.Status)
 	if status == nil && after.State.Status == Pending && !after.AcceptedAt.Equal(before.AcceptedAt) {
 		status = []EventType{EventPending} // the amount due changed, and the status did not
 	}
@@ -65,27 +66,27 @@ func changes(before, after *Invoice, ignored map[string]bool) []EventType {
 	return list
 }
 
-// transferChanges lists the events of transfers. It lists each type once, because the body of an
-// event describes all transfers.
-func transferChanges(before, after *Invoice, ignored map[string]bool) []EventType {
+// transferEventTypes returns the types of the events of transfers. It returns each type once, because
+// the body of an event describes all transfers.
+func transferEventTypes(before, after *Invoice, ignored map[string]bool) []EventType {
 	known := before.byID()
 	conflictsBefore, conflictsAfter := newConflicts(before.Transfers), newConflicts(after.Transfers)
 	happened := map[EventType]bool{}
 	for _, t := range after.Transfers {
 		old, seen := known[t.ID]
-		if ignored[t.ID] || t.isSettled() && !seen { // a sum of transfers that were known before
+		if ignored[t.ID] || t.isSettled() && !seen { // a new aggregate of transfers that were recorded before
 			continue
 		}
 		replaced := t.Presence == Replaced || conflictsAfter.replaced(t)
 		wasReplaced := seen && (old.Presence == Replaced || conflictsBefore.replaced(old))
 		lostBlock := seen && old.Block != nil && t.Block == nil
 		happened[EventPaymentSeen] = happened[EventPaymentSeen] || (!seen && t.Presence == Present && !replaced)
-		happened[EventPaymentConfirm] = happened[EventPaymentConfirm] || (t.Confirmed() && !(seen && old.Confirmed()))
+		happened[EventPaymentConfirmed] = happened[EventPaymentConfirmed] || (t.Confirmed() && !(seen && old.Confirmed()))
 		happened[EventPaymentReplaced] = happened[EventPaymentReplaced] || (replaced && seen && !wasReplaced)
 		happened[EventPaymentReorged] = happened[EventPaymentReorged] || (lostBlock && !replaced) || (seen && old.Presence != Reorged && t.Presence == Reorged)
 	}
 	var list []EventType
-	for _, e := range []EventType{EventPaymentReorged, EventPaymentReplaced, EventPaymentSeen, EventPaymentConfirm} {
+	for _, e := range []EventType{EventPaymentReorged, EventPaymentReplaced, EventPaymentSeen, EventPaymentConfirmed} {
 		if happened[e] {
 			list = append(list, e)
 		}
@@ -102,8 +103,9 @@ func (inv *Invoice) byID() map[string]Transfer {
 	return known
 }
 
-// ignoredTransfers returns the transfers that change nothing and cause no events: dust, and transfers older
-// than the invoice.
+// ignoredTransfers returns the IDs of the transfers that do not count and cause no events: dust, a
+// merchant's gas, and transfers older than the invoice. A transfer of an asset that the invoice does not
+// offer is among them only if it is gas.
 func (inv *Invoice) ignoredTransfers(l ledger) map[string]bool {
 	ids := map[string]bool{}
 	for _, e := range l.entries {
@@ -113,13 +115,13 @@ func (inv *Invoice) ignoredTransfers(l ledger) map[string]bool {
 	return ids
 }
 
-// statusChange returns the events of a change from one status to another.
-func statusChange(from, to Status) []EventType {
+// statusEventTypes returns the types of the events of a change from one status to another.
+func statusEventTypes(from, to Status) []EventType {
 	switch {
 	case from == to:
 		return nil
 	case from == Paid && to != Pending:
-		return append([]EventType{EventReverted}, statusChange(Created, to)...)
+		return append([]EventType{EventReverted}, statusEventTypes(Created, to)...)
 	case to == Paid:
 		return []EventType{EventPaid}
 	case to == Expired:

@@ -47,7 +47,7 @@ type Invoice struct {
 	Accepted   []string  // IDs of the transfers that the merchant accepted as the full price
 	AcceptedAt time.Time // zero unless the merchant accepted transfers
 	AcceptedBy string    // the key or the command that accepted them
-	DelayedAt  time.Time // zero unless expiry has waited too long for coverage
+	DelayedAt  time.Time // when the invoice was found delayed, or zero; see delayedAt
 	Refund     Refund    // the shopper's refund address
 
 	// Clock is the time by which the invoice's own clock is ahead of the real clock. It is zero
@@ -67,7 +67,7 @@ type Invoice struct {
 	State State
 	// Events are the events of the current change; storage writes them with it.
 	Events []Event
-	// Evidence is the evidence of the newest quote's prices; storage writes it under the name that
+	// Evidence is the source data of the newest quote's prices; storage writes it under the name that
 	// the quote contains.
 	Evidence string
 }

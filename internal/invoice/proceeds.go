@@ -155,7 +155,7 @@ func (s *Service) UpdateSales(ctx context.Context, id string, decide func(*Invoi
 	if err != nil {
 		return nil, err
 	}
-	s.changed(ctx, inv)
+	s.announceChange(ctx, inv)
 	return inv, nil
 }
 

@@ -144,7 +144,7 @@ func (s *Service) Reached(network chain.ID, progress map[chain.ID]Progress) bool
 	}
 	now, scanned := s.now(), progress[network].Scanned
 	// A clock that was set back does not make a network unreached.
-	if s.sinceStart && scanned.Before(s.began.Add(-maxAgeAtStart)) && !now.Before(s.began) {
+	if s.requireScanSinceStart && scanned.Before(s.startedAt.Add(-maxAgeAtStart)) && !now.Before(s.startedAt) {
 		return false
 	}
 	return now.Sub(scanned) <= s.maxScanAge
@@ -183,5 +183,5 @@ func (s *Service) Behind(ctx context.Context, inv *Invoice) ([]chain.ID, error) 
 
 // isBehind reports whether a network was not scanned recently.
 func (s *Service) isBehind(network chain.ID, progress map[chain.ID]Progress) bool {
-	return s.now().Sub(progress[network].Scanned) > scanDelay && s.now().Sub(s.began) > startupTime
+	return s.now().Sub(progress[network].Scanned) > scanDelay && s.now().Sub(s.startedAt) > startupTime
 }

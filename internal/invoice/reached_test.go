@@ -63,7 +63,7 @@ func (r *reachable) start() {
 	r.must(err)
 	r.service = invoice.NewService(invoice.Config{
 		Storage: r.store, Networks: map[invoice.Mode][]chain.Network{invoice.Live: {r.ethereum, r.base}},
-		Rates: func() invoice.Rates { return prices }, MaxScanAge: 10 * time.Minute, SinceStart: true, Now: r.clock.Now, Log: slog.New(slog.DiscardHandler),
+		Rates: func() invoice.Rates { return prices }, MaxScanAge: 10 * time.Minute, RequireScanSinceStart: true, Now: r.clock.Now, Log: slog.New(slog.DiscardHandler),
 		NewID:  func() string { r.ids++; return fmt.Sprintf("%032d", r.ids) },
 		Encode: func(*invoice.Invoice, invoice.Event) []byte { return []byte("{}") },
 	})

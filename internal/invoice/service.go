@@ -19,7 +19,7 @@ type Rates interface {
 	Rate(code string, coin, fiat money.Currency) (money.Rate, error)
 	// Source returns a short name of the source of the rates.
 	Source() string
-	// Evidence returns the evidence of the rates of some codes in fiat, to be stored with a quote;
+	// Evidence returns the source data of the rates of some codes in fiat, to be stored with a quote;
 	// "" if there is none.
 	Evidence(fiat money.Currency, codes ...string) string
 }
@@ -37,10 +37,10 @@ type Config struct {
 	// MaxScanAge is the largest age of the last scan of a live network whose methods are offered; 0
 	// means no limit.
 	MaxScanAge time.Duration
-	// SinceStart means that the methods of a live network are offered only after a scan that began
-	// after NewService.
-	SinceStart bool
-	Now        func() time.Time
+	// RequireScanSinceStart means that the methods of a live network are offered only after a scan that
+	// began after NewService, or at most maxAgeAtStart before it.
+	RequireScanSinceStart bool
+	Now                   func() time.Time
 	// NewID returns a random identifier of 32 letters and digits.
 	NewID func() string
 	// Encode returns the body of an event for an invoice in its current state.
@@ -57,16 +57,16 @@ type Service struct {
 	scanned   map[chain.ID]bool // networks with a scanner
 	live      map[chain.ID]bool // networks with a scanner that carry live invoices
 	bridged   map[chain.ID][]chain.Asset
-	began     time.Time
+	startedAt time.Time
 	rates     func() Rates
 	unwatched bool
 	tolerance Tolerance
 
-	maxScanAge time.Duration
-	sinceStart bool
+	maxScanAge            time.Duration
+	requireScanSinceStart bool
 
 	now         func() time.Time
-	id          func() string
+	newID       func() string
 	encode      func(*Invoice, Event) []byte
 	log         *slog.Logger
 	predictor   indexPredictor
@@ -81,9 +81,9 @@ type Service struct {
 func NewService(c Config) *Service {
 	s := &Service{
 		storage: c.Storage, networks: c.Networks, rates: c.Rates, unwatched: c.Unwatched, tolerance: c.Tolerance,
-		now: c.Now, id: c.NewID, encode: c.Encode, log: c.Log, scanned: map[chain.ID]bool{}, live: map[chain.ID]bool{}, began: c.Now(),
+		now: c.Now, newID: c.NewID, encode: c.Encode, log: c.Log, scanned: map[chain.ID]bool{}, live: map[chain.ID]bool{}, startedAt: c.Now(),
 		bridged: map[chain.ID][]chain.Asset{}, changes: c.Changes, outgoing: newOutgoing(),
-		maxScanAge: c.MaxScanAge, sinceStart: c.SinceStart,
+		maxScanAge: c.MaxScanAge, requireScanSinceStart: c.RequireScanSinceStart,
 	}
 	for mode, networks := range c.Networks {
 		for _, n := range networks {
@@ -151,7 +151,7 @@ func (s *Service) Invoice(ctx context.Context, id string) (*Invoice, error) {
 
 // Cancel declines an invoice that is unpaid or only partly paid. It returns ErrState otherwise. seen is
 // the version of the invoice that the caller has seen: if there is a newer one, Cancel returns ErrStale.
-// If seen is 0, Cancel decides about any version.
+// If seen is 0, Cancel does not check the version.
 func (s *Service) Cancel(ctx context.Context, id string, seen int64) (*Invoice, error) {
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
 		switch {
@@ -246,7 +246,7 @@ func (s *Service) updateAt(ctx context.Context, id string, lease Lease, progress
 		if err := decide(inv); err != nil {
 			return err
 		}
-		s.settle(inv, before, progress)
+		s.applyChange(inv, before, progress)
 		from, to, version = before.State.Status, inv.State.Status, before.Version
 		return nil
 	})
@@ -257,14 +257,14 @@ func (s *Service) updateAt(ctx context.Context, id string, lease Lease, progress
 		s.log.Info("invoice status changed", "invoice", inv.ID, "from", from, "to", to, "version", inv.Version)
 	}
 	if inv.Version != version {
-		s.changed(ctx, inv)
+		s.announceChange(ctx, inv)
 	}
 	return inv, nil
 }
 
-// changed notifies the subscribers of an invoice that has a new version, in this process and in
+// announceChange notifies the subscribers of an invoice that has a new version, in this process and in
 // others.
-func (s *Service) changed(ctx context.Context, inv *Invoice) {
+func (s *Service) announceChange(ctx context.Context, inv *Invoice) {
 	s.subscriptions.notify(inv.ID, inv.Version)
 	change := Change{inv.ID, inv.Version}
 	if s.changes == nil || s.outgoing.add(change) {
@@ -275,8 +275,9 @@ func (s *Service) changed(ctx context.Context, inv *Invoice) {
 	}
 }
 
-// settle evaluates the changed facts and adds the events of the change.
-func (s *Service) settle(inv, before *Invoice, progress map[chain.ID]Progress) {
+// applyChange updates the coverage, evaluates the facts, creates sales when the invoice becomes paid,
+// and adds the version and events of the change.
+func (s *Service) applyChange(inv, before *Invoice, progress map[chain.ID]Progress) {
 	now := s.now()
 	s.coverAll(inv, progress)
 	inv.DelayedAt = delayedAt(inv, now.Add(inv.Clock))
@@ -300,7 +301,7 @@ func (s *Service) settle(inv, before *Invoice, progress map[chain.ID]Progress) {
 		inv.createSales(now)
 	}
 	ignored := inv.ignoredTransfers(l)
-	list := changes(before, inv, ignored)
+	list := eventTypesOf(before, inv, ignored)
 	if len(list) == 0 && !visible(before, inv, ignored) {
 		return
 	}
@@ -318,7 +319,7 @@ func visible(before, after *Invoice, ignored map[string]bool) bool {
 	known := before.byID()
 	for _, t := range after.Transfers {
 		b, seen := known[t.ID]
-		if ignored[t.ID] || t.isSettled() && !seen { // a sum of transfers that were known before
+		if ignored[t.ID] || t.isSettled() && !seen { // a new aggregate of transfers that were recorded before
 			continue
 		}
 		if !seen || b.Confirmations != t.Confirmations || b.Presence != t.Presence || (b.Block == nil) != (t.Block == nil) || b.Folded != t.Folded && !t.isSettled() {
@@ -328,17 +329,18 @@ func visible(before, after *Invoice, ignored map[string]bool) bool {
 	return len(before.State.Exceptions) != len(after.State.Exceptions)
 }
 
-// recheckInterval returns the time until the next check of an invoice whose expiry waits for
-// coverage. It grows with the time for which the invoice is overdue.
-func recheckInterval(overdue time.Duration) time.Duration {
-	return min(max(overdue/10, 2*time.Second), time.Minute)
+// recheckInterval returns the time until the next check of an invoice whose last check was due lateBy
+// ago and did not decide its state. It grows with lateBy.
+func recheckInterval(lateBy time.Duration) time.Duration {
+	return min(max(lateBy/10, 2*time.Second), time.Minute)
 }
 
-// delayedAfter is the time after expiry without coverage until the merchant is notified.
+// delayedAfter is the time after expiry until an invoice without coverage is delayed and the merchant is
+// notified.
 const delayedAfter = 2 * time.Hour
 
-// delayedAt returns the time since which an invoice's expiry has waited too long for coverage, or
-// zero.
+// delayedAt returns the time at which inv was found delayed: delayedAfter has passed since its expiry,
+// and a network is not scanned past the expiry. It returns zero if inv is not delayed.
 func delayedAt(inv *Invoice, now time.Time) time.Time {
 	switch {
 	case inv.scannedPast(inv.ExpiresAt()) || now.Sub(inv.ExpiresAt()) < delayedAfter:
@@ -350,7 +352,8 @@ func delayedAt(inv *Invoice, now time.Time) time.Time {
 }
 
 // coverAll updates the coverage of each of the invoice's networks. A network without a scanner counts as
-// scanned now, and its unconfirmed transfers as never watched.
+// scanned now if Config.Unwatched is set or the method was not watched when it was created. Its
+// unconfirmed transfers count as not watched since the creation of the invoice.
 func (s *Service) coverAll(inv *Invoice, progress map[chain.ID]Progress) {
 	for _, m := range inv.Methods {
 		network := m.Asset.Network
@@ -370,7 +373,7 @@ func (s *Service) coverAll(inv *Invoice, progress map[chain.ID]Progress) {
 
 // event returns a new event with its body.
 func (s *Service) event(inv *Invoice, t EventType, now time.Time) Event {
-	e := Event{ID: "evt_" + s.id(), Type: t, Version: inv.Version, CreatedAt: now}
+	e := Event{ID: "evt_" + s.newID(), Type: t, Version: inv.Version, CreatedAt: now}
 	e.Body = s.encode(inv, e)
 	return e
 }
@@ -406,6 +409,6 @@ func (s *Service) Observe(ctx context.Context, lease Lease, snapshot chain.Snaps
 	return group.Wait()
 }
 
-// maxConcurrentUpdates is the number of invoices of one scan that are written concurrently, so that
-// storage can write several in one commit.
+// maxConcurrentUpdates is the maximum number of invoices of one scan that are written concurrently, so
+// that storage can write several in one commit.
 const maxConcurrentUpdates = 32

@@ -27,7 +27,7 @@ type Storage interface {
 	// Replay returns the invoice that was created with the creation's idempotency key. The errors are
 	// ErrNotFound and ErrConflict.
 	Replay(ctx context.Context, c Creation) (*Invoice, error)
-	// Evidence returns evidence by its name, or ErrNotFound.
+	// Evidence returns the source data of prices by its name, or ErrNotFound.
 	Evidence(ctx context.Context, name string) (string, error)
 	// Invoice returns an invoice, or ErrNotFound.
 	Invoice(ctx context.Context, id string) (*Invoice, error)
@@ -64,7 +64,7 @@ type Creation struct {
 	// UnpaidLimits are checked and counted in the transaction that writes the invoice;
 	// CreateInvoice returns *TooManyUnpaidError for the first limit that is reached.
 	UnpaidLimits []UnpaidLimit
-	// Evidence is the evidence of the prices, stored once under EvidenceName; "" means none.
+	// Evidence is the source data of the prices, stored once under EvidenceName; "" means none.
 	EvidenceName, Evidence string
 	// Build returns the new invoice. It allocates indexes of wallet keys with next. If it returns an
 	// error, no index is allocated.

@@ -15,14 +15,15 @@ import (
 	"github.com/btcsuite/btcd/btcutil/hdkeychain"
 )
 
-// branch is the key whose children are the addresses, decoded once: a child then costs one
-// multiplication, while the library decodes the points of parent and child each time.
+// branch is the extended public key whose children are the keys of the addresses. It is decoded once, so
+// that deriving a child costs one scalar multiplication; package hdkeychain decodes parent and child each
+// time.
 type branch struct {
 	number    uint32 // number of the branch under its account
 	point     btcec.JacobianPoint
 	public    []byte // compressed
 	chainCode []byte
-	// write returns the address and script of a child.
+	// write formats the address and the script of a child.
 	write func(*btcec.PublicKey) address
 
 	deriving sync.Mutex
@@ -45,7 +46,7 @@ type block struct {
 	addresses [blockSize]address
 }
 
-// newBranch decodes a key.
+// newBranch returns a new branch of key, whose addresses are formatted by write.
 func newBranch(key *hdkeychain.ExtendedKey, write func(*btcec.PublicKey) address) (*branch, error) {
 	public, err := key.ECPubKey()
 	if err != nil {
@@ -56,8 +57,8 @@ func newBranch(key *hdkeychain.ExtendedKey, write func(*btcec.PublicKey) address
 	return b, nil
 }
 
-// spelled returns b with another spelling of its addresses.
-func (b *branch) spelled(write func(*btcec.PublicKey) address) *branch {
+// withFormat returns a copy of b with an empty cache, whose addresses are formatted by write.
+func (b *branch) withFormat(write func(*btcec.PublicKey) address) *branch {
 	return &branch{number: b.number, point: b.point, public: b.public, chainCode: b.chainCode, write: write}
 }
 
@@ -87,9 +88,8 @@ func (b *branch) block(number uint32) *block {
 	return created
 }
 
-// derive returns the addresses of a block. They share one inversion, which is a large part of the
-// cost of a single address: the inverse of the product of all Z, times the other Z, is the inverse
-// of each Z.
+// derive returns the block with a number. It computes the inverses of the Jacobian Z coordinates with one
+// inversion (Montgomery's trick), because an inversion is a large part of the cost of an address.
 func (b *branch) derive(number uint32) *block {
 	var points [blockSize]btcec.JacobianPoint
 	var before [blockSize]btcec.FieldVal // product of all Z before i
@@ -98,7 +98,7 @@ func (b *branch) derive(number uint32) *block {
 	mac := hmac.New(sha512.New, b.chainCode)
 	for i := range points {
 		before[i] = product
-		if points[i] = b.offset(mac, number*blockSize+uint32(i)); !points[i].Z.IsZero() {
+		if points[i] = b.child(mac, number*blockSize+uint32(i)); !points[i].Z.IsZero() {
 			product.Mul(&points[i].Z)
 		}
 	}
@@ -120,10 +120,10 @@ func (b *branch) derive(number uint32) *block {
 	return created
 }
 
-// offset returns the point of the public key at an index. See BIP 32, "Public parent key → public
-// child key"; the two cases in which there is no such child have a probability below 2⁻¹²⁷ each,
-// and give the point at infinity here. The mac is keyed with the chain code.
-func (b *branch) offset(mac hash.Hash, index uint32) (point btcec.JacobianPoint) {
+// child returns the public key at an index, in Jacobian coordinates. See BIP 32, "Public parent key →
+// public child key". In the two cases in which there is no such child, each with a probability below
+// 2⁻¹²⁷, it returns the point at infinity. The mac is keyed with the chain code.
+func (b *branch) child(mac hash.Hash, index uint32) (point btcec.JacobianPoint) {
 	mac.Reset()
 	mac.Write(b.public)
 	mac.Write(binary.BigEndian.AppendUint32(nil, index))
@@ -138,7 +138,8 @@ func (b *branch) offset(mac hash.Hash, index uint32) (point btcec.JacobianPoint)
 	return point
 }
 
-// fingerprint returns the hash160 of the public key and the chain code, in hex.
+// fingerprint returns the hash160 of the public key and the chain code, in hex. It is not the fingerprint
+// of BIP 32, which is shorter and omits the chain code.
 func (b *branch) fingerprint() string {
 	return hex.EncodeToString(btcutil.Hash160(append(append([]byte(nil), b.public...), b.chainCode...)))
 }

@@ -72,9 +72,9 @@ func (k Key) On(network Network) (Key, error) {
 	if k.network != network && !(k.network != Main && network != Main && k.kind != ETH) {
 		return Key{}, fmt.Errorf("%w: this is a key of the %s network, and one of the %s network is needed", ErrNetwork, k.network, network)
 	}
-	if k.network != network { // its addresses have another spelling
+	if k.network != network { // its addresses have another format
 		k.network = network
-		k.branch = k.branch.spelled(k.write)
+		k.branch = k.branch.withFormat(k.write)
 	}
 	return k, nil
 }
@@ -193,7 +193,7 @@ func (k Key) Same(other Key) bool {
 // their indexes: it is the hash160 of the public key and the chain code directly above the
 // addresses, in hex. It does not depend on the spelling, script and path of a key, and is the same
 // for an account key, its own chain key 0 and a descriptor that leads there. It reveals nothing
-// about k.
+// about k. It is not the fingerprint of BIP 32, which is shorter and omits the chain code.
 func (k Key) Fingerprint() string { return k.branch.fingerprint() }
 
 // Address returns the address at an index, and the form with which transfers to it are matched: the
@@ -211,7 +211,7 @@ func (k Key) Address(index uint32) (address, script string, err error) {
 	return found.text, found.script, nil
 }
 
-// write returns the address of a public key of k.
+// write formats the address of a public key of k.
 func (k Key) write(public *btcec.PublicKey) address {
 	if k.kind == ETH {
 		account := accountOf(public)

@@ -8,10 +8,11 @@ import (
 	"github.com/btcsuite/btcd/chaincfg"
 )
 
-// NewTestKey makes the key of a test wallet from 32 random bytes: the account m/84'/1'/0' for
-// Bitcoin and Litecoin, m/44'/1'/0' for Ethereum. The private text (tprv…) can spend money that was
-// sent to the wallet by mistake, so the caller must seal it at once; importing it into a wallet
-// recovers the money. See BIP 32, "Master key generation", and SLIP-44 for coin 1.
+// NewTestKey returns the extended private key (tprv) and the extended public key of a new test wallet,
+// made from 32 random bytes: the account m/84'/1'/0' for Bitcoin and Litecoin, m/44'/1'/0' for Ethereum.
+// The private key can spend money that was sent to the wallet by mistake, so the caller must seal it at
+// once; importing it into a wallet recovers the money. See BIP 32, "Master key generation", and SLIP-44
+// for coin 1.
 func NewTestKey(random io.Reader, kind Kind) (private string, key Key, err error) {
 	purpose, script := uint32(84), P2WPKH
 	if kind == ETH {

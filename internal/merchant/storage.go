@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Storage stores merchants, keys and wallets. Secrets are sealed. Rows have a MAC made with the master
-// key; the methods return ErrTampered if it is wrong. ErrExists means that the row exists
-// already, and ErrNotFound that there is no such row.
+// Storage stores merchants, API keys, wallets and exchange accounts. Secrets are sealed. Rows have a MAC
+// made with the master key; the methods return ErrTampered if it is wrong. ErrExists means that the row
+// exists already, and ErrNotFound that there is no such row.
 type Storage interface {
 	// CreateMerchant writes a merchant, or returns ErrExists.
 	CreateMerchant(ctx context.Context, m Merchant) error
@@ -25,7 +25,7 @@ type Storage interface {
 	Key(ctx context.Context, key string) (Key, error)
 	// Keys lists a merchant's keys, oldest first.
 	Keys(ctx context.Context, merchantID string) ([]Key, error)
-	// UseKey sets the last use of a key, unless a later time is stored.
+	// UseKey sets the time of the last use of a key, unless a later time is stored.
 	UseKey(ctx context.Context, id string, at time.Time) error
 	// RevokeKey revokes a merchant's key by its public part, or returns ErrNotFound.
 	RevokeKey(ctx context.Context, merchantID, key string, at time.Time) error

@@ -12,7 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// C11: an amount of any size is written in plain digits.
+// An amount of any size is written in plain digits. See CASES.md, C11.
 func TestAmountString(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

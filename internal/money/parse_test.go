@@ -34,7 +34,7 @@ func TestParse(t *testing.T) {
 		"dust":                           {"0.00000546", money.BTC, "0.00000546", "546"},
 		"all bitcoin":                    {"21000000.00000000", money.BTC, "21000000", "2100000000000000"},
 		"one wei":                        {"0.000000000000000001", money.ETH, "0.000000000000000001", "1"},
-		"much ether":                     {"120000000.000000000000000001", money.ETH, "120000000.000000000000000001", "120000000000000000000000001"},
+		"twenty-seven digits":            {"120000000.000000000000000001", money.ETH, "120000000.000000000000000001", "120000000000000000000000001"},
 		"forty characters":               {strings.Repeat("9", 40), money.EUR, strings.Repeat("9", 40), strings.Repeat("9", 40) + "00"},
 		"a token":                        {"2.01", usdc, "2.01", "2010000"},
 		"a number that floats get wrong": {"0.29", money.EUR, "0.29", "29"},
@@ -53,7 +53,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// C05 and C08: a number consists of digits with at most one dot between them.
+// A number consists of digits with at most one dot between them. See CASES.md, C05 and C08.
 func TestParse_refuses(t *testing.T) {
 	t.Parallel()
 	syntax := []string{
@@ -86,7 +86,7 @@ func TestParse_refuses(t *testing.T) {
 	}
 }
 
-// C02: amounts that lose a unit in a binary float.
+// These amounts lose a unit in a binary float. See CASES.md, C02.
 func TestParse_loses_no_unit(t *testing.T) {
 	t.Parallel()
 	known := []struct {
@@ -128,22 +128,22 @@ func FuzzParse(f *testing.F) {
 		a, err := money.Parse(text, c)
 		if err != nil {
 			if !errors.Is(err, money.ErrSyntax) && !errors.Is(err, money.ErrPrecision) {
-				t.Errorf("Parse(%q) = %v, want one of the sentinels", text, err)
+				t.Errorf("Parse(%q) = %v, want ErrSyntax or ErrPrecision", text, err)
 			}
 			return
 		}
 		if !plainDigits.MatchString(a.String()) {
-			t.Errorf("Parse(%q) is written %s", text, a)
+			t.Errorf("Parse(%q).String() = %s, want it without needless zeros", text, a)
 		}
 		exact, ok := new(big.Rat).SetString(text)
 		if !ok || exact.Cmp(a.Rat()) != 0 {
-			t.Errorf("Parse(%q) = %s", text, a.Rat())
+			t.Errorf("Parse(%q).Rat() = %s, want the number of the text", text, a.Rat())
 		}
 		if parsed := money.FromMinor(a.Minor(), c); !parsed.Equal(a) {
-			t.Errorf("Parse(%q) = %s units = %s", text, a.Minor(), parsed)
+			t.Errorf("FromMinor(%s) = %s, want Parse(%q) = %s", a.Minor(), parsed, text, a)
 		}
 		if reparsed, err := money.Parse(a.String(), c); err != nil || !reparsed.Equal(a) {
-			t.Errorf("Parse(%q) is written %s and read back as %s, %v", text, a, reparsed, err)
+			t.Errorf("Parse(%q) = %s, %v, want Parse(%q) = %s", a, reparsed, err, text, a)
 		}
 	})
 }

@@ -154,7 +154,7 @@ func FuzzParseRate(f *testing.F) {
 		rate, err := money.ParseRate(text, money.BTC, money.EUR)
 		if err != nil {
 			if !errors.Is(err, money.ErrSyntax) && !errors.Is(err, money.ErrRate) {
-				t.Errorf("ParseRate(%q) = %v, want one of the sentinels", text, err)
+				t.Errorf("ParseRate(%q) = %v, want ErrSyntax or ErrRate", text, err)
 			}
 			return
 		}
@@ -166,21 +166,21 @@ func FuzzParseRate(f *testing.F) {
 		stored, _ := new(big.Rat).SetString(price)
 		deviation := new(big.Rat).Sub(stored, exact)
 		if deviation.Abs(deviation).Cmp(exact.Mul(exact, big.NewRat(5, 1e8))) > 0 {
-			t.Errorf("ParseRate(%q) = %s, more than half a digit off", text, price)
+			t.Errorf("ParseRate(%q) = %s, want a price that differs by at most half of its eighth digit", text, price)
 		}
 		if len(price) <= 40 {
 			if reparsed := mustRate(t, price, money.BTC, money.EUR); !reparsed.Equal(rate) {
-				t.Errorf("ParseRate(%q) = %s, read back as %s", text, price, reparsed.Price())
+				t.Errorf("ParseRate(%q) = %s, want %s", price, reparsed.Price(), price)
 			}
 		}
 		// The converted amount is worth at least the fiat amount, and one unit less is not.
 		fiat := money.FromCents(max(cents, 0), money.EUR)
 		coin := rate.Convert(fiat)
 		if rate.Value(coin).Cmp(fiat.Rat()) < 0 {
-			t.Errorf("%s EUR at %s = %s BTC, which is worth less", fiat, price, coin)
+			t.Errorf("%s EUR at %s = %s BTC, want an amount that is worth at least as much", fiat, price, coin)
 		}
 		if less := coin.Sub(money.FromCents(1, money.BTC)); !coin.IsZero() && rate.Value(less).Cmp(fiat.Rat()) >= 0 {
-			t.Errorf("%s EUR at %s = %s BTC, although %s is enough", fiat, price, coin, less)
+			t.Errorf("%s EUR at %s = %s BTC, want at most %s", fiat, price, coin, less)
 		}
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"chequer/internal/merchant"
 )
 
-// The key that signs a call is the actor of its changes, under its label if it has one. The built-in
-// key of the pages is part of the system.
+// The actor of a change is the API key that signed the call, named by its label or else its public part.
+// For the built-in key the actor is the system.
 func TestActor_is_the_key_of_a_call(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)

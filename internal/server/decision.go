@@ -24,7 +24,7 @@ func (s *server) requote(c echo.Context, k call) error {
 		return err
 	}
 	return s.decide(c, k, func(ctx context.Context) (*invoice.Invoice, error) {
-		return s.Invoices.Requote(ctx, inv.ID, roleOf(k, inv), r.Quote)
+		return s.Invoices.Requote(ctx, inv.ID, decidingActor(k, inv), r.Quote)
 	})
 }
 
@@ -70,8 +70,9 @@ func (s *server) decide(c echo.Context, k call, do func(context.Context) (*invoi
 	return s.show(c, k, newer, nil)
 }
 
-// roleOf returns the role in which a call decides: merchant or shopper.
-func roleOf(k call, inv *invoice.Invoice) invoice.Actor {
+// decidingActor returns invoice.Merchant if the key belongs to the invoice's merchant and mode and has
+// the scope admin, otherwise invoice.Shopper.
+func decidingActor(k call, inv *invoice.Invoice) invoice.Actor {
 	if owns(k, inv) && k.key.May(merchant.ScopeAdmin) {
 		return invoice.Merchant
 	}
@@ -94,7 +95,7 @@ func (s *server) refundAddress(c echo.Context, k call) error {
 		return err
 	}
 	return s.decide(c, k, func(ctx context.Context) (*invoice.Invoice, error) {
-		newer, err := s.Invoices.SetRefund(ctx, inv.ID, roleOf(k, inv), r.Currency, r.Address)
+		newer, err := s.Invoices.SetRefund(ctx, inv.ID, decidingActor(k, inv), r.Currency, r.Address)
 		return newer, explainRefund(err)
 	})
 }

@@ -102,8 +102,9 @@ func TestAnnounce_reaches_other_processes(t *testing.T) {
 	}
 }
 
-// A pooler sends the announcements to another client, or to none.
-func TestAnnounced_is_unsupported_without_a_separate_connection(t *testing.T) {
+// SQLite has no announcements. Behind a connection pooler a listener may not receive them; sending
+// works.
+func TestAnnounced_is_unsupported_on_SQLite_and_behind_a_pooler(t *testing.T) {
 	t.Parallel()
 	direct := storagetest.Postgres(t)
 	pooled := open(t, storagetest.Pooler(t, direct))
@@ -130,7 +131,7 @@ func TestAnnounced_is_unsupported_without_a_separate_connection(t *testing.T) {
 	}
 }
 
-func TestAnnounced_ends_with_its_connection(t *testing.T) {
+func TestAnnounced_returns_an_error_when_the_connection_is_lost(t *testing.T) {
 	t.Parallel()
 	url := storagetest.Postgres(t)
 	s := open(t, url)

@@ -18,8 +18,6 @@ import (
 // the clocks of several processes may differ by any amount.
 
 // renewal is the state of a lease: a change means that its holder is alive.
-
-// renewal is the state of a lease: a change means that its holder is alive.
 type renewal struct{ epoch, count int64 }
 
 // waiting identifies a process that waits for a lease.

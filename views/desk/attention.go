@@ -13,7 +13,7 @@ type Attention struct {
 type Case struct {
 	Heading string
 	URL     string // of the invoice
-	Shape   string
+	Shape   string // CSS class of the symbol, see StateLink
 	Text    string
 	Action  views.Link
 }

@@ -12,8 +12,8 @@ type Delivery struct {
 	Result  string // of the newest attempt; empty before it
 	Tries   string
 	Next    string // time of the next attempt; empty if there is none
-	Time    string // for programs
-	At      string
+	Time    string // value of the datetime attribute
+	At      string // time as displayed
 	Resend  Button // empty if the account may not send it again
 }
 

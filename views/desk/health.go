@@ -13,7 +13,7 @@ type Health struct {
 
 // Finding is the state of a network, or a result of an examination.
 type Finding struct {
-	Shape string
+	Shape string // CSS class of the symbol, see StateLink
 	About string
 	Text  string
 }

@@ -14,6 +14,6 @@ type Entry struct {
 	Change string
 	Actor  string
 	Detail string
-	At     string
-	Time   string // for programs
+	At     string // time as displayed
+	Time   string // value of the datetime attribute
 }

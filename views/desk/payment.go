@@ -52,7 +52,7 @@ type Decision struct {
 
 // Result is a consequence of a decision.
 type Result struct {
-	Shape string
+	Shape string // CSS class of the symbol, see StateLink
 	Text  string
 }
 
@@ -67,9 +67,9 @@ type AmountRow struct {
 type Step struct {
 	Text   string
 	Detail string
-	Shape  string
-	Time   string // for programs
-	At     string
+	Shape  string // CSS class of the symbol, see StateLink
+	Time   string // value of the datetime attribute
+	At     string // time as displayed
 }
 
 // Transfer is a transfer on a network.

@@ -5,8 +5,8 @@ type Payments struct {
 	Frame
 	States  []StateLink
 	Filters []Filter
-	Action  string // address of the form with the filters
-	Kept    []Hidden
+	Action  string   // address of the form with the filters
+	Kept    []Hidden // mode and state, sent as hidden fields with the filters
 	Problem string
 	Rows    []PaymentRow
 	Caption string
@@ -16,11 +16,11 @@ type Payments struct {
 	Clear   string // address of the list without filters; empty without filters
 }
 
-// StateLink selects the invoices in one state.
+// StateLink is a link that shows only the rows in one state, or all rows.
 type StateLink struct {
 	Text    string
 	URL     string
-	Shape   string // class of the shape: "ok", "wait", "warn", "bad" or "off"
+	Shape   string // CSS class of the symbol: "ok", "wait", "warn", "bad" or "off"
 	Count   string
 	Current bool
 }
@@ -33,10 +33,10 @@ type Filter struct {
 	Error   string
 }
 
-// State is the state of an invoice: a word and a shape.
+// State is the state of an invoice, delivery, transfer, endpoint, link or product, as text with a symbol.
 type State struct {
 	Text  string
-	Shape string
+	Shape string // CSS class of the symbol, see StateLink
 }
 
 // PaymentRow is an invoice in the list.
@@ -47,7 +47,7 @@ type PaymentRow struct {
 	Method      string
 	Network     string
 	State       State
-	Time        string // for programs
-	At          string
+	Time        string // value of the datetime attribute
+	At          string // time as displayed
 	Amount      string
 }

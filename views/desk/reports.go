@@ -3,8 +3,8 @@ package desk
 // Reports shows the totals of a period.
 type Reports struct {
 	Frame
-	Action  string // address of the form
-	Kept    []Hidden
+	Action  string   // address of the form
+	Kept    []Hidden // mode, sent as a hidden field with the filters
 	Filters []Filter
 	Days    []Field // first and last day; empty unless days are chosen
 
@@ -38,7 +38,7 @@ type GroupRow struct {
 // Export is the form that downloads a file.
 type Export struct {
 	Action string
-	Kept   []Hidden
+	Kept   []Hidden // mode and period, sent as hidden fields with the format
 	Format Filter
 	Text   string // what the file has
 }

@@ -7,8 +7,8 @@ type Storefront struct {
 	Frame
 	Tabs     []Tab
 	Fronts   []Front
-	Action   string // address of the form
-	Kept     []Hidden
+	Action   string   // address of the form
+	Kept     []Hidden // mode, sent as a hidden field with the choice
 	Item     Choice
 	Label    Field
 	Problem  string

@@ -36,6 +36,7 @@ var (
 	}
 )
 
+// AddMerchants creates the merchants "shop" and "bakery".
 func AddMerchants(t testing.TB, s *storage.Storage) {
 	t.Helper()
 	for _, id := range []string{"shop", "bakery"} {
@@ -45,8 +46,8 @@ func AddMerchants(t testing.TB, s *storage.Storage) {
 	}
 }
 
-// NewInvoice returns an invoice of 56.50 EUR with an index of each of a merchant's two keys, one of
-// which serves two methods, and the event of its creation.
+// NewInvoice returns a live invoice of 56.50 EUR with the event of its creation. It can be paid in BTC, at
+// bitcoinIndex, and in EURC and ETH, both at etherIndex.
 func NewInvoice(id, merchantID string, bitcoinIndex, etherIndex uint32) *invoice.Invoice {
 	price := money.FromCents(5650, money.EUR)
 	rate := func(coin money.Currency, eur, usd string) (money.Rate, money.Rate) {
@@ -89,6 +90,7 @@ func NewInvoice(id, merchantID string, bitcoinIndex, etherIndex uint32) *invoice
 	return inv
 }
 
+// NewEvent returns an event of an invoice, created at Noon.
 func NewEvent(invoiceID string, t invoice.EventType, version int64) invoice.Event {
 	return invoice.Event{
 		ID: fmt.Sprintf("evt_%s_%s_%d", invoiceID, t, version), Type: t, Version: version, CreatedAt: Noon,
@@ -96,7 +98,8 @@ func NewEvent(invoiceID string, t invoice.EventType, version int64) invoice.Even
 	}
 }
 
-// Creation returns a creation of newInvoice with indexes of the merchant's counters.
+// Creation returns the creation of the invoice that NewInvoice returns, with the next indexes of the
+// merchant's two keys.
 func Creation(id, merchantID string) invoice.Creation {
 	return invoice.Creation{MerchantID: merchantID, At: Noon, Build: func(next invoice.NextIndex) (*invoice.Invoice, error) {
 		bitcoinIndex, err := next(merchantID + "/BTC")
@@ -111,17 +114,18 @@ func Creation(id, merchantID string) invoice.Creation {
 	}}
 }
 
-// Create writes a creation that must succeed.
+// Create creates an invoice and returns it. An error fails the test.
 func Create(t testing.TB, s *storage.Storage, c invoice.Creation) *invoice.Invoice {
 	t.Helper()
 	inv, _, err := s.CreateInvoice(t.Context(), c)
 	if err != nil {
-		t.Errorf("create invoice: %v", err) // not Fatal, since tests call create in goroutines
+		t.Errorf("create invoice: %v", err) // not Fatal, since tests call Create in goroutines
 	}
 	return inv
 }
 
-// CheckFeed fails unless a merchant's events have positions from 1 on without a gap.
+// CheckFeed checks that the positions of a merchant's events are 1, 2, 3 and so on, and that the
+// merchant's feed has the last of them.
 func CheckFeed(t *testing.T, url, merchantID string) {
 	t.Helper()
 	positions := Rows(t, url, "SELECT position FROM events WHERE merchant_id = $1 ORDER BY position", merchantID)

@@ -106,7 +106,7 @@ func Database(t testing.TB, url string) *sql.DB {
 	return db
 }
 
-// MasterKey returns the key of box.
+// MasterKey returns the master key of Box.
 func MasterKey(b byte) []byte { return bytes.Repeat([]byte{b}, seal.KeySize) }
 
 // Dump returns every table of a database, whether or not the program knows it: its rows as text,

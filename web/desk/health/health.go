@@ -106,7 +106,7 @@ func (v *page) health() error {
 	return v.Show(http.StatusOK, desk.HealthPage(h))
 }
 
-// shapes are the shapes of levels.
+// shapes are the symbols of levels.
 var shapes = map[Level]string{OK: "ok", Warn: "warn", Fail: "bad"}
 
 // network describes the state of a network.

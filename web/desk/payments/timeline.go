@@ -56,7 +56,7 @@ func (v *page) timeline(inv *invoice.Invoice, payments []invoice.Payment) []desk
 	return steps
 }
 
-// seenShape returns the shape of the first sighting of a payment.
+// seenShape returns the symbol of the first sighting of a payment.
 func seenShape(p invoice.Payment) string {
 	if counts(p) {
 		return "wait"

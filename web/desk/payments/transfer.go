@@ -5,7 +5,7 @@ import (
 	"chequer/views/desk"
 )
 
-// transferStates are the words and shapes of the states of a payment.
+// transferStates are the texts and the symbols of the states of a payment.
 var transferStates = map[invoice.PaymentState][2]string{
 	invoice.PaymentSeen:       {"desk.transfer.seen", "wait"},
 	invoice.PaymentConfirmed:  {"desk.transfer.confirmed", "ok"},

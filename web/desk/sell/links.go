@@ -57,7 +57,7 @@ func (v *page) links() error {
 	return v.Show(http.StatusOK, desk.SellListPage(list))
 }
 
-// linkState returns whether a link creates invoices: a word and a shape.
+// linkState returns the state of a link: ended or active.
 func (v *page) linkState(l merchant.Link) desk.State {
 	if l.Ended(v.Now()) {
 		return desk.State{Text: v.Text("desk.link.ended"), Shape: "off"}

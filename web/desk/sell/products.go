@@ -48,7 +48,7 @@ func (v *page) products() error {
 	return v.Show(http.StatusOK, desk.SellListPage(list))
 }
 
-// productState returns whether a product is sold: a word and a shape.
+// productState returns the state of a product: hidden, not sold or shown.
 func (v *page) productState(p merchant.Product) desk.State {
 	switch {
 	case !p.Active:

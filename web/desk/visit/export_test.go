@@ -1,4 +1,4 @@
 package visit
 
-// Browser is browser.
+// Browser returns a short description of a User-Agent header, see browser.
 func Browser(agent string) string { return browser(agent) }

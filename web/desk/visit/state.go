@@ -18,7 +18,7 @@ func (v *Visit) NameOf(order, id string) string {
 	return views.Reference(id)
 }
 
-// StateOf returns the state of an invoice: a word and a shape.
+// StateOf returns the state of an invoice, as text with a symbol.
 func (v *Visit) StateOf(s invoice.Summary) desk.State {
 	undecided := s.NeedsDecision()
 	switch {

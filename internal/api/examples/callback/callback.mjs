@@ -1,4 +1,4 @@
-// Receives webhooks and accepts only those that Chequer signed: node callback.mjs
+// Receives webhooks and accepts only those that Chequer signed. Run it with node callback.mjs.
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 

@@ -1,5 +1,5 @@
 <?php
-// Receives webhooks and accepts only those that Chequer signed: php -S 127.0.0.1:$PORT callback.php
+// Receives webhooks and accepts only those that Chequer signed. Run it with php -S 127.0.0.1:$PORT callback.php.
 
 // genuine reports whether Chequer signed these bytes within the last five minutes.
 function genuine(array $headers, string $body): bool

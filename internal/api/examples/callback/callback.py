@@ -1,4 +1,4 @@
-# Receives webhooks and accepts only those that Chequer signed: python3 callback.py
+# Receives webhooks and accepts only those that Chequer signed. Run it with python3 callback.py.
 import hashlib, hmac, json, os, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Verifies a webhook by its body and three of its headers:
+# Verifies a webhook by its body and three of its headers. Run it with
 # sh callback.sh TIMESTAMP EVENT_ID SIGNATURE_V2 <body.json
 set -eu
 HASH=$(openssl dgst -sha512 -r | cut -d' ' -f1)

@@ -1,4 +1,5 @@
-// Receives webhooks and accepts only those that Chequer signed: go run main.go
+// Command callback receives webhooks and accepts only those that Chequer signed. Run it with
+// go run main.go.
 package main
 
 import (

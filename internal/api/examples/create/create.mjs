@@ -1,10 +1,10 @@
-// Creates an invoice of 56.50 euro: node create.mjs
+// Creates an invoice of 56.50 EUR. Run it with node create.mjs.
 import { createHmac } from "node:crypto";
 
 const { CHEQUER_BASE_URL, CHEQUER_API_KEY, CHEQUER_API_SECRET } = process.env;
 const body = JSON.stringify({ amount: 56.5, fiat_currency: "EUR", order_id: "1042" });
 
-const answer = await fetch(CHEQUER_BASE_URL + "/api/v2/invoice/new", {
+const response = await fetch(CHEQUER_BASE_URL + "/api/v2/invoice/new", {
   method: "POST",
   headers: {
     "Content-Type": "application/json",
@@ -14,8 +14,8 @@ const answer = await fetch(CHEQUER_BASE_URL + "/api/v2/invoice/new", {
   },
   body,
 });
-console.log(await answer.text());
-if (!answer.ok) {
-  console.error(answer.status, answer.headers.get("X-Error-Code"));
+console.log(await response.text());
+if (!response.ok) {
+  console.error(response.status, response.headers.get("X-Error-Code"));
   process.exitCode = 1;
 }

@@ -1,8 +1,8 @@
 <?php
-// Creates an invoice of 56.50 euro: php create.php
+// Creates an invoice of 56.50 EUR. Run it with php create.php.
 $body = json_encode(['amount' => 56.5, 'fiat_currency' => 'EUR', 'order_id' => '1042']);
 
-$answer = file_get_contents(getenv('CHEQUER_BASE_URL') . '/api/v2/invoice/new', false, stream_context_create(['http' => [
+$response = file_get_contents(getenv('CHEQUER_BASE_URL') . '/api/v2/invoice/new', false, stream_context_create(['http' => [
     'method' => 'POST',
     'header' => [
         'Content-Type: application/json',
@@ -13,5 +13,5 @@ $answer = file_get_contents(getenv('CHEQUER_BASE_URL') . '/api/v2/invoice/new', 
     'content' => $body,
     'ignore_errors' => true, // print the body of an error, too
 ]]));
-echo $answer, "\n";
+echo $response, "\n";
 exit(str_contains($http_response_header[0] ?? '', ' 200') ? 0 : 1);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Creates an invoice of 56.50 euro: sh create.sh
+# Creates an invoice of 56.50 EUR. Run it with sh create.sh.
 set -eu
 BODY='{"amount":56.5,"fiat_currency":"EUR","order_id":"1042"}'
 SIGNATURE=$(printf %s "$BODY" | openssl dgst -sha512 -hmac "$CHEQUER_API_SECRET" -r | cut -d' ' -f1)

@@ -1,4 +1,4 @@
-// Creates an invoice of 56.50 euro: go run main.go
+// Command create creates an invoice of 56.50 EUR. Run it with go run main.go.
 package main
 
 import (
@@ -26,13 +26,13 @@ func main() {
 	request.Header.Set("X-Processing-Signature", hex.EncodeToString(mac.Sum(nil)))
 	request.Header.Set("Idempotency-Key", "order-1042")
 
-	answer, err := http.DefaultClient.Do(request)
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer answer.Body.Close()
-	io.Copy(os.Stdout, answer.Body)
-	if answer.StatusCode != http.StatusOK {
-		log.Fatal(answer.Status, " ", answer.Header.Get("X-Error-Code"))
+	defer response.Body.Close()
+	io.Copy(os.Stdout, response.Body)
+	if response.StatusCode != http.StatusOK {
+		log.Fatal(response.Status, " ", response.Header.Get("X-Error-Code"))
 	}
 }

@@ -1,4 +1,4 @@
-// Reads an invoice: go run main.go FOREIGN_ID
+// Command read reads an invoice. Run it with go run main.go FOREIGN_ID.
 package main
 
 import (
@@ -22,14 +22,14 @@ func main() {
 		log.Fatal(err)
 	}
 	sign(request, nil)
-	answer, err := http.DefaultClient.Do(request)
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer answer.Body.Close()
-	io.Copy(os.Stdout, answer.Body)
-	if answer.StatusCode != http.StatusOK {
-		log.Fatal(answer.Status, " ", answer.Header.Get("X-Error-Code"))
+	defer response.Body.Close()
+	io.Copy(os.Stdout, response.Body)
+	if response.StatusCode != http.StatusOK {
+		log.Fatal(response.Status, " ", response.Header.Get("X-Error-Code"))
 	}
 }
 

@@ -1,4 +1,4 @@
-// Reads an invoice: node read.mjs FOREIGN_ID
+// Reads an invoice. Run it with node read.mjs FOREIGN_ID.
 import { createHash, createHmac, randomBytes } from "node:crypto";
 
 const { CHEQUER_BASE_URL, CHEQUER_API_KEY, CHEQUER_API_SECRET } = process.env;
@@ -19,9 +19,9 @@ function sign(method, url, body = "", idempotencyKey = "") {
 }
 
 const url = CHEQUER_BASE_URL + "/api/v2/invoices/" + process.argv[2];
-const answer = await fetch(url, { headers: sign("GET", url) });
-console.log(await answer.text());
-if (!answer.ok) {
-  console.error(answer.status, answer.headers.get("X-Error-Code"));
+const response = await fetch(url, { headers: sign("GET", url) });
+console.log(await response.text());
+if (!response.ok) {
+  console.error(response.status, response.headers.get("X-Error-Code"));
   process.exitCode = 1;
 }

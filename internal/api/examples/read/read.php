@@ -1,5 +1,5 @@
 <?php
-// Reads an invoice: php read.php FOREIGN_ID
+// Reads an invoice. Run it with php read.php FOREIGN_ID.
 
 // sign returns the headers of a request with a request signature.
 function sign(string $method, string $url, string $body = '', string $idempotencyKey = ''): array

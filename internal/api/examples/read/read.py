@@ -1,4 +1,4 @@
-# Reads an invoice: python3 read.py FOREIGN_ID
+# Reads an invoice. Run it with python3 read.py FOREIGN_ID.
 import hashlib, hmac, os, secrets, sys, time, urllib.error, urllib.request
 
 
@@ -19,8 +19,8 @@ def sign(request, body=b"", idempotency_key=""):
 request = urllib.request.Request(os.environ["CHEQUER_BASE_URL"] + "/api/v2/invoices/" + sys.argv[1])
 sign(request)
 try:
-    with urllib.request.urlopen(request) as answer:
-        print(answer.read().decode())
+    with urllib.request.urlopen(request) as response:
+        print(response.read().decode())
 except urllib.error.HTTPError as error:
     print(error.read().decode())
     sys.exit(f"{error.code} {error.headers['X-Error-Code']}")

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Reads an invoice: sh read.sh FOREIGN_ID
+# Reads an invoice. Run it with sh read.sh FOREIGN_ID.
 set -eu
 HOST=$(printf %s "$CHEQUER_BASE_URL" | sed -E 's|^(https?://[^/]*).*|\1|')
 TARGET="${CHEQUER_BASE_URL#"$HOST"}/api/v2/invoices/$1" # includes the path of the base URL
