@@ -25,7 +25,7 @@ import (
 const minPassphrase = 12
 
 var (
-	errBackupExists    = errors.New("exists already; --force replaces it")
+	errBackupExists = errors.New("exists already; --force replaces it")
 	// ErrShortPassphrase means that an attacker with the file could find the passphrase.
 	ErrShortPassphrase = fmt.Errorf("the passphrase must have at least %d characters: an attacker with the file can try many", minPassphrase)
 )

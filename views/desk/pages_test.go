@@ -226,8 +226,8 @@ func pages() map[string]templ.Component {
 			Frame: f, Tabs: []desk.Tab{{Text: evil, URL: "/desk/m/backup", Current: true}}, Last: evil, Action: "/desk/m/backup", Passphrase: field("passphrase"), Repeated: field("repeated"),
 		}),
 		"backup refused": desk.BackupPage(desk.Backup{Frame: f, Last: evil, Refused: evil}),
-		"refused": desk.RefusalPage(desk.Refusal{Frame: f, Heading: "Not allowed", Lede: evil, Back: back}),
-		"fault":   desk.FaultPage(desk.Fault{Solo: solo(), Heading: "Not found", Lede: evil, Action: back}),
+		"refused":        desk.RefusalPage(desk.Refusal{Frame: f, Heading: "Not allowed", Lede: evil, Back: back}),
+		"fault":          desk.FaultPage(desk.Fault{Solo: solo(), Heading: "Not found", Lede: evil, Action: back}),
 	}
 }
 
