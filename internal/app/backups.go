@@ -27,22 +27,29 @@ func (b backups) Last() (time.Time, error) {
 	return last.FinishedAt, err
 }
 
-// Folder implements settings.Backups. The folder is in the data directory, which only the server's user can read.
-func (b backups) Folder() (string, error) { return os.MkdirTemp(b.config.DataDir, "download-*") }
-
-// Create implements settings.Backups.
-func (b backups) Create(ctx context.Context, folder, passphrase string) (path string, err error) {
+// Create implements settings.Backups. The folder is in the data directory, which only the server's user can read.
+func (b backups) Create(ctx context.Context, passphrase string) (path string, remove func(), err error) {
+	folder, err := os.MkdirTemp(b.config.DataDir, "download-*")
+	if err != nil {
+		return "", nil, err
+	}
+	remove = func() { os.RemoveAll(folder) }
+	defer func() {
+		if err != nil {
+			remove()
+		}
+	}()
 	path = filepath.Join(folder, "chequer-"+b.now().UTC().Format("2006-01-02T1504Z")+".backup")
 	_, err = datadir.Backup(ctx, b.config, path, datadir.BackupOptions{
 		Passphrase: func() (string, error) { return passphrase, nil }, RecordAs: "downloaded at the desk",
 	})
 	if errors.Is(err, datadir.ErrShortPassphrase) {
-		return "", settings.ErrPassphrase
+		err = settings.ErrPassphrase
 	}
-	if err != nil {
-		return "", err
+	if err == nil {
+		err = b.storage.Record(ctx, audit.Change{Action: "backup.downloaded", Subject: filepath.Base(path)})
 	}
-	return path, b.storage.Record(ctx, audit.Change{Action: "backup.downloaded", Subject: filepath.Base(path)})
+	return path, remove, err
 }
 
 // Shops implements settings.Backups.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"chequer/internal/caller"
 	"chequer/internal/chain"
@@ -41,7 +42,7 @@ func (d *domain) desk(c config.Config, o Options, ready readiness.Config) (http.
 		},
 		Wallets: wallets.Screens{
 			Wallets: d.Wallets, Storage: d.Storage,
-			Kind: func(kind keys.Kind) (wallets.Kind, error) { return d.kind(c, kind) },
+			Kind: d.kinds(c),
 			IsDemo: func(ctx context.Context, merchantID string) (bool, error) {
 				return demo.IsDemo(ctx, d.Storage, merchantID)
 			},
@@ -74,6 +75,21 @@ func (d *domain) examine(ctx context.Context, c config.Config) ([]health.Finding
 		all[i] = health.Finding{Level: health.Level(f.Level), About: f.About, Message: f.Message}
 	}
 	return all, nil
+}
+
+// kinds returns the function that describes the wallets of a kind. The settings do not change while the program
+// runs, so each kind is described once.
+func (d *domain) kinds(c config.Config) func(keys.Kind) (wallets.Kind, error) {
+	described := map[keys.Kind]func() (wallets.Kind, error){}
+	for _, kind := range []keys.Kind{keys.BTC, keys.LTC, keys.ETH} {
+		described[kind] = sync.OnceValues(func() (wallets.Kind, error) { return d.kind(c, kind) })
+	}
+	return func(kind keys.Kind) (wallets.Kind, error) {
+		if describe, known := described[kind]; known {
+			return describe()
+		}
+		return wallets.Kind{}, keys.ErrKind
+	}
 }
 
 // kind describes the wallets of a kind under the settings.

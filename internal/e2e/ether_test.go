@@ -100,15 +100,7 @@ func TestReal_ether_pays_an_invoice(t *testing.T) {
 	})
 	t.Run("taken_back_by_a_reorganisation", func(t *testing.T) {
 		id, to, wei := shop.createEtherInvoice()
-		tx := node.TransactWith(t, wei, to, "")
-		node.Mine(t, tx)
-		mine(t, node, 2)
-		shop.waitStatus(id, api.StatusPending, waitTimeout)
-		node.Reorganise(t, tx)
-		shop.waitStatus(id, api.StatusCreated, waitTimeout)
-		node.Mine(t, tx)
-		mine(t, node, 30)
-		shop.waitStatus(id, api.StatusPaid, waitTimeout)
+		shop.checkReorganised(t, node, id, node.TransactWith(t, wei, to, ""), 30)
 	})
 	t.Run("found_after_the_program_was_killed", func(t *testing.T) {
 		id, to, wei := shop.createEtherInvoice()

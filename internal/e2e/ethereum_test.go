@@ -143,6 +143,20 @@ func addressIndex(t *testing.T, address string) uint32 {
 	return 0
 }
 
+// checkReorganised mines a transaction, takes its block back by a reorganisation, and mines it again with more blocks.
+// The invoice follows each step.
+func (s *tokenShop) checkReorganised(t *testing.T, node *ethereumtest.Node, id, tx string, more int) {
+	t.Helper()
+	node.Mine(t, tx)
+	mine(t, node, 2)
+	s.waitStatus(id, api.StatusPending, waitTimeout)
+	node.Reorganise(t, tx)
+	s.waitStatus(id, api.StatusCreated, waitTimeout)
+	node.Mine(t, tx)
+	mine(t, node, more)
+	s.waitStatus(id, api.StatusPaid, waitTimeout)
+}
+
 func mine(t *testing.T, n *ethereumtest.Node, blocks int) {
 	t.Helper()
 	for range blocks {
@@ -170,15 +184,7 @@ func TestReal_tokens_pay_an_invoice(t *testing.T) {
 	})
 	t.Run("taken_back_by_a_reorganisation", func(t *testing.T) {
 		id, due := shop.createEuroInvoice()
-		tx := node.Send(t, due)
-		node.Mine(t, tx)
-		mine(t, node, 2)
-		shop.waitStatus(id, api.StatusPending, waitTimeout)
-		node.Reorganise(t, tx)
-		shop.waitStatus(id, api.StatusCreated, waitTimeout)
-		node.Mine(t, tx)
-		mine(t, node, 29)
-		shop.waitStatus(id, api.StatusPaid, waitTimeout)
+		shop.checkReorganised(t, node, id, node.Send(t, due), 29)
 	})
 	t.Run("sent_on_a_network_that_is_not_offered", func(t *testing.T) {
 		id, due := shop.createEuroInvoice()

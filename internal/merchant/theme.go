@@ -84,7 +84,7 @@ func (s *Themes) Set(ctx context.Context, merchantID string, t theme.Theme, logo
 		if err != nil {
 			return theme.Theme{}, err
 		}
-		set, err := s.Replace(ctx, merchantID, old.Hash(), t, logo)
+		set, err := s.replace(ctx, merchantID, old, t, logo)
 		if !errors.Is(err, ErrStale) {
 			return set, err
 		}
@@ -94,16 +94,21 @@ func (s *Themes) Set(ctx context.Context, merchantID string, t theme.Theme, logo
 // Replace is Set for a caller that has seen the theme that it replaces, by its hash. The error is ErrStale if
 // another theme is current.
 func (s *Themes) Replace(ctx context.Context, merchantID, replaces string, t theme.Theme, logo []byte) (theme.Theme, error) {
-	t, err := theme.Normalize(t)
-	if err != nil {
-		return theme.Theme{}, err
-	}
 	old, err := s.Current(ctx, merchantID)
 	if err != nil {
 		return theme.Theme{}, err
 	}
 	if old.Hash() != replaces {
 		return theme.Theme{}, ErrStale
+	}
+	return s.replace(ctx, merchantID, old, t, logo)
+}
+
+// replace sets the current theme in place of old.
+func (s *Themes) replace(ctx context.Context, merchantID string, old, t theme.Theme, logo []byte) (theme.Theme, error) {
+	t, err := theme.Normalize(t)
+	if err != nil {
+		return theme.Theme{}, err
 	}
 	t.Logo = theme.Logo{}
 	switch {
@@ -117,7 +122,7 @@ func (s *Themes) Replace(ctx context.Context, merchantID, replaces string, t the
 	}
 	now := s.now()
 	if t.Hash() != old.Hash() {
-		if err := s.storage.SetTheme(ctx, merchantID, replaces, t, now); err != nil {
+		if err := s.storage.SetTheme(ctx, merchantID, old.Hash(), t, now); err != nil {
 			return theme.Theme{}, fmt.Errorf("set theme: %w", err)
 		}
 	}

@@ -133,9 +133,7 @@ func (s *server) addMerchant(ctx context.Context, r *invoice.CreateRequest) erro
 	if len(r.Choice) == 0 {
 		r.Choice = m.Methods.Codes()
 	}
-	for _, w := range wallets {
-		r.Wallets = append(r.Wallets, invoice.Wallet{Asset: w.Asset, Key: w.Key, Counter: w.Counter})
-	}
+	r.Wallets = wire.InvoiceWallets(wallets)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/invoice"
+	"chequer/internal/merchant"
 	"chequer/internal/money"
 )
 
@@ -42,4 +43,12 @@ func CreateRequest(r api.InvoiceRequest) invoice.CreateRequest {
 		},
 		ExpiresIn: time.Duration(r.ExpiresIn) * time.Second, PaymentMethods: r.PaymentMethods,
 	}
+}
+
+// InvoiceWallets returns the wallets of a merchant as a new invoice takes them.
+func InvoiceWallets(wallets []merchant.Wallet) (all []invoice.Wallet) {
+	for _, w := range wallets {
+		all = append(all, invoice.Wallet{Asset: w.Asset, Key: w.Key, Counter: w.Counter})
+	}
+	return all
 }

@@ -148,7 +148,7 @@ func pages() map[string]templ.Component {
 			Deliveries: []desk.Delivery{delivery()}, Older: "/desk/m/webhooks/e?below=1",
 		}),
 		"edit": desk.WebhookEditPage(desk.WebhookEdit{Frame: f, Back: back, Problem: evil, Version: evil, Action: "/desk/m/webhooks/e/edit", URL: field("url"), Events: boxes("event")}),
-		"consequences": desk.ConsequencesPage(desk.Consequences{
+		"consequences": desk.DecisionPage(desk.Decision{
 			Frame: f, Back: back, Heading: evil, Results: []desk.Result{{Shape: "warn", Text: evil}}, Action: "/desk/m/webhooks/e/remove", Button: "Remove", Danger: true,
 		}),
 		"delivery": desk.DeliveryPage(desk.DeliveryDetail{

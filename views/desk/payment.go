@@ -48,6 +48,7 @@ type Decision struct {
 	Action  string
 	Hidden  []Hidden // states what the page has shown
 	Button  string
+	Danger  bool // the change removes something
 }
 
 // Result is a consequence of a decision.

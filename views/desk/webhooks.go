@@ -49,14 +49,3 @@ type WebhookEdit struct {
 	URL     Field
 	Events  Checks
 }
-
-// Consequences is the page that states the consequences of a change before it is made.
-type Consequences struct {
-	Frame
-	Back    views.Link
-	Heading string
-	Results []Result
-	Action  string
-	Button  string
-	Danger  bool
-}

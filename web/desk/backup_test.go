@@ -23,17 +23,19 @@ type stubBackups struct {
 
 func (b *stubBackups) Last() (time.Time, error) { return b.last, nil }
 
-func (b *stubBackups) Folder() (string, error) { return os.MkdirTemp(b.parent, "") }
-
-func (b *stubBackups) Create(_ context.Context, folder, passphrase string) (string, error) {
+func (b *stubBackups) Create(_ context.Context, passphrase string) (string, func(), error) {
 	if len(passphrase) < 12 {
-		return "", settings.ErrPassphrase
+		return "", nil, settings.ErrPassphrase
 	}
 	if b.fault != nil {
-		return "", b.fault
+		return "", nil, b.fault
+	}
+	folder, err := os.MkdirTemp(b.parent, "")
+	if err != nil {
+		return "", nil, err
 	}
 	path := filepath.Join(folder, "chequer.backup")
-	return path, os.WriteFile(path, []byte("sealed with "+passphrase), 0o600)
+	return path, func() { os.RemoveAll(folder) }, os.WriteFile(path, []byte("sealed with "+passphrase), 0o600)
 }
 
 func (b *stubBackups) Shops(context.Context) ([]string, error) { return b.shops, nil }

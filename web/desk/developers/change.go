@@ -36,7 +36,7 @@ func (v *page) askToChange() error {
 	case change == rotate && e.Rotating(), change == finish && !e.Rotating():
 		return v.showWebhook(http.StatusConflict, e, v.Text("desk.problem.webhook"))
 	case change == rotate:
-		return v.showConsequences(e, desk.Consequences{
+		return v.showConsequences(e, desk.Decision{
 			Heading: v.Text("desk.webhook.rotate.heading"), Button: v.Text("desk.webhook.rotate"),
 			Results: []desk.Result{
 				{Shape: "ok", Text: v.Text("desk.webhook.rotate.pair")}, {Shape: "ok", Text: v.Text("desk.webhook.rotate.both")},
@@ -44,7 +44,7 @@ func (v *page) askToChange() error {
 			},
 		})
 	case change == finish:
-		return v.showConsequences(e, desk.Consequences{
+		return v.showConsequences(e, desk.Decision{
 			Heading: v.Text("desk.webhook.finish.heading"), Button: v.Text("desk.webhook.finish"),
 			Results: []desk.Result{
 				{Shape: "ok", Text: v.Text("desk.webhook.finish.pair")}, {Shape: "warn", Text: v.Text("desk.webhook.finish.old")},
@@ -52,7 +52,7 @@ func (v *page) askToChange() error {
 			},
 		})
 	case change == remove:
-		return v.showConsequences(e, desk.Consequences{
+		return v.showConsequences(e, desk.Decision{
 			Heading: v.Text("desk.webhook.remove.heading", "Name", e.Name()), Button: v.Text("desk.webhook.remove"), Danger: true,
 			Results: []desk.Result{
 				{Shape: "warn", Text: v.Text("desk.webhook.remove.stop")}, {Shape: "warn", Text: v.Text("desk.webhook.remove.waiting")},
@@ -121,13 +121,13 @@ func (v *page) rotateWebhook(e merchant.Endpoint) error {
 }
 
 // showConsequences states the consequences of a change before it is made.
-func (v *page) showConsequences(e merchant.Endpoint, c desk.Consequences) (err error) {
+func (v *page) showConsequences(e merchant.Endpoint, c desk.Decision) (err error) {
 	if c.Frame, err = v.Frame(c.Heading, visit.KeysPath); err != nil {
 		return err
 	}
 	c.Back = views.Link{Text: e.Name(), URL: v.Below(webhooksPath + "/" + e.ID)}
 	c.Action = c.Back.URL + "/" + v.Param("change")
-	return v.Show(http.StatusOK, desk.ConsequencesPage(c))
+	return v.Show(http.StatusOK, desk.DecisionPage(c))
 }
 
 // showEdit shows the form that changes an endpoint. If another change was made meanwhile, it shows the

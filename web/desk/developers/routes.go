@@ -24,9 +24,7 @@ type page struct {
 
 // Routes lists the pages and the actions of the screens.
 func (s *Screens) Routes() []visit.Route {
-	on := func(handle func(*page) error) func(*visit.Visit) error {
-		return func(v *visit.Visit) error { return handle(&page{v, s}) }
-	}
+	on := visit.Pages(func(v *visit.Visit) *page { return &page{v, s} })
 	return []visit.Route{
 		{Method: http.MethodGet, Path: "/desk/:shop/keys", Needs: account.ManageKeys, Handle: on((*page).keys)},
 		{Method: http.MethodPost, Path: "/desk/:shop/keys", Needs: account.ManageKeys, Handle: on((*page).createKey)},

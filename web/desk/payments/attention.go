@@ -15,12 +15,10 @@ func (v *page) attention() error {
 	if err != nil {
 		return err
 	}
-	f, err := v.Frame(v.Text("desk.attention"), visit.AttentionPath)
+	f, err := v.FrameIn(v.Text("desk.attention"), visit.AttentionPath, visit.AttentionPath, q.mode == invoice.Test)
 	if err != nil {
 		return err
 	}
-	f.Test = q.mode == invoice.Test
-	f.LiveURL, f.TestURL = v.Below(visit.AttentionPath), v.Below(visit.AttentionPath+"?mode=test")
 	page := desk.Attention{Frame: f}
 	if len(rows) > pageSize {
 		rows = rows[:pageSize]

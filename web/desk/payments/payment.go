@@ -57,16 +57,13 @@ func (v *page) paymentPage(f desk.Frame, inv *invoice.Invoice) desk.Payment {
 	e := v.Invoices.Evaluation(inv)
 	reported, more := e.ReportedPayments()
 	page := desk.Payment{
-		Frame: f, Back: views.Link{Text: v.Text("desk.payments"), URL: v.Below("/payments")},
+		Frame: f, Back: views.Link{Text: v.Text("desk.payments"), URL: v.BelowIn("/payments", f.Test)},
 		Amount: v.Fiat(inv.Terms.Price), State: v.StateOf(inv.Summary()), Reference: views.Reference(inv.ID), Page: v.Address("/invoice/" + inv.ID),
 		Say: v.openQuestion(inv), Columns: []string{v.Text("desk.amounts.coins"), v.Text("desk.amounts.value")},
 		Amounts: v.amounts(inv, reported), Timeline: v.timeline(inv, reported), Facts: v.invoiceFacts(inv, more),
 	}
 	if v.May(account.Decide) {
 		page.Decisions = v.decisionLinks(inv, e.Decisions(v.Now()))
-	}
-	if f.Test {
-		page.Back.URL += "?mode=test"
 	}
 	if inv.Terms.OrderID != "" {
 		page.Order = v.Text("desk.payment.order", "Order", inv.Terms.OrderID)

@@ -38,12 +38,11 @@ func (v *page) payments() error {
 
 // paymentsPage returns the page of the list.
 func (v *page) paymentsPage(q listQuery, rows []invoice.Summary) (desk.Payments, error) {
-	f, err := v.Frame(v.Text("desk.payments"), "/payments")
+	f, err := v.FrameIn(v.Text("desk.payments"), "/payments", "/payments", q.mode == invoice.Test)
 	if err != nil {
 		return desk.Payments{}, err
 	}
-	f.Query, f.Test = q.text, q.mode == invoice.Test
-	f.LiveURL, f.TestURL = v.Below("/payments"), v.Below("/payments?mode=test")
+	f.Query = q.text
 	page := desk.Payments{Frame: f, Action: v.Below("/payments"), Filters: q.fields(v), Kept: q.kept(), Caption: v.Text("desk.payments.caption")}
 	tally, err := v.Tally(q.mode)
 	if err != nil {

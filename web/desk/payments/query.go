@@ -113,9 +113,6 @@ func (q listQuery) fields(v *page) []desk.Filter {
 	return []desk.Filter{q.periods(v), methods, q.sources(v)}
 }
 
-// months is the number of months that the list of periods has.
-const months = 12
-
 // periods returns the field that selects a period: a few days, or a month.
 func (q listQuery) periods(v *page) desk.Filter {
 	f := desk.Filter{Name: "period", Label: v.Text("desk.period")}
@@ -125,20 +122,8 @@ func (q listQuery) periods(v *page) desk.Filter {
 	add("", v.Text("desk.period.all"))
 	add("today", v.Text("desk.period.today"))
 	add("week", v.Text("desk.period.week"))
-	first := month(v.Now().UTC())
-	for i := range months {
-		at := first.AddDate(0, -i, 0)
-		add(at.Format(monthLayout), v.Words.Month(at.Month())+" "+strconv.Itoa(at.Year()))
-	}
+	v.Months(add)
 	return f
-}
-
-// monthLayout is the layout of a month in the query.
-const monthLayout = "2006-01"
-
-// month returns the start of the month of a time.
-func month(at time.Time) time.Time {
-	return time.Date(at.Year(), at.Month(), 1, 0, 0, 0, 0, at.Location())
 }
 
 // span returns the start and the end of a period; false if there is no such period. The zero times are
@@ -153,7 +138,7 @@ func span(period string, now time.Time) (from, to time.Time, ok bool) {
 	case "week":
 		return today.AddDate(0, 0, -6), to, true
 	}
-	from, err := time.Parse(monthLayout, period)
+	from, err := time.Parse(visit.MonthLayout, period)
 	return from, from.AddDate(0, 1, 0), err == nil
 }
 

@@ -104,7 +104,7 @@ func tenths(n int64) string { return fmt.Sprintf("%d.%d", n/10, n%10) }
 // barName returns the day or the month of a bar.
 func (v *page) barName(b report.Bar, monthly bool) string {
 	if monthly {
-		return v.month(b.From)
+		return v.Month(b.From.Start())
 	}
 	return v.date(b.From)
 }
@@ -122,12 +122,6 @@ func (v *page) tick(b report.Bar, monthly bool) string {
 func (v *page) date(d report.Day) string {
 	at := d.Start()
 	return v.Text("desk.date.year", "Day", strconv.Itoa(at.Day()), "Month", v.Words.Month(at.Month()), "Year", strconv.Itoa(at.Year()))
-}
-
-// month returns the month of a day in words.
-func (v *page) month(d report.Day) string {
-	at := d.Start()
-	return v.Text("desk.date.month", "Month", v.Words.Month(at.Month()), "Year", strconv.Itoa(at.Year()))
 }
 
 // dates returns the first and the last day of a period in words.

@@ -153,9 +153,8 @@ func (v *page) addCases(page *desk.Overview, mode invoice.Mode) error {
 		return err
 	}
 	if tally.NeedDecision > int64(len(open)) {
-		page.AllCases = views.Link{Text: v.Words.Count("desk.overview.cases", int(tally.NeedDecision)), URL: v.Below(visit.AttentionPath)}
-		if mode == invoice.Test {
-			page.AllCases.URL += "?mode=test"
+		page.AllCases = views.Link{
+			Text: v.Words.Count("desk.overview.cases", int(tally.NeedDecision)), URL: v.BelowIn(visit.AttentionPath, mode == invoice.Test),
 		}
 	}
 	return nil

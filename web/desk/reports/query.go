@@ -10,6 +10,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/report"
 	"chequer/views/desk"
+	"chequer/web/desk/visit"
 )
 
 // query is the query of a report.
@@ -33,7 +34,7 @@ func (v *page) query() query {
 		problems: map[string]string{},
 	}
 	if q.name == "" {
-		q.name = now.Format(monthLayout)
+		q.name = now.Format(visit.MonthLayout)
 	}
 	if q.by == "" {
 		q.by = report.ByMethod
@@ -80,12 +81,8 @@ func (v *page) readDays(q *query) {
 	}
 }
 
-// monthLayout is the layout of the name of a month.
-const monthLayout = "2006-01"
-
-// The numbers of months, quarters and years that the list of periods has.
+// The numbers of quarters and years that the list of periods has.
 const (
-	listedMonths   = 12
 	listedQuarters = 4
 	listedYears    = 2
 )
@@ -101,10 +98,7 @@ func (v *page) filters(q query) []desk.Filter {
 	add(today.String(), v.Text("desk.period.today"))
 	add((today - 1).String(), v.Text("desk.period.yesterday"))
 	month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
-	for i := range listedMonths {
-		at := month.AddDate(0, -i, 0)
-		add(at.Format(monthLayout), v.month(report.DayOf(at)))
-	}
+	v.Months(add)
 	for i := range listedQuarters {
 		at := month.AddDate(0, -3*i, 0)
 		number, year := strconv.Itoa((int(at.Month())+2)/3), strconv.Itoa(at.Year())

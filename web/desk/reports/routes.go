@@ -27,9 +27,7 @@ type page struct {
 
 // Routes lists the pages of the screens.
 func (s *Screens) Routes() []visit.Route {
-	on := func(handle func(*page) error) func(*visit.Visit) error {
-		return func(v *visit.Visit) error { return handle(&page{v, s}) }
-	}
+	on := visit.Pages(func(v *visit.Visit) *page { return &page{v, s} })
 	return []visit.Route{
 		{Method: http.MethodGet, Path: "/desk/:shop", Needs: visit.Member, Handle: on((*page).home)},
 		{Method: http.MethodGet, Path: "/desk/:shop/reports", Needs: account.Export, Handle: on((*page).reports)},
@@ -47,7 +45,7 @@ func (v *page) home() error {
 
 // mode returns the mode of the payments that the page shows.
 func (v *page) mode() invoice.Mode {
-	if v.QueryParam("mode") == "test" {
+	if v.Test() {
 		return invoice.Test
 	}
 	return invoice.Live

@@ -11,6 +11,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
+	"chequer/internal/wire"
 	"chequer/views"
 	"chequer/views/desk"
 )
@@ -106,11 +107,9 @@ var sample = money.MustParse("100", money.EUR)
 
 // methodHint returns the reason why no payment method can be offered now; "" if one can.
 func (v *page) methodHint(ctx context.Context, wallets []merchant.Wallet) string {
-	r := invoice.CreateRequest{MerchantID: v.Shop.ID, Mode: invoice.Live, ExpiresIn: 15 * time.Minute, Terms: invoice.Terms{Price: sample}}
-	for _, w := range wallets {
-		r.Wallets = append(r.Wallets, invoice.Wallet{Asset: w.Asset, Key: w.Key, Counter: w.Counter})
-	}
-	err := v.Invoices.Creatable(ctx, r)
+	err := v.Invoices.Creatable(ctx, invoice.CreateRequest{
+		MerchantID: v.Shop.ID, Mode: invoice.Live, ExpiresIn: 15 * time.Minute, Terms: invoice.Terms{Price: sample}, Wallets: wire.InvoiceWallets(wallets),
+	})
 	switch {
 	case err == nil:
 		return ""

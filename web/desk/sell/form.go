@@ -162,7 +162,7 @@ func (f *form) currency() desk.Input {
 
 // result redirects to a list after an action.
 func (v *page) result(path string, mode merchant.Mode, result string) error {
-	return v.Done(v.Below(path+query(mode)), result)
+	return v.Done(v.BelowIn(path, mode == merchant.Test), result)
 }
 
 // share returns an address with its code. Opens reports whether the page links to the address.

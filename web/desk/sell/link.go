@@ -83,8 +83,8 @@ func (v *page) showNewLink(status int, values map[string]string, problem error) 
 	f := &form{page: v, values: values, problem: problem}
 	slug := f.field("slug", v.Text("desk.slug"), v.Text("desk.link.slug.hint", "URL", v.BaseURL+"/pay/"))
 	return v.Show(status, desk.SellFormPage(desk.SellForm{
-		Frame: frame, Back: views.Link{Text: v.Text("desk.links"), URL: v.Below(linksPath + query(mode))}, Heading: v.Text("desk.link.add"), Problem: f.wrong(),
-		Action: v.Below(linksPath + "/new" + query(mode)), Inputs: append([][]desk.Input{{slug}}, f.linkInputs()...),
+		Frame: frame, Back: views.Link{Text: v.Text("desk.links"), URL: v.BelowIn(linksPath, mode == merchant.Test)}, Heading: v.Text("desk.link.add"), Problem: f.wrong(),
+		Action: v.BelowIn(linksPath+"/new", mode == merchant.Test), Inputs: append([][]desk.Input{{slug}}, f.linkInputs()...),
 		Methods: f.methodChoice(mode, v.methodCodes(mode, "")), Button: v.Text("desk.link.add"),
 	}))
 }
@@ -160,7 +160,7 @@ func (v *page) editLink(status int, typed map[string]string, problem error) erro
 	}
 	at := v.Below(linksPath + "/" + l.Slug)
 	view := desk.SellForm{
-		Frame: frame, Back: views.Link{Text: v.Text("desk.links"), URL: v.Below(linksPath + query(l.Mode))}, Heading: name, State: v.linkState(l), Problem: f.wrong(),
+		Frame: frame, Back: views.Link{Text: v.Text("desk.links"), URL: v.BelowIn(linksPath, l.Mode == merchant.Test)}, Heading: name, State: v.linkState(l), Problem: f.wrong(),
 		Action: at + "/edit", Version: v.seen(l.Revision(), typed != nil && known(problem)), Inputs: f.linkInputs(),
 		Methods: f.methodChoice(l.Mode, v.methodCodes(l.Mode, l.Methods)), Button: v.Text("desk.save"),
 		Sales:  v.sales(invoice.FromLink, l.Slug, l.Mode),

@@ -31,15 +31,12 @@ func (v *page) links() error {
 		return err
 	}
 	list := desk.SellList{
-		Frame: f, Tabs: v.tabs(linksPath, mode), Add: views.Link{Text: v.Text("desk.link.add"), URL: v.Below(linksPath + "/new" + query(mode))}, Caption: v.Text("desk.links"),
+		Frame: f, Tabs: v.tabs(linksPath, mode), Add: views.Link{Text: v.Text("desk.link.add"), URL: v.BelowIn(linksPath+"/new", mode == merchant.Test)}, Caption: v.Text("desk.links"),
 		Columns: desk.SellColumns{Name: v.Text("desk.link.name"), Detail: v.Text("desk.description"), State: v.Text("desk.state"), Sold: v.soldHead(), Revenue: v.Text("desk.sell.revenue"), Amount: v.Text("desk.amount")},
 	}
 	if len(all) > linksSize {
 		all = all[:linksSize]
-		list.Next = v.Below(linksPath + "?after=" + all[linksSize-1].Slug)
-		if mode == merchant.Test {
-			list.Next += "&mode=test"
-		}
+		list.Next = v.BelowIn(linksPath+"?after="+all[linksSize-1].Slug, mode == merchant.Test)
 	}
 	list.Shown = v.Words.Count("desk.links.shown", len(all))
 	if len(all) == 0 {

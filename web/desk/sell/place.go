@@ -31,7 +31,7 @@ func (v *page) tabs(current string, mode merchant.Mode) []desk.Tab {
 		{storefrontPath, "desk.storefront", account.Sell},
 	} {
 		if v.May(t.needs) {
-			tabs = append(tabs, desk.Tab{Text: v.Text(t.text), URL: v.Below(t.path + query(mode)), Current: t.path == current})
+			tabs = append(tabs, desk.Tab{Text: v.Text(t.text), URL: v.BelowIn(t.path, mode == merchant.Test), Current: t.path == current})
 		}
 	}
 	return tabs
@@ -39,34 +39,20 @@ func (v *page) tabs(current string, mode merchant.Mode) []desk.Tab {
 
 // mode returns the mode that the query selects.
 func (v *page) mode() merchant.Mode {
-	if v.QueryParam("mode") == string(merchant.Test) {
+	if v.Test() {
 		return merchant.Test
 	}
 	return merchant.Live
 }
 
-// query returns the query of a page of a mode, with its question mark.
-func query(mode merchant.Mode) string {
-	if mode == merchant.Test {
-		return "?mode=test"
-	}
-	return ""
-}
-
 // sales returns the link to the payments of a product, a link or a terminal.
 func (v *page) sales(kind invoice.OriginKind, id string, mode merchant.Mode) views.Link {
-	address := v.Below("/payments?source=" + string(kind) + ":" + id)
-	if mode == merchant.Test {
-		address += "&mode=test"
-	}
-	return views.Link{Text: v.Text("desk.payments"), URL: address}
+	return views.Link{Text: v.Text("desk.payments"), URL: v.BelowIn("/payments?source="+string(kind)+":"+id, mode == merchant.Test)}
 }
 
 // frame returns the frame of a page whose content exists in both modes. Path is the path of the page.
 func (v *page) frame(title, path string, mode merchant.Mode) (desk.Frame, error) {
-	f, err := v.ownFrame(title, mode)
-	f.LiveURL, f.TestURL = v.Below(path), v.Below(path+"?mode=test")
-	return f, err
+	return v.FrameIn(title, visit.SellPath, path, mode == merchant.Test)
 }
 
 // ownFrame returns the frame of the page of an object, which has one mode.

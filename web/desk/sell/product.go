@@ -62,8 +62,8 @@ func (v *page) showNewProduct(status int, values map[string]string, problem erro
 	inputs = append(inputs, f.productInputs()...)
 	inputs = append(inputs, []desk.Input{f.choice("active", v.Text("desk.state"), "yes", v.Text("desk.product.shown"), "", v.Text("desk.product.hidden"))})
 	return v.Show(status, desk.SellFormPage(desk.SellForm{
-		Frame: frame, Back: views.Link{Text: v.Text("desk.products"), URL: v.Below(productsPath + query(mode))}, Heading: v.Text("desk.product.add"), Problem: f.wrong(),
-		Action: v.Below(productsPath + "/new" + query(mode)), Inputs: inputs, Methods: f.methodChoice(mode, v.methodCodes(mode, "")), Button: v.Text("desk.product.add"),
+		Frame: frame, Back: views.Link{Text: v.Text("desk.products"), URL: v.BelowIn(productsPath, mode == merchant.Test)}, Heading: v.Text("desk.product.add"), Problem: f.wrong(),
+		Action: v.BelowIn(productsPath+"/new", mode == merchant.Test), Inputs: inputs, Methods: f.methodChoice(mode, v.methodCodes(mode, "")), Button: v.Text("desk.product.add"),
 	}))
 }
 
@@ -129,7 +129,7 @@ func (v *page) editProduct(status int, typed map[string]string, problem error) e
 	}
 	at := v.Below(productsPath + "/" + p.Slug)
 	view := desk.SellForm{
-		Frame: frame, Back: views.Link{Text: v.Text("desk.products"), URL: v.Below(productsPath + query(p.Mode))}, Heading: p.Name, State: v.productState(p), Problem: f.wrong(),
+		Frame: frame, Back: views.Link{Text: v.Text("desk.products"), URL: v.BelowIn(productsPath, p.Mode == merchant.Test)}, Heading: p.Name, State: v.productState(p), Problem: f.wrong(),
 		Action: at + "/edit", Version: v.seen(p.Revision(), typed != nil && known(problem)), Inputs: append([][]desk.Input{{f.field("name", v.Text("desk.name"), "")}}, f.productInputs()...),
 		Methods: f.methodChoice(p.Mode, v.methodCodes(p.Mode, p.Methods)), Button: v.Text("desk.save"),
 		Sales: v.sales(invoice.FromProduct, p.Slug, p.Mode),

@@ -24,7 +24,7 @@ func (v *page) products() error {
 		return err
 	}
 	list := desk.SellList{
-		Frame: f, Tabs: v.tabs(productsPath, mode), Add: views.Link{Text: v.Text("desk.product.add"), URL: v.Below(productsPath + "/new" + query(mode))},
+		Frame: f, Tabs: v.tabs(productsPath, mode), Add: views.Link{Text: v.Text("desk.product.add"), URL: v.BelowIn(productsPath+"/new", mode == merchant.Test)},
 		Caption: v.Text("desk.products"), Shown: v.Words.Count("desk.products.shown", len(all)),
 		Columns: desk.SellColumns{Name: v.Text("desk.product"), Detail: v.Text("desk.description"), State: v.Text("desk.state"), Sold: v.soldHead(), Revenue: v.Text("desk.sell.revenue"), Amount: v.Text("desk.amounts.price")},
 	}

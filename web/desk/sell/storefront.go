@@ -150,9 +150,5 @@ func (v *page) build(view *desk.Storefront, items []item) int {
 
 // builder returns the link to the code for an item.
 func (v *page) builder(path string, mode merchant.Mode) views.Link {
-	address := v.Below(storefrontPath + "?item=" + path)
-	if mode == merchant.Test {
-		address += "&mode=test"
-	}
-	return views.Link{Text: v.Text("desk.build"), URL: address + "#code"}
+	return views.Link{Text: v.Text("desk.build"), URL: v.BelowIn(storefrontPath+"?item="+path, mode == merchant.Test) + "#code"}
 }

@@ -25,7 +25,7 @@ func (v *page) terminals() error {
 		return err
 	}
 	list := desk.Terminals{
-		Frame: f, Tabs: v.tabs(terminalsPath, mode), Add: views.Link{Text: v.Text("desk.terminal.add"), URL: v.Below(terminalsPath + "/new" + query(mode))},
+		Frame: f, Tabs: v.tabs(terminalsPath, mode), Add: views.Link{Text: v.Text("desk.terminal.add"), URL: v.BelowIn(terminalsPath+"/new", mode == merchant.Test)},
 		Note: v.Text("desk.terminals.note"),
 	}
 	if len(all) == 0 {
@@ -75,8 +75,8 @@ func (v *page) showNewTerminal(status int, values map[string]string, problem err
 	}
 	f := &form{page: v, values: values, problem: problem}
 	return v.Show(status, desk.SellFormPage(desk.SellForm{
-		Frame: frame, Back: views.Link{Text: v.Text("desk.terminals"), URL: v.Below(terminalsPath + query(mode))}, Heading: v.Text("desk.terminal.add"), Problem: f.wrong(),
-		Action: v.Below(terminalsPath + "/new" + query(mode)), Inputs: [][]desk.Input{{f.field("name", v.Text("desk.name"), v.Text("desk.terminal.name.hint"))}, {f.currency()}},
+		Frame: frame, Back: views.Link{Text: v.Text("desk.terminals"), URL: v.BelowIn(terminalsPath, mode == merchant.Test)}, Heading: v.Text("desk.terminal.add"), Problem: f.wrong(),
+		Action: v.BelowIn(terminalsPath+"/new", mode == merchant.Test), Inputs: [][]desk.Input{{f.field("name", v.Text("desk.name"), v.Text("desk.terminal.name.hint"))}, {f.currency()}},
 		Methods: f.methodChoice(mode, v.methodCodes(mode, "")), Button: v.Text("desk.terminal.add"),
 	}))
 }
@@ -111,7 +111,7 @@ func (v *page) addTerminal() error {
 	}
 	return v.Show(http.StatusOK, desk.NewTerminalPage(desk.NewTerminal{
 		Frame: f, Heading: heading, Lede: v.Text("desk.terminal.added.text", "Name", terminalName(t)), Share: share,
-		Done: views.Link{Text: v.Text("desk.terminals"), URL: v.Below(terminalsPath + query(mode))},
+		Done: views.Link{Text: v.Text("desk.terminals"), URL: v.BelowIn(terminalsPath, mode == merchant.Test)},
 	}))
 }
 
@@ -140,7 +140,7 @@ func (v *page) askToRemoveTerminal() error {
 		return err
 	}
 	return v.Show(http.StatusOK, desk.DecisionPage(desk.Decision{
-		Frame: f, Back: views.Link{Text: v.Text("desk.terminals"), URL: v.Below(terminalsPath + query(t.Mode))}, Heading: heading,
+		Frame: f, Back: views.Link{Text: v.Text("desk.terminals"), URL: v.BelowIn(terminalsPath, t.Mode == merchant.Test)}, Heading: heading,
 		Results: []desk.Result{
 			{Shape: "warn", Text: v.Text("desk.terminal.remove.page")}, {Shape: "ok", Text: v.Text("desk.sell.invoices")}, {Shape: "warn", Text: v.Text("desk.cancel.final")},
 		},

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"chequer/internal/account"
@@ -17,11 +17,9 @@ import (
 type Backups interface {
 	// Last returns the time of the last backup; the zero time if there was none.
 	Last() (time.Time, error)
-	// Create writes a backup that is encrypted with a passphrase into a new file in an empty folder, which the caller
-	// removes. The error is ErrPassphrase for a passphrase that is too short.
-	Create(ctx context.Context, folder, passphrase string) (path string, err error)
-	// Folder creates an empty folder for the file of a backup.
-	Folder() (string, error)
+	// Create writes a backup that is encrypted with a passphrase into a file in a folder of its own, and returns the
+	// function that removes both. The error is ErrPassphrase for a passphrase that is too short.
+	Create(ctx context.Context, passphrase string) (path string, remove func(), err error)
 	// Shops returns the IDs of the shops of the server.
 	Shops(ctx context.Context) ([]string, error)
 }
@@ -53,26 +51,20 @@ func (v *page) showBackup(status int, short, differs string) error {
 	if !last.IsZero() {
 		b.Last = v.Text("desk.backup.last", "Time", v.Clock(last))
 	}
-	if status == http.StatusOK {
-		if err := v.mayBackUp(); err != nil {
-			b.Refused = v.Text("desk.backup.shops")
-		}
+	owns, err := v.ownsAllShops()
+	if err != nil {
+		return err
+	}
+	if !owns {
+		b.Refused = v.Text("desk.backup.shops")
 	}
 	return v.Show(status, desk.BackupPage(b))
 }
 
-// mayBackUp returns an error if the account is not an owner of every shop: a backup contains all shops.
-func (v *page) mayBackUp() error {
+// ownsAllShops reports whether the account may make backups of every shop: a backup contains all shops.
+func (v *page) ownsAllShops() (bool, error) {
 	shops, err := v.Backups.Shops(v.Request().Context())
-	if err != nil {
-		return err
-	}
-	for _, id := range shops {
-		if v.Account.Allows(id, account.BackUp) == account.Denied {
-			return visit.Refuse(account.BackUp)
-		}
-	}
-	return nil
+	return !slices.ContainsFunc(shops, func(id string) bool { return v.Account.Allows(id, account.BackUp) == account.Denied }), err
 }
 
 // maxDownload is the time in which a backup must be made and sent.
@@ -80,8 +72,12 @@ const maxDownload = time.Hour
 
 // download sends a new backup. One backup is made at a time, because the encryption needs 256 MB.
 func (v *page) download() error {
-	if err := v.mayBackUp(); err != nil {
+	owns, err := v.ownsAllShops()
+	if err != nil {
 		return err
+	}
+	if !owns {
+		return visit.Refuse(account.BackUp)
 	}
 	// A large backup takes longer to make and to send than other answers may.
 	if err := http.NewResponseController(v.Response()).SetWriteDeadline(v.Now().Add(maxDownload)); err != nil && !errors.Is(err, http.ErrNotSupported) {
@@ -93,18 +89,14 @@ func (v *page) download() error {
 	}
 	v.backingUp.Lock()
 	defer v.backingUp.Unlock()
-	folder, err := v.Backups.Folder()
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(folder)
-	path, err := v.Backups.Create(v.Request().Context(), folder, passphrase)
+	path, remove, err := v.Backups.Create(v.Request().Context(), passphrase)
 	if errors.Is(err, ErrPassphrase) {
 		return v.showBackup(http.StatusUnprocessableEntity, v.Text("desk.backup.short"), "")
 	}
 	if err != nil {
 		return err
 	}
+	defer remove()
 	v.Log.Warn("backup downloaded", "account", v.Account.ID)
 	return v.Attachment(path, filepath.Base(path))
 }

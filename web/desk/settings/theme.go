@@ -41,9 +41,7 @@ const maxTheme = "1200K"
 
 // Routes lists the pages and the actions of the screens.
 func (s *Screens) Routes() []visit.Route {
-	on := func(handle func(*page) error) func(*visit.Visit) error {
-		return func(v *visit.Visit) error { return handle(&page{v, s}) }
-	}
+	on := visit.Pages(func(v *visit.Visit) *page { return &page{v, s} })
 	return []visit.Route{
 		{Method: http.MethodGet, Path: "/desk/:shop/theme", Needs: account.Configure, Handle: on((*page).theme)},
 		{Method: http.MethodPost, Path: "/desk/:shop/theme", Needs: account.Configure, Handle: on((*page).setTheme), MaxBody: maxTheme},
@@ -59,7 +57,7 @@ func (v *page) theme() error {
 	if err != nil {
 		return err
 	}
-	return v.showTheme(http.StatusOK, entered{Theme: t, replaces: t.Hash()})
+	return v.showTheme(http.StatusOK, t, entered{Theme: t, replaces: t.Hash()})
 }
 
 // entered is a theme that was entered, with what the form shows about it.
@@ -71,14 +69,9 @@ type entered struct {
 	fault    *theme.FieldError
 }
 
-// showTheme shows the form for a theme.
-func (v *page) showTheme(status int, e entered) error {
+// showTheme shows the form for a theme. The logo is the current one: the page does not keep an upload.
+func (v *page) showTheme(status int, current theme.Theme, e entered) error {
 	f, err := v.Frame(v.Text("desk.theme"), v.Settings())
-	if err != nil {
-		return err
-	}
-	// An upload is not kept in the page: the logo that is shown is the saved one.
-	current, err := v.Themes.Current(v.Request().Context(), v.Shop.ID)
 	if err != nil {
 		return err
 	}
@@ -165,21 +158,21 @@ func (v *page) setTheme() error {
 	if v.FormValue("action") == "preview" {
 		normal, err := theme.Normalize(e.Theme)
 		if errors.As(err, &e.fault) {
-			return v.showTheme(http.StatusUnprocessableEntity, e)
+			return v.showTheme(http.StatusUnprocessableEntity, current, e)
 		}
 		if err != nil {
 			return err
 		}
 		e.Theme = normal
-		return v.showTheme(http.StatusOK, e)
+		return v.showTheme(http.StatusOK, current, e)
 	}
 	_, err = v.Themes.Replace(ctx, v.Shop.ID, e.replaces, e.Theme, file)
 	switch {
 	case errors.As(err, &e.fault):
-		return v.showTheme(http.StatusUnprocessableEntity, e)
+		return v.showTheme(http.StatusUnprocessableEntity, current, e)
 	case errors.Is(err, merchant.ErrStale):
 		e.problem, e.replaces = v.Text("desk.theme.stale", "Changes", v.changed(current, e.Theme)), current.Hash()
-		return v.showTheme(http.StatusConflict, e)
+		return v.showTheme(http.StatusConflict, current, e)
 	case err != nil:
 		return err
 	}

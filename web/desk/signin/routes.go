@@ -19,9 +19,7 @@ type page struct {
 
 // Routes lists the pages and the actions of the screens.
 func (s *Screens) Routes() []visit.Route {
-	on := func(handle func(*page) error) func(*visit.Visit) error {
-		return func(v *visit.Visit) error { return handle(&page{v, s}) }
-	}
+	on := visit.Pages(func(v *visit.Visit) *page { return &page{v, s} })
 	return []visit.Route{
 		{Method: http.MethodGet, Path: "/desk/signin", Needs: visit.Public, Handle: on((*page).signIn)},
 		{Method: http.MethodPost, Path: "/desk/signin", Needs: visit.Public, Handle: on((*page).signInPassword)},

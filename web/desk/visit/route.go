@@ -20,6 +20,13 @@ type Route struct {
 	MaxBody      string // limit for the body of a form; "" for that of most forms
 }
 
+// Pages returns a function that makes the Handle of a route from a method of a page, which wrap makes from a visit.
+func Pages[P any](wrap func(*Visit) P) func(handle func(P) error) func(*Visit) error {
+	return func(handle func(P) error) func(*Visit) error {
+		return func(v *Visit) error { return handle(wrap(v)) }
+	}
+}
+
 // Two rights that are no permission of a role.
 const (
 	Public account.Permission = ""       // anyone

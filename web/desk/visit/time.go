@@ -1,6 +1,7 @@
 package visit
 
 import (
+	"strconv"
 	"time"
 
 	"chequer/internal/wire"
@@ -22,4 +23,24 @@ func (v *Visit) Ago(at time.Time) string {
 		return v.Words.Count("desk.minutes", int(since/time.Minute))
 	}
 	return v.Clock(at)
+}
+
+// MonthLayout is the layout of a month in a query.
+const MonthLayout = "2006-01"
+
+// listedMonths is the number of months that a list of periods has.
+const listedMonths = 12
+
+// Month returns the month of a time in words.
+func (v *Visit) Month(at time.Time) string {
+	return v.Text("desk.date.month", "Month", v.Words.Month(at.Month()), "Year", strconv.Itoa(at.Year()))
+}
+
+// Months calls add with each month of a list of periods, as the query has it and in words: the current month first.
+func (v *Visit) Months(add func(value, text string)) {
+	now := v.Now().UTC()
+	for i := range listedMonths {
+		at := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC).AddDate(0, -i, 0)
+		add(at.Format(MonthLayout), v.Month(at))
+	}
 }

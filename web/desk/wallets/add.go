@@ -93,24 +93,24 @@ func (v *page) check(w *entered) bool {
 		w.key, w.address, w.keyError = "", "", v.Text("desk.wallets.private")
 		return false
 	}
-	var err error
-	if w.Key, w.index, err = keys.Match(w.key, w.kind, w.about.Network, w.address); err == nil {
-		return true
+	if w.address == "" {
+		w.addressError = v.Text("desk.wallets.address.missing")
+		return false
 	}
-	_, _, addressErr := keys.ParseAddress(w.address, w.kind, w.about.Network)
-	switch {
+	if _, _, err := keys.ParseAddress(w.address, w.kind, w.about.Network); err != nil {
+		w.addressError = v.Text("desk.wallets.refused", "Reason", err.Error())
+		return false
+	}
+	var err error
+	switch w.Key, w.index, err = keys.Match(w.key, w.kind, w.about.Network, w.address); {
 	case errors.Is(err, keys.ErrPrivateKey):
 		w.key, w.keyError = "", v.Text("desk.wallets.private")
 	case errors.Is(err, keys.ErrNoMatch):
 		w.addressError = v.Text("desk.wallets.nomatch")
-	case w.address == "":
-		w.addressError = v.Text("desk.wallets.address.missing")
-	case addressErr != nil && errors.Is(err, keys.ErrAddress) || addressErr != nil && err.Error() == addressErr.Error():
-		w.addressError = v.Text("desk.wallets.refused", "Reason", addressErr.Error())
-	default:
+	case err != nil:
 		w.keyError = v.Text("desk.wallets.refused", "Reason", err.Error())
 	}
-	return false
+	return err == nil
 }
 
 // checkWallet verifies a wallet and shows the consequences of adding it.
