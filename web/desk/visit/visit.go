@@ -80,9 +80,10 @@ func (s *Site) recovered() echo.MiddlewareFunc {
 	})
 }
 
-// compressed compresses pages. No page contains both a secret and a text of another site, which
-// compression would let that site guess: every page needs a session, and forms of other sites are
-// refused.
+// compressed compresses pages. Secrets are only in answers to forms, which other sites cannot send. The form token is
+// in every page, and another site may lead a browser to a page with a text of its choice in the query, so the sizes
+// of many compressed pages could reveal the token. A form that another site sends with it is still refused by its
+// origin.
 func compressed() echo.MiddlewareFunc {
 	return middleware.GzipWithConfig(middleware.GzipConfig{Level: 5})
 }
