@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -158,6 +159,13 @@ type browser struct {
 
 func (l *lab) browser() *browser {
 	return &browser{lab: l, cookies: map[string]*http.Cookie{}, host: strings.TrimPrefix(site, "https://"), key: newAuthenticator(l.t)}
+}
+
+// copy returns another tab of the browser, which sends the same cookies.
+func (b *browser) copy() *browser {
+	c := *b
+	c.cookies = maps.Clone(b.cookies)
+	return &c
 }
 
 // selection is an alias, so that tests need not import goquery.

@@ -35,6 +35,8 @@ type Site struct {
 	IPExtractor echo.IPExtractor
 	Now         func() time.Time
 	Log         *slog.Logger
+
+	sent *sentForms
 }
 
 // Visit is a request with the account that makes it. Account, Session and Shop are zero on public
@@ -45,7 +47,7 @@ type Visit struct {
 	Account account.Account
 	Session account.Session
 	Shop    merchant.Merchant
-	token   string                         // form token
+	token   formToken
 	tallies map[invoice.Mode]invoice.Tally // that were read
 }
 
@@ -54,6 +56,7 @@ const maxForm = "64K"
 
 // NewHandler returns the handler of routes, and of the routes that confirm a sign-in.
 func NewHandler(s *Site, routes []Route) *echo.Echo {
+	s.sent = &sentForms{answers: map[formID]*answer{}}
 	e := echo.New()
 	e.HTTPErrorHandler = s.fail
 	e.IPExtractor = s.IPExtractor
@@ -80,10 +83,8 @@ func (s *Site) recovered() echo.MiddlewareFunc {
 	})
 }
 
-// compressed compresses pages. Secrets are only in answers to forms, which other sites cannot send. The form token is
-// in every page, and another site may lead a browser to a page with a text of its choice in the query, so the sizes
-// of many compressed pages could reveal the token. A form that another site sends with it is still refused by its
-// origin.
+// compressed compresses pages. Secrets are only in answers to forms, which other sites cannot send, and the form
+// token is masked.
 func compressed() echo.MiddlewareFunc {
 	return middleware.GzipWithConfig(middleware.GzipConfig{Level: 5})
 }
