@@ -34,7 +34,7 @@ func (d *domain) desk(c config.Config, o Options, ready readiness.Config) (http.
 			Accounts: d.Desk, Merchants: d.Merchants, Themes: d.Themes, Invoices: d.invoices,
 			BasePath: c.BasePath(), BaseURL: c.BaseURL, Words: locale.All().Standard(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
 		},
-		Backups: backups{config: c, storage: d.Storage, now: d.Now},
+		Backups: newBackups(c, d.Storage, d.Now),
 		Audit:   d.Storage, Reports: report.NewService(d.Storage), Endpoints: d.Endpoints,
 		Sell: sell.Screens{
 			Products: d.Products, Links: d.Links, Terminals: d.Terminals, Reports: report.NewService(d.Storage), Prices: d.Prices, Languages: languages,

@@ -181,6 +181,18 @@ type page struct {
 
 func (b *browser) do(method, path string, form url.Values) page {
 	b.lab.t.Helper()
+	w := httptest.NewRecorder()
+	b.lab.desk.ServeHTTP(w, b.request(method, path, form))
+	for _, c := range w.Result().Cookies() {
+		if b.cookies[c.Name] = c; c.MaxAge < 0 {
+			delete(b.cookies, c.Name)
+		}
+	}
+	return page{t: b.lab.t, status: w.Code, header: w.Header(), body: w.Body.String()}
+}
+
+// request returns a request as the browser sends it.
+func (b *browser) request(method, path string, form url.Values) *http.Request {
 	r := httptest.NewRequestWithContext(b.lab.t.Context(), method, path, strings.NewReader(form.Encode()))
 	r.Host, r.RemoteAddr = b.host, "192.0.2.7:1234"
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
@@ -198,14 +210,7 @@ func (b *browser) do(method, path string, form url.Values) page {
 	for _, c := range b.cookies {
 		r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
 	}
-	w := httptest.NewRecorder()
-	b.lab.desk.ServeHTTP(w, r)
-	for _, c := range w.Result().Cookies() {
-		if b.cookies[c.Name] = c; c.MaxAge < 0 {
-			delete(b.cookies, c.Name)
-		}
-	}
-	return page{t: b.lab.t, status: w.Code, header: w.Header(), body: w.Body.String()}
+	return r
 }
 
 func (b *browser) get(path string) page { b.lab.t.Helper(); return b.do(http.MethodGet, path, nil) }
