@@ -34,6 +34,7 @@ import (
 	"chequer/internal/token"
 	"chequer/internal/wire"
 	"chequer/web/desk"
+	"chequer/web/desk/changes"
 	"chequer/web/desk/health"
 	"chequer/web/desk/sell"
 	"chequer/web/desk/visit"
@@ -68,6 +69,7 @@ type lab struct {
 	products     *merchant.Products
 	links        *merchant.Links
 	terminals    *merchant.Terminals
+	changes      *changes.Hub
 }
 
 func newLab(t *testing.T) *lab { return labAt(t, site) }
@@ -88,8 +90,10 @@ func labAt(t *testing.T, base string) *lab {
 	l.endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
 		Storage: l.storage, Check: (guard.Policy{}).Check, EncodeTest: wire.TestEvent, Now: l.clock.Now, Token: token.New,
 	})
+	l.changes = changes.New(changes.Config{Position: l.storage.FeedPosition, Interval: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+	t.Cleanup(l.changes.Close)
 	c := desk.Config{Audit: l.storage, Reports: report.NewService(l.reports), Endpoints: l.endpoints, Sell: sell.Screens{Products: l.products, Links: l.links, Terminals: l.terminals, Reports: report.NewService(l.reports), Prices: prices, Languages: locale.All(), ShopID: shop, EmbedOrigins: []string{"https://nord.example"}}, Site: visit.Site{
-		Merchants: l.merchants, Themes: merchant.NewThemes(l.storage, l.clock.Now),
+		Merchants: l.merchants, Changes: l.changes, FeedPosition: l.storage.FeedPosition, Themes: merchant.NewThemes(l.storage, l.clock.Now),
 		BaseURL: base, Words: locale.All().Standard(), IPExtractor: echo.ExtractIPDirect(), Now: l.clock.Now,
 		Log: slog.New(slog.NewTextHandler(l.log, nil)),
 	}}

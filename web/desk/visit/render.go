@@ -61,7 +61,7 @@ func (v *Visit) Frame(title, place string) (desk.Frame, error) {
 	}
 	f := desk.Frame{
 		Document: v.document(title), Name: v.Account.Name, Role: v.RoleName(v.Account.Role(v.Shop.ID)),
-		Account: v.Below("/account"), SignOut: v.Address("/desk/signout"), Places: places, Notice: v.notice(),
+		Account: v.Below("/account"), SignOut: v.Address("/desk/signout"), Places: places, Notice: v.notice(), Stream: v.streamURL,
 	}
 	if v.searches() {
 		f.Search = v.Below("/payments")

@@ -82,7 +82,11 @@ func (v *Visit) enter() error {
 		return ErrSignedOut
 	}
 	var err error
-	v.Session, v.Account, err = v.Accounts.Session(ctx, token)
+	session := v.Accounts.Session
+	if v.isBackground() {
+		session = v.Accounts.PeekSession
+	}
+	v.Session, v.Account, err = session(ctx, token)
 	if errors.Is(err, account.ErrNotFound) {
 		return ErrSignedOut
 	}
