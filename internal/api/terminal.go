@@ -20,7 +20,7 @@ type NewTerminal struct {
 
 // TerminalRequest is the body of a request that creates a terminal.
 type TerminalRequest struct {
-	Name           string    `json:"name" rule:"required line 64"`
+	Name           string    `json:"name,omitempty" rule:"line 64"`
 	FiatCurrency   string    `json:"fiat_currency" rule:"required text 8"`
 	PaymentMethods *[]string `json:"payment_methods,omitempty" rule:"choice"`
 }

@@ -77,8 +77,6 @@ func TestTerminals_refuse(t *testing.T) {
 	l := newLab(t, nil)
 	l.useStorage()
 	for body, code := range map[string]string{
-		`{"fiat_currency":"EUR"}`:                                              "invalid_name",
-		`{"name":"","fiat_currency":"EUR"}`:                                    "invalid_name",
 		`{"name":"a\nb","fiat_currency":"EUR"}`:                                "invalid_name",
 		`{"name":"Bar"}`:                                                       "invalid_fiat_currency",
 		`{"name":"Bar","fiat_currency":"XXX"}`:                                 "invalid_fiat_currency",
