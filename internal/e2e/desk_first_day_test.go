@@ -52,7 +52,7 @@ func byPassword(d *firstDay, o firstRunDesk) {
 	d.press("form button")
 }
 
-// An owner comes from the link that an empty server prints to a page with the first address of the own wallet, in a
+// An owner comes from the link that an empty server prints to a page with the first address of the owner's wallet, in a
 // few steps and in the browser alone. The machine's part of these steps is short, so that the count of steps is the
 // measure of the first day. The server has no access to a network here; the steps are the same with one.
 func TestDesk_first_day(t *testing.T) {
