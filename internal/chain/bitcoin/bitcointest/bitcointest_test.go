@@ -14,8 +14,8 @@ import (
 	"chequer/internal/money"
 )
 
-// A node and a network make a lab.
-var _ chaintest.Lab = struct {
+// A Node with a Network method is a Harness.
+var _ chaintest.Harness = struct {
 	*bitcointest.Node
 	network
 }{}

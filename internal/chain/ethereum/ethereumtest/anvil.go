@@ -21,7 +21,7 @@ import (
 // timeout is the time that a node may take for one action on a busy machine.
 const timeout = time.Minute
 
-// Node is a running anvil or geth. With the methods Network and Asset it is a chaintest.Lab.
+// Node is a running anvil or geth. With the methods Network and Asset it is a chaintest.Harness.
 // Its methods fail the test on errors; they are for one goroutine.
 type Node struct {
 	// RPC is the node's URL, ChainID its chain ID.
