@@ -31,19 +31,19 @@ func (s *shell) endpointTest() *cobra.Command {
 		Use:   "test ENDPOINT",
 		Short: "Let the running server send an endpoint.test event once, and print the result",
 		Args:  console.Arguments,
-		RunE: s.withShop(func(in call) error {
-			e, err := in.namedEndpoint()
+		RunE: s.withShop(func(call invocation) error {
+			e, err := call.namedEndpoint()
 			if err != nil {
 				return err
 			}
-			eventID, err := in.core.Endpoints.Test(in.Context(), e.MerchantID, e.ID)
+			eventID, err := call.core.Endpoints.Test(call.Context(), e.MerchantID, e.ID)
 			if errors.Is(err, merchant.ErrState) {
 				return fmt.Errorf("endpoint %s is paused: chequer endpoint resume %s", e.ID, e.ID)
 			}
 			if err != nil {
 				return err
 			}
-			d, tries, err := waitAttempt(in.Context(), in.core, e, eventID)
+			d, tries, err := waitAttempt(call.Context(), call.core, e, eventID)
 			if err != nil {
 				return err
 			}
@@ -51,7 +51,7 @@ func (s *shell) endpointTest() *cobra.Command {
 				return errors.New("the event was not sent yet: it is sent when chequer serve runs on the same database")
 			}
 			row := newDeliveryRow(d)
-			if err := s.Print(in.Command, row, func(w io.Writer) { fmt.Fprintf(w, "%s %s: %s\n", row.Event, row.State, row.result()) }); err != nil {
+			if err := s.Print(call.Command, row, func(w io.Writer) { fmt.Fprintf(w, "%s %s: %s\n", row.Event, row.State, row.result()) }); err != nil {
 				return err
 			}
 			if !tries[0].Done() {
@@ -132,15 +132,15 @@ func result(status int, fault string) string {
 
 func (s *shell) endpointDeliveries() *cobra.Command {
 	limit, before, state := defaultListed, int64(math.MaxInt64), ""
-	c := list(s, "deliveries ENDPOINT [EVENT]", "List deliveries, newest first, or every attempt of one event with its answer", func(in call) ([]deliveryRow, error) {
+	c := list(s, "deliveries ENDPOINT [EVENT]", "List deliveries, newest first, or every attempt of one event with its answer", func(call invocation) ([]deliveryRow, error) {
 		if state != "" && !slices.Contains(merchant.DeliveryStates, merchant.DeliveryState(state)) {
 			return nil, fmt.Errorf("there is no state %q; there are pending, delivered and failed", state)
 		}
-		e, err := in.namedEndpoint()
+		e, err := call.namedEndpoint()
 		if err != nil {
 			return nil, err
 		}
-		deliveries, err := in.core.Endpoints.Deliveries(in.Context(), e, merchant.DeliveryState(state), before, limit)
+		deliveries, err := call.core.Endpoints.Deliveries(call.Context(), e, merchant.DeliveryState(state), before, limit)
 		return rowsOf(deliveries, newDeliveryRow), err
 	}, "POSITION\tEVENT\tTYPE\tSTATE\tATTEMPTS\tLAST ATTEMPT\tNEXT ATTEMPT", func(r deliveryRow) []any {
 		return []any{r.Position, r.Event, r.Type, r.State, r.Tries, r.result(), s.Time(r.NextTryAt)}
@@ -160,14 +160,14 @@ func (s *shell) endpointDeliveries() *cobra.Command {
 }
 
 // loadAttempts returns the delivery of an event to an endpoint with every attempt.
-func loadAttempts(in call) (row deliveryRow, err error) {
-	e, err := in.namedEndpoint()
+func loadAttempts(call invocation) (row deliveryRow, err error) {
+	e, err := call.namedEndpoint()
 	if err != nil {
 		return row, err
 	}
-	d, tries, err := in.core.Endpoints.Delivery(in.Context(), e, in.args[1])
+	d, tries, err := call.core.Endpoints.Delivery(call.Context(), e, call.args[1])
 	if err != nil {
-		return row, fmt.Errorf("event %s: %w", in.args[1], err)
+		return row, fmt.Errorf("event %s: %w", call.args[1], err)
 	}
 	row = newDeliveryRow(d)
 	row.Log = rowsOf(tries, func(t merchant.Try) deliveryAttemptRow {
@@ -201,23 +201,23 @@ func (s *shell) endpointResend() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resend ENDPOINT [EVENT…]",
 		Short: "Send the named events again, or all events after a position of the feed",
-		RunE: answer(s, func(in call) (map[string]int, error) {
-			ranged := in.Flags().Changed("after")
-			if len(in.args) == 0 || (len(in.args) > 1) == ranged {
+		RunE: answer(s, func(call invocation) (map[string]int, error) {
+			ranged := call.Flags().Changed("after")
+			if len(call.args) == 0 || (len(call.args) > 1) == ranged {
 				return nil, errors.New("give an endpoint, and either events or --after")
 			}
-			e, err := in.namedEndpoint()
+			e, err := call.namedEndpoint()
 			if err != nil {
 				return nil, err
 			}
-			sent := len(in.args) - 1
+			sent := len(call.args) - 1
 			if ranged {
-				if sent, err = in.core.Endpoints.ResendAfter(in.Context(), e, after); err != nil {
+				if sent, err = call.core.Endpoints.ResendAfter(call.Context(), e, after); err != nil {
 					return nil, err
 				}
 			}
-			for _, eventID := range in.args[1:] {
-				if err := in.core.Endpoints.Resend(in.Context(), e, eventID); err != nil {
+			for _, eventID := range call.args[1:] {
+				if err := call.core.Endpoints.Resend(call.Context(), e, eventID); err != nil {
 					return nil, fmt.Errorf("event %s: %w", eventID, err)
 				}
 			}
