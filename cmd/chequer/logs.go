@@ -160,7 +160,7 @@ type attemptRow struct {
 }
 
 // attempts returns lines for the attempts that were not shown before.
-func (t *tail) attempts(list []merchant.Attempt) (lines []logLine) {
+func (t *tail) attempts(list []merchant.DeliveryAttempt) (lines []logLine) {
 	for id, at := range t.shown {
 		if t.core.Now().Sub(at) > 2*tailWindow {
 			delete(t.shown, id)

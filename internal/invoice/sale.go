@@ -27,10 +27,10 @@ type Sale struct {
 	CreatedAt, Since time.Time
 	// NextAt is when the next step is due; zero when no step is due, or when the merchant must
 	// decide.
-	NextAt time.Time
-	Tries  int   // consecutive waits without a sale
-	Claim  int64 // identifies the process that may change the sale now; see package sale
-	Orders []SaleOrder
+	NextAt  time.Time
+	Retries int   // consecutive waits without a sale
+	Claim   int64 // identifies the process that may change the sale now; see package sale
+	Orders  []SaleOrder
 }
 
 // SaleState is the state of a sale.
@@ -291,7 +291,7 @@ func (s *Sale) Done(ref string, p Proceeds, now time.Time) error {
 	o.State, o.Ref, o.Fault = OrderDone, ref, ""
 	o.Sold, o.Euro, o.Fee = p.Sold, p.Euro, p.Fee
 	if !p.Sold.IsZero() {
-		s.Since, s.Tries = now, 0
+		s.Since, s.Retries = now, 0
 	}
 	return nil
 }
@@ -313,7 +313,7 @@ func (s *Sale) Wait(reason SaleReason, next time.Time) error {
 		return ErrState
 	}
 	s.State, s.Reason, s.NextAt = SaleWaiting, reason, next
-	s.Tries++
+	s.Retries++
 	return nil
 }
 
@@ -350,7 +350,7 @@ func (s *Sale) Retry(absent bool, now time.Time) error {
 			return err
 		}
 	}
-	s.State, s.Reason, s.Since, s.NextAt, s.Tries = SaleWaiting, "", now, now, 0
+	s.State, s.Reason, s.Since, s.NextAt, s.Retries = SaleWaiting, "", now, now, 0
 	return nil
 }
 

@@ -395,12 +395,12 @@ func TestReport_has_all_sources_and_pairs(t *testing.T) {
 	later := noon.Add(time.Minute)
 	want := rates.Report{
 		Sources: []rates.SourceReport{
-			{Name: "a", Tried: later, ReceivedAt: later, Quotations: []rates.QuotationReport{{Pair: "BTC-EUR", Bid: "80000", Last: "80000"}}},
-			{Name: "b", Tried: later, ReceivedAt: noon, Age: time.Minute, Fault: "gone", Quotations: []rates.QuotationReport{
+			{Name: "a", AttemptedAt: later, ReceivedAt: later, Quotations: []rates.QuotationReport{{Pair: "BTC-EUR", Bid: "80000", Last: "80000"}}},
+			{Name: "b", AttemptedAt: later, ReceivedAt: noon, Age: time.Minute, Fault: "gone", Quotations: []rates.QuotationReport{
 				{Pair: "BTC-EUR", Bid: "80100", Last: "80100", Age: time.Minute},
 			}},
-			{Name: "c", Tried: later, Fault: "connect:; refused"},
-			{Name: "ecb", Tried: later, ReceivedAt: later, Quotations: []rates.QuotationReport{{Pair: "EUR-USD", Bid: "1.1", Last: "1.1", Time: noon}}},
+			{Name: "c", AttemptedAt: later, Fault: "connect:; refused"},
+			{Name: "ecb", AttemptedAt: later, ReceivedAt: later, Quotations: []rates.QuotationReport{{Pair: "EUR-USD", Bid: "1.1", Last: "1.1", Time: noon}}},
 		},
 		Pairs: []rates.PairReport{{Pair: "BTC-EUR", Price: "80050"}, {Pair: "EUR-USD", Price: "1.1"}},
 	}

@@ -336,12 +336,12 @@ func (s *operation) schedule(c *invoice.Sale, reason invoice.SaleReason) error {
 		c.Fail(reason)
 		return nil
 	}
-	return c.Wait(reason, now.Add(pause(c.Tries)))
+	return c.Wait(reason, now.Add(pause(c.Retries)))
 }
 
 // pause returns the time until the next attempt, which grows with the number of attempts.
-func pause(tries int) time.Duration {
-	return min(minPause<<min(tries, 10), maxPause)
+func pause(retries int) time.Duration {
+	return min(minPause<<min(retries, 10), maxPause)
 }
 
 // fail sets the sale to failed, so that the operator must decide.

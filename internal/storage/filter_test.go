@@ -192,7 +192,7 @@ func addListed(t *testing.T, s *storage.Storage, url string) {
 		t.Fatal(err)
 	}
 	claims, _ := claim(t, s, "e", noon, 1)
-	saveTry(t, s, claims[0], noon, 204, deliveryDone)
+	saveAttempt(t, s, claims[0], noon, 204, deliveryDone)
 	if !strings.HasPrefix(url, "postgres") {
 		return
 	}
