@@ -25,7 +25,7 @@ const changeWarning = "These are the addresses that a wallet keeps for its chang
 
 // wallet returns the group of commands about public keys to which payments go.
 func (s *shell) wallet() *cobra.Command {
-	return console.Group("wallet", "Set the extended public keys to which payments go", s.walletAdd(), s.walletList(), s.walletRemove(), s.walletGather())
+	return console.Group("wallet", "Set the extended public keys to which payments go", s.walletAdd(), s.walletList(), s.walletRemove(), s.walletSweep())
 }
 
 // walletRow is a wallet as it is printed.
@@ -122,7 +122,7 @@ func firstAddresses(key keys.Key, count uint32) ([]string, error) {
 	return addresses, nil
 }
 
-func (s *shell) walletGather() *cobra.Command {
+func (s *shell) walletSweep() *cobra.Command {
 	var network string
 	var asCSV bool
 	c := &cobra.Command{

@@ -362,8 +362,8 @@ var bitstampCodes = map[string]Kind{
 	"API0008": KindKey, "API0009": KindKey, "API0011": KindKey, "API0017": KindNonce,
 }
 
-// bitstampSays are texts with the same meaning in answers without a code.
-var bitstampSays = []struct {
+// bitstampTexts are texts in answers without a code, with the kind of error that each means.
+var bitstampTexts = []struct {
 	words string
 	kind  Kind
 }{
@@ -404,7 +404,7 @@ func bitstampError(r reply) error {
 			return &Refused{kind, message}
 		}
 	}
-	for _, s := range bitstampSays {
+	for _, s := range bitstampTexts {
 		if strings.Contains(message, s.words) {
 			return &Refused{s.kind, message}
 		}
