@@ -68,7 +68,7 @@ func (h *Handler) product(c echo.Context) error {
 // typedProduct reads the typed values, and the product as it is now.
 func (h *Handler) typedProduct(c echo.Context) (present.Order, error) {
 	slug := slugOf(c)
-	if !idForm.MatchString(slug) {
+	if !idPattern.MatchString(slug) {
 		return present.Order{}, notSold
 	}
 	offers, err := h.products(c.Request().Context(), slug)

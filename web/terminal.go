@@ -25,7 +25,7 @@ func (h *Handler) whichTerminal(echo.Context) error { return noSecret }
 // terminal returns the terminal that the secret in the request's path names.
 func (h *Handler) terminal(c echo.Context) (api.CheckoutLink, error) {
 	secret := c.Param("secret")
-	if !tokenForm.MatchString(secret) {
+	if !tokenPattern.MatchString(secret) {
 		return api.CheckoutLink{}, noTerminal
 	}
 	terminal, err := h.config.Client.ReadCheckoutLink(c.Request().Context(), api.CheckoutRequest{Terminal: secret})

@@ -237,16 +237,16 @@ func (b *Bitstamp) Find(ctx context.Context, a Account, o Order, ref string) (Ou
 	if !errors.Is(err, ErrAbsent) || ref != "" {
 		return Outcome{}, err
 	}
-	open, fault := b.private(ctx, a, "open_orders/all/", nil, b.now())
-	if fault != nil {
-		return Outcome{}, fault
+	open, openErr := b.private(ctx, a, "open_orders/all/", nil, b.now())
+	if openErr != nil {
+		return Outcome{}, openErr
 	}
 	var transactions []struct {
 		ID      json.Number
 		OrderID string `json:"client_order_id"`
 	}
-	if fault := decode(open, &transactions); fault != nil {
-		return Outcome{}, fault
+	if openErr := decode(open, &transactions); openErr != nil {
+		return Outcome{}, openErr
 	}
 	for _, order := range transactions {
 		if order.OrderID == o.ID {

@@ -156,8 +156,8 @@ func (o Order) among(orders map[string]krakenOrder) bool {
 // alike reports whether an order without a name may be this order.
 func (o Order) alike(k krakenOrder) bool {
 	volume, err := money.Parse(k.Vol.String(), Coin(o.Coin))
-	price, fault := money.Parse(k.Descr.Price, Euro)
-	return k.Descr.Type == "sell" && err == nil && volume.Equal(o.Amount) && fault == nil && price.Equal(o.Limit)
+	price, priceErr := money.Parse(k.Descr.Price, Euro)
+	return k.Descr.Type == "sell" && err == nil && volume.Equal(o.Amount) && priceErr == nil && price.Equal(o.Limit)
 }
 
 // ofKraken parses the state of an order.

@@ -66,7 +66,7 @@ func (t *Table) Report() Report {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	for _, f := range t.feeds {
-		s := SourceReport{Name: f.source.Name(), AttemptedAt: f.triedAt, ReceivedAt: f.answeredAt, Fault: oneLine(f.fault), Quotations: quotations[f.source.Name()]}
+		s := SourceReport{Name: f.source.Name(), AttemptedAt: f.triedAt, ReceivedAt: f.answeredAt, Fault: oneLine(f.err), Quotations: quotations[f.source.Name()]}
 		if !s.ReceivedAt.IsZero() {
 			s.Age = v.at.Sub(s.ReceivedAt)
 		}

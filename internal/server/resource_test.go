@@ -330,8 +330,8 @@ func TestExport_is_aborted(t *testing.T) {
 		f.storage.FailPage(3) // the second one of the next export
 		func() {
 			defer func() {
-				if fault, _ := recover().(error); !errors.Is(fault, http.ErrAbortHandler) {
-					t.Errorf("%s: recovered %v, want %v", format, fault, http.ErrAbortHandler)
+				if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
+					t.Errorf("%s: recovered %v, want %v", format, err, http.ErrAbortHandler)
 				}
 			}()
 			f.handler.ServeHTTP(&pieces{header: http.Header{}}, f.request(m))

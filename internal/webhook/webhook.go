@@ -90,7 +90,7 @@ func (w *Worker) Run(ctx context.Context) error {
 // Step claims due deliveries, within the limits of endpointLimiter, and starts to send them. Wait
 // waits until they are sent.
 func (w *Worker) Step(ctx context.Context) error {
-	endpoints, fault := w.storage.DueEndpoints(ctx, w.now())
+	endpoints, err := w.storage.DueEndpoints(ctx, w.now())
 	var group errgroup.Group
 	for _, e := range endpoints {
 		room := w.limiter.acquire(e.ID)
@@ -99,7 +99,7 @@ func (w *Worker) Step(ctx context.Context) error {
 		}
 		group.Go(func() error { return w.startAttempts(ctx, e, room) })
 	}
-	return errors.Join(fault, group.Wait())
+	return errors.Join(err, group.Wait())
 }
 
 // Wait waits until no attempt is running.

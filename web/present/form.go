@@ -9,7 +9,7 @@ import (
 	"chequer/views"
 )
 
-var amountForm = regexp.MustCompile(`^[0-9]{1,7}([.,][0-9]{1,2})?$`)
+var amountPattern = regexp.MustCompile(`^[0-9]{1,7}([.,][0-9]{1,2})?$`)
 
 // amountLabels maps currencies to the text of the field's label. The text for other currencies is
 // form.amount.other.
@@ -36,7 +36,7 @@ func ReadAmount(r Reader, typed Typed) (amount string, problem *Problem) {
 	switch {
 	case typed.Amount == "":
 		return "", &Problem{Text: r.Text("amount.none", "Amount", r.Decimal("12.50"))}
-	case !amountForm.MatchString(typed.Amount):
+	case !amountPattern.MatchString(typed.Amount):
 		return "", &Problem{Text: r.Text("amount.figures", "Amount", "12.50", "Other", "12,50")}
 	case isZero(amount):
 		return "", &Problem{Text: r.Text("amount.zero")}

@@ -81,7 +81,7 @@ func Version(snapshot client.Snapshot) string {
 	if v == "" {
 		v = fmt.Sprintf("%d-%s", snapshot.Resource.Version, snapshot.Resource.Status)
 	}
-	v = versionForm.ReplaceAllString(v, "")
+	v = invalidVersionChars.ReplaceAllString(v, "")
 	if snapshot.Resource.SecondsLeft <= 0 {
 		v += "-ended"
 	}
@@ -100,9 +100,9 @@ func Final(r api.Resource) bool {
 	return false
 }
 
-// versionForm matches the characters that are removed from a version, so that it fits in an address
+// invalidVersionChars matches the characters that are removed from a version, so that it fits in an address
 // and in a line of an event stream.
-var versionForm = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
+var invalidVersionChars = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
 
 // content returns the content of an invoice's page. Every fact comes from the resource. The page
 // omits facts that the service omits.

@@ -51,7 +51,7 @@ func checkProducts(o *api.ProductOffers) error {
 	o.Products = first(o.Products, maxProducts)
 	for i := range o.Products {
 		p := &o.Products[i]
-		c.require("slug", idForm.MatchString(p.Slug) && len(p.Slug) <= maxWord)
+		c.require("slug", idPattern.MatchString(p.Slug) && len(p.Slug) <= maxWord)
 		c.oneOf("mode", p.Mode, modes)
 		c.text(&p.Name, maxMerchant)
 		c.text(&p.Description, maxDescription)

@@ -40,7 +40,7 @@ func (q *Quorum) Nonces(ctx context.Context, header ethereum.Header, accounts []
 	nonces := make([]uint64, len(numbers))
 	for i, n := range numbers {
 		if nonces[i] = n.Uint64(); !n.IsUint64() {
-			return nil, errForm
+			return nil, errFormat
 		}
 	}
 	return nonces, nil
@@ -179,12 +179,12 @@ func (e *endpoint) numbers(ctx context.Context, calls []call) ([]string, error) 
 func numberOf(result json.RawMessage) (string, error) {
 	var text string
 	if err := json.Unmarshal(result, &text); err != nil {
-		return "", errForm
+		return "", errFormat
 	}
 	digits, ok := strings.CutPrefix(text, "0x")
 	n, isNumber := new(big.Int).SetString(digits, 16)
 	if !ok || !isNumber || n.Sign() < 0 || len(digits) > 64 {
-		return "", errForm
+		return "", errFormat
 	}
 	return n.Text(16), nil
 }
@@ -275,7 +275,7 @@ func payments(result json.RawMessage, to []keys.EthereumAddress) ([]ethereum.Pay
 		Transactions []struct{ Hash, To, Value string }
 	}
 	if err := json.Unmarshal(result, &block); err != nil || block == nil {
-		return nil, errForm
+		return nil, errFormat
 	}
 	var found []ethereum.Payment
 	for _, t := range block.Transactions {
@@ -287,7 +287,7 @@ func payments(result json.RawMessage, to []keys.EthereumAddress) ([]ethereum.Pay
 		hash, isHash := ethereum.ParseHash(t.Hash)
 		value, isNumber := new(big.Int).SetString(strings.TrimPrefix(t.Value, "0x"), 16)
 		if !isHash || !isNumber || value.Sign() < 0 || value.BitLen() > 256 {
-			return nil, errForm
+			return nil, errFormat
 		}
 		if p.Tx = hash; value.Sign() > 0 {
 			value.FillBytes(p.Amount[:])

@@ -116,8 +116,8 @@ func (e *endpoint) confirm(ctx context.Context, logs []ethereum.Log, requested [
 		r, err := receiptOf(got.result)
 		h, hasBlock, headErr := header(block.result)
 		if err != nil || headErr != nil {
-			e.noteFailure(errForm)
-			return nil, errForm
+			e.noteFailure(errFormat)
+			return nil, errFormat
 		}
 		switch {
 		case !hasBlock || h.Hash != logs[i].Block.String():

@@ -36,8 +36,8 @@ func (e *endpoint) headers(ctx context.Context, from, to int64) ([]ethereum.Head
 		}
 		h, hasBlock, err := header(a.result)
 		if err != nil || hasBlock && h.Height != from+int64(i) {
-			e.noteFailure(errForm)
-			return nil, errForm
+			e.noteFailure(errFormat)
+			return nil, errFormat
 		}
 		if !hasBlock {
 			break
