@@ -65,10 +65,10 @@ func (h *Handler) embedScript(c echo.Context) error {
 	return sendAsset(c, script, "public, max-age=3600")
 }
 
-// ancestors returns the frame-ancestors value of the policy for a path. Payment pages may be
+// frameAncestors returns the frame-ancestors value of the policy for a path. Payment pages may be
 // framed by the listed origins and by the page /embed, which tries snippets. No other page may be
 // framed.
-func (h *Handler) ancestors(path string) string {
+func (h *Handler) frameAncestors(path string) string {
 	path = strings.TrimPrefix(path, h.config.BasePath)
 	payment := path == "/pay" || strings.HasPrefix(path, "/pay/") || strings.HasPrefix(path, "/order/pay") || strings.HasPrefix(path, "/invoice/")
 	if len(h.config.EmbedOrigins) == 0 || !payment {

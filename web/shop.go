@@ -95,10 +95,10 @@ func typedOrder(c echo.Context, p api.ProductOffer, merchant string) present.Ord
 		o.Quantity = "1"
 	}
 	if p.AskOrderID != api.AskNo {
-		o.OrderID = present.Tidy(c.FormValue("order_id"), false)
+		o.OrderID = present.CleanText(c.FormValue("order_id"), false)
 	}
 	if p.AskNote != api.AskNo {
-		o.Note = present.Tidy(c.FormValue("note"), true)
+		o.Note = present.CleanText(c.FormValue("note"), true)
 	}
 	return o
 }

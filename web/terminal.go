@@ -58,7 +58,7 @@ func (h *Handler) charge(c echo.Context) error {
 		return err
 	}
 	r, typed := h.reader(c, ""), typedAmount(c)
-	typed.Reference, typed.Note = present.Tidy(c.FormValue("order_id"), false), present.Tidy(c.FormValue("note"), true)
+	typed.Reference, typed.Note = present.CleanText(c.FormValue("order_id"), false), present.CleanText(c.FormValue("note"), true)
 	amount, problem := present.ReadAmount(r, typed)
 	if problem != nil {
 		return h.renderTerminal(c, terminal, typed, problem)

@@ -174,7 +174,7 @@ func (s *shell) decideSale(coin *string, decide func(call invocation, d sale.Res
 		if err != nil {
 			return nil, fmt.Errorf("%s sale: %w", call.Name(), err)
 		}
-		coin, err := sale.CoinOf(inv, *coin)
+		coin, err := coinOf(inv, *coin)
 		if err != nil {
 			return nil, err
 		}
@@ -190,6 +190,25 @@ func (s *shell) decideSale(coin *string, decide func(call invocation, d sale.Res
 		}
 		return inv, nil
 	})
+}
+
+// coinOf returns the coin of the sale that the operator decides about: the given coin, or the only coin
+// of the invoice if it is "".
+func coinOf(inv *invoice.Invoice, coin string) (string, error) {
+	if coin != "" {
+		return strings.ToUpper(coin), nil
+	}
+	switch len(inv.Sales) {
+	case 0:
+		return "", errors.New("this invoice has no sale")
+	case 1:
+		return inv.Sales[0].Coin, nil
+	}
+	var coins []string
+	for _, s := range inv.Sales {
+		coins = append(coins, s.Coin)
+	}
+	return "", fmt.Errorf("this invoice was paid in several coins: name one with --coin %s", strings.Join(coins, " or "))
 }
 
 func (s *shell) saleRetry() *cobra.Command {

@@ -90,9 +90,9 @@ func (b *tab) transactions() []map[string]string {
 // The page elements of the token that the stub service offers, and the expected encodings of its transfer: the
 // first 4 bytes of keccak256("transfer(address,uint256)"), then two words of 32 bytes.
 const (
-	tokenPay  = "#m2-wallets0"
+	tokenPay     = "#m2-wallets0"
 	tokenMessage = "#m2-wallets p"
-	payWhole  = "0xa9059cbb" +
+	payWhole     = "0xa9059cbb" +
 		"0000000000000000000000001111111254eeb25477b68fb85ed929f73a960582" +
 		"00000000000000000000000000000000000000000000000000000000035e1f20" // 56,500,000
 	payRest = "0xa9059cbb" +

@@ -54,8 +54,8 @@ func TestPlace_sells_at_the_bid(t *testing.T) {
 		} {
 			f.Fill(test.fill)
 			o := f.order(test.amount, test.limit)
-			if _, err := f.exchange.Find(t.Context(), f.account, o, ""); !errors.Is(err, exchange.ErrAbsent) {
-				t.Errorf("before: got error %v, want %v", err, exchange.ErrAbsent)
+			if _, err := f.exchange.Find(t.Context(), f.account, o, ""); !errors.Is(err, exchange.ErrNotFound) {
+				t.Errorf("before: got error %v, want %v", err, exchange.ErrNotFound)
 			}
 			ref, err := f.exchange.Place(t.Context(), f.account, o)
 			if err != nil {
@@ -87,7 +87,7 @@ func TestPlace_never_reports_a_refusal_of_an_order_that_may_be_accepted(t *testi
 		"closed after the order": {exchangetest.DropAfter, true},
 		"a redirect":             {exchangetest.Redirect, false},
 		"101":                    {exchangetest.Upgrade, false},
-		"an endless answer":      {exchangetest.Giant, true},
+		"an endless answer":      {exchangetest.Oversize, true},
 		"no JSON":                {exchangetest.ProcessAndRespond(200, "<html>maintenance</html>"), true},
 		"an empty answer":        {exchangetest.ProcessAndRespond(200, ""), true},
 		"an empty object":        {exchangetest.ProcessAndRespond(200, "{}"), true},
@@ -107,11 +107,11 @@ func TestPlace_never_reports_a_refusal_of_an_order_that_may_be_accepted(t *testi
 				f.Next(f.calls["place"], test.fault)
 				o := f.order("0.01", "86000")
 				ref, err := f.exchange.Place(t.Context(), f.account, o)
-				if refusal, ok := errors.AsType[*exchange.Refused](err); err == nil || ok {
+				if refusal, ok := errors.AsType[*exchange.RefusedError](err); err == nil || ok {
 					t.Fatalf("got %q, error %v (%v), want an error other than a refusal", ref, err, refusal)
 				}
 				out, err := f.exchange.Find(t.Context(), f.account, o, "")
-				if test.accepted && (err != nil || out.Sold.String() != "0.01") || !test.accepted && !errors.Is(err, exchange.ErrAbsent) {
+				if test.accepted && (err != nil || out.Sold.String() != "0.01") || !test.accepted && !errors.Is(err, exchange.ErrNotFound) {
 					t.Errorf("found %+v, error %v, want taken %t", out, err, test.accepted)
 				}
 			})
@@ -130,7 +130,7 @@ func TestPlace_reports_a_refusal(t *testing.T) {
 	} {
 		f.Next("AddOrder", exchangetest.Respond(200, `{"error":["`+words+`"]}`))
 		_, err := f.exchange.Place(t.Context(), f.account, f.order("0.01", "86000"))
-		if refusal, ok := errors.AsType[*exchange.Refused](err); !ok || refusal.Kind != kind || refusal.Message != words {
+		if refusal, ok := errors.AsType[*exchange.RefusedError](err); !ok || refusal.Kind != kind || refusal.Message != words {
 			t.Errorf("%s: got error %v, want refused as %s", words, err, kind)
 		}
 	}
@@ -149,13 +149,13 @@ func TestPlace_reports_a_refusal(t *testing.T) {
 	} {
 		b.Next("sell/btceur", exchangetest.Respond(http.StatusBadRequest, answer))
 		_, err := b.exchange.Place(t.Context(), b.account, b.order("0.01", "86000"))
-		if refusal, ok := errors.AsType[*exchange.Refused](err); !ok || refusal.Kind != kind {
+		if refusal, ok := errors.AsType[*exchange.RefusedError](err); !ok || refusal.Kind != kind {
 			t.Errorf("%s: got error %v, want refused as %s", answer, err, kind)
 		}
 	}
 	b.Next("sell/btceur", exchangetest.Status(http.StatusTooManyRequests))
 	_, err := b.exchange.Place(t.Context(), b.account, b.order("0.01", "86000"))
-	if refusal, ok := errors.AsType[*exchange.Refused](err); !ok || refusal.Kind != exchange.KindBusy {
+	if refusal, ok := errors.AsType[*exchange.RefusedError](err); !ok || refusal.Kind != exchange.KindBusy {
 		t.Errorf("429: got error %v", err)
 	}
 }
@@ -189,8 +189,8 @@ func TestBalance_counts_coins_on_hold_and_in_earning_programmes(t *testing.T) {
 	for _, coin := range []string{"BTC", "ETH", "LTC", "USDC"} {
 		f := newFixture(t, "kraken")
 		f.Deposit(coin, "9")
-		f.Earn(coin, "F", "4") // traded under the base asset
-		f.Earn(coin, "B", "2") // bonded
+		f.SetEarning(coin, "F", "4") // traded under the base asset
+		f.SetEarning(coin, "B", "2") // bonded
 		total := "9"
 		if coin == "BTC" {
 			total = "10"
@@ -208,8 +208,8 @@ func TestPlace_is_refused_after_the_deadline(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		o := f.order("0.01", "86000")
-		_, windowEnd := f.exchange.Window(o.Made)
-		f.clock.Pass(windowEnd.Sub(o.Made))
+		_, windowEnd := f.exchange.Window(o.CreatedAt)
+		f.clock.Pass(windowEnd.Sub(o.CreatedAt))
 		if _, err := f.exchange.Place(t.Context(), f.account, o); err == nil {
 			t.Error("the order was accepted")
 		}
@@ -276,7 +276,7 @@ func TestCalls_with_wrong_credentials_are_refused(t *testing.T) {
 			change(&a)
 			_, _ = f.exchange.Balance(t.Context(), a, "BTC")
 			_, err := f.exchange.Balance(t.Context(), a, "BTC")
-			if refusal, ok := errors.AsType[*exchange.Refused](err); !ok || refusal.Kind != exchange.KindKey && refusal.Kind != exchange.KindNonce {
+			if refusal, ok := errors.AsType[*exchange.RefusedError](err); !ok || refusal.Kind != exchange.KindKey && refusal.Kind != exchange.KindNonce {
 				t.Errorf("%s: got error %v, want it refused", name, err)
 			}
 			if strings.Contains(fmt.Sprint(err), a.Secret) {
@@ -306,8 +306,8 @@ func TestBitstamp_refuses_an_answer_with_a_wrong_signature(t *testing.T) {
 		w.Header().Set("X-Server-Auth-Signature", strings.Repeat("0", 64))
 		_, _ = w.Write([]byte("[]"))
 	})
-	if _, err := f.exchange.Balance(t.Context(), f.account, "BTC"); !errors.Is(err, exchange.ErrUnreachable) {
-		t.Errorf("got error %v, want %v", err, exchange.ErrUnreachable)
+	if _, err := f.exchange.Balance(t.Context(), f.account, "BTC"); !errors.Is(err, exchange.ErrNoAnswer) {
+		t.Errorf("got error %v, want %v", err, exchange.ErrNoAnswer)
 	}
 }
 

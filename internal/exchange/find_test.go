@@ -42,12 +42,12 @@ func TestFind_sees_an_order_without_a_name(t *testing.T) {
 	if _, err := f.exchange.Place(t.Context(), f.account, o); err != nil {
 		t.Fatal(err)
 	}
-	f.Forget()
-	if _, err := f.exchange.Find(t.Context(), f.account, o, ""); !errors.Is(err, exchange.ErrAlike) {
-		t.Errorf("got error %v, want %v", err, exchange.ErrAlike)
+	f.ForgetNames()
+	if _, err := f.exchange.Find(t.Context(), f.account, o, ""); !errors.Is(err, exchange.ErrAmbiguous) {
+		t.Errorf("got error %v, want %v", err, exchange.ErrAmbiguous)
 	}
-	if _, err := f.exchange.Find(t.Context(), f.account, f.order("0.02", "86000"), ""); !errors.Is(err, exchange.ErrAbsent) {
-		t.Errorf("another amount: got error %v, want %v", err, exchange.ErrAbsent)
+	if _, err := f.exchange.Find(t.Context(), f.account, f.order("0.02", "86000"), ""); !errors.Is(err, exchange.ErrNotFound) {
+		t.Errorf("another amount: got error %v, want %v", err, exchange.ErrNotFound)
 	}
 }
 
@@ -62,8 +62,8 @@ func TestFind_sees_two_orders_of_one_name(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := f.exchange.Find(t.Context(), f.account, o, ""); !errors.Is(err, exchange.ErrAlike) {
-		t.Errorf("got error %v, want %v", err, exchange.ErrAlike)
+	if _, err := f.exchange.Find(t.Context(), f.account, o, ""); !errors.Is(err, exchange.ErrAmbiguous) {
+		t.Errorf("got error %v, want %v", err, exchange.ErrAmbiguous)
 	}
 }
 
@@ -81,9 +81,9 @@ func TestFind_searches_all_pages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f.Forget() // so that no filter finds it
-	if _, err := f.exchange.Find(t.Context(), f.account, first, ""); !errors.Is(err, exchange.ErrAlike) {
-		t.Errorf("got error %v, want %v", err, exchange.ErrAlike)
+	f.ForgetNames() // so that no filter finds it
+	if _, err := f.exchange.Find(t.Context(), f.account, first, ""); !errors.Is(err, exchange.ErrAmbiguous) {
+		t.Errorf("got error %v, want %v", err, exchange.ErrAmbiguous)
 	}
 }
 
@@ -111,8 +111,8 @@ func TestFind_among_more_orders_than_one_search_reads(t *testing.T) {
 		t.Parallel()
 		f, unsent := newBusyFixture(t)
 		before := len(f.Calls())
-		if _, err := f.exchange.Find(t.Context(), f.account, unsent, ""); !errors.Is(err, exchange.ErrAbsent) {
-			t.Errorf("got error %v, want %v", err, exchange.ErrAbsent)
+		if _, err := f.exchange.Find(t.Context(), f.account, unsent, ""); !errors.Is(err, exchange.ErrNotFound) {
+			t.Errorf("got error %v, want %v", err, exchange.ErrNotFound)
 		}
 		if calls := f.Calls()[before:]; len(calls) > 4 {
 			t.Errorf("the search made %d calls: %v", len(calls), calls)
@@ -129,23 +129,23 @@ func TestFind_among_more_orders_than_one_search_reads(t *testing.T) {
 	t.Run("a_filter_that_does_not_work_proves_nothing", func(t *testing.T) {
 		t.Parallel()
 		f, unsent := newBusyFixture(t)
-		f.Unfiltered()
-		if _, err := f.exchange.Find(t.Context(), f.account, unsent, ""); !errors.Is(err, exchange.ErrUnreachable) || errors.Is(err, exchange.ErrAlike) {
-			t.Errorf("got error %v, want %v", err, exchange.ErrUnreachable)
+		f.DisableNameFilter()
+		if _, err := f.exchange.Find(t.Context(), f.account, unsent, ""); !errors.Is(err, exchange.ErrNoAnswer) || errors.Is(err, exchange.ErrAmbiguous) {
+			t.Errorf("got error %v, want %v", err, exchange.ErrNoAnswer)
 		}
 	})
 	t.Run("an_order_that_was_sent_is_searched_by_time", func(t *testing.T) {
 		t.Parallel()
 		f, sent := newBusyFixture(t)
-		f.Unfiltered()
-		sent.ID, sent.Amount, sent.Made = exchange.UUID("20"), btc("0.0002"), noon.Add(20*time.Second)
-		sent.Deadline, _ = f.exchange.Window(sent.Made)
+		f.DisableNameFilter()
+		sent.ID, sent.Amount, sent.CreatedAt = exchange.UUID("20"), btc("0.0002"), noon.Add(20*time.Second)
+		sent.Deadline, _ = f.exchange.Window(sent.CreatedAt)
 		if out, err := f.exchange.Find(t.Context(), f.account, sent, ""); err != nil || out.Sold.String() != "0.0002" {
 			t.Errorf("got %+v, error %v", out, err)
 		}
 		sent.ID, sent.Amount = exchange.UUID("never taken"), btc("0.01")
-		if _, err := f.exchange.Find(t.Context(), f.account, sent, ""); !errors.Is(err, exchange.ErrAbsent) {
-			t.Errorf("never accepted: got error %v, want %v", err, exchange.ErrAbsent)
+		if _, err := f.exchange.Find(t.Context(), f.account, sent, ""); !errors.Is(err, exchange.ErrNotFound) {
+			t.Errorf("never accepted: got error %v, want %v", err, exchange.ErrNotFound)
 		}
 	})
 }

@@ -51,8 +51,8 @@ func newFixture(t testing.TB, name string) *fixture {
 
 // order returns an order for an amount with a limit.
 func (f *fixture) order(amount, limit string) exchange.Order {
-	o := exchange.Order{ID: exchange.UUID(amount + limit), Coin: "BTC", Amount: btc(amount), Limit: eur(limit), Made: f.clock.Now()}
-	o.Deadline, _ = f.exchange.Window(o.Made)
+	o := exchange.Order{ID: exchange.UUID(amount + limit), Coin: "BTC", Amount: btc(amount), Limit: eur(limit), CreatedAt: f.clock.Now()}
+	o.Deadline, _ = f.exchange.Window(o.CreatedAt)
 	return o
 }
 

@@ -102,7 +102,7 @@ func TestCheck_refuses_addresses_inside(t *testing.T) {
 			want   bool
 		}{"live": {closed, true, test.closed}, "test": {closed, false, test.test}, "open": {open, true, test.own}} {
 			err := c.policy.Check(test.url, c.live)
-			if _, isRefused := errors.AsType[*guard.Refused](err); (err == nil) != c.want || err != nil && !isRefused {
+			if _, isRefused := errors.AsType[*guard.RefusedError](err); (err == nil) != c.want || err != nil && !isRefused {
 				t.Errorf("%s: Check(%q): got error %v, want accepted %t", name, test.url, err, c.want)
 			}
 		}
@@ -152,7 +152,7 @@ func TestDial_refuses_every_address_inside(t *testing.T) {
 		} {
 			d, dialed := newRecordingDialer(guard.Policy{}, names{"shop.example": {{text}}, "many.example": {{"8.8.8.8", text}}})
 			_, err := d.Dial(t.Context(), secure, hostport)
-			if _, isRefused := errors.AsType[*guard.Refused](err); !isRefused || len(*dialed) > 0 {
+			if _, isRefused := errors.AsType[*guard.RefusedError](err); !isRefused || len(*dialed) > 0 {
 				t.Errorf("%s %s: got error %v after dialing %q, want it refused", text, form, err, *dialed)
 			}
 		}

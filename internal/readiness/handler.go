@@ -47,7 +47,7 @@ func Handler(c Config) http.Handler {
 		err := c.Storage.Ready(ctx)
 		health, stateErr := c.State(ctx)
 		err = cmp.Or(err, stateErr)
-		if !c.Identity.isOf(r) {
+		if !c.Identity.isAuthenticated(r) {
 			for i := range health {
 				health[i].redact()
 			}

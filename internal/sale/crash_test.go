@@ -79,8 +79,8 @@ func (k *killable) UpdateSales(ctx context.Context, id string, decide func(*invo
 // runUntilKilled runs a program until it is killed or nothing is due, and returns its number of steps.
 func (f *fixture) runUntilKilled(killAt int) (steps int) {
 	m := &killable{storage: f.storage, invoices: f.invoices, killAt: killAt}
-	f.exchange.Watch(func(string, bool) { m.step() })
-	defer f.exchange.Watch(nil)
+	f.exchange.SetHook(func(string, bool) { m.step() })
+	defer f.exchange.SetHook(nil)
 	w := f.newWorker(m, m)
 	for {
 		done, err := w.Step(context.Background())
@@ -206,7 +206,7 @@ func TestRestored_database_finds_a_sale_of_a_payment_that_it_lacks(t *testing.T)
 	url := storagetest.File(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, url, bubble{}, "kraken")
-		f.exchange.Unfiltered()
+		f.exchange.DisableNameFilter()
 		inv := f.create("56.50")
 		old := f.copy()
 		f.pay(inv, "BTC", "0.00065379")
@@ -230,10 +230,10 @@ func TestResolver_order_that_is_declared_absent_but_found(t *testing.T) {
 		f.exchange.Next(f.place(), exchangetest.DropAfter)
 		inv := f.paid()
 		f.step()
-		f.exchange.Hide(true)
+		f.exchange.HideOrders(true)
 		f.settle(30 * time.Minute)
 		f.want(inv.ID, "BTC", "failed uncertain sold 0 of 0.00065379 for 0 fee 0 in 1")
-		f.exchange.Hide(false)
+		f.exchange.HideOrders(false)
 		if _, err := f.resolver().Retry(t.Context(), inv.ID, "BTC", true); err != nil {
 			t.Fatal(err)
 		}
@@ -350,7 +350,7 @@ func TestWorker_never_sells_more_than_was_paid(t *testing.T) {
 func runRandomFaults(t *testing.T, f *fixture, random *rand.Rand) {
 	kinds := []exchangetest.Fault{
 		exchangetest.Hang, exchangetest.HangAfter, exchangetest.Drop, exchangetest.DropAfter, exchangetest.Status(500), exchangetest.StatusAfter(502),
-		exchangetest.Giant, exchangetest.Redirect, exchangetest.ProcessAndRespond(200, "{}"), exchangetest.Respond(200, `{"error":["EAPI:Rate limit exceeded"],"status":"error","response_code":"400.002"}`),
+		exchangetest.Oversize, exchangetest.Redirect, exchangetest.ProcessAndRespond(200, "{}"), exchangetest.Respond(200, `{"error":["EAPI:Rate limit exceeded"],"status":"error","response_code":"400.002"}`),
 		exchangetest.Respond(200, `{"error":["EAPI:Invalid nonce"],"status":"error","reason":"Invalid nonce","code":"API0004"}`), exchangetest.Upgrade,
 	}
 	calls := []string{"AddOrder", "sell/btceur", "sell/etheur", "QueryOrders", "OpenOrders", "ClosedOrders", "order_status", "BalanceEx", "account_balances", "AssetPairs", "markets", "Ticker"}
@@ -386,7 +386,7 @@ func runRandomFaults(t *testing.T, f *fixture, random *rand.Rand) {
 		f.clock.Pass(time.Duration(random.IntN(200)) * time.Second)
 		f.checkNotOversold(ids...)
 	}
-	f.exchange.Behave()
+	f.exchange.ClearFaults()
 	f.exchange.Fill("1")
 	f.exchange.Bid("BTC", "86420")
 	f.exchange.Status("online")

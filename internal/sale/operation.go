@@ -144,22 +144,22 @@ func (s *operation) sell(ctx context.Context) error {
 	number := len(s.Orders) + 1
 	// If the database was restored from a backup, the exchange may already have this order, made at
 	// any time since the invoice was created.
-	o := exchange.Order{ID: OrderID(s.invoice.ID, s.Coin, s.AcceptedOrders()+1), Coin: s.Coin, Amount: amount, Limit: limit, Made: earlier(s.CreatedAt, s.invoice.CreatedAt)}
+	o := exchange.Order{ID: OrderID(s.invoice.ID, s.Coin, s.AcceptedOrders()+1), Coin: s.Coin, Amount: amount, Limit: limit, CreatedAt: earlier(s.CreatedAt, s.invoice.CreatedAt)}
 	found, err := s.exchange.Find(ctx, s.account, o, "")
-	if err != nil && !errors.Is(err, exchange.ErrAbsent) {
+	if err != nil && !errors.Is(err, exchange.ErrNotFound) {
 		return s.postpone(ctx, err)
 	}
 	exists := err == nil
-	o.Made = s.now()
+	o.CreatedAt = s.now()
 	var windowEnd time.Time
-	o.Deadline, windowEnd = s.exchange.Window(o.Made)
+	o.Deadline, windowEnd = s.exchange.Window(o.CreatedAt)
 	err = s.change(ctx, func(inv *invoice.Invoice, c *invoice.Sale) error {
 		if !inv.Funds(c) {
 			return errClaimLost
 		}
 		return c.Begin(invoice.SaleOrder{
 			Number: number, ID: o.ID, AccountID: s.claim.Account.ID, Exchange: s.exchange.Name(), Amount: amount, Limit: limit,
-			Before: balance.Total, SentAt: o.Made, Deadline: o.Deadline, Over: windowEnd,
+			Before: balance.Total, SentAt: o.CreatedAt, Deadline: o.Deadline, Over: windowEnd,
 		})
 	})
 	if err != nil {
@@ -181,12 +181,12 @@ func (s *operation) tooSmall(m exchange.Market, amount, limit money.Amount) bool
 func (s *operation) place(ctx context.Context, o exchange.Order) error {
 	remaining := o.Deadline.Sub(s.now())
 	if remaining <= 0 { // the write took too long, so that the order is not sent
-		return s.recordRefusal(ctx, invoice.OrderAbsent, &exchange.Refused{Kind: exchange.KindBusy, Message: "not sent: the deadline had passed"})
+		return s.recordRefusal(ctx, invoice.OrderAbsent, &exchange.RefusedError{Kind: exchange.KindBusy, Message: "not sent: the deadline had passed"})
 	}
 	bounded, cancel := context.WithTimeout(ctx, remaining)
 	ref, err := s.exchange.Place(bounded, s.account, o)
 	cancel()
-	if refusal, ok := errors.AsType[*exchange.Refused](err); ok {
+	if refusal, ok := errors.AsType[*exchange.RefusedError](err); ok {
 		return s.recordRefusal(ctx, invoice.OrderRefused, refusal)
 	}
 	if err != nil { // the order may have been accepted
@@ -210,18 +210,18 @@ func (s *operation) resolve(ctx context.Context) error {
 		return s.recordLookup(ctx, errors.New(o.Fault), false, o.Over)
 	}
 	out, err := s.exchange.Find(ctx, s.account, exchange.Order{
-		ID: o.ID, Coin: s.Coin, Amount: o.Amount, Limit: o.Limit, Made: o.SentAt, Deadline: o.Deadline,
+		ID: o.ID, Coin: s.Coin, Amount: o.Amount, Limit: o.Limit, CreatedAt: o.SentAt, Deadline: o.Deadline,
 	}, o.Ref)
 	switch {
 	case err == nil:
 		return s.conclude(ctx, out)
 	case errors.Is(err, exchange.ErrContradiction):
 		return s.failUnresolved(ctx, invoice.ReasonContradiction, err)
-	case errors.Is(err, exchange.ErrAlike), now.Sub(o.SentAt) > maxWait:
+	case errors.Is(err, exchange.ErrAmbiguous), now.Sub(o.SentAt) > maxWait:
 		return s.failUnresolved(ctx, invoice.ReasonUncertain, err)
-	case errors.Is(err, exchange.ErrAbsent) && o.Ref == "":
+	case errors.Is(err, exchange.ErrNotFound) && o.Ref == "":
 		return s.notFound(ctx, err)
-	case errors.Is(err, exchange.ErrAbsent) && now.Sub(o.Over) > maxOpenTime:
+	case errors.Is(err, exchange.ErrNotFound) && now.Sub(o.Over) > maxOpenTime:
 		return s.failUnresolved(ctx, invoice.ReasonUncertain, err)
 	}
 	return s.recordLookup(ctx, err, false, now.Add(searchDelay))
@@ -239,7 +239,7 @@ func (s *operation) notFound(ctx context.Context, absent error) error {
 	case o.Lookups+1 < requiredSearches:
 		return s.recordLookup(ctx, absent, true, s.now().Add(searchDelay))
 	}
-	return s.recordRefusal(ctx, invoice.OrderAbsent, &exchange.Refused{Kind: exchange.KindBusy, Message: "the exchange never had it"})
+	return s.recordRefusal(ctx, invoice.OrderAbsent, &exchange.RefusedError{Kind: exchange.KindBusy, Message: "the exchange never had it"})
 }
 
 // conclude records the state of the open order at the exchange.
@@ -271,7 +271,7 @@ func (s *operation) conclude(ctx context.Context, out exchange.Outcome) error {
 }
 
 // recordRefusal ends an order that was not accepted.
-func (s *operation) recordRefusal(ctx context.Context, state invoice.OrderState, r *exchange.Refused) error {
+func (s *operation) recordRefusal(ctx context.Context, state invoice.OrderState, r *exchange.RefusedError) error {
 	return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error {
 		if err := c.Refused(state, r.Message); err != nil {
 			return err
@@ -281,7 +281,7 @@ func (s *operation) recordRefusal(ctx context.Context, state invoice.OrderState,
 }
 
 // afterRefusal sets the state of the sale after a refusal.
-func (s *operation) afterRefusal(c *invoice.Sale, r *exchange.Refused) error {
+func (s *operation) afterRefusal(c *invoice.Sale, r *exchange.RefusedError) error {
 	switch r.Kind {
 	case exchange.KindFunds:
 		return s.schedule(c, invoice.ReasonLowBalance)
@@ -306,7 +306,7 @@ func (s *operation) afterRefusal(c *invoice.Sale, r *exchange.Refused) error {
 // postpone handles an error of the exchange while no order has an unknown outcome. After most
 // errors the sale waits.
 func (s *operation) postpone(ctx context.Context, err error) error {
-	if refusal, ok := errors.AsType[*exchange.Refused](err); ok {
+	if refusal, ok := errors.AsType[*exchange.RefusedError](err); ok {
 		s.log.Warn("exchange refused call", "exchange", s.exchange.Name(), "says", refusal.Message)
 		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return s.afterRefusal(c, refusal) })
 	}
@@ -315,7 +315,7 @@ func (s *operation) postpone(ctx context.Context, err error) error {
 		return s.fail(ctx, invoice.ReasonRefused)
 	case errors.Is(err, exchange.ErrContradiction):
 		return s.fail(ctx, invoice.ReasonContradiction)
-	case errors.Is(err, exchange.ErrAlike):
+	case errors.Is(err, exchange.ErrAmbiguous):
 		return s.wait(ctx, invoice.ReasonUncertain) // this sale has no order with an unknown outcome
 	case ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return ctx.Err() // the program is stopping

@@ -117,7 +117,7 @@ func TestWorker_leaves_an_order_with_unknown_outcome_to_the_operator(t *testing.
 		f.exchange.Next(f.place(), exchangetest.DropAfter)
 		inv := f.paid()
 		f.step()
-		f.exchange.Lose()
+		f.exchange.RemoveOrders()
 		f.settle(30 * time.Minute)
 		c := f.sale(inv.ID, "BTC")
 		if c.State != invoice.SaleFailed || c.Reason != invoice.ReasonUncertain || !strings.Contains(c.OpenOrder().Fault, "held 1 before") {
@@ -187,7 +187,7 @@ func TestWorker_does_not_sell_when_a_similar_order_has_no_name(t *testing.T) {
 		f.exchange.Next(f.place(), exchangetest.DropAfter)
 		inv := f.paid()
 		f.step()
-		f.exchange.Forget()
+		f.exchange.ForgetNames()
 		f.settle(30 * time.Minute)
 		f.want(inv.ID, "BTC", "failed uncertain sold 0 of 0.00065379 for 0 fee 0 in 1")
 	})

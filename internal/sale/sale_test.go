@@ -27,7 +27,7 @@ func TestWorker_sells_the_coins_of_an_invoice_once(t *testing.T) {
 		if accepted, filled := f.exchange.Orders(); accepted != 1 || filled != 1 {
 			t.Errorf("the exchange accepted %d orders, of which %d sold something", accepted, filled)
 		}
-		if diff := cmp.Diff([]string{sale.OrderID(inv.ID, "BTC", 1)}, f.exchange.Names()); diff != "" {
+		if diff := cmp.Diff([]string{sale.OrderID(inv.ID, "BTC", 1)}, f.exchange.OrderNames()); diff != "" {
 			t.Errorf("names (-want +got):\n%s", diff)
 		}
 		types, bodies := f.events(inv.ID)
@@ -179,7 +179,7 @@ var faults = map[string]struct {
 	"closes after accepting":         {exchangetest.DropAfter, 1},
 	"redirects":                      {exchangetest.Redirect, 2},
 	"switches protocols":             {exchangetest.Upgrade, 2},
-	"answers without end":            {exchangetest.Giant, 1},
+	"answers without end":            {exchangetest.Oversize, 1},
 	"answers HTML":                   {exchangetest.ProcessAndRespond(200, "<html>"), 1},
 	"reports that it is unavailable": {exchangetest.ProcessAndRespond(200, `{"error":["EService:Unavailable"],"status":"error","response_code":"500.001"}`), 1},
 	"reports a duplicate name":       {exchangetest.ProcessAndRespond(200, `{"error":["EOrder:cl_ord_id exists"],"status":"error","response_code":"400.019"}`), 1},

@@ -55,7 +55,7 @@ func eachLanguage(t *testing.T, test func(t *testing.T, language string)) {
 	for language := range languages {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
-			programtest.Need(t, language)
+			programtest.RequireProgram(t, language)
 			test(t, language)
 		})
 	}

@@ -65,7 +65,7 @@ func TestEndpoint_is_read_back(t *testing.T) {
 			"UPDATE endpoints SET paused = NOT paused WHERE id = 'e2'",
 			"UPDATE endpoints SET archived_at = NULL, events = '' WHERE id = 'e2'",
 		} {
-			change(t, url, statement)
+			execSQL(t, url, statement)
 			if _, err := s.Endpoints(ctx, "shop"); !errors.Is(err, merchant.ErrTampered) {
 				t.Errorf("after %s: got error %v, want %v", statement, err, merchant.ErrTampered)
 			}
@@ -430,7 +430,7 @@ func TestDeleteEvents_deletes_the_oldest_first(t *testing.T) {
 		create(t, s, creation("other", "bakery"))
 		claims, _ := claim(t, s, "e", noon, 1)
 		saveAttempt(t, s, claims[0], noon, 200, deliveryDone)
-		change(t, url, "UPDATE events SET created_at = created_at + 1 WHERE position > 3")
+		execSQL(t, url, "UPDATE events SET created_at = created_at + 1 WHERE position > 3")
 		var deleted []int
 		for range 3 {
 			n, err := s.DeleteEvents(t.Context(), noon.Add(time.Millisecond), 2)

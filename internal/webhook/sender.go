@@ -109,7 +109,7 @@ func faultText(ctx context.Context, err error) string {
 	if fault, ok := errors.AsType[*url.Error](err); ok {
 		err = fault.Err
 	}
-	if refusal, ok := errors.AsType[*guard.Refused](err); ok {
+	if refusal, ok := errors.AsType[*guard.RefusedError](err); ok {
 		return refusal.Error()
 	}
 	switch {

@@ -92,7 +92,7 @@ func digest(t *testing.T, message []byte) string {
 
 func openssl(t *testing.T, message []byte, args ...string) string {
 	t.Helper()
-	programtest.Need(t, "openssl")
+	programtest.RequireProgram(t, "openssl")
 	c := exec.CommandContext(t.Context(), "openssl", args...)
 	c.Stdin = bytes.NewReader(message)
 	output, err := c.Output()

@@ -227,9 +227,9 @@ func price(r api.Resource, m api.PaymentMethod, s pageContext) string {
 	return "1 " + symbol(m) + " = " + s.Fiat(rate, r.ClientCurrency)
 }
 
-// byHand reports whether the shop checks payments by hand because no offered method is watched. A method
+// isCheckedByHand reports whether the shop checks payments by hand because no offered method is watched. A method
 // without a network counts as watched, because the service does not report which methods it watches.
-func byHand(r api.Resource) bool {
+func isCheckedByHand(r api.Resource) bool {
 	watched := func(m api.PaymentMethod) bool { return m.Watched || m.Network == "" }
 	return len(r.PaymentMethods) > 0 && !slices.ContainsFunc(r.PaymentMethods, watched)
 }

@@ -20,7 +20,7 @@ func showWaiting(p *views.Payment, r api.Resource, s pageContext) {
 	if p.Requote.Action != "" {
 		p.Help = append(p.Help, s.Text("waiting.help.requote"))
 	}
-	if byHand(r) {
+	if isCheckedByHand(r) {
 		p.Help[1] = s.opening("waiting.help.hand", "Shop", s.shop, "Reference", views.Reference(r.ForeignID))
 		return
 	}
@@ -69,7 +69,7 @@ func showEnded(p *views.Payment, r api.Resource, s pageContext) {
 	p.Title = title(s.Text("ended.title"), s)
 	setQuoteEnd(&p.Due, r, s)
 	p.Heading = s.Text("ended.heading")
-	if byHand(r) {
+	if isCheckedByHand(r) {
 		showByHand(p, r, s)
 		return
 	}

@@ -114,7 +114,7 @@ func content(r api.Resource, s pageContext) views.Payment {
 		Key:     strings.Join(append([]string{string(kind), r.DueAmount}, r.Exceptions...), " "),
 		Turn:    paymentTurn(r),
 		Test:    banner(r, s),
-		Pulse:   !byHand(r),
+		Pulse:   !isCheckedByHand(r),
 		Label:   label(r, s),
 		Due:     views.Due{Label: s.Text("due.amount"), Amount: price},
 		Back:    backLink(r, s),

@@ -10,7 +10,7 @@ import (
 // requote returns the form that asks for a new quote. The form is empty if no new quote is available, or
 // if the shop checks payments by hand.
 func requote(r api.Resource, s pageContext) views.RequoteForm {
-	if !r.MayRequote || byHand(r) || len(r.Quotes) == 0 {
+	if !r.MayRequote || isCheckedByHand(r) || len(r.Quotes) == 0 {
 		return views.RequoteForm{}
 	}
 	return views.RequoteForm{

@@ -98,9 +98,9 @@ func isDirectional(r rune) bool {
 	return r == '\u061c' || r == '\u200e' || r == '\u200f' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
 }
 
-// Tidy returns a typed text without control characters and without the characters that change the direction
+// CleanText returns a typed text without control characters and without the characters that change the direction
 // of the text after them. Line feeds are kept only if lines is true.
-func Tidy(text string, lines bool) string {
+func CleanText(text string, lines bool) string {
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\r\n", "\n"), "")
 	text = strings.Map(func(r rune) rune {
 		switch {

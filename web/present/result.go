@@ -106,7 +106,7 @@ func showExpired(p *views.Payment, r api.Resource, s pageContext) {
 	p.Title = title(s.Text("expired.title"), s)
 	setQuoteEnd(&p.Due, r, s)
 	p.Heading = s.Text("ended.heading")
-	if byHand(r) && isZero(r.PaidAmount) {
+	if isCheckedByHand(r) && isZero(r.PaidAmount) {
 		showByHand(p, r, s)
 		return
 	}
@@ -143,7 +143,7 @@ func requoteText(r api.Resource, s pageContext) string {
 func sentAlready(r api.Resource, s pageContext) views.Note {
 	reference := views.Reference(r.ForeignID)
 	note := views.Note{Strong: s.Text("sent.already"), Text: s.Text("expired.keep", "Reference", reference)}
-	if watchedUntil := moment(r.WatchedUntil, s); watchedUntil.Text != "" && !byHand(r) {
+	if watchedUntil := moment(r.WatchedUntil, s); watchedUntil.Text != "" && !isCheckedByHand(r) {
 		note.Until = watchedUntil
 		note.Text, note.Rest = s.Around("expired.watched", "Until", "Reference", reference)
 	}

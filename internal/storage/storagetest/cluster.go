@@ -55,7 +55,7 @@ func startCluster() (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := giveAway(data); err != nil {
+	if err := changeOwner(data); err != nil {
 		return nil, err
 	}
 	initdb := asPostgres(filepath.Join(binaries(), "initdb"),
@@ -122,8 +122,8 @@ func asPostgres(name string, args ...string) *exec.Cmd {
 	return command
 }
 
-// giveAway makes the user of asPostgres the owner of a directory.
-func giveAway(directory string) error {
+// changeOwner makes the user of asPostgres the owner of a directory.
+func changeOwner(directory string) error {
 	if os.Getuid() != 0 {
 		return nil
 	}

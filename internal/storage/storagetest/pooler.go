@@ -41,7 +41,7 @@ rm -rf "$1"
 func Pooler(t testing.TB, database string) string {
 	t.Helper()
 	if _, err := exec.LookPath("pgbouncer"); err != nil {
-		programtest.Missing(t, "PgBouncer is not installed")
+		programtest.SkipUnlessCI(t, "PgBouncer is not installed")
 	}
 	u, err := url.Parse(database)
 	if err != nil {
@@ -63,7 +63,7 @@ func Pooler(t testing.TB, database string) string {
 			t.Fatal(err)
 		}
 	}
-	if err := giveAway(folder); err != nil {
+	if err := changeOwner(folder); err != nil {
 		t.Fatal(err)
 	}
 	shell := asPostgres("sh", "-c", poolerKeeper, "keeper", folder)

@@ -45,7 +45,7 @@ func (f webhookForm) checkEvents() error {
 // fieldError returns the *merchant.FieldError of an address that must not be called, and other errors
 // unchanged.
 func fieldError(err error) error {
-	if refused, ok := errors.AsType[*guard.Refused](err); ok {
+	if refused, ok := errors.AsType[*guard.RefusedError](err); ok {
 		return &merchant.FieldError{Field: "url", Fault: refused.Reason}
 	}
 	return err

@@ -74,7 +74,7 @@ const initialHeight = 110
 
 func open(t *testing.T, s software, options []Option) *Node {
 	t.Helper()
-	programtest.Need(t, s.path())
+	programtest.RequireProgram(t, s.path())
 	n := &Node{User: "test", Password: "only-for-tests", Dir: t.TempDir(), software: s, listenIP: "127.0.0.1"}
 	for _, option := range options {
 		option(n)

@@ -84,12 +84,12 @@ func TestAnvil_shows_only_transfers_that_arrived(t *testing.T) {
 	five := big.NewInt(5_000_000)
 	honest := n.Transact(t, n.Token, ethereumtest.Data("transfer(address,uint256)", ourAddress, five))
 	taxed := n.Transact(t, n.FeeToken, ethereumtest.Data("transfer(address,uint256)", ourAddress, five))
-	inner := n.Transact(t, n.Odd, ethereumtest.Data("through(address,address,uint256)", n.Token, ourAddress, big.NewInt(7_000_000)))
+	inner := n.Transact(t, n.LookalikeToken, ethereumtest.Data("through(address,address,uint256)", n.Token, ourAddress, big.NewInt(7_000_000)))
 	failedTx := n.Transact(t, n.Token, ethereumtest.Data("payAndFail(address,uint256)", ourAddress, five))
 	others := []string{
 		n.Transact(t, counterfeit, ethereumtest.Data("transfer(address,uint256)", ourAddress, five)),
-		n.Transact(t, n.Odd, ethereumtest.Data("fake(address,uint256)", ourAddress, five)),
-		n.Transact(t, n.Odd, ethereumtest.Data("nft(address,uint256)", ourAddress, five)),
+		n.Transact(t, n.LookalikeToken, ethereumtest.Data("fake(address,uint256)", ourAddress, five)),
+		n.Transact(t, n.LookalikeToken, ethereumtest.Data("nft(address,uint256)", ourAddress, five)),
 		n.Transact(t, n.Token, ethereumtest.Data("transfer(address,uint256)", ourAddress, big.NewInt(0))),
 	}
 	n.Mine(t, append(others, honest, taxed, inner, failedTx)...)

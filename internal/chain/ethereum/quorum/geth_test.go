@@ -47,8 +47,8 @@ func TestGeth_accepts_large_requests(t *testing.T) {
 	if len(s.Transfers) != 2 || got["EURC"] != "12.5" || got["ETH"] != "0.001" || s.Read.Hash != s.Tip.Hash {
 		t.Errorf("transfers %v, balances read at %+v", s.Transfers, s.Read)
 	}
-	if doubts := h.net.Doubts(); len(doubts) != 0 {
-		t.Errorf("doubts %+v, want none", doubts)
+	if faults := h.net.TokenFaults(); len(faults) != 0 {
+		t.Errorf("token faults %+v, want none", faults)
 	}
 	contract, err := keys.ParseEthereumAddress(node.Token)
 	if err != nil {
