@@ -50,7 +50,7 @@ func TestPayment_page_follows_tokens_and_ether(t *testing.T) {
 	node := shop.base
 	tab := open(t, screens[0])
 	for _, tt := range []struct {
-		name string
+		name   string
 		create func() (id string, pay func() (tx string))
 	}{
 		{"token", func() (string, func() string) {
