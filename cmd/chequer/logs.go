@@ -29,7 +29,7 @@ const (
 // logs returns the group of commands that follow the server's activity.
 func (s *shell) logs() *cobra.Command {
 	last := 10
-	tail := &cobra.Command{
+	command := &cobra.Command{
 		Use:   "tail",
 		Short: "Follow events and the attempts of their deliveries, live and test, until Ctrl-C",
 		Long:  "The command reads the database, so it shows the activity of every server that uses it. A line that begins with > is an attempt of a delivery.",
@@ -43,8 +43,8 @@ func (s *shell) logs() *cobra.Command {
 			return t.run(call.Context())
 		}),
 	}
-	tail.Flags().IntVar(&last, "last", last, "number of the newest events that are printed first")
-	return console.Group("logs", "Follow events and deliveries", tail)
+	command.Flags().IntVar(&last, "last", last, "number of the newest events that are printed first")
+	return console.Group("logs", "Follow events and deliveries", command)
 }
 
 // tail follows a shop's events and deliveries.
@@ -67,6 +67,7 @@ type logLine struct {
 	text string
 }
 
+// modes are the modes of events that are shown.
 var modes = []invoice.Mode{invoice.Live, invoice.Test}
 
 // printExisting prints the newest existing events. Their attempts are printed by the first step.
@@ -126,7 +127,7 @@ func (t *tail) step(ctx context.Context) error {
 		}
 		events = append(events, page...)
 	}
-	attempts, err := t.core.Storage.Attempts(ctx, t.shop, latest(t.since, t.core.Now().Add(-tailWindow)))
+	attempts, err := t.core.Storage.Attempts(ctx, t.shop, later(t.since, t.core.Now().Add(-tailWindow)))
 	if err != nil {
 		return err
 	}
@@ -203,7 +204,8 @@ func (t *tail) print(lines []logLine) error {
 	return nil
 }
 
-func latest(a, b time.Time) time.Time {
+// later returns the later of two times.
+func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}

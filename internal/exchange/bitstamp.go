@@ -112,8 +112,8 @@ func (b *Bitstamp) Examine(ctx context.Context, a Account) (Scope, error) {
 }
 
 // bitstampDenied reports whether the key lacks the permission for a call.
-func bitstampDenied(r *RefusedError) bool {
-	return strings.Contains(r.Message, "API0003") || strings.Contains(r.Message, "No permission found")
+func bitstampDenied(e *RefusedError) bool {
+	return strings.Contains(e.Message, "API0003") || strings.Contains(e.Message, "No permission found")
 }
 
 // Market implements Exchange. See "Markets" and "Market ticker".
@@ -364,8 +364,8 @@ var bitstampCodes = map[string]Kind{
 
 // bitstampTexts are texts in answers without a code, with the kind of error that each means.
 var bitstampTexts = []struct {
-	words string
-	kind  Kind
+	text string
+	kind Kind
 }{
 	{"No permission found", KindKey},
 	{"Invalid nonce", KindNonce},
@@ -405,7 +405,7 @@ func bitstampError(r response) error {
 		}
 	}
 	for _, s := range bitstampTexts {
-		if strings.Contains(message, s.words) {
+		if strings.Contains(message, s.text) {
 			return &RefusedError{s.kind, message}
 		}
 	}

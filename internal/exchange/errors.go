@@ -38,4 +38,4 @@ type RefusedError struct {
 }
 
 // Error implements error.
-func (r *RefusedError) Error() string { return "refused: " + r.Message }
+func (e *RefusedError) Error() string { return "refused: " + e.Message }

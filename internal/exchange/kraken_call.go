@@ -88,8 +88,8 @@ func krakenResult(r response, target any) error {
 // unknown: an order may exist although the service was "unavailable", had an "internal error" or
 // reached its deadline.
 var krakenErrors = []struct {
-	words string
-	kind  Kind
+	prefix string
+	kind   Kind
 }{
 	{"EOrder:Insufficient funds", KindFunds},
 	{"EOrder:Order minimum not met", KindMinimum},
@@ -123,7 +123,7 @@ var krakenErrors = []struct {
 // krakenError returns the error for a text of Kraken.
 func krakenError(text string) error {
 	for _, e := range krakenErrors {
-		if strings.HasPrefix(text, e.words) {
+		if strings.HasPrefix(text, e.prefix) {
 			return &RefusedError{e.kind, text}
 		}
 	}

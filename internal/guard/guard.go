@@ -14,7 +14,7 @@ type RefusedError struct {
 }
 
 // Error implements error.
-func (r *RefusedError) Error() string { return "the address " + r.Reason }
+func (e *RefusedError) Error() string { return "the address " + e.Reason }
 
 // refusedPrefixes are the IPv4 ranges that are not part of the public internet. See RFC 6890.
 var refusedPrefixes = prefixes(

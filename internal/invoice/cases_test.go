@@ -154,12 +154,12 @@ func TestRest_decreases_with_each_part(t *testing.T) {
 	s.clock.Pass(time.Minute)
 	s.mine(s.pay(inv, "BTC", "0.0004"))
 	part := s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
-	if got := part.Rest(part.Methods[0]).String(); got != "0.0006" {
+	if got := part.Remaining(part.Methods[0]).String(); got != "0.0006" {
 		t.Errorf("the rest is %s, want 0.0006", got)
 	}
 	s.mine(s.pay(inv, "BTC", "0.0006"))
 	paid := s.wantStatus(inv, invoice.Paid)
-	if got := paid.Rest(paid.Methods[0]); !got.IsZero() {
+	if got := paid.Remaining(paid.Methods[0]); !got.IsZero() {
 		t.Errorf("after all was paid the rest is %s", got)
 	}
 	s.mine(s.pay(inv, "BTC", "0.0001"))

@@ -42,8 +42,8 @@ func (e *Evaluation) ReportedPayments() (list []Payment, omitted int) {
 	return r.list, r.omitted
 }
 
-// Rest returns the amount still to be sent by a method; see Invoice.Rest.
-func (e *Evaluation) Rest(m Method) money.Amount { return e.inv.rest(m, e.ledger) }
+// Remaining returns the amount still to be sent by a method; see Invoice.Remaining.
+func (e *Evaluation) Remaining(m Method) money.Amount { return e.inv.remaining(m, e.ledger) }
 
 // MayRequote reports whether an actor may ask for a new quote; see Invoice.MayRequote.
 func (e *Evaluation) MayRequote(by Actor, now time.Time) bool {

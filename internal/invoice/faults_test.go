@@ -84,7 +84,7 @@ func TestRounding_of_a_rest_does_not_depend_on_IDs(t *testing.T) {
 			Snapshot: chain.Snapshot{Tip: chain.Block{Height: 101}, From: chain.Cursor{Height: 90}},
 		})
 		inv.State = inv.Evaluate()
-		rest := pay(id, inv.Rest(inv.Methods[0]).Minor().Int64(), time.Minute)
+		rest := pay(id, inv.Remaining(inv.Methods[0]).Minor().Int64(), time.Minute)
 		observe(inv, 101, inBlock(rest, 101, 2*time.Minute))
 		if diff := cmp.Diff(outcome{"paid", "", "100", "0", "0"}, outcomeOf(inv)); diff != "" {
 			t.Errorf("rest in transaction %s (-want +got):\n%s", id, diff)

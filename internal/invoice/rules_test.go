@@ -361,10 +361,10 @@ func TestRest_is_rounded_up_and_not_an_overpayment(t *testing.T) {
 	inv := newInvoice(t, noon)
 	observe(inv, 100, pay("a", 41_667, time.Minute))
 	inv.State = inv.Evaluate()
-	if got := inv.Rest(inv.Methods[0]).String(); got != "0.00083333" {
+	if got := inv.Remaining(inv.Methods[0]).String(); got != "0.00083333" {
 		t.Errorf("rest in BTC = %s", got)
 	}
-	rest := inv.Rest(inv.Methods[1])
+	rest := inv.Remaining(inv.Methods[1])
 	if rest.String() != "66.6664" {
 		t.Errorf("rest in EURC = %s", rest)
 	}
@@ -382,7 +382,7 @@ func TestRest_is_rounded_up_and_not_an_overpayment(t *testing.T) {
 	}
 	small := newInvoice(t, noon)
 	observe(small, 100, pay("a", full-1, time.Minute))
-	if got := small.Rest(small.Methods[0]).String(); got != "0.00000546" {
+	if got := small.Remaining(small.Methods[0]).String(); got != "0.00000546" {
 		t.Errorf("a remainder below dust = %s, want the dust limit", got)
 	}
 }

@@ -18,7 +18,7 @@ var sourceFolders = []string{"../../web", "../../web/desk/reports", "../../web/d
 
 // methods are the methods that take the id of a message, and the placeholders that they fill in
 // themselves. For Around the placeholder's name is the second argument.
-var methods = map[string][]string{"Text": nil, "opening": nil, "Count": {"Count"}, "Around": nil}
+var methods = map[string][]string{"Text": nil, "capitalized": nil, "Count": {"Count"}, "Around": nil}
 
 var fileName = regexp.MustCompile(`\.(js|css|templ|go)$`)
 

@@ -400,7 +400,7 @@ func runRandomFaults(t *testing.T, f *fixture, random *rand.Rand) {
 	for _, id := range ids {
 		for _, c := range f.read(id).Sales {
 			complete := c.State == invoice.SaleFilled || c.State == invoice.SaleFailed
-			tooSmall := c.Rate.Value(c.Rest()).Cmp(big.NewRat(11, 1)) < 0 // the smallest sale of Bitstamp is 10 euro
+			tooSmall := c.Rate.Value(c.Remaining()).Cmp(big.NewRat(11, 1)) < 0 // the smallest sale of Bitstamp is 10 euro
 			if !complete || c.State == invoice.SaleFilled && !tooSmall {
 				t.Errorf("final state: %s", describe(&c))
 			}

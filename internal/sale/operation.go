@@ -122,10 +122,10 @@ func (s *operation) sell(ctx context.Context) error {
 	if err != nil {
 		return s.postpone(ctx, err)
 	}
-	amount, limit := market.Round(s.Rest()), market.Price(s.Lowest)
+	amount, limit := market.Round(s.Remaining()), market.Price(s.Lowest)
 	switch {
 	case s.tooSmall(market, amount, limit):
-		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return c.Filled() })
+		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return c.MarkFilled() })
 	case len(s.Orders) >= maxOrders && s.Reason != "": // without a reason the operator has requested one more order
 		return s.fail(ctx, invoice.ReasonExhausted)
 	case !market.Open:
@@ -159,7 +159,7 @@ func (s *operation) sell(ctx context.Context) error {
 		}
 		return c.Begin(invoice.SaleOrder{
 			Number: number, ID: o.ID, AccountID: s.claim.Account.ID, Exchange: s.exchange.Name(), Amount: amount, Limit: limit,
-			Before: balance.Total, SentAt: o.CreatedAt, Deadline: o.Deadline, Over: windowEnd,
+			Before: balance.Total, SentAt: o.CreatedAt, Deadline: o.Deadline, WindowEnd: windowEnd,
 		})
 	})
 	if err != nil {
@@ -190,9 +190,9 @@ func (s *operation) place(ctx context.Context, o exchange.Order) error {
 		return s.recordRefusal(ctx, invoice.OrderRefused, refusal)
 	}
 	if err != nil { // the order may have been accepted
-		return s.recordLookup(ctx, err, false, s.OpenOrder().Over)
+		return s.recordLookup(ctx, err, false, s.OpenOrder().WindowEnd)
 	}
-	err = s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return c.Placed(ref, s.now().Add(recheckDelay)) })
+	err = s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return c.MarkPlaced(ref, s.now().Add(recheckDelay)) })
 	if err != nil {
 		return err
 	}
@@ -206,8 +206,8 @@ func (s *operation) resolve(ctx context.Context) error {
 	switch {
 	case o.AccountID != s.claim.Account.ID:
 		return s.fail(ctx, invoice.ReasonNoAccount)
-	case o.Ref == "" && now.Before(o.Over):
-		return s.recordLookup(ctx, errors.New(o.Fault), false, o.Over)
+	case o.Ref == "" && now.Before(o.WindowEnd):
+		return s.recordLookup(ctx, errors.New(o.Fault), false, o.WindowEnd)
 	}
 	out, err := s.exchange.Find(ctx, s.account, exchange.Order{
 		ID: o.ID, Coin: s.Coin, Amount: o.Amount, Limit: o.Limit, CreatedAt: o.SentAt, Deadline: o.Deadline,
@@ -221,7 +221,7 @@ func (s *operation) resolve(ctx context.Context) error {
 		return s.failUnresolved(ctx, invoice.ReasonUncertain, err)
 	case errors.Is(err, exchange.ErrNotFound) && o.Ref == "":
 		return s.notFound(ctx, err)
-	case errors.Is(err, exchange.ErrNotFound) && now.Sub(o.Over) > maxOpenTime:
+	case errors.Is(err, exchange.ErrNotFound) && now.Sub(o.WindowEnd) > maxOpenTime:
 		return s.failUnresolved(ctx, invoice.ReasonUncertain, err)
 	}
 	return s.recordLookup(ctx, err, false, now.Add(searchDelay))
@@ -246,17 +246,17 @@ func (s *operation) notFound(ctx context.Context, absent error) error {
 func (s *operation) conclude(ctx context.Context, out exchange.Outcome) error {
 	now := s.now()
 	if out.Open {
-		if now.Sub(s.OpenOrder().Over) > maxOpenTime {
+		if now.Sub(s.OpenOrder().WindowEnd) > maxOpenTime {
 			return s.failUnresolved(ctx, invoice.ReasonUncertain, errors.New("the exchange reports the order as still open"))
 		}
-		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return c.Placed(out.Ref, now.Add(recheckDelay)) })
+		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return c.MarkPlaced(out.Ref, now.Add(recheckDelay)) })
 	}
 	err := s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error {
-		if err := c.Done(out.Ref, invoice.Proceeds{Sold: out.Sold, Euro: out.Euro, Fee: out.Fee}, now); err != nil {
+		if err := c.MarkDone(out.Ref, invoice.Proceeds{Sold: out.Sold, Euro: out.Euro, Fee: out.Fee}, now); err != nil {
 			return err
 		}
-		if c.Rest().IsZero() {
-			return c.Filled()
+		if c.Remaining().IsZero() {
+			return c.MarkFilled()
 		}
 		reason := invoice.ReasonPartial
 		if out.Sold.IsZero() {
@@ -271,22 +271,22 @@ func (s *operation) conclude(ctx context.Context, out exchange.Outcome) error {
 }
 
 // recordRefusal ends an order that was not accepted.
-func (s *operation) recordRefusal(ctx context.Context, state invoice.OrderState, r *exchange.RefusedError) error {
+func (s *operation) recordRefusal(ctx context.Context, state invoice.OrderState, e *exchange.RefusedError) error {
 	return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error {
-		if err := c.Refused(state, r.Message); err != nil {
+		if err := c.MarkRefused(state, e.Message); err != nil {
 			return err
 		}
-		return s.afterRefusal(c, r)
+		return s.afterRefusal(c, e)
 	})
 }
 
 // afterRefusal sets the state of the sale after a refusal.
-func (s *operation) afterRefusal(c *invoice.Sale, r *exchange.RefusedError) error {
-	switch r.Kind {
+func (s *operation) afterRefusal(c *invoice.Sale, e *exchange.RefusedError) error {
+	switch e.Kind {
 	case exchange.KindFunds:
 		return s.schedule(c, invoice.ReasonLowBalance)
 	case exchange.KindMinimum:
-		return c.Filled()
+		return c.MarkFilled()
 	case exchange.KindPrice:
 		return s.schedule(c, invoice.ReasonPrice)
 	case exchange.KindBusy:

@@ -27,7 +27,7 @@ func TestWorker_sells_once_after_any_fault(t *testing.T) {
 					t.Fatalf("right after the fault: %s, %+v", describe(c), c.OpenOrder())
 				}
 				// The worker makes no calls until the exchange can no longer execute the order.
-				windowEnd, calls := c.OpenOrder().Over, len(f.exchange.Calls())
+				windowEnd, calls := c.OpenOrder().WindowEnd, len(f.exchange.Calls())
 				for f.clock.Now().Add(15 * time.Second).Before(windowEnd) {
 					f.step()
 					f.clock.Pass(15 * time.Second)

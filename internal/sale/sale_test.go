@@ -241,7 +241,7 @@ func TestWorker_sells_in_parts_until_the_rest_is_too_small(t *testing.T) {
 		}
 		// The rest is worth less than the smallest sale of 5 euro, or than Bitstamp's of 10.
 		bound := money.MustParse("0.00012", invoice.SaleCoin("BTC"))
-		if rest := c.Rest(); rest.IsZero() || rest.Cmp(bound) > 0 {
+		if rest := c.Remaining(); rest.IsZero() || rest.Cmp(bound) > 0 {
 			t.Errorf("rest = %s, too large", rest)
 		}
 		f.checkNotOversold(inv.ID)

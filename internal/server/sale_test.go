@@ -70,9 +70,9 @@ func (f *fixture) recordSale(t *testing.T, id string) {
 			Coin: "BTC", Amount: btc("0.00065379"), Rate: rate, Lowest: eur("85123.7"), Smallest: eur("10"), State: invoice.SaleWaiting,
 			CreatedAt: noon, Since: noon, NextAt: noon,
 		}
-		order := invoice.SaleOrder{Number: 1, ID: "a-b", AccountID: "xch_1", Exchange: "kraken", Amount: c.Amount, Limit: c.Lowest, Before: btc("1"), SentAt: noon, Deadline: noon, Over: noon}
+		order := invoice.SaleOrder{Number: 1, ID: "a-b", AccountID: "xch_1", Exchange: "kraken", Amount: c.Amount, Limit: c.Lowest, Before: btc("1"), SentAt: noon, Deadline: noon, WindowEnd: noon}
 		err := errors.Join(
-			c.Begin(order), c.Done("OABCDE-FGHIJ-KLMNOP", invoice.Proceeds{Sold: btc("0.0006"), Euro: eur("51.8521"), Fee: eur("0.2074")}, noon), c.Wait(invoice.ReasonPartial, noon))
+			c.Begin(order), c.MarkDone("OABCDE-FGHIJ-KLMNOP", invoice.Proceeds{Sold: btc("0.0006"), Euro: eur("51.8521"), Fee: eur("0.2074")}, noon), c.Wait(invoice.ReasonPartial, noon))
 		inv.Sales = append(inv.Sales, c)
 		return err
 	})

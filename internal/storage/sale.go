@@ -55,7 +55,7 @@ func salesToRows(inv *invoice.Invoice) []saleRow {
 		for _, o := range c.Orders {
 			orders = append(orders, saleOrderRow{
 				ID: o.ID, AccountID: o.AccountID, Exchange: o.Exchange, Amount: o.Amount.String(), Limit: o.Limit.String(), Before: optional(o.Before),
-				SentAt: o.SentAt.UnixMilli(), Deadline: o.Deadline.UnixMilli(), Over: o.Over.UnixMilli(), State: string(o.State), Ref: o.Ref, Fault: o.Fault,
+				SentAt: o.SentAt.UnixMilli(), Deadline: o.Deadline.UnixMilli(), Over: o.WindowEnd.UnixMilli(), State: string(o.State), Ref: o.Ref, Fault: o.Fault,
 				Looks: o.Lookups, Sold: optional(o.Sold), Euro: optional(o.Euro), Fee: optional(o.Fee),
 			})
 		}
@@ -107,7 +107,7 @@ func (r saleRow) sale() (invoice.Sale, error) {
 func (r saleOrderRow) order(number int, coin money.Currency) (invoice.SaleOrder, error) {
 	o := invoice.SaleOrder{
 		Number: number, ID: r.ID, AccountID: r.AccountID, Exchange: r.Exchange,
-		SentAt: utc(r.SentAt), Deadline: utc(r.Deadline), Over: utc(r.Over),
+		SentAt: utc(r.SentAt), Deadline: utc(r.Deadline), WindowEnd: utc(r.Over),
 		State: invoice.OrderState(r.State), Ref: r.Ref, Fault: r.Fault, Lookups: r.Looks,
 	}
 	for _, f := range []struct {

@@ -113,7 +113,7 @@ func TestSales_are_written_once(t *testing.T) {
 			c, _ := inv.Sale("BTC")
 			return c.Begin(invoice.SaleOrder{
 				Number: 1, ID: "id", AccountID: "x1", Exchange: "kraken", Amount: c.Amount, Limit: c.Lowest, Before: money.MustParse("1.5", c.Amount.Currency()),
-				SentAt: noon, Deadline: noon.Add(10 * time.Second), Over: noon.Add(70 * time.Second), Lookups: 1,
+				SentAt: noon, Deadline: noon.Add(10 * time.Second), WindowEnd: noon.Add(70 * time.Second), Lookups: 1,
 			})
 		})
 		if err != nil {
@@ -121,7 +121,7 @@ func TestSales_are_written_once(t *testing.T) {
 		}
 		if err := c.Begin(invoice.SaleOrder{
 			Number: 1, ID: "id", AccountID: "x1", Exchange: "kraken", Amount: c.Amount, Limit: c.Lowest, Before: money.MustParse("1.5", c.Amount.Currency()),
-			SentAt: noon, Deadline: noon.Add(10 * time.Second), Over: noon.Add(70 * time.Second), Lookups: 1,
+			SentAt: noon, Deadline: noon.Add(10 * time.Second), WindowEnd: noon.Add(70 * time.Second), Lookups: 1,
 		}); err != nil {
 			t.Fatal(err)
 		}
