@@ -94,20 +94,20 @@ func anchor(name string) string {
 	return strings.ReplaceAll(strings.ToLower(name), " ", "-")
 }
 
-// refused returns the answers that are errors.
-func refused(answers []openapi.Answer) (list []openapi.Answer) {
+// errorAnswers returns the answers that are errors.
+func errorAnswers(answers []openapi.Answer) (list []openapi.Answer) {
 	for _, a := range answers {
-		if a.Refused {
+		if a.IsError {
 			list = append(list, a)
 		}
 	}
 	return list
 }
 
-// accepted returns the answers that are not errors.
-func accepted(answers []openapi.Answer) (list []openapi.Answer) {
+// successAnswers returns the answers that are not errors.
+func successAnswers(answers []openapi.Answer) (list []openapi.Answer) {
 	for _, a := range answers {
-		if !a.Refused {
+		if !a.IsError {
 			list = append(list, a)
 		}
 	}

@@ -538,13 +538,13 @@ func operation(o openapi.Operation, examples []Example) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, a := range accepted(o.Answers) {
+		for _, a := range successAnswers(o.Answers) {
 			templ_7745c5c3_Err = answer(o, a).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		if errors := refused(o.Answers); len(errors) > 0 {
+		if errors := errorAnswers(o.Answers); len(errors) > 0 {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 46, "<dt>Errors</dt><dd>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -82,7 +82,7 @@ func TestPaymentPage_escapes_texts(t *testing.T) {
 	t.Parallel()
 	p := payment()
 	evil := `"><script>alert(1)</script>`
-	p.Shop, p.Label, p.Summary.Text, p.Say = evil, []string{evil}, evil, evil
+	p.Shop, p.Label, p.Summary.Text, p.Announcement = evil, []string{evil}, evil, evil
 	p.Methods[0].Address, p.Methods[0].AddressParts = evil, views.AddressGroups(evil)
 	doc := rendered(t, views.PaymentPage(p))
 	if n := doc.Find("script:not([src])").Length(); n != 0 {

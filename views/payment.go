@@ -10,45 +10,45 @@ import (
 // Payment is the page of an invoice in one state. The fields that do not belong to that state are empty.
 type Payment struct {
 	Page
-	Kind    string // the state, a class of the style sheet
-	Status  string // the invoice's status
-	Key     string // changes when Say must be announced again
-	Version string // changes when anything on the page changes
-	Self    string // address of this page
-	Stream  string // address of the stream of updates
-	Say     string // announced once when the page changes to this state
-	Final   bool   // the invoice will not change any more
-	Test    string // text that says that no real money moves
+	Kind         string // the state, a class of the style sheet
+	Status       string // the invoice's status
+	Key          string // changes when Announcement must be announced again
+	Version      string // changes when anything on the page changes
+	Self         string // address of this page
+	Stream       string // address of the stream of updates
+	Announcement string // announced once when the page changes to this state
+	Final        bool   // the invoice will not change any more
+	Test         string // text that says that no real money moves
 
 	Back  Link
 	Label []string // "Order 1042 ·", "Ref. aK3x-9QfW"; a line may end between them
 	Due   Due
 
-	Heading   string
-	Open      bool // the payment is in progress: the heading is small
-	Pulse     bool // a dot shows that the network is watched
-	Seal      bool // a check mark shows that the invoice is paid
-	Clock     Clock
-	Depth     string // "1 of 2 confirmations"
-	Steps     []Step
-	Meter     Meter
-	Lead      string
-	Notes     []Note
-	Methods   []Method
-	Turn      string // changes when the shopper has to send money again with a browser wallet
-	Facts     []Fact
-	Footing   string      // says that the page is no VAT invoice
-	PDF       Link        // the receipt as a document
-	Return    Link        // the link back to the shop
-	Leave     bool        // the page opens Return after a countdown
-	Leaving   Around      // the text around the countdown
-	Countdown string      // announced when the countdown begins
-	Again     Link        // starts a new payment
-	Contact   Link        // the shop's contact, in a state in which only the shop can help
-	Requote   RequoteForm // asks for a new quote
-	Check     Link        // reloads a page without a script
-	Auto      Link        // makes a page without a script reload periodically
-	Help      []string
+	Heading       string
+	Open          bool // the payment is in progress: the heading is small
+	WatchDot      bool // a dot shows that the network is watched
+	CheckMark     bool // a check mark shows that the invoice is paid
+	Clock         Clock
+	Depth         string // "1 of 2 confirmations"
+	Steps         []Step
+	Meter         Meter
+	Lead          string
+	Notes         []Note
+	Methods       []Method
+	Turn          string // changes when the shopper has to send money again with a browser wallet
+	Facts         []Fact
+	Footing       string      // says that the page is no VAT invoice
+	PDF           Link        // the receipt as a document
+	Return        Link        // the link back to the shop
+	AutoReturn    bool        // the page opens Return after a countdown
+	CountdownText Around      // the text around the countdown
+	Countdown     string      // announced when the countdown begins
+	Again         Link        // starts a new payment
+	Contact       Link        // the shop's contact, in a state in which only the shop can help
+	Requote       RequoteForm // asks for a new quote
+	Check         Link        // reloads a page without a script
+	Auto          Link        // makes a page without a script reload periodically
+	Help          []string
 
 	Proof    Proof
 	Refusal  string // why the service refused the last request
@@ -68,14 +68,14 @@ type Due struct {
 	Amount string // "€56.50"
 	Coins  string // below the amount: the coins received
 	Line   string // below the amount, if it does not depend on the method
-	Until  Moment // a time after the line, followed by Rest
-	Rest   string
+	Until  Moment // a time after the line, followed by After
+	After  string
 	Long   bool // coins, which have more digits than a price
 }
 
 // LineText returns the line with its time as plain text.
 func (d Due) LineText() string {
-	return strings.TrimSpace(strings.Join([]string{d.Line, d.Until.Text, d.Rest}, " "))
+	return strings.TrimSpace(strings.Join([]string{d.Line, d.Until.Text, d.After}, " "))
 }
 
 // Proof is the signed statement of the addresses. It is empty on a page without an address.
@@ -137,8 +137,8 @@ type Note struct {
 	Kind   string // "warn", "bad", "ok" or empty
 	Strong string
 	Text   string
-	Until  Moment // a time after the text, followed by Rest
-	Rest   string
+	Until  Moment // a time after the text, followed by After
+	After  string
 }
 
 // Fact is a row of a result.

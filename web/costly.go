@@ -18,25 +18,25 @@ const (
 	maxCostly       = 10_000 // largest number of invoices that are known to be costly
 )
 
-// costly limits the rate at which one network of callers reads invoices with more payments
+// costlyLimiter limits the rate at which one network of callers reads invoices with more payments
 // than the resource shows. Reading such an invoice costs more than reading another, and any
 // payer can cause it by sending many payments. It is safe for concurrent use.
-type costly struct {
+type costlyLimiter struct {
 	readers *middleware.RateLimiterMemoryStore
 
 	mu  sync.Mutex
 	ids map[string]bool
 }
 
-func newCostly() *costly {
-	return &costly{ids: map[string]bool{}, readers: middleware.NewRateLimiterMemoryStoreWithConfig(middleware.RateLimiterMemoryStoreConfig{
+func newCostlyLimiter() *costlyLimiter {
+	return &costlyLimiter{ids: map[string]bool{}, readers: middleware.NewRateLimiterMemoryStoreWithConfig(middleware.RateLimiterMemoryStoreConfig{
 		Rate: costlyPerSecond, Burst: costlyBurst, ExpiresIn: 5 * time.Minute,
 	})}
 }
 
 // check returns an error with status 429 if the invoice is known to be costly and the network of
 // the caller exceeds the rate limit.
-func (l *costly) check(c echo.Context, id string) error {
+func (l *costlyLimiter) check(c echo.Context, id string) error {
 	l.mu.Lock()
 	isCostly := l.ids[id]
 	l.mu.Unlock()
@@ -50,7 +50,7 @@ func (l *costly) check(c echo.Context, id string) error {
 }
 
 // note records whether the invoice that was read is costly.
-func (l *costly) note(id string, morePayments int) {
+func (l *costlyLimiter) note(id string, morePayments int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {

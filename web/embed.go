@@ -12,8 +12,8 @@ import (
 	"chequer/views"
 )
 
-// slugForm matches the slug of a link.
-var slugForm = regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
+// slugPattern matches the slug of a link.
+var slugPattern = regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
 
 // embed serves the page that builds the HTML snippet for a merchant's own page. It renders links
 // to payments of this checkout only, because the author of a link to this page chooses the query.
@@ -44,12 +44,12 @@ func (h *Handler) embed(c echo.Context) error {
 // ownLink returns the address of the payment page that the typed text names. own is false if the text
 // does not name a payment page of this checkout.
 func (h *Handler) ownLink(typed string) (link string, own bool) {
-	if slugForm.MatchString(typed) {
+	if slugPattern.MatchString(typed) {
 		return h.config.BaseURL + "/pay/" + typed, true
 	}
 	u, err := url.Parse(typed)
-	base, fault := url.Parse(h.config.BaseURL)
-	if err != nil || fault != nil || u.Scheme != base.Scheme || u.Host != base.Host || u.User != nil || u.Host == "" {
+	base, baseErr := url.Parse(h.config.BaseURL)
+	if err != nil || baseErr != nil || u.Scheme != base.Scheme || u.Host != base.Host || u.User != nil || u.Host == "" {
 		return "", false
 	}
 	relative, found := strings.CutPrefix(u.Path, h.config.BasePath)
@@ -65,10 +65,10 @@ func (h *Handler) embedScript(c echo.Context) error {
 	return sendAsset(c, script, "public, max-age=3600")
 }
 
-// ancestors returns the frame-ancestors value of the policy for a path. Payment pages may be
+// frameAncestors returns the frame-ancestors value of the policy for a path. Payment pages may be
 // framed by the listed origins and by the page /embed, which tries snippets. No other page may be
 // framed.
-func (h *Handler) ancestors(path string) string {
+func (h *Handler) frameAncestors(path string) string {
 	path = strings.TrimPrefix(path, h.config.BasePath)
 	payment := path == "/pay" || strings.HasPrefix(path, "/pay/") || strings.HasPrefix(path, "/order/pay") || strings.HasPrefix(path, "/invoice/")
 	if len(h.config.EmbedOrigins) == 0 || !payment {

@@ -87,15 +87,15 @@ func (h *Handler) errorPage(c echo.Context, err error, status int) views.Error {
 // errorAction returns the link of an error page.
 func (h *Handler) errorAction(c echo.Context, r present.Reader, status int) views.Link {
 	if id, err := invoiceID(c); err == nil && status != http.StatusNotFound {
-		return views.Link{Text: r.Text("fault.payment"), URL: r.Keep(h.path("/invoice/" + id))}
+		return views.Link{Text: r.Text("fault.payment"), URL: r.WithLanguage(h.path("/invoice/" + id))}
 	}
 	if c.Param("slug") != "" && strings.Contains(c.Path(), "/shop/") {
 		if hasProducts, _ := h.askProducts(c.Request().Context()); hasProducts {
-			return views.Link{Text: r.Text("product.see"), URL: r.Keep(h.path("/shop"))}
+			return views.Link{Text: r.Text("product.see"), URL: r.WithLanguage(h.path("/shop"))}
 		}
 	}
 	if h.config.Storefront {
-		return views.Link{Text: r.Text("fault.start"), URL: r.Keep(h.path("/"))}
+		return views.Link{Text: r.Text("fault.start"), URL: r.WithLanguage(h.path("/"))}
 	}
 	return views.Link{}
 }

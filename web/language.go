@@ -14,7 +14,7 @@ import (
 func (h *Handler) reader(c echo.Context, preferred string) present.Reader {
 	languages := h.config.Languages
 	if found, ok := languages.Find(c.QueryParam("lang")); ok {
-		return present.Reader{Language: found, Asked: true}
+		return present.Reader{Language: found, Explicit: true}
 	}
 	if found, ok := languages.Find(preferred); ok {
 		return present.Reader{Language: found}

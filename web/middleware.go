@@ -33,7 +33,7 @@ func policy(ancestors string) string {
 func (h *Handler) secure(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		header := c.Response().Header()
-		header.Set("Content-Security-Policy", policy(h.ancestors(c.Path())))
+		header.Set("Content-Security-Policy", policy(h.frameAncestors(c.Path())))
 		header.Set("Permissions-Policy", "clipboard-write=(self), camera=(), microphone=(), geolocation=(), payment=()")
 		header.Set("Referrer-Policy", "no-referrer")
 		header.Set("X-Content-Type-Options", "nosniff")

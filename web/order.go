@@ -20,8 +20,8 @@ import (
 	"chequer/web/present"
 )
 
-// tokenForm matches the token of a form, and the secret of a terminal.
-var tokenForm = regexp.MustCompile(`^[A-Za-z0-9]{16,64}$`)
+// tokenPattern matches the token of a form, and the secret of a terminal.
+var tokenPattern = regexp.MustCompile(`^[A-Za-z0-9]{16,64}$`)
 
 // orderFaults maps statuses to the keys of the texts with the reason why no invoice was created.
 var orderFaults = map[int]string{
@@ -43,7 +43,7 @@ func typedAmount(c echo.Context) present.Typed {
 }
 
 func validToken(token string) string {
-	if !tokenForm.MatchString(token) {
+	if !tokenPattern.MatchString(token) {
 		return rand.Text()
 	}
 	return token

@@ -15,7 +15,7 @@ import (
 	"chequer/web/present"
 )
 
-var idForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // payment shows an invoice. "?m=" opens a method, "&amount=1" shows its code with the amount, "?auto=1"
 // reloads the page periodically, "?refused=" says why a simulation was refused, "?hold=" says why a new quote was refused.
@@ -63,7 +63,7 @@ func (h *Handler) invoice(c echo.Context) (client.Snapshot, error) {
 
 func invoiceID(c echo.Context) (string, error) {
 	id := c.Param("id")
-	if !idForm.MatchString(id) {
+	if !idPattern.MatchString(id) {
 		return "", echo.ErrNotFound
 	}
 	return id, nil

@@ -51,5 +51,5 @@ func (h *Handler) path(path string) string { return h.config.Path(path) }
 
 // redirect redirects to a path of this site, below the base path, and keeps the reader's language.
 func (h *Handler) redirect(c echo.Context, r present.Reader, path string) error {
-	return c.Redirect(http.StatusSeeOther, r.Keep(h.path(path)))
+	return c.Redirect(http.StatusSeeOther, r.WithLanguage(h.path(path)))
 }

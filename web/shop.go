@@ -68,7 +68,7 @@ func (h *Handler) product(c echo.Context) error {
 // typedProduct reads the typed values, and the product as it is now.
 func (h *Handler) typedProduct(c echo.Context) (present.Order, error) {
 	slug := slugOf(c)
-	if !idForm.MatchString(slug) {
+	if !idPattern.MatchString(slug) {
 		return present.Order{}, notSold
 	}
 	offers, err := h.products(c.Request().Context(), slug)
@@ -95,10 +95,10 @@ func typedOrder(c echo.Context, p api.ProductOffer, merchant string) present.Ord
 		o.Quantity = "1"
 	}
 	if p.AskOrderID != api.AskNo {
-		o.OrderID = present.Tidy(c.FormValue("order_id"), false)
+		o.OrderID = present.CleanText(c.FormValue("order_id"), false)
 	}
 	if p.AskNote != api.AskNo {
-		o.Note = present.Tidy(c.FormValue("note"), true)
+		o.Note = present.CleanText(c.FormValue("note"), true)
 	}
 	return o
 }

@@ -64,7 +64,7 @@ func (s *source) render(ctx context.Context, snapshot client.Snapshot, v live.Va
 	if !ok {
 		return "", fmt.Errorf("no language %q", v.Language)
 	}
-	f := s.handler.plainFrame(present.Reader{Language: language, Asked: v.Asked})
+	f := s.handler.plainFrame(present.Reader{Language: language, Explicit: v.Asked})
 	page := s.handler.themed(ctx, f, snapshot.Theme).Payment(snapshot, "", false)
 	var b bytes.Buffer
 	if err := templ.RenderFragments(ctx, &b, views.PaymentPage(page), "live"); err != nil {

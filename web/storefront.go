@@ -54,7 +54,7 @@ func (h *Handler) order(c echo.Context) error {
 // neither. The service is asked again only if it implemented only the specification the last time, because
 // the form then has no fields for them.
 func (h *Handler) typedOrder(c echo.Context, typed present.Typed) present.Typed {
-	reference, note := present.Tidy(c.FormValue(api.MetadataOrderReference), false), present.Tidy(c.FormValue(api.MetadataNote), true)
+	reference, note := present.CleanText(c.FormValue(api.MetadataOrderReference), false), present.CleanText(c.FormValue(api.MetadataNote), true)
 	if reference+note != "" && h.plain.Load() {
 		if _, isPlain := h.askProducts(c.Request().Context()); isPlain {
 			return typed

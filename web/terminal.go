@@ -25,7 +25,7 @@ func (h *Handler) whichTerminal(echo.Context) error { return noSecret }
 // terminal returns the terminal that the secret in the request's path names.
 func (h *Handler) terminal(c echo.Context) (api.CheckoutLink, error) {
 	secret := c.Param("secret")
-	if !tokenForm.MatchString(secret) {
+	if !tokenPattern.MatchString(secret) {
 		return api.CheckoutLink{}, noTerminal
 	}
 	terminal, err := h.config.Client.ReadCheckoutLink(c.Request().Context(), api.CheckoutRequest{Terminal: secret})
@@ -58,7 +58,7 @@ func (h *Handler) charge(c echo.Context) error {
 		return err
 	}
 	r, typed := h.reader(c, ""), typedAmount(c)
-	typed.Reference, typed.Note = present.Tidy(c.FormValue("order_id"), false), present.Tidy(c.FormValue("note"), true)
+	typed.Reference, typed.Note = present.CleanText(c.FormValue("order_id"), false), present.CleanText(c.FormValue("note"), true)
 	amount, problem := present.ReadAmount(r, typed)
 	if problem != nil {
 		return h.renderTerminal(c, terminal, typed, problem)

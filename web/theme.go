@@ -132,8 +132,8 @@ func (h *Handler) readTheme(ctx context.Context, hash string) (theme.Theme, erro
 	return h.config.Client.Theme(ctx, hash)
 }
 
-// themeHashForm matches the hash of a theme.
-var themeHashForm = regexp.MustCompile(`^[0-9a-f]{24}$`)
+// themeHashPattern matches the hash of a theme.
+var themeHashPattern = regexp.MustCompile(`^[0-9a-f]{24}$`)
 
 // logoPolicy prevents a logo from running scripts when a browser opens it as a document, as it can with
 // an SVG.
@@ -143,7 +143,7 @@ const logoPolicy = "default-src 'none'; sandbox; frame-ancestors 'none'"
 // content.
 func (h *Handler) themeAsset(c echo.Context) error {
 	hash := c.Param("hash")
-	if !themeHashForm.MatchString(hash) {
+	if !themeHashPattern.MatchString(hash) {
 		return echo.ErrNotFound
 	}
 	t, err := h.theme(c.Request().Context(), hash)

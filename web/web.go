@@ -87,7 +87,7 @@ type Handler struct {
 	echo   *echo.Echo
 	pages  http.Handler // echo, compressed
 	hub    *live.Hub
-	costly *costly
+	costly *costlyLimiter
 	themes themeCache
 	plain  atomic.Bool // set if the service implemented only the specification when it was last asked for products
 
@@ -97,7 +97,7 @@ type Handler struct {
 // New returns the handler of all paths below the base path, except those of the API.
 func New(config Config) *Handler {
 	h := &Handler{config: withDefaults(config), echo: echo.New()}
-	h.costly = newCostly()
+	h.costly = newCostlyLimiter()
 	h.hub = live.New(newSource(h), live.Limits{Total: h.config.MaxStreams, PerNetwork: h.config.MaxStreamsPerNetwork}, h.config.Logger)
 	h.handbook = sync.OnceValues(h.readHandbook)
 	h.echo.HTTPErrorHandler = h.fail

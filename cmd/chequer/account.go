@@ -23,12 +23,12 @@ func (s *shell) account() *cobra.Command {
 				return []any{cmp.Or(r.Name, "(invited)"), r.Role, strings.Join(r.SignIn, ", "), s.Time(r.CreatedAt), s.Time(r.ExpiresAt)}
 			}),
 		s.accountInvite(), s.accountRecover(), s.accountSessions(),
-		s.change("remove NAME", "Remove an account and end its sessions; its entries of the audit log stay", "removed", func(in call, name string) error {
-			a, err := in.namedAccount(name)
+		s.change("remove NAME", "Remove an account and end its sessions; its entries of the audit log stay", "removed", func(call invocation, name string) error {
+			a, err := call.namedAccount(name)
 			if err != nil {
 				return err
 			}
-			if err := in.core.Desk.Remove(in.Context(), a.ID); err != nil {
+			if err := call.core.Desk.Remove(call.Context(), a.ID); err != nil {
 				return fmt.Errorf("remove %s: %w", a.Name, err)
 			}
 			return nil
@@ -45,18 +45,18 @@ type accountRow struct {
 	ExpiresAt string       `json:"expires_at,omitempty"` // only of an invitation
 }
 
-func listAccounts(in call) ([]accountRow, error) {
-	accounts, err := in.core.Desk.Team(in.Context())
+func listAccounts(call invocation) ([]accountRow, error) {
+	accounts, err := call.core.Desk.Team(call.Context())
 	if err != nil {
 		return nil, err
 	}
 	rows := rowsOf(accounts, func(a account.Account) accountRow {
-		return accountRow{ID: a.ID, Name: a.Name, Role: a.Role(in.shop.ID), SignIn: signInNames(a.SignIn), CreatedAt: console.Stamp(a.CreatedAt)}
+		return accountRow{ID: a.ID, Name: a.Name, Role: a.Role(call.shop.ID), SignIn: signInNames(a.SignIn), CreatedAt: console.Stamp(a.CreatedAt)}
 	})
-	invitations, err := in.core.Desk.Invitations(in.Context())
+	invitations, err := call.core.Desk.Invitations(call.Context())
 	for _, t := range invitations {
 		rows = append(rows, accountRow{
-			ID: t.ID, Role: t.Roles[in.shop.ID], SignIn: []string{}, CreatedAt: console.Stamp(t.CreatedAt), ExpiresAt: console.Stamp(t.ExpiresAt),
+			ID: t.ID, Role: t.Roles[call.shop.ID], SignIn: []string{}, CreatedAt: console.Stamp(t.CreatedAt), ExpiresAt: console.Stamp(t.ExpiresAt),
 		})
 	}
 	return rows, err
@@ -75,8 +75,8 @@ func signInNames(in account.SignIn) []string {
 }
 
 // namedAccount returns the account with a name.
-func (in call) namedAccount(name string) (account.Account, error) {
-	a, err := in.core.Desk.Named(in.Context(), name)
+func (call invocation) namedAccount(name string) (account.Account, error) {
+	a, err := call.core.Desk.Named(call.Context(), name)
 	if errors.Is(err, account.ErrNotFound) {
 		err = fmt.Errorf("there is no account %q: chequer account list shows all", name)
 	}
@@ -91,12 +91,12 @@ func (s *shell) accountInvite() *cobra.Command {
 		Long:    "Creates a link that is valid for 48 hours and works once. It is shown once.\n\nThe roles are owner, manager, seller, bookkeeper and developer.",
 		Example: "  chequer account invite --role bookkeeper",
 		Args:    console.Arguments,
-		RunE: answer(s, func(in call) (app.DeskLink, error) {
+		RunE: answer(s, func(call invocation) (app.DeskLink, error) {
 			if err := checkWord("role", role, account.Roles); err != nil {
 				return app.DeskLink{}, err
 			}
-			return in.deskLink(func() (account.Link, error) {
-				return in.core.Desk.Invite(in.Context(), map[string]account.Role{in.shop.ID: account.Role(role)})
+			return call.deskLink(func() (account.Link, error) {
+				return call.core.Desk.Invite(call.Context(), map[string]account.Role{call.shop.ID: account.Role(role)})
 			})
 		}, s.writeDeskLink),
 	}
@@ -111,26 +111,26 @@ func (s *shell) accountRecover() *cobra.Command {
 		Short: "Create a link with which an account gets a new sign-in method; ends its sessions",
 		Long:  "Creates a link that is valid for 30 minutes and works once. It is shown once.\nEvery session of the account ends. Its other sign-in methods stay.",
 		Args:  console.Arguments,
-		RunE: answer(s, func(in call) (app.DeskLink, error) {
-			a, err := in.namedAccount(in.args[0])
+		RunE: answer(s, func(call invocation) (app.DeskLink, error) {
+			a, err := call.namedAccount(call.args[0])
 			if err != nil {
 				return app.DeskLink{}, err
 			}
-			return in.deskLink(func() (account.Link, error) { return in.core.Desk.Recover(in.Context(), a.Name) })
+			return call.deskLink(func() (account.Link, error) { return call.core.Desk.Recover(call.Context(), a.Name) })
 		}, s.writeDeskLink),
 	}
 }
 
 // deskLink returns the address of the link that create makes. Without a site no link is made.
-func (in call) deskLink(create func() (account.Link, error)) (app.DeskLink, error) {
-	if in.core.Desk.Site == (account.Site{}) {
+func (call invocation) deskLink(create func() (account.Link, error)) (app.DeskLink, error) {
+	if call.core.Desk.Site == (account.Site{}) {
 		return app.DeskLink{}, account.ErrInsecure
 	}
 	link, err := create()
 	if err != nil {
 		return app.DeskLink{}, err
 	}
-	url, err := in.core.Desk.URL(link)
+	url, err := call.core.Desk.URL(link)
 	return app.DeskLink{URL: url, ExpiresAt: link.Ticket.ExpiresAt}, err
 }
 
@@ -152,27 +152,27 @@ type sessionRow struct {
 
 func (s *shell) accountSessions() *cobra.Command {
 	var end bool
-	c := list(s, "sessions [NAME]", "List the sessions of all accounts or of one, or end those of one", func(in call) ([]sessionRow, error) {
-		team, err := in.core.Desk.Team(in.Context())
+	c := list(s, "sessions [NAME]", "List the sessions of all accounts or of one, or end those of one", func(call invocation) ([]sessionRow, error) {
+		team, err := call.core.Desk.Team(call.Context())
 		if err != nil {
 			return nil, err
 		}
-		if len(in.args) > 0 {
-			a, err := in.namedAccount(in.args[0])
+		if len(call.args) > 0 {
+			a, err := call.namedAccount(call.args[0])
 			if err != nil {
 				return nil, err
 			}
 			team = slices.DeleteFunc(team, func(other account.Account) bool { return other.ID != a.ID })
 		}
 		if end {
-			if len(in.args) == 0 {
+			if len(call.args) == 0 {
 				return nil, errors.New("--end needs the name of an account")
 			}
-			if _, err := in.core.Desk.EndSessions(in.Context(), team[0], ""); err != nil {
+			if _, err := call.core.Desk.EndSessions(call.Context(), team[0], ""); err != nil {
 				return nil, err
 			}
 		}
-		return listSessions(in, team)
+		return listSessions(call, team)
 	}, "ACCOUNT\tSIGN-IN\tBROWSER\tADDRESS\tCREATED\tLAST USED\tSESSION", func(r sessionRow) []any {
 		return []any{r.Account, r.Method, r.Browser, r.Address, s.Time(r.CreatedAt), s.Time(r.UsedAt), r.ID}
 	})
@@ -180,10 +180,10 @@ func (s *shell) accountSessions() *cobra.Command {
 	return c
 }
 
-func listSessions(in call, team []account.Account) ([]sessionRow, error) {
+func listSessions(call invocation, team []account.Account) ([]sessionRow, error) {
 	rows := []sessionRow{}
 	for _, a := range team {
-		sessions, err := in.core.Desk.Sessions(in.Context(), a.ID)
+		sessions, err := call.core.Desk.Sessions(call.Context(), a.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -204,8 +204,8 @@ func (s *shell) desk() *cobra.Command {
 		Short: "Create the link with which the first account of the desk is created",
 		Long:  "Creates a link that is valid for 30 minutes and works once, while the desk has no account. chequer serve\nprints one at every start.",
 		Args:  console.Arguments,
-		RunE: answer(s, func(in call) (app.DeskLink, error) {
-			link, err := in.core.DeskLink(in.Context(), in.shop.ID)
+		RunE: answer(s, func(call invocation) (app.DeskLink, error) {
+			link, err := call.core.DeskLink(call.Context(), call.shop.ID)
 			if errors.Is(err, account.ErrSetUp) {
 				err = fmt.Errorf("%w: chequer account invite creates a link for another one, chequer account recover for a person who cannot sign in", err)
 			}

@@ -18,11 +18,11 @@ import (
 // auditLog returns the group of commands about the audit log.
 func (s *shell) auditLog() *cobra.Command {
 	limit, beforeID := 50, int64(0)
-	entries := list(s, "list", "List the newest changes: their time, actor, action and values", func(in call) ([]entryRow, error) {
+	entries := list(s, "list", "List the newest changes: their time, actor, action and values", func(call invocation) ([]entryRow, error) {
 		if limit < 1 || limit > 10_000 {
 			return nil, errors.New("--limit must be between 1 and 10000")
 		}
-		entries, err := in.core.Storage.AuditLog(in.Context(), beforeID, limit)
+		entries, err := call.core.Storage.AuditLog(call.Context(), beforeID, limit)
 		return rowsOf(entries, newEntryRow), err
 	}, "ENTRY\tTIME\tACTOR\tADDRESS\tACTION\tSUBJECT\tCHANGE", func(r entryRow) []any {
 		return []any{r.Number, s.Time(r.At), console.Printable(r.Actor), r.Address, r.Action, console.Printable(r.Subject), console.Printable(r.change())}
@@ -33,7 +33,7 @@ func (s *shell) auditLog() *cobra.Command {
 		Use:   "verify",
 		Short: "Verify that no entry of the audit log was changed, removed or put back",
 		Args:  console.Arguments,
-		RunE: answer(s, func(in call) (audit.Head, error) { return in.core.Storage.VerifyAuditLog(in.Context()) }, func(w io.Writer, head audit.Head) {
+		RunE: answer(s, func(call invocation) (audit.Head, error) { return call.core.Storage.VerifyAuditLog(call.Context()) }, func(w io.Writer, head audit.Head) {
 			fmt.Fprintf(w, "%d entries are complete and unchanged\n", head.Number)
 		}),
 	})

@@ -31,30 +31,30 @@ func (s *shell) endpointTest() *cobra.Command {
 		Use:   "test ENDPOINT",
 		Short: "Let the running server send an endpoint.test event once, and print the result",
 		Args:  console.Arguments,
-		RunE: s.withShop(func(in call) error {
-			e, err := in.namedEndpoint()
+		RunE: s.withShop(func(call invocation) error {
+			e, err := call.namedEndpoint()
 			if err != nil {
 				return err
 			}
-			eventID, err := in.core.Endpoints.Test(in.Context(), e.MerchantID, e.ID)
+			eventID, err := call.core.Endpoints.Test(call.Context(), e.MerchantID, e.ID)
 			if errors.Is(err, merchant.ErrState) {
 				return fmt.Errorf("endpoint %s is paused: chequer endpoint resume %s", e.ID, e.ID)
 			}
 			if err != nil {
 				return err
 			}
-			d, tries, err := waitAttempt(in.Context(), in.core, e, eventID)
+			d, attempts, err := waitAttempt(call.Context(), call.core, e, eventID)
 			if err != nil {
 				return err
 			}
-			if len(tries) == 0 {
+			if len(attempts) == 0 {
 				return errors.New("the event was not sent yet: it is sent when chequer serve runs on the same database")
 			}
 			row := newDeliveryRow(d)
-			if err := s.Print(in.Command, row, func(w io.Writer) { fmt.Fprintf(w, "%s %s: %s\n", row.Event, row.State, row.result()) }); err != nil {
+			if err := s.Print(call.Command, row, func(w io.Writer) { fmt.Fprintf(w, "%s %s: %s\n", row.Event, row.State, row.result()) }); err != nil {
 				return err
 			}
-			if !tries[0].Done() {
+			if !attempts[0].Done() {
 				return errors.New("the endpoint did not accept the event")
 			}
 			return nil
@@ -64,14 +64,14 @@ func (s *shell) endpointTest() *cobra.Command {
 
 // waitAttempt waits for the first attempt of a delivery. It returns no attempts if there was none within
 // testTimeout.
-func waitAttempt(ctx context.Context, core *app.Core, e merchant.Endpoint, eventID string) (merchant.Delivery, []merchant.Try, error) {
+func waitAttempt(ctx context.Context, core *app.Core, e merchant.Endpoint, eventID string) (merchant.Delivery, []merchant.Attempt, error) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	deadline := time.After(testTimeout)
 	for {
-		d, tries, err := core.Endpoints.Delivery(ctx, e, eventID)
-		if err != nil || len(tries) > 0 {
-			return d, tries, err
+		d, attempts, err := core.Endpoints.Delivery(ctx, e, eventID)
+		if err != nil || len(attempts) > 0 {
+			return d, attempts, err
 		}
 		select {
 		case <-tick.C:
@@ -85,17 +85,17 @@ func waitAttempt(ctx context.Context, core *app.Core, e merchant.Endpoint, event
 
 // deliveryRow is a delivery as it is printed.
 type deliveryRow struct {
-	Position  int64                  `json:"position"`
-	Event     string                 `json:"event_id"`
-	Type      string                 `json:"event_type"`
-	Invoice   string                 `json:"foreign_id"`
-	State     merchant.DeliveryState `json:"state"`
-	Tries     int                    `json:"tries"`
-	Status    int                    `json:"status"`
-	Fault     string                 `json:"fault"`
-	CreatedAt string                 `json:"created_at"`
-	NextTryAt string                 `json:"next_try_at"`
-	Log       []deliveryAttemptRow   `json:"log,omitempty"`
+	Position      int64                  `json:"position"`
+	Event         string                 `json:"event_id"`
+	Type          string                 `json:"event_type"`
+	Invoice       string                 `json:"foreign_id"`
+	State         merchant.DeliveryState `json:"state"`
+	Attempts      int                    `json:"tries"`
+	Status        int                    `json:"status"`
+	Fault         string                 `json:"fault"`
+	CreatedAt     string                 `json:"created_at"`
+	NextAttemptAt string                 `json:"next_try_at"`
+	Log           []deliveryAttemptRow   `json:"log,omitempty"`
 }
 
 // deliveryAttemptRow is an attempt as it is printed. It has the body of the answer, which only the operator may
@@ -112,8 +112,8 @@ type deliveryAttemptRow struct {
 
 func newDeliveryRow(d merchant.Delivery) deliveryRow {
 	return deliveryRow{
-		Position: d.Position, Event: d.EventID, Type: d.EventType, Invoice: d.InvoiceID, State: d.State, Tries: d.Tries,
-		Status: d.LastStatus, Fault: d.LastFault, CreatedAt: console.Stamp(d.CreatedAt), NextTryAt: console.Stamp(d.NextTryAt),
+		Position: d.Position, Event: d.EventID, Type: d.EventType, Invoice: d.InvoiceID, State: d.State, Attempts: d.Attempts,
+		Status: d.LastStatus, Fault: d.LastFault, CreatedAt: console.Stamp(d.CreatedAt), NextAttemptAt: console.Stamp(d.NextAttemptAt),
 	}
 }
 
@@ -132,23 +132,23 @@ func result(status int, fault string) string {
 
 func (s *shell) endpointDeliveries() *cobra.Command {
 	limit, before, state := defaultListed, int64(math.MaxInt64), ""
-	c := list(s, "deliveries ENDPOINT [EVENT]", "List deliveries, newest first, or every attempt of one event with its answer", func(in call) ([]deliveryRow, error) {
+	c := list(s, "deliveries ENDPOINT [EVENT]", "List deliveries, newest first, or every attempt of one event with its answer", func(call invocation) ([]deliveryRow, error) {
 		if state != "" && !slices.Contains(merchant.DeliveryStates, merchant.DeliveryState(state)) {
 			return nil, fmt.Errorf("there is no state %q; there are pending, delivered and failed", state)
 		}
-		e, err := in.namedEndpoint()
+		e, err := call.namedEndpoint()
 		if err != nil {
 			return nil, err
 		}
-		deliveries, err := in.core.Endpoints.Deliveries(in.Context(), e, merchant.DeliveryState(state), before, limit)
+		deliveries, err := call.core.Endpoints.Deliveries(call.Context(), e, merchant.DeliveryState(state), before, limit)
 		return rowsOf(deliveries, newDeliveryRow), err
 	}, "POSITION\tEVENT\tTYPE\tSTATE\tATTEMPTS\tLAST ATTEMPT\tNEXT ATTEMPT", func(r deliveryRow) []any {
-		return []any{r.Position, r.Event, r.Type, r.State, r.Tries, r.result(), s.Time(r.NextTryAt)}
+		return []any{r.Position, r.Event, r.Type, r.State, r.Attempts, r.result(), s.Time(r.NextAttemptAt)}
 	})
-	deliveries, tries := c.RunE, answer(s, loadAttempts, s.writeAttempts)
+	deliveries, attempts := c.RunE, answer(s, loadAttempts, s.writeAttempts)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 2 {
-			return tries(c, args)
+			return attempts(c, args)
 		}
 		return deliveries(c, args)
 	}
@@ -160,17 +160,17 @@ func (s *shell) endpointDeliveries() *cobra.Command {
 }
 
 // loadAttempts returns the delivery of an event to an endpoint with every attempt.
-func loadAttempts(in call) (row deliveryRow, err error) {
-	e, err := in.namedEndpoint()
+func loadAttempts(call invocation) (row deliveryRow, err error) {
+	e, err := call.namedEndpoint()
 	if err != nil {
 		return row, err
 	}
-	d, tries, err := in.core.Endpoints.Delivery(in.Context(), e, in.args[1])
+	d, attempts, err := call.core.Endpoints.Delivery(call.Context(), e, call.args[1])
 	if err != nil {
-		return row, fmt.Errorf("event %s: %w", in.args[1], err)
+		return row, fmt.Errorf("event %s: %w", call.args[1], err)
 	}
 	row = newDeliveryRow(d)
-	row.Log = rowsOf(tries, func(t merchant.Try) deliveryAttemptRow {
+	row.Log = rowsOf(attempts, func(t merchant.Attempt) deliveryAttemptRow {
 		return deliveryAttemptRow{
 			Number: t.Number, At: console.Stamp(t.At), DurationMS: t.Duration.Milliseconds(), Status: t.Status, Fault: t.Fault,
 			Headers: t.Header, Answer: t.Answer,
@@ -201,23 +201,23 @@ func (s *shell) endpointResend() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resend ENDPOINT [EVENT…]",
 		Short: "Send the named events again, or all events after a position of the feed",
-		RunE: answer(s, func(in call) (map[string]int, error) {
-			ranged := in.Flags().Changed("after")
-			if len(in.args) == 0 || (len(in.args) > 1) == ranged {
+		RunE: answer(s, func(call invocation) (map[string]int, error) {
+			ranged := call.Flags().Changed("after")
+			if len(call.args) == 0 || (len(call.args) > 1) == ranged {
 				return nil, errors.New("give an endpoint, and either events or --after")
 			}
-			e, err := in.namedEndpoint()
+			e, err := call.namedEndpoint()
 			if err != nil {
 				return nil, err
 			}
-			sent := len(in.args) - 1
+			sent := len(call.args) - 1
 			if ranged {
-				if sent, err = in.core.Endpoints.ResendAfter(in.Context(), e, after); err != nil {
+				if sent, err = call.core.Endpoints.ResendAfter(call.Context(), e, after); err != nil {
 					return nil, err
 				}
 			}
-			for _, eventID := range in.args[1:] {
-				if err := in.core.Endpoints.Resend(in.Context(), e, eventID); err != nil {
+			for _, eventID := range call.args[1:] {
+				if err := call.core.Endpoints.Resend(call.Context(), e, eventID); err != nil {
 					return nil, fmt.Errorf("event %s: %w", eventID, err)
 				}
 			}

@@ -17,24 +17,24 @@ import (
 func (s *shell) endpoint() *cobra.Command {
 	return console.Group("endpoint", "Set where events are sent, and show their deliveries",
 		s.endpointAdd(),
-		list(s, "list", "List endpoints, without their secrets", func(in call) ([]endpointRow, error) {
-			endpoints, err := in.core.Endpoints.All(in.Context(), in.shop.ID)
+		list(s, "list", "List endpoints, without their secrets", func(call invocation) ([]endpointRow, error) {
+			endpoints, err := call.core.Endpoints.All(call.Context(), call.shop.ID)
 			return rowsOf(endpoints, newEndpointRow), err
 		}, "ENDPOINT\tMODE\tURL\tEVENTS\tSTATE\tCREATED", func(r endpointRow) []any {
 			return []any{r.ID, r.Mode, r.URL, r.eventTypes(), r.state(), s.Time(r.CreatedAt)}
 		}),
 		s.endpointEdit(),
-		s.endpointChange("pause", "Keep events until the endpoint is resumed", "paused", func(in call, e merchant.Endpoint) error {
-			_, err := in.core.Endpoints.Pause(in.Context(), e.MerchantID, e.ID, true)
+		s.endpointChange("pause", "Keep events until the endpoint is resumed", "paused", func(call invocation, e merchant.Endpoint) error {
+			_, err := call.core.Endpoints.Pause(call.Context(), e.MerchantID, e.ID, true)
 			return err
 		}),
-		s.endpointChange("resume", "Send the events that were kept, and new events", "resumed", func(in call, e merchant.Endpoint) error {
-			_, err := in.core.Endpoints.Pause(in.Context(), e.MerchantID, e.ID, false)
+		s.endpointChange("resume", "Send the events that were kept, and new events", "resumed", func(call invocation, e merchant.Endpoint) error {
+			_, err := call.core.Endpoints.Pause(call.Context(), e.MerchantID, e.ID, false)
 			return err
 		}),
 		s.endpointRotate(),
-		s.endpointChange("remove", "Stop sending, and drop the waiting events", "removed", func(in call, e merchant.Endpoint) error {
-			return in.core.Endpoints.Remove(in.Context(), e.MerchantID, e.ID)
+		s.endpointChange("remove", "Stop sending, and drop the waiting events", "removed", func(call invocation, e merchant.Endpoint) error {
+			return call.core.Endpoints.Remove(call.Context(), e.MerchantID, e.ID)
 		}),
 		s.endpointTest(), s.endpointDeliveries(), s.endpointResend())
 }
@@ -80,22 +80,22 @@ func (r endpointRow) state() string {
 }
 
 // namedEndpoint returns the endpoint that the first argument names.
-func (in call) namedEndpoint() (merchant.Endpoint, error) {
-	e, err := in.core.Endpoints.Endpoint(in.Context(), in.shop.ID, in.args[0])
+func (call invocation) namedEndpoint() (merchant.Endpoint, error) {
+	e, err := call.core.Endpoints.Endpoint(call.Context(), call.shop.ID, call.args[0])
 	if err != nil {
-		err = fmt.Errorf("endpoint %s: %w", in.args[0], err)
+		err = fmt.Errorf("endpoint %s: %w", call.args[0], err)
 	}
 	return e, err
 }
 
 // endpointChange returns a command that makes one change to an endpoint.
-func (s *shell) endpointChange(name, short, done string, change func(call, merchant.Endpoint) error) *cobra.Command {
-	return s.change(name+" ENDPOINT", short, done, func(in call, id string) error {
-		e, err := in.namedEndpoint()
+func (s *shell) endpointChange(name, short, done string, change func(invocation, merchant.Endpoint) error) *cobra.Command {
+	return s.change(name+" ENDPOINT", short, done, func(call invocation, id string) error {
+		e, err := call.namedEndpoint()
 		if err != nil {
 			return err
 		}
-		if err := change(in, e); err != nil {
+		if err := change(call, e); err != nil {
 			return fmt.Errorf("%s endpoint %s: %w", name, id, err)
 		}
 		return nil
@@ -109,15 +109,15 @@ func (s *shell) endpointAdd() *cobra.Command {
 		Short:   "Send events to an address; the secret that signs them is shown only once",
 		Example: "  chequer endpoint add https://shop.example/chequer --events invoice.paid,invoice.expired",
 		Args:    console.Arguments,
-		RunE: answer(s, func(in call) (row endpointRow, err error) {
+		RunE: answer(s, func(call invocation) (row endpointRow, err error) {
 			if err := checkEventTypes(events); err != nil {
 				return row, err
 			}
-			mode, err := in.mode()
+			mode, err := call.mode()
 			if err != nil {
 				return row, err
 			}
-			e, err := in.core.Endpoints.Create(in.Context(), in.shop.ID, mode, in.args[0], events)
+			e, err := call.core.Endpoints.Create(call.Context(), call.shop.ID, mode, call.args[0], events)
 			row = newEndpointRow(e)
 			row.Secret = e.Secret
 			return row, err
@@ -139,20 +139,20 @@ func (s *shell) endpointEdit() *cobra.Command {
 		Short:   "Change the address or the types of events; waiting events are sent to the new address",
 		Example: "  chequer endpoint change end_… --url https://shop.example/hooks --events invoice.paid",
 		Args:    console.Arguments,
-		RunE: answer(s, func(in call) (row endpointRow, err error) {
+		RunE: answer(s, func(call invocation) (row endpointRow, err error) {
 			if err := checkEventTypes(events); err != nil {
 				return row, err
 			}
 			var change merchant.EndpointChange
-			in.applyFlags(map[string]func(){"url": func() { change.URL = &url }, "events": func() { change.Events = &events }})
+			call.applyFlags(map[string]func(){"url": func() { change.URL = &url }, "events": func() { change.Events = &events }})
 			if change == (merchant.EndpointChange{}) {
 				return row, errors.New("give --url, --events or both")
 			}
-			e, err := in.namedEndpoint()
+			e, err := call.namedEndpoint()
 			if err != nil {
 				return row, err
 			}
-			e, err = in.core.Endpoints.Change(in.Context(), e.MerchantID, e.ID, change)
+			e, err = call.core.Endpoints.Change(call.Context(), e.MerchantID, e.ID, change)
 			return newEndpointRow(e), err
 		}, func(w io.Writer, row endpointRow) {
 			fmt.Fprintf(w, "endpoint  %s\nurl       %s\nevents    %s\n", row.ID, row.URL, row.eventTypes())
@@ -179,23 +179,23 @@ func (s *shell) endpointRotate() *cobra.Command {
 		Use:   "rotate ENDPOINT",
 		Short: "Change the key pair: begin, set the new pair at the receiver, then --finish",
 		Args:  console.Arguments,
-		RunE: answer(s, func(in call) (row endpointRow, err error) {
-			e, err := in.namedEndpoint()
+		RunE: answer(s, func(call invocation) (row endpointRow, err error) {
+			e, err := call.namedEndpoint()
 			if err != nil {
 				return row, err
 			}
-			rotate := in.core.Endpoints.Rotate
+			rotate := call.core.Endpoints.Rotate
 			if finish {
-				rotate = in.core.Endpoints.Finish
+				rotate = call.core.Endpoints.Finish
 			}
-			e, err = rotate(in.Context(), e.MerchantID, e.ID)
+			e, err = rotate(call.Context(), e.MerchantID, e.ID)
 			switch {
 			case errors.Is(err, merchant.ErrState) && finish:
-				err = fmt.Errorf("endpoint %s has only one key pair: chequer endpoint rotate %s creates the next", in.args[0], in.args[0])
+				err = fmt.Errorf("endpoint %s has only one key pair: chequer endpoint rotate %s creates the next", call.args[0], call.args[0])
 			case errors.Is(err, merchant.ErrState):
-				err = fmt.Errorf("endpoint %s already has its next key pair: chequer endpoint rotate %s --finish makes it the only pair", in.args[0], in.args[0])
+				err = fmt.Errorf("endpoint %s already has its next key pair: chequer endpoint rotate %s --finish makes it the only pair", call.args[0], call.args[0])
 			case err != nil:
-				err = fmt.Errorf("rotate endpoint %s: %w", in.args[0], err)
+				err = fmt.Errorf("rotate endpoint %s: %w", call.args[0], err)
 			}
 			row = newEndpointRow(e)
 			row.NextSecret = e.NextSecret

@@ -47,15 +47,15 @@ func (s *shell) eventsList() *cobra.Command {
 	var after int64
 	var kind string
 	limit := defaultListed
-	c := list(s, "list", "List events, newest first", func(in call) ([]eventRow, error) {
+	c := list(s, "list", "List events, newest first", func(call invocation) ([]eventRow, error) {
 		if err := checkFlag("event", kind, wire.EventTypes()); err != nil {
 			return nil, err
 		}
-		mode, err := in.mode()
+		mode, err := call.mode()
 		if err != nil {
 			return nil, err
 		}
-		events, err := in.core.Storage.NewestEvents(in.Context(), in.shop.ID, invoice.Mode(mode), after, kind, max(limit, 0))
+		events, err := call.core.Storage.NewestEvents(call.Context(), call.shop.ID, invoice.Mode(mode), after, kind, max(limit, 0))
 		if err != nil {
 			return nil, err
 		}
@@ -82,12 +82,12 @@ func (s *shell) eventsResend() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resend EVENT… | --after POSITION",
 		Short: "Send events again, to one endpoint or to all endpoints that received them",
-		RunE: answer(s, func(in call) (map[string]int, error) {
-			ranged := in.Flags().Changed("after")
-			if (len(in.args) > 0) == ranged {
+		RunE: answer(s, func(call invocation) (map[string]int, error) {
+			ranged := call.Flags().Changed("after")
+			if (len(call.args) > 0) == ranged {
 				return nil, errors.New("give either events or --after")
 			}
-			endpoints, err := in.core.Endpoints.All(in.Context(), in.shop.ID)
+			endpoints, err := call.core.Endpoints.All(call.Context(), call.shop.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -99,9 +99,9 @@ func (s *shell) eventsResend() *cobra.Command {
 			}
 			var sent int
 			if ranged {
-				sent, err = resendAfter(in, endpoints, after)
+				sent, err = resendAfter(call, endpoints, after)
 			} else {
-				sent, err = resendEach(in, endpoints)
+				sent, err = resendEach(call, endpoints)
 			}
 			return map[string]int{"deliveries": sent}, err
 		}, func(w io.Writer, sent map[string]int) { fmt.Fprintln(w, "deliveries created:", sent["deliveries"]) }),
@@ -112,9 +112,9 @@ func (s *shell) eventsResend() *cobra.Command {
 }
 
 // resendAfter sends all events after a position again to the endpoints that receive them.
-func resendAfter(in call, endpoints []merchant.Endpoint, after int64) (total int, err error) {
+func resendAfter(call invocation, endpoints []merchant.Endpoint, after int64) (total int, err error) {
 	for _, e := range endpoints {
-		sent, err := in.core.Endpoints.ResendAfter(in.Context(), e, after)
+		sent, err := call.core.Endpoints.ResendAfter(call.Context(), e, after)
 		if err != nil {
 			return total, fmt.Errorf("resend to %s: %w", e.ID, err)
 		}
@@ -124,16 +124,16 @@ func resendAfter(in call, endpoints []merchant.Endpoint, after int64) (total int
 }
 
 // resendEach sends each event that the arguments name again to the endpoints that it was sent to before.
-func resendEach(in call, endpoints []merchant.Endpoint) (total int, err error) {
-	for _, event := range in.args {
+func resendEach(call invocation, endpoints []merchant.Endpoint) (total int, err error) {
+	for _, event := range call.args {
 		before := total
 		for _, e := range endpoints {
-			_, _, err := in.core.Endpoints.Delivery(in.Context(), e, event)
+			_, _, err := call.core.Endpoints.Delivery(call.Context(), e, event)
 			if errors.Is(err, merchant.ErrNotFound) {
 				continue
 			}
 			if err == nil {
-				err = in.core.Endpoints.Resend(in.Context(), e, event)
+				err = call.core.Endpoints.Resend(call.Context(), e, event)
 			}
 			if err != nil {
 				return total, fmt.Errorf("resend %s to %s: %w", event, e.ID, err)

@@ -46,11 +46,11 @@ func (s *shell) writeExchange(w io.Writer, r exchangeRow) {
 }
 
 // accountCommand returns a command that prints the exchange account that do returns.
-func (s *shell) accountCommand(use, short string, do func(call, *sale.Accounts) (merchant.ExchangeAccount, error)) *cobra.Command {
+func (s *shell) accountCommand(use, short string, do func(invocation, *sale.Accounts) (merchant.ExchangeAccount, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: console.Arguments,
-		RunE: answer(s, func(in call) (exchangeRow, error) {
-			account, err := do(in, in.core.Accounts(in.cfg))
+		RunE: answer(s, func(call invocation) (exchangeRow, error) {
+			account, err := do(call, call.core.Accounts(call.cfg))
 			return newExchangeRow(account), accountError(err)
 		}, s.writeExchange),
 	}
@@ -77,8 +77,8 @@ func (f *settingFlags) add(c *cobra.Command) {
 }
 
 // apply changes settings to the values of the flags that were given.
-func (f *settingFlags) apply(in call, set *sale.Settings) (err error) {
-	in.applyFlags(map[string]func(){
+func (f *settingFlags) apply(call invocation, set *sale.Settings) (err error) {
+	call.applyFlags(map[string]func(){
 		"coins": func() {
 			set.Coins = rowsOf(f.coins, func(coin string) string { return strings.ToUpper(strings.TrimSpace(coin)) })
 		},
@@ -91,22 +91,22 @@ func (f *settingFlags) apply(in call, set *sale.Settings) (err error) {
 func (s *shell) saleAdd() *cobra.Command {
 	var flags settingFlags
 	var key string
-	c := s.accountCommand("add EXCHANGE", "Use an account at kraken or bitstamp; its secret is read from standard input", func(in call, a *sale.Accounts) (created merchant.ExchangeAccount, err error) {
+	c := s.accountCommand("add EXCHANGE", "Use an account at kraken or bitstamp; its secret is read from standard input", func(call invocation, a *sale.Accounts) (created merchant.ExchangeAccount, err error) {
 		if key == "" {
 			return created, errors.New("--key is missing: the public part of the exchange's key")
 		}
 		set := sale.Settings{Coins: sale.DefaultCoins, Smallest: sale.DefaultSmallest, Slippage: sale.DefaultSlippage}
-		if err := flags.apply(in, &set); err != nil {
+		if err := flags.apply(call, &set); err != nil {
 			return created, err
 		}
-		secret, err := bufio.NewReader(io.LimitReader(in.InOrStdin(), 4<<10)).ReadString('\n')
+		secret, err := bufio.NewReader(io.LimitReader(call.InOrStdin(), 4<<10)).ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
 			return created, fmt.Errorf("read the secret: %w", err)
 		}
 		if secret = strings.TrimSpace(secret); secret == "" {
 			return created, errors.New("the secret is missing: give it on standard input, as in chequer sale add kraken --key ABC… < secret.txt")
 		}
-		created, err = a.Add(in.Context(), in.shop.ID, in.args[0], key, secret, set)
+		created, err = a.Add(call.Context(), call.shop.ID, call.args[0], key, secret, set)
 		if errors.Is(err, merchant.ErrExists) {
 			err = errors.New("there is an exchange account already: remove it first with chequer sale remove")
 		}
@@ -123,11 +123,11 @@ standard input, kept sealed, and never shown again. Nothing is sold before chequ
 
 func (s *shell) saleSet() *cobra.Command {
 	var flags settingFlags
-	c := s.accountCommand("set", "Change the terms of sale of new invoices", func(in call, a *sale.Accounts) (merchant.ExchangeAccount, error) {
-		if err := flags.apply(in, &sale.Settings{}); err != nil {
+	c := s.accountCommand("set", "Change the terms of sale of new invoices", func(call invocation, a *sale.Accounts) (merchant.ExchangeAccount, error) {
+		if err := flags.apply(call, &sale.Settings{}); err != nil {
 			return merchant.ExchangeAccount{}, err
 		}
-		return a.Change(in.Context(), in.shop.ID, func(set *sale.Settings) { _ = flags.apply(in, set) }) // the flags have been checked above
+		return a.Change(call.Context(), call.shop.ID, func(set *sale.Settings) { _ = flags.apply(call, set) }) // the flags have been checked above
 	})
 	flags.add(c)
 	return c
@@ -138,15 +138,15 @@ func (s *shell) saleRemove() *cobra.Command {
 		Use:   "remove",
 		Short: "Remove the exchange account; waiting sales wait for the next account",
 		Args:  console.Arguments,
-		RunE: s.withShop(func(in call) error {
-			account, err := in.core.Accounts(in.cfg).Remove(in.Context(), in.shop.ID)
+		RunE: s.withShop(func(call invocation) error {
+			account, err := call.core.Accounts(call.cfg).Remove(call.Context(), call.shop.ID)
 			if errors.Is(err, merchant.ErrBusy) {
 				return fmt.Errorf("the exchange account is not removed: %w; chequer sale list shows the sales", err)
 			}
 			if err != nil {
 				return accountError(err)
 			}
-			return s.Print(in.Command, map[string]string{"removed": account.ID}, func(w io.Writer) { fmt.Fprintln(w, "removed", account.Exchange) })
+			return s.Print(call.Command, map[string]string{"removed": account.ID}, func(w io.Writer) { fmt.Fprintln(w, "removed", account.Exchange) })
 		}),
 	}
 }

@@ -20,26 +20,26 @@ import (
 func (s *shell) invoice() *cobra.Command {
 	return console.Group("invoice", "List, show, cancel and accept invoices", s.invoiceList(),
 		s.invoiceCommand("show ID|ORDER", "Show an invoice with its payments, by its identifier or its order_id", namedInvoice),
-		s.invoiceCommand("cancel ID", "Cancel an invoice that has no payment, or only a part of its price", func(in call, service *invoice.Service, id string) (*invoice.Invoice, error) {
-			return service.Cancel(in.Context(), id, 0)
+		s.invoiceCommand("cancel ID", "Cancel an invoice that has no payment, or only a part of its price", func(call invocation, service *invoice.Service, id string) (*invoice.Invoice, error) {
+			return service.Cancel(call.Context(), id, 0)
 		}),
-		s.invoiceCommand("accept ID", "Accept the payments of an invoice as its full price", func(in call, service *invoice.Service, id string) (*invoice.Invoice, error) {
-			return service.Accept(in.Context(), id, "command", 0)
+		s.invoiceCommand("accept ID", "Accept the payments of an invoice as its full price", func(call invocation, service *invoice.Service, id string) (*invoice.Invoice, error) {
+			return service.Accept(call.Context(), id, "command", 0)
 		}))
 }
 
 // invoiceCommand returns a command that finds or changes one invoice, and prints it.
-func (s *shell) invoiceCommand(use, short string, do func(call, *invoice.Service, string) (*invoice.Invoice, error)) *cobra.Command {
+func (s *shell) invoiceCommand(use, short string, do func(invocation, *invoice.Service, string) (*invoice.Invoice, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: console.Arguments,
-		RunE: answer(s, func(in call) (r api.Resource, err error) {
-			service, err := in.invoices()
+		RunE: answer(s, func(call invocation) (r api.Resource, err error) {
+			service, err := call.invoices()
 			if err != nil {
 				return r, err
 			}
-			inv, err := do(in, service, in.args[0])
+			inv, err := do(call, service, call.args[0])
 			if err != nil {
-				return r, fmt.Errorf("%s invoice: %w", in.Name(), err)
+				return r, fmt.Errorf("%s invoice: %w", call.Name(), err)
 			}
 			return wire.Resource(service, inv, nil), nil
 		}, s.writeInvoice),
@@ -49,19 +49,19 @@ func (s *shell) invoiceCommand(use, short string, do func(call, *invoice.Service
 func (s *shell) invoiceList() *cobra.Command {
 	var status, order, address, from, to string
 	var limit int
-	c := list(s, "list", "List invoices, newest first", func(in call) ([]api.Resource, error) {
+	c := list(s, "list", "List invoices, newest first", func(call invocation) ([]api.Resource, error) {
 		if err := checkFlag("status", status, []string{api.StatusCreated, api.StatusPending, api.StatusPaid, api.StatusExpired, api.StatusDeclined}); err != nil {
 			return nil, err
 		}
-		service, err := in.invoices()
+		service, err := call.invoices()
 		if err != nil {
 			return nil, err
 		}
-		mode, err := in.mode()
+		mode, err := call.mode()
 		if err != nil {
 			return nil, err
 		}
-		f := invoice.Filter{MerchantID: in.shop.ID, Mode: invoice.Mode(mode), Status: invoice.Status(status), OrderID: order}
+		f := invoice.Filter{MerchantID: call.shop.ID, Mode: invoice.Mode(mode), Status: invoice.Status(status), OrderID: order}
 		if f.From, err = s.ParseDay("from", from); err != nil {
 			return nil, err
 		}
@@ -71,7 +71,7 @@ func (s *shell) invoiceList() *cobra.Command {
 		if address != "" {
 			f.Scripts = service.Scripts(f.Mode, address)
 		}
-		invoices, err := service.Invoices(in.Context(), f, invoice.Position{}, max(limit, 0))
+		invoices, err := service.Invoices(call.Context(), f, invoice.Position{}, max(limit, 0))
 		return rowsOf(invoices, func(inv *invoice.Invoice) api.Resource { return wire.Resource(service, inv, nil) }), err
 	}, "CREATED\tID\tORDER\tAMOUNT\tPAID\tSTATUS\tPRODUCT\tQUANTITY\tDESCRIPTION\tNOTE", func(r api.Resource) []any {
 		return []any{s.Time(r.CreatedAt), r.ForeignID, r.OrderID, fiat(r, r.ClientAmount), fiat(r, r.PaidAmount), statusText(r),
@@ -92,14 +92,14 @@ const maxMatches = 10
 
 // namedInvoice returns the invoice with an identifier, or else the only invoice of an order, live or
 // test. If an order has several, the error lists them.
-func namedInvoice(in call, service *invoice.Service, name string) (*invoice.Invoice, error) {
-	inv, err := service.Invoice(in.Context(), name)
+func namedInvoice(call invocation, service *invoice.Service, name string) (*invoice.Invoice, error) {
+	inv, err := service.Invoice(call.Context(), name)
 	if !errors.Is(err, invoice.ErrNotFound) {
 		return inv, err
 	}
 	var matches []*invoice.Invoice
 	for _, mode := range modes {
-		list, err := service.Invoices(in.Context(), invoice.Filter{MerchantID: in.shop.ID, Mode: mode, OrderID: name}, invoice.Position{}, maxMatches)
+		list, err := service.Invoices(call.Context(), invoice.Filter{MerchantID: call.shop.ID, Mode: mode, OrderID: name}, invoice.Position{}, maxMatches)
 		if err != nil {
 			return nil, err
 		}

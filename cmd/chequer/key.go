@@ -16,14 +16,14 @@ import (
 // key returns the group of commands about API keys.
 func (s *shell) key() *cobra.Command {
 	return console.Group("key", "Create, list and revoke API keys", s.keyAdd(),
-		list(s, "list", "List API keys, without their secrets", func(in call) ([]keyRow, error) {
-			all, err := in.core.Merchants.Keys(in.Context(), in.shop.ID)
+		list(s, "list", "List API keys, without their secrets", func(call invocation) ([]keyRow, error) {
+			all, err := call.core.Merchants.Keys(call.Context(), call.shop.ID)
 			return rowsOf(all, newKeyRow), err
 		}, "API KEY\tMODE\tSCOPES\tLABEL\tCREATED\tLAST USED\tREVOKED", func(r keyRow) []any {
 			return []any{r.Key, r.Mode, joinScopes(r.Scopes), r.Label, s.Time(r.CreatedAt), cmp.Or(s.Time(r.UsedAt), "never"), s.Time(r.RevokedAt)}
 		}),
-		s.change("revoke KEY", "Revoke an API key; a running server refuses it within two seconds", "revoked", func(in call, key string) error {
-			if err := in.core.Merchants.RevokeKey(in.Context(), in.shop.ID, key); err != nil {
+		s.change("revoke KEY", "Revoke an API key; a running server refuses it within two seconds", "revoked", func(call invocation, key string) error {
+			if err := call.core.Merchants.RevokeKey(call.Context(), call.shop.ID, key); err != nil {
 				return fmt.Errorf("revoke key %s: %w", key, err)
 			}
 			return nil
@@ -64,16 +64,16 @@ func (s *shell) keyAdd() *cobra.Command {
 		Use:   "add",
 		Short: "Create an API key; its secret is shown only once",
 		Args:  console.Arguments,
-		RunE: answer(s, func(in call) (newKey, error) {
+		RunE: answer(s, func(call invocation) (newKey, error) {
 			scopes, err := parseScopes(names)
 			if err != nil {
 				return newKey{}, err
 			}
-			mode, err := in.mode()
+			mode, err := call.mode()
 			if err != nil {
 				return newKey{}, err
 			}
-			k, err := in.core.Merchants.CreateKey(in.Context(), in.shop.ID, mode, scopes, label)
+			k, err := call.core.Merchants.CreateKey(call.Context(), call.shop.ID, mode, scopes, label)
 			if wrong, ok := errors.AsType[*merchant.FieldError](err); ok {
 				err = fmt.Errorf("--%w", wrong)
 			}

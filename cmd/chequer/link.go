@@ -16,18 +16,18 @@ import (
 
 // link returns the group of commands about checkout links.
 func (s *shell) link() *cobra.Command {
-	remove := s.change("remove SLUG", "Remove a link; its invoices stay", "removed", func(in call, slug string) error {
-		mode, err := in.mode()
+	remove := s.change("remove SLUG", "Remove a link; its invoices stay", "removed", func(call invocation, slug string) error {
+		mode, err := call.mode()
 		if err != nil {
 			return err
 		}
-		return linkError(in, "remove", mode, slug, in.core.Links.Remove(in.Context(), in.shop.ID, mode, slug))
+		return linkError(call, "remove", mode, slug, call.core.Links.Remove(call.Context(), call.shop.ID, mode, slug))
 	})
 	testFlag(remove, "a link for test invoices")
 	return console.Group("link", "Create, change, list and remove checkout links", s.linkAdd(), s.linkChange(),
-		list(s, "list", "List the current links", func(in call) ([]linkRow, error) {
-			links, err := in.core.Links.Links(in.Context(), in.shop.ID)
-			return rowsOf(links, func(l merchant.Link) linkRow { return newLinkRow(in.cfg, l) }), err
+		list(s, "list", "List the current links", func(call invocation) ([]linkRow, error) {
+			links, err := call.core.Links.Links(call.Context(), call.shop.ID)
+			return rowsOf(links, func(l merchant.Link) linkRow { return newLinkRow(call.cfg, l) }), err
 		}, "LINK\tMODE\tAMOUNT\tDESCRIPTION\tCREATED", func(r linkRow) []any {
 			return []any{r.URL, r.Mode, r.price(), r.Description, s.Time(r.CreatedAt)}
 		}), remove)
@@ -99,20 +99,20 @@ func (l *linkFlags) add(c *cobra.Command) {
 }
 
 // complete parses the flags into the link.
-func (l *linkFlags) complete(s *shell, in call) (err error) {
-	l.MerchantID = in.shop.ID
-	if l.Mode, err = in.mode(); err == nil {
+func (l *linkFlags) complete(s *shell, call invocation) (err error) {
+	l.MerchantID = call.shop.ID
+	if l.Mode, err = call.mode(); err == nil {
 		l.EndsAt, err = s.ParseTime("ends", l.ends)
 	}
 	if err == nil {
-		l.Methods, err = in.methods(l.Mode, l.methods)
+		l.Methods, err = call.methods(l.Mode, l.methods)
 	}
 	return err
 }
 
 // apply copies the fields whose flags were given to another link.
-func (l *linkFlags) apply(in call, to *merchant.Link) {
-	in.applyFlags(map[string]func(){
+func (l *linkFlags) apply(call invocation, to *merchant.Link) {
+	call.applyFlags(map[string]func(){
 		"amount": func() { to.Amount = l.Amount }, "currency": func() { to.Currency = l.Currency }, "description": func() { to.Description = l.Description },
 		"success-url": func() { to.URLSuccess = l.URLSuccess }, "failure-url": func() { to.URLFailure = l.URLFailure },
 		"methods": func() { to.Methods = l.Methods }, "ends": func() { to.EndsAt = l.EndsAt }, "uses": func() { to.MaxUses = l.MaxUses },
@@ -126,15 +126,15 @@ func (s *shell) linkAdd() *cobra.Command {
 		Short:   "Create a checkout link; without --amount the shopper chooses the amount",
 		Example: "  chequer link add --slug coffee --amount 3.50 --description \"Filter coffee\"",
 		Args:    console.Arguments,
-		RunE: answer(s, func(in call) (linkRow, error) {
-			if err := l.complete(s, in); err != nil {
+		RunE: answer(s, func(call invocation) (linkRow, error) {
+			if err := l.complete(s, call); err != nil {
 				return linkRow{}, err
 			}
-			created, err := in.core.Links.Create(in.Context(), l.Link)
+			created, err := call.core.Links.Create(call.Context(), l.Link)
 			if errors.Is(err, merchant.ErrExists) {
 				err = fmt.Errorf("there is a link %s already: chequer link change %s changes it", l.Slug, l.Slug)
 			}
-			return newLinkRow(in.cfg, created), err
+			return newLinkRow(call.cfg, created), err
 		}, s.writeLink),
 	}
 	c.Flags().StringVar(&l.Slug, "slug", "", "end of its address, such as coffee (default random)")
@@ -148,15 +148,15 @@ func (s *shell) linkChange() *cobra.Command {
 		Use:   "change SLUG",
 		Short: "Change the given fields of a link; its invoices stay as they are",
 		Args:  console.Arguments,
-		RunE: answer(s, func(in call) (linkRow, error) {
-			if err := l.complete(s, in); err != nil {
+		RunE: answer(s, func(call invocation) (linkRow, error) {
+			if err := l.complete(s, call); err != nil {
 				return linkRow{}, err
 			}
-			changed, err := in.core.Links.Change(in.Context(), l.MerchantID, l.Mode, in.args[0], func(old *merchant.Link) error {
-				l.apply(in, old)
+			changed, err := call.core.Links.Change(call.Context(), l.MerchantID, l.Mode, call.args[0], func(old *merchant.Link) error {
+				l.apply(call, old)
 				return nil
 			})
-			return newLinkRow(in.cfg, changed), linkError(in, "change", l.Mode, in.args[0], err)
+			return newLinkRow(call.cfg, changed), linkError(call, "change", l.Mode, call.args[0], err)
 		}, s.writeLink),
 	}
 	l.add(c)
@@ -164,12 +164,12 @@ func (s *shell) linkChange() *cobra.Command {
 }
 
 // linkError adds the verb, the link and a hint to err. It returns nil if err is nil.
-func linkError(in call, verb string, mode merchant.Mode, slug string, err error) error {
+func linkError(call invocation, verb string, mode merchant.Mode, slug string, err error) error {
 	if err == nil {
 		return nil
 	}
 	var other merchant.Mode
-	links, _ := in.core.Links.Links(in.Context(), in.shop.ID) // without them the hint is general
+	links, _ := call.core.Links.Links(call.Context(), call.shop.ID) // without them the hint is general
 	if i := slices.IndexFunc(links, func(l merchant.Link) bool { return l.Slug == slug }); i >= 0 {
 		other = links[i].Mode
 	}

@@ -29,22 +29,22 @@ const (
 // logs returns the group of commands that follow the server's activity.
 func (s *shell) logs() *cobra.Command {
 	last := 10
-	tail := &cobra.Command{
+	command := &cobra.Command{
 		Use:   "tail",
 		Short: "Follow events and the attempts of their deliveries, live and test, until Ctrl-C",
 		Long:  "The command reads the database, so it shows the activity of every server that uses it. A line that begins with > is an attempt of a delivery.",
 		Args:  console.Arguments,
-		RunE: s.withShop(func(in call) error {
-			t := &tail{core: in.core, shop: in.shop.ID, output: in.OutOrStdout(), colours: s.Colours(in.OutOrStdout()), json: s.JSON, clock: s.Clock, since: in.core.Now(),
+		RunE: s.withShop(func(call invocation) error {
+			t := &tail{core: call.core, shop: call.shop.ID, output: call.OutOrStdout(), colours: s.Colours(call.OutOrStdout()), json: s.JSON, clock: s.Clock, since: call.core.Now(),
 				positions: map[invoice.Mode]int64{}, shown: map[string]time.Time{}}
-			if err := t.printExisting(in.Context(), max(last, 0)); err != nil {
+			if err := t.printExisting(call.Context(), max(last, 0)); err != nil {
 				return err
 			}
-			return t.run(in.Context())
+			return t.run(call.Context())
 		}),
 	}
-	tail.Flags().IntVar(&last, "last", last, "number of the newest events that are printed first")
-	return console.Group("logs", "Follow events and deliveries", tail)
+	command.Flags().IntVar(&last, "last", last, "number of the newest events that are printed first")
+	return console.Group("logs", "Follow events and deliveries", command)
 }
 
 // tail follows a shop's events and deliveries.
@@ -67,6 +67,7 @@ type logLine struct {
 	text string
 }
 
+// modes are the modes of events that are shown.
 var modes = []invoice.Mode{invoice.Live, invoice.Test}
 
 // printExisting prints the newest existing events. Their attempts are printed by the first step.
@@ -126,7 +127,7 @@ func (t *tail) step(ctx context.Context) error {
 		}
 		events = append(events, page...)
 	}
-	attempts, err := t.core.Storage.Attempts(ctx, t.shop, latest(t.since, t.core.Now().Add(-tailWindow)))
+	attempts, err := t.core.Storage.Attempts(ctx, t.shop, later(t.since, t.core.Now().Add(-tailWindow)))
 	if err != nil {
 		return err
 	}
@@ -160,7 +161,7 @@ type attemptRow struct {
 }
 
 // attempts returns lines for the attempts that were not shown before.
-func (t *tail) attempts(list []merchant.Attempt) (lines []logLine) {
+func (t *tail) attempts(list []merchant.DeliveryAttempt) (lines []logLine) {
 	for id, at := range t.shown {
 		if t.core.Now().Sub(at) > 2*tailWindow {
 			delete(t.shown, id)
@@ -203,7 +204,8 @@ func (t *tail) print(lines []logLine) error {
 	return nil
 }
 
-func latest(a, b time.Time) time.Time {
+// later returns the later of two times.
+func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}

@@ -17,26 +17,26 @@ import (
 func (s *shell) product() *cobra.Command {
 	show := &cobra.Command{
 		Use: "show SLUG", Short: "Show a product", Args: console.Arguments,
-		RunE: answer(s, func(in call) (productRow, error) {
-			p, err := in.core.Products.Product(in.Context(), in.shop.ID, in.args[0])
+		RunE: answer(s, func(call invocation) (productRow, error) {
+			p, err := call.core.Products.Product(call.Context(), call.shop.ID, call.args[0])
 			if err != nil {
-				return productRow{}, fmt.Errorf("show product %s: %w", in.args[0], err)
+				return productRow{}, fmt.Errorf("show product %s: %w", call.args[0], err)
 			}
-			return newProductRow(in.cfg, p), nil
+			return newProductRow(call.cfg, p), nil
 		}, writeProduct),
 	}
-	remove := s.change("remove SLUG", "Remove a product; its invoices stay", "removed", func(in call, slug string) error {
-		mode, err := in.mode()
+	remove := s.change("remove SLUG", "Remove a product; its invoices stay", "removed", func(call invocation, slug string) error {
+		mode, err := call.mode()
 		if err != nil {
 			return err
 		}
-		return productError(in, "remove", mode, slug, in.core.Products.Remove(in.Context(), in.shop.ID, mode, slug))
+		return productError(call, "remove", mode, slug, call.core.Products.Remove(call.Context(), call.shop.ID, mode, slug))
 	})
 	testFlag(remove, "a product of test invoices")
 	return console.Group("product", "Create, change, list and remove the products at /shop", s.productAdd(), s.productChange(), show,
-		list(s, "list", "List the products", func(in call) ([]productRow, error) {
-			products, err := in.core.Products.Products(in.Context(), in.shop.ID)
-			return rowsOf(products, func(p merchant.Product) productRow { return newProductRow(in.cfg, p) }), err
+		list(s, "list", "List the products", func(call invocation) ([]productRow, error) {
+			products, err := call.core.Products.Products(call.Context(), call.shop.ID)
+			return rowsOf(products, func(p merchant.Product) productRow { return newProductRow(call.cfg, p) }), err
 		}, "PRODUCT\tMODE\tNAME\tPRICE\tHIGHEST QUANTITY\tFOR SALE", func(r productRow) []any {
 			return []any{r.URL, r.Mode, r.Name, console.Fiat(r.Price, r.Currency), r.maxQuantity(), r.forSale()}
 		}), remove)
@@ -114,26 +114,26 @@ func (p *productFlags) add(c *cobra.Command) {
 }
 
 // complete parses the flags into the product, except its price.
-func (p *productFlags) complete(in call) (err error) {
-	p.Slug, p.MerchantID = in.args[0], in.shop.ID
+func (p *productFlags) complete(call invocation) (err error) {
+	p.Slug, p.MerchantID = call.args[0], call.shop.ID
 	p.AskOrderID, p.AskNote = merchant.Requirement(p.askOrderID), merchant.Requirement(p.askNote)
-	if p.Mode, err = in.mode(); err == nil {
-		p.Methods, err = in.methods(p.Mode, p.methods)
+	if p.Mode, err = call.mode(); err == nil {
+		p.Methods, err = call.methods(p.Mode, p.methods)
 	}
 	return err
 }
 
 // apply copies the fields whose flags were given to another product.
-func (p *productFlags) apply(in call, to *merchant.Product) (err error) {
+func (p *productFlags) apply(call invocation, to *merchant.Product) (err error) {
 	price, currency := to.Price.String(), to.Price.Currency().Code
-	in.applyFlags(map[string]func(){
+	call.applyFlags(map[string]func(){
 		"name": func() { to.Name = p.Name }, "description": func() { to.Description = p.Description },
 		"price": func() { price = p.price }, "currency": func() { currency = p.currency },
 		"max-quantity": func() { to.MaxQuantity = p.MaxQuantity }, "active": func() { to.Active = p.Active },
 		"ask-order-id": func() { to.AskOrderID = p.AskOrderID }, "ask-note": func() { to.AskNote = p.AskNote },
 		"methods": func() { to.Methods = p.Methods },
 	})
-	to.Price, err = in.core.Products.Price(price, currency)
+	to.Price, err = call.core.Products.Price(price, currency)
 	return err
 }
 
@@ -144,21 +144,21 @@ func (s *shell) productAdd() *cobra.Command {
 		Short:   "Create a product; its page is /shop/SLUG",
 		Example: "  chequer product add coffee --name \"Filter coffee\" --price 3.50 --max-quantity 20",
 		Args:    console.Arguments,
-		RunE: answer(s, func(in call) (row productRow, err error) {
-			if err := p.complete(in); err != nil {
+		RunE: answer(s, func(call invocation) (row productRow, err error) {
+			if err := p.complete(call); err != nil {
 				return row, err
 			}
-			if p.Price, err = in.core.Products.Price(p.price, p.currency); err != nil {
+			if p.Price, err = call.core.Products.Price(p.price, p.currency); err != nil {
 				return row, err
 			}
-			created, err := in.core.Products.Create(in.Context(), p.Product)
+			created, err := call.core.Products.Create(call.Context(), p.Product)
 			switch {
 			case errors.Is(err, merchant.ErrExists):
 				err = fmt.Errorf("there is a product %s already: chequer product change %s changes it", p.Slug, p.Slug)
 			case errors.Is(err, merchant.ErrTooMany):
 				err = fmt.Errorf("there are already %d products, which is the maximum: chequer product remove removes one", merchant.MaxProducts)
 			}
-			return newProductRow(in.cfg, created), err
+			return newProductRow(call.cfg, created), err
 		}, writeProduct),
 	}
 	p.add(c)
@@ -174,15 +174,15 @@ func (s *shell) productChange() *cobra.Command {
 		Use:   "change SLUG",
 		Short: "Change the given fields of a product; its invoices stay as they are",
 		Args:  console.Arguments,
-		RunE: answer(s, func(in call) (productRow, error) {
-			if err := p.complete(in); err != nil {
+		RunE: answer(s, func(call invocation) (productRow, error) {
+			if err := p.complete(call); err != nil {
 				return productRow{}, err
 			}
-			changed, err := in.core.Products.Change(in.Context(), in.shop.ID, p.Mode, p.Slug, func(old *merchant.Product) error { return p.apply(in, old) })
+			changed, err := call.core.Products.Change(call.Context(), call.shop.ID, p.Mode, p.Slug, func(old *merchant.Product) error { return p.apply(call, old) })
 			if err != nil {
-				return productRow{}, productError(in, "change", p.Mode, p.Slug, err)
+				return productRow{}, productError(call, "change", p.Mode, p.Slug, err)
 			}
-			return newProductRow(in.cfg, changed), nil
+			return newProductRow(call.cfg, changed), nil
 		}, writeProduct),
 	}
 	p.add(c)
@@ -191,10 +191,10 @@ func (s *shell) productChange() *cobra.Command {
 
 // productError adds the verb, the product and a hint to an error for a missing product. It returns other
 // errors unchanged.
-func productError(in call, verb string, mode merchant.Mode, slug string, err error) error {
+func productError(call invocation, verb string, mode merchant.Mode, slug string, err error) error {
 	if !errors.Is(err, merchant.ErrNotFound) {
 		return err
 	}
-	other, _ := in.core.Products.Product(in.Context(), in.shop.ID, slug) // without it the hint is general
+	other, _ := call.core.Products.Product(call.Context(), call.shop.ID, slug) // without it the hint is general
 	return notFound(fmt.Errorf("%s %s product %s: %w", verb, mode, slug, err), "product", other.Mode)
 }

@@ -17,8 +17,8 @@ import (
 // proof returns the group of commands about the keys that sign statements.
 func (s *shell) proof() *cobra.Command {
 	return console.Group("proof", "Show and replace the key that signs statements about the addresses of invoices",
-		s.keyringCommand("key", "Show the keys that verify statements, newest first", func(call) error { return nil }),
-		s.keyringCommand("rotate", "Create a new signing key; the old one only verifies", func(in call) error { return in.core.Proofs.Rotate(in.Context()) }))
+		s.keyringCommand("key", "Show the keys that verify statements, newest first", func(invocation) error { return nil }),
+		s.keyringCommand("rotate", "Create a new signing key; the old one only verifies", func(call invocation) error { return call.core.Proofs.Rotate(call.Context()) }))
 }
 
 // proofKeyRow is a key as it is printed.
@@ -29,24 +29,24 @@ type proofKeyRow struct {
 }
 
 // keyringCommand returns a command that calls do and prints the keys.
-func (s *shell) keyringCommand(use, short string, do func(call) error) *cobra.Command {
+func (s *shell) keyringCommand(use, short string, do func(invocation) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: console.Arguments,
-		RunE: s.withShop(func(in call) error {
-			if err := in.core.Proofs.Ensure(in.Context()); err != nil {
+		RunE: s.withShop(func(call invocation) error {
+			if err := call.core.Proofs.Ensure(call.Context()); err != nil {
 				return err
 			}
-			if err := do(in); err != nil {
+			if err := do(call); err != nil {
 				return err
 			}
-			keys, err := in.core.Proofs.Keys(in.Context())
+			keys, err := call.core.Proofs.Keys(call.Context())
 			if err != nil {
 				return err
 			}
 			rows := rowsOf(keys, func(k proof.Key) proofKeyRow {
 				return proofKeyRow{Key: k.Public, CreatedAt: console.Stamp(k.CreatedAt), RetiredAt: console.Stamp(k.RetiredAt)}
 			})
-			return s.Print(in.Command, rows, func(w io.Writer) { fmt.Fprint(w, proof.FormatKeys(keys)) })
+			return s.Print(call.Command, rows, func(w io.Writer) { fmt.Fprint(w, proof.FormatKeys(keys)) })
 		}),
 	}
 }

@@ -19,15 +19,15 @@ import (
 func (s *shell) sale() *cobra.Command {
 	c := console.Group("sale", "Sell received coins for euro on your own exchange account, and show the sales",
 		s.saleAdd(),
-		s.accountCommand("show", "Show the exchange account and what is sold there", func(in call, a *sale.Accounts) (merchant.ExchangeAccount, error) {
-			return a.Account(in.Context(), in.shop.ID)
+		s.accountCommand("show", "Show the exchange account and what is sold there", func(call invocation, a *sale.Accounts) (merchant.ExchangeAccount, error) {
+			return a.Account(call.Context(), call.shop.ID)
 		}),
 		s.saleSet(),
-		s.accountCommand("on", "Sell the coins of new invoices, and continue waiting sales", func(in call, a *sale.Accounts) (merchant.ExchangeAccount, error) {
-			return a.Switch(in.Context(), in.shop.ID, true)
+		s.accountCommand("on", "Sell the coins of new invoices, and continue waiting sales", func(call invocation, a *sale.Accounts) (merchant.ExchangeAccount, error) {
+			return a.Switch(call.Context(), call.shop.ID, true)
 		}),
-		s.accountCommand("off", "Stop selling; waiting sales keep waiting", func(in call, a *sale.Accounts) (merchant.ExchangeAccount, error) {
-			return a.Switch(in.Context(), in.shop.ID, false)
+		s.accountCommand("off", "Stop selling; waiting sales keep waiting", func(call invocation, a *sale.Accounts) (merchant.ExchangeAccount, error) {
+			return a.Switch(call.Context(), call.shop.ID, false)
 		}),
 		s.saleRemove(), s.saleList(), s.saleRetry(), s.saleSettle())
 	c.Aliases = []string{"convert"}
@@ -120,15 +120,15 @@ func (s *shell) writeSaleOrders(w io.Writer, rows []saleRow) {
 func (s *shell) saleList() *cobra.Command {
 	var state string
 	var limit int
-	runAll := answer(s, func(in call) ([]saleRow, error) {
+	runAll := answer(s, func(call invocation) ([]saleRow, error) {
 		if err := checkFlag("state", state, invoice.SaleStates); err != nil {
 			return nil, err
 		}
-		invoices, err := in.core.Storage.InvoicesWithSales(in.Context(), in.shop.ID, invoice.SaleState(state), max(limit, 0))
+		invoices, err := call.core.Storage.InvoicesWithSales(call.Context(), call.shop.ID, invoice.SaleState(state), max(limit, 0))
 		return saleRows(invoices, invoice.SaleState(state)), err
 	}, writeSales)
-	ofInvoice := s.saleOrders(func(in call, service *invoice.Service) (*invoice.Invoice, error) {
-		inv, err := service.Invoice(in.Context(), in.args[0])
+	ofInvoice := s.saleOrders(func(call invocation, service *invoice.Service) (*invoice.Invoice, error) {
+		inv, err := service.Invoice(call.Context(), call.args[0])
 		if err != nil {
 			err = fmt.Errorf("list sales: %w", err)
 		}
@@ -151,13 +151,13 @@ func (s *shell) saleList() *cobra.Command {
 }
 
 // saleOrders returns the function of a command that prints the sales of an invoice with their orders.
-func (s *shell) saleOrders(do func(call, *invoice.Service) (*invoice.Invoice, error)) func(*cobra.Command, []string) error {
-	return answer(s, func(in call) ([]saleRow, error) {
-		service, err := in.invoices()
+func (s *shell) saleOrders(do func(invocation, *invoice.Service) (*invoice.Invoice, error)) func(*cobra.Command, []string) error {
+	return answer(s, func(call invocation) ([]saleRow, error) {
+		service, err := call.invoices()
 		if err != nil {
 			return nil, err
 		}
-		inv, err := do(in, service)
+		inv, err := do(call, service)
 		if err != nil {
 			return nil, err
 		}
@@ -167,36 +167,55 @@ func (s *shell) saleOrders(do func(call, *invoice.Service) (*invoice.Invoice, er
 
 // decideSale returns the function of a command that carries out the operator's decision about the sale
 // of a coin. If coin is "", the invoice must have exactly one sale.
-func (s *shell) decideSale(coin *string, decide func(in call, d sale.Resolver, coin string) (*invoice.Invoice, error)) func(*cobra.Command, []string) error {
-	return s.saleOrders(func(in call, service *invoice.Service) (*invoice.Invoice, error) {
-		id := in.args[0]
-		inv, err := service.Invoice(in.Context(), id)
+func (s *shell) decideSale(coin *string, decide func(call invocation, d sale.Resolver, coin string) (*invoice.Invoice, error)) func(*cobra.Command, []string) error {
+	return s.saleOrders(func(call invocation, service *invoice.Service) (*invoice.Invoice, error) {
+		id := call.args[0]
+		inv, err := service.Invoice(call.Context(), id)
 		if err != nil {
-			return nil, fmt.Errorf("%s sale: %w", in.Name(), err)
+			return nil, fmt.Errorf("%s sale: %w", call.Name(), err)
 		}
-		coin, err := sale.CoinOf(inv, *coin)
+		coin, err := coinOf(inv, *coin)
 		if err != nil {
 			return nil, err
 		}
-		inv, err = decide(in, in.core.SaleResolver(service), coin)
+		inv, err = decide(call, call.core.SaleResolver(service), coin)
 		switch {
 		case errors.Is(err, invoice.ErrUnknownOrder):
 			return nil, fmt.Errorf("%w. Look for the order at the exchange by the name that chequer sale list %s shows. If the exchange never had it: chequer sale retry %s --coin %s --absent. If it had: chequer sale settle %s --coin %s --sold AMOUNT --euro AMOUNT --fee AMOUNT",
 				err, id, id, coin, id, coin)
 		case errors.Is(err, invoice.ErrState):
-			return nil, fmt.Errorf("%s sale: its state does not allow this now; chequer sale list %s shows it", in.Name(), id)
+			return nil, fmt.Errorf("%s sale: its state does not allow this now; chequer sale list %s shows it", call.Name(), id)
 		case err != nil:
-			return nil, fmt.Errorf("%s sale: %w", in.Name(), err)
+			return nil, fmt.Errorf("%s sale: %w", call.Name(), err)
 		}
 		return inv, nil
 	})
 }
 
+// coinOf returns the coin of the sale that the operator decides about: the given coin, or the only coin
+// of the invoice if it is "".
+func coinOf(inv *invoice.Invoice, coin string) (string, error) {
+	if coin != "" {
+		return strings.ToUpper(coin), nil
+	}
+	switch len(inv.Sales) {
+	case 0:
+		return "", errors.New("this invoice has no sale")
+	case 1:
+		return inv.Sales[0].Coin, nil
+	}
+	var coins []string
+	for _, s := range inv.Sales {
+		coins = append(coins, s.Coin)
+	}
+	return "", fmt.Errorf("this invoice was paid in several coins: name one with --coin %s", strings.Join(coins, " or "))
+}
+
 func (s *shell) saleRetry() *cobra.Command {
 	var coin string
 	var absent, all bool
-	retryOne := s.decideSale(&coin, func(in call, d sale.Resolver, coin string) (*invoice.Invoice, error) {
-		return d.Retry(in.Context(), in.args[0], coin, absent)
+	retryOne := s.decideSale(&coin, func(call invocation, d sale.Resolver, coin string) (*invoice.Invoice, error) {
+		return d.Retry(call.Context(), call.args[0], coin, absent)
 	})
 	c := &cobra.Command{
 		Use:   "retry INVOICE | --all",
@@ -222,21 +241,21 @@ at the exchange first. --absent states that the exchange never had it, so that i
 }
 
 // retryAll retries all failed sales whose last order has a known outcome.
-func (s *shell) retryAll(in call) error {
-	service, err := in.invoices()
+func (s *shell) retryAll(call invocation) error {
+	service, err := call.invoices()
 	if err != nil {
 		return err
 	}
-	failed, err := in.core.Storage.InvoicesWithSales(in.Context(), in.shop.ID, invoice.SaleFailed, 10_000)
+	failed, err := call.core.Storage.InvoicesWithSales(call.Context(), call.shop.ID, invoice.SaleFailed, 10_000)
 	if err != nil {
 		return err
 	}
-	retried, unknown, err := in.core.SaleResolver(service).RetryAll(in.Context(), failed)
+	retried, unknown, err := call.core.SaleResolver(service).RetryAll(call.Context(), failed)
 	if err != nil {
 		return err
 	}
 	rows := saleRows(retried, invoice.SaleWaiting)
-	if err := s.Print(in.Command, rows, func(w io.Writer) { writeSales(w, rows) }); err != nil || unknown == 0 {
+	if err := s.Print(call.Command, rows, func(w io.Writer) { writeSales(w, rows) }); err != nil || unknown == 0 {
 		return err
 	}
 	return fmt.Errorf("%d sales not retried, because the outcome of their last order is unknown: chequer sale list --state failed", unknown)
@@ -248,7 +267,7 @@ func (s *shell) saleSettle() *cobra.Command {
 		Use:   "settle INVOICE",
 		Short: "Close a sale by stating how much was sold; the default is nothing",
 		Args:  console.Arguments,
-		RunE: s.decideSale(&coin, func(in call, d sale.Resolver, coin string) (*invoice.Invoice, error) {
+		RunE: s.decideSale(&coin, func(call invocation, d sale.Resolver, coin string) (*invoice.Invoice, error) {
 			var proceeds invoice.Proceeds
 			for _, f := range []struct {
 				name, text string
@@ -260,7 +279,7 @@ func (s *shell) saleSettle() *cobra.Command {
 					return nil, fmt.Errorf("--%s must be an amount in plain digits such as 0.00065, not %q", f.name, f.text)
 				}
 			}
-			return d.Settle(in.Context(), in.args[0], coin, proceeds)
+			return d.Settle(call.Context(), call.args[0], coin, proceeds)
 		}),
 	}
 	c.Flags().StringVar(&coin, "coin", "", "coin of the sale, if the invoice was paid in several coins")

@@ -18,8 +18,8 @@ import (
 	"chequer/internal/merchant"
 )
 
-// call is a call of a command, with the open storage and the merchant.
-type call struct {
+// invocation is a call of a command, with the open storage and the merchant.
+type invocation struct {
 	*cobra.Command
 	args []string
 	cfg  config.Config
@@ -34,7 +34,7 @@ func (s *shell) open(c *cobra.Command, cfg config.Config) (*app.Core, error) {
 }
 
 // withShop returns the function of a command that opens the storage, calls do and closes the storage.
-func (s *shell) withShop(do func(call) error) func(*cobra.Command, []string) error {
+func (s *shell) withShop(do func(invocation) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		cfg, err := s.load()
 		if err != nil {
@@ -49,23 +49,23 @@ func (s *shell) withShop(do func(call) error) func(*cobra.Command, []string) err
 		if err != nil {
 			return err
 		}
-		return do(call{c, args, cfg, core, shop})
+		return do(invocation{c, args, cfg, core, shop})
 	}
 }
 
 // answer returns the function of a command that computes a result, and prints it as JSON or with text.
-func answer[R any](s *shell, compute func(call) (R, error), text func(io.Writer, R)) func(*cobra.Command, []string) error {
-	return s.withShop(func(in call) error {
-		result, err := compute(in)
+func answer[R any](s *shell, compute func(invocation) (R, error), text func(io.Writer, R)) func(*cobra.Command, []string) error {
+	return s.withShop(func(call invocation) error {
+		result, err := compute(call)
 		if err != nil {
 			return err
 		}
-		return s.Print(in.Command, result, func(w io.Writer) { text(w, result) })
+		return s.Print(call.Command, result, func(w io.Writer) { text(w, result) })
 	})
 }
 
 // list returns a command that prints rows as JSON or as a table with a heading.
-func list[R any](s *shell, use, short string, rows func(call) ([]R, error), heading string, cells func(R) []any) *cobra.Command {
+func list[R any](s *shell, use, short string, rows func(invocation) ([]R, error), heading string, cells func(R) []any) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: console.Arguments,
 		RunE: answer(s, rows, func(w io.Writer, rows []R) { console.Table(w, heading, rows, cells) }),
@@ -83,19 +83,19 @@ func rowsOf[T, R any](items []T, row func(T) R) []R {
 
 // change returns a command that changes what its argument names, and prints the argument after the
 // participle done, such as "removed".
-func (s *shell) change(use, short, done string, change func(in call, name string) error) *cobra.Command {
+func (s *shell) change(use, short, done string, change func(call invocation, name string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: console.Arguments,
-		RunE: answer(s, func(in call) (map[string]string, error) {
-			return map[string]string{done: in.args[0]}, change(in, in.args[0])
+		RunE: answer(s, func(call invocation) (map[string]string, error) {
+			return map[string]string{done: call.args[0]}, change(call, call.args[0])
 		}, func(w io.Writer, result map[string]string) { fmt.Fprintln(w, done, result[done]) }),
 	}
 }
 
 // applyFlags calls the functions of those flags that were given.
-func (in call) applyFlags(flags map[string]func()) {
+func (call invocation) applyFlags(flags map[string]func()) {
 	for name, set := range flags {
-		if in.Flags().Changed(name) {
+		if call.Flags().Changed(name) {
 			set()
 		}
 	}
@@ -125,23 +125,23 @@ func testFlag(c *cobra.Command, usage string) {
 
 // mode returns the mode that the flag of a command selects. Without the flag it is test mode for a demo,
 // which has only test invoices, and live mode otherwise.
-func (in call) mode() (merchant.Mode, error) {
-	if f := in.Flags().Lookup("test"); f == nil || !f.Changed {
-		isDemo, err := in.isDemo()
+func (call invocation) mode() (merchant.Mode, error) {
+	if f := call.Flags().Lookup("test"); f == nil || !f.Changed {
+		isDemo, err := call.isDemo()
 		if err != nil || isDemo {
 			return merchant.Test, err
 		}
 		return merchant.Live, nil
 	}
-	if test, err := in.Flags().GetBool("test"); err != nil || test {
+	if test, err := call.Flags().GetBool("test"); err != nil || test {
 		return merchant.Test, err
 	}
 	return merchant.Live, nil
 }
 
 // isDemo reports whether the shop is a demo.
-func (in call) isDemo() (bool, error) {
-	return demo.IsDemo(in.Context(), in.core.Storage, in.shop.ID)
+func (call invocation) isDemo() (bool, error) {
+	return demo.IsDemo(call.Context(), call.core.Storage, call.shop.ID)
 }
 
 // errDemoShop means that a command would add a live wallet to a demo.
@@ -149,8 +149,8 @@ var errDemoShop = errors.New("this is the demo shop, which has only test wallets
 
 // checkNotDemo returns errDemoShop if the shop is a demo. A live wallet would make it a real shop,
 // which chequer demo refuses to run.
-func (in call) checkNotDemo() error {
-	isDemo, err := in.isDemo()
+func (call invocation) checkNotDemo() error {
+	isDemo, err := call.isDemo()
 	if err == nil && isDemo {
 		return errDemoShop
 	}
@@ -173,8 +173,8 @@ func notFound(err error, noun string, other merchant.Mode) error {
 }
 
 // invoices returns the invoice service.
-func (in call) invoices() (*invoice.Service, error) {
-	return in.core.Invoices(in.Context(), in.cfg, app.Options{Log: newLogger(in.cfg)})
+func (call invocation) invoices() (*invoice.Service, error) {
+	return call.core.Invoices(call.Context(), call.cfg, app.Options{Log: newLogger(call.cfg)})
 }
 
 // methodRow is the choice of payment methods as it is printed.
@@ -193,27 +193,27 @@ func (s *shell) method() *cobra.Command {
 methods. Methods that cannot be priced or have no wallet are not offered.`,
 		Example: "  chequer methods BTC EURC-BASE USDC-BASE\n  chequer methods --all",
 		Args:    console.Arguments,
-		RunE: answer(s, func(in call) (methodRow, error) {
-			mode, err := in.mode()
+		RunE: answer(s, func(call invocation) (methodRow, error) {
+			mode, err := call.mode()
 			if err != nil {
 				return methodRow{}, err
 			}
 			if all {
-				in.args = nil
+				call.args = nil
 			}
-			if all || len(in.args) > 0 {
-				if in.shop.Methods, err = in.methods(mode, in.args); err != nil {
+			if all || len(call.args) > 0 {
+				if call.shop.Methods, err = call.methods(mode, call.args); err != nil {
 					return methodRow{}, err
 				}
-				if err := in.core.Storage.SetMethods(in.Context(), in.shop.ID, in.shop.Methods); err != nil {
+				if err := call.core.Storage.SetMethods(call.Context(), call.shop.ID, call.shop.Methods); err != nil {
 					return methodRow{}, err
 				}
 			}
-			service, err := in.invoices()
+			service, err := call.invoices()
 			if err != nil {
 				return methodRow{}, err
 			}
-			return methodRow{append([]string{}, in.shop.Methods.Codes()...), service.MethodCodes(invoice.Mode(mode))}, nil
+			return methodRow{append([]string{}, call.shop.Methods.Codes()...), service.MethodCodes(invoice.Mode(mode))}, nil
 		}, func(w io.Writer, r methodRow) {
 			fmt.Fprintln(w, cmp.Or(strings.Join(r.Chosen, " "), "all, in the server's order: "+strings.Join(r.all, " ")))
 		}),
@@ -228,7 +228,7 @@ func methodsFlag(c *cobra.Command, target *[]string) {
 }
 
 // methods parses a list of payment methods. It returns an error if this server does not offer one of them.
-func (in call) methods(mode merchant.Mode, codes []string) (merchant.Methods, error) {
+func (call invocation) methods(mode merchant.Mode, codes []string) (merchant.Methods, error) {
 	chosen, err := merchant.NewMethods(codes)
 	if err != nil {
 		return "", fmt.Errorf("the choice of payment methods %w", err)
@@ -236,7 +236,7 @@ func (in call) methods(mode merchant.Mode, codes []string) (merchant.Methods, er
 	if len(codes) == 0 {
 		return chosen, nil
 	}
-	service, err := in.invoices()
+	service, err := call.invoices()
 	if err != nil {
 		return "", err
 	}

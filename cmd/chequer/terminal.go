@@ -15,14 +15,14 @@ import (
 func (s *shell) terminal() *cobra.Command {
 	c := console.Group("terminal", "Create, list and remove counter terminals, which create invoices from a phone",
 		s.terminalLink(),
-		list(s, "list", "List the counter terminals", func(in call) ([]terminalRow, error) {
-			terminals, err := in.core.Terminals.List(in.Context(), in.shop.ID)
+		list(s, "list", "List the counter terminals", func(call invocation) ([]terminalRow, error) {
+			terminals, err := call.core.Terminals.List(call.Context(), call.shop.ID)
 			return rowsOf(terminals, newTerminalRow), err
 		}, "ID\tMODE\tNAME\tCURRENCY\tCREATED", func(r terminalRow) []any {
 			return []any{r.ID, r.Mode, r.Name, r.Currency, s.Time(r.CreatedAt)}
 		}),
-		s.change("remove ID", "Remove a counter terminal; its invoices stay", "removed", func(in call, id string) error {
-			if err := in.core.Terminals.Remove(in.Context(), in.shop.ID, id); err != nil {
+		s.change("remove ID", "Remove a counter terminal; its invoices stay", "removed", func(call invocation, id string) error {
+			if err := call.core.Terminals.Remove(call.Context(), call.shop.ID, id); err != nil {
 				return fmt.Errorf("remove %s: %w", id, err)
 			}
 			return nil
@@ -55,20 +55,20 @@ func (s *shell) terminalLink() *cobra.Command {
 		Long:    "Creates a secret address. A person who has it can create invoices of any amount for you, and nothing else.\nIt is shown once: open it on the phone, and put it on its home screen.",
 		Example: "  chequer terminal link --name Bar",
 		Args:    console.Arguments,
-		RunE: answer(s, func(in call) (row terminalRow, err error) {
-			flags.MerchantID = in.shop.ID
-			if flags.Mode, err = in.mode(); err != nil {
+		RunE: answer(s, func(call invocation) (row terminalRow, err error) {
+			flags.MerchantID = call.shop.ID
+			if flags.Mode, err = call.mode(); err != nil {
 				return row, err
 			}
-			if flags.Methods, err = in.methods(flags.Mode, codes); err != nil {
+			if flags.Methods, err = call.methods(flags.Mode, codes); err != nil {
 				return row, err
 			}
-			created, err := in.core.Terminals.Create(in.Context(), flags)
+			created, err := call.core.Terminals.Create(call.Context(), flags)
 			if err != nil {
 				return row, err
 			}
 			row = newTerminalRow(created)
-			row.URL = in.cfg.BaseURL + "/pos/" + created.Secret
+			row.URL = call.cfg.BaseURL + "/pos/" + created.Secret
 			if row.code, err = qrcode.New(row.URL, qrcode.Medium); err != nil {
 				return row, fmt.Errorf("make QR code: %w", err)
 			}

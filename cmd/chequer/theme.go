@@ -19,10 +19,12 @@ import (
 // theme returns the group of commands about the theme of the pages.
 func (s *shell) theme() *cobra.Command {
 	c := console.Group("theme", "Show and change the theme of your pages",
-		s.themeCommand("show", "Show the current theme", func(in call) (theme.Theme, error) { return in.core.Themes.Current(in.Context(), in.shop.ID) }),
+		s.themeCommand("show", "Show the current theme", func(call invocation) (theme.Theme, error) {
+			return call.core.Themes.Current(call.Context(), call.shop.ID)
+		}),
 		s.themeSet(),
-		s.themeCommand("reset", "Reset the pages to the default theme", func(in call) (theme.Theme, error) {
-			return theme.Theme{}, in.core.Themes.Reset(in.Context(), in.shop.ID)
+		s.themeCommand("reset", "Reset the pages to the default theme", func(call invocation) (theme.Theme, error) {
+			return theme.Theme{}, call.core.Themes.Reset(call.Context(), call.shop.ID)
 		}))
 	c.Aliases = []string{"look"}
 	return c
@@ -36,15 +38,15 @@ type themeRow struct {
 }
 
 // themeCommand returns a command that prints the theme that do returns.
-func (s *shell) themeCommand(use, short string, do func(call) (theme.Theme, error)) *cobra.Command {
+func (s *shell) themeCommand(use, short string, do func(invocation) (theme.Theme, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: console.Arguments,
-		RunE: answer(s, func(in call) (themeRow, error) {
-			t, err := do(in)
+		RunE: answer(s, func(call invocation) (themeRow, error) {
+			t, err := do(call)
 			if err != nil {
 				return themeRow{}, err
 			}
-			return themeRow{wire.Theme(t), t.Logo, in.shop.Name}, nil
+			return themeRow{wire.Theme(t), t.Logo, call.shop.Name}, nil
 		}, writeTheme),
 	}
 }
@@ -54,8 +56,8 @@ func (s *shell) themeSet() *cobra.Command {
 	var logo string
 	var noLogo bool
 	var returns string
-	c := s.themeCommand("set", "Change the given parts of the theme", func(in call) (changed theme.Theme, err error) {
-		if in.Flags().NFlag() == 0 {
+	c := s.themeCommand("set", "Change the given parts of the theme", func(call invocation) (changed theme.Theme, err error) {
+		if call.Flags().NFlag() == 0 {
 			return changed, errors.New("nothing to change: say what, as in --accent #0a7d5a")
 		}
 		if logo != "" && noLogo {
@@ -69,18 +71,18 @@ func (s *shell) themeSet() *cobra.Command {
 		if err != nil {
 			return changed, err
 		}
-		if changed, err = in.core.Themes.Current(in.Context(), in.shop.ID); err != nil {
+		if changed, err = call.core.Themes.Current(call.Context(), call.shop.ID); err != nil {
 			return changed, err
 		}
 		if image == nil && !noLogo {
 			image = changed.Logo.Body
 		}
-		in.applyFlags(map[string]func(){
+		call.applyFlags(map[string]func(){
 			"name": func() { changed.Name = flags.Name }, "accent": func() { changed.Accent = flags.Accent }, "line": func() { changed.Line = flags.Line },
 			"support": func() { changed.Support = flags.Support }, "terms": func() { changed.Terms = flags.Terms },
 			"auto-return": func() { changed.Stay = !bool(auto) },
 		})
-		return in.core.Themes.Set(in.Context(), in.shop.ID, changed, image)
+		return call.core.Themes.Set(call.Context(), call.shop.ID, changed, image)
 	})
 	c.Example = "  chequer theme set --accent #0a7d5a --logo logo.png --support help@shop.example\n" +
 		"  chequer theme set --line \"\" --auto-return off"

@@ -25,7 +25,7 @@ const changeWarning = "These are the addresses that a wallet keeps for its chang
 
 // wallet returns the group of commands about public keys to which payments go.
 func (s *shell) wallet() *cobra.Command {
-	return console.Group("wallet", "Set the extended public keys to which payments go", s.walletAdd(), s.walletList(), s.walletRemove(), s.walletGather())
+	return console.Group("wallet", "Set the extended public keys to which payments go", s.walletAdd(), s.walletList(), s.walletRemove(), s.walletSweep())
 }
 
 // walletRow is a wallet as it is printed.
@@ -45,15 +45,15 @@ type walletRow struct {
 }
 
 func (s *shell) walletList() *cobra.Command {
-	return list(s, "list", "List the wallets, including former wallets, with their first addresses", func(in call) ([]walletRow, error) {
+	return list(s, "list", "List the wallets, including former wallets, with their first addresses", func(call invocation) ([]walletRow, error) {
 		rows := []walletRow{}
 		for _, mode := range []merchant.Mode{merchant.Live, merchant.Test} {
-			wallets, err := in.core.Storage.AllWallets(in.Context(), in.shop.ID, mode)
+			wallets, err := call.core.Storage.AllWallets(call.Context(), call.shop.ID, mode)
 			if err != nil {
 				return nil, err
 			}
 			for _, wallet := range wallets {
-				row, err := storedWalletRow(in.cfg, wallet, mode)
+				row, err := storedWalletRow(call.cfg, wallet, mode)
 				if err != nil {
 					return nil, err
 				}
@@ -85,13 +85,13 @@ func (s *shell) walletRemove() *cobra.Command {
 		Use:   "remove ASSET",
 		Short: "Remove the wallet of an asset: it gets no new addresses; invoices keep their addresses",
 		Args:  console.Arguments,
-		RunE: answer(s, func(in call) (map[string]string, error) {
-			asset := strings.ToUpper(in.args[0])
-			change, err := in.core.Wallets.Remove(in.Context(), in.shop.ID, keys.Kind(asset), "")
+		RunE: answer(s, func(call invocation) (map[string]string, error) {
+			asset := strings.ToUpper(call.args[0])
+			change, err := call.core.Wallets.Remove(call.Context(), call.shop.ID, keys.Kind(asset), "")
 			if err != nil {
 				return nil, err
 			}
-			newLogger(in.cfg).Warn("wallet removed", "merchant", in.shop.ID, "asset", asset, "wallet", change.Wallet.ID)
+			newLogger(call.cfg).Warn("wallet removed", "merchant", call.shop.ID, "asset", asset, "wallet", change.Wallet.ID)
 			return map[string]string{"removed": asset}, nil
 		}, func(w io.Writer, result map[string]string) {
 			fmt.Fprintln(w, "removed", result["removed"], "wallet; its addresses are watched for payments of its invoices as before")
@@ -122,7 +122,7 @@ func firstAddresses(key keys.Key, count uint32) ([]string, error) {
 	return addresses, nil
 }
 
-func (s *shell) walletGather() *cobra.Command {
+func (s *shell) walletSweep() *cobra.Command {
 	var network string
 	var asCSV bool
 	c := &cobra.Command{
@@ -133,17 +133,17 @@ the wallet that holds the seed. Nothing is moved: the server cannot spend.
 Moving the coins, or sending an address the fee for it, does not affect a paid invoice.`,
 		Example: "  chequer wallet gather --network base --csv",
 		Args:    cobra.NoArgs,
-		RunE: s.withShop(func(in call) error {
-			holdings, err := sweep.Holdings(in.Context(), in.core.Storage, in.cfg, in.shop.ID, chain.ID(network), in.core.Now)
+		RunE: s.withShop(func(call invocation) error {
+			holdings, err := sweep.Holdings(call.Context(), call.core.Storage, call.cfg, call.shop.ID, chain.ID(network), call.core.Now)
 			if err != nil {
 				return fmt.Errorf("wallet gather: %w", err)
 			}
 			if asCSV {
-				return console.CSV(in.OutOrStdout(), []string{"index", "path", "address", "asset", "contract", "amount", "wallet"}, holdings, func(h sweep.Holding) []string {
+				return console.CSV(call.OutOrStdout(), []string{"index", "path", "address", "asset", "contract", "amount", "wallet"}, holdings, func(h sweep.Holding) []string {
 					return []string{fmt.Sprint(h.Index), h.Path, h.Address, h.Asset, h.Contract, h.Amount, h.Wallet}
 				})
 			}
-			return s.Print(in.Command, holdings, func(w io.Writer) {
+			return s.Print(call.Command, holdings, func(w io.Writer) {
 				if len(holdings) == 0 {
 					fmt.Fprintln(w, "The addresses hold nothing.")
 					return

@@ -70,7 +70,7 @@ descriptor, as Sparrow and Bitcoin Core write it.`,
 				return fmt.Errorf("wallet add: %s; nothing was changed. Check the key in your wallet, or add --anyway if these are its addresses",
 					strings.Join(key.Warnings(), "; "))
 			}
-			return s.withShop(func(in call) error { return s.addWallet(in, key, replace) })(c, args)
+			return s.withShop(func(call invocation) error { return s.addWallet(call, key, replace) })(c, args)
 		},
 	}
 	c.Flags().StringVar(&script, "script", "", "address type of a plain xpub: p2pkh, p2sh-p2wpkh, p2wpkh or p2tr")
@@ -100,24 +100,24 @@ func readExport(text string) (string, error) {
 }
 
 // addWallet makes a key the current wallet and prints its first addresses.
-func (s *shell) addWallet(in call, key keys.Key, replace bool) error {
+func (s *shell) addWallet(call invocation, key keys.Key, replace bool) error {
 	row, err := newWalletRow(key, merchant.Live)
 	if err != nil {
 		return err
 	}
-	methods, err := networks.MethodsOf(in.cfg, key.Kind())
+	methods, err := networks.MethodsOf(call.cfg, key.Kind())
 	if err != nil {
 		return fmt.Errorf("wallet add: %w", err)
 	}
 	row.Methods = &methods
-	if err := in.checkNotDemo(); err != nil {
+	if err := call.checkNotDemo(); err != nil {
 		return fmt.Errorf("wallet add: %w", err)
 	}
-	replaces, err := confirmReplacement(in, key, replace)
+	replaces, err := confirmReplacement(call, key, replace)
 	if err != nil {
 		return fmt.Errorf("wallet add: %w", err)
 	}
-	change, err := in.core.Wallets.Add(in.Context(), in.shop.ID, merchant.Addition{Key: key, Replaces: replaces})
+	change, err := call.core.Wallets.Add(call.Context(), call.shop.ID, merchant.Addition{Key: key, Replaces: replaces})
 	if err != nil {
 		return err
 	}
@@ -125,11 +125,11 @@ func (s *shell) addWallet(in call, key keys.Key, replace bool) error {
 	participle := "added"
 	if change.Change == merchant.WalletReplaced {
 		participle = "replaced; older invoices keep their addresses"
-		newLogger(in.cfg).Warn("wallet replaced", "merchant", in.shop.ID, "asset", row.Asset, "wallet", row.ID, "former", change.Former.ID)
+		newLogger(call.cfg).Warn("wallet replaced", "merchant", call.shop.ID, "asset", row.Asset, "wallet", row.ID, "former", change.Former.ID)
 	} else {
-		newLogger(in.cfg).Info("wallet added", "merchant", in.shop.ID, "asset", row.Asset, "wallet", row.ID)
+		newLogger(call.cfg).Info("wallet added", "merchant", call.shop.ID, "asset", row.Asset, "wallet", row.ID)
 	}
-	err = s.Print(in.Command, row, func(w io.Writer) {
+	err = s.Print(call.Command, row, func(w io.Writer) {
 		fmt.Fprintf(w, "%s wallet %s. Compare its first addresses with your wallet's:\n", row.Asset, participle)
 		printAddresses(w, row.Addresses)
 		if row.Warning != "" {
@@ -140,7 +140,7 @@ func (s *shell) addWallet(in call, key keys.Key, replace bool) error {
 	if err != nil {
 		return err
 	}
-	return s.offerMore(in.Command, key.Kind())
+	return s.offerMore(call.Command, key.Kind())
 }
 
 // printMethods prints the payment methods of a wallet, and those that are off with the reasons.
@@ -154,9 +154,9 @@ func printMethods(w io.Writer, m networks.Methods) {
 // confirmReplacement returns the ID of the current wallet that a key would replace; "" if there is none. It
 // returns an error if the key is that wallet already. Unless replace is set, it asks at a terminal whether
 // the wallet is to be replaced, and returns an error if it is not.
-func confirmReplacement(in call, key keys.Key, replace bool) (id string, err error) {
+func confirmReplacement(call invocation, key keys.Key, replace bool) (id string, err error) {
 	kind := key.Kind()
-	current, err := in.core.Storage.Wallets(in.Context(), in.shop.ID, merchant.Live)
+	current, err := call.core.Storage.Wallets(call.Context(), call.shop.ID, merchant.Live)
 	if err != nil {
 		return "", err
 	}
@@ -170,7 +170,7 @@ func confirmReplacement(in call, key keys.Key, replace bool) (id string, err err
 	if replace {
 		return current[i].ID, nil
 	}
-	p, isTerminal := console.NewPrompt(in.Command)
+	p, isTerminal := console.NewPrompt(call.Command)
 	if !isTerminal {
 		return "", fmt.Errorf("there is a wallet for %s already; nothing was changed. Add --replace to replace it", kind)
 	}

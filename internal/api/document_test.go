@@ -35,7 +35,7 @@ var answers = map[string]any{
 	"Payment": api.Payment{}, "Quote": api.Quote{}, "QuotedPrice": api.QuotedPrice{}, "Conversion": api.Sale{},
 	"EventPage": api.EventPage{}, "Event": api.Event{}, "WalletChange": api.WalletChange{}, "AccountChange": api.AccountChange{},
 	"EndpointList": api.EndpointList{}, "Endpoint": api.Endpoint{}, "TestSent": api.TestSent{}, "Resent": api.Resent{},
-	"DeliveryPage": api.DeliveryPage{}, "Delivery": api.Delivery{}, "DeliveryLog": api.DeliveryLog{}, "Try": api.Try{},
+	"DeliveryPage": api.DeliveryPage{}, "Delivery": api.Delivery{}, "DeliveryLog": api.DeliveryLog{}, "Try": api.Attempt{},
 	"LinkList": api.LinkList{}, "Link": api.Link{}, "ProductList": api.ProductList{}, "Product": api.Product{},
 	"TerminalList": api.TerminalList{}, "Terminal": api.Terminal{}, "NewTerminal": api.NewTerminal{},
 	"ProductOffers": api.ProductOffers{}, "ProductOffer": api.ProductOffer{},

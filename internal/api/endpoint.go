@@ -56,16 +56,16 @@ type TestSent struct {
 
 // Delivery is the delivery of one event to one endpoint.
 type Delivery struct {
-	Position  int64  `json:"position"`
-	EventID   string `json:"event_id"`
-	EventType string `json:"event_type"`
-	ForeignID string `json:"foreign_id"` // empty for an event without an invoice
-	State     string `json:"state"`      // pending, delivered, failed
-	Tries     int    `json:"tries"`
-	CreatedAt string `json:"created_at"`
-	NextTryAt string `json:"next_try_at"` // empty unless pending
-	Status    int    `json:"status"`      // of the newest response; 0 if there was none
-	Fault     string `json:"fault"`       // why there was no response
+	Position      int64  `json:"position"`
+	EventID       string `json:"event_id"`
+	EventType     string `json:"event_type"`
+	ForeignID     string `json:"foreign_id"` // empty for an event without an invoice
+	State         string `json:"state"`      // pending, delivered, failed
+	Attempts      int    `json:"tries"`
+	CreatedAt     string `json:"created_at"`
+	NextAttemptAt string `json:"next_try_at"` // empty unless pending
+	Status        int    `json:"status"`      // of the newest response; 0 if there was none
+	Fault         string `json:"fault"`       // why there was no response
 }
 
 // DeliveryPage is the response body of GET /api/v2/endpoints/{id}/deliveries, newest first.
@@ -77,12 +77,12 @@ type DeliveryPage struct {
 // DeliveryLog is a delivery with all its attempts, oldest first.
 type DeliveryLog struct {
 	Delivery
-	Log []Try `json:"log"`
+	Log []Attempt `json:"log"`
 }
 
-// Try is one attempt of a delivery. It omits the body of the response, which only the operator can
+// Attempt is one attempt of a delivery. It omits the body of the response, which only the operator can
 // read.
-type Try struct {
+type Attempt struct {
 	Number     int               `json:"number"`
 	At         string            `json:"at"`
 	DurationMS int64             `json:"duration_ms"`

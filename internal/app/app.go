@@ -113,7 +113,7 @@ func NewStorefront(ctx context.Context, c config.Config, serviceURL string, o Op
 		return nil, err
 	}
 	unsaved := func(context.Context, netip.Addr) error { return nil } // there is no database
-	if err := a.listen(ctx, c, caller.NoticeUntrusted(pages, c.Proxies(), unsaved, o.Log)); err != nil {
+	if err := a.listen(ctx, c, caller.DetectUntrusted(pages, c.Proxies(), unsaved, o.Log)); err != nil {
 		return nil, err
 	}
 	return a, nil

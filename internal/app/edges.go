@@ -53,7 +53,7 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 		return nil, err
 	}
 	all := routes(c.BasePath(), handlers{service, pages, merchants, readiness.Handler(ready)}, o.Log)
-	return caller.NoticeUntrusted(all, c.Proxies(), d.Storage.SaveUntrustedProxy, o.Log), nil
+	return caller.DetectUntrusted(all, c.Proxies(), d.Storage.SaveUntrustedProxy, o.Log), nil
 }
 
 // limits returns the rate limits of the settings: the limit of unsigned calls is half that of

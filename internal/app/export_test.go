@@ -9,6 +9,6 @@ import (
 
 // AskServer queries the running server as the operator's commands do.
 func AskServer(ctx context.Context, core *Core, c config.Config) []readiness.Network {
-	found, _, _ := readiness.Ask(ctx, c, core.identity.Pass)
+	found, _, _ := readiness.Request(ctx, c, core.identity.Pass)
 	return found.Networks
 }

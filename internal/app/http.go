@@ -58,8 +58,8 @@ func serveHTTP(ctx context.Context, server *http.Server, l net.Listener, log *sl
 		log.Warn("requests were cut off at shutdown", "error", err)
 		err = server.Close()
 	}
-	if fault := <-served; !errors.Is(fault, http.ErrServerClosed) {
-		return fmt.Errorf("serve: %w", fault)
+	if serveErr := <-served; !errors.Is(serveErr, http.ErrServerClosed) {
+		return fmt.Errorf("serve: %w", serveErr)
 	}
 	return err
 }

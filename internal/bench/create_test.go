@@ -56,7 +56,7 @@ func (p *program) writeRaw(b *testing.B, group int, written *int) float64 {
 	database := p.database
 	if strings.HasPrefix(database, "sqlite:") {
 		path := filepath.Join(b.TempDir(), "raw.db")
-		storagetest.Change(b, database, "VACUUM INTO $1", path)
+		storagetest.Exec(b, database, "VACUUM INTO $1", path)
 		database = "sqlite:" + path
 	}
 	const newest = "(SELECT invoice_id FROM events ORDER BY position DESC LIMIT 1)"

@@ -62,7 +62,7 @@ func size(t testing.TB, database string) (bytes int64) {
 		}
 		return bytes
 	}
-	storagetest.Change(t, database, "PRAGMA wal_checkpoint(TRUNCATE)")
+	storagetest.Exec(t, database, "PRAGMA wal_checkpoint(TRUNCATE)")
 	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)

@@ -206,8 +206,8 @@ func (p *program) multiply(b *testing.B, copies int) {
 	for first := 1; first <= copies; first += copyBatch {
 		c.write(b, first, min(first+copyBatch-1, copies))
 	}
-	storagetest.Change(b, p.database, fmt.Sprintf("UPDATE tallies SET count = count * %d WHERE mode = 'test'", copies+1))
-	storagetest.Change(b, p.database, "ANALYZE")
+	storagetest.Exec(b, p.database, fmt.Sprintf("UPDATE tallies SET count = count * %d WHERE mode = 'test'", copies+1))
+	storagetest.Exec(b, p.database, "ANALYZE")
 }
 
 // listSize returns the size of a page of the list, in kB.

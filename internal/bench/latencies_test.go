@@ -53,7 +53,7 @@ func load(ctx context.Context, clients int, span time.Duration, request func(con
 	defer cancel()
 	var mu sync.Mutex
 	var durations []time.Duration
-	var fault error
+	var firstErr error
 	start := time.Now()
 	var group sync.WaitGroup
 	for range clients {
@@ -63,7 +63,7 @@ func load(ctx context.Context, clients int, span time.Duration, request func(con
 				sentAt := time.Now()
 				if err := request(ctx); err != nil {
 					mu.Lock()
-					fault = err
+					firstErr = err
 					mu.Unlock()
 					break
 				}
@@ -75,8 +75,8 @@ func load(ctx context.Context, clients int, span time.Duration, request func(con
 		})
 	}
 	group.Wait()
-	if fault != nil {
-		return latencies{}, fault
+	if firstErr != nil {
+		return latencies{}, firstErr
 	}
 	slices.Sort(durations)
 	return latencies{sorted: durations, span: time.Since(start)}, nil
@@ -127,8 +127,8 @@ func TestLoad_repeats_a_request(t *testing.T) {
 	if err != nil || int64(len(got.sorted)) != calls.Load() || len(got.sorted) < 3 || got.span < 20*time.Millisecond {
 		t.Errorf("%d latencies of %d requests in %s, %v", len(got.sorted), calls.Load(), got.span, err)
 	}
-	fault := errors.New("refused")
-	if _, err := load(t.Context(), 3, time.Minute, func(context.Context) error { return fault }); !errors.Is(err, fault) {
-		t.Errorf("a failing request: %v, want %v", err, fault)
+	refused := errors.New("refused")
+	if _, err := load(t.Context(), 3, time.Minute, func(context.Context) error { return refused }); !errors.Is(err, refused) {
+		t.Errorf("a failing request: %v, want %v", err, refused)
 	}
 }

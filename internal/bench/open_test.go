@@ -74,14 +74,14 @@ func forEach(b *testing.B, count int, do func(ctx context.Context, i int) error)
 	b.Helper()
 	var next atomic.Int64
 	var mu sync.Mutex
-	var fault error
+	var firstErr error
 	var group sync.WaitGroup
 	for range 16 {
 		group.Go(func() {
 			for i := next.Add(1) - 1; i < int64(count); i = next.Add(1) - 1 {
 				if err := do(b.Context(), int(i)); err != nil {
 					mu.Lock()
-					fault = err
+					firstErr = err
 					mu.Unlock()
 					return
 				}
@@ -89,8 +89,8 @@ func forEach(b *testing.B, count int, do func(ctx context.Context, i int) error)
 		})
 	}
 	group.Wait()
-	if fault != nil {
-		b.Fatal(fault)
+	if firstErr != nil {
+		b.Fatal(firstErr)
 	}
 }
 

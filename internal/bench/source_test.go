@@ -65,7 +65,7 @@ func (s *source) AtHeight(_ context.Context, height int64) (bitcoin.Header, erro
 	return s.headers[height], nil
 }
 
-func (s *source) Concerns(_ context.Context, hash string, scripts iter.Seq[string]) (bool, error) {
+func (s *source) MayPay(_ context.Context, hash string, scripts iter.Seq[string]) (bool, error) {
 	f := s.bodies[hash].filter
 	if f == nil {
 		return true, nil

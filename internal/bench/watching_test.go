@@ -37,7 +37,7 @@ func BenchmarkWatching(b *testing.B) {
 		SELECT 'bitcoin', '0014' || lower(hex(randomblob(20))), lower(hex(randomblob(16))), 'shop', i, i, 4102444800000 FROM n`,
 		"INSERT INTO feeds (merchant_id, position) VALUES ('shop', $1)",
 	} {
-		storagetest.Change(b, url, statement, watchedCount)
+		storagetest.Exec(b, url, statement, watchedCount)
 	}
 	random := rand.New(rand.NewPCG(1, 1))
 	node := &source{}

@@ -30,7 +30,7 @@ func TestNoticeUntrusted_warns_once(t *testing.T) {
 			var lines strings.Builder
 			var saved []string
 			served := 0
-			h := caller.NoticeUntrusted(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ }), tt.trusted,
+			h := caller.DetectUntrusted(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ }), tt.trusted,
 				func(_ context.Context, proxy netip.Addr) error {
 					saved = append(saved, proxy.String())
 					return nil

@@ -36,10 +36,10 @@ type Asset struct {
 	Contract string
 	// Volatile assets have quotes of an hour at most.
 	Volatile bool
-	// Doubted assets are not offered: the decimals of the contract are unknown, or differ
+	// Unverified assets are not offered: the decimals of the contract are unknown, or differ
 	// from those of Currency.
-	Doubted bool
-	Policy  Policy
+	Unverified bool
+	Policy     Policy
 }
 
 // Policy is the rules by which transfers on a network are trusted. It is frozen with an invoice.

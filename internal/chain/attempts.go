@@ -26,9 +26,9 @@ type Attempts struct {
 func (a *Attempts) Scan(from Cursor, scan func() (Snapshot, error)) (Snapshot, error) {
 	a.scanning.Lock()
 	defer a.scanning.Unlock()
-	for tries := 1; ; tries++ {
+	for attempt := 1; ; attempt++ {
 		snapshot, err := scan()
-		if errors.Is(err, ErrMoved) && tries < attempts {
+		if errors.Is(err, ErrMoved) && attempt < attempts {
 			continue
 		}
 		a.setFault(err)

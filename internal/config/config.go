@@ -110,8 +110,8 @@ func Load(environ []string) (Config, error) {
 	var errs env.AggregateError
 	switch {
 	case errors.As(err, &errs):
-		for _, fault := range errs.Errors {
-			faults = append(faults, settingFault(fault))
+		for _, parseErr := range errs.Errors {
+			faults = append(faults, settingFault(parseErr))
 		}
 	case err != nil:
 		faults = append(faults, err)

@@ -37,12 +37,12 @@ type Endpoint struct {
 	URL      string // may contain a key
 }
 
-// endpointForm matches [trusted:][operator=]URL.
-var endpointForm = regexp.MustCompile(`^(trusted:)?(?:([A-Za-z0-9._-]{1,40})=)?(https?://.+)$`)
+// endpointPattern matches [trusted:][operator=]URL.
+var endpointPattern = regexp.MustCompile(`^(trusted:)?(?:([A-Za-z0-9._-]{1,40})=)?(https?://.+)$`)
 
 // parseEndpoint parses an endpoint. It returns false if the text is invalid.
 func parseEndpoint(text string) (Endpoint, bool) {
-	m := endpointForm.FindStringSubmatch(text)
+	m := endpointPattern.FindStringSubmatch(text)
 	if m == nil {
 		return Endpoint{}, false
 	}

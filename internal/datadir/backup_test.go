@@ -105,13 +105,13 @@ func read(t *testing.T, core *app.Core) (all content) {
 	return all
 }
 
-// answer returns a Passphrase that returns a passphrase.
-func answer(passphrase string) func() (string, error) {
+// passphraseFunc returns a Passphrase that returns a passphrase.
+func passphraseFunc(passphrase string) func() (string, error) {
 	return func() (string, error) { return passphrase, nil }
 }
 
-// unasked returns a Passphrase that fails the test when it is called.
-func unasked(t *testing.T) func() (string, error) {
+// noPassphrase returns a Passphrase that fails the test when it is called.
+func noPassphrase(t *testing.T) func() (string, error) {
 	return func() (string, error) {
 		t.Error("the passphrase was requested")
 		return phrase, nil
@@ -122,7 +122,7 @@ func unasked(t *testing.T) func() (string, error) {
 func backUp(t *testing.T, c config.Config) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "shop.backup")
-	if _, err := datadir.Backup(t.Context(), c, path, datadir.BackupOptions{Work: 4, Passphrase: answer(phrase)}); err != nil {
+	if _, err := datadir.Backup(t.Context(), c, path, datadir.BackupOptions{Work: 4, Passphrase: passphraseFunc(phrase)}); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -130,7 +130,7 @@ func backUp(t *testing.T, c config.Config) string {
 
 func restore(t *testing.T, c config.Config, path string) (datadir.Restored, error) {
 	t.Helper()
-	return datadir.Restore(t.Context(), c, path, datadir.RestoreOptions{Passphrase: answer(phrase), Log: slog.New(slog.DiscardHandler)})
+	return datadir.Restore(t.Context(), c, path, datadir.RestoreOptions{Passphrase: passphraseFunc(phrase), Log: slog.New(slog.DiscardHandler)})
 }
 
 func TestBackup_moves_a_shop_between_the_engines(t *testing.T) {
@@ -151,7 +151,7 @@ func TestBackup_moves_a_shop_between_the_engines(t *testing.T) {
 		if a, b := text(t, key), text(t, filepath.Join(first.DataDir, "master.key")); a != b {
 			t.Errorf("master key %s, want %s", a, b)
 		}
-		onlyForOwner(t, key)
+		checkOwnerOnly(t, key)
 		if diff := cmp.Diff(want, read(t, open(t, c))); diff != "" {
 			t.Errorf("restored into %q (-want +got):\n%s", c.DatabaseURL, diff)
 		}
@@ -168,7 +168,7 @@ func text(t *testing.T, path string) string {
 	return string(content)
 }
 
-func onlyForOwner(t *testing.T, path string) {
+func checkOwnerOnly(t *testing.T, path string) {
 	t.Helper()
 	file, err := os.Stat(path)
 	if err != nil {
@@ -184,7 +184,7 @@ func TestBackup_contains_no_plain_text(t *testing.T) {
 	c := settings(t, "")
 	newShop(t, c)
 	path := backUp(t, c)
-	onlyForOwner(t, path)
+	checkOwnerOnly(t, path)
 	backupText := text(t, path)
 	master := strings.TrimSpace(text(t, filepath.Join(c.DataDir, "master.key")))
 	raw, err := hex.DecodeString(master)
@@ -204,11 +204,11 @@ func TestBackup_replaces_a_file_only_with_force(t *testing.T) {
 	newShop(t, c)
 	path := backUp(t, c)
 	before := text(t, path)
-	_, err := datadir.Backup(t.Context(), c, path, datadir.BackupOptions{Work: 4, Passphrase: unasked(t)})
+	_, err := datadir.Backup(t.Context(), c, path, datadir.BackupOptions{Work: 4, Passphrase: noPassphrase(t)})
 	if err == nil || !strings.Contains(err.Error(), "--force") || text(t, path) != before {
 		t.Errorf("got error %v, want one that names --force", err)
 	}
-	_, err = datadir.Backup(t.Context(), c, path, datadir.BackupOptions{Force: true, Work: 4, Passphrase: answer(phrase)})
+	_, err = datadir.Backup(t.Context(), c, path, datadir.BackupOptions{Force: true, Work: 4, Passphrase: passphraseFunc(phrase)})
 	if err != nil || text(t, path) == before {
 		t.Errorf("with force: error %v", err)
 	}
@@ -232,12 +232,12 @@ func TestBackup_that_fails_leaves_no_file(t *testing.T) {
 			t.Errorf("%s: files %v, error %v, want no file", name, files, err)
 		}
 	}
-	fails("no database", unasked(t), "there is no database yet")
+	fails("no database", noPassphrase(t), "there is no database yet")
 	if _, err := os.Stat(c.DataDir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a data directory was created: %v", err)
 	}
 	newShop(t, c)
-	fails("a short passphrase", answer("eleven char"), "at least 12 characters")
+	fails("a short passphrase", passphraseFunc("eleven char"), "at least 12 characters")
 	var cancel context.CancelFunc
 	ctx, cancel = context.WithCancel(t.Context())
 	fails("interrupted", func() (string, error) { cancel(); return phrase, nil }, context.Canceled.Error())
@@ -247,7 +247,7 @@ func TestBackup_that_fails_leaves_no_file(t *testing.T) {
 	if err := os.WriteFile(key, []byte(strings.Repeat("0", 64)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	fails("another master key", answer(phrase), "another master key")
+	fails("another master key", passphraseFunc(phrase), "another master key")
 }
 
 func TestRestore_changes_nothing_unless_the_backup_is_complete(t *testing.T) {
@@ -263,7 +263,7 @@ func TestRestore_changes_nothing_unless_the_backup_is_complete(t *testing.T) {
 		if err := os.WriteFile(file, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := datadir.Restore(t.Context(), target, file, datadir.RestoreOptions{Passphrase: answer(passphrase)})
+		_, err := datadir.Restore(t.Context(), target, file, datadir.RestoreOptions{Passphrase: passphraseFunc(passphrase)})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got error %v, want %q", name, err, want)
 		}
@@ -346,7 +346,7 @@ func TestRestore_refuses_a_database_in_use(t *testing.T) {
 	c := settings(t, "")
 	newShop(t, c)
 	path := backUp(t, c)
-	_, err := datadir.Restore(t.Context(), c, path, datadir.RestoreOptions{Passphrase: unasked(t)})
+	_, err := datadir.Restore(t.Context(), c, path, datadir.RestoreOptions{Passphrase: noPassphrase(t)})
 	if !errors.Is(err, backup.ErrNotEmpty) {
 		t.Errorf("got error %v, want %v", err, backup.ErrNotEmpty)
 	}

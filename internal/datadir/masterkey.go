@@ -30,19 +30,19 @@ func masterKey(ctx context.Context, c config.Config) (key []byte, isNew bool, er
 		return key, false, err
 	}
 	path := filepath.Join(c.DataDir, masterKeyFile)
-	key, fault := readMasterKey(path)
-	if fault != nil && !errors.Is(fault, fs.ErrNotExist) {
-		return nil, false, fault
+	key, readErr := readMasterKey(path)
+	if readErr != nil && !errors.Is(readErr, fs.ErrNotExist) {
+		return nil, false, readErr
 	}
 	isUsed, err := engine.InUse(ctx, c.DatabaseURL)
 	switch {
 	case err != nil:
 		return nil, false, err
-	case fault == nil && !isUsed:
+	case readErr == nil && !isUsed:
 		return nil, false, fmt.Errorf("%s has no tables, but %s is the master key of an earlier database: "+
 			"put the database back, with the file that ends in -wal if there is one, or chequer restore a backup. "+
 			"To begin with an empty database, move the key away", Place(c), path)
-	case fault == nil:
+	case readErr == nil:
 		return key, false, nil
 	case isUsed:
 		return nil, false, fmt.Errorf("the database was created with a master key: set CHEQUER_MASTER_KEY or CHEQUER_MASTER_KEY_FILE, or put the key back as %s", path)

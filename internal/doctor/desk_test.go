@@ -79,7 +79,7 @@ func TestExamineAuditLog(t *testing.T) {
 	if err := e.examineAuditLog(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	storagetest.Change(t, url, "UPDATE audit_log SET action = 'key.revoked' WHERE number = 2")
+	storagetest.Exec(t, url, "UPDATE audit_log SET action = 'key.revoked' WHERE number = 2")
 	if err := e.examineAuditLog(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -104,7 +104,7 @@ func Examine(ctx context.Context, c Config) ([]Finding, error) {
 		e.ok("storage", "%s accepts writes, and the master key is correct", datadir.Place(e.Settings))
 	}
 	e.examineSpace()
-	running, _, err := readiness.Ask(ctx, e.Settings, e.Identity.Pass)
+	running, _, err := readiness.Request(ctx, e.Settings, e.Identity.Pass)
 	answers := err == nil
 	if answers && !running.Ready {
 		e.fail("server", "the server on %s is not ready to create invoices: see its log", e.Settings.Listen)

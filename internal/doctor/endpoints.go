@@ -30,7 +30,7 @@ func (e *examination) examineEndpoints(ctx context.Context) error {
 			e.warn(subject, "has two key pairs until chequer endpoint rotate %s --finish", endpoint.ID)
 		}
 		if h.Failing() {
-			e.warn(subject, "did not accept the newest event, %s ago: %s; events waiting: %d", e.Now().Sub(h.Tried).Round(time.Second), latestAnswer(h), h.Waiting)
+			e.warn(subject, "did not accept the newest event, %s ago: %s; events waiting: %d", e.Now().Sub(h.LastAttemptAt).Round(time.Second), latestAnswer(h), h.Waiting)
 		}
 		if h.Failed > 0 {
 			e.warn(subject, "events given up: %d: chequer endpoint deliveries %s --state failed lists them, resend sends them again", h.Failed, endpoint.ID)

@@ -31,7 +31,7 @@ func (e *examination) examineEVM(n networks.Network, subject string) {
 		}
 		e.add(level, subject+"endpoint "+r.Name, "%s", message)
 	}
-	for _, d := range evm.Doubts() {
+	for _, d := range evm.TokenFaults() {
 		level, message := LevelWarn, d.Text
 		if d.Wrong {
 			level = LevelFail

@@ -13,10 +13,10 @@ import (
 // decide about.
 func (e *examination) examineSales(ctx context.Context) error {
 	a, err := e.Accounts.Account(ctx, e.Shop.ID)
-	counts, fault := e.Storage.SaleCounts(ctx)
+	counts, countErr := e.Storage.SaleCounts(ctx)
 	switch {
-	case fault != nil:
-		return fault
+	case countErr != nil:
+		return countErr
 	case errors.Is(err, merchant.ErrNotFound):
 		if waiting := counts[invoice.SaleWaiting] + counts[invoice.SaleSending]; waiting > 0 {
 			e.warn("selling for euro", "%s waiting, and there is no exchange account: chequer sale add", chain.Plural(waiting, "sale"))

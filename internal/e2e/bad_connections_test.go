@@ -74,7 +74,7 @@ func needFiles(t *testing.T, want uint64) {
 		t.Fatal(err)
 	}
 	if limit.Cur < want {
-		programtest.Missing(t, "only %d files may be open here, want %d", limit.Cur, want)
+		programtest.SkipUnlessCI(t, "only %d files may be open here, want %d", limit.Cur, want)
 	}
 }
 

@@ -65,7 +65,7 @@ type tab struct {
 
 func open(t *testing.T, s screen, options ...chromedp.ContextOption) *tab {
 	t.Helper()
-	programtest.Need(t, "chromium")
+	programtest.RequireProgram(t, "chromium")
 	browser.once.Do(func() {
 		flags := append(chromedp.DefaultExecAllocatorOptions[:],
 			chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WSURLReadTimeout(90*time.Second),

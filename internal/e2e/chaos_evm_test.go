@@ -152,15 +152,15 @@ func (b *badNode) inventPayments(result json.RawMessage) (falseResult json.RawMe
 // misbehaves.
 type tokenChaos struct {
 	*tokenShop
-	t       *testing.T
-	random  *rand.Rand
-	nodes   [3]*badNode
-	running bool
-	orders  []string          // identifiers of invoices
-	owners  map[string]string // invoices by address
-	pending []string          // transactions that are in no block
-	sent    int
-	actions []string
+	t        *testing.T
+	random   *rand.Rand
+	nodes    [3]*badNode
+	running  bool
+	invoices []string          // identifiers of invoices
+	owners   map[string]string // invoices by address
+	pending  []string          // transactions that are in no block
+	sent     int
+	actions  []string
 }
 
 // TestChaos_of_tokens pays, mines, reorganises, kills and misbehaves at random. At the end each
@@ -203,7 +203,7 @@ func TestChaos_of_tokens(t *testing.T) {
 		checkInvoice(t, chaos.shop, id, want, sum.Cmp(big.NewInt(12_500_000)) >= 0)
 		transfers += len(want)
 	}
-	t.Logf("%d actions, %d transfers to %d invoices", len(chaos.actions), transfers, len(chaos.orders))
+	t.Logf("%d actions, %d transfers to %d invoices", len(chaos.actions), transfers, len(chaos.invoices))
 }
 
 func serveHandler(t *testing.T, h http.Handler) (url string) {
@@ -215,7 +215,7 @@ func serveHandler(t *testing.T, h http.Handler) (url string) {
 
 func (c *tokenChaos) createInvoice() {
 	id, due := c.createEuroInvoice()
-	c.orders = append(c.orders, id)
+	c.invoices = append(c.invoices, id)
 	c.owners[due.Script] = id
 	for _, b := range c.nodes {
 		b.set(func() { b.targets = append(b.targets[:len(b.targets):len(b.targets)], due.Script) })
@@ -224,7 +224,7 @@ func (c *tokenChaos) createInvoice() {
 
 // payment returns an output that pays a random invoice an amount.
 func (c *tokenChaos) payment(amount string) chaintest.Output {
-	id := c.orders[c.random.IntN(len(c.orders))]
+	id := c.invoices[c.random.IntN(len(c.invoices))]
 	for script, owner := range c.owners {
 		if owner == id {
 			return chaintest.Output{Script: script, Amount: money.MustParse(amount, money.Currency{Code: "EURC", Decimals: 6})}
@@ -298,7 +298,7 @@ func (c *tokenChaos) onChain() map[string]map[string]*big.Int {
 		"fromBlock": "0x0", "toBlock": "latest", "address": contractOf(ethereum.Base, "EURC-BASE"),
 	})
 	found := map[string]map[string]*big.Int{}
-	for _, id := range c.orders {
+	for _, id := range c.invoices {
 		found[id] = map[string]*big.Int{}
 	}
 	for _, l := range logs {

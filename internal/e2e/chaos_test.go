@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/big"
@@ -42,17 +43,17 @@ const chaosDuration = 80 * time.Second
 // chaos is a program that is killed at random times, and a node with random events around the
 // payments of its invoices.
 type chaos struct {
-	t       *testing.T
-	random  *rand.Rand
-	coin    coin
-	node    *bitcointest.Node
-	process *process
-	running bool
-	shop    shop
-	orders  []string          // identifiers of invoices
-	scripts map[string]string // by invoice
-	due     map[string]string // by invoice
-	actions []string
+	t        *testing.T
+	random   *rand.Rand
+	coin     coin
+	node     *bitcointest.Node
+	process  *process
+	running  bool
+	shop     shop
+	invoices []string          // identifiers of invoices
+	scripts  map[string]string // by invoice
+	due      map[string]string // by invoice
+	actions  []string
 }
 
 // TestChaos_of_coins pays, replaces, double spends, mines, reorganises and kills at random. At the end each
@@ -64,23 +65,23 @@ func TestChaos_of_coins(t *testing.T) {
 			random := newRandom(t)
 			n := c.start(t)
 			p, key := shopOn(t, c, n)
-			x := &chaos{
+			run := &chaos{
 				t: t, random: random, coin: c, node: n, process: p, running: true, shop: newShop(t, p.url, key),
 				scripts: map[string]string{}, due: map[string]string{},
 			}
 			defer func() {
 				if t.Failed() {
-					t.Logf("actions: %v", x.actions)
+					t.Logf("actions: %v", run.actions)
 				}
 			}()
 			for range 4 {
-				x.createInvoice()
+				run.createInvoice()
 			}
 			for end := time.Now().Add(chaosDuration); time.Now().Before(end) && n.Tip(t).Height < 400; {
-				x.actRandomly()
+				run.actRandomly()
 			}
-			x.settle()
-			x.compare()
+			run.settle()
+			run.compare()
 		})
 	}
 }
@@ -92,13 +93,13 @@ func (c *chaos) createInvoice() {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	c.orders = append(c.orders, id)
+	c.invoices = append(c.invoices, id)
 	c.scripts[id], c.due[id] = script, m.ExpectedAmount
 }
 
 // payment returns an output that pays a random invoice some percent of its price.
 func (c *chaos) payment(percent int64) chaintest.Output {
-	id, currency := c.orders[c.random.IntN(len(c.orders))], c.node.Asset().Currency
+	id, currency := c.invoices[c.random.IntN(len(c.invoices))], c.node.Asset().Currency
 	units := money.MustParse(c.due[id], currency).Minor()
 	units.Div(units.Mul(units, big.NewInt(percent)), big.NewInt(100))
 	return chaintest.Output{Script: c.scripts[id], Amount: money.FromMinor(units, currency)}
@@ -223,7 +224,7 @@ func (c *chaos) onChain() map[string]map[string]*big.Int {
 		for _, id := range block.Tx[1:] {
 			var tx struct {
 				Vout []struct {
-					Value        float64
+					Value        json.Number
 					N            int
 					ScriptPubKey struct{ Hex string }
 				}
@@ -231,7 +232,7 @@ func (c *chaos) onChain() map[string]map[string]*big.Int {
 			c.node.Call(c.t, &tx, "getrawtransaction", id, 1)
 			for _, out := range tx.Vout {
 				if invoice, known := invoices[out.ScriptPubKey.Hex]; known {
-					found[invoice][fmt.Sprintf("%s:%d", id, out.N)] = big.NewInt(int64(out.Value*1e8 + 0.5))
+					found[invoice][fmt.Sprintf("%s:%d", id, out.N)] = satoshis(c.t, out.Value)
 				}
 			}
 		}
@@ -239,10 +240,20 @@ func (c *chaos) onChain() map[string]map[string]*big.Int {
 	return found
 }
 
+// satoshis returns a node's amount of coins in the smallest unit.
+func satoshis(t *testing.T, coins json.Number) *big.Int {
+	t.Helper()
+	units, ok := new(big.Rat).SetString(coins.String())
+	if !ok || !units.Mul(units, big.NewRat(1e8, 1)).IsInt() {
+		t.Fatalf("%s is not an amount of coins", coins)
+	}
+	return units.Num()
+}
+
 // compare fails if an invoice has other payments than the best chain.
 func (c *chaos) compare() {
 	chain, transfers := c.onChain(), 0
-	for _, id := range c.orders {
+	for _, id := range c.invoices {
 		want, due := chain[id], money.MustParse(c.due[id], c.node.Asset().Currency).Minor()
 		transfers += len(want)
 		sum := new(big.Int)
@@ -251,7 +262,7 @@ func (c *chaos) compare() {
 		}
 		checkInvoice(c.t, c.shop, id, want, sum.Cmp(due) >= 0)
 	}
-	c.t.Logf("%d actions, %d transfers to %d invoices", len(c.actions), transfers, len(c.orders))
+	c.t.Logf("%d actions, %d transfers to %d invoices", len(c.actions), transfers, len(c.invoices))
 }
 
 // checkInvoice waits until an invoice has exactly the wanted payments, all confirmed, and is paid

@@ -23,35 +23,35 @@ func newClosableProxy(t *testing.T, rpc string) *closableProxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, proxy := &closableProxy{}, httputil.NewSingleHostReverseProxy(to)
-	d.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if d.closed.Load() {
+	p, proxy := &closableProxy{}, httputil.NewSingleHostReverseProxy(to)
+	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p.closed.Load() {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
 		proxy.ServeHTTP(w, r)
 	}))
-	t.Cleanup(d.Close)
-	return d
+	t.Cleanup(p.Close)
+	return p
 }
 
-// TestOpen_page_of_tokens_and_ether pays with a token and with the network's own coin while the page is
+// TestPayment_page_follows_tokens_and_ether pays with a token and with the network's own coin while the page is
 // open in a browser, one endpoint returns false data and one is down. While two of the three
 // working endpoints are closed, the program must not change the invoice until one answers again.
-func TestOpen_page_of_tokens_and_ether(t *testing.T) {
+func TestPayment_page_follows_tokens_and_ether(t *testing.T) {
 	t.Parallel()
-	var gates []*closableProxy
+	var proxies []*closableProxy
 	shop := openTokenShop(t,
 		func(*tokenShop) string { return "CHEQUER_EVM_ADDRESS_QUERIES=on" },
 		func(s *tokenShop) string {
-			gates = []*closableProxy{newClosableProxy(t, s.base.RPC), newClosableProxy(t, s.base.RPC)}
-			return "CHEQUER_BASE_RPC=one=" + gates[0].URL + ",two=" + gates[1].URL + ",false=" + falseBalances(t, s.base.RPC) + ",dead=http://" + freePort(t)
+			proxies = []*closableProxy{newClosableProxy(t, s.base.RPC), newClosableProxy(t, s.base.RPC)}
+			return "CHEQUER_BASE_RPC=one=" + proxies[0].URL + ",two=" + proxies[1].URL + ",false=" + falseBalances(t, s.base.RPC) + ",dead=http://" + freePort(t)
 		})
 	node := shop.base
 	tab := open(t, screens[0])
 	for _, tt := range []struct {
-		name string
-		make func() (id string, pay func() (tx string))
+		name   string
+		create func() (id string, pay func() (tx string))
 	}{
 		{"token", func() (string, func() string) {
 			id, due := shop.createEuroInvoice()
@@ -63,7 +63,7 @@ func TestOpen_page_of_tokens_and_ether(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			id, pay := tt.make()
+			id, pay := tt.create()
 			tab.visit(shop.url + "/invoice/" + id)
 			tab.waitFor("#st", "Waiting for your payment", nil)
 			tab.markPage()
@@ -83,8 +83,8 @@ func TestOpen_page_of_tokens_and_ether(t *testing.T) {
 		tab.visit(shop.url + "/invoice/" + id)
 		tab.waitFor("#st", "Waiting for your payment", nil)
 		tab.markPage()
-		gates[0].closed.Store(true)
-		gates[1].closed.Store(true)
+		proxies[0].closed.Store(true)
+		proxies[1].closed.Store(true)
 		before := shop.scannedHeight("base")
 		node.Mine(t, node.Send(t, due))
 		mine(t, node, 40)
@@ -94,8 +94,8 @@ func TestOpen_page_of_tokens_and_ether(t *testing.T) {
 		if got := shop.invoice(id).Status; got != api.StatusCreated || shop.scannedHeight("base") > before+1 {
 			t.Errorf("the invoice is %s at block %d after %d, although no two endpoints agree", got, shop.scannedHeight("base"), before)
 		}
-		gates[1].closed.Store(false)
-		gates[0].closed.Store(false)
+		proxies[1].closed.Store(false)
+		proxies[0].closed.Store(false)
 		tab.waitFor("#st", "Paid. Thank you.", nil)
 		tab.checkNotReloaded()
 		tab.checkConsole()

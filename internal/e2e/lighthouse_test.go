@@ -38,11 +38,11 @@ func TestLighthouse(t *testing.T) {
 	if os.Getenv("E2E_NIGHTLY") == "" {
 		t.Skip("runs nightly")
 	}
-	programtest.Need(t, "chromium")
-	programtest.Need(t, "node")
+	programtest.RequireProgram(t, "chromium")
+	programtest.RequireProgram(t, "node")
 	cli := filepath.Join(filepath.Dir(filepath.Dir(programtest.Fetched("lighthouse"))), "lighthouse", "node_modules", "lighthouse", "cli", "index.js")
 	if _, err := os.Stat(cli); err != nil {
-		programtest.Missing(t, "lighthouse is not installed (internal/e2e/fetch.sh nightly): %v", err)
+		programtest.SkipUnlessCI(t, "lighthouse is not installed (internal/e2e/fetch.sh nightly): %v", err)
 	}
 	site := newDemoSite(t)
 	s := site.shop()

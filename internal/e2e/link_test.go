@@ -40,7 +40,7 @@ func TestManual_signs_valid_links(t *testing.T) {
 			if !strings.Contains(string(page), "\n"+string(source)+"```") {
 				t.Errorf("the manual does not contain the exact text of %s", file)
 			}
-			programtest.Need(t, run[0])
+			programtest.RequireProgram(t, run[0])
 			p := start(t, settings(t), app.Options{Demo: true})
 			c := exec.CommandContext(t.Context(), run[0], append(run[1:], file)...)
 			c.Env = append(os.Environ(), "CHEQUER_BASE_URL="+p.url, "CHEQUER_API_KEY="+p.key.Key, "CHEQUER_API_SECRET="+p.key.Secret)

@@ -26,7 +26,7 @@ func shellBlocks(markdown string) []string {
 func TestManual_commands_work(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"bash", "curl", "openssl"} {
-		programtest.Need(t, tool)
+		programtest.RequireProgram(t, tool)
 	}
 	files, err := filepath.Glob("../manual/*.md")
 	if err != nil {

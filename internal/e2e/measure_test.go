@@ -28,7 +28,7 @@ var zoomed = screen{name: "zoomed", width: 320, height: 256}
 // axe's findings, horizontal scrolling, and the visibility of the focus.
 func TestPageStates(t *testing.T) {
 	rules := axeScript(t)
-	programtest.Need(t, "chromium")
+	programtest.RequireProgram(t, "chromium")
 	site := newDemoSite(t)
 	t.Run("states", func(t *testing.T) { // returns after all parallel subtests
 		for _, state := range pageStates {
@@ -129,7 +129,7 @@ func axeScript(t *testing.T) (script string) {
 	t.Helper()
 	text, err := os.ReadFile(programtest.Fetched("axe." + axeVersion + ".js"))
 	if err != nil {
-		programtest.Missing(t, "axe-core is not installed: %v", err)
+		programtest.SkipUnlessCI(t, "axe-core is not installed: %v", err)
 	}
 	return string(text)
 }

@@ -16,7 +16,7 @@ import (
 // TestPrinted_headings_stay_with_their_method prints an open invoice on paper of several heights. No
 // printed page may end with a method's heading.
 func TestPrinted_headings_stay_with_their_method(t *testing.T) {
-	programtest.Need(t, "pdftotext")
+	programtest.RequireProgram(t, "pdftotext")
 	w, tab := newDemoSite(t), open(t, screens[1])
 	paying(forOrder)(tab, w)
 	headings := get(tab, chromedp.Evaluate[[]string](`[...document.querySelectorAll(".way h3")].map(e => e.textContent.trim())`))

@@ -134,7 +134,7 @@ func readFile(t *testing.T, file string) []byte {
 // TestManual_checks_proofs runs the manual's commands on a genuine and on a changed statement.
 func TestManual_checks_proofs(t *testing.T) {
 	t.Parallel()
-	programtest.Need(t, "openssl")
+	programtest.RequireProgram(t, "openssl")
 	_, after, _ := strings.Cut(string(readFile(t, "../manual/security.md")), "## Proof of address")
 	_, after, _ = strings.Cut(after, "```text\nKEY=…")
 	_, script, _ := strings.Cut(after, "\n")

@@ -26,7 +26,7 @@ var slowPages = []string{
 // TestPage_arrives_in_pieces loads pages over a connection that delivers one tag or text at a time, so that the
 // browser paints incomplete documents. No painted element may move.
 func TestPage_arrives_in_pieces(t *testing.T) {
-	programtest.Need(t, "chromium")
+	programtest.RequireProgram(t, "chromium")
 	site := newDemoSite(t)
 	t.Run("pages", func(t *testing.T) { // returns after all parallel subtests
 		for _, name := range slowPages {

@@ -90,9 +90,9 @@ func (b *tab) transactions() []map[string]string {
 // The page elements of the token that the stub service offers, and the expected encodings of its transfer: the
 // first 4 bytes of keccak256("transfer(address,uint256)"), then two words of 32 bytes.
 const (
-	tokenPay  = "#m2-wallets0"
-	tokenSays = "#m2-wallets p"
-	payWhole  = "0xa9059cbb" +
+	tokenPay     = "#m2-wallets0"
+	tokenMessage = "#m2-wallets p"
+	payWhole     = "0xa9059cbb" +
 		"0000000000000000000000001111111254eeb25477b68fb85ed929f73a960582" +
 		"00000000000000000000000000000000000000000000000000000000035e1f20" // 56,500,000
 	payRest = "0xa9059cbb" +
@@ -154,7 +154,7 @@ func TestWallet_results_are_shown(t *testing.T) {
 			tab.waitFor(tokenPay, "Pay with Fox", nil)
 			tab.click(tokenPay)
 			tab.waitFor("#say", tt.message, nil)
-			tab.waitFor(tokenSays, strings.TrimPrefix(tt.message, "Sent. "), nil)
+			tab.waitFor(tokenMessage, strings.TrimPrefix(tt.message, "Sent. "), nil)
 			if got := tab.calledMethods(); got != tt.calls {
 				t.Errorf("the wallet was asked for %s, want %s", got, tt.calls)
 			}
@@ -237,7 +237,7 @@ func TestWallet_that_only_injects(t *testing.T) {
 	tab.visit(newStubService(t).url("EURC-BASE"))
 	tab.waitFor(tokenPay, "Pay with your browser wallet", nil)
 	tab.click(tokenPay)
-	tab.waitFor(tokenSays, "You cancelled in your browser wallet. Nothing was sent.", nil)
+	tab.waitFor(tokenMessage, "You cancelled in your browser wallet. Nothing was sent.", nil)
 	tab.checkConsole()
 }
 
@@ -256,7 +256,7 @@ func TestWallet_while_the_page_changes(t *testing.T) {
 		tab.waitFor(tokenPay, "Confirm in Fox", nil)
 		tab.click(tokenPay)
 		tab.answerWallets()
-		tab.waitFor(tokenSays, "This page changes", nil)
+		tab.waitFor(tokenMessage, "This page changes", nil)
 		s.change(func(r *api.Resource) { r.Exceptions = nil })
 		tab.waitGone("#pay", "This takes longer than usual.")
 		tab.waitFor(tokenPay, "Sent", nil)
@@ -272,10 +272,10 @@ func TestWallet_while_the_page_changes(t *testing.T) {
 		tab.visit(s.url("EURC-BASE"))
 		tab.waitFor(tokenPay, "Pay with Fox", nil)
 		tab.click(tokenPay)
-		tab.waitFor(tokenSays, "This page changes", nil)
+		tab.waitFor(tokenMessage, "This page changes", nil)
 		tab.do(chromedp.Reload())
 		tab.waitFor(tokenPay, "Sent", nil)
-		tab.waitFor(tokenSays, "This page changes", nil)
+		tab.waitFor(tokenMessage, "This page changes", nil)
 		tab.checkConsole()
 	})
 	t.Run("rest_after_a_partial_payment", func(t *testing.T) {

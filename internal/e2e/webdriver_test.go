@@ -49,7 +49,7 @@ var (
 // openFirefox starts headless Firefox and opens a window of a phone's width.
 func openFirefox(t *testing.T) *session {
 	t.Helper()
-	programtest.Need(t, "firefox-esr")
+	programtest.RequireProgram(t, "firefox-esr")
 	profile, err := os.MkdirTemp("", "firefox") //nolint:usetesting // Firefox may still write to it when the test ends
 	if err != nil {
 		t.Fatal(err)
@@ -88,8 +88,8 @@ func openFirefox(t *testing.T) *session {
 // openWebKit starts WebKit's test browser on a virtual screen.
 func openWebKit(t *testing.T) *session {
 	t.Helper()
-	programtest.Need(t, "WebKitWebDriver")
-	programtest.Need(t, "Xvfb")
+	programtest.RequireProgram(t, "WebKitWebDriver")
+	programtest.RequireProgram(t, "Xvfb")
 	display := ":" + strconv.Itoa(100+os.Getpid()%10_000)
 	launch(t, exec.Command("Xvfb", display, "-screen", "0", "1280x1024x24", "-nolisten", "tcp"))
 	until(t, waitTimeout, "the virtual screen is ready", func() bool {

@@ -71,10 +71,10 @@ var bitstampProbes = []struct {
 	{"sell/btceur/", nil},
 }
 
-// bitstampWithdraws are the calls that withdraw money from an account. They are made without amount
+// bitstampWithdrawals are the calls that withdraw money from an account. They are made without amount
 // and address: the documented answer is "Missing amount and/or address POST parameters" if the key
 // may withdraw, and "No permission found" if not. They cannot withdraw anything.
-var bitstampWithdraws = []string{
+var bitstampWithdrawals = []string{
 	"btc_withdrawal/", "eth_withdrawal/", "ltc_withdrawal/", "usdc_withdrawal/", "usdt_withdrawal/", "ripple_withdrawal/", "withdrawal/open/",
 }
 
@@ -85,24 +85,24 @@ func (b *Bitstamp) Examine(ctx context.Context, a Account) (Scope, error) {
 	var scope Scope
 	for _, probe := range bitstampProbes {
 		_, err := b.private(ctx, a, probe.path, probe.form, b.now())
-		refusal, ok := errors.AsType[*Refused](err)
+		refusal, ok := errors.AsType[*RefusedError](err)
 		switch {
 		case ok && bitstampDenied(refusal):
 			scope.Missing = append(scope.Missing, probe.path)
 		case ok && (refusal.Kind == KindKey || refusal.Kind == KindNonce || refusal.Kind == KindBusy || refusal.Kind == KindMaintenance):
 			return scope, err
-		case err != nil && !ok && !errors.Is(err, ErrAbsent):
+		case err != nil && !ok && !errors.Is(err, ErrNotFound):
 			return scope, err
 		}
 	}
-	for _, path := range bitstampWithdraws {
+	for _, path := range bitstampWithdrawals {
 		_, err := b.private(ctx, a, path, nil, b.now())
-		refusal, ok := errors.AsType[*Refused](err)
+		refusal, ok := errors.AsType[*RefusedError](err)
 		switch {
 		case ok && (bitstampDenied(refusal) || strings.Contains(refusal.Message, "with sub account API keys is not supported")):
 		case ok && (refusal.Kind == KindNonce || refusal.Kind == KindBusy || refusal.Kind == KindMaintenance):
 			return scope, err
-		case errors.Is(err, ErrUnreachable):
+		case errors.Is(err, ErrNoAnswer):
 			return scope, err
 		default:
 			scope.Withdraw = append(scope.Withdraw, path)
@@ -112,8 +112,8 @@ func (b *Bitstamp) Examine(ctx context.Context, a Account) (Scope, error) {
 }
 
 // bitstampDenied reports whether the key lacks the permission for a call.
-func bitstampDenied(r *Refused) bool {
-	return strings.Contains(r.Message, "API0003") || strings.Contains(r.Message, "No permission found")
+func bitstampDenied(e *RefusedError) bool {
+	return strings.Contains(e.Message, "API0003") || strings.Contains(e.Message, "No permission found")
 }
 
 // Market implements Exchange. See "Markets" and "Market ticker".
@@ -142,21 +142,21 @@ func (b *Bitstamp) Market(ctx context.Context, coin string) (Market, error) {
 	i := slices.IndexFunc(markets, func(m market) bool { return m.Symbol == symbol })
 	if i < 0 || markets[i].BaseDecimals == nil || markets[i].CounterDecimals == nil || *markets[i].BaseDecimals < 0 || *markets[i].BaseDecimals > 18 ||
 		*markets[i].CounterDecimals < 0 || *markets[i].CounterDecimals > 18 {
-		return Market{}, fmt.Errorf("%w about %s", ErrUnreachable, symbol)
+		return Market{}, fmt.Errorf("%w about %s", ErrNoAnswer, symbol)
 	}
 	found := markets[i]
 	m := Market{Open: found.Trading == "Enabled", Lot: *found.BaseDecimals, MinAmount: money.Zero(Coin(coin))}
 	if found.Tick == "" {
 		found.Tick = json.Number(money.FromCents(1, money.Currency{Decimals: *found.CounterDecimals}).String())
 	}
-	if m.Tick, err = figure("tick_size", found.Tick, Euro); err != nil {
+	if m.Tick, err = parseAmount("tick_size", found.Tick, Euro); err != nil {
 		return m, err
 	}
-	if m.MinValue, err = figure("minimum_order_value", found.MinValue, Euro); err != nil {
+	if m.MinValue, err = parseAmount("minimum_order_value", found.MinValue, Euro); err != nil {
 		return m, err
 	}
 	if found.MinAmount != "" {
-		if m.MinAmount, err = figure("minimum_order_amount", found.MinAmount, Coin(coin)); err != nil {
+		if m.MinAmount, err = parseAmount("minimum_order_amount", found.MinAmount, Coin(coin)); err != nil {
 			return m, err
 		}
 	}
@@ -167,7 +167,7 @@ func (b *Bitstamp) Market(ctx context.Context, coin string) (Market, error) {
 	if err := decode(answer, &ticker); err != nil {
 		return m, err
 	}
-	m.Bid, err = figure("bid", ticker.Bid, Euro)
+	m.Bid, err = parseAmount("bid", ticker.Bid, Euro)
 	return m, err
 }
 
@@ -188,11 +188,11 @@ func (b *Bitstamp) Balance(ctx context.Context, a Account, coin string) (Balance
 		if !strings.EqualFold(entry.Currency, coin) {
 			continue
 		}
-		total, err := figure("total", entry.Total, Coin(coin))
+		total, err := parseAmount("total", entry.Total, Coin(coin))
 		if err != nil {
 			return Balance{}, err
 		}
-		available, err := figure("available", entry.Available, Coin(coin))
+		available, err := parseAmount("available", entry.Available, Coin(coin))
 		return Balance{Total: total, Available: available}, err
 	}
 	return Balance{Total: money.Zero(Coin(coin)), Available: money.Zero(Coin(coin))}, nil
@@ -204,11 +204,11 @@ func (b *Bitstamp) Balance(ctx context.Context, a Account, coin string) (Balance
 func (b *Bitstamp) Place(ctx context.Context, a Account, o Order) (ref string, err error) {
 	symbol, known := bitstampMarkets[o.Coin]
 	if !known {
-		return "", &Refused{KindOther, "there is no market for " + o.Coin}
+		return "", &RefusedError{KindOther, "there is no market for " + o.Coin}
 	}
 	answer, err := b.private(ctx, a, "sell/"+symbol+"/", url.Values{
 		"amount": {o.Amount.String()}, "price": {o.Limit.String()}, "ioc_order": {"True"}, "client_order_id": {o.ID},
-	}, o.Made)
+	}, o.CreatedAt)
 	if err != nil {
 		return "", err
 	}
@@ -217,9 +217,9 @@ func (b *Bitstamp) Place(ctx context.Context, a Account, o Order) (ref string, e
 		return "", err
 	}
 	if placed.ID == "" {
-		return "", fmt.Errorf("%w that names the order", ErrUnreachable)
+		return "", fmt.Errorf("%w that names the order", ErrNoAnswer)
 	}
-	return words(placed.ID.String()), nil
+	return printable(placed.ID.String()), nil
 }
 
 // Find implements Exchange. See "Order status": it returns orders that are open or were closed
@@ -232,32 +232,32 @@ func (b *Bitstamp) Find(ctx context.Context, a Account, o Order, ref string) (Ou
 	}
 	answer, err := b.private(ctx, a, "order_status/", form, b.now())
 	if err == nil {
-		return o.ofBitstamp(answer)
+		return o.parseBitstamp(answer)
 	}
-	if !errors.Is(err, ErrAbsent) || ref != "" {
+	if !errors.Is(err, ErrNotFound) || ref != "" {
 		return Outcome{}, err
 	}
-	open, fault := b.private(ctx, a, "open_orders/all/", nil, b.now())
-	if fault != nil {
-		return Outcome{}, fault
+	open, openErr := b.private(ctx, a, "open_orders/all/", nil, b.now())
+	if openErr != nil {
+		return Outcome{}, openErr
 	}
 	var transactions []struct {
 		ID      json.Number
 		OrderID string `json:"client_order_id"`
 	}
-	if fault := decode(open, &transactions); fault != nil {
-		return Outcome{}, fault
+	if openErr := decode(open, &transactions); openErr != nil {
+		return Outcome{}, openErr
 	}
 	for _, order := range transactions {
 		if order.OrderID == o.ID {
-			return Outcome{Ref: words(order.ID.String()), Open: true, Sold: money.Zero(o.Amount.Currency()), Euro: money.Zero(Euro), Fee: money.Zero(Euro)}, nil
+			return Outcome{Ref: printable(order.ID.String()), Open: true, Sold: money.Zero(o.Amount.Currency()), Euro: money.Zero(Euro), Fee: money.Zero(Euro)}, nil
 		}
 	}
 	return Outcome{}, err
 }
 
-// ofBitstamp parses the state of an order. Its result is the sum of its transactions.
-func (o Order) ofBitstamp(answer []byte) (Outcome, error) {
+// parseBitstamp parses the state of an order. Its result is the sum of its transactions.
+func (o Order) parseBitstamp(answer []byte) (Outcome, error) {
 	var found struct {
 		ID           json.Number
 		Status, Type string
@@ -268,14 +268,14 @@ func (o Order) ofBitstamp(answer []byte) (Outcome, error) {
 	if err := decode(answer, &found); err != nil {
 		return Outcome{}, err
 	}
-	out := Outcome{Ref: words(found.ID.String()), Sold: money.Zero(o.Amount.Currency()), Euro: money.Zero(Euro), Fee: money.Zero(Euro)}
+	out := Outcome{Ref: printable(found.ID.String()), Sold: money.Zero(o.Amount.Currency()), Euro: money.Zero(Euro), Fee: money.Zero(Euro)}
 	for _, t := range found.Transactions {
 		for _, f := range []struct {
 			name     string
 			currency money.Currency
 			target   *money.Amount
 		}{{strings.ToLower(o.Coin), o.Amount.Currency(), &out.Sold}, {"eur", Euro, &out.Euro}, {"fee", Euro, &out.Fee}} {
-			part, err := figure(f.name+" of a transaction", json.Number(strings.Trim(string(t[f.name]), `"`)), f.currency)
+			part, err := parseAmount(f.name+" of a transaction", json.Number(strings.Trim(string(t[f.name]), `"`)), f.currency)
 			if err != nil {
 				return out, err
 			}
@@ -289,7 +289,7 @@ func (o Order) ofBitstamp(answer []byte) (Outcome, error) {
 	case "Open", "In Queue", "Cancel pending":
 		out.Open = true
 	case "Finished", "Canceled", "Expired":
-		remaining, err := figure("amount_remaining", found.Remaining, o.Amount.Currency())
+		remaining, err := parseAmount("amount_remaining", found.Remaining, o.Amount.Currency())
 		if err != nil {
 			return out, err
 		}
@@ -330,7 +330,7 @@ func (b *Bitstamp) private(ctx context.Context, a Account, path string, form url
 	if received := answer.header.Get("X-Server-Auth-Signature"); received != "" {
 		computed := bitstampSign(a.Secret, nonce+timestamp+answer.header.Get("Content-Type")+string(answer.body))
 		if !hmac.Equal([]byte(strings.ToLower(received)), []byte(computed)) {
-			return nil, fmt.Errorf("%w: the signature of the answer is wrong", ErrUnreachable)
+			return nil, fmt.Errorf("%w: the signature of the answer is wrong", ErrNoAnswer)
 		}
 	}
 	return answer.body, bitstampError(answer)
@@ -362,10 +362,10 @@ var bitstampCodes = map[string]Kind{
 	"API0008": KindKey, "API0009": KindKey, "API0011": KindKey, "API0017": KindNonce,
 }
 
-// bitstampSays are texts with the same meaning in answers without a code.
-var bitstampSays = []struct {
-	words string
-	kind  Kind
+// bitstampTexts are texts in answers without a code, with the kind of error that each means.
+var bitstampTexts = []struct {
+	text string
+	kind Kind
 }{
 	{"No permission found", KindKey},
 	{"Invalid nonce", KindNonce},
@@ -382,38 +382,38 @@ var bitstampSays = []struct {
 }
 
 // bitstampError returns the error of an answer, or nil if it is a result.
-func bitstampError(r reply) error {
+func bitstampError(r response) error {
 	var f bitstampFault
 	isObject := json.Unmarshal(r.body, &f) == nil
 	isReported := isObject && (f.Status == "error" || len(f.Error) > 0 || f.Code != "" || f.ResponseCode != "")
 	if r.status < 300 && !isReported {
 		return nil
 	}
-	message := words(strings.TrimSpace(strings.Join([]string{f.Code, f.ResponseCode, f.Explanation, string(f.Reason), string(f.Error)}, " ")))
+	message := printable(strings.TrimSpace(strings.Join([]string{f.Code, f.ResponseCode, f.Explanation, string(f.Reason), string(f.Error)}, " ")))
 	if r.status >= 500 || strings.HasPrefix(f.ResponseCode, "500.") || f.ResponseCode == "400.019" || !isReported {
 		if r.status == http.StatusTooManyRequests {
-			return &Refused{KindBusy, "status 429"}
+			return &RefusedError{KindBusy, "status 429"}
 		}
-		return fmt.Errorf("%w but status %d: %.120s", ErrUnreachable, r.status, message)
+		return fmt.Errorf("%w but status %d: %.120s", ErrNoAnswer, r.status, message)
 	}
 	if f.ResponseCode == "404.002" || strings.Contains(message, "Order not found") {
-		return ErrAbsent
+		return ErrNotFound
 	}
 	for _, code := range []string{f.Code, f.ResponseCode} {
 		if kind, known := bitstampCodes[code]; known {
-			return &Refused{kind, message}
+			return &RefusedError{kind, message}
 		}
 	}
-	for _, s := range bitstampSays {
-		if strings.Contains(message, s.words) {
-			return &Refused{s.kind, message}
+	for _, s := range bitstampTexts {
+		if strings.Contains(message, s.text) {
+			return &RefusedError{s.kind, message}
 		}
 	}
 	switch {
 	case strings.HasPrefix(f.ResponseCode, "403."):
-		return &Refused{KindKey, message}
+		return &RefusedError{KindKey, message}
 	case strings.HasPrefix(f.ResponseCode, "400."), strings.HasPrefix(f.ResponseCode, "404."):
-		return &Refused{KindOther, message}
+		return &RefusedError{KindOther, message}
 	}
-	return fmt.Errorf("%w: %.120s", ErrUnreachable, message)
+	return fmt.Errorf("%w: %.120s", ErrNoAnswer, message)
 }

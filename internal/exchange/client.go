@@ -63,20 +63,20 @@ func (c client) host() string {
 	return host
 }
 
-// reply is a complete answer.
-type reply struct {
+// response is a complete answer.
+type response struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
 // get makes a public call.
-func (c client) get(ctx context.Context, path string) (reply, error) {
+func (c client) get(ctx context.Context, path string) (response, error) {
 	return c.do(ctx, http.MethodGet, path, "", nil)
 }
 
-// do sends a call. Every error is ErrUnreachable, because the exchange may have received the call.
-func (c client) do(ctx context.Context, method, path, form string, header http.Header) (reply, error) {
+// do sends a call. Every error is ErrNoAnswer, because the exchange may have received the call.
+func (c client) do(ctx context.Context, method, path, form string, header http.Header) (response, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	var content io.Reader
@@ -85,7 +85,7 @@ func (c client) do(ctx context.Context, method, path, form string, header http.H
 	}
 	r, err := http.NewRequestWithContext(ctx, method, c.base+path, content)
 	if err != nil {
-		return reply{}, err
+		return response{}, err
 	}
 	for name, values := range header {
 		r.Header[name] = values
@@ -94,19 +94,19 @@ func (c client) do(ctx context.Context, method, path, form string, header http.H
 	r.GetBody = nil // prevents a second attempt
 	answer, err := c.http.RoundTrip(r)
 	if err != nil {
-		return reply{}, fmt.Errorf("%w: %w", ErrUnreachable, withoutURL(err))
+		return response{}, fmt.Errorf("%w: %w", ErrNoAnswer, withoutURL(err))
 	}
 	defer answer.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxBody+1))
 	switch {
 	case err != nil:
-		return reply{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
+		return response{}, fmt.Errorf("%w: %w", ErrNoAnswer, err)
 	case len(body) > maxBody:
-		return reply{}, fmt.Errorf("%w of at most %d bytes", ErrUnreachable, maxBody)
+		return response{}, fmt.Errorf("%w of at most %d bytes", ErrNoAnswer, maxBody)
 	case answer.StatusCode < 200 || answer.StatusCode >= 300 && answer.StatusCode < 400:
-		return reply{}, fmt.Errorf("%w but status %d", ErrUnreachable, answer.StatusCode)
+		return response{}, fmt.Errorf("%w but status %d", ErrNoAnswer, answer.StatusCode)
 	}
-	return reply{answer.StatusCode, answer.Header, body}, nil
+	return response{answer.StatusCode, answer.Header, body}, nil
 }
 
 // withoutURL returns an error without the address of the call.
@@ -117,18 +117,18 @@ func withoutURL(err error) error {
 	return err
 }
 
-// decode decodes an answer. It returns ErrUnreachable if the answer is not JSON of the expected
+// decode decodes an answer. It returns ErrNoAnswer if the answer is not JSON of the expected
 // form.
 func decode(body []byte, target any) error {
 	if err := json.Unmarshal(body, target); err != nil {
-		return fmt.Errorf("%w that can be read: %.80q", ErrUnreachable, body)
+		return fmt.Errorf("%w that can be read: %.80q", ErrNoAnswer, body)
 	}
 	return nil
 }
 
-// figure parses an amount of an exchange, a text or a number in plain digits. It returns
+// parseAmount parses an amount of an exchange, a text or a number in plain digits. It returns
 // ErrContradiction if the amount is invalid, negative or impossibly large.
-func figure(name string, text json.Number, c money.Currency) (money.Amount, error) {
+func parseAmount(name string, text json.Number, c money.Currency) (money.Amount, error) {
 	a, err := money.Parse(text.String(), c)
 	if integer, _, _ := strings.Cut(a.String(), "."); err != nil || len(integer) > maxDigits {
 		return a, fmt.Errorf("%w: %s is %.40q", ErrContradiction, name, text.String())
@@ -177,8 +177,8 @@ func (o Order) check(out Outcome) error {
 	return nil
 }
 
-// words returns a text of an exchange in a form that logs and databases can store.
-func words(text string) string {
+// printable returns a text of an exchange in a form that logs and databases can store.
+func printable(text string) string {
 	if len(text) > maxWords {
 		text = text[:maxWords]
 	}

@@ -3,15 +3,15 @@ package exchange
 import "errors"
 
 var (
-	// ErrAbsent means that an exchange has no such order, neither open nor closed.
-	ErrAbsent = errors.New("there is no such order")
-	// ErrAlike means that an order without a name may be the order that is searched, or that
+	// ErrNotFound means that an exchange has no such order, neither open nor closed.
+	ErrNotFound = errors.New("there is no such order")
+	// ErrAmbiguous means that an order without a name may be the order that is searched, or that
 	// several orders have its name.
-	ErrAlike = errors.New("it cannot be distinguished from another order")
+	ErrAmbiguous = errors.New("it cannot be distinguished from another order")
 	// ErrContradiction means that an exchange returned impossible data.
 	ErrContradiction = errors.New("the exchange contradicts itself")
-	// ErrUnreachable means that there was no valid answer.
-	ErrUnreachable = errors.New("no answer")
+	// ErrNoAnswer means that there was no valid answer.
+	ErrNoAnswer = errors.New("no answer")
 	// ErrNoMarket means that the exchange does not trade a coin for euro.
 	ErrNoMarket = errors.New("no market")
 )
@@ -31,11 +31,11 @@ const (
 	KindOther       Kind = "other"
 )
 
-// Refused means that an exchange refused a call and did nothing.
-type Refused struct {
+// RefusedError means that an exchange refused a call and did nothing.
+type RefusedError struct {
 	Kind    Kind
 	Message string // text of the exchange
 }
 
 // Error implements error.
-func (r *Refused) Error() string { return "refused: " + r.Message }
+func (e *RefusedError) Error() string { return "refused: " + e.Message }

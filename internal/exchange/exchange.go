@@ -32,11 +32,11 @@ type Exchange interface {
 	// the order cannot be executed even if the exchange's clock differs.
 	Window(createdAt time.Time) (deadline, end time.Time)
 	// Place sends an order that sells immediately as much as possible at its limit or better, and
-	// cancels the rest. The error is *Refused if the exchange refused the order. After any other
+	// cancels the rest. The error is *RefusedError if the exchange refused the order. After any other
 	// error the order may have been accepted.
 	Place(ctx context.Context, a Account, o Order) (ref string, err error)
 	// Find returns the outcome of an open or closed order. It searches by ref, or by the order's
-	// ID if ref is empty. ErrAbsent means that the order does not exist. ErrContradiction means
+	// ID if ref is empty. ErrNotFound means that the order does not exist. ErrContradiction means
 	// that its data is impossible.
 	Find(ctx context.Context, a Account, o Order, ref string) (Outcome, error)
 }
@@ -57,11 +57,11 @@ type Scope struct {
 
 // Order is an order to sell an amount of a coin.
 type Order struct {
-	ID     string // the name that Chequer gives to the order, a UUID
-	Coin   string
-	Amount money.Amount // of the coin
-	Limit  money.Amount // lowest price of a coin in euro
-	Made   time.Time
+	ID        string // the name that Chequer gives to the order, a UUID
+	Coin      string
+	Amount    money.Amount // of the coin
+	Limit     money.Amount // lowest price of a coin in euro
+	CreatedAt time.Time
 	// Deadline is zero before the order is sent. For such an order Find searches without an upper
 	// limit of the time, because the database may be a restored backup from before it was sent.
 	Deadline time.Time

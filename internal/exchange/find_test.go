@@ -12,23 +12,23 @@ import (
 
 func TestFind_refuses_impossible_data(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, l *lab) {
-		o := l.order("0.01", "86000")
-		ref, err := l.exchange.Place(t.Context(), l.account, o)
+	onBoth(t, func(t *testing.T, f *fixture) {
+		o := f.order("0.01", "86000")
+		ref, err := f.exchange.Place(t.Context(), f.account, o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		sold, cost := `"vol_exec":"0.01000000"`, `"cost":"864.20000"`
 		replacements := [][2]string{{sold, `"vol_exec":"0.02000000"`}, {sold, `"vol_exec":"-0.01"`}, {cost, `"cost":"1.00000"`}, {`"type":"sell"`, `"type":"buy"`},
 			{`"status":"closed"`, `"status":"vanished"`}, {o.ID, exchange.UUID("another")}, {`"fee":"3.45680"`, `"fee":"900"`}, {sold, `"vol_exec":"0"`}, {cost, `"cost":"8e2"`}}
-		if l.exchange.Name() == "bitstamp" {
+		if f.exchange.Name() == "bitstamp" {
 			sold, cost = `"btc":"0.01000000"`, `"eur":"864.20000"`
 			replacements = [][2]string{{sold, `"btc":"0.02000000"`}, {sold, `"btc":"-0.01"`}, {cost, `"eur":"1.00000"`}, {`"type":"1"`, `"type":"0"`},
 				{`"status":"Finished"`, `"status":"Vanished"`}, {o.ID, exchange.UUID("another")}, {`"fee":"3.45680"`, `"fee":"900"`}, {cost, `"eur":"8e2"`}}
 		}
 		for _, replacement := range replacements {
-			l.Next(l.calls["find"], exchangetest.Falsify(replacement[0], replacement[1]))
-			if out, err := l.exchange.Find(t.Context(), l.account, o, ref); !errors.Is(err, exchange.ErrContradiction) {
+			f.Next(f.calls["find"], exchangetest.Falsify(replacement[0], replacement[1]))
+			if out, err := f.exchange.Find(t.Context(), f.account, o, ref); !errors.Is(err, exchange.ErrContradiction) {
 				t.Errorf("%s replaced by %s: got %+v, error %v, want %v", replacement[0], replacement[1], out, err, exchange.ErrContradiction)
 			}
 		}
@@ -37,17 +37,17 @@ func TestFind_refuses_impossible_data(t *testing.T) {
 
 func TestFind_sees_an_order_without_a_name(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, "kraken")
-	o := l.order("0.01", "86000")
-	if _, err := l.exchange.Place(t.Context(), l.account, o); err != nil {
+	f := newFixture(t, "kraken")
+	o := f.order("0.01", "86000")
+	if _, err := f.exchange.Place(t.Context(), f.account, o); err != nil {
 		t.Fatal(err)
 	}
-	l.Forget()
-	if _, err := l.exchange.Find(t.Context(), l.account, o, ""); !errors.Is(err, exchange.ErrAlike) {
-		t.Errorf("got error %v, want %v", err, exchange.ErrAlike)
+	f.ForgetNames()
+	if _, err := f.exchange.Find(t.Context(), f.account, o, ""); !errors.Is(err, exchange.ErrAmbiguous) {
+		t.Errorf("got error %v, want %v", err, exchange.ErrAmbiguous)
 	}
-	if _, err := l.exchange.Find(t.Context(), l.account, l.order("0.02", "86000"), ""); !errors.Is(err, exchange.ErrAbsent) {
-		t.Errorf("another amount: got error %v, want %v", err, exchange.ErrAbsent)
+	if _, err := f.exchange.Find(t.Context(), f.account, f.order("0.02", "86000"), ""); !errors.Is(err, exchange.ErrNotFound) {
+		t.Errorf("another amount: got error %v, want %v", err, exchange.ErrNotFound)
 	}
 }
 
@@ -55,35 +55,35 @@ func TestFind_sees_an_order_without_a_name(t *testing.T) {
 // meant, so that the operator must decide.
 func TestFind_sees_two_orders_of_one_name(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, "kraken")
-	o := l.order("0.01", "86000")
+	f := newFixture(t, "kraken")
+	o := f.order("0.01", "86000")
 	for range 2 {
-		if _, err := l.exchange.Place(t.Context(), l.account, o); err != nil {
+		if _, err := f.exchange.Place(t.Context(), f.account, o); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := l.exchange.Find(t.Context(), l.account, o, ""); !errors.Is(err, exchange.ErrAlike) {
-		t.Errorf("got error %v, want %v", err, exchange.ErrAlike)
+	if _, err := f.exchange.Find(t.Context(), f.account, o, ""); !errors.Is(err, exchange.ErrAmbiguous) {
+		t.Errorf("got error %v, want %v", err, exchange.ErrAmbiguous)
 	}
 }
 
 // The searched order comes after 70 others.
 func TestFind_searches_all_pages(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, "kraken")
-	first := l.order("0.001", "86000")
-	if _, err := l.exchange.Place(t.Context(), l.account, first); err != nil {
+	f := newFixture(t, "kraken")
+	first := f.order("0.001", "86000")
+	if _, err := f.exchange.Place(t.Context(), f.account, first); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 70 {
-		o := l.order(fmt.Sprintf("0.0001%02d", i), "86000")
-		if _, err := l.exchange.Place(t.Context(), l.account, o); err != nil {
+		o := f.order(fmt.Sprintf("0.0001%02d", i), "86000")
+		if _, err := f.exchange.Place(t.Context(), f.account, o); err != nil {
 			t.Fatal(err)
 		}
 	}
-	l.Forget() // so that no filter finds it
-	if _, err := l.exchange.Find(t.Context(), l.account, first, ""); !errors.Is(err, exchange.ErrAlike) {
-		t.Errorf("got error %v, want %v", err, exchange.ErrAlike)
+	f.ForgetNames() // so that no filter finds it
+	if _, err := f.exchange.Find(t.Context(), f.account, first, ""); !errors.Is(err, exchange.ErrAmbiguous) {
+		t.Errorf("got error %v, want %v", err, exchange.ErrAmbiguous)
 	}
 }
 
@@ -92,60 +92,60 @@ func TestFind_searches_all_pages(t *testing.T) {
 // the search returns an error and is repeated later.
 func TestFind_among_more_orders_than_one_search_reads(t *testing.T) {
 	t.Parallel()
-	newBusyLab := func(t *testing.T) (l *lab, unsent exchange.Order) {
-		l = newLab(t, "kraken")
-		l.Deposit("BTC", "5")
-		unsent = l.order("0.01", "80000")
+	newBusyFixture := func(t *testing.T) (f *fixture, unsent exchange.Order) {
+		f = newFixture(t, "kraken")
+		f.Deposit("BTC", "5")
+		unsent = f.order("0.01", "80000")
 		unsent.Deadline = time.Time{}
 		for i := range 505 {
-			o := l.order("0.0002", "80000")
+			o := f.order("0.0002", "80000")
 			o.ID = exchange.UUID(fmt.Sprint(i))
-			if _, err := l.exchange.Place(t.Context(), l.account, o); err != nil {
+			if _, err := f.exchange.Place(t.Context(), f.account, o); err != nil {
 				t.Fatal(i, err)
 			}
-			l.clock.Pass(time.Second)
+			f.clock.Pass(time.Second)
 		}
-		return l, unsent
+		return f, unsent
 	}
 	t.Run("an_order_that_was_never_sent_is_absent", func(t *testing.T) {
 		t.Parallel()
-		l, unsent := newBusyLab(t)
-		before := len(l.Calls())
-		if _, err := l.exchange.Find(t.Context(), l.account, unsent, ""); !errors.Is(err, exchange.ErrAbsent) {
-			t.Errorf("got error %v, want %v", err, exchange.ErrAbsent)
+		f, unsent := newBusyFixture(t)
+		before := len(f.Calls())
+		if _, err := f.exchange.Find(t.Context(), f.account, unsent, ""); !errors.Is(err, exchange.ErrNotFound) {
+			t.Errorf("got error %v, want %v", err, exchange.ErrNotFound)
 		}
-		if calls := l.Calls()[before:]; len(calls) > 4 {
+		if calls := f.Calls()[before:]; len(calls) > 4 {
 			t.Errorf("the search made %d calls: %v", len(calls), calls)
 		}
 	})
 	t.Run("an_order_that_a_restored_database_lacks_is_found", func(t *testing.T) {
 		t.Parallel()
-		l, unsent := newBusyLab(t)
+		f, unsent := newBusyFixture(t)
 		unsent.ID, unsent.Amount = exchange.UUID("3"), btc("0.0002")
-		if out, err := l.exchange.Find(t.Context(), l.account, unsent, ""); err != nil || out.Sold.String() != "0.0002" {
+		if out, err := f.exchange.Find(t.Context(), f.account, unsent, ""); err != nil || out.Sold.String() != "0.0002" {
 			t.Errorf("got %+v, error %v", out, err)
 		}
 	})
 	t.Run("a_filter_that_does_not_work_proves_nothing", func(t *testing.T) {
 		t.Parallel()
-		l, unsent := newBusyLab(t)
-		l.Unfiltered()
-		if _, err := l.exchange.Find(t.Context(), l.account, unsent, ""); !errors.Is(err, exchange.ErrUnreachable) || errors.Is(err, exchange.ErrAlike) {
-			t.Errorf("got error %v, want %v", err, exchange.ErrUnreachable)
+		f, unsent := newBusyFixture(t)
+		f.DisableNameFilter()
+		if _, err := f.exchange.Find(t.Context(), f.account, unsent, ""); !errors.Is(err, exchange.ErrNoAnswer) || errors.Is(err, exchange.ErrAmbiguous) {
+			t.Errorf("got error %v, want %v", err, exchange.ErrNoAnswer)
 		}
 	})
 	t.Run("an_order_that_was_sent_is_searched_by_time", func(t *testing.T) {
 		t.Parallel()
-		l, sent := newBusyLab(t)
-		l.Unfiltered()
-		sent.ID, sent.Amount, sent.Made = exchange.UUID("20"), btc("0.0002"), noon.Add(20*time.Second)
-		sent.Deadline, _ = l.exchange.Window(sent.Made)
-		if out, err := l.exchange.Find(t.Context(), l.account, sent, ""); err != nil || out.Sold.String() != "0.0002" {
+		f, sent := newBusyFixture(t)
+		f.DisableNameFilter()
+		sent.ID, sent.Amount, sent.CreatedAt = exchange.UUID("20"), btc("0.0002"), noon.Add(20*time.Second)
+		sent.Deadline, _ = f.exchange.Window(sent.CreatedAt)
+		if out, err := f.exchange.Find(t.Context(), f.account, sent, ""); err != nil || out.Sold.String() != "0.0002" {
 			t.Errorf("got %+v, error %v", out, err)
 		}
 		sent.ID, sent.Amount = exchange.UUID("never taken"), btc("0.01")
-		if _, err := l.exchange.Find(t.Context(), l.account, sent, ""); !errors.Is(err, exchange.ErrAbsent) {
-			t.Errorf("never accepted: got error %v, want %v", err, exchange.ErrAbsent)
+		if _, err := f.exchange.Find(t.Context(), f.account, sent, ""); !errors.Is(err, exchange.ErrNotFound) {
+			t.Errorf("never accepted: got error %v, want %v", err, exchange.ErrNotFound)
 		}
 	})
 }

@@ -56,7 +56,7 @@ var (
 	krakenRequired = []string{"query-funds", "query-open-trades", "query-closed-trades", "modify-trades"}
 	krakenHarmless = []string{"add-funds", "earn-funds", "close-trades", "query-ledger", "export-data", "create-ws-token"}
 	// Adding an address for withdrawals is a step of a withdrawal.
-	krakenWithdraws = []string{"withdraw-funds", "add-withdraw-address", "update-withdraw-address"}
+	krakenWithdrawals = []string{"withdraw-funds", "add-withdraw-address", "update-withdraw-address"}
 )
 
 // Examine implements Exchange with the call that returns the permissions of a key.
@@ -66,7 +66,7 @@ func (k *Kraken) Examine(ctx context.Context, a Account) (Scope, error) {
 		return Scope{}, err
 	}
 	if len(info.Permissions) == 0 {
-		return Scope{}, fmt.Errorf("%w about the permissions of the key", ErrUnreachable)
+		return Scope{}, fmt.Errorf("%w about the permissions of the key", ErrNoAnswer)
 	}
 	var s Scope
 	for _, required := range krakenRequired {
@@ -76,10 +76,10 @@ func (k *Kraken) Examine(ctx context.Context, a Account) (Scope, error) {
 	}
 	for _, p := range info.Permissions {
 		switch {
-		case slices.Contains(krakenWithdraws, p):
+		case slices.Contains(krakenWithdrawals, p):
 			s.Withdraw = append(s.Withdraw, p)
 		case !slices.Contains(krakenRequired, p) && !slices.Contains(krakenHarmless, p):
-			s.Unknown = append(s.Unknown, words(p))
+			s.Unknown = append(s.Unknown, printable(p))
 		}
 	}
 	return s, nil
@@ -109,7 +109,7 @@ func (k *Kraken) pair(ctx context.Context, coin string) (name string, m krakenMa
 	}
 	m, found := markets[name]
 	if !found || m.LotDecimals == nil || m.PairDecimals == nil || *m.LotDecimals < 0 || *m.LotDecimals > 18 || *m.PairDecimals < 0 || *m.PairDecimals > 18 {
-		return name, m, fmt.Errorf("%w about %s", ErrUnreachable, name)
+		return name, m, fmt.Errorf("%w about %s", ErrNoAnswer, name)
 	}
 	return name, m, nil
 }
@@ -125,14 +125,14 @@ func (k *Kraken) Market(ctx context.Context, coin string) (Market, error) {
 	if tick == "" {
 		tick = json.Number(money.FromCents(1, money.Currency{Decimals: *pair.PairDecimals}).String())
 	}
-	if m.Tick, err = figure("tick_size", tick, Euro); err != nil {
+	if m.Tick, err = parseAmount("tick_size", tick, Euro); err != nil {
 		return m, err
 	}
-	if m.MinAmount, err = figure("ordermin", pair.OrderMin, Coin(coin)); err != nil {
+	if m.MinAmount, err = parseAmount("ordermin", pair.OrderMin, Coin(coin)); err != nil {
 		return m, err
 	}
 	if pair.CostMin != "" {
-		if m.MinValue, err = figure("costmin", pair.CostMin, Euro); err != nil {
+		if m.MinValue, err = parseAmount("costmin", pair.CostMin, Euro); err != nil {
 			return m, err
 		}
 	}
@@ -143,9 +143,9 @@ func (k *Kraken) Market(ctx context.Context, coin string) (Market, error) {
 		return m, err
 	}
 	if len(tickers[name].B) == 0 {
-		return m, fmt.Errorf("%w about the bid of %s", ErrUnreachable, name)
+		return m, fmt.Errorf("%w about the bid of %s", ErrNoAnswer, name)
 	}
-	m.Bid, err = figure("bid", tickers[name].B[0], Euro)
+	m.Bid, err = parseAmount("bid", tickers[name].B[0], Euro)
 	return m, err
 }
 
@@ -178,7 +178,7 @@ func (k *Kraken) Balance(ctx context.Context, a Account, coin string) (Balance, 
 			if f.text == "" {
 				continue
 			}
-			if *f.target, err = figure(f.name, f.text, Coin(coin)); err != nil {
+			if *f.target, err = parseAmount(f.name, f.text, Coin(coin)); err != nil {
 				return Balance{}, err
 			}
 		}
@@ -204,7 +204,7 @@ func (k *Kraken) holdings(ctx context.Context, coin string) (map[string]bool, er
 	}
 	base := assets[pair.Base].Altname
 	if base == "" {
-		return nil, fmt.Errorf("%w about the asset %s", ErrUnreachable, words(pair.Base))
+		return nil, fmt.Errorf("%w about the asset %s", ErrNoAnswer, printable(pair.Base))
 	}
 	names := map[string]bool{pair.Base: true}
 	for name, asset := range assets {
@@ -221,7 +221,7 @@ func (k *Kraken) holdings(ctx context.Context, coin string) (map[string]bool, er
 func (k *Kraken) Place(ctx context.Context, a Account, o Order) (ref string, err error) {
 	name, known := krakenPairs[o.Coin]
 	if !known {
-		return "", &Refused{KindOther, "there is no market for " + o.Coin}
+		return "", &RefusedError{KindOther, "there is no market for " + o.Coin}
 	}
 	var placed struct{ Txid []string }
 	err = k.private(ctx, a, "AddOrder", url.Values{
@@ -233,9 +233,9 @@ func (k *Kraken) Place(ctx context.Context, a Account, o Order) (ref string, err
 		return "", err
 	}
 	if len(placed.Txid) != 1 || placed.Txid[0] == "" {
-		return "", fmt.Errorf("%w that names the order", ErrUnreachable)
+		return "", fmt.Errorf("%w that names the order", ErrNoAnswer)
 	}
-	return words(placed.Txid[0]), nil
+	return printable(placed.Txid[0]), nil
 }
 
 const (

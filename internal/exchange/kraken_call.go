@@ -34,7 +34,7 @@ func (k *Kraken) public(ctx context.Context, call string, query url.Values, targ
 func (k *Kraken) private(ctx context.Context, a Account, call string, form url.Values, target any) error {
 	secret, err := base64.StdEncoding.DecodeString(a.Secret)
 	if err != nil {
-		return &Refused{KindKey, "the secret is not Base64"}
+		return &RefusedError{KindKey, "the secret is not Base64"}
 	}
 	path, nonce := "/0/private/"+call, strconv.FormatInt(a.Nonce(), 10)
 	form.Set("nonce", nonce)
@@ -59,9 +59,9 @@ func krakenSign(secret []byte, path, nonce, form string) string {
 
 // krakenResult decodes an answer: errors, or a result. Kraken always answers with status 200; other
 // statuses come from a proxy.
-func krakenResult(r reply, target any) error {
+func krakenResult(r response, target any) error {
 	if r.status != http.StatusOK {
-		return fmt.Errorf("%w but status %d", ErrUnreachable, r.status)
+		return fmt.Errorf("%w but status %d", ErrNoAnswer, r.status)
 	}
 	var answer struct {
 		Error  []string
@@ -74,10 +74,10 @@ func krakenResult(r reply, target any) error {
 		if strings.HasPrefix(text, "W") {
 			continue // a warning with a result
 		}
-		return krakenError(words(text))
+		return krakenError(printable(text))
 	}
 	if len(answer.Result) == 0 || string(answer.Result) == "null" {
-		return fmt.Errorf("%w: neither an error nor a result", ErrUnreachable)
+		return fmt.Errorf("%w: neither an error nor a result", ErrNoAnswer)
 	}
 	return decode(answer.Result, target)
 }
@@ -88,8 +88,8 @@ func krakenResult(r reply, target any) error {
 // unknown: an order may exist although the service was "unavailable", had an "internal error" or
 // reached its deadline.
 var krakenErrors = []struct {
-	words string
-	kind  Kind
+	prefix string
+	kind   Kind
 }{
 	{"EOrder:Insufficient funds", KindFunds},
 	{"EOrder:Order minimum not met", KindMinimum},
@@ -123,12 +123,12 @@ var krakenErrors = []struct {
 // krakenError returns the error for a text of Kraken.
 func krakenError(text string) error {
 	for _, e := range krakenErrors {
-		if strings.HasPrefix(text, e.words) {
-			return &Refused{e.kind, text}
+		if strings.HasPrefix(text, e.prefix) {
+			return &RefusedError{e.kind, text}
 		}
 	}
 	if strings.HasPrefix(text, "EOrder:Unknown order") || strings.HasPrefix(text, "EOrder:Invalid order") {
-		return errors.Join(ErrAbsent, errors.New(text))
+		return errors.Join(ErrNotFound, errors.New(text))
 	}
-	return fmt.Errorf("%w: %s", ErrUnreachable, text)
+	return fmt.Errorf("%w: %s", ErrNoAnswer, text)
 }

@@ -35,24 +35,24 @@ func (k *Kraken) Find(ctx context.Context, a Account, o Order, ref string) (Outc
 		}
 		order, isFound := found[ref]
 		if !isFound {
-			return Outcome{}, ErrAbsent
+			return Outcome{}, ErrNotFound
 		}
-		return o.ofKraken(ref, order)
+		return o.parseKraken(ref, order)
 	}
 	var open struct{ Open map[string]krakenOrder }
 	if err := k.private(ctx, a, "OpenOrders", url.Values{}, &open); err != nil {
 		return Outcome{}, err
 	}
 	if open.Open == nil {
-		return Outcome{}, fmt.Errorf("%w that lists the open orders", ErrUnreachable)
+		return Outcome{}, fmt.Errorf("%w that lists the open orders", ErrNoAnswer)
 	}
 	orders := open.Open
-	named, err := k.closed(ctx, a, url.Values{"cl_ord_id": {o.ID}}, 0)
+	named, err := k.closedOrders(ctx, a, url.Values{"cl_ord_id": {o.ID}}, 0)
 	if err != nil {
 		return Outcome{}, err
 	}
 	maps.Copy(orders, named)
-	if !o.among(orders) {
+	if !o.isIn(orders) {
 		if err := k.closedSince(ctx, a, o, orders); err != nil {
 			return Outcome{}, err
 		}
@@ -62,35 +62,35 @@ func (k *Kraken) Find(ctx context.Context, a Account, o Order, ref string) (Outc
 		switch {
 		case order.ID != o.ID:
 		case ownRef != "":
-			return Outcome{}, fmt.Errorf("%w: both %s and %s have its name", ErrAlike, words(ownRef), words(ref))
+			return Outcome{}, fmt.Errorf("%w: both %s and %s have its name", ErrAmbiguous, printable(ownRef), printable(ref))
 		default:
 			ownRef = ref
 		}
 	}
 	if ownRef != "" {
-		return o.ofKraken(words(ownRef), orders[ownRef])
+		return o.parseKraken(printable(ownRef), orders[ownRef])
 	}
 	for ref, order := range orders {
-		if order.ID == "" && o.alike(order) {
-			return Outcome{}, fmt.Errorf("%w: %s", ErrAlike, words(ref))
+		if order.ID == "" && o.mayBe(order) {
+			return Outcome{}, fmt.Errorf("%w: %s", ErrAmbiguous, printable(ref))
 		}
 	}
-	return Outcome{}, ErrAbsent
+	return Outcome{}, ErrNotFound
 }
 
 // closedSince adds the closed orders of an order's time to a map. The time of a sent order ends
 // with its deadline. The time of an unsent order has no end, so the list can be long: reading
 // stops after one page if the filter by name covers closed orders. If it does not, closedSince
-// returns ErrUnreachable after krakenPages.
+// returns ErrNoAnswer after krakenPages.
 func (k *Kraken) closedSince(ctx context.Context, a Account, o Order, into map[string]krakenOrder) error {
-	form := url.Values{"start": {strconv.FormatInt(o.Made.Add(-krakenMaxSkew).Unix(), 10)}, "closetime": {"open"}}
+	form := url.Values{"start": {strconv.FormatInt(o.CreatedAt.Add(-krakenMaxSkew).Unix(), 10)}, "closetime": {"open"}}
 	sent := !o.Deadline.IsZero()
 	if sent {
 		form.Set("end", strconv.FormatInt(o.Deadline.Add(krakenMaxSkew).Unix(), 10))
 	}
 	tested := false
 	for page := range krakenPages {
-		orders, err := k.closed(ctx, a, form, page)
+		orders, err := k.closedOrders(ctx, a, form, page)
 		if err != nil {
 			return err
 		}
@@ -102,24 +102,24 @@ func (k *Kraken) closedSince(ctx context.Context, a Account, o Order, into map[s
 			continue
 		}
 		var filters bool
-		if filters, tested, err = k.filters(ctx, a, orders); err != nil {
+		if filters, tested, err = k.testNameFilter(ctx, a, orders); err != nil {
 			return err
 		}
 		if filters {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w to a search by name: there are more closed orders than one search reads", ErrUnreachable)
+	return fmt.Errorf("%w to a search by name: there are more closed orders than one search reads", ErrNoAnswer)
 }
 
-// filters reports whether the filter by name finds closed orders. It tests the filter with an order
+// testNameFilter reports whether the filter by name finds closed orders. It tests the filter with an order
 // that has a name. tested is false if no order has a name.
-func (k *Kraken) filters(ctx context.Context, a Account, orders map[string]krakenOrder) (found, tested bool, err error) {
+func (k *Kraken) testNameFilter(ctx context.Context, a Account, orders map[string]krakenOrder) (found, tested bool, err error) {
 	for ref, order := range orders {
 		if order.ID == "" {
 			continue
 		}
-		named, err := k.closed(ctx, a, url.Values{"cl_ord_id": {order.ID}}, 0)
+		named, err := k.closedOrders(ctx, a, url.Values{"cl_ord_id": {order.ID}}, 0)
 		_, found := named[ref]
 		for _, other := range named {
 			found = found && other.ID == order.ID // another name: the filter is ignored
@@ -129,8 +129,8 @@ func (k *Kraken) filters(ctx context.Context, a Account, orders map[string]krake
 	return false, false, nil
 }
 
-// closed reads one page of closed orders.
-func (k *Kraken) closed(ctx context.Context, a Account, form url.Values, page int) (map[string]krakenOrder, error) {
+// closedOrders reads one page of closed orders.
+func (k *Kraken) closedOrders(ctx context.Context, a Account, form url.Values, page int) (map[string]krakenOrder, error) {
 	form.Set("without_count", "true")
 	form.Set("ofs", strconv.Itoa(page*krakenPage))
 	var list struct{ Closed map[string]krakenOrder }
@@ -138,13 +138,13 @@ func (k *Kraken) closed(ctx context.Context, a Account, form url.Values, page in
 		return nil, err
 	}
 	if list.Closed == nil {
-		return nil, fmt.Errorf("%w that lists the closed orders", ErrUnreachable)
+		return nil, fmt.Errorf("%w that lists the closed orders", ErrNoAnswer)
 	}
 	return list.Closed, nil
 }
 
-// among reports whether one of the orders has the order's name.
-func (o Order) among(orders map[string]krakenOrder) bool {
+// isIn reports whether one of the orders has the order's name.
+func (o Order) isIn(orders map[string]krakenOrder) bool {
 	for _, order := range orders {
 		if order.ID == o.ID {
 			return true
@@ -153,24 +153,24 @@ func (o Order) among(orders map[string]krakenOrder) bool {
 	return false
 }
 
-// alike reports whether an order without a name may be this order.
-func (o Order) alike(k krakenOrder) bool {
+// mayBe reports whether an order without a name may be this order.
+func (o Order) mayBe(k krakenOrder) bool {
 	volume, err := money.Parse(k.Vol.String(), Coin(o.Coin))
-	price, fault := money.Parse(k.Descr.Price, Euro)
-	return k.Descr.Type == "sell" && err == nil && volume.Equal(o.Amount) && fault == nil && price.Equal(o.Limit)
+	price, priceErr := money.Parse(k.Descr.Price, Euro)
+	return k.Descr.Type == "sell" && err == nil && volume.Equal(o.Amount) && priceErr == nil && price.Equal(o.Limit)
 }
 
-// ofKraken parses the state of an order.
-func (o Order) ofKraken(ref string, k krakenOrder) (Outcome, error) {
+// parseKraken parses the state of an order.
+func (o Order) parseKraken(ref string, k krakenOrder) (Outcome, error) {
 	out := Outcome{Ref: ref}
 	var err error
-	if out.Sold, err = figure("vol_exec", k.VolExec, Coin(o.Coin)); err != nil {
+	if out.Sold, err = parseAmount("vol_exec", k.VolExec, Coin(o.Coin)); err != nil {
 		return out, err
 	}
-	if out.Euro, err = figure("cost", k.Cost, Euro); err != nil {
+	if out.Euro, err = parseAmount("cost", k.Cost, Euro); err != nil {
 		return out, err
 	}
-	if out.Fee, err = figure("fee", k.Fee, Euro); err != nil {
+	if out.Fee, err = parseAmount("fee", k.Fee, Euro); err != nil {
 		return out, err
 	}
 	switch k.Status {

@@ -26,7 +26,7 @@ type Dialer struct {
 
 // Dial connects to a host and port like DialContext, for one kind of call. It resolves the name
 // once, checks every address, and connects to one of these addresses, so that a change of the
-// name's addresses has no effect. The errors include *Refused.
+// name's addresses has no effect. The errors include *RefusedError.
 func (d *Dialer) Dial(ctx context.Context, target Target, hostport string) (net.Conn, error) {
 	host, portText, err := net.SplitHostPort(hostport)
 	if err != nil {
@@ -34,7 +34,7 @@ func (d *Dialer) Dial(ctx context.Context, target Target, hostport string) (net.
 	}
 	port, err := strconv.ParseUint(portText, 10, 16)
 	if err != nil {
-		return nil, &Refused{"must have a port from 1 to 65535"}
+		return nil, &RefusedError{"must have a port from 1 to 65535"}
 	}
 	addresses, err := d.resolve(ctx, host)
 	if err != nil {
@@ -66,7 +66,7 @@ func (d *Dialer) resolve(ctx context.Context, host string) ([]netip.Addr, error)
 	return found, nil
 }
 
-// checkAddress returns a *Refused for an address that the policy refuses, or that belongs to this host.
+// checkAddress returns a *RefusedError for an address that the policy refuses, or that belongs to this host.
 func (d *Dialer) checkAddress(address netip.Addr, port uint16, target Target) error {
 	if err := d.Policy.checkAddress(address, port, target); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (d *Dialer) checkAddress(address netip.Addr, port uint16, target Target) er
 	}
 	for _, a := range own {
 		if n, ok := a.(*net.IPNet); ok && n.IP.Equal(address.Unmap().AsSlice()) {
-			return &Refused{"belongs to this server"}
+			return &RefusedError{"belongs to this server"}
 		}
 	}
 	return nil

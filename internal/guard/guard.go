@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// Refused is the reason why an address is not called.
-type Refused struct {
+// RefusedError is the reason why an address is not called.
+type RefusedError struct {
 	// Reason is the rest of a sentence that begins with the address.
 	Reason string
 }
 
 // Error implements error.
-func (r *Refused) Error() string { return "the address " + r.Reason }
+func (e *RefusedError) Error() string { return "the address " + e.Reason }
 
 // refusedPrefixes are the IPv4 ranges that are not part of the public internet. See RFC 6890.
 var refusedPrefixes = prefixes(

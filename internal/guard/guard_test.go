@@ -102,7 +102,7 @@ func TestCheck_refuses_addresses_inside(t *testing.T) {
 			want   bool
 		}{"live": {closed, true, test.closed}, "test": {closed, false, test.test}, "open": {open, true, test.own}} {
 			err := c.policy.Check(test.url, c.live)
-			if _, isRefused := errors.AsType[*guard.Refused](err); (err == nil) != c.want || err != nil && !isRefused {
+			if _, isRefused := errors.AsType[*guard.RefusedError](err); (err == nil) != c.want || err != nil && !isRefused {
 				t.Errorf("%s: Check(%q): got error %v, want accepted %t", name, test.url, err, c.want)
 			}
 		}
@@ -125,8 +125,8 @@ func (n names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, err
 	return found, nil
 }
 
-// lab returns a dialer that records the addresses instead of connecting to them.
-func lab(policy guard.Policy, resolver guard.Resolver) (d *guard.Dialer, dialed *[]string) {
+// newRecordingDialer returns a dialer that records the addresses instead of connecting to them.
+func newRecordingDialer(policy guard.Policy, resolver guard.Resolver) (d *guard.Dialer, dialed *[]string) {
 	dialed = new([]string)
 	return &guard.Dialer{
 		Policy: policy, Resolver: resolver,
@@ -150,9 +150,9 @@ func TestDial_refuses_every_address_inside(t *testing.T) {
 		for form, hostport := range map[string]string{
 			"written": net.JoinHostPort(text, "443"), "named": "shop.example:443", "among others": "many.example:443",
 		} {
-			d, dialed := lab(guard.Policy{}, names{"shop.example": {{text}}, "many.example": {{"8.8.8.8", text}}})
+			d, dialed := newRecordingDialer(guard.Policy{}, names{"shop.example": {{text}}, "many.example": {{"8.8.8.8", text}}})
 			_, err := d.Dial(t.Context(), secure, hostport)
-			if _, isRefused := errors.AsType[*guard.Refused](err); !isRefused || len(*dialed) > 0 {
+			if _, isRefused := errors.AsType[*guard.RefusedError](err); !isRefused || len(*dialed) > 0 {
 				t.Errorf("%s %s: got error %v after dialing %q, want it refused", text, form, err, *dialed)
 			}
 		}
@@ -162,7 +162,7 @@ func TestDial_refuses_every_address_inside(t *testing.T) {
 func TestDial_connects_to_the_checked_address(t *testing.T) {
 	t.Parallel()
 	resolver := names{"shop.example": {{"8.8.8.8"}, {"127.0.0.1"}, {"::ffff:9.9.9.9"}}}
-	d, dialed := lab(guard.Policy{}, resolver)
+	d, dialed := newRecordingDialer(guard.Policy{}, resolver)
 	var refusals int
 	for range 3 {
 		if _, err := d.Dial(t.Context(), secure, "shop.example:443"); err != nil {
@@ -197,7 +197,7 @@ func TestDial_requires_ports_and_https_outside_allowed_ranges(t *testing.T) {
 		{open, "10.0.0.1:443", guard.Target{Live: true}, false},
 		{open, "[::1]:443", guard.Target{Live: true}, false},
 	} {
-		d, dialed := lab(test.policy, names{})
+		d, dialed := newRecordingDialer(test.policy, names{})
 		if _, err := d.Dial(t.Context(), test.target, test.hostport); (err == nil) != test.want || (len(*dialed) == 1) != test.want {
 			t.Errorf("%s, %+v: got error %v, want connected %t", test.hostport, test.target, err, test.want)
 		}
@@ -206,7 +206,7 @@ func TestDial_requires_ports_and_https_outside_allowed_ranges(t *testing.T) {
 
 func TestDial_tries_the_next_address(t *testing.T) {
 	t.Parallel()
-	d, dialed := lab(guard.Policy{}, names{"shop.example": {{"8.8.8.8", "2606:4700::1"}}})
+	d, dialed := newRecordingDialer(guard.Policy{}, names{"shop.example": {{"8.8.8.8", "2606:4700::1"}}})
 	connect := d.Connect
 	d.Connect = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if address == "8.8.8.8:443" {

@@ -26,20 +26,20 @@ type Target struct {
 
 const maxURL = 2048
 
-// Check returns a *Refused for a URL that must never be called. The addresses of a host name are
+// Check returns a *RefusedError for a URL that must never be called. The addresses of a host name are
 // checked only when it is called.
 func (p Policy) Check(text string, live bool) error {
 	u, err := url.Parse(text)
-	if err != nil || utf8.RuneCountInString(text) > maxURL || strings.ContainsFunc(text, odd) {
-		return &Refused{"must be an absolute https address of at most 2048 characters"}
+	if err != nil || utf8.RuneCountInString(text) > maxURL || strings.ContainsFunc(text, isUnusual) {
+		return &RefusedError{"must be an absolute https address of at most 2048 characters"}
 	}
 	target := Target{Plain: u.Scheme == "http", Live: live}
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http" || u.Opaque != "" || host == "":
-		return &Refused{"must be an absolute https address"}
+		return &RefusedError{"must be an absolute https address"}
 	case u.User != nil || u.Fragment != "":
-		return &Refused{"must have no user, password or fragment"}
+		return &RefusedError{"must have no user, password or fragment"}
 	}
 	port, err := PortOf(u)
 	if err != nil {
@@ -49,7 +49,7 @@ func (p Policy) Check(text string, live bool) error {
 		return p.checkAddress(address, port, target)
 	}
 	if numeric.MatchString(host) {
-		return &Refused{"must have a host name, or an IP address written as usual"}
+		return &RefusedError{"must have a host name, or an IP address written as usual"}
 	}
 	return p.checkName(host, port, target)
 }
@@ -61,9 +61,9 @@ const inside = "leads into the network of this server; the operator can allow it
 func (t Target) check(port uint16) error {
 	switch {
 	case t.Plain && t.Live:
-		return &Refused{"must be https"}
+		return &RefusedError{"must be https"}
 	case port != 80 && port != 443:
-		return &Refused{"must be at port 443 or 80"}
+		return &RefusedError{"must be at port 443 or 80"}
 	}
 	return nil
 }
@@ -75,28 +75,28 @@ func (p Policy) checkName(host string, port uint16, target Target) error {
 	case len(p.Allow) > 0:
 		return nil
 	case host == "localhost" || strings.HasSuffix(host, ".localhost"):
-		return &Refused{inside}
+		return &RefusedError{inside}
 	}
 	return target.check(port)
 }
 
-// checkAddress returns a *Refused for an address that must not be called.
+// checkAddress returns a *RefusedError for an address that must not be called.
 func (p Policy) checkAddress(address netip.Addr, port uint16, target Target) error {
 	address = address.Unmap()
 	switch {
 	case address.Zone() == "" && within(p.Allow, address):
 		return nil
 	case !Public(address):
-		return &Refused{inside}
+		return &RefusedError{inside}
 	}
 	return target.check(port)
 }
 
-// PortOf returns the port of a URL. The error is a *Refused.
+// PortOf returns the port of a URL. The error is a *RefusedError.
 func PortOf(u *url.URL) (uint16, error) {
 	switch text := u.Port(); {
 	case text == "" && strings.HasSuffix(u.Host, ":"):
-		return 0, &Refused{"must have a port after the colon"}
+		return 0, &RefusedError{"must have a port after the colon"}
 	case text == "" && u.Scheme == "http":
 		return 80, nil
 	case text == "":
@@ -104,7 +104,7 @@ func PortOf(u *url.URL) (uint16, error) {
 	default:
 		port, err := strconv.ParseUint(text, 10, 16)
 		if err != nil || port == 0 {
-			return 0, &Refused{"must have a port from 1 to 65535"}
+			return 0, &RefusedError{"must have a port from 1 to 65535"}
 		}
 		return uint16(port), nil
 	}
@@ -114,5 +114,5 @@ func PortOf(u *url.URL) (uint16, error) {
 // 2130706433. See the URL Standard, "ends in a number".
 var numeric = regexp.MustCompile(`(^|\.)(0x[0-9a-f]*|[0-9]+)$`)
 
-// odd reports whether programs differ in how they parse a URL with the character.
-func odd(r rune) bool { return r <= ' ' || r > '~' || r == '\\' || unicode.IsControl(r) }
+// isUnusual reports whether programs differ in how they parse a URL with the character.
+func isUnusual(r rune) bool { return r <= ' ' || r > '~' || r == '\\' || unicode.IsControl(r) }

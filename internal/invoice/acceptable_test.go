@@ -20,7 +20,7 @@ func TestQuote_without_the_coin_does_not_price_it(t *testing.T) {
 	q.Prices = q.Prices[1:] // bitcoin had no rate, so only EURC is priced
 	inv.Quotes = append(inv.Quotes, q)
 	market := fiat("50") // the price of bitcoin fell by half
-	transfer := in(pay("a", full, time.Hour+20*time.Minute), 101, time.Hour+21*time.Minute)
+	transfer := inBlock(pay("a", full, time.Hour+20*time.Minute), 101, time.Hour+21*time.Minute)
 	inv.Observe(invoice.Observation{
 		Network: "bitcoin", Transfers: []chain.Transfer{transfer}, Required: map[string]int{transfer.ID: 1},
 		Snapshot: chain.Snapshot{Unconfirmed: chain.Complete, Tip: chain.Block{Height: 101}, From: chain.Cursor{Height: 90, Hash: "b90"}, Transfers: []chain.Transfer{transfer}},
@@ -36,9 +36,9 @@ func TestQuote_without_the_coin_does_not_price_it(t *testing.T) {
 func TestAccept_ignores_old_dust_and_old_transfers_of_other_assets(t *testing.T) {
 	t.Parallel()
 	for name, tr := range map[string]chain.Transfer{
-		"dust": in(pay("a", 1, -24*time.Hour), 99, -24*time.Hour),
+		"dust": inBlock(pay("a", 1, -24*time.Hour), 99, -24*time.Hour),
 		"an asset that is not offered": func() chain.Transfer {
-			transfer := in(pay("a", 1, -24*time.Hour), 99, -24*time.Hour)
+			transfer := inBlock(pay("a", 1, -24*time.Hour), 99, -24*time.Hour)
 			transfer.Asset = "RUNE"
 			return transfer
 		}(),

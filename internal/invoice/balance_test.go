@@ -38,7 +38,7 @@ func newInvoiceWithEther(t testing.TB, scanned time.Time) *invoice.Invoice {
 // rise returns a rise of the balance in ether from one value to another.
 func rise(from, to string, height int64, after time.Duration) chain.Transfer {
 	low, high := money.MustParse(from, money.ETH), money.MustParse(to, money.ETH)
-	return in(chain.Transfer{
+	return inBlock(chain.Transfer{
 		ID: chain.RiseID(8453, "0x1", high.Minor()), Asset: "ETH", Script: "0x1",
 		Amount: money.FromMinor(new(big.Int).Sub(high.Minor(), low.Minor()), money.ETH),
 	}, height, after)
@@ -46,7 +46,7 @@ func rise(from, to string, height int64, after time.Duration) chain.Transfer {
 
 // euros returns a payment with the token.
 func euros(id, amount string, height int64, after time.Duration) chain.Transfer {
-	return in(chain.Transfer{ID: id + ":1", Tx: id, Asset: "EURC", Script: "0x1", Amount: money.MustParse(amount, eurc)}, height, after)
+	return inBlock(chain.Transfer{ID: id + ":1", Tx: id, Asset: "EURC", Script: "0x1", Amount: money.MustParse(amount, eurc)}, height, after)
 }
 
 // onBase lets the invoice observe transfers on the network of the tokens.

@@ -154,12 +154,12 @@ func TestRest_decreases_with_each_part(t *testing.T) {
 	s.clock.Pass(time.Minute)
 	s.mine(s.pay(inv, "BTC", "0.0004"))
 	part := s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
-	if got := part.Rest(part.Methods[0]).String(); got != "0.0006" {
+	if got := part.Remaining(part.Methods[0]).String(); got != "0.0006" {
 		t.Errorf("the rest is %s, want 0.0006", got)
 	}
 	s.mine(s.pay(inv, "BTC", "0.0006"))
 	paid := s.wantStatus(inv, invoice.Paid)
-	if got := paid.Rest(paid.Methods[0]); !got.IsZero() {
+	if got := paid.Remaining(paid.Methods[0]); !got.IsZero() {
 		t.Errorf("after all was paid the rest is %s", got)
 	}
 	s.mine(s.pay(inv, "BTC", "0.0001"))
@@ -278,9 +278,9 @@ func TestFee_bump_is_counted_once_in_any_order(t *testing.T) {
 	listener := chain.Snapshot{Unconfirmed: chain.Partial, Tip: chain.Block{Height: 101}, Started: noon.Add(3 * time.Minute)}
 	want := outcome{"pending", "[underpaid]", "75", "25", "0"}
 	for name, snapshots := range map[string][][]chain.Transfer{
-		"in order":        {{first}, {first, bump}, {in(bump, 101, 4*time.Minute)}},
-		"reversed order":  {{bump}, {bump, first}, {in(bump, 101, 4*time.Minute)}},
-		"after the block": {{in(bump, 101, 4*time.Minute)}, {in(bump, 101, 4*time.Minute), first}},
+		"in order":        {{first}, {first, bump}, {inBlock(bump, 101, 4*time.Minute)}},
+		"reversed order":  {{bump}, {bump, first}, {inBlock(bump, 101, 4*time.Minute)}},
+		"after the block": {{inBlock(bump, 101, 4*time.Minute)}, {inBlock(bump, 101, 4*time.Minute), first}},
 	} {
 		inv := newInvoice(t, noon)
 		for _, transfers := range snapshots {

@@ -226,7 +226,7 @@ func (s *Service) pricedMethods(request CreateRequest, due money.Amount, rates R
 				continue
 			}
 			watched = true
-			if asset.Doubted {
+			if asset.Unverified {
 				continue
 			}
 			if len(codes) > 0 && !slices.Contains(codes, asset.Code) {

@@ -24,14 +24,14 @@ type evm struct {
 	*ethereum.Network
 	now         func() time.Time
 	transfers   []chain.Transfer
-	doubted     string // code of a token whose contract is not the expected one
+	unverified  string // code of a token whose contract is not the expected one
 	blocksAbove int64  // blocks above the first tip
 }
 
 func (e *evm) Assets() []chain.Asset {
 	assets := e.Network.Assets()
 	for i := range assets {
-		assets[i].Doubted = assets[i].Code == e.doubted
+		assets[i].Unverified = assets[i].Code == e.unverified
 	}
 	return assets
 }
@@ -89,14 +89,14 @@ func TestMoney_on_a_network_that_is_not_offered_is_a_wrong_asset(t *testing.T) {
 		Terms:   invoice.Terms{Price: fiat("40"), Rules: invoice.DefaultRules(money.EUR)},
 	})
 	check(err)
-	base.doubted = "EURC-BASE"
+	base.unverified = "EURC-BASE"
 	_, err = service.Create(t.Context(), invoice.CreateRequest{
 		MerchantID: "m", Mode: invoice.Live, ExpiresIn: 15 * time.Minute, PaymentMethods: []string{"EURC-BASE"},
 		Wallets: []invoice.Wallet{{Asset: "ETH", Key: key.String(), Counter: key.Fingerprint()}},
 		Terms:   invoice.Terms{Price: fiat("40"), Rules: invoice.DefaultRules(money.EUR)},
 	})
 	if !errors.Is(err, invoice.ErrNoMethod) {
-		t.Errorf("a doubted token: got %v, want ErrNoMethod", err)
+		t.Errorf("an unverified token: got %v, want ErrNoMethod", err)
 	}
 	now = now.Add(time.Minute)
 	euros := ethereum.Mainnet.Assets[2]

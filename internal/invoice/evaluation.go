@@ -42,8 +42,8 @@ func (e *Evaluation) ReportedPayments() (list []Payment, omitted int) {
 	return r.list, r.omitted
 }
 
-// Rest returns the amount still to be sent by a method; see Invoice.Rest.
-func (e *Evaluation) Rest(m Method) money.Amount { return e.inv.rest(m, e.ledger) }
+// Remaining returns the amount still to be sent by a method; see Invoice.Remaining.
+func (e *Evaluation) Remaining(m Method) money.Amount { return e.inv.remaining(m, e.ledger) }
 
 // MayRequote reports whether an actor may ask for a new quote; see Invoice.MayRequote.
 func (e *Evaluation) MayRequote(by Actor, now time.Time) bool {
@@ -55,12 +55,12 @@ type Decisions struct {
 	Accept, Cancel, Requote bool
 	// Accepted is the state of the invoice after an acceptance now. It is zero if Accept is false.
 	Accepted State
-	// Worth is Accepted.Paid, less what the accepted late parts lost: the difference of their values under
+	// AcceptedValue is Accepted.Paid, less what the accepted late parts lost: the difference of their values under
 	// their quotes and at receipt.
-	Worth money.Amount
-	// Unvalued reports whether there was no rate when a late part arrived, so that Worth contains its value
+	AcceptedValue money.Amount
+	// LacksRate reports whether there was no rate when a late part arrived, so that Worth contains its value
 	// under the quote.
-	Unvalued bool
+	LacksRate bool
 	// HighRisk reports whether the difference of the price and Worth is more than WaiverLimit, or unknown.
 	HighRisk bool
 }
@@ -80,9 +80,9 @@ func (e *Evaluation) Decisions(now time.Time) Decisions {
 	accepted.Accepted, accepted.AcceptedAt = ids, now.Add(inv.Clock)
 	d.Accept, d.Accepted = true, accepted.Evaluate()
 	lost, known := e.lostValue(accepted.acceptedIDs())
-	d.Worth, d.Unvalued = d.Accepted.Paid.Sub(lost), !known
-	waived := inv.Terms.Price.Sub(d.Worth)
-	d.HighRisk = d.Unvalued || waived.Cmp(WaiverLimit.amountOf(inv.Terms.Price, inv.Quotes[0].Prices[0])) > 0
+	d.AcceptedValue, d.LacksRate = d.Accepted.Paid.Sub(lost), !known
+	waived := inv.Terms.Price.Sub(d.AcceptedValue)
+	d.HighRisk = d.LacksRate || waived.Cmp(WaiverLimit.amountOf(inv.Terms.Price, inv.Quotes[0].Prices[0])) > 0
 	return d
 }
 

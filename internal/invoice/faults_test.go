@@ -34,10 +34,10 @@ func TestDropped_destination_takes_nothing_back(t *testing.T) {
 func TestAccept_excludes_dust_and_later_money(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, quoteEnd.Add(time.Hour))
-	late := in(pay("a", full, 20*time.Minute), 101, 30*time.Minute)
+	late := inBlock(pay("a", full, 20*time.Minute), 101, 30*time.Minute)
 	observe(inv, 101, late)
 	inv.Accepted = []string{"a:0"}
-	observe(inv, 101, late, in(pay("z", full, 40*time.Minute), 101, 50*time.Minute))
+	observe(inv, 101, late, inBlock(pay("z", full, 40*time.Minute), 101, 50*time.Minute))
 	if diff := cmp.Diff(outcome{"paid", "[late]", "100", "0", "0"}, outcomeOf(inv)); diff != "" {
 		t.Errorf("a second late payment (-want +got):\n%s", diff)
 	}
@@ -59,8 +59,8 @@ func TestAccept_excludes_dust_and_later_money(t *testing.T) {
 func TestBump_after_a_reorganisation_inherits(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
-	first := in(spending(pay("a", full, time.Minute), "x"), 101, 2*time.Minute)
-	bump := in(spending(pay("b", full, 20*time.Minute), "x"), 102, 21*time.Minute)
+	first := inBlock(spending(pay("a", full, time.Minute), "x"), 101, 2*time.Minute)
+	bump := inBlock(spending(pay("b", full, 20*time.Minute), "x"), 102, 21*time.Minute)
 	observe(inv, 101, first)
 	observe(inv, 102)
 	observe(inv, 102, bump)
@@ -84,8 +84,8 @@ func TestRounding_of_a_rest_does_not_depend_on_IDs(t *testing.T) {
 			Snapshot: chain.Snapshot{Tip: chain.Block{Height: 101}, From: chain.Cursor{Height: 90}},
 		})
 		inv.State = inv.Evaluate()
-		rest := pay(id, inv.Rest(inv.Methods[0]).Minor().Int64(), time.Minute)
-		observe(inv, 101, in(rest, 101, 2*time.Minute))
+		rest := pay(id, inv.Remaining(inv.Methods[0]).Minor().Int64(), time.Minute)
+		observe(inv, 101, inBlock(rest, 101, 2*time.Minute))
 		if diff := cmp.Diff(outcome{"paid", "", "100", "0", "0"}, outcomeOf(inv)); diff != "" {
 			t.Errorf("rest in transaction %s (-want +got):\n%s", id, diff)
 		}
@@ -94,7 +94,7 @@ func TestRounding_of_a_rest_does_not_depend_on_IDs(t *testing.T) {
 
 func TestOld_money_never_pays(t *testing.T) {
 	t.Parallel()
-	sighted := in(pay("a", full, time.Second), 100, -time.Minute) // mined before, announced after
+	sighted := inBlock(pay("a", full, time.Second), 100, -time.Minute) // mined before, announced after
 	inv := newInvoice(t, noon)
 	observe(inv, 101, sighted)
 	if got := outcomeOf(inv).Status; got != invoice.Created {
@@ -103,7 +103,7 @@ func TestOld_money_never_pays(t *testing.T) {
 	// The birth block leaves the chain, so the fork point replaces it. Money that is hours older
 	// than the invoice still never counts.
 	inv = newInvoice(t, noon)
-	old := in(pay("a", full, -200*time.Minute), 95, -200*time.Minute)
+	old := inBlock(pay("a", full, -200*time.Minute), 95, -200*time.Minute)
 	old.FirstSeen = time.Time{}
 	forked := chain.Snapshot{
 		Unconfirmed: chain.Complete, Tip: chain.Block{Height: 101, Hash: "n101"}, From: chain.Cursor{Height: 90, Hash: "b90"},
@@ -113,7 +113,7 @@ func TestOld_money_never_pays(t *testing.T) {
 	if got := outcomeOf(inv).Status; got != invoice.Created {
 		t.Errorf("old money after a fork: %s", got)
 	}
-	young := in(pay("b", full, time.Minute), 100, 2*time.Minute)
+	young := inBlock(pay("b", full, time.Minute), 100, 2*time.Minute)
 	young.FirstSeen = time.Time{}
 	observeSnapshot(inv, forked, old, young)
 	if got := outcomeOf(inv).Status; got != invoice.Paid {
@@ -125,7 +125,7 @@ func TestRefused_money_is_not_counted(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
 	inv.DeclinedAt = noon.Add(time.Minute)
-	observe(inv, 101, in(pay("a", full, 2*time.Minute), 101, 3*time.Minute))
+	observe(inv, 101, inBlock(pay("a", full, 2*time.Minute), 101, 3*time.Minute))
 	if diff := cmp.Diff(outcome{"declined", "[late]", "0", "100", "0"}, outcomeOf(inv)); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
@@ -135,7 +135,7 @@ func TestAllowed_late_money_may_confirm_slowly(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
 	inv.Terms.AllowPaidExpired = true
-	observe(inv, 101, in(pay("a", full, time.Minute), 101, 26*time.Hour))
+	observe(inv, 101, inBlock(pay("a", full, time.Minute), 101, 26*time.Hour))
 	scan(inv, noon.Add(48*time.Hour))
 	if got := outcomeOf(inv).Status; got != invoice.Paid {
 		t.Errorf("seen in time, confirmed after a day, late money allowed: %s, want paid", got)
@@ -206,7 +206,7 @@ func TestBump_of_older_money_is_older_money(t *testing.T) {
 	if got := outcomeOf(inv).Status; got != invoice.Created {
 		t.Errorf("bumped: %s", got)
 	}
-	observe(inv, 101, in(bump, 101, 2*time.Minute))
+	observe(inv, 101, inBlock(bump, 101, 2*time.Minute))
 	if diff := cmp.Diff(outcome{"created", "[old]", "0", "100", "0"}, outcomeOf(inv)); diff != "" {
 		t.Errorf("mined (-want +got):\n%s", diff)
 	}
@@ -218,7 +218,7 @@ func TestBump_of_older_money_is_older_money(t *testing.T) {
 	// Only the part that was there before is old: the bump pays more.
 	inv = newInvoice(t, noon)
 	observe(inv, 100, spending(pay("a", full/2, -3*time.Hour), "x"))
-	observe(inv, 101, in(spending(pay("b", full, time.Minute), "x"), 101, 2*time.Minute))
+	observe(inv, 101, inBlock(spending(pay("b", full, time.Minute), "x"), 101, 2*time.Minute))
 	if diff := cmp.Diff(outcome{"pending", "[underpaid old]", "50", "50", "0"}, outcomeOf(inv)); diff != "" {
 		t.Errorf("a fee bump that pays more (-want +got):\n%s", diff)
 	}
@@ -242,7 +242,7 @@ func TestInheritance_is_used_up(t *testing.T) {
 	}
 	observe(inv, 101, split...)
 	for i := range split {
-		split[i] = in(split[i], 102, 11*time.Hour)
+		split[i] = inBlock(split[i], 102, 11*time.Hour)
 	}
 	observe(inv, 104, split...)
 	if diff := cmp.Diff(outcome{"expired", "[underpaid late]", "10", "90", "0"}, outcomeOf(inv)); diff != "" {
@@ -254,11 +254,11 @@ func TestOlder_money_stays_older_without_the_birth_block(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
 	old := pay("a", full, time.Minute)
-	mined := in(old, 100, -time.Hour)
+	mined := inBlock(old, 100, -time.Hour)
 	mined.FirstSeen = time.Time{}
 	observe(inv, 100, mined)
 	observe(inv, 100, old) // after the birth block left the chain
-	observe(inv, 101, in(old, 101, time.Minute))
+	observe(inv, 101, inBlock(old, 101, time.Minute))
 	if diff := cmp.Diff(outcome{"created", "[old]", "0", "100", "0"}, outcomeOf(inv)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -279,7 +279,7 @@ func TestAccept_ends_with_a_double_spend(t *testing.T) {
 func TestBlock_above_the_birth_block_counts_at_any_block_time(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
-	observe(inv, 101, in(pay("a", full, time.Minute), 101, -2*time.Hour-time.Minute))
+	observe(inv, 101, inBlock(pay("a", full, time.Minute), 101, -2*time.Hour-time.Minute))
 	if got := outcomeOf(inv).Status; got != invoice.Paid {
 		t.Errorf("mined with a clock two hours behind: %s", got)
 	}

@@ -245,7 +245,7 @@ func BenchmarkEvaluation(b *testing.B) {
 			for b.Loop() {
 				evaluation := service.Evaluation(inv)
 				evaluation.ReportedPayments()
-				evaluation.Rest(inv.Methods[0])
+				evaluation.Remaining(inv.Methods[0])
 				evaluation.MayRequote(invoice.Shopper, noon)
 			}
 		})

@@ -55,8 +55,8 @@ func TestFork_point_takes_the_place_of_the_birth_block(t *testing.T) {
 			s.Behind = random.IntN(5) == 0 && len(b) > 101
 			progress = progress.After(s, int64(n)+2)
 		}
-		before := in(pay("before", full/2, 0), fork.Height, -time.Minute)
-		after := in(pay("after", full/4, 0), fork.Height+1, time.Minute)
+		before := inBlock(pay("before", full/2, 0), fork.Height, -time.Minute)
+		after := inBlock(pay("after", full/4, 0), fork.Height+1, time.Minute)
 		before.FirstSeen, after.FirstSeen = time.Time{}, time.Time{}
 		b.mine("g", 2)
 		s := b.snapshot(60)
@@ -131,7 +131,7 @@ func TestBlocks_above_one_that_left_have_its_fork_point(t *testing.T) {
 	progress = progress.After(b.snapshot(101), 3)
 	inv := newInvoice(t, noon)
 	inv.Methods[0].Birth = birth
-	paid := in(pay("paid", full, 0), 100, time.Minute)
+	paid := inBlock(pay("paid", full, 0), 100, time.Minute)
 	paid.FirstSeen = time.Time{}
 	s = b.snapshot(60)
 	s.Transfers = []chain.Transfer{paid}
@@ -153,7 +153,7 @@ func TestFork_ends_when_its_block_returns(t *testing.T) {
 	progress = progress.After(other.snapshot(60), 2).After(b.snapshot(60), 3)
 	inv := newInvoice(t, noon)
 	inv.Methods[0].Birth = progress.Tip
-	before := in(pay("before", full, 0), 100, -time.Minute)
+	before := inBlock(pay("before", full, 0), 100, -time.Minute)
 	before.FirstSeen = time.Time{}
 	s := b.snapshot(60)
 	s.Transfers = []chain.Transfer{before}

@@ -86,8 +86,8 @@ func pay(id string, n int64, after time.Duration) chain.Transfer {
 	}
 }
 
-// in returns the transfer in a block whose time is some time after noon.
-func in(t chain.Transfer, height int64, after time.Duration) chain.Transfer {
+// inBlock returns the transfer in a block whose time is some time after noon.
+func inBlock(t chain.Transfer, height int64, after time.Duration) chain.Transfer {
 	t.Block = &chain.Block{Height: height, Hash: fmt.Sprintf("b%d", height), Time: noon.Add(after)}
 	return t
 }

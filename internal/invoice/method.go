@@ -74,18 +74,18 @@ func (q Quote) Price(asset string) (Price, bool) {
 	return Price{}, false
 }
 
-// Rest returns the amount still to be sent by a method: the share of its expected amount that is not
+// Remaining returns the amount still to be sent by a method: the share of its expected amount that is not
 // counted yet, rounded up like the amount itself, and at least the network's dust limit. It is zero
 // if nothing is due.
-func (inv *Invoice) Rest(m Method) money.Amount {
-	return inv.rest(m, inv.ledger())
+func (inv *Invoice) Remaining(m Method) money.Amount {
+	return inv.remaining(m, inv.ledger())
 }
 
 // shownDecimals is the largest number of decimals of an offered amount.
 const shownDecimals = 8
 
-// rest is Rest with a ledger that is computed already.
-func (inv *Invoice) rest(m Method, l ledger) money.Amount {
+// remaining is Remaining with a ledger that is computed already.
+func (inv *Invoice) remaining(m Method, l ledger) money.Amount {
 	price, offered := inv.Quote().Price(m.Asset.Code)
 	if !offered || inv.State.Due.IsZero() {
 		return money.Zero(m.Asset.Currency)

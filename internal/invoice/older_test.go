@@ -31,7 +31,7 @@ func TestFirst_sighting_before_creation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			waiting := pay("a", full, tt.seen)
-			mined := in(waiting, tt.block, 3*time.Minute)
+			mined := inBlock(waiting, tt.block, 3*time.Minute)
 			for order, scans := range map[string][]chain.Transfer{"at once": {mined}, "unconfirmed first": {waiting, mined}} {
 				inv := newInvoice(t, quoteEnd.Add(-time.Minute))
 				for _, transfer := range scans {
@@ -54,11 +54,11 @@ func TestFirst_sighting_before_creation(t *testing.T) {
 func TestOlder_money_raises_an_exception(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, quoteEnd.Add(-time.Minute))
-	observe(inv, 101, in(pay("dust", 1, -3*time.Hour), 99, -3*time.Hour))
+	observe(inv, 101, inBlock(pay("dust", 1, -3*time.Hour), 99, -3*time.Hour))
 	if got := outcomeOf(inv).Exceptions; got != "" {
 		t.Errorf("older dust raises %s", got)
 	}
-	observe(inv, 101, in(pay("a", full, -3*time.Hour), 99, -3*time.Hour))
+	observe(inv, 101, inBlock(pay("a", full, -3*time.Hour), 99, -3*time.Hour))
 	if got := inv.Evaluate(); !got.Has(invoice.Older) {
 		t.Errorf("older money raises %v", got.Exceptions)
 	}

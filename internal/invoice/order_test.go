@@ -41,7 +41,7 @@ func randomFacts(random *rand.Rand) []chain.Transfer {
 		free := !used[t.Spends[0]] && !used[t.Spends[1]]
 		if free && random.IntN(2) == 0 { // no two blocks hold conflicting transactions
 			used[t.Spends[0]], used[t.Spends[1]] = true, true
-			t = in(t, 101+random.Int64N(5), t.FirstSeen.Sub(noon)+time.Hour)
+			t = inBlock(t, 101+random.Int64N(5), t.FirstSeen.Sub(noon)+time.Hour)
 		}
 		facts = append(facts, t)
 	}

@@ -90,7 +90,7 @@ func TestObserve_concludes_nothing_above_a_scan_that_stopped_below_the_tip(t *te
 	t.Parallel()
 	inv := newInvoice(t, noon)
 	full := pay("a", full, time.Minute)
-	observe(inv, 110, in(full, 105, 2*time.Minute))
+	observe(inv, 110, inBlock(full, 105, 2*time.Minute))
 	before := outcomeOf(inv)
 	observeSnapshot(inv, chain.Snapshot{
 		Started: noon.Add(time.Hour), Behind: true, From: chain.Cursor{Height: 90}, Tip: chain.Block{Height: 100}, Unconfirmed: chain.None,

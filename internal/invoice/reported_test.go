@@ -24,7 +24,7 @@ func TestReportedPayments_prefers_payments_that_count(t *testing.T) {
 			dust[i].Asset = "USDC" // not offered
 		}
 		if i%4 == 1 {
-			dust[i] = in(dust[i], 100, -time.Minute) // older than the invoice
+			dust[i] = inBlock(dust[i], 100, -time.Minute) // older than the invoice
 		}
 	}
 	payments := []chain.Transfer{euros("a", "60", 102, 2*time.Minute), euros("b", "40", 103, 3*time.Minute)}

@@ -54,7 +54,7 @@ func TestMayRequote(t *testing.T) {
 		}, quoteEnd.Add(24*time.Hour + 10*time.Minute), true, true},
 		{"not while a late transfer waits for the merchant", func(inv *invoice.Invoice) {
 			expire(inv)
-			observe(inv, 101, in(pay("a", full, time.Hour), 101, time.Hour))
+			observe(inv, 101, inBlock(pay("a", full, time.Hour), 101, time.Hour))
 		}, quoteEnd.Add(2 * time.Hour), false, false},
 		{"not once declined", func(inv *invoice.Invoice) { inv.DeclinedAt = noon }, noon.Add(time.Minute), false, false},
 		{"not after a hundred quotes", func(inv *invoice.Invoice) {

@@ -24,21 +24,27 @@ func TestStatus(t *testing.T) {
 		{"a scan past its end expires it", func(inv *invoice.Invoice) { scan(inv, later) }, outcome{"expired", "", "0", "100", "0"}},
 		{"a network that is not scanned delays expiry", func(inv *invoice.Invoice) { inv.Cover("bitcoin", later, nil) }, outcome{"created", "", "0", "100", "0"}},
 		{"all seen is pending", func(inv *invoice.Invoice) { observe(inv, 100, pay("a", full, time.Minute)) }, outcome{"pending", "", "100", "0", "0"}},
-		{"all confirmed is paid", func(inv *invoice.Invoice) { observe(inv, 101, in(pay("a", full, time.Minute), 101, 2*time.Minute)) }, outcome{"paid", "", "100", "0", "0"}},
-		{"one satoshi short is underpaid", func(inv *invoice.Invoice) { observe(inv, 101, in(pay("a", full-1, time.Minute), 101, 2*time.Minute)) }, outcome{"pending", "[underpaid]", "99.99", "0.01", "0"}},
-		{"one satoshi over is overpaid", func(inv *invoice.Invoice) { observe(inv, 101, in(pay("a", full+1, time.Minute), 101, 2*time.Minute)) }, outcome{"paid", "[overpaid]", "100", "0", "0"}},
+		{"all confirmed is paid", func(inv *invoice.Invoice) {
+			observe(inv, 101, inBlock(pay("a", full, time.Minute), 101, 2*time.Minute))
+		}, outcome{"paid", "", "100", "0", "0"}},
+		{"one satoshi short is underpaid", func(inv *invoice.Invoice) {
+			observe(inv, 101, inBlock(pay("a", full-1, time.Minute), 101, 2*time.Minute))
+		}, outcome{"pending", "[underpaid]", "99.99", "0.01", "0"}},
+		{"one satoshi over is overpaid", func(inv *invoice.Invoice) {
+			observe(inv, 101, inBlock(pay("a", full+1, time.Minute), 101, 2*time.Minute))
+		}, outcome{"paid", "[overpaid]", "100", "0", "0"}},
 		{"overpaid counts confirmed money only", func(inv *invoice.Invoice) {
-			observe(inv, 101, in(pay("a", full, time.Minute), 101, 2*time.Minute), pay("b", full, 3*time.Minute))
+			observe(inv, 101, inBlock(pay("a", full, time.Minute), 101, 2*time.Minute), pay("b", full, 3*time.Minute))
 		}, outcome{"paid", "", "100", "0", "0"}},
 		{"two parts add up", func(inv *invoice.Invoice) {
-			observe(inv, 101, in(pay("a", 50_000, time.Minute), 101, 2*time.Minute), in(pay("b", 75_000, 3*time.Minute), 101, 4*time.Minute))
+			observe(inv, 101, inBlock(pay("a", 50_000, time.Minute), 101, 2*time.Minute), inBlock(pay("b", 75_000, 3*time.Minute), 101, 4*time.Minute))
 		}, outcome{"paid", "", "100", "0", "0"}},
 		{"a part past the end is expired and underpaid", func(inv *invoice.Invoice) {
-			observe(inv, 101, in(pay("a", 50_000, time.Minute), 101, 2*time.Minute))
+			observe(inv, 101, inBlock(pay("a", 50_000, time.Minute), 101, 2*time.Minute))
 			scan(inv, later)
 		}, outcome{"expired", "[underpaid]", "40", "60", "0"}},
 		{"seen in time and confirmed after the end is paid", func(inv *invoice.Invoice) {
-			observe(inv, 101, in(pay("a", full, time.Minute), 101, time.Hour))
+			observe(inv, 101, inBlock(pay("a", full, time.Minute), 101, time.Hour))
 			scan(inv, later)
 		}, outcome{"paid", "", "100", "0", "0"}},
 		{"seen in the second of the end is in time", func(inv *invoice.Invoice) {
@@ -63,19 +69,19 @@ func TestStatus(t *testing.T) {
 			scan(inv, hours)
 		}, outcome{"expired", "[late]", "0", "100", "0"}},
 		{"confirmed after more than a day is late", func(inv *invoice.Invoice) {
-			observe(inv, 101, in(pay("a", full, time.Minute), 101, 25*time.Hour))
+			observe(inv, 101, inBlock(pay("a", full, time.Minute), 101, 25*time.Hour))
 			scan(inv, hours)
 		}, outcome{"expired", "[late]", "0", "100", "0"}},
 		{"confirmed a minute before the end of a day is paid", func(inv *invoice.Invoice) {
-			observe(inv, 101, in(pay("a", full, time.Minute), 101, 15*time.Minute+24*time.Hour-time.Minute))
+			observe(inv, 101, inBlock(pay("a", full, time.Minute), 101, 15*time.Minute+24*time.Hour-time.Minute))
 			scan(inv, hours)
 		}, outcome{"paid", "", "100", "0", "0"}},
 		{"confirmed in the last second of a day is paid", func(inv *invoice.Invoice) {
-			observe(inv, 101, in(pay("a", full, time.Minute), 101, 15*time.Minute+24*time.Hour))
+			observe(inv, 101, inBlock(pay("a", full, time.Minute), 101, 15*time.Minute+24*time.Hour))
 			scan(inv, hours)
 		}, outcome{"paid", "", "100", "0", "0"}},
 		{"confirmed a minute after a day is late", func(inv *invoice.Invoice) {
-			observe(inv, 101, in(pay("a", full, time.Minute), 101, 15*time.Minute+24*time.Hour+time.Minute))
+			observe(inv, 101, inBlock(pay("a", full, time.Minute), 101, 15*time.Minute+24*time.Hour+time.Minute))
 			scan(inv, hours)
 		}, outcome{"expired", "[late]", "0", "100", "0"}},
 		{"not confirmed within the day is still pending", func(inv *invoice.Invoice) {
@@ -84,19 +90,19 @@ func TestStatus(t *testing.T) {
 		}, outcome{"pending", "", "100", "0", "0"}},
 		{"a bump must confirm within a day of the first expiry", func(inv *invoice.Invoice) {
 			observe(inv, 100, spending(pay("a", full, time.Minute), "x"))
-			observe(inv, 101, in(spending(pay("b", full, 20*time.Hour), "x"), 101, 15*time.Minute+24*time.Hour+time.Minute))
+			observe(inv, 101, inBlock(spending(pay("b", full, 20*time.Hour), "x"), 101, 15*time.Minute+24*time.Hour+time.Minute))
 			scan(inv, hours)
 		}, outcome{"expired", "[late]", "0", "100", "0"}},
 		{"money in the birth block never counts", func(inv *invoice.Invoice) {
-			old := in(pay("a", full, 0), 100, -time.Minute)
+			old := inBlock(pay("a", full, 0), 100, -time.Minute)
 			old.FirstSeen = time.Time{}
 			observe(inv, 101, old)
 		}, outcome{"created", "[old]", "0", "100", "0"}},
 		{"money sighted hours before creation never counts", func(inv *invoice.Invoice) {
-			observe(inv, 101, in(pay("a", full, -2*time.Hour-time.Second), 101, time.Minute))
+			observe(inv, 101, inBlock(pay("a", full, -2*time.Hour-time.Second), 101, time.Minute))
 		}, outcome{"created", "[old]", "0", "100", "0"}},
 		{"dust changes nothing", func(inv *invoice.Invoice) {
-			observe(inv, 101, in(pay("a", 545, time.Minute), 101, time.Minute), pay("b", 1, time.Minute), pay("c", 0, time.Minute))
+			observe(inv, 101, inBlock(pay("a", 545, time.Minute), 101, time.Minute), pay("b", 1, time.Minute), pay("c", 0, time.Minute))
 		}, outcome{"created", "", "0", "100", "0"}},
 		{"money at the dust limit counts", func(inv *invoice.Invoice) { observe(inv, 100, pay("a", 546, time.Minute)) }, outcome{"pending", "[underpaid]", "0.43", "99.57", "0"}},
 		{"another asset is wrong", func(inv *invoice.Invoice) {
@@ -105,34 +111,34 @@ func TestStatus(t *testing.T) {
 			observe(inv, 100, wrong)
 		}, outcome{"created", "[wrong_asset]", "0", "100", "0"}},
 		{"a reorganised block takes paid back", func(inv *invoice.Invoice) {
-			observe(inv, 101, in(pay("a", full, time.Minute), 101, time.Minute))
+			observe(inv, 101, inBlock(pay("a", full, time.Minute), 101, time.Minute))
 			observe(inv, 102, pay("a", full, time.Minute))
 		}, outcome{"pending", "[reorged]", "100", "0", "0"}},
 		{"a reorganised transfer in no block is gone", func(inv *invoice.Invoice) {
-			observe(inv, 101, in(pay("a", full, time.Minute), 101, time.Minute))
+			observe(inv, 101, inBlock(pay("a", full, time.Minute), 101, time.Minute))
 			observe(inv, 102)
 		}, outcome{"created", "[reorged]", "0", "100", "0"}},
 		{"a reorganised transfer in another block is paid", func(inv *invoice.Invoice) {
-			observe(inv, 101, in(pay("a", full, time.Minute), 101, time.Minute))
+			observe(inv, 101, inBlock(pay("a", full, time.Minute), 101, time.Minute))
 			observe(inv, 102)
-			observe(inv, 103, in(pay("a", full, time.Minute), 103, 5*time.Minute))
+			observe(inv, 103, inBlock(pay("a", full, time.Minute), 103, 5*time.Minute))
 		}, outcome{"paid", "", "100", "0", "0"}},
 		{"money after a refusal is late", func(inv *invoice.Invoice) {
 			inv.DeclinedAt = noon.Add(time.Minute)
-			observe(inv, 101, in(pay("a", full, 2*time.Minute), 101, 3*time.Minute))
+			observe(inv, 101, inBlock(pay("a", full, 2*time.Minute), 101, 3*time.Minute))
 		}, outcome{"declined", "[late]", "0", "100", "0"}},
 		{"money before a refusal that was found after it", func(inv *invoice.Invoice) {
 			inv.DeclinedAt = noon.Add(4 * time.Minute)
-			observe(inv, 101, in(pay("a", full, 2*time.Minute), 101, 3*time.Minute))
+			observe(inv, 101, inBlock(pay("a", full, 2*time.Minute), 101, 3*time.Minute))
 		}, outcome{"declined", "[late]", "100", "0", "0"}},
 		{"accepted late money pays, and the sums are those received", func(inv *invoice.Invoice) {
-			observe(inv, 101, in(pay("a", full/2, time.Hour), 101, time.Hour))
+			observe(inv, 101, inBlock(pay("a", full/2, time.Hour), 101, time.Hour))
 			scan(inv, later)
 			inv.Accepted = []string{"a:0"}
 		}, outcome{"paid", "[underpaid]", "50", "0", "0"}},
 		{"money after an accepted part reduces the shortfall", func(inv *invoice.Invoice) {
 			inv.Accepted = []string{"a:0"}
-			observe(inv, 101, in(pay("a", full/2, time.Minute), 101, time.Minute), in(pay("b", full/4, 2*time.Minute), 101, 2*time.Minute))
+			observe(inv, 101, inBlock(pay("a", full/2, time.Minute), 101, time.Minute), inBlock(pay("b", full/4, 2*time.Minute), 101, 2*time.Minute))
 		}, outcome{"paid", "[underpaid]", "75", "0", "0"}},
 		{"accepted money that is not confirmed is pending", func(inv *invoice.Invoice) {
 			observe(inv, 100, pay("a", full/2, time.Hour))
@@ -147,7 +153,7 @@ func TestStatus(t *testing.T) {
 		}, outcome{"expired", "[replaced]", "0", "100", "0"}},
 		{"a tolerated shortfall is paid", func(inv *invoice.Invoice) {
 			inv.Terms.Rules.Tolerance = fiat("0.50")
-			observe(inv, 101, in(pay("a", full-600, time.Minute), 101, time.Minute))
+			observe(inv, 101, inBlock(pay("a", full-600, time.Minute), 101, time.Minute))
 		}, outcome{"paid", "", "99.52", "0", "0"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -229,7 +235,7 @@ func TestBlindWindow(t *testing.T) {
 			scanned := noon.Add(3 * time.Hour)
 			inv.Cover("bitcoin", scanned, tt.gaps)
 			inv.Cover("base", scanned, tt.gaps)
-			paid := in(pay("a", full, tt.after), 101, tt.after)
+			paid := inBlock(pay("a", full, tt.after), 101, tt.after)
 			paid.FirstSeen = time.Time{}
 			observe(inv, 101, paid)
 			if got := outcomeOf(inv).Status; got != tt.want {
@@ -251,7 +257,7 @@ func TestCover_ignores_later_gaps_in_covered_time(t *testing.T) {
 	} {
 		inv := newInvoice(t, noon)
 		inv.Cover("bitcoin", noon.Add(20*time.Minute), tt.before)
-		paid := in(pay("a", full, 0), 101, 30*time.Minute)
+		paid := inBlock(pay("a", full, 0), 101, 30*time.Minute)
 		paid.FirstSeen = time.Time{}
 		observe(inv, 101, paid)
 		scan(inv, noon.Add(3*time.Hour))
@@ -311,7 +317,7 @@ func TestLate_money_that_is_allowed(t *testing.T) {
 			inv := newInvoice(t, quoteEnd.Add(time.Hour))
 			inv.Terms.AllowPaidExpired = true
 			inv.Terms.Rules.LatePercent = tt.percent
-			late := in(pay("a", full, 20*time.Minute), 101, 30*time.Minute)
+			late := inBlock(pay("a", full, 20*time.Minute), 101, 30*time.Minute)
 			o := invoice.Observation{
 				Network: "bitcoin", Transfers: []chain.Transfer{late}, Required: map[string]int{late.ID: 1},
 				Snapshot: chain.Snapshot{Unconfirmed: chain.Complete, Tip: chain.Block{Height: 101}, From: chain.Cursor{Height: 90}},
@@ -355,14 +361,14 @@ func TestRest_is_rounded_up_and_not_an_overpayment(t *testing.T) {
 	inv := newInvoice(t, noon)
 	observe(inv, 100, pay("a", 41_667, time.Minute))
 	inv.State = inv.Evaluate()
-	if got := inv.Rest(inv.Methods[0]).String(); got != "0.00083333" {
+	if got := inv.Remaining(inv.Methods[0]).String(); got != "0.00083333" {
 		t.Errorf("rest in BTC = %s", got)
 	}
-	rest := inv.Rest(inv.Methods[1])
+	rest := inv.Remaining(inv.Methods[1])
 	if rest.String() != "66.6664" {
 		t.Errorf("rest in EURC = %s", rest)
 	}
-	observe(inv, 101, in(pay("a", 41_667, time.Minute), 101, time.Minute))
+	observe(inv, 101, inBlock(pay("a", 41_667, time.Minute), 101, time.Minute))
 	inv.Observe(invoice.Observation{
 		Network: "base", Required: map[string]int{"h:1": 1},
 		Snapshot: chain.Snapshot{Tip: chain.Block{Height: 101}, From: chain.Cursor{Height: 90}},
@@ -376,7 +382,7 @@ func TestRest_is_rounded_up_and_not_an_overpayment(t *testing.T) {
 	}
 	small := newInvoice(t, noon)
 	observe(small, 100, pay("a", full-1, time.Minute))
-	if got := small.Rest(small.Methods[0]).String(); got != "0.00000546" {
+	if got := small.Remaining(small.Methods[0]).String(); got != "0.00000546" {
 		t.Errorf("a remainder below dust = %s, want the dust limit", got)
 	}
 }
@@ -384,7 +390,7 @@ func TestRest_is_rounded_up_and_not_an_overpayment(t *testing.T) {
 func TestDepth_is_kept_once_paid(t *testing.T) {
 	t.Parallel()
 	inv := newInvoice(t, noon)
-	paid := in(pay("a", full, time.Minute), 101, time.Minute)
+	paid := inBlock(pay("a", full, time.Minute), 101, time.Minute)
 	observe(inv, 101, paid)
 	inv.Observe(invoice.Observation{
 		Network: "bitcoin", Transfers: []chain.Transfer{paid}, Required: map[string]int{"a:0": 6},

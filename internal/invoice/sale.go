@@ -27,10 +27,10 @@ type Sale struct {
 	CreatedAt, Since time.Time
 	// NextAt is when the next step is due; zero when no step is due, or when the merchant must
 	// decide.
-	NextAt time.Time
-	Tries  int   // consecutive waits without a sale
-	Claim  int64 // identifies the process that may change the sale now; see package sale
-	Orders []SaleOrder
+	NextAt  time.Time
+	Retries int   // consecutive waits without a sale
+	Claim   int64 // identifies the process that may change the sale now; see package sale
+	Orders  []SaleOrder
 }
 
 // SaleState is the state of a sale.
@@ -111,9 +111,9 @@ type SaleOrder struct {
 	Limit     money.Amount // euro per coin
 	Before    money.Amount // the account's balance of the coin before the order, reserved or not
 	SentAt    time.Time
-	// Deadline is when the wait for an answer ends. Over is when the exchange can no longer execute
+	// Deadline is when the wait for an answer ends. WindowEnd is when the exchange can no longer execute
 	// the order, even if its clock is wrong.
-	Deadline, Over time.Time
+	Deadline, WindowEnd time.Time
 
 	State   OrderState
 	Ref     string // the exchange's own order ID; "" until it is known
@@ -193,9 +193,9 @@ func (s *Sale) Sold() Proceeds {
 	return proceeds
 }
 
-// Rest returns the amount that may still be sold: Amount minus the amount already sold and the amount
+// Remaining returns the amount that may still be sold: Amount minus the amount already sold and the amount
 // of an order with an unknown outcome.
-func (s *Sale) Rest() money.Amount {
+func (s *Sale) Remaining() money.Amount {
 	rest := s.Amount.Sub(s.Sold().Sold)
 	if o := s.OpenOrder(); o != nil {
 		rest = rest.Sub(o.Amount)
@@ -241,19 +241,19 @@ func (s *Sale) Begin(o SaleOrder) error {
 	if s.State != SaleWaiting || s.OpenOrder() != nil || o.Number != len(s.Orders)+1 {
 		return ErrState
 	}
-	if o.Amount.IsZero() || o.Amount.Cmp(s.Rest()) > 0 {
+	if o.Amount.IsZero() || o.Amount.Cmp(s.Remaining()) > 0 {
 		return ErrOversold
 	}
 	o.State, o.Sold, o.Euro, o.Fee = OrderSending, money.Zero(s.Amount.Currency()), money.Zero(SaleEuro), money.Zero(SaleEuro)
 	s.Orders = append(s.Orders, o)
 	// The caller that began the order determines its outcome. If it fails to, other processes wait
 	// until the order can no longer be executed.
-	s.State, s.Reason, s.NextAt = SaleSending, "", o.Over
+	s.State, s.Reason, s.NextAt = SaleSending, "", o.WindowEnd
 	return nil
 }
 
-// Placed stores the exchange's own ID of the open order.
-func (s *Sale) Placed(ref string, next time.Time) error {
+// MarkPlaced stores the exchange's own ID of the open order.
+func (s *Sale) MarkPlaced(ref string, next time.Time) error {
 	o := s.OpenOrder()
 	if o == nil {
 		return ErrState
@@ -278,9 +278,9 @@ func (s *Sale) RecordLookup(fault string, missed bool, next time.Time) error {
 	return nil
 }
 
-// Done ends the open order with the amount that it sold. It returns ErrOversold if that is more
+// MarkDone ends the open order with the amount that it sold. It returns ErrOversold if that is more
 // than the amount of the order.
-func (s *Sale) Done(ref string, p Proceeds, now time.Time) error {
+func (s *Sale) MarkDone(ref string, p Proceeds, now time.Time) error {
 	o := s.OpenOrder()
 	if o == nil {
 		return ErrState
@@ -291,14 +291,14 @@ func (s *Sale) Done(ref string, p Proceeds, now time.Time) error {
 	o.State, o.Ref, o.Fault = OrderDone, ref, ""
 	o.Sold, o.Euro, o.Fee = p.Sold, p.Euro, p.Fee
 	if !p.Sold.IsZero() {
-		s.Since, s.Tries = now, 0
+		s.Since, s.Retries = now, 0
 	}
 	return nil
 }
 
-// Refused ends the open order, which the exchange never accepted. state is OrderRefused or
+// MarkRefused ends the open order, which the exchange never accepted. state is OrderRefused or
 // OrderAbsent.
-func (s *Sale) Refused(state OrderState, fault string) error {
+func (s *Sale) MarkRefused(state OrderState, fault string) error {
 	o := s.OpenOrder()
 	if o == nil || state != OrderRefused && state != OrderAbsent {
 		return ErrState
@@ -313,13 +313,13 @@ func (s *Sale) Wait(reason SaleReason, next time.Time) error {
 		return ErrState
 	}
 	s.State, s.Reason, s.NextAt = SaleWaiting, reason, next
-	s.Tries++
+	s.Retries++
 	return nil
 }
 
-// Filled ends a sale whose remainder is too small to sell. It returns ErrState while an order
+// MarkFilled ends a sale whose remainder is too small to sell. It returns ErrState while an order
 // is open.
-func (s *Sale) Filled() error {
+func (s *Sale) MarkFilled() error {
 	if s.OpenOrder() != nil {
 		return ErrState
 	}
@@ -346,11 +346,11 @@ func (s *Sale) Retry(absent bool, now time.Time) error {
 		if !absent {
 			return ErrUnknownOrder
 		}
-		if err := s.Refused(OrderAbsent, "the merchant reported that the exchange never had it"); err != nil {
+		if err := s.MarkRefused(OrderAbsent, "the merchant reported that the exchange never had it"); err != nil {
 			return err
 		}
 	}
-	s.State, s.Reason, s.Since, s.NextAt, s.Tries = SaleWaiting, "", now, now, 0
+	s.State, s.Reason, s.Since, s.NextAt, s.Retries = SaleWaiting, "", now, now, 0
 	return nil
 }
 
@@ -362,16 +362,16 @@ func (s *Sale) Settle(p Proceeds, now time.Time) error {
 		return ErrState
 	}
 	if s.OpenOrder() != nil {
-		if err := s.Done(s.OpenOrder().Ref, p, now); err != nil {
+		if err := s.MarkDone(s.OpenOrder().Ref, p, now); err != nil {
 			return err
 		}
 		s.Orders[len(s.Orders)-1].Fault = "reported by the merchant"
 	} else if !p.Sold.IsZero() {
-		if p.Sold.Cmp(s.Rest()) > 0 {
+		if p.Sold.Cmp(s.Remaining()) > 0 {
 			return ErrOversold
 		}
 		s.Orders = append(s.Orders, SaleOrder{
-			Number: len(s.Orders) + 1, Amount: p.Sold, Limit: s.Lowest, Before: money.Zero(s.Amount.Currency()), SentAt: now, Deadline: now, Over: now,
+			Number: len(s.Orders) + 1, Amount: p.Sold, Limit: s.Lowest, Before: money.Zero(s.Amount.Currency()), SentAt: now, Deadline: now, WindowEnd: now,
 			State: OrderDone, Fault: "reported by the merchant", Sold: p.Sold, Euro: p.Euro, Fee: p.Fee,
 		})
 	}

@@ -386,7 +386,7 @@ func TestDecisions_about_an_older_version_are_refused(t *testing.T) {
 		t.Errorf("the refused decisions changed the invoice: %+v", now)
 	}
 	d := now.Evaluation().Decisions(s.clock.Now())
-	if !d.Accept || !d.Cancel || !d.Requote || !d.HighRisk || d.Accepted.Paid.String() != "32" || d.Worth.String() != "32" {
+	if !d.Accept || !d.Cancel || !d.Requote || !d.HighRisk || d.Accepted.Paid.String() != "32" || d.AcceptedValue.String() != "32" {
 		t.Errorf("the decisions are %+v", d)
 	}
 	_, err := s.service.Accept(t.Context(), inv.ID, "key_a", now.Version)

@@ -103,7 +103,7 @@ type LinkUse struct {
 type Nonce struct {
 	Key   string // ID of the caller's API key
 	Value string
-	For   time.Duration // time for which the nonce is remembered
+	TTL   time.Duration // time for which the nonce is remembered
 }
 
 // NextIndex allocates the next unused index of a wallet's key.
@@ -144,5 +144,5 @@ const UnpaidWindow = 15 * time.Minute
 // invoice counts while its status is Created and it is younger than UnpaidWindow.
 type UnpaidLimit struct {
 	Group string // group of callers that are counted together; "" = all callers
-	Most  int
+	Max   int
 }

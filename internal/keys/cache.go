@@ -15,12 +15,12 @@ type Cache struct {
 
 // Load returns the key of a stored text, like the function Load. Errors are not cached.
 func (c *Cache) Load(text string) (Key, error) {
-	return c.recall(text, func() (Key, error) { return Load(text) })
+	return c.cached(text, func() (Key, error) { return Load(text) })
 }
 
 // LoadOn is Load with the addresses of a network, see Key.On.
 func (c *Cache) LoadOn(text string, network Network) (Key, error) {
-	return c.recall(string(network)+" "+text, func() (Key, error) {
+	return c.cached(string(network)+" "+text, func() (Key, error) {
 		key, err := Load(text)
 		if err != nil {
 			return Key{}, err
@@ -29,7 +29,7 @@ func (c *Cache) LoadOn(text string, network Network) (Key, error) {
 	})
 }
 
-func (c *Cache) recall(name string, read func() (Key, error)) (Key, error) {
+func (c *Cache) cached(name string, read func() (Key, error)) (Key, error) {
 	c.mu.Lock()
 	key, ok := c.keys[name]
 	c.mu.Unlock()

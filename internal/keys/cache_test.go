@@ -28,14 +28,17 @@ func TestCache_returns_the_key_of_Load(t *testing.T) {
 	group.Wait()
 }
 
-func TestCache_evicts(t *testing.T) {
+func TestCache_holds_a_limited_number_of_keys(t *testing.T) {
 	t.Parallel()
 	var cache keys.Cache
-	for index := range uint32(1100) {
+	for index := range uint32(keys.MaxCached + 100) {
 		account := "btc:p2wpkh:" + descend(t, xpub44, index)
 		key, err := cache.Load(account)
 		if err != nil || key.String() != account {
 			t.Fatalf("Load(%s) = %s, %v", account, key, err)
+		}
+		if cache.Len() > keys.MaxCached {
+			t.Fatalf("%d keys are cached, want at most %d", cache.Len(), keys.MaxCached)
 		}
 	}
 }

@@ -20,13 +20,13 @@ func cutChecksum(text string) (body string, err error) {
 	want, ok := checksumOf(body)
 	switch {
 	case !ok:
-		return "", unusable("it has a character that no descriptor has")
+		return "", descriptorError("it has a character that no descriptor has")
 	case !hasChecksum || checksum == want:
 		return body, nil
 	case len(checksum) != checksumLength:
-		return "", unusable("its checksum, which follows the #, is not 8 characters long")
+		return "", descriptorError("its checksum, which follows the #, is not 8 characters long")
 	}
-	return "", unusable("its checksum does not fit its text, so a character is missing or mistyped, or h and ' were exchanged")
+	return "", descriptorError("its checksum does not fit its text, so a character is missing or mistyped, or h and ' were exchanged")
 }
 
 // checksumOf returns the checksum of a descriptor without one; ok is false if the descriptor has an
@@ -38,17 +38,17 @@ func checksumOf(body string) (checksum string, ok bool) {
 		if at < 0 {
 			return "", false
 		}
-		code = feed(code, at%32)
+		code = polymodStep(code, at%32)
 		groups = groups*3 + at/32
 		if i%3 == 2 { // the groups of three characters are an additional symbol
-			code, groups = feed(code, groups), 0
+			code, groups = polymodStep(code, groups), 0
 		}
 	}
 	if len(body)%3 != 0 {
-		code = feed(code, groups)
+		code = polymodStep(code, groups)
 	}
 	for range checksumLength {
-		code = feed(code, 0)
+		code = polymodStep(code, 0)
 	}
 	code ^= 1
 	letters := make([]byte, checksumLength)
@@ -58,8 +58,8 @@ func checksumOf(body string) (checksum string, ok bool) {
 	return string(letters), true
 }
 
-// feed adds a symbol to a checksum: descsum_polymod of BIP 380.
-func feed(code uint64, symbol int) uint64 {
+// polymodStep adds a symbol to a checksum: descsum_polymod of BIP 380.
+func polymodStep(code uint64, symbol int) uint64 {
 	top := code >> 35
 	code = (code&0x7ffffffff)<<5 ^ uint64(symbol)
 	for i, generator := range []uint64{0xf5dee51989, 0xa9fdca3312, 0x1bab10e32d, 0x3706b1677a, 0x644d626ffd} {

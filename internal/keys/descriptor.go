@@ -44,10 +44,10 @@ func isDescriptor(text string) bool { return strings.ContainsAny(text, "()") }
 // script. Litecoin's own Ltub and ttub do not determine a script either, and are accepted too.
 func parseDescriptor(text string, kind Kind, wanted Script) (Key, error) {
 	if kind == ETH {
-		return Key{}, unusable("Ethereum has no descriptors: give the xpub alone")
+		return Key{}, descriptorError("Ethereum has no descriptors: give the xpub alone")
 	}
 	if len(text) > maxDescriptor {
-		return Key{}, unusable("it is too long")
+		return Key{}, descriptorError("it is too long")
 	}
 	body, err := cutChecksum(text)
 	if err != nil {
@@ -92,15 +92,15 @@ func parseFunction(body string) (script Script, expression string, err error) {
 	script, known := functions[name]
 	switch {
 	case isRefused:
-		return "", "", unusable(name + "() " + reason)
+		return "", "", descriptorError(name + "() " + reason)
 	case !known:
-		return "", "", unusable("its function is not pkh(), wpkh(), sh(wpkh()) or tr()")
+		return "", "", descriptorError("its function is not pkh(), wpkh(), sh(wpkh()) or tr()")
 	case !closed:
-		return "", "", unusable("its parentheses do not match")
+		return "", "", descriptorError("its parentheses do not match")
 	case isDescriptor(argument):
-		return "", "", unusable("it has a function where its key should be")
+		return "", "", descriptorError("it has a function where its key should be")
 	case strings.Contains(argument, ","):
-		return "", "", unusable("it has more than one key")
+		return "", "", descriptorError("it has more than one key")
 	}
 	return script, argument, nil
 }
@@ -120,17 +120,17 @@ func parseExpression(text string) (extended, path, error) {
 	}
 	key, path, ranged := strings.Cut(text, "/")
 	if isRawKey(key) {
-		return extended{}, nil, unusable("it has a single public key, which stands for one address: give an extended one (xpub…)")
+		return extended{}, nil, descriptorError("it has a single public key, which stands for one address: give an extended one (xpub…)")
 	}
 	x, err := parseExtended(key)
 	if err != nil {
 		return extended{}, nil, err
 	}
 	if x.script != "" {
-		return extended{}, nil, unusable("a descriptor names the script itself, so as in Bitcoin Core its key begins with xpub or tpub, not with " + x.name)
+		return extended{}, nil, descriptorError("a descriptor names the script itself, so as in Bitcoin Core its key begins with xpub or tpub, not with " + x.name)
 	}
 	if !ranged {
-		return extended{}, nil, unusable(oneAddress)
+		return extended{}, nil, descriptorError(oneAddress)
 	}
 	p, err := parsePath(path)
 	return x, p, err
@@ -144,7 +144,7 @@ func cutOrigin(text string) (key string, err error) {
 		origin, after, _ := strings.Cut(rest, "]")
 		steps := strings.Split(origin, "/")
 		if fingerprint, err := hex.DecodeString(steps[0]); err != nil || len(fingerprint) != 4 {
-			return "", unusable("the fingerprint in its brackets is not 8 hex digits")
+			return "", descriptorError("the fingerprint in its brackets is not 8 hex digits")
 		}
 		for _, step := range steps[1:] {
 			number, isHardened := strings.CutSuffix(step, "h")
@@ -152,13 +152,13 @@ func cutOrigin(text string) (key string, err error) {
 				number = strings.TrimSuffix(step, "'")
 			}
 			if _, err := strconv.ParseUint(number, 10, 31); err != nil {
-				return "", unusable("a step in its brackets is not a number from 0 to 2147483647, with h or ' (not H) when hardened")
+				return "", descriptorError("a step in its brackets is not a number from 0 to 2147483647, with h or ' (not H) when hardened")
 			}
 		}
 		key = after
 	}
 	if strings.ContainsAny(key, "[]") {
-		return "", unusable("brackets are allowed only once, before the key")
+		return "", descriptorError("brackets are allowed only once, before the key")
 	}
 	return key, nil
 }
@@ -170,4 +170,4 @@ func isRawKey(text string) bool {
 	return err == nil && (len(raw) == 33 || len(raw) == 65 || len(raw) == 32)
 }
 
-func unusable(reason string) error { return fmt.Errorf("%w: %s", ErrDescriptor, reason) }
+func descriptorError(reason string) error { return fmt.Errorf("%w: %s", ErrDescriptor, reason) }

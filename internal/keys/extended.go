@@ -80,9 +80,9 @@ func (x extended) check() error {
 	return nil
 }
 
-// decide returns the script of a key's addresses: the script that its letters determine or the
+// scriptFor returns the script of a key's addresses: the script that its letters determine or the
 // script that the caller asked for. It returns an error if the two differ or both are missing.
-func (x extended) decide(kind Kind, wanted Script) (Script, error) {
+func (x extended) scriptFor(kind Kind, wanted Script) (Script, error) {
 	if kind == ETH {
 		if wanted != "" {
 			return "", fmt.Errorf("%w: an Ethereum key has no script type", ErrScript)
@@ -108,7 +108,7 @@ func (x extended) decide(kind Kind, wanted Script) (Script, error) {
 
 // key returns x as an hdkeychain key, with the neutral version bytes.
 func (x extended) key() *hdkeychain.ExtendedKey {
-	return hdkeychain.NewExtendedKey(neutral(x.network), x.public, x.chainCode, x.parent, x.depth, x.child, false)
+	return hdkeychain.NewExtendedKey(neutralVersion(x.network), x.public, x.chainCode, x.parent, x.depth, x.child, false)
 }
 
 func malformed(reason string) error { return fmt.Errorf("%w: %s", ErrMalformed, reason) }

@@ -90,7 +90,7 @@ func parse(text string, kind Kind, script Script) (Key, error) {
 	case isDescriptor(text):
 		return parseDescriptor(text, kind, script)
 	case strings.ContainsAny(text, "/[]*#"):
-		return Key{}, unusable("a path or an origin in brackets must be within a function, as in wpkh(…)")
+		return Key{}, descriptorError("a path or an origin in brackets must be within a function, as in wpkh(…)")
 	}
 	x, err := parseExtended(text)
 	if err != nil {
@@ -144,7 +144,7 @@ func newKey(x extended, p path, kind Kind, script Script) (Key, error) {
 	if !x.isOf(kind) {
 		return Key{}, x.otherCoin(kind)
 	}
-	script, err := x.decide(kind, script)
+	script, err := x.scriptFor(kind, script)
 	if err != nil {
 		return Key{}, err
 	}

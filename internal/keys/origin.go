@@ -20,7 +20,7 @@ func parseOrigin(text string) (steps []uint32, err error) {
 		number := strings.TrimRight(step, "h'")
 		n, err := strconv.ParseUint(number, 10, 31)
 		if err != nil || len(step)-len(number) > 1 {
-			return nil, unusable("a step of its path is not a number from 0 to 2147483647, with h or ' (not H) when hardened")
+			return nil, descriptorError("a step of its path is not a number from 0 to 2147483647, with h or ' (not H) when hardened")
 		}
 		if number != step {
 			n += hardened

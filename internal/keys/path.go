@@ -35,9 +35,9 @@ func parsePath(text string) (path, error) {
 	switch steps[last] {
 	case "*":
 	case "*h", "*'", "*H":
-		return nil, unusable(hardenedStep)
+		return nil, descriptorError(hardenedStep)
 	default:
-		return nil, unusable(oneAddress)
+		return nil, descriptorError(oneAddress)
 	}
 	p, forked := make(path, 0, last), false
 	for _, step := range steps[:last] {
@@ -46,7 +46,7 @@ func parsePath(text string) (path, error) {
 			return nil, err
 		}
 		if forked && len(branches) > 1 {
-			return nil, unusable("it has several branches at more than one step")
+			return nil, descriptorError("it has several branches at more than one step")
 		}
 		forked = forked || len(branches) > 1
 		p = append(p, branches[0])
@@ -61,19 +61,19 @@ func parseStep(text string) (branches []uint32, err error) {
 		fork, closed := strings.CutSuffix(fork, ">")
 		numbers = strings.Split(fork, ";")
 		if !closed || len(numbers) < 2 {
-			return nil, unusable("several branches are written as in <0;1>")
+			return nil, descriptorError("several branches are written as in <0;1>")
 		}
 	}
 	for _, number := range numbers {
 		if strings.HasSuffix(strings.ToLower(number), "h") || strings.HasSuffix(number, "'") {
-			return nil, unusable(hardenedStep)
+			return nil, descriptorError(hardenedStep)
 		}
 		index, err := strconv.ParseUint(number, 10, 31)
 		if err != nil {
-			return nil, unusable("a step after its key is not a number from 0 to 2147483647")
+			return nil, descriptorError("a step after its key is not a number from 0 to 2147483647")
 		}
 		if slices.Contains(branches, uint32(index)) {
-			return nil, unusable("it names a branch twice")
+			return nil, descriptorError("it names a branch twice")
 		}
 		branches = append(branches, uint32(index))
 	}

@@ -49,8 +49,8 @@ var versions = map[uint32]version{
 	0x0436ef7d: {name: "ttpv", refusal: ErrPrivateKey},
 }
 
-// neutral returns the version bytes that contain only the network: xpub or tpub.
-func neutral(network Network) []byte {
+// neutralVersion returns the version bytes that contain only the network: xpub or tpub.
+func neutralVersion(network Network) []byte {
 	if network == Test {
 		return []byte{0x04, 0x35, 0x87, 0xcf}
 	}

@@ -13,12 +13,12 @@ import (
 	"testing"
 )
 
-// users are the folders whose sources use the messages.
-var users = []string{"../../web", "../../web/desk/reports", "../../web/desk/sell", "../../web/desk/developers", "../../web/present", "../../web/desk", "../../web/desk/visit", "../../web/desk/signin", "../../web/desk/payments", "../../web/desk/team", "../../web/desk/settings", "../../web/desk/health", "../../web/desk/wallets", "../../views", "../../views/desk", "."}
+// sourceFolders are the folders whose sources use the messages.
+var sourceFolders = []string{"../../web", "../../web/desk/reports", "../../web/desk/sell", "../../web/desk/developers", "../../web/present", "../../web/desk", "../../web/desk/visit", "../../web/desk/signin", "../../web/desk/payments", "../../web/desk/team", "../../web/desk/settings", "../../web/desk/health", "../../web/desk/wallets", "../../views", "../../views/desk", "."}
 
 // methods are the methods that take the id of a message, and the placeholders that they fill in
 // themselves. For Around the placeholder's name is the second argument.
-var methods = map[string][]string{"Text": nil, "opening": nil, "Count": {"Count"}, "Around": nil}
+var methods = map[string][]string{"Text": nil, "capitalized": nil, "Count": {"Count"}, "Around": nil}
 
 var fileName = regexp.MustCompile(`\.(js|css|templ|go)$`)
 
@@ -108,7 +108,7 @@ func literal(n ast.Node) (string, bool) {
 func sources(t *testing.T) []*ast.File {
 	t.Helper()
 	var files []*ast.File
-	for _, folder := range users {
+	for _, folder := range sourceFolders {
 		paths, err := fs.Glob(os.DirFS(folder), "*.go")
 		if err != nil || len(paths) == 0 {
 			t.Fatalf("no sources in %s: %v", folder, err)

@@ -23,23 +23,23 @@ var DeliveryStates = []DeliveryState{DeliveryPending, DeliveryDone, DeliveryFail
 
 // Delivery is the sending of one event to one endpoint.
 type Delivery struct {
-	EndpointID string
-	Position   int64 // position of the event in the merchant's feed
-	EventID    string
-	EventType  string
-	InvoiceID  string // "" for an event without an invoice
-	State      DeliveryState
-	Tries      int // number of attempts so far
-	CreatedAt  time.Time
-	FirstTryAt time.Time // first attempt since it was created or sent again; zero before
-	NextTryAt  time.Time // zero unless pending
-	// LastStatus and LastFault are those of the newest attempt, see Try.
+	EndpointID     string
+	Position       int64 // position of the event in the merchant's feed
+	EventID        string
+	EventType      string
+	InvoiceID      string // "" for an event without an invoice
+	State          DeliveryState
+	Attempts       int // number of attempts so far
+	CreatedAt      time.Time
+	FirstAttemptAt time.Time // first attempt since it was created or sent again; zero before
+	NextAttemptAt  time.Time // zero unless pending
+	// LastStatus and LastFault are those of the newest attempt, see Attempt.
 	LastStatus int
 	LastFault  string
 }
 
-// Try is one attempt at a delivery.
-type Try struct {
+// Attempt is one attempt at a delivery.
+type Attempt struct {
 	Number   int // from 1
 	At       time.Time
 	Duration time.Duration
@@ -50,19 +50,19 @@ type Try struct {
 }
 
 // Done reports whether the endpoint accepted the event.
-func (t Try) Done() bool { return t.Status >= 200 && t.Status <= 299 }
+func (t Attempt) Done() bool { return t.Status >= 200 && t.Status <= 299 }
 
-// Attempt is an attempt with its delivery.
-type Attempt struct {
+// DeliveryAttempt is an attempt with its delivery.
+type DeliveryAttempt struct {
 	Delivery
-	Try
+	Attempt
 }
 
 // EndpointHealth summarises the deliveries of an endpoint.
 type EndpointHealth struct {
-	Waiting int       // pending deliveries
-	Failed  int       // deliveries given up, and not sent again since
-	Tried   time.Time // time of the last attempt; zero = never
+	Waiting       int       // pending deliveries
+	Failed        int       // deliveries given up, and not sent again since
+	LastAttemptAt time.Time // time of the last attempt; zero = never
 	// LastStatus and LastFault are those of the last attempt.
 	LastStatus int
 	LastFault  string
@@ -70,5 +70,5 @@ type EndpointHealth struct {
 
 // Failing reports whether the last attempt failed.
 func (h EndpointHealth) Failing() bool {
-	return !h.Tried.IsZero() && (h.LastStatus < 200 || h.LastStatus > 299)
+	return !h.LastAttemptAt.IsZero() && (h.LastStatus < 200 || h.LastStatus > 299)
 }

@@ -39,7 +39,7 @@ func (s *endpoints) AddTestDelivery(_ context.Context, _ merchant.Endpoint, _ st
 	return nil
 }
 
-func (s *endpoints) Delivery(_ context.Context, endpointID, eventID string) (merchant.Delivery, []merchant.Try, error) {
+func (s *endpoints) Delivery(_ context.Context, endpointID, eventID string) (merchant.Delivery, []merchant.Attempt, error) {
 	for _, d := range s.deliveries {
 		if d.EndpointID == endpointID && d.EventID == eventID {
 			return d, nil, nil
@@ -205,10 +205,10 @@ func TestEndpoint_Wants(t *testing.T) {
 func TestDelivery_succeeds_only_with_status_2xx(t *testing.T) {
 	t.Parallel()
 	for status, done := range map[int]bool{0: false, 199: false, 200: true, 204: true, 299: true, 300: false, 410: false, 500: false} {
-		if got := (merchant.Try{Status: status}).Done(); got != done {
+		if got := (merchant.Attempt{Status: status}).Done(); got != done {
 			t.Errorf("attempt with status %d is done = %v", status, got)
 		}
-		if got := (merchant.EndpointHealth{Tried: noon, LastStatus: status}).Failing(); got == done {
+		if got := (merchant.EndpointHealth{LastAttemptAt: noon, LastStatus: status}).Failing(); got == done {
 			t.Errorf("endpoint with status %d is failing = %v", status, got)
 		}
 	}

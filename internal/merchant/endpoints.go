@@ -32,7 +32,7 @@ type EndpointStorage interface {
 	InvoiceDeliveries(ctx context.Context, endpointID, invoiceID string, limit int) ([]Delivery, error)
 	// Delivery returns an endpoint's delivery of an event, with its attempts, oldest first,
 	// or ErrNotFound.
-	Delivery(ctx context.Context, endpointID, eventID string) (Delivery, []Try, error)
+	Delivery(ctx context.Context, endpointID, eventID string) (Delivery, []Attempt, error)
 	// Resend schedules an event for an endpoint as a new delivery, whether or not the endpoint
 	// wants its type, and without waiting for older events of its invoice. It may return ErrNotFound.
 	Resend(ctx context.Context, e Endpoint, eventID string, at time.Time) error
@@ -249,7 +249,7 @@ func (s *Endpoints) InvoiceDeliveries(ctx context.Context, e Endpoint, invoiceID
 }
 
 // Delivery returns the delivery of one event with its attempts, oldest first, or ErrNotFound.
-func (s *Endpoints) Delivery(ctx context.Context, e Endpoint, eventID string) (Delivery, []Try, error) {
+func (s *Endpoints) Delivery(ctx context.Context, e Endpoint, eventID string) (Delivery, []Attempt, error) {
 	return s.storage.Delivery(ctx, e.ID, eventID)
 }
 

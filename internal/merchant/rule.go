@@ -16,12 +16,12 @@ type FieldError struct{ Field, Fault string }
 // Error implements error.
 func (e *FieldError) Error() string { return e.Field + " " + e.Fault }
 
-// invalid returns the FieldError of a fault; nil if there is no fault.
-func invalid(field string, fault error) error {
-	if fault == nil {
+// invalid returns the FieldError of an error; nil if there is none.
+func invalid(field string, err error) error {
+	if err == nil {
 		return nil
 	}
-	return &FieldError{Field: field, Fault: fault.Error()}
+	return &FieldError{Field: field, Fault: err.Error()}
 }
 
 // CheckText refuses a text with more than maximum characters.

@@ -60,7 +60,7 @@ func evmNetworks(c config.Config, now func() time.Time, log *slog.Logger) ([]Net
 func watchEVM(c config.Config, params ethereum.Params, list []config.Endpoint, now func() time.Time, log *slog.Logger) (Network, error) {
 	qc := quorum.Config{
 		Network: params.ID, ChainID: params.ChainID, Tags: params.Tags, AddressQueries: bool(c.EVM.AddressQueries),
-		Poll: pollFor(params.BlockTime), Now: now, Chance: rand.Float64, Log: log,
+		Poll: pollInterval(params.BlockTime), Now: now, Chance: rand.Float64, Log: log,
 	}
 	for _, e := range list {
 		qc.Endpoints = append(qc.Endpoints, quorum.Endpoint{URL: e.URL, Operator: e.Operator, Trusted: e.Trusted})
@@ -70,10 +70,10 @@ func watchEVM(c config.Config, params ethereum.Params, list []config.Endpoint, n
 		return Network{}, err
 	}
 	scanner := ethereum.Watch(ethereum.New(params), q, now)
-	scanner.Doubted = func(d ethereum.Doubt) {
+	scanner.Unverified = func(d ethereum.TokenFault) {
 		log.Error("token left out", "network", params.ID, "asset", d.Asset, "reason", d.Text)
 	}
-	for _, d := range scanner.Doubts() {
+	for _, d := range scanner.TokenFaults() {
 		if d.Unreadable {
 			log.Warn("token left out", "network", params.ID, "asset", d.Asset, "reason", d.Text)
 		}
@@ -86,17 +86,17 @@ func watchEVM(c config.Config, params ethereum.Params, list []config.Endpoint, n
 		Probe: func(ctx context.Context) error {
 			err := q.Probe(ctx)
 			if err == nil {
-				_ = scanner.CheckTokens(ctx) // tokens that could not be checked stay in doubt
+				_ = scanner.CheckTokens(ctx) // tokens that could not be checked stay unverified
 			}
 			return err
 		},
 	}, nil
 }
 
-// pollFor returns the interval at which a network's newest block is requested: half of the block
+// pollInterval returns the interval at which a network's newest block is requested: half of the block
 // time, within one and four seconds, so that free endpoints are not overloaded. The watcher scans
 // every second. The interval is 200 ms less than whole seconds, so that it has passed at the time of
 // a scan.
-func pollFor(blockTime time.Duration) time.Duration {
+func pollInterval(blockTime time.Duration) time.Duration {
 	return min(max(blockTime/2, time.Second), 4*time.Second) - 200*time.Millisecond
 }

@@ -46,7 +46,7 @@ func MethodsOf(c config.Config, kind keys.Kind) (Methods, error) {
 			continue
 		}
 		for _, a := range n.allAssets() {
-			reason := whyOff(c, n, a)
+			reason := offReason(c, n, a)
 			if _, err := moment().Rate(a.Rate, a.Currency, money.EUR); reason == "" && loop == nil && err != nil {
 				reason = "no fixed rate: add " + a.Rate + "-EUR=… to CHEQUER_RATES"
 			}
@@ -92,8 +92,8 @@ func otherNetworks(all []Network, queryable bool) []MethodOff {
 	return methods
 }
 
-// whyOff returns why an asset of a network is not offered; "" if it is offered.
-func whyOff(c config.Config, n Network, a chain.Asset) string {
+// offReason returns why an asset of a network is not offered; "" if it is offered.
+func offReason(c config.Config, n Network, a chain.Asset) string {
 	if !n.Watched() {
 		if c.Unwatched {
 			return ""
@@ -104,7 +104,7 @@ func whyOff(c config.Config, n Network, a chain.Asset) string {
 	if !isEVM {
 		return ""
 	}
-	for _, d := range e.Doubts() {
+	for _, d := range e.TokenFaults() {
 		if d.Asset != a.Code {
 			continue
 		}

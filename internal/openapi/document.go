@@ -74,7 +74,7 @@ type Answer struct {
 	Headers []Field
 	Type    Type
 	Sample  string // example body in JSON, or ""
-	Refused bool   // an error, which is described under Errors
+	IsError bool   // an error, which is described under Errors
 }
 
 // Refusal is a status of an error with its codes.
@@ -198,7 +198,7 @@ func signed(security node) string {
 
 func (r *reader) answer(status string, n node) Answer {
 	n, _ = r.follow(n)
-	a := Answer{Status: status, About: n.text("description"), Refused: n.at("headers", "X-Error-Code").exists()}
+	a := Answer{Status: status, About: n.text("description"), IsError: n.at("headers", "X-Error-Code").exists()}
 	for _, h := range n.at("headers").members() {
 		header, _ := r.follow(h.value)
 		a.Headers = append(a.Headers, Field{

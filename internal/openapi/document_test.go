@@ -90,7 +90,7 @@ func TestRead_returns_every_part(t *testing.T) {
 						Status: "200", About: "Full.", Type: openapi.Type{Words: "array of", Object: "Cup"},
 						Headers: []openapi.Field{{Name: "ETag", In: "header", Type: text, About: "The version.", Required: true}},
 					},
-					{Status: "404", About: "No such cup.", Refused: true, Headers: []openapi.Field{{Name: "X-Error-Code", In: "header", Type: text}}},
+					{Status: "404", About: "No such cup.", IsError: true, Headers: []openapi.Field{{Name: "X-Error-Code", In: "header", Type: text}}},
 				},
 			}}},
 			{Name: "Calls", Operations: []openapi.Operation{{ID: "empty", Method: "POST", Answers: []openapi.Answer{{Status: "2XX", About: "Noted."}}}}},

@@ -10,17 +10,17 @@ import (
 	"testing"
 )
 
-// Need skips a test if a program is not installed; in CI the test fails. The program is a path, or
+// RequireProgram skips a test if a program is not installed; in CI the test fails. The program is a path, or
 // a name that is searched in PATH.
-func Need(t testing.TB, program string) {
+func RequireProgram(t testing.TB, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
-		Missing(t, "%s is not installed", program)
+		SkipUnlessCI(t, "%s is not installed", program)
 	}
 }
 
-// Missing skips a test that lacks something on this machine; in CI the test fails.
-func Missing(t testing.TB, format string, arguments ...any) {
+// SkipUnlessCI skips a test that lacks something on this machine; in CI the test fails.
+func SkipUnlessCI(t testing.TB, format string, arguments ...any) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
 		t.Fatalf(format, arguments...)

@@ -19,12 +19,12 @@ type Shown struct {
 }
 
 var (
-	evmAddress  = regexp.MustCompile(`^0[xX][0-9A-Fa-f]{40}$`)
-	bech32      = regexp.MustCompile(`^[a-z]{2,8}1[02-9ac-hj-np-z]{8,100}$`)
-	addressForm = regexp.MustCompile(`^[0-9A-Za-z]{10,200}$`)
-	unitsForm   = regexp.MustCompile(`^[0-9]{1,78}$`)
-	coinsForm   = regexp.MustCompile(`^[0-9]{1,30}(\.[0-9]{1,18})?$`)
-	ethereum    = regexp.MustCompile(`^(?:pay-)?(0x[0-9A-Fa-f]{40})(?:@([0-9]{1,19}))?(/transfer)?$`)
+	evmAddress     = regexp.MustCompile(`^0[xX][0-9A-Fa-f]{40}$`)
+	bech32         = regexp.MustCompile(`^[a-z]{2,8}1[02-9ac-hj-np-z]{8,100}$`)
+	addressPattern = regexp.MustCompile(`^[0-9A-Za-z]{10,200}$`)
+	unitsPattern   = regexp.MustCompile(`^[0-9]{1,78}$`)
+	coinsPattern   = regexp.MustCompile(`^[0-9]{1,30}(\.[0-9]{1,18})?$`)
+	ethereum       = regexp.MustCompile(`^(?:pay-)?(0x[0-9A-Fa-f]{40})(?:@([0-9]{1,19}))?(/transfer)?$`)
 )
 
 // maxShown is the length of the longest payment link.
@@ -39,7 +39,7 @@ func ParseShown(text string) (Shown, error) {
 	}
 	scheme, rest, link := strings.Cut(text, ":")
 	if !link {
-		if !addressForm.MatchString(text) {
+		if !addressPattern.MatchString(text) {
 			return Shown{}, fmt.Errorf("%q is not an address, which has only letters A to Z and digits", text)
 		}
 		return Shown{address: text}, nil
@@ -58,12 +58,12 @@ func ParseShown(text string) (Shown, error) {
 		return parseEthereum(target, values)
 	}
 	s := Shown{scheme: strings.ToLower(scheme), address: target}
-	if !addressForm.MatchString(target) {
+	if !addressPattern.MatchString(target) {
 		return Shown{}, fmt.Errorf("%q in the payment link is not an address", target)
 	}
 	for name, all := range values { // keys are not case-sensitive
 		switch name = strings.ToLower(name); {
-		case name == "amount" && (s.amount != "" || !coinsForm.MatchString(all[0])):
+		case name == "amount" && (s.amount != "" || !coinsPattern.MatchString(all[0])):
 			return Shown{}, fmt.Errorf("%q in the payment link is not an amount, or there is a second amount", all[0])
 		case name == "amount":
 			s.amount = all[0]
@@ -91,7 +91,7 @@ func parseEthereum(target string, values url.Values) (Shown, error) {
 			return Shown{}, fmt.Errorf("%q in the payment link is not an address", s.address)
 		}
 	}
-	if s.units != "" && !unitsForm.MatchString(s.units) {
+	if s.units != "" && !unitsPattern.MatchString(s.units) {
 		return Shown{}, fmt.Errorf("%q in the payment link is not a number of smallest units", s.units)
 	}
 	return s, nil

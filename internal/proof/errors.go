@@ -5,8 +5,8 @@ import "errors"
 var (
 	// ErrKey means that a text is not a valid public key for statements.
 	ErrKey = errors.New("not a proof key: it begins with ed25519: and 43 letters, digits, - or _ follow")
-	// ErrForm means that a text does not have the exact form in which a server writes a statement.
-	ErrForm = errors.New("not in the form of a statement")
+	// ErrFormat means that a text does not have the exact format of a statement that a server writes.
+	ErrFormat = errors.New("not in the form of a statement")
 	// ErrUntrusted means that a statement names a key other than the trusted keys.
 	ErrUntrusted = errors.New("signed with another key than the trusted one")
 	// ErrSignature means that the signature does not match the statement.

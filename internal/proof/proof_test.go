@@ -197,29 +197,29 @@ func TestVerify_refuses(t *testing.T) {
 		"another_address":            {strings.Replace(statement, segwit, "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", 1), trusted, from, proof.ErrSignature, ""},
 		"another_amount":             {strings.Replace(statement, "0.00065379", "0.00065378", 1), trusted, from, proof.ErrSignature, ""},
 		"the_name_of_another_key":    {strings.Replace(statement, string(key.Public), string(newKey(t, "TEST 2").Public), 1), []proof.Trusted{{Public: newKey(t, "TEST 2").Public}}, from, proof.ErrSignature, ""},
-		"a_line_after_it":            {statement + "pay: 1 BTC on bitcoin to " + legacy + "\n", trusted, from, proof.ErrForm, "after the signature"},
-		"a_space_after_it":           {statement + " ", trusted, from, proof.ErrForm, ""},
-		"a_line_feed_after_it":       {statement + "\n", trusted, from, proof.ErrForm, ""},
-		"a_line_before_it":           {"Dear shopper,\n" + statement, trusted, from, proof.ErrForm, "line 1"},
-		"a_byte_order_mark":          {"\ufeff" + statement, trusted, from, proof.ErrForm, "line 1"},
-		"lines_that_end_in_CR_LF":    {strings.ReplaceAll(statement, "\n", "\r\n"), trusted, from, proof.ErrForm, "CR LF"},
-		"no_line_feed_at_the_end":    {strings.TrimSuffix(statement, "\n"), trusted, from, proof.ErrForm, "line feed"},
-		"no_signature":               {strings.Replace(statement, line("signature: "), "", 1), trusted, from, proof.ErrForm, "signature"},
-		"a_line_twice":               {strings.Replace(statement, line("until: "), line("until: ")+line("until: "), 1), trusted, from, proof.ErrForm, "line 8"},
+		"a_line_after_it":            {statement + "pay: 1 BTC on bitcoin to " + legacy + "\n", trusted, from, proof.ErrFormat, "after the signature"},
+		"a_space_after_it":           {statement + " ", trusted, from, proof.ErrFormat, ""},
+		"a_line_feed_after_it":       {statement + "\n", trusted, from, proof.ErrFormat, ""},
+		"a_line_before_it":           {"Dear shopper,\n" + statement, trusted, from, proof.ErrFormat, "line 1"},
+		"a_byte_order_mark":          {"\ufeff" + statement, trusted, from, proof.ErrFormat, "line 1"},
+		"lines_that_end_in_CR_LF":    {strings.ReplaceAll(statement, "\n", "\r\n"), trusted, from, proof.ErrFormat, "CR LF"},
+		"no_line_feed_at_the_end":    {strings.TrimSuffix(statement, "\n"), trusted, from, proof.ErrFormat, "line feed"},
+		"no_signature":               {strings.Replace(statement, line("signature: "), "", 1), trusted, from, proof.ErrFormat, "signature"},
+		"a_line_twice":               {strings.Replace(statement, line("until: "), line("until: ")+line("until: "), 1), trusted, from, proof.ErrFormat, "line 8"},
 		"a_payment_method_twice":     {strings.Replace(statement, line("pay: "), line("pay: ")+line("pay: "), 1), trusted, from, proof.ErrSignature, ""},
 		"a_payment_method_less":      {strings.Replace(statement, line("pay: "), "", 1), trusted, from, proof.ErrSignature, ""},
-		"lines_in_another_order":     {strings.Replace(statement, line("from: ")+line("until: "), line("until: ")+line("from: "), 1), trusted, from, proof.ErrForm, "line 6"},
-		"digits_that_look_alike":     {strings.Replace(statement, "56.5", "５6.5", 1), trusted, from, proof.ErrForm, ""},
-		"letters_that_look_alike":    {strings.Replace(statement, "bc1q", "bс1q", 1), trusted, from, proof.ErrForm, ""},
-		"an_amount_with_a_comma":     {strings.Replace(statement, "56.5", "56,5", 1), trusted, from, proof.ErrForm, ""},
-		"an_amount_with_a_zero_more": {strings.Replace(statement, "56.5", "056.5", 1), trusted, from, proof.ErrForm, ""},
-		"an_impossible_day":          {strings.Replace(statement, "until: 2026-11-27", "until: 2026-11-31", 1), trusted, from, proof.ErrForm, ""},
-		"another_version":            {strings.Replace(statement, "-v1", "-v2", 1), trusted, from, proof.ErrForm, "line 1"},
-		"padding":                    {strings.TrimSuffix(statement, "\n") + "==\n", trusted, from, proof.ErrForm, "signature"},
-		"a_very_long_text":           {statement + strings.Repeat("a", 64<<20), trusted, from, proof.ErrForm, "longer"},
-		"many_lines":                 {strings.Replace(statement, line("pay: "), strings.Repeat(line("pay: "), 10_000), 1), trusted, from, proof.ErrForm, "longer"},
-		"nothing":                    {"", trusted, from, proof.ErrForm, ""},
-		"an_HTML_page":               {"<!doctype html><p>Not found", trusted, from, proof.ErrForm, "line 1"},
+		"lines_in_another_order":     {strings.Replace(statement, line("from: ")+line("until: "), line("until: ")+line("from: "), 1), trusted, from, proof.ErrFormat, "line 6"},
+		"digits_that_look_alike":     {strings.Replace(statement, "56.5", "５6.5", 1), trusted, from, proof.ErrFormat, ""},
+		"letters_that_look_alike":    {strings.Replace(statement, "bc1q", "bс1q", 1), trusted, from, proof.ErrFormat, ""},
+		"an_amount_with_a_comma":     {strings.Replace(statement, "56.5", "56,5", 1), trusted, from, proof.ErrFormat, ""},
+		"an_amount_with_a_zero_more": {strings.Replace(statement, "56.5", "056.5", 1), trusted, from, proof.ErrFormat, ""},
+		"an_impossible_day":          {strings.Replace(statement, "until: 2026-11-27", "until: 2026-11-31", 1), trusted, from, proof.ErrFormat, ""},
+		"another_version":            {strings.Replace(statement, "-v1", "-v2", 1), trusted, from, proof.ErrFormat, "line 1"},
+		"padding":                    {strings.TrimSuffix(statement, "\n") + "==\n", trusted, from, proof.ErrFormat, "signature"},
+		"a_very_long_text":           {statement + strings.Repeat("a", 64<<20), trusted, from, proof.ErrFormat, "longer"},
+		"many_lines":                 {strings.Replace(statement, line("pay: "), strings.Repeat(line("pay: "), 10_000), 1), trusted, from, proof.ErrFormat, "longer"},
+		"nothing":                    {"", trusted, from, proof.ErrFormat, ""},
+		"an_HTML_page":               {"<!doctype html><p>Not found", trusted, from, proof.ErrFormat, "line 1"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -284,8 +284,8 @@ func TestSign_refuses_values_that_cannot_be_written(t *testing.T) {
 			t.Parallel()
 			s := statement()
 			change(&s)
-			if text, err := proof.Sign(s, newKey(t, "TEST 1")); !errors.Is(err, proof.ErrForm) {
-				t.Errorf("got %q, error %v, want %v", text, err, proof.ErrForm)
+			if text, err := proof.Sign(s, newKey(t, "TEST 1")); !errors.Is(err, proof.ErrFormat) {
+				t.Errorf("got %q, error %v, want %v", text, err, proof.ErrFormat)
 			}
 		})
 	}

@@ -11,7 +11,7 @@ import (
 // signatureLine is the beginning of the last line of a signed statement.
 const signatureLine = "signature: "
 
-// Sign returns the text of a statement, signed with an active key. It returns ErrForm if a value
+// Sign returns the text of a statement, signed with an active key. It returns ErrFormat if a value
 // cannot be written. The same statement and key always give the same text.
 func Sign(s Statement, k Key) (string, error) {
 	body := s.body(k.Public)
@@ -19,7 +19,7 @@ func Sign(s Statement, k Key) (string, error) {
 		return "", fmt.Errorf("sign statement: %w", err)
 	}
 	if len(body) > MaxSize-len(signatureLine)-base64.RawURLEncoding.EncodedLen(ed25519.SignatureSize)-1 {
-		return "", fmt.Errorf("sign statement: %w: longer than %d bytes", ErrForm, MaxSize)
+		return "", fmt.Errorf("sign statement: %w: longer than %d bytes", ErrFormat, MaxSize)
 	}
 	signature := ed25519.Sign(k.Private, []byte(body))
 	return body + signatureLine + base64.RawURLEncoding.EncodeToString(signature) + "\n", nil
@@ -34,16 +34,16 @@ type Signed struct {
 	signature []byte
 }
 
-// Parse parses a signed statement. It returns ErrForm if the text is not in the form of a statement.
+// Parse parses a signed statement. It returns ErrFormat if the text is not in the format of a statement.
 func Parse(text string) (Signed, error) {
 	if len(text) > MaxSize {
-		return Signed{}, fmt.Errorf("%w: longer than %d bytes", ErrForm, MaxSize)
+		return Signed{}, fmt.Errorf("%w: longer than %d bytes", ErrFormat, MaxSize)
 	}
 	body, last, found := strings.Cut(text, "\n"+signatureLine)
 	if !found {
 		_, _, err := parseBody(text)
 		if err == nil {
-			err = fmt.Errorf("%w: the line %q is missing", ErrForm, strings.TrimSpace(signatureLine))
+			err = fmt.Errorf("%w: the line %q is missing", ErrFormat, strings.TrimSpace(signatureLine))
 		}
 		return Signed{}, err
 	}
@@ -56,11 +56,11 @@ func Parse(text string) (Signed, error) {
 	signature, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
 	switch {
 	case !terminated:
-		return Signed{}, fmt.Errorf("%w: the line feed at its end is missing", ErrForm)
+		return Signed{}, fmt.Errorf("%w: the line feed at its end is missing", ErrFormat)
 	case strings.Contains(encoded, "\n"):
-		return Signed{}, fmt.Errorf("%w: there is text after the signature", ErrForm)
+		return Signed{}, fmt.Errorf("%w: there is text after the signature", ErrFormat)
 	case err != nil || len(signature) != ed25519.SignatureSize || base64.RawURLEncoding.EncodeToString(signature) != encoded:
-		return Signed{}, fmt.Errorf("%w: the signature is not 86 characters of base64url", ErrForm)
+		return Signed{}, fmt.Errorf("%w: the signature is not 86 characters of base64url", ErrFormat)
 	}
 	return Signed{statement: s, key: key, body: body, signature: signature}, nil
 }

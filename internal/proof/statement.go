@@ -82,7 +82,7 @@ const (
 )
 
 var (
-	bodyForm = regexp.MustCompile(`^` + head + `\n` +
+	bodyPattern = regexp.MustCompile(`^` + head + `\n` +
 		`server: (https?://[!-~]+)\n` +
 		`invoice: ([A-Za-z0-9_-]{1,64})\n` +
 		`mode: (live|test)\n` +
@@ -92,24 +92,24 @@ var (
 		`amount: (` + number + `) ([A-Z]{3})\n` +
 		`((?:pay: [ -~]+\n)+)` +
 		`key: (ed25519:[A-Za-z0-9_-]{43})\n$`)
-	methodForm = regexp.MustCompile(`^(` + number + `) ([A-Z0-9-]{1,64}) on ([a-z0-9-]{1,64})` +
+	methodPattern = regexp.MustCompile(`^(` + number + `) ([A-Z0-9-]{1,64}) on ([a-z0-9-]{1,64})` +
 		`(?: \(chain ([1-9][0-9]{0,18})(?:, token (0x[0-9A-Fa-f]{40}))?, (0|[1-9][0-9]?) decimals\))?` +
 		` to ([!-~]{1,200})$`)
 )
 
-// parseBody parses the signed part. It returns ErrForm for a text that body would not write exactly so.
+// parseBody parses the signed part. It returns ErrFormat for a text that body would not write exactly so.
 func parseBody(text string) (s Statement, key PublicKey, err error) {
-	found := bodyForm.FindStringSubmatch(text)
+	found := bodyPattern.FindStringSubmatch(text)
 	if found == nil {
-		return s, "", fmt.Errorf("%w: %s", ErrForm, firstFault(text))
+		return s, "", fmt.Errorf("%w: %s", ErrFormat, firstFault(text))
 	}
 	s = Statement{Server: found[1], Invoice: found[2], Mode: found[3], Amount: found[7], Currency: found[10]}
 	s.Quote, _ = strconv.Atoi(found[4]) // six digits
 	if s.From, err = time.Parse(layout, found[5]); err != nil {
-		return s, "", fmt.Errorf("%w: %s is not a time", ErrForm, found[5])
+		return s, "", fmt.Errorf("%w: %s is not a time", ErrFormat, found[5])
 	}
 	if s.Until, err = time.Parse(layout, found[6]); err != nil {
-		return s, "", fmt.Errorf("%w: %s is not a time", ErrForm, found[6])
+		return s, "", fmt.Errorf("%w: %s is not a time", ErrFormat, found[6])
 	}
 	for line := range strings.Lines(found[11]) {
 		m, err := parseMethod(strings.TrimSuffix(strings.TrimPrefix(line, "pay: "), "\n"))
@@ -120,15 +120,15 @@ func parseBody(text string) (s Statement, key PublicKey, err error) {
 	}
 	key = PublicKey(found[12])
 	if s.body(key) != text {
-		return s, "", ErrForm
+		return s, "", ErrFormat
 	}
 	return s, key, nil
 }
 
 func parseMethod(text string) (Method, error) {
-	found := methodForm.FindStringSubmatch(text)
+	found := methodPattern.FindStringSubmatch(text)
 	if found == nil {
-		return Method{}, fmt.Errorf("%w: %q is not a payment method", ErrForm, text)
+		return Method{}, fmt.Errorf("%w: %q is not a payment method", ErrFormat, text)
 	}
 	m := Method{Amount: found[1], Currency: found[4], Network: found[5], ChainID: found[6], Contract: found[7], Address: found[9]}
 	if found[8] != "" {

@@ -27,7 +27,7 @@ type feed struct {
 
 	triedAt      time.Time // time of the last request
 	answeredAt   time.Time // time of the last answer
-	fault        error     // of the last request
+	err          error     // of the last request
 	silent       bool      // the last request had no answer
 	contradicted string    // pairs on which the other sources contradict it
 }
@@ -139,7 +139,7 @@ func (t *Table) checkDates(tickers []Ticker, err error) ([]Ticker, error) {
 func (t *Table) record(f *feed, tickers []Ticker, err error) {
 	name, now := f.source.Name(), t.Now()
 	first, wasSilent, wasContradicted := f.triedAt.IsZero(), f.silent, f.contradicted
-	f.triedAt, f.fault, f.silent = now, err, len(tickers) == 0
+	f.triedAt, f.err, f.silent = now, err, len(tickers) == 0
 	t.dropFuture(now)
 	switch {
 	case f.silent:

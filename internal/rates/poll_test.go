@@ -23,30 +23,30 @@ import (
 func TestRun_polls_each_source_at_its_own_interval(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab()
-		l.Now = time.Now
-		l.a.set("BTC-EUR", "80000")
-		l.b.set("BTC-EUR", "80100")
-		l.c.block = make(chan struct{}) // never answers: timeout after ten seconds, then the next request
-		l.ecb.fails(errors.New("closed"))
+		f := newFixture()
+		f.Now = time.Now
+		f.a.set("BTC-EUR", "80000")
+		f.b.set("BTC-EUR", "80100")
+		f.c.block = make(chan struct{}) // never answers: timeout after ten seconds, then the next request
+		f.ecb.fails(errors.New("closed"))
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
-		go func() { done <- l.Run(ctx) }()
+		go func() { done <- f.Run(ctx) }()
 
 		synctest.Wait()
-		if got := l.price("BTC", money.BTC, money.EUR); got != "80050" {
+		if got := f.price("BTC", money.BTC, money.EUR); got != "80050" {
 			t.Errorf("first price = %s, want 80050 although c does not answer", got)
 		}
 		time.Sleep(10*time.Minute + time.Second)
-		got := []int{l.a.count(), l.b.count(), l.c.count(), l.ecb.count()}
+		got := []int{f.a.count(), f.b.count(), f.c.count(), f.ecb.count()}
 		if diff := cmp.Diff([]int{21, 21, 16, 3}, got); diff != "" {
 			t.Errorf("requests (-want +got):\n%s", diff)
 		}
-		l.ecb.set("EUR-USD", "1.08")
+		f.ecb.set("EUR-USD", "1.08")
 		time.Sleep(5 * time.Minute)
-		before := l.ecb.count()
+		before := f.ecb.count()
 		time.Sleep(4*time.Hour - time.Minute)
-		if got := l.ecb.count(); got != before {
+		if got := f.ecb.count(); got != before {
 			t.Errorf("%d requests of the daily table within four hours", got-before+1)
 		}
 		stop()
@@ -59,24 +59,24 @@ func TestRun_polls_each_source_at_its_own_interval(t *testing.T) {
 func TestRun_polls_the_reference_more_often_when_a_table_is_due(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // the bubble begins on Saturday, 1 January 2000
-		l := newLab()
-		l.Now = time.Now
-		l.ecb.set("EUR-USD", "1.08")
-		l.ecb.tickers[0].Time = time.Date(1999, 12, 31, 15, 0, 0, 0, time.UTC)
+		f := newFixture()
+		f.Now = time.Now
+		f.ecb.set("EUR-USD", "1.08")
+		f.ecb.tickers[0].Time = time.Date(1999, 12, 31, 15, 0, 0, 0, time.UTC)
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
-		go func() { done <- l.Run(ctx) }()
+		go func() { done <- f.Run(ctx) }()
 		time.Sleep(2 * 24 * time.Hour) // until Monday
 		synctest.Wait()
-		if got := l.ecb.count(); got > 13 {
+		if got := f.ecb.count(); got > 13 {
 			t.Errorf("days without a new table: %d requests, want one in 4 hours", got)
 		}
 		time.Sleep(20 * time.Hour) // a table is due since 15:00
 		synctest.Wait()
-		before := l.ecb.count()
+		before := f.ecb.count()
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if got := l.ecb.count() - before; got != 4 {
+		if got := f.ecb.count() - before; got != 4 {
 			t.Errorf("while a table is due: %d requests in an hour, want 4", got)
 		}
 		stop()
@@ -139,25 +139,25 @@ func TestJitter_stays_within_a_fifth(t *testing.T) {
 
 func TestStep_reports_faults_and_keeps_valid_tickers(t *testing.T) {
 	t.Parallel()
-	l := newLab()
-	l.a.set("BTC-EUR", "80000")
-	l.b.set("BTC-EUR", "80000")
-	l.b.err = errors.New("LTC-EUR: not in the answer")
-	l.ecb.fails(errors.New("closed"))
-	err := l.Step(t.Context())
+	f := newFixture()
+	f.a.set("BTC-EUR", "80000")
+	f.b.set("BTC-EUR", "80000")
+	f.b.err = errors.New("LTC-EUR: not in the answer")
+	f.ecb.fails(errors.New("closed"))
+	err := f.Step(t.Context())
 	if err == nil || err.Error() != "fetch b: LTC-EUR: not in the answer\nfetch ecb: closed" {
 		t.Errorf("error is %v", err)
 	}
-	if got := l.price("BTC", money.BTC, money.EUR); got != "80000" {
+	if got := f.price("BTC", money.BTC, money.EUR); got != "80000" {
 		t.Errorf("price is %s", got)
 	}
 }
 
 func TestLog_reports_only_changes(t *testing.T) {
 	t.Parallel()
-	l := newLab()
+	f := newFixture()
 	var out bytes.Buffer
-	l.Log = slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+	f.Log = slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
 			return slog.Attr{}
 		}
@@ -166,18 +166,18 @@ func TestLog_reports_only_changes(t *testing.T) {
 	checkOneMessage := func(set func()) {
 		set()
 		for range 3 {
-			_ = l.Step(t.Context())
+			_ = f.Step(t.Context())
 		}
 	}
-	l.b.set("BTC-EUR", "80000")
-	l.c.set("BTC-EUR", "80000")
-	l.ecb.set("EUR-USD", "1.08")
-	_ = l.Step(t.Context())
+	f.b.set("BTC-EUR", "80000")
+	f.c.set("BTC-EUR", "80000")
+	f.ecb.set("EUR-USD", "1.08")
+	_ = f.Step(t.Context())
 	out.Reset()
-	checkOneMessage(func() { l.a.set("BTC-EUR", "80000") })
-	checkOneMessage(func() { l.a.fails(errors.New("gone")) })
-	checkOneMessage(func() { l.a.set("BTC-EUR", "80000000") })
-	checkOneMessage(func() { l.a.set("BTC-EUR", "80000") })
+	checkOneMessage(func() { f.a.set("BTC-EUR", "80000") })
+	checkOneMessage(func() { f.a.fails(errors.New("gone")) })
+	checkOneMessage(func() { f.a.set("BTC-EUR", "80000000") })
+	checkOneMessage(func() { f.a.set("BTC-EUR", "80000") })
 	want := []string{
 		`level=INFO msg="rate source answers" source=a pairs=1`,
 		`level=WARN msg="rate source does not answer" source=a error=gone`,
@@ -192,32 +192,32 @@ func TestLog_reports_only_changes(t *testing.T) {
 
 func TestTable_is_safe_for_concurrent_use_and_does_not_block(t *testing.T) {
 	t.Parallel()
-	l := newLab()
-	l.a.set("BTC-EUR", "80000", "EUR-USD", "1.08")
-	l.b.set("BTC-EUR", "80000", "EUR-USD", "1.08")
-	_ = l.Step(t.Context())
-	l.c.block = make(chan struct{})
+	f := newFixture()
+	f.a.set("BTC-EUR", "80000", "EUR-USD", "1.08")
+	f.b.set("BTC-EUR", "80000", "EUR-USD", "1.08")
+	_ = f.Step(t.Context())
+	f.c.block = make(chan struct{})
 	stepped := make(chan error, 1)
-	go func() { stepped <- l.Step(t.Context()) }()
+	go func() { stepped <- f.Step(t.Context()) }()
 	var asking sync.WaitGroup
 	for range 4 {
 		asking.Go(func() {
 			for range 200 {
-				if got := l.price("BTC", money.BTC, money.USD); got != "86400" {
+				if got := f.price("BTC", money.BTC, money.USD); got != "86400" {
 					t.Errorf("price is %s", got)
 				}
-				l.Report()
-				l.View().Evidence(money.EUR, "BTC", "EURC")
+				f.Report()
+				f.View().Evidence(money.EUR, "BTC", "EURC")
 			}
 		})
 	}
 	asking.Go(func() {
 		for range 20 {
-			l.a.set("BTC-EUR", "80000", "EUR-USD", "1.08")
+			f.a.set("BTC-EUR", "80000", "EUR-USD", "1.08")
 		}
 	})
 	asking.Wait() // c has not answered yet
-	close(l.c.block)
+	close(f.c.block)
 	<-stepped
 }
 

@@ -18,12 +18,12 @@ type Report struct {
 
 // SourceReport is the state of a source. Times are zero if the event never happened.
 type SourceReport struct {
-	Name       string
-	Tried      time.Time
-	ReceivedAt time.Time
-	Age        time.Duration // since the last answer
-	Fault      string        // fault of the last request
-	Quotations []QuotationReport
+	Name        string
+	AttemptedAt time.Time
+	ReceivedAt  time.Time
+	Age         time.Duration // since the last answer
+	Fault       string        // fault of the last request
+	Quotations  []QuotationReport
 }
 
 // QuotationReport is a source's last quotation for a pair, and the reason if it is not used.
@@ -66,7 +66,7 @@ func (t *Table) Report() Report {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	for _, f := range t.feeds {
-		s := SourceReport{Name: f.source.Name(), Tried: f.triedAt, ReceivedAt: f.answeredAt, Fault: oneLine(f.fault), Quotations: quotations[f.source.Name()]}
+		s := SourceReport{Name: f.source.Name(), AttemptedAt: f.triedAt, ReceivedAt: f.answeredAt, Fault: oneLine(f.err), Quotations: quotations[f.source.Name()]}
 		if !s.ReceivedAt.IsZero() {
 			s.Age = v.at.Sub(s.ReceivedAt)
 		}

@@ -309,15 +309,15 @@ func TestTable_ignores_a_wrong_source(t *testing.T) {
 func TestTable_has_no_price_when_all_sources_become_wrong(t *testing.T) {
 	t.Parallel()
 	for _, wrong := range []string{"0.0000125", "80000000", "20000"} {
-		l := newLab()
-		l.a.set("BTC-EUR", "80000")
-		l.b.set("BTC-EUR", "80100")
-		_ = l.Step(t.Context())
-		l.a.set("BTC-EUR", wrong)
-		l.b.set("BTC-EUR", wrong)
-		l.clock.Pass(30 * time.Second)
-		_ = l.Step(t.Context())
-		if got := l.price("BTC", money.BTC, money.EUR); got != "none" {
+		f := newFixture()
+		f.a.set("BTC-EUR", "80000")
+		f.b.set("BTC-EUR", "80100")
+		_ = f.Step(t.Context())
+		f.a.set("BTC-EUR", wrong)
+		f.b.set("BTC-EUR", wrong)
+		f.clock.Pass(30 * time.Second)
+		_ = f.Step(t.Context())
+		if got := f.price("BTC", money.BTC, money.EUR); got != "none" {
 			t.Errorf("all sources at %s: price is %s, want none", wrong, got)
 		}
 	}

@@ -83,7 +83,7 @@ func (t *Table) View() View {
 
 // store stores the tickers of an exchange and updates the agreements. It returns the pairs for which
 // the other exchanges contradict this exchange. The caller must hold the lock.
-func (t *Table) store(source string, tickers []Ticker, now time.Time) (doubted []string) {
+func (t *Table) store(source string, tickers []Ticker, now time.Time) (contradicted []string) {
 	quotations, agreed := maps.Clone(t.quotations), maps.Clone(t.agreed)
 	for _, ticker := range tickers {
 		pair := ticker.Pair
@@ -98,11 +98,11 @@ func (t *Table) store(source string, tickers []Ticker, now time.Time) (doubted [
 		if slices.ContainsFunc(evaluation.Quotations, func(w EvaluatedQuotation) bool {
 			return w.Source == source && (w.Dropped == droppedAbsurd || w.Dropped == droppedOutlier)
 		}) {
-			doubted = append(doubted, pair)
+			contradicted = append(contradicted, pair)
 		}
 	}
 	t.quotations, t.agreed = quotations, agreed
-	return doubted
+	return contradicted
 }
 
 // storeReference stores the tickers of the reference, except those older than the stored ones. The

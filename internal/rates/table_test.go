@@ -61,17 +61,17 @@ func TestRate(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			l := newLab()
-			l.a.set(tt.words...)
-			l.b.set(tt.words...)
-			l.ecb.set(tt.ecb...)
-			for i := range l.ecb.tickers {
-				l.ecb.tickers[i].Time = noon.Add(-4 * 24 * time.Hour)
+			f := newFixture()
+			f.a.set(tt.words...)
+			f.b.set(tt.words...)
+			f.ecb.set(tt.ecb...)
+			for i := range f.ecb.tickers {
+				f.ecb.tickers[i].Time = noon.Add(-4 * 24 * time.Hour)
 			}
-			if err := l.Step(t.Context()); err != nil {
+			if err := f.Step(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			rate, err := l.Rate(tt.code, tt.coin, tt.fiat)
+			rate, err := f.Rate(tt.code, tt.coin, tt.fiat)
 			got := "none"
 			if err == nil {
 				got = rate.Price()
@@ -90,9 +90,9 @@ func TestRate(t *testing.T) {
 
 func TestTable_uses_quotations_up_to_their_maximum_age(t *testing.T) {
 	t.Parallel()
-	lab := newLab()
-	price := func() string { return lab.price("BTC", money.BTC, money.EUR) }
-	step := func() { _ = lab.Step(t.Context()) }
+	f := newFixture()
+	price := func() string { return f.price("BTC", money.BTC, money.EUR) }
+	step := func() { _ = f.Step(t.Context()) }
 	expect := func(moment, want string) {
 		t.Helper()
 		if got := price(); got != want {
@@ -100,36 +100,36 @@ func TestTable_uses_quotations_up_to_their_maximum_age(t *testing.T) {
 		}
 	}
 	expect("before the first request", "none")
-	lab.a.set("BTC-EUR", "80000")
+	f.a.set("BTC-EUR", "80000")
 	step()
 	expect("one source without an earlier agreement", "none")
-	lab.b.set("BTC-EUR", "80100")
+	f.b.set("BTC-EUR", "80100")
 	step()
 	expect("two sources", "80050")
 
-	lab.b.fails(errors.New("gone"))
-	lab.clock.Pass(5 * time.Minute)
+	f.b.fails(errors.New("gone"))
+	f.clock.Pass(5 * time.Minute)
 	step() // a answers again; b's quotation is five minutes old
 	expect("while the quotation of the silent source is recent", "80050")
-	lab.clock.Pass(time.Second)
+	f.clock.Pass(time.Second)
 	expect("one source", "80000")
-	lab.a.set("BTC-EUR", "84500")
+	f.a.set("BTC-EUR", "84500")
 	step()
 	expect("one source with a sudden change", "none")
-	lab.a.set("BTC-EUR", "81000")
-	lab.clock.Pass(10*time.Minute - time.Second)
+	f.a.set("BTC-EUR", "81000")
+	f.clock.Pass(10*time.Minute - time.Second)
 	step()
 	expect("one source within 5 %", "81000")
-	lab.clock.Pass(time.Second)
+	f.clock.Pass(time.Second)
 	step()
 	expect("15 minutes after the last quotation of the other", "none")
 
-	lab.b.set("BTC-EUR", "81100")
+	f.b.set("BTC-EUR", "81100")
 	step()
 	expect("two sources again", "81050")
-	lab.a.fails(errors.New("gone"))
-	lab.b.fails(errors.New("gone"))
-	lab.clock.Pass(5*time.Minute + 1)
+	f.a.fails(errors.New("gone"))
+	f.b.fails(errors.New("gone"))
+	f.clock.Pass(5*time.Minute + 1)
 	step()
 	expect("no source for more than five minutes", "none")
 }
@@ -149,17 +149,17 @@ func TestTable_uses_the_reference_up_to_its_maximum_age(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			l := newLab()
-			l.a.set("EUR-USD", "1.08")
-			l.b.set("EUR-USD", "1.08")
-			_ = l.Step(t.Context())
-			l.clock.Pass(time.Hour) // the exchanges' quotations are too old
-			l.a.fails(errors.New("gone"))
-			l.b.fails(errors.New("gone"))
-			l.ecb.set("EUR-USD", tt.rate)
-			l.ecb.tickers[0].Time = l.clock.Now().Add(-tt.age)
-			_ = l.Step(t.Context())
-			if got := l.price("EUR", money.EUR, money.USD); got != tt.want {
+			f := newFixture()
+			f.a.set("EUR-USD", "1.08")
+			f.b.set("EUR-USD", "1.08")
+			_ = f.Step(t.Context())
+			f.clock.Pass(time.Hour) // the exchanges' quotations are too old
+			f.a.fails(errors.New("gone"))
+			f.b.fails(errors.New("gone"))
+			f.ecb.set("EUR-USD", tt.rate)
+			f.ecb.tickers[0].Time = f.clock.Now().Add(-tt.age)
+			_ = f.Step(t.Context())
+			if got := f.price("EUR", money.EUR, money.USD); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
@@ -183,14 +183,14 @@ func TestTable_reference_keeps_the_newest_rate_of_each_pair(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			l := newLab()
-			l.ecb.set("EUR-USD", "1.1")
-			l.ecb.tickers[0].Time = noon
-			_ = l.Step(t.Context())
-			l.ecb.set(tt.words...)
-			l.ecb.tickers[0].Time = noon.Add(-tt.age)
-			_ = l.Step(t.Context())
-			if got := l.price("EUR", money.EUR, money.USD); got != tt.want {
+			f := newFixture()
+			f.ecb.set("EUR-USD", "1.1")
+			f.ecb.tickers[0].Time = noon
+			_ = f.Step(t.Context())
+			f.ecb.set(tt.words...)
+			f.ecb.tickers[0].Time = noon.Add(-tt.age)
+			_ = f.Step(t.Context())
+			if got := f.price("EUR", money.EUR, money.USD); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
@@ -199,36 +199,36 @@ func TestTable_reference_keeps_the_newest_rate_of_each_pair(t *testing.T) {
 
 func TestTable_forgets_quotations_received_while_the_clock_was_ahead(t *testing.T) {
 	t.Parallel()
-	l := newLab()
-	step := func() { _ = l.Step(t.Context()) }
+	f := newFixture()
+	step := func() { _ = f.Step(t.Context()) }
 	expect := func(moment, want string) {
 		t.Helper()
-		if got := l.price("BTC", money.BTC, money.EUR); got != want {
+		if got := f.price("BTC", money.BTC, money.EUR); got != want {
 			t.Errorf("%s: got %s, want %s", moment, got, want)
 		}
 	}
-	l.clock.Pass(6 * time.Hour)
-	l.a.set("BTC-EUR", "80000")
-	l.b.set("BTC-EUR", "80000")
-	l.ecb.set("EUR-USD", "1.2")
-	l.ecb.tickers[0].Time = noon.Add(30 * time.Hour)
+	f.clock.Pass(6 * time.Hour)
+	f.a.set("BTC-EUR", "80000")
+	f.b.set("BTC-EUR", "80000")
+	f.ecb.set("EUR-USD", "1.2")
+	f.ecb.tickers[0].Time = noon.Add(30 * time.Hour)
 	step()
 	expect("while the clock is ahead", "80000")
-	l.clock.Pass(-6 * time.Hour)
-	for _, s := range []*script{l.a, l.b, l.ecb} {
+	f.clock.Pass(-6 * time.Hour)
+	for _, s := range []*script{f.a, f.b, f.ecb} {
 		s.fails(errors.New("gone"))
 	}
 	step()
 	expect("after the clock was set back", "none")
-	l.clock.Pass(6 * time.Hour)
+	f.clock.Pass(6 * time.Hour)
 	step()
 	expect("when the clock reaches that time again", "none")
 
-	l.clock.Pass(-6 * time.Hour)
-	l.ecb.set("EUR-USD", "1.1")
-	l.ecb.tickers[0].Time = noon
+	f.clock.Pass(-6 * time.Hour)
+	f.ecb.set("EUR-USD", "1.1")
+	f.ecb.tickers[0].Time = noon
 	step()
-	if got := l.price("EUR", money.EUR, money.USD); got != "1.1" {
+	if got := f.price("EUR", money.EUR, money.USD); got != "1.1" {
 		t.Errorf("current table after one from the future: got %s, want 1.1", got)
 	}
 }
@@ -236,41 +236,41 @@ func TestTable_forgets_quotations_received_while_the_clock_was_ahead(t *testing.
 // Two sources with the same wrong price are the first to answer after a restart.
 func TestTable_two_wrong_sources_that_are_first_do_not_outvote_two_others(t *testing.T) {
 	t.Parallel()
-	l := newLab()
+	f := newFixture()
 	d := &script{name: "d"}
-	config := l.Config
+	config := f.Config
 	config.Exchanges = append(config.Exchanges, d)
-	l.Table = rates.NewTable(config)
-	l.a.set("BTC-EUR", "800000")
-	l.b.set("BTC-EUR", "800000")
-	_ = l.Step(t.Context())
-	l.c.set("BTC-EUR", "80000")
+	f.Table = rates.NewTable(config)
+	f.a.set("BTC-EUR", "800000")
+	f.b.set("BTC-EUR", "800000")
+	_ = f.Step(t.Context())
+	f.c.set("BTC-EUR", "80000")
 	d.set("BTC-EUR", "80000")
 	for range 100 {
-		_ = l.Step(t.Context())
-		if got := l.price("BTC", money.BTC, money.EUR); got != "none" {
-			t.Fatalf("at %s: price of two against two = %s, want none", l.clock.Now(), got)
+		_ = f.Step(t.Context())
+		if got := f.price("BTC", money.BTC, money.EUR); got != "none" {
+			t.Fatalf("at %s: price of two against two = %s, want none", f.clock.Now(), got)
 		}
-		l.clock.Pass(time.Minute)
+		f.clock.Pass(time.Minute)
 	}
-	l.b.set("BTC-EUR", "80000")
-	_ = l.Step(t.Context())
-	if got := l.price("BTC", money.BTC, money.EUR); got != "80000" {
+	f.b.set("BTC-EUR", "80000")
+	_ = f.Step(t.Context())
+	if got := f.price("BTC", money.BTC, money.EUR); got != "80000" {
 		t.Errorf("price of three against one = %s, want 80000", got)
 	}
 }
 
 func TestView_does_not_change(t *testing.T) {
 	t.Parallel()
-	l := newLab()
-	l.a.set("BTC-EUR", "80000", "EUR-USD", "1.08")
-	l.b.set("BTC-EUR", "80000", "EUR-USD", "1.08")
-	_ = l.Step(t.Context())
-	view := l.View()
-	l.a.set("BTC-EUR", "60000")
-	l.b.set("BTC-EUR", "60000")
-	l.clock.Pass(time.Hour)
-	_ = l.Step(t.Context())
+	f := newFixture()
+	f.a.set("BTC-EUR", "80000", "EUR-USD", "1.08")
+	f.b.set("BTC-EUR", "80000", "EUR-USD", "1.08")
+	_ = f.Step(t.Context())
+	view := f.View()
+	f.a.set("BTC-EUR", "60000")
+	f.b.set("BTC-EUR", "60000")
+	f.clock.Pass(time.Hour)
+	_ = f.Step(t.Context())
 	rate, err := view.Rate("BTC", money.BTC, money.EUR)
 	if err != nil || rate.Price() != "80000" {
 		t.Errorf("price of the view = %s, error %v, want 80000", rate.Price(), err)
@@ -282,16 +282,16 @@ func TestView_does_not_change(t *testing.T) {
 
 func TestEvidence_has_the_quotations_of_all_sources(t *testing.T) {
 	t.Parallel()
-	l := newLab()
-	l.a.set("BTC-EUR", "80000", "EUR-USD", "1.08")
-	l.b.set("BTC-EUR", "80100")
-	l.c.set("BTC-EUR", "80000000")
-	l.b.tickers[0].Ask = decimal.RequireFromString("80200")
-	l.ecb.set("EUR-USD", "1.1")
-	l.ecb.tickers[0].Time = noon.Add(-time.Hour)
-	_ = l.Step(t.Context())
-	l.clock.Pass(1500 * time.Microsecond)
-	got := l.View().Evidence(money.EUR, "BTC", "LTC").String()
+	f := newFixture()
+	f.a.set("BTC-EUR", "80000", "EUR-USD", "1.08")
+	f.b.set("BTC-EUR", "80100")
+	f.c.set("BTC-EUR", "80000000")
+	f.b.tickers[0].Ask = decimal.RequireFromString("80200")
+	f.ecb.set("EUR-USD", "1.1")
+	f.ecb.tickers[0].Time = noon.Add(-time.Hour)
+	_ = f.Step(t.Context())
+	f.clock.Pass(1500 * time.Microsecond)
+	got := f.View().Evidence(money.EUR, "BTC", "LTC").String()
 	want := `{"source":"live","at":"2026-11-27T20:15:00.001Z","pairs":[` +
 		`{"pair":"BTC-EUR","price":"80050","high":"80100","words":[` +
 		`{"source":"a","bid":"80000","ask":"80000","last":"80000","heard":"2026-11-27T20:15:00Z"},` +
@@ -311,14 +311,14 @@ func TestEvidence_has_the_quotations_of_all_sources(t *testing.T) {
 
 func TestEvidence_has_the_agreement_that_confirms_a_single_source(t *testing.T) {
 	t.Parallel()
-	l := newLab()
-	l.a.set("BTC-EUR", "80000")
-	l.b.set("BTC-EUR", "80100")
-	_ = l.Step(t.Context())
-	l.b.fails(errors.New("gone"))
-	l.clock.Pass(6 * time.Minute)
-	_ = l.Step(t.Context())
-	got := l.View().Evidence(money.EUR, "BTC").Pairs
+	f := newFixture()
+	f.a.set("BTC-EUR", "80000")
+	f.b.set("BTC-EUR", "80100")
+	_ = f.Step(t.Context())
+	f.b.fails(errors.New("gone"))
+	f.clock.Pass(6 * time.Minute)
+	_ = f.Step(t.Context())
+	got := f.View().Evidence(money.EUR, "BTC").Pairs
 	want := []rates.PairEvidence{{
 		Pair: "BTC-EUR", Price: "80000",
 		Quotations: []rates.QuotationEvidence{
@@ -334,14 +334,14 @@ func TestEvidence_has_the_agreement_that_confirms_a_single_source(t *testing.T) 
 
 func TestEvidence_of_another_currency_adds_its_price_in_euro(t *testing.T) {
 	t.Parallel()
-	l := newLab()
-	l.a.set("BTC-EUR", "80000", "EUR-USD", "1.08")
-	l.b.set("BTC-EUR", "80000", "EUR-USD", "1.08")
-	l.ecb.set("EUR-GBP", "0.84")
-	l.ecb.tickers[0].Time = noon.Add(-time.Hour)
-	_ = l.Step(t.Context())
+	f := newFixture()
+	f.a.set("BTC-EUR", "80000", "EUR-USD", "1.08")
+	f.b.set("BTC-EUR", "80000", "EUR-USD", "1.08")
+	f.ecb.set("EUR-GBP", "0.84")
+	f.ecb.tickers[0].Time = noon.Add(-time.Hour)
+	_ = f.Step(t.Context())
 	var got []string
-	for _, p := range l.View().Evidence(gbp, "BTC").Pairs {
+	for _, p := range f.View().Evidence(gbp, "BTC").Pairs {
 		got = append(got, p.Pair+" "+p.Price)
 	}
 	if diff := cmp.Diff([]string{"BTC-EUR 80000", "EUR-USD 1.08", "EUR-GBP 0.84"}, got); diff != "" {
@@ -351,56 +351,56 @@ func TestEvidence_of_another_currency_adds_its_price_in_euro(t *testing.T) {
 
 func TestRate_in_another_currency_expires_with_the_table(t *testing.T) {
 	t.Parallel()
-	l := newLab()
-	l.a.set("BTC-EUR", "80000", "EUR-USD", "1.08")
-	l.b.set("BTC-EUR", "80000", "EUR-USD", "1.08")
-	l.ecb.set("EUR-GBP", "0.84", "EUR-USD", "1.08")
-	for i := range l.ecb.tickers {
-		l.ecb.tickers[i].Time = noon
+	f := newFixture()
+	f.a.set("BTC-EUR", "80000", "EUR-USD", "1.08")
+	f.b.set("BTC-EUR", "80000", "EUR-USD", "1.08")
+	f.ecb.set("EUR-GBP", "0.84", "EUR-USD", "1.08")
+	for i := range f.ecb.tickers {
+		f.ecb.tickers[i].Time = noon
 	}
-	_ = l.Step(t.Context())
+	_ = f.Step(t.Context())
 	fifth := time.Date(2026, 12, 4, 15, 0, 0, 0, time.UTC).Sub(noon) // until the fifth later table
 	for _, tt := range []struct {
 		after time.Duration
 		want  string
 	}{{0, "67200"}, {fifth - time.Second, "67200"}, {time.Second, "none"}} {
-		l.clock.Pass(tt.after)
-		_ = l.Step(t.Context())
-		if got := l.price("BTC", money.BTC, gbp); got != tt.want {
-			t.Errorf("%s after the table: got %s, want %s", l.clock.Now().Sub(noon), got, tt.want)
+		f.clock.Pass(tt.after)
+		_ = f.Step(t.Context())
+		if got := f.price("BTC", money.BTC, gbp); got != tt.want {
+			t.Errorf("%s after the table: got %s, want %s", f.clock.Now().Sub(noon), got, tt.want)
 		}
 	}
-	if got := l.price("BTC", money.BTC, money.EUR); got != "80000" {
+	if got := f.price("BTC", money.BTC, money.EUR); got != "80000" {
 		t.Errorf("in euro: got %s, want 80000", got)
 	}
 	want := rates.PairReport{Pair: "EUR-GBP", Fault: "no usable quotation"}
-	if !slices.Contains(l.Report().Pairs, want) {
-		t.Errorf("report = %v, want %v in it", l.Report().Pairs, want)
+	if !slices.Contains(f.Report().Pairs, want) {
+		t.Errorf("report = %v, want %v in it", f.Report().Pairs, want)
 	}
 }
 
 func TestReport_has_all_sources_and_pairs(t *testing.T) {
 	t.Parallel()
-	l := newLab()
-	l.a.set("BTC-EUR", "80000")
-	l.b.set("BTC-EUR", "80100")
-	l.c.fails(errors.New("connect:\nrefused"))
-	l.ecb.set("EUR-USD", "1.1")
-	l.ecb.tickers[0].Time = noon
-	_ = l.Step(t.Context())
-	l.clock.Pass(time.Minute)
-	l.b.fails(errors.New("gone"))
-	_ = l.Step(t.Context())
-	got := l.Report()
+	f := newFixture()
+	f.a.set("BTC-EUR", "80000")
+	f.b.set("BTC-EUR", "80100")
+	f.c.fails(errors.New("connect:\nrefused"))
+	f.ecb.set("EUR-USD", "1.1")
+	f.ecb.tickers[0].Time = noon
+	_ = f.Step(t.Context())
+	f.clock.Pass(time.Minute)
+	f.b.fails(errors.New("gone"))
+	_ = f.Step(t.Context())
+	got := f.Report()
 	later := noon.Add(time.Minute)
 	want := rates.Report{
 		Sources: []rates.SourceReport{
-			{Name: "a", Tried: later, ReceivedAt: later, Quotations: []rates.QuotationReport{{Pair: "BTC-EUR", Bid: "80000", Last: "80000"}}},
-			{Name: "b", Tried: later, ReceivedAt: noon, Age: time.Minute, Fault: "gone", Quotations: []rates.QuotationReport{
+			{Name: "a", AttemptedAt: later, ReceivedAt: later, Quotations: []rates.QuotationReport{{Pair: "BTC-EUR", Bid: "80000", Last: "80000"}}},
+			{Name: "b", AttemptedAt: later, ReceivedAt: noon, Age: time.Minute, Fault: "gone", Quotations: []rates.QuotationReport{
 				{Pair: "BTC-EUR", Bid: "80100", Last: "80100", Age: time.Minute},
 			}},
-			{Name: "c", Tried: later, Fault: "connect:; refused"},
-			{Name: "ecb", Tried: later, ReceivedAt: later, Quotations: []rates.QuotationReport{{Pair: "EUR-USD", Bid: "1.1", Last: "1.1", Time: noon}}},
+			{Name: "c", AttemptedAt: later, Fault: "connect:; refused"},
+			{Name: "ecb", AttemptedAt: later, ReceivedAt: later, Quotations: []rates.QuotationReport{{Pair: "EUR-USD", Bid: "1.1", Last: "1.1", Time: noon}}},
 		},
 		Pairs: []rates.PairReport{{Pair: "BTC-EUR", Price: "80050"}, {Pair: "EUR-USD", Price: "1.1"}},
 	}

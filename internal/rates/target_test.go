@@ -20,14 +20,14 @@ func TestTable_reference_ages_in_banking_days(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			l := newLab()
+			f := newFixture()
 			now, _ := time.Parse(time.RFC3339, tt.now)
 			table, _ := time.Parse(time.DateOnly, tt.table)
-			l.clock.Pass(now.Sub(l.clock.Now()))
-			l.ecb.set("EUR-USD", "0.94")
-			l.ecb.tickers[0].Time = table.Add(15 * time.Hour)
-			_ = l.Step(t.Context())
-			if got := l.price("EUR", money.EUR, money.USD); got != tt.want {
+			f.clock.Pass(now.Sub(f.clock.Now()))
+			f.ecb.set("EUR-USD", "0.94")
+			f.ecb.tickers[0].Time = table.Add(15 * time.Hour)
+			_ = f.Step(t.Context())
+			if got := f.price("EUR", money.EUR, money.USD); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})

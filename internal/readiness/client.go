@@ -19,7 +19,7 @@ const askTimeout = 5 * time.Second
 // Check queries the server of these settings at its listening address. It returns an error if the
 // server is not ready.
 func Check(ctx context.Context, cfg config.Config) error {
-	found, status, err := Ask(ctx, cfg, "")
+	found, status, err := Request(ctx, cfg, "")
 	switch {
 	case err != nil:
 		return err
@@ -29,9 +29,9 @@ func Check(ctx context.Context, cfg config.Config) error {
 	return nil
 }
 
-// Ask fetches /readyz from the address on which a server with these settings listens. pass is the
+// Request fetches /readyz from the address on which a server with these settings listens. pass is the
 // installation's pass, or "".
-func Ask(ctx context.Context, cfg config.Config, pass string) (Answer, int, error) {
+func Request(ctx context.Context, cfg config.Config, pass string) (Answer, int, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	host, port, err := net.SplitHostPort(cfg.Listen)

@@ -45,9 +45,9 @@ func Handler(c Config) http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), timeout)
 		defer cancel()
 		err := c.Storage.Ready(ctx)
-		health, fault := c.State(ctx)
-		err = cmp.Or(err, fault)
-		if !c.Identity.isOf(r) {
+		health, stateErr := c.State(ctx)
+		err = cmp.Or(err, stateErr)
+		if !c.Identity.isAuthenticated(r) {
 			for i := range health {
 				health[i].redact()
 			}

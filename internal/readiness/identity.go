@@ -24,7 +24,7 @@ func (i Identity) Prove(challenge string) string {
 	return i.box.MAC("identity of the server", challenge)
 }
 
-// isOf reports whether a request has the installation's pass, which the operator's commands send.
-func (i Identity) isOf(r *http.Request) bool {
+// isAuthenticated reports whether a request has the installation's pass, which the operator's commands send.
+func (i Identity) isAuthenticated(r *http.Request) bool {
 	return subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+i.Pass)) == 1
 }

@@ -48,25 +48,25 @@ type Summary struct {
 }
 
 //go:embed font/NotoSans-Regular.ttf
-var regular []byte
+var regularFont []byte
 
 //go:embed font/NotoSans-Bold.ttf
-var bold []byte
+var boldFont []byte
 
 // Lengths are in millimetres, sizes of letters in points.
 const (
-	side   = 25.0
-	top    = 22.0
-	bottom = 24.0
-	labels = 42.0 // width of the column of labels
-	family = "noto"
+	sideMargin   = 25.0
+	topMargin    = 22.0
+	bottomMargin = 24.0
+	labelWidth   = 42.0 // width of the column of labels
+	fontFamily   = "noto"
 )
 
 // ink and grey are the colours of text, line is the colour of lines between rows.
 var (
-	ink  = [3]int{24, 26, 32}
-	grey = [3]int{92, 96, 108}
-	line = [3]int{214, 216, 222}
+	textColour  = [3]int{24, 26, 32}
+	mutedColour = [3]int{92, 96, 108}
+	ruleColour  = [3]int{214, 216, 222}
 )
 
 // sheet is a document that is being written.
@@ -85,12 +85,12 @@ func Write(r Receipt) ([]byte, error) {
 	s.SetProducer("Chequer", false)
 	s.SetTitle(s.clean(r.Title), true)
 	s.SetLang(r.Lang)
-	s.SetMargins(side, top, side)
-	s.SetAutoPageBreak(true, bottom)
-	s.AddUTF8FontFromBytes(family, "", regular)
-	s.AddUTF8FontFromBytes(family, "B", bold)
+	s.SetMargins(sideMargin, topMargin, sideMargin)
+	s.SetAutoPageBreak(true, bottomMargin)
+	s.AddUTF8FontFromBytes(fontFamily, "", regularFont)
+	s.AddUTF8FontFromBytes(fontFamily, "B", boldFont)
 	page, _ := s.GetPageSize()
-	s.width = page - 2*side
+	s.width = page - 2*sideMargin
 	s.SetCellMargin(0)
 	s.AddPage()
 	s.head(r)
@@ -105,41 +105,41 @@ func Write(r Receipt) ([]byte, error) {
 // head writes the shop and the paid amount.
 func (s *sheet) head(r Receipt) {
 	if r.Banner != "" {
-		s.paragraph("B", 12, ink, r.Banner)
+		s.paragraph("B", 12, textColour, r.Banner)
 		s.Ln(4)
 	}
-	s.paragraph("B", 14, ink, r.Shop)
-	s.paragraph("", 10, grey, r.Label)
+	s.paragraph("B", 14, textColour, r.Shop)
+	s.paragraph("", 10, mutedColour, r.Label)
 	s.Ln(10)
-	s.paragraph("", 10, grey, r.Due.Label)
-	s.paragraph("B", 28, ink, r.Due.Amount)
-	s.paragraph("", 10, grey, r.Due.Line)
+	s.paragraph("", 10, mutedColour, r.Due.Label)
+	s.paragraph("B", 28, textColour, r.Due.Amount)
+	s.paragraph("", 10, mutedColour, r.Due.Line)
 	s.Ln(8)
 }
 
 // body writes the facts, the notes, and what was paid for.
 func (s *sheet) body(r Receipt) {
-	s.paragraph("B", 13, ink, r.Heading)
+	s.paragraph("B", 13, textColour, r.Heading)
 	s.Ln(3)
 	s.rows(r.Facts)
 	for _, n := range r.Notes {
 		s.Ln(5)
-		s.paragraph("B", 10, ink, n.Strong)
-		s.paragraph("", 10, ink, n.Text)
+		s.paragraph("B", 10, textColour, n.Strong)
+		s.paragraph("", 10, textColour, n.Text)
 	}
 	s.Ln(9)
-	s.paragraph("B", 13, ink, r.Summary.Heading)
+	s.paragraph("B", 13, textColour, r.Summary.Heading)
 	s.Ln(1)
-	s.paragraph("", 10, ink, r.Summary.Text)
+	s.paragraph("", 10, textColour, r.Summary.Text)
 	s.Ln(3)
 	s.rows(r.Summary.Rows)
 	s.Ln(9)
 	for _, line := range r.ShopTexts {
-		s.paragraph("", 9, ink, line)
+		s.paragraph("", 9, textColour, line)
 	}
-	s.paragraph("", 9, grey, r.Footing)
+	s.paragraph("", 9, mutedColour, r.Footing)
 	if s.replaced {
-		s.paragraph("", 9, grey, r.Replaced)
+		s.paragraph("", 9, mutedColour, r.Replaced)
 	}
 }
 
@@ -148,13 +148,13 @@ func (s *sheet) paragraph(style string, size float64, colour [3]int, text string
 	if text = s.clean(text); text == "" {
 		return
 	}
-	s.SetFont(family, style, size)
+	s.SetFont(fontFamily, style, size)
 	s.SetTextColor(colour[0], colour[1], colour[2])
-	s.MultiCell(s.width, height(size), text, "", "L", false)
+	s.MultiCell(s.width, lineHeight(size), text, "", "L", false)
 }
 
-// height returns the height of a line.
-func height(size float64) float64 { return size * 0.52 }
+// lineHeight returns the height of a line.
+func lineHeight(size float64) float64 { return size * 0.52 }
 
 // rows writes facts with a thin line above each. A row is kept on one page, unless it is longer
 // than a page.
@@ -162,27 +162,27 @@ func (s *sheet) rows(facts []Fact) {
 	const size, smaller = 10.0, 8.5
 	for _, f := range facts {
 		label, value := s.clean(f.Label), s.clean(f.Value)
-		s.SetFont(family, "", size)
-		small := s.GetStringWidth(value) > s.width-labels && !strings.Contains(value, " ")
-		lines := max(len(s.SplitText(label, labels-4)), len(s.SplitText(value, s.width-labels)))
+		s.SetFont(fontFamily, "", size)
+		small := s.GetStringWidth(value) > s.width-labelWidth && !strings.Contains(value, " ")
+		lines := max(len(s.SplitText(label, labelWidth-4)), len(s.SplitText(value, s.width-labelWidth)))
 		_, page := s.GetPageSize()
-		if tall := float64(lines)*height(size) + 5; s.GetY()+tall > page-bottom && tall < page-top-bottom {
+		if tall := float64(lines)*lineHeight(size) + 5; s.GetY()+tall > page-bottomMargin && tall < page-topMargin-bottomMargin {
 			s.AddPage()
 		}
 		y := s.GetY()
-		s.SetDrawColor(line[0], line[1], line[2])
+		s.SetDrawColor(ruleColour[0], ruleColour[1], ruleColour[2])
 		s.SetLineWidth(0.2)
-		s.Line(side, y, side+s.width, y)
-		s.SetXY(side, y+2)
-		s.SetTextColor(grey[0], grey[1], grey[2])
-		s.MultiCell(labels-4, height(size), label, "", "L", false)
+		s.Line(sideMargin, y, sideMargin+s.width, y)
+		s.SetXY(sideMargin, y+2)
+		s.SetTextColor(mutedColour[0], mutedColour[1], mutedColour[2])
+		s.MultiCell(labelWidth-4, lineHeight(size), label, "", "L", false)
 		after, on := s.GetY(), s.PageNo()
-		s.SetXY(side+labels, y+2)
-		s.SetTextColor(ink[0], ink[1], ink[2])
+		s.SetXY(sideMargin+labelWidth, y+2)
+		s.SetTextColor(textColour[0], textColour[1], textColour[2])
 		if small { // keeps a transaction's identifier on one line
 			s.SetFontSize(smaller)
 		}
-		s.MultiCell(s.width-labels, height(size), value, "", "L", false)
+		s.MultiCell(s.width-labelWidth, lineHeight(size), value, "", "L", false)
 		if s.PageNo() == on {
 			s.SetY(max(after, s.GetY()))
 		}

@@ -50,7 +50,7 @@ func write(t *testing.T, r receipt.Receipt) []byte {
 // skipped, but fails in CI.
 func text(t *testing.T, document []byte) string {
 	t.Helper()
-	programtest.Need(t, "pdftotext")
+	programtest.RequireProgram(t, "pdftotext")
 	c := exec.CommandContext(t.Context(), "pdftotext", "-layout", "-", "-")
 	c.Stdin = bytes.NewReader(document)
 	var faults strings.Builder

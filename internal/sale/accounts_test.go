@@ -13,30 +13,30 @@ import (
 )
 
 func TestAccounts_refuse_keys_that_can_withdraw(t *testing.T) {
-	onEach(t, func(t *testing.T, l *lab) {
+	onEach(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		if _, err := l.accounts.Remove(ctx, "m"); err != nil {
+		if _, err := f.accounts.Remove(ctx, "m"); err != nil {
 			t.Fatal(err)
 		}
-		l.clock.Pass(time.Second)
+		f.clock.Pass(time.Second)
 		allPermissions := []string{"query-funds", "query-open-trades", "query-closed-trades", "modify-trades"}
 		set := sale.Settings{Coins: []string{"BTC"}, Smallest: "0", Slippage: 100}
 		add := func(secret string, set sale.Settings) error {
-			l.clock.Pass(time.Second) // nonces of calls are derived from the time
-			_, err := l.accounts.Add(ctx, "m", l.client.Name(), exchangetest.Key, secret, set)
+			f.clock.Pass(time.Second) // nonces of calls are derived from the time
+			_, err := f.accounts.Add(ctx, "m", f.client.Name(), exchangetest.Key, secret, set)
 			return err
 		}
-		l.exchange.Permit(append(slices.Clone(allPermissions), "withdraw-funds")...)
+		f.exchange.Permit(append(slices.Clone(allPermissions), "withdraw-funds")...)
 		if err := add(exchangetest.Secret, set); err == nil || !strings.Contains(err.Error(), "can withdraw money from the account") {
 			t.Errorf("a key that may withdraw: got error %v", err)
 		}
-		l.exchange.Permit("query-funds")
+		f.exchange.Permit("query-funds")
 		if err := add(exchangetest.Secret, set); err == nil || !strings.Contains(err.Error(), "lacks permissions") {
 			t.Errorf("a key that may not sell: got error %v", err)
 		}
-		l.exchange.Permit(allPermissions...)
+		f.exchange.Permit(allPermissions...)
 		for _, call := range []string{"GetApiKeyInfo", "eth_withdrawal"} {
-			l.exchange.Next(call, exchangetest.Status(500))
+			f.exchange.Next(call, exchangetest.Status(500))
 		}
 		if err := add(exchangetest.Secret, set); err == nil {
 			t.Error("an exchange that does not answer: got no error")
@@ -53,7 +53,7 @@ func TestAccounts_refuse_keys_that_can_withdraw(t *testing.T) {
 				t.Errorf("%+v: got error %v, want one with %q", wrong, err, name)
 			}
 		}
-		if _, err := l.accounts.Account(ctx, "m"); !errors.Is(err, merchant.ErrNotFound) {
+		if _, err := f.accounts.Account(ctx, "m"); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("the account exists: error %v", err)
 		}
 		if err := add(exchangetest.Secret, set); err != nil {
@@ -62,16 +62,16 @@ func TestAccounts_refuse_keys_that_can_withdraw(t *testing.T) {
 		if err := add(exchangetest.Secret, set); !errors.Is(err, merchant.ErrExists) {
 			t.Errorf("a second account: got error %v, want %v", err, merchant.ErrExists)
 		}
-		a, err := l.accounts.Account(ctx, "m")
+		a, err := f.accounts.Account(ctx, "m")
 		if err != nil || a.Secret != exchangetest.Secret || a.Active {
 			t.Errorf("got %+v, error %v", a, err)
 		}
-		if err := l.accounts.Examine(ctx, a); err != nil {
+		if err := f.accounts.Examine(ctx, a); err != nil {
 			t.Errorf("examine: %v", err)
 		}
-		l.exchange.Permit(append(slices.Clone(allPermissions), "withdraw-funds")...)
+		f.exchange.Permit(append(slices.Clone(allPermissions), "withdraw-funds")...)
 		var scope *sale.ScopeError
-		if err := l.accounts.Examine(ctx, a); !errors.As(err, &scope) {
+		if err := f.accounts.Examine(ctx, a); !errors.As(err, &scope) {
 			t.Errorf("examine a key with more permissions: got error %v", err)
 		}
 	})

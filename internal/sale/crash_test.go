@@ -77,11 +77,11 @@ func (k *killable) UpdateSales(ctx context.Context, id string, decide func(*invo
 }
 
 // runUntilKilled runs a program until it is killed or nothing is due, and returns its number of steps.
-func (l *lab) runUntilKilled(killAt int) (steps int) {
-	m := &killable{storage: l.storage, invoices: l.invoices, killAt: killAt}
-	l.exchange.Watch(func(string, bool) { m.step() })
-	defer l.exchange.Watch(nil)
-	w := l.newWorker(m, m)
+func (f *fixture) runUntilKilled(killAt int) (steps int) {
+	m := &killable{storage: f.storage, invoices: f.invoices, killAt: killAt}
+	f.exchange.SetHook(func(string, bool) { m.step() })
+	defer f.exchange.SetHook(nil)
+	w := f.newWorker(m, m)
 	for {
 		done, err := w.Step(context.Background())
 		if done == 0 || err != nil {
@@ -100,21 +100,21 @@ func TestWorker_sells_once_when_it_is_killed_at_any_step(t *testing.T) {
 			run := func(killAt int) (steps int) {
 				url := storagetest.File(t)
 				synctest.Test(t, func(t *testing.T) {
-					l := newLab(t, url, bubble{}, name)
-					inv := l.paid()
-					steps = l.runUntilKilled(killAt)
-					before := describe(l.sale(inv.ID, "BTC"))
-					l.open() // restart
-					l.settle(30 * time.Minute)
-					c := l.sale(inv.ID, "BTC")
+					f := newFixture(t, url, bubble{}, name)
+					inv := f.paid()
+					steps = f.runUntilKilled(killAt)
+					before := describe(f.sale(inv.ID, "BTC"))
+					f.open() // restart
+					f.settle(30 * time.Minute)
+					c := f.sale(inv.ID, "BTC")
 					if s := c.Sold().Sold; c.State != invoice.SaleFilled || s.String() != "0.00065379" {
 						t.Errorf("killed at step %d, when the sale was %s: got %s", killAt, before, describe(c))
 					}
-					if _, filled := l.exchange.Orders(); filled != 1 {
+					if _, filled := f.exchange.Orders(); filled != 1 {
 						t.Errorf("killed at step %d: %d orders sold something", killAt, filled)
 					}
-					l.checkNotOversold(inv.ID)
-					if types, _ := l.events(inv.ID); len(types) != 1 || types[0] != invoice.EventSaleFilled {
+					f.checkNotOversold(inv.ID)
+					if types, _ := f.events(inv.ID); len(types) != 1 || types[0] != invoice.EventSaleFilled {
 						t.Errorf("killed at step %d: events %v", killAt, types)
 					}
 				})
@@ -144,24 +144,24 @@ func TestRestored_database_sells_nothing_twice(t *testing.T) {
 			t.Parallel()
 			url := storagetest.File(t)
 			synctest.Test(t, func(t *testing.T) {
-				l := newLab(t, url, bubble{}, name)
-				inv := l.paid()
-				part := l.create("500")
-				l.pay(part, "BTC", "0.00578570")
-				old := l.copy()
-				l.exchange.Fill("0.5")
-				l.settle(time.Minute)
-				l.checkNotOversold(inv.ID, part.ID)
-				l.restore(old)
-				l.exchange.Fill("1")
-				l.settle(time.Hour)
+				f := newFixture(t, url, bubble{}, name)
+				inv := f.paid()
+				part := f.create("500")
+				f.pay(part, "BTC", "0.00578570")
+				old := f.copy()
+				f.exchange.Fill("0.5")
+				f.settle(time.Minute)
+				f.checkNotOversold(inv.ID, part.ID)
+				f.restore(old)
+				f.exchange.Fill("1")
+				f.settle(time.Hour)
 				for _, id := range []string{inv.ID, part.ID} {
-					c := l.sale(id, "BTC")
+					c := f.sale(id, "BTC")
 					if c.State != invoice.SaleFilled || len(c.Orders) < 2 {
 						t.Errorf("got %s", describe(c))
 					}
 				}
-				l.checkNotOversold(inv.ID, part.ID)
+				f.checkNotOversold(inv.ID, part.ID)
 			})
 		})
 	}
@@ -181,16 +181,16 @@ func TestRestored_database_finds_a_sale_after_a_refusal(t *testing.T) {
 				t.Parallel()
 				url := storagetest.File(t)
 				synctest.Test(t, func(t *testing.T) {
-					l := newLab(t, url, bubble{}, name)
-					inv := l.paid()
-					old := l.copy()
-					l.exchange.Next(l.place(), fault)
-					l.settle(30 * time.Minute)
-					l.want(inv.ID, "BTC", strings.Replace(sold, "in 1", "in 2", 1))
-					l.restore(old)
-					l.settle(time.Hour)
-					l.want(inv.ID, "BTC", sold)
-					if accepted, _ := l.exchange.Orders(); accepted != 1 {
+					f := newFixture(t, url, bubble{}, name)
+					inv := f.paid()
+					old := f.copy()
+					f.exchange.Next(f.place(), fault)
+					f.settle(30 * time.Minute)
+					f.want(inv.ID, "BTC", strings.Replace(sold, "in 1", "in 2", 1))
+					f.restore(old)
+					f.settle(time.Hour)
+					f.want(inv.ID, "BTC", sold)
+					if accepted, _ := f.exchange.Orders(); accepted != 1 {
 						t.Errorf("the exchange accepted %d orders, want 1", accepted)
 					}
 				})
@@ -205,19 +205,19 @@ func TestRestored_database_finds_a_sale_of_a_payment_that_it_lacks(t *testing.T)
 	t.Parallel()
 	url := storagetest.File(t)
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, url, bubble{}, "kraken")
-		l.exchange.Unfiltered()
-		inv := l.create("56.50")
-		old := l.copy()
-		l.pay(inv, "BTC", "0.00065379")
-		l.settle(time.Minute)
-		l.want(inv.ID, "BTC", sold)
-		l.clock.Pass(3 * time.Hour)
-		l.restore(old)
-		l.scan()
-		l.settle(time.Hour)
-		l.want(inv.ID, "BTC", sold)
-		if accepted, _ := l.exchange.Orders(); accepted != 1 {
+		f := newFixture(t, url, bubble{}, "kraken")
+		f.exchange.DisableNameFilter()
+		inv := f.create("56.50")
+		old := f.copy()
+		f.pay(inv, "BTC", "0.00065379")
+		f.settle(time.Minute)
+		f.want(inv.ID, "BTC", sold)
+		f.clock.Pass(3 * time.Hour)
+		f.restore(old)
+		f.scan()
+		f.settle(time.Hour)
+		f.want(inv.ID, "BTC", sold)
+		if accepted, _ := f.exchange.Orders(); accepted != 1 {
 			t.Errorf("the exchange accepted %d orders, want 1", accepted)
 		}
 	})
@@ -226,53 +226,53 @@ func TestRestored_database_finds_a_sale_of_a_payment_that_it_lacks(t *testing.T)
 // The operator states wrongly that the exchange never accepted an order. The statement has no effect
 // if the exchange lists the order.
 func TestResolver_order_that_is_declared_absent_but_found(t *testing.T) {
-	onEach(t, func(t *testing.T, l *lab) {
-		l.exchange.Next(l.place(), exchangetest.DropAfter)
-		inv := l.paid()
-		l.step()
-		l.exchange.Hide(true)
-		l.settle(30 * time.Minute)
-		l.want(inv.ID, "BTC", "failed uncertain sold 0 of 0.00065379 for 0 fee 0 in 1")
-		l.exchange.Hide(false)
-		if _, err := l.resolver().Retry(t.Context(), inv.ID, "BTC", true); err != nil {
+	onEach(t, func(t *testing.T, f *fixture) {
+		f.exchange.Next(f.place(), exchangetest.DropAfter)
+		inv := f.paid()
+		f.step()
+		f.exchange.HideOrders(true)
+		f.settle(30 * time.Minute)
+		f.want(inv.ID, "BTC", "failed uncertain sold 0 of 0.00065379 for 0 fee 0 in 1")
+		f.exchange.HideOrders(false)
+		if _, err := f.resolver().Retry(t.Context(), inv.ID, "BTC", true); err != nil {
 			t.Fatal(err)
 		}
-		l.settle(time.Hour)
-		l.want(inv.ID, "BTC", strings.Replace(sold, "in 1", "in 2", 1))
-		if accepted, _ := l.exchange.Orders(); accepted != 1 {
+		f.settle(time.Hour)
+		f.want(inv.ID, "BTC", strings.Replace(sold, "in 1", "in 2", 1))
+		if accepted, _ := f.exchange.Orders(); accepted != 1 {
 			t.Errorf("the exchange accepted %d orders, want 1", accepted)
 		}
 	})
 }
 
 // copy closes the database, returns its content, and opens it again.
-func (l *lab) copy() []byte {
-	l.t.Helper()
-	if err := l.storage.Close(); err != nil {
-		l.t.Fatal(err)
+func (f *fixture) copy() []byte {
+	f.t.Helper()
+	if err := f.storage.Close(); err != nil {
+		f.t.Fatal(err)
 	}
-	old, err := os.ReadFile(strings.TrimPrefix(l.url, "sqlite:"))
+	old, err := os.ReadFile(strings.TrimPrefix(f.url, "sqlite:"))
 	if err != nil {
-		l.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	l.open()
+	f.open()
 	return old
 }
 
 // restore replaces the content of the database with a copy.
-func (l *lab) restore(old []byte) {
-	l.t.Helper()
-	if err := l.storage.Close(); err != nil {
-		l.t.Fatal(err)
+func (f *fixture) restore(old []byte) {
+	f.t.Helper()
+	if err := f.storage.Close(); err != nil {
+		f.t.Fatal(err)
 	}
-	path := strings.TrimPrefix(l.url, "sqlite:")
+	path := strings.TrimPrefix(f.url, "sqlite:")
 	for _, suffix := range []string{"-wal", "-shm"} {
 		_ = os.Remove(path + suffix)
 	}
 	if err := os.WriteFile(path, old, 0o600); err != nil {
-		l.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	l.open()
+	f.open()
 }
 
 // Several processes that share one database and one exchange account sell each coin once.
@@ -282,15 +282,15 @@ func TestWorker_several_processes_sell_once(t *testing.T) {
 		for _, name := range []string{"kraken", "bitstamp"} {
 			t.Run(engine+" "+name, func(t *testing.T) {
 				t.Parallel()
-				lab := newLab(t, newURL(t), clocktest.At(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)), name)
+				f := newFixture(t, newURL(t), clocktest.At(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)), name)
 				var ids []string
 				for range 12 {
-					ids = append(ids, lab.paid().ID)
+					ids = append(ids, f.paid().ID)
 				}
-				workers := []*sale.Worker{lab.worker}
+				workers := []*sale.Worker{f.worker}
 				for range 3 {
-					lab.open()
-					workers = append(workers, lab.worker)
+					f.open()
+					workers = append(workers, f.worker)
 				}
 				var group sync.WaitGroup
 				for _, w := range workers {
@@ -310,14 +310,14 @@ func TestWorker_several_processes_sell_once(t *testing.T) {
 					})
 				}
 				group.Wait()
-				lab.step()
+				f.step()
 				for _, id := range ids {
-					if got := describe(lab.sale(id, "BTC")); got != sold {
+					if got := describe(f.sale(id, "BTC")); got != sold {
 						t.Errorf("got %s", got)
 					}
 				}
-				lab.checkNotOversold(ids...)
-				if accepted, filled := lab.exchange.Orders(); accepted != len(ids) || filled != len(ids) {
+				f.checkNotOversold(ids...)
+				if accepted, filled := f.exchange.Orders(); accepted != len(ids) || filled != len(ids) {
 					t.Errorf("the exchange accepted %d orders, and %d sold something", accepted, filled)
 				}
 			})
@@ -338,25 +338,27 @@ func TestWorker_never_sells_more_than_was_paid(t *testing.T) {
 			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
 				t.Parallel()
 				url := storagetest.File(t)
-				synctest.Test(t, func(t *testing.T) { runRandomFaults(t, newLab(t, url, bubble{}, name), rand.New(rand.NewPCG(seed, 7))) })
+				synctest.Test(t, func(t *testing.T) {
+					runRandomFaults(t, newFixture(t, url, bubble{}, name), rand.New(rand.NewPCG(seed, 7)))
+				})
 			})
 		}
 	}
 }
 
 // runRandomFaults sells the coins of three invoices under random faults, and checks the final states.
-func runRandomFaults(t *testing.T, l *lab, random *rand.Rand) {
+func runRandomFaults(t *testing.T, f *fixture, random *rand.Rand) {
 	kinds := []exchangetest.Fault{
 		exchangetest.Hang, exchangetest.HangAfter, exchangetest.Drop, exchangetest.DropAfter, exchangetest.Status(500), exchangetest.StatusAfter(502),
-		exchangetest.Giant, exchangetest.Redirect, exchangetest.ProcessAndRespond(200, "{}"), exchangetest.Respond(200, `{"error":["EAPI:Rate limit exceeded"],"status":"error","response_code":"400.002"}`),
+		exchangetest.Oversize, exchangetest.Redirect, exchangetest.ProcessAndRespond(200, "{}"), exchangetest.Respond(200, `{"error":["EAPI:Rate limit exceeded"],"status":"error","response_code":"400.002"}`),
 		exchangetest.Respond(200, `{"error":["EAPI:Invalid nonce"],"status":"error","reason":"Invalid nonce","code":"API0004"}`), exchangetest.Upgrade,
 	}
 	calls := []string{"AddOrder", "sell/btceur", "sell/etheur", "QueryOrders", "OpenOrders", "ClosedOrders", "order_status", "BalanceEx", "account_balances", "AssetPairs", "markets", "Ticker"}
 	var ids, txs []string
 	for range 3 {
-		inv := l.create("156.50")
+		inv := f.create("156.50")
 		ids = append(ids, inv.ID)
-		txs = append(txs, l.pay(inv, "BTC", "0.0009"), l.pay(inv, "ETH", "0.05"))
+		txs = append(txs, f.pay(inv, "BTC", "0.0009"), f.pay(inv, "ETH", "0.05"))
 	}
 	removed := map[string]bool{} // by a reorganisation
 	for range 40 {
@@ -368,37 +370,37 @@ func runRandomFaults(t *testing.T, l *lab, random *rand.Rand) {
 			}
 			delay := time.Duration(random.IntN(400)) * time.Second
 			delayed := exchangetest.RunBefore(func() { time.Sleep(delay) })
-			l.exchange.Next(call, append(kinds, delayed)[random.IntN(len(kinds)+1)])
+			f.exchange.Next(call, append(kinds, delayed)[random.IntN(len(kinds)+1)])
 		case 3:
-			l.exchange.Fill([]string{"1", "0.5", "0.3", "0"}[random.IntN(4)])
+			f.exchange.Fill([]string{"1", "0.5", "0.3", "0"}[random.IntN(4)])
 		case 4:
-			l.exchange.Bid("BTC", []string{"86420", "80000", "90000"}[random.IntN(3)])
+			f.exchange.Bid("BTC", []string{"86420", "80000", "90000"}[random.IntN(3)])
 		case 5:
-			l.exchange.Status([]string{"online", "cancel_only"}[random.IntN(2)])
+			f.exchange.Status([]string{"online", "cancel_only"}[random.IntN(2)])
 		case 6:
 			tx := txs[random.IntN(len(txs))]
 			removed[tx] = !removed[tx]
-			l.reorganise(tx, removed[tx])
+			f.reorganise(tx, removed[tx])
 		}
-		l.runUntilKilled(random.IntN(60)) // 0 and steps that are not reached kill nothing
-		l.clock.Pass(time.Duration(random.IntN(200)) * time.Second)
-		l.checkNotOversold(ids...)
+		f.runUntilKilled(random.IntN(60)) // 0 and steps that are not reached kill nothing
+		f.clock.Pass(time.Duration(random.IntN(200)) * time.Second)
+		f.checkNotOversold(ids...)
 	}
-	l.exchange.Behave()
-	l.exchange.Fill("1")
-	l.exchange.Bid("BTC", "86420")
-	l.exchange.Status("online")
+	f.exchange.ClearFaults()
+	f.exchange.Fill("1")
+	f.exchange.Bid("BTC", "86420")
+	f.exchange.Status("online")
 	for tx, isRemoved := range removed {
 		if isRemoved {
-			l.reorganise(tx, false)
+			f.reorganise(tx, false)
 		}
 	}
-	l.settle(24 * time.Hour)
-	l.checkNotOversold(ids...)
+	f.settle(24 * time.Hour)
+	f.checkNotOversold(ids...)
 	for _, id := range ids {
-		for _, c := range l.read(id).Sales {
+		for _, c := range f.read(id).Sales {
 			complete := c.State == invoice.SaleFilled || c.State == invoice.SaleFailed
-			tooSmall := c.Rate.Value(c.Rest()).Cmp(big.NewRat(11, 1)) < 0 // the smallest sale of Bitstamp is 10 euro
+			tooSmall := c.Rate.Value(c.Remaining()).Cmp(big.NewRat(11, 1)) < 0 // the smallest sale of Bitstamp is 10 euro
 			if !complete || c.State == invoice.SaleFilled && !tooSmall {
 				t.Errorf("final state: %s", describe(&c))
 			}
@@ -423,26 +425,26 @@ func (s *stalled) UpdateSales(ctx context.Context, id string, decide func(*invoi
 // A program pauses until its claim has expired. It sells no coins that another program sold, or tried
 // to sell, during the pause.
 func TestWorker_that_stalls_sells_nothing_twice(t *testing.T) {
-	onEach(t, func(t *testing.T, l *lab) {
-		for _, duringStall := range []func(){func() {}, func() { l.exchange.Bid("BTC", "1") }} {
-			inv := l.paid()
-			stalledWorker, done := l.newWorker(l.storage, &stalled{Invoices: l.invoices}), make(chan error, 1)
+	onEach(t, func(t *testing.T, f *fixture) {
+		for _, duringStall := range []func(){func() {}, func() { f.exchange.Bid("BTC", "1") }} {
+			inv := f.paid()
+			stalledWorker, done := f.newWorker(f.storage, &stalled{Invoices: f.invoices}), make(chan error, 1)
 			go func() {
 				_, err := stalledWorker.Step(context.Background())
 				done <- err
 			}()
-			l.clock.Pass(2 * time.Minute)
+			f.clock.Pass(2 * time.Minute)
 			duringStall()
-			l.step()
-			before := describe(l.sale(inv.ID, "BTC"))
+			f.step()
+			before := describe(f.sale(inv.ID, "BTC"))
 			if err := <-done; err != nil {
 				t.Errorf("the stalled worker: %v", err)
 			}
-			if after := describe(l.sale(inv.ID, "BTC")); after != before {
+			if after := describe(f.sale(inv.ID, "BTC")); after != before {
 				t.Errorf("sale changed from %s to %s", before, after)
 			}
 		}
-		if accepted, _ := l.exchange.Orders(); accepted != 1 {
+		if accepted, _ := f.exchange.Orders(); accepted != 1 {
 			t.Errorf("the exchange accepted %d orders, want 1", accepted)
 		}
 	})

@@ -122,10 +122,10 @@ func (s *operation) sell(ctx context.Context) error {
 	if err != nil {
 		return s.postpone(ctx, err)
 	}
-	amount, limit := market.Round(s.Rest()), market.Price(s.Lowest)
+	amount, limit := market.Round(s.Remaining()), market.Price(s.Lowest)
 	switch {
 	case s.tooSmall(market, amount, limit):
-		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return c.Filled() })
+		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return c.MarkFilled() })
 	case len(s.Orders) >= maxOrders && s.Reason != "": // without a reason the operator has requested one more order
 		return s.fail(ctx, invoice.ReasonExhausted)
 	case !market.Open:
@@ -144,22 +144,22 @@ func (s *operation) sell(ctx context.Context) error {
 	number := len(s.Orders) + 1
 	// If the database was restored from a backup, the exchange may already have this order, made at
 	// any time since the invoice was created.
-	o := exchange.Order{ID: OrderID(s.invoice.ID, s.Coin, s.AcceptedOrders()+1), Coin: s.Coin, Amount: amount, Limit: limit, Made: earlier(s.CreatedAt, s.invoice.CreatedAt)}
+	o := exchange.Order{ID: OrderID(s.invoice.ID, s.Coin, s.AcceptedOrders()+1), Coin: s.Coin, Amount: amount, Limit: limit, CreatedAt: earlier(s.CreatedAt, s.invoice.CreatedAt)}
 	found, err := s.exchange.Find(ctx, s.account, o, "")
-	if err != nil && !errors.Is(err, exchange.ErrAbsent) {
+	if err != nil && !errors.Is(err, exchange.ErrNotFound) {
 		return s.postpone(ctx, err)
 	}
 	exists := err == nil
-	o.Made = s.now()
+	o.CreatedAt = s.now()
 	var windowEnd time.Time
-	o.Deadline, windowEnd = s.exchange.Window(o.Made)
+	o.Deadline, windowEnd = s.exchange.Window(o.CreatedAt)
 	err = s.change(ctx, func(inv *invoice.Invoice, c *invoice.Sale) error {
 		if !inv.Funds(c) {
 			return errClaimLost
 		}
 		return c.Begin(invoice.SaleOrder{
 			Number: number, ID: o.ID, AccountID: s.claim.Account.ID, Exchange: s.exchange.Name(), Amount: amount, Limit: limit,
-			Before: balance.Total, SentAt: o.Made, Deadline: o.Deadline, Over: windowEnd,
+			Before: balance.Total, SentAt: o.CreatedAt, Deadline: o.Deadline, WindowEnd: windowEnd,
 		})
 	})
 	if err != nil {
@@ -181,18 +181,18 @@ func (s *operation) tooSmall(m exchange.Market, amount, limit money.Amount) bool
 func (s *operation) place(ctx context.Context, o exchange.Order) error {
 	remaining := o.Deadline.Sub(s.now())
 	if remaining <= 0 { // the write took too long, so that the order is not sent
-		return s.recordRefusal(ctx, invoice.OrderAbsent, &exchange.Refused{Kind: exchange.KindBusy, Message: "not sent: the deadline had passed"})
+		return s.recordRefusal(ctx, invoice.OrderAbsent, &exchange.RefusedError{Kind: exchange.KindBusy, Message: "not sent: the deadline had passed"})
 	}
 	bounded, cancel := context.WithTimeout(ctx, remaining)
 	ref, err := s.exchange.Place(bounded, s.account, o)
 	cancel()
-	if refusal, ok := errors.AsType[*exchange.Refused](err); ok {
+	if refusal, ok := errors.AsType[*exchange.RefusedError](err); ok {
 		return s.recordRefusal(ctx, invoice.OrderRefused, refusal)
 	}
 	if err != nil { // the order may have been accepted
-		return s.recordLookup(ctx, err, false, s.OpenOrder().Over)
+		return s.recordLookup(ctx, err, false, s.OpenOrder().WindowEnd)
 	}
-	err = s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return c.Placed(ref, s.now().Add(recheckDelay)) })
+	err = s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return c.MarkPlaced(ref, s.now().Add(recheckDelay)) })
 	if err != nil {
 		return err
 	}
@@ -206,22 +206,22 @@ func (s *operation) resolve(ctx context.Context) error {
 	switch {
 	case o.AccountID != s.claim.Account.ID:
 		return s.fail(ctx, invoice.ReasonNoAccount)
-	case o.Ref == "" && now.Before(o.Over):
-		return s.recordLookup(ctx, errors.New(o.Fault), false, o.Over)
+	case o.Ref == "" && now.Before(o.WindowEnd):
+		return s.recordLookup(ctx, errors.New(o.Fault), false, o.WindowEnd)
 	}
 	out, err := s.exchange.Find(ctx, s.account, exchange.Order{
-		ID: o.ID, Coin: s.Coin, Amount: o.Amount, Limit: o.Limit, Made: o.SentAt, Deadline: o.Deadline,
+		ID: o.ID, Coin: s.Coin, Amount: o.Amount, Limit: o.Limit, CreatedAt: o.SentAt, Deadline: o.Deadline,
 	}, o.Ref)
 	switch {
 	case err == nil:
 		return s.conclude(ctx, out)
 	case errors.Is(err, exchange.ErrContradiction):
 		return s.failUnresolved(ctx, invoice.ReasonContradiction, err)
-	case errors.Is(err, exchange.ErrAlike), now.Sub(o.SentAt) > maxWait:
+	case errors.Is(err, exchange.ErrAmbiguous), now.Sub(o.SentAt) > maxWait:
 		return s.failUnresolved(ctx, invoice.ReasonUncertain, err)
-	case errors.Is(err, exchange.ErrAbsent) && o.Ref == "":
+	case errors.Is(err, exchange.ErrNotFound) && o.Ref == "":
 		return s.notFound(ctx, err)
-	case errors.Is(err, exchange.ErrAbsent) && now.Sub(o.Over) > maxOpenTime:
+	case errors.Is(err, exchange.ErrNotFound) && now.Sub(o.WindowEnd) > maxOpenTime:
 		return s.failUnresolved(ctx, invoice.ReasonUncertain, err)
 	}
 	return s.recordLookup(ctx, err, false, now.Add(searchDelay))
@@ -239,24 +239,24 @@ func (s *operation) notFound(ctx context.Context, absent error) error {
 	case o.Lookups+1 < requiredSearches:
 		return s.recordLookup(ctx, absent, true, s.now().Add(searchDelay))
 	}
-	return s.recordRefusal(ctx, invoice.OrderAbsent, &exchange.Refused{Kind: exchange.KindBusy, Message: "the exchange never had it"})
+	return s.recordRefusal(ctx, invoice.OrderAbsent, &exchange.RefusedError{Kind: exchange.KindBusy, Message: "the exchange never had it"})
 }
 
 // conclude records the state of the open order at the exchange.
 func (s *operation) conclude(ctx context.Context, out exchange.Outcome) error {
 	now := s.now()
 	if out.Open {
-		if now.Sub(s.OpenOrder().Over) > maxOpenTime {
+		if now.Sub(s.OpenOrder().WindowEnd) > maxOpenTime {
 			return s.failUnresolved(ctx, invoice.ReasonUncertain, errors.New("the exchange reports the order as still open"))
 		}
-		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return c.Placed(out.Ref, now.Add(recheckDelay)) })
+		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return c.MarkPlaced(out.Ref, now.Add(recheckDelay)) })
 	}
 	err := s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error {
-		if err := c.Done(out.Ref, invoice.Proceeds{Sold: out.Sold, Euro: out.Euro, Fee: out.Fee}, now); err != nil {
+		if err := c.MarkDone(out.Ref, invoice.Proceeds{Sold: out.Sold, Euro: out.Euro, Fee: out.Fee}, now); err != nil {
 			return err
 		}
-		if c.Rest().IsZero() {
-			return c.Filled()
+		if c.Remaining().IsZero() {
+			return c.MarkFilled()
 		}
 		reason := invoice.ReasonPartial
 		if out.Sold.IsZero() {
@@ -271,22 +271,22 @@ func (s *operation) conclude(ctx context.Context, out exchange.Outcome) error {
 }
 
 // recordRefusal ends an order that was not accepted.
-func (s *operation) recordRefusal(ctx context.Context, state invoice.OrderState, r *exchange.Refused) error {
+func (s *operation) recordRefusal(ctx context.Context, state invoice.OrderState, e *exchange.RefusedError) error {
 	return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error {
-		if err := c.Refused(state, r.Message); err != nil {
+		if err := c.MarkRefused(state, e.Message); err != nil {
 			return err
 		}
-		return s.afterRefusal(c, r)
+		return s.afterRefusal(c, e)
 	})
 }
 
 // afterRefusal sets the state of the sale after a refusal.
-func (s *operation) afterRefusal(c *invoice.Sale, r *exchange.Refused) error {
-	switch r.Kind {
+func (s *operation) afterRefusal(c *invoice.Sale, e *exchange.RefusedError) error {
+	switch e.Kind {
 	case exchange.KindFunds:
 		return s.schedule(c, invoice.ReasonLowBalance)
 	case exchange.KindMinimum:
-		return c.Filled()
+		return c.MarkFilled()
 	case exchange.KindPrice:
 		return s.schedule(c, invoice.ReasonPrice)
 	case exchange.KindBusy:
@@ -306,7 +306,7 @@ func (s *operation) afterRefusal(c *invoice.Sale, r *exchange.Refused) error {
 // postpone handles an error of the exchange while no order has an unknown outcome. After most
 // errors the sale waits.
 func (s *operation) postpone(ctx context.Context, err error) error {
-	if refusal, ok := errors.AsType[*exchange.Refused](err); ok {
+	if refusal, ok := errors.AsType[*exchange.RefusedError](err); ok {
 		s.log.Warn("exchange refused call", "exchange", s.exchange.Name(), "says", refusal.Message)
 		return s.change(ctx, func(_ *invoice.Invoice, c *invoice.Sale) error { return s.afterRefusal(c, refusal) })
 	}
@@ -315,7 +315,7 @@ func (s *operation) postpone(ctx context.Context, err error) error {
 		return s.fail(ctx, invoice.ReasonRefused)
 	case errors.Is(err, exchange.ErrContradiction):
 		return s.fail(ctx, invoice.ReasonContradiction)
-	case errors.Is(err, exchange.ErrAlike):
+	case errors.Is(err, exchange.ErrAmbiguous):
 		return s.wait(ctx, invoice.ReasonUncertain) // this sale has no order with an unknown outcome
 	case ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return ctx.Err() // the program is stopping
@@ -336,12 +336,12 @@ func (s *operation) schedule(c *invoice.Sale, reason invoice.SaleReason) error {
 		c.Fail(reason)
 		return nil
 	}
-	return c.Wait(reason, now.Add(pause(c.Tries)))
+	return c.Wait(reason, now.Add(pause(c.Retries)))
 }
 
 // pause returns the time until the next attempt, which grows with the number of attempts.
-func pause(tries int) time.Duration {
-	return min(minPause<<min(tries, 10), maxPause)
+func pause(retries int) time.Duration {
+	return min(minPause<<min(retries, 10), maxPause)
 }
 
 // fail sets the sale to failed, so that the operator must decide.

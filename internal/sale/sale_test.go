@@ -19,23 +19,23 @@ import (
 const sold = "filled  sold 0.00065379 of 0.00065379 for 56.50053 fee 0.226 in 1"
 
 func TestWorker_sells_the_coins_of_an_invoice_once(t *testing.T) {
-	onEach(t, func(t *testing.T, l *lab) {
-		inv := l.paid()
-		l.want(inv.ID, "BTC", "waiting  sold 0 of 0.00065379 for 0 fee 0 in 0")
-		l.settle(time.Hour)
-		l.want(inv.ID, "BTC", sold)
-		if accepted, filled := l.exchange.Orders(); accepted != 1 || filled != 1 {
+	onEach(t, func(t *testing.T, f *fixture) {
+		inv := f.paid()
+		f.want(inv.ID, "BTC", "waiting  sold 0 of 0.00065379 for 0 fee 0 in 0")
+		f.settle(time.Hour)
+		f.want(inv.ID, "BTC", sold)
+		if accepted, filled := f.exchange.Orders(); accepted != 1 || filled != 1 {
 			t.Errorf("the exchange accepted %d orders, of which %d sold something", accepted, filled)
 		}
-		if diff := cmp.Diff([]string{sale.OrderID(inv.ID, "BTC", 1)}, l.exchange.Names()); diff != "" {
+		if diff := cmp.Diff([]string{sale.OrderID(inv.ID, "BTC", 1)}, f.exchange.OrderNames()); diff != "" {
 			t.Errorf("names (-want +got):\n%s", diff)
 		}
-		types, bodies := l.events(inv.ID)
+		types, bodies := f.events(inv.ID)
 		if diff := cmp.Diff([]invoice.EventType{invoice.EventSaleFilled}, types); diff != "" {
 			t.Fatalf("events (-want +got):\n%s", diff)
 		}
 		for _, want := range []string{
-			`"type":"conversion.filled"`, `"conversions":[{"crypto_currency":"BTC","exchange":"` + l.client.Name() + `","state":"filled","reason":"","reverted":false,` +
+			`"type":"conversion.filled"`, `"conversions":[{"crypto_currency":"BTC","exchange":"` + f.client.Name() + `","state":"filled","reason":"","reverted":false,` +
 				`"amount":"0.00065379","sold_amount":"0.00065379","rate_eur":"86420","lowest_price":"84691.6","average_price":"86419.997","euro_amount":"56.50053","fee_amount":"0.226","orders":["`,
 		} {
 			if !strings.Contains(bodies[0], want) {
@@ -46,7 +46,7 @@ func TestWorker_sells_the_coins_of_an_invoice_once(t *testing.T) {
 }
 
 func TestWorker_sells_the_right_amounts(t *testing.T) {
-	onEach(t, func(t *testing.T, l *lab) {
+	onEach(t, func(t *testing.T, f *fixture) {
 		usd := func(r *invoice.CreateRequest) {
 			r.Terms.Price = money.MustParse("61.02", money.USD)
 			r.Terms.Rules = invoice.DefaultRules(money.USD)
@@ -78,13 +78,13 @@ func TestWorker_sells_the_right_amounts(t *testing.T) {
 			"of a merchant who does not sell":          {noTerms, [][2]string{{"BTC", "0.00065379"}}, ""},
 			"of an invoice that is not paid":           {nil, [][2]string{{"BTC", "0.0001"}}, ""},
 		} {
-			inv := l.create("56.50", slices.DeleteFunc([]func(*invoice.CreateRequest){test.change}, func(f func(*invoice.CreateRequest)) bool { return f == nil })...)
+			inv := f.create("56.50", slices.DeleteFunc([]func(*invoice.CreateRequest){test.change}, func(f func(*invoice.CreateRequest)) bool { return f == nil })...)
 			for _, p := range test.payments {
-				l.pay(inv, p[0], p[1])
-				l.clock.Pass(time.Second)
+				f.pay(inv, p[0], p[1])
+				f.clock.Pass(time.Second)
 			}
 			var got []string
-			for _, c := range l.read(inv.ID).Sales {
+			for _, c := range f.read(inv.ID).Sales {
 				got = append(got, c.Coin+" "+money.RoundDown(c.Amount.Rat(), money.Currency{Decimals: 8}).String())
 			}
 			if strings.Join(got, " ") != test.want {
@@ -97,15 +97,15 @@ func TestWorker_sells_the_right_amounts(t *testing.T) {
 // A late payment that the merchant accepts counts for the full price. At most the amount of the
 // price is sold.
 func TestWorker_sells_accepted_late_payments(t *testing.T) {
-	onEach(t, func(t *testing.T, l *lab) {
+	onEach(t, func(t *testing.T, f *fixture) {
 		for amount, want := range map[string]string{"0.00060000": "0.0006", "0.9": "0.00065379"} {
-			inv := l.create("56.50")
-			l.clock.Pass(48 * time.Hour)
-			l.pay(inv, "BTC", amount)
-			if _, err := l.invoices.Accept(t.Context(), inv.ID, "command", 0); err != nil {
+			inv := f.create("56.50")
+			f.clock.Pass(48 * time.Hour)
+			f.pay(inv, "BTC", amount)
+			if _, err := f.invoices.Accept(t.Context(), inv.ID, "command", 0); err != nil {
 				t.Fatal(err)
 			}
-			if got := l.sale(inv.ID, "BTC").Amount.String(); got != want {
+			if got := f.sale(inv.ID, "BTC").Amount.String(); got != want {
 				t.Errorf("%s: got %s, want %s", amount, got, want)
 			}
 		}
@@ -113,29 +113,29 @@ func TestWorker_sells_accepted_late_payments(t *testing.T) {
 }
 
 func TestWorker_does_not_sell_again_when_an_invoice_is_paid_again(t *testing.T) {
-	onEach(t, func(t *testing.T, l *lab) {
-		inv := l.create("56.50")
-		tx := l.pay(inv, "BTC", "0.00065379")
+	onEach(t, func(t *testing.T, f *fixture) {
+		inv := f.create("56.50")
+		tx := f.pay(inv, "BTC", "0.00065379")
 		for range 3 {
-			l.reorganise(tx, true)
-			if s := l.read(inv.ID).State.Status; s == invoice.Paid {
+			f.reorganise(tx, true)
+			if s := f.read(inv.ID).State.Status; s == invoice.Paid {
 				t.Fatalf("invoice is %s, want not paid", s)
 			}
-			l.settle(time.Hour) // nothing is sold while the invoice is not paid
-			l.want(inv.ID, "BTC", "waiting  sold 0 of 0.00065379 for 0 fee 0 in 0")
-			l.reorganise(tx, false)
+			f.settle(time.Hour) // nothing is sold while the invoice is not paid
+			f.want(inv.ID, "BTC", "waiting  sold 0 of 0.00065379 for 0 fee 0 in 0")
+			f.reorganise(tx, false)
 		}
-		l.settle(time.Hour)
-		l.want(inv.ID, "BTC", sold)
+		f.settle(time.Hour)
+		f.want(inv.ID, "BTC", sold)
 		// A sale is final, and other payments cause no second sale.
-		l.reorganise(tx, true)
-		l.pay(inv, "ETH", "0.03")
-		l.settle(time.Hour)
-		l.want(inv.ID, "BTC", sold)
-		if n := len(l.read(inv.ID).Sales); n != 1 {
+		f.reorganise(tx, true)
+		f.pay(inv, "ETH", "0.03")
+		f.settle(time.Hour)
+		f.want(inv.ID, "BTC", sold)
+		if n := len(f.read(inv.ID).Sales); n != 1 {
 			t.Errorf("%d sales, want 1", n)
 		}
-		if accepted, _ := l.exchange.Orders(); accepted != 1 {
+		if accepted, _ := f.exchange.Orders(); accepted != 1 {
 			t.Errorf("the exchange accepted %d orders, want 1", accepted)
 		}
 	})
@@ -144,25 +144,25 @@ func TestWorker_does_not_sell_again_when_an_invoice_is_paid_again(t *testing.T) 
 // Coins of a transaction that a reorganisation removed are not sold, even if other coins pay the
 // invoice instead.
 func TestWorker_does_not_sell_reorganised_coins(t *testing.T) {
-	onEach(t, func(t *testing.T, l *lab) {
-		l.exchange.Bid("BTC", "80000") // nothing is sold at first
-		inv := l.create("56.50")
-		tx := l.pay(inv, "BTC", "0.00065379")
-		l.settle(time.Minute)
-		l.reorganise(tx, true)
-		l.pay(inv, "ETH", "0.03")
-		if s := l.read(inv.ID).State.Status; s != invoice.Paid {
+	onEach(t, func(t *testing.T, f *fixture) {
+		f.exchange.Bid("BTC", "80000") // nothing is sold at first
+		inv := f.create("56.50")
+		tx := f.pay(inv, "BTC", "0.00065379")
+		f.settle(time.Minute)
+		f.reorganise(tx, true)
+		f.pay(inv, "ETH", "0.03")
+		if s := f.read(inv.ID).State.Status; s != invoice.Paid {
 			t.Fatalf("invoice is %s, want paid", s)
 		}
-		l.exchange.Bid("BTC", "86420")
-		l.settle(2 * time.Hour)
-		l.want(inv.ID, "BTC", "waiting reverted sold 0 of 0.00065379 for 0 fee 0 in 0")
-		if accepted, _ := l.exchange.Orders(); accepted != 0 {
+		f.exchange.Bid("BTC", "86420")
+		f.settle(2 * time.Hour)
+		f.want(inv.ID, "BTC", "waiting reverted sold 0 of 0.00065379 for 0 fee 0 in 0")
+		if accepted, _ := f.exchange.Orders(); accepted != 0 {
 			t.Errorf("the exchange accepted %d orders, want none", accepted)
 		}
-		l.reorganise(tx, false)
-		l.settle(2 * time.Hour)
-		l.want(inv.ID, "BTC", sold)
+		f.reorganise(tx, false)
+		f.settle(2 * time.Hour)
+		f.want(inv.ID, "BTC", sold)
 	})
 }
 
@@ -179,7 +179,7 @@ var faults = map[string]struct {
 	"closes after accepting":         {exchangetest.DropAfter, 1},
 	"redirects":                      {exchangetest.Redirect, 2},
 	"switches protocols":             {exchangetest.Upgrade, 2},
-	"answers without end":            {exchangetest.Giant, 1},
+	"answers without end":            {exchangetest.Oversize, 1},
 	"answers HTML":                   {exchangetest.ProcessAndRespond(200, "<html>"), 1},
 	"reports that it is unavailable": {exchangetest.ProcessAndRespond(200, `{"error":["EService:Unavailable"],"status":"error","response_code":"500.001"}`), 1},
 	"reports a duplicate name":       {exchangetest.ProcessAndRespond(200, `{"error":["EOrder:cl_ord_id exists"],"status":"error","response_code":"400.019"}`), 1},
@@ -187,141 +187,141 @@ var faults = map[string]struct {
 }
 
 func TestWorker_waits_for_coins(t *testing.T) {
-	onEach(t, func(t *testing.T, l *lab) {
-		l.exchange.Deposit("BTC", "-0.9999")
-		inv := l.paid()
-		l.settle(3 * 24 * time.Hour)
-		l.want(inv.ID, "BTC", "waiting low_balance sold 0 of 0.00065379 for 0 fee 0 in 0")
-		l.exchange.Deposit("BTC", "0.5")
-		l.settle(time.Hour)
-		l.want(inv.ID, "BTC", sold)
+	onEach(t, func(t *testing.T, f *fixture) {
+		f.exchange.Deposit("BTC", "-0.9999")
+		inv := f.paid()
+		f.settle(3 * 24 * time.Hour)
+		f.want(inv.ID, "BTC", "waiting low_balance sold 0 of 0.00065379 for 0 fee 0 in 0")
+		f.exchange.Deposit("BTC", "0.5")
+		f.settle(time.Hour)
+		f.want(inv.ID, "BTC", sold)
 
-		l.exchange.Deposit("BTC", "-0.499")
-		lateID := l.paid()
-		l.settle(8 * 24 * time.Hour)
-		if got := describe(l.sale(lateID.ID, "BTC")); got != "failed low_balance sold 0 of 0.00065379 for 0 fee 0 in 0" {
+		f.exchange.Deposit("BTC", "-0.499")
+		lateID := f.paid()
+		f.settle(8 * 24 * time.Hour)
+		if got := describe(f.sale(lateID.ID, "BTC")); got != "failed low_balance sold 0 of 0.00065379 for 0 fee 0 in 0" {
 			t.Errorf("after a week: got %s", got)
 		}
-		if types, _ := l.events(lateID.ID); len(types) != 1 || types[0] != invoice.EventSaleFailed {
+		if types, _ := f.events(lateID.ID); len(types) != 1 || types[0] != invoice.EventSaleFailed {
 			t.Errorf("events %v", types)
 		}
-		l.exchange.Deposit("BTC", "0.5")
-		if _, err := l.resolver().Retry(t.Context(), lateID.ID, "BTC", false); err != nil {
+		f.exchange.Deposit("BTC", "0.5")
+		if _, err := f.resolver().Retry(t.Context(), lateID.ID, "BTC", false); err != nil {
 			t.Fatal(err)
 		}
-		l.settle(time.Minute)
-		if got := describe(l.sale(lateID.ID, "BTC")); got != sold {
+		f.settle(time.Minute)
+		if got := describe(f.sale(lateID.ID, "BTC")); got != sold {
 			t.Errorf("got %s", got)
 		}
-		l.checkNotOversold(inv.ID, lateID.ID)
+		f.checkNotOversold(inv.ID, lateID.ID)
 	})
 }
 
 func TestWorker_waits_for_the_price(t *testing.T) {
-	onEach(t, func(t *testing.T, l *lab) {
-		l.exchange.Bid("BTC", "84691.59") // a cent below 2 % under the rate
-		inv := l.paid()
-		l.settle(24 * time.Hour)
-		l.want(inv.ID, "BTC", "waiting price sold 0 of 0.00065379 for 0 fee 0 in 0")
-		l.exchange.Bid("BTC", "84691.60")
-		l.settle(time.Hour)
-		l.want(inv.ID, "BTC", "filled  sold 0.00065379 of 0.00065379 for 55.37052 fee 0.22148 in 1")
+	onEach(t, func(t *testing.T, f *fixture) {
+		f.exchange.Bid("BTC", "84691.59") // a cent below 2 % under the rate
+		inv := f.paid()
+		f.settle(24 * time.Hour)
+		f.want(inv.ID, "BTC", "waiting price sold 0 of 0.00065379 for 0 fee 0 in 0")
+		f.exchange.Bid("BTC", "84691.60")
+		f.settle(time.Hour)
+		f.want(inv.ID, "BTC", "filled  sold 0.00065379 of 0.00065379 for 55.37052 fee 0.22148 in 1")
 	})
 }
 
 func TestWorker_sells_in_parts_until_the_rest_is_too_small(t *testing.T) {
-	onEach(t, func(t *testing.T, l *lab) {
-		l.exchange.Fill("0.4")
-		inv := l.create("500")
-		l.pay(inv, "BTC", "0.00578570")
-		l.settle(2 * time.Hour)
-		c := l.sale(inv.ID, "BTC")
+	onEach(t, func(t *testing.T, f *fixture) {
+		f.exchange.Fill("0.4")
+		inv := f.create("500")
+		f.pay(inv, "BTC", "0.00578570")
+		f.settle(2 * time.Hour)
+		c := f.sale(inv.ID, "BTC")
 		if c.State != invoice.SaleFilled || len(c.Orders) < 5 {
 			t.Errorf("got %s", describe(c))
 		}
 		// The rest is worth less than the smallest sale of 5 euro, or than Bitstamp's of 10.
 		bound := money.MustParse("0.00012", invoice.SaleCoin("BTC"))
-		if rest := c.Rest(); rest.IsZero() || rest.Cmp(bound) > 0 {
+		if rest := c.Remaining(); rest.IsZero() || rest.Cmp(bound) > 0 {
 			t.Errorf("rest = %s, too large", rest)
 		}
-		l.checkNotOversold(inv.ID)
+		f.checkNotOversold(inv.ID)
 
-		l.exchange.Fill("0.01")
-		slow := l.create("5000")
-		l.pay(slow, "BTC", "0.05785698")
-		l.settle(24 * time.Hour)
-		c = l.sale(slow.ID, "BTC")
+		f.exchange.Fill("0.01")
+		slow := f.create("5000")
+		f.pay(slow, "BTC", "0.05785698")
+		f.settle(24 * time.Hour)
+		c = f.sale(slow.ID, "BTC")
 		if c.State != invoice.SaleFailed || c.Reason != invoice.ReasonExhausted || len(c.Orders) != 20 {
 			t.Errorf("a hundred small parts: got %s", describe(c))
 		}
 		before := c.Sold().Sold
-		if _, err := l.resolver().Retry(t.Context(), slow.ID, "BTC", false); err != nil {
+		if _, err := f.resolver().Retry(t.Context(), slow.ID, "BTC", false); err != nil {
 			t.Fatal(err)
 		}
-		l.settle(time.Hour)
-		c = l.sale(slow.ID, "BTC")
+		f.settle(time.Hour)
+		c = f.sale(slow.ID, "BTC")
 		if c.Reason != invoice.ReasonExhausted || len(c.Orders) != 21 || c.Sold().Sold.Cmp(before) <= 0 {
 			t.Errorf("after a retry: got %s", describe(c))
 		}
-		l.checkNotOversold(inv.ID, slow.ID)
+		f.checkNotOversold(inv.ID, slow.ID)
 	})
 }
 
 func TestWorker_skips_amounts_that_are_too_small(t *testing.T) {
-	onEach(t, func(t *testing.T, l *lab) {
-		inv := l.create("4.99")
-		l.pay(inv, "BTC", "0.00005775")
-		l.settle(time.Minute)
-		l.want(inv.ID, "BTC", "skipped too_small sold 0 of 0.00005775 for 0 fee 0 in 0")
+	onEach(t, func(t *testing.T, f *fixture) {
+		inv := f.create("4.99")
+		f.pay(inv, "BTC", "0.00005775")
+		f.settle(time.Minute)
+		f.want(inv.ID, "BTC", "skipped too_small sold 0 of 0.00005775 for 0 fee 0 in 0")
 	})
 }
 
 func TestWorker_does_not_sell_while_the_account_is_off(t *testing.T) {
-	onEach(t, func(t *testing.T, l *lab) {
-		l.exchange.Next(l.place(), exchangetest.DropAfter)
-		started, ctx := l.paid(), t.Context()
-		l.step()
-		if _, err := l.accounts.Switch(ctx, "m", false); err != nil {
+	onEach(t, func(t *testing.T, f *fixture) {
+		f.exchange.Next(f.place(), exchangetest.DropAfter)
+		started, ctx := f.paid(), t.Context()
+		f.step()
+		if _, err := f.accounts.Switch(ctx, "m", false); err != nil {
 			t.Fatal(err)
 		}
-		waiting := l.paid()
-		l.settle(time.Hour)
-		l.want(waiting.ID, "BTC", "waiting  sold 0 of 0.00065379 for 0 fee 0 in 0")
-		l.want(started.ID, "BTC", sold) // the outcome of an open order is still determined
-		if _, err := l.accounts.Switch(ctx, "m", true); err != nil {
+		waiting := f.paid()
+		f.settle(time.Hour)
+		f.want(waiting.ID, "BTC", "waiting  sold 0 of 0.00065379 for 0 fee 0 in 0")
+		f.want(started.ID, "BTC", sold) // the outcome of an open order is still determined
+		if _, err := f.accounts.Switch(ctx, "m", true); err != nil {
 			t.Fatal(err)
 		}
-		l.settle(time.Hour)
-		if got := describe(l.sale(waiting.ID, "BTC")); got != sold {
+		f.settle(time.Hour)
+		if got := describe(f.sale(waiting.ID, "BTC")); got != sold {
 			t.Errorf("got %s", got)
 		}
-		l.checkNotOversold(started.ID, waiting.ID)
+		f.checkNotOversold(started.ID, waiting.ID)
 	})
 }
 
 func TestRun_sells_and_ends(t *testing.T) {
-	onEach(t, func(t *testing.T, l *lab) {
+	onEach(t, func(t *testing.T, f *fixture) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- l.worker.Run(ctx) }()
-		inv := l.paid()
-		l.clock.Pass(5 * time.Second)
-		l.want(inv.ID, "BTC", sold)
+		go func() { done <- f.worker.Run(ctx) }()
+		inv := f.paid()
+		f.clock.Pass(5 * time.Second)
+		f.want(inv.ID, "BTC", sold)
 		// Run returns although the exchange does not answer. The outcome of the order is determined later.
-		l.exchange.Next(l.place(), exchangetest.HangAfter)
-		next := l.paid()
-		l.clock.Pass(3 * time.Second)
+		f.exchange.Next(f.place(), exchangetest.HangAfter)
+		next := f.paid()
+		f.clock.Pass(3 * time.Second)
 		cancel()
 		if err := <-done; err != nil {
 			t.Errorf("run: %v", err)
 		}
-		if c := l.sale(next.ID, "BTC"); c.State != invoice.SaleSending {
+		if c := f.sale(next.ID, "BTC"); c.State != invoice.SaleSending {
 			t.Errorf("got %s", describe(c))
 		}
-		l.settle(30 * time.Minute)
-		if got := describe(l.sale(next.ID, "BTC")); got != sold {
+		f.settle(30 * time.Minute)
+		if got := describe(f.sale(next.ID, "BTC")); got != sold {
 			t.Errorf("got %s", got)
 		}
-		l.checkNotOversold(inv.ID, next.ID)
+		f.checkNotOversold(inv.ID, next.ID)
 	})
 }

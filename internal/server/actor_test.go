@@ -14,16 +14,16 @@ import (
 // For the built-in key the actor is the system.
 func TestActor_is_the_key_of_a_call(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	s := l.useStorage()
+	f := newFixture(t, nil)
+	s := f.useStorage()
 	change := func(id string, edit func(*merchant.Key)) audit.Actor {
 		t.Helper()
-		k := l.merchants.keys[publicKey("live")]
+		k := f.merchants.keys[publicKey("live")]
 		k.ID, k.Key, k.Secret = id, publicKey(id), "secret of "+id
 		edit(&k)
-		l.merchants.keys[k.Key] = k
+		f.merchants.keys[k.Key] = k
 		body := `{"line":"by ` + id + `"}`
-		if response := l.send(themeCall("PUT", id, body)); response.StatusCode != http.StatusOK {
+		if response := f.send(themeCall("PUT", id, body)); response.StatusCode != http.StatusOK {
 			t.Fatalf("%s: status %d: %s", id, response.StatusCode, read(t, response))
 		}
 		entries, err := s.AuditLog(t.Context(), 0, 1)

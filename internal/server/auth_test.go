@@ -27,7 +27,7 @@ func set(name, value string) http.Header { return http.Header{http.CanonicalHead
 
 func TestAuth_checks_the_scheme_of_the_API_family(t *testing.T) {
 	t.Parallel()
-	lab := newLab(t, nil)
+	f := newFixture(t, nil)
 	validSignature := signature.Sign("secret of all", []byte(minimalBody))
 	tests := map[string]struct {
 		change func(http.Header)
@@ -58,9 +58,9 @@ func TestAuth_checks_the_scheme_of_the_API_family(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := lab.request(create(message{key: "all"}))
+			r := f.request(create(message{key: "all"}))
 			test.change(r.Header)
-			response := lab.serve(r)
+			response := f.serve(r)
 			if test.status == http.StatusOK {
 				if response.StatusCode != http.StatusOK {
 					t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
@@ -77,17 +77,17 @@ func TestAuth_checks_the_scheme_of_the_API_family(t *testing.T) {
 // The vector is from the API family's public documentation.
 func TestAuth_accepts_the_published_vector(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.merchants.keys[publicKey("vector")] = merchant.Key{ID: "vector", Key: publicKey("vector"), Secret: "AbCdEfG123456", Scopes: merchant.AllScopes}
-	r := l.request(create(message{body: `{"currency":"BTC","foreign_id":"123456"}`}))
+	f := newFixture(t, nil)
+	f.merchants.keys[publicKey("vector")] = merchant.Key{ID: "vector", Key: publicKey("vector"), Secret: "AbCdEfG123456", Scopes: merchant.AllScopes}
+	r := f.request(create(message{body: `{"currency":"BTC","foreign_id":"123456"}`}))
 	r.Header.Set(api.HeaderKey, publicKey("vector"))
 	r.Header.Set(api.HeaderSignature, "03c25fcf7cd35e7d995e402cd5d51edd72d48e1471e865907967809a0c189ba55b90815f20e2bb10f82c7a9e9d865546fda58989c2ae9e8e2ff7bc29195fa1ec")
-	checkRefused(t, l.serve(r), http.StatusBadRequest, "unknown_field") // the signature is valid; the fields are those of another call
+	checkRefused(t, f.serve(r), http.StatusBadRequest, "unknown_field") // the signature is valid; the fields are those of another call
 }
 
 func TestAuth_checks_the_scheme_of_Chequer(t *testing.T) {
 	t.Parallel()
-	lab := newLab(t, nil)
+	f := newFixture(t, nil)
 	now := noon.Unix()
 	type parts struct{ timestamp, nonce, method, target, idempotency, body string }
 	at := func(seconds int64) string { return strconv.FormatInt(now+seconds, 10) }
@@ -121,7 +121,7 @@ func TestAuth_checks_the_scheme_of_Chequer(t *testing.T) {
 			if test.sign != nil {
 				test.sign(&p)
 			}
-			r := lab.request(create(message{}))
+			r := f.request(create(message{}))
 			r.Header.Set(api.HeaderKey, publicKey("all"))
 			r.Header.Set(api.HeaderTimestamp, p.timestamp)
 			r.Header.Set(api.HeaderNonce, p.nonce)
@@ -133,7 +133,7 @@ func TestAuth_checks_the_scheme_of_Chequer(t *testing.T) {
 				signed = []byte(minimalBody)
 			}
 			r.Header.Set(api.HeaderSignature, signature.Sign("secret of all", signed))
-			response := lab.serve(r)
+			response := f.serve(r)
 			if test.code == "" {
 				if response.StatusCode != http.StatusOK {
 					t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
@@ -154,9 +154,9 @@ func letters(r rune) rune {
 
 func TestAuth_signs_the_target_as_it_was_sent(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	for _, target := range []string{"//api//v2/invoice/new", "/api/v2/invoice/new?x=%20", "/v2/invoice/new"} {
-		response := l.send(message{method: "POST", target: target, key: "all", body: minimalBody, own: true})
+		response := f.send(message{method: "POST", target: target, key: "all", body: minimalBody, own: true})
 		if response.StatusCode != http.StatusOK {
 			t.Errorf("%s: answer %d: %s", target, response.StatusCode, read(t, response))
 		}
@@ -165,42 +165,42 @@ func TestAuth_signs_the_target_as_it_was_sent(t *testing.T) {
 
 func TestAuth_accepts_a_nonce_once(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	id := l.create(t, "all", minimalBody)
+	f := newFixture(t, nil)
+	id := f.create(t, "all", minimalBody)
 	m := create(message{key: "all", own: true, nonce: "0123456789abcdef"})
-	if response := l.send(m); response.StatusCode != http.StatusOK {
+	if response := f.send(m); response.StatusCode != http.StatusOK {
 		t.Fatalf("answer %d: %s", response.StatusCode, read(t, response))
 	}
-	checkRefused(t, l.send(m), http.StatusForbidden, "bad_nonce_header")
+	checkRefused(t, f.send(m), http.StatusForbidden, "bad_nonce_header")
 
 	m.nonce, m.header = "0123456789abcdeg", set(api.HeaderIdempotencyKey, "order-1")
-	first, second := read(t, l.send(m)), read(t, l.send(m))
+	first, second := read(t, f.send(m)), read(t, f.send(m))
 	if first != second || !strings.Contains(first, "foreign_id") {
 		t.Errorf("answer to a retry with the same idempotency key = %s, want %s", second, first)
 	}
 	m.header = nil
-	checkRefused(t, l.send(m), http.StatusForbidden, "bad_nonce_header")
+	checkRefused(t, f.send(m), http.StatusForbidden, "bad_nonce_header")
 
 	readAgain := message{method: "GET", target: "/api/v2/invoices/" + id, key: "all", own: true, nonce: "0123456789abcdeh"}
 	for range 2 { // reads do not use up the nonce
-		if response := l.send(readAgain); response.StatusCode != http.StatusOK {
+		if response := f.send(readAgain); response.StatusCode != http.StatusOK {
 			t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
 		}
 	}
 	simulate := message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "all", own: true, nonce: "0123456789abcdei", body: `{"action":"under"}`}
-	if response := l.send(simulate); response.StatusCode != http.StatusOK {
+	if response := f.send(simulate); response.StatusCode != http.StatusOK {
 		t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
 	}
-	checkRefused(t, l.send(simulate), http.StatusForbidden, "bad_nonce_header")
-	if acts := l.simnet.done(); len(acts) != 1 {
+	checkRefused(t, f.send(simulate), http.StatusForbidden, "bad_nonce_header")
+	if acts := f.simnet.done(); len(acts) != 1 {
 		t.Errorf("actions = %v, want one", acts)
 	}
 }
 
 func TestAuth_enforces_scopes(t *testing.T) {
 	t.Parallel()
-	lab := newLab(t, nil)
-	test, live := lab.create(t, "all", minimalBody), lab.create(t, "live", minimalBody)
+	f := newFixture(t, nil)
+	test, live := f.create(t, "all", minimalBody), f.create(t, "live", minimalBody)
 	simulation := `{"action":"under"}`
 	tests := []struct {
 		name, key, method, target, body string
@@ -229,7 +229,7 @@ func TestAuth_enforces_scopes(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			response := lab.send(message{method: test.method, target: test.target, key: test.key, body: test.body, own: true})
+			response := f.send(message{method: test.method, target: test.target, key: test.key, body: test.body, own: true})
 			if test.status == http.StatusOK {
 				if response.StatusCode != http.StatusOK {
 					t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
@@ -246,16 +246,16 @@ func TestAuth_enforces_scopes(t *testing.T) {
 
 func TestAuth_requires_the_scheme_of_Chequer_for_its_own_calls(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	id := l.create(t, "all", minimalBody)
-	checkRefused(t, l.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "all"}), 403, "no_timestamp_header")
-	checkRefused(t, l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "all", body: `{"action":"exact"}`}), 403, "no_timestamp_header")
-	checkRefused(t, l.send(message{method: "GET", target: "/api/v2/invoices/" + id}), 403, "no_key_header")
+	f := newFixture(t, nil)
+	id := f.create(t, "all", minimalBody)
+	checkRefused(t, f.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "all"}), 403, "no_timestamp_header")
+	checkRefused(t, f.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "all", body: `{"action":"exact"}`}), 403, "no_timestamp_header")
+	checkRefused(t, f.send(message{method: "GET", target: "/api/v2/invoices/" + id}), 403, "no_key_header")
 }
 
 func TestServer_errors_have_one_shape_on_every_path(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	tests := []struct {
 		method, target string
 		status         int
@@ -282,7 +282,7 @@ func TestServer_errors_have_one_shape_on_every_path(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.method+" "+test.target, func(t *testing.T) {
 			t.Parallel()
-			response := l.send(message{method: test.method, target: test.target})
+			response := f.send(message{method: test.method, target: test.target})
 			checkRefused(t, response, test.status, test.code)
 			for _, method := range strings.Fields(test.allow) {
 				if !strings.Contains(response.Header.Get("Allow"), method) {
@@ -295,41 +295,41 @@ func TestServer_errors_have_one_shape_on_every_path(t *testing.T) {
 
 func TestServer_limits_the_body_size(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	sized := func(size int) string {
 		head := `{"amount":1,"fiat_currency":"EUR"`
 		return head + strings.Repeat(" ", size-len(head)-1) + "}"
 	}
-	if response := l.send(create(message{key: "all", body: sized(64 << 10)})); response.StatusCode != http.StatusOK {
+	if response := f.send(create(message{key: "all", body: sized(64 << 10)})); response.StatusCode != http.StatusOK {
 		t.Errorf("64 KiB: answer %d: %s", response.StatusCode, read(t, response))
 	}
-	checkRefused(t, l.send(create(message{key: "all", body: sized(64<<10 + 1)})), 413, "body_too_large")
-	r := l.request(create(message{key: "all", body: sized(64<<10 + 1)}))
+	checkRefused(t, f.send(create(message{key: "all", body: sized(64<<10 + 1)})), 413, "body_too_large")
+	r := f.request(create(message{key: "all", body: sized(64<<10 + 1)}))
 	r.ContentLength = -1 // chunked
-	checkRefused(t, l.serve(r), 413, "body_too_large")
-	r = l.request(create(message{key: "all"}))
+	checkRefused(t, f.serve(r), 413, "body_too_large")
+	r = f.request(create(message{key: "all"}))
 	r.Body = failing{}
-	checkRefused(t, l.serve(r), 400, "unreadable_body")
+	checkRefused(t, f.serve(r), 400, "unreadable_body")
 }
 
 func TestServer_hides_internal_errors(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.merchants.err = errors.New("dial tcp 10.0.0.7:5432: password of chequer is wrong")
-	if text := checkRefused(t, l.send(create(message{key: "all"})), 500, "internal_error"); text != "Internal error" {
+	f := newFixture(t, nil)
+	f.merchants.err = errors.New("dial tcp 10.0.0.7:5432: password of chequer is wrong")
+	if text := checkRefused(t, f.send(create(message{key: "all"})), 500, "internal_error"); text != "Internal error" {
 		t.Errorf("message %q", text)
 	}
-	if log := l.log.String(); !strings.Contains(log, "authenticate: dial tcp") || !strings.Contains(log, "route=/shop/api/v2/invoice/new") {
+	if log := f.log.String(); !strings.Contains(log, "authenticate: dial tcp") || !strings.Contains(log, "route=/shop/api/v2/invoice/new") {
 		t.Errorf("log %q", log)
 	}
 }
 
 func TestServer_survives_a_panic(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	r := l.request(create(message{key: "all"}))
+	f := newFixture(t, nil)
+	r := f.request(create(message{key: "all"}))
 	r.Body = panicking{}
-	checkRefused(t, l.serve(r), 500, "internal_error")
+	checkRefused(t, f.serve(r), 500, "internal_error")
 }
 
 // failing is a body that ends early; panicking is a body whose Read panics.

@@ -30,10 +30,10 @@ func TestClient(t *testing.T) {
 	for name, transport := range transports {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := newLab(t, nil)
-			base, carrier := transport(t, l.handler)
+			f := newFixture(t, nil)
+			base, carrier := transport(t, f.handler)
 			connect := func(id string) *client.Client {
-				c, err := client.New(client.Config{BaseURL: base, Transport: carrier, Key: publicKey(id), Secret: "secret of " + id, Now: l.now})
+				c, err := client.New(client.Config{BaseURL: base, Transport: carrier, Key: publicKey(id), Secret: "secret of " + id, Now: f.now})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -174,10 +174,10 @@ func TestClients(t *testing.T) {
 	for name, c := range callers() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := newLab(t, nil)
-			l.config.Prices = merchant.NewPrices(nil, "100000000")
-			l.restart()
-			listening := httptest.NewServer(l.handler)
+			f := newFixture(t, nil)
+			f.config.Prices = merchant.NewPrices(nil, "100000000")
+			f.restart()
+			listening := httptest.NewServer(f.handler)
 			t.Cleanup(listening.Close)
 			base := listening.URL + "/shop" + c.base
 
@@ -189,14 +189,14 @@ func TestClients(t *testing.T) {
 			}
 			for _, action := range []string{"", "exact", "confirm", "confirm"} {
 				if action != "" {
-					l.simulateAction(t, inv.ForeignID, `{"action":"`+action+`"}`)
+					f.simulateAction(t, inv.ForeignID, `{"action":"`+action+`"}`)
 				}
 				c.readInvoice(t, base, inv.ForeignID)
-				if l.resource(t, inv.ForeignID).Status == api.StatusPaid {
+				if f.resource(t, inv.ForeignID).Status == api.StatusPaid {
 					break
 				}
 			}
-			if got := l.resource(t, inv.ForeignID).Status; got != api.StatusPaid {
+			if got := f.resource(t, inv.ForeignID).Status; got != api.StatusPaid {
 				t.Errorf("status %s, want paid", got)
 			}
 			c.fails(t, base, "nobody")
@@ -281,8 +281,8 @@ func (c caller) do(t *testing.T, method, url, body string, headers http.Header) 
 // rounded.
 func TestClients_small_doubles_are_refused(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	response := l.send(create(message{key: "all", body: `{"amount":5.0E-4,"fiat_currency":"EUR"}`}))
+	f := newFixture(t, nil)
+	response := f.send(create(message{key: "all", body: `{"amount":5.0E-4,"fiat_currency":"EUR"}`}))
 	if text := checkRefused(t, response, 400, "invalid_amount"); text != "amount must have at most 2 decimals in EUR" {
 		t.Errorf("message %q", text)
 	}
@@ -291,7 +291,7 @@ func TestClients_small_doubles_are_refused(t *testing.T) {
 // The signature covers bytes: only the spaces between tokens may differ.
 func TestClients_bodies_are_not_canonicalised(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	sent := `{"fiat_currency": "EUR", "amount": 20.0, "order_id": "a b"}`
 	for name, signed := range map[string]string{
 		"sorted names":           `{"amount":20.0,"fiat_currency":"EUR","order_id":"a b"}`,
@@ -304,22 +304,22 @@ func TestClients_bodies_are_not_canonicalised(t *testing.T) {
 		"nothing":                ``,
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := l.request(create(message{key: "all", body: sent}))
+			r := f.request(create(message{key: "all", body: sent}))
 			r.Header.Set(api.HeaderSignature, familySign(signed))
-			checkRefused(t, l.serve(r), http.StatusForbidden, "bad_signature_header")
+			checkRefused(t, f.serve(r), http.StatusForbidden, "bad_signature_header")
 		})
 	}
-	r := l.request(create(message{key: "all", body: `{"amount": 1`})) // does not compact
+	r := f.request(create(message{key: "all", body: `{"amount": 1`})) // does not compact
 	r.Header.Set(api.HeaderSignature, familySign(`{"amount":1`))
-	checkRefused(t, l.serve(r), http.StatusForbidden, "bad_signature_header")
+	checkRefused(t, f.serve(r), http.StatusForbidden, "bad_signature_header")
 }
 
 // A client that waits with its body receives 100 Continue, unless the call is refused before its
 // body is read. See RFC 9110, section 10.1.1.
 func TestClients_expect_100_continue(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	listening := httptest.NewServer(l.handler)
+	f := newFixture(t, nil)
+	listening := httptest.NewServer(f.handler)
 	t.Cleanup(listening.Close)
 	for _, test := range []struct {
 		name, target string
@@ -380,12 +380,12 @@ func TestClients_expect_100_continue(t *testing.T) {
 // Headers that a proxy would set are ignored when the caller is not a trusted proxy (C65).
 func TestClients_forwarded_headers_are_ignored(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.limit(server.Limits{PerAddress: 1})
+	f := newFixture(t, nil)
+	f.limit(server.Limits{PerAddress: 1})
 	refused := 0
 	for i := range 100 {
 		address := fmt.Sprintf("192.0.2.%d", i)
-		response := l.send(message{method: "GET", target: "/api/v2/invoice/status?id=nobody", header: http.Header{
+		response := f.send(message{method: "GET", target: "/api/v2/invoice/status?id=nobody", header: http.Header{
 			"X-Forwarded-For": {address}, "X-Real-Ip": {address}, "Forwarded": {"for=" + address},
 			"X-Forwarded-Proto": {"http"}, "X-Forwarded-Host": {"evil.example"},
 		}})

@@ -53,8 +53,8 @@ func golden(t *testing.T, name, body string) {
 
 func TestCreate_returns_the_invoice(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	response := l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: `{"amount":56.50,"fiat_currency":"EUR"}`})
+	f := newFixture(t, nil)
+	response := f.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: `{"amount":56.50,"fiat_currency":"EUR"}`})
 	if response.StatusCode != http.StatusOK {
 		t.Fatalf("status = %d, want 200", response.StatusCode)
 	}
@@ -74,22 +74,22 @@ func TestCreate_returns_the_invoice(t *testing.T) {
 
 func TestCreate_in_dollars(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	response := l.send(message{method: "POST", target: "/v2/invoice/new", key: "live", body: `{"amount":"20.0","fiat_currency":"USD"}`})
+	f := newFixture(t, nil)
+	response := f.send(message{method: "POST", target: "/v2/invoice/new", key: "live", body: `{"amount":"20.0","fiat_currency":"USD"}`})
 	golden(t, "invoice_new_usd.json", read(t, response))
 }
 
 // The answer keeps its form: six fields, five per address, rates in euro and dollars.
 func TestCreate_in_a_currency_that_is_switched_on(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.enableFiats(chf, jpy)
-	response := l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: `{"amount":"5000.00","fiat_currency":"JPY"}`})
+	f := newFixture(t, nil)
+	f.enableFiats(chf, jpy)
+	response := f.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: `{"amount":"5000.00","fiat_currency":"JPY"}`})
 	golden(t, "invoice_new_jpy.json", read(t, response))
 	id := "inv00000000000000000000000000001"
-	l.simulateAction(t, id, `{"action":"exact"}`)
-	golden(t, "resource_jpy.json", read(t, l.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "read", own: true})))
-	events := l.storage.Events()
+	f.simulateAction(t, id, `{"action":"exact"}`)
+	golden(t, "resource_jpy.json", read(t, f.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "read", own: true})))
+	events := f.storage.Events()
 	golden(t, "event_jpy.json", string(events[len(events)-1].Body))
 }
 
@@ -114,7 +114,7 @@ func TestCreate_accepts_the_requests_of_public_clients(t *testing.T) {
 		"a charset in capitals":                {message{body: compact, header: http.Header{"Content-Type": {"Application/JSON;charset=UTF-8"}}}, "20"},
 		"optional fields are null or empty":    {message{body: `{"amount":20,"fiat_currency":"EUR","url_success":null,"url_failure":"","allow_paid_expired":null}`}, "20"},
 	}
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -123,7 +123,7 @@ func TestCreate_accepts_the_requests_of_public_clients(t *testing.T) {
 			if m.target == "" {
 				m.target = "/api/v2/invoice/new"
 			}
-			response := l.send(m)
+			response := f.send(m)
 			body := read(t, response)
 			var got api.Invoice
 			strict := json.NewDecoder(strings.NewReader(body))
@@ -140,8 +140,8 @@ func TestCreate_accepts_the_requests_of_public_clients(t *testing.T) {
 
 func TestCreate_answers_with_exactly_the_specified_fields(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	response := l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: `{"amount":1,"fiat_currency":"EUR","order_id":"7"}`})
+	f := newFixture(t, nil)
+	response := f.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: `{"amount":1,"fiat_currency":"EUR","order_id":"7"}`})
 	var got struct{ fields, address map[string]json.RawMessage }
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
@@ -166,30 +166,30 @@ func TestCreate_answers_with_exactly_the_specified_fields(t *testing.T) {
 
 func TestCreate_keeps_the_fields_of_Chequer(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	id := l.create(t, "all", `{"amount":"10","fiat_currency":"EUR","url_success":"https://shop.example/ok?a=1&b=2","url_failure":"http://localhost:8080/no",
+	f := newFixture(t, nil)
+	id := f.create(t, "all", `{"amount":"10","fiat_currency":"EUR","url_success":"https://shop.example/ok?a=1&b=2","url_failure":"http://localhost:8080/no",
 		"allow_paid_expired":true,"disable_convert":true,"order_id":"Bestellung 7","description":"Zwei Tassen","metadata":{"a":"1"},
 		"language":"de-CH","expires_in":3600,"payment_methods":["EURC-BASE","BTC"]}`)
-	response := l.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "read", own: true})
+	response := f.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "read", own: true})
 	golden(t, "resource_full.json", read(t, response))
 }
 
 func TestCreate_checks_rates_wallets_and_methods(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		change func(*lab)
+		change func(*fixture)
 		body   string
 		key    string
 		status int
 		code   string
 	}{
-		"no rate":                           {func(l *lab) { l.rates.unavailable.Store(true) }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_rate"},
-		"no wallet":                         {func(l *lab) { l.merchants.wallets = nil }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_wallet"},
+		"no rate":                           {func(f *fixture) { f.rates.unavailable.Store(true) }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_rate"},
+		"no wallet":                         {func(f *fixture) { f.merchants.wallets = nil }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_wallet"},
 		"one unknown method":                {nil, `{"amount":1,"fiat_currency":"EUR","payment_methods":["BTC","EURC-BSE"]}`, "all", 400, "invalid_payment_methods"},
 		"an unknown method":                 {nil, `{"amount":1,"fiat_currency":"EUR","payment_methods":["DOGE"]}`, "all", 400, "invalid_payment_methods"},
 		"held for too long":                 {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":7200,"payment_methods":["BTC"]}`, "all", 400, "invalid_expires_in"},
-		"no rate of the dollar":             {func(l *lab) { l.rates.lacks = "USD" }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_rate"},
-		"no rate of one coin":               {func(l *lab) { l.rates.lacks = "BTC" }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 200, ""},
+		"no rate of the dollar":             {func(f *fixture) { f.rates.lacks = "USD" }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_rate"},
+		"no rate of one coin":               {func(f *fixture) { f.rates.lacks = "BTC" }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 200, ""},
 		"held for an hour":                  {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":3600,"payment_methods":["BTC"]}`, "all", 200, ""},
 		"held for an hour and a second":     {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":3601,"payment_methods":["BTC"]}`, "all", 400, "invalid_expires_in"},
 		"a stable coin held for two hours":  {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":7200}`, "all", 200, ""},
@@ -200,11 +200,11 @@ func TestCreate_checks_rates_wallets_and_methods(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := newLab(t, nil)
+			f := newFixture(t, nil)
 			if test.change != nil {
-				test.change(l)
+				test.change(f)
 			}
-			response := l.send(message{method: "POST", target: "/api/v2/invoice/new", key: test.key, body: test.body})
+			response := f.send(message{method: "POST", target: "/api/v2/invoice/new", key: test.key, body: test.body})
 			body := read(t, response)
 			if code := response.Header.Get(api.HeaderErrorCode); response.StatusCode != test.status || code != test.code {
 				t.Errorf("answer %d %q, want %d %q: %s", response.StatusCode, code, test.status, test.code, body)
@@ -212,7 +212,7 @@ func TestCreate_checks_rates_wallets_and_methods(t *testing.T) {
 			if retry := response.Header.Get("Retry-After"); (test.status == 503) != (retry != "") {
 				t.Errorf("Retry-After = %q", retry)
 			}
-			if created := l.storage.Count(); (test.status == 200) != (created == 1) {
+			if created := f.storage.Count(); (test.status == 200) != (created == 1) {
 				t.Errorf("%d invoices were created", created)
 			}
 		})
@@ -221,8 +221,8 @@ func TestCreate_checks_rates_wallets_and_methods(t *testing.T) {
 
 func TestCreate_names_the_smallest_amount_that_works(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	body := read(t, l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "live", body: `{"amount":0.01,"fiat_currency":"EUR"}`}))
+	f := newFixture(t, nil)
+	body := read(t, f.send(message{method: "POST", target: "/api/v2/invoice/new", key: "live", body: `{"amount":0.01,"fiat_currency":"EUR"}`}))
 	want := `{"statusCode":400,"error":"Bad Request","message":"amount must be at least 0.48 EUR for the payment methods offered"}`
 	if body != want {
 		t.Errorf("answer %s, want %s", body, want)
@@ -232,13 +232,13 @@ func TestCreate_names_the_smallest_amount_that_works(t *testing.T) {
 // Null for an optional field is equal to omitting the field.
 func TestCreate_accepts_null_for_optional_fields(t *testing.T) {
 	t.Parallel()
-	withoutFields := read(t, newLab(t, nil).send(create(message{key: "all"})))
+	withoutFields := read(t, newFixture(t, nil).send(create(message{key: "all"})))
 	for _, name := range []string{
 		"url_success", "url_failure", "allow_paid_expired", "disable_convert", "order_id", "description", "metadata", "language",
 		"expires_in", "payment_methods",
 	} {
 		body := `{"amount":1,"` + name + `":null,"fiat_currency":"EUR"}`
-		if got := read(t, newLab(t, nil).send(create(message{key: "all", body: body}))); got != withoutFields {
+		if got := read(t, newFixture(t, nil).send(create(message{key: "all", body: body}))); got != withoutFields {
 			t.Errorf("%s null: answer %s, want %s", name, got, withoutFields)
 		}
 	}
@@ -249,11 +249,11 @@ func TestCreate_accepts_null_for_optional_fields(t *testing.T) {
 func TestCreateInvoice_does_not_wait_long_for_the_database(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, nil)
+		f := newFixture(t, nil)
 		release := make(chan struct{})
-		l.merchants.walletsBlocked, l.merchants.entered = release, make(chan struct{}, 1)
+		f.merchants.walletsBlocked, f.merchants.entered = release, make(chan struct{}, 1)
 		responses := make(chan *http.Response, 1)
-		go func() { responses <- l.send(keyed("order-1", minimalBody)) }()
+		go func() { responses <- f.send(keyed("order-1", minimalBody)) }()
 		select {
 		case response := <-responses:
 			checkRefused(t, response, http.StatusServiceUnavailable, "unavailable")
@@ -264,8 +264,8 @@ func TestCreateInvoice_does_not_wait_long_for_the_database(t *testing.T) {
 			t.Error("no answer after 6 seconds")
 		}
 		close(release)
-		l.merchants.walletsBlocked = nil
-		if response := l.send(keyed("order-1", minimalBody)); response.StatusCode != http.StatusOK {
+		f.merchants.walletsBlocked = nil
+		if response := f.send(keyed("order-1", minimalBody)); response.StatusCode != http.StatusOK {
 			t.Errorf("tried again: %d", response.StatusCode)
 		}
 	})

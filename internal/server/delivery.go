@@ -35,14 +35,14 @@ func (s *server) listDeliveries(c echo.Context, _ call, e merchant.Endpoint) err
 
 // readDelivery handles GET endpoints/{id}/deliveries/{event}: the delivery with all its attempts.
 func (s *server) readDelivery(c echo.Context, _ call, e merchant.Endpoint) error {
-	d, tries, err := s.Endpoints.Delivery(c.Request().Context(), e, c.Param("event"))
+	d, attempts, err := s.Endpoints.Delivery(c.Request().Context(), e, c.Param("event"))
 	if errors.Is(err, merchant.ErrNotFound) {
 		return errNoEvent
 	}
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, wire.DeliveryLog(d, tries))
+	return writeJSON(c, http.StatusOK, wire.DeliveryLog(d, attempts))
 }
 
 // resend handles POST endpoints/{id}/resend: one event, or all events after a position.

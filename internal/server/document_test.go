@@ -235,7 +235,7 @@ func TestDocument_has_every_route(t *testing.T) {
 // The scopes in the document are those that the server requires.
 func TestDocument_has_the_required_scopes(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	for name, o := range loadContract(t).operations() {
 		method, path, _ := strings.Cut(name, " ")
 		scopes, signed := o.Extensions["x-scopes"].([]any)
@@ -246,7 +246,7 @@ func TestDocument_has_the_required_scopes(t *testing.T) {
 			continue
 		}
 		for _, scope := range []string{"create", "read", "page", "admin"} {
-			resp := l.send(message{method: method, target: strings.NewReplacer("{id}", "none", "{event}", "none", "{slug}", "none").Replace(path), key: scope, own: true})
+			resp := f.send(message{method: method, target: strings.NewReplacer("{id}", "none", "{event}", "none", "{slug}", "none").Replace(path), key: scope, own: true})
 			may := resp.Header.Get(api.HeaderErrorCode) != "key_may_not"
 			if want := slices.Contains(scopes, any(scope)); may != want {
 				t.Errorf("%s with a key of scope %s: accepted = %v, the document says %v", name, scope, may, want)

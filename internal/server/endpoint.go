@@ -40,7 +40,7 @@ func (s *server) createEndpoint(c echo.Context, k call) error {
 		return err
 	}
 	e, err := s.Endpoints.Create(ctx, k.key.MerchantID, k.key.Mode, r.URL, r.Events)
-	if refusal, ok := errors.AsType[*guard.Refused](err); ok {
+	if refusal, ok := errors.AsType[*guard.RefusedError](err); ok {
 		return invalid("url", refusal.Reason)
 	}
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *server) changeEndpoint(c echo.Context, k call, e merchant.Endpoint) err
 		return err
 	}
 	e, err = s.Endpoints.Change(c.Request().Context(), e.MerchantID, e.ID, merchant.EndpointChange(r))
-	if refused, ok := errors.AsType[*guard.Refused](err); ok {
+	if refused, ok := errors.AsType[*guard.RefusedError](err); ok {
 		return invalid("url", refused.Reason)
 	}
 	return reply(c, wire.Endpoint, e, err)

@@ -27,23 +27,23 @@ import (
 	"chequer/internal/wire"
 )
 
-// endpointLab is a server whose endpoints and feed are in real storage.
-type endpointLab struct {
-	*lab
+// endpointFixture is a server whose endpoints and feed are in real storage.
+type endpointFixture struct {
+	*fixture
 	t       *testing.T
 	storage *storage.Storage
 }
 
-func newEndpointLab(t *testing.T) *endpointLab {
+func newEndpointFixture(t *testing.T) *endpointFixture {
 	t.Helper()
-	l := newLab(t, nil)
-	return &endpointLab{lab: l, t: t, storage: l.useStorage()}
+	f := newFixture(t, nil)
+	return &endpointFixture{fixture: f, t: t, storage: f.useStorage()}
 }
 
 // useStorage restarts the server with endpoints, links, products, terminals and a feed in real
 // storage.
-func (l *lab) useStorage() *storage.Storage {
-	t := l.t
+func (f *fixture) useStorage() *storage.Storage {
+	t := f.t
 	t.Helper()
 	box, err := seal.New(bytes.Repeat([]byte{1}, seal.KeySize))
 	if err != nil {
@@ -60,45 +60,45 @@ func (l *lab) useStorage() *storage.Storage {
 		}
 	}
 	created := 0
-	l.config.Feed = s
-	l.config.Themes = merchant.NewThemes(s, l.now)
-	l.config.Endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
-		Storage: s, Check: guard.Policy{}.Check, EncodeTest: wire.TestEvent, Now: l.now,
+	f.config.Feed = s
+	f.config.Themes = merchant.NewThemes(s, f.now)
+	f.config.Endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
+		Storage: s, Check: guard.Policy{}.Check, EncodeTest: wire.TestEvent, Now: f.now,
 		Token: func(length int) string { created++; return fmt.Sprintf("%0*d", length, created) },
 	})
-	l.config.Links = merchant.NewLinks(merchant.LinksConfig{
-		Storage: s, Prices: l.config.Prices, Now: l.now,
+	f.config.Links = merchant.NewLinks(merchant.LinksConfig{
+		Storage: s, Prices: f.config.Prices, Now: f.now,
 		Token: func(length int) string { created++; return fmt.Sprintf("%0*d", length, created) },
 	})
-	l.config.Products = merchant.NewProducts(merchant.ProductsConfig{
-		Storage: s, Prices: l.config.Prices, Now: l.now,
+	f.config.Products = merchant.NewProducts(merchant.ProductsConfig{
+		Storage: s, Prices: f.config.Prices, Now: f.now,
 	})
-	l.config.Terminals = merchant.NewTerminals(merchant.TerminalsConfig{
-		Storage: s, Prices: l.config.Prices, Now: l.now,
+	f.config.Terminals = merchant.NewTerminals(merchant.TerminalsConfig{
+		Storage: s, Prices: f.config.Prices, Now: f.now,
 		Token: func(length int) string { created++; return fmt.Sprintf("%0*d", length, created) },
 	})
-	l.restart()
+	f.restart()
 	return s
 }
 
 // call makes a call with a request signature and returns the status and the body.
-func (l *endpointLab) call(key, method, target, body string) (int, string) {
-	l.t.Helper()
-	response := l.send(message{method: method, target: target, key: key, body: body, own: true})
-	return response.StatusCode, read(l.t, response)
+func (f *endpointFixture) call(key, method, target, body string) (int, string) {
+	f.t.Helper()
+	response := f.send(message{method: method, target: target, key: key, body: body, own: true})
+	return response.StatusCode, read(f.t, response)
 }
 
 // addEvents writes an invoice with events into the feed.
-func (l *endpointLab) addEvents(id string, mode invoice.Mode, types ...invoice.EventType) {
-	l.t.Helper()
-	l.addEventsTo(id, mode, nil, types...)
+func (f *endpointFixture) addEvents(id string, mode invoice.Mode, types ...invoice.EventType) {
+	f.t.Helper()
+	f.addEventsTo(id, mode, nil, types...)
 }
 
 // addEventsTo writes an invoice with events and transfers into the feed.
-func (l *endpointLab) addEventsTo(id string, mode invoice.Mode, transfers []invoice.Transfer, types ...invoice.EventType) {
-	l.t.Helper()
+func (f *endpointFixture) addEventsTo(id string, mode invoice.Mode, transfers []invoice.Transfer, types ...invoice.EventType) {
+	f.t.Helper()
 	price := money.FromCents(1250, money.EUR)
-	_, _, err := l.storage.CreateInvoice(l.t.Context(), invoice.Creation{MerchantID: "shop", At: noon, Build: func(invoice.NextIndex) (*invoice.Invoice, error) {
+	_, _, err := f.storage.CreateInvoice(f.t.Context(), invoice.Creation{MerchantID: "shop", At: noon, Build: func(invoice.NextIndex) (*invoice.Invoice, error) {
 		inv := &invoice.Invoice{
 			ID: id, MerchantID: "shop", Mode: mode, Version: 1, CreatedAt: noon,
 			Terms:  invoice.Terms{Price: price, Merchant: "Shop", Rules: invoice.DefaultRules(money.EUR)},
@@ -113,14 +113,14 @@ func (l *endpointLab) addEventsTo(id string, mode invoice.Mode, transfers []invo
 		return inv, nil
 	}})
 	if err != nil {
-		l.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 }
 
 func TestEndpoints_are_managed_by_the_API(t *testing.T) {
 	t.Parallel()
-	lab := newEndpointLab(t)
-	status, body := lab.call("admin", "POST", "/api/v2/endpoints", `{"url":"https://shop.example/hook","events":["invoice.paid"]}`)
+	f := newEndpointFixture(t)
+	status, body := f.call("admin", "POST", "/api/v2/endpoints", `{"url":"https://shop.example/hook","events":["invoice.paid"]}`)
 	want := `{"id":"end_0000000000000001","mode":"test","url":"https://shop.example/hook","events":["invoice.paid"],"paused":false,` +
 		`"created_at":"2026-11-27T12:00:32.782Z","key":"00000000000000000000000000000002","next_key":"","secret":"0000000000000000000000000000000000000003"}`
 	if status != http.StatusCreated || body != want {
@@ -173,7 +173,7 @@ func TestEndpoints_are_managed_by_the_API(t *testing.T) {
 		{"GET", path, "", 404, "There is no such endpoint"},
 		{"GET", "/api/v2/endpoints", "", 200, `{"endpoints":[]}`},
 	} {
-		status, body := lab.call("admin", step.method, step.target, step.body)
+		status, body := f.call("admin", step.method, step.target, step.body)
 		if status != step.status || !strings.HasSuffix(strings.TrimSuffix(body, `"}`), strings.TrimSuffix(step.want, `"}`)) {
 			t.Errorf("%s %s %s: got %d %s, want %d %s", step.method, step.target, step.body, status, body, step.status, step.want)
 		}
@@ -182,7 +182,7 @@ func TestEndpoints_are_managed_by_the_API(t *testing.T) {
 
 func TestEndpoint_refuses_invalid_requests(t *testing.T) {
 	t.Parallel()
-	c := newEndpointLab(t)
+	c := newEndpointFixture(t)
 	for _, test := range []struct{ body, want string }{
 		{`{"url":"https://127.0.0.1/"}`, "url leads into the network of this server; the operator can allow it with CHEQUER_CALLBACK_ALLOW"},
 		{`{"url":"https://[64:ff9b::7f00:1]/"}`, "url leads into the network of this server; the operator can allow it with CHEQUER_CALLBACK_ALLOW"},
@@ -207,8 +207,8 @@ func TestEndpoint_refuses_invalid_requests(t *testing.T) {
 
 func TestEndpoint_needs_the_admin_scope(t *testing.T) {
 	t.Parallel()
-	lab := newEndpointLab(t)
-	if status, body := lab.call("admin", "POST", "/api/v2/endpoints", `{"url":"https://shop.example/"}`); status != http.StatusCreated {
+	f := newEndpointFixture(t)
+	if status, body := f.call("admin", "POST", "/api/v2/endpoints", `{"url":"https://shop.example/"}`); status != http.StatusCreated {
 		t.Fatal(status, body)
 	}
 	path := "/api/v2/endpoints/end_0000000000000001"
@@ -218,11 +218,11 @@ func TestEndpoint_needs_the_admin_scope(t *testing.T) {
 	}
 	for _, call := range calls {
 		for _, key := range []string{"read", "create", "page"} {
-			if status, body := lab.call(key, call.method, call.target, ""); status != 403 || !strings.Contains(body, "Key may not do this") {
+			if status, body := f.call(key, call.method, call.target, ""); status != 403 || !strings.Contains(body, "Key may not do this") {
 				t.Errorf("%s %s with the key %s: got %d %s", call.method, call.target, key, status, body)
 			}
 		}
-		family := lab.send(message{method: call.method, target: call.target, key: "admin"})
+		family := f.send(message{method: call.method, target: call.target, key: "admin"})
 		if body := read(t, family); family.StatusCode != 403 || !strings.Contains(body, "No timestamp header") {
 			t.Errorf("%s %s signed by the API family's scheme: got %d %s", call.method, call.target, family.StatusCode, body)
 		}
@@ -230,16 +230,16 @@ func TestEndpoint_needs_the_admin_scope(t *testing.T) {
 			continue
 		}
 		for _, key := range []string{"other", "live"} { // another merchant, and another mode
-			if status, body := lab.call(key, call.method, call.target, ""); status != 404 || !strings.Contains(body, "There is no such endpoint") {
+			if status, body := f.call(key, call.method, call.target, ""); status != 404 || !strings.Contains(body, "There is no such endpoint") {
 				t.Errorf("%s %s with the key %s: got %d %s", call.method, call.target, key, status, body)
 			}
 		}
 	}
 	m := message{method: "POST", target: path + "/pause", key: "admin", own: true, nonce: "nonce00000000000000once"}
-	if first, second := lab.send(m), lab.send(m); first.StatusCode != 200 || second.StatusCode != 403 {
+	if first, second := f.send(m), f.send(m); first.StatusCode != 200 || second.StatusCode != 403 {
 		t.Errorf("same nonce twice: got %d and %d, want 200 and 403", first.StatusCode, second.StatusCode)
 	}
-	if got := lab.log.String(); strings.Contains(got, "ERROR") {
+	if got := f.log.String(); strings.Contains(got, "ERROR") {
 		t.Errorf("got log %s", got)
 	}
 }
@@ -248,7 +248,7 @@ func TestEndpoint_needs_the_admin_scope(t *testing.T) {
 // many such events is split into pages.
 func TestEvents_bound_the_size_of_an_answer(t *testing.T) {
 	t.Parallel()
-	c := newEndpointLab(t)
+	c := newEndpointFixture(t)
 	var transfers []invoice.Transfer
 	for i := range 1_500 {
 		transfers = append(transfers, invoice.Transfer{
@@ -283,14 +283,14 @@ func TestEvents_bound_the_size_of_an_answer(t *testing.T) {
 
 func TestEvents_after_a_position(t *testing.T) {
 	t.Parallel()
-	lab := newEndpointLab(t)
-	lab.addEvents("a", invoice.Test, invoice.EventCreated, invoice.EventPending)
-	lab.addEvents("secret", invoice.Live, invoice.EventCreated)
-	lab.addEvents("b", invoice.Test, invoice.EventCreated)
+	f := newEndpointFixture(t)
+	f.addEvents("a", invoice.Test, invoice.EventCreated, invoice.EventPending)
+	f.addEvents("secret", invoice.Live, invoice.EventCreated)
+	f.addEvents("b", invoice.Test, invoice.EventCreated)
 	var events []string
 	pages := 0
 	for after := int64(0); ; pages++ {
-		status, body := lab.call("read", "GET", fmt.Sprintf("/api/v2/events?after=%d&limit=2", after), "")
+		status, body := f.call("read", "GET", fmt.Sprintf("/api/v2/events?after=%d&limit=2", after), "")
 		var page api.EventPage
 		if err := json.Unmarshal([]byte(body), &page); status != 200 || err != nil {
 			t.Fatalf("got %d %s, %v", status, body, err)
@@ -306,7 +306,7 @@ func TestEvents_after_a_position(t *testing.T) {
 		}
 		after = page.Next
 	}
-	sent, err := lab.storage.Events(t.Context(), "shop", invoice.Test, 0, 10)
+	sent, err := f.storage.Events(t.Context(), "shop", invoice.Test, 0, 10)
 	if err != nil || len(sent) != 3 || pages != 2 {
 		t.Fatalf("got %d events in %d pages, error %v", len(sent), pages, err)
 	}
@@ -319,14 +319,14 @@ func TestEvents_after_a_position(t *testing.T) {
 		"/api/v2/events?after=x": "after must be a whole number from 0 to ", "/api/v2/events?after=-1": "after must be", "/api/v2/events?limit=501": "limit must be a whole number from 0 to 500",
 		"/api/v2/events?After=3": `Parameter \"After\" is unknown`, "/api/v2/events?after=3&after=1": "after is given twice", "/api/v2/events?after=": "after must be",
 	} {
-		if status, body := lab.call("read", "GET", target, ""); status != 400 || !strings.Contains(body, want) {
+		if status, body := f.call("read", "GET", target, ""); status != 400 || !strings.Contains(body, want) {
 			t.Errorf("%s: got %d %s", target, status, body)
 		}
 	}
-	if status, body := lab.call("create", "GET", "/api/v2/events", ""); status != 403 {
+	if status, body := f.call("create", "GET", "/api/v2/events", ""); status != 403 {
 		t.Errorf("with the key create: got %d %s", status, body)
 	}
-	if status, body := lab.call("other", "GET", "/api/v2/events", ""); status != 200 || body != `{"mode":"test","events":[],"next":0}` {
+	if status, body := f.call("other", "GET", "/api/v2/events", ""); status != 200 || body != `{"mode":"test","events":[],"next":0}` {
 		t.Errorf("of another merchant: got %d %s", status, body)
 	}
 }
@@ -334,7 +334,7 @@ func TestEvents_after_a_position(t *testing.T) {
 // With after=now the feed skips all earlier events, of both modes.
 func TestEvents_after_now_skips_earlier_events(t *testing.T) {
 	t.Parallel()
-	c := newEndpointLab(t)
+	c := newEndpointFixture(t)
 	c.addEvents("a", invoice.Test, invoice.EventCreated, invoice.EventPending)
 	c.addEvents("b", invoice.Live, invoice.EventCreated)
 	if status, body := c.call("read", "GET", "/api/v2/events?after=now", ""); status != 200 || body != `{"mode":"test","events":[],"next":3}` {
@@ -351,7 +351,7 @@ func TestEvents_after_now_skips_earlier_events(t *testing.T) {
 // A waiting call returns an event that happens while it waits.
 func TestEvents_wait_for_the_next_event(t *testing.T) {
 	t.Parallel()
-	c := newEndpointLab(t)
+	c := newEndpointFixture(t)
 	answers := make(chan string)
 	go func() {
 		response := c.send(message{method: "GET", target: "/api/v2/events", key: "read", own: true, header: http.Header{"Prefer": {"wait=20"}}})
@@ -415,7 +415,7 @@ func TestWalletEvent_contains_no_public_key(t *testing.T) {
 // An endpoint can subscribe to changes of wallets, and the feed contains them.
 func TestEvents_contain_changes_of_wallets(t *testing.T) {
 	t.Parallel()
-	c := newEndpointLab(t)
+	c := newEndpointFixture(t)
 	status, body := c.call("admin", "POST", "/api/v2/endpoints", `{"url":"https://shop.example/hook","events":["wallet.changed","invoice.paid"]}`)
 	if status != http.StatusCreated || !strings.Contains(body, `"events":["wallet.changed","invoice.paid"]`) {
 		t.Fatalf("create: got %d %s", status, body)

@@ -24,24 +24,24 @@ func decode(t *testing.T, body string, target any) {
 
 func TestEvent_golden(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	id := l.create(t, "all", `{"amount":56.5,"fiat_currency":"EUR","order_id":"1042","disable_convert":true}`)
-	l.simulateAction(t, id, `{"action":"exact"}`)
-	l.simulateAction(t, id, `{"action":"confirm"}`)
-	events := l.storage.Events()
+	f := newFixture(t, nil)
+	id := f.create(t, "all", `{"amount":56.5,"fiat_currency":"EUR","order_id":"1042","disable_convert":true}`)
+	f.simulateAction(t, id, `{"action":"exact"}`)
+	f.simulateAction(t, id, `{"action":"confirm"}`)
+	events := f.storage.Events()
 	golden(t, "event_created.json", string(events[0].Body))
 	golden(t, "event_paid.json", string(events[len(events)-1].Body))
 }
 
 func TestEvent_is_unchanged_by_parsing_and_encoding(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	id := l.create(t, "all", `{"amount":56.5,"fiat_currency":"EUR","order_id":"Zażółć / <7>","description":"a/b ☕","metadata":{"/":"é"},"url_success":"https://shop.example/ok"}`)
-	l.simulateAction(t, id, `{"action":"under"}`)
-	l.simulateAction(t, id, `{"action":"confirm"}`)
-	l.simulateAction(t, id, `{"action":"over","payment_method":"ETH"}`)
-	l.simulateAction(t, id, `{"action":"replace"}`)
-	for _, e := range l.storage.Events() {
+	f := newFixture(t, nil)
+	id := f.create(t, "all", `{"amount":56.5,"fiat_currency":"EUR","order_id":"Zażółć / <7>","description":"a/b ☕","metadata":{"/":"é"},"url_success":"https://shop.example/ok"}`)
+	f.simulateAction(t, id, `{"action":"under"}`)
+	f.simulateAction(t, id, `{"action":"confirm"}`)
+	f.simulateAction(t, id, `{"action":"over","payment_method":"ETH"}`)
+	f.simulateAction(t, id, `{"action":"replace"}`)
+	for _, e := range f.storage.Events() {
 		body := string(e.Body)
 		if strings.ContainsAny(body, "/ \n\\") || strings.Contains(body, "{}") || strings.ContainsFunc(body, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
 			t.Errorf("event has characters outside the safe set: %s", body)
@@ -60,11 +60,11 @@ func TestEvent_is_unchanged_by_parsing_and_encoding(t *testing.T) {
 
 func TestEvent_has_only_a_plain_order_id(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	for order, want := range map[string]string{
 		"1042": "1042", "a.b_c~d-E": "a.b_c~d-E", "": "", "a b": "", "a/b": "", "ü": "", "1042\n": "", `"`: "", "a\\b": "",
 	} {
-		inv, err := l.invoices.Invoice(t.Context(), l.create(t, "all", minimalBody))
+		inv, err := f.invoices.Invoice(t.Context(), f.create(t, "all", minimalBody))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,8 +79,8 @@ func TestEvent_has_only_a_plain_order_id(t *testing.T) {
 
 func TestEvent_has_the_state_of_each_payment(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	inv, err := l.invoices.Invoice(t.Context(), l.create(t, "all", `{"amount":100,"fiat_currency":"EUR","payment_methods":["BTC"]}`))
+	f := newFixture(t, nil)
+	inv, err := f.invoices.Invoice(t.Context(), f.create(t, "all", `{"amount":100,"fiat_currency":"EUR","payment_methods":["BTC"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func eachLanguage(t *testing.T, test func(t *testing.T, language string)) {
 	for language := range languages {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
-			programtest.Need(t, language)
+			programtest.RequireProgram(t, language)
 			test(t, language)
 		})
 	}
@@ -73,9 +73,9 @@ func (p programs) command(t *testing.T, language, folder string, environment []s
 }
 
 // run runs an example against a server and returns its output.
-func (p programs) run(t *testing.T, l *lab, language, folder, key string, arguments ...string) (string, error) {
+func (p programs) run(t *testing.T, f *fixture, language, folder, key string, arguments ...string) (string, error) {
 	t.Helper()
-	listening := httptest.NewServer(l.handler)
+	listening := httptest.NewServer(f.handler)
 	defer listening.Close()
 	output, err := p.command(t, language, folder, []string{
 		"CHEQUER_BASE_URL=" + listening.URL + "/shop", "CHEQUER_API_KEY=" + publicKey(key), "CHEQUER_API_SECRET=secret of all",
@@ -88,22 +88,22 @@ func TestExamples_create_and_read(t *testing.T) {
 	t.Parallel()
 	p := examplePrograms(t, "create", "read")
 	eachLanguage(t, func(t *testing.T, language string) {
-		l := newLab(t, time.Now)
-		created, err := p.run(t, l, language, "create", "all")
+		f := newFixture(t, time.Now)
+		created, err := p.run(t, f, language, "create", "all")
 		var inv api.Invoice
 		if err != nil || json.Unmarshal([]byte(created), &inv) != nil || inv.ClientAmount != "56.5" || inv.Status != api.StatusCreated {
 			t.Fatalf("create printed %q, error %v", created, err)
 		}
-		if second, err := p.run(t, l, language, "create", "all"); err != nil || second != created {
+		if second, err := p.run(t, f, language, "create", "all"); err != nil || second != created {
 			t.Errorf("second create printed %q, error %v", second, err)
 		}
-		printed, err := p.run(t, l, language, "read", "all", inv.ForeignID)
+		printed, err := p.run(t, f, language, "read", "all", inv.ForeignID)
 		var r api.Resource
 		if err != nil || json.Unmarshal([]byte(printed), &r) != nil || r.ForeignID != inv.ForeignID || r.OrderID != "1042" {
 			t.Errorf("read printed %q, error %v", printed, err)
 		}
 		for _, folder := range []string{"create", "read"} {
-			printed, err := p.run(t, l, language, folder, "admin", inv.ForeignID) // the secret of this key differs
+			printed, err := p.run(t, f, language, folder, "admin", inv.ForeignID) // the secret of this key differs
 			if err == nil || !strings.Contains(printed, "Bad signature header") {
 				t.Errorf("%s with a wrong secret printed %q, error %v", folder, printed, err)
 			}

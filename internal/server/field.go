@@ -135,16 +135,16 @@ func wholeNumber(target reflect.Value, rule api.Rule) func(any) error {
 	if rule.Name == "seconds" {
 		unit = " of seconds"
 	}
-	fault := fmt.Errorf("must be a whole number%s of at least %d", unit, minimum)
+	outOfRange := fmt.Errorf("must be a whole number%s of at least %d", unit, minimum)
 	if len(rule.Bounds) > 1 {
 		maximum = rule.Bounds[1]
-		fault = fmt.Errorf("must be a whole number%s from %d to %d", unit, minimum, maximum)
+		outOfRange = fmt.Errorf("must be a whole number%s from %d to %d", unit, minimum, maximum)
 	}
 	return func(value any) error {
 		number, _ := value.(json.Number)
 		n, err := strconv.ParseInt(number.String(), 10, 64)
 		if err != nil || n < minimum || n > maximum {
-			return fault
+			return outOfRange
 		}
 		target.SetInt(n)
 		return nil

@@ -63,9 +63,9 @@ func FuzzCreate(f *testing.F) {
 	} {
 		f.Add(body)
 	}
-	l := newLab(f, nil)
+	srv := newFixture(f, nil)
 	f.Fuzz(func(t *testing.T, body string) {
-		created, ok := checkAnswer(t, l.send(message{
+		created, ok := checkAnswer(t, srv.send(message{
 			method: "POST", target: "/api/v2/invoice/new", key: "all", body: body, header: set("Content-Type", "application/json"),
 		}))
 		if !ok {
@@ -86,9 +86,9 @@ func FuzzCreate_amount(f *testing.F) {
 	for _, literal := range []string{`1`, `"1.50"`, `5.0E-4`, `1e-2`, `-0`, `0e5`, `1E18`, `"0001"`, `100000000e-8`, `"1e5"`, `"５"`} {
 		f.Add(literal)
 	}
-	l := newLab(f, nil)
+	srv := newFixture(f, nil)
 	f.Fuzz(func(t *testing.T, literal string) {
-		created, ok := checkAnswer(t, l.send(create(message{key: "all", body: `{"fiat_currency":"EUR","amount":` + literal + `}`})))
+		created, ok := checkAnswer(t, srv.send(create(message{key: "all", body: `{"fiat_currency":"EUR","amount":` + literal + `}`})))
 		if !ok {
 			return
 		}
@@ -113,12 +113,12 @@ func FuzzStatus_query(f *testing.F) {
 	for _, query := range []string{"id=", "id=inv00000000000000000000000000001", "id=a&id=b", "%zz", ";", "id=%00", "id=expired_at", "ID=1"} {
 		f.Add(query)
 	}
-	l := newLab(f, nil)
-	id := l.create(f, "all", minimalBody)
+	srv := newFixture(f, nil)
+	id := srv.create(f, "all", minimalBody)
 	f.Fuzz(func(t *testing.T, query string) {
-		r := l.request(message{method: "GET", target: "/api/v2/invoice/status"})
+		r := srv.request(message{method: "GET", target: "/api/v2/invoice/status"})
 		r.URL = &url.URL{Path: r.URL.Path, RawQuery: query}
-		if got, ok := checkAnswer(t, l.serve(r)); ok && got.ForeignID != id {
+		if got, ok := checkAnswer(t, srv.serve(r)); ok && got.ForeignID != id {
 			t.Fatalf("query %q returns invoice %s", query, got.ForeignID)
 		}
 	})
@@ -147,14 +147,14 @@ func FuzzErrors(f *testing.F) {
 	} {
 		f.Add(seed.method, seed.target, seed.body, seed.kind, seed.idempotency, seed.own)
 	}
-	l := newLab(f, nil)
+	srv := newFixture(f, nil)
 	f.Fuzz(func(t *testing.T, method, target, body, kind, idempotency string, own bool) {
 		if _, err := url.ParseRequestURI("/shop" + target); err != nil || strings.ContainsAny(target, " \t\r\n") || !token.MatchString(method) {
 			t.Skip() // net/http refuses it
 		}
 		header := set("Content-Type", kind)
 		header.Set(api.HeaderIdempotencyKey, idempotency)
-		r := l.send(message{method: method, target: target, key: "all", body: body, header: header, own: own})
+		r := srv.send(message{method: method, target: target, key: "all", body: body, header: header, own: own})
 		if r.StatusCode < 400 {
 			return
 		}
@@ -192,7 +192,7 @@ func FuzzAuth(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3], seed[4])
 	}
-	l := newLab(f, nil)
+	srv := newFixture(f, nil)
 	f.Fuzz(func(t *testing.T, signature, timestamp, nonce, idempotency, body string) {
 		header := set("Content-Type", "application/json")
 		for name, value := range map[string]string{
@@ -202,13 +202,13 @@ func FuzzAuth(f *testing.F) {
 				header.Set(name, value)
 			}
 		}
-		r := l.request(create(message{body: body, header: header}))
+		r := srv.request(create(message{body: body, header: header}))
 		if body == "" {
 			r.Body, body = io.NopCloser(strings.NewReader(minimalBody)), minimalBody
 		}
 		r.Header.Set(api.HeaderKey, publicKey("all"))
 		r.Header.Set(api.HeaderSignature, signature)
-		response := l.serve(r)
+		response := srv.serve(r)
 		checkAnswer(t, response)
 		lowerCase := strings.ToLower(signature)
 		var compact bytes.Buffer

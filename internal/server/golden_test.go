@@ -57,9 +57,9 @@ func TestGolden_every_state(t *testing.T) {
 		t.Run(state, func(t *testing.T) {
 			t.Parallel()
 			now := noon
-			l := newLab(t, func() time.Time { return now })
+			f := newFixture(t, func() time.Time { return now })
 			m := keyed("order-1042", `{"amount":56.50,"fiat_currency":"EUR","order_id":"1042"}`)
-			answers := []string{goldenText(t, "create", l.send(m))}
+			answers := []string{goldenText(t, "create", f.send(m))}
 			id := "inv00000000000000000000000000001"
 			path := "/api/v2/invoices/" + id
 			for _, action := range acts {
@@ -67,24 +67,24 @@ func TestGolden_every_state(t *testing.T) {
 				switch action {
 				case "expire":
 					now = noon.Add(16 * time.Minute)
-					l.expire(t)
+					f.expire(t)
 				case "cancel":
-					if _, err := l.invoices.Cancel(t.Context(), id, 0); err != nil {
+					if _, err := f.invoices.Cancel(t.Context(), id, 0); err != nil {
 						t.Fatal(err)
 					}
 				default:
-					answers = append(answers, goldenText(t, action, l.send(message{
+					answers = append(answers, goldenText(t, action, f.send(message{
 						method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "all", own: true, body: `{"action":"` + action + `"}`,
 					})))
 				}
 			}
-			status := l.send(message{method: "GET", target: "/api/v2/invoice/status?id=" + id})
+			status := f.send(message{method: "GET", target: "/api/v2/invoice/status?id=" + id})
 			tag := status.Header.Get("Etag")
 			answers = append(answers,
 				goldenText(t, "status", status),
-				goldenText(t, "resource", l.send(message{method: "GET", target: path, key: "read", own: true})),
-				goldenText(t, "resource, not modified", l.send(message{method: "GET", target: path, key: "read", own: true, header: conditional(tag, "")})),
-				goldenText(t, "create, repeated", l.send(m)),
+				goldenText(t, "resource", f.send(message{method: "GET", target: path, key: "read", own: true})),
+				goldenText(t, "resource, not modified", f.send(message{method: "GET", target: path, key: "read", own: true, header: conditional(tag, "")})),
+				goldenText(t, "create, repeated", f.send(m)),
 			)
 			golden(t, "state_"+state+".json", "["+strings.Join(answers, ",")+"]")
 		})
@@ -92,12 +92,12 @@ func TestGolden_every_state(t *testing.T) {
 }
 
 // expire adds a block after the end of the quote and expires the invoice.
-func (l *lab) expire(t *testing.T) {
+func (f *fixture) expire(t *testing.T) {
 	t.Helper()
-	if err := l.simnet.Confirm(t.Context(), nil); err != nil {
+	if err := f.simnet.Confirm(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := l.invoices.Expire(t.Context(), 10); n != 1 || err != nil {
+	if n, err := f.invoices.Expire(t.Context(), 10); n != 1 || err != nil {
 		t.Fatalf("Expire() = %d, %v", n, err)
 	}
 }
@@ -105,39 +105,39 @@ func (l *lab) expire(t *testing.T) {
 // mistake is a request that gets an error answer.
 type mistake struct {
 	name string
-	send func(*lab) *http.Response
+	send func(*fixture) *http.Response
 }
 
 // posted is invoice/new with a body, and headers in pairs of name and value.
 func posted(name, body string, headers ...string) mistake {
-	return mistake{name, func(l *lab) *http.Response {
+	return mistake{name, func(f *fixture) *http.Response {
 		m := create(message{key: "all", body: body, header: http.Header{"Content-Type": {"application/json"}}})
 		for i := 0; i < len(headers); i += 2 {
 			m.header.Set(headers[i], headers[i+1])
 		}
-		return l.send(m)
+		return f.send(m)
 	}}
 }
 
 // changed is a valid invoice/new with a request signature and a header changed after signing.
 func changed(name, header, value string) mistake {
-	return mistake{name, func(l *lab) *http.Response {
-		r := l.request(create(message{key: "all", own: true}))
+	return mistake{name, func(f *fixture) *http.Response {
+		r := f.request(create(message{key: "all", own: true}))
 		r.Header.Set(header, value)
-		return l.serve(r)
+		return f.serve(r)
 	}}
 }
 
 // storageFault is invoice/new while the storage returns an error.
 func storageFault(name string, err error) mistake {
-	return mistake{name, func(l *lab) *http.Response {
-		l.merchants.err = err
-		return l.send(create(message{key: "all"}))
+	return mistake{name, func(f *fixture) *http.Response {
+		f.merchants.err = err
+		return f.send(create(message{key: "all"}))
 	}}
 }
 
 func sent(name string, m message) mistake {
-	return mistake{name, func(l *lab) *http.Response { return l.send(m) }}
+	return mistake{name, func(f *fixture) *http.Response { return f.send(m) }}
 }
 
 // bodyWith returns a valid body with an additional member.
@@ -148,17 +148,17 @@ var mistakes = []mistake{
 	sent("no such method", message{method: "PUT", target: "/api/v2/invoice/new"}),
 	sent("no such invoice", message{method: "GET", target: "/api/v2/invoice/status?id=nobody"}),
 	posted("body too large", bodyWith(`"description":"`+strings.Repeat("x", 64<<10)+`"`)),
-	{"body ends early", func(l *lab) *http.Response {
-		r := l.request(create(message{key: "all"}))
+	{"body ends early", func(f *fixture) *http.Response {
+		r := f.request(create(message{key: "all"}))
 		r.Body = failing{}
-		return l.serve(r)
+		return f.serve(r)
 	}},
-	{"too many calls of an address", func(l *lab) *http.Response {
-		l.limit(server.Limits{PerAddress: 1})
+	{"too many calls of an address", func(f *fixture) *http.Response {
+		f.limit(server.Limits{PerAddress: 1})
 		for range 2 {
-			l.send(create(message{}))
+			f.send(create(message{}))
 		}
-		return l.send(create(message{}))
+		return f.send(create(message{}))
 	}},
 	sent("no key", create(message{})),
 	sent("revoked key", create(message{key: "revoked"})),
@@ -168,18 +168,18 @@ var mistakes = []mistake{
 	sent("old timestamp", create(message{key: "all", own: true, skew: -time.Hour})),
 	changed("no nonce", api.HeaderNonce, ""),
 	sent("short nonce", create(message{key: "all", own: true, nonce: "short"})),
-	{"used nonce", func(l *lab) *http.Response {
+	{"used nonce", func(f *fixture) *http.Response {
 		m := create(message{key: "all", own: true, nonce: orderNonce})
-		l.send(m)
-		return l.send(m)
+		f.send(m)
+		return f.send(m)
 	}},
 	sent("no scope", create(message{key: "read"})),
-	{"too many calls of a key", func(l *lab) *http.Response {
-		l.limit(server.Limits{PerKey: 1})
+	{"too many calls of a key", func(f *fixture) *http.Response {
+		f.limit(server.Limits{PerKey: 1})
 		for range 5 {
-			l.send(create(message{key: "all"}))
+			f.send(create(message{key: "all"}))
 		}
-		return l.send(create(message{key: "all"}))
+		return f.send(create(message{key: "all"}))
 	}},
 	posted("other media type", minimalBody, "Content-Type", "text/plain"),
 	posted("no JSON", `{`),
@@ -198,21 +198,21 @@ var mistakes = []mistake{
 	posted("amount with a comma", `{"amount":"1,50","fiat_currency":"EUR"}`),
 	posted("amount too small", `{"amount":0.01,"fiat_currency":"EUR","payment_methods":["BTC"]}`),
 	posted("unknown currency", `{"amount":1,"fiat_currency":"eur"}`),
-	{"currency that is not switched on", func(l *lab) *http.Response {
-		l.enableFiats(chf, jpy)
-		return l.send(create(message{key: "all", body: `{"amount":1,"fiat_currency":"GBP"}`}))
+	{"currency that is not switched on", func(f *fixture) *http.Response {
+		f.enableFiats(chf, jpy)
+		return f.send(create(message{key: "all", body: `{"amount":1,"fiat_currency":"GBP"}`}))
 	}},
-	{"no decimals in yen", func(l *lab) *http.Response {
-		l.enableFiats(jpy)
-		return l.send(create(message{key: "all", body: `{"amount":1.5,"fiat_currency":"JPY"}`}))
+	{"no decimals in yen", func(f *fixture) *http.Response {
+		f.enableFiats(jpy)
+		return f.send(create(message{key: "all", body: `{"amount":1.5,"fiat_currency":"JPY"}`}))
 	}},
-	{"too many yen", func(l *lab) *http.Response {
-		l.enableFiats(jpy)
-		return l.send(create(message{key: "all", body: `{"amount":1000001,"fiat_currency":"JPY"}`}))
+	{"too many yen", func(f *fixture) *http.Response {
+		f.enableFiats(jpy)
+		return f.send(create(message{key: "all", body: `{"amount":1000001,"fiat_currency":"JPY"}`}))
 	}},
-	{"too few yen", func(l *lab) *http.Response {
-		l.enableFiats(jpy)
-		return l.send(create(message{key: "all", body: `{"amount":1,"fiat_currency":"JPY","payment_methods":["BTC"]}`}))
+	{"too few yen", func(f *fixture) *http.Response {
+		f.enableFiats(jpy)
+		return f.send(create(message{key: "all", body: `{"amount":1,"fiat_currency":"JPY","payment_methods":["BTC"]}`}))
 	}},
 	posted("bad url_success", bodyWith(`"url_success":"javascript:alert(1)"`)),
 	posted("bad url_failure", bodyWith(`"url_failure":"//evil.example"`)),
@@ -227,32 +227,32 @@ var mistakes = []mistake{
 	posted("bad payment_methods", bodyWith(`"payment_methods":[]`)),
 	posted("only unknown payment methods", bodyWith(`"payment_methods":["DOGE"]`)),
 	posted("bad idempotency key", minimalBody, api.HeaderIdempotencyKey, "ü"),
-	{"idempotency key with another body", func(l *lab) *http.Response {
-		l.send(keyed("k", minimalBody))
-		return l.send(keyed("k", bodyWith(`"order_id":"7"`)))
+	{"idempotency key with another body", func(f *fixture) *http.Response {
+		f.send(keyed("k", minimalBody))
+		return f.send(keyed("k", bodyWith(`"order_id":"7"`)))
 	}},
-	{"idempotency key still running", func(l *lab) *http.Response {
-		l.merchants.walletsBlocked, l.merchants.entered = make(chan struct{}), make(chan struct{}, 1)
+	{"idempotency key still running", func(f *fixture) *http.Response {
+		f.merchants.walletsBlocked, f.merchants.entered = make(chan struct{}), make(chan struct{}, 1)
 		first := make(chan *http.Response)
-		go func() { first <- l.send(keyed("k", minimalBody)) }()
-		<-l.merchants.entered
-		second := l.send(keyed("k", minimalBody))
-		close(l.merchants.walletsBlocked)
+		go func() { first <- f.send(keyed("k", minimalBody)) }()
+		<-f.merchants.entered
+		second := f.send(keyed("k", minimalBody))
+		close(f.merchants.walletsBlocked)
 		<-first
 		return second
 	}},
-	{"no rate", func(l *lab) *http.Response {
-		l.rates.unavailable.Store(true)
-		return l.send(create(message{key: "all"}))
+	{"no rate", func(f *fixture) *http.Response {
+		f.rates.unavailable.Store(true)
+		return f.send(create(message{key: "all"}))
 	}},
-	{"no rate in francs", func(l *lab) *http.Response {
-		l.enableFiats(chf)
-		l.rates.lacks = "CHF"
-		return l.send(create(message{key: "all", body: `{"amount":1,"fiat_currency":"CHF"}`}))
+	{"no rate in francs", func(f *fixture) *http.Response {
+		f.enableFiats(chf)
+		f.rates.lacks = "CHF"
+		return f.send(create(message{key: "all", body: `{"amount":1,"fiat_currency":"CHF"}`}))
 	}},
-	{"no wallet", func(l *lab) *http.Response {
-		l.merchants.wallets = nil
-		return l.send(create(message{key: "all"}))
+	{"no wallet", func(f *fixture) *http.Response {
+		f.merchants.wallets = nil
+		return f.send(create(message{key: "all"}))
 	}},
 	storageFault("no network", fmt.Errorf("create: %w", invoice.ErrUnwatched)),
 	storageFault("no network reached", fmt.Errorf("create: %w", invoice.ErrUnreached)),
@@ -260,16 +260,16 @@ var mistakes = []mistake{
 	storageFault("caller is gone", fmt.Errorf("find key: %w", context.Canceled)),
 	storageFault("invoice is in another state", fmt.Errorf("cancel: %w", invoice.ErrState)),
 	storageFault("an internal error", errors.New("expired_at")),
-	{"a live invoice is simulated", func(l *lab) *http.Response { return l.simulate("live", "exact") }},
-	{"nothing to simulate", func(l *lab) *http.Response { return l.simulate("all", "confirm") }},
-	{"a clock without a span", func(l *lab) *http.Response { return l.simulate("all", "clock") }},
-	{"a clock moved too far", func(l *lab) (last *http.Response) {
+	{"a live invoice is simulated", func(f *fixture) *http.Response { return f.simulate("live", "exact") }},
+	{"nothing to simulate", func(f *fixture) *http.Response { return f.simulate("all", "confirm") }},
+	{"a clock without a span", func(f *fixture) *http.Response { return f.simulate("all", "clock") }},
+	{"a clock moved too far", func(f *fixture) (last *http.Response) {
 		for range 13 {
-			last = l.simulate("all", `clock","seconds":2592000,"payment_method":"BTC`)
+			last = f.simulate("all", `clock","seconds":2592000,"payment_method":"BTC`)
 		}
 		return last
 	}},
-	{"unknown simulation", func(l *lab) *http.Response { return l.simulate("all", "steal") }},
+	{"unknown simulation", func(f *fixture) *http.Response { return f.simulate("all", "steal") }},
 	endpoint("endpoint in a private network", "", `{"url":"https://127.0.0.1"}`),
 	endpoint("endpoint for unknown events", "", `{"url":"https://shop.example","events":["invoice.payed"]}`),
 	endpoint("unknown endpoint", "/end_x/pause", ""),
@@ -279,13 +279,13 @@ var mistakes = []mistake{
 	endpoint("unknown event sent again", "/end_0000000000000001/resend", `{"event_id":"evt_x"}`),
 	endpoint("nothing to send again", "/end_0000000000000001/resend", ""),
 	endpoint("sent again from an invalid position", "/end_0000000000000001/resend", `{"after":-1}`),
-	{"deliveries in an unknown state", func(l *lab) *http.Response {
-		l.useStorage()
-		l.send(message{method: "POST", target: "/api/v2/endpoints", key: "all", own: true, body: `{"url":"https://shop.example"}`})
-		return l.send(message{method: "GET", target: "/api/v2/endpoints/end_0000000000000001/deliveries?state=lost", key: "all", own: true})
+	{"deliveries in an unknown state", func(f *fixture) *http.Response {
+		f.useStorage()
+		f.send(message{method: "POST", target: "/api/v2/endpoints", key: "all", own: true, body: `{"url":"https://shop.example"}`})
+		return f.send(message{method: "GET", target: "/api/v2/endpoints/end_0000000000000001/deliveries?state=lost", key: "all", own: true})
 	}},
-	{"feed from an invalid position", func(l *lab) *http.Response {
-		return l.send(message{method: "GET", target: "/api/v2/events?after=x", key: "all", own: true})
+	{"feed from an invalid position", func(f *fixture) *http.Response {
+		return f.send(message{method: "GET", target: "/api/v2/events?after=x", key: "all", own: true})
 	}},
 	aboutTheme("theme that does not exist", message{method: "GET", target: "/api/v2/looks/0123456789abcdef01234567", key: "page", own: true}),
 	aboutTheme("theme set by a test key beside a live wallet", themeCall("PUT", "admin", `{"name":"Nord"}`)),
@@ -301,9 +301,9 @@ var mistakes = []mistake{
 	aboutLink("slug that is in use", `{"slug":"coffee","fiat_currency":"EUR"}`),
 	aboutLink("link in another currency", `{"fiat_currency":"DOGE"}`),
 	aboutLink("link with an amount of zero", `{"fiat_currency":"EUR","amount":0}`),
-	{"unknown link", func(l *lab) *http.Response {
-		l.useStorage()
-		return l.send(message{method: "DELETE", target: "/api/v2/links/coffee", key: "all", own: true})
+	{"unknown link", func(f *fixture) *http.Response {
+		f.useStorage()
+		return f.send(message{method: "DELETE", target: "/api/v2/links/coffee", key: "all", own: true})
 	}},
 	aboutProduct("product that exists already", "POST", "", `{"slug":"coffee","name":"Coffee","price":1,"fiat_currency":"EUR"}`),
 	aboutProduct("product without a name", "POST", "", `{"slug":"tea","name":" ","price":1,"fiat_currency":"EUR"}`),
@@ -322,13 +322,13 @@ var mistakes = []mistake{
 	aboutProduct("order above the maximum quantity", "POST", "/order", `{"slug":"coffee","quantity":21,"amount":"73.50","fiat_currency":"EUR"}`),
 	aboutProduct("order with a note that is not accepted", "POST", "/order", `{"slug":"coffee","quantity":1,"amount":"3.50","fiat_currency":"EUR","note":"Hello"}`),
 	aboutProduct("order at another price", "POST", "/order", `{"slug":"coffee","quantity":2,"amount":"3.50","fiat_currency":"EUR"}`),
-	{"order when many are unpaid", func(l *lab) *http.Response {
-		l.useStorage()
-		l.config.MaxUnpaid = 1
-		l.restart()
-		l.send(products("all", "POST", "", coffee))
-		l.order("first", `{"slug":"coffee","quantity":1,"amount":"3.5","fiat_currency":"EUR"}`)
-		return l.order("token", `{"slug":"coffee","quantity":1,"amount":"3.5","fiat_currency":"EUR"}`)
+	{"order when many are unpaid", func(f *fixture) *http.Response {
+		f.useStorage()
+		f.config.MaxUnpaid = 1
+		f.restart()
+		f.send(products("all", "POST", "", coffee))
+		f.order("first", `{"slug":"coffee","quantity":1,"amount":"3.5","fiat_currency":"EUR"}`)
+		return f.order("token", `{"slug":"coffee","quantity":1,"amount":"3.5","fiat_currency":"EUR"}`)
 	}},
 	sent("link of an unknown terminal", message{method: "POST", target: "/api/v2/links/read", key: "page", own: true, body: `{"terminal":"x"}`}),
 	sent("link of a terminal that is not a text", message{method: "POST", target: "/api/v2/links/read", key: "page", own: true, body: `{"terminal":1}`}),
@@ -348,18 +348,18 @@ var mistakes = []mistake{
 	sent("signed link without a token", aboutSigned("pay", query("all"))),
 	aboutPaid("requote of quote zero", "requote", `{"quote":0}`),
 	aboutPaid("requote of a covered invoice", "requote", `{}`),
-	{"requote without rates", func(l *lab) *http.Response {
-		l.send(create(message{key: "all"}))
-		l.rates.unavailable.Store(true)
-		return l.send(ownPost("requote", "page", `{}`))
+	{"requote without rates", func(f *fixture) *http.Response {
+		f.send(create(message{key: "all"}))
+		f.rates.unavailable.Store(true)
+		return f.send(ownPost("requote", "page", `{}`))
 	}},
-	{"requote of a cent", func(l *lab) *http.Response {
-		l.send(create(message{key: "all", body: `{"amount":100,"fiat_currency":"EUR","payment_methods":["BTC"]}`}))
+	{"requote of a cent", func(f *fixture) *http.Response {
+		f.send(create(message{key: "all", body: `{"amount":100,"fiat_currency":"EUR","payment_methods":["BTC"]}`}))
 		script := "xpub-script-0"
-		if _, err := l.simnet.Pay(context.Background(), bitcoin("simnet"), script, money.MustParse("0.0011571", money.BTC)); err != nil {
+		if _, err := f.simnet.Pay(context.Background(), bitcoin("simnet"), script, money.MustParse("0.0011571", money.BTC)); err != nil {
 			panic(err)
 		}
-		return l.send(ownPost("requote", "page", `{}`))
+		return f.send(ownPost("requote", "page", `{}`))
 	}},
 	aboutPaid("refund with a currency that is not a text", "refund-address", `{"currency":7,"address":"tb1q"}`),
 	aboutPaid("refund in a currency that was not received", "refund-address", `{"currency":"ETH","address":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"}`),
@@ -368,20 +368,20 @@ var mistakes = []mistake{
 	aboutPaid("refund to another network", "refund-address", `{"currency":"BTC","address":"bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"}`),
 	aboutPaid("refund to the address of an invoice", "refund-address", `{"currency":"BTC","address":"xpub-address-0"}`),
 	aboutPaid("refund to a private key", "refund-address", `{"currency":"BTC","address":"L1aW4aubDFB7yfras2S1mN3bqg9nwySY8nkoLmJebSLD5BWv3ENZ"}`),
-	{"refund to another address", func(l *lab) *http.Response {
-		l.send(create(message{key: "all"}))
-		l.send(message{method: "POST", target: testTarget + "/simulate", key: "page", own: true, body: `{"action":"exact"}`})
-		l.send(ownPost("refund-address", "page", `{"currency":"BTC","address":"tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx"}`))
-		return l.send(ownPost("refund-address", "page", `{"currency":"BTC","address":"mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn"}`))
+	{"refund to another address", func(f *fixture) *http.Response {
+		f.send(create(message{key: "all"}))
+		f.send(message{method: "POST", target: testTarget + "/simulate", key: "page", own: true, body: `{"action":"exact"}`})
+		f.send(ownPost("refund-address", "page", `{"currency":"BTC","address":"tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx"}`))
+		return f.send(ownPost("refund-address", "page", `{"currency":"BTC","address":"mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn"}`))
 	}},
-	{"refund of nothing", func(l *lab) *http.Response {
-		l.send(create(message{key: "all"}))
-		return l.send(ownPost("refund-address", "page", `{"currency":"BTC","address":"tb1q"}`))
+	{"refund of nothing", func(f *fixture) *http.Response {
+		f.send(create(message{key: "all"}))
+		return f.send(ownPost("refund-address", "page", `{"currency":"BTC","address":"tb1q"}`))
 	}},
 	aboutPaid("cancel after a payment", "cancel", `{}`),
-	{"accept nothing", func(l *lab) *http.Response {
-		l.send(create(message{key: "all"}))
-		return l.send(ownPost("accept", "admin", `{}`))
+	{"accept nothing", func(f *fixture) *http.Response {
+		f.send(create(message{key: "all"}))
+		return f.send(ownPost("accept", "admin", `{}`))
 	}},
 	listed("misspelt filter", "?stauts=paid"),
 	listed("filter that is named like an answer's field", "?expired_at=1"),
@@ -403,7 +403,7 @@ var mistakes = []mistake{
 	listed("export with an unknown bom", "/export?format=csv&bom=perhaps"),
 	listed("export in the server's own time zone", "/export?format=csv&timezone=Local"),
 	listed("JSON export with a decimal mark", "/export?format=json&decimal=comma"),
-	{"unknown method simulated", func(l *lab) *http.Response { return l.simulate("all", `exact","payment_method":"DOGE`) }},
+	{"unknown method simulated", func(f *fixture) *http.Response { return f.simulate("all", `exact","payment_method":"DOGE`) }},
 }
 
 const (
@@ -418,10 +418,10 @@ func ownPost(action, key, body string) message {
 
 // aboutPaid posts an action on an invoice that is fully paid but not confirmed.
 func aboutPaid(name, action, body string) mistake {
-	return mistake{name, func(l *lab) *http.Response {
-		l.send(create(message{key: "all"}))
-		l.send(message{method: "POST", target: testTarget + "/simulate", key: "page", own: true, body: `{"action":"exact"}`})
-		return l.send(ownPost(action, "all", body))
+	return mistake{name, func(f *fixture) *http.Response {
+		f.send(create(message{key: "all"}))
+		f.send(message{method: "POST", target: testTarget + "/simulate", key: "page", own: true, body: `{"action":"exact"}`})
+		return f.send(ownPost(action, "all", body))
 	}}
 }
 
@@ -431,9 +431,9 @@ func listed(name, query string) mistake {
 }
 
 // simulate simulates an action on a new invoice of a key.
-func (l *lab) simulate(key, action string) *http.Response {
-	l.send(create(message{key: key}))
-	return l.send(message{
+func (f *fixture) simulate(key, action string) *http.Response {
+	f.send(create(message{key: key}))
+	return f.send(message{
 		method: "POST", target: "/api/v2/test/invoices/inv00000000000000000000000000001/simulate", key: "page", own: true,
 		body: `{"action":"` + action + `"}`,
 	})
@@ -444,7 +444,7 @@ func TestGolden_every_error(t *testing.T) {
 	t.Parallel()
 	var answers []string
 	for _, m := range mistakes {
-		response := m.send(newLab(t, nil))
+		response := m.send(newFixture(t, nil))
 		if response.StatusCode < 400 {
 			t.Errorf("%s: answer %d: %s", m.name, response.StatusCode, read(t, response))
 			continue
@@ -499,51 +499,51 @@ func TestGolden_has_every_error(t *testing.T) {
 
 // aboutTheme sends a call about a theme.
 func aboutTheme(name string, m message) mistake {
-	return mistake{name, func(l *lab) *http.Response {
-		l.useStorage()
-		return l.send(m)
+	return mistake{name, func(f *fixture) *http.Response {
+		f.useStorage()
+		return f.send(m)
 	}}
 }
 
 // aboutLink creates a link when the link "coffee" exists.
 func aboutLink(name, body string) mistake {
-	return mistake{name, func(l *lab) *http.Response {
-		l.useStorage()
+	return mistake{name, func(f *fixture) *http.Response {
+		f.useStorage()
 		m := message{method: "POST", target: "/api/v2/links", key: "all", own: true, body: `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR"}`}
-		l.send(m)
+		f.send(m)
 		m.body = body
-		return l.send(m)
+		return f.send(m)
 	}}
 }
 
 // aboutProduct calls products when the product "coffee" exists. If the name contains "too many", the
 // merchant has reached the maximum number of products.
 func aboutProduct(name, method, path, body string) mistake {
-	return mistake{name, func(l *lab) *http.Response {
-		s := l.useStorage()
+	return mistake{name, func(f *fixture) *http.Response {
+		s := f.useStorage()
 		m := message{method: "POST", target: "/api/v2/products", key: "all", own: true, body: coffee}
-		l.send(m)
+		f.send(m)
 		for i := 1; strings.Contains(name, "too many") && i < merchant.MaxProducts; i++ {
 			p := merchant.Product{Slug: fmt.Sprint("p", i), MerchantID: "shop", Mode: merchant.Test, Price: money.FromCents(1, money.EUR)}
-			if err := s.CreateProduct(l.t.Context(), p); err != nil {
-				l.t.Fatal(err)
+			if err := s.CreateProduct(f.t.Context(), p); err != nil {
+				f.t.Fatal(err)
 			}
 		}
 		m.method, m.target, m.body, m.header = method, m.target+path, body, http.Header{api.HeaderIdempotencyKey: {"token"}}
-		return l.send(m)
+		return f.send(m)
 	}}
 }
 
 // endpoint posts to the endpoints of a merchant with the maximum number of endpoints, or to one of
 // them.
 func endpoint(name, path, body string) mistake {
-	return mistake{name, func(l *lab) *http.Response {
-		l.useStorage()
+	return mistake{name, func(f *fixture) *http.Response {
+		f.useStorage()
 		m := message{method: "POST", target: "/api/v2/endpoints", key: "all", own: true, body: `{"url":"https://shop.example"}`}
 		for range merchant.MaxEndpoints {
-			l.send(m)
+			f.send(m)
 		}
 		m.target, m.body = m.target+path, body
-		return l.send(m)
+		return f.send(m)
 	}}
 }

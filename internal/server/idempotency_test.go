@@ -18,8 +18,8 @@ func keyed(key, body string) message {
 
 func TestIdempotency_key_returns_the_same_invoice(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	first := read(t, l.send(keyed("order-1", minimalBody)))
+	f := newFixture(t, nil)
+	first := read(t, f.send(keyed("order-1", minimalBody)))
 	tests := map[string]struct {
 		message  message
 		wantSame bool
@@ -45,7 +45,7 @@ func TestIdempotency_key_returns_the_same_invoice(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			response := l.send(test.message)
+			response := f.send(test.message)
 			if test.status != http.StatusOK {
 				checkRefused(t, response, test.status, test.code)
 				return
@@ -76,17 +76,17 @@ func TestIdempotency_replay_returns_the_current_state(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			l := newLab(t, nil)
+			f := newFixture(t, nil)
 			m := keyed("order-1042", minimalBody)
-			id := l.keyed(t, "order-1042", minimalBody)
+			id := f.keyed(t, "order-1042", minimalBody)
 			for _, action := range tt.actions {
-				l.play(t, id, action)
+				f.play(t, id, action)
 			}
 			if tt.cancel {
-				l.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/cancel", key: "all", own: true, body: `{}`})
+				f.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/cancel", key: "all", own: true, body: `{}`})
 			}
-			want := l.send(message{method: "GET", target: "/api/v2/invoice/status?id=" + id})
-			got := l.send(m)
+			want := f.send(message{method: "GET", target: "/api/v2/invoice/status?id=" + id})
+			got := f.send(m)
 			if body, replayed := read(t, got), read(t, want); body != replayed || !strings.Contains(body, `"status":"`+tt.status+`"`) {
 				t.Errorf("answer to the repetition = %s, want %s with status %s", body, replayed, tt.status)
 			}
@@ -98,7 +98,7 @@ func TestIdempotency_replay_returns_the_current_state(t *testing.T) {
 			if retry := got.Header.Get(api.HeaderRetry); retry != tt.retry {
 				t.Errorf("%s: %q, want %q", api.HeaderRetry, retry, tt.retry)
 			}
-			if other := l.keyed(t, "order-1042-2", minimalBody); other == id {
+			if other := f.keyed(t, "order-1042-2", minimalBody); other == id {
 				t.Error("a new key returned the same invoice")
 			}
 		})
@@ -109,10 +109,10 @@ func TestIdempotency_replay_returns_the_current_state(t *testing.T) {
 const quoteEnds = "quote ends"
 
 // keyed creates an invoice with an idempotency key and returns its identifier.
-func (l *lab) keyed(t *testing.T, key, body string) string {
+func (f *fixture) keyed(t *testing.T, key, body string) string {
 	t.Helper()
 	var created api.Invoice
-	response := l.send(keyed(key, body))
+	response := f.send(keyed(key, body))
 	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &created) != nil {
 		t.Fatalf("invoice/new answers %d: %s", response.StatusCode, text)
 	}
@@ -120,13 +120,13 @@ func (l *lab) keyed(t *testing.T, key, body string) string {
 }
 
 // play simulates an action on a test invoice.
-func (l *lab) play(t *testing.T, id, action string) {
+func (f *fixture) play(t *testing.T, id, action string) {
 	t.Helper()
 	body := `{"action":"` + action + `"}`
 	if action == quoteEnds {
 		body = `{"action":"clock","seconds":901}`
 	}
-	response := l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "all", own: true, body: body})
+	response := f.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "all", own: true, body: body})
 	if response.StatusCode != http.StatusOK {
 		t.Fatalf("%s answers %d: %s", action, response.StatusCode, read(t, response))
 	}
@@ -135,15 +135,15 @@ func (l *lab) play(t *testing.T, id, action string) {
 // The answer to a repetition after a requote has the new quote.
 func TestIdempotency_replay_returns_the_newest_quote(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	body := `{"amount":1,"fiat_currency":"EUR","allow_paid_expired":true}`
-	id := l.keyed(t, "order-1042", body)
-	l.play(t, id, quoteEnds)
-	response := l.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/requote", key: "all", own: true, body: `{"quote":1}`})
+	id := f.keyed(t, "order-1042", body)
+	f.play(t, id, quoteEnds)
+	response := f.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/requote", key: "all", own: true, body: `{"quote":1}`})
 	if response.StatusCode != http.StatusOK {
 		t.Fatal(read(t, response))
 	}
-	got, want := l.send(keyed("order-1042", body)), l.send(message{method: "GET", target: "/api/v2/invoice/status?id=" + id})
+	got, want := f.send(keyed("order-1042", body)), f.send(message{method: "GET", target: "/api/v2/invoice/status?id=" + id})
 	if body, replayed := read(t, got), read(t, want); body != replayed || got.Header.Get(api.HeaderRetry) != "" {
 		t.Errorf("answer to the repetition = %s, retry header %q, want %s and no header", body, got.Header.Get(api.HeaderRetry), replayed)
 	}
@@ -153,12 +153,12 @@ func TestIdempotency_replay_returns_the_newest_quote(t *testing.T) {
 // reverse.
 func TestIdempotency_keys_of_pages_and_of_the_API_are_separate(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.useStorage()
-	builtin := l.merchants.keys[publicKey("all")]
+	f := newFixture(t, nil)
+	f.useStorage()
+	builtin := f.merchants.keys[publicKey("all")]
 	builtin.ID, builtin.Key, builtin.Secret, builtin.Builtin = "builtin", publicKey("builtin"), "secret of builtin", true
-	l.merchants.keys[builtin.Key] = builtin
-	l.send(message{method: "POST", target: "/api/v2/links", key: "admin", own: true, body: `{"slug":"coffee","fiat_currency":"EUR"}`})
+	f.merchants.keys[builtin.Key] = builtin
+	f.send(message{method: "POST", target: "/api/v2/links", key: "admin", own: true, body: `{"slug":"coffee","fiat_currency":"EUR"}`})
 	owner := map[string]string{}
 	for _, caller := range []struct {
 		name    string
@@ -172,10 +172,10 @@ func TestIdempotency_keys_of_pages_and_of_the_API_are_separate(t *testing.T) {
 		key := "order-1042"
 		if caller.name == "storefront, another amount" {
 			key = "order-1043"
-			l.send(keyed(key, minimalBody))
+			f.send(keyed(key, minimalBody))
 		}
 		caller.message.header = set(api.HeaderIdempotencyKey, key)
-		response := l.send(caller.message)
+		response := f.send(caller.message)
 		var created api.CheckoutInvoice
 		if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &created) != nil {
 			t.Fatalf("%s: answer %d: %s", caller.name, response.StatusCode, text)
@@ -190,51 +190,51 @@ func TestIdempotency_keys_of_pages_and_of_the_API_are_separate(t *testing.T) {
 // The answer to a repetition does not depend on settings.
 func TestIdempotency_answer_is_kept_after_a_lower_maximum(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	m := keyed("order-1", `{"amount":500,"fiat_currency":"EUR"}`)
-	first := read(t, l.send(m))
-	l.config.Prices = merchant.NewPrices(nil, "100")
-	l.restart()
-	if second := read(t, l.send(m)); second != first {
+	first := read(t, f.send(m))
+	f.config.Prices = merchant.NewPrices(nil, "100")
+	f.restart()
+	if second := read(t, f.send(m)); second != first {
 		t.Errorf("answer %s, want %s", second, first)
 	}
-	checkRefused(t, l.send(keyed("order-2", m.body)), 400, "invalid_amount")
+	checkRefused(t, f.send(keyed("order-2", m.body)), 400, "invalid_amount")
 }
 
 func TestIdempotency_refuses_a_concurrent_request(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.merchants.walletsBlocked, l.merchants.entered = make(chan struct{}), make(chan struct{}, 1)
+	f := newFixture(t, nil)
+	f.merchants.walletsBlocked, f.merchants.entered = make(chan struct{}), make(chan struct{}, 1)
 	first := make(chan string)
-	go func() { first <- read(t, l.send(keyed("order-1", minimalBody))) }()
-	<-l.merchants.entered
-	response := l.send(keyed("order-1", minimalBody))
+	go func() { first <- read(t, f.send(keyed("order-1", minimalBody))) }()
+	<-f.merchants.entered
+	response := f.send(keyed("order-1", minimalBody))
 	checkRefused(t, response, http.StatusConflict, "idempotency_running")
 	if retry := response.Header.Get("Retry-After"); retry != "1" {
 		t.Errorf("Retry-After = %q, want 1", retry)
 	}
-	close(l.merchants.walletsBlocked)
+	close(f.merchants.walletsBlocked)
 	created := <-first
-	l.merchants.walletsBlocked = nil
-	if second := read(t, l.send(keyed("order-1", minimalBody))); second != created {
+	f.merchants.walletsBlocked = nil
+	if second := read(t, f.send(keyed("order-1", minimalBody))); second != created {
 		t.Errorf("answer %s, want %s", second, created)
 	}
 }
 
 func TestIdempotency_creates_one_invoice_per_key(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	var group sync.WaitGroup
 	for i := range 60 {
 		group.Go(func() {
-			response := l.send(keyed(fmt.Sprintf("order-%d", i%3), minimalBody))
+			response := f.send(keyed(fmt.Sprintf("order-%d", i%3), minimalBody))
 			if response.StatusCode != http.StatusOK && response.StatusCode != http.StatusConflict {
 				t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
 			}
 		})
 	}
 	group.Wait()
-	if created := l.storage.Count(); created != 3 {
+	if created := f.storage.Count(); created != 3 {
 		t.Errorf("%d invoices were created, want 3", created)
 	}
 }

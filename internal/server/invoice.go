@@ -100,7 +100,7 @@ func (s *server) createNow(ctx context.Context, k call, r invoice.CreateRequest,
 	if err := s.addMerchant(ctx, &r); err != nil {
 		return nil, err
 	}
-	r.Nonce = invoice.Nonce{Key: k.key.ID, Value: k.nonce, For: nonceTTL}
+	r.Nonce = invoice.Nonce{Key: k.key.ID, Value: k.nonce, TTL: nonceTTL}
 	inv, err := s.Invoices.Create(ctx, r)
 	switch {
 	case errors.Is(err, invoice.ErrNonceUsed):

@@ -13,37 +13,37 @@ import (
 func TestLimits_refuse_bursts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, time.Now)
-		l.limit(server.Limits{PerKey: 2, PerAddress: 1})
+		f := newFixture(t, time.Now)
+		f.limit(server.Limits{PerKey: 2, PerAddress: 1})
 		create := message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: minimalBody}
 		status := message{method: "GET", target: "/api/v2/invoice/status?id=nobody"}
 		forged := create
 		forged.signed = "something else"
-		if got := l.countRefused(t, create, 15); got != 5 { // a burst of five times two
+		if got := f.countRefused(t, create, 15); got != 5 { // a burst of five times two
 			t.Errorf("%d of 15 signed calls were refused, want 5", got)
 		}
-		if got := l.countRefused(t, status, 5); got != 3 { // a burst of two
+		if got := f.countRefused(t, status, 5); got != 3 { // a burst of two
 			t.Errorf("%d of 5 unsigned calls were refused, want 3", got)
 		}
 		time.Sleep(time.Second)
-		if got := l.countRefused(t, create, 3); got != 1 {
+		if got := f.countRefused(t, create, 3); got != 1 {
 			t.Errorf("a second later %d of 3 signed calls were refused, want 1", got)
 		}
-		if got := l.countRefused(t, forged, 3); got != 2 {
+		if got := f.countRefused(t, forged, 3); got != 2 {
 			t.Errorf("%d of 3 forged calls were refused as too many, want 2", got)
 		}
-		l.limit(server.Limits{})
-		if got := l.countRefused(t, create, 200); got != 0 {
+		f.limit(server.Limits{})
+		if got := f.countRefused(t, create, 200); got != 0 {
 			t.Errorf("%d of 200 calls were refused without a limit", got)
 		}
 	})
 }
 
 // countRefused sends a message a number of times and returns the number of calls that the rate limit refused.
-func (l *lab) countRefused(t *testing.T, m message, times int) (countRefused int) {
+func (f *fixture) countRefused(t *testing.T, m message, times int) (countRefused int) {
 	t.Helper()
 	for range times {
-		resp := l.send(m)
+		resp := f.send(m)
 		if resp.StatusCode != http.StatusTooManyRequests {
 			continue
 		}
@@ -58,33 +58,33 @@ func (l *lab) countRefused(t *testing.T, m message, times int) (countRefused int
 // A failed call does not use up its nonce: the same request can be sent again.
 func TestCreate_that_fails_does_not_use_up_the_nonce(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	m := message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: minimalBody, own: true, nonce: "nonce1234567890123"}
-	l.rates.unavailable.Store(true)
-	if got := l.send(m).StatusCode; got != http.StatusServiceUnavailable {
+	f.rates.unavailable.Store(true)
+	if got := f.send(m).StatusCode; got != http.StatusServiceUnavailable {
 		t.Fatalf("without rates: answer %d, want 503", got)
 	}
-	l.rates.unavailable.Store(false)
-	if got := l.send(m).StatusCode; got != http.StatusOK {
+	f.rates.unavailable.Store(false)
+	if got := f.send(m).StatusCode; got != http.StatusOK {
 		t.Errorf("same request with rates: answer %d, want 200", got)
 	}
-	if got := l.send(m).StatusCode; got != http.StatusForbidden {
+	if got := f.send(m).StatusCode; got != http.StatusForbidden {
 		t.Errorf("same nonce again: answer %d, want 403", got)
 	}
 }
 
 func TestAuth_can_require_the_scheme_of_Chequer_for_invoices(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.config.OwnScheme = true
-	l.restart()
+	f := newFixture(t, nil)
+	f.config.OwnScheme = true
+	f.restart()
 	m := message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: minimalBody}
-	resp := l.send(m)
+	resp := f.send(m)
 	if got := resp.Header.Get("X-Error-Code"); resp.StatusCode != http.StatusForbidden || got != "no_timestamp_header" {
 		t.Errorf("signed by the API family's scheme: answer %d %s, want 403", resp.StatusCode, got)
 	}
 	m.own = true
-	if got := l.send(m).StatusCode; got != http.StatusOK {
+	if got := f.send(m).StatusCode; got != http.StatusOK {
 		t.Errorf("with a request signature: answer %d, want 200", got)
 	}
 }
@@ -92,13 +92,13 @@ func TestAuth_can_require_the_scheme_of_Chequer_for_invoices(t *testing.T) {
 // A provider assigns a whole /64 of IPv6 to one customer, so that a /64 counts as one address.
 func TestLimits_count_IPv6_networks(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.limit(server.Limits{PerKey: 1, PerAddress: 1})
+	f := newFixture(t, nil)
+	f.limit(server.Limits{PerKey: 1, PerAddress: 1})
 	refused := 0
 	for i := range 10 {
-		r := l.request(message{method: "GET", target: "/api/v2/invoice/status?id=nobody"})
+		r := f.request(message{method: "GET", target: "/api/v2/invoice/status?id=nobody"})
 		r.RemoteAddr = fmt.Sprintf("[2001:db8::%d]:1", i+1)
-		if l.serve(r).StatusCode == http.StatusTooManyRequests {
+		if f.serve(r).StatusCode == http.StatusTooManyRequests {
 			refused++
 		}
 	}

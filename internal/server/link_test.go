@@ -46,19 +46,19 @@ func aboutSigned(action, query string) message {
 }
 
 // pay pays by a signed link and returns the identifier of its invoice.
-func (l *lab) pay(t *testing.T, query string) string {
+func (f *fixture) pay(t *testing.T, query string) string {
 	t.Helper()
 	var created api.CheckoutInvoice
-	response := l.send(aboutSigned("pay", query))
+	response := f.send(aboutSigned("pay", query))
 	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &created) != nil {
 		t.Fatalf("pay answers %d: %s", response.StatusCode, text)
 	}
 	return created.ForeignID
 }
 
-func (l *lab) readLink(t *testing.T, query string) (o api.CheckoutLink) {
+func (f *fixture) readLink(t *testing.T, query string) (o api.CheckoutLink) {
 	t.Helper()
-	response := l.send(aboutSigned("read", query))
+	response := f.send(aboutSigned("read", query))
 	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &o) != nil {
 		t.Fatalf("read answers %d: %s", response.StatusCode, text)
 	}
@@ -68,10 +68,10 @@ func (l *lab) readLink(t *testing.T, query string) (o api.CheckoutLink) {
 // Every answer about links.
 func TestGolden_links(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.useStorage()
+	f := newFixture(t, nil)
+	f.useStorage()
 	var answers []string
-	record := func(name string, m message) { answers = append(answers, goldenText(t, name, l.send(m))) }
+	record := func(name string, m message) { answers = append(answers, goldenText(t, name, f.send(m))) }
 	links := func(method, path, body string) message {
 		return message{method: method, target: "/api/v2/links" + path, key: "admin", own: true, body: body}
 	}
@@ -95,52 +95,52 @@ func TestGolden_links(t *testing.T) {
 func TestSignedLink_has_one_invoice_for_an_order(t *testing.T) {
 	t.Parallel()
 	now := noon
-	lab := newLab(t, func() time.Time { return now })
+	f := newFixture(t, func() time.Time { return now })
 	link := query("all", "order_id", "1042")
-	first := lab.pay(t, link)
+	first := f.pay(t, link)
 	for _, variant := range []string{link, query("all", "order_id", "1042", "amount", "56.5"), query("all", "order_id", "1042", "language", "de")} {
-		if got := lab.pay(t, variant); got != first {
+		if got := f.pay(t, variant); got != first {
 			t.Errorf("link %s leads to invoice %s, want %s", variant, got, first)
 		}
 	}
 	for name, other := range map[string]string{"another order": query("all", "order_id", "1043"), "another key": query("live", "order_id", "1042")} {
-		if got := lab.pay(t, other); got == first {
+		if got := f.pay(t, other); got == first {
 			t.Errorf("link with %s leads to the same invoice", name)
 		}
 	}
 	simulate := func(id, action string) {
-		lab.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{"action":"` + action + `"}`})
+		f.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{"action":"` + action + `"}`})
 	}
 	for _, action := range []string{"exact", "confirm"} {
 		simulate(first, action)
-		if got := lab.pay(t, link); got != first || lab.readLink(t, link).ForeignID != first {
+		if got := f.pay(t, link); got != first || f.readLink(t, link).ForeignID != first {
 			t.Errorf("after %s the link leads to invoice %s, want %s", action, got, first)
 		}
 	}
 
 	now = now.Add(48 * time.Hour)
-	if got := lab.pay(t, link); got != first {
+	if got := f.pay(t, link); got != first {
 		t.Errorf("two days after payment the link leads to invoice %s, want %s", got, first)
 	}
 
-	declined := lab.pay(t, query("all", "order_id", "7"))
-	lab.send(message{method: "POST", target: "/api/v2/invoices/" + declined + "/cancel", key: "admin", own: true, body: `{}`})
-	if o := lab.readLink(t, query("all", "order_id", "7")); o.ForeignID != "" || o.EarlierID != "" {
+	declined := f.pay(t, query("all", "order_id", "7"))
+	f.send(message{method: "POST", target: "/api/v2/invoices/" + declined + "/cancel", key: "admin", own: true, body: `{}`})
+	if o := f.readLink(t, query("all", "order_id", "7")); o.ForeignID != "" || o.EarlierID != "" {
 		t.Errorf("after declined the link offers %+v", o)
 	}
-	second := lab.pay(t, query("all", "order_id", "7"))
-	if second == declined || lab.pay(t, query("all", "order_id", "7")) != second {
+	second := f.pay(t, query("all", "order_id", "7"))
+	if second == declined || f.pay(t, query("all", "order_id", "7")) != second {
 		t.Error("after declined the link does not lead to one new invoice")
 	}
 	simulate(second, "under")
 	now = now.Add(time.Hour)
-	if err := lab.simnet.Confirm(t.Context(), nil); err != nil {
+	if err := f.simnet.Confirm(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lab.invoices.Expire(t.Context(), 10); err != nil {
+	if _, err := f.invoices.Expire(t.Context(), 10); err != nil {
 		t.Fatal(err)
 	}
-	if o := lab.readLink(t, query("all", "order_id", "7")); o.ForeignID != "" || o.EarlierID != second {
+	if o := f.readLink(t, query("all", "order_id", "7")); o.ForeignID != "" || o.EarlierID != second {
 		t.Errorf("after a partial payment and expiry the link offers %+v", o)
 	}
 }
@@ -155,19 +155,19 @@ func TestSignedLink_of_an_order_with_another_price(t *testing.T) {
 	for name, other := range otherPrices {
 		t.Run(name+" replaces an invoice without payments", func(t *testing.T) {
 			t.Parallel()
-			l := newLab(t, nil)
-			first := l.pay(t, query("all", "order_id", "1042"))
-			if o := l.readLink(t, other); o.ForeignID != "" || o.OtherID != "" {
+			f := newFixture(t, nil)
+			first := f.pay(t, query("all", "order_id", "1042"))
+			if o := f.readLink(t, other); o.ForeignID != "" || o.OtherID != "" {
 				t.Errorf("the link offers %+v, want a new invoice", o)
 			}
-			if got := l.resource(t, first).Status; got != api.StatusCreated {
+			if got := f.resource(t, first).Status; got != api.StatusCreated {
 				t.Errorf("reading the link left the first invoice %s", got)
 			}
-			second := l.pay(t, other)
-			if got := l.resource(t, first).Status; second == first || got != api.StatusDeclined {
+			second := f.pay(t, other)
+			if got := f.resource(t, first).Status; second == first || got != api.StatusDeclined {
 				t.Errorf("got invoice %s after %s, which is %s; want another, and the first declined", second, first, got)
 			}
-			if got := l.pay(t, other); got != second {
+			if got := f.pay(t, other); got != second {
 				t.Errorf("the link leads to %s the second time, want %s", got, second)
 			}
 		})
@@ -181,22 +181,22 @@ func TestSignedLink_of_an_order_with_another_price(t *testing.T) {
 		} {
 			t.Run(fmt.Sprint(name, " creates no invoice after ", tt.actions), func(t *testing.T) {
 				t.Parallel()
-				l := newLab(t, nil)
-				first := l.pay(t, query("all", "order_id", "1042"))
+				f := newFixture(t, nil)
+				first := f.pay(t, query("all", "order_id", "1042"))
 				for _, action := range tt.actions {
-					l.play(t, first, action)
+					f.play(t, first, action)
 				}
-				created := l.storage.Count()
-				o := l.readLink(t, other)
+				created := f.storage.Count()
+				o := f.readLink(t, other)
 				if o.ForeignID != "" || o.OtherID != first || o.OtherStatus != tt.status || o.OtherAmount != "56.5" || o.OtherCurrency != "EUR" {
 					t.Errorf("the link offers %+v", o)
 				}
-				if r := l.resource(t, first); o.OtherReceived != r.PaidAmount {
+				if r := f.resource(t, first); o.OtherReceived != r.PaidAmount {
 					t.Errorf("received %q, want %q", o.OtherReceived, r.PaidAmount)
 				}
-				checkRefused(t, l.send(aboutSigned("pay", other)), http.StatusConflict, api.CodeLinkOrderPaid)
-				if got := l.resource(t, first).Status; got != tt.status || l.storage.Count() != created {
-					t.Errorf("the first invoice is %s and %d more were created, want %s and none", got, l.storage.Count()-created, tt.status)
+				checkRefused(t, f.send(aboutSigned("pay", other)), http.StatusConflict, api.CodeLinkOrderPaid)
+				if got := f.resource(t, first).Status; got != tt.status || f.storage.Count() != created {
+					t.Errorf("the first invoice is %s and %d more were created, want %s and none", got, f.storage.Count()-created, tt.status)
 				}
 			})
 		}
@@ -207,26 +207,26 @@ func TestSignedLink_of_an_order_with_another_price(t *testing.T) {
 func TestSignedLink_of_an_order_paid_twice_leads_to_the_receipt_of_its_price(t *testing.T) {
 	t.Parallel()
 	now := noon
-	l := newLab(t, func() time.Time { return now })
+	f := newFixture(t, func() time.Time { return now })
 	small, large := query("all", "order_id", "1042"), query("all", "order_id", "1042", "amount", "400")
-	first := l.pay(t, small)
-	l.play(t, first, api.SimulateLate)
-	second := l.pay(t, large)
+	first := f.pay(t, small)
+	f.play(t, first, api.SimulateLate)
+	second := f.pay(t, large)
 	for _, id := range []string{first, second} {
 		if id == first {
-			l.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/accept", key: "all", own: true, body: `{}`})
+			f.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/accept", key: "all", own: true, body: `{}`})
 		} else {
-			l.play(t, id, api.SimulateExact)
+			f.play(t, id, api.SimulateExact)
 		}
-		l.play(t, id, api.SimulateConfirm)
-		if got := l.resource(t, id).Status; got != api.StatusPaid {
+		f.play(t, id, api.SimulateConfirm)
+		if got := f.resource(t, id).Status; got != api.StatusPaid {
 			t.Fatalf("invoice %s is %s, want paid", id, got)
 		}
 	}
-	if got := l.pay(t, small); got != first {
+	if got := f.pay(t, small); got != first {
 		t.Errorf("the link of the small price leads to %s, want %s", got, first)
 	}
-	if got := l.pay(t, large); got != second {
+	if got := f.pay(t, large); got != second {
 		t.Errorf("the link of the large price leads to %s, want %s", got, second)
 	}
 }
@@ -234,14 +234,14 @@ func TestSignedLink_of_an_order_paid_twice_leads_to_the_receipt_of_its_price(t *
 // A link that is recreated with the same slug and another price creates another invoice.
 func TestLink_recreated_with_another_price_creates_another_invoice(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.useStorage()
+	f := newFixture(t, nil)
+	f.useStorage()
 	links := func(method, path, body string) {
-		l.send(message{method: method, target: "/api/v2/links" + path, key: "admin", own: true, body: body})
+		f.send(message{method: method, target: "/api/v2/links" + path, key: "admin", own: true, body: body})
 	}
 	pay := func() string {
 		var created api.CheckoutInvoice
-		response := l.send(message{
+		response := f.send(message{
 			method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"coffee"}`, header: set(api.HeaderIdempotencyKey, "token"),
 		})
 		if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &created) != nil {
@@ -254,7 +254,7 @@ func TestLink_recreated_with_another_price_creates_another_invoice(t *testing.T)
 	links("DELETE", "/coffee", "")
 	links("POST", "", `{"slug":"coffee","amount":"35","fiat_currency":"EUR"}`)
 	second := pay()
-	if got := l.resource(t, second).ClientAmount; second == first || got != "35" {
+	if got := f.resource(t, second).ClientAmount; second == first || got != "35" {
 		t.Errorf("the link leads to %s of %s EUR after %s, want another of 35 EUR", second, got, first)
 	}
 	if got := pay(); got != second {
@@ -264,11 +264,11 @@ func TestLink_recreated_with_another_price_creates_another_invoice(t *testing.T)
 
 func TestSignedLink_without_an_order_has_one_invoice_per_token(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	invoiceOf := func(token string) string {
 		m := aboutSigned("pay", query("all"))
 		m.header = http.Header{api.HeaderIdempotencyKey: {token}}
-		return read(t, l.send(m))
+		return read(t, f.send(m))
 	}
 	if first := invoiceOf("a"); invoiceOf("a") != first || invoiceOf("b") == first {
 		t.Error("want exactly one invoice per token")
@@ -278,16 +278,16 @@ func TestSignedLink_without_an_order_has_one_invoice_per_token(t *testing.T) {
 func TestSignedLink_expires(t *testing.T) {
 	t.Parallel()
 	now := noon
-	l := newLab(t, func() time.Time { return now })
+	f := newFixture(t, func() time.Time { return now })
 	link := query("all", "order_id", "1042", "expires", strconv.FormatInt(noon.Add(time.Hour).Unix(), 10))
 	other := query("all", "order_id", "7", "expires", strconv.FormatInt(noon.Add(time.Hour).Unix(), 10))
-	first := l.pay(t, link)
+	first := f.pay(t, link)
 	now = now.Add(time.Hour)
-	if got := l.pay(t, link); got != first { // an expired link still leads to the invoice of its order
+	if got := f.pay(t, link); got != first { // an expired link still leads to the invoice of its order
 		t.Errorf("the link leads to invoice %s, want %s", got, first)
 	}
 	for _, action := range []string{"read", "pay"} {
-		response := l.send(aboutSigned(action, other))
+		response := f.send(aboutSigned(action, other))
 		if got := response.Header.Get(api.HeaderErrorCode); response.StatusCode != http.StatusGone || got != api.CodeLinkExpired {
 			t.Errorf("%s of an expired link answers %d, %s", action, response.StatusCode, got)
 		}
@@ -321,18 +321,18 @@ func TestSignedLink_refuses_changes(t *testing.T) {
 	for _, key := range []string{"revoked", "nobody", "page", "create"} { // the last two must not sign links
 		cases["signed by "+key] = query(key)
 	}
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	for name, query := range cases {
 		for _, action := range []string{"read", "pay"} {
-			if response := l.send(aboutSigned(action, query)); response.StatusCode < 400 || response.StatusCode >= 500 {
+			if response := f.send(aboutSigned(action, query)); response.StatusCode < 400 || response.StatusCode >= 500 {
 				t.Errorf("%s: %s answers %d", name, action, response.StatusCode)
 			}
 		}
 	}
-	if n := l.storage.Count(); n != 0 {
+	if n := f.storage.Count(); n != 0 {
 		t.Errorf("%d invoices were created, want none", n)
 	}
-	if response := l.send(aboutSigned("pay", encoded(valid, strings.ToUpper(sig)))); response.StatusCode != http.StatusOK {
+	if response := f.send(aboutSigned("pay", encoded(valid, strings.ToUpper(sig)))); response.StatusCode != http.StatusOK {
 		t.Errorf("the unchanged link: answer %d: %s", response.StatusCode, read(t, response))
 	}
 }
@@ -340,15 +340,15 @@ func TestSignedLink_refuses_changes(t *testing.T) {
 // Parameters that mail programs, advertisers and chats append are ignored.
 func TestSignedLink_ignores_other_parameters(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	link := query("all", "order_id", "1042", "description", "Two prints")
-	first := l.pay(t, link)
+	first := f.pay(t, link)
 	for _, extra := range []string{
 		"fbclid=IwAR0_x-9", "utm_source=mail", "utm_campaign=a%20b+c", "gclid=1", "gad_source=1", "msclkid=2", "mc_cid=3", "mc_eid=4", "_hsenc=5",
 		"_hsmi=6", "ref=shop", "lang=de", "embed=1", "a=1&a=2", "=", "a=%zz", "%zz=1", "a;b=c", "x", "sigma=1", "keys=2",
 	} {
 		for _, longer := range []string{link + "&" + extra, extra + "&" + link} {
-			if got := l.pay(t, longer); got != first {
+			if got := f.pay(t, longer); got != first {
 				t.Errorf("with %s the link leads to %s, want %s", extra, got, first)
 			}
 		}
@@ -359,9 +359,9 @@ func TestSignedLink_ignores_other_parameters(t *testing.T) {
 // covers it as the shop wrote it.
 func TestSignedLink_keeps_international_domain_names_in_Punycode(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	id := l.pay(t, query("all", "order_id", "1042", "url_success", "https://bücher.example/danke", "url_failure", "https://BÜCHER.example/"))
-	r := l.resource(t, id)
+	f := newFixture(t, nil)
+	id := f.pay(t, query("all", "order_id", "1042", "url_success", "https://bücher.example/danke", "url_failure", "https://BÜCHER.example/"))
+	r := f.resource(t, id)
 	if r.URLSuccess != "https://xn--bcher-kva.example/danke" || r.URLFailure != "https://xn--bcher-kva.example/" {
 		t.Errorf("return addresses = %q and %q", r.URLSuccess, r.URLFailure)
 	}
@@ -382,10 +382,10 @@ func TestLinks_enforce_scopes(t *testing.T) {
 		{"POST", "/pay", `{"slug":"coffee"}`, map[string]int{"page": 400, "create": 403, "admin": 403}}, // no token
 	} {
 		for key, want := range tt.status {
-			l := newLab(t, nil)
-			l.useStorage()
-			l.send(message{method: "POST", target: "/api/v2/links", key: "admin", own: true, body: `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR"}`})
-			response := l.send(message{method: tt.method, target: "/api/v2/links" + tt.path, key: key, own: true, body: tt.body})
+			f := newFixture(t, nil)
+			f.useStorage()
+			f.send(message{method: "POST", target: "/api/v2/links", key: "admin", own: true, body: `{"slug":"coffee","amount":"3.50","fiat_currency":"EUR"}`})
+			response := f.send(message{method: tt.method, target: "/api/v2/links" + tt.path, key: key, own: true, body: tt.body})
 			if response.StatusCode != want {
 				t.Errorf("%s links%s by %s: answer %d, want %d: %s", tt.method, tt.path, key, response.StatusCode, want, read(t, response))
 			}
@@ -395,10 +395,10 @@ func TestLinks_enforce_scopes(t *testing.T) {
 
 func TestOpenLink_accepts_the_shoppers_amount(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.useStorage()
+	f := newFixture(t, nil)
+	f.useStorage()
 	for slug, amount := range map[string]string{"open": "", "fixed": `"amount":5,`} {
-		l.send(message{method: "POST", target: "/api/v2/links", key: "admin", own: true, body: `{"slug":"` + slug + `",` + amount + `"fiat_currency":"EUR"}`})
+		f.send(message{method: "POST", target: "/api/v2/links", key: "admin", own: true, body: `{"slug":"` + slug + `",` + amount + `"fiat_currency":"EUR"}`})
 	}
 	for body, want := range map[string]int{
 		`{"slug":"open","amount":"7.50"}`: 200, `{"slug":"open"}`: 400, `{"slug":"open","amount":"0"}`: 400, `{"slug":"open","amount":"7.505"}`: 400,
@@ -406,7 +406,7 @@ func TestOpenLink_accepts_the_shoppers_amount(t *testing.T) {
 		`{"slug":"../open"}`: 404, `{}`: 400, `{"slug":"open","query":"a=b"}`: 400,
 	} {
 		m := message{method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: body, header: http.Header{api.HeaderIdempotencyKey: {body}}}
-		if response := l.send(m); response.StatusCode != want {
+		if response := f.send(m); response.StatusCode != want {
 			t.Errorf("%s: answer %d, want %d: %s", body, response.StatusCode, want, read(t, response))
 		}
 	}
@@ -417,13 +417,13 @@ func TestOpenLink_accepts_the_shoppers_amount(t *testing.T) {
 func TestLink_that_changed_or_ended_creates_no_invoice(t *testing.T) {
 	t.Parallel()
 	now := noon
-	l := newLab(t, func() time.Time { return now })
-	l.useStorage()
+	f := newFixture(t, func() time.Time { return now })
+	f.useStorage()
 	links := func(method, path, body string) *http.Response {
-		return l.send(message{method: method, target: "/api/v2/links" + path, key: "admin", own: true, body: body})
+		return f.send(message{method: method, target: "/api/v2/links" + path, key: "admin", own: true, body: body})
 	}
 	pay := func(token, extra string) *http.Response {
-		return l.send(message{
+		return f.send(message{
 			method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"coffee"` + extra + `}`, header: set(api.HeaderIdempotencyKey, token),
 		})
 	}
@@ -433,7 +433,7 @@ func TestLink_that_changed_or_ended_creates_no_invoice(t *testing.T) {
 		t.Fatal(text)
 	}
 	var offered []string
-	for _, m := range l.resource(t, created.ForeignID).PaymentMethods {
+	for _, m := range f.resource(t, created.ForeignID).PaymentMethods {
 		offered = append(offered, m.CryptoCurrency)
 	}
 	if got := strings.Join(offered, " "); got != "EURC-BASE BTC" {
@@ -485,10 +485,10 @@ func TestCreate_offers_the_merchants_choice(t *testing.T) {
 		{"GONE", `{"amount":5,"fiat_currency":"EUR"}`, "BTC EURC-BASE ETH"},
 		{"BTC", `{"amount":5,"fiat_currency":"EUR","payment_methods":["EURC-BASE","ETH"]}`, "EURC-BASE ETH"},
 	} {
-		l := newLab(t, nil)
-		l.merchants.methods = tt.choice
+		f := newFixture(t, nil)
+		f.merchants.methods = tt.choice
 		var offered []string
-		for _, m := range l.resource(t, l.create(t, "all", tt.body)).PaymentMethods {
+		for _, m := range f.resource(t, f.create(t, "all", tt.body)).PaymentMethods {
 			offered = append(offered, m.CryptoCurrency)
 		}
 		if got := strings.Join(offered, " "); got != tt.want {
@@ -500,12 +500,12 @@ func TestCreate_offers_the_merchants_choice(t *testing.T) {
 // A call and a signed link record that their key was used; a refused call does not.
 func TestKeys_record_their_use(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.create(t, "create", minimalBody)
-	l.pay(t, query("all", "order_id", "1042"))
-	l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "admin", body: minimalBody}) // the key lacks the scope
-	l.send(create(message{key: "all", signed: "something else"}))
-	if got := strings.Join(l.merchants.usedKeys, " "); got != "create page all" && got != "create all page" {
+	f := newFixture(t, nil)
+	f.create(t, "create", minimalBody)
+	f.pay(t, query("all", "order_id", "1042"))
+	f.send(message{method: "POST", target: "/api/v2/invoice/new", key: "admin", body: minimalBody}) // the key lacks the scope
+	f.send(create(message{key: "all", signed: "something else"}))
+	if got := strings.Join(f.merchants.usedKeys, " "); got != "create page all" && got != "create all page" {
 		t.Errorf("recorded %q, want the uses of create, page and all", got)
 	}
 }

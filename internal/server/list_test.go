@@ -17,9 +17,9 @@ func listOf(query string) message {
 }
 
 // summaries returns the summaries that a query lists.
-func (l *lab) summaries(t *testing.T, query string) []api.Summary {
+func (f *fixture) summaries(t *testing.T, query string) []api.Summary {
 	t.Helper()
-	response := l.send(listOf("?view=summary&" + query))
+	response := f.send(listOf("?view=summary&" + query))
 	text := read(t, response)
 	var list api.SummaryList
 	decode(t, text, &list)
@@ -32,20 +32,20 @@ func (l *lab) summaries(t *testing.T, query string) []api.Summary {
 func TestList_summaries(t *testing.T) {
 	t.Parallel()
 	now := noon
-	l := newLab(t, func() time.Time { return now })
-	id := l.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR","order_id":"1042","description":"Chair","metadata":{"order_reference":"table 7"}}`)
-	l.simulateAction(t, id, `{"action":"over"}`)
-	l.simulateAction(t, id, `{"action":"confirm"}`)
+	f := newFixture(t, func() time.Time { return now })
+	id := f.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR","order_id":"1042","description":"Chair","metadata":{"order_reference":"table 7"}}`)
+	f.simulateAction(t, id, `{"action":"over"}`)
+	f.simulateAction(t, id, `{"action":"confirm"}`)
 	now = noon.Add(time.Second)
-	second := l.create(t, "all", minimalBody)
-	response := l.send(listOf("?view=summary&limit=1"))
+	second := f.create(t, "all", minimalBody)
+	response := f.send(listOf("?view=summary&limit=1"))
 	var first api.SummaryList
 	decode(t, read(t, response), &first)
 	if len(first.Summaries) != 1 || first.Summaries[0].ForeignID != second || first.NextCursor == "" {
 		t.Fatalf("first page: %+v", first)
 	}
-	got := l.summaries(t, "limit=1&cursor="+first.NextCursor)
-	r := l.resource(t, id)
+	got := f.summaries(t, "limit=1&cursor="+first.NextCursor)
+	r := f.resource(t, id)
 	want := []api.Summary{{
 		ForeignID: id, OrderID: "1042", Mode: "test", Version: r.Version, Status: "paid", Exceptions: []string{"overpaid"}, NeedsDecision: true,
 		CreatedAt: r.CreatedAt, ExpiredAt: r.ExpiredAt, PaidAt: r.PaidAt, ClientAmount: "56.5", ClientCurrency: "EUR",
@@ -61,15 +61,15 @@ func TestList_summaries(t *testing.T) {
 // A page of 100 summaries has at most 60 kB.
 func TestList_summaries_are_short(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	for i := range 100 {
-		id := l.create(t, "all", fmt.Sprintf(`{"amount":1056.50,"fiat_currency":"EUR","order_id":"order-%07d","description":"3 × Chair of oak, oiled"}`, i))
+		id := f.create(t, "all", fmt.Sprintf(`{"amount":1056.50,"fiat_currency":"EUR","order_id":"order-%07d","description":"3 × Chair of oak, oiled"}`, i))
 		if i%4 != 0 {
-			l.simulateAction(t, id, `{"action":"over"}`)
-			l.simulateAction(t, id, `{"action":"confirm"}`)
+			f.simulateAction(t, id, `{"action":"over"}`)
+			f.simulateAction(t, id, `{"action":"confirm"}`)
 		}
 	}
-	text := read(t, l.send(listOf("?view=summary&limit=100")))
+	text := read(t, f.send(listOf("?view=summary&limit=100")))
 	if n := strings.Count(text, `"foreign_id"`); n != 100 || len(text) > 60_000 {
 		t.Errorf("%d summaries have %d bytes, want 100 with at most 60,000", n, len(text))
 	}
@@ -77,12 +77,12 @@ func TestList_summaries_are_short(t *testing.T) {
 
 func TestList_filters(t *testing.T) {
 	t.Parallel()
-	lab := newLab(t, nil)
-	a := lab.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR","order_id":"1042","metadata":{"order_reference":"table 7"}}`)
-	b := lab.create(t, "all", `{"amount":56.50,"fiat_currency":"USD"}`)
-	lab.simulateAction(t, a, `{"action":"over"}`)
-	lab.simulateAction(t, a, `{"action":"confirm"}`)
-	tx := lab.resource(t, a).PaidTx
+	f := newFixture(t, nil)
+	a := f.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR","order_id":"1042","metadata":{"order_reference":"table 7"}}`)
+	b := f.create(t, "all", `{"amount":56.50,"fiat_currency":"USD"}`)
+	f.simulateAction(t, a, `{"action":"over"}`)
+	f.simulateAction(t, a, `{"action":"confirm"}`)
+	tx := f.resource(t, a).PaidTx
 	for query, want := range map[string]string{
 		"":                               b + a,
 		"amount=56.5&fiat_currency=EUR":  a,
@@ -107,7 +107,7 @@ func TestList_filters(t *testing.T) {
 		"address=nonsense": "",
 	} {
 		got := ""
-		for _, s := range lab.summaries(t, query) {
+		for _, s := range f.summaries(t, query) {
 			got += s.ForeignID
 		}
 		if got != want {
@@ -115,14 +115,14 @@ func TestList_filters(t *testing.T) {
 		}
 		var fullList string
 		var list api.InvoiceList
-		decode(t, read(t, lab.send(listOf("?"+query))), &list)
+		decode(t, read(t, f.send(listOf("?"+query))), &list)
 		for _, r := range list.Invoices {
 			fullList += r.ForeignID
 		}
 		if fullList != want {
 			t.Errorf("%s in full: %s, want %s", query, fullList, want)
 		}
-		if lines := strings.Count(read(t, lab.send(listOf("/export?format=csv&"+query))), "\r\n") - 1; lines != len(want)/32 {
+		if lines := strings.Count(read(t, f.send(listOf("/export?format=csv&"+query))), "\r\n") - 1; lines != len(want)/32 {
 			t.Errorf("%s exported: %d lines, want %d", query, lines, len(want)/32)
 		}
 	}
@@ -131,7 +131,7 @@ func TestList_filters(t *testing.T) {
 // A bad parameter is named by the error's code and its message.
 func TestList_refuses(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	long := strings.Repeat("x", 129)
 	for query, name := range map[string]string{
 		"view=short":                             "view",
@@ -160,7 +160,7 @@ func TestList_refuses(t *testing.T) {
 			if strings.HasPrefix(query, "view") && path != "?" {
 				continue
 			}
-			message := checkRefused(t, l.send(listOf(path+query)), 400, "invalid_"+name)
+			message := checkRefused(t, f.send(listOf(path+query)), 400, "invalid_"+name)
 			if !strings.HasPrefix(message, name) {
 				t.Errorf("%s: message %q does not begin with %s", query, message, name)
 			}

@@ -22,7 +22,7 @@ func allowed(r *http.Response) string {
 
 func TestMethods_of_every_path(t *testing.T) {
 	t.Parallel()
-	lab := newLab(t, nil)
+	f := newFixture(t, nil)
 	for path, want := range map[string]string{
 		"/api/v2/invoice/new":               "OPTIONS POST",
 		"/v2/invoice/new":                   "OPTIONS POST",
@@ -43,35 +43,35 @@ func TestMethods_of_every_path(t *testing.T) {
 			if slices.Contains(strings.Fields(want), method) {
 				continue
 			}
-			response := lab.send(message{method: method, target: path})
+			response := f.send(message{method: method, target: path})
 			checkRefused(t, response, http.StatusMethodNotAllowed, "method_not_allowed")
 			if got := allowed(response); got != want {
 				t.Errorf("%s %s: Allow = %q, want %q", method, path, got, want)
 			}
 		}
-		response := lab.send(message{method: "OPTIONS", target: path})
+		response := f.send(message{method: "OPTIONS", target: path})
 		if got := allowed(response); response.StatusCode != http.StatusNoContent || got != want || read(t, response) != "" {
 			t.Errorf("OPTIONS %s: answer %d, Allow = %q, want 204 and %q", path, response.StatusCode, got, want)
 		}
 	}
-	checkRefused(t, lab.send(message{method: "OPTIONS", target: "/api/v2/nothing"}), http.StatusNotFound, "not_found")
-	checkRefused(t, lab.send(message{method: "BREW", target: "/api/v2/nothing"}), http.StatusNotFound, "not_found")
+	checkRefused(t, f.send(message{method: "OPTIONS", target: "/api/v2/nothing"}), http.StatusNotFound, "not_found")
+	checkRefused(t, f.send(message{method: "BREW", target: "/api/v2/nothing"}), http.StatusNotFound, "not_found")
 }
 
 // HEAD returns the headers of GET without the body.
 func TestMethods_HEAD_is_GET_without_the_body(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	id := l.create(t, "all", minimalBody)
-	l.simulateAction(t, id, `{"action":"exact"}`)
-	l.simulateAction(t, id, `{"action":"confirm"}`)
-	server := httptest.NewServer(l.handler)
+	f := newFixture(t, nil)
+	id := f.create(t, "all", minimalBody)
+	f.simulateAction(t, id, `{"action":"exact"}`)
+	f.simulateAction(t, id, `{"action":"confirm"}`)
+	server := httptest.NewServer(f.handler)
 	defer server.Close()
 	client := server.Client()
 	client.Timeout = 10 * time.Second
 	request := func(method, target, key string) (http.Header, int, string) {
 		t.Helper()
-		r := l.request(message{method: method, target: target, key: key, own: true})
+		r := f.request(message{method: method, target: target, key: key, own: true})
 		send, err := http.NewRequest(method, server.URL+r.RequestURI, nil)
 		if err != nil {
 			t.Fatal(err)

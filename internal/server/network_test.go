@@ -21,7 +21,7 @@ type network struct {
 	assets  []chain.Asset
 	bridged []chain.Asset
 	now     func() time.Time
-	lab     *lab
+	fixture *fixture
 
 	mu        sync.Mutex
 	unwatched bool // the watcher observes nothing
@@ -63,9 +63,9 @@ func (n *network) Scan(context.Context, chain.Cursor, chain.Watched) (chain.Snap
 }
 
 // watch starts the network with a tip at height 100.
-func (n *network) watch(l *lab) {
-	n.lab, n.tip = l, 100
-	l.storage.SaveProgress(n.id, invoice.Progress{
+func (n *network) watch(f *fixture) {
+	n.fixture, n.tip = f, 100
+	f.storage.SaveProgress(n.id, invoice.Progress{
 		Tip: chain.Cursor{Height: 100, Hash: "b100"}, Scanned: n.now(),
 	})
 }
@@ -135,10 +135,10 @@ func (n *network) observe(ctx context.Context) error {
 	reached := invoice.Progress{
 		Tip: snapshot.Tip.Cursor(), Scanned: started, Sequence: n.sequence,
 	}
-	if err := n.lab.invoices.Observe(ctx, lease, snapshot, reached, n.lab.storage.Owner); err != nil {
+	if err := n.fixture.invoices.Observe(ctx, lease, snapshot, reached, n.fixture.storage.Owner); err != nil {
 		return err
 	}
-	n.lab.storage.SaveProgress(n.id, reached)
+	n.fixture.storage.SaveProgress(n.id, reached)
 	return nil
 }
 

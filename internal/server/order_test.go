@@ -71,9 +71,9 @@ func TestServer_reports_the_first_fault(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(test.status, " ", test.code), func(t *testing.T) {
 			t.Parallel()
-			l := newLab(t, nil)
-			l.prepare(t, test.from)
-			response := l.serve(l.faulty(test.from))
+			f := newFixture(t, nil)
+			f.prepare(t, test.from)
+			response := f.serve(f.faulty(test.from))
 			if test.from == noFault {
 				if response.StatusCode != http.StatusOK {
 					t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
@@ -91,26 +91,26 @@ func TestServer_reports_the_first_fault(t *testing.T) {
 const orderNonce = "0123456789abcdef"
 
 // prepare creates the faults that are outside of the request.
-func (l *lab) prepare(t *testing.T, from fault) {
+func (f *fixture) prepare(t *testing.T, from fault) {
 	t.Helper()
-	l.send(keyed("taken", minimalBody))
+	f.send(keyed("taken", minimalBody))
 	if from <= usedNonce {
-		l.send(create(message{key: "all", own: true, nonce: orderNonce}))
+		f.send(create(message{key: "all", own: true, nonce: orderNonce}))
 	}
-	id := l.create(t, "all", minimalBody)
-	l.limit(server.Limits{PerKey: 1, PerAddress: 1})
+	id := f.create(t, "all", minimalBody)
+	f.limit(server.Limits{PerKey: 1, PerAddress: 1})
 	if from <= busyAddress {
-		l.countRefused(t, message{method: "GET", target: "/api/v2/invoice/status?id=" + id}, 3)
+		f.countRefused(t, message{method: "GET", target: "/api/v2/invoice/status?id=" + id}, 3)
 	}
 	if from <= busyKey {
-		l.countRefused(t, create(message{key: "all"}), 6)
-		l.countRefused(t, message{method: "GET", target: "/api/v2/invoices/" + id, key: "read", own: true}, 6)
+		f.countRefused(t, create(message{key: "all"}), 6)
+		f.countRefused(t, message{method: "GET", target: "/api/v2/invoices/" + id, key: "read", own: true}, 6)
 	}
-	l.rates.unavailable.Store(from <= noRate)
+	f.rates.unavailable.Store(from <= noRate)
 }
 
 // faulty returns a request with a given fault and all later faults.
-func (l *lab) faulty(from fault) *http.Request {
+func (f *fixture) faulty(from fault) *http.Request {
 	m := create(message{key: "all", own: true, nonce: orderNonce, header: set(api.HeaderIdempotencyKey, "fresh")})
 	for _, f := range []struct {
 		fault fault
@@ -131,7 +131,7 @@ func (l *lab) faulty(from fault) *http.Request {
 			f.make()
 		}
 	}
-	r := l.request(m)
+	r := f.request(m)
 	for name, fault := range map[string]fault{
 		api.HeaderKey: noKey, api.HeaderSignature: noSignature, api.HeaderTimestamp: noTimestamp,
 	} {

@@ -15,14 +15,14 @@ import (
 // formula there either.
 func TestExport_has_no_formula_in_a_sheet_with_semicolons(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	for _, text := range []string{"coffee;=1+1", "coffee;@SUM(1)", `coffee;\"=1+1`, "coffee; =1+1", "a\\n=1+1", "a\\t=1+1"} {
-		response := l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: `{"amount":1,"fiat_currency":"EUR","description":"` + text + `"}`})
+		response := f.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: `{"amount":1,"fiat_currency":"EUR","description":"` + text + `"}`})
 		if response.StatusCode != http.StatusOK {
 			t.Fatal(read(t, response))
 		}
 	}
-	sheet := read(t, l.send(message{method: "GET", target: "/api/v2/invoices/export?format=csv", key: "all", own: true}))
+	sheet := read(t, f.send(message{method: "GET", target: "/api/v2/invoices/export?format=csv", key: "all", own: true}))
 	r := csv.NewReader(strings.NewReader(sheet))
 	r.Comma, r.LazyQuotes, r.FieldsPerRecord = ';', true, -1
 	for {
@@ -45,23 +45,23 @@ func TestExport_has_no_formula_in_a_sheet_with_semicolons(t *testing.T) {
 func TestSignedLink_of_an_order_that_was_paid_late_leads_to_its_receipt(t *testing.T) {
 	t.Parallel()
 	now := noon
-	l := newLab(t, func() time.Time { return now })
+	f := newFixture(t, func() time.Time { return now })
 	link := query("all", "order_id", "1042")
-	first := l.pay(t, link)
-	l.send(message{method: "POST", target: "/api/v2/test/invoices/" + first + "/simulate", key: "all", own: true, body: `{"action":"` + api.SimulateLate + `"}`})
-	second := l.pay(t, link)
+	first := f.pay(t, link)
+	f.send(message{method: "POST", target: "/api/v2/test/invoices/" + first + "/simulate", key: "all", own: true, body: `{"action":"` + api.SimulateLate + `"}`})
+	second := f.pay(t, link)
 	if second == first {
 		t.Fatal("no new invoice for an order whose invoice expired")
 	}
-	response := l.send(message{method: "POST", target: "/api/v2/invoices/" + first + "/accept", key: "all", own: true, body: `{}`})
+	response := f.send(message{method: "POST", target: "/api/v2/invoices/" + first + "/accept", key: "all", own: true, body: `{}`})
 	if response.StatusCode != http.StatusOK {
 		t.Fatal(read(t, response))
 	}
-	l.send(message{method: "POST", target: "/api/v2/test/invoices/" + first + "/simulate", key: "all", own: true, body: `{"action":"` + api.SimulateConfirm + `"}`})
-	if got := l.resource(t, first).Status; got != api.StatusPaid {
+	f.send(message{method: "POST", target: "/api/v2/test/invoices/" + first + "/simulate", key: "all", own: true, body: `{"action":"` + api.SimulateConfirm + `"}`})
+	if got := f.resource(t, first).Status; got != api.StatusPaid {
 		t.Fatalf("the first invoice is %s", got)
 	}
-	if got := l.readLink(t, link).ForeignID; got != first {
+	if got := f.readLink(t, link).ForeignID; got != first {
 		t.Errorf("the order is paid by invoice %s, but its link leads to %q", first, got)
 	}
 }

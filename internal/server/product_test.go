@@ -24,17 +24,17 @@ func products(key, method, path, body string) message {
 }
 
 // order orders a product as its page does, with the token of its form.
-func (l *lab) order(token, body string) *http.Response {
+func (f *fixture) order(token, body string) *http.Response {
 	m := products("all", "POST", "/order", body)
 	m.header = http.Header{api.HeaderIdempotencyKey: {token}}
-	return l.send(m)
+	return f.send(m)
 }
 
 // ordered orders a product and returns the identifier of the invoice.
-func (l *lab) ordered(t *testing.T, token, body string) string {
+func (f *fixture) ordered(t *testing.T, token, body string) string {
 	t.Helper()
 	var created api.CheckoutInvoice
-	response := l.order(token, body)
+	response := f.order(token, body)
 	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &created) != nil {
 		t.Fatalf("order answers %d: %s", response.StatusCode, text)
 	}
@@ -44,10 +44,10 @@ func (l *lab) ordered(t *testing.T, token, body string) string {
 // Every answer about products.
 func TestGolden_products(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.useStorage()
+	f := newFixture(t, nil)
+	f.useStorage()
 	var answers []string
-	record := func(name string, m message) { answers = append(answers, goldenText(t, name, l.send(m))) }
+	record := func(name string, m message) { answers = append(answers, goldenText(t, name, f.send(m))) }
 	record("made", products("all", "POST", "", coffee))
 	record("made for dollars, asking for both", products("all", "POST", "", `{"slug":"repair","name":"Repair","price":"64","fiat_currency":"USD","ask_order_id":"required","ask_note":"optional"}`))
 	record("not for sale", products("all", "POST", "", `{"slug":"tea","name":"Tea","price":"2","fiat_currency":"EUR","active":false}`))
@@ -66,12 +66,12 @@ func TestGolden_products(t *testing.T) {
 // The invoice contains the details of the order for the merchant.
 func TestOrder_details_are_in_the_invoice(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.useStorage()
-	l.send(products("all", "POST", "", `{"slug":"repair","name":"<b>Repair</b> & \"more\"","price":"0.10","fiat_currency":"EUR","ask_order_id":"optional","ask_note":"optional"}`))
-	id := l.ordered(t, "token", `{"slug":"repair","quantity":3,"amount":"0.30","fiat_currency":"EUR","order_id":"A-17","note":"Zwei Räder"}`)
+	f := newFixture(t, nil)
+	f.useStorage()
+	f.send(products("all", "POST", "", `{"slug":"repair","name":"<b>Repair</b> & \"more\"","price":"0.10","fiat_currency":"EUR","ask_order_id":"optional","ask_note":"optional"}`))
+	id := f.ordered(t, "token", `{"slug":"repair","quantity":3,"amount":"0.30","fiat_currency":"EUR","order_id":"A-17","note":"Zwei Räder"}`)
 	var got api.Resource
-	response := l.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "all", own: true})
+	response := f.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "all", own: true})
 	if err := json.Unmarshal([]byte(read(t, response)), &got); err != nil {
 		t.Fatal(err)
 	}
@@ -88,63 +88,63 @@ func TestOrder_details_are_in_the_invoice(t *testing.T) {
 // a price that was not shown.
 func TestOrder_creates_one_invoice_at_the_shown_price(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.useStorage()
-	l.send(products("all", "POST", "", coffee))
+	f := newFixture(t, nil)
+	f.useStorage()
+	f.send(products("all", "POST", "", coffee))
 	order := `{"slug":"coffee","quantity":2,"amount":"7.00","fiat_currency":"EUR"}`
-	first := l.ordered(t, "a", order)
+	first := f.ordered(t, "a", order)
 	for name, change := range map[string]message{
 		"price":    products("all", "PATCH", "/coffee", `{"price":"3.51"}`),
 		"currency": products("all", "PATCH", "/coffee", `{"price":"3.50","fiat_currency":"USD"}`),
 		"sale":     products("all", "PATCH", "/coffee", `{"active":false}`),
 	} {
-		l.send(change)
-		if second := l.ordered(t, "a", order); second != first {
+		f.send(change)
+		if second := f.ordered(t, "a", order); second != first {
 			t.Errorf("after a change of the %s the same form created another invoice", name)
 		}
 		want := map[string]string{"price": api.CodePriceChanged, "currency": api.CodePriceChanged, "sale": api.CodeProductNotFound}[name]
-		if got := l.order("new "+name, order).Header.Get(api.HeaderErrorCode); got != want {
+		if got := f.order("new "+name, order).Header.Get(api.HeaderErrorCode); got != want {
 			t.Errorf("after a change of the %s an order of an older page has the code %q, want %q", name, got, want)
 		}
-		l.send(products("all", "PATCH", "/coffee", `{"price":"3.50","fiat_currency":"EUR","active":true}`))
+		f.send(products("all", "PATCH", "/coffee", `{"price":"3.50","fiat_currency":"EUR","active":true}`))
 	}
-	l.send(products("all", "DELETE", "/coffee", ""))
-	if second := l.ordered(t, "a", order); second != first {
+	f.send(products("all", "DELETE", "/coffee", ""))
+	if second := f.ordered(t, "a", order); second != first {
 		t.Error("after removal of the product the same form created another invoice")
 	}
-	if n := l.storage.Count(); n != 1 {
+	if n := f.storage.Count(); n != 1 {
 		t.Errorf("%d invoices were created, want 1", n)
 	}
 }
 
 func TestOrder_concurrent_requests_create_one_invoice(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.useStorage()
-	l.send(products("all", "POST", "", coffee))
+	f := newFixture(t, nil)
+	f.useStorage()
+	f.send(products("all", "POST", "", coffee))
 	var group sync.WaitGroup
 	for range 16 {
 		group.Go(func() {
-			response := l.order("token", `{"slug":"coffee","quantity":1,"amount":"3.5","fiat_currency":"EUR"}`)
+			response := f.order("token", `{"slug":"coffee","quantity":1,"amount":"3.5","fiat_currency":"EUR"}`)
 			if response.StatusCode != http.StatusOK && response.StatusCode != http.StatusConflict {
 				t.Errorf("answer %d", response.StatusCode)
 			}
 		})
 	}
 	group.Wait()
-	if n := l.storage.Count(); n != 1 {
+	if n := f.storage.Count(); n != 1 {
 		t.Errorf("%d invoices were created, want 1", n)
 	}
 }
 
 func TestOrder_refuses_invalid_requests(t *testing.T) {
 	t.Parallel()
-	lab := newLab(t, nil)
-	lab.useStorage()
-	lab.send(products("all", "POST", "", coffee))
-	lab.send(products("all", "POST", "", `{"slug":"house","name":"House","price":"400000","fiat_currency":"EUR"}`))
-	lab.send(products("all", "POST", "", `{"slug":"repair","name":"Repair","price":"64","fiat_currency":"EUR","ask_order_id":"required","ask_note":"optional"}`))
-	lab.send(products("live", "POST", "", `{"slug":"live","name":"Live","price":"64","fiat_currency":"EUR"}`))
+	f := newFixture(t, nil)
+	f.useStorage()
+	f.send(products("all", "POST", "", coffee))
+	f.send(products("all", "POST", "", `{"slug":"house","name":"House","price":"400000","fiat_currency":"EUR"}`))
+	f.send(products("all", "POST", "", `{"slug":"repair","name":"Repair","price":"64","fiat_currency":"EUR","ask_order_id":"required","ask_note":"optional"}`))
+	f.send(products("live", "POST", "", `{"slug":"live","name":"Live","price":"64","fiat_currency":"EUR"}`))
 	orderBody := func(slug, quantity, amount string, extra ...string) string {
 		return fmt.Sprintf(`{"slug":%q,"quantity":%s,"amount":%q,"fiat_currency":"EUR"%s}`, slug, quantity, amount, strings.Join(extra, ""))
 	}
@@ -163,28 +163,28 @@ func TestOrder_refuses_invalid_requests(t *testing.T) {
 		orderBody("coffee", "1", "3.5", `,"order_id":"a"`):                          "invalid_order_id",
 		orderBody("coffee", "1", "3.5", `,"price":"1"`):                             "unknown_field",
 	} {
-		response := lab.order(fmt.Sprintf("%x", body)[:40], body)
+		response := f.order(fmt.Sprintf("%x", body)[:40], body)
 		if got := response.Header.Get(api.HeaderErrorCode); got != want {
 			t.Errorf("%s: answer %d, code %s, want %s", body, response.StatusCode, got, want)
 		}
 	}
-	if response := lab.send(products("all", "POST", "/order", orderBody("coffee", "1", "3.5"))); response.Header.Get(api.HeaderErrorCode) != "invalid_idempotency_key" {
+	if response := f.send(products("all", "POST", "/order", orderBody("coffee", "1", "3.5"))); response.Header.Get(api.HeaderErrorCode) != "invalid_idempotency_key" {
 		t.Errorf("without a token: answer %d", response.StatusCode)
 	}
-	if n := lab.storage.Count(); n != 0 {
+	if n := f.storage.Count(); n != 0 {
 		t.Errorf("%d invoices were created, want none", n)
 	}
 	for body, mode := range map[string]string{orderBody("house", "2", "800000"): "test", orderBody("live", "1", "64"): "live"} {
-		if got := lab.mode(t, lab.ordered(t, "fine"+mode, body)); got != mode {
+		if got := f.mode(t, f.ordered(t, "fine"+mode, body)); got != mode {
 			t.Errorf("%s created a %s invoice", body, got)
 		}
 	}
 }
 
 // mode returns the mode of an invoice.
-func (l *lab) mode(t *testing.T, id string) string {
+func (f *fixture) mode(t *testing.T, id string) string {
 	t.Helper()
-	inv, err := l.invoices.Invoice(t.Context(), id)
+	inv, err := f.invoices.Invoice(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,10 +207,10 @@ func TestProducts_enforce_scopes(t *testing.T) {
 		{"POST", "/order", `{"slug":"coffee","quantity":1,"amount":"3.5","fiat_currency":"EUR"}`, map[string]int{"page": 400, "create": 403, "admin": 403}}, // no token
 	} {
 		for key, want := range tt.status {
-			l := newLab(t, nil)
-			l.useStorage()
-			l.send(products("admin", "POST", "", coffee))
-			response := l.send(products(key, tt.method, tt.path, tt.body))
+			f := newFixture(t, nil)
+			f.useStorage()
+			f.send(products("admin", "POST", "", coffee))
+			response := f.send(products(key, tt.method, tt.path, tt.body))
 			if response.StatusCode != want {
 				t.Errorf("%s products%s by %s: answer %d, want %d: %s", tt.method, tt.path, key, response.StatusCode, want, read(t, response))
 			}
@@ -221,19 +221,19 @@ func TestProducts_enforce_scopes(t *testing.T) {
 // The shop lists exactly the products that can be ordered.
 func TestShop_lists_the_products_for_sale(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	s := l.useStorage()
-	l.send(products("all", "POST", "", coffee))
-	l.send(products("all", "POST", "", `{"slug":"tea","name":"Tea","price":"2","fiat_currency":"EUR","active":false}`))
-	l.send(products("live", "POST", "", `{"slug":"live","name":"Live","price":"2","fiat_currency":"EUR"}`))
-	l.send(products("other", "POST", "", `{"slug":"other","name":"Other","price":"2","fiat_currency":"EUR"}`))
+	f := newFixture(t, nil)
+	s := f.useStorage()
+	f.send(products("all", "POST", "", coffee))
+	f.send(products("all", "POST", "", `{"slug":"tea","name":"Tea","price":"2","fiat_currency":"EUR","active":false}`))
+	f.send(products("live", "POST", "", `{"slug":"live","name":"Live","price":"2","fiat_currency":"EUR"}`))
+	f.send(products("other", "POST", "", `{"slug":"other","name":"Other","price":"2","fiat_currency":"EUR"}`))
 	inYen := merchant.Product{Slug: "yen", MerchantID: "shop", Mode: merchant.Test, Name: "In yen", AskOrderID: "no", AskNote: "no", Active: true}
 	inYen.Price = money.FromCents(500, jpy)
 	if err := s.CreateProduct(t.Context(), inYen); err != nil { // in a currency that is no longer enabled
 		t.Fatal(err)
 	}
 	var got api.ProductOffers
-	if err := json.Unmarshal([]byte(read(t, l.send(products("all", "POST", "/read", `{}`)))), &got); err != nil {
+	if err := json.Unmarshal([]byte(read(t, f.send(products("all", "POST", "/read", `{}`)))), &got); err != nil {
 		t.Fatal(err)
 	}
 	want := []api.ProductOffer{{
@@ -247,16 +247,16 @@ func TestShop_lists_the_products_for_sale(t *testing.T) {
 
 func TestTerminal_creates_invoices_of_any_amount_until_it_is_removed(t *testing.T) {
 	t.Parallel()
-	lab := newLab(t, nil)
-	lab.useStorage()
-	at, err := lab.config.Terminals.Create(t.Context(), merchant.Terminal{MerchantID: "shop", Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
+	f := newFixture(t, nil)
+	f.useStorage()
+	at, err := f.config.Terminals.Create(t.Context(), merchant.Terminal{MerchantID: "shop", Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	call := func(action, token string, extra ...string) *http.Response {
 		m := message{method: "POST", target: "/api/v2/links/" + action, key: "page", own: true, body: `{"terminal":"` + at.Secret + `"` + strings.Join(extra, "") + `}`}
 		m.header = http.Header{api.HeaderIdempotencyKey: {token}}
-		return lab.send(m)
+		return f.send(m)
 	}
 	if got := read(t, call("read", "a")); !strings.Contains(got, `"description":"Bar"`) || !strings.Contains(got, `"amount":""`) {
 		t.Errorf("read: answer %s", got)
@@ -270,7 +270,7 @@ func TestTerminal_creates_invoices_of_any_amount_until_it_is_removed(t *testing.
 		t.Fatal(err)
 	}
 	var inv api.Resource
-	response := lab.send(message{method: "GET", target: "/api/v2/invoices/" + created.ForeignID, key: "all", own: true})
+	response := f.send(message{method: "GET", target: "/api/v2/invoices/" + created.ForeignID, key: "all", own: true})
 	if err := json.Unmarshal([]byte(read(t, response)), &inv); err != nil {
 		t.Fatal(err)
 	}
@@ -283,10 +283,10 @@ func TestTerminal_creates_invoices_of_any_amount_until_it_is_removed(t *testing.
 		}
 	}
 	m := message{method: "POST", target: "/api/v2/links/pay", key: "page", own: true, body: `{"slug":"coffee","note":"x"}`}
-	if got := lab.send(m).Header.Get(api.HeaderErrorCode); got != "invalid_note" {
+	if got := f.send(m).Header.Get(api.HeaderErrorCode); got != "invalid_note" {
 		t.Errorf("note with a link: code %q, want invalid_note", got)
 	}
-	if err := lab.config.Terminals.Remove(t.Context(), "shop", at.ID); err != nil {
+	if err := f.config.Terminals.Remove(t.Context(), "shop", at.ID); err != nil {
 		t.Fatal(err)
 	}
 	if got := call("read", "a").Header.Get(api.HeaderErrorCode); got != api.CodeTerminalNotFound {

@@ -14,9 +14,9 @@ import (
 
 // verified returns the statement of an invoice's proof, verified with the server's own list of
 // keys.
-func (l *lab) verified(t *testing.T, r api.Resource) proof.Statement {
+func (f *fixture) verified(t *testing.T, r api.Resource) proof.Statement {
 	t.Helper()
-	answer := l.send(message{method: "GET", target: "/.well-known/chequer-proof-key"})
+	answer := f.send(message{method: "GET", target: "/.well-known/chequer-proof-key"})
 	list := read(t, answer)
 	if answer.StatusCode != http.StatusOK || answer.Header.Get("Content-Type") != "text/plain; charset=utf-8" {
 		t.Fatalf("the key: %d %s", answer.StatusCode, list)
@@ -39,23 +39,23 @@ func (l *lab) verified(t *testing.T, r api.Resource) proof.Statement {
 func TestProof_states_the_newest_price(t *testing.T) {
 	t.Parallel()
 	now := noon
-	l := newLab(t, func() time.Time { return now })
-	id := l.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR"}`)
-	first := l.resource(t, id)
-	statement := l.verified(t, first)
+	f := newFixture(t, func() time.Time { return now })
+	id := f.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR"}`)
+	first := f.resource(t, id)
+	statement := f.verified(t, first)
 	if diff := cmp.Diff(stated(t, first), statement); diff != "" {
 		t.Errorf("(-resource +proof):\n%s", diff)
 	}
 	now = now.Add(time.Minute)
-	second := l.resource(t, id)
+	second := f.resource(t, id)
 	if second.Proof != first.Proof {
 		t.Error("the proof of an unchanged price differs")
 	}
-	if answer := l.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/requote", key: "page", own: true, body: `{}`}); answer.StatusCode != http.StatusOK {
+	if answer := f.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/requote", key: "page", own: true, body: `{}`}); answer.StatusCode != http.StatusOK {
 		t.Fatalf("requote: %d %s", answer.StatusCode, read(t, answer))
 	}
-	newest := l.resource(t, id)
-	statement = l.verified(t, newest)
+	newest := f.resource(t, id)
+	statement = f.verified(t, newest)
 	if diff := cmp.Diff(stated(t, newest), statement); diff != "" || statement.Quote != 2 || !statement.Until.Equal(now.Add(15*time.Minute).Truncate(time.Millisecond)) {
 		t.Errorf("after a new price: quote %d until %s (-resource +proof):\n%s", statement.Quote, statement.Until, diff)
 	}
@@ -68,17 +68,17 @@ func TestProof_states_the_newest_price(t *testing.T) {
 // states the whole price again, because nothing is due.
 func TestProof_states_the_rest_after_a_partial_payment(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	id := l.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR"}`)
-	beforePayment := l.verified(t, l.resource(t, id))
-	part := l.simulateAction(t, id, `{"action":"under"}`)
-	statement := l.verified(t, l.resource(t, id))
+	f := newFixture(t, nil)
+	id := f.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR"}`)
+	beforePayment := f.verified(t, f.resource(t, id))
+	part := f.simulateAction(t, id, `{"action":"under"}`)
+	statement := f.verified(t, f.resource(t, id))
 	if diff := cmp.Diff(stated(t, part), statement); diff != "" || statement.Amount == beforePayment.Amount || statement.Methods[0].Amount == beforePayment.Methods[0].Amount {
 		t.Errorf("after a part: %s, %s (-resource +proof):\n%s", statement.Amount, statement.Methods[0], diff)
 	}
-	l.simulateAction(t, id, `{"action":"exact"}`)
-	l.simulateAction(t, id, `{"action":"confirm"}`)
-	if diff := cmp.Diff(beforePayment, l.verified(t, l.resource(t, id))); diff != "" {
+	f.simulateAction(t, id, `{"action":"exact"}`)
+	f.simulateAction(t, id, `{"action":"confirm"}`)
+	if diff := cmp.Diff(beforePayment, f.verified(t, f.resource(t, id))); diff != "" {
 		t.Errorf("after full payment (-first +now):\n%s", diff)
 	}
 }
@@ -111,23 +111,23 @@ func stated(t *testing.T, r api.Resource) proof.Statement {
 // A declined invoice has no proof, and lists do not contain proofs.
 func TestProof_is_empty_for_declined_invoices_and_in_lists(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	id := l.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR"}`)
+	f := newFixture(t, nil)
+	id := f.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR"}`)
 	var list api.InvoiceList
-	decode(t, read(t, l.send(message{method: "GET", target: "/api/v2/invoices", key: "read", own: true})), &list)
+	decode(t, read(t, f.send(message{method: "GET", target: "/api/v2/invoices", key: "read", own: true})), &list)
 	if len(list.Invoices) != 1 {
 		t.Fatalf("the list has %d invoices, want 1", len(list.Invoices))
 	}
 	if got := list.Invoices[0].Proof; got != "" {
 		t.Errorf("proof in the list = %q, want none", got)
 	}
-	if l.resource(t, id).Proof == "" {
+	if f.resource(t, id).Proof == "" {
 		t.Error("an unpaid invoice has no proof")
 	}
-	if _, err := l.invoices.Cancel(t.Context(), id, 0); err != nil {
+	if _, err := f.invoices.Cancel(t.Context(), id, 0); err != nil {
 		t.Fatal(err)
 	}
-	if got := l.resource(t, id).Proof; got != "" {
+	if got := f.resource(t, id).Proof; got != "" {
 		t.Errorf("proof of a declined invoice = %s, want none", got)
 	}
 }

@@ -31,9 +31,9 @@ func conditional(tag, prefer string) http.Header {
 }
 
 // simulateAction simulates an action and returns the resource in the answer.
-func (l *lab) simulateAction(t *testing.T, id, body string) api.Resource {
+func (f *fixture) simulateAction(t *testing.T, id, body string) api.Resource {
 	t.Helper()
-	response := l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: body})
+	response := f.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: body})
 	text := read(t, response)
 	var r api.Resource
 	if err := json.Unmarshal([]byte(text), &r); err != nil || response.StatusCode != http.StatusOK {
@@ -44,13 +44,13 @@ func (l *lab) simulateAction(t *testing.T, id, body string) api.Resource {
 
 func TestStatus_has_the_same_form_in_every_state(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	id := l.create(t, "all", `{"amount":56.5,"fiat_currency":"EUR"}`)
+	f := newFixture(t, nil)
+	id := f.create(t, "all", `{"amount":56.5,"fiat_currency":"EUR"}`)
 	statusRequest := message{method: "GET", target: "/api/v2/invoice/status?id=" + id}
 	paid := func(r *http.Response) [3]string {
 		return [3]string{r.Header.Get(api.HeaderPaidAt), r.Header.Get(api.HeaderPaidCurrency), r.Header.Get(api.HeaderPaidTx)}
 	}
-	created := l.send(statusRequest)
+	created := f.send(statusRequest)
 	text := read(t, created)
 	golden(t, "invoice_new.json", text)
 	if tag := created.Header.Get("ETag"); tag != `"1"` || created.Header.Get("Location") != "https://pay.example/shop/invoice/"+id {
@@ -63,8 +63,8 @@ func TestStatus_has_the_same_form_in_every_state(t *testing.T) {
 		{"exact", "pending", [3]string{}},
 		{"confirm", "paid", [3]string{"2026-11-27T12:00:32.782Z", "BTC", "tx1"}},
 	} {
-		l.simulateAction(t, id, `{"action":"`+step.action+`"}`)
-		response := l.send(statusRequest)
+		f.simulateAction(t, id, `{"action":"`+step.action+`"}`)
+		response := f.send(statusRequest)
 		want := strings.Replace(text, `"status":"created"`, `"status":"`+step.status+`"`, 1)
 		if got := read(t, response); got != want {
 			t.Errorf("status after %s: %s, want %s", step.action, got, want)
@@ -80,8 +80,8 @@ func TestStatus_has_the_same_form_in_every_state(t *testing.T) {
 
 func TestStatus_ignores_headers(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	id := l.create(t, "all", minimalBody)
+	f := newFixture(t, nil)
+	id := f.create(t, "all", minimalBody)
 	for name, header := range map[string]http.Header{
 		"none":               {},
 		"an empty signature": {api.HeaderKey: {publicKey("all")}, api.HeaderSignature: {""}},
@@ -89,7 +89,7 @@ func TestStatus_ignores_headers(t *testing.T) {
 		"a media type":       {"Content-Type": {"text/plain"}},
 	} {
 		for _, target := range []string{"/api/v2/invoice/status?id=", "/v2/invoice/status?id=", "//api//v2/invoice/status?id="} {
-			response := l.send(message{method: "GET", target: target + id, header: header})
+			response := f.send(message{method: "GET", target: target + id, header: header})
 			if response.StatusCode != http.StatusOK {
 				t.Errorf("%s: answer %d: %s", name, response.StatusCode, read(t, response))
 			}
@@ -100,11 +100,11 @@ func TestStatus_ignores_headers(t *testing.T) {
 func TestResource_names_networks_that_are_behind(t *testing.T) {
 	t.Parallel()
 	now := noon
-	l := newLab(t, func() time.Time { return now })
-	id := l.create(t, "all", minimalBody)
+	f := newFixture(t, func() time.Time { return now })
+	id := f.create(t, "all", minimalBody)
 	behind := func(tag string) (flags []bool, next string) {
 		t.Helper()
-		response := l.send(readByPage(id, conditional(tag, "")))
+		response := f.send(readByPage(id, conditional(tag, "")))
 		if response.StatusCode == http.StatusNotModified {
 			return nil, response.Header.Get("ETag")
 		}
@@ -129,7 +129,7 @@ func TestResource_names_networks_that_are_behind(t *testing.T) {
 	if flags, tag := behind(second); flags != nil || tag != second {
 		t.Errorf("second request: behind %v, tag %s, want not modified", flags, tag)
 	}
-	if err := l.simnet.observe(t.Context()); err != nil {
+	if err := f.simnet.observe(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if flags, tag := behind(second); slices.Contains(flags, true) || len(flags) == 0 || tag != first {
@@ -139,14 +139,14 @@ func TestResource_names_networks_that_are_behind(t *testing.T) {
 
 func TestResource_golden(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	id := l.create(t, "all", `{"amount":56.5,"fiat_currency":"EUR","payment_methods":["BTC","EURC-BASE"]}`)
-	l.simulateAction(t, id, `{"action":"under"}`)
-	l.simulateAction(t, id, `{"action":"confirm"}`)
-	golden(t, "resource_underpaid.json", read(t, l.send(readByPage(id, nil))))
-	l.simulateAction(t, id, `{"action":"over","payment_method":"EURC-BASE"}`)
-	l.simulateAction(t, id, `{"action":"confirm"}`)
-	response := l.send(readByPage(id, nil))
+	f := newFixture(t, nil)
+	id := f.create(t, "all", `{"amount":56.5,"fiat_currency":"EUR","payment_methods":["BTC","EURC-BASE"]}`)
+	f.simulateAction(t, id, `{"action":"under"}`)
+	f.simulateAction(t, id, `{"action":"confirm"}`)
+	golden(t, "resource_underpaid.json", read(t, f.send(readByPage(id, nil))))
+	f.simulateAction(t, id, `{"action":"over","payment_method":"EURC-BASE"}`)
+	f.simulateAction(t, id, `{"action":"confirm"}`)
+	response := f.send(readByPage(id, nil))
 	golden(t, "resource_overpaid.json", read(t, response))
 	if got := response.Header.Get("Cache-Control"); got != "private, no-cache" {
 		t.Errorf("Cache-Control = %q", got)
@@ -156,14 +156,14 @@ func TestResource_golden(t *testing.T) {
 func TestResource_counts_the_seconds_left(t *testing.T) {
 	t.Parallel()
 	now := noon
-	l := newLab(t, func() time.Time { return now })
-	id := l.create(t, "all", minimalBody)
+	f := newFixture(t, func() time.Time { return now })
+	id := f.create(t, "all", minimalBody)
 	for after, want := range map[time.Duration]int64{
 		0: 900, time.Millisecond: 900, time.Second: 899, 899*time.Second + 999*time.Millisecond: 1, 900 * time.Second: 0, 902 * time.Second: -2,
 	} {
 		now = noon.Add(after)
 		var got api.Resource
-		if err := json.Unmarshal([]byte(read(t, l.send(readByPage(id, nil)))), &got); err != nil {
+		if err := json.Unmarshal([]byte(read(t, f.send(readByPage(id, nil)))), &got); err != nil {
 			t.Fatal(err)
 		}
 		if got.SecondsLeft != want {
@@ -174,8 +174,8 @@ func TestResource_counts_the_seconds_left(t *testing.T) {
 
 func TestResource_answers_304_for_its_current_ETag(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	id := l.create(t, "all", minimalBody)
+	f := newFixture(t, nil)
+	id := f.create(t, "all", minimalBody)
 	tests := map[string]struct {
 		ifNoneMatch string
 		status      int
@@ -190,7 +190,7 @@ func TestResource_answers_304_for_its_current_ETag(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			response := l.send(readByPage(id, conditional(test.ifNoneMatch, "")))
+			response := f.send(readByPage(id, conditional(test.ifNoneMatch, "")))
 			if response.StatusCode != test.status || response.Header.Get("ETag") != `"1"` {
 				t.Errorf("answer %d, ETag %s; want %d", response.StatusCode, response.Header.Get("ETag"), test.status)
 			}
@@ -225,16 +225,16 @@ func TestResource_waits_for_a_change(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				l := newLab(t, time.Now)
-				id := l.create(t, "all", minimalBody)
+				f := newFixture(t, time.Now)
+				id := f.create(t, "all", minimalBody)
 				start := time.Now()
 				if test.change > 0 {
 					go func() {
 						time.Sleep(test.change)
-						l.simulateAction(t, id, `{"action":"exact"}`)
+						f.simulateAction(t, id, `{"action":"exact"}`)
 					}()
 				}
-				response := l.send(readByPage(id, conditional(`"1"`, test.prefer)))
+				response := f.send(readByPage(id, conditional(`"1"`, test.prefer)))
 				if waited := time.Since(start); response.StatusCode != test.status || waited != test.waited {
 					t.Errorf("answer %d after %s, want %d after %s", response.StatusCode, waited, test.status, test.waited)
 				}
@@ -249,10 +249,10 @@ func TestResource_waits_for_a_change(t *testing.T) {
 
 func TestResource_does_not_wait_for_another_version(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	id := l.create(t, "all", minimalBody)
-	l.simulateAction(t, id, `{"action":"exact"}`)
-	response := l.send(readByPage(id, conditional(`"1"`, "wait=30")))
+	f := newFixture(t, nil)
+	id := f.create(t, "all", minimalBody)
+	f.simulateAction(t, id, `{"action":"exact"}`)
+	response := f.send(readByPage(id, conditional(`"1"`, "wait=30")))
 	if response.StatusCode != http.StatusOK {
 		t.Errorf("answer %d, want 200", response.StatusCode)
 	}
@@ -262,12 +262,12 @@ func TestResource_does_not_wait_for_another_version(t *testing.T) {
 // name, and an event has only its code.
 func TestResource_names_a_wrong_asset(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	id := l.create(t, "all", `{"amount":100,"fiat_currency":"EUR","payment_methods":["BTC"]}`)
-	if _, err := l.simnet.Pay(t.Context(), euroCoin, "xpub-script-0", money.MustParse("3", eurc)); err != nil {
+	f := newFixture(t, nil)
+	id := f.create(t, "all", `{"amount":100,"fiat_currency":"EUR","payment_methods":["BTC"]}`)
+	if _, err := f.simnet.Pay(t.Context(), euroCoin, "xpub-script-0", money.MustParse("3", eurc)); err != nil {
 		t.Fatal(err)
 	}
-	r := l.resource(t, id)
+	r := f.resource(t, id)
 	if len(r.Payments) != 1 || len(r.Exceptions) != 1 || r.Exceptions[0] != api.ExceptionWrongAsset {
 		t.Fatalf("%d payments, exceptions %v", len(r.Payments), r.Exceptions)
 	}
@@ -276,7 +276,7 @@ func TestResource_names_a_wrong_asset(t *testing.T) {
 	if diff := cmp.Diff(got, []string{"wrong_asset", "EURC-BASE", "EURC", "Base Sepolia", "3"}); diff != "" {
 		t.Errorf("payment (-got +want):\n%s", diff)
 	}
-	inv, err := l.invoices.Invoice(t.Context(), id)
+	inv, err := f.invoices.Invoice(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,17 +45,17 @@ type refusal struct {
 
 func checkRefusals(t *testing.T, tests map[string]refusal) {
 	t.Helper()
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			response := l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: test.body, header: http.Header{"Content-Type": {"application/json"}}})
+			response := f.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: test.body, header: http.Header{"Content-Type": {"application/json"}}})
 			message := checkRefused(t, response, http.StatusBadRequest, test.code)
 			if !strings.Contains(message, test.message) {
 				t.Errorf("message %q, want %q in it", message, test.message)
 			}
 		})
 	}
-	if created := l.storage.Count(); created != 0 {
+	if created := f.storage.Count(); created != 0 {
 		t.Errorf("%d invoices were created, want none", created)
 	}
 }
@@ -158,11 +158,11 @@ func TestCreate_reads_amounts_without_loss(t *testing.T) {
 		`"0000000000000000000000000000000000000.10"`: "0.1", `1.000000000000000000000000000000000000`: "1", `1000000000000000000e-15`: "1000",
 		`999999.99`: "999999.99", `0.1`: "0.1", `1.23456785E5`: "", `2.675E0`: "", `1e02`: "100",
 	}
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	for literal, want := range tests {
 		t.Run(literal, func(t *testing.T) {
 			t.Parallel()
-			response := l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: `{"fiat_currency":"EUR","amount":` + literal + `}`})
+			response := f.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: `{"fiat_currency":"EUR","amount":` + literal + `}`})
 			if want == "" {
 				checkRefused(t, response, 400, "invalid_amount")
 				return
@@ -232,13 +232,13 @@ func TestCreate_checks_return_addresses(t *testing.T) {
 		`ftp://shop.example/`:         false,
 		`file:///etc/passwd`:          false,
 	}
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	for address, valid := range tests {
 		for _, field := range []string{"url_success", "url_failure"} {
 			t.Run(field+" "+address, func(t *testing.T) {
 				t.Parallel()
 				body := fmt.Sprintf(`{"amount":1,"fiat_currency":"EUR","%s":"%s"}`, field, address)
-				response := l.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: body})
+				response := f.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: body})
 				if valid && response.StatusCode != http.StatusOK {
 					t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
 				}
@@ -255,7 +255,7 @@ func TestCreate_checks_return_addresses(t *testing.T) {
 
 func TestCreate_accepts_every_kind_of_text(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	for _, text := range []string{
 		`\ud83d\ude00`, `😀`, `\\ud800`, `\u202e`, `a\"b`, `\u0001`, `\uFFFD`, "\ufffd", `Zażółć ☕`, strings.Repeat("ü", 128),
 	} {
@@ -264,8 +264,8 @@ func TestCreate_accepts_every_kind_of_text(t *testing.T) {
 		if err := json.Unmarshal([]byte(body), &sent); err != nil {
 			t.Fatal(err)
 		}
-		id := l.create(t, "all", body)
-		inv, err := l.invoices.Invoice(t.Context(), id)
+		id := f.create(t, "all", body)
+		inv, err := f.invoices.Invoice(t.Context(), id)
 		if err != nil || inv.Terms.OrderID != sent.OrderID {
 			t.Errorf("order_id %q was stored as %q (%v)", sent.OrderID, inv.Terms.OrderID, err)
 		}

@@ -23,26 +23,26 @@ import (
 func TestGolden_decisions(t *testing.T) {
 	t.Parallel()
 	now := noon
-	l := newLab(t, func() time.Time { return now })
-	l.rates.evidence = `{"source":"test","pairs":[]}`
-	l.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR","payment_methods":["BTC","EURC-BASE"],"order_id":"1042"}`)
+	f := newFixture(t, func() time.Time { return now })
+	f.rates.evidence = `{"source":"test","pairs":[]}`
+	f.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR","payment_methods":["BTC","EURC-BASE"],"order_id":"1042"}`)
 	var answers []string
-	record := func(name string, m message) { answers = append(answers, goldenText(t, name, l.send(m))) }
+	record := func(name string, m message) { answers = append(answers, goldenText(t, name, f.send(m))) }
 	simulate := func(action string) {
-		l.send(message{method: "POST", target: testTarget + "/simulate", key: "page", own: true, body: `{"action":"` + action + `"}`})
+		f.send(message{method: "POST", target: testTarget + "/simulate", key: "page", own: true, body: `{"action":"` + action + `"}`})
 	}
 	record("requote by the page", ownPost("requote", "page", `{"quote":1}`))
 	record("the same again", ownPost("requote", "page", `{"quote":1}`))
 	simulate("under")
 	now = noon.Add(time.Hour)
-	l.expire(t)
+	f.expire(t)
 	record("requote of an expired invoice by the page", ownPost("requote", "page", `{}`))
 	record("by the merchant", ownPost("requote", "admin", `{}`))
 	record("refund address", ownPost("refund-address", "page", `{"currency":"BTC","address":"TB1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KXPJZSX"}`))
 	record("changed by the merchant", ownPost("refund-address", "admin", `{"currency":"BTC","address":"mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn"}`))
 	record("read by the merchant", message{method: "GET", target: ownTarget, key: "read", own: true})
 	record("accepted", ownPost("accept", "admin", `{}`))
-	second := l.create(t, "all", `{"amount":1,"fiat_currency":"EUR","payment_methods":["BTC"]}`)
+	second := f.create(t, "all", `{"amount":1,"fiat_currency":"EUR","payment_methods":["BTC"]}`)
 	record("cancelled", message{method: "POST", target: "/api/v2/invoices/" + second + "/cancel", key: "admin", own: true, body: `{}`})
 	record("list", message{method: "GET", target: "/api/v2/invoices?limit=1", key: "read", own: true})
 	record("export", message{method: "GET", target: "/api/v2/invoices/export?format=json&status=declined", key: "read", own: true})
@@ -62,9 +62,9 @@ func TestDecisions_enforce_scopes(t *testing.T) {
 		{"accept", `{}`, map[string]int{"admin": 409, "page": 403, "create": 403, "read": 403, "other": 404, "liveread": 404}},
 	} {
 		for key, want := range tt.status {
-			l := newLab(t, nil)
-			l.create(t, "all", minimalBody)
-			response := l.send(ownPost(tt.action, key, tt.body))
+			f := newFixture(t, nil)
+			f.create(t, "all", minimalBody)
+			response := f.send(ownPost(tt.action, key, tt.body))
 			if response.StatusCode != want {
 				t.Errorf("%s by %s: %d, want %d: %s", tt.action, key, response.StatusCode, want, read(t, response))
 			}
@@ -77,38 +77,38 @@ func TestDecisions_enforce_scopes(t *testing.T) {
 func TestDecisions_of_another_merchants_page_are_the_shoppers(t *testing.T) {
 	t.Parallel()
 	now := noon
-	l := newLab(t, func() time.Time { return now })
-	k := l.merchants.keys[publicKey("all")]
+	f := newFixture(t, func() time.Time { return now })
+	k := f.merchants.keys[publicKey("all")]
 	k.ID, k.MerchantID, k.Key = "elsewhere", "other", publicKey("elsewhere")
 	k.Secret = "secret of elsewhere"
-	l.merchants.keys[k.Key] = k
-	l.create(t, "all", minimalBody)
-	checkRefused(t, l.send(ownPost("cancel", "elsewhere", `{}`)), 404, "invoice_not_found")
+	f.merchants.keys[k.Key] = k
+	f.create(t, "all", minimalBody)
+	checkRefused(t, f.send(ownPost("cancel", "elsewhere", `{}`)), 404, "invoice_not_found")
 	now = noon.Add(time.Hour)
-	l.expire(t)
-	checkRefused(t, l.send(ownPost("requote", "elsewhere", `{}`)), 409, "wrong_state")
-	if got := l.send(ownPost("requote", "all", `{}`)); got.StatusCode != 200 {
+	f.expire(t)
+	checkRefused(t, f.send(ownPost("requote", "elsewhere", `{}`)), 409, "wrong_state")
+	if got := f.send(ownPost("requote", "all", `{}`)); got.StatusCode != 200 {
 		t.Errorf("requote with the merchant's own key: answer %d, want 200", got.StatusCode)
 	}
 }
 
 func TestDecisions_use_up_their_nonce(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.create(t, "all", minimalBody)
+	f := newFixture(t, nil)
+	f.create(t, "all", minimalBody)
 	m := ownPost("requote", "page", `{}`)
 	m.nonce = "0123456789abcdef"
-	if got := l.send(m); got.StatusCode != 200 {
+	if got := f.send(m); got.StatusCode != 200 {
 		t.Fatalf("answer %d", got.StatusCode)
 	}
-	checkRefused(t, l.send(m), 403, "bad_nonce_header")
+	checkRefused(t, f.send(m), 403, "bad_nonce_header")
 }
 
 // Each request has a given fault and all later faults.
 func TestDecisions_order_of_checks(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.create(t, "all", minimalBody)
+	f := newFixture(t, nil)
+	f.create(t, "all", minimalBody)
 	m := message{method: "POST", target: "/api/v2/invoices/nobody/requote", body: `{"quote":0`, header: set("Content-Type", "text/plain")}
 	for _, step := range []struct {
 		repair func()
@@ -125,7 +125,7 @@ func TestDecisions_order_of_checks(t *testing.T) {
 		{func() { m.body = `{"quote":1}` }, 404, "invoice_not_found"},
 	} {
 		step.repair()
-		checkRefused(t, l.send(m), step.status, step.code)
+		checkRefused(t, f.send(m), step.status, step.code)
 	}
 }
 
@@ -133,13 +133,13 @@ func TestDecisions_order_of_checks(t *testing.T) {
 // created.
 func TestList_has_each_invoice_once(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	var want []string
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	for range 57 {
 		group.Go(func() {
-			id := l.create(t, "all", minimalBody)
+			id := f.create(t, "all", minimalBody)
 			mu.Lock()
 			defer mu.Unlock()
 			want = append(want, id)
@@ -149,7 +149,7 @@ func TestList_has_each_invoice_once(t *testing.T) {
 	var got []string
 	query := "?limit=10"
 	for pages := 1; ; pages++ {
-		response := l.send(message{method: "GET", target: "/api/v2/invoices" + query, key: "read", own: true})
+		response := f.send(message{method: "GET", target: "/api/v2/invoices" + query, key: "read", own: true})
 		var list api.InvoiceList
 		decode(t, read(t, response), &list)
 		for _, r := range list.Invoices {
@@ -162,7 +162,7 @@ func TestList_has_each_invoice_once(t *testing.T) {
 			break
 		}
 		query = "?limit=10&cursor=" + list.NextCursor
-		l.create(t, "all", minimalBody)
+		f.create(t, "all", minimalBody)
 	}
 	slices.Sort(want)
 	slices.Sort(got)
@@ -173,10 +173,10 @@ func TestList_has_each_invoice_once(t *testing.T) {
 
 func TestList_searches(t *testing.T) {
 	t.Parallel()
-	lab := newLab(t, nil)
-	a := lab.create(t, "all", `{"amount":1,"fiat_currency":"EUR","order_id":"a&b"}`)
-	b := lab.create(t, "all", minimalBody)
-	lab.create(t, "live", `{"amount":1,"fiat_currency":"EUR","order_id":"a&b"}`)
+	f := newFixture(t, nil)
+	a := f.create(t, "all", `{"amount":1,"fiat_currency":"EUR","order_id":"a&b"}`)
+	b := f.create(t, "all", minimalBody)
+	f.create(t, "live", `{"amount":1,"fiat_currency":"EUR","order_id":"a&b"}`)
 	for query, want := range map[string][]string{
 		"":                            {b, a},
 		"?order_id=a%26b":             {a},
@@ -192,7 +192,7 @@ func TestList_searches(t *testing.T) {
 		"?address=eth-address-0&status=paid":                        {},
 		"?address=0x5aAeb6053F3E94C9b9A09f33669":                    {},
 	} {
-		response := lab.send(message{method: "GET", target: "/api/v2/invoices" + query, key: "read", own: true})
+		response := f.send(message{method: "GET", target: "/api/v2/invoices" + query, key: "read", own: true})
 		if want == nil {
 			checkRefused(t, response, 400, "invalid_to")
 			continue
@@ -208,7 +208,7 @@ func TestList_searches(t *testing.T) {
 		}
 	}
 	for key, want := range map[string]int{"page": 403, "create": 403, "admin": 403, "read": 200} {
-		if got := lab.send(message{method: "GET", target: "/api/v2/invoices", key: key, own: true}).StatusCode; got != want {
+		if got := f.send(message{method: "GET", target: "/api/v2/invoices", key: key, own: true}).StatusCode; got != want {
 			t.Errorf("list by %s: %d, want %d", key, got, want)
 		}
 	}
@@ -218,16 +218,16 @@ func TestList_searches(t *testing.T) {
 // invoices.
 func TestExport_CSV(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	formulas := []string{"=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "a,\"b\"\nc", "plain", "'=1"}
-	for _, f := range formulas {
-		body, err := json.Marshal(api.InvoiceRequest{Amount: "0.30", FiatCurrency: "EUR", OrderID: f, Description: f, PaymentMethods: []string{"EURC-BASE"}})
+	for _, formula := range formulas {
+		body, err := json.Marshal(api.InvoiceRequest{Amount: "0.30", FiatCurrency: "EUR", OrderID: formula, Description: formula, PaymentMethods: []string{"EURC-BASE"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.create(t, "all", string(body))
+		f.create(t, "all", string(body))
 	}
-	response := l.send(message{method: "GET", target: "/api/v2/invoices/export?format=csv", key: "read", own: true})
+	response := f.send(message{method: "GET", target: "/api/v2/invoices/export?format=csv", key: "read", own: true})
 	text := read(t, response)
 	if got := response.Header.Get("Content-Type"); got != "text/csv; charset=utf-8; header=present" {
 		t.Errorf("Content-Type %s", got)
@@ -268,12 +268,12 @@ func TestExport_CSV(t *testing.T) {
 // An export is written page by page.
 func TestExport_is_complete_and_streamed(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	for i := range 250 {
-		l.create(t, "all", fmt.Sprintf(`{"amount":1,"fiat_currency":"EUR","order_id":"%d","payment_methods":["BTC"]}`, i))
+		f.create(t, "all", fmt.Sprintf(`{"amount":1,"fiat_currency":"EUR","order_id":"%d","payment_methods":["BTC"]}`, i))
 	}
 	w := &pieces{header: http.Header{}}
-	l.handler.ServeHTTP(w, l.request(message{method: "GET", target: "/api/v2/invoices/export?format=json", key: "read", own: true}))
+	f.handler.ServeHTTP(w, f.request(message{method: "GET", target: "/api/v2/invoices/export?format=json", key: "read", own: true}))
 	var resources []api.Resource
 	if err := json.Unmarshal([]byte(w.text.String()), &resources); err != nil || len(resources) != 250 {
 		t.Errorf("%d invoices, %v", len(resources), err)
@@ -288,7 +288,7 @@ func TestExport_is_complete_and_streamed(t *testing.T) {
 	if w.largest > 8<<10 {
 		t.Errorf("largest write = %d bytes, want at most 8 KiB", w.largest)
 	}
-	if got := l.storage.Asked(); !slices.Equal(got, []int{100, 100, 100}) {
+	if got := f.storage.Asked(); !slices.Equal(got, []int{100, 100, 100}) {
 		t.Errorf("page sizes = %v, want three of 100", got)
 	}
 }
@@ -297,21 +297,21 @@ func TestExport_is_complete_and_streamed(t *testing.T) {
 // that are created meanwhile are not in it.
 func TestExport_CSV_is_complete_and_streamed(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	const body = `{"amount":1,"fiat_currency":"EUR","payment_methods":["BTC"]}`
 	for range 410 {
-		l.create(t, "all", body)
+		f.create(t, "all", body)
 	}
 	w := &pieces{header: http.Header{}}
-	w.wrote = sync.OnceFunc(func() { l.create(t, "all", body) })
-	l.handler.ServeHTTP(w, l.request(message{method: "GET", target: "/api/v2/invoices/export?format=csv", key: "read", own: true}))
+	w.wrote = sync.OnceFunc(func() { f.create(t, "all", body) })
+	f.handler.ServeHTTP(w, f.request(message{method: "GET", target: "/api/v2/invoices/export?format=csv", key: "read", own: true}))
 	if lines := strings.Count(w.text.String(), "\r\n"); lines != 411 {
 		t.Errorf("%d lines, want 411", lines)
 	}
 	if w.largest > 8<<10 {
 		t.Errorf("largest write = %d bytes, want at most 8 KiB", w.largest)
 	}
-	if got := l.storage.Asked(); !slices.Equal(got, []int{200, 200, 200}) {
+	if got := f.storage.Asked(); !slices.Equal(got, []int{200, 200, 200}) {
 		t.Errorf("page sizes = %v, want three of 200", got)
 	}
 }
@@ -320,21 +320,21 @@ func TestExport_CSV_is_complete_and_streamed(t *testing.T) {
 func TestExport_is_aborted(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"csv", "json"} {
-		l := newLab(t, nil)
+		f := newFixture(t, nil)
 		for range 210 {
-			l.create(t, "all", `{"amount":1,"fiat_currency":"EUR","payment_methods":["BTC"]}`)
+			f.create(t, "all", `{"amount":1,"fiat_currency":"EUR","payment_methods":["BTC"]}`)
 		}
 		m := message{method: "GET", target: "/api/v2/invoices/export?format=" + format, key: "read", own: true}
-		l.storage.FailPage(1)
-		checkRefused(t, l.send(m), 503, "unavailable")
-		l.storage.FailPage(3) // the second one of the next export
+		f.storage.FailPage(1)
+		checkRefused(t, f.send(m), 503, "unavailable")
+		f.storage.FailPage(3) // the second one of the next export
 		func() {
 			defer func() {
-				if fault, _ := recover().(error); !errors.Is(fault, http.ErrAbortHandler) {
-					t.Errorf("%s: recovered %v, want %v", format, fault, http.ErrAbortHandler)
+				if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
+					t.Errorf("%s: recovered %v, want %v", format, err, http.ErrAbortHandler)
 				}
 			}()
-			l.handler.ServeHTTP(&pieces{header: http.Header{}}, l.request(m))
+			f.handler.ServeHTTP(&pieces{header: http.Header{}}, f.request(m))
 		}()
 	}
 }

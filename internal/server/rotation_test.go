@@ -14,16 +14,16 @@ import (
 // answers about an invoice do not depend on the key that created it.
 func TestKeys_can_be_changed_without_interruption(t *testing.T) {
 	t.Parallel()
-	lab := newLab(t, nil)
+	f := newFixture(t, nil)
 	issue := func(id string) {
-		lab.merchants.keys[publicKey(id)] = merchant.Key{
+		f.merchants.keys[publicKey(id)] = merchant.Key{
 			ID: id, MerchantID: "shop", Mode: merchant.Test, Scopes: merchant.AllScopes, Key: publicKey(id), Secret: "secret of " + id,
 		}
 	}
 	works := func(key string, m message) string {
 		t.Helper()
 		m.key = key
-		response := lab.send(m)
+		response := f.send(m)
 		body := read(t, response)
 		if response.StatusCode != http.StatusOK {
 			t.Fatalf("key %s: answer %d: %s", key, response.StatusCode, body)
@@ -37,22 +37,22 @@ func TestKeys_can_be_changed_without_interruption(t *testing.T) {
 
 	issue("before")
 	created := works("before", keyed("order-1", minimalBody))
-	first := lab.create(t, "before", minimalBody)
+	first := f.create(t, "before", minimalBody)
 
 	issue("after")
-	second := lab.create(t, "after", minimalBody)
-	third := lab.create(t, "before", minimalBody) // the old key still works
+	second := f.create(t, "after", minimalBody)
+	third := f.create(t, "before", minimalBody) // the old key still works
 	if repeated := works("after", keyed("order-1", minimalBody)); repeated != created {
 		t.Errorf("answer to an order repeated with the new key = %s, want %s", repeated, created)
 	}
 	statusBefore, resourceBefore := status(first), works("before", resource(first))
 
-	old := lab.merchants.keys[publicKey("before")]
+	old := f.merchants.keys[publicKey("before")]
 	old.RevokedAt = noon
-	lab.merchants.keys[publicKey("before")] = old
+	f.merchants.keys[publicKey("before")] = old
 	for _, m := range []message{create(message{}), create(message{own: true}), resource(first)} {
 		m.key = "before"
-		if text := checkRefused(t, lab.send(m), http.StatusForbidden, "bad_key_header"); text != "Bad key header" {
+		if text := checkRefused(t, f.send(m), http.StatusForbidden, "bad_key_header"); text != "Bad key header" {
 			t.Errorf("message %q", text)
 		}
 	}
@@ -65,7 +65,7 @@ func TestKeys_can_be_changed_without_interruption(t *testing.T) {
 	if got := works("after", resource(first)); got != resourceBefore {
 		t.Errorf("resource read with the new key = %s, want %s", got, resourceBefore)
 	}
-	if diff := cmp.Diff(lab.eventsOf(t, first), lab.eventsOf(t, second)); diff != "" {
+	if diff := cmp.Diff(f.eventsOf(t, first), f.eventsOf(t, second)); diff != "" {
 		t.Errorf("events of the invoices of the old and the new key differ:\n%s", diff)
 	}
 	if !strings.Contains(status(third), `"created"`) {
@@ -75,12 +75,12 @@ func TestKeys_can_be_changed_without_interruption(t *testing.T) {
 
 // eventsOf pays an invoice and returns the bodies of its events, with the identifiers of this invoice
 // replaced.
-func (l *lab) eventsOf(t *testing.T, id string) []string {
+func (f *fixture) eventsOf(t *testing.T, id string) []string {
 	t.Helper()
-	l.simulateAction(t, id, `{"action":"exact"}`)
-	paid := l.simulateAction(t, id, `{"action":"confirm"}`)
+	f.simulateAction(t, id, `{"action":"exact"}`)
+	paid := f.simulateAction(t, id, `{"action":"confirm"}`)
 	var bodies []string
-	for _, e := range l.storage.Events() {
+	for _, e := range f.storage.Events() {
 		if body := string(e.Body); strings.Contains(body, id) {
 			for own, name := range map[string]string{id: "ID", e.ID: "EVENT", paid.PaidTx: "TX", paid.Payments[0].Address: "ADDRESS"} {
 				body = strings.ReplaceAll(body, own, name)

@@ -23,10 +23,10 @@ func exchangeAccount() *merchant.ExchangeAccount {
 // The terms of a sale are the merchant's settings at the creation of the invoice.
 func TestCreate_freezes_the_terms_of_sale(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
+	f := newFixture(t, nil)
 	terms := func(key string) invoice.SaleTerms {
 		t.Helper()
-		inv, err := l.invoices.Invoice(t.Context(), l.create(t, key, `{"amount":56.50,"fiat_currency":"EUR"}`))
+		inv, err := f.invoices.Invoice(t.Context(), f.create(t, key, `{"amount":56.50,"fiat_currency":"EUR"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,28 +36,28 @@ func TestCreate_freezes_the_terms_of_sale(t *testing.T) {
 	if diff := cmp.Diff(invoice.SaleTerms{}, terms("live")); diff != "" {
 		t.Errorf("without an account (-want +got):\n%s", diff)
 	}
-	l.merchants.account = exchangeAccount()
+	f.merchants.account = exchangeAccount()
 	if diff := cmp.Diff(sells, terms("live")); diff != "" {
 		t.Errorf("with an account (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(invoice.SaleTerms{}, terms("all")); diff != "" {
 		t.Errorf("test invoice (-want +got):\n%s", diff)
 	}
-	l.config.Worthless = true
-	l.restart()
+	f.config.Worthless = true
+	f.restart()
 	if diff := cmp.Diff(invoice.SaleTerms{}, terms("live")); diff != "" {
 		t.Errorf("on test networks (-want +got):\n%s", diff)
 	}
-	l.config.Worthless = false
-	l.restart()
-	l.merchants.account.Active = false
+	f.config.Worthless = false
+	f.restart()
+	f.merchants.account.Active = false
 	if diff := cmp.Diff(invoice.SaleTerms{}, terms("live")); diff != "" {
 		t.Errorf("account inactive (-want +got):\n%s", diff)
 	}
 }
 
 // recordSale records a sale of most of the coins of an invoice.
-func (l *lab) recordSale(t *testing.T, id string) {
+func (f *fixture) recordSale(t *testing.T, id string) {
 	t.Helper()
 	btc := func(text string) money.Amount { return money.MustParse(text, invoice.SaleCoin("BTC")) }
 	eur := func(text string) money.Amount { return money.MustParse(text, invoice.SaleEuro) }
@@ -65,14 +65,14 @@ func (l *lab) recordSale(t *testing.T, id string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = l.storage.UpdateInvoice(t.Context(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
+	_, err = f.storage.UpdateInvoice(t.Context(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
 		c := invoice.Sale{
 			Coin: "BTC", Amount: btc("0.00065379"), Rate: rate, Lowest: eur("85123.7"), Smallest: eur("10"), State: invoice.SaleWaiting,
 			CreatedAt: noon, Since: noon, NextAt: noon,
 		}
-		order := invoice.SaleOrder{Number: 1, ID: "a-b", AccountID: "xch_1", Exchange: "kraken", Amount: c.Amount, Limit: c.Lowest, Before: btc("1"), SentAt: noon, Deadline: noon, Over: noon}
+		order := invoice.SaleOrder{Number: 1, ID: "a-b", AccountID: "xch_1", Exchange: "kraken", Amount: c.Amount, Limit: c.Lowest, Before: btc("1"), SentAt: noon, Deadline: noon, WindowEnd: noon}
 		err := errors.Join(
-			c.Begin(order), c.Done("OABCDE-FGHIJ-KLMNOP", invoice.Proceeds{Sold: btc("0.0006"), Euro: eur("51.8521"), Fee: eur("0.2074")}, noon), c.Wait(invoice.ReasonPartial, noon))
+			c.Begin(order), c.MarkDone("OABCDE-FGHIJ-KLMNOP", invoice.Proceeds{Sold: btc("0.0006"), Euro: eur("51.8521"), Fee: eur("0.2074")}, noon), c.Wait(invoice.ReasonPartial, noon))
 		inv.Sales = append(inv.Sales, c)
 		return err
 	})
@@ -83,12 +83,12 @@ func (l *lab) recordSale(t *testing.T, id string) {
 
 func TestResource_shows_sales_to_merchants(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	id := l.create(t, "live", `{"amount":56.50,"fiat_currency":"EUR"}`)
-	l.recordSale(t, id)
+	f := newFixture(t, nil)
+	id := f.create(t, "live", `{"amount":56.50,"fiat_currency":"EUR"}`)
+	f.recordSale(t, id)
 	ask := func(key, target string) string {
 		t.Helper()
-		response := l.send(message{method: "GET", target: target, key: key, own: true})
+		response := f.send(message{method: "GET", target: target, key: key, own: true})
 		text := read(t, response)
 		if response.StatusCode != http.StatusOK {
 			t.Fatalf("%s: %d %s", target, response.StatusCode, text)

@@ -156,7 +156,7 @@ const shownDecimals = 8
 // simulated returns the amount of a simulated payment: the amount due, or the whole price if
 // nothing is due, or less or more than that.
 func simulated(inv *invoice.Invoice, m invoice.Method, action string) money.Amount {
-	rest := inv.Rest(m)
+	rest := inv.Remaining(m)
 	if price, _ := inv.Quote().Price(m.Asset.Code); rest.IsZero() {
 		rest = price.Expected
 	}

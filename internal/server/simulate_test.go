@@ -80,22 +80,22 @@ func TestSimulate_returns_the_new_state(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				l := newLab(t, time.Now)
-				id := l.create(t, "all", `{"amount":100,"fiat_currency":"EUR"}`)
+				f := newFixture(t, time.Now)
+				id := f.create(t, "all", `{"amount":100,"fiat_currency":"EUR"}`)
 				for _, step := range steps {
 					time.Sleep(time.Second)
-					got := summarise(l.simulateAction(t, id, step.body))
-					if diff := cmp.Diff(l.simnet.done(), step.acts); diff != "" {
+					got := summarise(f.simulateAction(t, id, step.body))
+					if diff := cmp.Diff(f.simnet.done(), step.acts); diff != "" {
 						t.Errorf("actions of %s (-got +want):\n%s", step.body, diff)
 					}
 					if step.want.Status == "expired" { // a second scan is past the end
-						l.simnet.Confirm(t.Context(), nil)
-						l.simnet.done()
-						_, err := l.invoices.Expire(t.Context(), 10)
+						f.simnet.Confirm(t.Context(), nil)
+						f.simnet.done()
+						_, err := f.invoices.Expire(t.Context(), 10)
 						if err != nil {
 							t.Fatal(err)
 						}
-						got = summarise(l.resource(t, id))
+						got = summarise(f.resource(t, id))
 					}
 					if diff := cmp.Diff(got, step.want); diff != "" {
 						t.Errorf("answer to %s (-got +want):\n%s", step.body, diff)
@@ -108,25 +108,25 @@ func TestSimulate_returns_the_new_state(t *testing.T) {
 
 func TestSimulate_confirms_until_the_invoice_is_paid(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	id := l.create(t, "all", `{"amount":600,"fiat_currency":"EUR"}`) // two confirmations
-	l.simulateAction(t, id, `{"action":"exact"}`)
+	f := newFixture(t, nil)
+	id := f.create(t, "all", `{"amount":600,"fiat_currency":"EUR"}`) // two confirmations
+	f.simulateAction(t, id, `{"action":"exact"}`)
 	for _, want := range []string{"pending", "paid"} {
-		if got := l.simulateAction(t, id, `{"action":"confirm"}`); got.Status != want {
+		if got := f.simulateAction(t, id, `{"action":"confirm"}`); got.Status != want {
 			t.Errorf("status %s, want %s", got.Status, want)
 		}
 	}
-	if diff := cmp.Diff(l.simnet.done()[1:], []string{"confirm [tx1]", "confirm []"}); diff != "" {
+	if diff := cmp.Diff(f.simnet.done()[1:], []string{"confirm [tx1]", "confirm []"}); diff != "" {
 		t.Errorf("actions (-got +want):\n%s", diff)
 	}
-	response := l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{"action":"confirm"}`})
+	response := f.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{"action":"confirm"}`})
 	checkRefused(t, response, 409, "nothing_to_do")
 }
 
 func TestSimulate_refuses_invalid_actions(t *testing.T) {
 	t.Parallel()
-	lab := newLab(t, nil)
-	id := lab.create(t, "all", `{"amount":100,"fiat_currency":"EUR","payment_methods":["BTC","ETH"]}`)
+	f := newFixture(t, nil)
+	id := f.create(t, "all", `{"amount":100,"fiat_currency":"EUR","payment_methods":["BTC","ETH"]}`)
 	tests := map[string]struct {
 		body    string
 		status  int
@@ -148,50 +148,50 @@ func TestSimulate_refuses_invalid_actions(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			response := lab.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: test.body})
+			response := f.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: test.body})
 			if message := checkRefused(t, response, test.status, test.code); test.message != "" && message != test.message {
 				t.Errorf("message %q, want %q", message, test.message)
 			}
 		})
 	}
-	if acts := lab.simnet.done(); len(acts) != 0 {
+	if acts := f.simnet.done(); len(acts) != 0 {
 		t.Errorf("actions = %v, want none", acts)
 	}
-	checkRefused(t, lab.send(message{method: "POST", target: "/api/v2/test/invoices/nobody/simulate", key: "page", own: true, body: `{"action":"exact"}`}), 404, "invoice_not_found")
-	checkRefused(t, lab.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{}`, header: set("Content-Type", "text/plain")}), 415, "unsupported_media_type")
+	checkRefused(t, f.send(message{method: "POST", target: "/api/v2/test/invoices/nobody/simulate", key: "page", own: true, body: `{"action":"exact"}`}), 404, "invoice_not_found")
+	checkRefused(t, f.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{}`, header: set("Content-Type", "text/plain")}), 415, "unsupported_media_type")
 }
 
 func TestSimulate_moves_a_clock_by_at_most_a_year(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	id := l.create(t, "all", minimalBody)
+	f := newFixture(t, nil)
+	id := f.create(t, "all", minimalBody)
 	clock := message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{"action":"clock","seconds":2592000}`}
 	for range 12 {
-		if response := l.send(clock); response.StatusCode != 200 {
+		if response := f.send(clock); response.StatusCode != 200 {
 			t.Fatalf("answer %d, want 200", response.StatusCode)
 		}
 	}
-	checkRefused(t, l.send(clock), 409, "clock_too_far")
+	checkRefused(t, f.send(clock), 409, "clock_too_far")
 }
 
 func TestSimulate_refuses_when_the_transaction_is_gone(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	id := l.create(t, "all", minimalBody)
-	l.simulateAction(t, id, `{"action":"exact"}`)
-	l.simnet.shown = nil // removed, and not yet observed by the watcher
-	response := l.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{"action":"replace"}`})
+	f := newFixture(t, nil)
+	id := f.create(t, "all", minimalBody)
+	f.simulateAction(t, id, `{"action":"exact"}`)
+	f.simnet.shown = nil // removed, and not yet observed by the watcher
+	response := f.send(message{method: "POST", target: "/api/v2/test/invoices/" + id + "/simulate", key: "page", own: true, body: `{"action":"replace"}`})
 	checkRefused(t, response, 409, "nothing_to_do")
 }
 
 func TestSimulate_answers_without_a_watcher(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, time.Now)
-		id := l.create(t, "all", minimalBody)
-		l.simnet.unwatched = true
+		f := newFixture(t, time.Now)
+		id := f.create(t, "all", minimalBody)
+		f.simnet.unwatched = true
 		start := time.Now()
-		got := l.simulateAction(t, id, `{"action":"exact"}`)
+		got := f.simulateAction(t, id, `{"action":"exact"}`)
 		if waited := time.Since(start); waited != 2*time.Second || got.Status != "created" {
 			t.Errorf("status %s after %s, want created after 2s", got.Status, waited)
 		}
@@ -201,13 +201,13 @@ func TestSimulate_answers_without_a_watcher(t *testing.T) {
 func TestSimulate_a_declined_invoice_can_be_paid(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, time.Now)
-		id := l.create(t, "all", minimalBody)
-		if _, err := l.invoices.Cancel(t.Context(), id, 0); err != nil {
+		f := newFixture(t, time.Now)
+		id := f.create(t, "all", minimalBody)
+		if _, err := f.invoices.Cancel(t.Context(), id, 0); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		got := summarise(l.simulateAction(t, id, `{"action":"exact"}`))
+		got := summarise(f.simulateAction(t, id, `{"action":"exact"}`))
 		want := summary{"declined", []string{"late"}, "1", []string{"0.00001158 BTC late"}}
 		if diff := cmp.Diff(got, want); diff != "" {
 			t.Errorf("answer (-got +want):\n%s", diff)
@@ -216,9 +216,9 @@ func TestSimulate_a_declined_invoice_can_be_paid(t *testing.T) {
 }
 
 // resource reads an invoice.
-func (l *lab) resource(t *testing.T, id string) api.Resource {
+func (f *fixture) resource(t *testing.T, id string) api.Resource {
 	t.Helper()
 	var r api.Resource
-	decode(t, read(t, l.send(readByPage(id, nil))), &r)
+	decode(t, read(t, f.send(readByPage(id, nil))), &r)
 	return r
 }

@@ -17,9 +17,9 @@ func terminals(key, method, path, body string) message {
 }
 
 // createTerminal creates a terminal.
-func (l *lab) createTerminal(t *testing.T, key, body string) (created api.NewTerminal) {
+func (f *fixture) createTerminal(t *testing.T, key, body string) (created api.NewTerminal) {
 	t.Helper()
-	response := l.send(terminals(key, "POST", "", body))
+	response := f.send(terminals(key, "POST", "", body))
 	if text := read(t, response); response.StatusCode != http.StatusCreated || json.Unmarshal([]byte(text), &created) != nil {
 		t.Fatalf("creating answers %d: %s", response.StatusCode, text)
 	}
@@ -27,9 +27,9 @@ func (l *lab) createTerminal(t *testing.T, key, body string) (created api.NewTer
 }
 
 // listTerminals returns the terminals that a key sees.
-func (l *lab) listTerminals(t *testing.T, key string) (list api.TerminalList) {
+func (f *fixture) listTerminals(t *testing.T, key string) (list api.TerminalList) {
 	t.Helper()
-	response := l.send(terminals(key, "GET", "", ""))
+	response := f.send(terminals(key, "GET", "", ""))
 	text := read(t, response)
 	if err := json.Unmarshal([]byte(text), &list); err != nil || response.StatusCode != http.StatusOK || strings.Contains(text, "/pos/") {
 		t.Fatalf("the list answers %d, error %v: %s", response.StatusCode, err, text)
@@ -39,43 +39,43 @@ func (l *lab) listTerminals(t *testing.T, key string) (list api.TerminalList) {
 
 func TestTerminals(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.useStorage()
-	bar := l.createTerminal(t, "all", `{"name":"Bar","fiat_currency":"EUR","payment_methods":["BTC"]}`)
+	f := newFixture(t, nil)
+	f.useStorage()
+	bar := f.createTerminal(t, "all", `{"name":"Bar","fiat_currency":"EUR","payment_methods":["BTC"]}`)
 	secret, ok := strings.CutPrefix(bar.URL, "https://pay.example/shop/pos/")
-	found, err := l.config.Terminals.Find(t.Context(), secret)
+	found, err := f.config.Terminals.Find(t.Context(), secret)
 	if !ok || err != nil || found.ID != bar.ID || found.Name != "Bar" {
 		t.Fatalf("the link %s leads to %+v, error %v", bar.URL, found, err)
 	}
 	want := api.Terminal{ID: bar.ID, Mode: bar.Mode, Name: "Bar", FiatCurrency: "EUR", PaymentMethods: []string{"BTC"}, CreatedAt: bar.CreatedAt}
-	if diff := cmp.Diff(l.listTerminals(t, "all").Terminals, []api.Terminal{want}); diff != "" {
+	if diff := cmp.Diff(f.listTerminals(t, "all").Terminals, []api.Terminal{want}); diff != "" {
 		t.Errorf("listed (-got +want):\n%s", diff)
 	}
 	var one api.Terminal
-	if text := read(t, l.send(terminals("all", "GET", "/"+bar.ID, ""))); json.Unmarshal([]byte(text), &one) != nil || !cmp.Equal(one, want) {
+	if text := read(t, f.send(terminals("all", "GET", "/"+bar.ID, ""))); json.Unmarshal([]byte(text), &one) != nil || !cmp.Equal(one, want) {
 		t.Errorf("read %s, want %+v", text, want)
 	}
 	for _, other := range []string{"live", "other"} {
-		if got := l.listTerminals(t, other).Terminals; len(got) != 0 {
+		if got := f.listTerminals(t, other).Terminals; len(got) != 0 {
 			t.Errorf("the key %s sees %+v", other, got)
 		}
-		checkRefused(t, l.send(terminals(other, "GET", "/"+bar.ID, "")), http.StatusNotFound, "terminal_not_found")
-		checkRefused(t, l.send(terminals(other, "DELETE", "/"+bar.ID, "")), http.StatusNotFound, "terminal_not_found")
+		checkRefused(t, f.send(terminals(other, "GET", "/"+bar.ID, "")), http.StatusNotFound, "terminal_not_found")
+		checkRefused(t, f.send(terminals(other, "DELETE", "/"+bar.ID, "")), http.StatusNotFound, "terminal_not_found")
 	}
-	response := l.send(terminals("all", "DELETE", "/"+bar.ID, ""))
+	response := f.send(terminals("all", "DELETE", "/"+bar.ID, ""))
 	if text := read(t, response); response.StatusCode != http.StatusNoContent || text != "" {
 		t.Errorf("removing answers %d %q", response.StatusCode, text)
 	}
-	checkRefused(t, l.send(terminals("all", "DELETE", "/"+bar.ID, "")), http.StatusNotFound, "terminal_not_found")
-	if got := l.listTerminals(t, "all").Terminals; len(got) != 0 {
+	checkRefused(t, f.send(terminals("all", "DELETE", "/"+bar.ID, "")), http.StatusNotFound, "terminal_not_found")
+	if got := f.listTerminals(t, "all").Terminals; len(got) != 0 {
 		t.Errorf("after the removal: %+v", got)
 	}
 }
 
 func TestTerminals_refuse(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.useStorage()
+	f := newFixture(t, nil)
+	f.useStorage()
 	for body, code := range map[string]string{
 		`{"name":"a\nb","fiat_currency":"EUR"}`:                                "invalid_name",
 		`{"name":"Bar"}`:                                                       "invalid_fiat_currency",
@@ -84,9 +84,9 @@ func TestTerminals_refuse(t *testing.T) {
 		`{"name":"Bar","fiat_currency":"EUR","payment_methods":["BTC","BTC"]}`: "invalid_payment_methods",
 		`{"name":"Bar","fiat_currency":"EUR","colour":"red"}`:                  "unknown_field",
 	} {
-		checkRefused(t, l.send(terminals("all", "POST", "", body)), http.StatusBadRequest, code)
+		checkRefused(t, f.send(terminals("all", "POST", "", body)), http.StatusBadRequest, code)
 	}
-	if got := l.listTerminals(t, "all").Terminals; len(got) != 0 {
+	if got := f.listTerminals(t, "all").Terminals; len(got) != 0 {
 		t.Errorf("refused requests created %+v", got)
 	}
 }

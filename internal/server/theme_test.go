@@ -25,9 +25,9 @@ func themeCall(method, key, body string) message {
 	return message{method: method, target: "/api/v2/look", key: key, own: true, body: body}
 }
 
-func (l *lab) readTheme(t *testing.T, m message) (got api.Theme) {
+func (f *fixture) readTheme(t *testing.T, m message) (got api.Theme) {
 	t.Helper()
-	response := l.send(m)
+	response := f.send(m)
 	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &got) != nil {
 		t.Fatalf("%s %s answers %d: %s", m.method, m.target, response.StatusCode, text)
 	}
@@ -37,16 +37,16 @@ func (l *lab) readTheme(t *testing.T, m message) (got api.Theme) {
 // Every answer about themes.
 func TestGolden_themes(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.useStorage()
+	f := newFixture(t, nil)
+	f.useStorage()
 	var answers []string
-	record := func(name string, m message) { answers = append(answers, goldenText(t, name, l.send(m))) }
+	record := func(name string, m message) { answers = append(answers, goldenText(t, name, f.send(m))) }
 	svg := base64.StdEncoding.EncodeToString([]byte(`<svg viewBox="0 0 8 8"><title>Nord</title><circle r="4" cx="4" cy="4"/></svg>`))
 	record("none", themeCall("GET", "read", ""))
 	record("set", themeCall("PUT", "live", `{"name":"Atelier Nord","accent":"#E83","line":"Prints","support":"help@shop.example","terms":"https://shop.example/terms","auto_return":false,"logo":"`+svg+`"}`))
 	record("read", themeCall("GET", "read", ""))
 	record("with parts left out", themeCall("PUT", "live", `{"accent":"#2b3fd6"}`))
-	record("by hash", message{method: "GET", target: "/api/v2/looks/" + l.readTheme(t, themeCall("GET", "admin", "")).Hash, key: "page", own: true})
+	record("by hash", message{method: "GET", target: "/api/v2/looks/" + f.readTheme(t, themeCall("GET", "admin", "")).Hash, key: "page", own: true})
 	record("by an unknown hash", message{method: "GET", target: "/api/v2/looks/0123456789abcdef01234567", key: "page", own: true})
 	record("by an invalid hash", message{method: "GET", target: "/api/v2/looks/%2e%2e", key: "page", own: true})
 	record("by hash without the scope", message{method: "GET", target: "/api/v2/looks/0123456789abcdef01234567", key: "admin", own: true})
@@ -68,11 +68,11 @@ func TestGolden_themes(t *testing.T) {
 func TestInvoice_names_the_theme_of_its_merchant(t *testing.T) {
 	t.Parallel()
 	now := noon
-	l := newLab(t, func() time.Time { return now })
-	l.useStorage()
-	id := l.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR"}`)
+	f := newFixture(t, func() time.Time { return now })
+	f.useStorage()
+	id := f.create(t, "all", `{"amount":56.50,"fiat_currency":"EUR"}`)
 	themeName := func() string {
-		response := l.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "page", own: true})
+		response := f.send(message{method: "GET", target: "/api/v2/invoices/" + id, key: "page", own: true})
 		if response.StatusCode != http.StatusOK {
 			t.Fatalf("status %d: %s", response.StatusCode, read(t, response))
 		}
@@ -81,14 +81,14 @@ func TestInvoice_names_the_theme_of_its_merchant(t *testing.T) {
 	if got := themeName(); got != "" {
 		t.Errorf("theme of a merchant without one = %q, want empty", got)
 	}
-	set := l.readTheme(t, themeCall("PUT", "live", `{"accent":"#2b3fd6"}`))
+	set := f.readTheme(t, themeCall("PUT", "live", `{"accent":"#2b3fd6"}`))
 	if got := themeName(); got != set.Hash || got == "" {
 		t.Errorf("theme = %q, want %q", got, set.Hash)
 	}
-	if o := l.readLink(t, query("all")); o.Theme != set.Hash {
+	if o := f.readLink(t, query("all")); o.Theme != set.Hash {
 		t.Errorf("theme of a link = %q, want %q", o.Theme, set.Hash)
 	}
-	if got := l.readTheme(t, themeCall("GET", "other", "")); got.Hash != "" {
+	if got := f.readTheme(t, themeCall("GET", "other", "")); got.Hash != "" {
 		t.Errorf("theme of another merchant = %+v, want none", got)
 	}
 }
@@ -97,16 +97,16 @@ func TestInvoice_names_the_theme_of_its_merchant(t *testing.T) {
 func TestTheme_of_another_process_takes_effect_within_seconds(t *testing.T) {
 	t.Parallel()
 	now := noon
-	l := newLab(t, func() time.Time { return now })
-	s := l.useStorage()
-	if got := l.readTheme(t, themeCall("GET", "read", "")); got.Hash != "" {
+	f := newFixture(t, func() time.Time { return now })
+	s := f.useStorage()
+	if got := f.readTheme(t, themeCall("GET", "read", "")); got.Hash != "" {
 		t.Fatalf("theme before the change = %+v, want none", got)
 	}
-	if _, err := merchant.NewThemes(s, l.now).Set(t.Context(), "shop", red, nil); err != nil {
+	if _, err := merchant.NewThemes(s, f.now).Set(t.Context(), "shop", red, nil); err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(time.Second)
-	if got := l.readTheme(t, themeCall("GET", "read", "")); got.Accent != red.Accent {
+	if got := f.readTheme(t, themeCall("GET", "read", "")); got.Accent != red.Accent {
 		t.Errorf("theme after a second = %+v", got)
 	}
 }
@@ -114,8 +114,8 @@ func TestTheme_of_another_process_takes_effect_within_seconds(t *testing.T) {
 // A logo that the API returned can be set again without a change.
 func TestSetTheme_keeps_a_logo_that_it_returned(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.useStorage()
+	f := newFixture(t, nil)
+	f.useStorage()
 	picture := image.NewNRGBA(image.Rect(0, 0, 256, 256))
 	for i := range picture.Pix {
 		picture.Pix[i] = uint8(i*i*31) | 3
@@ -125,15 +125,15 @@ func TestSetTheme_keeps_a_logo_that_it_returned(t *testing.T) {
 	if err := png.Encode(&logo, picture.SubImage(image.Rect(0, 0, 90, 90))); err != nil {
 		t.Fatal(err)
 	}
-	first := l.readTheme(t, themeCall("PUT", "live", `{"logo":"`+base64.StdEncoding.EncodeToString(logo.Bytes())+`"}`))
+	first := f.readTheme(t, themeCall("PUT", "live", `{"logo":"`+base64.StdEncoding.EncodeToString(logo.Bytes())+`"}`))
 	if first.Logo == "" || first.Logo == base64.StdEncoding.EncodeToString(logo.Bytes()) {
 		t.Fatalf("the logo is not encoded again: %d characters", len(first.Logo))
 	}
-	second := l.readTheme(t, themeCall("PUT", "live", `{"logo":"`+first.Logo+`"}`))
+	second := f.readTheme(t, themeCall("PUT", "live", `{"logo":"`+first.Logo+`"}`))
 	if second.Hash != first.Hash {
 		t.Errorf("hash after setting the returned logo = %s, want %s", second.Hash, first.Hash)
 	}
-	if removed := l.readTheme(t, themeCall("PUT", "live", `{}`)); removed.Logo != "" || removed.Hash != "" {
+	if removed := f.readTheme(t, themeCall("PUT", "live", `{}`)); removed.Logo != "" || removed.Hash != "" {
 		t.Errorf("theme without a logo = %+v, want none", removed)
 	}
 }
@@ -141,10 +141,10 @@ func TestSetTheme_keeps_a_logo_that_it_returned(t *testing.T) {
 // The demo has only test keys.
 func TestSetTheme_accepts_a_test_key_without_live_wallets(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.useStorage()
-	l.merchants.wallets = nil
-	if got := l.readTheme(t, themeCall("PUT", "admin", `{"name":"Nord"}`)); got.Name != "Nord" {
+	f := newFixture(t, nil)
+	f.useStorage()
+	f.merchants.wallets = nil
+	if got := f.readTheme(t, themeCall("PUT", "admin", `{"name":"Nord"}`)); got.Name != "Nord" {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -152,12 +152,12 @@ func TestSetTheme_accepts_a_test_key_without_live_wallets(t *testing.T) {
 // The same signed request cannot change the theme twice.
 func TestSetTheme_uses_up_its_nonce(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, nil)
-	l.useStorage()
+	f := newFixture(t, nil)
+	f.useStorage()
 	m := themeCall("PUT", "live", `{"name":"Nord"}`)
 	m.nonce = strings.Repeat("n", 20)
-	l.readTheme(t, m)
-	if response := l.send(m); response.Header.Get(api.HeaderErrorCode) != "bad_nonce_header" {
+	f.readTheme(t, m)
+	if response := f.send(m); response.Header.Get(api.HeaderErrorCode) != "bad_nonce_header" {
 		t.Errorf("second call: answer %d %s", response.StatusCode, read(t, response))
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"chequer/internal/money"
 )
 
-// unpaidLab is a lab whose pages call the API with a built-in key.
-type unpaidLab struct {
-	*lab
+// unpaidFixture is a fixture whose pages call the API with a built-in key.
+type unpaidFixture struct {
+	*fixture
 	tokens   int
 	terminal string
 }
@@ -24,44 +24,44 @@ const (
 	openAmount    = `{"amount":5,"fiat_currency":"EUR"}`
 )
 
-func newUnpaidLab(t *testing.T, maxUnpaid int, now func() time.Time) *unpaidLab {
+func newUnpaidFixture(t *testing.T, maxUnpaid int, now func() time.Time) *unpaidFixture {
 	t.Helper()
-	l := newLab(t, now)
-	l.useStorage()
-	builtin := l.merchants.keys[publicKey("all")]
+	f := newFixture(t, now)
+	f.useStorage()
+	builtin := f.merchants.keys[publicKey("all")]
 	builtin.ID, builtin.Key, builtin.Secret, builtin.Builtin = "pages", publicKey("pages"), "secret of pages", true
-	l.merchants.keys[builtin.Key] = builtin
-	l.config.MaxUnpaid = maxUnpaid
-	l.restart()
-	l.send(products("all", "POST", "", coffee))
-	l.send(message{method: "POST", target: "/api/v2/links", key: "admin", own: true, body: `{"slug":"tips","amount":"3.50","fiat_currency":"EUR"}`})
-	at, err := l.config.Terminals.Create(t.Context(), merchant.Terminal{MerchantID: "shop", Mode: merchant.Test, Currency: money.EUR.Code})
+	f.merchants.keys[builtin.Key] = builtin
+	f.config.MaxUnpaid = maxUnpaid
+	f.restart()
+	f.send(products("all", "POST", "", coffee))
+	f.send(message{method: "POST", target: "/api/v2/links", key: "admin", own: true, body: `{"slug":"tips","amount":"3.50","fiat_currency":"EUR"}`})
+	at, err := f.config.Terminals.Create(t.Context(), merchant.Terminal{MerchantID: "shop", Mode: merchant.Test, Currency: money.EUR.Code})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &unpaidLab{lab: l, terminal: at.Secret}
+	return &unpaidFixture{fixture: f, terminal: at.Secret}
 }
 
 // createInvoice requests an invoice for a shopper and returns "ok", or the status and the error code of the
 // answer. An empty token is replaced by a new one.
-func (l *unpaidLab) createInvoice(key, target, body, token, shopper string) string {
-	if l.tokens++; token == "" {
-		token = fmt.Sprint("token", l.tokens)
+func (f *unpaidFixture) createInvoice(key, target, body, token, shopper string) string {
+	if f.tokens++; token == "" {
+		token = fmt.Sprint("token", f.tokens)
 	}
-	r := l.request(message{method: "POST", target: target, key: key, own: true, body: body, header: http.Header{api.HeaderIdempotencyKey: {token}}})
-	answer := l.serve(r.WithContext(address.NewContext(r.Context(), shopper)))
+	r := f.request(message{method: "POST", target: target, key: key, own: true, body: body, header: http.Header{api.HeaderIdempotencyKey: {token}}})
+	answer := f.serve(r.WithContext(address.NewContext(r.Context(), shopper)))
 	if answer.StatusCode == http.StatusOK {
 		return "ok"
 	}
 	return fmt.Sprint(answer.StatusCode, " ", answer.Header.Get(api.HeaderErrorCode))
 }
 
-func (l *unpaidLab) storefront(shopper string) string {
-	return l.createInvoice("pages", api.PathInvoiceNew, openAmount, "", shopper)
+func (f *unpaidFixture) storefront(shopper string) string {
+	return f.createInvoice("pages", api.PathInvoiceNew, openAmount, "", shopper)
 }
 
-func (l *unpaidLab) product(shopper string) string {
-	return l.createInvoice("pages", "/api/v2/products/order", orderOfCoffee, "", shopper)
+func (f *unpaidFixture) product(shopper string) string {
+	return f.createInvoice("pages", "/api/v2/products/order", orderOfCoffee, "", shopper)
 }
 
 const (
@@ -71,7 +71,7 @@ const (
 
 func TestUnpaidInvoices_are_limited_for_callers_without_a_key(t *testing.T) {
 	t.Parallel()
-	f := newUnpaidLab(t, 2, nil)
+	f := newUnpaidFixture(t, 2, nil)
 	for _, tt := range []struct{ name, key, target, body, token, want string }{
 		{"the merchant's own key", "all", api.PathInvoiceNew, openAmount, "", "ok"},
 		{"the first order", "pages", "/api/v2/products/order", orderOfCoffee, "first", "ok"},
@@ -100,7 +100,7 @@ func TestUnpaidInvoices_of_one_network_do_not_block_others(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newUnpaidLab(t, 40, nil)
+			f := newUnpaidFixture(t, 40, nil)
 			var created int
 			for n := range 100 {
 				create := f.storefront
@@ -133,7 +133,7 @@ func TestUnpaidInvoices_of_one_network_do_not_block_others(t *testing.T) {
 
 func TestUnpaidInvoices_block_the_storefront_before_products_and_links(t *testing.T) {
 	t.Parallel()
-	f := newUnpaidLab(t, 10, nil)
+	f := newUnpaidFixture(t, 10, nil)
 	shopper := func(n int) string { return fmt.Sprintf("2001:db8:%x::1", n) }
 	for n := range 5 {
 		if got := f.storefront(shopper(n)); got != "ok" {
@@ -156,7 +156,7 @@ func TestUnpaidInvoices_block_the_storefront_before_products_and_links(t *testin
 func TestUnpaidInvoices_count_for_15_minutes(t *testing.T) {
 	t.Parallel()
 	now := noon
-	f := newUnpaidLab(t, 1, func() time.Time { return now })
+	f := newUnpaidFixture(t, 1, func() time.Time { return now })
 	if got := f.product("192.0.2.7"); got != "ok" {
 		t.Fatalf("first: got %s, want ok", got)
 	}

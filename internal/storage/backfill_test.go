@@ -42,8 +42,8 @@ func TestOpen_fills_the_columns_of_lists(t *testing.T) {
 			if err != nil || len(want) != 12 {
 				t.Fatalf("%d lines, error %v", len(want), err)
 			}
-			change(t, url, "UPDATE invoices SET listed = FALSE, description = '', reference = '', note = '', disable_sale = FALSE, tolerance = '', received = ''")
-			change(t, url, "UPDATE invoices SET origin = '', origin_id = '' WHERE origin <> 'link'") // which the migration fills
+			execSQL(t, url, "UPDATE invoices SET listed = FALSE, description = '', reference = '', note = '', disable_sale = FALSE, tolerance = '', received = ''")
+			execSQL(t, url, "UPDATE invoices SET origin = '', origin_id = '' WHERE origin <> 'link'") // which the migration fills
 			s = open(t, url)
 			got, err := s.ExportLines(t.Context(), f, invoice.Position{}, 100)
 			if err != nil || !cmp.Equal(want, got, same) {

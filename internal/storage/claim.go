@@ -46,7 +46,7 @@ func (s *Storage) ClaimDeliveries(ctx context.Context, endpointID string, now, s
 // claim claims one delivery. Its body is that of the event, unless the delivery has a body of its own.
 func claim(ctx context.Context, q querier, endpointID string, position int64, claimedUntil time.Time) (webhook.Claim, error) {
 	c := webhook.Claim{EndpointID: endpointID, Position: position, Until: claimedUntil}
-	var firstTryAt sql.Null[int64]
+	var firstAttemptAt sql.Null[int64]
 	var body string
 	err := q.QueryRowContext(ctx, `
 		UPDATE deliveries SET next_try_at = $3 WHERE endpoint_id = $1 AND position = $2
@@ -54,14 +54,14 @@ func claim(ctx context.Context, q querier, endpointID string, position int64, cl
 			SELECT v.body FROM events v JOIN endpoints e ON e.merchant_id = v.merchant_id
 			WHERE e.id = deliveries.endpoint_id AND v.position = deliveries.position), '')`,
 		endpointID, position, claimedUntil.UnixMilli()).
-		Scan(&c.EventID, &c.EventType, &c.InvoiceID, &c.Tries, &firstTryAt, &body)
-	c.FirstTryAt, c.Body = fromMillis(firstTryAt), []byte(body)
+		Scan(&c.EventID, &c.EventType, &c.InvoiceID, &c.Attempts, &firstAttemptAt, &body)
+	c.FirstAttemptAt, c.Body = fromMillis(firstAttemptAt), []byte(body)
 	return c, err
 }
 
-// SaveTry implements webhook.Storage. If a later claim or a manual resend has set the time of the next
+// SaveAttempt implements webhook.Storage. If a later claim or a manual resend has set the time of the next
 // attempt, that time stays, unless the receiver accepted this attempt.
-func (s *Storage) SaveTry(ctx context.Context, c webhook.Claim, t merchant.Try, o webhook.Outcome) error {
+func (s *Storage) SaveAttempt(ctx context.Context, c webhook.Claim, t merchant.Attempt, o webhook.Outcome) error {
 	err := s.write(ctx, func(ctx context.Context, q querier) error {
 		var number int
 		err := q.QueryRowContext(ctx, `
@@ -70,7 +70,7 @@ func (s *Storage) SaveTry(ctx context.Context, c webhook.Claim, t merchant.Try, 
 				state = CASE WHEN $4 = 'delivered' OR next_try_at = $5 THEN $4 ELSE state END,
 				next_try_at = CASE WHEN $4 = 'delivered' THEN NULL WHEN next_try_at = $5 THEN $6 ELSE next_try_at END
 			WHERE endpoint_id = $1 AND position = $2 RETURNING tries`,
-			c.EndpointID, c.Position, t.At.UnixMilli(), string(o.State), c.Until.UnixMilli(), millis(o.NextTryAt)).Scan(&number)
+			c.EndpointID, c.Position, t.At.UnixMilli(), string(o.State), c.Until.UnixMilli(), millis(o.NextAttemptAt)).Scan(&number)
 		if engine.Absent(err) {
 			return nil // the delivery was deleted in the meantime
 		}

@@ -200,7 +200,7 @@ func watchedService(t testing.TB, s *storage.Storage, url string) (*invoice.Serv
 		if _, err := rand.Read(hash); err != nil {
 			t.Fatal(err)
 		}
-		change(t, url, fmt.Sprintf(`
+		execSQL(t, url, fmt.Sprintf(`
 			INSERT INTO networks (network, epoch, holder, sequence, cursor_height, cursor_hash, tip_height, tip_hash, scanned_at, gaps, balances)
 			VALUES ('%s', 1, 'x', 1, %d, '', %d, '%x', %d, '[]', '')`, network, 900_000*(i+1), 900_000*(i+1), hash, noon.UnixMilli()))
 	}
@@ -291,7 +291,7 @@ func storedBytes(t *testing.T, url string) int {
 	t.Helper()
 	query := "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
 	if strings.HasPrefix(url, "postgres") {
-		change(t, url, "VACUUM FULL")
+		execSQL(t, url, "VACUUM FULL")
 		query = "SELECT SUM(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
 	}
 	var bytes int

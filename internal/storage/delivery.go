@@ -100,10 +100,10 @@ func (s *Storage) InvoiceDeliveries(ctx context.Context, endpointID, invoiceID s
 const invoiceDeliveries = selectDelivery + " WHERE d.endpoint_id = $1 AND d.invoice_id = $2 ORDER BY d.position DESC LIMIT $3"
 
 // Delivery implements merchant.EndpointStorage.
-func (s *Storage) Delivery(ctx context.Context, endpointID, eventID string) (merchant.Delivery, []merchant.Try, error) {
+func (s *Storage) Delivery(ctx context.Context, endpointID, eventID string) (merchant.Delivery, []merchant.Attempt, error) {
 	type found struct {
 		delivery merchant.Delivery
-		tries    []merchant.Try
+		attempts []merchant.Attempt
 	}
 	f, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) (f found, err error) {
 		position, err := findEvent(ctx, q, endpointID, eventID)
@@ -114,19 +114,19 @@ func (s *Storage) Delivery(ctx context.Context, endpointID, eventID string) (mer
 		if err != nil {
 			return f, merchantNotFound(err, "read delivery")
 		}
-		f.tries, err = list(ctx, q, readTry, `
+		f.attempts, err = list(ctx, q, readAttempt, `
 			SELECT number, at, duration, status, fault, header, answer FROM tries
 			WHERE endpoint_id = $1 AND position = $2 ORDER BY number`, endpointID, f.delivery.Position)
 		return f, err
 	})
-	return f.delivery, f.tries, err
+	return f.delivery, f.attempts, err
 }
 
 // Attempts lists the attempts of a merchant's deliveries that began at a time or later, oldest
 // first, without the responses.
-func (s *Storage) Attempts(ctx context.Context, merchantID string, since time.Time) ([]merchant.Attempt, error) {
-	attempts, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]merchant.Attempt, error) {
-		return list(ctx, q, readAttempt, `
+func (s *Storage) Attempts(ctx context.Context, merchantID string, since time.Time) ([]merchant.DeliveryAttempt, error) {
+	attempts, err := answer(ctx, s.read, func(ctx context.Context, q querier) ([]merchant.DeliveryAttempt, error) {
+		return list(ctx, q, readDeliveryAttempt, `
 			SELECT d.endpoint_id, d.position, d.event_id, d.type, d.invoice_id, d.state, t.number, t.at, t.duration, t.status, t.fault
 			FROM endpoints e
 			JOIN tries t ON t.endpoint_id = e.id
@@ -140,7 +140,7 @@ func (s *Storage) Attempts(ctx context.Context, merchantID string, since time.Ti
 	return attempts, nil
 }
 
-func readAttempt(row scanner) (a merchant.Attempt, err error) {
+func readDeliveryAttempt(row scanner) (a merchant.DeliveryAttempt, err error) {
 	var state string
 	var at, duration int64
 	err = row.Scan(&a.EndpointID, &a.Position, &a.EventID, &a.EventType, &a.InvoiceID, &state, &a.Number, &at, &duration, &a.Status, &a.Fault)
@@ -253,7 +253,7 @@ func (s *Storage) EndpointHealth(ctx context.Context, endpointID string) (mercha
 		if engine.Absent(err) {
 			return h, nil
 		}
-		h.Tried = utc(at)
+		h.LastAttemptAt = utc(at)
 		return h, err
 	})
 	if err != nil {
@@ -269,16 +269,16 @@ const deliveryCounts = `
 
 func readDelivery(row scanner) (d merchant.Delivery, err error) {
 	var createdAt int64
-	var firstTryAt, nextTryAt sql.Null[int64]
+	var firstAttemptAt, nextAttemptAt sql.Null[int64]
 	var state string
-	err = row.Scan(&d.EndpointID, &d.Position, &d.EventID, &d.EventType, &d.InvoiceID, &state, &d.Tries, &createdAt,
-		&firstTryAt, &nextTryAt, &d.LastStatus, &d.LastFault)
+	err = row.Scan(&d.EndpointID, &d.Position, &d.EventID, &d.EventType, &d.InvoiceID, &state, &d.Attempts, &createdAt,
+		&firstAttemptAt, &nextAttemptAt, &d.LastStatus, &d.LastFault)
 	d.State, d.CreatedAt = merchant.DeliveryState(state), utc(createdAt)
-	d.FirstTryAt, d.NextTryAt = fromMillis(firstTryAt), fromMillis(nextTryAt)
+	d.FirstAttemptAt, d.NextAttemptAt = fromMillis(firstAttemptAt), fromMillis(nextAttemptAt)
 	return d, err
 }
 
-func readTry(row scanner) (t merchant.Try, err error) {
+func readAttempt(row scanner) (t merchant.Attempt, err error) {
 	var at, duration int64
 	var header string
 	if err = row.Scan(&t.Number, &at, &duration, &t.Status, &t.Fault, &header, &t.Answer); err != nil {

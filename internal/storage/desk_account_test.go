@@ -65,7 +65,7 @@ func TestAccount_is_read_back(t *testing.T) {
 		if !errors.Is(err, account.ErrExists) {
 			t.Errorf("the same name in another width: got error %v", err)
 		}
-		change(t, url, `UPDATE desk_accounts SET roles = '{"shop":"owner","bakery":"owner"}' WHERE id = 'acc_2'`)
+		execSQL(t, url, `UPDATE desk_accounts SET roles = '{"shop":"owner","bakery":"owner"}' WHERE id = 'acc_2'`)
 		if _, err := s.Account(ctx, "acc_2"); !errors.Is(err, account.ErrTampered) {
 			t.Errorf("a row with other roles: got error %v", err)
 		}
@@ -192,7 +192,7 @@ func TestTicket_is_read_back(t *testing.T) {
 		if tickets, err := s.Tickets(ctx, account.InvitationTicket, want.ExpiresAt); err != nil || len(tickets) != 0 {
 			t.Errorf("expired: %v, error %v", tickets, err)
 		}
-		change(t, url, "UPDATE desk_tickets SET expires_at = expires_at + 1")
+		execSQL(t, url, "UPDATE desk_tickets SET expires_at = expires_at + 1")
 		if _, err := s.Ticket(ctx, "a"); !errors.Is(err, account.ErrTampered) {
 			t.Errorf("a prolonged ticket: got error %v", err)
 		}
@@ -238,7 +238,7 @@ func TestSession_is_read_back(t *testing.T) {
 		if diff := cmp.Diff([]account.Session{want, other}, sessions); diff != "" || err != nil {
 			t.Errorf("list: error %v (-want +got):\n%s", err, diff)
 		}
-		change(t, url, "UPDATE desk_sessions SET stepped_up_at = 1795780801000 WHERE token_hash = 'fedcba98765432100'")
+		execSQL(t, url, "UPDATE desk_sessions SET stepped_up_at = 1795780801000 WHERE token_hash = 'fedcba98765432100'")
 		if _, _, err := s.Session(ctx, other.Hash); !errors.Is(err, account.ErrTampered) {
 			t.Errorf("a session whose step-up was changed in the database: got error %v", err)
 		}
@@ -366,14 +366,14 @@ func TestVerifyAuditLog_detects_changes_in_the_database(t *testing.T) {
 				{"UPDATE audit_log SET number = 9 WHERE number = 2", "UPDATE audit_log SET number = 2 WHERE number = 9", 2},
 				{"UPDATE audit_log SET number = 9 WHERE number = 4", "UPDATE audit_log SET number = 4 WHERE number = 9", 4},
 			} {
-				change(t, url, step.damage)
+				execSQL(t, url, step.damage)
 				want(step.number, true)
-				change(t, url, step.undo)
+				execSQL(t, url, step.undo)
 				want(4, false)
 			}
-			change(t, url, "DELETE FROM audit_log WHERE number = 4")
+			execSQL(t, url, "DELETE FROM audit_log WHERE number = 4")
 			want(4, true)
-			change(t, url, "UPDATE audit_head SET number = 3, mac = (SELECT mac FROM audit_log WHERE number = 3)")
+			execSQL(t, url, "UPDATE audit_head SET number = 3, mac = (SELECT mac FROM audit_log WHERE number = 3)")
 			want(4, true) // the mark outside the database includes the entry
 			for range 3 { // the mark stays when the log is longer than before
 				if err := s.Record(ctx, audit.Change{Action: "key.created", Subject: "replaced"}); err != nil {

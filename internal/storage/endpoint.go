@@ -132,9 +132,9 @@ func (s *Storage) DueEndpoints(ctx context.Context, now time.Time) ([]merchant.E
 // openEndpoints decrypts rows. Rows that were tampered with are left out, and the error names them.
 func (s *Storage) openEndpoints(rows []endpointRow) (endpoints []merchant.Endpoint, err error) {
 	for _, r := range rows {
-		e, fault := r.unseal(s.box)
-		if fault != nil {
-			err = errors.Join(err, fault)
+		e, unsealErr := r.unseal(s.box)
+		if unsealErr != nil {
+			err = errors.Join(err, unsealErr)
 			continue
 		}
 		endpoints = append(endpoints, e)

@@ -65,7 +65,7 @@ func TestEndpoint_is_read_back(t *testing.T) {
 			"UPDATE endpoints SET paused = NOT paused WHERE id = 'e2'",
 			"UPDATE endpoints SET archived_at = NULL, events = '' WHERE id = 'e2'",
 		} {
-			change(t, url, statement)
+			execSQL(t, url, statement)
 			if _, err := s.Endpoints(ctx, "shop"); !errors.Is(err, merchant.ErrTampered) {
 				t.Errorf("after %s: got error %v, want %v", statement, err, merchant.ErrTampered)
 			}
@@ -113,10 +113,10 @@ func claim(t testing.TB, s *storage.Storage, endpointID string, now time.Time, l
 	return claims, ids
 }
 
-func saveTry(t testing.TB, s *storage.Storage, c webhook.Claim, at time.Time, status int, o webhook.Outcome) {
+func saveAttempt(t testing.TB, s *storage.Storage, c webhook.Claim, at time.Time, status int, o webhook.Outcome) {
 	t.Helper()
-	try := merchant.Try{At: at, Duration: 12 * time.Millisecond, Status: status, Header: map[string]string{"Server": "x"}, Answer: "no"}
-	if err := s.SaveTry(t.Context(), c, try, o); err != nil {
+	attempt := merchant.Attempt{At: at, Duration: 12 * time.Millisecond, Status: status, Header: map[string]string{"Server": "x"}, Answer: "no"}
+	if err := s.SaveAttempt(t.Context(), c, attempt, o); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -124,7 +124,7 @@ func saveTry(t testing.TB, s *storage.Storage, c webhook.Claim, at time.Time, st
 var deliveryDone = webhook.Outcome{State: merchant.DeliveryDone}
 
 func retryAt(at time.Time) webhook.Outcome {
-	return webhook.Outcome{State: merchant.DeliveryPending, NextTryAt: at}
+	return webhook.Outcome{State: merchant.DeliveryPending, NextAttemptAt: at}
 }
 
 func TestDeliveries_are_written_with_the_event_for_each_endpoint(t *testing.T) {
@@ -170,7 +170,7 @@ func TestInvoiceDeliveries_are_those_of_one_endpoint_and_invoice(t *testing.T) {
 		create(t, s, creation("b", "shop"))
 		addEvents(t, s, "a", invoice.EventPaymentSeen, invoice.EventPaid)
 		claims, _ := claim(t, s, "paid", noon, 1)
-		saveTry(t, s, claims[0], noon, 503, retryAt(noon.Add(time.Minute)))
+		saveAttempt(t, s, claims[0], noon, 503, retryAt(noon.Add(time.Minute)))
 		for _, test := range []struct {
 			endpoint, invoice string
 			limit             int
@@ -208,7 +208,7 @@ func TestClaimDeliveries_keeps_the_order_of_an_invoice(t *testing.T) {
 		if _, ids := claim(t, s, "e", noon, 10); ids != nil {
 			t.Errorf("while these are claimed: got %q, want none", ids)
 		}
-		saveTry(t, s, first[0], noon, 500, retryAt(noon.Add(time.Minute)))
+		saveAttempt(t, s, first[0], noon, 500, retryAt(noon.Add(time.Minute)))
 		if _, ids := claim(t, s, "e", noon.Add(59*time.Second), 10); cmp.Diff([]string{"evt_b_invoice.created_1"}, ids) != "" {
 			t.Errorf("before its second attempt, after another claim ended: got %q", ids)
 		}
@@ -216,16 +216,16 @@ func TestClaimDeliveries_keeps_the_order_of_an_invoice(t *testing.T) {
 		if diff := cmp.Diff([]string{"evt_a_invoice.created_1"}, ids); diff != "" {
 			t.Fatalf("second attempt (-want +got):\n%s", diff)
 		}
-		if second[0].Tries != 1 || !second[0].FirstTryAt.Equal(noon) {
+		if second[0].Attempts != 1 || !second[0].FirstAttemptAt.Equal(noon) {
 			t.Errorf("second attempt: got %+v", second[0])
 		}
-		saveTry(t, s, second[0], noon.Add(time.Minute), 500, retryAt(noon.Add(30*time.Minute)))
+		saveAttempt(t, s, second[0], noon.Add(time.Minute), 500, retryAt(noon.Add(30*time.Minute)))
 		overtaking, ids := claim(t, s, "e", noon.Add(20*time.Minute), 10)
 		if diff := cmp.Diff([]string{"evt_a_invoice.pending_2", "evt_b_invoice.created_1"}, slices.Sorted(slices.Values(ids))); diff != "" {
 			t.Fatalf("after 20 minutes of attempts (-want +got):\n%s", diff)
 		}
 		for _, c := range overtaking {
-			saveTry(t, s, c, noon.Add(20*time.Minute), 200, deliveryDone)
+			saveAttempt(t, s, c, noon.Add(20*time.Minute), 200, deliveryDone)
 		}
 		if _, ids := claim(t, s, "e", noon.Add(20*time.Minute), 10); cmp.Diff([]string{"evt_a_invoice.paid_3"}, ids) != "" {
 			t.Errorf("after the older event was delivered: got %q", ids)
@@ -233,7 +233,7 @@ func TestClaimDeliveries_keeps_the_order_of_an_invoice(t *testing.T) {
 	})
 }
 
-func TestSaveTry_of_a_claim_that_ended(t *testing.T) {
+func TestSaveAttempt_of_a_claim_that_ended(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		addEndpoints(t, s, newEndpoint("e"))
 		create(t, s, creation("a", "shop"))
@@ -243,16 +243,16 @@ func TestSaveTry_of_a_claim_that_ended(t *testing.T) {
 		if len(current) != 1 || string(current[0].Body) != string(old[0].Body) || current[0].EventID != old[0].EventID {
 			t.Fatalf("got %+v, want the same bytes and identifier as %+v", current, old)
 		}
-		saveTry(t, s, old[0], noon, 500, webhook.Outcome{State: merchant.DeliveryFailed})
+		saveAttempt(t, s, old[0], noon, 500, webhook.Outcome{State: merchant.DeliveryFailed})
 		d, _, err := s.Delivery(t.Context(), "e", old[0].EventID)
-		if err != nil || d.State != merchant.DeliveryPending || !d.NextTryAt.Equal(current[0].Until) {
+		if err != nil || d.State != merchant.DeliveryPending || !d.NextAttemptAt.Equal(current[0].Until) {
 			t.Errorf("after a late failure: got %+v, error %v, want the outcome of the later claim", d, err)
 		}
-		saveTry(t, s, old[0], noon, 200, deliveryDone)
-		saveTry(t, s, current[0], later, 500, retryAt(later.Add(time.Minute)))
-		d, tries, err := s.Delivery(t.Context(), "e", old[0].EventID)
-		if err != nil || d.State != merchant.DeliveryDone || !d.NextTryAt.IsZero() || len(tries) != 3 || d.LastStatus != 500 {
-			t.Errorf("after a late success: got %+v with %d attempts, error %v, want it delivered", d, len(tries), err)
+		saveAttempt(t, s, old[0], noon, 200, deliveryDone)
+		saveAttempt(t, s, current[0], later, 500, retryAt(later.Add(time.Minute)))
+		d, attempts, err := s.Delivery(t.Context(), "e", old[0].EventID)
+		if err != nil || d.State != merchant.DeliveryDone || !d.NextAttemptAt.IsZero() || len(attempts) != 3 || d.LastStatus != 500 {
+			t.Errorf("after a late success: got %+v with %d attempts, error %v, want it delivered", d, len(attempts), err)
 		}
 	})
 }
@@ -302,7 +302,7 @@ func TestResend_schedules_events_again(t *testing.T) {
 		create(t, s, creation("a", "shop"))
 		addEvents(t, s, "a", invoice.EventPaid)
 		claims, _ := claim(t, s, "e", noon, 10)
-		saveTry(t, s, claims[0], noon, 410, webhook.Outcome{State: merchant.DeliveryFailed})
+		saveAttempt(t, s, claims[0], noon, 410, webhook.Outcome{State: merchant.DeliveryFailed})
 		later := noon.Add(time.Hour)
 		if err := s.Resend(ctx, e, "evt_a_invoice.created_1", later); err != nil {
 			t.Fatal(err)
@@ -316,7 +316,7 @@ func TestResend_schedules_events_again(t *testing.T) {
 			}
 		}
 		claims, ids := claim(t, s, "e", later, 10)
-		if cmp.Diff([]string{"evt_a_invoice.created_1"}, ids) != "" || !claims[0].FirstTryAt.IsZero() || claims[0].Tries != 1 {
+		if cmp.Diff([]string{"evt_a_invoice.created_1"}, ids) != "" || !claims[0].FirstAttemptAt.IsZero() || claims[0].Attempts != 1 {
 			t.Errorf("got %+v, want the first event with a new first attempt", claims)
 		}
 		sent, next, err := s.ResendAfter(ctx, e, 0, 2, later)
@@ -350,7 +350,7 @@ func TestResend_does_not_wait_for_older_events(t *testing.T) {
 			if diff := cmp.Diff([]string{"evt_a_invoice.created_1"}, ids); diff != "" {
 				t.Fatalf("(-want +got):\n%s", diff)
 			}
-			saveTry(t, s, claims[0], at, 500, webhook.Outcome{State: merchant.DeliveryPending, NextTryAt: at.Add(time.Hour)})
+			saveAttempt(t, s, claims[0], at, 500, webhook.Outcome{State: merchant.DeliveryPending, NextAttemptAt: at.Add(time.Hour)})
 		}
 		failAttempt(noon)
 
@@ -362,7 +362,7 @@ func TestResend_does_not_wait_for_older_events(t *testing.T) {
 		if diff := cmp.Diff([]string{"evt_a_invoice.paid_3"}, ids); diff != "" {
 			t.Fatalf("while an older event waits (-want +got):\n%s", diff)
 		}
-		saveTry(t, s, claims[0], at, 500, webhook.Outcome{State: merchant.DeliveryPending, NextTryAt: at.Add(time.Minute)})
+		saveAttempt(t, s, claims[0], at, 500, webhook.Outcome{State: merchant.DeliveryPending, NextAttemptAt: at.Add(time.Minute)})
 		at = at.Add(time.Minute)
 		if _, ids := claim(t, s, "e", at, 10); cmp.Diff([]string{"evt_a_invoice.paid_3"}, ids) != "" {
 			t.Errorf("after a failed attempt: got %q, want the event that was sent again", ids)
@@ -379,7 +379,7 @@ func TestResend_does_not_wait_for_older_events(t *testing.T) {
 			if diff := cmp.Diff([]string{want}, ids); diff != "" {
 				t.Fatalf("(-want +got):\n%s", diff)
 			}
-			saveTry(t, s, claims[0], at, 500, webhook.Outcome{State: merchant.DeliveryPending, NextTryAt: at.Add(time.Hour)})
+			saveAttempt(t, s, claims[0], at, 500, webhook.Outcome{State: merchant.DeliveryPending, NextAttemptAt: at.Add(time.Hour)})
 		}
 	})
 }
@@ -406,9 +406,9 @@ func TestTestDelivery_does_not_delay_events(t *testing.T) {
 		if err != nil || len(feed) != 1 || feed[0].Position != 3 {
 			t.Errorf("got feed %+v, error %v, want the invoice's event alone", feed, err)
 		}
-		saveTry(t, s, claims[0], noon, 500, webhook.Outcome{State: merchant.DeliveryFailed})
+		saveAttempt(t, s, claims[0], noon, 500, webhook.Outcome{State: merchant.DeliveryFailed})
 		health, err := s.EndpointHealth(ctx, "e")
-		want := merchant.EndpointHealth{Waiting: 2, Tried: noon, LastStatus: 500}
+		want := merchant.EndpointHealth{Waiting: 2, LastAttemptAt: noon, LastStatus: 500}
 		if diff := cmp.Diff(want, health); err != nil || diff != "" {
 			t.Errorf("health: error %v (-want +got):\n%s", err, diff)
 		}
@@ -429,8 +429,8 @@ func TestDeleteEvents_deletes_the_oldest_first(t *testing.T) {
 		}
 		create(t, s, creation("other", "bakery"))
 		claims, _ := claim(t, s, "e", noon, 1)
-		saveTry(t, s, claims[0], noon, 200, deliveryDone)
-		change(t, url, "UPDATE events SET created_at = created_at + 1 WHERE position > 3")
+		saveAttempt(t, s, claims[0], noon, 200, deliveryDone)
+		execSQL(t, url, "UPDATE events SET created_at = created_at + 1 WHERE position > 3")
 		var deleted []int
 		for range 3 {
 			n, err := s.DeleteEvents(t.Context(), noon.Add(time.Millisecond), 2)
@@ -461,7 +461,7 @@ func TestDeleteEvents_deletes_test_deliveries_without_events(t *testing.T) {
 			}
 		}
 		claims, _ := claim(t, s, "e", noon.Add(time.Hour), 1)
-		saveTry(t, s, claims[0], noon, 200, deliveryDone)
+		saveAttempt(t, s, claims[0], noon, 200, deliveryDone)
 		if n, err := s.DeleteEvents(t.Context(), noon.Add(2*time.Minute), 10); n != 2 || err != nil {
 			t.Errorf("got %d, error %v, want 2", n, err)
 		}
@@ -537,10 +537,10 @@ func TestAttempts_are_counted_by_endpoint(t *testing.T) {
 		create(t, s, creation("b", "other"))
 		for _, id := range []string{"e", "o"} {
 			claims, _ := claim(t, s, id, noon, 1)
-			saveTry(t, s, claims[0], noon, 500, retryAt(noon.Add(time.Minute)))
+			saveAttempt(t, s, claims[0], noon, 500, retryAt(noon.Add(time.Minute)))
 		}
 		claims, _ := claim(t, s, "e", noon.Add(time.Minute), 1)
-		saveTry(t, s, claims[0], noon.Add(time.Minute), 204, deliveryDone)
+		saveAttempt(t, s, claims[0], noon.Add(time.Minute), 204, deliveryDone)
 		for since, want := range map[time.Time][]int{noon: {500, 204}, noon.Add(time.Second): {204}, noon.Add(time.Hour): nil} {
 			got, err := s.Attempts(t.Context(), "shop", since)
 			var statuses []int

@@ -192,7 +192,7 @@ func addListed(t *testing.T, s *storage.Storage, url string) {
 		t.Fatal(err)
 	}
 	claims, _ := claim(t, s, "e", noon, 1)
-	saveTry(t, s, claims[0], noon, 204, deliveryDone)
+	saveAttempt(t, s, claims[0], noon, 204, deliveryDone)
 	if !strings.HasPrefix(url, "postgres") {
 		return
 	}
@@ -209,10 +209,10 @@ func addListed(t *testing.T, s *storage.Storage, url string) {
 		{"deliveries", `'position', position + n, 'event_id', 'e' || n, 'invoice_id', 'i' || n, 'state', CASE n % 5 WHEN 0 THEN 'failed' ELSE state END`},
 		{"tries", `'position', position + n`},
 	} {
-		change(t, url, fmt.Sprintf(`INSERT INTO %[1]s SELECT made.* FROM %[1]s first, generate_series(1, 2000) n,
+		execSQL(t, url, fmt.Sprintf(`INSERT INTO %[1]s SELECT made.* FROM %[1]s first, generate_series(1, 2000) n,
 			LATERAL jsonb_populate_record(first, jsonb_build_object(%[2]s)) made`, multiply.table, multiply.with))
 	}
-	change(t, url, "ANALYZE")
+	execSQL(t, url, "ANALYZE")
 }
 
 // isSort matches a node of a plan that sorts.

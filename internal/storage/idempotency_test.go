@@ -214,7 +214,7 @@ func TestUseNonce_is_fresh_for_one_of_many_callers(t *testing.T) {
 
 func TestCreateInvoice_uses_its_nonce_with_the_creation(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
-		nonce := invoice.Nonce{Key: "key", Value: "nonce", For: time.Minute}
+		nonce := invoice.Nonce{Key: "key", Value: "nonce", TTL: time.Minute}
 		failing := keyed("a", "", "")
 		failing.Nonce = nonce
 		failing.Build = func(invoice.NextIndex) (*invoice.Invoice, error) { return nil, errors.New("no wallet") }

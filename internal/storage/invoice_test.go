@@ -279,11 +279,11 @@ func TestUpdateInvoice_writes_only_changes(t *testing.T) {
 func forbidWrites(t *testing.T, url string) {
 	t.Helper()
 	if url[:6] == "sqlite" {
-		change(t, url, "CREATE TRIGGER forbidden BEFORE UPDATE ON invoices BEGIN SELECT RAISE(ABORT, 'forbidden'); END")
+		execSQL(t, url, "CREATE TRIGGER forbidden BEFORE UPDATE ON invoices BEGIN SELECT RAISE(ABORT, 'forbidden'); END")
 		return
 	}
-	change(t, url, "CREATE FUNCTION forbid() RETURNS trigger AS $$ BEGIN RAISE 'forbidden'; END $$ LANGUAGE plpgsql")
-	change(t, url, "CREATE TRIGGER forbidden BEFORE UPDATE ON invoices FOR EACH ROW EXECUTE FUNCTION forbid()")
+	execSQL(t, url, "CREATE FUNCTION forbid() RETURNS trigger AS $$ BEGIN RAISE 'forbidden'; END $$ LANGUAGE plpgsql")
+	execSQL(t, url, "CREATE TRIGGER forbidden BEFORE UPDATE ON invoices FOR EACH ROW EXECUTE FUNCTION forbid()")
 }
 
 func TestUpdateInvoice_writes_nothing_when_decide_fails(t *testing.T) {

@@ -52,8 +52,8 @@ func TestLink_is_read_changed_and_removed(t *testing.T) {
 		changed := coffee
 		changed.Amount, changed.Currency, changed.Methods, changed.EndsAt, changed.MaxUses = "4", "USD", "", time.Time{}, 0
 		got, err := s.UpdateLink(ctx, "shop", merchant.Live, "coffee", func(l *merchant.Link) error { *l = changed; return nil })
-		if read, fault := s.Link(ctx, "coffee"); err != nil || fault != nil || got != changed || read != changed {
-			t.Errorf("changed to %+v, %v, read %+v, %v, want %+v", got, err, read, fault, changed)
+		if read, readErr := s.Link(ctx, "coffee"); err != nil || readErr != nil || got != changed || read != changed {
+			t.Errorf("changed to %+v, %v, read %+v, %v, want %+v", got, err, read, readErr, changed)
 		}
 		if _, err := s.UpdateLink(ctx, "shop", merchant.Test, "coffee", func(*merchant.Link) error { return nil }); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("change in another mode: got error %v, want %v", err, merchant.ErrNotFound)

@@ -302,12 +302,12 @@ func TestInvoiceTo_finds_the_invoice_of_a_script(t *testing.T) {
 func TestUpdateInvoice_keeps_evidence(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("a", "shop"))
-		requote := func(fault error) error {
+		requote := func(decideErr error) error {
 			_, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
 				q := inv.Quote()
 				q.Number, q.From, q.Until, q.Evidence = 2, noon.Add(time.Hour), noon.Add(2*time.Hour), "name"
 				inv.Quotes, inv.Evidence = append(inv.Quotes, q), `{"source":"test"}`
-				return fault
+				return decideErr
 			})
 			return err
 		}

@@ -114,16 +114,16 @@ func TestKey_refuses_a_row_that_was_changed(t *testing.T) {
 			`UPDATE api_keys SET merchant_id = 'bakery' WHERE id = 'k1'`,
 			`UPDATE api_keys SET secret = (SELECT secret FROM api_keys WHERE id = 'k2'), mac = (SELECT mac FROM api_keys WHERE id = 'k2') WHERE id = 'k1'`,
 		} {
-			change(t, url, statement)
+			execSQL(t, url, statement)
 			if _, err := s.Key(t.Context(), first.Key); !errors.Is(err, merchant.ErrTampered) {
 				t.Errorf("after %s: got error %v, want %v", statement, err, merchant.ErrTampered)
 			}
-			change(t, url, "DELETE FROM api_keys WHERE id = 'k1'")
+			execSQL(t, url, "DELETE FROM api_keys WHERE id = 'k1'")
 			if err := s.CreateKey(t.Context(), first); err != nil {
 				t.Fatal(err)
 			}
 		}
-		change(t, url, "UPDATE api_keys SET mac = '' WHERE id = 'k2'")
+		execSQL(t, url, "UPDATE api_keys SET mac = '' WHERE id = 'k2'")
 		if err := s.RevokeKey(t.Context(), "shop", second.Key, noon); !errors.Is(err, merchant.ErrTampered) {
 			t.Errorf("revoke: got error %v, want %v", err, merchant.ErrTampered)
 		}
@@ -231,11 +231,11 @@ func TestWallets_refuses_a_row_that_was_changed(t *testing.T) {
 			if err := s.CreateWallet(ctx, newWallet("w1", "BTC", "zpub1", noon)); err != nil {
 				t.Fatal(err)
 			}
-			change(t, url, statement)
+			execSQL(t, url, statement)
 			if _, err := s.Wallets(ctx, "shop", merchant.Live); !errors.Is(err, merchant.ErrTampered) || !strings.Contains(err.Error(), "w1") {
 				t.Errorf("after %s: got error %v, want %v that names w1", statement, err, merchant.ErrTampered)
 			}
-			change(t, url, "DELETE FROM wallets")
+			execSQL(t, url, "DELETE FROM wallets")
 		}
 		// An archived wallet cannot be activated again.
 		for i, key := range []string{"zpub1", "zpub2"} {
@@ -243,8 +243,8 @@ func TestWallets_refuses_a_row_that_was_changed(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		change(t, url, "DELETE FROM wallets WHERE archived_at IS NULL")
-		change(t, url, "UPDATE wallets SET archived_at = NULL")
+		execSQL(t, url, "DELETE FROM wallets WHERE archived_at IS NULL")
+		execSQL(t, url, "UPDATE wallets SET archived_at = NULL")
 		if _, err := s.Wallets(ctx, "shop", merchant.Live); !errors.Is(err, merchant.ErrTampered) {
 			t.Errorf("activated archived wallet: got error %v, want %v", err, merchant.ErrTampered)
 		}

@@ -36,7 +36,7 @@ func (r accountRow) account() (*watcher.Account, error) {
 	if err != nil {
 		return nil, fmt.Errorf("account: birth: %w", err)
 	}
-	return &watcher.Account{Born: r.birthHeight.V, Birth: chain.Cursor{Height: r.height.V, Hash: hash}}, nil
+	return &watcher.Account{Position: r.birthHeight.V, Birth: chain.Cursor{Height: r.height.V, Hash: hash}}, nil
 }
 
 // Rises implements watcher.Storage.

@@ -49,7 +49,7 @@ func TestDestinations_have_accounts(t *testing.T) {
 			}
 			return marks
 		}
-		want := map[string]watcher.Account{"shop/ETH/1": {Born: 2, Birth: chain.Cursor{Height: 7, Hash: "0x07"}}}
+		want := map[string]watcher.Account{"shop/ETH/1": {Position: 2, Birth: chain.Cursor{Height: 7, Hash: "0x07"}}}
 		marks := read(nil)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("accounts (-want +got):\n%s", diff)

@@ -15,7 +15,7 @@ const pruneEvery = time.Minute
 // two concurrent uses one is fresh.
 func (s *Storage) UseNonce(ctx context.Context, key, nonce string, now time.Time, ttl time.Duration) (isNew bool, err error) {
 	isNew, err = answer(ctx, s.write, func(ctx context.Context, q querier) (bool, error) {
-		return useNonce(ctx, q, invoice.Nonce{Key: key, Value: nonce, For: ttl}, now)
+		return useNonce(ctx, q, invoice.Nonce{Key: key, Value: nonce, TTL: ttl}, now)
 	})
 	if err != nil {
 		return false, err
@@ -30,7 +30,7 @@ func useNonce(ctx context.Context, q querier, n invoice.Nonce, now time.Time) (i
 		INSERT INTO nonces (key, nonce, expires_at) VALUES ($1, $2, $3)
 		ON CONFLICT (key, nonce) DO UPDATE SET expires_at = excluded.expires_at
 		WHERE nonces.expires_at <= $4`,
-		n.Key, n.Value, now.Add(n.For).UnixMilli(), now.UnixMilli())
+		n.Key, n.Value, now.Add(n.TTL).UnixMilli(), now.UnixMilli())
 	if err != nil {
 		return false, fmt.Errorf("use nonce: %w", err)
 	}

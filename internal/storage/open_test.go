@@ -25,7 +25,7 @@ func TestOpen_refuses_another_master_key(t *testing.T) {
 
 func TestOpen_refuses_a_newer_schema(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
-		change(t, url, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, TRUE)")
+		execSQL(t, url, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, TRUE)")
 		_, err := storage.Open(t.Context(), url, box(t, 1), storage.Options{})
 		if !errors.Is(err, engine.ErrNewer) {
 			t.Errorf("got error %v, want %v", err, engine.ErrNewer)
@@ -40,8 +40,8 @@ func TestOpen_makes_a_new_database_once_concurrently(t *testing.T) {
 			t.Parallel()
 			url := newURL(t)
 			if name == "postgres" { // the new database has the schema already
-				change(t, url, "DROP SCHEMA public CASCADE")
-				change(t, url, "CREATE SCHEMA public")
+				execSQL(t, url, "DROP SCHEMA public CASCADE")
+				execSQL(t, url, "CREATE SCHEMA public")
 			}
 			if used, err := engine.InUse(t.Context(), url); err != nil || used {
 				t.Errorf("before Open: in use %v, error %v", used, err)
@@ -164,7 +164,7 @@ func TestInUse_is_false_without_tables(t *testing.T) {
 	for name, newURL := range engines {
 		url := newURL(t)
 		if name == "sqlite" { // a file with only a header, like a copy without the write-ahead log
-			change(t, url, "PRAGMA journal_mode = WAL")
+			execSQL(t, url, "PRAGMA journal_mode = WAL")
 		}
 		if used, err := engine.InUse(t.Context(), url); used || err != nil {
 			t.Errorf("%s: in use %v, error %v", name, used, err)

@@ -87,11 +87,11 @@ func TestProofKeys_refuse_a_row_that_was_changed(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			change(t, url, statement)
+			execSQL(t, url, statement)
 			if got, err := s.ProofKeys(t.Context()); !errors.Is(err, proof.ErrTampered) {
 				t.Errorf("after %s: got %v, error %v, want %v", statement, got, err, proof.ErrTampered)
 			}
-			change(t, url, "DELETE FROM proof_keys")
+			execSQL(t, url, "DELETE FROM proof_keys")
 		}
 	})
 }

@@ -23,7 +23,7 @@ type saleRow struct {
 	state, reason                  string
 	createdAt, since               int64
 	nextAt                         sql.Null[int64]
-	tries, claim                   int64
+	retries, claim                 int64
 	orders                         string
 }
 
@@ -55,7 +55,7 @@ func salesToRows(inv *invoice.Invoice) []saleRow {
 		for _, o := range c.Orders {
 			orders = append(orders, saleOrderRow{
 				ID: o.ID, AccountID: o.AccountID, Exchange: o.Exchange, Amount: o.Amount.String(), Limit: o.Limit.String(), Before: optional(o.Before),
-				SentAt: o.SentAt.UnixMilli(), Deadline: o.Deadline.UnixMilli(), Over: o.Over.UnixMilli(), State: string(o.State), Ref: o.Ref, Fault: o.Fault,
+				SentAt: o.SentAt.UnixMilli(), Deadline: o.Deadline.UnixMilli(), Over: o.WindowEnd.UnixMilli(), State: string(o.State), Ref: o.Ref, Fault: o.Fault,
 				Looks: o.Lookups, Sold: optional(o.Sold), Euro: optional(o.Euro), Fee: optional(o.Fee),
 			})
 		}
@@ -63,7 +63,7 @@ func salesToRows(inv *invoice.Invoice) []saleRow {
 			invoiceID: inv.ID, number: int64(i), merchantID: inv.MerchantID, coin: c.Coin,
 			amount: c.Amount.String(), rate: c.Rate.Price(), lowest: c.Lowest.String(), smallest: c.Smallest.String(),
 			state: string(c.State), reason: string(c.Reason), createdAt: c.CreatedAt.UnixMilli(), since: c.Since.UnixMilli(),
-			nextAt: millis(c.NextAt), tries: int64(c.Tries), claim: c.Claim, orders: jsonText(orders),
+			nextAt: millis(c.NextAt), retries: int64(c.Retries), claim: c.Claim, orders: jsonText(orders),
 		})
 	}
 	return rows
@@ -74,7 +74,7 @@ func (r saleRow) sale() (invoice.Sale, error) {
 	coin := invoice.SaleCoin(r.coin)
 	c := invoice.Sale{
 		Coin: r.coin, State: invoice.SaleState(r.state), Reason: invoice.SaleReason(r.reason),
-		CreatedAt: utc(r.createdAt), Since: utc(r.since), NextAt: fromMillis(r.nextAt), Tries: int(r.tries), Claim: r.claim,
+		CreatedAt: utc(r.createdAt), Since: utc(r.since), NextAt: fromMillis(r.nextAt), Retries: int(r.retries), Claim: r.claim,
 	}
 	var err error
 	if c.Rate, err = money.ParseRate(r.rate, coin, money.EUR); err != nil {
@@ -107,7 +107,7 @@ func (r saleRow) sale() (invoice.Sale, error) {
 func (r saleOrderRow) order(number int, coin money.Currency) (invoice.SaleOrder, error) {
 	o := invoice.SaleOrder{
 		Number: number, ID: r.ID, AccountID: r.AccountID, Exchange: r.Exchange,
-		SentAt: utc(r.SentAt), Deadline: utc(r.Deadline), Over: utc(r.Over),
+		SentAt: utc(r.SentAt), Deadline: utc(r.Deadline), WindowEnd: utc(r.Over),
 		State: invoice.OrderState(r.State), Ref: r.Ref, Fault: r.Fault, Lookups: r.Looks,
 	}
 	for _, f := range []struct {
@@ -132,7 +132,7 @@ const saleColumns = `invoice_id, number, merchant_id, coin, amount, rate, lowest
 
 func readSaleColumns(row scanner) (r saleRow, err error) {
 	err = row.Scan(&r.invoiceID, &r.number, &r.merchantID, &r.coin, &r.amount, &r.rate, &r.lowest, &r.smallest, &r.state, &r.reason,
-		&r.createdAt, &r.since, &r.nextAt, &r.tries, &r.claim, &r.orders)
+		&r.createdAt, &r.since, &r.nextAt, &r.retries, &r.claim, &r.orders)
 	return r, err
 }
 
@@ -154,12 +154,12 @@ func saveSales(ctx context.Context, q querier, before, after []saleRow) error {
 					next_at, tries, claim, orders
 				) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
 				r.invoiceID, r.number, r.merchantID, r.coin, r.amount, r.rate, r.lowest, r.smallest, r.state, r.reason,
-				r.createdAt, r.since, r.nextAt, r.tries, r.claim, r.orders)
+				r.createdAt, r.since, r.nextAt, r.retries, r.claim, r.orders)
 		case r != before[i]:
 			_, err = q.ExecContext(ctx, `
 				UPDATE conversions SET state = $3, reason = $4, since = $5, next_at = $6, tries = $7, claim = $8, orders = $9
 				WHERE invoice_id = $1 AND number = $2`,
-				r.invoiceID, r.number, r.state, r.reason, r.since, r.nextAt, r.tries, r.claim, r.orders)
+				r.invoiceID, r.number, r.state, r.reason, r.since, r.nextAt, r.retries, r.claim, r.orders)
 		}
 		if err != nil {
 			return fmt.Errorf("write sale of %s: %w", r.coin, err)

@@ -74,7 +74,7 @@ func TestExchangeAccount_is_read_changed_and_archived(t *testing.T) {
 			"UPDATE exchange_accounts SET key = 'a thief''s', slippage = 150 WHERE id = 'x1'",
 			"UPDATE exchange_accounts SET key = 'key of x1', secret = (SELECT secret FROM exchange_accounts WHERE id = 'x3') WHERE id = 'x1'",
 		} {
-			change(t, url, statement)
+			execSQL(t, url, statement)
 			if _, err := s.ExchangeAccount(ctx, "shop"); !errors.Is(err, merchant.ErrTampered) {
 				t.Errorf("after %s: got error %v, want %v", statement, err, merchant.ErrTampered)
 			}
@@ -103,17 +103,17 @@ func TestSales_are_written_once(t *testing.T) {
 			t.Error("a second sale of the same coin was written")
 		}
 		// It is refused even if the invoice's row has the wrong number of sales.
-		change(t, url, "UPDATE invoices SET conversions = 0 WHERE id = 'a'")
+		execSQL(t, url, "UPDATE invoices SET conversions = 0 WHERE id = 'a'")
 		if err := paidWith(t, s, "a", newSale("ETH")); err == nil {
 			t.Error("a second sale was written for an invoice that had one")
 		}
-		change(t, url, "UPDATE invoices SET conversions = 1 WHERE id = 'a'")
+		execSQL(t, url, "UPDATE invoices SET conversions = 1 WHERE id = 'a'")
 
 		_, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
 			c, _ := inv.Sale("BTC")
 			return c.Begin(invoice.SaleOrder{
 				Number: 1, ID: "id", AccountID: "x1", Exchange: "kraken", Amount: c.Amount, Limit: c.Lowest, Before: money.MustParse("1.5", c.Amount.Currency()),
-				SentAt: noon, Deadline: noon.Add(10 * time.Second), Over: noon.Add(70 * time.Second), Lookups: 1,
+				SentAt: noon, Deadline: noon.Add(10 * time.Second), WindowEnd: noon.Add(70 * time.Second), Lookups: 1,
 			})
 		})
 		if err != nil {
@@ -121,7 +121,7 @@ func TestSales_are_written_once(t *testing.T) {
 		}
 		if err := c.Begin(invoice.SaleOrder{
 			Number: 1, ID: "id", AccountID: "x1", Exchange: "kraken", Amount: c.Amount, Limit: c.Lowest, Before: money.MustParse("1.5", c.Amount.Currency()),
-			SentAt: noon, Deadline: noon.Add(10 * time.Second), Over: noon.Add(70 * time.Second), Lookups: 1,
+			SentAt: noon, Deadline: noon.Add(10 * time.Second), WindowEnd: noon.Add(70 * time.Second), Lookups: 1,
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -213,9 +213,9 @@ func TestClaimSale_gives_a_due_sale_to_one_process(t *testing.T) {
 		if err := s.CreateExchangeAccount(ctx, newExchange("x1", "shop")); err != nil {
 			t.Fatal(err)
 		}
-		change(t, url, "UPDATE invoices SET status = 'pending' WHERE id = 'a'")
+		execSQL(t, url, "UPDATE invoices SET status = 'pending' WHERE id = 'a'")
 		checkNoneDue("of an invoice that is not paid", noon)
-		change(t, url, "UPDATE invoices SET status = 'paid' WHERE id = 'a'")
+		execSQL(t, url, "UPDATE invoices SET status = 'paid' WHERE id = 'a'")
 		checkNoneDue("before it is due", noon.Add(-time.Second))
 		first, err := s.ClaimSale(ctx, noon, claimedUntil)
 		if err != nil || first.Coin != "BTC" || first.InvoiceID != "a" || first.Account.Secret != "hush x1" || first.Nonce <= noon.UnixMicro() {
@@ -252,7 +252,7 @@ func TestClaimSale_gives_a_due_sale_to_one_process(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkNoneDue("with an account that is not active", claimedUntil.Add(3*time.Minute))
-		change(t, url, "UPDATE conversions SET state = 'sending' WHERE coin = 'BTC'")
+		execSQL(t, url, "UPDATE conversions SET state = 'sending' WHERE coin = 'BTC'")
 		if c, err := s.ClaimSale(ctx, claimedUntil.Add(3*time.Minute), claimedUntil.Add(4*time.Minute)); err != nil || c.Coin != "BTC" {
 			t.Errorf("an order whose outcome is unknown: got %+v, error %v", c, err)
 		}

@@ -53,7 +53,7 @@ func TestCreateInvoice_stores_shared_terms_again_after_they_were_lost(t *testing
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		create(t, s, creation("a", "shop"))
 		for _, table := range []string{"events", "destinations", "invoices", "shared_terms"} {
-			change(t, url, "DELETE FROM "+table)
+			execSQL(t, url, "DELETE FROM "+table)
 		}
 		want := create(t, s, creation("b", "shop"))
 		got, err := open(t, url).Invoice(t.Context(), "b")

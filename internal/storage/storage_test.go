@@ -16,7 +16,7 @@ var (
 	open         = storagetest.Open
 	box          = storagetest.Box
 	rows         = storagetest.Rows
-	change       = storagetest.Change
+	execSQL      = storagetest.Exec
 	database     = storagetest.Database
 	dump         = storagetest.Dump
 	addMerchants = storagetest.AddMerchants

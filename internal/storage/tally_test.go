@@ -82,7 +82,7 @@ func TestTally_of_concurrent_changes(t *testing.T) {
 		failed := make(chan error, len(ids))
 		for i, id := range ids {
 			go func() {
-				var fault error
+				var firstErr error
 				for n := range 20 {
 					_, err := s.UpdateInvoice(t.Context(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
 						inv.State.Status = []invoice.Status{invoice.Paid, invoice.Expired, invoice.Declined}[(n+i)%3]
@@ -94,11 +94,11 @@ func TestTally_of_concurrent_changes(t *testing.T) {
 						return nil
 					})
 					if err != nil {
-						fault = err
+						firstErr = err
 						break
 					}
 				}
-				failed <- fault
+				failed <- firstErr
 			}()
 		}
 		for range ids {

@@ -209,9 +209,9 @@ func TestUpdateInvoice_decides_outside_of_the_transaction(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		create(t, s, creation("a", "shop"))
 		create(t, s, creation("b", "shop"))
-		tries := 0
+		attempts := 0
 		_, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
-			if tries++; tries == 1 {
+			if attempts++; attempts == 1 {
 				done := make(chan error)
 				go func() { // another caller
 					_, other := s.UpdateInvoice(t.Context(), "b", invoice.Lease{}, func(inv *invoice.Invoice) error {
@@ -235,8 +235,8 @@ func TestUpdateInvoice_decides_outside_of_the_transaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		inv, err := s.Invoice(t.Context(), "a")
-		if err != nil || inv.Refund.Address != "bc1qrefund" || !slices.Equal(inv.Accepted, []string{"seen"}) || tries != 2 {
-			t.Errorf("refund to %q, accepted %q after %d attempts, error %v, want both changes after 2", inv.Refund.Address, inv.Accepted, tries, err)
+		if err != nil || inv.Refund.Address != "bc1qrefund" || !slices.Equal(inv.Accepted, []string{"seen"}) || attempts != 2 {
+			t.Errorf("refund to %q, accepted %q after %d attempts, error %v, want both changes after 2", inv.Refund.Address, inv.Accepted, attempts, err)
 		}
 	})
 }

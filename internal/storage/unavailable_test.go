@@ -125,8 +125,8 @@ func TestStorage_reconnects_if_PostgreSQL_was_demoted(t *testing.T) {
 	}
 	group.Wait()
 
-	change(t, server.URL(), "ALTER SYSTEM SET default_transaction_read_only = on")
-	change(t, server.URL(), "SELECT pg_reload_conf()")
+	execSQL(t, server.URL(), "ALTER SYSTEM SET default_transaction_read_only = on")
+	execSQL(t, server.URL(), "SELECT pg_reload_conf()")
 	await(t, "transactions are read-only", func() bool {
 		return rows(t, server.URL(), "SHOW default_transaction_read_only")[0] == "on"
 	})
@@ -141,7 +141,7 @@ func TestStorage_reconnects_if_PostgreSQL_was_demoted(t *testing.T) {
 		t.Errorf("ready: got error %v, want %v", err, invoice.ErrUnavailable)
 	}
 
-	change(t, server.URL()+"&default_transaction_read_only=off", "ALTER DATABASE postgres SET default_transaction_read_only = off")
+	execSQL(t, server.URL()+"&default_transaction_read_only=off", "ALTER DATABASE postgres SET default_transaction_read_only = off")
 	for i := range 32 {
 		group.Go(func() { create(t, s, creation(fmt.Sprint("after", i), "shop")) })
 	}

@@ -20,11 +20,11 @@ func (s *Storage) checkUnpaidLimits(ctx context.Context, q querier, c invoice.Cr
 				WHERE p.merchant_id = $1 AND p.mode = $2 AND p.caller_group = $3 AND p.created_at > $4 AND i.status = 'created'
 				LIMIT $5
 			) AS unpaid`,
-			c.MerchantID, string(c.Mode), s.callerGroup(c, limit), c.At.Add(-invoice.UnpaidWindow).UnixMilli(), limit.Most).Scan(&unpaid)
+			c.MerchantID, string(c.Mode), s.callerGroup(c, limit), c.At.Add(-invoice.UnpaidWindow).UnixMilli(), limit.Max).Scan(&unpaid)
 		if err != nil {
 			return fmt.Errorf("count unpaid invoices: %w", err)
 		}
-		if unpaid >= limit.Most {
+		if unpaid >= limit.Max {
 			return &invoice.TooManyUnpaidError{Group: limit.Group}
 		}
 	}

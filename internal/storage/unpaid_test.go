@@ -24,7 +24,7 @@ func limitedCreation(id, merchantID string, mode invoice.Mode, at time.Time, lim
 func TestCreateInvoice_respects_limits_of_unpaid_invoices(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		const network = "2001:db8:1::/48"
-		perMerchant, perGroup := invoice.UnpaidLimit{Most: 3}, invoice.UnpaidLimit{Group: network, Most: 2}
+		perMerchant, perGroup := invoice.UnpaidLimit{Max: 3}, invoice.UnpaidLimit{Group: network, Max: 2}
 		create(t, s, creation("free", "shop")) // without limits: does not count
 		create(t, s, limitedCreation("a", "shop", "live", noon, perGroup, perMerchant))
 		create(t, s, limitedCreation("b", "shop", "live", noon, perGroup, perMerchant))
@@ -49,8 +49,8 @@ func TestCreateInvoice_respects_limits_of_unpaid_invoices(t *testing.T) {
 			{"a third invoice from the network", limitedCreation("c", "shop", "live", noon, perGroup, perMerchant), "limit of " + network},
 			{"another mode", limitedCreation("d", "shop", "test", noon, perGroup, perMerchant), ""},
 			{"another merchant", limitedCreation("e", "bakery", "live", noon, perGroup, perMerchant), ""},
-			{"another network", limitedCreation("f", "shop", "live", noon, invoice.UnpaidLimit{Group: "192.0.2.0/24", Most: 2}, perMerchant), ""},
-			{"the limit for all networks is reached", limitedCreation("g", "shop", "live", noon, invoice.UnpaidLimit{Group: "198.51.100.0/24", Most: 2}, perMerchant), "limit of "},
+			{"another network", limitedCreation("f", "shop", "live", noon, invoice.UnpaidLimit{Group: "192.0.2.0/24", Max: 2}, perMerchant), ""},
+			{"the limit for all networks is reached", limitedCreation("g", "shop", "live", noon, invoice.UnpaidLimit{Group: "198.51.100.0/24", Max: 2}, perMerchant), "limit of "},
 			{"a creation without limits", creation("h", "shop"), ""},
 			{"after the others are too old to count", limitedCreation("i", "shop", "live", noon.Add(invoice.UnpaidWindow), perGroup, perMerchant), ""},
 		} {
@@ -64,7 +64,7 @@ func TestCreateInvoice_respects_limits_of_unpaid_invoices(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if got := reason(limitedCreation("j", "shop", "live", noon, perGroup, invoice.UnpaidLimit{Most: 9})); got != "" {
+		if got := reason(limitedCreation("j", "shop", "live", noon, perGroup, invoice.UnpaidLimit{Max: 9})); got != "" {
 			t.Errorf("after a payment was seen: got %q, want an invoice", got)
 		}
 	})
@@ -76,7 +76,7 @@ func TestCreateInvoice_respects_limits_of_unpaid_invoices_in_parallel(t *testing
 		var group sync.WaitGroup
 		for i := range 20 {
 			group.Go(func() {
-				_, _, err := s.CreateInvoice(t.Context(), limitedCreation(fmt.Sprint("inv", i), "shop", "live", noon, invoice.UnpaidLimit{Most: 5}))
+				_, _, err := s.CreateInvoice(t.Context(), limitedCreation(fmt.Sprint("inv", i), "shop", "live", noon, invoice.UnpaidLimit{Max: 5}))
 				if _, many := errors.AsType[*invoice.TooManyUnpaidError](err); many {
 					refused.Add(1)
 				} else if err != nil {
@@ -95,8 +95,8 @@ func TestCreateInvoice_respects_limits_of_unpaid_invoices_in_parallel(t *testing
 
 func TestUnpaidPlaces_are_deleted_when_they_no_longer_count(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
-		create(t, s, limitedCreation("a", "shop", "live", noon, invoice.UnpaidLimit{Most: 5}))
-		create(t, s, limitedCreation("b", "shop", "live", noon.Add(invoice.UnpaidWindow), invoice.UnpaidLimit{Most: 5}))
+		create(t, s, limitedCreation("a", "shop", "live", noon, invoice.UnpaidLimit{Max: 5}))
+		create(t, s, limitedCreation("b", "shop", "live", noon.Add(invoice.UnpaidWindow), invoice.UnpaidLimit{Max: 5}))
 		if got := rows(t, url, "SELECT invoice_id FROM unpaid_places"); len(got) != 1 {
 			t.Errorf("places: %q, want only that of b", got)
 		}

@@ -36,7 +36,7 @@ func firstRelease(t *testing.T, name string) (url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	change(t, url, string(rows))
+	execSQL(t, url, string(rows))
 	return url
 }
 
@@ -45,8 +45,8 @@ func withoutTables(t *testing.T, name string) (url string) {
 	t.Helper()
 	url = engines[name](t)
 	if name == "postgres" { // the new database has the schema already
-		change(t, url, "DROP SCHEMA public CASCADE")
-		change(t, url, "CREATE SCHEMA public")
+		execSQL(t, url, "DROP SCHEMA public CASCADE")
+		execSQL(t, url, "CREATE SCHEMA public")
 	}
 	return url
 }
@@ -132,7 +132,7 @@ func TestOpen_keeps_idempotency_keys(t *testing.T) {
 			t.Parallel()
 			url := firstRelease(t, name)
 			for _, key := range []string{"live:order-7", "test:order-7", "live-link:slug tips:token", "product:soap:token", "live:live-link:x"} {
-				change(t, url, `INSERT INTO idempotency (merchant_id, key, body_hash, invoice_id, created_at)
+				execSQL(t, url, `INSERT INTO idempotency (merchant_id, key, body_hash, invoice_id, created_at)
 					VALUES ('m', '`+key+`', 'hash of `+key+`', '00000000000000000000000000000001', 1795780801000)`)
 			}
 			s := open(t, url)
@@ -169,7 +169,7 @@ func TestOpen_keeps_accounts(t *testing.T) {
 			if err := errors.Join(engine.MigrateTo(t.Context(), db, d, 29), db.Close()); err != nil {
 				t.Fatal(err)
 			}
-			change(t, url, "INSERT INTO accounts (network, script, born, birth_height, birth_hash) VALUES ('simnet', '"+script+"', 38, 7, '00aa')")
+			execSQL(t, url, "INSERT INTO accounts (network, script, born, birth_height, birth_hash) VALUES ('simnet', '"+script+"', 38, 7, '00aa')")
 			before := rows(t, url, "SELECT script FROM destinations ORDER BY script")
 			open(t, url)
 			if diff := cmp.Diff(before, rows(t, url, "SELECT script FROM destinations ORDER BY script")); diff != "" {
@@ -315,11 +315,11 @@ func TestOpen_rolls_back_a_failed_upgrade(t *testing.T) {
 			t.Parallel()
 			url := firstRelease(t, name)
 			before := dump(t, url)
-			change(t, url, "CREATE VIEW in_the_way AS SELECT continuous_since FROM networks") // the last step fails
+			execSQL(t, url, "CREATE VIEW in_the_way AS SELECT continuous_since FROM networks") // the last step fails
 			if s, err := storage.Open(t.Context(), url, box(t, 1), storage.Options{Upgrade: true}); err == nil {
 				t.Error("the upgrade succeeded", s.Close())
 			}
-			change(t, url, "DROP VIEW in_the_way")
+			execSQL(t, url, "DROP VIEW in_the_way")
 			wantVersion(t, url, "1")
 			if diff := cmp.Diff(before, dump(t, url)); diff != "" {
 				t.Errorf("rows (-before +after):\n%s", diff)
@@ -423,7 +423,7 @@ func TestOpen_continues_after_an_upgrade_was_killed(t *testing.T) {
 			t.Parallel()
 			url := firstRelease(t, name)
 			before := dump(t, url)
-			change(t, url, stuck.hang)
+			execSQL(t, url, stuck.hang)
 			child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestUpgradeChild$")
 			child.Env = append(os.Environ(), upgradeURL+"="+url)
 			if err := child.Start(); err != nil {
@@ -434,7 +434,7 @@ func TestOpen_continues_after_an_upgrade_was_killed(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = child.Wait() // it was killed
-			change(t, url, stuck.unblock)
+			execSQL(t, url, stuck.unblock)
 			wantVersion(t, url, "1")
 			if diff := cmp.Diff(before, dump(t, url)); diff != "" {
 				t.Errorf("rows (-before +after):\n%s", diff)

@@ -130,7 +130,7 @@ func TestChangeWallet_writes_nothing_if_the_change_fails(t *testing.T) {
 		if _, err := wallets.Remove(ctx, "shop", keys.LTC, ""); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("unknown wallet: got error %v, want %v", err, merchant.ErrNotFound)
 		}
-		change(t, url, "UPDATE wallets SET counter = 'another'")
+		execSQL(t, url, "UPDATE wallets SET counter = 'another'")
 		if _, err := wallets.Add(ctx, "shop", merchant.Addition{Key: parseKey(t, ypub49)}); !errors.Is(err, merchant.ErrTampered) {
 			t.Errorf("row that was tampered with: got error %v, want %v", err, merchant.ErrTampered)
 		}

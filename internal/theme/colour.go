@@ -12,7 +12,7 @@ import (
 // colour is a colour in sRGB with 24 bits, so that contrasts are computed for the displayed colour.
 type colour [3]uint8
 
-var colourForm = regexp.MustCompile(`^#([0-9a-f]{3}|[0-9a-f]{6})$`)
+var colourPattern = regexp.MustCompile(`^#([0-9a-f]{3}|[0-9a-f]{6})$`)
 
 // normalizeColour returns a colour with six digits in lower case.
 func normalizeColour(text string) (string, error) {
@@ -28,7 +28,7 @@ func normalizeColour(text string) (string, error) {
 
 func parseColour(text string) (colour, error) {
 	digits := strings.ToLower(text)
-	if !colourForm.MatchString(digits) {
+	if !colourPattern.MatchString(digits) {
 		return colour{}, errors.New("must be a colour such as #2b3fd6")
 	}
 	digits = digits[1:]

@@ -26,54 +26,54 @@ const (
 
 // Forms of attribute values.
 var (
-	numberForm    = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?(px|%)?$`)
-	numbersForm   = regexp.MustCompile(`^[\d+\-.,eE\s]*$`)
-	pathForm      = regexp.MustCompile(`^[MmZzLlHhVvCcSsQqTtAa\d+\-.,eE\s]*$`)
-	transformForm = regexp.MustCompile(`^(\s*,?\s*(matrix|translate|scale|rotate|skewX|skewY)\s*\([\d+\-.,eE\s]*\))*\s*$`)
-	wordForm      = regexp.MustCompile(`^[a-zA-Z-]{1,24}$`)
-	idForm        = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
-	colorForm     = regexp.MustCompile(`^(#[0-9a-fA-F]{3,8}|[a-zA-Z]{1,24}|(rgb|rgba|hsl|hsla)\([\d.,%/\sa-z]{1,64}\))$`)
-	paintForm     = regexp.MustCompile(`^(#[0-9a-fA-F]{3,8}|[a-zA-Z]{1,24}|(rgb|rgba|hsl|hsla)\([\d.,%/\sa-z]{1,64}\)|url\(#[A-Za-z_][A-Za-z0-9_.-]{0,63}\))$`)
-	referenceForm = regexp.MustCompile(`^(none|url\(#[A-Za-z_][A-Za-z0-9_.-]{0,63}\))$`)
-	linkForm      = regexp.MustCompile(`^#[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
+	numberPattern    = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?(px|%)?$`)
+	numbersPattern   = regexp.MustCompile(`^[\d+\-.,eE\s]*$`)
+	pathPattern      = regexp.MustCompile(`^[MmZzLlHhVvCcSsQqTtAa\d+\-.,eE\s]*$`)
+	transformPattern = regexp.MustCompile(`^(\s*,?\s*(matrix|translate|scale|rotate|skewX|skewY)\s*\([\d+\-.,eE\s]*\))*\s*$`)
+	wordPattern      = regexp.MustCompile(`^[a-zA-Z-]{1,24}$`)
+	idPattern        = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
+	svgColourPattern = regexp.MustCompile(`^(#[0-9a-fA-F]{3,8}|[a-zA-Z]{1,24}|(rgb|rgba|hsl|hsla)\([\d.,%/\sa-z]{1,64}\))$`)
+	paintPattern     = regexp.MustCompile(`^(#[0-9a-fA-F]{3,8}|[a-zA-Z]{1,24}|(rgb|rgba|hsl|hsla)\([\d.,%/\sa-z]{1,64}\)|url\(#[A-Za-z_][A-Za-z0-9_.-]{0,63}\))$`)
+	referencePattern = regexp.MustCompile(`^(none|url\(#[A-Za-z_][A-Za-z0-9_.-]{0,63}\))$`)
+	linkPattern      = regexp.MustCompile(`^#[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
 )
 
 // drawnElements are the attributes of all drawn elements.
 var drawnElements = map[string]*regexp.Regexp{
-	"id": idForm, "transform": transformForm, "fill": paintForm, "stroke": paintForm, "color": colorForm, "opacity": numberForm,
-	"fill-opacity": numberForm, "fill-rule": wordForm, "stroke-width": numberForm, "stroke-opacity": numberForm,
-	"stroke-linecap": wordForm, "stroke-linejoin": wordForm, "stroke-miterlimit": numberForm, "stroke-dasharray": regexp.MustCompile(`^(none|[\d+\-.,eE\s]*)$`),
-	"stroke-dashoffset": numberForm, "clip-path": referenceForm, "clip-rule": wordForm, "display": wordForm, "visibility": wordForm,
-	"shape-rendering": wordForm, "vector-effect": wordForm, "paint-order": regexp.MustCompile(`^[a-z ]{1,32}$`),
+	"id": idPattern, "transform": transformPattern, "fill": paintPattern, "stroke": paintPattern, "color": svgColourPattern, "opacity": numberPattern,
+	"fill-opacity": numberPattern, "fill-rule": wordPattern, "stroke-width": numberPattern, "stroke-opacity": numberPattern,
+	"stroke-linecap": wordPattern, "stroke-linejoin": wordPattern, "stroke-miterlimit": numberPattern, "stroke-dasharray": regexp.MustCompile(`^(none|[\d+\-.,eE\s]*)$`),
+	"stroke-dashoffset": numberPattern, "clip-path": referencePattern, "clip-rule": wordPattern, "display": wordPattern, "visibility": wordPattern,
+	"shape-rendering": wordPattern, "vector-effect": wordPattern, "paint-order": regexp.MustCompile(`^[a-z ]{1,32}$`),
 }
 
 // gradients are the attributes of both kinds of gradients.
 var gradients = map[string]*regexp.Regexp{
-	"id": idForm, "gradientUnits": wordForm, "gradientTransform": transformForm, "spreadMethod": wordForm, "href": linkForm,
+	"id": idPattern, "gradientUnits": wordPattern, "gradientTransform": transformPattern, "spreadMethod": wordPattern, "href": linkPattern,
 }
 
 // elements are the elements that a logo may have, with the attributes of each.
 var elements = map[string]map[string]*regexp.Regexp{
 	"svg":      withNumbers(drawnElements, "x", "y", "width", "height"),
 	"g":        drawnElements,
-	"defs":     {"id": idForm},
+	"defs":     {"id": idPattern},
 	"path":     withNumbers(drawnElements, "pathLength"),
 	"rect":     withNumbers(drawnElements, "x", "y", "width", "height", "rx", "ry"),
 	"circle":   withNumbers(drawnElements, "cx", "cy", "r"),
 	"ellipse":  withNumbers(drawnElements, "cx", "cy", "rx", "ry"),
 	"line":     withNumbers(drawnElements, "x1", "y1", "x2", "y2"),
 	"polyline": drawnElements, "polygon": drawnElements,
-	"clipPath":       {"id": idForm, "clipPathUnits": wordForm, "transform": transformForm},
+	"clipPath":       {"id": idPattern, "clipPathUnits": wordPattern, "transform": transformPattern},
 	"linearGradient": withNumbers(gradients, "x1", "y1", "x2", "y2"),
 	"radialGradient": withNumbers(gradients, "cx", "cy", "r", "fx", "fy", "fr"),
-	"stop":           {"id": idForm, "offset": numberForm, "stop-color": colorForm, "stop-opacity": numberForm},
-	"title":          {"id": idForm}, "desc": {"id": idForm},
+	"stop":           {"id": idPattern, "offset": numberPattern, "stop-color": svgColourPattern, "stop-opacity": numberPattern},
+	"title":          {"id": idPattern}, "desc": {"id": idPattern},
 }
 
 func init() {
-	elements["svg"]["viewBox"], elements["svg"]["preserveAspectRatio"] = numbersForm, regexp.MustCompile(`^[a-zA-Z ]{1,32}$`)
-	elements["path"]["d"] = pathForm
-	elements["polyline"]["points"], elements["polygon"]["points"] = numbersForm, numbersForm
+	elements["svg"]["viewBox"], elements["svg"]["preserveAspectRatio"] = numbersPattern, regexp.MustCompile(`^[a-zA-Z ]{1,32}$`)
+	elements["path"]["d"] = pathPattern
+	elements["polyline"]["points"], elements["polygon"]["points"] = numbersPattern, numbersPattern
 }
 
 // withNumbers returns attributes and further ones whose values are numbers.
@@ -83,7 +83,7 @@ func withNumbers(attributes map[string]*regexp.Regexp, numbers ...string) map[st
 		all[name] = form
 	}
 	for _, name := range numbers {
-		all[name] = numberForm
+		all[name] = numberPattern
 	}
 	return all
 }
@@ -236,7 +236,7 @@ func (c *cleaner) attributes(element string, known map[string]*regexp.Regexp, at
 			return nil, fmt.Errorf("has %s of <%s> with the value %q, which is not understood", name, element, word(value))
 		}
 		seen[name] = true
-		if form == linkForm || strings.HasPrefix(value, "url(") {
+		if form == linkPattern || strings.HasPrefix(value, "url(") {
 			if c.references++; c.references > maxReferences {
 				return nil, fmt.Errorf("refers to parts of itself more than %d times", maxReferences)
 			}

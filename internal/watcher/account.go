@@ -74,7 +74,7 @@ func (x *index) resetAccounts(saved invoice.Progress) {
 			continue
 		}
 		loaded, isLoaded := saved.Loaded[x.merchants[a.merchant]]
-		a.known, a.stale, a.rises = isLoaded && a.Born <= loaded, false, nil
+		a.known, a.stale, a.rises = isLoaded && a.Position <= loaded, false, nil
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 func withAccount(n int, birth int64) watcher.Destination {
 	d := destination(n, 9)
 	d.MerchantID = "m"
-	d.Account = &watcher.Account{Born: birth, Birth: chain.Cursor{Height: 10, Hash: "0x0a"}}
+	d.Account = &watcher.Account{Position: birth, Birth: chain.Cursor{Height: 10, Hash: "0x0a"}}
 	return d
 }
 

@@ -112,7 +112,7 @@ func (x *index) add(d Destination) {
 	if d.Account != nil {
 		x.accounts[script] = &account{Account: *d.Account, merchant: merchant}
 		// A destination that was dropped and is watched again has recorded rises.
-		x.unsettled = x.unsettled || d.Account.Born <= x.marks[d.MerchantID]
+		x.unsettled = x.unsettled || d.Account.Position <= x.marks[d.MerchantID]
 	}
 }
 

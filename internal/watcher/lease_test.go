@@ -188,7 +188,7 @@ func TestStep_releases_the_lease_to_a_process_that_can_scan(t *testing.T) {
 	onBoth(t, func(t *testing.T, first, second *process, clock *clocktest.Clock) {
 		first.step()
 		inv := second.create()
-		first.net.fault = errors.New("node is unreachable")
+		first.net.err = errors.New("node is unreachable")
 		second.confirm(second.pay(inv))
 		second.confirm()
 		for range 30 {
@@ -207,12 +207,12 @@ func TestStep_takes_the_lease_again_when_no_other_process_does(t *testing.T) {
 		first.step()
 		inv := first.create()
 		first.pay(inv)
-		first.net.fault = errors.New("node is unreachable")
+		first.net.err = errors.New("node is unreachable")
 		for range 21 { // until it releases the lease
 			_, _ = first.watcher.Step(t.Context())
 			clock.Pass(time.Second)
 		}
-		first.net.fault = nil
+		first.net.err = nil
 		for range 5 {
 			first.step()
 			clock.Pass(time.Second)

@@ -52,8 +52,8 @@ type Destination struct {
 
 // Account is the birth of a destination whose balance is watched.
 type Account struct {
-	Born  int64        // position in the merchant's feed
-	Birth chain.Cursor // tip of the network at that time
+	Position int64        // position in the merchant's feed
+	Birth    chain.Cursor // tip of the network at that time
 }
 
 // Rise is a recorded rise of a balance. Without a block it is no longer on the network.

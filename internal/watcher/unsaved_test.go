@@ -44,8 +44,8 @@ func TestStep_keeps_the_cursor_when_a_payment_is_not_saved(t *testing.T) {
 }
 
 // refusing is an observer that saves nothing.
-type refusing struct{ fault error }
+type refusing struct{ err error }
 
 func (r refusing) Observe(context.Context, invoice.Lease, chain.Snapshot, invoice.Progress, invoice.Owners) error {
-	return r.fault
+	return r.err
 }

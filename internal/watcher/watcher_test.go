@@ -45,7 +45,7 @@ func TestStep_keeps_the_cursor_when_a_scan_fails(t *testing.T) {
 		}
 		before := first.progress()
 		errNode := errors.New("node is unreachable")
-		first.net.fault = errNode
+		first.net.err = errNode
 		clock.Pass(time.Second)
 		if _, err := first.watcher.Step(t.Context()); !errors.Is(err, errNode) {
 			t.Errorf("got error %v, want %v", err, errNode)
@@ -53,7 +53,7 @@ func TestStep_keeps_the_cursor_when_a_scan_fails(t *testing.T) {
 		if got := first.progress(); !cmp.Equal(got, before) {
 			t.Errorf("progress changed from %v to %v", before, got)
 		}
-		first.net.fault = nil
+		first.net.err = nil
 		first.step()
 		if got := first.progress(); got.Cursor.Height <= before.Cursor.Height || got.Sequence != before.Sequence+1 {
 			t.Errorf("progress changed from %v to %v, want it to advance", before, got)
@@ -131,7 +131,7 @@ func TestRun_reports_success_only_after_a_scan(t *testing.T) {
 		log := &logtest.Journal{}
 		first.watcher.Log = slog.New(slog.NewTextHandler(log, nil))
 		first.step()
-		first.net.fault = errors.New("node is unreachable")
+		first.net.err = errors.New("node is unreachable")
 		for range 120 {
 			first.watcher.StepAndReport(t.Context())
 			clock.Pass(time.Second)
@@ -139,7 +139,7 @@ func TestRun_reports_success_only_after_a_scan(t *testing.T) {
 		if text := log.String(); strings.Contains(text, "scan succeeded again") || strings.Count(text, "scan failed") != 1 {
 			t.Errorf("log without a node:\n%s", text)
 		}
-		first.net.fault = nil
+		first.net.err = nil
 		for range 30 {
 			first.watcher.StepAndReport(t.Context())
 			clock.Pass(time.Second)

@@ -1,4 +1,4 @@
 package webhook
 
-// NextTry is nextTry.
-var NextTry = nextTry
+// NextAttempt is nextAttempt.
+var NextAttempt = nextAttempt

@@ -11,7 +11,7 @@ import (
 
 // Forward posts an event once to a receiver at any address, also on this machine, and returns the
 // result. The request is the same as that of a delivery.
-func Forward(ctx context.Context, to merchant.Endpoint, eventID string, body []byte, now func() time.Time) merchant.Try {
+func Forward(ctx context.Context, to merchant.Endpoint, eventID string, body []byte, now func() time.Time) merchant.Attempt {
 	s := sender{dialer: anyAddress{}, now: now}
 	t, _ := s.send(ctx, to, eventID, body)
 	return t

@@ -181,13 +181,13 @@ func (l *lab) run(minutes int) {
 }
 
 // delivery returns the delivery of an event and its attempts.
-func (l *lab) delivery(e merchant.Endpoint, eventID string) (merchant.Delivery, []merchant.Try) {
+func (l *lab) delivery(e merchant.Endpoint, eventID string) (merchant.Delivery, []merchant.Attempt) {
 	l.t.Helper()
-	d, tries, err := l.endpoints.Delivery(context.Background(), e, eventID)
+	d, attempts, err := l.endpoints.Delivery(context.Background(), e, eventID)
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	return d, tries
+	return d, attempts
 }
 
 // timer is a clock that tests can advance.

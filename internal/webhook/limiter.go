@@ -87,7 +87,7 @@ func (l *endpointLimiter) release(endpointID string, attempts int) {
 }
 
 // record records the result of an attempt at an endpoint.
-func (l *endpointLimiter) record(endpointID string, t merchant.Try, retryAfter time.Duration) {
+func (l *endpointLimiter) record(endpointID string, t merchant.Attempt, retryAfter time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e := l.byEndpoint[endpointID]

@@ -73,9 +73,9 @@ func TestWorker_checks_the_address_at_every_attempt(t *testing.T) {
 	l.send()
 	l.run(1)
 	l.run(5)
-	d, tries := l.delivery(e, "evt_a_1")
-	if len(tries) != 3 || !strings.Contains(tries[0].Fault, "refused") || d.LastFault != "the address leads into the network of this server; the operator can allow it with CHEQUER_CALLBACK_ALLOW" {
-		t.Errorf("got %+v, want the first attempt refused by the port and the others by the policy", tries)
+	d, attempts := l.delivery(e, "evt_a_1")
+	if len(attempts) != 3 || !strings.Contains(attempts[0].Fault, "refused") || d.LastFault != "the address leads into the network of this server; the operator can allow it with CHEQUER_CALLBACK_ALLOW" {
+		t.Errorf("got %+v, want the first attempt refused by the port and the others by the policy", attempts)
 	}
 	if got := inside.ids(); got != nil {
 		t.Errorf("got %q at the server inside", got)

@@ -24,9 +24,9 @@ const (
 	jitter = 0.1
 )
 
-// nextTry returns the time of the next attempt, or zero if the delivery is given up. The attempt is
+// nextAttempt returns the time of the next attempt, or zero if the delivery is given up. The attempt is
 // not before the end of retryAfter, the pause that the receiver requested, and never after retryTime.
-func nextTry(first, now time.Time, retryAfter time.Duration) time.Time {
+func nextAttempt(first, now time.Time, retryAfter time.Duration) time.Time {
 	end := first.Add(retryTime)
 	if !now.Before(end) {
 		return time.Time{}

@@ -16,7 +16,7 @@ func TestSchedule(t *testing.T) {
 	for range 100 { // jitter is random
 		now, before := noon, 0
 		for i, minutes := range want {
-			next := webhook.NextTry(noon, now, 0)
+			next := webhook.NextAttempt(noon, now, 0)
 			earliest := noon.Add(time.Duration(minutes) * time.Minute)
 			latest := earliest.Add(time.Duration(minutes-before) * time.Minute / 10)
 			if next.Before(earliest) || next.After(latest) {
@@ -24,7 +24,7 @@ func TestSchedule(t *testing.T) {
 			}
 			now, before = next, minutes
 		}
-		if next := webhook.NextTry(noon, now, 0); !next.IsZero() {
+		if next := webhook.NextAttempt(noon, now, 0); !next.IsZero() {
 			t.Fatalf("after the last attempt: got another attempt after %s", next.Sub(noon))
 		}
 	}
@@ -45,7 +45,7 @@ func TestSchedule_observes_Retry_After(t *testing.T) {
 		{"long after the end, as after a pause", 1000 * time.Hour, 0, 0, 0},
 		{"after the program was down", 100 * time.Minute, 0, 120 * time.Minute, 123 * time.Minute},
 	} {
-		next := webhook.NextTry(noon, noon.Add(test.elapsed), test.retryAfter)
+		next := webhook.NextAttempt(noon, noon.Add(test.elapsed), test.retryAfter)
 		got := next.Sub(noon)
 		if next.IsZero() {
 			got = 0

@@ -49,7 +49,7 @@ type sender struct {
 
 // send posts a body to an endpoint. It returns the result, and the pause that the receiver requests.
 // It reuses no connection, so that the address is checked at every attempt.
-func (s *sender) send(ctx context.Context, e merchant.Endpoint, eventID string, body []byte) (t merchant.Try, retryAfter time.Duration) {
+func (s *sender) send(ctx context.Context, e merchant.Endpoint, eventID string, body []byte) (t merchant.Attempt, retryAfter time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
 	t.At = s.now()
@@ -109,7 +109,7 @@ func faultText(ctx context.Context, err error) string {
 	if fault, ok := errors.AsType[*url.Error](err); ok {
 		err = fault.Err
 	}
-	if refusal, ok := errors.AsType[*guard.Refused](err); ok {
+	if refusal, ok := errors.AsType[*guard.RefusedError](err); ok {
 		return refusal.Error()
 	}
 	switch {

@@ -146,9 +146,9 @@ func TestWorker_bounds_an_attempt_to_ten_seconds(t *testing.T) {
 					t.Fatal(err)
 				}
 				l.worker.Wait()
-				d, tries := l.delivery(e, "evt_a_1")
-				if d.State != test.state || d.LastFault != test.fault || len(tries) != 1 || tries[0].Duration != 10*time.Second {
-					t.Errorf("got %+v, %+v, want %s, %q after 10 s", d, tries, test.state, test.fault)
+				d, attempts := l.delivery(e, "evt_a_1")
+				if d.State != test.state || d.LastFault != test.fault || len(attempts) != 1 || attempts[0].Duration != 10*time.Second {
+					t.Errorf("got %+v, %+v, want %s, %q after 10 s", d, attempts, test.state, test.fault)
 				}
 			})
 		})

@@ -19,9 +19,9 @@ type Storage interface {
 	// merchant requested again waits only for earlier deliveries of the same invoice that were also
 	// requested again, and only until each of them was attempted once.
 	ClaimDeliveries(ctx context.Context, endpointID string, now, strict, until time.Time, limit int) ([]Claim, error)
-	// SaveTry stores an attempt of a claimed delivery and its outcome. If the claim has expired, it
+	// SaveAttempt stores an attempt of a claimed delivery and its outcome. If the claim has expired, it
 	// is stored only if the endpoint accepted the event.
-	SaveTry(ctx context.Context, c Claim, t merchant.Try, o Outcome) error
+	SaveAttempt(ctx context.Context, c Claim, t merchant.Attempt, o Outcome) error
 	// DeleteEvents deletes the oldest events from before a time with their deliveries, at most
 	// limit of each merchant, and returns their number.
 	DeleteEvents(ctx context.Context, before time.Time, limit int) (int, error)
@@ -29,19 +29,19 @@ type Storage interface {
 
 // Claim is a claimed delivery.
 type Claim struct {
-	EndpointID string
-	Position   int64
-	EventID    string
-	EventType  string
-	InvoiceID  string
-	Body       []byte
-	Tries      int       // before this one
-	FirstTryAt time.Time // zero before the first attempt
-	Until      time.Time // end of the claim
+	EndpointID     string
+	Position       int64
+	EventID        string
+	EventType      string
+	InvoiceID      string
+	Body           []byte
+	Attempts       int       // before this one
+	FirstAttemptAt time.Time // zero before the first attempt
+	Until          time.Time // end of the claim
 }
 
 // Outcome is the state of a delivery after an attempt.
 type Outcome struct {
-	State     merchant.DeliveryState
-	NextTryAt time.Time // zero unless pending
+	State         merchant.DeliveryState
+	NextAttemptAt time.Time // zero unless pending
 }

@@ -63,9 +63,9 @@ func TestWorker_ends_an_attempt_that_switches_protocols(t *testing.T) {
 	case <-time.After(13 * time.Second):
 		t.Fatal("the attempt has not ended after 13 s, want at most 10 s")
 	}
-	d, tries := l.delivery(e, "evt_a_1")
-	if d.State != merchant.DeliveryPending || len(tries) != 1 || tries[0].Status != 101 || strings.Contains(tries[0].Answer, "x") {
-		t.Errorf("got %+v, %+v", d, tries)
+	d, attempts := l.delivery(e, "evt_a_1")
+	if d.State != merchant.DeliveryPending || len(attempts) != 1 || attempts[0].Status != 101 || strings.Contains(attempts[0].Answer, "x") {
+		t.Errorf("got %+v, %+v", d, attempts)
 	}
 }
 

@@ -90,7 +90,7 @@ func (w *Worker) Run(ctx context.Context) error {
 // Step claims due deliveries, within the limits of endpointLimiter, and starts to send them. Wait
 // waits until they are sent.
 func (w *Worker) Step(ctx context.Context) error {
-	endpoints, fault := w.storage.DueEndpoints(ctx, w.now())
+	endpoints, err := w.storage.DueEndpoints(ctx, w.now())
 	var group errgroup.Group
 	for _, e := range endpoints {
 		room := w.limiter.acquire(e.ID)
@@ -99,7 +99,7 @@ func (w *Worker) Step(ctx context.Context) error {
 		}
 		group.Go(func() error { return w.startAttempts(ctx, e, room) })
 	}
-	return errors.Join(fault, group.Wait())
+	return errors.Join(err, group.Wait())
 }
 
 // Wait waits until no attempt is running.
@@ -128,40 +128,40 @@ func (w *Worker) attempt(ctx context.Context, e merchant.Endpoint, c Claim) {
 	}
 	w.limiter.record(e.ID, t, retryAfter)
 	o := outcome(c, t, w.now(), retryAfter)
-	if err := w.storage.SaveTry(ctx, c, t, o); err != nil {
+	if err := w.storage.SaveAttempt(ctx, c, t, o); err != nil {
 		w.log.Error("delivery attempt not stored, will be repeated", "endpoint", e.ID, "event", c.EventID, "error", err)
 		return
 	}
-	attributes := []any{"endpoint", e.ID, "event", c.EventID, "type", c.EventType, "invoice", c.InvoiceID, "tries", c.Tries + 1, "status", t.Status}
+	attributes := []any{"endpoint", e.ID, "event", c.EventID, "type", c.EventType, "invoice", c.InvoiceID, "tries", c.Attempts + 1, "status", t.Status}
 	switch {
 	case c.EventType == merchant.EventTest: // the caller that sends a test event shows the result
 	case o.State == merchant.DeliveryDone:
 		w.log.Debug("event delivered", attributes...)
 	case o.State == merchant.DeliveryFailed:
 		w.log.Error("delivery of an event given up: chequer endpoint resend sends it again", append(attributes, "fault", t.Fault)...)
-	case c.Tries == 0:
-		w.log.Warn("event not delivered yet", append(attributes, "fault", t.Fault, "next_try_at", o.NextTryAt)...)
+	case c.Attempts == 0:
+		w.log.Warn("event not delivered yet", append(attributes, "fault", t.Fault, "next_try_at", o.NextAttemptAt)...)
 	}
 }
 
 // outcome returns the state of a delivery after an attempt: 2xx and 410 end it, all other results
 // are retried. A test event is sent only once.
-func outcome(c Claim, t merchant.Try, now time.Time, retryAfter time.Duration) Outcome {
+func outcome(c Claim, t merchant.Attempt, now time.Time, retryAfter time.Duration) Outcome {
 	switch {
 	case t.Done():
 		return Outcome{State: merchant.DeliveryDone}
 	case t.Status == http.StatusGone || c.EventType == merchant.EventTest:
 		return Outcome{State: merchant.DeliveryFailed}
 	}
-	first := c.FirstTryAt
+	first := c.FirstAttemptAt
 	if first.IsZero() {
 		first = t.At
 	}
-	next := nextTry(first, now, retryAfter)
+	next := nextAttempt(first, now, retryAfter)
 	if next.IsZero() {
 		return Outcome{State: merchant.DeliveryFailed}
 	}
-	return Outcome{State: merchant.DeliveryPending, NextTryAt: next}
+	return Outcome{State: merchant.DeliveryPending, NextAttemptAt: next}
 }
 
 // wakeUp wakes Run.

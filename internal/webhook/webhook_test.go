@@ -92,7 +92,7 @@ func digest(t *testing.T, message []byte) string {
 
 func openssl(t *testing.T, message []byte, args ...string) string {
 	t.Helper()
-	programtest.Need(t, "openssl")
+	programtest.RequireProgram(t, "openssl")
 	c := exec.CommandContext(t.Context(), "openssl", args...)
 	c.Stdin = bytes.NewReader(message)
 	output, err := c.Output()
@@ -202,12 +202,12 @@ func TestWorker_gives_up_after_three_days(t *testing.T) {
 			if d.State != merchant.DeliveryPending {
 				break
 			}
-			l.clock.Pass(d.NextTryAt.Sub(l.clock.Now()))
+			l.clock.Pass(d.NextAttemptAt.Sub(l.clock.Now()))
 			l.send()
 		}
-		d, tries := l.delivery(e, "evt_a_1")
-		if d.State != merchant.DeliveryFailed || len(tries) != 26 || l.clock.Now().Sub(noon) > 72*time.Hour {
-			t.Errorf("got %+v after %d attempts and %s, want it given up after 26 attempts and at most 72 h", d, len(tries), l.clock.Now().Sub(noon))
+		d, attempts := l.delivery(e, "evt_a_1")
+		if d.State != merchant.DeliveryFailed || len(attempts) != 26 || l.clock.Now().Sub(noon) > 72*time.Hour {
+			t.Errorf("got %+v after %d attempts and %s, want it given up after 26 attempts and at most 72 h", d, len(attempts), l.clock.Now().Sub(noon))
 		}
 		if !l.log.Contains("delivery of an event given up") || l.log.Contains("hush") {
 			t.Errorf("log %s, want the failure without the URL", l.log)
@@ -220,7 +220,7 @@ func TestWorker_gives_up_after_three_days(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.send()
-		if d, _ := l.delivery(e, "evt_a_1"); d.State != merchant.DeliveryDone || d.Tries != 27 {
+		if d, _ := l.delivery(e, "evt_a_1"); d.State != merchant.DeliveryDone || d.Attempts != 27 {
 			t.Errorf("sent again: got %+v, want it delivered", d)
 		}
 	})
@@ -295,15 +295,15 @@ func TestWorker_stores_the_outcome_of_each_answer(t *testing.T) {
 			e := l.endpoint(r.url)
 			l.createInvoice("a")
 			l.send()
-			d, tries := l.delivery(e, "evt_a_1")
-			if d.State != test.state || d.LastStatus != test.status || d.LastFault != test.fault || len(tries) != 1 || len(r.ids()) != 1 {
-				t.Errorf("got %+v after %d attempts and %d requests, want %s, %d, %q after one", d, len(tries), len(r.ids()), test.state, test.status, test.fault)
+			d, attempts := l.delivery(e, "evt_a_1")
+			if d.State != test.state || d.LastStatus != test.status || d.LastFault != test.fault || len(attempts) != 1 || len(r.ids()) != 1 {
+				t.Errorf("got %+v after %d attempts and %d requests, want %s, %d, %q after one", d, len(attempts), len(r.ids()), test.state, test.status, test.fault)
 			}
-			if wait := d.NextTryAt.Sub(noon); test.wait > 0 && (wait < test.wait || wait > test.wait*11/10) {
+			if wait := d.NextAttemptAt.Sub(noon); test.wait > 0 && (wait < test.wait || wait > test.wait*11/10) {
 				t.Errorf("next attempt after %s, want %s", wait, test.wait)
 			}
-			if len(tries) == 1 && len(tries[0].Answer) > 4<<10 {
-				t.Errorf("%d bytes of the answer are stored, want at most 4 KiB", len(tries[0].Answer))
+			if len(attempts) == 1 && len(attempts[0].Answer) > 4<<10 {
+				t.Errorf("%d bytes of the answer are stored, want at most 4 KiB", len(attempts[0].Answer))
 			}
 		})
 	}
@@ -320,17 +320,17 @@ func TestWorker_stores_the_answer(t *testing.T) {
 		e := l.endpoint(r.url)
 		l.createInvoice("a")
 		l.send()
-		_, tries := l.delivery(e, "evt_a_1")
-		if len(tries) != 1 {
-			t.Fatalf("got %d attempts, want 1", len(tries))
+		_, attempts := l.delivery(e, "evt_a_1")
+		if len(attempts) != 1 {
+			t.Fatalf("got %d attempts, want 1", len(attempts))
 		}
-		delete(tries[0].Header, "Date")
-		want := merchant.Try{
+		delete(attempts[0].Header, "Date")
+		want := merchant.Attempt{
 			Number: 1, At: noon, Status: http.StatusTeapot, Answer: "no [31mcoffee\n",
 			Header: map[string]string{"X-Reason": "full stop", "Content-Type": "application/octet-stream"},
 		}
-		delete(tries[0].Header, "Content-Length")
-		if diff := cmp.Diff(want, tries[0]); diff != "" {
+		delete(attempts[0].Header, "Content-Length")
+		if diff := cmp.Diff(want, attempts[0]); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
@@ -376,8 +376,8 @@ func TestWorker_sends_a_test_event_once(t *testing.T) {
 		}
 		l.send()
 		l.run(5)
-		d, tries := l.delivery(e, id)
-		if len(r.ids()) != 1 || len(other.ids()) != 0 || d.State != merchant.DeliveryFailed || len(tries) != 1 {
+		d, attempts := l.delivery(e, id)
+		if len(r.ids()) != 1 || len(other.ids()) != 0 || d.State != merchant.DeliveryFailed || len(attempts) != 1 {
 			t.Errorf("got %d and %d requests and %+v, want one attempt", len(r.ids()), len(other.ids()), d)
 		}
 		if body := string(r.requests()[0].body); !strings.Contains(body, `"type":"endpoint.test"`) || !strings.Contains(body, `"payments":[]`) {

@@ -17,16 +17,16 @@ func Endpoint(e merchant.Endpoint) api.Endpoint {
 func Delivery(d merchant.Delivery) api.Delivery {
 	return api.Delivery{
 		Position: d.Position, EventID: d.EventID, EventType: d.EventType, ForeignID: d.InvoiceID, State: string(d.State),
-		Tries: d.Tries, CreatedAt: Time(d.CreatedAt), NextTryAt: Time(d.NextTryAt), Status: d.LastStatus, Fault: d.LastFault,
+		Attempts: d.Attempts, CreatedAt: Time(d.CreatedAt), NextAttemptAt: Time(d.NextAttemptAt), Status: d.LastStatus, Fault: d.LastFault,
 	}
 }
 
 // DeliveryLog returns the API's view of a delivery with its attempts. It lacks the bodies of the
 // responses.
-func DeliveryLog(d merchant.Delivery, tries []merchant.Try) api.DeliveryLog {
-	answer := api.DeliveryLog{Delivery: Delivery(d), Log: []api.Try{}}
-	for _, t := range tries {
-		answer.Log = append(answer.Log, api.Try{
+func DeliveryLog(d merchant.Delivery, attempts []merchant.Attempt) api.DeliveryLog {
+	answer := api.DeliveryLog{Delivery: Delivery(d), Log: []api.Attempt{}}
+	for _, t := range attempts {
+		answer.Log = append(answer.Log, api.Attempt{
 			Number: t.Number, At: Time(t.At), DurationMS: t.Duration.Milliseconds(), Status: t.Status, Fault: t.Fault,
 			Headers: t.Header,
 		})

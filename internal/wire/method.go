@@ -25,7 +25,7 @@ func paymentMethods(invoices *invoice.Service, inv *invoice.Invoice, evaluation 
 }
 
 func paymentMethod(inv *invoice.Invoice, evaluation *invoice.Evaluation, m invoice.Method, p invoice.Price) api.PaymentMethod {
-	a, due := m.Asset, evaluation.Rest(m)
+	a, due := m.Asset, evaluation.Remaining(m)
 	requested := due
 	if requested.IsZero() { // nothing is due: the link has the whole price
 		requested = p.Expected

@@ -4,17 +4,17 @@ import "chequer/views"
 
 // Delivery is the sending of an event to an endpoint.
 type Delivery struct {
-	Type    string
-	URL     string // address of its page; empty if the account may not see it
-	To      string // name of the endpoint, where the list has several
-	State   State
-	Pending bool
-	Result  string // of the newest attempt; empty before it
-	Tries   string
-	Next    string // time of the next attempt; empty if there is none
-	Time    string // value of the datetime attribute
-	At      string // time as displayed
-	Resend  Button // empty if the account may not send it again
+	Type     string
+	URL      string // address of its page; empty if the account may not see it
+	To       string // name of the endpoint, where the list has several
+	State    State
+	Pending  bool
+	Result   string // of the newest attempt; empty before it
+	Attempts string
+	Next     string // time of the next attempt; empty if there is none
+	Time     string // value of the datetime attribute
+	At       string // time as displayed
+	Resend   Button // empty if the account may not send it again
 }
 
 // DeliveryDetail is the page of one delivery.

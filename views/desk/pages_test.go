@@ -64,7 +64,7 @@ func webhookRow() desk.WebhookRow {
 
 func delivery() desk.Delivery {
 	return desk.Delivery{
-		Type: evil, URL: "/desk/m/webhooks/e/deliveries/v", To: evil, State: desk.State{Text: "Waiting", Shape: "wait"}, Pending: true, Result: evil, Tries: "2 attempts",
+		Type: evil, URL: "/desk/m/webhooks/e/deliveries/v", To: evil, State: desk.State{Text: "Waiting", Shape: "wait"}, Pending: true, Result: evil, Attempts: "2 attempts",
 		Next: "01:05", Time: "2026-11-29T01:00:00Z", At: "01:00",
 	}
 }

@@ -20,7 +20,7 @@ type stubBackups struct {
 	parent string // of the folders
 	last   time.Time
 	shops  []string
-	fault  error
+	err    error
 	sent   int // number of backups that were sent as a whole
 }
 
@@ -30,8 +30,8 @@ func (b *stubBackups) Create(_ context.Context, passphrase string) (settings.Bac
 	if len(passphrase) < 12 {
 		return nil, settings.ErrPassphrase
 	}
-	if b.fault != nil {
-		return nil, b.fault
+	if b.err != nil {
+		return nil, b.err
 	}
 	folder, err := os.MkdirTemp(b.parent, "")
 	if err != nil {
@@ -93,7 +93,7 @@ func TestBackup(t *testing.T) {
 		t.Error("the page that confirms the sign-in has the passphrase")
 	}
 	l.clock.Pass(-11 * time.Minute)
-	l.backups.fault = errors.New("the disk is full")
+	l.backups.err = errors.New("the disk is full")
 	b.send(at, "passphrase", passphrase, "repeated", passphrase).want(http.StatusInternalServerError)
 	if n := l.backups.folders(t); n != 0 {
 		t.Errorf("%d folders were not removed", n)

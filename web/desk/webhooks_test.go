@@ -37,14 +37,14 @@ func (l *lab) attempt(e merchant.Endpoint, status int) {
 	claims, err := l.storage.ClaimDeliveries(ctx, e.ID, now, now.Add(-20*time.Minute), now.Add(15*time.Second), 100)
 	l.must(err)
 	for _, c := range claims {
-		try, outcome := merchant.Try{At: now, Duration: 88 * time.Millisecond, Status: status, Answer: "the answer of another server"}, webhook.Outcome{State: merchant.DeliveryDone}
+		attempt, outcome := merchant.Attempt{At: now, Duration: 88 * time.Millisecond, Status: status, Answer: "the answer of another server"}, webhook.Outcome{State: merchant.DeliveryDone}
 		if status == 0 {
-			try.Fault = "connection refused"
+			attempt.Fault = "connection refused"
 		}
-		if !try.Done() {
-			outcome = webhook.Outcome{State: merchant.DeliveryPending, NextTryAt: now.Add(time.Minute)}
+		if !attempt.Done() {
+			outcome = webhook.Outcome{State: merchant.DeliveryPending, NextAttemptAt: now.Add(time.Minute)}
 		}
-		l.must(l.storage.SaveTry(ctx, c, try, outcome))
+		l.must(l.storage.SaveAttempt(ctx, c, attempt, outcome))
 	}
 }
 

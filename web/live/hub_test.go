@@ -28,7 +28,7 @@ type source struct {
 	watches  map[string]func(int64)
 	reads    int
 	rendered []live.Variant
-	fault    error // of Read
+	err      error // of Read
 	delay    time.Duration
 }
 
@@ -66,13 +66,13 @@ func (s *source) Read(_ context.Context, id string) (live.State, error) {
 	s.mu.Lock()
 	s.reads++
 	state, ok := s.states[id]
-	fault, delay := s.fault, s.delay
+	err, delay := s.err, s.delay
 	s.mu.Unlock()
 	time.Sleep(delay)
 	if !ok {
 		return state, errGone
 	}
-	return state, fault
+	return state, err
 }
 
 func (s *source) Watch(id string, changed func(int64)) (cancel func()) {
@@ -382,14 +382,14 @@ func TestHub_errors(t *testing.T) {
 		s.want(t, 1, 0, 0)
 		b := read(t, h, "a", live.Request{Shown: "v1", Fallback: "en"}, 0)
 		s.mu.Lock()
-		s.fault = errors.New("storage is unavailable")
+		s.err = errors.New("storage is unavailable")
 		s.mu.Unlock()
 		s.change("a", s.state(2))
 		time.Sleep(5 * time.Second / 2)
 		s.want(t, 5, 0, 1) // one more each second
 		b.want(t)
 		s.mu.Lock()
-		s.fault = nil
+		s.err = nil
 		s.mu.Unlock()
 		time.Sleep(time.Second)
 		b.want(t, "v2 in en")

@@ -30,7 +30,7 @@ func (f Frame) Checkout(link api.CheckoutLink, end string, typed Typed, problem 
 		page.Title = page.Other.Heading
 	}
 	if link.EarlierID != "" {
-		page.Earlier = f.Keep(f.Path("/invoice/" + link.EarlierID))
+		page.Earlier = f.WithLanguage(f.Path("/invoice/" + link.EarlierID))
 	}
 	if link.Mode == "test" {
 		page.TestNotice = f.Text("test.link")
@@ -46,7 +46,7 @@ func (f Frame) otherPrice(link api.CheckoutLink) views.Notice {
 	if link.OtherStatus == api.StatusPaid {
 		heading = f.Text("other.paid")
 	}
-	return views.Notice{Heading: heading, Text: f.opening(
+	return views.Notice{Heading: heading, Text: f.capitalized(
 		"other.text", "Received", f.Fiat(link.OtherReceived, link.OtherCurrency), "Price", f.Fiat(link.OtherAmount, link.OtherCurrency),
 		"Amount", f.Fiat(link.Amount, link.FiatCurrency), "Shop", f.shopInSentence(link.MerchantName), "Reference", views.Reference(link.OtherID),
 	)}

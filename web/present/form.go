@@ -9,7 +9,7 @@ import (
 	"chequer/views"
 )
 
-var amountForm = regexp.MustCompile(`^[0-9]{1,7}([.,][0-9]{1,2})?$`)
+var amountPattern = regexp.MustCompile(`^[0-9]{1,7}([.,][0-9]{1,2})?$`)
 
 // amountLabels maps currencies to the text of the field's label. The text for other currencies is
 // form.amount.other.
@@ -36,7 +36,7 @@ func ReadAmount(r Reader, typed Typed) (amount string, problem *Problem) {
 	switch {
 	case typed.Amount == "":
 		return "", &Problem{Text: r.Text("amount.none", "Amount", r.Decimal("12.50"))}
-	case !amountForm.MatchString(typed.Amount):
+	case !amountPattern.MatchString(typed.Amount):
 		return "", &Problem{Text: r.Text("amount.figures", "Amount", "12.50", "Other", "12,50")}
 	case isZero(amount):
 		return "", &Problem{Text: r.Text("amount.zero")}
@@ -57,7 +57,7 @@ func (f Frame) form(action, currency string, typed Typed, problem *Problem) view
 	if id, known := amountLabels[currency]; known {
 		label = f.Text(id)
 	}
-	form := views.Form{Action: f.Keep(f.Path(action)), Token: typed.Token, Amount: typed.Amount, Label: label, Sign: f.FiatSign(currency)}
+	form := views.Form{Action: f.WithLanguage(f.Path(action)), Token: typed.Token, Amount: typed.Amount, Label: label, Sign: f.FiatSign(currency)}
 	switch {
 	case problem == nil:
 	case problem.Status == 0:
@@ -83,7 +83,7 @@ func (f Frame) StorefrontForm(typed Typed, problem *Problem, hasProducts, hasTex
 	page.Title = f.title(f.Text("pay.title", "Shop", page.Shop), problem)
 	f.addLanguageLink(&page.Page)
 	if hasProducts {
-		page.Products = views.Link{Text: f.Text("product.see"), URL: f.Keep(f.Path("/shop"))}
+		page.Products = views.Link{Text: f.Text("product.see"), URL: f.WithLanguage(f.Path("/shop"))}
 	}
 	if hasTexts {
 		page.Asked = []views.TextField{

@@ -81,7 +81,7 @@ func drawCodes(v *views.Method, m api.PaymentMethod, s pageContext, isRest bool)
 			return
 		}
 		if !s.WithAmount || m.CryptoCurrency != s.method {
-			v.SecondPage = methodLink(s.Keep(s.self)) + m.CryptoCurrency + "&amount=1"
+			v.SecondPage = methodLink(s.WithLanguage(s.self)) + m.CryptoCurrency + "&amount=1"
 			return
 		}
 		withAmount.Code = qr(m.PaymentCode)
@@ -133,13 +133,13 @@ func methodNotes(m api.PaymentMethod, s pageContext, isRest bool) []views.Note {
 	if m.ChainID != "" {
 		text := s.Text("note.network.text", "Unit", symbol(m))
 		if len(m.Bridged) > 0 {
-			text = joined(text, s.Text("note.bridged", "Tokens", strings.Join(m.Bridged, ", "), "Unit", symbol(m)))
+			text = joinSentences(text, s.Text("note.bridged", "Tokens", strings.Join(m.Bridged, ", "), "Unit", symbol(m)))
 		}
 		notes = append(notes, views.Note{Kind: "warn", Strong: s.Text("note.network", "Network", m.NetworkName), Text: text})
 	}
 	if !m.Watched && m.Network != "" {
 		notes = append(notes, views.Note{
-			Strong: s.Text("note.hand"), Text: s.opening("note.hand.text", "Shop", s.shop),
+			Strong: s.Text("note.hand"), Text: s.capitalized("note.hand.text", "Shop", s.shop),
 		})
 	}
 	if m.Behind {
@@ -227,9 +227,9 @@ func price(r api.Resource, m api.PaymentMethod, s pageContext) string {
 	return "1 " + symbol(m) + " = " + s.Fiat(rate, r.ClientCurrency)
 }
 
-// byHand reports whether the shop checks payments by hand because no offered method is watched. A method
+// isCheckedByHand reports whether the shop checks payments by hand because no offered method is watched. A method
 // without a network counts as watched, because the service does not report which methods it watches.
-func byHand(r api.Resource) bool {
+func isCheckedByHand(r api.Resource) bool {
 	watched := func(m api.PaymentMethod) bool { return m.Watched || m.Network == "" }
 	return len(r.PaymentMethods) > 0 && !slices.ContainsFunc(r.PaymentMethods, watched)
 }

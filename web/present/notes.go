@@ -12,15 +12,15 @@ func showSetback(p *views.Payment, r api.Resource, s pageContext) {
 	switch {
 	case hasException(r, api.ExceptionReplaced) && kind == waiting:
 		p.Title = title(s.Text("dropped.title"), s)
-		p.Say = s.Text("dropped.say")
+		p.Announcement = s.Text("dropped.say")
 	case hasException(r, api.ExceptionReplaced) && kind == partial:
-		p.Say = joined(s.Text("dropped.say.part"), p.Say)
+		p.Announcement = joinSentences(s.Text("dropped.say.part"), p.Announcement)
 	case hasException(r, api.ExceptionWrongAsset) && (kind == waiting || kind == partial):
 		p.Title = title(s.Text("wrong.title"), s)
-		p.Say = joined(wrongAssetText(r, s), s.Text("wrong.again"), p.Say)
+		p.Announcement = joinSentences(wrongAssetText(r, s), s.Text("wrong.again"), p.Announcement)
 	case hasException(r, api.ExceptionReorged) && (kind == waiting || kind == partial || kind == seen):
 		p.Title = title(s.Text("reorged.title"), s)
-		p.Say = s.Text("reorged.say")
+		p.Announcement = s.Text("reorged.say")
 	}
 }
 
@@ -42,7 +42,7 @@ func exceptionNotes(r api.Resource, s pageContext) []views.Note {
 	if hasException(r, api.ExceptionWrongAsset) {
 		notes = append(notes, views.Note{
 			Kind: "warn", Strong: wrongAssetText(r, s),
-			Text: joined(s.Text("wrong.again"), s.Text("wrong.note", "Shop", s.shop, "Reference", views.Reference(r.ForeignID))),
+			Text: joinSentences(s.Text("wrong.again"), s.Text("wrong.note", "Shop", s.shop, "Reference", views.Reference(r.ForeignID))),
 		})
 	}
 	if hasException(r, api.ExceptionOld) {
@@ -58,7 +58,7 @@ func exceptionNotes(r api.Resource, s pageContext) []views.Note {
 	}
 	if hasException(r, api.ExceptionLate) && r.Status != api.StatusExpired {
 		notes = append(notes, views.Note{
-			Kind: "warn", Strong: s.Text("late.one"), Text: s.opening("late.decides", "Shop", s.shop),
+			Kind: "warn", Strong: s.Text("late.one"), Text: s.capitalized("late.decides", "Shop", s.shop),
 		})
 	}
 	return notes

@@ -20,8 +20,8 @@ func showWaiting(p *views.Payment, r api.Resource, s pageContext) {
 	if p.Requote.Action != "" {
 		p.Help = append(p.Help, s.Text("waiting.help.requote"))
 	}
-	if byHand(r) {
-		p.Help[1] = s.opening("waiting.help.hand", "Shop", s.shop, "Reference", views.Reference(r.ForeignID))
+	if isCheckedByHand(r) {
+		p.Help[1] = s.capitalized("waiting.help.hand", "Shop", s.shop, "Reference", views.Reference(r.ForeignID))
 		return
 	}
 	p.Steps = steps(s, "now", "", "")
@@ -40,7 +40,7 @@ func showPartial(p *views.Payment, r api.Resource, s pageContext) {
 		showPartialEnded(p, r, s, due)
 		return
 	}
-	p.Say = s.Text("partial.say", "Amount", due)
+	p.Announcement = s.Text("partial.say", "Amount", due)
 	p.Clock = clock(r, s)
 	p.Methods, p.Requote = methods(r, s, true), requote(r, s)
 	p.Notes = []views.Note{{Kind: "warn", Strong: s.Text("partial.note"), Text: s.Text("partial.note.text")}}
@@ -52,7 +52,7 @@ func showPartial(p *views.Payment, r api.Resource, s pageContext) {
 
 // showPartialEnded fills the page of a partly paid invoice whose quote expired.
 func showPartialEnded(p *views.Payment, r api.Resource, s pageContext, due string) {
-	p.Say = s.Text("partial.ended.say", "Amount", due)
+	p.Announcement = s.Text("partial.ended.say", "Amount", due)
 	p.Due.Line = s.Text("partial.ended.line")
 	p.Notes = []views.Note{{
 		Kind: "warn", Strong: s.Text("partial.ended.note"), Text: s.Text("partial.ended.decides", "Shop", s.shop),
@@ -69,11 +69,11 @@ func showEnded(p *views.Payment, r api.Resource, s pageContext) {
 	p.Title = title(s.Text("ended.title"), s)
 	setQuoteEnd(&p.Due, r, s)
 	p.Heading = s.Text("ended.heading")
-	if byHand(r) {
+	if isCheckedByHand(r) {
 		showByHand(p, r, s)
 		return
 	}
-	p.Say = s.Text("ended.say")
+	p.Announcement = s.Text("ended.say")
 	p.Lead = s.Text("ended.lead")
 	p.Again = againLink(r, s)
 	p.Again.Quiet = true
@@ -82,7 +82,7 @@ func showEnded(p *views.Payment, r api.Resource, s pageContext) {
 	switch {
 	case p.Requote.Action != "":
 		p.Again = quietReturn(r, s)
-		p.Say = joined(p.Say, s.Text("ended.say.requote"))
+		p.Announcement = joinSentences(p.Announcement, s.Text("ended.say.requote"))
 		instead = s.Text("ended.unsent.requote")
 	case p.Again.URL != "":
 		instead = s.Text("ended.unsent.again")
@@ -96,8 +96,8 @@ func showEnded(p *views.Payment, r api.Resource, s pageContext) {
 // showByHand fills the page of an invoice whose quote expired and whose payments the shop checks by hand.
 // The page must not invite the shopper to pay twice.
 func showByHand(p *views.Payment, r api.Resource, s pageContext) {
-	p.Lead = s.opening("ended.hand", "Shop", s.shop, "Reference", views.Reference(r.ForeignID))
-	p.Say = joined(s.Text("ended.say.hand"), p.Lead)
+	p.Lead = s.capitalized("ended.hand", "Shop", s.shop, "Reference", views.Reference(r.ForeignID))
+	p.Announcement = joinSentences(s.Text("ended.say.hand"), p.Lead)
 	p.Return = returnLink(r.URLFailure, r, s, s.Text("link.return", "Shop", s.shop))
 }
 
@@ -107,11 +107,11 @@ func showSeen(p *views.Payment, r api.Resource, s pageContext) {
 	p.Heading, p.Open = s.Text("seen.heading"), true
 	p.Steps = steps(s, "done", "now", "")
 	p.Lead = s.Text("seen.lead")
-	p.Say = s.Text("seen.say")
+	p.Announcement = s.Text("seen.say")
 	if last, ok := slowest(r); ok {
 		confirmations := strconv.Itoa(last.Confirmations)
 		p.Depth = s.Count("seen.depth", last.Required, "Have", confirmations)
-		p.Say = s.Count("seen.say.depth", last.Required, "Have", confirmations)
+		p.Announcement = s.Count("seen.say.depth", last.Required, "Have", confirmations)
 	}
 	p.Facts = payments(r, s, counted)
 }
@@ -128,7 +128,7 @@ func clock(r api.Resource, s pageContext) views.Clock {
 func setQuoteEnd(due *views.Due, r api.Resource, s pageContext) {
 	if end := s.TimeOfDay(r.ExpiredAt, s.Now); end != "" {
 		due.Until = views.Moment{Machine: r.ExpiredAt, Text: end}
-		due.Line, due.Rest = s.Around("ended.held", "Time")
+		due.Line, due.After = s.Around("ended.held", "Time")
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"chequer/internal/money"
 )
 
-// quantityForm matches a quantity: ASCII digits, at most four.
-var quantityForm = regexp.MustCompile(`^[0-9]{1,4}$`)
+// quantityPattern matches a quantity: ASCII digits, at most four.
+var quantityPattern = regexp.MustCompile(`^[0-9]{1,4}$`)
 
 // Order is an order of a product: the product as it is now, and the typed values.
 type Order struct {
@@ -31,9 +31,9 @@ func (o Order) Count(r Reader) (n int, problem string) {
 	switch {
 	case o.Quantity == "":
 		return 1, r.Text("product.count.none", "Number", "2")
-	case !quantityForm.MatchString(o.Quantity) && strings.Trim(o.Quantity, "0123456789") == "":
+	case !quantityPattern.MatchString(o.Quantity) && strings.Trim(o.Quantity, "0123456789") == "":
 		return 1, r.Text("product.count.most", "Number", strconv.Itoa(maximum))
-	case !quantityForm.MatchString(o.Quantity):
+	case !quantityPattern.MatchString(o.Quantity):
 		return 1, r.Text("product.count.figures", "Number", "2")
 	}
 	n, _ = strconv.Atoi(o.Quantity)

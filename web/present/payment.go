@@ -35,15 +35,15 @@ func (f Frame) Payment(snapshot client.Snapshot, method string, auto bool) views
 	}
 	p := content(r, s)
 	p.Version, p.Status, p.Final = Version(snapshot), r.Status, Final(r)
-	p.Self, p.Stream = s.Keep(s.self), s.Keep(s.self+"/live?v="+p.Version)
-	p.Check = views.Link{Text: s.Text("payment.check"), URL: methodLink(s.Keep(s.self))}
-	periodic := methodLink(s.Keep(s.self + "?auto=1"))
+	p.Self, p.Stream = s.WithLanguage(s.self), s.WithLanguage(s.self+"/live?v="+p.Version)
+	p.Check = views.Link{Text: s.Text("payment.check"), URL: methodLink(s.WithLanguage(s.self))}
+	periodic := methodLink(s.WithLanguage(s.self + "?auto=1"))
 	if auto {
 		p.Check.URL = periodic
 	} else {
 		p.Auto = views.Link{Text: s.Count("payment.auto", int(ReloadInterval/time.Second)), URL: periodic}
 	}
-	p.Leave = p.Leave && !s.StayOnPage && !s.Theme.Stay
+	p.AutoReturn = p.AutoReturn && !s.StayOnPage && !s.Theme.Stay
 	if len(p.Methods) > 0 {
 		p.Proof = proofOf(r, s.self)
 	}
@@ -81,7 +81,7 @@ func Version(snapshot client.Snapshot) string {
 	if v == "" {
 		v = fmt.Sprintf("%d-%s", snapshot.Resource.Version, snapshot.Resource.Status)
 	}
-	v = versionForm.ReplaceAllString(v, "")
+	v = invalidVersionChars.ReplaceAllString(v, "")
 	if snapshot.Resource.SecondsLeft <= 0 {
 		v += "-ended"
 	}
@@ -100,25 +100,25 @@ func Final(r api.Resource) bool {
 	return false
 }
 
-// versionForm matches the characters that are removed from a version, so that it fits in an address
+// invalidVersionChars matches the characters that are removed from a version, so that it fits in an address
 // and in a line of an event stream.
-var versionForm = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
+var invalidVersionChars = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
 
 // content returns the content of an invoice's page. Every fact comes from the resource. The page
 // omits facts that the service omits.
 func content(r api.Resource, s pageContext) views.Payment {
 	kind, price := stateOf(r), s.Fiat(r.ClientAmount, r.ClientCurrency)
 	p := views.Payment{
-		Page:    s.page,
-		Kind:    string(kind),
-		Key:     strings.Join(append([]string{string(kind), r.DueAmount}, r.Exceptions...), " "),
-		Turn:    paymentTurn(r),
-		Test:    banner(r, s),
-		Pulse:   !byHand(r),
-		Label:   label(r, s),
-		Due:     views.Due{Label: s.Text("due.amount"), Amount: price},
-		Back:    backLink(r, s),
-		Summary: summary(r, s, price),
+		Page:     s.page,
+		Kind:     string(kind),
+		Key:      strings.Join(append([]string{string(kind), r.DueAmount}, r.Exceptions...), " "),
+		Turn:     paymentTurn(r),
+		Test:     banner(r, s),
+		WatchDot: !isCheckedByHand(r),
+		Label:    label(r, s),
+		Due:      views.Due{Label: s.Text("due.amount"), Amount: price},
+		Back:     backLink(r, s),
+		Summary:  summary(r, s, price),
 	}
 	switch kind {
 	case waiting:

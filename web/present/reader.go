@@ -15,16 +15,16 @@ import (
 // language with "?lang=". In that case the links of the page keep the parameter.
 type Reader struct {
 	*locale.Language
-	Asked bool
+	Explicit bool
 }
 
 // English returns the reader of pages for developers, which are in English only.
 func English() Reader { return Reader{locale.All().Standard(), false} }
 
-// Keep returns an address of this site with the reader's "lang" parameter, if the reader's address
+// WithLanguage returns an address of this site with the reader's "lang" parameter, if the reader's address
 // has one.
-func (r Reader) Keep(address string) string {
-	if !r.Asked {
+func (r Reader) WithLanguage(address string) string {
+	if !r.Explicit {
 		return address
 	}
 	address, fragment, found := strings.Cut(address, "#")
@@ -53,8 +53,10 @@ func (r Reader) RefusalText(apiErr *client.Error, text string) string {
 	return text
 }
 
-// opening returns a text that may begin with a name, with its first letter in upper case.
-func (r Reader) opening(id string, pairs ...string) string { return sentence(r.Text(id, pairs...)) }
+// capitalized returns a text that may begin with a name, with its first letter in upper case.
+func (r Reader) capitalized(id string, pairs ...string) string {
+	return capitalize(r.Text(id, pairs...))
+}
 
 // tooLong returns the text with the given key if typed has more than maximum characters, otherwise an empty
 // text.
@@ -67,13 +69,13 @@ func (r Reader) tooLong(typed, id string, maximum int) string {
 
 func isLonger(typed string, maximum int) bool { return utf8.RuneCountInString(typed) > maximum }
 
-// joined joins sentences with spaces and omits empty sentences.
-func joined(sentences ...string) string {
+// joinSentences joins sentences with spaces and omits empty sentences.
+func joinSentences(sentences ...string) string {
 	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), " ")
 }
 
-// sentence returns words with the first letter in upper case.
-func sentence(words string) string {
+// capitalize returns words with the first letter in upper case.
+func capitalize(words string) string {
 	first, size := utf8.DecodeRuneInString(words)
 	return string(unicode.ToUpper(first)) + words[size:]
 }
@@ -98,9 +100,9 @@ func isDirectional(r rune) bool {
 	return r == '\u061c' || r == '\u200e' || r == '\u200f' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
 }
 
-// Tidy returns a typed text without control characters and without the characters that change the direction
+// CleanText returns a typed text without control characters and without the characters that change the direction
 // of the text after them. Line feeds are kept only if lines is true.
-func Tidy(text string, lines bool) string {
+func CleanText(text string, lines bool) string {
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\r\n", "\n"), "")
 	text = strings.Map(func(r rune) rune {
 		switch {

@@ -34,7 +34,7 @@ func Receipt(p views.Payment, at time.Time) receipt.Receipt {
 		}
 		note := receipt.Note{Strong: n.Strong, Text: n.Text}
 		if n.Until.Text != "" {
-			note.Text = strings.Join([]string{n.Text, n.Until.Text, n.Rest}, " ")
+			note.Text = strings.Join([]string{n.Text, n.Until.Text, n.After}, " ")
 		}
 		statement.Notes = append(statement.Notes, note)
 	}

@@ -27,10 +27,10 @@ func showRefund(p *views.Payment, r api.Resource, s pageContext) {
 		return
 	}
 	p.Refund = views.Refund{
-		Action: s.Keep(s.self + "/refund"), Heading: s.Text("refund.heading"), Label: s.Text("refund.address"), Currencies: options,
+		Action: s.WithLanguage(s.self + "/refund"), Heading: s.Text("refund.heading"), Label: s.Text("refund.address"), Currencies: options,
 		Hint: s.Text("refund.hint", "Shop", s.shop),
 	}
-	p.Leave = false // the page must not leave while the shopper types
+	p.AutoReturn = false // the page must not leave while the shopper types
 	if hasExtra(r) {
 		p.Refund.Heading = s.Text("refund.extra")
 	}
@@ -102,7 +102,7 @@ func refundRefusal(r Reader, apiErr *client.Error) string {
 	if known && apiErr.Message == "" || !r.English() {
 		return r.Text(id)
 	}
-	return sentence(strings.TrimSuffix(apiErr.Message, ".")) + "."
+	return capitalize(strings.TrimSuffix(apiErr.Message, ".")) + "."
 }
 
 // RefuseRefund shows the refused form again. A private key is not shown again, because others may see

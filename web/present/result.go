@@ -10,19 +10,19 @@ import (
 
 func showPaid(p *views.Payment, r api.Resource, s pageContext) {
 	p.Title = title(s.Text("paid.title"), s)
-	p.Say = joined(s.Text("paid.say"), confirmedSubject(r, s))
+	p.Announcement = joinSentences(s.Text("paid.say"), confirmedSubject(r, s))
 	p.Due.Label, p.Due.Coins = s.Text("due.paid"), received(r, s, counted)
 	if !isZero(r.PaidAmount) { // may be less than the price, if the merchant tolerates or accepted the shortfall
 		p.Due.Amount = s.Fiat(r.PaidAmount, r.ClientCurrency)
 	}
-	p.Heading, p.Seal = s.Text("paid.heading"), true
-	p.Lead = s.opening("paid.lead", "Shop", s.shop)
+	p.Heading, p.CheckMark = s.Text("paid.heading"), true
+	p.Lead = s.capitalized("paid.lead", "Shop", s.shop)
 	p.Facts = receiptFacts(r, s)
 	p.Footing = s.Text("paid.footing")
-	p.PDF = views.Link{Text: s.Text("paid.pdf"), URL: s.Keep(s.self + "/receipt.pdf")}
+	p.PDF = views.Link{Text: s.Text("paid.pdf"), URL: s.WithLanguage(s.self + "/receipt.pdf")}
 	p.Return = returnLink(r.URLSuccess, r, s, s.Text("link.return", "Shop", s.shop))
-	p.Leave = p.Return.URL != "" && p.Kind == string(paid)
-	p.Leaving.Before, p.Leaving.After = s.Around("paid.leaving", "Seconds", "Shop", s.shop)
+	p.AutoReturn = p.Return.URL != "" && p.Kind == string(paid)
+	p.CountdownText.Before, p.CountdownText.After = s.Around("paid.leaving", "Seconds", "Shop", s.shop)
 	p.Countdown = s.Text("paid.countdown", "Shop", s.shop)
 	if p.Return.URL == "" && s.page.Home != "" {
 		p.Return = views.Link{Text: s.Text("link.back", "Shop", s.shop), URL: s.page.Home}
@@ -87,9 +87,9 @@ func showExtra(p *views.Payment, r api.Resource, s pageContext) {
 	extra := s.Fiat(r.OverpaidAmount, r.ClientCurrency)
 	p.Title = title(s.Text("extra.title", "Amount", extra), s)
 	p.Due.Amount = s.Fiat(sent(r), r.ClientCurrency)
-	p.Say = s.Text("extra.say", "Amount", extra)
+	p.Announcement = s.Text("extra.say", "Amount", extra)
 	p.Heading = s.Text("extra.heading")
-	p.Lead = joined(confirmedSubject(r, s), s.Text("extra.lead", "Amount", extra))
+	p.Lead = joinSentences(confirmedSubject(r, s), s.Text("extra.lead", "Amount", extra))
 	p.Facts = append(p.Facts, views.Fact{Label: s.Text("fact.extra"), Value: extra, Amount: true})
 	reference := views.Reference(r.ForeignID)
 	request := s.Text("extra.ask", "Shop", s.shop, "Reference", reference)
@@ -97,7 +97,7 @@ func showExtra(p *views.Payment, r api.Resource, s pageContext) {
 	case len(currencies(r, s)) > 0 && r.RefundAddress == "":
 		request = s.Text("extra.tell", "Shop", s.shop)
 	case r.RefundAddress != "":
-		request = s.opening("extra.told", "Shop", s.shop, "Reference", reference)
+		request = s.capitalized("extra.told", "Shop", s.shop, "Reference", reference)
 	}
 	p.Notes = []views.Note{{Kind: "ok", Strong: s.Text("extra.note", "Amount", extra), Text: request}}
 }
@@ -106,7 +106,7 @@ func showExpired(p *views.Payment, r api.Resource, s pageContext) {
 	p.Title = title(s.Text("expired.title"), s)
 	setQuoteEnd(&p.Due, r, s)
 	p.Heading = s.Text("ended.heading")
-	if byHand(r) && isZero(r.PaidAmount) {
+	if isCheckedByHand(r) && isZero(r.PaidAmount) {
 		showByHand(p, r, s)
 		return
 	}
@@ -119,13 +119,13 @@ func showExpired(p *views.Payment, r api.Resource, s pageContext) {
 	case p.Again.URL != "":
 		start = s.Text("expired.again")
 	}
-	p.Lead = joined(s.Text("expired.lead"), start)
-	p.Say = joined(s.Text("expired.say"), start)
+	p.Lead = joinSentences(s.Text("expired.lead"), start)
+	p.Announcement = joinSentences(s.Text("expired.say"), start)
 	if !isZero(r.PaidAmount) {
 		part := s.Fiat(r.PaidAmount, r.ClientCurrency)
 		p.Heading = s.Text("expired.part.heading")
 		p.Lead = s.Text("expired.part.lead", "Amount", part, "Missing", s.Fiat(r.DueAmount, r.ClientCurrency), "Shop", s.shop)
-		p.Say = s.Text("expired.part.say", "Amount", part)
+		p.Announcement = s.Text("expired.part.say", "Amount", part)
 		p.Facts = payments(r, s, counted)
 	}
 	p.Notes = []views.Note{sentAlready(r, s)}
@@ -143,21 +143,21 @@ func requoteText(r api.Resource, s pageContext) string {
 func sentAlready(r api.Resource, s pageContext) views.Note {
 	reference := views.Reference(r.ForeignID)
 	note := views.Note{Strong: s.Text("sent.already"), Text: s.Text("expired.keep", "Reference", reference)}
-	if watchedUntil := moment(r.WatchedUntil, s); watchedUntil.Text != "" && !byHand(r) {
+	if watchedUntil := moment(r.WatchedUntil, s); watchedUntil.Text != "" && !isCheckedByHand(r) {
 		note.Until = watchedUntil
-		note.Text, note.Rest = s.Around("expired.watched", "Until", "Reference", reference)
+		note.Text, note.After = s.Around("expired.watched", "Until", "Reference", reference)
 	}
 	return note
 }
 
 func showLate(p *views.Payment, r api.Resource, s pageContext) {
 	p.Title = title(s.Text("late.title"), s)
-	p.Say = s.Text("late.say", "Shop", s.shop)
+	p.Announcement = s.Text("late.say", "Shop", s.shop)
 	p.Due = lateDue(r, s, p.Due)
 	p.Heading = s.Text("late.heading")
-	p.Lead = joined(latenessText(r, s), s.Text("late.safe", "Shop", s.shop))
+	p.Lead = joinSentences(latenessText(r, s), s.Text("late.safe", "Shop", s.shop))
 	p.Notes = []views.Note{{
-		Kind: "warn", Strong: s.opening("late.decides", "Shop", s.shop), Text: s.Text("late.nothing"),
+		Kind: "warn", Strong: s.capitalized("late.decides", "Shop", s.shop), Text: s.Text("late.nothing"),
 	}}
 	p.Facts = payments(r, s, isLate)
 	p.Return = returnLink(r.URLFailure, r, s, s.Text("link.return", "Shop", s.shop))
@@ -182,10 +182,10 @@ func lateDue(r api.Resource, s pageContext, requested views.Due) views.Due {
 
 func showDeclined(p *views.Payment, r api.Resource, s pageContext) {
 	p.Title = title(s.Text("declined.title"), s)
-	p.Say = s.opening("declined.say", "Shop", s.shop)
+	p.Announcement = s.capitalized("declined.say", "Shop", s.shop)
 	p.Due.Label = s.Text("declined.title")
 	p.Heading = s.Text("declined.heading")
-	p.Lead = s.opening("declined.lead", "Shop", s.shop)
+	p.Lead = s.capitalized("declined.lead", "Shop", s.shop)
 	p.Facts = payments(r, s, func(api.Payment) bool { return true })
 	if !isZero(r.PaidAmount) || len(p.Facts) > 1 {
 		p.Notes = []views.Note{{

@@ -16,7 +16,7 @@ func head(doc *goquery.Document) string {
 	return strings.Join(doc.Find(".due p").Map(func(_ int, p *goquery.Selection) string { return text(p) }), " ")
 }
 
-// byHand changes an invoice so that the shop checks its payments by hand.
+// isCheckedByHand changes an invoice so that the shop checks its payments by hand.
 func byHand(r *api.Resource) {
 	for i := range r.PaymentMethods {
 		r.PaymentMethods[i].Watched = false

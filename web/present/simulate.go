@@ -8,8 +8,8 @@ import (
 	"chequer/views"
 )
 
-// arrivals are the simulations that are always possible, with the keys of their texts.
-var arrivals = []views.Simulation{
+// paymentSimulations are the simulations that are always possible, with the keys of their texts.
+var paymentSimulations = []views.Simulation{
 	{Value: api.SimulateExact, Text: "simulate.exact"},
 	{Value: api.SimulateUnder, Text: "simulate.under"},
 	{Value: api.SimulateOver, Text: "simulate.over"},
@@ -46,8 +46,8 @@ func SimulateRequest(button, method string) (r api.SimulateRequest, ok bool) {
 // tools act on the method of the last payment or, without one, on the chosen or first method.
 func simulation(r api.Resource, s pageContext, p views.Payment) views.Simulate {
 	tools := views.Simulate{
-		Action: s.Keep(s.self + "/simulate"),
-		Groups: []views.Simulations{{Heading: s.Text("simulate.arrives"), Actions: withTexts(s, arrivals)}},
+		Action: s.WithLanguage(s.self + "/simulate"),
+		Groups: []views.Simulations{{Heading: s.Text("simulate.arrives"), Actions: withTexts(s, paymentSimulations)}},
 	}
 	var then []views.Simulation
 	for _, change := range changes {

@@ -35,7 +35,7 @@ func walletRequest(m api.PaymentMethod, s pageContext, amount string) views.Requ
 	case m.Network == testNetwork:
 		r.Sent = s.Text("wallet.test")
 	case !m.Watched:
-		r.Sent = s.opening("wallet.hand", "Shop", s.shop)
+		r.Sent = s.capitalized("wallet.hand", "Shop", s.shop)
 	}
 	return r
 }

@@ -85,7 +85,7 @@ func (s *source) AtHeight(_ context.Context, height int64) (bitcoin.Header, erro
 	return s.best[height].Header, nil
 }
 
-func (s *source) Concerns(_ context.Context, hash string, scripts iter.Seq[string]) (bool, error) {
+func (s *source) MayPay(_ context.Context, hash string, scripts iter.Seq[string]) (bool, error) {
 	if !s.known[hash] {
 		return true, nil
 	}

@@ -22,9 +22,9 @@ type Source interface {
 	// AtHeight returns the header at a height of the best chain. The error above the tip is
 	// ErrNoBlock.
 	AtHeight(ctx context.Context, height int64) (Header, error)
-	// Concerns reports whether a block may pay to or spend from one of the scripts, in
+	// MayPay reports whether a block may pay to or spend from one of the scripts, in
 	// hex. It may return true for a block that does not, but never false for one that does.
-	Concerns(ctx context.Context, hash string, scripts iter.Seq[string]) (bool, error)
+	MayPay(ctx context.Context, hash string, scripts iter.Seq[string]) (bool, error)
 	// Block returns a block.
 	Block(ctx context.Context, hash string) (Block, error)
 	// Waiting returns the unconfirmed transactions. A transaction that was mined in the

@@ -116,7 +116,7 @@ func (v *view) addScripts(ctx context.Context, watched chain.Watched) error {
 	added := concat(scripts, inputs)
 	if nonEmpty(added) {
 		for i, r := range v.records {
-			reread, err := v.readIfConcerned(ctx, r.Header, added, watched)
+			reread, err := v.readIfPaying(ctx, r.Header, added, watched)
 			if err != nil {
 				return err
 			}
@@ -149,7 +149,7 @@ func (v *view) extend(ctx context.Context, base, best Header, watched chain.Watc
 		if err != nil {
 			return false, err
 		}
-		found, err := v.readIfConcerned(ctx, header, concat(scripts, inputs), watched)
+		found, err := v.readIfPaying(ctx, header, concat(scripts, inputs), watched)
 		if err != nil {
 			return false, err
 		}
@@ -165,9 +165,9 @@ func (v *view) extend(ctx context.Context, base, best Header, watched chain.Watc
 	return false, nil
 }
 
-// readIfConcerned reads a block if it concerns one of the scripts; otherwise it returns nil.
-func (v *view) readIfConcerned(ctx context.Context, header Header, scripts iter.Seq[string], watched chain.Watched) (*record, error) {
-	concerns, err := v.source.Concerns(ctx, header.Hash, scripts)
+// readIfPaying reads a block if it concerns one of the scripts; otherwise it returns nil.
+func (v *view) readIfPaying(ctx context.Context, header Header, scripts iter.Seq[string], watched chain.Watched) (*record, error) {
+	concerns, err := v.source.MayPay(ctx, header.Hash, scripts)
 	if err != nil || !concerns {
 		return nil, err
 	}

@@ -20,11 +20,11 @@ type Output struct {
 	Amount money.Amount
 }
 
-// Lab controls a network in a test: a node that the test started, or simnet. Its methods fail
+// Harness controls a network in a test: a node that the test started, or simnet. Its methods fail
 // the test on errors, and return when a scan can see their effect.
-type Lab interface {
+type Harness interface {
 	Network() chain.Scanner
-	// Asset is the asset that the lab pays with.
+	// Asset is the asset that the harness pays with.
 	Asset() chain.Asset
 	// NewScript returns a destination without payments.
 	NewScript(t *testing.T) string
@@ -63,11 +63,11 @@ type Recording struct {
 // Recorded implements chain.Watched.
 func (r Recording) Recorded() iter.Seq[chain.Transfer] { return slices.Values(r.Transfers) }
 
-// Run runs the suite, with a new lab for each case.
-func Run(t *testing.T, open func(t *testing.T) Lab) {
+// Run runs the suite, with a new harness for each case.
+func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for _, tt := range []struct {
 		name string
-		run  func(t *testing.T, b *bench)
+		run  func(t *testing.T, f *fixture)
 	}{
 		{"unconfirmed_then_confirmed", unconfirmedThenConfirmed},
 		{"two_outputs_to_one_script_are_two_transfers", twoOutputs},
@@ -94,23 +94,23 @@ func Run(t *testing.T, open func(t *testing.T) Lab) {
 		{"bridged_token_is_shown_as_itself_and_not_offered", bridgedToken},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			lab := open(t)
-			tt.run(t, &bench{Lab: lab, watch: Watch{}})
+			harness := open(t)
+			tt.run(t, &fixture{Harness: harness, watch: Watch{}})
 		})
 	}
 }
 
-// bench is a lab with a cursor and a set of watched scripts.
-type bench struct {
-	Lab
+// fixture is a harness with a cursor and a set of watched scripts.
+type fixture struct {
+	Harness
 	watch Watch
 	from  chain.Cursor
 }
 
 // scan scans from the cursor and does not move it.
-func (b *bench) scan(t *testing.T) chain.Snapshot {
+func (f *fixture) scan(t *testing.T) chain.Snapshot {
 	t.Helper()
-	s, err := b.Network().Scan(t.Context(), b.from, b.watch)
+	s, err := f.Network().Scan(t.Context(), f.from, f.watch)
 	if err != nil {
 		t.Fatalf("scan: %v", err)
 	}
@@ -118,15 +118,15 @@ func (b *bench) scan(t *testing.T) chain.Snapshot {
 }
 
 // script makes a watched destination.
-func (b *bench) script(t *testing.T) string {
+func (f *fixture) script(t *testing.T) string {
 	t.Helper()
-	s := b.NewScript(t)
-	b.watch[s] = true
+	s := f.NewScript(t)
+	f.watch[s] = true
 	return s
 }
 
-func (b *bench) amount(text string) money.Amount {
-	return money.MustParse(text, b.Asset().Currency)
+func (f *fixture) amount(text string) money.Amount {
+	return money.MustParse(text, f.Asset().Currency)
 }
 
 // shown is the compared part of a transfer.
@@ -148,14 +148,14 @@ func summary(s chain.Snapshot) []shown {
 }
 
 // mempool reports whether the network shows unconfirmed transfers.
-func (b *bench) mempool() bool { return b.Asset().Policy.Mempool }
+func (f *fixture) mempool() bool { return f.Asset().Policy.Mempool }
 
 // want scans and compares the transfers. Unconfirmed transfers are removed from want if the
 // network has no mempool.
-func (b *bench) want(t *testing.T, want ...shown) chain.Snapshot {
+func (f *fixture) want(t *testing.T, want ...shown) chain.Snapshot {
 	t.Helper()
-	s := b.scan(t)
-	want = slices.DeleteFunc(append([]shown{}, want...), func(e shown) bool { return !e.Confirmed && !b.mempool() })
+	s := f.scan(t)
+	want = slices.DeleteFunc(append([]shown{}, want...), func(e shown) bool { return !e.Confirmed && !f.mempool() })
 	sorted := cmp.Transformer("set", func(list []shown) map[shown]int {
 		set := map[shown]int{}
 		for _, e := range list {
@@ -169,111 +169,111 @@ func (b *bench) want(t *testing.T, want ...shown) chain.Snapshot {
 	return s
 }
 
-func unconfirmedThenConfirmed(t *testing.T, b *bench) {
-	script := b.script(t)
-	b.want(t)
-	tx := b.Send(t, Output{script, b.amount("0.5")})
-	waiting := b.want(t, shown{tx, script, "0.5", false})
-	if b.mempool() && waiting.Transfers[0].FirstSeen.IsZero() && waiting.Unconfirmed == chain.Complete {
+func unconfirmedThenConfirmed(t *testing.T, f *fixture) {
+	script := f.script(t)
+	f.want(t)
+	tx := f.Send(t, Output{script, f.amount("0.5")})
+	waiting := f.want(t, shown{tx, script, "0.5", false})
+	if f.mempool() && waiting.Transfers[0].FirstSeen.IsZero() && waiting.Unconfirmed == chain.Complete {
 		t.Error("complete mempool has no first sighting")
 	}
-	if !b.mempool() && waiting.Unconfirmed != chain.None {
+	if !f.mempool() && waiting.Unconfirmed != chain.None {
 		t.Errorf("coverage without a mempool is %s, want none", waiting.Unconfirmed)
 	}
-	b.Mine(t, tx)
-	s := b.want(t, shown{tx, script, "0.5", true})
+	f.Mine(t, tx)
+	s := f.want(t, shown{tx, script, "0.5", true})
 	if got := s.Transfers[0].Block; got.Height != s.Tip.Height || got.Hash != s.Tip.Hash {
 		t.Errorf("block = %+v, tip = %+v", got, s.Tip)
 	}
-	if b.mempool() && s.Transfers[0].ID != waiting.Transfers[0].ID {
+	if f.mempool() && s.Transfers[0].ID != waiting.Transfers[0].ID {
 		t.Errorf("transfer's ID changed from %s to %s", waiting.Transfers[0].ID, s.Transfers[0].ID)
 	}
 }
 
-func twoOutputs(t *testing.T, b *bench) {
-	script := b.script(t)
-	tx := b.Send(t, Output{script, b.amount("0.1")}, Output{b.NewScript(t), b.amount("1")}, Output{script, b.amount("0.2")})
-	if !b.mempool() {
-		b.Mine(t, tx)
+func twoOutputs(t *testing.T, f *fixture) {
+	script := f.script(t)
+	tx := f.Send(t, Output{script, f.amount("0.1")}, Output{f.NewScript(t), f.amount("1")}, Output{script, f.amount("0.2")})
+	if !f.mempool() {
+		f.Mine(t, tx)
 	}
-	s := b.want(t, shown{tx, script, "0.1", !b.mempool()}, shown{tx, script, "0.2", !b.mempool()})
+	s := f.want(t, shown{tx, script, "0.1", !f.mempool()}, shown{tx, script, "0.2", !f.mempool()})
 	if s.Transfers[0].ID == s.Transfers[1].ID {
 		t.Errorf("two outputs have the same ID %s", s.Transfers[0].ID)
 	}
 }
 
-func threeScripts(t *testing.T, b *bench) {
-	one, two, three := b.script(t), b.script(t), b.script(t)
-	tx := b.Send(t, Output{one, b.amount("0.1")}, Output{two, b.amount("0.2")}, Output{three, b.amount("0.3")})
-	b.Mine(t, tx)
-	b.want(t, shown{tx, one, "0.1", true}, shown{tx, two, "0.2", true}, shown{tx, three, "0.3", true})
+func threeScripts(t *testing.T, f *fixture) {
+	one, two, three := f.script(t), f.script(t), f.script(t)
+	tx := f.Send(t, Output{one, f.amount("0.1")}, Output{two, f.amount("0.2")}, Output{three, f.amount("0.3")})
+	f.Mine(t, tx)
+	f.want(t, shown{tx, one, "0.1", true}, shown{tx, two, "0.2", true}, shown{tx, three, "0.3", true})
 }
 
-func otherScripts(t *testing.T, b *bench) {
-	b.Mine(t, b.Send(t, Output{b.NewScript(t), b.amount("0.1")}))
-	b.want(t)
+func otherScripts(t *testing.T, f *fixture) {
+	f.Mine(t, f.Send(t, Output{f.NewScript(t), f.amount("0.1")}))
+	f.want(t)
 }
 
-func doubleSpend(t *testing.T, b *bench) {
-	script := b.script(t)
-	tx := b.Send(t, Output{script, b.amount("0.5")})
-	b.want(t, shown{tx, script, "0.5", false})
-	replacement := b.Replace(t, tx, Output{b.NewScript(t), b.amount("0.5")})
-	b.want(t)
-	b.Mine(t, replacement)
-	b.want(t)
+func doubleSpend(t *testing.T, f *fixture) {
+	script := f.script(t)
+	tx := f.Send(t, Output{script, f.amount("0.5")})
+	f.want(t, shown{tx, script, "0.5", false})
+	replacement := f.Replace(t, tx, Output{f.NewScript(t), f.amount("0.5")})
+	f.want(t)
+	f.Mine(t, replacement)
+	f.want(t)
 }
 
-func feeBump(t *testing.T, b *bench) {
-	if !b.mempool() {
+func feeBump(t *testing.T, f *fixture) {
+	if !f.mempool() {
 		t.Skip("network has no mempool")
 	}
-	script := b.script(t)
-	tx := b.Send(t, Output{script, b.amount("0.5")})
-	before := b.want(t, shown{tx, script, "0.5", false})
-	bump := b.Replace(t, tx, Output{script, b.amount("0.5")})
-	after := b.want(t, shown{bump, script, "0.5", false})
+	script := f.script(t)
+	tx := f.Send(t, Output{script, f.amount("0.5")})
+	before := f.want(t, shown{tx, script, "0.5", false})
+	bump := f.Replace(t, tx, Output{script, f.amount("0.5")})
+	after := f.want(t, shown{bump, script, "0.5", false})
 	if diff := cmp.Diff(before.Transfers[0].Spends, after.Transfers[0].Spends); diff != "" {
 		t.Errorf("outpoints (-before +after):\n%s", diff)
 	}
 }
 
-func reorganised(t *testing.T, b *bench) {
-	script := b.script(t)
-	tx := b.Send(t, Output{script, b.amount("0.5")})
-	b.Mine(t, tx)
-	before := b.want(t, shown{tx, script, "0.5", true})
-	b.from = before.Next
-	b.Reorganise(t, tx)
-	after := b.want(t, shown{tx, script, "0.5", false})
+func reorganised(t *testing.T, f *fixture) {
+	script := f.script(t)
+	tx := f.Send(t, Output{script, f.amount("0.5")})
+	f.Mine(t, tx)
+	before := f.want(t, shown{tx, script, "0.5", true})
+	f.from = before.Next
+	f.Reorganise(t, tx)
+	after := f.want(t, shown{tx, script, "0.5", false})
 	if after.From.Height >= before.Transfers[0].Block.Height {
 		t.Errorf("scan after a reorganisation begins at %d, want below %d", after.From.Height, before.Transfers[0].Block.Height)
 	}
 	if after.Blocks[before.Tip.Height] == before.Tip.Hash {
 		t.Error("old tip is still in Blocks")
 	}
-	b.Mine(t, tx)
-	b.want(t, shown{tx, script, "0.5", true})
+	f.Mine(t, tx)
+	f.want(t, shown{tx, script, "0.5", true})
 }
 
-func missed(t *testing.T, b *bench) {
-	one, two := b.script(t), b.script(t)
-	b.from = b.scan(t).Next
-	first := b.Send(t, Output{one, b.amount("0.1")})
-	b.Mine(t, first)
-	b.Mine(t)
-	second := b.Send(t, Output{two, b.amount("0.2")})
-	b.Mine(t, second)
-	b.Mine(t)
-	b.want(t, shown{first, one, "0.1", true}, shown{second, two, "0.2", true})
+func missed(t *testing.T, f *fixture) {
+	one, two := f.script(t), f.script(t)
+	f.from = f.scan(t).Next
+	first := f.Send(t, Output{one, f.amount("0.1")})
+	f.Mine(t, first)
+	f.Mine(t)
+	second := f.Send(t, Output{two, f.amount("0.2")})
+	f.Mine(t, second)
+	f.Mine(t)
+	f.want(t, shown{first, one, "0.1", true}, shown{second, two, "0.2", true})
 }
 
-func twice(t *testing.T, b *bench) {
-	script := b.script(t)
-	b.Mine(t, b.Send(t, Output{script, b.amount("0.1")}))
-	b.Send(t, Output{script, b.amount("0.2")})
-	b.scan(t) // a node's mempool is complete from its second list on
-	first, second := b.scan(t), b.scan(t)
+func twice(t *testing.T, f *fixture) {
+	script := f.script(t)
+	f.Mine(t, f.Send(t, Output{script, f.amount("0.1")}))
+	f.Send(t, Output{script, f.amount("0.2")})
+	f.scan(t) // a node's mempool is complete from its second list on
+	first, second := f.scan(t), f.scan(t)
 	second.Started = first.Started
 	first.Conflicts, second.Conflicts = withoutOwnConflicts(first), withoutOwnConflicts(second)
 	if diff := cmp.Diff(first, second); diff != "" {
@@ -292,15 +292,15 @@ func withoutOwnConflicts(s chain.Snapshot) (conflicts []chain.Conflict) {
 	return conflicts
 }
 
-func cursorBehind(t *testing.T, b *bench) {
+func cursorBehind(t *testing.T, f *fixture) {
 	deepest := 0
-	for _, d := range b.Asset().Policy.Depth {
+	for _, d := range f.Asset().Policy.Depth {
 		deepest = max(deepest, d.Confirmations)
 	}
 	for range max(30, deepest+1) {
-		b.Mine(t)
+		f.Mine(t)
 	}
-	s := b.scan(t)
+	s := f.scan(t)
 	if behind := s.Tip.Height - s.Next.Height; behind < int64(deepest) {
 		t.Errorf("cursor is %d blocks behind the tip, want at least the largest confirmation count %d", behind, deepest)
 	}

@@ -99,7 +99,7 @@ func (c *fakeChain) addTransfer(t *testing.T, contract, to string, units *big.In
 	b := c.last()
 	block, _ := ethereum.ParseHash(b.Hash)
 	l := ethereum.Log{
-		Contract: addressOf(t, contract), To: addressOf(t, to), Tx: hashOf(tx), Index: uint32(len(b.logs)), Block: block, Height: b.Height, Voices: 1,
+		Contract: addressOf(t, contract), To: addressOf(t, to), Tx: hashOf(tx), Index: uint32(len(b.logs)), Block: block, Height: b.Height, Operators: 1,
 	}
 	units.FillBytes(l.Amount[:])
 	b.logs = append(b.logs, l)

@@ -168,7 +168,7 @@ func (v *view) addLogs(ctx context.Context, r *record, logs []Log, wanted func(s
 	merged := slices.Clone(r.logs)
 	for _, l := range logs {
 		if i, isKnown := known[l.Event()]; isKnown {
-			merged[i].Voices |= l.Voices
+			merged[i].Operators |= l.Operators
 			continue
 		}
 		known[l.Event()] = len(merged)

@@ -23,17 +23,17 @@ const maxTipLag = time.Minute
 // bridged tokens are watched, and these are never offered.
 type Scanner struct {
 	*Network
-	assets   []chain.Asset
-	bridged  []chain.Asset
-	source   Source
-	now      func() time.Time
-	view     view
-	balances *balances // nil if the network's own coin is not offered
-	attempts chain.Attempts
-	doubts   *doubts
-	// Doubted is called when the answer of a contract means that its token is not offered.
+	assets      []chain.Asset
+	bridged     []chain.Asset
+	source      Source
+	now         func() time.Time
+	view        view
+	balances    *balances // nil if the network's own coin is not offered
+	attempts    chain.Attempts
+	tokenFaults *tokenFaults
+	// Unverified is called when the answer of a contract means that its token is not offered.
 	// It may be nil, and is set before the first scan.
-	Doubted func(Doubt)
+	Unverified func(TokenFault)
 }
 
 var _ interface {
@@ -55,16 +55,16 @@ func Watch(network *Network, source Source, now func() time.Time) *Scanner {
 		}
 		s.assets = append(s.assets, a)
 	}
-	s.doubts = newDoubts(s.assets, network.params.Claimed, ok && accounts.QueryableByAddress())
+	s.tokenFaults = newTokenFaults(s.assets, network.params.Claimed, ok && accounts.QueryableByAddress())
 	s.view = newView(source, s.watchedAssets(), network.params.Claimed, network.params.BlockTime)
 	return s
 }
 
-// Assets returns the watched assets. Those that are not offered have Doubted set.
+// Assets returns the watched assets. Those that are not offered have Unverified set.
 func (s *Scanner) Assets() []chain.Asset {
 	assets := clone(s.assets)
 	for i := range assets {
-		_, assets[i].Doubted = s.doubts.doubt(assets[i].Code)
+		_, assets[i].Unverified = s.tokenFaults.fault(assets[i].Code)
 	}
 	return assets
 }

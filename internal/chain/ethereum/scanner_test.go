@@ -56,7 +56,7 @@ func TestScan_makes_transfers_of_logs(t *testing.T) {
 		}, []row{{id("x", 0), "USDC-BASE", "1", 10}, {id("x", 1), "USDC-BASE", "2", 10}}},
 		"a log shown twice": {func(t *testing.T, c *fakeChain) {
 			l := *c.addTransfer(t, usdcBase, payee, big.NewInt(1_000_000), "x")
-			l.Voices = 2
+			l.Operators = 2
 			c.last().logs = append(c.last().logs, l)
 		}, []row{{id("x", 0), "USDC-BASE", "1", 10}}},
 		"a bridged token":   {func(t *testing.T, c *fakeChain) { c.addTransfer(t, bridged, payee, big.NewInt(1_000_000), "x") }, []row{{id("x", 0), "USDBC", "1", 10}}},

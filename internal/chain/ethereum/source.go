@@ -29,7 +29,7 @@ type Source interface {
 	Logs(ctx context.Context, span Span, query Query) ([]Log, error)
 	// Confirm returns those of the given logs that are in their blocks; the blocks are on
 	// the best chain. It returns an error if this is unknown for one of the logs. A log
-	// without voices was confirmed by an earlier process: it counts as absent only if
+	// without Operators was confirmed by an earlier process: it counts as absent only if
 	// enough endpoints deny it and none confirms it. The amount of a log without an amount
 	// is not compared: the index in the block identifies the log.
 	Confirm(ctx context.Context, logs []Log) ([]Log, error)
@@ -126,15 +126,15 @@ type Log struct {
 	Index    uint32 // within its block
 	Block    Hash
 	Height   int64
-	// Voices are the endpoints that showed it, as bits that the source assigns.
-	Voices uint64
+	// Operators are the operators whose endpoints showed it, as bits that the source assigns.
+	Operators uint64
 }
 
 // script returns the destination of the transfer.
 func (l Log) script() string { return "0x" + hex.EncodeToString(l.To[:]) }
 
-// Event returns the log without Voices: two logs of one event are equal.
+// Event returns the log without Operators: two logs of one event are equal.
 func (l Log) Event() Log {
-	l.Voices = 0
+	l.Operators = 0
 	return l
 }

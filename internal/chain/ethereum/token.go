@@ -14,8 +14,8 @@ import (
 // retryInterval is the time after which contracts that could not be asked are asked again.
 const retryInterval = time.Minute
 
-// Doubt is the reason why a token is not offered, or why a bridged token is not watched.
-type Doubt struct {
+// TokenFault is the reason why a token is not offered, or why a bridged token is not watched.
+type TokenFault struct {
 	Asset string // its code
 	// Wrong is true if the contract's decimals are not those of the asset. Its transfers are
 	// not watched either, because their amounts would be wrong.
@@ -26,73 +26,73 @@ type Doubt struct {
 	Text       string
 }
 
-// doubts are the tokens that are not offered and why. It is safe for concurrent use.
-type doubts struct {
+// tokenFaults are the tokens that are not offered and why. It is safe for concurrent use.
+type tokenFaults struct {
 	mu          sync.Mutex
-	byCode      map[string]Doubt // by the code of the asset
+	byCode      map[string]TokenFault // by the code of the asset
 	answered    map[string]bool
 	attemptedAt time.Time // of the last attempt
 }
 
-// newDoubts returns the doubts about the claimed tokens: their contracts must confirm
+// newTokenFaults returns the faults of the claimed tokens: their contracts must confirm
 // the decimals of the setting, and their balances must be readable.
-func newDoubts(assets []chain.Asset, claimed []string, readable bool) *doubts {
-	d := &doubts{byCode: map[string]Doubt{}, answered: map[string]bool{}}
+func newTokenFaults(assets []chain.Asset, claimed []string, readable bool) *tokenFaults {
+	f := &tokenFaults{byCode: map[string]TokenFault{}, answered: map[string]bool{}}
 	for _, a := range assets {
 		switch {
 		case !slices.Contains(claimed, a.Code):
 		case !readable:
-			d.byCode[a.Code] = Doubt{Asset: a.Code, Unreadable: true, Text: "is neither offered nor watched: only balances of addresses prove its amounts, and no endpoint may be asked for them"}
+			f.byCode[a.Code] = TokenFault{Asset: a.Code, Unreadable: true, Text: "is neither offered nor watched: only balances of addresses prove its amounts, and no endpoint may be asked for them"}
 		default:
-			d.byCode[a.Code] = Doubt{Asset: a.Code, Text: fmt.Sprintf("is not offered until its contract %s confirms %d decimals", a.Contract, a.Currency.Decimals)}
+			f.byCode[a.Code] = TokenFault{Asset: a.Code, Text: fmt.Sprintf("is not offered until its contract %s confirms %d decimals", a.Contract, a.Currency.Decimals)}
 		}
 	}
-	return d
+	return f
 }
 
-// doubt returns why a token is not offered.
-func (d *doubts) doubt(code string) (Doubt, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	doubt, doubted := d.byCode[code]
-	return doubt, doubted
+// fault returns why a token is not offered.
+func (f *tokenFaults) fault(code string) (TokenFault, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	fault, hasFault := f.byCode[code]
+	return fault, hasFault
 }
 
-// answer records the answer of a contract; isNew reports whether the doubt is new.
-func (d *doubts) answer(a chain.Asset, decimals int, known bool) (doubt Doubt, isNew bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.answered[a.Code] = true
-	before, doubted := d.byCode[a.Code]
+// answer records the answer of a contract; isNew reports whether the fault is new.
+func (f *tokenFaults) answer(a chain.Asset, decimals int, known bool) (fault TokenFault, isNew bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.answered[a.Code] = true
+	before, hasFault := f.byCode[a.Code]
 	switch {
 	case before.Unreadable:
 		return before, false
-	case !known && doubted:
-		doubt = Doubt{Asset: a.Code, Text: fmt.Sprintf("is not offered: its contract %s does not return its decimals, or does not exist", a.Contract)}
+	case !known && hasFault:
+		fault = TokenFault{Asset: a.Code, Text: fmt.Sprintf("is not offered: its contract %s does not return its decimals, or does not exist", a.Contract)}
 	case known && decimals != int(a.Currency.Decimals):
 		state := "is neither offered nor watched"
 		if a.BridgeOf != "" {
 			state = "is not watched"
 		}
-		doubt = Doubt{Asset: a.Code, Wrong: true, Text: fmt.Sprintf("%s: its contract %s has %d decimals, not %d", state, a.Contract, decimals, a.Currency.Decimals)}
+		fault = TokenFault{Asset: a.Code, Wrong: true, Text: fmt.Sprintf("%s: its contract %s has %d decimals, not %d", state, a.Contract, decimals, a.Currency.Decimals)}
 	default:
-		delete(d.byCode, a.Code)
-		return Doubt{}, false
+		delete(f.byCode, a.Code)
+		return TokenFault{}, false
 	}
-	d.byCode[a.Code] = doubt
-	return doubt, doubt != before
+	f.byCode[a.Code] = fault
+	return fault, fault != before
 }
 
 // due returns the tokens whose contracts are asked now.
-func (d *doubts) due(assets []chain.Asset, now time.Time) []chain.Asset {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if since := now.Sub(d.attemptedAt); since >= 0 && since < retryInterval {
+func (f *tokenFaults) due(assets []chain.Asset, now time.Time) []chain.Asset {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if since := now.Sub(f.attemptedAt); since >= 0 && since < retryInterval {
 		return nil
 	}
-	due := slices.DeleteFunc(slices.Clone(assets), func(a chain.Asset) bool { return a.Contract == "" || d.answered[a.Code] })
+	due := slices.DeleteFunc(slices.Clone(assets), func(a chain.Asset) bool { return a.Contract == "" || f.answered[a.Code] })
 	if len(due) > 0 {
-		d.attemptedAt = now
+		f.attemptedAt = now
 	}
 	return due
 }
@@ -105,7 +105,7 @@ func (s *Scanner) CheckTokens(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	due := s.doubts.due(s.known(), s.now())
+	due := s.tokenFaults.due(s.known(), s.now())
 	if len(due) == 0 {
 		return nil
 	}
@@ -122,11 +122,11 @@ func (s *Scanner) CheckTokens(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.Code, err)
 		}
-		doubt, isNew := s.doubts.answer(a, decimals, known)
-		if isNew && s.Doubted != nil {
-			s.Doubted(doubt)
+		fault, isNew := s.tokenFaults.answer(a, decimals, known)
+		if isNew && s.Unverified != nil {
+			s.Unverified(fault)
 		}
-		if doubt.Wrong {
+		if fault.Wrong {
 			s.view = newView(s.source, s.watchedAssets(), s.params.Claimed, s.params.BlockTime)
 		}
 	}
@@ -148,17 +148,17 @@ func (s *Scanner) known() []chain.Asset { return slices.Concat(s.assets, s.bridg
 // watchedAssets returns the watched assets and bridged tokens.
 func (s *Scanner) watchedAssets() []chain.Asset {
 	return slices.DeleteFunc(s.known(), func(a chain.Asset) bool {
-		doubt, _ := s.doubts.doubt(a.Code)
-		return doubt.Wrong || doubt.Unreadable
+		fault, _ := s.tokenFaults.fault(a.Code)
+		return fault.Wrong || fault.Unreadable
 	})
 }
 
-// Doubts returns why tokens are not offered or not watched, from memory.
-func (s *Scanner) Doubts() []Doubt {
-	var list []Doubt
+// TokenFaults returns why tokens are not offered or not watched, from memory.
+func (s *Scanner) TokenFaults() []TokenFault {
+	var list []TokenFault
 	for _, a := range s.known() {
-		if doubt, doubted := s.doubts.doubt(a.Code); doubted {
-			list = append(list, doubt)
+		if fault, hasFault := s.tokenFaults.fault(a.Code); hasFault {
+			list = append(list, fault)
 		}
 	}
 	return list

@@ -20,8 +20,8 @@ func TestDoubts(t *testing.T) {
 		claimed   bool
 		queryable bool
 
-		doubted, watched bool
-		text             string
+		isUnverified, watched bool
+		text                  string
 	}{
 		"a listed token with its decimals":         {usdcBase, "USDC-BASE", 6, false, false, false, true, ""},
 		"a listed token with other decimals":       {usdcBase, "USDC-BASE", 18, false, false, true, false, "has 18 decimals, not 6"},
@@ -45,24 +45,24 @@ func TestDoubts(t *testing.T) {
 			c.addTransfer(t, test.contract, payee, big.NewInt(1_000_000), "x")
 			c.last().tokens[payee] = 1_000_000
 			s := watch(p, c)
-			var reported []ethereum.Doubt
-			s.Doubted = func(d ethereum.Doubt) { reported = append(reported, d) }
+			var reported []ethereum.TokenFault
+			s.Unverified = func(d ethereum.TokenFault) { reported = append(reported, d) }
 			got := scan(t, s, chain.Cursor{}, &fakeWatched{scripts: []string{payee}})
 
-			doubts := s.Doubts()
-			if (len(doubts) == 1) != test.doubted || test.doubted && (doubts[0].Asset != test.code || !strings.Contains(doubts[0].Text, test.text)) {
-				t.Errorf("doubts %+v, want about %q: %t, %q", doubts, test.code, test.doubted, test.text)
+			faults := s.TokenFaults()
+			if (len(faults) == 1) != test.isUnverified || test.isUnverified && (faults[0].Asset != test.code || !strings.Contains(faults[0].Text, test.text)) {
+				t.Errorf("token faults %+v, want about %q: %t, %q", faults, test.code, test.isUnverified, test.text)
 			}
 			if watched := slices.Contains(s.WatchedCodes(), test.code); watched != test.watched || watched != (len(got.Transfers) == 1) {
 				t.Errorf("watched: %t, %d transfers; want %t", watched, len(got.Transfers), test.watched)
 			}
 			for _, a := range s.Assets() {
-				if a.Code == test.code && a.Doubted != test.doubted {
-					t.Errorf("the asset has Doubted %t, want %t", a.Doubted, test.doubted)
+				if a.Code == test.code && a.Unverified != test.isUnverified {
+					t.Errorf("the asset has Unverified %t, want %t", a.Unverified, test.isUnverified)
 				}
 			}
-			if isAnswered := test.doubted && !(test.claimed && !test.queryable); isAnswered != (len(reported) == 1) {
-				t.Errorf("reported doubts: %+v", reported)
+			if isAnswered := test.isUnverified && !(test.claimed && !test.queryable); isAnswered != (len(reported) == 1) {
+				t.Errorf("reported token faults: %+v", reported)
 			}
 		})
 	}

@@ -15,43 +15,43 @@ import (
 
 func TestSimnet(t *testing.T) {
 	t.Parallel()
-	chaintest.Run(t, func(t *testing.T) chaintest.Lab {
-		return &lab{net: simnet.New(storagetest.SQLite(t), time.Now)}
+	chaintest.Run(t, func(t *testing.T) chaintest.Harness {
+		return &harness{net: simnet.New(storagetest.SQLite(t), time.Now)}
 	})
 }
 
-var _ chaintest.Coins = (*lab)(nil)
+var _ chaintest.UTXOHarness = (*harness)(nil)
 
-// lab is a chaintest.Coins on simnet.
-type lab struct{ net *simnet.Network }
+// harness is a chaintest.UTXOHarness on simnet.
+type harness struct{ net *simnet.Network }
 
-func (l *lab) Network() chain.Scanner { return l.net }
+func (h *harness) Network() chain.Scanner { return h.net }
 
-func (l *lab) Asset() chain.Asset { return l.net.Assets()[0] }
+func (h *harness) Asset() chain.Asset { return h.net.Assets()[0] }
 
-func (l *lab) NewScript(*testing.T) string {
+func (h *harness) NewScript(*testing.T) string {
 	var b [20]byte
 	rand.Read(b[:])
 	return "0014" + hex.EncodeToString(b[:])
 }
 
-func (l *lab) Send(t *testing.T, outputs ...chaintest.Output) string {
+func (h *harness) Send(t *testing.T, outputs ...chaintest.Output) string {
 	t.Helper()
-	return l.send(t, nil, outputs)
+	return h.send(t, nil, outputs)
 }
 
-func (l *lab) Replace(t *testing.T, tx string, outputs ...chaintest.Output) string {
+func (h *harness) Replace(t *testing.T, tx string, outputs ...chaintest.Output) string {
 	t.Helper()
-	return l.send(t, l.spends(t, tx), outputs)
+	return h.send(t, h.spends(t, tx), outputs)
 }
 
-func (l *lab) send(t *testing.T, spends []string, outputs []chaintest.Output) string {
+func (h *harness) send(t *testing.T, spends []string, outputs []chaintest.Output) string {
 	t.Helper()
 	tx := simnet.Tx{Spends: spends}
 	for _, o := range outputs {
-		tx.Outputs = append(tx.Outputs, simnet.Pays(l.Asset(), o.Script, o.Amount))
+		tx.Outputs = append(tx.Outputs, simnet.Pays(h.Asset(), o.Script, o.Amount))
 	}
-	id, err := l.net.Send(t.Context(), tx)
+	id, err := h.net.Send(t.Context(), tx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,21 +59,21 @@ func (l *lab) send(t *testing.T, spends []string, outputs []chaintest.Output) st
 }
 
 // Conflict implements chaintest.Coins: no scan sees the transaction in the mempool before Mine.
-func (l *lab) Conflict(t *testing.T, tx string, outputs ...chaintest.Output) string {
+func (h *harness) Conflict(t *testing.T, tx string, outputs ...chaintest.Output) string {
 	t.Helper()
-	return l.Replace(t, tx, outputs...)
+	return h.Replace(t, tx, outputs...)
 }
 
 // Spend implements chaintest.Coins.
-func (l *lab) Spend(t *testing.T, outpoint string, outputs ...chaintest.Output) string {
+func (h *harness) Spend(t *testing.T, outpoint string, outputs ...chaintest.Output) string {
 	t.Helper()
-	return l.send(t, []string{outpoint}, outputs)
+	return h.send(t, []string{outpoint}, outputs)
 }
 
-// spends returns the inputs of a transaction that the lab sent.
-func (l *lab) spends(t *testing.T, tx string) []string {
+// spends returns the inputs of a transaction that the harness sent.
+func (h *harness) spends(t *testing.T, tx string) []string {
 	t.Helper()
-	s, err := l.net.Scan(t.Context(), chain.Cursor{}, watchAll{})
+	s, err := h.net.Scan(t.Context(), chain.Cursor{}, watchAll{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,16 +86,16 @@ func (l *lab) spends(t *testing.T, tx string) []string {
 	return nil
 }
 
-func (l *lab) Mine(t *testing.T, txs ...string) {
+func (h *harness) Mine(t *testing.T, txs ...string) {
 	t.Helper()
-	if err := l.net.Confirm(t.Context(), txs); err != nil {
+	if err := h.net.Confirm(t.Context(), txs); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (l *lab) Reorganise(t *testing.T, txs ...string) {
+func (h *harness) Reorganise(t *testing.T, txs ...string) {
 	t.Helper()
-	if err := l.net.Reorganise(t.Context(), txs); err != nil {
+	if err := h.net.Reorganise(t.Context(), txs); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -116,7 +116,7 @@ func (watchAll) Since(uint64) (iter.Seq[string], uint64) {
 func TestSimnet_is_shared_between_processes(t *testing.T) {
 	t.Parallel()
 	store := storagetest.SQLite(t)
-	first := &lab{net: simnet.New(store, time.Now)}
+	first := &harness{net: simnet.New(store, time.Now)}
 	script := first.NewScript(t)
 	amount := first.Asset().Dust.Add(first.Asset().Dust)
 	tx := first.Send(t, chaintest.Output{Script: script, Amount: amount})

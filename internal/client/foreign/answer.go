@@ -13,10 +13,10 @@ import (
 )
 
 var (
-	tagForm  = regexp.MustCompile(`^[!-~]+$`)
-	codeForm = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
-	// themeForm matches the result of theme.Theme.Hash.
-	themeForm = regexp.MustCompile(`^[0-9a-f]{24}$`)
+	tagPattern  = regexp.MustCompile(`^[!-~]+$`)
+	codePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+	// themePattern matches the result of theme.Theme.Hash.
+	themePattern = regexp.MustCompile(`^[0-9a-f]{24}$`)
 )
 
 // cleanError returns an error with its message as one line of bounded length, and without an invalid
@@ -31,7 +31,7 @@ func cleanError(err error) error {
 
 // checkedTag returns a valid ETag unchanged, and otherwise an ETag computed from the resource.
 func checkedTag(tag string, r api.Resource) string {
-	if len(tag) > maxETag || !tagForm.MatchString(tag) {
+	if len(tag) > maxETag || !tagPattern.MatchString(tag) {
 		return etagOf(r)
 	}
 	return tag
@@ -39,7 +39,7 @@ func checkedTag(tag string, r api.Resource) string {
 
 // checkedCode returns the code of an error, or "" if it is invalid.
 func checkedCode(code string) string {
-	if len(code) > maxWord || !codeForm.MatchString(code) {
+	if len(code) > maxWord || !codePattern.MatchString(code) {
 		return ""
 	}
 	return code
@@ -52,7 +52,7 @@ func checkedOffset(d time.Duration) time.Duration {
 
 // checkedTheme returns the hash of a theme, or "" if it is invalid.
 func checkedTheme(hash string) string {
-	if !themeForm.MatchString(hash) {
+	if !themePattern.MatchString(hash) {
 		return ""
 	}
 	return hash

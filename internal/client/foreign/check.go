@@ -41,8 +41,8 @@ const (
 )
 
 var (
-	idForm     = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
-	amountForm = regexp.MustCompile(`^(0|[1-9][0-9]*)(\.[0-9]+)?$`)
+	idPattern     = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+	amountPattern = regexp.MustCompile(`^(0|[1-9][0-9]*)(\.[0-9]+)?$`)
 )
 
 // check records the first invalid field of an answer.
@@ -63,7 +63,7 @@ func (c *check) require(field string, ok bool) {
 }
 
 func (c *check) id(field, id string) {
-	c.require(field, len(id) <= maxID && idForm.MatchString(id))
+	c.require(field, len(id) <= maxID && idPattern.MatchString(id))
 }
 
 func (c *check) oneOf(field, word string, known []string) {
@@ -75,7 +75,7 @@ func (c *check) counter(field string, n int64) {
 }
 
 func (c *check) amount(field, amount string) {
-	c.require(field, len(amount) <= maxAmount && amountForm.MatchString(amount))
+	c.require(field, len(amount) <= maxAmount && amountPattern.MatchString(amount))
 }
 
 // rate checks an optional amount.

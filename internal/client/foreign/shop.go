@@ -13,8 +13,8 @@ const (
 	maxDescription = 1000
 )
 
-// askings are the values of ask_order_id and ask_note.
-var askings = []string{api.AskNo, api.AskOptional, api.AskRequired}
+// requirements are the values of ask_order_id and ask_note.
+var requirements = []string{api.AskNo, api.AskOptional, api.AskRequired}
 
 // checkLink checks the content of a link.
 func checkLink(l *api.CheckoutLink) error {
@@ -51,7 +51,7 @@ func checkProducts(o *api.ProductOffers) error {
 	o.Products = first(o.Products, maxProducts)
 	for i := range o.Products {
 		p := &o.Products[i]
-		c.require("slug", idForm.MatchString(p.Slug) && len(p.Slug) <= maxWord)
+		c.require("slug", idPattern.MatchString(p.Slug) && len(p.Slug) <= maxWord)
 		c.oneOf("mode", p.Mode, modes)
 		c.text(&p.Name, maxMerchant)
 		c.text(&p.Description, maxDescription)
@@ -59,8 +59,8 @@ func checkProducts(o *api.ProductOffers) error {
 		c.require("fiat_currency", p.FiatCurrency != "")
 		c.word("fiat_currency", p.FiatCurrency, maxWord)
 		c.require("max_quantity", p.MaxQuantity >= 1 && p.MaxQuantity <= api.MaxQuantity)
-		c.require("ask_order_id", slices.Contains(askings, p.AskOrderID))
-		c.require("ask_note", slices.Contains(askings, p.AskNote))
+		c.require("ask_order_id", slices.Contains(requirements, p.AskOrderID))
+		c.require("ask_note", slices.Contains(requirements, p.AskNote))
 	}
 	return c.err()
 }

@@ -17,7 +17,8 @@ import (
 // bitstampNames maps Bitstamp's markets to coins.
 var bitstampNames = map[string]string{"btceur": "BTC", "etheur": "ETH", "ltceur": "LTC", "usdceur": "USDC"}
 
-func bitstampSays(status int, fields map[string]any) Answer {
+// bitstampError returns an error answer of Bitstamp with the given fields.
+func bitstampError(status int, fields map[string]any) Answer {
 	fields["status"] = "error"
 	body, _ := json.Marshal(fields)
 	return Answer{status: status, body: body}
@@ -33,27 +34,27 @@ func (s *Server) bitstamp(r *http.Request, call, body string) Answer {
 		content = "application/x-www-form-urlencoded"
 	}
 	if r.Header.Get("Content-Type") != content {
-		return bitstampSays(http.StatusForbidden, map[string]any{"reason": "Content-Type header is not accepted", "code": "API0019"})
+		return bitstampError(http.StatusForbidden, map[string]any{"reason": "Content-Type header is not accepted", "code": "API0019"})
 	}
 	nonce, timestamp := r.Header.Get("X-Auth-Nonce"), r.Header.Get("X-Auth-Timestamp")
 	if r.Header.Get("X-Auth") != "BITSTAMP "+Key {
-		return bitstampSays(http.StatusForbidden, map[string]any{"reason": "API key not found", "code": "API0001"})
+		return bitstampError(http.StatusForbidden, map[string]any{"reason": "API key not found", "code": "API0001"})
 	}
 	message := strings.Join([]string{"BITSTAMP " + Key, r.Method, r.Host, r.URL.Path, r.URL.RawQuery, content, nonce, timestamp, r.Header.Get("X-Auth-Version"), body}, "")
 	if !strings.EqualFold(r.Header.Get("X-Auth-Signature"), bitstampMAC(message)) {
-		return bitstampSays(http.StatusForbidden, map[string]any{"reason": "Invalid signature", "code": "API0005"})
+		return bitstampError(http.StatusForbidden, map[string]any{"reason": "Invalid signature", "code": "API0005"})
 	}
 	if len(nonce) != 36 || nonce != strings.ToLower(nonce) || s.nonces[nonce] {
-		return bitstampSays(http.StatusForbidden, map[string]any{"reason": "Invalid nonce", "code": "API0004"})
+		return bitstampError(http.StatusForbidden, map[string]any{"reason": "Invalid nonce", "code": "API0004"})
 	}
 	s.nonces[nonce] = true
 	millis, err := strconv.ParseInt(timestamp, 10, 64)
 	if age := s.now().Sub(time.UnixMilli(millis)); err != nil || age.Abs() > 150*time.Second {
-		return bitstampSays(http.StatusForbidden, map[string]any{"reason": "X-Auth-Timestamp header is out of boundaries", "code": "API0017"})
+		return bitstampError(http.StatusForbidden, map[string]any{"reason": "X-Auth-Timestamp header is out of boundaries", "code": "API0017"})
 	}
 	form, err := url.ParseQuery(body)
 	if err != nil {
-		return bitstampSays(http.StatusBadRequest, map[string]any{"response_code": "400.007"})
+		return bitstampError(http.StatusBadRequest, map[string]any{"response_code": "400.007"})
 	}
 	a := s.bitstampPrivate(call, form)
 	// The signature is the one that the example in the documentation verifies.
@@ -104,7 +105,7 @@ func (s *Server) bitstampPrivate(call string, form url.Values) Answer {
 		permission = "withdraw-funds"
 	}
 	if permission == "" || !may(permission) {
-		return bitstampSays(http.StatusForbidden, map[string]any{"reason": "No permission found", "code": "API0003"})
+		return bitstampError(http.StatusForbidden, map[string]any{"reason": "No permission found", "code": "API0003"})
 	}
 	var result any
 	switch {
@@ -112,7 +113,7 @@ func (s *Server) bitstampPrivate(call string, form url.Values) Answer {
 		if form.Get("amount") != "" || form.Get("address") != "" {
 			s.wrong = append(s.wrong, "a withdrawal")
 		}
-		return bitstampSays(http.StatusBadRequest, map[string]any{"reason": "Missing amount and/or address POST parameters"})
+		return bitstampError(http.StatusBadRequest, map[string]any{"reason": "Missing amount and/or address POST parameters"})
 	case call == "account_balances":
 		var balances []map[string]string
 		for _, coin := range bitstampNames {
@@ -129,7 +130,7 @@ func (s *Server) bitstampPrivate(call string, form url.Values) Answer {
 			}
 		}
 		if result == nil {
-			return bitstampSays(http.StatusNotFound, map[string]any{"reason": "Order not found.", "response_code": "404.002"})
+			return bitstampError(http.StatusNotFound, map[string]any{"reason": "Order not found.", "response_code": "404.002"})
 		}
 	default:
 		return s.bitstampSell(strings.TrimPrefix(call, "sell/"), form)
@@ -140,18 +141,18 @@ func (s *Server) bitstampPrivate(call string, form url.Values) Answer {
 
 func (s *Server) bitstampSell(symbol string, form url.Values) Answer {
 	if form.Get("amount") == "" || form.Get("price") == "" {
-		return bitstampSays(http.StatusBadRequest, map[string]any{"reason": "Missing amount and/or price POST parameters"})
+		return bitstampError(http.StatusBadRequest, map[string]any{"reason": "Missing amount and/or price POST parameters"})
 	}
 	if form.Get("ioc_order") != "True" {
 		s.wrong = append(s.wrong, "an order that stays")
 	}
 	coin, volume, price := bitstampNames[symbol], rat(form.Get("amount")), rat(form.Get("price"))
 	reason := func(text string) Answer {
-		return bitstampSays(http.StatusBadRequest, map[string]any{"reason": map[string]any{"__all__": []string{text}}})
+		return bitstampError(http.StatusBadRequest, map[string]any{"reason": map[string]any{"__all__": []string{text}}})
 	}
 	switch {
 	case s.status != "online":
-		return bitstampSays(http.StatusBadRequest, map[string]any{"response_code": "400.003", "response_explanation": "Trading for provided market is disabled."})
+		return bitstampError(http.StatusBadRequest, map[string]any{"response_code": "400.003", "response_explanation": "Trading for provided market is disabled."})
 	case s.total(coin).Cmp(volume) < 0:
 		return reason("You have only " + digits(s.total(coin), 8) + " " + coin + " available. Check your account balance for details.")
 	case !multiple(volume, "0.00000001") || !multiple(price, "0.01"):

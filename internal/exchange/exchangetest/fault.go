@@ -72,8 +72,8 @@ func Upgrade(_ *Server, w http.ResponseWriter, _ *http.Request, _ func() Answer)
 	}()
 }
 
-// Giant carries out the call and answers with more data than callers read.
-func Giant(_ *Server, w http.ResponseWriter, _ *http.Request, process func() Answer) {
+// Oversize carries out the call and answers with more data than callers read.
+func Oversize(_ *Server, w http.ResponseWriter, _ *http.Request, process func() Answer) {
 	process()
 	for range 64 {
 		if _, err := w.Write(bytes.Repeat([]byte(" "), 64<<10)); err != nil {

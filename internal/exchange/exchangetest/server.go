@@ -68,7 +68,7 @@ func New(t testing.TB, now func() time.Time) *Server {
 	s := Start(now)
 	t.Cleanup(func() {
 		s.Close()
-		for _, fault := range s.Wrong() {
+		for _, fault := range s.WrongCalls() {
 			t.Errorf("the exchange received a wrong call: %s", fault)
 		}
 	})
@@ -159,9 +159,9 @@ func (s *Server) Deposit(coin, amount string) {
 	s.add(coin, rat(amount))
 }
 
-// Earn moves coins of the account to an earning programme of Kraken, or puts them on hold. suffix
+// SetEarning moves coins of the account to an earning programme of Kraken, or puts them on hold. suffix
 // is the suffix of their name there: "F" is Kraken Rewards.
-func (s *Server) Earn(coin, suffix, amount string) {
+func (s *Server) SetEarning(coin, suffix, amount string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.earning[coin] == nil {
@@ -198,8 +198,8 @@ func (s *Server) Permit(permissions ...string) {
 	s.permissions = permissions
 }
 
-// Raise sets the highest nonce that Kraken has received.
-func (s *Server) Raise(nonce int64) {
+// RaiseNonce sets the highest nonce that Kraken has received.
+func (s *Server) RaiseNonce(nonce int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.nonce = nonce
@@ -213,8 +213,8 @@ func (s *Server) Next(call string, faults ...Fault) {
 	s.faults[call] = append(s.faults[call], faults...)
 }
 
-// Behave removes all faults.
-func (s *Server) Behave() {
+// ClearFaults removes all faults.
+func (s *Server) ClearFaults() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.faults)
@@ -245,8 +245,8 @@ func (s *Server) Orders() (accepted, filled int) {
 	return len(s.orders), filled
 }
 
-// Names returns the names that Chequer gave to the accepted orders.
-func (s *Server) Names() []string {
+// OrderNames returns the names that Chequer gave to the accepted orders.
+func (s *Server) OrderNames() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var names []string
@@ -256,8 +256,8 @@ func (s *Server) Names() []string {
 	return names
 }
 
-// Forget removes the names from all orders, as if they had been placed by hand.
-func (s *Server) Forget() {
+// ForgetNames removes the names from all orders, as if they had been placed by hand.
+func (s *Server) ForgetNames() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range s.orders {
@@ -265,22 +265,22 @@ func (s *Server) Forget() {
 	}
 }
 
-// Lose removes all orders from the lists. Their sales remain.
-func (s *Server) Lose() {
+// RemoveOrders removes all orders from the lists. Their sales remain.
+func (s *Server) RemoveOrders() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.orders = nil
 }
 
-// Hide sets whether the lists hide all orders.
-func (s *Server) Hide(hidden bool) {
+// HideOrders sets whether the lists hide all orders.
+func (s *Server) HideOrders(hidden bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hidden = hidden
 }
 
-// Unfiltered makes Kraken's filter by name find only open orders.
-func (s *Server) Unfiltered() {
+// DisableNameFilter makes Kraken's filter by name find only open orders.
+func (s *Server) DisableNameFilter() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unfiltered = true
@@ -293,8 +293,8 @@ func (s *Server) Calls() []string {
 	return slices.Clone(s.calls)
 }
 
-// Wrong returns the received calls that no exchange should receive.
-func (s *Server) Wrong() []string {
+// WrongCalls returns the received calls that no exchange should receive.
+func (s *Server) WrongCalls() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.wrong)
@@ -343,9 +343,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.write(w)
 }
 
-// Watch sets a function that is called before each call is carried out, and again after it, before
+// SetHook sets a function that is called before each call is carried out, and again after it, before
 // it is answered.
-func (s *Server) Watch(watch func(call string, done bool)) {
+func (s *Server) SetHook(watch func(call string, done bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.watch = watch

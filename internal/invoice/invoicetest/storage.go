@@ -94,7 +94,7 @@ func (s *Storage) CreateInvoice(_ context.Context, c invoice.Creation) (inv *inv
 		return Clone(s.invoices[newest]), true, nil
 	}
 	for _, limit := range c.UnpaidLimits {
-		if s.unpaid(c, limit) >= limit.Most {
+		if s.unpaid(c, limit) >= limit.Max {
 			return nil, false, &invoice.TooManyUnpaidError{Group: limit.Group}
 		}
 	}

@@ -38,7 +38,7 @@ var (
 	onBoth       = storagetest.OnBoth
 	open         = storagetest.Open
 	rows         = storagetest.Rows
-	change       = storagetest.Change
+	execSQL      = storagetest.Exec
 	database     = storagetest.Database
 	dump         = storagetest.Dump
 	dumpTable    = storagetest.DumpTable
@@ -142,8 +142,8 @@ func fill(t *testing.T, s *storage.Storage, url string) {
 		c.Blocks, c.Txs = []simnet.Block{{Hash: "b0", Time: noon}}, []simnet.Tx{{ID: "deep", Seen: noon}, {ID: "waiting", Seen: noon, Height: -1}}
 		return nil
 	}))
-	change(t, url, "UPDATE invoices SET order_id = $1 WHERE id = 'first'", strings.Repeat("é", 5000))
-	change(t, url, "INSERT INTO simnet_blocks (height, hash, parent, time) VALUES ($1, 'far', '', $2)", int64(math.MaxInt64), int64(math.MinInt64))
+	execSQL(t, url, "UPDATE invoices SET order_id = $1 WHERE id = 'first'", strings.Repeat("é", 5000))
+	execSQL(t, url, "INSERT INTO simnet_blocks (height, hash, parent, time) VALUES ($1, 'far', '', $2)", int64(math.MaxInt64), int64(math.MinInt64))
 	tables := dump(t, url)
 	names := slices.Sorted(maps.Keys(tables))
 	slices.Reverse(names) // links before link_uses, which refers to links
@@ -186,7 +186,7 @@ func fillTable(t *testing.T, url, table string) {
 	if err := result.Err(); err != nil {
 		t.Fatal(err)
 	}
-	change(t, url, `INSERT INTO "`+table+`" VALUES (`+strings.Join(places, ", ")+")", values...)
+	execSQL(t, url, `INSERT INTO "`+table+`" VALUES (`+strings.Join(places, ", ")+")", values...)
 }
 
 func counts(tables map[string][]string) map[string]int64 {
@@ -281,7 +281,7 @@ func TestBackup_refuses_other_keys_and_newer_schemas(t *testing.T) {
 		if !errors.Is(err, engine.ErrMasterKey) {
 			t.Errorf("another master key: got error %v, want %v", err, engine.ErrMasterKey)
 		}
-		change(t, url, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, TRUE)")
+		execSQL(t, url, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, TRUE)")
 		_, err = backup.Write(t.Context(), url, masterKey(1), noon, io.Discard)
 		if !errors.Is(err, engine.ErrNewer) {
 			t.Errorf("a newer schema: got error %v, want %v", err, engine.ErrNewer)

@@ -114,7 +114,7 @@ func TestRestore_refuses_a_database_in_use(t *testing.T) {
 				t.Errorf("got error %v, want %v", err, backup.ErrNotEmpty)
 			}
 			refuse(t, url)
-			change(t, url, "DELETE FROM meta WHERE name = 'master_key'") // like a user who tries to bypass the check
+			execSQL(t, url, "DELETE FROM meta WHERE name = 'master_key'") // like a user who tries to bypass the check
 			refuse(t, url)
 		})
 	}

@@ -24,7 +24,7 @@ func TestBackup_memory_does_not_grow_with_the_tables(t *testing.T) {
 			s := open(t, url)
 			addMerchants(t, s)
 			create(t, s, creation("a", "shop"))
-			change(t, url, `
+			execSQL(t, url, `
 				WITH RECURSIVE n (i) AS (SELECT CAST(2 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < $1)
 				INSERT INTO events (merchant_id, position, id, invoice_id, type, version, created_at, body)
 				SELECT merchant_id, i, id, invoice_id, type, version, created_at, $2 FROM events, n WHERE position = 1`,

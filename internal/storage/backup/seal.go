@@ -13,12 +13,12 @@ import (
 // decrypts the output without this program. See age-encryption.org/v1.
 type Sealer struct {
 	*gzip.Writer
-	outer io.Closer
+	encryption io.Closer
 }
 
-// NewSealer returns a new Sealer that writes to w. It compresses at the fastest level, because most
-// of the time of a backup is its compression, and slower levels save little of its hashes. Each try of the passphrase takes 2^work steps;
-// 0 means 18.
+// NewSealer returns a new Sealer that writes to w. It compresses at the fastest level, because
+// most of the time of a backup is spent on compression, and slower levels make random data such as
+// hashes hardly smaller. Each check of the passphrase takes 2^work steps; a work of 0 means 18.
 func NewSealer(w io.Writer, passphrase string, work int) (*Sealer, error) {
 	recipient, err := age.NewScryptRecipient(passphrase)
 	if err != nil {
@@ -31,12 +31,12 @@ func NewSealer(w io.Writer, passphrase string, work int) (*Sealer, error) {
 	if err != nil {
 		return nil, err
 	}
-	packed, err := gzip.NewWriterLevel(outer, gzip.BestSpeed)
-	return &Sealer{Writer: packed, outer: outer}, err
+	compressed, err := gzip.NewWriterLevel(outer, gzip.BestSpeed)
+	return &Sealer{Writer: compressed, encryption: outer}, err
 }
 
 // Close completes the file.
-func (s *Sealer) Close() error { return errors.Join(s.Writer.Close(), s.outer.Close()) }
+func (s *Sealer) Close() error { return errors.Join(s.Writer.Close(), s.encryption.Close()) }
 
 // Unseal returns a reader of the input of a Sealer from its output. Damage is reported by Unseal or while
 // the content is read. The errors include ErrPassphrase and ErrDamaged.
@@ -48,14 +48,14 @@ func Unseal(f io.ReadSeeker, passphrase string) (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	packed, err := age.Decrypt(f, identity)
+	decrypted, err := age.Decrypt(f, identity)
 	if errors.Is(err, age.ErrIncorrectIdentity) {
 		return nil, ErrPassphrase
 	}
 	if err != nil { // the error quotes the file, which may be a secret file
 		return nil, fmt.Errorf("%w, or it is not a backup", ErrDamaged)
 	}
-	r, err := gzip.NewReader(packed)
+	r, err := gzip.NewReader(decrypted)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}

@@ -43,10 +43,10 @@ func (j *job) wait(ctx context.Context) error {
 	return j.err
 }
 
-// answer wakes the caller of j; fault is the error of the commit, or nil.
-func (j *job) answer(fault error) {
-	if fault != nil {
-		j.err = fault
+// answer wakes the caller of j; err is the error of the commit, or nil.
+func (j *job) answer(err error) {
+	if err != nil {
+		j.err = err
 	}
 	close(j.done)
 }

@@ -19,10 +19,10 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrateTries is the largest number of attempts to upgrade a SQLite database: it may be busy while
+// maxMigrateAttempts is the largest number of attempts to upgrade a SQLite database: it may be busy while
 // another process creates it, and its schema may change before it is copied. Each migration is one
 // transaction, so a failed attempt leaves no part of a migration.
-const migrateTries = 10
+const maxMigrateAttempts = 10
 
 // migrate upgrades the schema of a database to the version of this program. It returns ErrNewer if the
 // schema is newer, and ErrOlder if it is older and must not be upgraded.
@@ -30,7 +30,7 @@ func migrate(ctx context.Context, db *sql.DB, d Dialect, source string, o Option
 	for attempt := 1; ; attempt++ {
 		m, err := upgrade(ctx, db, d, source, o)
 		final := d != sqliteDialect || errors.Is(err, ErrNewer) || errors.Is(err, ErrOlder) || ctx.Err() != nil
-		if err == nil || final || attempt == migrateTries {
+		if err == nil || final || attempt == maxMigrateAttempts {
 			return m, err
 		}
 		select {

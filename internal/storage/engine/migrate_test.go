@@ -110,8 +110,8 @@ func TestOpen_waits_for_the_migrations_of_another_process(t *testing.T) {
 			ctx, url := t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "chequer.db")
 			if name == "postgres" {
 				url = storagetest.Postgres(t)
-				storagetest.Change(t, url, "DROP SCHEMA public CASCADE")
-				storagetest.Change(t, url, "CREATE SCHEMA public")
+				storagetest.Exec(t, url, "DROP SCHEMA public CASCADE")
+				storagetest.Exec(t, url, "CREATE SCHEMA public")
 			}
 			db := storagetest.Database(t, url)
 			d, err := engine.DialectOf(url)

@@ -14,8 +14,8 @@ import (
 // defaultConnections is the size of the pool if Options.Connections is zero.
 const defaultConnections = 8
 
-// tries is the largest number of attempts for work that fails for a transient reason.
-const tries = 10
+// maxAttempts is the largest number of attempts for work that fails for a transient reason.
+const maxAttempts = 10
 
 // outage is the time for which the loss of the connection is hidden from the caller.
 const outage = 500 * time.Millisecond
@@ -100,7 +100,7 @@ func (p *postgres) retry(ctx context.Context, do func() (final bool, err error))
 		final, err := do()
 		p.pool.note(err)
 		worth := isRetryable(err) || isLostConnection(err) && time.Since(started) < outage
-		if err == nil || final || !worth || attempt == tries || ctx.Err() != nil {
+		if err == nil || final || !worth || attempt == maxAttempts || ctx.Err() != nil {
 			return err
 		}
 		select {

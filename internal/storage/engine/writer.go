@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// beginTries is the number of times that the writer waits, each time for the busy timeout, for
+// maxBeginAttempts is the largest number of times that the writer waits, each time for the busy timeout, for
 // another process to end its transaction.
-const beginTries = 3
+const maxBeginAttempts = 3
 
 // writer runs the transactions of all callers on one connection, one after the other. Transactions
 // that wait at the same time share a commit, because each commit waits for the disk. Each transaction has
@@ -156,7 +156,7 @@ func (w *writer) commit(ctx context.Context, batch []*job) error {
 func (w *writer) begin(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		_, err := w.conn.ExecContext(ctx, "BEGIN IMMEDIATE")
-		if err == nil || !busy(err) || attempt == beginTries {
+		if err == nil || !busy(err) || attempt == maxBeginAttempts {
 			return err
 		}
 		w.log.Warn("another process keeps the database locked", "tries", attempt)

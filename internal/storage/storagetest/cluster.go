@@ -39,8 +39,8 @@ deadlock_timeout = 50ms
 log_min_messages = fatal
 `
 
-// keeper runs the server until its input ends, then deletes the data.
-const keeper = `
+// supervisor runs the server until its input ends, then deletes the data.
+const supervisor = `
 bin=$1; data=$2
 "$bin/postgres" -D "$data" >"$data/log" 2>&1 &
 cat >/dev/null
@@ -55,7 +55,7 @@ func startCluster() (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := giveAway(data); err != nil {
+	if err := changeOwner(data); err != nil {
 		return nil, err
 	}
 	initdb := asPostgres(filepath.Join(binaries(), "initdb"),
@@ -89,7 +89,7 @@ func (c *cluster) run(data string) error {
 	}
 	defer stdin.Close()
 	c.alive = alive
-	shell := asPostgres("sh", "-c", keeper, "keeper", binaries(), data)
+	shell := asPostgres("sh", "-c", supervisor, "keeper", binaries(), data)
 	shell.Stdin = stdin
 	return shell.Start()
 }
@@ -122,8 +122,8 @@ func asPostgres(name string, args ...string) *exec.Cmd {
 	return command
 }
 
-// giveAway makes the user of asPostgres the owner of a directory.
-func giveAway(directory string) error {
+// changeOwner makes the user of asPostgres the owner of a directory.
+func changeOwner(directory string) error {
 	if os.Getuid() != 0 {
 		return nil
 	}

@@ -84,8 +84,8 @@ func Rows(t testing.TB, url, query string, args ...any) []string {
 	return all
 }
 
-// Change runs a statement on a separate connection, like an operator with access to the database.
-func Change(t testing.TB, url, statement string, args ...any) {
+// Exec runs a statement on a separate connection, like an operator with access to the database.
+func Exec(t testing.TB, url, statement string, args ...any) {
 	t.Helper()
 	if _, err := Database(t, url).ExecContext(t.Context(), statement, args...); err != nil {
 		t.Fatalf("%s: %v", statement, err)

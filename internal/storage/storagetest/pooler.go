@@ -27,8 +27,8 @@ default_pool_size = 4
 server_round_robin = 1
 `
 
-// poolerKeeper runs the pooler until its input ends.
-const poolerKeeper = `
+// poolerSupervisor runs the pooler until its input ends.
+const poolerSupervisor = `
 pgbouncer -q "$1/pgbouncer.ini" >"$1/log" 2>&1 &
 cat >/dev/null
 kill $!
@@ -41,7 +41,7 @@ rm -rf "$1"
 func Pooler(t testing.TB, database string) string {
 	t.Helper()
 	if _, err := exec.LookPath("pgbouncer"); err != nil {
-		programtest.Missing(t, "PgBouncer is not installed")
+		programtest.SkipUnlessCI(t, "PgBouncer is not installed")
 	}
 	u, err := url.Parse(database)
 	if err != nil {
@@ -63,10 +63,10 @@ func Pooler(t testing.TB, database string) string {
 			t.Fatal(err)
 		}
 	}
-	if err := giveAway(folder); err != nil {
+	if err := changeOwner(folder); err != nil {
 		t.Fatal(err)
 	}
-	shell := asPostgres("sh", "-c", poolerKeeper, "keeper", folder)
+	shell := asPostgres("sh", "-c", poolerSupervisor, "keeper", folder)
 	stdin, err := shell.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

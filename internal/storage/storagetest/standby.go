@@ -56,7 +56,7 @@ func (s *Server) copyTo(t testing.TB, standby *cluster) {
 	if err := os.Mkdir(standby.data, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := giveAway(standby.data); err != nil {
+	if err := changeOwner(standby.data); err != nil {
 		t.Fatal(err)
 	}
 	backup := asPostgres(filepath.Join(binaries(), "pg_basebackup"),

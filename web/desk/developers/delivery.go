@@ -18,7 +18,7 @@ func (v *page) delivery() error {
 	if err != nil {
 		return err
 	}
-	d, tries, err := v.Endpoints.Delivery(v.Request().Context(), e, v.Param("event"))
+	d, attempts, err := v.Endpoints.Delivery(v.Request().Context(), e, v.Param("event"))
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (v *page) delivery() error {
 	if e.Paused && d.State == merchant.DeliveryPending {
 		page.Hint = v.Text("desk.delivery.paused")
 	}
-	for _, t := range tries {
+	for _, t := range attempts {
 		page.Attempts = append(page.Attempts, v.attempt(t))
 	}
 	return v.Show(http.StatusOK, desk.DeliveryPage(page))
@@ -44,7 +44,7 @@ func (v *page) delivery() error {
 
 // attempt returns an attempt. The response is not shown: a receiver could answer with the contents of
 // another server.
-func (v *page) attempt(t merchant.Try) desk.Step {
+func (v *page) attempt(t merchant.Attempt) desk.Step {
 	s := desk.Step{
 		Text: v.Text("desk.delivery.attempt", "Number", strconv.Itoa(t.Number), "Result", v.ResultText(t.Status, t.Fault)), Shape: "bad",
 		Detail: v.Text("desk.delivery.took", "Milliseconds", strconv.FormatInt(t.Duration.Milliseconds(), 10)), Time: wire.Time(t.At), At: v.Clock(t.At),

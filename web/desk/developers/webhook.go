@@ -64,9 +64,9 @@ func (v *page) webhookFacts(e merchant.Endpoint, h merchant.EndpointHealth) []de
 		desk.Fact{Name: v.Text("desk.key.created.at"), Value: v.Clock(e.CreatedAt)},
 		desk.Fact{Name: v.Text("desk.webhook.waiting"), Value: strconv.Itoa(h.Waiting)},
 		desk.Fact{Name: v.Text("desk.webhook.failed"), Value: strconv.Itoa(h.Failed)},
-		desk.Fact{Name: v.Text("desk.webhook.tried"), Value: v.Ago(h.Tried)},
+		desk.Fact{Name: v.Text("desk.webhook.tried"), Value: v.Ago(h.LastAttemptAt)},
 	)
-	if !h.Tried.IsZero() {
+	if !h.LastAttemptAt.IsZero() {
 		all = append(all, desk.Fact{Name: v.Text("desk.webhook.last"), Value: v.ResultText(h.LastStatus, h.LastFault)})
 	}
 	return all

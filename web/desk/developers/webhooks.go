@@ -45,7 +45,7 @@ func (f webhookForm) checkEvents() error {
 // fieldError returns the *merchant.FieldError of an address that must not be called, and other errors
 // unchanged.
 func fieldError(err error) error {
-	if refused, ok := errors.AsType[*guard.Refused](err); ok {
+	if refused, ok := errors.AsType[*guard.RefusedError](err); ok {
 		return &merchant.FieldError{Field: "url", Fault: refused.Reason}
 	}
 	return err
@@ -108,7 +108,7 @@ func (v *page) eventChecks(form webhookForm, problem error) desk.Checks {
 func (v *page) webhookRow(e merchant.Endpoint, h merchant.EndpointHealth) desk.WebhookRow {
 	return desk.WebhookRow{
 		Name: e.Name(), URL: v.Below(webhooksPath + "/" + e.ID), Test: e.Mode == merchant.Test, State: v.webhookState(e, h),
-		Waiting: strconv.Itoa(h.Waiting), Failed: strconv.Itoa(h.Failed), Tried: v.Ago(h.Tried),
+		Waiting: strconv.Itoa(h.Waiting), Failed: strconv.Itoa(h.Failed), Tried: v.Ago(h.LastAttemptAt),
 	}
 }
 
@@ -119,7 +119,7 @@ func (v *page) webhookState(e merchant.Endpoint, h merchant.EndpointHealth) desk
 		return desk.State{Text: v.Text("desk.webhook.paused"), Shape: "off"}
 	case h.Failing():
 		return desk.State{Text: v.Text("desk.webhook.failing"), Shape: "bad"}
-	case h.Tried.IsZero():
+	case h.LastAttemptAt.IsZero():
 		return desk.State{Text: v.Text("desk.webhook.unused"), Shape: "wait"}
 	}
 	return desk.State{Text: v.Text("desk.webhook.working"), Shape: "ok"}

@@ -100,10 +100,10 @@ func (v *page) acceptance(inv *invoice.Invoice, d invoice.Decisions) (heading, b
 	if waived := price.Sub(received); !waived.IsZero() {
 		results = append(results, desk.Result{Shape: "warn", Text: v.Text("desk.accept.waived", "Amount", v.Fiat(waived))})
 	}
-	if d.Worth.Cmp(received) < 0 {
-		results = append(results, desk.Result{Shape: "warn", Text: v.Text("desk.accept.worth", "Amount", v.Fiat(d.Worth))})
+	if d.AcceptedValue.Cmp(received) < 0 {
+		results = append(results, desk.Result{Shape: "warn", Text: v.Text("desk.accept.worth", "Amount", v.Fiat(d.AcceptedValue))})
 	}
-	if d.Unvalued {
+	if d.LacksRate {
 		results = append(results, desk.Result{Shape: "warn", Text: v.Text("desk.accept.unvalued")})
 	}
 	results = append(results, desk.Result{Shape: "warn", Text: v.Text("desk.accept.final")})

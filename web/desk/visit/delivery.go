@@ -20,13 +20,13 @@ func (v *Visit) Delivery(d merchant.Delivery, address string) desk.Delivery {
 	name := deliveryNames[d.State]
 	row := desk.Delivery{
 		Type: d.EventType, URL: address, State: desk.State{Text: v.Text(name.text), Shape: name.shape}, Pending: d.State == merchant.DeliveryPending,
-		Tries: v.Words.Count("desk.delivery.tries", d.Tries), Time: wire.Time(d.CreatedAt), At: v.Clock(d.CreatedAt),
+		Attempts: v.Words.Count("desk.delivery.tries", d.Attempts), Time: wire.Time(d.CreatedAt), At: v.Clock(d.CreatedAt),
 	}
-	if d.Tries > 0 {
+	if d.Attempts > 0 {
 		row.Result = v.ResultText(d.LastStatus, d.LastFault)
 	}
-	if !d.NextTryAt.IsZero() {
-		row.Next = v.Clock(d.NextTryAt)
+	if !d.NextAttemptAt.IsZero() {
+		row.Next = v.Clock(d.NextAttemptAt)
 	}
 	return row
 }

@@ -13,7 +13,7 @@ import (
 // skipped, but fails in CI.
 func DocumentText(t *testing.T, body io.Reader) string {
 	t.Helper()
-	programtest.Need(t, "pdftotext")
+	programtest.RequireProgram(t, "pdftotext")
 	c := exec.CommandContext(t.Context(), "pdftotext", "-layout", "-", "-")
 	c.Stdin = body
 	output, err := c.Output()

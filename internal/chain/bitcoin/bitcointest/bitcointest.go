@@ -12,7 +12,7 @@ import (
 	"chequer/internal/programtest"
 )
 
-// Node is a running node. With a Network method it is a chaintest.Lab. Its methods fail the
+// Node is a running node. With a Network method it is a chaintest.Harness. Its methods fail the
 // test on errors and return when the node shows their effect; they are for one goroutine.
 type Node struct {
 	// RPC is the URL of its RPC server, which accepts User and Password.
@@ -74,8 +74,8 @@ const initialHeight = 110
 
 func open(t *testing.T, s software, options []Option) *Node {
 	t.Helper()
-	programtest.Need(t, s.path())
-	n := &Node{User: "lab", Password: "only-for-tests", Dir: t.TempDir(), software: s, listenIP: "127.0.0.1"}
+	programtest.RequireProgram(t, s.path())
+	n := &Node{User: "test", Password: "only-for-tests", Dir: t.TempDir(), software: s, listenIP: "127.0.0.1"}
 	for _, option := range options {
 		option(n)
 	}

@@ -1,6 +1,8 @@
 package bitcointest_test
 
 import (
+	"encoding/json"
+	"math/big"
 	"os"
 	"slices"
 	"strings"
@@ -14,8 +16,8 @@ import (
 	"chequer/internal/money"
 )
 
-// A node and a network make a lab.
-var _ chaintest.Lab = struct {
+// A Node with a Network method is a Harness.
+var _ chaintest.Harness = struct {
 	*bitcointest.Node
 	network
 }{}
@@ -76,10 +78,11 @@ func TestSendWithFee_pays_the_given_fee(t *testing.T) {
 	onEachNode(t, func(t *testing.T, n *bitcointest.Node) {
 		fee := money.MustParse("0.00000321", n.Asset().Currency)
 		tx := n.SendWithFee(t, fee, payment(t, n, "0.5"))
-		var entry map[string]struct{ Fee float64 }
-		n.Call(t, &entry, "getrawmempool", true)
-		if got := entry[tx].Fee; got < 0.000003209 || got > 0.000003211 {
-			t.Errorf("fee %v, want %s", got, fee)
+		var entries map[string]struct{ Fee json.Number }
+		n.Call(t, &entries, "getrawmempool", true)
+		got, ok := new(big.Rat).SetString(entries[tx].Fee.String())
+		if !ok || got.Cmp(fee.Rat()) != 0 {
+			t.Errorf("fee %s, want %s", entries[tx].Fee, fee)
 		}
 	})
 }

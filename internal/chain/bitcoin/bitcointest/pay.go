@@ -32,7 +32,7 @@ func (n *Node) SendWithFee(t *testing.T, fee money.Amount, outputs ...chaintest.
 	return n.Broadcast(t, n.pay(t, nil, outputs, 0, fee.Minor().Int64()))
 }
 
-// Spend puts a transaction into the mempool that spends an output of one of the lab's
+// Spend puts a transaction into the mempool that spends an output of one of the wallet's
 // scripts, "txid:vout".
 func (n *Node) Spend(t *testing.T, outpoint string, outputs ...chaintest.Output) (tx string) {
 	t.Helper()
@@ -43,7 +43,7 @@ func (n *Node) Spend(t *testing.T, outpoint string, outputs ...chaintest.Output)
 	return n.Broadcast(t, n.pay(t, []wire.OutPoint{*coin}, outputs, feeRate, 0))
 }
 
-// Replace double-spends a waiting transaction of the lab for twice its fee.
+// Replace double-spends a waiting transaction of the wallet for twice its fee.
 func (n *Node) Replace(t *testing.T, tx string, outputs ...chaintest.Output) (replacement string) {
 	t.Helper()
 	replacement = n.Conflict(t, tx, outputs...)
@@ -52,7 +52,7 @@ func (n *Node) Replace(t *testing.T, tx string, outputs ...chaintest.Output) (re
 	return replacement
 }
 
-// Conflict makes a transaction that spends the inputs of a transaction of the lab, and does
+// Conflict makes a transaction that spends the inputs of a transaction of the wallet, and does
 // not broadcast it: Mine puts it into a block before any mempool has it.
 func (n *Node) Conflict(t *testing.T, tx string, outputs ...chaintest.Output) (conflict string) {
 	t.Helper()
@@ -67,7 +67,7 @@ func (n *Node) Conflict(t *testing.T, tx string, outputs ...chaintest.Output) (c
 	return n.pay(t, coins, outputs, 2*rate, 2*fee)
 }
 
-// Broadcast puts a transaction of the lab into the mempool.
+// Broadcast puts a transaction of the wallet into the mempool.
 func (n *Node) Broadcast(t *testing.T, tx string) string {
 	t.Helper()
 	n.Call(t, nil, "sendrawtransaction", encode(t, n.transaction(t, tx)))
@@ -82,13 +82,13 @@ func (n *Node) Waiting(t *testing.T) (txs []string) {
 	return txs
 }
 
-// Raw returns a transaction in hex: one of the lab's, or one that the node knows.
+// Raw returns a transaction in hex: one of the wallet's, or one that the node knows.
 func (n *Node) Raw(t *testing.T, tx string) string {
 	t.Helper()
 	return encode(t, n.transaction(t, tx))
 }
 
-// feeRate is the fee of the lab's transactions, in the smallest unit for a byte: ten times the
+// feeRate is the fee rate of the wallet's transactions, in satoshis per virtual byte: ten times the
 // minimum of nodes.
 const feeRate = 10
 
@@ -152,7 +152,7 @@ func (n *Node) takeCoin(t *testing.T) wire.OutPoint {
 	return wire.OutPoint{}
 }
 
-// transaction returns one of the lab's transactions, or one that the node knows.
+// transaction returns one of the wallet's transactions, or one that the node knows.
 func (n *Node) transaction(t *testing.T, id string) *wire.MsgTx {
 	t.Helper()
 	if tx := n.wallet.txs[id]; tx != nil {

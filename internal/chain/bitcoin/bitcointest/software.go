@@ -104,7 +104,7 @@ func (n *Node) rpcHost() string {
 
 // rpcAuth returns a user and password in the form of Bitcoin Core's share/rpcauth.
 func rpcAuth(user, password string) string {
-	const salt = "lab"
+	const salt = "test"
 	mac := hmac.New(sha256.New, []byte(salt))
 	mac.Write([]byte(password))
 	return user + ":" + salt + "$" + hex.EncodeToString(mac.Sum(nil))

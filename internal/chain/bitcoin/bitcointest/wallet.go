@@ -11,7 +11,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// wallet owns every coin that the lab's nodes mine, and every script that they make.
+// wallet owns every coin that the test nodes mine, and every script that they make.
 type wallet struct {
 	keys      map[string]*btcec.PrivateKey // by script in hex
 	ownScript []byte                       // the script of mined coins and change

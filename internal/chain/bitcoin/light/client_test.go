@@ -57,14 +57,14 @@ func TestBest_needs_peers_in_different_groups(t *testing.T) {
 	}
 
 	fourth.Start(t)
-	l := &lab{Node: first, client: client}
-	l.catchUp(t)
+	h := &harness{Node: first, client: client}
+	h.catchUp(t)
 	if waiting, err = client.Waiting(t.Context(), chaintest.Watch{}); err != nil || waiting.Since.IsZero() {
 		t.Errorf("no view with four groups, error %v", err)
 	}
 	for range 3 {
 		first.Mine(t)
-		l.catchUp(t)
+		h.catchUp(t)
 	}
 	if h := client.Health(); h.Height != 113 || h.Peers != 5 || h.Fault != "" || h.Progress != "" {
 		t.Errorf("%+v", h)
@@ -110,7 +110,7 @@ func TestWaiting_needs_a_second_group(t *testing.T) {
 	dir := t.TempDir()
 	client := light.New(light.Config{Network: network, Dir: dir, Peers: []string{first.P2P, second.P2P}, Log: slog.New(slog.DiscardHandler), Now: time.Now})
 	stop := runClient(t, client)
-	(&lab{Node: first, client: client}).catchUp(t)
+	(&harness{Node: first, client: client}).catchUp(t)
 	script := first.NewScript(t)
 	watch := chaintest.Watch{script: true}
 	waiting := func() []bitcoin.Tx {
@@ -160,22 +160,22 @@ func TestRun_again_keeps_waiting_transactions(t *testing.T) {
 	dir := t.TempDir()
 	client := light.New(light.Config{Network: light.Regtest, Dir: dir, Peers: []string{n.P2P}, Log: slog.New(slog.DiscardHandler), Now: time.Now})
 	stop := runClient(t, client)
-	l := &lab{Node: n, client: client, net: bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), client, time.Now)}
-	l.catchUp(t)
+	h := &harness{Node: n, client: client, net: bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), client, time.Now)}
+	h.catchUp(t)
 	script := n.NewScript(t)
 	watch := chaintest.Watch{script: true}
-	tx := l.Send(t, chaintest.Output{Script: script, Amount: half})
-	before := scan(t, l, chain.Cursor{}, watch)
+	tx := h.Send(t, chaintest.Output{Script: script, Amount: half})
+	before := scan(t, h, chain.Cursor{}, watch)
 	stop()
 	if _, err := client.Best(t.Context()); err == nil || client.Health().Fault == "" {
 		t.Error("stopped client returns no error")
 	}
 	// After a restart the node does not have the transaction any more, but the client does.
 	n.Restart(t)
-	l.client = startClient(t, light.Regtest, dir, n.P2P)
-	l.net = bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), l.client, time.Now)
-	l.catchUp(t)
-	after := scan(t, l, before.Next, watch)
+	h.client = startClient(t, light.Regtest, dir, n.P2P)
+	h.net = bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), h.client, time.Now)
+	h.catchUp(t)
+	after := scan(t, h, before.Next, watch)
 	if len(after.Transfers) != 1 || after.Transfers[0].Tx != tx || !after.Transfers[0].FirstSeen.Equal(before.Transfers[0].FirstSeen) {
 		t.Errorf("transfers %+v, want %+v", after.Transfers, before.Transfers)
 	}
@@ -190,7 +190,7 @@ func TestRun_waits_for_another_process(t *testing.T) {
 	dir := t.TempDir()
 	first := light.New(light.Config{Network: light.Regtest, Dir: dir, Peers: []string{n.P2P}, Log: slog.New(slog.DiscardHandler), Now: time.Now})
 	stop := runClient(t, first)
-	(&lab{Node: n, client: first}).catchUp(t)
+	(&harness{Node: n, client: first}).catchUp(t)
 	second := startClient(t, light.Regtest, dir, n.P2P)
 	until(t, func() string {
 		if f := second.Health().Fault; f != "another process uses the folder "+dir {
@@ -199,7 +199,7 @@ func TestRun_waits_for_another_process(t *testing.T) {
 		return ""
 	})
 	stop()
-	(&lab{Node: n, client: second}).catchUp(t)
+	(&harness{Node: n, client: second}).catchUp(t)
 }
 
 func TestRun_names_an_unusable_folder(t *testing.T) {
@@ -270,7 +270,7 @@ func TestRun_ends_its_goroutines(t *testing.T) {
 	n := bitcointest.Btcd(t)
 	client := light.New(light.Config{Network: light.Regtest, Dir: t.TempDir(), Peers: []string{n.P2P}, Log: slog.New(slog.DiscardHandler), Now: time.Now})
 	stop := runClient(t, client)
-	(&lab{Node: n, client: client}).catchUp(t)
+	(&harness{Node: n, client: client}).catchUp(t)
 	stop()
 	until(t, func() string {
 		stacks := make([]byte, 1<<20)
@@ -288,15 +288,15 @@ func TestMessages_contain_no_destination(t *testing.T) {
 	n := bitcointest.Btcd(t)
 	tap := newTap(t, n.P2P)
 	client := startClient(t, light.Regtest, t.TempDir(), tap.address)
-	l := &lab{Node: n, client: client, net: bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), client, time.Now)}
-	l.catchUp(t)
+	h := &harness{Node: n, client: client, net: bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), client, time.Now)}
+	h.catchUp(t)
 	script := n.NewScript(t)
 	watch := chaintest.Watch{script: true}
-	s := scan(t, l, chain.Cursor{}, watch)
-	tx := l.Send(t, chaintest.Output{Script: script, Amount: half})
-	l.Mine(t, tx)
-	l.Send(t, chaintest.Output{Script: script, Amount: half})
-	if s = scan(t, l, s.Next, watch); len(s.Transfers) != 2 {
+	s := scan(t, h, chain.Cursor{}, watch)
+	tx := h.Send(t, chaintest.Output{Script: script, Amount: half})
+	h.Mine(t, tx)
+	h.Send(t, chaintest.Output{Script: script, Amount: half})
+	if s = scan(t, h, s.Next, watch); len(s.Transfers) != 2 {
 		t.Fatalf("transfers: %+v", s.Transfers)
 	}
 
@@ -386,7 +386,7 @@ func TestPeers_that_misbehave_are_disconnected(t *testing.T) {
 			})
 			light.SetHeadersTimeout(client, 5*time.Second)
 			runClient(t, client)
-			l := &lab{Node: n, client: client}
+			h := &harness{Node: n, client: client}
 			for range 2 {
 				select {
 				case <-disconnected:
@@ -394,9 +394,9 @@ func TestPeers_that_misbehave_are_disconnected(t *testing.T) {
 					t.Fatal("peer is still connected")
 				}
 			}
-			l.catchUp(t)
-			l.Send(t, chaintest.Output{Script: n.NewScript(t), Amount: half})
-			l.Mine(t)
+			h.catchUp(t)
+			h.Send(t, chaintest.Output{Script: n.NewScript(t), Amount: half})
+			h.Mine(t)
 			if entries, fetches := light.Stored(client); entries > 6_000 || fetches > 6_000 {
 				t.Errorf("%d entries and %d fetches stored, want at most 6000 of each", entries, fetches)
 			}

@@ -254,8 +254,8 @@ func (c *Client) AtHeight(ctx context.Context, height int64) (bitcoin.Header, er
 	})
 }
 
-// Concerns implements bitcoin.Source.
-func (c *Client) Concerns(ctx context.Context, hash string, scripts iter.Seq[string]) (bool, error) {
+// MayPay implements bitcoin.Source.
+func (c *Client) MayPay(ctx context.Context, hash string, scripts iter.Seq[string]) (bool, error) {
 	id, err := chainhash.NewHashFromStr(hash)
 	if err != nil {
 		return false, err

@@ -65,7 +65,7 @@ func TestFilterHeaders_of_one_lying_peer(t *testing.T) {
 		config := light.Config{Network: light.Regtest, Dir: t.TempDir(), Peers: []string{address}, Log: slog.New(slog.DiscardHandler), Now: time.Now}
 		first := light.New(config)
 		stop := runClient(t, first)
-		(&lab{Node: n, client: first}).catchUp(t)
+		(&harness{Node: n, client: first}).catchUp(t)
 		stop()
 
 		config.Peers = []string{n.P2P}
@@ -80,9 +80,9 @@ func TestFilterHeaders_of_one_lying_peer(t *testing.T) {
 			}
 			return ""
 		})
-		(&lab{Node: n, client: second}).catchUp(t)
+		(&harness{Node: n, client: second}).catchUp(t)
 		n.Mine(t)
-		(&lab{Node: n, client: second}).catchUp(t)
+		(&harness{Node: n, client: second}).catchUp(t)
 		if h := second.Health(); h.Fault != "" || h.Progress != "" {
 			t.Errorf("%+v", h)
 		}
@@ -95,7 +95,7 @@ func TestFilterHeaders_of_one_lying_peer(t *testing.T) {
 		config := light.Config{Network: light.Regtest, Dir: t.TempDir(), Peers: []string{address}, Log: slog.New(slog.DiscardHandler), Now: time.Now}
 		first := light.New(config)
 		stop := runClient(t, first)
-		(&lab{Node: n, client: first}).catchUp(t)
+		(&harness{Node: n, client: first}).catchUp(t)
 		stop()
 		// Neutrino bans every peer whose filter headers do not continue the stored ones.
 		for range 3 {
@@ -104,7 +104,7 @@ func TestFilterHeaders_of_one_lying_peer(t *testing.T) {
 		config.Peers = []string{n.P2P}
 		second := light.New(config)
 		runClient(t, second)
-		(&lab{Node: n, client: second}).catchUp(t)
+		(&harness{Node: n, client: second}).catchUp(t)
 	})
 
 	t.Run("are_not_stored_when_it_answers_first", func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestFilterHeaders_of_one_lying_peer(t *testing.T) {
 			t.Fatal("first peer is not asked for headers")
 		}
 		close(ready)
-		(&lab{Node: n, client: c}).catchUp(t)
+		(&harness{Node: n, client: c}).catchUp(t)
 	})
 }
 

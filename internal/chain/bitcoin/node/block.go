@@ -76,9 +76,9 @@ func (b *blocks) mayPay(hash string, scripts iter.Seq[string]) bool {
 	return false
 }
 
-// Concerns implements bitcoin.Source. It does not report spends in a block that was already
+// MayPay implements bitcoin.Source. It does not report spends in a block that was already
 // read, because its conflicts were found then.
-func (n *Node) Concerns(_ context.Context, hash string, scripts iter.Seq[string]) (bool, error) {
+func (n *Node) MayPay(_ context.Context, hash string, scripts iter.Seq[string]) (bool, error) {
 	return n.read.mayPay(hash, scripts), nil
 }
 

@@ -118,7 +118,7 @@ func TestConcerns_reports_blocks_that_may_pay(t *testing.T) {
 	n, hash := f.source(), f.best[3].BlockHash().String()
 	concerns := func(want bool, scripts ...string) {
 		t.Helper()
-		got, err := n.Concerns(t.Context(), hash, slices.Values(scripts))
+		got, err := n.MayPay(t.Context(), hash, slices.Values(scripts))
 		if err != nil || got != want {
 			t.Errorf("Concerns(%q) = %t, %v, want %t", scripts, got, err, want)
 		}

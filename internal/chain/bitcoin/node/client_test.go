@@ -31,11 +31,11 @@ func TestCookie_is_read_again_after_a_restart_of_the_node(t *testing.T) {
 		}
 	}
 	best("read the cookie file that the node writes when it starts: open " + file)
-	write("lab:secret\n")
+	write("test:secret\n")
 	best("")
 	f.set(func() { f.pass = "another" })
 	best("wrong password in the cookie file " + file + ": see CHEQUER_BITCOIN_NODE")
-	write("lab:another")
+	write("test:another")
 	best("")
 }
 

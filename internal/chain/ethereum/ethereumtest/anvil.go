@@ -21,15 +21,15 @@ import (
 // timeout is the time that a node may take for one action on a busy machine.
 const timeout = time.Minute
 
-// Node is a running anvil or geth. With the methods Network and Asset it is a chaintest.Lab.
+// Node is a running anvil or geth. With the methods Network and Asset it is a chaintest.Harness.
 // Its methods fail the test on errors; they are for one goroutine.
 type Node struct {
 	// RPC is the node's URL, ChainID its chain ID.
 	RPC     string
 	ChainID uint64
 	// Token and FeeToken are ERC-20 contracts; FeeToken keeps a tenth of each transfer.
-	// Odd is a contract whose logs resemble transfers.
-	Token, FeeToken, Odd string
+	// LookalikeToken is a contract whose logs resemble transfers.
+	Token, FeeToken, LookalikeToken string
 
 	geth    *geth // nil for anvil
 	senders []string
@@ -43,7 +43,7 @@ type Node struct {
 func Anvil(t testing.TB, chainID uint64) *Node {
 	t.Helper()
 	program := programtest.Fetched("anvil")
-	programtest.Need(t, program)
+	programtest.RequireProgram(t, program)
 	host, port, err := net.SplitHostPort(programtest.FreeAddress(t, "127.0.0.1"))
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func Anvil(t testing.TB, chainID uint64) *Node {
 	}
 	n.Token = n.Deploy(t, Code("token", 0))
 	n.FeeToken = n.Deploy(t, Code("token", 10))
-	n.Odd = n.Deploy(t, Code("odd"))
+	n.LookalikeToken = n.Deploy(t, Code("odd"))
 	return n
 }
 

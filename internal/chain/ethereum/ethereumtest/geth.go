@@ -62,7 +62,7 @@ func Geth(t *testing.T) *Node {
 	n.fund(t, accounts[0])
 	n.Token = n.Deploy(t, Code("token", 0))
 	n.FeeToken = n.Deploy(t, Code("token", 10))
-	n.Odd = n.Deploy(t, Code("odd"))
+	n.LookalikeToken = n.Deploy(t, Code("odd"))
 	return n
 }
 

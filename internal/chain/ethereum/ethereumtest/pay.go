@@ -201,7 +201,7 @@ func encodePayment(outputs []chaintest.Output) string {
 	return data
 }
 
-// Mine is MineBlock, for chaintest.Lab.
+// Mine is MineBlock, for chaintest.Harness.
 func (n *Node) Mine(t *testing.T, txs ...string) {
 	t.Helper()
 	n.MineBlock(t, txs...)

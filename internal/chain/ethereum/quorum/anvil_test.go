@@ -19,42 +19,42 @@ func TestAnvil(t *testing.T) {
 	t.Parallel()
 	t.Run("read_by_a_trusted_node", func(t *testing.T) {
 		t.Parallel()
-		chaintest.Run(t, func(t *testing.T) chaintest.Lab {
+		chaintest.Run(t, func(t *testing.T) chaintest.Harness {
 			n := ethereumtest.Anvil(t, chainID)
-			return newLab(t, n, quorum.Endpoint{URL: n.RPC, Trusted: true})
+			return newHarness(t, n, quorum.Endpoint{URL: n.RPC, Trusted: true})
 		})
 	})
 	t.Run("read_by_two_operators", func(t *testing.T) {
 		t.Parallel()
-		chaintest.Run(t, func(t *testing.T) chaintest.Lab { return newLab(t, ethereumtest.Anvil(t, chainID)) })
+		chaintest.Run(t, func(t *testing.T) chaintest.Harness { return newHarness(t, ethereumtest.Anvil(t, chainID)) })
 	})
 }
 
-// lab is a real node that is scanned through a quorum.
-type lab struct {
+// harness is a real node that is scanned through a quorum.
+type harness struct {
 	*ethereumtest.Node
 	net     *ethereum.Scanner
 	quorum  *quorum.Quorum
 	bridged chain.Asset
 }
 
-func (l *lab) Network() chain.Scanner { return l.net }
+func (h *harness) Network() chain.Scanner { return h.net }
 
-// Asset is the token that the lab pays with.
-func (l *lab) Asset() chain.Asset { return l.net.Assets()[0] }
+// Asset is the token that the harness pays with.
+func (h *harness) Asset() chain.Asset { return h.net.Assets()[0] }
 
-// Bridged implements chaintest.BridgedLab.
-func (l *lab) Bridged() chain.Asset { return l.bridged }
+// Bridged implements chaintest.BridgedHarness.
+func (h *harness) Bridged() chain.Asset { return h.bridged }
 
-// SendBridged implements chaintest.BridgedLab.
-func (l *lab) SendBridged(t *testing.T, output chaintest.Output) (tx string) {
+// SendBridged implements chaintest.BridgedHarness.
+func (h *harness) SendBridged(t *testing.T, output chaintest.Output) (tx string) {
 	t.Helper()
-	return l.Transact(t, l.bridged.Contract, ethereumtest.Data("transfer(address,uint256)", output.Script, output.Amount.Minor()))
+	return h.Transact(t, h.bridged.Contract, ethereumtest.Data("transfer(address,uint256)", output.Script, output.Amount.Minor()))
 }
 
-// newLab watches a node through two endpoints with different operators, unless endpoints are
+// newHarness watches a node through two endpoints with different operators, unless endpoints are
 // given.
-func newLab(t *testing.T, n *ethereumtest.Node, endpoints ...quorum.Endpoint) *lab {
+func newHarness(t *testing.T, n *ethereumtest.Node, endpoints ...quorum.Endpoint) *harness {
 	t.Helper()
 	if len(endpoints) == 0 {
 		endpoints = []quorum.Endpoint{{URL: n.RPC, Operator: "a"}, {URL: n.RPC, Operator: "b"}}
@@ -71,25 +71,25 @@ func newLab(t *testing.T, n *ethereumtest.Node, endpoints ...quorum.Endpoint) *l
 	bridged := ethereum.Base.Bridged[0]
 	bridged.Contract = n.Deploy(t, ethereumtest.Code("token", 0))
 	p.ChainID, p.Assets, p.Bridged = n.ChainID, []chain.Asset{eurc, usdc, p.Assets[0]}, []chain.Asset{bridged}
-	return &lab{Node: n, net: ethereum.Watch(ethereum.New(p), q, time.Now), quorum: q, bridged: bridged}
+	return &harness{Node: n, net: ethereum.Watch(ethereum.New(p), q, time.Now), quorum: q, bridged: bridged}
 }
 
 func TestAnvil_shows_only_transfers_that_arrived(t *testing.T) {
 	t.Parallel()
 	n := ethereumtest.Anvil(t, chainID)
-	l := newLab(t, n)
+	h := newHarness(t, n)
 	counterfeit := n.Deploy(t, ethereumtest.Code("token", 0))
 	ourAddress := n.NewScript(t)
 	watch := chaintest.Watch{ourAddress: true}
 	five := big.NewInt(5_000_000)
 	honest := n.Transact(t, n.Token, ethereumtest.Data("transfer(address,uint256)", ourAddress, five))
 	taxed := n.Transact(t, n.FeeToken, ethereumtest.Data("transfer(address,uint256)", ourAddress, five))
-	inner := n.Transact(t, n.Odd, ethereumtest.Data("through(address,address,uint256)", n.Token, ourAddress, big.NewInt(7_000_000)))
+	inner := n.Transact(t, n.LookalikeToken, ethereumtest.Data("through(address,address,uint256)", n.Token, ourAddress, big.NewInt(7_000_000)))
 	failedTx := n.Transact(t, n.Token, ethereumtest.Data("payAndFail(address,uint256)", ourAddress, five))
 	others := []string{
 		n.Transact(t, counterfeit, ethereumtest.Data("transfer(address,uint256)", ourAddress, five)),
-		n.Transact(t, n.Odd, ethereumtest.Data("fake(address,uint256)", ourAddress, five)),
-		n.Transact(t, n.Odd, ethereumtest.Data("nft(address,uint256)", ourAddress, five)),
+		n.Transact(t, n.LookalikeToken, ethereumtest.Data("fake(address,uint256)", ourAddress, five)),
+		n.Transact(t, n.LookalikeToken, ethereumtest.Data("nft(address,uint256)", ourAddress, five)),
 		n.Transact(t, n.Token, ethereumtest.Data("transfer(address,uint256)", ourAddress, big.NewInt(0))),
 	}
 	n.Mine(t, append(others, honest, taxed, inner, failedTx)...)
@@ -101,7 +101,7 @@ func TestAnvil_shows_only_transfers_that_arrived(t *testing.T) {
 	if mined, succeeded := n.Holds(t, failedTx); !mined || succeeded {
 		t.Errorf("failing transaction: mined %t, succeeded %t", mined, succeeded)
 	}
-	snapshot, err := l.net.Scan(t.Context(), chain.Cursor{}, watch)
+	snapshot, err := h.net.Scan(t.Context(), chain.Cursor{}, watch)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,12 +122,12 @@ func TestAnvil_shows_only_transfers_that_arrived(t *testing.T) {
 func TestAnvil_transfer_leaves_with_its_block(t *testing.T) {
 	t.Parallel()
 	n := ethereumtest.Anvil(t, chainID)
-	l := newLab(t, n)
+	h := newHarness(t, n)
 	ourAddress := n.NewScript(t)
 	watch := chaintest.Watch{ourAddress: true}
 	scan := func() chain.Snapshot {
 		t.Helper()
-		s, err := l.net.Scan(t.Context(), chain.Cursor{}, watch)
+		s, err := h.net.Scan(t.Context(), chain.Cursor{}, watch)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func TestAnvil_transfer_leaves_with_its_block(t *testing.T) {
 func TestAnvil_shows_the_coin_that_arrived(t *testing.T) {
 	t.Parallel()
 	node := ethereumtest.Anvil(t, chainID)
-	l := newLab(t, node, quorum.Endpoint{URL: node.RPC, Trusted: true})
+	h := newHarness(t, node, quorum.Endpoint{URL: node.RPC, Trusted: true})
 	wei := big.NewInt(1_000_000_000_000_000)
 	type shown struct{ Amount, Tx string }
 	for name, test := range map[string]struct {
@@ -171,7 +171,7 @@ func TestAnvil_shows_the_coin_that_arrived(t *testing.T) {
 		watch := &accountWatch{Watch: chaintest.Watch{ourAddress: true}}
 		scan := func(from chain.Cursor) chain.Snapshot {
 			t.Helper()
-			s, err := l.net.Scan(t.Context(), from, watch)
+			s, err := h.net.Scan(t.Context(), from, watch)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}

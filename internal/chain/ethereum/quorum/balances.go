@@ -40,7 +40,7 @@ func (q *Quorum) Nonces(ctx context.Context, header ethereum.Header, accounts []
 	nonces := make([]uint64, len(numbers))
 	for i, n := range numbers {
 		if nonces[i] = n.Uint64(); !n.IsUint64() {
-			return nil, errForm
+			return nil, errFormat
 		}
 	}
 	return nonces, nil
@@ -76,7 +76,7 @@ func (q *Quorum) numbers(ctx context.Context, header ethereum.Header, count int,
 		votes[i] = map[string]uint64{}
 	}
 	var mu sync.Mutex
-	var pruned uint64 // voices of endpoints without the state
+	var pruned uint64 // operators of endpoints without the state
 	decided := func(uint64) bool {
 		mu.Lock()
 		defer mu.Unlock()
@@ -87,21 +87,21 @@ func (q *Quorum) numbers(ctx context.Context, header ethereum.Header, count int,
 		mu.Lock()
 		defer mu.Unlock()
 		if errors.Is(err, ethereum.ErrNoState) {
-			pruned |= e.voice
+			pruned |= e.operatorBit
 		}
 		for i, v := range values {
-			votes[i][v] |= e.voice
+			votes[i][v] |= e.operatorBit
 		}
 		return err == nil
 	})
 	return q.count(header, calls, votes, pruned)
 }
 
-// elected returns the answer that has enough voices, "" if there is none or more than one.
+// elected returns the answer that enough operators gave, "" if there is none or more than one.
 func (q *Quorum) elected(votes map[string]uint64) string {
 	elected := ""
-	for value, voices := range votes {
-		if !q.isEnough(voices) {
+	for value, operators := range votes {
+		if !q.isEnough(operators) {
 			continue
 		}
 		if elected != "" {
@@ -123,7 +123,7 @@ func (q *Quorum) count(header ethereum.Header, calls []call, votes []map[string]
 			q.noteDeniedAnswers(header, calls[i].method, v, value)
 		case len(v) > 1:
 			return nil, fmt.Errorf("the endpoints do not agree on %s in block %d, %s", calls[i].method, header.Height, header.Hash)
-		case pruned != 0 && !q.isEnough(voicesOf(q.panel)&^pruned):
+		case pruned != 0 && !q.isEnough(operatorsOf(q.panel)&^pruned):
 			return nil, ethereum.ErrNoState
 		default:
 			return nil, q.tooFew(fmt.Sprintf("answer %s for block %d", calls[i].method, header.Height))
@@ -134,12 +134,12 @@ func (q *Quorum) count(header ethereum.Header, calls []call, votes []map[string]
 
 // noteDeniedAnswers records the answers that differ from the elected answer as denied.
 func (q *Quorum) noteDeniedAnswers(header ethereum.Header, method string, votes map[string]uint64, elected string) {
-	for value, voices := range votes {
+	for value, operators := range votes {
 		if value == elected {
 			continue
 		}
 		for _, e := range q.endpoints {
-			if e.voice&voices != 0 {
+			if e.operatorBit&operators != 0 {
 				e.noteDenied(fmt.Sprintf("%s in block %d", method, header.Height))
 				q.Log.Warn("endpoint gives an answer that others deny", "network", q.Network, "endpoint", e.name, "method", method, "block", header.Height)
 			}
@@ -179,12 +179,12 @@ func (e *endpoint) numbers(ctx context.Context, calls []call) ([]string, error) 
 func numberOf(result json.RawMessage) (string, error) {
 	var text string
 	if err := json.Unmarshal(result, &text); err != nil {
-		return "", errForm
+		return "", errFormat
 	}
 	digits, ok := strings.CutPrefix(text, "0x")
 	n, isNumber := new(big.Int).SetString(digits, 16)
 	if !ok || !isNumber || n.Sign() < 0 || len(digits) > 64 {
-		return "", errForm
+		return "", errFormat
 	}
 	return n.Text(16), nil
 }
@@ -210,22 +210,22 @@ func mentions(e *rpcError, phrases ...string) bool {
 // Payments implements ethereum.BalanceSource.
 func (q *Quorum) Payments(ctx context.Context, header ethereum.Header, to []keys.EthereumAddress) ([]ethereum.Payment, error) {
 	var mu sync.Mutex
-	voices := map[ethereum.Payment]uint64{}
+	votes := map[ethereum.Payment]uint64{}
 	answered := askEach(ctx, q.panel, q.isEnough, func(ctx context.Context, e *endpoint) bool {
 		found, err := e.payments(ctx, header, to)
 		mu.Lock()
 		defer mu.Unlock()
 		for _, p := range found {
-			voices[p] |= e.voice
+			votes[p] |= e.operatorBit
 		}
 		return err == nil
 	})
-	if !q.isEnough(voicesOf(answered)) {
+	if !q.isEnough(operatorsOf(answered)) {
 		return nil, q.tooFew(fmt.Sprintf("show block %d", header.Height))
 	}
 	var agreed []ethereum.Payment
-	for p, v := range voices {
-		if q.isEnough(v) {
+	for p, operators := range votes {
+		if q.isEnough(operators) {
 			agreed = append(agreed, p)
 		}
 	}
@@ -275,7 +275,7 @@ func payments(result json.RawMessage, to []keys.EthereumAddress) ([]ethereum.Pay
 		Transactions []struct{ Hash, To, Value string }
 	}
 	if err := json.Unmarshal(result, &block); err != nil || block == nil {
-		return nil, errForm
+		return nil, errFormat
 	}
 	var found []ethereum.Payment
 	for _, t := range block.Transactions {
@@ -287,7 +287,7 @@ func payments(result json.RawMessage, to []keys.EthereumAddress) ([]ethereum.Pay
 		hash, isHash := ethereum.ParseHash(t.Hash)
 		value, isNumber := new(big.Int).SetString(strings.TrimPrefix(t.Value, "0x"), 16)
 		if !isHash || !isNumber || value.Sign() < 0 || value.BitLen() > 256 {
-			return nil, errForm
+			return nil, errFormat
 		}
 		if p.Tx = hash; value.Sign() > 0 {
 			value.FillBytes(p.Amount[:])

@@ -83,8 +83,8 @@ func TestBridged_token_with_other_decimals_is_not_watched(t *testing.T) {
 	w.mineBlock(bridgedPayment(ourAddress, 7_000_000), tokenPayment(ourAddress, 5_000_000))
 	w.mineBlock()
 	s := openShop(t, w, endpoints(newNode(t, w, answerDecimals(bridged.Contract, eighteen)), newNode(t, w, answerDecimals(bridged.Contract, eighteen)))).watchBridged()
-	var got []ethereum.Doubt
-	s.scanner.Doubted = func(d ethereum.Doubt) { got = append(got, d) }
+	var got []ethereum.TokenFault
+	s.scanner.Unverified = func(d ethereum.TokenFault) { got = append(got, d) }
 	s.want("5")
 	if len(got) != 1 || got[0].Asset != "USDBC" || strings.Contains(got[0].Text, "offered") || !strings.HasPrefix(got[0].Text, "is not watched: its contract ") {
 		t.Errorf("got %+v", got)

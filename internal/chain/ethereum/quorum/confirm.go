@@ -10,7 +10,7 @@ import (
 	"chequer/internal/chain/ethereum"
 )
 
-// verdict is the voices of the operators that confirm and that deny one log.
+// verdict is the sets of operators that confirm and that deny one log.
 type verdict struct{ yes, no uint64 }
 
 // Confirm implements ethereum.Source. Each endpoint that has not shown a log is asked for the
@@ -19,7 +19,7 @@ type verdict struct{ yes, no uint64 }
 func (q *Quorum) Confirm(ctx context.Context, logs []ethereum.Log) ([]ethereum.Log, error) {
 	verdicts := make([]verdict, len(logs))
 	for i, l := range logs {
-		verdicts[i].yes = l.Voices & voicesOf(q.panel)
+		verdicts[i].yes = l.Operators & operatorsOf(q.panel)
 	}
 	var mu sync.Mutex
 	decided := func(uint64) bool {
@@ -30,7 +30,7 @@ func (q *Quorum) Confirm(ctx context.Context, logs []ethereum.Log) ([]ethereum.L
 	askEach(ctx, q.panel, decided, func(ctx context.Context, e *endpoint) bool {
 		var requested []int
 		for i, l := range logs {
-			if l.Voices&e.voice == 0 {
+			if l.Operators&e.operatorBit == 0 {
 				requested = append(requested, i)
 			}
 		}
@@ -39,9 +39,9 @@ func (q *Quorum) Confirm(ctx context.Context, logs []ethereum.Log) ([]ethereum.L
 		defer mu.Unlock()
 		for i, yes := range confirmed {
 			if yes {
-				verdicts[i].yes |= e.voice
+				verdicts[i].yes |= e.operatorBit
 			} else {
-				verdicts[i].no |= e.voice
+				verdicts[i].no |= e.operatorBit
 			}
 		}
 		return err == nil
@@ -55,7 +55,7 @@ func (q *Quorum) evaluate(logs []ethereum.Log, verdicts []verdict) ([]ethereum.L
 	var confirmed []ethereum.Log
 	for i, l := range logs {
 		yes, no := q.isEnough(verdicts[i].yes), q.isEnough(verdicts[i].no)
-		recorded := l.Voices == 0
+		recorded := l.Operators == 0
 		switch {
 		case recorded && no && verdicts[i].yes != 0, recorded && !no && !yes:
 			return nil, fmt.Errorf("transfer %s in block %d is recorded, and the endpoints neither confirm nor refute it", l.Tx, l.Height)
@@ -64,7 +64,7 @@ func (q *Quorum) evaluate(logs []ethereum.Log, verdicts []verdict) ([]ethereum.L
 		case no && !yes:
 			q.noteDenials(l)
 		default:
-			return nil, fmt.Errorf("transfer %s in block %d is shown by %s, and others do not confirm it yet", l.Tx, l.Height, q.namesOf(verdicts[i].yes|l.Voices))
+			return nil, fmt.Errorf("transfer %s in block %d is shown by %s, and others do not confirm it yet", l.Tx, l.Height, q.namesOf(verdicts[i].yes|l.Operators))
 		}
 	}
 	return confirmed, nil
@@ -73,18 +73,18 @@ func (q *Quorum) evaluate(logs []ethereum.Log, verdicts []verdict) ([]ethereum.L
 // noteDenials records for each endpoint that showed a log that the log was denied.
 func (q *Quorum) noteDenials(l ethereum.Log) {
 	for _, e := range q.endpoints {
-		if e.voice&l.Voices != 0 {
+		if e.operatorBit&l.Operators != 0 {
 			e.noteDenied(fmt.Sprintf("transfer %s in block %d", l.Tx, l.Height))
 			q.Log.Warn("endpoint shows a transfer that others deny", "network", q.Network, "endpoint", e.name, "tx", l.Tx, "block", l.Height)
 		}
 	}
 }
 
-// namesOf returns the names of the endpoints with the given voices.
-func (q *Quorum) namesOf(voices uint64) string {
+// namesOf returns the names of the endpoints of the given operators.
+func (q *Quorum) namesOf(operators uint64) string {
 	var names []string
 	for _, e := range q.endpoints {
-		if e.voice&voices != 0 {
+		if e.operatorBit&operators != 0 {
 			names = append(names, e.name)
 		}
 	}
@@ -116,8 +116,8 @@ func (e *endpoint) confirm(ctx context.Context, logs []ethereum.Log, requested [
 		r, err := receiptOf(got.result)
 		h, hasBlock, headErr := header(block.result)
 		if err != nil || headErr != nil {
-			e.noteFailure(errForm)
-			return nil, errForm
+			e.noteFailure(errFormat)
+			return nil, errFormat
 		}
 		switch {
 		case !hasBlock || h.Hash != logs[i].Block.String():

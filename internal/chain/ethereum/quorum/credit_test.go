@@ -184,11 +184,11 @@ func TestCredit_queries_no_endpoint_without_permission(t *testing.T) {
 	w.mineBlock(transfer{contract: feeToken, to: ourAddress, units: 5_000_000}, tokenPayment(ourAddress, 2_000_000))
 	s.want("2")
 	for _, a := range s.scanner.Assets() {
-		if a.Code == "EURE" && !a.Doubted {
+		if a.Code == "EURE" && !a.Unverified {
 			t.Error("token without readable balances is offered")
 		}
 	}
-	if doubts := s.scanner.Doubts(); len(doubts) != 1 || !doubts[0].Unreadable {
-		t.Errorf("doubts %+v, want one with Unreadable", doubts)
+	if faults := s.scanner.TokenFaults(); len(faults) != 1 || !faults[0].Unreadable {
+		t.Errorf("token faults %+v, want one with Unreadable", faults)
 	}
 }

@@ -31,7 +31,7 @@ func (q *Quorum) Decimals(ctx context.Context, header ethereum.Header, contract 
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		votes[value] |= e.voice
+		votes[value] |= e.operatorBit
 		return true
 	})
 	value := q.elected(votes)

@@ -50,7 +50,7 @@ func TestDecimals_decide_which_tokens_are_offered(t *testing.T) {
 	const contract = "0x420CA0f9B9b604cE0fd9C18EF134C705e5Fa3430"
 	for name, test := range map[string]struct {
 		nodes [3]func(*node)
-		want  string // codes; ! = doubted
+		want  string // codes; ! = unverified
 		text  string
 	}{
 		"the contract has the decimals of the setting": {[3]func(*node){answerDecimals(contract, six), answerDecimals(contract, six), answerDecimals(contract, six)}, "ETH USDC EURC EURE", ""},
@@ -75,9 +75,9 @@ func TestDecimals_decide_which_tokens_are_offered(t *testing.T) {
 			}
 			q := openShop(t, w, endpoints(list...), askAddresses).quorum
 			scanner := ethereum.Watch(ethereum.New(claimed(t)), q, w.Now)
-			var reported []ethereum.Doubt
-			scanner.Doubted = func(d ethereum.Doubt) { reported = append(reported, d) }
-			if assets := scanner.Assets(); !assets[3].Doubted {
+			var reported []ethereum.TokenFault
+			scanner.Unverified = func(d ethereum.TokenFault) { reported = append(reported, d) }
+			if assets := scanner.Assets(); !assets[3].Unverified {
 				t.Error("token of a setting is offered before its contract was asked")
 			}
 			if _, err := scanner.Scan(t.Context(), chain.Cursor{}, chaintest.Watch{}); err != nil {
@@ -86,7 +86,7 @@ func TestDecimals_decide_which_tokens_are_offered(t *testing.T) {
 			var codes []string
 			for _, a := range scanner.Assets() {
 				code := a.Code
-				if a.Doubted {
+				if a.Unverified {
 					code += "!"
 				}
 				codes = append(codes, code)
@@ -94,17 +94,17 @@ func TestDecimals_decide_which_tokens_are_offered(t *testing.T) {
 			if diff := cmp.Diff(strings.Join(codes, " "), test.want); diff != "" {
 				t.Errorf("assets (-got +want):\n%s", diff)
 			}
-			doubts := scanner.Doubts()
-			if (test.text == "") != (len(doubts) == 0) || len(doubts) > 0 && !strings.Contains(doubts[0].Text, test.text) {
-				t.Errorf("doubts %+v, want %q", doubts, test.text)
+			faults := scanner.TokenFaults()
+			if (test.text == "") != (len(faults) == 0) || len(faults) > 0 && !strings.Contains(faults[0].Text, test.text) {
+				t.Errorf("token faults %+v, want %q", faults, test.text)
 			}
 			for _, d := range reported {
 				if !strings.Contains(d.Text, test.text) && d.Asset != "EURE" {
-					t.Errorf("Doubted got %+v", d)
+					t.Errorf("Unverified got %+v", d)
 				}
 			}
 			if wrong := strings.Contains(test.text, "18"); wrong != (len(reported) > 0 && reported[0].Wrong) {
-				t.Errorf("Doubted got %+v", reported)
+				t.Errorf("Unverified got %+v", reported)
 			}
 		})
 	}

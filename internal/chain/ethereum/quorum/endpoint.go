@@ -18,8 +18,8 @@ import (
 // Endpoint is the address of a JSON-RPC server. See the Ethereum execution APIs.
 type Endpoint struct {
 	URL string // may contain a key, and is never shown
-	// Operator is the operator of the endpoint: all endpoints of one operator have one
-	// voice. If empty, it is the registrable domain of the URL.
+	// Operator is the operator of the endpoint: all endpoints of one operator count as
+	// one. If empty, it is the registrable domain of the URL.
 	Operator string
 	// Trusted is true for the merchant's node, whose answers need no second operator.
 	Trusted bool
@@ -73,11 +73,11 @@ const (
 // endpoint is one endpoint with its state.
 type endpoint struct {
 	Endpoint
-	name   string
-	voice  uint64 // its operator's bit
-	client *client
-	now    func() time.Time
-	random func() float64
+	name        string
+	operatorBit uint64 // the bit of its operator in sets of operators
+	client      *client
+	now         func() time.Time
+	random      func() float64
 
 	// The fields up to full are used by one call at a time.
 	head  ethereum.Header // of the last readHead
@@ -91,13 +91,13 @@ type endpoint struct {
 	report   Report
 }
 
-func newEndpoint(e Endpoint, name string, voice uint64, transport http.RoundTripper, now func() time.Time, random func() float64) *endpoint {
+func newEndpoint(e Endpoint, name string, operatorBit uint64, transport http.RoundTripper, now func() time.Time, random func() float64) *endpoint {
 	c := newClient(transport, e.URL, now)
 	if e.Trusted {
 		c.batch = trustedBatch
 	}
 	return &endpoint{
-		Endpoint: e, name: name, voice: voice, client: c, now: now, random: random,
+		Endpoint: e, name: name, operatorBit: operatorBit, client: c, now: now, random: random,
 		span: firstSpan, report: Report{Name: name, Trusted: e.Trusted},
 	}
 }

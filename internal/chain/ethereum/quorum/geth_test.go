@@ -15,9 +15,9 @@ import (
 
 // TestGeth runs the suite with geth, the most common node of Ethereum.
 func TestGeth(t *testing.T) {
-	chaintest.Run(t, func(t *testing.T) chaintest.Lab {
+	chaintest.Run(t, func(t *testing.T) chaintest.Harness {
 		n := ethereumtest.Geth(t)
-		return newLab(t, n, quorum.Endpoint{URL: n.RPC, Trusted: true})
+		return newHarness(t, n, quorum.Endpoint{URL: n.RPC, Trusted: true})
 	})
 }
 
@@ -25,7 +25,7 @@ func TestGeth(t *testing.T) {
 // request.
 func TestGeth_accepts_large_requests(t *testing.T) {
 	node := ethereumtest.Geth(t)
-	lab := newLab(t, node, quorum.Endpoint{URL: node.RPC, Trusted: true})
+	h := newHarness(t, node, quorum.Endpoint{URL: node.RPC, Trusted: true})
 	watch := &accountWatch{Watch: chaintest.Watch{}}
 	for i := range 1000 {
 		watch.Watch[fmt.Sprintf("0x%040x", 1000+i)] = true
@@ -35,8 +35,8 @@ func TestGeth_accepts_large_requests(t *testing.T) {
 	}
 	wei := big.NewInt(1_000_000_000_000_000)
 	script := fmt.Sprintf("0x%040x", 1999)
-	node.Mine(t, node.Send(t, chaintest.Output{Script: script, Amount: money.MustParse("12.5", lab.Asset().Currency)}), node.TransactWith(t, wei, script, ""))
-	s, err := lab.net.Scan(t.Context(), chain.Cursor{}, watch)
+	node.Mine(t, node.Send(t, chaintest.Output{Script: script, Amount: money.MustParse("12.5", h.Asset().Currency)}), node.TransactWith(t, wei, script, ""))
+	s, err := h.net.Scan(t.Context(), chain.Cursor{}, watch)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,18 +47,18 @@ func TestGeth_accepts_large_requests(t *testing.T) {
 	if len(s.Transfers) != 2 || got["EURC"] != "12.5" || got["ETH"] != "0.001" || s.Read.Hash != s.Tip.Hash {
 		t.Errorf("transfers %v, balances read at %+v", s.Transfers, s.Read)
 	}
-	if doubts := lab.net.Doubts(); len(doubts) != 0 {
-		t.Errorf("doubts %+v, want none", doubts)
+	if faults := h.net.TokenFaults(); len(faults) != 0 {
+		t.Errorf("token faults %+v, want none", faults)
 	}
 	contract, err := keys.ParseEthereumAddress(node.Token)
 	if err != nil {
 		t.Fatal(err)
 	}
-	best, err := lab.quorum.Best(t.Context())
+	best, err := h.quorum.Best(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if decimals, known, err := lab.quorum.Decimals(t.Context(), best.Header, contract); decimals != 6 || !known || err != nil {
+	if decimals, known, err := h.quorum.Decimals(t.Context(), best.Header, contract); decimals != 6 || !known || err != nil {
 		t.Errorf("decimals %d %t %v", decimals, known, err)
 	}
 }

@@ -36,8 +36,8 @@ func (e *endpoint) headers(ctx context.Context, from, to int64) ([]ethereum.Head
 		}
 		h, hasBlock, err := header(a.result)
 		if err != nil || hasBlock && h.Height != from+int64(i) {
-			e.noteFailure(errForm)
-			return nil, errForm
+			e.noteFailure(errFormat)
+			return nil, errFormat
 		}
 		if !hasBlock {
 			break
@@ -64,11 +64,11 @@ func (q *Quorum) Logs(ctx context.Context, span ethereum.Span, query ethereum.Qu
 				indexes[l] = i
 				union = append(union, l)
 			}
-			union[i].Voices |= e.voice
+			union[i].Operators |= e.operatorBit
 		}
 		return err == nil
 	})
-	if !q.isEnough(voicesOf(answered)) {
+	if !q.isEnough(operatorsOf(answered)) {
 		return nil, q.tooFew("return its transfers")
 	}
 	return union, nil

@@ -17,10 +17,10 @@ import (
 // readHeads asks all endpoints for their newest block, and returns those that answered.
 func (q *Quorum) readHeads(ctx context.Context) []*endpoint {
 	own := slices.ContainsFunc(q.endpoints, func(e *endpoint) bool { return e.Trusted && !e.paused() })
-	enough := func(voices uint64) bool {
-		answered := slices.DeleteFunc(slices.Clone(q.endpoints), func(e *endpoint) bool { return e.voice&voices == 0 })
+	enough := func(operators uint64) bool {
+		answered := slices.DeleteFunc(slices.Clone(q.endpoints), func(e *endpoint) bool { return e.operatorBit&operators == 0 })
 		trusted := slices.ContainsFunc(answered, func(e *endpoint) bool { return e.Trusted })
-		return trusted || !own && operators(answered) >= operatorsAgree
+		return trusted || !own && countOperators(answered) >= minOperators
 	}
 	return askEach(ctx, q.endpoints, enough, func(ctx context.Context, e *endpoint) bool {
 		return e.readHead(ctx, q.ChainID, q.Tags) == nil
@@ -36,11 +36,11 @@ var errSlow = errors.New("answers much later than others")
 // askEach calls ask for the endpoints that are not paused, at the same time, and returns those for
 // which it returned true, in their order. Once enough endpoints have answered, it waits
 // slowTimeout for the others.
-func askEach(ctx context.Context, endpoints []*endpoint, enough func(voices uint64) bool, ask func(context.Context, *endpoint) bool) []*endpoint {
+func askEach(ctx context.Context, endpoints []*endpoint, enough func(operators uint64) bool, ask func(context.Context, *endpoint) bool) []*endpoint {
 	waiting, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var mu sync.Mutex
-	var voices uint64
+	var operators uint64
 	stopWaiting := sync.OnceFunc(func() { time.AfterFunc(slowTimeout, func() { cancel(errSlow) }) })
 	if enough(0) {
 		stopWaiting()
@@ -61,7 +61,7 @@ func askEach(ctx context.Context, endpoints []*endpoint, enough func(voices uint
 				}
 				return
 			}
-			if voices |= e.voice; enough(voices) {
+			if operators |= e.operatorBit; enough(operators) {
 				stopWaiting()
 			}
 		})
@@ -89,12 +89,12 @@ func (q *Quorum) choose(ctx context.Context, answered []*endpoint) (ethereum.Bes
 	}
 	upToDate := slices.ContainsFunc(own, func(e *endpoint) bool { return q.Now().Sub(e.head.Time) < maxNodeAge })
 	switch {
-	case len(own) > 0 && (upToDate || operators(others) < operatorsAgree):
+	case len(own) > 0 && (upToDate || countOperators(others) < minOperators):
 		q.panel, q.requiredOperators = own, 1
-	case operators(others) >= operatorsAgree:
-		q.panel, q.requiredOperators = others, operatorsAgree
+	case countOperators(others) >= minOperators:
+		q.panel, q.requiredOperators = others, minOperators
 	default:
-		q.panel, q.requiredOperators = others, operatorsAgree
+		q.panel, q.requiredOperators = others, minOperators
 		return ethereum.Best{}, q.tooFew("answer")
 	}
 	head, err := q.agree(ctx)
@@ -104,21 +104,21 @@ func (q *Quorum) choose(ctx context.Context, answered []*endpoint) (ethereum.Bes
 	return ethereum.Best{Header: head, Final: min(q.final(), head.Height)}, nil
 }
 
-// operators returns the number of operators of endpoints.
-func operators(endpoints []*endpoint) int { return bits.OnesCount64(voicesOf(endpoints)) }
+// countOperators returns the number of operators of endpoints.
+func countOperators(endpoints []*endpoint) int { return bits.OnesCount64(operatorsOf(endpoints)) }
 
-// voicesOf returns the voices of endpoints.
-func voicesOf(endpoints []*endpoint) uint64 {
-	var voices uint64
+// operatorsOf returns the set of operators of endpoints.
+func operatorsOf(endpoints []*endpoint) uint64 {
+	var operators uint64
 	for _, e := range endpoints {
-		voices |= e.voice
+		operators |= e.operatorBit
 	}
-	return voices
+	return operators
 }
 
-// isEnough reports whether a set of voices of the panel is enough to be trusted.
-func (q *Quorum) isEnough(voices uint64) bool {
-	return bits.OnesCount64(voices&voicesOf(q.panel)) >= q.requiredOperators
+// isEnough reports whether a set has enough operators of the panel to be trusted.
+func (q *Quorum) isEnough(operators uint64) bool {
+	return bits.OnesCount64(operators&operatorsOf(q.panel)) >= q.requiredOperators
 }
 
 // agree returns the newest block that the panel agrees on: of the newest blocks of its
@@ -127,11 +127,11 @@ func (q *Quorum) agree(ctx context.Context) (ethereum.Header, error) {
 	heights, shared := map[int64]bool{}, map[ethereum.Header]uint64{}
 	for _, e := range q.panel {
 		heights[e.head.Height] = true
-		shared[e.head] |= e.voice
+		shared[e.head] |= e.operatorBit
 	}
 	for _, height := range descending(heights) {
 		candidates := slices.DeleteFunc(slices.Clone(q.panel), func(e *endpoint) bool { return e.head.Height < height })
-		if !q.isEnough(voicesOf(candidates)) {
+		if !q.isEnough(operatorsOf(candidates)) {
 			continue
 		}
 		// An endpoint that is ahead is asked only if the heads are not enough.
@@ -161,12 +161,12 @@ func descending(set map[int64]bool) []int64 {
 // final returns the highest block that enough operators of the panel call final; 0 if
 // too few of them know.
 func (q *Quorum) final() int64 {
-	byVoice := map[uint64]int64{}
+	byOperator := map[uint64]int64{}
 	for _, e := range q.panel {
-		byVoice[e.voice] = max(byVoice[e.voice], e.final)
+		byOperator[e.operatorBit] = max(byOperator[e.operatorBit], e.final)
 	}
 	var finals []int64
-	for _, height := range byVoice {
+	for _, height := range byOperator {
 		finals = append(finals, height)
 	}
 	slices.SortFunc(finals, func(a, b int64) int { return cmp.Compare(b, a) })

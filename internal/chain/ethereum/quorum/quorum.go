@@ -51,8 +51,8 @@ type Quorum struct {
 
 var _ ethereum.Source = (*Quorum)(nil)
 
-// operatorsAgree is the number of operators that must give the same answer.
-const operatorsAgree = 2
+// minOperators is the number of operators that must give the same answer.
+const minOperators = 2
 
 // maxNodeAge is the age of a trusted node's newest block up to which the node is used alone,
 // if there are other endpoints.
@@ -63,27 +63,27 @@ func New(c Config) (*Quorum, error) {
 	q := &Quorum{Config: c, agreed: map[int64]ethereum.Header{}}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.Proxy = nil // requests are direct even if the environment names a proxy
-	type voter struct {
+	type operatorKey struct {
 		operator string
 		trusted  bool
 	}
-	voices, counts := map[voter]uint64{}, map[string]int{}
+	operatorBits, counts := map[operatorKey]uint64{}, map[string]int{}
 	for _, e := range c.Endpoints {
-		w := voter{e.operator(), e.Trusted}
-		if voices[w] == 0 {
-			voices[w] = 1 << len(voices)
+		key := operatorKey{e.operator(), e.Trusted}
+		if operatorBits[key] == 0 {
+			operatorBits[key] = 1 << len(operatorBits)
 		}
-		counts[w.operator]++
-		name := w.operator
-		if n := counts[w.operator]; n > 1 {
+		counts[key.operator]++
+		name := key.operator
+		if n := counts[key.operator]; n > 1 {
 			name = fmt.Sprintf("%s (%d)", name, n)
 		}
-		q.endpoints = append(q.endpoints, newEndpoint(e, name, voices[w], transport, c.Now, c.Chance))
+		q.endpoints = append(q.endpoints, newEndpoint(e, name, operatorBits[key], transport, c.Now, c.Chance))
 	}
-	if len(q.endpoints) == 0 || len(voices) > 64 {
+	if len(q.endpoints) == 0 || len(operatorBits) > 64 {
 		return nil, fmt.Errorf("%d endpoints, want 1 to 64", len(q.endpoints))
 	}
-	if !slices.ContainsFunc(c.Endpoints, func(e Endpoint) bool { return e.Trusted }) && len(voices) < operatorsAgree {
+	if !slices.ContainsFunc(c.Endpoints, func(e Endpoint) bool { return e.Trusted }) && len(operatorBits) < minOperators {
 		return nil, errors.New("endpoints of at least two operators must agree: name another one, or mark your own node as trusted")
 	}
 	return q, nil
@@ -144,14 +144,14 @@ func (q *Quorum) missingAbility(ability string) string {
 	others := slices.DeleteFunc(slices.Clone(q.endpoints), func(e *endpoint) bool { return e.Trusted })
 	trusted := len(q.endpoints) - len(others)
 	switch {
-	case trusted == 1 && operators(others) < operatorsAgree:
+	case trusted == 1 && countOperators(others) < minOperators:
 		return fmt.Sprintf("your own node must %s, and does not", ability)
-	case trusted > 0 && operators(others) < operatorsAgree:
+	case trusted > 0 && countOperators(others) < minOperators:
 		return fmt.Sprintf("one of your %d own nodes must %s, and none does", trusted, ability)
 	case trusted > 0:
-		return fmt.Sprintf("your own node, or endpoints of at least %d operators, must %s, and too few of %d endpoints do", operatorsAgree, ability, len(q.endpoints))
+		return fmt.Sprintf("your own node, or endpoints of at least %d operators, must %s, and too few of %d endpoints do", minOperators, ability, len(q.endpoints))
 	}
-	return fmt.Sprintf("endpoints of at least %d operators must %s, and too few of %d endpoints do", operatorsAgree, ability, len(q.endpoints))
+	return fmt.Sprintf("endpoints of at least %d operators must %s, and too few of %d endpoints do", minOperators, ability, len(q.endpoints))
 }
 
 // Headers implements ethereum.Source.
@@ -184,17 +184,17 @@ func (q *Quorum) headers(ctx context.Context, endpoints []*endpoint, from, to in
 		mu.Lock()
 		defer mu.Unlock()
 		for _, h := range headers {
-			voices := &seen[h.Height-from]
-			if *voices == nil {
-				*voices = map[ethereum.Header]uint64{}
+			votes := &seen[h.Height-from]
+			if *votes == nil {
+				*votes = map[ethereum.Header]uint64{}
 			}
-			(*voices)[h] |= e.voice
+			(*votes)[h] |= e.operatorBit
 		}
 		return err == nil
 	})
 	var agreed []ethereum.Header
-	for i, voices := range seen {
-		h, ok := q.only(voices, from+int64(i))
+	for i, votes := range seen {
+		h, ok := q.only(votes, from+int64(i))
 		if !ok {
 			break
 		}
@@ -206,10 +206,10 @@ func (q *Quorum) headers(ctx context.Context, endpoints []*endpoint, from, to in
 	return agreed, nil
 }
 
-// only returns the block at a height that has enough voices, if there is only one.
-func (q *Quorum) only(voices map[ethereum.Header]uint64, height int64) (only ethereum.Header, ok bool) {
-	for h, v := range voices {
-		if h.Height != height || !q.isEnough(v) {
+// only returns the block at a height that enough operators agree on, if there is only one.
+func (q *Quorum) only(votes map[ethereum.Header]uint64, height int64) (only ethereum.Header, ok bool) {
+	for h, operators := range votes {
+		if h.Height != height || !q.isEnough(operators) {
 			continue
 		}
 		if ok {
@@ -252,7 +252,7 @@ func (q *Quorum) Probe(ctx context.Context) error {
 // Narrow returns a warning if the network can be read but one failing endpoint would stop it;
 // "" if there are enough endpoints.
 func (q *Quorum) Narrow() string {
-	if slices.ContainsFunc(q.endpoints, func(e *endpoint) bool { return e.Trusted }) || operators(q.endpoints) > operatorsAgree {
+	if slices.ContainsFunc(q.endpoints, func(e *endpoint) bool { return e.Trusted }) || countOperators(q.endpoints) > minOperators {
 		return ""
 	}
 	return "endpoints of two operators only: while one of them is silent or lags, nothing is confirmed and nothing expires; name a third"

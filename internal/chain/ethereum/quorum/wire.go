@@ -15,13 +15,13 @@ import (
 	"chequer/internal/keys"
 )
 
-// errForm is the error for an answer that does not have the form of the execution APIs.
-var errForm = errors.New("malformed answer")
+// errFormat is the error for an answer that does not have the format of the execution APIs.
+var errFormat = errors.New("malformed answer")
 
 // transferTopic is the first topic of Transfer(address,address,uint256).
 const transferTopic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 
-// quantity parses a whole number in the form of JSON-RPC: 0x and hex digits.
+// quantity parses a whole number in the format of JSON-RPC: 0x and hex digits.
 func quantity(text string) (int64, bool) {
 	digits, ok := strings.CutPrefix(text, "0x")
 	n, err := strconv.ParseUint(digits, 16, 64)
@@ -32,11 +32,11 @@ func quantity(text string) (int64, bool) {
 func chainIDOf(result json.RawMessage) (uint64, error) {
 	var text string
 	if err := json.Unmarshal(result, &text); err != nil {
-		return 0, errForm
+		return 0, errFormat
 	}
 	id, ok := quantity(text)
 	if !ok {
-		return 0, errForm
+		return 0, errFormat
 	}
 	return uint64(id), nil
 }
@@ -48,7 +48,7 @@ func hexOf(n int64) string { return "0x" + strconv.FormatInt(n, 16) }
 func header(result json.RawMessage) (h ethereum.Header, exists bool, err error) {
 	var w *struct{ Number, Hash, ParentHash, Timestamp string }
 	if err := json.Unmarshal(result, &w); err != nil {
-		return h, false, errForm
+		return h, false, errFormat
 	}
 	if w == nil {
 		return h, false, nil
@@ -58,7 +58,7 @@ func header(result json.RawMessage) (h ethereum.Header, exists bool, err error) 
 	hash, hashed := ethereum.ParseHash(w.Hash)
 	parent, linked := ethereum.ParseHash(w.ParentHash)
 	if !numbered || !timed || !hashed || !linked || seconds > math.MaxInt32*2 {
-		return h, false, errForm
+		return h, false, errFormat
 	}
 	return ethereum.Header{
 		Block:  chain.Block{Height: number, Hash: hash.String(), Time: time.Unix(seconds, 0).UTC()},
@@ -113,7 +113,7 @@ func (e event) transfer(contracts map[keys.EthereumAddress]bool) (log ethereum.L
 func logs(result json.RawMessage) ([]event, error) {
 	var list []event
 	if err := json.Unmarshal(result, &list); err != nil || list == nil {
-		return nil, errForm
+		return nil, errFormat
 	}
 	return list, nil
 }
@@ -128,7 +128,7 @@ type receipt struct {
 func receiptOf(result json.RawMessage) (*receipt, error) {
 	var r *receipt
 	if err := json.Unmarshal(result, &r); err != nil {
-		return nil, errForm
+		return nil, errFormat
 	}
 	return r, nil
 }

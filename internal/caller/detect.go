@@ -12,10 +12,10 @@ import (
 // saveTimeout limits the time to save the address of a proxy.
 const saveTimeout = 5 * time.Second
 
-// NoticeUntrusted returns a handler that calls next and detects a proxy that CHEQUER_TRUST_PROXY does not
+// DetectUntrusted returns a handler that calls next and detects a proxy that CHEQUER_TRUST_PROXY does not
 // name. All shoppers behind such a proxy share the rate limit of its address. The first detection is
 // logged, and saved for the doctor.
-func NoticeUntrusted(next http.Handler, proxies []netip.Prefix, save func(context.Context, netip.Addr) error, log *slog.Logger) http.Handler {
+func DetectUntrusted(next http.Handler, proxies []netip.Prefix, save func(context.Context, netip.Addr) error, log *slog.Logger) http.Handler {
 	var once sync.Once
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if proxy, untrusted := Untrusted(r, proxies); untrusted {

@@ -40,9 +40,9 @@ type bubble struct{}
 func (bubble) Now() time.Time              { return time.Now().UTC().Truncate(time.Millisecond) }
 func (bubble) Pass(duration time.Duration) { time.Sleep(duration) }
 
-// lab has a merchant who sells coins, an exchange and a worker, with real storage and a simulated
+// fixture has a merchant who sells coins, an exchange and a worker, with real storage and a simulated
 // network.
-type lab struct {
+type fixture struct {
 	t        testing.TB
 	url      string
 	clock    timer
@@ -61,86 +61,86 @@ type lab struct {
 }
 
 // onEach runs a test with both exchanges, in a synctest bubble, on SQLite.
-func onEach(t *testing.T, test func(t *testing.T, l *lab)) {
+func onEach(t *testing.T, test func(t *testing.T, f *fixture)) {
 	t.Helper()
 	t.Parallel()
 	for _, name := range []string{"kraken", "bitstamp"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := storagetest.File(t)
-			synctest.Test(t, func(t *testing.T) { test(t, newLab(t, url, bubble{}, name)) })
+			synctest.Test(t, func(t *testing.T) { test(t, newFixture(t, url, bubble{}, name)) })
 		})
 	}
 }
 
-// newLab returns a new lab whose merchant sells BTC and ETH, and holds 1 BTC and 10 ETH at the
+// newFixture returns a new fixture whose merchant sells BTC and ETH, and holds 1 BTC and 10 ETH at the
 // exchange.
-func newLab(t testing.TB, url string, clock timer, name string) *lab {
+func newFixture(t testing.TB, url string, clock timer, name string) *fixture {
 	t.Helper()
-	l := &lab{t: t, url: url, clock: clock, exchange: exchangetest.New(t, clock.Now), log: &logtest.Journal{}, height: 100, scripts: map[string]invoice.Owner{}}
-	l.client = exchange.NewKraken(exchangetest.URL, l.exchange)
+	f := &fixture{t: t, url: url, clock: clock, exchange: exchangetest.New(t, clock.Now), log: &logtest.Journal{}, height: 100, scripts: map[string]invoice.Owner{}}
+	f.client = exchange.NewKraken(exchangetest.URL, f.exchange)
 	if name == "bitstamp" {
-		l.client = exchange.NewBitstamp(exchangetest.URL, l.exchange, clock.Now)
+		f.client = exchange.NewBitstamp(exchangetest.URL, f.exchange, clock.Now)
 	}
-	l.exchange.Deposit("BTC", "1")
-	l.exchange.Deposit("ETH", "10")
-	l.open()
+	f.exchange.Deposit("BTC", "1")
+	f.exchange.Deposit("ETH", "10")
+	f.open()
 	ctx := context.Background()
-	if err := l.storage.CreateMerchant(ctx, merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: clock.Now()}); err != nil && !errors.Is(err, merchant.ErrExists) {
+	if err := f.storage.CreateMerchant(ctx, merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: clock.Now()}); err != nil && !errors.Is(err, merchant.ErrExists) {
 		t.Fatal(err)
 	}
-	_, err := l.accounts.Add(ctx, "m", name, exchangetest.Key, exchangetest.Secret, sale.Settings{Coins: []string{"BTC", "ETH"}, Smallest: "5", Slippage: 200})
+	_, err := f.accounts.Add(ctx, "m", name, exchangetest.Key, exchangetest.Secret, sale.Settings{Coins: []string{"BTC", "ETH"}, Smallest: "5", Slippage: 200})
 	if err == nil {
-		_, err = l.accounts.Switch(ctx, "m", true)
+		_, err = f.accounts.Switch(ctx, "m", true)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return l
+	return f
 }
 
 // open restarts the program, as after a crash: only its storage remains.
-func (l *lab) open() {
-	l.t.Helper()
+func (f *fixture) open() {
+	f.t.Helper()
 	box, err := seal.New(bytes.Repeat([]byte{1}, seal.KeySize))
 	if err != nil {
-		l.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	s, err := storage.Open(context.Background(), l.url, box, storage.Options{})
+	s, err := storage.Open(context.Background(), f.url, box, storage.Options{})
 	if err != nil {
-		l.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	l.t.Cleanup(func() {
+	f.t.Cleanup(func() {
 		if err := s.Close(); err != nil && !errors.Is(err, engine.ErrClosed) {
-			l.t.Errorf("close: %v", err)
+			f.t.Errorf("close: %v", err)
 		}
 	})
-	l.use(s)
+	f.use(s)
 }
 
 // use creates the program on a storage.
-func (l *lab) use(s *storage.Storage) {
-	l.t.Helper()
+func (f *fixture) use(s *storage.Storage) {
+	f.t.Helper()
 	fixed, err := rates.ParseFixed("BTC-EUR=86420.00,ETH-EUR=2650.10,USDC-EUR=0.925,EUR-USD=1.08", "fixed")
 	if err != nil {
-		l.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	l.storage = s
-	log := slog.New(slog.NewTextHandler(l.log, nil))
-	l.invoices = invoice.NewService(invoice.Config{
+	f.storage = s
+	log := slog.New(slog.NewTextHandler(f.log, nil))
+	f.invoices = invoice.NewService(invoice.Config{
 		Storage: s, Networks: map[invoice.Mode][]chain.Network{invoice.Live: {network{}}, invoice.Test: {network{}}}, Unwatched: true,
-		Rates: func() invoice.Rates { return fixed }, Now: l.clock.Now, NewID: func() string { return fmt.Sprintf("%032d", l.ids.Add(1)) },
+		Rates: func() invoice.Rates { return fixed }, Now: f.clock.Now, NewID: func() string { return fmt.Sprintf("%032d", f.ids.Add(1)) },
 		Encode: wire.Event, Log: log,
 	})
-	l.accounts = sale.NewAccounts(sale.AccountsConfig{
-		Storage: s, Exchanges: []exchange.Exchange{l.client}, Now: l.clock.Now, Token: func(n int) string { return fmt.Sprintf("%0*d", n, l.ids.Add(1)) },
+	f.accounts = sale.NewAccounts(sale.AccountsConfig{
+		Storage: s, Exchanges: []exchange.Exchange{f.client}, Now: f.clock.Now, Token: func(n int) string { return fmt.Sprintf("%0*d", n, f.ids.Add(1)) },
 	})
-	l.worker = l.newWorker(s, l.invoices)
+	f.worker = f.newWorker(s, f.invoices)
 }
 
-func (l *lab) newWorker(s sale.Storage, invoices sale.Invoices) *sale.Worker {
+func (f *fixture) newWorker(s sale.Storage, invoices sale.Invoices) *sale.Worker {
 	return sale.New(sale.Config{
-		Storage: s, Invoices: invoices, Exchanges: []exchange.Exchange{l.client}, Now: l.clock.Now, Log: slog.New(slog.NewTextHandler(l.log, nil)),
+		Storage: s, Invoices: invoices, Exchanges: []exchange.Exchange{f.client}, Now: f.clock.Now, Log: slog.New(slog.NewTextHandler(f.log, nil)),
 	})
 }
 
@@ -171,8 +171,8 @@ func (network) NewDestination(r chain.Request) (chain.Destination, error) {
 }
 
 // create creates an invoice of an amount in euro; change may set another currency.
-func (l *lab) create(amount string, change ...func(*invoice.CreateRequest)) *invoice.Invoice {
-	l.t.Helper()
+func (f *fixture) create(amount string, change ...func(*invoice.CreateRequest)) *invoice.Invoice {
+	f.t.Helper()
 	price := money.MustParse(amount, money.EUR)
 	r := invoice.CreateRequest{
 		MerchantID: "m", Mode: invoice.Live, Wallets: []invoice.Wallet{{Asset: "BTC", Key: "k", Counter: "c"}}, ExpiresIn: 15 * time.Minute,
@@ -184,115 +184,115 @@ func (l *lab) create(amount string, change ...func(*invoice.CreateRequest)) *inv
 	for _, c := range change {
 		c(&r)
 	}
-	inv, err := l.invoices.Create(context.Background(), r)
+	inv, err := f.invoices.Create(context.Background(), r)
 	if err != nil {
-		l.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	for _, m := range inv.Methods {
-		l.scripts[m.Destination.Script] = invoice.Owner{InvoiceID: inv.ID, MerchantID: "m"}
+		f.scripts[m.Destination.Script] = invoice.Owner{InvoiceID: inv.ID, MerchantID: "m"}
 	}
 	return inv
 }
 
 // pay adds a confirmed payment of an amount in a separate block.
-func (l *lab) pay(inv *invoice.Invoice, asset, amount string) (tx string) {
-	l.t.Helper()
+func (f *fixture) pay(inv *invoice.Invoice, asset, amount string) (tx string) {
+	f.t.Helper()
 	m, known := inv.Method("bitcoin", asset)
 	if !known {
-		l.t.Fatalf("%s is not offered", asset)
+		f.t.Fatalf("%s is not offered", asset)
 	}
-	l.height++
-	tx = fmt.Sprintf("tx%d", l.ids.Add(1))
-	l.shown = append(l.shown, chain.Transfer{
+	f.height++
+	tx = fmt.Sprintf("tx%d", f.ids.Add(1))
+	f.shown = append(f.shown, chain.Transfer{
 		ID: tx + ":0", Tx: tx, Asset: asset, Script: m.Destination.Script, Amount: money.MustParse(amount, m.Asset.Currency), Spends: []string{tx + "-in:0"},
-		Block: &chain.Block{Height: l.height, Hash: fmt.Sprint("block", l.height, tx), Time: l.clock.Now()},
+		Block: &chain.Block{Height: f.height, Hash: fmt.Sprint("block", f.height, tx), Time: f.clock.Now()},
 	})
-	l.scan()
+	f.scan()
 	return tx
 }
 
 // reorganise removes a transaction from the network, or adds it again.
-func (l *lab) reorganise(tx string, remove bool) {
-	l.t.Helper()
-	for _, t := range l.shown {
+func (f *fixture) reorganise(tx string, remove bool) {
+	f.t.Helper()
+	for _, t := range f.shown {
 		if isRemoved := t.Block.Height < 0; t.Tx == tx && isRemoved != remove {
 			t.Block.Height = -1 - t.Block.Height
 		}
 	}
-	l.scan()
+	f.scan()
 }
 
 // scan passes the network's transfers to the invoices.
-func (l *lab) scan() {
-	l.t.Helper()
+func (f *fixture) scan() {
+	f.t.Helper()
 	ctx := context.Background()
-	epoch, err := l.storage.AcquireLease(ctx, "bitcoin", "lab", l.clock.Now(), 30*time.Second)
+	epoch, err := f.storage.AcquireLease(ctx, "bitcoin", "test", f.clock.Now(), 30*time.Second)
 	if err != nil {
-		l.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	l.sequence++
-	tip := chain.Block{Height: l.height, Hash: fmt.Sprint("tip", l.height), Time: l.clock.Now()}
-	s := chain.Snapshot{Started: l.clock.Now(), From: chain.Cursor{Height: 1, Hash: "one"}, Tip: tip, Next: chain.Cursor{Height: 1, Hash: "one"}, Unconfirmed: chain.Partial}
-	for _, t := range l.shown {
+	f.sequence++
+	tip := chain.Block{Height: f.height, Hash: fmt.Sprint("tip", f.height), Time: f.clock.Now()}
+	s := chain.Snapshot{Started: f.clock.Now(), From: chain.Cursor{Height: 1, Hash: "one"}, Tip: tip, Next: chain.Cursor{Height: 1, Hash: "one"}, Unconfirmed: chain.Partial}
+	for _, t := range f.shown {
 		if t.Block.Height >= 0 {
 			s.Transfers = append(s.Transfers, t)
 		}
 	}
-	lease := invoice.Lease{Network: "bitcoin", Epoch: epoch, Sequence: l.sequence}
-	owners := func(script string) (invoice.Owner, bool) { o, known := l.scripts[script]; return o, known }
-	progress := invoice.Progress{Sequence: l.sequence}.After(s, l.sequence)
-	if err := l.invoices.Observe(ctx, lease, s, progress, owners); err != nil {
-		l.t.Fatal(err)
+	lease := invoice.Lease{Network: "bitcoin", Epoch: epoch, Sequence: f.sequence}
+	owners := func(script string) (invoice.Owner, bool) { o, known := f.scripts[script]; return o, known }
+	progress := invoice.Progress{Sequence: f.sequence}.After(s, f.sequence)
+	if err := f.invoices.Observe(ctx, lease, s, progress, owners); err != nil {
+		f.t.Fatal(err)
 	}
-	if err := l.storage.SaveProgress(ctx, lease, progress); err != nil {
-		l.t.Fatal(err)
+	if err := f.storage.SaveProgress(ctx, lease, progress); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
 // step runs the worker until nothing is due.
-func (l *lab) step() {
-	l.t.Helper()
+func (f *fixture) step() {
+	f.t.Helper()
 	for range 50 {
-		done, err := l.worker.Step(context.Background())
+		done, err := f.worker.Step(context.Background())
 		if err != nil {
-			l.t.Fatalf("step: %v", err)
+			f.t.Fatalf("step: %v", err)
 		}
 		if done == 0 {
 			return
 		}
 	}
-	l.t.Fatal("sales remain due after 50 steps")
+	f.t.Fatal("sales remain due after 50 steps")
 }
 
 // settle runs the worker for a duration: every 15 seconds, and after an hour every 10 minutes.
-func (l *lab) settle(duration time.Duration) {
-	l.t.Helper()
+func (f *fixture) settle(duration time.Duration) {
+	f.t.Helper()
 	interval := 15 * time.Second
-	for start := l.clock.Now(); l.clock.Now().Before(start.Add(duration)); l.clock.Pass(interval) {
-		l.step()
-		if l.clock.Now().Sub(start) > time.Hour {
+	for start := f.clock.Now(); f.clock.Now().Before(start.Add(duration)); f.clock.Pass(interval) {
+		f.step()
+		if f.clock.Now().Sub(start) > time.Hour {
 			interval = 10 * time.Minute
 		}
 	}
-	l.step()
+	f.step()
 }
 
 // read returns an invoice.
-func (l *lab) read(id string) *invoice.Invoice {
-	l.t.Helper()
-	inv, err := l.invoices.Invoice(context.Background(), id)
+func (f *fixture) read(id string) *invoice.Invoice {
+	f.t.Helper()
+	inv, err := f.invoices.Invoice(context.Background(), id)
 	if err != nil {
-		l.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return inv
 }
 
 // sale returns an invoice's sale of a coin.
-func (l *lab) sale(id, coin string) *invoice.Sale {
-	l.t.Helper()
-	s, known := l.read(id).Sale(coin)
+func (f *fixture) sale(id, coin string) *invoice.Sale {
+	f.t.Helper()
+	s, known := f.read(id).Sale(coin)
 	if !known {
-		l.t.Fatalf("no sale of %s", coin)
+		f.t.Fatalf("no sale of %s", coin)
 	}
 	return s
 }
@@ -304,20 +304,20 @@ func describe(s *invoice.Sale) string {
 }
 
 // want fails the test unless describe returns the given text for a sale.
-func (l *lab) want(id, coin, want string) {
-	l.t.Helper()
-	if got := describe(l.sale(id, coin)); got != want {
-		l.t.Errorf("got  %s\nwant %s", got, want)
+func (f *fixture) want(id, coin, want string) {
+	f.t.Helper()
+	if got := describe(f.sale(id, coin)); got != want {
+		f.t.Errorf("got  %s\nwant %s", got, want)
 	}
-	l.checkNotOversold(id)
+	f.checkNotOversold(id)
 }
 
 // checkNotOversold fails the test if the exchange sold more than the invoices received.
-func (l *lab) checkNotOversold(ids ...string) {
-	l.t.Helper()
+func (f *fixture) checkNotOversold(ids ...string) {
+	f.t.Helper()
 	received := map[string]*big.Rat{}
 	for _, id := range ids {
-		for _, c := range l.read(id).Sales {
+		for _, c := range f.read(id).Sales {
 			if received[c.Coin] == nil {
 				received[c.Coin] = new(big.Rat)
 			}
@@ -325,19 +325,19 @@ func (l *lab) checkNotOversold(ids ...string) {
 		}
 	}
 	for _, coin := range []string{"BTC", "ETH", "USDC", "LTC"} {
-		sold, _ := new(big.Rat).SetString(l.exchange.Sold(coin))
+		sold, _ := new(big.Rat).SetString(f.exchange.Sold(coin))
 		if bound := received[coin]; bound == nil && sold.Sign() > 0 || bound != nil && sold.Cmp(bound) > 0 {
-			l.t.Errorf("the exchange sold %s %s, but %v was received", l.exchange.Sold(coin), coin, bound)
+			f.t.Errorf("the exchange sold %s %s, but %v was received", f.exchange.Sold(coin), coin, bound)
 		}
 	}
 }
 
 // events returns the types and bodies of an invoice's events about sales.
-func (l *lab) events(id string) (types []invoice.EventType, bodies []string) {
-	l.t.Helper()
-	all, err := l.storage.Events(context.Background(), "m", invoice.Live, 0, 1000)
+func (f *fixture) events(id string) (types []invoice.EventType, bodies []string) {
+	f.t.Helper()
+	all, err := f.storage.Events(context.Background(), "m", invoice.Live, 0, 1000)
 	if err != nil {
-		l.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	for _, e := range all {
 		if (e.Type == invoice.EventSaleFilled || e.Type == invoice.EventSaleFailed) && bytes.Contains(e.Body, []byte(id)) {
@@ -348,19 +348,21 @@ func (l *lab) events(id string) (types []invoice.EventType, bodies []string) {
 }
 
 // paid creates an invoice of 56.50 euro and pays it in BTC.
-func (l *lab) paid() *invoice.Invoice {
-	l.t.Helper()
-	inv := l.create("56.50")
-	l.pay(inv, "BTC", "0.00065379")
+func (f *fixture) paid() *invoice.Invoice {
+	f.t.Helper()
+	inv := f.create("56.50")
+	f.pay(inv, "BTC", "0.00065379")
 	return inv
 }
 
 // place returns the name of the call that places an order.
-func (l *lab) place() string {
-	if l.client.Name() == "bitstamp" {
+func (f *fixture) place() string {
+	if f.client.Name() == "bitstamp" {
 		return "sell/btceur"
 	}
 	return "AddOrder"
 }
 
-func (l *lab) resolver() sale.Resolver { return sale.Resolver{Invoices: l.invoices, Now: l.clock.Now} }
+func (f *fixture) resolver() sale.Resolver {
+	return sale.Resolver{Invoices: f.invoices, Now: f.clock.Now}
+}

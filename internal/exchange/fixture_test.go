@@ -14,8 +14,8 @@ func btc(text string) money.Amount { return money.MustParse(text, exchange.Coin(
 
 func eur(text string) money.Amount { return money.MustParse(text, exchange.Euro) }
 
-// lab is an exchange with an account and a clock.
-type lab struct {
+// fixture is an exchange with an account and a clock.
+type fixture struct {
 	*exchangetest.Server
 	exchange exchange.Exchange
 	account  exchange.Account
@@ -24,35 +24,35 @@ type lab struct {
 }
 
 // onBoth runs a test with both exchanges.
-func onBoth(t *testing.T, test func(t *testing.T, l *lab)) {
+func onBoth(t *testing.T, test func(t *testing.T, f *fixture)) {
 	t.Helper()
 	for _, name := range []string{"kraken", "bitstamp"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, newLab(t, name))
+			test(t, newFixture(t, name))
 		})
 	}
 }
 
-func newLab(t testing.TB, name string) *lab {
+func newFixture(t testing.TB, name string) *fixture {
 	clock := clocktest.At(noon)
-	l := &lab{Server: exchangetest.New(t, clock.Now), clock: clock}
+	f := &fixture{Server: exchangetest.New(t, clock.Now), clock: clock}
 	nonce := noon.UnixMicro()
-	l.account = exchange.Account{Key: exchangetest.Key, Secret: exchangetest.Secret, Nonce: func() int64 { nonce++; return nonce }}
-	l.exchange = exchange.NewKraken(exchangetest.URL, l.Server)
-	l.calls = map[string]string{"place": "AddOrder", "find": "QueryOrders", "balance": "BalanceEx", "markets": "AssetPairs"}
+	f.account = exchange.Account{Key: exchangetest.Key, Secret: exchangetest.Secret, Nonce: func() int64 { nonce++; return nonce }}
+	f.exchange = exchange.NewKraken(exchangetest.URL, f.Server)
+	f.calls = map[string]string{"place": "AddOrder", "find": "QueryOrders", "balance": "BalanceEx", "markets": "AssetPairs"}
 	if name == "bitstamp" {
-		l.exchange = exchange.NewBitstamp(exchangetest.URL, l.Server, clock.Now)
-		l.calls = map[string]string{"place": "sell/btceur", "find": "order_status", "balance": "account_balances", "markets": "markets"}
+		f.exchange = exchange.NewBitstamp(exchangetest.URL, f.Server, clock.Now)
+		f.calls = map[string]string{"place": "sell/btceur", "find": "order_status", "balance": "account_balances", "markets": "markets"}
 	}
-	l.Deposit("BTC", "1")
-	return l
+	f.Deposit("BTC", "1")
+	return f
 }
 
 // order returns an order for an amount with a limit.
-func (l *lab) order(amount, limit string) exchange.Order {
-	o := exchange.Order{ID: exchange.UUID(amount + limit), Coin: "BTC", Amount: btc(amount), Limit: eur(limit), Made: l.clock.Now()}
-	o.Deadline, _ = l.exchange.Window(o.Made)
+func (f *fixture) order(amount, limit string) exchange.Order {
+	o := exchange.Order{ID: exchange.UUID(amount + limit), Coin: "BTC", Amount: btc(amount), Limit: eur(limit), CreatedAt: f.clock.Now()}
+	o.Deadline, _ = f.exchange.Window(o.CreatedAt)
 	return o
 }
 

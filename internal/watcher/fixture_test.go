@@ -47,7 +47,7 @@ func onBoth(t *testing.T, test func(t *testing.T, first, second *process, clock 
 // network is simnet with faults, as one process scans it.
 type network struct {
 	*simnet.Network
-	fault        error                 // error of the next scans
+	err          error                 // error of the next scans
 	cut          func(context.Context) // called once in place of a scan, which ends with the context
 	behind       int                   // number of next scans that stop below the tip
 	hide         bool                  // scans return no transfers
@@ -66,8 +66,8 @@ func (n *network) Scan(ctx context.Context, from chain.Cursor, watched chain.Wat
 		do(ctx)
 		return chain.Snapshot{}, ctx.Err()
 	}
-	if n.fault != nil {
-		return chain.Snapshot{}, n.fault
+	if n.err != nil {
+		return chain.Snapshot{}, n.err
 	}
 	s, err := n.Network.Scan(ctx, from, watched)
 	if do := n.beforeRecord; do != nil {

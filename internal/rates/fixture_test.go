@@ -143,26 +143,26 @@ func flat(pair, price string) rates.Ticker {
 	return rates.Ticker{Pair: pair, Bid: p, Ask: p, Last: p}
 }
 
-// lab is a table with scripted sources and a clock.
-type lab struct {
+// fixture is a table with scripted sources and a clock.
+type fixture struct {
 	*rates.Table
 	a, b, c, ecb *script
 	clock        *clocktest.Clock
 }
 
-func newLab() *lab {
-	l := &lab{a: &script{name: "a"}, b: &script{name: "b"}, c: &script{name: "c"}, ecb: &script{name: "ecb"}, clock: clocktest.At(noon)}
-	l.Table = rates.NewTable(rates.Config{
-		Exchanges: []rates.Source{l.a, l.b, l.c}, Reference: l.ecb,
+func newFixture() *fixture {
+	f := &fixture{a: &script{name: "a"}, b: &script{name: "b"}, c: &script{name: "c"}, ecb: &script{name: "ecb"}, clock: clocktest.At(noon)}
+	f.Table = rates.NewTable(rates.Config{
+		Exchanges: []rates.Source{f.a, f.b, f.c}, Reference: f.ecb,
 		Every: 30 * time.Second, ReferenceEvery: 4 * time.Hour, EuroFloor: decimal.RequireFromString("0.98"),
-		Now: l.clock.Now, Jitter: func(d time.Duration) time.Duration { return d }, Log: slog.New(slog.DiscardHandler),
+		Now: f.clock.Now, Jitter: func(d time.Duration) time.Duration { return d }, Log: slog.New(slog.DiscardHandler),
 	})
-	return l
+	return f
 }
 
 // price returns the rate in plain digits, or "none".
-func (l *lab) price(code string, coin, fiat money.Currency) string {
-	rate, err := l.Rate(code, coin, fiat)
+func (f *fixture) price(code string, coin, fiat money.Currency) string {
+	rate, err := f.Rate(code, coin, fiat)
 	if err != nil {
 		return "none"
 	}

@@ -15,27 +15,27 @@ import (
 
 func TestClient_passes_the_suite_of_networks(t *testing.T) {
 	t.Parallel()
-	chaintest.Run(t, func(t *testing.T) chaintest.Lab { return newLab(t, bitcointest.Btcd(t)) })
+	chaintest.Run(t, func(t *testing.T) chaintest.Harness { return newHarness(t, bitcointest.Btcd(t)) })
 }
 
-var _ chaintest.Coins = (*lab)(nil)
+var _ chaintest.UTXOHarness = (*harness)(nil)
 
-// lab is a real node that a light client watches.
-type lab struct {
+// harness is a real node that a light client watches.
+type harness struct {
 	*bitcointest.Node
 	client *light.Client
 	net    *bitcoin.Scanner
 }
 
-func (l *lab) Network() chain.Scanner { return l.net }
+func (h *harness) Network() chain.Scanner { return h.net }
 
-// newLab starts a client that is connected to a node.
-func newLab(t *testing.T, n *bitcointest.Node) *lab {
+// newHarness starts a client that is connected to a node.
+func newHarness(t *testing.T, n *bitcointest.Node) *harness {
 	t.Helper()
 	client := startClient(t, light.Regtest, t.TempDir(), n.P2P)
-	l := &lab{Node: n, client: client, net: bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), client, time.Now)}
-	l.catchUp(t)
-	return l
+	h := &harness{Node: n, client: client, net: bitcoin.Watch(bitcoin.New(bitcoin.Mainnet), client, time.Now)}
+	h.catchUp(t)
+	return h
 }
 
 // startClient runs a client until the test ends.
@@ -67,33 +67,33 @@ func runClient(t *testing.T, client *light.Client) (stop func()) {
 	return stop
 }
 
-func (l *lab) Send(t *testing.T, outputs ...chaintest.Output) string {
-	return l.waitAnnounced(t, l.Node.Send(t, outputs...))
+func (h *harness) Send(t *testing.T, outputs ...chaintest.Output) string {
+	return h.waitAnnounced(t, h.Node.Send(t, outputs...))
 }
 
-func (l *lab) Replace(t *testing.T, tx string, outputs ...chaintest.Output) string {
-	return l.waitAnnounced(t, l.Node.Replace(t, tx, outputs...))
+func (h *harness) Replace(t *testing.T, tx string, outputs ...chaintest.Output) string {
+	return h.waitAnnounced(t, h.Node.Replace(t, tx, outputs...))
 }
 
-func (l *lab) Spend(t *testing.T, outpoint string, outputs ...chaintest.Output) string {
-	return l.waitAnnounced(t, l.Node.Spend(t, outpoint, outputs...))
+func (h *harness) Spend(t *testing.T, outpoint string, outputs ...chaintest.Output) string {
+	return h.waitAnnounced(t, h.Node.Spend(t, outpoint, outputs...))
 }
 
-func (l *lab) Mine(t *testing.T, txs ...string) {
-	l.Node.Mine(t, txs...)
-	l.catchUp(t)
+func (h *harness) Mine(t *testing.T, txs ...string) {
+	h.Node.Mine(t, txs...)
+	h.catchUp(t)
 }
 
-func (l *lab) Reorganise(t *testing.T, txs ...string) {
-	l.Node.Reorganise(t, txs...)
-	l.catchUp(t)
+func (h *harness) Reorganise(t *testing.T, txs ...string) {
+	h.Node.Reorganise(t, txs...)
+	h.catchUp(t)
 }
 
 // waitAnnounced waits until the client has a transaction that enough peers announced.
-func (l *lab) waitAnnounced(t *testing.T, tx string) string {
+func (h *harness) waitAnnounced(t *testing.T, tx string) string {
 	t.Helper()
 	until(t, func() string {
-		if !light.Heard(l.client, tx) {
+		if !light.Heard(h.client, tx) {
 			return "client does not have transaction " + tx
 		}
 		return ""
@@ -102,11 +102,11 @@ func (l *lab) waitAnnounced(t *testing.T, tx string) string {
 }
 
 // catchUp waits until the client trusts the node's tip.
-func (l *lab) catchUp(t *testing.T) {
+func (h *harness) catchUp(t *testing.T) {
 	t.Helper()
-	tip := l.Tip(t)
+	tip := h.Tip(t)
 	until(t, func() string {
-		best, err := l.client.Best(t.Context())
+		best, err := h.client.Best(t.Context())
 		if err != nil {
 			return err.Error()
 		}

@@ -33,8 +33,8 @@ import (
 // noon is the time at which the tests begin, unless they use another clock.
 var noon = time.Date(2026, 11, 27, 12, 0, 32, 782_400_500, time.UTC)
 
-// lab is a server with the real invoice service, in-memory storage and a simulated network.
-type lab struct {
+// fixture is a server with the real invoice service, in-memory storage and a simulated network.
+type fixture struct {
 	t         testing.TB
 	handler   http.Handler
 	invoices  *invoice.Service
@@ -47,8 +47,8 @@ type lab struct {
 	config    server.Config
 }
 
-// newLab returns a new lab. With a nil clock the time is always noon.
-func newLab(t testing.TB, now func() time.Time) *lab {
+// newFixture returns a new fixture. With a nil clock the time is always noon.
+func newFixture(t testing.TB, now func() time.Time) *fixture {
 	t.Helper()
 	if now == nil {
 		now = func() time.Time { return noon }
@@ -57,44 +57,44 @@ func newLab(t testing.TB, now func() time.Time) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &lab{t: t, storage: invoicetest.New(), merchants: shops(), rates: &prices{Fixed: fixed}, log: &strings.Builder{}, now: now}
-	log := slog.New(slog.NewTextHandler(l.log, nil))
-	l.simnet = &network{id: "simnet", assets: []chain.Asset{bitcoin("simnet"), ether, euroCoin}, bridged: []chain.Asset{bridgedEuro}, now: now}
+	f := &fixture{t: t, storage: invoicetest.New(), merchants: shops(), rates: &prices{Fixed: fixed}, log: &strings.Builder{}, now: now}
+	log := slog.New(slog.NewTextHandler(f.log, nil))
+	f.simnet = &network{id: "simnet", assets: []chain.Asset{bitcoin("simnet"), ether, euroCoin}, bridged: []chain.Asset{bridgedEuro}, now: now}
 	var created atomic.Int64
-	l.invoices = invoice.NewService(invoice.Config{
-		Storage: l.storage,
+	f.invoices = invoice.NewService(invoice.Config{
+		Storage: f.storage,
 		Networks: map[invoice.Mode][]chain.Network{
-			invoice.Test: {l.simnet},
+			invoice.Test: {f.simnet},
 			invoice.Live: {&network{id: "bitcoin", assets: []chain.Asset{bitcoin("bitcoin")}}},
 		},
-		Rates: func() invoice.Rates { return l.rates }, Now: now, Encode: encodeDocumented(t), Log: slog.New(slog.DiscardHandler),
+		Rates: func() invoice.Rates { return f.rates }, Now: now, Encode: encodeDocumented(t), Log: slog.New(slog.DiscardHandler),
 		NewID: func() string { return fmt.Sprintf("inv%029d", created.Add(1)) },
 	})
-	l.simnet.watch(l)
-	l.config = server.Config{
-		Invoices: l.invoices, Merchants: l.merchants, Nonces: &nonces{}, Simnet: l.simnet, Proofs: proof.NewKeyring(proofKeys{}, now),
+	f.simnet.watch(f)
+	f.config = server.Config{
+		Invoices: f.invoices, Merchants: f.merchants, Nonces: &nonces{}, Simnet: f.simnet, Proofs: proof.NewKeyring(proofKeys{}, now),
 		BaseURL: "https://pay.example/shop/", BasePath: "/shop", Prices: merchant.NewPrices(nil, "1000000"), Now: now, Log: log,
 	}
-	l.restart()
-	return l
+	f.restart()
+	return f
 }
 
-// restart restarts the server with the lab's configuration. Every answer is checked against the
+// restart restarts the server with the fixture's configuration. Every answer is checked against the
 // document.
-func (l *lab) restart() {
-	l.handler = documented(l.t, l.config.BasePath, server.New(l.config))
+func (f *fixture) restart() {
+	f.handler = documented(f.t, f.config.BasePath, server.New(f.config))
 }
 
 // enableFiats restarts the server with currencies besides euro and dollar.
-func (l *lab) enableFiats(fiats ...money.Currency) {
-	l.config.Prices = merchant.NewPrices(fiats, "1000000")
-	l.restart()
+func (f *fixture) enableFiats(fiats ...money.Currency) {
+	f.config.Prices = merchant.NewPrices(fiats, "1000000")
+	f.restart()
 }
 
 // limit restarts the server with rate limits.
-func (l *lab) limit(limits server.Limits) {
-	l.config.Limits = limits
-	l.restart()
+func (f *fixture) limit(limits server.Limits) {
+	f.config.Limits = limits
+	f.restart()
 }
 
 // bitcoin, ether and euroCoin are the assets of the tests.
@@ -267,7 +267,7 @@ type message struct {
 var nonceCount atomic.Int64
 
 // request builds and signs the request of a message as a client does.
-func (l *lab) request(m message) *http.Request {
+func (f *fixture) request(m message) *http.Request {
 	target := "/shop" + m.target
 	r := httptest.NewRequest(m.method, target, strings.NewReader(m.body))
 	r.RequestURI = target
@@ -284,7 +284,7 @@ func (l *lab) request(m message) *http.Request {
 		return r
 	}
 	r.Header.Set(api.HeaderKey, publicKey(m.key))
-	secret := l.merchants.keys[publicKey(m.key)].Secret
+	secret := f.merchants.keys[publicKey(m.key)].Secret
 	if !m.own {
 		if m.signed == "" {
 			m.signed = m.body
@@ -296,7 +296,7 @@ func (l *lab) request(m message) *http.Request {
 		m.nonce = fmt.Sprintf("nonce%016d", nonceCount.Add(1))
 	}
 	signed := signature.Request{
-		Timestamp: strconv.FormatInt(l.now().Add(m.skew).Unix(), 10), Nonce: m.nonce, Method: m.method, Target: target,
+		Timestamp: strconv.FormatInt(f.now().Add(m.skew).Unix(), 10), Nonce: m.nonce, Method: m.method, Target: target,
 		IdempotencyKey: r.Header.Get(api.HeaderIdempotencyKey), Body: []byte(m.body),
 	}
 	r.Header.Set(api.HeaderTimestamp, signed.Timestamp)
@@ -306,20 +306,20 @@ func (l *lab) request(m message) *http.Request {
 }
 
 // send sends a message to the handler and returns the answer.
-func (l *lab) send(m message) *http.Response {
-	return l.serve(l.request(m))
+func (f *fixture) send(m message) *http.Response {
+	return f.serve(f.request(m))
 }
 
-func (l *lab) serve(r *http.Request) *http.Response {
+func (f *fixture) serve(r *http.Request) *http.Response {
 	w := httptest.NewRecorder()
-	l.handler.ServeHTTP(w, r)
+	f.handler.ServeHTTP(w, r)
 	return w.Result()
 }
 
 // create creates an invoice and returns its identifier.
-func (l *lab) create(t testing.TB, key, body string) string {
+func (f *fixture) create(t testing.TB, key, body string) string {
 	t.Helper()
-	response := l.send(message{method: "POST", target: "/api/v2/invoice/new", key: key, body: body})
+	response := f.send(message{method: "POST", target: "/api/v2/invoice/new", key: key, body: body})
 	text := read(t, response)
 	if response.StatusCode != http.StatusOK {
 		t.Fatalf("invoice/new: answer %d: %s", response.StatusCode, text)

@@ -18,28 +18,28 @@ import (
 
 func TestBtcd(t *testing.T) {
 	t.Parallel()
-	chaintest.Run(t, func(t *testing.T) chaintest.Lab { return btcd(t) })
+	chaintest.Run(t, func(t *testing.T) chaintest.Harness { return btcd(t) })
 }
 
 func TestLitecoind(t *testing.T) {
 	t.Parallel()
-	chaintest.Run(t, func(t *testing.T) chaintest.Lab { return litecoind(t) })
+	chaintest.Run(t, func(t *testing.T) chaintest.Harness { return litecoind(t) })
 }
 
-var _ chaintest.Coins = (*lab)(nil)
+var _ chaintest.UTXOHarness = (*harness)(nil)
 
-// lab is a real node that is scanned through its RPC.
-type lab struct {
+// harness is a real node that is scanned through its RPC.
+type harness struct {
 	*bitcointest.Node
 	source *node.Node
 	net    *bitcoin.Scanner
 }
 
-func (l *lab) Network() chain.Scanner { return l.net }
+func (h *harness) Network() chain.Scanner { return h.net }
 
-func btcd(t *testing.T, options ...bitcointest.Option) *lab {
+func btcd(t *testing.T, options ...bitcointest.Option) *harness {
 	n := bitcointest.Btcd(t, options...)
-	return newLab(t, n, bitcoin.Mainnet, node.Config{
+	return newHarness(t, n, bitcoin.Mainnet, node.Config{
 		User: n.User, Password: n.Password, CertFile: n.Cert, Genesis: chaincfg.RegressionNetParams.GenesisHash.String(),
 	})
 }
@@ -47,34 +47,34 @@ func btcd(t *testing.T, options ...bitcointest.Option) *lab {
 // litecoinGenesis is the first block of Litecoin's regression test network.
 const litecoinGenesis = "530827f38f93b43ed12af0b3ad25a288dc02ed74d6d7857862df51fc56c416f9"
 
-func litecoind(t *testing.T, options ...bitcointest.Option) *lab {
+func litecoind(t *testing.T, options ...bitcointest.Option) *harness {
 	n := bitcointest.Litecoind(t, options...)
-	return newLab(t, n, bitcoin.Litecoin, node.Config{CookieFile: n.Cookie, Genesis: litecoinGenesis, BlocksAsJSON: true})
+	return newHarness(t, n, bitcoin.Litecoin, node.Config{CookieFile: n.Cookie, Genesis: litecoinGenesis, BlocksAsJSON: true})
 }
 
-func newLab(t *testing.T, n *bitcointest.Node, params bitcoin.Params, c node.Config) *lab {
+func newHarness(t *testing.T, n *bitcointest.Node, params bitcoin.Params, c node.Config) *harness {
 	t.Helper()
 	c.URL, c.Setting, c.Chain, c.Now, c.Log = n.RPC, "CHEQUER_BITCOIN_NODE", "regtest", time.Now, slog.New(slog.DiscardHandler)
 	source, err := node.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &lab{Node: n, source: source, net: bitcoin.Watch(bitcoin.New(params), source, time.Now)}
+	return &harness{Node: n, source: source, net: bitcoin.Watch(bitcoin.New(params), source, time.Now)}
 }
 
 func TestBtcd_with_its_own_certificate(t *testing.T) {
 	t.Parallel()
-	l := btcd(t, bitcointest.TLS())
-	best, err := l.source.Best(t.Context())
-	if err != nil || best.Cursor() != l.Tip(t) {
-		t.Errorf("Best() = %v, %v, want %v", best, err, l.Tip(t))
+	h := btcd(t, bitcointest.TLS())
+	best, err := h.source.Best(t.Context())
+	if err != nil || best.Cursor() != h.Tip(t) {
+		t.Errorf("Best() = %v, %v, want %v", best, err, h.Tip(t))
 	}
 }
 
 // onEachNode runs a test with each kind of node.
-func onEachNode(t *testing.T, test func(t *testing.T, l *lab)) {
+func onEachNode(t *testing.T, test func(t *testing.T, h *harness)) {
 	t.Parallel()
-	for name, start := range map[string]func(*testing.T, ...bitcointest.Option) *lab{"btcd": btcd, "litecoind": litecoind} {
+	for name, start := range map[string]func(*testing.T, ...bitcointest.Option) *harness{"btcd": btcd, "litecoind": litecoind} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, start(t))
@@ -83,28 +83,28 @@ func onEachNode(t *testing.T, test func(t *testing.T, l *lab)) {
 }
 
 func TestRestart_of_the_node(t *testing.T) {
-	onEachNode(t, func(t *testing.T, l *lab) {
-		script := l.NewScript(t)
+	onEachNode(t, func(t *testing.T, h *harness) {
+		script := h.NewScript(t)
 		watch := chaintest.Watch{script: true}
-		pays := chaintest.Output{Script: script, Amount: l.Asset().Dust}
-		mined := l.Send(t, pays)
-		l.Mine(t, mined)
-		waits := l.Send(t, pays)
-		dust := l.Asset().Dust.String()
-		before := mustScan(t, l.net, chain.Cursor{}, watch, dust, dust)
-		l.Stop(t)
-		if _, err := l.net.Scan(t.Context(), before.Next, watch); err == nil || l.source.Health().Fault == "" {
-			t.Fatalf("Scan() = %v with the fault %q while the node is down", err, l.source.Health().Fault)
+		pays := chaintest.Output{Script: script, Amount: h.Asset().Dust}
+		mined := h.Send(t, pays)
+		h.Mine(t, mined)
+		waits := h.Send(t, pays)
+		dust := h.Asset().Dust.String()
+		before := mustScan(t, h.net, chain.Cursor{}, watch, dust, dust)
+		h.Stop(t)
+		if _, err := h.net.Scan(t.Context(), before.Next, watch); err == nil || h.source.Health().Fault == "" {
+			t.Fatalf("Scan() = %v with the fault %q while the node is down", err, h.source.Health().Fault)
 		}
 		started := time.Now()
-		l.Start(t)
+		h.Start(t)
 		var pool struct{ Loaded *bool }
 		for pool.Loaded == nil || !*pool.Loaded { // litecoind reads its mempool file
-			if l.Call(t, &pool, "getmempoolinfo"); l.Cookie == "" {
+			if h.Call(t, &pool, "getmempoolinfo"); h.Cookie == "" {
 				break
 			}
 		}
-		after, err := l.net.Scan(t.Context(), before.Next, watch)
+		after, err := h.net.Scan(t.Context(), before.Next, watch)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,13 +126,13 @@ func TestRestart_of_the_node(t *testing.T) {
 }
 
 func TestRestart_of_the_program(t *testing.T) {
-	onEachNode(t, func(t *testing.T, l *lab) {
-		script := l.NewScript(t)
+	onEachNode(t, func(t *testing.T, h *harness) {
+		script := h.NewScript(t)
 		before := time.Now().Truncate(time.Second)
-		l.Send(t, chaintest.Output{Script: script, Amount: l.Asset().Dust})
+		h.Send(t, chaintest.Output{Script: script, Amount: h.Asset().Dust})
 		after := time.Now().Add(time.Second)
-		l.Mine(t)
-		s := mustScan(t, l.net, chain.Cursor{}, chaintest.Watch{script: true}, l.Asset().Dust.String())
+		h.Mine(t)
+		s := mustScan(t, h.net, chain.Cursor{}, chaintest.Watch{script: true}, h.Asset().Dust.String())
 		if seen := s.Transfers[0].FirstSeen; seen.Before(before) || seen.After(after) {
 			t.Errorf("seen at %v, want the node's time between %v and %v", seen, before, after)
 		}
@@ -141,8 +141,8 @@ func TestRestart_of_the_program(t *testing.T) {
 
 func TestLitecoind_with_blocksonly(t *testing.T) {
 	t.Parallel()
-	l := litecoind(t, bitcointest.Arguments("-blocksonly"))
-	s := mustScan(t, l.net, chain.Cursor{}, chaintest.Watch{})
+	h := litecoind(t, bitcointest.Arguments("-blocksonly"))
+	s := mustScan(t, h.net, chain.Cursor{}, chaintest.Watch{})
 	if s.Unconfirmed != chain.None || !s.ViewSince.IsZero() {
 		t.Errorf("coverage %q since %v, want none", s.Unconfirmed, s.ViewSince)
 	}
@@ -150,9 +150,9 @@ func TestLitecoind_with_blocksonly(t *testing.T) {
 
 func TestLitecoind_is_refused_as_bitcoind(t *testing.T) {
 	t.Parallel()
-	l := litecoind(t)
+	h := litecoind(t)
 	source, err := node.New(node.Config{
-		URL: l.RPC, CookieFile: l.Cookie, Setting: "CHEQUER_BITCOIN_NODE", Chain: "regtest",
+		URL: h.RPC, CookieFile: h.Cookie, Setting: "CHEQUER_BITCOIN_NODE", Chain: "regtest",
 		Genesis: chaincfg.RegressionNetParams.GenesisHash.String(), Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -165,43 +165,43 @@ func TestLitecoind_is_refused_as_bitcoind(t *testing.T) {
 
 func TestLitecoind_with_MWEB(t *testing.T) {
 	t.Parallel()
-	lab := litecoind(t)
+	h := litecoind(t)
 	var home, hidden string
-	lab.Call(t, nil, "createwallet", "wallet")
-	lab.Call(t, &home, "getnewaddress")
-	mine := func(count int) { lab.Call(t, nil, "generatetoaddress", count, home) }
+	h.Call(t, nil, "createwallet", "wallet")
+	h.Call(t, &home, "getnewaddress")
+	mine := func(count int) { h.Call(t, nil, "generatetoaddress", count, home) }
 	const last = 431 // block before MWEB
-	mine(last - int(lab.Tip(t).Height))
+	mine(last - int(h.Tip(t).Height))
 	watch := chaintest.Watch{}
 	pays := func(amount string) { // from the wallet to a new address
 		var address string
 		var info struct{ ScriptPubKey string }
-		lab.Call(t, &address, "getnewaddress", "", "bech32")
-		lab.Call(t, &info, "getaddressinfo", address)
+		h.Call(t, &address, "getnewaddress", "", "bech32")
+		h.Call(t, &info, "getaddressinfo", address)
 		watch[info.ScriptPubKey] = true
-		lab.Call(t, nil, "sendtoaddress", address, amount)
+		h.Call(t, nil, "sendtoaddress", address, amount)
 	}
-	lab.Call(t, &hidden, "getnewaddress", "", "mweb")
-	lab.Call(t, nil, "sendtoaddress", hidden, 25) // into MWEB
-	mustScan(t, lab.net, chain.Cursor{}, watch)
+	h.Call(t, &hidden, "getnewaddress", "", "mweb")
+	h.Call(t, nil, "sendtoaddress", hidden, 25) // into MWEB
+	mustScan(t, h.net, chain.Cursor{}, watch)
 	mine(2)
-	mustScan(t, lab.net, chain.Cursor{}, watch)
+	mustScan(t, h.net, chain.Cursor{}, watch)
 
 	pays("0.25")
-	mustScan(t, lab.net, chain.Cursor{}, watch, "0.25")
+	mustScan(t, h.net, chain.Cursor{}, watch, "0.25")
 	mine(1)
-	mustScan(t, lab.net, chain.Cursor{}, watch, "0.25")
+	mustScan(t, h.net, chain.Cursor{}, watch, "0.25")
 
 	type coin struct {
 		TxID string `json:"txid"`
 		Vout *int   `json:"vout"` // nil in MWEB
 	}
 	var coins []coin
-	lab.Call(t, &coins, "listunspent")
+	h.Call(t, &coins, "listunspent")
 	plain := slices.DeleteFunc(coins, func(c coin) bool { return c.Vout == nil })
-	lab.Call(t, nil, "lockunspent", false, plain)
+	h.Call(t, nil, "lockunspent", false, plain)
 	pays("0.5") // out of MWEB: only the block shows the recipient
-	mustScan(t, lab.net, chain.Cursor{}, watch, "0.25")
+	mustScan(t, h.net, chain.Cursor{}, watch, "0.25")
 	mine(1)
-	mustScan(t, lab.net, chain.Cursor{}, watch, "0.25", "0.5")
+	mustScan(t, h.net, chain.Cursor{}, watch, "0.25", "0.5")
 }
