@@ -201,11 +201,12 @@ methods. Methods that cannot be priced or have no wallet are not offered.`,
 			if all {
 				in.args = nil
 			}
+			chosen := merchant.Methods(in.shop.Choices[merchant.SettingMethods])
 			if all || len(in.args) > 0 {
-				if in.shop.Methods, err = in.methods(mode, in.args); err != nil {
+				if chosen, err = in.methods(mode, in.args); err != nil {
 					return methodRow{}, err
 				}
-				if err := in.core.Storage.SetMethods(in.Context(), in.shop.ID, in.shop.Methods); err != nil {
+				if _, err := in.core.Settings.Change(in.Context(), in.shop.ID, "", merchant.Choices{merchant.SettingMethods: string(chosen)}); err != nil {
 					return methodRow{}, err
 				}
 			}
@@ -213,7 +214,7 @@ methods. Methods that cannot be priced or have no wallet are not offered.`,
 			if err != nil {
 				return methodRow{}, err
 			}
-			return methodRow{append([]string{}, in.shop.Methods.Codes()...), service.MethodCodes(invoice.Mode(mode))}, nil
+			return methodRow{append([]string{}, chosen.Codes()...), service.MethodCodes(invoice.Mode(mode))}, nil
 		}, func(w io.Writer, r methodRow) {
 			fmt.Fprintln(w, cmp.Or(strings.Join(r.Chosen, " "), "all, in the server's order: "+strings.Join(r.all, " ")))
 		}),

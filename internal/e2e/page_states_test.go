@@ -310,7 +310,7 @@ func forOrder(r *api.InvoiceRequest) {
 	r.OrderID, r.Description, r.URLFailure = "1042", "Two prints, A4, on the heavy paper", "https://shop.example/basket"
 }
 
-func lateAllowed(r *api.InvoiceRequest) { forOrder(r); r.AllowPaidExpired = true }
+func lateAllowed(r *api.InvoiceRequest) { forOrder(r); r.AllowPaidExpired = new(true) }
 
 // longTexts sets the longest texts.
 func longTexts(r *api.InvoiceRequest) {

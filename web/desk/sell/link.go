@@ -106,7 +106,7 @@ func (f *form) language() desk.Input {
 	pairs := []string{"", f.Text("desk.link.language.any")}
 	chosen := f.values["language"]
 	listed := chosen == ""
-	for _, l := range f.Languages.List() {
+	for _, l := range f.Languages(f.Request().Context()).List() {
 		pairs = append(pairs, l.Code, l.Name)
 		listed = listed || l.Code == chosen
 	}

@@ -27,6 +27,8 @@ type Site struct {
 	Merchants *merchant.Service
 	Themes    *merchant.Themes
 	Invoices  *invoice.Service
+	// PaymentSettings manages the payment settings of the shops.
+	PaymentSettings *merchant.Settings
 
 	BasePath string // prefix of every path: "" or "/pay"
 	BaseURL  string // public address
