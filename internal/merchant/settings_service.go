@@ -47,18 +47,19 @@ func (s *Settings) Chosen(ctx context.Context, merchantID string) (Choices, erro
 	return m.Choices, err
 }
 
-// Preview returns the choices of a merchant after changes, and reports whether the settings that would be in
-// force relax a rule. The error is a *FieldError if the changes break a rule.
-func (s *Settings) Preview(merchantID string, chosen, changes Choices) (next Choices, relaxes bool, err error) {
-	if next, err = s.apply(chosen, changes); err != nil {
-		return nil, false, err
+// Relaxes reports whether changes of a merchant's choices would relax a rule. The error is a *FieldError if the
+// changes break a rule.
+func (s *Settings) Relaxes(merchantID string, chosen, changes Choices) (bool, error) {
+	next, err := s.apply(chosen, changes)
+	if err != nil {
+		return false, err
 	}
 	before, err := s.effective(merchantID, chosen)
 	if err != nil {
-		return nil, false, err
+		return false, err
 	}
 	after, err := s.effective(merchantID, next)
-	return next, after.Relaxes(before), err
+	return after.Relaxes(before), err
 }
 
 // Change changes payment settings of a merchant, and returns the choices. The error is ErrStale if the choices
