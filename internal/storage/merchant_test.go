@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -310,6 +312,35 @@ func TestChangeChoices(t *testing.T) {
 		}
 		if _, err := s.ChangeChoices(t.Context(), "unknown", func(c merchant.Choices) (merchant.Choices, error) { return c, nil }); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("an unknown merchant: got error %v", err)
+		}
+	})
+}
+
+// Of concurrent changes of one revision, one is stored.
+func TestChangeChoices_locks_the_merchant(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		settings := merchant.NewSettings(merchant.SettingsConfig{
+			Storage: s, Merchants: merchant.NewService(s, func() time.Time { return noon }, nil), CheckLanguages: func([]string) error { return nil },
+		})
+		seen := merchant.Choices(nil).Revision()
+		var group sync.WaitGroup
+		var stored, stale atomic.Int64
+		for i := range 8 {
+			group.Go(func() {
+				_, err := settings.Change(t.Context(), "shop", seen, merchant.Choices{merchant.SettingQuoteMinutes: strconv.Itoa(20 + i)})
+				switch {
+				case err == nil:
+					stored.Add(1)
+				case errors.Is(err, merchant.ErrStale):
+					stale.Add(1)
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if stored.Load() != 1 || stale.Load() != 7 {
+			t.Errorf("%d changes were stored and %d were stale, want 1 and 7", stored.Load(), stale.Load())
 		}
 	})
 }

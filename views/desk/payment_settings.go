@@ -17,6 +17,21 @@ type SettingGroup struct {
 	Heading string
 	Text    string
 	Inputs  []SettingInput
+	Depths  Depths // without rows if the group has no table
+}
+
+// Depths is the table of the confirmations that networks require.
+type Depths struct {
+	Caption string
+	Network string   // heading of the first column
+	Columns []string // ranges of amounts
+	Rows    []DepthRow
+}
+
+// DepthRow has the confirmations that a network requires, by range of amounts.
+type DepthRow struct {
+	Network string
+	Cells   []string
 }
 
 // SettingInput is the field of a setting, or a setting that cannot be changed.

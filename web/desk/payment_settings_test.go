@@ -73,7 +73,7 @@ func TestPaymentSettings(t *testing.T) {
 	if got := l.actions()[actions:]; !cmp.Equal(got, []string{"Maren: shop.changed"}) {
 		t.Errorf("the audit log has %q", got)
 	}
-	again := b.get(settingsPath + "?done=payment-settings").want(http.StatusOK, "The payment settings were saved.").entered()
+	again := b.get(settingsPath+"?done=payment-settings").want(http.StatusOK, "The payment settings were saved.").entered()
 	if diff := cmp.Diff(without(without(changed, "languages", "de", "en"), "version"), with(without(again, "version"), "tolerance_percent", "0.50")); diff != "" {
 		t.Errorf("the form shows (-want +got):\n%s", diff)
 	}
@@ -211,5 +211,39 @@ func TestPaymentSettings_of_another_shop(t *testing.T) {
 	p := b.get("/desk/other/payment-settings").want(http.StatusOK, "Tolerance")
 	if p.find("[name=storefront], [name=languages]").Length() != 0 {
 		t.Error("the form has fields of the pages")
+	}
+}
+
+// The table of confirmations shows what the setting requires.
+func TestPaymentSettings_confirmations(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	cells := func() (all []string) {
+		t.Helper()
+		b.get(settingsPath).find("main tbody tr").First().Find("td").Each(func(_ int, s *selection) { all = append(all, s.Text()) })
+		return all
+	}
+	for _, tt := range []struct{ setting, want string }{{"", "1 2 6 12"}, {"more", "2 6 12 12"}, {"most", "12 12 12 12"}} {
+		_, err := l.settings.Change(t.Context(), shop, "", merchant.Choices{"confirmations": tt.setting})
+		l.must(err)
+		if got := strings.Join(cells(), " "); got != tt.want {
+			t.Errorf("%q requires %s, want %s", tt.setting, got, tt.want)
+		}
+	}
+}
+
+// A choice of payment methods without a wallet is refused, because no invoice could be created.
+func TestPaymentSettings_methods_need_a_wallet(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	fields := b.get(settingsPath).entered()
+	l.must(l.storage.CreateWallet(t.Context(), merchant.Wallet{ID: "wlt", MerchantID: shop, Mode: merchant.Live, Asset: "BTC", Key: "key", Counter: "key", CreatedAt: l.clock.Now()}))
+	l.clock.Pass(time.Second)
+	b.post(settingsPath, with(fields, "method-LTC", "1")...).want(http.StatusUnprocessableEntity, "Payment methods must contain one for which the shop has a wallet.")
+	b.post(settingsPath, with(fields, "method-LTC", "1", "method-BTC", "2")...).leads(settingsPath + "?done=payment-settings")
+	if got := l.choices()["payment_methods"]; got != "LTC BTC" {
+		t.Errorf("got %q", got)
 	}
 }

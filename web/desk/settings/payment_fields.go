@@ -1,13 +1,15 @@
 package settings
 
 import (
-	"cmp"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
+	"chequer/internal/invoice"
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
+	"chequer/internal/money"
 	"chequer/views/desk"
 	"chequer/web/desk/visit"
 )
@@ -47,8 +49,8 @@ func (f *paymentForm) groups() []desk.SettingGroup {
 			f.decimal(merchant.SettingToleranceAmount, "desk.paying.tolerance.amount", "desk.paying.tolerance.amount.hint"),
 		}},
 		{Heading: f.Text("desk.paying.depth"), Text: f.Text("desk.paying.depth.text"), Inputs: []desk.SettingInput{
-			choiceOf(f, merchant.SettingConfirmations, "desk.paying.depth.label", "desk.paying.depth.hint", merchant.AllConfirmations, depthTexts),
-		}},
+			choiceOf(f, merchant.SettingConfirmations, "desk.paying.depth.label", "", merchant.AllConfirmations, depthTexts),
+		}, Depths: f.depths()},
 		{Heading: f.Text("desk.paying.short"), Text: f.Text("desk.paying.short.text"), Inputs: []desk.SettingInput{
 			f.decimal(merchant.SettingShortPercent, "desk.paying.short.percent", ""),
 			f.decimal(merchant.SettingShortAmount, "desk.paying.short.amount", "desk.paying.short.hint"),
@@ -66,6 +68,31 @@ func (f *paymentForm) pages() []desk.SettingGroup {
 	}}}
 }
 
+// ranges are the amounts in euro up to which the tables of the networks require the same depth.
+var ranges = []int64{500, 5_000, 50_000}
+
+// depths returns the confirmations that each network requires with the values of the form, by amount.
+func (f *paymentForm) depths() desk.Depths {
+	d := desk.Depths{Caption: f.Text("desk.paying.depth.caption"), Network: f.Text("desk.paying.depth.network")}
+	for _, euro := range ranges {
+		d.Columns = append(d.Columns, f.Text("desk.paying.depth.below", "Amount", f.Fiat(money.FromCents(100*euro, money.EUR))))
+	}
+	d.Columns = append(d.Columns, f.Text("desk.paying.depth.above"))
+	steps := merchant.Confirmations(f.values[string(merchant.SettingConfirmations)]).Steps()
+	for _, code := range f.codes {
+		a, known := f.Invoices.AssetByCode(invoice.Live, code)
+		if !known || slices.ContainsFunc(d.Rows, func(r desk.DepthRow) bool { return r.Network == a.NetworkName }) {
+			continue
+		}
+		row, policy := desk.DepthRow{Network: a.NetworkName}, a.Policy.Deeper(steps)
+		for _, euro := range append([]int64{0}, ranges...) {
+			row.Cells = append(row.Cells, strconv.Itoa(policy.Confirmations(euro*100)))
+		}
+		d.Rows = append(d.Rows, row)
+	}
+	return d
+}
+
 // lateTexts, depthTexts and storefrontTexts are the keys of the texts of choices.
 var (
 	lateTexts = map[merchant.LatePayments]string{
@@ -80,8 +107,8 @@ var (
 // text returns the text field of a setting.
 func (f *paymentForm) text(name merchant.SettingName, label, hint string) desk.SettingInput {
 	field := desk.Field{Name: string(name), Label: f.Text(label), Kind: "text", Complete: "off", Value: f.values[string(name)]}
-	if fixed, ok := f.fixed(name, field.Label, field.Value); ok {
-		return fixed
+	if by := f.inForce[name].By; by != "" {
+		return f.fixed(field.Label, field.Value, by)
 	}
 	if hint != "" {
 		field.Hint = f.Text(hint)
@@ -106,10 +133,13 @@ func (f *paymentForm) decimal(name merchant.SettingName, label, hint string) des
 
 // choiceOf returns the list of a setting that is one of several words.
 func choiceOf[W ~string](f *paymentForm, name merchant.SettingName, label, hint string, words []W, texts map[W]string) desk.SettingInput {
-	c := desk.Choice{Name: string(name), Label: f.Text(label), Hint: f.Text(hint)}
+	c := desk.Choice{Name: string(name), Label: f.Text(label)}
+	if hint != "" {
+		c.Hint = f.Text(hint)
+	}
 	value := f.values[c.Name]
-	if fixed, ok := f.fixed(name, c.Label, f.Text(cmp.Or(texts[W(value)], hint))); ok {
-		return fixed
+	if by := f.inForce[name].By; by != "" {
+		return f.fixed(c.Label, f.Text(texts[W(value)]), by)
 	}
 	c.Error = f.fault(c.Name, c.Label)
 	for _, w := range words {
@@ -123,20 +153,19 @@ func (f *paymentForm) languages() desk.SettingInput {
 	c := desk.Checks{Name: languagesField, Label: f.Text("desk.paying.languages"), Hint: f.Text("desk.paying.languages.hint"), Columns: true}
 	value := f.values[c.Name]
 	codes := strings.Fields(value)
-	if fixed, ok := f.fixed(merchant.SettingLanguages, c.Label, value); ok {
-		return fixed
+	if by := f.inForce[merchant.SettingLanguages].By; by != "" {
+		return f.fixed(c.Label, value, by)
 	}
 	c.Error = f.fault(c.Name, c.Label)
 	for _, l := range locale.All().List() {
-		c.Options = append(c.Options, desk.CheckOption{Value: l.Code, Text: l.Name, Chosen: slices.Contains(codes, l.Code)})
+		c.Options = append(c.Options, desk.CheckOption{Value: l.Code, Text: l.Name, Tag: l.Tag, Chosen: slices.Contains(codes, l.Code)})
 	}
 	return desk.SettingInput{Checks: c}
 }
 
-// fixed returns a setting that the environment sets. It returns false if the desk can change the setting.
-func (f *paymentForm) fixed(name merchant.SettingName, label, value string) (desk.SettingInput, bool) {
-	by := f.inForce[name].By
-	return desk.SettingInput{Fixed: desk.FixedSetting{Label: label, Value: value, By: f.Text("desk.paying.fixed", "Name", by)}}, by != ""
+// fixed returns a setting that the desk cannot change, with the name of its source.
+func (f *paymentForm) fixed(label, value, by string) desk.SettingInput {
+	return desk.SettingInput{Fixed: desk.FixedSetting{Label: label, Value: value, By: f.Text("desk.paying.fixed", "Name", by)}}
 }
 
 // fault returns the text that a field shows as its error: the broken rule, or the value that another change
