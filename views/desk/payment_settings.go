@@ -8,8 +8,9 @@ type PaymentSettings struct {
 	Action  string
 	Hidden  []Hidden
 	Methods MethodChoice
-	Pages   []SettingGroup // below the payment methods
-	Groups  []SettingGroup // beside them
+	Below   []SettingGroup // below the payment methods
+	Beside  []SettingGroup // beside them
+	Pages   []SettingGroup // below all
 }
 
 // SettingGroup is a group of payment settings under a heading.

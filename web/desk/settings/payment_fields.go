@@ -26,7 +26,7 @@ func (f *paymentForm) show(status int) error {
 			Legend: f.Text("desk.methods.choice"), Hint: f.Text("desk.paying.methods"), Error: f.fault(visit.MethodsField, f.Text("desk.methods.choice")),
 			Choices: f.MethodChoices(merchant.Live, f.codes, f.values, f.fault),
 		},
-		Pages: f.pages(), Groups: f.groups(),
+		Below: f.below(), Beside: f.beside(), Pages: f.pages(),
 	}
 	switch _, isField := errors.AsType[*merchant.FieldError](f.problem); {
 	case isField:
@@ -37,8 +37,17 @@ func (f *paymentForm) show(status int) error {
 	return f.Show(status, desk.PaymentSettingsPage(p))
 }
 
-// groups returns the fields beside the payment methods.
-func (f *paymentForm) groups() []desk.SettingGroup {
+// below returns the fields below the payment methods.
+func (f *paymentForm) below() []desk.SettingGroup {
+	return []desk.SettingGroup{
+		{Heading: f.Text("desk.paying.depth"), Text: f.Text("desk.paying.depth.text"), Inputs: []desk.SettingInput{
+			choiceOf(f, merchant.SettingConfirmations, "desk.paying.depth.label", "", merchant.AllConfirmations, depthTexts),
+		}, Depths: f.depths()},
+	}
+}
+
+// beside returns the fields beside the payment methods.
+func (f *paymentForm) beside() []desk.SettingGroup {
 	return []desk.SettingGroup{
 		{Heading: f.Text("desk.paying.quotes"), Text: f.Text("desk.paying.quotes.text"), Inputs: []desk.SettingInput{
 			f.number(merchant.SettingQuoteMinutes, "desk.paying.minutes", "desk.paying.minutes.hint"),
@@ -48,9 +57,6 @@ func (f *paymentForm) groups() []desk.SettingGroup {
 			f.decimal(merchant.SettingTolerancePercent, "desk.paying.tolerance.percent", "desk.paying.tolerance.percent.hint"),
 			f.decimal(merchant.SettingToleranceAmount, "desk.paying.tolerance.amount", "desk.paying.tolerance.amount.hint"),
 		}},
-		{Heading: f.Text("desk.paying.depth"), Text: f.Text("desk.paying.depth.text"), Inputs: []desk.SettingInput{
-			choiceOf(f, merchant.SettingConfirmations, "desk.paying.depth.label", "", merchant.AllConfirmations, depthTexts),
-		}, Depths: f.depths()},
 		{Heading: f.Text("desk.paying.short"), Text: f.Text("desk.paying.short.text"), Inputs: []desk.SettingInput{
 			f.decimal(merchant.SettingShortPercent, "desk.paying.short.percent", ""),
 			f.decimal(merchant.SettingShortAmount, "desk.paying.short.amount", "desk.paying.short.hint"),
