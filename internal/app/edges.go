@@ -37,7 +37,7 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 	if err != nil {
 		return nil, err
 	}
-	current := newPageSettings(d.Settings, d.shop.ID, c.Language, web.Current{Languages: languages}, o.Log).current
+	current := newPageSettings(d.Settings, d.shop.ID, c.Language, web.Current{Languages: languages}, d.Now, o.Log).current
 	key := d.Merchants.Builtin(d.shop.ID, mode, merchant.ScopeCreate, merchant.ScopePage)
 	pages, err := a.pages(c, o, local{created, d.invoices.Subscribe}, current, d.shop.Name, client.Config{
 		BaseURL: c.BaseURL, Key: key.Key, Secret: key.Secret, Transport: client.InProcess(service),

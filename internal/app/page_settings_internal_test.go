@@ -18,9 +18,11 @@ type shopStorage struct {
 	merchant.Storage
 	shop   merchant.Merchant
 	broken error
+	reads  int
 }
 
 func (s *shopStorage) Merchant(context.Context, string) (merchant.Merchant, error) {
+	s.reads++
 	return s.shop, s.broken
 }
 
@@ -38,7 +40,7 @@ func TestPageSettings(t *testing.T) {
 		Storage: s, Merchants: merchant.NewService(s, func() time.Time { return now }, nil), CheckLanguages: func([]string) error { return nil },
 	})
 	var log strings.Builder
-	p := newPageSettings(settings, "shop", "en", web.Current{Languages: locale.All()}, slog.New(slog.NewTextHandler(&log, nil)))
+	p := newPageSettings(settings, "shop", "en", web.Current{Languages: locale.All()}, func() time.Time { return now }, slog.New(slog.NewTextHandler(&log, nil)))
 	check := func(what string, languages int, standard string, storefront bool) {
 		t.Helper()
 		now = now.Add(time.Second)
@@ -57,6 +59,13 @@ func TestPageSettings(t *testing.T) {
 	check("unreadable", 2, "en", true)
 	if !strings.Contains(log.String(), "storage is away") {
 		t.Errorf("the log is %q", log.String())
+	}
+	reads := s.reads
+	for range 5 {
+		p.current(t.Context())
+	}
+	if s.reads != reads {
+		t.Errorf("after a failure the settings were read %d times at once", s.reads-reads)
 	}
 	s.broken = nil
 	s.shop.Choices = nil
