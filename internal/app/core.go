@@ -23,6 +23,7 @@ import (
 type Core struct {
 	Storage   *storage.Storage
 	Merchants *merchant.Service
+	Settings  *merchant.Settings
 	Wallets   *merchant.Wallets
 	Endpoints *merchant.Endpoints
 	Links     *merchant.Links
@@ -54,9 +55,15 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
+	merchants := merchant.NewService(store, clock, token.New)
+	settings, err := newSettings(c, o.Demo, store, merchants)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
 	return &Core{
 		Storage:   store,
-		Merchants: merchant.NewService(store, clock, token.New),
+		Merchants: merchants,
+		Settings:  settings,
 		Wallets:   merchant.NewWallets(merchant.WalletsConfig{Storage: store, Encode: wire.WalletEvent, Now: clock, Token: token.New}),
 		Endpoints: merchant.NewEndpoints(merchant.EndpointsConfig{
 			Storage: store, Check: endpointPolicy(c).Check, EncodeTest: wire.TestEvent, Now: clock, Token: token.New,
@@ -114,8 +121,12 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]doctor.Finding
 	if err != nil {
 		return nil, err
 	}
+	payment, err := c.Settings.Effective(ctx, shop.ID)
+	if err != nil {
+		return nil, err
+	}
 	return doctor.Examine(ctx, doctor.Config{
-		Settings: cfg, Shop: shop, Storage: c.Storage, Endpoints: c.Endpoints, Accounts: c.Accounts(cfg), Desk: c.Desk,
+		Settings: cfg, Storefront: payment.Storefront, Shop: shop, Storage: c.Storage, Endpoints: c.Endpoints, Accounts: c.Accounts(cfg), Desk: c.Desk,
 		EndpointPolicy: endpointPolicy(cfg), Identity: c.identity, Now: c.Now,
 	})
 }

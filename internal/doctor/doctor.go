@@ -60,12 +60,14 @@ type Storage interface {
 
 // Config holds what an examination needs.
 type Config struct {
-	Settings  config.Config
-	Shop      merchant.Merchant
-	Storage   Storage
-	Endpoints *merchant.Endpoints
-	Accounts  *sale.Accounts
-	Desk      *account.Service
+	Settings config.Config
+	// Storefront is true if shoppers can pay open amounts at the root of the server.
+	Storefront bool
+	Shop       merchant.Merchant
+	Storage    Storage
+	Endpoints  *merchant.Endpoints
+	Accounts   *sale.Accounts
+	Desk       *account.Service
 	// EndpointPolicy has the addresses to which events may be sent.
 	EndpointPolicy guard.Policy
 	Identity       readiness.Identity
@@ -187,7 +189,7 @@ func (e *examination) examineKeys(ctx context.Context) error {
 		return err
 	}
 	live := slices.ContainsFunc(all, func(k merchant.Key) bool { return k.RevokedAt.IsZero() && k.Mode == merchant.Live })
-	if !live && !bool(e.Settings.Storefront) {
+	if !live && !e.Storefront {
 		e.warn("keys", "no live API key, so no shop can create invoices through the API: chequer key add")
 	}
 	return nil

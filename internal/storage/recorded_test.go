@@ -56,7 +56,12 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 			return s.CreateMerchant(ctx, merchant.Merchant{ID: "third", Name: "Third", CreatedAt: noon})
 		}},
 		{"RenameMerchant", "shop.changed", func() error { return s.RenameMerchant(ctx, "shop", "Nord") }},
-		{"SetMethods", "shop.changed", func() error { return s.SetMethods(ctx, "shop", "btc") }},
+		{"ChangeChoices", "shop.changed", func() error {
+			_, err := s.ChangeChoices(ctx, "shop", func(merchant.Choices) (merchant.Choices, error) {
+				return merchant.Choices{merchant.SettingStorefront: "on"}, nil
+			})
+			return err
+		}},
 		{"CreateKey", "key.created", func() error {
 			return s.CreateKey(ctx, merchant.Key{ID: "k", MerchantID: "shop", Key: "public", Secret: "key secret", Mode: merchant.Live, CreatedAt: noon})
 		}},

@@ -201,6 +201,15 @@ func pages() map[string]templ.Component {
 			Name: field("name"), Logo: field("logo"), Accent: field("accent"), Line: field("line"), Support: field("support"), Terms: field("terms"), Returns: true,
 			SavedLogo: "/look/1/logo.png", SavedText: evil, Preview: desk.Preview{Shop: evil, Line: evil, Style: "/desk/m/theme/preview.css?accent=0a7d5a", Contrast: []string{evil}},
 		}),
+		"payment settings": desk.PaymentSettingsPage(desk.PaymentSettings{
+			Frame: f, Tabs: []desk.Tab{{Text: evil, URL: "/desk/m/payment-settings", Current: true}}, Problem: evil, Action: "/desk/m/payment-settings", Hidden: []desk.Hidden{{Name: "version", Value: evil}},
+			Methods: desk.MethodChoice{Legend: evil, Hint: evil, Error: evil, Choices: []desk.Choice{{Name: "method-BTC", Label: evil}}},
+			Pages:   []desk.SettingGroup{{Heading: evil, Text: evil, Inputs: []desk.SettingInput{{Choice: desk.Choice{Name: "storefront", Label: evil}}}}},
+			Below: []desk.SettingGroup{{Heading: evil, Text: evil, Depths: desk.Depths{Caption: evil, Network: evil, Columns: []string{evil}, Rows: []desk.DepthRow{{Network: evil, Cells: []string{evil}}}}, Inputs: []desk.SettingInput{
+				{Text: field("name")}, {Choice: choice}, {Fixed: desk.FixedSetting{Label: evil, Value: evil, By: evil}},
+				{Checks: desk.Checks{Name: "languages", Label: evil, Hint: evil, Error: evil, Options: []desk.CheckOption{{Value: "de", Text: evil, Chosen: true}}}},
+			}}},
+		}),
 		"sell list": desk.SellListPage(desk.SellList{
 			Frame: f, Tabs: []desk.Tab{{Text: "Products", URL: "/desk/m/products", Current: true}}, Shop: views.Link{Text: "Open", URL: "/shop"}, Add: views.Link{Text: "Add", URL: "/desk/m/products/new"},
 			Note: evil, Caption: "Products", Columns: desk.SellColumns{Name: "Product", Detail: "Description", State: "State", Sold: "Paid", Revenue: "Revenue", Amount: "Price"}, Shown: "1 product",

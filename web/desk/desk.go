@@ -46,7 +46,7 @@ func routes(c Config) []visit.Route {
 		(&reports.Screens{Reports: c.Reports, Products: c.Sell.Products, Links: c.Sell.Links, Terminals: c.Sell.Terminals}).Routes(),
 		(&payments.Screens{Endpoints: c.Endpoints}).Routes(),
 		c.Wallets.Routes(),
-		(&settings.Screens{Backups: c.Backups}).Routes(),
+		(&settings.Screens{Backups: c.Backups, ShopID: c.Sell.ShopID}).Routes(),
 		c.Health.Routes(),
 		c.Sell.Routes(),
 		(&team.Screens{Audit: c.Audit}).Routes(),

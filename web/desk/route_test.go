@@ -86,6 +86,8 @@ var table = map[string]access{
 	"POST /desk/:shop/health/examine":                       technicians,
 	"GET /desk/:shop/backup":                                confirmed,
 	"POST /desk/:shop/backup":                               confirmed,
+	"GET /desk/:shop/payment-settings":                      deciders,
+	"POST /desk/:shop/payment-settings":                     deciders,
 	"GET /desk/:shop/theme":                                 deciders,
 	"POST /desk/:shop/theme":                                deciders,
 	"GET /desk/:shop/theme/preview.css":                     deciders,

@@ -128,6 +128,7 @@ var notices = map[string]string{
 	"link-removed":    "desk.notice.link.removed",
 
 	"terminal-removed": "desk.notice.terminal.removed",
+	"payment-settings": "desk.notice.paying",
 }
 
 // notice returns the result of the action that led to the page; "" if there was none.
