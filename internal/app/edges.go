@@ -40,16 +40,21 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 		return nil, err
 	}
 	a.loops = append(a.loops, pages.DrawAhead)
-	ready := readiness.Config{
-		Storage: d.Storage, Networks: networks.Chains(d.networks), Reached: d.invoices.Reached, TipTime: d.metrics.TipTime,
-		Identity: d.identity, Now: d.Now,
-	}
+	ready := d.readiness()
 	merchants, err := d.desk(c, o, ready)
 	if err != nil {
 		return nil, err
 	}
 	all := routes(c.BasePath(), handlers{service, pages, merchants, readiness.Handler(ready)}, o.Log)
 	return caller.NoticeUntrusted(all, c.Proxies(), d.Storage.SaveUntrustedProxy, o.Log), nil
+}
+
+// readiness returns the configuration of the state of the networks.
+func (d *domain) readiness() readiness.Config {
+	return readiness.Config{
+		Storage: d.Storage, Networks: networks.Chains(d.networks), Reached: d.invoices.Reached, TipTime: d.metrics.TipTime,
+		Identity: d.identity, Now: d.Now,
+	}
 }
 
 // limits returns the rate limits of the settings: the limit of unsigned calls is half that of

@@ -35,7 +35,7 @@ func (d *domain) desk(c config.Config, o Options, ready readiness.Config) (http.
 			BasePath: c.BasePath(), BaseURL: c.BaseURL, Words: locale.All().Standard(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
 		},
 		Backups: backups{config: c, storage: d.Storage, now: d.Now},
-		Audit:   d.Storage, Reports: report.NewService(d.Storage), Endpoints: d.Endpoints,
+		Audit:   d.Storage, Reports: report.NewService(d.Storage), Endpoints: d.Endpoints, Notifications: d.Notifications,
 		Sell: sell.Screens{
 			Products: d.Products, Links: d.Links, Terminals: d.Terminals, Reports: report.NewService(d.Storage), Prices: d.Prices, Languages: languages,
 			ShopID: d.shop.ID, AnyAmount: bool(c.Storefront) || o.Demo, EmbedOrigins: c.EmbedOrigins(),
