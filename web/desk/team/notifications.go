@@ -75,12 +75,12 @@ func (v *page) showNotifications(status int, e enteredSettings, problem error) e
 		Frame: f, Back: views.Link{Text: v.Text("desk.account.own"), URL: v.Below("/account")}, Problem: v.notifyProblem(problem),
 		Choose: v.Below(notificationsPath), SetTimes: v.Below(notificationsPath + "/times"), SetWhere: v.Below(notificationsPath + "/where"),
 		Zone: field("zone", "desk.notifications.zone", "desk.notifications.zone.hint", e.Zone),
-		From: field("quiet_from", "desk.notifications.from", "", e.QuietFrom), To: field("quiet_to", "desk.notifications.to", "", e.QuietTo), BrokenPasses: e.BrokenPasses,
+		From: field("quiet_from", "desk.notifications.from", "desk.notifications.from.hint", e.QuietFrom), To: field("quiet_to", "desk.notifications.to", "", e.QuietTo), BrokenPasses: e.BrokenPasses,
 		Email:     field("email", "desk.notifications.email", "", e.Email),
 		PushURL:   field("push_url", "desk.notifications.url", "desk.notifications.url.hint", e.PushURL),
 		PushToken: field("push_token", "desk.notifications.token", "desk.notifications.token.hint", ""), HasToken: set.PushToken != "",
 	}
-	n.From.Kind, n.To.Kind, n.Email.Kind, n.Email.Complete, n.PushToken.Kind = "time", "time", "email", "email", "password"
+	n.Email.Kind, n.Email.Complete, n.PushToken.Kind = "email", "email", "password"
 	if n.HasToken {
 		n.PushToken.Hint = v.Text("desk.notifications.token.kept")
 	}
@@ -119,13 +119,15 @@ func (v *page) kinds() (all []desk.Checks, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, channel := range notify.Channels {
+	for i, channel := range notify.Channels {
 		boxes := desk.Checks{Name: string(channel), Label: v.Text(channelNames[channel].label)}
 		for _, kind := range notify.Kinds {
 			if kind.AllowedTo(v.Account, v.Shop.ID) {
-				boxes.Options = append(boxes.Options, desk.CheckOption{
-					Value: string(kind), Text: v.Text(kindNames[kind].name), Hint: v.Text(kindNames[kind].hint), Chosen: slices.Contains(chosen, notify.Choice{Kind: kind, Channel: channel}),
-				})
+				box := desk.CheckOption{Value: string(kind), Text: v.Text(kindNames[kind].name), Chosen: slices.Contains(chosen, notify.Choice{Kind: kind, Channel: channel})}
+				if i == 0 {
+					box.Hint = v.Text(kindNames[kind].hint)
+				}
+				boxes.Options = append(boxes.Options, box)
 			}
 		}
 		if len(boxes.Options) > 0 {
