@@ -11,7 +11,7 @@ import (
 type Notifications interface {
 	// ChoosesMail reports whether an account has chosen e-mail.
 	ChoosesMail(ctx context.Context) (bool, error)
-	// FailedMessages returns the messages that were given up since a time, newest first.
+	// FailedMessages returns the messages but test messages that were given up since a time, newest first.
 	FailedMessages(ctx context.Context, since time.Time, limit int) ([]notify.Message, error)
 }
 

@@ -51,28 +51,52 @@ func (c *Collector) Collect(ctx context.Context) error {
 	}
 	var faults []error
 	for _, f := range feeds {
-		if err := c.collect(ctx, f); err != nil {
+		if err := c.collectAll(ctx, f); err != nil {
 			faults = append(faults, fmt.Errorf("notifications of %s: %w", f.MerchantID, err))
 		}
 	}
 	return errors.Join(faults...)
 }
 
-// collect writes the messages of one batch of events.
-func (c *Collector) collect(ctx context.Context, f Feed) error {
+// collectAll writes the messages of the events up to the end of a feed. It ends early if another process writes
+// them.
+func (c *Collector) collectAll(ctx context.Context, f Feed) error {
+	for f.Cursor < f.End {
+		to, err := c.collect(ctx, f)
+		if err != nil || to == f.Cursor {
+			return err
+		}
+		f.Cursor = to
+	}
+	return nil
+}
+
+// collect writes the messages of one batch of events, and returns the new position of the cursor.
+func (c *Collector) collect(ctx context.Context, f Feed) (to int64, err error) {
 	events, err := c.storage.FeedEvents(ctx, f.MerchantID, f.Cursor, eventBatch)
 	if err != nil {
-		return err
+		return f.Cursor, err
 	}
-	if len(events) == 0 {
-		_, err := c.storage.AdvanceNotifications(ctx, f, f.End, nil, c.now())
-		return err
+	if to = f.End; len(events) > 0 {
+		to = events[len(events)-1].Position
 	}
-	subscribers, err := c.storage.Subscribers(ctx, f.MerchantID)
+	all, err := c.noticesOf(ctx, f.MerchantID, events)
 	if err != nil {
-		return err
+		return f.Cursor, err
 	}
-	var all []Notice
+	advanced, err := c.storage.AdvanceNotifications(ctx, f, to, all, c.now())
+	if err != nil || !advanced {
+		return f.Cursor, err
+	}
+	return to, nil
+}
+
+// noticesOf returns the notices of events.
+func (c *Collector) noticesOf(ctx context.Context, merchantID string, events []FeedEvent) (all []Notice, err error) {
+	subscribers, err := c.storage.Subscribers(ctx, merchantID)
+	if err != nil {
+		return nil, err
+	}
 	for _, e := range events {
 		if e.Mode != invoice.Live || e.InvoiceID == "" || !notable[e.Type] {
 			continue
@@ -82,12 +106,11 @@ func (c *Collector) collect(ctx context.Context, f Feed) error {
 			continue
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		all = append(all, c.notices(f.MerchantID, e, inv.Summary(), subscribers)...)
+		all = append(all, c.notices(merchantID, e, inv.Summary(), subscribers)...)
 	}
-	_, err = c.storage.AdvanceNotifications(ctx, f, events[len(events)-1].Position, all, c.now())
-	return err
+	return all, nil
 }
 
 // notable are the types of the events after which an invoice may be paid or wait for a decision.

@@ -42,7 +42,7 @@ func TestSend_gives_up_a_refused_recipient(t *testing.T) {
 		if got := l.states()[0]; !strings.Contains(got, "550") {
 			t.Errorf("the fault %q does not have the answer", got)
 		}
-		if !l.log.Contains("notification given up") || strings.Contains(l.log.String(), "pass") {
+		if !l.log.Contains("notification given up") || strings.Contains(l.log.String(), "pass") || strings.Contains(l.log.String()+l.states()[0], email) {
 			t.Errorf("log %q", l.log.String())
 		}
 		failed, err := l.storage.FailedMessages(t.Context(), l.clock.Now().Add(-time.Hour), 10)
@@ -182,6 +182,39 @@ func TestSend_uses_each_mode_of_TLS(t *testing.T) {
 	})
 }
 
+// A server that ends the connection as soon as it has accepted a message has the message.
+func TestSend_accepts_an_abrupt_end(t *testing.T) {
+	onBoth(t, func(t *testing.T, l *lab) {
+		l.mail.Stop()
+		l.mail.Abrupt = true
+		l.mail.Start()
+		l.choose("shop", byMail(notify.Sold)...)
+		l.pay("inv1", "shop", "1047")
+		l.run()
+		l.minute()
+		l.wantStates("mail sold sent")
+		l.minute()
+		l.minute()
+		if n := len(l.mail.Messages()); n != 1 {
+			t.Errorf("the message was sent %d times", n)
+		}
+	})
+}
+
+// A server that does not answer does not hold an attempt longer than its timeout.
+func TestSend_ends_an_attempt_without_an_answer(t *testing.T) {
+	onBoth(t, func(t *testing.T, l *lab) {
+		l.choose("shop", byMail(notify.Sold)...)
+		notify.SetTimeout(l.worker, 50*time.Millisecond)
+		release := l.mail.Hold()
+		defer release()
+		l.pay("inv1", "shop", "1047")
+		l.run()
+		l.minute()
+		l.wantStates("mail sold pending no answer within")
+	})
+}
+
 // Two processes on one database report each event once and send each message once.
 func TestProcesses_share_the_work(t *testing.T) {
 	onBoth(t, func(t *testing.T, l *lab) {
@@ -286,6 +319,9 @@ func TestSend_checks_the_account_again(t *testing.T) {
 		l.minute()
 		if got := l.mail.Messages(); len(got) != 0 {
 			t.Errorf("a seller got %v", got)
+		}
+		if got, err := l.storage.Messages(ctx, jonas.ID, 10); err != nil || len(got) != 1 || got[0].State != notify.Dropped {
+			t.Errorf("messages of a seller: %v, error %v, want one that was dropped", got, err)
 		}
 		l.must(l.storage.ChangeTeam(ctx, "", func(_ account.Ticket, all []account.Account) ([]account.Account, account.Outcome, error) {
 			return slices.DeleteFunc(all, func(a account.Account) bool { return a.ID == jonas.ID }), account.Outcome{}, nil

@@ -9,7 +9,8 @@ type State string
 const (
 	Pending State = "pending"
 	Sent    State = "sent"
-	Failed  State = "failed" // given up
+	Failed  State = "failed"  // given up
+	Dropped State = "dropped" // there is no account or destination for it any more
 )
 
 // Item is one thing that a message reports.

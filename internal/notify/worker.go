@@ -5,6 +5,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,13 +58,14 @@ type Worker struct {
 	attempts sync.WaitGroup
 	logged   map[string]string // last error of each step, which is logged once
 	watched  time.Time
+	timeout  time.Duration // of an attempt
 }
 
 // New returns a new Worker.
 func New(c Config) *Worker {
 	w := &Worker{
 		Config: c, push: pusher{dialer: c.Dialer, tls: c.TLS}, writer: writer{words: c.Words, deskURL: c.DeskURL, shops: c.Shops},
-		running: map[Channel]chan struct{}{}, logged: map[string]string{},
+		running: map[Channel]chan struct{}{}, logged: map[string]string{}, timeout: attemptTimeout,
 	}
 	for _, channel := range Channels {
 		w.running[channel] = make(chan struct{}, maxAttempts)
@@ -166,16 +169,38 @@ func (w *Worker) attempt(ctx context.Context, c Claim) {
 }
 
 // errGone means that there is no account or destination for a message any more.
-var errGone = permanent{errors.New("the account has no such destination any more")}
+var errGone = errors.New("the account has no such destination any more")
+
+// withoutAddress returns the error of an attempt without the addresses of the account, which are not for the log
+// and other accounts. It names a timeout as such.
+func withoutAddress(ctx context.Context, err error, set Settings) error {
+	if err == nil || errors.Is(err, errGone) {
+		return err
+	}
+	text := err.Error()
+	for _, address := range []string{set.Email, set.PushURL} {
+		if address != "" {
+			text = strings.ReplaceAll(text, address, "…")
+		}
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		text = "no answer within " + attemptTimeout.String()
+	}
+	if _, ended := errors.AsType[permanent](err); ended {
+		return permanent{errors.New(text)}
+	}
+	return errors.New(text)
+}
 
 // deliver sends a message. If the message must wait for the end of quiet hours, it returns the time.
 func (w *Worker) deliver(ctx context.Context, c Claim, at time.Time) (wait time.Time, err error) {
-	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	ctx, cancel := context.WithTimeout(ctx, w.timeout)
 	defer cancel()
 	a, set, err := w.recipient(ctx, c)
 	if err != nil {
 		return time.Time{}, err
 	}
+	defer func() { err = withoutAddress(ctx, err, set) }()
 	if due := set.SendAt(c.Kind, at); due.After(at) {
 		return due, nil
 	}
@@ -213,7 +238,9 @@ func (w *Worker) recipient(ctx context.Context, c Claim) (account.Account, Setti
 // allowed returns the items of a message that the account may still get: its role may have changed since.
 func allowed(m Message, a account.Account) (items []Item) {
 	for _, i := range m.Items {
-		if i.MerchantID == "" || m.Kind == Test || m.Kind.AllowedTo(a, i.MerchantID) {
+		if m.Kind == Test || slices.ContainsFunc(a.Shops(), func(shop string) bool {
+			return (i.MerchantID == "" || i.MerchantID == shop) && m.Kind.AllowedTo(a, shop)
+		}) {
 			items = append(items, i)
 		}
 	}
@@ -225,7 +252,10 @@ func outcome(c Claim, err error, at, now time.Time) Outcome {
 	if err == nil {
 		return Outcome{State: Sent, At: at}
 	}
-	o := Outcome{State: Failed, At: at, Fault: faultText(err)}
+	o := Outcome{State: Failed, At: at, Fault: oneLine(err.Error(), maxStoredFault)}
+	if errors.Is(err, errGone) {
+		return Outcome{State: Dropped, At: at}
+	}
 	if _, ended := errors.AsType[permanent](err); ended || c.Kind == Test {
 		return o
 	}
@@ -237,12 +267,4 @@ func outcome(c Claim, err error, at, now time.Time) Outcome {
 		o.State, o.NextTryAt = Pending, next
 	}
 	return o
-}
-
-// faultText describes why a message was not sent, on one line.
-func faultText(err error) string {
-	if errors.Is(err, context.DeadlineExceeded) {
-		return "no answer within 30 seconds"
-	}
-	return oneLine(err.Error(), maxStoredFault)
 }

@@ -176,10 +176,10 @@ func (s *Storage) Messages(ctx context.Context, accountID string, limit int) ([]
 		WHERE account_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2`, accountID, limit)
 }
 
-// FailedMessages returns the messages that were given up since a time, newest first.
+// FailedMessages returns the messages but test messages that were given up since a time, newest first.
 func (s *Storage) FailedMessages(ctx context.Context, since time.Time, limit int) ([]notify.Message, error) {
 	return readAll(ctx, s, "read failed messages", readMessage, "SELECT "+messageColumns+` FROM messages
-		WHERE state = 'failed' AND created_at >= $1 ORDER BY created_at DESC LIMIT $2`, since.UnixMilli(), limit)
+		WHERE state = 'failed' AND kind <> 'test' AND created_at >= $1 ORDER BY created_at DESC LIMIT $2`, since.UnixMilli(), limit)
 }
 
 // ChoosesMail reports whether an account has chosen e-mail.
@@ -195,14 +195,14 @@ func (s *Storage) ChoosesMail(ctx context.Context) (bool, error) {
 func (s *Storage) DeleteMessages(ctx context.Context, before time.Time) error {
 	old, err := readOne(ctx, s, column[int], `
 		SELECT COUNT(*) FROM (
-			SELECT id FROM messages WHERE state IN ('sent', 'failed') AND created_at < $1
+			SELECT id FROM messages WHERE state IN ('sent', 'failed', 'dropped') AND created_at < $1
 			UNION ALL SELECT invoice_id FROM notified_cases WHERE notified_at < $1) o`, before.UnixMilli())
 	if err != nil || old == 0 {
 		return err
 	}
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		for _, statement := range []string{
-			"DELETE FROM messages WHERE state IN ('sent', 'failed') AND created_at < $1",
+			"DELETE FROM messages WHERE state IN ('sent', 'failed', 'dropped') AND created_at < $1",
 			"DELETE FROM notified_cases WHERE notified_at < $1",
 		} {
 			if _, err := q.ExecContext(ctx, statement, before.UnixMilli()); err != nil {
@@ -217,8 +217,8 @@ func (s *Storage) DeleteMessages(ctx context.Context, before time.Time) error {
 // account.
 func forgetNotifications(ctx context.Context, q querier, accountID string) error {
 	for _, statement := range []string{
-		"DELETE FROM notification_choices WHERE account_id = $1",
 		"DELETE FROM notification_settings WHERE account_id = $1",
+		"DELETE FROM notification_choices WHERE account_id = $1",
 		"DELETE FROM messages WHERE account_id = $1",
 	} {
 		if _, err := q.ExecContext(ctx, statement, accountID); err != nil {

@@ -22,13 +22,6 @@ type Notifications struct {
 	PushURL   Field
 	PushToken Field
 	HasToken  bool
-	Test      Button // empty without a destination
-	Messages  []SentMessage
-}
-
-// SentMessage is a message in the list of the newest messages.
-type SentMessage struct {
-	Name  string
-	Text  string
-	Shape string // CSS class of the symbol
+	Test      Button    // empty without a destination
+	Messages  []Finding // the newest messages with their states
 }

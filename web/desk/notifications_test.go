@@ -22,6 +22,9 @@ func TestNotifications(t *testing.T) {
 	b := l.owner()
 	b.get("/desk/"+shop+"/account").want(http.StatusOK, "Change notifications")
 	p := b.get(notifications).want(http.StatusOK, "What reaches you from Atelier Nord", "No message yet.")
+	if n := strings.Count(p.text(), "Nothing is sent until its address is saved below."); n != 2 {
+		t.Errorf("%d channels are shown as without an address, want 2", n)
+	}
 	if n := p.find("input[name=mail], input[name=push]").Length(); n != 8 {
 		t.Errorf("an owner chooses from %d boxes, want 8", n)
 	}

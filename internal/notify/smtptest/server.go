@@ -28,6 +28,8 @@ type Server struct {
 	User, Password string
 	// ImplicitTLS begins every connection with TLS. NoTLS does not offer STARTTLS.
 	ImplicitTLS, NoTLS bool
+	// Abrupt closes the connection after each accepted message, without an answer to QUIT.
+	Abrupt bool
 
 	t        testing.TB
 	listener net.Listener
@@ -259,7 +261,7 @@ func (c *session) data() bool {
 		<-hold
 	}
 	c.answer("250 accepted")
-	return true
+	return !c.Abrupt
 }
 
 // between returns the address in angle brackets.

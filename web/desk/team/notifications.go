@@ -90,7 +90,7 @@ func (v *page) showNotifications(status int, e enteredSettings, problem error) e
 	if set.Email != "" || set.PushURL != "" {
 		n.Test = desk.Button{Action: v.Below(notificationsPath + "/test"), Text: v.Text("desk.notifications.test.send")}
 	}
-	if n.Kinds, err = v.kinds(); err != nil {
+	if n.Kinds, err = v.kinds(set); err != nil {
 		return err
 	}
 	if n.Messages, err = v.sentMessages(); err != nil {
@@ -114,13 +114,16 @@ func (v *page) notifyProblem(err error) string {
 }
 
 // kinds returns the boxes of the kinds that the account may get in the shop, for each channel.
-func (v *page) kinds() (all []desk.Checks, err error) {
+func (v *page) kinds(set notify.Settings) (all []desk.Checks, err error) {
 	chosen, err := v.Notifications.Choices(v.Request().Context(), v.Account.ID, v.Shop.ID)
 	if err != nil {
 		return nil, err
 	}
 	for i, channel := range notify.Channels {
 		boxes := desk.Checks{Name: string(channel), Label: v.Text(channelNames[channel].label)}
+		if set.Destination(channel) == "" {
+			boxes.Hint = v.Text("desk.notifications.unset")
+		}
 		for _, kind := range notify.Kinds {
 			if kind.AllowedTo(v.Account, v.Shop.ID) {
 				box := desk.CheckOption{Value: string(kind), Text: v.Text(kindNames[kind].name), Chosen: slices.Contains(chosen, notify.Choice{Kind: kind, Channel: channel})}
@@ -138,17 +141,19 @@ func (v *page) kinds() (all []desk.Checks, err error) {
 }
 
 // sentMessages returns the newest messages of the account.
-func (v *page) sentMessages() (all []desk.SentMessage, err error) {
+func (v *page) sentMessages() (all []desk.Finding, err error) {
 	messages, err := v.Notifications.Messages(v.Request().Context(), v.Account.ID)
 	for _, m := range messages {
-		row := desk.SentMessage{
-			Name:  v.Text("desk.notifications.message", "Kind", v.Text(kindNames[m.Kind].name), "Channel", v.Text(channelNames[m.Channel].within)),
+		row := desk.Finding{
+			About: v.Text("desk.notifications.message", "Kind", v.Text(kindNames[m.Kind].name), "Channel", v.Text(channelNames[m.Channel].within)),
 			Shape: "wait",
 		}
 		created, next := v.Clock(m.CreatedAt), v.Clock(m.NextTryAt)
 		switch {
 		case m.State == notify.Sent:
 			row.Shape, row.Text = "ok", v.Text("desk.notifications.sent", "Time", created)
+		case m.State == notify.Dropped:
+			row.Shape, row.Text = "off", v.Text("desk.notifications.dropped", "Time", created)
 		case m.State == notify.Failed:
 			row.Shape, row.Text = "bad", v.Text("desk.notifications.failed", "Fault", m.Fault, "Time", created)
 		case m.Fault != "":
