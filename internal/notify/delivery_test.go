@@ -201,6 +201,33 @@ func TestSend_accepts_an_abrupt_end(t *testing.T) {
 	})
 }
 
+// An event that is collected while the message of its minute is sent, by the clock of another machine, is in the
+// next message.
+func TestSend_loses_no_event_at_the_end_of_a_minute(t *testing.T) {
+	onBoth(t, func(t *testing.T, l *lab) {
+		l.choose("shop", byMail(notify.Sold)...)
+		l.pay("inv1", "shop", "1047")
+		l.collect()
+		l.clock.Pass(time.Minute)
+		release := l.mail.Hold()
+		l.must(l.worker.Send(t.Context()))
+		<-l.mail.Arrived()
+		l.clock.Pass(-time.Second)
+		l.pay("inv2", "shop", "1048")
+		l.collect()
+		release()
+		l.worker.Wait()
+		l.pay("inv3", "shop", "1049")
+		l.collect()
+		l.minute()
+		l.minute()
+		got := l.letters()
+		if len(got) != 2 || count(got[0], "1047", "1048", "1049") != 1 || count(got[1], "1048", "1049") != 2 {
+			t.Errorf("got %q, want two messages with one and two payments", got)
+		}
+	})
+}
+
 // A server that does not answer does not hold an attempt longer than its timeout.
 func TestSend_ends_an_attempt_without_an_answer(t *testing.T) {
 	onBoth(t, func(t *testing.T, l *lab) {

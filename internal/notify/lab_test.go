@@ -66,13 +66,18 @@ func (l *lab) server() notify.MailServer {
 }
 
 func (l *lab) newWorker(s *storage.Storage, server notify.MailServer) *notify.Worker {
+	return newWorker(s, server, l.clock.Now, func() []notify.Fault { return l.faults }, slog.New(slog.NewTextHandler(l.log, nil)))
+}
+
+// newWorker returns a worker that may call this machine.
+func newWorker(s *storage.Storage, server notify.MailServer, now func() time.Time, faults func() []notify.Fault, log *slog.Logger) *notify.Worker {
 	words := locale.All().Standard()
 	return notify.New(notify.Config{
-		Outbox: s, Mail: server, Words: words, DeskURL: "https://shop.example/desk", Shops: s.Merchants, Now: l.clock.Now, Log: slog.New(slog.NewTextHandler(l.log, nil)),
+		Outbox: s, Mail: server, Words: words, DeskURL: "https://shop.example/desk", Shops: s.Merchants, Now: now, Log: log,
 		Dialer: &guard.Dialer{Policy: loopback, Resolver: net.DefaultResolver, Own: func() ([]net.Addr, error) { return nil, nil }},
 		Collector: notify.NewCollector(notify.CollectorConfig{
-			Storage: s, Words: words, Now: l.clock.Now, AssetName: func(_ invoice.Mode, code string) string { return code },
-			Faults: func(context.Context) ([]notify.Fault, error) { return l.faults, nil },
+			Storage: s, Words: words, Now: now, AssetName: func(_ invoice.Mode, code string) string { return code },
+			Faults: func(context.Context) ([]notify.Fault, error) { return faults(), nil },
 		}),
 	})
 }
