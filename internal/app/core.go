@@ -11,6 +11,7 @@ import (
 	"chequer/internal/datadir"
 	"chequer/internal/doctor"
 	"chequer/internal/merchant"
+	"chequer/internal/notify"
 	"chequer/internal/prices"
 	"chequer/internal/proof"
 	"chequer/internal/readiness"
@@ -33,7 +34,9 @@ type Core struct {
 	Desk      *account.Service
 	Prices    merchant.Prices
 	Proofs    *proof.Keyring
-	Now       func() time.Time
+	// Notifications keeps the notifications of accounts.
+	Notifications *notify.Service
+	Now           func() time.Time
 
 	identity readiness.Identity
 }
@@ -77,11 +80,12 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 		Terminals: merchant.NewTerminals(merchant.TerminalsConfig{
 			Storage: store, Prices: amounts, Now: clock, Token: token.New,
 		}),
-		Themes: merchant.NewThemes(store, clock),
-		Desk:   desk,
-		Prices: amounts,
-		Proofs: proof.NewKeyring(store, clock),
-		Now:    clock,
+		Themes:        merchant.NewThemes(store, clock),
+		Desk:          desk,
+		Notifications: newNotifications(c, store, clock),
+		Prices:        amounts,
+		Proofs:        proof.NewKeyring(store, clock),
+		Now:           clock,
 
 		identity: readiness.NewIdentity(box),
 	}, nil

@@ -48,15 +48,20 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 		return nil, err
 	}
 	a.loops = append(a.loops, pages.DrawAhead)
-	ready := readiness.Config{
-		Storage: d.Storage, Networks: networks.Chains(d.networks), Reached: d.invoices.Reached, TipTime: d.metrics.TipTime,
-		Identity: d.identity, Now: d.Now,
-	}
+	ready := d.readiness()
 	follow := changes.New(changes.Config{Position: d.Storage.FeedPosition, Interval: deskInterval, Log: o.Log})
 	a.onShutdown = append(a.onShutdown, follow.Close)
 	merchants := d.desk(c, o, ready, current, follow)
 	all := routes(c.BasePath(), handlers{service, pages, merchants, readiness.Handler(ready)}, o.Log)
 	return caller.DetectUntrusted(all, c.Proxies(), d.Storage.SaveUntrustedProxy, o.Log), nil
+}
+
+// readiness returns the configuration of the state of the networks.
+func (d *domain) readiness() readiness.Config {
+	return readiness.Config{
+		Storage: d.Storage, Networks: networks.Chains(d.networks), Reached: d.invoices.Reached, TipTime: d.metrics.TipTime,
+		Identity: d.identity, Now: d.Now,
+	}
 }
 
 // limits returns the rate limits of the settings: the limit of unsigned calls is half that of

@@ -34,7 +34,7 @@ func (d *domain) desk(c config.Config, o Options, ready readiness.Config, curren
 			BasePath: c.BasePath(), BaseURL: c.BaseURL, Words: locale.All().Standard(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
 		},
 		Backups: newBackups(c, d.Storage, d.Now),
-		Audit:   d.Storage, Reports: report.NewService(d.Storage), Endpoints: d.Endpoints,
+		Audit:   d.Storage, Reports: report.NewService(d.Storage), Endpoints: d.Endpoints, Notifications: d.Notifications,
 		Sell: sell.Screens{
 			Products: d.Products, Links: d.Links, Terminals: d.Terminals, Reports: report.NewService(d.Storage), Prices: d.Prices,
 			Languages: func(ctx context.Context) *locale.Languages { return current(ctx).Languages },

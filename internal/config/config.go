@@ -63,6 +63,9 @@ type Config struct {
 
 	EVM EVM
 
+	SMTPURL  string `env:"SMTP_URL" show:"url" about:"mail server that sends notifications, such as smtps://user:password@mail.example.org; smtp:// uses STARTTLS"`
+	SMTPFrom string `env:"SMTP_FROM" about:"e-mail address that notifications come from; the user of CHEQUER_SMTP_URL by default"`
+
 	Log       LogFormat `env:"LOG" envDefault:"info,text" about:"level and format of the log: debug, info, warn or error, then text or json"`
 	AccessLog Switch    `env:"ACCESS_LOG" about:"log each HTTP request: on or off"`
 	Metrics   string    `env:"METRICS" about:"address for Prometheus (/metrics) and profiles (/debug/pprof), such as 127.0.0.1:9464; none by default"`
@@ -231,6 +234,9 @@ func (c Config) check() []error {
 		if key, err := hex.DecodeString(c.MasterKey); err != nil || len(key) != 32 {
 			fault("MASTER_KEY", "must be 64 hexadecimal digits")
 		}
+	}
+	if _, err := c.smtp(); err != nil {
+		faults = append(faults, fmt.Errorf(prefix+"%w", err))
 	}
 	if (c.APIKey == "") != (c.APISecret == "") {
 		fault("API_KEY", "goes together with %sAPI_SECRET", prefix)

@@ -46,6 +46,7 @@ type Storage interface {
 	Ready(ctx context.Context) error
 	Clock
 	AuditLog
+	Notifications
 	// LeaderSkews returns the skew of the clock of each process that watches a network.
 	LeaderSkews(ctx context.Context) (map[chain.ID]time.Duration, error)
 	// UntrustedProxy returns the address of a proxy that is not trusted; the zero address if none was
@@ -136,7 +137,7 @@ func Examine(ctx context.Context, c Config) ([]Finding, error) {
 	e.examinePrices(all, wallets)
 	for _, examine := range []func(context.Context) error{
 		func(ctx context.Context) error { return e.examineGaps(ctx, all, wallets) },
-		e.examineEndpoints, e.examineSales, e.examineDesk, e.examineAuditLog,
+		e.examineEndpoints, e.examineSales, e.examineDesk, e.examineAuditLog, e.examineNotifications,
 	} {
 		if err := examine(ctx); err != nil {
 			return nil, err

@@ -115,7 +115,13 @@ func pages() map[string]templ.Component {
 		"account": desk.AccountPage(desk.Account{
 			Frame: f, Problem: evil, Methods: []desk.Method{{Name: evil, Text: evil, Remove: button}}, Passkey: passkey(true),
 			Password: views.Link{Text: "Set a password", URL: "/desk/m/account/password"}, Sessions: []desk.Session{{Browser: evil, Text: evil, Current: true}, {Browser: evil, Text: evil, End: button}},
-			EndAll: "/desk/m/account/sessions/end",
+			EndAll: "/desk/m/account/sessions/end", Notify: "/desk/m/account/notifications",
+		}),
+		"notifications": desk.NotificationsPage(desk.Notifications{
+			Frame: f, Back: back, Problem: evil, Warning: evil, Choose: "/desk/m/account/notifications", Kinds: []desk.Checks{boxes("mail"), boxes("push")},
+			SetTimes: "/desk/m/account/notifications/times", Zone: field("zone"), From: field("quiet_from"), To: field("quiet_to"), BrokenPasses: true,
+			SetWhere: "/desk/m/account/notifications/where", Email: field("email"), PushURL: field("push_url"), PushToken: field("push_token"), HasToken: true,
+			Test: button, Messages: []desk.Finding{{About: evil, Text: evil, Shape: "bad"}},
 		}),
 		"password": desk.SetPasswordPage(desk.SetPassword{Frame: f, Back: back, Heading: "New password", Problem: evil, Action: "/desk/m/account/password", Password: field("password")}),
 		"accounts": desk.AccountsPage(desk.Accounts{

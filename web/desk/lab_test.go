@@ -27,6 +27,7 @@ import (
 	"chequer/internal/keys"
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
+	"chequer/internal/notify"
 	"chequer/internal/readiness"
 	"chequer/internal/report"
 	"chequer/internal/storage"
@@ -115,6 +116,9 @@ func labAt(t *testing.T, base string) *lab {
 	l.must(err)
 	c.Accounts = l.accounts
 	c.BasePath = at.Path
+	c.Notifications = notify.NewService(notify.ServiceConfig{
+		Storage: l.storage, CheckURL: func(url string) error { return (guard.Policy{}).Check(url, true) }, HasMail: true, Now: l.clock.Now,
+	})
 	l.till = newTill(l)
 	c.Invoices = l.till.Service
 	c.Wallets = wallets.Screens{
