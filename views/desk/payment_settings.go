@@ -18,6 +18,7 @@ type SettingGroup struct {
 	Heading string
 	Text    string
 	Inputs  []SettingInput
+	Notes   []string
 	Depths  Depths // without rows if the group has no table
 }
 

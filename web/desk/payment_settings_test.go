@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"chequer/internal/account"
+	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 )
 
@@ -246,4 +247,20 @@ func TestPaymentSettings_methods_need_a_wallet(t *testing.T) {
 	if got := l.choices()["payment_methods"]; got != "LTC BTC" {
 		t.Errorf("got %q", got)
 	}
+}
+
+// The form shows what a tolerance would have cost.
+func TestPaymentSettings_cost_of_a_tolerance(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	l.till.mode = invoice.Live
+	b.get(settingsPath).want(http.StatusOK, "no invoice in euro expired because it was short by 5 % or less")
+	for order, amount := range map[string]string{"1": "0.000996", "2": "0.000995", "3": "0.00097", "4": "0.0009", "5": "0.001"} { // of 80 euro
+		l.till.pay(l.till.sell(shop, order, "80.00"), amount)
+	}
+	l.till.pay(l.till.sell("other", "6", "80.00"), "0.000996")
+	l.till.sell(shop, "7", "80.00") // not paid
+	l.till.expire()
+	b.get(settingsPath).want(http.StatusOK, "0.5 %: 2 invoices, short by €0.72 together", "1 %: 2 invoices, short by €0.72 together", "5 %: 3 invoices, short by €3.12 together")
 }

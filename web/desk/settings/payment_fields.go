@@ -20,13 +20,17 @@ func (f *paymentForm) show(status int) error {
 	if err != nil {
 		return err
 	}
+	costs, err := f.shortfalls()
+	if err != nil {
+		return err
+	}
 	p := desk.PaymentSettings{
 		Frame: frame, Tabs: f.Tabs(paymentsPlace), Action: f.Below(paymentsPlace), Hidden: []desk.Hidden{{Name: "version", Value: f.version}},
 		Methods: desk.MethodChoice{
 			Legend: f.Text("desk.methods.choice"), Hint: f.Text("desk.paying.methods"), Error: f.fault(visit.MethodsField, f.Text("desk.methods.choice")),
 			Choices: f.MethodChoices(merchant.Live, f.codes, f.values, f.fault),
 		},
-		Below: f.below(), Beside: f.beside(), Pages: f.pages(),
+		Below: f.below(), Beside: f.beside(costs), Pages: f.pages(),
 	}
 	switch _, isField := errors.AsType[*merchant.FieldError](f.problem); {
 	case isField:
@@ -47,7 +51,7 @@ func (f *paymentForm) below() []desk.SettingGroup {
 }
 
 // beside returns the fields beside the payment methods.
-func (f *paymentForm) beside() []desk.SettingGroup {
+func (f *paymentForm) beside(costs []string) []desk.SettingGroup {
 	return []desk.SettingGroup{
 		{Heading: f.Text("desk.paying.quotes"), Text: f.Text("desk.paying.quotes.text"), Inputs: []desk.SettingInput{
 			f.number(merchant.SettingQuoteMinutes, "desk.paying.minutes", "desk.paying.minutes.hint"),
@@ -56,7 +60,7 @@ func (f *paymentForm) beside() []desk.SettingGroup {
 		{Heading: f.Text("desk.paying.tolerance"), Text: f.Text("desk.paying.tolerance.text"), Inputs: []desk.SettingInput{
 			f.decimal(merchant.SettingTolerancePercent, "desk.paying.tolerance.percent", "desk.paying.tolerance.percent.hint"),
 			f.decimal(merchant.SettingToleranceAmount, "desk.paying.tolerance.amount", "desk.paying.tolerance.amount.hint"),
-		}},
+		}, Notes: costs},
 		{Heading: f.Text("desk.paying.short"), Text: f.Text("desk.paying.short.text"), Inputs: []desk.SettingInput{
 			f.decimal(merchant.SettingShortPercent, "desk.paying.short.percent", ""),
 			f.decimal(merchant.SettingShortAmount, "desk.paying.short.amount", "desk.paying.short.hint"),
