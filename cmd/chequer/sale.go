@@ -128,7 +128,7 @@ func (s *shell) saleList() *cobra.Command {
 		return saleRows(invoices, invoice.SaleState(state)), err
 	}, writeSales)
 	ofInvoice := s.saleOrders(func(in call, service *invoice.Service) (*invoice.Invoice, error) {
-		inv, err := service.Invoice(in.Context(), in.args[0])
+		inv, err := in.invoice(service, in.args[0])
 		if err != nil {
 			err = fmt.Errorf("list sales: %w", err)
 		}
@@ -170,7 +170,7 @@ func (s *shell) saleOrders(do func(call, *invoice.Service) (*invoice.Invoice, er
 func (s *shell) decideSale(coin *string, decide func(in call, d sale.Resolver, coin string) (*invoice.Invoice, error)) func(*cobra.Command, []string) error {
 	return s.saleOrders(func(in call, service *invoice.Service) (*invoice.Invoice, error) {
 		id := in.args[0]
-		inv, err := service.Invoice(in.Context(), id)
+		inv, err := in.invoice(service, id)
 		if err != nil {
 			return nil, fmt.Errorf("%s sale: %w", in.Name(), err)
 		}
@@ -210,7 +210,7 @@ at the exchange first. --absent states that the exchange never had it, so that i
 			case all && (len(args) > 0 || absent || coin != ""), !all && len(args) == 0:
 				return errors.New("give either an invoice or --all")
 			case all:
-				return s.withShop(s.retryAll)(c, args)
+				return s.withCore(s.retryAll)(c, args)
 			}
 			return retryOne(c, args)
 		},

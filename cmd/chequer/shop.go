@@ -18,7 +18,8 @@ import (
 	"chequer/internal/merchant"
 )
 
-// call is a call of a command, with the open storage and the merchant.
+// call is a call of a command, with the open storage and the merchant. The merchant is the zero Merchant for a
+// command that concerns the whole server.
 type call struct {
 	*cobra.Command
 	args []string
@@ -27,14 +28,24 @@ type call struct {
 	shop merchant.Merchant
 }
 
-// open opens the storage of an existing shop. It must exist: a command that runs in a wrong directory
-// must not create another shop.
+// open opens the storage of an existing server. It must exist: a command that runs in a wrong directory
+// must not create another server.
 func (s *shell) open(c *cobra.Command, cfg config.Config) (*app.Core, error) {
 	return app.OpenCore(c.Context(), cfg, app.Options{Log: newLogger(cfg), Existing: true})
 }
 
-// withShop returns the function of a command that opens the storage, calls do and closes the storage.
-func (s *shell) withShop(do func(call) error) func(*cobra.Command, []string) error {
+// ofShop adds the flag that names the shop to a command that concerns one shop, and to its subcommands.
+func (s *shell) ofShop(c *cobra.Command) *cobra.Command {
+	c.PersistentFlags().StringVar(&s.shopName, shopFlag, "", "the shop, by its ID or name; needed if there are several")
+	return c
+}
+
+// shopFlag is the name of the flag that names the shop.
+const shopFlag = "shop"
+
+// withCore returns the function of a command that opens the storage, calls do and closes the storage. If the
+// command has the flag that names the shop, do gets the shop.
+func (s *shell) withCore(do func(call) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		cfg, err := s.load()
 		if err != nil {
@@ -45,17 +56,32 @@ func (s *shell) withShop(do func(call) error) func(*cobra.Command, []string) err
 			return err
 		}
 		defer core.Close()
-		shop, err := core.Shop(c.Context(), cfg, app.Options{})
+		shops, err := core.Shops(c.Context(), cfg)
 		if err != nil {
 			return err
 		}
-		return do(call{c, args, cfg, core, shop})
+		in := call{Command: c, args: args, cfg: cfg, core: core}
+		if c.Flag(shopFlag) != nil {
+			if in.shop, err = chooseShop(shops, s.shopName); err != nil {
+				return err
+			}
+		}
+		return do(in)
 	}
+}
+
+// chooseShop returns the shop that the flag names, or the only shop if it is "".
+func chooseShop(shops []merchant.Merchant, name string) (merchant.Merchant, error) {
+	m, err := merchant.Choose(shops, name)
+	if err != nil {
+		err = fmt.Errorf("--%s: %w", shopFlag, err)
+	}
+	return m, err
 }
 
 // answer returns the function of a command that computes a result, and prints it as JSON or with text.
 func answer[R any](s *shell, compute func(call) (R, error), text func(io.Writer, R)) func(*cobra.Command, []string) error {
-	return s.withShop(func(in call) error {
+	return s.withCore(func(in call) error {
 		result, err := compute(in)
 		if err != nil {
 			return err
@@ -139,15 +165,13 @@ func (in call) mode() (merchant.Mode, error) {
 	return merchant.Live, nil
 }
 
-// isDemo reports whether the shop is a demo.
-func (in call) isDemo() (bool, error) {
-	return demo.IsDemo(in.Context(), in.core.Storage, in.shop.ID)
-}
+// isDemo reports whether the server is a demo.
+func (in call) isDemo() (bool, error) { return demo.IsDemo(in.Context(), in.core.Storage) }
 
 // errDemoShop means that a command would add a live wallet to a demo.
 var errDemoShop = errors.New("this is the demo shop, which has only test wallets: name the data directory of your own shop in CHEQUER_DATA_DIR")
 
-// checkNotDemo returns errDemoShop if the shop is a demo. A live wallet would make it a real shop,
+// checkNotDemo returns errDemoShop if the server is a demo. A live wallet would make it a real shop,
 // which chequer demo refuses to run.
 func (in call) checkNotDemo() error {
 	isDemo, err := in.isDemo()

@@ -83,7 +83,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 		return err
 	}
 	a.demoKey = d.demoKey
-	a.deskLink = func(ctx context.Context) (DeskLink, error) { return core.DeskLink(ctx, d.shop.ID) }
+	a.deskLink = core.DeskLink
 	handler, err := a.edges(c, o, d)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"chequer/internal/demo"
 	"chequer/internal/keys"
 	"chequer/internal/locale"
+	"chequer/internal/merchant"
 	"chequer/internal/networks"
 	"chequer/internal/readiness"
 	"chequer/internal/report"
@@ -42,14 +43,14 @@ func (d *domain) desk(c config.Config, o Options, ready readiness.Config) (http.
 		},
 		Wallets: wallets.Screens{
 			Wallets: d.Wallets, Storage: d.Storage,
-			Kind: d.kinds(c),
-			IsDemo: func(ctx context.Context, merchantID string) (bool, error) {
-				return demo.IsDemo(ctx, d.Storage, merchantID)
-			},
+			Kind:   d.kinds(c),
+			IsDemo: func(ctx context.Context) (bool, error) { return demo.IsDemo(ctx, d.Storage) },
 		},
 		Health: &health.Screens{
 			Networks: ready.State, Name: d.networkName,
-			Examine: func(ctx context.Context) ([]health.Finding, error) { return d.examine(ctx, c) },
+			Examine: func(ctx context.Context, shop merchant.Merchant) ([]health.Finding, error) {
+				return d.examine(ctx, c, shop)
+			},
 		},
 	}), nil
 }
@@ -64,9 +65,9 @@ func (d *domain) networkName(id chain.ID) string {
 	return string(id)
 }
 
-// examine examines the installation as chequer doctor does.
-func (d *domain) examine(ctx context.Context, c config.Config) ([]health.Finding, error) {
-	found, err := d.Examine(ctx, c)
+// examine examines the installation and one shop as chequer doctor does.
+func (d *domain) examine(ctx context.Context, c config.Config, shop merchant.Merchant) ([]health.Finding, error) {
+	found, err := d.Examine(ctx, c, shop)
 	if err != nil {
 		return nil, err
 	}

@@ -8,14 +8,14 @@ import (
 )
 
 // examineGaps warns if a wallet may have stopped searching before the newest addresses.
-func (e *examination) examineGaps(ctx context.Context, all []networks.Network) error {
+func (e *shopExamination) examineGaps(ctx context.Context, all []networks.Network) error {
 	for _, n := range all {
-		unused, err := e.Storage.UnusedInARow(ctx, e.Shop.ID, n.ID())
+		unused, err := e.Storage.UnusedInARow(ctx, e.shop.ID, n.ID())
 		if err != nil {
 			return err
 		}
 		if unused > keys.GapLimit {
-			e.warn("network "+string(n.ID()), "the last %d addresses are unused, and many wallets look at no more than %d in a row: raise your wallet's gap limit above %d", unused, keys.GapLimit, unused)
+			e.warn(e.about("network "+string(n.ID())), "the last %d addresses are unused, and many wallets look at no more than %d in a row: raise your wallet's gap limit above %d", unused, keys.GapLimit, unused)
 		}
 	}
 	return nil

@@ -86,7 +86,7 @@ func newLab(t testing.TB, url string, clock timer, name string) *lab {
 	l.exchange.Deposit("ETH", "10")
 	l.open()
 	ctx := context.Background()
-	if err := l.storage.CreateMerchant(ctx, merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: clock.Now()}); err != nil && !errors.Is(err, merchant.ErrExists) {
+	if err := l.storage.CreateShop(ctx, merchant.NewShop{Merchant: merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: clock.Now()}}); err != nil && !errors.Is(err, merchant.ErrExists) {
 		t.Fatal(err)
 	}
 	_, err := l.accounts.Add(ctx, "m", name, exchangetest.Key, exchangetest.Secret, sale.Settings{Coins: []string{"BTC", "ETH"}, Smallest: "5", Slippage: 200})

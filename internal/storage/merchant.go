@@ -4,37 +4,115 @@ import (
 	"context"
 	"fmt"
 
+	"chequer/internal/account"
 	"chequer/internal/audit"
 	"chequer/internal/merchant"
 	"chequer/internal/storage/engine"
 )
 
-// CreateMerchant implements merchant.Storage.
-func (s *Storage) CreateMerchant(ctx context.Context, m merchant.Merchant) error {
-	c := audit.Change{MerchantID: m.ID, Action: "shop.created", Subject: m.ID, After: fields("name", m.Name)}
-	return s.changeRecorded(ctx, c, "write merchant "+m.ID, merchant.ErrExists, "INSERT INTO merchants (id, name, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
-		m.ID, m.Name, m.CreatedAt.UnixMilli())
+// CreateShop implements merchant.ShopStorage.
+func (s *Storage) CreateShop(ctx context.Context, n merchant.NewShop) error {
+	c := audit.Change{MerchantID: n.ID, Action: "shop.created", Subject: n.ID, After: fields("name", n.Name)}
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		if n.OwnerID != "" {
+			owner, err := s.makeOwner(ctx, q, n.OwnerID, n.ID)
+			if err != nil {
+				return err
+			}
+			c.After = fields("name", n.Name, "owner", owner)
+		}
+		shops, err := lockNames(ctx, q, n.ID, n.Name)
+		if err != nil {
+			return err
+		}
+		if shops >= merchant.MaxShops {
+			return merchant.ErrTooMany
+		}
+		inserted, err := exec(ctx, q, "INSERT INTO merchants (id, name, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", n.ID, n.Name, n.CreatedAt.UnixMilli())
+		if err != nil {
+			return fmt.Errorf("write merchant %s: %w", n.ID, err)
+		}
+		if inserted == 0 {
+			return merchant.ErrExists
+		}
+		for _, w := range n.Wallets {
+			if err := s.insertWallet(ctx, q, w); err != nil {
+				return err
+			}
+		}
+		return s.record(ctx, q, c)
+	})
 }
 
-// RenameMerchant implements merchant.Storage.
+// makeOwner makes an account the owner of a new shop, and returns its name.
+func (s *Storage) makeOwner(ctx context.Context, q querier, accountID, merchantID string) (name string, err error) {
+	r, err := readDeskAccount(q.QueryRowContext(ctx, "SELECT "+deskAccountColumns+" FROM desk_accounts WHERE id = $1"+s.engine.ForUpdate, accountID))
+	if err != nil {
+		return "", merchantNotFound(err, "read owner")
+	}
+	a, err := r.unseal(s.box)
+	if err != nil {
+		return "", err
+	}
+	a.Roles[merchantID] = account.Owner
+	return a.Name, s.saveDeskAccount(ctx, q, a)
+}
+
+// lockShops locks the names and the public keys of all merchants. Only the audit log is locked after it.
+func lockShops(ctx context.Context, q querier) error {
+	_, err := q.ExecContext(ctx, "INSERT INTO meta (name, value) VALUES ('shops', '') ON CONFLICT (name) DO UPDATE SET value = excluded.value")
+	if err != nil {
+		return fmt.Errorf("lock shops: %w", err)
+	}
+	return nil
+}
+
+// lockNames locks the names of all merchants, and returns the number of merchants. It returns
+// merchant.ErrNameTaken if another merchant than the one with an ID has a name.
+func lockNames(ctx context.Context, q querier, id, name string) (shops int, err error) {
+	if err := lockShops(ctx, q); err != nil {
+		return 0, err
+	}
+	all, err := list(ctx, q, readMerchant, "SELECT id, name, methods, created_at FROM merchants")
+	if err != nil {
+		return 0, fmt.Errorf("read merchants: %w", err)
+	}
+	for _, m := range all {
+		if m.ID != id && merchant.NameKey(m.Name) == merchant.NameKey(name) {
+			return 0, merchant.ErrNameTaken
+		}
+	}
+	return len(all), nil
+}
+
+// RenameMerchant implements merchant.ShopStorage.
 func (s *Storage) RenameMerchant(ctx context.Context, id, name string) error {
-	return s.updateMerchant(ctx, id, "rename merchant", "UPDATE merchants SET name = $2 WHERE id = $1", name, func(m *merchant.Merchant) { m.Name = name })
+	return s.updateMerchant(ctx, id, "rename merchant", "UPDATE merchants SET name = $2 WHERE id = $1", name, func(ctx context.Context, q querier, m *merchant.Merchant) error {
+		m.Name = name
+		_, err := lockNames(ctx, q, id, name)
+		return err
+	})
 }
 
 // SetMethods implements merchant.Storage.
 func (s *Storage) SetMethods(ctx context.Context, id string, m merchant.Methods) error {
-	return s.updateMerchant(ctx, id, "write payment methods of merchant", "UPDATE merchants SET methods = $2 WHERE id = $1", string(m), func(shop *merchant.Merchant) { shop.Methods = m })
+	return s.updateMerchant(ctx, id, "write payment methods of merchant", "UPDATE merchants SET methods = $2 WHERE id = $1", string(m), func(_ context.Context, _ querier, shop *merchant.Merchant) error {
+		shop.Methods = m
+		return nil
+	})
 }
 
 // updateMerchant runs a statement that changes one column of a merchant, as set changes it in memory.
-func (s *Storage) updateMerchant(ctx context.Context, id, operation, query, value string, set func(*merchant.Merchant)) error {
+func (s *Storage) updateMerchant(ctx context.Context, id, operation, query, value string, set func(context.Context, querier, *merchant.Merchant) error) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		m, err := readMerchant(q.QueryRowContext(ctx, "SELECT id, name, methods, created_at FROM merchants WHERE id = $1"+s.engine.ForUpdate, id))
 		if err != nil {
 			return merchantNotFound(err, operation+" "+id)
 		}
 		before := fields("name", m.Name, "methods", string(m.Methods))
-		set(&m)
+		if err := set(ctx, q, &m); err != nil {
+			return err
+		}
 		if _, err := q.ExecContext(ctx, query, id, value); err != nil {
 			return fmt.Errorf("%s %s: %w", operation, id, err)
 		}
@@ -42,12 +120,12 @@ func (s *Storage) updateMerchant(ctx context.Context, id, operation, query, valu
 	})
 }
 
-// Merchants implements merchant.Storage.
+// Merchants implements merchant.ShopStorage.
 func (s *Storage) Merchants(ctx context.Context) ([]merchant.Merchant, error) {
 	return readAll(ctx, s, "read merchants", readMerchant, "SELECT id, name, methods, created_at FROM merchants ORDER BY created_at, id")
 }
 
-// Merchant implements merchant.Storage.
+// Merchant implements merchant.ShopStorage.
 func (s *Storage) Merchant(ctx context.Context, id string) (merchant.Merchant, error) {
 	m, err := readOne(ctx, s, readMerchant, "SELECT id, name, methods, created_at FROM merchants WHERE id = $1", id)
 	return m, merchantNotFound(err, "read merchant")

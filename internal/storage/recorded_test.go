@@ -52,8 +52,8 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 		method, want string
 		do           func() error
 	}{
-		{"CreateMerchant", "shop.created", func() error {
-			return s.CreateMerchant(ctx, merchant.Merchant{ID: "third", Name: "Third", CreatedAt: noon})
+		{"CreateShop", "shop.created", func() error {
+			return s.CreateShop(ctx, merchant.NewShop{Merchant: merchant.Merchant{ID: "third", Name: "Third", CreatedAt: noon}})
 		}},
 		{"RenameMerchant", "shop.changed", func() error { return s.RenameMerchant(ctx, "shop", "Nord") }},
 		{"SetMethods", "shop.changed", func() error { return s.SetMethods(ctx, "shop", "btc") }},

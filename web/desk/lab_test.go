@@ -59,7 +59,7 @@ type lab struct {
 	findings     []health.Finding // of the next examination
 	examinations int              // that were made
 	examineError error
-	demo         string // ID of a merchant that is the shop of a demo
+	demo         bool // the server is a demo
 	backups      *stubBackups
 	seeds        map[string]string // of authenticator apps, by the name of the account
 	endpoints    *merchant.Endpoints
@@ -77,7 +77,7 @@ func labAt(t *testing.T, base string) *lab {
 	l := &lab{t: t, storage: storagetest.SQLite(t), clock: clocktest.At(storagetest.Noon), log: &lockedLog{}, seeds: map[string]string{}}
 	l.reports = &reportStorage{Storage: l.storage}
 	for id, name := range map[string]string{shop: "Atelier Nord", "other": "Nord Markt"} {
-		l.must(l.storage.CreateMerchant(t.Context(), merchant.Merchant{ID: id, Name: name, CreatedAt: l.clock.Now()}))
+		l.must(l.storage.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: id, Name: name, CreatedAt: l.clock.Now()}}))
 	}
 	prices := merchant.NewPrices(nil, "1000000")
 	l.products = merchant.NewProducts(merchant.ProductsConfig{Storage: l.storage, Prices: prices, Now: l.clock.Now})
@@ -109,13 +109,16 @@ func labAt(t *testing.T, base string) *lab {
 		Kind: func(kind keys.Kind) (wallets.Kind, error) {
 			return wallets.Kind{Network: keys.Main, Chains: []chain.ID{chain.ID(kind)}, Offered: []string{string(kind)}, Off: []string{"EURC-BASE: needs a node"}}, nil
 		},
-		IsDemo: func(_ context.Context, merchantID string) (bool, error) { return merchantID == l.demo, nil },
+		IsDemo: func(context.Context) (bool, error) { return l.demo, nil },
 	}
 	l.backups = &stubBackups{parent: t.TempDir(), shops: []string{shop}}
 	c.Backups = l.backups
 	c.Health = &health.Screens{
 		Networks: func(context.Context) ([]readiness.Network, error) { return l.networks, nil }, Name: func(id chain.ID) string { return "Network " + string(id) },
-		Examine: func(context.Context) ([]health.Finding, error) { l.examinations++; return l.findings, l.examineError },
+		Examine: func(context.Context, merchant.Merchant) ([]health.Finding, error) {
+			l.examinations++
+			return l.findings, l.examineError
+		},
 	}
 	l.desk = desk.New(c)
 	return l
