@@ -138,7 +138,9 @@ func typedLink(c echo.Context, r present.Reader, content api.CheckoutLink, typed
 
 // renderLink renders the page of a link.
 func (h *Handler) renderLink(c echo.Context, content api.CheckoutLink, typed present.Typed, problem *present.Problem) error {
-	f, status := h.themed(c.Request().Context(), h.frame(c, h.reader(c, content.Language)), content.Theme), formStatus(c, problem)
+	ctx := c.Request().Context()
+	f, status := h.themed(ctx, h.frame(c, h.reader(c, content.Language)), content.Theme), formStatus(c, problem)
+	f = h.ofMerchant(ctx, f, content.MerchantID)
 	f.Query = linkOf(c).Query
 	if content.OtherID != "" {
 		status = http.StatusConflict

@@ -96,7 +96,8 @@ func (h *Handler) showCreated(c echo.Context, r present.Reader, terminal api.Che
 
 // renderTerminal renders the form of a terminal.
 func (h *Handler) renderTerminal(c echo.Context, terminal api.CheckoutLink, typed present.Typed, problem *present.Problem) error {
-	f := h.themed(c.Request().Context(), h.frame(c, h.reader(c, "")), terminal.Theme)
+	ctx := c.Request().Context()
+	f := h.ofMerchant(ctx, h.themed(ctx, h.frame(c, h.reader(c, "")), terminal.Theme), terminal.MerchantID)
 	allowManifest(c)
 	return render(c, formStatus(c, problem), views.TerminalPage(f.Terminal(terminal, c.Param("secret"), typed, problem)))
 }

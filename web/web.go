@@ -54,6 +54,10 @@ type Config struct {
 	// the Host header.
 	present.Site
 
+	// Shop returns the shop with an ID, or the shop at the root if id is "". It returns ErrNoShop if there is no
+	// such shop. If Shop is nil, the only shop is that of Client.
+	Shop func(ctx context.Context, id string) (Shop, error)
+
 	// Watch makes the service in this process call changed after each change of an invoice until cancel is
 	// called. The argument of changed is the new version, or 0 if it is not known. Neither function blocks.
 	// If Watch is nil, the pages call WaitInvoice, with one request per invoice that has open pages.
@@ -131,19 +135,9 @@ func (h *Handler) routes() {
 	if h.config.BasePath != "" {
 		roots = append(roots, "")
 	}
-	for _, root := range roots {
-		if h.config.Storefront {
-			pages.Match(read, root, h.storefront)
-			pages.POST(root, h.order, limited)
-		} else {
-			pages.Match(read, root, h.about)
-		}
-	}
-	if h.config.Storefront {
-		// The form posts to a separate address. A POST to the address of the page would make the
-		// browser remove the page, with its token, from its cache.
-		pages.POST("/order", h.order, limited)
-		pages.Match(read, "/order", h.backToForm)
+	h.shopRoutes(pages, "", limited, roots...)
+	if h.config.Shop != nil {
+		h.shopRoutes(pages, shopsRoot+":shop", limited, shopsRoot+":shop")
 	}
 	for _, link := range []string{"", "/:slug"} {
 		pages.Match(read, "/pay"+link, h.checkout)
@@ -151,10 +145,6 @@ func (h *Handler) routes() {
 		pages.POST("/order/pay"+link, h.pay, limited) // for the same reason as /order
 		pages.Match(read, "/order/pay"+link, h.backToForm)
 	}
-	pages.Match(read, "/shop", h.shop)
-	pages.Match(read, "/shop/:slug", h.product)
-	pages.POST("/order/shop/:slug", h.orderProduct, limited) // for the same reason as /order
-	pages.Match(read, "/order/shop/:slug", h.backToForm)
 	pages.Match(read, "/pos", h.whichTerminal)
 	pages.Match(read, "/pos/:secret", h.pos)
 	pages.POST("/order/pos/:secret", h.charge, limited) // for the same reason as /order
@@ -187,6 +177,32 @@ func (h *Handler) routes() {
 	pages.Match(read, "/look/:hash/:file", h.themeAsset)
 	pages.Match(read, "/favicon.ico", h.icon)
 	pages.Match(read, "/robots.txt", h.robots)
+}
+
+// shopRoutes registers the pages of a shop below a root. Its first page has one or more paths.
+func (h *Handler) shopRoutes(pages *echo.Group, root string, limited echo.MiddlewareFunc, first ...string) {
+	read := func(path string, handle echo.HandlerFunc) {
+		pages.Match([]string{http.MethodGet, http.MethodHead}, path, handle, h.ofShop)
+	}
+	send := func(path string, handle echo.HandlerFunc) { pages.POST(path, handle, limited, h.ofShop) }
+	for _, path := range first {
+		if h.config.Storefront {
+			read(path, h.storefront)
+			send(path, h.order)
+		} else {
+			read(path, h.about)
+		}
+	}
+	if h.config.Storefront {
+		// The form posts to a separate address. A POST to the address of the page would make the
+		// browser remove the page, with its token, from its cache.
+		send("/order"+root, h.order)
+		read("/order"+root, h.backToForm)
+	}
+	read(root+"/shop", h.shop)
+	read(root+"/shop/:slug", h.product)
+	send("/order"+root+"/shop/:slug", h.orderProduct) // for the same reason as /order
+	read("/order"+root+"/shop/:slug", h.backToForm)
 }
 
 func withDefaults(c Config) Config {

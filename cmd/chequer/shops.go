@@ -24,14 +24,14 @@ func (s *shell) shop() *cobra.Command {
 type shopRow struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
-	Address   string `json:"address"` // of its public pages
+	Address   string `json:"address"` // of its storefront
 	CreatedAt string `json:"created_at"`
 }
 
 func newShopRow(in call, m merchant.Merchant, isFirst bool) shopRow {
 	row := shopRow{ID: m.ID, Name: m.Name, Address: in.cfg.BaseURL + "/", CreatedAt: console.Stamp(m.CreatedAt)}
 	if !isFirst {
-		row.Address = in.cfg.BaseURL + m.Path() + "/"
+		row.Address = in.cfg.BaseURL + m.Path()
 	}
 	return row
 }

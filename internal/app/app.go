@@ -15,12 +15,14 @@ import (
 
 	"chequer/internal/caller"
 	"chequer/internal/client"
+	"chequer/internal/client/foreign"
 	"chequer/internal/clock"
 	"chequer/internal/config"
 	"chequer/internal/loglimit"
 	"chequer/internal/merchant"
 	"chequer/internal/networks"
 	"chequer/internal/prices"
+	"chequer/internal/token"
 )
 
 // Options select the parts of the program that run, and its dependencies.
@@ -108,7 +110,13 @@ func NewStorefront(ctx context.Context, c config.Config, serviceURL string, o Op
 	if name == "" {
 		name = "Shop"
 	}
-	pages, err := a.pages(c, o, local{}, name, client.Config{BaseURL: serviceURL, Key: c.APIKey, Secret: c.APISecret})
+	cl, err := foreign.New(client.Config{
+		BaseURL: serviceURL, Key: c.APIKey, Secret: c.APISecret, Now: o.clock(), NewNonce: func() string { return token.New(32) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	pages, err := a.pages(c, o, local{}, name, cl)
 	if err != nil {
 		return nil, err
 	}

@@ -1,19 +1,18 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 
 	"chequer/internal/caller"
 	"chequer/internal/client"
-	"chequer/internal/client/foreign"
 	"chequer/internal/config"
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
 	"chequer/internal/networks"
 	"chequer/internal/readiness"
 	"chequer/internal/server"
-	"chequer/internal/token"
 	"chequer/web"
 	"chequer/web/present"
 )
@@ -28,14 +27,15 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 		BaseURL: c.BaseURL, BasePath: c.BasePath(), Prices: d.Prices, Now: d.Now, Log: o.Log,
 		Worthless: c.Worthless(), MaxUnpaid: int(c.MaxUnpaid), OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
 	})
-	mode := merchant.Live
+	shops := &storefronts{domain: d, service: service, baseURL: c.BaseURL, mode: merchant.Live, clients: map[string]*client.Client{}}
 	if o.Demo {
-		mode = merchant.Test
+		shops.mode = merchant.Test
 	}
-	key := d.Merchants.Builtin(d.shop.ID, mode, merchant.ScopeCreate, merchant.ScopePage)
-	pages, err := a.pages(c, o, local{created, d.invoices.Subscribe}, d.shop.Name, client.Config{
-		BaseURL: c.BaseURL, Key: key.Key, Secret: key.Secret, Transport: client.InProcess(service),
-	})
+	cl, err := shops.client(d.shop.ID)
+	if err != nil {
+		return nil, err
+	}
+	pages, err := a.pages(c, o, local{created: created, watch: d.invoices.Subscribe, shop: shops.find}, d.shop.Name, cl)
 	if err != nil {
 		return nil, err
 	}
@@ -68,22 +68,17 @@ const maxUndrawn = 64
 type local struct {
 	created <-chan string // new invoices
 	watch   func(id string, changed func(version int64)) (cancel func())
+	shop    func(ctx context.Context, id string) (web.Shop, error)
 }
 
 // pages returns the handler of the pages. They call the service through a client.
-func (a *App) pages(c config.Config, o Options, l local, shop string, cc client.Config) (*web.Handler, error) {
-	isLocal := l.watch != nil
-	cc.Now, cc.NewNonce = o.clock(), func() string { return token.New(32) }
-	cl, err := newClient(cc, isLocal)
-	if err != nil {
-		return nil, err
-	}
+func (a *App) pages(c config.Config, o Options, l local, shop string, cl web.Client) (*web.Handler, error) {
 	languages, err := offered(c)
 	if err != nil {
 		return nil, err
 	}
 	pages := web.New(web.Config{
-		Client: cl, Logger: o.Log, Now: o.clock(), Created: l.created, Watch: l.watch, Docs: isLocal, IPExtractor: caller.Extractor(c.Proxies()), Languages: languages,
+		Client: cl, Logger: o.Log, Now: o.clock(), Created: l.created, Watch: l.watch, Shop: l.shop, Docs: l.watch != nil, IPExtractor: caller.Extractor(c.Proxies()), Languages: languages,
 		Site: present.Site{
 			BasePath: c.BasePath(), BaseURL: c.BaseURL, Storefront: bool(c.Storefront) || o.Demo, ShopName: shop, Demo: o.Demo, EmbedOrigins: c.EmbedOrigins(),
 		},
@@ -99,13 +94,4 @@ func offered(c config.Config) (*locale.Languages, error) {
 		return nil, fmt.Errorf("CHEQUER_LANGUAGE, CHEQUER_LANGUAGES: %w", err)
 	}
 	return languages, nil
-}
-
-// newClient returns the pages' client of the service. It checks the answers of a service that is not
-// local.
-func newClient(c client.Config, local bool) (web.Client, error) {
-	if local {
-		return client.New(c)
-	}
-	return foreign.New(c)
 }

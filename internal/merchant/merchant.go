@@ -15,8 +15,8 @@ type Merchant struct {
 	CreatedAt time.Time
 }
 
-// Path returns the path of the shop's public pages below the base path. The pages of the oldest shop are at the
-// root, too.
+// Path returns the path of the shop's storefront below the base path. The storefront of the oldest shop is at
+// the root, too.
 func (m Merchant) Path() string { return "/s/" + url.PathEscape(m.ID) }
 
 // Mode separates real payments from test payments, like invoice.Mode.

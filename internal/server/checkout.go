@@ -66,7 +66,7 @@ func (s *server) readCheckoutLink(c echo.Context, k call) error {
 		return err
 	}
 	answer := api.CheckoutLink{
-		MerchantName: m.Name, Theme: style, Mode: string(o.mode), Amount: o.price.digits, FiatCurrency: o.price.code,
+		MerchantID: m.ID, MerchantName: m.Name, Theme: style, Mode: string(o.mode), Amount: o.price.digits, FiatCurrency: o.price.code,
 		OrderID: o.terms.OrderID, Description: o.terms.Description, Language: o.terms.Language, EarlierID: o.earlierID,
 	}
 	if o.existing != nil {

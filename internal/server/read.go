@@ -72,6 +72,7 @@ func (s *server) show(c echo.Context, k call, inv *invoice.Invoice, behind []cha
 	if err != nil {
 		return err
 	}
+	c.Response().Header().Set(api.HeaderMerchant, inv.MerchantID)
 	if style != "" {
 		c.Response().Header().Set(api.HeaderTheme, style)
 	}
