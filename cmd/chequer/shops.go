@@ -93,7 +93,7 @@ func (s *shell) shopRename() *cobra.Command {
 			if isFirst && in.cfg.ShopName != "" {
 				return shopRow{}, errors.New("the name of this shop is set by CHEQUER_SHOP_NAME: change it there")
 			}
-			if err := in.core.Merchants.RenameShop(in.Context(), in.shop.ID, in.args[0]); err != nil {
+			if err := in.core.Merchants.RenameShop(in.Context(), in.shop.ID, "", in.args[0]); err != nil {
 				return shopRow{}, shopError(err, in.args[0])
 			}
 			m, err := in.core.Merchants.Merchant(in.Context(), in.shop.ID)

@@ -90,7 +90,7 @@ func (c *Core) FirstShop(ctx context.Context, cfg config.Config, o Options) (mer
 	if err != nil || cfg.ShopName == "" || cfg.ShopName == shop.Name {
 		return shop, err
 	}
-	if err := c.Merchants.RenameShop(ctx, shop.ID, cfg.ShopName); err != nil {
+	if err := c.Merchants.RenameShop(ctx, shop.ID, "", cfg.ShopName); err != nil {
 		return shop, fmt.Errorf("CHEQUER_SHOP_NAME: %w", err)
 	}
 	return c.Merchants.Merchant(ctx, shop.ID)

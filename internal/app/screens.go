@@ -33,13 +33,14 @@ func (d *domain) desk(c config.Config, o Options, ready readiness.Config) (http.
 	return desk.New(desk.Config{
 		Site: visit.Site{
 			Accounts: d.Desk, Merchants: d.Merchants, Themes: d.Themes, Invoices: d.invoices,
-			BasePath: c.BasePath(), BaseURL: c.BaseURL, Words: locale.All().Standard(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
+			BasePath: c.BasePath(), BaseURL: c.BaseURL, RootShop: d.shop.ID, Words: locale.All().Standard(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
 		},
-		Backups: backups{config: c, storage: d.Storage, now: d.Now},
-		Audit:   d.Storage, Reports: report.NewService(d.Storage), Endpoints: d.Endpoints,
+		NamedShop: d.namedShop(c),
+		Backups:   backups{config: c, storage: d.Storage, now: d.Now},
+		Audit:     d.Storage, Reports: report.NewService(d.Storage), Endpoints: d.Endpoints,
 		Sell: sell.Screens{
 			Products: d.Products, Links: d.Links, Terminals: d.Terminals, Reports: report.NewService(d.Storage), Prices: d.Prices, Languages: languages,
-			ShopID: d.shop.ID, AnyAmount: bool(c.Storefront) || o.Demo, EmbedOrigins: c.EmbedOrigins(),
+			AnyAmount: bool(c.Storefront) || o.Demo, EmbedOrigins: c.EmbedOrigins(),
 		},
 		Wallets: wallets.Screens{
 			Wallets: d.Wallets, Storage: d.Storage,
@@ -53,6 +54,14 @@ func (d *domain) desk(c config.Config, o Options, ready readiness.Config) (http.
 			},
 		},
 	}), nil
+}
+
+// namedShop returns the ID of the shop whose name the settings set; "" if none.
+func (d *domain) namedShop(c config.Config) string {
+	if c.ShopName == "" {
+		return ""
+	}
+	return d.shop.ID
 }
 
 // networkName returns the name of a network.

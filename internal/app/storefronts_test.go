@@ -89,7 +89,9 @@ func TestStorefront_of_each_shop(t *testing.T) {
 	if m.Path() != root {
 		t.Fatalf("the path is %s, want %s", m.Path(), root)
 	}
-	home := func(doc *goquery.Document) string { return doc.Find("header a[href], .brand a[href], a.brand").First().AttrOr("href", "") }
+	home := func(doc *goquery.Document) string {
+		return doc.Find("header a[href], .brand a[href], a.brand").First().AttrOr("href", "")
+	}
 	for _, path := range []string{root, root + "/shop", root + "/shop/tea"} {
 		response, doc := p.page(path)
 		text := doc.Text()
@@ -144,7 +146,7 @@ func TestStorefront_of_each_shop(t *testing.T) {
 	if _, doc := p.page("/invoice/" + strings.Repeat("0", 32)); strings.Contains(doc.Text(), "Café Süd") {
 		t.Error("the page of an unknown invoice shows the second shop")
 	}
-	if err := core.Merchants.RenameShop(t.Context(), "m_first", "Kiosk"); err != nil {
+	if err := core.Merchants.RenameShop(t.Context(), "m_first", "", "Kiosk"); err != nil {
 		t.Fatal(err)
 	}
 	if m, err := core.Merchants.Merchant(t.Context(), "m_first"); err != nil || m.Name != "Kiosk" {

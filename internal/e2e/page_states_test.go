@@ -137,6 +137,8 @@ var pageStates = []pageState{
 	{"desk_theme_preview", ofDesk, inOrder(signedIn("/theme"), enter("#name", "Nord & Sons"), enter("#accent", "#0a7d5a"), enter("#line", "Prints from the far north"), press(`button[value="preview"]`, "aside .warn")), 0},
 	{"desk_theme_refused", ofDesk, inOrder(signedIn("/theme"), enter("#accent", "greenish"), press(`button[value="save"]`, "#accent-error")), http.StatusUnprocessableEntity},
 	{"desk_backup", ofDesk, signedIn("/backup"), 0},
+	{"desk_shop", ofDesk, signedIn("/shop"), 0},
+	{"desk_shop_refused", ofDesk, inOrder(signedIn("/shop"), enter("#new", " "), press("#new-shop form button", "#new-error")), http.StatusUnprocessableEntity},
 	{"desk_backup_refused", ofDesk, inOrder(signedIn("/backup"), enter("#passphrase", "short"), enter("#repeated", "short"), press("main form button", "#passphrase-error")), http.StatusUnprocessableEntity},
 	{"desk_refused", ofDesk, refusedAtDesk, http.StatusForbidden},
 	{"desk_overview", ofDesk, inOrder(paying(forOrder, api.SimulateExact, api.SimulateConfirm), paying(longTexts, api.SimulateLate), signedIn("?mode=test")), 0},

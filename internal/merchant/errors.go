@@ -8,7 +8,7 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrExists means that a row with this name or key exists already.
 	ErrExists = errors.New("exists already")
-	// ErrStale means that a wallet, a theme, a link, a product or an endpoint was changed after the caller has read it.
+	// ErrStale means that a shop, a wallet, a theme, a link, a product or an endpoint was changed after the caller has read it.
 	ErrStale = errors.New("changed after it was read")
 	// ErrTampered means that the MAC of a row is wrong.
 	ErrTampered = errors.New("row was changed without the master key")

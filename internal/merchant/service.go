@@ -51,6 +51,11 @@ func (s *Service) Merchant(ctx context.Context, id string) (Merchant, error) {
 	return s.merchant.get(id, func() (Merchant, error) { return s.storage.Merchant(ctx, id) })
 }
 
+// FreshMerchant is Merchant without the cache.
+func (s *Service) FreshMerchant(ctx context.Context, id string) (Merchant, error) {
+	return s.storage.Merchant(ctx, id)
+}
+
 // Wallets lists a merchant's active wallets of a mode.
 func (s *Service) Wallets(ctx context.Context, merchantID string, mode Mode) ([]Wallet, error) {
 	return s.wallets.get(merchantID+" "+string(mode), func() ([]Wallet, error) {

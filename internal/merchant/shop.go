@@ -33,8 +33,9 @@ type ShopStorage interface {
 	// CreateShop writes a new shop. It returns ErrExists if a merchant has its ID, ErrTooMany if there are
 	// MaxShops, and ErrNotFound if there is no account with its OwnerID.
 	CreateShop(ctx context.Context, n NewShop) error
-	// RenameMerchant changes a merchant's name, or returns ErrNotFound. Existing invoices keep the old name.
-	RenameMerchant(ctx context.Context, id, name string) error
+	// RenameMerchant changes a merchant's name, or returns ErrNotFound. Existing invoices keep the old name. It
+	// returns ErrStale if seen is neither "" nor the current name.
+	RenameMerchant(ctx context.Context, id, seen, name string) error
 	// Merchants lists all merchants, oldest first.
 	Merchants(ctx context.Context) ([]Merchant, error)
 	// Merchant returns a merchant, or ErrNotFound.
@@ -73,13 +74,13 @@ func (s *Service) CreateShop(ctx context.Context, name, ownerID string) (Merchan
 }
 
 // RenameShop changes the name of a merchant. Existing invoices keep the old name. The errors are
-// *FieldError, ErrNameTaken and ErrNotFound.
-func (s *Service) RenameShop(ctx context.Context, id, name string) error {
+// *FieldError, ErrNameTaken, ErrNotFound, and ErrStale if seen is neither "" nor the current name.
+func (s *Service) RenameShop(ctx context.Context, id, seen, name string) error {
 	name, err := checkName(name)
 	if err != nil {
 		return err
 	}
-	if err := s.storage.RenameMerchant(ctx, id, name); err != nil {
+	if err := s.storage.RenameMerchant(ctx, id, seen, name); err != nil {
 		return fmt.Errorf("rename shop: %w", err)
 	}
 	s.merchant.forget(id)

@@ -68,7 +68,7 @@ func TestCreateShop_refuses_a_name(t *testing.T) {
 		if _, err := s.CreateShop(t.Context(), name, ""); !isField(err, "name") {
 			t.Errorf("%q: got error %v", name, err)
 		}
-		if err := s.RenameShop(t.Context(), "m_first", name); !isField(err, "name") {
+		if err := s.RenameShop(t.Context(), "m_first", "", name); !isField(err, "name") {
 			t.Errorf("rename to %q: got error %v", name, err)
 		}
 	}

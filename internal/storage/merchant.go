@@ -86,8 +86,11 @@ func lockNames(ctx context.Context, q querier, id, name string) (shops int, err 
 }
 
 // RenameMerchant implements merchant.ShopStorage.
-func (s *Storage) RenameMerchant(ctx context.Context, id, name string) error {
+func (s *Storage) RenameMerchant(ctx context.Context, id, seen, name string) error {
 	return s.updateMerchant(ctx, id, "rename merchant", "UPDATE merchants SET name = $2 WHERE id = $1", name, func(ctx context.Context, q querier, m *merchant.Merchant) error {
+		if seen != "" && seen != m.Name {
+			return merchant.ErrStale
+		}
 		m.Name = name
 		_, err := lockNames(ctx, q, id, name)
 		return err

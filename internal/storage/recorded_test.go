@@ -55,7 +55,7 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 		{"CreateShop", "shop.created", func() error {
 			return s.CreateShop(ctx, merchant.NewShop{Merchant: merchant.Merchant{ID: "third", Name: "Third", CreatedAt: noon}})
 		}},
-		{"RenameMerchant", "shop.changed", func() error { return s.RenameMerchant(ctx, "shop", "Nord") }},
+		{"RenameMerchant", "shop.changed", func() error { return s.RenameMerchant(ctx, "shop", "", "Nord") }},
 		{"SetMethods", "shop.changed", func() error { return s.SetMethods(ctx, "shop", "btc") }},
 		{"CreateKey", "key.created", func() error {
 			return s.CreateKey(ctx, merchant.Key{ID: "k", MerchantID: "shop", Key: "public", Secret: "key secret", Mode: merchant.Live, CreatedAt: noon})

@@ -74,14 +74,17 @@ func TestRenameMerchant_refuses_the_name_of_another_shop(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := s.RenameMerchant(ctx, "m_sued", "nord"); !errors.Is(err, merchant.ErrNameTaken) {
+		if err := s.RenameMerchant(ctx, "m_sued", "", "nord"); !errors.Is(err, merchant.ErrNameTaken) {
 			t.Errorf("got error %v", err)
 		}
-		if err := s.RenameMerchant(ctx, "m_nord", "NORD"); err != nil {
+		if err := s.RenameMerchant(ctx, "m_nord", "Nord", "NORD"); err != nil {
 			t.Errorf("its own name: %v", err)
 		}
-		if err := s.RenameMerchant(ctx, "unknown", "Ost"); !errors.Is(err, merchant.ErrNotFound) {
+		if err := s.RenameMerchant(ctx, "unknown", "", "Ost"); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("an unknown shop: got error %v", err)
+		}
+		if err := s.RenameMerchant(ctx, "m_nord", "Nord", "West"); !errors.Is(err, merchant.ErrStale) {
+			t.Errorf("after another change: got error %v", err)
 		}
 		if m, err := s.Merchant(ctx, "m_nord"); err != nil || m.Name != "NORD" {
 			t.Errorf("got %+v, %v", m, err)

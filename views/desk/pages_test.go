@@ -225,9 +225,14 @@ func pages() map[string]templ.Component {
 		"backup": desk.BackupPage(desk.Backup{
 			Frame: f, Tabs: []desk.Tab{{Text: evil, URL: "/desk/m/backup", Current: true}}, Last: evil, Action: "/desk/m/backup", Passphrase: field("passphrase"), Repeated: field("repeated"),
 		}),
-		"backup refused": desk.BackupPage(desk.Backup{Frame: f, Last: evil, Refused: evil}),
-		"refused":        desk.RefusalPage(desk.Refusal{Frame: f, Heading: "Not allowed", Lede: evil, Back: back}),
-		"fault":          desk.FaultPage(desk.Fault{Solo: solo(), Heading: "Not found", Lede: evil, Action: back}),
+		"shop": desk.ShopPage(desk.ShopSettings{
+			Frame: f, Tabs: []desk.Tab{{Text: evil, URL: "/desk/m/shop", Current: true}}, Problem: evil, Facts: []desk.Fact{{Name: evil, Value: evil}}, Open: views.Link{Text: evil, URL: "/s/m"},
+			Rename: "/desk/m/shop", Seen: evil, Name: field("name"), Create: "/desk/m/shops", New: field("new"),
+		}),
+		"shop with a fixed name": desk.ShopPage(desk.ShopSettings{Frame: f, Open: views.Link{Text: evil, URL: "/s/m"}, Fixed: evil, Create: "/desk/m/shops", New: field("new")}),
+		"backup refused":         desk.BackupPage(desk.Backup{Frame: f, Last: evil, Refused: evil}),
+		"refused":                desk.RefusalPage(desk.Refusal{Frame: f, Heading: "Not allowed", Lede: evil, Back: back}),
+		"fault":                  desk.FaultPage(desk.Fault{Solo: solo(), Heading: "Not found", Lede: evil, Action: back}),
 	}
 }
 

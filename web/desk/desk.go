@@ -30,6 +30,7 @@ type Config struct {
 	Endpoints *merchant.Endpoints
 	Sell      sell.Screens
 	Backups   settings.Backups
+	NamedShop string // see settings.Screens
 	Reports   *report.Service
 }
 
@@ -46,7 +47,7 @@ func routes(c Config) []visit.Route {
 		(&reports.Screens{Reports: c.Reports, Products: c.Sell.Products, Links: c.Sell.Links, Terminals: c.Sell.Terminals}).Routes(),
 		(&payments.Screens{Endpoints: c.Endpoints}).Routes(),
 		c.Wallets.Routes(),
-		(&settings.Screens{Backups: c.Backups}).Routes(),
+		(&settings.Screens{Backups: c.Backups, NamedShop: c.NamedShop}).Routes(),
 		c.Health.Routes(),
 		c.Sell.Routes(),
 		(&team.Screens{Audit: c.Audit}).Routes(),

@@ -61,6 +61,7 @@ type lab struct {
 	examineError error
 	demo         bool // the server is a demo
 	backups      *stubBackups
+	config       desk.Config
 	seeds        map[string]string // of authenticator apps, by the name of the account
 	endpoints    *merchant.Endpoints
 	merchants    *merchant.Service
@@ -87,9 +88,9 @@ func labAt(t *testing.T, base string) *lab {
 	l.endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
 		Storage: l.storage, Check: (guard.Policy{}).Check, EncodeTest: wire.TestEvent, Now: l.clock.Now, Token: token.New,
 	})
-	c := desk.Config{Audit: l.storage, Reports: report.NewService(l.reports), Endpoints: l.endpoints, Sell: sell.Screens{Products: l.products, Links: l.links, Terminals: l.terminals, Reports: report.NewService(l.reports), Prices: prices, Languages: locale.All(), ShopID: shop, EmbedOrigins: []string{"https://nord.example"}}, Site: visit.Site{
+	c := desk.Config{Audit: l.storage, Reports: report.NewService(l.reports), Endpoints: l.endpoints, Sell: sell.Screens{Products: l.products, Links: l.links, Terminals: l.terminals, Reports: report.NewService(l.reports), Prices: prices, Languages: locale.All(), EmbedOrigins: []string{"https://nord.example"}}, Site: visit.Site{
 		Merchants: l.merchants, Themes: merchant.NewThemes(l.storage, l.clock.Now),
-		BaseURL: base, Words: locale.All().Standard(), IPExtractor: echo.ExtractIPDirect(), Now: l.clock.Now,
+		BaseURL: base, RootShop: shop, Words: locale.All().Standard(), IPExtractor: echo.ExtractIPDirect(), Now: l.clock.Now,
 		Log: slog.New(slog.NewTextHandler(l.log, nil)),
 	}}
 	at, err := account.NewSite(base)
@@ -120,7 +121,7 @@ func labAt(t *testing.T, base string) *lab {
 			return l.findings, l.examineError
 		},
 	}
-	l.desk = desk.New(c)
+	l.config, l.desk = c, desk.New(c)
 	return l
 }
 

@@ -4,9 +4,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"chequer/internal/account"
 	"chequer/internal/audit"
+	"chequer/web/desk"
 	"chequer/web/desk/visit"
 )
 
@@ -82,5 +84,56 @@ func TestBase_path(t *testing.T) {
 	l.browser().get("/pay/desk/shop/account").leads("/pay/desk/signin?next=%2Fpay%2Fdesk%2Fshop%2Faccount")
 	if got := (&visit.Site{BasePath: "/pay"}).LocalPath("/desk/shop"); got != "" {
 		t.Errorf("an address outside the base path leads to %q", got)
+	}
+}
+
+// An owner renames the shop, and creates another one, which the account then owns.
+func TestShop_is_renamed_and_created(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	const at = "/desk/shop/shop"
+	b.get(at).want(http.StatusOK, "Atelier Nord", "ID, for commands shop", "New shop")
+
+	for name, want := range map[string]string{
+		"":                      "The name must not be empty.",
+		strings.Repeat("x", 65): "The name must have at most 64 characters.",
+		"nord markt":            "Another shop of this server has this name.",
+	} {
+		if got := b.send(at, "name", name, "seen", "Atelier Nord").want(http.StatusUnprocessableEntity); !strings.Contains(got.fault("name"), want) || got.find("#name").AttrOr("value", "") != name {
+			t.Errorf("rename to %q: %q", name, got.fault("name"))
+		}
+		if got := b.send("/desk/shop/shops", "new", name).want(http.StatusUnprocessableEntity); !strings.Contains(got.fault("new"), want) || got.find("#new").AttrOr("value", "") != name {
+			t.Errorf("create %q: %q", name, got.fault("new"))
+		}
+	}
+	b.send(at, "name", "Atelier Süd", "seen", "Atelier Nord").leads(at + "?done=renamed")
+	b.get(at+"?done=renamed").want(http.StatusOK, "The name was changed.", "Atelier Süd")
+	b.send(at, "name", "Atelier West", "seen", "Atelier Nord").want(http.StatusConflict, "Another account has changed the name to Atelier Süd. Nothing was saved.")
+
+	b.send("/desk/shop/shops", "new", "Café Ost").leads("/desk/m_cafe-ost?done=shop-created")
+	b.get("/desk/m_cafe-ost").want(http.StatusOK, "Café Ost")
+	page := b.get("/desk/shop/shop")
+	if n := page.find(`details.shop a[href="/desk/m_cafe-ost"]`).Length(); n != 2 {
+		t.Errorf("%d links to the new shop, want 2", n)
+	}
+	b.get("/desk/m_cafe-ost/accounts").want(http.StatusOK, "Maren")
+	b.get("/desk/m_cafe-ost/log").want(http.StatusOK, "shop.created Maren", "owner: Maren")
+	b.get("/desk/m_cafe-ost/products").want(http.StatusOK, "Products")
+	if found := b.get("/desk/m_cafe-ost/shop").find(`a[href$="/s/m_cafe-ost"]`).Length(); found != 1 {
+		t.Errorf("%d links to the storefront of the new shop, want 1", found)
+	}
+	b.send("/desk/shop/shops", "new", "Café Ost").want(http.StatusUnprocessableEntity, "Another shop of this server has this name.")
+
+	named := l.config
+	named.NamedShop = shop
+	l.desk = desk.New(named)
+	b.get(at).want(http.StatusOK, "Set by CHEQUER_SHOP_NAME.")
+	b.send(at, "name", "Atelier West", "seen", "Atelier Süd").want(http.StatusConflict, "Set by CHEQUER_SHOP_NAME.")
+
+	l.clock.Pass(11 * time.Minute)
+	b.send("/desk/shop/shops", "new", "Café West").want(http.StatusForbidden, "Confirm it’s you")
+	if all, err := l.merchants.Shops(t.Context()); err != nil || len(all) != 3 {
+		t.Errorf("got the shops %v, %v, want 3", all, err)
 	}
 }

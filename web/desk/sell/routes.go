@@ -20,8 +20,6 @@ type Screens struct {
 	Reports   *report.Service
 	Prices    merchant.Prices
 	Languages *locale.Languages // of the payment pages
-	// ShopID is the merchant whose pages are at the root of the server.
-	ShopID string
 	// AnyAmount is true if the first page of a storefront is a form in which shoppers enter the amount.
 	AnyAmount bool
 	// EmbedOrigins are the origins whose pages may show payments in a frame. It may be empty.

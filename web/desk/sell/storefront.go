@@ -49,20 +49,12 @@ func (v *page) storefront() error {
 	return v.Show(v.build(&view, items), desk.StorefrontPage(view))
 }
 
-// front returns the address of a public page of the shop; "" is its first page.
-func (v *page) front(path string) string {
-	switch {
-	case v.Shop.ID != v.ShopID:
-		return v.BaseURL + v.Shop.Path() + path
-	case path == "":
-		return v.BaseURL + "/"
-	}
-	return v.BaseURL + path
-}
+// front returns the address of a page of the shop's storefront.
+func (v *page) front(path string) string { return strings.TrimSuffix(v.Storefront(v.Shop), "/") + path }
 
 // fronts returns the pages of the storefront.
 func (v *page) fronts() []desk.Front {
-	open, shown, first := v.Text("desk.share.open"), v.front("/shop"), v.front("")
+	open, shown, first := v.Text("desk.share.open"), v.front("/shop"), v.Storefront(v.Shop)
 	products := desk.Front{Name: v.Text("desk.products"), Text: shown, Open: views.Link{Text: open, URL: shown}}
 	anyAmount := desk.Front{Name: v.Text("desk.storefront.any"), Text: v.Text("desk.storefront.any.off")}
 	if v.AnyAmount {

@@ -20,6 +20,9 @@ const KeysPath = "/keys"
 // SellPath is the path of the place with the products, the checkout links and the terminals.
 const SellPath = "/products"
 
+// ShopPath is the path of the page of the shop's name and of new shops.
+const ShopPath = "/shop"
+
 // places returns the places of the side bar that the account may see.
 func (v *Visit) places(current string) ([]desk.Place, error) {
 	cases, err := v.openCases()
@@ -78,6 +81,9 @@ func (v *Visit) Tabs(current string) []desk.Tab {
 	if v.May(account.ViewLog) {
 		tabs = append(tabs, desk.Tab{Text: v.Text("desk.log"), URL: v.Below("/log"), Current: current == "/log"})
 	}
+	if v.May(account.ManageShops) {
+		tabs = append(tabs, desk.Tab{Text: v.Text("desk.shop"), URL: v.Below(ShopPath), Current: current == ShopPath})
+	}
 	if v.May(account.BackUp) {
 		tabs = append(tabs, desk.Tab{Text: v.Text("desk.backup"), URL: v.Below("/backup"), Current: current == "/backup"})
 	}
@@ -111,6 +117,7 @@ var permissionNames = map[account.Permission]string{
 	account.ViewHealth:     "desk.may.health",
 	account.Configure:      "desk.may.configure",
 	account.Export:         "desk.may.export",
+	account.ManageShops:    "desk.may.shops",
 	account.BackUp:         "desk.may.backup",
 	account.Decide:         "desk.may.decide",
 	account.DecideHighRisk: "desk.may.decide",

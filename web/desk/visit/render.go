@@ -120,6 +120,9 @@ var notices = map[string]string{
 	"link-removed":    "desk.notice.link.removed",
 
 	"terminal-removed": "desk.notice.terminal.removed",
+
+	"renamed":      "desk.notice.renamed",
+	"shop-created": "desk.notice.shop.created",
 }
 
 // notice returns the result of the action that led to the page; "" if there was none.

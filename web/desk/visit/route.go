@@ -119,7 +119,7 @@ func (v *Visit) Require(p account.Permission) error {
 // viewing reports whether a route only shows what the permission guards: only changes need a confirmed
 // sign-in. The form for a new password is part of a change.
 func viewing(r Route) bool {
-	return r.Method == http.MethodGet && (r.Needs == account.ManageAccounts || r.Needs == account.ManageKeys)
+	return r.Method == http.MethodGet && (r.Needs == account.ManageAccounts || r.Needs == account.ManageKeys || r.Needs == account.ManageShops)
 }
 
 // May reports whether the account has a permission, with or without a confirmed sign-in.

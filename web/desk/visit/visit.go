@@ -30,6 +30,7 @@ type Site struct {
 
 	BasePath string // prefix of every path: "" or "/pay"
 	BaseURL  string // public address
+	RootShop string // ID of the shop whose storefront is at the root
 	// Words is the language of the desk.
 	Words       *locale.Language
 	IPExtractor echo.IPExtractor
@@ -65,6 +66,14 @@ func NewHandler(s *Site, routes []Route) *echo.Echo {
 		}
 	}
 	return e
+}
+
+// Storefront returns the address of the first page of a shop's storefront.
+func (s *Site) Storefront(m merchant.Merchant) string {
+	if m.ID == s.RootShop {
+		return s.BaseURL + "/"
+	}
+	return s.BaseURL + m.Path()
 }
 
 // Address adds the base path to a path of this site.
