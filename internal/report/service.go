@@ -31,6 +31,34 @@ func (s *Service) Report(ctx context.Context, merchantID string, mode invoice.Mo
 	return newReport(p, previous, by, current, before), nil
 }
 
+// ShopsReport returns the totals of several merchants as Report does, by merchant.
+func (s *Service) ShopsReport(ctx context.Context, merchantIDs []string, mode invoice.Mode, p, previous Period) (Report, error) {
+	current, err := s.shopSums(ctx, merchantIDs, mode, p)
+	if err != nil {
+		return Report{}, err
+	}
+	before, err := s.shopSums(ctx, merchantIDs, mode, previous)
+	if err != nil {
+		return Report{}, err
+	}
+	return newReport(p, previous, ByShop, current, before), nil
+}
+
+// shopSums returns the sums of several merchants, each with its merchant.
+func (s *Service) shopSums(ctx context.Context, merchantIDs []string, mode invoice.Mode, p Period) (all []DaySum, err error) {
+	for _, id := range merchantIDs {
+		sums, err := s.storage.MethodSums(ctx, id, mode, p)
+		if err != nil {
+			return nil, err
+		}
+		for i := range sums {
+			sums[i].MerchantID = id
+		}
+		all = append(all, sums...)
+	}
+	return all, nil
+}
+
 // Lines returns at most limit of a merchant's invoices that became paid in a period, after a position, in
 // the order in which they became paid. The zero position is the start of the period.
 func (s *Service) Lines(ctx context.Context, merchantID string, mode invoice.Mode, p Period, after Position, limit int) ([]invoice.ExportLine, error) {

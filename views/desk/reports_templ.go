@@ -294,7 +294,7 @@ func ReportsPage(r Reports) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if len(r.Groups) > 0 {
+			if r.Export.Action != "" {
 				templ_7745c5c3_Err = export(r).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -8,6 +8,7 @@ import (
 
 	"chequer/internal/account"
 	"chequer/internal/audit"
+	"chequer/internal/merchant"
 	"chequer/web/desk"
 	"chequer/web/desk/visit"
 )
@@ -135,5 +136,83 @@ func TestShop_is_renamed_and_created(t *testing.T) {
 	b.send("/desk/shop/shops", "new", "Café West").want(http.StatusForbidden, "Confirm it’s you")
 	if all, err := l.merchants.Shops(t.Context()); err != nil || len(all) != 3 {
 		t.Errorf("got the shops %v, %v, want 3", all, err)
+	}
+}
+
+// The pages of all shops show the shops in which the account has the permission, each row with its shop.
+func TestAll_shops(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	s := l.till
+	const at = "/desk/all"
+	if n := b.get("/desk/shop?mode=test").find(`details.shop a[href="/desk/all"]`).Length(); n != 0 {
+		t.Errorf("%d links to all shops for an account with one, want none", n)
+	}
+	l.must(l.storage.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: "m_third", Name: "Third", CreatedAt: l.clock.Now()}}))
+	s.settle(s.sell(shop, "1", "40.00"), "0.0005")
+	l.clock.Pass(time.Second)
+	s.settle(s.sell("other", "2", "80.00"), "0.001")
+	l.clock.Pass(time.Second)
+	s.settle(s.sell("m_third", "3", "80.00"), "0.001")
+	l.clock.Pass(time.Second)
+	s.settle(s.sell("other", "4", "20.00"), "0.0003") // overpaid by 4.00
+	l.clock.Pass(time.Second)
+	s.settle(s.sell(shop, "5", "20.00"), "0.0003")
+	l.clock.Pass(time.Second)
+	s.settle(s.sell("m_third", "6", "20.00"), "0.0003")
+	role := func(shopID string, role account.Role) {
+		t.Helper()
+		team, err := l.accounts.Team(t.Context())
+		l.must(err)
+		l.must(l.accounts.ChangeRoles(t.Context(), team[0].ID, func(r map[string]account.Role) error { r[shopID] = role; return nil }))
+	}
+	role("other", account.Manager)
+
+	page := b.get(at+"?mode=test").want(http.StatusOK, "All shops", "Overview", "By shop")
+	if got, want := page.totals(), "Received €160.00 €0.00 in the period before Payments 4 0 in the period before"; got != want {
+		t.Errorf("the totals are %q, want %q", got, want)
+	}
+	if got, want := textOf(page.find("table[class!=rows] tbody tr, .tw tbody tr")), "Nord Markt 2 62.5 % €100.00 €0.00 Atelier Nord 2 37.5 % €60.00 €0.00"; !strings.Contains(got, want) {
+		t.Errorf("the shops are %q, want %q", got, want)
+	}
+	if got, want := page.names(), "5 4 2 1"; got != want {
+		t.Errorf("the newest payments are %q, want %q", got, want)
+	}
+	if got, want := page.find(`.rows a[href^="/desk/other/payments/"]`).Length(), 2; got != want {
+		t.Errorf("%d links lead to payments of the other shop, want %d", got, want)
+	}
+	if text := page.text(); strings.Contains(text, "Third") {
+		t.Errorf("the page shows a shop in which the account has no role: %s", text)
+	}
+	if n := page.find(`details.shop a[href="/desk/all"]`).Length(); n != 2 {
+		t.Errorf("%d links to all shops, want 2", n)
+	}
+	if n := page.find("form.find, a[href$='/wallets']").Length(); n != 0 {
+		t.Errorf("the page has %d searches and places of one shop", n)
+	}
+	cases := b.get(at+"/attention?mode=test").want(http.StatusOK, "Nord Markt · ", "Atelier Nord · ")
+	if got, want := textOf(cases.find(".list h2")), "4: Overpaid 5: Overpaid"; got != want {
+		t.Errorf("the cases are %q, want %q", got, want)
+	}
+	b.get(at + "/reports?mode=test&period=month").want(http.StatusUnprocessableEntity)
+	b.get(at+"/reports?mode=test").want(http.StatusOK, "By shop", "Nord Markt 2 62.5 % €100.00", "Total 4 100.0 % €160.00")
+
+	// A seller in the other shop sees nothing of it.
+	role("other", account.Seller)
+	if text := b.get(at+"?mode=test").want(http.StatusOK, "Atelier Nord").text(); strings.Contains(text, "€100.00") || strings.Contains(text, "62.5") {
+		t.Errorf("a seller sees the totals of the shop: %s", text)
+	}
+	if text := b.get(at + "/attention?mode=test").text(); strings.Contains(text, "4: Overpaid") {
+		t.Errorf("a seller sees the cases of the shop: %s", text)
+	}
+	role("m_third", account.Bookkeeper)
+	if text := b.get(at + "/attention?mode=test").text(); strings.Contains(text, "6: Overpaid") {
+		t.Errorf("a bookkeeper sees the cases of the shop: %s", text)
+	}
+	b.get(at+"/reports?mode=test").want(http.StatusOK, "Third 2")
+	l.browser().get(at).leads("/desk/signin?next=%2Fdesk%2Fall")
+	if got := b.do(http.MethodPost, at, nil).status; got != http.StatusMethodNotAllowed && got != http.StatusNotFound {
+		t.Errorf("a POST answers %d", got)
 	}
 }

@@ -1,6 +1,7 @@
 package visit
 
 import (
+	"slices"
 	"strconv"
 
 	"chequer/internal/account"
@@ -13,6 +14,9 @@ const HomePath = ""
 
 // AttentionPath is the path of the place with the invoices that wait for a decision.
 const AttentionPath = "/attention"
+
+// ReportsPath is the path of the place with the totals of a period.
+const ReportsPath = "/reports"
 
 // KeysPath is the path of the place with the API keys and the webhooks.
 const KeysPath = "/keys"
@@ -37,7 +41,7 @@ func (v *Visit) places(current string) ([]desk.Place, error) {
 		{AttentionPath, "desk.attention", "attention", v.May(account.Decide)},
 		{"/payments", "desk.payments", "payments", v.May(account.ViewPayments)},
 		{SellPath, "desk.sell", "sell", v.May(account.Sell)},
-		{"/reports", "desk.reports", "reports", v.May(account.Export)},
+		{ReportsPath, "desk.reports", "reports", v.May(account.Export)},
 		{"/wallets", "desk.wallets", "wallets", v.May(account.ViewWallets)},
 		{KeysPath, "desk.developers", "developers", v.May(account.ManageKeys)},
 		{v.Settings(), "desk.settings", "settings", v.Settings() != ""},
@@ -45,7 +49,7 @@ func (v *Visit) places(current string) ([]desk.Place, error) {
 	}
 	var places []desk.Place
 	for _, p := range all {
-		if p.visible {
+		if p.visible && (v.Shop.ID != allShops || slices.Contains(placesOfAll, p.path)) {
 			place := desk.Place{Text: v.Text(p.text), URL: v.Below(p.path), Icon: p.icon, Current: p.path == current}
 			if p.path == AttentionPath {
 				place.Count = cases
@@ -55,6 +59,9 @@ func (v *Visit) places(current string) ([]desk.Place, error) {
 	}
 	return places, nil
 }
+
+// placesOfAll are the places that show all shops together.
+var placesOfAll = []string{HomePath, AttentionPath, ReportsPath}
 
 // Settings returns the first page of the settings that the account may see; "" if there is none.
 func (v *Visit) Settings() string {
@@ -91,7 +98,7 @@ func (v *Visit) Tabs(current string) []desk.Tab {
 }
 
 // searches reports whether the account may search payments.
-func (v *Visit) searches() bool { return v.May(account.ViewPayments) }
+func (v *Visit) searches() bool { return v.Shop.ID != allShops && v.May(account.ViewPayments) }
 
 // roleNames are the keys of the names of roles.
 var roleNames = map[account.Role]string{

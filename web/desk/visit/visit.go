@@ -39,7 +39,7 @@ type Site struct {
 }
 
 // Visit is a request with the account that makes it. Account, Session and Shop are zero on public
-// routes.
+// routes. On pages of all shops, Shop stands for all of them.
 type Visit struct {
 	echo.Context
 	*Site
@@ -48,6 +48,7 @@ type Visit struct {
 	Shop    merchant.Merchant
 	token   string                         // form token
 	tallies map[invoice.Mode]invoice.Tally // that were read
+	shops   []merchant.Merchant            // of the account, on the pages of all shops
 }
 
 // maxForm is the limit for the body of most forms. The answer of an authenticator is its largest part.
