@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"slices"
 
 	"chequer/internal/invoice"
 )
@@ -31,7 +32,8 @@ func (s *Service) Report(ctx context.Context, merchantID string, mode invoice.Mo
 	return newReport(p, previous, by, current, before), nil
 }
 
-// ShopsReport returns the totals of several merchants as Report does, by merchant.
+// ShopsReport returns the totals of several merchants as Report does, by merchant. Each currency has a group of
+// every merchant.
 func (s *Service) ShopsReport(ctx context.Context, merchantIDs []string, mode invoice.Mode, p, previous Period) (Report, error) {
 	current, err := s.shopSums(ctx, merchantIDs, mode, p)
 	if err != nil {
@@ -41,7 +43,15 @@ func (s *Service) ShopsReport(ctx context.Context, merchantIDs []string, mode in
 	if err != nil {
 		return Report{}, err
 	}
-	return newReport(p, previous, ByShop, current, before), nil
+	r := newReport(p, previous, ByShop, current, before)
+	for i, t := range r.Totals {
+		for _, id := range merchantIDs {
+			if !slices.ContainsFunc(t.Groups, func(g Group) bool { return g.Value == id }) {
+				r.Totals[i].Groups = append(r.Totals[i].Groups, Group{id, zeroSum(t.Currency), zeroSum(t.Currency)})
+			}
+		}
+	}
+	return r, nil
 }
 
 // shopSums returns the sums of several merchants, each with its merchant.

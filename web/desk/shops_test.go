@@ -113,7 +113,7 @@ func TestShop_is_renamed_and_created(t *testing.T) {
 	b.send(at, "name", "Atelier West", "seen", "Atelier Nord").want(http.StatusConflict, "Another account has changed the name to Atelier Süd. Nothing was saved.")
 
 	b.send("/desk/shop/shops", "new", "Café Ost").leads("/desk/m_cafe-ost?done=shop-created")
-	b.get("/desk/m_cafe-ost").want(http.StatusOK, "Café Ost")
+	b.get("/desk/m_cafe-ost?done=shop-created").want(http.StatusOK, "Café Ost", "The shop was created.", "First steps", "0 of 7 done")
 	page := b.get("/desk/shop/shop")
 	if n := page.find(`details.shop a[href="/desk/m_cafe-ost"]`).Length(); n != 2 {
 		t.Errorf("%d links to the new shop, want 2", n)
@@ -197,6 +197,13 @@ func TestAll_shops(t *testing.T) {
 	}
 	b.get(at + "/reports?mode=test&period=month").want(http.StatusUnprocessableEntity)
 	b.get(at+"/reports?mode=test").want(http.StatusOK, "By shop", "Nord Markt 2 62.5 % €100.00", "Total 4 100.0 % €160.00")
+
+	// A shop without payments is listed, and leads to its page.
+	l.must(l.storage.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: "m_new", Name: "Unpaid", CreatedAt: l.clock.Now()}}))
+	role("m_new", account.Owner)
+	if n := b.get(at+"?mode=test").want(http.StatusOK, "Unpaid 0 0.0 % €0.00 €0.00").find(`th a[href="/desk/m_new?mode=test"]`).Length(); n != 1 {
+		t.Errorf("%d links lead to a shop without payments, want 1", n)
+	}
 
 	// A seller in the other shop sees nothing of it.
 	role("other", account.Seller)

@@ -28,7 +28,7 @@ func (v *page) allOverview() error {
 	}
 	page.Totals = v.sums(r)
 	v.addCharts(&page, r)
-	page.Groups = v.shopGroups(r, shops)
+	page.Groups = v.shopGroups(r, shops, mode)
 	if err := v.addCasesOfAll(&page, mode); err != nil {
 		return err
 	}
@@ -46,16 +46,13 @@ func ids(shops []merchant.Merchant) (all []string) {
 	return all
 }
 
-// shopGroups returns a table by shop for each currency. It has every shop that received something.
-func (v *page) shopGroups(r report.Report, shops []merchant.Merchant) (all []desk.Groups) {
-	names := map[string]string{}
-	for _, m := range shops {
-		names[m.ID] = m.Name
-	}
+// shopGroups returns a table of all shops for each currency.
+func (v *page) shopGroups(r report.Report, shops []merchant.Merchant, mode invoice.Mode) (all []desk.Groups) {
 	for _, t := range r.Totals {
-		g := v.groups(query{}, r, t, nil)
+		g := v.groups(query{mode: mode}, r, t, nil)
 		for i, group := range t.Groups {
-			g.Rows[i].Name = names[group.Value]
+			at := slices.IndexFunc(shops, func(m merchant.Merchant) bool { return m.ID == group.Value })
+			g.Rows[i].Name, g.Rows[i].URL = shops[at].Name, v.In(shops[at]).BelowIn("", mode == invoice.Test)
 		}
 		all = append(all, g)
 	}
@@ -129,6 +126,6 @@ func (v *page) allReports() error {
 			page.Charts = append(page.Charts, v.chart(r, i))
 		}
 	}
-	page.Groups = v.shopGroups(r, shops)
+	page.Groups = v.shopGroups(r, shops, q.mode)
 	return v.Show(http.StatusOK, desk.ReportsPage(page))
 }
