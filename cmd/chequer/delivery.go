@@ -31,7 +31,7 @@ func (s *shell) endpointTest() *cobra.Command {
 		Use:   "test ENDPOINT",
 		Short: "Let the running server send an endpoint.test event once, and print the result",
 		Args:  console.Arguments,
-		RunE: s.withCore(func(in call) error {
+		RunE: s.withShop(func(in call) error {
 			e, err := in.namedEndpoint()
 			if err != nil {
 				return err

@@ -138,7 +138,7 @@ func (s *shell) saleRemove() *cobra.Command {
 		Use:   "remove",
 		Short: "Remove the exchange account; waiting sales wait for the next account",
 		Args:  console.Arguments,
-		RunE: s.withCore(func(in call) error {
+		RunE: s.withShop(func(in call) error {
 			account, err := in.core.Accounts(in.cfg).Remove(in.Context(), in.shop.ID)
 			if errors.Is(err, merchant.ErrBusy) {
 				return fmt.Errorf("the exchange account is not removed: %w; chequer sale list shows the sales", err)

@@ -34,7 +34,7 @@ func (s *shell) logs() *cobra.Command {
 		Short: "Follow events and the attempts of their deliveries, live and test, until Ctrl-C",
 		Long:  "The command reads the database, so it shows the activity of every server that uses it. A line that begins with > is an attempt of a delivery.",
 		Args:  console.Arguments,
-		RunE: s.withCore(func(in call) error {
+		RunE: s.withShop(func(in call) error {
 			t := &tail{core: in.core, shop: in.shop.ID, output: in.OutOrStdout(), colours: s.Colours(in.OutOrStdout()), json: s.JSON, clock: s.Clock, since: in.core.Now(),
 				positions: map[invoice.Mode]int64{}, shown: map[string]time.Time{}}
 			if err := t.printExisting(in.Context(), max(last, 0)); err != nil {

@@ -32,7 +32,7 @@ type proofKeyRow struct {
 func (s *shell) keyringCommand(use, short string, do func(call) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: console.Arguments,
-		RunE: s.withCore(func(in call) error {
+		RunE: s.withShop(func(in call) error {
 			if err := in.core.Proofs.Ensure(in.Context()); err != nil {
 				return err
 			}

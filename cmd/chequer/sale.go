@@ -210,7 +210,7 @@ at the exchange first. --absent states that the exchange never had it, so that i
 			case all && (len(args) > 0 || absent || coin != ""), !all && len(args) == 0:
 				return errors.New("give either an invoice or --all")
 			case all:
-				return s.withCore(s.retryAll)(c, args)
+				return s.withShop(s.retryAll)(c, args)
 			}
 			return retryOne(c, args)
 		},

@@ -43,9 +43,9 @@ func (s *shell) ofShop(c *cobra.Command) *cobra.Command {
 // shopFlag is the name of the flag that names the shop.
 const shopFlag = "shop"
 
-// withCore returns the function of a command that opens the storage, calls do and closes the storage. If the
+// withShop returns the function of a command that opens the storage, calls do and closes the storage. If the
 // command has the flag that names the shop, do gets the shop.
-func (s *shell) withCore(do func(call) error) func(*cobra.Command, []string) error {
+func (s *shell) withShop(do func(call) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		cfg, err := s.load()
 		if err != nil {
@@ -81,7 +81,7 @@ func chooseShop(shops []merchant.Merchant, name string) (merchant.Merchant, erro
 
 // answer returns the function of a command that computes a result, and prints it as JSON or with text.
 func answer[R any](s *shell, compute func(call) (R, error), text func(io.Writer, R)) func(*cobra.Command, []string) error {
-	return s.withCore(func(in call) error {
+	return s.withShop(func(in call) error {
 		result, err := compute(in)
 		if err != nil {
 			return err

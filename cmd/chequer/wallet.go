@@ -133,7 +133,7 @@ the wallet that holds the seed. Nothing is moved: the server cannot spend.
 Moving the coins, or sending an address the fee for it, does not affect a paid invoice.`,
 		Example: "  chequer wallet gather --network base --csv",
 		Args:    cobra.NoArgs,
-		RunE: s.withCore(func(in call) error {
+		RunE: s.withShop(func(in call) error {
 			holdings, err := sweep.Holdings(in.Context(), in.core.Storage, in.cfg, in.shop.ID, chain.ID(network), in.core.Now)
 			if err != nil {
 				return fmt.Errorf("wallet gather: %w", err)

@@ -70,7 +70,7 @@ descriptor, as Sparrow and Bitcoin Core write it.`,
 				return fmt.Errorf("wallet add: %s; nothing was changed. Check the key in your wallet, or add --anyway if these are its addresses",
 					strings.Join(key.Warnings(), "; "))
 			}
-			return s.withCore(func(in call) error { return s.addWallet(in, key, replace) })(c, args)
+			return s.withShop(func(in call) error { return s.addWallet(in, key, replace) })(c, args)
 		},
 	}
 	c.Flags().StringVar(&script, "script", "", "address type of a plain xpub: p2pkh, p2sh-p2wpkh, p2wpkh or p2tr")
