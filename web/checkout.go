@@ -92,6 +92,7 @@ func (h *Handler) checkoutLink(c echo.Context) (api.CheckoutLink, error) {
 		return api.CheckoutLink{}, linkRefusals[api.CodeLinkMissing]
 	}
 	content, err := h.config.Client.ReadCheckoutLink(c.Request().Context(), link)
+	c.Set(merchantKey, content.MerchantID)
 	return content, refusedLink(err)
 }
 
@@ -138,7 +139,9 @@ func typedLink(c echo.Context, r present.Reader, content api.CheckoutLink, typed
 
 // renderLink renders the page of a link.
 func (h *Handler) renderLink(c echo.Context, content api.CheckoutLink, typed present.Typed, problem *present.Problem) error {
-	f, status := h.themed(c.Request().Context(), h.frame(c, h.reader(c, content.Language)), content.Theme), formStatus(c, problem)
+	ctx := c.Request().Context()
+	f, status := h.themed(ctx, h.frame(c, h.reader(c, content.Language)), content.Theme), formStatus(c, problem)
+	f = h.ofMerchant(ctx, f, content.MerchantID)
 	f.Query = linkOf(c).Query
 	if content.OtherID != "" {
 		status = http.StatusConflict

@@ -81,7 +81,7 @@ func (h *Handler) errorPage(c echo.Context, err error, status int) views.Error {
 	if apiErr, ok := errors.AsType[*client.Error](err); ok && status < 500 && status != http.StatusNotFound {
 		text = r.RefusalText(apiErr, text)
 	}
-	return h.frame(c, r).Error(r.Text(texts.heading), text, h.errorAction(c, r, status))
+	return h.shopFrame(c, r).Error(r.Text(texts.heading), text, h.errorAction(c, r, status))
 }
 
 // errorAction returns the link of an error page.
@@ -90,12 +90,12 @@ func (h *Handler) errorAction(c echo.Context, r present.Reader, status int) view
 		return views.Link{Text: r.Text("fault.payment"), URL: r.WithLanguage(h.path("/invoice/" + id))}
 	}
 	if c.Param("slug") != "" && strings.Contains(c.Path(), "/shop/") {
-		if hasProducts, _ := h.askProducts(c.Request().Context()); hasProducts {
-			return views.Link{Text: r.Text("product.see"), URL: r.WithLanguage(h.path("/shop"))}
+		if hasProducts, _ := h.askProducts(c); hasProducts {
+			return views.Link{Text: r.Text("product.see"), URL: r.WithLanguage(h.path(h.front(c).root + "/shop"))}
 		}
 	}
-	if h.config.Current(c.Request().Context()).Storefront {
-		return views.Link{Text: r.Text("fault.start"), URL: r.WithLanguage(h.path("/"))}
+	if f := h.shopFrame(c, r); f.Storefront {
+		return views.Link{Text: r.Text("fault.start"), URL: r.WithLanguage(f.ShopPath(""))}
 	}
 	return views.Link{}
 }

@@ -5,14 +5,16 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"chequer/internal/locale"
 	"chequer/views"
 	"chequer/web/present"
 )
 
-// reader chooses the language of a page. In order of preference it is the language of "?lang=", the
-// wanted language, which an invoice or a link may name, that of the browser, and that of the shop.
+// reader chooses the language of a page, among those that its shop offers. In order of preference it is the
+// language of "?lang=", the wanted language, which an invoice or a link may name, that of the browser, and that
+// of the shop.
 func (h *Handler) reader(c echo.Context, preferred string) present.Reader {
-	languages := h.config.Current(c.Request().Context()).Languages
+	languages := h.settings(c).Languages
 	if found, ok := languages.Find(c.QueryParam("lang")); ok {
 		return present.Reader{Language: found, Explicit: true}
 	}
@@ -20,6 +22,15 @@ func (h *Handler) reader(c echo.Context, preferred string) present.Reader {
 		return present.Reader{Language: found}
 	}
 	return present.Reader{Language: languages.Choose(c.Request().Header.Get("Accept-Language"))}
+}
+
+// keptLanguage returns the reader for a redirect to a page whose shop is not known: its address keeps every
+// language of "?lang=".
+func keptLanguage(c echo.Context) present.Reader {
+	if found, ok := locale.All().Find(c.QueryParam("lang")); ok {
+		return present.Reader{Language: found, Explicit: true}
+	}
+	return present.English()
 }
 
 // languages answers a GET of any page with an empty "?lang=" with a page that lists the languages.
@@ -30,7 +41,8 @@ func (h *Handler) languages(next echo.HandlerFunc) echo.HandlerFunc {
 		if !isRead || len(requested) == 0 || requested[len(requested)-1] != "" {
 			return next(c)
 		}
-		list := h.config.Current(c.Request().Context()).Languages.List()
-		return render(c, http.StatusOK, views.LanguagesPage(h.frame(c, h.reader(c, "")).Languages(list)))
+		h.findShop(c)
+		list := h.settings(c).Languages.List()
+		return render(c, http.StatusOK, views.LanguagesPage(h.shopFrame(c, h.reader(c, "")).Languages(list)))
 	}
 }

@@ -45,7 +45,7 @@ func (h *Handler) secure(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // typedAddress matches the beginnings of the addresses that are typed or printed.
-var typedAddress = regexp.MustCompile(`^(pay|shop|pos)/`)
+var typedAddress = regexp.MustCompile(`^(pay|shop|pos|s)/`)
 
 // trimSlash redirects a typed address with a slash at its end to the page without the slash.
 func (h *Handler) trimSlash(next echo.HandlerFunc) echo.HandlerFunc {

@@ -109,7 +109,7 @@ func (h *Handler) backToForm(c echo.Context) error {
 	if path == "/pay" {
 		path += linkEnd(c)
 	}
-	return h.redirect(c, h.reader(c, ""), cmp.Or(path, "/"))
+	return h.redirect(c, keptLanguage(c), cmp.Or(path, "/"))
 }
 
 // pause waits, or returns the context's error if the context ends first.

@@ -41,7 +41,9 @@ func (h *Handler) payment(c echo.Context) error {
 
 // invoiceFrame returns the frame of the page of an invoice.
 func (h *Handler) invoiceFrame(c echo.Context, snapshot client.Snapshot) present.Frame {
-	return h.themed(c.Request().Context(), h.frame(c, h.reader(c, snapshot.Resource.Language)), snapshot.Theme)
+	c.Set(merchantKey, snapshot.MerchantID)
+	ctx := c.Request().Context()
+	return h.ofMerchant(ctx, h.themed(ctx, h.frame(c, h.reader(c, snapshot.Resource.Language)), snapshot.Theme), snapshot.MerchantID)
 }
 
 // invoice reads the invoice that the request's path names.

@@ -32,7 +32,7 @@ func (h *Handler) refund(c echo.Context) error {
 	apiErr, ok := errors.AsType[*client.Error](err)
 	switch {
 	case err == nil:
-		return h.redirect(c, h.reader(c, ""), "/invoice/"+id+"#refund")
+		return h.redirect(c, keptLanguage(c), "/invoice/"+id+"#refund")
 	case !ok || apiErr.Status != http.StatusBadRequest && apiErr.Status != http.StatusConflict:
 		return fmt.Errorf("set refund address: %w", err)
 	}
@@ -60,5 +60,5 @@ func (h *Handler) backToInvoice(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.redirect(c, h.reader(c, ""), "/invoice/"+id)
+	return h.redirect(c, keptLanguage(c), "/invoice/"+id)
 }

@@ -2,7 +2,6 @@ package web
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net/http"
 	"sync"
@@ -32,21 +31,21 @@ func render(c echo.Context, status int, page templ.Component) error {
 
 // frame returns the frame of a page for a reader, in the default theme.
 func (h *Handler) frame(c echo.Context, r present.Reader) present.Frame {
-	f := h.plainFrame(c.Request().Context(), r)
+	f := h.plainFrame(h.settings(c), r)
 	f.Query = c.QueryString()
 	return f
 }
 
-// plainFrame returns a frame that does not depend on a request.
-func (h *Handler) plainFrame(ctx context.Context, r present.Reader) present.Frame {
-	current, site := h.config.Current(ctx), h.config.Site
+// plainFrame returns a frame that does not depend on a request, with the settings of the shop of the page.
+func (h *Handler) plainFrame(current Current, r present.Reader) present.Frame {
+	site := h.config.Site
 	site.Storefront = current.Storefront
 	return present.Frame{Site: &site, Reader: r, Multilingual: len(current.Languages.List()) > 1, Now: h.config.Now()}
 }
 
 // developerPage returns a page for developers, which are in English only.
 func (h *Handler) developerPage(c echo.Context, title, sheet string) views.Page {
-	f := h.plainFrame(c.Request().Context(), present.English())
+	f := h.plainFrame(h.settings(c), present.English())
 	f.Multilingual = false
 	return f.Page(title, "", sheet)
 }

@@ -24,7 +24,7 @@ var (
 
 // shop shows the list of the merchant's products.
 func (h *Handler) shop(c echo.Context) error {
-	offers, err := h.products(c.Request().Context(), "")
+	offers, err := h.products(c, "")
 	if err != nil {
 		return err
 	}
@@ -37,8 +37,8 @@ func (h *Handler) shop(c echo.Context) error {
 
 // products returns the products that the merchant sells or, if slug is not empty, the product with that
 // slug.
-func (h *Handler) products(ctx context.Context, slug string) (api.ProductOffers, error) {
-	offers, err := h.config.Client.ReadProducts(ctx, api.ProductsRequest{Slug: slug})
+func (h *Handler) products(c echo.Context, slug string) (api.ProductOffers, error) {
+	offers, err := h.front(c).Client.ReadProducts(c.Request().Context(), api.ProductsRequest{Slug: slug})
 	if apiErr, ok := errors.AsType[*client.Error](err); ok && apiErr.Code == api.CodeProductNotFound {
 		return offers, notSold
 	}
@@ -71,7 +71,7 @@ func (h *Handler) typedProduct(c echo.Context) (present.Order, error) {
 	if !idPattern.MatchString(slug) {
 		return present.Order{}, notSold
 	}
-	offers, err := h.products(c.Request().Context(), slug)
+	offers, err := h.products(c, slug)
 	if err != nil {
 		return present.Order{}, err
 	}
@@ -119,11 +119,11 @@ func (h *Handler) orderProduct(c echo.Context) error {
 	case problem != "" || !update && !o.IsComplete(r):
 		return render(c, http.StatusUnprocessableEntity, views.ProductPage(h.ownFrame(c, r).CheckedProduct(o, n, problem)))
 	case update:
-		return h.redirect(c, r, o.Path())
+		return h.redirect(c, r, h.front(c).root+o.Path())
 	case !o.ShowedTotal(n):
 		return h.showTotal(c, o, n)
 	}
-	id, err := h.orderOnce(c.Request().Context(), o, n)
+	id, err := orderOnce(c.Request().Context(), h.front(c).Client, o, n)
 	if err != nil {
 		return h.refuseProduct(c, o, n, err)
 	}
@@ -132,12 +132,12 @@ func (h *Handler) orderProduct(c echo.Context) error {
 
 // orderOnce creates the invoice. The idempotency key contains every typed value, so that changing a value
 // and sending the form again creates another invoice, but sending the same values twice does not.
-func (h *Handler) orderOnce(ctx context.Context, o present.Order, n int) (string, error) {
+func orderOnce(ctx context.Context, service Client, o present.Order, n int) (string, error) {
 	order := api.ProductOrder{
 		Slug: o.Product.Slug, Quantity: n, Amount: o.Amount, FiatCurrency: o.Currency, OrderID: o.OrderID, Note: o.Note,
 	}
 	key := o.Token + "-" + fingerprint("%d\n%s\n%s\n%q\n%q", n, o.Amount, o.Currency, o.OrderID, o.Note)
-	return unlessRunning(ctx, func() (string, error) { return h.config.Client.OrderProduct(ctx, order, key) })
+	return unlessRunning(ctx, func() (string, error) { return service.OrderProduct(ctx, order, key) })
 }
 
 // showTotal shows a total that the previous page did not show, for the shopper to agree to.

@@ -212,7 +212,7 @@ func TestPages_follow_the_current_settings(t *testing.T) {
 		t.Fatal(err)
 	}
 	current := web.Current{Languages: all, Storefront: true}
-	h := pages(t, newService(), func(c *web.Config) { c.Current = func(context.Context) web.Current { return current } })
+	h := pages(t, newService(), func(c *web.Config) { c.Current = func(context.Context, string) web.Current { return current } })
 	for range 2 {
 		doc := document(t, get(t, h, "/?lang=fr"))
 		if forms, language := doc.Find("form").Length(), doc.Find("html").AttrOr("lang", ""); forms != 1 || language != "fr" {

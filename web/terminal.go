@@ -29,6 +29,7 @@ func (h *Handler) terminal(c echo.Context) (api.CheckoutLink, error) {
 		return api.CheckoutLink{}, noTerminal
 	}
 	terminal, err := h.config.Client.ReadCheckoutLink(c.Request().Context(), api.CheckoutRequest{Terminal: secret})
+	c.Set(merchantKey, terminal.MerchantID)
 	apiErr, ok := errors.AsType[*client.Error](err)
 	if ok && apiErr.Code == api.CodeTerminalNotFound || errors.Is(err, client.ErrUnsupported) {
 		return terminal, noTerminal
@@ -96,7 +97,8 @@ func (h *Handler) showCreated(c echo.Context, r present.Reader, terminal api.Che
 
 // renderTerminal renders the form of a terminal.
 func (h *Handler) renderTerminal(c echo.Context, terminal api.CheckoutLink, typed present.Typed, problem *present.Problem) error {
-	f := h.themed(c.Request().Context(), h.frame(c, h.reader(c, "")), terminal.Theme)
+	ctx := c.Request().Context()
+	f := h.ofMerchant(ctx, h.themed(ctx, h.frame(c, h.reader(c, "")), terminal.Theme), terminal.MerchantID)
 	allowManifest(c)
 	return render(c, formStatus(c, problem), views.TerminalPage(f.Terminal(terminal, c.Param("secret"), typed, problem)))
 }

@@ -29,9 +29,14 @@ const (
 
 // themeCache holds the themes that were read. It is safe for concurrent use.
 type themeCache struct {
-	mu        sync.Mutex
-	byHash    map[string]present.Theme
-	own       string // hash of the theme of the storefront's merchant
+	mu     sync.Mutex
+	byHash map[string]present.Theme
+	own    map[string]ownTheme // themes of the merchants of storefronts, by merchant ID
+}
+
+// ownTheme is the hash of the theme of the merchant of a storefront.
+type ownTheme struct {
+	hash      string
 	expiresAt time.Time
 }
 
@@ -55,16 +60,20 @@ func (c *themeCache) add(hash string, t theme.Theme) present.Theme {
 	return c.byHash[hash]
 }
 
-func (c *themeCache) ownHash(now time.Time) (hash string, known bool) {
+func (c *themeCache) ownHash(merchantID string, now time.Time) (hash string, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.own, now.Before(c.expiresAt)
+	own := c.own[merchantID]
+	return own.hash, now.Before(own.expiresAt)
 }
 
-func (c *themeCache) setOwnHash(hash string, expiresAt time.Time) {
+func (c *themeCache) setOwnHash(merchantID, hash string, expiresAt time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.own, c.expiresAt = hash, expiresAt
+	if c.own == nil {
+		c.own = map[string]ownTheme{}
+	}
+	c.own[merchantID] = ownTheme{hash, expiresAt}
 }
 
 // theme returns the theme with a hash, from the cache or from the service.
@@ -72,7 +81,7 @@ func (h *Handler) theme(ctx context.Context, hash string) (present.Theme, error)
 	if known, ok := h.themes.find(hash); ok {
 		return known, nil
 	}
-	t, err := h.readTheme(ctx, hash)
+	t, err := readTheme(ctx, h.config.Client, hash)
 	if err != nil {
 		return present.Theme{}, err
 	}
@@ -94,42 +103,43 @@ func (h *Handler) themed(ctx context.Context, f present.Frame, hash string) pres
 	return f
 }
 
-// ownFrame returns the frame of a page of the storefront's merchant.
+// ownFrame returns the frame of a page of the storefront to which a request belongs.
 func (h *Handler) ownFrame(c echo.Context, r present.Reader) present.Frame {
-	ctx, f := c.Request().Context(), h.frame(c, r)
-	hash, known := h.themes.ownHash(f.Now)
+	ctx, own := c.Request().Context(), h.front(c)
+	f := own.within(h.frame(c, r))
+	hash, known := h.themes.ownHash(own.ID, f.Now)
 	if !known {
-		hash = h.readOwnTheme(ctx, hash, f.Now)
+		hash = h.readOwnTheme(ctx, own, hash, f.Now)
 	}
 	return h.themed(ctx, f, hash)
 }
 
-// readOwnTheme reads the theme of the storefront's merchant and returns its hash. While the service does
+// readOwnTheme reads the theme of a storefront's merchant and returns its hash. While the service does
 // not answer, it returns the last hash.
-func (h *Handler) readOwnTheme(ctx context.Context, last string, now time.Time) (hash string) {
-	t, err := h.readTheme(ctx, "")
+func (h *Handler) readOwnTheme(ctx context.Context, own front, last string, now time.Time) (hash string) {
+	t, err := readTheme(ctx, own.Client, "")
 	switch {
 	case errors.Is(err, client.ErrUnsupported), errors.Is(err, client.ErrNotFound):
-		h.themes.setOwnHash("", now.Add(noThemeTTL))
+		h.themes.setOwnHash(own.ID, "", now.Add(noThemeTTL))
 		return ""
 	case err != nil:
 		h.config.Logger.Warn("theme not read", "error", err)
-		h.themes.setOwnHash(last, now.Add(noThemeTTL))
+		h.themes.setOwnHash(own.ID, last, now.Add(noThemeTTL))
 		return last
 	}
 	if hash = t.Hash(); hash != "" {
 		h.themes.add(hash, t)
 	}
-	h.themes.setOwnHash(hash, now.Add(ownThemeTTL))
+	h.themes.setOwnHash(own.ID, hash, now.Add(ownThemeTTL))
 	return hash
 }
 
 // readTheme reads a theme from the service. The timeout is short, because a page matters more than
 // its theme.
-func (h *Handler) readTheme(ctx context.Context, hash string) (theme.Theme, error) {
+func readTheme(ctx context.Context, service Client, hash string) (theme.Theme, error) {
 	ctx, cancel := context.WithTimeout(ctx, themeTimeout)
 	defer cancel()
-	return h.config.Client.Theme(ctx, hash)
+	return service.Theme(ctx, hash)
 }
 
 // themeHashPattern matches the hash of a theme.

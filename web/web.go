@@ -54,6 +54,10 @@ type Config struct {
 	// the Host header.
 	present.Site
 
+	// Shop returns the shop with an ID, or the shop at the root if id is "". It returns ErrNoShop if there is no
+	// such shop. If Shop is nil, the only shop is that of Client.
+	Shop func(ctx context.Context, id string) (Shop, error)
+
 	// Watch makes the service in this process call changed after each change of an invoice until cancel is
 	// called. The argument of changed is the new version, or 0 if it is not known. Neither function blocks.
 	// If Watch is nil, the pages call WaitInvoice, with one request per invoice that has open pages.
@@ -67,9 +71,10 @@ type Config struct {
 	Docs bool
 	// Languages are the languages of the pages; nil means all.
 	Languages *locale.Languages
-	// Current returns the settings that may change while the program runs. It is called for each page. Nil
-	// means that they are always Languages and Site.Storefront.
-	Current func(ctx context.Context) Current
+	// Current returns the settings of a shop that may change while the program runs, or those of the shop at the
+	// root if shopID is "" or unknown. It is called for each page. Nil means that they are always Languages and
+	// Site.Storefront.
+	Current func(ctx context.Context, shopID string) Current
 
 	// PostsPerMinute is the number of forms that one network of callers may send per minute, with a burst
 	// of twice that. Zero means 10, and a negative number means no limit. The limit for simulations is
@@ -84,7 +89,7 @@ type Config struct {
 	IPExtractor echo.IPExtractor
 }
 
-// Current are the settings of the pages that may change while the program runs.
+// Current are the settings of the pages of a shop that may change while the program runs.
 type Current struct {
 	Languages  *locale.Languages
 	Storefront bool
@@ -140,24 +145,16 @@ func (h *Handler) routes() {
 	if h.config.BasePath != "" {
 		roots = append(roots, "")
 	}
-	for _, root := range roots {
-		pages.Match(read, root, h.root)
-		pages.POST(root, h.ifStorefront(h.order, echo.ErrMethodNotAllowed), limited)
+	h.shopRoutes(pages, "", limited, roots...)
+	if h.config.Shop != nil {
+		h.shopRoutes(pages, shopsRoot+":shop", limited, shopsRoot+":shop")
 	}
-	// The form posts to a separate address. A POST to the address of the page would make the
-	// browser remove the page, with its token, from its cache.
-	pages.POST("/order", h.ifStorefront(h.order, echo.ErrNotFound), limited)
-	pages.Match(read, "/order", h.ifStorefront(h.backToForm, echo.ErrNotFound))
 	for _, link := range []string{"", "/:slug"} {
 		pages.Match(read, "/pay"+link, h.checkout)
 		pages.POST("/pay"+link, h.pay, limited)
 		pages.POST("/order/pay"+link, h.pay, limited) // for the same reason as /order
 		pages.Match(read, "/order/pay"+link, h.backToForm)
 	}
-	pages.Match(read, "/shop", h.shop)
-	pages.Match(read, "/shop/:slug", h.product)
-	pages.POST("/order/shop/:slug", h.orderProduct, limited) // for the same reason as /order
-	pages.Match(read, "/order/shop/:slug", h.backToForm)
 	pages.Match(read, "/pos", h.whichTerminal)
 	pages.Match(read, "/pos/:secret", h.pos)
 	pages.POST("/order/pos/:secret", h.charge, limited) // for the same reason as /order
@@ -192,6 +189,26 @@ func (h *Handler) routes() {
 	pages.Match(read, "/robots.txt", h.robots)
 }
 
+// shopRoutes registers the pages of a shop below a root. Its first page has one or more paths.
+func (h *Handler) shopRoutes(pages *echo.Group, root string, limited echo.MiddlewareFunc, first ...string) {
+	read := func(path string, handle echo.HandlerFunc) {
+		pages.Match([]string{http.MethodGet, http.MethodHead}, path, handle, h.ofShop)
+	}
+	send := func(path string, handle echo.HandlerFunc) { pages.POST(path, handle, limited, h.ofShop) }
+	for _, path := range first {
+		read(path, h.first)
+		send(path, h.ifStorefront(h.order, echo.ErrMethodNotAllowed))
+	}
+	// The form posts to a separate address. A POST to the address of the page would make the
+	// browser remove the page, with its token, from its cache.
+	send("/order"+root, h.ifStorefront(h.order, echo.ErrNotFound))
+	read("/order"+root, h.ifStorefront(h.backToForm, echo.ErrNotFound))
+	read(root+"/shop", h.shop)
+	read(root+"/shop/:slug", h.product)
+	send("/order"+root+"/shop/:slug", h.orderProduct) // for the same reason as /order
+	read("/order"+root+"/shop/:slug", h.backToForm)
+}
+
 func withDefaults(c Config) Config {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -204,7 +221,7 @@ func withDefaults(c Config) Config {
 	}
 	if c.Current == nil {
 		fixed := Current{c.Languages, c.Storefront}
-		c.Current = func(context.Context) Current { return fixed }
+		c.Current = func(context.Context, string) Current { return fixed }
 	}
 	if c.PostsPerMinute == 0 {
 		c.PostsPerMinute = 10

@@ -18,11 +18,11 @@ import (
 // account returns the group of commands about the accounts of the desk.
 func (s *shell) account() *cobra.Command {
 	return console.Group("account", "List, invite, recover and remove accounts of the desk",
-		list(s, "list", "List the accounts and the invitations that were not used", listAccounts,
+		s.ofShop(list(s, "list", "List the accounts and the invitations that were not used", listAccounts,
 			"NAME\tROLE\tSIGN-IN\tCREATED\tINVITATION ENDS", func(r accountRow) []any {
 				return []any{cmp.Or(r.Name, "(invited)"), r.Role, strings.Join(r.SignIn, ", "), s.Time(r.CreatedAt), s.Time(r.ExpiresAt)}
-			}),
-		s.accountInvite(), s.accountRecover(), s.accountSessions(),
+			})),
+		s.ofShop(s.accountInvite()), s.ofShop(s.accountRole()), s.accountRecover(), s.accountSessions(),
 		s.change("remove NAME", "Remove an account and end its sessions; its entries of the audit log stay", "removed", func(call invocation, name string) error {
 			a, err := call.namedAccount(name)
 			if err != nil {
@@ -50,11 +50,15 @@ func listAccounts(call invocation) ([]accountRow, error) {
 	if err != nil {
 		return nil, err
 	}
+	accounts = slices.DeleteFunc(accounts, func(a account.Account) bool { return a.Role(call.shop.ID) == "" })
 	rows := rowsOf(accounts, func(a account.Account) accountRow {
 		return accountRow{ID: a.ID, Name: a.Name, Role: a.Role(call.shop.ID), SignIn: signInNames(a.SignIn), CreatedAt: console.Stamp(a.CreatedAt)}
 	})
 	invitations, err := call.core.Desk.Invitations(call.Context())
 	for _, t := range invitations {
+		if t.Roles[call.shop.ID] == "" {
+			continue
+		}
 		rows = append(rows, accountRow{
 			ID: t.ID, Role: t.Roles[call.shop.ID], SignIn: []string{}, CreatedAt: console.Stamp(t.CreatedAt), ExpiresAt: console.Stamp(t.ExpiresAt),
 		})
@@ -103,6 +107,59 @@ func (s *shell) accountInvite() *cobra.Command {
 	c.Flags().StringVar(&role, "role", "", "what the account may do: owner, manager, seller, bookkeeper, developer")
 	_ = c.MarkFlagRequired("role")
 	return c
+}
+
+func (s *shell) accountRole() *cobra.Command {
+	var none bool
+	c := &cobra.Command{
+		Use:   "role NAME [ROLE]",
+		Short: "Give an account a role in a shop",
+		Long:  "Gives an account another role in a shop, or its first one there. --none takes its role in the shop away: an\naccount without any role is removed.\n\nThe roles are owner, manager, seller, bookkeeper and developer.",
+		Args:  console.Arguments,
+		RunE: answer(s, func(call invocation) (accountRoleRow, error) {
+			if none == (len(call.args) > 1) {
+				return accountRoleRow{}, errors.New("give either a role or --none")
+			}
+			a, err := call.namedAccount(call.args[0])
+			if err != nil {
+				return accountRoleRow{}, err
+			}
+			row := accountRoleRow{Account: a.Name, Shop: call.shop.ID}
+			if !none {
+				row.Role = account.Role(call.args[1])
+			}
+			if err := call.setRole(a, row.Role); err != nil {
+				return row, fmt.Errorf("change the role of %s: %w", a.Name, err)
+			}
+			return row, nil
+		}, func(w io.Writer, r accountRoleRow) {
+			fmt.Fprintf(w, "%s has the role %s in %s\n", r.Account, cmp.Or(string(r.Role), "none"), r.Shop)
+		}),
+	}
+	c.Flags().BoolVar(&none, "none", false, "take the role in the shop away")
+	return c
+}
+
+// setRole gives an account a role in the shop, or takes its role away if role is "".
+func (call invocation) setRole(a account.Account, role account.Role) error {
+	if role == "" {
+		_, err := call.core.Desk.RemoveFrom(call.Context(), a.ID, call.shop.ID)
+		return err
+	}
+	if err := checkWord("role", string(role), account.Roles); err != nil {
+		return err
+	}
+	return call.core.Desk.ChangeRoles(call.Context(), a.ID, func(roles map[string]account.Role) error {
+		roles[call.shop.ID] = role
+		return nil
+	})
+}
+
+// accountRoleRow is the role of an account in a shop.
+type accountRoleRow struct {
+	Account string       `json:"account"`
+	Shop    string       `json:"shop_id"`
+	Role    account.Role `json:"role"`
 }
 
 func (s *shell) accountRecover() *cobra.Command {
@@ -205,7 +262,7 @@ func (s *shell) desk() *cobra.Command {
 		Long:  "Creates a link that is valid for 30 minutes and works once, while the desk has no account. chequer serve\nprints one at every start.",
 		Args:  console.Arguments,
 		RunE: answer(s, func(call invocation) (app.DeskLink, error) {
-			link, err := call.core.DeskLink(call.Context(), call.shop.ID)
+			link, err := call.core.DeskLink(call.Context())
 			if errors.Is(err, account.ErrSetUp) {
 				err = fmt.Errorf("%w: chequer account invite creates a link for another one, chequer account recover for a person who cannot sign in", err)
 			}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"chequer/internal/app"
 	"chequer/internal/config"
 	"chequer/internal/console"
 	"chequer/internal/datadir"
@@ -61,15 +60,15 @@ func (s *shell) examine(c *cobra.Command, cfg config.Config) ([]doctor.Finding, 
 		return doctor.ExamineUnopened(cfg, err), nil
 	}
 	defer core.Close()
-	found, err := core.Examine(c.Context(), cfg)
+	shops, err := core.Shops(c.Context(), cfg)
 	if err != nil {
 		return nil, err
 	}
-	shop, err := core.Shop(c.Context(), cfg, app.Options{})
+	found, err := core.Examine(c.Context(), cfg, shops...)
 	if err != nil {
 		return nil, err
 	}
-	isDemo, err := demo.IsDemo(c.Context(), core.Storage, shop.ID)
+	isDemo, err := demo.IsDemo(c.Context(), core.Storage)
 	if isDemo {
 		found = slices.Insert(found, 0, demoFinding)
 	}

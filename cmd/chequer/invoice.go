@@ -90,10 +90,19 @@ func (s *shell) invoiceList() *cobra.Command {
 // maxMatches bounds the number of invoices of an order that an error lists.
 const maxMatches = 10
 
+// invoice returns the invoice of the shop with an identifier, or invoice.ErrNotFound.
+func (call invocation) invoice(service *invoice.Service, id string) (*invoice.Invoice, error) {
+	inv, err := service.Invoice(call.Context(), id)
+	if err == nil && inv.MerchantID != call.shop.ID {
+		return nil, invoice.ErrNotFound
+	}
+	return inv, err
+}
+
 // namedInvoice returns the invoice with an identifier, or else the only invoice of an order, live or
 // test. If an order has several, the error lists them.
 func namedInvoice(call invocation, service *invoice.Service, name string) (*invoice.Invoice, error) {
-	inv, err := service.Invoice(call.Context(), name)
+	inv, err := call.invoice(service, name)
 	if !errors.Is(err, invoice.ErrNotFound) {
 		return inv, err
 	}

@@ -64,11 +64,12 @@ func run(ctx context.Context, args, environ []string) int {
 // shell holds what all commands share.
 type shell struct {
 	console.Printer
+	shopName string // value of the flag that names the shop
 }
 
 // root returns the root command with all its subcommands.
 func root(environ []string) *cobra.Command {
-	s := &shell{console.Printer{Environ: environ}}
+	s := &shell{Printer: console.Printer{Environ: environ}}
 	serve := s.serve()
 	c := &cobra.Command{
 		Use:           "chequer",
@@ -85,7 +86,12 @@ func root(environ []string) *cobra.Command {
 	}
 	s.AddHelp(c)
 	s.AddFlags(c)
-	c.AddCommand(serve, s.init(), s.demo(), s.storefront(), s.wallet(), s.key(), s.endpoint(), s.sale(), s.link(), s.product(), s.terminal(), s.method(), s.settings(), s.theme(), s.invoice(), s.events(), s.logs(), s.listen(), s.trigger(), s.proof(), s.verify(),
+	for _, ofShop := range []*cobra.Command{
+		s.wallet(), s.key(), s.endpoint(), s.sale(), s.link(), s.product(), s.terminal(), s.method(), s.settings(), s.theme(), s.invoice(), s.events(), s.logs(),
+	} {
+		c.AddCommand(s.ofShop(ofShop))
+	}
+	c.AddCommand(serve, s.init(), s.demo(), s.storefront(), s.shop(), s.listen(), s.trigger(), s.proof(), s.verify(),
 		s.account(), s.auditLog(), s.desk(), s.config(), s.doctor(), s.health(), s.backup(), s.restore(), s.migrate(), s.version())
 	return c
 }

@@ -128,7 +128,7 @@ func (s *shell) saleList() *cobra.Command {
 		return saleRows(invoices, invoice.SaleState(state)), err
 	}, writeSales)
 	ofInvoice := s.saleOrders(func(call invocation, service *invoice.Service) (*invoice.Invoice, error) {
-		inv, err := service.Invoice(call.Context(), call.args[0])
+		inv, err := call.invoice(service, call.args[0])
 		if err != nil {
 			err = fmt.Errorf("list sales: %w", err)
 		}
@@ -170,7 +170,7 @@ func (s *shell) saleOrders(do func(invocation, *invoice.Service) (*invoice.Invoi
 func (s *shell) decideSale(coin *string, decide func(call invocation, d sale.Resolver, coin string) (*invoice.Invoice, error)) func(*cobra.Command, []string) error {
 	return s.saleOrders(func(call invocation, service *invoice.Service) (*invoice.Invoice, error) {
 		id := call.args[0]
-		inv, err := service.Invoice(call.Context(), id)
+		inv, err := call.invoice(service, id)
 		if err != nil {
 			return nil, fmt.Errorf("%s sale: %w", call.Name(), err)
 		}

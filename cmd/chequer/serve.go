@@ -142,7 +142,7 @@ func (s *shell) init() *cobra.Command {
 				return err
 			}
 			defer core.Close()
-			shop, err := core.Shop(c.Context(), cfg, app.Options{})
+			shop, err := core.FirstShop(c.Context(), cfg, app.Options{})
 			if err != nil {
 				return err
 			}

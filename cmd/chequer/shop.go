@@ -18,7 +18,8 @@ import (
 	"chequer/internal/merchant"
 )
 
-// invocation is a call of a command, with the open storage and the merchant.
+// invocation is a call of a command, with the open storage and the merchant. The merchant is the zero Merchant for a
+// command that concerns the whole server.
 type invocation struct {
 	*cobra.Command
 	args []string
@@ -27,13 +28,23 @@ type invocation struct {
 	shop merchant.Merchant
 }
 
-// open opens the storage of an existing shop. It must exist: a command that runs in a wrong directory
-// must not create another shop.
+// open opens the storage of an existing server. It must exist: a command that runs in a wrong directory
+// must not create another server.
 func (s *shell) open(c *cobra.Command, cfg config.Config) (*app.Core, error) {
 	return app.OpenCore(c.Context(), cfg, app.Options{Log: newLogger(cfg), Existing: true})
 }
 
-// withShop returns the function of a command that opens the storage, calls do and closes the storage.
+// ofShop adds the flag that names the shop to a command that concerns one shop, and to its subcommands.
+func (s *shell) ofShop(c *cobra.Command) *cobra.Command {
+	c.PersistentFlags().StringVar(&s.shopName, shopFlag, "", "the shop, by its ID or name; needed if there are several")
+	return c
+}
+
+// shopFlag is the name of the flag that names the shop.
+const shopFlag = "shop"
+
+// withShop returns the function of a command that opens the storage, calls do and closes the storage. If the
+// command has the flag that names the shop, do gets the shop.
 func (s *shell) withShop(do func(invocation) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		cfg, err := s.load()
@@ -45,12 +56,27 @@ func (s *shell) withShop(do func(invocation) error) func(*cobra.Command, []strin
 			return err
 		}
 		defer core.Close()
-		shop, err := core.Shop(c.Context(), cfg, app.Options{})
+		shops, err := core.Shops(c.Context(), cfg)
 		if err != nil {
 			return err
 		}
-		return do(invocation{c, args, cfg, core, shop})
+		call := invocation{Command: c, args: args, cfg: cfg, core: core}
+		if c.Flag(shopFlag) != nil {
+			if call.shop, err = chooseShop(shops, s.shopName); err != nil {
+				return err
+			}
+		}
+		return do(call)
 	}
+}
+
+// chooseShop returns the shop that the flag names, or the only shop if it is "".
+func chooseShop(shops []merchant.Merchant, name string) (merchant.Merchant, error) {
+	m, err := merchant.Choose(shops, name)
+	if err != nil {
+		err = fmt.Errorf("--%s: %w", shopFlag, err)
+	}
+	return m, err
 }
 
 // answer returns the function of a command that computes a result, and prints it as JSON or with text.
@@ -139,15 +165,13 @@ func (call invocation) mode() (merchant.Mode, error) {
 	return merchant.Live, nil
 }
 
-// isDemo reports whether the shop is a demo.
-func (call invocation) isDemo() (bool, error) {
-	return demo.IsDemo(call.Context(), call.core.Storage, call.shop.ID)
-}
+// isDemo reports whether the server is a demo.
+func (call invocation) isDemo() (bool, error) { return demo.IsDemo(call.Context(), call.core.Storage) }
 
 // errDemoShop means that a command would add a live wallet to a demo.
 var errDemoShop = errors.New("this is the demo shop, which has only test wallets: name the data directory of your own shop in CHEQUER_DATA_DIR")
 
-// checkNotDemo returns errDemoShop if the shop is a demo. A live wallet would make it a real shop,
+// checkNotDemo returns errDemoShop if the server is a demo. A live wallet would make it a real shop,
 // which chequer demo refuses to run.
 func (call invocation) checkNotDemo() error {
 	isDemo, err := call.isDemo()

@@ -35,6 +35,7 @@ const (
 	ManageWallets    Permission = "manage wallets"     // wallets and the exchange account
 	ViewWallets      Permission = "view wallets"       // wallets without their whole keys
 	ManageAccounts   Permission = "manage accounts"    // accounts and roles
+	ManageShops      Permission = "manage shops"       // name of the shop, and new shops
 	BackUp           Permission = "back up"            // copies of the database with the master key
 	ManageSignIn     Permission = "manage sign-in"     // the account's own sign-in methods
 	ViewHealth       Permission = "view health"        // state of the server
@@ -45,7 +46,7 @@ const (
 
 // Permissions are all permissions.
 var Permissions = []Permission{
-	ViewPayments, Sell, Decide, DecideHighRisk, Export, Configure, ManageKeys, ViewWallets, ManageWallets, ManageAccounts, BackUp, ManageSignIn,
+	ViewPayments, Sell, Decide, DecideHighRisk, Export, Configure, ManageKeys, ViewWallets, ManageWallets, ManageAccounts, ManageShops, BackUp, ManageSignIn,
 	ViewHealth, ViewLog, ExportLog, ViewOwnTerminals,
 }
 
@@ -71,6 +72,7 @@ var grants = map[Permission]map[Role]Grant{
 	ViewWallets:      {Owner: Allowed, Manager: Allowed},
 	ManageWallets:    {Owner: StepUp},
 	ManageAccounts:   {Owner: StepUp},
+	ManageShops:      {Owner: StepUp},
 	BackUp:           {Owner: StepUp},
 	ManageSignIn:     {Owner: StepUp, Manager: StepUp, Seller: StepUp, Bookkeeper: StepUp, Developer: StepUp},
 	ViewHealth:       {Owner: Allowed, Manager: Allowed, Developer: Allowed},

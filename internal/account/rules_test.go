@@ -27,6 +27,7 @@ manage keys:        s no no no s
 view wallets:       yes yes no no no
 manage wallets:     s no no no no
 manage accounts:    s no no no no
+manage shops:       s no no no no
 back up:            s no no no no
 manage sign-in:     s s s s s
 view health:        yes yes no no yes

@@ -39,6 +39,8 @@ const (
 	// HeaderTheme is the hash of the current theme of the invoice's merchant; absent for the default
 	// theme. It can change without a new version of the invoice.
 	HeaderTheme = "X-Invoice-Look"
+	// HeaderMerchant is the ID of the invoice's merchant.
+	HeaderMerchant = "X-Invoice-Merchant"
 )
 
 // RetryNewKey is the value of HeaderRetry.

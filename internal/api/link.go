@@ -61,6 +61,7 @@ type CheckoutRequest struct {
 
 // CheckoutLink is the content of a checkout link.
 type CheckoutLink struct {
+	MerchantID   string `json:"merchant_id"`
 	MerchantName string `json:"merchant_name"`
 	Theme        string `json:"look"` // hash; empty: default theme
 	Mode         string `json:"mode"`

@@ -15,12 +15,14 @@ import (
 
 	"chequer/internal/caller"
 	"chequer/internal/client"
+	"chequer/internal/client/foreign"
 	"chequer/internal/clock"
 	"chequer/internal/config"
 	"chequer/internal/loglimit"
 	"chequer/internal/merchant"
 	"chequer/internal/networks"
 	"chequer/internal/prices"
+	"chequer/internal/token"
 	"chequer/web"
 )
 
@@ -84,7 +86,7 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 		return err
 	}
 	a.demoKey = d.demoKey
-	a.deskLink = func(ctx context.Context) (DeskLink, error) { return core.DeskLink(ctx, d.shop.ID) }
+	a.deskLink = core.DeskLink
 	handler, err := a.edges(c, o, d)
 	if err != nil {
 		return err
@@ -112,8 +114,14 @@ func NewStorefront(ctx context.Context, c config.Config, serviceURL string, o Op
 	if err != nil {
 		return nil, err
 	}
-	current := func(context.Context) web.Current { return web.Current{Languages: languages, Storefront: true} }
-	pages, err := a.pages(c, o, local{}, current, name, client.Config{BaseURL: serviceURL, Key: c.APIKey, Secret: c.APISecret})
+	current := func(context.Context, string) web.Current { return web.Current{Languages: languages, Storefront: true} }
+	cl, err := foreign.New(client.Config{
+		BaseURL: serviceURL, Key: c.APIKey, Secret: c.APISecret, Now: o.clock(), NewNonce: func() string { return token.New(32) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	pages, err := a.pages(c, o, local{}, current, name, cl)
 	if err != nil {
 		return nil, err
 	}

@@ -94,18 +94,25 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 // Close closes the storage.
 func (c *Core) Close() error { return c.Storage.Close() }
 
-// Shop returns the server's merchant. It creates the merchant if there is none, and renames it if
-// the settings have another name.
-func (c *Core) Shop(ctx context.Context, cfg config.Config, o Options) (merchant.Merchant, error) {
+// FirstShop returns the oldest merchant, whose storefront is at the root. It creates the merchant if there
+// is none, and renames it if the settings have another name.
+func (c *Core) FirstShop(ctx context.Context, cfg config.Config, o Options) (merchant.Merchant, error) {
 	shop, err := c.Merchants.First(ctx, shopName(cfg, o))
 	if err != nil || cfg.ShopName == "" || cfg.ShopName == shop.Name {
 		return shop, err
 	}
-	shop.Name = cfg.ShopName
-	if err := c.Storage.RenameMerchant(ctx, shop.ID, shop.Name); err != nil {
-		return shop, fmt.Errorf("rename shop: %w", err)
+	if err := c.Merchants.RenameShop(ctx, shop.ID, "", cfg.ShopName); err != nil {
+		return shop, fmt.Errorf("CHEQUER_SHOP_NAME: %w", err)
 	}
-	return shop, nil
+	return c.Merchants.Merchant(ctx, shop.ID)
+}
+
+// Shops returns all merchants, oldest first. The first one is created if there is none.
+func (c *Core) Shops(ctx context.Context, cfg config.Config) ([]merchant.Merchant, error) {
+	if _, err := c.FirstShop(ctx, cfg, Options{}); err != nil {
+		return nil, err
+	}
+	return c.Merchants.Shops(ctx)
 }
 
 // shopName returns the name of the merchant that is created in an empty database.
@@ -119,18 +126,18 @@ func shopName(c config.Config, o Options) string {
 	return "Shop"
 }
 
-// Examine reports what works and what is missing before shoppers can pay.
-func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]doctor.Finding, error) {
-	shop, err := c.Shop(ctx, cfg, Options{})
-	if err != nil {
-		return nil, err
-	}
-	payment, err := c.Settings.Effective(ctx, shop.ID)
-	if err != nil {
-		return nil, err
+// Examine reports what works and what is missing before shoppers can pay at the given shops.
+func (c *Core) Examine(ctx context.Context, cfg config.Config, shops ...merchant.Merchant) ([]doctor.Finding, error) {
+	storefronts := map[string]bool{}
+	for _, m := range shops {
+		payment, err := c.Settings.Effective(ctx, m.ID)
+		if err != nil {
+			return nil, err
+		}
+		storefronts[m.ID] = payment.Storefront
 	}
 	return doctor.Examine(ctx, doctor.Config{
-		Settings: cfg, Storefront: payment.Storefront, Shop: shop, Storage: c.Storage, Endpoints: c.Endpoints, Accounts: c.Accounts(cfg), Desk: c.Desk,
+		Settings: cfg, Shops: shops, Storefronts: storefronts, Storage: c.Storage, Endpoints: c.Endpoints, Accounts: c.Accounts(cfg), Desk: c.Desk,
 		EndpointPolicy: endpointPolicy(cfg), Identity: c.identity, Now: c.Now,
 	})
 }

@@ -34,13 +34,21 @@ type DeskLink struct {
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
-// DeskLink returns a new link that creates the first account. It returns account.ErrSetUp if there is an
+// DeskLink returns a new link that creates the first account, the owner of all shops. It returns account.ErrSetUp if there is an
 // account, and account.ErrInsecure without https.
-func (c *Core) DeskLink(ctx context.Context, merchantIDs ...string) (DeskLink, error) {
+func (c *Core) DeskLink(ctx context.Context) (DeskLink, error) {
 	if c.Desk.Site == (account.Site{}) {
 		return DeskLink{}, account.ErrInsecure
 	}
-	link, err := c.Desk.NewStart(ctx, merchantIDs...)
+	shops, err := c.Merchants.Shops(ctx)
+	if err != nil {
+		return DeskLink{}, err
+	}
+	ids := make([]string, len(shops))
+	for i, m := range shops {
+		ids[i] = m.ID
+	}
+	link, err := c.Desk.NewStart(ctx, ids...)
 	if err != nil {
 		return DeskLink{}, err
 	}

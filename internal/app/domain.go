@@ -2,17 +2,12 @@ package app
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
-	"fmt"
-	"slices"
 
 	"chequer/internal/chain/simnet"
 	"chequer/internal/clock"
 	"chequer/internal/config"
 	"chequer/internal/demo"
 	"chequer/internal/invoice"
-	"chequer/internal/keys"
 	"chequer/internal/merchant"
 	"chequer/internal/metrics"
 	"chequer/internal/networks"
@@ -22,8 +17,8 @@ import (
 // domain holds what the edges and the loops of a server share.
 type domain struct {
 	*Core
-	shop     merchant.Merchant
-	demoKey  merchant.Key // only of a demo
+	shop     merchant.Merchant // the oldest, whose storefront is at the root
+	demoKey  merchant.Key      // only of a demo
 	networks []networks.Network
 	simnet   *simnet.Network
 	invoices *invoice.Service
@@ -32,11 +27,11 @@ type domain struct {
 	updateRates func(context.Context) error
 }
 
-// newDomain builds the services of a server. It creates the shop with its test wallets and its key of
-// proofs if they do not exist.
+// newDomain builds the services of a server. It creates the first shop, the test wallets of every
+// shop and the key of proofs if they do not exist.
 func newDomain(ctx context.Context, c config.Config, o Options, core *Core) (*domain, error) {
 	d := &domain{Core: core, simnet: simnet.New(core.Storage, core.Now)}
-	if err := d.prepareShop(ctx, c, o); err != nil {
+	if err := d.prepareShops(ctx, c, o); err != nil {
 		return nil, err
 	}
 	rates, update, err := prices.New(c, o.Demo, clock.Now, o.Log)
@@ -60,14 +55,20 @@ func newDomain(ctx context.Context, c config.Config, o Options, core *Core) (*do
 	return d, nil
 }
 
-// prepareShop creates the shop with its test wallets and its key of proofs, and the key and products
-// of a demo, if they do not exist.
-func (d *domain) prepareShop(ctx context.Context, c config.Config, o Options) (err error) {
-	if d.shop, err = d.Shop(ctx, c, o); err != nil {
+// prepareShops creates the first shop, the test wallets of every shop and the key of proofs, and the key and
+// products of a demo, if they do not exist.
+func (d *domain) prepareShops(ctx context.Context, c config.Config, o Options) (err error) {
+	if d.shop, err = d.FirstShop(ctx, c, o); err != nil {
 		return err
 	}
-	if err := d.ensureTestWallets(ctx, d.shop); err != nil {
+	shops, err := d.Merchants.Shops(ctx)
+	if err != nil {
 		return err
+	}
+	for _, m := range shops {
+		if err := d.Merchants.EnsureTestWallets(ctx, m.ID); err != nil {
+			return err
+		}
 	}
 	if err := d.Proofs.Ensure(ctx); err != nil {
 		return err
@@ -76,26 +77,4 @@ func (d *domain) prepareShop(ctx context.Context, c config.Config, o Options) (e
 		d.demoKey, err = demo.Prepare(ctx, d.Storage, d.Products, d.shop.ID, d.Now())
 	}
 	return err
-}
-
-// ensureTestWallets creates the wallets of a merchant's test invoices once. Their private keys are
-// kept, sealed, so that coins that are sent to a test address by mistake are not lost.
-func (c *Core) ensureTestWallets(ctx context.Context, m merchant.Merchant) error {
-	existing, err := c.Storage.Wallets(ctx, m.ID, merchant.Test)
-	if err != nil {
-		return fmt.Errorf("test wallets: %w", err)
-	}
-	for _, kind := range []keys.Kind{keys.BTC, keys.LTC, keys.ETH} {
-		if slices.ContainsFunc(existing, func(w merchant.Wallet) bool { return w.Asset == string(kind) }) {
-			continue
-		}
-		secret, key, err := keys.NewTestKey(rand.Reader, kind)
-		if err != nil {
-			return fmt.Errorf("test wallets: %w", err)
-		}
-		if err := c.Wallets.AddTest(ctx, m.ID, key, secret); err != nil && !errors.Is(err, merchant.ErrExists) {
-			return fmt.Errorf("test wallets: %w", err)
-		}
-	}
-	return nil
 }

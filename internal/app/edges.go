@@ -8,14 +8,12 @@ import (
 
 	"chequer/internal/caller"
 	"chequer/internal/client"
-	"chequer/internal/client/foreign"
 	"chequer/internal/config"
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
 	"chequer/internal/networks"
 	"chequer/internal/readiness"
 	"chequer/internal/server"
-	"chequer/internal/token"
 	"chequer/web"
 	"chequer/web/desk/changes"
 	"chequer/web/present"
@@ -31,19 +29,20 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 		BaseURL: c.BaseURL, BasePath: c.BasePath(), Overrides: d.Settings.Overrides, Prices: d.Prices, Now: d.Now, Log: o.Log,
 		Worthless: c.Worthless(), MaxUnpaid: int(c.MaxUnpaid), OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
 	})
-	mode := merchant.Live
+	shops := &storefronts{domain: d, service: service, baseURL: c.BaseURL, mode: merchant.Live, clients: map[string]*client.Client{}}
 	if o.Demo {
-		mode = merchant.Test
+		shops.mode = merchant.Test
 	}
 	languages, err := offered(c)
 	if err != nil {
 		return nil, err
 	}
 	current := newPageSettings(d.Settings, d.shop.ID, c.Language, web.Current{Languages: languages}, d.Now, o.Log).current
-	key := d.Merchants.Builtin(d.shop.ID, mode, merchant.ScopeCreate, merchant.ScopePage)
-	pages, err := a.pages(c, o, local{created, d.invoices.Subscribe}, current, d.shop.Name, client.Config{
-		BaseURL: c.BaseURL, Key: key.Key, Secret: key.Secret, Transport: client.InProcess(service),
-	})
+	cl, err := shops.client(d.shop.ID)
+	if err != nil {
+		return nil, err
+	}
+	pages, err := a.pages(c, o, local{created: created, watch: d.invoices.Subscribe, shop: shops.find}, current, d.shop.Name, cl)
 	if err != nil {
 		return nil, err
 	}
@@ -83,18 +82,13 @@ const maxUndrawn = 64
 type local struct {
 	created <-chan string // new invoices
 	watch   func(id string, changed func(version int64)) (cancel func())
+	shop    func(ctx context.Context, id string) (web.Shop, error)
 }
 
 // pages returns the handler of the pages. They call the service through a client.
-func (a *App) pages(c config.Config, o Options, l local, current func(context.Context) web.Current, shop string, cc client.Config) (*web.Handler, error) {
-	isLocal := l.watch != nil
-	cc.Now, cc.NewNonce = o.clock(), func() string { return token.New(32) }
-	cl, err := newClient(cc, isLocal)
-	if err != nil {
-		return nil, err
-	}
+func (a *App) pages(c config.Config, o Options, l local, current func(ctx context.Context, shopID string) web.Current, shop string, cl web.Client) (*web.Handler, error) {
 	pages := web.New(web.Config{
-		Client: cl, Logger: o.Log, Now: o.clock(), Created: l.created, Watch: l.watch, Docs: isLocal, IPExtractor: caller.Extractor(c.Proxies()), Current: current,
+		Client: cl, Logger: o.Log, Now: o.clock(), Created: l.created, Watch: l.watch, Shop: l.shop, Docs: l.watch != nil, IPExtractor: caller.Extractor(c.Proxies()), Current: current,
 		Site: present.Site{
 			BasePath: c.BasePath(), BaseURL: c.BaseURL, ShopName: shop, Demo: o.Demo, EmbedOrigins: c.EmbedOrigins(),
 		},
@@ -110,13 +104,4 @@ func offered(c config.Config) (*locale.Languages, error) {
 		return nil, fmt.Errorf("CHEQUER_LANGUAGE, CHEQUER_LANGUAGES: %w", err)
 	}
 	return languages, nil
-}
-
-// newClient returns the pages' client of the service. It checks the answers of a service that is not
-// local.
-func newClient(c client.Config, local bool) (web.Client, error) {
-	if local {
-		return client.New(c)
-	}
-	return foreign.New(c)
 }

@@ -24,7 +24,7 @@ func TestApp_sends_notifications(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer core.Close()
-	shop, err := core.Shop(t.Context(), p.config, app.Options{Demo: true})
+	shop, err := core.FirstShop(t.Context(), p.config, app.Options{Demo: true})
 	if err != nil {
 		t.Fatal(err)
 	}

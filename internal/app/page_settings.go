@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -12,66 +13,105 @@ import (
 	"chequer/web"
 )
 
-// pageSettings reads the payment settings of the shop for its pages. It is safe for concurrent use.
+// pageSettings reads the payment settings of the shops for their pages. It is safe for concurrent use.
 type pageSettings struct {
 	settings *merchant.Settings
-	shopID   string
-	language string // standard language, if the shop offers it
+	root     string // ID of the shop at the root
+	language string // standard language, if a shop offers it
+	initial  web.Current
 	now      func() time.Time
 	log      *slog.Logger
 
-	mu   sync.Mutex
-	last web.Current
-	// failedAt is the time at which the settings could not be read; zero after a success.
+	mu    sync.Mutex
+	shops map[string]shopPages // by merchant ID
+	// failedAt is the time at which settings could not be read; zero after a success.
 	failedAt time.Time
-	// codes are the languages of last, as they are set.
-	codes []string
+}
+
+// shopPages are the settings of the pages of a shop that were read last.
+type shopPages struct {
+	web.Current
+	codes []string // the languages, as they are set
 }
 
 const (
 	// maxSettingsRead bounds the time that a page waits for its settings.
 	maxSettingsRead = time.Second
-	// settingsRetry is the time after a failure in which the settings are not read again, so that pages
+	// settingsRetry is the time after a failure in which no settings are read again, so that pages
 	// do not wait for a storage that does not answer.
 	settingsRetry = time.Second
 )
 
-// newPageSettings returns new pageSettings. The pages have the initial settings if none can be read.
-func newPageSettings(settings *merchant.Settings, shopID, language string, initial web.Current, now func() time.Time, log *slog.Logger) *pageSettings {
-	return &pageSettings{settings: settings, shopID: shopID, language: language, now: now, log: log, last: initial}
+// newPageSettings returns new pageSettings. The pages of a shop have the initial settings until its settings can
+// be read.
+func newPageSettings(settings *merchant.Settings, root, language string, initial web.Current, now func() time.Time, log *slog.Logger) *pageSettings {
+	return &pageSettings{settings: settings, root: root, language: language, initial: initial, now: now, log: log, shops: map[string]shopPages{}}
 }
 
-// current returns the settings of the pages. If they cannot be read, it returns the last ones.
-func (p *pageSettings) current(ctx context.Context) web.Current {
-	p.mu.Lock()
-	last, failedAt := p.last, p.failedAt
-	p.mu.Unlock()
-	if age := p.now().Sub(failedAt); !failedAt.IsZero() && age >= 0 && age < settingsRetry {
-		return last
+// current returns the settings of the pages of a shop, or of the shop at the root if shopID is "" or unknown. If
+// they cannot be read, it returns the last ones.
+func (p *pageSettings) current(ctx context.Context, shopID string) web.Current {
+	if shopID == "" {
+		shopID = p.root
+	}
+	last, isDown := p.last(shopID)
+	if isDown {
+		return last.Current
 	}
 	limited, cancel := context.WithTimeout(ctx, maxSettingsRead)
 	defer cancel()
-	s, err := p.settings.Effective(limited, p.shopID)
+	s, err := p.settings.Effective(limited, shopID)
+	switch {
+	case errors.Is(err, merchant.ErrNotFound) && shopID != p.root:
+		return p.current(ctx, p.root)
+	case err != nil:
+		if ctx.Err() == nil {
+			p.failed(err)
+		}
+		return last.Current
+	}
+	return p.update(shopID, s)
+}
+
+// last returns the settings of a shop that were read last, and reports whether settings could not be read a
+// moment ago.
+func (p *pageSettings) last(shopID string) (last shopPages, isDown bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err != nil {
-		if ctx.Err() == nil {
-			p.failedAt = p.now()
-			p.log.Error("settings of pages not read", "error", err)
-		}
-		return p.last
+	last, known := p.shops[shopID]
+	if !known {
+		last.Current = p.initial
 	}
+	age := p.now().Sub(p.failedAt)
+	return last, !p.failedAt.IsZero() && age >= 0 && age < settingsRetry
+}
+
+// failed notes that settings could not be read.
+func (p *pageSettings) failed(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failedAt = p.now()
+	p.log.Error("settings of pages not read", "error", err)
+}
+
+// update keeps settings of a shop that were read, and returns those of its pages.
+func (p *pageSettings) update(shopID string, s merchant.PaymentSettings) web.Current {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.failedAt = time.Time{}
-	p.last.Storefront = s.Storefront
-	if slices.Equal(s.Languages, p.codes) && p.codes != nil {
-		return p.last
+	last := p.shops[shopID]
+	last.Storefront = s.Storefront
+	if last.Languages == nil || !slices.Equal(s.Languages, last.codes) {
+		last.codes = slices.Clone(s.Languages)
+		languages, err := offer(p.language, s.Languages)
+		if err != nil {
+			p.log.Error("languages of pages not read", "shop", shopID, "error", err)
+			languages = locale.All()
+		}
+		last.Languages = languages
 	}
-	p.codes = append([]string{}, s.Languages...)
-	if p.last.Languages, err = offer(p.language, s.Languages); err != nil {
-		p.log.Error("languages of pages not read", "error", err)
-		p.last.Languages = locale.All()
-	}
-	return p.last
+	p.shops[shopID] = last
+	return last.Current
 }
 
 // offer returns the languages with the given codes, or all if there are none. The standard language is the

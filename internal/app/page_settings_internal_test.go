@@ -44,7 +44,7 @@ func TestPageSettings(t *testing.T) {
 	check := func(what string, languages int, standard string, storefront bool) {
 		t.Helper()
 		now = now.Add(time.Second)
-		c := p.current(t.Context())
+		c := p.current(t.Context(), "")
 		if len(c.Languages.List()) != languages || c.Languages.Standard().Code != standard || c.Storefront != storefront {
 			t.Errorf("%s: got %d languages, standard %s, storefront %t", what, len(c.Languages.List()), c.Languages.Standard().Code, c.Storefront)
 		}
@@ -62,7 +62,7 @@ func TestPageSettings(t *testing.T) {
 	}
 	reads := s.reads
 	for range 5 {
-		p.current(t.Context())
+		p.current(t.Context(), "")
 	}
 	if s.reads != reads {
 		t.Errorf("after a failure the settings were read %d times at once", s.reads-reads)

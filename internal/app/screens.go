@@ -13,6 +13,7 @@ import (
 	"chequer/internal/demo"
 	"chequer/internal/keys"
 	"chequer/internal/locale"
+	"chequer/internal/merchant"
 	"chequer/internal/networks"
 	"chequer/internal/readiness"
 	"chequer/internal/report"
@@ -26,32 +27,42 @@ import (
 )
 
 // desk returns the handler of the merchant's desk, whose pages learn of changes by follow. Its words are in English only.
-func (d *domain) desk(c config.Config, o Options, ready readiness.Config, current func(context.Context) web.Current, follow *changes.Hub) http.Handler {
+func (d *domain) desk(c config.Config, o Options, ready readiness.Config, current func(ctx context.Context, shopID string) web.Current, follow *changes.Hub) http.Handler {
 	return desk.New(desk.Config{
 		Site: visit.Site{
 			Accounts: d.Desk, Merchants: d.Merchants, Themes: d.Themes, Invoices: d.invoices, PaymentSettings: d.Settings,
 			Changes: follow, FeedPosition: d.Storage.FeedPosition,
-			BasePath: c.BasePath(), BaseURL: c.BaseURL, Words: locale.All().Standard(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
+			BasePath: c.BasePath(), BaseURL: c.BaseURL, RootShop: d.shop.ID, Words: locale.All().Standard(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
 		},
-		Backups: newBackups(c, d.Storage, d.Now),
-		Audit:   d.Storage, Reports: report.NewService(d.Storage), Endpoints: d.Endpoints, Notifications: d.Notifications,
+		NamedShop: d.namedShop(c),
+		Backups:   newBackups(c, d.Storage, d.Now),
+		Audit:     d.Storage, Reports: report.NewService(d.Storage), Endpoints: d.Endpoints, Notifications: d.Notifications,
 		Sell: sell.Screens{
 			Products: d.Products, Links: d.Links, Terminals: d.Terminals, Reports: report.NewService(d.Storage), Prices: d.Prices,
-			Languages: func(ctx context.Context) *locale.Languages { return current(ctx).Languages },
-			ShopID:    d.shop.ID, AnyAmount: func(ctx context.Context) bool { return current(ctx).Storefront }, EmbedOrigins: c.EmbedOrigins(),
+			Languages:    func(ctx context.Context, shopID string) *locale.Languages { return current(ctx, shopID).Languages },
+			AnyAmount:    func(ctx context.Context, shopID string) bool { return current(ctx, shopID).Storefront },
+			EmbedOrigins: c.EmbedOrigins(),
 		},
 		Wallets: wallets.Screens{
 			Wallets: d.Wallets, Storage: d.Storage,
-			Kind: d.kinds(c),
-			IsDemo: func(ctx context.Context, merchantID string) (bool, error) {
-				return demo.IsDemo(ctx, d.Storage, merchantID)
-			},
+			Kind:   d.kinds(c),
+			IsDemo: func(ctx context.Context) (bool, error) { return demo.IsDemo(ctx, d.Storage) },
 		},
 		Health: &health.Screens{
 			Networks: ready.State, Name: d.networkName,
-			Examine: func(ctx context.Context) ([]health.Finding, error) { return d.examine(ctx, c) },
+			Examine: func(ctx context.Context, shop merchant.Merchant) ([]health.Finding, error) {
+				return d.examine(ctx, c, shop)
+			},
 		},
 	})
+}
+
+// namedShop returns the ID of the shop whose name the settings set; "" if none.
+func (d *domain) namedShop(c config.Config) string {
+	if c.ShopName == "" {
+		return ""
+	}
+	return d.shop.ID
 }
 
 // networkName returns the name of a network.
@@ -64,9 +75,9 @@ func (d *domain) networkName(id chain.ID) string {
 	return string(id)
 }
 
-// examine examines the installation as chequer doctor does.
-func (d *domain) examine(ctx context.Context, c config.Config) ([]health.Finding, error) {
-	found, err := d.Examine(ctx, c)
+// examine examines the installation and one shop as chequer doctor does.
+func (d *domain) examine(ctx context.Context, c config.Config, shop merchant.Merchant) ([]health.Finding, error) {
+	found, err := d.Examine(ctx, c, shop)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func TestApp_applies_settings_of_another_process(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer core.Close()
-	shop, err := core.Shop(t.Context(), p.config, app.Options{})
+	shop, err := core.FirstShop(t.Context(), p.config, app.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,9 +15,17 @@ import (
 // logStart logs the test networks, the networks that are not watched although there is a wallet for them,
 // and the payment methods. It runs last, so that an interrupt that follows these lines stops a complete server.
 func (d *domain) logStart(ctx context.Context, c config.Config, log *slog.Logger) error {
-	wallets, err := d.Storage.Wallets(ctx, d.shop.ID, merchant.Live)
+	shops, err := d.Merchants.Shops(ctx)
 	if err != nil {
 		return err
+	}
+	var wallets []merchant.Wallet
+	for _, m := range shops {
+		all, err := d.Storage.Wallets(ctx, m.ID, merchant.Live)
+		if err != nil {
+			return err
+		}
+		wallets = append(wallets, all...)
 	}
 	for _, n := range d.networks {
 		if n.IsTest() {
@@ -49,7 +57,7 @@ func (d *domain) logStranded(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-// logMethods logs the payment methods that the live wallets of the shop have and lack under the
+// logMethods logs the payment methods that the live wallets of all shops have and lack under the
 // settings, or the methods of each kind of wallet if there is no wallet.
 func logMethods(c config.Config, wallets []merchant.Wallet, log *slog.Logger) error {
 	var kinds []any

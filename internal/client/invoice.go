@@ -46,7 +46,7 @@ func (c *Client) WaitInvoice(ctx context.Context, id, etag string, wait time.Dur
 		return Snapshot{}, wrap("read invoice", ErrNotModified)
 	case a.isInvoice(id, &resource):
 		c.proved.Store(true)
-		return Snapshot{Resource: resource, ETag: a.header.Get("ETag"), Theme: a.header.Get(api.HeaderTheme)}, nil
+		return Snapshot{Resource: resource, ETag: a.header.Get("ETag"), Theme: a.header.Get(api.HeaderTheme), MerchantID: a.header.Get(api.HeaderMerchant)}, nil
 	}
 	return Snapshot{}, wrap("read invoice", c.refusal(a))
 }

@@ -7,4 +7,6 @@ type Snapshot struct {
 	Resource api.Resource
 	ETag     string
 	Theme    string // hash of its merchant's theme; empty for the default theme
+	// MerchantID is the ID of its merchant; empty for a service that does not name it.
+	MerchantID string
 }

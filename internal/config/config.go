@@ -32,7 +32,7 @@ type Config struct {
 	DatabaseURL      string `env:"DATABASE_URL" show:"url" about:"sqlite:PATH or postgres://…"`
 	MasterKey        string `env:"MASTER_KEY" show:"secret" about:"64 hexadecimal digits; else a file in the data directory"`
 	Passphrase       string `env:"PASSPHRASE" show:"secret" about:"passphrase of backups"`
-	ShopName         string `env:"SHOP_NAME" about:"name of the shop that shoppers see; Shop by default"`
+	ShopName         string `env:"SHOP_NAME" about:"name of the first shop, which shoppers see; Shop by default"`
 	Timezone         string `env:"TIMEZONE" about:"time zone of what commands print, such as Europe/Berlin; that of this machine by default"`
 	TrustProxy       string `env:"TRUST_PROXY" about:"proxies whose X-Forwarded-For is trusted: addresses or networks"`
 	Embed            string `env:"EMBED_ORIGINS" about:"origins whose pages may show payments in a frame, such as https://shop.example; none by default"`

@@ -14,7 +14,7 @@ func TestRestore_continues_the_audit_log(t *testing.T) {
 	t.Parallel()
 	c := settings(t, "")
 	core := open(t, c)
-	shop, err := core.Shop(t.Context(), c, app.Options{})
+	shop, err := core.FirstShop(t.Context(), c, app.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func open(t *testing.T, c config.Config) *app.Core {
 func newShop(t *testing.T, c config.Config) content {
 	t.Helper()
 	core := open(t, c)
-	shop, err := core.Shop(t.Context(), c, app.Options{})
+	shop, err := core.FirstShop(t.Context(), c, app.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,15 +14,16 @@ import (
 
 // Storage stores the demo shop.
 type Storage interface {
+	Merchants(ctx context.Context) ([]merchant.Merchant, error)
 	Wallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error)
 	Keys(ctx context.Context, merchantID string) ([]merchant.Key, error)
 	CreateKey(ctx context.Context, key merchant.Key) error
 }
 
 // Prepare creates the test key and the products of a demo shop unless they exist, and returns the
-// key. It returns an error if the merchant has a live wallet or a live key.
+// key. It returns an error if a shop of the server has a live wallet or a live key.
 func Prepare(ctx context.Context, s Storage, service *merchant.Products, merchantID string, now time.Time) (merchant.Key, error) {
-	if err := mustBeDemo(ctx, s, merchantID); err != nil {
+	if err := mustBeDemo(ctx, s); err != nil {
 		return merchant.Key{}, err
 	}
 	key, err := ensureKey(ctx, s, merchantID, now)
@@ -35,12 +36,26 @@ func Prepare(ctx context.Context, s Storage, service *merchant.Products, merchan
 // keyID is the identifier of the demo's key. The demo shows the secret of this key at every start.
 const keyID = "key_demo"
 
-// errRealShop means that a database belongs to a real shop. A demo would price its payments with
+// errRealShop means that a database has a real shop. A demo would price its payments with
 // example rates.
 var errRealShop = errors.New("this database belongs to a real shop, with a wallet or a live key: a demo needs a separate database, see CHEQUER_DATA_DIR and CHEQUER_DATABASE_URL")
 
-// mustBeDemo returns errRealShop if the merchant has a live wallet or a live key.
-func mustBeDemo(ctx context.Context, s Storage, merchantID string) error {
+// mustBeDemo returns errRealShop if a shop has a live wallet or a live key.
+func mustBeDemo(ctx context.Context, s Storage) error {
+	shops, err := s.Merchants(ctx)
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	for _, m := range shops {
+		if err := mustBeUnpaid(ctx, s, m.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mustBeUnpaid returns errRealShop if a shop can take real payments: it has a live wallet or a live key.
+func mustBeUnpaid(ctx context.Context, s Storage, merchantID string) error {
 	wallets, err := s.Wallets(ctx, merchantID, merchant.Live)
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
@@ -56,17 +71,21 @@ func mustBeDemo(ctx context.Context, s Storage, merchantID string) error {
 	return nil
 }
 
-// IsDemo reports whether a merchant's shop is a demo: the demo created it, and it has no live
-// wallet or key.
-func IsDemo(ctx context.Context, s Storage, merchantID string) (bool, error) {
-	list, err := s.Keys(ctx, merchantID)
+// IsDemo reports whether the database is that of a demo: the demo created it, and no shop has a live wallet
+// or key.
+func IsDemo(ctx context.Context, s Storage) (bool, error) {
+	shops, err := s.Merchants(ctx)
+	if err != nil || len(shops) == 0 {
+		return false, err
+	}
+	list, err := s.Keys(ctx, shops[0].ID) // the demo uses the oldest shop
 	if err != nil {
 		return false, fmt.Errorf("keys: %w", err)
 	}
 	if !slices.ContainsFunc(list, func(k merchant.Key) bool { return k.ID == keyID }) {
 		return false, nil
 	}
-	err = mustBeDemo(ctx, s, merchantID)
+	err = mustBeDemo(ctx, s)
 	if errors.Is(err, errRealShop) {
 		return false, nil
 	}

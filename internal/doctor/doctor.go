@@ -56,19 +56,21 @@ type Storage interface {
 	Keys(ctx context.Context, merchantID string) ([]merchant.Key, error)
 	// UnusedInARow returns the number of a wallet's newest addresses on a network that have no payment.
 	UnusedInARow(ctx context.Context, w merchant.Wallet, network chain.ID) (int64, error)
-	SaleCounts(ctx context.Context) (map[invoice.SaleState]int, error)
+	// SaleCountsOf returns the number of a merchant's sales in each state.
+	SaleCountsOf(ctx context.Context, merchantID string) (map[invoice.SaleState]int, error)
 }
 
 // Config holds what an examination needs.
 type Config struct {
 	Settings config.Config
-	// Storefront is true if shoppers can pay open amounts at the root of the server.
-	Storefront bool
-	Shop       merchant.Merchant
-	Storage    Storage
-	Endpoints  *merchant.Endpoints
-	Accounts   *sale.Accounts
-	Desk       *account.Service
+	// Shops are the shops to examine. With several, each finding about one of them names it.
+	Shops []merchant.Merchant
+	// Storefronts has the IDs of the shops whose storefront has a form for an open amount.
+	Storefronts map[string]bool
+	Storage     Storage
+	Endpoints   *merchant.Endpoints
+	Accounts    *sale.Accounts
+	Desk        *account.Service
 	// EndpointPolicy has the addresses to which events may be sent.
 	EndpointPolicy guard.Policy
 	Identity       readiness.Identity
@@ -79,6 +81,13 @@ type Config struct {
 type examination struct {
 	Config
 	found []Finding
+}
+
+// shopExamination collects the findings about one shop.
+type shopExamination struct {
+	*examination
+	shop    merchant.Merchant
+	wallets []merchant.Wallet
 }
 
 // add adds a finding.
@@ -119,12 +128,14 @@ func Examine(ctx context.Context, c Config) ([]Finding, error) {
 	if err := e.examineClocks(ctx); err != nil {
 		return nil, err
 	}
-	wallets, err := e.Storage.Wallets(ctx, e.Shop.ID, merchant.Live)
+	shops, wallets, err := e.shops(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.examineWallets(wallets); err != nil {
-		return nil, err
+	for _, s := range shops {
+		if err := s.examineWallets(); err != nil {
+			return nil, err
+		}
 	}
 	if err := e.examineRates(ctx); err != nil {
 		return nil, err
@@ -135,10 +146,12 @@ func Examine(ctx context.Context, c Config) ([]Finding, error) {
 	}
 	e.examineNetworks(ctx, all, wallets, running, answers)
 	e.examinePrices(all, wallets)
-	for _, examine := range []func(context.Context) error{
-		func(ctx context.Context) error { return e.examineGaps(ctx, all, wallets) },
-		e.examineEndpoints, e.examineSales, e.examineDesk, e.examineAuditLog, e.examineNotifications,
-	} {
+	for _, s := range shops {
+		if err := s.examine(ctx, all); err != nil {
+			return nil, err
+		}
+	}
+	for _, examine := range []func(context.Context) error{e.examineDesk, e.examineAuditLog, e.examineNotifications} {
 		if err := examine(ctx); err != nil {
 			return nil, err
 		}
@@ -146,10 +159,40 @@ func Examine(ctx context.Context, c Config) ([]Finding, error) {
 	if len(wallets) > 0 {
 		e.examineBackup()
 	}
-	if err := e.examineKeys(ctx); err != nil {
-		return nil, err
-	}
 	return e.found, nil
+}
+
+// shops returns the examinations of the shops, and the wallets of all of them.
+func (e *examination) shops(ctx context.Context) (all []*shopExamination, wallets []merchant.Wallet, err error) {
+	for _, m := range e.Shops {
+		s := &shopExamination{examination: e, shop: m}
+		if s.wallets, err = e.Storage.Wallets(ctx, m.ID, merchant.Live); err != nil {
+			return nil, nil, err
+		}
+		all, wallets = append(all, s), append(wallets, s.wallets...)
+	}
+	return all, wallets, nil
+}
+
+// about returns the subject of a finding, with the name of the shop if there are several.
+func (s *shopExamination) about(subject string) string {
+	if len(s.Shops) < 2 {
+		return subject
+	}
+	return s.shop.Name + ", " + subject
+}
+
+// examine reports what belongs to the shop, besides its wallets.
+func (s *shopExamination) examine(ctx context.Context, all []networks.Network) error {
+	if err := s.examineGaps(ctx, all); err != nil {
+		return err
+	}
+	for _, examine := range []func(context.Context) error{s.examineEndpoints, s.examineSales, s.examineKeys} {
+		if err := examine(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ExamineUnopened returns the findings when the storage cannot be opened, for the given reason.
@@ -162,36 +205,36 @@ func ExamineUnopened(settings config.Config, reason error) []Finding {
 
 // examineWallets reports the wallets, the payment methods that they give, and the settings that would
 // add methods.
-func (e *examination) examineWallets(wallets []merchant.Wallet) error {
-	if len(wallets) == 0 {
-		e.fail("wallets", "none yet: chequer wallet add BTC zpub…")
+func (e *shopExamination) examineWallets() error {
+	if len(e.wallets) == 0 {
+		e.fail(e.about("wallets"), "none yet: chequer wallet add BTC zpub…")
 	}
-	for _, w := range wallets {
+	for _, w := range e.wallets {
 		methods, err := networks.MethodsOf(e.Settings, keys.Kind(w.Asset))
 		if err != nil {
 			return err
 		}
-		e.ok("wallet", "%s since %s, %s", w.Asset, w.CreatedAt.UTC().Format(time.DateOnly), methods)
+		e.ok(e.about("wallet"), "%s since %s, %s", w.Asset, w.CreatedAt.UTC().Format(time.DateOnly), methods)
 		choices, err := networks.ChoicesOf(e.Settings, keys.Kind(w.Asset))
 		if err != nil {
 			return err
 		}
 		for _, choice := range choices {
-			e.ok("more for "+w.Asset, "%s", choice)
+			e.ok(e.about("more for "+w.Asset), "%s", choice)
 		}
 	}
 	return nil
 }
 
 // examineKeys warns if no shop can create invoices.
-func (e *examination) examineKeys(ctx context.Context) error {
-	all, err := e.Storage.Keys(ctx, e.Shop.ID)
+func (e *shopExamination) examineKeys(ctx context.Context) error {
+	all, err := e.Storage.Keys(ctx, e.shop.ID)
 	if err != nil {
 		return err
 	}
 	live := slices.ContainsFunc(all, func(k merchant.Key) bool { return k.RevokedAt.IsZero() && k.Mode == merchant.Live })
-	if !live && !e.Storefront {
-		e.warn("keys", "no live API key, so no shop can create invoices through the API: chequer key add")
+	if !live && !e.Storefronts[e.shop.ID] {
+		e.warn(e.about("keys"), "no live API key, so no shop can create invoices through the API: chequer key add")
 	}
 	return nil
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // examineEndpoints reports the endpoints that do not accept events.
-func (e *examination) examineEndpoints(ctx context.Context) error {
-	endpoints, err := e.Endpoints.All(ctx, e.Shop.ID)
+func (e *shopExamination) examineEndpoints(ctx context.Context) error {
+	endpoints, err := e.Endpoints.All(ctx, e.shop.ID)
 	if err != nil {
 		return err
 	}
@@ -19,7 +19,7 @@ func (e *examination) examineEndpoints(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		subject, before := "endpoint "+endpoint.ID, len(e.found)
+		subject, before := e.about("endpoint "+endpoint.ID), len(e.found)
 		if err := e.EndpointPolicy.Check(endpoint.URL, endpoint.Mode == merchant.Live); err != nil {
 			e.warn(subject, "no events are sent to it: %v", err)
 		}

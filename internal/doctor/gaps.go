@@ -9,19 +9,19 @@ import (
 	"chequer/internal/networks"
 )
 
-// examineGaps warns if a wallet's software may have stopped searching before the newest addresses.
-func (e *examination) examineGaps(ctx context.Context, all []networks.Network, wallets []merchant.Wallet) error {
+// examineGaps warns if the software of a wallet of the shop may have stopped searching before the newest addresses.
+func (e *shopExamination) examineGaps(ctx context.Context, all []networks.Network) error {
 	for _, n := range all {
-		i := slices.IndexFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == n.Wallet() })
+		i := slices.IndexFunc(e.wallets, func(w merchant.Wallet) bool { return w.Asset == n.Wallet() })
 		if i < 0 {
 			continue
 		}
-		unused, err := e.Storage.UnusedInARow(ctx, wallets[i], n.ID())
+		unused, err := e.Storage.UnusedInARow(ctx, e.wallets[i], n.ID())
 		if err != nil {
 			return err
 		}
 		if unused > keys.GapLimit {
-			e.warn("network "+string(n.ID()), "the last %d addresses are unused, and many wallets look at no more than %d in a row: raise your wallet's gap limit above %d", unused, keys.GapLimit, unused)
+			e.warn(e.about("network "+string(n.ID())), "the last %d addresses are unused, and many wallets look at no more than %d in a row: raise your wallet's gap limit above %d", unused, keys.GapLimit, unused)
 		}
 	}
 	return nil

@@ -24,7 +24,7 @@ func TestExamineGaps(t *testing.T) {
 	t.Parallel()
 	now := func() time.Time { return time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC) }
 	s := storagetest.SQLite(t)
-	if err := s.CreateMerchant(t.Context(), merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: now()}); err != nil {
+	if err := s.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: now()}}); err != nil {
 		t.Fatal(err)
 	}
 	key, err := keys.Parse("zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs", keys.BTC, keys.Main, "")
@@ -57,8 +57,8 @@ func TestExamineGaps(t *testing.T) {
 	}
 	examine := func() []string {
 		t.Helper()
-		e := &examination{Config: Config{Storage: s, Shop: merchant.Merchant{ID: "m"}}}
-		if err := e.examineGaps(t.Context(), []networks.Network{{Network: network}}, wallets); err != nil {
+		e := &shopExamination{examination: &examination{Config: Config{Storage: s}}, shop: merchant.Merchant{ID: "m"}, wallets: wallets}
+		if err := e.examineGaps(t.Context(), []networks.Network{{Network: network}}); err != nil {
 			t.Fatal(err)
 		}
 		return e.lines()

@@ -11,21 +11,21 @@ import (
 
 // examineSales reports whether received coins are sold, and which sales the operator must
 // decide about.
-func (e *examination) examineSales(ctx context.Context) error {
-	a, err := e.Accounts.Account(ctx, e.Shop.ID)
-	counts, countErr := e.Storage.SaleCounts(ctx)
+func (e *shopExamination) examineSales(ctx context.Context) error {
+	a, err := e.Accounts.Account(ctx, e.shop.ID)
+	counts, countErr := e.Storage.SaleCountsOf(ctx, e.shop.ID)
 	switch {
 	case countErr != nil:
 		return countErr
 	case errors.Is(err, merchant.ErrNotFound):
 		if waiting := counts[invoice.SaleWaiting] + counts[invoice.SaleSending]; waiting > 0 {
-			e.warn("selling for euro", "%s waiting, and there is no exchange account: chequer sale add", chain.Plural(waiting, "sale"))
+			e.warn(e.about("selling for euro"), "%s waiting, and there is no exchange account: chequer sale add", chain.Plural(waiting, "sale"))
 		}
 		return nil
 	case err != nil:
 		return err
 	}
-	subject := "selling at " + a.Exchange
+	subject := e.about("selling at " + a.Exchange)
 	switch {
 	case a.Active && e.Settings.Worthless():
 		e.warn(subject, "nothing is sold while a test network is switched on: its coins have no value")

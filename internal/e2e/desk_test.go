@@ -251,6 +251,20 @@ func signedIn(path string) func(*tab, *demoSite) {
 	}
 }
 
+// atAllShops returns a step that visits a page of all shops, as an owner of the shop and of a new one.
+func atAllShops(path string) func(*tab, *demoSite) {
+	return func(b *tab, w *demoSite) {
+		b.t.Helper()
+		owner := newDeskClient(w.t, w.owner.invite("owner"), "Nora at all"+path)
+		form := owner.read(deskShop+"/shop").Find("input[name=form]").AttrOr("value", "")
+		if answer := owner.send(deskShop+"/shops", "form", form, "new", "Café Süd"+path); answer.StatusCode >= http.StatusBadRequest {
+			b.t.Fatalf("a new shop is answered %d", answer.StatusCode)
+		}
+		b.signInAs(owner)
+		b.visit(owner.url + "/desk/all" + path)
+	}
+}
+
 // invited visits the page of an invitation.
 func invited(b *tab, w *demoSite) {
 	b.t.Helper()

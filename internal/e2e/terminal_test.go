@@ -23,7 +23,7 @@ func (p *program) createTerminal(t *testing.T, c config.Config) (url string, rem
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { core.Close() })
-	shop, err := core.Shop(t.Context(), c, app.Options{})
+	shop, err := core.FirstShop(t.Context(), c, app.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func TestMoney_on_a_network_that_is_not_offered_is_a_wrong_asset(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	check(store.CreateMerchant(t.Context(), merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: noon}))
+	check(store.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: noon}}))
 	key, err := keys.Load("eth:xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt")
 	check(err)
 	watchers := map[*evm]*watcher.Watcher{}

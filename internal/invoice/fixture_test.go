@@ -97,7 +97,7 @@ func openShop(t *testing.T, table string) *shop {
 	s.watcher = watcher.New(watcher.Config{
 		Network: shopNet{s.net, s}, Storage: shopStore{s.store, s}, Observer: s.service, Holder: "test", Every: time.Second, Now: s.clock.Now, Log: log,
 	})
-	if err := s.store.CreateMerchant(t.Context(), merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: noon}); err != nil {
+	if err := s.store.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: noon}}); err != nil {
 		t.Fatal(err)
 	}
 	s.wallets = testWallets(t)

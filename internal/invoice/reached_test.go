@@ -42,7 +42,7 @@ func newReachable(t *testing.T) *reachable {
 	key, err := keys.Load("eth:xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt")
 	r.must(err)
 	r.wallet = invoice.Wallet{Asset: "ETH", Key: key.String(), Counter: key.Fingerprint()}
-	r.must(r.store.CreateMerchant(t.Context(), merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: noon}))
+	r.must(r.store.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: noon}}))
 	r.ethereum = &evm{Network: ethereum.New(ethereum.Mainnet), now: r.clock.Now}
 	r.base = &evm{Network: ethereum.New(ethereum.Base), now: r.clock.Now}
 	r.start()

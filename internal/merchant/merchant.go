@@ -2,7 +2,10 @@
 // links, products, terminals and themes, with the rules for each.
 package merchant
 
-import "time"
+import (
+	"net/url"
+	"time"
+)
 
 // Merchant represents a shop that is paid.
 type Merchant struct {
@@ -11,6 +14,10 @@ type Merchant struct {
 	Choices   Choices // payment settings
 	CreatedAt time.Time
 }
+
+// Path returns the path of the shop's storefront below the base path. The storefront of the oldest shop is at
+// the root, too.
+func (m Merchant) Path() string { return "/s/" + url.PathEscape(m.ID) }
 
 // Mode separates real payments from test payments, like invoice.Mode.
 type Mode string

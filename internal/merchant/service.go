@@ -51,6 +51,11 @@ func (s *Service) Merchant(ctx context.Context, id string) (Merchant, error) {
 	return s.merchant.get(id, func() (Merchant, error) { return s.storage.Merchant(ctx, id) })
 }
 
+// FreshMerchant is Merchant without the cache.
+func (s *Service) FreshMerchant(ctx context.Context, id string) (Merchant, error) {
+	return s.storage.Merchant(ctx, id)
+}
+
 // Wallets lists a merchant's active wallets of a mode.
 func (s *Service) Wallets(ctx context.Context, merchantID string, mode Mode) ([]Wallet, error) {
 	return s.wallets.get(merchantID+" "+string(mode), func() ([]Wallet, error) {
@@ -95,7 +100,7 @@ func (s *Service) UseKey(ctx context.Context, k Key) error {
 	return nil
 }
 
-// First returns the first merchant. If there is none, it makes one with the given name.
+// First returns the oldest merchant. If there is none, it makes one with the given name.
 func (s *Service) First(ctx context.Context, name string) (Merchant, error) {
 	merchants, err := s.storage.Merchants(ctx)
 	if err != nil {
@@ -105,7 +110,7 @@ func (s *Service) First(ctx context.Context, name string) (Merchant, error) {
 		return merchants[0], nil
 	}
 	m := Merchant{ID: firstID, Name: name, CreatedAt: s.now()}
-	err = s.storage.CreateMerchant(ctx, m)
+	err = s.storage.CreateShop(ctx, NewShop{Merchant: m})
 	if errors.Is(err, ErrExists) { // another process was faster
 		return s.storage.Merchant(ctx, m.ID)
 	}

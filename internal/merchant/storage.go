@@ -9,14 +9,7 @@ import (
 // made with the master key; the methods return ErrTampered if it is wrong. ErrExists means that the row
 // exists already, and ErrNotFound that there is no such row.
 type Storage interface {
-	// CreateMerchant writes a merchant, or returns ErrExists.
-	CreateMerchant(ctx context.Context, m Merchant) error
-	// RenameMerchant changes a merchant's name, or returns ErrNotFound. Existing invoices keep the old name.
-	RenameMerchant(ctx context.Context, id, name string) error
-	// Merchants lists all merchants, oldest first.
-	Merchants(ctx context.Context) ([]Merchant, error)
-	// Merchant returns a merchant, or ErrNotFound.
-	Merchant(ctx context.Context, id string) (Merchant, error)
+	ShopStorage
 	// CreateKey writes an API key, or returns ErrExists.
 	CreateKey(ctx context.Context, k Key) error
 	// Key returns an API key by its public part, even if it is revoked, or ErrNotFound.

@@ -17,8 +17,9 @@ type ThemeStorage interface {
 	SetTheme(ctx context.Context, merchantID, replaces string, t theme.Theme, at time.Time) error
 	// Theme returns the current theme, or ErrNotFound if none was ever set.
 	Theme(ctx context.Context, merchantID string) (theme.Theme, error)
-	// ThemeByHash returns the current theme or a recent one by its hash, or ErrNotFound.
-	ThemeByHash(ctx context.Context, hash string) (theme.Theme, error)
+	// ThemeByHash returns the current theme of a merchant or a recent one by its hash, or ErrNotFound. The
+	// theme may be that of any merchant if merchantID is "".
+	ThemeByHash(ctx context.Context, merchantID, hash string) (theme.Theme, error)
 }
 
 // Themes manages the themes of merchants' pages. It is safe for concurrent use.
@@ -70,9 +71,10 @@ func (s *Themes) Current(ctx context.Context, merchantID string) (theme.Theme, e
 	return t, nil
 }
 
-// ByHash returns the current theme or a recent one by its hash, or ErrNotFound.
-func (s *Themes) ByHash(ctx context.Context, hash string) (theme.Theme, error) {
-	return s.storage.ThemeByHash(ctx, hash)
+// ByHash returns the current theme of a merchant or a recent one by its hash, or ErrNotFound. The theme may be
+// that of any merchant if merchantID is "".
+func (s *Themes) ByHash(ctx context.Context, merchantID, hash string) (theme.Theme, error) {
+	return s.storage.ThemeByHash(ctx, merchantID, hash)
 }
 
 // Set sets the current theme, with a logo made from the file logo. The current logo is kept if the file is

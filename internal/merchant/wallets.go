@@ -2,7 +2,10 @@ package merchant
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"chequer/internal/keys"
@@ -61,12 +64,13 @@ type WalletChange struct {
 // WalletStorage stores wallets. It is safe for concurrent use.
 type WalletStorage interface {
 	// CreateWallet writes a wallet, which replaces the merchant's active wallet for the asset. It returns
-	// ErrExists if the active wallet has the same key.
+	// ErrExists if the active wallet has the same key, and ErrOtherShop if a wallet of another merchant has,
+	// or had, the same counter.
 	CreateWallet(ctx context.Context, w Wallet) error
 	// ChangeWallet locks a merchant's wallets and calls decide with the active wallet of a mode
 	// and asset, or with the zero Wallet if there is none. It writes the change that decide
 	// returns, with its event, in the same transaction. The formerly active wallet is archived.
-	// The errors are ErrNotFound and those of decide.
+	// The errors are ErrNotFound, those of decide, and ErrOtherShop as for CreateWallet.
 	ChangeWallet(ctx context.Context, merchantID string, mode Mode, asset string, decide func(active Wallet) (WalletChange, error)) (WalletChange, error)
 }
 
@@ -95,9 +99,9 @@ func NewWallets(c WalletsConfig) *Wallets {
 
 // Add makes a public key the merchant's live wallet for its kind of asset. The wallet that it replaces is
 // kept, since its addresses may hold money. The errors are ErrExists if the active wallet has the same
-// addresses, and ErrStale if the active wallet is another than a.Replaces.
+// addresses, ErrStale if the active wallet is another than a.Replaces, and ErrOtherShop.
 func (s *Wallets) Add(ctx context.Context, merchantID string, a Addition) (WalletChange, error) {
-	w := s.newWallet(merchantID, Live, a.Key)
+	w := newWallet(merchantID, Live, a.Key, s.now(), s.token)
 	c, err := s.storage.ChangeWallet(ctx, merchantID, Live, w.Asset, func(active Wallet) (WalletChange, error) {
 		same, err := active.HasAddresses(a.Key)
 		switch {
@@ -118,14 +122,6 @@ func (s *Wallets) Add(ctx context.Context, merchantID string, a Addition) (Walle
 		return WalletChange{}, fmt.Errorf("add %s wallet: %w", w.Asset, err)
 	}
 	return c, nil
-}
-
-// AddTest adds a wallet for test invoices, with its private key. It creates no event, since the
-// program generates this wallet, and no real money is paid to it.
-func (s *Wallets) AddTest(ctx context.Context, merchantID string, key keys.Key, secret string) error {
-	w := s.newWallet(merchantID, Test, key)
-	w.Secret = secret
-	return s.storage.CreateWallet(ctx, w)
 }
 
 // HasAddresses reports whether a key has the addresses of the wallet, even if it is written differently.
@@ -156,10 +152,11 @@ func (s *Wallets) Remove(ctx context.Context, merchantID string, kind keys.Kind,
 	return c, nil
 }
 
-func (s *Wallets) newWallet(merchantID string, mode Mode, key keys.Key) Wallet {
+// newWallet returns a wallet with a random ID.
+func newWallet(merchantID string, mode Mode, key keys.Key, at time.Time, token func(int) string) Wallet {
 	return Wallet{
-		ID: "wlt_" + s.token(16), MerchantID: merchantID, Mode: mode, Asset: string(key.Kind()),
-		Key: key.String(), Counter: key.Fingerprint(), CreatedAt: s.now(),
+		ID: "wlt_" + token(16), MerchantID: merchantID, Mode: mode, Asset: string(key.Kind()),
+		Key: key.String(), Counter: key.Fingerprint(), CreatedAt: at,
 	}
 }
 
@@ -168,4 +165,52 @@ func (s *Wallets) event(c WalletChange) WalletChange {
 	c.EventID = "evt_" + s.token(32)
 	c.Body = s.encode(c)
 	return c
+}
+
+// testKinds are the kinds of wallets for test invoices.
+var testKinds = []keys.Kind{keys.BTC, keys.LTC, keys.ETH}
+
+// EnsureTestWallets creates the wallets of a merchant's test invoices that do not exist.
+func (s *Service) EnsureTestWallets(ctx context.Context, merchantID string) error {
+	existing, err := s.storage.Wallets(ctx, merchantID, Test)
+	if err != nil {
+		return fmt.Errorf("test wallets: %w", err)
+	}
+	for _, kind := range testKinds {
+		if slices.ContainsFunc(existing, func(w Wallet) bool { return w.Asset == string(kind) }) {
+			continue
+		}
+		w, err := newTestWallet(merchantID, kind, s.now(), s.token)
+		if err != nil {
+			return err
+		}
+		if err := s.storage.CreateWallet(ctx, w); err != nil && !errors.Is(err, ErrExists) {
+			return fmt.Errorf("test wallets: %w", err)
+		}
+	}
+	return nil
+}
+
+// newTestWallets returns a wallet of each kind for the test invoices of a merchant.
+func newTestWallets(merchantID string, at time.Time, token func(int) string) (all []Wallet, err error) {
+	for _, kind := range testKinds {
+		w, err := newTestWallet(merchantID, kind, at, token)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, w)
+	}
+	return all, nil
+}
+
+// newTestWallet returns a wallet for test invoices with a random key. It has the private key, so that coins
+// that are sent to a test address by mistake are not lost.
+func newTestWallet(merchantID string, kind keys.Kind, at time.Time, token func(int) string) (Wallet, error) {
+	secret, key, err := keys.NewTestKey(rand.Reader, kind)
+	if err != nil {
+		return Wallet{}, fmt.Errorf("test wallet: %w", err)
+	}
+	w := newWallet(merchantID, Test, key, at, token)
+	w.Secret = secret
+	return w, nil
 }

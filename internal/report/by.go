@@ -13,9 +13,10 @@ const (
 	ByLink     By = "link"     // the slug of the checkout link
 	ByTerminal By = "terminal" // the identifier of the terminal
 	ByKey      By = "key"      // the identifier of the API key that created the invoice, or signed its link
+	ByShop     By = "shop"     // the ID of the merchant, in a report of several
 )
 
-// Properties are all properties by which a report groups invoices.
+// Properties are all properties by which a report of one merchant groups invoices.
 var Properties = []By{ByMethod, ByOrigin, ByProduct, ByLink, ByTerminal, ByKey}
 
 // kinds are the kinds of sources that are identified by a property.
@@ -32,6 +33,8 @@ func (b By) Of(k Key) string {
 		return k.PaidAsset
 	case ByOrigin:
 		return string(k.Origin.Kind)
+	case ByShop:
+		return k.MerchantID
 	}
 	for _, kind := range kinds[b] {
 		if k.Origin.Kind == kind {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"slices"
 
 	"chequer/internal/invoice"
 )
@@ -29,6 +30,43 @@ func (s *Service) Report(ctx context.Context, merchantID string, mode invoice.Mo
 		return Report{}, err
 	}
 	return newReport(p, previous, by, current, before), nil
+}
+
+// ShopsReport returns the totals of several merchants as Report does, by merchant. Each currency has a group of
+// every merchant.
+func (s *Service) ShopsReport(ctx context.Context, merchantIDs []string, mode invoice.Mode, p, previous Period) (Report, error) {
+	current, err := s.shopSums(ctx, merchantIDs, mode, p)
+	if err != nil {
+		return Report{}, err
+	}
+	before, err := s.shopSums(ctx, merchantIDs, mode, previous)
+	if err != nil {
+		return Report{}, err
+	}
+	r := newReport(p, previous, ByShop, current, before)
+	for i, t := range r.Totals {
+		for _, id := range merchantIDs {
+			if !slices.ContainsFunc(t.Groups, func(g Group) bool { return g.Value == id }) {
+				r.Totals[i].Groups = append(r.Totals[i].Groups, Group{id, zeroSum(t.Currency), zeroSum(t.Currency)})
+			}
+		}
+	}
+	return r, nil
+}
+
+// shopSums returns the sums of several merchants, each with its merchant.
+func (s *Service) shopSums(ctx context.Context, merchantIDs []string, mode invoice.Mode, p Period) (all []DaySum, err error) {
+	for _, id := range merchantIDs {
+		sums, err := s.storage.MethodSums(ctx, id, mode, p)
+		if err != nil {
+			return nil, err
+		}
+		for i := range sums {
+			sums[i].MerchantID = id
+		}
+		all = append(all, sums...)
+	}
+	return all, nil
 }
 
 // Lines returns at most limit of a merchant's invoices that became paid in a period, after a position, in

@@ -41,6 +41,8 @@ type Key struct {
 	Currency  money.Currency
 	PaidAsset string // code; see invoice.State
 	Origin    invoice.Origin
+	// MerchantID is set only in a report of several merchants.
+	MerchantID string
 }
 
 // DaySum is the sum of the paid invoices of a merchant and a mode with a key.

@@ -86,7 +86,7 @@ func newFixture(t testing.TB, url string, clock timer, name string) *fixture {
 	f.exchange.Deposit("ETH", "10")
 	f.open()
 	ctx := context.Background()
-	if err := f.storage.CreateMerchant(ctx, merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: clock.Now()}); err != nil && !errors.Is(err, merchant.ErrExists) {
+	if err := f.storage.CreateShop(ctx, merchant.NewShop{Merchant: merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: clock.Now()}}); err != nil && !errors.Is(err, merchant.ErrExists) {
 		t.Fatal(err)
 	}
 	_, err := f.accounts.Add(ctx, "m", name, exchangetest.Key, exchangetest.Secret, sale.Settings{Coins: []string{"BTC", "ETH"}, Smallest: "5", Slippage: 200})

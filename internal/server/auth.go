@@ -54,6 +54,10 @@ type call struct {
 	nonce string // "" when signed by the API family's scheme
 }
 
+// serves reports whether a key with the scope page shows the pages of a merchant: a key serves its own
+// merchant, and the key of this server's pages serves all.
+func (k call) serves(merchantID string) bool { return k.key.Builtin || k.key.MerchantID == merchantID }
+
 // unsigned accepts calls without a signature, up to the rate limit of their address.
 func (s *server) unsigned(handle echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {

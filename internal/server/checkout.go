@@ -66,7 +66,7 @@ func (s *server) readCheckoutLink(c echo.Context, k call) error {
 		return err
 	}
 	answer := api.CheckoutLink{
-		MerchantName: m.Name, Theme: style, Mode: string(o.mode), Amount: o.price.digits, FiatCurrency: o.price.code,
+		MerchantID: m.ID, MerchantName: m.Name, Theme: style, Mode: string(o.mode), Amount: o.price.digits, FiatCurrency: o.price.code,
 		OrderID: o.terms.OrderID, Description: o.terms.Description, Language: o.terms.Language, EarlierID: o.earlierID,
 	}
 	if o.existing != nil {
@@ -170,12 +170,12 @@ func (s *server) checkout(c echo.Context, k call) (o checkout, chosen string, er
 	case r.Terminal == "" && r.Note != "":
 		return o, "", invalid("note", "is accepted for a terminal only")
 	case r.Terminal != "":
-		o, err = s.terminalCheckout(ctx, r)
+		o, err = s.terminalCheckout(ctx, k, r)
 	case r.Slug != "":
-		o, err = s.slugCheckout(ctx, r.Slug)
+		o, err = s.slugCheckout(ctx, k, r.Slug)
 		o.changed = err == nil && s.priceChanged(o, r)
 	default:
-		o, err = s.signedCheckout(ctx, r.Query)
+		o, err = s.signedCheckout(ctx, k, r.Query)
 	}
 	return o, r.Amount, err
 }
@@ -194,9 +194,9 @@ func (s *server) priceChanged(o checkout, r api.CheckoutRequest) bool {
 }
 
 // slugCheckout returns the content of a merchant's link.
-func (s *server) slugCheckout(ctx context.Context, slug string) (checkout, error) {
+func (s *server) slugCheckout(ctx context.Context, k call, slug string) (checkout, error) {
 	l, err := s.Links.Find(ctx, slug)
-	if errors.Is(err, merchant.ErrNotFound) {
+	if errors.Is(err, merchant.ErrNotFound) || err == nil && !k.serves(l.MerchantID) {
 		return checkout{}, errNoLink
 	}
 	if err == nil && l.Ended(s.Now()) {
@@ -243,9 +243,9 @@ func (s *server) followOrder(ctx context.Context, o *checkout) error {
 }
 
 // terminalCheckout returns the content of the link of a terminal, whose user enters the amount.
-func (s *server) terminalCheckout(ctx context.Context, r api.CheckoutRequest) (checkout, error) {
+func (s *server) terminalCheckout(ctx context.Context, k call, r api.CheckoutRequest) (checkout, error) {
 	t, err := s.Terminals.Find(ctx, r.Terminal)
-	if errors.Is(err, merchant.ErrNotFound) {
+	if errors.Is(err, merchant.ErrNotFound) || err == nil && !k.serves(t.MerchantID) {
 		return checkout{}, errNoTerminal
 	}
 	metadata := map[string]string{api.MetadataTerminal: t.ID}

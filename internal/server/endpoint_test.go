@@ -55,7 +55,7 @@ func (f *fixture) useStorage() *storage.Storage {
 	}
 	t.Cleanup(func() { s.Close() })
 	for _, id := range []string{"shop", "other"} {
-		if err := s.CreateMerchant(context.Background(), merchant.Merchant{ID: id, Name: id, CreatedAt: noon}); err != nil {
+		if err := s.CreateShop(context.Background(), merchant.NewShop{Merchant: merchant.Merchant{ID: id, Name: id, CreatedAt: noon}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -182,9 +182,10 @@ func shops() *merchants {
 		{ID: "live", MerchantID: "shop", Mode: merchant.Live, Scopes: merchant.AllScopes},
 		{ID: "create", MerchantID: "shop", Mode: merchant.Test, Scopes: []merchant.Scope{merchant.ScopeCreate}},
 		{ID: "read", MerchantID: "shop", Mode: merchant.Test, Scopes: []merchant.Scope{merchant.ScopeRead}},
-		{ID: "page", MerchantID: "operator", Mode: merchant.Live, Scopes: []merchant.Scope{merchant.ScopePage}},
+		{ID: "page", MerchantID: "operator", Mode: merchant.Live, Scopes: []merchant.Scope{merchant.ScopePage}, Builtin: true},
 		{ID: "admin", MerchantID: "shop", Mode: merchant.Test, Scopes: []merchant.Scope{merchant.ScopeAdmin}},
-		{ID: "other", MerchantID: "other", Mode: merchant.Test, Scopes: []merchant.Scope{merchant.ScopeRead, merchant.ScopeCreate, merchant.ScopeAdmin}},
+		{ID: "other", MerchantID: "other", Mode: merchant.Test, Scopes: merchant.AllScopes},
+		{ID: "otherlive", MerchantID: "other", Mode: merchant.Live, Scopes: merchant.AllScopes},
 		{ID: "liveread", MerchantID: "shop", Mode: merchant.Live, Scopes: []merchant.Scope{merchant.ScopeRead, merchant.ScopeAdmin}},
 		{ID: "revoked", MerchantID: "shop", Mode: merchant.Test, Scopes: merchant.AllScopes, RevokedAt: noon},
 	} {

@@ -72,6 +72,7 @@ func (s *server) show(c echo.Context, k call, inv *invoice.Invoice, behind []cha
 	if err != nil {
 		return err
 	}
+	c.Response().Header().Set(api.HeaderMerchant, inv.MerchantID)
 	if style != "" {
 		c.Response().Header().Set(api.HeaderTheme, style)
 	}
@@ -111,8 +112,8 @@ func (s *server) waitFor(c echo.Context, inv *invoice.Invoice, wait time.Duratio
 	return newer, nil
 }
 
-// find returns the invoice in the path if the key may see it: the key of the payment page sees every
-// invoice by its exact identifier, other keys see the invoices of their merchant and mode.
+// find returns the invoice in the path if the key may see it: a key of payment pages sees every invoice of its
+// shop by its exact identifier, other keys see the invoices of their merchant and mode.
 func (s *server) find(c echo.Context, k call) (*invoice.Invoice, error) {
 	id := c.Param("id")
 	if !idPattern.MatchString(id) {
@@ -122,7 +123,7 @@ func (s *server) find(c echo.Context, k call) (*invoice.Invoice, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !owns(k, inv) && !k.key.May(merchant.ScopePage) {
+	if !owns(k, inv) && !(k.serves(inv.MerchantID) && k.key.May(merchant.ScopePage)) {
 		return nil, errNoInvoice
 	}
 	return inv, nil

@@ -72,15 +72,15 @@ func TestDecisions_enforce_scopes(t *testing.T) {
 	}
 }
 
-// A key of another merchant with the page scope decides about an invoice as its shopper, and cannot
-// cancel it.
-func TestDecisions_of_another_merchants_page_are_the_shoppers(t *testing.T) {
+// The key of this server's pages, which belongs to another merchant, decides about an invoice as its shopper,
+// and cannot cancel it.
+func TestDecisions_of_the_servers_pages_are_the_shoppers(t *testing.T) {
 	t.Parallel()
 	now := noon
 	f := newFixture(t, func() time.Time { return now })
 	k := f.merchants.keys[publicKey("all")]
 	k.ID, k.MerchantID, k.Key = "elsewhere", "other", publicKey("elsewhere")
-	k.Secret = "secret of elsewhere"
+	k.Secret, k.Builtin = "secret of elsewhere", true
 	f.merchants.keys[k.Key] = k
 	f.create(t, "all", minimalBody)
 	checkRefused(t, f.send(ownPost("cancel", "elsewhere", `{}`)), 404, "invoice_not_found")

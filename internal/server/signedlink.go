@@ -28,14 +28,14 @@ var (
 
 // signedCheckout returns the content of a signed link. See CONTRACT, "Checkout links". The signature
 // is verified before any value is checked.
-func (s *server) signedCheckout(ctx context.Context, query string) (checkout, error) {
+func (s *server) signedCheckout(ctx context.Context, k call, query string) (checkout, error) {
 	o := checkout{}
 	parameters := s.linkParameters(&o)
 	linkParams, err := linkValues(query, parameters)
 	if err != nil {
 		return o, err
 	}
-	key, err := s.linkKey(ctx, linkParams)
+	key, err := s.linkKey(ctx, k, linkParams)
 	if err != nil {
 		return o, err
 	}
@@ -111,12 +111,12 @@ func linkValues(query string, known map[string]parameter) (map[string]string, er
 }
 
 // linkKey returns the key that signed a link.
-func (s *server) linkKey(ctx context.Context, linkParams map[string]string) (merchant.Key, error) {
+func (s *server) linkKey(ctx context.Context, k call, linkParams map[string]string) (merchant.Key, error) {
 	if !keyPattern.MatchString(linkParams["key"]) {
 		return merchant.Key{}, errLinkChanged
 	}
 	key, err := s.Merchants.Authenticate(ctx, linkParams["key"])
-	if errors.Is(err, merchant.ErrNotFound) || err == nil && (!key.RevokedAt.IsZero() || key.Builtin) {
+	if errors.Is(err, merchant.ErrNotFound) || err == nil && (!key.RevokedAt.IsZero() || key.Builtin || !k.serves(key.MerchantID)) {
 		return merchant.Key{}, errLinkChanged
 	}
 	if err != nil {

@@ -37,13 +37,18 @@ func (s *server) readTheme(c echo.Context, k call) error {
 	return reply(c, wire.Theme, l, err)
 }
 
-// themeByHash handles GET looks/{hash}, for pages. As with invoices, the theme may be any merchant's.
-func (s *server) themeByHash(c echo.Context, _ call) error {
+// themeByHash handles GET looks/{hash}, for pages. As with invoices, the theme may be any merchant's if the key
+// is that of the pages of this server.
+func (s *server) themeByHash(c echo.Context, k call) error {
 	hash := c.Param("hash")
 	if !themeHashPattern.MatchString(hash) {
 		return errNoTheme
 	}
-	l, err := s.Themes.ByHash(c.Request().Context(), hash)
+	merchantID := k.key.MerchantID
+	if k.key.Builtin {
+		merchantID = ""
+	}
+	l, err := s.Themes.ByHash(c.Request().Context(), merchantID, hash)
 	if errors.Is(err, merchant.ErrNotFound) {
 		return errNoTheme
 	}

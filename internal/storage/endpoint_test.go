@@ -527,7 +527,7 @@ func TestNewestEvents_returns_pages_of_the_feed(t *testing.T) {
 
 func TestAttempts_are_counted_by_endpoint(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
-		if err := s.CreateMerchant(t.Context(), merchant.Merchant{ID: "other", Name: "Other", CreatedAt: noon}); err != nil {
+		if err := s.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: "other", Name: "Other", CreatedAt: noon}}); err != nil {
 			t.Fatal(err)
 		}
 		other := newEndpoint("o")

@@ -262,8 +262,18 @@ func (s *Storage) NextNonce(ctx context.Context, accountID string, now time.Time
 	})
 }
 
-// SaleCounts returns the number of sales in each state.
+// SaleCounts returns the number of all sales in each state.
 func (s *Storage) SaleCounts(ctx context.Context) (map[invoice.SaleState]int, error) {
+	return s.saleCounts(ctx, "SELECT state, COUNT(*) FROM conversions GROUP BY state")
+}
+
+// SaleCountsOf returns the number of a merchant's sales in each state.
+func (s *Storage) SaleCountsOf(ctx context.Context, merchantID string) (map[invoice.SaleState]int, error) {
+	return s.saleCounts(ctx, "SELECT state, COUNT(*) FROM conversions WHERE merchant_id = $1 GROUP BY state", merchantID)
+}
+
+// saleCounts returns the number of sales in each state, which a query returns.
+func (s *Storage) saleCounts(ctx context.Context, query string, args ...any) (map[invoice.SaleState]int, error) {
 	type row struct {
 		state string
 		n     int
@@ -271,7 +281,7 @@ func (s *Storage) SaleCounts(ctx context.Context) (map[invoice.SaleState]int, er
 	rows, err := readAll(ctx, s, "count sales", func(r scanner) (x row, err error) {
 		err = r.Scan(&x.state, &x.n)
 		return x, err
-	}, "SELECT state, COUNT(*) FROM conversions GROUP BY state")
+	}, query, args...)
 	if err != nil {
 		return nil, err
 	}

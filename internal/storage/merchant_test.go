@@ -35,10 +35,10 @@ func newWallet(id, asset, key string, at time.Time) merchant.Wallet {
 func TestMerchant_is_created_once_and_listed(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		first := merchant.Merchant{ID: "first", Name: "Kiosk \"Süd\"", CreatedAt: noon.Add(-time.Hour)}
-		if err := s.CreateMerchant(t.Context(), first); err != nil {
+		if err := s.CreateShop(t.Context(), merchant.NewShop{Merchant: first}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.CreateMerchant(t.Context(), first); !errors.Is(err, merchant.ErrExists) {
+		if err := s.CreateShop(t.Context(), merchant.NewShop{Merchant: first}); !errors.Is(err, merchant.ErrExists) {
 			t.Errorf("create twice: got error %v, want %v", err, merchant.ErrExists)
 		}
 		if got, err := s.Merchant(t.Context(), "first"); err != nil || cmp.Diff(first, got, cmpopts.EquateEmpty()) != "" {
@@ -276,8 +276,8 @@ func TestKey_has_a_label_and_the_time_of_its_last_use(t *testing.T) {
 
 func TestChangeChoices(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
-		m := merchant.Merchant{ID: "chosen", Name: "Shop", CreatedAt: noon}
-		if err := s.CreateMerchant(t.Context(), m); err != nil {
+		m := merchant.Merchant{ID: "chosen", Name: "Chosen", CreatedAt: noon}
+		if err := s.CreateShop(t.Context(), merchant.NewShop{Merchant: m}); err != nil {
 			t.Fatal(err)
 		}
 		entries := func() int {

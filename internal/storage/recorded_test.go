@@ -53,10 +53,10 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 		method, want string
 		do           func() error
 	}{
-		{"CreateMerchant", "shop.created", func() error {
-			return s.CreateMerchant(ctx, merchant.Merchant{ID: "third", Name: "Third", CreatedAt: noon})
+		{"CreateShop", "shop.created", func() error {
+			return s.CreateShop(ctx, merchant.NewShop{Merchant: merchant.Merchant{ID: "third", Name: "Third", CreatedAt: noon}})
 		}},
-		{"RenameMerchant", "shop.changed", func() error { return s.RenameMerchant(ctx, "shop", "Nord") }},
+		{"RenameMerchant", "shop.changed", func() error { return s.RenameMerchant(ctx, "shop", "", "Nord") }},
 		{"ChangeChoices", "shop.changed", func() error {
 			_, err := s.ChangeChoices(ctx, "shop", func(merchant.Choices) (merchant.Choices, error) {
 				return merchant.Choices{merchant.SettingStorefront: "on"}, nil

@@ -59,9 +59,12 @@ func (s *Storage) Theme(ctx context.Context, merchantID string) (theme.Theme, er
 }
 
 // ThemeByHash implements merchant.ThemeStorage.
-func (s *Storage) ThemeByHash(ctx context.Context, hash string) (theme.Theme, error) {
-	l, err := readOne(ctx, s, readTheme, `
-		SELECT name, accent, line, support, terms, stay, logo_type, logo FROM looks WHERE hash = $1 LIMIT 1`, hash)
+func (s *Storage) ThemeByHash(ctx context.Context, merchantID, hash string) (theme.Theme, error) {
+	query, args := "SELECT name, accent, line, support, terms, stay, logo_type, logo FROM looks WHERE hash = $1", []any{hash}
+	if merchantID != "" {
+		query, args = query+" AND merchant_id = $2", append(args, merchantID)
+	}
+	l, err := readOne(ctx, s, readTheme, query+" LIMIT 1", args...)
 	return l, merchantNotFound(err, "read theme")
 }
 

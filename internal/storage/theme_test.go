@@ -49,8 +49,8 @@ func TestTheme_is_read_back(t *testing.T) {
 		}{
 			"the current theme":              {func() (theme.Theme, error) { return s.Theme(ctx, "shop") }, oddTheme},
 			"the theme of another merchant":  {func() (theme.Theme, error) { return s.Theme(ctx, "bakery") }, red},
-			"the current theme by its hash":  {func() (theme.Theme, error) { return s.ThemeByHash(ctx, oddTheme.Hash()) }, oddTheme},
-			"the previous theme by its hash": {func() (theme.Theme, error) { return s.ThemeByHash(ctx, red.Hash()) }, red},
+			"the current theme by its hash":  {func() (theme.Theme, error) { return s.ThemeByHash(ctx, "", oddTheme.Hash()) }, oddTheme},
+			"the previous theme by its hash": {func() (theme.Theme, error) { return s.ThemeByHash(ctx, "", red.Hash()) }, red},
 		} {
 			if got, err := tt.read(); err != nil || cmp.Diff(got, tt.want) != "" {
 				t.Errorf("%s: got %+v, %v, want %+v", name, got, err, tt.want)
@@ -76,7 +76,7 @@ func TestSetTheme_keeps_the_last_eight_themes(t *testing.T) {
 			replaces = themes[i].Hash()
 		}
 		for i, l := range themes {
-			_, err := s.ThemeByHash(ctx, l.Hash())
+			_, err := s.ThemeByHash(ctx, "", l.Hash())
 			if want := i >= 4; (err == nil) != want || err != nil && !errors.Is(err, merchant.ErrNotFound) {
 				t.Errorf("theme %d: got error %v, want it found: %v", i, err, want)
 			}

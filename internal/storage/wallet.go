@@ -144,10 +144,30 @@ func (s *Storage) changeWallet(ctx context.Context, q querier, merchantID string
 	if c.Wallet.ID == active.ID { // the wallet was removed
 		return c, nil
 	}
+	if err := checkOtherShops(ctx, q, c.Wallet); err != nil {
+		return c, err
+	}
 	if err := s.insertWallet(ctx, q, c.Wallet); err != nil {
 		return c, err
 	}
 	return c, s.startAt(ctx, q, c.Wallet.Counter, c.Start)
+}
+
+// checkOtherShops returns merchant.ErrOtherShop if another merchant has, or had, a wallet with the public key
+// of a wallet. The lock makes a concurrent transaction of another merchant wait.
+func checkOtherShops(ctx context.Context, q querier, w merchant.Wallet) error {
+	if err := lockShops(ctx, q); err != nil {
+		return err
+	}
+	var elsewhere bool
+	err := q.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM wallets WHERE counter = $1 AND merchant_id <> $2)", w.Counter, w.MerchantID).Scan(&elsewhere)
+	if err != nil {
+		return fmt.Errorf("look for the public key: %w", err)
+	}
+	if elsewhere {
+		return merchant.ErrOtherShop
+	}
+	return nil
 }
 
 // insertWallet writes a wallet. It returns merchant.ErrExists if there is one already.

@@ -84,7 +84,7 @@ func newLab(t testing.TB, url string, c timer) *lab {
 			t.Errorf("close: %v", err)
 		}
 	})
-	err = l.storage.CreateMerchant(context.Background(), merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: noon})
+	err = l.storage.CreateShop(context.Background(), merchant.NewShop{Merchant: merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: noon}})
 	if err != nil && !errors.Is(err, merchant.ErrExists) {
 		t.Fatal(err)
 	}

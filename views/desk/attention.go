@@ -11,6 +11,7 @@ type Attention struct {
 
 // Case is an invoice that waits for a decision.
 type Case struct {
+	Shop    string // name of the shop; only on pages of all shops
 	Heading string
 	URL     string // of the invoice
 	Shape   string // CSS class of the symbol, see StateLink

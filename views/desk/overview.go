@@ -10,7 +10,8 @@ type Overview struct {
 	Done    string      // "2 of 5 done"
 	Totals  []Total
 	Charts  []Chart
-	Empty   string // why there is no chart; empty if there is one
+	Empty   string   // why there is no chart; empty if there is one
+	Groups  []Groups // totals by shop; only on the page of all shops
 
 	Decides   bool // the account decides about payments
 	Cases     []Case

@@ -240,9 +240,19 @@ func pages() map[string]templ.Component {
 		"backup": desk.BackupPage(desk.Backup{
 			Frame: f, Tabs: []desk.Tab{{Text: evil, URL: "/desk/m/backup", Current: true}}, Last: evil, Action: "/desk/m/backup", Passphrase: field("passphrase"), Repeated: field("repeated"),
 		}),
-		"backup refused": desk.BackupPage(desk.Backup{Frame: f, Last: evil, Refused: evil}),
-		"refused":        desk.RefusalPage(desk.Refusal{Frame: f, Heading: "Not allowed", Lede: evil, Back: back}),
-		"fault":          desk.FaultPage(desk.Fault{Solo: solo(), Heading: "Not found", Lede: evil, Action: back}),
+		"all shops": desk.OverviewPage(desk.Overview{
+			Frame: f, Decides: true, Groups: []desk.Groups{{Heading: evil, Property: evil, Rows: []desk.GroupRow{{Name: evil, Count: evil, Share: evil, Amount: evil, Before: evil}}, Total: desk.GroupRow{Name: evil}}},
+			Cases: []desk.Case{{Shop: evil, Heading: evil, URL: "/desk/m/payments/1", Text: evil, Action: views.Link{Text: evil, URL: "/desk/m/payments/1"}}},
+			Rows:  []desk.PaymentRow{{Shop: evil, Name: evil, URL: "/desk/m/payments/1", State: desk.State{Text: evil}}},
+		}),
+		"shop": desk.ShopPage(desk.ShopSettings{
+			Frame: f, Tabs: []desk.Tab{{Text: evil, URL: "/desk/m/shop", Current: true}}, Problem: evil, Facts: []desk.Fact{{Name: evil, Value: evil}}, Open: views.Link{Text: evil, URL: "/s/m"},
+			Rename: "/desk/m/shop", Seen: evil, Name: field("name"), Create: "/desk/m/shops", New: field("new"),
+		}),
+		"shop with a fixed name": desk.ShopPage(desk.ShopSettings{Frame: f, Open: views.Link{Text: evil, URL: "/s/m"}, Fixed: evil, Create: "/desk/m/shops", New: field("new")}),
+		"backup refused":         desk.BackupPage(desk.Backup{Frame: f, Last: evil, Refused: evil}),
+		"refused":                desk.RefusalPage(desk.Refusal{Frame: f, Heading: "Not allowed", Lede: evil, Back: back}),
+		"fault":                  desk.FaultPage(desk.Fault{Solo: solo(), Heading: "Not found", Lede: evil, Action: back}),
 	}
 }
 

@@ -42,6 +42,7 @@ type State struct {
 
 // PaymentRow is an invoice in the list.
 type PaymentRow struct {
+	Shop        string // name of the shop; only on pages of all shops
 	Name        string // the order, or the reference of an invoice without one
 	URL         string
 	Description string

@@ -28,6 +28,7 @@ type Groups struct {
 // GroupRow is a row of the table.
 type GroupRow struct {
 	Name   string
+	URL    string // of the shop; only on pages of all shops
 	Detail string // a network or an identifier; may be empty
 	Count  string
 	Share  string

@@ -31,6 +31,7 @@ type Config struct {
 	Endpoints *merchant.Endpoints
 	Sell      sell.Screens
 	Backups   settings.Backups
+	NamedShop string // see settings.Screens
 	Reports   *report.Service
 	// Notifications keeps the notifications of accounts.
 	Notifications *notify.Service
@@ -49,7 +50,7 @@ func routes(c Config) []visit.Route {
 		(&reports.Screens{Reports: c.Reports, Products: c.Sell.Products, Links: c.Sell.Links, Terminals: c.Sell.Terminals}).Routes(),
 		(&payments.Screens{Endpoints: c.Endpoints}).Routes(),
 		c.Wallets.Routes(),
-		(&settings.Screens{Backups: c.Backups, ShopID: c.Sell.ShopID}).Routes(),
+		(&settings.Screens{Backups: c.Backups, NamedShop: c.NamedShop}).Routes(),
 		c.Health.Routes(),
 		c.Sell.Routes(),
 		(&team.Screens{Audit: c.Audit, Notifications: c.Notifications}).Routes(),

@@ -62,8 +62,9 @@ type lab struct {
 	findings     []health.Finding // of the next examination
 	examinations int              // that were made
 	examineError error
-	demo         string // ID of a merchant that is the shop of a demo
+	demo         bool // the server is a demo
 	backups      *stubBackups
+	config       desk.Config
 	seeds        map[string]string // of authenticator apps, by the name of the account
 	endpoints    *merchant.Endpoints
 	merchants    *merchant.Service
@@ -82,7 +83,7 @@ func labAt(t *testing.T, base string) *lab {
 	l := &lab{t: t, storage: storagetest.SQLite(t), clock: clocktest.At(storagetest.Noon), log: &lockedLog{}, seeds: map[string]string{}}
 	l.reports = &reportStorage{Storage: l.storage}
 	for id, name := range map[string]string{shop: "Atelier Nord", "other": "Nord Markt"} {
-		l.must(l.storage.CreateMerchant(t.Context(), merchant.Merchant{ID: id, Name: name, CreatedAt: l.clock.Now()}))
+		l.must(l.storage.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: id, Name: name, CreatedAt: l.clock.Now()}}))
 	}
 	prices := merchant.NewPrices(nil, "1000000")
 	l.products = merchant.NewProducts(merchant.ProductsConfig{Storage: l.storage, Prices: prices, Now: l.clock.Now})
@@ -101,9 +102,9 @@ func labAt(t *testing.T, base string) *lab {
 	})
 	l.changes = changes.New(changes.Config{Position: l.storage.FeedPosition, Interval: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(l.changes.Close)
-	c := desk.Config{Audit: l.storage, Reports: report.NewService(l.reports), Endpoints: l.endpoints, Sell: sell.Screens{Products: l.products, Links: l.links, Terminals: l.terminals, Reports: report.NewService(l.reports), Prices: prices, Languages: func(context.Context) *locale.Languages { return locale.All() }, AnyAmount: func(context.Context) bool { return false }, ShopID: shop, EmbedOrigins: []string{"https://nord.example"}}, Site: visit.Site{
+	c := desk.Config{Audit: l.storage, Reports: report.NewService(l.reports), Endpoints: l.endpoints, Sell: sell.Screens{Products: l.products, Links: l.links, Terminals: l.terminals, Reports: report.NewService(l.reports), Prices: prices, Languages: func(context.Context, string) *locale.Languages { return locale.All() }, AnyAmount: func(context.Context, string) bool { return false }, EmbedOrigins: []string{"https://nord.example"}}, Site: visit.Site{
 		Merchants: l.merchants, PaymentSettings: l.settings, Changes: l.changes, FeedPosition: l.storage.FeedPosition, Themes: merchant.NewThemes(l.storage, l.clock.Now),
-		BaseURL: base, Words: locale.All().Standard(), IPExtractor: echo.ExtractIPDirect(), Now: l.clock.Now,
+		BaseURL: base, RootShop: shop, Words: locale.All().Standard(), IPExtractor: echo.ExtractIPDirect(), Now: l.clock.Now,
 		Log: slog.New(slog.NewTextHandler(l.log, nil)),
 	}}
 	at, err := account.NewSite(base)
@@ -126,15 +127,18 @@ func labAt(t *testing.T, base string) *lab {
 		Kind: func(kind keys.Kind) (wallets.Kind, error) {
 			return wallets.Kind{Network: keys.Main, Chains: []chain.ID{chain.ID(kind)}, Offered: []string{string(kind)}, Off: []string{"EURC-BASE: needs a node"}}, nil
 		},
-		IsDemo: func(_ context.Context, merchantID string) (bool, error) { return merchantID == l.demo, nil },
+		IsDemo: func(context.Context) (bool, error) { return l.demo, nil },
 	}
 	l.backups = &stubBackups{parent: t.TempDir(), shops: []string{shop}}
 	c.Backups = l.backups
 	c.Health = &health.Screens{
 		Networks: func(context.Context) ([]readiness.Network, error) { return l.networks, nil }, Name: func(id chain.ID) string { return "Network " + string(id) },
-		Examine: func(context.Context) ([]health.Finding, error) { l.examinations++; return l.findings, l.examineError },
+		Examine: func(context.Context, merchant.Merchant) ([]health.Finding, error) {
+			l.examinations++
+			return l.findings, l.examineError
+		},
 	}
-	l.desk = desk.New(c)
+	l.config, l.desk = c, desk.New(c)
 	return l
 }
 

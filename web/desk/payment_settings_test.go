@@ -199,7 +199,7 @@ func TestDecision_limit_of_the_shop(t *testing.T) {
 	b.send(at+"/accept", "version", version).leads(at + "?done=accepted")
 }
 
-// The pages of the server show the storefront and the languages of one shop only.
+// Each shop has its own storefront and languages.
 func TestPaymentSettings_of_another_shop(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -209,9 +209,15 @@ func TestPaymentSettings_of_another_shop(t *testing.T) {
 	b := l.browser()
 	offer, response := b.ceremony("/desk/start/passkey/options", b.key.create, "token", link.Token, "name", "Jonas")
 	b.post("/desk/start/passkey", "token", link.Token, "name", "Jonas", "offer", offer, "credential", response).leads("/desk/other/account?done=joined")
-	p := b.get("/desk/other/payment-settings").want(http.StatusOK, "Tolerance")
-	if p.find("[name=storefront], [name=languages]").Length() != 0 {
-		t.Error("the form has fields of the pages")
+	const address = "/desk/other/payment-settings"
+	fields := with(b.get(address).want(http.StatusOK, "Tolerance", "Storefront").entered(), "storefront", "on")
+	b.post(address, without(fields, "languages", "de", "en")...).leads(address + "?done=payment-settings")
+	other, err := l.storage.Merchant(t.Context(), "other")
+	if diff := cmp.Diff(merchant.Choices{"storefront": "on", "languages": "de en"}, other.Choices); err != nil || diff != "" {
+		t.Errorf("error %v, choices of the other shop (-want +got):\n%s", err, diff)
+	}
+	if got := l.choices(); len(got) != 0 {
+		t.Errorf("the first shop has the choices %q", got)
 	}
 }
 

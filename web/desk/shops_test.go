@@ -4,9 +4,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"chequer/internal/account"
 	"chequer/internal/audit"
+	"chequer/internal/merchant"
+	"chequer/web/desk"
 	"chequer/web/desk/visit"
 )
 
@@ -82,5 +85,141 @@ func TestBase_path(t *testing.T) {
 	l.browser().get("/pay/desk/shop/account").leads("/pay/desk/signin?next=%2Fpay%2Fdesk%2Fshop%2Faccount")
 	if got := (&visit.Site{BasePath: "/pay"}).LocalPath("/desk/shop"); got != "" {
 		t.Errorf("an address outside the base path leads to %q", got)
+	}
+}
+
+// An owner renames the shop, and creates another one, which the account then owns.
+func TestShop_is_renamed_and_created(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	const at = "/desk/shop/shop"
+	b.get(at).want(http.StatusOK, "Atelier Nord", "ID, for commands shop", "New shop")
+
+	for name, want := range map[string]string{
+		"":                      "The name must not be empty.",
+		strings.Repeat("x", 65): "The name must have at most 64 characters.",
+		"nord markt":            "Another shop of this server has this name.",
+	} {
+		if got := b.send(at, "name", name, "seen", "Atelier Nord").want(http.StatusUnprocessableEntity); !strings.Contains(got.fault("name"), want) || got.find("#name").AttrOr("value", "") != name {
+			t.Errorf("rename to %q: %q", name, got.fault("name"))
+		}
+		if got := b.send("/desk/shop/shops", "new", name).want(http.StatusUnprocessableEntity); !strings.Contains(got.fault("new"), want) || got.find("#new").AttrOr("value", "") != name {
+			t.Errorf("create %q: %q", name, got.fault("new"))
+		}
+	}
+	b.send(at, "name", "Atelier Süd", "seen", "Atelier Nord").leads(at + "?done=renamed")
+	b.get(at+"?done=renamed").want(http.StatusOK, "The name was changed.", "Atelier Süd")
+	b.send(at, "name", "Atelier West", "seen", "Atelier Nord").want(http.StatusConflict, "Another account has changed the name to Atelier Süd. Nothing was saved.")
+
+	b.send("/desk/shop/shops", "new", "Café Ost").leads("/desk/m_cafe-ost?done=shop-created")
+	b.get("/desk/m_cafe-ost?done=shop-created").want(http.StatusOK, "Café Ost", "The shop was created.", "First steps", "0 of 7 done")
+	page := b.get("/desk/shop/shop")
+	if n := page.find(`details.shop a[href="/desk/m_cafe-ost"]`).Length(); n != 2 {
+		t.Errorf("%d links to the new shop, want 2", n)
+	}
+	b.get("/desk/m_cafe-ost/accounts").want(http.StatusOK, "Maren")
+	b.get("/desk/m_cafe-ost/log").want(http.StatusOK, "shop.created Maren", "owner: Maren")
+	b.get("/desk/m_cafe-ost/products").want(http.StatusOK, "Products")
+	if found := b.get("/desk/m_cafe-ost/shop").find(`a[href$="/s/m_cafe-ost"]`).Length(); found != 1 {
+		t.Errorf("%d links to the storefront of the new shop, want 1", found)
+	}
+	b.send("/desk/shop/shops", "new", "Café Ost").want(http.StatusUnprocessableEntity, "Another shop of this server has this name.")
+
+	named := l.config
+	named.NamedShop = shop
+	l.desk = desk.New(named)
+	b.get(at).want(http.StatusOK, "Set by CHEQUER_SHOP_NAME.")
+	b.send(at, "name", "Atelier West", "seen", "Atelier Süd").want(http.StatusConflict, "Set by CHEQUER_SHOP_NAME.")
+
+	l.clock.Pass(11 * time.Minute)
+	b.send("/desk/shop/shops", "new", "Café West").want(http.StatusForbidden, "Confirm it’s you")
+	if all, err := l.merchants.Shops(t.Context()); err != nil || len(all) != 3 {
+		t.Errorf("got the shops %v, %v, want 3", all, err)
+	}
+}
+
+// The pages of all shops show the shops in which the account has the permission, each row with its shop.
+func TestAll_shops(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	s := l.till
+	const at = "/desk/all"
+	if n := b.get("/desk/shop?mode=test").find(`details.shop a[href="/desk/all"]`).Length(); n != 0 {
+		t.Errorf("%d links to all shops for an account with one, want none", n)
+	}
+	l.must(l.storage.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: "m_third", Name: "Third", CreatedAt: l.clock.Now()}}))
+	s.settle(s.sell(shop, "1", "40.00"), "0.0005")
+	l.clock.Pass(time.Second)
+	s.settle(s.sell("other", "2", "80.00"), "0.001")
+	l.clock.Pass(time.Second)
+	s.settle(s.sell("m_third", "3", "80.00"), "0.001")
+	l.clock.Pass(time.Second)
+	s.settle(s.sell("other", "4", "20.00"), "0.0003") // overpaid by 4.00
+	l.clock.Pass(time.Second)
+	s.settle(s.sell(shop, "5", "20.00"), "0.0003")
+	l.clock.Pass(time.Second)
+	s.settle(s.sell("m_third", "6", "20.00"), "0.0003")
+	role := func(shopID string, role account.Role) {
+		t.Helper()
+		team, err := l.accounts.Team(t.Context())
+		l.must(err)
+		l.must(l.accounts.ChangeRoles(t.Context(), team[0].ID, func(r map[string]account.Role) error { r[shopID] = role; return nil }))
+	}
+	role("other", account.Manager)
+
+	page := b.get(at+"?mode=test").want(http.StatusOK, "All shops", "Overview", "By shop")
+	if got, want := page.totals(), "Received €160.00 €0.00 in the period before Payments 4 0 in the period before"; got != want {
+		t.Errorf("the totals are %q, want %q", got, want)
+	}
+	if got, want := textOf(page.find("table[class!=rows] tbody tr, .tw tbody tr")), "Nord Markt 2 62.5 % €100.00 €0.00 Atelier Nord 2 37.5 % €60.00 €0.00"; !strings.Contains(got, want) {
+		t.Errorf("the shops are %q, want %q", got, want)
+	}
+	if got, want := page.names(), "5 4 2 1"; got != want {
+		t.Errorf("the newest payments are %q, want %q", got, want)
+	}
+	if got, want := page.find(`.rows a[href^="/desk/other/payments/"]`).Length(), 2; got != want {
+		t.Errorf("%d links lead to payments of the other shop, want %d", got, want)
+	}
+	if text := page.text(); strings.Contains(text, "Third") {
+		t.Errorf("the page shows a shop in which the account has no role: %s", text)
+	}
+	if n := page.find(`details.shop a[href="/desk/all"]`).Length(); n != 2 {
+		t.Errorf("%d links to all shops, want 2", n)
+	}
+	if n := page.find("form.find, a[href$='/wallets']").Length(); n != 0 {
+		t.Errorf("the page has %d searches and places of one shop", n)
+	}
+	cases := b.get(at+"/attention?mode=test").want(http.StatusOK, "Nord Markt · ", "Atelier Nord · ")
+	if got, want := textOf(cases.find(".list h2")), "4: Overpaid 5: Overpaid"; got != want {
+		t.Errorf("the cases are %q, want %q", got, want)
+	}
+	b.get(at + "/reports?mode=test&period=month").want(http.StatusUnprocessableEntity)
+	b.get(at+"/reports?mode=test").want(http.StatusOK, "By shop", "Nord Markt 2 62.5 % €100.00", "Total 4 100.0 % €160.00")
+
+	// A shop without payments is listed, and leads to its page.
+	l.must(l.storage.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: "m_new", Name: "Unpaid", CreatedAt: l.clock.Now()}}))
+	role("m_new", account.Owner)
+	if n := b.get(at+"?mode=test").want(http.StatusOK, "Unpaid 0 0.0 % €0.00 €0.00").find(`th a[href="/desk/m_new?mode=test"]`).Length(); n != 1 {
+		t.Errorf("%d links lead to a shop without payments, want 1", n)
+	}
+
+	// A seller in the other shop sees nothing of it.
+	role("other", account.Seller)
+	if text := b.get(at+"?mode=test").want(http.StatusOK, "Atelier Nord").text(); strings.Contains(text, "€100.00") || strings.Contains(text, "62.5") {
+		t.Errorf("a seller sees the totals of the shop: %s", text)
+	}
+	if text := b.get(at + "/attention?mode=test").text(); strings.Contains(text, "4: Overpaid") {
+		t.Errorf("a seller sees the cases of the shop: %s", text)
+	}
+	role("m_third", account.Bookkeeper)
+	if text := b.get(at + "/attention?mode=test").text(); strings.Contains(text, "6: Overpaid") {
+		t.Errorf("a bookkeeper sees the cases of the shop: %s", text)
+	}
+	b.get(at+"/reports?mode=test").want(http.StatusOK, "Third 2")
+	l.browser().get(at).leads("/desk/signin?next=%2Fdesk%2Fall")
+	if got := b.do(http.MethodPost, at, nil).status; got != http.StatusMethodNotAllowed && got != http.StatusNotFound {
+		t.Errorf("a POST answers %d", got)
 	}
 }

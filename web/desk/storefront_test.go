@@ -75,5 +75,5 @@ func TestStorefront_refuse(t *testing.T) {
 	team, err := l.accounts.Team(t.Context())
 	l.must(err)
 	l.must(l.accounts.ChangeRoles(t.Context(), team[0].ID, func(r map[string]account.Role) error { r["other"] = account.Manager; return nil }))
-	b.get("/desk/other/storefront").want(http.StatusOK, "The storefront of this server belongs to another shop").want(http.StatusOK, "/pay/foreign")
+	b.get("/desk/other/storefront").want(http.StatusOK, "/s/other/shop").want(http.StatusOK, "/pay/foreign")
 }

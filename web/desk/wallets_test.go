@@ -148,7 +148,7 @@ func TestWallets_changed_in_the_meantime(t *testing.T) {
 func TestWallets_of_a_demo(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.demo = shop
+	l.demo = true
 	l.owner().send("/desk/shop/wallets/add", "asset", "BTC", "key", zpub84, "address", zpub84at0).want(http.StatusConflict, "demo shop")
 }
 

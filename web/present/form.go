@@ -79,11 +79,11 @@ func (f Frame) title(title string, problem *Problem) string {
 // StorefrontForm returns the form for an open amount. hasProducts reports whether the shop has products,
 // and hasTexts whether the form has fields for a reference and a note.
 func (f Frame) StorefrontForm(typed Typed, problem *Problem, hasProducts, hasTexts bool) views.Storefront {
-	page := views.Storefront{Page: f.Page("", "", "store.css"), Form: f.form("/order", f.Currency, typed, problem), Demo: f.Demo}
+	page := views.Storefront{Page: f.Page("", "", "store.css"), Form: f.form("/order"+f.Root, f.Currency, typed, problem), Demo: f.Demo}
 	page.Title = f.title(f.Text("pay.title", "Shop", page.Shop), problem)
 	f.addLanguageLink(&page.Page)
 	if hasProducts {
-		page.Products = views.Link{Text: f.Text("product.see"), URL: f.WithLanguage(f.Path("/shop"))}
+		page.Products = views.Link{Text: f.Text("product.see"), URL: f.WithLanguage(f.ShopPath("/shop"))}
 	}
 	if hasTexts {
 		page.Asked = []views.TextField{

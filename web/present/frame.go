@@ -28,7 +28,7 @@ func (f Frame) Page(title, merchant, sheet string) views.Page {
 		Line: f.Theme.Line, Support: f.support(),
 	}
 	if f.Storefront {
-		page.Home = f.WithLanguage(f.Path("/"))
+		page.Home = f.WithLanguage(f.ShopPath(""))
 	}
 	if f.Theme.logo != "" {
 		page.Logo = f.assetPath(f.Theme.logo)

@@ -35,7 +35,7 @@ func (f Frame) Payment(snapshot client.Snapshot, method string, auto bool) views
 	}
 	p := content(r, s)
 	p.Version, p.Status, p.Final = Version(snapshot), r.Status, Final(r)
-	p.Self, p.Stream = s.WithLanguage(s.self), s.WithLanguage(s.self+"/live?v="+p.Version)
+	p.Self, p.Stream = s.WithLanguage(s.self), s.WithLanguage(s.stream(p.Version))
 	p.Check = views.Link{Text: s.Text("payment.check"), URL: methodLink(s.WithLanguage(s.self))}
 	periodic := methodLink(s.WithLanguage(s.self + "?auto=1"))
 	if auto {
@@ -48,6 +48,16 @@ func (f Frame) Payment(snapshot client.Snapshot, method string, auto bool) views
 		p.Proof = proofOf(r, s.self)
 	}
 	return p
+}
+
+// stream returns the address of the stream of a page's changes. It names the shop, because the languages of
+// the stream are chosen before the invoice is read.
+func (s pageContext) stream(version string) string {
+	address := s.self + "/live?v=" + version
+	if s.ShopID != "" {
+		address += "&shop=" + s.ShopID
+	}
+	return address
 }
 
 // paymentFrame returns the page of an invoice without its content.

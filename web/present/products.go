@@ -19,7 +19,7 @@ var (
 func (f Frame) shopPage(merchant string) views.Page {
 	page := f.Page("", merchant, "shop.css")
 	f.addLanguageLink(&page)
-	page.Home = f.WithLanguage(f.Path("/shop"))
+	page.Home = f.WithLanguage(f.ShopPath("/shop"))
 	return page
 }
 
@@ -33,11 +33,11 @@ func (f Frame) Shop(offers api.ProductOffers) views.Shop {
 	for _, p := range offers.Products {
 		page.Items = append(page.Items, views.Item{
 			Name: printable(p.Name), Description: printable(p.Description), Price: f.Fiat(p.Price, p.FiatCurrency),
-			URL: f.WithLanguage(f.Path("/shop/" + p.Slug)),
+			URL: f.WithLanguage(f.ShopPath("/shop/" + p.Slug)),
 		})
 	}
 	if f.Storefront {
-		page.Other = views.Link{Text: f.Text("product.other"), URL: f.WithLanguage(f.Path("/"))}
+		page.Other = views.Link{Text: f.Text("product.other"), URL: f.WithLanguage(f.ShopPath(""))}
 	}
 	return page
 }
@@ -47,8 +47,8 @@ func (f Frame) Product(o Order, n int) views.Product {
 	p, total := o.Product, o.Total(n)
 	page := views.Product{
 		Page: f.shopPage(o.Merchant), Name: printable(p.Name), Description: printable(p.Description),
-		Action: f.WithLanguage(f.Path("/order/shop/" + p.Slug)), Token: o.Token,
-		Back:      views.Link{Text: f.Text("product.all"), URL: f.WithLanguage(f.Path("/shop"))},
+		Action: f.WithLanguage(f.Path("/order" + f.Root + "/shop/" + p.Slug)), Token: o.Token,
+		Back:      views.Link{Text: f.Text("product.all"), URL: f.WithLanguage(f.ShopPath("/shop"))},
 		Total:     f.Fiat(total, p.FiatCurrency),
 		UnitPrice: p.Price, Amount: total, Currency: p.FiatCurrency,
 	}

@@ -9,6 +9,10 @@ type Site struct {
 	BasePath string
 	// BaseURL is the public address, such as "https://shop.example/pay".
 	BaseURL string
+	// Root is the path of the shop's pages below the base path: "" for the shop at the root, or "/s/m_nord".
+	Root string
+	// ShopID is the ID of the shop of a page about an invoice, a link or a terminal; "" for the shop at the root.
+	ShopID string
 	// ShopName is shown where an invoice does not name its merchant.
 	ShopName string
 	// Storefront enables the form for an open amount.
@@ -27,3 +31,11 @@ type Site struct {
 
 // Path adds the base path to a path of this site.
 func (s *Site) Path(path string) string { return s.BasePath + path }
+
+// ShopPath adds the base path and the root of the shop to a path of the shop, which is "" for its first page.
+func (s *Site) ShopPath(path string) string {
+	if s.Root+path == "" {
+		return s.Path("/")
+	}
+	return s.Path(s.Root + path)
+}

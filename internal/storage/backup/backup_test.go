@@ -107,7 +107,7 @@ func fill(t *testing.T, s *storage.Storage, url string) {
 		}
 	}
 	addMerchants(t, s)
-	check(s.CreateMerchant(ctx, merchant.Merchant{ID: "odd", Name: "Süd \"<&>\" \u2028\t\\u0041 🥨 'x'; --", CreatedAt: noon}))
+	check(s.CreateShop(ctx, merchant.NewShop{Merchant: merchant.Merchant{ID: "odd", Name: "Süd \"<&>\" \u2028\t\\u0041 🥨 'x'; --", CreatedAt: noon}}))
 	for _, id := range []string{"k1", "k2"} {
 		check(s.CreateKey(ctx, merchant.Key{ID: id, MerchantID: "shop", Key: "key " + id, Secret: "secret", Mode: merchant.Live, CreatedAt: noon}))
 	}

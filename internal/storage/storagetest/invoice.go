@@ -40,7 +40,7 @@ var (
 func AddMerchants(t testing.TB, s *storage.Storage) {
 	t.Helper()
 	for _, id := range []string{"shop", "bakery"} {
-		if err := s.CreateMerchant(t.Context(), merchant.Merchant{ID: id, Name: id, CreatedAt: Noon}); err != nil {
+		if err := s.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: id, Name: id, CreatedAt: Noon}}); err != nil {
 			t.Fatalf("create merchant: %v", err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"chequer/internal/account"
 	"chequer/internal/chain"
+	"chequer/internal/merchant"
 	"chequer/internal/readiness"
 	"chequer/views/desk"
 	"chequer/web/desk/visit"
@@ -38,12 +39,13 @@ type Screens struct {
 	Networks func(context.Context) ([]readiness.Network, error)
 	// Name returns the name of a network.
 	Name func(chain.ID) string
-	// Examine examines the installation. It queries the sources of networks and rates, and may take seconds.
-	Examine func(context.Context) ([]Finding, error)
+	// Examine examines the installation and one shop. It queries the sources of networks and rates, and may
+	// take seconds.
+	Examine func(context.Context, merchant.Merchant) ([]Finding, error)
 
 	examining sync.Mutex // held during an examination
 	mu        sync.Mutex
-	last      examination
+	last      map[string]examination // by merchant ID
 }
 
 // examination is the result of an examination. The zero examination was never made.
@@ -145,20 +147,23 @@ func (v *page) examine() error {
 	v.examining.Lock()
 	defer v.examining.Unlock()
 	if v.Now().Sub(v.lastExamination().at) > maxFresh {
-		found, err := v.Examine(v.Request().Context())
+		found, err := v.Examine(v.Request().Context(), v.Shop)
 		if err != nil {
 			return err
 		}
 		v.mu.Lock()
-		v.last = examination{at: v.Now(), found: found}
+		if v.last == nil {
+			v.last = map[string]examination{}
+		}
+		v.last[v.Shop.ID] = examination{at: v.Now(), found: found}
 		v.mu.Unlock()
 	}
 	return v.Done(v.Below(place), "examined")
 }
 
-// lastExamination returns the result of the last examination.
-func (s *Screens) lastExamination() examination {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.last
+// lastExamination returns the result of the last examination of the shop.
+func (v *page) lastExamination() examination {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.last[v.Shop.ID]
 }

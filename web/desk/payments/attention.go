@@ -8,6 +8,24 @@ import (
 	"chequer/web/desk/visit"
 )
 
+// allAttention lists the invoices of all shops that wait for a decision, oldest first.
+func (v *page) allAttention() error {
+	q := v.listQuery()
+	cases, more, err := v.CasesOfAll(q.mode, q.after, pageSize)
+	if err != nil {
+		return err
+	}
+	f, err := v.FrameIn(v.Text("desk.attention"), visit.AttentionPath, visit.AttentionPath, q.mode == invoice.Test)
+	if err != nil {
+		return err
+	}
+	page := desk.Attention{Frame: f, Cases: cases}
+	if more != (invoice.Position{}) {
+		page.Newer = v.Below(visit.AttentionPath) + q.only("mode").behind(more).encode()
+	}
+	return v.Show(http.StatusOK, desk.AttentionPage(page))
+}
+
 // attention lists the invoices that wait for a decision, oldest first.
 func (v *page) attention() error {
 	if err := v.Live(); err != nil {

@@ -24,6 +24,7 @@ type page struct {
 func (s *Screens) Routes() []visit.Route {
 	on := visit.Pages(func(v *visit.Visit) *page { return &page{v, s} })
 	return []visit.Route{
+		{Method: http.MethodGet, Path: visit.AllShopsPath + visit.AttentionPath, Needs: account.Decide, AllShops: true, Handle: on((*page).allAttention)},
 		{Method: http.MethodGet, Path: "/desk/:shop/attention", Needs: account.Decide, Handle: on((*page).attention)},
 		{Method: http.MethodGet, Path: "/desk/:shop/payments", Needs: account.ViewPayments, Handle: on((*page).payments)},
 		{Method: http.MethodGet, Path: "/desk/:shop/payments/:id", Needs: account.ViewPayments, Handle: on((*page).payment)},

@@ -13,6 +13,7 @@ import (
 	"chequer/internal/report"
 	"chequer/internal/wire"
 	"chequer/views/desk"
+	"chequer/web/desk/visit"
 )
 
 // exportRows is the number of rows of an export that are read at once.
@@ -35,7 +36,7 @@ func (v *page) exportForm(q query, r report.Report) desk.Export {
 		invoices += t.Total.Invoices
 	}
 	e := desk.Export{
-		Action: v.Below(reportsPath + "/export"), Kept: q.hidden("mode", "period", "from", "to"),
+		Action: v.Below(visit.ReportsPath + "/export"), Kept: q.hidden("mode", "period", "from", "to"),
 		Text:   v.Words.Count("desk.export.rows", int(invoices)),
 		Format: desk.Filter{Name: "format", Label: v.Text("desk.export.format")},
 	}

@@ -34,31 +34,13 @@ func (v *page) overview() error {
 	if err := v.Live(); err != nil {
 		return err
 	}
-	chosen := spans[0]
-	for _, s := range spans {
-		if s.name == v.QueryParam("period") {
-			chosen = s
-		}
-	}
 	mode := v.mode()
-	f, err := v.Frame(v.Text("desk.overview"), visit.HomePath)
+	page, days, err := v.newOverview(mode)
 	if err != nil {
 		return err
 	}
-	address := func(mode invoice.Mode, period string) string {
-		q := url.Values{"period": {period}}
-		if mode == invoice.Test {
-			q.Set("mode", "test")
-		}
-		return v.Below("?" + q.Encode())
-	}
-	f.Test, f.LiveURL, f.TestURL = mode == invoice.Test, address(invoice.Live, chosen.name), address(invoice.Test, chosen.name)
-	page := desk.Overview{Frame: f, AllOfThem: v.payments(mode, "")}
-	for _, i := range []int{1, 0, 2} { // from the shortest
-		s := spans[i]
-		page.Periods = append(page.Periods, desk.Tab{Text: v.Text(s.text), URL: address(mode, s.name), Current: s.name == chosen.name})
-	}
-	if err := v.addTotals(&page, mode, chosen.days); err != nil {
+	page.AllOfThem = v.payments(mode, "")
+	if err := v.addTotals(&page, mode, days); err != nil {
 		return err
 	}
 	if err := v.addSteps(&page, mode); err != nil {
@@ -75,6 +57,32 @@ func (v *page) overview() error {
 		page.Rows = append(page.Rows, v.Row(s))
 	}
 	return v.Show(http.StatusOK, desk.OverviewPage(page))
+}
+
+// newOverview returns the overview without its content, and the number of days that it sums.
+func (v *page) newOverview(mode invoice.Mode) (page desk.Overview, days int, err error) {
+	chosen := spans[0]
+	for _, s := range spans {
+		if s.name == v.QueryParam("period") {
+			chosen = s
+		}
+	}
+	if page.Frame, err = v.Frame(v.Text("desk.overview"), visit.HomePath); err != nil {
+		return page, 0, err
+	}
+	address := func(mode invoice.Mode, period string) string {
+		q := url.Values{"period": {period}}
+		if mode == invoice.Test {
+			q.Set("mode", "test")
+		}
+		return v.Below("?" + q.Encode())
+	}
+	page.Test, page.LiveURL, page.TestURL = mode == invoice.Test, address(invoice.Live, chosen.name), address(invoice.Test, chosen.name)
+	for _, i := range []int{1, 0, 2} { // from the shortest
+		s := spans[i]
+		page.Periods = append(page.Periods, desk.Tab{Text: v.Text(s.text), URL: address(mode, s.name), Current: s.name == chosen.name})
+	}
+	return page, chosen.days, nil
 }
 
 // payments returns the address of the list of payments in a state.
@@ -111,6 +119,12 @@ func (v *page) addTotals(page *desk.Overview, mode invoice.Mode, days int) error
 		desk.Total{Name: v.Text("desk.attention"), Parts: []desk.TotalPart{{
 			Value: count(tally.NeedDecision), Note: v.Text("desk.overview.open"), URL: v.payments(mode, "attention"),
 		}}})
+	v.addCharts(page, r)
+	return nil
+}
+
+// addCharts adds a chart for each currency, or the reason why there is none.
+func (v *page) addCharts(page *desk.Overview, r report.Report) {
 	page.Empty = v.Text("desk.overview.none")
 	for i, t := range r.Totals {
 		if t.Total.Invoices == 0 {
@@ -121,7 +135,6 @@ func (v *page) addTotals(page *desk.Overview, mode invoice.Mode, days int) error
 			page.Charts = append(page.Charts, v.chart(r, i))
 		}
 	}
-	return nil
 }
 
 // sums returns what was received and the number of payments, each in comparison.

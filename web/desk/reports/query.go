@@ -122,13 +122,13 @@ func (v *page) filters(q query) []desk.Filter {
 // byNames are the keys of the names of properties.
 var byNames = map[report.By]string{
 	report.ByMethod: "desk.method", report.ByOrigin: "desk.origin", report.ByProduct: "desk.origin.product",
-	report.ByLink: "desk.origin.link", report.ByTerminal: "desk.origin.terminal", report.ByKey: "desk.origin.api",
+	report.ByLink: "desk.origin.link", report.ByTerminal: "desk.origin.terminal", report.ByKey: "desk.origin.api", report.ByShop: "desk.shop",
 }
 
 // byHeadings are the keys of the headings of tables by a property.
 var byHeadings = map[report.By]string{
 	report.ByMethod: "desk.reports.method", report.ByOrigin: "desk.reports.origin", report.ByProduct: "desk.reports.product",
-	report.ByLink: "desk.reports.link", report.ByTerminal: "desk.reports.terminal", report.ByKey: "desk.reports.key",
+	report.ByLink: "desk.reports.link", report.ByTerminal: "desk.reports.terminal", report.ByKey: "desk.reports.key", report.ByShop: "desk.reports.shop",
 }
 
 // days returns the fields of chosen days; none for another period.
@@ -169,5 +169,5 @@ func (q query) values() url.Values {
 // in returns the address of the report in a mode.
 func (v *page) in(q query, mode invoice.Mode) string {
 	q.mode = mode
-	return v.Below(reportsPath + "?" + q.values().Encode())
+	return v.Below(visit.ReportsPath + "?" + q.values().Encode())
 }

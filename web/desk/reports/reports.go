@@ -9,20 +9,18 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/report"
 	"chequer/views/desk"
+	"chequer/web/desk/visit"
 )
-
-// reportsPath is the path of the reports below the shop.
-const reportsPath = "/reports"
 
 // reports shows the totals of a period.
 func (v *page) reports() error {
 	q := v.query()
-	f, err := v.Frame(v.Text("desk.reports"), reportsPath)
+	f, err := v.Frame(v.Text("desk.reports"), visit.ReportsPath)
 	if err != nil {
 		return err
 	}
 	f.Test, f.LiveURL, f.TestURL = q.mode == invoice.Test, v.in(q, invoice.Live), v.in(q, invoice.Test)
-	page := desk.Reports{Frame: f, Action: v.Below(reportsPath), Kept: q.hidden("mode"), Filters: v.filters(q), Days: v.days(q)}
+	page := desk.Reports{Frame: f, Action: v.Below(visit.ReportsPath), Kept: q.hidden("mode"), Filters: v.filters(q), Days: v.days(q)}
 	if len(q.problems) > 0 {
 		return v.Show(http.StatusUnprocessableEntity, desk.ReportsPage(page))
 	}

@@ -29,6 +29,8 @@ type page struct {
 func (s *Screens) Routes() []visit.Route {
 	on := visit.Pages(func(v *visit.Visit) *page { return &page{v, s} })
 	return []visit.Route{
+		{Method: http.MethodGet, Path: visit.AllShopsPath, Needs: account.ViewPayments, AllShops: true, Handle: on((*page).allOverview)},
+		{Method: http.MethodGet, Path: visit.AllShopsPath + visit.ReportsPath, Needs: account.Export, AllShops: true, Handle: on((*page).allReports)},
 		{Method: http.MethodGet, Path: "/desk/:shop", Needs: visit.Member, Handle: on((*page).home)},
 		{Method: http.MethodGet, Path: "/desk/:shop/reports", Needs: account.Export, Handle: on((*page).reports)},
 		{Method: http.MethodGet, Path: "/desk/:shop/reports/export", Needs: account.Export, Handle: on((*page).export)},

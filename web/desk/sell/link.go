@@ -107,7 +107,7 @@ func (f *form) language() desk.Input {
 	pairs := []string{"", f.Text("desk.link.language.any")}
 	chosen := f.values["language"]
 	listed := chosen == ""
-	for _, l := range f.Languages(f.Request().Context()).List() {
+	for _, l := range f.Languages(f.Request().Context(), f.Shop.ID).List() {
 		pairs = append(pairs, l.Code, l.Name)
 		listed = listed || l.Code == chosen
 	}

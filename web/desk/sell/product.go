@@ -140,13 +140,12 @@ func (v *page) editProduct(status int, typed map[string]string, problem error) e
 	if p.Active {
 		view.Toggle.Action, view.Toggle.Text = at+"/hide", v.Text("desk.product.hide")
 	}
-	if v.Shop.ID == v.ShopID {
-		if v.Products.Sells(p) {
-			view.Build = v.builder("shop/"+p.Slug, p.Mode)
-		}
-		if view.Share, err = v.share(v.Text("desk.product.page"), v.BaseURL+"/shop/"+p.Slug, v.Products.Sells(p)); err != nil {
-			return err
-		}
+	page := v.front("/shop/" + p.Slug)
+	if v.Products.Sells(p) {
+		view.Build = v.builder(strings.TrimPrefix(page, v.BaseURL+"/"), p.Mode)
+	}
+	if view.Share, err = v.share(v.Text("desk.product.page"), page, v.Products.Sells(p)); err != nil {
+		return err
 	}
 	return v.Show(status, desk.SellFormPage(view))
 }

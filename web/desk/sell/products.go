@@ -28,11 +28,7 @@ func (v *page) products() error {
 		Caption: v.Text("desk.products"), Shown: v.Words.Count("desk.products.shown", len(all)),
 		Columns: desk.SellColumns{Name: v.Text("desk.product"), Detail: v.Text("desk.description"), State: v.Text("desk.state"), Sold: v.soldHead(), Revenue: v.Text("desk.sell.revenue"), Amount: v.Text("desk.amounts.price")},
 	}
-	if v.Shop.ID == v.ShopID {
-		list.Shop = views.Link{Text: v.Text("desk.storefront.open"), URL: v.BaseURL + "/shop"}
-	} else {
-		list.Note = v.Text("desk.products.elsewhere")
-	}
+	list.Shop = views.Link{Text: v.Text("desk.storefront.open"), URL: v.front("/shop")}
 	if len(all) == 0 {
 		list.Empty = v.Text("desk.products.none")
 	}

@@ -20,12 +20,10 @@ type Screens struct {
 	Terminals *merchant.Terminals
 	Reports   *report.Service
 	Prices    merchant.Prices
-	// Languages returns the languages of the payment pages.
-	Languages func(context.Context) *locale.Languages
-	// ShopID is the merchant whose products the pages of the server show.
-	ShopID string
-	// AnyAmount reports whether the root of the server is a form in which shoppers enter the amount.
-	AnyAmount func(context.Context) bool
+	// Languages returns the languages of the payment pages of a shop.
+	Languages func(ctx context.Context, shopID string) *locale.Languages
+	// AnyAmount reports whether the first page of a shop's storefront is a form in which shoppers enter the amount.
+	AnyAmount func(ctx context.Context, shopID string) bool
 	// EmbedOrigins are the origins whose pages may show payments in a frame. It may be empty.
 	EmbedOrigins []string
 }

@@ -49,16 +49,16 @@ func (v *page) storefront() error {
 	return v.Show(v.build(&view, items), desk.StorefrontPage(view))
 }
 
+// front returns the address of a page of the shop's storefront.
+func (v *page) front(path string) string { return strings.TrimSuffix(v.Storefront(v.Shop), "/") + path }
+
 // fronts returns the pages of the storefront.
 func (v *page) fronts() []desk.Front {
-	if v.Shop.ID != v.ShopID {
-		return []desk.Front{{Name: v.Text("desk.products"), Text: v.Text("desk.products.elsewhere")}}
-	}
-	open := v.Text("desk.share.open")
-	products := desk.Front{Name: v.Text("desk.products"), Text: v.BaseURL + "/shop", Open: views.Link{Text: open, URL: v.BaseURL + "/shop"}}
+	open, shown, first := v.Text("desk.share.open"), v.front("/shop"), v.Storefront(v.Shop)
+	products := desk.Front{Name: v.Text("desk.products"), Text: shown, Open: views.Link{Text: open, URL: shown}}
 	anyAmount := desk.Front{Name: v.Text("desk.storefront.any"), Text: v.Text("desk.storefront.any.off")}
-	if v.AnyAmount(v.Request().Context()) {
-		anyAmount.Text, anyAmount.Open = v.BaseURL+"/", views.Link{Text: open, URL: v.BaseURL + "/"}
+	if v.AnyAmount(v.Request().Context(), v.Shop.ID) {
+		anyAmount.Text, anyAmount.Open = first, views.Link{Text: open, URL: first}
 	}
 	return []desk.Front{products, anyAmount}
 }
@@ -84,13 +84,10 @@ func (v *page) items(mode merchant.Mode) ([]item, error) {
 		}
 		items = items[:maxItems]
 	}
-	if v.Shop.ID != v.ShopID {
-		return items, nil
-	}
 	products, err := v.Products.Products(ctx, v.Shop.ID)
 	for _, p := range products {
 		if p.Mode == mode && v.Products.Sells(p) {
-			items = append(items, item{path: "shop/" + p.Slug, name: p.Name, button: v.Text("desk.build.buy", "Name", p.Name, "Price", v.Fiat(p.Price))})
+			items = append(items, item{path: strings.TrimPrefix(v.front("/shop/"+p.Slug), v.BaseURL+"/"), name: p.Name, button: v.Text("desk.build.buy", "Name", p.Name, "Price", v.Fiat(p.Price))})
 		}
 	}
 	return items, err

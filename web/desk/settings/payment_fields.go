@@ -68,11 +68,8 @@ func (f *paymentForm) beside(costs []string) []desk.SettingGroup {
 	}
 }
 
-// pages returns the fields of the pages for shoppers; nil if the server shows those of another shop.
+// pages returns the fields of the pages for shoppers.
 func (f *paymentForm) pages() []desk.SettingGroup {
-	if f.Shop.ID != f.ShopID {
-		return nil
-	}
 	return []desk.SettingGroup{{Heading: f.Text("desk.paying.pages"), Text: f.Text("desk.paying.pages.text"), Inputs: []desk.SettingInput{
 		choiceOf(f, merchant.SettingStorefront, "desk.paying.storefront", "desk.paying.storefront.hint", []string{"off", "on"}, storefrontTexts), f.languages(),
 	}}}

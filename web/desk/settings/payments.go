@@ -96,8 +96,7 @@ func (v *page) setPaymentSettings() error {
 // names returns the settings that the form can change.
 func (f *paymentForm) names() (names []merchant.SettingName) {
 	for _, name := range merchant.SettingNames() {
-		ofPages := name == merchant.SettingLanguages || name == merchant.SettingStorefront
-		if f.inForce[name].By == "" && (!ofPages || f.Shop.ID == f.ShopID) {
+		if f.inForce[name].By == "" {
 			names = append(names, name)
 		}
 	}

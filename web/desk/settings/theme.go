@@ -23,8 +23,8 @@ import (
 // Screens are the pages of the settings.
 type Screens struct {
 	Backups Backups
-	// ShopID is the merchant whose storefront and languages the pages of the server show.
-	ShopID string
+	// NamedShop is the ID of the shop whose name CHEQUER_SHOP_NAME sets; "" if none.
+	NamedShop string
 
 	backingUp sync.Mutex // held while a backup is made
 }
@@ -50,6 +50,9 @@ func (s *Screens) Routes() []visit.Route {
 		{Method: http.MethodGet, Path: "/desk/:shop/theme/preview.css", Needs: account.Configure, Handle: on((*page).previewStyle)},
 		{Method: http.MethodGet, Path: "/desk/:shop/payment-settings", Needs: account.Configure, Handle: on((*page).paymentSettings)},
 		{Method: http.MethodPost, Path: "/desk/:shop/payment-settings", Needs: account.Configure, Handle: on((*page).setPaymentSettings)},
+		{Method: http.MethodGet, Path: "/desk/:shop/shop", Needs: account.ManageShops, Handle: on((*page).shop)},
+		{Method: http.MethodPost, Path: "/desk/:shop/shop", Needs: account.ManageShops, Handle: on((*page).renameShop)},
+		{Method: http.MethodPost, Path: "/desk/:shop/shops", Needs: account.ManageShops, Handle: on((*page).createShop)},
 		{Method: http.MethodGet, Path: "/desk/:shop/backup", Needs: account.BackUp, Handle: on((*page).backup)},
 		{Method: http.MethodPost, Path: "/desk/:shop/backup", Needs: account.BackUp, Handle: on((*page).download)},
 	}

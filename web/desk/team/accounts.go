@@ -106,6 +106,7 @@ var permissionRows = []struct {
 	{account.ManageKeys, "desk.permission.keys"},
 	{account.ManageWallets, "desk.permission.wallets"},
 	{account.ManageAccounts, "desk.permission.accounts"},
+	{account.ManageShops, "desk.permission.shops"},
 	{account.BackUp, "desk.permission.backup"},
 	{account.ViewLog, "desk.permission.log"},
 }

@@ -1,6 +1,7 @@
 package visit
 
 import (
+	"slices"
 	"strconv"
 
 	"chequer/internal/account"
@@ -14,11 +15,17 @@ const HomePath = ""
 // AttentionPath is the path of the place with the invoices that wait for a decision.
 const AttentionPath = "/attention"
 
+// ReportsPath is the path of the place with the totals of a period.
+const ReportsPath = "/reports"
+
 // KeysPath is the path of the place with the API keys and the webhooks.
 const KeysPath = "/keys"
 
 // SellPath is the path of the place with the products, the checkout links and the terminals.
 const SellPath = "/products"
+
+// ShopPath is the path of the page of the shop's name and of new shops.
+const ShopPath = "/shop"
 
 // places returns the places of the side bar that the account may see.
 func (v *Visit) places(current string) ([]desk.Place, error) {
@@ -34,7 +41,7 @@ func (v *Visit) places(current string) ([]desk.Place, error) {
 		{AttentionPath, "desk.attention", "attention", v.May(account.Decide)},
 		{"/payments", "desk.payments", "payments", v.May(account.ViewPayments)},
 		{SellPath, "desk.sell", "sell", v.May(account.Sell)},
-		{"/reports", "desk.reports", "reports", v.May(account.Export)},
+		{ReportsPath, "desk.reports", "reports", v.May(account.Export)},
 		{"/wallets", "desk.wallets", "wallets", v.May(account.ViewWallets)},
 		{KeysPath, "desk.developers", "developers", v.May(account.ManageKeys)},
 		{v.Settings(), "desk.settings", "settings", v.Settings() != ""},
@@ -42,7 +49,7 @@ func (v *Visit) places(current string) ([]desk.Place, error) {
 	}
 	var places []desk.Place
 	for _, p := range all {
-		if p.visible {
+		if p.visible && (v.Shop.ID != allShops || slices.Contains(placesOfAll, p.path)) {
 			place := desk.Place{Text: v.Text(p.text), URL: v.Below(p.path), Icon: p.icon, Current: p.path == current}
 			if p.path == AttentionPath {
 				place.Count = cases
@@ -52,6 +59,9 @@ func (v *Visit) places(current string) ([]desk.Place, error) {
 	}
 	return places, nil
 }
+
+// placesOfAll are the places that show all shops together.
+var placesOfAll = []string{HomePath, AttentionPath, ReportsPath}
 
 // Settings returns the first page of the settings that the account may see; "" if there is none.
 func (v *Visit) Settings() string {
@@ -79,6 +89,9 @@ func (v *Visit) Tabs(current string) []desk.Tab {
 	if v.May(account.ViewLog) {
 		tabs = append(tabs, desk.Tab{Text: v.Text("desk.log"), URL: v.Below("/log"), Current: current == "/log"})
 	}
+	if v.May(account.ManageShops) {
+		tabs = append(tabs, desk.Tab{Text: v.Text("desk.shop"), URL: v.Below(ShopPath), Current: current == ShopPath})
+	}
 	if v.May(account.BackUp) {
 		tabs = append(tabs, desk.Tab{Text: v.Text("desk.backup"), URL: v.Below("/backup"), Current: current == "/backup"})
 	}
@@ -86,7 +99,7 @@ func (v *Visit) Tabs(current string) []desk.Tab {
 }
 
 // searches reports whether the account may search payments.
-func (v *Visit) searches() bool { return v.May(account.ViewPayments) }
+func (v *Visit) searches() bool { return v.Shop.ID != allShops && v.May(account.ViewPayments) }
 
 // roleNames are the keys of the names of roles.
 var roleNames = map[account.Role]string{
@@ -112,6 +125,7 @@ var permissionNames = map[account.Permission]string{
 	account.ViewHealth:     "desk.may.health",
 	account.Configure:      "desk.may.configure",
 	account.Export:         "desk.may.export",
+	account.ManageShops:    "desk.may.shops",
 	account.BackUp:         "desk.may.backup",
 	account.Decide:         "desk.may.decide",
 	account.DecideHighRisk: "desk.may.decide",

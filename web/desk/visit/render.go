@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/a-h/templ"
 
+	"chequer/internal/account"
 	"chequer/static"
 	"chequer/views"
 	"chequer/views/desk"
@@ -54,7 +56,6 @@ func (v *Visit) Solo(title string) desk.Solo {
 
 // Frame returns the frame of a page of the shop. Place is the path of its place below the shop.
 func (v *Visit) Frame(title, place string) (desk.Frame, error) {
-	ctx := v.Request().Context()
 	places, err := v.places(place)
 	if err != nil {
 		return desk.Frame{}, err
@@ -66,15 +67,37 @@ func (v *Visit) Frame(title, place string) (desk.Frame, error) {
 	if v.searches() {
 		f.Search = v.Below("/payments")
 	}
-	for _, id := range v.Account.Shops() {
-		m, err := v.Merchants.Merchant(ctx, id)
-		if err != nil {
-			return f, err
-		}
-		f.Shops = append(f.Shops, views.Link{Text: m.Name, URL: v.Address("/desk/" + url.PathEscape(id))})
+	if f.Shops, err = v.shopLinks(); err != nil {
+		return f, err
+	}
+	if v.Shop.ID == allShops {
+		f.Account = v.Address("/desk/" + url.PathEscape(v.shops[0].ID) + "/account")
+		return f, nil
 	}
 	f.Logo, err = v.logo()
 	return f, err
+}
+
+// shopLinks returns the links to the shops of the account, and to the page of all shops if the account sees the
+// payments of several.
+func (v *Visit) shopLinks() ([]views.Link, error) {
+	var links []views.Link
+	seen := 0
+	for _, id := range v.Account.Shops() {
+		m, err := v.Merchants.Merchant(v.Request().Context(), id)
+		if err != nil {
+			return nil, err
+		}
+		if v.Account.Allows(id, account.ViewPayments) != account.Denied {
+			seen++
+		}
+		links = append(links, views.Link{Text: m.Name, URL: v.Address("/desk/" + url.PathEscape(id))})
+	}
+	slices.SortStableFunc(links, func(a, b views.Link) int { return strings.Compare(a.Text, b.Text) })
+	if seen > 1 {
+		links = append(links, views.Link{Text: v.Text("desk.all"), URL: v.Address(AllShopsPath)})
+	}
+	return links, nil
 }
 
 // logo returns the address of the shop's logo; "" if it has none.
@@ -131,6 +154,9 @@ var notices = map[string]string{
 	"payment-settings": "desk.notice.paying",
 	"notifications":    "desk.notice.notifications",
 	"test-message":     "desk.notice.test.message",
+
+	"renamed":      "desk.notice.renamed",
+	"shop-created": "desk.notice.shop.created",
 }
 
 // notice returns the result of the action that led to the page; "" if there was none.

@@ -10,11 +10,13 @@ import (
 	"chequer/internal/audit"
 )
 
-// Route is a page or an action. Pages and actions of a shop have the parameter shop in their path.
+// Route is a page or an action. Pages and actions of a shop have the parameter shop in their path. Pages of all
+// shops need the permission in one of the shops of the account.
 type Route struct {
 	Method, Path string
 	Needs        account.Permission // Public and Member are permissions, too
 	Handle       func(*Visit) error
+	AllShops     bool   // a page of all shops
 	MaxBody      string // limit for the body of a form; "" for that of most forms
 }
 
@@ -55,7 +57,7 @@ func (s *Site) serve(r Route) echo.HandlerFunc {
 		v := &Visit{Context: c, Site: s}
 		c.Set(visitKey, v)
 		if r.Needs != Public {
-			if err := v.enter(); err != nil {
+			if err := v.enter(r); err != nil {
 				return err
 			}
 			if err := v.admit(r); err != nil {
@@ -75,8 +77,8 @@ func (v *Visit) wantsJSON() bool { return v.Request().Header.Get("Accept") == ec
 // visitKey is the key of the visit in an echo.Context, for the error handler.
 const visitKey = "visit"
 
-// enter finds the session, its account and the shop.
-func (v *Visit) enter() error {
+// enter finds the session, its account and the shop, or the shops of the account.
+func (v *Visit) enter(r Route) error {
 	ctx, token := v.Request().Context(), v.SessionToken()
 	if token == "" {
 		return ErrSignedOut
@@ -95,6 +97,9 @@ func (v *Visit) enter() error {
 	}
 	v.token = formTokenOf(token)
 	v.SetRequest(v.Request().WithContext(audit.With(ctx, v.Accounts.Actor(v.Account, v.Session))))
+	if r.AllShops {
+		return v.enterAll()
+	}
 	if v.Account.Role(v.Param("shop")) == "" {
 		return echo.ErrNotFound // also for shops that do not exist
 	}
@@ -115,6 +120,12 @@ func (v *Visit) admit(r Route) error {
 
 // Require checks a permission of the account.
 func (v *Visit) Require(p account.Permission) error {
+	if v.Shop.ID == allShops {
+		if v.May(p) {
+			return nil
+		}
+		v.Shop, v.shops = v.shops[0], nil // the page of the refusal is that of a shop
+	}
 	switch grant := v.Account.Allows(v.Shop.ID, p); {
 	case grant == account.Allowed, grant == account.StepUp && v.Session.SteppedUp(v.Now()):
 		return nil
@@ -127,10 +138,14 @@ func (v *Visit) Require(p account.Permission) error {
 // viewing reports whether a route only shows what the permission guards: only changes need a confirmed
 // sign-in. The form for a new password is part of a change.
 func viewing(r Route) bool {
-	return r.Method == http.MethodGet && (r.Needs == account.ManageAccounts || r.Needs == account.ManageKeys)
+	return r.Method == http.MethodGet && (r.Needs == account.ManageAccounts || r.Needs == account.ManageKeys || r.Needs == account.ManageShops)
 }
 
-// May reports whether the account has a permission, with or without a confirmed sign-in.
+// May reports whether the account has a permission, with or without a confirmed sign-in. On a page of all shops
+// it reports whether the account has the permission in one of them.
 func (v *Visit) May(p account.Permission) bool {
+	if v.Shop.ID == allShops {
+		return len(v.ShopsWith(p)) > 0
+	}
 	return v.Account.Allows(v.Shop.ID, p) != account.Denied
 }

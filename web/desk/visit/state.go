@@ -53,12 +53,17 @@ func (v *Visit) plainState(s invoice.Status) desk.State {
 	return desk.State{Text: v.Text("desk.state.waiting"), Shape: "wait"}
 }
 
-// Tally returns the numbers of the shop's invoices. It reads them once for the frame and the page.
+// Tally returns the numbers of the shop's invoices, or of all shops that of undecided invoices. It reads them once
+// for the frame and the page.
 func (v *Visit) Tally(mode invoice.Mode) (invoice.Tally, error) {
 	if t, ok := v.tallies[mode]; ok {
 		return t, nil
 	}
-	t, err := v.Invoices.Tally(v.Request().Context(), v.Shop.ID, mode)
+	read := func() (invoice.Tally, error) { return v.Invoices.Tally(v.Request().Context(), v.Shop.ID, mode) }
+	if v.Shop.ID == allShops {
+		read = func() (invoice.Tally, error) { return v.tallyOfAll(mode) }
+	}
+	t, err := read()
 	if err != nil {
 		return t, err
 	}

@@ -39,6 +39,7 @@ type Site struct {
 
 	BasePath string // prefix of every path: "" or "/pay"
 	BaseURL  string // public address
+	RootShop string // ID of the shop whose storefront is at the root
 	// Words is the language of the desk.
 	Words       *locale.Language
 	IPExtractor echo.IPExtractor
@@ -50,7 +51,7 @@ type Site struct {
 }
 
 // Visit is a request with the account that makes it. Account, Session and Shop are zero on public
-// routes.
+// routes. On pages of all shops, Shop stands for all of them.
 type Visit struct {
 	echo.Context
 	*Site
@@ -61,6 +62,7 @@ type Visit struct {
 	// streamURL is the address of the stream for a page that updates itself.
 	streamURL string
 	tallies   map[invoice.Mode]invoice.Tally // that were read
+	shops     []merchant.Merchant            // of the account, on the pages of all shops
 }
 
 // maxForm is the limit for the body of most forms. The answer of an authenticator is its largest part.
@@ -80,6 +82,14 @@ func NewHandler(s *Site, routes []Route) *echo.Echo {
 		}
 	}
 	return e
+}
+
+// Storefront returns the address of the first page of a shop's storefront.
+func (s *Site) Storefront(m merchant.Merchant) string {
+	if m.ID == s.RootShop {
+		return s.BaseURL + "/"
+	}
+	return s.BaseURL + m.Path()
 }
 
 // Address adds the base path to a path of this site.

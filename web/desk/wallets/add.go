@@ -66,7 +66,7 @@ func (v *page) enter() (w entered, ok bool, err error) {
 	if v.nameOf(w.kind) == "" {
 		return w, false, echo.ErrNotFound
 	}
-	isDemo, err := v.IsDemo(v.Request().Context(), v.Shop.ID)
+	isDemo, err := v.IsDemo(v.Request().Context())
 	if err != nil {
 		return w, false, err
 	}

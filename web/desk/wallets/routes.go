@@ -36,8 +36,8 @@ type Screens struct {
 	Storage Storage
 	// Kind describes the wallets of a kind.
 	Kind func(keys.Kind) (Kind, error)
-	// IsDemo reports whether a merchant is the shop of a demo, which has test wallets only.
-	IsDemo func(ctx context.Context, merchantID string) (bool, error)
+	// IsDemo reports whether the server is a demo, whose shops have test wallets only.
+	IsDemo func(context.Context) (bool, error)
 }
 
 // page is a visit to one of the screens.

@@ -55,7 +55,7 @@ func openEther(t *testing.T, w *fakeChain, nodes ...*node) *etherShop {
 	key, err := keys.Load("eth:xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt")
 	e.must(err)
 	e.key = key
-	e.must(e.store.CreateMerchant(t.Context(), merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: w.Now()}))
+	e.must(e.store.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: w.Now()}}))
 	e.start()
 	return e
 }

@@ -1,11 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +22,8 @@ import (
 	"chequer/internal/api"
 	"chequer/internal/client"
 	"chequer/internal/console"
+	"chequer/internal/merchant"
+	"chequer/internal/webhook"
 )
 
 // remote is a server that a command calls through its API.
@@ -51,6 +60,152 @@ func (server remote) unreachable(err error) error {
 		return fmt.Errorf("nothing answers at %s, --api names another server: %w", server.url, err)
 	}
 	return err
+}
+
+const (
+	// listenWait is the time that the server may wait for the next event before it answers.
+	listenWait = 30 * time.Second
+	// listenRetryDelay is the pause before the next request when the server does not answer.
+	listenRetryDelay = 2 * time.Second
+)
+
+// listen returns the command that forwards events to a receiver on this machine.
+func (s *shell) listen() *cobra.Command {
+	var address, forward string
+	var types []string
+	after := client.FromNow
+	c := &cobra.Command{
+		Use:   "listen --forward URL",
+		Short: "Forward events to a receiver on this machine, signed as deliveries are",
+		Long: "Follows the events of a server over its API and posts each event once to a receiver, with the same bytes\n" +
+			"and headers as a delivery. CHEQUER_API_KEY and CHEQUER_API_SECRET sign the requests to the server: the key\n" +
+			"needs the scope read, and sees the events of its mode. The endpoints of the merchant are not used or changed.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if u, err := url.Parse(forward); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+				return errors.New("--forward must be an address such as http://127.0.0.1:3000/hook")
+			}
+			if err := checkEventTypes(types); err != nil {
+				return err
+			}
+			from, err := s.remote(address)
+			if err != nil {
+				return err
+			}
+			l := &listener{
+				from: from, to: merchant.Endpoint{URL: forward, Events: types},
+				output: c.OutOrStdout(), colours: s.Colours(c.OutOrStdout()), json: s.JSON,
+			}
+			l.to.Key, l.to.Secret = forwardingPair(from.secret)
+			return from.unreachable(l.run(c.Context(), after))
+		},
+	}
+	apiFlag(c, &address)
+	c.Flags().StringVar(&forward, "forward", "", "address of the receiver")
+	c.Flags().StringSliceVar(&types, "events", nil, "only events of these types")
+	c.Flags().Int64Var(&after, "after", after, "begin after this position of the feed; 0 means from the oldest event kept")
+	c.Flags().Lookup("after").DefValue = "now"
+	_ = c.MarkFlagRequired("forward")
+	return c
+}
+
+// forwardingPair returns the key pair that signs forwarded events. It is derived from the API key, so
+// that the receiver has to be configured only once.
+func forwardingPair(apiSecret string) (key, secret string) {
+	derive := func(purpose string, length int) string {
+		mac := hmac.New(sha256.New, []byte(apiSecret))
+		mac.Write([]byte("chequer-listen-v1\n" + purpose))
+		return hex.EncodeToString(mac.Sum(nil))[:length]
+	}
+	return derive("key", 32), derive("secret", 40)
+}
+
+// listener forwards the events of a server to a receiver.
+type listener struct {
+	from    remote
+	to      merchant.Endpoint
+	output  io.Writer
+	colours console.Colours
+	json    bool
+}
+
+// run forwards every event after a position until the context ends, and then returns nil. If the
+// server stops answering, it retries until the server answers again.
+func (l *listener) run(ctx context.Context, after int64) error {
+	page, err := l.from.Events(ctx, after, 0)
+	if err != nil {
+		return err
+	}
+	l.printHeader(page.Mode)
+	waiting := false
+	for ctx.Err() == nil {
+		for _, body := range page.Events {
+			l.forward(ctx, body)
+		}
+		after = page.Next
+		if page, err = l.from.Events(ctx, after, listenWait); err == nil {
+			waiting = false
+			continue
+		}
+		if response, ok := errors.AsType[*client.Error](err); ok && response.Status < 500 && response.Status != http.StatusTooManyRequests {
+			return err
+		}
+		if !waiting && ctx.Err() == nil && !l.json {
+			fmt.Fprintln(l.output, l.colours.Failure("waiting for the server:"), console.Printable(err.Error()))
+		}
+		page, waiting = api.EventPage{Next: after}, true
+		select {
+		case <-ctx.Done():
+		case <-time.After(listenRetryDelay):
+		}
+	}
+	return nil
+}
+
+// printHeader prints the addresses of the server and the receiver, and the key pair.
+func (l *listener) printHeader(mode string) {
+	if l.json {
+		return
+	}
+	fmt.Fprintf(l.output, "Events of %s (%s) go to %s\n\nkey     %s\nsecret  %s\n\n%s\n\n", l.from.url, console.Printable(mode), l.to.URL, l.to.Key, l.to.Secret,
+		l.colours.Secondary("This key pair signs the forwarded events. It stays the same for this API key. Ctrl-C stops."))
+}
+
+// forwarded is a forwarded event and its result.
+type forwarded struct {
+	At         string `json:"at"`
+	Event      string `json:"event_id"`
+	Type       string `json:"type"`
+	Invoice    string `json:"foreign_id"`
+	Wallet     string `json:"wallet,omitempty"`
+	Status     int    `json:"status"`
+	Fault      string `json:"fault"`
+	DurationMS int64  `json:"duration_ms"`
+}
+
+// forward posts an event to the receiver if the receiver wants its type, and prints the result.
+func (l *listener) forward(ctx context.Context, body []byte) {
+	var e api.Event
+	if err := json.Unmarshal(body, &e); err != nil || !l.to.Wants(e.Type) {
+		return
+	}
+	attempt := webhook.Forward(ctx, l.to, e.ID, body, time.Now)
+	if ctx.Err() != nil {
+		return // the command was stopped; the receiver is not at fault
+	}
+	f := forwarded{
+		At: console.Stamp(attempt.At), Event: console.Printable(e.ID), Type: console.Printable(e.Type), Invoice: console.Printable(e.ForeignID), Wallet: console.Printable(e.Wallet.ID),
+		Status: attempt.Status, Fault: console.Printable(attempt.Fault), DurationMS: attempt.Duration.Milliseconds(),
+	}
+	if l.json {
+		_ = console.WriteJSON(l.output, f, "")
+		return
+	}
+	outcome := l.colours.Success(result(f.Status, f.Fault))
+	if !attempt.Done() {
+		outcome = l.colours.Failure(result(f.Status, f.Fault))
+	}
+	fmt.Fprintf(l.output, "%s  %-18s  %s  %s  %d ms\n", l.colours.Secondary(attempt.At.Format(time.TimeOnly)), f.Type, cmp.Or(f.Invoice, f.Wallet), outcome, f.DurationMS)
 }
 
 // triggerAmount is the price of a new test invoice, in euro.

@@ -1,0 +1,18 @@
+package desk
+
+import "chequer/views"
+
+// ShopSettings is the page of the shop's name and of new shops.
+type ShopSettings struct {
+	Frame
+	Tabs    []Tab
+	Problem string // why a form was refused as a whole; empty if it was not
+	Facts   []Fact
+	Open    views.Link // storefront
+	Rename  string     // address of the action
+	Seen    string     // name that the page shows as the current one
+	Name    Field
+	Fixed   string // why the name cannot be changed here; empty if it can
+	Create  string // address of the action
+	New     Field  // name of a new shop
+}

@@ -1,0 +1,94 @@
+package settings
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"chequer/internal/merchant"
+	"chequer/views"
+	"chequer/views/desk"
+	"chequer/web/desk/visit"
+)
+
+// named is a name that was entered, with the reason why it was refused.
+type named struct{ name, problem string }
+
+// shop shows the name of the shop, and the form for a new shop.
+func (v *page) shop() error { return v.showShop(http.StatusOK, named{name: v.Shop.Name}, named{}, "") }
+
+// showShop shows the forms for the name of the shop and for a new shop. The problem is one of the whole form.
+func (v *page) showShop(status int, current, added named, problem string) error {
+	f, err := v.Frame(v.Text("desk.shop"), v.Settings())
+	if err != nil {
+		return err
+	}
+	field := func(name, label, hint string, n named) desk.Field {
+		return desk.Field{Name: name, Label: v.Text(label), Hint: v.Text(hint), Value: n.name, Error: n.problem, Kind: "text", Complete: "off"}
+	}
+	address := v.Storefront(v.Shop)
+	p := desk.ShopSettings{
+		Frame: f, Tabs: v.Tabs(visit.ShopPath), Problem: problem,
+		Facts:  []desk.Fact{{Name: v.Text("desk.shop.address"), Value: address}, {Name: v.Text("desk.shop.id"), Value: v.Shop.ID}},
+		Open:   views.Link{Text: v.Text("desk.share.open"), URL: address},
+		Rename: v.Below(visit.ShopPath), Seen: v.Shop.Name, Name: field("name", "desk.shop.name", "desk.shop.name.hint", current),
+		Create: v.Below("/shops"), New: field("new", "desk.shop.new.name", "desk.shop.new.hint", added),
+	}
+	if v.Shop.ID == v.NamedShop {
+		p.Fixed = v.Text("desk.shop.fixed")
+	}
+	return v.Show(status, desk.ShopPage(p))
+}
+
+// renameShop changes the name of the shop.
+func (v *page) renameShop() error {
+	if v.Shop.ID == v.NamedShop {
+		return v.showShop(http.StatusConflict, named{name: v.Shop.Name}, named{}, v.Text("desk.shop.fixed"))
+	}
+	ctx, name := v.Request().Context(), v.FormValue("name")
+	err := v.Merchants.RenameShop(ctx, v.Shop.ID, cmp.Or(v.FormValue("seen"), v.Shop.Name), name)
+	if errors.Is(err, merchant.ErrStale) {
+		current, err := v.Merchants.FreshMerchant(ctx, v.Shop.ID)
+		if err != nil {
+			return err
+		}
+		v.Shop = current
+		return v.showShop(http.StatusConflict, named{name: name}, named{}, v.Text("desk.shop.stale", "Name", current.Name))
+	}
+	if problem := v.nameProblem(err); problem != "" {
+		return v.showShop(http.StatusUnprocessableEntity, named{name, problem}, named{}, "")
+	}
+	if err != nil {
+		return err
+	}
+	return v.Done(v.Below(visit.ShopPath), "renamed")
+}
+
+// createShop creates a shop, whose owner is the account, and leads to its first steps.
+func (v *page) createShop() error {
+	name := v.FormValue("new")
+	m, err := v.Merchants.CreateShop(v.Request().Context(), name, v.Account.ID)
+	if errors.Is(err, merchant.ErrTooMany) {
+		return v.showShop(http.StatusConflict, named{name: v.Shop.Name}, named{name: name}, v.Text("desk.shop.many"))
+	}
+	if problem := v.nameProblem(err); problem != "" {
+		return v.showShop(http.StatusUnprocessableEntity, named{name: v.Shop.Name}, named{name, problem}, "")
+	}
+	if err != nil {
+		return err
+	}
+	v.Log.Warn("shop created", "merchant", m.ID, "account", v.Account.ID)
+	return v.Done(v.Address("/desk/"+url.PathEscape(m.ID)), "shop-created")
+}
+
+// nameProblem returns the reason why a name was refused; "" for another error.
+func (v *page) nameProblem(err error) string {
+	if errors.Is(err, merchant.ErrNameTaken) {
+		return v.Text("desk.shop.taken")
+	}
+	if wrong, ok := errors.AsType[*merchant.FieldError](err); ok {
+		return v.Text("desk.field.name", "Fault", wrong.Fault)
+	}
+	return ""
+}

@@ -1,0 +1,95 @@
+package visit
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/account"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+	"chequer/views/desk"
+)
+
+// AllShopsPath is the path of the pages of all shops.
+const AllShopsPath = "/desk/" + allShops
+
+// allShops stands for all shops of an account in paths. No shop has this ID.
+const allShops = "all"
+
+// enterAll finds the shops of the account.
+func (v *Visit) enterAll() error {
+	for _, id := range v.Account.Shops() {
+		m, err := v.Merchants.Merchant(v.Request().Context(), id)
+		if err != nil {
+			return err
+		}
+		v.shops = append(v.shops, m)
+	}
+	if len(v.shops) == 0 {
+		return echo.ErrNotFound
+	}
+	slices.SortFunc(v.shops, func(a, b merchant.Merchant) int { return cmp.Compare(a.Name, b.Name) })
+	v.Shop = merchant.Merchant{ID: allShops, Name: v.Text("desk.all")}
+	return nil
+}
+
+// ShopsWith returns the shops in which the account has a permission, by name, on a page of all shops.
+func (v *Visit) ShopsWith(p account.Permission) (shops []merchant.Merchant) {
+	for _, m := range v.shops {
+		if v.Account.Allows(m.ID, p) != account.Denied {
+			shops = append(shops, m)
+		}
+	}
+	return shops
+}
+
+// In returns the visit of the same account to one shop.
+func (v *Visit) In(m merchant.Merchant) *Visit {
+	at := *v
+	at.Shop, at.tallies, at.shops = m, nil, nil
+	return &at
+}
+
+// CasesOfAll returns at most limit invoices of all shops that wait for a decision of the account, after a position,
+// oldest first, and the position of the last one if there are more.
+func (v *Visit) CasesOfAll(mode invoice.Mode, after invoice.Position, limit int) (cases []desk.Case, more invoice.Position, err error) {
+	type found struct {
+		*invoice.Invoice
+		shop merchant.Merchant
+	}
+	var all []found
+	for _, m := range v.ShopsWith(account.Decide) {
+		open, err := v.Invoices.Undecided(v.Request().Context(), m.ID, mode, after, limit+1)
+		if err != nil {
+			return nil, more, err
+		}
+		for _, inv := range open {
+			all = append(all, found{inv, m})
+		}
+	}
+	slices.SortFunc(all, func(a, b found) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID)) })
+	if len(all) > limit {
+		all = all[:limit]
+		more = all[limit-1].Position()
+	}
+	for _, f := range all {
+		c := v.In(f.shop).Case(f.Invoice)
+		c.Shop = f.shop.Name
+		cases = append(cases, c)
+	}
+	return cases, more, nil
+}
+
+// tallyOfAll returns the number of invoices that wait for a decision in all shops in which the account decides.
+func (v *Visit) tallyOfAll(mode invoice.Mode) (all invoice.Tally, err error) {
+	for _, m := range v.ShopsWith(account.Decide) {
+		t, err := v.Invoices.Tally(v.Request().Context(), m.ID, mode)
+		if err != nil {
+			return all, err
+		}
+		all.NeedDecision += t.NeedDecision
+	}
+	return all, nil
+}
