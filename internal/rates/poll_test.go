@@ -103,7 +103,7 @@ func TestRun_observes_Retry_After(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var requests atomic.Int32
 				client := rates.NewClient()
-				client.Transport = trip(func(*http.Request) (*http.Response, error) {
+				client.Transport = roundTripperFunc(func(*http.Request) (*http.Response, error) {
 					requests.Add(1)
 					return &http.Response{StatusCode: tt.status, Header: http.Header{"Retry-After": {tt.header}}, Body: http.NoBody}, nil
 				})
@@ -221,10 +221,10 @@ func TestTable_is_safe_for_concurrent_use_and_does_not_block(t *testing.T) {
 	<-stepped
 }
 
-// trip is a transport without a network.
-type trip func(*http.Request) (*http.Response, error)
+// roundTripperFunc is a transport without a network.
+type roundTripperFunc func(*http.Request) (*http.Response, error)
 
-func (t trip) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
+func (t roundTripperFunc) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
 // answer returns a response with status 200 and a body.
 func answer(body []byte) *http.Response {
