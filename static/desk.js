@@ -1,5 +1,5 @@
-// Improves the desk's pages, which work without it: one open menu at a time, keys, passkeys, and the
-// token in the fragment of a link.
+// Improves the desk's pages, which work without it: one open menu at a time, keys, passkeys, the token in
+// the fragment of a link, and pages that update themselves.
 (function () {
 "use strict";
 var d = document;
@@ -95,4 +95,89 @@ d.querySelectorAll("form[data-passkey]").forEach(function (form) {
       });
   });
 });
+
+// A page with data-stream loads itself again when its shop has changed, and takes over what is different. A form
+// keeps what was typed.
+var main = d.querySelector("main[data-stream]"), stream, isLoading, again, told = 0;
+function isSame(a, b) {
+  return a.nodeName === b.nodeName && (a.nodeType !== 1 || a.getAttribute("class") === b.getAttribute("class"));
+}
+function changed(old, fresh) {
+  if (old.isEqualNode(fresh)) return false;
+  if (old.nodeType !== 1) {
+    var differs = old.nodeValue !== fresh.nodeValue;
+    if (differs) old.nodeValue = fresh.nodeValue;
+    return differs;
+  }
+  if (old.matches("form,.fresh,#updated")) return false;
+  if (old.dataset.new) return rows(old, fresh);
+  var any = false;
+  [].forEach.call(fresh.attributes, function (a) {
+    if (a.name !== "open" && old.getAttribute(a.name) !== a.value) { old.setAttribute(a.name, a.value); any = true; }
+  });
+  [].slice.call(old.attributes).forEach(function (a) {
+    if (a.name !== "open" && !fresh.hasAttribute(a.name)) { old.removeAttribute(a.name); any = true; }
+  });
+  var had = [].slice.call(old.childNodes), has = [].slice.call(fresh.childNodes);
+  if (had.length === has.length && had.every(function (n, i) { return isSame(n, has[i]); }))
+    return had.reduce(function (any, n, i) { return changed(n, has[i]) || any; }, any);
+  var focus = old.contains(d.activeElement) && d.activeElement;
+  if (focus && focus.matches("input,select,textarea")) return any;
+  old.replaceChildren.apply(old, has);
+  focus = focus && [].filter.call(old.querySelectorAll("a"), function (a) { return a.href === focus.href; })[0];
+  if (focus) focus.focus({ preventScroll: true });
+  return true;
+}
+// New rows wait behind a link, so that no row moves.
+function rows(old, fresh) {
+  var shown = {}, count = 0, isNew = true, any = false, link = d.querySelector("#" + old.dataset.new + " a");
+  [].forEach.call(old.rows, function (row) { shown[row.querySelector("a").href] = row; });
+  [].slice.call(fresh.rows).forEach(function (row) {
+    var same = shown[row.querySelector("a").href];
+    if (same) { isNew = false; any = changed(same, row) || any; }
+    else if (isNew) count++;
+  });
+  if (count) { link.textContent = link.dataset.text.replace("#", count); link.hidden = false; }
+  return any;
+}
+function update() {
+  again = isLoading;
+  if (isLoading) return;
+  isLoading = true;
+  var request = new XMLHttpRequest();
+  request.open("GET", location.href.split("#")[0]);
+  request.responseType = "document";
+  request.setRequestHeader("Desk-Update", "1");
+  request.onload = function () {
+    var page = request.response, any = false, status = d.getElementById("updated");
+    if (request.status !== 200 || !page || !page.querySelector("main[data-stream]")) return;
+    [".places", ".bar", ".wrap"].forEach(function (part) { any = changed(d.querySelector(part), page.querySelector(part)) || any; });
+    if (!any || Date.now() - told < 5e3) return;
+    told = Date.now();
+    status.textContent = "";
+    setTimeout(function () { status.textContent = status.dataset.text; }, 100);
+  };
+  request.onloadend = function () {
+    setTimeout(function () { isLoading = false; if (again) update(); }, 2e3);
+  };
+  request.send();
+}
+// Only a visible page has a stream: browsers allow six connections to a server over HTTP/1.1.
+function follow() {
+  if (d.hidden && stream) { stream.close(); stream = null; }
+  if (d.hidden || stream) return;
+  stream = new EventSource(main.dataset.stream);
+  stream.onmessage = function (e) {
+    main.dataset.stream = main.dataset.stream.replace(/seen=\d+/, "seen=" + e.data);
+    update();
+  };
+}
+if (main && window.EventSource) {
+  addEventListener("load", function () {
+    setTimeout(function () { // first the page
+      d.addEventListener("visibilitychange", follow);
+      follow();
+    }, 1e3);
+  });
+}
 })();

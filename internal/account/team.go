@@ -126,19 +126,22 @@ func (s *Service) Account(ctx context.Context, id string) (Account, error) {
 // Session returns the valid session of a token and its account, or ErrNotFound. It records the use of
 // the session.
 func (s *Service) Session(ctx context.Context, token string) (Session, Account, error) {
-	session, a, err := s.Storage.Session(ctx, HashToken(token))
-	if err != nil {
-		return session, a, err
+	session, a, err := s.PeekSession(ctx, token)
+	if now := s.Now(); err == nil && now.Sub(session.UsedAt) >= touchInterval {
+		session.UsedAt = now
+		err = operationError("record use of session", s.Storage.UseSession(ctx, session.Hash, now))
 	}
-	now := s.Now()
-	if !session.Valid(now) {
+	return session, a, err
+}
+
+// PeekSession returns what Session returns and records no use: an open page that updates itself does not prolong
+// the session.
+func (s *Service) PeekSession(ctx context.Context, token string) (Session, Account, error) {
+	session, a, err := s.Storage.Session(ctx, HashToken(token))
+	if err == nil && !session.Valid(s.Now()) {
 		return Session{}, Account{}, ErrNotFound
 	}
-	if now.Sub(session.UsedAt) >= touchInterval {
-		session.UsedAt = now
-		err = s.Storage.UseSession(ctx, session.Hash, now)
-	}
-	return session, a, operationError("record use of session", err)
+	return session, a, err
 }
 
 // Sessions lists the valid sessions of an account, last used first.

@@ -22,7 +22,8 @@ var requests = map[string]any{
 	"InvoiceRequest": api.InvoiceRequest{}, "RequoteRequest": api.RequoteRequest{}, "RefundRequest": api.RefundRequest{},
 	"SimulateRequest": api.SimulateRequest{}, "EndpointRequest": api.EndpointRequest{}, "EndpointChange": api.EndpointChange{}, "RotateRequest": api.RotateRequest{},
 	"ResendRequest": api.ResendRequest{}, "LinkRequest": api.LinkRequest{}, "LinkChange": api.LinkChange{},
-	"ProductRequest": api.ProductRequest{}, "ProductChange": api.ProductChange{}, "ProductsRequest": api.ProductsRequest{},
+	"TerminalRequest": api.TerminalRequest{},
+	"ProductRequest":  api.ProductRequest{}, "ProductChange": api.ProductChange{}, "ProductsRequest": api.ProductsRequest{},
 	"ProductOrder": api.ProductOrder{}, "OfferRequest": api.CheckoutRequest{}, "LookRequest": api.ThemeRequest{},
 }
 
@@ -36,6 +37,7 @@ var answers = map[string]any{
 	"EndpointList": api.EndpointList{}, "Endpoint": api.Endpoint{}, "TestSent": api.TestSent{}, "Resent": api.Resent{},
 	"DeliveryPage": api.DeliveryPage{}, "Delivery": api.Delivery{}, "DeliveryLog": api.DeliveryLog{}, "Try": api.Attempt{},
 	"LinkList": api.LinkList{}, "Link": api.Link{}, "ProductList": api.ProductList{}, "Product": api.Product{},
+	"TerminalList": api.TerminalList{}, "Terminal": api.Terminal{}, "NewTerminal": api.NewTerminal{},
 	"ProductOffers": api.ProductOffers{}, "ProductOffer": api.ProductOffer{},
 	"Look": api.Theme{}, "LookColors": api.ThemeColors{}, "Offer": api.CheckoutLink{}, "OfferMade": api.CheckoutInvoice{},
 }

@@ -15,6 +15,7 @@ const (
 	PathEndpoints     = "/api/v2/endpoints"
 	PathLinks         = "/api/v2/links"
 	PathProducts      = "/api/v2/products"
+	PathTerminals     = "/api/v2/terminals"
 	PathTheme         = "/api/v2/look"
 	PathThemes        = "/api/v2/looks"
 )

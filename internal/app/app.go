@@ -57,7 +57,7 @@ type App struct {
 	demoKey  merchant.Key
 	deskLink func(context.Context) (DeskLink, error) // nil for a storefront
 
-	onShutdown func()
+	onShutdown []func()      // end the event streams
 	stopping   chan struct{} // closed when the server is about to stop
 }
 

@@ -21,36 +21,70 @@ type backups struct {
 	now     func() time.Time
 }
 
+// downloads is the pattern of the names of folders with a backup that is being sent. They are in the data directory,
+// which only the server's user can read.
+const downloads = "download-*"
+
+// leftover is the age from which a folder is of a process that has ended: it is longer than a backup is sent.
+const leftover = 24 * time.Hour
+
+// newBackups returns a new backups. It removes the backups that a crash has left.
+func newBackups(c config.Config, s *storage.Storage, now func() time.Time) backups {
+	found, _ := filepath.Glob(filepath.Join(c.DataDir, downloads)) // the pattern is correct
+	for _, folder := range found {
+		if info, err := os.Stat(folder); err == nil && info.IsDir() && now().Sub(info.ModTime()) > leftover {
+			os.RemoveAll(folder)
+		}
+	}
+	return backups{config: c, storage: s, now: now}
+}
+
 // Last implements settings.Backups.
 func (b backups) Last() (time.Time, error) {
 	last, _, err := datadir.LastBackup(b.config.DataDir)
 	return last.FinishedAt, err
 }
 
-// Create implements settings.Backups. The folder is in the data directory, which only the server's user can read.
-func (b backups) Create(ctx context.Context, passphrase string) (path string, remove func(), err error) {
-	folder, err := os.MkdirTemp(b.config.DataDir, "download-*")
+// Create implements settings.Backups.
+func (b backups) Create(ctx context.Context, passphrase string) (made settings.Backup, err error) {
+	folder, err := os.MkdirTemp(b.config.DataDir, downloads)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	remove = func() { os.RemoveAll(folder) }
+	d := download{folder: folder, path: filepath.Join(folder, "chequer-"+b.now().UTC().Format("2006-01-02T1504Z")+".backup"), backups: b}
 	defer func() {
 		if err != nil {
-			remove()
+			d.Remove()
 		}
 	}()
-	path = filepath.Join(folder, "chequer-"+b.now().UTC().Format("2006-01-02T1504Z")+".backup")
-	_, err = datadir.Backup(ctx, b.config, path, datadir.BackupOptions{
-		Passphrase: func() (string, error) { return passphrase, nil }, RecordAs: "downloaded at the desk",
+	_, err = datadir.Backup(ctx, b.config, d.path, datadir.BackupOptions{
+		Passphrase: func() (string, error) { return passphrase, nil }, Unrecorded: true,
 	})
 	if errors.Is(err, datadir.ErrShortPassphrase) {
 		err = settings.ErrPassphrase
 	}
 	if err == nil {
-		err = b.storage.Record(ctx, audit.Change{Action: "backup.downloaded", Subject: filepath.Base(path)})
+		err = b.storage.Record(ctx, audit.Change{Action: "backup.downloaded", Subject: filepath.Base(d.path)})
 	}
-	return path, remove, err
+	return d, err
 }
+
+// download is a backup in a folder of its own.
+type download struct {
+	folder, path string
+	backups      backups
+}
+
+// Path implements settings.Backup.
+func (d download) Path() string { return d.path }
+
+// Sent implements settings.Backup.
+func (d download) Sent() error {
+	return datadir.RecordBackup(d.backups.config.DataDir, datadir.Record{FinishedAt: d.backups.now(), File: "downloaded at the desk"})
+}
+
+// Remove implements settings.Backup.
+func (d download) Remove() { os.RemoveAll(d.folder) }
 
 // Shops implements settings.Backups.
 func (b backups) Shops(ctx context.Context) (ids []string, err error) {

@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"net/http"
+	"time"
 
 	"chequer/internal/caller"
 	"chequer/internal/client"
@@ -15,6 +16,7 @@ import (
 	"chequer/internal/server"
 	"chequer/internal/token"
 	"chequer/web"
+	"chequer/web/desk/changes"
 	"chequer/web/present"
 )
 
@@ -44,7 +46,9 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 		Storage: d.Storage, Networks: networks.Chains(d.networks), Reached: d.invoices.Reached, TipTime: d.metrics.TipTime,
 		Identity: d.identity, Now: d.Now,
 	}
-	merchants, err := d.desk(c, o, ready)
+	follow := changes.New(changes.Config{Position: d.Storage.FeedPosition, Interval: deskInterval, Log: o.Log})
+	a.onShutdown = append(a.onShutdown, follow.Close)
+	merchants, err := d.desk(c, o, ready, follow)
 	if err != nil {
 		return nil, err
 	}
@@ -58,6 +62,9 @@ func limits(c config.Config) server.Limits {
 	n := int(c.RateLimit)
 	return server.Limits{PerKey: n, PerAddress: (n + 1) / 2}
 }
+
+// deskInterval is the interval at which open pages of the desk learn of changes.
+const deskInterval = time.Second
 
 // maxUndrawn is the maximum number of new invoices whose QR codes wait to be drawn. The page of any other
 // invoice draws them when it is opened.
@@ -88,7 +95,7 @@ func (a *App) pages(c config.Config, o Options, l local, shop string, cc client.
 			BasePath: c.BasePath(), BaseURL: c.BaseURL, Storefront: bool(c.Storefront) || o.Demo, ShopName: shop, Demo: o.Demo, EmbedOrigins: c.EmbedOrigins(),
 		},
 	})
-	a.onShutdown = pages.Close // open event streams would delay the shutdown
+	a.onShutdown = append(a.onShutdown, pages.Close) // open event streams would delay the shutdown
 	return pages, nil
 }
 

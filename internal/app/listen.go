@@ -30,7 +30,9 @@ func (a *App) listen(ctx context.Context, c config.Config, h http.Handler) error
 	}
 	a.http = newHTTPServer(requestlog.New(requests, h), a.log, func() {
 		close(a.stopping)
-		a.onShutdown()
+		for _, end := range a.onShutdown {
+			end()
+		}
 	})
 	return nil
 }

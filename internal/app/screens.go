@@ -17,24 +17,25 @@ import (
 	"chequer/internal/readiness"
 	"chequer/internal/report"
 	"chequer/web/desk"
+	"chequer/web/desk/changes"
 	"chequer/web/desk/health"
 	"chequer/web/desk/sell"
 	"chequer/web/desk/visit"
 	"chequer/web/desk/wallets"
 )
 
-// desk returns the handler of the merchant's desk. Its words are in English only.
-func (d *domain) desk(c config.Config, o Options, ready readiness.Config) (http.Handler, error) {
+// desk returns the handler of the merchant's desk, whose pages learn of changes by follow. Its words are in English only.
+func (d *domain) desk(c config.Config, o Options, ready readiness.Config, follow *changes.Hub) (http.Handler, error) {
 	languages, err := offered(c)
 	if err != nil {
 		return nil, err
 	}
 	return desk.New(desk.Config{
 		Site: visit.Site{
-			Accounts: d.Desk, Merchants: d.Merchants, Themes: d.Themes, Invoices: d.invoices,
+			Accounts: d.Desk, Merchants: d.Merchants, Themes: d.Themes, Invoices: d.invoices, Changes: follow, FeedPosition: d.Storage.FeedPosition,
 			BasePath: c.BasePath(), BaseURL: c.BaseURL, Words: locale.All().Standard(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
 		},
-		Backups: backups{config: c, storage: d.Storage, now: d.Now},
+		Backups: newBackups(c, d.Storage, d.Now),
 		Audit:   d.Storage, Reports: report.NewService(d.Storage), Endpoints: d.Endpoints,
 		Sell: sell.Screens{
 			Products: d.Products, Links: d.Links, Terminals: d.Terminals, Reports: report.NewService(d.Storage), Prices: d.Prices, Languages: languages,

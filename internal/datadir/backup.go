@@ -37,8 +37,8 @@ type BackupOptions struct {
 	// Work makes each try of a passphrase take 2^Work steps; 0 means 18, which takes about a second
 	// and 256 MB.
 	Work int
-	// RecordAs is the place of the backup in the record of the last backup; its path if empty.
-	RecordAs string
+	// Unrecorded leaves the record of the last backup to the caller, see RecordBackup.
+	Unrecorded bool
 	// Passphrase returns the passphrase. It is called only after all other checks have passed.
 	Passphrase func() (string, error)
 }
@@ -78,7 +78,10 @@ func Backup(ctx context.Context, c config.Config, path string, o BackupOptions) 
 	if err := durable.SyncFolder(path); err != nil {
 		return m, err
 	}
-	return m, recordBackup(c.DataDir, Record{FinishedAt: clock.Now(), File: cmp.Or(o.RecordAs, path)})
+	if o.Unrecorded {
+		return m, nil
+	}
+	return m, RecordBackup(c.DataDir, Record{FinishedAt: clock.Now(), File: path})
 }
 
 // backupEnding is the ending of the names of files that a backup may replace: databases, keys and

@@ -22,8 +22,8 @@ type Record struct {
 	File       string    `json:"file"`
 }
 
-// recordBackup records that a backup is complete.
-func recordBackup(dataDir string, r Record) error {
+// RecordBackup records a complete backup as the last one.
+func RecordBackup(dataDir string, r Record) error {
 	content, err := json.Marshal(r)
 	if err == nil {
 		err = durable.Replace(filepath.Join(dataDir, lastBackupFile), content)

@@ -53,8 +53,8 @@ type Storage interface {
 	UntrustedProxy(ctx context.Context) (netip.Addr, error)
 	Wallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error)
 	Keys(ctx context.Context, merchantID string) ([]merchant.Key, error)
-	// UnusedInARow returns the number of the newest addresses on a network that have no payment.
-	UnusedInARow(ctx context.Context, merchantID string, network chain.ID) (int64, error)
+	// UnusedInARow returns the number of a wallet's newest addresses on a network that have no payment.
+	UnusedInARow(ctx context.Context, w merchant.Wallet, network chain.ID) (int64, error)
 	SaleCounts(ctx context.Context) (map[invoice.SaleState]int, error)
 }
 
@@ -133,7 +133,7 @@ func Examine(ctx context.Context, c Config) ([]Finding, error) {
 	e.examineNetworks(ctx, all, wallets, running, answers)
 	e.examinePrices(all, wallets)
 	for _, examine := range []func(context.Context) error{
-		func(ctx context.Context) error { return e.examineGaps(ctx, all) },
+		func(ctx context.Context) error { return e.examineGaps(ctx, all, wallets) },
 		e.examineEndpoints, e.examineSales, e.examineDesk, e.examineAuditLog,
 	} {
 		if err := examine(ctx); err != nil {

@@ -2,15 +2,21 @@ package doctor
 
 import (
 	"context"
+	"slices"
 
 	"chequer/internal/keys"
+	"chequer/internal/merchant"
 	"chequer/internal/networks"
 )
 
-// examineGaps warns if a wallet may have stopped searching before the newest addresses.
-func (e *examination) examineGaps(ctx context.Context, all []networks.Network) error {
+// examineGaps warns if a wallet's software may have stopped searching before the newest addresses.
+func (e *examination) examineGaps(ctx context.Context, all []networks.Network, wallets []merchant.Wallet) error {
 	for _, n := range all {
-		unused, err := e.Storage.UnusedInARow(ctx, e.Shop.ID, n.ID())
+		i := slices.IndexFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == n.Wallet() })
+		if i < 0 {
+			continue
+		}
+		unused, err := e.Storage.UnusedInARow(ctx, wallets[i], n.ID())
 		if err != nil {
 			return err
 		}

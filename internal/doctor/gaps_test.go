@@ -42,6 +42,7 @@ func TestExamineGaps(t *testing.T) {
 		NewID:  func() string { created++; return fmt.Sprintf("%032d", created) },
 		Encode: func(*invoice.Invoice, invoice.Event) []byte { return []byte("{}") },
 	})
+	wallets := []merchant.Wallet{{MerchantID: "m", Asset: "BTC", Counter: key.Fingerprint(), CreatedAt: now()}}
 	create := func(count int) {
 		t.Helper()
 		for range count {
@@ -57,7 +58,7 @@ func TestExamineGaps(t *testing.T) {
 	examine := func() []string {
 		t.Helper()
 		e := &examination{Config: Config{Storage: s, Shop: merchant.Merchant{ID: "m"}}}
-		if err := e.examineGaps(t.Context(), []networks.Network{{Network: network}}); err != nil {
+		if err := e.examineGaps(t.Context(), []networks.Network{{Network: network}}, wallets); err != nil {
 			t.Fatal(err)
 		}
 		return e.lines()

@@ -25,6 +25,9 @@ const maxClicks = 3
 var deskTasks = []deskTask{
 	{"see the payments of today", nil, "main", "Today"},
 	{"decide about a late payment", []string{`main a[href$="/accept"]`}, "#decide", "Accept as paid"},
+	{"find an order", []string{`main a[href$="/payments?mode=test"]`, `.rows tr:last-child a`}, "main", "1042"},
+	{"requote a short payment", []string{`main a[href$="/requote"]`}, "#decide", "Requote"},
+	{"see an overpaid payment", []string{`main a.b[href*="/payments/"]:not([href$="/requote"],[href$="/accept"])`}, "main", "Overpaid"},
 	{"find what needs attention", []string{`.rail a[href$="/attention"]`}, "h1", "Needs attention"},
 	{"change a price", []string{`.rail a[href$="/products"]`, `.seg a[href*="mode=test"]`, `.rows a[href*="/products/coffee"]`}, "#price", ""},
 	{"open a counter", []string{`.rail a[href$="/products"]`, `.tabs a[href*="/terminals"]`, `.hrow a.go`}, "#name", ""},
@@ -35,6 +38,8 @@ var deskTasks = []deskTask{
 	{"invite a colleague", []string{`.rail a[href$="/theme"]`, `.tabs a[href$="/accounts"]`}, "#invite", "Create"},
 	{"change the logo", []string{`.rail a[href$="/theme"]`}, "#logo", ""},
 	{"add a wallet", []string{`.rail a[href$="/wallets"]`, `a[href$="/wallets/add?asset=BTC"]`}, "#key", ""},
+	{"replace a wallet", []string{`.rail a[href$="/wallets"]`, `a[href$="/wallets/add?asset=BTC"]`}, "#key", ""},
+	{"make a backup", []string{`.rail a[href$="/theme"]`, `.tabs a[href$="/backup"]`}, "#passphrase", ""},
 	{"see who changed what", []string{`.rail a[href$="/theme"]`, `.tabs a[href$="/log"]`}, "main", "product"},
 }
 
@@ -43,6 +48,10 @@ func TestDesk_tasks(t *testing.T) {
 	site := newDemoSite(t)
 	tab := openAlone(t, screen{width: 1280, height: 900, noJS: true})
 	paying(forOrder, api.SimulateLate, api.SimulateConfirm)(tab, site)
+	paying(nil, api.SimulateUnder, api.SimulateConfirm)(tab, site)
+	short := api.SimulateRequest{Action: api.SimulateClock, Seconds: 2 * 24 * 3600}
+	tab.check(site.shop().client.Simulate(t.Context(), idOf(site.page), short))
+	paying(nil, api.SimulateOver, api.SimulateConfirm)(tab, site)
 	paying(nil, api.SimulateExact, api.SimulateConfirm)(tab, site)
 	withWebhook(tab, site)
 	for _, task := range deskTasks {

@@ -28,9 +28,9 @@ type firstRunDesk struct {
 	link string
 }
 
-func newFirstRunDesk(t *testing.T) firstRunDesk {
+func newFirstRunDesk(t *testing.T, more ...string) firstRunDesk {
 	t.Helper()
-	a, err := app.New(t.Context(), settings(t, "CHEQUER_SHOP_NAME=Atelier Nord"), app.Options{Log: slog.New(slog.DiscardHandler)})
+	a, err := app.New(t.Context(), settings(t, append(more, "CHEQUER_SHOP_NAME=Atelier Nord")...), app.Options{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

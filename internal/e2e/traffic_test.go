@@ -39,6 +39,11 @@ func (b *tab) recordTraffic() {
 	b.check(chromedp.Listen(b.ctx, b.traffic.record))
 }
 
+// updatesDesk reports whether a page of the desk sends a request to update itself, which it does after it is loaded.
+func updatesDesk(e *network.EventRequestWillBeSent) bool {
+	return strings.Contains(e.Request.URL, "/desk/") && (e.Type == network.ResourceTypeEventSource || e.Type == network.ResourceTypeXHR)
+}
+
 // record records an event of the browser's network domain.
 func (r *traffic) record(event any) {
 	r.mu.Lock()
@@ -48,6 +53,9 @@ func (r *traffic) record(event any) {
 		if e.Type == network.ResourceTypeDocument {
 			r.loader = e.LoaderID
 			clear(r.sent) // another page
+		}
+		if updatesDesk(e) {
+			return
 		}
 		if e.LoaderID == r.loader { // the previous page may still send requests
 			r.sent[e.RequestID] = &exchange{url: e.Request.URL}

@@ -152,6 +152,7 @@ func (s *server) routes(g *echo.Group) {
 	s.endpointRoutes(g)
 	s.linkRoutes(g)
 	s.productRoutes(g)
+	s.terminalRoutes(g)
 	s.themeRoutes(g)
 }
 
@@ -185,6 +186,15 @@ func (s *server) productRoutes(g *echo.Group) {
 	g.DELETE(api.PathProducts+"/:slug", route(s.removeProduct))
 	g.POST(api.PathProducts+"/read", s.signed(page, s.readProducts))
 	g.POST(api.PathProducts+"/order", s.signed(page, s.orderProduct))
+}
+
+// terminalRoutes registers the routes of terminals.
+func (s *server) terminalRoutes(g *echo.Group) {
+	route := s.administered(terminalProblems)
+	g.POST(api.PathTerminals, route(s.createTerminal))
+	g.Match(reading, api.PathTerminals, route(s.listTerminals))
+	g.Match(reading, api.PathTerminals+"/:id", route(s.showTerminal))
+	g.DELETE(api.PathTerminals+"/:id", route(s.removeTerminal))
 }
 
 // endpointRoutes registers the routes of endpoints, which require the scope admin.

@@ -9,6 +9,7 @@ import (
 
 	"chequer/internal/chain"
 	"chequer/internal/invoice"
+	"chequer/internal/merchant"
 	"chequer/internal/watcher"
 )
 
@@ -168,18 +169,23 @@ func readDestinations(ctx context.Context, q querier, network chain.ID, merchant
 // gapWindow is the number of the newest destinations that UnusedInARow examines.
 const gapWindow = 1000
 
-// UnusedInARow returns the number of a merchant's newest destinations on a network without any
-// transfer, at most gapWindow. Wallets stop looking for payments after 20 unused addresses. See
-// BIP 44, "Address gap limit".
-func (s *Storage) UnusedInARow(ctx context.Context, merchantID string, network chain.ID) (int64, error) {
+// UnusedInARow returns the number of a wallet's newest addresses on a network without any transfer, at most
+// gapWindow. Wallets stop looking for payments after 20 unused addresses. See BIP 44, "Address gap limit".
+// It counts addresses of invoices that were created since the wallet was added: those before may be of the wallet
+// that it replaced.
+func (s *Storage) UnusedInARow(ctx context.Context, w merchant.Wallet, network chain.ID) (int64, error) {
 	type row struct {
 		index int64
 		used  bool
 	}
+	next, err := s.NextIndex(ctx, w.Counter)
+	if err != nil {
+		return 0, err
+	}
 	newest, err := readAll(ctx, s, "count unused destinations", func(r scanner) (d row, err error) {
 		err = r.Scan(&d.index, &d.used)
 		return d, err
-	}, newestDestinations, string(network), merchantID, gapWindow)
+	}, newestDestinations, string(network), w.MerchantID, w.CreatedAt.UnixMilli(), int64(next), gapWindow)
 	if err != nil || len(newest) == 0 {
 		return 0, err
 	}
@@ -194,8 +200,10 @@ func (s *Storage) UnusedInARow(ctx context.Context, merchantID string, network c
 	return last - max(used, first-1), nil
 }
 
+// A process that has not yet read the new wallet may still use an index of the former one, which may be higher.
 const newestDestinations = `
 	SELECT d.address_index, EXISTS (
 		SELECT 1 FROM transfers t WHERE t.invoice_id = d.invoice_id AND t.network = d.network AND t.script = d.script
 	)
-	FROM destinations d WHERE d.network = $1 AND d.merchant_id = $2 ORDER BY d.position DESC LIMIT $3`
+	FROM destinations d JOIN invoices i ON i.id = d.invoice_id
+	WHERE d.network = $1 AND d.merchant_id = $2 AND i.created_at >= $3 AND d.address_index < $4 ORDER BY d.position DESC LIMIT $5`

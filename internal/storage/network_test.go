@@ -11,6 +11,7 @@ import (
 
 	"chequer/internal/chain"
 	"chequer/internal/invoice"
+	"chequer/internal/merchant"
 	"chequer/internal/money"
 	"chequer/internal/storage"
 )
@@ -226,11 +227,35 @@ func TestReleaseLease_ends_the_lease(t *testing.T) {
 	})
 }
 
+// withNewWallet returns the creation of an invoice whose Bitcoin address is of another wallet.
+func withNewWallet(id string) invoice.Creation {
+	c := creation(id, "shop")
+	build := c.Build
+	c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
+		inv, err := build(func(counter string) (uint32, error) {
+			if counter == "shop/BTC" {
+				counter = "shop/new"
+			}
+			return next(counter)
+		})
+		if err != nil {
+			return nil, err
+		}
+		inv.CreatedAt = noon.Add(2 * time.Hour)
+		for i := range inv.Methods {
+			inv.Methods[i].Destination.Script = "new:" + inv.Methods[i].Destination.Script
+		}
+		return inv, nil
+	}
+	return c
+}
+
 func TestUnused_counts_the_newest_invoices_without_a_payment(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		w := merchant.Wallet{MerchantID: "shop", Counter: "shop/BTC", CreatedAt: noon.Add(-time.Hour)}
 		unused := func() int64 {
 			t.Helper()
-			n, err := s.UnusedInARow(t.Context(), "shop", "bitcoin")
+			n, err := s.UnusedInARow(t.Context(), w, "bitcoin")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -257,6 +282,29 @@ func TestUnused_counts_the_newest_invoices_without_a_payment(t *testing.T) {
 		}
 		if got := unused(); got != 3 {
 			t.Errorf("after the 22nd was paid: %d, want 3", got)
+		}
+
+		// The invoices above are of the wallet that this one replaces. The last has an index of its own, and is of a
+		// process that still uses the former wallet.
+		w = merchant.Wallet{MerchantID: "shop", Counter: "shop/new", CreatedAt: noon.Add(time.Hour)}
+		if got := unused(); got != 0 {
+			t.Errorf("of a wallet without an invoice: %d, want 0", got)
+		}
+		for i := range 3 {
+			create(t, s, withNewWallet(fmt.Sprint("n", i)))
+		}
+		late := creation("late", "shop")
+		build := late.Build
+		late.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
+			inv, err := build(next)
+			if err == nil {
+				inv.CreatedAt = noon.Add(2 * time.Hour)
+			}
+			return inv, err
+		}
+		create(t, s, late)
+		if got := unused(); got != 3 {
+			t.Errorf("after 3 invoices of a new wallet: %d, want 3", got)
 		}
 	})
 }

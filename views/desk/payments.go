@@ -9,6 +9,7 @@ type Payments struct {
 	Kept    []Hidden // mode and state, sent as hidden fields with the filters
 	Problem string
 	Rows    []PaymentRow
+	IsFirst bool // the page shows the newest rows
 	Caption string
 	Empty   string // why there are no rows
 	Shown   string // "20 payments, newest first"

@@ -3,7 +3,9 @@ package desk_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,24 +21,35 @@ type stubBackups struct {
 	last   time.Time
 	shops  []string
 	err    error
+	sent   int // number of backups that were sent as a whole
 }
 
 func (b *stubBackups) Last() (time.Time, error) { return b.last, nil }
 
-func (b *stubBackups) Create(_ context.Context, passphrase string) (string, func(), error) {
+func (b *stubBackups) Create(_ context.Context, passphrase string) (settings.Backup, error) {
 	if len(passphrase) < 12 {
-		return "", nil, settings.ErrPassphrase
+		return nil, settings.ErrPassphrase
 	}
 	if b.err != nil {
-		return "", nil, b.err
+		return nil, b.err
 	}
 	folder, err := os.MkdirTemp(b.parent, "")
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	path := filepath.Join(folder, "chequer.backup")
-	return path, func() { os.RemoveAll(folder) }, os.WriteFile(path, []byte("sealed with "+passphrase), 0o600)
+	return stubBackup{path, b}, os.WriteFile(path, []byte("sealed with "+passphrase), 0o600)
 }
+
+// stubBackup is a file instead of a backup.
+type stubBackup struct {
+	path string
+	made *stubBackups
+}
+
+func (b stubBackup) Path() string { return b.path }
+func (b stubBackup) Sent() error  { b.made.sent++; return nil }
+func (b stubBackup) Remove()      { os.RemoveAll(filepath.Dir(b.path)) }
 
 func (b *stubBackups) Shops(context.Context) ([]string, error) { return b.shops, nil }
 
@@ -72,6 +85,9 @@ func TestBackup(t *testing.T) {
 	if file.status != http.StatusOK || file.body != "sealed with "+passphrase || file.header.Get("Content-Disposition") != `attachment; filename="chequer.backup"` {
 		t.Errorf("got %d %q, %v", file.status, file.body, file.header)
 	}
+	if l.backups.sent != 1 {
+		t.Errorf("%d backups are recorded as sent, want 1", l.backups.sent)
+	}
 	l.clock.Pass(11 * time.Minute)
 	if asked := b.send(at, "passphrase", passphrase, "repeated", passphrase).want(http.StatusForbidden, "Confirm it’s you"); strings.Contains(asked.body, passphrase) {
 		t.Error("the page that confirms the sign-in has the passphrase")
@@ -94,4 +110,27 @@ func TestBackup_needs_an_owner_of_every_shop(t *testing.T) {
 		t.Errorf("the page has %d forms", forms)
 	}
 	b.send("/desk/shop/backup", "passphrase", "correct horse battery", "repeated", "correct horse battery").want(http.StatusForbidden, "Backups are made by")
+}
+
+// brokenConnection is a response whose connection breaks at the first write of the body.
+type brokenConnection struct{ *httptest.ResponseRecorder }
+
+func (brokenConnection) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// A backup that was not sent as a whole is not the last backup.
+func TestBackup_aborted(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	form := values("passphrase", "correct horse battery", "repeated", "correct horse battery", "form", b.formToken())
+	defer func() {
+		if got, _ := recover().(error); !errors.Is(got, http.ErrAbortHandler) {
+			t.Errorf("the handler ended with %v, want %v", got, http.ErrAbortHandler)
+		}
+		if n := l.backups.folders(t); l.backups.sent != 0 || n != 0 {
+			t.Errorf("%d backups are recorded as sent, and %d folders were not removed", l.backups.sent, n)
+		}
+	}()
+	r := b.request(http.MethodPost, "/desk/shop/backup", form)
+	l.desk.ServeHTTP(brokenConnection{httptest.NewRecorder()}, r)
 }

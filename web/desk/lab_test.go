@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -33,6 +34,7 @@ import (
 	"chequer/internal/token"
 	"chequer/internal/wire"
 	"chequer/web/desk"
+	"chequer/web/desk/changes"
 	"chequer/web/desk/health"
 	"chequer/web/desk/sell"
 	"chequer/web/desk/visit"
@@ -67,6 +69,7 @@ type lab struct {
 	products     *merchant.Products
 	links        *merchant.Links
 	terminals    *merchant.Terminals
+	changes      *changes.Hub
 }
 
 func newLab(t *testing.T) *lab { return labAt(t, site) }
@@ -87,8 +90,10 @@ func labAt(t *testing.T, base string) *lab {
 	l.endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
 		Storage: l.storage, Check: (guard.Policy{}).Check, EncodeTest: wire.TestEvent, Now: l.clock.Now, Token: token.New,
 	})
+	l.changes = changes.New(changes.Config{Position: l.storage.FeedPosition, Interval: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+	t.Cleanup(l.changes.Close)
 	c := desk.Config{Audit: l.storage, Reports: report.NewService(l.reports), Endpoints: l.endpoints, Sell: sell.Screens{Products: l.products, Links: l.links, Terminals: l.terminals, Reports: report.NewService(l.reports), Prices: prices, Languages: locale.All(), ShopID: shop, EmbedOrigins: []string{"https://nord.example"}}, Site: visit.Site{
-		Merchants: l.merchants, Themes: merchant.NewThemes(l.storage, l.clock.Now),
+		Merchants: l.merchants, Changes: l.changes, FeedPosition: l.storage.FeedPosition, Themes: merchant.NewThemes(l.storage, l.clock.Now),
 		BaseURL: base, Words: locale.All().Standard(), IPExtractor: echo.ExtractIPDirect(), Now: l.clock.Now,
 		Log: slog.New(slog.NewTextHandler(l.log, nil)),
 	}}
@@ -160,6 +165,13 @@ func (l *lab) browser() *browser {
 	return &browser{lab: l, cookies: map[string]*http.Cookie{}, host: strings.TrimPrefix(site, "https://"), key: newAuthenticator(l.t)}
 }
 
+// copy returns another tab of the browser, which sends the same cookies.
+func (b *browser) copy() *browser {
+	c := *b
+	c.cookies = maps.Clone(b.cookies)
+	return &c
+}
+
 // selection is an alias, so that tests need not import goquery.
 type selection = goquery.Selection
 
@@ -173,6 +185,18 @@ type page struct {
 
 func (b *browser) do(method, path string, form url.Values) page {
 	b.lab.t.Helper()
+	w := httptest.NewRecorder()
+	b.lab.desk.ServeHTTP(w, b.request(method, path, form))
+	for _, c := range w.Result().Cookies() {
+		if b.cookies[c.Name] = c; c.MaxAge < 0 {
+			delete(b.cookies, c.Name)
+		}
+	}
+	return page{t: b.lab.t, status: w.Code, header: w.Header(), body: w.Body.String()}
+}
+
+// request returns a request as the browser sends it.
+func (b *browser) request(method, path string, form url.Values) *http.Request {
 	r := httptest.NewRequestWithContext(b.lab.t.Context(), method, path, strings.NewReader(form.Encode()))
 	r.Host, r.RemoteAddr = b.host, "192.0.2.7:1234"
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
@@ -190,14 +214,7 @@ func (b *browser) do(method, path string, form url.Values) page {
 	for _, c := range b.cookies {
 		r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
 	}
-	w := httptest.NewRecorder()
-	b.lab.desk.ServeHTTP(w, r)
-	for _, c := range w.Result().Cookies() {
-		if b.cookies[c.Name] = c; c.MaxAge < 0 {
-			delete(b.cookies, c.Name)
-		}
-	}
-	return page{t: b.lab.t, status: w.Code, header: w.Header(), body: w.Body.String()}
+	return r
 }
 
 func (b *browser) get(path string) page { b.lab.t.Helper(); return b.do(http.MethodGet, path, nil) }

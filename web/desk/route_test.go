@@ -60,6 +60,7 @@ var table = map[string]access{
 	"GET /desk/:shop/payments/:id":                          viewers,
 	"GET /desk/:shop/payments/:id/:decision":                deciders,
 	"POST /desk/:shop/payments/:id/:decision":               deciders,
+	"GET /desk/:shop/live":                                  everyRole,
 	"GET /desk/:shop/account":                               everyRole,
 	"GET /desk/:shop/account/password":                      ownSignIn,
 	"POST /desk/:shop/account/password":                     ownSignIn,

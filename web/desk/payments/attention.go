@@ -10,6 +10,9 @@ import (
 
 // attention lists the invoices that wait for a decision, oldest first.
 func (v *page) attention() error {
+	if err := v.Live(); err != nil {
+		return err
+	}
 	q := v.listQuery()
 	rows, err := v.Invoices.Undecided(v.Request().Context(), v.Shop.ID, q.mode, q.after, pageSize+1)
 	if err != nil {

@@ -15,6 +15,9 @@ import (
 
 // payment shows one invoice.
 func (v *page) payment() error {
+	if err := v.Live(); err != nil {
+		return err
+	}
 	inv, err := v.ownInvoice()
 	if err != nil {
 		return err

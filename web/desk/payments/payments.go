@@ -12,6 +12,9 @@ const pageSize = 25
 
 // payments lists the invoices of the shop. A search with one result leads to the invoice.
 func (v *page) payments() error {
+	if err := v.Live(); err != nil {
+		return err
+	}
 	q := v.listQuery()
 	filter, problem := q.filter(v)
 	var rows []invoice.Summary
@@ -43,7 +46,7 @@ func (v *page) paymentsPage(q listQuery, rows []invoice.Summary) (desk.Payments,
 		return desk.Payments{}, err
 	}
 	f.Query = q.text
-	page := desk.Payments{Frame: f, Action: v.Below("/payments"), Filters: q.fields(v), Kept: q.kept(), Caption: v.Text("desk.payments.caption")}
+	page := desk.Payments{Frame: f, IsFirst: q.after == (invoice.Position{}), Action: v.Below("/payments"), Filters: q.fields(v), Kept: q.kept(), Caption: v.Text("desk.payments.caption")}
 	tally, err := v.Tally(q.mode)
 	if err != nil {
 		return page, err

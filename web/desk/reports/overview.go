@@ -31,6 +31,9 @@ var spans = []struct {
 
 // overview shows the totals of a period, open cases and the newest payments.
 func (v *page) overview() error {
+	if err := v.Live(); err != nil {
+		return err
+	}
 	chosen := spans[0]
 	for _, s := range spans {
 		if s.name == v.QueryParam("period") {

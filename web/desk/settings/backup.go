@@ -3,10 +3,14 @@ package settings
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/labstack/echo/v4"
 
 	"chequer/internal/account"
 	"chequer/views/desk"
@@ -17,11 +21,21 @@ import (
 type Backups interface {
 	// Last returns the time of the last backup; the zero time if there was none.
 	Last() (time.Time, error)
-	// Create writes a backup that is encrypted with a passphrase into a file in a folder of its own, and returns the
-	// function that removes both. The error is ErrPassphrase for a passphrase that is too short.
-	Create(ctx context.Context, passphrase string) (path string, remove func(), err error)
+	// Create writes a backup that is encrypted with a passphrase into a file. The error is ErrPassphrase for a
+	// passphrase that is too short.
+	Create(ctx context.Context, passphrase string) (Backup, error)
 	// Shops returns the IDs of the shops of the server.
 	Shops(ctx context.Context) ([]string, error)
+}
+
+// Backup is a backup that was made to be sent.
+type Backup interface {
+	// Path returns the path of the file.
+	Path() string
+	// Sent records that the backup was sent as a whole: it is the last backup from then on.
+	Sent() error
+	// Remove removes the file.
+	Remove()
 }
 
 // ErrPassphrase means that a passphrase is too short.
@@ -89,14 +103,25 @@ func (v *page) download() error {
 	}
 	v.backingUp.Lock()
 	defer v.backingUp.Unlock()
-	path, remove, err := v.Backups.Create(v.Request().Context(), passphrase)
+	made, err := v.Backups.Create(v.Request().Context(), passphrase)
 	if errors.Is(err, ErrPassphrase) {
 		return v.showBackup(http.StatusUnprocessableEntity, v.Text("desk.backup.short"), "")
 	}
 	if err != nil {
 		return err
 	}
-	defer remove()
-	v.Log.Warn("backup downloaded", "account", v.Account.ID)
-	return v.Attachment(path, filepath.Base(path))
+	defer made.Remove()
+	f, err := os.Open(made.Path())
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	v.Log.Warn("backup is sent", "account", v.Account.ID)
+	v.Response().Header().Set(echo.HeaderContentType, echo.MIMEOctetStream)
+	v.Response().Header().Set(echo.HeaderContentDisposition, `attachment; filename="`+filepath.Base(made.Path())+`"`)
+	if _, err := io.Copy(v.Response(), f); err != nil {
+		v.Log.Warn("sending of a backup was aborted", "account", v.Account.ID, "error", err)
+		panic(http.ErrAbortHandler) // a normal return would end the file as if it were complete
+	}
+	return made.Sent()
 }

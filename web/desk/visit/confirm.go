@@ -74,7 +74,7 @@ func (v *Visit) kept() []desk.Hidden {
 	}
 	var kept []desk.Hidden
 	for name, values := range form {
-		if name == "form" || name == "offer" || name == "credential" || strings.HasPrefix(name, confirmPrefix) {
+		if name == formField || name == "offer" || name == "credential" || strings.HasPrefix(name, confirmPrefix) {
 			continue
 		}
 		for _, value := range values {

@@ -62,7 +62,7 @@ func (s *Site) fail(err error, c echo.Context) {
 
 // answer answers a request that failed.
 func (v *Visit) answer(err error, status int) error {
-	if v.Request().Header.Get("Accept") == echo.MIMEApplicationJSON {
+	if v.wantsJSON() {
 		return v.JSON(status, passkeyFault{v.faultText(err, status)})
 	}
 	if r, refused := errors.AsType[*refusal](err); refused {

@@ -34,9 +34,17 @@ func (v *Visit) document(title string) desk.Document {
 		full = v.Text("desk.title", "Title", title, "Shop", name)
 	}
 	return desk.Document{
-		Language: v.Words, Title: full, Shop: name, Token: v.token,
+		Language: v.Words, Title: full, Shop: name, Token: v.formToken(),
 		Style: v.Address(static.Path("desk.css")), Script: v.Address(static.Path("desk.js")), Icon: v.Address(static.Path("icon.svg")),
 	}
+}
+
+// formToken returns the token of the page's forms; "" on a page without a session.
+func (v *Visit) formToken() string {
+	if v.Session.Hash == "" {
+		return ""
+	}
+	return v.token.masked()
 }
 
 // Solo returns the frame of a page without a shop.
@@ -53,7 +61,7 @@ func (v *Visit) Frame(title, place string) (desk.Frame, error) {
 	}
 	f := desk.Frame{
 		Document: v.document(title), Name: v.Account.Name, Role: v.RoleName(v.Account.Role(v.Shop.ID)),
-		Account: v.Below("/account"), SignOut: v.Address("/desk/signout"), Places: places, Notice: v.notice(),
+		Account: v.Below("/account"), SignOut: v.Address("/desk/signout"), Places: places, Notice: v.notice(), Stream: v.streamURL,
 	}
 	if v.searches() {
 		f.Search = v.Below("/payments")

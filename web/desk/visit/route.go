@@ -4,8 +4,6 @@ import (
 	"errors"
 	"net/http"
 
-	"crypto/subtle"
-
 	"github.com/labstack/echo/v4"
 
 	"chequer/internal/account"
@@ -64,9 +62,15 @@ func (s *Site) serve(r Route) echo.HandlerFunc {
 				return err
 			}
 		}
-		return r.Handle(v)
+		if reads(v.Request()) || v.Session.Hash == "" || v.wantsJSON() {
+			return r.Handle(v)
+		}
+		return s.sent.handle(v, r.Handle)
 	}
 }
+
+// wantsJSON reports whether a script sent the request. It may ask for the options of a passkey several times.
+func (v *Visit) wantsJSON() bool { return v.Request().Header.Get("Accept") == echo.MIMEApplicationJSON }
 
 // visitKey is the key of the visit in an echo.Context, for the error handler.
 const visitKey = "visit"
@@ -78,14 +82,18 @@ func (v *Visit) enter() error {
 		return ErrSignedOut
 	}
 	var err error
-	v.Session, v.Account, err = v.Accounts.Session(ctx, token)
+	session := v.Accounts.Session
+	if v.isBackground() {
+		session = v.Accounts.PeekSession
+	}
+	v.Session, v.Account, err = session(ctx, token)
 	if errors.Is(err, account.ErrNotFound) {
 		return ErrSignedOut
 	}
 	if err != nil {
 		return err
 	}
-	v.token = formToken(token)
+	v.token = formTokenOf(token)
 	v.SetRequest(v.Request().WithContext(audit.With(ctx, v.Accounts.Actor(v.Account, v.Session))))
 	if v.Account.Role(v.Param("shop")) == "" {
 		return echo.ErrNotFound // also for shops that do not exist
@@ -96,7 +104,7 @@ func (v *Visit) enter() error {
 
 // admit checks the form token and the permission of the account.
 func (v *Visit) admit(r Route) error {
-	if !reads(v.Request()) && subtle.ConstantTimeCompare([]byte(v.Request().PostFormValue("form")), []byte(v.token)) != 1 {
+	if !reads(v.Request()) && !v.token.isIn(v.Request().PostFormValue(formField)) {
 		return errForeign
 	}
 	if r.Needs == Member || viewing(r) && v.May(r.Needs) {

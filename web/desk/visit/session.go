@@ -1,9 +1,6 @@
 package visit
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
 	"net/http"
 
 	"chequer/internal/account"
@@ -49,14 +46,6 @@ func (v *Visit) Former() string {
 		return account.HashToken(token)
 	}
 	return ""
-}
-
-// formToken returns the token that the forms of a session send. It proves that a form is from a page
-// of the session.
-func formToken(sessionToken string) string {
-	mac := hmac.New(sha256.New, []byte(sessionToken))
-	mac.Write([]byte("desk form"))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
 // Client returns the browser of a request.

@@ -4,9 +4,12 @@ package visit
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -16,6 +19,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
+	"chequer/web/desk/changes"
 )
 
 // Site has the services and the settings that all pages of the desk use. All fields are required unless
@@ -27,6 +31,9 @@ type Site struct {
 	Merchants *merchant.Service
 	Themes    *merchant.Themes
 	Invoices  *invoice.Service
+	Changes   *changes.Hub
+	// FeedPosition returns the position of the newest event in a shop's feed, which Changes watches.
+	FeedPosition func(ctx context.Context, shopID string) (int64, error)
 
 	BasePath string // prefix of every path: "" or "/pay"
 	BaseURL  string // public address
@@ -35,6 +42,9 @@ type Site struct {
 	IPExtractor echo.IPExtractor
 	Now         func() time.Time
 	Log         *slog.Logger
+
+	sent    *sentForms
+	streams *atomic.Int64 // that are open
 }
 
 // Visit is a request with the account that makes it. Account, Session and Shop are zero on public
@@ -45,8 +55,10 @@ type Visit struct {
 	Account account.Account
 	Session account.Session
 	Shop    merchant.Merchant
-	token   string                         // form token
-	tallies map[invoice.Mode]invoice.Tally // that were read
+	token   formToken
+	// streamURL is the address of the stream for a page that updates itself.
+	streamURL string
+	tallies   map[invoice.Mode]invoice.Tally // that were read
 }
 
 // maxForm is the limit for the body of most forms. The answer of an authenticator is its largest part.
@@ -54,11 +66,12 @@ const maxForm = "64K"
 
 // NewHandler returns the handler of routes, and of the routes that confirm a sign-in.
 func NewHandler(s *Site, routes []Route) *echo.Echo {
+	s.sent, s.streams = &sentForms{answers: map[formID]*answer{}}, &atomic.Int64{}
 	e := echo.New()
 	e.HTTPErrorHandler = s.fail
 	e.IPExtractor = s.IPExtractor
 	e.Use(s.secure, s.recovered(), compressed(), s.reachable, s.sameOrigin, wellFormed)
-	for _, r := range slices.Concat(routes, confirmRoutes) {
+	for _, r := range slices.Concat(routes, confirmRoutes, streamRoutes) {
 		e.Add(r.Method, s.BasePath+r.Path, s.serve(r), middleware.BodyLimit(cmp.Or(r.MaxBody, maxForm)))
 		if r.Method == http.MethodGet {
 			e.Add(http.MethodHead, s.BasePath+r.Path, s.serve(r))
@@ -80,10 +93,10 @@ func (s *Site) recovered() echo.MiddlewareFunc {
 	})
 }
 
-// compressed compresses pages. Secrets are only in answers to forms, which other sites cannot send. The form token is
-// in every page, and another site may lead a browser to a page with a text of its choice in the query, so the sizes
-// of many compressed pages could reveal the token. A form that another site sends with it is still refused by its
-// origin.
+// compressed compresses pages. Secrets are only in answers to forms, which other sites cannot send, and the form
+// token is masked.
 func compressed() echo.MiddlewareFunc {
-	return middleware.GzipWithConfig(middleware.GzipConfig{Level: 5})
+	return middleware.GzipWithConfig(middleware.GzipConfig{
+		Level: 5, Skipper: func(c echo.Context) bool { return strings.HasSuffix(c.Request().URL.Path, streamPath) },
+	})
 }

@@ -126,7 +126,7 @@ func (v *page) card(w merchant.Wallet) (desk.Wallet, error) {
 	}
 	add("desk.wallets.next", strconv.FormatUint(uint64(next), 10))
 	for _, network := range k.Chains {
-		unused, err := v.Storage.UnusedInARow(ctx, v.Shop.ID, network)
+		unused, err := v.Storage.UnusedInARow(ctx, w, network)
 		if err != nil {
 			return card, err
 		}

@@ -18,8 +18,8 @@ type Storage interface {
 	AllWallets(ctx context.Context, merchantID string, mode merchant.Mode) ([]merchant.Wallet, error)
 	// NextIndex returns the next index of a wallet's key.
 	NextIndex(ctx context.Context, counter string) (uint32, error)
-	// UnusedInARow returns the number of the newest addresses on a network that have no payment.
-	UnusedInARow(ctx context.Context, merchantID string, network chain.ID) (int64, error)
+	// UnusedInARow returns the number of a wallet's newest addresses on a network that have no payment.
+	UnusedInARow(ctx context.Context, w merchant.Wallet, network chain.ID) (int64, error)
 }
 
 // Kind describes the wallets of a kind under the settings of the server.

@@ -1,0 +1,138 @@
+// Package changes tells the open pages of the desk that something of their shop has changed. What has changed, a page
+// learns when it is loaded again.
+package changes
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// ErrClosed means that the hub was closed.
+var ErrClosed = errors.New("hub closed")
+
+// Config configures a Hub.
+type Config struct {
+	// Position returns the position of the newest event in a shop's feed, whichever process wrote it.
+	Position func(ctx context.Context, shopID string) (int64, error)
+	// Interval is the interval between two reads of a shop's position.
+	Interval time.Duration
+	Log      *slog.Logger
+}
+
+// Hub lets pages wait for changes of their shops. The position of a shop is read once per interval, however many
+// pages wait, and not at all while none does. It is safe for concurrent use.
+type Hub struct {
+	config Config
+	ctx    context.Context //nolint:containedctx // ends the reads when the hub is closed
+	close  context.CancelFunc
+
+	mu    sync.Mutex
+	shops map[string]*shop // those for which pages wait
+}
+
+// shop is the state of a shop for which pages wait.
+type shop struct {
+	position int64
+	isKnown  bool // the position was read
+	waiting  int  // pages
+	changed  chan struct{}
+}
+
+// New returns a new Hub.
+func New(c Config) *Hub {
+	h := &Hub{config: c, shops: map[string]*shop{}}
+	h.ctx, h.close = context.WithCancel(context.Background())
+	return h
+}
+
+// Close ends every Wait with ErrClosed.
+func (h *Hub) Close() { h.close() }
+
+// Wait waits until the position of a shop is another one than a page has seen, and returns it. It returns ErrClosed if
+// the hub is closed, and the error of the context.
+func (h *Hub) Wait(ctx context.Context, shopID string, seen int64) (int64, error) {
+	s := h.join(shopID)
+	defer h.leave(s)
+	for {
+		h.mu.Lock()
+		position, isNew, changed := s.position, s.isKnown && s.position != seen, s.changed
+		h.mu.Unlock()
+		if isNew {
+			return position, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-h.ctx.Done():
+			return 0, ErrClosed
+		}
+	}
+}
+
+// join counts a page that waits, and starts the reads of its shop if it is the first.
+func (h *Hub) join(shopID string) *shop {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.shops[shopID]
+	if s == nil {
+		s = &shop{changed: make(chan struct{})}
+		h.shops[shopID] = s
+		go h.read(shopID, s)
+	}
+	s.waiting++
+	return s
+}
+
+func (h *Hub) leave(s *shop) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s.waiting--
+}
+
+// read reads the position of a shop until no page waits any more. A page that only sends a heartbeat between two waits
+// is back before the next read.
+func (h *Hub) read(shopID string, s *shop) {
+	for h.ctx.Err() == nil {
+		position, err := h.config.Position(h.ctx, shopID)
+		if err != nil && h.ctx.Err() == nil {
+			h.config.Log.WarnContext(h.ctx, "position of the feed cannot be read, pages of the desk do not update themselves", "error", err)
+		}
+		if err == nil {
+			h.note(s, position)
+		}
+		select {
+		case <-time.After(h.config.Interval):
+		case <-h.ctx.Done():
+		}
+		if h.removed(shopID, s) {
+			return
+		}
+	}
+}
+
+// note stores a position that was read, and wakes the pages if it is a new one.
+func (h *Hub) note(s *shop, position int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if s.isKnown && s.position == position {
+		return
+	}
+	s.position, s.isKnown = position, true
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// removed removes a shop for which no page waits, and reports whether it did.
+func (h *Hub) removed(shopID string, s *shop) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if s.waiting > 0 {
+		return false
+	}
+	delete(h.shops, shopID)
+	return true
+}

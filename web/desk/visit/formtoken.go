@@ -1,0 +1,41 @@
+package visit
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+)
+
+// formToken proves that a form is from a page of a session.
+type formToken [sha256.Size]byte
+
+// formTokenOf returns the form token of a session.
+func formTokenOf(sessionToken string) (t formToken) {
+	mac := hmac.New(sha256.New, []byte(sessionToken))
+	mac.Write([]byte("desk form"))
+	mac.Sum(t[:0])
+	return t
+}
+
+// masked returns the token as a page's forms send it: a random mask, and the token under the mask. It is
+// different in every page. So the sizes of compressed pages do not reveal the token (BREACH), and a page that is
+// sent twice can be told from two pages.
+func (t formToken) masked() string {
+	var text [2 * sha256.Size]byte
+	mask := text[:sha256.Size]
+	rand.Read(mask) // never returns an error
+	subtle.XORBytes(text[sha256.Size:], t[:], mask)
+	return base64.RawURLEncoding.EncodeToString(text[:])
+}
+
+// isIn reports whether a masked token contains the token.
+func (t formToken) isIn(masked string) bool {
+	text, err := base64.RawURLEncoding.Strict().DecodeString(masked)
+	if err != nil || len(text) != 2*sha256.Size {
+		return false
+	}
+	subtle.XORBytes(text, text[:sha256.Size], text[sha256.Size:])
+	return subtle.ConstantTimeCompare(text[:sha256.Size], t[:]) == 1
+}

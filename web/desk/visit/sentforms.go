@@ -1,0 +1,172 @@
+package visit
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+// formField is the name of the field with the form token.
+const formField = "form"
+
+const (
+	// keptAnswer is the time for which a form that is sent again gets the answer to the first.
+	keptAnswer = 10 * time.Minute
+	// maxAnswers bounds the number of kept answers.
+	maxAnswers = 256
+	// maxAnswer is the size in bytes up to which an answer is kept.
+	maxAnswer = 128 << 10
+)
+
+// sentForms keeps the answers to the forms that were sent to this process. A second click on a button and a
+// reload of an answer send the same form again: it has no second effect and gets the same answer, which may contain
+// a secret that is shown only once. It is safe for
+// concurrent use.
+type sentForms struct {
+	mu      sync.Mutex
+	answers map[formID]*answer
+}
+
+// formID identifies one form of one page, with its values.
+type formID [sha256.Size]byte
+
+// formIDOf returns the identity of the form that a request sends. The masked form token makes it unique to a page.
+func formIDOf(v *Visit) (formID, error) {
+	form, err := v.FormParams()
+	if err != nil {
+		return formID{}, err
+	}
+	return sha256.Sum256([]byte(v.Session.Hash + "\n" + v.Request().URL.RequestURI() + "\n" + form.Encode())), nil
+}
+
+// answer is the answer to a form. Its other fields are set when done is closed.
+type answer struct {
+	at     time.Time
+	done   chan struct{}
+	kept   bool // whether the form succeeded and its answer is short enough
+	status int
+	header http.Header
+	body   []byte
+}
+
+// keptHeaders are the headers of an answer that its repetition has as well.
+var keptHeaders = []string{echo.HeaderLocation, echo.HeaderContentType, echo.HeaderContentDisposition}
+
+// handle calls the handler for a form, or repeats the answer if the form was sent before and succeeded. While the same
+// form is handled, it waits. The work for a form goes on if the browser leaves, as it does for a second click.
+func (s *sentForms) handle(v *Visit, handle func(*Visit) error) error {
+	id, err := formIDOf(v)
+	if err != nil {
+		return err
+	}
+	ctx := v.Request().Context()
+	for {
+		a, isFirst := s.begin(id, v.Now())
+		if isFirst {
+			v.SetRequest(v.Request().WithContext(context.WithoutCancel(ctx)))
+			return s.record(id, a, v, handle)
+		}
+		select {
+		case <-a.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if a.kept {
+			return a.repeat(v)
+		}
+		s.forget(id, a)
+	}
+}
+
+// begin returns the answer to a form, and reports whether the caller must handle the form.
+func (s *sentForms) begin(id formID, now time.Time) (a *answer, isFirst bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a = s.answers[id]; a != nil && now.Sub(a.at).Abs() < keptAnswer {
+		return a, false
+	}
+	s.makeRoom(now)
+	a = &answer{at: now, done: make(chan struct{})}
+	s.answers[id] = a
+	return a, true
+}
+
+// makeRoom removes the answers that are too old, and the oldest one if there are still too many.
+func (s *sentForms) makeRoom(now time.Time) {
+	var oldest formID
+	for id, a := range s.answers {
+		if now.Sub(a.at).Abs() >= keptAnswer {
+			delete(s.answers, id)
+		} else if o := s.answers[oldest]; o == nil || a.at.Before(o.at) {
+			oldest = id
+		}
+	}
+	if len(s.answers) >= maxAnswers {
+		delete(s.answers, oldest)
+	}
+}
+
+// forget removes an answer that is not kept.
+func (s *sentForms) forget(id formID, a *answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.answers[id] == a {
+		delete(s.answers, id)
+	}
+}
+
+// record calls the handler for a form, and keeps its answer if the form succeeded.
+func (s *sentForms) record(id formID, a *answer, v *Visit, handle func(*Visit) error) error {
+	defer func() {
+		if !a.kept {
+			s.forget(id, a)
+		}
+		close(a.done)
+	}()
+	copied := &recorder{ResponseWriter: v.Response().Writer}
+	v.Response().Writer = copied
+	if err := handle(v); err != nil {
+		return err
+	}
+	a.status, a.body, a.header = v.Response().Status, copied.body.Bytes(), http.Header{}
+	for _, name := range keptHeaders {
+		if value := v.Response().Header().Get(name); value != "" {
+			a.header.Set(name, value)
+		}
+	}
+	a.kept = a.status < http.StatusBadRequest && !copied.isCut
+	return nil
+}
+
+// repeat writes the answer again.
+func (a *answer) repeat(v *Visit) error {
+	for name, values := range a.header {
+		v.Response().Header()[name] = values
+	}
+	v.Response().WriteHeader(a.status)
+	_, err := v.Response().Write(a.body)
+	return err
+}
+
+// recorder copies the first maxAnswer bytes of a response.
+type recorder struct {
+	http.ResponseWriter
+	body  bytes.Buffer
+	isCut bool
+}
+
+// Write implements io.Writer.
+func (r *recorder) Write(b []byte) (int, error) {
+	room := maxAnswer - r.body.Len()
+	r.isCut = r.isCut || len(b) > room
+	r.body.Write(b[:min(len(b), room)])
+	return r.ResponseWriter.Write(b)
+}
+
+// Unwrap returns the writer below, for http.ResponseController.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
