@@ -85,7 +85,7 @@ func TestLanguages_page_lists_all_languages(t *testing.T) {
 // The standard language is the shop's, and only the offered languages are used.
 func TestLanguages_are_limited_to_the_configured_languages(t *testing.T) {
 	t.Parallel()
-	german, err := locale.All().Offer("de", "de")
+	german, err := locale.All().Subset("de", "de")
 	if err != nil {
 		t.Fatal(err)
 	}

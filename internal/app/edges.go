@@ -41,7 +41,7 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 	if err != nil {
 		return nil, err
 	}
-	a.loops = append(a.loops, pages.DrawAhead)
+	a.loops = append(a.loops, pages.PrerenderCodes)
 	ready := readiness.Config{
 		Storage: d.Storage, Networks: networks.Chains(d.networks), Reached: d.invoices.Reached, TipTime: d.metrics.TipTime,
 		Identity: d.identity, Now: d.Now,
@@ -101,7 +101,7 @@ func (a *App) pages(c config.Config, o Options, l local, shop string, cc client.
 
 // offered returns the languages of the pages.
 func offered(c config.Config) (*locale.Languages, error) {
-	languages, err := locale.All().Offer(c.Language, c.Languages()...)
+	languages, err := locale.All().Subset(c.Language, c.Languages()...)
 	if err != nil {
 		return nil, fmt.Errorf("CHEQUER_LANGUAGE, CHEQUER_LANGUAGES: %w", err)
 	}

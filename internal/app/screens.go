@@ -33,7 +33,7 @@ func (d *domain) desk(c config.Config, o Options, ready readiness.Config, follow
 	return desk.New(desk.Config{
 		Site: visit.Site{
 			Accounts: d.Desk, Merchants: d.Merchants, Themes: d.Themes, Invoices: d.invoices, Changes: follow, FeedPosition: d.Storage.FeedPosition,
-			BasePath: c.BasePath(), BaseURL: c.BaseURL, Words: locale.All().Standard(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
+			BasePath: c.BasePath(), BaseURL: c.BaseURL, Words: locale.All().Default(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
 		},
 		Backups: newBackups(c, d.Storage, d.Now),
 		Audit:   d.Storage, Reports: report.NewService(d.Storage), Endpoints: d.Endpoints,

@@ -46,11 +46,11 @@ func (s *Service) Expire(ctx context.Context, limit int) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("expire: %w", err)
 	}
-	var faults []error
+	var errs []error
 	for _, id := range ids {
 		if _, err := s.update(ctx, id, Lease{}, func(*Invoice) error { return nil }); err != nil {
-			faults = append(faults, fmt.Errorf("expire invoice %s: %w", id, err))
+			errs = append(errs, fmt.Errorf("expire invoice %s: %w", id, err))
 		}
 	}
-	return len(ids), errors.Join(faults...)
+	return len(ids), errors.Join(errs...)
 }

@@ -130,8 +130,8 @@ func (s *server) addMerchant(ctx context.Context, r *invoice.CreateRequest) erro
 		return err
 	}
 	r.Terms.Merchant = m.Name
-	if len(r.Choice) == 0 {
-		r.Choice = m.Methods.Codes()
+	if len(r.DefaultMethods) == 0 {
+		r.DefaultMethods = m.Methods.Codes()
 	}
 	r.Wallets = wire.InvoiceWallets(wallets)
 	return nil

@@ -20,7 +20,7 @@ const evil = `"><script>alert(1)</script>`
 // document returns the head of a page with a form token.
 func document() desk.Document {
 	return desk.Document{
-		Language: locale.All().Standard(), Title: "Title – Shop", Shop: evil, Token: "form-token",
+		Language: locale.All().Default(), Title: "Title – Shop", Shop: evil, Token: "form-token",
 		Style: "/static/desk.css", Script: "/static/desk.js", Icon: "/static/icon.svg",
 	}
 }

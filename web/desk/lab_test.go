@@ -94,7 +94,7 @@ func labAt(t *testing.T, base string) *lab {
 	t.Cleanup(l.changes.Close)
 	c := desk.Config{Audit: l.storage, Reports: report.NewService(l.reports), Endpoints: l.endpoints, Sell: sell.Screens{Products: l.products, Links: l.links, Terminals: l.terminals, Reports: report.NewService(l.reports), Prices: prices, Languages: locale.All(), ShopID: shop, EmbedOrigins: []string{"https://nord.example"}}, Site: visit.Site{
 		Merchants: l.merchants, Changes: l.changes, FeedPosition: l.storage.FeedPosition, Themes: merchant.NewThemes(l.storage, l.clock.Now),
-		BaseURL: base, Words: locale.All().Standard(), IPExtractor: echo.ExtractIPDirect(), Now: l.clock.Now,
+		BaseURL: base, Words: locale.All().Default(), IPExtractor: echo.ExtractIPDirect(), Now: l.clock.Now,
 		Log: slog.New(slog.NewTextHandler(l.log, nil)),
 	}}
 	at, err := account.NewSite(base)
