@@ -178,7 +178,7 @@ func TestLanguage_in_the_address_is_no_part_of_a_signed_link(t *testing.T) {
 		t.Errorf("the link says German, the page is in %s", got)
 	}
 	want := []api.CheckoutRequest{{Query: signed}, {Query: signed}}
-	if diff := cmp.Diff(want, s.read); diff != "" {
+	if diff := cmp.Diff(want, s.linkReads); diff != "" {
 		t.Errorf("requests to the service (-want +got):\n%s", diff)
 	}
 }

@@ -158,7 +158,7 @@ func TestChoose_follows_the_preferences(t *testing.T) {
 	}
 }
 
-func TestOffer_limits_the_languages(t *testing.T) {
+func TestSubset_limits_the_languages(t *testing.T) {
 	t.Parallel()
 	only, err := locale.All().Subset("de", "de")
 	if err != nil {
@@ -180,7 +180,7 @@ func TestOffer_limits_the_languages(t *testing.T) {
 		{"de", []string{"de", "tlh"}, `"tlh" is not a language of the pages; there are `},
 	} {
 		if _, err := locale.All().Subset(tt.standard, tt.codes...); err == nil || len(err.Error()) < len(tt.want) || err.Error()[:len(tt.want)] != tt.want {
-			t.Errorf("Offer(%q, %q): %v, want %s", tt.standard, tt.codes, err, tt.want)
+			t.Errorf("Subset(%q, %q): %v, want %s", tt.standard, tt.codes, err, tt.want)
 		}
 	}
 }

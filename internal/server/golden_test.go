@@ -58,7 +58,7 @@ func TestGolden_every_state(t *testing.T) {
 			t.Parallel()
 			now := noon
 			f := newFixture(t, func() time.Time { return now })
-			m := keyed("order-1042", `{"amount":56.50,"fiat_currency":"EUR","order_id":"1042"}`)
+			m := keyedMessage("order-1042", `{"amount":56.50,"fiat_currency":"EUR","order_id":"1042"}`)
 			answers := []string{goldenText(t, "create", f.send(m))}
 			id := "inv00000000000000000000000000001"
 			path := "/api/v2/invoices/" + id
@@ -228,15 +228,15 @@ var mistakes = []mistake{
 	posted("only unknown payment methods", bodyWith(`"payment_methods":["DOGE"]`)),
 	posted("bad idempotency key", minimalBody, api.HeaderIdempotencyKey, "ü"),
 	{"idempotency key with another body", func(f *fixture) *http.Response {
-		f.send(keyed("k", minimalBody))
-		return f.send(keyed("k", bodyWith(`"order_id":"7"`)))
+		f.send(keyedMessage("k", minimalBody))
+		return f.send(keyedMessage("k", bodyWith(`"order_id":"7"`)))
 	}},
 	{"idempotency key still running", func(f *fixture) *http.Response {
 		f.merchants.walletsBlocked, f.merchants.entered = make(chan struct{}), make(chan struct{}, 1)
 		first := make(chan *http.Response)
-		go func() { first <- f.send(keyed("k", minimalBody)) }()
+		go func() { first <- f.send(keyedMessage("k", minimalBody)) }()
 		<-f.merchants.entered
-		second := f.send(keyed("k", minimalBody))
+		second := f.send(keyedMessage("k", minimalBody))
 		close(f.merchants.walletsBlocked)
 		<-first
 		return second
