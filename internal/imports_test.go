@@ -31,7 +31,7 @@ var floors = map[string]int{
 
 	"chequer/web": 3, "chequer/internal/wire": 3, "chequer/internal/report": 3,
 
-	"chequer/internal/server": 4, "chequer/web/desk/visit": 4, "chequer/internal/watcher": 4, "chequer/internal/webhook": 4, "chequer/internal/sale": 4, "chequer/internal/chain/bitcoin/node": 4,
+	"chequer/internal/server": 4, "chequer/web/desk/visit": 4, "chequer/internal/watcher": 4, "chequer/internal/webhook": 4, "chequer/internal/notify": 4, "chequer/internal/sale": 4, "chequer/internal/chain/bitcoin/node": 4,
 	"chequer/internal/chain/bitcoin/light": 4, "chequer/internal/chain/ethereum/quorum": 4,
 	"chequer/internal/prices": 4, "chequer/internal/readiness": 4, "chequer/internal/demo": 4, "chequer/internal/loglimit": 4,
 
@@ -60,6 +60,7 @@ var testOnly = map[string]bool{
 	"chequer/internal/programtest":                 true,
 	"chequer/internal/clocktest":                   true,
 	"chequer/internal/logtest":                     true,
+	"chequer/internal/notify/smtptest":             true,
 	"chequer/internal/exchange/exchangetest":       true,
 }
 

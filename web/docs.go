@@ -33,7 +33,7 @@ func (h *Handler) apiReference(c echo.Context) error {
 		return err
 	}
 	return render(c, http.StatusOK, views.DocsPage(views.Docs{
-		Page: h.developerPage(document.Title+" API", "docs.css"), Navigation: h.navigation(manual.APIReference), Document: document, Examples: programs, YAML: h.path("/openapi.yaml"), JSON: h.path("/openapi.json"),
+		Page: h.developerPage(c, document.Title+" API", "docs.css"), Navigation: h.navigation(manual.APIReference), Document: document, Examples: programs, YAML: h.path("/openapi.yaml"), JSON: h.path("/openapi.json"),
 	}))
 }
 

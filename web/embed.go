@@ -20,7 +20,7 @@ var slugPattern = regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
 func (h *Handler) embed(c echo.Context) error {
 	typed := strings.TrimSpace(c.QueryParam("link"))
 	page := views.Embed{
-		Page: h.developerPage("Put a payment on your page", "store.css"), Action: h.path("/embed"), Typed: typed,
+		Page: h.developerPage(c, "Put a payment on your page", "store.css"), Action: h.path("/embed"), Typed: typed,
 		Example: h.config.BaseURL + "/pay/coffee", Origins: h.config.EmbedOrigins,
 	}
 	page.Scripts = []string{h.path(static.Path("builder.js"))}

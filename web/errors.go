@@ -94,7 +94,7 @@ func (h *Handler) errorAction(c echo.Context, r present.Reader, status int) view
 			return views.Link{Text: r.Text("product.see"), URL: r.WithLanguage(h.path("/shop"))}
 		}
 	}
-	if h.config.Storefront {
+	if h.config.Current(c.Request().Context()).Storefront {
 		return views.Link{Text: r.Text("fault.start"), URL: r.WithLanguage(h.path("/"))}
 	}
 	return views.Link{}

@@ -12,7 +12,7 @@ import (
 // reader chooses the language of a page. In order of preference it is the language of "?lang=", the
 // wanted language, which an invoice or a link may name, that of the browser, and that of the shop.
 func (h *Handler) reader(c echo.Context, preferred string) present.Reader {
-	languages := h.config.Languages
+	languages := h.config.Current(c.Request().Context()).Languages
 	if found, ok := languages.Find(c.QueryParam("lang")); ok {
 		return present.Reader{Language: found, Explicit: true}
 	}
@@ -30,6 +30,7 @@ func (h *Handler) languages(next echo.HandlerFunc) echo.HandlerFunc {
 		if !isRead || len(requested) == 0 || requested[len(requested)-1] != "" {
 			return next(c)
 		}
-		return render(c, http.StatusOK, views.LanguagesPage(h.frame(c, h.reader(c, "")).Languages(h.config.Languages.List())))
+		list := h.config.Current(c.Request().Context()).Languages.List()
+		return render(c, http.StatusOK, views.LanguagesPage(h.frame(c, h.reader(c, "")).Languages(list)))
 	}
 }

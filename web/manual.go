@@ -102,7 +102,7 @@ func (h *Handler) manualOverview(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := views.ManualOverview{Page: h.developerPage("Chequer manual", "docs.css"), Navigation: h.navigation(""), Reference: h.docsAddress(manual.APIReference), Document: document}
+	page := views.ManualOverview{Page: h.developerPage(c, "Chequer manual", "docs.css"), Navigation: h.navigation(""), Reference: h.docsAddress(manual.APIReference), Document: document}
 	for _, p := range manual.Pages() {
 		page.Topics = append(page.Topics, views.Topic{Link: views.Link{Text: p.Title, URL: h.docsAddress(p.Slug)}, Summary: p.Summary})
 	}
@@ -120,7 +120,7 @@ func (h *Handler) manualPage(c echo.Context) error {
 		return echo.ErrNotFound
 	}
 	document := book.documents[i]
-	page := views.Manual{Page: h.developerPage(document.Title+" – Chequer manual", "docs.css"), HTML: document.HTML, Navigation: h.navigation(document.Slug)}
+	page := views.Manual{Page: h.developerPage(c, document.Title+" – Chequer manual", "docs.css"), HTML: document.HTML, Navigation: h.navigation(document.Slug)}
 	for _, s := range document.Sections {
 		if s.Level == 2 {
 			page.Navigation.Sections = append(page.Navigation.Sections, views.Link{Text: s.Title, URL: "#" + s.ID})
@@ -140,7 +140,7 @@ func (h *Handler) manualSearch(c echo.Context) error {
 		return err
 	}
 	query := strings.TrimSpace(c.QueryParam("q"))
-	page := views.ManualSearch{Page: h.developerPage("Search – Chequer manual", "docs.css"), Navigation: h.navigation("search")}
+	page := views.ManualSearch{Page: h.developerPage(c, "Search – Chequer manual", "docs.css"), Navigation: h.navigation("search")}
 	if query != "" && utf8.ValidString(query) {
 		page.Navigation.Query = query
 		page.Hits = book.index.Find(query, maxHits)

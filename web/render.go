@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"sync"
@@ -31,19 +32,23 @@ func render(c echo.Context, status int, page templ.Component) error {
 
 // frame returns the frame of a page for a reader, in the default theme.
 func (h *Handler) frame(c echo.Context, r present.Reader) present.Frame {
-	f := h.plainFrame(r)
+	f := h.plainFrame(c.Request().Context(), r)
 	f.Query = c.QueryString()
 	return f
 }
 
 // plainFrame returns a frame that does not depend on a request.
-func (h *Handler) plainFrame(r present.Reader) present.Frame {
-	return present.Frame{Site: &h.config.Site, Reader: r, Multilingual: len(h.config.Languages.List()) > 1, Now: h.config.Now()}
+func (h *Handler) plainFrame(ctx context.Context, r present.Reader) present.Frame {
+	current, site := h.config.Current(ctx), h.config.Site
+	site.Storefront = current.Storefront
+	return present.Frame{Site: &site, Reader: r, Multilingual: len(current.Languages.List()) > 1, Now: h.config.Now()}
 }
 
 // developerPage returns a page for developers, which are in English only.
-func (h *Handler) developerPage(title, sheet string) views.Page {
-	return present.Frame{Site: &h.config.Site, Reader: present.English()}.Page(title, "", sheet)
+func (h *Handler) developerPage(c echo.Context, title, sheet string) views.Page {
+	f := h.plainFrame(c.Request().Context(), present.English())
+	f.Multilingual = false
+	return f.Page(title, "", sheet)
 }
 
 // path adds the base path to a path of this site.

@@ -44,7 +44,7 @@ func (s *source) Read(ctx context.Context, id string) (live.State, error) {
 		Expires: time.Duration(max(r.SecondsLeft, 0)) * time.Second,
 		Render:  func(ctx context.Context, v live.Variant) (string, error) { return s.render(ctx, snapshot, v) },
 	}
-	if own, ok := s.handler.config.Languages.Find(r.Language); ok {
+	if own, ok := s.handler.config.Current(ctx).Languages.Find(r.Language); ok {
 		state.Language = own.Code
 	}
 	return state, nil
@@ -60,11 +60,12 @@ func (s *source) IsGone(err error) bool { return errors.Is(err, client.ErrNotFou
 
 // render returns the live part of the page of an invoice.
 func (s *source) render(ctx context.Context, snapshot client.Snapshot, v live.Variant) (string, error) {
-	language, ok := s.handler.config.Languages.Find(v.Language)
-	if !ok {
-		return "", fmt.Errorf("no language %q", v.Language)
+	languages := s.handler.config.Current(ctx).Languages
+	language, ok := languages.Find(v.Language)
+	if !ok { // the page is open in a language that is not offered any more
+		language = languages.Default()
 	}
-	f := s.handler.plainFrame(present.Reader{Language: language, Explicit: v.Asked})
+	f := s.handler.plainFrame(ctx, present.Reader{Language: language, Explicit: v.Asked})
 	page := s.handler.themed(ctx, f, snapshot.Theme).Payment(snapshot, "", false)
 	var b bytes.Buffer
 	if err := templ.RenderFragments(ctx, &b, views.PaymentPage(page), "live"); err != nil {
@@ -75,9 +76,10 @@ func (s *source) render(ctx context.Context, snapshot client.Snapshot, v live.Va
 
 // preference returns the codes of two languages: of the language in the address of a page, which may be
 // empty, and of the language that the browser wants.
-func (h *Handler) preference(requested, accepted string) (code, fallback string) {
-	if found, ok := h.config.Languages.Find(requested); ok {
+func (h *Handler) preference(ctx context.Context, requested, accepted string) (code, fallback string) {
+	languages := h.config.Current(ctx).Languages
+	if found, ok := languages.Find(requested); ok {
 		code = found.Code
 	}
-	return code, h.config.Languages.Choose(accepted).Code
+	return code, languages.Choose(accepted).Code
 }

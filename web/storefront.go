@@ -16,6 +16,24 @@ import (
 	"chequer/web/present"
 )
 
+// root shows the form of the storefront, or describes the site if the storefront is off.
+func (h *Handler) root(c echo.Context) error {
+	if h.config.Current(c.Request().Context()).Storefront {
+		return h.storefront(c)
+	}
+	return h.about(c)
+}
+
+// ifStorefront returns a handler that answers with an error while the storefront is off.
+func (h *Handler) ifStorefront(next echo.HandlerFunc, off error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if !h.config.Current(c.Request().Context()).Storefront {
+			return off
+		}
+		return next(c)
+	}
+}
+
 // storefront shows the form. Unlike a payment page, the browser may cache it privately. After a step back
 // the form then has the same token, and sending it again leads to the same invoice.
 func (h *Handler) storefront(c echo.Context) error {

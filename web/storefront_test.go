@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/client"
+	"chequer/internal/locale"
 	"chequer/web"
 	"chequer/web/present/presenttest"
 )
@@ -198,6 +200,41 @@ func TestStorefront_can_be_disabled(t *testing.T) {
 	}
 	if response := post(t, h, "/", url.Values{"amount": {"1"}}, nil); response.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("POST has status %d", response.StatusCode)
+	}
+}
+
+// The storefront and the languages change while the program runs.
+func TestPages_follow_the_current_settings(t *testing.T) {
+	t.Parallel()
+	all := locale.All()
+	few, err := all.Subset("de", "de", "en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	current := web.Current{Languages: all, Storefront: true}
+	h := pages(t, newService(), func(c *web.Config) { c.Current = func(context.Context) web.Current { return current } })
+	for range 2 {
+		doc := document(t, get(t, h, "/?lang=fr"))
+		if forms, language := doc.Find("form").Length(), doc.Find("html").AttrOr("lang", ""); forms != 1 || language != "fr" {
+			t.Errorf("with the storefront: %d forms in %s", forms, language)
+		}
+		current = web.Current{Languages: few}
+		doc = document(t, get(t, h, "/?lang=fr"))
+		if forms, language := doc.Find("form").Length(), doc.Find("html").AttrOr("lang", ""); forms != 0 || language != "de" {
+			t.Errorf("without the storefront: %d forms in %s", forms, language)
+		}
+		if n := document(t, get(t, h, "/?lang=")).Find("main li").Length(); n != 2 {
+			t.Errorf("%d languages are listed, want 2", n)
+		}
+		for _, target := range []string{"/order", "/"} {
+			if status := post(t, h, target, url.Values{"amount": {"1"}}, nil).StatusCode; status != http.StatusNotFound && status != http.StatusMethodNotAllowed {
+				t.Errorf("POST %s without the storefront has status %d", target, status)
+			}
+		}
+		if status := get(t, h, "/order").StatusCode; status != http.StatusNotFound {
+			t.Errorf("GET /order without the storefront has status %d", status)
+		}
+		current = web.Current{Languages: all, Storefront: true}
 	}
 }
 

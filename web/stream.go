@@ -98,7 +98,7 @@ func (h *Handler) liveRequest(r *http.Request) live.Request {
 		Address: strings.Clone(h.config.IPExtractor(r)), Shown: shownVersion(r, query),
 		Gzip: accepts(r.Header.Get("Accept-Encoding"), "gzip"),
 	}
-	request.Asked, request.Fallback = h.preference(query.Get("lang"), r.Header.Get("Accept-Language"))
+	request.Asked, request.Fallback = h.preference(r.Context(), query.Get("lang"), r.Header.Get("Accept-Language"))
 	return request
 }
 

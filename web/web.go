@@ -67,6 +67,9 @@ type Config struct {
 	Docs bool
 	// Languages are the languages of the pages; nil means all.
 	Languages *locale.Languages
+	// Current returns the settings that may change while the program runs. It is called for each page. Nil
+	// means that they are always Languages and Site.Storefront.
+	Current func(ctx context.Context) Current
 
 	// PostsPerMinute is the number of forms that one network of callers may send per minute, with a burst
 	// of twice that. Zero means 10, and a negative number means no limit. The limit for simulations is
@@ -79,6 +82,12 @@ type Config struct {
 	MaxStreamsPerNetwork int
 	// IPExtractor returns the shopper's address; nil means the socket's.
 	IPExtractor echo.IPExtractor
+}
+
+// Current are the settings of the pages that may change while the program runs.
+type Current struct {
+	Languages  *locale.Languages
+	Storefront bool
 }
 
 // Handler serves the pages. It is safe for concurrent use.
@@ -132,19 +141,13 @@ func (h *Handler) routes() {
 		roots = append(roots, "")
 	}
 	for _, root := range roots {
-		if h.config.Storefront {
-			pages.Match(read, root, h.storefront)
-			pages.POST(root, h.order, limited)
-		} else {
-			pages.Match(read, root, h.about)
-		}
+		pages.Match(read, root, h.root)
+		pages.POST(root, h.ifStorefront(h.order, echo.ErrMethodNotAllowed), limited)
 	}
-	if h.config.Storefront {
-		// The form posts to a separate address. A POST to the address of the page would make the
-		// browser remove the page, with its token, from its cache.
-		pages.POST("/order", h.order, limited)
-		pages.Match(read, "/order", h.backToForm)
-	}
+	// The form posts to a separate address. A POST to the address of the page would make the
+	// browser remove the page, with its token, from its cache.
+	pages.POST("/order", h.ifStorefront(h.order, echo.ErrNotFound), limited)
+	pages.Match(read, "/order", h.ifStorefront(h.backToForm, echo.ErrNotFound))
 	for _, link := range []string{"", "/:slug"} {
 		pages.Match(read, "/pay"+link, h.checkout)
 		pages.POST("/pay"+link, h.pay, limited)
@@ -198,6 +201,10 @@ func withDefaults(c Config) Config {
 	}
 	if c.Languages == nil {
 		c.Languages = locale.All()
+	}
+	if c.Current == nil {
+		fixed := Current{c.Languages, c.Storefront}
+		c.Current = func(context.Context) Current { return fixed }
 	}
 	if c.PostsPerMinute == 0 {
 		c.PostsPerMinute = 10

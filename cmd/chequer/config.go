@@ -6,12 +6,14 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"chequer/internal/app"
 	"chequer/internal/config"
 	"chequer/internal/console"
+	"chequer/internal/merchant"
 	"chequer/internal/requestlog"
 )
 
@@ -65,4 +67,98 @@ func newLogger(cfg config.Config) *slog.Logger {
 		return slog.New(requestlog.Handler(slog.NewJSONHandler(os.Stderr, options)))
 	}
 	return slog.New(requestlog.Handler(slog.NewTextHandler(os.Stderr, options)))
+}
+
+// settings returns the group of commands about the payment settings.
+func (s *shell) settings() *cobra.Command {
+	return console.Group("settings", "Show and change the payment settings of the shop",
+		list(s, "list", "List the payment settings with their sources", func(call invocation) ([]settingRow, error) {
+			chosen, err := call.core.Settings.Chosen(call.Context(), call.shop.ID)
+			return call.settingRows(chosen), err
+		}, "SETTING\tVALUE\tSOURCE", settingRow.cells),
+		s.settingsSet(),
+		s.change("reset SETTING", "Restore the default of a payment setting", "reset", func(call invocation, name string) error {
+			_, err := call.core.Settings.Change(call.Context(), call.shop.ID, "", merchant.Choices{merchant.SettingName(name): ""})
+			return err
+		}))
+}
+
+// settingRow is a payment setting as it is printed.
+type settingRow struct {
+	Name    merchant.SettingName `json:"name"`
+	Value   string               `json:"value"`
+	Default string               `json:"default"`
+	Source  string               `json:"source"` // "default", "shop", or the setting of the server that takes precedence
+}
+
+func (r settingRow) cells() []any {
+	value := r.Value
+	if value == "" {
+		value = "all"
+	}
+	return []any{r.Name, value, r.Source}
+}
+
+// settingRows returns the payment settings that are in force with the given choices.
+func (call invocation) settingRows(chosen merchant.Choices) []settingRow {
+	return rowsOf(call.core.Settings.Overrides.List(chosen), func(s merchant.Setting) settingRow {
+		row := settingRow{Name: s.Name, Value: s.Value, Default: s.Default, Source: "default"}
+		switch {
+		case s.By != "":
+			row.Source = s.By
+		case s.Chosen:
+			row.Source = "shop"
+		}
+		return row
+	})
+}
+
+func (s *shell) settingsSet() *cobra.Command {
+	c := &cobra.Command{
+		Use: "set SETTING=VALUE…", Short: "Change payment settings; new invoices have them at once",
+		Long: `All given settings are changed together, or none. A list is separated by commas; an empty value restores the default.
+Open invoices keep the terms that they were created with.`,
+		Example: "  chequer settings set quote_minutes=30 tolerance_percent=0.5 tolerance_amount=0.10\n  chequer settings set languages=de,en",
+		Args:    console.Arguments,
+		RunE: answer(s, func(call invocation) ([]settingRow, error) {
+			changes, err := call.settingChanges()
+			if err != nil {
+				return nil, err
+			}
+			chosen, err := call.core.Settings.Change(call.Context(), call.shop.ID, "", changes)
+			return call.settingRows(chosen), err
+		}, func(w io.Writer, rows []settingRow) {
+			console.Table(w, "SETTING\tVALUE\tSOURCE", rows, settingRow.cells)
+		}),
+	}
+	testFlag(c, "check payment_methods against those of test invoices")
+	return c
+}
+
+// settingChanges parses the arguments SETTING=VALUE.
+func (call invocation) settingChanges() (merchant.Choices, error) {
+	changes := merchant.Choices{}
+	for _, arg := range call.args {
+		text, value, isPair := strings.Cut(arg, "=")
+		name := merchant.SettingName(text)
+		if !isPair {
+			return nil, fmt.Errorf("%q is not SETTING=VALUE, such as quote_minutes=30", arg)
+		}
+		if _, twice := changes[name]; twice {
+			return nil, fmt.Errorf("%s is given twice", name)
+		}
+		if name == merchant.SettingMethods {
+			mode, err := call.mode()
+			if err != nil {
+				return nil, err
+			}
+			chosen, err := call.methods(mode, strings.Fields(strings.ReplaceAll(value, ",", " ")))
+			if err != nil {
+				return nil, err
+			}
+			value = string(chosen)
+		}
+		changes[name] = value
+	}
+	return changes, nil
 }

@@ -85,7 +85,7 @@ func root(environ []string) *cobra.Command {
 	}
 	s.AddHelp(c)
 	s.AddFlags(c)
-	c.AddCommand(serve, s.init(), s.demo(), s.storefront(), s.wallet(), s.key(), s.endpoint(), s.sale(), s.link(), s.product(), s.terminal(), s.method(), s.theme(), s.invoice(), s.events(), s.logs(), s.listen(), s.trigger(), s.proof(), s.verify(),
+	c.AddCommand(serve, s.init(), s.demo(), s.storefront(), s.wallet(), s.key(), s.endpoint(), s.sale(), s.link(), s.product(), s.terminal(), s.method(), s.settings(), s.theme(), s.invoice(), s.events(), s.logs(), s.listen(), s.trigger(), s.proof(), s.verify(),
 		s.account(), s.auditLog(), s.desk(), s.config(), s.doctor(), s.health(), s.backup(), s.restore(), s.migrate(), s.version())
 	return c
 }

@@ -201,11 +201,12 @@ methods. Methods that cannot be priced or have no wallet are not offered.`,
 			if all {
 				call.args = nil
 			}
+			chosen := merchant.Methods(call.shop.Choices[merchant.SettingMethods])
 			if all || len(call.args) > 0 {
-				if call.shop.Methods, err = call.methods(mode, call.args); err != nil {
+				if chosen, err = call.methods(mode, call.args); err != nil {
 					return methodRow{}, err
 				}
-				if err := call.core.Storage.SetMethods(call.Context(), call.shop.ID, call.shop.Methods); err != nil {
+				if _, err := call.core.Settings.Change(call.Context(), call.shop.ID, "", merchant.Choices{merchant.SettingMethods: string(chosen)}); err != nil {
 					return methodRow{}, err
 				}
 			}
@@ -213,7 +214,7 @@ methods. Methods that cannot be priced or have no wallet are not offered.`,
 			if err != nil {
 				return methodRow{}, err
 			}
-			return methodRow{append([]string{}, call.shop.Methods.Codes()...), service.MethodCodes(invoice.Mode(mode))}, nil
+			return methodRow{append([]string{}, chosen.Codes()...), service.MethodCodes(invoice.Mode(mode))}, nil
 		}, func(w io.Writer, r methodRow) {
 			fmt.Fprintln(w, cmp.Or(strings.Join(r.Chosen, " "), "all, in the server's order: "+strings.Join(r.all, " ")))
 		}),

@@ -75,7 +75,7 @@ type InvoiceRequest struct {
 	FiatCurrency     string      `json:"fiat_currency" rule:"required text 8"`
 	URLSuccess       string      `json:"url_success,omitempty" rule:"url"`
 	URLFailure       string      `json:"url_failure,omitempty" rule:"url"`
-	AllowPaidExpired bool        `json:"allow_paid_expired,omitempty" rule:"boolean"`
+	AllowPaidExpired *bool       `json:"allow_paid_expired,omitempty" rule:"boolean"` // nil: the merchant's setting
 	DisableConvert   bool        `json:"disable_convert,omitempty" rule:"boolean"`
 
 	OrderID        string            `json:"order_id,omitempty" rule:"text 128"`

@@ -21,6 +21,7 @@ import (
 	"chequer/internal/merchant"
 	"chequer/internal/networks"
 	"chequer/internal/prices"
+	"chequer/web"
 )
 
 // Options select the parts of the program that run, and its dependencies.
@@ -103,12 +104,16 @@ func (a *App) assemble(ctx context.Context, c config.Config, o Options, core *Co
 func NewStorefront(ctx context.Context, c config.Config, serviceURL string, o Options) (*App, error) {
 	o.Log = loglimit.New(o.Log, time.Now)
 	a := &App{log: o.Log, stopping: make(chan struct{})}
-	c.Storefront = true
 	name := c.ShopName
 	if name == "" {
 		name = "Shop"
 	}
-	pages, err := a.pages(c, o, local{}, name, client.Config{BaseURL: serviceURL, Key: c.APIKey, Secret: c.APISecret})
+	languages, err := offered(c)
+	if err != nil {
+		return nil, err
+	}
+	current := func(context.Context) web.Current { return web.Current{Languages: languages, Storefront: true} }
+	pages, err := a.pages(c, o, local{}, current, name, client.Config{BaseURL: serviceURL, Key: c.APIKey, Secret: c.APISecret})
 	if err != nil {
 		return nil, err
 	}

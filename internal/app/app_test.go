@@ -33,6 +33,12 @@ type program struct {
 // demo starts a demo on a free port.
 func demo(t *testing.T, settings ...string) *program {
 	t.Helper()
+	return demoAt(t, nil, settings...)
+}
+
+// demoAt starts a demo with a clock.
+func demoAt(t *testing.T, now func() time.Time, settings ...string) *program {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +49,7 @@ func demo(t *testing.T, settings ...string) *program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := app.New(t.Context(), c, app.Options{Demo: true, Log: slog.New(slog.DiscardHandler)})
+	a, err := app.New(t.Context(), c, app.Options{Demo: true, Now: now, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

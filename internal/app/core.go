@@ -11,6 +11,7 @@ import (
 	"chequer/internal/datadir"
 	"chequer/internal/doctor"
 	"chequer/internal/merchant"
+	"chequer/internal/notify"
 	"chequer/internal/prices"
 	"chequer/internal/proof"
 	"chequer/internal/readiness"
@@ -23,6 +24,7 @@ import (
 type Core struct {
 	Storage   *storage.Storage
 	Merchants *merchant.Service
+	Settings  *merchant.Settings
 	Wallets   *merchant.Wallets
 	Endpoints *merchant.Endpoints
 	Links     *merchant.Links
@@ -32,7 +34,9 @@ type Core struct {
 	Desk      *account.Service
 	Prices    merchant.Prices
 	Proofs    *proof.Keyring
-	Now       func() time.Time
+	// Notifications keeps the notifications of accounts.
+	Notifications *notify.Service
+	Now           func() time.Time
 
 	identity readiness.Identity
 }
@@ -54,9 +58,15 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
+	merchants := merchant.NewService(store, clock, token.New)
+	settings, err := newSettings(c, o.Demo, store, merchants)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
 	return &Core{
 		Storage:   store,
-		Merchants: merchant.NewService(store, clock, token.New),
+		Merchants: merchants,
+		Settings:  settings,
 		Wallets:   merchant.NewWallets(merchant.WalletsConfig{Storage: store, Encode: wire.WalletEvent, Now: clock, Token: token.New}),
 		Endpoints: merchant.NewEndpoints(merchant.EndpointsConfig{
 			Storage: store, Check: endpointPolicy(c).Check, EncodeTest: wire.TestEvent, Now: clock, Token: token.New,
@@ -70,11 +80,12 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 		Terminals: merchant.NewTerminals(merchant.TerminalsConfig{
 			Storage: store, Prices: amounts, Now: clock, Token: token.New,
 		}),
-		Themes: merchant.NewThemes(store, clock),
-		Desk:   desk,
-		Prices: amounts,
-		Proofs: proof.NewKeyring(store, clock),
-		Now:    clock,
+		Themes:        merchant.NewThemes(store, clock),
+		Desk:          desk,
+		Notifications: newNotifications(c, store, clock),
+		Prices:        amounts,
+		Proofs:        proof.NewKeyring(store, clock),
+		Now:           clock,
 
 		identity: readiness.NewIdentity(box),
 	}, nil
@@ -114,8 +125,12 @@ func (c *Core) Examine(ctx context.Context, cfg config.Config) ([]doctor.Finding
 	if err != nil {
 		return nil, err
 	}
+	payment, err := c.Settings.Effective(ctx, shop.ID)
+	if err != nil {
+		return nil, err
+	}
 	return doctor.Examine(ctx, doctor.Config{
-		Settings: cfg, Shop: shop, Storage: c.Storage, Endpoints: c.Endpoints, Accounts: c.Accounts(cfg), Desk: c.Desk,
+		Settings: cfg, Storefront: payment.Storefront, Shop: shop, Storage: c.Storage, Endpoints: c.Endpoints, Accounts: c.Accounts(cfg), Desk: c.Desk,
 		EndpointPolicy: endpointPolicy(cfg), Identity: c.identity, Now: c.Now,
 	})
 }

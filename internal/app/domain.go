@@ -53,10 +53,7 @@ func newDomain(ctx context.Context, c config.Config, o Options, core *Core) (*do
 		}
 	}
 	chains := networks.Chains(d.networks)
-	settings, err := core.invoiceConfig(c, chains, d.simnet, rates, o.Log)
-	if err != nil {
-		return nil, err
-	}
+	settings := core.invoiceConfig(c, chains, d.simnet, rates, o.Log)
 	settings.RequireScanSinceStart = true // this process scans the networks
 	d.invoices = invoice.NewService(settings)
 	d.metrics = metrics.New(metrics.Config{Storage: core.Storage, Networks: chains, Reached: d.invoices.Reached, Now: core.Now})

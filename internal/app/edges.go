@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"time"
@@ -27,33 +28,40 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 		Created:  created,
 		Invoices: d.invoices, Merchants: d.Merchants, Endpoints: d.Endpoints, Links: d.Links, Themes: d.Themes, Products: d.Products, Terminals: d.Terminals, Feed: d.Storage,
 		Nonces: d.Storage, Simnet: d.simnet, Proofs: d.Proofs,
-		BaseURL: c.BaseURL, BasePath: c.BasePath(), Prices: d.Prices, Now: d.Now, Log: o.Log,
+		BaseURL: c.BaseURL, BasePath: c.BasePath(), Overrides: d.Settings.Overrides, Prices: d.Prices, Now: d.Now, Log: o.Log,
 		Worthless: c.Worthless(), MaxUnpaid: int(c.MaxUnpaid), OwnScheme: bool(c.OwnScheme), Limits: limits(c), Caller: caller.Extractor(c.Proxies()), Stopping: a.stopping,
 	})
 	mode := merchant.Live
 	if o.Demo {
 		mode = merchant.Test
 	}
+	languages, err := offered(c)
+	if err != nil {
+		return nil, err
+	}
+	current := newPageSettings(d.Settings, d.shop.ID, c.Language, web.Current{Languages: languages}, d.Now, o.Log).current
 	key := d.Merchants.Builtin(d.shop.ID, mode, merchant.ScopeCreate, merchant.ScopePage)
-	pages, err := a.pages(c, o, local{created, d.invoices.Subscribe}, d.shop.Name, client.Config{
+	pages, err := a.pages(c, o, local{created, d.invoices.Subscribe}, current, d.shop.Name, client.Config{
 		BaseURL: c.BaseURL, Key: key.Key, Secret: key.Secret, Transport: client.InProcess(service),
 	})
 	if err != nil {
 		return nil, err
 	}
 	a.loops = append(a.loops, pages.PrerenderCodes)
-	ready := readiness.Config{
+	ready := d.readiness()
+	follow := changes.New(changes.Config{Position: d.Storage.FeedPosition, Interval: deskInterval, Log: o.Log})
+	a.onShutdown = append(a.onShutdown, follow.Close)
+	merchants := d.desk(c, o, ready, current, follow)
+	all := routes(c.BasePath(), handlers{service, pages, merchants, readiness.Handler(ready)}, o.Log)
+	return caller.DetectUntrusted(all, c.Proxies(), d.Storage.SaveUntrustedProxy, o.Log), nil
+}
+
+// readiness returns the configuration of the state of the networks.
+func (d *domain) readiness() readiness.Config {
+	return readiness.Config{
 		Storage: d.Storage, Networks: networks.Chains(d.networks), Reached: d.invoices.Reached, TipTime: d.metrics.TipTime,
 		Identity: d.identity, Now: d.Now,
 	}
-	follow := changes.New(changes.Config{Position: d.Storage.FeedPosition, Interval: deskInterval, Log: o.Log})
-	a.onShutdown = append(a.onShutdown, follow.Close)
-	merchants, err := d.desk(c, o, ready, follow)
-	if err != nil {
-		return nil, err
-	}
-	all := routes(c.BasePath(), handlers{service, pages, merchants, readiness.Handler(ready)}, o.Log)
-	return caller.DetectUntrusted(all, c.Proxies(), d.Storage.SaveUntrustedProxy, o.Log), nil
 }
 
 // limits returns the rate limits of the settings: the limit of unsigned calls is half that of
@@ -78,21 +86,17 @@ type local struct {
 }
 
 // pages returns the handler of the pages. They call the service through a client.
-func (a *App) pages(c config.Config, o Options, l local, shop string, cc client.Config) (*web.Handler, error) {
+func (a *App) pages(c config.Config, o Options, l local, current func(context.Context) web.Current, shop string, cc client.Config) (*web.Handler, error) {
 	isLocal := l.watch != nil
 	cc.Now, cc.NewNonce = o.clock(), func() string { return token.New(32) }
 	cl, err := newClient(cc, isLocal)
 	if err != nil {
 		return nil, err
 	}
-	languages, err := offered(c)
-	if err != nil {
-		return nil, err
-	}
 	pages := web.New(web.Config{
-		Client: cl, Logger: o.Log, Now: o.clock(), Created: l.created, Watch: l.watch, Docs: isLocal, IPExtractor: caller.Extractor(c.Proxies()), Languages: languages,
+		Client: cl, Logger: o.Log, Now: o.clock(), Created: l.created, Watch: l.watch, Docs: isLocal, IPExtractor: caller.Extractor(c.Proxies()), Current: current,
 		Site: present.Site{
-			BasePath: c.BasePath(), BaseURL: c.BaseURL, Storefront: bool(c.Storefront) || o.Demo, ShopName: shop, Demo: o.Demo, EmbedOrigins: c.EmbedOrigins(),
+			BasePath: c.BasePath(), BaseURL: c.BaseURL, ShopName: shop, Demo: o.Demo, EmbedOrigins: c.EmbedOrigins(),
 		},
 	})
 	a.onShutdown = append(a.onShutdown, pages.Close) // open event streams would delay the shutdown

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 
 	"chequer/internal/chain"
@@ -10,7 +9,6 @@ import (
 	"chequer/internal/clock"
 	"chequer/internal/config"
 	"chequer/internal/invoice"
-	"chequer/internal/money"
 	"chequer/internal/networks"
 	"chequer/internal/prices"
 	"chequer/internal/token"
@@ -35,40 +33,21 @@ func (c *Core) Invoices(ctx context.Context, cfg config.Config, o Options) (*inv
 			return nil, err
 		}
 	}
-	settings, err := c.invoiceConfig(cfg, networks.Chains(all), simnet.New(c.Storage, c.Now), rates, o.Log)
-	if err != nil {
-		return nil, err
-	}
-	return invoice.NewService(settings), nil
+	return invoice.NewService(c.invoiceConfig(cfg, networks.Chains(all), simnet.New(c.Storage, c.Now), rates, o.Log)), nil
 }
 
 // invoiceConfig returns the configuration of a service for the invoices in storage.
-func (c *Core) invoiceConfig(cfg config.Config, live []chain.Network, sim *simnet.Network, rates func() invoice.Rates, log *slog.Logger) (invoice.Config, error) {
-	tolerance, err := tolerance(cfg)
+func (c *Core) invoiceConfig(cfg config.Config, live []chain.Network, sim *simnet.Network, rates func() invoice.Rates, log *slog.Logger) invoice.Config {
 	return invoice.Config{
 		Storage:    c.Storage,
 		Networks:   map[invoice.Mode][]chain.Network{invoice.Live: live, invoice.Test: {sim}},
 		Rates:      rates,
 		Unwatched:  bool(cfg.Unwatched),
 		MaxScanAge: cfg.MaxScanAge,
-		Tolerance:  tolerance,
 		Now:        c.Now,
 		NewID:      func() string { return token.New(32) },
 		Encode:     wire.Event,
 		Changes:    c.Storage,
 		Log:        log,
-	}, err
-}
-
-// tolerance returns the part of a price that may be missing.
-func tolerance(cfg config.Config) (invoice.Tolerance, error) {
-	share, err := money.Parse(cfg.TolerancePercent, money.Currency{Code: "percent", Decimals: 2})
-	if err != nil {
-		return invoice.Tolerance{}, fmt.Errorf("CHEQUER_TOLERANCE_PERCENT: %w", err)
 	}
-	euro, err := money.Parse(cfg.ToleranceAmount, money.EUR)
-	if err != nil {
-		return invoice.Tolerance{}, fmt.Errorf("CHEQUER_TOLERANCE_AMOUNT: %w", err)
-	}
-	return invoice.Tolerance{Percent: share.Cents(), Euro: euro}, nil
 }

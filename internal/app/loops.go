@@ -20,7 +20,7 @@ import (
 func (d *domain) loops(c config.Config, log *slog.Logger) []func(context.Context) error {
 	loops := []func(context.Context) error{
 		invoice.NewExpirer(d.invoices, time.Second, log).Run, invoice.NewFollower(d.invoices, log).Run, d.watcher(d.simnet, log).Run,
-		d.webhooks(c, log).Run, d.seller(c, d.invoices, log).Run, doctor.WatchClock(d.Storage, d.Now, log), watchAuditLog(d.Storage, log),
+		d.webhooks(c, log).Run, d.notifications(c, log).Run, d.seller(c, d.invoices, log).Run, doctor.WatchClock(d.Storage, d.Now, log), watchAuditLog(d.Storage, log),
 	}
 	if d.updateRates != nil {
 		loops = append(loops, d.updateRates)

@@ -16,6 +16,7 @@ import (
 	"chequer/internal/networks"
 	"chequer/internal/readiness"
 	"chequer/internal/report"
+	"chequer/web"
 	"chequer/web/desk"
 	"chequer/web/desk/changes"
 	"chequer/web/desk/health"
@@ -25,21 +26,19 @@ import (
 )
 
 // desk returns the handler of the merchant's desk, whose pages learn of changes by follow. Its words are in English only.
-func (d *domain) desk(c config.Config, o Options, ready readiness.Config, follow *changes.Hub) (http.Handler, error) {
-	languages, err := offered(c)
-	if err != nil {
-		return nil, err
-	}
+func (d *domain) desk(c config.Config, o Options, ready readiness.Config, current func(context.Context) web.Current, follow *changes.Hub) http.Handler {
 	return desk.New(desk.Config{
 		Site: visit.Site{
-			Accounts: d.Desk, Merchants: d.Merchants, Themes: d.Themes, Invoices: d.invoices, Changes: follow, FeedPosition: d.Storage.FeedPosition,
+			Accounts: d.Desk, Merchants: d.Merchants, Themes: d.Themes, Invoices: d.invoices, PaymentSettings: d.Settings,
+			Changes: follow, FeedPosition: d.Storage.FeedPosition,
 			BasePath: c.BasePath(), BaseURL: c.BaseURL, Words: locale.All().Default(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
 		},
 		Backups: newBackups(c, d.Storage, d.Now),
-		Audit:   d.Storage, Reports: report.NewService(d.Storage), Endpoints: d.Endpoints,
+		Audit:   d.Storage, Reports: report.NewService(d.Storage), Endpoints: d.Endpoints, Notifications: d.Notifications,
 		Sell: sell.Screens{
-			Products: d.Products, Links: d.Links, Terminals: d.Terminals, Reports: report.NewService(d.Storage), Prices: d.Prices, Languages: languages,
-			ShopID: d.shop.ID, AnyAmount: bool(c.Storefront) || o.Demo, EmbedOrigins: c.EmbedOrigins(),
+			Products: d.Products, Links: d.Links, Terminals: d.Terminals, Reports: report.NewService(d.Storage), Prices: d.Prices,
+			Languages: func(ctx context.Context) *locale.Languages { return current(ctx).Languages },
+			ShopID:    d.shop.ID, AnyAmount: func(ctx context.Context) bool { return current(ctx).Storefront }, EmbedOrigins: c.EmbedOrigins(),
 		},
 		Wallets: wallets.Screens{
 			Wallets: d.Wallets, Storage: d.Storage,
@@ -52,7 +51,7 @@ func (d *domain) desk(c config.Config, o Options, ready readiness.Config, follow
 			Networks: ready.State, Name: d.networkName,
 			Examine: func(ctx context.Context) ([]health.Finding, error) { return d.examine(ctx, c) },
 		},
-	}), nil
+	})
 }
 
 // networkName returns the name of a network.

@@ -69,6 +69,20 @@ type Depth struct {
 	Confirmations int
 }
 
+// Deeper returns the policy under which a value needs the confirmations of a value that is so many ranges
+// higher. No value needs more than the highest range does, so the depth that a network expects holds.
+func (p Policy) Deeper(ranges int) Policy {
+	if ranges == 0 {
+		return p
+	}
+	deeper := make([]Depth, len(p.Depth))
+	for i, d := range p.Depth {
+		deeper[i] = Depth{BelowCents: d.BelowCents, Confirmations: p.Depth[min(i+ranges, len(p.Depth)-1)].Confirmations}
+	}
+	p.Depth = deeper
+	return p
+}
+
 // Confirmations returns the number of confirmations that a value in euro cents needs.
 func (p Policy) Confirmations(cents int64) int {
 	for _, d := range p.Depth {

@@ -37,16 +37,16 @@ type Config struct {
 	TrustProxy       string `env:"TRUST_PROXY" about:"proxies whose X-Forwarded-For is trusted: addresses or networks"`
 	Embed            string `env:"EMBED_ORIGINS" about:"origins whose pages may show payments in a frame, such as https://shop.example; none by default"`
 	Language         string `env:"LANGUAGE" envDefault:"en" about:"language of the pages for a browser that asks for none of those offered, such as de"`
-	Offered          string `env:"LANGUAGES" about:"languages that the pages offer, such as de,en,fr; all by default"`
-	Storefront       Switch `env:"STOREFRONT" about:"open-amount form at the root: on or off"`
+	Offered          string `env:"LANGUAGES" about:"languages that the pages offer, such as de,en,fr; those of the payment settings of the shop by default"`
+	Storefront       Switch `env:"STOREFRONT" about:"open-amount form at the root: on or off; by default as the payment settings of the shop say"`
 	Rates            string `env:"RATES" about:"live, the default, or fixed:BTC-EUR=86420.00,…,EUR-USD=1.08"`
 	Fiat             string `env:"FIAT" about:"currencies beside EUR and USD that invoices may be in, such as CHF,GBP"`
 	EuroFloor        string `env:"EURC_FLOOR" envDefault:"0.98" about:"price in euro under which EURC is not offered"`
 	MaxAmount        string `env:"MAX_AMOUNT" envDefault:"1000000" about:"largest amount of an invoice"`
 	OwnScheme        Switch `env:"REQUIRE_NONCE" about:"timestamp and nonce compulsory for invoice/new too: on or off"`
 	MaxUnpaid        Limit  `env:"MAX_UNPAID" envDefault:"1000" about:"unpaid invoices that shoppers may open at storefront, products and links; or off"`
-	TolerancePercent string `env:"TOLERANCE_PERCENT" envDefault:"0" about:"percentage of a price that may be missing, such as 0.5"`
-	ToleranceAmount  string `env:"TOLERANCE_AMOUNT" envDefault:"0" about:"euro of a price that may be missing, such as 0.10; with both, the smaller counts"`
+	TolerancePercent string `env:"TOLERANCE_PERCENT" about:"percentage of a price that may be missing, such as 0.5; that of the payment settings of the shop by default"`
+	ToleranceAmount  string `env:"TOLERANCE_AMOUNT" about:"euro of a price that may be missing, such as 0.10; with both, the smaller counts; that of the payment settings of the shop by default"`
 	RateLimit        Limit  `env:"RATE_LIMIT" envDefault:"20" about:"requests per second and key, half as many unsigned requests per address; or off"`
 	Unwatched        Switch `env:"UNWATCHED" about:"offer networks that are not watched: on or off"`
 
@@ -62,6 +62,9 @@ type Config struct {
 	Bitstamp string `env:"BITSTAMP_URL" about:"for tests only: a simulated exchange on this machine"`
 
 	EVM EVM
+
+	SMTPURL  string `env:"SMTP_URL" show:"url" about:"mail server that sends notifications, such as smtps://user:password@mail.example.org; smtp:// uses STARTTLS"`
+	SMTPFrom string `env:"SMTP_FROM" about:"e-mail address that notifications come from; the user of CHEQUER_SMTP_URL by default"`
 
 	Log       LogFormat `env:"LOG" envDefault:"info,text" about:"level and format of the log: debug, info, warn or error, then text or json"`
 	AccessLog Switch    `env:"ACCESS_LOG" about:"log each HTTP request: on or off"`
@@ -218,10 +221,10 @@ func (c Config) check() []error {
 	if _, err := time.LoadLocation(c.Timezone); err != nil {
 		fault("TIMEZONE", "%q is not a time zone like Europe/Berlin", c.Timezone)
 	}
-	if !regexp.MustCompile(`^(1?[0-9](\.[0-9]{1,2})?|20(\.0{1,2})?)$`).MatchString(c.TolerancePercent) {
+	if !regexp.MustCompile(`^(1?[0-9](\.[0-9]{1,2})?|20(\.0{1,2})?)?$`).MatchString(c.TolerancePercent) {
 		fault("TOLERANCE_PERCENT", "%q is not a percentage from 0 to 20, like 0.5", c.TolerancePercent)
 	}
-	if !regexp.MustCompile(`^[0-9]{1,6}(\.[0-9]{1,2})?$`).MatchString(c.ToleranceAmount) {
+	if !regexp.MustCompile(`^([0-9]{1,6}(\.[0-9]{1,2})?)?$`).MatchString(c.ToleranceAmount) {
 		fault("TOLERANCE_AMOUNT", "%q is not an amount of euro like 0.10", c.ToleranceAmount)
 	}
 	if c.MaxScanAge < time.Minute || c.MaxScanAge > 24*time.Hour {
@@ -231,6 +234,9 @@ func (c Config) check() []error {
 		if key, err := hex.DecodeString(c.MasterKey); err != nil || len(key) != 32 {
 			fault("MASTER_KEY", "must be 64 hexadecimal digits")
 		}
+	}
+	if _, err := c.smtp(); err != nil {
+		errs = append(errs, fmt.Errorf(prefix+"%w", err))
 	}
 	if (c.APIKey == "") != (c.APISecret == "") {
 		fault("API_KEY", "goes together with %sAPI_SECRET", prefix)

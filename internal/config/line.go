@@ -14,13 +14,16 @@ func (c Config) ReadFile() string { return c.file }
 // the file to create in the data directory.
 func (c Config) File() string { return cmp.Or(c.file, filepath.Join(c.DataDir, fileName)) }
 
-// Source returns where a setting was set: "environment", "default", the settings file,
+// SourceDefault is the source of a setting that was not set.
+const SourceDefault = "default"
+
+// Source returns where a setting was set: "environment", SourceDefault, the settings file,
 // or "file" and the path of the file that holds the value.
 func (c Config) Source(name string) string {
 	if source, isGiven := c.source[name]; isGiven {
 		return source
 	}
-	return "default"
+	return SourceDefault
 }
 
 // SetLine returns the text of a settings file with the value of a setting: in place of its line, or

@@ -24,7 +24,7 @@ func (c Config) Settings() []Setting {
 	for _, d := range definitions() {
 		source, isGiven := c.source[d.name]
 		if !isGiven {
-			source = "default"
+			source = SourceDefault
 		}
 		found = append(found, Setting{
 			Name: d.name, About: d.description, Source: source,

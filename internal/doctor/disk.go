@@ -17,8 +17,8 @@ const (
 	minSpace = 64 << 20
 )
 
-// maxBackupAge is the age of the last backup above which examineBackup warns.
-const maxBackupAge = 7 * 24 * time.Hour
+// MaxBackupAge is the age of the last backup above which examineBackup warns.
+const MaxBackupAge = 7 * 24 * time.Hour
 
 // examineSpace reports the free space of the file systems of the data directory and the database.
 func (e *examination) examineSpace() {
@@ -56,7 +56,7 @@ func (e *examination) examineBackup() {
 		e.warn("backup", "%v", err)
 	case !found:
 		e.warn("backup", "chequer backup was never run with this data directory: chequer backup FILE writes the database and the master key into one encrypted file")
-	case age > maxBackupAge:
+	case age > MaxBackupAge:
 		e.warn("backup", "the last backup is %d days old: %s", int(age.Hours()/24), last.File)
 	default:
 		e.ok("backup", "%s, %s ago", last.File, age.Round(time.Minute))

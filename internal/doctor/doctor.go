@@ -46,6 +46,7 @@ type Storage interface {
 	Ready(ctx context.Context) error
 	Clock
 	AuditLog
+	Notifications
 	// LeaderSkews returns the skew of the clock of each process that watches a network.
 	LeaderSkews(ctx context.Context) (map[chain.ID]time.Duration, error)
 	// UntrustedProxy returns the address of a proxy that is not trusted; the zero address if none was
@@ -60,12 +61,14 @@ type Storage interface {
 
 // Config holds what an examination needs.
 type Config struct {
-	Settings  config.Config
-	Shop      merchant.Merchant
-	Storage   Storage
-	Endpoints *merchant.Endpoints
-	Accounts  *sale.Accounts
-	Desk      *account.Service
+	Settings config.Config
+	// Storefront is true if shoppers can pay open amounts at the root of the server.
+	Storefront bool
+	Shop       merchant.Merchant
+	Storage    Storage
+	Endpoints  *merchant.Endpoints
+	Accounts   *sale.Accounts
+	Desk       *account.Service
 	// EndpointPolicy has the addresses to which events may be sent.
 	EndpointPolicy guard.Policy
 	Identity       readiness.Identity
@@ -134,7 +137,7 @@ func Examine(ctx context.Context, c Config) ([]Finding, error) {
 	e.examinePrices(all, wallets)
 	for _, examine := range []func(context.Context) error{
 		func(ctx context.Context) error { return e.examineGaps(ctx, all, wallets) },
-		e.examineEndpoints, e.examineSales, e.examineDesk, e.examineAuditLog,
+		e.examineEndpoints, e.examineSales, e.examineDesk, e.examineAuditLog, e.examineNotifications,
 	} {
 		if err := examine(ctx); err != nil {
 			return nil, err
@@ -187,7 +190,7 @@ func (e *examination) examineKeys(ctx context.Context) error {
 		return err
 	}
 	live := slices.ContainsFunc(all, func(k merchant.Key) bool { return k.RevokedAt.IsZero() && k.Mode == merchant.Live })
-	if !live && !bool(e.Settings.Storefront) {
+	if !live && !e.Storefront {
 		e.warn("keys", "no live API key, so no shop can create invoices through the API: chequer key add")
 	}
 	return nil

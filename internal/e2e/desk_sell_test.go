@@ -119,3 +119,29 @@ func TestDesk_copy(t *testing.T) {
 		}
 	})
 }
+
+// settingsChangedMeanwhile is a step that ends with the page of payment settings that another change has replaced.
+func settingsChangedMeanwhile(b *tab, w *demoSite) {
+	b.t.Helper()
+	signedIn("/payment-settings")(b, w)
+	save := func(minutes string) {
+		pairs := []string{}
+		w.owner.read(deskShop + "/payment-settings").Find("main form [name]").Each(func(_ int, s *goquery.Selection) {
+			value := s.AttrOr("value", "")
+			if s.Is("select") {
+				value = s.Find("option[selected]").AttrOr("value", "")
+			}
+			if s.AttrOr("name", "") == "quote_minutes" {
+				value = minutes
+			}
+			if _, checked := s.Attr("checked"); s.AttrOr("type", "") != "checkbox" || checked {
+				pairs = append(pairs, s.AttrOr("name", ""), value)
+			}
+		})
+		w.owner.post(deskShop+"/payment-settings", pairs...)
+	}
+	save("16")
+	enter("#quote_minutes", "30")(b, w)
+	press("main form .end button", "#quote_minutes-error")(b, w)
+	save("15")
+}

@@ -36,6 +36,7 @@ var deskTasks = []deskTask{
 	{"see whether the networks are scanned", []string{`.rail a[href$="/health"]`}, "main", "Networks"},
 	{"export the payments of a month", []string{`.rail a[href$="/reports"]`, `.seg a[href*="mode=test"]`}, `form[action$="/reports/export"] button`, "Download"},
 	{"invite a colleague", []string{`.rail a[href$="/theme"]`, `.tabs a[href$="/accounts"]`}, "#invite", "Create"},
+	{"change how long a price is held", []string{`.rail a[href$="/theme"]`, `.tabs a[href$="/payment-settings"]`}, "#quote_minutes", ""},
 	{"change the logo", []string{`.rail a[href$="/theme"]`}, "#logo", ""},
 	{"add a wallet", []string{`.rail a[href$="/wallets"]`, `a[href$="/wallets/add?asset=BTC"]`}, "#key", ""},
 	{"replace a wallet", []string{`.rail a[href$="/wallets"]`, `a[href$="/wallets/add?asset=BTC"]`}, "#key", ""},

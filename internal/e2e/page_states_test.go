@@ -103,6 +103,9 @@ var pageStates = []pageState{
 	{"desk_signin_refused", ofDesk, inOrder(atDesk("/desk/signin"), enter("#name", "Nora"), press(`form[action="/desk/signin"] button`, ".note.bad")), http.StatusUnprocessableEntity},
 	{"desk_not_found", ofDesk, signedIn("/nothing"), http.StatusNotFound},
 	{"desk_account", ofDesk, signedIn("/account?done=joined"), 0},
+	{"desk_notifications", ofDesk, signedIn("/account/notifications"), 0},
+	{"desk_notifications_refused", ofDesk, inOrder(signedIn("/account/notifications"), enter("#zone", "Atlantis"), press("#when .go", "#zone-error")), http.StatusUnprocessableEntity},
+	{"desk_notifications_failed", ofDesk, withFailedMessage, http.StatusTooManyRequests},
 	{"desk_password", ofDesk, signedIn("/account/password"), 0},
 	{"desk_accounts", ofDesk, signedIn("/accounts"), 0},
 	{"desk_permissions", ofDesk, inOrder(signedIn("/accounts"), press("details.more summary", ".roles")), 0},
@@ -136,6 +139,9 @@ var pageStates = []pageState{
 	{"desk_theme", ofDesk, signedIn("/theme"), 0},
 	{"desk_theme_preview", ofDesk, inOrder(signedIn("/theme"), enter("#name", "Nord & Sons"), enter("#accent", "#0a7d5a"), enter("#line", "Prints from the far north"), press(`button[value="preview"]`, "aside .warn")), 0},
 	{"desk_theme_refused", ofDesk, inOrder(signedIn("/theme"), enter("#accent", "greenish"), press(`button[value="save"]`, "#accent-error")), http.StatusUnprocessableEntity},
+	{"desk_payment_settings", ofDesk, signedIn("/payment-settings"), 0},
+	{"desk_payment_settings_refused", ofDesk, inOrder(signedIn("/payment-settings"), enter("#quote_minutes", "90"), press("main form .end button", "#quote_minutes-error")), http.StatusUnprocessableEntity},
+	{"desk_payment_settings_stale", ofDesk, settingsChangedMeanwhile, http.StatusConflict},
 	{"desk_backup", ofDesk, signedIn("/backup"), 0},
 	{"desk_backup_refused", ofDesk, inOrder(signedIn("/backup"), enter("#passphrase", "short"), enter("#repeated", "short"), press("main form button", "#passphrase-error")), http.StatusUnprocessableEntity},
 	{"desk_refused", ofDesk, refusedAtDesk, http.StatusForbidden},
@@ -310,7 +316,7 @@ func forOrder(r *api.InvoiceRequest) {
 	r.OrderID, r.Description, r.URLFailure = "1042", "Two prints, A4, on the heavy paper", "https://shop.example/basket"
 }
 
-func lateAllowed(r *api.InvoiceRequest) { forOrder(r); r.AllowPaidExpired = true }
+func lateAllowed(r *api.InvoiceRequest) { forOrder(r); r.AllowPaidExpired = new(true) }
 
 // longTexts sets the longest texts.
 func longTexts(r *api.InvoiceRequest) {

@@ -76,7 +76,7 @@ func TestRequote_of_an_expired_invoice(t *testing.T) {
 	for _, s := range screens {
 		t.Run(s.name, func(t *testing.T) {
 			tab := open(t, s)
-			id := merchant.createExpired(api.InvoiceRequest{Amount: "56.50", FiatCurrency: "EUR", AllowPaidExpired: true, OrderID: "1042", Description: "Two prints"})
+			id := merchant.createExpired(api.InvoiceRequest{Amount: "56.50", FiatCurrency: "EUR", AllowPaidExpired: new(true), OrderID: "1042", Description: "Two prints"})
 			page := p.url + "/invoice/" + id
 			tab.visit(page)
 			tab.waitFor("#st", "The held price has run out", nil)

@@ -16,19 +16,25 @@ import (
 
 // CreateRequest is a request for a new invoice.
 type CreateRequest struct {
-	MerchantID     string
-	Mode           Mode
-	Origin         Origin
-	Wallets        []Wallet
-	Terms          Terms
-	ExpiresIn      time.Duration
-	PaymentMethods []string // asset codes, in the order in which they are offered; empty = DefaultMethods
-	DefaultMethods []string // the merchant's selection; unknown codes are ignored; empty = all, in the default order
-	Key            IdempotencyKey
-	BodyHash       string
-	Nonce          Nonce
-	Order          Order
-	Link           LinkUse
+	MerchantID string
+	Mode       Mode
+	Origin     Origin
+	Wallets    []Wallet
+	Terms      Terms
+	Tolerance  Tolerance // becomes an amount in the terms
+	// DepthSteps is the number of ranges of amounts by which payments need more confirmations than
+	// the policies of the networks require; see chain.Policy.Deeper.
+	DepthSteps int
+	// AllowPaidExpired is the value that the request states for the terms; nil if it states none.
+	AllowPaidExpired *bool
+	ExpiresIn        time.Duration
+	PaymentMethods   []string // asset codes, in the order in which they are offered; empty = DefaultMethods
+	DefaultMethods   []string // the merchant's selection; unknown codes are ignored; empty = all, in the default order
+	Key              IdempotencyKey
+	BodyHash         string
+	Nonce            Nonce
+	Order            Order
+	Link             LinkUse
 	// UnpaidLimits apply to callers that do not sign with the merchant's key.
 	UnpaidLimits []UnpaidLimit
 
@@ -148,16 +154,18 @@ func (s *Service) build(id string, now time.Time, request CreateRequest, priced 
 		if err != nil {
 			return nil, fmt.Errorf("destination for %s: %w", m.asset.Code, err)
 		}
+		asset := m.asset
+		asset.Policy = asset.Policy.Deeper(request.DepthSteps)
 		inv.Methods = append(inv.Methods, Method{
-			Asset: m.asset, Destination: destination, Index: index,
+			Asset: asset, Destination: destination, Index: index,
 			Birth: progress[m.asset.Network].Tip, Watched: m.watched,
 		})
 		inv.Quotes[0].Prices = append(inv.Quotes[0].Prices, m.price)
 	}
 	inv.OtherNetworks = s.otherNetworks(request, priced, indexes)
 	inv.Terms.Rules.Gas = s.gas(request.Mode)
-	if s.tolerance.Percent > 0 || !s.tolerance.Euro.IsZero() {
-		inv.Terms.Rules.Tolerance = s.tolerance.amountOf(request.Terms.Price, priced[0].price)
+	if t := request.Tolerance; t.Percent > 0 || !t.Euro.IsZero() {
+		inv.Terms.Rules.Tolerance = t.amountOf(request.Terms.Price, priced[0].price)
 	}
 	s.coverAll(inv, progress)
 	inv.State = inv.Evaluate()

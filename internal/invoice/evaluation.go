@@ -61,15 +61,13 @@ type Decisions struct {
 	// LacksRate reports whether there was no rate when a late part arrived, so that Worth contains its value
 	// under the quote.
 	LacksRate bool
-	// HighRisk reports whether the difference of the price and Worth is more than WaiverLimit, or unknown.
+	// HighRisk reports whether the difference of the price and Worth is more than the given limit, or unknown.
 	HighRisk bool
 }
 
-// WaiverLimit is the largest part of a price that the merchant waives without a confirmation.
-var WaiverLimit = Tolerance{Percent: 500, Euro: money.MustParse("20", money.EUR)}
-
-// Decisions returns the decisions that the invoice allows at a time on the real clock.
-func (e *Evaluation) Decisions(now time.Time) Decisions {
+// Decisions returns the decisions that the invoice allows at a time on the real clock. The limit is the largest
+// part of a price that is waived without high risk.
+func (e *Evaluation) Decisions(now time.Time, limit Tolerance) Decisions {
 	inv := e.inv
 	d := Decisions{Cancel: inv.mayCancel(), Requote: e.MayRequote(Merchant, now)}
 	ids := inv.toAccept(e.ledger)
@@ -82,7 +80,7 @@ func (e *Evaluation) Decisions(now time.Time) Decisions {
 	lost, known := e.lostValue(accepted.acceptedIDs())
 	d.AcceptedValue, d.LacksRate = d.Accepted.Paid.Sub(lost), !known
 	waived := inv.Terms.Price.Sub(d.AcceptedValue)
-	d.HighRisk = d.LacksRate || waived.Cmp(WaiverLimit.amountOf(inv.Terms.Price, inv.Quotes[0].Prices[0])) > 0
+	d.HighRisk = d.LacksRate || waived.Cmp(limit.amountOf(inv.Terms.Price, inv.Quotes[0].Prices[0])) > 0
 	return d
 }
 

@@ -32,8 +32,6 @@ type Config struct {
 	Rates func() Rates
 	// Unwatched allows networks without a scanner to be offered. They always count as scanned.
 	Unwatched bool
-	// Tolerance is frozen in the terms of new invoices.
-	Tolerance Tolerance
 	// MaxScanAge is the largest age of the last scan of a live network whose methods are offered; 0
 	// means no limit.
 	MaxScanAge time.Duration
@@ -60,7 +58,6 @@ type Service struct {
 	startedAt time.Time
 	rates     func() Rates
 	unwatched bool
-	tolerance Tolerance
 
 	maxScanAge            time.Duration
 	requireScanSinceStart bool
@@ -80,7 +77,7 @@ type Service struct {
 // NewService returns a new Service.
 func NewService(c Config) *Service {
 	s := &Service{
-		storage: c.Storage, networks: c.Networks, rates: c.Rates, unwatched: c.Unwatched, tolerance: c.Tolerance,
+		storage: c.Storage, networks: c.Networks, rates: c.Rates, unwatched: c.Unwatched,
 		now: c.Now, newID: c.NewID, encode: c.Encode, log: c.Log, scanned: map[chain.ID]bool{}, live: map[chain.ID]bool{}, startedAt: c.Now(),
 		bridged: map[chain.ID][]chain.Asset{}, changes: c.Changes, outgoing: newOutgoing(),
 		maxScanAge: c.MaxScanAge, requireScanSinceStart: c.RequireScanSinceStart,

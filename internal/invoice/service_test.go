@@ -385,7 +385,7 @@ func TestDecisions_about_an_older_version_are_refused(t *testing.T) {
 	if len(now.Accepted) != 0 || !now.DeclinedAt.IsZero() {
 		t.Errorf("the refused decisions changed the invoice: %+v", now)
 	}
-	d := now.Evaluation().Decisions(s.clock.Now())
+	d := now.Evaluation().Decisions(s.clock.Now(), invoice.Tolerance{})
 	if !d.Accept || !d.Cancel || !d.Requote || !d.HighRisk || d.Accepted.Paid.String() != "32" || d.AcceptedValue.String() != "32" {
 		t.Errorf("the decisions are %+v", d)
 	}
@@ -393,7 +393,7 @@ func TestDecisions_about_an_older_version_are_refused(t *testing.T) {
 	s.must(err)
 }
 
-// A waiver of up to 5 percent and 20 euro is no high risk.
+// A waiver of up to the limit of 5 percent and 20 euro is no high risk.
 func TestDecisions_high_risk(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -409,7 +409,7 @@ func TestDecisions_high_risk(t *testing.T) {
 		inv := s.create(row.price)
 		s.pay(inv, "BTC", row.coins)
 		s.step()
-		if got := s.reload(inv).Evaluation().Decisions(s.clock.Now()); !got.Accept || got.HighRisk != row.risk {
+		if got := s.reload(inv).Evaluation().Decisions(s.clock.Now(), invoice.Tolerance{Percent: 500, Euro: fiat("20")}); !got.Accept || got.HighRisk != row.risk {
 			t.Errorf("%s euro paid with %s BTC: high risk %t, want %t: %+v", row.price, row.coins, got.HighRisk, row.risk, got)
 		}
 	}

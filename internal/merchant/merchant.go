@@ -8,7 +8,7 @@ import "time"
 type Merchant struct {
 	ID        string
 	Name      string
-	Methods   Methods
+	Choices   Choices // payment settings
 	CreatedAt time.Time
 }
 

@@ -13,8 +13,6 @@ type Storage interface {
 	CreateMerchant(ctx context.Context, m Merchant) error
 	// RenameMerchant changes a merchant's name, or returns ErrNotFound. Existing invoices keep the old name.
 	RenameMerchant(ctx context.Context, id, name string) error
-	// SetMethods sets the payment methods that a merchant offers by default, or returns ErrNotFound.
-	SetMethods(ctx context.Context, id string, m Methods) error
 	// Merchants lists all merchants, oldest first.
 	Merchants(ctx context.Context) ([]Merchant, error)
 	// Merchant returns a merchant, or ErrNotFound.

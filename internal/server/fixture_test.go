@@ -157,7 +157,7 @@ type merchants struct {
 	walletsBlocked chan struct{} // if not nil, Wallets waits until it is closed
 	entered        chan struct{}
 	err            error
-	methods        merchant.Methods
+	choices        merchant.Choices
 	mu             sync.Mutex
 	usedKeys       []string                  // IDs of keys
 	account        *merchant.ExchangeAccount // nil: no account
@@ -216,7 +216,7 @@ func (m *merchants) UseKey(_ context.Context, k merchant.Key) error {
 }
 
 func (m *merchants) Merchant(_ context.Context, id string) (merchant.Merchant, error) {
-	return merchant.Merchant{ID: id, Name: "Atelier Nord", Methods: m.methods}, nil
+	return merchant.Merchant{ID: id, Name: "Atelier Nord", Choices: m.choices}, nil
 }
 
 func (m *merchants) Wallets(ctx context.Context, _ string, _ merchant.Mode) ([]merchant.Wallet, error) {

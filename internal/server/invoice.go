@@ -18,9 +18,6 @@ import (
 	"chequer/internal/wire"
 )
 
-// defaultQuoteTime is the time that a price is held when the request sets no time.
-const defaultQuoteTime = 900 * time.Second
-
 // creationTimeout bounds the time that a creation waits for storage, which another program may keep
 // locked. The invoice may be created nevertheless, so the caller must repeat the request with the
 // same idempotency key.
@@ -38,9 +35,6 @@ func (s *server) createInvoice(c echo.Context, k call) error {
 	}
 	create := wire.CreateRequest(r)
 	create.MerchantID, create.Mode = k.key.MerchantID, invoice.Mode(k.key.Mode)
-	if create.ExpiresIn == 0 {
-		create.ExpiresIn = defaultQuoteTime
-	}
 	kind, from := apiKeys, signed
 	create.Origin = invoice.Origin{Kind: invoice.FromAPI, ID: k.key.ID}
 	if k.key.Builtin { // the key of the storefront
@@ -116,7 +110,7 @@ func (s *server) createNow(ctx context.Context, k call, r invoice.CreateRequest,
 }
 
 // addMerchant adds the merchant's data to the request: the name that the shopper sees, the terms of
-// sale, the payment methods and the wallets.
+// sale, the payment settings and the wallets.
 func (s *server) addMerchant(ctx context.Context, r *invoice.CreateRequest) error {
 	m, err := s.Merchants.Merchant(ctx, r.MerchantID)
 	if err != nil {
@@ -129,12 +123,32 @@ func (s *server) addMerchant(ctx context.Context, r *invoice.CreateRequest) erro
 	if r.Terms.Sale, err = s.saleTerms(ctx, r.MerchantID, r.Mode); err != nil {
 		return err
 	}
-	r.Terms.Merchant = m.Name
-	if len(r.DefaultMethods) == 0 {
-		r.DefaultMethods = m.Methods.Codes()
+	settings, err := s.Overrides.Effective(m.Choices)
+	if err != nil {
+		return fmt.Errorf("payment settings of merchant %s: %w", m.ID, err)
 	}
+	r.Terms.Merchant = m.Name
 	r.Wallets = wire.InvoiceWallets(wallets)
+	applySettings(settings, r)
 	return nil
+}
+
+// applySettings adds the merchant's payment settings to the request, where it does not set other terms.
+func applySettings(p merchant.PaymentSettings, r *invoice.CreateRequest) {
+	if len(r.DefaultMethods) == 0 {
+		r.DefaultMethods = p.Methods.Codes()
+	}
+	if r.ExpiresIn == 0 {
+		r.ExpiresIn = p.QuoteTime
+	}
+	r.Tolerance, r.DepthSteps = invoice.Tolerance(p.Tolerance), p.Confirmations.Steps()
+	r.Terms.AllowPaidExpired = p.LatePayments != merchant.LateDecide
+	if r.AllowPaidExpired != nil {
+		r.Terms.AllowPaidExpired = *r.AllowPaidExpired
+	}
+	if p.LatePayments == merchant.LateAccept {
+		r.Terms.Rules.LatePercent = 0
+	}
 }
 
 // saleTerms returns the terms of sale of a new invoice. No coins are sold for test money or test

@@ -486,7 +486,7 @@ func TestCreate_offers_the_merchants_choice(t *testing.T) {
 		{"BTC", `{"amount":5,"fiat_currency":"EUR","payment_methods":["EURC-BASE","ETH"]}`, "EURC-BASE ETH"},
 	} {
 		f := newFixture(t, nil)
-		f.merchants.methods = tt.choice
+		f.merchants.choices = merchant.Choices{merchant.SettingMethods: string(tt.choice)}
 		var offered []string
 		for _, m := range f.resource(t, f.create(t, "all", tt.body)).PaymentMethods {
 			offered = append(offered, m.CryptoCurrency)

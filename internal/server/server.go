@@ -78,6 +78,8 @@ type Config struct {
 	// MaxUnpaid is the maximum number of unpaid invoices of a merchant that were created in the
 	// last 15 minutes without a signature of the merchant; 0 is no limit.
 	MaxUnpaid int
+	// Overrides are the payment settings that merchants cannot change.
+	Overrides merchant.Overrides
 	// Prices are the prices that an invoice can have.
 	Prices merchant.Prices
 	// Created receives the identifiers of new invoices as long as it has room; it may be nil.

@@ -78,7 +78,7 @@ func (s *server) orderProduct(c echo.Context, k call) error {
 	}
 	ctx := c.Request().Context()
 	r := invoice.CreateRequest{
-		MerchantID: k.key.MerchantID, ExpiresIn: defaultQuoteTime, Key: namespaced(productKeys, "", strings.ToLower(o.Slug)+":"+token),
+		MerchantID: k.key.MerchantID, Key: namespaced(productKeys, "", strings.ToLower(o.Slug)+":"+token),
 	}
 	r.UnpaidLimits = s.unpaidLimits(ctx, published, k)
 	inv, err := s.createOnce(ctx, k, r, func(r *invoice.CreateRequest) error { return s.applyOrder(ctx, o, r) })

@@ -27,6 +27,14 @@ func fields(pairs ...string) audit.Fields {
 	return f
 }
 
+func shopFields(m merchant.Merchant) audit.Fields {
+	f := fields("name", m.Name)
+	for name, value := range m.Choices {
+		f[string(name)] = value
+	}
+	return f
+}
+
 // fingerprint returns a short hash of a value that is too long or too private to be written.
 func fingerprint(value string) string {
 	if value == "" {

@@ -195,6 +195,9 @@ func (s *Storage) saveTeam(ctx context.Context, q querier, before, after []accou
 		if slices.ContainsFunc(after, func(a account.Account) bool { return a.ID == b.ID }) {
 			continue
 		}
+		if err := forgetNotifications(ctx, q, b.ID); err != nil {
+			return err
+		}
 		for _, statement := range []string{
 			"DELETE FROM desk_sessions WHERE account_id = $1",
 			"DELETE FROM desk_tickets WHERE account_id = $1",

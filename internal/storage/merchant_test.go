@@ -3,8 +3,11 @@ package storage_test
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,14 +41,14 @@ func TestMerchant_is_created_once_and_listed(t *testing.T) {
 		if err := s.CreateMerchant(t.Context(), first); !errors.Is(err, merchant.ErrExists) {
 			t.Errorf("create twice: got error %v, want %v", err, merchant.ErrExists)
 		}
-		if got, err := s.Merchant(t.Context(), "first"); err != nil || got != first {
+		if got, err := s.Merchant(t.Context(), "first"); err != nil || cmp.Diff(first, got, cmpopts.EquateEmpty()) != "" {
 			t.Errorf("got %v, %v, want %v", got, err, first)
 		}
 		if _, err := s.Merchant(t.Context(), "unknown"); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("an unknown merchant: got error %v, want %v", err, merchant.ErrNotFound)
 		}
 		merchants, err := s.Merchants(t.Context())
-		if err != nil || len(merchants) != 3 || merchants[0] != first || merchants[1].ID != "bakery" {
+		if err != nil || len(merchants) != 3 || cmp.Diff(first, merchants[0], cmpopts.EquateEmpty()) != "" || merchants[1].ID != "bakery" {
 			t.Errorf("got %v, %v, want first, then bakery and shop", merchants, err)
 		}
 	})
@@ -271,20 +274,73 @@ func TestKey_has_a_label_and_the_time_of_its_last_use(t *testing.T) {
 	})
 }
 
-func TestSetMethods_sets_the_default_methods(t *testing.T) {
+func TestChangeChoices(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
-		m := merchant.Merchant{ID: "methods", Name: "Shop", CreatedAt: noon}
+		m := merchant.Merchant{ID: "chosen", Name: "Shop", CreatedAt: noon}
 		if err := s.CreateMerchant(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.SetMethods(t.Context(), m.ID, "EURC BTC"); err != nil {
-			t.Fatal(err)
+		entries := func() int {
+			log, err := s.AuditLog(t.Context(), 0, 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(log)
 		}
-		if got, err := s.Merchant(t.Context(), m.ID); err != nil || got.Methods != "EURC BTC" {
+		want := merchant.Choices{merchant.SettingMethods: "EURC BTC", merchant.SettingQuoteMinutes: "30"}
+		before := entries()
+		for range 2 {
+			got, err := s.ChangeChoices(t.Context(), m.ID, func(merchant.Choices) (merchant.Choices, error) { return maps.Clone(want), nil })
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("change: %v (-want +got):\n%s", err, diff)
+			}
+		}
+		if n := entries() - before; n != 1 {
+			t.Errorf("two equal changes wrote %d entries of the audit log, want 1", n)
+		}
+		refused := errors.New("refused")
+		if _, err := s.ChangeChoices(t.Context(), m.ID, func(got merchant.Choices) (merchant.Choices, error) {
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("locked choices (-want +got):\n%s", diff)
+			}
+			return merchant.Choices{}, refused
+		}); !errors.Is(err, refused) {
+			t.Errorf("got error %v", err)
+		}
+		if got, err := s.Merchant(t.Context(), m.ID); err != nil || cmp.Diff(want, got.Choices) != "" {
 			t.Errorf("got %+v, %v", got, err)
 		}
-		if err := s.SetMethods(t.Context(), "unknown", ""); !errors.Is(err, merchant.ErrNotFound) {
+		if _, err := s.ChangeChoices(t.Context(), "unknown", func(c merchant.Choices) (merchant.Choices, error) { return c, nil }); !errors.Is(err, merchant.ErrNotFound) {
 			t.Errorf("an unknown merchant: got error %v", err)
+		}
+	})
+}
+
+// Of concurrent changes of one revision, one is stored.
+func TestChangeChoices_locks_the_merchant(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		settings := merchant.NewSettings(merchant.SettingsConfig{
+			Storage: s, Merchants: merchant.NewService(s, func() time.Time { return noon }, nil), CheckLanguages: func([]string) error { return nil },
+		})
+		seen := merchant.Choices(nil).Revision()
+		var group sync.WaitGroup
+		var stored, stale atomic.Int64
+		for i := range 8 {
+			group.Go(func() {
+				_, err := settings.Change(t.Context(), "shop", seen, merchant.Choices{merchant.SettingQuoteMinutes: strconv.Itoa(20 + i)})
+				switch {
+				case err == nil:
+					stored.Add(1)
+				case errors.Is(err, merchant.ErrStale):
+					stale.Add(1)
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if stored.Load() != 1 || stale.Load() != 7 {
+			t.Errorf("%d changes were stored and %d were stale, want 1 and 7", stored.Load(), stale.Load())
 		}
 	})
 }

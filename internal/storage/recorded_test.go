@@ -16,6 +16,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
+	"chequer/internal/notify"
 	"chequer/internal/proof"
 	"chequer/internal/storage"
 	"chequer/internal/theme"
@@ -56,7 +57,12 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 			return s.CreateMerchant(ctx, merchant.Merchant{ID: "third", Name: "Third", CreatedAt: noon})
 		}},
 		{"RenameMerchant", "shop.changed", func() error { return s.RenameMerchant(ctx, "shop", "Nord") }},
-		{"SetMethods", "shop.changed", func() error { return s.SetMethods(ctx, "shop", "btc") }},
+		{"ChangeChoices", "shop.changed", func() error {
+			_, err := s.ChangeChoices(ctx, "shop", func(merchant.Choices) (merchant.Choices, error) {
+				return merchant.Choices{merchant.SettingStorefront: "on"}, nil
+			})
+			return err
+		}},
 		{"CreateKey", "key.created", func() error {
 			return s.CreateKey(ctx, merchant.Key{ID: "k", MerchantID: "shop", Key: "public", Secret: "key secret", Mode: merchant.Live, CreatedAt: noon})
 		}},
@@ -109,6 +115,19 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 			})
 			return err
 		}},
+		{"UpdateNotificationSettings", "notifications.set", func() error {
+			return s.UpdateNotificationSettings(ctx, "acc_1", func(set *notify.Settings) (audit.Change, error) {
+				set.PushToken = "push secret"
+				return audit.Change{Action: "notifications.set"}, nil
+			})
+		}},
+		{"SaveNotificationChoices", "notifications.chosen", func() error {
+			return s.SaveNotificationChoices(ctx, "acc_1", "shop", []notify.Choice{{Kind: notify.Sold, Channel: notify.Mail}}, 1, audit.Change{Action: "notifications.chosen"})
+		}},
+		{"AddTestMessage", "notifications.tested", func() error {
+			entry := notify.Entry{AccountID: "acc_1", Channel: notify.Mail, Kind: notify.Test, DueAt: noon}
+			return s.AddTestMessage(ctx, []notify.Entry{entry}, noon, noon, noon, 1, audit.Change{Action: "notifications.tested"})
+		}},
 		{"CreateTicket", "account.invited", func() error {
 			return s.CreateTicket(ctx, newTicket("t", account.InvitationTicket), audit.Change{Action: "account.invited"})
 		}},
@@ -137,6 +156,9 @@ var unrecorded = map[string]string{
 	"UpdateAttempts":     "failed sign-ins; the service records a lock-out",
 	"SaveProgress":       "observation of a network",
 	"SaveTry":            "attempt of a delivery",
+	"SaveOutcome":        "attempt to send a message",
+	"RecordFaults":       "observation of the server",
+	"RecordSummary":      "message of the system",
 	"SaveUntrustedProxy": "observation of the server",
 }
 

@@ -15,6 +15,7 @@ import (
 	"chequer/internal/clock"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
+	"chequer/internal/notify"
 	"chequer/internal/report"
 	"chequer/internal/sale"
 	"chequer/internal/seal"
@@ -52,6 +53,7 @@ var _ interface {
 	sale.AccountStorage
 	account.Storage
 	report.Storage
+	notify.Storage
 } = (*Storage)(nil)
 
 // Options are the options of Open.

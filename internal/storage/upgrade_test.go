@@ -15,6 +15,7 @@ import (
 
 	"chequer/internal/chain"
 	"chequer/internal/invoice"
+	"chequer/internal/merchant"
 	"chequer/internal/storage"
 	"chequer/internal/storage/backup"
 	"chequer/internal/storage/engine"
@@ -79,7 +80,7 @@ func TestOpen_upgrades_the_first_schema(t *testing.T) {
 				after["api_keys"][i] = strings.Replace(strings.Replace(row, `, label: ""`, "", 1), ", used_at: <nil>", "", 1)
 			}
 			for i, row := range after["merchants"] {
-				after["merchants"][i] = strings.Replace(row, `, methods: ""`, "", 1)
+				after["merchants"][i] = strings.Replace(row, `, settings: "{}"`, "", 1) // column of migration 37
 			}
 			for i, row := range after["idempotency"] { // column of migration 20
 				after["idempotency"][i] = strings.Replace(row, `, namespace: ""`, "", 1)
@@ -195,7 +196,7 @@ func removeAdded(t *testing.T, tables map[string][]string) {
 	for i, row := range tables["destinations"] {
 		tables["destinations"][i], _, _ = strings.Cut(row, ", born: ")
 	}
-	for _, added := range []string{"endpoints", "deliveries", "tries", "links", "link_orders", "looks", "link_uses", "proof_keys", "products", "terminals", "exchange_accounts", "conversions", "unpaid_places", "shared_terms", "desk_accounts", "desk_tickets", "desk_sessions", "sign_in_attempts", "audit_log", "audit_head"} {
+	for _, added := range []string{"endpoints", "deliveries", "tries", "links", "link_orders", "looks", "link_uses", "proof_keys", "products", "terminals", "exchange_accounts", "conversions", "unpaid_places", "shared_terms", "desk_accounts", "desk_tickets", "desk_sessions", "sign_in_attempts", "audit_log", "audit_head", "notification_settings", "notification_choices", "notification_cursors", "notified_cases", "notified_faults", "messages"} {
 		if len(tables[added]) > 0 {
 			t.Errorf("%s has rows: %q", added, tables[added])
 		}
@@ -486,4 +487,29 @@ func waitUntilStuck(t *testing.T, url string) {
 		}
 		return checks == 10
 	})
+}
+
+// The upgrade keeps the payment methods that merchants chose.
+func TestOpen_keeps_chosen_methods(t *testing.T) {
+	t.Parallel()
+	for name := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := withoutTables(t, name)
+			db, d, err := engine.Connect(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			if err := engine.MigrateTo(t.Context(), db, d, 36); err != nil {
+				t.Fatal(err)
+			}
+			execSQL(t, url, "INSERT INTO merchants (id, name, created_at, methods) VALUES ('all', 'All', 1, ''), ('some', 'Some', 2, 'EURC-BASE BTC')")
+			found, err := open(t, url).Merchants(t.Context())
+			want := []merchant.Choices{{}, {merchant.SettingMethods: "EURC-BASE BTC"}}
+			if err != nil || len(found) != 2 || !cmp.Equal(want, []merchant.Choices{found[0].Choices, found[1].Choices}) {
+				t.Errorf("got %+v, %v", found, err)
+			}
+		})
+	}
 }

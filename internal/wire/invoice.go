@@ -38,10 +38,10 @@ func number(a money.Amount) json.Number { return json.Number(a.String()) }
 func CreateRequest(r api.InvoiceRequest) invoice.CreateRequest {
 	return invoice.CreateRequest{
 		Terms: invoice.Terms{
-			URLSuccess: r.URLSuccess, URLFailure: r.URLFailure, AllowPaidExpired: r.AllowPaidExpired, DisableSale: r.DisableConvert,
+			URLSuccess: r.URLSuccess, URLFailure: r.URLFailure, DisableSale: r.DisableConvert,
 			OrderID: r.OrderID, Description: r.Description, Metadata: r.Metadata, Language: r.Language,
 		},
-		ExpiresIn: time.Duration(r.ExpiresIn) * time.Second, PaymentMethods: r.PaymentMethods,
+		AllowPaidExpired: r.AllowPaidExpired, ExpiresIn: time.Duration(r.ExpiresIn) * time.Second, PaymentMethods: r.PaymentMethods,
 	}
 }
 

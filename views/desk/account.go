@@ -12,6 +12,7 @@ type Account struct {
 	Password views.Link // begins to set up a password, or changes it
 	Sessions []Session
 	EndAll   string // address that ends all other sessions; empty if there is none
+	Notify   string // address of the page of the notifications
 }
 
 // Method is a sign-in method.

@@ -84,6 +84,7 @@ type Checks struct {
 type CheckOption struct {
 	Value  string
 	Text   string
+	Tag    string // language of the text, if it is not that of the page
 	Hint   string
 	Chosen bool
 }

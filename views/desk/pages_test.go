@@ -115,7 +115,13 @@ func pages() map[string]templ.Component {
 		"account": desk.AccountPage(desk.Account{
 			Frame: f, Problem: evil, Methods: []desk.Method{{Name: evil, Text: evil, Remove: button}}, Passkey: passkey(true),
 			Password: views.Link{Text: "Set a password", URL: "/desk/m/account/password"}, Sessions: []desk.Session{{Browser: evil, Text: evil, Current: true}, {Browser: evil, Text: evil, End: button}},
-			EndAll: "/desk/m/account/sessions/end",
+			EndAll: "/desk/m/account/sessions/end", Notify: "/desk/m/account/notifications",
+		}),
+		"notifications": desk.NotificationsPage(desk.Notifications{
+			Frame: f, Back: back, Problem: evil, Warning: evil, Choose: "/desk/m/account/notifications", Kinds: []desk.Checks{boxes("mail"), boxes("push")},
+			SetTimes: "/desk/m/account/notifications/times", Zone: field("zone"), From: field("quiet_from"), To: field("quiet_to"), BrokenPasses: true,
+			SetWhere: "/desk/m/account/notifications/where", Email: field("email"), PushURL: field("push_url"), PushToken: field("push_token"), HasToken: true,
+			Test: button, Messages: []desk.Finding{{About: evil, Text: evil, Shape: "bad"}},
 		}),
 		"password": desk.SetPasswordPage(desk.SetPassword{Frame: f, Back: back, Heading: "New password", Problem: evil, Action: "/desk/m/account/password", Password: field("password")}),
 		"accounts": desk.AccountsPage(desk.Accounts{
@@ -200,6 +206,15 @@ func pages() map[string]templ.Component {
 			Frame: f, Tabs: []desk.Tab{{Text: evil, URL: "/desk/m/theme", Current: true}}, Problem: evil, Unsaved: evil, Action: "/desk/m/theme", Hidden: []desk.Hidden{{Name: "replaces", Value: evil}},
 			Name: field("name"), Logo: field("logo"), Accent: field("accent"), Line: field("line"), Support: field("support"), Terms: field("terms"), Returns: true,
 			SavedLogo: "/look/1/logo.png", SavedText: evil, Preview: desk.Preview{Shop: evil, Line: evil, Style: "/desk/m/theme/preview.css?accent=0a7d5a", Contrast: []string{evil}},
+		}),
+		"payment settings": desk.PaymentSettingsPage(desk.PaymentSettings{
+			Frame: f, Tabs: []desk.Tab{{Text: evil, URL: "/desk/m/payment-settings", Current: true}}, Problem: evil, Action: "/desk/m/payment-settings", Hidden: []desk.Hidden{{Name: "version", Value: evil}},
+			Methods: desk.MethodChoice{Legend: evil, Hint: evil, Error: evil, Choices: []desk.Choice{{Name: "method-BTC", Label: evil}}},
+			Pages:   []desk.SettingGroup{{Heading: evil, Text: evil, Inputs: []desk.SettingInput{{Choice: desk.Choice{Name: "storefront", Label: evil}}}}},
+			Below: []desk.SettingGroup{{Heading: evil, Text: evil, Notes: []string{evil}, Depths: desk.Depths{Caption: evil, Network: evil, Columns: []string{evil}, Rows: []desk.DepthRow{{Network: evil, Cells: []string{evil}}}}, Inputs: []desk.SettingInput{
+				{Text: field("name")}, {Choice: choice}, {Fixed: desk.FixedSetting{Label: evil, Value: evil, By: evil}},
+				{Checks: desk.Checks{Name: "languages", Label: evil, Hint: evil, Error: evil, Options: []desk.CheckOption{{Value: "de", Text: evil, Chosen: true}}}},
+			}}},
 		}),
 		"sell list": desk.SellListPage(desk.SellList{
 			Frame: f, Tabs: []desk.Tab{{Text: "Products", URL: "/desk/m/products", Current: true}}, Shop: views.Link{Text: "Open", URL: "/shop"}, Add: views.Link{Text: "Add", URL: "/desk/m/products/new"},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"chequer/internal/merchant"
+	"chequer/internal/notify"
 	"chequer/internal/report"
 	"chequer/web/desk/developers"
 	"chequer/web/desk/health"
@@ -31,6 +32,8 @@ type Config struct {
 	Sell      sell.Screens
 	Backups   settings.Backups
 	Reports   *report.Service
+	// Notifications keeps the notifications of accounts.
+	Notifications *notify.Service
 }
 
 // New returns the handler of the paths below /desk.
@@ -46,10 +49,10 @@ func routes(c Config) []visit.Route {
 		(&reports.Screens{Reports: c.Reports, Products: c.Sell.Products, Links: c.Sell.Links, Terminals: c.Sell.Terminals}).Routes(),
 		(&payments.Screens{Endpoints: c.Endpoints}).Routes(),
 		c.Wallets.Routes(),
-		(&settings.Screens{Backups: c.Backups}).Routes(),
+		(&settings.Screens{Backups: c.Backups, ShopID: c.Sell.ShopID}).Routes(),
 		c.Health.Routes(),
 		c.Sell.Routes(),
-		(&team.Screens{Audit: c.Audit}).Routes(),
+		(&team.Screens{Audit: c.Audit, Notifications: c.Notifications}).Routes(),
 		(&developers.Screens{Endpoints: c.Endpoints}).Routes(),
 	)
 }

@@ -27,6 +27,7 @@ import (
 	"chequer/internal/keys"
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
+	"chequer/internal/notify"
 	"chequer/internal/readiness"
 	"chequer/internal/report"
 	"chequer/internal/storage"
@@ -66,6 +67,7 @@ type lab struct {
 	seeds        map[string]string // of authenticator apps, by the name of the account
 	endpoints    *merchant.Endpoints
 	merchants    *merchant.Service
+	settings     *merchant.Settings
 	products     *merchant.Products
 	links        *merchant.Links
 	terminals    *merchant.Terminals
@@ -87,13 +89,20 @@ func labAt(t *testing.T, base string) *lab {
 	l.links = merchant.NewLinks(merchant.LinksConfig{Storage: l.storage, Prices: prices, Now: l.clock.Now, Token: token.New})
 	l.terminals = merchant.NewTerminals(merchant.TerminalsConfig{Storage: l.storage, Prices: prices, Now: l.clock.Now, Token: token.New})
 	l.merchants = merchant.NewService(l.storage, l.clock.Now, token.New)
+	l.settings = merchant.NewSettings(merchant.SettingsConfig{
+		Storage: l.storage, Merchants: l.merchants, Overrides: merchant.Overrides{},
+		CheckLanguages: func(codes []string) error {
+			_, err := locale.All().Subset("en", codes...)
+			return err
+		},
+	})
 	l.endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
 		Storage: l.storage, Check: (guard.Policy{}).Check, EncodeTest: wire.TestEvent, Now: l.clock.Now, Token: token.New,
 	})
 	l.changes = changes.New(changes.Config{Position: l.storage.FeedPosition, Interval: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(l.changes.Close)
-	c := desk.Config{Audit: l.storage, Reports: report.NewService(l.reports), Endpoints: l.endpoints, Sell: sell.Screens{Products: l.products, Links: l.links, Terminals: l.terminals, Reports: report.NewService(l.reports), Prices: prices, Languages: locale.All(), ShopID: shop, EmbedOrigins: []string{"https://nord.example"}}, Site: visit.Site{
-		Merchants: l.merchants, Changes: l.changes, FeedPosition: l.storage.FeedPosition, Themes: merchant.NewThemes(l.storage, l.clock.Now),
+	c := desk.Config{Audit: l.storage, Reports: report.NewService(l.reports), Endpoints: l.endpoints, Sell: sell.Screens{Products: l.products, Links: l.links, Terminals: l.terminals, Reports: report.NewService(l.reports), Prices: prices, Languages: func(context.Context) *locale.Languages { return locale.All() }, AnyAmount: func(context.Context) bool { return false }, ShopID: shop, EmbedOrigins: []string{"https://nord.example"}}, Site: visit.Site{
+		Merchants: l.merchants, PaymentSettings: l.settings, Changes: l.changes, FeedPosition: l.storage.FeedPosition, Themes: merchant.NewThemes(l.storage, l.clock.Now),
 		BaseURL: base, Words: locale.All().Default(), IPExtractor: echo.ExtractIPDirect(), Now: l.clock.Now,
 		Log: slog.New(slog.NewTextHandler(l.log, nil)),
 	}}
@@ -107,6 +116,9 @@ func labAt(t *testing.T, base string) *lab {
 	l.must(err)
 	c.Accounts = l.accounts
 	c.BasePath = at.Path
+	c.Notifications = notify.NewService(notify.ServiceConfig{
+		Storage: l.storage, CheckURL: func(url string) error { return (guard.Policy{}).Check(url, true) }, HasMail: true, Now: l.clock.Now,
+	})
 	l.till = newTill(l)
 	c.Invoices = l.till.Service
 	c.Wallets = wallets.Screens{

@@ -130,7 +130,9 @@ func TestStream_ends_with_the_server(t *testing.T) {
 	l := newLab(t)
 	l.owner()
 	b := l.as("Tove", account.Seller)
-	messages, _ := b.follow("/desk/shop/live?seen=0", "")
+	position, err := l.storage.FeedPosition(t.Context(), shop)
+	l.must(err)
+	messages, _ := b.follow(fmt.Sprintf("/desk/shop/live?seen=%d", position), "")
 	messages.Scan()
 	l.changes.Close()
 	for messages.Scan() {

@@ -81,7 +81,7 @@ func plainResource(created creation, header http.Header, now time.Time) api.Reso
 		CreatedAt: created.createdAt, ExpiredAt: spec.ExpiredAt,
 		ClientAmount: price, ClientCurrency: spec.ClientCurrency,
 		PaidAmount: "0", DueAmount: price, OverpaidAmount: "0", ToleranceAmount: "0", Accepted: api.Acceptance{Shortfall: "0"},
-		AllowPaidExpired: created.request.AllowPaidExpired, DisableConvert: created.request.DisableConvert,
+		AllowPaidExpired: created.request.AllowPaidExpired != nil && *created.request.AllowPaidExpired, DisableConvert: created.request.DisableConvert,
 		Description: created.request.Description, Language: created.request.Language,
 		URLSuccess: created.request.URLSuccess, URLFailure: created.request.URLFailure,
 		Exceptions: []string{}, PaymentMethods: []api.PaymentMethod{}, Payments: []api.Payment{},

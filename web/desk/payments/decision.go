@@ -66,7 +66,7 @@ func (v *page) showDecision(status int, inv *invoice.Invoice, problem string) er
 	if decided[decision] == "" {
 		return echo.ErrNotFound
 	}
-	d := v.Invoices.Evaluation(inv).Decisions(v.Now())
+	d := v.Decisions(v.Invoices.Evaluation(inv))
 	if !allows(d, decision) {
 		return v.showPayment(http.StatusConflict, inv, v.Text("desk.problem.state"))
 	}
@@ -139,7 +139,7 @@ func (v *page) decide() error {
 		return err
 	}
 	decision := v.Param("decision")
-	d := v.Invoices.Evaluation(inv).Decisions(v.Now())
+	d := v.Decisions(v.Invoices.Evaluation(inv))
 	if seen, _ := strconv.ParseInt(v.FormValue("version"), 10, 64); decided[decision] != "" && seen != inv.Version {
 		return v.showPayment(http.StatusConflict, inv, v.Text("desk.problem.stale"))
 	}

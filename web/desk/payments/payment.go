@@ -66,7 +66,7 @@ func (v *page) paymentPage(f desk.Frame, inv *invoice.Invoice) desk.Payment {
 		Amounts: v.amounts(inv, reported), Timeline: v.timeline(inv, reported), Facts: v.invoiceFacts(inv, more),
 	}
 	if v.May(account.Decide) {
-		page.Decisions = v.decisionLinks(inv, e.Decisions(v.Now()))
+		page.Decisions = v.decisionLinks(inv, v.Decisions(e))
 	}
 	if inv.Terms.OrderID != "" {
 		page.Order = v.Text("desk.payment.order", "Order", inv.Terms.OrderID)

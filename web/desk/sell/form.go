@@ -2,12 +2,14 @@ package sell
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
 	"chequer/internal/merchant"
 	"chequer/views"
 	"chequer/views/desk"
+	"chequer/web/desk/visit"
 )
 
 // form is a form about a product, a link or a terminal.
@@ -178,4 +180,15 @@ func (v *page) share(label, address string, opens bool) (desk.Share, error) {
 // copying returns the button that copies the text of the element with an id.
 func (v *page) copying(id string) desk.Copy {
 	return desk.Copy{ID: id, Text: v.Text("desk.copy"), Done: v.Text("desk.copied"), Fail: v.Text("desk.copy.failed")}
+}
+
+// methodChoice returns the part of a form that chooses payment methods.
+func (f *form) methodChoice(mode merchant.Mode, codes []string) desk.MethodChoice {
+	m := desk.MethodChoice{Legend: f.Text("desk.methods.choice"), Hint: f.Text("desk.methods.choice.hint")}
+	if wrong, ok := errors.AsType[*merchant.FieldError](f.problem); ok && wrong.Field == visit.MethodsField {
+		m.Error = f.fault(visit.MethodsField, m.Legend)
+	}
+	m.Choices = f.MethodChoices(mode, codes, f.values, f.fault)
+	m.Open = m.Error != "" || slices.ContainsFunc(m.Choices, func(c desk.Choice) bool { return f.values[c.Name] != "" || c.Error != "" })
+	return m
 }

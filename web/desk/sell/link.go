@@ -12,6 +12,7 @@ import (
 	"chequer/internal/wire"
 	"chequer/views"
 	"chequer/views/desk"
+	"chequer/web/desk/visit"
 )
 
 // linkFields are the names of the fields of a link, without the payment methods.
@@ -47,7 +48,7 @@ func linkValues(l merchant.Link) map[string]string {
 		"slug": l.Slug, "amount": l.Amount, "fiat_currency": l.Currency, "description": l.Description, "language": l.Language,
 		"ends_at": endText(l.EndsAt), "max_uses": digitsOf(l.MaxUses), "url_success": l.URLSuccess, "url_failure": l.URLFailure,
 	}
-	setPositions(values, l.Methods)
+	visit.SetPositions(values, l.Methods)
 	return values
 }
 
@@ -61,7 +62,7 @@ func linkChange(values map[string]string, codes []string) (api.LinkChange, error
 	if err != nil {
 		return api.LinkChange{}, err
 	}
-	methods, err := chosenMethods(values, codes)
+	methods, err := visit.ChosenMethods(values, codes)
 	value := func(name string) *string { text := values[name]; return &text }
 	return api.LinkChange{
 		Amount: value("amount"), FiatCurrency: value("fiat_currency"), Description: value("description"), Language: value("language"),
@@ -85,7 +86,7 @@ func (v *page) showNewLink(status int, values map[string]string, problem error) 
 	return v.Show(status, desk.SellFormPage(desk.SellForm{
 		Frame: frame, Back: views.Link{Text: v.Text("desk.links"), URL: v.BelowIn(linksPath, mode == merchant.Test)}, Heading: v.Text("desk.link.add"), Problem: f.wrong(),
 		Action: v.BelowIn(linksPath+"/new", mode == merchant.Test), Inputs: append([][]desk.Input{{slug}}, f.linkInputs()...),
-		Methods: f.methodChoice(mode, v.methodCodes(mode, "")), Button: v.Text("desk.link.add"),
+		Methods: f.methodChoice(mode, v.MethodCodes(mode, "")), Button: v.Text("desk.link.add"),
 	}))
 }
 
@@ -106,7 +107,7 @@ func (f *form) language() desk.Input {
 	pairs := []string{"", f.Text("desk.link.language.any")}
 	chosen := f.values["language"]
 	listed := chosen == ""
-	for _, l := range f.Languages.List() {
+	for _, l := range f.Languages(f.Request().Context()).List() {
 		pairs = append(pairs, l.Code, l.Name)
 		listed = listed || l.Code == chosen
 	}
@@ -119,8 +120,8 @@ func (f *form) language() desk.Input {
 // addLink creates a link. Without a slug it gets a random one.
 func (v *page) addLink() error {
 	mode := v.mode()
-	codes := v.methodCodes(mode, "")
-	values := v.typed(append(positionNames(codes), linkFields...))
+	codes := v.MethodCodes(mode, "")
+	values := v.typed(append(visit.PositionNames(codes), linkFields...))
 	l := merchant.Link{MerchantID: v.Shop.ID, Mode: mode, Slug: values["slug"]}
 	c, err := linkChange(values, codes)
 	if err == nil {
@@ -162,7 +163,7 @@ func (v *page) editLink(status int, typed map[string]string, problem error) erro
 	view := desk.SellForm{
 		Frame: frame, Back: views.Link{Text: v.Text("desk.links"), URL: v.BelowIn(linksPath, l.Mode == merchant.Test)}, Heading: name, State: v.linkState(l), Problem: f.wrong(),
 		Action: at + "/edit", Version: v.seen(l.Revision(), typed != nil && known(problem)), Inputs: f.linkInputs(),
-		Methods: f.methodChoice(l.Mode, v.methodCodes(l.Mode, l.Methods)), Button: v.Text("desk.save"),
+		Methods: f.methodChoice(l.Mode, v.MethodCodes(l.Mode, l.Methods)), Button: v.Text("desk.save"),
 		Sales:  v.sales(invoice.FromLink, l.Slug, l.Mode),
 		Build:  v.builder("pay/"+l.Slug, l.Mode),
 		Remove: views.Link{Text: v.Text("desk.remove.ask"), URL: at + "/remove"},
@@ -182,8 +183,8 @@ func (v *page) changeLink() error {
 	if err != nil {
 		return err
 	}
-	codes := v.methodCodes(l.Mode, l.Methods)
-	values := v.typed(append(positionNames(codes), linkFields[1:]...))
+	codes := v.MethodCodes(l.Mode, l.Methods)
+	values := v.typed(append(visit.PositionNames(codes), linkFields[1:]...))
 	c, err := linkChange(values, codes)
 	if err == nil {
 		_, err = v.Links.ChangeSeen(v.Request().Context(), v.Shop.ID, l.Mode, l.Slug, v.FormValue("version"), func(l *merchant.Link) error {

@@ -15,6 +15,7 @@ import (
 	"chequer/internal/wire"
 	"chequer/views"
 	"chequer/views/desk"
+	"chequer/web/desk/visit"
 )
 
 // productFields are the names of the fields of a product, without the payment methods.
@@ -26,7 +27,7 @@ func productValues(p merchant.Product) map[string]string {
 		"slug": p.Slug, "name": p.Name, "description": p.Description, "price": p.Price.Fixed(), "fiat_currency": p.Price.Currency().Code,
 		"max_quantity": digitsOf(p.MaxQuantity), "ask_order_id": string(p.AskOrderID), "ask_note": string(p.AskNote),
 	}
-	setPositions(values, p.Methods)
+	visit.SetPositions(values, p.Methods)
 	return values
 }
 
@@ -36,7 +37,7 @@ func productChange(values map[string]string, codes []string) (api.ProductChange,
 	if err != nil {
 		return api.ProductChange{}, err
 	}
-	methods, err := chosenMethods(values, codes)
+	methods, err := visit.ChosenMethods(values, codes)
 	value := func(name string) *string { text := values[name]; return &text }
 	return api.ProductChange{
 		Name: value("name"), Description: value("description"), Price: value("price"), FiatCurrency: value("fiat_currency"),
@@ -63,7 +64,7 @@ func (v *page) showNewProduct(status int, values map[string]string, problem erro
 	inputs = append(inputs, []desk.Input{f.choice("active", v.Text("desk.state"), "yes", v.Text("desk.product.shown"), "", v.Text("desk.product.hidden"))})
 	return v.Show(status, desk.SellFormPage(desk.SellForm{
 		Frame: frame, Back: views.Link{Text: v.Text("desk.products"), URL: v.BelowIn(productsPath, mode == merchant.Test)}, Heading: v.Text("desk.product.add"), Problem: f.wrong(),
-		Action: v.BelowIn(productsPath+"/new", mode == merchant.Test), Inputs: inputs, Methods: f.methodChoice(mode, v.methodCodes(mode, "")), Button: v.Text("desk.product.add"),
+		Action: v.BelowIn(productsPath+"/new", mode == merchant.Test), Inputs: inputs, Methods: f.methodChoice(mode, v.MethodCodes(mode, "")), Button: v.Text("desk.product.add"),
 	}))
 }
 
@@ -81,8 +82,8 @@ func (f *form) productInputs() [][]desk.Input {
 // addProduct creates a product. Without a slug it gets one made from its name.
 func (v *page) addProduct() error {
 	mode := v.mode()
-	codes := v.methodCodes(mode, "")
-	values := v.typed(append(positionNames(codes), productFields...))
+	codes := v.MethodCodes(mode, "")
+	values := v.typed(append(visit.PositionNames(codes), productFields...))
 	p := merchant.Product{MerchantID: v.Shop.ID, Mode: mode, Slug: values["slug"], Active: values["active"] != ""}
 	if p.Slug == "" {
 		p.Slug = slugFrom(values["name"])
@@ -131,7 +132,7 @@ func (v *page) editProduct(status int, typed map[string]string, problem error) e
 	view := desk.SellForm{
 		Frame: frame, Back: views.Link{Text: v.Text("desk.products"), URL: v.BelowIn(productsPath, p.Mode == merchant.Test)}, Heading: p.Name, State: v.productState(p), Problem: f.wrong(),
 		Action: at + "/edit", Version: v.seen(p.Revision(), typed != nil && known(problem)), Inputs: append([][]desk.Input{{f.field("name", v.Text("desk.name"), "")}}, f.productInputs()...),
-		Methods: f.methodChoice(p.Mode, v.methodCodes(p.Mode, p.Methods)), Button: v.Text("desk.save"),
+		Methods: f.methodChoice(p.Mode, v.MethodCodes(p.Mode, p.Methods)), Button: v.Text("desk.save"),
 		Sales: v.sales(invoice.FromProduct, p.Slug, p.Mode),
 		Facts: []desk.Fact{{Name: v.Text("desk.fact.created"), Value: v.Clock(p.CreatedAt)}}, Remove: views.Link{Text: v.Text("desk.remove.ask"), URL: at + "/remove"},
 		Toggle: desk.Button{Action: at + "/show", Text: v.Text("desk.product.show"), Hidden: []desk.Hidden{{Name: "version", Value: p.Revision()}}},
@@ -156,8 +157,8 @@ func (v *page) changeProduct() error {
 	if err != nil {
 		return err
 	}
-	codes := v.methodCodes(p.Mode, p.Methods)
-	values := v.typed(append(positionNames(codes), productFields[1:8]...))
+	codes := v.MethodCodes(p.Mode, p.Methods)
+	values := v.typed(append(visit.PositionNames(codes), productFields[1:8]...))
 	c, err := productChange(values, codes)
 	if err == nil {
 		p, err = v.Products.ChangeSeen(v.Request().Context(), v.Shop.ID, p.Mode, p.Slug, v.FormValue("version"), func(p *merchant.Product) error {

@@ -3,6 +3,7 @@
 package sell
 
 import (
+	"context"
 	"net/http"
 
 	"chequer/internal/account"
@@ -19,11 +20,12 @@ type Screens struct {
 	Terminals *merchant.Terminals
 	Reports   *report.Service
 	Prices    merchant.Prices
-	Languages *locale.Languages // of the payment pages
+	// Languages returns the languages of the payment pages.
+	Languages func(context.Context) *locale.Languages
 	// ShopID is the merchant whose products the pages of the server show.
 	ShopID string
-	// AnyAmount is true if the root of the server is a form in which shoppers enter the amount.
-	AnyAmount bool
+	// AnyAmount reports whether the root of the server is a form in which shoppers enter the amount.
+	AnyAmount func(context.Context) bool
 	// EmbedOrigins are the origins whose pages may show payments in a frame. It may be empty.
 	EmbedOrigins []string
 }

@@ -57,7 +57,7 @@ func (v *page) fronts() []desk.Front {
 	open := v.Text("desk.share.open")
 	products := desk.Front{Name: v.Text("desk.products"), Text: v.BaseURL + "/shop", Open: views.Link{Text: open, URL: v.BaseURL + "/shop"}}
 	anyAmount := desk.Front{Name: v.Text("desk.storefront.any"), Text: v.Text("desk.storefront.any.off")}
-	if v.AnyAmount {
+	if v.AnyAmount(v.Request().Context()) {
 		anyAmount.Text, anyAmount.Open = v.BaseURL+"/", views.Link{Text: open, URL: v.BaseURL + "/"}
 	}
 	return []desk.Front{products, anyAmount}

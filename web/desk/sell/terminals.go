@@ -10,6 +10,7 @@ import (
 	"chequer/internal/report"
 	"chequer/views"
 	"chequer/views/desk"
+	"chequer/web/desk/visit"
 )
 
 // terminals lists the counter terminals of the shop.
@@ -77,17 +78,17 @@ func (v *page) showNewTerminal(status int, values map[string]string, problem err
 	return v.Show(status, desk.SellFormPage(desk.SellForm{
 		Frame: frame, Back: views.Link{Text: v.Text("desk.terminals"), URL: v.BelowIn(terminalsPath, mode == merchant.Test)}, Heading: v.Text("desk.terminal.add"), Problem: f.wrong(),
 		Action: v.BelowIn(terminalsPath+"/new", mode == merchant.Test), Inputs: [][]desk.Input{{f.field("name", v.Text("desk.name"), v.Text("desk.terminal.name.hint"))}, {f.currency()}},
-		Methods: f.methodChoice(mode, v.methodCodes(mode, "")), Button: v.Text("desk.terminal.add"),
+		Methods: f.methodChoice(mode, v.MethodCodes(mode, "")), Button: v.Text("desk.terminal.add"),
 	}))
 }
 
 // addTerminal creates a terminal and shows its secret address, once.
 func (v *page) addTerminal() error {
 	mode := v.mode()
-	codes := v.methodCodes(mode, "")
-	values := v.typed(append(positionNames(codes), "name", "fiat_currency"))
+	codes := v.MethodCodes(mode, "")
+	values := v.typed(append(visit.PositionNames(codes), "name", "fiat_currency"))
 	t := merchant.Terminal{MerchantID: v.Shop.ID, Mode: mode, Name: values["name"], Currency: values["fiat_currency"]}
-	chosen, err := chosenMethods(values, codes)
+	chosen, err := visit.ChosenMethods(values, codes)
 	if err == nil {
 		t.Methods, err = merchant.NewMethods(chosen)
 	}

@@ -23,6 +23,8 @@ import (
 // Screens are the pages of the settings.
 type Screens struct {
 	Backups Backups
+	// ShopID is the merchant whose storefront and languages the pages of the server show.
+	ShopID string
 
 	backingUp sync.Mutex // held while a backup is made
 }
@@ -46,6 +48,8 @@ func (s *Screens) Routes() []visit.Route {
 		{Method: http.MethodGet, Path: "/desk/:shop/theme", Needs: account.Configure, Handle: on((*page).theme)},
 		{Method: http.MethodPost, Path: "/desk/:shop/theme", Needs: account.Configure, Handle: on((*page).setTheme), MaxBody: maxTheme},
 		{Method: http.MethodGet, Path: "/desk/:shop/theme/preview.css", Needs: account.Configure, Handle: on((*page).previewStyle)},
+		{Method: http.MethodGet, Path: "/desk/:shop/payment-settings", Needs: account.Configure, Handle: on((*page).paymentSettings)},
+		{Method: http.MethodPost, Path: "/desk/:shop/payment-settings", Needs: account.Configure, Handle: on((*page).setPaymentSettings)},
 		{Method: http.MethodGet, Path: "/desk/:shop/backup", Needs: account.BackUp, Handle: on((*page).backup)},
 		{Method: http.MethodPost, Path: "/desk/:shop/backup", Needs: account.BackUp, Handle: on((*page).download)},
 	}

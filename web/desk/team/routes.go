@@ -8,6 +8,7 @@ import (
 
 	"chequer/internal/account"
 	"chequer/internal/audit"
+	"chequer/internal/notify"
 	"chequer/web/desk/visit"
 )
 
@@ -19,7 +20,10 @@ type AuditLog interface {
 }
 
 // Screens are the pages of the account of the session, of the accounts of a shop, and of the audit log.
-type Screens struct{ Audit AuditLog }
+type Screens struct {
+	Audit         AuditLog
+	Notifications *notify.Service
+}
 
 // page is a visit to one of the screens.
 type page struct {
@@ -41,6 +45,11 @@ func (s *Screens) Routes() []visit.Route {
 		{Method: http.MethodPost, Path: "/desk/:shop/account/passkey/remove", Needs: account.ManageSignIn, Handle: on((*page).removePasskey)},
 		{Method: http.MethodPost, Path: "/desk/:shop/account/session/end", Needs: visit.Member, Handle: on((*page).endSession)},
 		{Method: http.MethodPost, Path: "/desk/:shop/account/sessions/end", Needs: visit.Member, Handle: on((*page).endSessions)},
+		{Method: http.MethodGet, Path: "/desk/:shop/account/notifications", Needs: visit.Member, Handle: on((*page).notifications)},
+		{Method: http.MethodPost, Path: "/desk/:shop/account/notifications", Needs: visit.Member, Handle: on((*page).choose)},
+		{Method: http.MethodPost, Path: "/desk/:shop/account/notifications/times", Needs: visit.Member, Handle: on((*page).setTimes)},
+		{Method: http.MethodPost, Path: "/desk/:shop/account/notifications/where", Needs: account.ManageSignIn, Handle: on((*page).setDestinations)},
+		{Method: http.MethodPost, Path: "/desk/:shop/account/notifications/test", Needs: visit.Member, Handle: on((*page).sendTest)},
 		{Method: http.MethodGet, Path: "/desk/:shop/accounts", Needs: account.ManageAccounts, Handle: on((*page).accounts)},
 		{Method: http.MethodPost, Path: "/desk/:shop/accounts/invite", Needs: account.ManageAccounts, Handle: on((*page).invite)},
 		{Method: http.MethodPost, Path: "/desk/:shop/accounts/withdraw", Needs: account.ManageAccounts, Handle: on((*page).withdraw)},

@@ -20,8 +20,18 @@ func (v *Visit) Case(inv *invoice.Invoice) desk.Case {
 	return desk.Case{
 		Heading: v.Text("desk.attention.case", "Name", v.NameOf(s.OrderID, s.ID), "State", state.Text), URL: at, Shape: state.Shape,
 		Text:   v.Text("desk.attention.text", "Price", v.Fiat(s.Price), "Paid", v.Fiat(s.Paid), "Time", v.Clock(s.CreatedAt)),
-		Action: v.defaultAction(s, v.Invoices.Evaluation(inv).Decisions(v.Now()), at),
+		Action: v.defaultAction(s, v.Decisions(v.Invoices.Evaluation(inv)), at),
 	}
+}
+
+// Decisions returns the decisions that an invoice allows now. If the payment settings of the shop cannot be read,
+// every acceptance of less than the price has a high risk.
+func (v *Visit) Decisions(e *invoice.Evaluation) invoice.Decisions {
+	p, err := v.PaymentSettings.Effective(v.Request().Context(), v.Shop.ID)
+	if err != nil {
+		v.Log.ErrorContext(v.Request().Context(), "limit of acceptance not read", "error", err)
+	}
+	return e.Decisions(v.Now(), invoice.Tolerance(p.ShortLimit))
 }
 
 // defaultAction returns the action that usually resolves a case: the page with the consequences of a

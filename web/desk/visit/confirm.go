@@ -10,7 +10,7 @@ import (
 )
 
 // maxKept is the largest number of fields of an action that wait for the confirmation of the sign-in.
-const maxKept = 30
+const maxKept = 100
 
 // confirmPrefix begins the names of the fields of the form that confirms a sign-in. The other fields
 // are those of the action, which is sent again afterwards.

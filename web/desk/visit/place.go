@@ -71,6 +71,7 @@ func (v *Visit) Tabs(current string) []desk.Tab {
 	var tabs []desk.Tab
 	if v.May(account.Configure) {
 		tabs = append(tabs, desk.Tab{Text: v.Text("desk.theme"), URL: v.Below("/theme"), Current: current == "/theme"})
+		tabs = append(tabs, desk.Tab{Text: v.Text("desk.paying"), URL: v.Below("/payment-settings"), Current: current == "/payment-settings"})
 	}
 	if v.May(account.ManageAccounts) {
 		tabs = append(tabs, desk.Tab{Text: v.Text("desk.accounts"), URL: v.Below("/accounts"), Current: current == "/accounts"})

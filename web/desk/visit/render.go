@@ -128,6 +128,9 @@ var notices = map[string]string{
 	"link-removed":    "desk.notice.link.removed",
 
 	"terminal-removed": "desk.notice.terminal.removed",
+	"payment-settings": "desk.notice.paying",
+	"notifications":    "desk.notice.notifications",
+	"test-message":     "desk.notice.test.message",
 }
 
 // notice returns the result of the action that led to the page; "" if there was none.

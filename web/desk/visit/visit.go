@@ -34,6 +34,8 @@ type Site struct {
 	Changes   *changes.Hub
 	// FeedPosition returns the position of the newest event in a shop's feed, which Changes watches.
 	FeedPosition func(ctx context.Context, shopID string) (int64, error)
+	// PaymentSettings manages the payment settings of the shops.
+	PaymentSettings *merchant.Settings
 
 	BasePath string // prefix of every path: "" or "/pay"
 	BaseURL  string // public address

@@ -1,0 +1,38 @@
+package app
+
+import (
+	"chequer/internal/config"
+	"chequer/internal/merchant"
+)
+
+// overrides returns the payment settings that the environment or the settings file sets. They take
+// precedence over those of merchants.
+func overrides(c config.Config, demo bool) merchant.Overrides {
+	set := merchant.Overrides{}
+	for name, s := range map[merchant.SettingName]struct{ by, value string }{
+		merchant.SettingTolerancePercent: {"CHEQUER_TOLERANCE_PERCENT", c.TolerancePercent},
+		merchant.SettingToleranceAmount:  {"CHEQUER_TOLERANCE_AMOUNT", c.ToleranceAmount},
+		merchant.SettingLanguages:        {"CHEQUER_LANGUAGES", c.Offered},
+		merchant.SettingStorefront:       {"CHEQUER_STOREFRONT", c.Storefront.String()},
+	} {
+		if c.Source(s.by) != config.SourceDefault {
+			set[name] = merchant.Override{Value: s.value, By: s.by}
+		}
+	}
+	if demo {
+		set[merchant.SettingStorefront] = merchant.Override{Value: "on", By: "chequer demo"}
+	}
+	return set
+}
+
+// newSettings returns the service of the payment settings.
+func newSettings(c config.Config, demo bool, storage merchant.SettingsStorage, merchants *merchant.Service) (*merchant.Settings, error) {
+	s := merchant.NewSettings(merchant.SettingsConfig{
+		Storage: storage, Merchants: merchants, Overrides: overrides(c, demo),
+		CheckLanguages: func(codes []string) error {
+			_, err := offer(c.Language, codes)
+			return err
+		},
+	})
+	return s, s.Overrides.Check()
+}

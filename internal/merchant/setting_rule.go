@@ -1,0 +1,87 @@
+package merchant
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"chequer/internal/money"
+)
+
+// maxQuoteMinutes is the longest time for which the price of a volatile asset is held, in minutes.
+const maxQuoteMinutes = 60
+
+// maxPercent is the largest share of a price that a bound can name, in hundredths of a percent.
+const maxPercent = 2000
+
+// percent is the unit of a share.
+var percent = money.Currency{Code: "percent", Decimals: 2}
+
+// maxEuro is the largest amount that a bound can name.
+var maxEuro = money.MustParse("999999.99", money.EUR)
+
+func setQuoteTime(p *PaymentSettings, text string) (string, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		n = 0
+	}
+	p.QuoteTime = time.Duration(n) * time.Minute
+	return strconv.Itoa(n), CheckWhole(n, 1, maxQuoteMinutes)
+}
+
+func setPercent(b *Bound, text string) (string, error) {
+	share, err := money.Parse(text, percent)
+	if err != nil || share.Cmp(money.FromCents(maxPercent, percent)) > 0 {
+		return "", fmt.Errorf("must be a percentage from 0 to %d, such as 0.5", maxPercent/100)
+	}
+	b.Percent = share.Cents()
+	return share.String(), nil
+}
+
+func setEuro(b *Bound, text string) (string, error) {
+	euro, err := money.Parse(text, money.EUR)
+	if err != nil || euro.Cmp(maxEuro) > 0 {
+		return "", errors.New("must be an amount of euro, such as 0.10")
+	}
+	b.Euro = euro
+	return euro.String(), nil
+}
+
+func setLatePayments(p *PaymentSettings, text string) (_ string, err error) {
+	p.LatePayments, err = oneOf(text, AllLatePayments)
+	return text, err
+}
+
+func setConfirmations(p *PaymentSettings, text string) (_ string, err error) {
+	p.Confirmations, err = oneOf(text, AllConfirmations)
+	return text, err
+}
+
+func setMethods(p *PaymentSettings, text string) (_ string, err error) {
+	p.Methods, err = NewMethods(words(text))
+	return string(p.Methods), err
+}
+
+func setLanguages(p *PaymentSettings, text string) (string, error) {
+	for _, code := range words(text) {
+		if err := CheckLanguage(code); err != nil {
+			return "", err
+		}
+		if !slices.Contains(p.Languages, code) {
+			p.Languages = append(p.Languages, code)
+		}
+	}
+	return strings.Join(p.Languages, " "), nil
+}
+
+func setStorefront(p *PaymentSettings, text string) (string, error) {
+	word, err := oneOf(text, []string{"on", "off"})
+	p.Storefront = word == "on"
+	return word, err
+}
+
+// words splits a list at commas and white space.
+func words(list string) []string { return strings.Fields(strings.ReplaceAll(list, ",", " ")) }

@@ -1,0 +1,182 @@
+package merchant
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"chequer/internal/money"
+)
+
+// PaymentSettings are the terms of a merchant's new invoices, and of the pages on which shoppers pay. Existing
+// invoices keep the terms that they were created with.
+type PaymentSettings struct {
+	QuoteTime     time.Duration // for which a price is held
+	Tolerance     Bound         // the part of a price that may be missing
+	LatePayments  LatePayments
+	Methods       Methods // empty: all
+	Confirmations Confirmations
+	// ShortLimit is the largest part of a price that an account waives without a confirmed sign-in.
+	ShortLimit Bound
+	Languages  []string // of the pages; empty: all
+	Storefront bool     // the root of the server is a form for an open amount
+}
+
+// Bound is a part of a price. If both bounds are set, the smaller one applies.
+type Bound struct {
+	Percent int64        // of the price, in hundredths of a percent; 0 = no such bound
+	Euro    money.Amount // 0 = no such bound
+}
+
+// LatePayments is the treatment of payments that arrive after the quote.
+type LatePayments string
+
+const (
+	// LateDecide leaves the decision to the merchant.
+	LateDecide LatePayments = "decide"
+	// LateWorth accepts a late payment if its market value is at least 95 % of its value under the quote.
+	LateWorth LatePayments = "worth"
+	// LateAccept accepts every late payment.
+	LateAccept LatePayments = "accept"
+)
+
+// AllLatePayments are all treatments, the strictest first.
+var AllLatePayments = []LatePayments{LateDecide, LateWorth, LateAccept}
+
+// Confirmations is the depth that payments need, relative to the tables of the networks.
+type Confirmations string
+
+const (
+	// StandardConfirmations are those of the tables.
+	StandardConfirmations Confirmations = "standard"
+	// MoreConfirmations are those that the tables require for the next higher range of amounts.
+	MoreConfirmations Confirmations = "more"
+	// MostConfirmations are those that the tables require for the highest amounts.
+	MostConfirmations Confirmations = "most"
+)
+
+// AllConfirmations are all depths, the lowest first.
+var AllConfirmations = []Confirmations{StandardConfirmations, MoreConfirmations, MostConfirmations}
+
+// Steps returns the number of ranges of amounts by which the depth is higher than that of the tables.
+func (c Confirmations) Steps() int {
+	switch c {
+	case MoreConfirmations:
+		return 1
+	case MostConfirmations:
+		return maxSteps
+	}
+	return 0
+}
+
+// maxSteps is more than the number of ranges of a table.
+const maxSteps = 100
+
+// Relaxes reports whether p can make an invoice paid, or an acceptance possible, that old would not.
+func (p PaymentSettings) Relaxes(old PaymentSettings) bool {
+	return !p.Tolerance.within(old.Tolerance) || !p.ShortLimit.within(old.ShortLimit) ||
+		slices.Index(AllLatePayments, p.LatePayments) > slices.Index(AllLatePayments, old.LatePayments) ||
+		slices.Index(AllConfirmations, p.Confirmations) < slices.Index(AllConfirmations, old.Confirmations)
+}
+
+// within reports whether a bound is at most another for every price.
+func (b Bound) within(other Bound) bool {
+	switch {
+	case b.isZero():
+		return true
+	case other.isZero():
+		return false
+	case other.Percent > 0 && (b.Percent == 0 || b.Percent > other.Percent):
+		return false
+	}
+	return other.Euro.IsZero() || !b.Euro.IsZero() && b.Euro.Cmp(other.Euro) <= 0
+}
+
+func (b Bound) isZero() bool { return b.Percent == 0 && b.Euro.IsZero() }
+
+// SettingName is the name of a payment setting in storage, forms, commands and the audit log.
+type SettingName string
+
+// The payment settings.
+const (
+	SettingQuoteMinutes     SettingName = "quote_minutes"
+	SettingTolerancePercent SettingName = "tolerance_percent"
+	SettingToleranceAmount  SettingName = "tolerance_amount"
+	SettingLatePayments     SettingName = "late_payments"
+	SettingMethods          SettingName = "payment_methods"
+	SettingConfirmations    SettingName = "confirmations"
+	SettingShortPercent     SettingName = "short_percent"
+	SettingShortAmount      SettingName = "short_amount"
+	SettingLanguages        SettingName = "languages"
+	SettingStorefront       SettingName = "storefront"
+)
+
+// definition defines a payment setting.
+type definition struct {
+	name     SettingName
+	standard string // the default, in normal form
+	// set parses a text into its field, and returns the text in normal form.
+	set func(p *PaymentSettings, text string) (normal string, err error)
+}
+
+// definitions are the payment settings, in the order of lists.
+var definitions = []definition{
+	{SettingMethods, "", setMethods},
+	{SettingQuoteMinutes, "15", setQuoteTime},
+	{SettingLatePayments, string(LateDecide), setLatePayments},
+	{SettingTolerancePercent, "0", func(p *PaymentSettings, text string) (string, error) { return setPercent(&p.Tolerance, text) }},
+	{SettingToleranceAmount, "0", func(p *PaymentSettings, text string) (string, error) { return setEuro(&p.Tolerance, text) }},
+	{SettingConfirmations, string(StandardConfirmations), setConfirmations},
+	{SettingShortPercent, "5", func(p *PaymentSettings, text string) (string, error) { return setPercent(&p.ShortLimit, text) }},
+	{SettingShortAmount, "20", func(p *PaymentSettings, text string) (string, error) { return setEuro(&p.ShortLimit, text) }},
+	{SettingLanguages, "", setLanguages},
+	{SettingStorefront, "off", setStorefront},
+}
+
+// SettingNames returns the names of the payment settings, in the order of lists.
+func SettingNames() []SettingName {
+	names := make([]SettingName, len(definitions))
+	for i, d := range definitions {
+		names[i] = d.name
+	}
+	return names
+}
+
+// definitionOf returns the definition of a payment setting.
+func definitionOf(name SettingName) (definition, error) {
+	i := slices.IndexFunc(definitions, func(d definition) bool { return d.name == name })
+	if i < 0 {
+		return definition{}, &FieldError{Field: string(name), Fault: "is not a payment setting; there are " + joined(SettingNames())}
+	}
+	return definitions[i], nil
+}
+
+// parse sets the field of a setting from its text. An empty text is the default.
+func (d definition) parse(p *PaymentSettings, text string) (normal string, err error) {
+	if text == "" {
+		text = d.standard
+	}
+	normal, err = d.set(p, text)
+	if err != nil {
+		return "", &FieldError{Field: string(d.name), Fault: err.Error()}
+	}
+	return normal, nil
+}
+
+// joined joins words with commas.
+func joined[W ~string](words []W) string {
+	all := make([]string, len(words))
+	for i, w := range words {
+		all[i] = string(w)
+	}
+	return strings.Join(all, ", ")
+}
+
+// oneOf returns a word if it is one of the known ones.
+func oneOf[W ~string](text string, known []W) (W, error) {
+	if !slices.Contains(known, W(text)) {
+		return "", fmt.Errorf("must be one of %s", joined(known))
+	}
+	return W(text), nil
+}

@@ -1,0 +1,107 @@
+package merchant
+
+import (
+	"context"
+	"fmt"
+)
+
+// SettingsStorage stores the payment settings of merchants. It is safe for concurrent use.
+type SettingsStorage interface {
+	// Merchant returns a merchant, or ErrNotFound.
+	Merchant(ctx context.Context, id string) (Merchant, error)
+	// ChangeChoices locks a merchant, calls change with its choices, and writes the result. It writes nothing if the
+	// result is the same. The errors are ErrNotFound and those of change.
+	ChangeChoices(ctx context.Context, merchantID string, change func(Choices) (Choices, error)) (Choices, error)
+}
+
+// SettingsConfig configures Settings.
+type SettingsConfig struct {
+	Storage SettingsStorage
+	// Merchants is the service whose cache a change must reach at once.
+	Merchants *Service
+	Overrides Overrides
+	// CheckLanguages refuses a list of languages that the pages cannot offer.
+	CheckLanguages func(codes []string) error
+}
+
+// Settings manages the payment settings of merchants. It is safe for concurrent use.
+type Settings struct {
+	SettingsConfig
+}
+
+// NewSettings returns new Settings.
+func NewSettings(c SettingsConfig) *Settings { return &Settings{c} }
+
+// Effective returns the settings that are in force for a merchant. They are cached like keys.
+func (s *Settings) Effective(ctx context.Context, merchantID string) (PaymentSettings, error) {
+	m, err := s.Merchants.Merchant(ctx, merchantID)
+	if err != nil {
+		return PaymentSettings{}, err
+	}
+	return s.effective(m.ID, m.Choices)
+}
+
+// Chosen returns the choices of a merchant without the cache.
+func (s *Settings) Chosen(ctx context.Context, merchantID string) (Choices, error) {
+	m, err := s.Storage.Merchant(ctx, merchantID)
+	return m.Choices, err
+}
+
+// Relaxes reports whether changes of a merchant's choices would relax a rule. The error is a *FieldError if the
+// changes break a rule.
+func (s *Settings) Relaxes(merchantID string, chosen, changes Choices) (bool, error) {
+	next, err := s.apply(chosen, changes)
+	if err != nil {
+		return false, err
+	}
+	before, err := s.effective(merchantID, chosen)
+	if err != nil {
+		return false, err
+	}
+	after, err := s.effective(merchantID, next)
+	return after.Relaxes(before), err
+}
+
+// Change changes payment settings of a merchant, and returns the choices. The error is ErrStale if the choices
+// have another revision than seen, and a *FieldError if the changes break a rule. An empty text
+// restores a default. If seen is "", the changes are applied to any choices.
+func (s *Settings) Change(ctx context.Context, merchantID, seen string, changes Choices) (Choices, error) {
+	next, err := s.Storage.ChangeChoices(ctx, merchantID, func(chosen Choices) (Choices, error) {
+		if seen != "" && chosen.Revision() != seen {
+			return nil, ErrStale
+		}
+		return s.apply(chosen, changes)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("change payment settings: %w", err)
+	}
+	s.Merchants.merchant.forget(merchantID)
+	return next, nil
+}
+
+// apply returns the choices after changes.
+func (s *Settings) apply(chosen, changes Choices) (Choices, error) {
+	next, err := chosen.With(changes)
+	if err != nil {
+		return nil, err
+	}
+	for name := range changes {
+		if over, fixed := s.Overrides[name]; fixed {
+			return nil, &FieldError{Field: string(name), Fault: "is set by " + over.By}
+		}
+	}
+	if codes := words(next[SettingLanguages]); len(codes) > 0 && next[SettingLanguages] != chosen[SettingLanguages] {
+		if err := s.CheckLanguages(codes); err != nil {
+			return nil, &FieldError{Field: string(SettingLanguages), Fault: err.Error()}
+		}
+	}
+	return next, nil
+}
+
+func (s *Settings) effective(merchantID string, chosen Choices) (PaymentSettings, error) {
+	p, err := s.Overrides.Effective(chosen)
+	if err != nil {
+		return PaymentSettings{}, fmt.Errorf("payment settings of merchant %s: %w", merchantID, err)
+	}
+	return p, nil
+}

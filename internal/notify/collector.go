@@ -1,0 +1,216 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"chequer/internal/invoice"
+	"chequer/internal/locale"
+	"chequer/internal/money"
+)
+
+// eventBatch is the number of events that the collector reads at a time.
+const eventBatch = 200
+
+// Collector writes the messages about invoices, faults and sums to the outbox. Several collectors with one
+// storage, also in other processes, share the work.
+type Collector struct {
+	storage CollectorStorage
+	words   *locale.Language
+	// name returns the name of an asset.
+	name   func(mode invoice.Mode, code string) string
+	faults func(context.Context) ([]Fault, error)
+	now    func() time.Time
+}
+
+// CollectorConfig holds the dependencies of a Collector.
+type CollectorConfig struct {
+	Storage CollectorStorage
+	Words   *locale.Language
+	// AssetName returns the name of an asset.
+	AssetName func(mode invoice.Mode, code string) string
+	// Faults returns the present faults of the server and of the shops.
+	Faults func(context.Context) ([]Fault, error)
+	Now    func() time.Time
+}
+
+// NewCollector returns a new Collector.
+func NewCollector(c CollectorConfig) *Collector {
+	return &Collector{storage: c.Storage, words: c.Words, name: c.AssetName, faults: c.Faults, now: c.Now}
+}
+
+// Collect writes the messages of the new events of all shops. If the events of a shop cannot be read, it
+// continues with the next shop.
+func (c *Collector) Collect(ctx context.Context) error {
+	feeds, err := c.storage.NotificationFeeds(ctx)
+	if err != nil {
+		return err
+	}
+	var faults []error
+	for _, f := range feeds {
+		if err := c.collectAll(ctx, f); err != nil {
+			faults = append(faults, fmt.Errorf("notifications of %s: %w", f.MerchantID, err))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// collectAll writes the messages of the events up to the end of a feed. It ends early if another process writes
+// them.
+func (c *Collector) collectAll(ctx context.Context, f Feed) error {
+	for f.Cursor < f.End {
+		to, err := c.collect(ctx, f)
+		if err != nil || to == f.Cursor {
+			return err
+		}
+		f.Cursor = to
+	}
+	return nil
+}
+
+// collect writes the messages of one batch of events, and returns the new position of the cursor.
+func (c *Collector) collect(ctx context.Context, f Feed) (to int64, err error) {
+	events, err := c.storage.FeedEvents(ctx, f.MerchantID, f.Cursor, eventBatch)
+	if err != nil {
+		return f.Cursor, err
+	}
+	if to = f.End; len(events) > 0 {
+		to = events[len(events)-1].Position
+	}
+	all, err := c.noticesOf(ctx, f.MerchantID, events)
+	if err != nil {
+		return f.Cursor, err
+	}
+	advanced, err := c.storage.AdvanceNotifications(ctx, f, to, all, c.now())
+	if err != nil || !advanced {
+		return f.Cursor, err
+	}
+	return to, nil
+}
+
+// noticesOf returns the notices of events.
+func (c *Collector) noticesOf(ctx context.Context, merchantID string, events []FeedEvent) (all []Notice, err error) {
+	subscribers, err := c.storage.Subscribers(ctx, merchantID)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range events {
+		if e.Mode != invoice.Live || e.InvoiceID == "" || !notable[e.Type] {
+			continue
+		}
+		inv, err := c.storage.Invoice(ctx, e.InvoiceID)
+		if errors.Is(err, invoice.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c.notices(merchantID, e, inv.Summary(), subscribers)...)
+	}
+	return all, nil
+}
+
+// notable are the types of the events after which an invoice may be paid or wait for a decision.
+var notable = map[invoice.EventType]bool{
+	invoice.EventPaid: true, invoice.EventExpired: true, invoice.EventDeclined: true, invoice.EventReverted: true,
+	invoice.EventPaymentReorged: true, invoice.EventException: true,
+}
+
+// notices returns the notices of an event, from the present state of its invoice: a payment that was
+// reverted meanwhile is no sale.
+func (c *Collector) notices(merchantID string, e FeedEvent, s invoice.Summary, subscribers []Subscriber) []Notice {
+	var all []Notice
+	if e.Type == invoice.EventPaid && s.Status == invoice.Paid {
+		all = append(all, Notice{InvoiceID: s.ID, Entries: c.entries(merchantID, Sold, c.soldText(s), s.ID, subscribers)})
+	}
+	if state := caseOf(s); state != "" {
+		all = append(all, Notice{InvoiceID: s.ID, Case: state, Entries: c.entries(merchantID, Attention, c.caseText(s, state), s.ID, subscribers)})
+	}
+	return all
+}
+
+// entries returns the entries about an invoice for the accounts that have chosen a kind.
+func (c *Collector) entries(merchantID string, k Kind, text, invoiceID string, subscribers []Subscriber) (all []Entry) {
+	item := Item{MerchantID: merchantID, Text: text, Path: "/" + merchantID + "/payments/" + invoiceID}
+	for _, s := range subscribers {
+		for _, channel := range s.channels(merchantID, k) {
+			all = append(all, Entry{AccountID: s.Account.ID, Channel: channel, Kind: k, DueAt: dueAt(s.Settings, k, c.now()), Item: item})
+		}
+	}
+	return all
+}
+
+// channels returns the channels by which a kind reaches the subscriber in a shop. A channel without a
+// destination is none.
+func (s Subscriber) channels(merchantID string, k Kind) (all []Channel) {
+	if !k.AllowedTo(s.Account, merchantID) {
+		return nil
+	}
+	for _, c := range s.Choices[merchantID] {
+		if c.Kind == k && s.Settings.Destination(c.Channel) != "" {
+			all = append(all, c.Channel)
+		}
+	}
+	return all
+}
+
+// caseOf returns the state of an invoice that needs attention, as the key of its text; "" if it needs none.
+func caseOf(s invoice.Summary) string {
+	decide := s.NeedsDecision()
+	switch {
+	case s.Has(invoice.WasReorged) && s.Status != invoice.Paid && !s.Accepted:
+		return "desk.state.reverted"
+	case decide && s.Has(invoice.Late):
+		return "desk.state.late"
+	case decide && s.Has(invoice.Overpaid):
+		return "desk.state.overpaid"
+	case decide && s.Has(invoice.WrongAsset):
+		return "desk.state.wrong"
+	case decide && s.Has(invoice.Older):
+		return "desk.state.older"
+	case decide:
+		return "desk.state.short"
+	}
+	return ""
+}
+
+// soldText returns the line of a paid invoice.
+func (c *Collector) soldText(s invoice.Summary) string {
+	return c.words.Text("desk.notify.sold.line", "Name", c.nameOf(s), "Amount", c.fiat(s.Price), "Asset", c.name(s.Mode, s.PaidAsset))
+}
+
+// caseText returns the line of an invoice that needs attention.
+func (c *Collector) caseText(s invoice.Summary, state string) string {
+	return c.words.Text("desk.notify.attention.line", "Name", c.nameOf(s), "Amount", c.fiat(s.Price), "State", c.words.Text(state, "Amount", c.fiat(s.Due)))
+}
+
+func (c *Collector) fiat(a money.Amount) string { return c.words.Fiat(a.String(), a.Currency().Code) }
+
+// maxOrder bounds the number of characters of an order in a message.
+const maxOrder = 60
+
+// nameOf returns the order of an invoice on one line, or its reference.
+func (c *Collector) nameOf(s invoice.Summary) string {
+	if order := oneLine(s.OrderID, maxOrder); order != "" {
+		return c.words.Text("desk.notify.order", "Order", order)
+	}
+	return c.words.Text("desk.notify.payment", "Reference", s.Reference)
+}
+
+// oneLine returns the beginning of a text without line breaks, control characters and repeated spaces.
+func oneLine(text string, maximum int) string {
+	text = strings.Map(func(r rune) rune {
+		if isControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) > maximum {
+		return string(runes[:maximum-1]) + "…"
+	}
+	return string(runes)
+}

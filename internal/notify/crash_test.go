@@ -1,0 +1,103 @@
+package notify_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/notify"
+	"chequer/internal/storage"
+	"chequer/internal/storage/storagetest"
+)
+
+// childURL is the environment variable with the URL of the database of a child process of this test binary, and
+// childPort the one with the port of its mail server.
+const (
+	childURL  = "CHEQUER_NOTIFY_CHILD"
+	childPort = "CHEQUER_NOTIFY_CHILD_PORT"
+)
+
+func TestMain(m *testing.M) {
+	if url := os.Getenv(childURL); url != "" {
+		sendUntilKilled(url)
+	}
+	os.Exit(m.Run())
+}
+
+// plainServer returns the settings of a mail server without TLS and sign-in.
+func plainServer(port int) notify.MailServer {
+	return notify.MailServer{Host: "127.0.0.1", Port: port, TLS: notify.NoTLS, From: "shop@nord.example"}
+}
+
+// sendUntilKilled collects and sends, one minute after the events.
+func sendUntilKilled(url string) {
+	s, err := storage.Open(context.Background(), url, storagetest.Box(&testing.B{}, 1), storage.Options{})
+	if err != nil {
+		panic(err)
+	}
+	port, err := strconv.Atoi(os.Getenv(childPort))
+	if err != nil {
+		panic(err)
+	}
+	now := storagetest.Noon
+	w := newWorker(s, plainServer(port), func() time.Time { return now }, func() []notify.Fault { return nil }, slog.New(slog.DiscardHandler))
+	if err := w.Collector.Collect(context.Background()); err != nil {
+		panic(err)
+	}
+	now = now.Add(time.Minute)
+	if err := w.Send(context.Background()); err != nil {
+		panic(err)
+	}
+	w.Wait()
+	panic("the process was not killed")
+}
+
+// A process that is killed after the mail server has the message and before this is recorded leaves a claim.
+// Its event is not reported again, and its message is.
+func TestProcess_that_is_killed_while_it_sends(t *testing.T) {
+	onBoth(t, func(t *testing.T, l *lab) {
+		plain := smtpServer(t, true, false)
+		plain.User = ""
+		release := plain.Hold()
+		defer release()
+		l.choose("shop", byMail(notify.Sold)...)
+		l.pay("inv1", "shop", "1047")
+		child := exec.CommandContext(t.Context(), os.Args[0])
+		child.Env = append(os.Environ(), childURL+"="+l.url, childPort+"="+strconv.Itoa(plain.Port()))
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- child.Wait() }()
+		select {
+		case <-plain.Arrived():
+		case err := <-ended:
+			t.Fatalf("the process ended: %v", err)
+		}
+		l.must(child.Process.Kill())
+		<-ended
+		release()
+		l.wantStates("mail sold pending")
+		l.worker = l.newWorker(l.storage, plainServer(plain.Port()))
+		l.run()
+		l.minute()
+		if n := len(plain.Messages()); n != 1 {
+			t.Errorf("a claimed message was sent by another process: %d messages", n)
+		}
+		l.minute()
+		l.wantStates("mail sold sent")
+		got := plain.Messages()
+		if len(got) != 2 || messageID(got[0].Text) == "" {
+			t.Fatalf("got %d messages, want the same one twice", len(got))
+		}
+		if diff := cmp.Diff(messageID(got[0].Text)+letterOf(t, got[0].Text), messageID(got[1].Text)+letterOf(t, got[1].Text)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

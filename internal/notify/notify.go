@@ -1,0 +1,69 @@
+// Package notify informs the accounts of the desk of what happened in their shops: a payment, a case that needs
+// a decision, a fault, the sums of a day. It writes messages to an outbox and sends them by e-mail and by push.
+//
+// A message of an invoice is not written in the transaction that changes the invoice. The feed of events
+// already records every change in that transaction, and a reader that sees a position of the feed has seen
+// all lower ones. So the Collector follows the feed of each shop with a cursor, and moves the cursor in the
+// transaction that writes the messages: each event is reported once, also by several processes and after a crash.
+// A settlement has no more to write, it never waits for the row of a message that others add to, and no
+// fault of a notification can undo it.
+//
+// A message is sent at least once. A process that ends between the answer of the mail server and the
+// record of it has left a claim, and another attempt follows when the claim has expired. The header
+// Message-ID of both copies is the same.
+package notify
+
+import (
+	"slices"
+
+	"chequer/internal/account"
+)
+
+// Kind is the kind of a notification.
+type Kind string
+
+// The kinds. An account chooses among all but Test.
+const (
+	Sold      Kind = "sold"      // invoices that became paid
+	Attention Kind = "attention" // invoices that wait for a decision
+	Broken    Kind = "broken"    // faults of the server, its networks and the webhooks
+	Summary   Kind = "summary"   // the sums of a day
+	Test      Kind = "test"      // requested at the desk
+)
+
+// Kinds are the kinds that an account chooses from.
+var Kinds = []Kind{Sold, Attention, Broken, Summary}
+
+// permissions are the permissions that an account needs in a shop to get a kind.
+var permissions = map[Kind]account.Permission{
+	Sold: account.ViewPayments, Attention: account.Decide, Broken: account.ViewHealth, Summary: account.ViewPayments,
+}
+
+// AllowedTo reports whether an account may get the kind in a shop.
+func (k Kind) AllowedTo(a account.Account, merchantID string) bool {
+	needs, known := permissions[k]
+	return known && a.Allows(merchantID, needs) != account.Denied
+}
+
+// Channel is a way to reach an account.
+type Channel string
+
+// The channels.
+const (
+	Mail Channel = "mail"
+	Push Channel = "push"
+)
+
+// Channels are all channels.
+var Channels = []Channel{Mail, Push}
+
+// Choice is a kind that reaches an account by a channel in one shop.
+type Choice struct {
+	Kind    Kind
+	Channel Channel
+}
+
+// Valid reports whether the kind and the channel exist.
+func (c Choice) Valid() bool {
+	return slices.Contains(Kinds, c.Kind) && slices.Contains(Channels, c.Channel)
+}

@@ -1,0 +1,202 @@
+package notify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"chequer/internal/account"
+	"chequer/internal/audit"
+	"chequer/internal/report"
+)
+
+const (
+	// testInterval is the shortest time between two test messages of an account, and maxTestsPerDay their
+	// largest number in a day.
+	testInterval   = time.Minute
+	maxTestsPerDay = 10
+	// listedMessages is the number of messages that Messages returns.
+	listedMessages = 10
+)
+
+// Service keeps the settings and the choices of accounts. It is safe for concurrent use.
+type Service struct {
+	storage Storage
+	check   func(url string) error
+	hasMail bool
+	now     func() time.Time
+}
+
+// ServiceConfig holds the dependencies of a Service.
+type ServiceConfig struct {
+	Storage Storage
+	// CheckURL returns an error if no push messages may be sent to a URL. The error is the rest of a sentence.
+	CheckURL func(url string) error
+	// HasMail reports whether the operator has set a mail server.
+	HasMail bool
+	Now     func() time.Time
+}
+
+// NewService returns a new Service.
+func NewService(c ServiceConfig) *Service {
+	return &Service{storage: c.Storage, check: c.CheckURL, hasMail: c.HasMail, now: c.Now}
+}
+
+// HasMail reports whether the operator has set a mail server.
+func (s *Service) HasMail() bool { return s.hasMail }
+
+// Settings returns the settings of an account.
+func (s *Service) Settings(ctx context.Context, accountID string) (Settings, error) {
+	return s.storage.NotificationSettings(ctx, accountID)
+}
+
+// Choices returns the choices of an account in a shop.
+func (s *Service) Choices(ctx context.Context, accountID, merchantID string) ([]Choice, error) {
+	return s.storage.NotificationChoices(ctx, accountID, merchantID)
+}
+
+// Messages returns the newest messages of an account, newest first.
+func (s *Service) Messages(ctx context.Context, accountID string) ([]Message, error) {
+	return s.storage.Messages(ctx, accountID, listedMessages)
+}
+
+// Destinations are where an account gets messages.
+type Destinations struct {
+	Email, PushURL string
+	// PushToken replaces the token of the push address; "" keeps it while the push address stays the same.
+	PushToken string
+	// NoToken removes the token.
+	NoToken bool
+}
+
+// SetDestinations sets where an account gets messages. It returns a *FieldError for a wrong value.
+func (s *Service) SetDestinations(ctx context.Context, a account.Account, d Destinations) error {
+	email, err := checkEmail(d.Email)
+	if err != nil {
+		return err
+	}
+	pushURL := strings.TrimSpace(d.PushURL)
+	if pushURL != "" {
+		if err := s.check(pushURL); err != nil {
+			return &FieldError{"push_url", strings.TrimPrefix(err.Error(), "the address ")}
+		}
+	}
+	token := strings.TrimSpace(d.PushToken)
+	if err := checkToken(token); err != nil {
+		return err
+	}
+	if token != "" && pushURL == "" {
+		return &FieldError{"push_token", "needs a push address"}
+	}
+	return s.update(ctx, a, func(set *Settings) {
+		if d.NoToken || pushURL != set.PushURL { // a token is never sent to another address
+			set.PushToken = ""
+		}
+		if token != "" {
+			set.PushToken = token
+		}
+		set.Email, set.PushURL = email, pushURL
+	})
+}
+
+// Times are when an account gets messages.
+type Times struct {
+	Zone               string
+	QuietFrom, QuietTo string // times of day such as 22:00; both "" without quiet hours
+	BrokenPasses       bool
+}
+
+// SetTimes sets when an account gets messages. It returns a *FieldError for a wrong value.
+func (s *Service) SetTimes(ctx context.Context, a account.Account, t Times) error {
+	if err := checkZone(t.Zone); err != nil {
+		return err
+	}
+	quiet, err := ParseQuiet(t.QuietFrom, t.QuietTo)
+	if err != nil {
+		return err
+	}
+	return s.update(ctx, a, func(set *Settings) {
+		set.Zone, set.Quiet, set.BrokenPasses = t.Zone, quiet, t.BrokenPasses
+	})
+}
+
+// update changes the settings of an account with an entry of the audit log.
+func (s *Service) update(ctx context.Context, a account.Account, change func(*Settings)) error {
+	err := s.storage.UpdateNotificationSettings(ctx, a.ID, func(set *Settings) (audit.Change, error) {
+		before := *set
+		change(set)
+		if before == *set {
+			return audit.Change{}, nil
+		}
+		return audit.Change{Action: "notifications.set", Subject: a.Name}.Diff(before.fields(), set.fields()), nil
+	})
+	if err != nil {
+		return fmt.Errorf("set notifications: %w", err)
+	}
+	return nil
+}
+
+// Choose replaces the choices of an account in a shop. It omits kinds that the role of the account does
+// not allow.
+func (s *Service) Choose(ctx context.Context, a account.Account, merchantID string, choices []Choice) error {
+	choices = slices.DeleteFunc(slices.Clone(choices), func(c Choice) bool { return !c.Valid() || !c.Kind.AllowedTo(a, merchantID) })
+	set, err := s.storage.NotificationSettings(ctx, a.ID)
+	if err != nil {
+		return err
+	}
+	before, err := s.storage.NotificationChoices(ctx, a.ID, merchantID)
+	if err != nil {
+		return err
+	}
+	c := audit.Change{MerchantID: merchantID, Action: "notifications.chosen", Subject: a.Name}.Diff(choiceFields(before), choiceFields(choices))
+	if len(c.Before)+len(c.After) == 0 {
+		return nil
+	}
+	return s.storage.SaveNotificationChoices(ctx, a.ID, merchantID, choices, localDay(s.now(), set.Location()), c)
+}
+
+// choiceFields returns choices for the audit log.
+func choiceFields(choices []Choice) audit.Fields {
+	f := audit.Fields{}
+	for _, kind := range Kinds {
+		for _, channel := range Channels {
+			if !slices.Contains(choices, Choice{kind, channel}) {
+				continue
+			}
+			if f[string(kind)] != "" {
+				f[string(kind)] += ", "
+			}
+			f[string(kind)] += string(channel)
+		}
+	}
+	return f
+}
+
+// SendTest writes a test message to every destination of an account. It returns ErrNoDestination, or
+// ErrTooMany.
+func (s *Service) SendTest(ctx context.Context, a account.Account, merchantID string) error {
+	set, err := s.storage.NotificationSettings(ctx, a.ID)
+	if err != nil {
+		return err
+	}
+	now := s.now()
+	var entries []Entry
+	for _, channel := range Channels {
+		if set.Destination(channel) != "" {
+			entries = append(entries, Entry{AccountID: a.ID, Channel: channel, Kind: Test, DueAt: now, Item: Item{MerchantID: merchantID, Path: "/" + merchantID + "/account/notifications"}})
+		}
+	}
+	if len(entries) == 0 {
+		return ErrNoDestination
+	}
+	return s.storage.AddTestMessage(ctx, entries, now, now.Add(-testInterval), now.AddDate(0, 0, -1), maxTestsPerDay,
+		audit.Change{MerchantID: merchantID, Action: "notifications.tested", Subject: a.Name})
+}
+
+// localDay returns the day that a clock in a time zone shows, in days since 1970.
+func localDay(t time.Time, zone *time.Location) int64 {
+	y, m, d := t.In(zone).Date()
+	return int64(report.DayOf(time.Date(y, m, d, 0, 0, 0, 0, time.UTC)))
+}

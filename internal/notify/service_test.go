@@ -1,0 +1,143 @@
+package notify_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/notify"
+	"chequer/internal/storage/storagetest"
+)
+
+func TestSetDestinations(t *testing.T) {
+	onBoth(t, func(t *testing.T, l *lab) {
+		ctx := t.Context()
+		for _, test := range []struct {
+			set   notify.Destinations
+			field string
+		}{
+			{notify.Destinations{Email: "maren"}, "email"},
+			{notify.Destinations{Email: "maren@nord.example, thief@evil.example"}, "email"},
+			{notify.Destinations{Email: "maren@nord.example\r\nBcc: thief@evil.example"}, "email"},
+			{notify.Destinations{Email: "Maren <maren@nord.example>"}, "email"},
+			{notify.Destinations{Email: strings.Repeat("m", 250) + "@nord.example"}, "email"},
+			{notify.Destinations{PushURL: "ftp://ntfy.example/topic"}, "push_url"},
+			{notify.Destinations{PushURL: "http://127.0.0.1/t", PushToken: "a\r\nX: b"}, "push_token"},
+			{notify.Destinations{PushToken: "tk"}, "push_token"},
+		} {
+			err := l.service.SetDestinations(ctx, l.owner, test.set)
+			if wrong, ok := errors.AsType[*notify.FieldError](err); !ok || wrong.Field != test.field {
+				t.Errorf("%+v: error %v, want one about %s", test.set, err, test.field)
+			}
+		}
+		l.must(l.service.SetDestinations(ctx, l.owner, notify.Destinations{Email: " " + email + " ", PushURL: "http://127.0.0.1/topic", PushToken: "tk_1"}))
+		l.must(l.service.SetDestinations(ctx, l.owner, notify.Destinations{Email: email, PushURL: "http://127.0.0.1/topic"}))
+		l.wantSettings(notify.Settings{Email: email, PushURL: "http://127.0.0.1/topic", PushToken: "tk_1"})
+		l.must(l.service.SetDestinations(ctx, l.owner, notify.Destinations{PushURL: "http://127.0.0.1/other"}))
+		l.wantSettings(notify.Settings{PushURL: "http://127.0.0.1/other"}) // the token goes to no other address
+		l.must(l.service.SetDestinations(ctx, l.owner, notify.Destinations{PushURL: "http://127.0.0.1/other", PushToken: "tk_2"}))
+		l.must(l.service.SetDestinations(ctx, l.owner, notify.Destinations{PushURL: "http://127.0.0.1/other", NoToken: true}))
+		l.wantSettings(notify.Settings{PushURL: "http://127.0.0.1/other"})
+		log, err := l.storage.AuditLog(ctx, 0, 100)
+		l.must(err)
+		text := ""
+		for _, e := range log {
+			text += e.Change.Action + " " + e.Change.Before["mail"] + e.Change.After["mail"] + e.Change.After["push"] + e.Change.After["push_token"] + "\n"
+		}
+		if strings.Count(text, "notifications.set") != 4 || count(text, "notifications.set …@nord.example127.0.0.1set") != 1 || strings.Contains(text, "maren@") || strings.Contains(text, "topic") || strings.Contains(text, "tk_") {
+			t.Errorf("audit log:\n%s", text)
+		}
+	})
+}
+
+func (l *lab) wantSettings(want notify.Settings) {
+	l.t.Helper()
+	got, err := l.service.Settings(l.t.Context(), l.owner.ID)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		l.t.Errorf("settings: error %v\n%s", err, diff)
+	}
+}
+
+// Settings are sealed for their account: those of another account are refused.
+func TestSettings_cannot_be_exchanged(t *testing.T) {
+	onBoth(t, func(t *testing.T, l *lab) {
+		l.must(l.service.SetDestinations(t.Context(), l.owner, notify.Destinations{Email: email}))
+		if got := storagetest.Rows(t, l.url, "SELECT settings FROM notification_settings"); len(got) != 1 || strings.Contains(got[0], "nord") {
+			t.Errorf("stored settings %q", got)
+		}
+		storagetest.Exec(t, l.url, "UPDATE notification_settings SET account_id = 'acc_thief'")
+		if set, err := l.service.Settings(t.Context(), "acc_thief"); err == nil {
+			t.Errorf("got %+v, want an error", set)
+		}
+	})
+}
+
+func TestSetTimes(t *testing.T) {
+	onBoth(t, func(t *testing.T, l *lab) {
+		for _, test := range []struct {
+			set   notify.Times
+			field string
+		}{
+			{notify.Times{Zone: "Europe/Atlantis"}, "zone"},
+			{notify.Times{Zone: "Local"}, "zone"},
+			{notify.Times{Zone: "../../etc/passwd"}, "zone"},
+			{notify.Times{QuietFrom: "22:00"}, "quiet_to"},
+			{notify.Times{QuietFrom: "25:00", QuietTo: "07:00"}, "quiet_from"},
+		} {
+			err := l.service.SetTimes(t.Context(), l.owner, test.set)
+			if wrong, ok := errors.AsType[*notify.FieldError](err); !ok || wrong.Field != test.field {
+				t.Errorf("%+v: error %v, want one about %s", test.set, err, test.field)
+			}
+		}
+		l.must(l.service.SetTimes(t.Context(), l.owner, notify.Times{Zone: "Europe/Berlin", QuietFrom: "22:00", QuietTo: "07:00"}))
+		l.wantSettings(notify.Settings{Zone: "Europe/Berlin", Quiet: notify.Quiet{From: 22 * 60, To: 7 * 60}})
+	})
+}
+
+func TestSendTest_is_limited(t *testing.T) {
+	onBoth(t, func(t *testing.T, l *lab) {
+		ctx := t.Context()
+		if err := l.service.SendTest(ctx, l.owner, "shop"); !errors.Is(err, notify.ErrNoDestination) {
+			t.Errorf("without a destination: error %v", err)
+		}
+		p := newPhone(t)
+		l.must(l.service.SetDestinations(ctx, l.owner, notify.Destinations{Email: email, PushURL: p.URL}))
+		l.must(l.service.SetTimes(ctx, l.owner, notify.Times{QuietFrom: "00:00", QuietTo: "23:59"}))
+		for i := range 12 {
+			switch err := l.service.SendTest(ctx, l.owner, "shop"); {
+			case i < 10:
+				l.must(err)
+			case !errors.Is(err, notify.ErrTooMany):
+				t.Errorf("message %d: error %v, want too many", i, err)
+			}
+			if err := l.service.SendTest(ctx, l.owner, "shop"); !errors.Is(err, notify.ErrTooMany) {
+				t.Errorf("a second message %d at once: error %v, want too many", i, err)
+			}
+			l.run() // also in quiet hours
+			l.clock.Pass(2 * time.Minute)
+		}
+		if got := l.letters(); len(got) != 10 || !strings.HasPrefix(got[0], "shop: Test message\n") {
+			t.Errorf("got %d messages, the first %q", len(got), got[0])
+		}
+		if got := p.messages(); len(got) != 10 {
+			t.Errorf("got %d push messages, want 10", len(got))
+		}
+	})
+}
+
+func TestDeleteMessages(t *testing.T) {
+	onBoth(t, func(t *testing.T, l *lab) {
+		l.choose("shop", byMail(notify.Sold)...)
+		l.pay("inv1", "shop", "1047")
+		l.run()
+		l.minute()
+		l.mail.Stop()
+		l.pay("inv2", "shop", "1048")
+		l.run()
+		l.must(l.storage.DeleteMessages(t.Context(), l.clock.Now().Add(time.Hour)))
+		l.wantStates("mail sold pending")
+	})
+}

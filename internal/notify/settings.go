@@ -1,0 +1,135 @@
+package notify
+
+import (
+	"errors"
+	"net/mail"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"chequer/internal/audit"
+)
+
+// Settings are the settings of an account, for all shops. They are sealed in storage.
+type Settings struct {
+	Email     string `json:"email,omitempty"`
+	PushURL   string `json:"push_url,omitempty"`
+	PushToken string `json:"push_token,omitempty"`
+	// Zone is the time zone of quiet hours, of times in messages and of the days of summaries; "" is UTC.
+	Zone  string `json:"zone,omitempty"`
+	Quiet Quiet  `json:"quiet,omitzero"`
+	// BrokenPasses makes messages of the kind Broken ignore quiet hours.
+	BrokenPasses bool `json:"broken_passes,omitempty"`
+}
+
+// FieldError is a wrong value of a field.
+type FieldError struct {
+	Field string // "email", "push_url", "push_token", "zone", "quiet_from" or "quiet_to"
+	Fault string // rest of a sentence that begins with the field
+}
+
+// Error implements error.
+func (e *FieldError) Error() string { return e.Field + " " + e.Fault }
+
+// ErrTooMany means that the account has requested too many test messages.
+var ErrTooMany = errors.New("too many test messages")
+
+// ErrNoDestination means that a test message has no destination.
+var ErrNoDestination = errors.New("neither an e-mail address nor a push address is set")
+
+// Location returns the time zone.
+func (s Settings) Location() *time.Location {
+	zone, err := time.LoadLocation(s.Zone)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
+}
+
+// Destination returns the address of a channel; "" if the account has set none.
+func (s Settings) Destination(c Channel) string {
+	if c == Push {
+		return s.PushURL
+	}
+	return s.Email
+}
+
+// SendAt returns the earliest time from t at which a message of a kind may be sent: t, or the end of the
+// quiet hours. Messages of the kinds Attention and Broken wait too, unless BrokenPasses is set for Broken.
+func (s Settings) SendAt(k Kind, t time.Time) time.Time {
+	if k == Test || k == Broken && s.BrokenPasses {
+		return t
+	}
+	return s.Quiet.End(t, s.Location())
+}
+
+const (
+	maxEmail = 254 // see RFC 5321, section 4.5.3.1.3
+	maxToken = 200
+)
+
+// checkEmail returns an e-mail address without surrounding space, or a *FieldError. "" is no address.
+func checkEmail(text string) (string, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return "", nil
+	}
+	a, err := mail.ParseAddress(text)
+	if err != nil || a.Address != text || len(text) > maxEmail || strings.ContainsFunc(text, isControl) || !ascii(text) {
+		return "", &FieldError{"email", "must be an e-mail address like you@example.org"}
+	}
+	return text, nil
+}
+
+// checkToken returns a *FieldError unless text can be a token in a header. See RFC 6750, section 2.1.
+func checkToken(text string) error {
+	if len(text) > maxToken || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return &FieldError{"push_token", "must have at most 200 letters, digits and signs without spaces"}
+	}
+	return nil
+}
+
+// checkZone returns a *FieldError unless a time zone has the name.
+func checkZone(name string) error {
+	if _, err := time.LoadLocation(name); err != nil || name == "Local" {
+		return &FieldError{"zone", "must be a time zone like Europe/Berlin"}
+	}
+	return nil
+}
+
+// fields returns the settings for the audit log: of addresses only the domain or the host, because the
+// rest may be personal or secret.
+func (s Settings) fields() audit.Fields {
+	f := audit.Fields{}
+	add := func(name, value string) {
+		if value != "" {
+			f[name] = value
+		}
+	}
+	if _, domain, ok := strings.Cut(s.Email, "@"); ok {
+		add("mail", "…@"+domain)
+	}
+	if u, err := url.Parse(s.PushURL); err == nil {
+		add("push", u.Host)
+	}
+	if s.PushToken != "" {
+		add("push_token", "set")
+	}
+	add("zone", s.Zone)
+	add("quiet", s.Quiet.String())
+	if s.BrokenPasses {
+		add("broken_passes", strconv.FormatBool(true))
+	}
+	return f
+}
+
+// isControl reports whether a character must not be in a line of a message.
+func isControl(r rune) bool {
+	return r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029'
+}
+
+func ascii(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+}

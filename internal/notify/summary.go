@@ -1,0 +1,84 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"chequer/internal/invoice"
+)
+
+// summaryHour is the hour of the account's clock from which the summary of the day before is sent.
+const summaryHour = 8
+
+// CollectSummaries writes the summaries that are due.
+func (c *Collector) CollectSummaries(ctx context.Context) error {
+	subscribers, err := c.storage.Subscribers(ctx, "")
+	if err != nil {
+		return err
+	}
+	var faults []error
+	for _, s := range subscribers {
+		zone := s.Settings.Location()
+		today := localDay(c.now(), zone)
+		if c.now().In(zone).Hour() < summaryHour || s.Summarised >= today {
+			continue
+		}
+		entries, err := c.summaries(ctx, s)
+		if err == nil && len(entries) > 0 {
+			err = c.storage.RecordSummary(ctx, s.Account.ID, today, entries, c.now())
+		}
+		faults = append(faults, err)
+	}
+	return errors.Join(faults...)
+}
+
+// summaries returns the entries of an account's summary: an item for each shop.
+func (c *Collector) summaries(ctx context.Context, s Subscriber) (entries []Entry, err error) {
+	now := c.now()
+	y, m, d := now.In(s.Settings.Location()).Date()
+	from := time.Date(y, m, d-1, 0, 0, 0, 0, s.Settings.Location())
+	to := time.Date(y, m, d, 0, 0, 0, 0, s.Settings.Location())
+	for _, shop := range s.Account.Shops() {
+		channels := s.channels(shop, Summary)
+		if len(channels) == 0 {
+			continue
+		}
+		text, err := c.summaryText(ctx, shop, from, to)
+		if err != nil {
+			return nil, err
+		}
+		for _, channel := range channels {
+			entries = append(entries, Entry{
+				AccountID: s.Account.ID, Channel: channel, Kind: Summary, DueAt: s.Settings.SendAt(Summary, now.Truncate(bundleTime)),
+				Item: Item{MerchantID: shop, Text: text, Path: "/" + shop + "/reports"},
+			})
+		}
+	}
+	return entries, nil
+}
+
+// summaryText returns the sums of a shop's day on one line.
+func (c *Collector) summaryText(ctx context.Context, merchantID string, from, to time.Time) (string, error) {
+	sums, err := c.storage.PaidBetween(ctx, merchantID, from, to)
+	if err != nil {
+		return "", err
+	}
+	tally, err := c.storage.Tally(ctx, merchantID, invoice.Live)
+	if err != nil {
+		return "", err
+	}
+	var parts []string
+	for _, sum := range sums {
+		parts = append(parts, c.words.Count("desk.notify.summary.line", int(sum.Invoices), "Amount", c.fiat(sum.Received)))
+	}
+	if len(sums) == 0 {
+		parts = append(parts, c.words.Text("desk.notify.summary.none"))
+	}
+	if n := int(tally.NeedDecision); n > 0 {
+		parts = append(parts, c.words.Count("desk.notify.summary.open", n))
+	}
+	day := c.words.Text("desk.notify.summary.day", "Day", from.Format("2"), "Month", c.words.Month(from.Month()), "Year", from.Format("2006"))
+	return day + ": " + strings.Join(parts, "; "), nil
+}

@@ -1,0 +1,270 @@
+package notify
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"chequer/internal/account"
+	"chequer/internal/locale"
+	"chequer/internal/merchant"
+)
+
+const (
+	// pollInterval is the interval at which feeds and the outbox are checked.
+	pollInterval = time.Second
+	// watchInterval is the interval at which faults and summaries are checked, and old messages are deleted.
+	watchInterval = time.Minute
+	// claimTTL is the duration of a claim, which is longer than an attempt.
+	claimTTL = attemptTimeout + 15*time.Second
+	// maxAttempts is the number of attempts of a channel that run at the same time.
+	maxAttempts = 4
+	// shutdownTimeout is the time that running attempts may take when the program stops.
+	shutdownTimeout = 2 * time.Second
+	// messageTTL is the time for which messages that have ended are stored.
+	messageTTL = 30 * 24 * time.Hour
+	// maxStoredFault bounds the number of characters of a stored fault.
+	maxStoredFault = 300
+)
+
+// Config holds the dependencies of a Worker.
+type Config struct {
+	Outbox    Outbox
+	Collector *Collector
+	Mail      MailServer
+	Dialer    Dialer
+	// TLS of push messages is set only in tests; nil uses the system's certificates.
+	TLS   *tls.Config
+	Words *locale.Language
+	// DeskURL is the public address of the desk.
+	DeskURL string
+	Shops   func(ctx context.Context) ([]merchant.Merchant, error)
+	Now     func() time.Time
+	Log     *slog.Logger
+}
+
+// Worker collects and sends messages. Several workers with one storage, also in other processes, share
+// the work.
+type Worker struct {
+	Config
+	push     pusher
+	writer   writer
+	running  map[Channel]chan struct{} // holds an element for each running attempt
+	attempts sync.WaitGroup
+	logged   map[string]string // last error of each step, which is logged once
+	watched  time.Time
+	timeout  time.Duration // of an attempt
+}
+
+// New returns a new Worker.
+func New(c Config) *Worker {
+	w := &Worker{
+		Config: c, push: pusher{dialer: c.Dialer, tls: c.TLS}, writer: writer{words: c.Words, deskURL: c.DeskURL, shops: c.Shops},
+		running: map[Channel]chan struct{}{}, logged: map[string]string{}, timeout: attemptTimeout,
+	}
+	for _, channel := range Channels {
+		w.running[channel] = make(chan struct{}, maxAttempts)
+	}
+	return w
+}
+
+// Run collects and sends messages until the context ends, and then returns nil.
+func (w *Worker) Run(ctx context.Context) error {
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	context.AfterFunc(ctx, func() { time.AfterFunc(shutdownTimeout, stop) })
+	defer w.attempts.Wait()
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for {
+		w.step(ctx, work)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// step runs each step once. Attempts use work, which ends later than ctx.
+func (w *Worker) step(ctx, work context.Context) {
+	if now := w.Now(); now.Sub(w.watched).Abs() >= watchInterval {
+		w.watched = now
+		w.logOnce(ctx, "faults", w.Collector.CollectFaults(ctx))
+		w.logOnce(ctx, "summaries", w.Collector.CollectSummaries(ctx))
+		w.logOnce(ctx, "deletion", w.Outbox.DeleteMessages(ctx, now.Add(-messageTTL)))
+	}
+	w.logOnce(ctx, "events", w.Collector.Collect(ctx))
+	if ctx.Err() == nil {
+		w.logOnce(ctx, "outbox", w.Send(work))
+	}
+}
+
+// logOnce logs an error of a step once, until the error changes.
+func (w *Worker) logOnce(ctx context.Context, step string, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if text != "" && text != w.logged[step] {
+		w.Log.Error("notifications failed", "step", step, "error", err)
+	}
+	w.logged[step] = text
+}
+
+// Send claims due messages and starts to send them. Wait waits until they are sent.
+func (w *Worker) Send(ctx context.Context) error {
+	var faults []error
+	for _, channel := range Channels {
+		room := maxAttempts - len(w.running[channel])
+		if room == 0 {
+			continue
+		}
+		now := w.Now()
+		claims, err := w.Outbox.ClaimMessages(ctx, channel, now, now.Add(claimTTL), room)
+		faults = append(faults, err)
+		for _, c := range claims {
+			w.running[channel] <- struct{}{}
+			w.attempts.Go(func() {
+				w.attempt(ctx, c)
+				<-w.running[channel]
+			})
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// Wait waits until no attempt is running.
+func (w *Worker) Wait() { w.attempts.Wait() }
+
+// attempt sends a claimed message once and stores the outcome.
+func (w *Worker) attempt(ctx context.Context, c Claim) {
+	at := w.Now()
+	wait, err := w.deliver(ctx, c, at)
+	if ctx.Err() != nil {
+		return // the program is stopping; the claim expires
+	}
+	o := outcome(c, err, at, w.Now())
+	if err == nil && !wait.IsZero() {
+		o = Outcome{State: Pending, NextTryAt: wait}
+	}
+	if err := w.Outbox.SaveOutcome(ctx, c, o); err != nil {
+		w.Log.Error("attempt to notify not stored, will be repeated", "message", c.ID, "error", err)
+		return
+	}
+	switch {
+	case o.State == Failed:
+		w.Log.Error("notification given up", "message", c.ID, "channel", string(c.Channel), "kind", string(c.Kind), "tries", c.Tries+1, "fault", o.Fault)
+	case o.Fault != "" && c.Tries == 0:
+		w.Log.Warn("notification not sent yet", "message", c.ID, "channel", string(c.Channel), "kind", string(c.Kind), "fault", o.Fault, "next_try_at", o.NextTryAt)
+	}
+}
+
+// errGone means that there is no account or destination for a message any more.
+var errGone = errors.New("the account has no such destination any more")
+
+// withoutAddress returns the error of an attempt without the addresses of the account, which are not for the log
+// and other accounts. It names a timeout as such.
+func withoutAddress(ctx context.Context, err error, set Settings) error {
+	if err == nil || errors.Is(err, errGone) {
+		return err
+	}
+	text := err.Error()
+	for _, address := range []string{set.Email, set.PushURL} {
+		if address != "" {
+			text = strings.ReplaceAll(text, address, "…")
+		}
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		text = "no answer within " + attemptTimeout.String()
+	}
+	if _, ended := errors.AsType[permanent](err); ended {
+		return permanent{errors.New(text)}
+	}
+	return errors.New(text)
+}
+
+// deliver sends a message. If the message must wait for the end of quiet hours, it returns the time.
+func (w *Worker) deliver(ctx context.Context, c Claim, at time.Time) (wait time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, w.timeout)
+	defer cancel()
+	a, set, err := w.recipient(ctx, c)
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer func() { err = withoutAddress(ctx, err, set) }()
+	if due := set.SendAt(c.Kind, at); due.After(at) {
+		return due, nil
+	}
+	m := c.Message
+	m.Items = allowed(m, a)
+	if len(m.Items) == 0 {
+		return time.Time{}, errGone
+	}
+	l, err := w.writer.letter(ctx, m)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if c.Channel == Push {
+		return time.Time{}, w.push.send(ctx, set.PushURL, set.PushToken, l)
+	}
+	return time.Time{}, w.Mail.send(ctx, set.Email, l, w.writer.body(l), c.CreatedAt)
+}
+
+// recipient returns the account of a message with its settings.
+func (w *Worker) recipient(ctx context.Context, c Claim) (account.Account, Settings, error) {
+	a, err := w.Outbox.Account(ctx, c.AccountID)
+	if errors.Is(err, account.ErrNotFound) {
+		return a, Settings{}, errGone
+	}
+	if err != nil {
+		return a, Settings{}, err
+	}
+	set, err := w.Outbox.NotificationSettings(ctx, c.AccountID)
+	if err == nil && set.Destination(c.Channel) == "" {
+		err = errGone
+	}
+	return a, set, err
+}
+
+// allowed returns the items of a message that the account may still get: its role may have changed since.
+func allowed(m Message, a account.Account) (items []Item) {
+	for _, i := range m.Items {
+		if m.Kind == Test || slices.ContainsFunc(a.Shops(), func(shop string) bool {
+			return (i.MerchantID == "" || i.MerchantID == shop) && m.Kind.AllowedTo(a, shop)
+		}) {
+			items = append(items, i)
+		}
+	}
+	return items
+}
+
+// outcome returns the state of a message after an attempt.
+func outcome(c Claim, err error, at, now time.Time) Outcome {
+	if err == nil {
+		return Outcome{State: Sent, At: at}
+	}
+	o := Outcome{State: Failed, At: at, Fault: oneLine(err.Error(), maxStoredFault)}
+	if errors.Is(err, errGone) {
+		return Outcome{State: Dropped, At: at}
+	}
+	if _, ended := errors.AsType[permanent](err); ended || c.Kind == Test {
+		return o
+	}
+	first := c.FirstTryAt
+	if first.IsZero() {
+		first = at
+	}
+	if next := nextTry(first, now); !next.IsZero() {
+		o.State, o.NextTryAt = Pending, next
+	}
+	return o
+}

@@ -1,0 +1,146 @@
+package desk_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/account"
+	"chequer/internal/notify"
+)
+
+const notifications = "/desk/" + shop + "/account/notifications"
+
+// An account chooses its notifications, their addresses and their times.
+func TestNotifications(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	b.get("/desk/"+shop+"/account").want(http.StatusOK, "Change notifications")
+	p := b.get(notifications).want(http.StatusOK, "What reaches you from Atelier Nord", "No message yet.")
+	if n := strings.Count(p.text(), "Nothing is sent until its address is saved below."); n != 2 {
+		t.Errorf("%d channels are shown as without an address, want 2", n)
+	}
+	if n := p.find("input[name=mail], input[name=push]").Length(); n != 8 {
+		t.Errorf("an owner chooses from %d boxes, want 8", n)
+	}
+	if n := p.find(`form[action$="/test"]`).Length(); n != 0 {
+		t.Error("a test message is offered without a destination")
+	}
+	b.send(notifications, "mail", "sold", "mail", "attention", "push", "broken", "push", "nonsense").leads(notifications + "?done=notifications")
+	b.send(notifications+"/where", "email", "maren@nord.example", "push_url", "https://ntfy.example/topic", "push_token", "tk_1").leads(notifications + "?done=notifications")
+	b.send(notifications+"/times", "zone", "Europe/Berlin", "quiet_from", "22:00", "quiet_to", "07:00", "broken_passes", "yes").leads(notifications + "?done=notifications")
+	p = b.get(notifications+"?done=notifications").want(http.StatusOK, "Notifications saved.")
+	var got []string
+	for _, e := range p.find("input:not([type=hidden]):not([type=checkbox]):not([type=search])").EachIter() {
+		got = append(got, e.AttrOr("name", "")+"="+e.AttrOr("value", ""))
+	}
+	for _, e := range p.find("input[checked]").EachIter() {
+		got = append(got, e.AttrOr("name", "")+"="+e.AttrOr("value", ""))
+	}
+	want := []string{
+		"email=maren@nord.example", "push_url=https://ntfy.example/topic", "push_token=", "zone=Europe/Berlin", "quiet_from=22:00", "quiet_to=07:00",
+		"mail=sold", "mail=attention", "push=broken", "broken_passes=yes",
+	}
+	got = got[len(got)-len(want):] // without the field of the search
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if strings.Contains(p.body, "tk_1") {
+		t.Error("the page shows the token")
+	}
+	if got := strings.Join(l.actions(), "\n"); !strings.HasSuffix(got, "Maren: notifications.chosen\nMaren: notifications.set\nMaren: notifications.set") {
+		t.Errorf("audit log:\n%s", got)
+	}
+}
+
+func TestNotifications_keep_what_was_entered(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	for _, test := range []struct {
+		path   string
+		pairs  []string
+		field  string
+		fault  string
+		values map[string]string
+	}{
+		{"/where", []string{"email", "maren", "push_url", "https://ntfy.example/t"}, "email", "E-mail address must be an e-mail address", map[string]string{"email": "maren", "push_url": "https://ntfy.example/t"}},
+		{"/where", []string{"push_url", "https://10.0.0.1/t"}, "push_url", "Push address leads into the network of this server", map[string]string{"push_url": "https://10.0.0.1/t"}},
+		{"/times", []string{"zone", "Atlantis", "quiet_from", "22:00", "quiet_to", "07:00"}, "zone", "Time zone must be a time zone", map[string]string{"zone": "Atlantis", "quiet_from": "22:00"}},
+		{"/times", []string{"quiet_from", "22:00"}, "quiet_to", "Quiet until must be a time of day", map[string]string{"quiet_from": "22:00"}},
+	} {
+		p := b.send(notifications+test.path, test.pairs...).want(http.StatusUnprocessableEntity, test.fault)
+		if got := p.find("#"+test.field+"-error").Length() + p.find("#"+test.field+"[aria-invalid=true]").Length(); got != 2 {
+			t.Errorf("%v: the error is not at the field", test.pairs)
+		}
+		for name, want := range test.values {
+			if got := p.find("#"+name).AttrOr("value", ""); got != want {
+				t.Errorf("%v: %s is %q, want %q", test.pairs, name, got, want)
+			}
+		}
+	}
+}
+
+// The addresses outlive a session, so that a stolen session cannot set them.
+func TestNotifications_where_needs_a_confirmed_sign_in(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	l.clock.Pass(time.Hour)
+	b.send(notifications+"/where", "email", "thief@evil.example").want(http.StatusForbidden)
+	if p := b.get(notifications); strings.Contains(p.body, "thief") {
+		t.Error("the address was set")
+	}
+}
+
+func TestNotifications_test_message(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	b.send(notifications+"/test").want(http.StatusUnprocessableEntity, "Save an e-mail address or a push address first.")
+	b.send(notifications+"/where", "email", "maren@nord.example")
+	b.send(notifications + "/test").leads(notifications + "?done=test-message")
+	b.get(notifications).want(http.StatusOK, "Test message, by e-mail Is sent from")
+	b.send(notifications+"/test").want(http.StatusTooManyRequests, "One test message a minute")
+	claims, err := l.storage.ClaimMessages(t.Context(), notify.Mail, l.clock.Now(), l.clock.Now().Add(time.Minute), 10)
+	if err != nil || len(claims) != 1 {
+		t.Fatalf("got %d claims, error %v", len(claims), err)
+	}
+	for _, test := range []struct {
+		o    notify.Outcome
+		want string
+	}{
+		{notify.Outcome{State: notify.Pending, At: l.clock.Now(), NextTryAt: claims[0].Until, Fault: "connection <refused>"}, "Not sent yet: connection <refused>."},
+		{notify.Outcome{State: notify.Failed, At: l.clock.Now(), Fault: "550 no"}, "Given up: 550 no."},
+		{notify.Outcome{State: notify.Sent, At: l.clock.Now()}, "Sent. Created"},
+	} {
+		l.must(l.storage.SaveOutcome(t.Context(), claims[0], test.o))
+		b.get(notifications).want(http.StatusOK, test.want)
+	}
+}
+
+// A role offers only the kinds that it may see.
+func TestNotifications_of_each_role(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	got := map[account.Role]string{}
+	for role, b := range l.team() {
+		var all []string
+		for _, e := range b.get(notifications).want(http.StatusOK).find("input[name=mail]").EachIter() {
+			all = append(all, e.AttrOr("value", ""))
+		}
+		got[role] = fmt.Sprint(all)
+	}
+	want := map[account.Role]string{
+		account.Owner: "[sold attention broken summary]", account.Manager: "[sold attention broken summary]", account.Seller: "[]",
+		account.Bookkeeper: "[sold summary]", account.Developer: "[sold broken summary]",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,266 @@
+package desk_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"chequer/internal/account"
+	"chequer/internal/invoice"
+	"chequer/internal/merchant"
+)
+
+const settingsPath = "/desk/shop/payment-settings"
+
+// choices returns the choices of the shop.
+func (l *lab) choices() merchant.Choices {
+	l.t.Helper()
+	c, err := l.settings.Chosen(l.t.Context(), shop)
+	l.must(err)
+	return c
+}
+
+// entered returns the fields of the form for the payment settings, as a browser sends them.
+func (p page) entered() (pairs []string) {
+	p.t.Helper()
+	p.find(`form[action$="/payment-settings"]`).Find("input, select").Each(func(_ int, s *selection) {
+		value := s.AttrOr("value", "")
+		if s.Nodes[0].Data == "select" {
+			value = s.Find("option[selected]").AttrOr("value", "")
+		}
+		if _, checked := s.Attr("checked"); s.AttrOr("type", "") != "checkbox" || checked {
+			pairs = append(pairs, s.AttrOr("name", ""), value)
+		}
+	})
+	return pairs
+}
+
+// without returns fields without the values of a field.
+func without(fields []string, name string, values ...string) (rest []string) {
+	for i := 0; i < len(fields); i += 2 {
+		if fields[i] != name || strings.Contains(strings.Join(values, " "), fields[i+1]) {
+			rest = append(rest, fields[i], fields[i+1])
+		}
+	}
+	return rest
+}
+
+func TestPaymentSettings(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	shown := b.get("/desk/shop/theme").want(http.StatusOK)
+	if href := shown.find(`.tabs a[href$="/payment-settings"]`).AttrOr("href", ""); href != settingsPath {
+		t.Errorf("the tab leads to %q", href)
+	}
+	fields := b.get(settingsPath).want(http.StatusOK, "Payment methods", "Tolerance", "Storefront").entered()
+	b.post(settingsPath, fields...).leads(settingsPath + "?done=payment-settings")
+	if got := l.choices(); len(got) != 0 {
+		t.Errorf("the unchanged form chose %q", got)
+	}
+	actions := len(l.actions())
+	changed := with(fields, "quote_minutes", "30", "tolerance_percent", "0.50", "late_payments", "worth", "confirmations", "more", "storefront", "on", "method-LTC", "1", "method-BTC", "2")
+	b.post(settingsPath, without(changed, "languages", "de", "en")...).leads(settingsPath + "?done=payment-settings")
+	want := merchant.Choices{
+		"quote_minutes": "30", "tolerance_percent": "0.5", "late_payments": "worth", "confirmations": "more", "storefront": "on",
+		"payment_methods": "LTC BTC", "languages": "de en",
+	}
+	if diff := cmp.Diff(want, l.choices()); diff != "" {
+		t.Errorf("choices (-want +got):\n%s", diff)
+	}
+	if got := l.actions()[actions:]; !cmp.Equal(got, []string{"Maren: shop.changed"}) {
+		t.Errorf("the audit log has %q", got)
+	}
+	again := b.get(settingsPath+"?done=payment-settings").want(http.StatusOK, "The payment settings were saved.").entered()
+	if diff := cmp.Diff(withoutToken(without(without(changed, "languages", "de", "en"), "version")), withoutToken(with(without(again, "version"), "tolerance_percent", "0.50"))); diff != "" {
+		t.Errorf("the form shows (-want +got):\n%s", diff)
+	}
+}
+
+// A value that breaks a rule is refused at its field, and all entered values are kept.
+func TestPaymentSettings_refuses_a_value(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	fields := b.get(settingsPath).entered()
+	for _, tt := range []struct{ field, value, fault string }{
+		{"quote_minutes", "61", "Minutes for which a price is held must be a whole number from 1 to 60."},
+		{"tolerance_percent", "21", "Percent of the price must be a percentage from 0 to 20"},
+		{"tolerance_amount", "much", "Amount in euro must be an amount of euro"},
+		{"short_amount", "-1", "Limit in euro must be an amount of euro"},
+		{"late_payments", "never", "Late payments must be one of decide, worth, accept."},
+		{"storefront", "maybe", "Storefront must be one of on, off."},
+	} {
+		got := b.post(settingsPath, with(with(fields, "quote_minutes", "45"), tt.field, tt.value)...).want(http.StatusUnprocessableEntity, "Nothing was saved.")
+		if fault := got.fault(tt.field); !strings.Contains(fault, tt.fault) {
+			t.Errorf("%s=%s: the field says %q, want %q", tt.field, tt.value, fault, tt.fault)
+		}
+		if tt.field != "quote_minutes" && !strings.Contains(strings.Join(got.entered(), " "), "quote_minutes 45") {
+			t.Errorf("%s=%s: the other values were lost", tt.field, tt.value)
+		}
+	}
+	b.post(settingsPath, with(fields, "method-BTC", "first")...).want(http.StatusUnprocessableEntity, "Payment methods must have positions of the list.")
+	if fault := b.post(settingsPath, without(fields, "languages")...).want(http.StatusUnprocessableEntity).fault("languages"); !strings.Contains(fault, "Languages must contain a language.") {
+		t.Errorf("without a language the field says %q", fault)
+	}
+	if got := l.choices(); len(got) != 0 {
+		t.Errorf("a refused form chose %q", got)
+	}
+}
+
+// A form that shows settings of an earlier revision is refused, and shows both values.
+func TestPaymentSettings_changed_meanwhile(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	fields := b.get(settingsPath).entered()
+	_, err := l.settings.Change(t.Context(), shop, "", merchant.Choices{"quote_minutes": "45"})
+	l.must(err)
+	got := b.post(settingsPath, with(fields, "quote_minutes", "30")...).want(http.StatusConflict, "It was changed after you opened the page.")
+	if fault := got.fault("quote_minutes"); !strings.Contains(fault, "Stored meanwhile: 45") || !strings.Contains(strings.Join(got.entered(), " "), "quote_minutes 30") {
+		t.Errorf("the field says %q", fault)
+	}
+	if n := got.find(".err").Length(); n != 1 {
+		t.Errorf("%d fields have an error, want 1", n)
+	}
+	b.post(settingsPath, got.entered()...).leads(settingsPath + "?done=payment-settings")
+	if got := l.choices()["quote_minutes"]; got != "30" {
+		t.Errorf("got %q minutes", got)
+	}
+}
+
+// A change that relaxes a rule needs a confirmed sign-in, and continues after it with all fields.
+func TestPaymentSettings_relaxed(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.ownerByPassword()
+	l.clock.Pass(11 * time.Minute)
+	fields := b.get(settingsPath).entered()
+	b.post(settingsPath, with(fields, "quote_minutes", "30")...).leads(settingsPath + "?done=payment-settings")
+	fields = with(b.get(settingsPath).entered(), "tolerance_amount", "1", "method-BTC", "1")
+	ask := b.post(settingsPath, fields...).want(http.StatusForbidden, "Confirm it’s you")
+	if got := l.choices(); len(got) != 1 {
+		t.Fatalf("without a confirmation the choices are %q", got)
+	}
+	var kept []string
+	ask.find(`form[action="/desk/shop/confirm"] input[type=hidden]`).Each(func(_ int, s *selection) {
+		kept = append(kept, s.AttrOr("name", ""), s.AttrOr("value", ""))
+	})
+	answer := b.post("/desk/shop/confirm", append(kept, "confirm-password", password, "confirm-code", l.code("Maren"))...)
+	if answer.status != http.StatusTemporaryRedirect || answer.header.Get("Location") != settingsPath {
+		t.Fatalf("the confirmation answers %d to %q", answer.status, answer.header.Get("Location"))
+	}
+	b.post(settingsPath, kept...).leads(settingsPath + "?done=payment-settings")
+	want := merchant.Choices{"quote_minutes": "30", "tolerance_amount": "1", "payment_methods": "BTC"}
+	if diff := cmp.Diff(want, l.choices()); diff != "" {
+		t.Errorf("choices (-want +got):\n%s", diff)
+	}
+}
+
+// A setting of the environment is shown, and cannot be changed.
+func TestPaymentSettings_of_the_environment(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.settings.Overrides[merchant.SettingStorefront] = merchant.Override{Value: "off", By: "CHEQUER_STOREFRONT"}
+	l.settings.Overrides[merchant.SettingLanguages] = merchant.Override{Value: "de,en", By: "CHEQUER_LANGUAGES"}
+	l.settings.Overrides[merchant.SettingToleranceAmount] = merchant.Override{Value: "0.10", By: "CHEQUER_TOLERANCE_AMOUNT"}
+	b := l.owner()
+	p := b.get(settingsPath).want(http.StatusOK, "Set by CHEQUER_STOREFRONT", "Set by CHEQUER_LANGUAGES", "Set by CHEQUER_TOLERANCE_AMOUNT")
+	for _, name := range []string{"storefront", "languages", "tolerance_amount"} {
+		if p.find("[name="+name+"]").Length() != 0 {
+			t.Errorf("the form has a field %s", name)
+		}
+	}
+	b.post(settingsPath, append(p.entered(), "storefront", "on", "tolerance_amount", "9")...).leads(settingsPath + "?done=payment-settings")
+	if got := l.choices(); len(got) != 0 {
+		t.Errorf("got %q", got)
+	}
+}
+
+// The limit of the shop decides which acceptance needs a confirmed sign-in.
+func TestDecision_limit_of_the_shop(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	_, err := l.settings.Change(t.Context(), shop, "", merchant.Choices{"short_percent": "10", "short_amount": "8"})
+	l.must(err)
+	inv := l.till.lateSale("1047", "0.0009") // 72 of 80 euro
+	at := "/desk/shop/payments/" + inv.ID
+	l.clock.Pass(11 * time.Minute)
+	version := b.get(at+"/accept").want(http.StatusOK, "You waive €8.00.").version()
+	_, err = l.settings.Change(t.Context(), shop, "", merchant.Choices{"short_amount": "7.99"})
+	l.must(err)
+	b.send(at+"/accept", "version", version).want(http.StatusForbidden, "Confirm it’s you")
+	_, err = l.settings.Change(t.Context(), shop, "", merchant.Choices{"short_amount": "8"})
+	l.must(err)
+	b.send(at+"/accept", "version", version).leads(at + "?done=accepted")
+}
+
+// The pages of the server show the storefront and the languages of one shop only.
+func TestPaymentSettings_of_another_shop(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.owner()
+	link, err := l.accounts.Invite(t.Context(), map[string]account.Role{"other": account.Manager})
+	l.must(err)
+	b := l.browser()
+	offer, response := b.ceremony("/desk/start/passkey/options", b.key.create, "token", link.Token, "name", "Jonas")
+	b.post("/desk/start/passkey", "token", link.Token, "name", "Jonas", "offer", offer, "credential", response).leads("/desk/other/account?done=joined")
+	p := b.get("/desk/other/payment-settings").want(http.StatusOK, "Tolerance")
+	if p.find("[name=storefront], [name=languages]").Length() != 0 {
+		t.Error("the form has fields of the pages")
+	}
+}
+
+// The table of confirmations shows what the setting requires.
+func TestPaymentSettings_confirmations(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	cells := func() (all []string) {
+		t.Helper()
+		b.get(settingsPath).find("main tbody tr").First().Find("td").Each(func(_ int, s *selection) { all = append(all, s.Text()) })
+		return all
+	}
+	for _, tt := range []struct{ setting, want string }{{"", "1 2 6 12"}, {"more", "2 6 12 12"}, {"most", "12 12 12 12"}} {
+		_, err := l.settings.Change(t.Context(), shop, "", merchant.Choices{"confirmations": tt.setting})
+		l.must(err)
+		if got := strings.Join(cells(), " "); got != tt.want {
+			t.Errorf("%q requires %s, want %s", tt.setting, got, tt.want)
+		}
+	}
+}
+
+// A choice of payment methods without a wallet is refused, because no invoice could be created.
+func TestPaymentSettings_methods_need_a_wallet(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	fields := b.get(settingsPath).entered()
+	l.must(l.storage.CreateWallet(t.Context(), merchant.Wallet{ID: "wlt", MerchantID: shop, Mode: merchant.Live, Asset: "BTC", Key: "key", Counter: "key", CreatedAt: l.clock.Now()}))
+	l.clock.Pass(time.Second)
+	b.post(settingsPath, with(fields, "method-LTC", "1")...).want(http.StatusUnprocessableEntity, "Payment methods must contain one for which the shop has a wallet.")
+	b.post(settingsPath, with(fields, "method-LTC", "1", "method-BTC", "2")...).leads(settingsPath + "?done=payment-settings")
+	if got := l.choices()["payment_methods"]; got != "LTC BTC" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// The form shows what a tolerance would have cost.
+func TestPaymentSettings_cost_of_a_tolerance(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	l.till.mode = invoice.Live
+	b.get(settingsPath).want(http.StatusOK, "no invoice in euro expired because it was short by 5 % or less")
+	for order, amount := range map[string]string{"1": "0.000996", "2": "0.000995", "3": "0.00097", "4": "0.0009", "5": "0.001"} { // of 80 euro
+		l.till.pay(l.till.sell(shop, order, "80.00"), amount)
+	}
+	l.till.pay(l.till.sell("other", "6", "80.00"), "0.000996")
+	l.till.sell(shop, "7", "80.00") // not paid
+	l.till.expire()
+	b.get(settingsPath).want(http.StatusOK, "0.5 %: 2 invoices, short by €0.72 together", "1 %: 2 invoices, short by €0.72 together", "5 %: 3 invoices, short by €3.12 together")
+}

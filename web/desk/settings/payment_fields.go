@@ -1,0 +1,195 @@
+package settings
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"chequer/internal/invoice"
+	"chequer/internal/locale"
+	"chequer/internal/merchant"
+	"chequer/internal/money"
+	"chequer/views/desk"
+	"chequer/web/desk/visit"
+)
+
+// show shows the form.
+func (f *paymentForm) show(status int) error {
+	frame, err := f.Frame(f.Text("desk.paying"), f.Settings())
+	if err != nil {
+		return err
+	}
+	costs, err := f.shortfalls()
+	if err != nil {
+		return err
+	}
+	p := desk.PaymentSettings{
+		Frame: frame, Tabs: f.Tabs(paymentsPlace), Action: f.Below(paymentsPlace), Hidden: []desk.Hidden{{Name: "version", Value: f.version}},
+		Methods: desk.MethodChoice{
+			Legend: f.Text("desk.methods.choice"), Hint: f.Text("desk.paying.methods"), Error: f.fault(visit.MethodsField, f.Text("desk.methods.choice")),
+			Choices: f.MethodChoices(merchant.Live, f.codes, f.values, f.fault),
+		},
+		Below: f.below(), Beside: f.beside(costs), Pages: f.pages(),
+	}
+	switch _, isField := errors.AsType[*merchant.FieldError](f.problem); {
+	case isField:
+		p.Problem = f.Text("desk.problem.field")
+	case f.problem != nil:
+		p.Problem = f.Text("desk.problem.changed")
+	}
+	return f.Show(status, desk.PaymentSettingsPage(p))
+}
+
+// below returns the fields below the payment methods.
+func (f *paymentForm) below() []desk.SettingGroup {
+	return []desk.SettingGroup{
+		{Heading: f.Text("desk.paying.depth"), Text: f.Text("desk.paying.depth.text"), Inputs: []desk.SettingInput{
+			choiceOf(f, merchant.SettingConfirmations, "desk.paying.depth.label", "", merchant.AllConfirmations, depthTexts),
+		}, Depths: f.depths()},
+	}
+}
+
+// beside returns the fields beside the payment methods.
+func (f *paymentForm) beside(costs []string) []desk.SettingGroup {
+	return []desk.SettingGroup{
+		{Heading: f.Text("desk.paying.quotes"), Text: f.Text("desk.paying.quotes.text"), Inputs: []desk.SettingInput{
+			f.number(merchant.SettingQuoteMinutes, "desk.paying.minutes", "desk.paying.minutes.hint"),
+			choiceOf(f, merchant.SettingLatePayments, "desk.paying.late", "desk.paying.late.hint", merchant.AllLatePayments, lateTexts),
+		}},
+		{Heading: f.Text("desk.paying.tolerance"), Text: f.Text("desk.paying.tolerance.text"), Inputs: []desk.SettingInput{
+			f.decimal(merchant.SettingTolerancePercent, "desk.paying.tolerance.percent", "desk.paying.tolerance.percent.hint"),
+			f.decimal(merchant.SettingToleranceAmount, "desk.paying.tolerance.amount", "desk.paying.tolerance.amount.hint"),
+		}, Notes: costs},
+		{Heading: f.Text("desk.paying.short"), Text: f.Text("desk.paying.short.text"), Inputs: []desk.SettingInput{
+			f.decimal(merchant.SettingShortPercent, "desk.paying.short.percent", ""),
+			f.decimal(merchant.SettingShortAmount, "desk.paying.short.amount", "desk.paying.short.hint"),
+		}},
+	}
+}
+
+// pages returns the fields of the pages for shoppers; nil if the server shows those of another shop.
+func (f *paymentForm) pages() []desk.SettingGroup {
+	if f.Shop.ID != f.ShopID {
+		return nil
+	}
+	return []desk.SettingGroup{{Heading: f.Text("desk.paying.pages"), Text: f.Text("desk.paying.pages.text"), Inputs: []desk.SettingInput{
+		choiceOf(f, merchant.SettingStorefront, "desk.paying.storefront", "desk.paying.storefront.hint", []string{"off", "on"}, storefrontTexts), f.languages(),
+	}}}
+}
+
+// ranges are the amounts in euro up to which the tables of the networks require the same depth.
+var ranges = []int64{500, 5_000, 50_000}
+
+// depths returns the confirmations that each network requires with the values of the form, by amount.
+func (f *paymentForm) depths() desk.Depths {
+	d := desk.Depths{Caption: f.Text("desk.paying.depth.caption"), Network: f.Text("desk.paying.depth.network")}
+	for _, euro := range ranges {
+		d.Columns = append(d.Columns, f.Text("desk.paying.depth.below", "Amount", f.Fiat(money.FromCents(100*euro, money.EUR))))
+	}
+	d.Columns = append(d.Columns, f.Text("desk.paying.depth.above"))
+	steps := merchant.Confirmations(f.values[string(merchant.SettingConfirmations)]).Steps()
+	for _, code := range f.codes {
+		a, known := f.Invoices.AssetByCode(invoice.Live, code)
+		if !known || slices.ContainsFunc(d.Rows, func(r desk.DepthRow) bool { return r.Network == a.NetworkName }) {
+			continue
+		}
+		row, policy := desk.DepthRow{Network: a.NetworkName}, a.Policy.Deeper(steps)
+		for _, euro := range append([]int64{0}, ranges...) {
+			row.Cells = append(row.Cells, strconv.Itoa(policy.Confirmations(euro*100)))
+		}
+		d.Rows = append(d.Rows, row)
+	}
+	return d
+}
+
+// lateTexts, depthTexts and storefrontTexts are the keys of the texts of choices.
+var (
+	lateTexts = map[merchant.LatePayments]string{
+		merchant.LateDecide: "desk.paying.late.decide", merchant.LateWorth: "desk.paying.late.worth", merchant.LateAccept: "desk.paying.late.accept",
+	}
+	depthTexts = map[merchant.Confirmations]string{
+		merchant.StandardConfirmations: "desk.paying.depth.standard", merchant.MoreConfirmations: "desk.paying.depth.more", merchant.MostConfirmations: "desk.paying.depth.most",
+	}
+	storefrontTexts = map[string]string{"off": "desk.paying.storefront.off", "on": "desk.paying.storefront.on"}
+)
+
+// text returns the text field of a setting.
+func (f *paymentForm) text(name merchant.SettingName, label, hint string) desk.SettingInput {
+	field := desk.Field{Name: string(name), Label: f.Text(label), Kind: "text", Complete: "off", Value: f.values[string(name)]}
+	if by := f.inForce[name].By; by != "" {
+		return f.fixed(field.Label, field.Value, by)
+	}
+	if hint != "" {
+		field.Hint = f.Text(hint)
+	}
+	field.Error = f.fault(field.Name, field.Label)
+	return desk.SettingInput{Text: field}
+}
+
+// number returns the field of a setting that is a whole number.
+func (f *paymentForm) number(name merchant.SettingName, label, hint string) desk.SettingInput {
+	i := f.text(name, label, hint)
+	i.Text.Digits = true
+	return i
+}
+
+// decimal returns the field of a setting that is a decimal number.
+func (f *paymentForm) decimal(name merchant.SettingName, label, hint string) desk.SettingInput {
+	i := f.text(name, label, hint)
+	i.Text.Decimal = true
+	return i
+}
+
+// choiceOf returns the list of a setting that is one of several words.
+func choiceOf[W ~string](f *paymentForm, name merchant.SettingName, label, hint string, words []W, texts map[W]string) desk.SettingInput {
+	c := desk.Choice{Name: string(name), Label: f.Text(label)}
+	if hint != "" {
+		c.Hint = f.Text(hint)
+	}
+	value := f.values[c.Name]
+	if by := f.inForce[name].By; by != "" {
+		return f.fixed(c.Label, f.Text(texts[W(value)]), by)
+	}
+	c.Error = f.fault(c.Name, c.Label)
+	for _, w := range words {
+		c.Options = append(c.Options, desk.Option{Value: string(w), Text: f.Text(texts[w]), Chosen: value == string(w)})
+	}
+	return desk.SettingInput{Choice: c}
+}
+
+// languages returns the boxes of the languages.
+func (f *paymentForm) languages() desk.SettingInput {
+	c := desk.Checks{Name: languagesField, Label: f.Text("desk.paying.languages"), Hint: f.Text("desk.paying.languages.hint"), Columns: true}
+	value := f.values[c.Name]
+	codes := strings.Fields(value)
+	if by := f.inForce[merchant.SettingLanguages].By; by != "" {
+		return f.fixed(c.Label, value, by)
+	}
+	c.Error = f.fault(c.Name, c.Label)
+	for _, l := range locale.All().List() {
+		c.Options = append(c.Options, desk.CheckOption{Value: l.Code, Text: l.Name, Tag: l.Tag, Chosen: slices.Contains(codes, l.Code)})
+	}
+	return desk.SettingInput{Checks: c}
+}
+
+// fixed returns a setting that the desk cannot change, with the name of its source.
+func (f *paymentForm) fixed(label, value, by string) desk.SettingInput {
+	return desk.SettingInput{Fixed: desk.FixedSetting{Label: label, Value: value, By: f.Text("desk.paying.fixed", "Name", by)}}
+}
+
+// fault returns the text that a field shows as its error: the broken rule, or the value that another change
+// stored.
+func (f *paymentForm) fault(name, label string) string {
+	if wrong, ok := errors.AsType[*merchant.FieldError](f.problem); ok && wrong.Field == name {
+		return f.Text("desk.field.fault", "Name", label, "Fault", wrong.Fault)
+	}
+	now := f.stored[name]
+	switch {
+	case f.stored == nil || now == f.values[name] || name == visit.MethodsField:
+		return ""
+	case now == "":
+		return f.Text("desk.field.emptied")
+	}
+	return f.Text("desk.field.stored", "Value", now)
+}

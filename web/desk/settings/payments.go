@@ -1,0 +1,202 @@
+package settings
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"chequer/internal/account"
+	"chequer/internal/invoice"
+	"chequer/internal/locale"
+	"chequer/internal/merchant"
+	"chequer/web/desk/visit"
+)
+
+// paymentsPlace is the path of the page of the payment settings.
+const paymentsPlace = "/payment-settings"
+
+// paymentForm is the form for the payment settings of a shop.
+type paymentForm struct {
+	*page
+	chosen  merchant.Choices
+	inForce map[merchant.SettingName]merchant.Setting
+	codes   []string          // payment methods with a field
+	values  map[string]string // stored or entered, by the name of the field
+	stored  map[string]string // present values, if another change was made meanwhile
+	version string            // revision that the account has seen
+	problem error             // why the values were refused
+}
+
+// newPaymentForm returns the form with the stored values.
+func (v *page) newPaymentForm() (*paymentForm, error) {
+	chosen, err := v.PaymentSettings.Chosen(v.Request().Context(), v.Shop.ID)
+	if err != nil {
+		return nil, err
+	}
+	f := &paymentForm{
+		page: v, chosen: chosen, version: chosen.Revision(), inForce: map[merchant.SettingName]merchant.Setting{}, values: map[string]string{},
+	}
+	for _, s := range v.PaymentSettings.Overrides.List(chosen) {
+		f.inForce[s.Name], f.values[string(s.Name)] = s, s.Value
+	}
+	if f.values[languagesField] == "" {
+		f.values[languagesField] = allLanguages()
+	}
+	methods := merchant.Methods(f.values[string(merchant.SettingMethods)])
+	f.codes = v.MethodCodes(merchant.Live, methods)
+	visit.SetPositions(f.values, methods)
+	return f, nil
+}
+
+// paymentSettings shows the payment settings.
+func (v *page) paymentSettings() error {
+	f, err := v.newPaymentForm()
+	if err != nil {
+		return err
+	}
+	return f.show(http.StatusOK)
+}
+
+// setPaymentSettings changes the payment settings. A change that relaxes a rule needs a confirmed sign-in.
+func (v *page) setPaymentSettings() error {
+	f, err := v.newPaymentForm()
+	if err != nil {
+		return err
+	}
+	seen := v.FormValue("version")
+	if seen != f.version {
+		return f.stale()
+	}
+	changes, err := f.enter()
+	if err != nil {
+		return f.refuse(err)
+	}
+	relaxes, err := v.PaymentSettings.Relaxes(v.Shop.ID, f.chosen, changes)
+	if err != nil {
+		return f.refuse(err)
+	}
+	if relaxes {
+		if err := v.Require(account.DecideHighRisk); err != nil {
+			return err
+		}
+	}
+	_, err = v.PaymentSettings.Change(v.Request().Context(), v.Shop.ID, seen, changes)
+	if errors.Is(err, merchant.ErrStale) {
+		if f, err = v.newPaymentForm(); err == nil {
+			return f.stale()
+		}
+	}
+	if err != nil {
+		return f.refuse(err)
+	}
+	return v.Done(v.Below(paymentsPlace), "payment-settings")
+}
+
+// names returns the settings that the form can change.
+func (f *paymentForm) names() (names []merchant.SettingName) {
+	for _, name := range merchant.SettingNames() {
+		ofPages := name == merchant.SettingLanguages || name == merchant.SettingStorefront
+		if f.inForce[name].By == "" && (!ofPages || f.Shop.ID == f.ShopID) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// enter replaces the values by those that the account entered, and returns the changes. The error is a
+// *merchant.FieldError.
+func (f *paymentForm) enter() (merchant.Choices, error) {
+	for _, name := range visit.PositionNames(f.codes) {
+		f.values[name] = f.FormValue(name)
+	}
+	changes := merchant.Choices{}
+	for _, name := range f.names() {
+		changes[name] = strings.TrimSpace(f.FormValue(string(name)))
+		if name == merchant.SettingLanguages {
+			changes[name] = f.enteredLanguages()
+		}
+		f.values[string(name)] = changes[name]
+	}
+	chosen, err := visit.ChosenMethods(f.values, f.codes)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.checkPayable(chosen); err != nil {
+		return nil, err
+	}
+	changes[merchant.SettingMethods] = strings.Join(chosen, " ")
+	switch entered, shown := changes[merchant.SettingLanguages]; {
+	case !shown:
+	case entered == "":
+		return nil, &merchant.FieldError{Field: languagesField, Fault: "must contain a language"}
+	case entered == allLanguages():
+		changes[merchant.SettingLanguages] = "" // and those of later releases
+	}
+	return changes, nil
+}
+
+// checkPayable refuses chosen payment methods if the shop has wallets, but none for any of them. No invoice
+// could be created then.
+func (f *paymentForm) checkPayable(chosen []string) error {
+	wallets, err := f.Merchants.Wallets(f.Request().Context(), f.Shop.ID, merchant.Live)
+	if err != nil || len(wallets) == 0 || len(chosen) == 0 {
+		return err
+	}
+	for _, code := range chosen {
+		a, known := f.Invoices.AssetByCode(invoice.Live, code)
+		if known && slices.ContainsFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == a.Wallet }) {
+			return nil
+		}
+	}
+	return &merchant.FieldError{Field: visit.MethodsField, Fault: "must contain one for which the shop has a wallet"}
+}
+
+// languagesField is the name of the boxes of the languages.
+const languagesField = string(merchant.SettingLanguages)
+
+// allLanguages returns the codes of all languages.
+func allLanguages() string {
+	var codes []string
+	for _, l := range locale.All().List() {
+		codes = append(codes, l.Code)
+	}
+	return strings.Join(codes, " ")
+}
+
+// enteredLanguages returns the codes of the chosen languages.
+func (f *paymentForm) enteredLanguages() string {
+	form, err := f.FormParams()
+	if err != nil {
+		return ""
+	}
+	var codes []string
+	for _, l := range locale.All().List() {
+		if slices.Contains(form[languagesField], l.Code) {
+			codes = append(codes, l.Code)
+		}
+	}
+	return strings.Join(codes, " ")
+}
+
+// stale shows the entered values, each with the stored one if it differs.
+func (f *paymentForm) stale() error {
+	f.stored = map[string]string{}
+	for name, value := range f.values {
+		f.stored[name] = value
+	}
+	if _, err := f.enter(); err != nil {
+		return f.refuse(err)
+	}
+	f.problem = merchant.ErrStale
+	return f.show(http.StatusConflict)
+}
+
+// refuse shows the entered values with the field that breaks a rule.
+func (f *paymentForm) refuse(err error) error {
+	if _, ok := errors.AsType[*merchant.FieldError](err); !ok {
+		return err
+	}
+	f.problem, f.stored, f.version = err, nil, f.FormValue("version")
+	return f.show(http.StatusUnprocessableEntity)
+}

@@ -1,0 +1,57 @@
+package settings
+
+import (
+	"math/big"
+	"time"
+
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+)
+
+const (
+	// shortfallPeriod is the age up to which invoices are examined.
+	shortfallPeriod = 30 * 24 * time.Hour
+	// maxShort bounds the number of invoices that are examined.
+	maxShort = 500
+)
+
+// shares are the tolerances whose cost is shown, in hundredths of a percent.
+var shares = []int64{50, 100, 200, 500}
+
+// shortfalls describes what several tolerances would have cost with the latest invoices in euro that expired
+// because they were short.
+func (f *paymentForm) shortfalls() ([]string, error) {
+	short, err := f.Invoices.Summaries(f.Request().Context(), invoice.Filter{
+		MerchantID: f.Shop.ID, Mode: invoice.Live, Exception: invoice.Underpaid, From: f.Now().Add(-shortfallPeriod),
+	}, invoice.Position{}, maxShort)
+	if err != nil {
+		return nil, err
+	}
+	var notes []string
+	for _, share := range shares {
+		count, sum := costOf(share, short)
+		if count == 0 {
+			continue
+		}
+		percent := money.FromCents(share, money.Currency{Decimals: 2}).String()
+		notes = append(notes, f.Words.Count("desk.paying.cost.share", count, "Percent", percent, "Amount", f.Fiat(sum)))
+	}
+	if len(notes) == 0 {
+		return []string{f.Text("desk.paying.cost.none")}, nil
+	}
+	return append([]string{f.Text("desk.paying.cost")}, notes...), nil
+}
+
+// costOf returns the number of the invoices that a tolerance would have made paid, and the sum that they are short.
+func costOf(share int64, short []invoice.Summary) (count int, sum money.Amount) {
+	sum = money.Zero(money.EUR)
+	for _, s := range short {
+		if s.Status != invoice.Expired || s.Price.Currency() != money.EUR {
+			continue
+		}
+		if bound := new(big.Rat).Mul(s.Price.Rat(), big.NewRat(share, 10_000)); s.Due.Rat().Cmp(bound) <= 0 {
+			count, sum = count+1, sum.Add(s.Due)
+		}
+	}
+	return count, sum
+}
