@@ -95,7 +95,7 @@ func (s *server) refundAddress(c echo.Context, k call) error {
 		return err
 	}
 	return s.decide(c, k, func(ctx context.Context) (*invoice.Invoice, error) {
-		newer, err := s.Invoices.SetRefund(ctx, inv.ID, decidingActor(k, inv), r.Currency, r.Address)
+		newer, err := s.Invoices.SetRefundAddress(ctx, inv.ID, decidingActor(k, inv), r.Currency, r.Address)
 		return newer, explainRefund(err)
 	})
 }
@@ -108,6 +108,8 @@ func explainRefund(err error) error {
 		return badRequest("private_key", "address is a private key or a recovery phrase: never share it, and move its coins to a new wallet")
 	case errors.Is(err, invoice.ErrPaymentAddress):
 		return invalid("address", "is a payment address of an invoice: enter an address of your own wallet")
+	case errors.Is(err, invoice.ErrTokenContract):
+		return invalid("address", "is the contract of a token, or an address that no wallet has: enter an address of your own wallet")
 	case errors.Is(err, keys.ErrAddress), errors.Is(err, keys.ErrNetwork):
 		return invalid("address", "is "+err.Error())
 	}

@@ -195,7 +195,7 @@ func removeAdded(t *testing.T, tables map[string][]string) {
 	for i, row := range tables["destinations"] {
 		tables["destinations"][i], _, _ = strings.Cut(row, ", born: ")
 	}
-	for _, added := range []string{"endpoints", "deliveries", "tries", "links", "link_orders", "looks", "link_uses", "proof_keys", "products", "terminals", "exchange_accounts", "conversions", "unpaid_places", "shared_terms", "desk_accounts", "desk_tickets", "desk_sessions", "sign_in_attempts", "audit_log", "audit_head"} {
+	for _, added := range []string{"endpoints", "deliveries", "tries", "links", "link_orders", "looks", "link_uses", "proof_keys", "products", "terminals", "exchange_accounts", "conversions", "unpaid_places", "shared_terms", "desk_accounts", "desk_tickets", "desk_sessions", "sign_in_attempts", "audit_log", "audit_head", "refunds"} {
 		if len(tables[added]) > 0 {
 			t.Errorf("%s has rows: %q", added, tables[added])
 		}

@@ -54,6 +54,7 @@ func TestMigrations_that_were_released_do_not_change(t *testing.T) {
 		"00032_old_sign_ins.sql":     "d4760d03e2124d58",
 		"00033_lookups.sql":          "0dc32e79f6cb54b3",
 		"00036_day_sums.sql":         "41fd92f5c1077868",
+		"00040_refunds.sql":          "20e8dd8f3fa98a6c",
 	}
 	files, err := filepath.Glob("migrations/*.sql")
 	if err != nil {

@@ -3,6 +3,7 @@ package payments
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -63,7 +64,10 @@ func (v *page) paymentPage(f desk.Frame, inv *invoice.Invoice) desk.Payment {
 		Amounts: v.amounts(inv, reported), Timeline: v.timeline(inv, reported), Facts: v.invoiceFacts(inv, more),
 	}
 	if v.May(account.Decide) {
-		page.Decisions = v.decisionLinks(inv, e.Decisions(v.Now()))
+		page.Decisions = append(v.decisionLinks(inv, e.Decisions(v.Now())), v.refundLinksOf(inv, e)...)
+	}
+	for _, r := range inv.Refunds {
+		page.Refunds = append(page.Refunds, v.refundRow(inv, r))
 	}
 	if inv.Terms.OrderID != "" {
 		page.Order = v.Text("desk.payment.order", "Order", inv.Terms.OrderID)
@@ -169,7 +173,7 @@ func (v *page) invoiceFacts(inv *invoice.Invoice, more int) []desk.Fact {
 		{Name: v.Text("desk.fact.created"), Value: v.Clock(inv.CreatedAt)},
 		{Name: v.Text("desk.fact.until"), Value: v.Clock(inv.ExpiresAt())},
 		{Name: v.Text("desk.fact.language"), Value: inv.Terms.Language},
-		{Name: v.Text("desk.fact.refund"), Value: inv.Refund.Address},
+		{Name: v.Text("desk.fact.refund"), Value: inv.RefundAddress.Address},
 		{Name: v.Text("desk.fact.back"), Value: host(inv.Terms.URLSuccess)},
 	}
 	if more > 0 {
@@ -203,6 +207,8 @@ func (v *page) openQuestion(inv *invoice.Invoice) desk.Notice {
 		return desk.Notice{Heading: v.Text("desk.say.delayed"), Text: v.Text("desk.say.delayed.text")}
 	case !inv.NeedsDecision():
 		return desk.Notice{}
+	case slices.ContainsFunc(inv.Refunds, invoice.Refund.Requested):
+		return v.requestNotice(inv)
 	case state.Has(invoice.Late):
 		return desk.Notice{Heading: v.Text("desk.say.late"), Text: v.Text("desk.say.late.text")}
 	case state.Has(invoice.Overpaid):
