@@ -55,11 +55,18 @@ func (s *Service) CreateRefund(ctx context.Context, id string, d RefundDraft) (*
 		if err := inv.determine(&r, b, d, now); err != nil {
 			return err
 		}
-		if a, known := s.KnownAsset(b.Network, b.Asset); known && r.Amount.Cmp(a.Dust) < 0 {
-			return ErrTooLittle
-		}
-		if !d.Again && slices.ContainsFunc(inv.Refunds, r.repeats) {
+		a, known := s.KnownAsset(b.Network, b.Asset)
+		switch most := b.Refundable(); {
+		case len(inv.Refunds) >= maxRefunds:
+			return ErrState
+		case b.Received.IsZero() && b.Taken.IsZero():
+			return ErrNothingReceived // nothing is confirmed
+		case !d.Again && slices.ContainsFunc(inv.Refunds, r.repeats):
 			return ErrRefundExists
+		case r.Amount.Cmp(most) > 0, most.IsZero():
+			return ErrOverRefund
+		case r.Amount.IsZero(), known && r.Amount.Cmp(a.Dust) < 0:
+			return ErrTooLittle
 		}
 		if r.State = RefundAsked; to.Address != "" {
 			r.State, r.Prepared = RefundReady, r.Asked
@@ -71,6 +78,9 @@ func (s *Service) CreateRefund(ctx context.Context, id string, d RefundDraft) (*
 	})
 	return inv, made, err
 }
+
+// maxRefunds bounds the size of an invoice.
+const maxRefunds = 100
 
 // repeats reports whether a refund exists that takes the same amount for the same reason.
 func (r Refund) repeats(o Refund) bool {
@@ -137,34 +147,17 @@ func (r *Refund) setFiat(value money.Amount, now time.Time) error {
 
 // determine sets the amount of a new refund.
 func (inv *Invoice) determine(r *Refund, b Balance, d RefundDraft, now time.Time) error {
-	most := b.Refundable()
-	switch d.Kind {
-	case RefundReceived:
-		if most.IsZero() && !b.Taken.IsZero() {
-			return ErrOverRefund
-		}
-		r.setAmount(most)
-	case RefundSurplus:
+	switch {
+	case d.Kind == RefundReceived:
+		r.setAmount(b.Refundable())
+	case d.Kind == RefundSurplus:
 		if r.setAmount(inv.openSurplus(b)); r.Amount.IsZero() {
 			return ErrNoSurplus
 		}
-	case RefundPart:
-		switch {
-		case !d.Fiat.IsZero():
-			if err := r.setFiat(d.Fiat, now); err != nil {
-				return err
-			}
-		case !d.Amount.IsZero():
-			r.setAmount(d.Amount)
-		}
-	}
-	switch {
-	case most.IsZero() && b.Taken.IsZero():
-		return ErrNothingReceived // nothing is confirmed
-	case r.Amount.IsZero():
-		return ErrTooLittle
-	case r.Amount.Cmp(most) > 0:
-		return ErrOverRefund
+	case !d.Fiat.IsZero():
+		return r.setFiat(d.Fiat, now)
+	case !d.Amount.IsZero():
+		r.setAmount(d.Amount)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/invoice"
+	"chequer/internal/merchant"
 	"chequer/internal/wire"
 )
 
@@ -66,4 +67,76 @@ func listed[T interface{ Position() invoice.Position }, R any](page []T, limit i
 		list = append(list, form(inv))
 	}
 	return list, ""
+}
+
+// selection holds the parameters of a request that select invoices of the key's merchant and mode.
+type selection struct {
+	invoices *invoice.Service
+	prices   merchant.Prices
+	filter   invoice.Filter
+
+	amount, currency, address, decision string
+}
+
+// newSelection returns the selection of all invoices of the key's merchant and mode.
+func (s *server) newSelection(k call) *selection {
+	return &selection{
+		invoices: s.Invoices, prices: s.Prices,
+		filter: invoice.Filter{MerchantID: k.key.MerchantID, Mode: invoice.Mode(k.key.Mode)},
+	}
+}
+
+// parameters returns the parameters, by their names.
+func (s *selection) parameters() map[string]parameter {
+	f := &s.filter
+	return map[string]parameter{
+		"status": word(&f.Status, invoice.Created, invoice.Pending, invoice.Paid, invoice.Expired, invoice.Declined),
+		"from":   moment(&f.From), "to": moment(&f.To),
+		"exception": word(&f.Exception,
+			invoice.Underpaid, invoice.Overpaid, invoice.Late, invoice.WasReplaced, invoice.WasReorged, invoice.WrongAsset, invoice.Older, invoice.Delayed),
+		"needs_decision": word(&s.decision, "true"),
+		"origin": word(&f.Origin.Kind,
+			invoice.FromAPI, invoice.FromStorefront, invoice.FromProduct, invoice.FromLink, invoice.FromSignedLink, invoice.FromTerminal),
+		"origin_id":     plainText(&f.Origin.ID, 128),
+		"order_id":      plainText(&f.OrderID, 128),
+		"reference":     plainText(&f.Reference, 128),
+		"paid_currency": plainText(&f.PaidAsset, 32),
+		"tx":            plainText(&f.Tx, 128),
+		"address":       plainText(&s.address, 128),
+		"amount":        plainText(&s.amount, 40),
+		"fiat_currency": plainText(&s.currency, 8),
+	}
+}
+
+// read reads the query of a request and returns its filter.
+func (s *selection) read(raw string, parameters map[string]parameter) (invoice.Filter, error) {
+	if err := query(raw, parameters); err != nil {
+		return invoice.Filter{}, err
+	}
+	f := s.filter
+	switch {
+	case s.amount != "" && s.currency == "":
+		return f, invalid("fiat_currency", "is required with amount")
+	case s.amount == "" && s.currency != "":
+		return f, invalid("amount", "is required with fiat_currency")
+	case f.Origin.ID != "" && f.Origin.Kind == "":
+		return f, invalid("origin", "is required with origin_id")
+	case f.Origin.ID != "" && f.Origin.Kind == invoice.FromStorefront:
+		return f, invalid("origin_id", "is not accepted with the origin storefront")
+	}
+	if s.amount != "" {
+		digits, err := merchant.ParseAmount(s.amount)
+		if err != nil {
+			return f, invalid("amount", err.Error())
+		}
+		if f.Price, err = s.prices.Parse(digits, s.currency); err != nil {
+			return f, err
+		}
+	}
+	if s.address != "" {
+		f.Scripts = s.invoices.Scripts(f.Mode, s.address)
+	}
+	f.Tx = invoice.NormalizeTx(f.Tx)
+	f.NeedsDecision = s.decision != ""
+	return f, nil
 }
