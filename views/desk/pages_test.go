@@ -109,7 +109,7 @@ func openRefunds() []desk.OpenRefund {
 			Checks: []desk.Result{{Shape: "ok", Text: evil}}, Version: "3", Sent: sent, Cancel: cancel,
 		},
 		{
-			ID: "2", Heading: evil, State: desk.State{Text: "Ready", Shape: "wait"}, Warning: evil, Amount: "0.1", Unit: evil, CopyOf: copying("amount-2"), Version: "3",
+			ID: "2", Heading: evil, State: desk.State{Text: "Ready", Shape: "wait"}, Warning: desk.Result{Shape: "warn", Text: evil}, Amount: "0.1", Unit: evil, CopyOf: copying("amount-2"), Version: "3",
 			Renew: views.Link{Text: evil, URL: "/desk/m/payments/i/refund/r/renew"}, Cancel: cancel,
 		},
 	}

@@ -33,7 +33,7 @@ type OpenRefund struct {
 	ID      string // distinguishes the fields of the forms
 	Heading string
 	State   State
-	Warning string // why it must not be paid now; empty if it can be paid
+	Warning Result // why it is not to be paid now; empty if it can be paid
 	Amount  string // a number with a decimal point
 	Unit    string
 	Value   string // in fiat

@@ -282,6 +282,11 @@ func TestRefunds(t *testing.T) {
 		l.till.asks(inv)
 	}
 	page := reader.get("/desk/shop/refunds?mode=test").want(http.StatusOK, "of shop", "0.001 BTC", "€80.00", "Requested", "By the shopper")
+	if at := page.find("tbody a").AttrOr("href", ""); strings.HasSuffix(at, "/refund") {
+		t.Errorf("the row leads a bookkeeper to %s", at)
+	} else {
+		reader.get(at).want(http.StatusOK, "of shop")
+	}
 	if n := page.find("tbody tr").Length(); n != 1 {
 		t.Errorf("the list has %d refunds, want 1", n)
 	}

@@ -167,7 +167,8 @@ func (v *page) openRefund(inv *invoice.Invoice, e *invoice.Evaluation, r invoice
 		o.Value = v.Text("desk.refund.worth", "Value", v.Fiat(r.Value), "Rate", v.Words.Fiat(r.Rate.Price(), r.Rate.Fiat().Code), "Unit", o.Unit)
 	}
 	if r.State == invoice.RefundAsked {
-		o.Heading, o.Warning = v.Text("desk.refund.waits"), v.Text("desk.refund.waits.text", "URL", v.BaseURL+"/invoice/"+inv.ID)
+		o.Heading = v.Text("desk.refund.waits")
+		o.Warning = desk.Result{Shape: "warn", Text: v.Text("desk.refund.waits.text", "URL", v.BaseURL+"/invoice/"+inv.ID)}
 		return o, nil
 	}
 	a, known := v.Invoices.KnownAsset(r.Network, r.Asset)
@@ -176,10 +177,10 @@ func (v *page) openRefund(inv *invoice.Invoice, e *invoice.Evaluation, r invoice
 	b, _ := e.Balance(r.Asset)
 	switch {
 	case !b.Excess().IsZero():
-		o.Warning = v.Text("desk.refund.excess", "Amount", v.amountOf(r.Network, r.Asset, b.Excess()))
+		o.Warning = desk.Result{Shape: "bad", Text: v.Text("desk.refund.excess", "Amount", v.amountOf(r.Network, r.Asset, b.Excess()))}
 		return o, nil
 	case r.Stale(v.Now().Add(inv.Clock)):
-		o.Warning = v.Text("desk.refund.stale", "Time", v.Clock(r.HeldUntil))
+		o.Warning = desk.Result{Shape: "warn", Text: v.Text("desk.refund.stale", "Time", v.Clock(r.HeldUntil))}
 		o.Renew = views.Link{Text: v.Text("desk.refund.renew", "Value", v.Fiat(r.Value)), URL: at + renewRefund}
 		return o, nil
 	}
@@ -255,6 +256,7 @@ func (v *page) refundState(r invoice.Refund) desk.State {
 // refundRow returns a refund of an invoice as a row of a list.
 func (v *page) refundRow(inv *invoice.Invoice, r invoice.Refund) desk.RefundRow {
 	row := v.listedRefund(invoice.ListedRefund{Refund: r, InvoiceID: inv.ID, OrderID: inv.Terms.OrderID})
+	row.Detail = strings.TrimSpace(row.Detail + " " + row.At)
 	if !v.May(account.Decide) {
 		row.URL = ""
 	}
@@ -276,6 +278,9 @@ func (v *page) listedRefund(r invoice.ListedRefund) desk.RefundRow {
 		by = v.Text("desk.refund.shopper")
 	}
 	row.Time, row.At = wire.Time(mark.At), v.Clock(mark.At)
-	row.Detail = strings.TrimSpace(v.Text("desk.refund.by", "Actor", by, "Time", row.At) + " " + r.Reason)
+	row.Detail = strings.TrimSpace(v.Text("desk.step.by", "Actor", by) + " " + r.Reason)
+	if !v.May(account.Decide) {
+		row.URL = v.Below("/payments/" + r.InvoiceID)
+	}
 	return row
 }
