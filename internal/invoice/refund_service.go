@@ -300,6 +300,9 @@ func (e *Evaluation) Declinable() (Balance, bool) {
 	return b, ok && !prepared && !inv.undecided(b, e.state).IsZero()
 }
 
+// Undecided returns the part of a balance about which the merchant has not decided.
+func (e *Evaluation) Undecided(b Balance) money.Amount { return e.inv.undecided(b, e.state) }
+
 // KeepSurplus records that the merchant keeps the surplus. It returns ErrNoSurplus if none waits for a decision.
 // seen is as in Cancel.
 func (s *Service) KeepSurplus(ctx context.Context, id, by, reason string, seen int64) (*Invoice, error) {

@@ -51,10 +51,10 @@ func TestRefund(t *testing.T) {
 	inv := l.till.lateSale("1047", "0.00099")
 	l.till.asks(inv)
 	at := "/desk/shop/payments/" + inv.ID
-	b.get(at).want(http.StatusOK, "The shopper asks for a refund", "0.00099 BTC to the address "+shopperAddress)
-	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1047: Refund requested", "Prepare refund")
+	b.get(at).want(http.StatusOK, "Accept as paid…", "Prepare refund", "Decline refund…")
+	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1047: Late", "Accept as paid…")
 	before := len(l.actions())
-	ask := b.get(at+"/refund").want(http.StatusOK, "Refund 1047", "0.00099 BTC, everything that is not refunded yet")
+	ask := b.get(at+"/refund").want(http.StatusOK, "Refund 1047", "The shopper entered a refund address", "For 0.00099 BTC: "+shopperAddress, "0.00099 BTC, everything that is not refunded yet")
 	b.send(at+"/refund", append(ask.formWith("/refund"), "amount", "received:BTC")...).leads(at + "/refund?done=refund-ready")
 	ready := b.get(at+"/refund?done=refund-ready").want(http.StatusOK, "The refund is ready to be paid.", "Ready, not sent yet", "Address on", "entered by the shopper",
 		"0.00099 BTC", "€79.20, at €80,000.00 for 1 BTC", "No other refund of this invoice", "Nothing can be refunded")
@@ -264,6 +264,9 @@ func TestKeep(t *testing.T) {
 	b.send(at+"/release", "version", undo.version()).leads(at + "?done=released")
 	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1032: Overpaid", "Refund €8.00")
 	b.get(at+"/refund").want(http.StatusOK, "0.0001 BTC, the surplus")
+	l.till.asks(inv)
+	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1032: Refund requested", "Prepare refund")
+	b.get(at).want(http.StatusOK, "The shopper entered a refund address", "For 0.0001 BTC: "+shopperAddress, "Keep the surplus…", "Decline refund…")
 	b.get(at+"/release").want(http.StatusConflict, "The invoice does not allow this now.")
 }
 

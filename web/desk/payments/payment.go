@@ -3,7 +3,6 @@ package payments
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -60,7 +59,7 @@ func (v *page) paymentPage(f desk.Frame, inv *invoice.Invoice) desk.Payment {
 	page := desk.Payment{
 		Frame: f, Back: views.Link{Text: v.Text("desk.payments"), URL: v.BelowIn("/payments", f.Test)},
 		Amount: v.Fiat(inv.Terms.Price), State: v.StateOf(inv.Summary()), Reference: views.Reference(inv.ID), Page: v.Address("/invoice/" + inv.ID),
-		Say: v.openQuestion(inv), Columns: []string{v.Text("desk.amounts.coins"), v.Text("desk.amounts.value")},
+		Say: v.openQuestion(inv, e), Columns: []string{v.Text("desk.amounts.coins"), v.Text("desk.amounts.value")},
 		Amounts: v.amounts(inv, reported), Timeline: v.timeline(inv, reported), Facts: v.invoiceFacts(inv, more),
 	}
 	if v.May(account.Decide) {
@@ -199,7 +198,8 @@ func host(address string) string {
 
 // openQuestion returns what the merchant should know about an invoice; the zero Notice if there is
 // nothing.
-func (v *page) openQuestion(inv *invoice.Invoice) desk.Notice {
+func (v *page) openQuestion(inv *invoice.Invoice, e *invoice.Evaluation) desk.Notice {
+	b, declinable := e.Declinable()
 	switch state := inv.State; {
 	case state.Has(invoice.WasReorged) && state.Status != invoice.Paid:
 		return desk.Notice{Heading: v.Text("desk.say.reverted"), Text: v.Text("desk.say.reverted.text")}
@@ -207,10 +207,10 @@ func (v *page) openQuestion(inv *invoice.Invoice) desk.Notice {
 		return desk.Notice{Heading: v.Text("desk.say.delayed"), Text: v.Text("desk.say.delayed.text")}
 	case !inv.NeedsDecision():
 		return desk.Notice{}
-	case slices.ContainsFunc(inv.Refunds, invoice.Refund.Requested):
-		return v.requestNotice(inv)
 	case state.Has(invoice.Late):
 		return desk.Notice{Heading: v.Text("desk.say.late"), Text: v.Text("desk.say.late.text")}
+	case declinable && !state.Has(invoice.Older):
+		return v.requestNotice(inv, v.amountOf(b.Network, b.Asset, e.Undecided(b)))
 	case state.Has(invoice.Overpaid):
 		return desk.Notice{Heading: v.Text("desk.say.overpaid", "Amount", v.Fiat(state.Overpaid)), Text: v.Text("desk.say.overpaid.text")}
 	case state.Has(invoice.WrongAsset):

@@ -50,9 +50,9 @@ func (v *page) showRefund(status int, inv *invoice.Invoice, fault refundFault) e
 		Frame: f, Back: views.Link{Text: name, URL: v.Below("/payments/" + inv.ID)}, Heading: v.Text("desk.refund.title", "Name", name),
 		Problem: fault.problem, Columns: []string{v.Text("desk.amounts.coins")}, Balance: v.balanceRows(inv, e),
 	}
-	if _, ok := e.Declinable(); ok {
+	if b, ok := e.Declinable(); ok {
 		page.Decline = views.Link{Text: v.Text("desk.decline.ask"), URL: v.Below("/payments/" + inv.ID + "/" + decline)}
-		page.Request = v.requestNotice(inv)
+		page.Request = v.requestNotice(inv, v.amountOf(b.Network, b.Asset, e.Undecided(b)))
 	}
 	for _, r := range inv.Refunds {
 		switch {
@@ -75,13 +75,7 @@ func (v *page) showRefund(status int, inv *invoice.Invoice, fault refundFault) e
 }
 
 // requestNotice returns what the shopper asks for.
-func (v *page) requestNotice(inv *invoice.Invoice) desk.Notice {
-	amount := inv.RefundAddress.Asset
-	for _, r := range inv.Refunds {
-		if r.Requested() {
-			amount = v.amountOf(r.Network, r.Asset, r.Amount)
-		}
-	}
+func (v *page) requestNotice(inv *invoice.Invoice, amount string) desk.Notice {
 	return desk.Notice{Heading: v.Text("desk.refund.asked"), Text: v.Text("desk.refund.asked.text", "Amount", amount, "Address", inv.RefundAddress.Address)}
 }
 

@@ -22,7 +22,7 @@ const Refund = "/refund"
 func (v *Visit) Case(inv *invoice.Invoice) desk.Case {
 	s := inv.Summary()
 	state, at := v.StateOf(s), v.Below("/payments/"+s.ID)
-	if slices.ContainsFunc(inv.Refunds, invoice.Refund.Requested) {
+	if isRequested(s, v.Invoices.Evaluation(inv)) {
 		state = desk.State{Text: v.Text("desk.state.requested"), Shape: "warn"}
 	}
 	return desk.Case{
@@ -35,12 +35,13 @@ func (v *Visit) Case(inv *invoice.Invoice) desk.Case {
 // defaultAction returns the action that usually resolves a case: the page with the consequences of a
 // decision that the invoice allows, or the invoice.
 func (v *Visit) defaultAction(inv *invoice.Invoice, at string) views.Link {
-	s, d := inv.Summary(), v.Invoices.Evaluation(inv).Decisions(v.Now())
+	e := v.Invoices.Evaluation(inv)
+	s, d := inv.Summary(), e.Decisions(v.Now())
 	late := s.Has(invoice.Late) || s.Has(invoice.Older)
 	switch {
 	case slices.ContainsFunc(inv.Refunds, func(r invoice.Refund) bool { return r.Open() && !r.Requested() }):
 		return views.Link{Text: v.Text("desk.refund.open"), URL: at + Refund}
-	case slices.ContainsFunc(inv.Refunds, invoice.Refund.Requested):
+	case isRequested(s, e):
 		return views.Link{Text: v.Text("desk.refund.prepare"), URL: at + Refund}
 	case s.Has(invoice.Overpaid) && !late && !s.Has(invoice.WrongAsset) && s.Status == invoice.Paid:
 		return views.Link{Text: v.Text("desk.refund.surplus", "Amount", v.Fiat(s.Overpaid)), URL: at + Refund}
@@ -51,4 +52,11 @@ func (v *Visit) defaultAction(inv *invoice.Invoice, at string) views.Link {
 		return views.Link{Text: v.Text("desk.accept.ask"), URL: at + "/" + Accept}
 	}
 	return views.Link{Text: v.Text("desk.attention.open"), URL: at}
+}
+
+// isRequested reports whether the shopper gave an address for money that is to be sent back. With a late payment, the
+// address is only for the case that the merchant does not accept it.
+func isRequested(s invoice.Summary, e *invoice.Evaluation) bool {
+	_, asked := e.Declinable()
+	return asked && !s.Has(invoice.Late) && !s.Has(invoice.Older)
 }
