@@ -157,10 +157,13 @@ func (s *Storage) FeedEvents(ctx context.Context, merchantID string, after int64
 	return readAll(ctx, s, "read events to notify", func(row scanner) (e notify.FeedEvent, err error) {
 		err = row.Scan(&e.Position, &e.Type, &e.Mode, &e.InvoiceID)
 		return e, err
-	}, `
-		SELECT position, type, mode, COALESCE(invoice_id, '') FROM events
-		WHERE merchant_id = $1 AND position > $2 ORDER BY position LIMIT $3`, merchantID, after, limit)
+	}, feedEvents, merchantID, after, limit)
 }
+
+// feedEvents is the statement of FeedEvents.
+const feedEvents = `
+	SELECT position, type, mode, COALESCE(invoice_id, '') FROM events
+	WHERE merchant_id = $1 AND position > $2 ORDER BY position LIMIT $3`
 
 // Subscribers implements notify.CollectorStorage.
 func (s *Storage) Subscribers(ctx context.Context, merchantID string) ([]notify.Subscriber, error) {
@@ -344,8 +347,11 @@ func (s *Storage) PaidBetween(ctx context.Context, merchantID string, from, to t
 		err = row.Scan(&fiat.Code, &fiat.Decimals, &p.Invoices, &received)
 		p.Received = money.FromCents(received, fiat)
 		return p, err
-	}, `
-		SELECT currency, decimals, COUNT(*), CAST(SUM(paid) AS BIGINT) FROM invoices
-		WHERE merchant_id = $1 AND mode = $2 AND paid_at >= $3 AND paid_at < $4
-		GROUP BY currency, decimals ORDER BY currency`, merchantID, string(invoice.Live), from.UnixMilli(), to.UnixMilli())
+	}, paidBetween, merchantID, string(invoice.Live), from.UnixMilli(), to.UnixMilli())
 }
+
+// paidBetween is the statement of PaidBetween. It reads the invoices of the period, once a day for each account.
+const paidBetween = `
+	SELECT currency, decimals, COUNT(*), CAST(SUM(paid) AS BIGINT) FROM invoices
+	WHERE merchant_id = $1 AND mode = $2 AND paid_at >= $3 AND paid_at < $4
+	GROUP BY currency, decimals ORDER BY currency, decimals`

@@ -16,8 +16,8 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
-	"chequer/internal/proof"
 	"chequer/internal/notify"
+	"chequer/internal/proof"
 	"chequer/internal/storage"
 	"chequer/internal/theme"
 )
