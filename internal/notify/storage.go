@@ -72,6 +72,8 @@ type Outbox interface {
 	SaveOutcome(ctx context.Context, c Claim, o Outcome) error
 	// Messages returns the newest messages of an account, newest first.
 	Messages(ctx context.Context, accountID string, limit int) ([]Message, error)
+	// FailedMessages returns the messages but test messages that were given up since a time, newest first.
+	FailedMessages(ctx context.Context, since time.Time, limit int) ([]Message, error)
 	// DeleteMessages deletes messages that ended before a time, and cases that were reported before it.
 	DeleteMessages(ctx context.Context, before time.Time) error
 	// NotificationSettings is that of SettingsStorage.

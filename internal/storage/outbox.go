@@ -178,7 +178,7 @@ func (s *Storage) Messages(ctx context.Context, accountID string, limit int) ([]
 // messagesOfAccount is the statement of Messages.
 const messagesOfAccount = "SELECT " + messageColumns + " FROM messages WHERE account_id = $1 ORDER BY created_at DESC LIMIT $2"
 
-// FailedMessages returns the messages but test messages that were given up since a time, newest first.
+// FailedMessages implements notify.Outbox.
 func (s *Storage) FailedMessages(ctx context.Context, since time.Time, limit int) ([]notify.Message, error) {
 	return readAll(ctx, s, "read failed messages", readMessage, failedMessages, since.UnixMilli(), limit)
 }

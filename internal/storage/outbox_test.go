@@ -21,7 +21,9 @@ func TestNotifications_are_served_by_an_index(t *testing.T) {
 	defer conn.Close()
 	for index, q := range storage.NotificationStatements() {
 		p := planOfSQLite(t, conn, q)
-		p.refused = slices.DeleteFunc(p.refused, func(node string) bool { return index == "invoices_by_paid_at" && strings.HasSuffix(node, "FOR GROUP BY") })
+		p.refused = slices.DeleteFunc(p.refused, func(node string) bool {
+			return index == "invoices_by_paid_at" && strings.HasSuffix(node, "FOR GROUP BY")
+		})
 		if len(p.refused) > 0 || !slices.Contains(p.indexes, index) {
 			t.Errorf("%s\nhas %q and uses %q, want %s", q.Text, p.refused, p.indexes, index)
 		}
