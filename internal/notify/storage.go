@@ -39,7 +39,8 @@ type CollectorStorage interface {
 	NotificationFeeds(ctx context.Context) ([]Feed, error)
 	// FeedEvents returns at most limit events of all modes after a position.
 	FeedEvents(ctx context.Context, merchantID string, after int64, limit int) ([]FeedEvent, error)
-	// Subscribers returns the accounts with choices in a shop, or in any shop if the ID is "".
+	// Subscribers returns the accounts with choices in a shop, or in any shop if the ID is "". If some accounts
+	// cannot be read, it returns the others, and an error.
 	Subscribers(ctx context.Context, merchantID string) ([]Subscriber, error)
 	// Invoice returns an invoice, or invoice.ErrNotFound.
 	Invoice(ctx context.Context, id string) (*invoice.Invoice, error)

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -193,8 +194,10 @@ func (s *Storage) Subscribers(ctx context.Context, merchantID string) ([]notify.
 	return s.subscribers(ctx, choices)
 }
 
-// subscribers adds the accounts and their settings to choices.
+// subscribers adds the accounts and their settings to choices. If the settings of some accounts cannot be read, it returns
+// the others with an error.
 func (s *Storage) subscribers(ctx context.Context, choices map[string]map[string][]notify.Choice) (all []notify.Subscriber, err error) {
+	var unreadable []error
 	accounts, err := s.Accounts(ctx)
 	if err != nil {
 		return nil, err
@@ -212,11 +215,12 @@ func (s *Storage) subscribers(ctx context.Context, choices map[string]map[string
 			return nil, fmt.Errorf("read notification settings: %w", err)
 		}
 		if subscriber.Settings, err = openSettings(s.box, a.ID, sealed); err != nil {
-			return nil, err
+			unreadable = append(unreadable, err)
+			continue
 		}
 		all = append(all, subscriber)
 	}
-	return all, nil
+	return all, errors.Join(unreadable...)
 }
 
 // AdvanceNotifications implements notify.CollectorStorage.
