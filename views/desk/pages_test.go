@@ -237,7 +237,7 @@ func pages() map[string]templ.Component {
 			Frame: f, Back: back, Heading: evil, Problem: evil, Action: "/desk/m/wallets/add", Hidden: []desk.Hidden{{Name: "asset", Value: evil}}, Key: lines("key"), Address: field("address"),
 		}),
 		"health": desk.HealthPage(desk.Health{
-			Frame: f, Networks: []desk.Finding{{Shape: "ok", About: evil, Text: evil}}, Examined: "Examined 01:00.", Summary: evil,
+			Frame: f, Messages: []desk.Finding{{Shape: "warn", About: evil, Text: evil}}, Networks: []desk.Finding{{Shape: "ok", About: evil, Text: evil}}, Examined: "Examined 01:00.", Summary: evil,
 			Problems: []desk.Finding{{Shape: "bad", About: evil, Text: evil}}, Working: []desk.Finding{{Shape: "ok", About: evil, Text: evil}}, Action: "/desk/m/health/examine",
 		}),
 		"theme": desk.ThemePage(desk.Theme{
