@@ -105,7 +105,7 @@ func (d *domain) failingEndpoint(ctx context.Context, t *testing.T) []notify.Fau
 	if err != nil || len(claims) != 1 {
 		t.Fatalf("got %d claims, error %v", len(claims), err)
 	}
-	if err := d.Storage.SaveTry(ctx, claims[0], merchant.Try{At: now, Status: 500}, webhook.Outcome{State: merchant.DeliveryFailed}); err != nil {
+	if err := d.Storage.SaveAttempt(ctx, claims[0], merchant.Attempt{At: now, Status: 500}, webhook.Outcome{State: merchant.DeliveryFailed}); err != nil {
 		t.Fatal(err)
 	}
 	faults, err := d.endpointFaults(ctx, d.shop)

@@ -370,7 +370,7 @@ func TestCollect_skips_settings_that_cannot_be_read(t *testing.T) {
 		l.must(l.service.Choose(t.Context(), jonas, "shop", byMail(notify.Sold, notify.Broken, notify.Summary)))
 		l.pay("inv1", "shop", "1047")
 		l.collect()
-		storagetest.Change(t, l.url, "UPDATE notification_settings SET settings = (SELECT settings FROM notification_settings WHERE account_id = 'acc_Maren') WHERE account_id = 'acc_Jonas'")
+		storagetest.Exec(t, l.url, "UPDATE notification_settings SET settings = (SELECT settings FROM notification_settings WHERE account_id = 'acc_Maren') WHERE account_id = 'acc_Jonas'")
 		l.pay("inv2", "shop", "1048")
 		collect := func(step func(context.Context) error) {
 			t.Helper()
