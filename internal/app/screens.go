@@ -48,7 +48,7 @@ func (d *domain) desk(c config.Config, o Options, ready readiness.Config, curren
 			},
 		},
 		Health: &health.Screens{
-			Networks: ready.State, Name: d.networkName,
+			Networks: ready.State, Name: d.networkName, Failed: d.Notifications.Failed,
 			Examine: func(ctx context.Context) ([]health.Finding, error) { return d.examine(ctx, c) },
 		},
 	})

@@ -134,6 +134,7 @@ func labAt(t *testing.T, base string) *lab {
 		Networks: func(context.Context) ([]readiness.Network, error) { return l.networks, nil }, Name: func(id chain.ID) string { return "Network " + string(id) },
 		Examine: func(context.Context) ([]health.Finding, error) { l.examinations++; return l.findings, l.examineError },
 	}
+	c.Health.Failed = c.Notifications.Failed
 	l.desk = desk.New(c)
 	return l
 }
