@@ -29,9 +29,9 @@ var (
 	wholeFile    = regexp.MustCompile(`.+`)
 )
 
-// commentForms are the forms of comments by the end of a file's name. YAML files are read whole: the
+// commentPatterns are the forms of comments by the end of a file's name. YAML files are read whole: the
 // texts of openapi.yaml are the reference of the API.
-var commentForms = map[string]*regexp.Regexp{
+var commentPatterns = map[string]*regexp.Regexp{
 	".sql": dashComment,
 	".txt": hashComment, ".sh": hashComment, ".py": hashComment, "Makefile": hashComment, "Dockerfile": hashComment, ".ci/run": hashComment,
 	".js": slashComment, ".mjs": slashComment, ".css": slashComment, ".templ": slashComment, ".php": slashComment, ".sol": slashComment,
@@ -142,7 +142,7 @@ func passages(t *testing.T, path string, source []byte) (list []passage, end str
 		goPassages(t, path, source, add)
 		return list, ".go"
 	}
-	for end, form := range commentForms {
+	for end, form := range commentPatterns {
 		if !strings.HasSuffix(path, end) {
 			continue
 		}

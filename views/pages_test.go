@@ -128,7 +128,7 @@ func TestStorefrontPage(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			tt.form.Action, tt.form.Language = "/", locale.All().Standard()
+			tt.form.Action, tt.form.Language = "/", locale.All().Default()
 			doc := rendered(t, views.StorefrontPage(tt.form))
 			if got := doc.Find(tt.selector).Length(); got != tt.want {
 				t.Errorf("%d of %q, want %d", got, tt.selector, tt.want)
@@ -140,7 +140,7 @@ func TestStorefrontPage(t *testing.T) {
 
 func payment() views.Payment {
 	return views.Payment{
-		Page: views.Page{Language: locale.All().Standard(), Title: "Pay Shop", Shop: "Shop", Style: "/static/pay.css", Script: "/static/pay.js", Icon: "/static/icon.svg"},
+		Page: views.Page{Language: locale.All().Default(), Title: "Pay Shop", Shop: "Shop", Style: "/static/pay.css", Script: "/static/pay.js", Icon: "/static/icon.svg"},
 		Kind: "waiting", Version: "3", Self: "/invoice/abc", Stream: "/invoice/abc/live?v=3",
 		Due:     views.Due{Label: "Amount due", Amount: "€56.50"},
 		Heading: "Waiting for your payment", Open: true,

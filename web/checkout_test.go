@@ -45,12 +45,12 @@ func TestCheckout_shows_the_content_of_the_link(t *testing.T) {
 		{"the form has a token", "/pay/coffee", nil, `input[type=hidden][name=token]`, 1},
 		{"has no script", "/pay?" + signed, nil, `script, [style], style`, 0},
 		{"no field for a fixed amount", "/pay/coffee", nil, `#amount`, 0},
-		{"a field for an open amount", "/pay/coffee", func(o *api.CheckoutLink) { o.Amount = "" }, `label[for=amount]:contains("euros"), #amount`, 2},
-		{"the field names the link's currency", "/pay/coffee", func(o *api.CheckoutLink) { o.Amount, o.FiatCurrency = "", "CHF" }, `label:contains("CHF")`, 1},
+		{"a field for an open amount", "/pay/coffee", func(l *api.CheckoutLink) { l.Amount = "" }, `label[for=amount]:contains("euros"), #amount`, 2},
+		{"the field names the link's currency", "/pay/coffee", func(l *api.CheckoutLink) { l.Amount, l.FiatCurrency = "", "CHF" }, `label:contains("CHF")`, 1},
 		{"live mode is not marked", "/pay/coffee", nil, `.test`, 0},
-		{"test mode is marked", "/pay/coffee", func(o *api.CheckoutLink) { o.Mode = "test" }, `aside.test:contains("No real money moves")`, 1},
-		{"links to the earlier invoice", "/pay?" + signed, func(o *api.CheckoutLink) { o.EarlierID = "old" }, `a[href="/invoice/old"]`, 1},
-		{"escapes the description", "/pay/coffee", func(o *api.CheckoutLink) { o.Description = "<b>now</b>" }, `main b`, 0},
+		{"test mode is marked", "/pay/coffee", func(l *api.CheckoutLink) { l.Mode = "test" }, `aside.test:contains("No real money moves")`, 1},
+		{"links to the earlier invoice", "/pay?" + signed, func(l *api.CheckoutLink) { l.EarlierID = "old" }, `a[href="/invoice/old"]`, 1},
+		{"escapes the description", "/pay/coffee", func(l *api.CheckoutLink) { l.Description = "<b>now</b>" }, `main b`, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -63,7 +63,7 @@ func TestCheckout_shows_the_content_of_the_link(t *testing.T) {
 			if got := doc.Find(tt.selector).Length(); got != tt.want {
 				t.Errorf("%d of %q in %s", got, tt.selector, doc.Find("body").Text())
 			}
-			if len(s.paid)+len(s.created) > 0 {
+			if len(s.linkOrders)+len(s.created) > 0 {
 				t.Error("GET created an invoice")
 			}
 		})
@@ -82,11 +82,11 @@ func TestCheckout_sends_the_link_unchanged(t *testing.T) {
 	}
 	want := []api.CheckoutRequest{{Query: signed}, {Query: signed}, {Slug: "coffee"}, {Slug: "coffee"}}
 	shown := post(t, h, "/order/pay/coffee", url.Values{"token": {token}, "shown_amount": {"56.5"}, "shown_currency": {"EUR"}}, nil)
-	if last := s.paid[len(s.paid)-1]; shown.StatusCode != http.StatusSeeOther || last.ShownAmount != "56.5" || last.ShownCurrency != "EUR" {
+	if last := s.linkOrders[len(s.linkOrders)-1]; shown.StatusCode != http.StatusSeeOther || last.ShownAmount != "56.5" || last.ShownCurrency != "EUR" {
 		t.Errorf("status %d; requests to the service: %+v", shown.StatusCode, last)
 	}
-	s.paid, s.keys = s.paid[:4], s.keys[:4]
-	if diff := cmp.Diff(want, s.paid); diff != "" {
+	s.linkOrders, s.keys = s.linkOrders[:4], s.keys[:4]
+	if diff := cmp.Diff(want, s.linkOrders); diff != "" {
 		t.Errorf("requests to the service (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{token, token, token, token}, s.keys); diff != "" {
@@ -99,7 +99,7 @@ func TestCheckout_accepts_addresses_in_any_case_and_with_a_slash(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"", "/base"} {
 		s := checkoutService(nil)
-		s.shop = shopOf().shop
+		s.offers = shopOf().offers
 		h := pages(t, s, func(c *web.Config) { c.BasePath = base })
 		for _, target := range []string{"/pay/COFFEE", "/pay/Coffee", "/pay/coffee/", "/pay/COFFEE/", "/pay/coffee//", "/pay/coffee/?lang=de", "/shop/Coffee", "/shop/coffee/", "/shop/"} {
 			response := get(t, h, base+target)
@@ -114,7 +114,7 @@ func TestCheckout_accepts_addresses_in_any_case_and_with_a_slash(t *testing.T) {
 				t.Errorf("%s%s: the form is sent to %q", base, target, action)
 			}
 		}
-		for _, request := range s.read {
+		for _, request := range s.linkReads {
 			if request.Slug != "coffee" {
 				t.Errorf("requests to the service: %+v", request)
 			}
@@ -137,13 +137,13 @@ func TestCheckout_drops_foreign_parameters(t *testing.T) {
 	h := pages(t, s, nil)
 	doc := document(t, get(t, h, "/pay"+foreign))
 	post(t, h, "/order/pay"+foreign, url.Values{"token": {token}}, nil)
-	for _, request := range append(s.read, s.paid...) {
+	for _, request := range append(s.linkReads, s.linkOrders...) {
 		if diff := cmp.Diff(api.CheckoutRequest{Query: signed}, request); diff != "" {
 			t.Errorf("requests to the service (-want +got):\n%s", diff)
 		}
 	}
-	if len(s.paid) != 1 {
-		t.Errorf("%d requests for an invoice, want 1", len(s.paid))
+	if len(s.linkOrders) != 1 {
+		t.Errorf("%d requests for an invoice, want 1", len(s.linkOrders))
 	}
 	html, err := doc.Html()
 	if err != nil {
@@ -161,7 +161,7 @@ func TestCheckout_drops_foreign_parameters(t *testing.T) {
 
 func TestCheckout_accepts_the_amount_of_the_shopper(t *testing.T) {
 	t.Parallel()
-	s := checkoutService(func(o *api.CheckoutLink) { o.Amount = "" })
+	s := checkoutService(func(l *api.CheckoutLink) { l.Amount = "" })
 	h := pages(t, s, nil)
 	refused := post(t, h, "/pay/tips", url.Values{"token": {token}, "amount": {"1.234,50"}}, nil)
 	doc := document(t, refused)
@@ -172,7 +172,7 @@ func TestCheckout_accepts_the_amount_of_the_shopper(t *testing.T) {
 	if response.StatusCode != http.StatusSeeOther {
 		t.Errorf("status %d, want 303", response.StatusCode)
 	}
-	if diff := cmp.Diff([]api.CheckoutRequest{{Slug: "tips", Amount: "7.50"}}, s.paid); diff != "" {
+	if diff := cmp.Diff([]api.CheckoutRequest{{Slug: "tips", Amount: "7.50"}}, s.linkOrders); diff != "" {
 		t.Errorf("requests to the service (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{token + "-7.50"}, s.keys); diff != "" {
@@ -182,7 +182,7 @@ func TestCheckout_accepts_the_amount_of_the_shopper(t *testing.T) {
 
 func TestCheckout_redirects_to_an_existing_invoice(t *testing.T) {
 	t.Parallel()
-	s := checkoutService(func(o *api.CheckoutLink) { o.ForeignID = "open1" })
+	s := checkoutService(func(l *api.CheckoutLink) { l.ForeignID = "open1" })
 	response := get(t, pages(t, s, func(c *web.Config) { c.BasePath = "/shop" }), "/shop/pay?"+signed)
 	if response.StatusCode != http.StatusSeeOther || response.Header.Get("Location") != "/shop/invoice/open1" {
 		t.Errorf("status %d to %q", response.StatusCode, response.Header.Get("Location"))
@@ -197,8 +197,8 @@ func TestCheckout_of_an_order_paid_at_another_price(t *testing.T) {
 		{api.StatusPaid, "5", "This order was paid with another amount", "€5.00 of €5.00 was seen for this order. This link asks for €500.00. Do not pay again: ask Atelier Nord"},
 		{api.StatusPending, "2.5", "A payment of another amount was seen", "€2.50 of €5.00 was seen for this order. This link asks for €500.00."},
 	} {
-		markPaid := func(o *api.CheckoutLink) {
-			o.Amount, o.OtherID, o.OtherStatus, o.OtherAmount, o.OtherCurrency, o.OtherReceived = "500", "old1", tt.status, "5", "EUR", tt.received
+		markPaid := func(l *api.CheckoutLink) {
+			l.Amount, l.OtherID, l.OtherStatus, l.OtherAmount, l.OtherCurrency, l.OtherReceived = "500", "old1", tt.status, "5", "EUR", tt.received
 		}
 		s := checkoutService(markPaid)
 		lateService := checkoutService(nil) // the payment is seen after the page is shown, before the form is sent
@@ -218,7 +218,7 @@ func TestCheckout_of_an_order_paid_at_another_price(t *testing.T) {
 				t.Errorf("%s, %s: %d forms or links to the old invoice, want 0", tt.status, name, got)
 			}
 		}
-		if len(s.paid) > 0 {
+		if len(s.linkOrders) > 0 {
 			t.Errorf("%s: an invoice was requested", tt.status)
 		}
 	}

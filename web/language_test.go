@@ -85,7 +85,7 @@ func TestLanguages_page_lists_all_languages(t *testing.T) {
 // The standard language is the shop's, and only the offered languages are used.
 func TestLanguages_are_limited_to_the_configured_languages(t *testing.T) {
 	t.Parallel()
-	german, err := locale.All().Offer("de", "de")
+	german, err := locale.All().Subset("de", "de")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestLanguage_in_the_address_is_no_part_of_a_signed_link(t *testing.T) {
 		t.Errorf("the link says German, the page is in %s", got)
 	}
 	want := []api.CheckoutRequest{{Query: signed}, {Query: signed}}
-	if diff := cmp.Diff(want, s.read); diff != "" {
+	if diff := cmp.Diff(want, s.linkReads); diff != "" {
 		t.Errorf("requests to the service (-want +got):\n%s", diff)
 	}
 }

@@ -72,13 +72,13 @@ func invoiceID(c echo.Context) (string, error) {
 }
 
 // drawPause is the pause after the QR codes of an invoice were drawn, as a multiple of the time that the
-// drawing took. DrawAhead therefore takes at most a tenth of a processor.
+// drawing took. PrerenderCodes therefore takes at most a tenth of a processor.
 const drawPause = 9
 
-// DrawAhead draws the QR codes of new invoices before their pages are opened, until the context ends. It
+// PrerenderCodes draws the QR codes of new invoices before their pages are opened, until the context ends. It
 // reads the identifiers of the invoices from Config.Created. If invoices are created faster than codes are
 // drawn, the codes of some invoices are drawn when their pages are opened.
-func (h *Handler) DrawAhead(ctx context.Context) error {
+func (h *Handler) PrerenderCodes(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():

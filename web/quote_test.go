@@ -19,7 +19,7 @@ func TestRequote_redirects_to_the_page(t *testing.T) {
 		refusal error
 		status  int
 		to      string
-		words   string
+		text    string
 	}{
 		{"success", url.Values{"quote": {"2"}}, nil, 303, "/invoice/abc", ""},
 		{"keeps the method", url.Values{"quote": {"2"}, "m": {"EURC-BASE"}}, nil, 303, "/invoice/abc?m=EURC-BASE", ""},
@@ -39,8 +39,8 @@ func TestRequote_redirects_to_the_page(t *testing.T) {
 		if got := response.Header.Get("Location"); response.StatusCode != tt.status || got != tt.to {
 			t.Errorf("%s: %d to %q, want %d to %q", tt.name, response.StatusCode, got, tt.status, tt.to)
 		}
-		if tt.words != "" && !strings.Contains(document(t, get(t, h, tt.to)).Find(`.note[role=alert]`).Text(), tt.words) {
-			t.Errorf("%s: the page does not say %q", tt.name, tt.words)
+		if tt.text != "" && !strings.Contains(document(t, get(t, h, tt.to)).Find(`.note[role=alert]`).Text(), tt.text) {
+			t.Errorf("%s: the page does not say %q", tt.name, tt.text)
 		}
 		if tt.status == 303 && (len(s.requoted) != 1 || s.requoted[0].Quote != 2) {
 			t.Errorf("%s: requests for a quote %v", tt.name, s.requoted)
@@ -63,8 +63,8 @@ func TestRequote_and_refund_have_a_rate_limit(t *testing.T) {
 			t.Errorf("GET %s: %d", target, got.StatusCode)
 		}
 	}
-	from := post(t, h, "/invoice/abc/refund", url.Values{}, map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"})
-	if from.StatusCode != http.StatusForbidden {
-		t.Errorf("from another site: %d", from.StatusCode)
+	response := post(t, h, "/invoice/abc/refund", url.Values{}, map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"})
+	if response.StatusCode != http.StatusForbidden {
+		t.Errorf("from another site: %d", response.StatusCode)
 	}
 }

@@ -23,7 +23,7 @@ import (
 // shopOf returns a service that sells coffee for 3.50, at most twenty, and the given products.
 func shopOf(others ...api.ProductOffer) *service {
 	s := newService()
-	s.shop = api.ProductOffers{MerchantName: "Atelier Nord", Products: append([]api.ProductOffer{{
+	s.offers = api.ProductOffers{MerchantName: "Atelier Nord", Products: append([]api.ProductOffer{{
 		Slug: "coffee", Mode: "live", Name: "Coffee", Description: "Filter, 250 g", Price: "3.5", FiatCurrency: "EUR", MaxQuantity: 20,
 		AskOrderID: api.AskNo, AskNote: api.AskNo,
 	}}, others...)}
@@ -78,7 +78,7 @@ func TestShop_lists_products(t *testing.T) {
 func TestShop_without_products_is_not_found(t *testing.T) {
 	t.Parallel()
 	plain := newService()
-	plain.unshown = client.ErrUnsupported
+	plain.productsErr = client.ErrUnsupported
 	for name, s := range map[string]*service{"none": newService(), "a service without products": plain} {
 		h := pages(t, s, nil)
 		for _, path := range []string{"/shop", "/shop/coffee", "/shop/%00", "/shop/" + strings.Repeat("a", 300), "/shop/..%2f"} {
@@ -261,7 +261,7 @@ type dearerService struct{ *service }
 func (d dearerService) OrderProduct(context.Context, api.ProductOrder, string) (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.shop.Products[0].Price = "4"
+	d.offers.Products[0].Price = "4"
 	return "", &client.Error{Status: 409, Code: api.CodePriceChanged}
 }
 
@@ -380,7 +380,7 @@ func TestShop_pages_are_small(t *testing.T) {
 	t.Parallel()
 	s := shopOf()
 	for i := range 24 {
-		s.shop.Products = append(s.shop.Products, api.ProductOffer{
+		s.offers.Products = append(s.offers.Products, api.ProductOffer{
 			Slug: fmt.Sprint("product-", i), Name: fmt.Sprint("Product number ", i*7919), Description: fmt.Sprint("What it is, in a line of words ", i*104729),
 			Price: fmt.Sprint(i + 1), FiatCurrency: "EUR", MaxQuantity: 9, AskOrderID: api.AskOptional, AskNote: api.AskOptional,
 		})
@@ -450,7 +450,7 @@ func TestShop_has_the_merchants_theme(t *testing.T) {
 	r := presenttest.Invoice("abc")
 	s := shopOf()
 	s.set(r)
-	s.own, s.themes = l, []theme.Theme{l}
+	s.ownTheme, s.themes = l, []theme.Theme{l}
 	s.link = api.CheckoutLink{MerchantName: "Shop", Mode: "live", FiatCurrency: "EUR", Theme: l.Hash()}
 	invoice := s.invoices["abc"]
 	invoice.Theme = l.Hash()

@@ -63,7 +63,7 @@ func (s *source) render(ctx context.Context, snapshot client.Snapshot, v live.Va
 	current := s.handler.config.Current(ctx, snapshot.MerchantID)
 	language, ok := current.Languages.Find(v.Language)
 	if !ok { // the page is open in a language that is not offered any more
-		language = current.Languages.Standard()
+		language = current.Languages.Default()
 	}
 	f := s.handler.plainFrame(current, present.Reader{Language: language, Explicit: v.Asked})
 	f = s.handler.ofMerchant(ctx, s.handler.themed(ctx, f, snapshot.Theme), snapshot.MerchantID)

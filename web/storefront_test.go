@@ -89,7 +89,7 @@ func TestOrder_makes_one_call_of_the_service(t *testing.T) {
 func TestOrder_that_is_refused_keeps_language_and_theme(t *testing.T) {
 	t.Parallel()
 	s := withTheme(presenttest.Theme(t), presenttest.Invoice("abc"))
-	s.shop = shopOf().shop
+	s.offers = shopOf().offers
 	doc := document(t, post(t, pages(t, s, nil), "/order?lang=de", url.Values{"amount": {"x"}, "token": {token}}, nil))
 	for selector, want := range map[string]int{
 		`html[lang=de]`: 1, `link[rel=stylesheet][href^="/look/"]`: 1, `img.mark`: 1, `a[href="/shop?lang=de"]`: 1, `form[action="/order?lang=de"]`: 1,
@@ -207,7 +207,7 @@ func TestStorefront_can_be_disabled(t *testing.T) {
 func TestPages_follow_the_current_settings(t *testing.T) {
 	t.Parallel()
 	all := locale.All()
-	few, err := all.Offer("de", "de", "en")
+	few, err := all.Subset("de", "de", "en")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +323,7 @@ func TestStorefront_asks_for_a_reference_and_a_note(t *testing.T) {
 func TestStorefront_of_a_service_with_the_specification_only_has_no_fields_for_texts(t *testing.T) {
 	t.Parallel()
 	s := newService()
-	s.unshown = client.ErrUnsupported
+	s.productsErr = client.ErrUnsupported
 	h := pages(t, s, nil)
 	if doc := document(t, get(t, h, "/")); doc.Find("#note").Length() != 0 {
 		t.Error("the form has a field for a note")

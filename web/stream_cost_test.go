@@ -37,11 +37,11 @@ func TestLive_stream_is_cheap(t *testing.T) {
 	for range 10 { // makes what all streams share
 		server.open(t, "created1")
 	}
-	goroutines, before := runtime.NumGoroutine(), memory()
+	goroutines, before := runtime.NumGoroutine(), memoryInUse()
 	for range count {
 		server.open(t, "created1")
 	}
-	perStream := int(memory()-before) / count
+	perStream := int(memoryInUse()-before) / count
 	t.Logf("%d bytes for each stream", perStream)
 	if perStream > maxBytes {
 		t.Errorf("a stream takes %d bytes of memory, want at most %d", perStream, maxBytes)
@@ -60,11 +60,11 @@ func TestLive_stream_of_a_long_version_is_cheap(t *testing.T) {
 	for range 10 {
 		read()
 	}
-	before := memory()
+	before := memoryInUse()
 	for range count {
 		server.open(t, version)
 	}
-	perStream := int(memory()-before) / count
+	perStream := int(memoryInUse()-before) / count
 	t.Logf("%d bytes for each stream", perStream)
 	if perStream > maxBytes {
 		t.Errorf("a stream takes %d bytes of memory, want at most %d", perStream, maxBytes)
@@ -85,7 +85,7 @@ func TestLive_tells_all_connections(t *testing.T) {
 	for version, status := range []string{api.StatusPending, api.StatusPaid} {
 		r.Version, r.Status, r.DueAmount, r.Payments = int64(version+2), status, "0", []api.Payment{presenttest.Payment([]string{"seen", "confirmed"}[version])}
 		server.service.set(r)
-		server.changed(r.Version)
+		server.notify(r.Version)
 		for i, c := range conns {
 			if i%2 == 1 && version == 1 {
 				continue // closed
@@ -104,7 +104,7 @@ func TestLive_tells_all_connections(t *testing.T) {
 		if i%2 == 1 {
 			continue
 		}
-		if unread, err := io.ReadAll(server.plain[c]); err != nil || len(unread) > 0 {
+		if unread, err := io.ReadAll(server.decompressed[c]); err != nil || len(unread) > 0 {
 			t.Errorf("stream %d ends with %q, %v", i, unread, err)
 		}
 	}
@@ -138,23 +138,23 @@ func TestLive_ends_the_stream_of_a_client_that_sends_data(t *testing.T) {
 
 // streamServer serves the pages of one invoice on this machine.
 type streamServer struct {
-	service *service
-	address string
-	watches atomic.Int64
-	mu      sync.Mutex
-	call    func(int64)
-	plain   map[net.Conn]io.Reader // the decompressed streams
+	service      *service
+	address      string
+	watches      atomic.Int64
+	mu           sync.Mutex
+	onChange     func(int64)
+	decompressed map[net.Conn]io.Reader // the decompressed streams
 }
 
 func serveStreams(t *testing.T, limit int) *streamServer {
 	t.Helper()
-	s := &streamServer{service: newService(presenttest.Invoice("abc")), plain: map[net.Conn]io.Reader{}}
+	s := &streamServer{service: newService(presenttest.Invoice("abc")), decompressed: map[net.Conn]io.Reader{}}
 	h := pages(t, s.service, func(c *web.Config) {
 		c.MaxStreams, c.MaxStreamsPerNetwork = 100*limit, limit
 		c.Watch = func(_ string, call func(int64)) func() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.call = call
+			s.onChange = call
 			s.watches.Add(1)
 			return func() { s.watches.Add(-1) }
 		}
@@ -166,9 +166,9 @@ func serveStreams(t *testing.T, limit int) *streamServer {
 	return s
 }
 
-func (s *streamServer) changed(version int64) {
+func (s *streamServer) notify(version int64) {
 	s.mu.Lock()
-	call := s.call
+	call := s.onChange
 	s.mu.Unlock()
 	call(version)
 }
@@ -185,16 +185,16 @@ func (s *streamServer) next(t *testing.T, c net.Conn) string {
 	if err := c.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if s.plain[c] == nil {
+	if s.decompressed[c] == nil {
 		r, err := gzip.NewReader(c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.plain[c] = bufio.NewReader(r)
+		s.decompressed[c] = bufio.NewReader(r)
 	}
 	var text strings.Builder
 	for !strings.Contains(text.String(), "event: page\n") || !strings.HasSuffix(text.String(), "\n\n") {
-		line, err := s.plain[c].(*bufio.Reader).ReadString('\n')
+		line, err := s.decompressed[c].(*bufio.Reader).ReadString('\n')
 		if err != nil {
 			t.Fatalf("after %q: %v", text.String(), err)
 		}
@@ -203,8 +203,8 @@ func (s *streamServer) next(t *testing.T, c net.Conn) string {
 	return text.String()
 }
 
-// memory returns the memory that is in use.
-func memory() uint64 {
+// memoryInUse returns the memory that is in use.
+func memoryInUse() uint64 {
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.GC()

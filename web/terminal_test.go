@@ -43,7 +43,7 @@ func TestTerminalPage(t *testing.T) {
 	if _, hidden := doc.Find("#keys").Attr("hidden"); !hidden || doc.Find("#keys button[type=button]").Length() != 12 || doc.Find("#amount").AttrOr("inputmode", "") != "decimal" {
 		t.Error("the keypad is not hidden without its script, or incomplete")
 	}
-	if len(s.paid) > 0 {
+	if len(s.linkOrders) > 0 {
 		t.Error("GET created an invoice")
 	}
 }
@@ -61,7 +61,7 @@ func TestTerminal_unknown_is_not_found(t *testing.T) {
 				t.Errorf("%s: %s has status %d", name, path, response.StatusCode)
 			}
 		}
-		if response := post(t, h, "/order"+terminalPath, url.Values{"amount": {"5"}}, nil); response.StatusCode != http.StatusNotFound || len(s.paid) > 0 {
+		if response := post(t, h, "/order"+terminalPath, url.Values{"amount": {"5"}}, nil); response.StatusCode != http.StatusNotFound || len(s.linkOrders) > 0 {
 			t.Errorf("%s: the form has status %d", name, response.StatusCode)
 		}
 	}
@@ -80,7 +80,7 @@ func TestTerminal_creates_invoices(t *testing.T) {
 	form.Set("amount", "13")
 	post(t, h, "/order"+terminalPath, form, nil)
 	want := api.CheckoutRequest{Terminal: strings.TrimPrefix(terminalPath, "/pos/"), Amount: "12.50", OrderID: "Table 4", Note: "Two\nbeers"}
-	if diff := cmp.Diff(s.paid[0], want); diff != "" {
+	if diff := cmp.Diff(s.linkOrders[0], want); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
 	}
 	if s.keys[0] != s.keys[1] || s.keys[1] == s.keys[2] || !strings.HasPrefix(s.keys[0], token) {

@@ -18,7 +18,7 @@ import (
 // withTheme returns a service with one invoice, whose merchant has the given theme.
 func withTheme(l theme.Theme, r api.Resource) *service {
 	s := newService(r)
-	s.themes, s.own = []theme.Theme{l}, l
+	s.themes, s.ownTheme = []theme.Theme{l}, l
 	snapshot := s.invoices[r.ForeignID]
 	snapshot.Theme = l.Hash()
 	s.invoices[r.ForeignID] = snapshot
@@ -173,7 +173,7 @@ func TestTheme_of_the_storefront_is_cached_for_half_a_second(t *testing.T) {
 		{theme.Theme{}, 0, true, 2},
 		{theme.Theme{}, 500 * time.Millisecond, false, 3},
 	} {
-		s.own = step.sets
+		s.ownTheme = step.sets
 		now = now.Add(step.after)
 		isShown := strings.Contains(content(t, get(t, h, "/")), "Prints from the far north")
 		if isShown != step.isShown || s.themeCalls != step.requests {

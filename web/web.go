@@ -63,7 +63,7 @@ type Config struct {
 	// If Watch is nil, the pages call WaitInvoice, with one request per invoice that has open pages.
 	Watch func(id string, changed func(version int64)) (cancel func())
 
-	// Created receives the identifiers of new invoices, whose codes DrawAhead draws; nil if there are
+	// Created receives the identifiers of new invoices, whose codes PrerenderCodes draws; nil if there are
 	// none.
 	Created <-chan string
 

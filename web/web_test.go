@@ -39,13 +39,13 @@ type service struct {
 	requoted    []api.RequoteRequest
 	refunds     []api.RefundRequest
 	link        api.CheckoutLink      // answer of ReadCheckoutLink
-	read        []api.CheckoutRequest // of ReadCheckoutLink
-	paid        []api.CheckoutRequest // of UseCheckoutLink
-	shop        api.ProductOffers
+	linkReads   []api.CheckoutRequest // of ReadCheckoutLink
+	linkOrders  []api.CheckoutRequest // of UseCheckoutLink
+	offers      api.ProductOffers
 	ordered     []api.ProductOrder
-	unshown     error // error of ReadProducts
+	productsErr error // error of ReadProducts
 	calls       int   // number of calls of CreateInvoice, ReadProducts and Theme
-	own         theme.Theme
+	ownTheme    theme.Theme
 	themes      []theme.Theme
 	themeCalls  int   // number of calls of Theme
 	themeErr    error // error of Theme
@@ -86,14 +86,14 @@ func (s *service) CreateInvoice(_ context.Context, request api.InvoiceRequest, k
 func (s *service) ReadCheckoutLink(_ context.Context, request api.CheckoutRequest) (api.CheckoutLink, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.read = append(s.read, request)
+	s.linkReads = append(s.linkReads, request)
 	return s.link, s.refusal
 }
 
 func (s *service) UseCheckoutLink(_ context.Context, request api.CheckoutRequest, key string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.paid, s.keys = append(s.paid, request), append(s.keys, key)
+	s.linkOrders, s.keys = append(s.linkOrders, request), append(s.keys, key)
 	if len(s.refusals) > 0 {
 		err := s.refusals[0]
 		s.refusals = s.refusals[1:]
@@ -109,12 +109,12 @@ func (s *service) ReadProducts(_ context.Context, request api.ProductsRequest) (
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
-	offers := s.shop
-	if request.Slug == "" || s.unshown != nil {
-		return offers, s.unshown
+	offers := s.offers
+	if request.Slug == "" || s.productsErr != nil {
+		return offers, s.productsErr
 	}
 	offers.Products = nil
-	for _, p := range s.shop.Products {
+	for _, p := range s.offers.Products {
 		if p.Slug == request.Slug {
 			offers.Products = append(offers.Products, p)
 			return offers, nil
@@ -191,11 +191,11 @@ func (s *service) Theme(ctx context.Context, hash string) (theme.Theme, error) {
 		return theme.Theme{}, s.themeErr
 	}
 	if hash == "" {
-		return s.own, nil
+		return s.ownTheme, nil
 	}
-	for _, l := range s.themes {
-		if l.Hash() == hash {
-			return l, nil
+	for _, theme := range s.themes {
+		if theme.Hash() == hash {
+			return theme, nil
 		}
 	}
 	return theme.Theme{}, client.ErrNotFound

@@ -67,15 +67,15 @@ func listAccounts(call invocation) ([]accountRow, error) {
 }
 
 // signInNames returns the sign-in methods of an account.
-func signInNames(in account.SignIn) []string {
-	words := []string{}
-	for _, p := range in.Passkeys {
-		words = append(words, fmt.Sprintf("passkey %s (%s)", p.Name, p.Host))
+func signInNames(s account.SignIn) []string {
+	names := []string{}
+	for _, p := range s.Passkeys {
+		names = append(names, fmt.Sprintf("passkey %s (%s)", p.Name, p.Host))
 	}
-	if in.Password != nil {
-		words = append(words, "password and code")
+	if s.Password != nil {
+		names = append(names, "password and code")
 	}
-	return words
+	return names
 }
 
 // namedAccount returns the account with a name.

@@ -140,6 +140,12 @@ func (s *shell) writeInvoice(w io.Writer, r api.Resource) {
 	for _, p := range r.Payments {
 		fields = append(fields, [2]string{"payment", fmt.Sprintf("%s %s, %s %d of %d, %s", p.Amount, p.CryptoCurrency, p.State, p.Confirmations, p.Required, p.Tx)})
 	}
+	for _, f := range r.Refunds {
+		fields = append(fields, [2]string{"refund", strings.TrimSuffix(fmt.Sprintf("%s %s, %s, %s", f.Amount, f.CryptoCurrency, f.State, f.Tx), ", ")})
+	}
+	if k := r.KeptSurplus; k.At != "" {
+		fields = append(fields, [2]string{"surplus kept", fmt.Sprintf("%s by %s, %s", fiat(r, k.Amount), k.Actor, s.Time(k.At))})
+	}
 	console.Fields(w, fields)
 }
 

@@ -25,13 +25,14 @@ var requests = map[string]any{
 	"TerminalRequest": api.TerminalRequest{},
 	"ProductRequest":  api.ProductRequest{}, "ProductChange": api.ProductChange{}, "ProductsRequest": api.ProductsRequest{},
 	"ProductOrder": api.ProductOrder{}, "OfferRequest": api.CheckoutRequest{}, "LookRequest": api.ThemeRequest{},
+	"NewRefund": api.NewRefund{}, "RefundTransaction": api.RefundTransaction{}, "RefundDecision": api.RefundDecision{}, "SeenVersion": api.SeenVersion{},
 }
 
 // answers are the types of answers and events, by the names of their schemas.
 var answers = map[string]any{
 	"Error": api.Error{}, "Invoice": api.Invoice{}, "Address": api.Address{},
 	"InvoiceList": api.InvoiceList{}, "SummaryList": api.SummaryList{}, "Summary": api.Summary{}, "ReceivedAmount": api.ReceivedAmount{}, "Origin": api.Origin{},
-	"Resource": api.Resource{}, "Acceptance": api.Acceptance{}, "PaymentMethod": api.PaymentMethod{},
+	"Resource": api.Resource{}, "Acceptance": api.Acceptance{}, "Refund": api.Refund{}, "RefundList": api.RefundList{}, "KeptSurplus": api.KeptSurplus{}, "PaymentMethod": api.PaymentMethod{},
 	"Payment": api.Payment{}, "Quote": api.Quote{}, "QuotedPrice": api.QuotedPrice{}, "Conversion": api.Sale{},
 	"EventPage": api.EventPage{}, "Event": api.Event{}, "WalletChange": api.WalletChange{}, "AccountChange": api.AccountChange{},
 	"EndpointList": api.EndpointList{}, "Endpoint": api.Endpoint{}, "TestSent": api.TestSent{}, "Resent": api.Resent{},

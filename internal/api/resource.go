@@ -51,6 +51,8 @@ type Resource struct {
 	URLFailure     string            `json:"url_failure"`
 	RefundCurrency string            `json:"refund_currency"`
 	RefundAddress  string            `json:"refund_address"`
+	Refunds        []Refund          `json:"refunds"` // oldest first
+	KeptSurplus    KeptSurplus       `json:"kept_surplus"`
 	// WatchedUntil is the time until which the addresses are watched for late payments.
 	WatchedUntil string `json:"watched_until"`
 	// MayRequote reports whether the shopper can requote now.

@@ -154,16 +154,16 @@ func (a *App) Run(ctx context.Context) error {
 
 // Close closes what New opened.
 func (a *App) Close() error {
-	var faults []error
+	var errs []error
 	if a.listener != nil {
 		if err := a.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-			faults = append(faults, err)
+			errs = append(errs, err)
 		}
 	}
 	for i := len(a.close) - 1; i >= 0; i-- {
-		faults = append(faults, a.close[i]())
+		errs = append(errs, a.close[i]())
 	}
-	return errors.Join(faults...)
+	return errors.Join(errs...)
 }
 
 // Check reports faults of settings that only the parts of the program can find.

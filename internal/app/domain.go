@@ -23,6 +23,7 @@ type domain struct {
 	simnet   *simnet.Network
 	invoices *invoice.Service
 	metrics  *metrics.Metrics
+	rates    func() invoice.Rates
 	// updateRates is the loop that updates the rates; nil if they are fixed.
 	updateRates func(context.Context) error
 }
@@ -38,7 +39,7 @@ func newDomain(ctx context.Context, c config.Config, o Options, core *Core) (*do
 	if err != nil {
 		return nil, err
 	}
-	d.updateRates = update
+	d.updateRates, d.rates = update, rates
 	if d.networks, err = networks.New(c, core.Now, o.Log); err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func (a *App) edges(c config.Config, o Options, d *domain) (http.Handler, error)
 	if err != nil {
 		return nil, err
 	}
-	a.loops = append(a.loops, pages.DrawAhead)
+	a.loops = append(a.loops, pages.PrerenderCodes)
 	ready := d.readiness()
 	follow := changes.New(changes.Config{Position: d.Storage.FeedPosition, Interval: deskInterval, Log: o.Log})
 	a.onShutdown = append(a.onShutdown, follow.Close)
@@ -99,7 +99,7 @@ func (a *App) pages(c config.Config, o Options, l local, current func(ctx contex
 
 // offered returns the languages of the pages.
 func offered(c config.Config) (*locale.Languages, error) {
-	languages, err := locale.All().Offer(c.Language, c.Languages()...)
+	languages, err := locale.All().Subset(c.Language, c.Languages()...)
 	if err != nil {
 		return nil, fmt.Errorf("CHEQUER_LANGUAGE, CHEQUER_LANGUAGES: %w", err)
 	}

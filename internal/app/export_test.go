@@ -7,8 +7,8 @@ import (
 	"chequer/internal/readiness"
 )
 
-// AskServer queries the running server as the operator's commands do.
-func AskServer(ctx context.Context, core *Core, c config.Config) []readiness.Network {
+// QueryServer queries the running server as the operator's commands do.
+func QueryServer(ctx context.Context, core *Core, c config.Config) []readiness.Network {
 	found, _, _ := readiness.Request(ctx, c, core.identity.Pass)
 	return found.Networks
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"slices"
 	"time"
 
 	"chequer/internal/config"
@@ -15,6 +16,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
+	"chequer/internal/money"
 	"chequer/internal/notify"
 	"chequer/internal/readiness"
 	"chequer/internal/storage"
@@ -40,7 +42,7 @@ func mailServer(c config.Config) notify.MailServer {
 
 // notifications returns the loop that informs accounts of what happened.
 func (d *domain) notifications(c config.Config, log *slog.Logger) *notify.Worker {
-	words := locale.All().Standard()
+	words := locale.All().Default()
 	return notify.New(notify.Config{
 		Outbox: d.Storage, Mail: mailServer(c), Words: words, DeskURL: c.BaseURL + "/desk", Shops: d.Storage.Merchants, Now: d.Now, Log: log,
 		Dialer: &guard.Dialer{Policy: endpointPolicy(c), Resolver: net.DefaultResolver},
@@ -69,7 +71,11 @@ func (d *domain) faults(ctx context.Context, c config.Config) ([]notify.Fault, e
 	if err != nil {
 		return nil, err
 	}
-	all := d.networkFaults(networks)
+	used, err := d.withWallets(ctx, networks)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Concat(d.networkFaults(used), d.rateFaults(used))
 	shops, err := d.Storage.Merchants(ctx)
 	if err != nil {
 		return nil, err
@@ -84,13 +90,51 @@ func (d *domain) faults(ctx context.Context, c config.Config) ([]notify.Fault, e
 	return append(all, d.backupFaults(c)...), nil
 }
 
+// withWallets returns the watched networks with a wallet. The others are not read.
+func (d *domain) withWallets(ctx context.Context, networks []readiness.Network) (used []readiness.Network, err error) {
+	for _, n := range d.networks {
+		i := slices.IndexFunc(networks, func(r readiness.Network) bool { return r.Network == n.ID() && r.Watched })
+		if i < 0 {
+			continue
+		}
+		found, err := d.Storage.HasWallet(ctx, n.Wallet())
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			used = append(used, networks[i])
+		}
+	}
+	return used, nil
+}
+
 // networkFaults returns the networks that are out of reach.
 func (d *domain) networkFaults(networks []readiness.Network) (all []notify.Fault) {
 	for _, n := range networks {
-		if n.Watched && !n.Reached {
+		if !n.Reached {
 			all = append(all, notify.Fault{
 				Key: "network " + string(n.Network), Text: d.networkName(n.Network) + " is out of reach: its payments are seen late, and new invoices do not offer it",
 			})
+		}
+	}
+	return all
+}
+
+// rateFaults returns the assets of networks that have no usable rate.
+func (d *domain) rateFaults(networks []readiness.Network) (all []notify.Fault) {
+	reported, now := map[string]bool{}, d.rates()
+	for _, n := range d.networks {
+		if !slices.ContainsFunc(networks, func(r readiness.Network) bool { return r.Network == n.ID() }) {
+			continue
+		}
+		for _, a := range n.Assets() {
+			if reported[a.Rate] {
+				continue
+			}
+			if _, err := now.Rate(a.Rate, a.Currency, money.EUR); err != nil {
+				reported[a.Rate] = true
+				all = append(all, notify.Fault{Key: "rate " + a.Rate, Text: a.Name + " has no usable exchange rate: new invoices do not offer it"})
+			}
 		}
 	}
 	return all

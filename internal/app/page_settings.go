@@ -120,5 +120,5 @@ func offer(standard string, codes []string) (*locale.Languages, error) {
 	if len(codes) > 0 && !slices.Contains(codes, standard) {
 		standard = codes[0]
 	}
-	return locale.All().Offer(standard, codes...)
+	return locale.All().Subset(standard, codes...)
 }

@@ -21,9 +21,17 @@ type shopStorage struct {
 	reads  int
 }
 
-func (s *shopStorage) Merchant(context.Context, string) (merchant.Merchant, error) {
+func (s *shopStorage) Merchant(_ context.Context, id string) (merchant.Merchant, error) {
 	s.reads++
-	return s.shop, s.broken
+	switch {
+	case s.broken != nil:
+		return merchant.Merchant{}, s.broken
+	case id == "second":
+		return merchant.Merchant{ID: id, Choices: merchant.Choices{merchant.SettingLanguages: "es it fr", merchant.SettingStorefront: "on"}}, nil
+	case id != "shop":
+		return merchant.Merchant{}, merchant.ErrNotFound
+	}
+	return s.shop, nil
 }
 
 func (s *shopStorage) ChangeChoices(_ context.Context, _ string, change func(merchant.Choices) (merchant.Choices, error)) (_ merchant.Choices, err error) {
@@ -45,8 +53,8 @@ func TestPageSettings(t *testing.T) {
 		t.Helper()
 		now = now.Add(time.Second)
 		c := p.current(t.Context(), "")
-		if len(c.Languages.List()) != languages || c.Languages.Standard().Code != standard || c.Storefront != storefront {
-			t.Errorf("%s: got %d languages, standard %s, storefront %t", what, len(c.Languages.List()), c.Languages.Standard().Code, c.Storefront)
+		if len(c.Languages.List()) != languages || c.Languages.Default().Code != standard || c.Storefront != storefront {
+			t.Errorf("%s: got %d languages, standard %s, storefront %t", what, len(c.Languages.List()), c.Languages.Default().Code, c.Storefront)
 		}
 	}
 	all := len(locale.All().List())
@@ -72,4 +80,42 @@ func TestPageSettings(t *testing.T) {
 	check("reset", all, "en", false)
 	s.shop.Choices = merchant.Choices{merchant.SettingLanguages: "xx"} // of a later release
 	check("unknown", all, "en", false)
+}
+
+// The pages of each shop have its own settings, and a failure for one shop is not awaited again for another.
+func TestPageSettings_of_each_shop(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	s := &shopStorage{shop: merchant.Merchant{ID: "shop", Choices: merchant.Choices{merchant.SettingLanguages: "de en"}}}
+	settings := merchant.NewSettings(merchant.SettingsConfig{
+		Storage: s, Merchants: merchant.NewService(s, func() time.Time { return now }, nil), CheckLanguages: func([]string) error { return nil },
+	})
+	p := newPageSettings(settings, "shop", "en", web.Current{Languages: locale.All()}, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+	check := func(what string) {
+		t.Helper()
+		for _, tt := range []struct {
+			shop, standard string
+			languages      int
+			storefront     bool
+		}{{"", "en", 2, false}, {"shop", "en", 2, false}, {"second", "es", 3, true}, {"unknown", "en", 2, false}} {
+			c := p.current(t.Context(), tt.shop)
+			if len(c.Languages.List()) != tt.languages || c.Languages.Default().Code != tt.standard || c.Storefront != tt.storefront {
+				t.Errorf("%s, shop %q: got %d languages, standard %s, storefront %t", what, tt.shop, len(c.Languages.List()), c.Languages.Default().Code, c.Storefront)
+			}
+			if what == "unreadable" {
+				break // an unknown shop cannot be told from a known one
+			}
+		}
+	}
+	check("readable")
+	if len(p.shops) != 2 {
+		t.Errorf("the settings of %d shops are kept, want 2", len(p.shops))
+	}
+	s.broken = errors.New("storage is away")
+	now = now.Add(2 * time.Second)
+	check("unreadable")
+	reads := s.reads
+	if c := p.current(t.Context(), "second"); len(c.Languages.List()) != 3 || !c.Storefront || s.reads != reads {
+		t.Errorf("got %d languages, storefront %t after %d reads", len(c.Languages.List()), c.Storefront, s.reads-reads)
+	}
 }

@@ -66,7 +66,7 @@ func TestReadyz_names_the_operators_hosts_only_to_the_operator(t *testing.T) {
 	}
 	defer core.Close()
 	_, text := fetch(t, p.url+"/readyz")
-	networks := app.AskServer(t.Context(), core, p.config)
+	networks := app.QueryServer(t.Context(), core, p.config)
 	if len(networks) == 0 || networks[0].Source != "node at 127.0.0.1:1" || strings.Contains(text, "127.0.0.1") {
 		t.Errorf("answer to the operator %+v, to other callers %s", networks, text)
 	}

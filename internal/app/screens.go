@@ -32,7 +32,7 @@ func (d *domain) desk(c config.Config, o Options, ready readiness.Config, curren
 		Site: visit.Site{
 			Accounts: d.Desk, Merchants: d.Merchants, Themes: d.Themes, Invoices: d.invoices, PaymentSettings: d.Settings,
 			Changes: follow, FeedPosition: d.Storage.FeedPosition,
-			BasePath: c.BasePath(), BaseURL: c.BaseURL, RootShop: d.shop.ID, Words: locale.All().Standard(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
+			BasePath: c.BasePath(), BaseURL: c.BaseURL, RootShop: d.shop.ID, Words: locale.All().Default(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
 		},
 		NamedShop: d.namedShop(c),
 		Backups:   newBackups(c, d.Storage, d.Now),
@@ -49,7 +49,7 @@ func (d *domain) desk(c config.Config, o Options, ready readiness.Config, curren
 			IsDemo: func(ctx context.Context) (bool, error) { return demo.IsDemo(ctx, d.Storage) },
 		},
 		Health: &health.Screens{
-			Networks: ready.State, Name: d.networkName,
+			Networks: ready.State, Name: d.networkName, Failed: d.Notifications.Failed,
 			Examine: func(ctx context.Context, shop merchant.Merchant) ([]health.Finding, error) {
 				return d.examine(ctx, c, shop)
 			},

@@ -153,3 +153,53 @@ func TestStorefront_of_each_shop(t *testing.T) {
 		t.Errorf("after renaming: got %+v, %v", m, err)
 	}
 }
+
+// The pages of each shop have the languages of its settings, also the pages of its invoices and their streams.
+func TestStorefront_has_the_languages_of_its_shop(t *testing.T) {
+	t.Parallel()
+	p := demo(t)
+	core, m := p.secondShop()
+	if _, err := core.Settings.Change(t.Context(), m.ID, "", merchant.Choices{merchant.SettingLanguages: "de fr"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := core.Settings.Change(t.Context(), "m_first", "", merchant.Choices{merchant.SettingLanguages: "en es it"}); err != nil {
+		t.Fatal(err)
+	}
+	language := func(path string) string {
+		_, doc := p.page(path)
+		return doc.Find("html").AttrOr("lang", "")
+	}
+	listed := func(path string) int {
+		_, doc := p.page(path)
+		return doc.Find(".languages a").Length()
+	}
+	response, doc := p.form("/order"+m.Path(), url.Values{"amount": {"12.50"}, "token": {strings.Repeat("t", 26)}})
+	invoice := response.Header.Get("Location")
+	if !strings.HasPrefix(invoice, "/invoice/") {
+		t.Fatalf("got no invoice: %s", doc.Text())
+	}
+	for _, path := range []string{m.Path(), m.Path() + "/shop", invoice} {
+		if got := language(path+"?lang=fr") + " " + language(path+"?lang=es") + " " + language(path); got != "fr de de" {
+			t.Errorf("%s is in %s, want fr de de", path, got)
+		}
+		if n := listed(path + "?lang="); n != 2 {
+			t.Errorf("%s lists %d languages, want 2", path, n)
+		}
+	}
+	if got := language("/?lang=es") + " " + language("/?lang=fr"); got != "es en-IE" {
+		t.Errorf("the page at the root is in %s", got)
+	}
+	if n := listed("/?lang="); n != 3 {
+		t.Errorf("the page at the root lists %d languages, want 3", n)
+	}
+	for path, want := range map[string]string{invoice + "?lang=fr": "lang=fr", invoice: ""} {
+		_, page := p.page(path)
+		stream := page.Find("[data-stream]").AttrOr("data-stream", "")
+		if !strings.Contains(stream, "shop="+m.ID) || !strings.Contains(stream, want) {
+			t.Errorf("%s has the stream %q", path, stream)
+		}
+	}
+	if response, _ := p.form(invoice+"/quote?lang=fr", url.Values{"quote": {"1"}}); !strings.Contains(response.Header.Get("Location"), "lang=fr") {
+		t.Errorf("a form leads to %q without the language", response.Header.Get("Location"))
+	}
+}

@@ -15,9 +15,9 @@ type Link struct {
 	// Code is the content of the QR code. It is equivalent to URI, but the scheme and a bech32
 	// address are in upper case, which makes the QR code smaller (BIP 173).
 	Code string
-	// Bare is the address alone; it is empty except for tokens. Its QR code is shown first,
+	// Address is the address alone; it is empty except for tokens. Its QR code is shown first,
 	// because some wallets pay the first address in a URI, which is the contract.
-	Bare string
+	Address string
 }
 
 // Link returns the payment link for an amount to a destination. The label is the name of
@@ -67,7 +67,7 @@ func (a Asset) ethereumLink(address string, due money.Amount) Link {
 		return Link{URI: uri, Code: uri}
 	}
 	uri := "ethereum:" + a.Contract + chain + "/transfer?address=" + address + "&uint256=" + units
-	return Link{URI: uri, Code: uri, Bare: address}
+	return Link{URI: uri, Code: uri, Address: address}
 }
 
 // Address returns the address in a payment link of the asset's network, as wallets show and copy it:

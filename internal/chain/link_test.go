@@ -147,7 +147,7 @@ func TestLink_ethereum(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			link := test.asset.Link(address, money.MustParse(test.due, test.asset.Currency), "Tea & Café")
-			if diff := cmp.Diff(link, chain.Link{URI: test.uri, Code: test.uri, Bare: test.bare}); diff != "" {
+			if diff := cmp.Diff(link, chain.Link{URI: test.uri, Code: test.uri, Address: test.bare}); diff != "" {
 				t.Errorf("Link() differs (-got +want):\n%s", diff)
 			}
 		})

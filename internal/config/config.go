@@ -107,17 +107,17 @@ func (s Switch) String() string {
 // CHEQUER_CONFIG names this file; the default is chequer.env in the data directory. The error names
 // every fault. Unknown names are not faults; Unknown returns them.
 func Load(environ []string) (Config, error) {
-	values, file, faults := read(environ)
+	values, file, errs := read(environ)
 	c := Config{file: file, source: values.source, unknown: values.unknown}
 	err := env.ParseWithOptions(&c, env.Options{Environment: values.value, Prefix: prefix})
-	var errs env.AggregateError
+	var parseErrs env.AggregateError
 	switch {
-	case errors.As(err, &errs):
-		for _, parseErr := range errs.Errors {
-			faults = append(faults, settingFault(parseErr))
+	case errors.As(err, &parseErrs):
+		for _, parseErr := range parseErrs.Errors {
+			errs = append(errs, settingFault(parseErr))
 		}
 	case err != nil:
-		faults = append(faults, err)
+		errs = append(errs, err)
 	}
 	if c.DatabaseURL == "" {
 		c.DatabaseURL = "sqlite:" + filepath.Join(c.DataDir, "chequer.db")
@@ -133,9 +133,9 @@ func Load(environ []string) (Config, error) {
 		c.Litecoin.Node = NodeOff
 	}
 	c.EVM.complete()
-	faults = append(faults, checkProxies(environ)...)
-	faults = append(faults, c.check()...)
-	return c, errors.Join(faults...)
+	errs = append(errs, checkProxies(environ)...)
+	errs = append(errs, c.check()...)
+	return c, errors.Join(errs...)
 }
 
 // Unknown returns an error that names every CHEQUER_ variable that is not a setting, or nil. A server
@@ -167,9 +167,9 @@ func quoted(value string) string {
 
 // check returns the faults that the types of the fields do not detect.
 func (c Config) check() []error {
-	var faults []error
+	var errs []error
 	fault := func(name, format string, args ...any) {
-		faults = append(faults, fmt.Errorf(prefix+name+": "+format, args...))
+		errs = append(errs, fmt.Errorf(prefix+name+": "+format, args...))
 	}
 	host, port, err := net.SplitHostPort(c.Listen)
 	if err != nil || !isPort(port) {
@@ -236,7 +236,7 @@ func (c Config) check() []error {
 		}
 	}
 	if _, err := c.smtp(); err != nil {
-		faults = append(faults, fmt.Errorf(prefix+"%w", err))
+		errs = append(errs, fmt.Errorf(prefix+"%w", err))
 	}
 	if (c.APIKey == "") != (c.APISecret == "") {
 		fault("API_KEY", "goes together with %sAPI_SECRET", prefix)
@@ -247,7 +247,7 @@ func (c Config) check() []error {
 	if !regexp.MustCompile(`^0\.[0-9]{1,4}$|^1$`).MatchString(c.EuroFloor) {
 		fault("EURC_FLOOR", "%q is not a price from 0 to 1 euro, like 0.98", c.EuroFloor)
 	}
-	return faults
+	return errs
 }
 
 // baseURL matches an address with a host, an optional port, and path segments of plain characters,

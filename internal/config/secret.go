@@ -37,7 +37,7 @@ var proxyVariables = []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_
 // checkProxies returns the faults of the variables of an environment that name proxies. Otherwise
 // net/http would quote a wrong address in the error of every request.
 func checkProxies(environ []string) []error {
-	var faults []error
+	var errs []error
 	for _, pair := range environ {
 		name, value, _ := strings.Cut(pair, "=")
 		if value == "" || !slices.Contains(proxyVariables, name) {
@@ -48,8 +48,8 @@ func checkProxies(environ []string) []error {
 			u, err = url.Parse("http://" + value)
 		}
 		if err != nil || u.Host == "" || u.Fragment != "" || u.User == nil && strings.Contains(value, "@") {
-			faults = append(faults, fmt.Errorf("%s: must be the address of a proxy such as http://user:password@127.0.0.1:8080, with %% and two hexadecimal digits for each of / ? # %% @ : in user and password", name))
+			errs = append(errs, fmt.Errorf("%s: must be the address of a proxy such as http://user:password@127.0.0.1:8080, with %% and two hexadecimal digits for each of / ? # %% @ : in user and password", name))
 		}
 	}
-	return faults
+	return errs
 }

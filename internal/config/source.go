@@ -56,20 +56,20 @@ type values struct {
 
 // read collects the settings from the environment and from the settings file, whose
 // path it returns. A setting in the environment takes precedence over the file.
-func read(environ []string) (v values, file string, faults []error) {
+func read(environ []string) (v values, file string, errs []error) {
 	v = values{value: map[string]string{}, source: map[string]string{}}
 	var fromEnvironment []assignment
 	for _, pair := range environ {
 		name, value, _ := strings.Cut(pair, "=")
 		fromEnvironment = append(fromEnvironment, assignment{name: name, value: value})
 	}
-	faults = v.add(fromEnvironment, "environment")
+	errs = v.add(fromEnvironment, "environment")
 	file, inFile, err := readFile(v.value)
 	if err != nil {
-		return v, file, append(faults, err)
+		return v, file, append(errs, err)
 	}
 	inFile = slices.DeleteFunc(inFile, func(a assignment) bool { return v.isGiven(a.name) })
-	return v, file, append(faults, v.add(inFile, file)...)
+	return v, file, append(errs, v.add(inFile, file)...)
 }
 
 // readFile finds and reads the settings file, which CHEQUER_CONFIG names. The default is chequer.env in
@@ -205,9 +205,9 @@ func settingName(name string) (base string, isFile bool) {
 // add adds the settings among assignments from one source and returns all faults. An empty value
 // counts as not given.
 func (v *values) add(assignments []assignment, source string) []error {
-	var faults []error
+	var errs []error
 	fault := func(a assignment, format string, args ...any) {
-		faults = append(faults, a.fault(source, format, args...))
+		errs = append(errs, a.fault(source, format, args...))
 	}
 	for _, a := range assignments {
 		if !strings.HasPrefix(a.name, prefix) || a.value == "" {
@@ -237,7 +237,7 @@ func (v *values) add(assignments []assignment, source string) []error {
 		}
 		v.value[name], v.source[name] = value, origin
 	}
-	return faults
+	return errs
 }
 
 // fault returns an error about an assignment, with its line if it is in a file.

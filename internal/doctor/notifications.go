@@ -15,12 +15,8 @@ type Notifications interface {
 	FailedMessages(ctx context.Context, since time.Time, limit int) ([]notify.Message, error)
 }
 
-const (
-	// failedFor is the time for which a message that was given up is reported.
-	failedFor = 7 * 24 * time.Hour
-	// maxFailed bounds the number of messages that are counted.
-	maxFailed = 1000
-)
+// maxFailed bounds the number of messages that are counted.
+const maxFailed = 1000
 
 // examineNotifications reports messages that cannot be sent or were given up.
 func (e *examination) examineNotifications(ctx context.Context) error {
@@ -31,7 +27,7 @@ func (e *examination) examineNotifications(ctx context.Context) error {
 	if mail && e.Settings.SMTPURL == "" {
 		e.fail("notifications", "an account has chosen e-mail, and no mail server is set: CHEQUER_SMTP_URL")
 	}
-	failed, err := e.Storage.FailedMessages(ctx, e.Now().Add(-failedFor), maxFailed)
+	failed, err := e.Storage.FailedMessages(ctx, e.Now().Add(-notify.ReportedFor), maxFailed)
 	if err != nil {
 		return err
 	}

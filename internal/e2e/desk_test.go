@@ -302,6 +302,17 @@ func deciding(decision string, change func(*api.InvoiceRequest), actions ...stri
 	})
 }
 
+// refundAsked visits the desk's page of refunds of an overpaid invoice whose shopper gave an address.
+var refundAsked = inOrder(
+	paying(forOrder, api.SimulateOver, api.SimulateConfirm), refundTo("tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "#refund .addr"),
+	func(b *tab, w *demoSite) {
+		b.t.Helper()
+		signedIn("/payments/"+idOf(w.page)+"/refund")(b, w)
+	})
+
+// refundReady visits the same page after the refund was prepared.
+var refundReady = inOrder(refundAsked, press("#prepare button", ".qr"))
+
 // The owner finds a late payment, reads the consequences, accepts it, and finds the entry in the audit log; with
 // and without JavaScript.
 func TestDesk_accept_a_late_payment(t *testing.T) {

@@ -87,6 +87,9 @@ var pageStates = []pageState{
 	{"overpaid", ofPayment, paying(forOrder, api.SimulateOver, api.SimulateConfirm), 0},
 	{"refund_refused", ofPayment, inOrder(paying(nil, api.SimulateOver, api.SimulateConfirm), refundTo("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "#refund-error")), http.StatusUnprocessableEntity},
 	{"refund_saved", ofPayment, inOrder(paying(nil, api.SimulateOver, api.SimulateConfirm), refundTo("tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "#refund .addr")), 0},
+	{"refund_sent", ofPayment, onStubService("", withRefund("sent")), 0},
+	{"refund_declined", ofPayment, onStubService("/invoice/kAp39QfWkAp39QfWkAp39QfWkAp39QfW?lang=ar", withRefund("declined")), 0},
+	{"surplus_kept", ofPayment, onStubService("/invoice/kAp39QfWkAp39QfWkAp39QfWkAp39QfW?lang=de", surplusKept), 0},
 	{"expired", ofPayment, paying(forOrder, api.SimulateLate, api.SimulateReplace), 0},
 	{"expired_with_requote", ofPayment, paying(lateAllowed, api.SimulateLate, api.SimulateReplace), 0},
 	{"expired_requote_refused", ofPayment, inOrder(paying(lateAllowed, api.SimulateLate, api.SimulateReplace), withQuery("?hold=no_rate")), 0},
@@ -174,6 +177,17 @@ var pageStates = []pageState{
 	{"desk_cancel", ofDesk, deciding("cancel", longTexts, api.SimulateUnder), 0},
 	{"desk_requote", ofDesk, deciding("requote", forOrder, api.SimulateUnder), 0},
 	{"desk_decision_refused", ofDesk, deciding("accept", forOrder), http.StatusConflict},
+	{"desk_refund", ofDesk, deciding("refund", forOrder, api.SimulateOver, api.SimulateConfirm), 0},
+	{"desk_refund_nothing", ofDesk, deciding("refund", forOrder), 0},
+	{"desk_refund_requested", ofDesk, refundAsked, 0},
+	{"desk_refund_refused", ofDesk, inOrder(deciding("refund", forOrder, api.SimulateOver, api.SimulateConfirm), enter("#address", "nonsense"), press("#prepare button", "#address-error")), http.StatusUnprocessableEntity},
+	{"desk_refund_waits", ofDesk, inOrder(deciding("refund", forOrder, api.SimulateOver, api.SimulateConfirm), press("#prepare button", `form[action$="/cancel"]`)), 0},
+	{"desk_refund_ready", ofDesk, refundReady, 0},
+	{"desk_refund_payment", ofDesk, inOrder(refundReady, press(".crumb", ".ask")), 0},
+	{"desk_refunds", ofDesk, inOrder(refundReady, signedIn("/refunds?mode=test")), 0},
+	{"desk_refunds_none", ofDesk, signedIn("/refunds"), 0},
+	{"desk_keep", ofDesk, deciding("keep", forOrder, api.SimulateOver, api.SimulateConfirm), 0},
+	{"desk_decline", ofDesk, inOrder(refundAsked, clickThrough(`.ask a[href$="/decline"]`)), 0},
 	{"desk_payment_deliveries", ofDesk, inOrder(withWebhook, atPayment(longTexts)), 0},
 	{"desk_payment_reverted", ofDesk, atPayment(nil, api.SimulateExact, api.SimulateConfirm, api.SimulateReorganise), 0},
 	{"desk_products", ofDesk, signedIn("/products?mode=test"), 0},
@@ -441,6 +455,29 @@ func olderMoney(r *api.Resource) {
 	r.Payments = []api.Payment{{
 		ID: "o", CryptoCurrency: "BTC", Symbol: "BTC", NetworkName: "Bitcoin", Amount: "0.0005", FiatAmount: "0", State: "old", Tx: "1f",
 	}}
+}
+
+// withRefund makes the invoice late, with a refund in a state.
+func withRefund(state string) func(*api.Resource) {
+	return func(r *api.Resource) {
+		r.Status, r.Exceptions = api.StatusExpired, []string{api.ExceptionLate}
+		r.Payments = []api.Payment{{
+			ID: "l", CryptoCurrency: "BTC", Symbol: "BTC", NetworkName: "Bitcoin", Amount: "0.00065379", FiatAmount: "56.5", State: "late", Tx: "1f",
+		}}
+		r.RefundCurrency, r.RefundAddress = "BTC", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
+		r.Refunds = []api.Refund{{ID: "ref_1", Kind: "received", State: state, CryptoCurrency: "BTC", Amount: "0.00065379", FiatAmount: "56.5", Address: r.RefundAddress}}
+		r.KeptSurplus.Amount = "0"
+	}
+}
+
+// surplusKept makes the invoice overpaid, with a surplus that the merchant keeps.
+func surplusKept(r *api.Resource) {
+	r.Status, r.DueAmount, r.OverpaidAmount, r.Exceptions = api.StatusPaid, "0", "6.91", []string{api.ExceptionOverpaid}
+	r.PaidAmount, r.PaidAt = r.ClientAmount, r.ExpiredAt
+	r.Payments = []api.Payment{{
+		ID: "p", CryptoCurrency: "BTC", Symbol: "BTC", NetworkName: "Bitcoin", Amount: "0.00073", FiatAmount: "63.41", State: "confirmed", Tx: "1f",
+	}}
+	r.KeptSurplus = api.KeptSurplus{At: r.ExpiredAt, Amount: "6.91"}
 }
 
 // withBridged gives a token of the invoice bridged versions.

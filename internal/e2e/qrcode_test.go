@@ -53,17 +53,17 @@ func crop(picture image.Image, border int) image.Image {
 // readCode reads a picture in several sizes and rotations, as a camera in a moving hand takes it. The decoder sometimes finds a false corner pattern among the modules of a correct code, or
 // a grid that is off by a module. In another size or rotation it does not.
 func readCode(picture image.Image) (string, error) {
-	var faults []error
+	var errs []error
 	for _, degrees := range []float64{0, 2, -3, 5, -7} {
 		for _, times := range []float64{1, 2, 3, 1.5, 2.5} {
 			text, err := readAs(rotate(picture, times, degrees*math.Pi/180))
 			if err == nil {
 				return text, nil
 			}
-			faults = append(faults, err)
+			errs = append(errs, err)
 		}
 	}
-	return "", errors.Join(faults...)
+	return "", errors.Join(errs...)
 }
 
 // rotate returns a picture on white, enlarged and rotated around its center.
@@ -86,7 +86,7 @@ func rotate(picture image.Image, times, radians float64) image.Image {
 
 func readAs(picture image.Image) (string, error) {
 	source := gozxing.NewLuminanceSourceFromImage(picture)
-	var faults []error
+	var errs []error
 	for _, hint := range []gozxing.DecodeHintType{
 		gozxing.DecodeHintType_TRY_HARDER, gozxing.DecodeHintType_PURE_BARCODE,
 	} {
@@ -101,10 +101,10 @@ func readAs(picture image.Image) (string, error) {
 			if err == nil {
 				return result.GetText(), nil
 			}
-			faults = append(faults, err)
+			errs = append(errs, err)
 		}
 	}
-	return "", errors.Join(faults...)
+	return "", errors.Join(errs...)
 }
 
 // settle waits until an element does not move between two frames. Without scripts

@@ -96,16 +96,16 @@ func (d *Dialer) connect(ctx context.Context, addresses []netip.Addr, port strin
 	if dial == nil {
 		dial = new(net.Dialer).DialContext
 	}
-	var faults []error
+	var errs []error
 	for _, address := range addresses {
 		conn, err := dial(ctx, "tcp", net.JoinHostPort(address.Unmap().String(), port))
 		if err == nil {
 			return conn, nil
 		}
-		faults = append(faults, err)
+		errs = append(errs, err)
 		if ctx.Err() != nil {
 			break
 		}
 	}
-	return nil, errors.Join(faults...)
+	return nil, errors.Join(errs...)
 }

@@ -28,8 +28,8 @@ type CreateRequest struct {
 	// AllowPaidExpired is the value that the request states for the terms; nil if it states none.
 	AllowPaidExpired *bool
 	ExpiresIn        time.Duration
-	PaymentMethods   []string // asset codes, in the order in which they are offered; empty = Choice
-	Choice           []string // the merchant's choice; unknown codes are ignored; empty = all, in the default order
+	PaymentMethods   []string // asset codes, in the order in which they are offered; empty = DefaultMethods
+	DefaultMethods   []string // the merchant's selection; unknown codes are ignored; empty = all, in the default order
 	Key              IdempotencyKey
 	BodyHash         string
 	Nonce            Nonce
@@ -141,26 +141,26 @@ func (s *Service) build(id string, now time.Time, request CreateRequest, priced 
 	inv.Methods = make([]Method, 0, len(priced))
 	inv.Quotes[0].Prices = make([]Price, 0, len(priced))
 	indexes := map[string]uint32{}
-	for _, o := range priced {
-		index, known := indexes[o.wallet.Counter]
+	for _, m := range priced {
+		index, known := indexes[m.wallet.Counter]
 		if !known {
 			var err error
-			if index, err = next(o.wallet.Counter); err != nil {
+			if index, err = next(m.wallet.Counter); err != nil {
 				return nil, err
 			}
-			indexes[o.wallet.Counter] = index
+			indexes[m.wallet.Counter] = index
 		}
-		destination, err := o.network.NewDestination(chain.Request{Asset: o.asset, Key: o.wallet.Key, Index: index})
+		destination, err := m.network.NewDestination(chain.Request{Asset: m.asset, Key: m.wallet.Key, Index: index})
 		if err != nil {
-			return nil, fmt.Errorf("destination for %s: %w", o.asset.Code, err)
+			return nil, fmt.Errorf("destination for %s: %w", m.asset.Code, err)
 		}
-		asset := o.asset
+		asset := m.asset
 		asset.Policy = asset.Policy.Deeper(request.DepthSteps)
 		inv.Methods = append(inv.Methods, Method{
 			Asset: asset, Destination: destination, Index: index,
-			Birth: progress[o.asset.Network].Tip, Watched: o.watched,
+			Birth: progress[m.asset.Network].Tip, Watched: m.watched,
 		})
-		inv.Quotes[0].Prices = append(inv.Quotes[0].Prices, o.price)
+		inv.Quotes[0].Prices = append(inv.Quotes[0].Prices, m.price)
 	}
 	inv.OtherNetworks = s.otherNetworks(request, priced, indexes)
 	inv.Terms.Rules.Gas = s.gas(request.Mode)
@@ -177,7 +177,7 @@ func (s *Service) build(id string, now time.Time, request CreateRequest, priced 
 func (s *Service) otherNetworks(r CreateRequest, priced []pricedMethod, indexes map[string]uint32) []OtherNetwork {
 	var found []OtherNetwork
 	for _, network := range s.networks[r.Mode] {
-		offered := slices.ContainsFunc(priced, func(o pricedMethod) bool { return o.network.ID() == network.ID() })
+		offered := slices.ContainsFunc(priced, func(m pricedMethod) bool { return m.network.ID() == network.ID() })
 		assets := network.Assets()
 		if offered || !s.scanned[network.ID()] || len(assets) == 0 {
 			continue
@@ -215,10 +215,10 @@ func (s *Service) gas(mode Mode) map[chain.ID]money.Amount {
 func (s *Service) pricedMethods(request CreateRequest, due money.Amount, rates Rates, progress map[chain.ID]Progress) ([]pricedMethod, error) {
 	codes := request.PaymentMethods
 	if len(codes) == 0 {
-		codes = slices.DeleteFunc(slices.Clone(request.Choice), func(code string) bool { return !s.HasMethod(request.Mode, code) })
+		codes = slices.DeleteFunc(slices.Clone(request.DefaultMethods), func(code string) bool { return !s.HasMethod(request.Mode, code) })
 	}
 	var found []pricedMethod
-	var wallets, watched, selected, reached, tooSmall, rated bool
+	var hasWallet, watched, selected, reached, shortEnough, rated bool
 	var smallest *big.Rat
 	for _, network := range s.networks[request.Mode] {
 		_, scanned := network.(chain.Scanner)
@@ -229,7 +229,7 @@ func (s *Service) pricedMethods(request CreateRequest, due money.Amount, rates R
 			if i < 0 {
 				continue
 			}
-			wallets = true
+			hasWallet = true
 			if !scanned && !s.unwatched {
 				continue
 			}
@@ -248,13 +248,13 @@ func (s *Service) pricedMethods(request CreateRequest, due money.Amount, rates R
 			if asset.Volatile && request.ExpiresIn > maxVolatileQuote {
 				continue
 			}
-			tooSmall = true
+			shortEnough = true
 			price, err := priceOf(asset, due, rates)
 			if err != nil {
 				continue
 			}
 			rated = true
-			if !carries(asset, price.Expected) {
+			if !isPayable(asset, price.Expected) {
 				minimum := price.Rate(due.Currency()).Value(asset.Dust)
 				if smallest == nil || minimum.Cmp(smallest) < 0 {
 					smallest = minimum
@@ -273,7 +273,7 @@ func (s *Service) pricedMethods(request CreateRequest, due money.Amount, rates R
 	switch {
 	case len(found) > 0:
 		return found, nil
-	case !wallets:
+	case !hasWallet:
 		return nil, ErrNoWallet
 	case !watched:
 		return nil, ErrUnwatched
@@ -281,7 +281,7 @@ func (s *Service) pricedMethods(request CreateRequest, due money.Amount, rates R
 		return nil, ErrNoMethod
 	case !reached:
 		return nil, ErrUnreached
-	case !tooSmall:
+	case !shortEnough:
 		return nil, ErrTooLong
 	case !rated:
 		return nil, &NoRateError{Fiat: due.Currency()}
@@ -289,8 +289,8 @@ func (s *Service) pricedMethods(request CreateRequest, due money.Amount, rates R
 	return nil, &TooSmallError{Smallest: money.RoundUp(smallest, due.Currency())}
 }
 
-// carries reports whether an amount is large enough to be sent on the asset's network.
-func carries(asset chain.Asset, amount money.Amount) bool {
+// isPayable reports whether an amount is large enough to be sent on the asset's network.
+func isPayable(asset chain.Asset, amount money.Amount) bool {
 	return !amount.IsZero() && amount.Cmp(asset.Dust) >= 0
 }
 
@@ -356,9 +356,9 @@ func (s *Service) Evidence(ctx context.Context, name string) (string, error) {
 // codes returns the rate codes of the methods, each once.
 func codes(priced []pricedMethod) []string {
 	var list []string
-	for _, o := range priced {
-		if !slices.Contains(list, o.asset.Rate) {
-			list = append(list, o.asset.Rate)
+	for _, m := range priced {
+		if !slices.Contains(list, m.asset.Rate) {
+			list = append(list, m.asset.Rate)
 		}
 	}
 	return list

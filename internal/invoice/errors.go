@@ -48,6 +48,20 @@ var (
 	ErrRefundSet = errors.New("a refund address is set already")
 	// ErrPaymentAddress means that the refund address is the payment address of an invoice.
 	ErrPaymentAddress = errors.New("the refund address is a payment address of an invoice")
+	// ErrTokenContract means that the refund address is a contract of a token, or an address that no wallet has.
+	ErrTokenContract = errors.New("the refund address is no address of a wallet")
+	// ErrNoRefund means that the invoice has no such refund.
+	ErrNoRefund = errors.New("no such refund")
+	// ErrNoSurplus means that no surplus waits for a decision.
+	ErrNoSurplus = errors.New("no surplus waits for a decision")
+	// ErrOverRefund means that a refund is more than what was received and confirmed and is not refunded yet.
+	ErrOverRefund = errors.New("the refund is more than what can be refunded")
+	// ErrRefundExists means that the invoice has a refund of the same kind and amount.
+	ErrRefundExists = errors.New("a refund of the same kind and amount exists")
+	// ErrTransaction means that a text is not the identifier of a transaction of the refund's network.
+	ErrTransaction = errors.New("no transaction of this network has such an identifier")
+	// ErrOwnTransaction means that a transaction pays the invoice, so that it is no refund.
+	ErrOwnTransaction = errors.New("the transaction is a payment of the invoice")
 	// ErrUnknownOrder means that the outcome of the last order at the exchange is not known yet.
 	ErrUnknownOrder = errors.New("the outcome of the last order is not known")
 	// ErrUnavailable means that the database is temporarily unavailable. The change may or may not

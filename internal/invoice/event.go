@@ -23,13 +23,17 @@ const (
 	EventException        EventType = "exception.raised"
 	EventSaleFilled       EventType = "conversion.filled"
 	EventSaleFailed       EventType = "conversion.failed"
+	EventRefundCreated    EventType = "refund.created"
+	EventRefundSent       EventType = "refund.sent"
+	EventRefundCancelled  EventType = "refund.cancelled"
+	EventRefundDeclined   EventType = "refund.declined"
 )
 
 // EventTypes lists all event types of invoices.
 var EventTypes = []EventType{
 	EventCreated, EventPending, EventPaid, EventExpired, EventDeclined, EventRequoted, EventReverted,
 	EventPaymentSeen, EventPaymentConfirmed, EventPaymentReplaced, EventPaymentReorged, EventException,
-	EventSaleFilled, EventSaleFailed,
+	EventSaleFilled, EventSaleFailed, EventRefundCreated, EventRefundSent, EventRefundCancelled, EventRefundDeclined,
 }
 
 // Event is something that happened to an invoice. It is written in the transaction of the change,
@@ -61,6 +65,26 @@ func eventTypesOf(before, after *Invoice, ignored map[string]bool) []EventType {
 		if !before.State.Has(e) {
 			list = append(list, EventException)
 			break
+		}
+	}
+	return append(list, refundEventTypes(before, after)...)
+}
+
+// refundEvents are the types of the events of refunds that enter a state.
+var refundEvents = map[RefundState]EventType{
+	RefundSent: EventRefundSent, RefundCancelled: EventRefundCancelled, RefundDeclined: EventRefundDeclined,
+}
+
+// refundEventTypes returns the types of the events of refunds. A change concerns one refund, except that a
+// refund address may complete several that have no address.
+func refundEventTypes(before, after *Invoice) (list []EventType) {
+	for i, r := range after.Refunds {
+		t := refundEvents[r.State]
+		switch {
+		case i >= len(before.Refunds) && t == "":
+			list = append(list, EventRefundCreated)
+		case t != "" && (i >= len(before.Refunds) || before.Refunds[i].State != r.State):
+			list = append(list, t)
 		}
 	}
 	return list

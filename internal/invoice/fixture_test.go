@@ -80,7 +80,18 @@ func (s shopStore) SaveProgress(ctx context.Context, lease invoice.Lease, p invo
 
 func openShop(t *testing.T, table string) *shop {
 	t.Helper()
-	s := &shop{t: t, store: storagetest.SQLite(t), clock: clocktest.At(noon), invoices: map[string]string{}}
+	return openShopOn(t, table, storagetest.SQLite(t))
+}
+
+// onBoth runs a test with a shop on each engine.
+func onBoth(t *testing.T, test func(t *testing.T, s *shop)) {
+	t.Helper()
+	storagetest.OnBoth(t, func(t *testing.T, store *storage.Storage, _ string) { test(t, openShopOn(t, table, store)) })
+}
+
+func openShopOn(t *testing.T, table string, store *storage.Storage) *shop {
+	t.Helper()
+	s := &shop{t: t, store: store, clock: clocktest.At(noon), invoices: map[string]string{}}
 	s.net = simnet.New(s.store, s.clock.Now)
 	s.setRates(table)
 	log := slog.New(slog.DiscardHandler)

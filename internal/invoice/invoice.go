@@ -41,14 +41,18 @@ type Invoice struct {
 	OtherNetworks []OtherNetwork
 
 	// The facts recorded since creation. Times are on the invoice's own clock, see Clock.
-	Transfers  []Transfer
-	Coverage   map[chain.ID]Coverage
-	DeclinedAt time.Time // zero unless the merchant cancelled
-	Accepted   []string  // IDs of the transfers that the merchant accepted as the full price
-	AcceptedAt time.Time // zero unless the merchant accepted transfers
-	AcceptedBy string    // the key or the command that accepted them
-	DelayedAt  time.Time // when the invoice was found delayed, or zero; see delayedAt
-	Refund     Refund    // the shopper's refund address
+	Transfers     []Transfer
+	Coverage      map[chain.ID]Coverage
+	DeclinedAt    time.Time // zero unless the merchant cancelled
+	Accepted      []string  // IDs of the transfers that the merchant accepted as the full price
+	AcceptedAt    time.Time // zero unless the merchant accepted transfers
+	AcceptedBy    string    // the key or the command that accepted them
+	DelayedAt     time.Time // when the invoice was found delayed, or zero; see delayedAt
+	RefundAddress RefundAddress
+	// Refunds are the refunds that were requested, prepared or sent, oldest first. None is ever removed.
+	Refunds []Refund
+	// Kept is the merchant's decision to keep a surplus.
+	Kept KeptSurplus
 
 	// Clock is the time by which the invoice's own clock is ahead of the real clock. It is zero
 	// except for test invoices.
@@ -71,15 +75,6 @@ type Invoice struct {
 	// the quote contains.
 	Evidence string
 }
-
-// Refund is the address for a refund. The zero value means that the shopper has not given one.
-type Refund struct {
-	Asset   string // code
-	Address string
-}
-
-// IsZero reports whether there is no refund address.
-func (r Refund) IsZero() bool { return r == Refund{} }
 
 // WatchPeriod is the time after the end of the newest quote for which transfers are watched.
 const WatchPeriod = 30 * 24 * time.Hour
@@ -134,6 +129,7 @@ func (inv *Invoice) clone() *Invoice {
 	c.Coverage = maps.Clone(inv.Coverage)
 	c.State.Exceptions = slices.Clone(inv.State.Exceptions)
 	c.Sales = slices.Clone(inv.Sales)
+	c.Refunds = slices.Clone(inv.Refunds)
 	return &c
 }
 

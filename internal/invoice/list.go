@@ -22,6 +22,8 @@ type ListStorage interface {
 	Undecided(ctx context.Context, merchantID string, mode Mode, after Position, limit int) ([]*Invoice, error)
 	// ExportLines returns invoices as lines of an export.
 	ExportLines(ctx context.Context, f Filter, after Position, limit int) ([]ExportLine, error)
+	// Refunds returns refunds, newest first.
+	Refunds(ctx context.Context, f RefundFilter, after Position, limit int) ([]ListedRefund, error)
 	// Tally counts the invoices of a merchant and a mode.
 	Tally(ctx context.Context, merchantID string, mode Mode) (Tally, error)
 }
@@ -172,21 +174,22 @@ type Summary struct {
 	Received  []Received
 	// Accepted reports whether the merchant accepted transfers as the full price.
 	Accepted bool
+	Decided  bool // see State
 }
 
 // ExportLine is an invoice as a line of an export for bookkeeping.
 type ExportLine struct {
 	Summary
-	Note        string // of the shopper
-	DisableSale bool
-	Tolerance   money.Amount
-	PaidTx      string
-	Refund      Refund
-	PaidCount   int64
-	FirstPaidAt time.Time
-	AcceptedAt  time.Time
-	AcceptedBy  string
-	Sales       []Sale
+	Note          string // of the shopper
+	DisableSale   bool
+	Tolerance     money.Amount
+	PaidTx        string
+	RefundAddress RefundAddress
+	PaidCount     int64
+	FirstPaidAt   time.Time
+	AcceptedAt    time.Time
+	AcceptedBy    string
+	Sales         []Sale
 }
 
 // Shortfall returns the fiat that the merchant accepted as missing; see Invoice.Shortfall.
@@ -227,7 +230,7 @@ func (inv *Invoice) Summary() Summary {
 		Price: inv.Terms.Price, Paid: inv.State.Paid, Due: inv.State.Due, Overpaid: inv.State.Overpaid,
 		OrderID: inv.Terms.OrderID, Description: inv.Terms.Description, Reference: inv.Terms.Reference(), Origin: inv.Origin,
 		CreatedAt: inv.CreatedAt, ExpiresAt: inv.ExpiresAt(), PaidAt: inv.State.PaidAt, PaidAsset: inv.State.PaidAsset,
-		Received: inv.ReceivedAmounts(), Accepted: len(inv.Accepted) > 0,
+		Received: inv.ReceivedAmounts(), Accepted: len(inv.Accepted) > 0, Decided: inv.State.Decided,
 	}
 }
 
@@ -235,7 +238,7 @@ func (inv *Invoice) Summary() Summary {
 func (inv *Invoice) ExportLine() ExportLine {
 	return ExportLine{
 		Summary: inv.Summary(), Note: inv.Terms.Note(), DisableSale: inv.Terms.DisableSale, Tolerance: inv.Terms.Rules.Tolerance,
-		PaidTx: inv.State.PaidTx, Refund: inv.Refund, PaidCount: inv.PaidCount, FirstPaidAt: inv.FirstPaidAt,
+		PaidTx: inv.State.PaidTx, RefundAddress: inv.RefundAddress, PaidCount: inv.PaidCount, FirstPaidAt: inv.FirstPaidAt,
 		AcceptedAt: inv.AcceptedAt, AcceptedBy: inv.AcceptedBy, Sales: inv.Sales,
 	}
 }
@@ -245,12 +248,14 @@ func (s Summary) Has(e Exception) bool { return slices.Contains(s.Exceptions, e)
 
 // NeedsDecision reports whether received money waits for a decision of the merchant: to accept it, to
 // pay it back or to keep it. An underpaid invoice waits for the shopper until it has ended.
-func (s Summary) NeedsDecision() bool { return needsDecision(s.Status, s.Exceptions, s.Accepted) }
+func (s Summary) NeedsDecision() bool {
+	return !s.Decided && needsDecision(s.Status, s.Exceptions, s.Accepted)
+}
 
 // NeedsDecision reports whether received money waits for a decision of the merchant; see
 // Summary.NeedsDecision.
 func (inv *Invoice) NeedsDecision() bool {
-	return needsDecision(inv.State.Status, inv.State.Exceptions, len(inv.Accepted) > 0)
+	return !inv.State.Decided && needsDecision(inv.State.Status, inv.State.Exceptions, len(inv.Accepted) > 0)
 }
 
 func needsDecision(status Status, exceptions []Exception, accepted bool) bool {

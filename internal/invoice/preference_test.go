@@ -13,14 +13,14 @@ func TestCreate_orders_methods(t *testing.T) {
 	s := openShop(t, "BTC-EUR=50000,LTC-EUR=70,ETH-EUR=2500,EUR-USD=1.1")
 	preferred := []string{"BTC", "USDC-BASE", "EURC-BASE", "USDC", "EURC", "ETH", "ETH-BASE", "LTC"}
 	chosen := s.request("56.50")
-	chosen.Choice = []string{"LTC", "EURC-BASE", "BTC"}
+	chosen.DefaultMethods = []string{"LTC", "EURC-BASE", "BTC"}
 	for name, test := range map[string]struct {
 		request invoice.CreateRequest
 		want    []string
 	}{
 		"without_a_choice_in_the_default_order": {s.request("56.50"), preferred},
 		"in_the_order_of_the_request":           {s.request("56.50", "LTC", "USDC", "BTC"), []string{"LTC", "USDC", "BTC"}},
-		"in_the_order_of_the_merchant":          {chosen, chosen.Choice},
+		"in_the_order_of_the_merchant":          {chosen, chosen.DefaultMethods},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inv, err := s.service.Create(t.Context(), test.request)

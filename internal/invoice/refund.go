@@ -1,96 +1,304 @@
 package invoice
 
 import (
-	"context"
-	"errors"
-	"fmt"
+	"cmp"
+	"math/big"
 	"slices"
+	"time"
 
 	"chequer/internal/chain"
-	"chequer/internal/keys"
+	"chequer/internal/money"
 )
 
-// SetRefund stores the address for a refund in an asset that was received. The shopper can set it
-// once; the merchant may change it. The errors are ErrNotFound, ErrNothingReceived, ErrRefundAsset,
-// ErrRefundSet, ErrPaymentAddress, the errors of keys.ParseAddress, and keys.ErrPrivateKey if the text
-// contains a private key.
-func (s *Service) SetRefund(ctx context.Context, id string, actor Actor, asset, address string) (*Invoice, error) {
-	inv, err := s.storage.Invoice(ctx, id)
-	if err != nil {
-		return nil, err
+// Refund is an amount that the merchant pays back from its own wallet. Chequer prepares it and records what the
+// merchant states about it. Times are on the invoice's own clock.
+type Refund struct {
+	ID      string
+	Kind    RefundKind
+	State   RefundState
+	Network chain.ID
+	Asset   string // code
+	Amount  money.Amount
+	// Rate is the price of one coin when Amount was determined, and Source its source; the zero Rate if there was
+	// none. Value is the value of Amount in the currency of the invoice; zero without a rate.
+	Rate   money.Rate
+	Source string
+	Value  money.Amount
+	// HeldUntil is the end of the time for which Amount is valid, if it was determined from Value; otherwise zero.
+	HeldUntil time.Time
+	Address   string // empty while it is not known
+	Script    string
+	AddressBy string // the actor that gave the address
+	Tx        string // the transaction that the merchant stated
+	Reason    string // of the merchant, for the last state
+
+	// Asked, Prepared, Sent and Closed state who moved the refund to a state, and when. Closed belongs to the
+	// states RefundCancelled and RefundDeclined.
+	Asked, Prepared, Sent, Closed Mark
+}
+
+// Mark states who did something, and when. The zero value means that it was not done.
+type Mark struct {
+	By string // the name of an account, the identifier of an API key, or "shopper"
+	At time.Time
+}
+
+// RefundKind is a kind of amount.
+type RefundKind string
+
+const (
+	// RefundReceived: the whole received amount of an asset that is not refunded yet.
+	RefundReceived RefundKind = "received"
+	// RefundSurplus: the amount above the price that is not refunded yet.
+	RefundSurplus RefundKind = "surplus"
+	// RefundPart: an amount that the merchant chose.
+	RefundPart RefundKind = "part"
+)
+
+// RefundKinds are all kinds.
+var RefundKinds = []RefundKind{RefundReceived, RefundSurplus, RefundPart}
+
+// RefundState is the state of a refund.
+type RefundState string
+
+const (
+	// RefundAsked means that the shopper asked for the refund, or that the merchant waits for the shopper's address.
+	RefundAsked RefundState = "asked"
+	// RefundReady means that the merchant can pay.
+	RefundReady RefundState = "ready"
+	// RefundSent means that the merchant stated a transaction.
+	RefundSent RefundState = "sent"
+	// RefundCancelled means that the merchant withdrew the refund before it was sent.
+	RefundCancelled RefundState = "cancelled"
+	// RefundDeclined means that the merchant declined what the shopper asked for.
+	RefundDeclined RefundState = "declined"
+)
+
+// RefundStates are all states.
+var RefundStates = []RefundState{RefundAsked, RefundReady, RefundSent, RefundCancelled, RefundDeclined}
+
+// RefundHold is the time for which the amount of a refund in fiat is valid.
+const RefundHold = 24 * time.Hour
+
+// Requested reports whether the shopper asked for the refund and the merchant has not answered.
+func (r Refund) Requested() bool { return r.State == RefundAsked && r.Asked.By == string(Shopper) }
+
+// Open reports whether the refund was neither sent nor closed.
+func (r Refund) Open() bool { return r.State == RefundAsked || r.State == RefundReady }
+
+// Stale reports whether the time for which the amount is valid has ended before the refund was sent.
+func (r Refund) Stale(at time.Time) bool {
+	return r.Open() && !r.HeldUntil.IsZero() && at.After(r.HeldUntil)
+}
+
+// Last returns the mark of the last change of the state.
+func (r Refund) Last() Mark {
+	switch r.State {
+	case RefundReady:
+		return r.Prepared
+	case RefundSent:
+		return r.Sent
+	case RefundCancelled, RefundDeclined:
+		return r.Closed
 	}
-	to, err := s.refundTo(ctx, inv, asset, address)
-	if err != nil {
-		return nil, err
+	return r.Asked
+}
+
+// takes reports whether the refund reduces what else can be refunded. A request of the shopper does not.
+func (r Refund) takes() bool { return r.State == RefundSent || r.Open() && !r.Requested() }
+
+// settles reports whether the refund is a final decision about its amount.
+func (r Refund) settles() bool { return r.State == RefundSent || r.State == RefundDeclined }
+
+// equal reports whether two states of one refund are the same.
+func (r Refund) equal(o Refund) bool {
+	return r.State == o.State && r.Tx == o.Tx && r.Address == o.Address && r.HeldUntil.Equal(o.HeldUntil) && r.Amount.Equal(o.Amount)
+}
+
+// KeptSurplus is the decision of the merchant to keep a surplus. The zero value means that there is none. It holds
+// while the surplus is not larger than Amount.
+type KeptSurplus struct {
+	Mark
+	Amount money.Amount
+	Reason string
+}
+
+// UndoPeriod is the time for which the merchant can take back the decision to keep a surplus.
+const UndoPeriod = 30 * 24 * time.Hour
+
+// MayUndo reports whether the decision can be taken back, at a time on the invoice's own clock.
+func (k KeptSurplus) MayUndo(at time.Time) bool { return !k.At.IsZero() && at.Sub(k.At) <= UndoPeriod }
+
+// refund returns the refund with an ID.
+func (inv *Invoice) refund(id string) (*Refund, error) {
+	i := slices.IndexFunc(inv.Refunds, func(r Refund) bool { return r.ID == id })
+	if i < 0 {
+		return nil, ErrNoRefund
 	}
-	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
-		refund := Refund{Asset: asset, Address: to.Address}
-		if actor == Shopper && !inv.Refund.IsZero() && inv.Refund != refund {
-			return ErrRefundSet
-		}
-		inv.Refund = refund
-		return nil
+	return &inv.Refunds[i], nil
+}
+
+// Balance holds the amounts of one asset that an invoice received and refunded.
+type Balance struct {
+	Network  chain.ID
+	Asset    string       // code
+	Received money.Amount // confirmed
+	Taken    money.Amount // by refunds that are sent or open
+	Surplus  money.Amount // the confirmed part above the price, whether or not it was refunded
+	// Waiting is the part that waits for a decision of the merchant, confirmed or not, whether or not it was
+	// refunded. Surplus is not in it.
+	Waiting money.Amount
+}
+
+// Refundable returns the amount that can still be refunded.
+func (b Balance) Refundable() money.Amount { return atLeastZero(b.Received, b.Taken) }
+
+// Excess returns the amount by which refunds exceed what was received. It is not zero only after a payment left
+// its network.
+func (b Balance) Excess() money.Amount { return atLeastZero(b.Taken, b.Received) }
+
+// atLeastZero returns a minus b, or zero if that is negative.
+func atLeastZero(a, b money.Amount) money.Amount {
+	if a.Cmp(b) <= 0 {
+		return money.Zero(a.Currency())
+	}
+	return a.Sub(b)
+}
+
+// Balances returns the balances of the assets that the invoice received, in the order in which they were first
+// seen.
+func (e *Evaluation) Balances() []Balance { return e.inv.balances(e.ledger, e.state) }
+
+// Balance returns the balance of an asset. It returns false if nothing was received in it.
+func (e *Evaluation) Balance(asset string) (Balance, bool) { return findBalance(e.Balances(), asset) }
+
+func findBalance(all []Balance, asset string) (Balance, bool) {
+	i := slices.IndexFunc(all, func(b Balance) bool { return b.Asset == asset })
+	if i < 0 {
+		return Balance{}, false
+	}
+	return all[i], true
+}
+
+func (inv *Invoice) balances(l ledger, s State) []Balance {
+	entries := slices.DeleteFunc(slices.Clone(l.entries), func(e entry) bool { return !inv.isReceived(e) })
+	slices.SortStableFunc(entries, func(a, b entry) int {
+		return cmp.Or(a.transfer.FirstSeen.Compare(b.transfer.FirstSeen), cmp.Compare(a.transfer.ID, b.transfer.ID))
 	})
-}
-
-// refundTo parses and checks a refund address.
-func (s *Service) refundTo(ctx context.Context, inv *Invoice, asset, text string) (chain.Destination, error) {
-	var none chain.Destination
-	received := inv.Received()
-	i := slices.IndexFunc(received, func(t Transfer) bool { return t.Asset == asset })
-	switch {
-	case len(received) == 0:
-		return none, ErrNothingReceived
-	case i < 0:
-		return none, ErrRefundAsset
-	case keys.LooksPrivate(text):
-		return none, keys.ErrPrivateKey
+	var list []Balance
+	for _, e := range entries {
+		t := e.transfer
+		i := slices.IndexFunc(list, func(b Balance) bool { return b.Asset == t.Asset && b.Network == t.Network })
+		if i < 0 {
+			zero := money.Zero(t.Amount.Currency())
+			list = append(list, Balance{Network: t.Network, Asset: t.Asset, Received: zero, Taken: zero, Surplus: zero, Waiting: zero})
+			i = len(list) - 1
+		}
+		b := &list[i]
+		if t.Confirmed() {
+			b.Received = b.Received.Add(t.Amount)
+		}
+		b.Waiting = b.Waiting.Add(inv.waitingPart(e, l, s))
 	}
-	reader, ok := s.reader(inv.Mode, received[i].Network)
-	a, known := s.KnownAsset(received[i].Network, asset)
-	if !ok || !known {
-		return none, ErrState
-	}
-	text = a.Address(text)
-	if keys.LooksPrivate(text) {
-		return none, keys.ErrPrivateKey
-	}
-	to, err := reader.ReadAddress(asset, text)
-	if err != nil {
-		return none, err
-	}
-	_, err = s.storage.InvoiceTo(ctx, reader.ID(), to.Script)
-	switch {
-	case err == nil:
-		return none, ErrPaymentAddress
-	case !errors.Is(err, ErrNotFound):
-		return none, fmt.Errorf("check refund address: %w", err)
-	}
-	return to, nil
-}
-
-// reader returns the parser of a network's addresses. It returns false if the network has none.
-func (s *Service) reader(mode Mode, network chain.ID) (chain.AddressReader, bool) {
-	for _, n := range s.networks[mode] {
-		if reader, ok := n.(chain.AddressReader); ok && n.ID() == network {
-			return reader, true
+	for _, r := range inv.Refunds {
+		for i := range list {
+			if r.takes() && list[i].Asset == r.Asset && list[i].Network == r.Network {
+				list[i].Taken = list[i].Taken.Add(r.Amount)
+			}
 		}
 	}
-	return nil, false
-}
-
-// Received returns the first present transfer of each asset that is more than dust, in the order in
-// which they were first seen.
-func (inv *Invoice) Received() []Transfer {
-	var list []Transfer
-	for _, p := range inv.Payments() {
-		switch p.State {
-		case PaymentDust, PaymentReplaced, PaymentReorged:
-			continue
-		}
-		if !slices.ContainsFunc(list, func(t Transfer) bool { return t.Asset == p.Asset }) {
-			list = append(list, p.Transfer)
-		}
+	if s.Has(Overpaid) && !isEnded(s.Status) {
+		inv.addSurplus(list, entries, l)
 	}
 	return list
+}
+
+// isReceived reports whether the merchant has the money of an entry: it is present, and neither dust nor gas.
+func (inv *Invoice) isReceived(e entry) bool {
+	switch inv.paymentState(e, false) {
+	case PaymentDust, PaymentReplaced, PaymentReorged:
+		return false
+	}
+	return !e.gas && e.transfer.Presence == Present && !e.transfer.Amount.IsZero()
+}
+
+// isEnded reports whether an invoice with a status takes no payment without a decision.
+func isEnded(s Status) bool { return s == Expired || s == Declined }
+
+// waitingPart returns the part of an entry that waits for a decision: the part that does not count while the invoice
+// can be paid, and all of it afterwards.
+func (inv *Invoice) waitingPart(e entry, l ledger, s State) money.Amount {
+	t := e.transfer
+	switch {
+	case l.accepted && e.accepted:
+		return money.Zero(t.Amount.Currency())
+	case isEnded(s.Status) || e.counted == nil:
+		return t.Amount
+	}
+	return atLeastZero(t.Amount, money.FromMinor(e.counted, t.Amount.Currency()))
+}
+
+// addSurplus adds the confirmed value above the price to the balance of the asset that was paid last.
+func (inv *Invoice) addSurplus(list []Balance, entries []entry, l ledger) {
+	excess := new(big.Rat).Sub(l.received(true), minor(inv.Terms.Price))
+	for _, e := range slices.Backward(entries) {
+		value, units := e.receivedValue(), e.counted
+		if l.accepted && e.accepted {
+			units = e.transfer.Amount.Minor()
+		}
+		if excess.Sign() <= 0 || !e.transfer.Confirmed() || units == nil || value.Sign() <= 0 {
+			continue
+		}
+		share := new(big.Rat).Quo(excess, value)
+		if share.Cmp(big.NewRat(1, 1)) > 0 {
+			share.SetInt64(1)
+		}
+		share.Mul(share, new(big.Rat).SetInt(units))
+		whole := new(big.Int).Quo(share.Num(), share.Denom())
+		i := slices.IndexFunc(list, func(b Balance) bool { return b.Asset == e.transfer.Asset && b.Network == e.transfer.Network })
+		list[i].Surplus = money.FromMinor(whole, e.transfer.Amount.Currency())
+		return
+	}
+}
+
+// settled returns the sums of the refunds of an asset that were sent or declined: of all, and of those that may
+// concern a surplus.
+func (inv *Invoice) settled(b Balance) (all, surplus money.Amount) {
+	all, surplus = money.Zero(b.Received.Currency()), money.Zero(b.Received.Currency())
+	for _, r := range inv.Refunds {
+		if !r.settles() || r.Asset != b.Asset || r.Network != b.Network {
+			continue
+		}
+		all = all.Add(r.Amount)
+		if r.Kind != RefundPart {
+			surplus = surplus.Add(r.Amount)
+		}
+	}
+	return all, surplus
+}
+
+// keeps reports whether the merchant keeps the surplus of a state.
+func (inv *Invoice) keeps(s State) bool {
+	return !inv.Kept.At.IsZero() && inv.Kept.Amount.Cmp(s.Overpaid) >= 0
+}
+
+// undecided returns the part of a balance about which the merchant has not decided.
+func (inv *Invoice) undecided(b Balance, s State) money.Amount {
+	all, surplus := inv.settled(b)
+	if inv.keeps(s) {
+		return atLeastZero(b.Waiting, all)
+	}
+	rest := atLeastZero(b.Waiting.Add(b.Surplus), all)
+	if open := atLeastZero(b.Surplus, surplus); open.Cmp(rest) > 0 {
+		return open
+	}
+	return rest
+}
+
+// decided reports whether the merchant has decided about all money that waits; see State.
+func (inv *Invoice) decided(l ledger, s State) bool {
+	if len(inv.Refunds) == 0 && inv.Kept.At.IsZero() {
+		return false
+	}
+	return !slices.ContainsFunc(inv.balances(l, s), func(b Balance) bool { return !inv.undecided(b, s).IsZero() })
 }

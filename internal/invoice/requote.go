@@ -117,7 +117,7 @@ func (s *Service) currentPrices(inv *Invoice, due money.Amount, rates Rates, pro
 			continue
 		}
 		rated = true
-		if carries(m.Asset, price.Expected) {
+		if isPayable(m.Asset, price.Expected) {
 			prices = append(prices, price)
 		}
 	}

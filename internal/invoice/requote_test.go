@@ -228,7 +228,7 @@ func TestSetRefund(t *testing.T) {
 	inv := shop.create("40")
 	const first, second = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn"
 	set := func(actor invoice.Actor, asset, address string) error {
-		_, err := shop.service.SetRefund(t.Context(), inv.ID, actor, asset, address)
+		_, err := shop.service.SetRefundAddress(t.Context(), inv.ID, actor, asset, address)
 		return err
 	}
 	if err := set(invoice.Shopper, "BTC", first); !errors.Is(err, invoice.ErrNothingReceived) {
@@ -259,8 +259,8 @@ func TestSetRefund(t *testing.T) {
 			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
 		}
 	}
-	if got := shop.reload(inv); !got.Refund.IsZero() {
-		t.Errorf("every address was refused, but the refund is set to %v", got.Refund)
+	if got := shop.reload(inv); !got.RefundAddress.IsZero() {
+		t.Errorf("every address was refused, but the refund is set to %v", got.RefundAddress)
 	}
 	version := shop.reload(inv).Version
 	shop.must(set(invoice.Shopper, "BTC", " "+strings.ToUpper(first)+"\n"))
@@ -268,14 +268,14 @@ func TestSetRefund(t *testing.T) {
 	shop.must(set(invoice.Shopper, "BTC", "bitcoin:"+first+"?amount=0.1&label=My%20wallet"))
 	shop.must(set(invoice.Shopper, "BTC", "BITCOIN:"+strings.ToUpper(first)))
 	got := shop.reload(inv)
-	if got.Refund != (invoice.Refund{Asset: "BTC", Address: first}) || got.Version != version+1 {
-		t.Errorf("refund to %v in version %d, before %d", got.Refund, got.Version, version)
+	if got.RefundAddress != (invoice.RefundAddress{Asset: "BTC", Address: first}) || got.Version != version+1 {
+		t.Errorf("refund to %v in version %d, before %d", got.RefundAddress, got.Version, version)
 	}
 	if err := set(invoice.Shopper, "BTC", second); !errors.Is(err, invoice.ErrRefundSet) {
 		t.Errorf("the shopper a second time: %v", err)
 	}
 	shop.must(set(invoice.Merchant, "BTC", second))
-	if got := shop.reload(inv).Refund.Address; got != second {
+	if got := shop.reload(inv).RefundAddress.Address; got != second {
 		t.Errorf("after the merchant's change the address is %s", got)
 	}
 }
@@ -287,12 +287,12 @@ func TestSetRefund_checks_capitals_of_Ethereum(t *testing.T) {
 	s.pay(inv, "USDC", "40")
 	s.step()
 	const valid = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
-	if _, err := s.service.SetRefund(t.Context(), inv.ID, invoice.Shopper, "USDC", strings.Replace(valid, "BeAed", "BeaEd", 1)); !errors.Is(err, keys.ErrAddress) {
+	if _, err := s.service.SetRefundAddress(t.Context(), inv.ID, invoice.Shopper, "USDC", strings.Replace(valid, "BeAed", "BeaEd", 1)); !errors.Is(err, keys.ErrAddress) {
 		t.Errorf("wrong capitals: %v", err)
 	}
-	got, err := s.service.SetRefund(t.Context(), inv.ID, invoice.Shopper, "USDC", strings.ToLower(valid))
-	if err != nil || got.Refund.Address != valid {
-		t.Errorf("refund to %v, %v", got.Refund, err)
+	got, err := s.service.SetRefundAddress(t.Context(), inv.ID, invoice.Shopper, "USDC", strings.ToLower(valid))
+	if err != nil || got.RefundAddress.Address != valid {
+		t.Errorf("refund to %v, %v", got.RefundAddress, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -310,7 +311,10 @@ func (s *Service) applyChange(inv, before *Invoice, progress map[chain.ID]Progre
 
 // visible reports whether a page shows a change that causes no event.
 func visible(before, after *Invoice, ignored map[string]bool) bool {
-	if before.Clock != after.Clock || before.Refund != after.Refund || !before.AcceptedAt.Equal(after.AcceptedAt) {
+	if before.Clock != after.Clock || before.RefundAddress != after.RefundAddress || !before.AcceptedAt.Equal(after.AcceptedAt) {
+		return true
+	}
+	if !slices.EqualFunc(before.Refunds, after.Refunds, Refund.equal) || before.Kept.At != after.Kept.At {
 		return true
 	}
 	known := before.byID()

@@ -49,6 +49,9 @@ type State struct {
 	Paid       money.Amount // fiat that counts, seen or confirmed; at most the price
 	Due        money.Amount // the price minus Paid
 	Overpaid   money.Amount // confirmed fiat above the price
+	// Decided reports whether the merchant has decided about all money that waited for a decision other than
+	// an acceptance: it was refunded, its refund was declined, or the surplus is kept.
+	Decided bool
 	// PaidAt is when the invoice became paid; zero unless it is paid.
 	PaidAt time.Time
 	// PaidTx and PaidAsset are the transaction and the asset of the transfer that completed the
@@ -105,6 +108,7 @@ func (inv *Invoice) evaluate(ledger ledger) State {
 	ledger.late = ledger.late || s.Status == Declined && covered
 	s.Exceptions = inv.exceptions(ledger, s.Status, part, excess)
 	s.NextCheck = inv.nextCheck(s.Status)
+	s.Decided = inv.decided(ledger, s)
 	return s
 }
 

@@ -48,7 +48,7 @@ func (a EthereumAddress) String() string {
 	return "0x" + string(text)
 }
 
-func (a EthereumAddress) lower() string { return "0x" + hex.EncodeToString(a[:]) }
+func (a EthereumAddress) lowerHex() string { return "0x" + hex.EncodeToString(a[:]) }
 
 // Path returns the path at which wallets find an address of an Ethereum key. A chain key does not
 // contain the steps above it, so its path begins with an ellipsis. See BIP 44, "Path levels".
@@ -60,9 +60,9 @@ func (k Key) Path(index uint32) string {
 	return fmt.Sprintf("…/%d/%d", child, index)
 }
 
-// accountOf returns the account of a public key: the last 20 bytes of the Keccak-256 of its
+// addressOf returns the account of a public key: the last 20 bytes of the Keccak-256 of its
 // coordinates. See the Ethereum yellow paper, appendix F.
-func accountOf(public *btcec.PublicKey) EthereumAddress {
+func addressOf(public *btcec.PublicKey) EthereumAddress {
 	hash := keccak256(public.SerializeUncompressed()[1:])
 	return EthereumAddress(hash[12:])
 }

@@ -214,8 +214,8 @@ func (k Key) Address(index uint32) (address, script string, err error) {
 // write formats the address of a public key of k.
 func (k Key) write(public *btcec.PublicKey) address {
 	if k.kind == ETH {
-		account := accountOf(public)
-		return address{account.String(), account.lower()}
+		account := addressOf(public)
+		return address{account.String(), account.lowerHex()}
 	}
 	output := outputScript(public, k.script)
 	return address{encodeOutput(output, prefixesOf(k.kind, k.network)), hex.EncodeToString(output)}

@@ -6,9 +6,9 @@ import (
 	"unicode"
 )
 
-// secrets match texts that can spend money, anywhere in the text. A typing error in a secret must
+// secretPatterns match texts that can spend money, anywhere in the text. A typing error in a secret must
 // not turn it into an ordinary invalid key, which might be shown in an error.
-var secrets = []*regexp.Regexp{
+var secretPatterns = []*regexp.Regexp{
 	// Extended private keys of BIP 32 and SLIP-132, alone or in a descriptor.
 	regexp.MustCompile(`(?i)\b(?:[xyztuv]prv|[lmt]tpv)`),
 	// Wallet import format: Bitcoin, Litecoin and their test networks.
@@ -19,20 +19,20 @@ var secrets = []*regexp.Regexp{
 	regexp.MustCompile(`^(?:0[xX])?[0-9a-fA-F]{64}$`),
 }
 
-// fewestWords is less than the twelve words of the shortest BIP 39 mnemonic in use, because a word
+// minWords is less than the twelve words of the shortest BIP 39 mnemonic in use, because a word
 // may be lost in copying.
-const fewestWords = 10
+const minWords = 10
 
 // LooksPrivate reports whether a text that was given as a key or an address seems to be a secret
 // that can spend money, even with a typing error. It checks only the form, so it is also true for
 // some ordinary texts; see HoldsSecret for those.
 func LooksPrivate(text string) bool {
-	for _, secret := range secrets {
+	for _, secret := range secretPatterns {
 		if secret.MatchString(text) {
 			return true
 		}
 	}
-	return len(wordsOf(text)) >= fewestWords
+	return len(wordsOf(text)) >= minWords
 }
 
 // wordsOf returns the words of a text that is a list of words, in any language, numbered or not: a

@@ -50,12 +50,12 @@ func open(files fs.FS) (*Languages, error) {
 		loaded.list, loaded.byCode[found.Code] = append(loaded.list, found), found
 	}
 	slices.SortFunc(loaded.list, func(a, b *Language) int { return strings.Compare(a.Code, b.Code) })
-	if loaded.standard = loaded.byCode["en"]; loaded.standard == nil {
+	if loaded.fallback = loaded.byCode["en"]; loaded.fallback == nil {
 		return nil, fmt.Errorf("read catalogues: en.json is missing")
 	}
 	for _, l := range loaded.list {
-		if l != loaded.standard {
-			l.fallback = loaded.standard
+		if l != loaded.fallback {
+			l.fallback = loaded.fallback
 		}
 	}
 	return loaded, nil

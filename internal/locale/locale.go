@@ -14,7 +14,7 @@ import (
 //go:embed catalogue/*.json
 var catalogues embed.FS
 
-// All returns every language that has a catalogue, with English as the standard.
+// All returns every language that has a catalogue, with English as the default.
 var All = sync.OnceValue(func() *Languages {
 	folder, err := fs.Sub(catalogues, "catalogue")
 	if err != nil {
@@ -31,11 +31,11 @@ var All = sync.OnceValue(func() *Languages {
 type Languages struct {
 	list     []*Language
 	byCode   map[string]*Language
-	standard *Language
+	fallback *Language
 }
 
-// Standard returns the language for readers whose languages are not in the set.
-func (l *Languages) Standard() *Language { return l.standard }
+// Default returns the language for readers whose languages are not in the set.
+func (l *Languages) Default() *Language { return l.fallback }
 
 // List returns the languages in the order of their codes.
 func (l *Languages) List() []*Language { return l.list }
@@ -56,23 +56,23 @@ func (l *Languages) languageOf(tag language.Tag) (*Language, bool) {
 }
 
 // Choose returns the most wanted language of an Accept-Language header that the set has, or the
-// standard language. See RFC 9110, section 12.5.4.
+// default language. See RFC 9110, section 12.5.4.
 func (l *Languages) Choose(accepted string) *Language {
 	tags, _, err := language.ParseAcceptLanguage(accepted)
 	if err != nil {
-		return l.standard
+		return l.fallback
 	}
 	for _, tag := range tags { // in descending order of preference
 		if found, ok := l.languageOf(tag); ok {
 			return found
 		}
 	}
-	return l.standard
+	return l.fallback
 }
 
-// Offer returns the set of the given languages, or of all if codes is empty, with the given standard
+// Subset returns the set of the given languages, or of all if codes is empty, with the given default
 // language.
-func (l *Languages) Offer(standard string, codes ...string) (*Languages, error) {
+func (l *Languages) Subset(fallback string, codes ...string) (*Languages, error) {
 	offered := &Languages{byCode: map[string]*Language{}}
 	for _, code := range codes {
 		found, ok := l.byCode[code]
@@ -89,8 +89,8 @@ func (l *Languages) Offer(standard string, codes ...string) (*Languages, error) 
 			offered.list = append(offered.list, language)
 		}
 	}
-	if offered.standard = offered.byCode[standard]; offered.standard == nil {
-		return nil, fmt.Errorf("%q is not one of the offered languages; there are %s", standard, offered.codes())
+	if offered.fallback = offered.byCode[fallback]; offered.fallback == nil {
+		return nil, fmt.Errorf("%q is not one of the offered languages; there are %s", fallback, offered.codes())
 	}
 	return offered, nil
 }

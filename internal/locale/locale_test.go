@@ -66,7 +66,7 @@ func TestMoment_and_TimeOfDay(t *testing.T) {
 // Money is written as CLDR specifies for each language, including languages without a catalogue.
 func TestRoundFiat(t *testing.T) {
 	t.Parallel()
-	english := locale.All().Standard()
+	english := locale.All().Default()
 	for amount, want := range map[string]string{"250": "€250", "1250000.00": "€1,250,000", "2.5": "€2.5", "0": "€0"} {
 		if got := english.RoundFiat(amount, "EUR"); got != want {
 			t.Errorf("%s: got %q, want %q", amount, got, want)
@@ -158,9 +158,9 @@ func TestChoose_follows_the_preferences(t *testing.T) {
 	}
 }
 
-func TestOffer_limits_the_languages(t *testing.T) {
+func TestSubset_limits_the_languages(t *testing.T) {
 	t.Parallel()
-	only, err := locale.All().Offer("de", "de")
+	only, err := locale.All().Subset("de", "de")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,8 +179,8 @@ func TestOffer_limits_the_languages(t *testing.T) {
 		{"tlh", nil, `"tlh" is not one of the offered languages; there are `},
 		{"de", []string{"de", "tlh"}, `"tlh" is not a language of the pages; there are `},
 	} {
-		if _, err := locale.All().Offer(tt.standard, tt.codes...); err == nil || len(err.Error()) < len(tt.want) || err.Error()[:len(tt.want)] != tt.want {
-			t.Errorf("Offer(%q, %q): %v, want %s", tt.standard, tt.codes, err, tt.want)
+		if _, err := locale.All().Subset(tt.standard, tt.codes...); err == nil || len(err.Error()) < len(tt.want) || err.Error()[:len(tt.want)] != tt.want {
+			t.Errorf("Subset(%q, %q): %v, want %s", tt.standard, tt.codes, err, tt.want)
 		}
 	}
 }

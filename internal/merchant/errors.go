@@ -3,8 +3,8 @@ package merchant
 import "errors"
 
 var (
-	// ErrNotFound means that there is no such merchant, key, wallet, endpoint or
-	// delivery.
+	// ErrNotFound means that there is no such record: merchant, key, wallet, endpoint, delivery, link,
+	// product, terminal, theme or exchange account.
 	ErrNotFound = errors.New("not found")
 	// ErrExists means that a row with this name or key exists already.
 	ErrExists = errors.New("exists already")

@@ -20,7 +20,7 @@ type PaymentSettings struct {
 	// ShortLimit is the largest part of a price that an account waives without a confirmed sign-in.
 	ShortLimit Bound
 	Languages  []string // of the pages; empty: all
-	Storefront bool     // the root of the server is a form for an open amount
+	Storefront bool     // the first page of the storefront is a form for an open amount
 }
 
 // Bound is a part of a price. If both bounds are set, the smaller one applies.

@@ -61,14 +61,16 @@ func (c *Collector) Collect(ctx context.Context) error {
 // collectAll writes the messages of the events up to the end of a feed. It ends early if another process writes
 // them.
 func (c *Collector) collectAll(ctx context.Context, f Feed) error {
+	var faults []error
 	for f.Cursor < f.End {
 		to, err := c.collect(ctx, f)
-		if err != nil || to == f.Cursor {
-			return err
+		faults = append(faults, err)
+		if to == f.Cursor {
+			break
 		}
 		f.Cursor = to
 	}
-	return nil
+	return errors.Join(faults...)
 }
 
 // collect writes the messages of one batch of events, and returns the new position of the cursor.
@@ -80,7 +82,11 @@ func (c *Collector) collect(ctx context.Context, f Feed) (to int64, err error) {
 	if to = f.End; len(events) > 0 {
 		to = events[len(events)-1].Position
 	}
-	all, err := c.noticesOf(ctx, f.MerchantID, events)
+	subscribers, unreadable := c.storage.Subscribers(ctx, f.MerchantID)
+	if unreadable != nil && len(subscribers) == 0 {
+		return f.Cursor, unreadable
+	}
+	all, err := c.noticesOf(ctx, f.MerchantID, events, subscribers)
 	if err != nil {
 		return f.Cursor, err
 	}
@@ -88,15 +94,11 @@ func (c *Collector) collect(ctx context.Context, f Feed) (to int64, err error) {
 	if err != nil || !advanced {
 		return f.Cursor, err
 	}
-	return to, nil
+	return to, unreadable
 }
 
 // noticesOf returns the notices of events.
-func (c *Collector) noticesOf(ctx context.Context, merchantID string, events []FeedEvent) (all []Notice, err error) {
-	subscribers, err := c.storage.Subscribers(ctx, merchantID)
-	if err != nil {
-		return nil, err
-	}
+func (c *Collector) noticesOf(ctx context.Context, merchantID string, events []FeedEvent, subscribers []Subscriber) (all []Notice, err error) {
 	for _, e := range events {
 		if e.Mode != invoice.Live || e.InvoiceID == "" || !notable[e.Type] {
 			continue

@@ -361,6 +361,44 @@ func TestSend_checks_the_account_again(t *testing.T) {
 	})
 }
 
+// Settings that were changed in the database are an error of their account, and hold back no other account.
+func TestCollect_skips_settings_that_cannot_be_read(t *testing.T) {
+	onBoth(t, func(t *testing.T, l *lab) {
+		l.choose("shop", byMail(notify.Sold, notify.Broken, notify.Summary)...)
+		jonas := l.join("Jonas", map[string]account.Role{"shop": account.Manager})
+		l.must(l.service.SetDestinations(t.Context(), jonas, notify.Destinations{Email: "jonas@nord.example"}))
+		l.must(l.service.Choose(t.Context(), jonas, "shop", byMail(notify.Sold, notify.Broken, notify.Summary)))
+		l.pay("inv1", "shop", "1047")
+		l.collect()
+		storagetest.Exec(t, l.url, "UPDATE notification_settings SET settings = (SELECT settings FROM notification_settings WHERE account_id = 'acc_Maren') WHERE account_id = 'acc_Jonas'")
+		l.pay("inv2", "shop", "1048")
+		collect := func(step func(context.Context) error) {
+			t.Helper()
+			if err := step(t.Context()); err == nil || !strings.Contains(err.Error(), "acc_Jonas") {
+				t.Errorf("error %v, want one about the account", err)
+			}
+		}
+		collect(l.worker.Collector.Collect)
+		collect(l.worker.Collector.CollectSummaries)
+		l.faults = []notify.Fault{{Key: "backup", Text: "The last backup is 9 days old"}}
+		collect(l.worker.Collector.CollectFaults)
+		l.clock.Pass(6 * time.Minute)
+		collect(l.worker.Collector.CollectFaults)
+		l.clock.Pass(time.Minute)
+		l.send()
+		l.wantStates("mail sold sent", "mail broken sent")
+		for _, m := range l.mail.Messages() {
+			if m.To != email {
+				t.Errorf("a message to %s", m.To)
+			}
+		}
+		messages, err := l.storage.Messages(t.Context(), jonas.ID, 10)
+		if err != nil || len(messages) != 1 || messages[0].State != notify.Pending || messages[0].Tries != 0 || messages[0].Fault != "" {
+			t.Errorf("messages of the other account: %+v, error %v, want one that waits", messages, err)
+		}
+	})
+}
+
 // Events from before the first choice of a shop are not reported.
 func TestChoose_begins_with_the_present(t *testing.T) {
 	onBoth(t, func(t *testing.T, l *lab) {

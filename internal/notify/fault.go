@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -21,16 +22,16 @@ const (
 
 // CollectFaults writes the messages of the faults that have lasted for minFault.
 func (c *Collector) CollectFaults(ctx context.Context) error {
-	subscribers, err := c.storage.Subscribers(ctx, "")
-	if err != nil || len(subscribers) == 0 {
-		return err
+	subscribers, unreadable := c.storage.Subscribers(ctx, "")
+	if len(subscribers) == 0 {
+		return unreadable
 	}
 	present, err := c.faults(ctx)
 	if err != nil {
 		return err
 	}
 	now := c.now()
-	return c.storage.RecordFaults(ctx, present, now, now.Add(-minFault), now.Add(-faultRepeat), func(fresh []Fault) (entries []Entry) {
+	err = c.storage.RecordFaults(ctx, present, now, now.Add(-minFault), now.Add(-faultRepeat), func(fresh []Fault) (entries []Entry) {
 		for _, f := range fresh {
 			for _, s := range subscribers {
 				entries = append(entries, c.faultEntries(f, s)...)
@@ -38,6 +39,7 @@ func (c *Collector) CollectFaults(ctx context.Context) error {
 		}
 		return entries
 	})
+	return errors.Join(unreadable, err)
 }
 
 // faultEntries returns the entries about a fault for an account. A fault of the server is reported once by each

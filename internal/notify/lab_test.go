@@ -71,7 +71,7 @@ func (l *lab) newWorker(s *storage.Storage, server notify.MailServer) *notify.Wo
 
 // newWorker returns a worker that may call this machine.
 func newWorker(s *storage.Storage, server notify.MailServer, now func() time.Time, faults func() []notify.Fault, log *slog.Logger) *notify.Worker {
-	words := locale.All().Standard()
+	words := locale.All().Default()
 	return notify.New(notify.Config{
 		Outbox: s, Mail: server, Words: words, DeskURL: "https://shop.example/desk", Shops: s.Merchants, Now: now, Log: log,
 		Dialer: &guard.Dialer{Policy: loopback, Resolver: net.DefaultResolver, Own: func() ([]net.Addr, error) { return nil, nil }},

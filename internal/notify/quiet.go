@@ -11,9 +11,6 @@ type Quiet struct {
 	To   int `json:"to"`   // exclusive
 }
 
-// minutesPerDay is the number of minutes that a clock shows.
-const minutesPerDay = 24 * 60
-
 // maxQuiet is the longest time that quiet hours may last, with a change of summer time.
 const maxQuiet = 27 * time.Hour
 

@@ -17,6 +17,9 @@ const (
 	// largest number in a day.
 	testInterval   = time.Minute
 	maxTestsPerDay = 10
+	// ReportedFor is the time for which messages that were given up are reported, and maxFailed bounds their number.
+	ReportedFor = 7 * 24 * time.Hour
+	maxFailed   = 1000
 	// listedMessages is the number of messages that Messages returns.
 	listedMessages = 10
 )
@@ -60,6 +63,12 @@ func (s *Service) Choices(ctx context.Context, accountID, merchantID string) ([]
 // Messages returns the newest messages of an account, newest first.
 func (s *Service) Messages(ctx context.Context, accountID string) ([]Message, error) {
 	return s.storage.Messages(ctx, accountID, listedMessages)
+}
+
+// Failed returns the messages of all accounts that were given up in the time ReportedFor, newest first, without test
+// messages.
+func (s *Service) Failed(ctx context.Context) ([]Message, error) {
+	return s.storage.FailedMessages(ctx, s.now().Add(-ReportedFor), maxFailed)
 }
 
 // Destinations are where an account gets messages.

@@ -39,7 +39,8 @@ type CollectorStorage interface {
 	NotificationFeeds(ctx context.Context) ([]Feed, error)
 	// FeedEvents returns at most limit events of all modes after a position.
 	FeedEvents(ctx context.Context, merchantID string, after int64, limit int) ([]FeedEvent, error)
-	// Subscribers returns the accounts with choices in a shop, or in any shop if the ID is "".
+	// Subscribers returns the accounts with choices in a shop, or in any shop if the ID is "". If some accounts
+	// cannot be read, it returns the others, and an error.
 	Subscribers(ctx context.Context, merchantID string) ([]Subscriber, error)
 	// Invoice returns an invoice, or invoice.ErrNotFound.
 	Invoice(ctx context.Context, id string) (*invoice.Invoice, error)
@@ -72,6 +73,8 @@ type Outbox interface {
 	SaveOutcome(ctx context.Context, c Claim, o Outcome) error
 	// Messages returns the newest messages of an account, newest first.
 	Messages(ctx context.Context, accountID string, limit int) ([]Message, error)
+	// FailedMessages returns the messages but test messages that were given up since a time, newest first.
+	FailedMessages(ctx context.Context, since time.Time, limit int) ([]Message, error)
 	// DeleteMessages deletes messages that ended before a time, and cases that were reported before it.
 	DeleteMessages(ctx context.Context, before time.Time) error
 	// NotificationSettings is that of SettingsStorage.

@@ -15,10 +15,7 @@ const summaryHour = 8
 // CollectSummaries writes the summaries that are due.
 func (c *Collector) CollectSummaries(ctx context.Context) error {
 	subscribers, err := c.storage.Subscribers(ctx, "")
-	if err != nil {
-		return err
-	}
-	var faults []error
+	faults := []error{err}
 	for _, s := range subscribers {
 		zone := s.Settings.Location()
 		today := localDay(c.now(), zone)

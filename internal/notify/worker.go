@@ -145,18 +145,18 @@ func (w *Worker) Send(ctx context.Context) error {
 // Wait waits until no attempt is running.
 func (w *Worker) Wait() { w.attempts.Wait() }
 
-// attempt sends a claimed message once and stores the outcome.
+// attempt sends a claimed message once and stores the outcome. If the message cannot be read or the outcome cannot
+// be stored, the claim expires and the attempt is repeated.
 func (w *Worker) attempt(ctx context.Context, c Claim) {
 	at := w.Now()
-	wait, err := w.deliver(ctx, c, at)
+	o, err := w.deliver(ctx, c, at)
 	if ctx.Err() != nil {
 		return // the program is stopping; the claim expires
 	}
-	o := outcome(c, err, at, w.Now())
-	if err == nil && !wait.IsZero() {
-		o = Outcome{State: Pending, NextTryAt: wait}
+	if err == nil {
+		err = w.Outbox.SaveOutcome(ctx, c, o)
 	}
-	if err := w.Outbox.SaveOutcome(ctx, c, o); err != nil {
+	if err != nil {
 		w.Log.Error("attempt to notify not stored, will be repeated", "message", c.ID, "error", err)
 		return
 	}
@@ -168,14 +168,60 @@ func (w *Worker) attempt(ctx context.Context, c Claim) {
 	}
 }
 
-// errGone means that there is no account or destination for a message any more.
-var errGone = errors.New("the account has no such destination any more")
+// deliver sends a message, unless it must wait for the end of quiet hours or has no recipient any more. The error is
+// one of storage.
+func (w *Worker) deliver(ctx context.Context, c Claim, at time.Time) (Outcome, error) {
+	a, set, err := w.recipient(ctx, c)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if due := set.SendAt(c.Kind, at); due.After(at) {
+		return Outcome{State: Pending, NextTryAt: due}, nil
+	}
+	m := c.Message
+	m.Items = allowed(m, a)
+	if set.Destination(c.Channel) == "" || len(m.Items) == 0 {
+		return Outcome{State: Dropped, At: at}, nil
+	}
+	l, err := w.writer.letter(ctx, m)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return outcome(c, w.send(ctx, c, set, l), at, w.Now()), nil
+}
+
+// send sends a letter to the destination of a channel.
+func (w *Worker) send(ctx context.Context, c Claim, set Settings, l letter) error {
+	ctx, cancel := context.WithTimeout(ctx, w.timeout)
+	defer cancel()
+	var err error
+	if c.Channel == Push {
+		err = w.push.send(ctx, set.PushURL, set.PushToken, l)
+	} else {
+		err = w.Mail.send(ctx, set.Email, l, w.writer.body(l), c.CreatedAt)
+	}
+	return withoutAddress(ctx, err, set)
+}
+
+// recipient returns the account of a message with its settings. An account that does not exist any more has no roles and no
+// destinations.
+func (w *Worker) recipient(ctx context.Context, c Claim) (account.Account, Settings, error) {
+	a, err := w.Outbox.Account(ctx, c.AccountID)
+	if errors.Is(err, account.ErrNotFound) {
+		return a, Settings{}, nil
+	}
+	if err != nil {
+		return a, Settings{}, err
+	}
+	set, err := w.Outbox.NotificationSettings(ctx, c.AccountID)
+	return a, set, err
+}
 
 // withoutAddress returns the error of an attempt without the addresses of the account, which are not for the log
 // and other accounts. It names a timeout as such.
 func withoutAddress(ctx context.Context, err error, set Settings) error {
-	if err == nil || errors.Is(err, errGone) {
-		return err
+	if err == nil {
+		return nil
 	}
 	text := err.Error()
 	for _, address := range []string{set.Email, set.PushURL} {
@@ -190,49 +236,6 @@ func withoutAddress(ctx context.Context, err error, set Settings) error {
 		return permanent{errors.New(text)}
 	}
 	return errors.New(text)
-}
-
-// deliver sends a message. If the message must wait for the end of quiet hours, it returns the time.
-func (w *Worker) deliver(ctx context.Context, c Claim, at time.Time) (wait time.Time, err error) {
-	ctx, cancel := context.WithTimeout(ctx, w.timeout)
-	defer cancel()
-	a, set, err := w.recipient(ctx, c)
-	if err != nil {
-		return time.Time{}, err
-	}
-	defer func() { err = withoutAddress(ctx, err, set) }()
-	if due := set.SendAt(c.Kind, at); due.After(at) {
-		return due, nil
-	}
-	m := c.Message
-	m.Items = allowed(m, a)
-	if len(m.Items) == 0 {
-		return time.Time{}, errGone
-	}
-	l, err := w.writer.letter(ctx, m)
-	if err != nil {
-		return time.Time{}, err
-	}
-	if c.Channel == Push {
-		return time.Time{}, w.push.send(ctx, set.PushURL, set.PushToken, l)
-	}
-	return time.Time{}, w.Mail.send(ctx, set.Email, l, w.writer.body(l), c.CreatedAt)
-}
-
-// recipient returns the account of a message with its settings.
-func (w *Worker) recipient(ctx context.Context, c Claim) (account.Account, Settings, error) {
-	a, err := w.Outbox.Account(ctx, c.AccountID)
-	if errors.Is(err, account.ErrNotFound) {
-		return a, Settings{}, errGone
-	}
-	if err != nil {
-		return a, Settings{}, err
-	}
-	set, err := w.Outbox.NotificationSettings(ctx, c.AccountID)
-	if err == nil && set.Destination(c.Channel) == "" {
-		err = errGone
-	}
-	return a, set, err
 }
 
 // allowed returns the items of a message that the account may still get: its role may have changed since.
@@ -253,9 +256,6 @@ func outcome(c Claim, err error, at, now time.Time) Outcome {
 		return Outcome{State: Sent, At: at}
 	}
 	o := Outcome{State: Failed, At: at, Fault: oneLine(err.Error(), maxStoredFault)}
-	if errors.Is(err, errGone) {
-		return Outcome{State: Dropped, At: at}
-	}
 	if _, ended := errors.AsType[permanent](err); ended || c.Kind == Test {
 		return o
 	}

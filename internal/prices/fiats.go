@@ -15,17 +15,17 @@ import (
 // unknown code.
 func Fiats(c config.Config) ([]money.Currency, error) {
 	var list []money.Currency
-	var faults []error
+	var errs []error
 	for _, code := range c.Fiats() {
 		fiat, known := money.Fiat(code)
 		switch {
 		case !known:
-			faults = append(faults, fmt.Errorf("CHEQUER_FIAT: there is no currency %q; there are %s", code, fiatCodes()))
+			errs = append(errs, fmt.Errorf("CHEQUER_FIAT: there is no currency %q; there are %s", code, fiatCodes()))
 		case fiat != money.EUR && fiat != money.USD && !slices.Contains(list, fiat):
 			list = append(list, fiat)
 		}
 	}
-	return list, errors.Join(faults...)
+	return list, errors.Join(errs...)
 }
 
 func fiatCodes() string {

@@ -58,13 +58,13 @@ func rateCodes(c config.Config) []string {
 // checkPriced returns an error that names the enabled currencies without a fixed rate.
 func checkPriced(c config.Config, fixed *rates.Fixed) error {
 	list, _ := Fiats(c) // unknown currencies are reported elsewhere
-	var faults []error
+	var errs []error
 	for _, fiat := range list {
 		if _, err := fixed.Rate(money.EUR.Code, money.EUR, fiat); err != nil {
-			faults = append(faults, fmt.Errorf("CHEQUER_RATES: fixed rates need EUR-%s, as CHEQUER_FIAT names %s", fiat.Code, fiat.Code))
+			errs = append(errs, fmt.Errorf("CHEQUER_RATES: fixed rates need EUR-%s, as CHEQUER_FIAT names %s", fiat.Code, fiat.Code))
 		}
 	}
-	return errors.Join(faults...)
+	return errors.Join(errs...)
 }
 
 // Live returns a table with the rates of the exchanges.

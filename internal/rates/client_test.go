@@ -65,8 +65,8 @@ func TestStep_bounds_all_requests_of_a_source_to_ten_seconds(t *testing.T) {
 		if elapsed := time.Since(start); err == nil || elapsed != 10*time.Second {
 			t.Errorf("%v after %s", err, elapsed)
 		}
-		if words := table.Report().Sources[0].Quotations; len(words) != 3 {
-			t.Errorf("tickers that arrived in time are missing: %v", words)
+		if quotations := table.Report().Sources[0].Quotations; len(quotations) != 3 {
+			t.Errorf("tickers that arrived in time are missing: %v", quotations)
 		}
 	})
 }
@@ -95,13 +95,13 @@ func TestClient_bounds_the_size_of_an_answer(t *testing.T) {
 
 func TestClient_follows_redirects_only_on_the_same_host(t *testing.T) {
 	t.Parallel()
-	stranger := serve(t, golden(t, read(t, "testdata/binance.json")))
+	otherHost := serve(t, golden(t, read(t, "testdata/binance.json")))
 	for _, tt := range []struct {
 		name string
 		to   func(r *http.Request) string
 		want int // number of tickers
 	}{
-		{"to another host", func(r *http.Request) string { return stranger + r.URL.RequestURI() }, 0},
+		{"to another host", func(r *http.Request) string { return otherHost + r.URL.RequestURI() }, 0},
 		{"to another scheme", func(r *http.Request) string { return "https://" + r.Host + r.URL.RequestURI() }, 0},
 		{"on the same host", func(r *http.Request) string { return r.URL.RequestURI() + "&again" }, 3},
 		{"without end", func(r *http.Request) string { return r.URL.RequestURI() }, 0},
@@ -129,7 +129,7 @@ func TestFetch_stops_when_a_source_does_not_answer(t *testing.T) {
 	t.Parallel()
 	requests := 0
 	client := rates.NewClient()
-	client.Transport = trip(func(*http.Request) (*http.Response, error) {
+	client.Transport = roundTripperFunc(func(*http.Request) (*http.Response, error) {
 		requests++
 		return nil, &url.Error{Op: "dial", URL: "x", Err: net.ErrClosed}
 	})
@@ -141,6 +141,7 @@ func TestFetch_stops_when_a_source_does_not_answer(t *testing.T) {
 	}
 }
 
+// flood writes blanks to w until it fails.
 func flood(w io.Writer) {
 	blanks := []byte(strings.Repeat(" ", 64<<10))
 	for {

@@ -68,7 +68,7 @@ func (e *ECB) Fetch(ctx context.Context) ([]Ticker, error) {
 		return nil, errors.New("the table has no date")
 	}
 	var tickers []Ticker
-	var faults []error
+	var errs []error
 	found := map[string]bool{}
 	for _, r := range envelope.Days[0].Rates {
 		if found[r.Currency] {
@@ -77,15 +77,15 @@ func (e *ECB) Fetch(ctx context.Context) ([]Ticker, error) {
 		found[r.Currency] = true
 		ticker, err := ecbTicker(r.Currency, r.Rate, day.Add(publicationTime))
 		if err != nil {
-			faults = append(faults, fmt.Errorf("EUR-%.3s: %w", r.Currency, err))
+			errs = append(errs, fmt.Errorf("EUR-%.3s: %w", r.Currency, err))
 			continue
 		}
 		tickers = append(tickers, ticker)
 	}
 	if len(tickers) == 0 {
-		faults = append(faults, errors.New("the table is empty"))
+		errs = append(errs, errors.New("the table is empty"))
 	}
-	return tickers, errors.Join(faults...)
+	return tickers, errors.Join(errs...)
 }
 
 func ecbTicker(currency, text string, at time.Time) (Ticker, error) {

@@ -70,10 +70,10 @@ func (v View) evidence(pair string) PairEvidence {
 	if !evaluation.High.Equal(evaluation.Price) {
 		e.High = evaluation.High.String()
 	}
-	for _, w := range evaluation.Quotations {
+	for _, q := range evaluation.Quotations {
 		e.Quotations = append(e.Quotations, QuotationEvidence{
-			Source: w.Source, Bid: w.Bid.String(), Ask: w.Ask.String(), Last: w.Last.String(),
-			ReceivedAt: milliseconds(w.ReceivedAt), Time: milliseconds(w.Time), Dropped: w.Dropped,
+			Source: q.Source, Bid: q.Bid.String(), Ask: q.Ask.String(), Last: q.Last.String(),
+			ReceivedAt: milliseconds(q.ReceivedAt), Time: milliseconds(q.Time), Dropped: q.Dropped,
 		})
 	}
 	if w := evaluation.Agreement; !w.Price.IsZero() {

@@ -42,23 +42,23 @@ func ParseFixed(text, source string, more ...string) (*Fixed, error) {
 		}
 	}
 	seen := map[string]bool{}
-	var faults []error
+	var errs []error
 	for part := range strings.SplitSeq(text, ",") {
 		pair, price, _ := strings.Cut(strings.TrimSpace(part), "=")
 		if err := checkFixed(pair, price, codes); err != nil {
-			faults = append(faults, err)
+			errs = append(errs, err)
 			continue
 		}
 		if seen[pair] {
-			faults = append(faults, fmt.Errorf("%s is given twice", pair))
+			errs = append(errs, fmt.Errorf("%s is given twice", pair))
 		}
 		seen[pair] = true
 		f.prices[pair] = price
 	}
 	if !seen["EUR-USD"] {
-		faults = append(faults, errors.New("fixed rates need EUR-USD"))
+		errs = append(errs, errors.New("fixed rates need EUR-USD"))
 	}
-	return f, errors.Join(faults...)
+	return f, errors.Join(errs...)
 }
 
 // checkFixed returns an error if an entry of a table is invalid. codes are those that the table may

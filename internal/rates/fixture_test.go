@@ -122,7 +122,7 @@ func (s *script) set(pairs ...string) {
 	}
 }
 
-func (s *script) fails(err error) {
+func (s *script) setError(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tickers, s.err = nil, err

@@ -40,7 +40,7 @@ func fuzz(f *testing.F, x exchange) {
 
 func clientWith(body []byte) *http.Client {
 	client := rates.NewClient()
-	client.Transport = trip(func(*http.Request) (*http.Response, error) { return answer(body), nil })
+	client.Transport = roundTripperFunc(func(*http.Request) (*http.Response, error) { return answer(body), nil })
 	return client
 }
 

@@ -44,19 +44,19 @@ func (k *Kraken) Name() string { return "kraken" }
 // Fetch requests all markets in a few requests.
 func (k *Kraken) Fetch(ctx context.Context) ([]Ticker, error) {
 	var tickers []Ticker
-	var faults []error
+	var errs []error
 	for _, group := range krakenListings {
-		found, err := k.group(ctx, group)
+		found, err := k.fetchGroup(ctx, group)
 		tickers = append(tickers, found...)
-		faults = append(faults, err)
+		errs = append(errs, err)
 		if errors.Is(err, errNoAnswer) {
 			break
 		}
 	}
-	return tickers, errors.Join(faults...)
+	return tickers, errors.Join(errs...)
 }
 
-func (k *Kraken) group(ctx context.Context, listings []listing) ([]Ticker, error) {
+func (k *Kraken) fetchGroup(ctx context.Context, listings []listing) ([]Ticker, error) {
 	symbols := make([]string, len(listings))
 	for i, l := range listings {
 		symbols[i] = l.symbol

@@ -54,13 +54,13 @@ func (t *Table) Run(ctx context.Context) error {
 // Step polls every source once, all concurrently. The error names every fault; the table uses all
 // valid tickers.
 func (t *Table) Step(ctx context.Context) error {
-	faults := make([]error, len(t.feeds))
+	errs := make([]error, len(t.feeds))
 	var group sync.WaitGroup
 	for i, f := range t.feeds {
-		group.Go(func() { faults[i] = t.poll(ctx, f) })
+		group.Go(func() { errs[i] = t.poll(ctx, f) })
 	}
 	group.Wait()
-	return errors.Join(faults...)
+	return errors.Join(errs...)
 }
 
 func (t *Table) runFeed(ctx context.Context, f *feed) {
@@ -96,9 +96,9 @@ func (t *Table) referenceDue() bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	var newest time.Time
-	for _, w := range t.reference {
-		if w.Time.After(newest) {
-			newest = w.Time
+	for _, q := range t.reference {
+		if q.Time.After(newest) {
+			newest = q.Time
 		}
 	}
 	return !newest.IsZero() && missedTables(newest, t.Now()) > 0

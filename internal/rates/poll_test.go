@@ -28,7 +28,7 @@ func TestRun_polls_each_source_at_its_own_interval(t *testing.T) {
 		f.a.set("BTC-EUR", "80000")
 		f.b.set("BTC-EUR", "80100")
 		f.c.block = make(chan struct{}) // never answers: timeout after ten seconds, then the next request
-		f.ecb.fails(errors.New("closed"))
+		f.ecb.setError(errors.New("closed"))
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- f.Run(ctx) }()
@@ -103,7 +103,7 @@ func TestRun_observes_Retry_After(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var requests atomic.Int32
 				client := rates.NewClient()
-				client.Transport = trip(func(*http.Request) (*http.Response, error) {
+				client.Transport = roundTripperFunc(func(*http.Request) (*http.Response, error) {
 					requests.Add(1)
 					return &http.Response{StatusCode: tt.status, Header: http.Header{"Retry-After": {tt.header}}, Body: http.NoBody}, nil
 				})
@@ -143,7 +143,7 @@ func TestStep_reports_faults_and_keeps_valid_tickers(t *testing.T) {
 	f.a.set("BTC-EUR", "80000")
 	f.b.set("BTC-EUR", "80000")
 	f.b.err = errors.New("LTC-EUR: not in the answer")
-	f.ecb.fails(errors.New("closed"))
+	f.ecb.setError(errors.New("closed"))
 	err := f.Step(t.Context())
 	if err == nil || err.Error() != "fetch b: LTC-EUR: not in the answer\nfetch ecb: closed" {
 		t.Errorf("error is %v", err)
@@ -175,7 +175,7 @@ func TestLog_reports_only_changes(t *testing.T) {
 	_ = f.Step(t.Context())
 	out.Reset()
 	checkOneMessage(func() { f.a.set("BTC-EUR", "80000") })
-	checkOneMessage(func() { f.a.fails(errors.New("gone")) })
+	checkOneMessage(func() { f.a.setError(errors.New("gone")) })
 	checkOneMessage(func() { f.a.set("BTC-EUR", "80000000") })
 	checkOneMessage(func() { f.a.set("BTC-EUR", "80000") })
 	want := []string{
@@ -221,10 +221,10 @@ func TestTable_is_safe_for_concurrent_use_and_does_not_block(t *testing.T) {
 	<-stepped
 }
 
-// trip is a transport without a network.
-type trip func(*http.Request) (*http.Response, error)
+// roundTripperFunc is a transport without a network.
+type roundTripperFunc func(*http.Request) (*http.Response, error)
 
-func (t trip) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
+func (t roundTripperFunc) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
 // answer returns a response with status 200 and a body.
 func answer(body []byte) *http.Response {

@@ -87,112 +87,112 @@ func Evaluate(quotations []Quotation, last Agreed, now time.Time) Evaluation {
 	if now.Sub(last.At).Abs() > singleSourceTTL {
 		last = Agreed{}
 	}
-	v := Evaluation{Quotations: make([]EvaluatedQuotation, len(quotations))}
-	for i, w := range quotations {
-		v.Quotations[i] = EvaluatedQuotation{Quotation: w, Dropped: stale(w, now)}
+	e := Evaluation{Quotations: make([]EvaluatedQuotation, len(quotations))}
+	for i, q := range quotations {
+		e.Quotations[i] = EvaluatedQuotation{Quotation: q, Dropped: stale(q, now)}
 	}
-	recent := len(v.counted())
-	v.dropAbsurd(last)
-	switch counted := v.counted(); {
+	recent := len(e.counted())
+	e.dropAbsurd(last)
+	switch counted := e.counted(); {
 	case len(counted) == 0:
-		v.Fault = "no usable quotation"
+		e.Fault = "no usable quotation"
 	case len(counted) == 1 && recent <= 2:
-		v.evaluateSingle(counted[0], last)
+		e.evaluateSingle(counted[0], last)
 	default:
-		v.evaluateSeveral(counted, recent)
+		e.evaluateSeveral(counted, recent)
 	}
-	return v
+	return e
 }
 
 // stale returns the reason why a quotation is too old, or "".
-func stale(w Quotation, now time.Time) string {
-	if age := now.Sub(w.ReceivedAt).Abs(); age > maxAge {
+func stale(q Quotation, now time.Time) string {
+	if age := now.Sub(q.ReceivedAt).Abs(); age > maxAge {
 		return droppedOld
 	}
-	if !w.Time.IsZero() && now.Sub(w.Time).Abs() > maxTradeAge {
+	if !q.Time.IsZero() && now.Sub(q.Time).Abs() > maxTradeAge {
 		return droppedQuiet
 	}
 	return ""
 }
 
 // counted returns the quotations that have not been dropped.
-func (v *Evaluation) counted() []*EvaluatedQuotation {
+func (e *Evaluation) counted() []*EvaluatedQuotation {
 	var counted []*EvaluatedQuotation
-	for i := range v.Quotations {
-		if v.Quotations[i].Dropped == "" {
-			counted = append(counted, &v.Quotations[i])
+	for i := range e.Quotations {
+		if e.Quotations[i].Dropped == "" {
+			counted = append(counted, &e.Quotations[i])
 		}
 	}
 	return counted
 }
 
 // dropAbsurd drops the quotations that are far from all others and from the last agreement.
-func (v *Evaluation) dropAbsurd(last Agreed) {
-	counted := v.counted()
+func (e *Evaluation) dropAbsurd(last Agreed) {
+	counted := e.counted()
 	if len(counted) == 1 { // evaluateSingle has a stricter rule
 		return
 	}
 	var absurd []*EvaluatedQuotation
-	for _, w := range counted {
-		confirmed := within(w.value(), last.Price, guardBand)
+	for _, q := range counted {
+		confirmed := within(q.value(), last.Price, guardBand)
 		if last.Price.IsZero() {
 			confirmed = slices.ContainsFunc(counted, func(o *EvaluatedQuotation) bool {
-				return o != w && (within(w.value(), o.value(), guardBand) || within(o.value(), w.value(), guardBand))
+				return o != q && (within(q.value(), o.value(), guardBand) || within(o.value(), q.value(), guardBand))
 			})
 		}
 		if !confirmed {
-			absurd = append(absurd, w)
+			absurd = append(absurd, q)
 		}
 	}
-	for _, w := range absurd {
-		w.Dropped = droppedAbsurd
+	for _, q := range absurd {
+		q.Dropped = droppedAbsurd
 	}
 }
 
 // evaluateSingle applies the rule for a single source.
-func (v *Evaluation) evaluateSingle(w *EvaluatedQuotation, last Agreed) {
-	if !within(w.value(), last.Price, agreeBand) {
-		w.Dropped = droppedAlone
-		v.Fault = fmt.Sprintf("only source %s, and no agreement of two sources near its price within %s", w.Source, singleSourceTTL)
+func (e *Evaluation) evaluateSingle(q *EvaluatedQuotation, last Agreed) {
+	if !within(q.value(), last.Price, agreeBand) {
+		q.Dropped = droppedAlone
+		e.Fault = fmt.Sprintf("only source %s, and no agreement of two sources near its price within %s", q.Source, singleSourceTTL)
 		return
 	}
-	v.Price, v.High, v.Agreement = w.value(), decimal.Max(w.Ask, w.Last), last
+	e.Price, e.High, e.Agreement = q.value(), decimal.Max(q.Ask, q.Last), last
 }
 
 // evaluateSeveral applies the rule for several sources. recent is the number of quotations that are not
 // too old, including dropped ones.
-func (v *Evaluation) evaluateSeveral(counted []*EvaluatedQuotation, recent int) {
+func (e *Evaluation) evaluateSeveral(counted []*EvaluatedQuotation, recent int) {
 	values := make([]decimal.Decimal, len(counted))
-	for i, w := range counted {
-		values[i] = w.value()
+	for i, q := range counted {
+		values[i] = q.value()
 	}
 	slices.SortFunc(values, decimal.Decimal.Cmp)
 	middle := values[(len(values)-1)/2]
 	var bids, asks, lasts []decimal.Decimal
-	for _, w := range counted {
-		if !within(w.value(), middle, agreeBand) {
-			w.Dropped = droppedOutlier
+	for _, q := range counted {
+		if !within(q.value(), middle, agreeBand) {
+			q.Dropped = droppedOutlier
 			continue
 		}
-		bids, asks, lasts = append(bids, w.Bid), append(asks, w.Ask), append(lasts, w.Last)
+		bids, asks, lasts = append(bids, q.Bid), append(asks, q.Ask), append(lasts, q.Last)
 	}
 	if len(bids) < 2 || 2*len(bids) <= recent {
-		v.Fault = "sources contradict each other"
+		e.Fault = "sources contradict each other"
 		return
 	}
-	v.Price, v.Agreed = decimal.Min(median(bids), median(lasts)), true
-	v.High = decimal.Max(median(asks), median(lasts))
+	e.Price, e.Agreed = decimal.Min(median(bids), median(lasts)), true
+	e.High = decimal.Max(median(asks), median(lasts))
 }
 
 // agreement returns the agreement of the sources. With two sources, its time advances only while both
 // send quotations.
-func (v *Evaluation) agreement() Agreed {
+func (e *Evaluation) agreement() Agreed {
 	var received []time.Time
-	for _, w := range v.counted() {
-		received = append(received, w.ReceivedAt)
+	for _, q := range e.counted() {
+		received = append(received, q.ReceivedAt)
 	}
 	slices.SortFunc(received, time.Time.Compare)
-	return Agreed{Price: v.Price, At: received[len(received)-2]}
+	return Agreed{Price: e.Price, At: received[len(received)-2]}
 }
 
 // median returns the middle of some prices, or the mean of the middle two.

@@ -89,13 +89,13 @@ func TestEvaluate(t *testing.T) {
 				old, _ := time.ParseDuration(age)
 				quotations = append(quotations, quotation(string(rune('a'+i)), prices, old))
 			}
-			v := rates.Evaluate(quotations, tt.last, noon)
-			got := evaluation{Price: v.Price.String(), Agreed: v.Agreed, Dropped: dropped(v)}
+			e := rates.Evaluate(quotations, tt.last, noon)
+			got := evaluation{Price: e.Price.String(), Agreed: e.Agreed, Dropped: dropped(e)}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("evaluation (-want +got):\n%s", diff)
 			}
-			if v.Price.IsZero() != (v.Fault != "") {
-				t.Errorf("price %s with fault %q", v.Price, v.Fault)
+			if e.Price.IsZero() != (e.Fault != "") {
+				t.Errorf("price %s with fault %q", e.Price, e.Fault)
 			}
 		})
 	}
@@ -106,9 +106,9 @@ func TestEvaluate_quiet_market_does_not_count(t *testing.T) {
 	halted := quotation("a", "79000", 0)
 	for _, quiet := range []time.Duration{time.Hour + 1, -time.Hour - 1} {
 		halted.Time = noon.Add(-quiet)
-		v := rates.Evaluate([]rates.Quotation{halted, quotation("b", "80000", 0), quotation("c", "80100", 0)}, rates.Agreed{}, noon)
-		if v.Price.String() != "80050" || dropped(v) != "a:quiet market" {
-			t.Errorf("market quiet for %s: %s, dropped %q", quiet, v.Price, dropped(v))
+		e := rates.Evaluate([]rates.Quotation{halted, quotation("b", "80000", 0), quotation("c", "80100", 0)}, rates.Agreed{}, noon)
+		if e.Price.String() != "80050" || dropped(e) != "a:quiet market" {
+			t.Errorf("market quiet for %s: %s, dropped %q", quiet, e.Price, dropped(e))
 		}
 	}
 }
@@ -123,9 +123,9 @@ func TestEvaluate_one_wrong_source_of_three_has_no_effect(t *testing.T) {
 		var quotations []rates.Quotation
 		low, high := decimal.New(1, 9), decimal.Zero
 		for i := range 2 + random.IntN(2) {
-			w := quotation(string(rune('a'+i)), jitter()+"/"+jitter(), 0)
-			quotations = append(quotations, w)
-			low, high = decimal.Min(low, w.Bid, w.Last), decimal.Max(high, w.Bid, w.Last)
+			q := quotation(string(rune('a'+i)), jitter()+"/"+jitter(), 0)
+			quotations = append(quotations, q)
+			low, high = decimal.Min(low, q.Bid, q.Last), decimal.Max(high, q.Bid, q.Last)
 		}
 		wrongPrices := []string{"0.0000125", "79", "1", "60000", "76500", "79999", "81000", "83500", "99000", "80000000"}
 		wrong := wrongPrices[random.IntN(len(wrongPrices))] + "/" + wrongPrices[random.IntN(len(wrongPrices))]
@@ -134,23 +134,23 @@ func TestEvaluate_one_wrong_source_of_three_has_no_effect(t *testing.T) {
 		if random.IntN(2) == 0 {
 			last = rates.Agreed{Price: decimal.RequireFromString(jitter()), At: noon}
 		}
-		v := rates.Evaluate(quotations, last, noon)
-		if v.Price.LessThan(low) || v.Price.GreaterThan(high) || !v.Agreed {
-			t.Fatalf("seed %d: wrong quotation %s moved the price to %s, the others are %s to %s", seed, wrong, v.Price, low, high)
+		e := rates.Evaluate(quotations, last, noon)
+		if e.Price.LessThan(low) || e.Price.GreaterThan(high) || !e.Agreed {
+			t.Fatalf("seed %d: wrong quotation %s moved the price to %s, the others are %s to %s", seed, wrong, e.Price, low, high)
 		}
 		random.Shuffle(len(quotations), func(i, j int) { quotations[i], quotations[j] = quotations[j], quotations[i] })
-		if second := rates.Evaluate(quotations, last, noon); !second.Price.Equal(v.Price) || dropped(second) != dropped(v) {
-			t.Fatalf("seed %d: price in another order = %s, want %s", seed, second.Price, v.Price)
+		if second := rates.Evaluate(quotations, last, noon); !second.Price.Equal(e.Price) || dropped(second) != dropped(e) {
+			t.Fatalf("seed %d: price in another order = %s, want %s", seed, second.Price, e.Price)
 		}
 	}
 }
 
 // dropped returns the sources whose quotations an evaluation dropped, with the reasons.
-func dropped(v rates.Evaluation) string {
+func dropped(e rates.Evaluation) string {
 	var all []string
-	for _, w := range v.Quotations {
-		if w.Dropped != "" {
-			all = append(all, w.Source+":"+w.Dropped)
+	for _, q := range e.Quotations {
+		if q.Dropped != "" {
+			all = append(all, q.Source+":"+q.Dropped)
 		}
 	}
 	slices.Sort(all)

@@ -43,10 +43,10 @@ func (t *Table) Report() Report {
 	v := t.View()
 	var r Report
 	quotations := map[string][]QuotationReport{}
-	add := func(w EvaluatedQuotation) {
-		quotations[w.Source] = append(quotations[w.Source], QuotationReport{
-			Pair: w.Pair, Bid: w.Bid.String(), Last: w.Last.String(),
-			Age: v.at.Sub(w.ReceivedAt), Time: w.Time, Dropped: w.Dropped,
+	add := func(q EvaluatedQuotation) {
+		quotations[q.Source] = append(quotations[q.Source], QuotationReport{
+			Pair: q.Pair, Bid: q.Bid.String(), Last: q.Last.String(),
+			Age: v.at.Sub(q.ReceivedAt), Time: q.Time, Dropped: q.Dropped,
 		})
 	}
 	for _, pair := range v.pairs() {
@@ -56,8 +56,8 @@ func (t *Table) Report() Report {
 			line.Price = evaluation.Price.String()
 		}
 		r.Pairs = append(r.Pairs, line)
-		for _, w := range Evaluate(v.quotations[pair], v.agreed[pair], v.at).Quotations {
-			add(w)
+		for _, q := range Evaluate(v.quotations[pair], v.agreed[pair], v.at).Quotations {
+			add(q)
 		}
 		if _, ok := v.reference[pair]; ok {
 			add(v.evaluateReference(pair))

@@ -73,17 +73,17 @@ func parsePrice(pair, text string) (decimal.Decimal, error) {
 // when the source does not answer at all.
 func eachListing(listings []listing, ask func(listing) (Ticker, error)) ([]Ticker, error) {
 	var tickers []Ticker
-	var faults []error
+	var errs []error
 	for _, l := range listings {
 		ticker, err := ask(l)
 		if err == nil {
 			tickers = append(tickers, ticker)
 			continue
 		}
-		faults = append(faults, fmt.Errorf("%s: %w", l.pair, err))
+		errs = append(errs, fmt.Errorf("%s: %w", l.pair, err))
 		if errors.Is(err, errNoAnswer) {
 			break
 		}
 	}
-	return tickers, errors.Join(faults...)
+	return tickers, errors.Join(errs...)
 }

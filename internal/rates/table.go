@@ -87,7 +87,7 @@ func (t *Table) store(source string, tickers []Ticker, now time.Time) (contradic
 	quotations, agreed := maps.Clone(t.quotations), maps.Clone(t.agreed)
 	for _, ticker := range tickers {
 		pair := ticker.Pair
-		list := slices.DeleteFunc(slices.Clone(quotations[pair]), func(w Quotation) bool { return w.Source == source })
+		list := slices.DeleteFunc(slices.Clone(quotations[pair]), func(q Quotation) bool { return q.Source == source })
 		list = append(list, Quotation{Source: source, Ticker: ticker, ReceivedAt: now})
 		slices.SortFunc(list, func(a, b Quotation) int { return t.order(a.Source) - t.order(b.Source) })
 		quotations[pair] = list
@@ -95,8 +95,8 @@ func (t *Table) store(source string, tickers []Ticker, now time.Time) (contradic
 		if evaluation.Agreed {
 			agreed[pair] = evaluation.agreement()
 		}
-		if slices.ContainsFunc(evaluation.Quotations, func(w EvaluatedQuotation) bool {
-			return w.Source == source && (w.Dropped == droppedAbsurd || w.Dropped == droppedOutlier)
+		if slices.ContainsFunc(evaluation.Quotations, func(q EvaluatedQuotation) bool {
+			return q.Source == source && (q.Dropped == droppedAbsurd || q.Dropped == droppedOutlier)
 		}) {
 			contradicted = append(contradicted, pair)
 		}
@@ -124,10 +124,10 @@ func (t *Table) storeReference(source string, tickers []Ticker, now time.Time) {
 func (t *Table) dropFuture(now time.Time) {
 	quotations, agreed, reference := maps.Clone(t.quotations), maps.Clone(t.agreed), maps.Clone(t.reference)
 	for pair, list := range quotations {
-		quotations[pair] = slices.DeleteFunc(slices.Clone(list), func(w Quotation) bool { return w.ReceivedAt.Sub(now) > maxAge })
+		quotations[pair] = slices.DeleteFunc(slices.Clone(list), func(q Quotation) bool { return q.ReceivedAt.Sub(now) > maxAge })
 	}
 	maps.DeleteFunc(agreed, func(_ string, a Agreed) bool { return a.At.Sub(now) > maxAge })
-	maps.DeleteFunc(reference, func(_ string, w Quotation) bool { return w.Time.Sub(now) > maxFuture })
+	maps.DeleteFunc(reference, func(_ string, q Quotation) bool { return q.Time.Sub(now) > maxFuture })
 	t.quotations, t.agreed, t.reference = quotations, agreed, reference
 }
 

@@ -107,7 +107,7 @@ func TestTable_uses_quotations_up_to_their_maximum_age(t *testing.T) {
 	step()
 	expect("two sources", "80050")
 
-	f.b.fails(errors.New("gone"))
+	f.b.setError(errors.New("gone"))
 	f.clock.Pass(5 * time.Minute)
 	step() // a answers again; b's quotation is five minutes old
 	expect("while the quotation of the silent source is recent", "80050")
@@ -127,8 +127,8 @@ func TestTable_uses_quotations_up_to_their_maximum_age(t *testing.T) {
 	f.b.set("BTC-EUR", "81100")
 	step()
 	expect("two sources again", "81050")
-	f.a.fails(errors.New("gone"))
-	f.b.fails(errors.New("gone"))
+	f.a.setError(errors.New("gone"))
+	f.b.setError(errors.New("gone"))
 	f.clock.Pass(5*time.Minute + 1)
 	step()
 	expect("no source for more than five minutes", "none")
@@ -154,8 +154,8 @@ func TestTable_uses_the_reference_up_to_its_maximum_age(t *testing.T) {
 			f.b.set("EUR-USD", "1.08")
 			_ = f.Step(t.Context())
 			f.clock.Pass(time.Hour) // the exchanges' quotations are too old
-			f.a.fails(errors.New("gone"))
-			f.b.fails(errors.New("gone"))
+			f.a.setError(errors.New("gone"))
+			f.b.setError(errors.New("gone"))
 			f.ecb.set("EUR-USD", tt.rate)
 			f.ecb.tickers[0].Time = f.clock.Now().Add(-tt.age)
 			_ = f.Step(t.Context())
@@ -216,7 +216,7 @@ func TestTable_forgets_quotations_received_while_the_clock_was_ahead(t *testing.
 	expect("while the clock is ahead", "80000")
 	f.clock.Pass(-6 * time.Hour)
 	for _, s := range []*script{f.a, f.b, f.ecb} {
-		s.fails(errors.New("gone"))
+		s.setError(errors.New("gone"))
 	}
 	step()
 	expect("after the clock was set back", "none")
@@ -315,7 +315,7 @@ func TestEvidence_has_the_agreement_that_confirms_a_single_source(t *testing.T) 
 	f.a.set("BTC-EUR", "80000")
 	f.b.set("BTC-EUR", "80100")
 	_ = f.Step(t.Context())
-	f.b.fails(errors.New("gone"))
+	f.b.setError(errors.New("gone"))
 	f.clock.Pass(6 * time.Minute)
 	_ = f.Step(t.Context())
 	got := f.View().Evidence(money.EUR, "BTC").Pairs
@@ -384,12 +384,12 @@ func TestReport_has_all_sources_and_pairs(t *testing.T) {
 	f := newFixture()
 	f.a.set("BTC-EUR", "80000")
 	f.b.set("BTC-EUR", "80100")
-	f.c.fails(errors.New("connect:\nrefused"))
+	f.c.setError(errors.New("connect:\nrefused"))
 	f.ecb.set("EUR-USD", "1.1")
 	f.ecb.tickers[0].Time = noon
 	_ = f.Step(t.Context())
 	f.clock.Pass(time.Minute)
-	f.b.fails(errors.New("gone"))
+	f.b.setError(errors.New("gone"))
 	_ = f.Step(t.Context())
 	got := f.Report()
 	later := noon.Add(time.Minute)

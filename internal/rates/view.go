@@ -118,7 +118,7 @@ func (v View) market(code string, coin, fiat money.Currency, between ...money.Cu
 // the euro; the inverse uses the high price, so that the merchant bears no spread.
 func (v View) exchange(from, fiat money.Currency) (money.Rate, string, error) {
 	if _, isFiat := money.Fiat(from.Code); isFiat && from != money.EUR {
-		rate, err := v.priced(fiat.Code, fiat, from, func(v Evaluation) decimal.Decimal { return v.High })
+		rate, err := v.priced(fiat.Code, fiat, from, func(e Evaluation) decimal.Decimal { return e.High })
 		if err != nil {
 			return money.Rate{}, "", err
 		}
@@ -131,7 +131,7 @@ func (v View) exchange(from, fiat money.Currency) (money.Rate, string, error) {
 
 // direct returns the price of one pair from its own quotations.
 func (v View) direct(code string, coin, fiat money.Currency) (money.Rate, error) {
-	return v.priced(code, coin, fiat, func(v Evaluation) decimal.Decimal { return v.Price })
+	return v.priced(code, coin, fiat, func(e Evaluation) decimal.Decimal { return e.Price })
 }
 
 // priced returns a price from the evaluation of one pair.

@@ -13,8 +13,8 @@ import (
 	"chequer/internal/guard"
 )
 
-// askTimeout bounds the time to wait for the running server.
-const askTimeout = 5 * time.Second
+// requestTimeout bounds the time to wait for the running server.
+const requestTimeout = 5 * time.Second
 
 // Check queries the server of these settings at its listening address. It returns an error if the
 // server is not ready.
@@ -32,7 +32,7 @@ func Check(ctx context.Context, cfg config.Config) error {
 // Request fetches /readyz from the address on which a server with these settings listens. pass is the
 // installation's pass, or "".
 func Request(ctx context.Context, cfg config.Config, pass string) (Answer, int, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	host, port, err := net.SplitHostPort(cfg.Listen)
 	if err != nil {

@@ -42,8 +42,8 @@ func ParsePeriod(name string) (Period, error) {
 	}
 	year, quarter, found := strings.Cut(name, "-q")
 	at, err := time.Parse("2006", year)
-	n, numeric := strconv.Atoi(quarter)
-	if !found || err != nil || numeric != nil || len(quarter) != 1 || n < 1 || n > 4 {
+	n, numberErr := strconv.Atoi(quarter)
+	if !found || err != nil || numberErr != nil || len(quarter) != 1 || n < 1 || n > 4 {
 		return Period{}, fmt.Errorf("%q %w", name, ErrPeriod)
 	}
 	at = at.AddDate(0, 3*(n-1), 0)
@@ -82,14 +82,15 @@ func NewPeriod(first, last Day) (Period, error) {
 // before a year, otherwise as many days. If the period is not over at a time, the previous one ends after
 // as many days, so that both are comparable.
 func (p Period) Previous(now time.Time) Period {
-	before := p.before()
+	before := p.preceding()
 	if done := DayOf(now) + 1 - p.From; done > 0 && done < p.To-p.From {
 		before.To = min(before.To, before.From+done)
 	}
 	return before
 }
 
-func (p Period) before() Period {
+// preceding returns the whole period before p.
+func (p Period) preceding() Period {
 	from := p.From.Start()
 	if from.Day() == 1 {
 		for _, months := range []int{1, 3, 12} {

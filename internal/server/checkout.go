@@ -102,7 +102,7 @@ func (s *server) useCheckoutLink(c echo.Context, k call) error {
 		o.price.digits = chosen
 	}
 	r := invoice.CreateRequest{
-		MerchantID: o.merchantID, Mode: invoice.Mode(o.mode), Terms: o.terms, Order: o.order, Choice: o.methods.Codes(), Link: o.use, Origin: o.origin,
+		MerchantID: o.merchantID, Mode: invoice.Mode(o.mode), Terms: o.terms, Order: o.order, DefaultMethods: o.methods.Codes(), Link: o.use, Origin: o.origin,
 	}
 	if o.order.IsZero() {
 		if r.Key, err = o.key(c.Request()); err != nil {

@@ -20,9 +20,9 @@ import (
 	"chequer/internal/server"
 )
 
-// caller imitates a public client of the API family: it builds the two requests and reads the answers.
+// familyClient imitates a public client of the API family: it builds the two requests and reads the answers.
 // It shares no code with that client.
-type caller struct {
+type familyClient struct {
 	base    string // as its user configures it
 	timeout time.Duration
 	create  func(base string) (url, sent, signed string)
@@ -44,9 +44,9 @@ func familySign(body string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-func callers() map[string]caller {
+func familyClients() map[string]familyClient {
 	plain := func(base, id string) (string, http.Header) { return base + "/api/v2/invoice/status?id=" + id, nil }
-	return map[string]caller{
+	return map[string]familyClient{
 		// Typed structures both ways, three seconds per request, /v2 without /api, and no headers
 		// with a status request.
 		"like Go": {
@@ -168,10 +168,11 @@ func members(object map[string]json.RawMessage, names ...string) error {
 	return nil
 }
 
-// Each public client creates an invoice, reads its status in every state, and recognises an error.
+// TestClients checks that each public client creates an invoice, reads its status in every state, and
+// recognises an error.
 func TestClients(t *testing.T) {
 	t.Parallel()
-	for name, c := range callers() {
+	for name, c := range familyClients() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, nil)
@@ -199,33 +200,33 @@ func TestClients(t *testing.T) {
 			if got := f.resource(t, inv.ForeignID).Status; got != api.StatusPaid {
 				t.Errorf("status %s, want paid", got)
 			}
-			c.fails(t, base, "nobody")
+			c.checkFails(t, base, "nobody")
 		})
 	}
 }
 
 // post sends invoice/new and returns the answer's body.
-func (c caller) post(t *testing.T, base string) string {
+func (c familyClient) post(t *testing.T, base string) string {
 	t.Helper()
 	url, sent, signed := c.create(base)
 	headers := c.headers.Clone()
 	headers.Set(api.HeaderKey, familyKey)
 	headers.Set(api.HeaderSignature, familySign(signed))
 	status, body := c.do(t, "POST", url, sent, headers)
-	c.accepts(t, status, body)
+	c.checkAccepted(t, status, body)
 	return body
 }
 
 // readInvoice reads a status.
-func (c caller) readInvoice(t *testing.T, base, id string) {
+func (c familyClient) readInvoice(t *testing.T, base, id string) {
 	t.Helper()
 	url, headers := c.status(base, id)
 	status, body := c.do(t, "GET", url, "", headers)
-	c.accepts(t, status, body)
+	c.checkAccepted(t, status, body)
 }
 
-// fails reads the status of an unknown invoice; the client must recognise the error.
-func (c caller) fails(t *testing.T, base, id string) {
+// checkFails reads the status of an unknown invoice; the client must recognise the error.
+func (c familyClient) checkFails(t *testing.T, base, id string) {
 	t.Helper()
 	url, headers := c.status(base, id)
 	status, body := c.do(t, "GET", url, "", headers)
@@ -234,7 +235,7 @@ func (c caller) fails(t *testing.T, base, id string) {
 	}
 }
 
-func (c caller) accepts(t *testing.T, status int, body string) {
+func (c familyClient) checkAccepted(t *testing.T, status int, body string) {
 	t.Helper()
 	if err := c.read(status, body); err != nil || status != http.StatusOK {
 		t.Fatalf("answer %d (%v): %s", status, err, body)
@@ -246,7 +247,7 @@ func (c caller) accepts(t *testing.T, status int, body string) {
 
 // do sends a request and fails the test on a redirect, because clients do not follow one with a
 // POST.
-func (c caller) do(t *testing.T, method, url, body string, headers http.Header) (int, string) {
+func (c familyClient) do(t *testing.T, method, url, body string, headers http.Header) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {

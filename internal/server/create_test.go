@@ -253,7 +253,7 @@ func TestCreateInvoice_does_not_wait_long_for_the_database(t *testing.T) {
 		release := make(chan struct{})
 		f.merchants.walletsBlocked, f.merchants.entered = release, make(chan struct{}, 1)
 		responses := make(chan *http.Response, 1)
-		go func() { responses <- f.send(keyed("order-1", minimalBody)) }()
+		go func() { responses <- f.send(keyedMessage("order-1", minimalBody)) }()
 		select {
 		case response := <-responses:
 			checkRefused(t, response, http.StatusServiceUnavailable, "unavailable")
@@ -265,7 +265,7 @@ func TestCreateInvoice_does_not_wait_long_for_the_database(t *testing.T) {
 		}
 		close(release)
 		f.merchants.walletsBlocked = nil
-		if response := f.send(keyed("order-1", minimalBody)); response.StatusCode != http.StatusOK {
+		if response := f.send(keyedMessage("order-1", minimalBody)); response.StatusCode != http.StatusOK {
 			t.Errorf("tried again: %d", response.StatusCode)
 		}
 	})

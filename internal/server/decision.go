@@ -2,13 +2,11 @@ package server
 
 import (
 	"context"
-	"errors"
 
 	"github.com/labstack/echo/v4"
 
 	"chequer/internal/api"
 	"chequer/internal/invoice"
-	"chequer/internal/keys"
 	"chequer/internal/merchant"
 )
 
@@ -30,21 +28,23 @@ func (s *server) requote(c echo.Context, k call) error {
 
 // cancel handles POST invoices/{id}/cancel.
 func (s *server) cancel(c echo.Context, k call) error {
-	return s.decideOwn(c, k, func(ctx context.Context, id string) (*invoice.Invoice, error) {
-		return s.Invoices.Cancel(ctx, id, 0)
+	return decideWith(s, c, k, func(ctx context.Context, inv *invoice.Invoice, _ struct{}) (*invoice.Invoice, error) {
+		return s.Invoices.Cancel(ctx, inv.ID, 0)
 	})
 }
 
 // accept handles POST invoices/{id}/accept.
 func (s *server) accept(c echo.Context, k call) error {
-	return s.decideOwn(c, k, func(ctx context.Context, id string) (*invoice.Invoice, error) {
-		return s.Invoices.Accept(ctx, id, k.key.ID, 0)
+	return decideWith(s, c, k, func(ctx context.Context, inv *invoice.Invoice, _ struct{}) (*invoice.Invoice, error) {
+		return s.Invoices.Accept(ctx, inv.ID, k.key.ID, 0)
 	})
 }
 
-// decideOwn carries out the merchant's decision about one of its own invoices.
-func (s *server) decideOwn(c echo.Context, k call, do func(context.Context, string) (*invoice.Invoice, error)) error {
-	if _, err := request[struct{}](c, k); err != nil {
+// decideWith carries out the merchant's decision about one of its own invoices, as the body of the request
+// describes it.
+func decideWith[R any](s *server, c echo.Context, k call, do func(context.Context, *invoice.Invoice, R) (*invoice.Invoice, error)) error {
+	r, err := request[R](c, k)
+	if err != nil {
 		return err
 	}
 	inv, err := s.find(c, k)
@@ -54,7 +54,7 @@ func (s *server) decideOwn(c echo.Context, k call, do func(context.Context, stri
 	if !owns(k, inv) {
 		return errNoInvoice
 	}
-	return s.decide(c, k, func(ctx context.Context) (*invoice.Invoice, error) { return do(ctx, inv.ID) })
+	return s.decide(c, k, func(ctx context.Context) (*invoice.Invoice, error) { return do(ctx, inv, r) })
 }
 
 // decide uses up the call's nonce, carries out the decision, and writes the resulting invoice.
@@ -95,21 +95,7 @@ func (s *server) refundAddress(c echo.Context, k call) error {
 		return err
 	}
 	return s.decide(c, k, func(ctx context.Context) (*invoice.Invoice, error) {
-		newer, err := s.Invoices.SetRefund(ctx, inv.ID, decidingActor(k, inv), r.Currency, r.Address)
+		newer, err := s.Invoices.SetRefundAddress(ctx, inv.ID, decidingActor(k, inv), r.Currency, r.Address)
 		return newer, explainRefund(err)
 	})
-}
-
-// explainRefund returns the error answer for a refund address. It does not repeat the text of the
-// request.
-func explainRefund(err error) error {
-	switch {
-	case errors.Is(err, keys.ErrPrivateKey):
-		return badRequest("private_key", "address is a private key or a recovery phrase: never share it, and move its coins to a new wallet")
-	case errors.Is(err, invoice.ErrPaymentAddress):
-		return invalid("address", "is a payment address of an invoice: enter an address of your own wallet")
-	case errors.Is(err, keys.ErrAddress), errors.Is(err, keys.ErrNetwork):
-		return invalid("address", "is "+err.Error())
-	}
-	return err
 }

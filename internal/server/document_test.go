@@ -399,6 +399,8 @@ func TestDocument_has_every_word(t *testing.T) {
 		"FeedEventType": types,
 		"EventType":     append(slices.Clone(types), merchant.EventTest),
 		"DeliveryState": texts(merchant.DeliveryStates),
+		"RefundKind":    texts(invoice.RefundKinds),
+		"RefundState":   texts(invoice.RefundStates),
 		"Status":        {api.StatusCreated, api.StatusPending, api.StatusPaid, api.StatusExpired, api.StatusDeclined},
 		"Exception": {
 			api.ExceptionUnderpaid, api.ExceptionOverpaid, api.ExceptionLate, api.ExceptionReplaced, api.ExceptionReorged,

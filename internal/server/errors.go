@@ -47,7 +47,7 @@ var (
 	errCompressed   = &problem{status: http.StatusUnsupportedMediaType, code: "unsupported_content_encoding", message: "The body must not be compressed"}
 	errNoInvoice    = &problem{status: http.StatusNotFound, code: "invoice_not_found", message: "There is no such invoice"}
 	errInternal     = &problem{status: http.StatusInternalServerError, code: "internal_error", message: "Internal error"}
-	errGone         = &problem{status: http.StatusServiceUnavailable, code: "interrupted", message: "The call was interrupted", retry: 1}
+	errInterrupted  = &problem{status: http.StatusServiceUnavailable, code: "interrupted", message: "The call was interrupted", retry: 1}
 )
 
 // domainProblems maps errors of the domain to error answers.
@@ -68,9 +68,14 @@ var domainProblems = []struct {
 	{invoice.ErrNothingReceived, &problem{status: http.StatusConflict, code: "nothing_received", message: "The invoice received nothing that can be refunded"}},
 	{invoice.ErrRefundAsset, invalid("currency", "must be a payment method by which the invoice received money")},
 	{invoice.ErrRefundSet, &problem{status: http.StatusConflict, code: "refund_address_set", message: "A refund address is set already, and only the merchant can change it"}},
+	{invoice.ErrStale, &problem{status: http.StatusConflict, code: "invoice_changed", message: "The invoice has another version than the one in the request"}},
+	{invoice.ErrNoRefund, &problem{status: http.StatusNotFound, code: "refund_not_found", message: "The invoice has no such refund"}},
+	{invoice.ErrNoSurplus, &problem{status: http.StatusConflict, code: "no_surplus", message: "No surplus of the invoice waits for a decision"}},
+	{invoice.ErrOverRefund, &problem{status: http.StatusConflict, code: "over_refund", message: "The refund is more than what was received, confirmed and not refunded yet"}},
+	{invoice.ErrRefundExists, &problem{status: http.StatusConflict, code: "refund_exists", message: "The invoice has a refund of the same kind and amount; another one needs again"}},
 	{invoice.ErrUnavailable, &problem{status: http.StatusServiceUnavailable, code: "unavailable", message: "The server is temporarily unavailable", retry: 1}},
-	{context.Canceled, errGone},
-	{context.DeadlineExceeded, errGone},
+	{context.Canceled, errInterrupted},
+	{context.DeadlineExceeded, errInterrupted},
 }
 
 // problems are the error answers of one kind of calls for errors of the domain.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -58,7 +59,7 @@ func TestGolden_every_state(t *testing.T) {
 			t.Parallel()
 			now := noon
 			f := newFixture(t, func() time.Time { return now })
-			m := keyed("order-1042", `{"amount":56.50,"fiat_currency":"EUR","order_id":"1042"}`)
+			m := keyedMessage("order-1042", `{"amount":56.50,"fiat_currency":"EUR","order_id":"1042"}`)
 			answers := []string{goldenText(t, "create", f.send(m))}
 			id := "inv00000000000000000000000000001"
 			path := "/api/v2/invoices/" + id
@@ -228,15 +229,15 @@ var mistakes = []mistake{
 	posted("only unknown payment methods", bodyWith(`"payment_methods":["DOGE"]`)),
 	posted("bad idempotency key", minimalBody, api.HeaderIdempotencyKey, "ü"),
 	{"idempotency key with another body", func(f *fixture) *http.Response {
-		f.send(keyed("k", minimalBody))
-		return f.send(keyed("k", bodyWith(`"order_id":"7"`)))
+		f.send(keyedMessage("k", minimalBody))
+		return f.send(keyedMessage("k", bodyWith(`"order_id":"7"`)))
 	}},
 	{"idempotency key still running", func(f *fixture) *http.Response {
 		f.merchants.walletsBlocked, f.merchants.entered = make(chan struct{}), make(chan struct{}, 1)
 		first := make(chan *http.Response)
-		go func() { first <- f.send(keyed("k", minimalBody)) }()
+		go func() { first <- f.send(keyedMessage("k", minimalBody)) }()
 		<-f.merchants.entered
-		second := f.send(keyed("k", minimalBody))
+		second := f.send(keyedMessage("k", minimalBody))
 		close(f.merchants.walletsBlocked)
 		<-first
 		return second
@@ -368,6 +369,15 @@ var mistakes = []mistake{
 	aboutPaid("refund to another network", "refund-address", `{"currency":"BTC","address":"bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"}`),
 	aboutPaid("refund to the address of an invoice", "refund-address", `{"currency":"BTC","address":"xpub-address-0"}`),
 	aboutPaid("refund to a private key", "refund-address", `{"currency":"BTC","address":"L1aW4aubDFB7yfras2S1mN3bqg9nwySY8nkoLmJebSLD5BWv3ENZ"}`),
+	aboutConfirmed("refund of another version", "refunds", `{"kind":"received","currency":"BTC","version":1}`),
+	aboutConfirmed("refund that does not exist", "refunds/ref_0/cancel", `{}`),
+	aboutConfirmed("refund of a surplus that does not exist", "refunds", `{"kind":"surplus","currency":"BTC"}`),
+	aboutConfirmed("refund of more than what was received", "refunds", `{"kind":"part","currency":"BTC","amount":1}`),
+	aboutConfirmed("refund for the second time", "refunds", partRefund, "refunds", partRefund),
+	aboutConfirmed("refund of less than the network transfers", "refunds", `{"kind":"part","currency":"BTC","amount":"0.00000001"}`),
+	aboutConfirmed("refund of a kind that does not exist", "refunds", `{"kind":"all","currency":"BTC"}`),
+	aboutConfirmed("refund of too many decimals of the currency", "refunds", `{"kind":"part","currency":"BTC","fiat_amount":"0.001"}`),
+	aboutConfirmed("refund by no transaction", "refunds", partRefund, "refund-address", `{"currency":"BTC","address":"TB1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KXPJZSX"}`, "refunds/REF/sent", `{"tx":"8f"}`),
 	{"refund to another address", func(f *fixture) *http.Response {
 		f.send(create(message{key: "all"}))
 		f.send(message{method: "POST", target: testTarget + "/simulate", key: "page", own: true, body: `{"action":"exact"}`})
@@ -422,6 +432,36 @@ func aboutPaid(name, action, body string) mistake {
 		f.send(create(message{key: "all"}))
 		f.send(message{method: "POST", target: testTarget + "/simulate", key: "page", own: true, body: `{"action":"exact"}`})
 		return f.send(ownPost(action, "all", body))
+	}}
+}
+
+// partRefund is the body of a refund of a part.
+const partRefund = `{"kind":"part","currency":"BTC","amount":"0.000006"}`
+
+// aboutConfirmed posts actions, each with its body, on an invoice that is paid. REF in an action stands for the first
+// refund.
+func aboutConfirmed(name string, actions ...string) mistake {
+	return mistake{name, func(f *fixture) (last *http.Response) {
+		f.send(create(message{key: "all"}))
+		for _, action := range []string{"exact", "confirm"} {
+			f.send(message{method: "POST", target: testTarget + "/simulate", key: "page", own: true, body: `{"action":"` + action + `"}`})
+		}
+		ref := ""
+		for i := 0; i < len(actions); i += 2 {
+			last = f.send(ownPost(strings.Replace(actions[i], "REF", ref, 1), "all", actions[i+1]))
+			if last.StatusCode == http.StatusOK && i+2 < len(actions) {
+				body, err := io.ReadAll(last.Body)
+				if err != nil {
+					panic(err)
+				}
+				var inv api.Resource
+				if err := json.Unmarshal(body, &inv); err != nil {
+					panic(err)
+				}
+				ref = inv.Refunds[0].ID
+			}
+		}
+		return last
 	}}
 }
 

@@ -12,35 +12,35 @@ import (
 	"chequer/internal/merchant"
 )
 
-func keyed(key, body string) message {
+func keyedMessage(key, body string) message {
 	return create(message{key: "all", body: body, header: set(api.HeaderIdempotencyKey, key)})
 }
 
 func TestIdempotency_key_returns_the_same_invoice(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	first := read(t, f.send(keyed("order-1", minimalBody)))
+	first := read(t, f.send(keyedMessage("order-1", minimalBody)))
 	tests := map[string]struct {
 		message  message
 		wantSame bool
 		status   int
 		code     string
 	}{
-		"the same request":                    {keyed("order-1", minimalBody), true, 200, ""},
-		"the same with spaces":                {keyed("order-1", `{ "amount": 1, "fiat_currency": "EUR" }`), true, 200, ""},
+		"the same request":                    {keyedMessage("order-1", minimalBody), true, 200, ""},
+		"the same with spaces":                {keyedMessage("order-1", `{ "amount": 1, "fiat_currency": "EUR" }`), true, 200, ""},
 		"the same at the other path":          {message{method: "POST", target: "/v2/invoice/new", key: "all", body: minimalBody, header: set(api.HeaderIdempotencyKey, "order-1")}, true, 200, ""},
 		"the same, with a request signature":  {message{method: "POST", target: "/v2/invoice/new", key: "all", body: minimalBody, own: true, header: set(api.HeaderIdempotencyKey, "order-1")}, true, 200, ""},
 		"the same by another key":             {message{method: "POST", target: "/v2/invoice/new", key: "create", body: minimalBody, header: set(api.HeaderIdempotencyKey, "order-1")}, true, 200, ""},
-		"another body":                        {keyed("order-1", `{"amount":2,"fiat_currency":"EUR"}`), false, 409, "idempotency_conflict"},
-		"the same number written differently": {keyed("order-1", `{"amount":1.0,"fiat_currency":"EUR"}`), false, 409, "idempotency_conflict"},
-		"another key":                         {keyed("order-2", minimalBody), false, 200, ""},
+		"another body":                        {keyedMessage("order-1", `{"amount":2,"fiat_currency":"EUR"}`), false, 409, "idempotency_conflict"},
+		"the same number written differently": {keyedMessage("order-1", `{"amount":1.0,"fiat_currency":"EUR"}`), false, 409, "idempotency_conflict"},
+		"another key":                         {keyedMessage("order-2", minimalBody), false, 200, ""},
 		"another shop":                        {message{method: "POST", target: "/v2/invoice/new", key: "other", body: minimalBody, header: set(api.HeaderIdempotencyKey, "order-1")}, false, 200, ""},
 		"live mode":                           {message{method: "POST", target: "/v2/invoice/new", key: "live", body: minimalBody, header: set(api.HeaderIdempotencyKey, "order-1")}, false, 200, ""},
 		"no key":                              {create(message{key: "all"}), false, 200, ""},
-		"an empty key":                        {keyed("", minimalBody), false, 400, "invalid_idempotency_key"},
-		"a key of 255":                        {keyed(strings.Repeat("k", 255), minimalBody), false, 200, ""},
-		"a key of 256":                        {keyed(strings.Repeat("k", 256), minimalBody), false, 400, "invalid_idempotency_key"},
-		"a key outside ASCII":                 {keyed("sch\u00f6n", minimalBody), false, 400, "invalid_idempotency_key"},
+		"an empty key":                        {keyedMessage("", minimalBody), false, 400, "invalid_idempotency_key"},
+		"a key of 255":                        {keyedMessage(strings.Repeat("k", 255), minimalBody), false, 200, ""},
+		"a key of 256":                        {keyedMessage(strings.Repeat("k", 256), minimalBody), false, 400, "invalid_idempotency_key"},
+		"a key outside ASCII":                 {keyedMessage("sch\u00f6n", minimalBody), false, 400, "invalid_idempotency_key"},
 		"two keys":                            {create(message{key: "all", header: http.Header{api.HeaderIdempotencyKey: {"a", "b"}}}), false, 400, "invalid_idempotency_key"},
 	}
 	for name, test := range tests {
@@ -77,10 +77,10 @@ func TestIdempotency_replay_returns_the_current_state(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, nil)
-			m := keyed("order-1042", minimalBody)
-			id := f.keyed(t, "order-1042", minimalBody)
+			m := keyedMessage("order-1042", minimalBody)
+			id := f.createWithKey(t, "order-1042", minimalBody)
 			for _, action := range tt.actions {
-				f.play(t, id, action)
+				f.runAction(t, id, action)
 			}
 			if tt.cancel {
 				f.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/cancel", key: "all", own: true, body: `{}`})
@@ -98,7 +98,7 @@ func TestIdempotency_replay_returns_the_current_state(t *testing.T) {
 			if retry := got.Header.Get(api.HeaderRetry); retry != tt.retry {
 				t.Errorf("%s: %q, want %q", api.HeaderRetry, retry, tt.retry)
 			}
-			if other := f.keyed(t, "order-1042-2", minimalBody); other == id {
+			if other := f.createWithKey(t, "order-1042-2", minimalBody); other == id {
 				t.Error("a new key returned the same invoice")
 			}
 		})
@@ -108,19 +108,19 @@ func TestIdempotency_replay_returns_the_current_state(t *testing.T) {
 // quoteEnds is the simulation that expires a quote.
 const quoteEnds = "quote ends"
 
-// keyed creates an invoice with an idempotency key and returns its identifier.
-func (f *fixture) keyed(t *testing.T, key, body string) string {
+// createWithKey creates an invoice with an idempotency key and returns its identifier.
+func (f *fixture) createWithKey(t *testing.T, key, body string) string {
 	t.Helper()
 	var created api.Invoice
-	response := f.send(keyed(key, body))
+	response := f.send(keyedMessage(key, body))
 	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &created) != nil {
 		t.Fatalf("invoice/new answers %d: %s", response.StatusCode, text)
 	}
 	return created.ForeignID
 }
 
-// play simulates an action on a test invoice.
-func (f *fixture) play(t *testing.T, id, action string) {
+// runAction simulates an action on a test invoice.
+func (f *fixture) runAction(t *testing.T, id, action string) {
 	t.Helper()
 	body := `{"action":"` + action + `"}`
 	if action == quoteEnds {
@@ -137,13 +137,13 @@ func TestIdempotency_replay_returns_the_newest_quote(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	body := `{"amount":1,"fiat_currency":"EUR","allow_paid_expired":true}`
-	id := f.keyed(t, "order-1042", body)
-	f.play(t, id, quoteEnds)
+	id := f.createWithKey(t, "order-1042", body)
+	f.runAction(t, id, quoteEnds)
 	response := f.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/requote", key: "all", own: true, body: `{"quote":1}`})
 	if response.StatusCode != http.StatusOK {
 		t.Fatal(read(t, response))
 	}
-	got, want := f.send(keyed("order-1042", body)), f.send(message{method: "GET", target: "/api/v2/invoice/status?id=" + id})
+	got, want := f.send(keyedMessage("order-1042", body)), f.send(message{method: "GET", target: "/api/v2/invoice/status?id=" + id})
 	if body, replayed := read(t, got), read(t, want); body != replayed || got.Header.Get(api.HeaderRetry) != "" {
 		t.Errorf("answer to the repetition = %s, retry header %q, want %s and no header", body, got.Header.Get(api.HeaderRetry), replayed)
 	}
@@ -172,7 +172,7 @@ func TestIdempotency_keys_of_pages_and_of_the_API_are_separate(t *testing.T) {
 		key := "order-1042"
 		if caller.name == "storefront, another amount" {
 			key = "order-1043"
-			f.send(keyed(key, minimalBody))
+			f.send(keyedMessage(key, minimalBody))
 		}
 		caller.message.header = set(api.HeaderIdempotencyKey, key)
 		response := f.send(caller.message)
@@ -191,14 +191,14 @@ func TestIdempotency_keys_of_pages_and_of_the_API_are_separate(t *testing.T) {
 func TestIdempotency_answer_is_kept_after_a_lower_maximum(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	m := keyed("order-1", `{"amount":500,"fiat_currency":"EUR"}`)
+	m := keyedMessage("order-1", `{"amount":500,"fiat_currency":"EUR"}`)
 	first := read(t, f.send(m))
 	f.config.Prices = merchant.NewPrices(nil, "100")
 	f.restart()
 	if second := read(t, f.send(m)); second != first {
 		t.Errorf("answer %s, want %s", second, first)
 	}
-	checkRefused(t, f.send(keyed("order-2", m.body)), 400, "invalid_amount")
+	checkRefused(t, f.send(keyedMessage("order-2", m.body)), 400, "invalid_amount")
 }
 
 func TestIdempotency_refuses_a_concurrent_request(t *testing.T) {
@@ -206,9 +206,9 @@ func TestIdempotency_refuses_a_concurrent_request(t *testing.T) {
 	f := newFixture(t, nil)
 	f.merchants.walletsBlocked, f.merchants.entered = make(chan struct{}), make(chan struct{}, 1)
 	first := make(chan string)
-	go func() { first <- read(t, f.send(keyed("order-1", minimalBody))) }()
+	go func() { first <- read(t, f.send(keyedMessage("order-1", minimalBody))) }()
 	<-f.merchants.entered
-	response := f.send(keyed("order-1", minimalBody))
+	response := f.send(keyedMessage("order-1", minimalBody))
 	checkRefused(t, response, http.StatusConflict, "idempotency_running")
 	if retry := response.Header.Get("Retry-After"); retry != "1" {
 		t.Errorf("Retry-After = %q, want 1", retry)
@@ -216,7 +216,7 @@ func TestIdempotency_refuses_a_concurrent_request(t *testing.T) {
 	close(f.merchants.walletsBlocked)
 	created := <-first
 	f.merchants.walletsBlocked = nil
-	if second := read(t, f.send(keyed("order-1", minimalBody))); second != created {
+	if second := read(t, f.send(keyedMessage("order-1", minimalBody))); second != created {
 		t.Errorf("answer %s, want %s", second, created)
 	}
 }
@@ -227,7 +227,7 @@ func TestIdempotency_creates_one_invoice_per_key(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range 60 {
 		group.Go(func() {
-			response := f.send(keyed(fmt.Sprintf("order-%d", i%3), minimalBody))
+			response := f.send(keyedMessage(fmt.Sprintf("order-%d", i%3), minimalBody))
 			if response.StatusCode != http.StatusOK && response.StatusCode != http.StatusConflict {
 				t.Errorf("answer %d: %s", response.StatusCode, read(t, response))
 			}

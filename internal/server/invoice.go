@@ -135,8 +135,8 @@ func (s *server) addMerchant(ctx context.Context, r *invoice.CreateRequest) erro
 
 // applySettings adds the merchant's payment settings to the request, where it does not set other terms.
 func applySettings(p merchant.PaymentSettings, r *invoice.CreateRequest) {
-	if len(r.Choice) == 0 {
-		r.Choice = p.Methods.Codes()
+	if len(r.DefaultMethods) == 0 {
+		r.DefaultMethods = p.Methods.Codes()
 	}
 	if r.ExpiresIn == 0 {
 		r.ExpiresIn = p.QuoteTime

@@ -56,13 +56,13 @@ func (f *fixture) pay(t *testing.T, query string) string {
 	return created.ForeignID
 }
 
-func (f *fixture) readLink(t *testing.T, query string) (o api.CheckoutLink) {
+func (f *fixture) readLink(t *testing.T, query string) (l api.CheckoutLink) {
 	t.Helper()
 	response := f.send(aboutSigned("read", query))
-	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &o) != nil {
+	if text := read(t, response); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &l) != nil {
 		t.Fatalf("read answers %d: %s", response.StatusCode, text)
 	}
-	return o
+	return l
 }
 
 // Every answer about links.
@@ -125,8 +125,8 @@ func TestSignedLink_has_one_invoice_for_an_order(t *testing.T) {
 
 	declined := f.pay(t, query("all", "order_id", "7"))
 	f.send(message{method: "POST", target: "/api/v2/invoices/" + declined + "/cancel", key: "admin", own: true, body: `{}`})
-	if o := f.readLink(t, query("all", "order_id", "7")); o.ForeignID != "" || o.EarlierID != "" {
-		t.Errorf("after declined the link offers %+v", o)
+	if l := f.readLink(t, query("all", "order_id", "7")); l.ForeignID != "" || l.EarlierID != "" {
+		t.Errorf("after declined the link offers %+v", l)
 	}
 	second := f.pay(t, query("all", "order_id", "7"))
 	if second == declined || f.pay(t, query("all", "order_id", "7")) != second {
@@ -140,8 +140,8 @@ func TestSignedLink_has_one_invoice_for_an_order(t *testing.T) {
 	if _, err := f.invoices.Expire(t.Context(), 10); err != nil {
 		t.Fatal(err)
 	}
-	if o := f.readLink(t, query("all", "order_id", "7")); o.ForeignID != "" || o.EarlierID != second {
-		t.Errorf("after a partial payment and expiry the link offers %+v", o)
+	if l := f.readLink(t, query("all", "order_id", "7")); l.ForeignID != "" || l.EarlierID != second {
+		t.Errorf("after a partial payment and expiry the link offers %+v", l)
 	}
 }
 
@@ -157,8 +157,8 @@ func TestSignedLink_of_an_order_with_another_price(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, nil)
 			first := f.pay(t, query("all", "order_id", "1042"))
-			if o := f.readLink(t, other); o.ForeignID != "" || o.OtherID != "" {
-				t.Errorf("the link offers %+v, want a new invoice", o)
+			if l := f.readLink(t, other); l.ForeignID != "" || l.OtherID != "" {
+				t.Errorf("the link offers %+v, want a new invoice", l)
 			}
 			if got := f.resource(t, first).Status; got != api.StatusCreated {
 				t.Errorf("reading the link left the first invoice %s", got)
@@ -184,15 +184,15 @@ func TestSignedLink_of_an_order_with_another_price(t *testing.T) {
 				f := newFixture(t, nil)
 				first := f.pay(t, query("all", "order_id", "1042"))
 				for _, action := range tt.actions {
-					f.play(t, first, action)
+					f.runAction(t, first, action)
 				}
 				created := f.storage.Count()
-				o := f.readLink(t, other)
-				if o.ForeignID != "" || o.OtherID != first || o.OtherStatus != tt.status || o.OtherAmount != "56.5" || o.OtherCurrency != "EUR" {
-					t.Errorf("the link offers %+v", o)
+				l := f.readLink(t, other)
+				if l.ForeignID != "" || l.OtherID != first || l.OtherStatus != tt.status || l.OtherAmount != "56.5" || l.OtherCurrency != "EUR" {
+					t.Errorf("the link offers %+v", l)
 				}
-				if r := f.resource(t, first); o.OtherReceived != r.PaidAmount {
-					t.Errorf("received %q, want %q", o.OtherReceived, r.PaidAmount)
+				if r := f.resource(t, first); l.OtherReceived != r.PaidAmount {
+					t.Errorf("received %q, want %q", l.OtherReceived, r.PaidAmount)
 				}
 				checkRefused(t, f.send(aboutSigned("pay", other)), http.StatusConflict, api.CodeLinkOrderPaid)
 				if got := f.resource(t, first).Status; got != tt.status || f.storage.Count() != created {
@@ -210,15 +210,15 @@ func TestSignedLink_of_an_order_paid_twice_leads_to_the_receipt_of_its_price(t *
 	f := newFixture(t, func() time.Time { return now })
 	small, large := query("all", "order_id", "1042"), query("all", "order_id", "1042", "amount", "400")
 	first := f.pay(t, small)
-	f.play(t, first, api.SimulateLate)
+	f.runAction(t, first, api.SimulateLate)
 	second := f.pay(t, large)
 	for _, id := range []string{first, second} {
 		if id == first {
 			f.send(message{method: "POST", target: "/api/v2/invoices/" + id + "/accept", key: "all", own: true, body: `{}`})
 		} else {
-			f.play(t, id, api.SimulateExact)
+			f.runAction(t, id, api.SimulateExact)
 		}
-		f.play(t, id, api.SimulateConfirm)
+		f.runAction(t, id, api.SimulateConfirm)
 		if got := f.resource(t, id).Status; got != api.StatusPaid {
 			t.Fatalf("invoice %s is %s, want paid", id, got)
 		}

@@ -56,15 +56,15 @@ func (s *server) listInvoices(c echo.Context, k call) error {
 	return writeJSON(c, http.StatusOK, answer)
 }
 
-// listed returns at most limit invoices of a page in a form. One more in the page means that there is a
+// listed returns at most limit invoices of a page, encoded. One more in the page means that there is a
 // next page.
-func listed[T interface{ Position() invoice.Position }, R any](page []T, limit int, form func(T) R) (list []R, next string) {
+func listed[T interface{ Position() invoice.Position }, R any](page []T, limit int, encode func(T) R) (list []R, next string) {
 	list = make([]R, 0, len(page))
 	for i, inv := range page {
 		if i == limit {
 			return list, cursor(page[i-1].Position())
 		}
-		list = append(list, form(inv))
+		list = append(list, encode(inv))
 	}
 	return list, ""
 }

@@ -93,7 +93,7 @@ const orderNonce = "0123456789abcdef"
 // prepare creates the faults that are outside of the request.
 func (f *fixture) prepare(t *testing.T, from fault) {
 	t.Helper()
-	f.send(keyed("taken", minimalBody))
+	f.send(keyedMessage("taken", minimalBody))
 	if from <= usedNonce {
 		f.send(create(message{key: "all", own: true, nonce: orderNonce}))
 	}

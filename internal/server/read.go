@@ -47,7 +47,7 @@ func (s *server) readInvoice(c echo.Context, k call) error {
 	return s.show(c, k, inv, behind)
 }
 
-// show writes the invoice resource. The evidence of its prices, and its sales, are only for
+// show writes the invoice resource. The evidence of its prices, its sales, and the names of staff are only for
 // keys of the merchant: pages do not need them.
 func (s *server) show(c echo.Context, k call, inv *invoice.Invoice, behind []chain.ID) error {
 	r := wire.Resource(s.Invoices, inv, behind)
@@ -63,6 +63,7 @@ func (s *server) show(c echo.Context, k call, inv *invoice.Invoice, behind []cha
 		}
 	} else {
 		r.Conversions, r.ToleranceAmount, r.Accepted.Actor = []api.Sale{}, "", ""
+		wire.HideStaff(&r)
 	}
 	var err error
 	if r.Proof, err = s.prove(c.Request().Context(), r); err != nil {

@@ -36,13 +36,13 @@ func TestKeys_can_be_changed_without_interruption(t *testing.T) {
 	}
 
 	issue("before")
-	created := works("before", keyed("order-1", minimalBody))
+	created := works("before", keyedMessage("order-1", minimalBody))
 	first := f.create(t, "before", minimalBody)
 
 	issue("after")
 	second := f.create(t, "after", minimalBody)
 	third := f.create(t, "before", minimalBody) // the old key still works
-	if repeated := works("after", keyed("order-1", minimalBody)); repeated != created {
+	if repeated := works("after", keyedMessage("order-1", minimalBody)); repeated != created {
 		t.Errorf("answer to an order repeated with the new key = %s, want %s", repeated, created)
 	}
 	statusBefore, resourceBefore := status(first), works("before", resource(first))
@@ -56,7 +56,7 @@ func TestKeys_can_be_changed_without_interruption(t *testing.T) {
 			t.Errorf("message %q", text)
 		}
 	}
-	if repeated := works("after", keyed("order-1", minimalBody)); repeated != created {
+	if repeated := works("after", keyedMessage("order-1", minimalBody)); repeated != created {
 		t.Errorf("answer to an order repeated after the revocation = %s, want %s", repeated, created)
 	}
 	if got := status(first); got != statusBefore {

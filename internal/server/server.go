@@ -151,6 +151,7 @@ func (s *server) routes(g *echo.Group) {
 	g.POST(api.PathTestInvoices+"/:id/simulate", s.signed(requestSigned(merchant.ScopePage, merchant.ScopeAdmin), s.simulate))
 	g.Match(reading, api.PathEvents, s.signed(requestSigned(merchant.ScopeRead), s.readEvents))
 	g.Match(reading, api.PathProofKey, s.unsigned(s.proofKeys))
+	s.refundRoutes(g)
 	s.endpointRoutes(g)
 	s.linkRoutes(g)
 	s.productRoutes(g)

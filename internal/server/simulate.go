@@ -87,13 +87,13 @@ func (s *server) simulateAction(ctx context.Context, inv *invoice.Invoice, r api
 	return newer, err
 }
 
-var errFar = &problem{status: http.StatusConflict, code: "clock_too_far", message: "The invoice's clock can be at most one year ahead"}
+var errClockTooFar = &problem{status: http.StatusConflict, code: "clock_too_far", message: "The invoice's clock can be at most one year ahead"}
 
 // moveClock moves an invoice's own clock and returns the resulting invoice.
 func (s *server) moveClock(ctx context.Context, inv *invoice.Invoice, shift time.Duration) (*invoice.Invoice, error) {
 	inv, err := s.Invoices.MoveClock(ctx, inv.ID, shift)
 	if errors.Is(err, invoice.ErrState) {
-		return nil, errFar
+		return nil, errClockTooFar
 	}
 	return inv, err
 }

@@ -85,8 +85,8 @@ func TestInvoice_names_the_theme_of_its_merchant(t *testing.T) {
 	if got := themeName(); got != set.Hash || got == "" {
 		t.Errorf("theme = %q, want %q", got, set.Hash)
 	}
-	if o := f.readLink(t, query("all")); o.Theme != set.Hash {
-		t.Errorf("theme of a link = %q, want %q", o.Theme, set.Hash)
+	if l := f.readLink(t, query("all")); l.Theme != set.Hash {
+		t.Errorf("theme of a link = %q, want %q", l.Theme, set.Hash)
 	}
 	if got := f.readTheme(t, themeCall("GET", "other", "")); got.Hash != "" {
 		t.Errorf("theme of another merchant = %+v, want none", got)

@@ -91,6 +91,16 @@ func invoiceFields(r record) audit.Fields {
 	for _, s := range r.sales {
 		f["sale "+strconv.FormatInt(s.number, 10)] = s.state
 	}
+	if r.row.keptAt.Valid {
+		f["surplus kept"], f["surplus kept by"], f["surplus reason"] = r.row.kept, r.row.keptBy, r.row.keptReason
+	}
+	for _, c := range r.refunds {
+		name := "refund " + strconv.FormatInt(c.number+1, 10)
+		for part, value := range fields("", c.state, " amount", c.amount+" "+c.asset+" units", " address", fingerprint(c.address), " address by", c.addressBy,
+			" transaction", c.tx, " reason", c.reason) {
+			f[name+part] = value
+		}
+	}
 	return f
 }
 

@@ -36,7 +36,7 @@ func TestStorage_does_not_write_results_after_the_context_ended(t *testing.T) {
 			},
 			"UpdateInvoice": func(ctx context.Context, id string) error {
 				_, err := s.UpdateInvoice(ctx, "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
-					inv.Refund.Address = id
+					inv.RefundAddress.Address = id
 					return nil
 				})
 				return err

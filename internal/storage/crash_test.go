@@ -6,12 +6,16 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"chequer/internal/audit"
+	"chequer/internal/invoice"
 	"chequer/internal/storage"
 )
 
@@ -20,8 +24,11 @@ import (
 const childURL = "CHEQUER_STORAGE_CHILD"
 
 func TestMain(m *testing.M) {
-	if url := os.Getenv(childURL); url != "" {
-		createUntilKilled(url, os.Getenv(childURL+"_NAME"))
+	if url, name := os.Getenv(childURL), os.Getenv(childURL+"_NAME"); url != "" {
+		if strings.HasPrefix(name, refunding) {
+			refundUntilKilled(url, name)
+		}
+		createUntilKilled(url, name)
 	}
 	os.Exit(m.Run())
 }
@@ -46,6 +53,74 @@ func createUntilKilled(url, name string) {
 		})
 	}
 	group.Wait()
+}
+
+// refunding begins the names of child processes that add refunds.
+const refunding = "refunding"
+
+// refundUntilKilled adds refunds to the invoice "a" as an account, each with an event, until it is killed. It prints
+// the identifier of each refund after UpdateInvoice has returned.
+func refundUntilKilled(url, name string) {
+	s, err := storage.Open(context.Background(), url, box(&testing.B{}, 1), storage.Options{})
+	if err != nil {
+		panic(err)
+	}
+	ctx := audit.With(context.Background(), audit.Actor{Kind: audit.Account, ID: "acc_1", Name: "Tove"})
+	for i := 0; ; i++ {
+		id := fmt.Sprintf("%s-%d", name, i)
+		_, err := s.UpdateInvoice(ctx, "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
+			inv.Version++
+			inv.Refunds = append(slices.Clone(inv.Refunds), newRefund(id, invoice.RefundReady))
+			inv.Events = []invoice.Event{newEvent(id, invoice.EventRefundCreated, inv.Version)}
+			return nil
+		})
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(id)
+	}
+}
+
+// Two processes prepare refunds of the same invoice and are killed: none of the refunds that they reported is lost, and
+// each has its event and its entry in the audit log.
+func TestStorage_keeps_whole_refunds_when_it_is_killed(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		create(t, s, creation("a", "shop"))
+		var mu sync.Mutex
+		var reported []string
+		var group sync.WaitGroup
+		for _, name := range []string{refunding + "-one", refunding + "-two"} {
+			group.Go(func() {
+				lines := linesUntilKilled(t, 20, url, name)
+				mu.Lock()
+				defer mu.Unlock()
+				reported = append(reported, lines...)
+			})
+		}
+		group.Wait()
+		reopened := open(t, url)
+		inv, err := reopened.Invoice(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range reported {
+			if !slices.ContainsFunc(inv.Refunds, func(r invoice.Refund) bool { return r.ID == id }) {
+				t.Errorf("refund %s was reported and is missing", id)
+			}
+		}
+		number := strconv.Itoa(len(inv.Refunds))
+		for _, query := range []string{
+			"SELECT COUNT(*) FROM refunds", "SELECT refunds FROM invoices WHERE id = 'a'",
+			"SELECT COUNT(*) FROM events WHERE type = 'refund.created'", "SELECT COUNT(*) FROM audit_log WHERE action = 'invoice.changed'",
+		} {
+			if got := rows(t, url, query); len(got) != 1 || got[0] != number {
+				t.Errorf("%s: %v, want %s", query, got, number)
+			}
+		}
+		if _, err := reopened.VerifyAuditLog(t.Context()); err != nil {
+			t.Errorf("audit log: %v", err)
+		}
+	})
 }
 
 func TestStorage_keeps_committed_invoices_when_it_is_killed(t *testing.T) {

@@ -63,7 +63,7 @@ func readExportLine(row scanner) (line invoice.ExportLine, conversions int64, er
 	var r summaryRow
 	var tolerance string
 	var firstPaidAt, acceptedAt sql.Null[int64]
-	err = row.Scan(append(r.fields(), &line.Note, &line.DisableSale, &tolerance, &line.PaidTx, &line.Refund.Asset, &line.Refund.Address,
+	err = row.Scan(append(r.fields(), &line.Note, &line.DisableSale, &tolerance, &line.PaidTx, &line.RefundAddress.Asset, &line.RefundAddress.Address,
 		&line.PaidCount, &firstPaidAt, &acceptedAt, &line.AcceptedBy, &conversions)...)
 	if err != nil {
 		return line, 0, err

@@ -19,13 +19,13 @@ type Statement struct {
 func InvoicesStatements(f invoice.Filter, after invoice.Position, limit int) []Statement {
 	l := newListing(f, after, limit)
 	p, e := newPage(l), newExportPage(l)
-	return []Statement{exported(p.invoices), exported(p.transfers), exported(p.spends), exported(p.sales), exported(l.invoices(summaryColumns)), exported(e.invoices)}
+	return []Statement{exported(p.invoices), exported(p.transfers), exported(p.spends), exported(p.sales), exported(p.refunds), exported(l.invoices(summaryColumns)), exported(e.invoices)}
 }
 
 // UndecidedStatements returns the statements of Storage.Undecided.
 func UndecidedStatements(after invoice.Position, limit int) []Statement {
 	p := newPage(undecided("shop", invoice.Live, after, limit))
-	return []Statement{exported(p.invoices), exported(p.transfers), exported(p.spends), exported(p.sales)}
+	return []Statement{exported(p.invoices), exported(p.transfers), exported(p.spends), exported(p.sales), exported(p.refunds)}
 }
 
 // TallyStatements returns the statements of Storage.Tally.
@@ -58,6 +58,11 @@ func NewestEventsStatements(merchantID string, mode invoice.Mode, after int64, e
 func SaleStatements(merchantID string, state invoice.SaleState, limit int) []Statement {
 	p := newSalesPage(merchantID, state, limit)
 	return []Statement{exported(p.invoices), exported(p.sales)}
+}
+
+// RefundStatements returns the statements of Storage.Refunds.
+func RefundStatements(state invoice.RefundState, after invoice.Position, limit int) []Statement {
+	return []Statement{exported(newRefundsPage(invoice.RefundFilter{MerchantID: "shop", Mode: invoice.Live, State: state}, after, limit))}
 }
 
 func exported(s statement) Statement { return Statement{s.text, s.args} }

@@ -50,6 +50,12 @@ func filteredLists() []filtered {
 		lists = append(lists, filtered{"sales " + string(state), indexOf(state != "", "conversions_by_state", "conversions_by_age"),
 			storage.SaleStatements("shop", state, page), false})
 	}
+	for _, state := range []invoice.RefundState{"", invoice.RefundReady} {
+		for _, after := range []invoice.Position{{}, {CreatedAt: noon, ID: "r9"}} {
+			lists = append(lists, filtered{"refunds " + string(state), indexOf(state != "", "refunds_by_state", "refunds_by_merchant"),
+				storage.RefundStatements(state, after, page), false})
+		}
+	}
 	return lists
 }
 
@@ -161,12 +167,12 @@ func TestLists_are_served_by_an_index(t *testing.T) {
 				}
 			}
 		}
-		// A list of invoices has six statements. There are 12 choices of at most one filter (exception and
+		// A list of invoices has seven statements. There are 12 choices of at most one filter (exception and
 		// decision have the same texts), with 4 texts for the combinations of bounds, and 53 pairs of
-		// filters, with 2. The list of undecided invoices has four statements, with and without a position. The
+		// filters, with 2. The list of undecided invoices has five statements, with and without a position. The
 		// tally has one statement, and the sums of days and the paid invoices two each. Deliveries and events have one statement without a filter and one with it,
-		// and sales have two each.
-		if got, want := len(texts), (12*4+2*53)*6+4*2+1+2+2+2+2+2*2; got != want {
+		// and sales have two each, and refunds have two with and two without a position.
+		if got, want := len(texts), (12*4+2*53)*7+5*2+1+2+2+2+2+2*2+2*2; got != want {
 			t.Errorf("%d different statements, want %d", got, want)
 		}
 	})
@@ -184,6 +190,7 @@ func addListed(t *testing.T, s *storage.Storage, url string) {
 			Presence: invoice.Present, FirstSeen: noon, Spends: []string{"in:0"},
 		}}
 		inv.Sales = []invoice.Sale{newSale("BTC")}
+		inv.Refunds = []invoice.Refund{newRefund("r", invoice.RefundReady)}
 		inv.State.Exceptions = []invoice.Exception{invoice.Late}
 		inv.State.Status, inv.State.PaidAt = invoice.Paid, noon
 		return nil
@@ -205,6 +212,7 @@ func addListed(t *testing.T, s *storage.Storage, url string) {
 		{"transfers", `'id', 't' || n, 'invoice_id', 'i' || n, 'tx', 't' || n`},
 		{"spends", `'tx', 't' || n`},
 		{"conversions", `'invoice_id', 'i' || n, 'created_at', created_at + n, 'state', CASE n % 5 WHEN 0 THEN 'failed' ELSE 'filled' END`},
+		{"refunds", `'invoice_id', 'i' || n, 'id', 'ref_' || n, 'asked_at', asked_at + n, 'state', CASE n % 5 WHEN 0 THEN 'ready' ELSE 'sent' END`},
 		{"events", `'position', position + n, 'id', 'e' || n, 'type', CASE n % 5 WHEN 0 THEN 'invoice.paid' ELSE type END, 'mode', CASE n % 2 WHEN 0 THEN 'test' ELSE mode END`},
 		{"deliveries", `'position', position + n, 'event_id', 'e' || n, 'invoice_id', 'i' || n, 'state', CASE n % 5 WHEN 0 THEN 'failed' ELSE state END`},
 		{"tries", `'position', position + n`},

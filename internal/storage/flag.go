@@ -25,7 +25,7 @@ func (r invoiceRow) flags() ([]string, error) {
 	for _, e := range exceptions {
 		flags = append(flags, string(e))
 	}
-	s := invoice.Summary{Status: invoice.Status(r.status), Exceptions: exceptions, Accepted: r.accepted != ""}
+	s := invoice.Summary{Status: invoice.Status(r.status), Exceptions: exceptions, Accepted: r.accepted != "", Decided: r.decided}
 	if s.NeedsDecision() {
 		flags = append(flags, decisionFlag)
 	}
@@ -38,7 +38,7 @@ func (r invoiceRow) flags() ([]string, error) {
 // tallies are locked last in a transaction, before only those of day_sums, and in one order, so that no two
 // transactions wait for each other.
 func saveFlags(ctx context.Context, q querier, before, after invoiceRow) error {
-	if before.status == after.status && before.exceptions == after.exceptions && before.accepted == after.accepted {
+	if before.status == after.status && before.exceptions == after.exceptions && before.accepted == after.accepted && before.decided == after.decided {
 		return nil
 	}
 	had, err := before.flags()

@@ -272,7 +272,7 @@ func (s *Storage) evaluate(before record, decide func(*invoice.Invoice) error) (
 // differs reports whether there is anything to write.
 func (c change) differs() bool {
 	return c.after.row != c.before.row || !slices.Equal(c.after.transfers, c.before.transfers) ||
-		!slices.Equal(c.after.sales, c.before.sales) || len(c.inv.Events) > 0
+		!slices.Equal(c.after.sales, c.before.sales) || !slices.Equal(c.after.refunds, c.before.refunds) || len(c.inv.Events) > 0
 }
 
 // writeRows writes the rows of a locked invoice that changed.
@@ -294,6 +294,9 @@ func (s *Storage) writeRows(ctx context.Context, q querier, c change) error {
 		return err
 	}
 	if err := saveSales(ctx, q, c.before.sales, c.after.sales); err != nil {
+		return err
+	}
+	if err := saveRefunds(ctx, q, c.before.refunds, c.after.refunds); err != nil {
 		return err
 	}
 	if err := saveEvidence(ctx, q, c.inv.Quote().Evidence, c.inv.Evidence); err != nil {

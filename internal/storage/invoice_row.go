@@ -36,6 +36,10 @@ type invoiceRow struct {
 	acceptedBy                     string
 	received                       string
 	origin, originID               string
+	decided                        bool
+	refunds                        int64
+	kept, keptBy, keptReason       string
+	keptAt                         sql.Null[int64]
 	revision                       int64 // revision of the stored invoice; equal for two rows of the same state
 }
 
@@ -50,12 +54,14 @@ func invoiceToRow(inv *invoice.Invoice, shared *sharedTerms) invoiceRow {
 		nextCheckAt: millis(state.NextCheck), paidAt: millis(state.PaidAt),
 		paidTx: state.PaidTx, paidAsset: state.PaidAsset,
 		declinedAt: millis(inv.DeclinedAt), delayedAt: millis(inv.DelayedAt),
-		accepted: listText(inv.Accepted), refund: inv.Refund.Address, refundAsset: inv.Refund.Asset, clock: inv.Clock.Milliseconds(),
+		accepted: listText(inv.Accepted), refund: inv.RefundAddress.Address, refundAsset: inv.RefundAddress.Asset, clock: inv.Clock.Milliseconds(),
 		shared: sql.Null[string]{V: shared.name, Valid: true},
 		terms:  termsToText(inv.Terms), methods: methodsToText(inv.Methods),
 		quotes: quotesToText(inv.Quotes, inv.Methods, price), covers: coverageToText(inv.Coverage, inv.CreatedAt), conversions: int64(len(inv.Sales)),
 		paidCount: inv.PaidCount, firstPaidAt: millis(inv.FirstPaidAt), acceptedAt: millis(inv.AcceptedAt), acceptedBy: inv.AcceptedBy,
 		received: receivedToText(inv.ReceivedAmounts()), origin: string(inv.Origin.Kind), originID: inv.Origin.ID,
+		decided: state.Decided, refunds: int64(len(inv.Refunds)),
+		kept: optional(inv.Kept.Amount), keptBy: inv.Kept.By, keptReason: inv.Kept.Reason, keptAt: millis(inv.Kept.At),
 	}
 }
 
@@ -65,7 +71,7 @@ func (r invoiceRow) invoice(shared *sharedTerms) (*invoice.Invoice, error) {
 	inv := &invoice.Invoice{
 		ID: r.id, MerchantID: r.merchantID, Mode: invoice.Mode(r.mode), Version: r.version, Revision: r.revision,
 		CreatedAt: utc(r.createdAt), DeclinedAt: fromMillis(r.declinedAt), DelayedAt: fromMillis(r.delayedAt),
-		Refund: invoice.Refund{Asset: r.refundAsset, Address: r.refund}, Clock: time.Duration(r.clock) * time.Millisecond,
+		RefundAddress: invoice.RefundAddress{Asset: r.refundAsset, Address: r.refund}, Clock: time.Duration(r.clock) * time.Millisecond,
 		Origin: invoice.Origin{Kind: invoice.OriginKind(r.origin), ID: r.originID}, PaidCount: r.paidCount, FirstPaidAt: fromMillis(r.firstPaidAt), AcceptedAt: fromMillis(r.acceptedAt), AcceptedBy: r.acceptedBy,
 	}
 	var err error
@@ -83,6 +89,12 @@ func (r invoiceRow) invoice(shared *sharedTerms) (*invoice.Invoice, error) {
 	}
 	if inv.Accepted, err = parseList[string](r.accepted); err != nil {
 		return nil, fmt.Errorf("accepted: %w", err)
+	}
+	if r.keptAt.Valid {
+		inv.Kept = invoice.KeptSurplus{Mark: invoice.Mark{By: r.keptBy, At: fromMillis(r.keptAt)}, Reason: r.keptReason}
+		if inv.Kept.Amount, err = parseAmount(r.kept, fiat); err != nil {
+			return nil, fmt.Errorf("kept surplus: %w", err)
+		}
 	}
 	inv.State, err = r.state(fiat)
 	return inv, err
@@ -105,7 +117,7 @@ func (r invoiceRow) state(fiat money.Currency) (invoice.State, error) {
 	return invoice.State{
 		Status: invoice.Status(r.status), Exceptions: exceptions,
 		Paid: money.FromCents(r.paid, fiat), Due: money.FromCents(r.due, fiat), Overpaid: overpaid,
-		PaidAt: fromMillis(r.paidAt), PaidTx: r.paidTx, PaidAsset: r.paidAsset, NextCheck: fromMillis(r.nextCheckAt),
+		PaidAt: fromMillis(r.paidAt), PaidTx: r.paidTx, PaidAsset: r.paidAsset, NextCheck: fromMillis(r.nextCheckAt), Decided: r.decided,
 	}, nil
 }
 
@@ -140,12 +152,13 @@ func (r invoiceRow) update(ctx context.Context, q querier) error {
 			accepted = $15, refund = $16, clock = $17, methods = $18, quotes = $19, coverage = $20,
 			refund_asset = $21, conversions = $22,
 			paid_count = $23, first_paid_at = $24, accepted_at = $25, accepted_by = $26, received = $27, revision = $28,
-			terms = $29, shared_terms = $30
+			terms = $29, shared_terms = $30, decided = $31, refunds = $32, kept = $33, kept_by = $34, kept_reason = $35, kept_at = $36
 		WHERE id = $1`,
 		r.id, r.version, r.status, r.exceptions, r.paid, r.due, r.overpaid, r.expiresAt,
 		r.nextCheckAt, r.paidAt, r.paidTx, r.paidAsset, r.declinedAt, r.delayedAt,
 		r.accepted, r.refund, r.clock, r.methods, r.quotes, r.covers, r.refundAsset, r.conversions,
-		r.paidCount, r.firstPaidAt, r.acceptedAt, r.acceptedBy, r.received, r.revision, r.terms, r.shared)
+		r.paidCount, r.firstPaidAt, r.acceptedAt, r.acceptedBy, r.received, r.revision, r.terms, r.shared,
+		r.decided, r.refunds, r.kept, r.keptBy, r.keptReason, r.keptAt)
 	return err
 }
 
@@ -153,7 +166,8 @@ func (r invoiceRow) update(ctx context.Context, q querier) error {
 const invoiceColumns = `id, merchant_id, mode, version, status, exceptions, price, currency, decimals, paid, due, overpaid,
 	order_id, created_at, expires_at, next_check_at, paid_at, paid_tx, paid_asset, declined_at, delayed_at,
 	accepted, refund, clock, terms, methods, quotes, coverage, refund_asset, conversions,
-	paid_count, first_paid_at, accepted_at, accepted_by, received, origin, origin_id, revision, shared_terms`
+	paid_count, first_paid_at, accepted_at, accepted_by, received, origin, origin_id, revision, shared_terms,
+	decided, refunds, kept, kept_by, kept_reason, kept_at`
 
 // readInvoiceRow reads an invoice's row. It returns sql.ErrNoRows if there is none.
 func readInvoiceRow(ctx context.Context, q querier, id string) (invoiceRow, error) {
@@ -165,6 +179,7 @@ func readInvoiceColumns(row scanner) (r invoiceRow, err error) {
 		&r.id, &r.merchantID, &r.mode, &r.version, &r.status, &r.exceptions, &r.price, &r.currency, &r.decimals, &r.paid, &r.due, &r.overpaid,
 		&r.orderID, &r.createdAt, &r.expiresAt, &r.nextCheckAt, &r.paidAt, &r.paidTx, &r.paidAsset, &r.declinedAt, &r.delayedAt,
 		&r.accepted, &r.refund, &r.clock, &r.terms, &r.methods, &r.quotes, &r.covers, &r.refundAsset, &r.conversions,
-		&r.paidCount, &r.firstPaidAt, &r.acceptedAt, &r.acceptedBy, &r.received, &r.origin, &r.originID, &r.revision, &r.shared)
+		&r.paidCount, &r.firstPaidAt, &r.acceptedAt, &r.acceptedBy, &r.received, &r.origin, &r.originID, &r.revision, &r.shared,
+		&r.decided, &r.refunds, &r.kept, &r.keptBy, &r.keptReason, &r.keptAt)
 	return r, err
 }

@@ -193,7 +193,7 @@ func TestUpdateInvoice_keeps_every_fact(t *testing.T) {
 			inv.Accepted, inv.Clock = []string{"t1:0", "t2:1"}, 90*time.Second
 			inv.AcceptedAt, inv.AcceptedBy = noon.Add(3*time.Hour), "key_a"
 			inv.PaidCount, inv.FirstPaidAt = 2, noon.Add(10*time.Minute)
-			inv.Refund = invoice.Refund{Asset: "BTC", Address: "bc1qrefund"}
+			inv.RefundAddress = invoice.RefundAddress{Asset: "BTC", Address: "bc1qrefund"}
 			inv.Methods[0].Birth = chain.Cursor{Height: 799_990, Hash: "00aa"}
 			inv.Transfers = []invoice.Transfer{
 				{
@@ -266,7 +266,7 @@ func TestUpdateInvoice_writes_only_changes(t *testing.T) {
 			t.Errorf("unchanged: got %v, error %v", inv, err)
 		}
 		_, err = s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
-			inv.Refund.Address = "bc1qrefund"
+			inv.RefundAddress.Address = "bc1qrefund"
 			return nil
 		})
 		if err == nil {
@@ -290,7 +290,7 @@ func TestUpdateInvoice_writes_nothing_when_decide_fails(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		want := create(t, s, creation("a", "shop"))
 		_, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
-			inv.Version, inv.Refund.Address = 2, "bc1qrefund"
+			inv.Version, inv.RefundAddress.Address = 2, "bc1qrefund"
 			inv.Events = []invoice.Event{newEvent("a", invoice.EventPaid, 2)}
 			return invoice.ErrState
 		})

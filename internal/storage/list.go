@@ -65,9 +65,9 @@ func sortByAge[T any](page []T, position func(T) invoice.Position) {
 	})
 }
 
-// page holds the statements that read whole invoices: the invoices, then all their transfers, spends and
-// sales.
-type page struct{ invoices, transfers, spends, sales statement }
+// page holds the statements that read whole invoices: the invoices, then all their transfers, spends,
+// sales and refunds.
+type page struct{ invoices, transfers, spends, sales, refunds statement }
 
 func newPage(l listing) page {
 	return page{
@@ -75,7 +75,8 @@ func newPage(l listing) page {
 		transfers: l.withText("SELECT " + transferColumns + " FROM transfers WHERE invoice_id IN PAGE ORDER BY invoice_id, number"),
 		spends: l.withText(`SELECT network, tx, outpoints FROM spends
 			WHERE (network, tx) IN (SELECT network, tx FROM transfers WHERE invoice_id IN PAGE AND tx <> '')`),
-		sales: l.sales(),
+		sales:   l.sales(),
+		refunds: l.withText("SELECT " + refundColumns + " FROM refunds WHERE invoice_id IN PAGE ORDER BY invoice_id, number"),
 	}
 }
 
@@ -90,7 +91,8 @@ func (s *Storage) readPage(ctx context.Context, q querier, p page) ([]record, er
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	records, bySummary, sold := make([]record, len(rows)), map[string]*record{}, false
+	records, bySummary := make([]record, len(rows)), map[string]*record{}
+	var sold, refunded bool
 	for i, row := range rows {
 		shared, err := s.shared.read(ctx, q, row)
 		if err != nil {
@@ -98,7 +100,7 @@ func (s *Storage) readPage(ctx context.Context, q querier, p page) ([]record, er
 		}
 		records[i] = record{row: row, shared: shared}
 		bySummary[row.id] = &records[i]
-		sold = sold || row.conversions > 0
+		sold, refunded = sold || row.conversions > 0, refunded || row.refunds > 0
 	}
 	transfers, err := list(ctx, q, readTransferColumns, p.transfers.text, p.transfers.args...)
 	if err != nil {
@@ -120,12 +122,21 @@ func (s *Storage) readPage(ctx context.Context, q querier, p page) ([]record, er
 			records[i].spends = spends
 		}
 	}
-	if !sold {
+	if sold {
+		sales, err := list(ctx, q, readSaleColumns, p.sales.text, p.sales.args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range sales {
+			bySummary[c.invoiceID].sales = append(bySummary[c.invoiceID].sales, c)
+		}
+	}
+	if !refunded {
 		return records, nil
 	}
-	sales, err := list(ctx, q, readSaleColumns, p.sales.text, p.sales.args...)
-	for _, c := range sales {
-		bySummary[c.invoiceID].sales = append(bySummary[c.invoiceID].sales, c)
+	refunds, err := list(ctx, q, readRefundColumns, p.refunds.text, p.refunds.args...)
+	for _, r := range refunds {
+		bySummary[r.invoiceID].refunds = append(bySummary[r.invoiceID].refunds, r)
 	}
 	return records, err
 }

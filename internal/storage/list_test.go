@@ -213,13 +213,14 @@ func TestInvoices_number_of_statements(t *testing.T) {
 					Presence: invoice.Present, FirstSeen: noon, Spends: []string{id + ":0"},
 				}}
 				inv.Sales = []invoice.Sale{newSale("BTC")}
+				inv.Refunds = []invoice.Refund{newRefund("ref_"+id, invoice.RefundReady)}
 				return nil
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
-		want("with transfers and sales", 4, 1, 2)
+		want("with transfers, sales and refunds", 5, 1, 2)
 	})
 }
 
@@ -266,7 +267,10 @@ func TestInvoices_have_their_transfers(t *testing.T) {
 						Presence: invoice.Present, FirstSeen: noon,
 					})
 				}
-				inv.Refund = invoice.Refund{Asset: "BTC", Address: "bc1q" + id}
+				inv.RefundAddress = invoice.RefundAddress{Asset: "BTC", Address: "bc1q" + id}
+				for n := range i {
+					inv.Refunds = append(inv.Refunds, newRefund(fmt.Sprintf("ref_%s_%d", id, n), invoice.RefundSent))
+				}
 				return nil
 			})
 			if err != nil {

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -157,10 +158,13 @@ func (s *Storage) FeedEvents(ctx context.Context, merchantID string, after int64
 	return readAll(ctx, s, "read events to notify", func(row scanner) (e notify.FeedEvent, err error) {
 		err = row.Scan(&e.Position, &e.Type, &e.Mode, &e.InvoiceID)
 		return e, err
-	}, `
-		SELECT position, type, mode, COALESCE(invoice_id, '') FROM events
-		WHERE merchant_id = $1 AND position > $2 ORDER BY position LIMIT $3`, merchantID, after, limit)
+	}, feedEvents, merchantID, after, limit)
 }
+
+// feedEvents is the statement of FeedEvents.
+const feedEvents = `
+	SELECT position, type, mode, COALESCE(invoice_id, '') FROM events
+	WHERE merchant_id = $1 AND position > $2 ORDER BY position LIMIT $3`
 
 // Subscribers implements notify.CollectorStorage.
 func (s *Storage) Subscribers(ctx context.Context, merchantID string) ([]notify.Subscriber, error) {
@@ -190,8 +194,10 @@ func (s *Storage) Subscribers(ctx context.Context, merchantID string) ([]notify.
 	return s.subscribers(ctx, choices)
 }
 
-// subscribers adds the accounts and their settings to choices.
+// subscribers adds the accounts and their settings to choices. If the settings of some accounts cannot be read, it returns
+// the others with an error.
 func (s *Storage) subscribers(ctx context.Context, choices map[string]map[string][]notify.Choice) (all []notify.Subscriber, err error) {
+	var unreadable []error
 	accounts, err := s.Accounts(ctx)
 	if err != nil {
 		return nil, err
@@ -209,11 +215,12 @@ func (s *Storage) subscribers(ctx context.Context, choices map[string]map[string
 			return nil, fmt.Errorf("read notification settings: %w", err)
 		}
 		if subscriber.Settings, err = openSettings(s.box, a.ID, sealed); err != nil {
-			return nil, err
+			unreadable = append(unreadable, err)
+			continue
 		}
 		all = append(all, subscriber)
 	}
-	return all, nil
+	return all, errors.Join(unreadable...)
 }
 
 // AdvanceNotifications implements notify.CollectorStorage.
@@ -344,8 +351,11 @@ func (s *Storage) PaidBetween(ctx context.Context, merchantID string, from, to t
 		err = row.Scan(&fiat.Code, &fiat.Decimals, &p.Invoices, &received)
 		p.Received = money.FromCents(received, fiat)
 		return p, err
-	}, `
-		SELECT currency, decimals, COUNT(*), CAST(SUM(paid) AS BIGINT) FROM invoices
-		WHERE merchant_id = $1 AND mode = $2 AND paid_at >= $3 AND paid_at < $4
-		GROUP BY currency, decimals ORDER BY currency`, merchantID, string(invoice.Live), from.UnixMilli(), to.UnixMilli())
+	}, paidBetween, merchantID, string(invoice.Live), from.UnixMilli(), to.UnixMilli())
 }
+
+// paidBetween is the statement of PaidBetween. It reads the invoices of the period, once a day for each account.
+const paidBetween = `
+	SELECT currency, decimals, COUNT(*), CAST(SUM(paid) AS BIGINT) FROM invoices
+	WHERE merchant_id = $1 AND mode = $2 AND paid_at >= $3 AND paid_at < $4
+	GROUP BY currency, decimals ORDER BY currency, decimals`

@@ -150,7 +150,7 @@ func (s *Storage) ClaimMessages(ctx context.Context, channel notify.Channel, now
 }
 
 // dueMessages selects the messages of a channel that are due.
-const dueMessages = "SELECT id FROM messages WHERE channel = $1 AND next_try_at <= $2 ORDER BY next_try_at, id LIMIT $3"
+const dueMessages = "SELECT id FROM messages WHERE channel = $1 AND next_try_at <= $2 ORDER BY next_try_at LIMIT $3"
 
 // SaveOutcome implements notify.Outbox.
 func (s *Storage) SaveOutcome(ctx context.Context, c notify.Claim, o notify.Outcome) error {
@@ -172,15 +172,20 @@ func (s *Storage) SaveOutcome(ctx context.Context, c notify.Claim, o notify.Outc
 
 // Messages implements notify.Outbox.
 func (s *Storage) Messages(ctx context.Context, accountID string, limit int) ([]notify.Message, error) {
-	return readAll(ctx, s, "read messages", readMessage, "SELECT "+messageColumns+` FROM messages
-		WHERE account_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2`, accountID, limit)
+	return readAll(ctx, s, "read messages", readMessage, messagesOfAccount, accountID, limit)
 }
 
-// FailedMessages returns the messages but test messages that were given up since a time, newest first.
+// messagesOfAccount is the statement of Messages.
+const messagesOfAccount = "SELECT " + messageColumns + " FROM messages WHERE account_id = $1 ORDER BY created_at DESC LIMIT $2"
+
+// FailedMessages implements notify.Outbox.
 func (s *Storage) FailedMessages(ctx context.Context, since time.Time, limit int) ([]notify.Message, error) {
-	return readAll(ctx, s, "read failed messages", readMessage, "SELECT "+messageColumns+` FROM messages
-		WHERE state = 'failed' AND kind <> 'test' AND created_at >= $1 ORDER BY created_at DESC LIMIT $2`, since.UnixMilli(), limit)
+	return readAll(ctx, s, "read failed messages", readMessage, failedMessages, since.UnixMilli(), limit)
 }
+
+// failedMessages is the statement of FailedMessages.
+const failedMessages = "SELECT " + messageColumns + ` FROM messages
+	WHERE state = 'failed' AND kind <> 'test' AND created_at >= $1 ORDER BY created_at DESC LIMIT $2`
 
 // ChoosesMail reports whether an account has chosen e-mail.
 func (s *Storage) ChoosesMail(ctx context.Context) (bool, error) {

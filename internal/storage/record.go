@@ -15,6 +15,7 @@ type record struct {
 	transfers []transferRow
 	spends    map[spender][]string // by transaction of the transfers
 	sales     []saleRow
+	refunds   []refundRow
 }
 
 func (s *Storage) toRecord(inv *invoice.Invoice) record {
@@ -25,7 +26,7 @@ func (s *Storage) toRecord(inv *invoice.Invoice) record {
 		}
 	}
 	shared := s.shared.termsOf(inv)
-	return record{row: invoiceToRow(inv, shared), shared: shared, transfers: transfersToRows(inv), spends: spends, sales: salesToRows(inv)}
+	return record{row: invoiceToRow(inv, shared), shared: shared, transfers: transfersToRows(inv), spends: spends, sales: salesToRows(inv), refunds: refundsToRows(inv)}
 }
 
 // invoice returns the invoice of the rows.
@@ -49,6 +50,13 @@ func (r record) invoice() (*invoice.Invoice, error) {
 		}
 		inv.Sales = append(inv.Sales, s)
 	}
+	for _, c := range r.refunds {
+		refund, err := c.refund(r.row.fiat())
+		if err != nil {
+			return nil, fmt.Errorf("invoice %s: refund %s: %w", r.row.id, c.id, err)
+		}
+		inv.Refunds = append(inv.Refunds, refund)
+	}
 	return inv, nil
 }
 
@@ -68,11 +76,15 @@ func (s *Storage) readRecord(ctx context.Context, q querier, id string) (r recor
 			return r, fmt.Errorf("invoice %s: %w", id, err)
 		}
 	}
-	if r.row.conversions == 0 {
-		return r, nil
+	if r.row.conversions > 0 {
+		if r.sales, err = readSaleRows(ctx, q, id); err != nil {
+			return r, fmt.Errorf("read sales of %s: %w", id, err)
+		}
 	}
-	if r.sales, err = readSaleRows(ctx, q, id); err != nil {
-		return r, fmt.Errorf("read sales of %s: %w", id, err)
+	if r.row.refunds > 0 {
+		if r.refunds, err = readRefundRows(ctx, q, id); err != nil {
+			return r, fmt.Errorf("read refunds of %s: %w", id, err)
+		}
 	}
 	return r, nil
 }

@@ -215,7 +215,7 @@ func TestUpdateInvoice_decides_outside_of_the_transaction(t *testing.T) {
 				done := make(chan error)
 				go func() { // another caller
 					_, other := s.UpdateInvoice(t.Context(), "b", invoice.Lease{}, func(inv *invoice.Invoice) error {
-						inv.Refund.Address = "bc1qother"
+						inv.RefundAddress.Address = "bc1qother"
 						return nil
 					})
 					_, same := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
@@ -228,15 +228,15 @@ func TestUpdateInvoice_decides_outside_of_the_transaction(t *testing.T) {
 					return err
 				}
 			}
-			inv.Refund.Address = "bc1qrefund"
+			inv.RefundAddress.Address = "bc1qrefund"
 			return nil
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		inv, err := s.Invoice(t.Context(), "a")
-		if err != nil || inv.Refund.Address != "bc1qrefund" || !slices.Equal(inv.Accepted, []string{"seen"}) || attempts != 2 {
-			t.Errorf("refund to %q, accepted %q after %d attempts, error %v, want both changes after 2", inv.Refund.Address, inv.Accepted, attempts, err)
+		if err != nil || inv.RefundAddress.Address != "bc1qrefund" || !slices.Equal(inv.Accepted, []string{"seen"}) || attempts != 2 {
+			t.Errorf("refund to %q, accepted %q after %d attempts, error %v, want both changes after 2", inv.RefundAddress.Address, inv.Accepted, attempts, err)
 		}
 	})
 }

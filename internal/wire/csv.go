@@ -87,7 +87,7 @@ func (c *CSV) Write(l invoice.ExportLine) error {
 	row := []string{
 		moment(l.CreatedAt), l.ID, string(l.Mode), literal(l.OrderID), literal(l.Description), string(l.Status), strings.Join(texts(l.Exceptions), " "),
 		amount(l.Price), l.Price.Currency().Code, amount(l.Paid), amount(l.Due), amount(l.Overpaid),
-		moment(l.PaidAt), paidAsset, paidTx, strings.Join(received, "; "), l.Refund.Asset, l.Refund.Address,
+		moment(l.PaidAt), paidAsset, paidTx, strings.Join(received, "; "), l.RefundAddress.Asset, l.RefundAddress.Address,
 		literal(l.Note), strconv.FormatBool(l.DisableSale), sold, euro, fee, price,
 		amount(l.Tolerance), strconv.FormatInt(l.PaidCount, 10), moment(l.FirstPaidAt), moment(l.AcceptedAt), l.AcceptedBy, amount(l.Shortfall()),
 	}

@@ -36,7 +36,7 @@ func paymentMethod(inv *invoice.Invoice, evaluation *invoice.Evaluation, m invoi
 		Contract: a.Contract, Decimals: a.Currency.Decimals, Address: m.Destination.Address,
 		ExpectedAmount: p.Expected.String(), DueAmount: due.String(), SmallestAmount: a.Dust.String(),
 		RateEUR: p.EUR.Price(), RateUSD: p.USD.Price(), RateClient: p.Rate(inv.Terms.Price.Currency()).Price(),
-		PaymentURI: link.URI, PaymentCode: link.Code, AddressCode: link.Bare,
+		PaymentURI: link.URI, PaymentCode: link.Code, AddressCode: link.Address,
 		Confirmations: inv.Confirmations(m), Watched: m.Watched,
 	}
 	if a.ChainID != 0 {

@@ -4,7 +4,8 @@ package desk
 type Health struct {
 	Frame
 	Networks []Finding
-	Examined string // time of the last examination; empty if there was none
+	Messages []Finding // notifications that were given up, by channel
+	Examined string    // time of the last examination; empty if there was none
 	Summary  string
 	Problems []Finding
 	Working  []Finding

@@ -20,7 +20,7 @@ const evil = `"><script>alert(1)</script>`
 // document returns the head of a page with a form token.
 func document() desk.Document {
 	return desk.Document{
-		Language: locale.All().Standard(), Title: "Title – Shop", Shop: evil, Token: "form-token",
+		Language: locale.All().Default(), Title: "Title – Shop", Shop: evil, Token: "form-token",
 		Style: "/static/desk.css", Script: "/static/desk.js", Icon: "/static/icon.svg",
 	}
 }
@@ -89,6 +89,32 @@ func share() desk.Share {
 	}
 }
 
+func refundRow() desk.RefundRow {
+	return desk.RefundRow{
+		Name: evil, Amount: evil, Value: evil, URL: "/desk/m/payments/i/refund", State: desk.State{Text: "Sent", Shape: "ok"}, Detail: evil,
+		Time: "2026-11-29T01:00:00Z", At: "01:00", Tx: views.AddressGroups("8f3c0a61"),
+	}
+}
+
+// openRefunds are a refund that can be paid, and one that must not be paid now.
+func openRefunds() []desk.OpenRefund {
+	copying := func(id string) desk.Copy { return desk.Copy{ID: id, Text: "Copy", Done: "Copied", Fail: "Selected"} }
+	cancel := views.Link{Text: "Cancel refund", URL: "/desk/m/payments/i/refund/r/cancel"}
+	sent := desk.RefundTx{Action: "/desk/m/payments/i/refund/r/sent", Field: field("tx-1"), Button: "Mark as sent"}
+	return []desk.OpenRefund{
+		{
+			ID: "1", Heading: evil, State: desk.State{Text: "Ready", Shape: "wait"}, Amount: "0.1", Unit: evil, Value: evil, CopyOf: copying("amount-1"), To: evil,
+			Address: views.AddressGroups("bc1qtest"), CopyTo: copying("address-1"), Link: views.Link{Text: "Open wallet app", URL: "bitcoin:bc1qtest?amount=0.1"}, URI: evil,
+			CopyURI: copying("link-1"), QR: views.QR{ViewBox: "-4 -4.5 29 29", Path: "m0 0h7"}, QRTitle: "QR code", QRHint: evil,
+			Checks: []desk.Result{{Shape: "ok", Text: evil}}, Version: "3", Sent: sent, Cancel: cancel,
+		},
+		{
+			ID: "2", Heading: evil, State: desk.State{Text: "Ready", Shape: "wait"}, Warning: desk.Result{Shape: "warn", Text: evil}, Amount: "0.1", Unit: evil, CopyOf: copying("amount-2"), Version: "3",
+			Renew: views.Link{Text: evil, URL: "/desk/m/payments/i/refund/r/renew"}, Cancel: cancel,
+		},
+	}
+}
+
 // pages are all pages, with a value in every field that they show.
 func pages() map[string]templ.Component {
 	f, back := frame(), views.Link{Text: "Back", URL: "/desk/m/payments"}
@@ -99,6 +125,17 @@ func pages() map[string]templ.Component {
 			Solo: solo(), Passkey: passkey(false), Action: "/desk/signin", Problem: evil, Name: field("name"), Password: field("password"), Code: field("code"),
 			Hidden: []desk.Hidden{{Name: "next", Value: evil}}, Notice: "Signed out.",
 		}),
+		"refund": desk.RefundPage(desk.Refund{
+			Frame: f, Back: back, Heading: evil, Problem: evil, Request: desk.Notice{Heading: evil, Text: evil}, Decline: views.Link{Text: "Decline refund…", URL: "/desk/m/payments/i/decline"},
+			Form:    desk.RefundForm{Action: "/desk/m/payments/i/refund", Version: "3", Amount: choice, Part: field("part"), Address: field("address"), Button: "Prepare refund"},
+			Columns: []string{"Coins"}, Balance: []desk.AmountRow{{Name: evil, Values: []string{evil}, Sum: true}}, Earlier: []desk.RefundRow{refundRow(), {Amount: evil}}, Open: openRefunds(),
+		}),
+		"refund without a form": desk.RefundPage(desk.Refund{Frame: f, Back: back, Heading: evil, Note: evil}),
+		"refunds": desk.RefundsPage(desk.Refunds{
+			Frame: f, Tabs: []desk.Tab{{Text: "Refunds", URL: "/desk/m/refunds", Current: true}}, States: []desk.StateLink{{Text: "All", URL: "/desk/m/refunds", Current: true}},
+			Rows: []desk.RefundRow{refundRow()}, Caption: evil, Shown: evil, Older: "/desk/m/refunds?after=1-a",
+		}),
+		"no refunds": desk.RefundsPage(desk.Refunds{Frame: f, Empty: evil}),
 		"confirm": desk.StepUpPage(desk.StepUp{
 			Solo: solo(), Reason: evil, Passkey: passkey(false), HasPassword: true, Action: "/desk/m/confirm", Problem: evil,
 			Password: field("confirm-password"), Code: field("confirm-code"), Hidden: []desk.Hidden{{Name: "role", Value: evil}}, Cancel: "/desk/m",
@@ -166,7 +203,7 @@ func pages() map[string]templ.Component {
 			Entries: []desk.Entry{{Number: "1", Change: evil, Actor: evil, Detail: evil, At: "now", Time: "2026-11-29T01:00:00Z"}}, Older: "/desk/m/log?below=1",
 		}),
 		"payments": desk.PaymentsPage(desk.Payments{
-			Frame: f, States: []desk.StateLink{{Text: "All", URL: "/desk/m/payments", Count: "1", Current: true}, {Text: "Paid", URL: "/desk/m/payments?state=paid", Shape: "ok", Count: "1"}},
+			Frame: f, Tabs: []desk.Tab{{Text: "Payments", URL: "/desk/m/payments", Current: true}}, States: []desk.StateLink{{Text: "All", URL: "/desk/m/payments", Count: "1", Current: true}, {Text: "Paid", URL: "/desk/m/payments?state=paid", Shape: "ok", Count: "1"}},
 			Filters: []desk.Filter{{Name: "period", Label: "Period", Options: []desk.Option{{Value: evil, Text: evil}}}, {Name: "method", Label: "Method", Options: []desk.Option{{Value: "BTC", Text: "Bitcoin", Chosen: true}}}},
 			Action:  "/desk/m/payments", Kept: []desk.Hidden{{Name: "state", Value: evil}}, Problem: evil, Caption: "Payments", Shown: "1 payment", Older: "/desk/m/payments?after=1", Clear: "/desk/m/payments",
 			Rows: []desk.PaymentRow{{
@@ -181,6 +218,7 @@ func pages() map[string]templ.Component {
 			Timeline:   []desk.Step{{Text: evil, Detail: evil, Shape: "ok", Time: "2026-11-29T01:00:00Z", At: "01:00"}},
 			Transfers:  []desk.Transfer{{Amount: "1 BTC", State: desk.State{Text: "Seen", Shape: "wait"}, Tx: views.AddressGroups(evil), Address: views.AddressGroups("bc1qabcdefgh"), To: "Address", Facts: []desk.Fact{{Name: "Block", Value: "7"}}}},
 			Facts:      []desk.Fact{{Name: "Description", Value: evil}},
+			Refunds:    []desk.RefundRow{refundRow()},
 			Deliveries: []desk.Delivery{resendable(button), {Type: evil, To: evil, State: desk.State{Text: "Delivered", Shape: "ok"}, Time: "2026-11-29T01:00:00Z", At: "01:00"}},
 		}),
 		"attention": desk.AttentionPage(desk.Attention{
@@ -188,7 +226,7 @@ func pages() map[string]templ.Component {
 			Newer: "/desk/m/attention?after=1-a",
 		}),
 		"decision": desk.DecisionPage(desk.Decision{
-			Frame: f, Back: back, Heading: evil, Problem: evil, Results: []desk.Result{{Shape: "ok", Text: evil}}, Action: "/desk/m/payments/i/accept", Hidden: []desk.Hidden{{Name: "version", Value: evil}}, Button: "Accept as paid",
+			Frame: f, Back: back, Heading: evil, Problem: evil, Results: []desk.Result{{Shape: "ok", Text: evil}}, Action: "/desk/m/payments/i/accept", Hidden: []desk.Hidden{{Name: "version", Value: evil}}, Fields: []desk.Field{field("reason")}, Button: "Accept as paid",
 		}),
 		"wallets": desk.WalletsPage(desk.Wallets{
 			Frame:     f,
@@ -199,7 +237,7 @@ func pages() map[string]templ.Component {
 			Frame: f, Back: back, Heading: evil, Problem: evil, Action: "/desk/m/wallets/add", Hidden: []desk.Hidden{{Name: "asset", Value: evil}}, Key: lines("key"), Address: field("address"),
 		}),
 		"health": desk.HealthPage(desk.Health{
-			Frame: f, Networks: []desk.Finding{{Shape: "ok", About: evil, Text: evil}}, Examined: "Examined 01:00.", Summary: evil,
+			Frame: f, Messages: []desk.Finding{{Shape: "warn", About: evil, Text: evil}}, Networks: []desk.Finding{{Shape: "ok", About: evil, Text: evil}}, Examined: "Examined 01:00.", Summary: evil,
 			Problems: []desk.Finding{{Shape: "bad", About: evil, Text: evil}}, Working: []desk.Finding{{Shape: "ok", About: evil, Text: evil}}, Action: "/desk/m/health/examine",
 		}),
 		"theme": desk.ThemePage(desk.Theme{

@@ -19,6 +19,7 @@ type Payment struct {
 	Timeline  []Step
 	Transfers []Transfer
 	Facts     []Fact
+	Refunds   []RefundRow
 	// Deliveries are the deliveries of the invoice's events to webhooks, newest first.
 	Deliveries []Delivery
 }
@@ -45,6 +46,7 @@ type Decision struct {
 	Heading string
 	Problem string
 	Results []Result
+	Fields  []Field
 	Action  string
 	Hidden  []Hidden // states what the page has shown
 	Button  string

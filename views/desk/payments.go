@@ -3,6 +3,7 @@ package desk
 // Payments is the list of a shop's invoices.
 type Payments struct {
 	Frame
+	Tabs    []Tab
 	States  []StateLink
 	Filters []Filter
 	Action  string   // address of the form with the filters

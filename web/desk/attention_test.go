@@ -29,7 +29,7 @@ func TestAttention(t *testing.T) {
 	want := []struct{ heading, action, url string }{
 		{"1047: Late", "Accept as paid…", late.ID + "/accept"},
 		{"1051: €40.00 short", "Requote €40.00…", short.ID + "/requote"},
-		{"1032: Overpaid", "Open", over.ID},
+		{"1032: Overpaid", "Refund €8.00", over.ID + "/refund"},
 	}
 	rows := page.find(".list li")
 	if rows.Length() != len(want) {

@@ -93,7 +93,7 @@ func labAt(t *testing.T, base string) *lab {
 	l.settings = merchant.NewSettings(merchant.SettingsConfig{
 		Storage: l.storage, Merchants: l.merchants, Overrides: merchant.Overrides{},
 		CheckLanguages: func(codes []string) error {
-			_, err := locale.All().Offer("en", codes...)
+			_, err := locale.All().Subset("en", codes...)
 			return err
 		},
 	})
@@ -104,7 +104,7 @@ func labAt(t *testing.T, base string) *lab {
 	t.Cleanup(l.changes.Close)
 	c := desk.Config{Audit: l.storage, Reports: report.NewService(l.reports), Endpoints: l.endpoints, Sell: sell.Screens{Products: l.products, Links: l.links, Terminals: l.terminals, Reports: report.NewService(l.reports), Prices: prices, Languages: func(context.Context, string) *locale.Languages { return locale.All() }, AnyAmount: func(context.Context, string) bool { return false }, EmbedOrigins: []string{"https://nord.example"}}, Site: visit.Site{
 		Merchants: l.merchants, PaymentSettings: l.settings, Changes: l.changes, FeedPosition: l.storage.FeedPosition, Themes: merchant.NewThemes(l.storage, l.clock.Now),
-		BaseURL: base, RootShop: shop, Words: locale.All().Standard(), IPExtractor: echo.ExtractIPDirect(), Now: l.clock.Now,
+		BaseURL: base, RootShop: shop, Words: locale.All().Default(), IPExtractor: echo.ExtractIPDirect(), Now: l.clock.Now,
 		Log: slog.New(slog.NewTextHandler(l.log, nil)),
 	}}
 	at, err := account.NewSite(base)
@@ -138,6 +138,7 @@ func labAt(t *testing.T, base string) *lab {
 			return l.findings, l.examineError
 		},
 	}
+	c.Health.Failed = c.Notifications.Failed
 	l.config, l.desk = c, desk.New(c)
 	return l
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"chequer/internal/account"
+	"chequer/internal/audit"
 	"chequer/internal/notify"
 )
 
@@ -122,6 +123,29 @@ func TestNotifications_test_message(t *testing.T) {
 		l.must(l.storage.SaveOutcome(t.Context(), claims[0], test.o))
 		b.get(notifications).want(http.StatusOK, test.want)
 	}
+}
+
+// Health names the notifications that were given up, without the accounts and their addresses.
+func TestHealth_names_failed_notifications(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	if n := b.get("/desk/" + shop + "/health").want(http.StatusOK).find("main h2").Length(); n != 2 {
+		t.Errorf("Health has %d sections without failed messages, want 2", n)
+	}
+	now := l.clock.Now()
+	for i, fault := range []string{"550 no such mailbox", "552 mailbox full"} {
+		entry := notify.Entry{AccountID: "acc_1", Channel: notify.Mail, Kind: notify.Sold, DueAt: now}
+		at := now.Add(time.Duration(i) * time.Second)
+		l.must(l.storage.AddTestMessage(t.Context(), []notify.Entry{entry}, at, at, at, 1, audit.Change{}))
+		claims, err := l.storage.ClaimMessages(t.Context(), notify.Mail, at, at.Add(time.Minute), 1)
+		if err != nil || len(claims) != 1 {
+			t.Fatalf("got %d claims, error %v", len(claims), err)
+		}
+		l.must(l.storage.SaveOutcome(t.Context(), claims[0], notify.Outcome{State: notify.Failed, At: at, Fault: fault}))
+		now = now.Add(time.Minute)
+	}
+	b.get("/desk/"+shop+"/health").want(http.StatusOK, "Notifications By e-mail 2 messages were given up in the last 7 days, the newest because of: 552 mailbox full")
 }
 
 // A role offers only the kinds that it may see.

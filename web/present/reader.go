@@ -19,7 +19,7 @@ type Reader struct {
 }
 
 // English returns the reader of pages for developers, which are in English only.
-func English() Reader { return Reader{locale.All().Standard(), false} }
+func English() Reader { return Reader{locale.All().Default(), false} }
 
 // WithLanguage returns an address of this site with the reader's "lang" parameter, if the reader's address
 // has one.

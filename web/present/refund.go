@@ -12,9 +12,15 @@ import (
 // CodeNoAddress is the code of the error for a form without a refund address.
 const CodeNoAddress = "no_address"
 
-// showRefund adds the form for a refund address if the shopper paid too much, too little or too late. If
-// the shopper has given an address, it adds that address instead.
+// showRefund adds the form for a refund address if the shopper paid too much, too little or too late, or if the
+// merchant prepared a refund without an address. If the shopper has given an address, it adds that address instead.
+// The merchant's decisions about refunds replace what the page says about an open decision.
 func showRefund(p *views.Payment, r api.Resource, s pageContext) {
+	notes, final := refundNotes(r, s)
+	if final {
+		p.Notes = nil
+	}
+	p.Notes = append(p.Notes, notes...)
 	options := currencies(r, s)
 	if len(options) == 0 || !asksRefund(r) {
 		return
@@ -39,8 +45,50 @@ func showRefund(p *views.Payment, r api.Resource, s pageContext) {
 	}
 }
 
-// asksRefund reports whether money may have to be refunded.
+// refundNoteIDs are the keys of the sentences about refunds in a state.
+var refundNoteIDs = map[string]string{"ready": "refund.note.ready", "sent": "refund.note.sent", "declined": "refund.note.declined"}
+
+// maxRefundNotes is the number of refunds that a page states, the newest ones.
+const maxRefundNotes = 5
+
+// refundNotes returns what the merchant decided about refunds. It returns true if one of them was sent or declined,
+// or if the surplus is kept.
+func refundNotes(r api.Resource, s pageContext) (notes []views.Note, final bool) {
+	for _, f := range r.Refunds {
+		id, known := refundNoteIDs[f.State]
+		if !known {
+			continue
+		}
+		final = final || f.State != "ready"
+		note := views.Note{Kind: "ok"}
+		if f.State == "declined" {
+			note = views.Note{Text: s.capitalized(id, "Shop", s.shop)}
+		} else {
+			note.Text = s.capitalized(id, "Shop", s.shop, "Amount", s.Decimal(f.Amount)+" "+unit(r, s, f.CryptoCurrency))
+		}
+		notes = append(notes, note)
+	}
+	notes = notes[max(0, len(notes)-maxRefundNotes):]
+	if keepsSurplus(r) {
+		return append(notes, views.Note{Text: s.capitalized("refund.note.kept", "Shop", s.shop, "Amount", s.Fiat(r.KeptSurplus.Amount, r.ClientCurrency))}), true
+	}
+	return notes, final
+}
+
+// keepsSurplus reports whether the merchant keeps the surplus. It does not if more was paid since then.
+func keepsSurplus(r api.Resource) bool {
+	return r.KeptSurplus.At != "" && r.KeptSurplus.Amount == r.OverpaidAmount
+}
+
+// asksRefund reports whether money may have to be refunded, or the merchant waits for an address.
 func asksRefund(r api.Resource) bool {
+	waits := func(f api.Refund) bool { return f.State == "asked" && f.Address == "" }
+	switch {
+	case slices.ContainsFunc(r.Refunds, waits):
+		return true
+	case keepsSurplus(r) && !hasException(r, api.ExceptionLate):
+		return false
+	}
 	switch r.Status {
 	case api.StatusExpired:
 		return hasException(r, api.ExceptionLate) || !isZero(r.PaidAmount)

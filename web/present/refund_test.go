@@ -51,3 +51,50 @@ func TestRefund_form_offers_every_received_currency(t *testing.T) {
 		t.Errorf("options %q", got)
 	}
 }
+
+// The page states what the merchant decided about refunds, in place of what it says about an open decision.
+func TestRefund_decisions_are_stated(t *testing.T) {
+	t.Parallel()
+	refund := func(state, address string) func(*api.Resource) {
+		return func(r *api.Resource) {
+			r.RefundCurrency, r.RefundAddress = "BTC", address
+			r.Refunds = append(r.Refunds, api.Refund{State: state, CryptoCurrency: "BTC", Amount: "0.0001", Address: address})
+		}
+	}
+	for _, tt := range []struct {
+		name   string
+		change func(*api.Resource)
+		want   string // the sentence
+		open   bool   // the page says that something is to be decided, too
+		form   bool   // the page asks for an address
+	}{
+		{"asked", refund("asked", "bc1q"), "", true, false},
+		{"ready", refund("ready", "bc1q"), "Atelier Nord has prepared a refund of 0.0001 BTC.", true, false},
+		{"sent", refund("sent", "bc1q"), "Atelier Nord states that it has sent a refund of 0.0001 BTC.", false, false},
+		{"declined", refund("declined", "bc1q"), "Atelier Nord has declined the refund. If you have questions, ask the shop.", false, false},
+		{"cancelled", refund("cancelled", "bc1q"), "", true, false},
+		{"without an address", refund("asked", ""), "", true, true},
+		{"kept", func(r *api.Resource) { r.KeptSurplus = api.KeptSurplus{At: r.ExpiredAt, Amount: r.OverpaidAmount} }, "Atelier Nord keeps the €6.91 above the price. If you have questions, ask the shop.", false, false},
+		{"kept before more was paid", func(r *api.Resource) { r.KeptSurplus = api.KeptSurplus{At: r.ExpiredAt, Amount: "1"} }, "", true, true},
+	} {
+		r := presenttest.Overpaid()
+		tt.change(&r)
+		doc := show(t, r)
+		notes := doc.Find(".note").Text()
+		if tt.want != "" && !strings.Contains(notes, tt.want) || tt.want == "" && strings.Contains(notes, "refund") {
+			t.Errorf("%s: the notes are %q, want %q", tt.name, notes, tt.want)
+		}
+		if got := strings.Contains(notes, "Get €6.91 back"); got != tt.open {
+			t.Errorf("%s: an open decision is stated: %t, want %t: %q", tt.name, got, tt.open, notes)
+		}
+		if got := doc.Find("form#refund").Length() > 0; got != tt.form {
+			t.Errorf("%s: the page asks for an address: %t, want %t", tt.name, got, tt.form)
+		}
+	}
+	r := presenttest.Overpaid()
+	r.Exceptions, r.OverpaidAmount = nil, "0"
+	refund("asked", "")(&r)
+	if n := show(t, r).Find("form#refund").Length(); n != 1 {
+		t.Error("the page of an invoice that is paid exactly does not ask for the address of a refund")
+	}
+}

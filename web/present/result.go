@@ -89,7 +89,10 @@ func showExtra(p *views.Payment, r api.Resource, s pageContext) {
 	p.Due.Amount = s.Fiat(sent(r), r.ClientCurrency)
 	p.Announcement = s.Text("extra.say", "Amount", extra)
 	p.Heading = s.Text("extra.heading")
-	p.Lead = joinSentences(confirmedSubject(r, s), s.Text("extra.lead", "Amount", extra))
+	p.Lead = confirmedSubject(r, s)
+	if !keepsSurplus(r) {
+		p.Lead = joinSentences(p.Lead, s.Text("extra.lead", "Amount", extra))
+	}
 	p.Facts = append(p.Facts, views.Fact{Label: s.Text("fact.extra"), Value: extra, Amount: true})
 	reference := views.Reference(r.ForeignID)
 	request := s.Text("extra.ask", "Shop", s.shop, "Reference", reference)

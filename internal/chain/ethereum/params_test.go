@@ -95,7 +95,7 @@ func TestLinks(t *testing.T) {
 				t.Fatal(err)
 			}
 			link := asset.Link(destination.Address, money.MustParse(test.due, asset.Currency), "Shop")
-			if want := (chain.Link{URI: test.uri, Code: test.uri, Bare: test.bare}); link != want {
+			if want := (chain.Link{URI: test.uri, Code: test.uri, Address: test.bare}); link != want {
 				t.Errorf("Link() = %+v, want %+v", link, want)
 			}
 			read, err := network.ReadAddress(asset.Code, asset.Address(link.URI))

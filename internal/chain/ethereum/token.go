@@ -11,7 +11,7 @@ import (
 	"chequer/internal/keys"
 )
 
-// retryInterval is the time after which contracts that could not be asked are asked again.
+// retryInterval is the time after which contracts that did not answer are called again.
 const retryInterval = time.Minute
 
 // TokenFault is the reason why a token is not offered, or why a bridged token is not watched.
@@ -58,8 +58,8 @@ func (f *tokenFaults) fault(code string) (TokenFault, bool) {
 	return fault, hasFault
 }
 
-// answer records the answer of a contract; isNew reports whether the fault is new.
-func (f *tokenFaults) answer(a chain.Asset, decimals int, known bool) (fault TokenFault, isNew bool) {
+// recordAnswer records the answer of a contract; isNew reports whether the fault is new.
+func (f *tokenFaults) recordAnswer(a chain.Asset, decimals int, known bool) (fault TokenFault, isNew bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.answered[a.Code] = true
@@ -122,7 +122,7 @@ func (s *Scanner) CheckTokens(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.Code, err)
 		}
-		fault, isNew := s.tokenFaults.answer(a, decimals, known)
+		fault, isNew := s.tokenFaults.recordAnswer(a, decimals, known)
 		if isNew && s.Unverified != nil {
 			s.Unverified(fault)
 		}

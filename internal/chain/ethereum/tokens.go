@@ -80,8 +80,8 @@ func parseToken(text string) (chain.Asset, error) {
 }
 
 func isCode(text string) bool {
-	odd := func(r rune) bool { return (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' }
-	return len(text) >= 2 && len(text) <= 20 && !strings.ContainsFunc(text, odd)
+	isInvalid := func(r rune) bool { return (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' }
+	return len(text) >= 2 && len(text) <= 20 && !strings.ContainsFunc(text, isInvalid)
 }
 
 // RateCodes returns the rate codes of the coins and tokens of the EVM networks, including additional

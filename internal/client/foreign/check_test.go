@@ -440,7 +440,7 @@ func wantValid(t *testing.T, r api.Resource) {
 	if !slices.Contains([]string{"created", "pending", "paid", "expired", "declined"}, r.Status) || !validID.MatchString(r.ForeignID) {
 		t.Errorf("%q is %q", r.ForeignID, r.Status)
 	}
-	if len(r.PaymentMethods) > 32 || len(r.Payments) > 1000 || len(r.Quotes) > 100 || len(r.Exceptions) > 8 {
+	if len(r.PaymentMethods) > 32 || len(r.Payments) > 1000 || len(r.Quotes) > 100 || len(r.Refunds) > 100 || len(r.Exceptions) > 8 {
 		t.Error("too many parts")
 	}
 	body, err := json.Marshal(r)
@@ -459,7 +459,7 @@ func wantValid(t *testing.T, r api.Resource) {
 var longest = map[string]int{
 	"merchant_name": 200, "description": 512, "order_id": 128, "address": 200, "refund_address": 200, "tx": 200, "paid_tx": 200,
 	"url_success": 2048, "url_failure": 2048, "payment_uri": 2048, "payment_code": 2048, "address_code": 2048, "metadata": 8 << 10,
-	"contract": 200, "id": 200,
+	"contract": 200, "id": 200, "reason": 512, "actor": 200, "address_by": 200, "asked_by": 200, "prepared_by": 200, "sent_by": 200, "closed_by": 200,
 }
 
 func wantValidField(t *testing.T, name string, value any) {

@@ -80,7 +80,7 @@ func plainResource(created creation, header http.Header, now time.Time) api.Reso
 		ForeignID: spec.ForeignID, OrderID: created.request.OrderID, Mode: "live", Status: spec.Status,
 		CreatedAt: created.createdAt, ExpiredAt: spec.ExpiredAt,
 		ClientAmount: price, ClientCurrency: spec.ClientCurrency,
-		PaidAmount: "0", DueAmount: price, OverpaidAmount: "0", ToleranceAmount: "0", Accepted: api.Acceptance{Shortfall: "0"},
+		PaidAmount: "0", DueAmount: price, OverpaidAmount: "0", ToleranceAmount: "0", Accepted: api.Acceptance{Shortfall: "0"}, KeptSurplus: api.KeptSurplus{Amount: "0"},
 		AllowPaidExpired: created.request.AllowPaidExpired != nil && *created.request.AllowPaidExpired, DisableConvert: created.request.DisableConvert,
 		Description: created.request.Description, Language: created.request.Language,
 		URLSuccess: created.request.URLSuccess, URLFailure: created.request.URLFailure,

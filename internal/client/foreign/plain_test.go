@@ -103,7 +103,7 @@ func plainWant(status string) api.Resource {
 	return api.Resource{
 		ForeignID: "f-1", Mode: "live", Status: status, Exceptions: []string{},
 		CreatedAt: "2000-01-01T00:00:00.000Z", ExpiredAt: "2000-01-01T00:15:00.000Z",
-		ClientAmount: "56.5", ClientCurrency: "EUR", PaidAmount: "0", DueAmount: "56.5", OverpaidAmount: "0", ToleranceAmount: "0", Accepted: api.Acceptance{Shortfall: "0"}, SecondsLeft: 900,
+		ClientAmount: "56.5", ClientCurrency: "EUR", PaidAmount: "0", DueAmount: "56.5", OverpaidAmount: "0", ToleranceAmount: "0", Accepted: api.Acceptance{Shortfall: "0"}, KeptSurplus: api.KeptSurplus{Amount: "0"}, SecondsLeft: 900,
 		PaymentMethods: []api.PaymentMethod{
 			{CryptoCurrency: "BTC", Symbol: "BTC", Name: "BTC", Address: "bc1q", ExpectedAmount: "0.00065379", DueAmount: "0.00065379", SmallestAmount: "0", RateEUR: "86420", RateUSD: "93333.6", Watched: true},
 			{CryptoCurrency: "EURC-BASE", Symbol: "EURC", Name: "EURC", Address: "0x1", ExpectedAmount: "56.5", DueAmount: "56.5", SmallestAmount: "0", RateEUR: "1", RateUSD: "1.08", Watched: true},

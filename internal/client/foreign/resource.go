@@ -14,8 +14,10 @@ var (
 		api.ExceptionUnderpaid, api.ExceptionOverpaid, api.ExceptionLate, api.ExceptionReplaced,
 		api.ExceptionReorged, api.ExceptionWrongAsset, api.ExceptionOld, api.ExceptionDelayed,
 	}
-	states = []string{"seen", "confirmed", "late", "replaced", "reorged", "dust", "old", "wrong_asset"}
-	modes  = []string{"", "live", "test"}
+	states       = []string{"seen", "confirmed", "late", "replaced", "reorged", "dust", "old", "wrong_asset"}
+	refundKinds  = []string{"received", "surplus", "part"}
+	refundStates = []string{"asked", "ready", "sent", "confirmed", "cancelled", "declined"}
+	modes        = []string{"", "live", "test"}
 )
 
 // checkCreated checks the answer to a request that creates an invoice. Missing fields are accepted, because the invoice is
@@ -80,6 +82,15 @@ func checkResource(r *api.Resource, id string) error {
 	c.url("url_failure", r.URLFailure)
 	c.word("refund_currency", r.RefundCurrency, maxWord)
 	c.word("refund_address", r.RefundAddress, maxAddress)
+	r.Refunds = last(r.Refunds, maxRefunds)
+	for i := range r.Refunds {
+		c.refund(&r.Refunds[i])
+	}
+	c.moment("kept_surplus.at", &r.KeptSurplus.At)
+	c.text(&r.KeptSurplus.Actor, maxMerchant)
+	r.KeptSurplus.Amount = cmp.Or(r.KeptSurplus.Amount, "0")
+	c.amount("kept_surplus.amount", r.KeptSurplus.Amount)
+	c.text(&r.KeptSurplus.Reason, maxSentence)
 	c.lines("proof", r.Proof, maxProof)
 	r.Metadata = c.metadata(r.Metadata)
 
@@ -123,6 +134,30 @@ func (c *check) method(m *api.PaymentMethod) {
 	m.Bridged = first(m.Bridged, maxBridged)
 	for i := range m.Bridged {
 		c.text(&m.Bridged[i], maxWord)
+	}
+}
+
+func (c *check) refund(r *api.Refund) {
+	c.word("refunds.id", r.ID, maxAddress)
+	c.oneOf("refunds.kind", r.Kind, refundKinds)
+	c.oneOf("refunds.state", r.State, refundStates)
+	c.word("refunds.crypto_currency", r.CryptoCurrency, maxWord)
+	c.text(&r.Symbol, maxWord)
+	c.text(&r.NetworkName, maxWord)
+	c.amount("refunds.amount", r.Amount)
+	c.amount("refunds.fiat_amount", r.FiatAmount)
+	if r.Rate != "" {
+		c.rate("refunds.rate", r.Rate)
+	}
+	c.word("refunds.address", r.Address, maxAddress)
+	c.word("refunds.payment_uri", r.PaymentURI, maxURI)
+	c.word("refunds.tx", r.Tx, maxAddress)
+	for _, text := range []*string{&r.AddressBy, &r.AskedBy, &r.PreparedBy, &r.SentBy, &r.ClosedBy} {
+		c.text(text, maxMerchant)
+	}
+	c.text(&r.Reason, maxSentence)
+	for name, at := range map[string]*string{"held_until": &r.HeldUntil, "asked_at": &r.AskedAt, "prepared_at": &r.PreparedAt, "sent_at": &r.SentAt, "closed_at": &r.ClosedAt} {
+		c.moment("refunds."+name, at)
 	}
 }
 

@@ -26,6 +26,7 @@ func Clone(inv *invoice.Invoice) *invoice.Invoice {
 	c.Coverage = maps.Clone(inv.Coverage)
 	c.Accepted = slices.Clone(inv.Accepted)
 	c.State.Exceptions = slices.Clone(inv.State.Exceptions)
+	c.Refunds = slices.Clone(inv.Refunds)
 	c.Sales = slices.Clone(inv.Sales)
 	for i := range c.Sales {
 		c.Sales[i].Orders = slices.Clone(c.Sales[i].Orders)

@@ -38,6 +38,24 @@ func (s *Storage) ExportLines(_ context.Context, f invoice.Filter, after invoice
 	return page(s, f, after, limit, (*invoice.Invoice).ExportLine)
 }
 
+// Refunds implements invoice.ListStorage.
+func (s *Storage) Refunds(_ context.Context, f invoice.RefundFilter, after invoice.Position, limit int) ([]invoice.ListedRefund, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []invoice.ListedRefund
+	for _, inv := range s.invoices {
+		for _, r := range inv.Refunds {
+			l := invoice.ListedRefund{Refund: r, InvoiceID: inv.ID, OrderID: inv.Terms.OrderID}
+			behind := after == (invoice.Position{}) || newestFirst(l.Position(), after) > 0
+			if inv.MerchantID == f.MerchantID && inv.Mode == f.Mode && (f.State == "" || f.State == r.State) && behind {
+				list = append(list, l)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b invoice.ListedRefund) int { return newestFirst(a.Position(), b.Position()) })
+	return list[:min(limit, len(list))], nil
+}
+
 // page returns a page of a list in one of its forms.
 func page[T any](s *Storage, f invoice.Filter, after invoice.Position, limit int, form func(*invoice.Invoice) T) ([]T, error) {
 	s.mu.Lock()

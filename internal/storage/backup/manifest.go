@@ -3,7 +3,7 @@ package backup
 import "time"
 
 // A backup consists of lines of JSON, the same for both engines: a header; for each table a line
-// with its name and columns, followed by a line per row; and an end with the number of rows of each
+// with its name and columns, followed by a line per row; and a trailer with the number of rows of each
 // table and the SHA-256 of all lines before it.
 
 // formatVersion is the version of this format.
@@ -33,17 +33,17 @@ type (
 		CreatedAt time.Time `json:"created_at"`
 		MasterKey string    `json:"master_key"` // hexadecimal, as in the settings
 	}
-	tableLine struct {
+	tableHeader struct {
 		Table   string   `json:"table"`
 		Columns []string `json:"columns"`
 	}
-	ending struct {
+	trailer struct {
 		Rows   map[string]int64 `json:"rows"`
 		SHA256 string           `json:"sha256"`
 	}
 )
 
-// manifest returns the manifest of a header and an end.
-func (h header) manifest(end ending) Manifest {
+// manifest returns the manifest of a header and a trailer.
+func (h header) manifest(end trailer) Manifest {
 	return Manifest{Engine: h.Engine, Schema: h.Schema, CreatedAt: h.CreatedAt, Rows: end.Rows}
 }

@@ -63,14 +63,14 @@ func (r *reader) visitTables(begin func(name string, columns []string) error, vi
 			continue
 		}
 		var mark struct {
-			tableLine
-			ending
+			tableHeader
+			trailer
 		}
 		if err := json.Unmarshal(line, &mark); err != nil {
 			return Manifest{}, fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
 		if mark.SHA256 != "" {
-			return r.header.manifest(mark.ending), r.end(mark.ending, rows)
+			return r.header.manifest(mark.trailer), r.end(mark.trailer, rows)
 		}
 		current = mark.Table
 		rows[current] = 0
@@ -82,7 +82,7 @@ func (r *reader) visitTables(begin func(name string, columns []string) error, vi
 }
 
 // end compares the data that was read with the last line.
-func (r *reader) end(end ending, rows map[string]int64) error {
+func (r *reader) end(end trailer, rows map[string]int64) error {
 	if end.SHA256 != hex.EncodeToString(r.sum.Sum(nil)) {
 		return fmt.Errorf("%w: the SHA-256 of its content differs from the one at its end", ErrDamaged)
 	}

@@ -24,8 +24,8 @@ type RestoreOptions struct {
 // Restored is the result of a restore.
 type Restored struct {
 	Manifest
-	// Skipped is the number of indexes that every counter skipped at least. Invoices made after the backup
-	// may have used them.
+	// Skipped is the smallest number of indexes that each counter skipped. Invoices that were created after
+	// the backup may have used them.
 	Skipped int64 `json:"skipped_indexes"`
 }
 

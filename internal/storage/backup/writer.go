@@ -32,7 +32,7 @@ func newWriter(w io.Writer) *writer {
 // table begins a table.
 func (w *writer) table(t table) error {
 	w.rows[t.name] = 0
-	return w.lines.Encode(tableLine{Table: t.name, Columns: t.columns})
+	return w.lines.Encode(tableHeader{Table: t.name, Columns: t.columns})
 }
 
 // row writes a row of a table.
@@ -55,8 +55,8 @@ func (w *writer) row(t table, cells []cell) error {
 }
 
 // end writes the last line.
-func (w *writer) end() (ending, error) {
-	end := ending{Rows: w.rows, SHA256: hex.EncodeToString(w.sum.Sum(nil))}
+func (w *writer) end() (trailer, error) {
+	end := trailer{Rows: w.rows, SHA256: hex.EncodeToString(w.sum.Sum(nil))}
 	if err := w.lines.Encode(end); err != nil {
 		return end, err
 	}

@@ -51,11 +51,11 @@ func (p *prepared) QueryRowContext(ctx context.Context, query string, args ...an
 
 // close returns the connection to the pool.
 func (p *prepared) close() error {
-	var faults []error
+	var errs []error
 	for _, statement := range p.statements {
-		faults = append(faults, statement.Close())
+		errs = append(errs, statement.Close())
 	}
-	return errors.Join(append(faults, p.conn.Close())...)
+	return errors.Join(append(errs, p.conn.Close())...)
 }
 
 func (p *prepared) statement(ctx context.Context, query string) (*sql.Stmt, error) {

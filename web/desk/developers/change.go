@@ -141,7 +141,7 @@ func (v *page) showEdit(status int, e merchant.Endpoint, form webhookForm, probl
 	page := desk.WebhookEdit{
 		Frame: f, Back: views.Link{Text: e.Name(), URL: at}, Action: at + "/" + edit, Version: e.Revision(), URL: v.urlField(form, problem), Events: v.eventChecks(form, problem),
 	}
-	if shows(problem) { // a change before the form is sent again must be noticed
+	if isShownInForm(problem) { // a change before the form is sent again must be noticed
 		page.Version = v.FormValue("version")
 	}
 	if errors.Is(problem, merchant.ErrStale) {
@@ -169,7 +169,7 @@ func (v *page) editWebhook(e merchant.Endpoint) error {
 	switch err = fieldError(err); {
 	case errors.Is(err, merchant.ErrStale):
 		return v.showEdit(http.StatusConflict, e, form, err)
-	case shows(err):
+	case isShownInForm(err):
 		return v.showEdit(http.StatusUnprocessableEntity, e, form, err)
 	}
 	return v.changed(err, v.Below(webhooksPath+"/"+e.ID), "changed")

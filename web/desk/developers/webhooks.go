@@ -51,8 +51,8 @@ func fieldError(err error) error {
 	return err
 }
 
-// shows reports whether the form shows an error.
-func shows(err error) bool {
+// isShownInForm reports whether the form shows an error.
+func isShownInForm(err error) bool {
 	_, field := errors.AsType[*merchant.FieldError](err)
 	return field || errors.Is(err, merchant.ErrTooMany)
 }
@@ -135,7 +135,7 @@ func (v *page) createWebhook() error {
 		return v.showWebhooks(http.StatusUnprocessableEntity, form, err)
 	}
 	e, err := v.Endpoints.Create(v.Request().Context(), v.Shop.ID, form.mode, form.url, form.events)
-	if err = fieldError(err); shows(err) {
+	if err = fieldError(err); isShownInForm(err) {
 		return v.showWebhooks(http.StatusUnprocessableEntity, form, err)
 	}
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"chequer/internal/account"
 	"chequer/internal/chain"
 	"chequer/internal/merchant"
+	"chequer/internal/notify"
 	"chequer/internal/readiness"
 	"chequer/views/desk"
 	"chequer/web/desk/visit"
@@ -39,6 +40,8 @@ type Screens struct {
 	Networks func(context.Context) ([]readiness.Network, error)
 	// Name returns the name of a network.
 	Name func(chain.ID) string
+	// Failed returns the notifications that were given up lately, newest first.
+	Failed func(context.Context) ([]notify.Message, error)
 	// Examine examines the installation and one shop. It queries the sources of networks and rates, and may
 	// take seconds.
 	Examine func(context.Context, merchant.Merchant) ([]Finding, error)
@@ -85,6 +88,9 @@ func (v *page) health() error {
 	h := desk.Health{Frame: f, Action: v.Below(place + "/examine")}
 	for _, n := range networks {
 		h.Networks = append(h.Networks, v.network(n))
+	}
+	if h.Messages, err = v.failedMessages(); err != nil {
+		return err
 	}
 	last := v.lastExamination()
 	if last.at.IsZero() {
@@ -137,6 +143,34 @@ func (v *page) network(n readiness.Network) desk.Finding {
 		found.Text += " · " + v.Text("desk.health.unreached")
 	}
 	return found
+}
+
+// channelNames are the keys of the names of channels.
+var channelNames = map[notify.Channel]string{notify.Mail: "desk.notifications.mail", notify.Push: "desk.notifications.push"}
+
+// failedMessages describes the notifications that were given up: for each channel their number and the newest
+// fault.
+func (v *page) failedMessages() (found []desk.Finding, err error) {
+	failed, err := v.Failed(v.Request().Context())
+	if err != nil {
+		return nil, err
+	}
+	for _, channel := range notify.Channels {
+		number, fault := 0, ""
+		for _, m := range failed {
+			if m.Channel != channel {
+				continue
+			}
+			if number == 0 {
+				fault = m.Fault
+			}
+			number++
+		}
+		if number > 0 {
+			found = append(found, desk.Finding{Shape: "warn", About: v.Text(channelNames[channel]), Text: v.Words.Count("desk.health.messages", number, "Fault", fault)})
+		}
+	}
+	return found, nil
 }
 
 // maxFresh is the age of an examination up to which it is not repeated.

@@ -3,7 +3,9 @@ package payments
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -19,14 +21,54 @@ const (
 	accept  = visit.Accept
 	cancel  = visit.Cancel
 	requote = visit.Requote
+	decline = "decline" // what the shopper asks for
+	keep    = "keep"    // a surplus
+	release = "release" // takes back keep
 )
 
 // decided are the results that the page of the invoice shows after a decision.
-var decided = map[string]string{accept: "accepted", cancel: "cancelled", requote: "requoted"}
+var decided = map[string]string{accept: "accepted", cancel: "cancelled", requote: "requoted", decline: "declined", keep: "kept", release: "released"}
 
 // allows reports whether an invoice allows a decision.
-func allows(d invoice.Decisions, decision string) bool {
-	return decision == accept && d.Accept || decision == cancel && d.Cancel || decision == requote && d.Requote
+func (v *page) allows(inv *invoice.Invoice, e *invoice.Evaluation, decision string) bool {
+	d := v.Decisions(e)
+	switch decision {
+	case accept:
+		return d.Accept
+	case cancel:
+		return d.Cancel
+	case requote:
+		return d.Requote
+	case keep:
+		return e.MayKeep()
+	case release:
+		return inv.Kept.MayUndo(v.Now().Add(inv.Clock))
+	}
+	_, declinable := e.Declinable()
+	return declinable
+}
+
+// refundLinksOf returns the links to the refunds of an invoice, and to the decisions against one.
+func (v *page) refundLinksOf(inv *invoice.Invoice, e *invoice.Evaluation) (links []desk.DecisionLink) {
+	at := v.Below("/payments/" + inv.ID + "/")
+	open := slices.ContainsFunc(inv.Refunds, func(r invoice.Refund) bool { return r.Open() && !r.Requested() })
+	refundable := slices.ContainsFunc(e.Balances(), func(b invoice.Balance) bool { return !b.Refundable().IsZero() })
+	switch {
+	case open:
+		links = append(links, desk.DecisionLink{Name: v.Text("desk.refund"), Text: v.Text("desk.refund.open.short"), URL: v.Below(refundPath(inv.ID)), Button: v.Text("desk.refund.open")})
+	case refundable:
+		links = append(links, desk.DecisionLink{Name: v.Text("desk.refund"), Text: v.Text("desk.refund.short"), URL: v.Below(refundPath(inv.ID)), Button: v.Text("desk.refund.prepare")})
+	}
+	if v.allows(inv, e, keep) {
+		links = append(links, desk.DecisionLink{Name: v.Text("desk.keep"), Text: v.Text("desk.keep.short"), URL: at + keep, Button: v.Text("desk.keep.ask")})
+	}
+	if v.allows(inv, e, decline) {
+		links = append(links, desk.DecisionLink{Name: v.Text("desk.decline"), Text: v.Text("desk.decline.short"), URL: at + decline, Button: v.Text("desk.decline.ask")})
+	}
+	if v.allows(inv, e, release) {
+		links = append(links, desk.DecisionLink{Name: v.Text("desk.release"), Text: v.Text("desk.release.short"), URL: at + release, Button: v.Text("desk.release.ask")})
+	}
+	return links
 }
 
 // decisionLinks returns the links to the decisions that the page of an invoice offers. An acceptance is
@@ -66,8 +108,9 @@ func (v *page) showDecision(status int, inv *invoice.Invoice, problem string) er
 	if decided[decision] == "" {
 		return echo.ErrNotFound
 	}
-	d := v.Decisions(v.Invoices.Evaluation(inv))
-	if !allows(d, decision) {
+	e := v.Invoices.Evaluation(inv)
+	d := v.Decisions(e)
+	if !v.allows(inv, e, decision) {
 		return v.showPayment(http.StatusConflict, inv, v.Text("desk.problem.state"))
 	}
 	page := desk.Decision{
@@ -81,6 +124,15 @@ func (v *page) showDecision(status int, inv *invoice.Invoice, problem string) er
 		page.Heading, page.Button, page.Results = v.cancellation(inv)
 	case requote:
 		page.Heading, page.Button, page.Results = v.newQuote(inv)
+	case keep:
+		page.Heading, page.Button, page.Results = v.keeping(inv)
+		page.Fields = []desk.Field{v.reasonField(problem)}
+	case decline:
+		page.Heading, page.Button, page.Results = v.declining(inv)
+		page.Fields = []desk.Field{v.reasonField(problem)}
+	case release:
+		page.Heading, page.Button = v.Text("desk.release.heading", "Amount", v.Fiat(inv.Kept.Amount)), v.Text("desk.release")
+		page.Results = []desk.Result{{Shape: "ok", Text: v.Text("desk.release.short")}}
 	}
 	var err error
 	if page.Frame, err = v.paymentFrame(inv, page.Heading); err != nil {
@@ -139,12 +191,16 @@ func (v *page) decide() error {
 		return err
 	}
 	decision := v.Param("decision")
-	d := v.Decisions(v.Invoices.Evaluation(inv))
+	e := v.Invoices.Evaluation(inv)
+	d := v.Decisions(e)
 	if seen, _ := strconv.ParseInt(v.FormValue("version"), 10, 64); decided[decision] != "" && seen != inv.Version {
 		return v.showPayment(http.StatusConflict, inv, v.Text("desk.problem.stale"))
 	}
-	if !allows(d, decision) {
+	if decided[decision] == "" || !v.allows(inv, e, decision) {
 		return v.showDecision(http.StatusConflict, inv, "")
+	}
+	if !isReason(v.reason()) {
+		return v.showDecision(http.StatusUnprocessableEntity, inv, v.Text("desk.problem.reason"))
 	}
 	if decision == accept && d.HighRisk {
 		if err := v.Require(account.DecideHighRisk); err != nil {
@@ -152,7 +208,7 @@ func (v *page) decide() error {
 		}
 	}
 	switch err := v.carryOut(decision, inv); {
-	case errors.Is(err, invoice.ErrStale), errors.Is(err, invoice.ErrState):
+	case errors.Is(err, invoice.ErrStale), errors.Is(err, invoice.ErrState), errors.Is(err, invoice.ErrNoSurplus):
 		if inv, err = v.ownInvoice(); err != nil {
 			return err
 		}
@@ -177,6 +233,44 @@ func (v *page) carryOut(decision string, inv *invoice.Invoice) (err error) {
 		_, err = v.Invoices.Cancel(ctx, inv.ID, inv.Version)
 	case requote:
 		_, err = v.Invoices.Requote(ctx, inv.ID, invoice.Merchant, len(inv.Quotes))
+	case keep:
+		_, err = v.Invoices.KeepSurplus(ctx, inv.ID, v.Account.Name, v.reason(), inv.Version)
+	case decline:
+		_, err = v.Invoices.DeclineRefund(ctx, inv.ID, v.Account.Name, v.reason(), inv.Version)
+	case release:
+		_, err = v.Invoices.ReleaseSurplus(ctx, inv.ID, inv.Version)
 	}
 	return err
+}
+
+// keeping returns the heading, the button and the consequences of keeping a surplus.
+func (v *page) keeping(inv *invoice.Invoice) (heading, button string, results []desk.Result) {
+	results = []desk.Result{
+		{Shape: "ok", Text: v.Text("desk.keep.case")}, {Shape: "ok", Text: v.Text("desk.keep.page")}, {Shape: "warn", Text: v.Text("desk.keep.undo")},
+	}
+	return v.Text("desk.keep.heading", "Amount", v.Fiat(inv.State.Overpaid)), v.Text("desk.keep"), results
+}
+
+// declining returns the heading, the button and the consequences of declining a refund.
+func (v *page) declining(inv *invoice.Invoice) (heading, button string, results []desk.Result) {
+	results = []desk.Result{
+		{Shape: "ok", Text: v.Text("desk.decline.case")}, {Shape: "ok", Text: v.Text("desk.decline.page")}, {Shape: "ok", Text: v.Text("desk.decline.event")},
+		{Shape: "warn", Text: v.Text("desk.decline.final")},
+	}
+	return v.Text("desk.decline.heading", "Name", v.NameOf(inv.Terms.OrderID, inv.ID)), v.Text("desk.decline"), results
+}
+
+// reason returns the reason for a decision that was typed.
+func (v *page) reason() string { return strings.TrimSpace(v.FormValue("reason")) }
+
+// isReason reports whether a text can be stored as a reason.
+func isReason(text string) bool { return len(text) <= maxReason && (text == "" || visit.IsText(text)) }
+
+// reasonField returns the field for the reason of a decision.
+func (v *page) reasonField(problem string) desk.Field {
+	f := desk.Field{Name: "reason", Label: v.Text("desk.reason"), Hint: v.Text("desk.reason.hint"), Kind: "text", Complete: "off"}
+	if problem != "" {
+		f.Value = v.reason()
+	}
+	return f
 }

@@ -62,11 +62,14 @@ func (v *page) paymentPage(f desk.Frame, inv *invoice.Invoice) desk.Payment {
 	page := desk.Payment{
 		Frame: f, Back: views.Link{Text: v.Text("desk.payments"), URL: v.BelowIn("/payments", f.Test)},
 		Amount: v.Fiat(inv.Terms.Price), State: v.StateOf(inv.Summary()), Reference: views.Reference(inv.ID), Page: v.Address("/invoice/" + inv.ID),
-		Say: v.openQuestion(inv), Columns: []string{v.Text("desk.amounts.coins"), v.Text("desk.amounts.value")},
+		Say: v.openQuestion(inv, e), Columns: []string{v.Text("desk.amounts.coins"), v.Text("desk.amounts.value")},
 		Amounts: v.amounts(inv, reported), Timeline: v.timeline(inv, reported), Facts: v.invoiceFacts(inv, more),
 	}
 	if v.May(account.Decide) {
-		page.Decisions = v.decisionLinks(inv, v.Decisions(e))
+		page.Decisions = append(v.decisionLinks(inv, v.Decisions(e)), v.refundLinksOf(inv, e)...)
+	}
+	for _, r := range inv.Refunds {
+		page.Refunds = append(page.Refunds, v.refundRow(inv, r))
 	}
 	if inv.Terms.OrderID != "" {
 		page.Order = v.Text("desk.payment.order", "Order", inv.Terms.OrderID)
@@ -172,7 +175,7 @@ func (v *page) invoiceFacts(inv *invoice.Invoice, more int) []desk.Fact {
 		{Name: v.Text("desk.fact.created"), Value: v.Clock(inv.CreatedAt)},
 		{Name: v.Text("desk.fact.until"), Value: v.Clock(inv.ExpiresAt())},
 		{Name: v.Text("desk.fact.language"), Value: inv.Terms.Language},
-		{Name: v.Text("desk.fact.refund"), Value: inv.Refund.Address},
+		{Name: v.Text("desk.fact.refund"), Value: inv.RefundAddress.Address},
 		{Name: v.Text("desk.fact.back"), Value: host(inv.Terms.URLSuccess)},
 	}
 	if more > 0 {
@@ -198,7 +201,8 @@ func host(address string) string {
 
 // openQuestion returns what the merchant should know about an invoice; the zero Notice if there is
 // nothing.
-func (v *page) openQuestion(inv *invoice.Invoice) desk.Notice {
+func (v *page) openQuestion(inv *invoice.Invoice, e *invoice.Evaluation) desk.Notice {
+	b, declinable := e.Declinable()
 	switch state := inv.State; {
 	case state.Has(invoice.WasReorged) && state.Status != invoice.Paid:
 		return desk.Notice{Heading: v.Text("desk.say.reverted"), Text: v.Text("desk.say.reverted.text")}
@@ -208,6 +212,8 @@ func (v *page) openQuestion(inv *invoice.Invoice) desk.Notice {
 		return desk.Notice{}
 	case state.Has(invoice.Late):
 		return desk.Notice{Heading: v.Text("desk.say.late"), Text: v.Text("desk.say.late.text")}
+	case declinable && !state.Has(invoice.Older):
+		return v.requestNotice(inv, v.amountOf(b.Network, b.Asset, e.Undecided(b)))
 	case state.Has(invoice.Overpaid):
 		return desk.Notice{Heading: v.Text("desk.say.overpaid", "Amount", v.Fiat(state.Overpaid)), Text: v.Text("desk.say.overpaid.text")}
 	case state.Has(invoice.WrongAsset):

@@ -46,7 +46,7 @@ func (v *page) paymentsPage(q listQuery, rows []invoice.Summary) (desk.Payments,
 		return desk.Payments{}, err
 	}
 	f.Query = q.text
-	page := desk.Payments{Frame: f, IsFirst: q.after == (invoice.Position{}), Action: v.Below("/payments"), Filters: q.fields(v), Kept: q.kept(), Caption: v.Text("desk.payments.caption")}
+	page := desk.Payments{Frame: f, Tabs: v.tabs("/payments", q.mode), IsFirst: q.after == (invoice.Position{}), Action: v.Below("/payments"), Filters: q.fields(v), Kept: q.kept(), Caption: v.Text("desk.payments.caption")}
 	tally, err := v.Tally(q.mode)
 	if err != nil {
 		return page, err

@@ -29,6 +29,10 @@ func (s *Screens) Routes() []visit.Route {
 		{Method: http.MethodGet, Path: "/desk/:shop/payments", Needs: account.ViewPayments, Handle: on((*page).payments)},
 		{Method: http.MethodGet, Path: "/desk/:shop/payments/:id", Needs: account.ViewPayments, Handle: on((*page).payment)},
 		{Method: http.MethodPost, Path: "/desk/:shop/payments/:id/resend", Needs: account.Sell, Handle: on((*page).resend)},
+		{Method: http.MethodGet, Path: "/desk/:shop/refunds", Needs: account.ViewPayments, Handle: on((*page).refunds)},
+		{Method: http.MethodGet, Path: "/desk/:shop/payments/:id/refund", Needs: account.Decide, Handle: on((*page).refunding)},
+		{Method: http.MethodPost, Path: "/desk/:shop/payments/:id/refund", Needs: account.Decide, Handle: on((*page).prepareRefund)},
+		{Method: http.MethodPost, Path: "/desk/:shop/payments/:id/refund/:refund/:change", Needs: account.Decide, Handle: on((*page).changeRefund)},
 		{Method: http.MethodGet, Path: "/desk/:shop/payments/:id/:decision", Needs: account.Decide, Handle: on((*page).askToDecide)},
 		{Method: http.MethodPost, Path: "/desk/:shop/payments/:id/:decision", Needs: account.Decide, Handle: on((*page).decide)},
 	}

@@ -2,6 +2,7 @@ package payments
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"chequer/internal/invoice"
@@ -46,6 +47,29 @@ func (v *page) timeline(inv *invoice.Invoice, payments []invoice.Payment) []desk
 	}
 	if !inv.AcceptedAt.IsZero() {
 		add(inv.AcceptedAt, "ok", v.Text("desk.step.accepted"), v.Text("desk.step.by", "Actor", inv.AcceptedBy))
+	}
+	for _, r := range inv.Refunds {
+		amount := v.amountOf(r.Network, r.Asset, r.Amount)
+		step := func(m invoice.Mark, shape, id string) {
+			by := m.By
+			if by == string(invoice.Shopper) {
+				by = v.Text("desk.refund.shopper")
+			}
+			add(m.At, shape, v.Text(id, "Amount", amount), strings.TrimSpace(v.Text("desk.step.by", "Actor", by)))
+		}
+		if r.Asked != r.Prepared {
+			step(r.Asked, "warn", "desk.step.refund.asked")
+		}
+		step(r.Prepared, "wait", "desk.step.refund.ready")
+		step(r.Sent, "ok", "desk.step.refund.sent")
+		if r.State == invoice.RefundDeclined {
+			step(r.Closed, "off", "desk.step.refund.declined")
+		} else {
+			step(r.Closed, "off", "desk.step.refund.cancelled")
+		}
+	}
+	if !inv.Kept.At.IsZero() {
+		add(inv.Kept.At, "off", v.Text("desk.step.kept", "Amount", v.Fiat(inv.Kept.Amount)), strings.TrimSpace(v.Text("desk.step.by", "Actor", inv.Kept.By)+" "+inv.Kept.Reason))
 	}
 	add(inv.DeclinedAt, "off", v.Text("desk.step.cancelled"), "")
 	slices.SortStableFunc(all, func(a, b moment) int { return a.at.Compare(b.at) })

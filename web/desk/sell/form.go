@@ -170,16 +170,11 @@ func (v *page) result(path string, mode merchant.Mode, result string) error {
 // share returns an address with its code. Opens reports whether the page links to the address.
 func (v *page) share(label, address string, opens bool) (desk.Share, error) {
 	qr, err := views.NewQR(address)
-	s := desk.Share{Label: label, URL: address, QR: qr, Title: v.Text("desk.share.qr"), Copy: v.copying("address")}
+	s := desk.Share{Label: label, URL: address, QR: qr, Title: v.Text("desk.share.qr"), Copy: v.Copying("address")}
 	if opens {
 		s.Open = v.Text("desk.share.open")
 	}
 	return s, err
-}
-
-// copying returns the button that copies the text of the element with an id.
-func (v *page) copying(id string) desk.Copy {
-	return desk.Copy{ID: id, Text: v.Text("desk.copy"), Done: v.Text("desk.copied"), Fail: v.Text("desk.copy.failed")}
 }
 
 // methodChoice returns the part of a form that chooses payment methods.

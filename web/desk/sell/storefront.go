@@ -131,12 +131,12 @@ func (v *page) build(view *desk.Storefront, items []item) int {
 	}
 	address := v.BaseURL + "/" + chosen.path
 	view.Preview = views.Link{Text: text, URL: address}
-	view.Snippets = []desk.Snippet{{Name: v.Text("desk.build.link"), Text: v.Text("desk.build.link.text"), Code: views.LinkSnippet(address, text), Copy: v.copying("code-link")}}
+	view.Snippets = []desk.Snippet{{Name: v.Text("desk.build.link"), Text: v.Text("desk.build.link.text"), Code: views.LinkSnippet(address, text), Copy: v.Copying("code-link")}}
 	if !chosen.opens() {
 		return http.StatusOK
 	}
 	view.Snippets = append(view.Snippets, desk.Snippet{
-		Name: v.Text("desk.build.dialog"), Text: v.Text("desk.build.dialog.text"), Code: views.DialogSnippet(address, text, v.BaseURL), Copy: v.copying("code-dialog"),
+		Name: v.Text("desk.build.dialog"), Text: v.Text("desk.build.dialog.text"), Code: views.DialogSnippet(address, text, v.BaseURL), Copy: v.Copying("code-dialog"),
 	})
 	view.Note, view.Origins = v.Text("desk.build.origins"), v.EmbedOrigins
 	if len(v.EmbedOrigins) == 0 {

@@ -1,6 +1,8 @@
 package visit
 
 import (
+	"slices"
+
 	"chequer/internal/invoice"
 	"chequer/views"
 	"chequer/views/desk"
@@ -13,14 +15,20 @@ const (
 	Requote = "requote"
 )
 
+// Refund is the path of the page of refunds, below that of an invoice.
+const Refund = "/refund"
+
 // Case returns an invoice that waits for a decision, with its default action.
 func (v *Visit) Case(inv *invoice.Invoice) desk.Case {
 	s := inv.Summary()
 	state, at := v.StateOf(s), v.Below("/payments/"+s.ID)
+	if isRequested(s, v.Invoices.Evaluation(inv)) {
+		state = desk.State{Text: v.Text("desk.state.requested"), Shape: "warn"}
+	}
 	return desk.Case{
 		Heading: v.Text("desk.attention.case", "Name", v.NameOf(s.OrderID, s.ID), "State", state.Text), URL: at, Shape: state.Shape,
 		Text:   v.Text("desk.attention.text", "Price", v.Fiat(s.Price), "Paid", v.Fiat(s.Paid), "Time", v.Clock(s.CreatedAt)),
-		Action: v.defaultAction(s, v.Decisions(v.Invoices.Evaluation(inv)), at),
+		Action: v.defaultAction(inv, at),
 	}
 }
 
@@ -36,9 +44,17 @@ func (v *Visit) Decisions(e *invoice.Evaluation) invoice.Decisions {
 
 // defaultAction returns the action that usually resolves a case: the page with the consequences of a
 // decision that the invoice allows, or the invoice.
-func (v *Visit) defaultAction(s invoice.Summary, d invoice.Decisions, at string) views.Link {
+func (v *Visit) defaultAction(inv *invoice.Invoice, at string) views.Link {
+	e := v.Invoices.Evaluation(inv)
+	s, d := inv.Summary(), v.Decisions(e)
 	late := s.Has(invoice.Late) || s.Has(invoice.Older)
 	switch {
+	case slices.ContainsFunc(inv.Refunds, func(r invoice.Refund) bool { return r.Open() && !r.Requested() }):
+		return views.Link{Text: v.Text("desk.refund.open"), URL: at + Refund}
+	case isRequested(s, e):
+		return views.Link{Text: v.Text("desk.refund.prepare"), URL: at + Refund}
+	case s.Has(invoice.Overpaid) && !late && !s.Has(invoice.WrongAsset) && s.Status == invoice.Paid:
+		return views.Link{Text: v.Text("desk.refund.surplus", "Amount", v.Fiat(s.Overpaid)), URL: at + Refund}
 	case s.Status == invoice.Paid, s.Has(invoice.Overpaid), s.Has(invoice.WrongAsset), s.Has(invoice.WasReorged):
 	case s.Has(invoice.Underpaid) && !late && d.Requote:
 		return views.Link{Text: v.Text("desk.requote.ask", "Amount", v.Fiat(s.Due)), URL: at + "/" + Requote}
@@ -46,4 +62,11 @@ func (v *Visit) defaultAction(s invoice.Summary, d invoice.Decisions, at string)
 		return views.Link{Text: v.Text("desk.accept.ask"), URL: at + "/" + Accept}
 	}
 	return views.Link{Text: v.Text("desk.attention.open"), URL: at}
+}
+
+// isRequested reports whether the shopper gave an address for money that is to be sent back. With a late payment, the
+// address is only for the case that the merchant does not accept it.
+func isRequested(s invoice.Summary, e *invoice.Evaluation) bool {
+	_, asked := e.Declinable()
+	return asked && !s.Has(invoice.Late) && !s.Has(invoice.Older)
 }

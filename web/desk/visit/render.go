@@ -150,6 +150,15 @@ var notices = map[string]string{
 	"link-changed":    "desk.notice.link.changed",
 	"link-removed":    "desk.notice.link.removed",
 
+	"refund-ready":     "desk.notice.refund.ready",
+	"refund-asked":     "desk.notice.refund.asked",
+	"refund-sent":      "desk.notice.refund.sent",
+	"refund-cancelled": "desk.notice.refund.cancelled",
+	"refund-renewed":   "desk.notice.refund.renewed",
+	"declined":         "desk.notice.declined",
+	"kept":             "desk.notice.kept",
+	"released":         "desk.notice.released",
+
 	"terminal-removed": "desk.notice.terminal.removed",
 	"payment-settings": "desk.notice.paying",
 	"notifications":    "desk.notice.notifications",

@@ -35,3 +35,8 @@ func (v *Visit) AssetName(mode invoice.Mode, code string) (name, network string)
 	}
 	return a.Name, ""
 }
+
+// Copying returns the button that copies the text of the element with an id.
+func (v *Visit) Copying(id string) desk.Copy {
+	return desk.Copy{ID: id, Text: v.Text("desk.copy"), Done: v.Text("desk.copied"), Fail: v.Text("desk.copy.failed")}
+}

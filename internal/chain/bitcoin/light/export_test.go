@@ -18,8 +18,8 @@ import (
 	"chequer/internal/chain/bitcoin"
 )
 
-// Heard reports whether enough peers announced a transaction, and it was fetched.
-func Heard(c *Client, tx string) bool {
+// HasTransaction reports whether enough peers announced a transaction, and it was fetched.
+func HasTransaction(c *Client, tx string) bool {
 	return !c.Seen(tx).IsZero()
 }
 

@@ -10,9 +10,9 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 )
 
-// chunk is the number of scripts that are matched at once, which limits the memory for a million
+// batchSize is the number of scripts that are matched at once, which limits the memory for a million
 // scripts.
-const chunk = 1 << 16
+const batchSize = 1 << 16
 
 // matches reports whether a block's filter may contain one of the scripts, in hex.
 func matches(filter *gcs.Filter, block *chainhash.Hash, scripts iter.Seq[string]) (bool, error) {
@@ -29,7 +29,7 @@ func matches(filter *gcs.Filter, block *chainhash.Hash, scripts iter.Seq[string]
 			return false, fmt.Errorf("script %q: %w", script, err)
 		}
 		// Earlier slices keep their array when append moves bytes to another.
-		if list = append(list, bytes[start:]); len(list) < chunk {
+		if list = append(list, bytes[start:]); len(list) < batchSize {
 			continue
 		}
 		if found, err := matchesAny(filter, key, list); found || err != nil {
@@ -40,8 +40,8 @@ func matches(filter *gcs.Filter, block *chainhash.Hash, scripts iter.Seq[string]
 	return matchesAny(filter, key, list)
 }
 
-// matchesAny repeats a match with a slower function: the fast one for many scripts compares
-// only half of each hash.
+// matchesAny reports whether a filter may contain one of the scripts. It confirms a match of MatchAny with
+// ZipMatchAny, because for many scripts MatchAny compares only half of each hash.
 func matchesAny(filter *gcs.Filter, key [gcs.KeySize]byte, scripts [][]byte) (bool, error) {
 	found, err := filter.MatchAny(key, scripts)
 	if !found || err != nil {

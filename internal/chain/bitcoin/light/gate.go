@@ -19,7 +19,9 @@ type gate struct {
 	ready map[group]int // number of connections after the handshake
 }
 
-func newGate(enough int) *gate { return &gate{requiredGroups: enough, ready: map[group]int{}} }
+func newGate(requiredGroups int) *gate {
+	return &gate{requiredGroups: requiredGroups, ready: map[group]int{}}
+}
 
 // guard returns a connection whose requests pass the gate.
 func (g *gate) guard(conn net.Conn) net.Conn {

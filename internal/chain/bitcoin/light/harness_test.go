@@ -93,7 +93,7 @@ func (h *harness) Reorganise(t *testing.T, txs ...string) {
 func (h *harness) waitAnnounced(t *testing.T, tx string) string {
 	t.Helper()
 	until(t, func() string {
-		if !light.Heard(h.client, tx) {
+		if !light.HasTransaction(h.client, tx) {
 			return "client does not have transaction " + tx
 		}
 		return ""

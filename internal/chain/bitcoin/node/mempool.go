@@ -88,8 +88,8 @@ func (m *mempool) update(s state) error {
 			m.leave(id, e, s.end)
 		}
 	}
-	for id, g := range m.departed {
-		if s.end.Sub(g.since) > sightingTTL {
+	for id, d := range m.departed {
+		if s.end.Sub(d.since) > sightingTTL {
 			delete(m.departed, id)
 		}
 	}
@@ -108,14 +108,15 @@ func (m *mempool) add(id chainhash.Hash, times *arrival) *entry {
 	if !times.after.IsZero() {
 		e.seen = times.until
 	}
-	if g := m.departed[id]; !g.seen.IsZero() {
-		e.seen, e.timeRequested = g.seen, true
+	if d := m.departed[id]; !d.seen.IsZero() {
+		e.seen, e.timeRequested = d.seen, true
 	}
 	delete(m.departed, id)
 	m.entries[id] = e
 	return e
 }
 
+// leave moves a transaction that left the mempool to departed.
 func (m *mempool) leave(id chainhash.Hash, e *entry, now time.Time) {
 	delete(m.entries, id)
 	m.departed[id] = departure{seen: e.seen, since: now}

@@ -156,12 +156,12 @@ func (e *endpoint) numbers(ctx context.Context, calls []call) ([]string, error) 
 	}
 	values := make([]string, len(answers))
 	for i, a := range answers {
-		if a.fault != nil {
-			if isNoState(a.fault) {
+		if a.err != nil {
+			if isNoState(a.err) {
 				return nil, ethereum.ErrNoState
 			}
-			e.noteFault(a.fault.Error())
-			return nil, a.fault
+			e.noteFault(a.err.Error())
+			return nil, a.err
 		}
 		if calls[i].method == "eth_call" && string(a.result) == `"0x"` { // there is no such contract
 			values[i] = "0"
@@ -189,14 +189,14 @@ func numberOf(result json.RawMessage) (string, error) {
 	return n.Text(16), nil
 }
 
-// isNoState reports whether a fault means that the state of a block is pruned. There is no code
+// isNoState reports whether an error means that the state of a block is pruned. There is no code
 // for it, so the messages of geth, Erigon, Nethermind, Besu, reth and their forks decide.
 func isNoState(e *rpcError) bool {
 	return mentions(e, "missing trie node", "state is not available", "state not available", "no state available", "state unavailable",
 		"historical state", "state histories", "pruned", "pruning", "archive", "world state", "state at block", "proof window")
 }
 
-// isNoBlock reports whether a fault means that an endpoint does not have a block, or has it
+// isNoBlock reports whether an error means that an endpoint does not have a block, or has it
 // outside the best chain.
 func isNoBlock(e *rpcError) bool {
 	return mentions(e, "header not found", "header for hash not found", "block not found", "unknown block", "not canonical", "not currently canonical")
@@ -239,8 +239,8 @@ func (e *endpoint) payments(ctx context.Context, header ethereum.Header, to []ke
 	if err != nil {
 		return nil, err
 	}
-	if answers[0].fault != nil {
-		return nil, answers[0].fault
+	if answers[0].err != nil {
+		return nil, answers[0].err
 	}
 	claims, err := payments(answers[0].result, to)
 	if err != nil || len(claims) == 0 {
@@ -255,8 +255,8 @@ func (e *endpoint) payments(ctx context.Context, header ethereum.Header, to []ke
 	}
 	var found []ethereum.Payment
 	for i, p := range claims {
-		if answers[i].fault != nil {
-			return nil, answers[i].fault
+		if answers[i].err != nil {
+			return nil, answers[i].err
 		}
 		r, err := receiptOf(answers[i].result)
 		if err != nil {

@@ -110,7 +110,7 @@ func (e *endpoint) confirm(ctx context.Context, logs []ethereum.Log, requested [
 	confirmed := map[int]bool{}
 	for n, i := range requested {
 		got, block := answers[2*n], answers[2*n+1]
-		if got.fault != nil || block.fault != nil {
+		if got.err != nil || block.err != nil {
 			continue
 		}
 		r, err := receiptOf(got.result)

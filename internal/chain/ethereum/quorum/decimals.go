@@ -51,16 +51,16 @@ func (q *Quorum) Decimals(ctx context.Context, header ethereum.Header, contract 
 
 // decimals asks a contract for its decimals.
 func (e *endpoint) decimals(ctx context.Context, header ethereum.Header, contract keys.EthereumAddress) (string, error) {
-	const method = "0x313ce567"
-	answers, err := e.ask(ctx, call{"eth_call", []any{map[string]any{"to": contract.String(), "data": method}, blockOf(header)}})
+	const selector = "0x313ce567" // of decimals()
+	answers, err := e.ask(ctx, call{"eth_call", []any{map[string]any{"to": contract.String(), "data": selector}, blockOf(header)}})
 	if err != nil {
 		return "", err
 	}
 	a := answers[0]
 	switch {
-	case a.fault != nil && (isNoState(a.fault) || isNoBlock(a.fault)):
-		return "", a.fault
-	case a.fault != nil || string(a.result) == `"0x"`:
+	case a.err != nil && (isNoState(a.err) || isNoBlock(a.err)):
+		return "", a.err
+	case a.err != nil || string(a.result) == `"0x"`:
 		return noDecimals, nil
 	}
 	value, err := numberOf(a.result)

@@ -200,8 +200,8 @@ func (e *endpoint) readHead(ctx context.Context, chainID uint64, tags bool) erro
 // parseHead parses the answers of readHead.
 func (e *endpoint) parseHead(answers []answer, chainID uint64) error {
 	for _, a := range answers[:2] {
-		if a.fault != nil {
-			return a.fault
+		if a.err != nil {
+			return a.err
 		}
 	}
 	id, err := chainIDOf(answers[0].result)
@@ -219,7 +219,7 @@ func (e *endpoint) parseHead(answers []answer, chainID uint64) error {
 		return errors.New("no newest block")
 	}
 	e.head = head
-	if len(answers) > 2 && answers[2].fault == nil {
+	if len(answers) > 2 && answers[2].err == nil {
 		if final, hasBlock, err := header(answers[2].result); err == nil && hasBlock {
 			e.final = min(final.Height, head.Height)
 		}

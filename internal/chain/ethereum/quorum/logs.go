@@ -30,8 +30,8 @@ func (e *endpoint) headers(ctx context.Context, from, to int64) ([]ethereum.Head
 	}
 	var found []ethereum.Header
 	for i, a := range answers {
-		if a.fault != nil {
-			e.noteFault(a.fault.Error())
+		if a.err != nil {
+			e.noteFault(a.err.Error())
 			break
 		}
 		h, hasBlock, err := header(a.result)
@@ -129,19 +129,19 @@ func (e *endpoint) events(ctx context.Context, from, to int64, span ethereum.Spa
 		return nil, err
 	}
 	tip := answers[len(answers)-1]
-	if h, hasBlock, err := header(tip.result); tip.fault != nil || err != nil || !hasBlock || h.Hash != span.To.Hash {
+	if h, hasBlock, err := header(tip.result); tip.err != nil || err != nil || !hasBlock || h.Hash != span.To.Hash {
 		err := fmt.Errorf("no block %d, %s", span.To.Height, span.To.Hash)
 		e.noteFault(err.Error())
 		return nil, err
 	}
 	var found []event
 	for _, a := range answers[:len(filters)] {
-		if a.fault != nil {
+		if a.err != nil {
 			if from < to {
 				return nil, errTooWide
 			}
-			e.noteFault(a.fault.Error())
-			return nil, a.fault
+			e.noteFault(a.err.Error())
+			return nil, a.err
 		}
 		list, err := logs(a.result)
 		if err != nil {

@@ -34,10 +34,10 @@ type call struct {
 	params []any
 }
 
-// answer is the answer to one call: a result or a fault.
+// answer is the answer to one call: a result or an error.
 type answer struct {
 	result json.RawMessage
-	fault  *rpcError
+	err    *rpcError
 }
 
 // rpcError is an error object of JSON-RPC.
@@ -127,8 +127,8 @@ func (c *client) send(ctx context.Context, calls ...call) ([]answer, error) {
 			return nil, &cleanError{text: c.clean(err.Error()), cause: err}
 		}
 		for _, a := range answers {
-			if a.fault != nil {
-				a.fault.Message = c.clean(a.fault.Message)
+			if a.err != nil {
+				a.err.Message = c.clean(a.err.Message)
 			}
 		}
 		all, calls = append(all, answers...), calls[n:]
@@ -141,11 +141,11 @@ func isRefused(err error) bool {
 	return errors.As(err, &refused)
 }
 
-// allRefused reports whether several calls were all answered with the same fault, as by an
+// allRefused reports whether several calls were all answered with the same error, as by an
 // endpoint that does not accept the number of calls in the request.
 func allRefused(answers []answer) bool {
 	for _, a := range answers {
-		if a.fault == nil || *a.fault != *answers[0].fault || isNoState(a.fault) || isNoBlock(a.fault) {
+		if a.err == nil || *a.err != *answers[0].err || isNoState(a.err) || isNoBlock(a.err) {
 			return false
 		}
 	}
@@ -256,8 +256,8 @@ func decode(body []byte, calls int) ([]answer, error) {
 		if w.ID == nil || *w.ID < 1 || *w.ID > calls || w.Result == nil && w.Error == nil {
 			continue
 		}
-		if a := &answers[*w.ID-1]; a.result == nil && a.fault == nil {
-			*a = answer{result: w.Result, fault: w.Error}
+		if a := &answers[*w.ID-1]; a.result == nil && a.err == nil {
+			*a = answer{result: w.Result, err: w.Error}
 			found++
 		}
 	}
@@ -267,7 +267,7 @@ func decode(body []byte, calls int) ([]answer, error) {
 	return answers, nil
 }
 
-// isLimit reports whether a fault is a rate limit. Code -32005 is used for that and for too
+// isLimit reports whether an error is a rate limit. Code -32005 is used for that and for too
 // many logs, so the message decides.
 func isLimit(e *rpcError) bool {
 	if e.Code == 429 || e.Code == -32029 {

@@ -15,8 +15,8 @@ import (
 )
 
 // Drawing QR codes is the most expensive part of a page. The page of an invoice whose codes were drawn by
-// DrawAhead draws none.
-func TestDrawAhead_draws_the_codes_of_new_invoices(t *testing.T) {
+// PrerenderCodes draws none.
+func TestPrerenderCodes_draws_the_codes_of_new_invoices(t *testing.T) {
 	created := make(chan string, 1)
 	inv := presenttest.Invoice("abc")
 	for i := range inv.PaymentMethods {
@@ -28,14 +28,14 @@ func TestDrawAhead_draws_the_codes_of_new_invoices(t *testing.T) {
 	t.Cleanup(h.Close)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
-	go func() { done <- h.DrawAhead(ctx) }()
+	go func() { done <- h.PrerenderCodes(ctx) }()
 	before := views.DrawnCodes()
 	created <- "abc"
 	created <- "nosuch" // taken when the first is complete
 	created <- "nosuch"
 	drawn := views.DrawnCodes()
 	if drawn == before {
-		t.Error("no code was drawn ahead")
+		t.Error("no code was prerendered")
 	}
 	if status := get(t, h, "/invoice/abc").StatusCode; status != http.StatusOK {
 		t.Errorf("the page answers %d", status)

@@ -1,0 +1,71 @@
+package api
+
+// Refund is an amount that the merchant pays back from its own wallet. The texts are empty, and the times are empty,
+// until the refund has the state that they describe.
+type Refund struct {
+	ID             string `json:"id"`
+	Kind           string `json:"kind"`            // received, surplus or part
+	State          string `json:"state"`           // asked, ready, sent, cancelled or declined
+	CryptoCurrency string `json:"crypto_currency"` // the asset that was received
+	Symbol         string `json:"symbol"`          // "EURC"
+	NetworkName    string `json:"network_name"`    // "Base"
+	Amount         string `json:"amount"`
+	FiatAmount     string `json:"fiat_amount"` // value in the currency of the invoice; "0" if no rate was known
+	Rate           string `json:"rate"`        // price of one coin in the currency of the invoice; empty if not known
+	// HeldUntil is the end of the time for which Amount is valid if it was determined from FiatAmount; empty otherwise.
+	HeldUntil  string `json:"held_until"`
+	Address    string `json:"address"`
+	AddressBy  string `json:"address_by"`  // "shopper", or the name of an account
+	PaymentURI string `json:"payment_uri"` // for the merchant's wallet, while the refund is ready
+	Tx         string `json:"tx"`          // stated by the merchant
+	Reason     string `json:"reason"`      // for cancelled and declined refunds
+	AskedAt    string `json:"asked_at"`
+	AskedBy    string `json:"asked_by"`
+	PreparedAt string `json:"prepared_at"`
+	PreparedBy string `json:"prepared_by"`
+	SentAt     string `json:"sent_at"`
+	SentBy     string `json:"sent_by"`
+	ClosedAt   string `json:"closed_at"`
+	ClosedBy   string `json:"closed_by"`
+}
+
+// KeptSurplus is the decision of the merchant to keep a surplus. Without a decision the texts are empty and Amount
+// is 0.
+type KeptSurplus struct {
+	At     string `json:"at"`
+	Actor  string `json:"actor"`
+	Amount string `json:"amount"` // in ClientCurrency
+	Reason string `json:"reason"`
+}
+
+// RefundList holds the refunds of an invoice, oldest first.
+type RefundList struct {
+	Refunds []Refund `json:"refunds"`
+}
+
+// NewRefund is the body that prepares a refund to the shopper's address. No request names another address.
+type NewRefund struct {
+	Kind       string `json:"kind" rule:"required text 8"`
+	Currency   string `json:"currency" rule:"required text 32"`    // of a payment that was received
+	Amount     string `json:"amount,omitempty" rule:"amount"`      // coins, for the kind part
+	FiatAmount string `json:"fiat_amount,omitempty" rule:"amount"` // instead of Amount, in the currency of the invoice
+	Again      bool   `json:"again,omitempty" rule:"boolean"`      // allows another refund of the same kind and amount
+	Version    int64  `json:"version,omitempty" rule:"whole 1"`    // of the invoice that the caller has seen
+}
+
+// RefundTransaction is the body that states the transaction of a refund.
+type RefundTransaction struct {
+	Tx      string `json:"tx" rule:"required text 80"`
+	Version int64  `json:"version,omitempty" rule:"whole 1"`
+}
+
+// RefundDecision is the body of a decision against a refund.
+type RefundDecision struct {
+	Reason  string `json:"reason,omitempty" rule:"line 500"`
+	Version int64  `json:"version,omitempty" rule:"whole 1"`
+}
+
+// SeenVersion is the body of a change that needs nothing but the version that the caller has seen.
+type SeenVersion struct {
+	Version int64 `json:"version,omitempty" rule:"whole 1"`
+}

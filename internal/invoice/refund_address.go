@@ -1,0 +1,169 @@
+package invoice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"chequer/internal/chain"
+	"chequer/internal/keys"
+)
+
+// RefundAddress is the address for a refund that the shopper gave. The zero value means that there is none.
+type RefundAddress struct {
+	Asset   string // code
+	Address string
+}
+
+// IsZero reports whether there is no refund address.
+func (r RefundAddress) IsZero() bool { return r == RefundAddress{} }
+
+// SetRefundAddress stores the address for a refund in an asset that was received. The shopper can set it
+// once, and asks with it for what waits for a decision; the merchant may change it. Refunds that wait for the
+// address become ready. The errors are ErrNotFound, ErrNothingReceived, ErrRefundAsset, ErrRefundSet,
+// ErrPaymentAddress, ErrTokenContract, the errors of keys.ParseAddress, and keys.ErrPrivateKey if the text
+// contains a private key.
+func (s *Service) SetRefundAddress(ctx context.Context, id string, actor Actor, asset, address string) (*Invoice, error) {
+	inv, err := s.storage.Invoice(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	to, err := s.refundTo(ctx, inv, asset, address)
+	if err != nil {
+		return nil, err
+	}
+	ref, rates := s.newRefundID(), s.rates()
+	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
+		given := RefundAddress{Asset: asset, Address: to.Address}
+		if actor == Shopper && !inv.RefundAddress.IsZero() && inv.RefundAddress != given {
+			return ErrRefundSet
+		}
+		if inv.RefundAddress == given {
+			return nil
+		}
+		inv.RefundAddress = given
+		now := s.now().Add(inv.Clock)
+		waited := false
+		for i := range inv.Refunds {
+			r := &inv.Refunds[i]
+			if r.State != RefundAsked || r.Asset != asset {
+				continue
+			}
+			waited = true
+			r.Address, r.Script, r.AddressBy = to.Address, to.Script, string(actor)
+			if !r.Requested() {
+				r.State, r.Prepared = RefundReady, Mark{r.Asked.By, now}
+			}
+		}
+		b, received := inv.Evaluation().Balance(asset)
+		if actor != Shopper || waited || !received || inv.undecided(b, inv.State).IsZero() {
+			return nil
+		}
+		r := s.newRefund(inv, b, rates)
+		r.ID, r.State, r.Asked = ref, RefundAsked, Mark{string(Shopper), now}
+		r.Address, r.Script, r.AddressBy = to.Address, to.Script, string(Shopper)
+		r.setAmount(inv.undecided(b, inv.State))
+		inv.Refunds = append(inv.Refunds, r)
+		return nil
+	})
+}
+
+// refundTo parses and checks a refund address.
+func (s *Service) refundTo(ctx context.Context, inv *Invoice, asset, text string) (chain.Destination, error) {
+	var none chain.Destination
+	received := inv.Received()
+	i := slices.IndexFunc(received, func(t Transfer) bool { return t.Asset == asset })
+	switch {
+	case len(received) == 0:
+		return none, ErrNothingReceived
+	case i < 0:
+		return none, ErrRefundAsset
+	case keys.LooksPrivate(text):
+		return none, keys.ErrPrivateKey
+	}
+	reader, ok := s.reader(inv.Mode, received[i].Network)
+	a, known := s.KnownAsset(received[i].Network, asset)
+	if !ok || !known {
+		return none, ErrState
+	}
+	text = a.Address(text)
+	if keys.LooksPrivate(text) {
+		return none, keys.ErrPrivateKey
+	}
+	to, err := reader.ReadAddress(asset, text)
+	if err != nil {
+		return none, err
+	}
+	if s.isContract(to.Address) {
+		return none, ErrTokenContract
+	}
+	return to, s.checkNoInvoice(ctx, inv.Mode, to.Address)
+}
+
+// checkNoInvoice returns ErrPaymentAddress if an invoice is paid at the address, on any network: the refund would
+// count as its payment.
+func (s *Service) checkNoInvoice(ctx context.Context, mode Mode, address string) error {
+	for _, script := range s.Scripts(mode, address) {
+		_, err := s.storage.InvoiceTo(ctx, script.Network, script.Script)
+		switch {
+		case err == nil:
+			return ErrPaymentAddress
+		case !errors.Is(err, ErrNotFound):
+			return fmt.Errorf("check refund address: %w", err)
+		}
+	}
+	return nil
+}
+
+// lastPrecompiled is the last address of EVM networks that is reserved for contracts of the networks themselves.
+var lastPrecompiled = big.NewInt(0xffff)
+
+// isContract reports whether an address is the contract of a known token on any network, or one of the first
+// addresses of EVM networks: coins that are sent there are lost.
+func (s *Service) isContract(address string) bool {
+	digits, isEVM := strings.CutPrefix(strings.ToLower(address), "0x")
+	if !isEVM {
+		return false
+	}
+	if n, ok := new(big.Int).SetString(digits, 16); !ok || n.Cmp(lastPrecompiled) <= 0 {
+		return true
+	}
+	is := func(a chain.Asset) bool { return strings.EqualFold(a.Contract, address) }
+	for _, networks := range s.networks {
+		for _, n := range networks {
+			if slices.ContainsFunc(n.Assets(), is) || slices.ContainsFunc(s.bridged[n.ID()], is) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reader returns the parser of a network's addresses. It returns false if the network has none.
+func (s *Service) reader(mode Mode, network chain.ID) (chain.AddressReader, bool) {
+	for _, n := range s.networks[mode] {
+		if reader, ok := n.(chain.AddressReader); ok && n.ID() == network {
+			return reader, true
+		}
+	}
+	return nil, false
+}
+
+// Received returns the first present transfer of each asset that is more than dust, in the order in
+// which they were first seen.
+func (inv *Invoice) Received() []Transfer {
+	var list []Transfer
+	for _, p := range inv.Payments() {
+		switch p.State {
+		case PaymentDust, PaymentReplaced, PaymentReorged:
+			continue
+		}
+		if !slices.ContainsFunc(list, func(t Transfer) bool { return t.Asset == p.Asset }) {
+			list = append(list, p.Transfer)
+		}
+	}
+	return list
+}

@@ -1,0 +1,368 @@
+package invoice
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"chequer/internal/chain"
+	"chequer/internal/money"
+)
+
+// RefundDraft describes a new refund.
+type RefundDraft struct {
+	Kind  RefundKind
+	Asset string // code
+	// Amount or Fiat is the amount of a RefundPart; the other one is zero. Fiat, in the currency of the invoice, is
+	// converted at the current rate.
+	Amount money.Amount
+	Fiat   money.Amount
+	// Address is an address that a person typed; "" means the shopper's, without which the refund waits for it.
+	Address string
+	By      string
+	// Again allows a second refund of the same kind and amount.
+	Again bool
+	Seen  int64 // as in Cancel
+}
+
+// CreateRefund prepares a refund. If the shopper asked for a refund in the asset, the request becomes this refund.
+// The errors are ErrNotFound, ErrStale, ErrNothingReceived, ErrRefundAsset, ErrNoSurplus, ErrOverRefund,
+// ErrRefundExists, ErrTooLittle, ErrNoRate, and for the address those of SetRefundAddress.
+func (s *Service) CreateRefund(ctx context.Context, id string, d RefundDraft) (*Invoice, Refund, error) {
+	read, err := s.storage.Invoice(ctx, id)
+	if err != nil {
+		return nil, Refund{}, err
+	}
+	to, by, err := s.destinationOf(ctx, read, d)
+	if err != nil {
+		return nil, Refund{}, err
+	}
+	ref, rates := s.newRefundID(), s.rates()
+	var made Refund
+	inv, err := s.update(ctx, id, Lease{}, func(inv *Invoice) error {
+		if inv.changedSince(d.Seen) || inv.RefundAddress != read.RefundAddress {
+			return ErrStale
+		}
+		b, received := inv.Evaluation().Balance(d.Asset)
+		if !received {
+			return ErrRefundAsset
+		}
+		r := s.newRefund(inv, b, rates)
+		now := s.now().Add(inv.Clock)
+		r.ID, r.Kind, r.Asked = ref, d.Kind, Mark{d.By, now}
+		if err := inv.determine(&r, b, d, now); err != nil {
+			return err
+		}
+		a, known := s.KnownAsset(b.Network, b.Asset)
+		switch most := b.Refundable(); {
+		case len(inv.Refunds) >= maxRefunds:
+			return ErrState
+		case b.Received.IsZero() && b.Taken.IsZero():
+			return ErrNothingReceived // nothing is confirmed
+		case !d.Again && slices.ContainsFunc(inv.Refunds, r.repeats):
+			return ErrRefundExists
+		case r.Amount.Cmp(most) > 0, most.IsZero():
+			return ErrOverRefund
+		case r.Amount.IsZero(), known && r.Amount.Cmp(a.Dust) < 0:
+			return ErrTooLittle
+		}
+		if r.State = RefundAsked; to.Address != "" {
+			r.State, r.Prepared = RefundReady, r.Asked
+			r.Address, r.Script, r.AddressBy = to.Address, to.Script, by
+		}
+		inv.addRefund(&r)
+		made = r
+		return nil
+	})
+	return inv, made, err
+}
+
+// maxRefunds bounds the size of an invoice.
+const maxRefunds = 100
+
+// repeats reports whether a refund exists that takes the same amount for the same reason.
+func (r Refund) repeats(o Refund) bool {
+	return o.takes() && o.Kind == r.Kind && o.Asset == r.Asset && o.Network == r.Network && o.Amount.Equal(r.Amount)
+}
+
+// addRefund adds a refund. It takes the place of the shopper's request in the same asset, and its ID.
+func (inv *Invoice) addRefund(r *Refund) {
+	i := slices.IndexFunc(inv.Refunds, func(o Refund) bool { return o.Requested() && o.Asset == r.Asset })
+	if i < 0 {
+		inv.Refunds = append(inv.Refunds, *r)
+		return
+	}
+	r.ID, r.Asked = inv.Refunds[i].ID, inv.Refunds[i].Asked
+	if r.State == RefundAsked {
+		r.Asked.By = r.Prepared.By
+	}
+	inv.Refunds[i] = *r
+}
+
+// destinationOf returns the destination of a draft and the actor that gave it; the zero Destination if there is no
+// address yet.
+func (s *Service) destinationOf(ctx context.Context, inv *Invoice, d RefundDraft) (to chain.Destination, by string, err error) {
+	text, by := d.Address, d.By
+	if text == "" && inv.RefundAddress.Asset == d.Asset {
+		text, by = inv.RefundAddress.Address, string(Shopper)
+	}
+	if text == "" {
+		return to, "", nil
+	}
+	to, err = s.refundTo(ctx, inv, d.Asset, text)
+	return to, by, err
+}
+
+// newRefund returns a refund in the asset of a balance, with the current rate.
+func (s *Service) newRefund(inv *Invoice, b Balance, rates Rates) Refund {
+	fiat := inv.Terms.Price.Currency()
+	r := Refund{Kind: RefundReceived, Network: b.Network, Asset: b.Asset, Amount: money.Zero(b.Received.Currency()), Value: money.Zero(fiat)}
+	if a, known := s.KnownAsset(b.Network, b.Asset); known && a.Rate != "" {
+		if rate, err := rates.Rate(a.Rate, a.Currency, fiat); err == nil {
+			r.Rate, r.Source = rate, rates.Source()
+		}
+	}
+	return r
+}
+
+// setAmount sets the amount, and its value at the rate.
+func (r *Refund) setAmount(a money.Amount) {
+	r.Amount = a
+	if !r.Rate.IsZero() {
+		r.Value = money.RoundDown(r.Rate.Value(a), r.Value.Currency())
+	}
+}
+
+// setFiat sets the value, and the amount that it is worth at the rate, which holds for a time. It returns ErrNoRate
+// if there is no rate.
+func (r *Refund) setFiat(value money.Amount, now time.Time) error {
+	if r.Rate.IsZero() {
+		return ErrNoRate
+	}
+	r.Value, r.Amount, r.HeldUntil = value, r.Rate.Convert(value), now.Add(RefundHold)
+	return nil
+}
+
+// determine sets the amount of a new refund.
+func (inv *Invoice) determine(r *Refund, b Balance, d RefundDraft, now time.Time) error {
+	switch {
+	case d.Kind == RefundReceived:
+		r.setAmount(b.Refundable())
+	case d.Kind == RefundSurplus:
+		if r.setAmount(inv.openSurplus(b)); r.Amount.IsZero() {
+			return ErrNoSurplus
+		}
+	case !d.Fiat.IsZero():
+		return r.setFiat(d.Fiat, now)
+	case !d.Amount.IsZero():
+		r.setAmount(d.Amount)
+	}
+	return nil
+}
+
+// openSurplus returns the part of the surplus of a balance for which there is no refund.
+func (inv *Invoice) openSurplus(b Balance) money.Amount {
+	rest := b.Surplus
+	for _, r := range inv.Refunds {
+		if r.Kind != RefundPart && r.Asset == b.Asset && r.Network == b.Network && (r.takes() || r.settles()) {
+			rest = atLeastZero(rest, r.Amount)
+		}
+	}
+	return rest
+}
+
+// OpenSurplus returns the part of the surplus of a balance for which there is no refund.
+func (e *Evaluation) OpenSurplus(b Balance) money.Amount { return e.inv.openSurplus(b) }
+
+// RenewRefund determines the amount of a refund again whose amount in fiat was held for a time, at the current
+// rate. The errors are ErrNotFound, ErrNoRefund, ErrStale, ErrState, ErrNoRate and ErrOverRefund.
+func (s *Service) RenewRefund(ctx context.Context, id, ref, by string, seen int64) (*Invoice, error) {
+	rates := s.rates()
+	return s.updateRefund(ctx, id, ref, seen, func(inv *Invoice, r *Refund, now time.Time) error {
+		b, received := inv.Evaluation().Balance(r.Asset)
+		if !r.Open() || r.HeldUntil.IsZero() || !received {
+			return ErrState
+		}
+		fresh := s.newRefund(inv, b, rates)
+		if err := fresh.setFiat(r.Value, now); err != nil {
+			return err
+		}
+		if fresh.Amount.Cmp(b.Refundable().Add(r.Amount)) > 0 || b.Excess().Cmp(money.Zero(b.Received.Currency())) > 0 {
+			return ErrOverRefund
+		}
+		r.Amount, r.Rate, r.Source, r.HeldUntil = fresh.Amount, fresh.Rate, fresh.Source, fresh.HeldUntil
+		r.Prepared = Mark{by, now}
+		return nil
+	})
+}
+
+// SendRefund records the transaction with which the merchant paid a refund, or corrects it. The errors are
+// ErrNotFound, ErrNoRefund, ErrStale, ErrState, ErrTransaction and ErrOwnTransaction.
+func (s *Service) SendRefund(ctx context.Context, id, ref, tx, by string, seen int64) (*Invoice, error) {
+	return s.updateRefund(ctx, id, ref, seen, func(inv *Invoice, r *Refund, now time.Time) error {
+		if r.State != RefundReady && r.State != RefundSent {
+			return ErrState
+		}
+		a, _ := s.KnownAsset(r.Network, r.Asset)
+		id, err := readTx(a, tx)
+		switch {
+		case err != nil:
+			return err
+		case slices.ContainsFunc(inv.Transfers, func(t Transfer) bool { return t.Tx == id || "0x"+t.Tx == id }):
+			return ErrOwnTransaction
+		case r.State == RefundSent && r.Tx == id:
+			return nil
+		}
+		r.State, r.Tx, r.Sent = RefundSent, id, Mark{by, now}
+		return nil
+	})
+}
+
+// hex64 matches the identifier of a transaction without a prefix.
+var hex64 = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// readTx returns the identifier of a transaction of an asset's network, as the network writes it. It returns
+// ErrTransaction if the text has another form.
+func readTx(a chain.Asset, text string) (string, error) {
+	text = strings.ToLower(strings.TrimSpace(text))
+	digits, prefixed := strings.CutPrefix(text, "0x")
+	switch isEVM := a.Scheme == "ethereum"; {
+	case !hex64.MatchString(digits), prefixed && !isEVM:
+		return "", ErrTransaction
+	case isEVM:
+		return "0x" + digits, nil
+	}
+	return digits, nil
+}
+
+// CancelRefund withdraws a refund that was not sent. The errors are ErrNotFound, ErrNoRefund, ErrStale and ErrState.
+func (s *Service) CancelRefund(ctx context.Context, id, ref, by, reason string, seen int64) (*Invoice, error) {
+	return s.updateRefund(ctx, id, ref, seen, func(_ *Invoice, r *Refund, now time.Time) error {
+		if !r.Open() || r.Requested() {
+			return ErrState
+		}
+		r.State, r.Closed, r.Reason = RefundCancelled, Mark{by, now}, reason
+		return nil
+	})
+}
+
+// updateRefund changes a refund of an invoice.
+func (s *Service) updateRefund(ctx context.Context, id, ref string, seen int64, change func(*Invoice, *Refund, time.Time) error) (*Invoice, error) {
+	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
+		r, err := inv.refund(ref)
+		switch {
+		case err != nil:
+			return err
+		case inv.changedSince(seen):
+			return ErrStale
+		}
+		return change(inv, r, s.now().Add(inv.Clock))
+	})
+}
+
+// DeclineRefund declines what the shopper asked for by giving an address. It returns ErrState if the shopper asked
+// for nothing, or if nothing waits for a decision. seen is as in Cancel.
+func (s *Service) DeclineRefund(ctx context.Context, id, by, reason string, seen int64) (*Invoice, error) {
+	ref, rates := s.newRefundID(), s.rates()
+	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
+		if inv.changedSince(seen) {
+			return ErrStale
+		}
+		b, ok := inv.Evaluation().Declinable()
+		if !ok {
+			return ErrState
+		}
+		r := s.newRefund(inv, b, rates)
+		r.ID, r.Asked, r.Address, r.AddressBy = ref, Mark{string(Shopper), s.now().Add(inv.Clock)}, inv.RefundAddress.Address, string(Shopper)
+		i := slices.IndexFunc(inv.Refunds, Refund.Requested)
+		if i >= 0 {
+			r = inv.Refunds[i]
+		}
+		r.setAmount(inv.undecided(b, inv.State))
+		r.State, r.Closed, r.Reason = RefundDeclined, Mark{by, s.now().Add(inv.Clock)}, reason
+		if i < 0 {
+			inv.Refunds = append(inv.Refunds, r)
+			return nil
+		}
+		inv.Refunds[i] = r
+		return nil
+	})
+}
+
+// Declinable returns the balance whose refund the shopper asked for and the merchant may decline. It returns false
+// if there is none: the shopper asked for nothing, the merchant has decided, or a refund is prepared.
+func (e *Evaluation) Declinable() (Balance, bool) {
+	inv := e.inv
+	b, ok := e.Balance(inv.RefundAddress.Asset)
+	prepared := slices.ContainsFunc(inv.Refunds, func(r Refund) bool { return r.Open() && !r.Requested() })
+	return b, ok && !prepared && !inv.undecided(b, e.state).IsZero()
+}
+
+// Undecided returns the part of a balance about which the merchant has not decided.
+func (e *Evaluation) Undecided(b Balance) money.Amount { return e.inv.undecided(b, e.state) }
+
+// KeepSurplus records that the merchant keeps the surplus. It returns ErrNoSurplus if none waits for a decision.
+// seen is as in Cancel.
+func (s *Service) KeepSurplus(ctx context.Context, id, by, reason string, seen int64) (*Invoice, error) {
+	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
+		switch {
+		case inv.changedSince(seen):
+			return ErrStale
+		case !inv.Evaluation().MayKeep():
+			return ErrNoSurplus
+		}
+		inv.Kept = KeptSurplus{Mark: Mark{by, s.now().Add(inv.Clock)}, Amount: inv.State.Overpaid, Reason: reason}
+		return nil
+	})
+}
+
+// MayKeep reports whether a surplus waits for a decision and no refund of it is prepared.
+func (e *Evaluation) MayKeep() bool {
+	inv := e.inv
+	if !e.state.Has(Overpaid) || isEnded(e.state.Status) || inv.keeps(e.state) {
+		return false
+	}
+	return slices.ContainsFunc(e.Balances(), func(b Balance) bool { return !inv.openSurplus(b).IsZero() })
+}
+
+// ReleaseSurplus takes back the decision to keep a surplus. It returns ErrState if there is none, or after
+// UndoPeriod. seen is as in Cancel.
+func (s *Service) ReleaseSurplus(ctx context.Context, id string, seen int64) (*Invoice, error) {
+	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
+		switch {
+		case inv.changedSince(seen):
+			return ErrStale
+		case !inv.Kept.MayUndo(s.now().Add(inv.Clock)):
+			return ErrState
+		}
+		inv.Kept = KeptSurplus{}
+		return nil
+	})
+}
+
+// newRefundID returns a new identifier of a refund.
+func (s *Service) newRefundID() string { return "ref_" + s.newID() }
+
+// RefundFilter selects the refunds of a list. An empty State selects every state.
+type RefundFilter struct {
+	MerchantID string
+	Mode       Mode
+	State      RefundState
+}
+
+// ListedRefund is a refund with its invoice.
+type ListedRefund struct {
+	Refund
+	InvoiceID string
+	OrderID   string
+}
+
+// Position returns the position of the refund in the list, which is sorted from the newest to the oldest.
+func (l ListedRefund) Position() Position { return Position{CreatedAt: l.Asked.At, ID: l.ID} }
+
+// Refunds lists at most limit refunds after a position. The zero position is the start of the list.
+func (s *Service) Refunds(ctx context.Context, f RefundFilter, after Position, limit int) ([]ListedRefund, error) {
+	return s.storage.Refunds(ctx, f, after, limit)
+}

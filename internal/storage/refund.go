@@ -1,0 +1,170 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/big"
+
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+)
+
+// refundRow is a refund as stored in columns. If two rows are equal, nothing needs to be written.
+type refundRow struct {
+	invoiceID                             string
+	number                                int64
+	id, merchantID, mode                  string
+	kind, state, network, asset           string
+	coin                                  string
+	decimals                              int64
+	amount                                string
+	rate, rateSource                      string
+	value                                 int64
+	heldUntil                             sql.Null[int64]
+	address, script, addressBy            string
+	tx, reason                            string
+	askedBy, preparedBy, sentBy, closedBy string
+	askedAt                               int64
+	preparedAt, sentAt, closedAt          sql.Null[int64]
+}
+
+// refundsToRows returns the rows of an invoice's refunds, in order.
+func refundsToRows(inv *invoice.Invoice) []refundRow {
+	var rows []refundRow
+	for i, r := range inv.Refunds {
+		row := refundRow{
+			invoiceID: inv.ID, number: int64(i), id: r.ID, merchantID: inv.MerchantID, mode: string(inv.Mode),
+			kind: string(r.Kind), state: string(r.State), network: string(r.Network), asset: r.Asset,
+			coin: r.Amount.Currency().Code, decimals: int64(r.Amount.Currency().Decimals), amount: r.Amount.Minor().String(),
+			rateSource: r.Source, value: r.Value.Cents(), heldUntil: millis(r.HeldUntil),
+			address: r.Address, script: r.Script, addressBy: r.AddressBy, tx: r.Tx, reason: r.Reason,
+			askedBy: r.Asked.By, askedAt: r.Asked.At.UnixMilli(), preparedBy: r.Prepared.By, preparedAt: millis(r.Prepared.At),
+			sentBy: r.Sent.By, sentAt: millis(r.Sent.At), closedBy: r.Closed.By, closedAt: millis(r.Closed.At),
+		}
+		if !r.Rate.IsZero() {
+			row.rate = r.Rate.Price()
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// refund returns the refund of a row of an invoice in a currency.
+func (r refundRow) refund(fiat money.Currency) (invoice.Refund, error) {
+	coin := money.Currency{Code: r.coin, Decimals: int32(r.decimals)}
+	units, ok := new(big.Int).SetString(r.amount, 10)
+	if !ok || units.Sign() < 0 {
+		return invoice.Refund{}, fmt.Errorf("amount is %q", r.amount)
+	}
+	refund := invoice.Refund{
+		ID: r.id, Kind: invoice.RefundKind(r.kind), State: invoice.RefundState(r.state), Network: chain.ID(r.network), Asset: r.asset,
+		Amount: money.FromMinor(units, coin), Source: r.rateSource, Value: money.FromCents(r.value, fiat), HeldUntil: fromMillis(r.heldUntil),
+		Address: r.address, Script: r.script, AddressBy: r.addressBy, Tx: r.tx, Reason: r.reason,
+		Asked:    invoice.Mark{By: r.askedBy, At: utc(r.askedAt)},
+		Prepared: invoice.Mark{By: r.preparedBy, At: fromMillis(r.preparedAt)},
+		Sent:     invoice.Mark{By: r.sentBy, At: fromMillis(r.sentAt)},
+		Closed:   invoice.Mark{By: r.closedBy, At: fromMillis(r.closedAt)},
+	}
+	if r.rate == "" {
+		return refund, nil
+	}
+	var err error
+	if refund.Rate, err = money.ParseRate(r.rate, coin, fiat); err != nil {
+		return refund, fmt.Errorf("rate: %w", err)
+	}
+	return refund, nil
+}
+
+// refundColumns are the columns that refundRow.fields reads.
+const refundColumns = `refunds.invoice_id, refunds.number, refunds.id, refunds.merchant_id, refunds.mode, refunds.kind, refunds.state,
+	refunds.network, refunds.asset, refunds.coin, refunds.decimals, refunds.amount, refunds.rate, refunds.rate_source, refunds.value,
+	refunds.held_until, refunds.address, refunds.script, refunds.address_by, refunds.tx, refunds.reason, refunds.asked_by, refunds.asked_at,
+	refunds.prepared_by, refunds.prepared_at, refunds.sent_by, refunds.sent_at, refunds.closed_by, refunds.closed_at`
+
+// fields returns the variables for refundColumns.
+func (r *refundRow) fields() []any {
+	return []any{
+		&r.invoiceID, &r.number, &r.id, &r.merchantID, &r.mode, &r.kind, &r.state, &r.network, &r.asset, &r.coin, &r.decimals, &r.amount,
+		&r.rate, &r.rateSource, &r.value, &r.heldUntil, &r.address, &r.script, &r.addressBy, &r.tx, &r.reason, &r.askedBy, &r.askedAt,
+		&r.preparedBy, &r.preparedAt, &r.sentBy, &r.sentAt, &r.closedBy, &r.closedAt,
+	}
+}
+
+func readRefundColumns(row scanner) (r refundRow, err error) {
+	err = row.Scan(r.fields()...)
+	return r, err
+}
+
+// readRefundRows reads the refunds of an invoice, in order.
+func readRefundRows(ctx context.Context, q querier, invoiceID string) ([]refundRow, error) {
+	return list(ctx, q, readRefundColumns, "SELECT "+refundColumns+" FROM refunds WHERE invoice_id = $1 ORDER BY number", invoiceID)
+}
+
+// saveRefunds writes the refunds that are new or changed. It never deletes one, and cannot write a second one with
+// the same number.
+func saveRefunds(ctx context.Context, q querier, before, after []refundRow) error {
+	for i, r := range after {
+		var err error
+		switch {
+		case i >= len(before):
+			_, err = q.ExecContext(ctx, `
+				INSERT INTO refunds (
+					invoice_id, number, id, merchant_id, mode, kind, state, network, asset, coin, decimals, amount, rate, rate_source,
+					value, held_until, address, script, address_by, tx, reason, asked_by, asked_at, prepared_by, prepared_at,
+					sent_by, sent_at, closed_by, closed_at
+				) VALUES (
+					$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
+					$26, $27, $28, $29
+				)`,
+				r.invoiceID, r.number, r.id, r.merchantID, r.mode, r.kind, r.state, r.network, r.asset, r.coin, r.decimals, r.amount, r.rate, r.rateSource,
+				r.value, r.heldUntil, r.address, r.script, r.addressBy, r.tx, r.reason, r.askedBy, r.askedAt, r.preparedBy, r.preparedAt,
+				r.sentBy, r.sentAt, r.closedBy, r.closedAt)
+		case r != before[i]:
+			_, err = q.ExecContext(ctx, `
+				UPDATE refunds SET
+					kind = $3, state = $4, network = $5, asset = $6, coin = $7, decimals = $8, amount = $9, rate = $10, rate_source = $11,
+					value = $12, held_until = $13, address = $14, script = $15, address_by = $16, tx = $17, reason = $18, asked_by = $19,
+					prepared_by = $20, prepared_at = $21, sent_by = $22, sent_at = $23, closed_by = $24, closed_at = $25
+				WHERE invoice_id = $1 AND number = $2`,
+				r.invoiceID, r.number, r.kind, r.state, r.network, r.asset, r.coin, r.decimals, r.amount, r.rate, r.rateSource,
+				r.value, r.heldUntil, r.address, r.script, r.addressBy, r.tx, r.reason, r.askedBy,
+				r.preparedBy, r.preparedAt, r.sentBy, r.sentAt, r.closedBy, r.closedAt)
+		}
+		if err != nil {
+			return fmt.Errorf("write refund %s: %w", r.id, err)
+		}
+	}
+	return nil
+}
+
+// Refunds implements invoice.ListStorage.
+func (s *Storage) Refunds(ctx context.Context, f invoice.RefundFilter, after invoice.Position, limit int) ([]invoice.ListedRefund, error) {
+	page := newRefundsPage(f, after, limit)
+	return readAll(ctx, s, "list refunds", readListedRefund, page.text, page.args...)
+}
+
+// newRefundsPage returns the statement that reads a page of refunds, newest first.
+func newRefundsPage(f invoice.RefundFilter, after invoice.Position, limit int) statement {
+	where, args := conditions([]any{f.MerchantID, string(f.Mode), limit},
+		filterIf(f.State != "", "refunds.state = ?", string(f.State)),
+		filterIf(after != (invoice.Position{}), "(refunds.asked_at, refunds.id) < (?, ?)", after.CreatedAt.UnixMilli(), after.ID))
+	return statement{`SELECT ` + refundColumns + `, invoices.order_id, invoices.currency, invoices.decimals FROM refunds
+		JOIN invoices ON invoices.id = refunds.invoice_id
+		WHERE refunds.merchant_id = $1 AND refunds.mode = $2` + where + `
+		ORDER BY refunds.asked_at DESC, refunds.id DESC LIMIT $3`, args}
+}
+
+func readListedRefund(row scanner) (l invoice.ListedRefund, err error) {
+	var r refundRow
+	var fiat money.Currency
+	if err := row.Scan(append(r.fields(), &l.OrderID, &fiat.Code, &fiat.Decimals)...); err != nil {
+		return l, err
+	}
+	l.InvoiceID = r.invoiceID
+	if l.Refund, err = r.refund(fiat); err != nil {
+		return l, fmt.Errorf("refund %s: %w", r.id, err)
+	}
+	return l, nil
+}

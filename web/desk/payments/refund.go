@@ -1,0 +1,280 @@
+package payments
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"chequer/internal/account"
+	"chequer/internal/chain"
+	"chequer/internal/invoice"
+	"chequer/internal/money"
+	"chequer/internal/wire"
+	"chequer/views"
+	"chequer/views/desk"
+	"chequer/web/desk/visit"
+)
+
+// refundFault is why a form of the page of refunds was refused.
+type refundFault struct {
+	problem            string
+	part, address, tx  string // at a field
+	ref                string // the refund whose field tx is wrong
+	typed, typedAmount string // values that the form keeps
+	typedTx, chosen    string
+}
+
+// refunding shows the page that prepares the refunds of an invoice.
+func (v *page) refunding() error {
+	inv, err := v.ownInvoice()
+	if err != nil {
+		return err
+	}
+	return v.showRefund(http.StatusOK, inv, refundFault{})
+}
+
+// refundPath is the path of the page of the refunds of an invoice.
+func refundPath(id string) string { return "/payments/" + id + visit.Refund }
+
+// showRefund shows the page of the refunds of an invoice, and why a form was refused.
+func (v *page) showRefund(status int, inv *invoice.Invoice, fault refundFault) error {
+	name := v.NameOf(inv.Terms.OrderID, inv.ID)
+	f, err := v.paymentFrame(inv, v.Text("desk.refund.title", "Name", name))
+	if err != nil {
+		return err
+	}
+	e := v.Invoices.Evaluation(inv)
+	page := desk.Refund{
+		Frame: f, Back: views.Link{Text: name, URL: v.Below("/payments/" + inv.ID)}, Heading: v.Text("desk.refund.title", "Name", name),
+		Problem: fault.problem, Columns: []string{v.Text("desk.amounts.coins")}, Balance: v.balanceRows(inv, e),
+	}
+	if b, ok := e.Declinable(); ok {
+		page.Decline = views.Link{Text: v.Text("desk.decline.ask"), URL: v.Below("/payments/" + inv.ID + "/" + decline)}
+		page.Request = v.requestNotice(inv, v.amountOf(b.Network, b.Asset, e.Undecided(b)))
+	}
+	for _, r := range inv.Refunds {
+		switch {
+		case r.Requested():
+		case r.Open():
+			open, err := v.openRefund(inv, e, r, fault)
+			if err != nil {
+				return err
+			}
+			page.Open = append(page.Open, open)
+		default:
+			page.Earlier = append(page.Earlier, v.refundRow(inv, r))
+		}
+	}
+	slices.Reverse(page.Earlier)
+	if page.Form = v.refundForm(inv, e, fault); len(page.Form.Amount.Options) == 0 {
+		page.Note = v.Text("desk.refund.nothing")
+	}
+	return v.Show(status, desk.RefundPage(page))
+}
+
+// requestNotice returns what the shopper asks for.
+func (v *page) requestNotice(inv *invoice.Invoice, amount string) desk.Notice {
+	return desk.Notice{Heading: v.Text("desk.refund.asked"), Text: v.Text("desk.refund.asked.text", "Amount", amount, "Address", inv.RefundAddress.Address)}
+}
+
+// amountOf returns an amount of an asset with its unit.
+func (v *page) amountOf(network chain.ID, asset string, a money.Amount) string {
+	return v.coins(invoice.Transfer{Network: network, Asset: asset, Amount: a})
+}
+
+// balanceRows returns what was received in each asset, and what can still be refunded.
+func (v *page) balanceRows(inv *invoice.Invoice, e *invoice.Evaluation) (rows []desk.AmountRow) {
+	add := func(name string, b invoice.Balance, amount money.Amount, sum bool) {
+		rows = append(rows, desk.AmountRow{Name: name, Values: []string{v.amountOf(b.Network, b.Asset, amount)}, Sum: sum})
+	}
+	for _, b := range e.Balances() {
+		add(v.Text("desk.refund.received"), b, b.Received, false)
+		for _, r := range inv.Refunds {
+			if r.Asset == b.Asset && (r.State == invoice.RefundSent || r.Open() && !r.Requested()) {
+				add("− "+v.refundState(r).Text, b, r.Amount, false)
+			}
+		}
+		add(v.Text("desk.refund.rest"), b, b.Refundable(), true)
+	}
+	return rows
+}
+
+// refundForm returns the form that prepares a refund. It has no amounts if nothing can be refunded.
+func (v *page) refundForm(inv *invoice.Invoice, e *invoice.Evaluation, fault refundFault) desk.RefundForm {
+	f := desk.RefundForm{
+		Action: v.Below(refundPath(inv.ID)), Version: strconv.FormatInt(inv.Version, 10), Button: v.Text("desk.refund.prepare"),
+		Amount: desk.Choice{Name: "amount", Label: v.Text("desk.amount")},
+		Part: desk.Field{
+			Name: "part", Label: v.Text("desk.refund.part"), Hint: v.Text("desk.refund.part.hint"), Kind: "text", Complete: "off", Decimal: true,
+			Value: fault.typedAmount, Error: fault.part,
+		},
+		Address: desk.Field{
+			Name: "address", Label: v.Text("desk.refund.address"), Hint: v.Text("desk.refund.address.none"), Kind: "text", Complete: "off", Code: true,
+			Value: fault.typed, Error: fault.address,
+		},
+	}
+	if !inv.RefundAddress.IsZero() {
+		f.Address.Hint = v.Text("desk.refund.address.known", "Asset", inv.RefundAddress.Asset, "Address", inv.RefundAddress.Address)
+	}
+	for _, b := range e.Balances() {
+		if b.Refundable().IsZero() {
+			continue
+		}
+		unit := v.unit(b.Network, b.Asset)
+		add := func(kind, text string, first bool) {
+			o := desk.Option{Value: kind + ":" + b.Asset, Text: text}
+			o.Chosen = o.Value == fault.chosen
+			if first {
+				f.Amount.Options = slices.Insert(f.Amount.Options, 0, o)
+				return
+			}
+			f.Amount.Options = append(f.Amount.Options, o)
+		}
+		add(string(invoice.RefundReceived), v.Text("desk.refund.kind.received", "Amount", v.amountOf(b.Network, b.Asset, b.Refundable())), false)
+		if surplus := e.OpenSurplus(b); !surplus.IsZero() {
+			add(string(invoice.RefundSurplus), v.Text("desk.refund.kind.surplus", "Amount", v.amountOf(b.Network, b.Asset, surplus)), true)
+		}
+		add(string(invoice.RefundPart), v.Text("desk.refund.kind.part", "Unit", unit), false)
+		add(inFiat, v.Text("desk.refund.kind.fiat", "Currency", inv.Terms.Price.Currency().Code, "Unit", unit), false)
+	}
+	return f
+}
+
+// unit returns the unit of an asset.
+func (v *page) unit(network chain.ID, asset string) string {
+	if a, known := v.Invoices.KnownAsset(network, asset); known {
+		return a.Symbol
+	}
+	return asset
+}
+
+// openRefund returns a refund that was not sent.
+func (v *page) openRefund(inv *invoice.Invoice, e *invoice.Evaluation, r invoice.Refund, fault refundFault) (desk.OpenRefund, error) {
+	at := v.Below(refundPath(inv.ID) + "/" + r.ID + "/")
+	o := desk.OpenRefund{
+		ID: r.ID, Heading: v.Text("desk.refund.pay"), State: v.refundState(r), Amount: r.Amount.String(), Unit: v.unit(r.Network, r.Asset), CopyOf: v.Copying("amount-" + r.ID),
+		Version: strconv.FormatInt(inv.Version, 10), Cancel: views.Link{Text: v.Text("desk.refund.cancel"), URL: at + cancelRefund},
+	}
+	if !r.Rate.IsZero() {
+		o.Value = v.Text("desk.refund.worth", "Value", v.Fiat(r.Value), "Rate", v.Words.Fiat(r.Rate.Price(), r.Rate.Fiat().Code), "Unit", o.Unit)
+	}
+	if r.State == invoice.RefundAsked {
+		o.Heading = v.Text("desk.refund.waits")
+		o.Warning = desk.Result{Shape: "warn", Text: v.Text("desk.refund.waits.text", "URL", v.BaseURL+"/invoice/"+inv.ID)}
+		return o, nil
+	}
+	a, known := v.Invoices.KnownAsset(r.Network, r.Asset)
+	o.To, o.Address, o.CopyTo = v.Text("desk.refund.to", "Network", cmp.Or(a.NetworkName, string(r.Network)), "Actor", v.giver(r)), views.AddressGroups(r.Address), v.Copying("address-"+r.ID)
+	o.Sent = desk.RefundTx{Action: at + sendRefund, Button: v.Text("desk.refund.send"), Field: v.txField(r, fault)}
+	b, _ := e.Balance(r.Asset)
+	switch {
+	case !b.Excess().IsZero():
+		o.Warning = desk.Result{Shape: "bad", Text: v.Text("desk.refund.excess", "Amount", v.amountOf(r.Network, r.Asset, b.Excess()))}
+		return o, nil
+	case r.Stale(v.Now().Add(inv.Clock)):
+		o.Warning = desk.Result{Shape: "warn", Text: v.Text("desk.refund.stale", "Time", v.Clock(r.HeldUntil))}
+		o.Renew = views.Link{Text: v.Text("desk.refund.renew", "Value", v.Fiat(r.Value)), URL: at + renewRefund}
+		return o, nil
+	}
+	o.Checks = v.refundChecks(inv, r)
+	if !known {
+		return o, nil
+	}
+	link := a.Link(r.Address, r.Amount, v.Text("desk.refund.label", "Name", v.NameOf(inv.Terms.OrderID, inv.ID)))
+	o.URI, o.CopyURI, o.Link = link.URI, v.Copying("link-"+r.ID), views.Link{Text: v.Text("desk.refund.wallet"), URL: link.URI}
+	code := link.Code
+	o.QRTitle = v.Text("desk.refund.qr")
+	if link.Address != "" { // some wallets pay the contract, which is the first address of the link
+		code, o.QRHint = link.Address, v.Text("desk.refund.qr.bare", "Amount", v.amountOf(r.Network, r.Asset, r.Amount), "Network", a.NetworkName)
+	}
+	var err error
+	o.QR, err = views.NewQR(code)
+	return o, err
+}
+
+// giver returns the actor that gave the address of a refund.
+func (v *page) giver(r invoice.Refund) string {
+	if r.AddressBy == string(invoice.Shopper) {
+		return v.Text("desk.refund.shopper")
+	}
+	return r.AddressBy
+}
+
+// txField returns the field for the transaction of a refund.
+func (v *page) txField(r invoice.Refund, fault refundFault) desk.Field {
+	f := desk.Field{Name: "tx-" + r.ID, Label: v.Text("desk.refund.tx"), Hint: v.Text("desk.refund.tx.hint"), Kind: "text", Complete: "off", Code: true}
+	if fault.ref == r.ID {
+		f.Value, f.Error = fault.typedTx, fault.tx
+	}
+	return f
+}
+
+// refundChecks returns what was checked before a refund became ready.
+func (v *page) refundChecks(inv *invoice.Invoice, r invoice.Refund) []desk.Result {
+	a, _ := v.Invoices.KnownAsset(r.Network, r.Asset)
+	checks := []desk.Result{
+		{Shape: "ok", Text: v.Text("desk.refund.check.address", "Network", a.NetworkName)},
+		{Shape: "ok", Text: v.Text("desk.refund.check.own")},
+		{Shape: "ok", Text: v.Text("desk.refund.check.sum")},
+	}
+	others := slices.ContainsFunc(inv.Refunds, func(o invoice.Refund) bool {
+		return o.ID != r.ID && o.Asset == r.Asset && (o.Open() && !o.Requested() || o.State == invoice.RefundSent)
+	})
+	if others {
+		return append(checks, desk.Result{Shape: "warn", Text: v.Text("desk.refund.check.others")})
+	}
+	checks = append(checks, desk.Result{Shape: "ok", Text: v.Text("desk.refund.check.first")})
+	if !r.HeldUntil.IsZero() {
+		checks = append(checks, desk.Result{Shape: "wait", Text: v.Text("desk.refund.held", "Time", v.Clock(r.HeldUntil))})
+	}
+	return checks
+}
+
+// refundStates are the texts and the symbols of the states of a refund.
+var refundStates = map[invoice.RefundState][2]string{
+	invoice.RefundAsked:     {"desk.refund.state.asked", "warn"},
+	invoice.RefundReady:     {"desk.refund.state.ready", "wait"},
+	invoice.RefundSent:      {"desk.refund.state.sent", "ok"},
+	invoice.RefundCancelled: {"desk.refund.state.cancelled", "off"},
+	invoice.RefundDeclined:  {"desk.refund.state.declined", "off"},
+}
+
+// refundState returns the state of a refund as pages show it.
+func (v *page) refundState(r invoice.Refund) desk.State {
+	words := refundStates[r.State]
+	return desk.State{Text: v.Text(words[0]), Shape: words[1]}
+}
+
+// refundRow returns a refund of an invoice as a row of a list.
+func (v *page) refundRow(inv *invoice.Invoice, r invoice.Refund) desk.RefundRow {
+	row := v.listedRefund(invoice.ListedRefund{Refund: r, InvoiceID: inv.ID, OrderID: inv.Terms.OrderID})
+	row.Detail = strings.TrimSpace(row.Detail + " " + row.At)
+	if !v.May(account.Decide) {
+		row.URL = ""
+	}
+	return row
+}
+
+// listedRefund returns a refund as a row of the list of refunds. Its time is that of its last state.
+func (v *page) listedRefund(r invoice.ListedRefund) desk.RefundRow {
+	row := desk.RefundRow{
+		Name: v.NameOf(r.OrderID, r.InvoiceID), Amount: v.amountOf(r.Network, r.Asset, r.Amount), URL: v.Below(refundPath(r.InvoiceID)),
+		State: v.refundState(r.Refund), Tx: views.AddressGroups(r.Tx),
+	}
+	if !r.Rate.IsZero() {
+		row.Value = v.Fiat(r.Value)
+	}
+	mark := r.Last()
+	by := mark.By
+	if by == string(invoice.Shopper) {
+		by = v.Text("desk.refund.shopper")
+	}
+	row.Time, row.At = wire.Time(mark.At), v.Clock(mark.At)
+	row.Detail = strings.TrimSpace(v.Text("desk.step.by", "Actor", by) + " " + r.Reason)
+	if !v.May(account.Decide) {
+		row.URL = v.Below("/payments/" + r.InvoiceID)
+	}
+	return row
+}
