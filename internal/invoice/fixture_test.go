@@ -108,7 +108,7 @@ func openShopOn(t *testing.T, table string, store *storage.Storage) *shop {
 	s.watcher = watcher.New(watcher.Config{
 		Network: shopNet{s.net, s}, Storage: shopStore{s.store, s}, Observer: s.service, Holder: "test", Every: time.Second, Now: s.clock.Now, Log: log,
 	})
-	if err := s.store.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: noon}}); err != nil {
+	if err := s.store.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: "m", Name: "Shop m", CreatedAt: noon}}); err != nil {
 		t.Fatal(err)
 	}
 	s.wallets = testWallets(t)

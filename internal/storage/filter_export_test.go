@@ -72,7 +72,7 @@ func exported(s statement) Statement { return Statement{s.text, s.args} }
 func LookupStatements() map[string]Statement {
 	return map[string]Statement{
 		"invoices_to_check":        {openMethods, nil},
-		"destinations_by_position": {newestDestinations, []any{"bitcoin", "shop", gapWindow}},
+		"destinations_by_position": {newestDestinations, []any{"bitcoin", "shop", 0, 1000, gapWindow}},
 		"transfers_pkey":           {rises, []any{"bitcoin", 0}},
 		"events_by_id":             {eventPosition, []any{"e", "evt_1"}},
 		"deliveries_in_order":      {invoiceDeliveries, []any{"e", "i1", 20}},

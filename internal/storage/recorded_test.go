@@ -155,7 +155,7 @@ var unrecorded = map[string]string{
 	"UseSession":         "not a change of the merchant",
 	"UpdateAttempts":     "failed sign-ins; the service records a lock-out",
 	"SaveProgress":       "observation of a network",
-	"SaveTry":            "attempt of a delivery",
+	"SaveAttempt":        "attempt of a delivery",
 	"SaveOutcome":        "attempt to send a message",
 	"RecordFaults":       "observation of the server",
 	"RecordSummary":      "message of the system",
