@@ -329,7 +329,7 @@ func TestDesk_accept_a_late_payment(t *testing.T) {
 			tab.send(`.ask a[href$="/accept"]`)
 			tab.waitFor("h1", "Accept €56.50 as full payment of €56.50?", nil)
 			tab.send("#decide button")
-			tab.waitFor("[role=status]", "The invoice was accepted as paid.", nil)
+			tab.waitFor(".note[role=status]", "The invoice was accepted as paid.", nil)
 			tab.waitFor(".sum .tag", "Paid", nil)
 			signedIn("/log")(tab, w)
 			tab.waitFor("main", id+": invoice.changed", nil)
