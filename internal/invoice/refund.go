@@ -165,6 +165,14 @@ func atLeastZero(a, b money.Amount) money.Amount {
 	return a.Sub(b)
 }
 
+// smaller returns the smaller one of two amounts.
+func smaller(a, b money.Amount) money.Amount {
+	if b.Cmp(a) < 0 {
+		return b
+	}
+	return a
+}
+
 // Balances returns the balances of the assets that the invoice received, in the order in which they were first
 // seen.
 func (e *Evaluation) Balances() []Balance { return e.inv.balances(e.ledger, e.state) }
@@ -238,7 +246,7 @@ func (inv *Invoice) waitingPart(e entry, l ledger, s State) money.Amount {
 	return atLeastZero(t.Amount, money.FromMinor(e.counted, t.Amount.Currency()))
 }
 
-// addSurplus adds the confirmed value above the price to the balance of the asset that was paid last.
+// addSurplus adds the confirmed value above the price to the balances of the assets that were paid last.
 func (inv *Invoice) addSurplus(list []Balance, entries []entry, l ledger) {
 	excess := new(big.Rat).Sub(l.received(true), minor(inv.Terms.Price))
 	for _, e := range slices.Backward(entries) {
@@ -253,11 +261,11 @@ func (inv *Invoice) addSurplus(list []Balance, entries []entry, l ledger) {
 		if share.Cmp(big.NewRat(1, 1)) > 0 {
 			share.SetInt64(1)
 		}
+		excess.Sub(excess, value)
 		share.Mul(share, new(big.Rat).SetInt(units))
 		whole := new(big.Int).Quo(share.Num(), share.Denom())
 		i := slices.IndexFunc(list, func(b Balance) bool { return b.Asset == e.transfer.Asset && b.Network == e.transfer.Network })
-		list[i].Surplus = money.FromMinor(whole, e.transfer.Amount.Currency())
-		return
+		list[i].Surplus = list[i].Surplus.Add(money.FromMinor(whole, e.transfer.Amount.Currency()))
 	}
 }
 
@@ -289,10 +297,22 @@ func (inv *Invoice) undecided(b Balance, s State) money.Amount {
 		return atLeastZero(b.Waiting, all)
 	}
 	rest := atLeastZero(b.Waiting.Add(b.Surplus), all)
-	if open := atLeastZero(b.Surplus, surplus); open.Cmp(rest) > 0 {
+	open := atLeastZero(b.Surplus, surplus)
+	if inv.refundedAll(b) {
+		open = smaller(b.Surplus, atLeastZero(b.Received, all))
+	}
+	if open.Cmp(rest) > 0 {
 		return open
 	}
 	return rest
+}
+
+// refundedAll reports whether everything that had been received of an asset at some time was refunded. What the
+// invoice received since is surplus.
+func (inv *Invoice) refundedAll(b Balance) bool {
+	return slices.ContainsFunc(inv.Refunds, func(r Refund) bool {
+		return r.State == RefundSent && r.Kind == RefundReceived && r.Asset == b.Asset && r.Network == b.Network
+	})
 }
 
 // decided reports whether the merchant has decided about all money that waits; see State.

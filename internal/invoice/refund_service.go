@@ -164,6 +164,9 @@ func (inv *Invoice) determine(r *Refund, b Balance, d RefundDraft, now time.Time
 
 // openSurplus returns the part of the surplus of a balance for which there is no refund.
 func (inv *Invoice) openSurplus(b Balance) money.Amount {
+	if inv.refundedAll(b) {
+		return smaller(b.Surplus, b.Refundable())
+	}
 	rest := b.Surplus
 	for _, r := range inv.Refunds {
 		if r.Kind != RefundPart && r.Asset == b.Asset && r.Network == b.Network && (r.takes() || r.settles()) {
@@ -276,7 +279,7 @@ func (s *Service) DeclineRefund(ctx context.Context, id, by, reason string, seen
 		}
 		r := s.newRefund(inv, b, rates)
 		r.ID, r.Asked, r.Address, r.AddressBy = ref, Mark{string(Shopper), s.now().Add(inv.Clock)}, inv.RefundAddress.Address, string(Shopper)
-		i := slices.IndexFunc(inv.Refunds, Refund.Requested)
+		i := slices.IndexFunc(inv.Refunds, func(r Refund) bool { return r.Requested() && r.Asset == b.Asset && r.Network == b.Network })
 		if i >= 0 {
 			r = inv.Refunds[i]
 		}

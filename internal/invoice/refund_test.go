@@ -357,6 +357,75 @@ func TestRefund_is_declined(t *testing.T) {
 	})
 }
 
+// A request for one asset stays as it is if the merchant declines the refund of another one.
+func TestRefund_is_declined_in_the_asset_of_the_address(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shop) {
+		inv := s.create("40")
+		s.clock.Pass(16 * time.Minute)
+		s.wantStatus(inv, invoice.Expired)
+		s.pay(inv, "BTC", "0.0005")
+		s.pay(inv, "USDC", "40")
+		s.step()
+		s.confirm(inv)
+		_, err := s.service.SetRefundAddress(t.Context(), inv.ID, invoice.Shopper, "BTC", shopperBTC)
+		s.must(err)
+		_, err = s.service.SetRefundAddress(t.Context(), inv.ID, invoice.Merchant, "USDC", shopperETH)
+		s.must(err)
+		_, err = s.service.DeclineRefund(t.Context(), inv.ID, "Tove", "", 0)
+		s.must(err)
+		for i, want := range []string{"BTC asked 0.0005 BTC", "USDC declined 40 USDC"} {
+			r := s.reload(inv).Refunds[i]
+			if got := fmt.Sprint(r.Asset, " ", r.State, " ", r.Amount, " ", r.Amount.Currency().Code); got != want {
+				t.Errorf("refund %d is %s, want %s", i, got, want)
+			}
+		}
+		s.wantWaiting(inv, true)
+	})
+}
+
+// The surplus of several payments is refunded as a whole, in the assets that were paid last.
+func TestSurplus_of_several_payments(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shop) {
+		inv := s.create("40")
+		for _, p := range []struct{ asset, amount string }{{"BTC", "0.0005"}, {"BTC", "0.0005"}, {"USDC", "10"}, {"BTC", "0.0001"}} {
+			s.pay(inv, p.asset, p.amount)
+			s.clock.Pass(time.Second)
+			s.step()
+		}
+		s.confirm(inv)
+		inv = s.wantStatus(inv, invoice.Paid, invoice.Overpaid)
+		for asset, want := range map[string]string{"BTC": "0.0006", "USDC": "10"} {
+			if b, _ := s.service.Evaluation(inv).Balance(asset); b.Surplus.String() != want {
+				t.Errorf("the surplus is %v %s, want %s", b.Surplus, asset, want)
+			}
+		}
+	})
+}
+
+// A payment after everything was refunded waits for a decision.
+func TestSurplus_after_the_refund_of_everything(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shop) {
+		inv := s.overpaid()
+		_, made, err := s.refund(inv, invoice.RefundDraft{Kind: invoice.RefundReceived, Address: shopperBTC})
+		s.must(err)
+		_, err = s.service.SendRefund(t.Context(), inv.ID, made.ID, strings.Repeat("a", 64), "Tove", 0)
+		s.must(err)
+		s.wantWaiting(inv, false)
+		s.pay(inv, "BTC", "0.0005")
+		s.step()
+		s.confirm(inv)
+		s.wantWaiting(inv, true)
+		_, made, err = s.refund(inv, invoice.RefundDraft{Kind: invoice.RefundSurplus, Address: shopperBTC})
+		s.must(err)
+		if !made.Amount.Equal(btc("0.0005")) {
+			t.Errorf("the surplus is %v", made.Amount)
+		}
+		_, err = s.service.SendRefund(t.Context(), inv.ID, made.ID, strings.Repeat("b", 64), "Tove", 0)
+		s.must(err)
+		s.wantWaiting(inv, false)
+	})
+}
+
 func TestSurplus_is_refunded(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *shop) {
 		inv := s.overpaid()
