@@ -87,17 +87,20 @@ func (r Refund) repeats(o Refund) bool {
 	return o.takes() && o.Kind == r.Kind && o.Asset == r.Asset && o.Network == r.Network && o.Amount.Equal(r.Amount)
 }
 
-// addRefund adds a refund. It takes the place of the shopper's request in the same asset, and its ID.
+// addRefund adds a refund. It takes the place of the shopper's request in the same asset, and its ID. A refund without
+// an address gets that of the request.
 func (inv *Invoice) addRefund(r *Refund) {
-	i := slices.IndexFunc(inv.Refunds, func(o Refund) bool { return o.Requested() && o.Asset == r.Asset })
+	i := slices.IndexFunc(inv.Refunds, func(o Refund) bool { return o.Requested() && o.Asset == r.Asset && o.Network == r.Network })
 	if i < 0 {
 		inv.Refunds = append(inv.Refunds, *r)
 		return
 	}
-	r.ID, r.Asked = inv.Refunds[i].ID, inv.Refunds[i].Asked
+	request := inv.Refunds[i]
 	if r.State == RefundAsked {
-		r.Asked.By = r.Prepared.By
+		r.State, r.Prepared = RefundReady, r.Asked
+		r.Address, r.Script, r.AddressBy = request.Address, request.Script, request.AddressBy
 	}
+	r.ID, r.Asked = request.ID, request.Asked
 	inv.Refunds[i] = *r
 }
 

@@ -383,6 +383,28 @@ func TestRefund_is_declined_in_the_asset_of_the_address(t *testing.T) {
 	})
 }
 
+// A request keeps its address if the merchant has set the address for another asset since.
+func TestRefund_of_a_request_keeps_its_address(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shop) {
+		inv := s.create("40")
+		s.clock.Pass(16 * time.Minute)
+		s.wantStatus(inv, invoice.Expired)
+		s.pay(inv, "BTC", "0.0005")
+		s.pay(inv, "USDC", "40")
+		s.step()
+		s.confirm(inv)
+		_, err := s.service.SetRefundAddress(t.Context(), inv.ID, invoice.Shopper, "BTC", shopperBTC)
+		s.must(err)
+		_, err = s.service.SetRefundAddress(t.Context(), inv.ID, invoice.Merchant, "USDC", shopperETH)
+		s.must(err)
+		_, made, err := s.refund(inv, invoice.RefundDraft{Kind: invoice.RefundReceived})
+		s.must(err)
+		if made.State != invoice.RefundReady || made.Address != shopperBTC || made.AddressBy != "shopper" || made.Asked.By != "shopper" || made.Prepared.By != "Tove" {
+			t.Errorf("prepared: %+v", made)
+		}
+	})
+}
+
 // The surplus of several payments is refunded as a whole, in the assets that were paid last.
 func TestSurplus_of_several_payments(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *shop) {
