@@ -174,10 +174,10 @@ func smaller(a, b money.Amount) money.Amount {
 }
 
 // Balances returns the balances of the assets that the invoice received, in the order in which they were first
-// seen.
+// seen, and of those that it refunds although their payments left the network.
 func (e *Evaluation) Balances() []Balance { return e.inv.balances(e.ledger, e.state) }
 
-// Balance returns the balance of an asset. It returns false if nothing was received in it.
+// Balance returns the balance of an asset. It returns false if nothing was received or refunded in it.
 func (e *Evaluation) Balance(asset string) (Balance, bool) { return findBalance(e.Balances(), asset) }
 
 func findBalance(all []Balance, asset string) (Balance, bool) {
@@ -194,25 +194,27 @@ func (inv *Invoice) balances(l ledger, s State) []Balance {
 		return cmp.Or(a.transfer.FirstSeen.Compare(b.transfer.FirstSeen), cmp.Compare(a.transfer.ID, b.transfer.ID))
 	})
 	var list []Balance
-	for _, e := range entries {
-		t := e.transfer
-		i := slices.IndexFunc(list, func(b Balance) bool { return b.Asset == t.Asset && b.Network == t.Network })
+	balance := func(network chain.ID, asset string, c money.Currency) *Balance {
+		i := slices.IndexFunc(list, func(b Balance) bool { return b.Asset == asset && b.Network == network })
 		if i < 0 {
-			zero := money.Zero(t.Amount.Currency())
-			list = append(list, Balance{Network: t.Network, Asset: t.Asset, Received: zero, Taken: zero, Surplus: zero, Waiting: zero})
+			zero := money.Zero(c)
+			list = append(list, Balance{Network: network, Asset: asset, Received: zero, Taken: zero, Surplus: zero, Waiting: zero})
 			i = len(list) - 1
 		}
-		b := &list[i]
+		return &list[i]
+	}
+	for _, e := range entries {
+		t := e.transfer
+		b := balance(t.Network, t.Asset, t.Amount.Currency())
 		if t.Confirmed() {
 			b.Received = b.Received.Add(t.Amount)
 		}
 		b.Waiting = b.Waiting.Add(inv.waitingPart(e, l, s))
 	}
 	for _, r := range inv.Refunds {
-		for i := range list {
-			if r.takes() && list[i].Asset == r.Asset && list[i].Network == r.Network {
-				list[i].Taken = list[i].Taken.Add(r.Amount)
-			}
+		if r.takes() {
+			b := balance(r.Network, r.Asset, r.Amount.Currency()) // of nothing if the payment left its network
+			b.Taken = b.Taken.Add(r.Amount)
 		}
 	}
 	if s.Has(Overpaid) && !isEnded(s.Status) {

@@ -16,6 +16,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/keys"
 	"chequer/internal/money"
+	"chequer/internal/wire"
 )
 
 // Addresses of shoppers.
@@ -274,6 +275,28 @@ func TestRefund_of_a_reorganised_payment(t *testing.T) {
 		}
 		_, err = s.service.CancelRefund(t.Context(), inv.ID, made.ID, "Tove", "", 0)
 		s.must(err)
+	})
+}
+
+// A refund that is ready exceeds what was received if the payment is replaced after a reorganisation.
+func TestRefund_of_a_replaced_payment(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shop) {
+		inv := s.latePaid("0.0005")
+		inv, _, err := s.refund(inv, invoice.RefundDraft{Kind: invoice.RefundReceived, Address: shopperBTC})
+		s.must(err)
+		s.must(s.net.Reorganise(t.Context(), []string{inv.Transfers[0].Tx}))
+		s.step()
+		s.must(s.net.Replace(t.Context(), inv.Transfers[0].Tx))
+		s.step()
+		inv = s.reload(inv)
+		b, _ := s.service.Evaluation(inv).Balance("BTC")
+		if !b.Excess().Equal(btc("0.0005")) {
+			t.Errorf("the refunds exceed what was received by %v", b.Excess())
+		}
+		list := wire.Refunds(s.service, inv)
+		if list[0].PaymentURI != "" {
+			t.Errorf("the link %s pays a refund of nothing", list[0].PaymentURI)
+		}
 	})
 }
 
