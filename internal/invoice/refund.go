@@ -232,6 +232,31 @@ func (inv *Invoice) isReceived(e entry) bool {
 	return !e.gas && e.transfer.Presence == Present && !e.transfer.Amount.IsZero()
 }
 
+// countsRefunded reports whether refunds of a sum take confirmed money of an asset that counts towards the price.
+func countsRefunded(l ledger, b Balance, taken money.Amount) bool {
+	rest := b.Received
+	for _, e := range l.entries {
+		if t := e.transfer; e.counted != nil && t.Confirmed() && t.Asset == b.Asset && t.Network == b.Network {
+			rest = atLeastZero(rest, money.FromMinor(e.counted, t.Amount.Currency()))
+		}
+	}
+	return taken.Cmp(rest) > 0
+}
+
+// refundsPrice reports whether refunds take money that counts towards the price.
+func (inv *Invoice) refundsPrice(l ledger, s State) bool {
+	return len(inv.Refunds) > 0 && slices.ContainsFunc(inv.balances(l, s), func(b Balance) bool { return countsRefunded(l, b, b.Taken) })
+}
+
+// refundsEverything reports whether refunds take everything that the invoice has received.
+func (inv *Invoice) refundsEverything(l ledger) bool {
+	return slices.ContainsFunc(inv.Refunds, Refund.takes) &&
+		!slices.ContainsFunc(inv.balances(l, inv.State), func(b Balance) bool { return !b.Refundable().IsZero() })
+}
+
+// isOpen reports whether further payments may complete the price of an invoice with a status.
+func isOpen(s Status) bool { return s == Created || s == Pending }
+
 // isEnded reports whether an invoice with a status takes no payment without a decision.
 func isEnded(s Status) bool { return s == Expired || s == Declined }
 

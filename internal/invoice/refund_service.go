@@ -29,7 +29,7 @@ type RefundDraft struct {
 
 // CreateRefund prepares a refund. If the shopper asked for a refund in the asset, the request becomes this refund.
 // The errors are ErrNotFound, ErrStale, ErrNothingReceived, ErrRefundAsset, ErrNoSurplus, ErrOverRefund,
-// ErrRefundExists, ErrTooLittle, ErrNoRate, and for the address those of SetRefundAddress.
+// ErrRefundExists, ErrTooLittle, ErrNoRate, ErrState while the money counts for an invoice that is not paid yet, and for the address those of SetRefundAddress.
 func (s *Service) CreateRefund(ctx context.Context, id string, d RefundDraft) (*Invoice, Refund, error) {
 	read, err := s.storage.Invoice(ctx, id)
 	if err != nil {
@@ -65,6 +65,8 @@ func (s *Service) CreateRefund(ctx context.Context, id string, d RefundDraft) (*
 			return ErrRefundExists
 		case r.Amount.Cmp(most) > 0, most.IsZero():
 			return ErrOverRefund
+		case isOpen(inv.State.Status) && countsRefunded(inv.ledger(), b, b.Taken.Add(r.Amount)):
+			return ErrState // the rest of the price could still be paid: cancel the invoice first
 		case r.Amount.IsZero(), known && r.Amount.Cmp(a.Dust) < 0:
 			return ErrTooLittle
 		}

@@ -406,6 +406,61 @@ func TestRefund_is_declined_in_the_asset_of_the_address(t *testing.T) {
 	})
 }
 
+// Money that was refunded does not pay an invoice: neither together with a later payment, nor by an acceptance.
+func TestRefund_does_not_pay_an_invoice(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shop) {
+		everything := invoice.RefundDraft{Kind: invoice.RefundReceived, Address: shopperBTC}
+		inv := s.create("40")
+		s.pay(inv, "BTC", "0.00025")
+		s.step()
+		s.confirm(inv)
+		s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
+		if _, _, err := s.refund(inv, everything); !errors.Is(err, invoice.ErrState) {
+			t.Errorf("a part of the price of an invoice that can still be paid was refunded: %v", err)
+		}
+		s.clock.Pass(16 * time.Minute)
+		s.step()
+		s.wantStatus(inv, invoice.Expired, invoice.Underpaid)
+		_, made, err := s.refund(inv, everything)
+		s.must(err)
+		if _, err := s.service.Requote(t.Context(), inv.ID, invoice.Merchant, 0); !errors.Is(err, invoice.ErrState) {
+			t.Errorf("a quote for the rest after a refund of the first part: %v", err)
+		}
+		_, err = s.service.CancelRefund(t.Context(), inv.ID, made.ID, "Tove", "", 0)
+		s.must(err)
+		_, err = s.service.Requote(t.Context(), inv.ID, invoice.Merchant, 0)
+		s.must(err)
+
+		late := s.latePaid("0.0005")
+		_, made, err = s.refund(late, everything)
+		s.must(err)
+		late, err = s.service.SendRefund(t.Context(), late.ID, made.ID, strings.Repeat("a", 64), "Tove", 0)
+		s.must(err)
+		if s.service.Evaluation(late).Decisions(s.clock.Now(), invoice.Tolerance{}).Accept {
+			t.Error("an invoice that was refunded can be accepted")
+		}
+		if _, err := s.service.Accept(t.Context(), late.ID, "Tove", 0); !errors.Is(err, invoice.ErrState) {
+			t.Errorf("an invoice that was refunded was accepted: %v", err)
+		}
+	})
+}
+
+// An acceptance after a refund of a part needs a confirmed sign-in.
+func TestRefund_of_a_part_makes_an_acceptance_high_risk(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shop) {
+		late := s.latePaid("0.0006")
+		limit := invoice.Tolerance{Percent: 500}
+		if d := s.service.Evaluation(late).Decisions(s.clock.Now(), limit); !d.Accept || d.HighRisk {
+			t.Errorf("before a refund: %+v", d)
+		}
+		late, _, err := s.refund(late, invoice.RefundDraft{Kind: invoice.RefundPart, Amount: btc("0.0003"), Address: shopperBTC})
+		s.must(err)
+		if d := s.service.Evaluation(late).Decisions(s.clock.Now(), limit); !d.Accept || !d.HighRisk {
+			t.Errorf("after a refund: %+v", d)
+		}
+	})
+}
+
 // A request keeps its address if the merchant has set the address for another asset since.
 func TestRefund_of_a_request_keeps_its_address(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *shop) {
