@@ -254,6 +254,11 @@ func (inv *Invoice) refundsEverything(l ledger) bool {
 		!slices.ContainsFunc(inv.balances(l, inv.State), func(b Balance) bool { return !b.Refundable().IsZero() })
 }
 
+// refundedBefore reports whether a refund was prepared before a time for an invoice that was never paid.
+func (inv *Invoice) refundedBefore(at time.Time) bool {
+	return inv.FirstPaidAt.IsZero() && slices.ContainsFunc(inv.Refunds, func(r Refund) bool { return r.takes() && r.Asked.At.Before(at) })
+}
+
 // isOpen reports whether further payments may complete the price of an invoice with a status.
 func isOpen(s Status) bool { return s == Created || s == Pending }
 

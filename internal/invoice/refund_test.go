@@ -445,6 +445,32 @@ func TestRefund_does_not_pay_an_invoice(t *testing.T) {
 	})
 }
 
+// Where late payments are accepted, one that follows a refund of the first part waits for a decision.
+func TestRefund_does_not_pay_an_invoice_with_a_late_payment(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shop) {
+		r := s.request("40")
+		r.Terms.AllowPaidExpired, r.Terms.Rules.LatePercent = true, 0
+		inv, err := s.service.Create(t.Context(), r)
+		s.must(err)
+		s.pay(inv, "BTC", "0.00025")
+		s.step()
+		s.confirm(inv)
+		s.clock.Pass(16 * time.Minute)
+		s.step()
+		s.wantStatus(inv, invoice.Expired, invoice.Underpaid)
+		_, made, err := s.refund(inv, invoice.RefundDraft{Kind: invoice.RefundReceived, Address: shopperBTC})
+		s.must(err)
+		_, err = s.service.SendRefund(t.Context(), inv.ID, made.ID, strings.Repeat("a", 64), "Tove", 0)
+		s.must(err)
+		s.clock.Pass(time.Minute)
+		s.pay(inv, "BTC", "0.00025")
+		s.step()
+		s.confirm(inv)
+		s.wantStatus(inv, invoice.Expired, invoice.Underpaid, invoice.Late)
+		s.wantWaiting(inv, true)
+	})
+}
+
 // An acceptance after a refund of a part needs a confirmed sign-in.
 func TestRefund_of_a_part_makes_an_acceptance_high_risk(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *shop) {
