@@ -243,6 +243,13 @@ func countsRefunded(l ledger, b Balance, taken money.Amount) bool {
 	return taken.Cmp(rest) > 0
 }
 
+// MayRefund reports whether a part of a balance can be refunded now. Money that counts for an invoice that is not paid
+// yet cannot.
+func (e *Evaluation) MayRefund(b Balance) bool {
+	unit := money.FromMinor(big.NewInt(1), b.Received.Currency())
+	return !b.Refundable().IsZero() && !(isOpen(e.state.Status) && countsRefunded(e.ledger, b, b.Taken.Add(unit)))
+}
+
 // refundsPrice reports whether refunds take money that counts towards the price.
 func (inv *Invoice) refundsPrice(l ledger, s State) bool {
 	return len(inv.Refunds) > 0 && slices.ContainsFunc(inv.balances(l, s), func(b Balance) bool { return countsRefunded(l, b, b.Taken) })

@@ -414,13 +414,22 @@ func TestRefund_does_not_pay_an_invoice(t *testing.T) {
 		s.pay(inv, "BTC", "0.00025")
 		s.step()
 		s.confirm(inv)
-		s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
+		inv = s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
+		e := s.service.Evaluation(inv)
+		if b, received := e.Balance("BTC"); !received || e.MayRefund(b) {
+			t.Errorf("balance %+v can be refunded", b)
+		}
 		if _, _, err := s.refund(inv, everything); !errors.Is(err, invoice.ErrState) {
 			t.Errorf("a part of the price of an invoice that can still be paid was refunded: %v", err)
 		}
 		s.clock.Pass(16 * time.Minute)
 		s.step()
 		s.wantStatus(inv, invoice.Expired, invoice.Underpaid)
+		inv = s.reload(inv)
+		e = s.service.Evaluation(inv)
+		if b, _ := e.Balance("BTC"); !e.MayRefund(b) {
+			t.Error("nothing of an expired invoice can be refunded")
+		}
 		_, made, err := s.refund(inv, everything)
 		s.must(err)
 		if _, err := s.service.Requote(t.Context(), inv.ID, invoice.Merchant, 0); !errors.Is(err, invoice.ErrState) {
