@@ -185,7 +185,7 @@ func (inv *Invoice) openSurplus(b Balance) money.Amount {
 func (e *Evaluation) OpenSurplus(b Balance) money.Amount { return e.inv.openSurplus(b) }
 
 // RenewRefund determines the amount of a refund again whose amount in fiat was held for a time, at the current
-// rate. The errors are ErrNotFound, ErrNoRefund, ErrStale, ErrState, ErrNoRate and ErrOverRefund.
+// rate. The errors are ErrNotFound, ErrNoRefund, ErrStale, ErrState, ErrNoRate, ErrOverRefund and ErrTooLittle.
 func (s *Service) RenewRefund(ctx context.Context, id, ref, by string, seen int64) (*Invoice, error) {
 	rates := s.rates()
 	return s.updateRefund(ctx, id, ref, seen, func(inv *Invoice, r *Refund, now time.Time) error {
@@ -199,6 +199,9 @@ func (s *Service) RenewRefund(ctx context.Context, id, ref, by string, seen int6
 		}
 		if fresh.Amount.Cmp(b.Refundable().Add(r.Amount)) > 0 || b.Excess().Cmp(money.Zero(b.Received.Currency())) > 0 {
 			return ErrOverRefund
+		}
+		if a, known := s.KnownAsset(r.Network, r.Asset); fresh.Amount.IsZero() || known && fresh.Amount.Cmp(a.Dust) < 0 {
+			return ErrTooLittle
 		}
 		r.Amount, r.Rate, r.Source, r.HeldUntil = fresh.Amount, fresh.Rate, fresh.Source, fresh.HeldUntil
 		r.Prepared = Mark{by, now}

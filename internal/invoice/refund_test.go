@@ -323,6 +323,10 @@ func TestRefund_in_fiat_holds_its_rate_for_a_day(t *testing.T) {
 		if _, err := s.service.RenewRefund(t.Context(), inv.ID, made.ID, "Maren", 0); !errors.Is(err, invoice.ErrOverRefund) {
 			t.Errorf("at a rate at which it is more than was received: %v", err)
 		}
+		s.setRates(strings.Replace(table, "BTC-EUR=80000", "BTC-EUR=800000000", 1))
+		if _, err := s.service.RenewRefund(t.Context(), inv.ID, made.ID, "Maren", 0); !errors.Is(err, invoice.ErrTooLittle) {
+			t.Errorf("at a rate at which it is dust: %v", err)
+		}
 	})
 }
 
