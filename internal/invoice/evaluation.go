@@ -61,7 +61,8 @@ type Decisions struct {
 	// LacksRate reports whether there was no rate when a late part arrived, so that Worth contains its value
 	// under the quote.
 	LacksRate bool
-	// HighRisk reports whether the difference of the price and Worth is more than the given limit, or unknown.
+	// HighRisk reports whether the difference of the price and Worth is more than the given limit, or unknown, or
+	// whether a part was refunded.
 	HighRisk bool
 }
 
@@ -80,7 +81,7 @@ func (e *Evaluation) Decisions(now time.Time, limit Tolerance) Decisions {
 	lost, known := e.lostValue(accepted.acceptedIDs())
 	d.AcceptedValue, d.LacksRate = d.Accepted.Paid.Sub(lost), !known
 	waived := inv.Terms.Price.Sub(d.AcceptedValue)
-	d.HighRisk = d.LacksRate || waived.Cmp(limit.amountOf(inv.Terms.Price, inv.Quotes[0].Prices[0])) > 0
+	d.HighRisk = d.LacksRate || slices.ContainsFunc(inv.Refunds, Refund.takes) || waived.Cmp(limit.amountOf(inv.Terms.Price, inv.Quotes[0].Prices[0])) > 0
 	return d
 }
 
@@ -118,7 +119,7 @@ func (inv *Invoice) mayCancel() bool {
 
 // toAccept returns the IDs of the transfers that the merchant may accept as the full price, sorted.
 func (inv *Invoice) toAccept(l ledger) []string {
-	if inv.State.Status == Paid {
+	if inv.State.Status == Paid || inv.refundsEverything(l) {
 		return nil
 	}
 	var ids []string

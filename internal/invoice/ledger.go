@@ -237,9 +237,9 @@ func (inv *Invoice) inTime(t Transfer, m Method, a allocation, q Quote) bool {
 }
 
 // lateCounts reports whether a late allocation counts without a decision of the merchant: the terms
-// must allow it, and its market value at its first sighting must have been high enough.
+// must allow it, there was no refund before, and its market value at its first sighting must have been high enough.
 func (inv *Invoice) lateCounts(t Transfer, a allocation, value *big.Rat) bool {
-	if !inv.Terms.AllowPaidExpired || !inv.DeclinedAt.IsZero() {
+	if !inv.Terms.AllowPaidExpired || !inv.DeclinedAt.IsZero() || inv.refundedBefore(a.firstSeen) {
 		return false
 	}
 	seenInTime := slices.ContainsFunc(inv.Quotes, func(q Quote) bool {

@@ -165,11 +165,19 @@ func atLeastZero(a, b money.Amount) money.Amount {
 	return a.Sub(b)
 }
 
+// smaller returns the smaller one of two amounts.
+func smaller(a, b money.Amount) money.Amount {
+	if b.Cmp(a) < 0 {
+		return b
+	}
+	return a
+}
+
 // Balances returns the balances of the assets that the invoice received, in the order in which they were first
-// seen.
+// seen, and of those that it refunds although their payments left the network.
 func (e *Evaluation) Balances() []Balance { return e.inv.balances(e.ledger, e.state) }
 
-// Balance returns the balance of an asset. It returns false if nothing was received in it.
+// Balance returns the balance of an asset. It returns false if nothing was received or refunded in it.
 func (e *Evaluation) Balance(asset string) (Balance, bool) { return findBalance(e.Balances(), asset) }
 
 func findBalance(all []Balance, asset string) (Balance, bool) {
@@ -186,25 +194,27 @@ func (inv *Invoice) balances(l ledger, s State) []Balance {
 		return cmp.Or(a.transfer.FirstSeen.Compare(b.transfer.FirstSeen), cmp.Compare(a.transfer.ID, b.transfer.ID))
 	})
 	var list []Balance
-	for _, e := range entries {
-		t := e.transfer
-		i := slices.IndexFunc(list, func(b Balance) bool { return b.Asset == t.Asset && b.Network == t.Network })
+	balance := func(network chain.ID, asset string, c money.Currency) *Balance {
+		i := slices.IndexFunc(list, func(b Balance) bool { return b.Asset == asset && b.Network == network })
 		if i < 0 {
-			zero := money.Zero(t.Amount.Currency())
-			list = append(list, Balance{Network: t.Network, Asset: t.Asset, Received: zero, Taken: zero, Surplus: zero, Waiting: zero})
+			zero := money.Zero(c)
+			list = append(list, Balance{Network: network, Asset: asset, Received: zero, Taken: zero, Surplus: zero, Waiting: zero})
 			i = len(list) - 1
 		}
-		b := &list[i]
+		return &list[i]
+	}
+	for _, e := range entries {
+		t := e.transfer
+		b := balance(t.Network, t.Asset, t.Amount.Currency())
 		if t.Confirmed() {
 			b.Received = b.Received.Add(t.Amount)
 		}
 		b.Waiting = b.Waiting.Add(inv.waitingPart(e, l, s))
 	}
 	for _, r := range inv.Refunds {
-		for i := range list {
-			if r.takes() && list[i].Asset == r.Asset && list[i].Network == r.Network {
-				list[i].Taken = list[i].Taken.Add(r.Amount)
-			}
+		if r.takes() {
+			b := balance(r.Network, r.Asset, r.Amount.Currency()) // of nothing if the payment left its network
+			b.Taken = b.Taken.Add(r.Amount)
 		}
 	}
 	if s.Has(Overpaid) && !isEnded(s.Status) {
@@ -222,6 +232,43 @@ func (inv *Invoice) isReceived(e entry) bool {
 	return !e.gas && e.transfer.Presence == Present && !e.transfer.Amount.IsZero()
 }
 
+// countsRefunded reports whether refunds of a sum take confirmed money of an asset that counts towards the price.
+func countsRefunded(l ledger, b Balance, taken money.Amount) bool {
+	rest := b.Received
+	for _, e := range l.entries {
+		if t := e.transfer; e.counted != nil && t.Confirmed() && t.Asset == b.Asset && t.Network == b.Network {
+			rest = atLeastZero(rest, money.FromMinor(e.counted, t.Amount.Currency()))
+		}
+	}
+	return taken.Cmp(rest) > 0
+}
+
+// MayRefund reports whether a part of a balance can be refunded now. Money that counts for an invoice that is not paid
+// yet cannot.
+func (e *Evaluation) MayRefund(b Balance) bool {
+	unit := money.FromMinor(big.NewInt(1), b.Received.Currency())
+	return !b.Refundable().IsZero() && !(isOpen(e.state.Status) && countsRefunded(e.ledger, b, b.Taken.Add(unit)))
+}
+
+// refundsPrice reports whether refunds take money that counts towards the price.
+func (inv *Invoice) refundsPrice(l ledger, s State) bool {
+	return len(inv.Refunds) > 0 && slices.ContainsFunc(inv.balances(l, s), func(b Balance) bool { return countsRefunded(l, b, b.Taken) })
+}
+
+// refundsEverything reports whether refunds take everything that the invoice has received.
+func (inv *Invoice) refundsEverything(l ledger) bool {
+	return slices.ContainsFunc(inv.Refunds, Refund.takes) &&
+		!slices.ContainsFunc(inv.balances(l, inv.State), func(b Balance) bool { return !b.Refundable().IsZero() })
+}
+
+// refundedBefore reports whether a refund was prepared before a time for an invoice that was never paid.
+func (inv *Invoice) refundedBefore(at time.Time) bool {
+	return inv.FirstPaidAt.IsZero() && slices.ContainsFunc(inv.Refunds, func(r Refund) bool { return r.takes() && r.Asked.At.Before(at) })
+}
+
+// isOpen reports whether further payments may complete the price of an invoice with a status.
+func isOpen(s Status) bool { return s == Created || s == Pending }
+
 // isEnded reports whether an invoice with a status takes no payment without a decision.
 func isEnded(s Status) bool { return s == Expired || s == Declined }
 
@@ -238,7 +285,7 @@ func (inv *Invoice) waitingPart(e entry, l ledger, s State) money.Amount {
 	return atLeastZero(t.Amount, money.FromMinor(e.counted, t.Amount.Currency()))
 }
 
-// addSurplus adds the confirmed value above the price to the balance of the asset that was paid last.
+// addSurplus adds the confirmed value above the price to the balances of the assets that were paid last.
 func (inv *Invoice) addSurplus(list []Balance, entries []entry, l ledger) {
 	excess := new(big.Rat).Sub(l.received(true), minor(inv.Terms.Price))
 	for _, e := range slices.Backward(entries) {
@@ -253,11 +300,11 @@ func (inv *Invoice) addSurplus(list []Balance, entries []entry, l ledger) {
 		if share.Cmp(big.NewRat(1, 1)) > 0 {
 			share.SetInt64(1)
 		}
+		excess.Sub(excess, value)
 		share.Mul(share, new(big.Rat).SetInt(units))
 		whole := new(big.Int).Quo(share.Num(), share.Denom())
 		i := slices.IndexFunc(list, func(b Balance) bool { return b.Asset == e.transfer.Asset && b.Network == e.transfer.Network })
-		list[i].Surplus = money.FromMinor(whole, e.transfer.Amount.Currency())
-		return
+		list[i].Surplus = list[i].Surplus.Add(money.FromMinor(whole, e.transfer.Amount.Currency()))
 	}
 }
 
@@ -289,10 +336,22 @@ func (inv *Invoice) undecided(b Balance, s State) money.Amount {
 		return atLeastZero(b.Waiting, all)
 	}
 	rest := atLeastZero(b.Waiting.Add(b.Surplus), all)
-	if open := atLeastZero(b.Surplus, surplus); open.Cmp(rest) > 0 {
+	open := atLeastZero(b.Surplus, surplus)
+	if inv.refundedAll(b) {
+		open = smaller(b.Surplus, atLeastZero(b.Received, all))
+	}
+	if open.Cmp(rest) > 0 {
 		return open
 	}
 	return rest
+}
+
+// refundedAll reports whether everything that had been received of an asset at some time was refunded. What the
+// invoice received since is surplus.
+func (inv *Invoice) refundedAll(b Balance) bool {
+	return slices.ContainsFunc(inv.Refunds, func(r Refund) bool {
+		return r.State == RefundSent && r.Kind == RefundReceived && r.Asset == b.Asset && r.Network == b.Network
+	})
 }
 
 // decided reports whether the merchant has decided about all money that waits; see State.

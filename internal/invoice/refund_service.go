@@ -29,7 +29,7 @@ type RefundDraft struct {
 
 // CreateRefund prepares a refund. If the shopper asked for a refund in the asset, the request becomes this refund.
 // The errors are ErrNotFound, ErrStale, ErrNothingReceived, ErrRefundAsset, ErrNoSurplus, ErrOverRefund,
-// ErrRefundExists, ErrTooLittle, ErrNoRate, and for the address those of SetRefundAddress.
+// ErrRefundExists, ErrTooLittle, ErrNoRate, ErrState while the money counts for an invoice that is not paid yet, and for the address those of SetRefundAddress.
 func (s *Service) CreateRefund(ctx context.Context, id string, d RefundDraft) (*Invoice, Refund, error) {
 	read, err := s.storage.Invoice(ctx, id)
 	if err != nil {
@@ -65,6 +65,8 @@ func (s *Service) CreateRefund(ctx context.Context, id string, d RefundDraft) (*
 			return ErrRefundExists
 		case r.Amount.Cmp(most) > 0, most.IsZero():
 			return ErrOverRefund
+		case isOpen(inv.State.Status) && countsRefunded(inv.ledger(), b, b.Taken.Add(r.Amount)):
+			return ErrState // the rest of the price could still be paid: cancel the invoice first
 		case r.Amount.IsZero(), known && r.Amount.Cmp(a.Dust) < 0:
 			return ErrTooLittle
 		}
@@ -87,17 +89,20 @@ func (r Refund) repeats(o Refund) bool {
 	return o.takes() && o.Kind == r.Kind && o.Asset == r.Asset && o.Network == r.Network && o.Amount.Equal(r.Amount)
 }
 
-// addRefund adds a refund. It takes the place of the shopper's request in the same asset, and its ID.
+// addRefund adds a refund. It takes the place of the shopper's request in the same asset, and its ID. A refund without
+// an address gets that of the request.
 func (inv *Invoice) addRefund(r *Refund) {
-	i := slices.IndexFunc(inv.Refunds, func(o Refund) bool { return o.Requested() && o.Asset == r.Asset })
+	i := slices.IndexFunc(inv.Refunds, func(o Refund) bool { return o.Requested() && o.Asset == r.Asset && o.Network == r.Network })
 	if i < 0 {
 		inv.Refunds = append(inv.Refunds, *r)
 		return
 	}
-	r.ID, r.Asked = inv.Refunds[i].ID, inv.Refunds[i].Asked
+	request := inv.Refunds[i]
 	if r.State == RefundAsked {
-		r.Asked.By = r.Prepared.By
+		r.State, r.Prepared = RefundReady, r.Asked
+		r.Address, r.Script, r.AddressBy = request.Address, request.Script, request.AddressBy
 	}
+	r.ID, r.Asked = request.ID, request.Asked
 	inv.Refunds[i] = *r
 }
 
@@ -164,6 +169,9 @@ func (inv *Invoice) determine(r *Refund, b Balance, d RefundDraft, now time.Time
 
 // openSurplus returns the part of the surplus of a balance for which there is no refund.
 func (inv *Invoice) openSurplus(b Balance) money.Amount {
+	if inv.refundedAll(b) {
+		return smaller(b.Surplus, b.Refundable())
+	}
 	rest := b.Surplus
 	for _, r := range inv.Refunds {
 		if r.Kind != RefundPart && r.Asset == b.Asset && r.Network == b.Network && (r.takes() || r.settles()) {
@@ -177,7 +185,7 @@ func (inv *Invoice) openSurplus(b Balance) money.Amount {
 func (e *Evaluation) OpenSurplus(b Balance) money.Amount { return e.inv.openSurplus(b) }
 
 // RenewRefund determines the amount of a refund again whose amount in fiat was held for a time, at the current
-// rate. The errors are ErrNotFound, ErrNoRefund, ErrStale, ErrState, ErrNoRate and ErrOverRefund.
+// rate. The errors are ErrNotFound, ErrNoRefund, ErrStale, ErrState, ErrNoRate, ErrOverRefund and ErrTooLittle.
 func (s *Service) RenewRefund(ctx context.Context, id, ref, by string, seen int64) (*Invoice, error) {
 	rates := s.rates()
 	return s.updateRefund(ctx, id, ref, seen, func(inv *Invoice, r *Refund, now time.Time) error {
@@ -191,6 +199,9 @@ func (s *Service) RenewRefund(ctx context.Context, id, ref, by string, seen int6
 		}
 		if fresh.Amount.Cmp(b.Refundable().Add(r.Amount)) > 0 || b.Excess().Cmp(money.Zero(b.Received.Currency())) > 0 {
 			return ErrOverRefund
+		}
+		if a, known := s.KnownAsset(r.Network, r.Asset); fresh.Amount.IsZero() || known && fresh.Amount.Cmp(a.Dust) < 0 {
+			return ErrTooLittle
 		}
 		r.Amount, r.Rate, r.Source, r.HeldUntil = fresh.Amount, fresh.Rate, fresh.Source, fresh.HeldUntil
 		r.Prepared = Mark{by, now}
@@ -276,7 +287,7 @@ func (s *Service) DeclineRefund(ctx context.Context, id, by, reason string, seen
 		}
 		r := s.newRefund(inv, b, rates)
 		r.ID, r.Asked, r.Address, r.AddressBy = ref, Mark{string(Shopper), s.now().Add(inv.Clock)}, inv.RefundAddress.Address, string(Shopper)
-		i := slices.IndexFunc(inv.Refunds, Refund.Requested)
+		i := slices.IndexFunc(inv.Refunds, func(r Refund) bool { return r.Requested() && r.Asset == b.Asset && r.Network == b.Network })
 		if i >= 0 {
 			r = inv.Refunds[i]
 		}

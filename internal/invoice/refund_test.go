@@ -16,6 +16,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/keys"
 	"chequer/internal/money"
+	"chequer/internal/wire"
 )
 
 // Addresses of shoppers.
@@ -277,6 +278,28 @@ func TestRefund_of_a_reorganised_payment(t *testing.T) {
 	})
 }
 
+// A refund that is ready exceeds what was received if the payment is replaced after a reorganisation.
+func TestRefund_of_a_replaced_payment(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shop) {
+		inv := s.latePaid("0.0005")
+		inv, _, err := s.refund(inv, invoice.RefundDraft{Kind: invoice.RefundReceived, Address: shopperBTC})
+		s.must(err)
+		s.must(s.net.Reorganise(t.Context(), []string{inv.Transfers[0].Tx}))
+		s.step()
+		s.must(s.net.Replace(t.Context(), inv.Transfers[0].Tx))
+		s.step()
+		inv = s.reload(inv)
+		b, _ := s.service.Evaluation(inv).Balance("BTC")
+		if !b.Excess().Equal(btc("0.0005")) {
+			t.Errorf("the refunds exceed what was received by %v", b.Excess())
+		}
+		list := wire.Refunds(s.service, inv)
+		if list[0].PaymentURI != "" {
+			t.Errorf("the link %s pays a refund of nothing", list[0].PaymentURI)
+		}
+	})
+}
+
 func TestRefund_in_fiat_holds_its_rate_for_a_day(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *shop) {
 		inv := s.latePaid("0.0005")
@@ -299,6 +322,10 @@ func TestRefund_in_fiat_holds_its_rate_for_a_day(t *testing.T) {
 		s.setRates(strings.Replace(table, "BTC-EUR=80000", "BTC-EUR=10000", 1))
 		if _, err := s.service.RenewRefund(t.Context(), inv.ID, made.ID, "Maren", 0); !errors.Is(err, invoice.ErrOverRefund) {
 			t.Errorf("at a rate at which it is more than was received: %v", err)
+		}
+		s.setRates(strings.Replace(table, "BTC-EUR=80000", "BTC-EUR=800000000", 1))
+		if _, err := s.service.RenewRefund(t.Context(), inv.ID, made.ID, "Maren", 0); !errors.Is(err, invoice.ErrTooLittle) {
+			t.Errorf("at a rate at which it is dust: %v", err)
 		}
 	})
 }
@@ -352,6 +379,187 @@ func TestRefund_is_declined(t *testing.T) {
 		}
 		s.confirm(inv)
 		_, _, err = s.refund(inv, invoice.RefundDraft{Kind: invoice.RefundReceived}) // the merchant may still pay
+		s.must(err)
+		s.wantWaiting(inv, false)
+	})
+}
+
+// A request for one asset stays as it is if the merchant declines the refund of another one.
+func TestRefund_is_declined_in_the_asset_of_the_address(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shop) {
+		inv := s.create("40")
+		s.clock.Pass(16 * time.Minute)
+		s.wantStatus(inv, invoice.Expired)
+		s.pay(inv, "BTC", "0.0005")
+		s.pay(inv, "USDC", "40")
+		s.step()
+		s.confirm(inv)
+		_, err := s.service.SetRefundAddress(t.Context(), inv.ID, invoice.Shopper, "BTC", shopperBTC)
+		s.must(err)
+		_, err = s.service.SetRefundAddress(t.Context(), inv.ID, invoice.Merchant, "USDC", shopperETH)
+		s.must(err)
+		_, err = s.service.DeclineRefund(t.Context(), inv.ID, "Tove", "", 0)
+		s.must(err)
+		for i, want := range []string{"BTC asked 0.0005 BTC", "USDC declined 40 USDC"} {
+			r := s.reload(inv).Refunds[i]
+			if got := fmt.Sprint(r.Asset, " ", r.State, " ", r.Amount, " ", r.Amount.Currency().Code); got != want {
+				t.Errorf("refund %d is %s, want %s", i, got, want)
+			}
+		}
+		s.wantWaiting(inv, true)
+	})
+}
+
+// Money that was refunded does not pay an invoice: neither together with a later payment, nor by an acceptance.
+func TestRefund_does_not_pay_an_invoice(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shop) {
+		everything := invoice.RefundDraft{Kind: invoice.RefundReceived, Address: shopperBTC}
+		inv := s.create("40")
+		s.pay(inv, "BTC", "0.00025")
+		s.step()
+		s.confirm(inv)
+		inv = s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
+		e := s.service.Evaluation(inv)
+		if b, received := e.Balance("BTC"); !received || e.MayRefund(b) {
+			t.Errorf("balance %+v can be refunded", b)
+		}
+		if _, _, err := s.refund(inv, everything); !errors.Is(err, invoice.ErrState) {
+			t.Errorf("a part of the price of an invoice that can still be paid was refunded: %v", err)
+		}
+		s.clock.Pass(16 * time.Minute)
+		s.step()
+		s.wantStatus(inv, invoice.Expired, invoice.Underpaid)
+		inv = s.reload(inv)
+		e = s.service.Evaluation(inv)
+		if b, _ := e.Balance("BTC"); !e.MayRefund(b) {
+			t.Error("nothing of an expired invoice can be refunded")
+		}
+		_, made, err := s.refund(inv, everything)
+		s.must(err)
+		if _, err := s.service.Requote(t.Context(), inv.ID, invoice.Merchant, 0); !errors.Is(err, invoice.ErrState) {
+			t.Errorf("a quote for the rest after a refund of the first part: %v", err)
+		}
+		_, err = s.service.CancelRefund(t.Context(), inv.ID, made.ID, "Tove", "", 0)
+		s.must(err)
+		_, err = s.service.Requote(t.Context(), inv.ID, invoice.Merchant, 0)
+		s.must(err)
+
+		late := s.latePaid("0.0005")
+		_, made, err = s.refund(late, everything)
+		s.must(err)
+		late, err = s.service.SendRefund(t.Context(), late.ID, made.ID, strings.Repeat("a", 64), "Tove", 0)
+		s.must(err)
+		if s.service.Evaluation(late).Decisions(s.clock.Now(), invoice.Tolerance{}).Accept {
+			t.Error("an invoice that was refunded can be accepted")
+		}
+		if _, err := s.service.Accept(t.Context(), late.ID, "Tove", 0); !errors.Is(err, invoice.ErrState) {
+			t.Errorf("an invoice that was refunded was accepted: %v", err)
+		}
+	})
+}
+
+// Where late payments are accepted, one that follows a refund of the first part waits for a decision.
+func TestRefund_does_not_pay_an_invoice_with_a_late_payment(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shop) {
+		r := s.request("40")
+		r.Terms.AllowPaidExpired, r.Terms.Rules.LatePercent = true, 0
+		inv, err := s.service.Create(t.Context(), r)
+		s.must(err)
+		s.pay(inv, "BTC", "0.00025")
+		s.step()
+		s.confirm(inv)
+		s.clock.Pass(16 * time.Minute)
+		s.step()
+		s.wantStatus(inv, invoice.Expired, invoice.Underpaid)
+		_, made, err := s.refund(inv, invoice.RefundDraft{Kind: invoice.RefundReceived, Address: shopperBTC})
+		s.must(err)
+		_, err = s.service.SendRefund(t.Context(), inv.ID, made.ID, strings.Repeat("a", 64), "Tove", 0)
+		s.must(err)
+		s.clock.Pass(time.Minute)
+		s.pay(inv, "BTC", "0.00025")
+		s.step()
+		s.confirm(inv)
+		s.wantStatus(inv, invoice.Expired, invoice.Underpaid, invoice.Late)
+		s.wantWaiting(inv, true)
+	})
+}
+
+// An acceptance after a refund of a part needs a confirmed sign-in.
+func TestRefund_of_a_part_makes_an_acceptance_high_risk(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shop) {
+		late := s.latePaid("0.0006")
+		limit := invoice.Tolerance{Percent: 500}
+		if d := s.service.Evaluation(late).Decisions(s.clock.Now(), limit); !d.Accept || d.HighRisk {
+			t.Errorf("before a refund: %+v", d)
+		}
+		late, _, err := s.refund(late, invoice.RefundDraft{Kind: invoice.RefundPart, Amount: btc("0.0003"), Address: shopperBTC})
+		s.must(err)
+		if d := s.service.Evaluation(late).Decisions(s.clock.Now(), limit); !d.Accept || !d.HighRisk {
+			t.Errorf("after a refund: %+v", d)
+		}
+	})
+}
+
+// A request keeps its address if the merchant has set the address for another asset since.
+func TestRefund_of_a_request_keeps_its_address(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shop) {
+		inv := s.create("40")
+		s.clock.Pass(16 * time.Minute)
+		s.wantStatus(inv, invoice.Expired)
+		s.pay(inv, "BTC", "0.0005")
+		s.pay(inv, "USDC", "40")
+		s.step()
+		s.confirm(inv)
+		_, err := s.service.SetRefundAddress(t.Context(), inv.ID, invoice.Shopper, "BTC", shopperBTC)
+		s.must(err)
+		_, err = s.service.SetRefundAddress(t.Context(), inv.ID, invoice.Merchant, "USDC", shopperETH)
+		s.must(err)
+		_, made, err := s.refund(inv, invoice.RefundDraft{Kind: invoice.RefundReceived})
+		s.must(err)
+		if made.State != invoice.RefundReady || made.Address != shopperBTC || made.AddressBy != "shopper" || made.Asked.By != "shopper" || made.Prepared.By != "Tove" {
+			t.Errorf("prepared: %+v", made)
+		}
+	})
+}
+
+// The surplus of several payments is refunded as a whole, in the assets that were paid last.
+func TestSurplus_of_several_payments(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shop) {
+		inv := s.create("40")
+		for _, p := range []struct{ asset, amount string }{{"BTC", "0.0005"}, {"BTC", "0.0005"}, {"USDC", "10"}, {"BTC", "0.0001"}} {
+			s.pay(inv, p.asset, p.amount)
+			s.clock.Pass(time.Second)
+			s.step()
+		}
+		s.confirm(inv)
+		inv = s.wantStatus(inv, invoice.Paid, invoice.Overpaid)
+		for asset, want := range map[string]string{"BTC": "0.0006", "USDC": "10"} {
+			if b, _ := s.service.Evaluation(inv).Balance(asset); b.Surplus.String() != want {
+				t.Errorf("the surplus is %v %s, want %s", b.Surplus, asset, want)
+			}
+		}
+	})
+}
+
+// A payment after everything was refunded waits for a decision.
+func TestSurplus_after_the_refund_of_everything(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shop) {
+		inv := s.overpaid()
+		_, made, err := s.refund(inv, invoice.RefundDraft{Kind: invoice.RefundReceived, Address: shopperBTC})
+		s.must(err)
+		_, err = s.service.SendRefund(t.Context(), inv.ID, made.ID, strings.Repeat("a", 64), "Tove", 0)
+		s.must(err)
+		s.wantWaiting(inv, false)
+		s.pay(inv, "BTC", "0.0005")
+		s.step()
+		s.confirm(inv)
+		s.wantWaiting(inv, true)
+		_, made, err = s.refund(inv, invoice.RefundDraft{Kind: invoice.RefundSurplus, Address: shopperBTC})
+		s.must(err)
+		if !made.Amount.Equal(btc("0.0005")) {
+			t.Errorf("the surplus is %v", made.Amount)
+		}
+		_, err = s.service.SendRefund(t.Context(), inv.ID, made.ID, strings.Repeat("b", 64), "Tove", 0)
 		s.must(err)
 		s.wantWaiting(inv, false)
 	})

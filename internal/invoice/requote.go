@@ -50,7 +50,8 @@ func (s *Service) Requote(ctx context.Context, id string, actor Actor, seen int)
 // MayRequote reports whether an actor may ask for a new quote, at a time on the real clock. Both actors
 // may ask until the invoice is expired. Later the merchant may ask within WatchPeriod of the first
 // expiry, and the shopper within RequoteWindow of it if the terms allow late payments. MayRequote returns
-// false while the payments cover the price, or while a late transfer waits for the merchant's decision.
+// false while the payments cover the price, while a late transfer waits for the merchant's decision, or if a part
+// of the price was refunded.
 func (inv *Invoice) MayRequote(actor Actor, now time.Time) bool {
 	l := inv.ledger()
 	return inv.mayRequote(inv.evaluate(l), l.late, actor, now)
@@ -60,6 +61,9 @@ func (inv *Invoice) MayRequote(actor Actor, now time.Time) bool {
 // for the merchant's decision.
 func (inv *Invoice) mayRequote(state State, late bool, actor Actor, now time.Time) bool {
 	if state.Status == Declined || state.Due.IsZero() || late || len(inv.Quotes) >= maxQuotes {
+		return false
+	}
+	if len(inv.Refunds) > 0 && inv.refundsPrice(inv.ledger(), state) {
 		return false
 	}
 	since := now.Add(inv.Clock).Sub(inv.firstExpiry())

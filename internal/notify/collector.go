@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -110,26 +111,28 @@ func (c *Collector) noticesOf(ctx context.Context, merchantID string, events []F
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, c.notices(merchantID, e, inv.Summary(), subscribers)...)
+		all = append(all, c.notices(merchantID, e, inv, subscribers)...)
 	}
 	return all, nil
 }
 
-// notable are the types of the events after which an invoice may be paid or wait for a decision.
+// notable are the types of the events after which an invoice may be paid or wait for a decision. After a decision,
+// another payment raises no exception again.
 var notable = map[invoice.EventType]bool{
 	invoice.EventPaid: true, invoice.EventExpired: true, invoice.EventDeclined: true, invoice.EventReverted: true,
-	invoice.EventPaymentReorged: true, invoice.EventException: true,
+	invoice.EventPaymentReorged: true, invoice.EventException: true, invoice.EventPaymentSeen: true, invoice.EventPaymentConfirmed: true,
 }
 
 // notices returns the notices of an event, from the present state of its invoice: a payment that was
 // reverted meanwhile is no sale.
-func (c *Collector) notices(merchantID string, e FeedEvent, s invoice.Summary, subscribers []Subscriber) []Notice {
+func (c *Collector) notices(merchantID string, e FeedEvent, inv *invoice.Invoice, subscribers []Subscriber) []Notice {
 	var all []Notice
+	s := inv.Summary()
 	if e.Type == invoice.EventPaid && s.Status == invoice.Paid {
 		all = append(all, Notice{InvoiceID: s.ID, Entries: c.entries(merchantID, Sold, c.soldText(s), s.ID, subscribers)})
 	}
 	if state := caseOf(s); state != "" {
-		all = append(all, Notice{InvoiceID: s.ID, Case: state, Entries: c.entries(merchantID, Attention, c.caseText(s, state), s.ID, subscribers)})
+		all = append(all, Notice{InvoiceID: s.ID, Case: state + lastDecision(inv), Entries: c.entries(merchantID, Attention, c.caseText(s, state), s.ID, subscribers)})
 	}
 	return all
 }
@@ -177,6 +180,21 @@ func caseOf(s invoice.Summary) string {
 		return "desk.state.short"
 	}
 	return ""
+}
+
+// lastDecision identifies the last decision of the merchant about money of an invoice; "" if there was none. What waits
+// for a decision after it is another case, also in the same state.
+func lastDecision(inv *invoice.Invoice) string {
+	at := inv.Kept.At
+	for _, r := range inv.Refunds {
+		if last := r.Last().At; (r.State == invoice.RefundSent || r.State == invoice.RefundDeclined) && last.After(at) {
+			at = last
+		}
+	}
+	if at.IsZero() {
+		return ""
+	}
+	return " after " + strconv.FormatInt(at.UnixMilli(), 10)
 }
 
 // soldText returns the line of a paid invoice.

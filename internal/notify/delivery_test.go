@@ -57,6 +57,26 @@ func TestSend_gives_up_a_refused_recipient(t *testing.T) {
 	})
 }
 
+// The fault of a message is shown to other accounts, so it has no address, in whichever case a server repeats it.
+func TestSend_hides_addresses_in_faults(t *testing.T) {
+	onBoth(t, func(t *testing.T, l *lab) {
+		l.must(l.service.SetDestinations(t.Context(), l.owner, notify.Destinations{Email: email, PushURL: "https://push.nord.invalid/topic"}))
+		l.must(l.service.Choose(t.Context(), l.owner, "shop", append(byMail(notify.Sold), notify.Choice{Kind: notify.Sold, Channel: notify.Push})))
+		l.mail.Refuse(email, "550 5.1.1 <"+strings.ToUpper(email)+"> no such mailbox")
+		l.pay("inv1", "shop", "1047")
+		l.run()
+		l.minute()
+		for _, state := range l.states() {
+			if text := strings.ToLower(state); strings.Contains(text, email) || strings.Contains(text, "nord.invalid") {
+				t.Errorf("message %q", state)
+			}
+		}
+		if n := len(l.states()); n != 2 {
+			t.Errorf("%d messages, want 2", n)
+		}
+	})
+}
+
 func TestSend_retries_while_the_server_refuses_for_now(t *testing.T) {
 	onBoth(t, func(t *testing.T, l *lab) {
 		l.choose("shop", byMail(notify.Sold)...)

@@ -143,6 +143,35 @@ func TestMail_of_a_case_is_sent_once_per_state(t *testing.T) {
 	})
 }
 
+// A payment after a decision is reported again, although the invoice has no new exception.
+func TestMail_of_a_payment_after_a_decision(t *testing.T) {
+	onBoth(t, func(t *testing.T, l *lab) {
+		l.choose("shop", byMail(notify.Attention)...)
+		l.pay("inv1", "shop", "1051")
+		l.change("inv1", invoice.EventException, func(inv *invoice.Invoice) {
+			inv.State.Exceptions = []invoice.Exception{invoice.Overpaid}
+		})
+		l.run()
+		l.minute()
+		l.change("inv1", invoice.EventPaymentSeen, func(inv *invoice.Invoice) {
+			inv.Kept, inv.State.Decided = invoice.KeptSurplus{Mark: invoice.Mark{By: "Maren", At: l.clock.Now()}, Amount: inv.Terms.Price}, true
+		})
+		l.run()
+		l.minute()
+		if got := l.letters(); len(got) != 1 {
+			t.Fatalf("got %q, want one message", got)
+		}
+		for _, e := range []invoice.EventType{invoice.EventPaymentSeen, invoice.EventPaymentConfirmed} {
+			l.change("inv1", e, func(inv *invoice.Invoice) { inv.State.Decided = false })
+			l.run()
+			l.minute()
+		}
+		if got := l.letters(); len(got) != 2 {
+			t.Errorf("got %q, want another message", got)
+		}
+	})
+}
+
 // A payment that was reverted after it was complete needs attention.
 func TestMail_of_a_reverted_payment(t *testing.T) {
 	onBoth(t, func(t *testing.T, l *lab) {

@@ -101,7 +101,7 @@ type FeedEvent struct {
 // Notice has the entries of one event.
 type Notice struct {
 	InvoiceID string
-	Case      string // state of the case; "" if the event is not about a case
+	Case      string // state of the case, after the last decision; "" if the event is not about a case
 	Entries   []Entry
 }
 

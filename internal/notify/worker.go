@@ -5,8 +5,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"log/slog"
+	"net/url"
+	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -224,9 +225,13 @@ func withoutAddress(ctx context.Context, err error, set Settings) error {
 		return nil
 	}
 	text := err.Error()
-	for _, address := range []string{set.Email, set.PushURL} {
-		if address != "" {
-			text = strings.ReplaceAll(text, address, "…")
+	addresses := []string{set.Email, set.PushURL}
+	if u, err := url.Parse(set.PushURL); err == nil {
+		addresses = append(addresses, u.Hostname())
+	}
+	for _, address := range addresses {
+		if address != "" { // a server may repeat it in another case
+			text = regexp.MustCompile("(?i)"+regexp.QuoteMeta(address)).ReplaceAllLiteralString(text, "…")
 		}
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {

@@ -11,6 +11,10 @@ import (
 // Refunds returns the refunds of an invoice.
 func Refunds(invoices *invoice.Service, inv *invoice.Invoice) []api.Refund {
 	list := []api.Refund{}
+	if len(inv.Refunds) == 0 {
+		return list
+	}
+	evaluation := invoices.Evaluation(inv)
 	for _, r := range inv.Refunds {
 		refund := api.Refund{
 			ID: r.ID, Kind: string(r.Kind), State: string(r.State), CryptoCurrency: r.Asset, Amount: r.Amount.String(), FiatAmount: r.Value.String(),
@@ -23,7 +27,7 @@ func Refunds(invoices *invoice.Service, inv *invoice.Invoice) []api.Refund {
 		}
 		if a, known := invoices.KnownAsset(r.Network, r.Asset); known {
 			refund.Symbol, refund.NetworkName = a.Symbol, a.NetworkName
-			if r.State == invoice.RefundReady {
+			if b, _ := evaluation.Balance(r.Asset); r.State == invoice.RefundReady && b.Excess().IsZero() {
 				refund.PaymentURI = a.Link(r.Address, r.Amount, "Refund "+cmp.Or(inv.Terms.OrderID, inv.ID)).URI
 			}
 		}

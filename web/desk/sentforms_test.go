@@ -59,6 +59,22 @@ func TestForms_sent_again(t *testing.T) {
 	other.post("/desk/shop/keys", "label", "Web shop", "scope", "read", "form", token).want(http.StatusForbidden, "Form refused")
 }
 
+// A form with another file is no repetition.
+func TestForms_sent_again_with_another_file(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	const at = "/desk/shop/theme"
+	form := []string{"name", "Nord", "accent", "#0A7D5A", "form", b.formToken()}
+	b.uploadForm(at, "logo", picture(t, 64), form...).leads(at + "?done=theme")
+	first := l.currentTheme()
+	b.uploadForm(at, "logo", picture(t, 64), form...).leads(at + "?done=theme")
+	b.uploadForm(at, "logo", picture(t, 32), form...).want(http.StatusConflict) // the theme has changed
+	if l.currentTheme().Hash() != first.Hash() {
+		t.Error("a form for an older theme changed it")
+	}
+}
+
 // An answer is not repeated to an account that has lost its permission.
 func TestForms_sent_twice_by_a_changed_role(t *testing.T) {
 	t.Parallel()

@@ -24,9 +24,15 @@ func (l *lab) currentTheme() theme.Theme {
 // upload sends a form with a file, as a browser does.
 func (b *browser) upload(path, field string, file []byte, pairs ...string) page {
 	b.lab.t.Helper()
+	return b.uploadForm(path, field, file, append(pairs, "form", b.formToken())...)
+}
+
+// uploadForm is upload with a form that contains its token.
+func (b *browser) uploadForm(path, field string, file []byte, pairs ...string) page {
+	b.lab.t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
-	for name, values := range values(append(pairs, "form", b.formToken())...) {
+	for name, values := range values(pairs...) {
 		for _, value := range values {
 			b.lab.must(form.WriteField(name, value))
 		}
@@ -51,8 +57,14 @@ func (b *browser) upload(path, field string, file []byte, pairs ...string) page 
 
 func square(t *testing.T) []byte {
 	t.Helper()
+	return picture(t, 64)
+}
+
+// picture returns a square picture.
+func picture(t *testing.T, side int) []byte {
+	t.Helper()
 	var b bytes.Buffer
-	if err := png.Encode(&b, image.NewRGBA(image.Rect(0, 0, 64, 64))); err != nil {
+	if err := png.Encode(&b, image.NewRGBA(image.Rect(0, 0, side, side))); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

@@ -52,7 +52,7 @@ func (v *page) allows(inv *invoice.Invoice, e *invoice.Evaluation, decision stri
 func (v *page) refundLinksOf(inv *invoice.Invoice, e *invoice.Evaluation) (links []desk.DecisionLink) {
 	at := v.Below("/payments/" + inv.ID + "/")
 	open := slices.ContainsFunc(inv.Refunds, func(r invoice.Refund) bool { return r.Open() && !r.Requested() })
-	refundable := slices.ContainsFunc(e.Balances(), func(b invoice.Balance) bool { return !b.Refundable().IsZero() })
+	refundable := slices.ContainsFunc(e.Balances(), e.MayRefund)
 	switch {
 	case open:
 		links = append(links, desk.DecisionLink{Name: v.Text("desk.refund"), Text: v.Text("desk.refund.open.short"), URL: v.Below(refundPath(inv.ID)), Button: v.Text("desk.refund.open")})

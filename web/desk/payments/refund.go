@@ -119,7 +119,7 @@ func (v *page) refundForm(inv *invoice.Invoice, e *invoice.Evaluation, fault ref
 		f.Address.Hint = v.Text("desk.refund.address.known", "Asset", inv.RefundAddress.Asset, "Address", inv.RefundAddress.Address)
 	}
 	for _, b := range e.Balances() {
-		if b.Refundable().IsZero() {
+		if !e.MayRefund(b) {
 			continue
 		}
 		unit := v.unit(b.Network, b.Asset)

@@ -4,7 +4,12 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"fmt"
+	"io"
+	"maps"
+	"mime/multipart"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,7 +37,7 @@ type sentForms struct {
 	answers map[formID]*answer
 }
 
-// formID identifies one form of one page, with its values.
+// formID identifies one form of one page, with its values and files.
 type formID [sha256.Size]byte
 
 // formIDOf returns the identity of the form that a request sends. The masked form token makes it unique to a page.
@@ -41,7 +46,34 @@ func formIDOf(v *Visit) (formID, error) {
 	if err != nil {
 		return formID{}, err
 	}
-	return sha256.Sum256([]byte(v.Session.Hash + "\n" + v.Request().URL.RequestURI() + "\n" + form.Encode())), nil
+	hash := sha256.New()
+	fmt.Fprintf(hash, "%s\n%s\n%s\n", v.Session.Hash, v.Request().URL.RequestURI(), form.Encode())
+	if err := hashFiles(hash, v.Request().MultipartForm); err != nil {
+		return formID{}, err
+	}
+	return formID(hash.Sum(nil)), nil
+}
+
+// hashFiles writes the files of a form to a hash.
+func hashFiles(hash io.Writer, form *multipart.Form) error {
+	if form == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(form.File)) {
+		for _, header := range form.File[name] {
+			fmt.Fprintf(hash, "%q %q %d\n", name, header.Filename, header.Size)
+			f, err := header.Open()
+			if err != nil {
+				return err
+			}
+			_, err = io.Copy(hash, f)
+			f.Close()
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // answer is the answer to a form. Its other fields are set when done is closed.
