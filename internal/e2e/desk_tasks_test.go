@@ -27,7 +27,7 @@ var deskTasks = []deskTask{
 	{"decide about a late payment", []string{`main a[href$="/accept"]`}, "#decide", "Accept as paid"},
 	{"find an order", []string{`main a[href$="/payments?mode=test"]`, `.rows tr:last-child a`}, "main", "1042"},
 	{"requote a short payment", []string{`main a[href$="/requote"]`}, "#decide", "Requote"},
-	{"see an overpaid payment", []string{`main a.b[href*="/payments/"]:not([href$="/requote"],[href$="/accept"])`}, "main", "Overpaid"},
+	{"refund a surplus", []string{`main a.b[href$="/refund"]`}, "h1", "Refund"},
 	{"find what needs attention", []string{`.rail a[href$="/attention"]`}, "h1", "Needs attention"},
 	{"change a price", []string{`.rail a[href$="/products"]`, `.seg a[href*="mode=test"]`, `.rows a[href*="/products/coffee"]`}, "#price", ""},
 	{"open a counter", []string{`.rail a[href$="/products"]`, `.tabs a[href*="/terminals"]`, `.hrow a.go`}, "#name", ""},
