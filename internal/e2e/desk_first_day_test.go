@@ -18,6 +18,7 @@ type firstDay struct {
 func (d *firstDay) press(selector string) {
 	d.t.Helper()
 	d.clicks++
+	d.do(chromedp.WaitVisible(chromedp.CSS(selector)))
 	d.send(selector)
 }
 
@@ -25,6 +26,7 @@ func (d *firstDay) press(selector string) {
 func (d *firstDay) fill(selector, text string) {
 	d.t.Helper()
 	d.fields++
+	d.do(chromedp.WaitVisible(chromedp.CSS(selector)))
 	d.typeInto(selector, text)
 }
 
