@@ -169,7 +169,7 @@ func (c *deskClient) send(path string, pairs ...string) *http.Response {
 	c.t.Helper()
 	form := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
-		form.Set(pairs[i], pairs[i+1])
+		form.Add(pairs[i], pairs[i+1])
 	}
 	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.url+path, strings.NewReader(form.Encode()))
 	if err != nil {
