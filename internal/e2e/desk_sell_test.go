@@ -123,10 +123,13 @@ func TestDesk_copy(t *testing.T) {
 // settingsChangedMeanwhile is a step that ends with the page of payment settings that another change has replaced.
 func settingsChangedMeanwhile(b *tab, w *demoSite) {
 	b.t.Helper()
-	signedIn("/payment-settings")(b, w)
+	o := newFirstRunDesk(w.t) // the settings of the other states do not change
+	owner := newDeskClient(w.t, o.link, "Maren")
+	b.signInAs(owner)
+	b.visit(o.url + deskShop + "/payment-settings")
 	save := func(minutes string) {
 		pairs := []string{}
-		w.owner.read(deskShop + "/payment-settings").Find("main form [name]").Each(func(_ int, s *goquery.Selection) {
+		owner.read(deskShop + "/payment-settings").Find("main form [name]").Each(func(_ int, s *goquery.Selection) {
 			value := s.AttrOr("value", "")
 			if s.Is("select") {
 				value = s.Find("option[selected]").AttrOr("value", "")
@@ -138,7 +141,7 @@ func settingsChangedMeanwhile(b *tab, w *demoSite) {
 				pairs = append(pairs, s.AttrOr("name", ""), value)
 			}
 		})
-		w.owner.post(deskShop+"/payment-settings", pairs...)
+		owner.post(deskShop+"/payment-settings", pairs...)
 	}
 	save("16")
 	enter("#quote_minutes", "30")(b, w)
