@@ -8,18 +8,12 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"chequer/internal/guard"
 )
-
-// Dialer opens connections to addresses that accounts choose. *guard.Dialer implements it.
-type Dialer interface {
-	Dial(ctx context.Context, target guard.Target, hostport string) (net.Conn, error)
-}
 
 const (
 	// maxPush bounds the text of a push message, in bytes. A server of ntfy makes longer ones attachments.
@@ -30,12 +24,11 @@ const (
 
 // pusher sends push messages as ntfy reads them.
 type pusher struct {
-	dialer Dialer
+	dialer guard.Connector
 	tls    *tls.Config // nil uses the system's certificates
 }
 
-// send posts a letter to a push address. It reuses no connection, so that the address is checked at every attempt, and follows
-// no redirect.
+// send posts a letter to a push address.
 func (p pusher) send(ctx context.Context, address, token string, l letter) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(pushBody(l)))
 	if err != nil {
@@ -51,14 +44,7 @@ func (p pusher) send(ctx context.Context, address, token string, l letter) error
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
-	target := guard.Target{Plain: r.URL.Scheme == "http", Live: true}
-	transport := &http.Transport{
-		DialContext: func(ctx context.Context, _, hostport string) (net.Conn, error) {
-			return p.dialer.Dial(ctx, target, hostport)
-		},
-		TLSClientConfig: p.tls.Clone(), DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: maxAnswer,
-	}
-	answer, err := guard.NoUpgrade(transport).RoundTrip(r)
+	answer, err := guard.RoundTrip(r, p.dialer, true, p.tls)
 	if err != nil {
 		return withoutURL(err)
 	}

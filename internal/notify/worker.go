@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"chequer/internal/account"
+	"chequer/internal/guard"
 	"chequer/internal/locale"
+	"chequer/internal/logonce"
 	"chequer/internal/merchant"
 )
 
@@ -38,7 +40,7 @@ type Config struct {
 	Outbox    Outbox
 	Collector *Collector
 	Mail      MailServer
-	Dialer    Dialer
+	Dialer    guard.Connector
 	// TLS of push messages is set only in tests; nil uses the system's certificates.
 	TLS   *tls.Config
 	Words *locale.Language
@@ -57,7 +59,7 @@ type Worker struct {
 	writer   writer
 	running  map[Channel]chan struct{} // holds an element for each running attempt
 	attempts sync.WaitGroup
-	logged   map[string]string // last error of each step, which is logged once
+	failures map[string]*logonce.Failure // of each step
 	watched  time.Time
 	timeout  time.Duration // of an attempt
 }
@@ -66,7 +68,7 @@ type Worker struct {
 func New(c Config) *Worker {
 	w := &Worker{
 		Config: c, push: pusher{dialer: c.Dialer, tls: c.TLS}, writer: writer{words: c.Words, deskURL: c.DeskURL, shops: c.Shops},
-		running: map[Channel]chan struct{}{}, logged: map[string]string{}, timeout: attemptTimeout,
+		running: map[Channel]chan struct{}{}, failures: map[string]*logonce.Failure{}, timeout: attemptTimeout,
 	}
 	for _, channel := range Channels {
 		w.running[channel] = make(chan struct{}, maxAttempts)
@@ -96,29 +98,22 @@ func (w *Worker) Run(ctx context.Context) error {
 func (w *Worker) step(ctx, work context.Context) {
 	if now := w.Now(); now.Sub(w.watched).Abs() >= watchInterval {
 		w.watched = now
-		w.logOnce(ctx, "faults", w.Collector.CollectFaults(ctx))
-		w.logOnce(ctx, "summaries", w.Collector.CollectSummaries(ctx))
-		w.logOnce(ctx, "deletion", w.Outbox.DeleteMessages(ctx, now.Add(-messageTTL)))
+		w.note(ctx, "faults", w.Collector.CollectFaults(ctx))
+		w.note(ctx, "summaries", w.Collector.CollectSummaries(ctx))
+		w.note(ctx, "deletion", w.Outbox.DeleteMessages(ctx, now.Add(-messageTTL)))
 	}
-	w.logOnce(ctx, "events", w.Collector.Collect(ctx))
+	w.note(ctx, "events", w.Collector.Collect(ctx))
 	if ctx.Err() == nil {
-		w.logOnce(ctx, "outbox", w.Send(work))
+		w.note(ctx, "outbox", w.Send(work))
 	}
 }
 
-// logOnce logs an error of a step once, until the error changes.
-func (w *Worker) logOnce(ctx context.Context, step string, err error) {
-	if ctx.Err() != nil {
-		return
+// note logs the error of a step once, until it changes.
+func (w *Worker) note(ctx context.Context, step string, err error) {
+	if w.failures[step] == nil {
+		w.failures[step] = &logonce.Failure{}
 	}
-	text := ""
-	if err != nil {
-		text = err.Error()
-	}
-	if text != "" && text != w.logged[step] {
-		w.Log.Error("notifications failed", "step", step, "error", err)
-	}
-	w.logged[step] = text
+	w.failures[step].Note(ctx, w.Log, "notifications failed", err, "step", step)
 }
 
 // Send claims due messages and starts to send them. Wait waits until they are sent.

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"chequer/internal/exchange"
+	"chequer/internal/logonce"
 )
 
 const (
@@ -58,12 +59,12 @@ type Config struct {
 // Worker sells due sales. Several workers with one storage, also in other processes, share
 // the work.
 type Worker struct {
-	storage     Storage
-	invoices    Invoices
-	exchanges   map[string]exchange.Exchange
-	now         func() time.Time
-	log         *slog.Logger
-	loggedError string // error of the last step, which is logged once
+	storage   Storage
+	invoices  Invoices
+	exchanges map[string]exchange.Exchange
+	now       func() time.Time
+	log       *slog.Logger
+	failure   logonce.Failure // of steps
 }
 
 // New returns a new Worker.
@@ -81,7 +82,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		done, err := w.Step(ctx)
-		w.logOnce(ctx, err)
+		w.failure.Note(ctx, w.log, "selling failed", err)
 		if done > 0 && err == nil {
 			continue // more may be due
 		}
@@ -109,18 +110,6 @@ func (w *Worker) Step(ctx context.Context) (done int, err error) {
 		group.Go(func() error { return w.handle(ctx, claim) })
 	}
 	return done, group.Wait()
-}
-
-// logOnce logs an error of a step once, until the error changes.
-func (w *Worker) logOnce(ctx context.Context, err error) {
-	text := ""
-	if err != nil {
-		text = err.Error()
-	}
-	if text != "" && text != w.loggedError && ctx.Err() == nil {
-		w.log.Error("selling failed", "error", err)
-	}
-	w.loggedError = text
 }
 
 // handle processes a claimed sale.

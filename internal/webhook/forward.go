@@ -20,7 +20,7 @@ func Forward(ctx context.Context, to merchant.Endpoint, eventID string, body []b
 // anyAddress opens connections to every address.
 type anyAddress struct{ dialer net.Dialer }
 
-// Dial implements Dialer.
+// Dial implements guard.Connector.
 func (a anyAddress) Dial(ctx context.Context, _ guard.Target, hostport string) (net.Conn, error) {
 	return a.dialer.DialContext(ctx, "tcp", hostport)
 }

@@ -57,13 +57,13 @@ type lab struct {
 
 // counter counts the connections of a dialer.
 type counter struct {
-	webhook.Dialer
+	guard.Connector
 	dials atomic.Int64
 }
 
 func (c *counter) Dial(ctx context.Context, target guard.Target, hostport string) (net.Conn, error) {
 	c.dials.Add(1)
-	return c.Dialer.Dial(ctx, target, hostport)
+	return c.Connector.Dial(ctx, target, hostport)
 }
 
 // allowLoopback allows the networks of the receivers in these tests.
@@ -96,8 +96,8 @@ func newLab(t testing.TB, url string, c timer) *lab {
 }
 
 // connect creates the worker with a dialer.
-func (l *lab) connect(d webhook.Dialer, certificates *tls.Config) {
-	l.dialer = &counter{Dialer: d}
+func (l *lab) connect(d guard.Connector, certificates *tls.Config) {
+	l.dialer = &counter{Connector: d}
 	l.worker = webhook.New(webhook.Config{
 		Storage: l.storage, Dialer: l.dialer, TLS: certificates, Now: l.clock.Now, Log: slog.New(slog.NewTextHandler(l.log, nil)),
 	})

@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -28,27 +27,19 @@ const (
 	// stored for the operator, in bytes.
 	maxAnswer       = 64 << 10
 	maxStoredAnswer = 4 << 10
-	// maxHeader bounds the headers of an answer, in bytes. maxStoredHeaders and maxStoredHeader bound
-	// the number and the length of stored headers.
-	maxHeader        = 64 << 10
+	// maxStoredHeaders and maxStoredHeader bound the number and the length of stored headers.
 	maxStoredHeaders = 40
 	maxStoredHeader  = 512
 )
 
-// Dialer opens connections for calls. *guard.Dialer implements it.
-type Dialer interface {
-	Dial(ctx context.Context, target guard.Target, hostport string) (net.Conn, error)
-}
-
 // sender makes attempts.
 type sender struct {
-	dialer Dialer
+	dialer guard.Connector
 	now    func() time.Time
 	tls    *tls.Config
 }
 
 // send posts a body to an endpoint. It returns the result, and the pause that the receiver requests.
-// It reuses no connection, so that the address is checked at every attempt.
 func (s *sender) send(ctx context.Context, e merchant.Endpoint, eventID string, body []byte) (t merchant.Attempt, retryAfter time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
@@ -66,24 +57,14 @@ func (s *sender) send(ctx context.Context, e merchant.Endpoint, eventID string, 
 	return t, parseRetryAfter(answer.Header.Get("Retry-After"), t.At)
 }
 
-// post sends the request on a separate connection.
+// post sends the signed request.
 func (s *sender) post(ctx context.Context, e merchant.Endpoint, eventID string, body []byte, at time.Time) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	Sign(r.Header, e, eventID, body, at)
-	target := guard.Target{Plain: r.URL.Scheme == "http", Live: e.Mode == merchant.Live}
-	transport := &http.Transport{
-		DialContext: func(ctx context.Context, _, hostport string) (net.Conn, error) {
-			return s.dialer.Dial(ctx, target, hostport)
-		},
-		TLSClientConfig:        s.tls.Clone(),
-		DisableKeepAlives:      true,
-		DisableCompression:     true,
-		MaxResponseHeaderBytes: maxHeader,
-	}
-	return guard.NoUpgrade(transport).RoundTrip(r)
+	return guard.RoundTrip(r, s.dialer, e.Mode == merchant.Live, s.tls)
 }
 
 // Sign sets the headers of a request: the signature over the body, as in the specification of the

@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"chequer/internal/guard"
+	"chequer/internal/logonce"
 	"chequer/internal/merchant"
 )
 
@@ -34,7 +36,7 @@ const (
 // Config holds the dependencies of a Worker.
 type Config struct {
 	Storage Storage
-	Dialer  Dialer
+	Dialer  guard.Connector
 	// TLS is set only in tests; nil uses the system's certificates.
 	TLS *tls.Config
 	Now func() time.Time
@@ -44,15 +46,15 @@ type Config struct {
 // Worker sends due deliveries. Several workers with one storage, also in other processes, share the
 // work.
 type Worker struct {
-	storage     Storage
-	sender      sender
-	limiter     *endpointLimiter
-	now         func() time.Time
-	log         *slog.Logger
-	wake        chan struct{} // signals that deliveries may be due
-	attempts    sync.WaitGroup
-	loggedError string    // error of the last step, which is logged once
-	deletedAt   time.Time // time of the last complete deletion of old events
+	storage   Storage
+	sender    sender
+	limiter   *endpointLimiter
+	now       func() time.Time
+	log       *slog.Logger
+	wake      chan struct{} // signals that deliveries may be due
+	attempts  sync.WaitGroup
+	failure   logonce.Failure // of steps
+	deletedAt time.Time       // time of the last complete deletion of old events
 }
 
 // New returns a new Worker.
@@ -75,9 +77,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err := w.Step(work); work.Err() == nil {
-			w.logOnce(err)
-		}
+		w.failure.Note(work, w.log, "webhooks failed", w.Step(work))
 		w.deleteOldEvents(ctx)
 		select {
 		case <-ctx.Done():
@@ -170,18 +170,6 @@ func (w *Worker) wakeUp() {
 	case w.wake <- struct{}{}:
 	default:
 	}
-}
-
-// logOnce logs an error of a step once, until the error changes.
-func (w *Worker) logOnce(err error) {
-	text := ""
-	if err != nil {
-		text = err.Error()
-	}
-	if text != "" && text != w.loggedError {
-		w.log.Error("webhooks failed", "error", err)
-	}
-	w.loggedError = text
 }
 
 // deleteOldEvents deletes old events at intervals, in batches.
