@@ -81,7 +81,7 @@ func (e *Evaluation) Decisions(now time.Time, limit Tolerance) Decisions {
 	lost, known := e.lostValue(accepted.acceptedIDs())
 	d.AcceptedValue, d.LacksRate = d.Accepted.Paid.Sub(lost), !known
 	waived := inv.Terms.Price.Sub(d.AcceptedValue)
-	d.HighRisk = d.LacksRate || slices.ContainsFunc(inv.Refunds, Refund.takes) || waived.Cmp(limit.amountOf(inv.Terms.Price, inv.Quotes[0].Prices[0])) > 0
+	d.HighRisk = d.LacksRate || slices.ContainsFunc(inv.Refunds, Refund.Takes) || waived.Cmp(limit.amountOf(inv.Terms.Price, inv.Quotes[0].Prices[0])) > 0
 	return d
 }
 

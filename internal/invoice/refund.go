@@ -104,8 +104,14 @@ func (r Refund) Last() Mark {
 	return r.Asked
 }
 
-// takes reports whether the refund reduces what else can be refunded. A request of the shopper does not.
-func (r Refund) takes() bool { return r.State == RefundSent || r.Open() && !r.Requested() }
+// Pending reports whether the merchant prepared the refund and has not sent it.
+func (r Refund) Pending() bool { return r.Open() && !r.Requested() }
+
+// Takes reports whether the refund reduces what else can be refunded. A request of the shopper does not.
+func (r Refund) Takes() bool { return r.State == RefundSent || r.Pending() }
+
+// of reports whether the refund is in the asset of a balance.
+func (r Refund) of(b Balance) bool { return r.Asset == b.Asset && r.Network == b.Network }
 
 // settles reports whether the refund is a final decision about its amount.
 func (r Refund) settles() bool { return r.State == RefundSent || r.State == RefundDeclined }
@@ -212,7 +218,7 @@ func (inv *Invoice) balances(l ledger, s State) []Balance {
 		b.Waiting = b.Waiting.Add(inv.waitingPart(e, l, s))
 	}
 	for _, r := range inv.Refunds {
-		if r.takes() {
+		if r.Takes() {
 			b := balance(r.Network, r.Asset, r.Amount.Currency()) // of nothing if the payment left its network
 			b.Taken = b.Taken.Add(r.Amount)
 		}
@@ -257,13 +263,13 @@ func (inv *Invoice) refundsPrice(l ledger, s State) bool {
 
 // refundsEverything reports whether refunds take everything that the invoice has received.
 func (inv *Invoice) refundsEverything(l ledger) bool {
-	return slices.ContainsFunc(inv.Refunds, Refund.takes) &&
+	return slices.ContainsFunc(inv.Refunds, Refund.Takes) &&
 		!slices.ContainsFunc(inv.balances(l, inv.State), func(b Balance) bool { return !b.Refundable().IsZero() })
 }
 
 // refundedBefore reports whether a refund was prepared before a time for an invoice that was never paid.
 func (inv *Invoice) refundedBefore(at time.Time) bool {
-	return inv.FirstPaidAt.IsZero() && slices.ContainsFunc(inv.Refunds, func(r Refund) bool { return r.takes() && r.Asked.At.Before(at) })
+	return inv.FirstPaidAt.IsZero() && slices.ContainsFunc(inv.Refunds, func(r Refund) bool { return r.Takes() && r.Asked.At.Before(at) })
 }
 
 // isOpen reports whether further payments may complete the price of an invoice with a status.
@@ -313,7 +319,7 @@ func (inv *Invoice) addSurplus(list []Balance, entries []entry, l ledger) {
 func (inv *Invoice) settled(b Balance) (all, surplus money.Amount) {
 	all, surplus = money.Zero(b.Received.Currency()), money.Zero(b.Received.Currency())
 	for _, r := range inv.Refunds {
-		if !r.settles() || r.Asset != b.Asset || r.Network != b.Network {
+		if !r.settles() || !r.of(b) {
 			continue
 		}
 		all = all.Add(r.Amount)
@@ -350,7 +356,7 @@ func (inv *Invoice) undecided(b Balance, s State) money.Amount {
 // invoice received since is surplus.
 func (inv *Invoice) refundedAll(b Balance) bool {
 	return slices.ContainsFunc(inv.Refunds, func(r Refund) bool {
-		return r.State == RefundSent && r.Kind == RefundReceived && r.Asset == b.Asset && r.Network == b.Network
+		return r.State == RefundSent && r.Kind == RefundReceived && r.of(b)
 	})
 }
 

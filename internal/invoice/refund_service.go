@@ -29,7 +29,8 @@ type RefundDraft struct {
 
 // CreateRefund prepares a refund. If the shopper asked for a refund in the asset, the request becomes this refund.
 // The errors are ErrNotFound, ErrStale, ErrNothingReceived, ErrRefundAsset, ErrNoSurplus, ErrOverRefund,
-// ErrRefundExists, ErrTooLittle, ErrNoRate, ErrState while the money counts for an invoice that is not paid yet, and for the address those of SetRefundAddress.
+// ErrRefundExists, ErrTooLittle, ErrNoRate, ErrState while the money counts for an invoice that is not paid yet,
+// and for the address those of SetRefundAddress.
 func (s *Service) CreateRefund(ctx context.Context, id string, d RefundDraft) (*Invoice, Refund, error) {
 	read, err := s.storage.Invoice(ctx, id)
 	if err != nil {
@@ -55,7 +56,6 @@ func (s *Service) CreateRefund(ctx context.Context, id string, d RefundDraft) (*
 		if err := inv.determine(&r, b, d, now); err != nil {
 			return err
 		}
-		a, known := s.KnownAsset(b.Network, b.Asset)
 		switch most := b.Refundable(); {
 		case len(inv.Refunds) >= maxRefunds:
 			return ErrState
@@ -67,7 +67,7 @@ func (s *Service) CreateRefund(ctx context.Context, id string, d RefundDraft) (*
 			return ErrOverRefund
 		case isOpen(inv.State.Status) && countsRefunded(inv.ledger(), b, b.Taken.Add(r.Amount)):
 			return ErrState // the rest of the price could still be paid: cancel the invoice first
-		case r.Amount.IsZero(), known && r.Amount.Cmp(a.Dust) < 0:
+		case s.isTooLittle(b, r.Amount):
 			return ErrTooLittle
 		}
 		if r.State = RefundAsked; to.Address != "" {
@@ -81,18 +81,24 @@ func (s *Service) CreateRefund(ctx context.Context, id string, d RefundDraft) (*
 	return inv, made, err
 }
 
+// isTooLittle reports whether the network of a balance cannot transfer an amount of its asset.
+func (s *Service) isTooLittle(b Balance, amount money.Amount) bool {
+	a, known := s.KnownAsset(b.Network, b.Asset)
+	return amount.IsZero() || known && amount.Cmp(a.Dust) < 0
+}
+
 // maxRefunds bounds the size of an invoice.
 const maxRefunds = 100
 
 // repeats reports whether a refund exists that takes the same amount for the same reason.
 func (r Refund) repeats(o Refund) bool {
-	return o.takes() && o.Kind == r.Kind && o.Asset == r.Asset && o.Network == r.Network && o.Amount.Equal(r.Amount)
+	return o.Takes() && o.Kind == r.Kind && o.Asset == r.Asset && o.Network == r.Network && o.Amount.Equal(r.Amount)
 }
 
 // addRefund adds a refund. It takes the place of the shopper's request in the same asset, and its ID. A refund without
 // an address gets that of the request.
 func (inv *Invoice) addRefund(r *Refund) {
-	i := slices.IndexFunc(inv.Refunds, func(o Refund) bool { return o.Requested() && o.Asset == r.Asset && o.Network == r.Network })
+	i := inv.requestIn(Balance{Network: r.Network, Asset: r.Asset})
 	if i < 0 {
 		inv.Refunds = append(inv.Refunds, *r)
 		return
@@ -104,6 +110,11 @@ func (inv *Invoice) addRefund(r *Refund) {
 	}
 	r.ID, r.Asked = request.ID, request.Asked
 	inv.Refunds[i] = *r
+}
+
+// requestIn returns the index of the shopper's request in the asset of a balance, or -1.
+func (inv *Invoice) requestIn(b Balance) int {
+	return slices.IndexFunc(inv.Refunds, func(r Refund) bool { return r.Requested() && r.of(b) })
 }
 
 // destinationOf returns the destination of a draft and the actor that gave it; the zero Destination if there is no
@@ -174,7 +185,7 @@ func (inv *Invoice) openSurplus(b Balance) money.Amount {
 	}
 	rest := b.Surplus
 	for _, r := range inv.Refunds {
-		if r.Kind != RefundPart && r.Asset == b.Asset && r.Network == b.Network && (r.takes() || r.settles()) {
+		if r.Kind != RefundPart && r.of(b) && (r.Takes() || r.settles()) {
 			rest = atLeastZero(rest, r.Amount)
 		}
 	}
@@ -197,10 +208,10 @@ func (s *Service) RenewRefund(ctx context.Context, id, ref, by string, seen int6
 		if err := fresh.setFiat(r.Value, now); err != nil {
 			return err
 		}
-		if fresh.Amount.Cmp(b.Refundable().Add(r.Amount)) > 0 || b.Excess().Cmp(money.Zero(b.Received.Currency())) > 0 {
+		if fresh.Amount.Cmp(b.Refundable().Add(r.Amount)) > 0 || !b.Excess().IsZero() {
 			return ErrOverRefund
 		}
-		if a, known := s.KnownAsset(r.Network, r.Asset); fresh.Amount.IsZero() || known && fresh.Amount.Cmp(a.Dust) < 0 {
+		if s.isTooLittle(b, fresh.Amount) {
 			return ErrTooLittle
 		}
 		r.Amount, r.Rate, r.Source, r.HeldUntil = fresh.Amount, fresh.Rate, fresh.Source, fresh.HeldUntil
@@ -251,7 +262,7 @@ func readTx(a chain.Asset, text string) (string, error) {
 // CancelRefund withdraws a refund that was not sent. The errors are ErrNotFound, ErrNoRefund, ErrStale and ErrState.
 func (s *Service) CancelRefund(ctx context.Context, id, ref, by, reason string, seen int64) (*Invoice, error) {
 	return s.updateRefund(ctx, id, ref, seen, func(_ *Invoice, r *Refund, now time.Time) error {
-		if !r.Open() || r.Requested() {
+		if !r.Pending() {
 			return ErrState
 		}
 		r.State, r.Closed, r.Reason = RefundCancelled, Mark{by, now}, reason
@@ -286,13 +297,14 @@ func (s *Service) DeclineRefund(ctx context.Context, id, by, reason string, seen
 			return ErrState
 		}
 		r := s.newRefund(inv, b, rates)
-		r.ID, r.Asked, r.Address, r.AddressBy = ref, Mark{string(Shopper), s.now().Add(inv.Clock)}, inv.RefundAddress.Address, string(Shopper)
-		i := slices.IndexFunc(inv.Refunds, func(r Refund) bool { return r.Requested() && r.Asset == b.Asset && r.Network == b.Network })
+		now := s.now().Add(inv.Clock)
+		r.ID, r.Asked, r.Address, r.AddressBy = ref, Mark{string(Shopper), now}, inv.RefundAddress.Address, string(Shopper)
+		i := inv.requestIn(b)
 		if i >= 0 {
 			r = inv.Refunds[i]
 		}
 		r.setAmount(inv.undecided(b, inv.State))
-		r.State, r.Closed, r.Reason = RefundDeclined, Mark{by, s.now().Add(inv.Clock)}, reason
+		r.State, r.Closed, r.Reason = RefundDeclined, Mark{by, now}, reason
 		if i < 0 {
 			inv.Refunds = append(inv.Refunds, r)
 			return nil
@@ -307,7 +319,7 @@ func (s *Service) DeclineRefund(ctx context.Context, id, by, reason string, seen
 func (e *Evaluation) Declinable() (Balance, bool) {
 	inv := e.inv
 	b, ok := e.Balance(inv.RefundAddress.Asset)
-	prepared := slices.ContainsFunc(inv.Refunds, func(r Refund) bool { return r.Open() && !r.Requested() })
+	prepared := slices.ContainsFunc(inv.Refunds, Refund.Pending)
 	return b, ok && !prepared && !inv.undecided(b, e.state).IsZero()
 }
 

@@ -51,6 +51,11 @@ func New(c Config) *Hub {
 // Close ends every Wait with ErrClosed.
 func (h *Hub) Close() { h.close() }
 
+// Position returns the present position of a shop.
+func (h *Hub) Position(ctx context.Context, shopID string) (int64, error) {
+	return h.config.Position(ctx, shopID)
+}
+
 // Wait waits until the position of a shop is another one than a page has seen, and returns it. It returns ErrClosed if
 // the hub is closed, and the error of the context.
 func (h *Hub) Wait(ctx context.Context, shopID string, seen int64) (int64, error) {

@@ -36,11 +36,9 @@ func (v *page) showKeys(status int, form keyForm, problem error) error {
 	}
 	page := desk.Keys{
 		Frame: f, Tabs: v.tabs(visit.KeysPath), Action: v.Below(visit.KeysPath), Mode: v.modeChoice(form.mode), Scopes: v.scopeChecks(form.scopes, problem),
-		Label: desk.Field{
-			Name: "label", Label: v.Text("desk.key.label"), Hint: v.Text("desk.key.label.hint"), Value: form.label, Kind: "text", Complete: "off",
-			Error: v.fieldText("desk.field.label", faultOf(problem, "label")),
-		},
+		Label: v.TextField("label", "desk.key.label", "desk.key.label.hint", form.label),
 	}
+	page.Label.Error = v.fieldText("desk.field.label", faultOf(problem, "label"))
 	slices.SortStableFunc(all, func(a, b merchant.Key) int { // those in use first, the newest of each first
 		return cmp.Or(cmp.Compare(activeRank(a), activeRank(b)), b.CreatedAt.Compare(a.CreatedAt))
 	})

@@ -51,7 +51,7 @@ func (v *page) allows(inv *invoice.Invoice, e *invoice.Evaluation, decision stri
 // refundLinksOf returns the links to the refunds of an invoice, and to the decisions against one.
 func (v *page) refundLinksOf(inv *invoice.Invoice, e *invoice.Evaluation) (links []desk.DecisionLink) {
 	at := v.Below("/payments/" + inv.ID + "/")
-	open := slices.ContainsFunc(inv.Refunds, func(r invoice.Refund) bool { return r.Open() && !r.Requested() })
+	open := slices.ContainsFunc(inv.Refunds, invoice.Refund.Pending)
 	refundable := slices.ContainsFunc(e.Balances(), e.MayRefund)
 	switch {
 	case open:
@@ -268,7 +268,7 @@ func isReason(text string) bool { return len(text) <= maxReason && (text == "" |
 
 // reasonField returns the field for the reason of a decision.
 func (v *page) reasonField(problem string) desk.Field {
-	f := desk.Field{Name: "reason", Label: v.Text("desk.reason"), Hint: v.Text("desk.reason.hint"), Kind: "text", Complete: "off"}
+	f := v.TextField("reason", "desk.reason", "desk.reason.hint", "")
 	if problem != "" {
 		f.Value = v.reason()
 	}

@@ -92,7 +92,7 @@ func (v *page) balanceRows(inv *invoice.Invoice, e *invoice.Evaluation) (rows []
 	for _, b := range e.Balances() {
 		add(v.Text("desk.refund.received"), b, b.Received, false)
 		for _, r := range inv.Refunds {
-			if r.Asset == b.Asset && (r.State == invoice.RefundSent || r.Open() && !r.Requested()) {
+			if r.Asset == b.Asset && r.Takes() {
 				add("− "+v.refundState(r).Text, b, r.Amount, false)
 			}
 		}
@@ -105,16 +105,12 @@ func (v *page) balanceRows(inv *invoice.Invoice, e *invoice.Evaluation) (rows []
 func (v *page) refundForm(inv *invoice.Invoice, e *invoice.Evaluation, fault refundFault) desk.RefundForm {
 	f := desk.RefundForm{
 		Action: v.Below(refundPath(inv.ID)), Version: strconv.FormatInt(inv.Version, 10), Button: v.Text("desk.refund.prepare"),
-		Amount: desk.Choice{Name: "amount", Label: v.Text("desk.amount")},
-		Part: desk.Field{
-			Name: "part", Label: v.Text("desk.refund.part"), Hint: v.Text("desk.refund.part.hint"), Kind: "text", Complete: "off", Decimal: true,
-			Value: fault.typedAmount, Error: fault.part,
-		},
-		Address: desk.Field{
-			Name: "address", Label: v.Text("desk.refund.address"), Hint: v.Text("desk.refund.address.none"), Kind: "text", Complete: "off", Code: true,
-			Value: fault.typed, Error: fault.address,
-		},
+		Amount:  desk.Choice{Name: "amount", Label: v.Text("desk.amount")},
+		Part:    v.TextField("part", "desk.refund.part", "desk.refund.part.hint", fault.typedAmount),
+		Address: v.TextField("address", "desk.refund.address", "desk.refund.address.none", fault.typed),
 	}
+	f.Part.Decimal, f.Part.Error = true, fault.part
+	f.Address.Code, f.Address.Error = true, fault.address
 	if !inv.RefundAddress.IsZero() {
 		f.Address.Hint = v.Text("desk.refund.address.known", "Asset", inv.RefundAddress.Asset, "Address", inv.RefundAddress.Address)
 	}
@@ -166,7 +162,7 @@ func (v *page) openRefund(inv *invoice.Invoice, e *invoice.Evaluation, r invoice
 		return o, nil
 	}
 	a, known := v.Invoices.KnownAsset(r.Network, r.Asset)
-	o.To, o.Address, o.CopyTo = v.Text("desk.refund.to", "Network", cmp.Or(a.NetworkName, string(r.Network)), "Actor", v.giver(r)), views.AddressGroups(r.Address), v.Copying("address-"+r.ID)
+	o.To, o.Address, o.CopyTo = v.Text("desk.refund.to", "Network", cmp.Or(a.NetworkName, string(r.Network)), "Actor", v.actorName(r.AddressBy)), views.AddressGroups(r.Address), v.Copying("address-"+r.ID)
 	o.Sent = desk.RefundTx{Action: at + sendRefund, Button: v.Text("desk.refund.send"), Field: v.txField(r, fault)}
 	b, _ := e.Balance(r.Asset)
 	switch {
@@ -194,17 +190,18 @@ func (v *page) openRefund(inv *invoice.Invoice, e *invoice.Evaluation, r invoice
 	return o, err
 }
 
-// giver returns the actor that gave the address of a refund.
-func (v *page) giver(r invoice.Refund) string {
-	if r.AddressBy == string(invoice.Shopper) {
+// actorName returns an actor of a refund as pages show it.
+func (v *page) actorName(actor string) string {
+	if actor == string(invoice.Shopper) {
 		return v.Text("desk.refund.shopper")
 	}
-	return r.AddressBy
+	return actor
 }
 
 // txField returns the field for the transaction of a refund.
 func (v *page) txField(r invoice.Refund, fault refundFault) desk.Field {
-	f := desk.Field{Name: "tx-" + r.ID, Label: v.Text("desk.refund.tx"), Hint: v.Text("desk.refund.tx.hint"), Kind: "text", Complete: "off", Code: true}
+	f := v.TextField("tx-"+r.ID, "desk.refund.tx", "desk.refund.tx.hint", "")
+	f.Code = true
 	if fault.ref == r.ID {
 		f.Value, f.Error = fault.typedTx, fault.tx
 	}
@@ -220,7 +217,7 @@ func (v *page) refundChecks(inv *invoice.Invoice, r invoice.Refund) []desk.Resul
 		{Shape: "ok", Text: v.Text("desk.refund.check.sum")},
 	}
 	others := slices.ContainsFunc(inv.Refunds, func(o invoice.Refund) bool {
-		return o.ID != r.ID && o.Asset == r.Asset && (o.Open() && !o.Requested() || o.State == invoice.RefundSent)
+		return o.ID != r.ID && o.Asset == r.Asset && o.Takes()
 	})
 	if others {
 		return append(checks, desk.Result{Shape: "warn", Text: v.Text("desk.refund.check.others")})
@@ -267,12 +264,8 @@ func (v *page) listedRefund(r invoice.ListedRefund) desk.RefundRow {
 		row.Value = v.Fiat(r.Value)
 	}
 	mark := r.Last()
-	by := mark.By
-	if by == string(invoice.Shopper) {
-		by = v.Text("desk.refund.shopper")
-	}
 	row.Time, row.At = wire.Time(mark.At), v.Clock(mark.At)
-	row.Detail = strings.TrimSpace(v.Text("desk.step.by", "Actor", by) + " " + r.Reason)
+	row.Detail = strings.TrimSpace(v.Text("desk.step.by", "Actor", v.actorName(mark.By)) + " " + r.Reason)
 	if !v.May(account.Decide) {
 		row.URL = v.Below("/payments/" + r.InvoiceID)
 	}

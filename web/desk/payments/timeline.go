@@ -51,11 +51,7 @@ func (v *page) timeline(inv *invoice.Invoice, payments []invoice.Payment) []desk
 	for _, r := range inv.Refunds {
 		amount := v.amountOf(r.Network, r.Asset, r.Amount)
 		step := func(m invoice.Mark, shape, id string) {
-			by := m.By
-			if by == string(invoice.Shopper) {
-				by = v.Text("desk.refund.shopper")
-			}
-			add(m.At, shape, v.Text(id, "Amount", amount), strings.TrimSpace(v.Text("desk.step.by", "Actor", by)))
+			add(m.At, shape, v.Text(id, "Amount", amount), strings.TrimSpace(v.Text("desk.step.by", "Actor", v.actorName(m.By))))
 		}
 		if r.Asked != r.Prepared {
 			step(r.Asked, "warn", "desk.step.refund.asked")

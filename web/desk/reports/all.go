@@ -101,12 +101,11 @@ func (v *page) newestOfAll(shops []merchant.Merchant, mode invoice.Mode) (rows [
 // allReports shows the totals of a period of all shops whose reports the account may view.
 func (v *page) allReports() error {
 	shops, q := v.ShopsWith(account.Export), v.query()
-	f, err := v.Frame(v.Text("desk.reports"), visit.ReportsPath)
+	page, err := v.newReports(q)
 	if err != nil {
 		return err
 	}
-	f.Test, f.LiveURL, f.TestURL = q.mode == invoice.Test, v.in(q, invoice.Live), v.in(q, invoice.Test)
-	page := desk.Reports{Frame: f, Action: v.Below(visit.ReportsPath), Kept: q.hidden("mode"), Filters: v.filters(q)[:1], Days: v.days(q)}
+	page.Filters = page.Filters[:1]
 	if len(q.problems) > 0 {
 		return v.Show(http.StatusUnprocessableEntity, desk.ReportsPage(page))
 	}
@@ -114,18 +113,8 @@ func (v *page) allReports() error {
 	if err != nil {
 		return err
 	}
-	page.Heading = v.dates(r.Period)
-	page.Compared = v.Text("desk.reports.compared", "Dates", v.dates(r.Previous))
-	if len(r.Totals) == 0 {
-		page.Empty = v.Text("desk.overview.none")
-		return v.Show(http.StatusOK, desk.ReportsPage(page))
+	if v.sumUp(&page, r); len(r.Totals) > 0 {
+		page.Groups = v.shopGroups(r, shops, q.mode)
 	}
-	page.Totals = v.reportTotals(r)
-	for i, t := range r.Totals {
-		if t.Total.Invoices > 0 && len(t.Bars) > 1 {
-			page.Charts = append(page.Charts, v.chart(r, i))
-		}
-	}
-	page.Groups = v.shopGroups(r, shops, q.mode)
 	return v.Show(http.StatusOK, desk.ReportsPage(page))
 }

@@ -15,12 +15,10 @@ import (
 // reports shows the totals of a period.
 func (v *page) reports() error {
 	q := v.query()
-	f, err := v.Frame(v.Text("desk.reports"), visit.ReportsPath)
+	page, err := v.newReports(q)
 	if err != nil {
 		return err
 	}
-	f.Test, f.LiveURL, f.TestURL = q.mode == invoice.Test, v.in(q, invoice.Live), v.in(q, invoice.Test)
-	page := desk.Reports{Frame: f, Action: v.Below(visit.ReportsPath), Kept: q.hidden("mode"), Filters: v.filters(q), Days: v.days(q)}
 	if len(q.problems) > 0 {
 		return v.Show(http.StatusUnprocessableEntity, desk.ReportsPage(page))
 	}
@@ -28,25 +26,41 @@ func (v *page) reports() error {
 	if err != nil {
 		return err
 	}
-	page.Heading = v.dates(r.Period)
-	page.Compared = v.Text("desk.reports.compared", "Dates", v.dates(r.Previous))
-	if len(r.Totals) == 0 {
-		page.Empty = v.Text("desk.overview.none")
+	if v.sumUp(&page, r); len(r.Totals) == 0 {
 		return v.Show(http.StatusOK, desk.ReportsPage(page))
 	}
 	labels, err := v.labels(q.by)
 	if err != nil {
 		return err
 	}
+	for _, t := range r.Totals {
+		page.Groups = append(page.Groups, v.groups(q, r, t, labels))
+	}
+	page.Export = v.exportForm(q, r)
+	return v.Show(http.StatusOK, desk.ReportsPage(page))
+}
+
+// newReports returns the page of a query without its report.
+func (v *page) newReports(q query) (desk.Reports, error) {
+	f, err := v.Frame(v.Text("desk.reports"), visit.ReportsPath)
+	f.Test, f.LiveURL, f.TestURL = q.mode == invoice.Test, v.in(q, invoice.Live), v.in(q, invoice.Test)
+	return desk.Reports{Frame: f, Action: v.Below(visit.ReportsPath), Kept: q.hidden("mode"), Filters: v.filters(q), Days: v.days(q)}, err
+}
+
+// sumUp adds the totals and the charts of a report to its page.
+func (v *page) sumUp(page *desk.Reports, r report.Report) {
+	page.Heading = v.dates(r.Period)
+	page.Compared = v.Text("desk.reports.compared", "Dates", v.dates(r.Previous))
+	if len(r.Totals) == 0 {
+		page.Empty = v.Text("desk.overview.none")
+		return
+	}
 	page.Totals = v.reportTotals(r)
 	for i, t := range r.Totals {
 		if t.Total.Invoices > 0 && len(t.Bars) > 1 {
 			page.Charts = append(page.Charts, v.chart(r, i))
 		}
-		page.Groups = append(page.Groups, v.groups(q, r, t, labels))
 	}
-	page.Export = v.exportForm(q, r)
-	return v.Show(http.StatusOK, desk.ReportsPage(page))
 }
 
 // reportTotals returns the totals of a report. Each currency is apart.

@@ -113,12 +113,9 @@ var (
 
 // text returns the text field of a setting.
 func (f *paymentForm) text(name merchant.SettingName, label, hint string) desk.SettingInput {
-	field := desk.Field{Name: string(name), Label: f.Text(label), Kind: "text", Complete: "off", Value: f.values[string(name)]}
+	field := f.TextField(string(name), label, hint, f.values[string(name)])
 	if by := f.inForce[name].By; by != "" {
 		return f.fixed(field.Label, field.Value, by)
-	}
-	if hint != "" {
-		field.Hint = f.Text(hint)
 	}
 	field.Error = f.fault(field.Name, field.Label)
 	return desk.SettingInput{Text: field}

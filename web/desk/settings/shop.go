@@ -25,7 +25,9 @@ func (v *page) showShop(status int, current, added named, problem string) error 
 		return err
 	}
 	field := func(name, label, hint string, n named) desk.Field {
-		return desk.Field{Name: name, Label: v.Text(label), Hint: v.Text(hint), Value: n.name, Error: n.problem, Kind: "text", Complete: "off"}
+		field := v.TextField(name, label, hint, n.name)
+		field.Error = n.problem
+		return field
 	}
 	address := v.Storefront(v.Shop)
 	p := desk.ShopSettings{

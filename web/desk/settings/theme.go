@@ -83,10 +83,7 @@ func (v *page) showTheme(status int, current theme.Theme, e entered) error {
 		return err
 	}
 	field := func(name, label, hint, value string) desk.Field {
-		field := desk.Field{Name: name, Label: v.Text(label), Value: value, Kind: "text", Complete: "off"}
-		if hint != "" {
-			field.Hint = v.Text(hint)
-		}
+		field := v.TextField(name, label, hint, value)
 		if e.fault != nil && e.fault.Field == name {
 			field.Error = v.Text(label) + " " + e.fault.Fault
 		}

@@ -62,10 +62,7 @@ func (v *page) showNotifications(status int, e enteredSettings, problem error) e
 		return err
 	}
 	field := func(name, label, hint, value string) desk.Field {
-		field := desk.Field{Name: name, Label: v.Text(label), Value: value, Kind: "text", Complete: "off"}
-		if hint != "" {
-			field.Hint = v.Text(hint)
-		}
+		field := v.TextField(name, label, hint, value)
 		if wrong, ok := errors.AsType[*notify.FieldError](problem); ok && wrong.Field == name {
 			field.Error = v.Text("desk.field.fault", "Name", field.Label, "Fault", wrong.Fault)
 		}

@@ -49,7 +49,7 @@ func (v *Visit) defaultAction(inv *invoice.Invoice, at string) views.Link {
 	s, d := inv.Summary(), v.Decisions(e)
 	late := s.Has(invoice.Late) || s.Has(invoice.Older)
 	switch {
-	case slices.ContainsFunc(inv.Refunds, func(r invoice.Refund) bool { return r.Open() && !r.Requested() }):
+	case slices.ContainsFunc(inv.Refunds, invoice.Refund.Pending):
 		return views.Link{Text: v.Text("desk.refund.open"), URL: at + Refund}
 	case isRequested(s, e):
 		return views.Link{Text: v.Text("desk.refund.prepare"), URL: at + Refund}

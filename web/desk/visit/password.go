@@ -8,16 +8,6 @@ import (
 	"chequer/views/desk"
 )
 
-// PasswordField returns the field for a password. Complete is its autocomplete attribute.
-func (v *Visit) PasswordField(name, complete string) desk.Field {
-	return desk.Field{Name: name, Label: v.Text("desk.password"), Kind: "password", Complete: complete}
-}
-
-// CodeField returns the field for a code of an authenticator app.
-func (v *Visit) CodeField(name, hint string) desk.Field {
-	return desk.Field{Name: name, Label: v.Text("desk.code"), Hint: hint, Kind: "text", Complete: "one-time-code", Code: true}
-}
-
 // ShownOffer returns the prepared password that the form carries. Seed, address and recovery codes are
 // only shown again; the sealed part decides.
 func (v *Visit) ShownOffer() account.PasswordOffer {

@@ -43,7 +43,7 @@ func (v *Visit) Live() error {
 	if !reads(v.Request()) {
 		return nil
 	}
-	position, err := v.FeedPosition(v.Request().Context(), v.Shop.ID)
+	position, err := v.Changes.Position(v.Request().Context(), v.Shop.ID)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ package visit
 
 import (
 	"cmp"
-	"context"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -32,8 +31,6 @@ type Site struct {
 	Themes    *merchant.Themes
 	Invoices  *invoice.Service
 	Changes   *changes.Hub
-	// FeedPosition returns the position of the newest event in a shop's feed, which Changes watches.
-	FeedPosition func(ctx context.Context, shopID string) (int64, error)
 	// PaymentSettings manages the payment settings of the shops.
 	PaymentSettings *merchant.Settings
 
