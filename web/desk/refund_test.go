@@ -16,17 +16,6 @@ const (
 	staffAddress   = "mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn"
 )
 
-// formWith returns the hidden fields of the form of a page with an action, without the form token.
-func (p page) formWith(action string) (fields []string) {
-	p.t.Helper()
-	p.find(`form[action$="` + action + `"] input[type=hidden]`).Each(func(_ int, s *selection) {
-		if name := s.AttrOr("name", ""); name != "form" {
-			fields = append(fields, name, s.AttrOr("value", ""))
-		}
-	})
-	return fields
-}
-
 // asks gives the shopper's refund address.
 func (s *till) asks(inv *invoice.Invoice) {
 	s.lab.t.Helper()
@@ -55,7 +44,7 @@ func TestRefund(t *testing.T) {
 	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1047: Late", "Accept as paid…")
 	before := len(l.actions())
 	ask := b.get(at+"/refund").want(http.StatusOK, "Refund 1047", "The shopper entered a refund address", "For 0.00099 BTC: "+shopperAddress, "0.00099 BTC, everything that is not refunded yet")
-	b.send(at+"/refund", append(ask.formWith("/refund"), "amount", "received:BTC")...).leads(at + "/refund?done=refund-ready")
+	b.send(at+"/refund", append(ask.hidden(`form[action$="/refund"]`), "amount", "received:BTC")...).leads(at + "/refund?done=refund-ready")
 	ready := b.get(at+"/refund?done=refund-ready").want(http.StatusOK, "The refund is ready to be paid.", "Ready, not sent yet", "Address on", "entered by the shopper",
 		"0.00099 BTC", "€79.20, at €80,000.00 for 1 BTC", "No other refund of this invoice", "Nothing can be refunded")
 	if n := ready.find("svg.qr path").Length(); n != 1 {
@@ -67,7 +56,7 @@ func TestRefund(t *testing.T) {
 	}
 	r := l.till.reload(inv).Refunds[0]
 	send := at + "/refund/" + r.ID + "/sent"
-	form := ready.formWith("/sent")
+	form := ready.hidden(`form[action$="/sent"]`)
 	b.send(send, append(form, "tx-"+r.ID, "8f3c")...).want(http.StatusUnprocessableEntity, "This is no transaction ID of this network.", "Ready, not sent yet")
 	b.send(send, append(form, "tx-"+r.ID, strings.Repeat("8f", 32))...).leads(at + "/refund?done=refund-sent")
 	b.get(at+"/refund?done=refund-sent").want(http.StatusOK, "The refund was marked as sent.", "By Tove")
@@ -88,12 +77,12 @@ func TestRefund_to_an_address_that_staff_enters(t *testing.T) {
 	inv := l.till.lateSale("1047", "0.00099")
 	at := "/desk/shop/payments/" + inv.ID + "/refund"
 	l.clock.Pass(11 * time.Minute)
-	form := append(b.get(at).want(http.StatusOK, "Prepare a refund").formWith("/refund"), "amount", "part:BTC", "part", "0.0005", "address", staffAddress)
+	form := append(b.get(at).want(http.StatusOK, "Prepare a refund").hidden(`form[action$="/refund"]`), "amount", "part:BTC", "part", "0.0005", "address", staffAddress)
 	ask := b.send(at, form...).want(http.StatusForbidden, "Confirm it’s you")
 	if got := l.till.reload(inv).Refunds; len(got) != 0 {
 		t.Fatalf("prepared without a confirmation: %+v", got)
 	}
-	kept := ask.formWith("/desk/shop/confirm")
+	kept := ask.hidden(`form[action$="/desk/shop/confirm"]`)
 	var repeated []string
 	for i := 0; i < len(kept); i += 2 {
 		if !strings.HasPrefix(kept[i], "confirm-") {
@@ -119,7 +108,7 @@ func TestRefund_form_names_what_is_wrong(t *testing.T) {
 	inv := l.till.lateSale("1047", "0.00099")
 	b := l.owner()
 	at := "/desk/shop/payments/" + inv.ID + "/refund"
-	fields := b.get(at).formWith("/refund")
+	fields := b.get(at).hidden(`form[action$="/refund"]`)
 	foreign, _ := other.Method("simnet", "BTC")
 	for _, tt := range []struct{ amount, part, address, want string }{
 		{"", "", "", "Choose one of the amounts."},
@@ -163,7 +152,7 @@ func TestRefund_in_euro(t *testing.T) {
 	inv := l.till.lateSale("1047", "0.00099")
 	l.till.asks(inv)
 	at := "/desk/shop/payments/" + inv.ID + "/refund"
-	b.send(at, append(b.get(at).formWith("/refund"), "amount", "fiat:BTC", "part", "40")...).leads(at + "?done=refund-ready")
+	b.send(at, append(b.get(at).hidden(`form[action$="/refund"]`), "amount", "fiat:BTC", "part", "40")...).leads(at + "?done=refund-ready")
 	b.get(at).want(http.StatusOK, "0.0005 BTC", "The rate is held until")
 	l.till.quote("BTC-EUR=100000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
 	for range 4 { // the session ends without a request for a while
@@ -175,9 +164,9 @@ func TestRefund_in_euro(t *testing.T) {
 		t.Error("the page of an amount that is not valid any more has a payment link")
 	}
 	id := l.till.reload(inv).Refunds[0].ID
-	b.send(at+"/"+id+"/renew", stale.formWith("/renew")...).leads(at + "?done=refund-renewed")
+	b.send(at+"/"+id+"/renew", stale.hidden(`form[action$="/renew"]`)...).leads(at + "?done=refund-renewed")
 	renewed := b.get(at).want(http.StatusOK, "0.0004 BTC")
-	b.send(at+"/"+id+"/cancel", renewed.formWith("/cancel")...).leads(at + "?done=refund-cancelled")
+	b.send(at+"/"+id+"/cancel", renewed.hidden(`form[action$="/cancel"]`)...).leads(at + "?done=refund-cancelled")
 	b.get(at).want(http.StatusOK, "Cancelled", "0.00099 BTC, everything that is not refunded yet")
 }
 
@@ -188,7 +177,7 @@ func TestRefund_asks_for_the_address(t *testing.T) {
 	b := l.owner()
 	inv := l.till.lateSale("1047", "0.00099")
 	at := "/desk/shop/payments/" + inv.ID + "/refund"
-	b.send(at, append(b.get(at).formWith("/refund"), "amount", "received:BTC")...).leads(at + "?done=refund-asked")
+	b.send(at, append(b.get(at).hidden(`form[action$="/refund"]`), "amount", "received:BTC")...).leads(at + "?done=refund-asked")
 	b.get(at).want(http.StatusOK, "Waits for the shopper’s address", "/invoice/"+inv.ID)
 	l.till.asks(inv)
 	b.get(at).want(http.StatusOK, "Pay this from your wallet", "entered by the shopper")
@@ -206,7 +195,7 @@ func TestRefund_by_two_accounts_at_once(t *testing.T) {
 	var group sync.WaitGroup
 	statuses := make([]int, 2)
 	for i, b := range []*browser{maren, tove} {
-		form := append(b.get(at).formWith("/refund"), "form", b.formToken(), "amount", "received:BTC")
+		form := append(b.get(at).hidden(`form[action$="/refund"]`), "form", b.formToken(), "amount", "received:BTC")
 		group.Go(func() { statuses[i] = b.post(at, form...).status })
 	}
 	group.Wait()
@@ -223,7 +212,7 @@ func TestRefund_of_a_reorganised_payment(t *testing.T) {
 	inv := l.till.lateSale("1047", "0.00099")
 	l.till.asks(inv)
 	at := "/desk/shop/payments/" + inv.ID + "/refund"
-	b.send(at, append(b.get(at).formWith("/refund"), "amount", "received:BTC")...).leads(at + "?done=refund-ready")
+	b.send(at, append(b.get(at).hidden(`form[action$="/refund"]`), "amount", "received:BTC")...).leads(at + "?done=refund-ready")
 	l.must(l.till.net.Reorganise(t.Context(), []string{l.till.reload(inv).Transfers[0].Tx}))
 	l.till.step()
 	page := b.get(at).want(http.StatusOK, "Do not pay: the refunds of this invoice are 0.00099 BTC more than what is received and confirmed.")
