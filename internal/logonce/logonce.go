@@ -1,26 +1,23 @@
-// Package logonce logs the error of a step that is repeated until it succeeds.
+// Package logonce keeps the error of a repeated step from being logged at each repetition.
 package logonce
 
-import (
-	"context"
-	"log/slog"
-)
+import "context"
 
-// Failure logs an error once, until it changes. The zero Failure has logged nothing. It is not safe for concurrent use.
+// Failure is the last error of a step. The zero Failure is that of a step that has not failed. It is not safe for
+// concurrent use.
 type Failure struct{ last string }
 
-// Note logs an error with a message and attributes if it is another one than the last. Nil is a success. It logs nothing after
-// the context has ended, because the error is then a consequence.
-func (f *Failure) Note(ctx context.Context, log *slog.Logger, message string, err error, attributes ...any) {
+// IsNew stores the error of a step, nil for a success, and reports whether it must be logged: it is not the one of the last
+// time. An error after the end of the context is a consequence of the end, and is not stored.
+func (f *Failure) IsNew(ctx context.Context, err error) bool {
 	if ctx.Err() != nil {
-		return
+		return false
 	}
 	text := ""
 	if err != nil {
 		text = err.Error()
 	}
-	if text != "" && text != f.last {
-		log.ErrorContext(ctx, message, append(attributes, "error", err)...)
-	}
+	isNew := text != "" && text != f.last
 	f.last = text
+	return isNew
 }

@@ -3,8 +3,6 @@ package logonce_test
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"strings"
 	"testing"
 
 	"chequer/internal/logonce"
@@ -12,17 +10,22 @@ import (
 
 func TestFailure(t *testing.T) {
 	t.Parallel()
-	var out strings.Builder
-	log := slog.New(slog.NewTextHandler(&out, nil))
 	var f logonce.Failure
 	down, full := errors.New("down"), errors.New("full")
-	for _, err := range []error{nil, down, down, full, full, nil, full} {
-		f.Note(t.Context(), log, "work failed", err, "step", "one")
+	for i, step := range []struct {
+		err   error
+		isNew bool
+	}{{nil, false}, {down, true}, {down, false}, {full, true}, {full, false}, {nil, false}, {full, true}} {
+		if got := f.IsNew(t.Context(), step.err); got != step.isNew {
+			t.Errorf("step %d with error %v: %t, want %t", i, step.err, got, step.isNew)
+		}
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	f.Note(ended, log, "work failed", down)
-	if got := strings.Count(out.String(), "work failed"); got != 3 || !strings.Contains(out.String(), `step=one error=down`) {
-		t.Errorf("%d records, want 3: down, full and full after a success:\n%s", got, out.String())
+	if f.IsNew(ended, down) {
+		t.Error("an error after the end of the context is new")
+	}
+	if f.IsNew(t.Context(), full) {
+		t.Error("an error after the end of the context was stored")
 	}
 }

@@ -113,7 +113,9 @@ func (w *Worker) note(ctx context.Context, step string, err error) {
 	if w.failures[step] == nil {
 		w.failures[step] = &logonce.Failure{}
 	}
-	w.failures[step].Note(ctx, w.Log, "notifications failed", err, "step", step)
+	if w.failures[step].IsNew(ctx, err) {
+		w.Log.Error("notifications failed", "step", step, "error", err)
+	}
 }
 
 // Send claims due messages and starts to send them. Wait waits until they are sent.

@@ -82,7 +82,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		done, err := w.Step(ctx)
-		w.failure.Note(ctx, w.log, "selling failed", err)
+		if w.failure.IsNew(ctx, err) {
+			w.log.Error("selling failed", "error", err)
+		}
 		if done > 0 && err == nil {
 			continue // more may be due
 		}

@@ -77,7 +77,9 @@ func (w *Worker) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		w.failure.Note(work, w.log, "webhooks failed", w.Step(work))
+		if err := w.Step(work); w.failure.IsNew(work, err) {
+			w.log.Error("webhooks failed", "error", err)
+		}
 		w.deleteOldEvents(ctx)
 		select {
 		case <-ctx.Done():
