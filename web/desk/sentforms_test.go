@@ -107,3 +107,17 @@ func TestForms_masked_token(t *testing.T) {
 	}
 	b.post("/desk/shop/account/sessions/end", "form", first).leads("/desk/shop/account?done=ended")
 }
+
+// Only the last form of a page is repeated: a value that is saved again after another one is stored again.
+func TestForms_sent_with_earlier_values(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	token := b.formToken()
+	for _, zone := range []string{"Europe/Berlin", "Europe/Riga", "Europe/Berlin"} {
+		b.post(notifications+"/times", "zone", zone, "quiet_from", "", "quiet_to", "", "form", token).leads(notifications + "?done=notifications")
+		if got := b.get(notifications).find("#zone").AttrOr("value", ""); got != zone {
+			t.Errorf("after %q was saved, the time zone is %q", zone, got)
+		}
+	}
+}

@@ -34,20 +34,28 @@ const (
 // concurrent use.
 type sentForms struct {
 	mu      sync.Mutex
-	answers map[formID]*answer
+	answers map[pageID]*answer // the last one of each page
 }
 
-// formID identifies one form of one page, with its values and files.
+// pageID identifies an action of a page: the masked form token is another one in every page.
+type pageID [sha256.Size]byte
+
+// pageOf returns the identity of the page that sends a request, and of its action.
+func pageOf(v *Visit) pageID {
+	return sha256.Sum256([]byte(v.Session.Hash + "\n" + v.Request().URL.RequestURI() + "\n" + v.FormValue(formField)))
+}
+
+// formID identifies the values and files of a form.
 type formID [sha256.Size]byte
 
-// formIDOf returns the identity of the form that a request sends. The masked form token makes it unique to a page.
+// formIDOf returns the identity of the form that a request sends.
 func formIDOf(v *Visit) (formID, error) {
 	form, err := v.FormParams()
 	if err != nil {
 		return formID{}, err
 	}
 	hash := sha256.New()
-	fmt.Fprintf(hash, "%s\n%s\n%s\n", v.Session.Hash, v.Request().URL.RequestURI(), form.Encode())
+	fmt.Fprintf(hash, "%s\n", form.Encode())
 	if err := hashFiles(hash, v.Request().MultipartForm); err != nil {
 		return formID{}, err
 	}
@@ -78,6 +86,7 @@ func hashFiles(hash io.Writer, form *multipart.Form) error {
 
 // answer is the answer to a form. Its other fields are set when done is closed.
 type answer struct {
+	form   formID
 	at     time.Time
 	done   chan struct{}
 	kept   bool // whether the form succeeded and its answer is short enough
@@ -92,16 +101,16 @@ var keptHeaders = []string{echo.HeaderLocation, echo.HeaderContentType, echo.Hea
 // handle calls the handler for a form, or repeats the answer if the form was sent before and succeeded. While the same
 // form is handled, it waits. The work for a form goes on if the browser leaves, as it does for a second click.
 func (s *sentForms) handle(v *Visit, handle func(*Visit) error) error {
-	id, err := formIDOf(v)
+	form, err := formIDOf(v)
 	if err != nil {
 		return err
 	}
-	ctx := v.Request().Context()
+	page, ctx := pageOf(v), v.Request().Context()
 	for {
-		a, isFirst := s.begin(id, v.Now())
+		a, isFirst := s.begin(page, form, v.Now())
 		if isFirst {
 			v.SetRequest(v.Request().WithContext(context.WithoutCancel(ctx)))
-			return s.record(id, a, v, handle)
+			return s.record(page, a, v, handle)
 		}
 		select {
 		case <-a.done:
@@ -111,26 +120,27 @@ func (s *sentForms) handle(v *Visit, handle func(*Visit) error) error {
 		if a.kept {
 			return a.repeat(v)
 		}
-		s.forget(id, a)
+		s.forget(page, a)
 	}
 }
 
-// begin returns the answer to a form, and reports whether the caller must handle the form.
-func (s *sentForms) begin(id formID, now time.Time) (a *answer, isFirst bool) {
+// begin returns the answer to a form, and reports whether the caller must handle the form. A form with other values
+// replaces the one that the page sent before: sent again after it, that one is no repetition.
+func (s *sentForms) begin(page pageID, form formID, now time.Time) (a *answer, isFirst bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if a = s.answers[id]; a != nil && now.Sub(a.at).Abs() < keptAnswer {
+	if a = s.answers[page]; a != nil && a.form == form && now.Sub(a.at).Abs() < keptAnswer {
 		return a, false
 	}
 	s.makeRoom(now)
-	a = &answer{at: now, done: make(chan struct{})}
-	s.answers[id] = a
+	a = &answer{form: form, at: now, done: make(chan struct{})}
+	s.answers[page] = a
 	return a, true
 }
 
 // makeRoom removes the answers that are too old, and the oldest one if there are still too many.
 func (s *sentForms) makeRoom(now time.Time) {
-	var oldest formID
+	var oldest pageID
 	for id, a := range s.answers {
 		if now.Sub(a.at).Abs() >= keptAnswer {
 			delete(s.answers, id)
@@ -144,19 +154,19 @@ func (s *sentForms) makeRoom(now time.Time) {
 }
 
 // forget removes an answer that is not kept.
-func (s *sentForms) forget(id formID, a *answer) {
+func (s *sentForms) forget(page pageID, a *answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.answers[id] == a {
-		delete(s.answers, id)
+	if s.answers[page] == a {
+		delete(s.answers, page)
 	}
 }
 
 // record calls the handler for a form, and keeps its answer if the form succeeded.
-func (s *sentForms) record(id formID, a *answer, v *Visit, handle func(*Visit) error) error {
+func (s *sentForms) record(page pageID, a *answer, v *Visit, handle func(*Visit) error) error {
 	defer func() {
 		if !a.kept {
-			s.forget(id, a)
+			s.forget(page, a)
 		}
 		close(a.done)
 	}()

@@ -67,7 +67,7 @@ const maxForm = "64K"
 
 // NewHandler returns the handler of routes, and of the routes that confirm a sign-in.
 func NewHandler(s *Site, routes []Route) *echo.Echo {
-	s.sent, s.streams = &sentForms{answers: map[formID]*answer{}}, &atomic.Int64{}
+	s.sent, s.streams = &sentForms{answers: map[pageID]*answer{}}, &atomic.Int64{}
 	e := echo.New()
 	e.HTTPErrorHandler = s.fail
 	e.IPExtractor = s.IPExtractor
