@@ -141,3 +141,32 @@ func TestStream_ends_with_the_server(t *testing.T) {
 		}
 	}
 }
+
+// An account with very many open tabs leaves streams to the others.
+func TestStream_of_many_tabs(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	b := l.owner()
+	other := l.as("Tove", account.Manager)
+	position, err := l.storage.FeedPosition(t.Context(), shop)
+	l.must(err)
+	address := fmt.Sprintf("/desk/shop/live?seen=%d", position)
+	leaves := make([]func(), 30)
+	for i := range leaves {
+		messages, leave := b.follow(address, "")
+		if leaves[i] = leave; !messages.Scan() {
+			t.Fatalf("stream %d did not open: %v", i, messages.Err())
+		}
+	}
+	if got := b.get(address); got.status != http.StatusNoContent {
+		t.Errorf("one more stream of the account is answered %d, want %d", got.status, http.StatusNoContent)
+	}
+	messages, _ := other.follow(address, "")
+	if !messages.Scan() {
+		t.Errorf("the stream of another account did not open: %v", messages.Err())
+	}
+	leaves[0]()
+	if messages, _ := b.follow(address, ""); !messages.Scan() {
+		t.Errorf("a stream did not open after another one ended: %v", messages.Err())
+	}
+}

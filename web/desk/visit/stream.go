@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -25,9 +26,39 @@ const (
 	heartbeat = 20 * time.Second
 	// streamWriteTimeout is the time that a browser may take to accept a message.
 	streamWriteTimeout = 30 * time.Second
-	// maxStreams bounds the streams of this process: one per open tab of the staff.
-	maxStreams = 500
+	// maxStreams bounds the streams of this process, and maxAccountStreams those of an account: one per open tab.
+	maxStreams        = 500
+	maxAccountStreams = 30
 )
+
+// openStreams counts the open streams. It is safe for concurrent use.
+type openStreams struct {
+	mu        sync.Mutex
+	total     int
+	byAccount map[string]int
+}
+
+// open counts a new stream of an account. It returns false if there are too many.
+func (s *openStreams) open(accountID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.total >= maxStreams || s.byAccount[accountID] >= maxAccountStreams {
+		return false
+	}
+	s.total++
+	s.byAccount[accountID]++
+	return true
+}
+
+// close counts the end of a stream.
+func (s *openStreams) close(accountID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.total--
+	if s.byAccount[accountID]--; s.byAccount[accountID] == 0 {
+		delete(s.byAccount, accountID)
+	}
+}
 
 var streamRoutes = []Route{{Method: http.MethodGet, Path: "/desk/:shop" + streamPath, Needs: Member, Handle: (*Visit).stream}}
 
@@ -61,11 +92,10 @@ func (v *Visit) stream() error {
 	if v.Request().Method == http.MethodHead {
 		return v.NoContent(http.StatusOK)
 	}
-	if v.streams.Add(1) > maxStreams {
-		v.streams.Add(-1)
+	if !v.streams.open(v.Account.ID) {
 		return v.NoContent(http.StatusNoContent) // a browser does not connect again
 	}
-	defer v.streams.Add(-1)
+	defer v.streams.close(v.Account.ID)
 	ctx, cancel := context.WithTimeout(v.Request().Context(), streamLifetime)
 	defer cancel()
 	header := v.Response().Header()

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -44,7 +43,7 @@ type Site struct {
 	Log         *slog.Logger
 
 	sent    *sentForms
-	streams *atomic.Int64 // that are open
+	streams *openStreams
 }
 
 // Visit is a request with the account that makes it. Account, Session and Shop are zero on public
@@ -67,7 +66,7 @@ const maxForm = "64K"
 
 // NewHandler returns the handler of routes, and of the routes that confirm a sign-in.
 func NewHandler(s *Site, routes []Route) *echo.Echo {
-	s.sent, s.streams = &sentForms{answers: map[pageID]*answer{}}, &atomic.Int64{}
+	s.sent, s.streams = &sentForms{answers: map[pageID]*answer{}}, &openStreams{byAccount: map[string]int{}}
 	e := echo.New()
 	e.HTTPErrorHandler = s.fail
 	e.IPExtractor = s.IPExtractor
