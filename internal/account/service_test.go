@@ -81,7 +81,7 @@ func (d *desk) join(token, name string) (account.SignedIn, []string) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	d.clock.Pass(time.Minute) // so that the next code is another one
+	d.clock.Advance(time.Minute) // so that the next code is another one
 	return in, offer.Codes
 }
 
@@ -140,7 +140,7 @@ func TestStart(t *testing.T) {
 	if n := len(expired.Token); n != 22 {
 		t.Errorf("the token has %d characters, want 22 for 128 bits", n)
 	}
-	desk.clock.Pass(30 * time.Minute)
+	desk.clock.Advance(30 * time.Minute)
 	_, _, err = desk.Ticket(ctx, expired.Token)
 	wantErr(t, "expired link", err, account.ErrTicket)
 	first, _ := desk.NewStart(ctx, "shop")
@@ -193,7 +193,7 @@ func TestInvite(t *testing.T) {
 	_, _, err = desk.Ticket(ctx, link.Token)
 	wantErr(t, "withdrawn invitation", err, account.ErrTicket)
 	link, _ = desk.Invite(ctx, roles)
-	desk.clock.Pass(48 * time.Hour)
+	desk.clock.Advance(48 * time.Hour)
 	_, _, err = desk.Ticket(ctx, link.Token)
 	wantErr(t, "expired invitation", err, account.ErrTicket)
 	for _, bad := range []map[string]account.Role{nil, {"shop": "root"}} {
@@ -223,7 +223,7 @@ func TestJoin_refuses_offers_of_another_link(t *testing.T) {
 		_, err := d.JoinPassword(ctx, firstLink.Token, offer.Sealed, "000000", browser, "")
 		return err
 	}(), account.ErrCode)
-	d.clock.Pass(15 * time.Minute)
+	d.clock.Advance(15 * time.Minute)
 	code, _ = totp.GenerateCode(offer.Seed, d.clock.Now())
 	_, err = d.JoinPassword(ctx, firstLink.Token, offer.Sealed, code, browser, "")
 	wantErr(t, "an expired offer", err, account.ErrOffer)
@@ -239,7 +239,7 @@ func TestRecover(t *testing.T) {
 	expired, _ := d.Recover(ctx, "maren")
 	_, _, err = d.Session(ctx, in.Token)
 	wantErr(t, "session after the recovery", err, account.ErrNotFound)
-	d.clock.Pass(30 * time.Minute)
+	d.clock.Advance(30 * time.Minute)
 	_, _, err = d.Ticket(ctx, expired.Token)
 	wantErr(t, "expired link", err, account.ErrTicket)
 	link, err := d.Recover(ctx, "maren")
@@ -253,7 +253,7 @@ func TestRecover(t *testing.T) {
 	}
 	_, err = d.SignInPassword(ctx, "Maren", password, old, browser, "")
 	wantErr(t, "code of the former app", err, account.ErrSignIn)
-	d.clock.Pass(2 * time.Minute)
+	d.clock.Advance(2 * time.Minute)
 	if _, err := d.SignInPassword(ctx, "Maren", password, d.code("Maren"), browser, ""); err != nil {
 		t.Errorf("with the new app: %v", err)
 	}

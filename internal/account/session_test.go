@@ -31,30 +31,30 @@ func TestSession(t *testing.T) {
 	_, _, err = desk.Session(ctx, in.Token)
 	wantErr(t, "session before the sign-in", err, account.ErrNotFound)
 
-	desk.clock.Pass(10*time.Minute - 1)
+	desk.clock.Advance(10*time.Minute - 1)
 	if s, _, _ := desk.Session(ctx, next.Token); !s.SteppedUp(desk.clock.Now()) {
 		t.Error("the confirmation ended early")
 	}
-	desk.clock.Pass(1)
+	desk.clock.Advance(1)
 	if s, _, _ := desk.Session(ctx, next.Token); s.SteppedUp(desk.clock.Now()) {
 		t.Error("the confirmation is still valid after 10 minutes")
 	}
 	for range 27 { // 13.5 days, used every 12 hours
-		desk.clock.Pass(12*time.Hour - time.Minute)
+		desk.clock.Advance(12*time.Hour - time.Minute)
 		if _, _, err := desk.Session(ctx, next.Token); err != nil {
 			t.Fatal(err)
 		}
 	}
-	desk.clock.Pass(11 * time.Hour)
+	desk.clock.Advance(11 * time.Hour)
 	if _, _, err := desk.Session(ctx, next.Token); err != nil {
 		t.Fatal(err)
 	}
-	desk.clock.Pass(2 * time.Hour)
+	desk.clock.Advance(2 * time.Hour)
 	_, _, err = desk.Session(ctx, next.Token)
 	wantErr(t, "after 14 days", err, account.ErrNotFound)
 
 	idle, _ := desk.SignInPassword(ctx, "Maren", password, desk.code("Maren"), browser, "")
-	desk.clock.Pass(12 * time.Hour)
+	desk.clock.Advance(12 * time.Hour)
 	_, _, err = desk.Session(ctx, idle.Token)
 	wantErr(t, "after 12 idle hours", err, account.ErrNotFound)
 }
@@ -87,16 +87,16 @@ func TestStepUpPassword(t *testing.T) {
 	d := newDesk(t)
 	ctx := t.Context()
 	in, codes := d.owner()
-	d.clock.Pass(time.Hour)
+	d.clock.Advance(time.Hour)
 	wantErr(t, "a recovery code", d.StepUpPassword(ctx, in.Account, in.Session, password, codes[0]), account.ErrSignIn)
-	d.clock.Pass(2 * time.Minute)
+	d.clock.Advance(2 * time.Minute)
 	if err := d.StepUpPassword(ctx, in.Account, in.Session, password, d.code("Maren")); err != nil {
 		t.Fatal(err)
 	}
 	if s, _, err := d.Session(ctx, in.Token); err != nil || !s.SteppedUp(d.clock.Now()) {
 		t.Errorf("got %+v, error %v", s, err)
 	}
-	d.clock.Pass(2 * time.Minute)
+	d.clock.Advance(2 * time.Minute)
 	if _, err := d.SignInPassword(ctx, "Maren", password, codes[0], browser, ""); err != nil {
 		t.Errorf("the recovery code was used up by a refused confirmation: %v", err)
 	}

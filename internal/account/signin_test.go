@@ -18,7 +18,7 @@ func TestSignInPassword(t *testing.T) {
 	_, codes := desk.owner()
 	signIn := func(name, password, code string) (account.SignedIn, error) {
 		t.Helper()
-		desk.clock.Pass(2 * time.Minute) // longer than every delay
+		desk.clock.Advance(2 * time.Minute) // longer than every delay
 		if code == "now" {
 			code = desk.code("Maren")
 		}
@@ -62,20 +62,20 @@ func TestCode_skew(t *testing.T) {
 		skew time.Duration
 		ok   bool
 	}{{-60 * time.Second, false}, {-30 * time.Second, true}, {0, true}, {30 * time.Second, true}, {60 * time.Second, false}} {
-		d.clock.Pass(time.Hour)
+		d.clock.Advance(time.Hour)
 		code, _ := totp.GenerateCode(d.seeds["Maren"], d.clock.Now().Add(tt.skew))
 		if _, err := d.SignInPassword(t.Context(), "Maren", password, code, browser, ""); (err == nil) != tt.ok {
 			t.Errorf("code of %s later: error %v", tt.skew, err)
 		}
 	}
-	d.clock.Pass(time.Hour)
+	d.clock.Advance(time.Hour)
 	now := d.clock.Now()
 	early, _ := totp.GenerateCode(d.seeds["Maren"], now)
 	nextCode, _ := totp.GenerateCode(d.seeds["Maren"], now.Add(30*time.Second))
 	if _, err := d.SignInPassword(t.Context(), "Maren", password, nextCode, browser, ""); err != nil {
 		t.Fatal(err)
 	}
-	d.clock.Pass(2 * time.Second)
+	d.clock.Advance(2 * time.Second)
 	_, err := d.SignInPassword(t.Context(), "Maren", password, early, browser, "")
 	wantErr(t, "code before the last one", err, account.ErrSignIn)
 }
@@ -102,19 +102,19 @@ func TestSignInPassword_locks_out(t *testing.T) {
 				t.Fatalf("%s, failure %d from another address: got error %v", name, i+1, err)
 			}
 			total += wait.Wait
-			desk.clock.Pass(wait.Wait)
+			desk.clock.Advance(wait.Wait)
 		}
 		if want := (1 + 2 + 4 + 8 + 16 + 32 + 60 + 60 + 60) * time.Second; total != want {
 			t.Errorf("%s: ten attempts take %s, want %s", name, total, want)
 		}
-		desk.clock.Pass(2 * time.Minute)
+		desk.clock.Advance(2 * time.Minute)
 		_, err := desk.SignInPassword(ctx, name, password, desk.code("Maren"), account.Client{Address: "203.0.113.5"}, "")
 		wait, ok := errors.AsType[*account.WaitError](err)
 		if !ok || wait.Wait != 58*time.Minute {
 			t.Errorf("%s after ten failures: got error %v", name, err)
 		}
 	}
-	desk.clock.Pass(time.Hour)
+	desk.clock.Advance(time.Hour)
 	if _, err := desk.SignInPassword(ctx, "Maren", password, desk.code("Maren"), browser, ""); err != nil {
 		t.Errorf("after an hour: %v", err)
 	}

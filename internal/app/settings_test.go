@@ -49,7 +49,7 @@ func TestApp_applies_settings_of_another_process(t *testing.T) {
 	if _, err := core.Settings.Change(t.Context(), shop.ID, "", changes); err != nil {
 		t.Fatal(err)
 	}
-	clock.Pass(time.Second)
+	clock.Advance(time.Second)
 	after := create()
 	if want := "2026-11-29T12:30:01.000Z"; after.ExpiredAt != want || len(after.Addresses) != 1 || after.Addresses[0].CryptoCurrency != "LTC" {
 		t.Errorf("the new invoice is %+v, want a quote until %s and only LTC", after, want)

@@ -23,7 +23,7 @@ func (c *Clock) Now() time.Time {
 }
 
 // Pass advances the clock by d, which may be negative.
-func (c *Clock) Pass(d time.Duration) {
+func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)

@@ -153,7 +153,7 @@ func TestClock_stepping_forward_expires_no_invoice_early(t *testing.T) {
 	service.scan()
 	txs = append(txs, service.pay(unseen))
 
-	service.clock.Pass(time.Hour)
+	service.clock.Advance(time.Hour)
 	service.expire()
 	service.checkStatus(unpaid, invoice.Created)
 	service.checkStatus(seen, invoice.Pending)
@@ -164,7 +164,7 @@ func TestClock_stepping_forward_expires_no_invoice_early(t *testing.T) {
 	service.scan()
 	service.checkStatus(seen, invoice.Pending)
 	service.checkStatus(unseen, invoice.Pending)
-	service.clock.Pass(time.Minute) // invoices that could not expire immediately are checked again within a minute
+	service.clock.Advance(time.Minute) // invoices that could not expire immediately are checked again within a minute
 	service.scan()
 	service.checkStatus(unpaid, invoice.Expired)
 	service.must(service.net.Confirm(t.Context(), txs))
@@ -185,12 +185,12 @@ func TestClock_stepping_back_keeps_invoices(t *testing.T) {
 	shop := service.shop()
 	open, expired, paid := shop.createInvoice(), shop.createInvoice(), shop.createInvoice()
 	service.must(service.net.Confirm(t.Context(), []string{service.pay(paid)}))
-	service.clock.Pass(14 * time.Minute)
+	service.clock.Advance(14 * time.Minute)
 	service.scan()
 	_, err := service.invoices.Cancel(t.Context(), expired, 0)
 	service.must(err)
 
-	service.clock.Pass(-time.Hour)
+	service.clock.Advance(-time.Hour)
 	service.scan()
 	service.checkStatus(open, invoice.Created)
 	service.checkStatus(expired, invoice.Declined)
@@ -209,7 +209,7 @@ func TestClock_stepping_back_keeps_invoices(t *testing.T) {
 	service.scan()
 	service.checkStatus(later, invoice.Paid)
 
-	service.clock.Pass(time.Hour) // the clock is correct again
+	service.clock.Advance(time.Hour) // the clock is correct again
 	service.scan()
 	service.checkStatus(open, invoice.Created)
 	service.checkStatus(later, invoice.Paid)
@@ -259,7 +259,7 @@ func TestSignatures_when_the_clock_steps(t *testing.T) {
 				{-shift, second, "200 "},
 				{0, first, "403 bad_nonce_header"},
 			} {
-				service.clock.Pass(row.step)
+				service.clock.Advance(row.step)
 				if got := call(row.nonce); got != row.want {
 					t.Errorf("after a step of %s: got %q, want %q", row.step, got, row.want)
 				}

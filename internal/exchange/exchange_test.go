@@ -209,7 +209,7 @@ func TestPlace_is_refused_after_the_deadline(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		o := f.order("0.01", "86000")
 		_, windowEnd := f.exchange.Window(o.CreatedAt)
-		f.clock.Pass(windowEnd.Sub(o.CreatedAt))
+		f.clock.Advance(windowEnd.Sub(o.CreatedAt))
 		if _, err := f.exchange.Place(t.Context(), f.account, o); err == nil {
 			t.Error("the order was accepted")
 		}

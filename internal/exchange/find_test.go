@@ -103,7 +103,7 @@ func TestFind_among_more_orders_than_one_search_reads(t *testing.T) {
 			if _, err := f.exchange.Place(t.Context(), f.account, o); err != nil {
 				t.Fatal(i, err)
 			}
-			f.clock.Pass(time.Second)
+			f.clock.Advance(time.Second)
 		}
 		return f, unsent
 	}

@@ -38,7 +38,7 @@ func TestBridgedToken_does_not_count(t *testing.T) {
 	r.reach(r.ethereum, r.base)
 	inv, err := r.create(t.Context(), "USDC-BASE", "EURC-BASE")
 	r.must(err)
-	r.clock.Pass(time.Minute)
+	r.clock.Advance(time.Minute)
 	bridged := ethereum.Base.Bridged[0]
 	r.arrives(r.base, inv, "0xaa", bridged, "1000")
 	got := r.read(inv.ID)
@@ -65,7 +65,7 @@ func TestBridgedToken_does_not_count_if_late(t *testing.T) {
 		Terms: invoice.Terms{Price: fiat("40"), Rules: invoice.DefaultRules(money.EUR), AllowPaidExpired: true},
 	})
 	r.must(err)
-	r.clock.Pass(2 * time.Hour)
+	r.clock.Advance(2 * time.Hour)
 	r.reach(r.base)
 	_, err = r.service.Expire(t.Context(), 10)
 	r.must(err)
@@ -116,7 +116,7 @@ func TestBridgedToken_is_read_by_a_program_that_does_not_know_it(t *testing.T) {
 	r.reach(r.ethereum, r.base)
 	inv, err := r.create(t.Context(), "EURC-BASE")
 	r.must(err)
-	r.clock.Pass(time.Minute)
+	r.clock.Advance(time.Minute)
 	r.arrives(r.base, inv, "0xaa", ethereum.Base.Bridged[0], "7")
 	before := r.read(inv.ID)
 	old := ethereum.Base
@@ -126,7 +126,7 @@ func TestBridgedToken_is_read_by_a_program_that_does_not_know_it(t *testing.T) {
 	if _, known := r.service.KnownAsset("base", "USDBC"); known {
 		t.Fatal("the old program knows the token")
 	}
-	r.clock.Pass(time.Minute)
+	r.clock.Advance(time.Minute)
 	r.reach(r.base)
 	got := r.read(inv.ID)
 	if got.State.Status != before.State.Status || !got.State.Has(invoice.WrongAsset) || len(got.Transfers) != 1 || got.Transfers[0].Amount.Cmp(before.Transfers[0].Amount) != 0 {

@@ -66,10 +66,10 @@ func TestUnpaid_invoices_beyond_the_first_page_are_found(t *testing.T) {
 		s.create("40", "BTC")
 	}
 	inv := s.create("40", "BTC")
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	s.mine(s.pay(inv, "BTC", "0.0005"))
 	s.wantStatus(inv, invoice.Paid)
-	s.clock.Pass(time.Hour)
+	s.clock.Advance(time.Hour)
 	s.step()
 	s.step()
 	if got := s.create("40", "BTC").Methods[0].Index; got != 26 {
@@ -93,7 +93,7 @@ func TestOld_payment_to_a_reused_key_pays_nothing(t *testing.T) {
 				s.mine()
 			}
 		}, false},
-		{"waiting for hours, and mined later", func(s *shop, _ string) { s.clock.Pass(2 * time.Hour) }, true},
+		{"waiting for hours, and mined later", func(s *shop, _ string) { s.clock.Advance(2 * time.Hour) }, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -104,7 +104,7 @@ func TestOld_payment_to_a_reused_key_pays_nothing(t *testing.T) {
 			old, err := s.net.Pay(t.Context(), asset, destination.Script, money.MustParse("0.0005", money.BTC))
 			s.must(err)
 			tt.before(s, old)
-			s.clock.Pass(time.Second)
+			s.clock.Advance(time.Second)
 			s.step()
 			inv := s.create("40", "BTC")
 			if inv.Methods[0].Destination != destination {
@@ -116,7 +116,7 @@ func TestOld_payment_to_a_reused_key_pays_nothing(t *testing.T) {
 				raised, events = append(raised, invoice.Older), append(events, "2 exception.raised created")
 			}
 			s.wantStatus(inv, invoice.Created, raised...)
-			s.clock.Pass(time.Minute)
+			s.clock.Advance(time.Minute)
 			s.mine(old)
 			s.wantStatus(inv, invoice.Created, raised...)
 			s.wantEvents(inv, events...)
@@ -131,7 +131,7 @@ func TestTwo_outputs_of_one_transaction_add_up(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("240", "BTC") // 0.003 BTC
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	tx := s.send(nil, inv, "0.001", "", "0.002")
 	s.wantStatus(inv, invoice.Pending)
 	s.mine(tx)
@@ -151,7 +151,7 @@ func TestRest_decreases_with_each_part(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("80", "BTC") // 0.001 BTC
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	s.mine(s.pay(inv, "BTC", "0.0004"))
 	part := s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
 	if got := part.Remaining(part.Methods[0]).String(); got != "0.0006" {
@@ -175,14 +175,14 @@ func TestSeen_before_expiry_and_confirmed_after(t *testing.T) {
 	seen := func(t *testing.T, after time.Duration) (*shop, *invoice.Invoice, string) {
 		s := openShop(t, table)
 		inv := s.create("40", "BTC")
-		s.clock.Pass(after)
+		s.clock.Advance(after)
 		return s, inv, s.pay(inv, "BTC", "0.0005")
 	}
 	t.Run("payment_just_before_expiry_counts", func(t *testing.T) {
 		t.Parallel()
 		s, inv, tx := seen(t, 15*time.Minute-10*time.Second)
 		s.wantStatus(inv, invoice.Pending)
-		s.clock.Pass(10 * time.Minute)
+		s.clock.Advance(10 * time.Minute)
 		s.wantStatus(inv, invoice.Pending)
 		s.mine(tx)
 		s.wantStatus(inv, invoice.Paid)
@@ -191,7 +191,7 @@ func TestSeen_before_expiry_and_confirmed_after(t *testing.T) {
 	t.Run("payment_in_the_last_second_counts", func(t *testing.T) {
 		t.Parallel()
 		s, inv, tx := seen(t, 15*time.Minute)
-		s.clock.Pass(10 * time.Minute) // no scan happened in that second
+		s.clock.Advance(10 * time.Minute) // no scan happened in that second
 		s.wantStatus(inv, invoice.Pending)
 		s.mine(tx)
 		s.wantStatus(inv, invoice.Paid)
@@ -199,7 +199,7 @@ func TestSeen_before_expiry_and_confirmed_after(t *testing.T) {
 	t.Run("payment_a_second_later_is_late", func(t *testing.T) {
 		t.Parallel()
 		s, inv, tx := seen(t, 15*time.Minute+time.Second)
-		s.clock.Pass(time.Second)
+		s.clock.Advance(time.Second)
 		s.wantStatus(inv, invoice.Expired, invoice.Late)
 		s.mine(tx)
 		s.wantStatus(inv, invoice.Expired, invoice.Late)
@@ -209,16 +209,16 @@ func TestSeen_before_expiry_and_confirmed_after(t *testing.T) {
 		s, inv, tx := seen(t, 15*time.Minute-10*time.Second)
 		s.wantStatus(inv, invoice.Pending)
 		s.must(s.net.Drop(t.Context(), tx))
-		s.clock.Pass(time.Minute)
+		s.clock.Advance(time.Minute)
 		s.wantStatus(inv, invoice.Expired, invoice.WasReplaced)
 	})
 	t.Run("unconfirmed_transaction_expires_after_a_day", func(t *testing.T) {
 		t.Parallel()
 		s, inv, tx := seen(t, 15*time.Minute-10*time.Second)
 		s.wantStatus(inv, invoice.Pending)
-		s.clock.Pass(24 * time.Hour)
+		s.clock.Advance(24 * time.Hour)
 		s.wantStatus(inv, invoice.Pending)
-		s.clock.Pass(time.Minute)
+		s.clock.Advance(time.Minute)
 		s.wantStatus(inv, invoice.Expired, invoice.Late)
 		s.mine(tx)
 		s.wantStatus(inv, invoice.Expired, invoice.Late)
@@ -232,7 +232,7 @@ func TestDouble_spend_takes_the_money_back(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40", "BTC")
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	s.send([]string{"coin:0"}, inv, "0.0005")
 	s.wantStatus(inv, invoice.Pending)
 	s.mine(s.send([]string{"coin:0"}, inv, "")) // no scan happened while it was unconfirmed
@@ -242,7 +242,7 @@ func TestDouble_spend_takes_the_money_back(t *testing.T) {
 	}
 	s.wantEvents(inv, "1 invoice.created created", "2 payment.seen pending", "2 invoice.pending pending",
 		"3 payment.replaced created", "3 invoice.reverted created", "3 exception.raised created")
-	s.clock.Pass(time.Hour)
+	s.clock.Advance(time.Hour)
 	s.wantStatus(inv, invoice.Expired, invoice.WasReplaced)
 }
 
@@ -251,7 +251,7 @@ func TestFee_bump_is_counted_once(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("160", "BTC") // 0.002 BTC
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	first := s.send([]string{"coin:0"}, inv, "0.0015")
 	s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
 	s.mine() // a block without the payment
@@ -297,12 +297,12 @@ func TestSpending_the_received_coin_causes_no_events(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40", "BTC")
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	tx := s.pay(inv, "BTC", "0.0005")
 	s.mine(tx)
 	paid := s.wantStatus(inv, invoice.Paid)
 	eventsBefore := len(s.events())
-	s.clock.Pass(7 * 24 * time.Hour)
+	s.clock.Advance(7 * 24 * time.Hour)
 	s.step()
 	spent := s.send([]string{tx + ":0"}, inv, "")
 	s.step()
@@ -319,13 +319,13 @@ func TestBlocks_that_were_missed_are_found_once(t *testing.T) {
 	t.Parallel()
 	shop := openShop(t, table)
 	first, second, third := shop.create("40", "BTC"), shop.create("40", "BTC"), shop.create("40", "BTC")
-	shop.clock.Pass(time.Minute)
+	shop.clock.Advance(time.Minute)
 	shop.step()
 	shop.mine(shop.pay(first, "BTC", "0.0005"))
 	shop.mine()
 	shop.mine(shop.pay(second, "BTC", "0.0005"))
 	shop.mine()
-	shop.clock.Pass(20 * time.Minute)
+	shop.clock.Advance(20 * time.Minute)
 	shop.mine(shop.pay(third, "BTC", "0.0005"))
 	shop.mine()
 	crashed := errors.New("killed")
@@ -337,7 +337,7 @@ func TestBlocks_that_were_missed_are_found_once(t *testing.T) {
 	}
 	shop.wantStatus(first, invoice.Paid)
 	shop.wantStatus(second, invoice.Paid)
-	shop.clock.Pass(time.Minute) // the longest interval between two checks of an overdue invoice
+	shop.clock.Advance(time.Minute) // the longest interval between two checks of an overdue invoice
 	shop.wantStatus(third, invoice.Expired, invoice.Late)
 	for range 2 {
 		shop.step()
@@ -363,12 +363,12 @@ func TestDust_causes_no_events(t *testing.T) {
 			t.Parallel()
 			shop := openShop(t, table)
 			inv := shop.create("40", "BTC")
-			shop.clock.Pass(time.Minute)
+			shop.clock.Advance(time.Minute)
 			switch state {
 			case invoice.Paid:
 				shop.mine(shop.pay(inv, "BTC", "0.0005"))
 			case invoice.Expired:
-				shop.clock.Pass(time.Hour)
+				shop.clock.Advance(time.Hour)
 			}
 			before := shop.wantStatus(inv, state)
 			eventsBefore := len(shop.events())

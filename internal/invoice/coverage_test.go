@@ -16,7 +16,7 @@ func overdue(t *testing.T) (*shop, *invoice.Invoice) {
 	t.Helper()
 	s := openShop(t, table)
 	inv := s.create("40", "BTC")
-	s.clock.Pass(15*time.Minute + 3*time.Hour)
+	s.clock.Advance(15*time.Minute + 3*time.Hour)
 	_, err := s.service.Expire(t.Context(), 10)
 	s.must(err)
 	if got := s.reload(inv).State; got.Status != invoice.Created || !got.Has(invoice.Delayed) {
@@ -38,9 +38,9 @@ func TestDelayed_ends(t *testing.T) {
 		t.Parallel()
 		s := openShop(t, table)
 		inv := s.create("40", "BTC")
-		s.clock.Pass(time.Minute)
+		s.clock.Advance(time.Minute)
 		s.mine(s.pay(inv, "BTC", "0.0005")) // no scan
-		s.clock.Pass(3 * time.Hour)
+		s.clock.Advance(3 * time.Hour)
 		_, err := s.service.Expire(t.Context(), 10)
 		s.must(err)
 		s.wantStatus(inv, invoice.Paid)
@@ -50,7 +50,7 @@ func TestDelayed_ends(t *testing.T) {
 		t.Parallel()
 		s, inv := overdue(t)
 		s.step()
-		s.clock.Pass(time.Minute)
+		s.clock.Advance(time.Minute)
 		s.wantStatus(inv, invoice.Expired)
 		s.wantEvents(inv, "1 invoice.created created", "2 exception.raised created", "3 invoice.expired expired")
 	})
@@ -58,7 +58,7 @@ func TestDelayed_ends(t *testing.T) {
 		t.Parallel()
 		s, inv := overdue(t)
 		for range 5 {
-			s.clock.Pass(24 * time.Hour)
+			s.clock.Advance(24 * time.Hour)
 			_, err := s.service.Expire(t.Context(), 10)
 			s.must(err)
 		}
@@ -73,13 +73,13 @@ func TestDelayed_is_raised_after_two_hours_only(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40", "BTC")
-	s.clock.Pass(15*time.Minute + 2*time.Hour - time.Second)
+	s.clock.Advance(15*time.Minute + 2*time.Hour - time.Second)
 	_, err := s.service.Expire(t.Context(), 10)
 	s.must(err)
 	if got := s.reload(inv).State.Exceptions; len(got) != 0 {
 		t.Errorf("a second before two hours: %v", got)
 	}
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	_, err = s.service.Expire(t.Context(), 10)
 	s.must(err)
 	if got := s.reload(inv).State; !got.Has(invoice.Delayed) {
@@ -93,13 +93,13 @@ func TestExpiry_waits_for_the_tip(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40", "BTC")
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	tx := s.pay(inv, "BTC", "0.0005")
-	s.clock.Pass(30 * time.Minute)
+	s.clock.Advance(30 * time.Minute)
 	s.behind = true
 	for range 3 {
 		s.wantStatus(inv, invoice.Created)
-		s.clock.Pass(time.Minute)
+		s.clock.Advance(time.Minute)
 	}
 	s.mine(tx)
 	s.wantStatus(inv, invoice.Paid) // a payment in a scanned block counts
@@ -113,11 +113,11 @@ func TestScan_below_the_tip_takes_nothing_back(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40", "BTC")
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	s.pay(inv, "BTC", "0.0005")
 	before := s.wantStatus(inv, invoice.Pending)
 	s.behind = true
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	if got := s.wantStatus(inv, invoice.Pending); got.Version != before.Version {
 		t.Errorf("version changed from %d to %d", before.Version, got.Version)
 	}
@@ -136,7 +136,7 @@ func TestUnwatched_time_is_a_gap(t *testing.T) {
 		Encode: func(*invoice.Invoice, invoice.Event) []byte { return nil },
 	})
 	inv := s.createWith(unwatched, "40")
-	s.clock.Pass(16 * time.Minute)
+	s.clock.Advance(16 * time.Minute)
 	_, err = unwatched.Expire(t.Context(), 10)
 	s.must(err)
 	if got := s.reload(inv).State.Status; got != invoice.Expired {
@@ -148,7 +148,7 @@ func TestUnwatched_time_is_a_gap(t *testing.T) {
 		Started: s.clock.Now().Add(time.Minute), ViewSince: s.clock.Now(), Unconfirmed: chain.Partial, From: chain.Cursor{Height: 1, Hash: "b1"}, Tip: block,
 		Transfers: []chain.Transfer{{ID: "x:0", Tx: "x", Asset: "BTC", Script: m.Destination.Script, Amount: inv.Quote().Prices[0].Expected, Block: &block}},
 	}
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	var none invoice.Progress
 	owners := func(string) (invoice.Owner, bool) { return invoice.Owner{InvoiceID: inv.ID, MerchantID: "m"}, true }
 	epoch, err := s.store.AcquireLease(t.Context(), simnet.ID, "test", s.clock.Now(), time.Minute)

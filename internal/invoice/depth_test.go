@@ -85,7 +85,7 @@ func TestDepth_is_not_raised_once_paid(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	first := s.create("400", "BTC")
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	s.mine(s.pay(first, "BTC", "0.005"))
 	paid := s.wantStatus(first, invoice.Paid)
 	tip, err := s.store.SimnetTip(t.Context())

@@ -21,13 +21,13 @@ func TestDropped_destination_takes_nothing_back(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	s.must(s.net.Confirm(t.Context(), []string{s.pay(inv, "BTC", "0.0005")}))
 	s.wantStatus(inv, invoice.Paid)
-	s.clock.Pass(31 * 24 * time.Hour)
+	s.clock.Advance(31 * 24 * time.Hour)
 	for range 3 { // the watcher drops the destination, so the transfer is not shown any more
 		s.wantStatus(inv, invoice.Paid)
-		s.clock.Pass(2 * time.Hour)
+		s.clock.Advance(2 * time.Hour)
 	}
 }
 
@@ -146,11 +146,11 @@ func TestReverted_invoice_is_reported(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	tx := s.pay(inv, "BTC", "0.0005")
 	s.must(s.net.Confirm(t.Context(), []string{tx}))
 	s.wantStatus(inv, invoice.Paid)
-	s.clock.Pass(30 * time.Minute)
+	s.clock.Advance(30 * time.Minute)
 	s.must(s.net.Reorganise(t.Context(), []string{tx}))
 	s.must(s.net.Replace(t.Context(), tx))
 	s.wantStatus(inv, invoice.Expired, invoice.WasReorged)
@@ -177,7 +177,7 @@ func TestReplay_returns_the_invoice_of_a_key(t *testing.T) {
 	if _, err := s.service.Replay(t.Context(), "m", invoice.IdempotencyKey{Value: "other"}, "one"); !errors.Is(err, invoice.ErrNotFound) {
 		t.Errorf("another key: %v", err)
 	}
-	s.clock.Pass(25 * time.Hour)
+	s.clock.Advance(25 * time.Hour)
 	if _, err := s.service.Replay(t.Context(), "m", invoice.IdempotencyKey{Value: "k"}, "one"); !errors.Is(err, invoice.ErrNotFound) {
 		t.Errorf("after a day: %v", err)
 	}
@@ -289,7 +289,7 @@ func TestDust_and_older_money_cause_no_events(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	version := s.reload(inv).Version
 	s.must(s.net.Confirm(t.Context(), []string{s.pay(inv, "BTC", "0.00000001")}))
 	for range 5 {

@@ -79,7 +79,7 @@ func TestInvoice_in_another_currency_is_evaluated_at_its_frozen_rate(t *testing.
 			s := openShop(t, manyTable)
 			inv := s.createIn("6400", yen)
 			s.setRates("BTC-EUR=9000,EUR-USD=2,EUR-JPY=7")
-			s.clock.Pass(time.Minute)
+			s.clock.Advance(time.Minute)
 			s.must(s.net.Confirm(t.Context(), []string{s.pay(inv, "BTC", tt.sent)}))
 			state := s.wantStatus(inv, tt.want, tt.exceptions...).State
 			got := []string{state.Paid.String(), state.Due.String(), state.Overpaid.String()}
@@ -97,7 +97,7 @@ func TestTolerance_is_in_the_currency_of_the_invoice(t *testing.T) {
 	r.Terms.Rules.Tolerance = money.MustParse("64", yen)
 	inv, err := s.service.Create(t.Context(), r)
 	s.must(err)
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	s.must(s.net.Confirm(t.Context(), []string{s.pay(inv, "BTC", "0.000495")}))
 	s.wantStatus(inv, invoice.Paid)
 }
@@ -133,7 +133,7 @@ func TestDepth_is_the_same_in_every_currency(t *testing.T) {
 	} {
 		inv := s.createIn(tt.amount, tt.currency)
 		price := inv.Quote().Prices[0].Expected
-		s.clock.Pass(time.Minute)
+		s.clock.Advance(time.Minute)
 		s.must(s.net.Confirm(t.Context(), []string{s.pay(inv, "BTC", price.String())}))
 		s.step()
 		got := s.reload(inv)
@@ -164,7 +164,7 @@ func TestLate_money_is_valued_in_the_currency_of_the_invoice(t *testing.T) {
 			r.Terms.AllowPaidExpired = true
 			inv, err := s.service.Create(t.Context(), r)
 			s.must(err)
-			s.clock.Pass(16 * time.Minute)
+			s.clock.Advance(16 * time.Minute)
 			s.wantStatus(inv, invoice.Expired)
 			s.setRates(tt.table)
 			s.must(s.net.Confirm(t.Context(), []string{s.pay(inv, "BTC", "0.0005")}))

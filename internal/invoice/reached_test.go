@@ -112,32 +112,32 @@ func TestReached(t *testing.T) {
 	}{
 		"not_reached_since_the_start":  {func(*reachable) {}, noNetworks},
 		"offered_after_the_first_scan": {func(r *reachable) { r.reach(r.ethereum) }, ethereumOnly},
-		"offered_up_to_the_bound":      {func(r *reachable) { r.reach(r.ethereum, r.base); r.clock.Pass(10 * time.Minute) }, bothNetworks},
+		"offered_up_to_the_bound":      {func(r *reachable) { r.reach(r.ethereum, r.base); r.clock.Advance(10 * time.Minute) }, bothNetworks},
 		"left_out_after_the_bound": {func(r *reachable) {
 			r.reach(r.base)
-			r.clock.Pass(10*time.Minute + time.Second)
+			r.clock.Advance(10*time.Minute + time.Second)
 			r.reach(r.ethereum)
 		}, ethereumOnly},
-		"no_network_offered_after_the_bound": {func(r *reachable) { r.reach(r.ethereum, r.base); r.clock.Pass(time.Hour) }, noNetworks},
+		"no_network_offered_after_the_bound": {func(r *reachable) { r.reach(r.ethereum, r.base); r.clock.Advance(time.Hour) }, noNetworks},
 		"offered_again_once_reached": {func(r *reachable) {
 			r.reach(r.base)
-			r.clock.Pass(time.Hour)
+			r.clock.Advance(time.Hour)
 			r.reach(r.ethereum, r.base)
 		}, bothNetworks},
 		"a_scan_before_the_start_does_not_count": {func(r *reachable) {
 			r.reach(r.ethereum, r.base)
-			r.clock.Pass(time.Minute)
+			r.clock.Advance(time.Minute)
 			r.start()
 			r.reach(r.ethereum)
 		}, ethereumOnly},
 		"a_scan_of_another_process_right_before_the_start_counts": {func(r *reachable) {
 			r.reach(r.ethereum, r.base)
-			r.clock.Pass(20 * time.Second)
+			r.clock.Advance(20 * time.Second)
 			r.start()
 		}, bothNetworks},
 		"a_clock_put_back_closes_no_network": {func(r *reachable) {
 			r.reach(r.ethereum, r.base)
-			r.clock.Pass(-time.Hour)
+			r.clock.Advance(-time.Hour)
 			r.reach(r.ethereum, r.base)
 		}, bothNetworks},
 	} {
@@ -158,7 +158,7 @@ func TestReached_keeps_frozen_methods(t *testing.T) {
 	r.reach(r.ethereum, r.base)
 	inv, err := r.create(t.Context())
 	r.must(err)
-	r.clock.Pass(30 * time.Minute)
+	r.clock.Advance(30 * time.Minute)
 	r.reach(r.ethereum)
 	stored, err := r.service.Invoice(t.Context(), inv.ID)
 	r.must(err)

@@ -44,7 +44,7 @@ func (s *shop) confirm(inv *invoice.Invoice) {
 func (s *shop) latePaid(amount string) *invoice.Invoice {
 	s.t.Helper()
 	inv := s.create("40")
-	s.clock.Pass(16 * time.Minute)
+	s.clock.Advance(16 * time.Minute)
 	s.wantStatus(inv, invoice.Expired)
 	s.pay(inv, "BTC", amount)
 	s.step()
@@ -195,7 +195,7 @@ func TestRefund_checks_the_address(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *shop) {
 		inv := s.create("40")
 		other := s.create("40")
-		s.clock.Pass(16 * time.Minute)
+		s.clock.Advance(16 * time.Minute)
 		s.step()
 		s.pay(inv, "BTC", "0.0005")
 		s.pay(inv, "USDC", "40")
@@ -242,7 +242,7 @@ func TestRefund_checks_the_address(t *testing.T) {
 func TestRefund_needs_a_confirmed_payment(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *shop) {
 		inv := s.create("40")
-		s.clock.Pass(16 * time.Minute)
+		s.clock.Advance(16 * time.Minute)
 		s.step()
 		if _, _, err := s.refund(inv, invoice.RefundDraft{Kind: invoice.RefundReceived, Address: shopperBTC}); !errors.Is(err, invoice.ErrNothingReceived) {
 			t.Errorf("without a payment: %v", err)
@@ -309,7 +309,7 @@ func TestRefund_in_fiat_holds_its_rate_for_a_day(t *testing.T) {
 		if !made.Amount.Equal(btc("0.00025")) || made.Value.String() != "20" || !made.HeldUntil.Equal(s.clock.Now().Add(24*time.Hour)) {
 			t.Errorf("prepared: %+v", made)
 		}
-		s.clock.Pass(24*time.Hour + time.Second)
+		s.clock.Advance(24*time.Hour + time.Second)
 		if !inv.Refunds[0].Stale(s.clock.Now()) {
 			t.Error("the rate is held for longer than a day")
 		}
@@ -389,7 +389,7 @@ func TestRefund_is_declined(t *testing.T) {
 func (s *shop) lateInTwoAssets() *invoice.Invoice {
 	s.t.Helper()
 	inv := s.create("40")
-	s.clock.Pass(16 * time.Minute)
+	s.clock.Advance(16 * time.Minute)
 	s.wantStatus(inv, invoice.Expired)
 	s.pay(inv, "BTC", "0.0005")
 	s.pay(inv, "USDC", "40")
@@ -434,7 +434,7 @@ func TestRefund_does_not_pay_an_invoice(t *testing.T) {
 		if _, _, err := s.refund(inv, everything); !errors.Is(err, invoice.ErrState) {
 			t.Errorf("a part of the price of an invoice that can still be paid was refunded: %v", err)
 		}
-		s.clock.Pass(16 * time.Minute)
+		s.clock.Advance(16 * time.Minute)
 		s.step()
 		s.wantStatus(inv, invoice.Expired, invoice.Underpaid)
 		inv = s.reload(inv)
@@ -476,14 +476,14 @@ func TestRefund_does_not_pay_an_invoice_with_a_late_payment(t *testing.T) {
 		s.pay(inv, "BTC", "0.00025")
 		s.step()
 		s.confirm(inv)
-		s.clock.Pass(16 * time.Minute)
+		s.clock.Advance(16 * time.Minute)
 		s.step()
 		s.wantStatus(inv, invoice.Expired, invoice.Underpaid)
 		_, made, err := s.refund(inv, invoice.RefundDraft{Kind: invoice.RefundReceived, Address: shopperBTC})
 		s.must(err)
 		_, err = s.service.SendRefund(t.Context(), inv.ID, made.ID, strings.Repeat("a", 64), "Tove", 0)
 		s.must(err)
-		s.clock.Pass(time.Minute)
+		s.clock.Advance(time.Minute)
 		s.pay(inv, "BTC", "0.00025")
 		s.step()
 		s.confirm(inv)

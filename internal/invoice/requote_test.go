@@ -79,11 +79,11 @@ func TestRequote_prices_the_remainder(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	s.pay(inv, "BTC", "0.0002") // 16.00
 	s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
 	s.setRates("BTC-EUR=96000,LTC-EUR=90,ETH-EUR=2500,EUR-USD=1.08")
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	_, err := s.service.Requote(t.Context(), inv.ID, invoice.Shopper, 1)
 	s.must(err)
 	inv = s.reload(inv)
@@ -127,7 +127,7 @@ func TestRequote_reopens_an_expired_invoice(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
-	s.clock.Pass(16 * time.Minute)
+	s.clock.Advance(16 * time.Minute)
 	s.wantStatus(inv, invoice.Expired)
 	if _, err := s.service.Requote(t.Context(), inv.ID, invoice.Shopper, 0); !errors.Is(err, invoice.ErrState) {
 		t.Errorf("the shopper of an expired invoice: %v", err)
@@ -135,9 +135,9 @@ func TestRequote_reopens_an_expired_invoice(t *testing.T) {
 	_, err := s.service.Requote(t.Context(), inv.ID, invoice.Merchant, 0)
 	s.must(err)
 	s.wantStatus(inv, invoice.Created)
-	s.clock.Pass(20 * 24 * time.Hour) // longer than the first quote alone was watched
+	s.clock.Advance(20 * 24 * time.Hour) // longer than the first quote alone was watched
 	s.wantStatus(inv, invoice.Expired)
-	s.clock.Pass(10*24*time.Hour + 10*time.Minute)
+	s.clock.Advance(10*24*time.Hour + 10*time.Minute)
 	s.pay(inv, "BTC", "0.0005")
 	s.wantStatus(inv, invoice.Expired, invoice.Late)
 }
@@ -148,7 +148,7 @@ func TestRequote_is_done_once_per_quote_seen(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {

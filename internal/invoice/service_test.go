@@ -25,7 +25,7 @@ func TestInvoice_is_paid(t *testing.T) {
 		t.Fatalf("40.00 EUR cost %s BTC, want 0.0005", got)
 	}
 	s.wantStatus(inv, invoice.Created)
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	tx := s.pay(inv, "BTC", "0.0005")
 	s.wantStatus(inv, invoice.Pending)
 	s.must(s.net.Confirm(t.Context(), []string{tx}))
@@ -41,7 +41,7 @@ func TestInvoice_is_paid(t *testing.T) {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 	// Another scan changes nothing.
-	s.clock.Pass(time.Hour)
+	s.clock.Advance(time.Hour)
 	s.step()
 	if got := s.reload(inv).Version; got != paid.Version {
 		t.Errorf("version changed from %d to %d", paid.Version, got)
@@ -53,7 +53,7 @@ func TestQuoted_amount_does_not_depend_on_later_rates(t *testing.T) {
 	s := openShop(t, table)
 	inv := s.create("40")
 	s.setRates("BTC-EUR=9000,EUR-USD=2")
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	s.must(s.net.Confirm(t.Context(), []string{s.pay(inv, "BTC", "0.0005")}))
 	paid := s.wantStatus(inv, invoice.Paid)
 	if got := paid.State; !got.Due.IsZero() || !got.Overpaid.IsZero() || got.Paid.String() != "40" || paid.Payments()[0].Amount.String() != "0.0005" {
@@ -72,7 +72,7 @@ func TestPrices_that_floats_get_wrong_are_paid_exactly(t *testing.T) {
 		if got := inv.Quote().Prices[0].Expected.String(); got != tt.due {
 			t.Errorf("%s EUR cost %s %s, want %s", tt.price, got, tt.code, tt.due)
 		}
-		s.clock.Pass(time.Second)
+		s.clock.Advance(time.Second)
 		s.must(s.net.Confirm(t.Context(), []string{s.pay(inv, tt.code, tt.due)}))
 		for range 12 {
 			s.must(s.net.Confirm(t.Context(), nil))
@@ -86,7 +86,7 @@ func TestPrices_that_floats_get_wrong_are_paid_exactly(t *testing.T) {
 func TestEvery_seeded_amount_is_paid_exactly(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, "BTC-EUR=81867.3452,LTC-EUR=78.31,ETH-EUR=2650.17,EUR-USD=1.0833")
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	var created []*invoice.Invoice
 	var txs []string
 	for i := range 60 {
@@ -174,13 +174,13 @@ func TestExpiry_waits_for_coverage(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("10")
-	s.clock.Pass(15*time.Minute + 30*time.Second)
+	s.clock.Advance(15*time.Minute + 30*time.Second)
 	_, err := s.service.Expire(t.Context(), 10) // no scan since expiry
 	s.must(err)
 	if got := s.reload(inv).State.Status; got != invoice.Created {
 		t.Fatalf("expired without coverage: %s", got)
 	}
-	s.clock.Pass(10 * time.Second)
+	s.clock.Advance(10 * time.Second)
 	s.wantStatus(inv, invoice.Expired)
 }
 
@@ -188,7 +188,7 @@ func TestDelayed_is_raised_without_coverage(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("10")
-	s.clock.Pass(15*time.Minute + 3*time.Hour)
+	s.clock.Advance(15*time.Minute + 3*time.Hour)
 	_, err := s.service.Expire(t.Context(), 10)
 	s.must(err)
 	got := s.reload(inv)
@@ -199,7 +199,7 @@ func TestDelayed_is_raised_without_coverage(t *testing.T) {
 		t.Errorf("events: %v, want exception.raised last", list)
 	}
 	s.wantStatus(inv, invoice.Created, invoice.Delayed)
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	s.wantStatus(inv, invoice.Expired)
 }
 
@@ -207,7 +207,7 @@ func TestTransfer_is_replaced_and_reorganised(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	tx := s.pay(inv, "BTC", "0.0005")
 	s.wantStatus(inv, invoice.Pending)
 	s.must(s.net.Replace(t.Context(), tx))
@@ -260,7 +260,7 @@ func TestCancel_and_accept_need_the_right_state(t *testing.T) {
 	_, err := s.service.Cancel(t.Context(), inv.ID, 0)
 	s.must(err)
 	s.wantStatus(inv, invoice.Declined)
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	s.pay(inv, "BTC", "0.0005")
 	s.wantStatus(inv, invoice.Declined, invoice.Late)
 	if _, err := s.service.Cancel(t.Context(), inv.ID, 0); !errors.Is(err, invoice.ErrState) {
@@ -303,7 +303,7 @@ func TestObserve_with_a_lost_lease_is_refused(t *testing.T) {
 	inv := s.create("40")
 	lease := invoice.Lease{Network: simnet.ID, Epoch: 1, Sequence: 2}
 	_, _ = s.store.AcquireLease(t.Context(), simnet.ID, "other", s.clock.Now(), time.Minute) // sees the lease
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	_, err := s.store.AcquireLease(t.Context(), simnet.ID, "other", s.clock.Now(), time.Minute)
 	s.must(err)
 	m, _ := inv.Method(simnet.ID, "BTC")
@@ -353,10 +353,10 @@ func TestPaid_again_after_a_reorganisation_is_counted(t *testing.T) {
 	s.must(s.net.Confirm(t.Context(), []string{tx}))
 	s.wantStatus(inv, invoice.Paid)
 	first := s.reload(inv)
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	s.must(s.net.Reorganise(t.Context(), []string{tx}))
 	s.step()
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	s.must(s.net.Confirm(t.Context(), []string{tx}))
 	s.step()
 	current := s.reload(inv)
@@ -434,7 +434,7 @@ func TestAccept_records_the_shortfall(t *testing.T) {
 	if got := accepted.Payments()[0].Value.String(); got != "32" {
 		t.Errorf("the value of the payment is %s, want 32", got)
 	}
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	if current := s.reload(inv); current.State.Paid.String() != "32" || current.State.Status != invoice.Paid {
 		t.Errorf("after another read: %+v", current.State)
 	}
@@ -445,12 +445,12 @@ func TestAccept_of_an_unconfirmed_part_causes_one_event(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, table)
 	inv := s.create("40")
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	s.pay(inv, "BTC", "0.0004")
 	s.wantStatus(inv, invoice.Pending, invoice.Underpaid)
 	first, err := s.service.Accept(t.Context(), inv.ID, "key_a", 0)
 	s.must(err)
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	second, err := s.service.Accept(t.Context(), inv.ID, "key_b", 0)
 	s.must(err)
 	if second.Version != first.Version || second.AcceptedBy != "key_a" || !second.AcceptedAt.Equal(first.AcceptedAt) {

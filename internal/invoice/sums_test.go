@@ -70,7 +70,7 @@ func TestDaySums_equal_a_recomputation(t *testing.T) {
 
 	s.payConfirmed(requoted, "BTC", "0.0002") // 16.00
 	s.setRates("BTC-EUR=96000,LTC-EUR=90,ETH-EUR=2500,EUR-USD=1.08")
-	s.clock.Pass(time.Minute)
+	s.clock.Advance(time.Minute)
 	_, err := s.service.Requote(t.Context(), requoted.ID, invoice.Shopper, 1)
 	s.must(err)
 	s.payConfirmed(s.reload(requoted), "BTC", "0.00025")
@@ -95,7 +95,7 @@ func TestDaySums_equal_a_recomputation(t *testing.T) {
 	s.must(err)
 	s.wantSums("cancellation", "2026-11-27 EUR BTC: 1 received 40 missing 0", "2026-11-27 EUR LTC: 1 received 40 missing 0")
 
-	s.clock.Pass(24 * time.Hour)
+	s.clock.Advance(24 * time.Hour)
 	s.step()
 	s.payConfirmed(late, "BTC", "0.00045") // 36.00 at the quoted rate
 	_, err = s.service.Accept(t.Context(), late.ID, "key_a", 0)

@@ -15,7 +15,7 @@ func TestSurplus_of_several_payments(t *testing.T) {
 		inv := s.create("40")
 		for _, p := range []struct{ asset, amount string }{{"BTC", "0.0005"}, {"BTC", "0.0005"}, {"USDC", "10"}, {"BTC", "0.0001"}} {
 			s.pay(inv, p.asset, p.amount)
-			s.clock.Pass(time.Second)
+			s.clock.Advance(time.Second)
 			s.step()
 		}
 		s.confirm(inv)
@@ -85,7 +85,7 @@ func TestSurplus_is_kept(t *testing.T) {
 		if _, err := s.service.KeepSurplus(t.Context(), inv.ID, "Tove", "", 0); !errors.Is(err, invoice.ErrNoSurplus) {
 			t.Errorf("kept again: %v", err)
 		}
-		s.clock.Pass(invoice.UndoPeriod)
+		s.clock.Advance(invoice.UndoPeriod)
 		inv, err = s.service.ReleaseSurplus(t.Context(), inv.ID, inv.Version)
 		s.must(err)
 		s.wantWaiting(inv, true)
@@ -94,7 +94,7 @@ func TestSurplus_is_kept(t *testing.T) {
 		}
 		inv, err = s.service.KeepSurplus(t.Context(), inv.ID, "Maren", "", inv.Version)
 		s.must(err)
-		s.clock.Pass(invoice.UndoPeriod + time.Second)
+		s.clock.Advance(invoice.UndoPeriod + time.Second)
 		if _, err := s.service.ReleaseSurplus(t.Context(), inv.ID, 0); !errors.Is(err, invoice.ErrState) {
 			t.Errorf("taken back after the period: %v", err)
 		}

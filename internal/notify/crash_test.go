@@ -61,15 +61,15 @@ func sendUntilKilled(url string) {
 // A process that is killed after the mail server has the message and before this is recorded leaves a claim.
 // Its event is not reported again, and its message is.
 func TestProcess_that_is_killed_while_it_sends(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
+	onBoth(t, func(t *testing.T, f *fixture) {
 		plain := smtpServer(t, true, false)
 		plain.User = ""
 		release := plain.Hold()
 		defer release()
-		l.choose("shop", byMail(notify.Sold)...)
-		l.pay("inv1", "shop", "1047")
+		f.choose("shop", byMail(notify.Sold)...)
+		f.pay("inv1", "shop", "1047")
 		child := exec.CommandContext(t.Context(), os.Args[0])
-		child.Env = append(os.Environ(), childURL+"="+l.url, childPort+"="+strconv.Itoa(plain.Port()))
+		child.Env = append(os.Environ(), childURL+"="+f.url, childPort+"="+strconv.Itoa(plain.Port()))
 		if err := child.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -80,18 +80,18 @@ func TestProcess_that_is_killed_while_it_sends(t *testing.T) {
 		case err := <-ended:
 			t.Fatalf("the process ended: %v", err)
 		}
-		l.must(child.Process.Kill())
+		f.must(child.Process.Kill())
 		<-ended
 		release()
-		l.wantStates("mail sold pending")
-		l.worker = l.newWorker(l.storage, plainServer(plain.Port()))
-		l.run()
-		l.minute()
+		f.wantStates("mail sold pending")
+		f.worker = f.newWorker(f.storage, plainServer(plain.Port()))
+		f.run()
+		f.minute()
 		if n := len(plain.Messages()); n != 1 {
 			t.Errorf("a claimed message was sent by another process: %d messages", n)
 		}
-		l.minute()
-		l.wantStates("mail sold sent")
+		f.minute()
+		f.wantStates("mail sold sent")
 		got := plain.Messages()
 		if len(got) != 2 || messageID(got[0].Text) == "" {
 			t.Fatalf("got %d messages, want the same one twice", len(got))

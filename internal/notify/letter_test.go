@@ -39,27 +39,27 @@ func letterOf(t *testing.T, text string) string {
 }
 
 func TestMail_of_a_paid_invoice(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
-		l.choose("shop", byMail(notify.Sold, notify.Attention)...)
-		l.pay("inv1", "shop", "1047")
-		l.run()
-		if got := l.mail.Messages(); len(got) != 0 {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		f.choose("shop", byMail(notify.Sold, notify.Attention)...)
+		f.pay("inv1", "shop", "1047")
+		f.run()
+		if got := f.mail.Messages(); len(got) != 0 {
 			t.Fatalf("the message did not wait for others of its minute: %v", got)
 		}
-		l.minute()
+		f.minute()
 		want := []string{"shop: You sold something\n\n- Order 1047: €56.50, BTC\n  https://shop.example/desk/shop/payments/inv1\n\nChoose what reaches you:\nhttps://shop.example/desk/shop/account/notifications\n"}
-		if diff := cmp.Diff(want, l.letters()); diff != "" {
+		if diff := cmp.Diff(want, f.letters()); diff != "" {
 			t.Error(diff)
 		}
-		sent := l.mail.Messages()[0]
+		sent := f.mail.Messages()[0]
 		if sent.To != email || sent.From != "shop@nord.example" || !sent.Protected || sent.User != "shop@nord.example" {
 			t.Errorf("got message from %s to %s, protected %t, user %q", sent.From, sent.To, sent.Protected, sent.User)
 		}
-		l.minute()
-		if n := len(l.mail.Messages()); n != 1 {
+		f.minute()
+		if n := len(f.mail.Messages()); n != 1 {
 			t.Errorf("the message was sent %d times", n)
 		}
-		if diff := cmp.Diff([]string{"mail sold sent"}, l.states()); diff != "" {
+		if diff := cmp.Diff([]string{"mail sold sent"}, f.states()); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -67,21 +67,21 @@ func TestMail_of_a_paid_invoice(t *testing.T) {
 
 // A subject has no data of shoppers and invoices, and no text from outside adds a header or a line.
 func TestMail_keeps_foreign_text_in_its_place(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
+	onBoth(t, func(t *testing.T, f *fixture) {
 		const order = "1047\r\nBcc: thief@evil.example\r\n\r\nRuna\u2028Lind"
-		storagetest.Exec(t, l.url, "UPDATE merchants SET name = $1 WHERE id = 'shop'", "Nord\r\nBcc: thief@evil.example\r\n\r\nWin a prize\u0085\x7f Ateljé")
-		l.choose("shop", byMail(notify.Sold, notify.Attention)...)
-		l.pay("inv1", "shop", order)
-		l.create("inv2", "shop", order)
-		l.change("inv2", invoice.EventException, func(inv *invoice.Invoice) {
+		storagetest.Exec(t, f.url, "UPDATE merchants SET name = $1 WHERE id = 'shop'", "Nord\r\nBcc: thief@evil.example\r\n\r\nWin a prize\u0085\x7f Ateljé")
+		f.choose("shop", byMail(notify.Sold, notify.Attention)...)
+		f.pay("inv1", "shop", order)
+		f.create("inv2", "shop", order)
+		f.change("inv2", invoice.EventException, func(inv *invoice.Invoice) {
 			inv.State.Status, inv.State.Exceptions = invoice.Expired, []invoice.Exception{invoice.Late}
 		})
-		l.run()
-		l.minute()
-		if n := len(l.mail.Messages()); n != 2 {
+		f.run()
+		f.minute()
+		if n := len(f.mail.Messages()); n != 2 {
 			t.Fatalf("got %d messages, want 2", n)
 		}
-		for _, m := range l.mail.Messages() {
+		for _, m := range f.mail.Messages() {
 			if m.To != email {
 				t.Errorf("a message to %s", m.To)
 			}
@@ -109,35 +109,35 @@ func TestMail_keeps_foreign_text_in_its_place(t *testing.T) {
 }
 
 func TestMail_of_a_case_is_sent_once_per_state(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
-		l.choose("shop", byMail(notify.Attention)...)
-		l.create("inv1", "shop", "1051")
+	onBoth(t, func(t *testing.T, f *fixture) {
+		f.choose("shop", byMail(notify.Attention)...)
+		f.create("inv1", "shop", "1051")
 		short := func(status invoice.Status) func(*invoice.Invoice) {
 			return func(inv *invoice.Invoice) {
 				inv.State.Status, inv.State.Exceptions = status, []invoice.Exception{invoice.Underpaid}
 			}
 		}
-		l.change("inv1", invoice.EventException, short(invoice.Pending)) // waits for the shopper
-		l.run()
-		l.minute()
-		if got := l.letters(); len(got) != 0 {
+		f.change("inv1", invoice.EventException, short(invoice.Pending)) // waits for the shopper
+		f.run()
+		f.minute()
+		if got := f.letters(); len(got) != 0 {
 			t.Fatalf("an invoice that waits for the shopper was reported: %q", got)
 		}
-		l.change("inv1", invoice.EventExpired, short(invoice.Expired))
-		l.run()
-		l.minute()
-		l.change("inv1", invoice.EventException, short(invoice.Expired))
-		l.run()
-		l.minute()
-		if got := l.letters(); len(got) != 1 || !strings.Contains(got[0], "Order 1051, €56.50: €56.50 short") {
+		f.change("inv1", invoice.EventExpired, short(invoice.Expired))
+		f.run()
+		f.minute()
+		f.change("inv1", invoice.EventException, short(invoice.Expired))
+		f.run()
+		f.minute()
+		if got := f.letters(); len(got) != 1 || !strings.Contains(got[0], "Order 1051, €56.50: €56.50 short") {
 			t.Fatalf("got %q, want one message", got)
 		}
-		l.change("inv1", invoice.EventException, func(inv *invoice.Invoice) {
+		f.change("inv1", invoice.EventException, func(inv *invoice.Invoice) {
 			inv.State.Exceptions = append(inv.State.Exceptions, invoice.Late)
 		})
-		l.run()
-		l.minute()
-		if got := l.letters(); len(got) != 2 || !strings.Contains(got[1], "Order 1051, €56.50: Late") {
+		f.run()
+		f.minute()
+		if got := f.letters(); len(got) != 2 || !strings.Contains(got[1], "Order 1051, €56.50: Late") {
 			t.Fatalf("got %q, want a message of the new state", got)
 		}
 	})
@@ -145,28 +145,28 @@ func TestMail_of_a_case_is_sent_once_per_state(t *testing.T) {
 
 // A payment after a decision is reported again, although the invoice has no new exception.
 func TestMail_of_a_payment_after_a_decision(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
-		l.choose("shop", byMail(notify.Attention)...)
-		l.pay("inv1", "shop", "1051")
-		l.change("inv1", invoice.EventException, func(inv *invoice.Invoice) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		f.choose("shop", byMail(notify.Attention)...)
+		f.pay("inv1", "shop", "1051")
+		f.change("inv1", invoice.EventException, func(inv *invoice.Invoice) {
 			inv.State.Exceptions = []invoice.Exception{invoice.Overpaid}
 		})
-		l.run()
-		l.minute()
-		l.change("inv1", invoice.EventPaymentSeen, func(inv *invoice.Invoice) {
-			inv.Kept, inv.State.Decided = invoice.KeptSurplus{Mark: invoice.Mark{By: "Maren", At: l.clock.Now()}, Amount: inv.Terms.Price}, true
+		f.run()
+		f.minute()
+		f.change("inv1", invoice.EventPaymentSeen, func(inv *invoice.Invoice) {
+			inv.Kept, inv.State.Decided = invoice.KeptSurplus{Mark: invoice.Mark{By: "Maren", At: f.clock.Now()}, Amount: inv.Terms.Price}, true
 		})
-		l.run()
-		l.minute()
-		if got := l.letters(); len(got) != 1 {
+		f.run()
+		f.minute()
+		if got := f.letters(); len(got) != 1 {
 			t.Fatalf("got %q, want one message", got)
 		}
 		for _, e := range []invoice.EventType{invoice.EventPaymentSeen, invoice.EventPaymentConfirmed} {
-			l.change("inv1", e, func(inv *invoice.Invoice) { inv.State.Decided = false })
-			l.run()
-			l.minute()
+			f.change("inv1", e, func(inv *invoice.Invoice) { inv.State.Decided = false })
+			f.run()
+			f.minute()
 		}
-		if got := l.letters(); len(got) != 2 {
+		if got := f.letters(); len(got) != 2 {
 			t.Errorf("got %q, want another message", got)
 		}
 	})
@@ -174,17 +174,17 @@ func TestMail_of_a_payment_after_a_decision(t *testing.T) {
 
 // A payment that was reverted after it was complete needs attention.
 func TestMail_of_a_reverted_payment(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
-		l.choose("shop", byMail(notify.Sold, notify.Attention)...)
-		l.pay("inv1", "shop", "1044")
-		l.run()
-		l.minute()
-		l.change("inv1", invoice.EventReverted, func(inv *invoice.Invoice) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		f.choose("shop", byMail(notify.Sold, notify.Attention)...)
+		f.pay("inv1", "shop", "1044")
+		f.run()
+		f.minute()
+		f.change("inv1", invoice.EventReverted, func(inv *invoice.Invoice) {
 			inv.State.Status, inv.State.PaidAt, inv.State.Exceptions = invoice.Created, time.Time{}, []invoice.Exception{invoice.WasReorged}
 		})
-		l.run()
-		l.minute()
-		if got := l.letters(); len(got) != 2 || !strings.Contains(got[1], "shop: Something needs you") || !strings.Contains(got[1], "Reverted") {
+		f.run()
+		f.minute()
+		if got := f.letters(); len(got) != 2 || !strings.Contains(got[1], "shop: Something needs you") || !strings.Contains(got[1], "Reverted") {
 			t.Errorf("got %q", got)
 		}
 	})
@@ -192,19 +192,19 @@ func TestMail_of_a_reverted_payment(t *testing.T) {
 
 // Many payments in one minute are one message, which lists some and counts the others.
 func TestMail_bundles_a_flood(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
-		l.choose("shop", byMail(notify.Sold)...)
-		l.must(l.service.Choose(t.Context(), l.owner, "bakery", byMail(notify.Sold)))
+	onBoth(t, func(t *testing.T, f *fixture) {
+		f.choose("shop", byMail(notify.Sold)...)
+		f.must(f.service.Choose(t.Context(), f.owner, "bakery", byMail(notify.Sold)))
 		for i := range notify.MaxItems + 3 {
-			l.pay("shop"+string(rune('A'+i%26))+string(rune('a'+i/26)), "shop", "")
+			f.pay("shop"+string(rune('A'+i%26))+string(rune('a'+i/26)), "shop", "")
 			if i%20 == 0 {
-				l.collect()
+				f.collect()
 			}
 		}
-		l.pay("other", "bakery", "7")
-		l.run()
-		l.minute()
-		got := l.letters()
+		f.pay("other", "bakery", "7")
+		f.run()
+		f.minute()
+		got := f.letters()
 		if len(got) != 1 {
 			t.Fatalf("got %d messages, want 1", len(got))
 		}

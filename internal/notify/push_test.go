@@ -63,19 +63,19 @@ func (p *phone) messages() []string {
 }
 
 func TestPush(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
-		storagetest.Exec(t, l.url, "UPDATE merchants SET name = $1 WHERE id = 'shop'", "Ateljé\r\nX-Priority: 5")
+	onBoth(t, func(t *testing.T, f *fixture) {
+		storagetest.Exec(t, f.url, "UPDATE merchants SET name = $1 WHERE id = 'shop'", "Ateljé\r\nX-Priority: 5")
 		p := newPhone(t)
-		l.must(l.service.SetDestinations(t.Context(), l.owner, notify.Destinations{PushURL: p.URL + "/topic", PushToken: "tk_1"}))
-		l.must(l.service.Choose(t.Context(), l.owner, "shop", []notify.Choice{{Kind: notify.Sold, Channel: notify.Push}, {Kind: notify.Sold, Channel: notify.Mail}}))
-		l.pay("inv1", "shop", "1047")
-		l.run()
-		l.minute()
+		f.must(f.service.SetDestinations(t.Context(), f.owner, notify.Destinations{PushURL: p.URL + "/topic", PushToken: "tk_1"}))
+		f.must(f.service.Choose(t.Context(), f.owner, "shop", []notify.Choice{{Kind: notify.Sold, Channel: notify.Push}, {Kind: notify.Sold, Channel: notify.Mail}}))
+		f.pay("inv1", "shop", "1047")
+		f.run()
+		f.minute()
 		want := []string{"/topic|Ateljé X-Priority: 5: You sold something|Order 1047: €56.50, BTC||https://shop.example/desk/shop/payments/inv1|Bearer tk_1"}
 		if diff := cmp.Diff(want, p.messages()); diff != "" {
 			t.Error(diff)
 		}
-		l.wantStates("push sold sent") // by e-mail it has no destination
+		f.wantStates("push sold sent") // by e-mail it has no destination
 		for i, test := range []struct {
 			status int
 			state  string
@@ -83,12 +83,12 @@ func TestPush(t *testing.T) {
 			{http.StatusForbidden, "failed the push server answered 403"}, {http.StatusFound, "failed the push server answered 302"},
 			{http.StatusTooManyRequests, "pending the push server answered 429"}, {http.StatusBadGateway, "pending the push server answered 502"},
 		} {
-			storagetest.Exec(t, l.url, "DELETE FROM messages")
+			storagetest.Exec(t, f.url, "DELETE FROM messages")
 			p.answer(test.status)
-			l.pay("more"+string(rune('a'+i)), "shop", "1047")
-			l.run()
-			l.minute()
-			l.wantStates("push sold " + test.state)
+			f.pay("more"+string(rune('a'+i)), "shop", "1047")
+			f.run()
+			f.minute()
+			f.wantStates("push sold " + test.state)
 		}
 		if n := count(strings.Join(p.messages(), "\n"), "/elsewhere"); n != 0 {
 			t.Error("a redirect was followed")
@@ -98,22 +98,22 @@ func TestPush(t *testing.T) {
 
 // A push address may lead only to where webhooks may lead.
 func TestPush_is_guarded(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
+	onBoth(t, func(t *testing.T, f *fixture) {
 		for _, url := range []string{"http://10.0.0.1/topic", "https://169.254.169.254/", "file:///etc/passwd", "https://user:pw@ntfy.example/x", "nonsense"} {
-			if err := l.service.SetDestinations(t.Context(), l.owner, notify.Destinations{PushURL: url}); err == nil {
+			if err := f.service.SetDestinations(t.Context(), f.owner, notify.Destinations{PushURL: url}); err == nil {
 				t.Errorf("%s was accepted", url)
 			}
 		}
 		// An address that was allowed once is checked again when it is called.
-		set := notify.NewService(notify.ServiceConfig{Storage: l.storage, CheckURL: func(string) error { return nil }, Now: l.clock.Now})
-		l.must(set.SetDestinations(t.Context(), l.owner, notify.Destinations{PushURL: "http://10.0.0.1/secret-topic"}))
-		l.must(l.service.Choose(t.Context(), l.owner, "shop", []notify.Choice{{Kind: notify.Sold, Channel: notify.Push}}))
-		l.pay("inv1", "shop", "1047")
-		l.run()
-		l.minute()
-		l.wantStates("push sold pending the address leads into the network of this server")
-		if strings.Contains(l.states()[0]+l.log.String(), "secret-topic") {
-			t.Errorf("the fault or the log shows the topic: %q", l.log.String())
+		set := notify.NewService(notify.ServiceConfig{Storage: f.storage, CheckURL: func(string) error { return nil }, Now: f.clock.Now})
+		f.must(set.SetDestinations(t.Context(), f.owner, notify.Destinations{PushURL: "http://10.0.0.1/secret-topic"}))
+		f.must(f.service.Choose(t.Context(), f.owner, "shop", []notify.Choice{{Kind: notify.Sold, Channel: notify.Push}}))
+		f.pay("inv1", "shop", "1047")
+		f.run()
+		f.minute()
+		f.wantStates("push sold pending the address leads into the network of this server")
+		if strings.Contains(f.states()[0]+f.log.String(), "secret-topic") {
+			t.Errorf("the fault or the log shows the topic: %q", f.log.String())
 		}
 	})
 }

@@ -63,37 +63,37 @@ func TestQuiet_end(t *testing.T) {
 
 // Messages of a night are one message in the morning.
 func TestQuiet_hours_hold_messages_back(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
-		l.choose("shop", byMail(notify.Sold, notify.Broken)...)
-		l.must(l.service.SetTimes(t.Context(), l.owner, notify.Times{Zone: "Europe/Berlin", QuietFrom: "22:00", QuietTo: "07:00", BrokenPasses: true}))
-		l.clock.Pass(8 * time.Hour) // 21:00 in Berlin
-		l.mail.Stop()
-		l.pay("inv0", "shop", "1046")
-		l.run()
-		l.minute() // the mail server is down, so that retries fall in the quiet hours
-		l.mail.Start()
-		l.clock.Pass(time.Hour)
-		l.send()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		f.choose("shop", byMail(notify.Sold, notify.Broken)...)
+		f.must(f.service.SetTimes(t.Context(), f.owner, notify.Times{Zone: "Europe/Berlin", QuietFrom: "22:00", QuietTo: "07:00", BrokenPasses: true}))
+		f.clock.Advance(8 * time.Hour) // 21:00 in Berlin
+		f.mail.Stop()
+		f.pay("inv0", "shop", "1046")
+		f.run()
+		f.minute() // the mail server is down, so that retries fall in the quiet hours
+		f.mail.Start()
+		f.clock.Advance(time.Hour)
+		f.send()
 		for i, id := range []string{"inv1", "inv2", "inv3"} {
-			l.pay(id, "shop", []string{"1047", "1048", "1049"}[i])
-			l.run()
-			l.clock.Pass(time.Hour)
-			l.send()
+			f.pay(id, "shop", []string{"1047", "1048", "1049"}[i])
+			f.run()
+			f.clock.Advance(time.Hour)
+			f.send()
 		}
-		if got := l.letters(); len(got) != 0 {
+		if got := f.letters(); len(got) != 0 {
 			t.Fatalf("got %q in the quiet hours", got)
 		}
-		l.faults = []notify.Fault{{Key: "backup", Text: "The last backup is 9 days old"}}
-		l.reportFaults()
-		l.clock.Pass(6 * time.Minute)
-		l.reportFaults()
-		l.minute()
-		if got := l.letters(); len(got) != 1 {
+		f.faults = []notify.Fault{{Key: "backup", Text: "The last backup is 9 days old"}}
+		f.reportFaults()
+		f.clock.Advance(6 * time.Minute)
+		f.reportFaults()
+		f.minute()
+		if got := f.letters(); len(got) != 1 {
 			t.Fatalf("got %q, want the fault", got)
 		}
-		l.clock.Pass(6 * time.Hour) // after 07:00
-		l.send()
-		got := l.letters()
+		f.clock.Advance(6 * time.Hour) // after 07:00
+		f.send()
+		got := f.letters()
 		if len(got) != 3 {
 			t.Fatalf("got %d messages, want the fault, the retry and one message of the night: %q", len(got), got)
 		}
@@ -103,24 +103,24 @@ func TestQuiet_hours_hold_messages_back(t *testing.T) {
 	})
 }
 
-func (l *lab) reportFaults() {
-	l.t.Helper()
-	l.must(l.worker.Collector.CollectFaults(l.t.Context()))
+func (f *fixture) reportFaults() {
+	f.t.Helper()
+	f.must(f.worker.Collector.CollectFaults(f.t.Context()))
 }
 
 func TestFaults_are_told_when_they_last(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
-		l.choose("shop", byMail(notify.Broken)...)
-		l.must(l.service.Choose(t.Context(), l.owner, "bakery", byMail(notify.Broken)))
-		other := l.newWorker(l.storage, l.server())
+	onBoth(t, func(t *testing.T, f *fixture) {
+		f.choose("shop", byMail(notify.Broken)...)
+		f.must(f.service.Choose(t.Context(), f.owner, "bakery", byMail(notify.Broken)))
+		other := f.newWorker(f.storage, f.server())
 		step := func(pass time.Duration, want int, faults ...notify.Fault) {
 			t.Helper()
-			l.clock.Pass(pass)
-			l.faults = faults
-			l.reportFaults()
-			l.must(other.Collector.CollectFaults(t.Context())) // another process tells nothing again
-			l.minute()
-			if got := l.letters(); len(got) != want {
+			f.clock.Advance(pass)
+			f.faults = faults
+			f.reportFaults()
+			f.must(other.Collector.CollectFaults(t.Context())) // another process tells nothing again
+			f.minute()
+			if got := f.letters(); len(got) != want {
 				t.Fatalf("got %d messages, want %d: %q", len(got), want, got)
 			}
 		}
@@ -139,7 +139,7 @@ func TestFaults_are_told_when_they_last(t *testing.T) {
 		step(7*time.Hour, 2)
 		step(time.Minute, 2, network)
 		step(6*time.Minute, 3, network)
-		got := l.letters()
+		got := f.letters()
 		want := "Something is broken\n\n- Bitcoin has not been scanned for 20 minutes second line\n  https://shop.example/desk/bakery/health\n\nChoose what reaches you:\nhttps://shop.example/desk/bakery/account/notifications\n"
 		if diff := cmp.Diff(want, got[0]); diff != "" {
 			t.Error(diff)
@@ -151,22 +151,22 @@ func TestFaults_are_told_when_they_last(t *testing.T) {
 }
 
 func TestSummaries_follow_the_day_of_the_account(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
-		l.must(l.service.SetTimes(t.Context(), l.owner, notify.Times{Zone: "Pacific/Auckland"})) // UTC+13; now 01:00 on 28 November
-		l.choose("shop", byMail(notify.Summary)...)
-		l.must(l.service.Choose(t.Context(), l.owner, "bakery", byMail(notify.Summary)))
-		jonas := l.join("Jonas", map[string]account.Role{"shop": account.Manager})
-		l.must(l.service.SetDestinations(t.Context(), jonas, notify.Destinations{Email: "jonas@nord.example"}))
-		l.pay("inv1", "shop", "1047")
+	onBoth(t, func(t *testing.T, f *fixture) {
+		f.must(f.service.SetTimes(t.Context(), f.owner, notify.Times{Zone: "Pacific/Auckland"})) // UTC+13; now 01:00 on 28 November
+		f.choose("shop", byMail(notify.Summary)...)
+		f.must(f.service.Choose(t.Context(), f.owner, "bakery", byMail(notify.Summary)))
+		jonas := f.join("Jonas", map[string]account.Role{"shop": account.Manager})
+		f.must(f.service.SetDestinations(t.Context(), jonas, notify.Destinations{Email: "jonas@nord.example"}))
+		f.pay("inv1", "shop", "1047")
 		step := func(pass time.Duration, want int) {
 			t.Helper()
-			l.clock.Pass(pass)
+			f.clock.Advance(pass)
 			for range 2 {
-				l.must(l.worker.Collector.CollectSummaries(t.Context()))
+				f.must(f.worker.Collector.CollectSummaries(t.Context()))
 			}
-			l.minute()
-			if got := l.letters(); len(got) != want {
-				t.Fatalf("at %s: got %d messages, want %d: %q", l.clock.Now(), len(got), want, got)
+			f.minute()
+			if got := f.letters(); len(got) != want {
+				t.Fatalf("at %s: got %d messages, want %d: %q", f.clock.Now(), len(got), want, got)
 			}
 		}
 		step(10*time.Hour, 0)                // 11:00 on the day of the choice
@@ -174,7 +174,7 @@ func TestSummaries_follow_the_day_of_the_account(t *testing.T) {
 		step(time.Minute, 1)
 		step(20*time.Hour, 1)
 		step(4*time.Hour, 2)
-		got := l.letters()
+		got := f.letters()
 		want := "2 shops: Your day\n\n- bakery: 28 Nov 2026: no payments\n  https://shop.example/desk/bakery/reports\n- shop: 28 Nov 2026: 1 payment, €56.50 received\n  https://shop.example/desk/shop/reports\n\nChoose what reaches you:\nhttps://shop.example/desk/bakery/account/notifications\n"
 		if diff := cmp.Diff(want, got[0]); diff != "" {
 			t.Error(diff)

@@ -13,7 +13,7 @@ import (
 )
 
 func TestSetDestinations(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
+	onBoth(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
 		for _, test := range []struct {
 			set   notify.Destinations
@@ -28,21 +28,21 @@ func TestSetDestinations(t *testing.T) {
 			{notify.Destinations{PushURL: "http://127.0.0.1/t", PushToken: "a\r\nX: b"}, "push_token"},
 			{notify.Destinations{PushToken: "tk"}, "push_token"},
 		} {
-			err := l.service.SetDestinations(ctx, l.owner, test.set)
+			err := f.service.SetDestinations(ctx, f.owner, test.set)
 			if wrong, ok := errors.AsType[*notify.FieldError](err); !ok || wrong.Field != test.field {
 				t.Errorf("%+v: error %v, want one about %s", test.set, err, test.field)
 			}
 		}
-		l.must(l.service.SetDestinations(ctx, l.owner, notify.Destinations{Email: " " + email + " ", PushURL: "http://127.0.0.1/topic", PushToken: "tk_1"}))
-		l.must(l.service.SetDestinations(ctx, l.owner, notify.Destinations{Email: email, PushURL: "http://127.0.0.1/topic"}))
-		l.wantSettings(notify.Settings{Email: email, PushURL: "http://127.0.0.1/topic", PushToken: "tk_1"})
-		l.must(l.service.SetDestinations(ctx, l.owner, notify.Destinations{PushURL: "http://127.0.0.1/other"}))
-		l.wantSettings(notify.Settings{PushURL: "http://127.0.0.1/other"}) // the token goes to no other address
-		l.must(l.service.SetDestinations(ctx, l.owner, notify.Destinations{PushURL: "http://127.0.0.1/other", PushToken: "tk_2"}))
-		l.must(l.service.SetDestinations(ctx, l.owner, notify.Destinations{PushURL: "http://127.0.0.1/other", NoToken: true}))
-		l.wantSettings(notify.Settings{PushURL: "http://127.0.0.1/other"})
-		log, err := l.storage.AuditLog(ctx, 0, 100)
-		l.must(err)
+		f.must(f.service.SetDestinations(ctx, f.owner, notify.Destinations{Email: " " + email + " ", PushURL: "http://127.0.0.1/topic", PushToken: "tk_1"}))
+		f.must(f.service.SetDestinations(ctx, f.owner, notify.Destinations{Email: email, PushURL: "http://127.0.0.1/topic"}))
+		f.wantSettings(notify.Settings{Email: email, PushURL: "http://127.0.0.1/topic", PushToken: "tk_1"})
+		f.must(f.service.SetDestinations(ctx, f.owner, notify.Destinations{PushURL: "http://127.0.0.1/other"}))
+		f.wantSettings(notify.Settings{PushURL: "http://127.0.0.1/other"}) // the token goes to no other address
+		f.must(f.service.SetDestinations(ctx, f.owner, notify.Destinations{PushURL: "http://127.0.0.1/other", PushToken: "tk_2"}))
+		f.must(f.service.SetDestinations(ctx, f.owner, notify.Destinations{PushURL: "http://127.0.0.1/other", NoToken: true}))
+		f.wantSettings(notify.Settings{PushURL: "http://127.0.0.1/other"})
+		log, err := f.storage.AuditLog(ctx, 0, 100)
+		f.must(err)
 		text := ""
 		for _, e := range log {
 			text += e.Change.Action + " " + e.Change.Before["mail"] + e.Change.After["mail"] + e.Change.After["push"] + e.Change.After["push_token"] + "\n"
@@ -53,30 +53,30 @@ func TestSetDestinations(t *testing.T) {
 	})
 }
 
-func (l *lab) wantSettings(want notify.Settings) {
-	l.t.Helper()
-	got, err := l.service.Settings(l.t.Context(), l.owner.ID)
+func (f *fixture) wantSettings(want notify.Settings) {
+	f.t.Helper()
+	got, err := f.service.Settings(f.t.Context(), f.owner.ID)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		l.t.Errorf("settings: error %v\n%s", err, diff)
+		f.t.Errorf("settings: error %v\n%s", err, diff)
 	}
 }
 
 // Settings are sealed for their account: those of another account are refused.
 func TestSettings_cannot_be_exchanged(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
-		l.must(l.service.SetDestinations(t.Context(), l.owner, notify.Destinations{Email: email}))
-		if got := storagetest.Rows(t, l.url, "SELECT settings FROM notification_settings"); len(got) != 1 || strings.Contains(got[0], "nord") {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		f.must(f.service.SetDestinations(t.Context(), f.owner, notify.Destinations{Email: email}))
+		if got := storagetest.Rows(t, f.url, "SELECT settings FROM notification_settings"); len(got) != 1 || strings.Contains(got[0], "nord") {
 			t.Errorf("stored settings %q", got)
 		}
-		storagetest.Exec(t, l.url, "UPDATE notification_settings SET account_id = 'acc_thief'")
-		if set, err := l.service.Settings(t.Context(), "acc_thief"); err == nil {
+		storagetest.Exec(t, f.url, "UPDATE notification_settings SET account_id = 'acc_thief'")
+		if set, err := f.service.Settings(t.Context(), "acc_thief"); err == nil {
 			t.Errorf("got %+v, want an error", set)
 		}
 	})
 }
 
 func TestSetTimes(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
+	onBoth(t, func(t *testing.T, f *fixture) {
 		for _, test := range []struct {
 			set   notify.Times
 			field string
@@ -87,39 +87,39 @@ func TestSetTimes(t *testing.T) {
 			{notify.Times{QuietFrom: "22:00"}, "quiet_to"},
 			{notify.Times{QuietFrom: "25:00", QuietTo: "07:00"}, "quiet_from"},
 		} {
-			err := l.service.SetTimes(t.Context(), l.owner, test.set)
+			err := f.service.SetTimes(t.Context(), f.owner, test.set)
 			if wrong, ok := errors.AsType[*notify.FieldError](err); !ok || wrong.Field != test.field {
 				t.Errorf("%+v: error %v, want one about %s", test.set, err, test.field)
 			}
 		}
-		l.must(l.service.SetTimes(t.Context(), l.owner, notify.Times{Zone: "Europe/Berlin", QuietFrom: "22:00", QuietTo: "07:00"}))
-		l.wantSettings(notify.Settings{Zone: "Europe/Berlin", Quiet: notify.Quiet{From: 22 * 60, To: 7 * 60}})
+		f.must(f.service.SetTimes(t.Context(), f.owner, notify.Times{Zone: "Europe/Berlin", QuietFrom: "22:00", QuietTo: "07:00"}))
+		f.wantSettings(notify.Settings{Zone: "Europe/Berlin", Quiet: notify.Quiet{From: 22 * 60, To: 7 * 60}})
 	})
 }
 
 func TestSendTest_is_limited(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
+	onBoth(t, func(t *testing.T, f *fixture) {
 		ctx := t.Context()
-		if err := l.service.SendTest(ctx, l.owner, "shop"); !errors.Is(err, notify.ErrNoDestination) {
+		if err := f.service.SendTest(ctx, f.owner, "shop"); !errors.Is(err, notify.ErrNoDestination) {
 			t.Errorf("without a destination: error %v", err)
 		}
 		p := newPhone(t)
-		l.must(l.service.SetDestinations(ctx, l.owner, notify.Destinations{Email: email, PushURL: p.URL}))
-		l.must(l.service.SetTimes(ctx, l.owner, notify.Times{QuietFrom: "00:00", QuietTo: "23:59"}))
+		f.must(f.service.SetDestinations(ctx, f.owner, notify.Destinations{Email: email, PushURL: p.URL}))
+		f.must(f.service.SetTimes(ctx, f.owner, notify.Times{QuietFrom: "00:00", QuietTo: "23:59"}))
 		for i := range 12 {
-			switch err := l.service.SendTest(ctx, l.owner, "shop"); {
+			switch err := f.service.SendTest(ctx, f.owner, "shop"); {
 			case i < 10:
-				l.must(err)
+				f.must(err)
 			case !errors.Is(err, notify.ErrTooMany):
 				t.Errorf("message %d: error %v, want too many", i, err)
 			}
-			if err := l.service.SendTest(ctx, l.owner, "shop"); !errors.Is(err, notify.ErrTooMany) {
+			if err := f.service.SendTest(ctx, f.owner, "shop"); !errors.Is(err, notify.ErrTooMany) {
 				t.Errorf("a second message %d at once: error %v, want too many", i, err)
 			}
-			l.run() // also in quiet hours
-			l.clock.Pass(2 * time.Minute)
+			f.run() // also in quiet hours
+			f.clock.Advance(2 * time.Minute)
 		}
-		if got := l.letters(); len(got) != 10 || !strings.HasPrefix(got[0], "shop: Test message\n") {
+		if got := f.letters(); len(got) != 10 || !strings.HasPrefix(got[0], "shop: Test message\n") {
 			t.Errorf("got %d messages, the first %q", len(got), got[0])
 		}
 		if got := p.messages(); len(got) != 10 {
@@ -129,15 +129,15 @@ func TestSendTest_is_limited(t *testing.T) {
 }
 
 func TestDeleteMessages(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
-		l.choose("shop", byMail(notify.Sold)...)
-		l.pay("inv1", "shop", "1047")
-		l.run()
-		l.minute()
-		l.mail.Stop()
-		l.pay("inv2", "shop", "1048")
-		l.run()
-		l.must(l.storage.DeleteMessages(t.Context(), l.clock.Now().Add(time.Hour)))
-		l.wantStates("mail sold pending")
+	onBoth(t, func(t *testing.T, f *fixture) {
+		f.choose("shop", byMail(notify.Sold)...)
+		f.pay("inv1", "shop", "1047")
+		f.run()
+		f.minute()
+		f.mail.Stop()
+		f.pay("inv2", "shop", "1048")
+		f.run()
+		f.must(f.storage.DeleteMessages(t.Context(), f.clock.Now().Add(time.Hour)))
+		f.wantStates("mail sold pending")
 	})
 }

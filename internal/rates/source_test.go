@@ -315,7 +315,7 @@ func TestTable_has_no_price_when_all_sources_become_wrong(t *testing.T) {
 		_ = f.Step(t.Context())
 		f.a.set("BTC-EUR", wrong)
 		f.b.set("BTC-EUR", wrong)
-		f.clock.Pass(30 * time.Second)
+		f.clock.Advance(30 * time.Second)
 		_ = f.Step(t.Context())
 		if got := f.price("BTC", money.BTC, money.EUR); got != "none" {
 			t.Errorf("all sources at %s: price is %s, want none", wrong, got)

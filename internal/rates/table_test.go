@@ -108,19 +108,19 @@ func TestTable_uses_quotations_up_to_their_maximum_age(t *testing.T) {
 	expect("two sources", "80050")
 
 	f.b.setError(errors.New("gone"))
-	f.clock.Pass(5 * time.Minute)
+	f.clock.Advance(5 * time.Minute)
 	step() // a answers again; b's quotation is five minutes old
 	expect("while the quotation of the silent source is recent", "80050")
-	f.clock.Pass(time.Second)
+	f.clock.Advance(time.Second)
 	expect("one source", "80000")
 	f.a.set("BTC-EUR", "84500")
 	step()
 	expect("one source with a sudden change", "none")
 	f.a.set("BTC-EUR", "81000")
-	f.clock.Pass(10*time.Minute - time.Second)
+	f.clock.Advance(10*time.Minute - time.Second)
 	step()
 	expect("one source within 5 %", "81000")
-	f.clock.Pass(time.Second)
+	f.clock.Advance(time.Second)
 	step()
 	expect("15 minutes after the last quotation of the other", "none")
 
@@ -129,7 +129,7 @@ func TestTable_uses_quotations_up_to_their_maximum_age(t *testing.T) {
 	expect("two sources again", "81050")
 	f.a.setError(errors.New("gone"))
 	f.b.setError(errors.New("gone"))
-	f.clock.Pass(5*time.Minute + 1)
+	f.clock.Advance(5*time.Minute + 1)
 	step()
 	expect("no source for more than five minutes", "none")
 }
@@ -153,7 +153,7 @@ func TestTable_uses_the_reference_up_to_its_maximum_age(t *testing.T) {
 			f.a.set("EUR-USD", "1.08")
 			f.b.set("EUR-USD", "1.08")
 			_ = f.Step(t.Context())
-			f.clock.Pass(time.Hour) // the exchanges' quotations are too old
+			f.clock.Advance(time.Hour) // the exchanges' quotations are too old
 			f.a.setError(errors.New("gone"))
 			f.b.setError(errors.New("gone"))
 			f.ecb.set("EUR-USD", tt.rate)
@@ -207,24 +207,24 @@ func TestTable_forgets_quotations_received_while_the_clock_was_ahead(t *testing.
 			t.Errorf("%s: got %s, want %s", moment, got, want)
 		}
 	}
-	f.clock.Pass(6 * time.Hour)
+	f.clock.Advance(6 * time.Hour)
 	f.a.set("BTC-EUR", "80000")
 	f.b.set("BTC-EUR", "80000")
 	f.ecb.set("EUR-USD", "1.2")
 	f.ecb.tickers[0].Time = noon.Add(30 * time.Hour)
 	step()
 	expect("while the clock is ahead", "80000")
-	f.clock.Pass(-6 * time.Hour)
+	f.clock.Advance(-6 * time.Hour)
 	for _, s := range []*script{f.a, f.b, f.ecb} {
 		s.setError(errors.New("gone"))
 	}
 	step()
 	expect("after the clock was set back", "none")
-	f.clock.Pass(6 * time.Hour)
+	f.clock.Advance(6 * time.Hour)
 	step()
 	expect("when the clock reaches that time again", "none")
 
-	f.clock.Pass(-6 * time.Hour)
+	f.clock.Advance(-6 * time.Hour)
 	f.ecb.set("EUR-USD", "1.1")
 	f.ecb.tickers[0].Time = noon
 	step()
@@ -251,7 +251,7 @@ func TestTable_two_wrong_sources_that_are_first_do_not_outvote_two_others(t *tes
 		if got := f.price("BTC", money.BTC, money.EUR); got != "none" {
 			t.Fatalf("at %s: price of two against two = %s, want none", f.clock.Now(), got)
 		}
-		f.clock.Pass(time.Minute)
+		f.clock.Advance(time.Minute)
 	}
 	f.b.set("BTC-EUR", "80000")
 	_ = f.Step(t.Context())
@@ -269,7 +269,7 @@ func TestView_does_not_change(t *testing.T) {
 	view := f.View()
 	f.a.set("BTC-EUR", "60000")
 	f.b.set("BTC-EUR", "60000")
-	f.clock.Pass(time.Hour)
+	f.clock.Advance(time.Hour)
 	_ = f.Step(t.Context())
 	rate, err := view.Rate("BTC", money.BTC, money.EUR)
 	if err != nil || rate.Price() != "80000" {
@@ -290,7 +290,7 @@ func TestEvidence_has_the_quotations_of_all_sources(t *testing.T) {
 	f.ecb.set("EUR-USD", "1.1")
 	f.ecb.tickers[0].Time = noon.Add(-time.Hour)
 	_ = f.Step(t.Context())
-	f.clock.Pass(1500 * time.Microsecond)
+	f.clock.Advance(1500 * time.Microsecond)
 	got := f.View().Evidence(money.EUR, "BTC", "LTC").String()
 	want := `{"source":"live","at":"2026-11-27T20:15:00.001Z","pairs":[` +
 		`{"pair":"BTC-EUR","price":"80050","high":"80100","words":[` +
@@ -316,7 +316,7 @@ func TestEvidence_has_the_agreement_that_confirms_a_single_source(t *testing.T) 
 	f.b.set("BTC-EUR", "80100")
 	_ = f.Step(t.Context())
 	f.b.setError(errors.New("gone"))
-	f.clock.Pass(6 * time.Minute)
+	f.clock.Advance(6 * time.Minute)
 	_ = f.Step(t.Context())
 	got := f.View().Evidence(money.EUR, "BTC").Pairs
 	want := []rates.PairEvidence{{
@@ -364,7 +364,7 @@ func TestRate_in_another_currency_expires_with_the_table(t *testing.T) {
 		after time.Duration
 		want  string
 	}{{0, "67200"}, {fifth - time.Second, "67200"}, {time.Second, "none"}} {
-		f.clock.Pass(tt.after)
+		f.clock.Advance(tt.after)
 		_ = f.Step(t.Context())
 		if got := f.price("BTC", money.BTC, gbp); got != tt.want {
 			t.Errorf("%s after the table: got %s, want %s", f.clock.Now().Sub(noon), got, tt.want)
@@ -388,7 +388,7 @@ func TestReport_has_all_sources_and_pairs(t *testing.T) {
 	f.ecb.set("EUR-USD", "1.1")
 	f.ecb.tickers[0].Time = noon
 	_ = f.Step(t.Context())
-	f.clock.Pass(time.Minute)
+	f.clock.Advance(time.Minute)
 	f.b.setError(errors.New("gone"))
 	_ = f.Step(t.Context())
 	got := f.Report()

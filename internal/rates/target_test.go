@@ -23,7 +23,7 @@ func TestTable_reference_ages_in_banking_days(t *testing.T) {
 			f := newFixture()
 			now, _ := time.Parse(time.RFC3339, tt.now)
 			table, _ := time.Parse(time.DateOnly, tt.table)
-			f.clock.Pass(now.Sub(f.clock.Now()))
+			f.clock.Advance(now.Sub(f.clock.Now()))
 			f.ecb.set("EUR-USD", "0.94")
 			f.ecb.tickers[0].Time = table.Add(15 * time.Hour)
 			_ = f.Step(t.Context())

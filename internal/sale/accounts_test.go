@@ -18,11 +18,11 @@ func TestAccounts_refuse_keys_that_can_withdraw(t *testing.T) {
 		if _, err := f.accounts.Remove(ctx, "m"); err != nil {
 			t.Fatal(err)
 		}
-		f.clock.Pass(time.Second)
+		f.clock.Advance(time.Second)
 		allPermissions := []string{"query-funds", "query-open-trades", "query-closed-trades", "modify-trades"}
 		set := sale.Settings{Coins: []string{"BTC"}, Smallest: "0", Slippage: 100}
 		add := func(secret string, set sale.Settings) error {
-			f.clock.Pass(time.Second) // nonces of calls are derived from the time
+			f.clock.Advance(time.Second) // nonces of calls are derived from the time
 			_, err := f.accounts.Add(ctx, "m", f.client.Name(), exchangetest.Key, secret, set)
 			return err
 		}

@@ -212,7 +212,7 @@ func TestRestored_database_finds_a_sale_of_a_payment_that_it_lacks(t *testing.T)
 		f.pay(inv, "BTC", "0.00065379")
 		f.settle(time.Minute)
 		f.want(inv.ID, "BTC", sold)
-		f.clock.Pass(3 * time.Hour)
+		f.clock.Advance(3 * time.Hour)
 		f.restore(old)
 		f.scan()
 		f.settle(time.Hour)
@@ -383,7 +383,7 @@ func runRandomFaults(t *testing.T, f *fixture, random *rand.Rand) {
 			f.reorganise(tx, removed[tx])
 		}
 		f.runUntilKilled(random.IntN(60)) // 0 and steps that are not reached kill nothing
-		f.clock.Pass(time.Duration(random.IntN(200)) * time.Second)
+		f.clock.Advance(time.Duration(random.IntN(200)) * time.Second)
 		f.checkNotOversold(ids...)
 	}
 	f.exchange.ClearFaults()
@@ -433,7 +433,7 @@ func TestWorker_that_stalls_sells_nothing_twice(t *testing.T) {
 				_, err := stalledWorker.Step(context.Background())
 				done <- err
 			}()
-			f.clock.Pass(2 * time.Minute)
+			f.clock.Advance(2 * time.Minute)
 			duringStall()
 			f.step()
 			before := describe(f.sale(inv.ID, "BTC"))

@@ -31,14 +31,14 @@ import (
 // timer is a clock that tests can advance.
 type timer interface {
 	Now() time.Time
-	Pass(duration time.Duration)
+	Advance(duration time.Duration)
 }
 
 // bubble is the clock of a synctest bubble.
 type bubble struct{}
 
-func (bubble) Now() time.Time              { return time.Now().UTC().Truncate(time.Millisecond) }
-func (bubble) Pass(duration time.Duration) { time.Sleep(duration) }
+func (bubble) Now() time.Time                 { return time.Now().UTC().Truncate(time.Millisecond) }
+func (bubble) Advance(duration time.Duration) { time.Sleep(duration) }
 
 // fixture has a merchant who sells coins, an exchange and a worker, with real storage and a simulated
 // network.
@@ -268,7 +268,7 @@ func (f *fixture) step() {
 func (f *fixture) settle(duration time.Duration) {
 	f.t.Helper()
 	interval := 15 * time.Second
-	for start := f.clock.Now(); f.clock.Now().Before(start.Add(duration)); f.clock.Pass(interval) {
+	for start := f.clock.Now(); f.clock.Now().Before(start.Add(duration)); f.clock.Advance(interval) {
 		f.step()
 		if f.clock.Now().Sub(start) > time.Hour {
 			interval = 10 * time.Minute

@@ -30,7 +30,7 @@ func TestWorker_sells_once_after_any_fault(t *testing.T) {
 				windowEnd, calls := c.OpenOrder().WindowEnd, len(f.exchange.Calls())
 				for f.clock.Now().Add(15 * time.Second).Before(windowEnd) {
 					f.step()
-					f.clock.Pass(15 * time.Second)
+					f.clock.Advance(15 * time.Second)
 				}
 				if n := len(f.exchange.Calls()); n != calls {
 					t.Errorf("%d calls while the order could still be executed, want none", n-calls)

@@ -81,7 +81,7 @@ func TestWorker_sells_the_right_amounts(t *testing.T) {
 			inv := f.create("56.50", slices.DeleteFunc([]func(*invoice.CreateRequest){test.change}, func(f func(*invoice.CreateRequest)) bool { return f == nil })...)
 			for _, p := range test.payments {
 				f.pay(inv, p[0], p[1])
-				f.clock.Pass(time.Second)
+				f.clock.Advance(time.Second)
 			}
 			var got []string
 			for _, c := range f.read(inv.ID).Sales {
@@ -100,7 +100,7 @@ func TestWorker_sells_accepted_late_payments(t *testing.T) {
 	onEach(t, func(t *testing.T, f *fixture) {
 		for amount, want := range map[string]string{"0.00060000": "0.0006", "0.9": "0.00065379"} {
 			inv := f.create("56.50")
-			f.clock.Pass(48 * time.Hour)
+			f.clock.Advance(48 * time.Hour)
 			f.pay(inv, "BTC", amount)
 			if _, err := f.invoices.Accept(t.Context(), inv.ID, "command", 0); err != nil {
 				t.Fatal(err)
@@ -305,12 +305,12 @@ func TestRun_sells_and_ends(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- f.worker.Run(ctx) }()
 		inv := f.paid()
-		f.clock.Pass(5 * time.Second)
+		f.clock.Advance(5 * time.Second)
 		f.want(inv.ID, "BTC", sold)
 		// Run returns although the exchange does not answer. The outcome of the order is determined later.
 		f.exchange.Next(f.place(), exchangetest.HangAfter)
 		next := f.paid()
-		f.clock.Pass(3 * time.Second)
+		f.clock.Advance(3 * time.Second)
 		cancel()
 		if err := <-done; err != nil {
 			t.Errorf("run: %v", err)

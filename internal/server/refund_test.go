@@ -9,7 +9,7 @@ import (
 	"chequer/internal/api"
 )
 
-// newLateFixture returns a lab with an expired invoice that received its price late.
+// newLateFixture returns a fixture with an expired invoice that received its price late.
 func newLateFixture(t *testing.T) *fixture {
 	t.Helper()
 	now := noon

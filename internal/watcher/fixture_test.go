@@ -197,7 +197,7 @@ func (p *process) step() {
 func (p *process) takeOver(clock *clocktest.Clock) {
 	p.t.Helper()
 	p.step()
-	clock.Pass(10 * time.Second)
+	clock.Advance(10 * time.Second)
 	p.step()
 }
 

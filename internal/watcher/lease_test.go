@@ -17,7 +17,7 @@ func TestStep_scans_in_one_process_only(t *testing.T) {
 		for range 5 {
 			first.step()
 			second.step()
-			clock.Pass(5 * time.Second) // each renewal is in time
+			clock.Advance(5 * time.Second) // each renewal is in time
 		}
 		first.wantScans(5)
 		second.wantScans(0)
@@ -33,12 +33,12 @@ func TestStep_keeps_the_lease_with_any_clock_of_another_process(t *testing.T) {
 				for range 5 {
 					first.step()
 					second.step()
-					clock.Pass(5 * time.Second)
+					clock.Advance(5 * time.Second)
 				}
 				first.wantScans(5)
 				second.wantScans(0)
 				second.takeOver(clock) // after the lease of the first process has ended
-				clock.Pass(5 * time.Second)
+				clock.Advance(5 * time.Second)
 				second.step()
 				second.wantScans(2)
 			})
@@ -50,7 +50,7 @@ func TestStep_waits_again_after_its_clock_was_set_back(t *testing.T) {
 	onBoth(t, func(t *testing.T, first, second *process, clock *clocktest.Clock) {
 		first.step()
 		second.step()
-		clock.Pass(-time.Hour)
+		clock.Advance(-time.Hour)
 		second.takeOver(clock)
 		second.wantScans(1)
 	})
@@ -98,10 +98,10 @@ func TestStep_takes_over_the_lease_of_a_process_that_disappeared(t *testing.T) {
 	onBoth(t, func(t *testing.T, first, second *process, clock *clocktest.Clock) {
 		first.step()
 		second.step() // sees the lease for the first time
-		clock.Pass(10*time.Second - time.Millisecond)
+		clock.Advance(10*time.Second - time.Millisecond)
 		second.step()
 		second.wantScans(0)
-		clock.Pass(time.Millisecond)
+		clock.Advance(time.Millisecond)
 		second.step()
 		second.wantScans(1)
 		first.step() // runs again, but has lost the lease
@@ -141,7 +141,7 @@ func TestStep_keeps_the_lease_during_a_long_scan(t *testing.T) {
 		first.pay(inv)
 		first.net.beforeRecord = func(context.Context) {
 			for range 10 { // five times the duration of a lease
-				clock.Pass(5 * time.Second)
+				clock.Advance(5 * time.Second)
 				<-first.renewed // this renewal may have begun before the clock moved
 				<-first.renewed
 				second.step()
@@ -194,7 +194,7 @@ func TestStep_releases_the_lease_to_a_process_that_can_scan(t *testing.T) {
 		for range 30 {
 			_, _ = first.watcher.Step(t.Context())
 			second.step()
-			clock.Pass(time.Second)
+			clock.Advance(time.Second)
 		}
 		if got := second.reload(inv).State.Status; got != invoice.Paid {
 			t.Errorf("invoice is %s, want %s", got, invoice.Paid)
@@ -210,12 +210,12 @@ func TestStep_takes_the_lease_again_when_no_other_process_does(t *testing.T) {
 		first.net.err = errors.New("node is unreachable")
 		for range 21 { // until it releases the lease
 			_, _ = first.watcher.Step(t.Context())
-			clock.Pass(time.Second)
+			clock.Advance(time.Second)
 		}
 		first.net.err = nil
 		for range 5 {
 			first.step()
-			clock.Pass(time.Second)
+			clock.Advance(time.Second)
 		}
 		if got := first.reload(inv).State.Status; got != invoice.Pending {
 			t.Errorf("invoice is %s, want %s", got, invoice.Pending)

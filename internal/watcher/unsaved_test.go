@@ -25,7 +25,7 @@ func TestStep_keeps_the_cursor_when_a_payment_is_not_saved(t *testing.T) {
 		before := first.progress()
 		locked := errors.New("database is locked")
 		first.watcher.Observer = refusing{locked}
-		clock.Pass(time.Second)
+		clock.Advance(time.Second)
 		if _, err := first.watcher.Step(t.Context()); !errors.Is(err, locked) {
 			t.Errorf("got error %v, want %v", err, locked)
 		}

@@ -46,7 +46,7 @@ func TestStep_keeps_the_cursor_when_a_scan_fails(t *testing.T) {
 		before := first.progress()
 		errNode := errors.New("node is unreachable")
 		first.net.err = errNode
-		clock.Pass(time.Second)
+		clock.Advance(time.Second)
 		if _, err := first.watcher.Step(t.Context()); !errors.Is(err, errNode) {
 			t.Errorf("got error %v, want %v", err, errNode)
 		}
@@ -83,9 +83,9 @@ func TestStep_keeps_destinations_when_the_clock_was_ahead_for_one_scan(t *testin
 		first.step()
 		inv := first.create()
 		first.step()
-		clock.Pass(40 * 24 * time.Hour)
+		clock.Advance(40 * 24 * time.Hour)
 		first.step()
-		clock.Pass(-40 * 24 * time.Hour)
+		clock.Advance(-40 * 24 * time.Hour)
 		first.step()
 		first.confirm(first.pay(inv))
 		first.confirm()
@@ -134,7 +134,7 @@ func TestRun_reports_success_only_after_a_scan(t *testing.T) {
 		first.net.err = errors.New("node is unreachable")
 		for range 120 {
 			first.watcher.StepAndReport(t.Context())
-			clock.Pass(time.Second)
+			clock.Advance(time.Second)
 		}
 		if text := log.String(); strings.Contains(text, "scan succeeded again") || strings.Count(text, "scan failed") != 1 {
 			t.Errorf("log without a node:\n%s", text)
@@ -142,7 +142,7 @@ func TestRun_reports_success_only_after_a_scan(t *testing.T) {
 		first.net.err = nil
 		for range 30 {
 			first.watcher.StepAndReport(t.Context())
-			clock.Pass(time.Second)
+			clock.Advance(time.Second)
 		}
 		if text := log.String(); strings.Count(text, "scan succeeded again") != 1 {
 			t.Errorf("log after the return of the node:\n%s", text)

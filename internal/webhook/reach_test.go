@@ -47,12 +47,12 @@ func TestWorker_checks_certificates(t *testing.T) {
 		"wrong name":        {"shop.example", known, merchant.DeliveryPending, "tls: failed to verify certificate: x509: certificate is valid for example.com"},
 		"unknown authority": {"example.com", x509.NewCertPool(), merchant.DeliveryPending, "tls: failed to verify certificate: x509: certificate signed by unknown authority"},
 	} {
-		l := newLab(t, storagetest.File(t), clocktest.At(noon))
-		l.connect(&guard.Dialer{Policy: allowLoopback, Resolver: &resolver{answers: []string{"127.0.0.1"}}}, &tls.Config{RootCAs: test.trust})
-		e := l.endpoint("https://" + test.host + ":" + port + "/")
-		l.createInvoice("a")
-		l.send()
-		d, _ := l.delivery(e, "evt_a_1")
+		f := newFixture(t, storagetest.File(t), clocktest.At(noon))
+		f.connect(&guard.Dialer{Policy: allowLoopback, Resolver: &resolver{answers: []string{"127.0.0.1"}}}, &tls.Config{RootCAs: test.trust})
+		e := f.endpoint("https://" + test.host + ":" + port + "/")
+		f.createInvoice("a")
+		f.send()
+		d, _ := f.delivery(e, "evt_a_1")
 		if d.State != test.state || !strings.HasPrefix(d.LastFault, test.fault) || test.fault == "" && d.LastFault != "" {
 			t.Errorf("%s: got %+v, want %s, %q", name, d, test.state, test.fault)
 		}
@@ -64,16 +64,16 @@ func TestWorker_checks_the_address_at_every_attempt(t *testing.T) {
 	t.Parallel()
 	inside := newReceiver(t)
 	_, port, _ := net.SplitHostPort(strings.TrimSuffix(strings.TrimPrefix(inside.url, "http://"), "/hook?token=hush"))
-	l := newLab(t, storagetest.File(t), clocktest.At(noon))
+	f := newFixture(t, storagetest.File(t), clocktest.At(noon))
 	names := &resolver{answers: []string{"127.8.8.8", "127.0.0.1"}}
 	policy := guard.Policy{Allow: []netip.Prefix{netip.MustParsePrefix("127.8.0.0/16")}}
-	l.connect(&guard.Dialer{Policy: policy, Resolver: names}, nil)
-	e := l.endpoint("http://shop.example:" + port + "/")
-	l.createInvoice("a")
-	l.send()
-	l.run(1)
-	l.run(5)
-	d, attempts := l.delivery(e, "evt_a_1")
+	f.connect(&guard.Dialer{Policy: policy, Resolver: names}, nil)
+	e := f.endpoint("http://shop.example:" + port + "/")
+	f.createInvoice("a")
+	f.send()
+	f.run(1)
+	f.run(5)
+	d, attempts := f.delivery(e, "evt_a_1")
 	if len(attempts) != 3 || !strings.Contains(attempts[0].Fault, "refused") || d.LastFault != "the address leads into the network of this server; the operator can allow it with CHEQUER_CALLBACK_ALLOW" {
 		t.Errorf("got %+v, want the first attempt refused by the port and the others by the policy", attempts)
 	}

@@ -115,14 +115,14 @@ func (l *singleListener) Close() error {
 func (l *singleListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 // inBubble runs a test in a synctest bubble, on SQLite and a network of pipes.
-func inBubble(t *testing.T, test func(t *testing.T, l *lab, p *pipes)) {
+func inBubble(t *testing.T, test func(t *testing.T, f *fixture, p *pipes)) {
 	t.Helper()
 	database := storagetest.File(t)
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, database, bubble{})
+		f := newFixture(t, database, bubble{})
 		p := &pipes{hosts: map[string]func(net.Conn){}}
-		l.connect(p, nil)
-		test(t, l, p)
+		f.connect(p, nil)
+		test(t, f, p)
 		time.Sleep(time.Minute) // until every connection is closed
 	})
 }
@@ -138,15 +138,15 @@ func TestWorker_bounds_an_attempt_to_ten_seconds(t *testing.T) {
 		"for the end of an answer": {trickle, merchant.DeliveryDone, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, l *lab, p *pipes) {
+			inBubble(t, func(t *testing.T, f *fixture, p *pipes) {
 				p.hosts["127.0.0.1:1"] = test.serve
-				e := l.endpoint("http://127.0.0.1:1/")
-				l.createInvoice("a")
-				if err := l.worker.Step(t.Context()); err != nil {
+				e := f.endpoint("http://127.0.0.1:1/")
+				f.createInvoice("a")
+				if err := f.worker.Step(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				l.worker.Wait()
-				d, attempts := l.delivery(e, "evt_a_1")
+				f.worker.Wait()
+				d, attempts := f.delivery(e, "evt_a_1")
 				if d.State != test.state || d.LastFault != test.fault || len(attempts) != 1 || attempts[0].Duration != 10*time.Second {
 					t.Errorf("got %+v, %+v, want %s, %q after 10 s", d, attempts, test.state, test.fault)
 				}
@@ -158,26 +158,26 @@ func TestWorker_bounds_an_attempt_to_ten_seconds(t *testing.T) {
 // 60 endpoints never answer, ten refuse connections, and one is healthy. In the first round the worker
 // has no earlier results of them, in the second round it has.
 func TestWorker_is_not_delayed_by_failing_endpoints(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab, p *pipes) {
+	inBubble(t, func(t *testing.T, f *fixture, p *pipes) {
 		for i := range 70 {
 			host := fmt.Sprintf("127.0.1.%d:1", i)
 			if i < 60 {
 				p.hosts[host] = readForever
 			}
-			l.endpoint("http://" + host + "/")
+			f.endpoint("http://" + host + "/")
 		}
 		healthy := &receiver{t: t, wake: make(chan struct{}, 1)}
 		p.hosts["127.0.0.1:1"] = serveWith(healthy)
-		l.endpoint("http://127.0.0.1:1/", "invoice.paid", "invoice.reverted")
+		f.endpoint("http://127.0.0.1:1/", "invoice.paid", "invoice.reverted")
 		for i := range 20 {
-			l.createInvoice(fmt.Sprint("i", i))
+			f.createInvoice(fmt.Sprint("i", i))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- l.worker.Run(ctx) }()
+		go func() { done <- f.worker.Run(ctx) }()
 		for round, event := range []invoice.EventType{invoice.EventPaid, invoice.EventReverted} {
 			for i := range 20 {
-				l.addEvents(fmt.Sprint("i", i), event)
+				f.addEvents(fmt.Sprint("i", i), event)
 			}
 			start := time.Now()
 			healthy.await(ctx, (round+1)*20)
@@ -199,25 +199,25 @@ func TestWorker_is_not_delayed_by_failing_endpoints(t *testing.T) {
 
 // A busy endpoint gets no attempts before the time of its Retry-After.
 func TestWorker_observes_Retry_After(t *testing.T) {
-	inBubble(t, func(t *testing.T, l *lab, p *pipes) {
+	inBubble(t, func(t *testing.T, f *fixture, p *pipes) {
 		busy := &receiver{t: t, wake: make(chan struct{}, 1)}
 		busy.reply = func(w http.ResponseWriter, _ received) {
 			w.Header().Set("Retry-After", "300")
 			w.WriteHeader(http.StatusTooManyRequests)
 		}
 		p.hosts["127.0.0.1:1"] = serveWith(busy)
-		l.endpoint("http://127.0.0.1:1/")
-		l.createInvoice("a")
-		l.send()
-		l.createInvoice("b")
-		l.clock.Pass(299 * time.Second)
-		l.send()
+		f.endpoint("http://127.0.0.1:1/")
+		f.createInvoice("a")
+		f.send()
+		f.createInvoice("b")
+		f.clock.Advance(299 * time.Second)
+		f.send()
 		if got := busy.ids(); len(got) != 1 {
 			t.Errorf("before that time: got %q", got)
 		}
 		busy.answer(http.StatusOK)
-		l.clock.Pass(time.Second)
-		l.send()
+		f.clock.Advance(time.Second)
+		f.send()
 		if got := busy.ids(); len(got) != 3 {
 			t.Errorf("after that time: got %q, want both events", got)
 		}

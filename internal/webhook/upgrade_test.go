@@ -49,21 +49,21 @@ func listenSwitching(t *testing.T) (url string, requested <-chan struct{}) {
 
 func TestWorker_ends_an_attempt_that_switches_protocols(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, storagetest.File(t), clocktest.At(noon))
+	f := newFixture(t, storagetest.File(t), clocktest.At(noon))
 	url, _ := listenSwitching(t)
-	e := l.endpoint(url)
-	l.createInvoice("a")
-	if err := l.worker.Step(t.Context()); err != nil {
+	e := f.endpoint(url)
+	f.createInvoice("a")
+	if err := f.worker.Step(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan struct{})
-	go func() { l.worker.Wait(); close(done) }()
+	go func() { f.worker.Wait(); close(done) }()
 	select {
 	case <-done:
 	case <-time.After(13 * time.Second):
 		t.Fatal("the attempt has not ended after 13 s, want at most 10 s")
 	}
-	d, attempts := l.delivery(e, "evt_a_1")
+	d, attempts := f.delivery(e, "evt_a_1")
 	if d.State != merchant.DeliveryPending || len(attempts) != 1 || attempts[0].Status != 101 || strings.Contains(attempts[0].Answer, "x") {
 		t.Errorf("got %+v, %+v", d, attempts)
 	}
@@ -71,13 +71,13 @@ func TestWorker_ends_an_attempt_that_switches_protocols(t *testing.T) {
 
 func TestRun_ends_when_a_receiver_switches_protocols(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, storagetest.File(t), clocktest.At(noon))
+	f := newFixture(t, storagetest.File(t), clocktest.At(noon))
 	url, requested := listenSwitching(t)
-	l.endpoint(url)
-	l.createInvoice("a")
+	f.endpoint(url)
+	f.createInvoice("a")
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- l.worker.Run(ctx) }()
+	go func() { done <- f.worker.Run(ctx) }()
 	<-requested // the attempt is running
 	cancel()
 	select {

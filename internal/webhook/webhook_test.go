@@ -24,23 +24,23 @@ import (
 )
 
 func TestWorker_signs_the_bytes_of_the_event(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
+	onBoth(t, func(t *testing.T, f *fixture) {
 		r := newReceiver(t)
-		endpoint := l.endpoint(r.url)
-		l.createInvoice("a")
-		l.send()
-		e2, err := l.endpoints.Rotate(t.Context(), "m", endpoint.ID)
+		endpoint := f.endpoint(r.url)
+		f.createInvoice("a")
+		f.send()
+		e2, err := f.endpoints.Rotate(t.Context(), "m", endpoint.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.addEvents("a", invoice.EventPending)
-		l.send()
-		e3, err := l.endpoints.Finish(t.Context(), "m", endpoint.ID)
+		f.addEvents("a", invoice.EventPending)
+		f.send()
+		e3, err := f.endpoints.Finish(t.Context(), "m", endpoint.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.addEvents("a", invoice.EventPaid)
-		l.send()
+		f.addEvents("a", invoice.EventPaid)
+		f.send()
 		if e3.Key != e2.NextKey || e3.Secret != e2.NextSecret || e3.Rotating() {
 			t.Errorf("after a rotation: got %+v, want the next pair of %+v", e3, e2)
 		}
@@ -51,7 +51,7 @@ func TestWorker_signs_the_bytes_of_the_event(t *testing.T) {
 		for i, secrets := range [][]string{{endpoint.Secret}, {endpoint.Secret, e2.NextSecret}, {e2.NextSecret}} {
 			version := i + 1
 			types := []invoice.EventType{invoice.EventCreated, invoice.EventPending, invoice.EventPaid}
-			want := l.event("a", types[i], int64(version))
+			want := f.event("a", types[i], int64(version))
 			h := got[i].header
 			if !bytes.Equal(got[i].body, want.Body) || got[i].id != want.ID {
 				t.Errorf("got %s %s, want %s %s", got[i].id, got[i].body, want.ID, want.Body)
@@ -105,31 +105,31 @@ func openssl(t *testing.T, message []byte, args ...string) string {
 
 // One receiver fails for half an hour while three invoices are paid. The other receiver never fails.
 func TestWorker_retries_until_the_receiver_accepts(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
+	onBoth(t, func(t *testing.T, f *fixture) {
 		failing, healthy := newReceiver(t), newReceiver(t)
-		endpoint := l.endpoint(failing.url)
-		l.endpoint(healthy.url)
+		endpoint := f.endpoint(failing.url)
+		f.endpoint(healthy.url)
 		failing.answer(http.StatusInternalServerError)
 		for _, id := range []string{"a", "b", "c"} {
-			l.createInvoice(id)
-			l.addEvents(id, invoice.EventPending, invoice.EventPaid)
+			f.createInvoice(id)
+			f.addEvents(id, invoice.EventPending, invoice.EventPaid)
 		}
-		l.send()
+		f.send()
 		if got := healthy.ids(); len(got) != 9 {
 			t.Errorf("got %d events at the healthy receiver immediately, want 9", len(got))
 		}
 		if got := failing.ids(); len(got) != 3 {
 			t.Errorf("got %q at the failing receiver, want the first event of each invoice", got)
 		}
-		l.run(29)
+		f.run(29)
 		failing.answer(http.StatusNoContent)
 		failures := len(failing.ids())
-		l.createInvoice("d")
-		l.send()
+		f.createInvoice("d")
+		f.send()
 		if got := failing.ids()[failures:]; !slices.Contains(got, "evt_d_1") {
 			t.Errorf("got %q after its recovery, want the new event", got)
 		}
-		l.run(75)
+		f.run(75)
 		for _, id := range []string{"a", "b", "c"} {
 			var order []string
 			for _, got := range failing.ids()[failures:] {
@@ -141,7 +141,7 @@ func TestWorker_retries_until_the_receiver_accepts(t *testing.T) {
 				t.Errorf("got %q of invoice %s at the end, want all three", order, id)
 			}
 			for version := range 3 {
-				d, _ := l.delivery(endpoint, fmt.Sprintf("evt_%s_%d", id, version+1))
+				d, _ := f.delivery(endpoint, fmt.Sprintf("evt_%s_%d", id, version+1))
 				if d.State != merchant.DeliveryDone {
 					t.Errorf("got %+v, want it delivered", d)
 				}
@@ -155,7 +155,7 @@ func TestWorker_retries_until_the_receiver_accepts(t *testing.T) {
 			bodies[got.id] = string(got.body)
 		}
 		count := len(failing.ids())
-		l.run(10)
+		f.run(10)
 		if len(failing.ids()) != count || len(healthy.ids()) != 10 {
 			t.Errorf("got %d and %d requests later, want no more than %d and 10", len(failing.ids()), len(healthy.ids()), count)
 		}
@@ -163,27 +163,27 @@ func TestWorker_retries_until_the_receiver_accepts(t *testing.T) {
 }
 
 func TestWorker_keeps_the_order_of_an_invoice(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
+	onBoth(t, func(t *testing.T, f *fixture) {
 		r := newReceiver(t)
-		l.endpoint(r.url)
+		f.endpoint(r.url)
 		r.answer(http.StatusInternalServerError)
-		l.createInvoice("a")
-		l.addEvents("a", invoice.EventPending, invoice.EventPaid)
-		l.send()
-		l.run(17)
+		f.createInvoice("a")
+		f.addEvents("a", invoice.EventPending, invoice.EventPaid)
+		f.send()
+		f.run(17)
 		if got := r.ids(); !slices.Equal(got, []string{"evt_a_1", "evt_a_1", "evt_a_1", "evt_a_1"}) {
 			t.Errorf("within 20 minutes: got %q, want only the first event", got)
 		}
-		l.run(4)
+		f.run(4)
 		if got := r.ids()[4:]; !slices.Equal(got, []string{"evt_a_2"}) {
 			t.Errorf("after 20 minutes: got %q, want the second event", got)
 		}
 		r.answer(http.StatusOK)
-		l.run(1)
+		f.run(1)
 		if got := r.ids()[5:]; !slices.Equal(got, []string{"evt_a_2", "evt_a_3"}) {
 			t.Errorf("next: got %q, want the second and the third", got)
 		}
-		l.run(15)
+		f.run(15)
 		if got := r.ids()[7:]; !slices.Equal(got, []string{"evt_a_1"}) {
 			t.Errorf("at the end: got %q, want the first event again", got)
 		}
@@ -191,36 +191,36 @@ func TestWorker_keeps_the_order_of_an_invoice(t *testing.T) {
 }
 
 func TestWorker_gives_up_after_three_days(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
+	onBoth(t, func(t *testing.T, f *fixture) {
 		r := newReceiver(t)
 		r.answer(http.StatusBadGateway)
-		e := l.endpoint(r.url)
-		l.createInvoice("a")
-		l.send()
+		e := f.endpoint(r.url)
+		f.createInvoice("a")
+		f.send()
 		for range 100 {
-			d, _ := l.delivery(e, "evt_a_1")
+			d, _ := f.delivery(e, "evt_a_1")
 			if d.State != merchant.DeliveryPending {
 				break
 			}
-			l.clock.Pass(d.NextAttemptAt.Sub(l.clock.Now()))
-			l.send()
+			f.clock.Advance(d.NextAttemptAt.Sub(f.clock.Now()))
+			f.send()
 		}
-		d, attempts := l.delivery(e, "evt_a_1")
-		if d.State != merchant.DeliveryFailed || len(attempts) != 26 || l.clock.Now().Sub(noon) > 72*time.Hour {
-			t.Errorf("got %+v after %d attempts and %s, want it given up after 26 attempts and at most 72 h", d, len(attempts), l.clock.Now().Sub(noon))
+		d, attempts := f.delivery(e, "evt_a_1")
+		if d.State != merchant.DeliveryFailed || len(attempts) != 26 || f.clock.Now().Sub(noon) > 72*time.Hour {
+			t.Errorf("got %+v after %d attempts and %s, want it given up after 26 attempts and at most 72 h", d, len(attempts), f.clock.Now().Sub(noon))
 		}
-		if !l.log.Contains("delivery of an event given up") || l.log.Contains("hush") {
-			t.Errorf("log %s, want the failure without the URL", l.log)
+		if !f.log.Contains("delivery of an event given up") || f.log.Contains("hush") {
+			t.Errorf("log %s, want the failure without the URL", f.log)
 		}
-		if h, err := l.endpoints.Health(t.Context(), e); err != nil || h.Failed != 1 || !h.Failing() {
+		if h, err := f.endpoints.Health(t.Context(), e); err != nil || h.Failed != 1 || !h.Failing() {
 			t.Errorf("got health %+v, error %v", h, err)
 		}
 		r.answer(http.StatusOK)
-		if err := l.endpoints.Resend(t.Context(), e, "evt_a_1"); err != nil {
+		if err := f.endpoints.Resend(t.Context(), e, "evt_a_1"); err != nil {
 			t.Fatal(err)
 		}
-		l.send()
-		if d, _ := l.delivery(e, "evt_a_1"); d.State != merchant.DeliveryDone || d.Attempts != 27 {
+		f.send()
+		if d, _ := f.delivery(e, "evt_a_1"); d.State != merchant.DeliveryDone || d.Attempts != 27 {
 			t.Errorf("sent again: got %+v, want it delivered", d)
 		}
 	})
@@ -289,13 +289,13 @@ func TestWorker_stores_the_outcome_of_each_answer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := newLab(t, storagetest.File(t), clocktest.At(noon))
+			f := newFixture(t, storagetest.File(t), clocktest.At(noon))
 			r := newReceiver(t)
 			r.reply = test.reply
-			e := l.endpoint(r.url)
-			l.createInvoice("a")
-			l.send()
-			d, attempts := l.delivery(e, "evt_a_1")
+			e := f.endpoint(r.url)
+			f.createInvoice("a")
+			f.send()
+			d, attempts := f.delivery(e, "evt_a_1")
 			if d.State != test.state || d.LastStatus != test.status || d.LastFault != test.fault || len(attempts) != 1 || len(r.ids()) != 1 {
 				t.Errorf("got %+v after %d attempts and %d requests, want %s, %d, %q after one", d, len(attempts), len(r.ids()), test.state, test.status, test.fault)
 			}
@@ -310,17 +310,17 @@ func TestWorker_stores_the_outcome_of_each_answer(t *testing.T) {
 }
 
 func TestWorker_stores_the_answer(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
+	onBoth(t, func(t *testing.T, f *fixture) {
 		r := newReceiver(t)
 		r.reply = func(w http.ResponseWriter, _ received) {
 			w.Header().Set("X-Reason", "full \xffstop")
 			w.WriteHeader(http.StatusTeapot)
 			fmt.Fprint(w, "no\x00 \xff\x1b[31mcoffee\n")
 		}
-		e := l.endpoint(r.url)
-		l.createInvoice("a")
-		l.send()
-		_, attempts := l.delivery(e, "evt_a_1")
+		e := f.endpoint(r.url)
+		f.createInvoice("a")
+		f.send()
+		_, attempts := f.delivery(e, "evt_a_1")
 		if len(attempts) != 1 {
 			t.Fatalf("got %d attempts, want 1", len(attempts))
 		}
@@ -337,27 +337,27 @@ func TestWorker_stores_the_answer(t *testing.T) {
 }
 
 func TestWorker_sends_nothing_while_paused(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
+	onBoth(t, func(t *testing.T, f *fixture) {
 		r := newReceiver(t)
-		e := l.endpoint(r.url, "invoice.paid")
-		if _, err := l.endpoints.Pause(t.Context(), "m", e.ID, true); err != nil {
+		e := f.endpoint(r.url, "invoice.paid")
+		if _, err := f.endpoints.Pause(t.Context(), "m", e.ID, true); err != nil {
 			t.Fatal(err)
 		}
-		l.createInvoice("a")
-		l.addEvents("a", invoice.EventPaid)
-		if _, err := l.endpoints.Test(t.Context(), "m", e.ID); !errors.Is(err, merchant.ErrState) {
+		f.createInvoice("a")
+		f.addEvents("a", invoice.EventPaid)
+		if _, err := f.endpoints.Test(t.Context(), "m", e.ID); !errors.Is(err, merchant.ErrState) {
 			t.Errorf("test of a paused endpoint: got error %v, want %v", err, merchant.ErrState)
 		}
-		l.send()
-		l.clock.Pass(100 * time.Hour)
-		l.send()
+		f.send()
+		f.clock.Advance(100 * time.Hour)
+		f.send()
 		if got := r.ids(); got != nil {
 			t.Errorf("while paused: got %q", got)
 		}
-		if _, err := l.endpoints.Pause(t.Context(), "m", e.ID, false); err != nil {
+		if _, err := f.endpoints.Pause(t.Context(), "m", e.ID, false); err != nil {
 			t.Fatal(err)
 		}
-		l.send()
+		f.send()
 		if got := r.ids(); !slices.Equal(got, []string{"evt_a_2"}) {
 			t.Errorf("after the pause: got %q, want the event that was held back", got)
 		}
@@ -365,18 +365,18 @@ func TestWorker_sends_nothing_while_paused(t *testing.T) {
 }
 
 func TestWorker_sends_a_test_event_once(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
+	onBoth(t, func(t *testing.T, f *fixture) {
 		r := newReceiver(t)
 		r.answer(http.StatusInternalServerError)
-		e, other := l.endpoint(r.url), newReceiver(t)
-		l.endpoint(other.url)
-		id, err := l.endpoints.Test(t.Context(), "m", e.ID)
+		e, other := f.endpoint(r.url), newReceiver(t)
+		f.endpoint(other.url)
+		id, err := f.endpoints.Test(t.Context(), "m", e.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.send()
-		l.run(5)
-		d, attempts := l.delivery(e, id)
+		f.send()
+		f.run(5)
+		d, attempts := f.delivery(e, id)
 		if len(r.ids()) != 1 || len(other.ids()) != 0 || d.State != merchant.DeliveryFailed || len(attempts) != 1 {
 			t.Errorf("got %d and %d requests and %+v, want one attempt", len(r.ids()), len(other.ids()), d)
 		}
@@ -387,18 +387,18 @@ func TestWorker_sends_a_test_event_once(t *testing.T) {
 }
 
 func TestWorker_resends_a_range(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
+	onBoth(t, func(t *testing.T, f *fixture) {
 		r := newReceiver(t)
-		e := l.endpoint(r.url, "invoice.created")
+		e := f.endpoint(r.url, "invoice.created")
 		for i := range 12 {
-			l.createInvoice(fmt.Sprint("i", i))
+			f.createInvoice(fmt.Sprint("i", i))
 		}
-		l.send()
-		sent, err := l.endpoints.ResendAfter(t.Context(), e, 5)
+		f.send()
+		sent, err := f.endpoints.ResendAfter(t.Context(), e, 5)
 		if err != nil || sent != 7 {
 			t.Errorf("resent %d, error %v, want 7", sent, err)
 		}
-		l.send()
+		f.send()
 		if got := r.ids(); len(got) != 19 {
 			t.Errorf("got %d requests, want 12 and 7 again", len(got))
 		}
@@ -407,19 +407,19 @@ func TestWorker_resends_a_range(t *testing.T) {
 
 // Several workers, each with its own storage, share one database.
 func TestWorkers_send_each_event_once(t *testing.T) {
-	onBoth(t, func(t *testing.T, l *lab) {
+	onBoth(t, func(t *testing.T, f *fixture) {
 		r := newReceiver(t)
-		l.endpoint(r.url)
+		f.endpoint(r.url)
 		for i := range 30 {
-			l.createInvoice(fmt.Sprint("i", i))
-			l.addEvents(fmt.Sprint("i", i), invoice.EventPaid)
+			f.createInvoice(fmt.Sprint("i", i))
+			f.addEvents(fmt.Sprint("i", i), invoice.EventPaid)
 		}
-		labs := []*lab{l, newLab(t, l.url, l.clock), newLab(t, l.url, l.clock)}
+		fixtures := []*fixture{f, newFixture(t, f.url, f.clock), newFixture(t, f.url, f.clock)}
 		var group sync.WaitGroup
 		ctx, cancel := context.WithCancel(t.Context())
-		for _, lab := range labs {
+		for _, f := range fixtures {
 			group.Go(func() {
-				if err := lab.worker.Run(ctx); err != nil {
+				if err := f.worker.Run(ctx); err != nil {
 					t.Errorf("run: %v", err)
 				}
 			})

@@ -32,11 +32,11 @@ type Session struct {
 
 // Button is a form with one button. It is empty if Action is.
 type Button struct {
-	Action string
-	Text   string
-	Whose  string // what the button acts on, for screen readers
-	Hidden []Hidden
-	Danger bool
+	Action  string
+	Text    string
+	Subject string // what the button acts on, for screen readers
+	Hidden  []Hidden
+	Danger  bool
 }
 
 // SetPassword is the page that asks for a new password.

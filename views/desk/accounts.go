@@ -53,7 +53,7 @@ type Invitation struct {
 type Invited struct {
 	Frame
 	Heading string
-	Lede    string
+	Intro   string
 	Link    string
 	Done    views.Link
 }

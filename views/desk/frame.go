@@ -22,7 +22,7 @@ type Document struct {
 }
 
 // Solo is a page without the frame of a shop: sign-in and first run.
-type Solo struct {
+type BareFrame struct {
 	Document
 	Host string // the host that serves the desk
 }
@@ -92,8 +92,8 @@ func firstLetter(name string) string {
 
 // Fault is the page for a request that could not be served.
 type Fault struct {
-	Solo
+	BareFrame
 	Heading string
-	Lede    string
+	Intro   string
 	Action  views.Link
 }

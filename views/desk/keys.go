@@ -51,7 +51,7 @@ type Key struct {
 type Secret struct {
 	Frame
 	Heading string
-	Lede    string
+	Intro   string
 	Values  []Fact
 	Done    views.Link
 }

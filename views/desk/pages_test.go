@@ -25,7 +25,7 @@ func document() desk.Document {
 	}
 }
 
-func solo() desk.Solo { return desk.Solo{Document: document(), Host: "shop.example"} }
+func solo() desk.BareFrame { return desk.BareFrame{Document: document(), Host: "shop.example"} }
 
 func frame() desk.Frame {
 	return desk.Frame{
@@ -118,11 +118,11 @@ func openRefunds() []desk.OpenRefund {
 // pages are all pages, with a value in every field that they show.
 func pages() map[string]templ.Component {
 	f, back := frame(), views.Link{Text: "Back", URL: "/desk/m/payments"}
-	button := desk.Button{Action: "/desk/m/remove", Text: "Remove", Whose: evil, Hidden: []desk.Hidden{{Name: "id", Value: evil}}, Danger: true}
+	button := desk.Button{Action: "/desk/m/remove", Text: "Remove", Subject: evil, Hidden: []desk.Hidden{{Name: "id", Value: evil}}, Danger: true}
 	choice := desk.Choice{Name: "role", Label: "Role", Error: "Wrong", Options: []desk.Option{{Value: "owner", Text: "Owner", Chosen: true}}}
 	return map[string]templ.Component{
 		"signin": desk.SignInPage(desk.SignIn{
-			Solo: solo(), Passkey: passkey(false), Action: "/desk/signin", Problem: evil, Name: field("name"), Password: field("password"), Code: field("code"),
+			BareFrame: solo(), Passkey: passkey(false), Action: "/desk/signin", Problem: evil, Name: field("name"), Password: field("password"), Code: field("code"),
 			Hidden: []desk.Hidden{{Name: "next", Value: evil}}, Notice: "Signed out.",
 		}),
 		"refund": desk.RefundPage(desk.Refund{
@@ -137,16 +137,16 @@ func pages() map[string]templ.Component {
 		}),
 		"no refunds": desk.RefundsPage(desk.Refunds{Frame: f, Empty: evil}),
 		"confirm": desk.StepUpPage(desk.StepUp{
-			Solo: solo(), Reason: evil, Passkey: passkey(false), HasPassword: true, Action: "/desk/m/confirm", Problem: evil,
+			BareFrame: solo(), Reason: evil, Passkey: passkey(false), HasPassword: true, Action: "/desk/m/confirm", Problem: evil,
 			Password: field("confirm-password"), Code: field("confirm-code"), Hidden: []desk.Hidden{{Name: "role", Value: evil}}, Cancel: "/desk/m",
 		}),
-		"start": desk.StartPage(desk.Start{Solo: solo(), Heading: "Not set up", Lede: evil, Action: "/desk/start", Problem: evil, Token: field("token"), Button: "Continue"}),
+		"start": desk.StartPage(desk.Start{BareFrame: solo(), Heading: "Not set up", Intro: evil, Action: "/desk/start", Problem: evil, Token: field("token"), Button: "Continue"}),
 		"join": desk.NewAccountPage(desk.NewAccount{
-			Solo: solo(), Heading: "Create", Lede: evil, Problem: evil, Passkey: passkey(true), Action: "/desk/start/password",
+			BareFrame: solo(), Heading: "Create", Intro: evil, Problem: evil, Passkey: passkey(true), Action: "/desk/start/password",
 			Hidden: []desk.Hidden{{Name: "token", Value: evil}}, Name: field("name"), Password: field("password"),
 		}),
 		"codes": desk.CodesPage(desk.Codes{
-			Solo: solo(), Heading: "App", Lede: evil, Problem: evil, Action: "/desk/start/code", QR: views.QR{ViewBox: "-4 -4.5 29 29", Path: "m0 0h7"}, Title: "QR code",
+			BareFrame: solo(), Heading: "App", Intro: evil, Problem: evil, Action: "/desk/start/code", QR: views.QR{ViewBox: "-4 -4.5 29 29", Path: "m0 0h7"}, Title: "QR code",
 			Secret: views.AddressGroups("ABCDEFGH"), Recovery: []string{evil}, Code: field("code"), Button: "Finish", Hidden: []desk.Hidden{{Name: "offer", Value: evil}},
 		}),
 		"account": desk.AccountPage(desk.Account{
@@ -167,7 +167,7 @@ func pages() map[string]templ.Component {
 			Permissions: []desk.Permission{{Name: "Sell", Grants: []desk.Grant{{Text: "yes"}}}, {Name: "Decide", Grants: []desk.Grant{{Text: "–", Denied: true}}}},
 			Invite:      desk.Invite{Action: "/desk/m/accounts/invite", Role: choice}, Invitations: []desk.Invitation{{Name: evil, Text: evil, Revoke: button}},
 		}),
-		"invited": desk.InvitedPage(desk.Invited{Frame: f, Heading: "Created", Lede: evil, Link: evil, Done: back}),
+		"invited": desk.InvitedPage(desk.Invited{Frame: f, Heading: "Created", Intro: evil, Link: evil, Done: back}),
 		"member": desk.MemberPage(desk.Member{
 			Frame: f, Back: back, Problem: evil, Member: evil, Facts: []desk.Fact{{Name: "Sign-in", Value: evil}}, SetRole: "/desk/m/accounts/a/role", Role: choice,
 			Remove: "/desk/m/accounts/a/remove", RemoveAsk: evil, Result: []string{evil}, RemoveDo: evil,
@@ -180,7 +180,7 @@ func pages() map[string]templ.Component {
 			Frame: f, Back: back, Problem: evil, Row: keyRow(), Facts: []desk.Fact{{Name: "Last used", Value: evil}}, Revoke: "/desk/m/keys/k/revoke", Ask: evil,
 			Results: []desk.Result{{Shape: "warn", Text: evil}},
 		}),
-		"secret": desk.SecretPage(desk.Secret{Frame: f, Heading: evil, Lede: evil, Values: []desk.Fact{{Name: "Key", Value: evil}, {Name: "Secret", Value: evil}}, Done: back}),
+		"secret": desk.SecretPage(desk.Secret{Frame: f, Heading: evil, Intro: evil, Values: []desk.Fact{{Name: "Key", Value: evil}, {Name: "Secret", Value: evil}}, Done: back}),
 		"webhooks": desk.WebhooksPage(desk.Webhooks{
 			Frame: f, Tabs: []desk.Tab{{Text: "Webhooks", URL: "/desk/m/webhooks", Current: true}}, Problem: evil, Rows: []desk.WebhookRow{webhookRow()},
 			Action: "/desk/m/webhooks", URL: field("url"), Mode: choice, Events: boxes("event"),
@@ -214,7 +214,7 @@ func pages() map[string]templ.Component {
 		"payment": desk.PaymentPage(desk.Payment{
 			Frame: f, Back: back, Amount: "€1.00", State: desk.State{Text: "Late", Shape: "warn"}, Order: evil, Reference: "aaaa-bbbb", Page: "/invoice/i",
 			Problem: evil, Decisions: []desk.DecisionLink{{Name: "Accept", Text: evil, URL: "/desk/m/payments/i/accept", Button: "Accept…", Default: true}},
-			Say: desk.Notice{Heading: evil, Text: evil}, Columns: []string{"Coins", "Value"}, Amounts: []desk.AmountRow{{Name: "Price", Values: []string{"", "€1.00"}, Sum: true}},
+			Message: desk.Notice{Heading: evil, Text: evil}, Columns: []string{"Coins", "Value"}, Amounts: []desk.AmountRow{{Name: "Price", Values: []string{"", "€1.00"}, Sum: true}},
 			Timeline:   []desk.Step{{Text: evil, Detail: evil, Shape: "ok", Time: "2026-11-29T01:00:00Z", At: "01:00"}},
 			Transfers:  []desk.Transfer{{Amount: "1 BTC", State: desk.State{Text: "Seen", Shape: "wait"}, Tx: views.AddressGroups(evil), Address: views.AddressGroups("bc1qabcdefgh"), To: "Address", Facts: []desk.Fact{{Name: "Block", Value: "7"}}}},
 			Facts:      []desk.Fact{{Name: "Description", Value: evil}},
@@ -269,7 +269,7 @@ func pages() map[string]templ.Component {
 			Frame: f, Tabs: []desk.Tab{{Text: "Terminals", URL: "/desk/m/terminals", Current: true}}, Add: views.Link{Text: "Add", URL: "/desk/m/terminals/new"}, Note: evil,
 			Rows: []desk.TerminalRow{{Name: evil, Text: evil, Sales: back, Remove: views.Link{Text: "Remove…", URL: "/desk/m/terminals/a/remove"}}},
 		}),
-		"new terminal": desk.NewTerminalPage(desk.NewTerminal{Frame: f, Heading: "Added", Lede: evil, Share: share(), Done: back}),
+		"new terminal": desk.NewTerminalPage(desk.NewTerminal{Frame: f, Heading: "Added", Intro: evil, Share: share(), Done: back}),
 		"storefront": desk.StorefrontPage(desk.Storefront{
 			Frame: f, Tabs: []desk.Tab{{Text: "Storefront", URL: "/desk/m/storefront", Current: true}}, Fronts: []desk.Front{{Name: evil, Text: evil, Open: views.Link{Text: "Open", URL: "/shop"}}},
 			Action: "/desk/m/storefront", Kept: []desk.Hidden{{Name: "mode", Value: "test"}}, Item: choice, Label: field("text"), Problem: evil, Preview: views.Link{Text: evil, URL: "/pay/a"},
@@ -289,8 +289,8 @@ func pages() map[string]templ.Component {
 		}),
 		"shop with a fixed name": desk.ShopPage(desk.ShopSettings{Frame: f, Open: views.Link{Text: evil, URL: "/s/m"}, Fixed: evil, Create: "/desk/m/shops", New: field("new")}),
 		"backup refused":         desk.BackupPage(desk.Backup{Frame: f, Last: evil, Refused: evil}),
-		"refused":                desk.RefusalPage(desk.Refusal{Frame: f, Heading: "Not allowed", Lede: evil, Back: back}),
-		"fault":                  desk.FaultPage(desk.Fault{Solo: solo(), Heading: "Not found", Lede: evil, Action: back}),
+		"refused":                desk.RefusalPage(desk.Refusal{Frame: f, Heading: "Not allowed", Intro: evil, Back: back}),
+		"fault":                  desk.FaultPage(desk.Fault{BareFrame: solo(), Heading: "Not found", Intro: evil, Action: back}),
 	}
 }
 

@@ -11,7 +11,7 @@ type Payment struct {
 	Order     string // "Order 1047"; empty without one
 	Reference string
 	Page      string // address of the shopper's page
-	Say       Notice // the decision or the problem that is open; empty if there is none
+	Message   Notice // the decision or the problem that is open; empty if there is none
 	Problem   string // why a decision was refused
 	Decisions []DecisionLink
 	Columns   []string

@@ -7,6 +7,6 @@ import "chequer/views"
 type Refusal struct {
 	Frame
 	Heading string
-	Lede    string
+	Intro   string
 	Back    views.Link
 }

@@ -106,7 +106,7 @@ type TerminalRow struct {
 type NewTerminal struct {
 	Frame
 	Heading string
-	Lede    string
+	Intro   string
 	Share   Share
 	Done    views.Link
 }

@@ -6,7 +6,7 @@ import (
 
 // SignIn is the page that asks for a passkey, or for a password and a code.
 type SignIn struct {
-	Solo
+	BareFrame
 	Passkey  Passkey
 	Action   string
 	Problem  string
@@ -19,7 +19,7 @@ type SignIn struct {
 
 // StepUp is the page that asks an account to confirm its identity before an action.
 type StepUp struct {
-	Solo
+	BareFrame
 	Reason      string  // what the account is about to do
 	Passkey     Passkey // empty if the account has no passkey
 	HasPassword bool
@@ -33,9 +33,9 @@ type StepUp struct {
 
 // Start is the page without an account: it asks for the token of the link that the server printed.
 type Start struct {
-	Solo
+	BareFrame
 	Heading string
-	Lede    string
+	Intro   string
 	Action  string
 	Problem string
 	Token   Field
@@ -45,9 +45,9 @@ type Start struct {
 // NewAccount is the page that creates an account from a link: the owner's on the first run, or an
 // invited one.
 type NewAccount struct {
-	Solo
+	BareFrame
 	Heading  string
-	Lede     string
+	Intro    string
 	Problem  string
 	Passkey  Passkey
 	Action   string // takes the name and the password
@@ -58,9 +58,9 @@ type NewAccount struct {
 
 // Codes is the page that shows the secret of an authenticator app.
 type Codes struct {
-	Solo
+	BareFrame
 	Heading string
-	Lede    string
+	Intro   string
 	Problem string
 	Action  string
 	Hidden  []Hidden

@@ -11,16 +11,16 @@ import (
 // The page lists the invoices that wait for a decision, oldest first, with the usual decision of each.
 func TestAttention(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	b.get("/desk/shop/attention").want(http.StatusOK, "No payment waits for a decision.")
-	s := l.till
+	s := f.testSales
 	late := s.lateSale("1047", "0.00099")
 	short := s.sell(shop, "1051", "80.00")
 	s.pay(short, "0.0005")
 	s.expire()
 	over := s.sell(shop, "1032", "80.00")
-	l.must(s.net.Confirm(t.Context(), []string{s.pay(over, "0.0011")}))
+	f.must(s.net.Confirm(t.Context(), []string{s.pay(over, "0.0011")}))
 	s.step()
 	s.sell(shop, "1060", "80.00")
 	foreign := s.sell("other", "1", "80.00")
@@ -58,14 +58,14 @@ func TestAttention(t *testing.T) {
 // A short invoice whose addresses are not watched any more allows no new quote.
 func TestAttention_offers_only_what_is_allowed(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	s := l.till
+	f := newFixture(t)
+	s := f.testSales
 	short := s.sell(shop, "1051", "80.00")
 	s.pay(short, "0.0005")
 	s.expire()
-	l.clock.Pass(31 * 24 * time.Hour)
+	f.clock.Advance(31 * 24 * time.Hour)
 	s.step()
-	b := l.owner()
+	b := f.owner()
 	action := b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1051").find(".list .bs a")
 	b.get(action.AttrOr("href", "")).want(http.StatusOK, "")
 }

@@ -65,12 +65,12 @@ func (b *stubBackups) folders(t *testing.T) int {
 
 func TestBackup(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	const at = "/desk/shop/backup"
 	const passphrase = "correct horse battery"
 	b.get(at).want(http.StatusOK, "There was no backup yet.")
-	l.backups.last = l.clock.Now().Add(-time.Hour)
+	f.backups.last = f.clock.Now().Add(-time.Hour)
 	b.get(at).want(http.StatusOK, "Last backup:")
 
 	got := b.send(at, "passphrase", "short", "repeated", "short").want(http.StatusUnprocessableEntity, "at least 12 characters")
@@ -78,24 +78,24 @@ func TestBackup(t *testing.T) {
 		t.Error("there is no error at the passphrase")
 	}
 	got = b.send(at, "passphrase", passphrase, "repeated", "correct horse batterz").want(http.StatusUnprocessableEntity, "The two passphrases differ.")
-	if strings.Contains(got.body, "battery") || strings.Contains(l.log.String(), "battery") {
+	if strings.Contains(got.body, "battery") || strings.Contains(f.log.String(), "battery") {
 		t.Error("the page or the log has the passphrase")
 	}
 	file := b.send(at, "passphrase", passphrase, "repeated", passphrase)
 	if file.status != http.StatusOK || file.body != "sealed with "+passphrase || file.header.Get("Content-Disposition") != `attachment; filename="chequer.backup"` {
 		t.Errorf("got %d %q, %v", file.status, file.body, file.header)
 	}
-	if l.backups.sent != 1 {
-		t.Errorf("%d backups are recorded as sent, want 1", l.backups.sent)
+	if f.backups.sent != 1 {
+		t.Errorf("%d backups are recorded as sent, want 1", f.backups.sent)
 	}
-	l.clock.Pass(11 * time.Minute)
+	f.clock.Advance(11 * time.Minute)
 	if asked := b.send(at, "passphrase", passphrase, "repeated", passphrase).want(http.StatusForbidden, "Confirm it’s you"); strings.Contains(asked.body, passphrase) {
 		t.Error("the page that confirms the sign-in has the passphrase")
 	}
-	l.clock.Pass(-11 * time.Minute)
-	l.backups.err = errors.New("the disk is full")
+	f.clock.Advance(-11 * time.Minute)
+	f.backups.err = errors.New("the disk is full")
 	b.send(at, "passphrase", passphrase, "repeated", passphrase).want(http.StatusInternalServerError)
-	if n := l.backups.folders(t); n != 0 {
+	if n := f.backups.folders(t); n != 0 {
 		t.Errorf("%d folders were not removed", n)
 	}
 }
@@ -103,9 +103,9 @@ func TestBackup(t *testing.T) {
 // A backup contains every shop, so that an owner of one shop cannot make it.
 func TestBackup_needs_an_owner_of_every_shop(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	l.backups.shops = append(l.backups.shops, "other")
+	f := newFixture(t)
+	b := f.owner()
+	f.backups.shops = append(f.backups.shops, "other")
 	if forms := b.get("/desk/shop/backup").want(http.StatusOK, "Only an account that owns all of them").find("main form").Length(); forms != 0 {
 		t.Errorf("the page has %d forms", forms)
 	}
@@ -120,17 +120,17 @@ func (brokenConnection) Write([]byte) (int, error) { return 0, io.ErrClosedPipe 
 // A backup that was not sent as a whole is not the last backup.
 func TestBackup_aborted(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	form := values("passphrase", "correct horse battery", "repeated", "correct horse battery", "form", b.formToken())
 	defer func() {
 		if got, _ := recover().(error); !errors.Is(got, http.ErrAbortHandler) {
 			t.Errorf("the handler ended with %v, want %v", got, http.ErrAbortHandler)
 		}
-		if n := l.backups.folders(t); l.backups.sent != 0 || n != 0 {
-			t.Errorf("%d backups are recorded as sent, and %d folders were not removed", l.backups.sent, n)
+		if n := f.backups.folders(t); f.backups.sent != 0 || n != 0 {
+			t.Errorf("%d backups are recorded as sent, and %d folders were not removed", f.backups.sent, n)
 		}
 	}()
 	r := b.request(http.MethodPost, "/desk/shop/backup", form)
-	l.desk.ServeHTTP(brokenConnection{httptest.NewRecorder()}, r)
+	f.desk.ServeHTTP(brokenConnection{httptest.NewRecorder()}, r)
 }

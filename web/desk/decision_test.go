@@ -18,11 +18,11 @@ func (p page) version() string {
 }
 
 // lateSale is a sale of 80 euro whose payment came after the quote, and is confirmed.
-func (s *till) lateSale(order, amount string) *invoice.Invoice {
-	s.lab.t.Helper()
+func (s *testSales) lateSale(order, amount string) *invoice.Invoice {
+	s.fixture.t.Helper()
 	inv := s.sell(shop, order, "80.00")
 	s.expire()
-	s.lab.must(s.net.Confirm(s.lab.t.Context(), []string{s.pay(inv, amount)}))
+	s.fixture.must(s.net.Confirm(s.fixture.t.Context(), []string{s.pay(inv, amount)}))
 	s.step()
 	return inv
 }
@@ -30,10 +30,10 @@ func (s *till) lateSale(order, amount string) *invoice.Invoice {
 // A manager accepts a late payment: the page states the consequences first, and the log names the manager.
 func TestDecision_accept(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	l.owner()
-	b := l.as("Tove", account.Manager)
-	inv := l.till.lateSale("1047", "0.00099")
+	f := newFixture(t)
+	f.owner()
+	b := f.as("Tove", account.Manager)
+	inv := f.testSales.lateSale("1047", "0.00099")
 	at := "/desk/shop/payments/" + inv.ID
 	if n := b.get(at).want(http.StatusOK, "Accept as paid…").find(`a[href="` + at + `/accept"]`).Length(); n != 1 {
 		t.Fatalf("the page has %d links to accept the invoice, want 1", n)
@@ -47,7 +47,7 @@ func TestDecision_accept(t *testing.T) {
 			t.Errorf("the page lacks %q: %s", want, ask.text())
 		}
 	}
-	before := len(l.actions())
+	before := len(f.actions())
 	b.send(at+"/accept", "version", ask.version()).leads(at + "?done=accepted")
 	page := b.get(at+"?done=accepted").want(http.StatusOK, "The invoice was accepted as paid.")
 	for _, want := range []string{"€80.00 Paid", "Waived €0.80", "Accepted as paid", "By Tove."} {
@@ -58,7 +58,7 @@ func TestDecision_accept(t *testing.T) {
 	if n := page.find(".ask").Length(); n != 0 {
 		t.Errorf("the page of the accepted invoice still asks for a decision")
 	}
-	if got := l.actions()[before:]; len(got) != 1 || got[0] != "Tove: invoice.changed" {
+	if got := f.actions()[before:]; len(got) != 1 || got[0] != "Tove: invoice.changed" {
 		t.Errorf("the audit log has %q, want the change by Tove", got)
 	}
 	b.get("/desk/shop/log").want(http.StatusOK, inv.ID+": invoice.changed")
@@ -69,21 +69,21 @@ func TestDecision_accept(t *testing.T) {
 // An acceptance that waives more than 5 percent needs a confirmed sign-in, and continues after it.
 func TestDecision_high_risk(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.ownerByPassword()
-	inv := l.till.lateSale("1047", "0.0009") // 72 euro
+	f := newFixture(t)
+	b := f.ownerByPassword()
+	inv := f.testSales.lateSale("1047", "0.0009") // 72 euro
 	at := "/desk/shop/payments/" + inv.ID
-	l.clock.Pass(11 * time.Minute)
+	f.clock.Advance(11 * time.Minute)
 	version := b.get(at+"/accept").want(http.StatusOK, "You waive €8.00.").version()
 	ask := b.send(at+"/accept", "version", version).want(http.StatusForbidden, "Confirm it’s you")
-	if got, err := l.till.Invoice(t.Context(), inv.ID); err != nil || len(got.Accepted) != 0 {
+	if got, err := f.testSales.Invoice(t.Context(), inv.ID); err != nil || len(got.Accepted) != 0 {
 		t.Fatalf("the invoice was accepted without a confirmation, error %v", err)
 	}
 	var kept []string
 	ask.find(`form[action="/desk/shop/confirm"] input[type=hidden]`).Each(func(_ int, s *selection) {
 		kept = append(kept, s.AttrOr("name", ""), s.AttrOr("value", ""))
 	})
-	answer := b.post("/desk/shop/confirm", append(kept, "confirm-password", password, "confirm-code", l.code("Maren"))...)
+	answer := b.post("/desk/shop/confirm", append(kept, "confirm-password", password, "confirm-code", f.code("Maren"))...)
 	if answer.status != http.StatusTemporaryRedirect || answer.header.Get("Location") != at+"/accept" {
 		t.Fatalf("the confirmation answers %d to %q: %s", answer.status, answer.header.Get("Location"), answer.text())
 	}
@@ -93,14 +93,14 @@ func TestDecision_high_risk(t *testing.T) {
 // The value at receipt decides about the risk if the price of the coin fell after the quote.
 func TestDecision_risk_is_the_loss_at_receipt(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	inv := l.till.sell(shop, "1047", "80.00")
-	l.till.expire()
-	l.till.quote("BTC-EUR=40000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
-	l.till.pay(inv, "0.001")
+	f := newFixture(t)
+	b := f.owner()
+	inv := f.testSales.sell(shop, "1047", "80.00")
+	f.testSales.expire()
+	f.testSales.quote("BTC-EUR=40000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
+	f.testSales.pay(inv, "0.001")
 	at := "/desk/shop/payments/" + inv.ID
-	l.clock.Pass(11 * time.Minute)
+	f.clock.Advance(11 * time.Minute)
 	ask := b.get(at+"/accept").want(http.StatusOK, "The transfers were worth €40.00 when they arrived.")
 	b.send(at+"/accept", "version", ask.version()).want(http.StatusForbidden, "Confirm it’s you")
 }
@@ -108,17 +108,17 @@ func TestDecision_risk_is_the_loss_at_receipt(t *testing.T) {
 // A decision about facts that changed meanwhile is answered with the new facts, and changes nothing.
 func TestDecision_stale(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	inv := l.till.sell(shop, "1047", "80.00")
+	f := newFixture(t)
+	b := f.owner()
+	inv := f.testSales.sell(shop, "1047", "80.00")
 	at := "/desk/shop/payments/" + inv.ID
 	version := b.get(at+"/cancel").want(http.StatusOK, "Cancel 1047?").version()
-	l.till.pay(inv, "0.0005")
-	before := len(l.actions())
+	f.testSales.pay(inv, "0.0005")
+	before := len(f.actions())
 	for _, stale := range []string{version, "", "x"} {
 		b.send(at+"/cancel", "version", stale).want(http.StatusConflict, "The invoice changed after you opened the page. Nothing was decided.").want(http.StatusConflict, "€40.00 short")
 	}
-	if got := l.actions(); len(got) != before {
+	if got := f.actions(); len(got) != before {
 		t.Errorf("the audit log has %q after refused decisions", got[before:])
 	}
 	b.send(at+"/accept", "version", version).want(http.StatusConflict, "€40.00 short")
@@ -130,12 +130,12 @@ func TestDecision_stale(t *testing.T) {
 // A short invoice is requoted, and the roles without the permission see no decision.
 func TestDecision_requote(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	reader := l.as("Runa", account.Bookkeeper)
-	inv := l.till.sell(shop, "1047", "80.00")
-	l.till.pay(inv, "0.0005")
-	l.till.expire()
+	f := newFixture(t)
+	b := f.owner()
+	reader := f.as("Runa", account.Bookkeeper)
+	inv := f.testSales.sell(shop, "1047", "80.00")
+	f.testSales.pay(inv, "0.0005")
+	f.testSales.expire()
 	at := "/desk/shop/payments/" + inv.ID
 	ask := b.get(at+"/requote").want(http.StatusOK, "Requote €40.00?").want(http.StatusOK, "The payment page asks for €40.00 at current rates.")
 	if got := reader.get(at).want(http.StatusOK, "€40.00").find(`a[href^="` + at + `/"]`).Length(); got != 0 {
@@ -146,7 +146,7 @@ func TestDecision_requote(t *testing.T) {
 	b.get(at).want(http.StatusOK, "€40.00 due; quote valid until")
 	b.get(at+"/nothing").want(http.StatusNotFound, "Not found")
 	b.send(at+"/nothing").want(http.StatusNotFound, "Not found")
-	foreign := l.till.sell("other", "1", "5.00")
+	foreign := f.testSales.sell("other", "1", "5.00")
 	b.get("/desk/shop/payments/"+foreign.ID+"/cancel").want(http.StatusNotFound, "Not found")
 	b.send("/desk/shop/payments/"+foreign.ID+"/cancel", "version", "1").want(http.StatusNotFound, "Not found")
 }
@@ -154,23 +154,23 @@ func TestDecision_requote(t *testing.T) {
 // A replacement that inherits a part that arrived in time has the value at receipt in its late part.
 func TestDecision_risk_of_a_replaced_payment(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	s := l.till
+	f := newFixture(t)
+	b := f.owner()
+	s := f.testSales
 	inv := s.sell(shop, "1047", "80.00")
 	m, _ := inv.Method(simnet.ID, "BTC")
 	send := func(units string) {
 		t.Helper()
 		_, err := s.net.Send(t.Context(), simnet.Tx{Spends: []string{"a:0"}, Outputs: []simnet.Output{{Asset: "BTC", Script: m.Destination.Script, Units: units}}})
-		l.must(err)
+		f.must(err)
 		s.step()
 	}
 	send("1000") // 0.80 euro
 	s.expire()
 	s.quote("BTC-EUR=8000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
-	l.clock.Pass(time.Second)
+	f.clock.Advance(time.Second)
 	send("100000") // 80 euro at the quote, 8 euro when it arrives
-	l.clock.Pass(11 * time.Minute)
+	f.clock.Advance(11 * time.Minute)
 	at := "/desk/shop/payments/" + inv.ID
 	ask := b.get(at+"/accept").want(http.StatusOK, "The transfers were worth €8.72 when they arrived.")
 	b.send(at+"/accept", "version", ask.version()).want(http.StatusForbidden, "Confirm it’s you")
@@ -179,14 +179,14 @@ func TestDecision_risk_of_a_replaced_payment(t *testing.T) {
 // A late payment without a rate at receipt may have lost any part of its value.
 func TestDecision_risk_without_a_rate(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	inv := l.till.sell(shop, "1047", "80.00")
-	l.till.expire()
-	l.till.quote("LTC-EUR=80,EUR-USD=1.08")
-	l.till.pay(inv, "0.001")
-	l.till.quote("BTC-EUR=40000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
-	l.clock.Pass(11 * time.Minute)
+	f := newFixture(t)
+	b := f.owner()
+	inv := f.testSales.sell(shop, "1047", "80.00")
+	f.testSales.expire()
+	f.testSales.quote("LTC-EUR=80,EUR-USD=1.08")
+	f.testSales.pay(inv, "0.001")
+	f.testSales.quote("BTC-EUR=40000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
+	f.clock.Advance(11 * time.Minute)
 	at := "/desk/shop/payments/" + inv.ID
 	ask := b.get(at+"/accept").want(http.StatusOK, "There was no rate when a late transfer arrived.")
 	b.send(at+"/accept", "version", ask.version()).want(http.StatusForbidden, "Confirm it’s you")
@@ -195,11 +195,11 @@ func TestDecision_risk_without_a_rate(t *testing.T) {
 // Payments in time lose nothing, however many amounts are rounded.
 func TestDecision_of_many_payments_in_time(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	inv := l.till.sell(shop, "1047", "8.00")
+	f := newFixture(t)
+	b := f.owner()
+	inv := f.testSales.sell(shop, "1047", "8.00")
 	for range 3 {
-		l.till.pay(inv, "0.00003312")
+		f.testSales.pay(inv, "0.00003312")
 	}
 	ask := b.get("/desk/shop/payments/"+inv.ID+"/accept").want(http.StatusOK, "Accept €7.94 as full payment of €8.00?")
 	if strings.Contains(ask.text(), "when they arrived") {

@@ -12,20 +12,20 @@ import (
 
 func TestHealth(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	recently, old := int64(3), int64(7200)
-	l.networks = []readiness.Network{
+	f.networks = []readiness.Network{
 		{Network: "bitcoin", Watched: true, Reached: true, Tip: 870123, ScannedAgo: &recently, Peers: 8},
 		{Network: "base", Watched: true, Tip: 5, ScannedAgo: &old, Fault: "connection refused"},
 		{Network: "litecoin"},
 		{Network: "ethereum", Watched: true},
 	}
 	b.get("/desk/shop/health").want(http.StatusOK, "Network bitcoin", "Scanned to block 870,123, now · 8 peers", "connection refused", "not offered now", "Not watched", "Not scanned yet", "Examine now")
-	if l.examinations != 0 {
+	if f.examinations != 0 {
 		t.Error("the page examined the installation without being asked")
 	}
-	l.findings = []health.Finding{{Level: health.OK, About: "storage", Message: "accepts writes"}, {Level: health.Fail, About: "rates", Message: "no source gives a price"}}
+	f.findings = []health.Finding{{Level: health.OK, About: "storage", Message: "accepts writes"}, {Level: health.Fail, About: "rates", Message: "no source gives a price"}}
 	b.send("/desk/shop/health/examine").leads("/desk/shop/health?done=examined")
 	got := b.get("/desk/shop/health").want(http.StatusOK, "1 finding needs attention.", "no source gives a price", "1 check passed", "accepts writes")
 	if text := textOf(got.find("main details")); text != "1 check passed storage accepts writes" {
@@ -33,16 +33,16 @@ func TestHealth(t *testing.T) {
 	}
 
 	b.send("/desk/shop/health/examine").leads("/desk/shop/health?done=examined")
-	if l.examinations != 1 {
-		t.Errorf("%d examinations within ten seconds, want 1", l.examinations)
+	if f.examinations != 1 {
+		t.Errorf("%d examinations within ten seconds, want 1", f.examinations)
 	}
-	l.clock.Pass(11 * time.Second)
-	l.findings = l.findings[:1]
+	f.clock.Advance(11 * time.Second)
+	f.findings = f.findings[:1]
 	b.send("/desk/shop/health/examine").leads("/desk/shop/health?done=examined")
 	b.get("/desk/shop/health").want(http.StatusOK, "Everything works.")
 
-	l.clock.Pass(11 * time.Second)
-	l.examineError = errors.New("the disk is full")
+	f.clock.Advance(11 * time.Second)
+	f.examineError = errors.New("the disk is full")
 	b.send("/desk/shop/health/examine").want(http.StatusInternalServerError)
 	b.get("/desk/shop/health").want(http.StatusOK, "Everything works.")
 }

@@ -11,23 +11,23 @@ import (
 )
 
 // keys returns the keys of a shop in the storage.
-func (l *lab) keys(shopID string) []merchant.Key {
-	l.t.Helper()
-	all, err := l.storage.Keys(l.t.Context(), shopID)
-	l.must(err)
+func (f *fixture) keys(shopID string) []merchant.Key {
+	f.t.Helper()
+	all, err := f.storage.Keys(f.t.Context(), shopID)
+	f.must(err)
 	return all
 }
 
 // A developer creates a key: the secret is shown in the answer to the form, and on no later page.
 func TestKeys_create(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	l.owner()
-	b := l.as("Emil", account.Developer)
+	f := newFixture(t)
+	f.owner()
+	b := f.as("Emil", account.Developer)
 	b.get("/desk/shop/keys").want(http.StatusOK, "There is no API key yet.")
-	before := len(l.actions())
+	before := len(f.actions())
 	answer := b.send("/desk/shop/keys", "label", "Web shop", "mode", "test", "scope", "read", "scope", "create").want(http.StatusOK, "Web shop was created")
-	all := l.keys(shop)
+	all := f.keys(shop)
 	if len(all) != 1 || all[0].Label != "Web shop" || all[0].Mode != merchant.Test || !all[0].May(merchant.ScopeRead) || all[0].May(merchant.ScopeAdmin) {
 		t.Fatalf("stored keys %+v", all)
 	}
@@ -37,7 +37,7 @@ func TestKeys_create(t *testing.T) {
 	if got := answer.header.Get("Cache-Control"); got != "no-store" {
 		t.Errorf("the page with the secret has Cache-Control %q", got)
 	}
-	if got := l.actions()[before:]; len(got) != 1 || got[0] != "Emil: key.created" {
+	if got := f.actions()[before:]; len(got) != 1 || got[0] != "Emil: key.created" {
 		t.Errorf("the audit log has %q, want the key by Emil", got)
 	}
 	for _, path := range []string{"/desk/shop/keys", "/desk/shop/keys/" + all[0].Key, "/desk/shop/log"} {
@@ -52,8 +52,8 @@ func TestKeys_create(t *testing.T) {
 // A form that breaks a rule keeps its values, and names the field.
 func TestKeys_refused_form(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	page := b.send("/desk/shop/keys", "label", "two\nlines", "mode", "test", "scope", "link").want(http.StatusUnprocessableEntity, "The label must not contain the invisible character U+000A.")
 	if got := page.find("#label"); got.AttrOr("aria-invalid", "") != "true" || got.AttrOr("value", "") != "two\nlines" {
 		t.Errorf("the field has the value %q, marked as wrong %q", got.AttrOr("value", ""), got.AttrOr("aria-invalid", ""))
@@ -67,12 +67,12 @@ func TestKeys_refused_form(t *testing.T) {
 	b.send("/desk/shop/keys", "label", "Web shop").want(http.StatusUnprocessableEntity, "The scopes must not be empty.")
 	b.send("/desk/shop/keys", "scope", "cook").want(http.StatusUnprocessableEntity, `The scopes must be create, read, page, link or admin, not "cook".`)
 	b.send("/desk/shop/keys", "scope", "read", "label", strings.Repeat("x", 65)).want(http.StatusUnprocessableEntity, "The label must have at most 64 characters.")
-	developer := l.as("Ida", account.Developer)
+	developer := f.as("Ida", account.Developer)
 	developer.send("/desk/shop/keys", "scope", "admin", "scope", "read").want(http.StatusUnprocessableEntity, "The scopes can include admin only if an owner creates the key")
 	if n := developer.get("/desk/shop/keys").find("input[value=admin]").Length(); n != 0 {
 		t.Error("a developer is offered the scope admin")
 	}
-	if all := l.keys(shop); len(all) != 0 {
+	if all := f.keys(shop); len(all) != 0 {
 		t.Errorf("refused forms stored %+v", all)
 	}
 }
@@ -80,13 +80,13 @@ func TestKeys_refused_form(t *testing.T) {
 // A key is revoked after its consequences are shown. A key of another shop does not exist.
 func TestKeys_revoke(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	k, err := l.merchants.CreateKey(t.Context(), shop, merchant.Live, merchant.AllScopes, "Old plug-in")
-	l.must(err)
-	foreign, err := l.merchants.CreateKey(t.Context(), "other", merchant.Live, merchant.AllScopes, "Foreign")
-	l.must(err)
-	l.must(l.merchants.UseKey(t.Context(), k))
+	f := newFixture(t)
+	b := f.owner()
+	k, err := f.merchants.CreateKey(t.Context(), shop, merchant.Live, merchant.AllScopes, "Old plug-in")
+	f.must(err)
+	foreign, err := f.merchants.CreateKey(t.Context(), "other", merchant.Live, merchant.AllScopes, "Foreign")
+	f.must(err)
+	f.must(f.merchants.UseKey(t.Context(), k))
 	at := "/desk/shop/keys/" + k.Key
 	page := b.get(at).want(http.StatusOK, "Revoke Old plug-in?")
 	for _, want := range []string{"Calls with this key fail at once.", "The key was last used: now.", "Checkout links that it signed stop working.", "This cannot be undone."} {
@@ -99,20 +99,20 @@ func TestKeys_revoke(t *testing.T) {
 	if strings.Contains(b.get("/desk/shop/keys").text(), "Foreign") {
 		t.Error("the list shows a key of another shop")
 	}
-	before := len(l.actions())
+	before := len(f.actions())
 	b.send(at + "/revoke").leads("/desk/shop/keys?done=revoked")
 	b.get("/desk/shop/keys?done=revoked").want(http.StatusOK, "The key was revoked.").want(http.StatusOK, "Revoked")
-	if got, err := l.merchants.Authenticate(t.Context(), k.Key); err != nil || got.RevokedAt.IsZero() {
+	if got, err := f.merchants.Authenticate(t.Context(), k.Key); err != nil || got.RevokedAt.IsZero() {
 		t.Errorf("the revoked key is accepted, error %v", err)
 	}
-	if got, err := l.merchants.Authenticate(t.Context(), foreign.Key); err != nil || !got.RevokedAt.IsZero() {
+	if got, err := f.merchants.Authenticate(t.Context(), foreign.Key); err != nil || !got.RevokedAt.IsZero() {
 		t.Errorf("the key of the other shop is revoked, error %v", err)
 	}
 	b.send(at+"/revoke").want(http.StatusConflict, "This key was revoked already.")
 	if n := b.get(at).want(http.StatusOK, "Revoked").find("#revoke").Length(); n != 0 {
 		t.Error("the page of a revoked key offers to revoke it")
 	}
-	if got := l.actions()[before:]; len(got) != 1 || got[0] != "Maren: key.revoked" {
+	if got := f.actions()[before:]; len(got) != 1 || got[0] != "Maren: key.revoked" {
 		t.Errorf("the audit log has %q, want one revocation by Maren", got)
 	}
 }
@@ -120,25 +120,25 @@ func TestKeys_revoke(t *testing.T) {
 // A new key needs a confirmed sign-in, and the form continues after it with all scopes.
 func TestKeys_confirm(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.ownerByPassword()
-	l.clock.Pass(11 * time.Minute)
+	f := newFixture(t)
+	b := f.ownerByPassword()
+	f.clock.Advance(11 * time.Minute)
 	b.get("/desk/shop/keys").want(http.StatusOK, "API keys")
 	ask := b.send("/desk/shop/keys", "label", "Web shop", "scope", "read", "scope", "create").want(http.StatusForbidden, "Confirm it’s you")
-	if len(l.keys(shop)) != 0 {
+	if len(f.keys(shop)) != 0 {
 		t.Fatal("the key was created without a confirmation")
 	}
 	var kept []string
 	ask.find(`form[action="/desk/shop/confirm"] input[type=hidden]`).Each(func(_ int, s *selection) {
 		kept = append(kept, s.AttrOr("name", ""), s.AttrOr("value", ""))
 	})
-	answer := b.post("/desk/shop/confirm", append(kept, "confirm-password", password, "confirm-code", l.code("Maren"))...)
+	answer := b.post("/desk/shop/confirm", append(kept, "confirm-password", password, "confirm-code", f.code("Maren"))...)
 	if answer.status != http.StatusTemporaryRedirect || answer.header.Get("Location") != "/desk/shop/keys" {
 		t.Fatalf("the confirmation answers %d to %q", answer.status, answer.header.Get("Location"))
 	}
 	b.post("/desk/shop/keys", kept...).want(http.StatusOK, "Web shop was created")
-	if all := l.keys(shop); len(all) != 1 || len(all[0].Scopes) != 2 {
+	if all := f.keys(shop); len(all) != 1 || len(all[0].Scopes) != 2 {
 		t.Errorf("stored keys %+v, want one with two scopes", all)
 	}
-	l.as("Jonas", account.Seller).get("/desk/shop/keys").want(http.StatusForbidden, "API keys and webhooks are managed by: Owner: Maren.")
+	f.as("Jonas", account.Seller).get("/desk/shop/keys").want(http.StatusForbidden, "API keys and webhooks are managed by: Owner: Maren.")
 }

@@ -14,33 +14,33 @@ import (
 	"chequer/internal/merchant"
 )
 
-func (l *lab) checkLink(want merchant.Link) {
-	l.t.Helper()
-	got, err := l.links.Link(l.t.Context(), want.Slug)
+func (f *fixture) checkLink(want merchant.Link) {
+	f.t.Helper()
+	got, err := f.links.Link(f.t.Context(), want.Slug)
 	if diff := cmp.Diff(got, want); err != nil || diff != "" {
-		l.t.Errorf("link, error %v (-got +want):\n%s", err, diff)
+		f.t.Errorf("link, error %v (-got +want):\n%s", err, diff)
 	}
 }
 
 // opens adds a checkout link to the shop.
-func (l *lab) opens(slug string, change func(*merchant.Link)) merchant.Link {
-	l.t.Helper()
+func (f *fixture) opens(slug string, change func(*merchant.Link)) merchant.Link {
+	f.t.Helper()
 	link := merchant.Link{Slug: slug, MerchantID: shop, Mode: merchant.Live, Amount: "3.50", Currency: "EUR", Description: "Filter coffee"}
 	if change != nil {
 		change(&link)
 	}
-	made, err := l.links.Create(l.t.Context(), link)
-	l.must(err)
+	made, err := f.links.Create(f.t.Context(), link)
+	f.must(err)
 	return made
 }
 
 // A developer creates a link with all its values, reads its address and code, changes it and removes it.
 func TestLinks(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	l.owner()
-	b := l.as("Ida", account.Developer)
-	before := len(l.actions())
+	f := newFixture(t)
+	f.owner()
+	b := f.as("Ida", account.Developer)
+	before := len(f.actions())
 	b.get("/desk/shop/links").want(http.StatusOK, "No checkout links.")
 	form := b.get("/desk/shop/links/new").want(http.StatusOK, "Create link").fields("edit")
 	b.post("/desk/shop/links/new", with(form,
@@ -48,9 +48,9 @@ func TestLinks(t *testing.T) {
 		"url_success", "https://nord.example/thanks", "url_failure", "https://nord.example/back", "method-LTC", "1", "method-BTC", "1")...).leads("/desk/shop/links/workshop/edit?done=link-added")
 	want := merchant.Link{
 		Slug: "workshop", MerchantID: shop, Mode: merchant.Live, Amount: "85.00", Currency: "USD", Description: "Workshop\n5 December", Language: "de",
-		URLSuccess: "https://nord.example/thanks", URLFailure: "https://nord.example/back", Methods: "BTC LTC", EndsAt: time.Date(2026, 12, 5, 18, 0, 0, 0, time.UTC), MaxUses: 6, CreatedAt: l.clock.Now(),
+		URLSuccess: "https://nord.example/thanks", URLFailure: "https://nord.example/back", Methods: "BTC LTC", EndsAt: time.Date(2026, 12, 5, 18, 0, 0, 0, time.UTC), MaxUses: 6, CreatedAt: f.clock.Now(),
 	}
-	l.checkLink(want)
+	f.checkLink(want)
 	at := "/desk/shop/links/workshop"
 	edit := b.get(at+"/edit?done=link-added").want(http.StatusOK, "The link was created.").want(http.StatusOK, "https://shop.example/pay/workshop").want(http.StatusOK, "Invoices paid or still payable 0 of 6")
 	if n := edit.find(".qr path").Length(); n != 1 {
@@ -60,10 +60,10 @@ func TestLinks(t *testing.T) {
 		t.Errorf("the page has %d buttons that copy the address, want 1", n)
 	}
 	b.post(at+"/edit", edit.fields("edit")...).leads(at + "/edit?done=link-changed")
-	l.checkLink(want) // a form that was not changed changes nothing
+	f.checkLink(want) // a form that was not changed changes nothing
 	b.post(at+"/edit", with(edit.fields("edit"), "amount", "", "max_uses", "", "ends_at", "", "language", "", "method-BTC", "", "method-LTC", "")...).leads(at + "/edit?done=link-changed")
 	want.Amount, want.MaxUses, want.EndsAt, want.Language, want.Methods = "", 0, time.Time{}, "", ""
-	l.checkLink(want)
+	f.checkLink(want)
 	b.get("/desk/shop/links").want(http.StatusOK, "/pay/workshop Workshop 5 December Active – – Any amount, USD")
 	ask := b.get(at+"/remove").want(http.StatusOK, "Remove /pay/workshop?").want(http.StatusOK, "Codes on paper and buttons on pages stop working.")
 	b.post(at+"/remove", ask.fields("decide")...).leads("/desk/shop/links?done=link-removed")
@@ -73,11 +73,11 @@ func TestLinks(t *testing.T) {
 	if got := answer.header.Get("Location"); answer.status != http.StatusSeeOther || !strings.HasSuffix(got, "/edit?done=link-added") {
 		t.Errorf("a link without a slug: %d to %q: %s", answer.status, got, answer.text())
 	}
-	all, err := l.links.Links(t.Context(), shop)
+	all, err := f.links.Links(t.Context(), shop)
 	if err != nil || len(all) != 1 || len(all[0].Slug) != 16 || all[0].Mode != merchant.Test {
 		t.Errorf("links %+v, error %v, want one of tests with a random slug", all, err)
 	}
-	got := l.actions()[before:]
+	got := f.actions()[before:]
 	if want := []string{"Ida: link.created", "Ida: link.changed", "Ida: link.changed", "Ida: link.removed", "Ida: link.created"}; !slices.Equal(got, want) {
 		t.Errorf("the audit log has %q, want %q", got, want)
 	}
@@ -86,9 +86,9 @@ func TestLinks(t *testing.T) {
 // A refused form keeps its values and names the field.
 func TestLinks_refuse(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	coffee := l.opens("coffee", func(link *merchant.Link) { link.EndsAt = storedEnd })
+	f := newFixture(t)
+	b := f.owner()
+	coffee := f.opens("coffee", func(link *merchant.Link) { link.EndsAt = storedEnd })
 	valid := with(b.get("/desk/shop/links/new").fields("edit"), "slug", "tea", "amount", "2.50", "description", "Green tea")
 	edit := b.get("/desk/shop/links/coffee/edit").fields("edit")
 	for name, tt := range map[string]struct{ field, value, want string }{
@@ -117,10 +117,10 @@ func TestLinks_refuse(t *testing.T) {
 			t.Errorf("%s, change: %q, want %q", name, got, tt.want)
 		}
 	}
-	l.checkLink(coffee)
+	f.checkLink(coffee)
 	b.post("/desk/shop/links/coffee/edit", with(edit, "description", "Espresso")...).leads("/desk/shop/links/coffee/edit?done=link-changed")
 	coffee.Description = "Espresso"
-	l.checkLink(coffee) // with the seconds of its end, which the form does not show
+	f.checkLink(coffee) // with the seconds of its end, which the form does not show
 }
 
 var storedEnd = time.Date(2026, 12, 5, 18, 0, 7, 0, time.UTC)
@@ -128,13 +128,13 @@ var storedEnd = time.Date(2026, 12, 5, 18, 0, 7, 0, time.UTC)
 // A change and a removal of a link that was changed meanwhile are answered with the new facts.
 func TestLinks_stale(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	l.opens("coffee", nil)
+	f := newFixture(t)
+	b := f.owner()
+	f.opens("coffee", nil)
 	at := "/desk/shop/links/coffee"
 	edit, ask := b.get(at+"/edit").fields("edit"), b.get(at+"/remove").want(http.StatusOK, "Remove /pay/coffee, €3.50?").fields("decide")
-	link, err := l.links.Change(t.Context(), shop, merchant.Live, "coffee", func(l *merchant.Link) error { l.Amount, l.MaxUses = "4", 9; return nil })
-	l.must(err)
+	link, err := f.links.Change(t.Context(), shop, merchant.Live, "coffee", func(l *merchant.Link) error { l.Amount, l.MaxUses = "4", 9; return nil })
+	f.must(err)
 	stale := b.post(at+"/edit", with(edit, "description", "Espresso", "max_uses", "2")...).want(http.StatusConflict, "It was changed after you opened the page. Nothing was saved.")
 	for field, want := range map[string]string{"amount": "Error: Stored meanwhile: 4", "description": "Error: Stored meanwhile: Filter coffee", "max_uses": "Error: Stored meanwhile: 9", "ends_at": ""} {
 		if got := stale.fault(field); got != want {
@@ -142,26 +142,26 @@ func TestLinks_stale(t *testing.T) {
 		}
 	}
 	b.post(at+"/remove", ask...).want(http.StatusConflict, "Remove /pay/coffee, €4.00?").want(http.StatusConflict, "Nothing was removed.")
-	l.checkLink(link)
+	f.checkLink(link)
 	b.post(at+"/edit", stale.fields("edit")...).leads(at + "/edit?done=link-changed")
 	link.Amount, link.Description, link.MaxUses = "3.50", "Espresso", 2
-	l.checkLink(link)
+	f.checkLink(link)
 }
 
 // The list has the newest links first, in pages. An ended link has that state, and a link of another shop is not found.
 func TestLinks_list(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	for i := range 51 {
-		l.opens(fmt.Sprintf("l%02d", i), func(link *merchant.Link) {
+		f.opens(fmt.Sprintf("l%02d", i), func(link *merchant.Link) {
 			if i == 50 {
-				link.EndsAt = l.clock.Now().Add(-time.Second)
+				link.EndsAt = f.clock.Now().Add(-time.Second)
 			}
 		})
 	}
-	l.opens("test", func(link *merchant.Link) { link.Mode = merchant.Test })
-	l.opens("foreign", func(link *merchant.Link) { link.MerchantID = "other" })
+	f.opens("test", func(link *merchant.Link) { link.Mode = merchant.Test })
+	f.opens("foreign", func(link *merchant.Link) { link.MerchantID = "other" })
 	first := b.get("/desk/shop/links").want(http.StatusOK, "50 links, newest first").want(http.StatusOK, "/pay/l50 Filter coffee Ended – – €3.50")
 	older := first.find(".pager a").AttrOr("href", "")
 	last := b.get(older).want(http.StatusOK, "/pay/l00 Filter coffee Active – – €3.50")

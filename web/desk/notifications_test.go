@@ -19,8 +19,8 @@ const notifications = "/desk/" + shop + "/account/notifications"
 // An account chooses its notifications, their addresses and their times.
 func TestNotifications(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	b.get("/desk/"+shop+"/account").want(http.StatusOK, "Change notifications")
 	p := b.get(notifications).want(http.StatusOK, "What reaches you from Atelier Nord", "No message yet.")
 	if n := strings.Count(p.text(), "Nothing is sent until its address is saved below."); n != 2 {
@@ -54,15 +54,15 @@ func TestNotifications(t *testing.T) {
 	if strings.Contains(p.body, "tk_1") {
 		t.Error("the page shows the token")
 	}
-	if got := strings.Join(l.actions(), "\n"); !strings.HasSuffix(got, "Maren: notifications.chosen\nMaren: notifications.set\nMaren: notifications.set") {
+	if got := strings.Join(f.actions(), "\n"); !strings.HasSuffix(got, "Maren: notifications.chosen\nMaren: notifications.set\nMaren: notifications.set") {
 		t.Errorf("audit log:\n%s", got)
 	}
 }
 
 func TestNotifications_keep_what_was_entered(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	for _, test := range []struct {
 		path   string
 		pairs  []string
@@ -90,9 +90,9 @@ func TestNotifications_keep_what_was_entered(t *testing.T) {
 // The addresses outlive a session, so that a stolen session cannot set them.
 func TestNotifications_where_needs_a_confirmed_sign_in(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	l.clock.Pass(time.Hour)
+	f := newFixture(t)
+	b := f.owner()
+	f.clock.Advance(time.Hour)
 	b.send(notifications+"/where", "email", "thief@evil.example").want(http.StatusForbidden)
 	if p := b.get(notifications); strings.Contains(p.body, "thief") {
 		t.Error("the address was set")
@@ -101,14 +101,14 @@ func TestNotifications_where_needs_a_confirmed_sign_in(t *testing.T) {
 
 func TestNotifications_test_message(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	b.send(notifications+"/test").want(http.StatusUnprocessableEntity, "Save an e-mail address or a push address first.")
 	b.send(notifications+"/where", "email", "maren@nord.example")
 	b.send(notifications + "/test").leads(notifications + "?done=test-message")
 	b.get(notifications).want(http.StatusOK, "Test message, by e-mail Is sent from")
 	b.send(notifications+"/test").want(http.StatusTooManyRequests, "One test message a minute")
-	claims, err := l.storage.ClaimMessages(t.Context(), notify.Mail, l.clock.Now(), l.clock.Now().Add(time.Minute), 10)
+	claims, err := f.storage.ClaimMessages(t.Context(), notify.Mail, f.clock.Now(), f.clock.Now().Add(time.Minute), 10)
 	if err != nil || len(claims) != 1 {
 		t.Fatalf("got %d claims, error %v", len(claims), err)
 	}
@@ -116,11 +116,11 @@ func TestNotifications_test_message(t *testing.T) {
 		o    notify.Outcome
 		want string
 	}{
-		{notify.Outcome{State: notify.Pending, At: l.clock.Now(), NextTryAt: claims[0].Until, Fault: "connection <refused>"}, "Not sent yet: connection <refused>."},
-		{notify.Outcome{State: notify.Failed, At: l.clock.Now(), Fault: "550 no"}, "Given up: 550 no."},
-		{notify.Outcome{State: notify.Sent, At: l.clock.Now()}, "Sent. Created"},
+		{notify.Outcome{State: notify.Pending, At: f.clock.Now(), NextTryAt: claims[0].Until, Fault: "connection <refused>"}, "Not sent yet: connection <refused>."},
+		{notify.Outcome{State: notify.Failed, At: f.clock.Now(), Fault: "550 no"}, "Given up: 550 no."},
+		{notify.Outcome{State: notify.Sent, At: f.clock.Now()}, "Sent. Created"},
 	} {
-		l.must(l.storage.SaveOutcome(t.Context(), claims[0], test.o))
+		f.must(f.storage.SaveOutcome(t.Context(), claims[0], test.o))
 		b.get(notifications).want(http.StatusOK, test.want)
 	}
 }
@@ -128,21 +128,21 @@ func TestNotifications_test_message(t *testing.T) {
 // Health names the notifications that were given up, without the accounts and their addresses.
 func TestHealth_names_failed_notifications(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	if n := b.get("/desk/" + shop + "/health").want(http.StatusOK).find("main h2").Length(); n != 2 {
 		t.Errorf("Health has %d sections without failed messages, want 2", n)
 	}
-	now := l.clock.Now()
+	now := f.clock.Now()
 	for i, fault := range []string{"550 no such mailbox", "552 mailbox full"} {
 		entry := notify.Entry{AccountID: "acc_1", Channel: notify.Mail, Kind: notify.Sold, DueAt: now}
 		at := now.Add(time.Duration(i) * time.Second)
-		l.must(l.storage.AddTestMessage(t.Context(), []notify.Entry{entry}, at, at, at, 1, audit.Change{}))
-		claims, err := l.storage.ClaimMessages(t.Context(), notify.Mail, at, at.Add(time.Minute), 1)
+		f.must(f.storage.AddTestMessage(t.Context(), []notify.Entry{entry}, at, at, at, 1, audit.Change{}))
+		claims, err := f.storage.ClaimMessages(t.Context(), notify.Mail, at, at.Add(time.Minute), 1)
 		if err != nil || len(claims) != 1 {
 			t.Fatalf("got %d claims, error %v", len(claims), err)
 		}
-		l.must(l.storage.SaveOutcome(t.Context(), claims[0], notify.Outcome{State: notify.Failed, At: at, Fault: fault}))
+		f.must(f.storage.SaveOutcome(t.Context(), claims[0], notify.Outcome{State: notify.Failed, At: at, Fault: fault}))
 		now = now.Add(time.Minute)
 	}
 	b.get("/desk/"+shop+"/health").want(http.StatusOK, "Notifications By e-mail 2 messages were given up in the last 7 days, the newest because of: 552 mailbox full")
@@ -151,9 +151,9 @@ func TestHealth_names_failed_notifications(t *testing.T) {
 // A role offers only the kinds that it may see.
 func TestNotifications_of_each_role(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
+	f := newFixture(t)
 	got := map[account.Role]string{}
-	for role, b := range l.team() {
+	for role, b := range f.team() {
 		var all []string
 		for _, e := range b.get(notifications).want(http.StatusOK).find("input[name=mail]").EachIter() {
 			all = append(all, e.AttrOr("value", ""))

@@ -13,9 +13,9 @@ import (
 )
 
 // settle pays an amount of coins to an invoice and confirms it.
-func (s *till) settle(inv *invoice.Invoice, amount string) {
-	s.lab.t.Helper()
-	s.lab.must(s.net.Confirm(s.lab.t.Context(), []string{s.pay(inv, amount)}))
+func (s *testSales) settle(inv *invoice.Invoice, amount string) {
+	s.fixture.t.Helper()
+	s.fixture.must(s.net.Confirm(s.fixture.t.Context(), []string{s.pay(inv, amount)}))
 	s.step()
 }
 
@@ -24,24 +24,24 @@ func (p page) totals() string { p.t.Helper(); return textOf(p.find(".kpi")) }
 
 func TestOverview(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	s := l.till
+	f := newFixture(t)
+	b := f.owner()
+	s := f.testSales
 	const at = "/desk/shop?mode=test"
 	b.get(at).want(http.StatusOK, "No payments in this period.")
 
 	s.settle(s.sell(shop, "1", "40.00"), "0.0005")
 	s.settle(s.sell("other", "2", "80.00"), "0.001")
-	l.clock.Pass(7 * 24 * time.Hour) // to 4 December
+	f.clock.Advance(7 * 24 * time.Hour) // to 4 December
 	s.settle(s.sell(shop, "3", "80.00"), "0.001")
-	l.clock.Pass(24 * time.Hour)
+	f.clock.Advance(24 * time.Hour)
 	s.settle(s.sell(shop, "4", "20.00"), "0.0003") // overpaid by 4.00
 	short := s.sell(shop, "5", "80.00")
 	s.expire()
 	s.pay(short, "0.0005")
 	s.sell(shop, "6", "80.00")
 
-	b = l.as("Tove", account.Manager) // the owner's session has ended
+	b = f.as("Tove", account.Manager) // the owner's session has ended
 	page := b.get(at).want(http.StatusOK, "Overview")
 	if got, want := page.totals(), "Received €100.00 +150 %, €40.00 in the period before Payments 2 1 in the period before Waiting now 1 0 seen, not confirmed Needs attention 2 wait for a decision"; got != want {
 		t.Errorf("the totals are %q, want %q", got, want)
@@ -81,17 +81,17 @@ func TestOverview(t *testing.T) {
 // Amounts of different currencies are not added: each has its total and its chart.
 func TestOverview_of_two_currencies(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	l.till.settle(l.till.sell(shop, "1", "40.00"), "0.0005")
-	l.clock.Pass(time.Second)
+	f := newFixture(t)
+	b := f.owner()
+	f.testSales.settle(f.testSales.sell(shop, "1", "40.00"), "0.0005")
+	f.clock.Advance(time.Second)
 	dollar, _ := money.Fiat("USD")
-	inv, err := l.till.Create(t.Context(), invoice.CreateRequest{
-		MerchantID: shop, Mode: invoice.Test, Wallets: l.till.wallets, ExpiresIn: 15 * time.Minute,
+	inv, err := f.testSales.Create(t.Context(), invoice.CreateRequest{
+		MerchantID: shop, Mode: invoice.Test, Wallets: f.testSales.wallets, ExpiresIn: 15 * time.Minute,
 		Terms: invoice.Terms{Price: money.MustParse("43.20", dollar), Rules: invoice.DefaultRules(dollar)},
 	})
-	l.must(err)
-	l.till.settle(inv, "0.0005")
+	f.must(err)
+	f.testSales.settle(inv, "0.0005")
 	page := b.get("/desk/shop?mode=test").want(http.StatusOK, "Received per day, EUR")
 	if got, want := page.totals(), "Received €40.00 €0.00 in the period before $43.20 $0.00 in the period before Payments 2"; !strings.HasPrefix(got, want) {
 		t.Errorf("the totals are %q, want %q", got, want)
@@ -104,8 +104,8 @@ func TestOverview_of_two_currencies(t *testing.T) {
 // The first steps are done by facts, and are not shown once the shop has a live payment.
 func TestOverview_of_a_new_shop(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	done := func() string {
 		t.Helper()
 		return textOf(b.get("/desk/shop").want(http.StatusOK, "First steps").find(".todo li:has(.i)"))
@@ -113,19 +113,19 @@ func TestOverview_of_a_new_shop(t *testing.T) {
 	if got := done(); got != "" {
 		t.Errorf("a new shop has done %q", got)
 	}
-	s := l.till
+	s := f.testSales
 	s.settle(s.sell(shop, "1", "40.00"), "0.0005")
 	if got, want := done(), "Test payment , done"; got != want {
 		t.Errorf("after a test payment, done is %q, want %q", got, want)
 	}
 	w := s.wallets[0]
-	l.must(l.storage.CreateWallet(t.Context(), merchant.Wallet{ID: "w", MerchantID: shop, Mode: merchant.Live, Asset: w.Asset, Key: w.Key, Counter: w.Counter, CreatedAt: l.clock.Now()}))
-	l.clock.Pass(time.Minute) // lists of wallets are cached
+	f.must(f.storage.CreateWallet(t.Context(), merchant.Wallet{ID: "w", MerchantID: shop, Mode: merchant.Live, Asset: w.Asset, Key: w.Key, Counter: w.Counter, CreatedAt: f.clock.Now()}))
+	f.clock.Advance(time.Minute) // lists of wallets are cached
 	s.step()
 	if got, want := done(), "Wallet for live payments , done A payment method that can be offered now , done Test payment , done"; got != want {
 		t.Errorf("with a wallet, done is %q, want %q", got, want)
 	}
-	l.sells("soap", "Olive soap", "8.00")
+	f.sells("soap", "Olive soap", "8.00")
 	if got, want := done(), "Something to sell with , done"; !strings.Contains(got, want) {
 		t.Errorf("with a product, done is %q, want %q", got, want)
 	}
@@ -136,7 +136,7 @@ func TestOverview_of_a_new_shop(t *testing.T) {
 		t.Errorf("a new shop has %d totals", n)
 	}
 	b.get("/desk/shop?mode=test").want(http.StatusOK, "Received €40.00")
-	bookkeeper := l.as("Runa", account.Bookkeeper)
+	bookkeeper := f.as("Runa", account.Bookkeeper)
 	if page := bookkeeper.get("/desk/shop").want(http.StatusOK, "No payments in this period."); page.find(".todo, .list").Length() != 0 {
 		t.Errorf("the overview of a bookkeeper has steps or cases: %s", page.text())
 	}
@@ -150,7 +150,7 @@ func TestOverview_of_a_new_shop(t *testing.T) {
 // An account that may not see totals is led to its own page.
 func TestOverview_is_not_for_sellers(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	l.owner()
-	l.as("Jonas", account.Seller).get("/desk/shop").leads("/desk/shop/account")
+	f := newFixture(t)
+	f.owner()
+	f.as("Jonas", account.Seller).get("/desk/shop").leads("/desk/shop/account")
 }

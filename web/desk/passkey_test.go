@@ -52,11 +52,11 @@ func (a *authenticator) get(options string) string {
 
 // ceremony asks the desk for options as the script does, and returns the authenticator's answer.
 func (b *browser) ceremony(path string, answer func(options string) string, pairs ...string) (offer, response string) {
-	b.lab.t.Helper()
+	b.fixture.t.Helper()
 	b.header = map[string]string{"Accept": "application/json"}
 	sent := b.post(path, pairs...)
 	b.header = nil
-	return answered(b.lab.t, sent, answer)
+	return answered(b.fixture.t, sent, answer)
 }
 
 // answered returns the offer of an answer with options, and the authenticator's answer to them.
@@ -74,23 +74,23 @@ func answered(t *testing.T, sent page, answer func(options string) string) (offe
 
 // signInByPasskey signs in with the browser's passkey.
 func (b *browser) signInByPasskey() page {
-	b.lab.t.Helper()
+	b.fixture.t.Helper()
 	offer, response := b.ceremony("/desk/signin/passkey/options", b.key.get)
 	return b.post("/desk/signin/passkey", "offer", offer, "credential", response)
 }
 
 func TestPasskey(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	owner := l.owner()
+	f := newFixture(t)
+	owner := f.owner()
 	owner.get("/desk/shop/account").want(http.StatusOK, "Passkey “Firefox on Linux”")
-	b := l.browser()
+	b := f.browser()
 	b.key = owner.key
 	offer, response := b.ceremony("/desk/signin/passkey/options", b.key.get)
 	b.post("/desk/signin/passkey", "offer", offer, "credential", response).leads("/desk")
 	b.get("/desk/shop/account").want(http.StatusOK, "This session")
-	l.browser().post("/desk/signin/passkey", "offer", offer, "credential", response).want(http.StatusUnprocessableEntity, "The passkey was not accepted.")
-	stranger := l.browser()
+	f.browser().post("/desk/signin/passkey", "offer", offer, "credential", response).want(http.StatusUnprocessableEntity, "The passkey was not accepted.")
+	stranger := f.browser()
 	stranger.key.auth.Options.UserHandle = []byte("acc_unknown")
 	stranger.key.auth.AddCredential(stranger.key.cred)
 	stranger.signInByPasskey().want(http.StatusUnprocessableEntity, "The passkey was not accepted.")
@@ -100,8 +100,8 @@ func TestPasskey(t *testing.T) {
 // An account adds and removes passkeys, and keeps one sign-in method.
 func TestPasskey_added_and_removed(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	if n := b.get("/desk/shop/account").find(`form[action$="/remove"]`).Length(); n != 0 {
 		t.Errorf("%d buttons remove the last sign-in method", n)
 	}
@@ -118,19 +118,19 @@ func TestPasskey_added_and_removed(t *testing.T) {
 	if n := last.find(`form[action$="/passkey/remove"]`).Length(); n != 0 {
 		t.Errorf("%d buttons remove the last passkey", n)
 	}
-	if !strings.Contains(strings.Join(l.actions(), "\n"), "Maren: account.passkey_removed") {
-		t.Errorf("the audit log is %q", l.actions())
+	if !strings.Contains(strings.Join(f.actions(), "\n"), "Maren: account.passkey_removed") {
+		t.Errorf("the audit log is %q", f.actions())
 	}
 }
 
 // The script shows the reason when there are no options.
 func TestPasskey_options_refused(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	form := b.formToken()
-	l.clock.Pass(11 * time.Minute)
-	link := l.browser()
+	f.clock.Advance(11 * time.Minute)
+	link := f.browser()
 	for _, tt := range []struct {
 		b      *browser
 		path   string

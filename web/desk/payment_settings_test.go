@@ -16,10 +16,10 @@ import (
 const settingsPath = "/desk/shop/payment-settings"
 
 // choices returns the choices of the shop.
-func (l *lab) choices() merchant.Choices {
-	l.t.Helper()
-	c, err := l.settings.Chosen(l.t.Context(), shop)
-	l.must(err)
+func (f *fixture) choices() merchant.Choices {
+	f.t.Helper()
+	c, err := f.settings.Chosen(f.t.Context(), shop)
+	f.must(err)
 	return c
 }
 
@@ -50,28 +50,28 @@ func without(fields []string, name string, values ...string) (rest []string) {
 
 func TestPaymentSettings(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	shown := b.get("/desk/shop/theme").want(http.StatusOK)
 	if href := shown.find(`.tabs a[href$="/payment-settings"]`).AttrOr("href", ""); href != settingsPath {
 		t.Errorf("the tab leads to %q", href)
 	}
 	fields := b.get(settingsPath).want(http.StatusOK, "Payment methods", "Tolerance", "Storefront").entered()
 	b.post(settingsPath, fields...).leads(settingsPath + "?done=payment-settings")
-	if got := l.choices(); len(got) != 0 {
+	if got := f.choices(); len(got) != 0 {
 		t.Errorf("the unchanged form chose %q", got)
 	}
-	actions := len(l.actions())
+	actions := len(f.actions())
 	changed := with(fields, "quote_minutes", "30", "tolerance_percent", "0.50", "late_payments", "worth", "confirmations", "more", "storefront", "on", "method-LTC", "1", "method-BTC", "2")
 	b.post(settingsPath, without(changed, "languages", "de", "en")...).leads(settingsPath + "?done=payment-settings")
 	want := merchant.Choices{
 		"quote_minutes": "30", "tolerance_percent": "0.5", "late_payments": "worth", "confirmations": "more", "storefront": "on",
 		"payment_methods": "LTC BTC", "languages": "de en",
 	}
-	if diff := cmp.Diff(want, l.choices()); diff != "" {
+	if diff := cmp.Diff(want, f.choices()); diff != "" {
 		t.Errorf("choices (-want +got):\n%s", diff)
 	}
-	if got := l.actions()[actions:]; !cmp.Equal(got, []string{"Maren: shop.changed"}) {
+	if got := f.actions()[actions:]; !cmp.Equal(got, []string{"Maren: shop.changed"}) {
 		t.Errorf("the audit log has %q", got)
 	}
 	again := b.get(settingsPath+"?done=payment-settings").want(http.StatusOK, "The payment settings were saved.").entered()
@@ -83,8 +83,8 @@ func TestPaymentSettings(t *testing.T) {
 // A value that breaks a rule is refused at its field, and all entered values are kept.
 func TestPaymentSettings_refuses_a_value(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	fields := b.get(settingsPath).entered()
 	for _, tt := range []struct{ field, value, fault string }{
 		{"quote_minutes", "61", "Minutes for which a price is held must be a whole number from 1 to 60."},
@@ -106,7 +106,7 @@ func TestPaymentSettings_refuses_a_value(t *testing.T) {
 	if fault := b.post(settingsPath, without(fields, "languages")...).want(http.StatusUnprocessableEntity).fault("languages"); !strings.Contains(fault, "Languages must contain a language.") {
 		t.Errorf("without a language the field says %q", fault)
 	}
-	if got := l.choices(); len(got) != 0 {
+	if got := f.choices(); len(got) != 0 {
 		t.Errorf("a refused form chose %q", got)
 	}
 }
@@ -114,11 +114,11 @@ func TestPaymentSettings_refuses_a_value(t *testing.T) {
 // A form that shows settings of an earlier revision is refused, and shows both values.
 func TestPaymentSettings_changed_meanwhile(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	fields := b.get(settingsPath).entered()
-	_, err := l.settings.Change(t.Context(), shop, "", merchant.Choices{"quote_minutes": "45"})
-	l.must(err)
+	_, err := f.settings.Change(t.Context(), shop, "", merchant.Choices{"quote_minutes": "45"})
+	f.must(err)
 	got := b.post(settingsPath, with(fields, "quote_minutes", "30")...).want(http.StatusConflict, "It was changed after you opened the page.")
 	if fault := got.fault("quote_minutes"); !strings.Contains(fault, "Stored meanwhile: 45") || !strings.Contains(strings.Join(got.entered(), " "), "quote_minutes 30") {
 		t.Errorf("the field says %q", fault)
@@ -127,7 +127,7 @@ func TestPaymentSettings_changed_meanwhile(t *testing.T) {
 		t.Errorf("%d fields have an error, want 1", n)
 	}
 	b.post(settingsPath, got.entered()...).leads(settingsPath + "?done=payment-settings")
-	if got := l.choices()["quote_minutes"]; got != "30" {
+	if got := f.choices()["quote_minutes"]; got != "30" {
 		t.Errorf("got %q minutes", got)
 	}
 }
@@ -135,27 +135,27 @@ func TestPaymentSettings_changed_meanwhile(t *testing.T) {
 // A change that relaxes a rule needs a confirmed sign-in, and continues after it with all fields.
 func TestPaymentSettings_relaxed(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.ownerByPassword()
-	l.clock.Pass(11 * time.Minute)
+	f := newFixture(t)
+	b := f.ownerByPassword()
+	f.clock.Advance(11 * time.Minute)
 	fields := b.get(settingsPath).entered()
 	b.post(settingsPath, with(fields, "quote_minutes", "30")...).leads(settingsPath + "?done=payment-settings")
 	fields = with(b.get(settingsPath).entered(), "tolerance_amount", "1", "method-BTC", "1")
 	ask := b.post(settingsPath, fields...).want(http.StatusForbidden, "Confirm it’s you")
-	if got := l.choices(); len(got) != 1 {
+	if got := f.choices(); len(got) != 1 {
 		t.Fatalf("without a confirmation the choices are %q", got)
 	}
 	var kept []string
 	ask.find(`form[action="/desk/shop/confirm"] input[type=hidden]`).Each(func(_ int, s *selection) {
 		kept = append(kept, s.AttrOr("name", ""), s.AttrOr("value", ""))
 	})
-	answer := b.post("/desk/shop/confirm", append(kept, "confirm-password", password, "confirm-code", l.code("Maren"))...)
+	answer := b.post("/desk/shop/confirm", append(kept, "confirm-password", password, "confirm-code", f.code("Maren"))...)
 	if answer.status != http.StatusTemporaryRedirect || answer.header.Get("Location") != settingsPath {
 		t.Fatalf("the confirmation answers %d to %q", answer.status, answer.header.Get("Location"))
 	}
 	b.post(settingsPath, kept...).leads(settingsPath + "?done=payment-settings")
 	want := merchant.Choices{"quote_minutes": "30", "tolerance_amount": "1", "payment_methods": "BTC"}
-	if diff := cmp.Diff(want, l.choices()); diff != "" {
+	if diff := cmp.Diff(want, f.choices()); diff != "" {
 		t.Errorf("choices (-want +got):\n%s", diff)
 	}
 }
@@ -163,11 +163,11 @@ func TestPaymentSettings_relaxed(t *testing.T) {
 // A setting of the environment is shown, and cannot be changed.
 func TestPaymentSettings_of_the_environment(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	l.settings.Overrides[merchant.SettingStorefront] = merchant.Override{Value: "off", By: "CHEQUER_STOREFRONT"}
-	l.settings.Overrides[merchant.SettingLanguages] = merchant.Override{Value: "de,en", By: "CHEQUER_LANGUAGES"}
-	l.settings.Overrides[merchant.SettingToleranceAmount] = merchant.Override{Value: "0.10", By: "CHEQUER_TOLERANCE_AMOUNT"}
-	b := l.owner()
+	f := newFixture(t)
+	f.settings.Overrides[merchant.SettingStorefront] = merchant.Override{Value: "off", By: "CHEQUER_STOREFRONT"}
+	f.settings.Overrides[merchant.SettingLanguages] = merchant.Override{Value: "de,en", By: "CHEQUER_LANGUAGES"}
+	f.settings.Overrides[merchant.SettingToleranceAmount] = merchant.Override{Value: "0.10", By: "CHEQUER_TOLERANCE_AMOUNT"}
+	b := f.owner()
 	p := b.get(settingsPath).want(http.StatusOK, "Set by CHEQUER_STOREFRONT", "Set by CHEQUER_LANGUAGES", "Set by CHEQUER_TOLERANCE_AMOUNT")
 	for _, name := range []string{"storefront", "languages", "tolerance_amount"} {
 		if p.find("[name="+name+"]").Length() != 0 {
@@ -175,7 +175,7 @@ func TestPaymentSettings_of_the_environment(t *testing.T) {
 		}
 	}
 	b.post(settingsPath, append(p.entered(), "storefront", "on", "tolerance_amount", "9")...).leads(settingsPath + "?done=payment-settings")
-	if got := l.choices(); len(got) != 0 {
+	if got := f.choices(); len(got) != 0 {
 		t.Errorf("got %q", got)
 	}
 }
@@ -183,40 +183,40 @@ func TestPaymentSettings_of_the_environment(t *testing.T) {
 // The limit of the shop decides which acceptance needs a confirmed sign-in.
 func TestDecision_limit_of_the_shop(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	_, err := l.settings.Change(t.Context(), shop, "", merchant.Choices{"short_percent": "10", "short_amount": "8"})
-	l.must(err)
-	inv := l.till.lateSale("1047", "0.0009") // 72 of 80 euro
+	f := newFixture(t)
+	b := f.owner()
+	_, err := f.settings.Change(t.Context(), shop, "", merchant.Choices{"short_percent": "10", "short_amount": "8"})
+	f.must(err)
+	inv := f.testSales.lateSale("1047", "0.0009") // 72 of 80 euro
 	at := "/desk/shop/payments/" + inv.ID
-	l.clock.Pass(11 * time.Minute)
+	f.clock.Advance(11 * time.Minute)
 	version := b.get(at+"/accept").want(http.StatusOK, "You waive €8.00.").version()
-	_, err = l.settings.Change(t.Context(), shop, "", merchant.Choices{"short_amount": "7.99"})
-	l.must(err)
+	_, err = f.settings.Change(t.Context(), shop, "", merchant.Choices{"short_amount": "7.99"})
+	f.must(err)
 	b.send(at+"/accept", "version", version).want(http.StatusForbidden, "Confirm it’s you")
-	_, err = l.settings.Change(t.Context(), shop, "", merchant.Choices{"short_amount": "8"})
-	l.must(err)
+	_, err = f.settings.Change(t.Context(), shop, "", merchant.Choices{"short_amount": "8"})
+	f.must(err)
 	b.send(at+"/accept", "version", version).leads(at + "?done=accepted")
 }
 
 // Each shop has its own storefront and languages.
 func TestPaymentSettings_of_another_shop(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	l.owner()
-	link, err := l.accounts.Invite(t.Context(), map[string]account.Role{"other": account.Manager})
-	l.must(err)
-	b := l.browser()
+	f := newFixture(t)
+	f.owner()
+	link, err := f.accounts.Invite(t.Context(), map[string]account.Role{"other": account.Manager})
+	f.must(err)
+	b := f.browser()
 	offer, response := b.ceremony("/desk/start/passkey/options", b.key.create, "token", link.Token, "name", "Jonas")
 	b.post("/desk/start/passkey", "token", link.Token, "name", "Jonas", "offer", offer, "credential", response).leads("/desk/other/account?done=joined")
 	const address = "/desk/other/payment-settings"
 	fields := with(b.get(address).want(http.StatusOK, "Tolerance", "Storefront").entered(), "storefront", "on")
 	b.post(address, without(fields, "languages", "de", "en")...).leads(address + "?done=payment-settings")
-	other, err := l.storage.Merchant(t.Context(), "other")
+	other, err := f.storage.Merchant(t.Context(), "other")
 	if diff := cmp.Diff(merchant.Choices{"storefront": "on", "languages": "de en"}, other.Choices); err != nil || diff != "" {
 		t.Errorf("error %v, choices of the other shop (-want +got):\n%s", err, diff)
 	}
-	if got := l.choices(); len(got) != 0 {
+	if got := f.choices(); len(got) != 0 {
 		t.Errorf("the first shop has the choices %q", got)
 	}
 }
@@ -224,16 +224,16 @@ func TestPaymentSettings_of_another_shop(t *testing.T) {
 // The table of confirmations shows what the setting requires.
 func TestPaymentSettings_confirmations(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	cells := func() (all []string) {
 		t.Helper()
 		b.get(settingsPath).find("main tbody tr").First().Find("td").Each(func(_ int, s *selection) { all = append(all, s.Text()) })
 		return all
 	}
 	for _, tt := range []struct{ setting, want string }{{"", "1 2 6 12"}, {"more", "2 6 12 12"}, {"most", "12 12 12 12"}} {
-		_, err := l.settings.Change(t.Context(), shop, "", merchant.Choices{"confirmations": tt.setting})
-		l.must(err)
+		_, err := f.settings.Change(t.Context(), shop, "", merchant.Choices{"confirmations": tt.setting})
+		f.must(err)
 		if got := strings.Join(cells(), " "); got != tt.want {
 			t.Errorf("%q requires %s, want %s", tt.setting, got, tt.want)
 		}
@@ -243,14 +243,14 @@ func TestPaymentSettings_confirmations(t *testing.T) {
 // A choice of payment methods without a wallet is refused, because no invoice could be created.
 func TestPaymentSettings_methods_need_a_wallet(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	fields := b.get(settingsPath).entered()
-	l.must(l.storage.CreateWallet(t.Context(), merchant.Wallet{ID: "wlt", MerchantID: shop, Mode: merchant.Live, Asset: "BTC", Key: "key", Counter: "key", CreatedAt: l.clock.Now()}))
-	l.clock.Pass(time.Second)
+	f.must(f.storage.CreateWallet(t.Context(), merchant.Wallet{ID: "wlt", MerchantID: shop, Mode: merchant.Live, Asset: "BTC", Key: "key", Counter: "key", CreatedAt: f.clock.Now()}))
+	f.clock.Advance(time.Second)
 	b.post(settingsPath, with(fields, "method-LTC", "1")...).want(http.StatusUnprocessableEntity, "Payment methods must contain one for which the shop has a wallet.")
 	b.post(settingsPath, with(fields, "method-LTC", "1", "method-BTC", "2")...).leads(settingsPath + "?done=payment-settings")
-	if got := l.choices()["payment_methods"]; got != "LTC BTC" {
+	if got := f.choices()["payment_methods"]; got != "LTC BTC" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -258,15 +258,15 @@ func TestPaymentSettings_methods_need_a_wallet(t *testing.T) {
 // The form shows what a tolerance would have cost.
 func TestPaymentSettings_cost_of_a_tolerance(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	l.till.mode = invoice.Live
+	f := newFixture(t)
+	b := f.owner()
+	f.testSales.mode = invoice.Live
 	b.get(settingsPath).want(http.StatusOK, "no invoice in euro expired because it was short by 5 % or less")
 	for order, amount := range map[string]string{"1": "0.000996", "2": "0.000995", "3": "0.00097", "4": "0.0009", "5": "0.001"} { // of 80 euro
-		l.till.pay(l.till.sell(shop, order, "80.00"), amount)
+		f.testSales.pay(f.testSales.sell(shop, order, "80.00"), amount)
 	}
-	l.till.pay(l.till.sell("other", "6", "80.00"), "0.000996")
-	l.till.sell(shop, "7", "80.00") // not paid
-	l.till.expire()
+	f.testSales.pay(f.testSales.sell("other", "6", "80.00"), "0.000996")
+	f.testSales.sell(shop, "7", "80.00") // not paid
+	f.testSales.expire()
 	b.get(settingsPath).want(http.StatusOK, "0.5 %: 2 invoices, short by €0.72 together", "1 %: 2 invoices, short by €0.72 together", "5 %: 3 invoices, short by €3.12 together")
 }

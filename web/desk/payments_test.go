@@ -19,10 +19,10 @@ import (
 	"chequer/internal/watcher"
 )
 
-// till creates test invoices on simnet and pays them.
-type till struct {
+// testSales creates test invoices on simnet and pays them.
+type testSales struct {
 	*invoice.Service
-	lab     *lab
+	fixture *fixture
 	net     *simnet.Network
 	watcher *watcher.Watcher
 	wallets []invoice.Wallet
@@ -32,89 +32,89 @@ type till struct {
 }
 
 // quote sets the rates.
-func (s *till) quote(text string) {
-	s.lab.t.Helper()
+func (s *testSales) quote(text string) {
+	s.fixture.t.Helper()
 	fixed, err := rates.ParseFixed(text, "fixed")
-	s.lab.must(err)
+	s.fixture.must(err)
 	s.rates = fixed
 }
 
-// newTill returns the invoices of a lab.
-func newTill(l *lab) *till {
-	l.t.Helper()
-	s := &till{lab: l, net: simnet.New(l.storage, l.clock.Now), mode: invoice.Test}
+// newTestSales returns the invoices of a fixture.
+func newTestSales(f *fixture) *testSales {
+	f.t.Helper()
+	s := &testSales{fixture: f, net: simnet.New(f.storage, f.clock.Now), mode: invoice.Test}
 	s.quote("BTC-EUR=80000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
 	s.Service = invoice.NewService(invoice.Config{
-		Storage: l.storage, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}, invoice.Live: {s.net}}, Rates: func() invoice.Rates { return s.rates },
-		Now: l.clock.Now, Log: slog.New(slog.DiscardHandler), Encode: func(*invoice.Invoice, invoice.Event) []byte { return []byte("{}") },
+		Storage: f.storage, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}, invoice.Live: {s.net}}, Rates: func() invoice.Rates { return s.rates },
+		Now: f.clock.Now, Log: slog.New(slog.DiscardHandler), Encode: func(*invoice.Invoice, invoice.Event) []byte { return []byte("{}") },
 		NewID: func() string { s.made++; return fmt.Sprintf("%032d", s.made) },
 	})
 	s.watcher = watcher.New(watcher.Config{
-		Network: s.net, Storage: l.storage, Observer: s.Service, Holder: "test", Every: time.Second, Now: l.clock.Now, Log: slog.New(slog.DiscardHandler),
+		Network: s.net, Storage: f.storage, Observer: s.Service, Holder: "test", Every: time.Second, Now: f.clock.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	for _, kind := range []keys.Kind{keys.BTC, keys.LTC, keys.ETH} {
 		_, key, err := keys.NewTestKey(rand.Reader, kind)
-		l.must(err)
+		f.must(err)
 		s.wallets = append(s.wallets, invoice.Wallet{Asset: string(kind), Key: key.String(), Counter: key.Fingerprint()})
 	}
 	return s
 }
 
 // step runs the watcher and the expirer once.
-func (s *till) step() {
-	s.lab.t.Helper()
-	_, err := s.watcher.Step(s.lab.t.Context())
-	s.lab.must(err)
-	_, err = s.Expire(s.lab.t.Context(), 100)
-	s.lab.must(err)
+func (s *testSales) step() {
+	s.fixture.t.Helper()
+	_, err := s.watcher.Step(s.fixture.t.Context())
+	s.fixture.must(err)
+	_, err = s.Expire(s.fixture.t.Context(), 100)
+	s.fixture.must(err)
 }
 
 // sell creates an invoice of a merchant.
-func (s *till) sell(merchantID, order, amount string) *invoice.Invoice {
-	s.lab.t.Helper()
+func (s *testSales) sell(merchantID, order, amount string) *invoice.Invoice {
+	s.fixture.t.Helper()
 	return s.sellFrom(invoice.Origin{Kind: invoice.FromLink, ID: "prints"}, merchantID, order, amount)
 }
 
-func (s *till) sellFrom(origin invoice.Origin, merchantID, order, amount string) *invoice.Invoice {
-	s.lab.t.Helper()
-	s.lab.clock.Pass(time.Second)
+func (s *testSales) sellFrom(origin invoice.Origin, merchantID, order, amount string) *invoice.Invoice {
+	s.fixture.t.Helper()
+	s.fixture.clock.Advance(time.Second)
 	s.step()
-	inv, err := s.Create(s.lab.t.Context(), invoice.CreateRequest{
+	inv, err := s.Create(s.fixture.t.Context(), invoice.CreateRequest{
 		MerchantID: merchantID, Mode: s.mode, Wallets: s.wallets, ExpiresIn: 15 * time.Minute,
 		Origin: origin,
 		Terms:  invoice.Terms{Price: money.MustParse(amount, money.EUR), OrderID: order, Description: "Print <A4>", Rules: invoice.DefaultRules(money.EUR)},
 	})
-	s.lab.must(err)
+	s.fixture.must(err)
 	return inv
 }
 
 // pay pays an amount of coins to an invoice, and returns the transaction.
-func (s *till) pay(inv *invoice.Invoice, amount string) string {
-	s.lab.t.Helper()
+func (s *testSales) pay(inv *invoice.Invoice, amount string) string {
+	s.fixture.t.Helper()
 	m, ok := inv.Method(simnet.ID, "BTC")
 	if !ok {
-		s.lab.t.Fatal("the invoice has no method BTC")
+		s.fixture.t.Fatal("the invoice has no method BTC")
 	}
-	tx, err := s.net.Pay(s.lab.t.Context(), m.Asset, m.Destination.Script, money.MustParse(amount, m.Asset.Currency))
-	s.lab.must(err)
+	tx, err := s.net.Pay(s.fixture.t.Context(), m.Asset, m.Destination.Script, money.MustParse(amount, m.Asset.Currency))
+	s.fixture.must(err)
 	s.step()
 	return tx
 }
 
 // expire lets the quotes of all invoices end.
-func (s *till) expire() {
-	s.lab.t.Helper()
-	s.lab.clock.Pass(16 * time.Minute)
+func (s *testSales) expire() {
+	s.fixture.t.Helper()
+	s.fixture.clock.Advance(16 * time.Minute)
 	s.step()
 }
 
 func TestPayments(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	b.get("/desk/shop/payments").want(http.StatusOK, "No payments yet.")
 
-	s := l.till
+	s := f.testSales
 	old := s.sell(shop, "1041", "10.00")
 	s.expire()
 	s.sell("other", "1042", "80.00")
@@ -169,10 +169,10 @@ func (p page) names() string {
 // A list of several pages has each invoice once.
 func TestPayments_pages(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	for i := range 27 {
-		l.till.sell(shop, fmt.Sprint(1000+i), "10.00")
+		f.testSales.sell(shop, fmt.Sprint(1000+i), "10.00")
 	}
 	first := b.get("/desk/shop/payments?mode=test&state=waiting").want(http.StatusOK, "25 payments, newest first")
 	older := first.find(".pager a").AttrOr("href", "")
@@ -187,17 +187,17 @@ func TestPayments_pages(t *testing.T) {
 
 func TestPayment(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	s := l.till
+	f := newFixture(t)
+	b := f.owner()
+	s := f.testSales
 	inv := s.sell(shop, "1042", "80.00")
 	at := "/desk/shop/payments/" + inv.ID
 	b.get(at).want(http.StatusOK, "Waiting")
 	tx := s.pay(inv, "0.0005")
 	b.get(at).want(http.StatusOK, "€40.00 short")
-	l.clock.Pass(time.Second)
+	f.clock.Advance(time.Second)
 	second := s.pay(inv, "0.0006")
-	l.must(s.net.Confirm(t.Context(), []string{tx, second}))
+	f.must(s.net.Confirm(t.Context(), []string{tx, second}))
 	s.step()
 	page := b.get(at).want(http.StatusOK, "Overpaid by €8.00")
 	for _, want := range []string{
@@ -220,12 +220,12 @@ func TestPayment(t *testing.T) {
 // The page of an invoice with a late payment asks the merchant for a decision.
 func TestPayment_late(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	l.owner()
-	b := l.as("Runa", account.Bookkeeper)
-	inv := l.till.sell(shop, "", "80.00")
-	l.till.expire()
-	l.till.pay(inv, "0.001")
+	f := newFixture(t)
+	f.owner()
+	b := f.as("Runa", account.Bookkeeper)
+	inv := f.testSales.sell(shop, "", "80.00")
+	f.testSales.expire()
+	f.testSales.pay(inv, "0.001")
 	page := b.get("/desk/shop/payments/"+inv.ID).want(http.StatusOK, "A payment arrived after the quote expired")
 	for _, want := range []string{"Received late, not counted 0.001 BTC (€80.00)", "Counted €0.00 Price €80.00 Short €80.00", "Quote expired", "Late"} {
 		if !strings.Contains(page.text(), want) {
@@ -238,8 +238,8 @@ func TestPayment_late(t *testing.T) {
 // Odd values of the list's query are refused or find nothing.
 func TestPayments_with_odd_queries(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	for _, method := range []string{"%00", "%ff"} {
 		b.get("/desk/shop/payments?method=" + method).want(http.StatusUnprocessableEntity)
 	}

@@ -14,13 +14,13 @@ import (
 )
 
 // sells adds a product to the shop.
-func (l *lab) sells(slug, name, price string) merchant.Product {
-	l.t.Helper()
-	p, err := l.products.Create(l.t.Context(), merchant.Product{
+func (f *fixture) sells(slug, name, price string) merchant.Product {
+	f.t.Helper()
+	p, err := f.products.Create(f.t.Context(), merchant.Product{
 		Slug: slug, MerchantID: shop, Mode: merchant.Live, Name: name, Price: money.MustParse(price, money.EUR),
 		AskOrderID: merchant.AskNo, AskNote: merchant.AskNo, Active: true,
 	})
-	l.must(err)
+	f.must(err)
 	return p
 }
 
@@ -67,10 +67,10 @@ func (p page) fault(field string) string {
 // names the manager.
 func TestProducts(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	l.owner()
-	b := l.as("Tove", account.Manager)
-	before := len(l.actions())
+	f := newFixture(t)
+	f.owner()
+	b := f.as("Tove", account.Manager)
+	before := len(f.actions())
 	b.get("/desk/shop/products").want(http.StatusOK, "No products.")
 	form := b.get("/desk/shop/products/new").want(http.StatusOK, "Add product")
 	b.post("/desk/shop/products/new", with(form.fields("edit"),
@@ -78,9 +78,9 @@ func TestProducts(t *testing.T) {
 		"ask_order_id", "required", "ask_note", "optional", "method-LTC", "1", "method-BTC", "2")...).leads("/desk/shop/products/fjord-ii-a3/edit?done=product-added")
 	want := merchant.Product{
 		Slug: "fjord-ii-a3", MerchantID: shop, Mode: merchant.Live, Name: "Fjord II, A3", Description: "Giclée print", Price: money.MustParse("64.00", money.USD), MaxQuantity: 5,
-		AskOrderID: merchant.AskRequired, AskNote: merchant.AskOptional, Methods: "LTC BTC", Active: true, CreatedAt: l.clock.Now(),
+		AskOrderID: merchant.AskRequired, AskNote: merchant.AskOptional, Methods: "LTC BTC", Active: true, CreatedAt: f.clock.Now(),
 	}
-	l.checkProduct(want)
+	f.checkProduct(want)
 	at := "/desk/shop/products/fjord-ii-a3"
 	edit := b.get(at+"/edit?done=product-added").want(http.StatusOK, "The product was added.").want(http.StatusOK, "https://shop.example/shop/fjord-ii-a3")
 	if n := edit.find(".qr path").Length(); n != 1 {
@@ -88,42 +88,42 @@ func TestProducts(t *testing.T) {
 	}
 	b.post(at+"/edit", with(edit.fields("edit"), "name", "Fjord II", "price", "70.5", "max_quantity", "", "method-LTC", "", "ask_note", "no")...).leads(at + "/edit?done=product-changed")
 	want.Name, want.Price, want.MaxQuantity, want.Methods, want.AskNote = "Fjord II", money.MustParse("70.50", money.USD), 0, "BTC", merchant.AskNo
-	l.checkProduct(want)
+	f.checkProduct(want)
 
 	b.send(at+"/hide", "version", want.Revision()).leads(at + "/edit?done=product-hidden")
 	want.Active = false
-	l.checkProduct(want)
+	f.checkProduct(want)
 	list := b.get("/desk/shop/products").want(http.StatusOK, "Fjord II Giclée print Hidden – – $70.50")
 	if n := list.find(`.rows a[href="` + at + `/edit"]`).Length(); n != 1 {
 		t.Errorf("the list has %d links to the product, want 1", n)
 	}
 	b.send(at+"/show", "version", want.Revision()).leads(at + "/edit?done=product-shown")
 	want.Active = true
-	l.checkProduct(want)
+	f.checkProduct(want)
 
 	ask := b.get(at+"/remove").want(http.StatusOK, "Remove Fjord II, $70.50?").want(http.StatusOK, "Its invoices and payments stay.")
 	b.post(at+"/remove", ask.fields("decide")...).leads("/desk/shop/products?done=product-removed")
 	b.get(at+"/edit").want(http.StatusNotFound, "Not found")
-	got := l.actions()[before:]
+	got := f.actions()[before:]
 	if want := []string{"Tove: product.created", "Tove: product.changed", "Tove: product.changed", "Tove: product.changed", "Tove: product.removed"}; !slices.Equal(got, want) {
 		t.Errorf("the audit log has %q, want %q", got, want)
 	}
 }
 
-func (l *lab) checkProduct(want merchant.Product) {
-	l.t.Helper()
-	got, err := l.products.Product(l.t.Context(), want.MerchantID, want.Slug)
+func (f *fixture) checkProduct(want merchant.Product) {
+	f.t.Helper()
+	got, err := f.products.Product(f.t.Context(), want.MerchantID, want.Slug)
 	if diff := cmp.Diff(got, want); err != nil || diff != "" {
-		l.t.Errorf("product, error %v (-got +want):\n%s", err, diff)
+		f.t.Errorf("product, error %v (-got +want):\n%s", err, diff)
 	}
 }
 
 // A refused form keeps its values and names the field.
 func TestProducts_refuse(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	coffee := l.sells("coffee", "Filter coffee", "3.50")
+	f := newFixture(t)
+	b := f.owner()
+	coffee := f.sells("coffee", "Filter coffee", "3.50")
 	valid := with(b.get("/desk/shop/products/new").fields("edit"), "name", "Tea", "slug", "tea", "price", "2.50", "description", "Green", "max_quantity", "7")
 	edit := b.get("/desk/shop/products/coffee/edit").fields("edit")
 	for name, tt := range map[string]struct{ field, value, want string }{
@@ -155,12 +155,12 @@ func TestProducts_refuse(t *testing.T) {
 	}
 	b.post("/desk/shop/products/new", with(valid, "name", "茶", "slug", "")...).want(http.StatusUnprocessableEntity, "Slug must have 1 to 64 letters")
 	b.post("/desk/shop/products/new", with(valid, "method-BTC", "first")...).want(http.StatusUnprocessableEntity, "Payment methods must have positions of the list.")
-	l.checkProduct(coffee)
-	if all, err := l.products.Products(t.Context(), shop); err != nil || len(all) != 1 {
+	f.checkProduct(coffee)
+	if all, err := f.products.Products(t.Context(), shop); err != nil || len(all) != 1 {
 		t.Errorf("%d products, error %v, want 1", len(all), err)
 	}
 	for i := range merchant.MaxProducts - 1 {
-		l.sells("more-"+strings.Repeat("x", i%50)+string(rune('a'+i%26))+string(rune('a'+i/26)), "More", "1.00")
+		f.sells("more-"+strings.Repeat("x", i%50)+string(rune('a'+i%26))+string(rune('a'+i/26)), "More", "1.00")
 	}
 	b.post("/desk/shop/products/new", valid...).want(http.StatusUnprocessableEntity, "The shop has 200 products, which is the maximum.")
 }
@@ -169,15 +169,15 @@ func TestProducts_refuse(t *testing.T) {
 // the new facts, and change nothing. The typed values stay in the form.
 func TestProducts_stale(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b, tove := l.owner(), l.as("Tove", account.Manager)
-	p := l.sells("coffee", "Filter coffee", "3.50")
+	f := newFixture(t)
+	b, tove := f.owner(), f.as("Tove", account.Manager)
+	p := f.sells("coffee", "Filter coffee", "3.50")
 	at := "/desk/shop/products/coffee"
 	edit, ask := b.get(at+"/edit"), b.get(at+"/remove")
 	tove.post(at+"/edit", with(tove.get(at+"/edit").fields("edit"), "price", "4", "description", "From Kenya")...).leads(at + "/edit?done=product-changed")
 	p.Price, p.Description = money.MustParse("4.00", money.EUR), "From Kenya"
-	l.checkProduct(p)
-	before := len(l.actions())
+	f.checkProduct(p)
+	before := len(f.actions())
 	mine := with(edit.fields("edit"), "name", "Coffee")
 	refused := b.post(at+"/edit", with(mine, "max_quantity", "many")...).want(http.StatusUnprocessableEntity, "Nothing was saved.")
 	for _, sent := range [][]string{mine, with(mine, "version", ""), with(refused.fields("edit"), "max_quantity", "")} {
@@ -193,14 +193,14 @@ func TestProducts_stale(t *testing.T) {
 	}
 	b.post(at+"/remove", ask.fields("decide")...).want(http.StatusConflict, "Remove Filter coffee, €4.00?").want(http.StatusConflict, "Nothing was removed.")
 	b.send(at+"/hide", "version", edit.find("#edit input[name=version]").AttrOr("value", "")).want(http.StatusConflict, "Filter coffee On sale")
-	l.checkProduct(p)
-	if got := l.actions(); len(got) != before {
+	f.checkProduct(p)
+	if got := f.actions(); len(got) != before {
 		t.Errorf("the audit log has %q after refused changes", got[before:])
 	}
 	again := b.post(at+"/edit", mine...).want(http.StatusConflict, "Nothing was saved.")
 	b.post(at+"/edit", with(again.fields("edit"), "price", "4", "description", "From Kenya")...).leads(at + "/edit?done=product-changed")
 	p.Name = "Coffee"
-	l.checkProduct(p)
+	f.checkProduct(p)
 	tove.post(at+"/remove", tove.get(at+"/remove").fields("decide")...).leads("/desk/shop/products?done=product-removed")
 	b.post(at+"/edit", mine...).want(http.StatusNotFound, "Not found")
 }
@@ -208,13 +208,13 @@ func TestProducts_stale(t *testing.T) {
 // Products of tests are apart from those for sale, and those of another shop are not found.
 func TestProducts_of_other_modes_and_shops(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	l.sells("coffee", "Filter coffee", "3.50")
+	f := newFixture(t)
+	b := f.owner()
+	f.sells("coffee", "Filter coffee", "3.50")
 	form := b.get("/desk/shop/products/new?mode=test").want(http.StatusOK, "Test payments. No real money moves.")
 	b.post("/desk/shop/products/new?mode=test", with(form.fields("edit"), "name", "Tea", "price", "1", "active", "")...).leads("/desk/shop/products/tea/edit?done=product-added")
-	l.checkProduct(merchant.Product{
-		Slug: "tea", MerchantID: shop, Mode: merchant.Test, Name: "Tea", Price: money.MustParse("1.00", money.EUR), AskOrderID: merchant.AskNo, AskNote: merchant.AskNo, CreatedAt: l.clock.Now(),
+	f.checkProduct(merchant.Product{
+		Slug: "tea", MerchantID: shop, Mode: merchant.Test, Name: "Tea", Price: money.MustParse("1.00", money.EUR), AskOrderID: merchant.AskNo, AskNote: merchant.AskNo, CreatedAt: f.clock.Now(),
 	})
 	if text := b.get("/desk/shop/products").text(); strings.Contains(text, "Tea") || !strings.Contains(text, "1 product,") {
 		t.Errorf("the live products are %q", text)
@@ -225,9 +225,9 @@ func TestProducts_of_other_modes_and_shops(t *testing.T) {
 	b.get("/desk/shop/products/tea/edit").want(http.StatusOK, "Test payments. No real money moves.")
 	b.post("/desk/shop/products/tea/remove", b.get("/desk/shop/products/tea/remove").fields("decide")...).leads("/desk/shop/products?mode=test&done=product-removed")
 
-	team, err := l.accounts.Team(t.Context())
-	l.must(err)
-	l.must(l.accounts.ChangeRoles(t.Context(), team[0].ID, func(r map[string]account.Role) error { r["other"] = account.Owner; return nil }))
+	team, err := f.accounts.Team(t.Context())
+	f.must(err)
+	f.must(f.accounts.ChangeRoles(t.Context(), team[0].ID, func(r map[string]account.Role) error { r["other"] = account.Owner; return nil }))
 	if n := b.get("/desk/other/products").find(`a[href$="/s/other/shop"]`).Length(); n != 1 {
 		t.Errorf("%d links to the storefront of the other shop, want 1", n)
 	}

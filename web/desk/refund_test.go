@@ -17,16 +17,16 @@ const (
 )
 
 // asks gives the shopper's refund address.
-func (s *till) asks(inv *invoice.Invoice) {
-	s.lab.t.Helper()
-	_, err := s.SetRefundAddress(s.lab.t.Context(), inv.ID, invoice.Shopper, "BTC", shopperAddress)
-	s.lab.must(err)
+func (s *testSales) asks(inv *invoice.Invoice) {
+	s.fixture.t.Helper()
+	_, err := s.SetRefundAddress(s.fixture.t.Context(), inv.ID, invoice.Shopper, "BTC", shopperAddress)
+	s.fixture.must(err)
 }
 
-func (s *till) reload(inv *invoice.Invoice) *invoice.Invoice {
-	s.lab.t.Helper()
-	got, err := s.Invoice(s.lab.t.Context(), inv.ID)
-	s.lab.must(err)
+func (s *testSales) reload(inv *invoice.Invoice) *invoice.Invoice {
+	s.fixture.t.Helper()
+	got, err := s.Invoice(s.fixture.t.Context(), inv.ID)
+	s.fixture.must(err)
 	return got
 }
 
@@ -34,15 +34,15 @@ func (s *till) reload(inv *invoice.Invoice) *invoice.Invoice {
 // was sent, and the audit log has each step.
 func TestRefund(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	l.owner()
-	b := l.as("Tove", account.Manager)
-	inv := l.till.lateSale("1047", "0.00099")
-	l.till.asks(inv)
+	f := newFixture(t)
+	f.owner()
+	b := f.as("Tove", account.Manager)
+	inv := f.testSales.lateSale("1047", "0.00099")
+	f.testSales.asks(inv)
 	at := "/desk/shop/payments/" + inv.ID
 	b.get(at).want(http.StatusOK, "Accept as paid…", "Prepare refund", "Decline refund…")
 	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1047: Late", "Accept as paid…")
-	before := len(l.actions())
+	before := len(f.actions())
 	ask := b.get(at+"/refund").want(http.StatusOK, "Refund 1047", "The shopper entered a refund address", "For 0.00099 BTC: "+shopperAddress, "0.00099 BTC, everything that is not refunded yet")
 	b.send(at+"/refund", append(ask.hidden(`form[action$="/refund"]`), "amount", "received:BTC")...).leads(at + "/refund?done=refund-ready")
 	ready := b.get(at+"/refund?done=refund-ready").want(http.StatusOK, "The refund is ready to be paid.", "Ready, not sent yet", "Address on", "entered by the shopper",
@@ -54,7 +54,7 @@ func TestRefund(t *testing.T) {
 	if link != "bitcoin:"+shopperAddress+"?amount=0.00099&label=Refund%201047" {
 		t.Errorf("the payment link is %q", link)
 	}
-	r := l.till.reload(inv).Refunds[0]
+	r := f.testSales.reload(inv).Refunds[0]
 	send := at + "/refund/" + r.ID + "/sent"
 	form := ready.hidden(`form[action$="/sent"]`)
 	b.send(send, append(form, "tx-"+r.ID, "8f3c")...).want(http.StatusUnprocessableEntity, "This is no transaction ID of this network.", "Ready, not sent yet")
@@ -63,7 +63,7 @@ func TestRefund(t *testing.T) {
 	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "No payment waits for a decision.")
 	b.get(at).want(http.StatusOK, "Refund of 0.00099 BTC requested", "Refund of 0.00099 BTC prepared", "Refund of 0.00099 BTC sent")
 	b.get("/desk/shop/refunds?mode=test").want(http.StatusOK, "1047", "0.00099 BTC", "Sent")
-	if got := strings.Join(l.actions()[before:], ", "); got != "Tove: invoice.changed, Tove: invoice.changed" {
+	if got := strings.Join(f.actions()[before:], ", "); got != "Tove: invoice.changed, Tove: invoice.changed" {
 		t.Errorf("the audit log has %q", got)
 	}
 	b.send(send, append(form, "tx-"+r.ID, strings.Repeat("8f", 32))...).want(http.StatusConflict, "The invoice changed after you opened the page.")
@@ -72,14 +72,14 @@ func TestRefund(t *testing.T) {
 // An address that staff enters needs a confirmed sign-in, and the name is shown beside it.
 func TestRefund_to_an_address_that_staff_enters(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.ownerByPassword()
-	inv := l.till.lateSale("1047", "0.00099")
+	f := newFixture(t)
+	b := f.ownerByPassword()
+	inv := f.testSales.lateSale("1047", "0.00099")
 	at := "/desk/shop/payments/" + inv.ID + "/refund"
-	l.clock.Pass(11 * time.Minute)
+	f.clock.Advance(11 * time.Minute)
 	form := append(b.get(at).want(http.StatusOK, "Prepare a refund").hidden(`form[action$="/refund"]`), "amount", "part:BTC", "part", "0.0005", "address", staffAddress)
 	ask := b.send(at, form...).want(http.StatusForbidden, "Confirm it’s you")
-	if got := l.till.reload(inv).Refunds; len(got) != 0 {
+	if got := f.testSales.reload(inv).Refunds; len(got) != 0 {
 		t.Fatalf("prepared without a confirmation: %+v", got)
 	}
 	kept := ask.hidden(`form[action$="/desk/shop/confirm"]`)
@@ -89,24 +89,24 @@ func TestRefund_to_an_address_that_staff_enters(t *testing.T) {
 			repeated = append(repeated, kept[i], kept[i+1])
 		}
 	}
-	answer := b.send("/desk/shop/confirm", append(kept, "confirm-password", password, "confirm-code", l.code("Maren"))...)
+	answer := b.send("/desk/shop/confirm", append(kept, "confirm-password", password, "confirm-code", f.code("Maren"))...)
 	if answer.status != http.StatusTemporaryRedirect {
 		t.Fatalf("the confirmation answers %d: %s", answer.status, answer.text())
 	}
 	b.send(at, repeated...).leads(at + "?done=refund-ready")
 	b.get(at).want(http.StatusOK, "entered by Maren", "0.0005 BTC", "0.00049 BTC")
 	b.send(at, repeated...).want(http.StatusConflict, "The invoice changed after you opened the page.") // a double submit
-	if got := l.till.reload(inv).Refunds; len(got) != 1 {
+	if got := f.testSales.reload(inv).Refunds; len(got) != 1 {
 		t.Errorf("%d refunds after a double submit, want 1", len(got))
 	}
 }
 
 func TestRefund_form_names_what_is_wrong(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	other := l.till.sell(shop, "1", "5.00")
-	inv := l.till.lateSale("1047", "0.00099")
-	b := l.owner()
+	f := newFixture(t)
+	other := f.testSales.sell(shop, "1", "5.00")
+	inv := f.testSales.lateSale("1047", "0.00099")
+	b := f.owner()
 	at := "/desk/shop/payments/" + inv.ID + "/refund"
 	fields := b.get(at).hidden(`form[action$="/refund"]`)
 	foreign, _ := other.Method("simnet", "BTC")
@@ -139,7 +139,7 @@ func TestRefund_form_names_what_is_wrong(t *testing.T) {
 			t.Errorf("%v: the form has the address %q", tt, value)
 		}
 	}
-	if got := l.till.reload(inv).Refunds; len(got) != 0 {
+	if got := f.testSales.reload(inv).Refunds; len(got) != 0 {
 		t.Errorf("every form was refused, but there are refunds: %+v", got)
 	}
 }
@@ -147,23 +147,23 @@ func TestRefund_form_names_what_is_wrong(t *testing.T) {
 // A refund in euro is held for 24 hours, then renewed.
 func TestRefund_in_euro(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	inv := l.till.lateSale("1047", "0.00099")
-	l.till.asks(inv)
+	f := newFixture(t)
+	b := f.owner()
+	inv := f.testSales.lateSale("1047", "0.00099")
+	f.testSales.asks(inv)
 	at := "/desk/shop/payments/" + inv.ID + "/refund"
 	b.send(at, append(b.get(at).hidden(`form[action$="/refund"]`), "amount", "fiat:BTC", "part", "40")...).leads(at + "?done=refund-ready")
 	b.get(at).want(http.StatusOK, "0.0005 BTC", "The rate is held until")
-	l.till.quote("BTC-EUR=100000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
+	f.testSales.quote("BTC-EUR=100000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
 	for range 4 { // the session ends without a request for a while
-		l.clock.Pass(6*time.Hour + time.Minute)
+		f.clock.Advance(6*time.Hour + time.Minute)
 		b.get(at).want(http.StatusOK, "Refund 1047")
 	}
 	stale := b.get(at).want(http.StatusOK, "Renew the amount before you pay.", "Renew €40.00 at the current rate")
 	if n := stale.find(`a[href^="bitcoin:"], svg.qr`).Length(); n != 0 {
 		t.Error("the page of an amount that is not valid any more has a payment link")
 	}
-	id := l.till.reload(inv).Refunds[0].ID
+	id := f.testSales.reload(inv).Refunds[0].ID
 	b.send(at+"/"+id+"/renew", stale.hidden(`form[action$="/renew"]`)...).leads(at + "?done=refund-renewed")
 	renewed := b.get(at).want(http.StatusOK, "0.0004 BTC")
 	b.send(at+"/"+id+"/cancel", renewed.hidden(`form[action$="/cancel"]`)...).leads(at + "?done=refund-cancelled")
@@ -173,24 +173,24 @@ func TestRefund_in_euro(t *testing.T) {
 // Without an address the refund waits for the shopper.
 func TestRefund_asks_for_the_address(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	inv := l.till.lateSale("1047", "0.00099")
+	f := newFixture(t)
+	b := f.owner()
+	inv := f.testSales.lateSale("1047", "0.00099")
 	at := "/desk/shop/payments/" + inv.ID + "/refund"
 	b.send(at, append(b.get(at).hidden(`form[action$="/refund"]`), "amount", "received:BTC")...).leads(at + "?done=refund-asked")
 	b.get(at).want(http.StatusOK, "Waits for the shopper’s address", "/invoice/"+inv.ID)
-	l.till.asks(inv)
+	f.testSales.asks(inv)
 	b.get(at).want(http.StatusOK, "Pay this from your wallet", "entered by the shopper")
 }
 
 // Two accounts that prepare a refund at once: one of them gets the new facts.
 func TestRefund_by_two_accounts_at_once(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	maren := l.owner()
-	tove := l.as("Tove", account.Manager)
-	inv := l.till.lateSale("1047", "0.00099")
-	l.till.asks(inv)
+	f := newFixture(t)
+	maren := f.owner()
+	tove := f.as("Tove", account.Manager)
+	inv := f.testSales.lateSale("1047", "0.00099")
+	f.testSales.asks(inv)
 	at := "/desk/shop/payments/" + inv.ID + "/refund"
 	var group sync.WaitGroup
 	statuses := make([]int, 2)
@@ -199,22 +199,22 @@ func TestRefund_by_two_accounts_at_once(t *testing.T) {
 		group.Go(func() { statuses[i] = b.post(at, form...).status })
 	}
 	group.Wait()
-	if statuses[0]+statuses[1] != http.StatusSeeOther+http.StatusConflict || len(l.till.reload(inv).Refunds) != 1 {
-		t.Errorf("answers %v, %d refunds", statuses, len(l.till.reload(inv).Refunds))
+	if statuses[0]+statuses[1] != http.StatusSeeOther+http.StatusConflict || len(f.testSales.reload(inv).Refunds) != 1 {
+		t.Errorf("answers %v, %d refunds", statuses, len(f.testSales.reload(inv).Refunds))
 	}
 }
 
 // A payment that left its network must not be paid back.
 func TestRefund_of_a_reorganised_payment(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	inv := l.till.lateSale("1047", "0.00099")
-	l.till.asks(inv)
+	f := newFixture(t)
+	b := f.owner()
+	inv := f.testSales.lateSale("1047", "0.00099")
+	f.testSales.asks(inv)
 	at := "/desk/shop/payments/" + inv.ID + "/refund"
 	b.send(at, append(b.get(at).hidden(`form[action$="/refund"]`), "amount", "received:BTC")...).leads(at + "?done=refund-ready")
-	l.must(l.till.net.Reorganise(t.Context(), []string{l.till.reload(inv).Transfers[0].Tx}))
-	l.till.step()
+	f.must(f.testSales.net.Reorganise(t.Context(), []string{f.testSales.reload(inv).Transfers[0].Tx}))
+	f.testSales.step()
 	page := b.get(at).want(http.StatusOK, "Do not pay: the refunds of this invoice are 0.00099 BTC more than what is received and confirmed.")
 	if n := page.find(`a[href^="bitcoin:"], svg.qr`).Length(); n != 0 {
 		t.Error("the page has a payment link")
@@ -223,12 +223,12 @@ func TestRefund_of_a_reorganised_payment(t *testing.T) {
 
 func TestDecline(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	inv := l.till.lateSale("1047", "0.00099")
+	f := newFixture(t)
+	b := f.owner()
+	inv := f.testSales.lateSale("1047", "0.00099")
 	at := "/desk/shop/payments/" + inv.ID
 	b.get(at+"/decline").want(http.StatusConflict, "The invoice does not allow this now.")
-	l.till.asks(inv)
+	f.testSales.asks(inv)
 	ask := b.get(at+"/decline").want(http.StatusOK, "Decline the refund of 1047?", "refund.declined is sent to your shop.", "Optional. Stored with the invoice and in the audit log.")
 	b.send(at+"/decline", "version", ask.version(), "reason", strings.Repeat("a", 501)).want(http.StatusUnprocessableEntity, "The reason has more than 500 bytes")
 	b.send(at+"/decline", "version", ask.version(), "reason", "the goods were not returned").leads(at + "?done=declined")
@@ -240,10 +240,10 @@ func TestDecline(t *testing.T) {
 
 func TestKeep(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	inv := l.till.sell(shop, "1032", "80.00")
-	l.till.settle(inv, "0.0011")
+	f := newFixture(t)
+	b := f.owner()
+	inv := f.testSales.sell(shop, "1032", "80.00")
+	f.testSales.settle(inv, "0.0011")
 	at := "/desk/shop/payments/" + inv.ID
 	ask := b.get(at+"/keep").want(http.StatusOK, "Keep the surplus of €8.00?", "You can undo this for 30 days.")
 	b.send(at+"/keep", "version", ask.version(), "reason", "a tip").leads(at + "?done=kept")
@@ -253,7 +253,7 @@ func TestKeep(t *testing.T) {
 	b.send(at+"/release", "version", undo.version()).leads(at + "?done=released")
 	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1032: Overpaid", "Refund €8.00")
 	b.get(at+"/refund").want(http.StatusOK, "0.0001 BTC, the surplus")
-	l.till.asks(inv)
+	f.testSales.asks(inv)
 	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1032: Refund requested", "Prepare refund")
 	b.get(at).want(http.StatusOK, "The shopper entered a refund address", "For 0.0001 BTC: "+shopperAddress, "Keep the surplus…", "Decline refund…")
 	b.get(at+"/release").want(http.StatusConflict, "The invoice does not allow this now.")
@@ -262,16 +262,16 @@ func TestKeep(t *testing.T) {
 // The list of refunds has those of the shop only, by state.
 func TestRefunds(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	reader := l.as("Runa", account.Bookkeeper)
+	f := newFixture(t)
+	b := f.owner()
+	reader := f.as("Runa", account.Bookkeeper)
 	b.get("/desk/shop/refunds?mode=test").want(http.StatusOK, "There is no such refund.")
 	for _, merchant := range []string{shop, "other"} {
-		inv := l.till.sell(merchant, "of "+merchant, "80.00")
-		l.till.expire()
-		l.must(l.till.net.Confirm(t.Context(), []string{l.till.pay(inv, "0.001")}))
-		l.till.step()
-		l.till.asks(inv)
+		inv := f.testSales.sell(merchant, "of "+merchant, "80.00")
+		f.testSales.expire()
+		f.must(f.testSales.net.Confirm(t.Context(), []string{f.testSales.pay(inv, "0.001")}))
+		f.testSales.step()
+		f.testSales.asks(inv)
 	}
 	page := reader.get("/desk/shop/refunds?mode=test").want(http.StatusOK, "of shop", "0.001 BTC", "€80.00", "Requested", "By the shopper")
 	if at := page.find("tbody a").AttrOr("href", ""); strings.HasSuffix(at, "/refund") {

@@ -45,23 +45,23 @@ func (s *reportStorage) PaidLines(ctx context.Context, merchantID string, mode i
 
 // sold has payments of three days in two months: 40.00 on 27 November, 80.00 and 20.00 on 4 December, and
 // one that the tolerance made paid. It returns a session of a bookkeeper.
-func (l *lab) sold() *browser {
-	l.t.Helper()
-	l.owner()
-	s := l.till
+func (f *fixture) sold() *browser {
+	f.t.Helper()
+	f.owner()
+	s := f.testSales
 	s.settle(s.sell(shop, "1", "40.00"), "0.0005")
 	s.settle(s.sell("other", "2", "80.00"), "0.001")
-	l.clock.Pass(7 * 24 * time.Hour)
+	f.clock.Advance(7 * 24 * time.Hour)
 	s.settle(s.sell(shop, "3", "80.00"), "0.001")
 	s.settle(s.sell(shop, "4", "20.00"), "0.0003")
 	s.sell(shop, "5", "80.00")
-	return l.as("Runa", account.Bookkeeper)
+	return f.as("Runa", account.Bookkeeper)
 }
 
 func TestReports(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.sold()
+	f := newFixture(t)
+	b := f.sold()
 	const at = "/desk/shop/reports?mode=test"
 	page := b.get(at).want(http.StatusOK, "1 Dec 2026 to 31 Dec 2026 By the day of payment, in UTC. Compared to 1 Nov 2026 to 4 Nov 2026.")
 	if got, want := page.totals(), "Received €100.00 €0.00 in the period before Payments 2 0 in the period before Prices €100.00 Not received €0.00 accepted, or within the tolerance"; got != want {
@@ -98,14 +98,14 @@ func TestReports(t *testing.T) {
 // A report by product, terminal or API key shows the merchant's name of a source beside its identifier.
 func TestReports_names_sources(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	l.till.settle(l.till.sell(shop, "1", "40.00"), "0.0005")
-	key, err := l.merchants.CreateKey(t.Context(), shop, merchant.Test, []merchant.Scope{merchant.ScopeRead}, "Web shop")
-	l.must(err)
-	bar, err := l.terminals.Create(t.Context(), merchant.Terminal{MerchantID: shop, Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
-	l.must(err)
-	soap := l.sells("soap", "Olive soap", "80.00")
+	f := newFixture(t)
+	b := f.owner()
+	f.testSales.settle(f.testSales.sell(shop, "1", "40.00"), "0.0005")
+	key, err := f.merchants.CreateKey(t.Context(), shop, merchant.Test, []merchant.Scope{merchant.ScopeRead}, "Web shop")
+	f.must(err)
+	bar, err := f.terminals.Create(t.Context(), merchant.Terminal{MerchantID: shop, Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
+	f.must(err)
+	soap := f.sells("soap", "Olive soap", "80.00")
 	for _, tt := range []struct {
 		by, name, detail string
 		origin           invoice.OriginKind
@@ -114,13 +114,13 @@ func TestReports_names_sources(t *testing.T) {
 		{"terminal", "Bar", bar.ID, invoice.FromTerminal},
 		{"product", "Olive soap", soap.Slug, invoice.FromProduct},
 	} {
-		l.clock.Pass(time.Second)
-		inv, err := l.till.Create(t.Context(), invoice.CreateRequest{
-			MerchantID: shop, Mode: invoice.Test, Wallets: l.till.wallets, ExpiresIn: 15 * time.Minute, Origin: invoice.Origin{Kind: tt.origin, ID: tt.detail},
+		f.clock.Advance(time.Second)
+		inv, err := f.testSales.Create(t.Context(), invoice.CreateRequest{
+			MerchantID: shop, Mode: invoice.Test, Wallets: f.testSales.wallets, ExpiresIn: 15 * time.Minute, Origin: invoice.Origin{Kind: tt.origin, ID: tt.detail},
 			Terms: invoice.Terms{Price: money.MustParse("80.00", money.EUR), Rules: invoice.DefaultRules(money.EUR)},
 		})
-		l.must(err)
-		l.till.settle(inv, "0.001")
+		f.must(err)
+		f.testSales.settle(inv, "0.001")
 		got := textOf(b.get("/desk/shop/reports?mode=test&by="+tt.by).want(http.StatusOK, "Received by").find("section > .tw tbody tr"))
 		if want := tt.name + " " + tt.detail + " 1 "; !strings.Contains(got, want) || !strings.Contains(got, "Other payments") {
 			t.Errorf("the table is %q, want %q", got, want)
@@ -131,8 +131,8 @@ func TestReports_names_sources(t *testing.T) {
 // A query that is wrong is answered with the reason at the field, and the values are kept.
 func TestReports_refuses(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	for query, want := range map[string]string{
 		"period=2026-13":  "There is no such period.",
 		"period=tomorrow": "There is no such period.",
@@ -159,8 +159,8 @@ func TestReports_refuses(t *testing.T) {
 // The file has the invoices of the report, and its sums are those of the report.
 func TestReports_export(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.sold()
+	f := newFixture(t)
+	b := f.sold()
 	form := b.get("/desk/shop/reports?mode=test&period=2026-12").want(http.StatusOK, "The file has the 2 invoices").find(`form[action$="/export"]`)
 	query := "?"
 	form.Find("input").Each(func(_ int, s *selection) { query += s.AttrOr("name", "") + "=" + s.AttrOr("value", "") + "&" })
@@ -169,7 +169,7 @@ func TestReports_export(t *testing.T) {
 		t.Fatalf("answer %d, disposition %q, want %q", page.status, got, want)
 	}
 	rows, err := csv.NewReader(strings.NewReader(page.body)).ReadAll()
-	l.must(err)
+	f.must(err)
 	var orders []string
 	sum := money.Zero(money.EUR)
 	for _, row := range rows[1:] {
@@ -192,14 +192,14 @@ func TestReports_export(t *testing.T) {
 // whole, with and without compression.
 func TestReports_export_interrupted(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	l.reports.fails = errors.New("disk on fire")
-	server := httptest.NewServer(l.desk)
+	f := newFixture(t)
+	b := f.owner()
+	f.reports.fails = errors.New("disk on fire")
+	server := httptest.NewServer(f.desk)
 	defer server.Close()
 	for _, encoding := range []string{"identity", "gzip"} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/desk/shop/reports/export", nil)
-		l.must(err)
+		f.must(err)
 		r.Host = b.host
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 		r.Header.Set("Accept-Encoding", encoding)
@@ -223,9 +223,9 @@ func TestReports_export_interrupted(t *testing.T) {
 			}
 		}
 	}
-	l.log.mu.Lock()
-	defer l.log.mu.Unlock()
-	if got := l.log.text.String(); strings.Count(got, "export aborted") != 2 || strings.Contains(got, "desk panicked") {
+	f.log.mu.Lock()
+	defer f.log.mu.Unlock()
+	if got := f.log.text.String(); strings.Count(got, "export aborted") != 2 || strings.Contains(got, "desk panicked") {
 		t.Errorf("log:\n%s", got)
 	}
 }

@@ -154,11 +154,11 @@ var table = map[string]access{
 // with a session of another shop.
 func TestRoutes(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(table)), routesOf(t, l.desk)); diff != "" {
+	f := newFixture(t)
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(table)), routesOf(t, f.desk)); diff != "" {
 		t.Fatalf("routes (-table +router):\n%s", diff)
 	}
-	team := l.team()
+	team := f.team()
 	forms := map[account.Role]string{}
 	for role, b := range team {
 		forms[role] = b.formToken()
@@ -171,7 +171,7 @@ func TestRoutes(t *testing.T) {
 	}
 	for _, stale := range []bool{false, true} {
 		if stale {
-			l.clock.Pass(11 * time.Minute)
+			f.clock.Advance(11 * time.Minute)
 		}
 		for _, route := range slices.Sorted(maps.Keys(table)) {
 			want := table[route]
@@ -192,7 +192,7 @@ func TestRoutes(t *testing.T) {
 					t.Errorf("%s as %s, confirmation stale %t: %s (%d), want %s", route, role, stale, outcome, got.status, expected)
 				}
 			}
-			if got := outcomeOf(try(t, l.browser(), route, "")); got != "signed out" {
+			if got := outcomeOf(try(t, f.browser(), route, "")); got != "signed out" {
 				t.Errorf("%s without a session: %s", route, got)
 			}
 		}
@@ -245,15 +245,15 @@ func outcomeOf(p page) string {
 // A refusal names the accounts that may act, and changes nothing.
 func TestRefusal(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	l.owner()
-	seller := l.as("Jonas", account.Seller)
-	l.as("Tove", account.Manager)
+	f := newFixture(t)
+	f.owner()
+	seller := f.as("Jonas", account.Seller)
+	f.as("Tove", account.Manager)
 	seller.get("/desk/shop/accounts").want(http.StatusForbidden, "Accounts are managed by: Owner: Maren.")
 	seller.get("/desk/shop/log").want(http.StatusForbidden, "The audit log is viewed by: Owner: Maren; Manager: Tove.")
-	before := len(l.actions())
+	before := len(f.actions())
 	seller.send("/desk/shop/accounts/invite", "role", "owner").want(http.StatusForbidden, "Accounts are managed by: Owner: Maren.")
-	if got := l.actions(); len(got) != before {
+	if got := f.actions(); len(got) != before {
 		t.Errorf("the refused action is in the audit log: %q", got)
 	}
 	if n := seller.get("/desk/shop/account").find(`a[href="/desk/shop/accounts"], a[href="/desk/shop/log"], a[href="/desk/shop/payments"]`).Length(); n != 0 {

@@ -14,8 +14,8 @@ import (
 // Every answer has the headers that keep other sites, frames and caches away.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	for _, path := range []string{"/desk", "/desk/signin", "/desk/start", "/desk/shop/account", "/desk/shop/accounts", "/desk/shop/nothing", "/desk/nowhere/account"} {
 		header := b.get(path).header
 		for name, want := range map[string]string{
@@ -46,9 +46,9 @@ func TestHeaders(t *testing.T) {
 // Forms that pages of other sites send are refused, signed in or not, and change nothing.
 func TestForeignForms(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.ownerByPassword()
-	form, before := b.formToken(), len(l.actions())
+	f := newFixture(t)
+	b := f.ownerByPassword()
+	form, before := b.formToken(), len(f.actions())
 	for name, header := range map[string]map[string]string{
 		"another_site":           {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"},
 		"another_site_old":       {"Origin": "https://evil.example", "Sec-Fetch-Site": ""},
@@ -65,15 +65,15 @@ func TestForeignForms(t *testing.T) {
 		b.header = header
 		b.post("/desk/shop/account/sessions/end", "form", form).want(http.StatusForbidden, "Form refused")
 		b.post("/desk/signout", "form", form).want(http.StatusForbidden, "Form refused")
-		victim := l.browser()
+		victim := f.browser()
 		victim.header = header
-		victim.post("/desk/signin", "name", "Maren", "password", password, "code", l.code("Maren")).want(http.StatusForbidden, "Form refused")
-		if victim.session() != "" || len(l.actions()) != before {
+		victim.post("/desk/signin", "name", "Maren", "password", password, "code", f.code("Maren")).want(http.StatusForbidden, "Form refused")
+		if victim.session() != "" || len(f.actions()) != before {
 			t.Errorf("%s: the form had an effect", name)
 		}
 	}
 	b.header = nil
-	for _, token := range []string{"", "wrong", l.as("Tove", account.Manager).formToken()} {
+	for _, token := range []string{"", "wrong", f.as("Tove", account.Manager).formToken()} {
 		b.post("/desk/shop/account/sessions/end", "form", token).want(http.StatusForbidden, "Form refused")
 	}
 	b.header = map[string]string{"Origin": ""} // some browsers send one of the two
@@ -83,15 +83,15 @@ func TestForeignForms(t *testing.T) {
 // A session without a recent confirmation changes no sign-in method and no account, whatever it sends.
 func TestStolenSession(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	owner := l.ownerByPassword()
-	l.as("Tove", account.Manager)
-	stolen := l.browser()
+	f := newFixture(t)
+	owner := f.ownerByPassword()
+	f.as("Tove", account.Manager)
+	stolen := f.browser()
 	stolen.cookies["__Host-desk"] = owner.cookies["__Host-desk"]
-	l.clock.Pass(11 * time.Minute)
-	team, err := l.accounts.Team(t.Context())
-	l.must(err)
-	before := l.actions()
+	f.clock.Advance(11 * time.Minute)
+	team, err := f.accounts.Team(t.Context())
+	f.must(err)
+	before := f.actions()
 	var guarded int
 	for route, want := range table {
 		method, path, _ := strings.Cut(route, " ")
@@ -107,18 +107,18 @@ func TestStolenSession(t *testing.T) {
 	}
 	stolen.send("/desk/shop/confirm", "confirm-password", "wrong password", "confirm-code", "000000").want(http.StatusUnprocessableEntity, "Name, password or code is wrong.")
 	stolen.send("/desk/shop/confirm/passkey", "offer", "x", "credential", "{}").want(http.StatusUnprocessableEntity, "The page was open for too long")
-	stranger := l.browser()
+	stranger := f.browser()
 	offer, response := stolen.ceremony("/desk/shop/confirm/passkey/options", func(options string) string {
 		stranger.key.auth.Options.UserHandle = []byte(team[0].ID)
 		stranger.key.auth.AddCredential(stranger.key.cred)
 		return stranger.key.get(options)
 	}, "form", stolen.formToken())
 	stolen.send("/desk/shop/confirm/passkey", "offer", offer, "credential", response).want(http.StatusUnprocessableEntity, "The passkey was not accepted.")
-	if got := l.actions(); !slices.Equal(got, before) {
+	if got := f.actions(); !slices.Equal(got, before) {
 		t.Errorf("the audit log has new entries: %q", got[len(before):])
 	}
-	after, err := l.accounts.Team(t.Context())
-	l.must(err)
+	after, err := f.accounts.Team(t.Context())
+	f.must(err)
 	if len(after) != len(team) || !maps.Equal(after[1].Roles, team[1].Roles) || after[0].SignIn.Methods() != team[0].SignIn.Methods() {
 		t.Errorf("the accounts are %+v", after)
 	}
@@ -127,22 +127,22 @@ func TestStolenSession(t *testing.T) {
 // An action that needs a confirmation waits in its page, and is done after it.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.ownerByPassword()
-	l.clock.Pass(11 * time.Minute)
+	f := newFixture(t)
+	b := f.ownerByPassword()
+	f.clock.Advance(11 * time.Minute)
 	asked := b.send("/desk/shop/accounts/invite", "role", "bookkeeper").want(http.StatusForbidden, "Confirm it’s you")
 	fields := []string{}
 	asked.find(`form[action="/desk/shop/confirm"] input[type=hidden]`).Each(func(_ int, s *selection) {
 		fields = append(fields, s.AttrOr("name", ""), s.AttrOr("value", ""))
 	})
 	b.post("/desk/shop/confirm", append(fields, "confirm-password", password, "confirm-code", "000000")...).want(http.StatusUnprocessableEntity, "Name, password or code is wrong.")
-	l.clock.Pass(time.Minute)
-	done := b.post("/desk/shop/confirm", append(fields, "confirm-password", password, "confirm-code", l.code("Maren"))...)
+	f.clock.Advance(time.Minute)
+	done := b.post("/desk/shop/confirm", append(fields, "confirm-password", password, "confirm-code", f.code("Maren"))...)
 	if location := done.header.Get("Location"); done.status != http.StatusTemporaryRedirect || location != "/desk/shop/accounts/invite" {
 		t.Fatalf("answer %d to %q: %s", done.status, location, done.text())
 	}
 	b.post("/desk/shop/accounts/invite", append(fields, "confirm-password", password)...).want(http.StatusOK, "Send this link to the new Bookkeeper")
-	l.clock.Pass(11 * time.Minute)
+	f.clock.Advance(11 * time.Minute)
 	b.get("/desk/shop/account/password").want(http.StatusForbidden, "Confirm it’s you")
 
 	page := b.get("/desk/shop/confirm?next=%2Fdesk%2Fshop%2Faccount").want(http.StatusOK, "Confirm it’s you")
@@ -150,8 +150,8 @@ func TestConfirm(t *testing.T) {
 		t.Errorf("the page leads to %q", next)
 	}
 	for _, next := range []string{"https://evil.example/desk/", "//evil.example", "/desk/signin", ""} {
-		l.clock.Pass(time.Minute)
-		b.send("/desk/shop/confirm", "confirm-next", next, "confirm-post", "yes", "confirm-password", password, "confirm-code", l.code("Maren")).leads("/desk/shop")
+		f.clock.Advance(time.Minute)
+		b.send("/desk/shop/confirm", "confirm-next", next, "confirm-post", "yes", "confirm-password", password, "confirm-code", f.code("Maren")).leads("/desk/shop")
 	}
 }
 
@@ -175,7 +175,7 @@ func TestAddress(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			b := labAt(t, tt.base).browser()
+			b := fixtureAt(t, tt.base).browser()
 			b.host, b.header = tt.host, tt.header
 			got := b.get("/desk")
 			if location := got.header.Get("Location"); got.status != tt.status || location != tt.want && !strings.Contains(got.text(), tt.want) {
@@ -191,11 +191,11 @@ func TestAddress(t *testing.T) {
 // On localhost the cookie has a plain name, because browsers accept __Host- only over https.
 func TestCookie_on_localhost(t *testing.T) {
 	t.Parallel()
-	l := labAt(t, "http://localhost:8080")
-	b := l.browser()
+	f := fixtureAt(t, "http://localhost:8080")
+	b := f.browser()
 	b.host, b.header = "localhost:8080", map[string]string{"Origin": "http://localhost:8080"}
 	b.key.rp.ID, b.key.rp.Origin = "localhost", "http://localhost:8080"
-	link := l.start()
+	link := f.start()
 	b.header["Accept"] = "application/json"
 	sent := b.post("/desk/start/passkey/options", "token", link, "name", "Maren")
 	offer, response := answered(t, sent, b.key.create)
@@ -209,9 +209,9 @@ func TestCookie_on_localhost(t *testing.T) {
 // No token is in an address, a page of another account or the log.
 func TestSecrets_stay_secret(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	link := l.start()
-	b := l.join(link, "Maren")
+	f := newFixture(t)
+	link := f.start()
+	b := f.join(link, "Maren")
 	for _, path := range []string{"/desk/shop/account", "/desk/shop/accounts", "/desk/shop/log", "/desk/signin"} {
 		if page := b.get(path); strings.Contains(page.body, link) || strings.Contains(page.body, b.session()) {
 			t.Errorf("%s has a secret", path)
@@ -219,7 +219,7 @@ func TestSecrets_stay_secret(t *testing.T) {
 	}
 	b.get("/desk/nothing/here")
 	b.post("/desk/start", "token", link)
-	if log := l.log.text.String(); strings.Contains(log, link) || strings.Contains(log, b.session()) {
+	if log := f.log.text.String(); strings.Contains(log, link) || strings.Contains(log, b.session()) {
 		t.Errorf("the log has a secret: %s", log)
 	}
 }
@@ -227,9 +227,9 @@ func TestSecrets_stay_secret(t *testing.T) {
 // Text that PostgreSQL does not accept is not a position in a list, and not a path.
 func TestMalformed_text(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	inv := l.till.lateSale("1047", "0.00099")
+	f := newFixture(t)
+	b := f.owner()
+	inv := f.testSales.lateSale("1047", "0.00099")
 	for _, after := range []string{"5-%00", "5-%ff", "5-a%00"} {
 		for _, list := range []string{"payments", "attention"} {
 			b.get("/desk/shop/"+list+"?mode=test&after="+after).want(http.StatusOK, "1047")

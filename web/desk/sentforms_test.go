@@ -13,8 +13,8 @@ import (
 // is the one whose answer a browser shows.
 func TestForms_sent_twice(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	form := []string{"label", "Web shop", "mode", "test", "scope", "read", "form", b.formToken()}
 	answers := make([]page, 5)
 	var clicks sync.WaitGroup
@@ -22,7 +22,7 @@ func TestForms_sent_twice(t *testing.T) {
 		clicks.Go(func() { answers[i] = b.copy().post("/desk/shop/keys", form...) })
 	}
 	clicks.Wait()
-	all := l.keys(shop)
+	all := f.keys(shop)
 	if len(all) != 1 {
 		t.Fatalf("%d keys were created, want 1", len(all))
 	}
@@ -36,7 +36,7 @@ func TestForms_sent_twice(t *testing.T) {
 	form = with(b.get("/desk/shop/terminals/new").fields("edit"), "name", "Bar", "method-LTC", "1")
 	first := b.post("/desk/shop/terminals/new", form...).want(http.StatusOK, "It is shown only now.")
 	second := b.post("/desk/shop/terminals/new", form...)
-	if terminals, err := l.terminals.List(t.Context(), shop); err != nil || len(terminals) != 1 || first.status != second.status || first.body != second.body {
+	if terminals, err := f.terminals.List(t.Context(), shop); err != nil || len(terminals) != 1 || first.status != second.status || first.body != second.body {
 		t.Errorf("%d terminals (%v), answers %d and %d", len(terminals), err, first.status, second.status)
 	}
 }
@@ -44,33 +44,33 @@ func TestForms_sent_twice(t *testing.T) {
 // Other values, another page, another session and a form that was refused are no repetition.
 func TestForms_sent_again(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	token := b.formToken()
 	b.post("/desk/shop/keys", "label", "Web shop", "scope", "cook", "form", token).want(http.StatusUnprocessableEntity, "cook")
 	b.post("/desk/shop/keys", "label", "Web shop", "scope", "cook", "form", token).want(http.StatusUnprocessableEntity, "cook")
 	b.post("/desk/shop/keys", "label", "Web shop", "scope", "read", "form", token).want(http.StatusOK, "was created")
 	b.post("/desk/shop/keys", "label", "Second shop", "scope", "read", "form", token).want(http.StatusOK, "Second shop was created")
 	b.send("/desk/shop/keys", "label", "Web shop", "scope", "read").want(http.StatusOK, "was created")
-	if n := len(l.keys(shop)); n != 3 {
+	if n := len(f.keys(shop)); n != 3 {
 		t.Errorf("%d keys, want 3", n)
 	}
-	other := l.as("Emil", account.Developer)
+	other := f.as("Emil", account.Developer)
 	other.post("/desk/shop/keys", "label", "Web shop", "scope", "read", "form", token).want(http.StatusForbidden, "Form refused")
 }
 
 // A form with another file is no repetition.
 func TestForms_sent_again_with_another_file(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	const at = "/desk/shop/theme"
 	form := []string{"name", "Nord", "accent", "#0A7D5A", "form", b.formToken()}
 	b.uploadForm(at, "logo", picture(t, 64), form...).leads(at + "?done=theme")
-	first := l.currentTheme()
+	first := f.currentTheme()
 	b.uploadForm(at, "logo", picture(t, 64), form...).leads(at + "?done=theme")
 	b.uploadForm(at, "logo", picture(t, 32), form...).want(http.StatusConflict) // the theme has changed
-	if l.currentTheme().Hash() != first.Hash() {
+	if f.currentTheme().Hash() != first.Hash() {
 		t.Error("a form for an older theme changed it")
 	}
 }
@@ -78,16 +78,16 @@ func TestForms_sent_again_with_another_file(t *testing.T) {
 // An answer is not repeated to an account that has lost its permission.
 func TestForms_sent_twice_by_a_changed_role(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	l.owner()
-	b := l.as("Emil", account.Developer)
+	f := newFixture(t)
+	f.owner()
+	b := f.as("Emil", account.Developer)
 	form := []string{"label", "Web shop", "scope", "read", "form", b.formToken()}
 	b.post("/desk/shop/keys", form...).want(http.StatusOK, "was created")
-	team, err := l.accounts.Team(t.Context())
-	l.must(err)
+	team, err := f.accounts.Team(t.Context())
+	f.must(err)
 	for _, a := range team {
 		if a.Name == "Emil" {
-			l.must(l.accounts.ChangeRoles(t.Context(), a.ID, func(r map[string]account.Role) error { r[shop] = account.Bookkeeper; return nil }))
+			f.must(f.accounts.ChangeRoles(t.Context(), a.ID, func(r map[string]account.Role) error { r[shop] = account.Bookkeeper; return nil }))
 		}
 	}
 	b.post("/desk/shop/keys", form...).want(http.StatusForbidden, "Not allowed for your role")
@@ -96,8 +96,8 @@ func TestForms_sent_twice_by_a_changed_role(t *testing.T) {
 // The form token is masked: no two pages contain the same text.
 func TestForms_masked_token(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	first, second := b.formToken(), b.formToken()
 	if first == second {
 		t.Errorf("two pages have the form token %q", first)
@@ -111,8 +111,8 @@ func TestForms_masked_token(t *testing.T) {
 // Only the last form of a page is repeated: a value that is saved again after another one is stored again.
 func TestForms_sent_with_earlier_values(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	token := b.formToken()
 	for _, zone := range []string{"Europe/Berlin", "Europe/Riga", "Europe/Berlin"} {
 		b.post(notifications+"/times", "zone", zone, "quiet_from", "", "quiet_to", "", "form", token).leads(notifications + "?done=notifications")

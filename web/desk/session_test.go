@@ -13,15 +13,15 @@ import (
 
 // signIn signs in with the password and the code of an account.
 func (b *browser) signIn(name, next string) page {
-	b.lab.t.Helper()
-	return b.post("/desk/signin", "name", name, "password", password, "code", b.lab.code(name), "next", next)
+	b.fixture.t.Helper()
+	return b.post("/desk/signin", "name", name, "password", password, "code", b.fixture.code(name), "next", next)
 }
 
 func TestSignIn(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	l.ownerByPassword()
-	b := l.browser()
+	f := newFixture(t)
+	f.ownerByPassword()
+	b := f.browser()
 	b.get("/desk/shop/account").leads("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
 	form := b.get("/desk/signin?next=%2Fdesk%2Fshop%2Faccount").want(http.StatusOK, "Six digits from your authenticator app")
 	if next := form.find(`form[action="/desk/signin"] input[name=next]`).AttrOr("value", ""); next != "/desk/shop/account" {
@@ -40,13 +40,13 @@ func TestSignIn(t *testing.T) {
 // refused for a time.
 func TestSignIn_refused(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	l.ownerByPassword()
+	f := newFixture(t)
+	f.ownerByPassword()
 	var answers []string
 	for _, given := range [][2]string{{"Maren", "wrong password"}, {"Nora", password}} {
-		b := l.browser()
-		l.clock.Pass(2 * time.Minute)
-		refused := b.post("/desk/signin", "name", given[0], "password", given[1], "code", l.code("Maren")).want(http.StatusUnprocessableEntity, "Name, password or code is wrong.")
+		b := f.browser()
+		f.clock.Advance(2 * time.Minute)
+		refused := b.post("/desk/signin", "name", given[0], "password", given[1], "code", f.code("Maren")).want(http.StatusUnprocessableEntity, "Name, password or code is wrong.")
 		answers = append(answers, strings.ReplaceAll(refused.body, given[0], "NAME"))
 		if b.session() != "" || strings.Contains(refused.body, given[1]) {
 			t.Error("the answer has a session or the password")
@@ -55,7 +55,7 @@ func TestSignIn_refused(t *testing.T) {
 	if answers[0] != answers[1] {
 		t.Error("the answers for a wrong password and an unknown name differ")
 	}
-	waits := l.browser().signIn("Maren", "").want(http.StatusTooManyRequests, "Too many failed attempts. Try again in")
+	waits := f.browser().signIn("Maren", "").want(http.StatusTooManyRequests, "Too many failed attempts. Try again in")
 	if waits.header.Get("Retry-After") == "" {
 		t.Error("the answer has no Retry-After")
 	}
@@ -65,20 +65,20 @@ func TestSignIn_refused(t *testing.T) {
 // session that the browser had.
 func TestSession_is_new_after_sign_in(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	former := l.ownerByPassword()
-	b := l.browser()
+	f := newFixture(t)
+	former := f.ownerByPassword()
+	b := f.browser()
 	b.cookies["__Host-desk"] = &http.Cookie{Name: "__Host-desk", Value: "set-by-an-attacker"}
 	b.signIn("Maren", "").leads("/desk")
 	if b.session() == "set-by-an-attacker" || b.session() == "" {
 		t.Errorf("the session after the sign-in is %q", b.session())
 	}
-	attacker := l.browser()
+	attacker := f.browser()
 	attacker.cookies["__Host-desk"] = &http.Cookie{Name: "__Host-desk", Value: "set-by-an-attacker"}
 	attacker.get("/desk/shop/account").leads("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
 
-	l.clock.Pass(time.Minute)
-	copied := l.browser()
+	f.clock.Advance(time.Minute)
+	copied := f.browser()
 	copied.cookies["__Host-desk"] = former.cookies["__Host-desk"]
 	former.signIn("Maren", "").leads("/desk")
 	copied.get("/desk/shop/account").leads("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
@@ -88,13 +88,13 @@ func TestSession_is_new_after_sign_in(t *testing.T) {
 // After signing out, a copied cookie is worthless, and the back button finds no stored page.
 func TestSignOut(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	shown := b.get("/desk/shop/account")
 	if got := shown.header.Get("Cache-Control"); got != "no-store" {
 		t.Errorf("Cache-Control is %q", got)
 	}
-	copied := l.browser()
+	copied := f.browser()
 	copied.cookies["__Host-desk"] = b.cookies["__Host-desk"]
 	b.send("/desk/signout").leads("/desk/signin?done=signedout")
 	if b.session() != "" {
@@ -105,28 +105,28 @@ func TestSignOut(t *testing.T) {
 	}
 	b.get("/desk/signin?done=signedout").want(http.StatusOK, "You are signed out.")
 	b.post("/desk/signout").leads("/desk/signin?done=signedout") // without a session
-	if actions := l.actions(); !slices.Contains(actions, "Maren: session.ended") {
+	if actions := f.actions(); !slices.Contains(actions, "Maren: session.ended") {
 		t.Errorf("the audit log is %q", actions)
 	}
 }
 
 func TestSession_ends(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.ownerByPassword()
-	second := l.browser()
+	f := newFixture(t)
+	b := f.ownerByPassword()
+	second := f.browser()
 	second.signIn("Maren", "")
 	b.send("/desk/shop/account/session/end").want(http.StatusNotFound, "Not found")
 	page := b.get("/desk/shop/account")
 	id := page.find(`form[action="/desk/shop/account/session/end"] input[name=id]`).AttrOr("value", "")
 	b.send("/desk/shop/account/session/end", "id", id).leads("/desk/shop/account?done=ended")
 	second.get("/desk/shop/account").leads("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
-	l.clock.Pass(time.Minute)
+	f.clock.Advance(time.Minute)
 	second.signIn("Maren", "")
 	b.send("/desk/shop/account/sessions/end").leads("/desk/shop/account?done=ended")
 	second.get("/desk/shop/account").leads("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
 	b.get("/desk/shop/account").want(http.StatusOK, "This session")
-	l.clock.Pass(12 * time.Hour)
+	f.clock.Advance(12 * time.Hour)
 	b.get("/desk/shop/account").leads("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
 }
 
@@ -155,12 +155,12 @@ func TestLocalPath(t *testing.T) {
 			t.Errorf("%q leads to %q, want %q", address, got, want)
 		}
 	}
-	l := newLab(t)
-	l.ownerByPassword()
+	f := newFixture(t)
+	f.ownerByPassword()
 	for _, next := range []string{"https://evil.example/desk/", "//evil.example/desk/x", "/invoice/abc"} {
-		l.browser().signIn("Maren", next).leads("/desk")
-		l.clock.Pass(time.Minute)
-		if page := l.browser().get("/desk/signin?next=" + url.QueryEscape(next)); strings.Contains(page.body, "evil.example") {
+		f.browser().signIn("Maren", next).leads("/desk")
+		f.clock.Advance(time.Minute)
+		if page := f.browser().get("/desk/signin?next=" + url.QueryEscape(next)); strings.Contains(page.body, "evil.example") {
 			t.Errorf("the page has the address %q", next)
 		}
 	}

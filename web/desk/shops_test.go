@@ -16,14 +16,14 @@ import (
 // An account with roles in two shops changes between them, and has in each what its role there allows.
 func TestTwo_shops(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	if n := b.get("/desk/shop/account").find("details.shop").Length(); n != 0 {
 		t.Errorf("%d menus of shops for one shop, want none", n)
 	}
-	team, err := l.accounts.Team(t.Context())
-	l.must(err)
-	l.must(l.accounts.ChangeRoles(t.Context(), team[0].ID, func(r map[string]account.Role) error { r["other"] = account.Seller; return nil }))
+	team, err := f.accounts.Team(t.Context())
+	f.must(err)
+	f.must(f.accounts.ChangeRoles(t.Context(), team[0].ID, func(r map[string]account.Role) error { r["other"] = account.Seller; return nil }))
 	page := b.get("/desk/shop/account").want(http.StatusOK, "Nord Markt")
 	if n := page.find(`details.shop a[href="/desk/other"]`).Length(); n != 2 {
 		t.Errorf("%d links to the other shop, want 2", n)
@@ -37,25 +37,25 @@ func TestTwo_shops(t *testing.T) {
 // server.
 func TestLog(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	team, err := l.accounts.Team(t.Context())
-	l.must(err)
+	f := newFixture(t)
+	b := f.owner()
+	team, err := f.accounts.Team(t.Context())
+	f.must(err)
 	// A seller may not view the log of the other shop.
-	l.must(l.accounts.ChangeRoles(t.Context(), team[0].ID, func(r map[string]account.Role) error { r["other"] = account.Seller; return nil }))
+	f.must(f.accounts.ChangeRoles(t.Context(), team[0].ID, func(r map[string]account.Role) error { r["other"] = account.Seller; return nil }))
 	for _, c := range []audit.Change{
 		{MerchantID: shop, Action: "product.changed", Subject: "print", Before: audit.Fields{"price": "38", "note": "no"}, After: audit.Fields{"price": "40", "name": "<b>"}},
 		{MerchantID: "other", Action: "product.changed", Subject: "secret product"},
 		{Action: "backup.created"},
 	} {
-		l.must(l.storage.Record(t.Context(), c))
+		f.must(f.storage.Record(t.Context(), c))
 	}
 	page := b.get("/desk/shop/log").want(http.StatusOK, "print: product.changed system name: <b>, note: no →, price: 38 → 40")
 	if text := page.text(); strings.Contains(text, "secret product") || !strings.Contains(text, "backup.created") || !strings.Contains(text, "Maren: account.created Maren role in shop: owner") {
 		t.Errorf("the page is %q", text)
 	}
 	for range 60 {
-		l.must(l.storage.Record(t.Context(), audit.Change{Action: "backup.created"}))
+		f.must(f.storage.Record(t.Context(), audit.Change{Action: "backup.created"}))
 	}
 	older := b.get("/desk/shop/log").find(".pager a").AttrOr("href", "")
 	b.get(older).want(http.StatusOK, "print: product.changed")
@@ -65,10 +65,10 @@ func TestLog(t *testing.T) {
 // Below a base path, every address has it.
 func TestBase_path(t *testing.T) {
 	t.Parallel()
-	l := labAt(t, site+"/pay")
-	b := l.browser()
+	f := fixtureAt(t, site+"/pay")
+	b := f.browser()
 	b.get("/pay/desk").leads("/pay/desk/start")
-	link := l.start()
+	link := f.start()
 	b.header = map[string]string{"Accept": "application/json"}
 	sent := b.post("/pay/desk/start/passkey/options", "token", link, "name", "Maren")
 	offer, response := answered(t, sent, b.key.create)
@@ -82,7 +82,7 @@ func TestBase_path(t *testing.T) {
 			}
 		}
 	})
-	l.browser().get("/pay/desk/shop/account").leads("/pay/desk/signin?next=%2Fpay%2Fdesk%2Fshop%2Faccount")
+	f.browser().get("/pay/desk/shop/account").leads("/pay/desk/signin?next=%2Fpay%2Fdesk%2Fshop%2Faccount")
 	if got := (&visit.Site{BasePath: "/pay"}).LocalPath("/desk/shop"); got != "" {
 		t.Errorf("an address outside the base path leads to %q", got)
 	}
@@ -91,8 +91,8 @@ func TestBase_path(t *testing.T) {
 // An owner renames the shop, and creates another one, which the account then owns.
 func TestShop_is_renamed_and_created(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	const at = "/desk/shop/shop"
 	b.get(at).want(http.StatusOK, "Atelier Nord", "ID, for commands shop", "New shop")
 
@@ -126,15 +126,15 @@ func TestShop_is_renamed_and_created(t *testing.T) {
 	}
 	b.send("/desk/shop/shops", "new", "Café Ost").want(http.StatusUnprocessableEntity, "Another shop of this server has this name.")
 
-	named := l.config
+	named := f.config
 	named.NamedShop = shop
-	l.desk = desk.New(named)
+	f.desk = desk.New(named)
 	b.get(at).want(http.StatusOK, "Set by CHEQUER_SHOP_NAME.")
 	b.send(at, "name", "Atelier West", "seen", "Atelier Süd").want(http.StatusConflict, "Set by CHEQUER_SHOP_NAME.")
 
-	l.clock.Pass(11 * time.Minute)
+	f.clock.Advance(11 * time.Minute)
 	b.send("/desk/shop/shops", "new", "Café West").want(http.StatusForbidden, "Confirm it’s you")
-	if all, err := l.merchants.Shops(t.Context()); err != nil || len(all) != 3 {
+	if all, err := f.merchants.Shops(t.Context()); err != nil || len(all) != 3 {
 		t.Errorf("got the shops %v, %v, want 3", all, err)
 	}
 }
@@ -142,30 +142,30 @@ func TestShop_is_renamed_and_created(t *testing.T) {
 // The pages of all shops show the shops in which the account has the permission, each row with its shop.
 func TestAll_shops(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	s := l.till
+	f := newFixture(t)
+	b := f.owner()
+	s := f.testSales
 	const at = "/desk/all"
 	if n := b.get("/desk/shop?mode=test").find(`details.shop a[href="/desk/all"]`).Length(); n != 0 {
 		t.Errorf("%d links to all shops for an account with one, want none", n)
 	}
-	l.must(l.storage.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: "m_third", Name: "Third", CreatedAt: l.clock.Now()}}))
+	f.must(f.storage.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: "m_third", Name: "Third", CreatedAt: f.clock.Now()}}))
 	s.settle(s.sell(shop, "1", "40.00"), "0.0005")
-	l.clock.Pass(time.Second)
+	f.clock.Advance(time.Second)
 	s.settle(s.sell("other", "2", "80.00"), "0.001")
-	l.clock.Pass(time.Second)
+	f.clock.Advance(time.Second)
 	s.settle(s.sell("m_third", "3", "80.00"), "0.001")
-	l.clock.Pass(time.Second)
+	f.clock.Advance(time.Second)
 	s.settle(s.sell("other", "4", "20.00"), "0.0003") // overpaid by 4.00
-	l.clock.Pass(time.Second)
+	f.clock.Advance(time.Second)
 	s.settle(s.sell(shop, "5", "20.00"), "0.0003")
-	l.clock.Pass(time.Second)
+	f.clock.Advance(time.Second)
 	s.settle(s.sell("m_third", "6", "20.00"), "0.0003")
 	role := func(shopID string, role account.Role) {
 		t.Helper()
-		team, err := l.accounts.Team(t.Context())
-		l.must(err)
-		l.must(l.accounts.ChangeRoles(t.Context(), team[0].ID, func(r map[string]account.Role) error { r[shopID] = role; return nil }))
+		team, err := f.accounts.Team(t.Context())
+		f.must(err)
+		f.must(f.accounts.ChangeRoles(t.Context(), team[0].ID, func(r map[string]account.Role) error { r[shopID] = role; return nil }))
 	}
 	role("other", account.Manager)
 
@@ -199,7 +199,7 @@ func TestAll_shops(t *testing.T) {
 	b.get(at+"/reports?mode=test").want(http.StatusOK, "By shop", "Nord Markt 2 62.5 % €100.00", "Total 4 100.0 % €160.00")
 
 	// A shop without payments is listed, and leads to its page.
-	l.must(l.storage.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: "m_new", Name: "Unpaid", CreatedAt: l.clock.Now()}}))
+	f.must(f.storage.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: "m_new", Name: "Unpaid", CreatedAt: f.clock.Now()}}))
 	role("m_new", account.Owner)
 	if n := b.get(at+"?mode=test").want(http.StatusOK, "Unpaid 0 0.0 % €0.00 €0.00").find(`th a[href="/desk/m_new?mode=test"]`).Length(); n != 1 {
 		t.Errorf("%d links lead to a shop without payments, want 1", n)
@@ -218,7 +218,7 @@ func TestAll_shops(t *testing.T) {
 		t.Errorf("a bookkeeper sees the cases of the shop: %s", text)
 	}
 	b.get(at+"/reports?mode=test").want(http.StatusOK, "Third 2")
-	l.browser().get(at).leads("/desk/signin?next=%2Fdesk%2Fall")
+	f.browser().get(at).leads("/desk/signin?next=%2Fdesk%2Fall")
 	if got := b.do(http.MethodPost, at, nil).status; got != http.StatusMethodNotAllowed && got != http.StatusNotFound {
 		t.Errorf("a POST answers %d", got)
 	}

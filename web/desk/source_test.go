@@ -17,19 +17,19 @@ import (
 // filters.
 func TestPayments_of_a_source(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	test := func(link *merchant.Link) { link.Mode = merchant.Test }
-	l.opens("prints", test)
-	p := l.sells("coffee", "Filter coffee", "3.50")
-	bar, err := l.terminals.Create(t.Context(), merchant.Terminal{MerchantID: shop, Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
-	l.must(err)
-	l.till.sell(shop, "link", "3.50")
-	l.till.sellFrom(invoice.Origin{Kind: invoice.FromTerminal, ID: bar.ID}, shop, "terminal", "3.50")
-	l.till.sellFrom(invoice.Origin{Kind: invoice.FromProduct, ID: p.Slug}, shop, "test product", "3.50")
-	l.till.mode = invoice.Live
-	l.till.sellFrom(invoice.Origin{Kind: invoice.FromProduct, ID: p.Slug}, shop, "product", "3.50")
-	l.till.sellFrom(invoice.Origin{Kind: invoice.FromProduct, ID: "tea"}, shop, "other product", "3.50")
+	f.opens("prints", test)
+	p := f.sells("coffee", "Filter coffee", "3.50")
+	bar, err := f.terminals.Create(t.Context(), merchant.Terminal{MerchantID: shop, Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
+	f.must(err)
+	f.testSales.sell(shop, "link", "3.50")
+	f.testSales.sellFrom(invoice.Origin{Kind: invoice.FromTerminal, ID: bar.ID}, shop, "terminal", "3.50")
+	f.testSales.sellFrom(invoice.Origin{Kind: invoice.FromProduct, ID: p.Slug}, shop, "test product", "3.50")
+	f.testSales.mode = invoice.Live
+	f.testSales.sellFrom(invoice.Origin{Kind: invoice.FromProduct, ID: p.Slug}, shop, "product", "3.50")
+	f.testSales.sellFrom(invoice.Origin{Kind: invoice.FromProduct, ID: "tea"}, shop, "other product", "3.50")
 	orders := func(path string) []string {
 		t.Helper()
 		return b.get(path).want(http.StatusOK, "Payments").find(".rows .go1").Map(func(_ int, s *selection) string { return textOf(s) })
@@ -62,24 +62,24 @@ func TestPayments_of_a_source(t *testing.T) {
 // The lists have the number and the sum of the invoices that were paid in the current month.
 func TestSold(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	s := l.till
-	l.opens("prints", func(link *merchant.Link) { link.Mode = merchant.Test })
-	p, err := l.products.Create(t.Context(), merchant.Product{
+	f := newFixture(t)
+	s := f.testSales
+	f.opens("prints", func(link *merchant.Link) { link.Mode = merchant.Test })
+	p, err := f.products.Create(t.Context(), merchant.Product{
 		Slug: "coffee", MerchantID: shop, Mode: merchant.Test, Name: "Coffee", Price: money.MustParse("80", money.EUR), AskOrderID: merchant.AskNo, AskNote: merchant.AskNo, Active: true,
 	})
-	l.must(err)
-	bar, err := l.terminals.Create(t.Context(), merchant.Terminal{MerchantID: shop, Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
-	l.must(err)
+	f.must(err)
+	bar, err := f.terminals.Create(t.Context(), merchant.Terminal{MerchantID: shop, Mode: merchant.Test, Name: "Bar", Currency: "EUR"})
+	f.must(err)
 	paid := func(kind invoice.OriginKind, id, merchantID string) {
 		t.Helper()
 		inv := s.sellFrom(invoice.Origin{Kind: kind, ID: id}, merchantID, id, "80.00")
-		l.must(s.net.Confirm(t.Context(), []string{s.pay(inv, "0.001")}))
+		f.must(s.net.Confirm(t.Context(), []string{s.pay(inv, "0.001")}))
 		s.step()
 	}
 	paid(invoice.FromProduct, p.Slug, shop)
-	l.clock.Pass(5 * 24 * time.Hour) // to December
-	b := l.owner()
+	f.clock.Advance(5 * 24 * time.Hour) // to December
+	b := f.owner()
 	b.get("/desk/shop/products?mode=test").want(http.StatusOK, "Paid, Dec Revenue Price Coffee On sale – – €80.00")
 	for range 2 {
 		paid(invoice.FromProduct, p.Slug, shop)

@@ -13,15 +13,15 @@ import (
 // by nothing before it.
 func TestFirst_run(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.browser()
+	f := newFixture(t)
+	b := f.browser()
 	b.get("/desk").leads("/desk/start")
 	b.get("/desk/signin").leads("/desk/start")
 	b.get("/desk/start").want(http.StatusOK, "Use the link that the server printed")
 	b.post("/desk/start", "token", "wrong").want(http.StatusUnprocessableEntity, "This link was used, has expired or is incomplete")
 
-	link, err := l.accounts.NewStart(t.Context(), shop)
-	l.must(err)
+	link, err := f.accounts.NewStart(t.Context(), shop)
+	f.must(err)
 	b.post("/desk/start", "token", link.Token).want(http.StatusOK, "Create the owner account")
 	b.post("/desk/start", "token", "  "+site+"/desk/start#"+link.Token+"\n").want(http.StatusOK, "expires at 12:30 UTC")
 	refused := b.post("/desk/start/password", "token", link.Token, "name", "Maren", "password", "short").want(http.StatusUnprocessableEntity, "must have at least 12 characters")
@@ -32,7 +32,7 @@ func TestFirst_run(t *testing.T) {
 	if n := codes.find(".codes li").Length(); n != 10 {
 		t.Errorf("%d recovery codes, want 10", n)
 	}
-	l.seeds["Maren"] = codes.find("input[name=seed]").AttrOr("value", "")
+	f.seeds["Maren"] = codes.find("input[name=seed]").AttrOr("value", "")
 	fields := []string{"token", link.Token}
 	for _, name := range []string{"offer", "seed", "uri", "codes"} {
 		fields = append(fields, name, codes.find("input[name="+name+"]").AttrOr("value", ""))
@@ -41,20 +41,20 @@ func TestFirst_run(t *testing.T) {
 	if again.find(".codes li").Length() != 10 || again.find("svg.qr path[d]").Length() != 1 {
 		t.Error("the page with a wrong code does not show the QR code and the recovery codes again")
 	}
-	b.post("/desk/start/code", append(fields, "code", l.code("Maren"))...).leads("/desk/shop/account?done=joined")
+	b.post("/desk/start/code", append(fields, "code", f.code("Maren"))...).leads("/desk/shop/account?done=joined")
 	b.get("/desk/shop/account?done=joined").want(http.StatusOK, "Your account is ready.")
 	b.get("/desk").leads("/desk/shop")
-	other := l.browser()
+	other := f.browser()
 	other.post("/desk/start", "token", link.Token).want(http.StatusUnprocessableEntity, "This link was used")
-	other.post("/desk/start/code", append(fields, "code", l.code("Maren"))...).want(http.StatusUnprocessableEntity, "This link was used")
+	other.post("/desk/start/code", append(fields, "code", f.code("Maren"))...).want(http.StatusUnprocessableEntity, "This link was used")
 	other.get("/desk/start").want(http.StatusOK, "Invitations and recoveries are links that work once")
 	other.get("/desk").leads("/desk/signin")
 }
 
 func TestInvitation(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	owner := l.owner()
+	f := newFixture(t)
+	owner := f.owner()
 	made := owner.send("/desk/shop/accounts/invite", "role", "seller").want(http.StatusOK, "Send this link to the new Seller")
 	link := made.find("#link").Text()
 	if !strings.HasPrefix(link, site+"/desk/start#") {
@@ -62,27 +62,27 @@ func TestInvitation(t *testing.T) {
 	}
 	owner.get("/desk/shop/accounts").want(http.StatusOK, "Created by Maren")
 	_, token, _ := strings.Cut(link, "#")
-	l.join(token, "Jonas")
+	f.join(token, "Jonas")
 	if page := owner.get("/desk/shop/accounts"); strings.Contains(page.text(), "Created by Maren") || !strings.Contains(page.text(), "Jonas") {
 		t.Errorf("the page after the invitation was used: %s", page.text())
 	}
-	l.browser().post("/desk/start", "token", token).want(http.StatusUnprocessableEntity, "This link was used")
+	f.browser().post("/desk/start", "token", token).want(http.StatusUnprocessableEntity, "This link was used")
 
 	link = owner.send("/desk/shop/accounts/invite", "role", "owner").find("#link").Text()
 	id := owner.get("/desk/shop/accounts").find(`form[action="/desk/shop/accounts/withdraw"] input[name=id]`).AttrOr("value", "")
 	owner.send("/desk/shop/accounts/withdraw", "id", id).leads("/desk/shop/accounts?done=withdrawn")
 	_, token, _ = strings.Cut(link, "#")
-	l.browser().post("/desk/start", "token", token).want(http.StatusUnprocessableEntity, "This link was used")
+	f.browser().post("/desk/start", "token", token).want(http.StatusUnprocessableEntity, "This link was used")
 	owner.send("/desk/shop/accounts/invite", "role", "root").want(http.StatusUnprocessableEntity, "The role must be one of")
 }
 
 // An owner cannot withdraw an invitation to a shop in which the owner has no role.
 func TestInvitation_of_another_shop(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	owner := l.owner()
-	link, err := l.accounts.Invite(t.Context(), map[string]account.Role{"other": account.Seller})
-	l.must(err)
+	f := newFixture(t)
+	owner := f.owner()
+	link, err := f.accounts.Invite(t.Context(), map[string]account.Role{"other": account.Seller})
+	f.must(err)
 	owner.send("/desk/shop/accounts/withdraw", "id", link.Ticket.ID).want(http.StatusNotFound, "Not found")
 	if strings.Contains(owner.get("/desk/shop/accounts").text(), "Open invitations") {
 		t.Error("the page shows the invitation of another shop")
@@ -91,19 +91,19 @@ func TestInvitation_of_another_shop(t *testing.T) {
 
 func TestRecovery(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	owner := l.owner()
-	link, err := l.accounts.Recover(t.Context(), "Maren")
-	l.must(err)
+	f := newFixture(t)
+	owner := f.owner()
+	link, err := f.accounts.Recover(t.Context(), "Maren")
+	f.must(err)
 	owner.get("/desk/shop/account").leads("/desk/signin?next=%2Fdesk%2Fshop%2Faccount")
-	b := l.browser()
+	b := f.browser()
 	form := b.post("/desk/start", "token", link.Token).want(http.StatusOK, "The account is Maren")
 	if form.find("#name").Length() != 0 {
 		t.Error("the form of a recovery asks for a name")
 	}
-	l.clock.Pass(time.Minute)
-	l.join(link.Token, "Maren")
-	if team, err := l.accounts.Team(t.Context()); err != nil || len(team) != 1 {
+	f.clock.Advance(time.Minute)
+	f.join(link.Token, "Maren")
+	if team, err := f.accounts.Team(t.Context()); err != nil || len(team) != 1 {
 		t.Errorf("there are %d accounts, error %v", len(team), err)
 	}
 }

@@ -12,13 +12,13 @@ import (
 // The page builds the code for a link and for a product, with the text of the account or with its own.
 func TestStorefront(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	b.get("/desk/shop/storefront").want(http.StatusOK, "https://shop.example/shop").want(http.StatusOK, "Off. The setting CHEQUER_STOREFRONT turns it on.").want(http.StatusOK, "There is no checkout link and no product on sale.")
-	l.sells("print", "Fjord & <Co>", "64.00")
-	l.opens("coffee", nil)
-	l.opens("tips", func(link *merchant.Link) { link.Amount = "" })
-	l.opens("test", func(link *merchant.Link) { link.Mode = merchant.Test })
+	f.sells("print", "Fjord & <Co>", "64.00")
+	f.opens("coffee", nil)
+	f.opens("tips", func(link *merchant.Link) { link.Amount = "" })
+	f.opens("test", func(link *merchant.Link) { link.Mode = merchant.Test })
 	for name, tt := range map[string]struct{ query, link, dialog string }{
 		"newest link": {"", `<a href="https://shop.example/pay/tips">Pay</a>`, `<a href="https://shop.example/pay/tips" data-pay>Pay</a>` + "\n" + `<script src="https://shop.example/embed.js" defer></script>`},
 		"link": {
@@ -49,13 +49,13 @@ func TestStorefront(t *testing.T) {
 // An item that is not in the list and a text that is no line are refused at their fields.
 func TestStorefront_refuse(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	l.opens("coffee", nil)
-	p := l.sells("print", "Fjord", "64.00")
-	_, err := l.products.Change(t.Context(), shop, p.Mode, p.Slug, func(p *merchant.Product) error { p.Active = false; return nil })
-	l.must(err)
-	l.opens("foreign", func(link *merchant.Link) { link.MerchantID = "other" })
+	f := newFixture(t)
+	b := f.owner()
+	f.opens("coffee", nil)
+	p := f.sells("print", "Fjord", "64.00")
+	_, err := f.products.Change(t.Context(), shop, p.Mode, p.Slug, func(p *merchant.Product) error { p.Active = false; return nil })
+	f.must(err)
+	f.opens("foreign", func(link *merchant.Link) { link.MerchantID = "other" })
 	for query, want := range map[string][2]string{
 		"item=pay/nothing":                  {"item", "Link or product is not one of the list."},
 		"item=pay/foreign":                  {"item", "Link or product is not one of the list."},
@@ -72,8 +72,8 @@ func TestStorefront_refuse(t *testing.T) {
 			t.Errorf("%s: the page has %d snippets", query, n)
 		}
 	}
-	team, err := l.accounts.Team(t.Context())
-	l.must(err)
-	l.must(l.accounts.ChangeRoles(t.Context(), team[0].ID, func(r map[string]account.Role) error { r["other"] = account.Manager; return nil }))
+	team, err := f.accounts.Team(t.Context())
+	f.must(err)
+	f.must(f.accounts.ChangeRoles(t.Context(), team[0].ID, func(r map[string]account.Role) error { r["other"] = account.Manager; return nil }))
 	b.get("/desk/other/storefront").want(http.StatusOK, "/s/other/shop").want(http.StatusOK, "/pay/foreign")
 }

@@ -27,7 +27,7 @@ func (*streamWriter) Flush()                   {}
 
 // follow opens the stream of a page. It returns the messages, and a function that closes the stream.
 func (b *browser) follow(address, lastID string) (messages *bufio.Scanner, leave func()) {
-	ctx, cancel := context.WithCancel(b.lab.t.Context())
+	ctx, cancel := context.WithCancel(b.fixture.t.Context())
 	r := b.request(http.MethodGet, address, nil).WithContext(ctx)
 	if lastID != "" {
 		r.Header.Set("Last-Event-ID", lastID)
@@ -36,7 +36,7 @@ func (b *browser) follow(address, lastID string) (messages *bufio.Scanner, leave
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		b.lab.desk.ServeHTTP(&streamWriter{header: http.Header{}, PipeWriter: out}, r)
+		b.fixture.desk.ServeHTTP(&streamWriter{header: http.Header{}, PipeWriter: out}, r)
 		out.Close()
 	}()
 	messages = bufio.NewScanner(in)
@@ -45,7 +45,7 @@ func (b *browser) follow(address, lastID string) (messages *bufio.Scanner, leave
 		in.Close()
 		<-ended
 	}
-	b.lab.t.Cleanup(leave)
+	b.fixture.t.Cleanup(leave)
 	return messages, leave
 }
 
@@ -65,19 +65,19 @@ func nextID(t *testing.T, messages *bufio.Scanner) string {
 // feed of the shop has a new event, and none for another shop.
 func TestStream(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	l.till.sell(shop, "1001", "40")
+	f := newFixture(t)
+	b := f.owner()
+	f.testSales.sell(shop, "1001", "40")
 	for _, path := range []string{"/desk/shop", "/desk/shop/payments", "/desk/shop/attention"} {
 		address := b.get(path).find("main").AttrOr("data-stream", "")
-		position, err := l.storage.FeedPosition(t.Context(), shop)
-		l.must(err)
+		position, err := f.storage.FeedPosition(t.Context(), shop)
+		f.must(err)
 		if want := fmt.Sprintf("/desk/shop/live?seen=%d", position); address != want {
 			t.Fatalf("%s: the stream is %q, want %q", path, address, want)
 		}
 		messages, leave := b.follow(address, "")
-		l.till.sell("other", "77", "40")
-		l.till.sell(shop, "1002", "40")
+		f.testSales.sell("other", "77", "40")
+		f.testSales.sell(shop, "1002", "40")
 		id := nextID(t, messages)
 		if n, err := strconv.ParseInt(id, 10, 64); err != nil || n <= position {
 			t.Errorf("%s: the message has the number %q, want one above %d", path, id, position)
@@ -98,16 +98,16 @@ func TestStream(t *testing.T) {
 // An open page that updates itself does not prolong the session.
 func TestStream_keeps_the_time_of_the_last_use(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	used := func() time.Time {
 		t.Helper()
-		session, _, err := l.accounts.PeekSession(t.Context(), b.session())
-		l.must(err)
+		session, _, err := f.accounts.PeekSession(t.Context(), b.session())
+		f.must(err)
 		return session.UsedAt
 	}
 	before := used()
-	l.clock.Pass(5 * time.Minute)
+	f.clock.Advance(5 * time.Minute)
 	b.header = map[string]string{"Desk-Update": "1"}
 	b.get("/desk/shop").want(http.StatusOK, "Overview")
 	_, leave := b.follow("/desk/shop/live?seen=-1", "")
@@ -117,24 +117,24 @@ func TestStream_keeps_the_time_of_the_last_use(t *testing.T) {
 	}
 	b.header = nil
 	b.get("/desk/shop")
-	if got := used(); !got.Equal(l.clock.Now()) {
-		t.Errorf("the session was last used at %v, want %v", got, l.clock.Now())
+	if got := used(); !got.Equal(f.clock.Now()) {
+		t.Errorf("the session was last used at %v, want %v", got, f.clock.Now())
 	}
-	l.clock.Pass(13 * time.Hour)
+	f.clock.Advance(13 * time.Hour)
 	b.get("/desk/shop/live?seen=1").leads("/desk/signin?next=%2Fdesk%2Fshop%2Flive%3Fseen%3D1")
 }
 
 // The streams end when the server stops.
 func TestStream_ends_with_the_server(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	l.owner()
-	b := l.as("Tove", account.Seller)
-	position, err := l.storage.FeedPosition(t.Context(), shop)
-	l.must(err)
+	f := newFixture(t)
+	f.owner()
+	b := f.as("Tove", account.Seller)
+	position, err := f.storage.FeedPosition(t.Context(), shop)
+	f.must(err)
 	messages, _ := b.follow(fmt.Sprintf("/desk/shop/live?seen=%d", position), "")
 	messages.Scan()
-	l.changes.Close()
+	f.changes.Close()
 	for messages.Scan() {
 		if text := messages.Text(); strings.HasPrefix(text, "id:") {
 			t.Errorf("the stream has the message %q", text)
@@ -145,11 +145,11 @@ func TestStream_ends_with_the_server(t *testing.T) {
 // An account with very many open tabs leaves streams to the others.
 func TestStream_of_many_tabs(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	other := l.as("Tove", account.Manager)
-	position, err := l.storage.FeedPosition(t.Context(), shop)
-	l.must(err)
+	f := newFixture(t)
+	b := f.owner()
+	other := f.as("Tove", account.Manager)
+	position, err := f.storage.FeedPosition(t.Context(), shop)
+	f.must(err)
 	address := fmt.Sprintf("/desk/shop/live?seen=%d", position)
 	leaves := make([]func(), 30)
 	for i := range leaves {

@@ -14,35 +14,35 @@ import (
 )
 
 // currentTheme returns the theme of the shop.
-func (l *lab) currentTheme() theme.Theme {
-	l.t.Helper()
-	t, err := l.storage.Theme(l.t.Context(), shop)
-	l.must(err)
+func (f *fixture) currentTheme() theme.Theme {
+	f.t.Helper()
+	t, err := f.storage.Theme(f.t.Context(), shop)
+	f.must(err)
 	return t
 }
 
 // upload sends a form with a file, as a browser does.
 func (b *browser) upload(path, field string, file []byte, pairs ...string) page {
-	b.lab.t.Helper()
+	b.fixture.t.Helper()
 	return b.uploadForm(path, field, file, append(pairs, "form", b.formToken())...)
 }
 
 // uploadForm is upload with a form that contains its token.
 func (b *browser) uploadForm(path, field string, file []byte, pairs ...string) page {
-	b.lab.t.Helper()
+	b.fixture.t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	for name, values := range values(pairs...) {
 		for _, value := range values {
-			b.lab.must(form.WriteField(name, value))
+			b.fixture.must(form.WriteField(name, value))
 		}
 	}
 	part, err := form.CreateFormFile(field, "logo.png")
-	b.lab.must(err)
+	b.fixture.must(err)
 	_, err = part.Write(file)
-	b.lab.must(err)
-	b.lab.must(form.Close())
-	r := httptest.NewRequestWithContext(b.lab.t.Context(), http.MethodPost, path, &body)
+	b.fixture.must(err)
+	b.fixture.must(form.Close())
+	r := httptest.NewRequestWithContext(b.fixture.t.Context(), http.MethodPost, path, &body)
 	r.Host = b.host
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	r.Header.Set("Origin", site)
@@ -51,8 +51,8 @@ func (b *browser) uploadForm(path, field string, file []byte, pairs ...string) p
 		r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
 	}
 	w := httptest.NewRecorder()
-	b.lab.desk.ServeHTTP(w, r)
-	return page{t: b.lab.t, status: w.Code, header: w.Header(), body: w.Body.String()}
+	b.fixture.desk.ServeHTTP(w, r)
+	return page{t: b.fixture.t, status: w.Code, header: w.Header(), body: w.Body.String()}
 }
 
 func square(t *testing.T) []byte {
@@ -72,8 +72,8 @@ func picture(t *testing.T, side int) []byte {
 
 func TestTheme(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	const at = "/desk/shop/theme"
 	b.get(at).want(http.StatusOK, "Shop name", "Preview")
 	entered := []string{"name", "Nord & Sons", "accent", "#0A7D5A", "line", "Prints", "support", "help@shop.example", "terms", "https://shop.example/terms"}
@@ -82,7 +82,7 @@ func TestTheme(t *testing.T) {
 	if href, _ := shown.find("main link").Attr("href"); href != "/desk/shop/theme/preview.css?accent=0a7d5a" {
 		t.Errorf("the style of the preview is at %q", href)
 	}
-	if _, err := l.storage.Theme(t.Context(), shop); err == nil {
+	if _, err := f.storage.Theme(t.Context(), shop); err == nil {
 		t.Error("the preview was saved")
 	}
 	style := b.get("/desk/shop/theme/preview.css?accent=0a7d5a")
@@ -93,22 +93,22 @@ func TestTheme(t *testing.T) {
 
 	b.send(at, entered...).leads(at + "?done=theme")
 	want := theme.Theme{Name: "Nord & Sons", Accent: "#0a7d5a", Line: "Prints", Support: "mailto:help@shop.example", Terms: "https://shop.example/terms", Stay: true}
-	first := l.currentTheme()
+	first := f.currentTheme()
 	if first.Hash() != want.Hash() {
 		t.Errorf("got theme %+v, want %+v", first, want)
 	}
 	b.upload(at, "logo", square(t), append(entered, "return", "yes", "replaces", first.Hash())...).leads(at + "?done=theme")
-	second := l.currentTheme()
+	second := f.currentTheme()
 	if len(second.Logo.Body) == 0 || second.Stay {
 		t.Errorf("got theme %+v, want a logo and the automatic return", second)
 	}
 	b.upload(at, "logo", nil, append(entered, "replaces", second.Hash())...).leads(at + "?done=theme")
-	third := l.currentTheme()
+	third := f.currentTheme()
 	if !bytes.Equal(third.Logo.Body, second.Logo.Body) {
 		t.Error("a form without a file has removed the logo")
 	}
 	b.upload(at, "logo", nil, append(entered, "remove", "yes", "replaces", third.Hash())...).leads(at + "?done=theme")
-	if got := l.currentTheme(); len(got.Logo.Body) != 0 {
+	if got := f.currentTheme(); len(got.Logo.Body) != 0 {
 		t.Error("the logo was not removed")
 	}
 }
@@ -116,8 +116,8 @@ func TestTheme(t *testing.T) {
 // TestTheme_refused enters values that a theme cannot have.
 func TestTheme_refused(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	const at = "/desk/shop/theme"
 	for field, value := range map[string]string{"name": strings.Repeat("a", 65), "accent": "greenish", "line": "two\nlines", "support": "nothing", "terms": "javascript:alert(1)"} {
 		for _, action := range []string{"save", "preview"} {
@@ -136,7 +136,7 @@ func TestTheme_refused(t *testing.T) {
 		t.Errorf("there is no error at the logo: %s", got.text())
 	}
 	b.upload(at, "logo", bytes.Repeat([]byte("a"), 2<<20), "name", "Nord").want(http.StatusRequestEntityTooLarge)
-	if _, err := l.storage.Theme(t.Context(), shop); err == nil {
+	if _, err := f.storage.Theme(t.Context(), shop); err == nil {
 		t.Error("a theme was saved")
 	}
 }
@@ -144,12 +144,12 @@ func TestTheme_refused(t *testing.T) {
 // TestTheme_changed_in_the_meantime saves the form of an older theme.
 func TestTheme_changed_in_the_meantime(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	const at = "/desk/shop/theme"
 	b.send(at, "name", "First", "return", "yes").leads(at + "?done=theme")
 	got := b.send(at, "name", "Second", "return", "yes").want(http.StatusConflict, "was changed in the meantime", "Shop name is now “First”")
-	if l.currentTheme().Name != "First" {
+	if f.currentTheme().Name != "First" {
 		t.Error("the theme was replaced without its values shown")
 	}
 	if kept, _ := got.find("#name").Attr("value"); kept != "Second" {

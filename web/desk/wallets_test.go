@@ -22,10 +22,10 @@ const (
 )
 
 // activeWallet returns the active Bitcoin wallet of the shop; the zero Wallet if there is none.
-func (l *lab) activeWallet() (active merchant.Wallet) {
-	l.t.Helper()
-	all, err := l.storage.Wallets(l.t.Context(), shop, merchant.Live)
-	l.must(err)
+func (f *fixture) activeWallet() (active merchant.Wallet) {
+	f.t.Helper()
+	all, err := f.storage.Wallets(f.t.Context(), shop, merchant.Live)
+	f.must(err)
 	for _, w := range all {
 		if w.Asset == string(keys.BTC) {
 			active = w
@@ -49,18 +49,18 @@ func (p page) hidden(form string) (fields []string) {
 
 func TestWallets(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	b.get("/desk/shop/wallets").want(http.StatusOK, "Available", "Bitcoin", "Litecoin", "Ethereum networks")
 	b.get("/desk/shop/wallets/add?asset=DOGE").want(http.StatusNotFound)
 	b.get("/desk/shop/wallets/add?asset=BTC").want(http.StatusOK, "Wallet: Bitcoin", "First receiving address")
 
 	asked := b.send("/desk/shop/wallets/add", "asset", "BTC", "key", zpub84, "address", zpub84at0).want(http.StatusOK, "Use this wallet?", "index 0", "native SegWit", "Shoppers can pay by BTC")
-	if l.activeWallet().ID != "" {
+	if f.activeWallet().ID != "" {
 		t.Fatal("the wallet was added before it was confirmed")
 	}
 	b.send("/desk/shop/wallets/confirm", asked.hidden("#decide")...).leads("/desk/shop/wallets?done=wallet")
-	first := l.activeWallet()
+	first := f.activeWallet()
 	b.get("/desk/shop/wallets").want(http.StatusOK, "xpub6CatW…C7PW6V", "native SegWit", "Payment methods that are off", "EURC-BASE: needs a node")
 	b.send("/desk/shop/wallets/add", "asset", "BTC", "key", zpub84, "address", zpub84at0).want(http.StatusUnprocessableEntity, "This key is the wallet already")
 	b.send("/desk/shop/wallets/confirm", asked.hidden("#decide")...).want(http.StatusUnprocessableEntity, "This key is the wallet already")
@@ -70,11 +70,11 @@ func TestWallets(t *testing.T) {
 	b.get("/desk/shop/wallets").want(http.StatusOK, "nested SegWit", "Former wallets", "xpub6CatW…C7PW6V")
 
 	b.get("/desk/shop/wallets/" + first.ID + "/remove").want(http.StatusNotFound)
-	at := "/desk/shop/wallets/" + l.activeWallet().ID + "/remove"
+	at := "/desk/shop/wallets/" + f.activeWallet().ID + "/remove"
 	b.get(at).want(http.StatusOK, "Remove this wallet?", "New invoices cannot be paid by BTC")
 	b.send(at).leads("/desk/shop/wallets?done=wallet_removed")
 	b.send(at).want(http.StatusNotFound)
-	if l.activeWallet().ID != "" {
+	if f.activeWallet().ID != "" {
 		t.Error("the wallet was not removed")
 	}
 }
@@ -82,8 +82,8 @@ func TestWallets(t *testing.T) {
 // TestWallets_verify_the_address tries keys and addresses that do not belong together.
 func TestWallets_verify_the_address(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	for name, test := range map[string]struct{ key, address, field, message string }{
 		"private key":             {recovery, zpub84at0, "key", "private key or a recovery phrase"},
 		"private key as address":  {zpub84, recovery, "key", "private key or a recovery phrase"},
@@ -101,7 +101,7 @@ func TestWallets_verify_the_address(t *testing.T) {
 				t.Errorf("the error of the field %s is %q", test.field, text)
 			}
 			for _, secret := range []string{recovery, "xprv9s21"} {
-				if strings.Contains(got.body, secret) || strings.Contains(l.log.String(), secret) {
+				if strings.Contains(got.body, secret) || strings.Contains(f.log.String(), secret) {
 					t.Error("the page or the log has the private key")
 				}
 			}
@@ -110,7 +110,7 @@ func TestWallets_verify_the_address(t *testing.T) {
 			}
 		})
 	}
-	if l.activeWallet().ID != "" {
+	if f.activeWallet().ID != "" {
 		t.Error("a wallet was added")
 	}
 }
@@ -118,12 +118,12 @@ func TestWallets_verify_the_address(t *testing.T) {
 // TestWallets_start_above_used_addresses enters a later address of a key.
 func TestWallets_start_above_used_addresses(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	asked := b.send("/desk/shop/wallets/add", "asset", "BTC", "key", zpub84, "address", zpub84at19).want(http.StatusOK, "index 19", "from index 20")
 	b.send("/desk/shop/wallets/confirm", asked.hidden("#decide")...).leads("/desk/shop/wallets?done=wallet")
-	next, err := l.storage.NextIndex(t.Context(), l.activeWallet().Counter)
-	l.must(err)
+	next, err := f.storage.NextIndex(t.Context(), f.activeWallet().Counter)
+	f.must(err)
 	if next != 20 {
 		t.Errorf("the next index is %d, want 20", next)
 	}
@@ -132,14 +132,14 @@ func TestWallets_start_above_used_addresses(t *testing.T) {
 // TestWallets_changed_in_the_meantime confirms a wallet after another was added.
 func TestWallets_changed_in_the_meantime(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
+	f := newFixture(t)
+	b := f.owner()
 	first := b.send("/desk/shop/wallets/add", "asset", "BTC", "key", zpub84, "address", zpub84at0).want(http.StatusOK, "Use this wallet?")
 	second := b.send("/desk/shop/wallets/add", "asset", "BTC", "key", ypub49, "address", ypub49at0).want(http.StatusOK, "Use this wallet?")
 	b.send("/desk/shop/wallets/confirm", second.hidden("#decide")...).leads("/desk/shop/wallets?done=wallet")
-	kept := l.activeWallet()
+	kept := f.activeWallet()
 	again := b.send("/desk/shop/wallets/confirm", first.hidden("#decide")...).want(http.StatusConflict, "was changed in the meantime", "Use another wallet for new invoices?")
-	if l.activeWallet() != kept {
+	if f.activeWallet() != kept {
 		t.Error("the wallet was replaced without its consequences shown")
 	}
 	b.send("/desk/shop/wallets/confirm", again.hidden("#decide")...).leads("/desk/shop/wallets?done=wallet")
@@ -147,22 +147,22 @@ func TestWallets_changed_in_the_meantime(t *testing.T) {
 
 func TestWallets_of_a_demo(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	l.demo = true
-	l.owner().send("/desk/shop/wallets/add", "asset", "BTC", "key", zpub84, "address", zpub84at0).want(http.StatusConflict, "demo shop")
+	f := newFixture(t)
+	f.demo = true
+	f.owner().send("/desk/shop/wallets/add", "asset", "BTC", "key", zpub84, "address", zpub84at0).want(http.StatusConflict, "demo shop")
 }
 
 // A manager sees the wallets and cannot change them. The page for an owner whose sign-in is old keeps the entered key.
 func TestWallets_need_an_owner(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	manager := l.as("Tove", "manager")
+	f := newFixture(t)
+	b := f.owner()
+	manager := f.as("Tove", "manager")
 	if links := manager.get("/desk/shop/wallets").want(http.StatusOK, "Wallets").find(`a[href*="/wallets/add"]`).Length(); links != 0 {
 		t.Errorf("the page of a manager has %d links to change wallets", links)
 	}
 	manager.get("/desk/shop/wallets/add?asset=BTC").want(http.StatusForbidden, "Wallets are managed by")
-	l.clock.Pass(11 * time.Minute)
+	f.clock.Advance(11 * time.Minute)
 	kept := b.send("/desk/shop/wallets/add", "asset", "BTC", "key", zpub84, "address", zpub84at0).want(http.StatusForbidden, "Confirm it’s you")
 	if !strings.Contains(kept.body, zpub84) {
 		t.Error("the entered key is lost")

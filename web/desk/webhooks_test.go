@@ -15,27 +15,27 @@ import (
 const hook = "https://shop.example/hook?token=hush"
 
 // webhook creates an endpoint for all test events of a shop.
-func (l *lab) webhook(shopID string) merchant.Endpoint {
-	l.t.Helper()
-	e, err := l.endpoints.Create(l.t.Context(), shopID, merchant.Test, hook, nil)
-	l.must(err)
+func (f *fixture) webhook(shopID string) merchant.Endpoint {
+	f.t.Helper()
+	e, err := f.endpoints.Create(f.t.Context(), shopID, merchant.Test, hook, nil)
+	f.must(err)
 	return e
 }
 
 // read returns an endpoint as it is stored.
-func (l *lab) read(e merchant.Endpoint) merchant.Endpoint {
-	l.t.Helper()
-	stored, err := l.endpoints.Endpoint(l.t.Context(), e.MerchantID, e.ID)
-	l.must(err)
+func (f *fixture) read(e merchant.Endpoint) merchant.Endpoint {
+	f.t.Helper()
+	stored, err := f.endpoints.Endpoint(f.t.Context(), e.MerchantID, e.ID)
+	f.must(err)
 	return stored
 }
 
 // attempt makes an attempt at the due deliveries of an endpoint, with a status, or a fault if it is 0.
-func (l *lab) attempt(e merchant.Endpoint, status int) {
-	l.t.Helper()
-	ctx, now := l.t.Context(), l.clock.Now()
-	claims, err := l.storage.ClaimDeliveries(ctx, e.ID, now, now.Add(-20*time.Minute), now.Add(15*time.Second), 100)
-	l.must(err)
+func (f *fixture) attempt(e merchant.Endpoint, status int) {
+	f.t.Helper()
+	ctx, now := f.t.Context(), f.clock.Now()
+	claims, err := f.storage.ClaimDeliveries(ctx, e.ID, now, now.Add(-20*time.Minute), now.Add(15*time.Second), 100)
+	f.must(err)
 	for _, c := range claims {
 		attempt, outcome := merchant.Attempt{At: now, Duration: 88 * time.Millisecond, Status: status, Answer: "the answer of another server"}, webhook.Outcome{State: merchant.DeliveryDone}
 		if status == 0 {
@@ -44,21 +44,21 @@ func (l *lab) attempt(e merchant.Endpoint, status int) {
 		if !attempt.Done() {
 			outcome = webhook.Outcome{State: merchant.DeliveryPending, NextAttemptAt: now.Add(time.Minute)}
 		}
-		l.must(l.storage.SaveAttempt(ctx, c, attempt, outcome))
+		f.must(f.storage.SaveAttempt(ctx, c, attempt, outcome))
 	}
 }
 
 // A developer creates a webhook: the secret is shown in the answer to the form, and on no later page.
 func TestWebhooks_create(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	l.owner()
-	b := l.as("Emil", account.Developer)
+	f := newFixture(t)
+	f.owner()
+	b := f.as("Emil", account.Developer)
 	b.get("/desk/shop/webhooks").want(http.StatusOK, "There is no webhook yet.")
-	before := len(l.actions())
+	before := len(f.actions())
 	answer := b.send("/desk/shop/webhooks", "url", " "+hook+" ", "mode", "live", "event", "invoice.paid", "event", "invoice.expired").want(http.StatusOK, "The webhook was created")
-	all, err := l.endpoints.All(t.Context(), shop)
-	l.must(err)
+	all, err := f.endpoints.All(t.Context(), shop)
+	f.must(err)
 	if len(all) != 1 || all[0].URL != hook || all[0].Mode != merchant.Live || strings.Join(all[0].Events, " ") != "invoice.paid invoice.expired" {
 		t.Fatalf("stored endpoints %+v", all)
 	}
@@ -66,7 +66,7 @@ func TestWebhooks_create(t *testing.T) {
 	if got := answer.find("#secret-0").Text() + " " + answer.find("#secret-1").Text(); got != e.Key+" "+e.Secret {
 		t.Errorf("the page shows %q, want the key and its secret", got)
 	}
-	if got := l.actions()[before:]; len(got) != 1 || got[0] != "Emil: endpoint.created" {
+	if got := f.actions()[before:]; len(got) != 1 || got[0] != "Emil: endpoint.created" {
 		t.Errorf("the audit log has %q, want the endpoint by Emil", got)
 	}
 	if list := b.get("/desk/shop/webhooks").want(http.StatusOK, "shop.example/hook").text(); strings.Contains(list, "hush") {
@@ -83,9 +83,9 @@ func TestWebhooks_create(t *testing.T) {
 // A form that breaks a rule keeps its values, and names the field.
 func TestWebhooks_refused_form(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	e := l.webhook(shop)
+	f := newFixture(t)
+	b := f.owner()
+	e := f.webhook(shop)
 	for path, fields := range map[string]string{"/desk/shop/webhooks": "#create", "/desk/shop/webhooks/" + e.ID + "/edit": "#edit"} {
 		b.send(path, "version", e.Revision(), "url", "https://shop.example/\xff").want(http.StatusUnprocessableEntity, "The URL must be")
 		page := b.send(path, "version", e.Revision(), "url", "ftp://shop.example/", "mode", "live", "event", "invoice.paid").want(http.StatusUnprocessableEntity, "The URL must be")
@@ -102,11 +102,11 @@ func TestWebhooks_refused_form(t *testing.T) {
 		}
 		b.send(path, "version", e.Revision()).want(http.StatusUnprocessableEntity, "The URL must be")
 	}
-	if got := l.read(e); got.URL != hook || len(got.Events) != 0 {
+	if got := f.read(e); got.URL != hook || len(got.Events) != 0 {
 		t.Errorf("a refused form changed the endpoint to %+v", got)
 	}
 	for i := 1; i < merchant.MaxEndpoints; i++ {
-		l.webhook(shop)
+		f.webhook(shop)
 	}
 	b.send("/desk/shop/webhooks", "url", hook).want(http.StatusUnprocessableEntity, "The shop has 100 webhooks, the most that are possible.")
 }
@@ -115,11 +115,11 @@ func TestWebhooks_refused_form(t *testing.T) {
 // allow answers with the state.
 func TestWebhooks_change(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	e := l.webhook(shop)
+	f := newFixture(t)
+	b := f.owner()
+	e := f.webhook(shop)
 	at := "/desk/shop/webhooks/" + e.ID
-	before := len(l.actions())
+	before := len(f.actions())
 
 	b.send(at + "/pause").leads(at + "?done=paused")
 	b.get(at+"?done=paused").want(http.StatusOK, "The webhook is paused. Its events wait.").want(http.StatusOK, "Resume")
@@ -132,7 +132,7 @@ func TestWebhooks_change(t *testing.T) {
 	if got := conflict.find("#url").AttrOr("value", ""); got != "https://shop.example/late" || conflict.find("#event-error").Length() != 0 {
 		t.Errorf("the form after a conflict has the URL %q, or marks equal events", got)
 	}
-	if got := l.read(e); got.URL != "https://shop.example/new" || strings.Join(got.Events, "") != "invoice.paid" || got.Paused {
+	if got := f.read(e); got.URL != "https://shop.example/new" || strings.Join(got.Events, "") != "invoice.paid" || got.Paused {
 		t.Errorf("stored %+v", got)
 	}
 
@@ -140,7 +140,7 @@ func TestWebhooks_change(t *testing.T) {
 	b.get(at+"/finish").want(http.StatusConflict, "The webhook does not allow this now.")
 	b.get(at+"/rotate").want(http.StatusOK, "Rotate the secret?")
 	answer := b.send(at+"/rotate").want(http.StatusOK, "The next secret")
-	next := l.read(e)
+	next := f.read(e)
 	if got := answer.find("#secret-0").Text() + " " + answer.find("#secret-1").Text(); !next.Rotating() || got != next.NextKey+" "+next.NextSecret {
 		t.Errorf("the page shows %q, want the next key and its secret", got)
 	}
@@ -150,7 +150,7 @@ func TestWebhooks_change(t *testing.T) {
 	b.get(at).want(http.StatusOK, "Next key "+next.NextKey)
 	b.get(at+"/finish").want(http.StatusOK, "A shop that still has the old secret refuses every event.")
 	b.send(at + "/finish").leads(at + "?done=finished")
-	if got := l.read(e); got.Rotating() || got.Secret != next.NextSecret {
+	if got := f.read(e); got.Rotating() || got.Secret != next.NextSecret {
 		t.Error("the rotation is not finished")
 	}
 
@@ -160,7 +160,7 @@ func TestWebhooks_change(t *testing.T) {
 	b.get(at).want(http.StatusNotFound, "Not found")
 	b.send(at+"/remove").want(http.StatusNotFound, "Not found")
 	want := "endpoint.changed endpoint.changed endpoint.changed endpoint.changed endpoint.changed endpoint.removed"
-	if got := strings.ReplaceAll(strings.Join(l.actions()[before:], " "), "Maren: ", ""); got != want {
+	if got := strings.ReplaceAll(strings.Join(f.actions()[before:], " "), "Maren: ", ""); got != want {
 		t.Errorf("the audit log has %q, want %q", got, want)
 	}
 }
@@ -168,13 +168,13 @@ func TestWebhooks_change(t *testing.T) {
 // Webhooks and deliveries of another shop do not exist, and unknown changes neither.
 func TestWebhooks_of_another_shop(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	own, foreign := l.webhook(shop), l.webhook("other")
-	l.till.sell("other", "1", "5.00")
-	deliveries, err := l.endpoints.Deliveries(t.Context(), foreign, "", 1<<60, 1)
-	l.must(err)
-	before := len(l.actions())
+	f := newFixture(t)
+	b := f.owner()
+	own, foreign := f.webhook(shop), f.webhook("other")
+	f.testSales.sell("other", "1", "5.00")
+	deliveries, err := f.endpoints.Deliveries(t.Context(), foreign, "", 1<<60, 1)
+	f.must(err)
+	before := len(f.actions())
 	event := deliveries[0].EventID
 	for _, path := range []string{"/" + foreign.ID, "/" + foreign.ID + "/edit", "/" + foreign.ID + "/remove", "/" + own.ID + "/nothing", "/" + foreign.ID + "/deliveries/" + event, "/" + own.ID + "/deliveries/" + event} {
 		b.get("/desk/shop/webhooks"+path).want(http.StatusNotFound, "Not found")
@@ -185,7 +185,7 @@ func TestWebhooks_of_another_shop(t *testing.T) {
 	for _, change := range []string{"pause", "rotate", "test", "remove"} {
 		b.send("/desk/shop/webhooks/"+foreign.ID+"/"+change).want(http.StatusNotFound, "Not found")
 	}
-	if got := l.actions(); len(got) != before {
+	if got := f.actions(); len(got) != before {
 		t.Errorf("the audit log has %q", got[before:])
 	}
 }
@@ -194,13 +194,13 @@ func TestWebhooks_of_another_shop(t *testing.T) {
 // sent again.
 func TestWebhooks_deliveries(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	b := l.owner()
-	e := l.webhook(shop)
+	f := newFixture(t)
+	b := f.owner()
+	e := f.webhook(shop)
 	at := "/desk/shop/webhooks/" + e.ID
 	b.get(at).want(http.StatusOK, "Nothing sent yet").want(http.StatusOK, "There is no delivery here.")
-	failing := l.till.sell(shop, "1042", "80.00")
-	l.attempt(e, 0)
+	failing := f.testSales.sell(shop, "1042", "80.00")
+	f.attempt(e, 0)
 	b.get("/desk/shop/webhooks").want(http.StatusOK, "Failing")
 	page := b.get(at).want(http.StatusOK, "invoice.created Waiting connection refused 1 attempt")
 	link := page.find(".rows a").AttrOr("href", "")
@@ -211,17 +211,17 @@ func TestWebhooks_deliveries(t *testing.T) {
 	if n := detail.find(fmt.Sprintf(`a[href="/desk/shop/payments/%s"]`, failing.ID)).Length(); n != 1 {
 		t.Errorf("the page has %d links to the invoice, want 1", n)
 	}
-	before := len(l.actions())
+	before := len(f.actions())
 	b.send(link).leads(link + "?done=resent")
-	if got := l.actions()[before:]; len(got) != 1 || got[0] != "Maren: endpoint.resent" {
+	if got := f.actions()[before:]; len(got) != 1 || got[0] != "Maren: endpoint.resent" {
 		t.Errorf("the audit log has %q", got)
 	}
-	l.attempt(e, 204)
+	f.attempt(e, 204)
 	b.get(link).want(http.StatusOK, "Delivered").want(http.StatusOK, "2. Status 204").want(http.StatusOK, "Send again")
 	b.get("/desk/shop/webhooks").want(http.StatusOK, "Delivering")
 
 	for i := range 30 {
-		l.till.sell(shop, fmt.Sprint(i), "1.00")
+		f.testSales.sell(shop, fmt.Sprint(i), "1.00")
 	}
 	first := b.get(at+"?state=pending").want(http.StatusOK, "Older")
 	second := b.get(first.find(".pager a").AttrOr("href", ""))
@@ -236,7 +236,7 @@ func TestWebhooks_deliveries(t *testing.T) {
 	answer := b.send(at + "/test")
 	test, _, _ := strings.Cut(answer.header.Get("Location"), "?")
 	b.get(test+"?done=tested").want(http.StatusOK, "A test event is on its way.").want(http.StatusOK, "endpoint.test").want(http.StatusOK, "The event was not sent yet.")
-	l.attempt(e, 500)
+	f.attempt(e, 500)
 	b.get(test).want(http.StatusOK, "1. Status 500")
 	b.send(at + "/pause").leads(at + "?done=paused")
 	b.get(test).want(http.StatusOK, "The webhook is paused. The event is sent after it is resumed.")
@@ -245,20 +245,20 @@ func TestWebhooks_deliveries(t *testing.T) {
 // The page of a payment lists the deliveries of its events, and sends one of them again.
 func TestPayment_deliveries(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	l.owner()
-	b, reader := l.as("Tove", account.Manager), l.as("Runa", account.Bookkeeper)
-	inv := l.till.sell(shop, "1042", "80.00")
+	f := newFixture(t)
+	f.owner()
+	b, reader := f.as("Tove", account.Manager), f.as("Runa", account.Bookkeeper)
+	inv := f.testSales.sell(shop, "1042", "80.00")
 	at := "/desk/shop/payments/" + inv.ID
 	if text := b.get(at).want(http.StatusOK, "€80.00").text(); strings.Contains(text, "Deliveries") {
 		t.Errorf("the page without webhooks lists deliveries: %s", text)
 	}
-	e := l.webhook(shop)
-	live, err := l.endpoints.Create(t.Context(), shop, merchant.Live, hook, nil)
-	l.must(err)
-	inv, other := l.till.sell(shop, "1043", "80.00"), l.till.sell(shop, "1044", "80.00")
+	e := f.webhook(shop)
+	live, err := f.endpoints.Create(t.Context(), shop, merchant.Live, hook, nil)
+	f.must(err)
+	inv, other := f.testSales.sell(shop, "1043", "80.00"), f.testSales.sell(shop, "1044", "80.00")
 	at = "/desk/shop/payments/" + inv.ID
-	l.attempt(e, 503)
+	f.attempt(e, 503)
 	page := b.get(at).want(http.StatusOK, "invoice.created Waiting Status 503 shop.example")
 	if strings.Contains(page.body, "hush") || strings.Contains(page.body, "shop.example/hook") {
 		t.Error("the page shows the path or the query of the URL to a manager")
@@ -274,18 +274,18 @@ func TestPayment_deliveries(t *testing.T) {
 	if n := reader.get(at).want(http.StatusOK, "Status 503").find(`form[action$="/resend"]`).Length(); n != 0 {
 		t.Errorf("the page of a bookkeeper has %d forms that the desk refuses", n)
 	}
-	before := len(l.actions())
+	before := len(f.actions())
 	for _, refused := range [][3]string{
-		{other.ID, e.ID, event}, {inv.ID, live.ID, event}, {inv.ID, l.webhook("other").ID, event}, {inv.ID, e.ID, "evt_unknown"}, {inv.ID, e.ID, "evt_\x00\xff"}, {inv.ID, "", ""},
+		{other.ID, e.ID, event}, {inv.ID, live.ID, event}, {inv.ID, f.webhook("other").ID, event}, {inv.ID, e.ID, "evt_unknown"}, {inv.ID, e.ID, "evt_\x00\xff"}, {inv.ID, "", ""},
 	} {
 		b.send("/desk/shop/payments/"+refused[0]+"/resend", "endpoint", refused[1], "event", refused[2]).want(http.StatusConflict, "The webhook has no such delivery of this invoice now.")
 	}
 	before++ // the webhook of the other shop
 	b.send(at+"/resend", "endpoint", e.ID, "event", event).leads(at + "?done=resent")
 	b.get(at+"?done=resent").want(http.StatusOK, "The event is sent again.")
-	if got := l.actions()[before:]; len(got) != 1 || got[0] != "Tove: endpoint.resent" {
+	if got := f.actions()[before:]; len(got) != 1 || got[0] != "Tove: endpoint.resent" {
 		t.Errorf("the audit log has %q, want one entry by Tove", got)
 	}
-	l.attempt(e, 204)
+	f.attempt(e, 204)
 	b.get(at).want(http.StatusOK, "Delivered Status 204").want(http.StatusOK, "Send again")
 }

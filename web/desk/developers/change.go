@@ -115,7 +115,7 @@ func (v *page) rotateWebhook(e merchant.Endpoint) error {
 		return v.changed(err, "", "")
 	}
 	return v.showSecret(desk.Secret{
-		Heading: v.Text("desk.webhook.rotated"), Lede: v.Text("desk.webhook.rotated.text"), Values: v.keyPair(e.NextKey, e.NextSecret),
+		Heading: v.Text("desk.webhook.rotated"), Intro: v.Text("desk.webhook.rotated.text"), Values: v.keyPair(e.NextKey, e.NextSecret),
 		Done: views.Link{Text: v.Text("desk.webhook.open"), URL: v.Below(webhooksPath + "/" + e.ID)},
 	})
 }

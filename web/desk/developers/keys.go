@@ -127,7 +127,7 @@ func (v *page) createKey() error {
 		return err
 	}
 	return v.showSecret(desk.Secret{
-		Heading: v.Text("desk.key.created", "Name", keyName(k)), Lede: v.Text("desk.key.created.text"),
+		Heading: v.Text("desk.key.created", "Name", keyName(k)), Intro: v.Text("desk.key.created.text"),
 		Values: []desk.Fact{{Name: v.Text("desk.key"), Value: k.Key}, {Name: v.Text("desk.secret"), Value: k.Secret}},
 		Done:   views.Link{Text: v.Text("desk.keys"), URL: v.Below(visit.KeysPath)},
 	})

@@ -142,7 +142,7 @@ func (v *page) createWebhook() error {
 		return err
 	}
 	return v.showSecret(desk.Secret{
-		Heading: v.Text("desk.webhook.created"), Lede: v.Text("desk.webhook.created.text"), Values: v.keyPair(e.Key, e.Secret),
+		Heading: v.Text("desk.webhook.created"), Intro: v.Text("desk.webhook.created.text"), Values: v.keyPair(e.Key, e.Secret),
 		Done: views.Link{Text: v.Text("desk.webhook.open"), URL: v.Below(webhooksPath + "/" + e.ID)},
 	})
 }

@@ -63,7 +63,7 @@ func (v *page) deliveryRow(inv *invoice.Invoice, d merchant.Delivery, endpoint s
 	row.To = endpoint
 	if v.May(account.Sell) {
 		row.Resend = desk.Button{
-			Action: v.Below("/payments/" + inv.ID + "/resend"), Text: v.Text("desk.delivery.again"), Whose: d.EventType + " " + endpoint,
+			Action: v.Below("/payments/" + inv.ID + "/resend"), Text: v.Text("desk.delivery.again"), Subject: d.EventType + " " + endpoint,
 			Hidden: []desk.Hidden{{Name: "endpoint", Value: d.EndpointID}, {Name: "event", Value: d.EventID}},
 		}
 		if row.Pending {

@@ -62,7 +62,7 @@ func (v *page) paymentPage(f desk.Frame, inv *invoice.Invoice) desk.Payment {
 	page := desk.Payment{
 		Frame: f, Back: views.Link{Text: v.Text("desk.payments"), URL: v.BelowIn("/payments", f.Test)},
 		Amount: v.Fiat(inv.Terms.Price), State: v.StateOf(inv.Summary()), Reference: views.Reference(inv.ID), Page: v.Address("/invoice/" + inv.ID),
-		Say: v.openQuestion(inv, e), Columns: []string{v.Text("desk.amounts.coins"), v.Text("desk.amounts.value")},
+		Message: v.openQuestion(inv, e), Columns: []string{v.Text("desk.amounts.coins"), v.Text("desk.amounts.value")},
 		Amounts: v.amounts(inv, reported), Timeline: v.timeline(inv, reported), Facts: v.invoiceFacts(inv, more),
 	}
 	if v.May(account.Decide) {

@@ -111,7 +111,7 @@ func (v *page) addTerminal() error {
 		return err
 	}
 	return v.Show(http.StatusOK, desk.NewTerminalPage(desk.NewTerminal{
-		Frame: f, Heading: heading, Lede: v.Text("desk.terminal.added.text", "Name", terminalName(t)), Share: share,
+		Frame: f, Heading: heading, Intro: v.Text("desk.terminal.added.text", "Name", terminalName(t)), Share: share,
 		Done: views.Link{Text: v.Text("desk.terminals"), URL: v.BelowIn(terminalsPath, mode == merchant.Test)},
 	}))
 }

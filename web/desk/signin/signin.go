@@ -25,7 +25,7 @@ func (v *page) signIn() error {
 func (v *page) showSignIn(status int, problem error) error {
 	next := v.LocalPath(v.FormValue("next"))
 	page := desk.SignIn{
-		Solo: v.Solo(v.Text("desk.signin")), Action: v.Address("/desk/signin"), Problem: v.Problem(problem),
+		BareFrame: v.BareFrame(v.Text("desk.signin")), Action: v.Address("/desk/signin"), Problem: v.Problem(problem),
 		Passkey:  v.Passkey(desk.Passkey{Action: v.Address("/desk/signin/passkey"), Button: v.Text("desk.signin.passkey")}),
 		Name:     desk.Field{Name: "name", Label: v.Text("desk.name"), Kind: "text", Complete: "username webauthn", Value: v.FormValue("name")},
 		Password: v.PasswordField("password", "current-password"),

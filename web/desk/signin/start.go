@@ -23,7 +23,7 @@ func (v *page) showStart(status int, problem error) error {
 		heading, lede = v.Text("desk.link"), v.Text("desk.link.text")
 	}
 	return v.Show(status, desk.StartPage(desk.Start{
-		Solo: v.Solo(heading), Heading: heading, Lede: lede, Action: v.Address("/desk/start"), Problem: v.Problem(problem), Button: v.Text("desk.continue"),
+		BareFrame: v.BareFrame(heading), Heading: heading, Intro: lede, Action: v.Address("/desk/start"), Problem: v.Problem(problem), Button: v.Text("desk.continue"),
 		Token: desk.Field{Name: "token", Label: v.Text("desk.link.field"), Hint: v.Text("desk.link.hint"), Kind: "text", Complete: "off", Code: true},
 	}))
 }
@@ -57,7 +57,7 @@ func (v *page) showJoin(status int, problem error) error {
 	words := joinHeadings[ticket.Kind]
 	ends := v.Clock(ticket.ExpiresAt)
 	page := desk.NewAccount{
-		Solo: v.Solo(v.Text(words[0])), Heading: v.Text(words[0]), Lede: v.Text(words[1], "Time", ends), Problem: v.Problem(problem),
+		BareFrame: v.BareFrame(v.Text(words[0])), Heading: v.Text(words[0]), Intro: v.Text(words[1], "Time", ends), Problem: v.Problem(problem),
 		Action: v.Address("/desk/start/password"), Hidden: []desk.Hidden{{Name: "token", Value: token}},
 		Password: v.PasswordField("password", "new-password"),
 	}
@@ -65,7 +65,7 @@ func (v *page) showJoin(status int, problem error) error {
 	if ticket.Kind != account.RecoveryTicket {
 		page.Name = desk.Field{Name: "name", Label: v.Text("desk.join.name"), Hint: v.Text("desk.join.name.hint"), Kind: "text", Complete: "username", Value: v.FormValue("name"), Error: v.FieldProblem(problem, "name")}
 	} else {
-		page.Lede = v.Text(words[1], "Time", ends) + " " + v.Text("desk.join.recovery.name", "Name", a.Name)
+		page.Intro = v.Text(words[1], "Time", ends) + " " + v.Text("desk.join.recovery.name", "Name", a.Name)
 	}
 	page.Passkey = v.Passkey(desk.Passkey{
 		Action: v.Address("/desk/start/passkey"), Create: true, Button: v.Text("desk.passkey.create"), Hidden: page.Hidden,

@@ -56,13 +56,13 @@ func (v *page) methods() []desk.Method {
 		}
 		list = append(list, desk.Method{
 			Name: v.Text("desk.passkey.name", "Name", p.Name), Text: text,
-			Remove: desk.Button{Action: v.Below("/account/passkey/remove"), Text: v.Text("desk.remove"), Whose: p.Name, Danger: true, Hidden: []desk.Hidden{{Name: "id", Value: p.ID()}}},
+			Remove: desk.Button{Action: v.Below("/account/passkey/remove"), Text: v.Text("desk.remove"), Subject: p.Name, Danger: true, Hidden: []desk.Hidden{{Name: "id", Value: p.ID()}}},
 		})
 	}
 	if p := v.Account.SignIn.Password; p != nil {
 		list = append(list, desk.Method{
 			Name: v.Text("desk.password.method"), Text: v.Words.Count("desk.password.codes", len(p.RecoveryCodes)),
-			Remove: desk.Button{Action: v.Below("/account/password/remove"), Text: v.Text("desk.remove"), Whose: v.Text("desk.password.method"), Danger: true},
+			Remove: desk.Button{Action: v.Below("/account/password/remove"), Text: v.Text("desk.remove"), Subject: v.Text("desk.password.method"), Danger: true},
 		})
 	}
 	if len(list) == 1 {
@@ -82,7 +82,7 @@ func (v *page) sessionRow(s account.Session) desk.Session {
 		Text: v.Text("desk.session.text", "Address", s.Client.Address, "Used", v.Ago(s.UsedAt), "Method", v.Text(methodNames[s.Method])),
 	}
 	if !row.Current {
-		row.End = desk.Button{Action: v.Below("/account/session/end"), Text: v.Text("desk.signout"), Whose: s.Client.Browser, Hidden: []desk.Hidden{{Name: "id", Value: s.ID()}}}
+		row.End = desk.Button{Action: v.Below("/account/session/end"), Text: v.Text("desk.signout"), Subject: s.Client.Browser, Hidden: []desk.Hidden{{Name: "id", Value: s.ID()}}}
 	}
 	return row
 }

@@ -78,7 +78,7 @@ func (v *page) invitations() ([]desk.Invitation, error) {
 		}
 		list = append(list, desk.Invitation{
 			Name: v.RoleName(role), Text: v.Text("desk.invitation.text", "By", t.CreatedBy, "Time", v.Clock(t.ExpiresAt)),
-			Revoke: desk.Button{Action: v.Below("/accounts/withdraw"), Text: v.Text("desk.invitation.withdraw"), Whose: v.RoleName(role), Hidden: []desk.Hidden{{Name: "id", Value: t.ID}}},
+			Revoke: desk.Button{Action: v.Below("/accounts/withdraw"), Text: v.Text("desk.invitation.withdraw"), Subject: v.RoleName(role), Hidden: []desk.Hidden{{Name: "id", Value: t.ID}}},
 		})
 	}
 	return list, err
@@ -155,7 +155,7 @@ func (v *page) invite() error {
 		return err
 	}
 	return v.Show(http.StatusOK, desk.InvitedPage(desk.Invited{
-		Frame: f, Heading: v.Text("desk.invite.done"), Lede: v.Text("desk.invite.done.text", "Role", v.RoleName(role), "Time", v.Clock(link.Ticket.ExpiresAt)),
+		Frame: f, Heading: v.Text("desk.invite.done"), Intro: v.Text("desk.invite.done.text", "Role", v.RoleName(role), "Time", v.Clock(link.Ticket.ExpiresAt)),
 		Link: address, Done: views.Link{Text: v.Text("desk.accounts"), URL: v.Below("/accounts")},
 	}))
 }

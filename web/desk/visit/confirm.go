@@ -49,7 +49,7 @@ func (v *Visit) showConfirm(status int, next string, posts bool, problem error) 
 		cancel = v.Below("")
 	}
 	page := desk.StepUp{
-		Solo: v.Solo(v.Text("desk.stepup")), Reason: v.Text("desk.stepup.text"), HasPassword: v.Account.SignIn.Password != nil,
+		BareFrame: v.BareFrame(v.Text("desk.stepup")), Reason: v.Text("desk.stepup.text"), HasPassword: v.Account.SignIn.Password != nil,
 		Action: v.Below("/confirm"), Problem: v.Problem(problem), Hidden: hidden, Cancel: cancel,
 		Password: v.PasswordField(confirmPrefix+"password", "current-password"),
 		Code:     v.CodeField(confirmPrefix+"code", v.Text("desk.stepup.code")),

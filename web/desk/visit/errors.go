@@ -74,7 +74,7 @@ func (v *Visit) answer(err error, status int) error {
 	case errors.Is(err, errConfirm):
 		return v.askToConfirm()
 	}
-	page := desk.Fault{Solo: v.Solo(v.faultHeading(err, status)), Heading: v.faultHeading(err, status), Lede: v.faultText(err, status)}
+	page := desk.Fault{BareFrame: v.BareFrame(v.faultHeading(err, status)), Heading: v.faultHeading(err, status), Intro: v.faultText(err, status)}
 	if !errors.Is(err, errInsecure) && !errors.Is(err, errElsewhere) {
 		page.Action = views.Link{Text: v.Text("desk.fault.home"), URL: v.Address("/desk")}
 	}
@@ -189,7 +189,7 @@ func (v *Visit) refuse(r *refusal) error {
 		subject = v.Text(id)
 	}
 	return v.Show(http.StatusForbidden, desk.RefusalPage(desk.Refusal{
-		Frame: f, Heading: v.Text("desk.refused"), Lede: v.Text("desk.refused.text", "Subject", subject, "Accounts", strings.Join(who, "; ")),
+		Frame: f, Heading: v.Text("desk.refused"), Intro: v.Text("desk.refused.text", "Subject", subject, "Accounts", strings.Join(who, "; ")),
 		Back: views.Link{Text: v.Text("desk.fault.home"), URL: v.Below("")},
 	}))
 }

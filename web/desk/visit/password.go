@@ -23,7 +23,7 @@ func (v *Visit) ShowCodes(status int, o account.PasswordOffer, action string, pr
 		return err
 	}
 	return v.Show(status, desk.CodesPage(desk.Codes{
-		Solo: v.Solo(v.Text("desk.codes")), Heading: v.Text("desk.codes"), Lede: v.Text("desk.codes.text"), Action: action, Problem: v.Problem(problem),
+		BareFrame: v.BareFrame(v.Text("desk.codes")), Heading: v.Text("desk.codes"), Intro: v.Text("desk.codes.text"), Action: action, Problem: v.Problem(problem),
 		QR: qr, Title: v.Text("desk.codes.qr"), Secret: views.AddressGroups(o.Seed), Recovery: o.Codes,
 		Code: v.CodeField("code", v.Text("desk.codes.hint")), Button: v.Text("desk.codes.done"),
 		Hidden: append(more,

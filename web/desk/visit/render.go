@@ -50,8 +50,8 @@ func (v *Visit) formToken() string {
 }
 
 // Solo returns the frame of a page without a shop.
-func (v *Visit) Solo(title string) desk.Solo {
-	return desk.Solo{Document: v.document(title), Host: v.Accounts.Site.Host}
+func (v *Visit) BareFrame(title string) desk.BareFrame {
+	return desk.BareFrame{Document: v.document(title), Host: v.Accounts.Site.Host}
 }
 
 // Frame returns the frame of a page of the shop. Place is the path of its place below the shop.

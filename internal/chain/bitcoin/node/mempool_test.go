@@ -72,7 +72,7 @@ func TestSeen_is_between_two_scans(t *testing.T) {
 			}
 			tx := f.send(destination(1), 1000)
 			f.entered[tx] = noon.Add(test.entry)
-			f.clock.Pass(10 * time.Second)
+			f.clock.Advance(10 * time.Second)
 			wantIDs(t, mustWait(t, n, watch), tx)
 			if got := n.Seen(tx).Sub(noon); got != test.want {
 				t.Errorf("Seen() = %v after noon, want %v", got, test.want)
@@ -86,16 +86,16 @@ func TestSeen_is_kept_for_two_hours(t *testing.T) {
 	f := newFake(t, 1)
 	source, watch := f.source(), chaintest.Watch{destination(1): true}
 	mustWait(t, source, watch)
-	f.clock.Pass(time.Second)
+	f.clock.Advance(time.Second)
 	paid, other := f.send(destination(1), 1000), f.send(destination(2), 1000)
-	f.clock.Pass(time.Second)
+	f.clock.Advance(time.Second)
 	wantIDs(t, mustWait(t, source, watch), paid)
 	seen := map[string]time.Time{paid: source.Seen(paid), other: source.Seen(other)}
 	old := f.mempool
 	f.mine()
-	f.clock.Pass(time.Minute)
+	f.clock.Advance(time.Minute)
 	wantIDs(t, mustWait(t, source, watch))
-	f.clock.Pass(2 * time.Hour)
+	f.clock.Advance(2 * time.Hour)
 	wantIDs(t, mustWait(t, source, watch))
 	for tx, want := range seen {
 		if got := source.Seen(tx); !got.Equal(want) || want.IsZero() {
@@ -113,7 +113,7 @@ func TestSeen_is_kept_for_two_hours(t *testing.T) {
 	if got := source.Seen(paid); !got.IsZero() {
 		t.Errorf("Seen() = %v for a buried transaction, want zero", got)
 	}
-	f.clock.Pass(2*time.Hour + time.Second)
+	f.clock.Advance(2*time.Hour + time.Second)
 	mustWait(t, source, watch)
 	if got := source.Seen(other); !got.IsZero() {
 		t.Errorf("Seen() = %v after two hours, want zero", got)
@@ -144,9 +144,9 @@ func TestWaiting_of_btcd_reads_all_times_at_once(t *testing.T) {
 	if w.Coverage != chain.Complete || !w.Since.Equal(noon) {
 		t.Errorf("coverage %q since %v", w.Coverage, w.Since)
 	}
-	f.clock.Pass(time.Second)
+	f.clock.Advance(time.Second)
 	later := f.send(destination(1), 1000)
-	f.clock.Pass(time.Second)
+	f.clock.Advance(time.Second)
 	wantIDs(t, mustWait(t, n, watch), tx, later)
 	if got, want := n.Seen(later), noon.Add(2*time.Second); !got.Equal(want) {
 		t.Errorf("Seen() = %v, want the time of the list, %v", got, want)
@@ -184,15 +184,15 @@ func TestWaiting_since(t *testing.T) {
 		}
 	}
 	wantSince(noon) // although the node ran before
-	f.clock.Pass(30 * time.Second)
+	f.clock.Advance(30 * time.Second)
 	wantSince(noon)
-	f.clock.Pass(30*time.Second + time.Millisecond)
+	f.clock.Advance(30*time.Second + time.Millisecond)
 	wantSince(f.clock.Now())                    // a transaction that entered and left meanwhile has no sighting
 	f.set(func() { f.started = f.clock.Now() }) // the node restarts
 	restart := f.clock.Now()
-	f.clock.Pass(10*time.Second + 900*time.Millisecond)
+	f.clock.Advance(10*time.Second + 900*time.Millisecond)
 	wantSince(restart.Add(900 * time.Millisecond)) // the start is known to a second
-	f.clock.Pass(100 * time.Millisecond)
+	f.clock.Advance(100 * time.Millisecond)
 	wantSince(restart)
 	f.answers["uptime"] = refuses(-32601, "Method not found")
 	wantSince(restart)
@@ -212,7 +212,7 @@ func TestWaiting_since_the_first_list_without_uptime(t *testing.T) {
 				if got := mustWait(t, n, chaintest.Watch{}).Since; !got.Equal(noon) {
 					t.Errorf("since %v, want %v", got, noon)
 				}
-				f.clock.Pass(20 * time.Second)
+				f.clock.Advance(20 * time.Second)
 			}
 		})
 	}
@@ -226,10 +226,10 @@ func TestWaiting_is_partial_while_the_mempool_is_loading(t *testing.T) {
 	if got := mustWait(t, n, watch).Coverage; got != chain.Partial {
 		t.Errorf("coverage %q, want %q", got, chain.Partial)
 	}
-	f.clock.Pass(time.Second)
+	f.clock.Advance(time.Second)
 	tx := f.send(destination(1), 1000)
 	f.entered[tx] = noon.Add(-time.Hour)
-	f.clock.Pass(time.Second)
+	f.clock.Advance(time.Second)
 	f.set(func() { clear(f.answers) })
 	w := mustWait(t, n, watch)
 	if w.Coverage != chain.Complete {
@@ -289,10 +289,10 @@ func TestWaiting_after_a_start(t *testing.T) {
 			f := newFake(t, 1)
 			n := f.source()
 			for restart := range 2 { // the same after the next start
-				f.clock.Pass(time.Minute)
+				f.clock.Advance(time.Minute)
 				f.set(func() { f.started = f.clock.Now() })
 				for i, step := range steps {
-					f.clock.Pass(step.after)
+					f.clock.Advance(step.after)
 					f.set(func() { f.answers["getmempoolinfo"] = step.pool })
 					if got := mustWait(t, n, chaintest.Watch{}).Coverage; got != step.want {
 						t.Errorf("start %d, step %d: coverage %q, want %q", restart+1, i+1, got, step.want)
@@ -314,7 +314,7 @@ func TestWaiting_of_a_node_with_blocksonly_is_no_view(t *testing.T) {
 		t.Errorf("Waiting() = %+v, want no view", w)
 	}
 	f.set(func() { clear(f.answers) })
-	f.clock.Pass(time.Second)
+	f.clock.Advance(time.Second)
 	if w := mustWait(t, n, chaintest.Watch{}); w.Coverage != chain.Complete || !w.Since.Equal(f.clock.Now()) {
 		t.Errorf("coverage %q since %v, want complete since now", w.Coverage, w.Since)
 	}
@@ -328,18 +328,18 @@ func TestWaiting_fails_without_peers(t *testing.T) {
 		t.Errorf("since %v, want the first list", w.Since)
 	}
 	f.answers["getconnectioncount"] = result(0)
-	f.clock.Pass(time.Second)
+	f.clock.Advance(time.Second)
 	if _, err := n.Waiting(t.Context(), chaintest.Watch{}); err == nil || !strings.Contains(n.Health().Fault, "no peers") {
 		t.Errorf("Waiting() = %v with the fault %q, want an error for no peers", err, n.Health().Fault)
 	}
 	f.set(func() { clear(f.answers) })
-	f.clock.Pass(time.Second)
+	f.clock.Advance(time.Second)
 	for range 2 {
 		if w := mustWait(t, n, chaintest.Watch{}); !w.Since.Equal(noon.Add(2*time.Second)) || w.Coverage != chain.Complete {
 			t.Errorf("coverage %q since %v, want complete since the peers are back", w.Coverage, w.Since)
 		}
 	}
-	f.clock.Pass(20 * time.Second)
+	f.clock.Advance(20 * time.Second)
 	f.set(func() { f.started = f.clock.Now() })
 	if w := mustWait(t, n, chaintest.Watch{}); !w.Since.Equal(f.clock.Now()) {
 		t.Errorf("since %v, want the restart", w.Since)
@@ -354,7 +354,7 @@ func TestWaiting_tolerates_transactions_that_leave_meanwhile(t *testing.T) {
 	f := newFake(t, 1)
 	n, watch := f.source(), chaintest.Watch{destination(1): true}
 	mustWait(t, n, watch)
-	f.clock.Pass(time.Second)
+	f.clock.Advance(time.Second)
 	stays, leaves := f.send(destination(1), 1000), f.send(destination(1), 2000)
 	f.answers["getrawtransaction"] = func(params []json.RawMessage) (any, int, string) {
 		if string(params[0]) == `"`+leaves+`"` {
@@ -378,7 +378,7 @@ func TestWaiting_reads_each_transaction_once(t *testing.T) {
 	var paid []string
 	for i := range 60 {
 		paid = append(paid, f.send(destination(i), 1000))
-		f.clock.Pass(time.Second)
+		f.clock.Advance(time.Second)
 	}
 	watch := chaintest.Watch{destination(1): true}
 	wantIDs(t, mustWait(t, n, watch), paid[1])
@@ -403,7 +403,7 @@ func TestWaiting_continues_after_an_error(t *testing.T) {
 	for i := range 60 {
 		f.send(destination(i), 1000)
 	}
-	f.clock.Pass(time.Second)
+	f.clock.Advance(time.Second)
 	requests := 0
 	f.answers["getrawtransaction"] = func(params []json.RawMessage) (any, int, string) {
 		if requests++; requests > 30 {
@@ -415,7 +415,7 @@ func TestWaiting_continues_after_an_error(t *testing.T) {
 		t.Fatal("no error")
 	}
 	at := f.clock.Now()
-	f.clock.Pass(time.Hour)
+	f.clock.Advance(time.Hour)
 	f.set(func() {
 		f.answers["getrawtransaction"], f.answers["getmempoolentry"] = nil, refuses(-32601, "Method not found")
 	})

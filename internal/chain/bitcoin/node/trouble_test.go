@@ -264,7 +264,7 @@ func TestNode_without_initialblockdownload_is_checked_by_its_newest_block(t *tes
 	if _, err := n.Best(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	f.clock.Pass(4 * time.Hour)
+	f.clock.Advance(4 * time.Hour)
 	if _, err := n.Best(t.Context()); err == nil || !strings.Contains(err.Error(), "catching up: the newest block is of 2027-01-15T12:00:00Z") {
 		t.Errorf("Best() = %v, want an error for an old block", err)
 	}

@@ -31,19 +31,19 @@ import (
 )
 
 // onBoth runs a test on both engines, with a clock that the test moves.
-func onBoth(t *testing.T, test func(t *testing.T, l *lab)) {
+func onBoth(t *testing.T, test func(t *testing.T, f *fixture)) {
 	t.Helper()
 	t.Parallel()
 	for name, newDatabase := range map[string]func(testing.TB) string{"sqlite": storagetest.File, "postgres": storagetest.Postgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, newLab(t, newDatabase(t), clocktest.At(noon)))
+			test(t, newFixture(t, newDatabase(t), clocktest.At(noon)))
 		})
 	}
 }
 
-// lab is a merchant with a worker on real storage.
-type lab struct {
+// fixture is a merchant with a worker on real storage.
+type fixture struct {
 	t         testing.TB
 	url       string
 	storage   *storage.Storage
@@ -69,58 +69,58 @@ func (c *counter) Dial(ctx context.Context, target guard.Target, hostport string
 // allowLoopback allows the networks of the receivers in these tests.
 var allowLoopback = guard.Policy{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 
-func newLab(t testing.TB, url string, c timer) *lab {
+func newFixture(t testing.TB, url string, c timer) *fixture {
 	t.Helper()
-	l := &lab{t: t, url: url, clock: c, log: &logtest.Journal{}}
+	f := &fixture{t: t, url: url, clock: c, log: &logtest.Journal{}}
 	box, err := seal.New(bytes.Repeat([]byte{1}, seal.KeySize))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.storage, err = storage.Open(context.Background(), url, box, storage.Options{}); err != nil {
+	if f.storage, err = storage.Open(context.Background(), url, box, storage.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := l.storage.Close(); err != nil {
+		if err := f.storage.Close(); err != nil {
 			t.Errorf("close: %v", err)
 		}
 	})
-	err = l.storage.CreateShop(context.Background(), merchant.NewShop{Merchant: merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: noon}})
+	err = f.storage.CreateShop(context.Background(), merchant.NewShop{Merchant: merchant.Merchant{ID: "m", Name: "Shop", CreatedAt: noon}})
 	if err != nil && !errors.Is(err, merchant.ErrExists) {
 		t.Fatal(err)
 	}
-	l.endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
-		Storage: l.storage, Check: allowLoopback.Check, EncodeTest: wire.TestEvent, Now: c.Now, Token: l.token,
+	f.endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
+		Storage: f.storage, Check: allowLoopback.Check, EncodeTest: wire.TestEvent, Now: c.Now, Token: f.token,
 	})
-	l.connect(&guard.Dialer{Policy: allowLoopback, Resolver: net.DefaultResolver}, nil)
-	return l
+	f.connect(&guard.Dialer{Policy: allowLoopback, Resolver: net.DefaultResolver}, nil)
+	return f
 }
 
 // connect creates the worker with a dialer.
-func (l *lab) connect(d guard.Connector, certificates *tls.Config) {
-	l.dialer = &counter{Connector: d}
-	l.worker = webhook.New(webhook.Config{
-		Storage: l.storage, Dialer: l.dialer, TLS: certificates, Now: l.clock.Now, Log: slog.New(slog.NewTextHandler(l.log, nil)),
+func (f *fixture) connect(d guard.Connector, certificates *tls.Config) {
+	f.dialer = &counter{Connector: d}
+	f.worker = webhook.New(webhook.Config{
+		Storage: f.storage, Dialer: f.dialer, TLS: certificates, Now: f.clock.Now, Log: slog.New(slog.NewTextHandler(f.log, nil)),
 	})
 }
 
 // token returns unique texts.
-func (l *lab) token(length int) string { return fmt.Sprintf("%0*d", length, l.tokens.Add(1)) }
+func (f *fixture) token(length int) string { return fmt.Sprintf("%0*d", length, f.tokens.Add(1)) }
 
 // endpoint creates a live endpoint for events of some types.
-func (l *lab) endpoint(url string, events ...string) merchant.Endpoint {
-	l.t.Helper()
-	e, err := l.endpoints.Create(context.Background(), "m", merchant.Live, url, events)
+func (f *fixture) endpoint(url string, events ...string) merchant.Endpoint {
+	f.t.Helper()
+	e, err := f.endpoints.Create(context.Background(), "m", merchant.Live, url, events)
 	if err != nil {
-		l.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return e
 }
 
 // createInvoice creates an invoice with its event.
-func (l *lab) createInvoice(id string) {
-	l.t.Helper()
-	price, now := money.FromCents(1250, money.EUR), l.clock.Now()
-	_, _, err := l.storage.CreateInvoice(context.Background(), invoice.Creation{MerchantID: "m", At: now, Build: func(invoice.NextIndex) (*invoice.Invoice, error) {
+func (f *fixture) createInvoice(id string) {
+	f.t.Helper()
+	price, now := money.FromCents(1250, money.EUR), f.clock.Now()
+	_, _, err := f.storage.CreateInvoice(context.Background(), invoice.Creation{MerchantID: "m", At: now, Build: func(invoice.NextIndex) (*invoice.Invoice, error) {
 		return &invoice.Invoice{
 			ID: id, MerchantID: "m", Mode: invoice.Live, Version: 1, CreatedAt: now,
 			Terms: invoice.Terms{Price: price, Merchant: "Shop", Rules: invoice.DefaultRules(money.EUR)},
@@ -128,64 +128,64 @@ func (l *lab) createInvoice(id string) {
 				Status: invoice.Created, Paid: money.Zero(money.EUR), Due: price, Overpaid: money.Zero(money.EUR),
 			},
 			Quotes: []invoice.Quote{{Number: 1, From: now, Until: now.Add(15 * time.Minute), Due: price}},
-			Events: []invoice.Event{l.event(id, invoice.EventCreated, 1)},
+			Events: []invoice.Event{f.event(id, invoice.EventCreated, 1)},
 		}, nil
 	}})
 	if err != nil {
-		l.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 }
 
 // addEvents adds events to an invoice.
-func (l *lab) addEvents(id string, types ...invoice.EventType) {
-	l.t.Helper()
+func (f *fixture) addEvents(id string, types ...invoice.EventType) {
+	f.t.Helper()
 	for _, e := range types {
-		_, err := l.storage.UpdateInvoice(context.Background(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
+		_, err := f.storage.UpdateInvoice(context.Background(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
 			inv.Version++
-			inv.Events = append(inv.Events, l.event(id, e, inv.Version))
+			inv.Events = append(inv.Events, f.event(id, e, inv.Version))
 			return nil
 		})
 		if err != nil {
-			l.t.Fatal(err)
+			f.t.Fatal(err)
 		}
 	}
 }
 
-func (l *lab) event(invoiceID string, e invoice.EventType, version int64) invoice.Event {
+func (f *fixture) event(invoiceID string, e invoice.EventType, version int64) invoice.Event {
 	id := fmt.Sprintf("evt_%s_%d", invoiceID, version)
 	return invoice.Event{
-		ID: id, Type: e, Version: version, CreatedAt: l.clock.Now(),
+		ID: id, Type: e, Version: version, CreatedAt: f.clock.Now(),
 		Body: fmt.Appendf(nil, `{"id":"%s","type":"%s","version":%d,"foreign_id":"%s"}`, id, e, version, invoiceID),
 	}
 }
 
 // send sends everything that is due now.
-func (l *lab) send() {
-	l.t.Helper()
-	for before := int64(-1); before < l.dialer.dials.Load(); {
-		before = l.dialer.dials.Load()
-		if err := l.worker.Step(context.Background()); err != nil {
-			l.t.Fatal(err)
+func (f *fixture) send() {
+	f.t.Helper()
+	for before := int64(-1); before < f.dialer.dials.Load(); {
+		before = f.dialer.dials.Load()
+		if err := f.worker.Step(context.Background()); err != nil {
+			f.t.Fatal(err)
 		}
-		l.worker.Wait()
+		f.worker.Wait()
 	}
 }
 
 // run moves the clock minute by minute and sends what is due.
-func (l *lab) run(minutes int) {
-	l.t.Helper()
+func (f *fixture) run(minutes int) {
+	f.t.Helper()
 	for range minutes {
-		l.clock.Pass(time.Minute)
-		l.send()
+		f.clock.Advance(time.Minute)
+		f.send()
 	}
 }
 
 // delivery returns the delivery of an event and its attempts.
-func (l *lab) delivery(e merchant.Endpoint, eventID string) (merchant.Delivery, []merchant.Attempt) {
-	l.t.Helper()
-	d, attempts, err := l.endpoints.Delivery(context.Background(), e, eventID)
+func (f *fixture) delivery(e merchant.Endpoint, eventID string) (merchant.Delivery, []merchant.Attempt) {
+	f.t.Helper()
+	d, attempts, err := f.endpoints.Delivery(context.Background(), e, eventID)
 	if err != nil {
-		l.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return d, attempts
 }
@@ -193,14 +193,14 @@ func (l *lab) delivery(e merchant.Endpoint, eventID string) (merchant.Delivery, 
 // timer is a clock that tests can advance.
 type timer interface {
 	Now() time.Time
-	Pass(duration time.Duration)
+	Advance(duration time.Duration)
 }
 
 // bubble is the clock of a synctest bubble.
 type bubble struct{}
 
-func (bubble) Now() time.Time              { return time.Now().Truncate(time.Millisecond) }
-func (bubble) Pass(duration time.Duration) { time.Sleep(duration) }
+func (bubble) Now() time.Time                 { return time.Now().Truncate(time.Millisecond) }
+func (bubble) Advance(duration time.Duration) { time.Sleep(duration) }
 
 // received is a request that a receiver got.
 type received struct {

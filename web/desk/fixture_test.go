@@ -48,15 +48,15 @@ const (
 	site     = "https://shop.example"
 )
 
-// lab is a desk with the real services, a real storage, and a clock that the test moves.
-type lab struct {
+// fixture is a desk with the real services, a real storage, and a clock that the test moves.
+type fixture struct {
 	t            *testing.T
 	desk         http.Handler
 	accounts     *account.Service
 	storage      *storage.Storage
 	clock        *clocktest.Clock
 	log          *lockedLog
-	till         *till
+	testSales    *testSales
 	reports      *reportStorage
 	networks     []readiness.Network
 	findings     []health.Finding // of the next examination
@@ -75,78 +75,78 @@ type lab struct {
 	changes      *changes.Hub
 }
 
-func newLab(t *testing.T) *lab { return labAt(t, site) }
+func newFixture(t *testing.T) *fixture { return fixtureAt(t, site) }
 
-// labAt returns a lab with a base URL.
-func labAt(t *testing.T, base string) *lab {
+// fixtureAt returns a fixture with a base URL.
+func fixtureAt(t *testing.T, base string) *fixture {
 	t.Helper()
-	l := &lab{t: t, storage: storagetest.SQLite(t), clock: clocktest.At(storagetest.Noon), log: &lockedLog{}, seeds: map[string]string{}}
-	l.reports = &reportStorage{Storage: l.storage}
+	f := &fixture{t: t, storage: storagetest.SQLite(t), clock: clocktest.At(storagetest.Noon), log: &lockedLog{}, seeds: map[string]string{}}
+	f.reports = &reportStorage{Storage: f.storage}
 	for id, name := range map[string]string{shop: "Atelier Nord", "other": "Nord Markt"} {
-		l.must(l.storage.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: id, Name: name, CreatedAt: l.clock.Now()}}))
+		f.must(f.storage.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: id, Name: name, CreatedAt: f.clock.Now()}}))
 	}
 	prices := merchant.NewPrices(nil, "1000000")
-	l.products = merchant.NewProducts(merchant.ProductsConfig{Storage: l.storage, Prices: prices, Now: l.clock.Now})
-	l.links = merchant.NewLinks(merchant.LinksConfig{Storage: l.storage, Prices: prices, Now: l.clock.Now, Token: token.New})
-	l.terminals = merchant.NewTerminals(merchant.TerminalsConfig{Storage: l.storage, Prices: prices, Now: l.clock.Now, Token: token.New})
-	l.merchants = merchant.NewService(l.storage, l.clock.Now, token.New)
-	l.settings = merchant.NewSettings(merchant.SettingsConfig{
-		Storage: l.storage, Merchants: l.merchants, Overrides: merchant.Overrides{},
+	f.products = merchant.NewProducts(merchant.ProductsConfig{Storage: f.storage, Prices: prices, Now: f.clock.Now})
+	f.links = merchant.NewLinks(merchant.LinksConfig{Storage: f.storage, Prices: prices, Now: f.clock.Now, Token: token.New})
+	f.terminals = merchant.NewTerminals(merchant.TerminalsConfig{Storage: f.storage, Prices: prices, Now: f.clock.Now, Token: token.New})
+	f.merchants = merchant.NewService(f.storage, f.clock.Now, token.New)
+	f.settings = merchant.NewSettings(merchant.SettingsConfig{
+		Storage: f.storage, Merchants: f.merchants, Overrides: merchant.Overrides{},
 		CheckLanguages: func(codes []string) error {
 			_, err := locale.All().Subset("en", codes...)
 			return err
 		},
 	})
-	l.endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
-		Storage: l.storage, Check: (guard.Policy{}).Check, EncodeTest: wire.TestEvent, Now: l.clock.Now, Token: token.New,
+	f.endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
+		Storage: f.storage, Check: (guard.Policy{}).Check, EncodeTest: wire.TestEvent, Now: f.clock.Now, Token: token.New,
 	})
-	l.changes = changes.New(changes.Config{Position: l.storage.FeedPosition, Interval: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
-	t.Cleanup(l.changes.Close)
-	c := desk.Config{Audit: l.storage, Reports: report.NewService(l.reports), Endpoints: l.endpoints, Sell: sell.Screens{Products: l.products, Links: l.links, Terminals: l.terminals, Reports: report.NewService(l.reports), Prices: prices, Languages: func(context.Context, string) *locale.Languages { return locale.All() }, AnyAmount: func(context.Context, string) bool { return false }, EmbedOrigins: []string{"https://nord.example"}}, Site: visit.Site{
-		Merchants: l.merchants, PaymentSettings: l.settings, Changes: l.changes, Themes: merchant.NewThemes(l.storage, l.clock.Now),
-		BaseURL: base, RootShop: shop, Words: locale.All().Default(), IPExtractor: echo.ExtractIPDirect(), Now: l.clock.Now,
-		Log: slog.New(slog.NewTextHandler(l.log, nil)),
+	f.changes = changes.New(changes.Config{Position: f.storage.FeedPosition, Interval: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+	t.Cleanup(f.changes.Close)
+	c := desk.Config{Audit: f.storage, Reports: report.NewService(f.reports), Endpoints: f.endpoints, Sell: sell.Screens{Products: f.products, Links: f.links, Terminals: f.terminals, Reports: report.NewService(f.reports), Prices: prices, Languages: func(context.Context, string) *locale.Languages { return locale.All() }, AnyAmount: func(context.Context, string) bool { return false }, EmbedOrigins: []string{"https://nord.example"}}, Site: visit.Site{
+		Merchants: f.merchants, PaymentSettings: f.settings, Changes: f.changes, Themes: merchant.NewThemes(f.storage, f.clock.Now),
+		BaseURL: base, RootShop: shop, Words: locale.All().Default(), IPExtractor: echo.ExtractIPDirect(), Now: f.clock.Now,
+		Log: slog.New(slog.NewTextHandler(f.log, nil)),
 	}}
 	at, err := account.NewSite(base)
 	if !errors.Is(err, account.ErrInsecure) {
-		l.must(err)
+		f.must(err)
 	}
-	l.accounts, err = account.NewService(account.Config{
-		Storage: l.storage, Box: storagetest.Box(t, 1), Site: at, Issuer: "Atelier Nord", Encode: wire.AccountEvent, Now: l.clock.Now, Token: token.New, HashMemory: 64,
+	f.accounts, err = account.NewService(account.Config{
+		Storage: f.storage, Box: storagetest.Box(t, 1), Site: at, Issuer: "Atelier Nord", Encode: wire.AccountEvent, Now: f.clock.Now, Token: token.New, HashMemory: 64,
 	})
-	l.must(err)
-	c.Accounts = l.accounts
+	f.must(err)
+	c.Accounts = f.accounts
 	c.BasePath = at.Path
 	c.Notifications = notify.NewService(notify.ServiceConfig{
-		Storage: l.storage, CheckURL: func(url string) error { return (guard.Policy{}).Check(url, true) }, HasMail: true, Now: l.clock.Now,
+		Storage: f.storage, CheckURL: func(url string) error { return (guard.Policy{}).Check(url, true) }, HasMail: true, Now: f.clock.Now,
 	})
-	l.till = newTill(l)
-	c.Invoices = l.till.Service
+	f.testSales = newTestSales(f)
+	c.Invoices = f.testSales.Service
 	c.Wallets = wallets.Screens{
-		Wallets: merchant.NewWallets(merchant.WalletsConfig{Storage: l.storage, Encode: wire.WalletEvent, Now: l.clock.Now, Token: token.New}), Storage: l.storage,
+		Wallets: merchant.NewWallets(merchant.WalletsConfig{Storage: f.storage, Encode: wire.WalletEvent, Now: f.clock.Now, Token: token.New}), Storage: f.storage,
 		Kind: func(kind keys.Kind) (wallets.Kind, error) {
 			return wallets.Kind{Network: keys.Main, Chains: []chain.ID{chain.ID(kind)}, Offered: []string{string(kind)}, Off: []string{"EURC-BASE: needs a node"}}, nil
 		},
-		IsDemo: func(context.Context) (bool, error) { return l.demo, nil },
+		IsDemo: func(context.Context) (bool, error) { return f.demo, nil },
 	}
-	l.backups = &stubBackups{parent: t.TempDir(), shops: []string{shop}}
-	c.Backups = l.backups
+	f.backups = &stubBackups{parent: t.TempDir(), shops: []string{shop}}
+	c.Backups = f.backups
 	c.Health = &health.Screens{
-		Networks: func(context.Context) ([]readiness.Network, error) { return l.networks, nil }, Name: func(id chain.ID) string { return "Network " + string(id) },
+		Networks: func(context.Context) ([]readiness.Network, error) { return f.networks, nil }, Name: func(id chain.ID) string { return "Network " + string(id) },
 		Examine: func(context.Context, merchant.Merchant) ([]health.Finding, error) {
-			l.examinations++
-			return l.findings, l.examineError
+			f.examinations++
+			return f.findings, f.examineError
 		},
 	}
 	c.Health.Failed = c.Notifications.Failed
-	l.config, l.desk = c, desk.New(c)
-	return l
+	f.config, f.desk = c, desk.New(c)
+	return f
 }
 
-func (l *lab) must(err error) {
-	l.t.Helper()
+func (f *fixture) must(err error) {
+	f.t.Helper()
 	if err != nil {
-		l.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 }
 
@@ -171,15 +171,15 @@ func (l *lockedLog) Write(b []byte) (int, error) {
 
 // browser is a browser with its cookies.
 type browser struct {
-	lab     *lab
+	fixture *fixture
 	cookies map[string]*http.Cookie
 	header  map[string]string // of every request, in place of those that a browser sends
 	host    string
 	key     *authenticator
 }
 
-func (l *lab) browser() *browser {
-	return &browser{lab: l, cookies: map[string]*http.Cookie{}, host: strings.TrimPrefix(site, "https://"), key: newAuthenticator(l.t)}
+func (f *fixture) browser() *browser {
+	return &browser{fixture: f, cookies: map[string]*http.Cookie{}, host: strings.TrimPrefix(site, "https://"), key: newAuthenticator(f.t)}
 }
 
 // copy returns another tab of the browser, which sends the same cookies.
@@ -201,20 +201,20 @@ type page struct {
 }
 
 func (b *browser) do(method, path string, form url.Values) page {
-	b.lab.t.Helper()
+	b.fixture.t.Helper()
 	w := httptest.NewRecorder()
-	b.lab.desk.ServeHTTP(w, b.request(method, path, form))
+	b.fixture.desk.ServeHTTP(w, b.request(method, path, form))
 	for _, c := range w.Result().Cookies() {
 		if b.cookies[c.Name] = c; c.MaxAge < 0 {
 			delete(b.cookies, c.Name)
 		}
 	}
-	return page{t: b.lab.t, status: w.Code, header: w.Header(), body: w.Body.String()}
+	return page{t: b.fixture.t, status: w.Code, header: w.Header(), body: w.Body.String()}
 }
 
 // request returns a request as the browser sends it.
 func (b *browser) request(method, path string, form url.Values) *http.Request {
-	r := httptest.NewRequestWithContext(b.lab.t.Context(), method, path, strings.NewReader(form.Encode()))
+	r := httptest.NewRequestWithContext(b.fixture.t.Context(), method, path, strings.NewReader(form.Encode()))
 	r.Host, r.RemoteAddr = b.host, "192.0.2.7:1234"
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	r.Header.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0")
@@ -234,16 +234,16 @@ func (b *browser) request(method, path string, form url.Values) *http.Request {
 	return r
 }
 
-func (b *browser) get(path string) page { b.lab.t.Helper(); return b.do(http.MethodGet, path, nil) }
+func (b *browser) get(path string) page { b.fixture.t.Helper(); return b.do(http.MethodGet, path, nil) }
 
 func (b *browser) post(path string, pairs ...string) page {
-	b.lab.t.Helper()
+	b.fixture.t.Helper()
 	return b.do(http.MethodPost, path, values(pairs...))
 }
 
 // send posts a form with the form token of the session.
 func (b *browser) send(path string, pairs ...string) page {
-	b.lab.t.Helper()
+	b.fixture.t.Helper()
 	return b.post(path, append(pairs, "form", b.formToken())...)
 }
 
@@ -257,10 +257,10 @@ func values(pairs ...string) url.Values {
 
 // formToken returns the form token of the session's pages.
 func (b *browser) formToken() string {
-	b.lab.t.Helper()
+	b.fixture.t.Helper()
 	token := b.get("/desk/"+shop+"/account").find("input[name=form]").AttrOr("value", "")
 	if token == "" {
-		b.lab.t.Fatal("the page has no form token")
+		b.fixture.t.Fatal("the page has no form token")
 	}
 	return token
 }
@@ -329,72 +329,75 @@ func textOf(s *selection) string {
 }
 
 // code returns the code of an account's authenticator app.
-func (l *lab) code(name string) string {
-	l.t.Helper()
-	code, err := totp.GenerateCode(l.seeds[name], l.clock.Now())
-	l.must(err)
+func (f *fixture) code(name string) string {
+	f.t.Helper()
+	code, err := totp.GenerateCode(f.seeds[name], f.clock.Now())
+	f.must(err)
 	return code
 }
 
 // joinByPassword creates the account of a link by the forms that work without JavaScript.
-func (l *lab) joinByPassword(token, name string) *browser {
-	l.t.Helper()
-	b := l.browser()
+func (f *fixture) joinByPassword(token, name string) *browser {
+	f.t.Helper()
+	b := f.browser()
 	codes := b.post("/desk/start/password", "token", token, "name", name, "password", password).want(http.StatusOK, "Recovery codes")
-	l.seeds[name] = codes.find("input[name=seed]").AttrOr("value", "")
+	f.seeds[name] = codes.find("input[name=seed]").AttrOr("value", "")
 	offer := codes.find("input[name=offer]").AttrOr("value", "")
-	b.post("/desk/start/code", "token", token, "offer", offer, "code", l.code(name)).leads("/desk/" + shop + "/account?done=joined")
-	l.clock.Pass(time.Minute) // so that the next code is another one
+	b.post("/desk/start/code", "token", token, "offer", offer, "code", f.code(name)).leads("/desk/" + shop + "/account?done=joined")
+	f.clock.Advance(time.Minute) // so that the next code is another one
 	return b
 }
 
 // join creates the account of a link with a passkey, as the script does.
-func (l *lab) join(token, name string) *browser {
-	l.t.Helper()
-	b := l.browser()
+func (f *fixture) join(token, name string) *browser {
+	f.t.Helper()
+	b := f.browser()
 	offer, response := b.ceremony("/desk/start/passkey/options", b.key.create, "token", token, "name", name)
 	b.post("/desk/start/passkey", "token", token, "name", name, "offer", offer, "credential", response).leads("/desk/" + shop + "/account?done=joined")
 	return b
 }
 
 // start returns the token of a link of the first run.
-func (l *lab) start() string {
-	l.t.Helper()
-	link, err := l.accounts.NewStart(l.t.Context(), shop)
-	l.must(err)
+func (f *fixture) start() string {
+	f.t.Helper()
+	link, err := f.accounts.NewStart(f.t.Context(), shop)
+	f.must(err)
 	return link.Token
 }
 
 // owner creates the first account with a passkey.
-func (l *lab) owner() *browser { l.t.Helper(); return l.join(l.start(), "Maren") }
+func (f *fixture) owner() *browser { f.t.Helper(); return f.join(f.start(), "Maren") }
 
 // ownerByPassword creates the first account with a password and a code.
-func (l *lab) ownerByPassword() *browser { l.t.Helper(); return l.joinByPassword(l.start(), "Maren") }
+func (f *fixture) ownerByPassword() *browser {
+	f.t.Helper()
+	return f.joinByPassword(f.start(), "Maren")
+}
 
 // as creates an account with a role.
-func (l *lab) as(name string, role account.Role) *browser {
-	l.t.Helper()
-	link, err := l.accounts.Invite(l.t.Context(), map[string]account.Role{shop: role})
-	l.must(err)
-	return l.join(link.Token, name)
+func (f *fixture) as(name string, role account.Role) *browser {
+	f.t.Helper()
+	link, err := f.accounts.Invite(f.t.Context(), map[string]account.Role{shop: role})
+	f.must(err)
+	return f.join(link.Token, name)
 }
 
 // team creates an account of each role.
-func (l *lab) team() map[account.Role]*browser {
-	l.t.Helper()
-	team := map[account.Role]*browser{account.Owner: l.owner()}
+func (f *fixture) team() map[account.Role]*browser {
+	f.t.Helper()
+	team := map[account.Role]*browser{account.Owner: f.owner()}
 	for i, role := range account.Roles[1:] {
-		team[role] = l.as(fmt.Sprintf("Account %d", i), role)
+		team[role] = f.as(fmt.Sprintf("Account %d", i), role)
 	}
 	return team
 }
 
 // actions returns the actions of the audit log, oldest first.
-func (l *lab) actions() (all []string) {
-	l.t.Helper()
+func (f *fixture) actions() (all []string) {
+	f.t.Helper()
 	var entries []audit.Entry
-	entries, err := l.storage.AuditLog(l.t.Context(), 0, 100)
-	l.must(err)
+	entries, err := f.storage.AuditLog(f.t.Context(), 0, 100)
+	f.must(err)
 	for _, e := range entries {
 		all = append([]string{e.Actor.String() + ": " + e.Change.Action}, all...)
 	}

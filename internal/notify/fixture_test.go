@@ -24,8 +24,8 @@ import (
 
 const email = "maren@nord.example"
 
-// lab is an owner of the shops "shop" and "bakery" with a worker on real storage.
-type lab struct {
+// fixture is an owner of the shops "shop" and "bakery" with a worker on real storage.
+type fixture struct {
 	t       *testing.T
 	url     string
 	storage *storage.Storage
@@ -39,34 +39,34 @@ type lab struct {
 }
 
 // onBoth runs a test on both engines.
-func onBoth(t *testing.T, test func(t *testing.T, l *lab)) {
+func onBoth(t *testing.T, test func(t *testing.T, f *fixture)) {
 	t.Helper()
-	storagetest.OnBoth(t, func(t *testing.T, s *storage.Storage, url string) { test(t, newLab(t, s, url)) })
+	storagetest.OnBoth(t, func(t *testing.T, s *storage.Storage, url string) { test(t, newFixture(t, s, url)) })
 }
 
-func newLab(t *testing.T, s *storage.Storage, url string) *lab {
+func newFixture(t *testing.T, s *storage.Storage, url string) *fixture {
 	t.Helper()
-	l := &lab{t: t, url: url, storage: s, clock: clocktest.At(storagetest.Noon), mail: smtptest.New(t), log: &logtest.Journal{}}
-	l.mail.User, l.mail.Password = "shop@nord.example", "pass"
-	l.mail.Start()
-	l.owner = l.join("Maren", map[string]account.Role{"shop": account.Owner, "bakery": account.Owner})
-	l.service = notify.NewService(notify.ServiceConfig{
-		Storage: s, CheckURL: func(url string) error { return loopback.Check(url, true) }, HasMail: true, Now: l.clock.Now,
+	f := &fixture{t: t, url: url, storage: s, clock: clocktest.At(storagetest.Noon), mail: smtptest.New(t), log: &logtest.Journal{}}
+	f.mail.User, f.mail.Password = "shop@nord.example", "pass"
+	f.mail.Start()
+	f.owner = f.join("Maren", map[string]account.Role{"shop": account.Owner, "bakery": account.Owner})
+	f.service = notify.NewService(notify.ServiceConfig{
+		Storage: s, CheckURL: func(url string) error { return loopback.Check(url, true) }, HasMail: true, Now: f.clock.Now,
 	})
-	l.worker = l.newWorker(s, l.server())
-	return l
+	f.worker = f.newWorker(s, f.server())
+	return f
 }
 
 // loopback allows the receivers of the tests.
 var loopback = guard.Policy{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 
 // server returns the settings of the mail server.
-func (l *lab) server() notify.MailServer {
-	return notify.MailServer{Host: "127.0.0.1", Port: l.mail.Port(), TLS: notify.StartTLS, User: "shop@nord.example", Password: "pass", From: "shop@nord.example", Roots: l.mail.Roots()}
+func (f *fixture) server() notify.MailServer {
+	return notify.MailServer{Host: "127.0.0.1", Port: f.mail.Port(), TLS: notify.StartTLS, User: "shop@nord.example", Password: "pass", From: "shop@nord.example", Roots: f.mail.Roots()}
 }
 
-func (l *lab) newWorker(s *storage.Storage, server notify.MailServer) *notify.Worker {
-	return newWorker(s, server, l.clock.Now, func() []notify.Fault { return l.faults }, slog.New(slog.NewTextHandler(l.log, nil)))
+func (f *fixture) newWorker(s *storage.Storage, server notify.MailServer) *notify.Worker {
+	return newWorker(s, server, f.clock.Now, func() []notify.Fault { return f.faults }, slog.New(slog.NewTextHandler(f.log, nil)))
 }
 
 // newWorker returns a worker that may call this machine.
@@ -82,28 +82,28 @@ func newWorker(s *storage.Storage, server notify.MailServer, now func() time.Tim
 	})
 }
 
-func (l *lab) must(err error) {
-	l.t.Helper()
+func (f *fixture) must(err error) {
+	f.t.Helper()
 	if err != nil {
-		l.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 }
 
 // join creates an account.
-func (l *lab) join(name string, roles map[string]account.Role) account.Account {
-	l.t.Helper()
-	a := account.Account{ID: "acc_" + name, Name: name, Roles: roles, CreatedAt: l.clock.Now()}
-	l.must(l.storage.ChangeTeam(l.t.Context(), "", func(_ account.Ticket, all []account.Account) ([]account.Account, account.Outcome, error) {
+func (f *fixture) join(name string, roles map[string]account.Role) account.Account {
+	f.t.Helper()
+	a := account.Account{ID: "acc_" + name, Name: name, Roles: roles, CreatedAt: f.clock.Now()}
+	f.must(f.storage.ChangeTeam(f.t.Context(), "", func(_ account.Ticket, all []account.Account) ([]account.Account, account.Outcome, error) {
 		return append(all, a), account.Outcome{}, nil
 	}))
 	return a
 }
 
 // choose sets the choices of the owner in a shop, with an e-mail address.
-func (l *lab) choose(shop string, choices ...notify.Choice) {
-	l.t.Helper()
-	l.must(l.service.SetDestinations(l.t.Context(), l.owner, notify.Destinations{Email: email}))
-	l.must(l.service.Choose(l.t.Context(), l.owner, shop, choices))
+func (f *fixture) choose(shop string, choices ...notify.Choice) {
+	f.t.Helper()
+	f.must(f.service.SetDestinations(f.t.Context(), f.owner, notify.Destinations{Email: email}))
+	f.must(f.service.Choose(f.t.Context(), f.owner, shop, choices))
 }
 
 // byMail are choices of kinds by e-mail.
@@ -115,8 +115,8 @@ func byMail(kinds ...notify.Kind) (all []notify.Choice) {
 }
 
 // create creates an invoice with an order.
-func (l *lab) create(id, shop, order string) {
-	l.t.Helper()
+func (f *fixture) create(id, shop, order string) {
+	f.t.Helper()
 	c := storagetest.Creation(id, shop)
 	build := c.Build
 	c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
@@ -124,26 +124,26 @@ func (l *lab) create(id, shop, order string) {
 		inv.Terms.OrderID, inv.Terms.Description = order, "A gift for Runa Lind"
 		return inv, err
 	}
-	storagetest.Create(l.t, l.storage, c)
+	storagetest.Create(f.t, f.storage, c)
 }
 
 // change changes an invoice with an event.
-func (l *lab) change(id string, e invoice.EventType, change func(*invoice.Invoice)) {
-	l.t.Helper()
-	_, err := l.storage.UpdateInvoice(l.t.Context(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
+func (f *fixture) change(id string, e invoice.EventType, change func(*invoice.Invoice)) {
+	f.t.Helper()
+	_, err := f.storage.UpdateInvoice(f.t.Context(), id, invoice.Lease{}, func(inv *invoice.Invoice) error {
 		inv.Version++
 		inv.Events = []invoice.Event{storagetest.NewEvent(id, e, inv.Version)}
 		change(inv)
 		return nil
 	})
-	l.must(err)
+	f.must(err)
 }
 
 // pay creates an invoice that is paid.
-func (l *lab) pay(id, shop, order string) {
-	l.t.Helper()
-	l.create(id, shop, order)
-	l.change(id, invoice.EventPaid, func(inv *invoice.Invoice) { paid(inv, l.clock.Now()) })
+func (f *fixture) pay(id, shop, order string) {
+	f.t.Helper()
+	f.create(id, shop, order)
+	f.change(id, invoice.EventPaid, func(inv *invoice.Invoice) { paid(inv, f.clock.Now()) })
 }
 
 func paid(inv *invoice.Invoice, at time.Time) {
@@ -152,44 +152,44 @@ func paid(inv *invoice.Invoice, at time.Time) {
 }
 
 // run collects and sends what is due.
-func (l *lab) run() {
-	l.t.Helper()
-	l.collect()
-	l.send()
+func (f *fixture) run() {
+	f.t.Helper()
+	f.collect()
+	f.send()
 }
 
-func (l *lab) collect() {
-	l.t.Helper()
-	l.must(l.worker.Collector.Collect(l.t.Context()))
+func (f *fixture) collect() {
+	f.t.Helper()
+	f.must(f.worker.Collector.Collect(f.t.Context()))
 }
 
-func (l *lab) send() {
-	l.t.Helper()
-	l.must(l.worker.Send(l.t.Context()))
-	l.worker.Wait()
+func (f *fixture) send() {
+	f.t.Helper()
+	f.must(f.worker.Send(f.t.Context()))
+	f.worker.Wait()
 }
 
 // minute passes a minute, and sends what is due.
-func (l *lab) minute() {
-	l.t.Helper()
-	l.clock.Pass(time.Minute)
-	l.run()
+func (f *fixture) minute() {
+	f.t.Helper()
+	f.clock.Advance(time.Minute)
+	f.run()
 }
 
 // letters returns the received messages, each as its subject and its body.
-func (l *lab) letters() (all []string) {
-	l.t.Helper()
-	for _, m := range l.mail.Messages() {
-		all = append(all, letterOf(l.t, m.Text))
+func (f *fixture) letters() (all []string) {
+	f.t.Helper()
+	for _, m := range f.mail.Messages() {
+		all = append(all, letterOf(f.t, m.Text))
 	}
 	return all
 }
 
 // states returns the messages of the owner, oldest first: channel, kind, state and fault.
-func (l *lab) states() (all []string) {
-	l.t.Helper()
-	messages, err := l.storage.Messages(l.t.Context(), l.owner.ID, 100)
-	l.must(err)
+func (f *fixture) states() (all []string) {
+	f.t.Helper()
+	messages, err := f.storage.Messages(f.t.Context(), f.owner.ID, 100)
+	f.must(err)
 	for _, m := range messages {
 		all = append([]string{strings.TrimSpace(string(m.Channel) + " " + string(m.Kind) + " " + string(m.State) + " " + m.Fault)}, all...)
 	}
