@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/skip2/go-qrcode"
 )
 
@@ -26,7 +27,7 @@ type QR struct {
 // update of a page shows them again. It is safe for concurrent use. It returns an error if the text
 // is too long for any code.
 func NewQR(text string) (QR, error) {
-	if code, ok := codes.find(text); ok {
+	if code, ok := codes.Get(text); ok {
 		return code, nil
 	}
 	drawn.Add(1)
@@ -39,7 +40,7 @@ func NewQR(text string) (QR, error) {
 	size := strconv.Itoa(17 + 4*encoded.VersionNumber + 2*quietZone)
 	// A stroke covers half a module on each side of its line, so the first row is at half a module.
 	code.ViewBox = fmt.Sprintf("%d %d.5 %s %s", -quietZone, -quietZone, size, size)
-	codes.set(text, code)
+	codes.Add(text, code)
 	return code, nil
 }
 
@@ -47,8 +48,7 @@ func NewQR(text string) (QR, error) {
 // several. A text that is too long for a code is left out, as by NewQR.
 func DrawQRs(texts []string) {
 	missing := slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(texts))), func(text string) bool {
-		_, cached := codes.find(text)
-		return cached || text == ""
+		return codes.Contains(text) || text == ""
 	})
 	var next atomic.Int64
 	var group sync.WaitGroup
@@ -93,40 +93,13 @@ func strokes(bitmap [][]bool) string {
 	return string(b)
 }
 
-// generationSize is the number of codes in a generation of the cache.
-const generationSize = 1000
+// codes are the most recently used codes.
+var codes = newCodes(2000)
 
-var codes qrCache
-
-// qrCache caches recently used codes in two generations of generationSize codes. When the young
-// generation is full, it becomes the old generation, and the former old generation is deleted.
-type qrCache struct {
-	mu         sync.Mutex
-	young, old map[string]QR
-}
-
-func (c *qrCache) find(text string) (QR, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if code, ok := c.young[text]; ok {
-		return code, true
+func newCodes(size int) *lru.Cache[string, QR] {
+	cache, err := lru.New[string, QR](size)
+	if err != nil {
+		panic(err) // the size is not positive
 	}
-	code, ok := c.old[text]
-	if ok {
-		c.add(text, code)
-	}
-	return code, ok
-}
-
-func (c *qrCache) set(text string, code QR) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.add(text, code)
-}
-
-func (c *qrCache) add(text string, code QR) {
-	if c.young == nil || len(c.young) >= generationSize {
-		c.young, c.old = map[string]QR{}, c.young
-	}
-	c.young[text] = code
+	return cache
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/gzhttp"
+	"github.com/klauspost/compress/zstd"
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 	"golang.org/x/time/rate"
@@ -107,7 +108,7 @@ const minCompressed = 256
 
 // compressed compresses the responses of a handler that are not compressed already, as assets are.
 func compressed(next http.Handler) http.Handler {
-	wrap, err := gzhttp.NewWrapper(gzhttp.CompressionLevel(live.CompressionLevel), gzhttp.MinSize(minCompressed))
+	wrap, err := gzhttp.NewWrapper(gzhttp.CompressionLevel(live.CompressionLevel), gzhttp.ZstdCompressionLevel(int(zstd.SpeedDefault)), gzhttp.MinSize(minCompressed))
 	if err != nil {
 		panic("web: " + err.Error())
 	}

@@ -83,7 +83,7 @@ func nameIn(files fs.FS, path string) (string, error) {
 
 // texts are the messages of one catalogue.
 type texts struct {
-	fixed     map[string]string // messages without placeholders and plural forms
+	simple    map[string]message // those without plural forms
 	localizer *i18n.Localizer
 }
 
@@ -94,10 +94,13 @@ func readTexts(files fs.FS, path string) (texts, error) {
 	if err != nil {
 		return texts{}, fmt.Errorf("read catalogue %s: %w", path, err)
 	}
-	found := texts{fixed: map[string]string{}, localizer: i18n.NewLocalizer(bundle, code)}
+	found := texts{simple: map[string]message{}, localizer: i18n.NewLocalizer(bundle, code)}
 	for _, m := range file.Messages {
-		if !plural(m) && !strings.Contains(m.Other, "{{") {
-			found.fixed[m.ID] = m.Other
+		if plural(m) {
+			continue
+		}
+		if found.simple[m.ID], err = parseMessage(m.Other); err != nil {
+			return texts{}, fmt.Errorf("read catalogue %s: message %s: %w", path, m.ID, err)
 		}
 	}
 	return found, nil
@@ -153,10 +156,10 @@ func (l *Language) English() bool { return l.Code == "en" }
 // Text returns a message. Pairs are the names and values of its placeholders: Text("paid.return",
 // "Shop", name). It panics for an unknown id, which is a programming error.
 func (l *Language) Text(id string, pairs ...string) string {
-	if fixed, ok := l.texts().fixed[id]; ok {
-		return fixed
+	if len(pairs) == 0 {
+		return l.fill(id, nil)
 	}
-	return l.localize(&i18n.LocalizeConfig{MessageID: id, TemplateData: l.filled(pairs)})
+	return l.fill(id, l.filled(pairs))
 }
 
 // Count returns a message in the plural form for n. The placeholder Count is n.
@@ -172,7 +175,7 @@ func (l *Language) Around(id, name string, pairs ...string) (before, after strin
 	const placeholder = "\x00"
 	values := l.filled(pairs)
 	values[name] = placeholder
-	before, after, _ = strings.Cut(l.localize(&i18n.LocalizeConfig{MessageID: id, TemplateData: values}), placeholder)
+	before, after, _ = strings.Cut(l.fill(id, values), placeholder)
 	return strings.TrimSpace(before), strings.TrimSpace(after)
 }
 
@@ -203,7 +206,17 @@ func (l *Language) texts() texts {
 	return found
 }
 
+// fill returns a message with the values of its placeholders.
+func (l *Language) fill(id string, values map[string]string) string {
+	if m, ok := l.texts().simple[id]; ok {
+		return m.fill(values)
+	}
+	return l.localize(&i18n.LocalizeConfig{MessageID: id, TemplateData: values})
+}
+
+// localize returns a message that has plural forms, or that the catalogue lacks.
 func (l *Language) localize(c *i18n.LocalizeConfig) string {
+	c.TemplateParser = pluralParser{}
 	text, err := l.texts().localizer.Localize(c)
 	if err != nil && l.fallback != nil {
 		return l.fallback.localize(c)

@@ -3,8 +3,6 @@ package locale
 import (
 	"fmt"
 	"time"
-
-	"github.com/nicksnyder/go-i18n/v2/i18n"
 )
 
 // months are the keys of the names of months within a date, from January.
@@ -40,8 +38,8 @@ func (l *Language) TimeOfDay(wire string, now time.Time) string {
 }
 
 func (l *Language) date(id string, t time.Time) string {
-	return l.localize(&i18n.LocalizeConfig{MessageID: id, TemplateData: map[string]string{
+	return l.fill(id, map[string]string{
 		"Day": fmt.Sprint(t.Day()), "Month": l.Month(t.Month()), "Year": fmt.Sprint(t.Year()),
 		"Hour": t.Format("15"), "Minute": t.Format("04"), "Zone": t.Format("MST"),
-	}})
+	})
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 // Storage stores an installation's keys. It is safe for concurrent use.
@@ -32,11 +34,21 @@ type Keyring struct {
 	mu     sync.Mutex
 	keys   []Key
 	readAt time.Time
+
+	// signed holds the newest statements by their signed part, because every view of a page has one.
+	signed *lru.Cache[string, string]
 }
+
+// signedSize is the number of signed statements in the cache, of about 2 kB each.
+const signedSize = 1000
 
 // NewKeyring returns a new Keyring.
 func NewKeyring(storage Storage, now func() time.Time) *Keyring {
-	return &Keyring{storage: storage, now: now}
+	signed, err := lru.New[string, string](signedSize)
+	if err != nil {
+		panic(err) // the size is not positive
+	}
+	return &Keyring{storage: storage, now: now, signed: signed}
 }
 
 // Ensure makes the first key if there is none.
@@ -113,5 +125,13 @@ func (k *Keyring) Sign(ctx context.Context, s Statement) (string, error) {
 	if len(keys) == 0 || keys[0].Private == nil {
 		return "", errors.New("sign statement: there is no key to sign with")
 	}
-	return Sign(s, keys[0])
+	body := s.body(keys[0].Public)
+	if text, ok := k.signed.Get(body); ok {
+		return text, nil
+	}
+	text, err := signBody(body, keys[0])
+	if err == nil {
+		k.signed.Add(body, text)
+	}
+	return text, err
 }

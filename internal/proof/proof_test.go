@@ -138,6 +138,24 @@ signature: LgMxmFhJ6UujQXXNTbviSGEZrBEJotI0pLfAsQGOrOEcHs7LMd02b1qu8zllGkR5azqoO
 	}
 }
 
+func TestKeyIn_finds_the_key_of_a_signed_statement(t *testing.T) {
+	t.Parallel()
+	key := newKey(t, "TEST 1")
+	text, err := proof.Sign(statement(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, found := proof.KeyIn(text); got != key.Public || !found {
+		t.Errorf("the key is %q, %t, want %q", got, found, key.Public)
+	}
+	unsigned, _, _ := strings.Cut(text, "signature: ")
+	for _, other := range []string{"", unsigned, strings.Replace(text, "key: ", "kay: ", 1)} {
+		if got, found := proof.KeyIn(other); found {
+			t.Errorf("%q names the key %q", other, got)
+		}
+	}
+}
+
 func TestVerify_returns_the_signed_statement(t *testing.T) {
 	t.Parallel()
 	key := newKey(t, "TEST 1")

@@ -11,10 +11,14 @@ import (
 // signatureLine is the beginning of the last line of a signed statement.
 const signatureLine = "signature: "
 
+// keyLine is the beginning of the last line of the signed part.
+const keyLine = "key: "
+
 // Sign returns the text of a statement, signed with an active key. It returns ErrFormat if a value
 // cannot be written. The same statement and key always give the same text.
-func Sign(s Statement, k Key) (string, error) {
-	body := s.body(k.Public)
+func Sign(s Statement, k Key) (string, error) { return signBody(s.body(k.Public), k) }
+
+func signBody(body string, k Key) (string, error) {
 	if _, _, err := parseBody(body); err != nil {
 		return "", fmt.Errorf("sign statement: %w", err)
 	}
@@ -63,6 +67,14 @@ func Parse(text string) (Signed, error) {
 		return Signed{}, fmt.Errorf("%w: the signature is not 86 characters of base64url", ErrFormat)
 	}
 	return Signed{statement: s, key: key, body: body, signature: signature}, nil
+}
+
+// KeyIn returns the key that the last line before the signature names. It checks nothing else: use Parse
+// for a text from elsewhere. It returns false if there is no such line.
+func KeyIn(text string) (PublicKey, bool) {
+	body, _, signed := strings.Cut(text, "\n"+signatureLine)
+	key, named := strings.CutPrefix(body[strings.LastIndexByte(body, '\n')+1:], keyLine)
+	return PublicKey(key), signed && named
 }
 
 // Key returns the key that signed the statement, according to the statement.

@@ -59,7 +59,7 @@ func (s Statement) body(key PublicKey) string {
 	for _, m := range s.Methods {
 		fmt.Fprintf(&b, "pay: %s\n", m)
 	}
-	fmt.Fprintf(&b, "key: %s\n", key)
+	fmt.Fprintf(&b, keyLine+"%s\n", key)
 	return b.String()
 }
 
@@ -91,7 +91,7 @@ var (
 		`until: (` + moment + `)\n` +
 		`amount: (` + number + `) ([A-Z]{3})\n` +
 		`((?:pay: [ -~]+\n)+)` +
-		`key: (ed25519:[A-Za-z0-9_-]{43})\n$`)
+		keyLine + `(ed25519:[A-Za-z0-9_-]{43})\n$`)
 	methodPattern = regexp.MustCompile(`^(` + number + `) ([A-Z0-9-]{1,64}) on ([a-z0-9-]{1,64})` +
 		`(?: \(chain ([1-9][0-9]{0,18})(?:, token (0x[0-9A-Fa-f]{40}))?, (0|[1-9][0-9]?) decimals\))?` +
 		` to ([!-~]{1,200})$`)
@@ -139,7 +139,7 @@ func parseMethod(text string) (Method, error) {
 }
 
 // lines are the beginnings of a statement's lines, in order; only the pay line may be repeated.
-var lines = []string{head, "server: ", "invoice: ", "mode: ", "quote: ", "from: ", "until: ", "amount: ", "pay: ", "key: "}
+var lines = []string{head, "server: ", "invoice: ", "mode: ", "quote: ", "from: ", "until: ", "amount: ", "pay: ", keyLine}
 
 // firstFault describes the first place where a text is not a statement.
 func firstFault(text string) string {
