@@ -65,7 +65,7 @@ func TestManual_links_lead_to_existing_pages_and_sections(t *testing.T) {
 			t.Errorf("%s lists %d pages", address, got)
 		}
 		if n := page.Find("script, style, [style]").Length(); n > 0 {
-			t.Errorf("%s has %d scripts or styles within", address, n)
+			t.Errorf("%s has %d script or style elements or style attributes", address, n)
 		}
 	}
 	for link, address := range links {
@@ -75,8 +75,8 @@ func TestManual_links_lead_to_existing_pages_and_sections(t *testing.T) {
 	}
 }
 
-// The overview links to the pages of the manual, then to the API reference. It has all fragments of the API
-// reference, which had this address in earlier versions.
+// Its lead links to the API reference. Each section and article of the API reference keeps its fragment, because
+// the reference had this address in earlier versions.
 func TestManual_overview_lists_all_pages(t *testing.T) {
 	t.Parallel()
 	h := pages(t, newService(), belowPath)
@@ -93,7 +93,7 @@ func TestManual_overview_lists_all_pages(t *testing.T) {
 		t.Errorf("pages (-want +got):\n%s", diff)
 	}
 	if overview.Find(`.lead a[href="/pay/docs/api"]`).Length() != 1 {
-		t.Error("the overview does not begin with a link to the API reference")
+		t.Error("the lead of the overview has no link to the API reference")
 	}
 	for _, n := range docsPage(t, h, "/pay/docs/api").Find("section[id],article[id]").EachIter() {
 		id := n.AttrOr("id", "")
@@ -133,7 +133,7 @@ func TestManual_answers_404_for_an_unknown_page(t *testing.T) {
 	t.Parallel()
 	for address, config := range map[string]func(*web.Config){
 		"/docs/nothing": documented, "/docs/start/": documented, "/docs/..%2fstart": documented,
-		"/docs/start": nil, "/docs/search?q=wallet": nil, // in front of another service
+		"/docs/start": nil, "/docs/search?q=wallet": nil, // this service shows no documentation
 	} {
 		if got := get(t, pages(t, newService(), config), address).StatusCode; got != http.StatusNotFound {
 			t.Errorf("%s answers %d, want 404", address, got)

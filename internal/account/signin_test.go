@@ -2,6 +2,7 @@ package account_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +12,7 @@ import (
 	"chequer/internal/account"
 )
 
-func TestSignInPassword(t *testing.T) {
+func TestSignInPassword_needs_password_and_code_each_used_once(t *testing.T) {
 	t.Parallel()
 	desk := newDesk(t)
 	ctx := t.Context()
@@ -53,8 +54,9 @@ func TestSignInPassword(t *testing.T) {
 	wantErr(t, "recovery code used twice", err, account.ErrSignIn)
 }
 
-// Clocks differ by at most one step, and a code is not accepted after a later one.
-func TestCode_skew(t *testing.T) {
+// A code is accepted at most one time step of 30 s (RFC 6238) early or late, and refused after a later code was
+// used.
+func TestCode_accepts_one_time_step_of_skew(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	d.owner()
@@ -90,13 +92,13 @@ func TestSignInPassword_locks_out(t *testing.T) {
 	for _, name := range []string{"Maren", "Nora"} {
 		var total time.Duration
 		for i := range 10 {
-			client := account.Client{Address: "2001:db8::" + string(rune('a'+i))}
+			client := account.Client{Address: fmt.Sprintf("2001:db8::%x", i+1)}
 			_, err := desk.SignInPassword(ctx, name, "wrong password", "000000", client, "")
 			wantErr(t, name, err, account.ErrSignIn)
 			if i == 9 {
 				break
 			}
-			_, err = desk.SignInPassword(ctx, name, password, "000000", account.Client{Address: "198.51.100.1" + string(rune('0'+i))}, "")
+			_, err = desk.SignInPassword(ctx, name, password, "000000", account.Client{Address: fmt.Sprintf("198.51.100.%d", i+1)}, "")
 			wait, ok := errors.AsType[*account.WaitError](err)
 			if !ok {
 				t.Fatalf("%s, failure %d from another address: got error %v", name, i+1, err)

@@ -10,24 +10,24 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// pageWriteTimeout is the time that the caller may take to read a page of a file.
+// pageWriteTimeout is the time that the client may take to receive a page of a file.
 const pageWriteTimeout = time.Minute
 
-// Sheet is a file to which rows are written one by one.
-type Sheet[T any] interface {
+// Encoder writes the rows of a file one by one. Close writes the end of the file.
+type Encoder[T any] interface {
 	Write(T) error
-	End() error
+	Close() error
 }
 
-// Pages returns at most limit rows after a row. It is called with nil for the first rows.
-type Pages[T any] func(ctx context.Context, after *T, limit int) ([]T, error)
+// ReadPage returns at most limit rows after a row. It is called with nil for the first rows.
+type ReadPage[T any] func(ctx context.Context, after *T, limit int) ([]T, error)
 
 // File is a file to be streamed.
 type File[T any] struct {
 	Header map[string]string
-	Pages  Pages[T]
-	Limit  int // number of rows that are read at once
-	Open   func() Sheet[T]
+	Read   ReadPage[T]
+	Page   int // number of rows that are read at once
+	Open   func() Encoder[T]
 	Log    *slog.Logger
 }
 
@@ -37,7 +37,7 @@ type File[T any] struct {
 // complete.
 func Send[T any](c echo.Context, f File[T]) error {
 	ctx := c.Request().Context()
-	page, err := f.Pages(ctx, nil, f.Limit)
+	page, err := f.Read(ctx, nil, f.Page)
 	if err != nil {
 		return err
 	}
@@ -59,17 +59,17 @@ func Send[T any](c echo.Context, f File[T]) error {
 func (f File[T]) write(ctx context.Context, control *http.ResponseController, page []T) error {
 	out := f.Open()
 	for {
-		_ = control.SetWriteDeadline(time.Now().Add(pageWriteTimeout)) // fails only if the connection has no write deadline
+		_ = control.SetWriteDeadline(time.Now().Add(pageWriteTimeout)) // fails only if the ResponseWriter supports no deadlines
 		for _, row := range page {
 			if err := out.Write(row); err != nil {
 				return err
 			}
 		}
-		if len(page) < f.Limit {
-			return out.End()
+		if len(page) < f.Page {
+			return out.Close()
 		}
 		var err error
-		if page, err = f.Pages(ctx, &page[len(page)-1], f.Limit); err != nil {
+		if page, err = f.Read(ctx, &page[len(page)-1], f.Page); err != nil {
 			return err
 		}
 	}

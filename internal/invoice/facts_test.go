@@ -17,18 +17,18 @@ import (
 	"chequer/internal/rates"
 )
 
-// counter is a storage in memory that records which invoices are read and updated.
+// counter is a storage in memory that counts the reads of invoices, and records which are updated.
 type counter struct {
 	*invoicetest.Storage
 
 	mu      sync.Mutex
-	read    int
+	reads   int
 	updated []string
 }
 
 func (c *counter) Invoice(ctx context.Context, id string) (*invoice.Invoice, error) {
 	c.mu.Lock()
-	c.read++
+	c.reads++
 	c.mu.Unlock()
 	return c.Storage.Invoice(ctx, id)
 }
@@ -52,10 +52,10 @@ func (c *counter) takeUpdated() []string {
 
 func TestObserve_writes_only_changes(t *testing.T) {
 	t.Parallel()
-	service, store := inMemory(t)
-	maker := &shop{t: t, wallets: testWallets(t)}
-	mined, waits := maker.createWith(service, "6000"), maker.createWith(service, "40") // the first needs six confirmations
-	paying := func(inv *invoice.Invoice, tx string, block *chain.Block) chain.Transfer {
+	service, storage := inMemory(t)
+	merchant := &shop{t: t, wallets: testWallets(t)}
+	confirmed, waiting := merchant.createWith(service, "6000"), merchant.createWith(service, "40") // the first needs six confirmations
+	transferTo := func(inv *invoice.Invoice, tx string, block *chain.Block) chain.Transfer {
 		m, _ := inv.Method(simnet.ID, "BTC")
 		return chain.Transfer{
 			ID: tx + ":0", Tx: tx, Asset: "BTC", Script: m.Destination.Script, Amount: money.MustParse("0.0005", money.BTC),
@@ -63,10 +63,10 @@ func TestObserve_writes_only_changes(t *testing.T) {
 		}
 	}
 	block := &chain.Block{Height: 105, Hash: "b105", Time: noon.Add(time.Minute)}
-	inBlock, unconfirmed := paying(mined, "a", block), paying(waits, "b", nil)
+	inBlock, unconfirmed := transferTo(confirmed, "a", block), transferTo(waiting, "b", nil)
 
-	unchanged := paying(waits, "c", block)
-	unchanged.Amount = money.Zero(money.BTC)
+	zeroOutput := transferTo(waiting, "c", block)
+	zeroOutput.Amount = money.Zero(money.BTC)
 
 	tip := chain.Block{Height: 107, Hash: "b107"}
 	earlierBlock := chain.Block{Height: 104, Hash: "b104"}
@@ -76,10 +76,10 @@ func TestObserve_writes_only_changes(t *testing.T) {
 		snapshot chain.Snapshot
 		want     []string
 	}{
-		{"both are new", chain.Snapshot{Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock, unconfirmed}}, []string{mined.ID, waits.ID}},
+		{"both are new", chain.Snapshot{Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock, unconfirmed}}, []string{confirmed.ID, waiting.ID}},
 		{"both are shown again", chain.Snapshot{Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock, unconfirmed}}, nil},
 		{"with an output of zero", chain.Snapshot{
-			Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock, unconfirmed, unchanged},
+			Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock, unconfirmed, zeroOutput},
 		}, nil},
 		{"a listener that does not report the unconfirmed transfer", chain.Snapshot{Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock}}, nil},
 		{"a scan that stops below the block of the confirmed transfer", chain.Snapshot{Unconfirmed: chain.None, Tip: earlierBlock, Behind: true}, nil},
@@ -90,14 +90,14 @@ func TestObserve_writes_only_changes(t *testing.T) {
 		{"a listener that saw another spend of the unconfirmed transfer's input", chain.Snapshot{
 			Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock},
 			Conflicts: []chain.Conflict{{Outpoint: "in-b", Tx: "other"}},
-		}, []string{waits.ID}},
+		}, []string{waiting.ID}},
 		{"a listener after two weeks", chain.Snapshot{
 			Unconfirmed: chain.Partial, Tip: tip, Transfers: []chain.Transfer{inBlock}, Started: started.Add(14*24*time.Hour + time.Second),
-		}, []string{waits.ID}},
+		}, []string{waiting.ID}},
 		{"a new block", chain.Snapshot{
 			Unconfirmed: chain.Partial, Tip: chain.Block{Height: 108}, Transfers: []chain.Transfer{inBlock},
-		}, []string{mined.ID}},
-		{"a block that is gone", chain.Snapshot{Unconfirmed: chain.Partial, Tip: tip}, []string{mined.ID}},
+		}, []string{confirmed.ID}},
+		{"the block of the confirmed transfer is reorganised", chain.Snapshot{Unconfirmed: chain.Partial, Tip: tip}, []string{confirmed.ID}},
 	} {
 		if tt.snapshot.Started.IsZero() {
 			tt.snapshot.Started = started
@@ -106,10 +106,10 @@ func TestObserve_writes_only_changes(t *testing.T) {
 			tt.snapshot.From = chain.Cursor{Height: 90, Hash: "b90"}
 		}
 		lease := invoice.Lease{Network: simnet.ID, Epoch: 1, Sequence: int64(i + 1)}
-		if err := service.Observe(t.Context(), lease, tt.snapshot, invoice.Progress{Scanned: tt.snapshot.Started}, store.Owner); err != nil {
+		if err := service.Observe(t.Context(), lease, tt.snapshot, invoice.Progress{Scanned: tt.snapshot.Started}, storage.Owner); err != nil {
 			t.Fatal(err)
 		}
-		if got := store.takeUpdated(); !slices.Equal(got, tt.want) {
+		if got := storage.takeUpdated(); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: updated %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -118,9 +118,9 @@ func TestObserve_writes_only_changes(t *testing.T) {
 // An invoice that is paid in many transactions is read once, not once for each.
 func TestObserve_reads_an_invoice_once(t *testing.T) {
 	t.Parallel()
-	service, store := inMemory(t)
-	maker := &shop{t: t, wallets: testWallets(t)}
-	inv := maker.createWith(service, "40")
+	service, storage := inMemory(t)
+	merchant := &shop{t: t, wallets: testWallets(t)}
+	inv := merchant.createWith(service, "40")
 	snapshot := chain.Snapshot{
 		Started: noon.Add(time.Minute), Unconfirmed: chain.Complete, From: chain.Cursor{Height: 90, Hash: "b90"}, Tip: chain.Block{Height: 107},
 	}
@@ -131,28 +131,28 @@ func TestObserve_reads_an_invoice_once(t *testing.T) {
 		})
 	}
 	lease := invoice.Lease{Network: simnet.ID, Epoch: 1, Sequence: 1}
-	if err := service.Observe(t.Context(), lease, snapshot, invoice.Progress{Scanned: snapshot.Started}, store.Owner); err != nil {
+	if err := service.Observe(t.Context(), lease, snapshot, invoice.Progress{Scanned: snapshot.Started}, storage.Owner); err != nil {
 		t.Fatal(err)
 	}
-	if updated := store.takeUpdated(); store.read != 1 || len(updated) != 1 {
-		t.Errorf("the invoice was read %d times and updated %d times, want once each", store.read, len(updated))
+	if updated := storage.takeUpdated(); storage.reads != 1 || len(updated) != 1 {
+		t.Errorf("the invoice was read %d times and updated %d times, want once each", storage.reads, len(updated))
 	}
 }
 
 // inMemory returns a service with a counting storage.
 func inMemory(t *testing.T) (*invoice.Service, *counter) {
 	t.Helper()
-	store, ids := &counter{Storage: invoicetest.New()}, 0
+	storage, ids := &counter{Storage: invoicetest.New()}, 0
 	fixed, err := rates.ParseFixed(table, "fixed")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return invoice.NewService(invoice.Config{
-		Storage: store, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {simnet.New(nil, nil)}},
+		Storage: storage, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {simnet.New(nil, nil)}},
 		Rates: func() invoice.Rates { return fixed }, Now: func() time.Time { return noon }, Log: slog.New(slog.DiscardHandler),
 		NewID:  func() string { ids++; return fmt.Sprintf("%032d", ids) },
 		Encode: func(*invoice.Invoice, invoice.Event) []byte { return nil },
-	}), store
+	}), storage
 }
 
 // createWith creates an invoice with a service.
@@ -163,12 +163,12 @@ func (s *shop) createWith(service *invoice.Service, amount string) *invoice.Invo
 	return inv
 }
 
-// An aggregate that is shown again is no change, although its transfers are not recorded themselves.
-func TestObserve_folds_small_transfers(t *testing.T) {
+// Transfers that are folded into an aggregate are not recorded one by one; scanning them again writes nothing.
+func TestObserve_writes_an_aggregate_only_if_it_changes(t *testing.T) {
 	t.Parallel()
-	service, store := inMemory(t)
-	maker := &shop{t: t, wallets: testWallets(t)}
-	inv := maker.createWith(service, "6000")
+	service, storage := inMemory(t)
+	merchant := &shop{t: t, wallets: testWallets(t)}
+	inv := merchant.createWith(service, "6000")
 	m, _ := inv.Method(simnet.ID, "BTC")
 	block := &chain.Block{Height: 105, Hash: "b105", Time: noon.Add(time.Minute)}
 	var list []chain.Transfer
@@ -185,33 +185,34 @@ func TestObserve_folds_small_transfers(t *testing.T) {
 			Tip: chain.Block{Height: tip, Hash: fmt.Sprint("b", tip)}, Transfers: transfers,
 		}
 		lease := invoice.Lease{Network: simnet.ID, Epoch: 1, Sequence: sequence}
-		if err := service.Observe(t.Context(), lease, s, invoice.Progress{Scanned: s.Started}, store.Owner); err != nil {
+		if err := service.Observe(t.Context(), lease, s, invoice.Progress{Scanned: s.Started}, storage.Owner); err != nil {
 			t.Fatal(err)
 		}
-		return len(store.takeUpdated()) > 0
+		return len(storage.takeUpdated()) > 0
 	}
-	store.takeUpdated()
+	storage.takeUpdated()
 	for i, tt := range []struct {
+		name string
 		tip  int64
 		n    int
 		want bool
 	}{
-		{105, invoice.FoldThreshold + 400, true},
-		{105, invoice.FoldThreshold + 400, false}, // again
-		{105, invoice.FoldThreshold + 500, true},  // more of the same block
-		{106, invoice.FoldThreshold + 500, true},  // one block deeper
-		{106, invoice.FoldThreshold + 500, false},
+		{"new transfers", 105, invoice.FoldThreshold + 400, true},
+		{"the same transfers", 105, invoice.FoldThreshold + 400, false},
+		{"more of the same block", 105, invoice.FoldThreshold + 500, true},
+		{"one block deeper", 106, invoice.FoldThreshold + 500, true},
+		{"the same block again", 106, invoice.FoldThreshold + 500, false},
 	} {
 		if got := observe(int64(i+1), tt.tip, list[:tt.n]); got != tt.want {
-			t.Errorf("scan %d: updated %v, want %v", i, got, tt.want)
+			t.Errorf("%s: updated %v, want %v", tt.name, got, tt.want)
 		}
 	}
-	got, err := store.Invoice(t.Context(), inv.ID)
+	got, err := storage.Invoice(t.Context(), inv.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	count, sum := represented(got)
-	if want := int64(600 * len(list)); len(got.Transfers) != invoice.FoldThreshold+1 || count != len(list) || sum.Int64() != want {
+	if want := int64(600 * len(list)); /* 600 satoshis each */ len(got.Transfers) != invoice.FoldThreshold+1 || count != len(list) || sum.Int64() != want {
 		t.Errorf("%d rows of %d transfers and %s satoshis, want %d of %d and %d", len(got.Transfers), count, sum, invoice.FoldThreshold+1, len(list), want)
 	}
 }

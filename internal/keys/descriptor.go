@@ -70,7 +70,7 @@ func parseDescriptor(text string, kind Kind, wanted Script) (Key, error) {
 	}
 	if origin, _, ok := strings.Cut(expression, "]"); ok {
 		if _, path, ok := strings.Cut(origin, "/"); ok {
-			key.warnings, err = key.contradictions(path)
+			key.warnings, err = key.pathWarnings(path)
 		}
 	}
 	return key, err

@@ -62,7 +62,7 @@ func parseExport(text string, kind Kind, wanted Script) (Key, error) {
 	}
 	key, err := parse(a.key, kind, wanted)
 	if err == nil && a.path != "" && !isDescriptor(a.key) {
-		key.warnings, err = key.contradictions(a.path)
+		key.warnings, err = key.pathWarnings(a.path)
 	}
 	return key, err
 }

@@ -80,8 +80,8 @@ func TestWarnings_of_a_path(t *testing.T) {
 		{"of another script, taproot", "tr([73c5da0a/49h/0h/0h]" + xpub84 + "/0/*)", "its path begins with 49', which wallets use for p2sh-p2wpkh addresses, not for p2tr"},
 		{"not hardened", "wpkh([73c5da0a/84/0h/0h]" + xpub84 + "/0/*)", "its path begins with 84, which is not hardened: wallets use 84'"},
 		{"of another depth", "wpkh([73c5da0a/84h/0h]" + xpub84 + "/0/*)", "its path has 2 steps, but the depth of the key is 3"},
-		{"of another child", "wpkh([73c5da0a/84h/0h/1h]" + xpub84 + "/0/*)", "its path ends with 1', but the key has the number 0'"},
-		{"of a child that is not hardened", "wpkh([73c5da0a/84h/0h/0]" + xpub84 + "/0/*)", "its path ends with 0, but the key has the number 0'"},
+		{"of another child", "wpkh([73c5da0a/84h/0h/1h]" + xpub84 + "/0/*)", "its path ends with 1', but the child number of the key is 0'"},
+		{"of a child that is not hardened", "wpkh([73c5da0a/84h/0h/0]" + xpub84 + "/0/*)", "its path ends with 0, but the child number of the key is 0'"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -21,7 +21,7 @@ type Key struct {
 	parsed  *hdkeychain.ExtendedKey // the parsed key
 	path    string                  // path from given to the addresses; empty if the depth of given determines it
 	branch  *branch                 // the key from which an index is derived
-	// warnings are contradictions in the parsed text.
+	// warnings say what is wrong with the parsed text.
 	warnings []string
 }
 

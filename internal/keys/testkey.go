@@ -9,11 +9,18 @@ import (
 )
 
 // NewTestKey returns the extended private key (tprv) and the extended public key of a new test wallet,
-// made from 32 random bytes: the account m/84'/1'/0' for Bitcoin and Litecoin, m/44'/1'/0' for Ethereum.
+// made from 32 random bytes: of the account m/84'/1'/0' for Bitcoin and Litecoin, m/44'/1'/0' for Ethereum.
 // The private key can spend money that was sent to the wallet by mistake, so the caller must seal it at
 // once; importing it into a wallet recovers the money. See BIP 32, "Master key generation", and SLIP-44
 // for coin 1.
-func NewTestKey(random io.Reader, kind Kind) (private string, key Key, err error) {
+func NewTestKey(random io.Reader, kind Kind) (private string, public Key, err error) {
+	if private, public, err = newTestKey(random, kind); err != nil {
+		return "", Key{}, fmt.Errorf("make test key: %w", err)
+	}
+	return private, public, nil
+}
+
+func newTestKey(random io.Reader, kind Kind) (private string, public Key, err error) {
 	purpose, script := uint32(84), P2WPKH
 	if kind == ETH {
 		purpose, script = 44, ""
@@ -21,28 +28,25 @@ func NewTestKey(random io.Reader, kind Kind) (private string, key Key, err error
 	seed := make([]byte, hdkeychain.RecommendedSeedLen)
 	defer clear(seed)
 	if _, err := io.ReadFull(random, seed); err != nil {
-		return "", Key{}, fmt.Errorf("make test key: %w", err)
+		return "", Key{}, err
 	}
-	account, err := hdkeychain.NewMaster(seed, &chaincfg.TestNet3Params)
+	key, err := hdkeychain.NewMaster(seed, &chaincfg.TestNet3Params)
 	if err != nil {
-		return "", Key{}, fmt.Errorf("make test key: %w", err)
+		return "", Key{}, err
 	}
 	for _, step := range []uint32{purpose, 1, 0} {
-		parent := account
-		account, err = parent.Derive(hardened + step)
+		parent := key
+		key, err = parent.Derive(hardened + step)
 		parent.Zero()
 		if err != nil {
-			return "", Key{}, fmt.Errorf("make test key: %w", err)
+			return "", Key{}, err
 		}
 	}
-	defer account.Zero()
-	public, err := account.Neuter()
+	defer key.Zero()
+	neutered, err := key.Neuter()
 	if err != nil {
-		return "", Key{}, fmt.Errorf("make test key: %w", err)
+		return "", Key{}, err
 	}
-	key, err = Parse(public.String(), kind, Test, script)
-	if err != nil {
-		return "", Key{}, fmt.Errorf("make test key: %w", err)
-	}
-	return account.String(), key, nil
+	public, err = Parse(neutered.String(), kind, Test, script)
+	return key.String(), public, err
 }

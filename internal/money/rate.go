@@ -6,14 +6,17 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// significant is the number of digits of a rate: it is rounded half up to these digits, then
-// frozen, used for the division and shown.
-const significant = 8
+// significantDigits is the number of digits of a rate, which is rounded half up.
+const significantDigits = 8
 
-// offered is the largest number of decimals of an expected amount.
-const offered = 8
+// maxCoinDecimals is the largest number of decimals of an expected amount.
+const maxCoinDecimals = 8
 
-// Rate is the price of one coin in a fiat currency, with eight significant digits.
+// inverseDecimals is the number of decimals to which an inverse is calculated before it is rounded.
+const inverseDecimals = 24
+
+// Rate is the price of one unit of a currency, the coin, in another one, the fiat currency, with eight
+// significant digits. The coin of a rate such as EUR-USD is a fiat currency too.
 type Rate struct {
 	price decimal.Decimal
 	coin  Currency
@@ -33,10 +36,10 @@ func ParseRate(text string, coin, fiat Currency) (Rate, error) {
 	return newRate(price, coin, fiat)
 }
 
-// Via returns the price of the coin in another fiat currency, given the price of one unit of r's
-// fiat in it: BTC-EUR via EUR-USD is BTC-USD.
+// Via returns the product of r and a rate whose coin is the fiat currency of r: BTC-EUR via EUR-USD is
+// BTC-USD. It panics if the currencies differ.
 func (r Rate) Via(exchange Rate) (Rate, error) {
-	if exchange.coin.Code != r.fiat.Code {
+	if exchange.coin != r.fiat {
 		panic("money: " + r.fiat.Code + " rate through " + exchange.coin.Code)
 	}
 	return newRate(r.price.Mul(exchange.price), r.coin, exchange.fiat)
@@ -45,7 +48,7 @@ func (r Rate) Via(exchange Rate) (Rate, error) {
 // Inverse returns the price of one unit of the fiat currency in the coin: EUR-USD becomes USD-EUR.
 func (r Rate) Inverse() (Rate, error) {
 	exact := new(big.Rat).Inv(r.price.Rat())
-	price := decimal.NewFromBigRat(exact, 24)
+	price := decimal.NewFromBigRat(exact, inverseDecimals)
 	return newRate(price, r.fiat, r.coin)
 }
 
@@ -66,17 +69,18 @@ func (r Rate) Equal(s Rate) bool {
 	return r.coin == s.coin && r.fiat == s.fiat && r.price.Equal(s.price)
 }
 
-// Convert returns the price of an amount of fiat in the coin. This is the single division; it is
-// rounded up to eight decimals, or to the coin's if it has fewer.
+// Convert returns the amount of the coin that is worth an amount of fiat, rounded up to eight decimals,
+// or to those of the coin if it has fewer. It panics if the currencies differ.
 func (r Rate) Convert(fiat Amount) Amount {
 	if fiat.currency != r.fiat {
 		panic("money: " + fiat.currency.Code + " converted at a rate in " + r.fiat.Code)
 	}
 	exact := new(big.Rat).Quo(fiat.Rat(), r.price.Rat())
-	return roundUp(exact, min(offered, r.coin.Decimals), r.coin)
+	return roundUp(exact, min(maxCoinDecimals, r.coin.Decimals), r.coin)
 }
 
-// Value returns the exact value of an amount of the coin, in major units of fiat.
+// Value returns the exact value of an amount of the coin, in major units of fiat. It panics if
+// the currencies differ.
 func (r Rate) Value(coin Amount) *big.Rat {
 	if coin.currency != r.coin {
 		panic("money: " + coin.currency.Code + " valued at a rate of " + r.coin.Code)
@@ -88,7 +92,7 @@ func newRate(price decimal.Decimal, coin, fiat Currency) (Rate, error) {
 	if price.Sign() <= 0 {
 		return Rate{}, ErrRate
 	}
-	digits := int32(price.NumDigits()) + price.Exponent() // before the dot
-	price = price.Round(significant - digits)
+	digits := int32(price.NumDigits()) + price.Exponent() // before the decimal point
+	price = price.Round(significantDigits - digits)
 	return Rate{price: price, coin: coin, fiat: fiat}, nil
 }

@@ -16,11 +16,11 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-// childURL is the environment variable with the URL of the database of a child process of this test binary, and
-// childPort the one with the port of its mail server.
+// Environment variables of a child process of this test binary: the URL of its database, and the port of its
+// mail server.
 const (
-	childURL  = "CHEQUER_NOTIFY_CHILD"
-	childPort = "CHEQUER_NOTIFY_CHILD_PORT"
+	childURL  = "CHEQUER_NOTIFY_CHILD_DATABASE_URL"
+	childPort = "CHEQUER_NOTIFY_CHILD_MAIL_PORT"
 )
 
 func TestMain(m *testing.M) {
@@ -35,7 +35,8 @@ func plainServer(port int) notify.MailServer {
 	return notify.MailServer{Host: "127.0.0.1", Port: port, TLS: notify.NoTLS, From: "shop@nord.example"}
 }
 
-// sendUntilKilled collects and sends, one minute after the events.
+// sendUntilKilled collects the events, and sends the messages that are due one minute later. The mail server
+// does not answer, so that the process is killed meanwhile.
 func sendUntilKilled(url string) {
 	s, err := storage.Open(context.Background(), url, storagetest.Box(&testing.B{}, 1), storage.Options{})
 	if err != nil {
@@ -58,9 +59,9 @@ func sendUntilKilled(url string) {
 	panic("the process was not killed")
 }
 
-// A process that is killed after the mail server has the message and before this is recorded leaves a claim.
-// Its event is not reported again, and its message is.
-func TestProcess_that_is_killed_while_it_sends(t *testing.T) {
+// If the process is killed after the mail server received a message, but before the result is stored, the
+// message is sent again with the same Message-ID once the claim has expired.
+func TestWorker_resends_the_same_message_after_a_kill(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		plain := smtpServer(t, true, false)
 		plain.User = ""
@@ -88,7 +89,7 @@ func TestProcess_that_is_killed_while_it_sends(t *testing.T) {
 		f.run()
 		f.minute()
 		if n := len(plain.Messages()); n != 1 {
-			t.Errorf("a claimed message was sent by another process: %d messages", n)
+			t.Errorf("got %d messages before the claim expired, want 1", n)
 		}
 		f.minute()
 		f.wantStates("mail sold sent")

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -72,15 +71,15 @@ func TestCreate_returns_the_invoice(t *testing.T) {
 	}
 }
 
-func TestCreate_in_dollars(t *testing.T) {
+func TestCreate_accepts_dollars(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	response := f.send(message{method: "POST", target: "/v2/invoice/new", key: "live", body: `{"amount":"20.0","fiat_currency":"USD"}`})
 	golden(t, "invoice_new_usd.json", read(t, response))
 }
 
-// The answer keeps its form: six fields, five per address, rates in euro and dollars.
-func TestCreate_in_a_currency_that_is_switched_on(t *testing.T) {
+// The response has the same fields for every currency: six, five per address, rates in euro and dollars.
+func TestCreate_accepts_an_enabled_currency(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.enableFiats(chf, jpy)
@@ -93,7 +92,7 @@ func TestCreate_in_a_currency_that_is_switched_on(t *testing.T) {
 	golden(t, "event_jpy.json", string(events[len(events)-1].Body))
 }
 
-// Public clients of the API family depend on these answers.
+// Clients of services with the same API depend on these responses.
 func TestCreate_accepts_the_requests_of_public_clients(t *testing.T) {
 	t.Parallel()
 	compact := `{"amount":20.0,"fiat_currency":"EUR"}`
@@ -138,33 +137,7 @@ func TestCreate_accepts_the_requests_of_public_clients(t *testing.T) {
 	}
 }
 
-func TestCreate_answers_with_exactly_the_specified_fields(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, nil)
-	response := f.send(message{method: "POST", target: "/api/v2/invoice/new", key: "all", body: `{"amount":1,"fiat_currency":"EUR","order_id":"7"}`})
-	var got struct{ fields, address map[string]json.RawMessage }
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list []map[string]json.RawMessage
-	if err := json.Unmarshal(body, &got.fields); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(got.fields["addresses"], &list); err != nil {
-		t.Fatal(err)
-	}
-	if len(got.fields) != 6 || len(list) != 3 {
-		t.Errorf("answer has %d fields and %d addresses, want 6 and 3: %s", len(got.fields), len(list), body)
-	}
-	for _, a := range list {
-		if len(a) != 5 {
-			t.Errorf("address has %d fields, want 5: %v", len(a), a)
-		}
-	}
-}
-
-func TestCreate_keeps_the_fields_of_Chequer(t *testing.T) {
+func TestCreate_stores_the_extension_fields(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	id := f.create(t, "all", `{"amount":"10","fiat_currency":"EUR","url_success":"https://shop.example/ok?a=1&b=2","url_failure":"http://localhost:8080/no",
@@ -174,7 +147,7 @@ func TestCreate_keeps_the_fields_of_Chequer(t *testing.T) {
 	golden(t, "resource_full.json", read(t, response))
 }
 
-func TestCreate_checks_rates_wallets_and_methods(t *testing.T) {
+func TestCreate_refuses_what_cannot_be_offered(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		change func(*fixture)
@@ -183,19 +156,19 @@ func TestCreate_checks_rates_wallets_and_methods(t *testing.T) {
 		status int
 		code   string
 	}{
-		"no rate":                           {func(f *fixture) { f.rates.unavailable.Store(true) }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_rate"},
-		"no wallet":                         {func(f *fixture) { f.merchants.wallets = nil }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_wallet"},
-		"one unknown method":                {nil, `{"amount":1,"fiat_currency":"EUR","payment_methods":["BTC","EURC-BSE"]}`, "all", 400, "invalid_payment_methods"},
-		"an unknown method":                 {nil, `{"amount":1,"fiat_currency":"EUR","payment_methods":["DOGE"]}`, "all", 400, "invalid_payment_methods"},
-		"held for too long":                 {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":7200,"payment_methods":["BTC"]}`, "all", 400, "invalid_expires_in"},
-		"no rate of the dollar":             {func(f *fixture) { f.rates.lacks = "USD" }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_rate"},
-		"no rate of one coin":               {func(f *fixture) { f.rates.lacks = "BTC" }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 200, ""},
-		"held for an hour":                  {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":3600,"payment_methods":["BTC"]}`, "all", 200, ""},
-		"held for an hour and a second":     {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":3601,"payment_methods":["BTC"]}`, "all", 400, "invalid_expires_in"},
-		"a stable coin held for two hours":  {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":7200}`, "all", 200, ""},
-		"less than the smallest payment":    {nil, `{"amount":0.44,"fiat_currency":"EUR"}`, "live", 400, "invalid_amount"},
-		"the smallest payment":              {nil, `{"amount":0.48,"fiat_currency":"EUR"}`, "live", 200, ""},
-		"a small amount with a stable coin": {nil, `{"amount":0.44,"fiat_currency":"EUR"}`, "all", 200, ""},
+		"no rate":                          {func(f *fixture) { f.rates.unavailable.Store(true) }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_rate"},
+		"no wallet":                        {func(f *fixture) { f.merchants.wallets = nil }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_wallet"},
+		"one unknown method":               {nil, `{"amount":1,"fiat_currency":"EUR","payment_methods":["BTC","EURC-BSE"]}`, "all", 400, "invalid_payment_methods"},
+		"an unknown method":                {nil, `{"amount":1,"fiat_currency":"EUR","payment_methods":["DOGE"]}`, "all", 400, "invalid_payment_methods"},
+		"held for too long":                {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":7200,"payment_methods":["BTC"]}`, "all", 400, "invalid_expires_in"},
+		"no rate of the dollar":            {func(f *fixture) { f.rates.lacks = "USD" }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 503, "no_rate"},
+		"no rate of one coin":              {func(f *fixture) { f.rates.lacks = "BTC" }, `{"amount":1,"fiat_currency":"EUR"}`, "all", 200, ""},
+		"held for an hour":                 {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":3600,"payment_methods":["BTC"]}`, "all", 200, ""},
+		"held for an hour and a second":    {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":3601,"payment_methods":["BTC"]}`, "all", 400, "invalid_expires_in"},
+		"a stablecoin held for two hours":  {nil, `{"amount":1,"fiat_currency":"EUR","expires_in":7200}`, "all", 200, ""},
+		"less than the smallest payment":   {nil, `{"amount":0.44,"fiat_currency":"EUR"}`, "live", 400, "invalid_amount"},
+		"the smallest payment":             {nil, `{"amount":0.48,"fiat_currency":"EUR"}`, "live", 200, ""},
+		"a small amount with a stablecoin": {nil, `{"amount":0.44,"fiat_currency":"EUR"}`, "all", 200, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -244,9 +217,9 @@ func TestCreate_accepts_null_for_optional_fields(t *testing.T) {
 	}
 }
 
-// While another program keeps the database locked, the caller gets an error soon and may repeat the
-// request with the same key.
-func TestCreateInvoice_does_not_wait_long_for_the_database(t *testing.T) {
+// While another program keeps the database locked, the caller gets 503 within seconds, and may repeat the
+// request with the same Idempotency-Key.
+func TestCreate_does_not_wait_long_for_the_database(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, nil)

@@ -43,17 +43,17 @@ func (s *server) exportInvoices(c echo.Context, k call) error {
 	disposition := `attachment; filename="invoices.` + format + `"`
 	if format == "csv" {
 		header := map[string]string{"Content-Disposition": disposition, "Content-Type": "text/csv; charset=utf-8; header=present"}
-		return export(c, s, f, s.Invoices.ExportLines, maxLines, header, func() download.Sheet[invoice.ExportLine] { return wire.NewCSV(c.Response(), style) })
+		return export(c, s, f, s.Invoices.ExportLines, maxLines, header, func() download.Encoder[invoice.ExportLine] { return wire.NewCSV(c.Response(), style) })
 	}
 	header := map[string]string{"Content-Disposition": disposition, "Content-Type": "application/json"}
-	return export(c, s, f, s.Invoices.Invoices, maxPage, header, func() download.Sheet[*invoice.Invoice] { return newJSONSheet(c.Response(), s.Invoices) })
+	return export(c, s, f, s.Invoices.Invoices, maxPage, header, func() download.Encoder[*invoice.Invoice] { return newJSONSheet(c.Response(), s.Invoices) })
 }
 
 // export sends all pages of a list as a file.
 func export[T interface{ Position() invoice.Position }](
-	c echo.Context, s *server, f invoice.Filter, read pageReader[T], limit int, header map[string]string, open func() download.Sheet[T],
+	c echo.Context, s *server, f invoice.Filter, read pageReader[T], limit int, header map[string]string, open func() download.Encoder[T],
 ) error {
-	return download.Send(c, download.File[T]{Header: header, Limit: limit, Open: open, Log: s.Log, Pages: func(ctx context.Context, after *T, limit int) ([]T, error) {
+	return download.Send(c, download.File[T]{Header: header, Page: limit, Open: open, Log: s.Log, Read: func(ctx context.Context, after *T, limit int) ([]T, error) {
 		var p invoice.Position
 		if after != nil {
 			p = (*after).Position()
@@ -99,8 +99,8 @@ func (j *jsonSheet) Write(inv *invoice.Invoice) error {
 	return err
 }
 
-// End ends the array.
-func (j *jsonSheet) End() error {
+// Close ends the array.
+func (j *jsonSheet) Close() error {
 	if j.before == "[" { // no invoice was written
 		_, err := io.WriteString(j.to, "[]")
 		return err

@@ -47,7 +47,7 @@ func TestSign(t *testing.T) {
 			sampleSecret, "{}",
 			"89ff570683bfcd9e2c8911332e07e3ff196ca50f91faef98126fb0eb76df90d7ccddc4372a99ba67ec072fd3aac5d0b7eac44652e2b29ce36dbcf5ee50b6fa05",
 		},
-		"number for text": {
+		"number for string": {
 			sampleSecret, "{\"currency\":\"BTC\",\"foreign_id\":123456}",
 			"334ec72dd103ca1ec46de6f1eff741a81d002aeb7d37a151a2be299dfded0e43985fb1646e567c3e7078085544fe255cc3d046cfb2edd23b026ca2e533d5bcb7",
 		},
@@ -59,7 +59,7 @@ func TestSign(t *testing.T) {
 			sampleSecret, "{\"currency\":\"BTC\",\"foreign_id\":\"Za\\u017c\\u00f3\\u0142\\u0107 \\u2615\"}",
 			"dd75d794623d9f5406178a626bf0efd3846bfb4ae91ee598b3de0b784e517c2d6d97437e13170f21622b881a7ae716822f8cc773cab5453ba2c7792ba6fb3c8b",
 		},
-		"amount as text": {
+		"amount as string": {
 			sampleSecret, "{\"currency\":\"BTC\",\"amount\":\"1.0\"}",
 			"8d3bb9fbe4918b5f375d8cea2aacbd61d1c215013e09d6b8694b2d164d611451e7f9c340ccafb53bd68b675ba9ae1f570b3112f1703d0cf2badcdd4a4c1a21be",
 		},
@@ -129,11 +129,11 @@ func TestVerifyBody(t *testing.T) {
 		"signed compact, sent spaced":         {`{"a":1,"b":[2,3]}`, "{\n\t\"a\": 1, \"b\": [ 2, 3 ] }\r\n", true},
 		"signed spaced, sent compact":         {`{"a": 1}`, `{"a":1}`, false},
 		"signed with other spaces":            {`{"a": 1}`, `{ "a":1 }`, false},
-		"spaces inside a text stay":           {`{"a":"bc"}`, `{"a":"b c"}`, false},
-		"order of keys stays":                 {`{"a":1,"b":2}`, `{"b":2,"a":1}`, false},
-		"spelling of numbers stays":           {`{"a":1}`, `{"a":1.0}`, false},
-		"escapes in a text stay":              {`{"a":"\u017c"}`, `{"a":"ż"}`, false},
-		"characters of HTML stay":             {`{"a":"<&>"}`, `{ "a": "<&>" }`, true},
+		"spaces inside a string count":        {`{"a":"bc"}`, `{"a":"b c"}`, false},
+		"order of keys counts":                {`{"a":1,"b":2}`, `{"b":2,"a":1}`, false},
+		"spelling of numbers counts":          {`{"a":1}`, `{"a":1.0}`, false},
+		"escapes in a string count":           {`{"a":"\u017c"}`, `{"a":"ż"}`, false},
+		"HTML characters are not escaped":     {`{"a":"<&>"}`, `{ "a": "<&>" }`, true},
 		"nothing":                             {"", "", true},
 		"not JSON, exact":                     {`{"a":1`, `{"a":1`, true},
 		"not JSON, signed differently":        {`{"a":1`, `{ "a":1`, false},

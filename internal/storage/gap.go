@@ -7,13 +7,13 @@ import (
 	"chequer/internal/invoice"
 )
 
-// gapRow is the JSON form of a time when unconfirmed transfers were not watched; From is 0 if the
-// time before watching began.
+// gapRow is the JSON form of an invoice.Gap, in Unix milliseconds. From is 0 if the gap has no known start.
 type gapRow struct {
 	From  int64 `json:"from"`
 	Until int64 `json:"until"`
 }
 
+// gapsToText returns gaps as they are stored.
 func gapsToText(gaps []invoice.Gap) string {
 	rows := make([]gapRow, len(gaps))
 	for i, g := range gaps {
@@ -22,6 +22,7 @@ func gapsToText(gaps []invoice.Gap) string {
 	return jsonText(rows)
 }
 
+// parseGaps parses the text of gapsToText.
 func parseGaps(text string) ([]invoice.Gap, error) {
 	var rows []gapRow
 	if err := json.Unmarshal([]byte(text), &rows); err != nil {

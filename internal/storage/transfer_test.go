@@ -25,19 +25,19 @@ func TestRecordedTransfers_are_those_that_a_scan_may_change(t *testing.T) {
 				Spends: []string{id + ":9"}, Presence: presence, FirstSeen: noon, Block: block, Confirmations: confirmations, Required: required,
 			}
 		}
-		unwatched := transfer("elsewhere", invoice.Present, nil, 0, 0)
-		unwatched.Network = "ethereum"
+		otherNetwork := transfer("other network", invoice.Present, nil, 0, 0)
+		otherNetwork.Network = "ethereum"
 		_, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
 			inv.Transfers = []invoice.Transfer{
-				transfer("waiting", invoice.Present, nil, 0, 0),
-				transfer("waiting again", invoice.Present, nil, 0, 6),
-				transfer("shallow below", invoice.Present, blockAt(90), 2, 6),
-				transfer("shallow above", invoice.Present, blockAt(110), 2, 6),
-				transfer("deep below", invoice.Present, blockAt(100), 6, 6),
-				transfer("deep above", invoice.Present, blockAt(101), 6, 6),
+				transfer("unconfirmed", invoice.Present, nil, 0, 0),
+				transfer("unconfirmed after a reorg", invoice.Present, nil, 0, 6),
+				transfer("2 of 6 below the height", invoice.Present, blockAt(90), 2, 6),
+				transfer("2 of 6 above the height", invoice.Present, blockAt(110), 2, 6),
+				transfer("6 of 6 at the height", invoice.Present, blockAt(100), 6, 6),
+				transfer("6 of 6 above the height", invoice.Present, blockAt(101), 6, 6),
 				transfer("replaced", invoice.Replaced, nil, 0, 0),
 				transfer("reorged", invoice.Reorged, nil, 0, 6),
-				unwatched,
+				otherNetwork,
 			}
 			return nil
 		})
@@ -55,11 +55,11 @@ func TestRecordedTransfers_are_those_that_a_scan_may_change(t *testing.T) {
 			return r
 		}
 		want := []invoice.Recorded{
-			recorded("deep above", blockAt(101), 6, 6),
-			recorded("shallow above", blockAt(110), 2, 6),
-			recorded("shallow below", blockAt(90), 2, 6),
-			recorded("waiting", nil, 0, 0),
-			recorded("waiting again", nil, 0, 6),
+			recorded("6 of 6 above the height", blockAt(101), 6, 6),
+			recorded("2 of 6 above the height", blockAt(110), 2, 6),
+			recorded("2 of 6 below the height", blockAt(90), 2, 6),
+			recorded("unconfirmed", nil, 0, 0),
+			recorded("unconfirmed after a reorg", nil, 0, 6),
 		}
 		got, err := s.RecordedTransfers(t.Context(), "bitcoin", 100)
 		if err != nil {

@@ -97,8 +97,8 @@ func (c *CSV) Write(l invoice.ExportLine) error {
 	return c.to.Write(row)
 }
 
-// End writes the rows that are still buffered.
-func (c *CSV) End() error {
+// Close writes the rows that are still buffered.
+func (c *CSV) Close() error {
 	c.to.Flush()
 	return c.to.Error()
 }

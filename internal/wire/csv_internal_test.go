@@ -134,7 +134,7 @@ func TestCSV_follows_the_style(t *testing.T) {
 			if err := sheet.Write(line); err != nil {
 				t.Fatal(err)
 			}
-			if err := sheet.End(); err != nil {
+			if err := sheet.Close(); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(strings.Split(b.String(), "\r\n"), tt.want); diff != "" {

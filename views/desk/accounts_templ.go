@@ -245,7 +245,7 @@ func AccountsPage(a Accounts) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var14 string
-				templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(initials(row.Name))
+				templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(firstLetters(row.Name))
 				if templ_7745c5c3_Err != nil {
 					return templ.Error{Err: templ_7745c5c3_Err, FileName: `desk/accounts.templ`, Line: 45, Col: 67}
 				}

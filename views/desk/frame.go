@@ -21,7 +21,7 @@ type Document struct {
 	Token  string // form token of the session; every form sends it
 }
 
-// Solo is a page without the frame of a shop: sign-in and first run.
+// BareFrame is the frame of pages that belong to no shop: sign-in and first run.
 type BareFrame struct {
 	Document
 	Host string // the host that serves the desk
@@ -45,15 +45,15 @@ type Frame struct {
 	Account string // address of the account's own page
 	SignOut string
 	Notice  string // the result of the last action; empty if there is none
-	Stream  string // address of the stream of changes, which makes the page update itself; empty for pages that do not
+	Stream  string // address of the event stream; empty if the page has no live updates
 }
 
-// Place is a link in the side bar.
+// Place is a link of the navigation, which is a side bar or, on phones, a bar at the bottom.
 type Place struct {
 	Text    string
 	URL     string
 	Icon    string
-	Count   string // of the open cases; empty if there is none
+	Count   string // number of open cases; empty if there is none
 	Current bool
 }
 
@@ -76,8 +76,8 @@ type Tab struct {
 	Current bool
 }
 
-// initials returns two letters for a name.
-func initials(name string) string {
+// firstLetters returns the first two letters of a name, in upper case.
+func firstLetters(name string) string {
 	letters := []rune(strings.ToUpper(strings.Join(strings.Fields(name), "")))
 	return string(letters[:min(2, len(letters))])
 }

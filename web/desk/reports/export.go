@@ -63,9 +63,9 @@ func (v *page) export() error {
 			echo.HeaderContentType:        "text/csv; charset=utf-8; header=present",
 			echo.HeaderContentDisposition: fmt.Sprintf(`attachment; filename="paid-%s-%s-to-%s.csv"`, q.mode, q.period.From, q.period.Last()),
 		},
-		Limit: exportRows, Log: v.Log,
-		Open: func() download.Sheet[invoice.ExportLine] { return wire.NewCSV(v.Response(), format.style) },
-		Pages: func(ctx context.Context, after *invoice.ExportLine, limit int) ([]invoice.ExportLine, error) {
+		Page: exportRows, Log: v.Log,
+		Open: func() download.Encoder[invoice.ExportLine] { return wire.NewCSV(v.Response(), format.style) },
+		Read: func(ctx context.Context, after *invoice.ExportLine, limit int) ([]invoice.ExportLine, error) {
 			var p report.Position
 			if after != nil {
 				p = report.PositionOf(*after)

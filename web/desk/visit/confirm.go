@@ -31,7 +31,7 @@ func (v *Visit) confirm() error {
 
 // askToConfirm asks the account to confirm its sign-in before the request itself.
 func (v *Visit) askToConfirm() error {
-	return v.showConfirm(http.StatusForbidden, v.Request().URL.RequestURI(), !reads(v.Request()), nil)
+	return v.showConfirm(http.StatusForbidden, v.Request().URL.RequestURI(), !isSafe(v.Request()), nil)
 }
 
 // showConfirm shows the page that confirms a sign-in. The fields of a pending action wait in it.

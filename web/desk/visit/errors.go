@@ -33,7 +33,7 @@ func statusOf(err error) int {
 	switch {
 	case IsNotFound(err):
 		return http.StatusNotFound
-	case errors.Is(err, errForeign), errors.Is(err, errInsecure), errors.Is(err, errElsewhere), errors.Is(err, errConfirm):
+	case errors.Is(err, errCrossSite), errors.Is(err, errInsecure), errors.Is(err, errInsecureAddress), errors.Is(err, errConfirm):
 		return http.StatusForbidden
 	case errors.Is(err, ErrSignedOut):
 		return http.StatusUnauthorized
@@ -75,7 +75,7 @@ func (v *Visit) answer(err error, status int) error {
 		return v.askToConfirm()
 	}
 	page := desk.Fault{BareFrame: v.BareFrame(v.faultHeading(err, status)), Heading: v.faultHeading(err, status), Intro: v.faultText(err, status)}
-	if !errors.Is(err, errInsecure) && !errors.Is(err, errElsewhere) {
+	if !errors.Is(err, errInsecure) && !errors.Is(err, errInsecureAddress) {
 		page.Action = views.Link{Text: v.Text("desk.fault.home"), URL: v.Address("/desk")}
 	}
 	return v.Show(status, desk.FaultPage(page))
@@ -92,7 +92,7 @@ var faults = map[int][2]string{
 }
 
 func (v *Visit) faultHeading(err error, status int) string {
-	if errors.Is(err, errInsecure) || errors.Is(err, errElsewhere) {
+	if errors.Is(err, errInsecure) || errors.Is(err, errInsecureAddress) {
 		return v.Text("desk.fault.insecure")
 	}
 	if words, ok := faults[status]; ok {
@@ -105,7 +105,7 @@ func (v *Visit) faultText(err error, status int) string {
 	switch {
 	case errors.Is(err, errInsecure):
 		return v.Text("desk.fault.insecure.text", "URL", v.BaseURL)
-	case errors.Is(err, errElsewhere):
+	case errors.Is(err, errInsecureAddress):
 		return v.Text("desk.fault.elsewhere.text", "URL", v.Accounts.Site.URL("/desk"))
 	case errors.Is(err, errConfirm):
 		return v.Text("desk.confirm.first")
@@ -197,7 +197,7 @@ func (v *Visit) refuse(r *refusal) error {
 // toSignIn leads to the sign-in, and back to the page that was asked for.
 func (v *Visit) toSignIn() error {
 	address := v.Address("/desk/signin")
-	if next := v.LocalPath(v.Request().URL.RequestURI()); reads(v.Request()) && next != "" {
+	if next := v.LocalPath(v.Request().URL.RequestURI()); isSafe(v.Request()) && next != "" {
 		address += "?next=" + url.QueryEscape(next)
 	}
 	return v.Redirect(http.StatusSeeOther, address)

@@ -64,7 +64,7 @@ func (s *Site) serve(r Route) echo.HandlerFunc {
 				return err
 			}
 		}
-		if reads(v.Request()) || v.Session.Hash == "" || v.wantsJSON() {
+		if isSafe(v.Request()) || v.Session.Hash == "" || v.wantsJSON() {
 			return r.Handle(v)
 		}
 		return s.sent.handle(v, r.Handle)
@@ -109,8 +109,8 @@ func (v *Visit) enter(r Route) error {
 
 // admit checks the form token and the permission of the account.
 func (v *Visit) admit(r Route) error {
-	if !reads(v.Request()) && !v.token.isIn(v.Request().PostFormValue(formField)) {
-		return errForeign
+	if !isSafe(v.Request()) && !v.token.isIn(v.Request().PostFormValue(formField)) {
+		return errCrossSite
 	}
 	if r.Needs == Member || viewing(r) && v.May(r.Needs) {
 		return nil

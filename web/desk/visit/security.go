@@ -37,18 +37,18 @@ func (s *Site) secure(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 var (
-	// errInsecure means that the desk has no address that protects its secrets.
-	errInsecure = errors.New("the desk has neither https nor localhost")
-	// errElsewhere means that the browser uses an address that does not protect the desk's secrets.
-	errElsewhere = errors.New("the desk was called at an address without protection")
-	// errForeign means that a page of another site sent a form.
-	errForeign = errors.New("form of another site")
+	// errInsecure means that the base URL does not protect the secrets of the desk.
+	errInsecure = errors.New("the base URL has neither https nor localhost")
+	// errInsecureAddress means that the browser uses an address that does not protect the secrets of the desk.
+	errInsecureAddress = errors.New("request to an insecure address")
+	// errCrossSite means that a page of another site sent a form.
+	errCrossSite = errors.New("form of another site")
 )
 
-// reachable refuses requests at an address over which secrets would travel unprotected. Browsers send
-// Sec-Fetch-Site only over https and to localhost. A proxy may change the Host header, so the header
-// alone decides nothing.
-func (s *Site) reachable(next echo.HandlerFunc) echo.HandlerFunc {
+// requireSecureAddress refuses requests at an address over which secrets would travel unprotected. A proxy
+// may change the Host header, so with a base URL of https another host is accepted too if the browser sent
+// Sec-Fetch-Site: browsers send it only over https and to localhost.
+func (s *Site) requireSecureAddress(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r, site := c.Request(), s.Accounts.Site
 		if site == (account.Site{}) {
@@ -57,10 +57,10 @@ func (s *Site) reachable(next echo.HandlerFunc) echo.HandlerFunc {
 		if hostOf(r.Host) == site.Host || r.Header.Get("Sec-Fetch-Site") != "" && site.Secure {
 			return next(c)
 		}
-		if !site.Secure && net.ParseIP(hostOf(r.Host)).IsLoopback() && reads(r) {
+		if !site.Secure && net.ParseIP(hostOf(r.Host)).IsLoopback() && isSafe(r) {
 			return c.Redirect(http.StatusTemporaryRedirect, site.Origin+r.URL.RequestURI())
 		}
-		return errElsewhere
+		return errInsecureAddress
 	}
 }
 
@@ -73,7 +73,8 @@ func hostOf(host string) string {
 	return u.Hostname()
 }
 
-func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
+// isSafe reports whether the method of a request is safe. See RFC 9110, 9.2.1.
+func isSafe(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
 // sameOrigin refuses forms that pages of another site send. A form needs one of the two headers that
 // name its site: every browser with passkeys sends both.
@@ -82,17 +83,17 @@ func (s *Site) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 		r := c.Request()
 		origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
 		switch {
-		case reads(r):
+		case isSafe(r):
 		case origin == "" && site == "",
 			origin != "" && origin != s.Accounts.Site.Origin,
 			site != "" && site != "same-origin":
-			return errForeign
+			return errCrossSite
 		}
 		return next(c)
 	}
 }
 
-// wellFormed refuses paths with text that PostgreSQL does not accept: no page has one.
+// wellFormed answers 404 if the path is not valid UTF-8 or contains NUL, which PostgreSQL does not accept.
 func wellFormed(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if !IsText(c.Request().URL.Path) {

@@ -71,7 +71,7 @@ func (v *Visit) isBackground() bool {
 // change is missed. Without JavaScript the page stays as it is. So does the answer to a form, because it has no address
 // from which it could be loaded again.
 func (v *Visit) Live() error {
-	if !reads(v.Request()) {
+	if !isSafe(v.Request()) {
 		return nil
 	}
 	position, err := v.Changes.Position(v.Request().Context(), v.Shop.ID)

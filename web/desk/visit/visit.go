@@ -70,7 +70,7 @@ func NewHandler(s *Site, routes []Route) *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = s.fail
 	e.IPExtractor = s.IPExtractor
-	e.Use(s.secure, s.recovered(), compressed(), s.reachable, s.sameOrigin, wellFormed)
+	e.Use(s.secure, s.recovered(), compressed(), s.requireSecureAddress, s.sameOrigin, wellFormed)
 	for _, r := range slices.Concat(routes, confirmRoutes, streamRoutes) {
 		e.Add(r.Method, s.BasePath+r.Path, s.serve(r), middleware.BodyLimit(cmp.Or(r.MaxBody, maxForm)))
 		if r.Method == http.MethodGet {

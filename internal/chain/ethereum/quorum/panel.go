@@ -1,10 +1,10 @@
 package quorum
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/bits"
 	"slices"
 	"strings"
@@ -14,13 +14,13 @@ import (
 	"chequer/internal/chain/ethereum"
 )
 
-// readHeads asks all endpoints for their newest block, and returns those that answered.
+// readHeads asks the endpoints that are not paused for their newest block, and returns those that answered.
 func (q *Quorum) readHeads(ctx context.Context) []*endpoint {
-	own := slices.ContainsFunc(q.endpoints, func(e *endpoint) bool { return e.Trusted && !e.paused() })
+	hasTrusted := slices.ContainsFunc(q.endpoints, func(e *endpoint) bool { return e.Trusted && !e.paused() })
 	enough := func(operators uint64) bool {
 		answered := slices.DeleteFunc(slices.Clone(q.endpoints), func(e *endpoint) bool { return e.operatorBit&operators == 0 })
 		trusted := slices.ContainsFunc(answered, func(e *endpoint) bool { return e.Trusted })
-		return trusted || !own && countOperators(answered) >= minOperators
+		return trusted || !hasTrusted && countOperators(answered) >= minOperators
 	}
 	return askEach(ctx, q.endpoints, enough, func(ctx context.Context, e *endpoint) bool {
 		return e.readHead(ctx, q.ChainID, q.Tags) == nil
@@ -34,16 +34,16 @@ const slowTimeout = 2 * time.Second
 var errSlow = errors.New("answers much later than others")
 
 // askEach calls ask for the endpoints that are not paused, at the same time, and returns those for
-// which it returned true, in their order. Once enough endpoints have answered, it waits
+// which ask returned true, in the order of endpoints. Once enough endpoints have answered, it waits
 // slowTimeout for the others.
 func askEach(ctx context.Context, endpoints []*endpoint, enough func(operators uint64) bool, ask func(context.Context, *endpoint) bool) []*endpoint {
-	waiting, cancel := context.WithCancelCause(ctx)
+	askCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var mu sync.Mutex
 	var operators uint64
-	stopWaiting := sync.OnceFunc(func() { time.AfterFunc(slowTimeout, func() { cancel(errSlow) }) })
+	startSlowTimer := sync.OnceFunc(func() { time.AfterFunc(slowTimeout, func() { cancel(errSlow) }) })
 	if enough(0) {
-		stopWaiting()
+		startSlowTimer()
 	}
 	succeeded := make([]bool, len(endpoints))
 	var group sync.WaitGroup
@@ -52,17 +52,19 @@ func askEach(ctx context.Context, endpoints []*endpoint, enough func(operators u
 			continue
 		}
 		group.Go(func() {
-			ok := ask(waiting, e)
+			ok := ask(askCtx, e)
 			mu.Lock()
 			defer mu.Unlock()
-			if succeeded[i] = ok; !ok {
-				if errors.Is(context.Cause(waiting), errSlow) {
+			succeeded[i] = ok
+			if !ok {
+				if errors.Is(context.Cause(askCtx), errSlow) {
 					e.noteFailure(errSlow)
 				}
 				return
 			}
-			if operators |= e.operatorBit; enough(operators) {
-				stopWaiting()
+			operators |= e.operatorBit
+			if enough(operators) {
+				startSlowTimer()
 			}
 		})
 	}
@@ -76,21 +78,21 @@ func askEach(ctx context.Context, endpoints []*endpoint, enough func(operators u
 	return found
 }
 
-// choose sets the panel to the trusted endpoints or, if they do not answer or are not up to date,
-// to the others. It returns the newest block that the panel agrees on.
-func (q *Quorum) choose(ctx context.Context, answered []*endpoint) (ethereum.Best, error) {
-	var own, others []*endpoint
+// choosePanel sets the panel to the trusted endpoints that answered, or to the others if no trusted one is up
+// to date and the others have enough operators. It returns the newest block that the panel agrees on.
+func (q *Quorum) choosePanel(ctx context.Context, answered []*endpoint) (ethereum.Best, error) {
+	var trusted, others []*endpoint
 	for _, e := range answered {
 		if e.Trusted {
-			own = append(own, e)
+			trusted = append(trusted, e)
 		} else {
 			others = append(others, e)
 		}
 	}
-	upToDate := slices.ContainsFunc(own, func(e *endpoint) bool { return q.Now().Sub(e.head.Time) < maxNodeAge })
+	upToDate := slices.ContainsFunc(trusted, func(e *endpoint) bool { return q.Now().Sub(e.head.Time) < maxNodeAge })
 	switch {
-	case len(own) > 0 && (upToDate || countOperators(others) < minOperators):
-		q.panel, q.requiredOperators = own, 1
+	case len(trusted) > 0 && (upToDate || countOperators(others) < minOperators):
+		q.panel, q.requiredOperators = trusted, 1
 	case countOperators(others) >= minOperators:
 		q.panel, q.requiredOperators = others, minOperators
 	default:
@@ -150,26 +152,20 @@ func (q *Quorum) agree(ctx context.Context) (ethereum.Header, error) {
 }
 
 func descending(set map[int64]bool) []int64 {
-	list := make([]int64, 0, len(set))
-	for n := range set {
-		list = append(list, n)
-	}
-	slices.SortFunc(list, func(a, b int64) int { return cmp.Compare(b, a) })
+	list := slices.Sorted(maps.Keys(set))
+	slices.Reverse(list)
 	return list
 }
 
-// final returns the highest block that enough operators of the panel call final; 0 if
-// too few of them know.
+// final returns the highest block that enough operators of the panel report as final; 0 if
+// too few report one.
 func (q *Quorum) final() int64 {
 	byOperator := map[uint64]int64{}
 	for _, e := range q.panel {
 		byOperator[e.operatorBit] = max(byOperator[e.operatorBit], e.final)
 	}
-	var finals []int64
-	for _, height := range byOperator {
-		finals = append(finals, height)
-	}
-	slices.SortFunc(finals, func(a, b int64) int { return cmp.Compare(b, a) })
+	finals := slices.Sorted(maps.Values(byOperator))
+	slices.Reverse(finals)
 	if len(finals) < q.requiredOperators {
 		return 0
 	}

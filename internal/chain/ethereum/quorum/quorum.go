@@ -101,7 +101,7 @@ func (q *Quorum) Best(ctx context.Context) (ethereum.Best, error) {
 		return q.best, nil
 	}
 	q.best, q.agreed = ethereum.Best{}, map[int64]ethereum.Header{}
-	best, err := q.choose(ctx, q.readHeads(ctx))
+	best, err := q.choosePanel(ctx, q.readHeads(ctx))
 	q.setHealth(best.Height, err)
 	if err != nil {
 		return ethereum.Best{}, err

@@ -16,7 +16,7 @@ func BenchmarkWriter(b *testing.B) {
 	for _, callers := range []int{1, 32} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
 			s := open(b, filepath.Join(b.TempDir(), "chequer.db"))
-			commits(b, callers, func(n int64) error {
+			runParallel(b, callers, func(n int64) error {
 				_, err := s.UseNonce(b.Context(), "key", fmt.Sprint(n), noon, time.Minute)
 				return err
 			})
@@ -31,21 +31,21 @@ func BenchmarkWriter(b *testing.B) {
 		}
 		defer db.Close()
 		db.SetMaxOpenConns(1)
-		commits(b, 32, func(n int64) error {
+		runParallel(b, 32, func(n int64) error {
 			_, err := db.ExecContext(b.Context(), "INSERT INTO nonces (key, nonce, expires_at) VALUES ('key', $1, 1)", fmt.Sprint(n))
 			return err
 		})
 	})
 }
 
-// BenchmarkCreateInvoice measures whole creations per second.
+// BenchmarkCreateInvoice measures invoice creations per second.
 func BenchmarkCreateInvoice(b *testing.B) {
 	for name, newURL := range engines {
 		for _, callers := range []int{1, 32} {
 			b.Run(fmt.Sprintf("%s/callers=%d", name, callers), func(b *testing.B) {
 				s := open(b, newURL(b))
 				addMerchants(b, s)
-				commits(b, callers, func(n int64) error {
+				runParallel(b, callers, func(n int64) error {
 					_, _, err := s.CreateInvoice(b.Context(), creation(fmt.Sprint("i", n), "shop"))
 					return err
 				})
@@ -61,7 +61,7 @@ func BenchmarkInvoice(b *testing.B) {
 			s := open(b, newURL(b))
 			addMerchants(b, s)
 			create(b, s, creation("a", "shop"))
-			commits(b, 4, func(int64) error {
+			runParallel(b, 4, func(int64) error {
 				_, err := s.Invoice(b.Context(), "a")
 				return err
 			})
@@ -69,16 +69,16 @@ func BenchmarkInvoice(b *testing.B) {
 	}
 }
 
-// commits lets concurrent callers commit b.N times in total.
-func commits(b *testing.B, callers int, commit func(n int64) error) {
+// runParallel lets concurrent callers make b.N calls in total, and reports calls per second.
+func runParallel(b *testing.B, callers int, call func(n int64) error) {
 	b.Helper()
 	b.ResetTimer()
-	var commits atomic.Int64
+	var calls atomic.Int64
 	var group sync.WaitGroup
 	for range callers {
 		group.Go(func() {
-			for n := commits.Add(1); n <= int64(b.N); n = commits.Add(1) {
-				if err := commit(n); err != nil {
+			for n := calls.Add(1); n <= int64(b.N); n = calls.Add(1) {
+				if err := call(n); err != nil {
 					b.Error(err)
 					return
 				}
@@ -86,5 +86,5 @@ func commits(b *testing.B, callers int, commit func(n int64) error) {
 		})
 	}
 	group.Wait()
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "per_second")
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
 }
