@@ -96,6 +96,32 @@ d.querySelectorAll("form[data-passkey]").forEach(function (form) {
   });
 });
 
+// A form with data-preview shows its values in the preview as they are entered. The file is sent once.
+var themed = d.querySelector("form[data-preview]"), sent = 0, isNewFile, timer;
+function preview() {
+  var request = new XMLHttpRequest(), data = new FormData(themed), number = ++sent, withFile = isNewFile;
+  data.set("action", "preview");
+  if (withFile) data.set("draft", ""); else data.delete("logo");
+  request.open("POST", themed.getAttribute("action"));
+  request.responseType = "document";
+  request.onload = function () {
+    var page = request.response, facts = page && page.querySelector("#preview-facts"), frame = page && page.querySelector(".framed iframe");
+    if (number !== sent || !facts) return;
+    d.getElementById("preview-facts").replaceChildren.apply(d.getElementById("preview-facts"), [].slice.call(facts.childNodes));
+    if (request.status !== 200) return;
+    if (withFile) isNewFile = false;
+    themed.elements.draft.value = page.querySelector("[name=draft]").value;
+    frame.onload = function () { while (frame.previousElementSibling) frame.previousElementSibling.remove(); };
+    d.querySelector(".framed").append(frame);
+  };
+  request.send(data);
+}
+if (themed) themed.addEventListener("input", function (e) {
+  if (e.target.type === "file") isNewFile = true;
+  clearTimeout(timer);
+  timer = setTimeout(preview, 500);
+});
+
 // A page with data-stream loads itself again when its shop has changed, and takes over what is different. A form
 // keeps what was typed.
 var main = d.querySelector("main[data-stream]"), stream, isLoading, again, told = 0;

@@ -140,7 +140,7 @@ var pageStates = []pageState{
 	{"desk_health", ofDesk, signedIn("/health"), 0},
 	{"desk_health_examined", ofDesk, inOrder(signedIn("/health"), press("main form button", ".list .bad")), 0},
 	{"desk_theme", ofDesk, signedIn("/theme"), 0},
-	{"desk_theme_preview", ofDesk, inOrder(signedIn("/theme"), enter("#name", "Nord & Sons"), enter("#accent", "#0a7d5a"), enter("#line", "Prints from the far north"), press(`button[value="preview"]`, "aside .warn")), 0},
+	{"desk_theme_preview", ofDesk, inOrder(signedIn("/theme"), enter("#name", "Nord & Sons"), enter("#accent", "#0a7d5a"), enter("#line", "Prints from the far north"), clickThrough(`button[value="preview"]`)), 0},
 	{"desk_theme_refused", ofDesk, inOrder(signedIn("/theme"), enter("#accent", "greenish"), press(`button[value="save"]`, "#accent-error")), http.StatusUnprocessableEntity},
 	{"desk_payment_settings", ofDesk, signedIn("/payment-settings"), 0},
 	{"desk_payment_settings_refused", ofDesk, inOrder(signedIn("/payment-settings"), enter("#quote_minutes", "90"), press("main form .end button", "#quote_minutes-error")), http.StatusUnprocessableEntity},

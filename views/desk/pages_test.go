@@ -243,7 +243,7 @@ func pages() map[string]templ.Component {
 		"theme": desk.ThemePage(desk.Theme{
 			Frame: f, Tabs: []desk.Tab{{Text: evil, URL: "/desk/m/theme", Current: true}}, Problem: evil, Unsaved: evil, Action: "/desk/m/theme", Hidden: []desk.Hidden{{Name: "replaces", Value: evil}},
 			Name: field("name"), Logo: field("logo"), Accent: field("accent"), Line: field("line"), Support: field("support"), Terms: field("terms"), Returns: true,
-			SavedLogo: "/look/1/logo.png", SavedText: evil, Preview: desk.Preview{Shop: evil, Line: evil, Style: "/desk/m/theme/preview.css?accent=0a7d5a", Contrast: []string{evil}},
+			SavedLogo: "/look/1/logo.png", SavedText: evil, Removes: true, Draft: evil, Preview: desk.Preview{Frame: "/desk/m/theme/preview/0a7d5a", Fault: evil, Contrast: []string{evil}},
 		}),
 		"payment settings": desk.PaymentSettingsPage(desk.PaymentSettings{
 			Frame: f, Tabs: []desk.Tab{{Text: evil, URL: "/desk/m/payment-settings", Current: true}}, Problem: evil, Action: "/desk/m/payment-settings", Hidden: []desk.Hidden{{Name: "version", Value: evil}},
