@@ -150,7 +150,7 @@ func pages() map[string]templ.Component {
 			Secret: views.AddressGroups("ABCDEFGH"), Recovery: []string{evil}, Code: field("code"), Button: "Finish", Hidden: []desk.Hidden{{Name: "offer", Value: evil}},
 		}),
 		"account": desk.AccountPage(desk.Account{
-			Frame: f, Problem: evil, Methods: []desk.Method{{Name: evil, Text: evil, Remove: button}}, Passkey: passkey(true),
+			Frame: f, Problem: evil, Methods: []desk.Method{{Name: evil, Text: evil, Subject: evil, Rename: "/desk/m/account/passkey/1/rename", Remove: button}}, Passkey: passkey(true),
 			Password: views.Link{Text: "Set a password", URL: "/desk/m/account/password"}, Sessions: []desk.Session{{Browser: evil, Text: evil, Current: true}, {Browser: evil, Text: evil, End: button}},
 			EndAll: "/desk/m/account/sessions/end", Notify: "/desk/m/account/notifications",
 		}),

@@ -76,6 +76,8 @@ var table = map[string]access{
 	"POST /desk/:shop/account/passkey":                      ownSignIn,
 	"POST /desk/:shop/account/passkey/options":              ownSignIn,
 	"POST /desk/:shop/account/passkey/remove":               ownSignIn,
+	"GET /desk/:shop/account/passkey/:passkey/rename":       ownSignIn,
+	"POST /desk/:shop/account/passkey/:passkey/rename":      ownSignIn,
 	"POST /desk/:shop/account/session/end":                  everyRole,
 	"POST /desk/:shop/account/sessions/end":                 everyRole,
 	"GET /desk/:shop/account/notifications":                 everyRole,
