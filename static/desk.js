@@ -68,6 +68,38 @@ function answer(credential) {
   if (r.getTransports) out.response.transports = r.getTransports();
   return out;
 }
+// Browsers allow one ceremony at a time: a new one ends the one before it.
+var ceremony;
+function askPasskey(form, mediation) {
+  if (ceremony) ceremony.abort();
+  var mine = ceremony = new AbortController(), offer;
+  form.querySelectorAll("[data-of]").forEach(function (field) { field.value = d.getElementById(field.dataset.of).value; });
+  return fetch(form.dataset.passkey, { method: "POST", body: new URLSearchParams(new FormData(form)), headers: { Accept: "application/json" } })
+    .then(function (r) { return r.json(); })
+    .then(function (given) {
+      if (given.error) throw { message: given.error };
+      offer = given.offer;
+      var call = options(given.options);
+      call.signal = mine.signal;
+      if (mediation) call.mediation = mediation;
+      return form.dataset.ceremony === "create" ? navigator.credentials.create(call) : navigator.credentials.get(call);
+    })
+    .then(function (credential) {
+      form.elements.offer.value = offer;
+      form.elements.credential.value = JSON.stringify(answer(credential));
+      form.submit();
+    });
+}
+// The field for the name offers the passkeys of the browser, if it can. The options are renewed before they expire.
+function suggest(form) {
+  if (!d.querySelector("[autocomplete~=webauthn]") || !PublicKeyCredential.isConditionalMediationAvailable) return;
+  PublicKeyCredential.isConditionalMediationAvailable().then(function (can) {
+    if (!can) return;
+    askPasskey(form, "conditional").catch(function () {});
+    var mine = ceremony;
+    setTimeout(function () { if (mine === ceremony) suggest(form); }, 84e4);
+  });
+}
 d.querySelectorAll("form[data-passkey]").forEach(function (form) {
   if (!window.PublicKeyCredential) return;
   form.hidden = false;
@@ -77,23 +109,39 @@ d.querySelectorAll("form[data-passkey]").forEach(function (form) {
     var fault = form.querySelector("[data-fault]"), button = form.querySelector("button");
     fault.textContent = "";
     button.setAttribute("aria-busy", "true");
-    form.querySelectorAll("[data-of]").forEach(function (field) { field.value = d.getElementById(field.dataset.of).value; });
-    fetch(form.dataset.passkey, { method: "POST", body: new URLSearchParams(new FormData(form)), headers: { Accept: "application/json" } })
-      .then(function (r) { return r.json(); })
-      .then(function (given) {
-        if (given.error) throw { message: given.error };
-        form.elements.offer.value = given.offer;
-        return form.dataset.ceremony === "create" ? navigator.credentials.create(options(given.options)) : navigator.credentials.get(options(given.options));
-      })
-      .then(function (credential) {
-        form.elements.credential.value = JSON.stringify(answer(credential));
-        form.submit();
-      })
-      .catch(function (problem) {
-        button.removeAttribute("aria-busy");
-        fault.textContent = problem.name ? fault.dataset.fault : problem.message || fault.dataset.fault;
-      });
+    askPasskey(form).catch(function (problem) {
+      button.removeAttribute("aria-busy");
+      fault.textContent = problem.name ? fault.dataset.fault : problem.message || fault.dataset.fault;
+      suggest(form);
+    });
   });
+  suggest(form);
+});
+
+// A form with data-preview shows its values in the preview as they are entered. The file is sent once.
+var themed = d.querySelector("form[data-preview]"), sent = 0, isNewFile, timer;
+function preview() {
+  var request = new XMLHttpRequest(), data = new FormData(themed), number = ++sent, withFile = isNewFile;
+  data.set("action", "preview");
+  if (withFile) data.set("draft", ""); else data.delete("logo");
+  request.open("POST", themed.getAttribute("action"));
+  request.responseType = "document";
+  request.onload = function () {
+    var page = request.response, facts = page && page.querySelector("#preview-facts"), frame = page && page.querySelector(".framed iframe");
+    if (number !== sent || !facts) return;
+    d.getElementById("preview-facts").replaceChildren.apply(d.getElementById("preview-facts"), [].slice.call(facts.childNodes));
+    if (request.status !== 200) return;
+    if (withFile) isNewFile = false;
+    themed.elements.draft.value = page.querySelector("[name=draft]").value;
+    frame.onload = function () { while (frame.previousElementSibling) frame.previousElementSibling.remove(); };
+    d.querySelector(".framed").append(frame);
+  };
+  request.send(data);
+}
+if (themed) themed.addEventListener("input", function (e) {
+  if (e.target.type === "file") isNewFile = true;
+  clearTimeout(timer);
+  timer = setTimeout(preview, 500);
 });
 
 // A page with data-stream loads itself again when its shop has changed, and takes over what is different. A form

@@ -56,7 +56,7 @@ func (c *themeCache) add(hash string, t theme.Theme) present.Theme {
 	if c.byHash == nil || len(c.byHash) >= maxThemes {
 		c.byHash = map[string]present.Theme{}
 	}
-	c.byHash[hash] = present.NewTheme(hash, t)
+	c.byHash[hash] = present.NewTheme("/look/"+hash, t)
 	return c.byHash[hash]
 }
 

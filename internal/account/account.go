@@ -38,6 +38,16 @@ type SignIn struct {
 	Password *Password `json:"password,omitempty"` // nil if the account has none
 }
 
+// passkey returns the passkey with an ID; nil if there is none.
+func (s SignIn) passkey(id string) *Passkey {
+	for i := range s.Passkeys {
+		if s.Passkeys[i].ID() == id {
+			return &s.Passkeys[i]
+		}
+	}
+	return nil
+}
+
 // Methods returns the number of complete sign-in methods. Recovery codes are a part of the method
 // with a password.
 func (s SignIn) Methods() int {

@@ -170,6 +170,27 @@ func (s *Service) RemovePasskey(ctx context.Context, accountID, passkeyID string
 	})
 }
 
+// RenamePasskey changes the name of a passkey of an account. The errors are ErrNotFound and *FieldError.
+func (s *Service) RenamePasskey(ctx context.Context, accountID, passkeyID, name string) error {
+	name, err := CheckName(name)
+	if err != nil {
+		return err
+	}
+	_, err = s.Storage.UpdateAccount(ctx, accountID, func(a *Account) (Outcome, error) {
+		p := a.SignIn.passkey(passkeyID)
+		if p == nil {
+			return Outcome{}, ErrNotFound
+		}
+		c := accountChange(*a, "account.passkey_renamed").Diff(audit.Fields{"name": p.Name}, audit.Fields{"name": name})
+		if p.Name == name {
+			c = audit.Change{}
+		}
+		p.Name = name
+		return Outcome{Entry: c}, nil
+	})
+	return operationError("rename passkey", err)
+}
+
 // removeMethod removes a sign-in method. An account keeps a method that works at the current site, if
 // it had one.
 func (s *Service) removeMethod(ctx context.Context, accountID string, remove func(*Account) (Outcome, error)) error {

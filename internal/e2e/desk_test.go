@@ -48,15 +48,24 @@ func openAlone(t *testing.T, s screen) *tab {
 	return open(t, s, chromedp.WithNewBrowserContext())
 }
 
-// addAuthenticator gives the tab's browser a platform authenticator, such as a fingerprint reader.
-func (b *tab) addAuthenticator() {
+// addAuthenticator gives the tab's browser a platform authenticator, such as a fingerprint reader, whose finger touches it
+// at once.
+func (b *tab) addAuthenticator() webauthn.AuthenticatorID {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, webauthn.Enable, webauthn.EnableParams{})
 	b.check(err)
-	_, err = chromedp.Call(b.ctx, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{Options: &webauthn.VirtualAuthenticatorOptions{
+	added, err := chromedp.Call(b.ctx, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{Options: &webauthn.VirtualAuthenticatorOptions{
 		Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: webauthn.AuthenticatorTransportInternal,
 		HasResidentKey: true, HasUserVerification: true, AutomaticPresenceSimulation: true, IsUserVerified: true,
 	}})
+	b.check(err)
+	return added.AuthenticatorID
+}
+
+// touch sets whether a finger touches an authenticator.
+func (b *tab) touch(id webauthn.AuthenticatorID, touches bool) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, webauthn.SetAutomaticPresenceSimulation, webauthn.SetAutomaticPresenceSimulationParams{AuthenticatorID: id, Enabled: touches})
 	b.check(err)
 }
 
@@ -66,7 +75,7 @@ func TestDesk_first_run_by_passkey(t *testing.T) {
 	t.Parallel()
 	o := newFirstRunDesk(t)
 	tab := openAlone(t, screen{width: 390, height: 844})
-	tab.addAuthenticator()
+	finger := tab.addAuthenticator()
 	tab.visit(o.url + "/desk")
 	tab.waitFor("h1", "Not set up", nil)
 	tab.visit("about:blank") // a fragment alone would not load the page again
@@ -81,9 +90,11 @@ func TestDesk_first_run_by_passkey(t *testing.T) {
 	tab.waitFor("#methods", "Passkey “Chrome on Linux”", nil)
 	tab.waitFor("[role=status]", "Your account is ready.", nil)
 
+	tab.touch(finger, false) // the sign-in page asks for a passkey
 	tab.click(".bar details summary")
 	tab.click(".bar form button")
 	tab.waitFor("[role=status]", "You are signed out.", nil)
+	tab.touch(finger, true)
 	tab.click("form[data-passkey] button")
 	tab.waitFor("h1", "Overview", nil)
 	tab.visit(o.url + "/desk/start")

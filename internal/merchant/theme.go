@@ -1,7 +1,6 @@
 package merchant
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -108,19 +107,9 @@ func (s *Themes) Replace(ctx context.Context, merchantID, replaces string, t the
 
 // replace sets the current theme in place of old.
 func (s *Themes) replace(ctx context.Context, merchantID string, old, t theme.Theme, logo []byte) (theme.Theme, error) {
-	t, err := theme.Normalize(t)
+	t, err := theme.New(t, old.Logo, logo)
 	if err != nil {
 		return theme.Theme{}, err
-	}
-	t.Logo = theme.Logo{}
-	switch {
-	case len(logo) == 0:
-	case bytes.Equal(logo, old.Logo.Body): // encoding it again each time would lower its quality
-		t.Logo = old.Logo
-	default:
-		if t.Logo, err = theme.NewLogo(logo); err != nil {
-			return theme.Theme{}, err
-		}
 	}
 	now := s.now()
 	if t.Hash() != old.Hash() {

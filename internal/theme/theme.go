@@ -3,6 +3,7 @@
 package theme
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -79,6 +80,26 @@ func Normalize(t Theme) (Theme, error) {
 	} {
 		if err := f.normalize(); err != nil {
 			return Theme{}, &FieldError{Field: f.name, Fault: err.Error()}
+		}
+	}
+	return t, nil
+}
+
+// New checks a theme and returns it in normal form, with a logo made from a file: the old logo if the file is that one,
+// none if the file is empty. The error is a *FieldError.
+func New(t Theme, old Logo, file []byte) (Theme, error) {
+	t, err := Normalize(t)
+	if err != nil {
+		return Theme{}, err
+	}
+	t.Logo = Logo{}
+	switch {
+	case len(file) == 0:
+	case bytes.Equal(file, old.Body): // encoding it again each time would lower its quality
+		t.Logo = old
+	default:
+		if t.Logo, err = NewLogo(file); err != nil {
+			return Theme{}, err
 		}
 	}
 	return t, nil

@@ -17,9 +17,11 @@ type Account struct {
 
 // Method is a sign-in method.
 type Method struct {
-	Name   string
-	Text   string
-	Remove Button
+	Name    string
+	Text    string
+	Subject string // name of the passkey; empty for the password
+	Rename  string // address of the form for the name; empty for the password
+	Remove  Button
 }
 
 // Session is a session of the account.

@@ -150,7 +150,7 @@ func pages() map[string]templ.Component {
 			Secret: views.AddressGroups("ABCDEFGH"), Recovery: []string{evil}, Code: field("code"), Button: "Finish", Hidden: []desk.Hidden{{Name: "offer", Value: evil}},
 		}),
 		"account": desk.AccountPage(desk.Account{
-			Frame: f, Problem: evil, Methods: []desk.Method{{Name: evil, Text: evil, Remove: button}}, Passkey: passkey(true),
+			Frame: f, Problem: evil, Methods: []desk.Method{{Name: evil, Text: evil, Subject: evil, Rename: "/desk/m/account/passkey/1/rename", Remove: button}}, Passkey: passkey(true),
 			Password: views.Link{Text: "Set a password", URL: "/desk/m/account/password"}, Sessions: []desk.Session{{Browser: evil, Text: evil, Current: true}, {Browser: evil, Text: evil, End: button}},
 			EndAll: "/desk/m/account/sessions/end", Notify: "/desk/m/account/notifications",
 		}),
@@ -243,7 +243,7 @@ func pages() map[string]templ.Component {
 		"theme": desk.ThemePage(desk.Theme{
 			Frame: f, Tabs: []desk.Tab{{Text: evil, URL: "/desk/m/theme", Current: true}}, Problem: evil, Unsaved: evil, Action: "/desk/m/theme", Hidden: []desk.Hidden{{Name: "replaces", Value: evil}},
 			Name: field("name"), Logo: field("logo"), Accent: field("accent"), Line: field("line"), Support: field("support"), Terms: field("terms"), Returns: true,
-			SavedLogo: "/look/1/logo.png", SavedText: evil, Preview: desk.Preview{Shop: evil, Line: evil, Style: "/desk/m/theme/preview.css?accent=0a7d5a", Contrast: []string{evil}},
+			SavedLogo: "/look/1/logo.png", SavedText: evil, Removes: true, Draft: evil, Preview: desk.Preview{Frame: "/desk/m/theme/preview/0a7d5a", Fault: evil, Contrast: []string{evil}},
 		}),
 		"payment settings": desk.PaymentSettingsPage(desk.PaymentSettings{
 			Frame: f, Tabs: []desk.Tab{{Text: evil, URL: "/desk/m/payment-settings", Current: true}}, Problem: evil, Action: "/desk/m/payment-settings", Hidden: []desk.Hidden{{Name: "version", Value: evil}},

@@ -80,13 +80,14 @@ type Theme struct {
 
 	SavedLogo string // address of the saved logo; empty if there is none
 	SavedText string
+	Removes   bool   // saving removes the logo
+	Draft     string // hash of the theme with the logo that was chosen and is not saved; empty if there is none
 	Preview   Preview
 }
 
 // Preview is the preview of a payment page.
 type Preview struct {
-	Shop     string
-	Line     string
-	Style    string   // address of the style sheet with the colours; empty for the default colours
+	Frame    string   // address of the page
+	Fault    string   // why the page does not show the entered values; empty if it does
 	Contrast []string // describes the derived colours
 }

@@ -150,3 +150,37 @@ func TestPasskey_options_refused(t *testing.T) {
 		}
 	}
 }
+
+// An account gives a passkey a name, with which the list and the audit log show it.
+func TestPasskey_renamed(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.owner()
+	list := b.get("/desk/shop/account").want(http.StatusOK, "Passkey “Firefox on Linux”", "Created", "last used", "this device only")
+	form := list.attribute("#methods a.sm", "href")
+	b.get(form).want(http.StatusOK, "Rename the passkey “Firefox on Linux”")
+	before := len(f.actions())
+	for _, wrong := range []string{"", strings.Repeat("a", 41), "a\u202eb"} {
+		got := b.send(form, "name", wrong).want(http.StatusUnprocessableEntity)
+		if text, kept := got.find("#name-error").Text(), got.attribute("#name", "value"); text == "" || kept != wrong {
+			t.Errorf("name %q: error %q, kept %q", wrong, text, kept)
+		}
+	}
+	b.send(form, "name", "Firefox on Linux").leads("/desk/shop/account?done=passkey-renamed")
+	if n := len(f.actions()); n != before {
+		t.Errorf("%d entries of the audit log without a change", n-before)
+	}
+	b.send(form, "name", "Office key").leads("/desk/shop/account?done=passkey-renamed")
+	b.get("/desk/shop/account").want(http.StatusOK, "Passkey “Office key”")
+	entries, err := f.storage.AuditLog(t.Context(), 0, 1)
+	f.must(err)
+	c := entries[0].Change
+	if c.Action != "account.passkey_renamed" || c.Subject != "Maren" || c.Before["name"] != "Firefox on Linux" || c.After["name"] != "Office key" {
+		t.Errorf("the entry of the audit log is %+v", c)
+	}
+	again := f.browser()
+	again.key = b.key
+	again.signInByPasskey().leads("/desk")
+	b.get("/desk/shop/account/passkey/unknown/rename").want(http.StatusNotFound)
+	b.send("/desk/shop/account/passkey/unknown/rename", "name", "Other").want(http.StatusNotFound)
+}

@@ -7,9 +7,11 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
+	"chequer/internal/account"
 	"chequer/internal/theme"
 )
 
@@ -78,18 +80,15 @@ func TestTheme(t *testing.T) {
 	b.get(at).want(http.StatusOK, "Shop name", "Preview")
 	entered := []string{"name", "Nord & Sons", "accent", "#0A7D5A", "line", "Prints", "support", "help@shop.example", "terms", "https://shop.example/terms"}
 
-	shown := b.send(at, append(entered, "action", "preview")...).want(http.StatusOK, "These values are not saved", "In the light scheme links are #017a57", "Nord & Sons")
-	if href, _ := shown.find("main link").Attr("href"); href != "/desk/shop/theme/preview.css?accent=0a7d5a" {
-		t.Errorf("the style of the preview is at %q", href)
-	}
+	shown := b.send(at, append(entered, "action", "preview")...).want(http.StatusOK, "These values are not saved", "In the light scheme links are #017a57")
 	if _, err := f.storage.Theme(t.Context(), shop); err == nil {
 		t.Error("the preview was saved")
 	}
-	style := b.get("/desk/shop/theme/preview.css?accent=0a7d5a")
-	if !strings.HasPrefix(style.body, ".mini{--accent:#0a7d5a;") || strings.Contains(style.body, ":root") {
-		t.Errorf("the style of the preview is %q", style.body)
+	sample := b.framed(shown).want(http.StatusOK, "Nord & Sons", "€120.00", "Prints", "help@shop.example", "Return to Nord & Sons")
+	style := b.get(sample.attribute("link[rel=stylesheet]", "href")).want(http.StatusOK)
+	if !strings.Contains(style.body, ":root{--accent:#0a7d5a;") {
+		t.Error("the style sheet of the preview does not have the accent")
 	}
-	b.get("/desk/shop/theme/preview.css?accent=red%7D").want(http.StatusNotFound)
 
 	b.send(at, entered...).leads(at + "?done=theme")
 	want := theme.Theme{Name: "Nord & Sons", Accent: "#0a7d5a", Line: "Prints", Support: "mailto:help@shop.example", Terms: "https://shop.example/terms", Stay: true}
@@ -157,4 +156,118 @@ func TestTheme_changed_in_the_meantime(t *testing.T) {
 	}
 	replaces, _ := got.find(`input[name="replaces"]`).Attr("value")
 	b.send(at, "name", "Second", "return", "yes", "replaces", replaces).leads(at + "?done=theme")
+}
+
+// framed returns the page in the frame of a page.
+func (b *browser) framed(p page) page {
+	b.fixture.t.Helper()
+	return b.get(p.attribute(".framed iframe", "src"))
+}
+
+// attribute returns an attribute of the only element that a selector matches.
+func (p page) attribute(selector, name string) string {
+	p.t.Helper()
+	value, found := p.find(selector).Attr(name)
+	if n := p.find(selector).Length(); n != 1 || !found {
+		p.t.Fatalf("%d elements match %q, and the attribute %s is present: %t", n, selector, name, found)
+	}
+	return value
+}
+
+// The page in the frame has no address, no form and no script, and only pages of this site may show it in a frame.
+func TestTheme_preview_is_harmless(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.owner()
+	form := b.get("/desk/shop/theme").want(http.StatusOK)
+	if policy := form.header.Get("Content-Security-Policy"); !strings.Contains(policy, "frame-src 'self'") || !strings.Contains(policy, "frame-ancestors 'none'") {
+		t.Errorf("the policy of the form is %q", policy)
+	}
+	if got := form.attribute(".framed iframe", "sandbox"); got != "allow-same-origin" {
+		t.Errorf("the sandbox of the frame is %q", got)
+	}
+	sample := b.framed(form).want(http.StatusOK, "Atelier Nord")
+	policy := sample.header.Get("Content-Security-Policy")
+	for _, part := range []string{"frame-ancestors 'self'", "form-action 'none'", "require-trusted-types-for 'script'"} {
+		if !strings.Contains(policy, part) {
+			t.Errorf("the policy of the preview is %q, want %s", policy, part)
+		}
+	}
+	if strings.Contains(policy, "script-src") || strings.Contains(policy, "unsafe") {
+		t.Errorf("the policy of the preview is %q", policy)
+	}
+	if got := sample.header.Get("X-Frame-Options"); got != "SAMEORIGIN" {
+		t.Errorf("X-Frame-Options is %q", got)
+	}
+	if n := sample.find("script, form, .addr, .qr, button").Length(); n != 0 {
+		t.Errorf("the preview has %d scripts, forms or addresses", n)
+	}
+	sample.find("a[href]").Each(func(_ int, link *selection) {
+		if href, _ := link.Attr("href"); strings.HasPrefix(href, "/") {
+			t.Errorf("the preview links to %q", href)
+		}
+	})
+	if other := b.get("/desk/shop/theme/preview/0123456789abcdef01234567"); other.status != http.StatusNotFound || !strings.Contains(other.header.Get("Content-Security-Policy"), "frame-ancestors 'none'") {
+		t.Errorf("another preview: %d, %q", other.status, other.header.Get("Content-Security-Policy"))
+	}
+}
+
+// A preview belongs to the session that has entered it, and to its shop.
+func TestTheme_preview_of_another_session(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b, tove := f.owner(), f.as("Tove", account.Manager)
+	address := b.send("/desk/shop/theme", "name", "Secret", "action", "preview").attribute(".framed iframe", "src")
+	b.get(address).want(http.StatusOK, "Secret")
+	tove.get(address).want(http.StatusNotFound)
+	b.get(strings.Replace(address, "/shop/", "/other/", 1)).want(http.StatusNotFound)
+}
+
+// A logo that was chosen for a preview is shown and can be saved without choosing it again.
+func TestTheme_preview_of_a_logo(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.owner()
+	const at = "/desk/shop/theme"
+	shown := b.upload(at, "logo", square(t), "name", "Nord", "return", "yes", "action", "preview").want(http.StatusOK)
+	draft := shown.attribute("input[name=draft]", "value")
+	logo := b.get(b.framed(shown).attribute("img.mark", "src")).want(http.StatusOK)
+	if got := logo.header.Get("Content-Type"); got != "image/png" || !strings.Contains(logo.header.Get("Content-Security-Policy"), "sandbox") {
+		t.Errorf("the logo of the preview has the type %q and the policy %q", got, logo.header.Get("Content-Security-Policy"))
+	}
+	for _, action := range []string{"save", "preview"} {
+		b.send(at, "name", "Nord", "draft", "0123456789abcdef01234567", "action", action).want(http.StatusUnprocessableEntity, "must be chosen again")
+	}
+	b.send(at, "name", "Nord", "return", "yes", "draft", draft).leads(at + "?done=theme")
+	if got := f.currentTheme().Logo.Body; string(got) != logo.body {
+		t.Errorf("the saved logo has %d bytes, that of the preview %d", len(got), len(logo.body))
+	}
+	saved := b.get(at)
+	if got := saved.attribute("input[name=draft]", "value"); got != "" {
+		t.Errorf("the draft is %q, want none", got)
+	}
+	removed := b.send(at, "name", "Nord", "remove", "yes", "action", "preview").want(http.StatusOK)
+	if n := removed.find("input[name=remove][checked]").Length(); n != 1 {
+		t.Error("the form does not keep that the logo is removed")
+	}
+	if n := b.framed(removed).find("img.mark").Length(); n != 0 {
+		t.Error("the preview shows the logo that is removed")
+	}
+	refused := b.send(at, "name", "Nord", "accent", "greenish", "action", "preview").want(http.StatusUnprocessableEntity, "The preview shows the saved theme.")
+	b.framed(refused).want(http.StatusOK, "Nord")
+}
+
+// The number of kept previews of a session is limited.
+func TestTheme_previews_are_bounded(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.owner()
+	var addresses []string
+	for i := range 9 {
+		addresses = append(addresses, b.send("/desk/shop/theme", "name", "Nord "+strconv.Itoa(i), "action", "preview").attribute(".framed iframe", "src"))
+	}
+	b.get(addresses[0]).want(http.StatusNotFound)
+	for _, address := range addresses[1:] {
+		b.get(address).want(http.StatusOK)
+	}
 }

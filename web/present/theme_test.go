@@ -13,7 +13,7 @@ import (
 
 // themed returns the frame of pages in a theme.
 func themed(l theme.Theme) present.Frame {
-	return frame(func(f *present.Frame) { f.Theme = present.NewTheme(l.Hash(), l) })
+	return frame(func(f *present.Frame) { f.Theme = present.NewTheme("/look/"+l.Hash(), l) })
 }
 
 // A shop without a name is called "the shop" within a sentence, although the page's heading is "Checkout".

@@ -2,6 +2,7 @@
 package settings
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"mime"
@@ -27,6 +28,7 @@ type Screens struct {
 	NamedShop string
 
 	backingUp sync.Mutex // held while a backup is made
+	drafts    drafts
 }
 
 // page is a visit to one of the screens.
@@ -47,7 +49,8 @@ func (s *Screens) Routes() []visit.Route {
 	return []visit.Route{
 		{Method: http.MethodGet, Path: "/desk/:shop/theme", Needs: account.Configure, Handle: on((*page).theme)},
 		{Method: http.MethodPost, Path: "/desk/:shop/theme", Needs: account.Configure, Handle: on((*page).setTheme), MaxBody: maxTheme},
-		{Method: http.MethodGet, Path: "/desk/:shop/theme/preview.css", Needs: account.Configure, Handle: on((*page).previewStyle)},
+		{Method: http.MethodGet, Path: "/desk/:shop/theme/preview/:hash", Needs: account.Configure, Handle: on((*page).preview)},
+		{Method: http.MethodGet, Path: "/desk/:shop/theme/preview/:hash/:file", Needs: account.Configure, Handle: on((*page).previewAsset)},
 		{Method: http.MethodGet, Path: "/desk/:shop/payment-settings", Needs: account.Configure, Handle: on((*page).paymentSettings)},
 		{Method: http.MethodPost, Path: "/desk/:shop/payment-settings", Needs: account.Configure, Handle: on((*page).setPaymentSettings)},
 		{Method: http.MethodGet, Path: "/desk/:shop/shop", Needs: account.ManageShops, Handle: on((*page).shop)},
@@ -71,12 +74,15 @@ func (v *page) theme() error {
 type entered struct {
 	theme.Theme
 	replaces string // hash of the theme that the account has seen
+	draft    string // hash of the draft with the logo that was chosen; "" if none was
+	removes  bool   // the logo
 	unsaved  bool
 	problem  string
 	fault    *theme.FieldError
 }
 
-// showTheme shows the form for a theme. The logo is the current one: the page does not keep an upload.
+// showTheme shows the form for a theme, and the page of a sample invoice in that theme. If the theme has a fault, the
+// page is in the current theme.
 func (v *page) showTheme(status int, current theme.Theme, e entered) error {
 	f, err := v.Frame(v.Text("desk.theme"), v.Settings())
 	if err != nil {
@@ -97,12 +103,14 @@ func (v *page) showTheme(status int, current theme.Theme, e entered) error {
 		Line:    field("line", "desk.theme.line", "", e.Line),
 		Support: field("support", "desk.theme.support", "desk.theme.support.hint", strings.TrimPrefix(e.Support, "mailto:")),
 		Terms:   field("terms", "desk.theme.terms", "desk.theme.terms.hint", e.Terms),
-		Returns: !e.Stay,
-		Preview: desk.Preview{Shop: v.Shop.Name, Line: e.Line},
+		Returns: !e.Stay, Removes: e.removes, Draft: e.draft,
 	}
-	if e.Name != "" {
-		form.Preview.Shop = e.Name
+	shown := e.Theme
+	if e.fault != nil {
+		shown = current
+		form.Preview.Fault = v.Text("desk.theme.fault", "Fault", v.Text(faultLabels[e.fault.Field])+" "+e.fault.Fault+".")
 	}
+	form.Preview.Frame = v.addDraft(shown)
 	if len(current.Logo.Body) > 0 {
 		form.SavedLogo = v.Address("/look/" + current.Hash() + "/logo" + current.Logo.Ending())
 		form.SavedText = v.Text("desk.theme.logo.saved", "Size", strconv.Itoa(len(current.Logo.Body)))
@@ -112,10 +120,15 @@ func (v *page) showTheme(status int, current theme.Theme, e entered) error {
 	}
 	// The theme was checked only up to its first fault.
 	if _, err := theme.Normalize(theme.Theme{Accent: e.Accent}); e.Accent != "" && err == nil {
-		form.Preview.Style = v.Below(place + "/preview.css?accent=" + strings.TrimPrefix(e.Accent, "#"))
 		form.Preview.Contrast = v.contrasts(e.Accent)
 	}
+	v.AllowFrame()
 	return v.Show(status, desk.ThemePage(form))
+}
+
+// faultLabels are the keys of the labels of the fields that may have a fault.
+var faultLabels = map[string]string{
+	"name": "desk.theme.name", "logo": "desk.theme.logo", "accent": "desk.theme.accent", "line": "desk.theme.line", "support": "desk.theme.support", "terms": "desk.theme.terms",
 }
 
 // contrastTexts are the keys of the sentences about an accent in a colour scheme, as it is or adapted.
@@ -141,7 +154,7 @@ func (v *page) contrasts(accent string) (all []string) {
 // setTheme saves a theme, or shows it without saving it.
 func (v *page) setTheme() error {
 	ctx := v.Request().Context()
-	e := entered{replaces: v.FormValue("replaces"), unsaved: true, Theme: theme.Theme{
+	e := entered{replaces: v.FormValue("replaces"), draft: v.FormValue("draft"), removes: v.FormValue("remove") != "", unsaved: true, Theme: theme.Theme{
 		Name: v.FormValue("name"), Accent: strings.TrimSpace(v.FormValue("accent")), Line: v.FormValue("line"),
 		Support: strings.TrimSpace(v.FormValue("support")), Terms: strings.TrimSpace(v.FormValue("terms")), Stay: v.FormValue("return") == "",
 	}}
@@ -149,28 +162,13 @@ func (v *page) setTheme() error {
 	if err != nil {
 		return err
 	}
-	file, err := v.logo()
-	if err != nil {
-		return err
+	file, err := v.chosenLogo(current, e)
+	if err == nil && v.FormValue("action") == "preview" {
+		return v.previewTheme(current, e, file)
 	}
-	switch {
-	case len(file) == 0 && v.FormValue("remove") == "":
-		file = current.Logo.Body
-	case v.FormValue("remove") != "":
-		file = nil
+	if err == nil {
+		_, err = v.Themes.Replace(ctx, v.Shop.ID, e.replaces, e.Theme, file)
 	}
-	if v.FormValue("action") == "preview" {
-		normal, err := theme.Normalize(e.Theme)
-		if errors.As(err, &e.fault) {
-			return v.showTheme(http.StatusUnprocessableEntity, current, e)
-		}
-		if err != nil {
-			return err
-		}
-		e.Theme = normal
-		return v.showTheme(http.StatusOK, current, e)
-	}
-	_, err = v.Themes.Replace(ctx, v.Shop.ID, e.replaces, e.Theme, file)
 	switch {
 	case errors.As(err, &e.fault):
 		return v.showTheme(http.StatusUnprocessableEntity, current, e)
@@ -181,6 +179,43 @@ func (v *page) setTheme() error {
 		return err
 	}
 	return v.Done(v.Below(place), "theme")
+}
+
+// previewTheme shows an entered theme, with a logo made from a file, without saving it.
+func (v *page) previewTheme(current theme.Theme, e entered, file []byte) error {
+	normal, err := theme.New(e.Theme, current.Logo, file)
+	if errors.As(err, &e.fault) {
+		return v.showTheme(http.StatusUnprocessableEntity, current, e)
+	}
+	if err != nil {
+		return err
+	}
+	e.Theme, e.draft = normal, ""
+	if len(normal.Logo.Body) > 0 && !bytes.Equal(normal.Logo.Body, current.Logo.Body) {
+		e.draft = normal.Hash()
+	}
+	return v.showTheme(http.StatusOK, current, e)
+}
+
+// chosenLogo returns the file of the logo of an entered theme: the one that the form sends, that of its draft, or the
+// current one. It is nil for no logo. The error is a *theme.FieldError if the draft is no longer kept.
+func (v *page) chosenLogo(current theme.Theme, e entered) ([]byte, error) {
+	file, err := v.logo()
+	switch {
+	case err != nil:
+		return nil, err
+	case e.removes:
+		return nil, nil
+	case len(file) > 0:
+		return file, nil
+	case e.draft == "":
+		return current.Logo.Body, nil
+	}
+	kept, found := v.drafts.find(v.draftKey(e.draft))
+	if !found {
+		return nil, &theme.FieldError{Field: "logo", Fault: v.Text("desk.theme.logo.again")}
+	}
+	return kept.Logo.Body, nil
 }
 
 // changed names the fields in which a theme differs from the current one, with the current values.
@@ -223,13 +258,4 @@ func readFile(header *multipart.FileHeader) ([]byte, error) {
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, theme.MaxLogoFile+1))
-}
-
-// previewStyle returns the style sheet of the preview of an accent.
-func (v *page) previewStyle() error {
-	t, err := theme.Normalize(theme.Theme{Accent: "#" + v.QueryParam("accent")})
-	if err != nil {
-		return echo.ErrNotFound
-	}
-	return v.Blob(http.StatusOK, "text/css; charset=utf-8", []byte(t.Variables(".mini")))
 }

@@ -55,7 +55,7 @@ func (v *page) methods() []desk.Method {
 			text = v.Text("desk.passkey.elsewhere", "Host", p.Host)
 		}
 		list = append(list, desk.Method{
-			Name: v.Text("desk.passkey.name", "Name", p.Name), Text: text,
+			Name: v.Text("desk.passkey.name", "Name", p.Name), Text: text, Subject: p.Name, Rename: v.Below("/account/passkey/" + p.ID() + "/rename"),
 			Remove: desk.Button{Action: v.Below("/account/passkey/remove"), Text: v.Text("desk.remove"), Subject: p.Name, Danger: true, Hidden: []desk.Hidden{{Name: "id", Value: p.ID()}}},
 		})
 	}
@@ -116,6 +116,47 @@ func (v *page) addPasskeyOptions() error { return v.SendOptions(v.Accounts.Offer
 func (v *page) addPasskey() error {
 	offer, response := v.Credential()
 	return v.changedAccount(v.Accounts.AcceptPasskey(v.Request().Context(), v.Account.ID, offer, response, v.Client().Browser), "added")
+}
+
+// passkeyName asks for the name of a passkey.
+func (v *page) passkeyName() error {
+	for _, p := range v.Account.SignIn.Passkeys {
+		if p.ID() == v.Param("passkey") {
+			return v.showPasskeyName(http.StatusOK, p.Name, p.Name, nil)
+		}
+	}
+	return account.ErrNotFound
+}
+
+// showPasskeyName shows the form for the name of a passkey, with the entered name and the reason why it was refused.
+func (v *page) showPasskeyName(status int, current, entered string, problem error) error {
+	heading := v.Text("desk.passkey.rename.heading", "Name", current)
+	f, err := v.Frame(heading, "/account")
+	if err != nil {
+		return err
+	}
+	field := v.TextField("name", "desk.passkey.label", "desk.passkey.label.hint", entered)
+	field.Error = v.FieldProblem(problem, "name")
+	return v.Show(status, desk.DecisionPage(desk.Decision{
+		Frame: f, Back: views.Link{Text: v.Text("desk.account.own"), URL: v.Below("/account")}, Heading: heading,
+		Action: v.Below("/account/passkey/" + v.Param("passkey") + "/rename"), Fields: []desk.Field{field}, Button: v.Text("desk.passkey.rename"),
+	}))
+}
+
+// renamePasskey changes the name of a passkey.
+func (v *page) renamePasskey() error {
+	id, entered := v.Param("passkey"), v.FormValue("name")
+	for _, p := range v.Account.SignIn.Passkeys {
+		if p.ID() != id {
+			continue
+		}
+		err := v.Accounts.RenamePasskey(v.Request().Context(), v.Account.ID, id, entered)
+		if v.Known(err) {
+			return v.showPasskeyName(http.StatusUnprocessableEntity, p.Name, entered, err)
+		}
+		return v.changedAccount(err, "passkey-renamed")
+	}
+	return account.ErrNotFound
 }
 
 // removePasskey removes a passkey.

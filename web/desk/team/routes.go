@@ -43,6 +43,8 @@ func (s *Screens) Routes() []visit.Route {
 		{Method: http.MethodPost, Path: "/desk/:shop/account/passkey", Needs: account.ManageSignIn, Handle: on((*page).addPasskey)},
 		{Method: http.MethodPost, Path: "/desk/:shop/account/passkey/options", Needs: account.ManageSignIn, Handle: on((*page).addPasskeyOptions)},
 		{Method: http.MethodPost, Path: "/desk/:shop/account/passkey/remove", Needs: account.ManageSignIn, Handle: on((*page).removePasskey)},
+		{Method: http.MethodGet, Path: "/desk/:shop/account/passkey/:passkey/rename", Needs: account.ManageSignIn, Handle: on((*page).passkeyName)},
+		{Method: http.MethodPost, Path: "/desk/:shop/account/passkey/:passkey/rename", Needs: account.ManageSignIn, Handle: on((*page).renamePasskey)},
 		{Method: http.MethodPost, Path: "/desk/:shop/account/session/end", Needs: visit.Member, Handle: on((*page).endSession)},
 		{Method: http.MethodPost, Path: "/desk/:shop/account/sessions/end", Needs: visit.Member, Handle: on((*page).endSessions)},
 		{Method: http.MethodGet, Path: "/desk/:shop/account/notifications", Needs: visit.Member, Handle: on((*page).notifications)},

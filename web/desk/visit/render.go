@@ -164,8 +164,9 @@ var notices = map[string]string{
 	"notifications":    "desk.notice.notifications",
 	"test-message":     "desk.notice.test.message",
 
-	"renamed":      "desk.notice.renamed",
-	"shop-created": "desk.notice.shop.created",
+	"renamed":         "desk.notice.renamed",
+	"passkey-renamed": "desk.notice.passkey.renamed",
+	"shop-created":    "desk.notice.shop.created",
 }
 
 // notice returns the result of the action that led to the page; "" if there was none.

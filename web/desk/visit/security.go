@@ -18,6 +18,11 @@ import (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
 	"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
+// AllowFrame lets the page show pages of this site in a frame.
+func (v *Visit) AllowFrame() {
+	v.Response().Header().Set("Content-Security-Policy", policy+"; frame-src 'self'")
+}
+
 // secure sets the headers of every response. Pages are not stored, so that they cannot be read after
 // the account has signed out.
 func (s *Site) secure(next echo.HandlerFunc) echo.HandlerFunc {

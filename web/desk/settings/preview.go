@@ -1,0 +1,122 @@
+package settings
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/labstack/echo/v4"
+
+	"chequer/internal/theme"
+	"chequer/views"
+	"chequer/web/present"
+)
+
+const (
+	// maxDrafts bounds the number of kept drafts. A theme with its style sheets has about 100 KB.
+	maxDrafts = 48
+	// draftsPerSession is the number of drafts of one session: the one that its page shows, and those of further tabs.
+	draftsPerSession = 8
+)
+
+// drafts keeps the themes that pages of this process preview: they are not stored. It is safe for concurrent use.
+type drafts struct {
+	mu   sync.Mutex
+	list []draft // oldest first
+}
+
+type draft struct {
+	draftKey
+	present.Theme
+}
+
+// draftKey identifies a draft. Only the session that has entered it can see it.
+type draftKey struct{ session, shop, hash string }
+
+// find returns a draft.
+func (d *drafts) find(key draftKey) (present.Theme, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	i := slices.IndexFunc(d.list, func(kept draft) bool { return kept.draftKey == key })
+	if i < 0 {
+		return present.Theme{}, false
+	}
+	return d.list[i].Theme, true
+}
+
+// add keeps a draft as the newest one. It removes the oldest draft of the session, or of all, if there are too many.
+func (d *drafts) add(key draftKey, t present.Theme) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.list = slices.DeleteFunc(d.list, func(kept draft) bool { return kept.draftKey == key })
+	own := func(kept draft) bool { return kept.session == key.session }
+	count := 0
+	for _, kept := range d.list {
+		if own(kept) {
+			count++
+		}
+	}
+	switch {
+	case count >= draftsPerSession:
+		i := slices.IndexFunc(d.list, own)
+		d.list = slices.Delete(d.list, i, i+1)
+	case len(d.list) >= maxDrafts:
+		d.list = slices.Delete(d.list, 0, 1)
+	}
+	d.list = append(d.list, draft{key, t})
+}
+
+// draftKey returns the key of a draft of the session for the shop.
+func (v *page) draftKey(hash string) draftKey { return draftKey{v.Session.Hash, v.Shop.ID, hash} }
+
+// noTheme takes the place of the hash of the default theme, which is empty, in an address.
+const noTheme = "default"
+
+// addDraft keeps a theme, and returns the address of the page of a sample invoice in it.
+func (v *page) addDraft(t theme.Theme) string {
+	hash := cmp.Or(t.Hash(), noTheme)
+	key := v.draftKey(hash)
+	themed, found := v.drafts.find(key)
+	if !found {
+		themed = present.NewTheme("/desk/"+v.Shop.ID+place+"/preview/"+hash, t)
+	}
+	v.drafts.add(key, themed)
+	return v.Below(place + "/preview/" + hash)
+}
+
+// previewPolicy is the Content-Security-Policy of the preview: pages of this site may show it in a frame, and it runs
+// no script and sends no form.
+const previewPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'self'; " +
+	"require-trusted-types-for 'script'; trusted-types 'none'"
+
+// preview shows the page of a sample invoice in a theme that may not be saved.
+func (v *page) preview() error {
+	t, found := v.drafts.find(v.draftKey(v.Param("hash")))
+	if !found {
+		return echo.ErrNotFound
+	}
+	header := v.Response().Header()
+	header.Set("Content-Security-Policy", previewPolicy)
+	header.Set("X-Frame-Options", "SAMEORIGIN")
+	f := present.Frame{
+		Site:   &present.Site{BasePath: v.BasePath, BaseURL: v.BaseURL, ShopName: v.Shop.Name},
+		Reader: present.Reader{Language: v.Words}, Theme: t, Now: v.Now(),
+	}
+	return v.Show(http.StatusOK, views.PaymentPage(f.Sample()))
+}
+
+// previewAsset returns a style sheet or the logo of a theme that may not be saved. A logo opened as a document runs no
+// script.
+func (v *page) previewAsset() error {
+	t, found := v.drafts.find(v.draftKey(v.Param("hash")))
+	if !found {
+		return echo.ErrNotFound
+	}
+	asset, _, found := t.Asset(v.Param("file"))
+	if !found {
+		return echo.ErrNotFound
+	}
+	v.Response().Header().Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
+	return v.Blob(http.StatusOK, asset.ContentType, asset.Body)
+}
