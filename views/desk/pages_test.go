@@ -219,6 +219,7 @@ func pages() map[string]templ.Component {
 			Transfers:  []desk.Transfer{{Amount: "1 BTC", State: desk.State{Text: "Seen", Shape: "wait"}, Tx: views.AddressGroups(evil), Address: views.AddressGroups("bc1qabcdefgh"), To: "Address", Facts: []desk.Fact{{Name: "Block", Value: "7"}}}},
 			Facts:      []desk.Fact{{Name: "Description", Value: evil}},
 			Refunds:    []desk.RefundRow{refundRow()},
+			Notes:      desk.Notes{Rows: []desk.Note{{Text: evil, Author: evil, Time: "2026-11-29T01:00:00Z", At: "01:00", Remove: "/desk/m/payments/i/notes/n/remove"}}, Action: "/desk/m/payments/i/notes", Field: lines("note")},
 			Deliveries: []desk.Delivery{resendable(button), {Type: evil, To: evil, State: desk.State{Text: "Delivered", Shape: "ok"}, Time: "2026-11-29T01:00:00Z", At: "01:00"}},
 		}),
 		"attention": desk.AttentionPage(desk.Attention{
@@ -226,7 +227,7 @@ func pages() map[string]templ.Component {
 			Newer: "/desk/m/attention?after=1-a",
 		}),
 		"decision": desk.DecisionPage(desk.Decision{
-			Frame: f, Back: back, Heading: evil, Problem: evil, Results: []desk.Result{{Shape: "ok", Text: evil}}, Action: "/desk/m/payments/i/accept", Hidden: []desk.Hidden{{Name: "version", Value: evil}}, Fields: []desk.Field{field("reason")}, Button: "Accept as paid",
+			Frame: f, Back: back, Heading: evil, Problem: evil, Quote: evil, Results: []desk.Result{{Shape: "ok", Text: evil}}, Action: "/desk/m/payments/i/accept", Hidden: []desk.Hidden{{Name: "version", Value: evil}}, Fields: []desk.Field{field("reason")}, Button: "Accept as paid",
 		}),
 		"wallets": desk.WalletsPage(desk.Wallets{
 			Frame:     f,

@@ -131,6 +131,7 @@ var permissionNames = map[account.Permission]string{
 	account.DecideHighRisk: "desk.may.decide",
 	account.ManageKeys:     "desk.may.keys",
 	account.Sell:           "desk.may.sell",
+	account.RemoveNotes:    "desk.may.notes",
 }
 
 // openCases returns the number of live invoices that wait for a decision, as the places show it; "" if
