@@ -23,6 +23,7 @@ type Payment struct {
 	// Deliveries are the deliveries of the invoice's events to webhooks, newest first.
 	Deliveries []Delivery
 	Notes      Notes
+	Snoozed    Snoozed // empty if the case is not snoozed
 }
 
 // Notes are the notes of the team about an invoice, oldest first, with the form for a new one.
@@ -64,6 +65,7 @@ type Decision struct {
 	Problem string
 	Quote   string // text of the object of the decision; empty if it has none
 	Results []Result
+	Choices []Choice
 	Fields  []Field
 	Action  string
 	Hidden  []Hidden // states what the page has shown

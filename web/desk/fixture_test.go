@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -81,7 +82,8 @@ func newFixture(t *testing.T) *fixture { return fixtureAt(t, site) }
 // fixtureAt returns a fixture with a base URL.
 func fixtureAt(t *testing.T, base string) *fixture {
 	t.Helper()
-	f := &fixture{t: t, storage: storagetest.SQLite(t), clock: clocktest.At(storagetest.Noon), log: &lockedLog{}, seeds: map[string]string{}}
+	clock := clocktest.At(storagetest.Noon)
+	f := &fixture{t: t, storage: storagetest.SQLiteAt(t, clock.Now), clock: clock, log: &lockedLog{}, seeds: map[string]string{}}
 	f.reports = &reportStorage{Storage: f.storage}
 	for id, name := range map[string]string{shop: "Atelier Nord", "other": "Nord Markt"} {
 		f.must(f.storage.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: id, Name: name, CreatedAt: f.clock.Now()}}))
@@ -391,6 +393,15 @@ func (f *fixture) team() map[account.Role]*browser {
 		team[role] = f.as(fmt.Sprintf("Account %d", i), role)
 	}
 	return team
+}
+
+// actionsOf returns the actions of the audit log with a prefix, oldest first.
+func (f *fixture) actionsOf(prefix string) []string {
+	f.t.Helper()
+	return slices.DeleteFunc(f.actions(), func(a string) bool {
+		_, action, _ := strings.Cut(a, ": ")
+		return !strings.HasPrefix(action, prefix)
+	})
 }
 
 // actions returns the actions of the audit log, oldest first.

@@ -64,6 +64,7 @@ var table = map[string]access{
 	"POST /desk/:shop/payments/:id/notes":                   viewers,
 	"GET /desk/:shop/payments/:id/notes/:note/remove":       viewers,
 	"POST /desk/:shop/payments/:id/notes/:note/remove":      viewers,
+	"POST /desk/:shop/payments/:id/wake":                    deciders,
 	"GET /desk/:shop/refunds":                               viewers,
 	"GET /desk/:shop/payments/:id/refund":                   deciders,
 	"POST /desk/:shop/payments/:id/refund":                  deciders,

@@ -53,6 +53,9 @@ func (v *page) showPaymentWith(status int, inv *invoice.Invoice, problem string,
 	if page.Notes, err = v.notes(inv, note); err != nil {
 		return err
 	}
+	if page.Snoozed, err = v.snoozeOf(inv); err != nil {
+		return err
+	}
 	return v.Show(status, desk.PaymentPage(page))
 }
 

@@ -141,8 +141,8 @@ func (v *Visit) openCases() (string, error) {
 		return "", nil
 	}
 	t, err := v.Tally(invoice.Live)
-	if err != nil || t.NeedDecision == 0 {
+	if err != nil || t.Open() == 0 {
 		return "", err
 	}
-	return strconv.FormatInt(t.NeedDecision, 10), nil
+	return strconv.FormatInt(t.Open(), 10), nil
 }

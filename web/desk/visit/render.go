@@ -140,6 +140,8 @@ var notices = map[string]string{
 	"unhooked":       "desk.notice.unhooked",
 	"changed":        "desk.notice.changed",
 	"resent":         "desk.notice.resent",
+	"snoozed":        "desk.notice.snoozed",
+	"woken":          "desk.notice.woken",
 	"note-added":     "desk.notice.note.added",
 	"note-removed":   "desk.notice.note.removed",
 

@@ -18,7 +18,7 @@ CREATE TABLE snoozes (
     merchant_id TEXT   NOT NULL,
     mode        TEXT   NOT NULL,
     until       BIGINT NOT NULL,
-    by          TEXT   NOT NULL -- name of the account
+    set_by      TEXT   NOT NULL -- name of the account
 );
 CREATE INDEX snoozes_by_end ON snoozes (merchant_id, mode, until, invoice_id);
 
