@@ -41,13 +41,14 @@ const (
 	ViewHealth       Permission = "view health"        // state of the server
 	ViewLog          Permission = "view audit log"     // audit log
 	ExportLog        Permission = "export audit log"   // download of the audit log
+	RemoveNotes      Permission = "remove notes"       // notes of other accounts about invoices
 	ViewOwnTerminals Permission = "view own terminals" // invoices of the account's terminals, of the current day
 )
 
 // Permissions are all permissions.
 var Permissions = []Permission{
 	ViewPayments, Sell, Decide, DecideHighRisk, Export, Configure, ManageKeys, ViewWallets, ManageWallets, ManageAccounts, ManageShops, BackUp, ManageSignIn,
-	ViewHealth, ViewLog, ExportLog, ViewOwnTerminals,
+	ViewHealth, ViewLog, ExportLog, RemoveNotes, ViewOwnTerminals,
 }
 
 // Grant is the extent of a permission that a role has.
@@ -78,6 +79,7 @@ var grants = map[Permission]map[Role]Grant{
 	ViewHealth:       {Owner: Allowed, Manager: Allowed, Developer: Allowed},
 	ViewLog:          {Owner: Allowed, Manager: Allowed, Bookkeeper: Allowed, Developer: Allowed},
 	ExportLog:        {Owner: StepUp, Manager: StepUp, Bookkeeper: StepUp, Developer: StepUp},
+	RemoveNotes:      {Owner: Allowed},
 	ViewOwnTerminals: {Owner: Allowed, Manager: Allowed, Seller: Allowed, Developer: Allowed},
 }
 

@@ -33,6 +33,7 @@ manage sign-in:     s s s s s
 view health:        yes yes no no yes
 view audit log:     yes yes no yes yes
 export audit log:   s s no s s
+remove notes:       yes no no no no
 view own terminals: yes yes yes no yes`)
 	var got []string
 	for _, p := range account.Permissions {

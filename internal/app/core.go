@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"chequer/internal/account"
+	"chequer/internal/casework"
 	"chequer/internal/config"
 	"chequer/internal/datadir"
 	"chequer/internal/doctor"
@@ -36,6 +37,7 @@ type Core struct {
 	Proofs    *proof.Keyring
 	// Notifications keeps the notifications of accounts.
 	Notifications *notify.Service
+	Casework      *casework.Service
 	Now           func() time.Time
 
 	identity readiness.Identity
@@ -83,6 +85,7 @@ func OpenCore(ctx context.Context, c config.Config, o Options) (*Core, error) {
 		Themes:        merchant.NewThemes(store, clock),
 		Desk:          desk,
 		Notifications: newNotifications(c, store, clock),
+		Casework:      casework.NewService(casework.Config{Storage: store, Now: clock, Token: token.New}),
 		Prices:        amounts,
 		Proofs:        proof.NewKeyring(store, clock),
 		Now:           clock,

@@ -31,7 +31,7 @@ func (d *domain) desk(c config.Config, o Options, ready readiness.Config, curren
 	return desk.New(desk.Config{
 		Site: visit.Site{
 			Accounts: d.Desk, Merchants: d.Merchants, Themes: d.Themes, Invoices: d.invoices, PaymentSettings: d.Settings,
-			Changes:  follow,
+			Changes: follow, Casework: d.Casework,
 			BasePath: c.BasePath(), BaseURL: c.BaseURL, RootShop: d.shop.ID, Words: locale.All().Default(), IPExtractor: caller.Extractor(c.Proxies()), Now: d.Now, Log: o.Log,
 		},
 		NamedShop: d.namedShop(c),

@@ -307,6 +307,18 @@ func atPayment(change func(*api.InvoiceRequest), actions ...string) func(*tab, *
 	})
 }
 
+// snoozed snoozes the case of a late payment.
+var snoozed = inOrder(deciding("snooze", forOrder, api.SimulateLate), press("#decide .go", "#snoozed"))
+
+// acceptedAtDesk accepts the payment.
+func acceptedAtDesk(b *tab, w *demoSite) {
+	b.t.Helper()
+	inOrder(signedIn("/payments/"+idOf(w.page)+"/accept"), press("#decide .go", ".big"))(b, w)
+}
+
+// withNote visits a payment about which the team has written a note.
+var withNote = inOrder(atPayment(forOrder), enter("#note", "Called the shopper: ships on Monday.\nAsk for the size: "+strings.Repeat("x", 60)), press("#notes button", "#notes li"))
+
 // deciding returns a step that visits the page with the consequences of a decision about an invoice.
 func deciding(decision string, change func(*api.InvoiceRequest), actions ...string) func(*tab, *demoSite) {
 	return inOrder(paying(change, actions...), func(b *tab, w *demoSite) {

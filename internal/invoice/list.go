@@ -18,14 +18,15 @@ type ListStorage interface {
 	Invoices(ctx context.Context, f Filter, after Position, limit int) ([]*Invoice, error)
 	// Summaries returns invoices in their short form.
 	Summaries(ctx context.Context, f Filter, after Position, limit int) ([]Summary, error)
-	// Undecided returns the invoices of a merchant and a mode that wait for a decision, oldest first.
-	Undecided(ctx context.Context, merchantID string, mode Mode, after Position, limit int) ([]*Invoice, error)
+	// Undecided returns the invoices of a merchant and a mode that wait for a decision and are not snoozed at a time,
+	// oldest first.
+	Undecided(ctx context.Context, merchantID string, mode Mode, at time.Time, after Position, limit int) ([]*Invoice, error)
 	// ExportLines returns invoices as lines of an export.
 	ExportLines(ctx context.Context, f Filter, after Position, limit int) ([]ExportLine, error)
 	// Refunds returns refunds, newest first.
 	Refunds(ctx context.Context, f RefundFilter, after Position, limit int) ([]ListedRefund, error)
-	// Tally counts the invoices of a merchant and a mode.
-	Tally(ctx context.Context, merchantID string, mode Mode) (Tally, error)
+	// Tally counts the invoices of a merchant and a mode, and those that are snoozed at a time.
+	Tally(ctx context.Context, merchantID string, mode Mode, at time.Time) (Tally, error)
 }
 
 // Position is a position in the list of invoices, which is sorted from the newest to the oldest.
@@ -52,10 +53,10 @@ func (s *Service) Summaries(ctx context.Context, f Filter, after Position, limit
 	return s.storage.Summaries(ctx, f, after, limit)
 }
 
-// Undecided lists at most limit invoices of a merchant and a mode that wait for a decision, after a
-// position, oldest first. The zero position is the start of the list.
+// Undecided lists at most limit invoices of a merchant and a mode that wait for a decision and are not snoozed, after
+// a position, oldest first. The zero position is the start of the list.
 func (s *Service) Undecided(ctx context.Context, merchantID string, mode Mode, after Position, limit int) ([]*Invoice, error) {
-	return s.storage.Undecided(ctx, merchantID, mode, after, limit)
+	return s.storage.Undecided(ctx, merchantID, mode, s.now(), after, limit)
 }
 
 // ExportLines is Invoices with the invoices as lines of an export. A caller that reads all pages
@@ -66,7 +67,7 @@ func (s *Service) ExportLines(ctx context.Context, f Filter, after Position, lim
 
 // Tally counts the invoices of a merchant and a mode.
 func (s *Service) Tally(ctx context.Context, merchantID string, mode Mode) (Tally, error) {
-	return s.storage.Tally(ctx, merchantID, mode)
+	return s.storage.Tally(ctx, merchantID, mode, s.now())
 }
 
 // Scripts returns the scripts of an address, in any spelling of the address, on every network of a
@@ -283,7 +284,12 @@ type Tally struct {
 	Exceptions map[Exception]map[Status]int64
 	// NeedDecision counts the invoices that wait for a decision of the merchant.
 	NeedDecision int64
+	// Snoozed counts those of them that are snoozed.
+	Snoozed int64
 }
+
+// Open returns the number of invoices that wait for a decision and are not snoozed.
+func (t Tally) Open() int64 { return t.NeedDecision - t.Snoozed }
 
 // NewTally returns a Tally of no invoices.
 func NewTally() Tally {

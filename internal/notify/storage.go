@@ -56,7 +56,7 @@ type CollectorStorage interface {
 	// PaidBetween returns the sums of a shop's live invoices that became paid from a time until before another.
 	PaidBetween(ctx context.Context, merchantID string, from, to time.Time) ([]PaidSum, error)
 	// Tally counts the invoices of a merchant and a mode.
-	Tally(ctx context.Context, merchantID string, mode invoice.Mode) (invoice.Tally, error)
+	Tally(ctx context.Context, merchantID string, mode invoice.Mode, at time.Time) (invoice.Tally, error)
 	// Merchants lists the shops.
 	Merchants(ctx context.Context) ([]merchant.Merchant, error)
 }

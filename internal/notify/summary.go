@@ -62,7 +62,7 @@ func (c *Collector) summaryText(ctx context.Context, merchantID string, from, to
 	if err != nil {
 		return "", err
 	}
-	tally, err := c.storage.Tally(ctx, merchantID, invoice.Live)
+	tally, err := c.storage.Tally(ctx, merchantID, invoice.Live, to)
 	if err != nil {
 		return "", err
 	}
@@ -73,7 +73,7 @@ func (c *Collector) summaryText(ctx context.Context, merchantID string, from, to
 	if len(sums) == 0 {
 		parts = append(parts, c.words.Text("desk.notify.summary.none"))
 	}
-	if n := int(tally.NeedDecision); n > 0 {
+	if n := int(tally.Open()); n > 0 {
 		parts = append(parts, c.words.Count("desk.notify.summary.open", n))
 	}
 	day := c.words.Text("desk.notify.summary.day", "Day", from.Format("2"), "Month", c.words.Month(from.Month()), "Year", from.Format("2006"))

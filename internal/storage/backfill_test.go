@@ -78,7 +78,7 @@ func checkLists(t *testing.T, s *storage.Storage) {
 		if got, err := s.ExportLines(t.Context(), f, invoice.Position{}, 100); err != nil || !cmp.Equal(lines, got, same) {
 			t.Errorf("lines of an export, error %v (-want +got):\n%s", err, cmp.Diff(lines, got, same))
 		}
-		if got, err := s.Tally(t.Context(), "m", mode); err != nil || !cmp.Equal(tally, got) {
+		if got, err := s.Tally(t.Context(), "m", mode, noon); err != nil || !cmp.Equal(tally, got) {
 			t.Errorf("tally, error %v (-want +got):\n%s", err, cmp.Diff(tally, got))
 		}
 		f.NeedsDecision = true

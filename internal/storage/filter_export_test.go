@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"time"
 
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
@@ -24,13 +25,18 @@ func InvoicesStatements(f invoice.Filter, after invoice.Position, limit int) []S
 
 // UndecidedStatements returns the statements of Storage.Undecided.
 func UndecidedStatements(after invoice.Position, limit int) []Statement {
-	p := newPage(undecided("shop", invoice.Live, after, limit))
+	p := newPage(undecided("shop", invoice.Live, time.Unix(0, 0), after, limit))
 	return []Statement{exported(p.invoices), exported(p.transfers), exported(p.spends), exported(p.sales), exported(p.refunds)}
+}
+
+// CaseStatements returns the statements of Storage.Snoozed and Storage.Resolutions.
+func CaseStatements(at time.Time, limit int) (inSnoozes, inResolutions Statement) {
+	return exported(snoozed("shop", invoice.Live, at, limit)), exported(resolutions("shop", invoice.Live, at, limit))
 }
 
 // TallyStatements returns the statements of Storage.Tally.
 func TallyStatements(merchantID string, mode invoice.Mode) []Statement {
-	return []Statement{{tallySQL, []any{merchantID, string(mode)}}}
+	return []Statement{{tallySQL, []any{merchantID, string(mode), 0}}}
 }
 
 // DaySumsStatements returns the statements of Storage.DaySums and Storage.MethodSums.

@@ -33,6 +33,8 @@ func filteredLists() []filtered {
 	for _, after := range []invoice.Position{{}, {CreatedAt: noon, ID: "i9"}} {
 		lists = append(lists, filtered{"undecided", "invoice_flags_by_age", storage.UndecidedStatements(after, page), false})
 	}
+	inSnoozes, inResolutions := storage.CaseStatements(noon, page)
+	lists = append(lists, filtered{"snoozed", "snoozes_by_end", []storage.Statement{inSnoozes}, false}, filtered{"resolved", "resolutions_by_time", []storage.Statement{inResolutions}, false})
 	period := report.LastDays(7, noon)
 	lists = append(lists, filtered{"sums of days", "day_sums_pkey", storage.DaySumsStatements(period), false})
 	for _, after := range []report.Position{{}, {PaidAt: noon, ID: "i9"}} {
@@ -171,8 +173,8 @@ func TestLists_are_served_by_an_index(t *testing.T) {
 		// decision have the same texts), with 4 texts for the combinations of bounds, and 53 pairs of
 		// filters, with 2. The list of undecided invoices has five statements, with and without a position. The
 		// tally has one statement, and the sums of days and the paid invoices two each. Deliveries and events have one statement without a filter and one with it,
-		// and sales have two each, and refunds have two with and two without a position.
-		if got, want := len(texts), (12*4+2*53)*7+5*2+1+2+2+2+2+2*2+2*2; got != want {
+		// and sales have two each, and refunds have two with and two without a position. Snoozed and resolved invoices have one statement each.
+		if got, want := len(texts), (12*4+2*53)*7+5*2+1+2+2+2+2+2*2+2*2+2; got != want {
 			t.Errorf("%d different statements, want %d", got, want)
 		}
 	})
@@ -198,6 +200,8 @@ func addListed(t *testing.T, s *storage.Storage, url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	execSQL(t, url, "INSERT INTO snoozes (invoice_id, merchant_id, mode, until, set_by) VALUES ('a', 'shop', 'live', 1, 'Tove')")
+	execSQL(t, url, "INSERT INTO resolutions (invoice_id, merchant_id, mode, at, actor_kind, actor_name) VALUES ('a', 'shop', 'live', 1, 'account', 'Tove')")
 	claims, _ := claim(t, s, "e", noon, 1)
 	saveAttempt(t, s, claims[0], noon, 204, deliveryDone)
 	if !strings.HasPrefix(url, "postgres") {
@@ -213,6 +217,8 @@ func addListed(t *testing.T, s *storage.Storage, url string) {
 		{"spends", `'tx', 't' || n`},
 		{"conversions", `'invoice_id', 'i' || n, 'created_at', created_at + n, 'state', CASE n % 5 WHEN 0 THEN 'failed' ELSE 'filled' END`},
 		{"refunds", `'invoice_id', 'i' || n, 'id', 'ref_' || n, 'asked_at', asked_at + n, 'state', CASE n % 5 WHEN 0 THEN 'ready' ELSE 'sent' END`},
+		{"snoozes", `'invoice_id', 'i' || n, 'until', until + n`},
+		{"resolutions", `'invoice_id', 'i' || n, 'at', at + n`},
 		{"events", `'position', position + n, 'id', 'e' || n, 'type', CASE n % 5 WHEN 0 THEN 'invoice.paid' ELSE type END, 'mode', CASE n % 2 WHEN 0 THEN 'test' ELSE mode END`},
 		{"deliveries", `'position', position + n, 'event_id', 'e' || n, 'invoice_id', 'i' || n, 'state', CASE n % 5 WHEN 0 THEN 'failed' ELSE state END`},
 		{"tries", `'position', position + n`},

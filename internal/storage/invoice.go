@@ -305,6 +305,9 @@ func (s *Storage) writeRows(ctx context.Context, q querier, c change) error {
 	if err := announce(ctx, q, c.inv, c.after.row.expiresAt != c.before.row.expiresAt); err != nil {
 		return err
 	}
+	if err := s.saveCase(ctx, q, c.before.row, c.after.row); err != nil {
+		return err
+	}
 	if err := saveFlags(ctx, q, c.before.row, c.after.row); err != nil {
 		return err
 	}

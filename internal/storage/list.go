@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"chequer/internal/chain"
 	"chequer/internal/invoice"
@@ -20,8 +21,8 @@ func (s *Storage) Invoices(ctx context.Context, f invoice.Filter, after invoice.
 }
 
 // Undecided implements invoice.ListStorage.
-func (s *Storage) Undecided(ctx context.Context, merchantID string, mode invoice.Mode, after invoice.Position, limit int) ([]*invoice.Invoice, error) {
-	invoices, err := s.listed(ctx, undecided(merchantID, mode, after, limit))
+func (s *Storage) Undecided(ctx context.Context, merchantID string, mode invoice.Mode, at time.Time, after invoice.Position, limit int) ([]*invoice.Invoice, error) {
+	invoices, err := s.listed(ctx, undecided(merchantID, mode, at, after, limit))
 	if err != nil {
 		return nil, fmt.Errorf("list invoices that wait for a decision: %w", err)
 	}
@@ -29,11 +30,12 @@ func (s *Storage) Undecided(ctx context.Context, merchantID string, mode invoice
 	return invoices, nil
 }
 
-// undecided returns the listing of the invoices that wait for a decision, from the oldest.
-func undecided(merchantID string, mode invoice.Mode, after invoice.Position, limit int) listing {
+// undecided returns the listing of the invoices that wait for a decision and are not snoozed at a time, from the oldest.
+func undecided(merchantID string, mode invoice.Mode, at time.Time, after invoice.Position, limit int) listing {
 	flags, args := conditions([]any{merchantID, string(mode), limit},
 		filterIf(after != (invoice.Position{}), "(created_at, invoice_id) > (?, ?)", after.CreatedAt.UnixMilli(), after.ID),
-		filterIf(true, "flag = ?", decisionFlag))
+		filterIf(true, "flag = ?", decisionFlag),
+		filterIf(true, "NOT EXISTS (SELECT 1 FROM snoozes WHERE snoozes.invoice_id = invoice_flags.invoice_id AND until > ? LIMIT 1 OFFSET 0)", at.UnixMilli()))
 	return listing{" FROM invoices WHERE id IN (SELECT invoice_id FROM invoice_flags WHERE merchant_id = $1 AND mode = $2" + flags +
 		" ORDER BY created_at, invoice_id LIMIT $3)", args}
 }

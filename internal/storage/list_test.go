@@ -104,7 +104,7 @@ func TestInvoices_filters(t *testing.T) {
 			return f
 		}
 		for after, want := range map[invoice.Position]string{{}: "d f", {CreatedAt: noon.Add(2 * time.Hour), ID: "d"}: "f", {CreatedAt: noon.Add(4 * time.Hour), ID: "f"}: ""} {
-			undecided, err := s.Undecided(t.Context(), "shop", invoice.Live, after, 10)
+			undecided, err := s.Undecided(t.Context(), "shop", invoice.Live, noon, after, 10)
 			var ids []string
 			for _, row := range undecided {
 				ids = append(ids, row.ID)

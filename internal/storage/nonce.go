@@ -61,13 +61,16 @@ func (s *Storage) prune(ctx context.Context, now time.Time) {
 	}
 }
 
-// forget deletes the nonces, idempotency keys and unpaid places that have expired.
+// forget deletes the nonces, idempotency keys, unpaid places, resolutions and snoozes that have expired.
 func forget(ctx context.Context, q querier, now time.Time) error {
 	if _, err := q.ExecContext(ctx, "DELETE FROM nonces WHERE expires_at <= $1", now.UnixMilli()); err != nil {
 		return fmt.Errorf("forget nonces: %w", err)
 	}
 	if _, err := q.ExecContext(ctx, "DELETE FROM idempotency WHERE created_at <= $1", now.Add(-keptFor).UnixMilli()); err != nil {
 		return fmt.Errorf("forget idempotency keys: %w", err)
+	}
+	if err := forgetCases(ctx, q, now); err != nil {
+		return err
 	}
 	return forgetUnpaidPlaces(ctx, q, now)
 }

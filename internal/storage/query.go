@@ -3,6 +3,8 @@ package storage
 import (
 	"context"
 	"fmt"
+	"strings"
+	"unicode"
 
 	"chequer/internal/seal"
 	"chequer/internal/storage/engine"
@@ -89,6 +91,12 @@ func exec(ctx context.Context, q querier, query string, args ...any) (int64, err
 // visitRows calls visit for every row of a query.
 func visitRows(ctx context.Context, q querier, visit func(scanner) error, query string, args ...any) error {
 	return engine.Each(ctx, q, visit, query, args...)
+}
+
+// qualified returns a list of columns with the name of their table before each.
+func qualified(columns, table string) string {
+	names := strings.FieldsFunc(columns, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	return table + "." + strings.Join(names, ", "+table+".")
 }
 
 // list returns every row of a query.

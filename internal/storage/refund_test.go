@@ -137,11 +137,11 @@ func TestDecided_invoice_needs_no_decision(t *testing.T) {
 			if decided {
 				want = 0
 			}
-			list, err := s.Undecided(t.Context(), "shop", invoice.Live, invoice.Position{}, 10)
+			list, err := s.Undecided(t.Context(), "shop", invoice.Live, noon, invoice.Position{}, 10)
 			if err != nil || len(list) != want {
 				t.Errorf("decided %t: %d invoices wait, error %v", decided, len(list), err)
 			}
-			tally, err := s.Tally(t.Context(), "shop", invoice.Live)
+			tally, err := s.Tally(t.Context(), "shop", invoice.Live, noon)
 			if err != nil || tally.NeedDecision != int64(want) {
 				t.Errorf("decided %t: the tally is %d, error %v", decided, tally.NeedDecision, err)
 			}

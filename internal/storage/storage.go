@@ -11,6 +11,7 @@ import (
 
 	"chequer/internal/account"
 	"chequer/internal/audit"
+	"chequer/internal/casework"
 	"chequer/internal/chain/simnet"
 	"chequer/internal/clock"
 	"chequer/internal/invoice"
@@ -54,6 +55,7 @@ var _ interface {
 	account.Storage
 	report.Storage
 	notify.Storage
+	casework.Storage
 } = (*Storage)(nil)
 
 // Options are the options of Open.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"chequer/internal/invoice"
 )
@@ -56,7 +57,7 @@ func recount(ctx context.Context, q querier, inv invoiceRow, from, to []tallyRow
 
 // Tally implements invoice.ListStorage. An index counts the open invoices, which are few; the others
 // were counted when they changed.
-func (s *Storage) Tally(ctx context.Context, merchantID string, mode invoice.Mode) (invoice.Tally, error) {
+func (s *Storage) Tally(ctx context.Context, merchantID string, mode invoice.Mode, at time.Time) (invoice.Tally, error) {
 	t, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) (invoice.Tally, error) {
 		t := invoice.NewTally()
 		err := visitRows(ctx, q, func(row scanner) error {
@@ -72,11 +73,13 @@ func (s *Storage) Tally(ctx context.Context, merchantID string, mode invoice.Mod
 				t.Statuses[status] = n
 			case flag == decisionFlag:
 				t.NeedDecision += n
+			case flag == snoozedFlag:
+				t.Snoozed = n
 			default:
 				t.AddException(invoice.Exception(flag), status, n)
 			}
 			return nil
-		}, tallySQL, merchantID, string(mode))
+		}, tallySQL, merchantID, string(mode), at.UnixMilli())
 		return t, err
 	})
 	if err != nil {
@@ -85,7 +88,11 @@ func (s *Storage) Tally(ctx context.Context, merchantID string, mode invoice.Mod
 	return t, nil
 }
 
+// snoozedFlag stands for the snoozed invoices in the rows of tallySQL.
+const snoozedFlag = "snoozed"
+
 const tallySQL = `
 	SELECT status, flag, count FROM tallies WHERE merchant_id = $1 AND mode = $2
 	UNION ALL SELECT 'created', '', COUNT(*) FROM invoices WHERE merchant_id = $1 AND mode = $2 AND status = 'created'
-	UNION ALL SELECT 'pending', '', COUNT(*) FROM invoices WHERE merchant_id = $1 AND mode = $2 AND status = 'pending'`
+	UNION ALL SELECT 'pending', '', COUNT(*) FROM invoices WHERE merchant_id = $1 AND mode = $2 AND status = 'pending'
+	UNION ALL SELECT '', 'snoozed', COUNT(*) FROM snoozes WHERE merchant_id = $1 AND mode = $2 AND until > $3`

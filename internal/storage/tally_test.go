@@ -22,7 +22,7 @@ func TestTally_follows_every_change(t *testing.T) {
 			for _, inv := range invoices {
 				want.Add(inv.Summary())
 			}
-			got, err := s.Tally(t.Context(), "shop", invoice.Live)
+			got, err := s.Tally(t.Context(), "shop", invoice.Live, noon)
 			if err != nil || !cmp.Equal(want, got) {
 				t.Errorf("after %s, error %v (-want +got):\n%s", after, err, cmp.Diff(want, got))
 			}
@@ -114,7 +114,7 @@ func TestTally_of_concurrent_changes(t *testing.T) {
 		for _, inv := range summaries {
 			want.Add(inv)
 		}
-		if got, err := s.Tally(t.Context(), "shop", invoice.Live); err != nil || !cmp.Equal(want, got) {
+		if got, err := s.Tally(t.Context(), "shop", invoice.Live, noon); err != nil || !cmp.Equal(want, got) {
 			t.Errorf("error %v (-want +got):\n%s", err, cmp.Diff(want, got))
 		}
 	})

@@ -219,14 +219,18 @@ func pages() map[string]templ.Component {
 			Transfers:  []desk.Transfer{{Amount: "1 BTC", State: desk.State{Text: "Seen", Shape: "wait"}, Tx: views.AddressGroups(evil), Address: views.AddressGroups("bc1qabcdefgh"), To: "Address", Facts: []desk.Fact{{Name: "Block", Value: "7"}}}},
 			Facts:      []desk.Fact{{Name: "Description", Value: evil}},
 			Refunds:    []desk.RefundRow{refundRow()},
+			Snoozed:    desk.Snoozed{Text: evil, Undo: button},
+			Notes:      desk.Notes{Rows: []desk.Note{{Text: evil, Author: evil, Time: "2026-11-29T01:00:00Z", At: "01:00", Remove: "/desk/m/payments/i/notes/n/remove"}}, Action: "/desk/m/payments/i/notes", Field: lines("note")},
 			Deliveries: []desk.Delivery{resendable(button), {Type: evil, To: evil, State: desk.State{Text: "Delivered", Shape: "ok"}, Time: "2026-11-29T01:00:00Z", At: "01:00"}},
 		}),
 		"attention": desk.AttentionPage(desk.Attention{
-			Frame: f, Cases: []desk.Case{{Heading: evil, URL: "/desk/m/payments/i", Shape: "warn", Text: evil, Action: views.Link{Text: evil, URL: "/desk/m/payments/i/accept"}}},
-			Newer: "/desk/m/attention?after=1-a",
+			Frame: f, Cases: []desk.Case{{Heading: evil, URL: "/desk/m/payments/i", Shape: "warn", Text: evil, Action: views.Link{Text: evil, URL: "/desk/m/payments/i/accept"}, Snooze: views.Link{Text: evil, URL: "/desk/m/payments/i/snooze"}}},
+			Newer:    "/desk/m/attention?after=1-a",
+			Snoozed:  []desk.Snoozed{{Shop: evil, Heading: evil, URL: "/desk/m/payments/i", Text: evil, Undo: button}},
+			Resolved: []desk.Resolved{{Shop: evil, Heading: evil, URL: "/desk/m/payments/i", Text: evil, Time: "2026-11-29T01:00:00Z", At: "01:00"}},
 		}),
 		"decision": desk.DecisionPage(desk.Decision{
-			Frame: f, Back: back, Heading: evil, Problem: evil, Results: []desk.Result{{Shape: "ok", Text: evil}}, Action: "/desk/m/payments/i/accept", Hidden: []desk.Hidden{{Name: "version", Value: evil}}, Fields: []desk.Field{field("reason")}, Button: "Accept as paid",
+			Frame: f, Back: back, Heading: evil, Problem: evil, Quote: evil, Results: []desk.Result{{Shape: "ok", Text: evil}}, Action: "/desk/m/payments/i/accept", Hidden: []desk.Hidden{{Name: "version", Value: evil}}, Choices: []desk.Choice{choice}, Fields: []desk.Field{field("reason")}, Button: "Accept as paid",
 		}),
 		"wallets": desk.WalletsPage(desk.Wallets{
 			Frame:     f,
@@ -280,7 +284,7 @@ func pages() map[string]templ.Component {
 		}),
 		"all shops": desk.OverviewPage(desk.Overview{
 			Frame: f, Decides: true, Groups: []desk.Groups{{Heading: evil, Property: evil, Rows: []desk.GroupRow{{Name: evil, Count: evil, Share: evil, Amount: evil, Before: evil}}, Total: desk.GroupRow{Name: evil}}},
-			Cases: []desk.Case{{Shop: evil, Heading: evil, URL: "/desk/m/payments/1", Text: evil, Action: views.Link{Text: evil, URL: "/desk/m/payments/1"}}},
+			Cases: []desk.Case{{Shop: evil, Heading: evil, URL: "/desk/m/payments/1", Text: evil, Action: views.Link{Text: evil, URL: "/desk/m/payments/1"}, Snooze: views.Link{Text: evil, URL: "/desk/m/payments/1/snooze"}}},
 			Rows:  []desk.PaymentRow{{Shop: evil, Name: evil, URL: "/desk/m/payments/1", State: desk.State{Text: evil}}},
 		}),
 		"shop": desk.ShopPage(desk.ShopSettings{

@@ -22,6 +22,24 @@ type Payment struct {
 	Refunds   []RefundRow
 	// Deliveries are the deliveries of the invoice's events to webhooks, newest first.
 	Deliveries []Delivery
+	Notes      Notes
+	Snoozed    Snoozed // empty if the case is not snoozed
+}
+
+// Notes are the notes of the team about an invoice, oldest first, with the form for a new one.
+type Notes struct {
+	Rows   []Note
+	Action string
+	Field  Field
+}
+
+// Note is a note of the team about an invoice.
+type Note struct {
+	Text   string
+	Author string
+	Time   string // value of the datetime attribute
+	At     string // time as displayed
+	Remove string // address of the page that removes it; empty if the account may not
 }
 
 // Notice is a sentence about the invoice with its details.
@@ -45,7 +63,9 @@ type Decision struct {
 	Back    views.Link
 	Heading string
 	Problem string
+	Quote   string // text of the object of the decision; empty if it has none
 	Results []Result
+	Choices []Choice
 	Fields  []Field
 	Action  string
 	Hidden  []Hidden // states what the page has shown

@@ -36,7 +36,7 @@ func TestAttention(t *testing.T) {
 		t.Fatalf("the page has %d cases, want %d: %s", rows.Length(), len(want), page.text())
 	}
 	rows.Each(func(i int, row *selection) {
-		w, action := want[i], row.Find(".bs a")
+		w, action := want[i], row.Find(".bs a").First()
 		if got := textOf(row.Find("h2")); got != w.heading {
 			t.Errorf("case %d is %q, want %q", i, got, w.heading)
 		}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +22,7 @@ import (
 
 	"chequer/internal/account"
 	"chequer/internal/audit"
+	"chequer/internal/casework"
 	"chequer/internal/chain"
 	"chequer/internal/clocktest"
 	"chequer/internal/guard"
@@ -80,7 +82,8 @@ func newFixture(t *testing.T) *fixture { return fixtureAt(t, site) }
 // fixtureAt returns a fixture with a base URL.
 func fixtureAt(t *testing.T, base string) *fixture {
 	t.Helper()
-	f := &fixture{t: t, storage: storagetest.SQLite(t), clock: clocktest.At(storagetest.Noon), log: &lockedLog{}, seeds: map[string]string{}}
+	clock := clocktest.At(storagetest.Noon)
+	f := &fixture{t: t, storage: storagetest.SQLiteAt(t, clock.Now), clock: clock, log: &lockedLog{}, seeds: map[string]string{}}
 	f.reports = &reportStorage{Storage: f.storage}
 	for id, name := range map[string]string{shop: "Atelier Nord", "other": "Nord Markt"} {
 		f.must(f.storage.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: id, Name: name, CreatedAt: f.clock.Now()}}))
@@ -103,7 +106,7 @@ func fixtureAt(t *testing.T, base string) *fixture {
 	f.changes = changes.New(changes.Config{Position: f.storage.FeedPosition, Interval: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(f.changes.Close)
 	c := desk.Config{Audit: f.storage, Reports: report.NewService(f.reports), Endpoints: f.endpoints, Sell: sell.Screens{Products: f.products, Links: f.links, Terminals: f.terminals, Reports: report.NewService(f.reports), Prices: prices, Languages: func(context.Context, string) *locale.Languages { return locale.All() }, AnyAmount: func(context.Context, string) bool { return false }, EmbedOrigins: []string{"https://nord.example"}}, Site: visit.Site{
-		Merchants: f.merchants, PaymentSettings: f.settings, Changes: f.changes, Themes: merchant.NewThemes(f.storage, f.clock.Now),
+		Merchants: f.merchants, PaymentSettings: f.settings, Changes: f.changes, Casework: casework.NewService(casework.Config{Storage: f.storage, Now: f.clock.Now, Token: token.New}), Themes: merchant.NewThemes(f.storage, f.clock.Now),
 		BaseURL: base, RootShop: shop, Words: locale.All().Default(), IPExtractor: echo.ExtractIPDirect(), Now: f.clock.Now,
 		Log: slog.New(slog.NewTextHandler(f.log, nil)),
 	}}
@@ -390,6 +393,15 @@ func (f *fixture) team() map[account.Role]*browser {
 		team[role] = f.as(fmt.Sprintf("Account %d", i), role)
 	}
 	return team
+}
+
+// actionsOf returns the actions of the audit log with a prefix, oldest first.
+func (f *fixture) actionsOf(prefix string) []string {
+	f.t.Helper()
+	return slices.DeleteFunc(f.actions(), func(a string) bool {
+		_, action, _ := strings.Cut(a, ": ")
+		return !strings.HasPrefix(action, prefix)
+	})
 }
 
 // actions returns the actions of the audit log, oldest first.

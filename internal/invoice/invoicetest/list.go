@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"chequer/internal/invoice"
 )
@@ -19,7 +20,7 @@ func (s *Storage) Summaries(_ context.Context, f invoice.Filter, after invoice.P
 }
 
 // Undecided implements invoice.ListStorage.
-func (s *Storage) Undecided(_ context.Context, merchantID string, mode invoice.Mode, after invoice.Position, limit int) ([]*invoice.Invoice, error) {
+func (s *Storage) Undecided(_ context.Context, merchantID string, mode invoice.Mode, _ time.Time, after invoice.Position, limit int) ([]*invoice.Invoice, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := invoice.Filter{MerchantID: merchantID, Mode: mode, NeedsDecision: true}
@@ -86,7 +87,7 @@ func (s *Storage) FailPage(n int) {
 }
 
 // Tally implements invoice.ListStorage.
-func (s *Storage) Tally(_ context.Context, merchantID string, mode invoice.Mode) (invoice.Tally, error) {
+func (s *Storage) Tally(_ context.Context, merchantID string, mode invoice.Mode, _ time.Time) (invoice.Tally, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := invoice.NewTally()

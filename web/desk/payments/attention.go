@@ -3,7 +3,9 @@ package payments
 import (
 	"net/http"
 
+	"chequer/internal/account"
 	"chequer/internal/invoice"
+	"chequer/internal/merchant"
 	"chequer/views/desk"
 	"chequer/web/desk/visit"
 )
@@ -20,6 +22,13 @@ func (v *page) allAttention() error {
 		return err
 	}
 	page := desk.Attention{Frame: f, Cases: cases}
+	if q.after == (invoice.Position{}) {
+		for _, m := range v.ShopsWith(account.Decide) {
+			if err := v.in(m).addPastCases(&page, q.mode, m.Name); err != nil {
+				return err
+			}
+		}
+	}
 	if more != (invoice.Position{}) {
 		page.Newer = v.Below(visit.AttentionPath) + q.only("mode").behind(more).encode()
 	}
@@ -48,5 +57,13 @@ func (v *page) attention() error {
 	for _, inv := range rows {
 		page.Cases = append(page.Cases, v.Case(inv))
 	}
+	if q.after == (invoice.Position{}) {
+		if err := v.addPastCases(&page, q.mode, ""); err != nil {
+			return err
+		}
+	}
 	return v.Show(http.StatusOK, desk.AttentionPage(page))
 }
+
+// in returns the visit of the same account to one shop.
+func (v *page) in(m merchant.Merchant) *page { return &page{v.In(m), v.Screens} }

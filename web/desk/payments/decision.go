@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"chequer/internal/account"
+	"chequer/internal/casework"
 	"chequer/internal/invoice"
 	"chequer/views"
 	"chequer/views/desk"
@@ -24,10 +25,11 @@ const (
 	decline = "decline" // what the shopper asks for
 	keep    = "keep"    // a surplus
 	release = "release" // takes back keep
+	snooze  = visit.Snooze
 )
 
 // decided are the results that the page of the invoice shows after a decision.
-var decided = map[string]string{accept: "accepted", cancel: "cancelled", requote: "requoted", decline: "declined", keep: "kept", release: "released"}
+var decided = map[string]string{accept: "accepted", cancel: "cancelled", requote: "requoted", decline: "declined", keep: "kept", release: "released", snooze: "snoozed"}
 
 // allows reports whether an invoice allows a decision.
 func (v *page) allows(inv *invoice.Invoice, e *invoice.Evaluation, decision string) bool {
@@ -43,6 +45,8 @@ func (v *page) allows(inv *invoice.Invoice, e *invoice.Evaluation, decision stri
 		return e.MayKeep()
 	case release:
 		return inv.Kept.MayUndo(v.Now().Add(inv.Clock))
+	case snooze:
+		return inv.NeedsDecision()
 	}
 	_, declinable := e.Declinable()
 	return declinable
@@ -67,6 +71,9 @@ func (v *page) refundLinksOf(inv *invoice.Invoice, e *invoice.Evaluation) (links
 	}
 	if v.allows(inv, e, release) {
 		links = append(links, desk.DecisionLink{Name: v.Text("desk.release"), Text: v.Text("desk.release.short"), URL: at + release, Button: v.Text("desk.release.ask")})
+	}
+	if v.allows(inv, e, snooze) {
+		links = append(links, desk.DecisionLink{Name: v.Text("desk.snooze"), Text: v.Text("desk.snooze.short"), URL: at + snooze, Button: v.Text("desk.snooze.ask")})
 	}
 	return links
 }
@@ -133,6 +140,9 @@ func (v *page) showDecision(status int, inv *invoice.Invoice, problem string) er
 	case release:
 		page.Heading, page.Button = v.Text("desk.release.heading", "Amount", v.Fiat(inv.Kept.Amount)), v.Text("desk.release")
 		page.Results = []desk.Result{{Shape: "ok", Text: v.Text("desk.release.short")}}
+	case snooze:
+		page.Heading, page.Button, page.Results = v.snoozing(inv)
+		page.Choices = []desk.Choice{v.daysChoice(problem)}
 	}
 	var err error
 	if page.Frame, err = v.paymentFrame(inv, page.Heading); err != nil {
@@ -213,12 +223,17 @@ func (v *page) decide() error {
 			return err
 		}
 		return v.showPayment(http.StatusConflict, inv, v.Text("desk.problem.stale"))
+	case errors.Is(err, casework.ErrDays):
+		return v.showDecision(http.StatusUnprocessableEntity, inv, v.Text("desk.snooze.problem"))
 	case errors.Is(err, invoice.ErrTooLittle):
 		return v.showDecision(http.StatusUnprocessableEntity, inv, v.Text("desk.problem.little"))
 	case errors.Is(err, invoice.ErrNoRate), errors.Is(err, invoice.ErrUnreached), errors.Is(err, invoice.ErrUnwatched):
 		return v.showDecision(http.StatusUnprocessableEntity, inv, v.Text("desk.problem.quote"))
 	case err != nil:
 		return err
+	}
+	if decision == snooze {
+		return v.Done(v.BelowIn(visit.AttentionPath, inv.Mode == invoice.Test), decided[decision])
 	}
 	return v.Done(v.Below("/payments/"+inv.ID), decided[decision])
 }
@@ -239,6 +254,8 @@ func (v *page) carryOut(decision string, inv *invoice.Invoice) (err error) {
 		_, err = v.Invoices.DeclineRefund(ctx, inv.ID, v.Account.Name, v.reason(), inv.Version)
 	case release:
 		_, err = v.Invoices.ReleaseSurplus(ctx, inv.ID, inv.Version)
+	case snooze:
+		err = v.Casework.Snooze(ctx, inv, v.days())
 	}
 	return err
 }

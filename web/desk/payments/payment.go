@@ -36,6 +36,11 @@ func (v *page) ownInvoice() (*invoice.Invoice, error) {
 
 // showPayment shows an invoice, and why a decision about it was refused.
 func (v *page) showPayment(status int, inv *invoice.Invoice, problem string) error {
+	return v.showPaymentWith(status, inv, problem, v.noteField("", ""))
+}
+
+// showPaymentWith shows an invoice with a text in the field for a new note.
+func (v *page) showPaymentWith(status int, inv *invoice.Invoice, problem string, note desk.Field) error {
 	f, err := v.paymentFrame(inv, v.Text("desk.payment.title", "Name", v.NameOf(inv.Terms.OrderID, inv.ID)))
 	if err != nil {
 		return err
@@ -43,6 +48,12 @@ func (v *page) showPayment(status int, inv *invoice.Invoice, problem string) err
 	page := v.paymentPage(f, inv)
 	page.Problem = problem
 	if page.Deliveries, err = v.deliveries(inv); err != nil {
+		return err
+	}
+	if page.Notes, err = v.notes(inv, note); err != nil {
+		return err
+	}
+	if page.Snoozed, err = v.snoozeOf(inv); err != nil {
 		return err
 	}
 	return v.Show(status, desk.PaymentPage(page))

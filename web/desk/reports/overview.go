@@ -117,7 +117,7 @@ func (v *page) addTotals(page *desk.Overview, mode invoice.Mode, days int) error
 			Note:  v.Words.Count("desk.overview.seen", int(tally.Statuses[invoice.Pending])),
 		}}},
 		desk.Total{Name: v.Text("desk.attention"), Parts: []desk.TotalPart{{
-			Value: count(tally.NeedDecision), Note: v.Text("desk.overview.open"), URL: v.payments(mode, "attention"),
+			Value: count(tally.Open()), Note: v.Text("desk.overview.open"), URL: v.payments(mode, "attention"),
 		}}})
 	v.addCharts(page, r)
 	return nil
@@ -168,9 +168,9 @@ func (v *page) addCases(page *desk.Overview, mode invoice.Mode) error {
 	if err != nil {
 		return err
 	}
-	if tally.NeedDecision > int64(len(open)) {
+	if tally.Open() > int64(len(open)) {
 		page.AllCases = views.Link{
-			Text: v.Words.Count("desk.overview.cases", int(tally.NeedDecision)), URL: v.BelowIn(visit.AttentionPath, mode == invoice.Test),
+			Text: v.Words.Count("desk.overview.cases", int(tally.Open())), URL: v.BelowIn(visit.AttentionPath, mode == invoice.Test),
 		}
 	}
 	return nil

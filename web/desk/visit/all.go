@@ -90,6 +90,7 @@ func (v *Visit) tallyOfAll(mode invoice.Mode) (all invoice.Tally, err error) {
 			return all, err
 		}
 		all.NeedDecision += t.NeedDecision
+		all.Snoozed += t.Snoozed
 	}
 	return all, nil
 }

@@ -13,6 +13,7 @@ const (
 	Accept  = "accept"
 	Cancel  = "cancel"
 	Requote = "requote"
+	Snooze  = "snooze"
 )
 
 // Refund is the path of the page of refunds, below that of an invoice.
@@ -28,7 +29,7 @@ func (v *Visit) Case(inv *invoice.Invoice) desk.Case {
 	return desk.Case{
 		Heading: v.Text("desk.attention.case", "Name", v.NameOf(s.OrderID, s.ID), "State", state.Text), URL: at, Shape: state.Shape,
 		Text:   v.Text("desk.attention.text", "Price", v.Fiat(s.Price), "Paid", v.Fiat(s.Paid), "Time", v.Clock(s.CreatedAt)),
-		Action: v.defaultAction(inv, at),
+		Action: v.defaultAction(inv, at), Snooze: views.Link{Text: v.Text("desk.snooze.ask"), URL: at + "/" + Snooze},
 	}
 }
 

@@ -131,6 +131,7 @@ var permissionNames = map[account.Permission]string{
 	account.DecideHighRisk: "desk.may.decide",
 	account.ManageKeys:     "desk.may.keys",
 	account.Sell:           "desk.may.sell",
+	account.RemoveNotes:    "desk.may.notes",
 }
 
 // openCases returns the number of live invoices that wait for a decision, as the places show it; "" if
@@ -140,8 +141,8 @@ func (v *Visit) openCases() (string, error) {
 		return "", nil
 	}
 	t, err := v.Tally(invoice.Live)
-	if err != nil || t.NeedDecision == 0 {
+	if err != nil || t.Open() == 0 {
 		return "", err
 	}
-	return strconv.FormatInt(t.NeedDecision, 10), nil
+	return strconv.FormatInt(t.Open(), 10), nil
 }

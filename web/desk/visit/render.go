@@ -140,6 +140,10 @@ var notices = map[string]string{
 	"unhooked":       "desk.notice.unhooked",
 	"changed":        "desk.notice.changed",
 	"resent":         "desk.notice.resent",
+	"snoozed":        "desk.notice.snoozed",
+	"woken":          "desk.notice.woken",
+	"note-added":     "desk.notice.note.added",
+	"note-removed":   "desk.notice.note.removed",
 
 	"product-added":   "desk.notice.product.added",
 	"product-changed": "desk.notice.product.changed",

@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 
 	"chequer/internal/account"
+	"chequer/internal/casework"
 	"chequer/internal/invoice"
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
@@ -29,6 +30,7 @@ type Site struct {
 	Merchants *merchant.Service
 	Themes    *merchant.Themes
 	Invoices  *invoice.Service
+	Casework  *casework.Service
 	Changes   *changes.Hub
 	// PaymentSettings manages the payment settings of the shops.
 	PaymentSettings *merchant.Settings
