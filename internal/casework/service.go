@@ -24,8 +24,8 @@ type Storage interface {
 	Snooze(ctx context.Context, z Snooze, seen int64) error
 	// Wake deletes the snooze of an invoice, if there is one, with an entry of the audit log.
 	Wake(ctx context.Context, merchantID, invoiceID string) error
-	// SnoozeOf returns the snooze of an invoice, which may have ended; the zero Snooze if there is none.
-	SnoozeOf(ctx context.Context, invoiceID string) (Snooze, error)
+	// FindSnooze returns the snooze of an invoice, which may have ended; the zero Snooze if there is none.
+	FindSnooze(ctx context.Context, invoiceID string) (Snooze, error)
 	// Snoozed lists the invoices whose snooze ends after a time, the first to end at the beginning.
 	Snoozed(ctx context.Context, merchantID string, mode invoice.Mode, at time.Time, limit int) ([]Snoozed, error)
 	// Resolutions lists the invoices that stopped waiting for a decision after a time, newest first.

@@ -55,7 +55,7 @@ func (s *Service) Wake(ctx context.Context, inv *invoice.Invoice) error {
 
 // SnoozeOf returns the snooze of an invoice that is in force; the zero Snooze if there is none.
 func (s *Service) SnoozeOf(ctx context.Context, invoiceID string) (Snooze, error) {
-	z, err := s.Storage.SnoozeOf(ctx, invoiceID)
+	z, err := s.Storage.FindSnooze(ctx, invoiceID)
 	if err != nil || !z.Until.After(s.Now()) {
 		return Snooze{}, err
 	}

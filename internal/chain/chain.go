@@ -36,6 +36,13 @@ type Bridged interface {
 	Bridged() []Asset
 }
 
+// Timed is a Network whose blocks have a usual interval.
+type Timed interface {
+	Network
+	// BlockTime is the usual time between two blocks.
+	BlockTime() time.Duration
+}
+
 // Scanner is a Network that the program watches. For a Network without it, the merchant
 // must look for payments.
 type Scanner interface {

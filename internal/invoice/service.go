@@ -117,6 +117,18 @@ func (s *Service) Asset(network chain.ID, code string) (chain.Asset, bool) {
 	return chain.Asset{}, false
 }
 
+// BlockTime returns the usual time between two blocks of a network; 0 if it has none.
+func (s *Service) BlockTime(network chain.ID) time.Duration {
+	for _, networks := range s.networks {
+		for _, n := range networks {
+			if timed, ok := n.(chain.Timed); ok && n.ID() == network {
+				return timed.BlockTime()
+			}
+		}
+	}
+	return 0
+}
+
 // KnownAsset returns the asset of a network with a code. It may be a bridged token, which is never
 // offered as a payment method.
 func (s *Service) KnownAsset(network chain.ID, code string) (chain.Asset, bool) {

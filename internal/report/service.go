@@ -32,6 +32,20 @@ func (s *Service) Report(ctx context.Context, merchantID string, mode invoice.Mo
 	return newReport(p, previous, by, current, before), nil
 }
 
+// Sums returns the sum of a merchant's invoices that became paid in a period and are paid, for each currency. It reads
+// as many rows as Report.
+func (s *Service) Sums(ctx context.Context, merchantID string, mode invoice.Mode, p Period) ([]Sum, error) {
+	days, err := s.storage.MethodSums(ctx, merchantID, mode, p)
+	if err != nil {
+		return nil, err
+	}
+	var sums []Sum
+	for _, t := range newReport(p, Period{}, ByMethod, days, nil).Totals {
+		sums = append(sums, t.Total)
+	}
+	return sums, nil
+}
+
 // ShopsReport returns the totals of several merchants as Report does, by merchant. Each currency has a group of
 // every merchant.
 func (s *Service) ShopsReport(ctx context.Context, merchantIDs []string, mode invoice.Mode, p, previous Period) (Report, error) {

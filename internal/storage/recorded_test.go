@@ -13,6 +13,7 @@ import (
 
 	"chequer/internal/account"
 	"chequer/internal/audit"
+	"chequer/internal/casework"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 	"chequer/internal/money"
@@ -108,6 +109,17 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 			_, err := s.UpdateInvoice(ctx, "a", invoice.Lease{}, func(inv *invoice.Invoice) error { inv.AcceptedAt, inv.AcceptedBy = noon, "key"; return nil })
 			return err
 		}},
+		{"AddNote", "note.added", func() error {
+			return s.AddNote(ctx, casework.Note{ID: "n", InvoiceID: "a", MerchantID: "shop", Text: "secret note"})
+		}},
+		{"RemoveNote", "note.removed", func() error {
+			return s.RemoveNote(ctx, casework.Note{ID: "n", InvoiceID: "a", MerchantID: "shop", Text: "secret note"})
+		}},
+		{"Snooze", "case.snoozed", func() error {
+			inv := update(t, t.Context(), s, "a", func(inv *invoice.Invoice) { inv.State.Exceptions = []invoice.Exception{invoice.Overpaid} })
+			return s.Snooze(ctx, casework.Snooze{InvoiceID: "a", MerchantID: "shop", Until: noon}, inv.Version)
+		}},
+		{"Wake", "case.reopened", func() error { return s.Wake(ctx, "shop", "a") }},
 		{"ChangeTeam", "account.created", team(newDeskAccount("acc_1", "Maren"))},
 		{"UpdateAccount", "account.changed", func() error {
 			_, err := s.UpdateAccount(ctx, "acc_1", func(*account.Account) (account.Outcome, error) {
@@ -163,7 +175,7 @@ var unrecorded = map[string]string{
 }
 
 // changingName matches names of methods that change the database.
-var changingName = regexp.MustCompile(`^(Add|Change|Create|End|Record|Remove|Rename|Resend|Revoke|Save|Set|StepUp|Update|Use)([A-Z]|$)`)
+var changingName = regexp.MustCompile(`^(Add|Change|Create|End|Record|Remove|Rename|Resend|Revoke|Save|Set|Snooze|StepUp|Update|Use|Wake)([A-Z]|$)`)
 
 func TestChanges_are_recorded(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {

@@ -47,8 +47,8 @@ func (s *Storage) Wake(ctx context.Context, merchantID, invoiceID string) error 
 	return s.changeRecorded(ctx, c, "delete snooze", nil, "DELETE FROM snoozes WHERE invoice_id = $1 AND merchant_id = $2", invoiceID, merchantID)
 }
 
-// SnoozeOf implements casework.Storage.
-func (s *Storage) SnoozeOf(ctx context.Context, invoiceID string) (casework.Snooze, error) {
+// FindSnooze implements casework.Storage.
+func (s *Storage) FindSnooze(ctx context.Context, invoiceID string) (casework.Snooze, error) {
 	z, err := readOne(ctx, s, func(row scanner) (z casework.Snooze, err error) {
 		var until int64
 		err = row.Scan(&z.InvoiceID, &z.MerchantID, &z.Mode, &until, &z.By)

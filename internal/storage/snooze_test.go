@@ -92,10 +92,10 @@ func TestSnooze(t *testing.T) {
 		if err != nil || len(list) != 1 || !cmp.Equal(list[0].Snooze, z) || list[0].Summary.ID != "a" {
 			t.Errorf("snoozed invoices: %+v, error %v", list, err)
 		}
-		if got, err := s.SnoozeOf(t.Context(), "a"); err != nil || !cmp.Equal(got, z) {
+		if got, err := s.FindSnooze(t.Context(), "a"); err != nil || !cmp.Equal(got, z) {
 			t.Errorf("snooze of a: %+v, error %v", got, err)
 		}
-		if got, err := s.SnoozeOf(t.Context(), other.ID); err != nil || got != (casework.Snooze{}) {
+		if got, err := s.FindSnooze(t.Context(), other.ID); err != nil || got != (casework.Snooze{}) {
 			t.Errorf("snooze of b: %+v, error %v", got, err)
 		}
 		for range 2 {

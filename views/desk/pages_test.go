@@ -253,7 +253,7 @@ func pages() map[string]templ.Component {
 			Frame: f, Tabs: []desk.Tab{{Text: evil, URL: "/desk/m/payment-settings", Current: true}}, Problem: evil, Action: "/desk/m/payment-settings", Hidden: []desk.Hidden{{Name: "version", Value: evil}},
 			Methods: desk.MethodChoice{Legend: evil, Hint: evil, Error: evil, Choices: []desk.Choice{{Name: "method-BTC", Label: evil}}},
 			Pages:   []desk.SettingGroup{{Heading: evil, Text: evil, Inputs: []desk.SettingInput{{Choice: desk.Choice{Name: "storefront", Label: evil}}}}},
-			Below: []desk.SettingGroup{{Heading: evil, Text: evil, Notes: []string{evil}, Depths: desk.Depths{Caption: evil, Network: evil, Columns: []string{evil}, Rows: []desk.DepthRow{{Network: evil, Cells: []string{evil}}}}, Inputs: []desk.SettingInput{
+			Below: []desk.SettingGroup{{Heading: evil, Text: evil, Notes: []string{evil}, Depths: desk.Depths{Caption: evil, Network: evil, Columns: []string{evil}, Rows: []desk.DepthRow{{Network: evil, Cells: []desk.DepthCell{{Number: evil, Time: evil}}}}}, Inputs: []desk.SettingInput{
 				{Text: field("name")}, {Choice: choice}, {Fixed: desk.FixedSetting{Label: evil, Value: evil, By: evil}},
 				{Checks: desk.Checks{Name: "languages", Label: evil, Hint: evil, Error: evil, Options: []desk.CheckOption{{Value: "de", Text: evil, Chosen: true}}}},
 			}}},

@@ -44,7 +44,13 @@ type Depths struct {
 // DepthRow has the confirmations that a network requires, by range of amounts.
 type DepthRow struct {
 	Network string
-	Cells   []string
+	Cells   []DepthCell
+}
+
+// DepthCell is a number of confirmations.
+type DepthCell struct {
+	Number string
+	Time   string // that they usually take; empty if it is not known
 }
 
 // SettingInput is the field of a setting, or a setting that cannot be changed.

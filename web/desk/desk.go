@@ -50,7 +50,7 @@ func routes(c Config) []visit.Route {
 		(&reports.Screens{Reports: c.Reports, Products: c.Sell.Products, Links: c.Sell.Links, Terminals: c.Sell.Terminals}).Routes(),
 		(&payments.Screens{Endpoints: c.Endpoints}).Routes(),
 		c.Wallets.Routes(),
-		(&settings.Screens{Backups: c.Backups, NamedShop: c.NamedShop}).Routes(),
+		(&settings.Screens{Backups: c.Backups, Reports: c.Reports, NamedShop: c.NamedShop}).Routes(),
 		c.Health.Routes(),
 		c.Sell.Routes(),
 		(&team.Screens{Audit: c.Audit, Notifications: c.Notifications}).Routes(),

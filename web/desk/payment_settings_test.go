@@ -228,10 +228,11 @@ func TestPaymentSettings_confirmations(t *testing.T) {
 	b := f.owner()
 	cells := func() (all []string) {
 		t.Helper()
-		b.get(settingsPath).find("main tbody tr").First().Find("td").Each(func(_ int, s *selection) { all = append(all, s.Text()) })
+		b.get(settingsPath).find("main tbody tr").First().Find("td").Each(func(_ int, s *selection) { all = append(all, textOf(s)) })
 		return all
 	}
-	for _, tt := range []struct{ setting, want string }{{"", "1 2 6 12"}, {"more", "2 6 12 12"}, {"most", "12 12 12 12"}} {
+	for _, tt := range []struct{ setting, want string }{{"", "1 about 10 min 2 about 20 min 6 about 60 min 12 about 2 h"}, {"more", "2 about 20 min 6 about 60 min 12 about 2 h 12 about 2 h"},
+		{"most", "12 about 2 h 12 about 2 h 12 about 2 h 12 about 2 h"}} {
 		_, err := f.settings.Change(t.Context(), shop, "", merchant.Choices{"confirmations": tt.setting})
 		f.must(err)
 		if got := strings.Join(cells(), " "); got != tt.want {
@@ -269,4 +270,26 @@ func TestPaymentSettings_cost_of_a_tolerance(t *testing.T) {
 	f.testSales.sell(shop, "7", "80.00") // not paid
 	f.testSales.expire()
 	b.get(settingsPath).want(http.StatusOK, "0.5 %: 2 invoices, short by €0.72 together", "1 %: 2 invoices, short by €0.72 together", "5 %: 3 invoices, short by €3.12 together")
+}
+
+// The form shows what was waived in the last month.
+func TestPaymentSettings_waived(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.owner()
+	s := f.testSales
+	s.mode = invoice.Live
+	_, err := f.settings.Change(t.Context(), shop, "", merchant.Choices{"tolerance_percent": "1"})
+	f.must(err)
+	s.settle(s.sell(shop, "1", "80.00"), "0.001")
+	late := s.lateSale("2", "0.00099")
+	_, err = s.Accept(t.Context(), late.ID, "Tove", 0)
+	f.must(err)
+	s.settle(s.sell("other", "3", "80.00"), "0.001")
+	f.clock.Advance(5 * 24 * time.Hour) // December
+	b := f.as("Tove", account.Manager)
+	b.get(settingsPath).want(http.StatusOK, "Nov 2026: €0.80 of the prices of 2 paid invoices was not received.")
+	f.clock.Advance(31 * 24 * time.Hour)
+	b = f.as("Tore", account.Manager)
+	b.get(settingsPath).want(http.StatusOK, "Dec 2026: every paid invoice was paid in full.")
 }

@@ -39,13 +39,19 @@ func (s *testSales) quote(text string) {
 	s.rates = fixed
 }
 
+// timed is the test network with a block every ten minutes.
+type timed struct{ *simnet.Network }
+
+// BlockTime implements chain.Timed.
+func (timed) BlockTime() time.Duration { return 10 * time.Minute }
+
 // newTestSales returns the invoices of a fixture.
 func newTestSales(f *fixture) *testSales {
 	f.t.Helper()
 	s := &testSales{fixture: f, net: simnet.New(f.storage, f.clock.Now), mode: invoice.Test}
 	s.quote("BTC-EUR=80000,LTC-EUR=80,ETH-EUR=2500,EUR-USD=1.08")
 	s.Service = invoice.NewService(invoice.Config{
-		Storage: f.storage, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}, invoice.Live: {s.net}}, Rates: func() invoice.Rates { return s.rates },
+		Storage: f.storage, Networks: map[invoice.Mode][]chain.Network{invoice.Test: {s.net}, invoice.Live: {timed{s.net}}}, Rates: func() invoice.Rates { return s.rates },
 		Now: f.clock.Now, Log: slog.New(slog.DiscardHandler), Encode: func(*invoice.Invoice, invoice.Event) []byte { return []byte("{}") },
 		NewID: func() string { s.made++; return fmt.Sprintf("%032d", s.made) },
 	})

@@ -5,6 +5,7 @@ package bitcoin
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"chequer/internal/chain"
 	"chequer/internal/keys"
@@ -22,6 +23,8 @@ type Params struct {
 	Checkpoint Checkpoint
 	// Keys is the network of the keys that destinations are derived from.
 	Keys keys.Network
+	// BlockTime is the time between two blocks for which the difficulty is adjusted.
+	BlockTime time.Duration
 	// Extended is true if blocks contain more than those of Bitcoin, so that they are read
 	// in the node's JSON form.
 	Extended bool
@@ -47,6 +50,9 @@ func (n *Network) Params() Params { return n.params }
 
 // ID returns "bitcoin" or "litecoin", for a test network followed by its name.
 func (n *Network) ID() chain.ID { return n.params.Asset.Network }
+
+// BlockTime implements chain.Timed.
+func (n *Network) BlockTime() time.Duration { return n.params.BlockTime }
 
 // Assets returns the network's only coin.
 func (n *Network) Assets() []chain.Asset {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"chequer/internal/chain"
 	"chequer/internal/chain/bitcoin"
@@ -135,6 +136,9 @@ func TestAssets(t *testing.T) {
 			}
 			if !asset.Volatile || !asset.Policy.Mempool || asset.Policy.Coinbase != 100 || asset.Policy.BlockGrace != 0 {
 				t.Errorf("asset %+v: want volatile, mempool, coinbase 100, no grace", asset)
+			}
+			if one := time.Duration(test.depths[0]) * network.BlockTime(); one != 10*time.Minute {
+				t.Errorf("the confirmations of small amounts take %v, want those of one block of Bitcoin", one)
 			}
 			depths := map[int64]int{
 				0: test.depths[0], 499_99: test.depths[0],

@@ -1,6 +1,8 @@
 package bitcoin
 
 import (
+	"time"
+
 	"chequer/internal/chain"
 	"chequer/internal/keys"
 	"chequer/internal/money"
@@ -12,7 +14,7 @@ const coinbase = 100
 
 // Mainnet is Bitcoin.
 var Mainnet = Params{
-	Name: "mainnet", Chain: "main", Keys: keys.Main,
+	Name: "mainnet", Chain: "main", Keys: keys.Main, BlockTime: 10 * time.Minute,
 	Genesis: "000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f",
 	// The first block that is not also one of Bitcoin Cash.
 	Checkpoint: Checkpoint{478559, "00000000000000000019f112ec0a9982926f1258cdcc558dd7c3b7e5dc7fa148"},
@@ -36,7 +38,7 @@ var Mainnet = Params{
 
 // Litecoin has the rules of Bitcoin with a block every two and a half minutes.
 var Litecoin = Params{
-	Name: "mainnet", Chain: "main", Keys: keys.Main, Extended: true,
+	Name: "mainnet", Chain: "main", Keys: keys.Main, BlockTime: 150 * time.Second, Extended: true,
 	Genesis: "12a765e31ffd4059bada1e25190f6e98c99d9714d334efa41a195a7e7e04bfe2",
 	Asset: chain.Asset{
 		Code:        "LTC",

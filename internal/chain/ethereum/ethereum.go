@@ -55,6 +55,9 @@ func (n *Network) Params() Params { return n.params }
 // ID returns the network's ID, such as "ethereum" or "base".
 func (n *Network) ID() chain.ID { return n.params.ID }
 
+// BlockTime implements chain.Timed.
+func (n *Network) BlockTime() time.Duration { return n.params.BlockTime }
+
 // Assets returns the network's own coin and its tokens.
 func (n *Network) Assets() []chain.Asset { return clone(n.params.Assets) }
 

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"chequer/internal/chain"
 	"chequer/internal/invoice"
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
@@ -20,7 +22,7 @@ func (f *paymentForm) show(status int) error {
 	if err != nil {
 		return err
 	}
-	costs, err := f.shortfalls()
+	costs, err := f.costs()
 	if err != nil {
 		return err
 	}
@@ -93,11 +95,26 @@ func (f *paymentForm) depths() desk.Depths {
 		}
 		row, policy := desk.DepthRow{Network: a.NetworkName}, a.Policy.Deeper(steps)
 		for _, euro := range append([]int64{0}, ranges...) {
-			row.Cells = append(row.Cells, strconv.Itoa(policy.Confirmations(euro*100)))
+			row.Cells = append(row.Cells, f.depth(a.Network, policy.Confirmations(euro*100)))
 		}
 		d.Rows = append(d.Rows, row)
 	}
 	return d
+}
+
+// depth returns a number of confirmations on a network, with the time that they usually take.
+func (f *paymentForm) depth(network chain.ID, confirmations int) desk.DepthCell {
+	c, wait := desk.DepthCell{Number: strconv.Itoa(confirmations)}, time.Duration(confirmations)*f.Invoices.BlockTime(network)
+	switch {
+	case wait == 0:
+	case wait < time.Minute:
+		c.Time = f.Text("desk.paying.depth.soon")
+	case wait < 2*time.Hour:
+		c.Time = f.Text("desk.paying.depth.minutes", "Minutes", strconv.Itoa(int(wait.Round(time.Minute)/time.Minute)))
+	default:
+		c.Time = f.Text("desk.paying.depth.hours", "Hours", strconv.Itoa(int(wait.Round(time.Hour)/time.Hour)))
+	}
+	return c
 }
 
 // lateTexts, depthTexts and storefrontTexts are the keys of the texts of choices.

@@ -6,6 +6,8 @@ import (
 
 	"chequer/internal/invoice"
 	"chequer/internal/money"
+	"chequer/internal/report"
+	"chequer/web/desk/visit"
 )
 
 const (
@@ -17,6 +19,40 @@ const (
 
 // shares are the tolerances whose cost is shown, in hundredths of a percent.
 var shares = []int64{50, 100, 200, 500}
+
+// costs describes what the tolerance cost in the last month, and what others would have cost.
+func (f *paymentForm) costs() ([]string, error) {
+	waived, err := f.waived()
+	if err != nil {
+		return nil, err
+	}
+	short, err := f.shortfalls()
+	return append(waived, short...), err
+}
+
+// waived describes the part of the prices of the invoices that were paid in the last month that was not received.
+func (f *paymentForm) waived() ([]string, error) {
+	now := f.Now().UTC()
+	month := time.Date(now.Year(), now.Month()-1, 1, 0, 0, 0, 0, time.UTC)
+	p, err := report.ParsePeriod(month.Format(visit.MonthLayout))
+	if err != nil {
+		return nil, err
+	}
+	sums, err := f.Reports.Sums(f.Request().Context(), f.Shop.ID, invoice.Live, p)
+	if err != nil {
+		return nil, err
+	}
+	var notes []string
+	for _, sum := range sums {
+		if missing := sum.Missing(); !missing.IsZero() {
+			notes = append(notes, f.Words.Count("desk.paying.waived", int(sum.Invoices), "Month", f.Month(month), "Amount", f.Fiat(missing)))
+		}
+	}
+	if len(notes) == 0 {
+		notes = []string{f.Text("desk.paying.waived.none", "Month", f.Month(month))}
+	}
+	return notes, nil
+}
 
 // shortfalls describes what several tolerances would have cost with the latest invoices in euro that expired
 // because they were short.

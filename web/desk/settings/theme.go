@@ -16,6 +16,7 @@ import (
 
 	"chequer/internal/account"
 	"chequer/internal/merchant"
+	"chequer/internal/report"
 	"chequer/internal/theme"
 	"chequer/views/desk"
 	"chequer/web/desk/visit"
@@ -24,6 +25,7 @@ import (
 // Screens are the pages of the settings.
 type Screens struct {
 	Backups Backups
+	Reports *report.Service
 	// NamedShop is the ID of the shop whose name CHEQUER_SHOP_NAME sets; "" if none.
 	NamedShop string
 
