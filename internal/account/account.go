@@ -21,6 +21,8 @@ type Account struct {
 	Roles     map[string]Role // by merchant ID
 	SignIn    SignIn
 	CreatedAt time.Time
+
+	Preferences Preferences
 }
 
 // Role returns the account's role in a shop, "" if it has none.
@@ -71,6 +73,7 @@ func (s SignIn) clone() SignIn {
 // Clone returns a copy that shares nothing with a.
 func (a Account) Clone() Account {
 	a.Roles, a.SignIn = maps.Clone(a.Roles), a.SignIn.clone()
+	a.Preferences.NoticesSeen = maps.Clone(a.Preferences.NoticesSeen)
 	return a
 }
 

@@ -27,6 +27,9 @@ const (
 	PasskeyRemoved  Kind = "passkey_removed"
 )
 
+// RecoveryCreated is the kind of a new link of a recovery, which changes nothing before it is used: there is no event.
+const RecoveryCreated Kind = "recovery_created"
+
 // Event is a change of an account for the endpoints of the shops.
 type Event struct {
 	ID          string

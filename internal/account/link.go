@@ -56,7 +56,7 @@ func (s *Service) Recover(ctx context.Context, name string) (Link, error) {
 	if err != nil {
 		return Link{}, err
 	}
-	link, err := s.newTicket(ctx, Ticket{Kind: RecoveryTicket, AccountID: a.ID}, accountChange(a, "account.recovery_created"))
+	link, err := s.newTicket(ctx, Ticket{Kind: RecoveryTicket, AccountID: a.ID}, accountChange(a, "account."+string(RecoveryCreated)))
 	if err != nil {
 		return Link{}, err
 	}
@@ -229,7 +229,10 @@ func roleNames() (names []string) {
 func roleFields(roles map[string]Role) audit.Fields {
 	f := audit.Fields{}
 	for merchantID, r := range roles {
-		f["role in "+merchantID] = string(r)
+		f[roleField(merchantID)] = string(r)
 	}
 	return f
 }
+
+// roleField returns the name of the value of a change that is a role in a shop.
+func roleField(merchantID string) string { return "role in " + merchantID }

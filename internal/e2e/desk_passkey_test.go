@@ -105,3 +105,11 @@ func withPasskey(b *tab, site *demoSite) {
 	clickThrough("form[data-passkey] button")(b, site)
 	b.waitFor("#methods", "Passkey “", nil)
 }
+
+// withNotices visits the overview of an owner with a notice about another owner.
+func withNotices(b *tab, site *demoSite) {
+	b.t.Helper()
+	newDeskClient(site.t, site.owner.invite("owner"), "Ida")
+	signedIn("")(b, site)
+	b.do(chromedp.WaitVisible(chromedp.CSS("#security")))
+}

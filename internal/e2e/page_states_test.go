@@ -159,6 +159,7 @@ var pageStates = []pageState{
 	{"desk_refused", ofDesk, refusedAtDesk, http.StatusForbidden},
 	{"desk_overview", ofDesk, inOrder(paying(forOrder, api.SimulateExact, api.SimulateConfirm), paying(longTexts, api.SimulateLate), signedIn("?mode=test")), 0},
 	{"desk_overview_table", ofDesk, inOrder(paying(nil, api.SimulateOver, api.SimulateConfirm), signedIn("?mode=test&period=month"), press(".chart summary", ".chart table")), 0},
+	{"desk_overview_notices", ofDesk, withNotices, 0},
 	{"desk_overview_new_shop", ofDesk, signedIn(""), 0},
 	{"desk_reports", ofDesk, inOrder(paying(forOrder, api.SimulateExact, api.SimulateConfirm), paying(nil, api.SimulateOver, api.SimulateConfirm), signedIn("/reports?mode=test")), 0},
 	{"desk_reports_by_origin", ofDesk, inOrder(paying(nil, api.SimulateExact, api.SimulateConfirm), signedIn("/reports?mode=test&period=days&by=origin")), 0},

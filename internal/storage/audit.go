@@ -1,9 +1,11 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"chequer/internal/audit"
 	"chequer/internal/storage/engine"
@@ -110,6 +112,27 @@ func (s *Storage) AuditLog(ctx context.Context, before int64, limit int) ([]audi
 		return readAll(ctx, s, "read audit log", readEntry, "SELECT "+entryColumns+" FROM audit_log ORDER BY number DESC LIMIT $1", limit)
 	}
 	return readAll(ctx, s, "read audit log", readEntry, "SELECT "+entryColumns+" FROM audit_log WHERE number < $1 ORDER BY number DESC LIMIT $2", before, limit)
+}
+
+// securityActions are the actions of the index audit_log_of_security, in its form.
+const securityActions = `('wallet.added', 'wallet.replaced', 'wallet.removed',
+	'account.created', 'account.removed', 'account.roles_changed', 'account.recovery_created', 'account.recovered',
+	'account.password_set', 'account.password_removed', 'account.passkey_added', 'account.passkey_removed')`
+
+// securityEntries reads the newest entries about wallets of a shop or, without a shop, about accounts.
+const securityEntries = "SELECT " + entryColumns + " FROM audit_log WHERE merchant_id = $1 AND action IN " + securityActions + " ORDER BY number DESC LIMIT $2"
+
+// SecurityEntries implements account.Storage.
+func (s *Storage) SecurityEntries(ctx context.Context, merchantID string, limit int) (all []audit.Entry, err error) {
+	for _, of := range []string{merchantID, ""} {
+		entries, err := readAll(ctx, s, "read audit log", readEntry, securityEntries, of, limit)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, entries...)
+	}
+	slices.SortFunc(all, func(a, b audit.Entry) int { return cmp.Compare(b.Number, a.Number) })
+	return all, nil
 }
 
 // VerifyAuditLog verifies the whole audit log and returns its end. The error is an *audit.BrokenError if

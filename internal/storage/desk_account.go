@@ -18,6 +18,7 @@ type deskAccountRow struct {
 	id, name, nameKey, roles string
 	signIn                   string // sealed
 	createdAt                int64
+	preferences              string
 	mac                      string
 }
 
@@ -26,6 +27,9 @@ func sealDeskAccount(box *seal.Box, a account.Account) deskAccountRow {
 	r := deskAccountRow{
 		id: a.ID, name: a.Name, nameKey: account.NameKey(a.Name), roles: jsonText(a.Roles),
 		signIn: box.Seal(deskSignIn(a.ID), []byte(jsonText(a.SignIn))), createdAt: a.CreatedAt.UnixMilli(),
+	}
+	if text := jsonText(a.Preferences); text != "{}" {
+		r.preferences = text
 	}
 	r.mac = box.MAC("desk_accounts", r.fields()...)
 	return r
@@ -45,6 +49,9 @@ func (r deskAccountRow) unseal(box *seal.Box) (account.Account, error) {
 	if err == nil {
 		err = json.Unmarshal([]byte(r.roles), &a.Roles)
 	}
+	if err == nil && r.preferences != "" {
+		err = json.Unmarshal([]byte(r.preferences), &a.Preferences)
+	}
 	if err != nil {
 		return a, fmt.Errorf("account %s: %w", r.id, err)
 	}
@@ -53,16 +60,20 @@ func (r deskAccountRow) unseal(box *seal.Box) (account.Account, error) {
 
 // fields returns the fields that the row's MAC covers.
 func (r deskAccountRow) fields() []string {
-	return []string{r.id, r.name, r.nameKey, r.roles, r.signIn, strconv.FormatInt(r.createdAt, 10)}
+	all := []string{r.id, r.name, r.nameKey, r.roles, r.signIn, strconv.FormatInt(r.createdAt, 10)}
+	if r.preferences != "" { // rows of older versions have none
+		all = append(all, r.preferences)
+	}
+	return all
 }
 
 // deskSignIn returns the purpose for which an account's sign-in methods are sealed.
 func deskSignIn(id string) string { return "desk_accounts sign_in " + id }
 
-const deskAccountColumns = "id, name, name_key, roles, sign_in, created_at, mac"
+const deskAccountColumns = "id, name, name_key, roles, sign_in, created_at, preferences, mac"
 
 func readDeskAccount(row scanner) (r deskAccountRow, err error) {
-	err = row.Scan(&r.id, &r.name, &r.nameKey, &r.roles, &r.signIn, &r.createdAt, &r.mac)
+	err = row.Scan(&r.id, &r.name, &r.nameKey, &r.roles, &r.signIn, &r.createdAt, &r.preferences, &r.mac)
 	return r, err
 }
 
@@ -119,10 +130,10 @@ func (s *Storage) UpdateAccount(ctx context.Context, id string, change func(*acc
 func (s *Storage) saveDeskAccount(ctx context.Context, q querier, a account.Account) error {
 	r := sealDeskAccount(s.box, a)
 	_, err := q.ExecContext(ctx, `
-		INSERT INTO desk_accounts (id, name, name_key, roles, sign_in, created_at, mac) VALUES ($1, $2, $3, $4, $5, $6, $7)
+		INSERT INTO desk_accounts (id, name, name_key, roles, sign_in, created_at, preferences, mac) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, name_key = excluded.name_key, roles = excluded.roles,
-			sign_in = excluded.sign_in, mac = excluded.mac`,
-		r.id, r.name, r.nameKey, r.roles, r.signIn, r.createdAt, r.mac)
+			sign_in = excluded.sign_in, preferences = excluded.preferences, mac = excluded.mac`,
+		r.id, r.name, r.nameKey, r.roles, r.signIn, r.createdAt, r.preferences, r.mac)
 	if engine.IsDuplicate(err) { // by a transaction that ran at the same time
 		return account.ErrExists
 	}

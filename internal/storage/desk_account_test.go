@@ -427,3 +427,57 @@ func TestRecord_is_part_of_the_transaction(t *testing.T) {
 		}
 	})
 }
+
+// The preferences of an account are read back, and cannot be changed or removed in the database.
+func TestAccount_preferences(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		ctx := t.Context()
+		want := account.Preferences{NoShortcuts: true, NoticesSeen: map[string]int64{"shop": 7}}
+		addAccount(t, s, newDeskAccount("acc_1", "Maren"))
+		set := func(p account.Preferences) {
+			t.Helper()
+			_, err := s.UpdateAccount(ctx, "acc_1", func(a *account.Account) (account.Outcome, error) { a.Preferences = p; return account.Outcome{}, nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, p := range []account.Preferences{want, {}, want} {
+			set(p)
+			got, err := s.Account(ctx, "acc_1")
+			if diff := cmp.Diff(p, got.Preferences); err != nil || diff != "" {
+				t.Errorf("preferences (-want +got), error %v:\n%s", err, diff)
+			}
+		}
+		for _, text := range []string{"", `{"notices_seen":{"shop":8}}`} {
+			execSQL(t, url, "UPDATE desk_accounts SET preferences = '"+text+"'")
+			if _, err := s.Account(ctx, "acc_1"); !errors.Is(err, account.ErrTampered) {
+				t.Errorf("preferences %q in the database: got error %v", text, err)
+			}
+		}
+	})
+}
+
+// The entries about the security of a shop are found among those about other things and other shops.
+func TestSecurityEntries(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		ctx := t.Context()
+		for _, c := range []audit.Change{
+			{Action: "account.created", Subject: "Maren"}, {MerchantID: "shop", Action: "wallet.added", Subject: "wlt_1"}, {MerchantID: "other", Action: "wallet.added"},
+			{Action: "session.created", Subject: "Maren"}, {Action: "account.passkey_added", Subject: "Tove"}, {MerchantID: "shop", Action: "link.created"},
+		} {
+			if err := s.Record(ctx, c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for limit, want := range map[int][]string{20: {"account.passkey_added Tove", "wallet.added wlt_1", "account.created Maren"}, 1: {"account.passkey_added Tove", "wallet.added wlt_1"}} {
+			entries, err := s.SecurityEntries(ctx, "shop", limit)
+			var got []string
+			for _, e := range entries {
+				got = append(got, e.Change.Action+" "+e.Change.Subject)
+			}
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("limit %d (-want +got), error %v:\n%s", limit, err, diff)
+			}
+		}
+	})
+}

@@ -50,6 +50,11 @@ func PaidStatements(p report.Period, after report.Position, limit int) []Stateme
 	return []Statement{exported(e.invoices), exported(e.sales)}
 }
 
+// SecurityStatements returns the statements of Storage.SecurityEntries.
+func SecurityStatements(limit int) []Statement {
+	return []Statement{{securityEntries, []any{"shop", limit}}}
+}
+
 // DeliveriesStatements returns the statements of Storage.Deliveries.
 func DeliveriesStatements(endpointID string, state merchant.DeliveryState, below int64, limit int) []Statement {
 	return []Statement{exported(deliveries(endpointID, state, below, limit))}

@@ -87,11 +87,11 @@ func (s *Storage) Session(ctx context.Context, hash string) (account.Session, ac
 	f, err := readOne(ctx, s, func(row scanner) (f found, err error) {
 		r, a := &f.session, &f.account
 		err = row.Scan(&r.hash, &r.accountID, &r.method, &r.address, &r.browser, &r.createdAt, &r.usedAt, &r.steppedUpAt, &r.mac,
-			&a.id, &a.name, &a.nameKey, &a.roles, &a.signIn, &a.createdAt, &a.mac)
+			&a.id, &a.name, &a.nameKey, &a.roles, &a.signIn, &a.createdAt, &a.preferences, &a.mac)
 		return f, err
 	}, `
 		SELECT s.token_hash, s.account_id, s.method, s.address, s.browser, s.created_at, s.used_at, s.stepped_up_at, s.mac,
-			a.id, a.name, a.name_key, a.roles, a.sign_in, a.created_at, a.mac
+			a.id, a.name, a.name_key, a.roles, a.sign_in, a.created_at, a.preferences, a.mac
 		FROM desk_sessions s JOIN desk_accounts a ON a.id = s.account_id WHERE s.token_hash = $1`, hash)
 	if err != nil {
 		return account.Session{}, account.Account{}, accountNotFound(err, "read session")

@@ -6,6 +6,8 @@ import "chequer/views"
 type Overview struct {
 	Frame
 	Periods []Tab
+	Notices []SecurityNotice
+	Dismiss Button      // dismisses the notices
 	Steps   []FirstStep // first steps; empty if the shop has a payment
 	Done    string      // "2 of 5 done"
 	Totals  []Total
@@ -18,6 +20,13 @@ type Overview struct {
 	AllCases  views.Link
 	Rows      []PaymentRow // the newest payments
 	AllOfThem string       // address of all payments
+}
+
+// SecurityNotice tells an owner of a change of a wallet, an owner or a sign-in method.
+type SecurityNotice struct {
+	Text   string
+	Detail string // the actor and the time
+	URL    string // of the entry in the audit log
 }
 
 // Total is a number with its name.

@@ -58,6 +58,7 @@ var table = map[string]access{
 	"GET /desk/all/attention":                               deciders,
 	"GET /desk/all/reports":                                 exporters,
 	"GET /desk/:shop":                                       everyRole,
+	"POST /desk/:shop/notices/dismiss":                      everyRole,
 	"GET /desk/:shop/attention":                             deciders,
 	"GET /desk/:shop/payments":                              viewers,
 	"GET /desk/:shop/payments/:id":                          viewers,

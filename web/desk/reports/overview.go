@@ -40,6 +40,9 @@ func (v *page) overview() error {
 		return err
 	}
 	page.AllOfThem = v.payments(mode, "")
+	if err := v.addNotices(&page); err != nil {
+		return err
+	}
 	if err := v.addTotals(&page, mode, days); err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ func (s *Screens) Routes() []visit.Route {
 		{Method: http.MethodGet, Path: visit.AllShopsPath, Needs: account.ViewPayments, AllShops: true, Handle: on((*page).allOverview)},
 		{Method: http.MethodGet, Path: visit.AllShopsPath + visit.ReportsPath, Needs: account.Export, AllShops: true, Handle: on((*page).allReports)},
 		{Method: http.MethodGet, Path: "/desk/:shop", Needs: visit.Member, Handle: on((*page).home)},
+		{Method: http.MethodPost, Path: "/desk/:shop" + noticesPath, Needs: visit.Member, Handle: on((*page).dismissNotices)},
 		{Method: http.MethodGet, Path: "/desk/:shop/reports", Needs: account.Export, Handle: on((*page).reports)},
 		{Method: http.MethodGet, Path: "/desk/:shop/reports/export", Needs: account.Export, Handle: on((*page).export)},
 	}

@@ -1,0 +1,89 @@
+package account
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"chequer/internal/audit"
+)
+
+const (
+	// noticeTTL is the time for which the owners of a shop are notified of a change.
+	noticeTTL = 7 * 24 * time.Hour
+	// maxNotices is the largest number of changes of which they are notified at the same time.
+	maxNotices = 20
+)
+
+// Notices returns the changes of wallets, owners and sign-in methods of a shop in the last 7 days that an owner of the
+// shop has not dismissed, newest first, as entries of the audit log. It returns at most 20, and none for another role.
+func (s *Service) Notices(ctx context.Context, a Account, merchantID string) ([]audit.Entry, error) {
+	if a.Role(merchantID) != Owner {
+		return nil, nil
+	}
+	entries, err := s.Storage.SecurityEntries(ctx, merchantID, maxNotices)
+	if err != nil || len(entries) == 0 {
+		return nil, err
+	}
+	team, err := s.Storage.Accounts(ctx)
+	if err != nil {
+		return nil, operationError("read accounts", err)
+	}
+	members := map[string]bool{}
+	for _, other := range team {
+		members[other.Name] = other.Role(merchantID) != ""
+	}
+	seen, oldest := a.Preferences.NoticesSeen[merchantID], s.Now().Add(-noticeTTL)
+	return slices.DeleteFunc(entries, func(e audit.Entry) bool {
+		isOwn := e.Change.Action == "account."+string(Created) && e.Change.Subject == a.Name
+		return e.Number <= seen || e.At.Before(oldest) || isOwn || !concerns(e.Change, merchantID, members)
+	}), nil
+}
+
+// testMode is the mode of wallets that receive no money.
+const testMode = "test"
+
+// MadeOwner reports whether a change of an account made it an owner of a shop.
+func MadeOwner(c audit.Change, merchantID string) bool {
+	return Role(c.After[roleField(merchantID)]) == Owner
+}
+
+// concerns reports whether a change is one of the shop's wallets, of its owners, or of the sign-in methods of its
+// members.
+func concerns(c audit.Change, merchantID string, members map[string]bool) bool {
+	switch Kind(strings.TrimPrefix(c.Action, "account.")) {
+	case Created, Removed, RolesChanged:
+		return Role(c.Before[roleField(merchantID)]) == Owner || MadeOwner(c, merchantID)
+	}
+	if c.MerchantID == merchantID {
+		return c.Before["mode"] != testMode && c.After["mode"] != testMode
+	}
+	return members[c.Subject]
+}
+
+// DismissNotices dismisses the notices of a shop up to the entry with a number, for one account. Later ones stay: the
+// number is at most that of the newest notice.
+func (s *Service) DismissNotices(ctx context.Context, a Account, merchantID string, number int64) error {
+	shown, err := s.Notices(ctx, a, merchantID)
+	if err != nil || len(shown) == 0 {
+		return err
+	}
+	number = min(number, shown[0].Number)
+	return s.prefer(ctx, a.ID, func(a *Account) audit.Change {
+		if number <= a.Preferences.NoticesSeen[merchantID] {
+			return audit.Change{}
+		}
+		seen := maps.Clone(a.Preferences.NoticesSeen)
+		if seen == nil {
+			seen = map[string]int64{}
+		}
+		seen[merchantID] = number
+		maps.DeleteFunc(seen, func(id string, _ int64) bool { return a.Role(id) == "" })
+		a.Preferences.NoticesSeen = seen
+		c := accountChange(*a, "account.notices_dismissed")
+		c.MerchantID = merchantID
+		return c
+	})
+}
