@@ -45,6 +45,7 @@ type Frame struct {
 	Account string // address of the account's own page
 	SignOut string
 	Notice  string // the result of the last action; empty if there is none
+	Zone    string // names the time zone of the times on the page
 	Stream  string // address of the stream of changes, which makes the page update itself; empty for pages that do not
 }
 
