@@ -3,8 +3,10 @@ package merchant
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"chequer/internal/money"
+	"chequer/internal/zone"
 )
 
 // Choices are the payment settings that a merchant has chosen, as texts in normal form. The default holds
@@ -18,6 +20,15 @@ func (c Choices) Revision() string {
 		all = append(all, string(name), c[name])
 	}
 	return revision(all...)
+}
+
+// Zone returns the time zone of the merchant's books: UTC if the merchant has chosen none. The environment cannot set it.
+func (c Choices) Zone() *time.Location {
+	l, err := zone.Load(c[SettingTimeZone])
+	if err != nil {
+		return time.UTC
+	}
+	return l
 }
 
 // With returns the choices after changes. An empty text or the default removes a choice. The error is a

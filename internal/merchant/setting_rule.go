@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"chequer/internal/money"
+	"chequer/internal/zone"
 )
 
 // maxQuoteMinutes is the longest time for which the price of a volatile asset is held, in minutes.
@@ -81,6 +82,15 @@ func setStorefront(p *PaymentSettings, text string) (string, error) {
 	word, err := oneOf(text, []string{"on", "off"})
 	p.Storefront = word == "on"
 	return word, err
+}
+
+func setZone(p *PaymentSettings, text string) (string, error) {
+	l, err := zone.Load(text)
+	if err != nil {
+		return "", err
+	}
+	p.Zone = l.String()
+	return p.Zone, nil
 }
 
 // words splits a list at commas and white space.

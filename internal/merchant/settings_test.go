@@ -52,7 +52,7 @@ func TestOverrides_Effective_has_the_defaults(t *testing.T) {
 	euro := func(text string) money.Amount { return money.MustParse(text, money.EUR) }
 	want := merchant.PaymentSettings{
 		QuoteTime: 15 * time.Minute, Tolerance: merchant.Bound{Euro: euro("0")}, LatePayments: merchant.LateDecide, Confirmations: merchant.StandardConfirmations,
-		ShortLimit: merchant.Bound{Percent: 500, Euro: euro("20")},
+		ShortLimit: merchant.Bound{Percent: 500, Euro: euro("20")}, Zone: "UTC",
 	}
 	if got, err := merchant.Overrides(nil).Effective(nil); err != nil || !cmp.Equal(want, got) {
 		t.Errorf("%v (-want +got):\n%s", err, cmp.Diff(want, got))
@@ -60,14 +60,14 @@ func TestOverrides_Effective_has_the_defaults(t *testing.T) {
 	chosen, err := merchant.Choices{}.With(merchant.Choices{
 		merchant.SettingMethods: "EURC,BTC", merchant.SettingQuoteMinutes: "030", merchant.SettingTolerancePercent: "0.50", merchant.SettingToleranceAmount: "0.10",
 		merchant.SettingLatePayments: "worth", merchant.SettingConfirmations: "most", merchant.SettingShortPercent: "0", merchant.SettingShortAmount: "9.5",
-		merchant.SettingLanguages: "de en de", merchant.SettingStorefront: "on",
+		merchant.SettingLanguages: "de en de", merchant.SettingStorefront: "on", merchant.SettingTimeZone: "asia/kathmandu",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want = merchant.PaymentSettings{
 		QuoteTime: 30 * time.Minute, Tolerance: merchant.Bound{Percent: 50, Euro: euro("0.1")}, LatePayments: merchant.LateWorth, Methods: "EURC BTC",
-		Confirmations: merchant.MostConfirmations, ShortLimit: merchant.Bound{Euro: euro("0")}, Languages: []string{"de", "en"}, Storefront: true,
+		Confirmations: merchant.MostConfirmations, ShortLimit: merchant.Bound{Euro: euro("0")}, Languages: []string{"de", "en"}, Storefront: true, Zone: "Asia/Kathmandu",
 	}
 	if got, err := merchant.Overrides(nil).Effective(chosen); err != nil || !cmp.Equal(want, got) {
 		t.Errorf("%v (-want +got):\n%s", err, cmp.Diff(want, got))

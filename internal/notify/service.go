@@ -205,7 +205,4 @@ func (s *Service) SendTest(ctx context.Context, a account.Account, merchantID st
 }
 
 // localDay returns the day that a clock in a time zone shows, in days since 1970.
-func localDay(t time.Time, zone *time.Location) int64 {
-	y, m, d := t.In(zone).Date()
-	return int64(report.DayOf(time.Date(y, m, d, 0, 0, 0, 0, time.UTC)))
-}
+func localDay(t time.Time, zone *time.Location) int64 { return int64(report.DayOf(t, zone)) }

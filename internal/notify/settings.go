@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"chequer/internal/audit"
+	"chequer/internal/zone"
 )
 
 // Settings are the settings of an account, for all shops. They are sealed in storage.
@@ -41,11 +42,11 @@ var ErrNoDestination = errors.New("neither an e-mail address nor a push address 
 
 // Location returns the time zone.
 func (s Settings) Location() *time.Location {
-	zone, err := time.LoadLocation(s.Zone)
+	l, err := zone.Load(s.Zone)
 	if err != nil {
 		return time.UTC
 	}
-	return zone
+	return l
 }
 
 // Destination returns the address of a channel; "" if the account has set none.
@@ -91,10 +92,10 @@ func checkToken(text string) error {
 	return nil
 }
 
-// checkZone returns a *FieldError unless a time zone has the name.
+// checkZone returns a *FieldError unless a time zone has the name, or the name is "".
 func checkZone(name string) error {
-	if _, err := time.LoadLocation(name); err != nil || name == "Local" {
-		return &FieldError{"zone", "must be a time zone like Europe/Berlin"}
+	if _, err := zone.Load(name); name != "" && err != nil {
+		return &FieldError{"zone", err.Error()}
 	}
 	return nil
 }

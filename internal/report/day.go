@@ -1,24 +1,70 @@
 package report
 
-import "time"
+import (
+	"sort"
+	"time"
+)
 
-// Day is a day in UTC, as the number of days since 1 January 1970.
+// Day is a day of a calendar, as the number of days since 1 January 1970. When it begins depends on a time zone.
 type Day int64
 
-const dayLength = 24 * time.Hour
-
-// DayOf returns the day of a time.
-func DayOf(t time.Time) Day {
-	ms, length := t.UnixMilli(), dayLength.Milliseconds()
-	day := ms / length
-	if ms%length < 0 { // before 1970
-		day--
+// DayOf returns the day at a time in a zone: the latest day whose start is not after the time. It is the date that
+// the zone's clock shows, except where the clock was set back over midnight after it had shown the next day.
+func DayOf(t time.Time, zone *time.Location) Day {
+	d := dayOf(t.In(zone).Date())
+	if offset(t.Add(-reach), zone) > offset(t, zone) {
+		for !(d + 1).Start(zone).After(t) {
+			d++
+		}
 	}
-	return Day(day)
+	return d
 }
 
-// Start returns the first moment of the day.
-func (d Day) Start() time.Time { return time.UnixMilli(int64(d) * dayLength.Milliseconds()).UTC() }
+// dayOf returns the day of a date.
+func dayOf(year int, month time.Month, day int) Day {
+	return Day(time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Unix() / int64(24*time.Hour/time.Second))
+}
+
+// Date returns the date of the day at midnight UTC. It serves to format and to compute dates, and is not the start of
+// the day in any other zone.
+func (d Day) Date() time.Time { return time.Date(1970, 1, 1+int(d), 0, 0, 0, 0, time.UTC) }
+
+// reach is more than any offset from UTC, and less than half the time between two changes of a zone's offset.
+const reach = 26 * time.Hour
+
+// Start returns the first moment of the day in a zone: the first at which the zone's clock shows the day or a later
+// one. It is not always midnight: where summer time begins at midnight, the day starts at 1:00, and a day that a zone
+// skipped starts and ends at the same moment.
+func (d Day) Start(zone *time.Location) time.Time {
+	midnight := d.Date()
+	before, after := offset(midnight.Add(-reach), zone), offset(midnight.Add(reach), zone)
+	start := midnight.Add(-before)
+	if before == after {
+		return start
+	}
+	change := changeOf(midnight.Add(-reach), midnight.Add(reach), zone)
+	switch {
+	case start.Before(change):
+		return start
+	case midnight.Add(-after).Before(change):
+		return change
+	}
+	return midnight.Add(-after)
+}
+
+// offset returns the offset of a zone from UTC at a time.
+func offset(t time.Time, zone *time.Location) time.Duration {
+	_, seconds := t.In(zone).Zone()
+	return time.Duration(seconds) * time.Second
+}
+
+// changeOf returns the first second with another offset than that of from. It does not use Time.ZoneBounds, which is
+// wrong on the last day of leap years.
+func changeOf(from, to time.Time, zone *time.Location) time.Time {
+	first := offset(from, zone)
+	seconds := sort.Search(int(to.Sub(from)/time.Second), func(n int) bool { return offset(from.Add(time.Duration(n)*time.Second), zone) != first })
+	return from.Add(time.Duration(seconds) * time.Second)
+}
 
 // String returns the day in the form 2026-11-29.
-func (d Day) String() string { return d.Start().Format(time.DateOnly) }
+func (d Day) String() string { return d.Date().Format(time.DateOnly) }

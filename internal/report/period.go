@@ -20,10 +20,19 @@ func (p Period) Days() int { return int(p.To - p.From) }
 // Last returns the last day of the period.
 func (p Period) Last() Day { return p.To - 1 }
 
+// Start returns the first moment of the period in a zone.
+func (p Period) Start(zone *time.Location) time.Time { return p.From.Start(zone) }
+
+// End returns the first moment after the period in a zone.
+func (p Period) End(zone *time.Location) time.Time { return p.To.Start(zone) }
+
 // LastDays returns the period of the last n days, with today.
-func LastDays(n int, now time.Time) Period {
-	today := DayOf(now)
-	return Period{today + 1 - Day(n), today + 1}
+func LastDays(n int, today Day) Period { return Period{today + 1 - Day(n), today + 1} }
+
+// Month returns the period of the month with a day.
+func Month(d Day) Period {
+	year, month, _ := d.Date().Date()
+	return Period{dayOf(year, month, 1), dayOf(year, month+1, 1)}
 }
 
 // ErrPeriod means that a text is not the name of a period.
@@ -56,10 +65,10 @@ func ParseDay(text string) (Day, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%q is not a day such as 2026-11-29", text)
 	}
-	return DayOf(at), nil
+	return dayOf(at.Date()), nil
 }
 
-func between(from, to time.Time) Period { return Period{DayOf(from), DayOf(to)} }
+func between(from, to time.Time) Period { return Period{dayOf(from.Date()), dayOf(to.Date())} }
 
 // The errors of NewPeriod.
 var (
@@ -79,11 +88,11 @@ func NewPeriod(first, last Day) (Period, error) {
 }
 
 // Previous returns the period before: the month before a month, the quarter before a quarter, the year
-// before a year, otherwise as many days. If the period is not over at a time, the previous one ends after
-// as many days, so that both are comparable.
-func (p Period) Previous(now time.Time) Period {
+// before a year, otherwise as many days. If the period is not over today, the previous one ends after as many
+// days, so that both are comparable.
+func (p Period) Previous(today Day) Period {
 	before := p.preceding()
-	if done := DayOf(now) + 1 - p.From; done > 0 && done < p.To-p.From {
+	if done := today + 1 - p.From; done > 0 && done < p.To-p.From {
 		before.To = min(before.To, before.From+done)
 	}
 	return before
@@ -91,11 +100,11 @@ func (p Period) Previous(now time.Time) Period {
 
 // preceding returns the whole period before p.
 func (p Period) preceding() Period {
-	from := p.From.Start()
+	from := p.From.Date()
 	if from.Day() == 1 {
 		for _, months := range []int{1, 3, 12} {
-			if DayOf(from.AddDate(0, months, 0)) == p.To && (int(from.Month())-1)%months == 0 {
-				return Period{DayOf(from.AddDate(0, -months, 0)), p.From}
+			if dayOf(from.AddDate(0, months, 0).Date()) == p.To && (int(from.Month())-1)%months == 0 {
+				return Period{dayOf(from.AddDate(0, -months, 0).Date()), p.From}
 			}
 		}
 	}

@@ -15,6 +15,8 @@ type Report struct {
 	Period   Period
 	Previous Period
 	By       By
+	// Zones are the time zones of the days that were summed: one in a report of one merchant.
+	Zones []*time.Location
 	// Totals has one entry for each currency with paid invoices in one of the periods, the one with the
 	// most invoices first. Amounts of different currencies are never added.
 	Totals []Totals
@@ -89,8 +91,7 @@ func newBars(p Period, c money.Currency) (bars []Bar) {
 	for from := p.From; from < p.To; {
 		to := from + 1
 		if p.Days() > maxDayBars {
-			at := from.Start()
-			to = min(DayOf(time.Date(at.Year(), at.Month()+1, 1, 0, 0, 0, 0, time.UTC)), p.To)
+			to = min(Month(from).To, p.To)
 		}
 		bars = append(bars, Bar{Period{from, to}, zeroSum(c)})
 		from = to

@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"slices"
+	"time"
 
 	"chequer/internal/invoice"
 )
@@ -17,47 +18,46 @@ func NewService(storage Storage) *Service { return &Service{storage} }
 // to those of a previous period. It reads a number of rows that depends on the days and on the sources,
 // not on the invoices.
 func (s *Service) Report(ctx context.Context, merchantID string, mode invoice.Mode, p, previous Period, by By) (Report, error) {
-	sums := s.storage.DaySums
-	if by == ByMethod {
-		sums = s.storage.MethodSums
-	}
-	current, err := sums(ctx, merchantID, mode, p)
+	sums, err := s.storage.DaySums(ctx, merchantID, mode, p, previous, by != ByMethod)
 	if err != nil {
 		return Report{}, err
 	}
-	before, err := sums(ctx, merchantID, mode, previous)
-	if err != nil {
-		return Report{}, err
-	}
-	return newReport(p, previous, by, current, before), nil
+	r := newReport(p, previous, by, sums.Current, sums.Previous)
+	r.Zones = []*time.Location{sums.Zone}
+	return r, nil
 }
 
 // Sums returns the sum of a merchant's invoices that became paid in a period and are paid, for each currency. It reads
 // as many rows as Report.
 func (s *Service) Sums(ctx context.Context, merchantID string, mode invoice.Mode, p Period) ([]Sum, error) {
-	days, err := s.storage.MethodSums(ctx, merchantID, mode, p)
+	days, err := s.storage.DaySums(ctx, merchantID, mode, p, Period{}, false)
 	if err != nil {
 		return nil, err
 	}
 	var sums []Sum
-	for _, t := range newReport(p, Period{}, ByMethod, days, nil).Totals {
+	for _, t := range newReport(p, Period{}, ByMethod, days.Current, nil).Totals {
 		sums = append(sums, t.Total)
 	}
 	return sums, nil
 }
 
 // ShopsReport returns the totals of several merchants as Report does, by merchant. Each currency has a group of
-// every merchant.
+// every merchant. The days of each merchant are those of its own time zone.
 func (s *Service) ShopsReport(ctx context.Context, merchantIDs []string, mode invoice.Mode, p, previous Period) (Report, error) {
-	current, err := s.shopSums(ctx, merchantIDs, mode, p)
-	if err != nil {
-		return Report{}, err
+	var all DaySums
+	var zones []*time.Location
+	for _, id := range merchantIDs {
+		sums, err := s.storage.DaySums(ctx, id, mode, p, previous, false)
+		if err != nil {
+			return Report{}, err
+		}
+		all.Current, all.Previous = appendOf(all.Current, id, sums.Current), appendOf(all.Previous, id, sums.Previous)
+		if !slices.Contains(zones, sums.Zone) {
+			zones = append(zones, sums.Zone)
+		}
 	}
-	before, err := s.shopSums(ctx, merchantIDs, mode, previous)
-	if err != nil {
-		return Report{}, err
-	}
-	r := newReport(p, previous, ByShop, current, before)
+	r := newReport(p, previous, ByShop, all.Current, all.Previous)
+	r.Zones = zones
 	for i, t := range r.Totals {
 		for _, id := range merchantIDs {
 			if !slices.ContainsFunc(t.Groups, func(g Group) bool { return g.Value == id }) {
@@ -68,25 +68,19 @@ func (s *Service) ShopsReport(ctx context.Context, merchantIDs []string, mode in
 	return r, nil
 }
 
-// shopSums returns the sums of several merchants, each with its merchant.
-func (s *Service) shopSums(ctx context.Context, merchantIDs []string, mode invoice.Mode, p Period) (all []DaySum, err error) {
-	for _, id := range merchantIDs {
-		sums, err := s.storage.MethodSums(ctx, id, mode, p)
-		if err != nil {
-			return nil, err
-		}
-		for i := range sums {
-			sums[i].MerchantID = id
-		}
-		all = append(all, sums...)
+// appendOf appends the sums of a merchant, each with its ID.
+func appendOf(all []DaySum, merchantID string, sums []DaySum) []DaySum {
+	for _, d := range sums {
+		d.MerchantID = merchantID
+		all = append(all, d)
 	}
-	return all, nil
+	return all
 }
 
 // Lines returns at most limit of a merchant's invoices that became paid in a period, after a position, in
-// the order in which they became paid. The zero position is the start of the period.
-func (s *Service) Lines(ctx context.Context, merchantID string, mode invoice.Mode, p Period, after Position, limit int) ([]invoice.ExportLine, error) {
-	return s.storage.PaidLines(ctx, merchantID, mode, p, after, limit)
+// the order in which they became paid. The days are those of a zone. The zero position is the start of the period.
+func (s *Service) Lines(ctx context.Context, merchantID string, mode invoice.Mode, p Period, zone *time.Location, after Position, limit int) ([]invoice.ExportLine, error) {
+	return s.storage.PaidLines(ctx, merchantID, mode, p.Start(zone), p.End(zone), after, limit)
 }
 
 // PositionOf returns the position of a line.

@@ -10,18 +10,23 @@ import (
 
 // Storage reads what reports need. Its methods are safe for concurrent use.
 type Storage interface {
-	// DaySums returns the sums of a merchant's invoices that became paid in a period and are paid, in
-	// no order. No two have the same key.
-	DaySums(ctx context.Context, merchantID string, mode invoice.Mode, p Period) ([]DaySum, error)
-	// MethodSums is DaySums without the origins: its keys have none.
-	MethodSums(ctx context.Context, merchantID string, mode invoice.Mode, p Period) ([]DaySum, error)
-	// PaidLines returns at most limit of these invoices after a position, in the order in which they became
-	// paid. The zero position is the start of the period.
-	PaidLines(ctx context.Context, merchantID string, mode invoice.Mode, p Period, after Position, limit int) ([]invoice.ExportLine, error)
+	// DaySums returns the sums of a merchant's invoices that became paid in two periods and are paid, all of one
+	// moment. Without origins, the keys have none.
+	DaySums(ctx context.Context, merchantID string, mode invoice.Mode, current, previous Period, origins bool) (DaySums, error)
+	// PaidLines returns at most limit of the merchant's invoices that became paid from a time until before another, after
+	// a position, in the order in which they became paid. The zero position is the start.
+	PaidLines(ctx context.Context, merchantID string, mode invoice.Mode, from, until time.Time, after Position, limit int) ([]invoice.ExportLine, error)
 }
 
 // Position is a position in a list of invoices that is sorted by the time at which they became paid.
 type Position struct {
 	PaidAt time.Time
 	ID     string
+}
+
+// DaySums are the sums of two periods.
+type DaySums struct {
+	// Zone is the time zone of the days. It differs from that of the merchant while the sums are computed anew.
+	Zone              *time.Location
+	Current, Previous []DaySum // in no order; no two of one period have the same key
 }

@@ -42,13 +42,13 @@ func (s *Storage) fillSome(ctx context.Context, q querier) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	sums := daySums{}
+	var moves []move
 	for _, r := range records {
 		inv, err := r.invoice()
 		if err != nil {
 			return 0, err
 		}
-		sums.add(r.row, -1)
+		before := r.row.addend()
 		if inv.Origin == (invoice.Origin{}) {
 			inv.Origin = likelyOrigin(inv.Terms)
 		}
@@ -62,9 +62,9 @@ func (s *Storage) fillSome(ctx context.Context, q querier) (int, error) {
 			return 0, fmt.Errorf("invoice %s: %w", inv.ID, err)
 		}
 		r.row.origin, r.row.originID = string(inv.Origin.Kind), inv.Origin.ID
-		sums.add(r.row, 1)
+		moves = append(moves, move{before, r.row.addend()})
 	}
-	return len(records), sums.save(ctx, q)
+	return len(records), s.saveDaySums(ctx, q, moves...)
 }
 
 // likelyOrigin returns the origin of an invoice by its metadata. It is unknown if the invoice was created

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -27,6 +28,9 @@ func TestMain(m *testing.M) {
 	if url, name := os.Getenv(childURL), os.Getenv(childURL+"_NAME"); url != "" {
 		if strings.HasPrefix(name, refunding) {
 			refundUntilKilled(url, name)
+		}
+		if name == filling {
+			fillUntilKilled(url)
 		}
 		createUntilKilled(url, name)
 	}
@@ -53,6 +57,26 @@ func createUntilKilled(url, name string) {
 		})
 	}
 	group.Wait()
+}
+
+// filling is the name of child processes that compute sums of days.
+const filling = "filling"
+
+// fillUntilKilled computes the sums of days of the shop in parts of two invoices, until it is killed. It prints a line
+// after each part.
+func fillUntilKilled(url string) {
+	s, err := storage.Open(context.Background(), url, box(&testing.B{}, 1), storage.Options{})
+	if err != nil {
+		panic(err)
+	}
+	storage.SetSumBatch(s, 2)
+	for {
+		if _, err := s.FillDaySums(context.Background(), "shop"); err != nil {
+			panic(err)
+		}
+		fmt.Println("part")
+		time.Sleep(20 * time.Millisecond) // so that the process is killed before the last part
+	}
 }
 
 // refunding begins the names of child processes that add refunds.

@@ -7,19 +7,48 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"chequer/internal/invoice"
 	"chequer/internal/money"
 	"chequer/internal/report"
 )
 
+// addend is the part of the sums of days that one invoice adds. It is zero for an invoice that is not paid.
+type addend struct {
+	merchantID, mode            string
+	at                          int64 // in Unix milliseconds
+	currency                    string
+	decimals                    int64
+	paidAsset, origin, originID string
+	price, received             int64
+}
+
+// addend returns the part of the sums of days that the invoice adds.
+func (r invoiceRow) addend() addend {
+	if !r.paidAt.Valid {
+		return addend{}
+	}
+	return addend{r.merchantID, r.mode, r.paidAt.V, r.currency, r.decimals, r.paidAsset, r.origin, r.originID, r.price, r.paid}
+}
+
 // dayRow identifies a row of day_sums.
 type dayRow struct {
-	merchantID, mode            string
+	merchantID                  string
+	generation                  int64
+	mode                        string
 	day                         int64
 	currency                    string
 	decimals                    int64
 	paidAsset, origin, originID string
+}
+
+// compare compares rows by their primary key.
+func (r dayRow) compare(o dayRow) int {
+	return cmp.Or(
+		strings.Compare(r.merchantID, o.merchantID), cmp.Compare(r.generation, o.generation), strings.Compare(r.mode, o.mode), cmp.Compare(r.day, o.day),
+		strings.Compare(r.currency, o.currency), cmp.Compare(r.decimals, o.decimals), strings.Compare(r.paidAsset, o.paidAsset),
+		strings.Compare(r.origin, o.origin), strings.Compare(r.originID, o.originID))
 }
 
 // daySum holds the numbers of a row of day_sums.
@@ -28,16 +57,14 @@ type daySum struct{ invoices, price, received int64 }
 // daySums are changes of rows of day_sums.
 type daySums map[dayRow]daySum
 
-// add adds an invoice n times; n may be -1. It ignores an invoice that is not paid.
-func (d daySums) add(r invoiceRow, n int64) {
-	if !r.paidAt.Valid {
-		return
-	}
-	row := dayRow{r.merchantID, r.mode, int64(report.DayOf(utc(r.paidAt.V))), r.currency, r.decimals, r.paidAsset, r.origin, r.originID}
+// add adds an invoice n times to a generation whose days are those of a zone; n may be -1.
+func (d daySums) add(a addend, generation int64, zone *time.Location, n int64) {
+	day := int64(report.DayOf(utc(a.at), zone))
+	row := dayRow{a.merchantID, generation, a.mode, day, a.currency, a.decimals, a.paidAsset, a.origin, a.originID}
 	s := d[row]
 	s.invoices += n
-	s.price += n * r.price
-	s.received += n * r.paid
+	s.price += n * a.price
+	s.received += n * a.received
 	d[row] = s
 }
 
@@ -50,12 +77,12 @@ func (d daySums) save(ctx context.Context, q querier) error {
 			continue
 		}
 		_, err := q.ExecContext(ctx, `
-			INSERT INTO day_sums (merchant_id, mode, day, currency, decimals, paid_asset, origin, origin_id, invoices, price, received)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
-			ON CONFLICT (merchant_id, mode, day, currency, decimals, paid_asset, origin, origin_id) DO UPDATE SET
+			INSERT INTO day_sums (merchant_id, generation, mode, day, currency, decimals, paid_asset, origin, origin_id, invoices, price, received)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+			ON CONFLICT (merchant_id, generation, mode, day, currency, decimals, paid_asset, origin, origin_id) DO UPDATE SET
 				invoices = day_sums.invoices + excluded.invoices, price = day_sums.price + excluded.price,
 				received = day_sums.received + excluded.received`,
-			r.merchantID, r.mode, r.day, r.currency, r.decimals, r.paidAsset, r.origin, r.originID, s.invoices, s.price, s.received)
+			r.merchantID, r.generation, r.mode, r.day, r.currency, r.decimals, r.paidAsset, r.origin, r.originID, s.invoices, s.price, s.received)
 		if err != nil {
 			return fmt.Errorf("add to the sums of a day: %w", err)
 		}
@@ -63,48 +90,81 @@ func (d daySums) save(ctx context.Context, q querier) error {
 	return nil
 }
 
-// compare compares rows by their primary key.
-func (r dayRow) compare(o dayRow) int {
-	return cmp.Or(
-		strings.Compare(r.merchantID, o.merchantID), strings.Compare(r.mode, o.mode), cmp.Compare(r.day, o.day),
-		strings.Compare(r.currency, o.currency), cmp.Compare(r.decimals, o.decimals), strings.Compare(r.paidAsset, o.paidAsset),
-		strings.Compare(r.origin, o.origin), strings.Compare(r.originID, o.originID))
-}
+// move is a change of the part of the sums of days that one invoice adds.
+type move struct{ before, after addend }
 
-// saveDaySums moves an invoice between the sums of days.
-func saveDaySums(ctx context.Context, q querier, before, after invoiceRow) error {
+// saveDaySums changes the sums of days after changes of invoices, which must be written already. On PostgreSQL it
+// locks the zone of the sums against changes first: a part of the next generation that was computed before has the
+// invoices as they were, and one that is computed later has them as they are now.
+func (s *Storage) saveDaySums(ctx context.Context, q querier, moves ...move) error {
+	moves = slices.DeleteFunc(moves, func(m move) bool { return m.before == m.after })
+	zones := map[string]sumZone{}
+	for _, m := range moves {
+		zones[m.merchantID()] = sumZone{}
+	}
+	for _, id := range slices.Sorted(maps.Keys(zones)) {
+		z, err := s.shareSumZone(ctx, q, id)
+		if err != nil {
+			return err
+		}
+		zones[id] = z
+	}
 	d := daySums{}
-	d.add(before, -1)
-	d.add(after, 1)
+	for _, m := range moves {
+		z := zones[m.merchantID()]
+		z.add(d, m.before, -1)
+		z.add(d, m.after, 1)
+	}
 	return d.save(ctx, q)
 }
 
+func (m move) merchantID() string { return cmp.Or(m.before.merchantID, m.after.merchantID) }
+
 // DaySums implements report.Storage.
-func (s *Storage) DaySums(ctx context.Context, merchantID string, mode invoice.Mode, p report.Period) ([]report.DaySum, error) {
-	q := daySumsOf(merchantID, mode, p)
-	return readAll(ctx, s, "sums of days", readDaySum, q.text, q.args...)
+func (s *Storage) DaySums(ctx context.Context, merchantID string, mode invoice.Mode, current, previous report.Period, origins bool) (report.DaySums, error) {
+	statementOf := methodSumsOf
+	if origins {
+		statementOf = daySumsOf
+	}
+	sums, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) (sums report.DaySums, err error) {
+		z, err := readSumZone(ctx, q, merchantID, "")
+		if err != nil {
+			return sums, err
+		}
+		sums.Zone = z.zone
+		read := func(p report.Period) ([]report.DaySum, error) {
+			if p.Days() <= 0 {
+				return nil, nil
+			}
+			st := statementOf(merchantID, z.generation, mode, p)
+			return list(ctx, q, readDaySum, st.text, st.args...)
+		}
+		if sums.Current, err = read(current); err != nil {
+			return sums, err
+		}
+		sums.Previous, err = read(previous)
+		return sums, err
+	})
+	if err != nil {
+		return report.DaySums{}, fmt.Errorf("read the sums of days: %w", err)
+	}
+	return sums, nil
 }
 
-func daySumsOf(merchantID string, mode invoice.Mode, p report.Period) statement {
+func daySumsOf(merchantID string, generation int64, mode invoice.Mode, p report.Period) statement {
 	return statement{`
 		SELECT day, currency, decimals, paid_asset, origin, origin_id, invoices, price, received FROM day_sums
-		WHERE merchant_id = $1 AND mode = $2 AND day >= $3 AND day < $4 AND invoices > 0 AND price >= 0 AND received >= 0`,
-		[]any{merchantID, string(mode), int64(p.From), int64(p.To)}}
-}
-
-// MethodSums implements report.Storage.
-func (s *Storage) MethodSums(ctx context.Context, merchantID string, mode invoice.Mode, p report.Period) ([]report.DaySum, error) {
-	q := methodSumsOf(merchantID, mode, p)
-	return readAll(ctx, s, "sums of days by method", readDaySum, q.text, q.args...)
+		WHERE merchant_id = $1 AND generation = $2 AND mode = $3 AND day >= $4 AND day < $5 AND invoices > 0 AND price >= 0 AND received >= 0`,
+		[]any{merchantID, generation, string(mode), int64(p.From), int64(p.To)}}
 }
 
 // methodSumsOf groups by the first columns of the primary key, so that it needs no sort.
-func methodSumsOf(merchantID string, mode invoice.Mode, p report.Period) statement {
+func methodSumsOf(merchantID string, generation int64, mode invoice.Mode, p report.Period) statement {
 	return statement{`
 		SELECT day, currency, decimals, paid_asset, '', '', CAST(SUM(invoices) AS BIGINT), CAST(SUM(price) AS BIGINT), CAST(SUM(received) AS BIGINT) FROM day_sums
-		WHERE merchant_id = $1 AND mode = $2 AND day >= $3 AND day < $4 AND invoices > 0 AND price >= 0 AND received >= 0
-		GROUP BY merchant_id, mode, day, currency, decimals, paid_asset`,
-		[]any{merchantID, string(mode), int64(p.From), int64(p.To)}}
+		WHERE merchant_id = $1 AND generation = $2 AND mode = $3 AND day >= $4 AND day < $5 AND invoices > 0 AND price >= 0 AND received >= 0
+		GROUP BY merchant_id, generation, mode, day, currency, decimals, paid_asset`,
+		[]any{merchantID, generation, string(mode), int64(p.From), int64(p.To)}}
 }
 
 func readDaySum(row scanner) (d report.DaySum, err error) {
@@ -113,27 +173,4 @@ func readDaySum(row scanner) (d report.DaySum, err error) {
 	fiat := d.Key.Currency
 	d.Price, d.Received = money.FromCents(price, fiat), money.FromCents(received, fiat)
 	return d, err
-}
-
-// PaidLines implements report.Storage.
-func (s *Storage) PaidLines(ctx context.Context, merchantID string, mode invoice.Mode, p report.Period, after report.Position, limit int) ([]invoice.ExportLine, error) {
-	page := newExportPage(paidListing(merchantID, mode, p, after, limit))
-	all, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]invoice.ExportLine, error) { return page.read(ctx, q) })
-	if err != nil {
-		return nil, fmt.Errorf("export paid invoices: %w", err)
-	}
-	slices.SortFunc(all, func(a, b invoice.ExportLine) int {
-		return cmp.Or(a.PaidAt.Compare(b.PaidAt), cmp.Compare(a.ID, b.ID))
-	})
-	return all, nil
-}
-
-// paidListing returns the listing of the invoices that became paid in a period, from the oldest. It has one
-// lower bound, see newListing.
-func paidListing(merchantID string, mode invoice.Mode, p report.Period, after report.Position, limit int) listing {
-	if after == (report.Position{}) {
-		after.PaidAt = p.From.Start() // every ID is greater than ""
-	}
-	return listing{` FROM invoices WHERE merchant_id = $1 AND mode = $2 AND (paid_at, id) > ($4, $5) AND paid_at < $6
-		ORDER BY paid_at, id LIMIT $3`, []any{merchantID, string(mode), limit, after.PaidAt.UnixMilli(), after.ID, p.To.Start().UnixMilli()}}
 }

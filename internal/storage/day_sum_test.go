@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -29,12 +28,12 @@ func daySumTexts(all []report.DaySum) (texts []string) {
 	return texts
 }
 
-// recomputed returns the sums of invoices, with or without their origins.
-func recomputed(all []*invoice.Invoice, origins bool) []report.DaySum {
+// recomputed returns the sums of invoices by days in a zone, with or without their origins.
+func recomputed(all []*invoice.Invoice, zone *time.Location, origins bool) []report.DaySum {
 	by := map[report.Key]report.Sum{}
 	for _, inv := range all {
 		if at := inv.State.PaidAt; !at.IsZero() {
-			key := report.Key{Day: report.DayOf(at), Currency: inv.Terms.Price.Currency(), PaidAsset: inv.State.PaidAsset, Origin: inv.Origin}
+			key := report.Key{Day: report.DayOf(at, zone), Currency: inv.Terms.Price.Currency(), PaidAsset: inv.State.PaidAsset, Origin: inv.Origin}
 			if !origins {
 				key.Origin = invoice.Origin{}
 			}
@@ -55,13 +54,14 @@ func wantDaySums(t *testing.T, s *storage.Storage, merchantID string, mode invoi
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.DaySums(t.Context(), merchantID, mode, ever)
-	if diff := cmp.Diff(daySumTexts(recomputed(all, true)), daySumTexts(got)); err != nil || diff != "" {
-		t.Errorf("sums of days after %s, error %v (-invoices +sums):\n%s", after, err, diff)
-	}
-	got, err = s.MethodSums(t.Context(), merchantID, mode, ever)
-	if diff := cmp.Diff(daySumTexts(recomputed(all, false)), daySumTexts(got)); err != nil || diff != "" {
-		t.Errorf("sums of days by method after %s, error %v (-invoices +sums):\n%s", after, err, diff)
+	for _, origins := range []bool{true, false} {
+		got, err := s.DaySums(t.Context(), merchantID, mode, ever, report.Period{}, origins)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(daySumTexts(recomputed(all, got.Zone, origins)), daySumTexts(got.Current)); diff != "" {
+			t.Errorf("sums of days in %s after %s, with origins: %v (-invoices +sums):\n%s", got.Zone, after, origins, diff)
+		}
 	}
 }
 
@@ -115,12 +115,13 @@ func TestDaySums_follow_every_change(t *testing.T) {
 				wantDaySums(t, s, m, invoice.Live, step.name)
 			}
 		}
-		if got, err := s.DaySums(t.Context(), "bakery", invoice.Live, ever); err != nil || len(got) > 0 {
-			t.Errorf("the bakery has %v, error %v, want no sums", daySumTexts(got), err)
+		if got, err := s.DaySums(t.Context(), "bakery", invoice.Live, ever, ever, true); err != nil || len(got.Current)+len(got.Previous) > 0 {
+			t.Errorf("the bakery has %v, error %v, want no sums", daySumTexts(got.Current), err)
 		}
-		got, err := s.DaySums(t.Context(), "shop", invoice.Live, report.LastDays(1, noon.Add(24*time.Hour)))
-		if want := []string{"2026-11-28 EUR/2 ETH link:: 1 price 56.5 received 50"}; err != nil || !cmp.Equal(want, daySumTexts(got)) {
-			t.Errorf("the second day has %q, error %v, want %q", daySumTexts(got), err, want)
+		second := report.DayOf(noon, time.UTC) + 1
+		got, err := s.DaySums(t.Context(), "shop", invoice.Live, report.Period{}, report.LastDays(1, second), true)
+		if want := []string{"2026-11-28 EUR/2 ETH link:: 1 price 56.5 received 50"}; err != nil || !cmp.Equal(want, daySumTexts(got.Previous)) {
+			t.Errorf("the second day has %q, error %v, want %q", daySumTexts(got.Previous), err, want)
 		}
 	})
 }
@@ -154,38 +155,4 @@ func payOften(ctx context.Context, s *storage.Storage, id string, i int) error {
 		}
 	}
 	return nil
-}
-
-// The pages of paid invoices have every invoice of the period once, in the order of payment.
-func TestPaidLines_has_every_invoice_of_the_period_once(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
-		day := report.DayOf(noon)
-		midnight := day.Start()
-		for id, at := range map[string]time.Time{
-			"before": midnight.Add(-time.Millisecond), "a": midnight, "c": noon, "b": noon, "d": midnight.Add(24*time.Hour - time.Millisecond), "after": midnight.Add(24 * time.Hour),
-		} {
-			create(t, s, creation(id, "shop"))
-			if _, err := s.UpdateInvoice(t.Context(), id, invoice.Lease{}, newPaid(at, "BTC", 1000)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		create(t, s, creation("unpaid", "shop"))
-		var got []string
-		var after report.Position
-		for {
-			page, err := s.PaidLines(t.Context(), "shop", invoice.Live, report.Period{From: day, To: day + 1}, after, 2)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, l := range page {
-				got, after = append(got, l.ID), report.Position{PaidAt: l.PaidAt, ID: l.ID}
-			}
-			if len(page) < 2 {
-				break
-			}
-		}
-		if want := "a b c d"; strings.Join(got, " ") != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	})
 }

@@ -39,14 +39,19 @@ func TallyStatements(merchantID string, mode invoice.Mode) []Statement {
 	return []Statement{{tallySQL, []any{merchantID, string(mode), 0}}}
 }
 
-// DaySumsStatements returns the statements of Storage.DaySums and Storage.MethodSums.
+// DaySumsStatements returns the statements of Storage.DaySums.
 func DaySumsStatements(p report.Period) []Statement {
-	return []Statement{exported(daySumsOf("shop", invoice.Live, p)), exported(methodSumsOf("shop", invoice.Live, p))}
+	return []Statement{exported(daySumsOf("shop", 1, invoice.Live, p)), exported(methodSumsOf("shop", 1, invoice.Live, p))}
+}
+
+// FillStatements returns the statements that read the invoices for a generation of sums.
+func FillStatements() []Statement {
+	return []Statement{{paidInvoices, []any{"shop", "live", 0, 1_000_000}}, {paidLater, []any{"shop", "live", 0, 2}}}
 }
 
 // PaidStatements returns the statements of Storage.PaidLines.
 func PaidStatements(p report.Period, after report.Position, limit int) []Statement {
-	e := newExportPage(paidListing("shop", invoice.Live, p, after, limit))
+	e := newExportPage(paidListing("shop", invoice.Live, p.Start(time.UTC), p.End(time.UTC), after, limit))
 	return []Statement{exported(e.invoices), exported(e.sales)}
 }
 

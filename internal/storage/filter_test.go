@@ -35,9 +35,10 @@ func filteredLists() []filtered {
 	}
 	inSnoozes, inResolutions := storage.CaseStatements(noon, page)
 	lists = append(lists, filtered{"snoozed", "snoozes_by_end", []storage.Statement{inSnoozes}, false}, filtered{"resolved", "resolutions_by_time", []storage.Statement{inResolutions}, false})
-	period := report.LastDays(7, noon)
+	period := report.LastDays(7, report.DayOf(noon, time.UTC))
 	lists = append(lists, filtered{"security", "audit_log_of_security", storage.SecurityStatements(page), false})
 	lists = append(lists, filtered{"sums of days", "day_sums_pkey", storage.DaySumsStatements(period), false})
+	lists = append(lists, filtered{"invoices of sums of days", "invoices_by_paid_at", storage.FillStatements(), false})
 	for _, after := range []report.Position{{}, {PaidAt: noon, ID: "i9"}} {
 		lists = append(lists, filtered{"paid", "invoices_by_paid_at", storage.PaidStatements(period, after, page), false})
 	}
@@ -173,9 +174,9 @@ func TestLists_are_served_by_an_index(t *testing.T) {
 		// A list of invoices has seven statements. There are 12 choices of at most one filter (exception and
 		// decision have the same texts), with 4 texts for the combinations of bounds, and 53 pairs of
 		// filters, with 2. The list of undecided invoices has five statements, with and without a position. The
-		// tally and the security entries have one statement each, and the sums of days and the paid invoices two each. Deliveries and events have one statement without a filter and one with it,
+		// tally and the security entries have one statement each, and the sums of days, their computation and the paid invoices two each. Deliveries and events have one statement without a filter and one with it,
 		// and sales have two each, and refunds have two with and two without a position. Snoozed and resolved invoices have one statement each.
-		if got, want := len(texts), (12*4+2*53)*7+5*2+1+1+2+2+2+2+2*2+2*2+2; got != want {
+		if got, want := len(texts), (12*4+2*53)*7+5*2+1+1+2+2+2+2+2+2*2+2*2+2; got != want {
 			t.Errorf("%d different statements, want %d", got, want)
 		}
 	})

@@ -35,7 +35,7 @@ func (r invoiceRow) flags() ([]string, error) {
 
 // saveFlags writes the flags and the status of an invoice where they changed, and counts the invoice. For
 // a new invoice, before has only the status Created. Most changes write nothing. On PostgreSQL the rows of
-// tallies are locked last in a transaction, before only those of day_sums, and in one order, so that no two
+// tallies are locked last in a transaction, before only those of day_sum_zones and day_sums, and in one order, so that no two
 // transactions wait for each other.
 func saveFlags(ctx context.Context, q querier, before, after invoiceRow) error {
 	if before.status == after.status && before.exceptions == after.exceptions && before.accepted == after.accepted && before.decided == after.decided {

@@ -108,7 +108,7 @@ func (s *Storage) insert(ctx context.Context, q querier, c invoice.Creation, inv
 	if err := saveFlags(ctx, q, invoiceRow{status: string(invoice.Created)}, made.row); err != nil {
 		return err
 	}
-	if err := saveDaySums(ctx, q, invoiceRow{}, made.row); err != nil {
+	if err := s.saveDaySums(ctx, q, move{after: made.row.addend()}); err != nil {
 		return err
 	}
 	if err := saveTransfers(ctx, q, nil, made.transfers); err != nil {
@@ -311,7 +311,7 @@ func (s *Storage) writeRows(ctx context.Context, q querier, c change) error {
 	if err := saveFlags(ctx, q, c.before.row, c.after.row); err != nil {
 		return err
 	}
-	return saveDaySums(ctx, q, c.before.row, c.after.row)
+	return s.saveDaySums(ctx, q, move{c.before.row.addend(), c.after.row.addend()})
 }
 
 // announce writes the events of a change and, if there is a new quote, the destinations with the new

@@ -116,7 +116,7 @@ func (s *Storage) updateMerchant(ctx context.Context, id, operation string, chan
 		if err != nil {
 			return merchantNotFound(err, operation+" "+id)
 		}
-		before := shopFields(m)
+		before, zone := shopFields(m), m.Choices.Zone()
 		if err := change(ctx, q, &m); err != nil {
 			return err
 		}
@@ -126,6 +126,11 @@ func (s *Storage) updateMerchant(ctx context.Context, id, operation string, chan
 		}
 		if _, err := q.ExecContext(ctx, "UPDATE merchants SET name = $2, settings = $3 WHERE id = $1", id, m.Name, choicesText(m.Choices)); err != nil {
 			return fmt.Errorf("%s %s: %w", operation, id, err)
+		}
+		if next := m.Choices.Zone(); next != zone {
+			if err := s.restartDaySums(ctx, q, id, next); err != nil {
+				return err
+			}
 		}
 		return s.record(ctx, q, audit.Change{MerchantID: id, Action: "shop.changed", Subject: id}.Diff(before, after))
 	})

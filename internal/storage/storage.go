@@ -37,8 +37,10 @@ type Storage struct {
 	recent recent
 	shared sharedTermsCache
 	leases observations
-	skew   atomic.Int64 // of this process's clock against the database's, in milliseconds
-	pruned atomic.Int64 // time of the last deletion of expired rows, in Unix milliseconds
+	// sumBatch is the constant of this name, except in tests.
+	sumBatch int
+	skew     atomic.Int64 // of this process's clock against the database's, in milliseconds
+	pruned   atomic.Int64 // time of the last deletion of expired rows, in Unix milliseconds
 }
 
 var _ interface {
@@ -54,6 +56,7 @@ var _ interface {
 	sale.AccountStorage
 	account.Storage
 	report.Storage
+	report.FillStorage
 	notify.Storage
 	casework.Storage
 } = (*Storage)(nil)
@@ -81,7 +84,7 @@ func Open(ctx context.Context, url string, box *seal.Box, o Options) (*Storage, 
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Storage{box: box, log: o.Log, mark: audit.NewMark(o.AuditMark), now: clock.Now}
+	s := &Storage{box: box, log: o.Log, sumBatch: sumBatch, mark: audit.NewMark(o.AuditMark), now: clock.Now}
 	if o.Now != nil {
 		s.now = o.Now
 	}

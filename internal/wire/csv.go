@@ -4,10 +4,10 @@ import (
 	"encoding/csv"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // for systems without a time zone database
 
 	"chequer/internal/invoice"
 	"chequer/internal/money"
@@ -20,6 +20,8 @@ type CSVStyle struct {
 	Decimal   string         // point or comma
 	BOM       string         // true or false
 	Zone      *time.Location // nil leaves times in UTC
+	Offsets   bool           // times in Zone are those of RFC 3339 with their offset
+	NamesZone bool           // the last column has the name of Zone
 }
 
 var delimiters = map[string]rune{"": ',', "comma": ',', "semicolon": ';', "tab": '\t'}
@@ -35,11 +37,17 @@ func (s CSVStyle) number(text string) string {
 // amount formats an amount in the style.
 func (s CSVStyle) amount(a money.Amount) string { return s.number(a.String()) }
 
-// moment formats a time in the style. With a time zone it uses the format that spreadsheets read as
-// a time, which has no offset.
+// rfc3339Milli is the layout of times of the API in other zones than UTC.
+const rfc3339Milli = "2006-01-02T15:04:05.000-07:00"
+
+// moment formats a time in the style. With a time zone and without offsets it uses the format that spreadsheets read
+// as a time.
 func (s CSVStyle) moment(t time.Time) string {
 	if s.Zone == nil || t.IsZero() {
 		return Time(t)
+	}
+	if s.Offsets {
+		return t.In(s.Zone).Format(rfc3339Milli)
 	}
 	return t.In(s.Zone).Format(time.DateTime)
 }
@@ -64,9 +72,12 @@ func NewCSV(to io.Writer, style CSVStyle) *CSV {
 	w := csv.NewWriter(to)
 	w.UseCRLF = true
 	w.Comma = delimiters[style.Delimiter]
-	first := csvColumns
+	first := slices.Clone(csvColumns)
 	if style.BOM == "true" {
-		first = append([]string{"\ufeff" + csvColumns[0]}, csvColumns[1:]...)
+		first[0] = "\ufeff" + first[0]
+	}
+	if style.NamesZone {
+		first = append(first, "time_zone")
 	}
 	_ = w.Write(first) // buffered
 	return &CSV{to: w, style: style}
@@ -90,6 +101,9 @@ func (c *CSV) Write(l invoice.ExportLine) error {
 		moment(l.PaidAt), paidAsset, paidTx, strings.Join(received, "; "), l.RefundAddress.Asset, l.RefundAddress.Address,
 		literal(l.Note), strconv.FormatBool(l.DisableSale), sold, euro, fee, price,
 		amount(l.Tolerance), strconv.FormatInt(l.PaidCount, 10), moment(l.FirstPaidAt), moment(l.AcceptedAt), l.AcceptedBy, amount(l.Shortfall()),
+	}
+	if c.style.NamesZone {
+		row = append(row, c.style.Zone.String())
 	}
 	for i, cell := range row {
 		row[i] = inert(cell)

@@ -59,6 +59,25 @@ type Option struct {
 	Value  string
 	Text   string
 	Chosen bool
+	Group  string // heading above the options with the same one; empty for none
+}
+
+// OptionGroup is a sequence of options with the same heading.
+type OptionGroup struct {
+	Heading string
+	Options []Option
+}
+
+// groups returns the options by their headings.
+func (c Choice) groups() (all []OptionGroup) {
+	for _, o := range c.Options {
+		if len(all) == 0 || all[len(all)-1].Heading != o.Group {
+			all = append(all, OptionGroup{Heading: o.Group})
+		}
+		last := &all[len(all)-1]
+		last.Options = append(last.Options, o)
+	}
+	return all
 }
 
 // Choice is a list to choose from.

@@ -45,6 +45,7 @@ type Frame struct {
 	Account string // address of the account's own page
 	SignOut string
 	Notice  string // the result of the last action; empty if there is none
+	Zone    string // names the time zone of the times on the page
 	Stream  string // address of the event stream; empty if the page has no live updates
 }
 

@@ -13,6 +13,7 @@ type Overview struct {
 	Totals  []Total
 	Charts  []Chart
 	Empty   string   // why there is no chart; empty if there is one
+	Days    string   // why the days are not those of the zone of the page; empty if they are
 	Groups  []Groups // totals by shop; only on the page of all shops
 
 	Decides   bool // the account decides about payments

@@ -10,6 +10,7 @@ type Reports struct {
 
 	Heading  string // the period; empty if the query is wrong
 	Compared string // the previous period
+	Counting string // why the days are not those of the zone of the page; empty if they are
 	Empty    string // why there are no totals
 	Totals   []Total
 	Charts   []Chart

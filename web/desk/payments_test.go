@@ -131,7 +131,7 @@ func TestPayments(t *testing.T) {
 		t.Errorf("the list has %q, want %q", got, want)
 	}
 	row := textOf(page.find(".rows tbody tr").First())
-	if want := "1042 Print <A4> Bitcoin €48.00 short 12:16 UTC €80.00"; row != want {
+	if want := "1042 Print <A4> Bitcoin €48.00 short 12:16 €80.00"; row != want {
 		t.Errorf("the first row is %q, want %q", row, want)
 	}
 	if got, want := textOf(page.find(".pick")), "All 2 Waiting 0 Seen 1 Paid 0 Needs attention 0 Expired 1 Cancelled 0"; got != want {

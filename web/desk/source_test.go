@@ -90,5 +90,5 @@ func TestSold(t *testing.T) {
 	paid(invoice.FromTerminal, bar.ID, shop)
 	b.get("/desk/shop/products?mode=test").want(http.StatusOK, "Coffee On sale 2 €160.00 €80.00")
 	b.get("/desk/shop/links?mode=test").want(http.StatusOK, "/pay/prints Filter coffee Active 1 €80.00 €3.50")
-	b.get("/desk/shop/terminals?mode=test").want(http.StatusOK, "Bar EUR · created 27 Nov, 12:00 UTC · 1 payment in Dec, €80.00")
+	b.get("/desk/shop/terminals?mode=test").want(http.StatusOK, "Bar EUR · created 27 Nov, 12:00 · 1 payment in Dec, €80.00")
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"chequer/internal/invoice"
+	"chequer/internal/report"
 	"chequer/views/desk"
 	"chequer/web/desk/visit"
 )
@@ -128,18 +129,18 @@ func (q listQuery) periods(v *page) desk.Filter {
 
 // span returns the start and the end of a period; false if there is no such period. The zero times are
 // those of all payments.
-func span(period string, now time.Time) (from, to time.Time, ok bool) {
-	today := now.UTC().Truncate(24 * time.Hour)
+func (v *page) span(period string) (from, to time.Time, ok bool) {
+	today, zone := v.Today(), v.Zone()
 	switch period {
 	case "":
 		return from, to, true
 	case "today":
-		return today, to, true
+		return today.Start(zone), to, true
 	case "week":
-		return today.AddDate(0, 0, -6), to, true
+		return (today - 6).Start(zone), to, true
 	}
-	from, err := time.Parse(visit.MonthLayout, period)
-	return from, from.AddDate(0, 1, 0), err == nil
+	p, err := report.ParsePeriod(period)
+	return p.Start(zone), p.End(zone), err == nil
 }
 
 // listStates are the states by which the list is filtered.
@@ -194,7 +195,7 @@ func (q listQuery) filter(v *page) (f invoice.Filter, problem string) {
 	if f.Origin, ok = q.origin(); !ok {
 		return f, v.Text("desk.source.wrong")
 	}
-	if f.From, f.To, ok = span(q.period, v.Now()); !ok {
+	if f.From, f.To, ok = v.span(q.period); !ok {
 		return f, v.Text("desk.period.wrong")
 	}
 	return f, ""

@@ -21,12 +21,12 @@ func (v *page) allOverview() error {
 	if err != nil {
 		return err
 	}
-	p := report.LastDays(days, v.Now())
-	r, err := v.Reports.ShopsReport(v.Request().Context(), ids(shops), mode, p, p.Previous(v.Now()))
+	p := report.LastDays(days, v.Today())
+	r, err := v.Reports.ShopsReport(v.Request().Context(), ids(shops), mode, p, p.Previous(v.Today()))
 	if err != nil {
 		return err
 	}
-	page.Totals = v.sums(r)
+	page.Totals, page.Days = v.sums(r), v.otherDays(r)
 	v.addCharts(&page, r)
 	page.Groups = v.shopGroups(r, shops, mode)
 	if err := v.addCasesOfAll(&page, mode); err != nil {
@@ -109,7 +109,7 @@ func (v *page) allReports() error {
 	if len(q.problems) > 0 {
 		return v.Show(http.StatusUnprocessableEntity, desk.ReportsPage(page))
 	}
-	r, err := v.Reports.ShopsReport(v.Request().Context(), ids(shops), q.mode, q.period, q.period.Previous(v.Now()))
+	r, err := v.Reports.ShopsReport(v.Request().Context(), ids(shops), q.mode, q.period, q.period.Previous(v.Today()))
 	if err != nil {
 		return err
 	}

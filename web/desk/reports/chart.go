@@ -104,14 +104,14 @@ func tenths(n int64) string { return fmt.Sprintf("%d.%d", n/10, n%10) }
 // barName returns the day or the month of a bar.
 func (v *page) barName(b report.Bar, monthly bool) string {
 	if monthly {
-		return v.Month(b.From.Start())
+		return v.Month(b.From.Date())
 	}
 	return v.date(b.From)
 }
 
 // tick returns the short form of barName.
 func (v *page) tick(b report.Bar, monthly bool) string {
-	at := b.From.Start()
+	at := b.From.Date()
 	if monthly {
 		return v.Words.Month(at.Month())
 	}
@@ -120,7 +120,7 @@ func (v *page) tick(b report.Bar, monthly bool) string {
 
 // date returns a day in words.
 func (v *page) date(d report.Day) string {
-	at := d.Start()
+	at := d.Date()
 	return v.Text("desk.date.year", "Day", strconv.Itoa(at.Day()), "Month", v.Words.Month(at.Month()), "Year", strconv.Itoa(at.Year()))
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -22,11 +21,11 @@ const exportRows = 200
 // formats are the formats of an export, by their name in the query. The first is the default.
 var formats = []struct {
 	name, text string
-	style      wire.CSVStyle
+	style      wire.CSVStyle // its zone is that of the shop
 }{
-	{"csv", "desk.export.csv", wire.CSVStyle{}},
-	{"excel", "desk.export.excel", wire.CSVStyle{BOM: "true", Zone: time.UTC}},
-	{"excel-comma", "desk.export.comma", wire.CSVStyle{Delimiter: "semicolon", Decimal: "comma", BOM: "true", Zone: time.UTC}},
+	{"csv", "desk.export.csv", wire.CSVStyle{Offsets: true}},
+	{"excel", "desk.export.excel", wire.CSVStyle{BOM: "true"}},
+	{"excel-comma", "desk.export.comma", wire.CSVStyle{Delimiter: "semicolon", Decimal: "comma", BOM: "true"}},
 }
 
 // exportForm returns the form that downloads the invoices of a report.
@@ -58,6 +57,7 @@ func (v *page) export() error {
 	if len(q.problems) > 0 || !known {
 		return echo.NewHTTPError(http.StatusBadRequest, "the period or the format of the export is wrong")
 	}
+	format.style.Zone, format.style.NamesZone = v.Zone(), true
 	return download.Send(v.Context, download.File[invoice.ExportLine]{
 		Header: map[string]string{
 			echo.HeaderContentType:        "text/csv; charset=utf-8; header=present",
@@ -70,7 +70,7 @@ func (v *page) export() error {
 			if after != nil {
 				p = report.PositionOf(*after)
 			}
-			return v.Reports.Lines(ctx, v.Shop.ID, q.mode, q.period, p, limit)
+			return v.Reports.Lines(ctx, v.Shop.ID, q.mode, q.period, v.Zone(), p, limit)
 		},
 	})
 }

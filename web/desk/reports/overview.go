@@ -105,11 +105,12 @@ func (v *page) payments(mode invoice.Mode, state string) string {
 
 // addTotals adds the totals and the charts of the last days.
 func (v *page) addTotals(page *desk.Overview, mode invoice.Mode, days int) error {
-	p := report.LastDays(days, v.Now())
-	r, err := v.Reports.Report(v.Request().Context(), v.Shop.ID, mode, p, p.Previous(v.Now()), report.ByMethod)
+	p := report.LastDays(days, v.Today())
+	r, err := v.Reports.Report(v.Request().Context(), v.Shop.ID, mode, p, p.Previous(v.Today()), report.ByMethod)
 	if err != nil {
 		return err
 	}
+	page.Days = v.otherDays(r)
 	tally, err := v.Tally(mode)
 	if err != nil {
 		return err

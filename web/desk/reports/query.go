@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"time"
 
 	"chequer/internal/invoice"
 	"chequer/internal/report"
@@ -28,13 +27,12 @@ const chosenDays = "days"
 
 // query returns the query of the page. The default is the current month, by method.
 func (v *page) query() query {
-	now := v.Now().UTC()
 	q := query{
 		mode: v.mode(), name: v.QueryParam("period"), from: v.QueryParam("from"), to: v.QueryParam("to"), by: report.By(v.QueryParam("by")),
 		problems: map[string]string{},
 	}
 	if q.name == "" {
-		q.name = now.Format(visit.MonthLayout)
+		q.name = v.Today().Date().Format(visit.MonthLayout)
 	}
 	if q.by == "" {
 		q.by = report.ByMethod
@@ -56,7 +54,7 @@ func (v *page) query() query {
 // readDays sets the period of chosen days. Without days it is the last 30 days.
 func (v *page) readDays(q *query) {
 	if q.from == "" && q.to == "" {
-		q.period = report.LastDays(30, v.Now())
+		q.period = report.LastDays(30, v.Today())
 		q.from, q.to = q.period.From.String(), q.period.Last().String()
 		return
 	}
@@ -89,15 +87,14 @@ const (
 
 // filters returns the fields that select the period and the property.
 func (v *page) filters(q query) []desk.Filter {
-	now := v.Now().UTC()
-	today := report.DayOf(now)
+	today := v.Today()
 	periods := desk.Filter{Name: "period", Label: v.Text("desk.period"), Error: q.problems["period"]}
 	add := func(name, text string) {
 		periods.Options = append(periods.Options, desk.Option{Value: name, Text: text, Chosen: name == q.name})
 	}
 	add(today.String(), v.Text("desk.period.today"))
 	add((today - 1).String(), v.Text("desk.period.yesterday"))
-	month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+	month := report.Month(today).From.Date()
 	v.Months(add)
 	for i := range listedQuarters {
 		at := month.AddDate(0, -3*i, 0)
@@ -105,7 +102,7 @@ func (v *page) filters(q query) []desk.Filter {
 		add(year+"-q"+number, v.Text("desk.period.quarter", "Number", number, "Year", year))
 	}
 	for i := range listedYears {
-		year := strconv.Itoa(now.Year() - i)
+		year := strconv.Itoa(month.Year() - i)
 		add(year, year)
 	}
 	add(chosenDays, v.Text("desk.period.days"))

@@ -22,7 +22,7 @@ func (v *page) reports() error {
 	if len(q.problems) > 0 {
 		return v.Show(http.StatusUnprocessableEntity, desk.ReportsPage(page))
 	}
-	r, err := v.Reports.Report(v.Request().Context(), v.Shop.ID, q.mode, q.period, q.period.Previous(v.Now()), q.by)
+	r, err := v.Reports.Report(v.Request().Context(), v.Shop.ID, q.mode, q.period, q.period.Previous(v.Today()), q.by)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (v *page) newReports(q query) (desk.Reports, error) {
 // sumUp adds the totals and the charts of a report to its page.
 func (v *page) sumUp(page *desk.Reports, r report.Report) {
 	page.Heading = v.dates(r.Period)
-	page.Compared = v.Text("desk.reports.compared", "Dates", v.dates(r.Previous))
+	page.Compared, page.Counting = v.Text("desk.reports.compared", "Dates", v.dates(r.Previous)), v.otherDays(r)
 	if len(r.Totals) == 0 {
 		page.Empty = v.Text("desk.overview.none")
 		return
@@ -61,6 +61,17 @@ func (v *page) sumUp(page *desk.Reports, r report.Report) {
 			page.Charts = append(page.Charts, v.chart(r, i))
 		}
 	}
+}
+
+// otherDays returns the reason why the days of a report are not those of the zone of the page; "" if they are.
+func (v *page) otherDays(r report.Report) string {
+	switch {
+	case len(r.Zones) > 1:
+		return v.Text("desk.reports.zones")
+	case len(r.Zones) == 1 && r.Zones[0] != v.Zone():
+		return v.Text("desk.reports.counting", "Zone", v.Zone().String(), "Former", r.Zones[0].String())
+	}
+	return ""
 }
 
 // reportTotals returns the totals of a report. Each currency is apart.

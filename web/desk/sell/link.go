@@ -21,44 +21,49 @@ var linkFields = []string{"slug", "amount", "fiat_currency", "description", "lan
 // endLayouts are the layouts of the end of a link. The form shows the first.
 var endLayouts = []string{"2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02"}
 
-// endText returns the end of a link as its form shows it.
-func endText(at time.Time) string {
+// endText returns the end of a link as its form shows it, in a zone.
+func endText(at time.Time, zone *time.Location) string {
 	if at.IsZero() {
 		return ""
 	}
-	return at.UTC().Format(endLayouts[0])
+	return at.In(zone).Format(endLayouts[0])
 }
 
-// readEnd returns the typed end of a link in the form of the API. The error is a *merchant.FieldError.
-func readEnd(text string) (string, error) {
+// readEnd returns the end of a link, typed in a zone, in the form of the API. The error is a *merchant.FieldError.
+func readEnd(text string, zone *time.Location) (string, error) {
 	if text == "" {
 		return "", nil
 	}
 	for _, layout := range endLayouts {
-		if at, err := time.Parse(layout, text); err == nil {
-			return at.Format(time.RFC3339), nil
+		at, err := time.ParseInLocation(layout, text, zone)
+		switch {
+		case err != nil:
+			continue
+		case at.Format(layout) != text:
+			return "", &merchant.FieldError{Field: "ends_at", Fault: "is a time that the clocks of " + zone.String() + " skip"}
 		}
+		return wire.Time(at), nil
 	}
 	return "", &merchant.FieldError{Field: "ends_at", Fault: "must be a day and a time such as 2026-12-31 18:00"}
 }
 
-// linkValues returns the values of a link as its form shows them.
-func linkValues(l merchant.Link) map[string]string {
+// linkValues returns the values of a link as its form shows them, in a zone.
+func linkValues(l merchant.Link, zone *time.Location) map[string]string {
 	values := map[string]string{
 		"slug": l.Slug, "amount": l.Amount, "fiat_currency": l.Currency, "description": l.Description, "language": l.Language,
-		"ends_at": endText(l.EndsAt), "max_uses": digitsOf(l.MaxUses), "url_success": l.URLSuccess, "url_failure": l.URLFailure,
+		"ends_at": endText(l.EndsAt, zone), "max_uses": digitsOf(l.MaxUses), "url_success": l.URLSuccess, "url_failure": l.URLFailure,
 	}
 	visit.SetPositions(values, l.Methods)
 	return values
 }
 
-// linkChange returns the change that the values of a form describe. The error is a *merchant.FieldError.
-func linkChange(values map[string]string, codes []string) (api.LinkChange, error) {
+// linkChange returns the change that the values of a form describe, typed in a zone. The error is a *merchant.FieldError.
+func linkChange(values map[string]string, codes []string, zone *time.Location) (api.LinkChange, error) {
 	uses, err := whole("max_uses", values["max_uses"], merchant.MaxLinkUses)
 	if err != nil {
 		return api.LinkChange{}, err
 	}
-	ends, err := readEnd(values["ends_at"])
+	ends, err := readEnd(values["ends_at"], zone)
 	if err != nil {
 		return api.LinkChange{}, err
 	}
@@ -95,7 +100,7 @@ func (f *form) linkInputs() [][]desk.Input {
 	return [][]desk.Input{
 		{f.money("amount", f.Text("desk.amount"), f.Text("desk.link.amount.hint")), f.currency()},
 		{f.lines("description", f.Text("desk.description"), f.Text("desk.link.description.hint"), 2)},
-		{f.field("ends_at", f.Text("desk.link.ends"), f.Text("desk.link.ends.hint")), f.digits("max_uses", f.Text("desk.link.uses"), f.Text("desk.link.uses.hint"))},
+		{f.field("ends_at", f.Text("desk.link.ends", "Zone", f.Zone().String()), f.Text("desk.link.ends.hint")), f.digits("max_uses", f.Text("desk.link.uses"), f.Text("desk.link.uses.hint"))},
 		{f.field("url_success", f.Text("desk.link.success"), f.Text("desk.link.success.hint"))},
 		{f.field("url_failure", f.Text("desk.link.failure"), "")},
 		{f.language()},
@@ -123,7 +128,7 @@ func (v *page) addLink() error {
 	codes := v.MethodCodes(mode, "")
 	values := v.typed(append(visit.PositionNames(codes), linkFields...))
 	l := merchant.Link{MerchantID: v.Shop.ID, Mode: mode, Slug: values["slug"]}
-	c, err := linkChange(values, codes)
+	c, err := linkChange(values, codes, v.Zone())
 	if err == nil {
 		err = wire.ChangeLink(&l, c)
 	}
@@ -149,7 +154,7 @@ func (v *page) editLink(status int, typed map[string]string, problem error) erro
 	if err != nil {
 		return err
 	}
-	f := &form{page: v, values: linkValues(l), problem: problem}
+	f := &form{page: v, values: linkValues(l, v.Zone()), problem: problem}
 	if errors.Is(problem, merchant.ErrStale) {
 		f.stored = maps.Clone(f.values)
 	}
@@ -185,11 +190,11 @@ func (v *page) changeLink() error {
 	}
 	codes := v.MethodCodes(l.Mode, l.Methods)
 	values := v.typed(append(visit.PositionNames(codes), linkFields[1:]...))
-	c, err := linkChange(values, codes)
+	c, err := linkChange(values, codes, v.Zone())
 	if err == nil {
 		_, err = v.Links.ChangeSeen(v.Request().Context(), v.Shop.ID, l.Mode, l.Slug, v.FormValue("version"), func(l *merchant.Link) error {
 			c := c
-			if values["ends_at"] == endText(l.EndsAt) {
+			if values["ends_at"] == endText(l.EndsAt, v.Zone()) {
 				c.EndsAt = nil // the form shows no seconds
 			}
 			return wire.ChangeLink(l, c)

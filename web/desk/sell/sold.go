@@ -34,10 +34,7 @@ func (s sold) revenue() string {
 // soldBy returns the sales of the current month by the value of a property. It reads the sums of days, not
 // invoices.
 func (v *page) soldBy(by report.By, mode merchant.Mode) (map[string]sold, error) {
-	month, err := report.ParsePeriod(v.Now().UTC().Format("2006-01"))
-	if err != nil {
-		return nil, err
-	}
+	month := report.Month(v.Today())
 	r, err := v.Reports.Report(v.Request().Context(), v.Shop.ID, invoice.Mode(mode), month, report.Period{}, by)
 	if err != nil {
 		return nil, err
@@ -56,5 +53,5 @@ func (v *page) soldBy(by report.By, mode merchant.Mode) (map[string]sold, error)
 
 // soldHead returns the head of the column with the number of paid invoices.
 func (v *page) soldHead() string {
-	return v.Text("desk.sell.sold", "Month", v.Words.Month(v.Now().UTC().Month()))
+	return v.Text("desk.sell.sold", "Month", v.Words.Month(v.Today().Date().Month()))
 }

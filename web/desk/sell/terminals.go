@@ -58,7 +58,7 @@ func (v *page) terminalText(t merchant.Terminal, s sold) string {
 		text += " · " + strings.Join(t.Methods.Codes(), " ")
 	}
 	if s.invoices > 0 {
-		text += " · " + v.Words.Count("desk.terminal.sold", int(s.invoices), "Month", v.Words.Month(v.Now().UTC().Month()), "Revenue", s.revenue())
+		text += " · " + v.Words.Count("desk.terminal.sold", int(s.invoices), "Month", v.Words.Month(v.Today().Date().Month()), "Revenue", s.revenue())
 	}
 	return text
 }

@@ -74,7 +74,15 @@ func (f *paymentForm) beside(costs []string) []desk.SettingGroup {
 func (f *paymentForm) pages() []desk.SettingGroup {
 	return []desk.SettingGroup{{Heading: f.Text("desk.paying.pages"), Text: f.Text("desk.paying.pages.text"), Inputs: []desk.SettingInput{
 		choiceOf(f, merchant.SettingStorefront, "desk.paying.storefront", "desk.paying.storefront.hint", []string{"off", "on"}, storefrontTexts), f.languages(),
-	}}}
+	}}, {Heading: f.Text("desk.paying.books"), Text: f.Text("desk.paying.books.text"), Inputs: []desk.SettingInput{f.zones()}}}
+}
+
+// zones returns the list of the time zones.
+func (f *paymentForm) zones() desk.SettingInput {
+	name := string(merchant.SettingTimeZone)
+	c := zoneChoice(f.Visit, f.values[name])
+	c.Error = f.fault(name, c.Label)
+	return desk.SettingInput{Choice: c}
 }
 
 // ranges are the amounts in euro up to which the tables of the networks require the same depth.

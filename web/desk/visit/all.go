@@ -3,6 +3,7 @@ package visit
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -31,7 +32,10 @@ func (v *Visit) enterAll() error {
 		return echo.ErrNotFound
 	}
 	slices.SortFunc(v.shops, func(a, b merchant.Merchant) int { return cmp.Compare(a.Name, b.Name) })
-	v.Shop = merchant.Merchant{ID: allShops, Name: v.Text("desk.all")}
+	v.Shop, v.zone = merchant.Merchant{ID: allShops, Name: v.Text("desk.all")}, v.shops[0].Choices.Zone()
+	if slices.ContainsFunc(v.shops, func(m merchant.Merchant) bool { return m.Choices.Zone() != v.zone }) {
+		v.zone = time.UTC
+	}
 	return nil
 }
 
@@ -45,7 +49,7 @@ func (v *Visit) ShopsWith(p account.Permission) (shops []merchant.Merchant) {
 	return shops
 }
 
-// In returns the visit of the same account to one shop.
+// In returns the visit of the same account to one shop. Its times stay in the zone of the page.
 func (v *Visit) In(m merchant.Merchant) *Visit {
 	at := *v
 	at.Shop, at.tallies, at.shops = m, nil, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/a-h/templ"
 
 	"chequer/internal/account"
+	"chequer/internal/zone"
 	"chequer/static"
 	"chequer/views"
 	"chequer/views/desk"
@@ -62,7 +63,7 @@ func (v *Visit) Frame(title, place string) (desk.Frame, error) {
 	}
 	f := desk.Frame{
 		Document: v.document(title), Name: v.Account.Name, Role: v.RoleName(v.Account.Role(v.Shop.ID)),
-		Account: v.Below("/account"), SignOut: v.Address("/desk/signout"), Places: places, Notice: v.notice(), Stream: v.streamURL,
+		Account: v.Below("/account"), SignOut: v.Address("/desk/signout"), Zone: v.Text("desk.zone.shown", "Zone", zone.Label(v.Zone(), v.Now())), Places: places, Notice: v.notice(), Stream: v.streamURL,
 	}
 	if v.searches() {
 		f.Search = v.Below("/payments")

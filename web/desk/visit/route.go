@@ -104,6 +104,7 @@ func (v *Visit) enter(r Route) error {
 		return echo.ErrNotFound // also for shops that do not exist
 	}
 	v.Shop, err = v.Merchants.Merchant(ctx, v.Param("shop"))
+	v.zone = v.Shop.Choices.Zone()
 	return err
 }
 

@@ -4,11 +4,35 @@ import (
 	"strconv"
 	"time"
 
+	"chequer/internal/report"
 	"chequer/internal/wire"
 )
 
-// Clock returns the time of day of a moment with its zone, and with its day if that is not today.
-func (v *Visit) Clock(at time.Time) string { return v.Words.TimeOfDay(wire.Time(at), v.Now()) }
+// Zone returns the time zone of the times and the days on the page: that of the shop's books. On the pages of all shops
+// it is that of all of them, or UTC if they differ.
+func (v *Visit) Zone() *time.Location {
+	if v.zone == nil {
+		return time.UTC
+	}
+	return v.zone
+}
+
+// Today returns the present day in the zone of the page.
+func (v *Visit) Today() report.Day { return report.DayOf(v.Now(), v.Zone()) }
+
+// Clock returns the time of day of a moment, with its day if that is not today. The frame of the page names the zone; a
+// page without a shop has times with their zone.
+func (v *Visit) Clock(at time.Time) string {
+	if v.zone == nil {
+		return v.Words.TimeOfDay(wire.Time(at), v.Now())
+	}
+	at = at.In(v.zone)
+	id, now := "desk.clock.day", v.Now().In(v.zone)
+	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		id = "desk.clock"
+	}
+	return v.Text(id, "Day", strconv.Itoa(at.Day()), "Month", v.Words.Month(at.Month()), "Hour", at.Format("15"), "Minute", at.Format("04"))
+}
 
 // Ago returns the time since a moment in words: "now", "5 minutes ago", or the moment itself if it is
 // more than an hour ago. It is the text for "never" if the moment is zero.
@@ -38,9 +62,9 @@ func (v *Visit) Month(at time.Time) string {
 
 // Months calls add with each month of a list of periods, as the query has it and in words: the current month first.
 func (v *Visit) Months(add func(value, text string)) {
-	now := v.Now().UTC()
+	first := report.Month(v.Today()).From.Date()
 	for i := range listedMonths {
-		at := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC).AddDate(0, -i, 0)
+		at := first.AddDate(0, -i, 0)
 		add(at.Format(MonthLayout), v.Month(at))
 	}
 }

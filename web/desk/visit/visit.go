@@ -61,6 +61,7 @@ type Visit struct {
 	streamURL string
 	tallies   map[invoice.Mode]invoice.Tally // that were read
 	shops     []merchant.Merchant            // of the account, on the pages of all shops
+	zone      *time.Location                 // of the shop, or of all shops; nil on a page without a shop
 }
 
 // maxForm is the limit for the body of most forms. The answer of an authenticator is its largest part.

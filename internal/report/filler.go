@@ -1,0 +1,61 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+)
+
+// FillStorage computes sums of days in parts. It is safe for concurrent use, also by several processes.
+type FillStorage interface {
+	// UnfilledDaySums returns the merchants whose sums of days are being computed.
+	UnfilledDaySums(ctx context.Context) ([]string, error)
+	// FillDaySums computes the next part of a merchant's sums, and reports whether all sums are computed.
+	FillDaySums(ctx context.Context, merchantID string) (done bool, err error)
+}
+
+// Filler computes the sums of days after a change of the time zone of a merchant. It is safe for concurrent use.
+type Filler struct {
+	storage  FillStorage
+	interval time.Duration
+	log      *slog.Logger
+}
+
+// NewFiller returns a new Filler that looks for work at an interval.
+func NewFiller(storage FillStorage, interval time.Duration, log *slog.Logger) *Filler {
+	return &Filler{storage, interval, log}
+}
+
+// Run computes sums until the context ends.
+func (f *Filler) Run(ctx context.Context) error {
+	tick := time.NewTicker(f.interval)
+	defer tick.Stop()
+	for {
+		if err := f.Fill(ctx); err != nil && ctx.Err() == nil {
+			f.log.ErrorContext(ctx, "cannot compute the sums of days", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// Fill computes all sums that are not computed. If those of a merchant cannot be computed, it continues with the next.
+func (f *Filler) Fill(ctx context.Context) error {
+	merchants, err := f.storage.UnfilledDaySums(ctx)
+	faults := []error{err}
+	for _, id := range merchants {
+		done := false
+		for !done && err == nil {
+			done, err = f.storage.FillDaySums(ctx, id)
+		}
+		if faults = append(faults, err); err == nil {
+			f.log.InfoContext(ctx, "sums of days computed", "merchant", id)
+		}
+		err = nil
+	}
+	return errors.Join(faults...)
+}

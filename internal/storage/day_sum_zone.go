@@ -1,0 +1,212 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"chequer/internal/invoice"
+	"chequer/internal/storage/engine"
+	"chequer/internal/zone"
+)
+
+// sumZone is the row of day_sum_zones of a merchant, with its zones.
+type sumZone struct {
+	merchantID string
+	zone       *time.Location // of the generation that is read
+	generation int64
+	next       *time.Location // of the next generation, which is being computed; nil if none is
+	until      int64          // the next generation has the invoices that became paid before this time
+}
+
+// add adds an invoice n times to the generations that have it.
+func (z sumZone) add(d daySums, a addend, n int64) {
+	if a == (addend{}) {
+		return
+	}
+	d.add(a, z.generation, z.zone, n)
+	if z.next != nil && a.at < z.until {
+		d.add(a, z.generation+1, z.next, n)
+	}
+}
+
+// readSumZone returns the zone of a merchant's sums: UTC if it has no sums yet.
+func readSumZone(ctx context.Context, q querier, merchantID, lock string) (sumZone, error) {
+	z := sumZone{merchantID: merchantID, zone: time.UTC}
+	var name, next string
+	err := q.QueryRowContext(ctx, "SELECT zone, generation, next_zone, next_until FROM day_sum_zones WHERE merchant_id = $1"+lock, merchantID).
+		Scan(&name, &z.generation, &next, &z.until)
+	switch {
+	case engine.Absent(err) && lock == "":
+		return z, nil
+	case err != nil:
+		return z, fmt.Errorf("read the zone of the sums of %s: %w", merchantID, err)
+	}
+	if z.zone, err = zone.Load(name); err == nil && next != "" {
+		z.next, err = zone.Load(next)
+	}
+	return z, err
+}
+
+// shareSumZone locks the zone of a merchant's sums against changes. Only rows of day_sums and the audit log are locked
+// after it.
+func (s *Storage) shareSumZone(ctx context.Context, q querier, merchantID string) (sumZone, error) {
+	z, err := readSumZone(ctx, q, merchantID, s.engine.ForShare)
+	if engine.Absent(err) { // PostgreSQL
+		if err := addSumZone(ctx, q, merchantID); err != nil {
+			return z, err
+		}
+		return readSumZone(ctx, q, merchantID, s.engine.ForShare)
+	}
+	return z, err
+}
+
+// lockSumZone locks the zone of a merchant's sums, and waits for the transactions that change the sums.
+func (s *Storage) lockSumZone(ctx context.Context, q querier, merchantID string) (sumZone, error) {
+	if err := addSumZone(ctx, q, merchantID); err != nil {
+		return sumZone{}, err
+	}
+	return readSumZone(ctx, q, merchantID, s.engine.ForUpdate)
+}
+
+// addSumZone writes the row of a merchant without sums.
+func addSumZone(ctx context.Context, q querier, merchantID string) error {
+	_, err := q.ExecContext(ctx, "INSERT INTO day_sum_zones (merchant_id, zone, generation, next_zone, next_until) VALUES ($1, $2, 0, '', 0) ON CONFLICT DO NOTHING", merchantID, zone.UTC)
+	if err != nil {
+		return fmt.Errorf("write the zone of the sums of %s: %w", merchantID, err)
+	}
+	return nil
+}
+
+// sumModes are the modes of invoices.
+var sumModes = []invoice.Mode{invoice.Live, invoice.Test}
+
+// sumBatch is the number of invoices of each mode that one transaction adds to the next generation of sums.
+const sumBatch = 2000
+
+// restartDaySums begins the next generation of a merchant's sums, in a zone, in place of one that is being computed. It
+// adds the first invoices, so that the sums of a small shop change in the transaction that changes its zone.
+func (s *Storage) restartDaySums(ctx context.Context, q querier, merchantID string, next *time.Location) error {
+	z, err := s.lockSumZone(ctx, q, merchantID)
+	if err != nil {
+		return err
+	}
+	if _, err := q.ExecContext(ctx, "DELETE FROM day_sums WHERE merchant_id = $1 AND generation > $2", merchantID, z.generation); err != nil {
+		return fmt.Errorf("delete the unfinished sums of days: %w", err)
+	}
+	z.next, z.until = next, 0
+	_, err = s.fillDaySums(ctx, q, z)
+	return err
+}
+
+// UnfilledDaySums implements report.FillStorage.
+func (s *Storage) UnfilledDaySums(ctx context.Context) ([]string, error) {
+	return readAll(ctx, s, "find sums of days to compute", column[string], "SELECT merchant_id FROM day_sum_zones WHERE next_zone <> '' ORDER BY merchant_id")
+}
+
+// FillDaySums implements report.FillStorage.
+func (s *Storage) FillDaySums(ctx context.Context, merchantID string) (done bool, err error) {
+	done, err = answer(ctx, s.write, func(ctx context.Context, q querier) (bool, error) {
+		z, err := s.lockSumZone(ctx, q, merchantID)
+		if err != nil || z.next == nil {
+			return err == nil, err
+		}
+		return s.fillDaySums(ctx, q, z)
+	})
+	if err != nil {
+		return false, fmt.Errorf("compute the sums of days of %s: %w", merchantID, err)
+	}
+	return done, nil
+}
+
+// RestartDaySums computes the sums of days of a merchant again, in their zone. FillDaySums computes the parts.
+func (s *Storage) RestartDaySums(ctx context.Context, merchantID string) error {
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		z, err := s.lockSumZone(ctx, q, merchantID)
+		if err != nil {
+			return err
+		}
+		next := z.zone
+		if z.next != nil {
+			next = z.next
+		}
+		return s.restartDaySums(ctx, q, merchantID, next)
+	})
+}
+
+// fillDaySums adds some invoices to the next generation of sums, which is locked. If the generation has all invoices
+// then, it replaces the former one: done.
+func (s *Storage) fillDaySums(ctx context.Context, q querier, z sumZone) (done bool, err error) {
+	until, err := s.fillUntil(ctx, q, z)
+	if err != nil {
+		return false, err
+	}
+	d := daySums{}
+	for _, mode := range sumModes {
+		err := visitRows(ctx, q, func(row scanner) error {
+			a := addend{merchantID: z.merchantID, mode: string(mode)}
+			if err := row.Scan(&a.at, &a.currency, &a.decimals, &a.paidAsset, &a.origin, &a.originID, &a.price, &a.received); err != nil {
+				return err
+			}
+			d.add(a, z.generation+1, z.next, 1)
+			return nil
+		}, paidInvoices, z.merchantID, string(mode), z.until, until)
+		if err != nil {
+			return false, fmt.Errorf("read paid invoices: %w", err)
+		}
+	}
+	if err := d.save(ctx, q); err != nil {
+		return false, err
+	}
+	z.until = until
+	if done = until == math.MaxInt64; done {
+		if _, err := q.ExecContext(ctx, "DELETE FROM day_sums WHERE merchant_id = $1 AND generation <= $2", z.merchantID, z.generation); err != nil {
+			return false, fmt.Errorf("delete the former sums of days: %w", err)
+		}
+		z = sumZone{merchantID: z.merchantID, zone: z.next, generation: z.generation + 1}
+	}
+	return done, z.save(ctx, q)
+}
+
+// The statements of fillDaySums.
+const (
+	paidInvoices = `
+		SELECT paid_at, currency, decimals, paid_asset, origin, origin_id, price, paid FROM invoices
+		WHERE merchant_id = $1 AND mode = $2 AND paid_at >= $3 AND paid_at < $4`
+	paidLater = `
+		SELECT paid_at FROM invoices WHERE merchant_id = $1 AND mode = $2 AND paid_at >= $3
+		ORDER BY paid_at, id LIMIT 1 OFFSET $4`
+)
+
+// fillUntil returns the time before which the invoices of the next part became paid: the greatest time if it is the
+// last part. Invoices that became paid at the same time are in the same part.
+func (s *Storage) fillUntil(ctx context.Context, q querier, z sumZone) (int64, error) {
+	until := int64(math.MaxInt64)
+	for _, mode := range sumModes {
+		var at int64
+		err := q.QueryRowContext(ctx, paidLater, z.merchantID, string(mode), z.until, s.sumBatch-1).Scan(&at)
+		switch {
+		case engine.Absent(err):
+			continue
+		case err != nil:
+			return 0, fmt.Errorf("find paid invoices: %w", err)
+		}
+		until = min(until, at+1)
+	}
+	return until, nil
+}
+
+// save writes the row.
+func (z sumZone) save(ctx context.Context, q querier) error {
+	next := ""
+	if z.next != nil {
+		next = z.next.String()
+	}
+	_, err := q.ExecContext(ctx, "UPDATE day_sum_zones SET zone = $2, generation = $3, next_zone = $4, next_until = $5 WHERE merchant_id = $1",
+		z.merchantID, z.zone.String(), z.generation, next, z.until)
+	if err != nil {
+		return fmt.Errorf("write the zone of the sums of %s: %w", z.merchantID, err)
+	}
+	return nil
+}

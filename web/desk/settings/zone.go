@@ -1,0 +1,30 @@
+package settings
+
+import (
+	"slices"
+	"strings"
+
+	"chequer/internal/merchant"
+	"chequer/internal/zone"
+	"chequer/views/desk"
+	"chequer/web/desk/visit"
+)
+
+// zoneChoice returns the list of the time zones of the books by continent: UTC first, and the chosen one where it is,
+// or below UTC if it is not one of the list.
+func zoneChoice(v *visit.Visit, chosen string) desk.Choice {
+	c := desk.Choice{Name: string(merchant.SettingTimeZone), Label: v.Text("desk.zone"), Hint: v.Text("desk.zone.hint")}
+	names := zone.Names()
+	if chosen != "" && !slices.Contains(names, chosen) {
+		names = slices.Insert(names, 1, chosen)
+	}
+	for _, name := range names {
+		o := desk.Option{Value: name, Text: strings.ReplaceAll(name, "_", " "), Chosen: name == chosen}
+		o.Group, _, _ = strings.Cut(name, "/")
+		if o.Group == name || !slices.Contains(zone.Names(), name) {
+			o.Group = ""
+		}
+		c.Options = append(c.Options, o)
+	}
+	return c
+}
