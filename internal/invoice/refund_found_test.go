@@ -10,6 +10,8 @@ import (
 
 	"chequer/internal/chain"
 	"chequer/internal/invoice"
+	"chequer/internal/money"
+	"chequer/internal/wire"
 )
 
 // payBefore pays an invoice with bitcoin that the network saw before now, so that a scan finds it now.
@@ -256,6 +258,53 @@ func TestRefund_transactions_at_once(t *testing.T) {
 		}
 		if sent != 1 {
 			t.Errorf("%d refunds have the transaction, want 1", sent)
+		}
+	})
+}
+
+// An absurd amount on the test network, or from a contract, is recorded, refunded and declined with its exact amount.
+func TestRefund_of_an_absurd_amount(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *shop) {
+		const absurd = "9000000000000000000000"
+		inv := s.create("40")
+		s.pay(inv, "BTC", absurd)
+		s.step()
+		for range 12 { // the depth for a large value
+			s.confirm(inv)
+		}
+		inv = s.wantStatus(inv, invoice.Paid, invoice.Overpaid)
+		inv, err := s.service.SetRefundAddress(t.Context(), inv.ID, "shopper", "BTC", shopperBTC)
+		s.must(err)
+		if r := inv.Refunds[0]; !r.Requested() || !r.Rate.IsZero() || !r.Value.IsZero() || r.Amount.Cmp(btc("8999999999999999999999")) < 0 {
+			t.Errorf("requested: %+v", r)
+		}
+		_, made, err := s.refund(inv, invoice.RefundDraft{Kind: invoice.RefundReceived})
+		s.must(err)
+		if got := s.reload(inv).Refunds[0]; got.Amount.String() != absurd || got.State != invoice.RefundReady || made.Value.String() != "0" {
+			t.Errorf("prepared: %+v", got)
+		}
+		_, err = s.service.CancelRefund(t.Context(), inv.ID, made.ID, "Tove", "", 0)
+		s.must(err)
+		huge := money.MustParse("99999999999999999999", money.EUR)
+		if _, _, err := s.refund(inv, invoice.RefundDraft{Kind: invoice.RefundPart, Fiat: huge}); !errors.Is(err, invoice.ErrOverRefund) {
+			t.Errorf("a value of more than 64 bits: %v", err)
+		}
+		inv, err = s.service.KeepSurplus(t.Context(), inv.ID, "Tove", "", 0)
+		s.must(err)
+		if !inv.State.Decided {
+			t.Errorf("kept: %+v", inv.State)
+		}
+		late := s.latePaid(absurd)
+		for range 11 {
+			s.confirm(late)
+		}
+		late, err = s.service.Accept(t.Context(), late.ID, "Tove", 0)
+		s.must(err)
+		if late.State.Status != invoice.Paid || late.State.Paid.String() != "40" {
+			t.Errorf("accepted: %+v", late.State)
+		}
+		if resource := wire.Resource(s.service, late, nil); resource.Payments[0].Amount != absurd {
+			t.Errorf("the resource has the payment %+v", resource.Payments[0])
 		}
 	})
 }

@@ -147,19 +147,25 @@ func (s *Service) newRefund(inv *Invoice, b Balance, rates Rates) Refund {
 	return r
 }
 
-// setAmount sets the amount, and its value at the rate.
+// setAmount sets the amount, and its value at the rate. A value that is too large to be stored counts as not known.
 func (r *Refund) setAmount(a money.Amount) {
 	r.Amount = a
-	if !r.Rate.IsZero() {
-		r.Value = money.RoundDown(r.Rate.Value(a), r.Value.Currency())
+	if r.Rate.IsZero() {
+		return
+	}
+	if r.Value = money.RoundDown(r.Rate.Value(a), r.Value.Currency()); !r.Value.HasCents() {
+		r.Rate, r.Source, r.Value = money.Rate{}, "", money.Zero(r.Value.Currency())
 	}
 }
 
 // setFiat sets the value, and the amount that it is worth at the rate, which holds for a time. It returns ErrNoRate
-// if there is no rate.
+// if there is no rate, and ErrOverRefund if the value is too large to be stored.
 func (r *Refund) setFiat(value money.Amount, now time.Time) error {
-	if r.Rate.IsZero() {
+	switch {
+	case r.Rate.IsZero():
 		return ErrNoRate
+	case !value.HasCents():
+		return ErrOverRefund
 	}
 	r.Value, r.Amount, r.HeldUntil = value, r.Rate.Convert(value), now.Add(RefundHold)
 	return nil
