@@ -11,6 +11,7 @@ type Resource struct {
 	Version        int64    `json:"version"`
 	Status         string   `json:"status"`
 	Exceptions     []string `json:"exceptions"`
+	NeedsDecision  bool     `json:"needs_decision"` // as in Summary
 	CreatedAt      string   `json:"created_at"`
 	ExpiredAt      string   `json:"expired_at"` // end of the newest quote
 	PaidAt         string   `json:"paid_at"`    // empty until paid

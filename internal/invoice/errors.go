@@ -62,6 +62,8 @@ var (
 	ErrTransaction = errors.New("no transaction of this network has such an identifier")
 	// ErrOwnTransaction means that a transaction pays the invoice, so that it is no refund.
 	ErrOwnTransaction = errors.New("the transaction is a payment of the invoice")
+	// ErrUsedTransaction means that a transaction is stated for another refund to the same address in the same asset.
+	ErrUsedTransaction = errors.New("the transaction belongs to another refund to the same address")
 	// ErrUnknownOrder means that the outcome of the last order at the exchange is not known yet.
 	ErrUnknownOrder = errors.New("the outcome of the last order is not known")
 	// ErrUnavailable means that the database is temporarily unavailable. The change may or may not

@@ -23,6 +23,7 @@ const (
 	EventException        EventType = "exception.raised"
 	EventSaleFilled       EventType = "conversion.filled"
 	EventSaleFailed       EventType = "conversion.failed"
+	EventRefundRequested  EventType = "refund.requested"
 	EventRefundCreated    EventType = "refund.created"
 	EventRefundSent       EventType = "refund.sent"
 	EventRefundCancelled  EventType = "refund.cancelled"
@@ -33,7 +34,7 @@ const (
 var EventTypes = []EventType{
 	EventCreated, EventPending, EventPaid, EventExpired, EventDeclined, EventRequoted, EventReverted,
 	EventPaymentSeen, EventPaymentConfirmed, EventPaymentReplaced, EventPaymentReorged, EventException,
-	EventSaleFilled, EventSaleFailed, EventRefundCreated, EventRefundSent, EventRefundCancelled, EventRefundDeclined,
+	EventSaleFilled, EventSaleFailed, EventRefundRequested, EventRefundCreated, EventRefundSent, EventRefundCancelled, EventRefundDeclined,
 }
 
 // Event is something that happened to an invoice. It is written in the transaction of the change,
@@ -76,14 +77,17 @@ var refundEvents = map[RefundState]EventType{
 }
 
 // refundEventTypes returns the types of the events of refunds. A change concerns one refund, except that a
-// refund address may complete several that have no address.
+// refund address may complete several that have no address. The shopper asks for a refund with an address.
 func refundEventTypes(before, after *Invoice) (list []EventType) {
+	if before.RefundAddress.IsZero() && !after.RefundAddress.IsZero() {
+		list = append(list, EventRefundRequested)
+	}
 	for i, r := range after.Refunds {
-		t := refundEvents[r.State]
+		t, isNew := refundEvents[r.State], i >= len(before.Refunds)
 		switch {
-		case i >= len(before.Refunds) && t == "":
+		case r.Pending() && (isNew || before.Refunds[i].Requested()):
 			list = append(list, EventRefundCreated)
-		case t != "" && (i >= len(before.Refunds) || before.Refunds[i].State != r.State):
+		case t != "" && (isNew || before.Refunds[i].State != r.State):
 			list = append(list, t)
 		}
 	}

@@ -174,8 +174,9 @@ type Summary struct {
 	PaidAsset string    // see State
 	Received  []Received
 	// Accepted reports whether the merchant accepted transfers as the full price.
-	Accepted bool
-	Decided  bool // see State
+	Accepted    bool
+	Decided     bool // see State
+	RefundAsked bool // see State
 }
 
 // ExportLine is an invoice as a line of an export for bookkeeping.
@@ -231,7 +232,7 @@ func (inv *Invoice) Summary() Summary {
 		Price: inv.Terms.Price, Paid: inv.State.Paid, Due: inv.State.Due, Overpaid: inv.State.Overpaid,
 		OrderID: inv.Terms.OrderID, Description: inv.Terms.Description, Reference: inv.Terms.Reference(), Origin: inv.Origin,
 		CreatedAt: inv.CreatedAt, ExpiresAt: inv.ExpiresAt(), PaidAt: inv.State.PaidAt, PaidAsset: inv.State.PaidAsset,
-		Received: inv.ReceivedAmounts(), Accepted: len(inv.Accepted) > 0, Decided: inv.State.Decided,
+		Received: inv.ReceivedAmounts(), Accepted: len(inv.Accepted) > 0, Decided: inv.State.Decided, RefundAsked: inv.State.RefundAsked,
 	}
 }
 
@@ -248,15 +249,15 @@ func (inv *Invoice) ExportLine() ExportLine {
 func (s Summary) Has(e Exception) bool { return slices.Contains(s.Exceptions, e) }
 
 // NeedsDecision reports whether received money waits for a decision of the merchant: to accept it, to
-// pay it back or to keep it. An underpaid invoice waits for the shopper until it has ended.
+// pay it back or to keep it, or whether the shopper waits for a refund. An underpaid invoice waits for the shopper until it has ended.
 func (s Summary) NeedsDecision() bool {
-	return !s.Decided && needsDecision(s.Status, s.Exceptions, s.Accepted)
+	return s.RefundAsked || !s.Decided && needsDecision(s.Status, s.Exceptions, s.Accepted)
 }
 
 // NeedsDecision reports whether received money waits for a decision of the merchant; see
 // Summary.NeedsDecision.
 func (inv *Invoice) NeedsDecision() bool {
-	return !inv.State.Decided && needsDecision(inv.State.Status, inv.State.Exceptions, len(inv.Accepted) > 0)
+	return inv.State.RefundAsked || !inv.State.Decided && needsDecision(inv.State.Status, inv.State.Exceptions, len(inv.Accepted) > 0)
 }
 
 func needsDecision(status Status, exceptions []Exception, accepted bool) bool {

@@ -28,9 +28,14 @@ type Refund struct {
 	HeldUntil time.Time
 	Address   string // empty while it is not known
 	Script    string
-	AddressBy string // the actor that gave the address
-	Tx        string // the transaction that the merchant stated
-	Reason    string // of the merchant, for the last state
+	AddressBy string // the actor that gave the address; see RefundAddress.By
+	// AnsweredAt is when the shopper gave the address, if the prepared refund waited for it; otherwise zero.
+	AnsweredAt time.Time
+	// EndedQuote is the number of the newest quote if the invoice had ended when the merchant prepared the refund;
+	// otherwise 0. No later payment completes the price of that quote.
+	EndedQuote int
+	Tx         string // the transaction that the merchant stated
+	Reason     string // of the merchant, for the last state
 
 	// Asked, Prepared, Sent and Closed state who moved the refund to a state, and when. Closed belongs to the
 	// states RefundCancelled and RefundDeclined.
@@ -106,6 +111,11 @@ func (r Refund) Last() Mark {
 
 // Pending reports whether the merchant prepared the refund and has not sent it.
 func (r Refund) Pending() bool { return r.Open() && !r.Requested() }
+
+// Answered reports whether the merchant has to pay the refund because the shopper gave the address that it waited for.
+func (r Refund) Answered() bool {
+	return r.State == RefundReady && !r.AnsweredAt.IsZero()
+}
 
 // Takes reports whether the refund reduces what else can be refunded. A request of the shopper does not.
 func (r Refund) Takes() bool { return r.State == RefundSent || r.Pending() }
@@ -267,9 +277,30 @@ func (inv *Invoice) refundsEverything(l ledger) bool {
 		!slices.ContainsFunc(inv.balances(l, inv.State), func(b Balance) bool { return !b.Refundable().IsZero() })
 }
 
-// refundedBefore reports whether a refund was prepared before a time for an invoice that was never paid.
+// closedByRefund reports whether the merchant prepared a refund after the end of the newest quote. Whatever is found on
+// the network since then, the merchant decides about it. See SETTLEMENT, section 4.
+func (inv *Invoice) closedByRefund() bool {
+	newest := inv.Quote().Number
+	return slices.ContainsFunc(inv.Refunds, func(r Refund) bool { return r.Takes() && r.EndedQuote == newest })
+}
+
+// refundedBefore reports whether the merchant prepared such a refund before a time.
 func (inv *Invoice) refundedBefore(at time.Time) bool {
-	return inv.FirstPaidAt.IsZero() && slices.ContainsFunc(inv.Refunds, func(r Refund) bool { return r.Takes() && r.Asked.At.Before(at) })
+	newest := inv.Quote().Number
+	return slices.ContainsFunc(inv.Refunds, func(r Refund) bool { return r.Takes() && r.EndedQuote == newest && r.Asked.At.Before(at) })
+}
+
+// asksRefund reports whether the shopper waits for the merchant: for the answer to a request, or for the payment of a
+// refund whose address the shopper gave.
+func (inv *Invoice) asksRefund(l ledger, s State) bool {
+	if len(inv.Refunds) == 0 {
+		return false
+	}
+	balances := inv.balances(l, s)
+	return slices.ContainsFunc(inv.Refunds, func(r Refund) bool {
+		b, known := findBalance(balances, r.Asset)
+		return r.Answered() || r.Requested() && known && !inv.undecided(b, s).IsZero()
+	})
 }
 
 // isOpen reports whether further payments may complete the price of an invoice with a status.

@@ -16,17 +16,23 @@ import (
 type RefundAddress struct {
 	Asset   string // code
 	Address string
+	// By is "shopper" if the address was given on a page of this server, or the identifier of the API key of another
+	// page; "" if that was not recorded.
+	By string
 }
+
+// is reports whether two addresses are the same. The actors that gave them may differ.
+func (r RefundAddress) is(o RefundAddress) bool { return r.Asset == o.Asset && r.Address == o.Address }
 
 // IsZero reports whether there is no refund address.
 func (r RefundAddress) IsZero() bool { return r == RefundAddress{} }
 
 // SetRefundAddress stores the address for a refund in an asset that was received. The shopper can set it
-// once, and asks with it for what waits for a decision; the merchant may change it. Refunds that wait for the
-// address become ready. The errors are ErrNotFound, ErrNothingReceived, ErrRefundAsset, ErrRefundSet,
+// once, on the page that by describes as RefundAddress.By does, and asks with it for what waits for a decision.
+// Refunds that wait for the address become ready. The errors are ErrNotFound, ErrNothingReceived, ErrRefundAsset, ErrRefundSet,
 // ErrPaymentAddress, ErrTokenContract, the errors of keys.ParseAddress, and keys.ErrPrivateKey if the text
 // contains a private key.
-func (s *Service) SetRefundAddress(ctx context.Context, id string, actor Actor, asset, address string) (*Invoice, error) {
+func (s *Service) SetRefundAddress(ctx context.Context, id, by, asset, address string) (*Invoice, error) {
 	inv, err := s.storage.Invoice(ctx, id)
 	if err != nil {
 		return nil, err
@@ -37,12 +43,12 @@ func (s *Service) SetRefundAddress(ctx context.Context, id string, actor Actor, 
 	}
 	ref, rates := s.newRefundID(), s.rates()
 	return s.update(ctx, id, Lease{}, func(inv *Invoice) error {
-		given := RefundAddress{Asset: asset, Address: to.Address}
-		if actor == Shopper && !inv.RefundAddress.IsZero() && inv.RefundAddress != given {
+		given := RefundAddress{Asset: asset, Address: to.Address, By: by}
+		if !inv.RefundAddress.IsZero() {
+			if inv.RefundAddress.is(given) {
+				return nil
+			}
 			return ErrRefundSet
-		}
-		if inv.RefundAddress == given {
-			return nil
 		}
 		inv.RefundAddress = given
 		now := s.now().Add(inv.Clock)
@@ -53,18 +59,16 @@ func (s *Service) SetRefundAddress(ctx context.Context, id string, actor Actor, 
 				continue
 			}
 			waited = true
-			r.Address, r.Script, r.AddressBy = to.Address, to.Script, string(actor)
-			if !r.Requested() {
-				r.State, r.Prepared = RefundReady, Mark{r.Asked.By, now}
-			}
+			r.Address, r.Script, r.AddressBy, r.AnsweredAt = to.Address, to.Script, by, now
+			r.State, r.Prepared = RefundReady, Mark{r.Asked.By, now}
 		}
 		b, received := inv.Evaluation().Balance(asset)
-		if actor != Shopper || waited || !received || inv.undecided(b, inv.State).IsZero() {
+		if waited || !received || inv.undecided(b, inv.State).IsZero() {
 			return nil
 		}
 		r := s.newRefund(inv, b, rates)
 		r.ID, r.State, r.Asked = ref, RefundAsked, Mark{string(Shopper), now}
-		r.Address, r.Script, r.AddressBy = to.Address, to.Script, string(Shopper)
+		r.Address, r.Script, r.AddressBy = to.Address, to.Script, by
 		r.setAmount(inv.undecided(b, inv.State))
 		inv.Refunds = append(inv.Refunds, r)
 		return nil

@@ -36,7 +36,7 @@ func (s *Service) CreateRefund(ctx context.Context, id string, d RefundDraft) (*
 	if err != nil {
 		return nil, Refund{}, err
 	}
-	to, by, err := s.destinationOf(ctx, read, d)
+	to, err := s.destinationOf(ctx, read, d)
 	if err != nil {
 		return nil, Refund{}, err
 	}
@@ -70,9 +70,15 @@ func (s *Service) CreateRefund(ctx context.Context, id string, d RefundDraft) (*
 		case s.isTooLittle(b, r.Amount):
 			return ErrTooLittle
 		}
+		if isEnded(inv.State.Status) {
+			r.EndedQuote = inv.Quote().Number
+		}
 		if r.State = RefundAsked; to.Address != "" {
 			r.State, r.Prepared = RefundReady, r.Asked
-			r.Address, r.Script, r.AddressBy = to.Address, to.Script, by
+			r.Address, r.Script, r.AddressBy = to.Address, to.Script, d.By
+			if d.Address == "" {
+				r.AddressBy = inv.RefundAddress.By
+			}
 		}
 		inv.addRefund(&r)
 		made = r
@@ -117,18 +123,16 @@ func (inv *Invoice) requestIn(b Balance) int {
 	return slices.IndexFunc(inv.Refunds, func(r Refund) bool { return r.Requested() && r.of(b) })
 }
 
-// destinationOf returns the destination of a draft and the actor that gave it; the zero Destination if there is no
-// address yet.
-func (s *Service) destinationOf(ctx context.Context, inv *Invoice, d RefundDraft) (to chain.Destination, by string, err error) {
-	text, by := d.Address, d.By
+// destinationOf returns the destination of a draft; the zero Destination if there is no address yet.
+func (s *Service) destinationOf(ctx context.Context, inv *Invoice, d RefundDraft) (chain.Destination, error) {
+	text := d.Address
 	if text == "" && inv.RefundAddress.Asset == d.Asset {
-		text, by = inv.RefundAddress.Address, string(Shopper)
+		text = inv.RefundAddress.Address
 	}
 	if text == "" {
-		return to, "", nil
+		return chain.Destination{}, nil
 	}
-	to, err = s.refundTo(ctx, inv, d.Asset, text)
-	return to, by, err
+	return s.refundTo(ctx, inv, d.Asset, text)
 }
 
 // newRefund returns a refund in the asset of a balance, with the current rate.
@@ -143,19 +147,25 @@ func (s *Service) newRefund(inv *Invoice, b Balance, rates Rates) Refund {
 	return r
 }
 
-// setAmount sets the amount, and its value at the rate.
+// setAmount sets the amount, and its value at the rate. A value that is too large to be stored counts as not known.
 func (r *Refund) setAmount(a money.Amount) {
 	r.Amount = a
-	if !r.Rate.IsZero() {
-		r.Value = money.RoundDown(r.Rate.Value(a), r.Value.Currency())
+	if r.Rate.IsZero() {
+		return
+	}
+	if r.Value = money.RoundDown(r.Rate.Value(a), r.Value.Currency()); !r.Value.HasCents() {
+		r.Rate, r.Source, r.Value = money.Rate{}, "", money.Zero(r.Value.Currency())
 	}
 }
 
 // setFiat sets the value, and the amount that it is worth at the rate, which holds for a time. It returns ErrNoRate
-// if there is no rate.
+// if there is no rate, and ErrOverRefund if the value is too large to be stored.
 func (r *Refund) setFiat(value money.Amount, now time.Time) error {
-	if r.Rate.IsZero() {
+	switch {
+	case r.Rate.IsZero():
 		return ErrNoRate
+	case !value.HasCents():
+		return ErrOverRefund
 	}
 	r.Value, r.Amount, r.HeldUntil = value, r.Rate.Convert(value), now.Add(RefundHold)
 	return nil
@@ -221,7 +231,7 @@ func (s *Service) RenewRefund(ctx context.Context, id, ref, by string, seen int6
 }
 
 // SendRefund records the transaction with which the merchant paid a refund, or corrects it. The errors are
-// ErrNotFound, ErrNoRefund, ErrStale, ErrState, ErrTransaction and ErrOwnTransaction.
+// ErrNotFound, ErrNoRefund, ErrStale, ErrState, ErrTransaction, ErrOwnTransaction and ErrUsedTransaction.
 func (s *Service) SendRefund(ctx context.Context, id, ref, tx, by string, seen int64) (*Invoice, error) {
 	return s.updateRefund(ctx, id, ref, seen, func(inv *Invoice, r *Refund, now time.Time) error {
 		if r.State != RefundReady && r.State != RefundSent {
@@ -298,7 +308,7 @@ func (s *Service) DeclineRefund(ctx context.Context, id, by, reason string, seen
 		}
 		r := s.newRefund(inv, b, rates)
 		now := s.now().Add(inv.Clock)
-		r.ID, r.Asked, r.Address, r.AddressBy = ref, Mark{string(Shopper), now}, inv.RefundAddress.Address, string(Shopper)
+		r.ID, r.Asked, r.Address, r.AddressBy = ref, Mark{string(Shopper), now}, inv.RefundAddress.Address, inv.RefundAddress.By
 		i := inv.requestIn(b)
 		if i >= 0 {
 			r = inv.Refunds[i]

@@ -84,7 +84,7 @@ func TestRefund_from_the_request_to_the_transaction(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *shop) {
 		inv := s.latePaid("0.0005")
 		s.wantWaiting(inv, true)
-		inv, err := s.service.SetRefundAddress(t.Context(), inv.ID, invoice.Shopper, "BTC", shopperBTC)
+		inv, err := s.service.SetRefundAddress(t.Context(), inv.ID, "shopper", "BTC", shopperBTC)
 		s.must(err)
 		if len(inv.Refunds) != 1 || !inv.Refunds[0].Requested() || !inv.Refunds[0].Amount.Equal(btc("0.0005")) {
 			t.Fatalf("after the shopper's address the refunds are %+v", inv.Refunds)
@@ -120,7 +120,7 @@ func TestRefund_from_the_request_to_the_transaction(t *testing.T) {
 				types = append(types, kind)
 			}
 		}
-		if got := fmt.Sprint(types); got != "[refund.created refund.sent]" {
+		if got := fmt.Sprint(types); got != "[refund.requested refund.created refund.sent]" {
 			t.Errorf("events %s", got)
 		}
 		s.pay(inv, "BTC", "0.0001") // more money needs another decision
@@ -341,15 +341,16 @@ func TestRefund_without_an_address_waits_for_the_shopper(t *testing.T) {
 		if _, err := s.service.SendRefund(t.Context(), inv.ID, made.ID, strings.Repeat("a", 64), "Tove", 0); !errors.Is(err, invoice.ErrState) {
 			t.Errorf("sent without an address: %v", err)
 		}
-		inv, err = s.service.SetRefundAddress(t.Context(), inv.ID, invoice.Shopper, "BTC", shopperBTC)
+		inv, err = s.service.SetRefundAddress(t.Context(), inv.ID, "shopper", "BTC", shopperBTC)
 		s.must(err)
 		if got := inv.Refunds[0]; len(inv.Refunds) != 1 || got.State != invoice.RefundReady || got.Address != shopperBTC || got.AddressBy != "shopper" {
 			t.Errorf("after the address: %+v", inv.Refunds)
 		}
-		inv, err = s.service.SetRefundAddress(t.Context(), inv.ID, invoice.Merchant, "BTC", otherBTC)
-		s.must(err)
-		if got := inv.Refunds[0].Address; got != shopperBTC {
-			t.Errorf("a refund that is ready moved to %s", got)
+		if !inv.State.RefundAsked {
+			t.Error("the shopper does not wait for the refund")
+		}
+		if _, err := s.service.SetRefundAddress(t.Context(), inv.ID, "key_page", "BTC", otherBTC); !errors.Is(err, invoice.ErrRefundSet) {
+			t.Errorf("another address: %v", err)
 		}
 	})
 }
@@ -360,7 +361,7 @@ func TestRefund_is_declined(t *testing.T) {
 		if _, err := s.service.DeclineRefund(t.Context(), inv.ID, "Tove", "", 0); !errors.Is(err, invoice.ErrState) {
 			t.Errorf("without a request: %v", err)
 		}
-		inv, err := s.service.SetRefundAddress(t.Context(), inv.ID, invoice.Shopper, "BTC", shopperBTC)
+		inv, err := s.service.SetRefundAddress(t.Context(), inv.ID, "shopper", "BTC", shopperBTC)
 		s.must(err)
 		s.pay(inv, "BTC", "0.0001") // after the request
 		s.step()
@@ -385,7 +386,7 @@ func TestRefund_is_declined(t *testing.T) {
 }
 
 // lateInTwoAssets is an expired invoice that was paid late in BTC and in USDC. The shopper gave an address for the first,
-// the merchant then one for the second.
+// and the merchant prepared a refund of the second.
 func (s *shop) lateInTwoAssets() *invoice.Invoice {
 	s.t.Helper()
 	inv := s.create("40")
@@ -395,26 +396,28 @@ func (s *shop) lateInTwoAssets() *invoice.Invoice {
 	s.pay(inv, "USDC", "40")
 	s.step()
 	s.confirm(inv)
-	_, err := s.service.SetRefundAddress(s.t.Context(), inv.ID, invoice.Shopper, "BTC", shopperBTC)
+	_, err := s.service.SetRefundAddress(s.t.Context(), inv.ID, "shopper", "BTC", shopperBTC)
 	s.must(err)
-	_, err = s.service.SetRefundAddress(s.t.Context(), inv.ID, invoice.Merchant, "USDC", shopperETH)
+	_, made, err := s.refund(inv, invoice.RefundDraft{Kind: invoice.RefundReceived, Asset: "USDC", Address: shopperETH})
+	s.must(err)
+	_, err = s.service.SendRefund(s.t.Context(), inv.ID, made.ID, strings.Repeat("c", 64), "Tove", 0)
 	s.must(err)
 	return inv
 }
 
-// A request for one asset stays as it is if the merchant declines the refund of another one.
+// The refund of one asset stays as it is if the merchant declines that of another one.
 func TestRefund_is_declined_in_the_asset_of_the_address(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *shop) {
 		inv := s.lateInTwoAssets()
 		_, err := s.service.DeclineRefund(t.Context(), inv.ID, "Tove", "", 0)
 		s.must(err)
-		for i, want := range []string{"BTC asked 0.0005 BTC", "USDC declined 40 USDC"} {
+		for i, want := range []string{"BTC declined 0.0005 BTC", "USDC sent 40 USDC"} {
 			r := s.reload(inv).Refunds[i]
 			if got := fmt.Sprint(r.Asset, " ", r.State, " ", r.Amount, " ", r.Amount.Currency().Code); got != want {
 				t.Errorf("refund %d is %s, want %s", i, got, want)
 			}
 		}
-		s.wantWaiting(inv, true)
+		s.wantWaiting(inv, false)
 	})
 }
 
@@ -508,7 +511,7 @@ func TestRefund_of_a_part_makes_an_acceptance_high_risk(t *testing.T) {
 	})
 }
 
-// A request keeps its address if the merchant has set the address for another asset since.
+// A request keeps its address if the merchant has refunded another asset to another address since.
 func TestRefund_of_a_request_keeps_its_address(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *shop) {
 		inv := s.lateInTwoAssets()

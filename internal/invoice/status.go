@@ -52,6 +52,9 @@ type State struct {
 	// Decided reports whether the merchant has decided about all money that waited for a decision other than
 	// an acceptance: it was refunded, its refund was declined, or the surplus is kept.
 	Decided bool
+	// RefundAsked reports whether the shopper asked for a refund that the merchant has not answered, or gave the
+	// address of one that is ready.
+	RefundAsked bool
 	// PaidAt is when the invoice became paid; zero unless it is paid.
 	PaidAt time.Time
 	// PaidTx and PaidAsset are the transaction and the asset of the transfer that completed the
@@ -77,11 +80,14 @@ func (inv *Invoice) evaluate(ledger ledger) State {
 	seen, confirmed := ledger.sum(false), ledger.sum(true)
 	covered := seen.Cmp(minimum) >= 0
 	expired := inv.scannedPast(inv.ExpiresAt())
+	closed := !ledger.accepted && inv.closedByRefund()
 
 	var s State
 	switch {
 	case !inv.DeclinedAt.IsZero() && !ledger.accepted:
 		s.Status = Declined
+	case closed:
+		s.Status = Expired
 	case confirmed.Cmp(minimum) >= 0:
 		s.Status = Paid
 	case seen.Sign() > 0 && (!expired || covered):
@@ -103,12 +109,12 @@ func (inv *Invoice) evaluate(ledger ledger) State {
 	s.Overpaid = money.RoundDown(major(excess, inv.Terms.Price.Currency()), inv.Terms.Price.Currency())
 	s.PaidTx, s.PaidAsset = ledger.completing(minimum)
 	part := seen.Sign() > 0 && !covered || ledger.accepted && seen.Cmp(minimum) < 0
-	// A payment that covers the price and was found after the merchant cancelled waits for a decision,
-	// as one that came later does.
-	ledger.late = ledger.late || s.Status == Declined && covered
+	// A payment that covers the price and was found after the merchant cancelled, or prepared a refund, waits for
+	// a decision, as one that came later does.
+	ledger.late = ledger.late || (s.Status == Declined || closed) && covered
 	s.Exceptions = inv.exceptions(ledger, s.Status, part, excess)
 	s.NextCheck = inv.nextCheck(s.Status)
-	s.Decided = inv.decided(ledger, s)
+	s.Decided, s.RefundAsked = inv.decided(ledger, s), inv.asksRefund(ledger, s)
 	return s
 }
 

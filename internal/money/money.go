@@ -87,7 +87,11 @@ func (a Amount) Minor() *big.Int {
 	return a.value.Shift(a.currency.Decimals).BigInt()
 }
 
-// Cents returns Minor as an int64. It panics if the number does not fit. Allowed fiat amounts fit.
+// HasCents reports whether Minor fits an int64. Prices do, and what counts towards a price. The value of received coins
+// may be larger: a contract or the test network can report any amount.
+func (a Amount) HasCents() bool { return a.Minor().IsInt64() }
+
+// Cents returns Minor as an int64. It panics if the number does not fit: see HasCents.
 func (a Amount) Cents() int64 {
 	units := a.Minor()
 	if !units.IsInt64() {

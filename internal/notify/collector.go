@@ -121,6 +121,7 @@ func (c *Collector) noticesOf(ctx context.Context, merchantID string, events []F
 var notable = map[invoice.EventType]bool{
 	invoice.EventPaid: true, invoice.EventExpired: true, invoice.EventDeclined: true, invoice.EventReverted: true,
 	invoice.EventPaymentReorged: true, invoice.EventException: true, invoice.EventPaymentSeen: true, invoice.EventPaymentConfirmed: true,
+	invoice.EventRefundRequested: true,
 }
 
 // notices returns the notices of an event, from the present state of its invoice: a payment that was
@@ -168,6 +169,8 @@ func caseOf(s invoice.Summary) string {
 	switch {
 	case s.Has(invoice.WasReorged) && s.Status != invoice.Paid && !s.Accepted:
 		return "desk.state.reverted"
+	case s.RefundAsked:
+		return "desk.state.requested"
 	case decide && s.Has(invoice.Late):
 		return "desk.state.late"
 	case decide && s.Has(invoice.Overpaid):

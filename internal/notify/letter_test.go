@@ -172,6 +172,27 @@ func TestMail_of_a_payment_after_a_decision(t *testing.T) {
 	})
 }
 
+// The shopper's request for a refund is reported, although the payment waited for a decision before.
+func TestMail_of_a_request_for_a_refund(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		f.choose("shop", byMail(notify.Attention)...)
+		f.pay("inv1", "shop", "1051")
+		f.change("inv1", invoice.EventException, func(inv *invoice.Invoice) {
+			inv.State.Exceptions = []invoice.Exception{invoice.Overpaid}
+		})
+		f.run()
+		f.minute()
+		for range 2 {
+			f.change("inv1", invoice.EventRefundRequested, func(inv *invoice.Invoice) { inv.State.RefundAsked = true })
+			f.run()
+			f.minute()
+		}
+		if got := f.letters(); len(got) != 2 || !strings.Contains(got[1], "Order 1051, €56.50: Refund requested") {
+			t.Errorf("got %q, want a message of the request", got)
+		}
+	})
+}
+
 // A payment that was reverted after it was complete needs attention.
 func TestMail_of_a_reverted_payment(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {

@@ -84,7 +84,8 @@ func owns(k call, inv *invoice.Invoice) bool {
 	return inv.MerchantID == k.key.MerchantID && string(inv.Mode) == string(k.key.Mode)
 }
 
-// refundAddress handles POST invoices/{id}/refund-address.
+// refundAddress handles POST invoices/{id}/refund-address. Only the key of a payment page may name an address, which the
+// shopper entered there. The keys of the merchant may not: see CONTRACT, "The invoice resource".
 func (s *server) refundAddress(c echo.Context, k call) error {
 	r, err := request[api.RefundRequest](c, k)
 	if err != nil {
@@ -95,7 +96,15 @@ func (s *server) refundAddress(c echo.Context, k call) error {
 		return err
 	}
 	return s.decide(c, k, func(ctx context.Context) (*invoice.Invoice, error) {
-		newer, err := s.Invoices.SetRefundAddress(ctx, inv.ID, decidingActor(k, inv), r.Currency, r.Address)
+		newer, err := s.Invoices.SetRefundAddress(ctx, inv.ID, pageOf(k), r.Currency, r.Address)
 		return newer, explainRefund(err)
 	})
+}
+
+// pageOf returns the page that a key belongs to, as invoice.RefundAddress.By names it.
+func pageOf(k call) string {
+	if k.key.Builtin {
+		return string(invoice.Shopper)
+	}
+	return k.key.ID
 }

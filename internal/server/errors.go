@@ -67,7 +67,7 @@ var domainProblems = []struct {
 	{invoice.ErrTooLittle, &problem{status: http.StatusConflict, code: "too_little_due", message: "The amount due is too small for every payment method"}},
 	{invoice.ErrNothingReceived, &problem{status: http.StatusConflict, code: "nothing_received", message: "The invoice received nothing that can be refunded"}},
 	{invoice.ErrRefundAsset, invalid("currency", "must be a payment method by which the invoice received money")},
-	{invoice.ErrRefundSet, &problem{status: http.StatusConflict, code: "refund_address_set", message: "A refund address is set already, and only the merchant can change it"}},
+	{invoice.ErrRefundSet, &problem{status: http.StatusConflict, code: "refund_address_set", message: "A refund address is set already, and cannot be changed"}},
 	{invoice.ErrStale, &problem{status: http.StatusConflict, code: "invoice_changed", message: "The invoice has another version than the one in the request"}},
 	{invoice.ErrNoRefund, &problem{status: http.StatusNotFound, code: "refund_not_found", message: "The invoice has no such refund"}},
 	{invoice.ErrNoSurplus, &problem{status: http.StatusConflict, code: "no_surplus", message: "No surplus of the invoice waits for a decision"}},

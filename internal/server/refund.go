@@ -21,10 +21,11 @@ var errNoRate = &problem{status: http.StatusServiceUnavailable, code: api.CodeNo
 
 // refundProblems are the error answers of calls about refunds that differ from those of other calls.
 var refundProblems = problems{
-	invoice.ErrTooLittle:      invalid("amount", "is less than the network can transfer"),
-	invoice.ErrNoRate:         errNoRate,
-	invoice.ErrTransaction:    invalid("tx", "is no transaction identifier of the network of the refund"),
-	invoice.ErrOwnTransaction: invalid("tx", "is a payment of the invoice"),
+	invoice.ErrTooLittle:       invalid("amount", "is less than the network can transfer"),
+	invoice.ErrNoRate:          errNoRate,
+	invoice.ErrTransaction:     invalid("tx", "is no transaction identifier of the network of the refund"),
+	invoice.ErrOwnTransaction:  invalid("tx", "is a payment of the invoice"),
+	invoice.ErrUsedTransaction: invalid("tx", "is the transaction of another refund to the same address in the same currency"),
 }
 
 // refundRoutes registers the routes of refunds.

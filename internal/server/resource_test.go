@@ -39,7 +39,7 @@ func TestGolden_decisions(t *testing.T) {
 	record("requote of an expired invoice by the page", ownPost("requote", "page", `{}`))
 	record("by the merchant", ownPost("requote", "admin", `{}`))
 	record("refund address", ownPost("refund-address", "page", `{"currency":"BTC","address":"TB1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KXPJZSX"}`))
-	record("changed by the merchant", ownPost("refund-address", "admin", `{"currency":"BTC","address":"mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn"}`))
+	record("a merchant may not change it", ownPost("refund-address", "admin", `{"currency":"BTC","address":"mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn"}`))
 	record("read by the merchant", message{method: "GET", target: ownTarget, key: "read", own: true})
 	record("accepted", ownPost("accept", "admin", `{}`))
 	second := f.create(t, "all", `{"amount":1,"fiat_currency":"EUR","payment_methods":["BTC"]}`)
@@ -57,7 +57,7 @@ func TestDecisions_enforce_scopes(t *testing.T) {
 		status       map[string]int // by key
 	}{
 		{"requote", `{}`, map[string]int{"page": 200, "create": 200, "admin": 200, "read": 403, "other": 404, "liveread": 404}},
-		{"refund-address", `{"currency":"BTC","address":"tb1q"}`, map[string]int{"page": 409, "admin": 409, "create": 403, "read": 403, "other": 404, "liveread": 404}},
+		{"refund-address", `{"currency":"BTC","address":"tb1q"}`, map[string]int{"page": 409, "all": 409, "admin": 403, "create": 403, "read": 403, "liveread": 403}},
 		{"cancel", `{}`, map[string]int{"admin": 200, "page": 403, "create": 403, "read": 403, "other": 404, "liveread": 404}},
 		{"accept", `{}`, map[string]int{"admin": 409, "page": 403, "create": 403, "read": 403, "other": 404, "liveread": 404}},
 	} {

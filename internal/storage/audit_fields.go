@@ -87,7 +87,7 @@ func themeFields(l theme.Theme) audit.Fields {
 // invoiceFields returns the values of an invoice that a decision about it can change.
 func invoiceFields(r record) audit.Fields {
 	f := fields("status", r.row.status, "exceptions", r.row.exceptions, "expires", stamp(utc(r.row.expiresAt)),
-		"accepted by", r.row.acceptedBy, "refund address", fingerprint(r.row.refund), "refund asset", r.row.refundAsset)
+		"accepted by", r.row.acceptedBy, "refund address", fingerprint(r.row.refund), "refund asset", r.row.refundAsset, "refund address by", r.row.refundBy)
 	for _, s := range r.sales {
 		f["sale "+strconv.FormatInt(s.number, 10)] = s.state
 	}

@@ -14,9 +14,6 @@ const decisionFlag = "decision"
 
 // flags returns the flags of the invoice, in alphabetical order.
 func (r invoiceRow) flags() ([]string, error) {
-	if r.exceptions == "" {
-		return nil, nil
-	}
 	exceptions, err := parseList[invoice.Exception](r.exceptions)
 	if err != nil {
 		return nil, fmt.Errorf("exceptions: %w", err)
@@ -25,7 +22,7 @@ func (r invoiceRow) flags() ([]string, error) {
 	for _, e := range exceptions {
 		flags = append(flags, string(e))
 	}
-	s := invoice.Summary{Status: invoice.Status(r.status), Exceptions: exceptions, Accepted: r.accepted != "", Decided: r.decided}
+	s := invoice.Summary{Status: invoice.Status(r.status), Exceptions: exceptions, Accepted: r.accepted != "", Decided: r.decided, RefundAsked: r.refundAsked}
 	if s.NeedsDecision() {
 		flags = append(flags, decisionFlag)
 	}
@@ -38,7 +35,7 @@ func (r invoiceRow) flags() ([]string, error) {
 // tallies are locked last in a transaction, before only those of day_sum_zones and day_sums, and in one order, so that no two
 // transactions wait for each other.
 func saveFlags(ctx context.Context, q querier, before, after invoiceRow) error {
-	if before.status == after.status && before.exceptions == after.exceptions && before.accepted == after.accepted && before.decided == after.decided {
+	if before.status == after.status && before.exceptions == after.exceptions && before.accepted == after.accepted && before.decided == after.decided && before.refundAsked == after.refundAsked {
 		return nil
 	}
 	had, err := before.flags()

@@ -27,6 +27,7 @@ type invoiceRow struct {
 	paidTx, paidAsset              string
 	declinedAt, delayedAt          sql.Null[int64]
 	accepted, refund, refundAsset  string
+	refundBy                       string
 	clock                          int64
 	shared                         sql.Null[string] // name of the shared terms; NULL if terms and methods are whole
 	terms, methods, quotes, covers string
@@ -36,7 +37,7 @@ type invoiceRow struct {
 	acceptedBy                     string
 	received                       string
 	origin, originID               string
-	decided                        bool
+	decided, refundAsked           bool
 	refunds                        int64
 	kept, keptBy, keptReason       string
 	keptAt                         sql.Null[int64]
@@ -54,13 +55,13 @@ func invoiceToRow(inv *invoice.Invoice, shared *sharedTerms) invoiceRow {
 		nextCheckAt: millis(state.NextCheck), paidAt: millis(state.PaidAt),
 		paidTx: state.PaidTx, paidAsset: state.PaidAsset,
 		declinedAt: millis(inv.DeclinedAt), delayedAt: millis(inv.DelayedAt),
-		accepted: listText(inv.Accepted), refund: inv.RefundAddress.Address, refundAsset: inv.RefundAddress.Asset, clock: inv.Clock.Milliseconds(),
+		accepted: listText(inv.Accepted), refund: inv.RefundAddress.Address, refundAsset: inv.RefundAddress.Asset, refundBy: inv.RefundAddress.By, clock: inv.Clock.Milliseconds(),
 		shared: sql.Null[string]{V: shared.name, Valid: true},
 		terms:  termsToText(inv.Terms), methods: methodsToText(inv.Methods),
 		quotes: quotesToText(inv.Quotes, inv.Methods, price), covers: coverageToText(inv.Coverage, inv.CreatedAt), conversions: int64(len(inv.Sales)),
 		paidCount: inv.PaidCount, firstPaidAt: millis(inv.FirstPaidAt), acceptedAt: millis(inv.AcceptedAt), acceptedBy: inv.AcceptedBy,
 		received: receivedToText(inv.ReceivedAmounts()), origin: string(inv.Origin.Kind), originID: inv.Origin.ID,
-		decided: state.Decided, refunds: int64(len(inv.Refunds)),
+		decided: state.Decided, refundAsked: state.RefundAsked, refunds: int64(len(inv.Refunds)),
 		kept: optional(inv.Kept.Amount), keptBy: inv.Kept.By, keptReason: inv.Kept.Reason, keptAt: millis(inv.Kept.At),
 	}
 }
@@ -71,7 +72,7 @@ func (r invoiceRow) invoice(shared *sharedTerms) (*invoice.Invoice, error) {
 	inv := &invoice.Invoice{
 		ID: r.id, MerchantID: r.merchantID, Mode: invoice.Mode(r.mode), Version: r.version, Revision: r.revision,
 		CreatedAt: utc(r.createdAt), DeclinedAt: fromMillis(r.declinedAt), DelayedAt: fromMillis(r.delayedAt),
-		RefundAddress: invoice.RefundAddress{Asset: r.refundAsset, Address: r.refund}, Clock: time.Duration(r.clock) * time.Millisecond,
+		RefundAddress: invoice.RefundAddress{Asset: r.refundAsset, Address: r.refund, By: r.refundBy}, Clock: time.Duration(r.clock) * time.Millisecond,
 		Origin: invoice.Origin{Kind: invoice.OriginKind(r.origin), ID: r.originID}, PaidCount: r.paidCount, FirstPaidAt: fromMillis(r.firstPaidAt), AcceptedAt: fromMillis(r.acceptedAt), AcceptedBy: r.acceptedBy,
 	}
 	var err error
@@ -117,7 +118,7 @@ func (r invoiceRow) state(fiat money.Currency) (invoice.State, error) {
 	return invoice.State{
 		Status: invoice.Status(r.status), Exceptions: exceptions,
 		Paid: money.FromCents(r.paid, fiat), Due: money.FromCents(r.due, fiat), Overpaid: overpaid,
-		PaidAt: fromMillis(r.paidAt), PaidTx: r.paidTx, PaidAsset: r.paidAsset, NextCheck: fromMillis(r.nextCheckAt), Decided: r.decided,
+		PaidAt: fromMillis(r.paidAt), PaidTx: r.paidTx, PaidAsset: r.paidAsset, NextCheck: fromMillis(r.nextCheckAt), Decided: r.decided, RefundAsked: r.refundAsked,
 	}, nil
 }
 
@@ -152,13 +153,15 @@ func (r invoiceRow) update(ctx context.Context, q querier) error {
 			accepted = $15, refund = $16, clock = $17, methods = $18, quotes = $19, coverage = $20,
 			refund_asset = $21, conversions = $22,
 			paid_count = $23, first_paid_at = $24, accepted_at = $25, accepted_by = $26, received = $27, revision = $28,
-			terms = $29, shared_terms = $30, decided = $31, refunds = $32, kept = $33, kept_by = $34, kept_reason = $35, kept_at = $36
+			terms = $29, shared_terms = $30, decided = $31, refunds = $32, kept = $33, kept_by = $34, kept_reason = $35, kept_at = $36,
+			refund_by = $37, refund_asked = $38
 		WHERE id = $1`,
 		r.id, r.version, r.status, r.exceptions, r.paid, r.due, r.overpaid, r.expiresAt,
 		r.nextCheckAt, r.paidAt, r.paidTx, r.paidAsset, r.declinedAt, r.delayedAt,
 		r.accepted, r.refund, r.clock, r.methods, r.quotes, r.covers, r.refundAsset, r.conversions,
 		r.paidCount, r.firstPaidAt, r.acceptedAt, r.acceptedBy, r.received, r.revision, r.terms, r.shared,
-		r.decided, r.refunds, r.kept, r.keptBy, r.keptReason, r.keptAt)
+		r.decided, r.refunds, r.kept, r.keptBy, r.keptReason, r.keptAt,
+		r.refundBy, r.refundAsked)
 	return err
 }
 
@@ -167,7 +170,7 @@ const invoiceColumns = `id, merchant_id, mode, version, status, exceptions, pric
 	order_id, created_at, expires_at, next_check_at, paid_at, paid_tx, paid_asset, declined_at, delayed_at,
 	accepted, refund, clock, terms, methods, quotes, coverage, refund_asset, conversions,
 	paid_count, first_paid_at, accepted_at, accepted_by, received, origin, origin_id, revision, shared_terms,
-	decided, refunds, kept, kept_by, kept_reason, kept_at`
+	decided, refunds, kept, kept_by, kept_reason, kept_at, refund_by, refund_asked`
 
 // readInvoiceRow reads an invoice's row. It returns sql.ErrNoRows if there is none.
 func readInvoiceRow(ctx context.Context, q querier, id string) (invoiceRow, error) {
@@ -180,6 +183,6 @@ func readInvoiceColumns(row scanner) (r invoiceRow, err error) {
 		&r.orderID, &r.createdAt, &r.expiresAt, &r.nextCheckAt, &r.paidAt, &r.paidTx, &r.paidAsset, &r.declinedAt, &r.delayedAt,
 		&r.accepted, &r.refund, &r.clock, &r.terms, &r.methods, &r.quotes, &r.covers, &r.refundAsset, &r.conversions,
 		&r.paidCount, &r.firstPaidAt, &r.acceptedAt, &r.acceptedBy, &r.received, &r.origin, &r.originID, &r.revision, &r.shared,
-		&r.decided, &r.refunds, &r.kept, &r.keptBy, &r.keptReason, &r.keptAt)
+		&r.decided, &r.refunds, &r.kept, &r.keptBy, &r.keptReason, &r.keptAt, &r.refundBy, &r.refundAsked)
 	return r, err
 }

@@ -24,6 +24,8 @@ type refundRow struct {
 	value                                 int64
 	heldUntil                             sql.Null[int64]
 	address, script, addressBy            string
+	answeredAt                            sql.Null[int64]
+	endedQuote                            int64
 	tx, reason                            string
 	askedBy, preparedBy, sentBy, closedBy string
 	askedAt                               int64
@@ -39,7 +41,7 @@ func refundsToRows(inv *invoice.Invoice) []refundRow {
 			kind: string(r.Kind), state: string(r.State), network: string(r.Network), asset: r.Asset,
 			coin: r.Amount.Currency().Code, decimals: int64(r.Amount.Currency().Decimals), amount: r.Amount.Minor().String(),
 			rateSource: r.Source, value: r.Value.Cents(), heldUntil: millis(r.HeldUntil),
-			address: r.Address, script: r.Script, addressBy: r.AddressBy, tx: r.Tx, reason: r.Reason,
+			address: r.Address, script: r.Script, addressBy: r.AddressBy, answeredAt: millis(r.AnsweredAt), endedQuote: int64(r.EndedQuote), tx: r.Tx, reason: r.Reason,
 			askedBy: r.Asked.By, askedAt: r.Asked.At.UnixMilli(), preparedBy: r.Prepared.By, preparedAt: millis(r.Prepared.At),
 			sentBy: r.Sent.By, sentAt: millis(r.Sent.At), closedBy: r.Closed.By, closedAt: millis(r.Closed.At),
 		}
@@ -61,7 +63,7 @@ func (r refundRow) refund(fiat money.Currency) (invoice.Refund, error) {
 	refund := invoice.Refund{
 		ID: r.id, Kind: invoice.RefundKind(r.kind), State: invoice.RefundState(r.state), Network: chain.ID(r.network), Asset: r.asset,
 		Amount: money.FromMinor(units, coin), Source: r.rateSource, Value: money.FromCents(r.value, fiat), HeldUntil: fromMillis(r.heldUntil),
-		Address: r.address, Script: r.script, AddressBy: r.addressBy, Tx: r.tx, Reason: r.reason,
+		Address: r.address, Script: r.script, AddressBy: r.addressBy, AnsweredAt: fromMillis(r.answeredAt), EndedQuote: int(r.endedQuote), Tx: r.tx, Reason: r.reason,
 		Asked:    invoice.Mark{By: r.askedBy, At: utc(r.askedAt)},
 		Prepared: invoice.Mark{By: r.preparedBy, At: fromMillis(r.preparedAt)},
 		Sent:     invoice.Mark{By: r.sentBy, At: fromMillis(r.sentAt)},
@@ -81,14 +83,15 @@ func (r refundRow) refund(fiat money.Currency) (invoice.Refund, error) {
 const refundColumns = `refunds.invoice_id, refunds.number, refunds.id, refunds.merchant_id, refunds.mode, refunds.kind, refunds.state,
 	refunds.network, refunds.asset, refunds.coin, refunds.decimals, refunds.amount, refunds.rate, refunds.rate_source, refunds.value,
 	refunds.held_until, refunds.address, refunds.script, refunds.address_by, refunds.tx, refunds.reason, refunds.asked_by, refunds.asked_at,
-	refunds.prepared_by, refunds.prepared_at, refunds.sent_by, refunds.sent_at, refunds.closed_by, refunds.closed_at`
+	refunds.prepared_by, refunds.prepared_at, refunds.sent_by, refunds.sent_at, refunds.closed_by, refunds.closed_at,
+	refunds.answered_at, refunds.ended_quote`
 
 // fields returns the variables for refundColumns.
 func (r *refundRow) fields() []any {
 	return []any{
 		&r.invoiceID, &r.number, &r.id, &r.merchantID, &r.mode, &r.kind, &r.state, &r.network, &r.asset, &r.coin, &r.decimals, &r.amount,
 		&r.rate, &r.rateSource, &r.value, &r.heldUntil, &r.address, &r.script, &r.addressBy, &r.tx, &r.reason, &r.askedBy, &r.askedAt,
-		&r.preparedBy, &r.preparedAt, &r.sentBy, &r.sentAt, &r.closedBy, &r.closedAt,
+		&r.preparedBy, &r.preparedAt, &r.sentBy, &r.sentAt, &r.closedBy, &r.closedAt, &r.answeredAt, &r.endedQuote,
 	}
 }
 
@@ -113,28 +116,52 @@ func saveRefunds(ctx context.Context, q querier, before, after []refundRow) erro
 				INSERT INTO refunds (
 					invoice_id, number, id, merchant_id, mode, kind, state, network, asset, coin, decimals, amount, rate, rate_source,
 					value, held_until, address, script, address_by, tx, reason, asked_by, asked_at, prepared_by, prepared_at,
-					sent_by, sent_at, closed_by, closed_at
+					sent_by, sent_at, closed_by, closed_at, answered_at, ended_quote
 				) VALUES (
 					$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
-					$26, $27, $28, $29
+					$26, $27, $28, $29, $30, $31
 				)`,
 				r.invoiceID, r.number, r.id, r.merchantID, r.mode, r.kind, r.state, r.network, r.asset, r.coin, r.decimals, r.amount, r.rate, r.rateSource,
 				r.value, r.heldUntil, r.address, r.script, r.addressBy, r.tx, r.reason, r.askedBy, r.askedAt, r.preparedBy, r.preparedAt,
-				r.sentBy, r.sentAt, r.closedBy, r.closedAt)
+				r.sentBy, r.sentAt, r.closedBy, r.closedAt, r.answeredAt, r.endedQuote)
 		case r != before[i]:
 			_, err = q.ExecContext(ctx, `
 				UPDATE refunds SET
 					kind = $3, state = $4, network = $5, asset = $6, coin = $7, decimals = $8, amount = $9, rate = $10, rate_source = $11,
 					value = $12, held_until = $13, address = $14, script = $15, address_by = $16, tx = $17, reason = $18, asked_by = $19,
-					prepared_by = $20, prepared_at = $21, sent_by = $22, sent_at = $23, closed_by = $24, closed_at = $25
+					prepared_by = $20, prepared_at = $21, sent_by = $22, sent_at = $23, closed_by = $24, closed_at = $25,
+					answered_at = $26, ended_quote = $27
 				WHERE invoice_id = $1 AND number = $2`,
 				r.invoiceID, r.number, r.kind, r.state, r.network, r.asset, r.coin, r.decimals, r.amount, r.rate, r.rateSource,
 				r.value, r.heldUntil, r.address, r.script, r.addressBy, r.tx, r.reason, r.askedBy,
-				r.preparedBy, r.preparedAt, r.sentBy, r.sentAt, r.closedBy, r.closedAt)
+				r.preparedBy, r.preparedAt, r.sentBy, r.sentAt, r.closedBy, r.closedAt, r.answeredAt, r.endedQuote)
 		}
 		if err != nil {
 			return fmt.Errorf("write refund %s: %w", r.id, err)
 		}
+		if stated := i < len(before) && before[i].tx == r.tx; !stated && r.tx != "" {
+			if err := claimTransaction(ctx, q, r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// claimTransaction records that a transaction pays a refund, in place of another one that was stated for it. It
+// returns invoice.ErrUsedTransaction if the transaction pays another refund to the same address in the same asset.
+func claimTransaction(ctx context.Context, q querier, r refundRow) error {
+	if _, err := q.ExecContext(ctx, "DELETE FROM refund_transactions WHERE refund_id = $1", r.id); err != nil {
+		return fmt.Errorf("release transaction of refund %s: %w", r.id, err)
+	}
+	claimed, err := exec(ctx, q, `
+		INSERT INTO refund_transactions (merchant_id, network, tx, asset, script, refund_id) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT DO NOTHING`, r.merchantID, r.network, r.tx, r.asset, r.script, r.id)
+	if err != nil {
+		return fmt.Errorf("record transaction of refund %s: %w", r.id, err)
+	}
+	if claimed == 0 {
+		return invoice.ErrUsedTransaction
 	}
 	return nil
 }

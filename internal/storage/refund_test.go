@@ -28,7 +28,7 @@ func newRefund(id string, state invoice.RefundState) invoice.Refund {
 		ID: id, Kind: invoice.RefundPart, State: state, Network: "ethereum", Asset: "WBTC",
 		Amount: money.MustParse("123456789012345678901.000000000000000001", coin), Rate: rate, Source: "median",
 		Value: money.FromCents(14729, money.EUR), HeldUntil: noon.Add(24 * time.Hour), Address: "0x5a", Script: "5a", AddressBy: "Tove",
-		Tx: "0x8f", Reason: "returned goods",
+		AnsweredAt: noon.Add(30 * time.Second), EndedQuote: 2, Tx: "0x8f" + id, Reason: "returned goods",
 		Asked: invoice.Mark{By: "shopper", At: noon}, Prepared: invoice.Mark{By: "Tove", At: noon.Add(time.Minute)},
 		Sent: invoice.Mark{By: "Maren", At: noon.Add(2 * time.Minute)}, Closed: invoice.Mark{By: "key_a", At: noon.Add(3 * time.Minute)},
 	}
@@ -47,9 +47,12 @@ func TestUpdateInvoice_keeps_refunds_and_the_kept_surplus(t *testing.T) {
 			func(inv *invoice.Invoice) {
 				inv.Refunds[0], inv.Refunds[1] = newRefund("r1", invoice.RefundSent), newRefund("r2", invoice.RefundDeclined)
 				inv.Kept = invoice.KeptSurplus{Mark: invoice.Mark{By: "Tove", At: noon}, Amount: money.FromCents(691, money.EUR), Reason: "a tip"}
-				inv.State.Decided = true
+				inv.State.Decided, inv.State.RefundAsked = true, true
+				inv.RefundAddress = invoice.RefundAddress{Asset: "BTC", Address: "tb1q", By: "key_page"}
 			},
-			func(inv *invoice.Invoice) { inv.Kept, inv.State.Decided = invoice.KeptSurplus{}, false },
+			func(inv *invoice.Invoice) {
+				inv.Kept, inv.State.Decided, inv.State.RefundAsked = invoice.KeptSurplus{}, false, false
+			},
 		} {
 			_, err := s.UpdateInvoice(t.Context(), "a", invoice.Lease{}, func(inv *invoice.Invoice) error {
 				change(inv)

@@ -29,7 +29,7 @@ func (l listing) summaries(ctx context.Context, q querier) ([]invoice.Summary, e
 
 // summaryColumns are the columns that summaryRow.fields reads.
 const summaryColumns = `id, mode, version, status, exceptions, price, currency, decimals, paid, due, overpaid,
-	order_id, description, reference, origin, origin_id, created_at, expires_at, paid_at, paid_asset, received, accepted, decided`
+	order_id, description, reference, origin, origin_id, created_at, expires_at, paid_at, paid_asset, received, accepted, decided, refund_asked`
 
 // summaryRow is an invoice as stored in the columns of lists.
 type summaryRow struct {
@@ -46,7 +46,7 @@ func (r *summaryRow) fields() []any {
 	s := &r.Summary
 	return []any{
 		&s.ID, &s.Mode, &s.Version, &s.Status, &r.exceptions, &r.price, &r.fiat.Code, &r.fiat.Decimals, &r.paid, &r.due, &r.overpaid,
-		&s.OrderID, &s.Description, &s.Reference, &s.Origin.Kind, &s.Origin.ID, &r.createdAt, &r.expiresAt, &r.paidAt, &s.PaidAsset, &r.received, &r.accepted, &s.Decided,
+		&s.OrderID, &s.Description, &s.Reference, &s.Origin.Kind, &s.Origin.ID, &r.createdAt, &r.expiresAt, &r.paidAt, &s.PaidAsset, &r.received, &r.accepted, &s.Decided, &s.RefundAsked,
 	}
 }
 

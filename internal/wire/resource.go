@@ -19,7 +19,7 @@ func Resource(invoices *invoice.Service, inv *invoice.Invoice, behind []chain.ID
 	reported, omitted := evaluation.ReportedPayments()
 	r := api.Resource{
 		ForeignID: inv.ID, OrderID: t.OrderID, Mode: string(inv.Mode), Version: inv.Version,
-		Status: string(state.Status), Exceptions: texts(state.Exceptions),
+		Status: string(state.Status), Exceptions: texts(state.Exceptions), NeedsDecision: inv.NeedsDecision(),
 		CreatedAt: Time(inv.CreatedAt), ExpiredAt: Time(inv.ExpiresAt()),
 		PaidAt: Time(state.PaidAt), PaidCurrency: state.PaidAsset, PaidTx: state.PaidTx,
 		ClientAmount: t.Price.String(), ClientCurrency: t.Price.Currency().Code,

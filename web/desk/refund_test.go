@@ -9,6 +9,7 @@ import (
 
 	"chequer/internal/account"
 	"chequer/internal/invoice"
+	"chequer/internal/money"
 )
 
 const (
@@ -19,7 +20,7 @@ const (
 // asks gives the shopper's refund address.
 func (s *testSales) asks(inv *invoice.Invoice) {
 	s.fixture.t.Helper()
-	_, err := s.SetRefundAddress(s.fixture.t.Context(), inv.ID, invoice.Shopper, "BTC", shopperAddress)
+	_, err := s.SetRefundAddress(s.fixture.t.Context(), inv.ID, "shopper", "BTC", shopperAddress)
 	s.fixture.must(err)
 }
 
@@ -285,4 +286,36 @@ func TestRefunds(t *testing.T) {
 	reader.get("/desk/shop/refunds?mode=test&state=ready").want(http.StatusOK, "There is no such refund.")
 	reader.get("/desk/shop/refunds?mode=test&state=asked").want(http.StatusOK, "of shop")
 	reader.get("/desk/shop/refunds").want(http.StatusOK, "There is no such refund.")
+}
+
+// The desk states which page the address came from, and shows a refund that waits since the shopper gave it.
+func TestRefund_of_an_address_that_the_shopper_gives_later(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.owner()
+	inv := f.testSales.sell(shop, "1047", "80.00")
+	f.must(f.testSales.net.Confirm(t.Context(), []string{f.testSales.pay(inv, "0.001")}))
+	f.testSales.step()
+	var made invoice.Refund
+	for _, amount := range []string{"0.0002", "0.0003"} {
+		_, r, err := f.testSales.CreateRefund(t.Context(), inv.ID, invoice.RefundDraft{
+			Kind: invoice.RefundPart, Asset: "BTC", Amount: money.MustParse(amount, money.BTC), By: "Tove",
+		})
+		f.must(err)
+		made = r
+	}
+	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "No payment waits for a decision.")
+	_, err := f.testSales.SetRefundAddress(t.Context(), inv.ID, "key_page", "BTC", shopperAddress)
+	f.must(err)
+	at := "/desk/shop/payments/" + inv.ID
+	b.get("/desk/shop/attention?mode=test").want(http.StatusOK, "1047: Refund requested", "Open refund")
+	b.get(at).want(http.StatusOK, "The shopper entered a refund address", "For 0.0002 BTC, 0.0003 BTC: "+shopperAddress,
+		shopperAddress+", entered by the shopper on a page of the API key key_page")
+	page := b.get(at+"/refund").want(http.StatusOK, "entered by the shopper on a page of the API key key_page")
+	first := f.testSales.reload(inv).Refunds[0]
+	tx := strings.Repeat("8f", 32)
+	b.send(at+"/refund/"+first.ID+"/sent", append(page.hidden(`form[action$="`+first.ID+`/sent"]`), "tx-"+first.ID, tx)...).leads(at + "/refund?done=refund-sent")
+	page = b.get(at + "/refund")
+	b.send(at+"/refund/"+made.ID+"/sent", append(page.hidden(`form[action$="`+made.ID+`/sent"]`), "tx-"+made.ID, tx)...).
+		want(http.StatusUnprocessableEntity, "This transaction belongs to another refund to the same address.")
 }

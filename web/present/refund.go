@@ -6,6 +6,7 @@ import (
 
 	"chequer/internal/api"
 	"chequer/internal/client"
+	"chequer/internal/money"
 	"chequer/views"
 )
 
@@ -14,13 +15,9 @@ const CodeNoAddress = "no_address"
 
 // showRefund adds the form for a refund address if the shopper paid too much, too little or too late, or if the
 // merchant prepared a refund without an address. If the shopper has given an address, it adds that address instead.
-// The merchant's decisions about refunds replace what the page says about an open decision.
+// It adds what the merchant decided about refunds.
 func showRefund(p *views.Payment, r api.Resource, s pageContext) {
-	notes, final := refundNotes(r, s)
-	if final {
-		p.Notes = nil
-	}
-	p.Notes = append(p.Notes, notes...)
+	p.Notes = append(p.Notes, refundNotes(r, s)...)
 	options := currencies(r, s)
 	if len(options) == 0 || !asksRefund(r) {
 		return
@@ -51,15 +48,28 @@ var refundNoteIDs = map[string]string{"ready": "refund.note.ready", "sent": "ref
 // maxRefundNotes is the number of refunds that a page states, the newest ones.
 const maxRefundNotes = 5
 
-// refundNotes returns what the merchant decided about refunds. It returns true if one of them was sent or declined,
-// or if the surplus is kept.
-func refundNotes(r api.Resource, s pageContext) (notes []views.Note, final bool) {
+// isDecided reports whether the merchant has decided about all received money by refunds, or by keeping the surplus.
+// The page then does not say that something is to be decided.
+func isDecided(r api.Resource) bool {
+	final := func(f api.Refund) bool { return f.State == "sent" || f.State == "declined" }
+	return !r.NeedsDecision && (slices.ContainsFunc(r.Refunds, final) || keepsSurplus(r))
+}
+
+// openDecision returns the notes of a page about money that waits for a decision; nil once it is decided.
+func openDecision(r api.Resource, n views.Note) []views.Note {
+	if isDecided(r) {
+		return nil
+	}
+	return []views.Note{n}
+}
+
+// refundNotes returns what the merchant decided about refunds.
+func refundNotes(r api.Resource, s pageContext) (notes []views.Note) {
 	for _, f := range r.Refunds {
 		id, known := refundNoteIDs[f.State]
 		if !known {
 			continue
 		}
-		final = final || f.State != "ready"
 		note := views.Note{Kind: "ok"}
 		if f.State == "declined" {
 			note = views.Note{Text: s.capitalized(id, "Shop", s.shop)}
@@ -70,14 +80,19 @@ func refundNotes(r api.Resource, s pageContext) (notes []views.Note, final bool)
 	}
 	notes = notes[max(0, len(notes)-maxRefundNotes):]
 	if keepsSurplus(r) {
-		return append(notes, views.Note{Text: s.capitalized("refund.note.kept", "Shop", s.shop, "Amount", s.Fiat(r.KeptSurplus.Amount, r.ClientCurrency))}), true
+		return append(notes, views.Note{Text: s.capitalized("refund.note.kept", "Shop", s.shop, "Amount", s.Fiat(r.KeptSurplus.Amount, r.ClientCurrency))})
 	}
-	return notes, final
+	return notes
 }
 
 // keepsSurplus reports whether the merchant keeps the surplus. It does not if more was paid since then.
 func keepsSurplus(r api.Resource) bool {
-	return r.KeptSurplus.At != "" && r.KeptSurplus.Amount == r.OverpaidAmount
+	kept, err := money.Parse(r.KeptSurplus.Amount, coin(r.ClientCurrency))
+	if r.KeptSurplus.At == "" || err != nil {
+		return false
+	}
+	surplus, err := money.Parse(r.OverpaidAmount, kept.Currency())
+	return err == nil && kept.Cmp(surplus) >= 0
 }
 
 // asksRefund reports whether money may have to be refunded, or the merchant waits for an address.

@@ -61,6 +61,17 @@ func TestRefund_decisions_are_stated(t *testing.T) {
 			r.Refunds = append(r.Refunds, api.Refund{State: state, CryptoCurrency: "BTC", Amount: "0.0001", Address: address})
 		}
 	}
+	undecided := func(changes ...func(*api.Resource)) func(*api.Resource) {
+		return func(r *api.Resource) {
+			for _, change := range changes {
+				change(r)
+			}
+			r.NeedsDecision = true
+		}
+	}
+	kept := func(amount string) func(*api.Resource) {
+		return func(r *api.Resource) { r.KeptSurplus = api.KeptSurplus{At: r.ExpiredAt, Amount: amount} }
+	}
 	for _, tt := range []struct {
 		name   string
 		change func(*api.Resource)
@@ -74,8 +85,13 @@ func TestRefund_decisions_are_stated(t *testing.T) {
 		{"declined", refund("declined", "bc1q"), "Atelier Nord has declined the refund. If you have questions, ask the shop.", false, false},
 		{"cancelled", refund("cancelled", "bc1q"), "", true, false},
 		{"without an address", refund("asked", ""), "", true, true},
-		{"kept", func(r *api.Resource) { r.KeptSurplus = api.KeptSurplus{At: r.ExpiredAt, Amount: r.OverpaidAmount} }, "Atelier Nord keeps the €6.91 above the price. If you have questions, ask the shop.", false, false},
-		{"kept before more was paid", func(r *api.Resource) { r.KeptSurplus = api.KeptSurplus{At: r.ExpiredAt, Amount: "1"} }, "", true, true},
+		{"sent before more was paid", undecided(refund("sent", "bc1q")), "Atelier Nord states that it has sent a refund of 0.0001 BTC.", true, false},
+		{"declined before more was paid", undecided(refund("declined", "bc1q")), "Atelier Nord has declined the refund. If you have questions, ask the shop.", true, false},
+		{"sent and asked again", undecided(refund("sent", "bc1q"), refund("asked", "bc1q")), "Atelier Nord states that it has sent a refund of 0.0001 BTC.", true, false},
+		{"more than the surplus kept", kept("7"), "Atelier Nord keeps the €7.00 above the price.", false, false},
+		{"kept, with another number of decimals", kept("6.910"), "Atelier Nord keeps the €6.91 above the price.", false, false},
+		{"kept", kept("6.91"), "Atelier Nord keeps the €6.91 above the price. If you have questions, ask the shop.", false, false},
+		{"kept before more was paid", undecided(kept("1")), "", true, true},
 	} {
 		r := presenttest.Overpaid()
 		tt.change(&r)
@@ -90,6 +106,12 @@ func TestRefund_decisions_are_stated(t *testing.T) {
 		if got := doc.Find("form#refund").Length() > 0; got != tt.form {
 			t.Errorf("%s: the page asks for an address: %t, want %t", tt.name, got, tt.form)
 		}
+	}
+	expired := presenttest.Overpaid()
+	expired.Status, expired.Exceptions, expired.PaidAmount, expired.DueAmount = api.StatusExpired, []string{api.ExceptionUnderpaid}, "43.21", "13.29"
+	refund("sent", "bc1q")(&expired)
+	if notes := show(t, expired).Find(".note").Text(); !strings.Contains(notes, "Already sent it?") || !strings.Contains(notes, "has sent a refund") {
+		t.Errorf("after the refund of a part the notes are %q", notes)
 	}
 	r := presenttest.Overpaid()
 	r.Exceptions, r.OverpaidAmount = nil, "0"

@@ -102,7 +102,7 @@ func showExtra(p *views.Payment, r api.Resource, s pageContext) {
 	case r.RefundAddress != "":
 		request = s.capitalized("extra.told", "Shop", s.shop, "Reference", reference)
 	}
-	p.Notes = []views.Note{{Kind: "ok", Strong: s.Text("extra.note", "Amount", extra), Text: request}}
+	p.Notes = openDecision(r, views.Note{Kind: "ok", Strong: s.Text("extra.note", "Amount", extra), Text: request})
 }
 
 func showExpired(p *views.Payment, r api.Resource, s pageContext) {
@@ -159,9 +159,7 @@ func showLate(p *views.Payment, r api.Resource, s pageContext) {
 	p.Due = lateDue(r, s, p.Due)
 	p.Heading = s.Text("late.heading")
 	p.Lead = joinSentences(latenessText(r, s), s.Text("late.safe", "Shop", s.shop))
-	p.Notes = []views.Note{{
-		Kind: "warn", Strong: s.capitalized("late.decides", "Shop", s.shop), Text: s.Text("late.nothing"),
-	}}
+	p.Notes = openDecision(r, views.Note{Kind: "warn", Strong: s.capitalized("late.decides", "Shop", s.shop), Text: s.Text("late.nothing")})
 	p.Facts = payments(r, s, isLate)
 	p.Return = returnLink(r.URLFailure, r, s, s.Text("link.return", "Shop", s.shop))
 }
@@ -191,9 +189,9 @@ func showDeclined(p *views.Payment, r api.Resource, s pageContext) {
 	p.Lead = s.capitalized("declined.lead", "Shop", s.shop)
 	p.Facts = payments(r, s, func(api.Payment) bool { return true })
 	if !isZero(r.PaidAmount) || len(p.Facts) > 1 {
-		p.Notes = []views.Note{{
+		p.Notes = openDecision(r, views.Note{
 			Strong: s.Text("declined.sent"), Text: s.Text("declined.ask", "Shop", s.shop, "Reference", views.Reference(r.ForeignID)),
-		}}
+		})
 	}
 	p.Again = againLink(r, s)
 }

@@ -154,7 +154,7 @@ func (n *Network) read(ctx context.Context, from *chain.Cursor) (Chain, error) {
 func transfer(tx Tx, i int, out Output) (chain.Transfer, error) {
 	asset, ok := assetByCode(out.Asset)
 	units, whole := new(big.Int).SetString(out.Units, 10)
-	if !ok || !whole {
+	if !ok || !whole || units.Sign() < 0 {
 		return chain.Transfer{}, fmt.Errorf("transaction %s pays %q of %q", tx.ID, out.Units, out.Asset)
 	}
 	return chain.Transfer{

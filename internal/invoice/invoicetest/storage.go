@@ -221,11 +221,33 @@ func (s *Storage) UpdateInvoice(_ context.Context, id string, lease invoice.Leas
 	if err := decide(inv); err != nil {
 		return nil, err
 	}
+	if s.usesTransaction(before, inv) {
+		return nil, invoice.ErrUsedTransaction
+	}
 	if inv.Evidence != "" {
 		s.evidence[inv.Quote().Evidence], inv.Evidence = inv.Evidence, ""
 	}
 	s.write(inv)
 	return Clone(s.invoices[id]), nil
+}
+
+// usesTransaction reports whether a change states a transaction for a refund that pays another refund to the same
+// address in the same asset.
+func (s *Storage) usesTransaction(before, after *invoice.Invoice) bool {
+	for i, r := range after.Refunds {
+		if r.Tx == "" || i < len(before.Refunds) && before.Refunds[i].Tx == r.Tx {
+			continue
+		}
+		same := func(o invoice.Refund) bool {
+			return o.ID != r.ID && o.Tx == r.Tx && o.Network == r.Network && o.Asset == r.Asset && o.Script == r.Script
+		}
+		for _, inv := range s.invoices {
+			if inv.MerchantID == after.MerchantID && slices.ContainsFunc(inv.Refunds, same) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // InvoiceTo implements invoice.Storage.

@@ -61,6 +61,7 @@ func TestMigrations_that_were_released_do_not_change(t *testing.T) {
 		"00041_casework.sql":         "f4f72a091c6593c9",
 		"00042_preferences.sql":      "2309446ea9a94839",
 		"00043_zones.sql":            "0a992b9aec28a9d2",
+		"00044_refund_facts.sql":     "d601a3771dff1446",
 	}
 	files, err := filepath.Glob("migrations/*.sql")
 	if err != nil {

@@ -3,6 +3,7 @@ package payments
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -186,7 +187,7 @@ func (v *page) invoiceFacts(inv *invoice.Invoice, more int) []desk.Fact {
 		{Name: v.Text("desk.fact.created"), Value: v.Clock(inv.CreatedAt)},
 		{Name: v.Text("desk.fact.until"), Value: v.Clock(inv.ExpiresAt())},
 		{Name: v.Text("desk.fact.language"), Value: inv.Terms.Language},
-		{Name: v.Text("desk.fact.refund"), Value: inv.RefundAddress.Address},
+		{Name: v.Text("desk.fact.refund"), Value: v.refundAddress(inv)},
 		{Name: v.Text("desk.fact.back"), Value: host(inv.Terms.URLSuccess)},
 	}
 	if more > 0 {
@@ -221,6 +222,8 @@ func (v *page) openQuestion(inv *invoice.Invoice, e *invoice.Evaluation) desk.No
 		return desk.Notice{Heading: v.Text("desk.say.delayed"), Text: v.Text("desk.say.delayed.text")}
 	case !inv.NeedsDecision():
 		return desk.Notice{}
+	case slices.ContainsFunc(inv.Refunds, invoice.Refund.Answered):
+		return v.answerNotice(inv)
 	case state.Has(invoice.Late):
 		return desk.Notice{Heading: v.Text("desk.say.late"), Text: v.Text("desk.say.late.text")}
 	case declinable && !state.Has(invoice.Older):

@@ -76,7 +76,30 @@ func (v *page) showRefund(status int, inv *invoice.Invoice, fault refundFault) e
 
 // requestNotice returns what the shopper asks for.
 func (v *page) requestNotice(inv *invoice.Invoice, amount string) desk.Notice {
-	return desk.Notice{Heading: v.Text("desk.refund.asked"), Text: v.Text("desk.refund.asked.text", "Amount", amount, "Address", inv.RefundAddress.Address)}
+	return desk.Notice{
+		Heading: v.Text("desk.refund.asked"),
+		Text:    v.Text("desk.refund.asked.text", "Amount", amount, "Address", inv.RefundAddress.Address, "Actor", v.giverName(inv.RefundAddress.By)),
+	}
+}
+
+// answerNotice returns which refunds wait to be paid since the shopper gave their address.
+func (v *page) answerNotice(inv *invoice.Invoice) desk.Notice {
+	var amounts []string
+	for _, r := range inv.Refunds {
+		if r.Answered() {
+			amounts = append(amounts, v.amountOf(r.Network, r.Asset, r.Amount))
+		}
+	}
+	return v.requestNotice(inv, strings.Join(amounts, ", "))
+}
+
+// refundAddress returns the address for a refund and who gave it; "" if there is none.
+func (v *page) refundAddress(inv *invoice.Invoice) string {
+	a := inv.RefundAddress
+	if a.IsZero() {
+		return ""
+	}
+	return v.Text("desk.fact.refund.value", "Address", a.Address, "Actor", v.giverName(a.By))
 }
 
 // amountOf returns an amount of an asset with its unit.
@@ -112,7 +135,7 @@ func (v *page) refundForm(inv *invoice.Invoice, e *invoice.Evaluation, fault ref
 	f.Part.Decimal, f.Part.Error = true, fault.part
 	f.Address.Code, f.Address.Error = true, fault.address
 	if !inv.RefundAddress.IsZero() {
-		f.Address.Hint = v.Text("desk.refund.address.known", "Asset", inv.RefundAddress.Asset, "Address", inv.RefundAddress.Address)
+		f.Address.Hint = v.Text("desk.refund.address.known", "Asset", inv.RefundAddress.Asset, "Address", inv.RefundAddress.Address, "Actor", v.giverName(inv.RefundAddress.By))
 	}
 	for _, b := range e.Balances() {
 		if !e.MayRefund(b) {
@@ -162,7 +185,7 @@ func (v *page) openRefund(inv *invoice.Invoice, e *invoice.Evaluation, r invoice
 		return o, nil
 	}
 	a, known := v.Invoices.KnownAsset(r.Network, r.Asset)
-	o.To, o.Address, o.CopyTo = v.Text("desk.refund.to", "Network", cmp.Or(a.NetworkName, string(r.Network)), "Actor", v.actorName(r.AddressBy)), views.AddressGroups(r.Address), v.Copying("address-"+r.ID)
+	o.To, o.Address, o.CopyTo = v.Text("desk.refund.to", "Network", cmp.Or(a.NetworkName, string(r.Network)), "Actor", v.addressGiver(inv, r)), views.AddressGroups(r.Address), v.Copying("address-"+r.ID)
 	o.Sent = desk.RefundTx{Action: at + sendRefund, Button: v.Text("desk.refund.send"), Field: v.txField(r, fault)}
 	b, _ := e.Balance(r.Asset)
 	switch {
@@ -196,6 +219,25 @@ func (v *page) actorName(actor string) string {
 		return v.Text("desk.refund.shopper")
 	}
 	return actor
+}
+
+// giverName returns who gave the address for refunds of an invoice.
+func (v *page) giverName(by string) string {
+	switch by {
+	case string(invoice.Shopper):
+		return v.Text("desk.refund.shopper")
+	case "":
+		return v.Text("desk.refund.by.unknown")
+	}
+	return v.Text("desk.refund.by.key", "Key", by)
+}
+
+// addressGiver returns who gave the address of a refund.
+func (v *page) addressGiver(inv *invoice.Invoice, r invoice.Refund) string {
+	if given := inv.RefundAddress; r.AddressBy == "" || r.AddressBy == given.By && r.Asset == given.Asset && r.Address == given.Address {
+		return v.giverName(r.AddressBy)
+	}
+	return v.actorName(r.AddressBy)
 }
 
 // txField returns the field for the transaction of a refund.

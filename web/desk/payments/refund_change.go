@@ -123,6 +123,8 @@ func (v *page) refuseRefund(err error, inv *invoice.Invoice, fault refundFault) 
 		fault.tx = v.Text("desk.refund.problem.tx")
 	case errors.Is(err, invoice.ErrOwnTransaction):
 		fault.tx = v.Text("desk.refund.problem.tx.own")
+	case errors.Is(err, invoice.ErrUsedTransaction):
+		fault.tx = v.Text("desk.refund.problem.tx.used")
 	default:
 		for _, p := range refundProblems {
 			if errors.Is(err, p.err) {

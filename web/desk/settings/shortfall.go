@@ -7,7 +7,6 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/money"
 	"chequer/internal/report"
-	"chequer/web/desk/visit"
 )
 
 const (
@@ -32,12 +31,8 @@ func (f *paymentForm) costs() ([]string, error) {
 
 // waived describes the part of the prices of the invoices that were paid in the last month that was not received.
 func (f *paymentForm) waived() ([]string, error) {
-	now := f.Now().UTC()
-	month := time.Date(now.Year(), now.Month()-1, 1, 0, 0, 0, 0, time.UTC)
-	p, err := report.ParsePeriod(month.Format(visit.MonthLayout))
-	if err != nil {
-		return nil, err
-	}
+	p := report.Month(report.Month(f.Today()).From - 1)
+	month := p.From.Date()
 	sums, err := f.Reports.Sums(f.Request().Context(), f.Shop.ID, invoice.Live, p)
 	if err != nil {
 		return nil, err

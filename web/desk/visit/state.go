@@ -24,8 +24,10 @@ func (v *Visit) StateOf(s invoice.Summary) desk.State {
 	switch {
 	case s.Has(invoice.WasReorged) && s.Status != invoice.Paid:
 		return desk.State{Text: v.Text("desk.state.reverted"), Shape: "bad"}
-	case undecided && s.Has(invoice.Late):
+	case undecided && s.Has(invoice.Late) && !s.Accepted:
 		return desk.State{Text: v.Text("desk.state.late"), Shape: "warn"}
+	case s.RefundAsked:
+		return desk.State{Text: v.Text("desk.state.requested"), Shape: "warn"}
 	case undecided && s.Has(invoice.Overpaid):
 		return desk.State{Text: v.Text("desk.state.overpaid"), Shape: "warn"}
 	case undecided && s.Has(invoice.WrongAsset):
