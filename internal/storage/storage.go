@@ -37,7 +37,9 @@ type Storage struct {
 	shared sharedTermsCache
 	leases observations
 	skew   atomic.Int64 // of this process's clock against the database's, in milliseconds
-	pruned atomic.Int64 // time of the last deletion of expired rows, in Unix milliseconds
+	// examined is the number of invoices that a page of a list examines if no index serves all of its filters.
+	examined int
+	pruned   atomic.Int64 // time of the last deletion of expired rows, in Unix milliseconds
 }
 
 var _ interface {
@@ -79,7 +81,7 @@ func Open(ctx context.Context, url string, box *seal.Box, o Options) (*Storage, 
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Storage{box: box, log: o.Log, mark: audit.NewMark(o.AuditMark), now: clock.Now}
+	s := &Storage{box: box, log: o.Log, mark: audit.NewMark(o.AuditMark), now: clock.Now, examined: maxExamined}
 	if o.Now != nil {
 		s.now = o.Now
 	}
