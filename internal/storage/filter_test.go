@@ -252,13 +252,17 @@ func planOfSQLite(t *testing.T, conn *sql.Conn, q storage.Statement) (p plan) {
 		t.Fatalf("%s: %v", q.Text, err)
 	}
 	defer rows.Close()
+	bounded := []string{"SCAN CONSTANT ROW"} // and the rows of subqueries, whose own plans follow
 	for rows.Next() {
 		var id, parent, unused int
 		var detail string
 		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
 			t.Fatal(err)
 		}
-		if strings.HasPrefix(detail, "SCAN") || strings.Contains(detail, "TEMP B-TREE") {
+		if name, isSubquery := strings.CutPrefix(detail, "CO-ROUTINE "); isSubquery {
+			bounded = append(bounded, "SCAN "+name)
+		}
+		if strings.HasPrefix(detail, "SCAN") && !slices.Contains(bounded, detail) || strings.Contains(detail, "TEMP B-TREE") {
 			p.refused = append(p.refused, detail)
 		}
 		if index := sqliteIndex.FindStringSubmatch(detail); index != nil {

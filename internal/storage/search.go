@@ -9,7 +9,7 @@ import (
 )
 
 // maxExamined is the default of Storage.examined.
-const maxExamined = 2000
+const maxExamined = 1000
 
 // search is the part of the list in which a page looks for the invoices that a filter selects.
 type search struct {
