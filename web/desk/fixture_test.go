@@ -53,6 +53,7 @@ type fixture struct {
 	t            *testing.T
 	desk         http.Handler
 	accounts     *account.Service
+	database     string // URL
 	storage      *storage.Storage
 	clock        *clocktest.Clock
 	log          *lockedLog
@@ -80,7 +81,8 @@ func newFixture(t *testing.T) *fixture { return fixtureAt(t, site) }
 // fixtureAt returns a fixture with a base URL.
 func fixtureAt(t *testing.T, base string) *fixture {
 	t.Helper()
-	f := &fixture{t: t, storage: storagetest.SQLite(t), clock: clocktest.At(storagetest.Noon), log: &lockedLog{}, seeds: map[string]string{}}
+	database := storagetest.File(t)
+	f := &fixture{t: t, database: database, storage: storagetest.Open(t, database), clock: clocktest.At(storagetest.Noon), log: &lockedLog{}, seeds: map[string]string{}}
 	f.reports = &reportStorage{Storage: f.storage}
 	for id, name := range map[string]string{shop: "Atelier Nord", "other": "Nord Markt"} {
 		f.must(f.storage.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: id, Name: name, CreatedAt: f.clock.Now()}}))
