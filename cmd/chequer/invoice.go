@@ -71,7 +71,7 @@ func (s *shell) invoiceList() *cobra.Command {
 		if address != "" {
 			f.Scripts = service.Scripts(f.Mode, address)
 		}
-		invoices, err := service.Invoices(call.Context(), f, invoice.Position{}, max(limit, 0))
+		invoices, err := invoice.All(call.Context(), service.Invoices, f, invoice.Position{}, limit)
 		return rowsOf(invoices, func(inv *invoice.Invoice) api.Resource { return wire.Resource(service, inv, nil) }), err
 	}, "CREATED\tID\tORDER\tAMOUNT\tPAID\tSTATUS\tPRODUCT\tQUANTITY\tDESCRIPTION\tNOTE", func(r api.Resource) []any {
 		return []any{s.Time(r.CreatedAt), r.ForeignID, r.OrderID, fiat(r, r.ClientAmount), fiat(r, r.PaidAmount), statusText(r),
@@ -108,7 +108,7 @@ func namedInvoice(call invocation, service *invoice.Service, name string) (*invo
 	}
 	var matches []*invoice.Invoice
 	for _, mode := range modes {
-		list, err := service.Invoices(call.Context(), invoice.Filter{MerchantID: call.shop.ID, Mode: mode, OrderID: name}, invoice.Position{}, maxMatches)
+		list, _, err := service.Invoices(call.Context(), invoice.Filter{MerchantID: call.shop.ID, Mode: mode, OrderID: name}, invoice.Position{}, maxMatches)
 		if err != nil {
 			return nil, err
 		}

@@ -161,7 +161,7 @@ func (d *domain) endpointFaults(ctx context.Context, shop merchant.Merchant) (al
 		}
 		all = append(all, notify.Fault{
 			MerchantID: shop.ID, Key: "endpoint " + e.ID,
-			Text: fmt.Sprintf("The webhook to %s fails: %d events wait, %d are given up", host, h.Waiting, h.Failed),
+			Text: fmt.Sprintf("The webhook to %s fails: %s events wait, %s are given up", host, merchant.Counted(h.Waiting), merchant.Counted(h.Failed)),
 		})
 	}
 	return all, nil

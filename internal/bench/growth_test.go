@@ -3,6 +3,7 @@ package bench_test
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -19,17 +20,7 @@ import (
 	"chequer/internal/storage/storagetest"
 )
 
-const (
-	// originals is the number of test invoices that the program itself creates. The others are copies
-	// of them in the database, spread over a year.
-	originals = 100
-	// paidOriginals is the number of originals that are paid, the first of them with too much. One more is
-	// declined.
-	paidOriginals = 78
-	// copyBatch is the number of copies of each original in one transaction.
-	copyBatch = 50
-	year      = 365 * 24 * time.Hour
-)
+const year = 365 * 24 * time.Hour
 
 // BenchmarkGrowth measures how the cost of work depends on the number of stored invoices. The
 // baseline is the smallest number.
@@ -68,12 +59,17 @@ func growthSizes(largest int) (sizes []int) {
 
 // grow measures a program with the given number of stored invoices. Each figure is a sub-benchmark.
 func grow(b *testing.B, e engine, stored int, figure func(name, unit string, value func(*testing.B) float64)) {
-	program := serve(b, e, "CHEQUER_PASSPHRASE=correct horse battery staple") // of the backup
+	program := serve(b, e, "CHEQUER_PASSPHRASE=correct horse battery staple", // of the backup
+		"CHEQUER_MASTER_KEY="+hex.EncodeToString(storagetest.MasterKey(masterKey)))
 	program.useKey(b, "--test")
-	program.createOriginals(b)
+	desk := program.openDesk(b)
+	sources := program.addSources(b)
+	program.createOriginals(b, sources)
 	program.process.Kill()
+	program.checkSums(b)
 	empty := size(b, program.database)
 	program.multiply(b, stored/originals-1)
+	program.checkSums(b)
 	full := size(b, program.database)
 	program.start(b)
 	idle := program.memory()
@@ -82,6 +78,7 @@ func grow(b *testing.B, e engine, stored int, figure func(name, unit string, val
 	figure("disk per invoice", "kB", func(*testing.B) float64 {
 		return float64(full-empty) / float64(max(stored-originals, 1)) / 1000
 	})
+	desk.measure(b, program, sources, figure)
 	random := rand.New(rand.NewPCG(1, uint64(stored)))
 	now := time.Now()
 	order := func() string {
@@ -108,7 +105,7 @@ func grow(b *testing.B, e engine, stored int, figure func(name, unit string, val
 			return fmt.Sprintf("view=summary&reference=table-%d-%d", random.IntN(originals), copied())
 		}},
 		{"find an amount", func() string {
-			return fmt.Sprintf("view=summary&fiat_currency=EUR&amount=%d.%02d", 20+copied()/100, copied()%100)
+			return "view=summary&fiat_currency=EUR&amount=" + priceOf(random.IntN(originals))
 		}},
 		{"find a transaction", func() string { return fmt.Sprintf("view=summary&tx=%s%d", paid.Invoices[0].PaidTx, copied()) }},
 		{"find an address", func() string { return "view=summary&address=" + address }},
@@ -120,7 +117,7 @@ func grow(b *testing.B, e engine, stored int, figure func(name, unit string, val
 		{"100 overpaid summaries from the API", func() string { return "view=summary&limit=100&exception=overpaid&origin=api" }},
 		{"100 summaries to decide", func() string { return "view=summary&limit=100&needs_decision=true" }},
 		{"100 summaries of a link of none", func() string { return "view=summary&limit=100&origin=link&origin_id=none" }},
-		{"100 summaries from terminals of none", func() string { return "view=summary&limit=100&origin=terminal" }},
+		{"100 summaries from terminals", func() string { return "view=summary&limit=100&origin=terminal" }},
 		{"100 summaries paid in bitcoin", func() string { return "view=summary&limit=100&paid_currency=BTC" }},
 		{"100 before a random time", func() string { return "limit=100&to=" + timeBefore(time.Duration(random.Int64N(int64(year)))) }},
 		{"100 after a cursor 360 days back", func() string { return "limit=100&cursor=" + old.NextCursor }},
@@ -147,67 +144,6 @@ func grow(b *testing.B, e engine, stored int, figure func(name, unit string, val
 		defer os.Remove(path)
 		return time.Since(start).Seconds()
 	})
-}
-
-// createOriginals creates the invoices that are copied afterwards: most are paid, one is declined.
-func (p *program) createOriginals(b *testing.B) {
-	b.Helper()
-	for i := range originals {
-		inv, err := p.createWith(b.Context(), fmt.Sprintf(`{"amount":12.50,"fiat_currency":"EUR","order_id":"order-%d-0","expires_in":60,"metadata":{"order_reference":"table-%d-0"}}`, i, i))
-		switch {
-		case err != nil:
-		case i == 0:
-			if err = p.simulate(b.Context(), inv.ForeignID, api.SimulateOver); err == nil {
-				err = p.simulate(b.Context(), inv.ForeignID, api.SimulateConfirm)
-			}
-		case i < paidOriginals:
-			err = p.pay(b.Context(), inv.ForeignID)
-		case i == paidOriginals:
-			err = p.call(b.Context(), http.MethodPost, api.PathInvoices+"/"+inv.ForeignID+"/cancel", "{}", nil)
-		}
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// multiply stores the given number of copies of each original, spread over a year.
-func (p *program) multiply(b *testing.B, copies int) {
-	b.Helper()
-	if copies <= 0 {
-		return
-	}
-	distance := year.Milliseconds() / int64(copies)
-	shifted := func(column string) string { return fmt.Sprintf("o.%s - n.i * %d", column, distance) }
-	const (
-		ofTestInvoices = " WHERE invoice_id IN (SELECT id FROM invoices WHERE mode = 'test')"
-		number         = " || CAST(n.i AS TEXT)"
-	)
-	c := newCopier(b, p.database, []original{
-		{table: "invoices", query: "SELECT * FROM invoices WHERE mode = 'test'", changed: map[string]string{
-			"id": copiedID, "order_id": "substr(o.order_id, 1, length(o.order_id) - 1)" + number, "created_at": shifted("created_at"),
-			"reference": "substr(o.reference, 1, length(o.reference) - 1)" + number, "price": "2000 + n.i",
-			"expires_at": shifted("expires_at"), "next_check_at": "NULL", "paid_at": shifted("paid_at"),
-		}},
-		{table: "destinations", query: "SELECT * FROM destinations" + ofTestInvoices, changed: map[string]string{
-			"script": "o.script" + number, "invoice_id": copiedInvoiceID, "watch_until": "0",
-		}},
-		{table: "transfers", query: "SELECT * FROM transfers" + ofTestInvoices, changed: map[string]string{
-			"id": "o.id" + number, "invoice_id": copiedInvoiceID, "tx": "o.tx" + number,
-			"block_height": "o.block_height * 0", // no block that the network still scans
-		}},
-		{table: "invoice_flags", query: "SELECT * FROM invoice_flags" + ofTestInvoices, changed: map[string]string{
-			"invoice_id": copiedInvoiceID, "created_at": shifted("created_at"),
-		}},
-		{table: "events", query: "SELECT * FROM events" + ofTestInvoices, changed: map[string]string{
-			"position": "-(o.position * 1000000 + n.i)", "id": "o.id" + number, "invoice_id": copiedInvoiceID,
-		}, where: fmt.Sprintf("n.i <= %d", 30*24*time.Hour.Milliseconds()/distance)}, // events are kept for 30 days
-	})
-	for first := 1; first <= copies; first += copyBatch {
-		c.write(b, first, min(first+copyBatch-1, copies))
-	}
-	storagetest.Exec(b, p.database, fmt.Sprintf("UPDATE tallies SET count = count * %d WHERE mode = 'test'", copies+1))
-	storagetest.Exec(b, p.database, "ANALYZE")
 }
 
 // listSize returns the size of a page of the list, in kB.

@@ -132,7 +132,7 @@ func TestBridgedToken_is_read_by_a_program_that_does_not_know_it(t *testing.T) {
 	if got.State.Status != before.State.Status || !got.State.Has(invoice.WrongAsset) || len(got.Transfers) != 1 || got.Transfers[0].Amount.Cmp(before.Transfers[0].Amount) != 0 {
 		t.Errorf("the invoice is %s %v with %+v", got.State.Status, got.State.Exceptions, got.Transfers)
 	}
-	list, err := r.service.Invoices(t.Context(), invoice.Filter{MerchantID: "m", Mode: invoice.Live}, invoice.Position{}, 10)
+	list, _, err := r.service.Invoices(t.Context(), invoice.Filter{MerchantID: "m", Mode: invoice.Live}, invoice.Position{}, 10)
 	r.must(err)
 	if len(list) != 1 || len(list[0].Transfers) != 1 || list[0].Transfers[0].Asset != "USDBC" {
 		t.Errorf("the list has %+v", list)

@@ -12,17 +12,19 @@ import (
 )
 
 // ListStorage reads lists of invoices, newest first unless the comment of a method states another order.
-// Its methods read a page of a list: at most limit invoices after a position.
+// Its methods read a page of a list: at most limit invoices after a position. Invoices, Summaries and ExportLines
+// also return the position after which the list may have more, which is zero if it has none. Such a page may have
+// fewer invoices than limit, or none: the search for invoices with several filters is bounded.
 type ListStorage interface {
 	// Invoices returns whole invoices.
-	Invoices(ctx context.Context, f Filter, after Position, limit int) ([]*Invoice, error)
+	Invoices(ctx context.Context, f Filter, after Position, limit int) ([]*Invoice, Position, error)
 	// Summaries returns invoices in their short form.
-	Summaries(ctx context.Context, f Filter, after Position, limit int) ([]Summary, error)
+	Summaries(ctx context.Context, f Filter, after Position, limit int) ([]Summary, Position, error)
 	// Undecided returns the invoices of a merchant and a mode that wait for a decision and are not snoozed at a time,
 	// oldest first.
 	Undecided(ctx context.Context, merchantID string, mode Mode, at time.Time, after Position, limit int) ([]*Invoice, error)
 	// ExportLines returns invoices as lines of an export.
-	ExportLines(ctx context.Context, f Filter, after Position, limit int) ([]ExportLine, error)
+	ExportLines(ctx context.Context, f Filter, after Position, limit int) ([]ExportLine, Position, error)
 	// Refunds returns refunds, newest first.
 	Refunds(ctx context.Context, f RefundFilter, after Position, limit int) ([]ListedRefund, error)
 	// Tally counts the invoices of a merchant and a mode, and those that are snoozed at a time.
@@ -42,14 +44,20 @@ func (inv *Invoice) Position() Position { return Position{CreatedAt: inv.Created
 // Position returns the position of the invoice in the list.
 func (s Summary) Position() Position { return Position{CreatedAt: s.CreatedAt, ID: s.ID} }
 
-// Invoices lists at most limit invoices after a position. The zero position is the start of the
-// list.
-func (s *Service) Invoices(ctx context.Context, f Filter, after Position, limit int) ([]*Invoice, error) {
+// Invoices lists at most limit invoices after a position, and returns the position after which there may be more;
+// see ListStorage. The zero position is the start of the list, and its end.
+func (s *Service) Invoices(ctx context.Context, f Filter, after Position, limit int) ([]*Invoice, Position, error) {
+	if f.selectsNone() {
+		return nil, Position{}, nil
+	}
 	return s.storage.Invoices(ctx, f, after, limit)
 }
 
 // Summaries is Invoices with the invoices in their short form.
-func (s *Service) Summaries(ctx context.Context, f Filter, after Position, limit int) ([]Summary, error) {
+func (s *Service) Summaries(ctx context.Context, f Filter, after Position, limit int) ([]Summary, Position, error) {
+	if f.selectsNone() {
+		return nil, Position{}, nil
+	}
 	return s.storage.Summaries(ctx, f, after, limit)
 }
 
@@ -61,7 +69,10 @@ func (s *Service) Undecided(ctx context.Context, merchantID string, mode Mode, a
 
 // ExportLines is Invoices with the invoices as lines of an export. A caller that reads all pages
 // of a list gets each invoice once: invoices that are created meanwhile are before the first page.
-func (s *Service) ExportLines(ctx context.Context, f Filter, after Position, limit int) ([]ExportLine, error) {
+func (s *Service) ExportLines(ctx context.Context, f Filter, after Position, limit int) ([]ExportLine, Position, error) {
+	if f.selectsNone() {
+		return nil, Position{}, nil
+	}
 	return s.storage.ExportLines(ctx, f, after, limit)
 }
 
@@ -130,6 +141,26 @@ func NormalizeTx(text string) string {
 type Script struct {
 	Network chain.ID
 	Script  string
+}
+
+// selectsNone reports whether the filter selects no invoice, because only paid ones have a paid asset.
+func (f Filter) selectsNone() bool { return f.PaidAsset != "" && f.Status != "" && f.Status != Paid }
+
+// All reads pages of a list with one of its methods, until it has limit invoices or the list ends.
+func All[T any](
+	ctx context.Context, read func(context.Context, Filter, Position, int) ([]T, Position, error), f Filter, after Position, limit int,
+) (all []T, err error) {
+	for len(all) < limit {
+		page, more, err := read(ctx, f, after, limit-len(all))
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, page...); more == (Position{}) {
+			break
+		}
+		after = more
+	}
+	return all, nil
 }
 
 // Selects reports whether the filter selects an invoice.

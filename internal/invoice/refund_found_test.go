@@ -167,7 +167,7 @@ func TestRefund_request_needs_attention(t *testing.T) {
 		if got := requested(); got != 1 {
 			t.Errorf("%d events", got)
 		}
-		summaries, err := s.service.Summaries(t.Context(), invoice.Filter{MerchantID: "m", Mode: invoice.Test, NeedsDecision: true}, invoice.Position{}, 10)
+		summaries, _, err := s.service.Summaries(t.Context(), invoice.Filter{MerchantID: "m", Mode: invoice.Test, NeedsDecision: true}, invoice.Position{}, 10)
 		s.must(err)
 		if len(summaries) != 1 || !summaries[0].RefundAsked || !summaries[0].NeedsDecision() {
 			t.Errorf("waiting: %+v", summaries)

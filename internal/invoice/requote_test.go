@@ -305,7 +305,7 @@ func TestScripts_finds_any_spelling_of_an_address(t *testing.T) {
 				address = strings.ToUpper(m.Destination.Address)
 			}
 			f.Scripts = s.service.Scripts(f.Mode, address)
-			found, err := s.service.Invoices(t.Context(), f, invoice.Position{}, 10)
+			found, _, err := s.service.Invoices(t.Context(), f, invoice.Position{}, 10)
 			if err != nil || len(found) != 1 || found[0].ID != inv.ID {
 				t.Errorf("%s: found %d, %v", address, len(found), err)
 			}
@@ -314,7 +314,7 @@ func TestScripts_finds_any_spelling_of_an_address(t *testing.T) {
 	f.Mode = invoice.Live
 	m, _ := inv.Method(simnet.ID, "BTC")
 	f.Scripts = s.service.Scripts(f.Mode, m.Destination.Address)
-	if found, err := s.service.Invoices(t.Context(), f, invoice.Position{}, 10); len(found) != 0 || err != nil {
+	if found, _, err := s.service.Invoices(t.Context(), f, invoice.Position{}, 10); len(found) != 0 || err != nil {
 		t.Errorf("a test invoice among live ones: %d, %v", len(found), err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 // wantSums fails unless the sums of days are those of all invoices, and those that the test wants.
 func (s *shop) wantSums(after string, want ...string) {
 	s.t.Helper()
-	all, err := s.store.Invoices(s.t.Context(), invoice.Filter{MerchantID: "m", Mode: invoice.Test}, invoice.Position{}, 100)
+	all, _, err := s.store.Invoices(s.t.Context(), invoice.Filter{MerchantID: "m", Mode: invoice.Test}, invoice.Position{}, 100)
 	s.must(err)
 	by := map[string]report.Sum{}
 	key := func(d report.Day, asset string, c money.Currency) string {

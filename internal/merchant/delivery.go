@@ -1,6 +1,9 @@
 package merchant
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // EventTest is the type of a test event, which concerns no invoice. It is sent to one endpoint, to
 // check that events arrive, and is not in the feed.
@@ -58,10 +61,21 @@ type DeliveryAttempt struct {
 	Attempt
 }
 
+// MaxCounted is the number up to which the deliveries of an endpoint are counted.
+const MaxCounted = 1000
+
+// Counted returns a number of deliveries as text, with a plus sign if there may be more.
+func Counted(n int) string {
+	if n >= MaxCounted {
+		return strconv.Itoa(n) + "+"
+	}
+	return strconv.Itoa(n)
+}
+
 // EndpointHealth summarises the deliveries of an endpoint.
 type EndpointHealth struct {
-	Waiting       int       // pending deliveries
-	Failed        int       // deliveries given up, and not sent again since
+	Waiting       int       // pending deliveries, at most MaxCounted
+	Failed        int       // deliveries given up, and not sent again since; at most MaxCounted
 	LastAttemptAt time.Time // time of the last attempt; zero = never
 	// LastStatus and LastFault are those of the last attempt.
 	LastStatus int

@@ -58,12 +58,12 @@ func export[T interface{ Position() invoice.Position }](
 		if after != nil {
 			p = (*after).Position()
 		}
-		return read(ctx, f, p, limit)
+		return invoice.All(ctx, read, f, p, limit)
 	}})
 }
 
 // pageReader reads a page of a list, such as invoice.Service.Invoices.
-type pageReader[T any] func(ctx context.Context, f invoice.Filter, after invoice.Position, limit int) ([]T, error)
+type pageReader[T any] func(ctx context.Context, f invoice.Filter, after invoice.Position, limit int) ([]T, invoice.Position, error)
 
 // zone parses the name of a time zone. It refuses "Local", the zone of the server.
 func zone(target **time.Location) parameter {

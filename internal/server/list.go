@@ -39,34 +39,35 @@ func (s *server) listInvoices(c echo.Context, k call) error {
 	}
 	ctx := c.Request().Context()
 	if view == summaryView {
-		page, err := s.Invoices.Summaries(ctx, f, after, limit+1)
+		page, more, err := s.Invoices.Summaries(ctx, f, after, limit)
 		if err != nil {
 			return err
 		}
-		answer := api.SummaryList{}
-		answer.Summaries, answer.NextCursor = listed(page, limit, wire.Summary)
-		return writeJSON(c, http.StatusOK, answer)
+		return writeJSON(c, http.StatusOK, api.SummaryList{Summaries: encoded(page, wire.Summary), NextCursor: nextCursor(more)})
 	}
-	page, err := s.Invoices.Invoices(ctx, f, after, limit+1)
+	page, more, err := s.Invoices.Invoices(ctx, f, after, limit)
 	if err != nil {
 		return err
 	}
-	answer := api.InvoiceList{}
-	answer.Invoices, answer.NextCursor = listed(page, limit, func(inv *invoice.Invoice) api.Resource { return wire.Resource(s.Invoices, inv, nil) })
-	return writeJSON(c, http.StatusOK, answer)
+	resources := encoded(page, func(inv *invoice.Invoice) api.Resource { return wire.Resource(s.Invoices, inv, nil) })
+	return writeJSON(c, http.StatusOK, api.InvoiceList{Invoices: resources, NextCursor: nextCursor(more)})
 }
 
-// listed returns at most limit invoices of a page, encoded. One more in the page means that there is a
-// next page.
-func listed[T interface{ Position() invoice.Position }, R any](page []T, limit int, encode func(T) R) (list []R, next string) {
-	list = make([]R, 0, len(page))
-	for i, inv := range page {
-		if i == limit {
-			return list, cursor(page[i-1].Position())
-		}
+// encoded returns the invoices of a page, encoded.
+func encoded[T, R any](page []T, encode func(T) R) []R {
+	list := make([]R, 0, len(page))
+	for _, inv := range page {
 		list = append(list, encode(inv))
 	}
-	return list, ""
+	return list
+}
+
+// nextCursor returns the cursor of the next page; "" if there is none.
+func nextCursor(more invoice.Position) string {
+	if more == (invoice.Position{}) {
+		return ""
+	}
+	return cursor(more)
 }
 
 // selection holds the parameters of a request that select invoices of the key's merchant and mode.

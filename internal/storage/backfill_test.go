@@ -38,14 +38,14 @@ func TestOpen_fills_the_columns_of_lists(t *testing.T) {
 				create(t, s, c)
 			}
 			f := invoice.Filter{MerchantID: "shop", Mode: invoice.Live}
-			want, err := s.ExportLines(t.Context(), f, invoice.Position{}, 100)
+			want, _, err := s.ExportLines(t.Context(), f, invoice.Position{}, 100)
 			if err != nil || len(want) != 12 {
 				t.Fatalf("%d lines, error %v", len(want), err)
 			}
 			execSQL(t, url, "UPDATE invoices SET listed = FALSE, description = '', reference = '', note = '', disable_sale = FALSE, tolerance = '', received = ''")
 			execSQL(t, url, "UPDATE invoices SET origin = '', origin_id = '' WHERE origin <> 'link'") // which the migration fills
 			s = open(t, url)
-			got, err := s.ExportLines(t.Context(), f, invoice.Position{}, 100)
+			got, _, err := s.ExportLines(t.Context(), f, invoice.Position{}, 100)
 			if err != nil || !cmp.Equal(want, got, same) {
 				t.Errorf("error %v (-want +got):\n%s", err, cmp.Diff(want, got, same))
 			}
@@ -61,7 +61,7 @@ func checkLists(t *testing.T, s *storage.Storage) {
 	t.Helper()
 	for _, mode := range []invoice.Mode{invoice.Live, invoice.Test} {
 		f := invoice.Filter{MerchantID: "m", Mode: mode}
-		invoices, err := s.Invoices(t.Context(), f, invoice.Position{}, 100)
+		invoices, _, err := s.Invoices(t.Context(), f, invoice.Position{}, 100)
 		if err != nil || len(invoices) == 0 {
 			t.Fatalf("%d invoices, error %v", len(invoices), err)
 		}
@@ -72,17 +72,17 @@ func checkLists(t *testing.T, s *storage.Storage) {
 			summaries, lines = append(summaries, inv.Summary()), append(lines, inv.ExportLine())
 			tally.Add(inv.Summary())
 		}
-		if got, err := s.Summaries(t.Context(), f, invoice.Position{}, 100); err != nil || !cmp.Equal(summaries, got, same) {
+		if got, _, err := s.Summaries(t.Context(), f, invoice.Position{}, 100); err != nil || !cmp.Equal(summaries, got, same) {
 			t.Errorf("summaries, error %v (-want +got):\n%s", err, cmp.Diff(summaries, got, same))
 		}
-		if got, err := s.ExportLines(t.Context(), f, invoice.Position{}, 100); err != nil || !cmp.Equal(lines, got, same) {
+		if got, _, err := s.ExportLines(t.Context(), f, invoice.Position{}, 100); err != nil || !cmp.Equal(lines, got, same) {
 			t.Errorf("lines of an export, error %v (-want +got):\n%s", err, cmp.Diff(lines, got, same))
 		}
 		if got, err := s.Tally(t.Context(), "m", mode, noon); err != nil || !cmp.Equal(tally, got) {
 			t.Errorf("tally, error %v (-want +got):\n%s", err, cmp.Diff(tally, got))
 		}
 		f.NeedsDecision = true
-		if got, err := s.Summaries(t.Context(), f, invoice.Position{}, 100); err != nil || int64(len(got)) != tally.NeedDecision {
+		if got, _, err := s.Summaries(t.Context(), f, invoice.Position{}, 100); err != nil || int64(len(got)) != tally.NeedDecision {
 			t.Errorf("%d invoices need a decision, error %v, want %d", len(got), err, tally.NeedDecision)
 		}
 	}

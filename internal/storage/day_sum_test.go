@@ -50,7 +50,7 @@ func recomputed(all []*invoice.Invoice, zone *time.Location, origins bool) []rep
 // wantDaySums fails unless the sums of days are those of all invoices.
 func wantDaySums(t *testing.T, s *storage.Storage, merchantID string, mode invoice.Mode, after string) {
 	t.Helper()
-	all, err := s.Invoices(t.Context(), invoice.Filter{MerchantID: merchantID, Mode: mode}, invoice.Position{}, 1000)
+	all, _, err := s.Invoices(t.Context(), invoice.Filter{MerchantID: merchantID, Mode: mode}, invoice.Position{}, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}

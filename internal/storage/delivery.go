@@ -243,13 +243,12 @@ func reschedule(ctx context.Context, q querier, e merchant.Endpoint, position in
 // EndpointHealth implements merchant.EndpointStorage.
 func (s *Storage) EndpointHealth(ctx context.Context, endpointID string) (merchant.EndpointHealth, error) {
 	health, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) (h merchant.EndpointHealth, err error) {
-		err = q.QueryRowContext(ctx, deliveryCounts, endpointID, merchant.EventTest).Scan(&h.Waiting, &h.Failed)
+		err = q.QueryRowContext(ctx, deliveryCounts, endpointID, merchant.EventTest, merchant.MaxCounted).Scan(&h.Waiting, &h.Failed)
 		if err != nil {
 			return h, err
 		}
 		var at int64
-		err = q.QueryRowContext(ctx, "SELECT at, status, fault FROM tries WHERE endpoint_id = $1 ORDER BY at DESC, position DESC, number DESC LIMIT 1", endpointID).
-			Scan(&at, &h.LastStatus, &h.LastFault)
+		err = q.QueryRowContext(ctx, lastAttempt, endpointID).Scan(&at, &h.LastStatus, &h.LastFault)
 		if engine.Absent(err) {
 			return h, nil
 		}
@@ -262,10 +261,14 @@ func (s *Storage) EndpointHealth(ctx context.Context, endpointID string) (mercha
 	return health, nil
 }
 
-// deliveryCounts counts the pending and the failed deliveries of an endpoint.
+// deliveryCounts counts the pending and the failed deliveries of an endpoint, each up to a number.
 const deliveryCounts = `
-	SELECT COUNT(CASE WHEN state = 'pending' THEN 1 END), COUNT(CASE WHEN state = 'failed' AND type <> $2 THEN 1 END)
-	FROM deliveries WHERE endpoint_id = $1 AND state IN ('pending', 'failed')`
+	SELECT
+		(SELECT COUNT(*) FROM (SELECT 1 FROM deliveries WHERE endpoint_id = $1 AND state = 'pending' LIMIT $3) waiting),
+		(SELECT COUNT(*) FROM (SELECT 1 FROM deliveries WHERE endpoint_id = $1 AND state = 'failed' AND type <> $2 LIMIT $3) failed)`
+
+// lastAttempt reads the last attempt of an endpoint.
+const lastAttempt = "SELECT at, status, fault FROM tries WHERE endpoint_id = $1 ORDER BY at DESC, position DESC, number DESC LIMIT 1"
 
 func readDelivery(row scanner) (d merchant.Delivery, err error) {
 	var createdAt int64

@@ -9,14 +9,15 @@ import (
 )
 
 // ExportLines implements invoice.ListStorage.
-func (s *Storage) ExportLines(ctx context.Context, f invoice.Filter, after invoice.Position, limit int) ([]invoice.ExportLine, error) {
-	p := newExportPage(newListing(f, after, limit))
-	lines, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]invoice.ExportLine, error) { return p.read(ctx, q) })
+func (s *Storage) ExportLines(ctx context.Context, f invoice.Filter, after invoice.Position, limit int) ([]invoice.ExportLine, invoice.Position, error) {
+	lines, more, err := searchPage(ctx, s, s.snapshot, f, after, limit, func(l invoice.ExportLine) invoice.Position { return l.Position() },
+		func(ctx context.Context, q querier, l listing) ([]invoice.ExportLine, error) {
+			return newExportPage(l).read(ctx, q)
+		})
 	if err != nil {
-		return nil, fmt.Errorf("export invoices: %w", err)
+		return nil, more, fmt.Errorf("export invoices: %w", err)
 	}
-	sortByAge(lines, func(l invoice.ExportLine) invoice.Position { return l.Position() })
-	return lines, nil
+	return lines, more, nil
 }
 
 // exportPage holds the statements that read lines of an export: the invoices, then their sales.

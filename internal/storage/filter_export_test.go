@@ -15,10 +15,32 @@ type Statement struct {
 	Args []any
 }
 
+// Drivers returns the number of selectors that may drive the list of a filter.
+func Drivers(f invoice.Filter) int {
+	all, _ := drivers(f)
+	return len(all)
+}
+
+// driverOf returns the selector with a number among those that may drive the list of a filter.
+func driverOf(f invoice.Filter, number int) int {
+	if all, _ := drivers(f); number < len(all) {
+		return all[number]
+	}
+	return -1
+}
+
+// SearchEndStatements returns the statement that finds the end of a search.
+func SearchEndStatements(f invoice.Filter, after invoice.Position, driver int) []Statement {
+	return []Statement{exported(newSearchEnd(f, after, driverOf(f, driver), 20))}
+}
+
+// Examine sets the number of invoices that a page of a list examines.
+func (s *Storage) Examine(invoices int) { s.examined = invoices }
+
 // InvoicesStatements returns the statements of Storage.Invoices, Storage.Summaries and
 // Storage.ExportLines.
-func InvoicesStatements(f invoice.Filter, after invoice.Position, limit int) []Statement {
-	l := newListing(f, after, limit)
+func InvoicesStatements(f invoice.Filter, after invoice.Position, limit, driver int) []Statement {
+	l := newListing(f, after, limit, driverOf(f, driver))
 	p, e := newPage(l), newExportPage(l)
 	return []Statement{exported(p.invoices), exported(p.transfers), exported(p.spends), exported(p.sales), exported(p.refunds), exported(l.invoices(summaryColumns)), exported(e.invoices)}
 }
@@ -92,21 +114,22 @@ func LookupStatements() map[string]Statement {
 		"transfers_pkey":           {rises, []any{"bitcoin", 0}},
 		"events_by_id":             {eventPosition, []any{"e", "evt_1"}},
 		"deliveries_in_order":      {invoiceDeliveries, []any{"e", "i1", 20}},
-		"deliveries_by_state":      {deliveryCounts, []any{"e", merchant.EventTest}},
+		"deliveries_by_state":      {deliveryCounts, []any{"e", merchant.EventTest, 10}},
+		"tries_in_time":            {lastAttempt, []any{"e"}},
 	}
 }
 
 // CountStatements returns the numbers of statements that read a page of the list of invoices: of whole
 // invoices, of summaries and of lines of an export.
 func (s *Storage) CountStatements(ctx context.Context, f invoice.Filter, limit int) (invoices, summaries, lines int, err error) {
-	l := newListing(f, invoice.Position{}, limit)
+	l := newListing(f, invoice.Position{}, limit, driverOf(f, 0))
 	err = s.snapshot(ctx, func(ctx context.Context, q querier) error {
 		for _, form := range []struct {
 			statements *int
 			read       func(querier) error
 		}{
 			{&invoices, func(q querier) error { _, err := s.readPage(ctx, q, newPage(l)); return err }},
-			{&summaries, func(q querier) error { _, err := l.summaries(ctx, q); return err }},
+			{&summaries, func(q querier) error { _, err := readSummaries(ctx, q, l); return err }},
 			{&lines, func(q querier) error { _, err := newExportPage(l).read(ctx, q); return err }},
 		} {
 			c := &counting{querier: q}

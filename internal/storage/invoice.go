@@ -123,7 +123,7 @@ func (s *Storage) insert(ctx context.Context, q querier, c invoice.Creation, inv
 	if err := keepOrder(ctx, q, c.Order, inv.ID); err != nil {
 		return err
 	}
-	if err := keepUse(ctx, q, c.Link, inv.ID); err != nil {
+	if err := keepUse(ctx, q, c.Link, made.row); err != nil {
 		return err
 	}
 	if err := keepEvidence(ctx, q, c); err != nil {
@@ -306,6 +306,9 @@ func (s *Storage) writeRows(ctx context.Context, q querier, c change) error {
 		return err
 	}
 	if err := s.saveCase(ctx, q, c.before.row, c.after.row); err != nil {
+		return err
+	}
+	if err := saveUse(ctx, q, c.before.row, c.after.row); err != nil {
 		return err
 	}
 	if err := saveFlags(ctx, q, c.before.row, c.after.row); err != nil {

@@ -9,6 +9,7 @@ import (
 	"chequer/internal/audit"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
+	"chequer/internal/storage/engine"
 )
 
 // CreateLink implements merchant.LinkStorage.
@@ -64,13 +65,11 @@ func (s *Storage) LinkUses(ctx context.Context, slug string) (int, error) {
 	return answer(ctx, s.read, func(ctx context.Context, q querier) (int, error) { return linkUses(ctx, q, slug) })
 }
 
-// linkUses returns the number of invoices of a link that are paid or can still be paid.
+// linkUses returns the number of invoices of a link that are paid or can still be paid; 0 without the link.
 func linkUses(ctx context.Context, q querier, slug string) (n int, err error) {
-	err = q.QueryRowContext(ctx, `
-		SELECT COUNT(*) FROM link_uses u JOIN invoices i ON i.id = u.invoice_id
-		WHERE u.slug = $1 AND i.status IN ('created', 'pending', 'paid')`, slug).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("count uses of link: %w", err)
+	err = q.QueryRowContext(ctx, "SELECT uses FROM links WHERE slug = $1", slug).Scan(&n)
+	if err != nil && !engine.Absent(err) {
+		return 0, fmt.Errorf("read uses of link: %w", err)
 	}
 	return n, nil
 }
@@ -89,13 +88,46 @@ func takeUse(ctx context.Context, q querier, l invoice.LinkUse) error {
 }
 
 // keepUse stores a new invoice of a link, unless the link was removed in the meantime.
-func keepUse(ctx context.Context, q querier, l invoice.LinkUse, invoiceID string) error {
+func keepUse(ctx context.Context, q querier, l invoice.LinkUse, inv invoiceRow) error {
 	if l.Slug == "" {
 		return nil
 	}
-	_, err := q.ExecContext(ctx, "INSERT INTO link_uses (slug, invoice_id) SELECT slug, $2 FROM links WHERE slug = $1", l.Slug, invoiceID)
+	_, err := q.ExecContext(ctx, "INSERT INTO link_uses (slug, invoice_id) SELECT slug, $2 FROM links WHERE slug = $1", l.Slug, inv.id)
 	if err != nil {
 		return fmt.Errorf("keep use of link: %w", err)
+	}
+	return countUse(ctx, q, l.Slug, inv, 1)
+}
+
+// saveUse counts an invoice of a link whose status changed. On PostgreSQL the row of the link is locked before
+// those of tallies.
+func saveUse(ctx context.Context, q querier, before, after invoiceRow) error {
+	switch was, is := usesLink(before.status), usesLink(after.status); {
+	case was == is || after.origin != string(invoice.FromLink):
+		return nil
+	case is:
+		return countUse(ctx, q, after.originID, after, 1)
+	default:
+		return countUse(ctx, q, after.originID, after, -1)
+	}
+}
+
+// usesLink reports whether an invoice with a status is paid or can still be paid.
+func usesLink(status string) bool {
+	switch invoice.Status(status) {
+	case invoice.Created, invoice.Pending, invoice.Paid:
+		return true
+	}
+	return false
+}
+
+// countUse adds a number to the uses of a link, unless the link was removed since the invoice was created.
+func countUse(ctx context.Context, q querier, slug string, inv invoiceRow, n int) error {
+	_, err := q.ExecContext(ctx, `
+		UPDATE links SET uses = uses + $3
+		WHERE slug = $1 AND EXISTS (SELECT 1 FROM link_uses WHERE slug = $1 AND invoice_id = $2)`, slug, inv.id, n)
+	if err != nil {
+		return fmt.Errorf("count use of link: %w", err)
 	}
 	return nil
 }

@@ -89,6 +89,12 @@ func TestCreateInvoice_respects_the_limit_of_a_link(t *testing.T) {
 		use := func(id string) error {
 			c := creation(id, "shop")
 			c.Link = invoice.LinkUse{Slug: "tips", Max: 2}
+			build := c.Build
+			c.Build = func(next invoice.NextIndex) (*invoice.Invoice, error) {
+				inv, err := build(next)
+				inv.Origin = invoice.Origin{Kind: invoice.FromLink, ID: "tips"}
+				return inv, err
+			}
 			_, _, err := s.CreateInvoice(ctx, c)
 			return err
 		}
@@ -113,6 +119,18 @@ func TestCreateInvoice_respects_the_limit_of_a_link(t *testing.T) {
 		if err := use("d"); err != nil {
 			t.Errorf("after one expired: %v", err)
 		}
+		for _, status := range []invoice.Status{invoice.Pending, invoice.Paid, invoice.Pending, invoice.Expired, invoice.Paid} {
+			_, err := s.UpdateInvoice(ctx, "d", invoice.Lease{}, func(inv *invoice.Invoice) error {
+				inv.State.Status = status
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if used, err := s.LinkUses(ctx, "tips"); err != nil || used != 2 {
+			t.Errorf("after one expired and another was paid: %d uses, %v, want 2", used, err)
+		}
 		if err := use("e"); !errors.Is(err, invoice.ErrLinkUsed) {
 			t.Errorf("at the limit again: got error %v", err)
 		}
@@ -124,6 +142,12 @@ func TestCreateInvoice_respects_the_limit_of_a_link(t *testing.T) {
 		}
 		if used, err := s.LinkUses(ctx, "tips"); err != nil || used != 0 {
 			t.Errorf("after the link was made again: %d uses, %v, want none", used, err)
+		}
+		if _, err := s.UpdateInvoice(ctx, "b", invoice.Lease{}, end); err != nil {
+			t.Fatal(err)
+		}
+		if used, err := s.LinkUses(ctx, "tips"); err != nil || used != 0 {
+			t.Errorf("after an invoice of the former link expired: %d uses, %v, want none", used, err)
 		}
 	})
 }

@@ -12,20 +12,23 @@ import (
 )
 
 // Invoices implements invoice.ListStorage.
-func (s *Storage) Invoices(ctx context.Context, f invoice.Filter, after invoice.Position, limit int) ([]*invoice.Invoice, error) {
-	invoices, err := s.listed(ctx, newListing(f, after, limit))
+func (s *Storage) Invoices(ctx context.Context, f invoice.Filter, after invoice.Position, limit int) ([]*invoice.Invoice, invoice.Position, error) {
+	invoices, more, err := searchPage(ctx, s, s.snapshot, f, after, limit, (*invoice.Invoice).Position, s.readInvoices)
 	if err != nil {
-		return nil, fmt.Errorf("list invoices: %w", err)
+		return nil, more, fmt.Errorf("list invoices: %w", err)
 	}
-	return invoices, nil
+	return invoices, more, nil
 }
 
 // Undecided implements invoice.ListStorage.
 func (s *Storage) Undecided(ctx context.Context, merchantID string, mode invoice.Mode, at time.Time, after invoice.Position, limit int) ([]*invoice.Invoice, error) {
-	invoices, err := s.listed(ctx, undecided(merchantID, mode, at, after, limit))
+	invoices, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]*invoice.Invoice, error) {
+		return s.readInvoices(ctx, q, undecided(merchantID, mode, at, after, limit))
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list invoices that wait for a decision: %w", err)
 	}
+	sortByAge(invoices, (*invoice.Invoice).Position)
 	slices.Reverse(invoices)
 	return invoices, nil
 }
@@ -40,10 +43,9 @@ func undecided(merchantID string, mode invoice.Mode, at time.Time, after invoice
 		" ORDER BY created_at, invoice_id LIMIT $3)", args}
 }
 
-// listed returns the invoices of a listing, newest first.
-func (s *Storage) listed(ctx context.Context, l listing) ([]*invoice.Invoice, error) {
-	p := newPage(l)
-	records, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) ([]record, error) { return s.readPage(ctx, q, p) })
+// readInvoices returns the invoices of a listing.
+func (s *Storage) readInvoices(ctx context.Context, q querier, l listing) ([]*invoice.Invoice, error) {
+	records, err := s.readPage(ctx, q, newPage(l))
 	if err != nil {
 		return nil, err
 	}
@@ -55,16 +57,17 @@ func (s *Storage) listed(ctx context.Context, l listing) ([]*invoice.Invoice, er
 		}
 		invoices = append(invoices, inv)
 	}
-	sortByAge(invoices, (*invoice.Invoice).Position)
 	return invoices, nil
 }
 
 // sortByAge sorts a page in the order of the list.
 func sortByAge[T any](page []T, position func(T) invoice.Position) {
-	slices.SortFunc(page, func(a, b T) int {
-		p, q := position(a), position(b)
-		return cmp.Or(q.CreatedAt.Compare(p.CreatedAt), cmp.Compare(q.ID, p.ID))
-	})
+	slices.SortFunc(page, func(a, b T) int { return byAge(position(a), position(b)) })
+}
+
+// byAge compares positions in the order of the list.
+func byAge(p, q invoice.Position) int {
+	return cmp.Or(q.CreatedAt.Compare(p.CreatedAt), cmp.Compare(q.ID, p.ID))
 }
 
 // page holds the statements that read whole invoices: the invoices, then all their transfers, spends,

@@ -31,7 +31,7 @@ func TestInvoices_of_one_millisecond_are_listed_once_each(t *testing.T) {
 		var got []string
 		var after invoice.Position
 		for n := 0; ; n++ {
-			list, err := s.Invoices(t.Context(), f, after, page)
+			list, _, err := s.Invoices(t.Context(), f, after, page)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +152,7 @@ func TestInvoices_filters(t *testing.T) {
 			{"of no script", filter(func(f *invoice.Filter) { f.Scripts = []invoice.Script{} }), ""},
 			{"of a script of another merchant", filter(func(f *invoice.Filter) { f.Scripts = []invoice.Script{{Network: "bitcoin", Script: "bakery/BTC/0"}} }), ""},
 		} {
-			list, err := s.Invoices(t.Context(), tt.filter, invoice.Position{}, 10)
+			list, _, err := s.Invoices(t.Context(), tt.filter, invoice.Position{}, 10)
 			var ids []string
 			var summaries []invoice.Summary
 			var lines []invoice.ExportLine
@@ -165,15 +165,15 @@ func TestInvoices_filters(t *testing.T) {
 			if got := strings.Join(ids, " "); err != nil || got != tt.want {
 				t.Errorf("%s: %q, %v; want %q", tt.name, got, err, tt.want)
 			}
-			if got, err := s.Summaries(t.Context(), tt.filter, invoice.Position{}, 10); err != nil || !cmp.Equal(summaries, got, same) {
+			if got, _, err := s.Summaries(t.Context(), tt.filter, invoice.Position{}, 10); err != nil || !cmp.Equal(summaries, got, same) {
 				t.Errorf("%s: summaries, error %v (-want +got):\n%s", tt.name, err, cmp.Diff(summaries, got, same))
 			}
-			if got, err := s.ExportLines(t.Context(), tt.filter, invoice.Position{}, 10); err != nil || !cmp.Equal(lines, got, same) {
+			if got, _, err := s.ExportLines(t.Context(), tt.filter, invoice.Position{}, 10); err != nil || !cmp.Equal(lines, got, same) {
 				t.Errorf("%s: lines, error %v (-want +got):\n%s", tt.name, err, cmp.Diff(lines, got, same))
 			}
 			var paged []string
 			for after := (invoice.Position{}); ; {
-				page, err := s.Summaries(t.Context(), tt.filter, after, 1)
+				page, _, err := s.Summaries(t.Context(), tt.filter, after, 1)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -243,7 +243,7 @@ func TestInvoices_before_a_time_and_after_a_position(t *testing.T) {
 			{at(0), invoice.Position{CreatedAt: at(time.Hour), ID: "c"}, ""},
 			{at(time.Hour), invoice.Position{CreatedAt: at(0), ID: "a"}, ""},
 		} {
-			list, err := s.Invoices(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live, To: tt.to}, tt.after, 10)
+			list, _, err := s.Invoices(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live, To: tt.to}, tt.after, 10)
 			got := ""
 			for _, inv := range list {
 				got += inv.ID
@@ -279,7 +279,7 @@ func TestInvoices_have_their_transfers(t *testing.T) {
 			want = append(want, inv)
 		}
 		slices.Reverse(want)
-		got, err := s.Invoices(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live}, invoice.Position{}, 10)
+		got, _, err := s.Invoices(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live}, invoice.Position{}, 10)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,13 +12,15 @@ import (
 // sortByAge.
 type listing statement
 
-// selector is a filter of the list of invoices. The first one that is given drives the listing: an index
+// selector is a filter of the list of invoices. One of those that are given drives the listing: an index
 // serves its condition. The engine must not use an index for the others, as it would then have to sort.
 type selector struct {
 	isSet     bool
 	condition fragment
 	values    []any
 	from      source
+	// indexed is the part of the condition that needs no other column than those of the index; "" is the whole.
+	indexed fragment
 }
 
 // filtering returns a filter with the condition in a form that no index serves. Both engines estimate that
@@ -37,6 +39,7 @@ const (
 	fromInvoices source = iota // by an index in the order of the list
 	fromFlags                  // invoice_flags, by an index in the order of the list
 	fromParts                  // a table with a few rows of an invoice; the invoices found are sorted
+	fromNone                   // no index serves the condition, which never drives a listing
 )
 
 // selectors returns the selectors of a filter, the one with the fewest invoices first.
@@ -44,18 +47,20 @@ func selectors(f invoice.Filter) []selector {
 	to, destinations := destinationsCondition(f.Scripts)
 	source := f.Origin.ID != "" && f.Origin.Kind != invoice.FromAPI
 	return []selector{
-		{f.Tx != "", "id IN (SELECT invoice_id FROM transfers WHERE tx = ? AND tx <> '')", []any{f.Tx}, fromParts},
-		{f.Scripts != nil, to, destinations, fromParts},
-		{f.OrderID != "", "order_id = ? AND order_id <> ''", []any{f.OrderID}, fromInvoices},
-		{f.Reference != "", "reference = ? AND reference <> ''", []any{f.Reference}, fromInvoices},
-		{!f.Price.IsZero(), "price = ? AND currency = ?", priceValues(f), fromInvoices},
-		{f.Exception != "", "flag = ?", []any{string(f.Exception)}, fromFlags},
-		{f.NeedsDecision, "flag = ?", []any{decisionFlag}, fromFlags},
-		{source, "origin_id = ? AND origin = ? AND origin_id <> '' AND origin <> 'api'", []any{f.Origin.ID, string(f.Origin.Kind)}, fromInvoices},
-		{f.PaidAsset != "", "paid_asset = ? AND paid_asset <> '' AND COALESCE(status = 'paid', FALSE)", []any{f.PaidAsset}, fromInvoices},
-		{f.Status != "", statusCondition, []any{string(f.Status)}, fromInvoices},
-		{f.Origin.Kind != "" && !source, "origin = ?", []any{string(f.Origin.Kind)}, fromInvoices},
-		{f.Origin.ID != "" && !source, "COALESCE(origin_id = ?, FALSE)", []any{f.Origin.ID}, fromInvoices},
+		{isSet: f.Tx != "", condition: "id IN (SELECT invoice_id FROM transfers WHERE tx = ? AND tx <> '')", values: []any{f.Tx}, from: fromParts},
+		{isSet: f.Scripts != nil, condition: to, values: destinations, from: fromParts},
+		{isSet: f.OrderID != "", condition: "order_id = ? AND order_id <> ''", values: []any{f.OrderID}},
+		{isSet: f.Reference != "", condition: "reference = ? AND reference <> ''", values: []any{f.Reference}},
+		{isSet: !f.Price.IsZero(), condition: "price = ? AND currency = ?", values: priceValues(f), indexed: "price = ?"},
+		{isSet: f.Exception != "", condition: "flag = ?", values: []any{string(f.Exception)}, from: fromFlags},
+		{isSet: f.NeedsDecision, condition: "flag = ?", values: []any{decisionFlag}, from: fromFlags},
+		{isSet: source, condition: "origin_id = ? AND origin = ? AND origin_id <> '' AND origin <> 'api'", values: []any{f.Origin.ID, string(f.Origin.Kind)},
+			indexed: "origin_id = ? AND origin_id <> '' AND origin <> 'api'"},
+		{isSet: f.PaidAsset != "", condition: "paid_asset = ? AND paid_asset <> '' AND COALESCE(status = 'paid', FALSE)", values: []any{f.PaidAsset},
+			indexed: "paid_asset = ? AND paid_asset <> ''"},
+		{isSet: f.Status != "" && (f.PaidAsset == "" || f.Status != invoice.Paid), condition: statusCondition, values: []any{string(f.Status)}},
+		{isSet: f.Origin.Kind != "" && !source, condition: "origin = ?", values: []any{string(f.Origin.Kind)}},
+		{isSet: f.Origin.ID != "" && !source, condition: "COALESCE(origin_id = ?, FALSE)", values: []any{f.Origin.ID}, from: fromNone},
 	}
 }
 
@@ -81,27 +86,28 @@ func destinationsCondition(scripts []invoice.Script) (condition fragment, values
 	return "id IN (" + one + fragment(strings.Repeat(" UNION ALL "+one, len(scripts)-1)) + ")", values
 }
 
-// newListing returns the listing of a page. It has one upper bound, the lower one of the position and of
-// the filter's end, since SQLite searches an index with only one.
-func newListing(f invoice.Filter, after invoice.Position, limit int) listing {
+// bounds returns the conditions of the part of the list that a page may have. There is one upper bound, the lower
+// one of the position and of the filter's end, since SQLite searches an index with only one.
+func bounds(f invoice.Filter, after invoice.Position, id fragment) []filter {
 	last, lastID := after.CreatedAt.UnixMilli(), after.ID
 	bounded := after != (invoice.Position{})
 	if to := f.To.UnixMilli(); !f.To.IsZero() && (!bounded || to <= last) {
 		last, lastID, bounded = to, "", true // every ID is greater than ""
 	}
+	return []filter{
+		filterIf(!f.From.IsZero(), "created_at >= ?", f.From.UnixMilli()),
+		filterIf(bounded, "(created_at, "+id+") < (?, ?)", last, lastID),
+	}
+}
+
+// newListing returns the listing of a page. The selector with the number drives it; none if it is -1.
+func newListing(f invoice.Filter, after invoice.Position, limit, driver int) listing {
 	args := []any{f.MerchantID, string(f.Mode), limit}
 	all := selectors(f)
-	driver := slices.IndexFunc(all, func(s selector) bool { return s.isSet })
 	if driver >= 0 && all[driver].from == fromFlags {
-		return flagged(f, all, driver, args,
-			filterIf(!f.From.IsZero(), "created_at >= ?", f.From.UnixMilli()),
-			filterIf(bounded, "(created_at, invoice_id) < (?, ?)", last, lastID))
+		return flagged(f, all, driver, args, bounds(f, after, "invoice_id")...)
 	}
-	filters := []filter{
-		filterIf(!f.From.IsZero(), "created_at >= ?", f.From.UnixMilli()),
-		filterIf(bounded, "(created_at, id) < (?, ?)", last, lastID),
-	}
-	merchant := "merchant_id = $1"
+	filters, merchant := bounds(f, after, "id"), "merchant_id = $1"
 	for i, s := range all {
 		switch {
 		case i != driver:

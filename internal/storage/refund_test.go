@@ -148,7 +148,7 @@ func TestDecided_invoice_needs_no_decision(t *testing.T) {
 			if err != nil || tally.NeedDecision != int64(want) {
 				t.Errorf("decided %t: the tally is %d, error %v", decided, tally.NeedDecision, err)
 			}
-			rows, err := s.Summaries(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live}, invoice.Position{}, 10)
+			rows, _, err := s.Summaries(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live}, invoice.Position{}, 10)
 			if err != nil || rows[0].Decided != decided {
 				t.Errorf("summary %+v, error %v", rows, err)
 			}

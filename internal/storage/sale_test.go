@@ -132,7 +132,7 @@ func TestSales_are_written_once(t *testing.T) {
 		if diff := cmp.Diff([]invoice.Sale{c}, inv.Sales, same); diff != "" {
 			t.Errorf("read (-want +got):\n%s", diff)
 		}
-		listed, err := s.Invoices(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live}, invoice.Position{}, 10)
+		listed, _, err := s.Invoices(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live}, invoice.Position{}, 10)
 		if err != nil || len(listed) != 1 {
 			t.Fatalf("listed %d, error %v", len(listed), err)
 		}

@@ -39,6 +39,8 @@ type Storage struct {
 	leases observations
 	// sumBatch is the constant of this name, except in tests.
 	sumBatch int
+	// examined is the number of invoices that a page of a list examines if no index serves all of its filters.
+	examined int
 	skew     atomic.Int64 // of this process's clock against the database's, in milliseconds
 	pruned   atomic.Int64 // time of the last deletion of expired rows, in Unix milliseconds
 }
@@ -84,7 +86,7 @@ func Open(ctx context.Context, url string, box *seal.Box, o Options) (*Storage, 
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Storage{box: box, log: o.Log, sumBatch: sumBatch, mark: audit.NewMark(o.AuditMark), now: clock.Now}
+	s := &Storage{box: box, log: o.Log, sumBatch: sumBatch, mark: audit.NewMark(o.AuditMark), now: clock.Now, examined: maxExamined}
 	if o.Now != nil {
 		s.now = o.Now
 	}

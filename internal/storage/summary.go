@@ -11,18 +11,16 @@ import (
 )
 
 // Summaries implements invoice.ListStorage.
-func (s *Storage) Summaries(ctx context.Context, f invoice.Filter, after invoice.Position, limit int) ([]invoice.Summary, error) {
-	l := newListing(f, after, limit)
-	summaries, err := answer(ctx, s.read, l.summaries)
+func (s *Storage) Summaries(ctx context.Context, f invoice.Filter, after invoice.Position, limit int) ([]invoice.Summary, invoice.Position, error) {
+	summaries, more, err := searchPage(ctx, s, s.read, f, after, limit, invoice.Summary.Position, readSummaries)
 	if err != nil {
-		return nil, fmt.Errorf("list invoices: %w", err)
+		return nil, more, fmt.Errorf("list invoices: %w", err)
 	}
-	sortByAge(summaries, invoice.Summary.Position)
-	return summaries, nil
+	return summaries, more, nil
 }
 
-// summaries reads the summaries of the page.
-func (l listing) summaries(ctx context.Context, q querier) ([]invoice.Summary, error) {
+// readSummaries returns the summaries of a listing.
+func readSummaries(ctx context.Context, q querier, l listing) ([]invoice.Summary, error) {
 	s := l.invoices(summaryColumns)
 	return list(ctx, q, readSummary, s.text, s.args...)
 }

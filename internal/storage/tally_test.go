@@ -14,7 +14,7 @@ func TestTally_follows_every_change(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
 		check := func(after string) {
 			t.Helper()
-			invoices, err := s.Invoices(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live}, invoice.Position{}, 100)
+			invoices, _, err := s.Invoices(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live}, invoice.Position{}, 100)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -27,7 +27,7 @@ func TestTally_follows_every_change(t *testing.T) {
 				t.Errorf("after %s, error %v (-want +got):\n%s", after, err, cmp.Diff(want, got))
 			}
 			for _, e := range []invoice.Exception{invoice.Underpaid, invoice.Late, invoice.Delayed} {
-				list, err := s.Summaries(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live, Exception: e}, invoice.Position{}, 100)
+				list, _, err := s.Summaries(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live, Exception: e}, invoice.Position{}, 100)
 				var counted int64
 				for _, n := range want.Exceptions[e] {
 					counted += n
@@ -106,7 +106,7 @@ func TestTally_of_concurrent_changes(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		summaries, err := s.Summaries(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live}, invoice.Position{}, 100)
+		summaries, _, err := s.Summaries(t.Context(), invoice.Filter{MerchantID: "shop", Mode: invoice.Live}, invoice.Position{}, 100)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -96,7 +96,7 @@ func TestTransfers_of_an_unknown_asset_are_read(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, err := s.Invoices(t.Context(), invoice.Filter{MerchantID: "shop", Mode: inv.Mode}, invoice.Position{}, 10)
+		list, _, err := s.Invoices(t.Context(), invoice.Filter{MerchantID: "shop", Mode: inv.Mode}, invoice.Position{}, 10)
 		if err != nil || len(list) != 1 {
 			t.Fatalf("%d invoices: %v", len(list), err)
 		}

@@ -205,11 +205,14 @@ func pages() map[string]templ.Component {
 		"payments": desk.PaymentsPage(desk.Payments{
 			Frame: f, Tabs: []desk.Tab{{Text: "Payments", URL: "/desk/m/payments", Current: true}}, States: []desk.StateLink{{Text: "All", URL: "/desk/m/payments", Count: "1", Current: true}, {Text: "Paid", URL: "/desk/m/payments?state=paid", Shape: "ok", Count: "1"}},
 			Filters: []desk.Filter{{Name: "period", Label: "Period", Options: []desk.Option{{Value: evil, Text: evil}}}, {Name: "method", Label: "Method", Options: []desk.Option{{Value: "BTC", Text: "Bitcoin", Chosen: true}}}},
-			Action:  "/desk/m/payments", Kept: []desk.Hidden{{Name: "state", Value: evil}}, Problem: evil, Caption: "Payments", Shown: "1 payment", Older: "/desk/m/payments?after=1", Clear: "/desk/m/payments",
+			Action:  "/desk/m/payments", Kept: []desk.Hidden{{Name: "state", Value: evil}}, Problem: evil, Caption: "Payments", Shown: "1 payment", Older: "/desk/m/payments?after=1", OlderText: "Older", Clear: "/desk/m/payments",
 			Rows: []desk.PaymentRow{{
 				Name: evil, URL: "/desk/m/payments/i", Description: evil, Method: "EURC", Network: "Base", State: desk.State{Text: "Paid", Shape: "ok"},
 				Time: "2026-11-29T01:00:00Z", At: "01:00 UTC", Amount: "€1.00",
 			}},
+		}),
+		"payments searched": desk.PaymentsPage(desk.Payments{
+			Frame: f, Action: "/desk/m/payments", Caption: "Payments", Shown: evil, Older: "/desk/m/payments?after=1", OlderText: evil, Clear: "/desk/m/payments",
 		}),
 		"payment": desk.PaymentPage(desk.Payment{
 			Frame: f, Back: back, Amount: "€1.00", State: desk.State{Text: "Late", Shape: "warn"}, Order: evil, Reference: "aaaa-bbbb", Page: "/invoice/i",

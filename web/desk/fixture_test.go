@@ -55,6 +55,7 @@ type fixture struct {
 	t            *testing.T
 	desk         http.Handler
 	accounts     *account.Service
+	database     string // URL
 	storage      *storage.Storage
 	clock        *clocktest.Clock
 	log          *lockedLog
@@ -82,8 +83,8 @@ func newFixture(t *testing.T) *fixture { return fixtureAt(t, site) }
 // fixtureAt returns a fixture with a base URL.
 func fixtureAt(t *testing.T, base string) *fixture {
 	t.Helper()
-	clock := clocktest.At(storagetest.Noon)
-	f := &fixture{t: t, storage: storagetest.SQLiteAt(t, clock.Now), clock: clock, log: &lockedLog{}, seeds: map[string]string{}}
+	clock, database := clocktest.At(storagetest.Noon), storagetest.File(t)
+	f := &fixture{t: t, database: database, storage: storagetest.OpenAt(t, database, clock.Now), clock: clock, log: &lockedLog{}, seeds: map[string]string{}}
 	f.reports = &reportStorage{Storage: f.storage}
 	for id, name := range map[string]string{shop: "Atelier Nord", "other": "Nord Markt"} {
 		f.must(f.storage.CreateShop(t.Context(), merchant.NewShop{Merchant: merchant.Merchant{ID: id, Name: name, CreatedAt: f.clock.Now()}}))

@@ -16,6 +16,7 @@ import (
 	"chequer/internal/keys"
 	"chequer/internal/money"
 	"chequer/internal/rates"
+	"chequer/internal/storage/storagetest"
 	"chequer/internal/watcher"
 )
 
@@ -189,6 +190,33 @@ func TestPayments_pages(t *testing.T) {
 	if !strings.Contains(older, "state=waiting") || !strings.Contains(older, "mode=test") {
 		t.Errorf("the second page is %q", older)
 	}
+}
+
+// A page that several filters select examines a bounded number of payments, and leads to the next part of the list.
+func TestPayments_search_back(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.owner()
+	inv := f.testSales.sell(shop, "1042", "10.00")
+	for _, statement := range []string{
+		`CREATE TABLE made AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2400)
+			SELECT invoices.* FROM invoices, n WHERE id = '` + inv.ID + `'`,
+		"UPDATE made SET id = printf('c%031d', rowid), created_at = created_at - rowid, origin = 'api', status = 'created'",
+		"UPDATE made SET origin = 'link', status = 'expired' WHERE rowid % 2 = 0",
+		"INSERT INTO invoices SELECT * FROM made",
+	} {
+		storagetest.Exec(t, f.database, statement)
+	}
+	first := b.get("/desk/shop/payments?mode=test&state=expired&source=api").want(http.StatusOK, "0 payments found since", "Search further back")
+	if first.find(".rows").Length() != 0 {
+		t.Error("the page has an empty table")
+	}
+	second := b.get(first.find(".pager a").AttrOr("href", "")).want(http.StatusOK, "No payments match")
+	if second.find(".pager a").Length() != 0 {
+		t.Error("the last page leads on")
+	}
+	b.get("/desk/shop/payments?mode=test&state=expired").want(http.StatusOK, "25 payments, newest first", "Older")
+	b.get("/desk/shop/payments?mode=test&state=waiting&source=link:prints").want(http.StatusOK, "1 payment found since", "1042")
 }
 
 func TestPayment(t *testing.T) {

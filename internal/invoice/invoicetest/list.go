@@ -10,12 +10,12 @@ import (
 )
 
 // Invoices implements invoice.ListStorage.
-func (s *Storage) Invoices(_ context.Context, f invoice.Filter, after invoice.Position, limit int) ([]*invoice.Invoice, error) {
+func (s *Storage) Invoices(_ context.Context, f invoice.Filter, after invoice.Position, limit int) ([]*invoice.Invoice, invoice.Position, error) {
 	return page(s, f, after, limit, func(inv *invoice.Invoice) *invoice.Invoice { return inv })
 }
 
 // Summaries implements invoice.ListStorage.
-func (s *Storage) Summaries(_ context.Context, f invoice.Filter, after invoice.Position, limit int) ([]invoice.Summary, error) {
+func (s *Storage) Summaries(_ context.Context, f invoice.Filter, after invoice.Position, limit int) ([]invoice.Summary, invoice.Position, error) {
 	return page(s, f, after, limit, (*invoice.Invoice).Summary)
 }
 
@@ -35,7 +35,7 @@ func (s *Storage) Undecided(_ context.Context, merchantID string, mode invoice.M
 }
 
 // ExportLines implements invoice.ListStorage.
-func (s *Storage) ExportLines(_ context.Context, f invoice.Filter, after invoice.Position, limit int) ([]invoice.ExportLine, error) {
+func (s *Storage) ExportLines(_ context.Context, f invoice.Filter, after invoice.Position, limit int) ([]invoice.ExportLine, invoice.Position, error) {
 	return page(s, f, after, limit, (*invoice.Invoice).ExportLine)
 }
 
@@ -57,12 +57,12 @@ func (s *Storage) Refunds(_ context.Context, f invoice.RefundFilter, after invoi
 	return list[:min(limit, len(list))], nil
 }
 
-// page returns a page of a list in one of its forms.
-func page[T any](s *Storage, f invoice.Filter, after invoice.Position, limit int, form func(*invoice.Invoice) T) ([]T, error) {
+// page returns a page of a list in one of its forms, and the position after which there are more.
+func page[T any](s *Storage, f invoice.Filter, after invoice.Position, limit int, form func(*invoice.Invoice) T) ([]T, invoice.Position, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.pages = append(s.pages, limit); len(s.pages) == s.failing {
-		return nil, invoice.ErrUnavailable
+		return nil, invoice.Position{}, invoice.ErrUnavailable
 	}
 	var invoices []*invoice.Invoice
 	for _, inv := range s.invoices {
@@ -72,11 +72,16 @@ func page[T any](s *Storage, f invoice.Filter, after invoice.Position, limit int
 		}
 	}
 	slices.SortFunc(invoices, func(a, b *invoice.Invoice) int { return newestFirst(a.Position(), b.Position()) })
+	var more invoice.Position
+	if len(invoices) > limit {
+		invoices = invoices[:limit]
+		more = invoices[limit-1].Position()
+	}
 	var list []T
-	for _, inv := range invoices[:min(limit, len(invoices))] {
+	for _, inv := range invoices {
 		list = append(list, form(Clone(inv)))
 	}
-	return list, nil
+	return list, more, nil
 }
 
 // FailPage makes the read of the n-th page fail.

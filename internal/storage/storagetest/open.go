@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"chequer/internal/seal"
 	"chequer/internal/storage"
@@ -40,7 +41,13 @@ func OnBoth(t *testing.T, test func(t *testing.T, s *storage.Storage, url string
 // Open opens a database until the end of the test.
 func Open(t testing.TB, url string) *storage.Storage {
 	t.Helper()
-	s, err := storage.Open(context.Background(), url, Box(t, 1), storage.Options{Upgrade: true})
+	return OpenAt(t, url, nil)
+}
+
+// OpenAt is Open with a clock; nil is the machine's clock.
+func OpenAt(t testing.TB, url string, now func() time.Time) *storage.Storage {
+	t.Helper()
+	s, err := storage.Open(context.Background(), url, Box(t, 1), storage.Options{Upgrade: true, Now: now})
 	if err != nil {
 		t.Fatalf("open %s: %v", url, err)
 	}

@@ -1,42 +1,20 @@
 package storagetest
 
 import (
-	"bytes"
 	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
-	"chequer/internal/seal"
 	"chequer/internal/storage"
 )
 
 // SQLite opens a new database in a file that is deleted after the test.
 func SQLite(t testing.TB) *storage.Storage {
 	t.Helper()
-	return SQLiteAt(t, nil)
-}
-
-// SQLiteAt is SQLite with a clock; nil is the machine's clock.
-func SQLiteAt(t testing.TB, now func() time.Time) *storage.Storage {
-	t.Helper()
-	box, err := seal.New(bytes.Repeat([]byte{7}, seal.KeySize))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := storage.Open(t.Context(), File(t), box, storage.Options{Now: now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close storage: %v", err)
-		}
-	})
-	return s
+	return Open(t, File(t))
 }
 
 // File returns the URL of a new SQLite database with the current schema. Its directory is deleted after

@@ -62,8 +62,8 @@ func (v *page) webhookFacts(e merchant.Endpoint, h merchant.EndpointHealth) []de
 	}
 	all = append(all,
 		desk.Fact{Name: v.Text("desk.key.created.at"), Value: v.Clock(e.CreatedAt)},
-		desk.Fact{Name: v.Text("desk.webhook.waiting"), Value: strconv.Itoa(h.Waiting)},
-		desk.Fact{Name: v.Text("desk.webhook.failed"), Value: strconv.Itoa(h.Failed)},
+		desk.Fact{Name: v.Text("desk.webhook.waiting"), Value: merchant.Counted(h.Waiting)},
+		desk.Fact{Name: v.Text("desk.webhook.failed"), Value: merchant.Counted(h.Failed)},
 		desk.Fact{Name: v.Text("desk.webhook.tried"), Value: v.Ago(h.LastAttemptAt)},
 	)
 	if !h.LastAttemptAt.IsZero() {

@@ -108,7 +108,7 @@ func (v *page) eventChecks(form webhookForm, problem error) desk.Checks {
 func (v *page) webhookRow(e merchant.Endpoint, h merchant.EndpointHealth) desk.WebhookRow {
 	return desk.WebhookRow{
 		Name: e.Name(), URL: v.Below(webhooksPath + "/" + e.ID), Test: e.Mode == merchant.Test, State: v.webhookState(e, h),
-		Waiting: strconv.Itoa(h.Waiting), Failed: strconv.Itoa(h.Failed), Tried: v.Ago(h.LastAttemptAt),
+		Waiting: merchant.Counted(h.Waiting), Failed: merchant.Counted(h.Failed), Tried: v.Ago(h.LastAttemptAt),
 	}
 }
 

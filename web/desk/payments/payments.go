@@ -18,17 +18,18 @@ func (v *page) payments() error {
 	q := v.listQuery()
 	filter, problem := q.filter(v)
 	var rows []invoice.Summary
+	var more invoice.Position
 	var err error
 	if problem == "" {
-		rows, err = v.findInvoices(filter, q)
+		rows, more, err = v.findInvoices(filter, q)
 	}
 	if err != nil {
 		return err
 	}
-	if q.text != "" && len(rows) == 1 && q.after == (invoice.Position{}) {
+	if q.text != "" && len(rows) == 1 && q.after == (invoice.Position{}) && more == (invoice.Position{}) {
 		return v.Redirect(http.StatusSeeOther, v.Below("/payments/"+rows[0].ID))
 	}
-	page, err := v.paymentsPage(q, rows)
+	page, err := v.paymentsPage(q, rows, more)
 	if err != nil {
 		return err
 	}
@@ -39,8 +40,8 @@ func (v *page) payments() error {
 	return v.Show(status, desk.PaymentsPage(page))
 }
 
-// paymentsPage returns the page of the list.
-func (v *page) paymentsPage(q listQuery, rows []invoice.Summary) (desk.Payments, error) {
+// paymentsPage returns the page of the list. More is the position after which there may be more rows.
+func (v *page) paymentsPage(q listQuery, rows []invoice.Summary, more invoice.Position) (desk.Payments, error) {
 	f, err := v.FrameIn(v.Text("desk.payments"), "/payments", "/payments", q.mode == invoice.Test)
 	if err != nil {
 		return desk.Payments{}, err
@@ -55,15 +56,19 @@ func (v *page) paymentsPage(q listQuery, rows []invoice.Summary) (desk.Payments,
 	if q.filtered() {
 		page.Clear = v.Below("/payments") + q.only("mode").encode()
 	}
-	if len(rows) > pageSize {
-		rows = rows[:pageSize]
-		page.Older = v.Below("/payments") + q.behind(rows[pageSize-1].Position()).encode()
+	page.OlderText = v.Text("desk.older")
+	if more != (invoice.Position{}) {
+		page.Older = v.Below("/payments") + q.behind(more).encode()
 	}
 	for _, s := range rows {
 		page.Rows = append(page.Rows, v.Row(s))
 	}
 	page.Shown = v.Words.Count("desk.payments.shown", len(rows))
-	if len(rows) == 0 {
+	if len(rows) < pageSize && page.Older != "" {
+		page.Shown = v.Words.Count("desk.payments.searched", len(rows), "Time", v.Clock(more.CreatedAt))
+		page.OlderText = v.Text("desk.payments.search")
+	}
+	if len(rows) == 0 && page.Older == "" {
 		page.Empty = v.Text("desk.payments.none")
 		if q.filtered() {
 			page.Empty = v.Text("desk.payments.none.found")

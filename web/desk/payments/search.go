@@ -19,33 +19,33 @@ const maxSearch = 200
 // maxAmount is the largest length of an amount that is searched for, longer than any price.
 const maxAmount = 15
 
-// findInvoices returns the invoices that a query selects, one more than a page shows. A searched text is
-// tried as an identifier, an order, a reference, a transaction, an address and an amount, until
+// findInvoices returns a page of the invoices that a query selects, and the position after which there may be more. A
+// searched text is tried as an identifier, an order, a reference, a transaction, an address and an amount, until
 // invoices are found.
-func (v *page) findInvoices(f invoice.Filter, q listQuery) ([]invoice.Summary, error) {
+func (v *page) findInvoices(f invoice.Filter, q listQuery) (rows []invoice.Summary, more invoice.Position, err error) {
 	ctx := v.Request().Context()
 	if q.text == "" {
-		return v.Invoices.Summaries(ctx, f, q.after, pageSize+1)
+		return v.Invoices.Summaries(ctx, f, q.after, pageSize)
 	}
 	if len(q.text) > maxSearch || !visit.IsText(q.text) {
-		return nil, nil
+		return nil, more, nil
 	}
 	if invoiceID.MatchString(q.text) {
 		inv, err := v.Invoices.Invoice(ctx, q.text)
 		if err == nil && inv.MerchantID == v.Shop.ID {
-			return []invoice.Summary{inv.Summary()}, nil
+			return []invoice.Summary{inv.Summary()}, more, nil
 		}
 		if err != nil && !errors.Is(err, invoice.ErrNotFound) {
-			return nil, err
+			return nil, more, err
 		}
 	}
 	for _, candidate := range v.candidates(f, q.text) {
-		rows, err := v.Invoices.Summaries(ctx, candidate, q.after, pageSize+1)
-		if err != nil || len(rows) > 0 {
-			return rows, err
+		rows, more, err = v.Invoices.Summaries(ctx, candidate, q.after, pageSize)
+		if err != nil || len(rows) > 0 || more != (invoice.Position{}) {
+			return rows, more, err
 		}
 	}
-	return nil, nil
+	return nil, more, nil
 }
 
 // candidates returns the filters for the meanings that a searched text may have.

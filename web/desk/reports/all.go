@@ -80,7 +80,7 @@ func (v *page) newestOfAll(shops []merchant.Merchant, mode invoice.Mode) (rows [
 	var newest []invoice.Summary
 	at := map[string]*visit.Visit{} // by invoice ID
 	for _, m := range shops {
-		found, err := v.Invoices.Summaries(v.Request().Context(), invoice.Filter{MerchantID: m.ID, Mode: mode}, invoice.Position{}, shownPayments)
+		found, _, err := v.Invoices.Summaries(v.Request().Context(), invoice.Filter{MerchantID: m.ID, Mode: mode}, invoice.Position{}, shownPayments)
 		if err != nil {
 			return nil, err
 		}

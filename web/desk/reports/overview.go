@@ -52,7 +52,7 @@ func (v *page) overview() error {
 	if err := v.addCases(&page, mode); err != nil {
 		return err
 	}
-	newest, err := v.Invoices.Summaries(v.Request().Context(), invoice.Filter{MerchantID: v.Shop.ID, Mode: mode}, invoice.Position{}, shownPayments)
+	newest, _, err := v.Invoices.Summaries(v.Request().Context(), invoice.Filter{MerchantID: v.Shop.ID, Mode: mode}, invoice.Position{}, shownPayments)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func (f *paymentForm) waived() ([]string, error) {
 // shortfalls describes what several tolerances would have cost with the latest invoices in euro that expired
 // because they were short.
 func (f *paymentForm) shortfalls() ([]string, error) {
-	short, err := f.Invoices.Summaries(f.Request().Context(), invoice.Filter{
+	short, _, err := f.Invoices.Summaries(f.Request().Context(), invoice.Filter{
 		MerchantID: f.Shop.ID, Mode: invoice.Live, Exception: invoice.Underpaid, From: f.Now().Add(-shortfallPeriod),
 	}, invoice.Position{}, maxShort)
 	if err != nil {
