@@ -47,6 +47,9 @@ func TestZone_of_the_shop(t *testing.T) {
 		if got := textOf(b.get("/desk/shop/payments?mode=test").want(http.StatusOK, z.shown).find("tbody tr")); !strings.Contains(got, " "+z.clock+" ") {
 			t.Errorf("%s: the payment is %q, want the time %s", z.name, got, z.clock)
 		}
+		if got := b.get("/desk/shop/payments?mode=test&q=2026-11-28"); (got.status == http.StatusSeeOther) != (z.dayOf == "2026-11-28") {
+			t.Errorf("%s: the search for 28 November is answered %d: %s", z.name, got.status, got.text())
+		}
 		b.get("/desk/shop/payments/"+inv.ID).want(http.StatusOK, z.shown)
 		b.get("/desk/shop/reports?mode=test").want(http.StatusOK, z.shown, "1 Nov 2026 to 30 Nov 2026")
 		for _, day := range []string{"2026-11-27", "2026-11-28"} {
