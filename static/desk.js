@@ -1,5 +1,5 @@
 // Improves the desk's pages, which work without it: one open menu at a time, keys, passkeys, the token in
-// the fragment of a link, and pages that update themselves.
+// the fragment of a link, the time zone, and pages that update themselves.
 (function () {
 "use strict";
 var d = document;
@@ -42,6 +42,17 @@ if (paste && location.hash.length > 1) {
   paste.elements.token.value = decodeURIComponent(location.hash.slice(1));
   history.replaceState(null, "", location.pathname);
   paste.submit();
+}
+
+// A list of time zones with data-zone begins with that of the browser, which may have a name of its own for it.
+var zones = d.querySelector("select[data-zone]"), zone = zones && Intl.DateTimeFormat().resolvedOptions().timeZone;
+if (zone) {
+  if (![].some.call(zones.options, function (o) { return o.value === zone; })) {
+    var own = d.createElement("option");
+    own.value = own.textContent = zone;
+    zones.add(own, 1);
+  }
+  zones.value = zone;
 }
 
 // A form with data-passkey asks the browser for a passkey with the options that the server gives, and

@@ -13,11 +13,11 @@ import (
 
 // shop returns the group of commands about the shops of the server.
 func (s *shell) shop() *cobra.Command {
-	return console.Group("shop", "List, create and rename the shops of the server",
+	return console.Group("shop", "List, create, rename and recount the shops of the server",
 		list(s, "list", "List the shops, oldest first", listShops, "ID\tNAME\tADDRESS\tCREATED", func(r shopRow) []any {
 			return []any{r.ID, r.Name, r.Address, s.Time(r.CreatedAt)}
 		}),
-		s.shopCreate(), s.ofShop(s.shopRename()))
+		s.shopCreate(), s.ofShop(s.shopRename()), s.ofShop(s.shopRecount()))
 }
 
 // shopRow is a shop as it is printed.
@@ -99,6 +99,22 @@ func (s *shell) shopRename() *cobra.Command {
 			m, err := call.core.Merchants.Merchant(call.Context(), call.shop.ID)
 			return newShopRow(call, m, isFirst), err
 		}, func(w io.Writer, r shopRow) { fmt.Fprintln(w, "renamed", r.ID, "to", r.Name) }),
+	}
+}
+
+func (s *shell) shopRecount() *cobra.Command {
+	return &cobra.Command{
+		Use:   "recount",
+		Short: "Compute the totals of the reports again from the paid invoices, if chequer doctor finds a difference",
+		Args:  console.Arguments,
+		RunE: answer(s, func(call invocation) (map[string]string, error) {
+			storage, id := call.core.Storage, call.shop.ID
+			err := storage.RestartDaySums(call.Context(), id)
+			for done := false; !done && err == nil; {
+				done, err = storage.FillDaySums(call.Context(), id)
+			}
+			return map[string]string{"recounted": id}, err
+		}, func(w io.Writer, result map[string]string) { fmt.Fprintln(w, "recounted", result["recounted"]) }),
 	}
 }
 

@@ -190,7 +190,9 @@ func (s *Service) join(ctx context.Context, token string, a Account, client Clie
 	if err := s.Storage.UpdateAttempts(ctx, "name "+HashToken(NameKey(a.Name)), s.Now(), func(a *Attempts) error { a.Reset(); return nil }); err != nil {
 		return SignedIn{}, err
 	}
-	return s.open(ctx, a, ByTicket, client, former)
+	in, err := s.open(ctx, a, ByTicket, client, former)
+	in.First = kind == StartTicket
+	return in, err
 }
 
 // recovered adds a sign-in method to the account of a recovery.

@@ -47,6 +47,7 @@ type Storage interface {
 	Clock
 	AuditLog
 	Notifications
+	Sums
 	// LeaderSkews returns the skew of the clock of each process that watches a network.
 	LeaderSkews(ctx context.Context) (map[chain.ID]time.Duration, error)
 	// UntrustedProxy returns the address of a proxy that is not trusted; the zero address if none was
@@ -187,7 +188,7 @@ func (s *shopExamination) examine(ctx context.Context, all []networks.Network) e
 	if err := s.examineGaps(ctx, all); err != nil {
 		return err
 	}
-	for _, examine := range []func(context.Context) error{s.examineEndpoints, s.examineSales, s.examineKeys} {
+	for _, examine := range []func(context.Context) error{s.examineEndpoints, s.examineSales, s.examineKeys, s.examineSums} {
 		if err := examine(ctx); err != nil {
 			return err
 		}

@@ -65,14 +65,16 @@ func TestDesk_first_day(t *testing.T) {
 		start          func(*firstDay, firstRunDesk)
 		clicks, fields int
 	}{
-		{"by passkey", false, byPasskey, 10, 4},
-		{"without JavaScript", true, byPassword, 12, 7},
+		{"by passkey", false, byPasskey, 11, 4},
+		{"without JavaScript", true, byPassword, 13, 7},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			o := newFirstRunDesk(t, "CHEQUER_UNWATCHED=on", "CHEQUER_BITCOIN_NODE=off", "CHEQUER_RATES=fixed:BTC-EUR=86420.00,EUR-USD=1.08")
 			d := &firstDay{tab: openAlone(t, screen{width: 1280, height: 900, noJS: tt.noJS})}
 			tt.start(d, o)
+			d.waitFor("h1", "Your shop", nil)
+			d.press("main form .go")
 			d.waitFor("h1", "Your account", nil)
 
 			d.press(`.rail a[href$="/desk/m_first"]`)

@@ -86,6 +86,11 @@ func TestDesk_first_run_by_passkey(t *testing.T) {
 	}
 	tab.typeInto("#name", "Maren")
 	tab.click("form[data-passkey] button")
+	tab.waitFor("h1", "Your shop", nil)
+	if got, want := get(tab, chromedp.Evaluate[string](`document.getElementById("time_zone").value`)), get(tab, chromedp.Evaluate[string](`Intl.DateTimeFormat().resolvedOptions().timeZone`)); got != want {
+		t.Errorf("the time zone is %q, want the browser's, %q", got, want)
+	}
+	tab.click("main form .go")
 	tab.waitFor("h1", "Your account", nil)
 	tab.waitFor("#methods", "Passkey “Chrome on Linux”", nil)
 	tab.waitFor("[role=status]", "Your account is ready.", nil)
@@ -123,6 +128,8 @@ func TestDesk_first_run_without_javascript(t *testing.T) {
 	tab.check(err)
 	tab.typeInto("#code", code)
 	tab.send("form button")
+	tab.waitFor("h1", "Your shop", nil)
+	tab.send("main form .go")
 	tab.waitFor("h1", "Your account", nil)
 	tab.waitFor("#methods", "10 of 10 recovery codes unused", nil)
 	tab.click(".bar details summary")

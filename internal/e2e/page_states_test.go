@@ -153,6 +153,8 @@ var pageStates = []pageState{
 	{"desk_all_attention", ofDesk, atAllShops("/attention"), 0},
 	{"desk_all_reports", ofDesk, atAllShops("/reports"), 0},
 	{"desk_all_reports_refused", ofDesk, atAllShops("/reports?period=never"), http.StatusUnprocessableEntity},
+	{"desk_setup", ofDesk, signedIn("/setup"), 0},
+	{"desk_setup_refused", ofDesk, inOrder(signedIn("/setup"), enter("#name", " "), press("main form .go", "#name-error")), http.StatusUnprocessableEntity},
 	{"desk_shop", ofDesk, signedIn("/shop"), 0},
 	{"desk_shop_refused", ofDesk, inOrder(signedIn("/shop"), enter("#new", " "), press("#new-shop form button", "#new-error")), http.StatusUnprocessableEntity},
 	{"desk_backup_refused", ofDesk, inOrder(signedIn("/backup"), enter("#passphrase", "short"), enter("#repeated", "short"), press("main form button", "#passphrase-error")), http.StatusUnprocessableEntity},

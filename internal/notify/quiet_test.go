@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"chequer/internal/account"
+	"chequer/internal/merchant"
 	"chequer/internal/notify"
 )
 
@@ -181,6 +182,35 @@ func TestSummaries_follow_the_day_of_the_account(t *testing.T) {
 		}
 		if count(got[1], "shop: 29 Nov 2026: no payments") != 1 {
 			t.Errorf("got %q", got[1])
+		}
+	})
+}
+
+// An account that has chosen no time zone has that of the books of its first shop.
+func TestSettings_without_a_zone_follow_the_shop(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		_, err := f.storage.ChangeChoices(t.Context(), "bakery", func(c merchant.Choices) (merchant.Choices, error) {
+			return c.With(merchant.Choices{merchant.SettingTimeZone: "Pacific/Auckland"})
+		})
+		f.must(err)
+		zone := func() string {
+			t.Helper()
+			set, err := f.service.Settings(t.Context(), f.owner.ID)
+			f.must(err)
+			f.choose("shop", byMail(notify.Summary)...)
+			subscribers, err := f.storage.Subscribers(t.Context(), "shop")
+			f.must(err)
+			if got := subscribers[0].Settings.Location(); got != set.Location() {
+				t.Errorf("the zones are %s and %s", got, set.Location())
+			}
+			return set.Location().String()
+		}
+		if got := zone(); got != "Pacific/Auckland" {
+			t.Errorf("the zone is %s", got)
+		}
+		f.must(f.service.SetTimes(t.Context(), f.owner, notify.Times{Zone: "Asia/Kathmandu"}))
+		if got := zone(); got != "Asia/Kathmandu" {
+			t.Errorf("the chosen zone is %s", got)
 		}
 	})
 }

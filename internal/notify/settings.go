@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"errors"
 	"net/mail"
 	"net/url"
@@ -18,9 +19,11 @@ type Settings struct {
 	Email     string `json:"email,omitempty"`
 	PushURL   string `json:"push_url,omitempty"`
 	PushToken string `json:"push_token,omitempty"`
-	// Zone is the time zone of quiet hours, of times in messages and of the days of summaries; "" is UTC.
-	Zone  string `json:"zone,omitempty"`
-	Quiet Quiet  `json:"quiet,omitzero"`
+	// Zone is the time zone of quiet hours, of times in messages and of the days of summaries. If it is "", that is the
+	// zone of the books of the account's first shop, which storage sets as ShopZone.
+	Zone     string `json:"zone,omitempty"`
+	ShopZone string `json:"-"`
+	Quiet    Quiet  `json:"quiet,omitzero"`
 	// BrokenPasses makes messages of the kind Broken ignore quiet hours.
 	BrokenPasses bool `json:"broken_passes,omitempty"`
 }
@@ -42,7 +45,7 @@ var ErrNoDestination = errors.New("neither an e-mail address nor a push address 
 
 // Location returns the time zone.
 func (s Settings) Location() *time.Location {
-	l, err := zone.Load(s.Zone)
+	l, err := zone.Load(cmp.Or(s.Zone, s.ShopZone))
 	if err != nil {
 		return time.UTC
 	}

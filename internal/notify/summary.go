@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"chequer/internal/invoice"
+	"chequer/internal/report"
 )
 
 // summaryHour is the hour of the account's clock from which the summary of the day before is sent.
@@ -34,15 +35,14 @@ func (c *Collector) CollectSummaries(ctx context.Context) error {
 // summaries returns the entries of an account's summary: an item for each shop.
 func (c *Collector) summaries(ctx context.Context, s Subscriber) (entries []Entry, err error) {
 	now := c.now()
-	y, m, d := now.In(s.Settings.Location()).Date()
-	from := time.Date(y, m, d-1, 0, 0, 0, 0, s.Settings.Location())
-	to := time.Date(y, m, d, 0, 0, 0, 0, s.Settings.Location())
+	zone := s.Settings.Location()
+	day := report.DayOf(now, zone) - 1
 	for _, shop := range s.Account.Shops() {
 		channels := s.channels(shop, Summary)
 		if len(channels) == 0 {
 			continue
 		}
-		text, err := c.summaryText(ctx, shop, from, to)
+		text, err := c.summaryText(ctx, shop, day, zone)
 		if err != nil {
 			return nil, err
 		}
@@ -56,9 +56,10 @@ func (c *Collector) summaries(ctx context.Context, s Subscriber) (entries []Entr
 	return entries, nil
 }
 
-// summaryText returns the sums of a shop's day on one line.
-func (c *Collector) summaryText(ctx context.Context, merchantID string, from, to time.Time) (string, error) {
-	sums, err := c.storage.PaidBetween(ctx, merchantID, from, to)
+// summaryText returns the sums of a shop's day in a zone on one line.
+func (c *Collector) summaryText(ctx context.Context, merchantID string, d report.Day, zone *time.Location) (string, error) {
+	to := (d + 1).Start(zone)
+	sums, err := c.storage.PaidBetween(ctx, merchantID, d.Start(zone), to)
 	if err != nil {
 		return "", err
 	}
@@ -76,6 +77,7 @@ func (c *Collector) summaryText(ctx context.Context, merchantID string, from, to
 	if n := int(tally.Open()); n > 0 {
 		parts = append(parts, c.words.Count("desk.notify.summary.open", n))
 	}
-	day := c.words.Text("desk.notify.summary.day", "Day", from.Format("2"), "Month", c.words.Month(from.Month()), "Year", from.Format("2006"))
+	date := d.Date()
+	day := c.words.Text("desk.notify.summary.day", "Day", date.Format("2"), "Month", c.words.Month(date.Month()), "Year", date.Format("2006"))
 	return day + ": " + strings.Join(parts, "; "), nil
 }

@@ -8,8 +8,10 @@ import (
 	"slices"
 	"time"
 
+	"chequer/internal/account"
 	"chequer/internal/audit"
 	"chequer/internal/invoice"
+	"chequer/internal/merchant"
 	"chequer/internal/money"
 	"chequer/internal/notify"
 	"chequer/internal/seal"
@@ -34,13 +36,40 @@ func openSettings(box *seal.Box, accountID, sealed string) (set notify.Settings,
 // NotificationSettings implements notify.SettingsStorage.
 func (s *Storage) NotificationSettings(ctx context.Context, accountID string) (notify.Settings, error) {
 	sealed, err := readOne(ctx, s, column[string], "SELECT settings FROM notification_settings WHERE account_id = $1", accountID)
-	if engine.Absent(err) {
-		return notify.Settings{}, nil
-	}
-	if err != nil {
+	var set notify.Settings
+	switch {
+	case engine.Absent(err):
+	case err != nil:
 		return notify.Settings{}, fmt.Errorf("read notification settings: %w", err)
+	default:
+		if set, err = openSettings(s.box, accountID, sealed); err != nil {
+			return set, err
+		}
 	}
-	return openSettings(s.box, accountID, sealed)
+	if set.Zone != "" {
+		return set, nil
+	}
+	a, err := s.Account(ctx, accountID)
+	if errors.Is(err, account.ErrNotFound) {
+		return set, nil
+	}
+	if err == nil {
+		set.ShopZone, err = s.zoneOfAccount(ctx, a)
+	}
+	return set, err
+}
+
+// zoneOfAccount returns the name of the time zone of the books of an account's first shop; "" if that is UTC.
+func (s *Storage) zoneOfAccount(ctx context.Context, a account.Account) (string, error) {
+	shops := a.Shops()
+	if len(shops) == 0 {
+		return "", nil
+	}
+	m, err := s.Merchant(ctx, shops[0])
+	if err != nil && !errors.Is(err, merchant.ErrNotFound) {
+		return "", err
+	}
+	return m.Choices[merchant.SettingTimeZone], nil
 }
 
 // UpdateNotificationSettings implements notify.SettingsStorage.
@@ -217,6 +246,11 @@ func (s *Storage) subscribers(ctx context.Context, choices map[string]map[string
 		if subscriber.Settings, err = openSettings(s.box, a.ID, sealed); err != nil {
 			unreadable = append(unreadable, err)
 			continue
+		}
+		if subscriber.Settings.Zone == "" {
+			if subscriber.Settings.ShopZone, err = s.zoneOfAccount(ctx, a); err != nil {
+				return nil, err
+			}
 		}
 		all = append(all, subscriber)
 	}

@@ -121,6 +121,11 @@ func TestCSV_follows_the_style(t *testing.T) {
 			"2026-11-28 00:30:00;f;live;'12345678901234567890;\"Chair; oak\";paid;;56,5;EUR;56,5;0;0;2026-07-02 00:00:00;BTC;ab;0,0006 BTC;;;;false;0,0006 BTC;51,8521;0,2074;86420,167;0,1;1;2026-07-02 00:00:00;;;0",
 			"",
 		}},
+		"with_offsets_and_the_name_of_the_zone": {CSVStyle{Zone: zone, Offsets: true, NamesZone: true}, []string{
+			strings.Join(csvColumns, ",") + ",time_zone",
+			"2026-11-28T00:30:00.123+01:00,f,live,'12345678901234567890,Chair; oak,paid,,56.5,EUR,56.5,0,0,2026-07-02T00:00:00.000+02:00,BTC,ab,0.0006 BTC,,,,false,0.0006 BTC,51.8521,0.2074,86420.167,0.1,1,2026-07-02T00:00:00.000+02:00,,,0,Europe/Vienna",
+			"",
+		}},
 		"with_tabs": {CSVStyle{Delimiter: "tab"}, []string{
 			strings.Join(csvColumns, "\t"),
 			"2026-11-27T23:30:00.123Z\tf\tlive\t'12345678901234567890\tChair; oak\tpaid\t\t56.5\tEUR\t56.5\t0\t0\t2026-07-01T22:00:00.000Z\tBTC\tab\t0.0006 BTC\t\t\t\tfalse\t0.0006 BTC\t51.8521\t0.2074\t86420.167\t0.1\t1\t2026-07-01T22:00:00.000Z\t\t\t0",

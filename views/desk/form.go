@@ -87,6 +87,7 @@ type Choice struct {
 	Hint    string
 	Options []Option
 	Error   string
+	Browser bool // the script chooses the time zone of the browser
 }
 
 // Checks is a group of boxes, of which several may be chosen.

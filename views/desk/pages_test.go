@@ -290,6 +290,10 @@ func pages() map[string]templ.Component {
 			Cases: []desk.Case{{Shop: evil, Heading: evil, URL: "/desk/m/payments/1", Text: evil, Action: views.Link{Text: evil, URL: "/desk/m/payments/1"}, Snooze: views.Link{Text: evil, URL: "/desk/m/payments/1/snooze"}}},
 			Rows:  []desk.PaymentRow{{Shop: evil, Name: evil, URL: "/desk/m/payments/1", State: desk.State{Text: evil}}},
 		}),
+		"setup": desk.SetupPage(desk.Setup{
+			Frame: f, Action: "/desk/m/setup", Seen: evil, Name: field("name"), Skip: "/desk/m/account",
+			Zone: desk.Choice{Name: "time_zone", Label: "Zone", Browser: true, Options: []desk.Option{{Value: "UTC", Text: "UTC"}, {Value: evil, Text: evil, Group: evil}}},
+		}),
 		"shop": desk.ShopPage(desk.ShopSettings{
 			Frame: f, Tabs: []desk.Tab{{Text: evil, URL: "/desk/m/shop", Current: true}}, Problem: evil, Facts: []desk.Fact{{Name: evil, Value: evil}}, Open: views.Link{Text: evil, URL: "/s/m"},
 			Rename: "/desk/m/shop", Seen: evil, Name: field("name"), Create: "/desk/m/shops", New: field("new"),

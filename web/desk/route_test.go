@@ -103,6 +103,8 @@ var table = map[string]access{
 	"GET /desk/:shop/log":                                   auditors,
 	"GET /desk/:shop/health":                                technicians,
 	"POST /desk/:shop/health/examine":                       technicians,
+	"GET /desk/:shop/setup":                                 owners,
+	"POST /desk/:shop/setup":                                confirmed,
 	"GET /desk/:shop/shop":                                  owners,
 	"POST /desk/:shop/shop":                                 confirmed,
 	"POST /desk/:shop/shops":                                confirmed,

@@ -200,7 +200,7 @@ func TestCookie_on_localhost(t *testing.T) {
 	sent := b.post("/desk/start/passkey/options", "token", link, "name", "Maren")
 	offer, response := answered(t, sent, b.key.create)
 	delete(b.header, "Accept")
-	b.post("/desk/start/passkey", "token", link, "name", "Maren", "offer", offer, "credential", response).leads("/desk/shop/account?done=joined")
+	b.post("/desk/start/passkey", "token", link, "name", "Maren", "offer", offer, "credential", response).leads("/desk/shop/setup")
 	if c := b.cookies["desk"]; c == nil || c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode {
 		t.Errorf("the cookies are %v", b.cookies)
 	}

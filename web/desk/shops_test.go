@@ -73,7 +73,7 @@ func TestBase_path(t *testing.T) {
 	sent := b.post("/pay/desk/start/passkey/options", "token", link, "name", "Maren")
 	offer, response := answered(t, sent, b.key.create)
 	b.header = nil
-	b.post("/pay/desk/start/passkey", "token", link, "name", "Maren", "offer", offer, "credential", response).leads("/pay/desk/shop/account?done=joined")
+	b.post("/pay/desk/start/passkey", "token", link, "name", "Maren", "offer", offer, "credential", response).leads("/pay/desk/shop/setup")
 	page := b.get("/pay/desk/shop/account").want(http.StatusOK, "Your account")
 	page.find("[href], [src], form[action]").Each(func(_ int, s *selection) {
 		for _, name := range []string{"href", "src", "action"} {

@@ -41,7 +41,7 @@ func TestFirst_run(t *testing.T) {
 	if again.find(".codes li").Length() != 10 || again.find("svg.qr path[d]").Length() != 1 {
 		t.Error("the page with a wrong code does not show the QR code and the recovery codes again")
 	}
-	b.post("/desk/start/code", append(fields, "code", f.code("Maren"))...).leads("/desk/shop/account?done=joined")
+	b.post("/desk/start/code", append(fields, "code", f.code("Maren"))...).leads("/desk/shop/setup")
 	b.get("/desk/shop/account?done=joined").want(http.StatusOK, "Your account is ready.")
 	b.get("/desk").leads("/desk/shop")
 	other := f.browser()

@@ -47,6 +47,9 @@ func TestZone_of_the_shop(t *testing.T) {
 		if got := textOf(b.get("/desk/shop/payments?mode=test").want(http.StatusOK, z.shown).find("tbody tr")); !strings.Contains(got, " "+z.clock+" ") {
 			t.Errorf("%s: the payment is %q, want the time %s", z.name, got, z.clock)
 		}
+		if got := b.get("/desk/shop/payments?mode=test&q=2026-11-28"); (got.status == http.StatusSeeOther) != (z.dayOf == "2026-11-28") {
+			t.Errorf("%s: the search for 28 November is answered %d: %s", z.name, got.status, got.text())
+		}
 		b.get("/desk/shop/payments/"+inv.ID).want(http.StatusOK, z.shown)
 		b.get("/desk/shop/reports?mode=test").want(http.StatusOK, z.shown, "1 Nov 2026 to 30 Nov 2026")
 		for _, day := range []string{"2026-11-27", "2026-11-28"} {
@@ -109,4 +112,34 @@ func TestZone_setting(t *testing.T) {
 	}
 	b.get("/desk/shop/log").want(http.StatusOK, "time_zone: Asia/Katmandu")
 	b.post("/desk/shop/payment-settings", with(form, "time_zone", "Europe/Berlin")...).want(http.StatusConflict, "Asia/Katmandu")
+}
+
+// The second step of the first run asks for the name and the time zone of the shop.
+func TestSetup(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.owner()
+	const at = "/desk/shop/setup"
+	page := b.get(at).want(http.StatusOK, "Your shop", "Time zone of the books")
+	if _, browser := page.find("#time_zone").Attr("data-zone"); !browser {
+		t.Error("the list does not begin with the zone of the browser")
+	}
+	page = b.send(at, "seen", "Atelier Nord", "name", "Atelier Süd", "time_zone", "Mars/Olympus").want(http.StatusUnprocessableEntity, `must be a time zone such as Europe/Berlin, not "Mars/Olympus"`)
+	if name := page.find("#name").AttrOr("value", ""); name != "Atelier Süd" || f.shopName() != "Atelier Nord" {
+		t.Errorf("the form has the name %q, and the shop %q", name, f.shopName())
+	}
+	b.send(at, "seen", "Atelier Nord", "name", "", "time_zone", "Europe/Berlin").want(http.StatusUnprocessableEntity, "must not be empty")
+	b.send(at, "seen", "Atelier", "name", "Atelier Süd", "time_zone", "Europe/Berlin").want(http.StatusConflict, "Atelier Nord")
+	b.send(at, "seen", "Atelier Nord", "name", "Atelier Süd", "time_zone", "Europe/Berlin").leads("/desk/shop/account?done=joined")
+	b.get("/desk/shop/account?done=joined").want(http.StatusOK, "Atelier Süd", "Times are in Europe/Berlin (CET, UTC+01:00).")
+	if _, browser := b.get(at).find("#time_zone").Attr("data-zone"); browser {
+		t.Error("the list begins with the zone of the browser, though one was chosen")
+	}
+}
+
+func (f *fixture) shopName() string {
+	f.t.Helper()
+	m, err := f.storage.Merchant(f.t.Context(), shop)
+	f.must(err)
+	return m.Name
 }

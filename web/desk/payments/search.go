@@ -4,9 +4,11 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"time"
 
 	"chequer/internal/invoice"
 	"chequer/internal/money"
+	"chequer/internal/report"
 	"chequer/web/desk/visit"
 )
 
@@ -20,8 +22,8 @@ const maxSearch = 200
 const maxAmount = 15
 
 // findInvoices returns a page of the invoices that a query selects, and the position after which there may be more. A
-// searched text is tried as an identifier, an order, a reference, a transaction, an address and an amount, until
-// invoices are found.
+// searched text is tried as an identifier, an order, a reference, a transaction, an address, an amount and the day of
+// the creation, until invoices are found.
 func (v *page) findInvoices(f invoice.Filter, q listQuery) (rows []invoice.Summary, more invoice.Position, err error) {
 	ctx := v.Request().Context()
 	if q.text == "" {
@@ -66,5 +68,28 @@ func (v *page) candidates(f invoice.Filter, text string) []invoice.Filter {
 			list = append(list, amount)
 		}
 	}
+	if day, err := report.ParseDay(text); err == nil {
+		created := f
+		created.From, created.To = later(f.From, day.Start(v.Zone())), earlier(f.To, (day+1).Start(v.Zone()))
+		if created.From.Before(created.To) {
+			list = append(list, created)
+		}
+	}
 	return list
+}
+
+// later returns the later of two times, of which a may be zero: no time.
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// earlier returns the earlier of two times, of which a may be zero: no time.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
 }

@@ -55,6 +55,8 @@ func (s *Screens) Routes() []visit.Route {
 		{Method: http.MethodGet, Path: "/desk/:shop/theme/preview/:hash/:file", Needs: account.Configure, Handle: on((*page).previewAsset)},
 		{Method: http.MethodGet, Path: "/desk/:shop/payment-settings", Needs: account.Configure, Handle: on((*page).paymentSettings)},
 		{Method: http.MethodPost, Path: "/desk/:shop/payment-settings", Needs: account.Configure, Handle: on((*page).setPaymentSettings)},
+		{Method: http.MethodGet, Path: "/desk/:shop/setup", Needs: account.ManageShops, Handle: on((*page).setup)},
+		{Method: http.MethodPost, Path: "/desk/:shop/setup", Needs: account.ManageShops, Handle: on((*page).setUp)},
 		{Method: http.MethodGet, Path: "/desk/:shop/shop", Needs: account.ManageShops, Handle: on((*page).shop)},
 		{Method: http.MethodPost, Path: "/desk/:shop/shop", Needs: account.ManageShops, Handle: on((*page).renameShop)},
 		{Method: http.MethodPost, Path: "/desk/:shop/shops", Needs: account.ManageShops, Handle: on((*page).createShop)},

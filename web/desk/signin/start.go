@@ -7,6 +7,7 @@ import (
 
 	"chequer/internal/account"
 	"chequer/views/desk"
+	"chequer/web/desk/visit"
 )
 
 // start asks for the token of a link. The token is in the fragment of the link, which browsers do not
@@ -120,6 +121,9 @@ func (v *page) joined(in account.SignedIn, err error) error {
 	shops := in.Account.Shops()
 	if len(shops) == 0 {
 		return v.Redirect(http.StatusSeeOther, v.Address("/desk"))
+	}
+	if in.First {
+		return v.Redirect(http.StatusSeeOther, v.Address("/desk/"+shops[0]+visit.SetupPath))
 	}
 	return v.Done(v.Address("/desk/"+shops[0]+"/account"), "joined")
 }

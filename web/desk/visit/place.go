@@ -27,6 +27,9 @@ const SellPath = "/products"
 // ShopPath is the path of the page of the shop's name and of new shops.
 const ShopPath = "/shop"
 
+// SetupPath is the path of the second step of the first run.
+const SetupPath = "/setup"
+
 // places returns the places of the side bar that the account may see.
 func (v *Visit) places(current string) ([]desk.Place, error) {
 	cases, err := v.openCases()
