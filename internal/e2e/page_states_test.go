@@ -202,6 +202,7 @@ var pageStates = []pageState{
 	{"desk_product_stale", ofDesk, changedMeanwhile, http.StatusConflict},
 	{"desk_product_remove", ofDesk, signedIn("/products/coffee/remove"), 0},
 	{"desk_links", ofDesk, signedIn("/links?mode=test"), 0},
+	{"desk_links_removed", ofDesk, linkRemoved, 0},
 	{"desk_links_none", ofDesk, signedIn("/links"), 0},
 	{"desk_link_new", ofDesk, signedIn("/links/new?mode=test"), 0},
 	{"desk_link_new_refused", ofDesk, inOrder(signedIn("/links/new"), enter("#amount", "2,50"), press("#edit .go", "#amount-error")), http.StatusUnprocessableEntity},

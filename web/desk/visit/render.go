@@ -149,6 +149,7 @@ var notices = map[string]string{
 	"link-added":      "desk.notice.link.added",
 	"link-changed":    "desk.notice.link.changed",
 	"link-removed":    "desk.notice.link.removed",
+	"link-restored":   "desk.notice.link.restored",
 
 	"refund-ready":     "desk.notice.refund.ready",
 	"refund-asked":     "desk.notice.refund.asked",
