@@ -109,6 +109,8 @@ var pageStates = []pageState{
 	{"desk_account_passkeys", ofDesk, withPasskey, 0},
 	{"desk_passkey_name", ofDesk, inOrder(withPasskey, press(`#methods a[href$="/rename"]`, "#name")), 0},
 	{"desk_passkey_name_refused", ofDesk, inOrder(withPasskey, press(`#methods a[href$="/rename"]`, "#name"), enter("#name", strings.Repeat("x", 41)), press("#decide .go", "#name-error")), http.StatusUnprocessableEntity},
+	{"desk_keyboard", ofDesk, signedIn("/account/keyboard"), 0},
+	{"desk_keyboard_disabled", ofDesk, inOrder(signedInNew, clickThrough("main form button")), 0},
 	{"desk_notifications", ofDesk, signedIn("/account/notifications"), 0},
 	{"desk_notifications_refused", ofDesk, inOrder(signedIn("/account/notifications"), enter("#zone", "Atlantis"), press("#when .go", "#zone-error")), http.StatusUnprocessableEntity},
 	{"desk_notifications_failed", ofDesk, withFailedMessage, http.StatusTooManyRequests},

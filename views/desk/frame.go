@@ -37,15 +37,16 @@ type Frame struct {
 	Search string // address of the list that is searched; empty if the account may not see it
 	Query  string // what was searched for
 
-	Test    bool // the page shows test data
-	LiveURL string
-	TestURL string // empty if the page is the same in both modes
-	Name    string // of the account
-	Role    string
-	Account string // address of the account's own page
-	SignOut string
-	Notice  string // the result of the last action; empty if there is none
-	Stream  string // address of the stream of changes, which makes the page update itself; empty for pages that do not
+	Test      bool // the page shows test data
+	LiveURL   string
+	TestURL   string // empty if the page is the same in both modes
+	Name      string // of the account
+	Role      string
+	Account   string // address of the account's own page
+	SignOut   string
+	Shortcuts string // address of the page of the keys; empty if the account has disabled them
+	Notice    string // the result of the last action; empty if there is none
+	Stream    string // address of the stream of changes, which makes the page update itself; empty for pages that do not
 }
 
 // Place is a link in the side bar.
@@ -53,6 +54,7 @@ type Place struct {
 	Text    string
 	URL     string
 	Icon    string
+	Key     string // the key after g that opens it
 	Count   string // of the open cases; empty if there is none
 	Current bool
 }

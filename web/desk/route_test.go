@@ -81,6 +81,8 @@ var table = map[string]access{
 	"POST /desk/:shop/account/passkey/:passkey/rename":      ownSignIn,
 	"POST /desk/:shop/account/session/end":                  everyRole,
 	"POST /desk/:shop/account/sessions/end":                 everyRole,
+	"GET /desk/:shop/account/keyboard":                      everyRole,
+	"POST /desk/:shop/account/keyboard":                     everyRole,
 	"GET /desk/:shop/account/notifications":                 everyRole,
 	"POST /desk/:shop/account/notifications":                everyRole,
 	"POST /desk/:shop/account/notifications/times":          everyRole,
