@@ -5,13 +5,25 @@
 var d = document;
 d.documentElement.classList.remove("nojs");
 
+// Single keys work unless the account has disabled them. None of them sends a form.
+var keys = d.querySelector("[data-keys]"), isGoing, going;
+function row(step) {
+  var all = [].slice.call(d.querySelectorAll("tbody .go1, .list h2 a, .list h3 a")), at = all.indexOf(d.activeElement);
+  return all[at < 0 ? 0 : at + step];
+}
 d.addEventListener("keydown", function (e) {
-  var open = d.querySelector("details.menu[open]");
-  if (e.key === "Escape" && open) { open.open = false; open.querySelector("summary").focus(); return; }
-  var search = d.getElementById("q");
-  if (e.key !== "/" || !search || e.ctrlKey || e.metaKey || e.altKey || e.target.matches("input,select,textarea")) return;
-  search.focus();
-  e.preventDefault();
+  var open = d.querySelector("details.menu[open]"), key = e.key, to;
+  if (key === "Escape" && open) { open.open = false; open.querySelector("summary").focus(); return; }
+  if (!keys || e.ctrlKey || e.metaKey || e.altKey || e.isComposing || e.target.matches("input,select,textarea")) return;
+  clearTimeout(going);
+  if (isGoing) to = keys.querySelector("[data-key='" + CSS.escape(key) + "']");
+  else if (key === "/") to = d.getElementById("q");
+  else if (key === "j" || key === "k") to = row(key === "j" ? 1 : -1);
+  if (to && isGoing) to.click();
+  else if (to) { to.focus(); e.preventDefault(); }
+  else if (key === "?") location.assign(keys.dataset.keys);
+  isGoing = key === "g" && !isGoing;
+  if (isGoing) going = setTimeout(function () { isGoing = false; }, 2e3);
 });
 ["click", "focusin"].forEach(function (type) {
   d.addEventListener(type, function (e) {

@@ -1,11 +1,14 @@
 package e2e_test
 
 import (
+	"crypto/rand"
 	"strings"
 	"testing"
 
 	"github.com/PuerkitoBio/goquery"
 	"github.com/chromedp/chromedp"
+
+	"chequer/internal/api"
 )
 
 // changedMeanwhile sends the form of a product that another session has changed meanwhile.
@@ -147,4 +150,13 @@ func settingsChangedMeanwhile(b *tab, w *demoSite) {
 	enter("#quote_minutes", "30")(b, w)
 	press("main form .end button", "#quote_minutes-error")(b, w)
 	save("15")
+}
+
+// linkRemoved removes a checkout link of the test mode, and visits the list.
+func linkRemoved(b *tab, site *demoSite) {
+	b.t.Helper()
+	slug := "old-" + strings.ToLower(rand.Text())
+	newShop(site.t, site.program.url, site.key).call(site.program.url, site.key, "POST", api.PathLinks, `{"slug":"`+slug+`","fiat_currency":"EUR","description":"Coffee at the market"}`, nil)
+	inOrder(signedIn("/links/"+slug+"/remove"), clickThrough("#decide button"))(b, site)
+	b.waitFor("#removed", slug, nil)
 }

@@ -56,6 +56,19 @@ func (l *Link) validate(prices Prices) error {
 	)
 }
 
+// RemovedLink is a link that was removed and can be restored.
+type RemovedLink struct {
+	Link
+	RemovedAt time.Time
+}
+
+const (
+	// restoreTTL is the time for which a removed link can be restored.
+	restoreTTL = 30 * 24 * time.Hour
+	// maxRemoved is the largest number of removed links that are listed.
+	maxRemoved = 20
+)
+
 // LinkStorage stores checkout links. It is safe for concurrent use.
 type LinkStorage interface {
 	// CreateLink writes a link, or returns ErrExists if its slug is in use.
@@ -69,9 +82,15 @@ type LinkStorage interface {
 	UpdateLink(ctx context.Context, merchantID string, mode Mode, slug string, change func(*Link) error) (Link, error)
 	// LinkUses returns the number of invoices of a link that are paid or can still be paid.
 	LinkUses(ctx context.Context, slug string) (int, error)
-	// RemoveLink deletes a merchant's link of a mode, or returns ErrNotFound. The link stays if check returns
-	// an error; check may be called more than once. The slug can be used again.
-	RemoveLink(ctx context.Context, merchantID string, mode Mode, slug string, check func(Link) error) error
+	// RemoveLink removes a merchant's link of a mode at a time, or returns ErrNotFound. The link stays if check returns
+	// an error; check may be called more than once. The slug can be used again. It deletes the links of the merchant
+	// that were removed before kept.
+	RemoveLink(ctx context.Context, merchantID string, mode Mode, slug string, at, kept time.Time, check func(Link) error) error
+	// RemovedLinks lists at most limit of the links of a merchant that were removed since a time and whose slugs were not
+	// used again, the last one first.
+	RemovedLinks(ctx context.Context, merchantID string, since time.Time, limit int) ([]RemovedLink, error)
+	// RestoreLink restores one of these links, or returns ErrNotFound.
+	RestoreLink(ctx context.Context, merchantID string, mode Mode, slug string, since time.Time) error
 }
 
 // LinksConfig configures Links.
@@ -143,13 +162,28 @@ func (s *Links) ChangeSeen(ctx context.Context, merchantID string, mode Mode, sl
 	})
 }
 
-// Remove deletes a merchant's link of a mode, or returns ErrNotFound. Its invoices stay.
+// Remove removes a merchant's link of a mode, or returns ErrNotFound. Its invoices stay.
 func (s *Links) Remove(ctx context.Context, merchantID string, mode Mode, slug string) error {
-	return s.RemoveLink(ctx, merchantID, mode, slug, unchecked)
+	return s.remove(ctx, merchantID, mode, slug, unchecked)
+}
+
+func (s *Links) remove(ctx context.Context, merchantID string, mode Mode, slug string, check func(Link) error) error {
+	now := s.now()
+	return s.RemoveLink(ctx, merchantID, mode, slug, now, now.Add(-restoreTTL), check)
+}
+
+// Removed lists the links of a merchant that were removed in the last 30 days and can be restored, the last one first.
+func (s *Links) Removed(ctx context.Context, merchantID string) ([]RemovedLink, error) {
+	return s.RemovedLinks(ctx, merchantID, s.now().Add(-restoreTTL), maxRemoved)
+}
+
+// Restore undoes the removal of a link. It returns ErrNotFound after 30 days, and if the slug was used for another link.
+func (s *Links) Restore(ctx context.Context, merchantID string, mode Mode, slug string) error {
+	return s.RestoreLink(ctx, merchantID, mode, slug, s.now().Add(-restoreTTL))
 }
 
 // RemoveSeen is Remove for a link whose revision the caller has seen. It returns ErrStale if the link has
 // changed since.
 func (s *Links) RemoveSeen(ctx context.Context, merchantID string, mode Mode, slug, revision string) error {
-	return s.RemoveLink(ctx, merchantID, mode, slug, seen[Link](revision))
+	return s.remove(ctx, merchantID, mode, slug, seen[Link](revision))
 }

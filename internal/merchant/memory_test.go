@@ -99,8 +99,16 @@ func (m *memory) UpdateLink(_ context.Context, _ string, _ merchant.Mode, slug s
 	return update(m.links, slug, change)
 }
 
-func (m *memory) RemoveLink(_ context.Context, _ string, _ merchant.Mode, slug string, check func(merchant.Link) error) error {
+func (m *memory) RemoveLink(_ context.Context, _ string, _ merchant.Mode, slug string, _, _ time.Time, check func(merchant.Link) error) error {
 	return remove(m.links, slug, check)
+}
+
+func (m *memory) RemovedLinks(context.Context, string, time.Time, int) ([]merchant.RemovedLink, error) {
+	return nil, errors.ErrUnsupported // tested with the storage
+}
+
+func (m *memory) RestoreLink(context.Context, string, merchant.Mode, string, time.Time) error {
+	return errors.ErrUnsupported // tested with the storage
 }
 
 func (m *memory) RemoveProduct(_ context.Context, _ string, _ merchant.Mode, slug string, check func(merchant.Product) error) error {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"chequer/internal/audit"
 	"chequer/internal/invoice"
@@ -12,29 +13,58 @@ import (
 	"chequer/internal/storage/engine"
 )
 
+const linkColumns = "slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, methods, ends_at, max_uses, created_at"
+
 // CreateLink implements merchant.LinkStorage.
 func (s *Storage) CreateLink(ctx context.Context, l merchant.Link) error {
-	c := audit.Change{MerchantID: l.MerchantID, Action: "link.created", Subject: l.Slug, After: linkFields(l)}
-	return s.changeRecorded(ctx, c, "write link", merchant.ErrExists, `
-		INSERT INTO links (slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, methods, ends_at, max_uses, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING`,
-		l.Slug, l.MerchantID, string(l.Mode), l.Amount, l.Currency, l.Description, l.Language, l.URLSuccess, l.URLFailure,
-		string(l.Methods), millis(l.EndsAt), l.MaxUses, l.CreatedAt.UnixMilli())
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		if err := dropLinks(ctx, q, "slug = $1 AND removed_at IS NOT NULL", l.Slug); err != nil {
+			return err
+		}
+		n, err := exec(ctx, q, "INSERT INTO links ("+linkColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING`,
+			l.Slug, l.MerchantID, string(l.Mode), l.Amount, l.Currency, l.Description, l.Language, l.URLSuccess, l.URLFailure,
+			string(l.Methods), millis(l.EndsAt), l.MaxUses, l.CreatedAt.UnixMilli())
+		if err != nil {
+			return fmt.Errorf("write link: %w", err)
+		}
+		if n == 0 {
+			return merchant.ErrExists
+		}
+		return s.record(ctx, q, audit.Change{MerchantID: l.MerchantID, Action: "link.created", Subject: l.Slug, After: linkFields(l)})
+	})
+}
+
+// dropLinks deletes the removed links that meet a condition, with their uses.
+func dropLinks(ctx context.Context, q querier, condition string, args ...any) error {
+	if _, err := exec(ctx, q, "DELETE FROM link_uses WHERE slug IN (SELECT slug FROM links WHERE "+condition+")", args...); err != nil {
+		return fmt.Errorf("delete uses of removed link: %w", err)
+	}
+	if _, err := exec(ctx, q, "DELETE FROM links WHERE "+condition, args...); err != nil {
+		return fmt.Errorf("delete removed link: %w", err)
+	}
+	return nil
 }
 
 // Link implements merchant.LinkStorage.
 func (s *Storage) Link(ctx context.Context, slug string) (merchant.Link, error) {
-	l, err := readOne(ctx, s, readLink, `
-		SELECT slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, methods, ends_at, max_uses, created_at
-		FROM links WHERE slug = $1`, slug)
+	l, err := readOne(ctx, s, wholeLink, "SELECT "+linkColumns+" FROM links WHERE slug = $1 AND removed_at IS NULL", slug)
 	return l, merchantNotFound(err, "read link")
 }
 
 // Links implements merchant.LinkStorage.
 func (s *Storage) Links(ctx context.Context, merchantID string) ([]merchant.Link, error) {
-	return readAll(ctx, s, "read links", readLink, `
-		SELECT slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, methods, ends_at, max_uses, created_at
-		FROM links WHERE merchant_id = $1 ORDER BY created_at, slug`, merchantID)
+	return readAll(ctx, s, "read links", wholeLink, "SELECT "+linkColumns+" FROM links WHERE merchant_id = $1 AND removed_at IS NULL ORDER BY created_at, slug", merchantID)
+}
+
+// RemovedLinks implements merchant.LinkStorage.
+func (s *Storage) RemovedLinks(ctx context.Context, merchantID string, since time.Time, limit int) ([]merchant.RemovedLink, error) {
+	return readAll(ctx, s, "read removed links", func(row scanner) (l merchant.RemovedLink, err error) {
+		var removed int64
+		l.Link, err = readLink(row, &removed)
+		l.RemovedAt = utc(removed)
+		return l, err
+	}, "SELECT "+linkColumns+", removed_at FROM links WHERE merchant_id = $1 AND removed_at >= $2 ORDER BY removed_at DESC, slug LIMIT $3",
+		merchantID, since.UnixMilli(), limit)
 }
 
 // UpdateLink implements merchant.LinkStorage.
@@ -92,7 +122,7 @@ func keepUse(ctx context.Context, q querier, l invoice.LinkUse, inv invoiceRow) 
 	if l.Slug == "" {
 		return nil
 	}
-	_, err := q.ExecContext(ctx, "INSERT INTO link_uses (slug, invoice_id) SELECT slug, $2 FROM links WHERE slug = $1", l.Slug, inv.id)
+	_, err := q.ExecContext(ctx, "INSERT INTO link_uses (slug, invoice_id) SELECT slug, $2 FROM links WHERE slug = $1 AND removed_at IS NULL", l.Slug, inv.id)
 	if err != nil {
 		return fmt.Errorf("keep use of link: %w", err)
 	}
@@ -133,7 +163,7 @@ func countUse(ctx context.Context, q querier, slug string, inv invoiceRow, n int
 }
 
 // RemoveLink implements merchant.LinkStorage.
-func (s *Storage) RemoveLink(ctx context.Context, merchantID string, mode merchant.Mode, slug string, check func(merchant.Link) error) error {
+func (s *Storage) RemoveLink(ctx context.Context, merchantID string, mode merchant.Mode, slug string, at, kept time.Time, check func(merchant.Link) error) error {
 	return s.write(ctx, func(ctx context.Context, q querier) error {
 		l, err := s.lockLink(ctx, q, merchantID, mode, slug)
 		if err != nil {
@@ -142,33 +172,52 @@ func (s *Storage) RemoveLink(ctx context.Context, merchantID string, mode mercha
 		if err := check(l); err != nil {
 			return err
 		}
-		if _, err := exec(ctx, q, "DELETE FROM link_uses WHERE slug = $1", slug); err != nil {
-			return fmt.Errorf("remove uses of link: %w", err)
-		}
-		if _, err := exec(ctx, q, "DELETE FROM links WHERE slug = $1", slug); err != nil {
+		if _, err := exec(ctx, q, "UPDATE links SET removed_at = $2 WHERE slug = $1", slug, at.UnixMilli()); err != nil {
 			return fmt.Errorf("remove link: %w", err)
+		}
+		if err := dropLinks(ctx, q, "merchant_id = $1 AND removed_at < $2", merchantID, kept.UnixMilli()); err != nil {
+			return err
 		}
 		return s.record(ctx, q, audit.Change{MerchantID: merchantID, Action: "link.removed", Subject: slug, Before: linkFields(l)})
 	})
 }
 
+// RestoreLink implements merchant.LinkStorage.
+func (s *Storage) RestoreLink(ctx context.Context, merchantID string, mode merchant.Mode, slug string, since time.Time) error {
+	return s.write(ctx, func(ctx context.Context, q querier) error {
+		l, err := readLink(q.QueryRowContext(ctx, "SELECT "+linkColumns+` FROM links
+			WHERE slug = $1 AND merchant_id = $2 AND mode = $3 AND removed_at >= $4`+s.engine.ForUpdate, slug, merchantID, string(mode), since.UnixMilli()))
+		if err != nil {
+			return merchantNotFound(err, "read removed link")
+		}
+		if _, err := exec(ctx, q, "UPDATE links SET removed_at = NULL WHERE slug = $1", slug); err != nil {
+			return fmt.Errorf("restore link: %w", err)
+		}
+		return s.record(ctx, q, audit.Change{MerchantID: merchantID, Action: "link.restored", Subject: slug, After: linkFields(l)})
+	})
+}
+
 // lockLink reads a merchant's link of a mode and locks its row until the end of the transaction.
 func (s *Storage) lockLink(ctx context.Context, q querier, merchantID string, mode merchant.Mode, slug string) (merchant.Link, error) {
-	l, err := readLink(q.QueryRowContext(ctx, `
-		SELECT slug, merchant_id, mode, amount, fiat_currency, description, language, url_success, url_failure, methods, ends_at, max_uses, created_at
-		FROM links WHERE slug = $1 AND merchant_id = $2 AND mode = $3`+s.engine.ForUpdate, slug, merchantID, string(mode)))
+	l, err := readLink(q.QueryRowContext(ctx, "SELECT "+linkColumns+` FROM links
+		WHERE slug = $1 AND merchant_id = $2 AND mode = $3 AND removed_at IS NULL`+s.engine.ForUpdate, slug, merchantID, string(mode)))
 	return l, merchantNotFound(err, "read link")
 }
 
-func readLink(row scanner) (l merchant.Link, err error) {
+// readLink reads the columns of a link, and further columns into more.
+func readLink(row scanner, more ...any) (l merchant.Link, err error) {
 	var created int64
 	var ends sql.Null[int64]
-	err = row.Scan(
+	err = row.Scan(append([]any{
 		&l.Slug, &l.MerchantID, &l.Mode, &l.Amount, &l.Currency, &l.Description, &l.Language, &l.URLSuccess, &l.URLFailure,
-		&l.Methods, &ends, &l.MaxUses, &created)
+		&l.Methods, &ends, &l.MaxUses, &created,
+	}, more...)...)
 	l.CreatedAt, l.EndsAt = utc(created), fromMillis(ends)
 	return l, err
 }
+
+// wholeLink is readLink without further columns.
+func wholeLink(row scanner) (merchant.Link, error) { return readLink(row) }
 
 // OrderedInvoice implements invoice.Storage.
 func (s *Storage) OrderedInvoice(ctx context.Context, o invoice.Order) (*invoice.Invoice, error) {

@@ -41,9 +41,15 @@ func TestLink_is_read_changed_and_removed(t *testing.T) {
 			t.Errorf("error %v (-got +want):\n%s", err, diff)
 		}
 		for name, remove := range map[string]func() error{
-			"of another merchant": func() error { return s.RemoveLink(ctx, "bakery", merchant.Live, "coffee", unchecked[merchant.Link]) },
-			"of another mode":     func() error { return s.RemoveLink(ctx, "shop", merchant.Test, "coffee", unchecked[merchant.Link]) },
-			"unknown":             func() error { return s.RemoveLink(ctx, "shop", merchant.Live, "tea", unchecked[merchant.Link]) },
+			"of another merchant": func() error {
+				return s.RemoveLink(ctx, "bakery", merchant.Live, "coffee", noon, noon, unchecked[merchant.Link])
+			},
+			"of another mode": func() error {
+				return s.RemoveLink(ctx, "shop", merchant.Test, "coffee", noon, noon, unchecked[merchant.Link])
+			},
+			"unknown": func() error {
+				return s.RemoveLink(ctx, "shop", merchant.Live, "tea", noon, noon, unchecked[merchant.Link])
+			},
 		} {
 			if err := remove(); !errors.Is(err, merchant.ErrNotFound) {
 				t.Errorf("remove a link that is %s: got error %v, want %v", name, err, merchant.ErrNotFound)
@@ -60,13 +66,13 @@ func TestLink_is_read_changed_and_removed(t *testing.T) {
 		}
 		errRefused := errors.New("refused")
 		var checked merchant.Link
-		if err := s.RemoveLink(ctx, "shop", merchant.Live, "coffee", func(stored merchant.Link) error { checked = stored; return errRefused }); !errors.Is(err, errRefused) {
+		if err := s.RemoveLink(ctx, "shop", merchant.Live, "coffee", noon, noon, func(stored merchant.Link) error { checked = stored; return errRefused }); !errors.Is(err, errRefused) {
 			t.Errorf("a removal that the check refuses: got error %v, want %v", err, errRefused)
 		}
 		if diff := cmp.Diff(checked, changed); diff != "" {
 			t.Errorf("the check gets (-got +want):\n%s", diff)
 		}
-		if err := s.RemoveLink(ctx, "shop", merchant.Live, "coffee", unchecked[merchant.Link]); err != nil {
+		if err := s.RemoveLink(ctx, "shop", merchant.Live, "coffee", noon, noon, unchecked[merchant.Link]); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Link(ctx, "coffee"); !errors.Is(err, merchant.ErrNotFound) {
@@ -75,6 +81,88 @@ func TestLink_is_read_changed_and_removed(t *testing.T) {
 		if err := s.CreateLink(ctx, conflicting); err != nil {
 			t.Errorf("a slug of a removed link: %v", err)
 		}
+	})
+}
+
+// A removed link is absent until it is restored, with its uses. It is deleted when its slug is used again, and when a link
+// is removed after the time for which it is kept.
+func TestRestoreLink(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		ctx := t.Context()
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		tips := merchant.Link{Slug: "tips", MerchantID: "shop", Mode: merchant.Live, Currency: "EUR", MaxUses: 2, CreatedAt: noon}
+		must(s.CreateLink(ctx, tips))
+		c := creation("a", "shop")
+		c.Link = invoice.LinkUse{Slug: "tips", Max: 2}
+		_, _, err := s.CreateInvoice(ctx, c)
+		must(err)
+		remove := func(slug string, at time.Time) {
+			t.Helper()
+			must(s.RemoveLink(ctx, "shop", merchant.Live, slug, at, at.Add(-time.Hour), unchecked[merchant.Link]))
+		}
+		removed := func(since time.Time, want ...merchant.RemovedLink) {
+			t.Helper()
+			got, err := s.RemovedLinks(ctx, "shop", since, 10)
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("removed links (-want +got), error %v:\n%s", err, diff)
+			}
+		}
+		restore := func(merchantID string, mode merchant.Mode, since time.Time, want error) {
+			t.Helper()
+			if err := s.RestoreLink(ctx, merchantID, mode, "tips", since); !errors.Is(err, want) {
+				t.Errorf("restore of %s in mode %s since %s: got error %v, want %v", merchantID, mode, since, err, want)
+			}
+		}
+
+		remove("tips", noon)
+		removed(noon, merchant.RemovedLink{Link: tips, RemovedAt: noon})
+		removed(noon.Add(time.Millisecond))
+		for name, use := range map[string]func() error{
+			"read": func() error { _, err := s.Link(ctx, "tips"); return err },
+			"change": func() error {
+				_, err := s.UpdateLink(ctx, "shop", merchant.Live, "tips", func(*merchant.Link) error { return nil })
+				return err
+			},
+			"remove": func() error {
+				return s.RemoveLink(ctx, "shop", merchant.Live, "tips", noon, noon, unchecked[merchant.Link])
+			},
+		} {
+			if err := use(); !errors.Is(err, merchant.ErrNotFound) {
+				t.Errorf("%s a removed link: got error %v", name, err)
+			}
+		}
+		if all, err := s.Links(ctx, "shop"); err != nil || len(all) != 0 {
+			t.Errorf("the list has %v, error %v", all, err)
+		}
+		restore("bakery", merchant.Live, noon, merchant.ErrNotFound)
+		restore("shop", merchant.Test, noon, merchant.ErrNotFound)
+		restore("shop", merchant.Live, noon.Add(time.Millisecond), merchant.ErrNotFound)
+		restore("shop", merchant.Live, noon, nil)
+		restore("shop", merchant.Live, noon, merchant.ErrNotFound) // it is not removed
+		if got, err := s.Link(ctx, "tips"); err != nil || got != tips {
+			t.Errorf("restored %+v, %v", got, err)
+		}
+		if used, err := s.LinkUses(ctx, "tips"); err != nil || used != 1 {
+			t.Errorf("restored with %d uses, error %v, want 1", used, err)
+		}
+
+		remove("tips", noon)
+		must(s.CreateLink(ctx, merchant.Link{Slug: "tips", MerchantID: "bakery", Mode: merchant.Live, Currency: "EUR", CreatedAt: noon}))
+		removed(noon)
+		restore("shop", merchant.Live, noon, merchant.ErrNotFound)
+
+		tips.Slug = "old"
+		must(s.CreateLink(ctx, tips))
+		tips.Slug = "new"
+		must(s.CreateLink(ctx, tips))
+		remove("old", noon)
+		remove("new", noon.Add(2*time.Hour))
+		removed(time.UnixMilli(0), merchant.RemovedLink{Link: tips, RemovedAt: noon.Add(2 * time.Hour)})
 	})
 }
 
@@ -134,7 +222,7 @@ func TestCreateInvoice_respects_the_limit_of_a_link(t *testing.T) {
 		if err := use("e"); !errors.Is(err, invoice.ErrLinkUsed) {
 			t.Errorf("at the limit again: got error %v", err)
 		}
-		if err := s.RemoveLink(ctx, "shop", merchant.Live, "tips", unchecked[merchant.Link]); err != nil {
+		if err := s.RemoveLink(ctx, "shop", merchant.Live, "tips", noon, noon, unchecked[merchant.Link]); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.CreateLink(ctx, tips); err != nil {

@@ -85,7 +85,10 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 			_, err := s.UpdateLink(ctx, "shop", merchant.Live, "tips", func(l *merchant.Link) error { l.MaxUses = 3; return nil })
 			return err
 		}},
-		{"RemoveLink", "link.removed", func() error { return s.RemoveLink(ctx, "shop", merchant.Live, "tips", unchecked[merchant.Link]) }},
+		{"RemoveLink", "link.removed", func() error {
+			return s.RemoveLink(ctx, "shop", merchant.Live, "tips", noon, noon, unchecked[merchant.Link])
+		}},
+		{"RestoreLink", "link.restored", func() error { return s.RestoreLink(ctx, "shop", merchant.Live, "tips", noon) }},
 		{"CreateProduct", "product.created", func() error { return s.CreateProduct(ctx, product) }},
 		{"UpdateProduct", "product.changed", func() error {
 			_, err := s.UpdateProduct(ctx, "shop", merchant.Live, "soap", func(p *merchant.Product) error { p.Name = "Soaps"; return nil })

@@ -13,6 +13,7 @@ type Account struct {
 	Sessions []Session
 	EndAll   string // address that ends all other sessions; empty if there is none
 	Notify   string // address of the page of the notifications
+	Keyboard string // address of the page of the keys
 }
 
 // Method is a sign-in method.
@@ -49,4 +50,19 @@ type SetPassword struct {
 	Problem  string
 	Action   string
 	Password Field
+}
+
+// Keyboard is the page of the keys that open places and rows.
+type Keyboard struct {
+	Frame
+	Back   views.Link
+	On     bool
+	Rows   []Shortcut
+	Toggle Button // enables or disables the keys
+}
+
+// Shortcut is a key with its effect.
+type Shortcut struct {
+	Keys   []string // pressed one after the other
+	Effect string
 }

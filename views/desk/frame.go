@@ -37,16 +37,17 @@ type Frame struct {
 	Search string // address of the list that is searched; empty if the account may not see it
 	Query  string // what was searched for
 
-	Test    bool // the page shows test data
-	LiveURL string
-	TestURL string // empty if the page is the same in both modes
-	Name    string // of the account
-	Role    string
-	Account string // address of the account's own page
-	SignOut string
-	Notice  string // the result of the last action; empty if there is none
-	Zone    string // names the time zone of the times on the page
-	Stream  string // address of the event stream; empty if the page has no live updates
+	Test      bool // the page shows test data
+	LiveURL   string
+	TestURL   string // empty if the page is the same in both modes
+	Name      string // of the account
+	Role      string
+	Account   string // address of the account's own page
+	SignOut   string
+	Shortcuts string // address of the page of the keys; empty if the account has disabled them
+	Notice    string // the result of the last action; empty if there is none
+	Zone      string // names the time zone of the times on the page
+	Stream    string // address of the event stream; empty if the page has no live updates
 }
 
 // Place is a link of the navigation, which is a side bar or, on phones, a bar at the bottom.
@@ -54,6 +55,7 @@ type Place struct {
 	Text    string
 	URL     string
 	Icon    string
+	Key     string // the key after g that opens it
 	Count   string // number of open cases; empty if there is none
 	Current bool
 }

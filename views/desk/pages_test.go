@@ -150,7 +150,7 @@ func pages() map[string]templ.Component {
 			Secret: views.AddressGroups("ABCDEFGH"), Recovery: []string{evil}, Code: field("code"), Button: "Finish", Hidden: []desk.Hidden{{Name: "offer", Value: evil}},
 		}),
 		"account": desk.AccountPage(desk.Account{
-			Frame: f, Problem: evil, Methods: []desk.Method{{Name: evil, Text: evil, Subject: evil, Rename: "/desk/m/account/passkey/1/rename", Remove: button}}, Passkey: passkey(true),
+			Frame: f, Problem: evil, Keyboard: "/desk/m/account/keyboard", Methods: []desk.Method{{Name: evil, Text: evil, Subject: evil, Rename: "/desk/m/account/passkey/1/rename", Remove: button}}, Passkey: passkey(true),
 			Password: views.Link{Text: "Set a password", URL: "/desk/m/account/password"}, Sessions: []desk.Session{{Browser: evil, Text: evil, Current: true}, {Browser: evil, Text: evil, End: button}},
 			EndAll: "/desk/m/account/sessions/end", Notify: "/desk/m/account/notifications",
 		}),
@@ -247,6 +247,7 @@ func pages() map[string]templ.Component {
 			Frame: f, Messages: []desk.Finding{{Shape: "warn", About: evil, Text: evil}}, Networks: []desk.Finding{{Shape: "ok", About: evil, Text: evil}}, Examined: "Examined 01:00.", Summary: evil,
 			Problems: []desk.Finding{{Shape: "bad", About: evil, Text: evil}}, Working: []desk.Finding{{Shape: "ok", About: evil, Text: evil}}, Action: "/desk/m/health/examine",
 		}),
+		"keyboard": desk.KeyboardPage(desk.Keyboard{Frame: f, Back: back, On: true, Rows: []desk.Shortcut{{Keys: []string{evil, "o"}, Effect: evil}}, Toggle: button}),
 		"theme": desk.ThemePage(desk.Theme{
 			Frame: f, Tabs: []desk.Tab{{Text: evil, URL: "/desk/m/theme", Current: true}}, Problem: evil, Unsaved: evil, Action: "/desk/m/theme", Hidden: []desk.Hidden{{Name: "replaces", Value: evil}},
 			Name: field("name"), Logo: field("logo"), Accent: field("accent"), Line: field("line"), Support: field("support"), Terms: field("terms"), Returns: true,
@@ -262,7 +263,7 @@ func pages() map[string]templ.Component {
 			}}},
 		}),
 		"sell list": desk.SellListPage(desk.SellList{
-			Frame: f, Tabs: []desk.Tab{{Text: "Products", URL: "/desk/m/products", Current: true}}, Shop: views.Link{Text: "Open", URL: "/shop"}, Add: views.Link{Text: "Add", URL: "/desk/m/products/new"},
+			Frame: f, Problem: evil, Removed: []desk.RemovedRow{{Name: evil, Text: evil, Restore: button}}, Tabs: []desk.Tab{{Text: "Products", URL: "/desk/m/products", Current: true}}, Shop: views.Link{Text: "Open", URL: "/shop"}, Add: views.Link{Text: "Add", URL: "/desk/m/products/new"},
 			Note: evil, Caption: "Products", Columns: desk.SellColumns{Name: "Product", Detail: "Description", State: "State", Sold: "Paid", Revenue: "Revenue", Amount: "Price"}, Shown: "1 product",
 			Rows: []desk.SellRow{{Name: evil, URL: "/desk/m/products/a/edit", Detail: evil, State: desk.State{Text: "On sale", Shape: "ok"}, Sold: "2", Revenue: "€2.00", Amount: "€1.00"}},
 		}),

@@ -5,6 +5,7 @@ import "chequer/views"
 // SellList is a list of the place Sell: products or checkout links.
 type SellList struct {
 	Frame
+	Problem string
 	Tabs    []Tab
 	Shop    views.Link // the storefront; empty if there is none
 	Add     views.Link
@@ -15,6 +16,14 @@ type SellList struct {
 	Empty   string // why there are no rows
 	Shown   string
 	Next    string // address of the next page; empty on the last
+	Removed []RemovedRow
+}
+
+// RemovedRow is a checkout link whose removal can be undone.
+type RemovedRow struct {
+	Name    string
+	Text    string
+	Restore Button
 }
 
 // SellColumns are the heads of the columns of a SellList.

@@ -1,6 +1,7 @@
 package desk_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -175,4 +176,35 @@ func TestLinks_list(t *testing.T) {
 	b.get("/desk/shop/links/foreign/edit").want(http.StatusNotFound, "Not found")
 	b.send("/desk/shop/links/foreign/edit").want(http.StatusNotFound, "Not found")
 	b.send("/desk/shop/links/foreign/remove").want(http.StatusNotFound, "Not found")
+}
+
+// The removal of a link can be undone for 30 days. Until then its page does not exist.
+func TestLinks_removal_is_undone(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.owner()
+	link := f.opens("coffee", nil)
+	at := "/desk/shop/links/coffee"
+	b.post(at+"/remove", b.get(at+"/remove").want(http.StatusOK, "You can undo this for 30 days").fields("decide")...).leads("/desk/shop/links?done=link-removed")
+	list := b.get("/desk/shop/links").want(http.StatusOK, "Removed in the last 30 days /pay/coffee €3.50 · removed")
+	b.get(at + "/edit").want(http.StatusNotFound)
+	if list.find("#removed form").Length() != 1 || b.get("/desk/shop/links?mode=test").find("#removed").Length() != 0 {
+		t.Error("the removed link is not in the list of its mode only")
+	}
+	undo := list.hidden("#removed form")
+	b.send("/desk/other/links/coffee/restore", undo...).want(http.StatusNotFound)
+	b.send(at+"/restore", undo...).leads("/desk/shop/links?done=link-restored")
+	f.checkLink(link)
+	b.send(at+"/restore", undo...).want(http.StatusConflict, "cannot be restored any more")
+	if got := strings.Join(f.actions(), "; "); !strings.Contains(got, "Maren: link.removed; Maren: link.restored") {
+		t.Errorf("the audit log is %s", got)
+	}
+	f.must(f.links.Remove(t.Context(), shop, merchant.Live, "coffee"))
+	f.clock.Advance(30*24*time.Hour + time.Millisecond)
+	if removed, err := f.links.Removed(t.Context(), shop); err != nil || len(removed) != 0 {
+		t.Errorf("after 30 days: %v, error %v", removed, err)
+	}
+	if err := f.links.Restore(t.Context(), shop, merchant.Live, "coffee"); !errors.Is(err, merchant.ErrNotFound) {
+		t.Errorf("after 30 days: got error %v", err)
+	}
 }

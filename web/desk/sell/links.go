@@ -16,8 +16,10 @@ import (
 const linksSize = 50
 
 // links lists the checkout links of the shop, newest first.
-func (v *page) links() error {
-	mode := v.mode()
+func (v *page) links() error { return v.showLinks(http.StatusOK, v.mode(), "") }
+
+// showLinks shows the list of the links of a mode, with the problem of the last action.
+func (v *page) showLinks(status int, mode merchant.Mode, problem string) error {
 	all, err := v.Links.Links(v.Request().Context(), v.Shop.ID)
 	if err != nil {
 		return err
@@ -31,7 +33,7 @@ func (v *page) links() error {
 		return err
 	}
 	list := desk.SellList{
-		Frame: f, Tabs: v.tabs(linksPath, mode), Add: views.Link{Text: v.Text("desk.link.add"), URL: v.BelowIn(linksPath+"/new", mode == merchant.Test)}, Caption: v.Text("desk.links"),
+		Frame: f, Problem: problem, Tabs: v.tabs(linksPath, mode), Add: views.Link{Text: v.Text("desk.link.add"), URL: v.BelowIn(linksPath+"/new", mode == merchant.Test)}, Caption: v.Text("desk.links"),
 		Columns: desk.SellColumns{Name: v.Text("desk.link.name"), Detail: v.Text("desk.description"), State: v.Text("desk.state"), Sold: v.soldHead(), Revenue: v.Text("desk.sell.revenue"), Amount: v.Text("desk.amount")},
 	}
 	if len(all) > linksSize {
@@ -51,7 +53,46 @@ func (v *page) links() error {
 			Name: "/pay/" + l.Slug, URL: v.Below(linksPath + "/" + l.Slug + "/edit"), Detail: l.Description, State: v.linkState(l), Sold: sold[l.Slug].number(), Revenue: sold[l.Slug].revenue(), Amount: v.linkAmount(l),
 		})
 	}
-	return v.Show(http.StatusOK, desk.SellListPage(list))
+	if after == "" {
+		if list.Removed, err = v.removedLinks(mode); err != nil {
+			return err
+		}
+	}
+	return v.Show(status, desk.SellListPage(list))
+}
+
+// removedLinks returns the links of a mode whose removal can be undone.
+func (v *page) removedLinks(mode merchant.Mode) (rows []desk.RemovedRow, err error) {
+	removed, err := v.Links.Removed(v.Request().Context(), v.Shop.ID)
+	for _, l := range removed {
+		if l.Mode != mode {
+			continue
+		}
+		name := "/pay/" + l.Slug
+		rows = append(rows, desk.RemovedRow{
+			Name: name, Text: v.Text("desk.link.removed.text", "Amount", v.linkAmount(l.Link), "Time", v.Clock(l.RemovedAt)),
+			Restore: desk.Button{
+				Action: v.Below(linksPath + "/" + l.Slug + "/restore"), Text: v.Text("desk.undo"), Subject: name, Hidden: []desk.Hidden{{Name: "mode", Value: string(mode)}},
+			},
+		})
+	}
+	return rows, err
+}
+
+// restoreLink undoes the removal of a link.
+func (v *page) restoreLink() error {
+	mode := merchant.Live
+	if v.FormValue("mode") == string(merchant.Test) {
+		mode = merchant.Test
+	}
+	err := v.Links.Restore(v.Request().Context(), v.Shop.ID, mode, v.Param("link"))
+	if errors.Is(err, merchant.ErrNotFound) {
+		return v.showLinks(http.StatusConflict, mode, v.Text("desk.link.restore.stale"))
+	}
+	if err != nil {
+		return err
+	}
+	return v.result(linksPath, mode, "link-restored")
 }
 
 // linkState returns the state of a link: ended or active.
@@ -113,7 +154,7 @@ func (v *page) showLinkRemoval(status int, l merchant.Link, problem string) erro
 		Frame: f, Back: views.Link{Text: name, URL: at + "/edit"}, Heading: heading, Problem: problem,
 		Results: []desk.Result{
 			{Shape: "warn", Text: v.Text("desk.link.remove.page")}, {Shape: "ok", Text: v.Text("desk.sell.invoices")},
-			{Shape: "ok", Text: v.Text("desk.sell.slug", "Slug", l.Slug)}, {Shape: "warn", Text: v.Text("desk.cancel.final")},
+			{Shape: "ok", Text: v.Text("desk.sell.slug", "Slug", l.Slug)}, {Shape: "ok", Text: v.Text("desk.link.remove.undo")},
 		},
 		Action: at + "/remove", Hidden: []desk.Hidden{{Name: "version", Value: l.Revision()}}, Button: v.Text("desk.link.remove"),
 	}))

@@ -55,6 +55,7 @@ func (s *Screens) Routes() []visit.Route {
 		{Method: http.MethodPost, Path: "/desk/:shop/links/:link/edit", Needs: account.Sell, Handle: on((*page).changeLink)},
 		{Method: http.MethodGet, Path: "/desk/:shop/links/:link/remove", Needs: account.Sell, Handle: on((*page).askToRemoveLink)},
 		{Method: http.MethodPost, Path: "/desk/:shop/links/:link/remove", Needs: account.Sell, Handle: on((*page).removeLink)},
+		{Method: http.MethodPost, Path: "/desk/:shop/links/:link/restore", Needs: account.Sell, Handle: on((*page).restoreLink)},
 
 		{Method: http.MethodGet, Path: "/desk/:shop/terminals", Needs: account.Configure, Handle: on((*page).terminals)},
 		{Method: http.MethodGet, Path: "/desk/:shop/terminals/new", Needs: account.Configure, Handle: on((*page).newTerminal)},

@@ -23,7 +23,7 @@ func (v *page) showAccount(status int, problem error) error {
 	if err != nil {
 		return err
 	}
-	page := desk.Account{Frame: f, Problem: v.Problem(problem), Methods: v.methods(), Notify: v.Below(notificationsPath), Password: views.Link{Text: v.Text("desk.password.set"), URL: v.Below("/account/password")}}
+	page := desk.Account{Frame: f, Problem: v.Problem(problem), Methods: v.methods(), Notify: v.Below(notificationsPath), Keyboard: v.Below(keyboardPath), Password: views.Link{Text: v.Text("desk.password.set"), URL: v.Below("/account/password")}}
 	if v.Account.SignIn.Password != nil {
 		page.Password.Text = v.Text("desk.password.change")
 	}

@@ -47,6 +47,8 @@ func (s *Screens) Routes() []visit.Route {
 		{Method: http.MethodPost, Path: "/desk/:shop/account/passkey/:passkey/rename", Needs: account.ManageSignIn, Handle: on((*page).renamePasskey)},
 		{Method: http.MethodPost, Path: "/desk/:shop/account/session/end", Needs: visit.Member, Handle: on((*page).endSession)},
 		{Method: http.MethodPost, Path: "/desk/:shop/account/sessions/end", Needs: visit.Member, Handle: on((*page).endSessions)},
+		{Method: http.MethodGet, Path: "/desk/:shop" + keyboardPath, Needs: visit.Member, Handle: on((*page).keyboard)},
+		{Method: http.MethodPost, Path: "/desk/:shop" + keyboardPath, Needs: visit.Member, Handle: on((*page).setShortcuts)},
 		{Method: http.MethodGet, Path: "/desk/:shop/account/notifications", Needs: visit.Member, Handle: on((*page).notifications)},
 		{Method: http.MethodPost, Path: "/desk/:shop/account/notifications", Needs: visit.Member, Handle: on((*page).choose)},
 		{Method: http.MethodPost, Path: "/desk/:shop/account/notifications/times", Needs: visit.Member, Handle: on((*page).setTimes)},

@@ -3,6 +3,7 @@ package visit
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"chequer/internal/account"
 	"chequer/internal/invoice"
@@ -37,23 +38,23 @@ func (v *Visit) places(current string) ([]desk.Place, error) {
 		return nil, err
 	}
 	all := []struct {
-		path, text, icon string
-		visible          bool
+		path, text, icon, key string
+		visible               bool
 	}{
-		{HomePath, "desk.overview", "overview", v.May(account.ViewPayments)},
-		{AttentionPath, "desk.attention", "attention", v.May(account.Decide)},
-		{"/payments", "desk.payments", "payments", v.May(account.ViewPayments)},
-		{SellPath, "desk.sell", "sell", v.May(account.Sell)},
-		{ReportsPath, "desk.reports", "reports", v.May(account.Export)},
-		{"/wallets", "desk.wallets", "wallets", v.May(account.ViewWallets)},
-		{KeysPath, "desk.developers", "developers", v.May(account.ManageKeys)},
-		{v.Settings(), "desk.settings", "settings", v.Settings() != ""},
-		{"/health", "desk.health", "health", v.May(account.ViewHealth)},
+		{HomePath, "desk.overview", "overview", "o", v.May(account.ViewPayments)},
+		{AttentionPath, "desk.attention", "attention", "n", v.May(account.Decide)},
+		{"/payments", "desk.payments", "payments", "p", v.May(account.ViewPayments)},
+		{SellPath, "desk.sell", "sell", "s", v.May(account.Sell)},
+		{ReportsPath, "desk.reports", "reports", "r", v.May(account.Export)},
+		{"/wallets", "desk.wallets", "wallets", "w", v.May(account.ViewWallets)},
+		{KeysPath, "desk.developers", "developers", "d", v.May(account.ManageKeys)},
+		{v.Settings(), "desk.settings", "settings", "t", v.Settings() != ""},
+		{"/health", "desk.health", "health", "h", v.May(account.ViewHealth)},
 	}
 	var places []desk.Place
 	for _, p := range all {
 		if p.visible && (v.Shop.ID != allShops || slices.Contains(placesOfAll, p.path)) {
-			place := desk.Place{Text: v.Text(p.text), URL: v.Below(p.path), Icon: p.icon, Current: p.path == current}
+			place := desk.Place{Text: v.Text(p.text), URL: v.Below(p.path), Icon: p.icon, Key: p.key, Current: p.path == current}
 			if p.path == AttentionPath {
 				place.Count = cases
 			}
@@ -61,6 +62,28 @@ func (v *Visit) places(current string) ([]desk.Place, error) {
 		}
 	}
 	return places, nil
+}
+
+// Place returns the address of the place or the page of the settings with a name; "" if the account sees none.
+func (v *Visit) Place(name string) (string, error) {
+	places, err := v.places("")
+	if err != nil {
+		return "", err
+	}
+	for _, p := range places {
+		if strings.EqualFold(p.Text, name) {
+			return p.URL, nil
+		}
+	}
+	for _, tab := range v.Tabs("") {
+		if strings.EqualFold(tab.Text, name) {
+			return tab.URL, nil
+		}
+	}
+	if strings.EqualFold(v.Text("desk.account.own"), name) {
+		return v.Below("/account"), nil
+	}
+	return "", nil
 }
 
 // placesOfAll are the places that show all shops together.

@@ -73,10 +73,13 @@ func (v *Visit) Frame(title, place string) (desk.Frame, error) {
 	}
 	if v.Shop.ID == allShops {
 		f.Account = v.Address("/desk/" + url.PathEscape(v.shops[0].ID) + "/account")
-		return f, nil
+	} else if f.Logo, err = v.logo(); err != nil {
+		return f, err
 	}
-	f.Logo, err = v.logo()
-	return f, err
+	if !v.Account.Preferences.NoShortcuts {
+		f.Shortcuts = f.Account + "/keyboard"
+	}
+	return f, nil
 }
 
 // shopLinks returns the links to the shops of the account, and to the page of all shops if the account sees the
@@ -154,6 +157,7 @@ var notices = map[string]string{
 	"link-added":      "desk.notice.link.added",
 	"link-changed":    "desk.notice.link.changed",
 	"link-removed":    "desk.notice.link.removed",
+	"link-restored":   "desk.notice.link.restored",
 
 	"refund-ready":     "desk.notice.refund.ready",
 	"refund-asked":     "desk.notice.refund.asked",
@@ -169,6 +173,8 @@ var notices = map[string]string{
 	"notifications":    "desk.notice.notifications",
 	"test-message":     "desk.notice.test.message",
 
+	"shortcuts-on":    "desk.notice.shortcuts.on",
+	"shortcuts-off":   "desk.notice.shortcuts.off",
 	"renamed":         "desk.notice.renamed",
 	"passkey-renamed": "desk.notice.passkey.renamed",
 	"shop-created":    "desk.notice.shop.created",

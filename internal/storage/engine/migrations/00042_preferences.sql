@@ -10,4 +10,4 @@ CREATE INDEX audit_log_of_security ON audit_log (merchant_id, number) WHERE acti
 
 -- A removed link is kept for 30 days, so that its removal can be undone.
 ALTER TABLE links ADD COLUMN removed_at BIGINT; -- NULL = not removed
-CREATE INDEX links_removed ON links (removed_at) WHERE removed_at IS NOT NULL;
+CREATE INDEX links_removed ON links (merchant_id, removed_at) WHERE removed_at IS NOT NULL;
