@@ -9,8 +9,8 @@ import (
 	"chequer/internal/money"
 )
 
-// PaymentSettings are the terms of a merchant's new invoices, and of the pages on which shoppers pay. Existing
-// invoices keep the terms that they were created with.
+// PaymentSettings are the terms of a merchant's new invoices, of the pages on which shoppers pay, and of the links of
+// the desk. Existing invoices keep the terms that they were created with.
 type PaymentSettings struct {
 	QuoteTime     time.Duration // for which a price is held
 	Tolerance     Bound         // the part of a price that may be missing
@@ -21,6 +21,7 @@ type PaymentSettings struct {
 	ShortLimit Bound
 	Languages  []string // of the pages; empty: all
 	Storefront bool     // the first page of the storefront is a form for an open amount
+	Explorers  Explorers
 }
 
 // Bound is a part of a price. If both bounds are set, the smaller one applies.
@@ -110,6 +111,7 @@ const (
 	SettingShortAmount      SettingName = "short_amount"
 	SettingLanguages        SettingName = "languages"
 	SettingStorefront       SettingName = "storefront"
+	SettingExplorers        SettingName = "explorers"
 )
 
 // definition defines a payment setting.
@@ -132,6 +134,7 @@ var definitions = []definition{
 	{SettingShortAmount, "20", func(p *PaymentSettings, text string) (string, error) { return setEuro(&p.ShortLimit, text) }},
 	{SettingLanguages, "", setLanguages},
 	{SettingStorefront, "off", setStorefront},
+	{SettingExplorers, "", setExplorers},
 }
 
 // SettingNames returns the names of the payment settings, in the order of lists.
