@@ -125,6 +125,7 @@ var pageStates = []pageState{
 	{"desk_webhook_created", ofDesk, inOrder(signedIn("/webhooks"), enter("#url", "https://shop.example/hook"), press("#create button", "#secret-1")), 0},
 	{"desk_webhook_none", ofDesk, inOrder(withWebhook, atWebhook("?state=failed")), 0},
 	{"desk_webhook", ofDesk, inOrder(withWebhook, paying(longTexts), atWebhook("")), 0},
+	{"desk_webhook_retried", ofDesk, inOrder(withWebhook, paying(longTexts), atWebhook("?count=12&done=retried")), 0},
 	{"desk_webhook_edit", ofDesk, inOrder(withWebhook, atWebhook("/edit")), 0},
 	{"desk_webhook_rotate", ofDesk, inOrder(withWebhook, atWebhook("/rotate")), 0},
 	{"desk_webhook_remove", ofDesk, inOrder(withWebhook, atWebhook("/remove")), 0},
