@@ -1,6 +1,10 @@
 package app
 
 import (
+	"slices"
+
+	"chequer/internal/chain/bitcoin"
+	"chequer/internal/chain/ethereum"
 	"chequer/internal/config"
 	"chequer/internal/merchant"
 )
@@ -25,6 +29,18 @@ func overrides(c config.Config, demo bool) merchant.Overrides {
 	return set
 }
 
+// explorable returns the IDs of the networks that can have an explorer: all but the built-in test network, whether or not the
+// settings offer them.
+func explorable() (ids []string) {
+	for _, p := range slices.Concat(bitcoin.Bitcoins, bitcoin.Litecoins) {
+		ids = append(ids, string(p.Asset.Network))
+	}
+	for _, p := range ethereum.Networks {
+		ids = append(ids, string(p.ID))
+	}
+	return ids
+}
+
 // newSettings returns the service of the payment settings.
 func newSettings(c config.Config, demo bool, storage merchant.SettingsStorage, merchants *merchant.Service) (*merchant.Settings, error) {
 	s := merchant.NewSettings(merchant.SettingsConfig{
@@ -33,6 +49,7 @@ func newSettings(c config.Config, demo bool, storage merchant.SettingsStorage, m
 			_, err := offer(c.Language, codes)
 			return err
 		},
+		Networks: explorable(),
 	})
 	return s, s.Overrides.Check()
 }

@@ -40,6 +40,9 @@ type EndpointStorage interface {
 	// that the endpoint wants, as Resend does. It returns their number and the position after which to
 	// continue, which is 0 at the end.
 	ResendAfter(ctx context.Context, e Endpoint, after int64, limit int, at time.Time) (sent int, next int64, err error)
+	// RetryPending makes at most limit pending deliveries due at a time whose next attempt is after another time, the next
+	// ones first, and returns their number.
+	RetryPending(ctx context.Context, e Endpoint, at, after time.Time, limit int) (int, error)
 	// EndpointHealth returns a summary of an endpoint's deliveries.
 	EndpointHealth(ctx context.Context, endpointID string) (EndpointHealth, error)
 }
@@ -235,6 +238,24 @@ func (s *Endpoints) ResendAfter(ctx context.Context, e Endpoint, after int64) (t
 		}
 		after = next
 	}
+}
+
+const (
+	// maxRetried is the largest number of deliveries that one call of Retry schedules.
+	maxRetried = 500
+	// retriedAfter is longer than the claim of a delivery that is being sent, which must not be sent twice.
+	retriedAfter = 30 * time.Second
+)
+
+// Retry makes the pending deliveries of an endpoint due now, at most maxRetried, and returns their number. Those that are
+// due within retriedAfter stay as they are, so that a second call does nothing. The order of the events of an invoice stays. The
+// error is ErrState if the endpoint is paused.
+func (s *Endpoints) Retry(ctx context.Context, e Endpoint) (int, error) {
+	if e.Paused {
+		return 0, ErrState
+	}
+	now := s.now()
+	return s.storage.RetryPending(ctx, e, now, now.Add(retriedAfter), maxRetried)
 }
 
 // Deliveries lists an endpoint's deliveries in a state, "" for any state, with positions lower than

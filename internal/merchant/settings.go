@@ -10,8 +10,8 @@ import (
 	"chequer/internal/zone"
 )
 
-// PaymentSettings are the terms of a merchant's new invoices, of the pages on which shoppers pay, and the time zone of
-// its books. Existing invoices keep the terms that they were created with.
+// PaymentSettings are the terms of a merchant's new invoices, of the pages on which shoppers pay, of the links of the
+// desk, and the time zone of its books. Existing invoices keep the terms that they were created with.
 type PaymentSettings struct {
 	QuoteTime     time.Duration // for which a price is held
 	Tolerance     Bound         // the part of a price that may be missing
@@ -23,6 +23,7 @@ type PaymentSettings struct {
 	Languages  []string // of the pages; empty: all
 	Storefront bool     // the first page of the storefront is a form for an open amount
 	Zone       string   // name of the time zone of the books: of the days and the times that the desk shows
+	Explorers  Explorers
 }
 
 // Bound is a part of a price. If both bounds are set, the smaller one applies.
@@ -113,6 +114,7 @@ const (
 	SettingLanguages        SettingName = "languages"
 	SettingStorefront       SettingName = "storefront"
 	SettingTimeZone         SettingName = "time_zone"
+	SettingExplorers        SettingName = "explorers"
 )
 
 // definition defines a payment setting.
@@ -136,6 +138,7 @@ var definitions = []definition{
 	{SettingLanguages, "", setLanguages},
 	{SettingStorefront, "off", setStorefront},
 	{SettingTimeZone, zone.UTC, setZone},
+	{SettingExplorers, "", setExplorers},
 }
 
 // SettingNames returns the names of the payment settings, in the order of lists.

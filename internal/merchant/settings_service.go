@@ -3,6 +3,8 @@ package merchant
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // SettingsStorage stores the payment settings of merchants. It is safe for concurrent use.
@@ -22,6 +24,8 @@ type SettingsConfig struct {
 	Overrides Overrides
 	// CheckLanguages refuses a list of languages that the pages cannot offer.
 	CheckLanguages func(codes []string) error
+	// Networks are the IDs of the networks that can have an explorer.
+	Networks []string
 }
 
 // Settings manages the payment settings of merchants. It is safe for concurrent use.
@@ -95,7 +99,20 @@ func (s *Settings) apply(chosen, changes Choices) (Choices, error) {
 			return nil, &FieldError{Field: string(SettingLanguages), Fault: err.Error()}
 		}
 	}
-	return next, nil
+	return next, s.checkNetworks(next, chosen)
+}
+
+// checkNetworks refuses changed explorers of networks that do not exist.
+func (s *Settings) checkNetworks(next, chosen Choices) error {
+	if next[SettingExplorers] == chosen[SettingExplorers] {
+		return nil
+	}
+	for _, entry := range strings.Fields(next[SettingExplorers]) {
+		if network, _, _ := strings.Cut(entry, "="); !slices.Contains(s.Networks, network) {
+			return &FieldError{Field: string(SettingExplorers), Fault: "must not contain " + network + "; the networks are " + strings.Join(s.Networks, ", ")}
+		}
+	}
+	return nil
 }
 
 func (s *Settings) effective(merchantID string, chosen Choices) (PaymentSettings, error) {

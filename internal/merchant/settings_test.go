@@ -74,6 +74,9 @@ func TestOverrides_Effective_has_the_defaults(t *testing.T) {
 	}
 }
 
+// entryFault begins the errors about an entry of the explorers.
+const entryFault = "explorers must have entries such as bitcoin=https://explorer.example/tx/{tx}; "
+
 // A value that is not valid is refused with the name of its setting, and the default is no choice.
 func TestChoices_With(t *testing.T) {
 	t.Parallel()
@@ -101,6 +104,22 @@ func TestChoices_With(t *testing.T) {
 		{merchant.SettingShortAmount, "20", ""},
 		{merchant.SettingLanguages, "d", "languages must be a language tag"},
 		{merchant.SettingStorefront, "yes", "storefront must be one of on, off"},
+		{merchant.SettingExplorers, " bitcoin=https://e.example/tx/{tx}\n bitcoin=https://e.example/a/{address} ", "bitcoin=https://e.example/tx/{tx} bitcoin=https://e.example/a/{address}"},
+		{merchant.SettingExplorers, "base-sepolia=https://e.example:8443/?q={tx}&x=1#y", "base-sepolia=https://e.example:8443/?q={tx}&x=1#y"},
+		{merchant.SettingExplorers, "bitcoin", entryFault + `"bitcoin" does not have {tx} or {address} once`},
+		{merchant.SettingExplorers, "https://e.example/{tx}", entryFault + `"https://e.example/{tx}" does not begin with the name of a network and =`},
+		{merchant.SettingExplorers, "b=http://e.example/{tx}", entryFault + `"b=http://e.example/{tx}" does not begin with https:// and a host`},
+		{merchant.SettingExplorers, "b=javascript:{tx}", entryFault + `"b=javascript:{tx}" does not begin with https:// and a host`},
+		{merchant.SettingExplorers, "b=https:///{tx}", entryFault + `"b=https:///{tx}" does not begin with https:// and a host`},
+		{merchant.SettingExplorers, "b=https://{tx}.e.example/", entryFault + `"b=https://{tx}.e.example/" has the placeholder in its host`},
+		{merchant.SettingExplorers, "b=https://e.example", entryFault + `"b=https://e.example" does not have`},
+		{merchant.SettingExplorers, "b=https://e.example/{tx}/{tx}", entryFault + `"b=https://e.example/{tx}/{tx}" does not have`},
+		{merchant.SettingExplorers, "b=https://e.example/{tx}/{address}", entryFault + `"b=https://e.example/{tx}/{address}" does not have`},
+		{merchant.SettingExplorers, "b=https://u:p@e.example/{tx}", entryFault + `"b=https://u:p@e.example/{tx}" contains a user name`},
+		{merchant.SettingExplorers, `b=https://e.example/"{tx}`, entryFault + `"b=https://e.example/\"{tx}" is not the address of a page`},
+		{merchant.SettingExplorers, "b=https://e.example/ä{tx}", entryFault + `"b=https://e.example/ä{tx}" is not the address of a page`},
+		{merchant.SettingExplorers, "b=https://e.example/{tx}" + strings.Repeat("x", 300), "explorers must have entries such as"},
+		{merchant.SettingExplorers, "b=https://e.example/{tx} b=https://f.example/{tx}", "explorers must have one entry with {tx} for each network; b has several"},
 		{"colour", "red", "colour is not a payment setting; there are payment_methods, quote_minutes, "},
 	} {
 		got, err := merchant.Choices{}.With(merchant.Choices{tt.name: tt.value})

@@ -240,6 +240,29 @@ func reschedule(ctx context.Context, q querier, e merchant.Endpoint, position in
 	return nil
 }
 
+// RetryPending implements merchant.EndpointStorage. It locks the endpoint, so that two callers do not wait for each other.
+func (s *Storage) RetryPending(ctx context.Context, e merchant.Endpoint, at, after time.Time, limit int) (int, error) {
+	retried, err := answer(ctx, s.write, func(ctx context.Context, q querier) (int, error) {
+		var id string
+		if err := q.QueryRowContext(ctx, "SELECT id FROM endpoints WHERE id = $1"+s.engine.ForUpdate, e.ID).Scan(&id); err != nil {
+			return 0, merchantNotFound(err, "lock endpoint")
+		}
+		n, err := exec(ctx, q, retryPending, e.ID, at.UnixMilli(), limit, after.UnixMilli())
+		if err != nil || n == 0 {
+			return 0, err
+		}
+		return int(n), s.record(ctx, q, audit.Change{MerchantID: e.MerchantID, Action: "endpoint.retried", Subject: e.ID, After: fields("events", number(int(n)))})
+	})
+	if err != nil {
+		return 0, fmt.Errorf("retry deliveries of %s: %w", e.ID, err)
+	}
+	return retried, nil
+}
+
+const retryPending = `
+	UPDATE deliveries SET next_try_at = $2 WHERE endpoint_id = $1 AND position IN (
+		SELECT position FROM deliveries WHERE endpoint_id = $1 AND next_try_at > $4 ORDER BY next_try_at LIMIT $3)`
+
 // EndpointHealth implements merchant.EndpointStorage.
 func (s *Storage) EndpointHealth(ctx context.Context, endpointID string) (merchant.EndpointHealth, error) {
 	health, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) (h merchant.EndpointHealth, err error) {

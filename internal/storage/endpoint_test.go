@@ -336,6 +336,39 @@ func TestResend_schedules_events_again(t *testing.T) {
 	})
 }
 
+// A retry makes the pending deliveries due in their order, and does not touch one that is being sent.
+func TestRetryPending(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
+		e, other := newEndpoint("e", "invoice.created"), newEndpoint("f", "invoice.created")
+		addEndpoints(t, s, e, other)
+		for _, id := range []string{"a", "b", "c", "d"} {
+			create(t, s, creation(id, "shop"))
+		}
+		claims, _ := claim(t, s, "e", noon, 4)
+		for i, c := range claims[:3] {
+			saveAttempt(t, s, c, noon, 500, retryAt(noon.Add(time.Duration(i+1)*time.Hour)))
+		}
+		now := noon.Add(time.Second)
+		retry := func(limit int) int {
+			t.Helper()
+			n, err := s.RetryPending(t.Context(), e, now, now.Add(time.Minute), limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		if first, second, third := retry(2), retry(2), retry(2); first != 2 || second != 1 || third != 0 {
+			t.Errorf("retried %d, %d and %d deliveries, want 2, 1 and none", first, second, third)
+		}
+		if _, ids := claim(t, s, "e", now, 10); len(ids) != 3 || slices.Contains(ids, claims[3].EventID) {
+			t.Errorf("due after the retry: %q, want all but %s, which is being sent", ids, claims[3].EventID)
+		}
+		if _, err := s.RetryPending(t.Context(), newEndpoint("no"), now, now, 1); !errors.Is(err, merchant.ErrNotFound) {
+			t.Errorf("unknown endpoint: got %v", err)
+		}
+	})
+}
+
 func TestResend_does_not_wait_for_older_events(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {
 		ctx := t.Context()

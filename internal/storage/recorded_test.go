@@ -80,6 +80,10 @@ func recordedChanges(ctx context.Context, t *testing.T, s *storage.Storage) []st
 		{"AddTestDelivery", "endpoint.tested", func() error { return s.AddTestDelivery(ctx, endpoint, "evt_test", []byte("{}"), noon) }},
 		{"Resend", "endpoint.resent", func() error { return s.Resend(ctx, endpoint, "evt_test", noon) }},
 		{"ResendAfter", "endpoint.resent", func() error { _, _, err := s.ResendAfter(ctx, endpoint, 0, 10, noon); return err }},
+		{"RetryPending", "endpoint.retried", func() error {
+			_, err := s.RetryPending(ctx, endpoint, noon.Add(-time.Hour), noon.Add(-time.Hour), 10)
+			return err
+		}},
 		{"CreateLink", "link.created", func() error { return s.CreateLink(ctx, link) }},
 		{"UpdateLink", "link.changed", func() error {
 			_, err := s.UpdateLink(ctx, "shop", merchant.Live, "tips", func(l *merchant.Link) error { l.MaxUses = 3; return nil })
@@ -178,7 +182,7 @@ var unrecorded = map[string]string{
 }
 
 // changingName matches names of methods that change the database.
-var changingName = regexp.MustCompile(`^(Add|Change|Create|End|Record|Remove|Rename|Resend|Revoke|Save|Set|Snooze|StepUp|Update|Use|Wake)([A-Z]|$)`)
+var changingName = regexp.MustCompile(`^(Add|Change|Create|End|Record|Remove|Rename|Resend|Retry|Revoke|Save|Set|Snooze|StepUp|Update|Use|Wake)([A-Z]|$)`)
 
 func TestChanges_are_recorded(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *storage.Storage, _ string) {

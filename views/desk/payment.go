@@ -102,5 +102,8 @@ type Transfer struct {
 	Tx      []views.Group
 	Address []views.Group
 	To      string // label of the address: "Address, index 212"
-	Facts   []Fact
+	// TxPage and AddressPage are pages of explorers; empty if the merchant chose none.
+	TxPage, AddressPage views.Link
+	Note                string // that explorers learn what is opened; empty without explorers
+	Facts               []Fact
 }

@@ -100,6 +100,7 @@ func fixtureAt(t *testing.T, base string) *fixture {
 			_, err := locale.All().Subset("en", codes...)
 			return err
 		},
+		Networks: []string{"bitcoin", "simnet"},
 	})
 	f.endpoints = merchant.NewEndpoints(merchant.EndpointsConfig{
 		Storage: f.storage, Check: (guard.Policy{}).Check, EncodeTest: wire.TestEvent, Now: f.clock.Now, Token: token.New,

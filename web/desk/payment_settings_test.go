@@ -2,6 +2,7 @@ package desk_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"chequer/internal/account"
+	"chequer/internal/chain/simnet"
 	"chequer/internal/invoice"
 	"chequer/internal/merchant"
 )
@@ -26,9 +28,12 @@ func (f *fixture) choices() merchant.Choices {
 // entered returns the fields of the form for the payment settings, as a browser sends them.
 func (p page) entered() (pairs []string) {
 	p.t.Helper()
-	p.find(`form[action$="/payment-settings"]`).Find("input, select").Each(func(_ int, s *selection) {
+	p.find(`form[action$="/payment-settings"]`).Find("input, select, textarea").Each(func(_ int, s *selection) {
 		value := s.AttrOr("value", "")
-		if s.Nodes[0].Data == "select" {
+		switch s.Nodes[0].Data {
+		case "textarea":
+			value = s.Text()
+		case "select":
 			value = s.Find("option[selected]").AttrOr("value", "")
 		}
 		if _, checked := s.Attr("checked"); s.AttrOr("type", "") != "checkbox" || checked {
@@ -292,4 +297,50 @@ func TestPaymentSettings_waived(t *testing.T) {
 	f.clock.Advance(31 * 24 * time.Hour)
 	b = f.as("Tore", account.Manager)
 	b.get(settingsPath).want(http.StatusOK, "Dec 2026: every paid invoice was paid in full.")
+}
+
+// A payment links its transactions and addresses to the explorers that the shop chose. By default there are none.
+func TestPaymentSettings_explorers(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.owner()
+	s := f.testSales
+	inv := s.sell(shop, "1047", "80.00")
+	s.pay(inv, "0.001")
+	at := "/desk/shop/payments/" + inv.ID
+	links := func() (all []string) {
+		t.Helper()
+		b.get(at).want(http.StatusOK, "€80.00").find(`a[href^="https:"]`).Each(func(_ int, a *selection) {
+			if rel := a.AttrOr("rel", ""); rel != "noreferrer noopener" {
+				t.Errorf("a link to another site has rel %q", rel)
+			}
+			all = append(all, a.AttrOr("href", ""))
+		})
+		return all
+	}
+	if got := links(); len(got) != 0 {
+		t.Errorf("without a choice the page links to %q", got)
+	}
+	fields := b.get(settingsPath).entered()
+	for text, fault := range map[string]string{
+		"simnet=http://a.example/{tx}":   "does not begin with https:// and a host",
+		"doge=https://a.example/{tx}":    "must not contain doge; the networks are bitcoin, simnet",
+		"simnet=https://a.example/{txt}": "does not have {tx} or {address} once",
+	} {
+		b.post(settingsPath, with(fields, "explorers", text)...).want(http.StatusUnprocessableEntity, fault).want(http.StatusUnprocessableEntity, text)
+	}
+	b.post(settingsPath, with(fields, "explorers", " simnet=https://a.example/tx/{tx}\r\nsimnet=https://b.example/?a={address}\r\n")...).leads(settingsPath + "?done=payment-settings")
+	if got, want := f.choices()["explorers"], "simnet=https://a.example/tx/{tx} simnet=https://b.example/?a={address}"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := b.get(settingsPath).find("#explorers").Text(); strings.Count(got, "\n") != 1 {
+		t.Errorf("the field shows %q, want two lines", got)
+	}
+	p := s.reload(inv).Transfers[0]
+	m, _ := inv.Method(simnet.ID, "BTC")
+	if got, want := links(), []string{"https://a.example/tx/" + p.Tx, "https://b.example/?a=" + m.Destination.Address}; !slices.Equal(got, want) {
+		t.Errorf("the page links to %q, want %q", got, want)
+	}
+	b.get(at).want(http.StatusOK, "An explorer learns what you open there.")
+	b.get("/desk/shop/log").want(http.StatusOK, "simnet=https://a.example/tx/{tx}")
 }

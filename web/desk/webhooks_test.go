@@ -233,12 +233,20 @@ func TestWebhooks_deliveries(t *testing.T) {
 	}
 	b.get(at+"?state=failed&below=x").want(http.StatusOK, "There is no delivery here.")
 
+	b.send(at + "/retry").leads(at + "?count=0&done=retried")
+	b.get(at+"?count=0&done=retried").want(http.StatusOK, "0 waiting events are tried again now.")
+	f.attempt(e, 500)
+	b.send(at + "/retry").leads(at + "?count=30&done=retried")
+	b.get(at+"?count=30&done=retried").want(http.StatusOK, "30 waiting events are tried again now.").want(http.StatusOK, "Retry all now")
+	f.attempt(e, 204)
+
 	answer := b.send(at + "/test")
 	test, _, _ := strings.Cut(answer.header.Get("Location"), "?")
 	b.get(test+"?done=tested").want(http.StatusOK, "A test event is on its way.").want(http.StatusOK, "endpoint.test").want(http.StatusOK, "The event was not sent yet.")
 	f.attempt(e, 500)
 	b.get(test).want(http.StatusOK, "1. Status 500")
 	b.send(at + "/pause").leads(at + "?done=paused")
+	b.send(at+"/retry").want(http.StatusConflict, "")
 	b.get(test).want(http.StatusOK, "The webhook is paused. The event is sent after it is resumed.")
 }
 

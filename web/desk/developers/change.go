@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"github.com/labstack/echo/v4"
 
@@ -19,6 +20,7 @@ const (
 	pause  = "pause"
 	resume = "resume"
 	test   = "test"
+	retry  = "retry"
 	rotate = "rotate"
 	finish = "finish"
 	remove = "remove"
@@ -82,6 +84,9 @@ func (v *page) change() error {
 	case test:
 		eventID, err := v.Endpoints.Test(ctx, v.Shop.ID, e.ID)
 		return v.changed(err, at+"/deliveries/"+eventID, "tested")
+	case retry:
+		n, err := v.Endpoints.Retry(ctx, e)
+		return v.changed(err, at+"?count="+strconv.Itoa(n), "retried")
 	case rotate:
 		return v.rotateWebhook(e)
 	case finish:

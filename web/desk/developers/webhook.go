@@ -43,7 +43,7 @@ func (v *page) showWebhook(status int, e merchant.Endpoint, problem string) erro
 	}
 	page := desk.Webhook{
 		Frame: f, Back: views.Link{Text: v.Text("desk.webhooks"), URL: v.Below(webhooksPath)}, Problem: problem, Row: v.webhookRow(e, health),
-		Facts: v.webhookFacts(e, health), Buttons: v.webhookButtons(e), Links: v.webhookLinks(e),
+		Facts: v.webhookFacts(e, health), Buttons: v.webhookButtons(e, health), Links: v.webhookLinks(e),
 	}
 	if err := v.addDeliveries(&page, e); err != nil {
 		return err
@@ -78,12 +78,16 @@ func (v *page) eventsText(e merchant.Endpoint) string {
 }
 
 // webhookButtons returns the changes that are made at once: they can be undone.
-func (v *page) webhookButtons(e merchant.Endpoint) []desk.Button {
+func (v *page) webhookButtons(e merchant.Endpoint, h merchant.EndpointHealth) []desk.Button {
 	at := v.Below(webhooksPath + "/" + e.ID + "/")
 	if e.Paused {
 		return []desk.Button{{Action: at + resume, Text: v.Text("desk.webhook.resume")}}
 	}
-	return []desk.Button{{Action: at + test, Text: v.Text("desk.webhook.test")}, {Action: at + pause, Text: v.Text("desk.webhook.pause")}}
+	buttons := []desk.Button{{Action: at + test, Text: v.Text("desk.webhook.test")}, {Action: at + pause, Text: v.Text("desk.webhook.pause")}}
+	if h.Waiting > 0 {
+		buttons = append(buttons, desk.Button{Action: at + retry, Text: v.Text("desk.webhook.retry")})
+	}
+	return buttons
 }
 
 // webhookLinks returns the links to the forms, and to the pages with the consequences of a change.

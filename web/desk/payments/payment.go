@@ -9,6 +9,7 @@ import (
 
 	"chequer/internal/account"
 	"chequer/internal/invoice"
+	"chequer/internal/merchant"
 	"chequer/internal/money"
 	"chequer/views"
 	"chequer/views/desk"
@@ -86,8 +87,9 @@ func (v *page) paymentPage(f desk.Frame, inv *invoice.Invoice) desk.Payment {
 	if inv.Terms.OrderID != "" {
 		page.Order = v.Text("desk.payment.order", "Order", inv.Terms.OrderID)
 	}
+	explorers := v.explorers()
 	for _, p := range reported {
-		page.Transfers = append(page.Transfers, v.transfer(inv, p))
+		page.Transfers = append(page.Transfers, v.transfer(inv, p, explorers))
 	}
 	return page
 }
@@ -102,15 +104,17 @@ func (v *page) coins(t invoice.Transfer) string {
 }
 
 // transfer returns a payment of an invoice.
-func (v *page) transfer(inv *invoice.Invoice, p invoice.Payment) desk.Transfer {
+func (v *page) transfer(inv *invoice.Invoice, p invoice.Payment, explorers merchant.Explorers) desk.Transfer {
 	t := desk.Transfer{Amount: v.coins(p.Transfer), State: v.transferState(p.State), Tx: views.AddressGroups(p.Tx)}
 	for _, m := range inv.Methods {
 		if m.Asset.Network == p.Network && m.Destination.Script == p.Script {
 			t.Address = views.AddressGroups(m.Destination.Address)
+			v.link(&t, &t.AddressPage, explorers.Address(string(p.Network), m.Destination.Address))
 			t.To = v.Text("desk.transfer.to", "Index", strconv.FormatUint(uint64(m.Index), 10), "Network", m.Asset.NetworkName)
 			break
 		}
 	}
+	v.link(&t, &t.TxPage, explorers.Transaction(string(p.Network), p.Tx))
 	t.Facts = append(t.Facts, desk.Fact{Name: v.Text("desk.transfer.first"), Value: v.Clock(p.FirstSeen)})
 	if p.Required > 0 {
 		t.Facts = append(t.Facts, desk.Fact{

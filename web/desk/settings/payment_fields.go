@@ -49,6 +49,7 @@ func (f *paymentForm) below() []desk.SettingGroup {
 		{Heading: f.Text("desk.paying.depth"), Text: f.Text("desk.paying.depth.text"), Inputs: []desk.SettingInput{
 			choiceOf(f, merchant.SettingConfirmations, "desk.paying.depth.label", "", merchant.AllConfirmations, depthTexts),
 		}, Depths: f.depths()},
+		{Heading: f.Text("desk.paying.explorers"), Text: f.Text("desk.paying.explorers.text"), Inputs: []desk.SettingInput{f.explorers()}},
 	}
 }
 
@@ -144,6 +145,14 @@ func (f *paymentForm) text(name merchant.SettingName, label, hint string) desk.S
 	}
 	field.Error = f.fault(field.Name, field.Label)
 	return desk.SettingInput{Text: field}
+}
+
+// explorers returns the field of the explorers, with one on each line.
+func (f *paymentForm) explorers() desk.SettingInput {
+	i := f.text(merchant.SettingExplorers, "desk.paying.explorers.label", "")
+	i.Text.Hint = f.Text("desk.paying.explorers.hint", "Transaction", "bitcoin=https://explorer.example/tx/{tx}", "Address", "bitcoin=https://explorer.example/address/{address}")
+	i.Text.Value, i.Text.Lines, i.Text.Code = strings.ReplaceAll(i.Text.Value, " ", "\n"), 4, true
+	return i
 }
 
 // number returns the field of a setting that is a whole number.

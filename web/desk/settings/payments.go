@@ -115,6 +115,9 @@ func (f *paymentForm) enter() (merchant.Choices, error) {
 		if name == merchant.SettingLanguages {
 			changes[name] = f.enteredLanguages()
 		}
+		if name == merchant.SettingExplorers {
+			changes[name] = strings.Join(strings.Fields(changes[name]), " ")
+		}
 		f.values[string(name)] = changes[name]
 	}
 	chosen, err := visit.ChosenMethods(f.values, f.codes)

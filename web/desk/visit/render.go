@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -182,6 +183,9 @@ var notices = map[string]string{
 
 // notice returns the result of the action that led to the page; "" if there was none.
 func (v *Visit) notice() string {
+	if n, err := strconv.Atoi(v.QueryParam("count")); err == nil && n >= 0 && v.QueryParam("done") == "retried" {
+		return v.Words.Count("desk.notice.retried", n)
+	}
 	if id, ok := notices[v.QueryParam("done")]; ok {
 		return v.Text(id)
 	}
