@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/labstack/echo/v4"
 
@@ -25,8 +24,6 @@ type Screens struct {
 	Backups Backups
 	// NamedShop is the ID of the shop whose name CHEQUER_SHOP_NAME sets; "" if none.
 	NamedShop string
-
-	backingUp sync.Mutex // held while a backup is made
 }
 
 // page is a visit to one of the screens.
