@@ -3,6 +3,7 @@ package merchant
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // SettingsStorage stores the payment settings of merchants. It is safe for concurrent use.
@@ -77,6 +78,23 @@ func (s *Settings) Change(ctx context.Context, merchantID, seen string, changes 
 	}
 	s.Merchants.merchant.forget(merchantID)
 	return next, nil
+}
+
+// CheckMethods returns a *FieldError for payment methods if the merchant has live wallets, but none for any of the
+// methods: no invoice could be created then. walletOf returns the kind of wallet of a method, "" if this server does not
+// know the method.
+func (s *Settings) CheckMethods(ctx context.Context, merchantID string, codes []string, walletOf func(code string) string) error {
+	wallets, err := s.Merchants.Wallets(ctx, merchantID, Live)
+	if err != nil || len(wallets) == 0 || len(codes) == 0 {
+		return err
+	}
+	for _, code := range codes {
+		kind := walletOf(code)
+		if kind != "" && slices.ContainsFunc(wallets, func(w Wallet) bool { return w.Asset == kind }) {
+			return nil
+		}
+	}
+	return &FieldError{Field: string(SettingMethods), Fault: "must contain one for which the shop has a wallet"}
 }
 
 // apply returns the choices after changes.
