@@ -58,10 +58,13 @@ type DeliveryAttempt struct {
 	Attempt
 }
 
+// MaxCounted is the largest number of deliveries that EndpointHealth counts of each kind: the real number may be larger.
+const MaxCounted = 1000
+
 // EndpointHealth summarises the deliveries of an endpoint.
 type EndpointHealth struct {
-	Waiting       int       // pending deliveries
-	Failed        int       // deliveries given up, and not sent again since
+	Waiting       int       // pending deliveries, at most MaxCounted
+	Failed        int       // deliveries given up, and not sent again since, at most MaxCounted
 	LastAttemptAt time.Time // time of the last attempt; zero = never
 	// LastStatus and LastFault are those of the last attempt.
 	LastStatus int

@@ -246,8 +246,10 @@ func reschedule(ctx context.Context, q querier, e merchant.Endpoint, position in
 // EndpointHealth implements merchant.EndpointStorage.
 func (s *Storage) EndpointHealth(ctx context.Context, endpointID string) (merchant.EndpointHealth, error) {
 	health, err := answer(ctx, s.snapshot, func(ctx context.Context, q querier) (h merchant.EndpointHealth, err error) {
-		err = q.QueryRowContext(ctx, deliveryCounts, endpointID, merchant.EventTest).Scan(&h.Waiting, &h.Failed)
-		if err != nil {
+		if h.Waiting, err = countDeliveries(ctx, q, endpointID, merchant.DeliveryPending, ""); err != nil {
+			return h, err
+		}
+		if h.Failed, err = countDeliveries(ctx, q, endpointID, merchant.DeliveryFailed, merchant.EventTest); err != nil {
 			return h, err
 		}
 		var at int64
@@ -265,10 +267,15 @@ func (s *Storage) EndpointHealth(ctx context.Context, endpointID string) (mercha
 	return health, nil
 }
 
-// deliveryCounts counts the pending and the failed deliveries of an endpoint.
-const deliveryCounts = `
-	SELECT COUNT(CASE WHEN state = 'pending' THEN 1 END), COUNT(CASE WHEN state = 'failed' AND type <> $2 THEN 1 END)
-	FROM deliveries WHERE endpoint_id = $1 AND state IN ('pending', 'failed')`
+// countedDeliveries selects the deliveries of an endpoint in a state, except those of a type, up to a limit. An
+// endpoint that is down for long has very many of them.
+const countedDeliveries = "SELECT position FROM deliveries WHERE endpoint_id = $1 AND state = $2 AND type <> $3 LIMIT $4"
+
+// countDeliveries returns the number of rows of countedDeliveries.
+func countDeliveries(ctx context.Context, q querier, endpointID string, state merchant.DeliveryState, except string) (int, error) {
+	positions, err := list(ctx, q, column[int64], countedDeliveries, endpointID, string(state), except, merchant.MaxCounted)
+	return len(positions), err
+}
 
 func readDelivery(row scanner) (d merchant.Delivery, err error) {
 	var createdAt int64

@@ -76,7 +76,7 @@ func LookupStatements() map[string]Statement {
 		"transfers_pkey":           {rises, []any{"bitcoin", 0}},
 		"events_by_id":             {eventPosition, []any{"e", "evt_1"}},
 		"deliveries_in_order":      {invoiceDeliveries, []any{"e", "i1", 20}},
-		"deliveries_by_state":      {deliveryCounts, []any{"e", merchant.EventTest}},
+		"deliveries_by_state":      {countedDeliveries, []any{"e", "failed", merchant.EventTest, merchant.MaxCounted}},
 	}
 }
 
