@@ -152,7 +152,7 @@ func (call invocation) settingChanges() (merchant.Choices, error) {
 			if err != nil {
 				return nil, err
 			}
-			chosen, err := call.methods(mode, strings.Fields(strings.ReplaceAll(value, ",", " ")))
+			chosen, err := call.shopMethods(mode, strings.Fields(strings.ReplaceAll(value, ",", " ")))
 			if err != nil {
 				return nil, err
 			}

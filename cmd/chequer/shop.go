@@ -227,7 +227,7 @@ methods. Methods that cannot be priced or have no wallet are not offered.`,
 			}
 			chosen := merchant.Methods(call.shop.Choices[merchant.SettingMethods])
 			if all || len(call.args) > 0 {
-				if chosen, err = call.methods(mode, call.args); err != nil {
+				if chosen, err = call.shopMethods(mode, call.args); err != nil {
 					return methodRow{}, err
 				}
 				if _, err := call.core.Settings.Change(call.Context(), call.shop.ID, "", merchant.Choices{merchant.SettingMethods: string(chosen)}); err != nil {
@@ -271,4 +271,17 @@ func (call invocation) methods(mode merchant.Mode, codes []string) (merchant.Met
 		}
 	}
 	return chosen, nil
+}
+
+// shopMethods is methods for the setting of the shop, which must leave it one that has a wallet.
+func (call invocation) shopMethods(mode merchant.Mode, codes []string) (merchant.Methods, error) {
+	chosen, err := call.methods(mode, codes)
+	if err != nil || len(codes) == 0 {
+		return chosen, err
+	}
+	service, err := call.invoices()
+	if err != nil {
+		return "", err
+	}
+	return chosen, call.core.Settings.CheckMethods(call.Context(), call.shop.ID, codes, service.WalletOf)
 }

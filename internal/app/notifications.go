@@ -87,6 +87,13 @@ func (d *domain) faults(ctx context.Context, c config.Config) ([]notify.Fault, e
 		}
 		all = append(all, failing...)
 	}
+	unreadable, err := d.Storage.Unreadable(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(unreadable); n > 0 {
+		all = append(all, notify.Fault{Key: "unreadable", Text: fmt.Sprintf("%d stored invoices cannot be read and are skipped; the log names them", n)})
+	}
 	return append(all, d.backupFaults(c)...), nil
 }
 

@@ -49,7 +49,7 @@ func (d *domain) desk(c config.Config, o Options, ready readiness.Config, curren
 			IsDemo: func(ctx context.Context) (bool, error) { return demo.IsDemo(ctx, d.Storage) },
 		},
 		Health: &health.Screens{
-			Networks: ready.State, Name: d.networkName, Failed: d.Notifications.Failed,
+			Networks: ready.State, Name: d.networkName, Failed: d.Notifications.Failed, Unreadable: d.Storage.Unreadable,
 			Examine: func(ctx context.Context, shop merchant.Merchant) ([]health.Finding, error) {
 				return d.examine(ctx, c, shop)
 			},

@@ -2,6 +2,8 @@ package invoice_test
 
 import (
 	"log/slog"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +11,8 @@ import (
 	"chequer/internal/chain/simnet"
 	"chequer/internal/invoice"
 	"chequer/internal/rates"
+	"chequer/internal/storage"
+	"chequer/internal/storage/storagetest"
 )
 
 // overdue returns an invoice whose network was not scanned for three hours after its expiry.
@@ -157,4 +161,37 @@ func TestUnwatched_time_is_a_gap(t *testing.T) {
 	if got := s.reload(inv).State.Status; got != invoice.Paid {
 		t.Errorf("after a later scan the invoice is %s, want paid", got)
 	}
+}
+
+// An invoice whose stored row is damaged holds back neither the expiry nor the payments of others, and is reported once.
+func TestExpire_skips_an_invoice_that_cannot_be_read(t *testing.T) {
+	storagetest.OnBoth(t, func(t *testing.T, store *storage.Storage, url string) {
+		s := openShopOn(t, table, store)
+		broken, other, paid := s.create("40"), s.create("41"), s.create("40")
+		s.pay(broken, "BTC", "0.0005")
+		s.pay(paid, "BTC", "0.0005")
+		storagetest.Exec(t, url, "UPDATE invoices SET quotes = '{' WHERE id = $1", broken.ID)
+		if _, err := s.watcher.Step(t.Context()); err == nil || !strings.Contains(err.Error(), broken.ID) {
+			t.Errorf("a scan with a damaged row: %v", err)
+		}
+		if got := s.reload(paid).State.Status; got != invoice.Pending {
+			t.Errorf("the payment of another invoice leaves it %s", got)
+		}
+		storagetest.Exec(t, url, "UPDATE invoices SET next_check_at = $2 WHERE id <> $1", other.ID, noon.UnixMilli())
+		s.clock.Advance(16 * time.Minute)
+		for i := range 2 {
+			_, err := s.service.Expire(t.Context(), 10)
+			if broken := err != nil && strings.Contains(err.Error(), broken.ID); broken != (i == 0) {
+				t.Errorf("call %d: error %v", i+1, err)
+			}
+		}
+		due, err := store.DueInvoices(t.Context(), s.clock.Now(), 10)
+		if err != nil || slices.Contains(due, broken.ID) {
+			t.Errorf("due: %q, %v", due, err)
+		}
+		s.clock.Advance(11 * time.Minute)
+		if due, err := store.DueInvoices(t.Context(), s.clock.Now(), 10); err != nil || !slices.Contains(due, broken.ID) {
+			t.Errorf("due later: %q, %v", due, err)
+		}
+	})
 }

@@ -327,6 +327,12 @@ func (s *Service) AssetByCode(mode Mode, code string) (chain.Asset, bool) {
 	return chain.Asset{}, false
 }
 
+// WalletOf returns the kind of wallet of a method of live invoices: BTC, LTC or ETH; "" if there is no such method.
+func (s *Service) WalletOf(code string) string {
+	a, _ := s.AssetByCode(Live, code)
+	return a.Wallet
+}
+
 // methodsExist returns an *UnknownMethodError if a request names a method that is never offered. Without
 // it, a mistyped method would be left out silently.
 func (s *Service) methodsExist(r CreateRequest) error {

@@ -83,6 +83,20 @@ func (e *TooManyUnpaidError) Error() string {
 	return "too many unpaid invoices from one network"
 }
 
+// UnreadableError means that the stored rows of an invoice are damaged. Reading them again does not help.
+type UnreadableError struct {
+	ID  string
+	Err error
+}
+
+// Error implements error.
+func (e *UnreadableError) Error() string {
+	return "stored invoice " + e.ID + " is unreadable: " + e.Err.Error()
+}
+
+// Unwrap returns what is wrong with the rows.
+func (e *UnreadableError) Unwrap() error { return e.Err }
+
 // NoRateError is ErrNoRate with the currency of the invoice.
 type NoRateError struct{ Fiat money.Currency }
 

@@ -404,7 +404,7 @@ func (s *Service) Observe(ctx context.Context, lease Lease, snapshot chain.Snaps
 		return fmt.Errorf("observe %s: %w", lease.Network, err)
 	}
 	progress[lease.Network] = reached
-	group, ctx := errgroup.WithContext(ctx)
+	var group errgroup.Group // an error of one invoice does not interrupt the others
 	group.SetLimit(maxConcurrentUpdates)
 	for id, o := range observations {
 		group.Go(func() error {

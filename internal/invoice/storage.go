@@ -29,7 +29,7 @@ type Storage interface {
 	Replay(ctx context.Context, c Creation) (*Invoice, error)
 	// Evidence returns the source data of prices by its name, or ErrNotFound.
 	Evidence(ctx context.Context, name string) (string, error)
-	// Invoice returns an invoice, or ErrNotFound.
+	// Invoice returns an invoice, or ErrNotFound, or an *UnreadableError.
 	Invoice(ctx context.Context, id string) (*Invoice, error)
 	// UpdateInvoice locks an invoice, lets decide change it, and writes it with its Events and
 	// Evidence. If decide adds no events, only the facts are written; if it returns an error,
@@ -40,6 +40,9 @@ type Storage interface {
 	InvoiceTo(ctx context.Context, network chain.ID, script string) (id string, err error)
 	// DueInvoices lists the invoices whose next check is at or before a time, most overdue first.
 	DueInvoices(ctx context.Context, at time.Time, limit int) ([]string, error)
+	// RecordUnreadable records that a loop skipped an invoice with an *UnreadableError, and postpones its next
+	// check and its sales. It reports whether the invoice was not recorded before.
+	RecordUnreadable(ctx context.Context, id string, now time.Time) (first bool, err error)
 	// RecordedTransfers lists the transfers on a network that a new scan may change: present
 	// transfers that are unconfirmed, not deep enough, or in a block above the height.
 	RecordedTransfers(ctx context.Context, network chain.ID, above int64) ([]Recorded, error)

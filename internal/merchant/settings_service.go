@@ -83,6 +83,23 @@ func (s *Settings) Change(ctx context.Context, merchantID, seen string, changes 
 	return next, nil
 }
 
+// CheckMethods returns a *FieldError for payment methods if the merchant has live wallets, but none for any of the
+// methods: no invoice could be created then. walletOf returns the kind of wallet of a method, "" if this server does not
+// know the method.
+func (s *Settings) CheckMethods(ctx context.Context, merchantID string, codes []string, walletOf func(code string) string) error {
+	wallets, err := s.Merchants.Wallets(ctx, merchantID, Live)
+	if err != nil || len(wallets) == 0 || len(codes) == 0 {
+		return err
+	}
+	for _, code := range codes {
+		kind := walletOf(code)
+		if kind != "" && slices.ContainsFunc(wallets, func(w Wallet) bool { return w.Asset == kind }) {
+			return nil
+		}
+	}
+	return &FieldError{Field: string(SettingMethods), Fault: "must contain one for which the shop has a wallet"}
+}
+
 // apply returns the choices after changes.
 func (s *Settings) apply(chosen, changes Choices) (Choices, error) {
 	next, err := chosen.With(changes)

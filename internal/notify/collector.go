@@ -74,7 +74,8 @@ func (c *Collector) collectAll(ctx context.Context, f Feed) error {
 	return errors.Join(faults...)
 }
 
-// collect writes the messages of one batch of events, and returns the new position of the cursor.
+// collect writes the messages of one batch of events, and returns the new position of the cursor. An invoice that
+// cannot be read is skipped, with an error the first time.
 func (c *Collector) collect(ctx context.Context, f Feed) (to int64, err error) {
 	events, err := c.storage.FeedEvents(ctx, f.MerchantID, f.Cursor, eventBatch)
 	if err != nil {
@@ -87,7 +88,7 @@ func (c *Collector) collect(ctx context.Context, f Feed) (to int64, err error) {
 	if unreadable != nil && len(subscribers) == 0 {
 		return f.Cursor, unreadable
 	}
-	all, err := c.noticesOf(ctx, f.MerchantID, events, subscribers)
+	all, skipped, err := c.noticesOf(ctx, f.MerchantID, events, subscribers)
 	if err != nil {
 		return f.Cursor, err
 	}
@@ -95,11 +96,11 @@ func (c *Collector) collect(ctx context.Context, f Feed) (to int64, err error) {
 	if err != nil || !advanced {
 		return f.Cursor, err
 	}
-	return to, unreadable
+	return to, errors.Join(unreadable, skipped)
 }
 
-// noticesOf returns the notices of events.
-func (c *Collector) noticesOf(ctx context.Context, merchantID string, events []FeedEvent, subscribers []Subscriber) (all []Notice, err error) {
+// noticesOf returns the notices of events. The error skipped names the invoices that cannot be read.
+func (c *Collector) noticesOf(ctx context.Context, merchantID string, events []FeedEvent, subscribers []Subscriber) (all []Notice, skipped, err error) {
 	for _, e := range events {
 		if e.Mode != invoice.Live || e.InvoiceID == "" || !notable[e.Type] {
 			continue
@@ -108,12 +109,22 @@ func (c *Collector) noticesOf(ctx context.Context, merchantID string, events []F
 		if errors.Is(err, invoice.ErrNotFound) {
 			continue
 		}
+		if _, broken := errors.AsType[*invoice.UnreadableError](err); broken {
+			first, recordErr := c.storage.RecordUnreadable(ctx, e.InvoiceID, c.now())
+			if recordErr != nil {
+				return nil, nil, errors.Join(err, recordErr)
+			}
+			if first { // it is logged once
+				skipped = errors.Join(skipped, err)
+			}
+			continue
+		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		all = append(all, c.notices(merchantID, e, inv, subscribers)...)
 	}
-	return all, nil
+	return all, skipped, nil
 }
 
 // notable are the types of the events after which an invoice may be paid or wait for a decision. After a decision,

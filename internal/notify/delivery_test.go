@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"chequer/internal/account"
+	"chequer/internal/invoice"
 	"chequer/internal/notify"
 	"chequer/internal/storage/storagetest"
 )
@@ -434,6 +435,32 @@ func TestChoose_begins_with_the_present(t *testing.T) {
 		f.minute()
 		if got := f.letters(); len(got) != 1 || !strings.Contains(got[0], "1049") || strings.Contains(got[0], "1047") || strings.Contains(got[0], "1048") {
 			t.Errorf("got %q, want only the payment after the choice", got)
+		}
+	})
+}
+
+// An invoice whose stored row is damaged is skipped with one fault; later invoices are reported.
+func TestCollect_skips_an_invoice_that_cannot_be_read(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		f.choose("shop", byMail(notify.Sold)...)
+		f.pay("inv1", "shop", "1047")
+		f.pay("inv2", "shop", "1048")
+		storagetest.Exec(t, f.url, "UPDATE invoices SET quotes = '{' WHERE id = 'inv1'")
+		if err := f.worker.Collector.Collect(t.Context()); err == nil || strings.Count(err.Error(), "stored invoice inv1 is unreadable") != 1 {
+			t.Errorf("error %v, want one about the invoice", err)
+		}
+		f.change("inv2", invoice.EventPaid, func(*invoice.Invoice) {})
+		f.run()
+		f.minute()
+		if got := f.letters(); len(got) != 1 || !strings.Contains(got[0], "Order 1048") || strings.Contains(got[0], "1047") {
+			t.Errorf("got %q, want a message of the other invoice", got)
+		}
+		if got, err := f.storage.Unreadable(t.Context()); err != nil || len(got) != 1 || got[0] != "inv1" {
+			t.Errorf("unreadable: %q, %v", got, err)
+		}
+		storagetest.Exec(t, f.url, "UPDATE invoices SET quotes = (SELECT quotes FROM invoices WHERE id = 'inv2') WHERE id = 'inv1'")
+		if got, err := f.storage.Unreadable(t.Context()); err != nil || len(got) != 0 {
+			t.Errorf("after the repair unreadable: %q, %v", got, err)
 		}
 	})
 }

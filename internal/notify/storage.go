@@ -42,8 +42,10 @@ type CollectorStorage interface {
 	// Subscribers returns the accounts with choices in a shop, or in any shop if the ID is "". If some accounts
 	// cannot be read, it returns the others, and an error.
 	Subscribers(ctx context.Context, merchantID string) ([]Subscriber, error)
-	// Invoice returns an invoice, or invoice.ErrNotFound.
+	// Invoice returns an invoice, or invoice.ErrNotFound, or an *invoice.UnreadableError.
 	Invoice(ctx context.Context, id string) (*invoice.Invoice, error)
+	// RecordUnreadable is that of invoice.Storage.
+	RecordUnreadable(ctx context.Context, id string, now time.Time) (first bool, err error)
 	// AdvanceNotifications moves the cursor of a feed, writes the cases and the entries that were collected
 	// up to there, and reports whether it did: false means that another process has moved the cursor. A case
 	// that is already recorded in the same state adds no entries.

@@ -68,6 +68,10 @@ func (k *killable) ReleaseSale(ctx context.Context, c sale.Claim) error {
 	return err
 }
 
+func (k *killable) RecordUnreadable(ctx context.Context, id string, now time.Time) (bool, error) {
+	return write(k, func() (bool, error) { return k.storage.RecordUnreadable(ctx, id, now) })
+}
+
 func (k *killable) Invoice(ctx context.Context, id string) (*invoice.Invoice, error) {
 	return write(k, func() (*invoice.Invoice, error) { return k.invoices.Invoice(ctx, id) })
 }

@@ -13,6 +13,7 @@ import (
 	"chequer/internal/invoice"
 	"chequer/internal/money"
 	"chequer/internal/sale"
+	"chequer/internal/storage/storagetest"
 )
 
 // sold describes the sale of an invoice of 56.50 euro whose 0.00065379 BTC are sold.
@@ -323,5 +324,24 @@ func TestRun_sells_and_ends(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 		f.checkNotOversold(inv.ID, next.ID)
+	})
+}
+
+// An invoice whose stored row is damaged does not hold back the sales of others, and is reported once.
+func TestWorker_skips_an_invoice_that_cannot_be_read(t *testing.T) {
+	onEach(t, func(t *testing.T, f *fixture) {
+		broken, other := f.paid(), f.paid()
+		storagetest.Exec(t, f.url, "UPDATE invoices SET quotes = '{' WHERE id = $1", broken.ID)
+		var faults []error
+		for range 100 {
+			if _, err := f.worker.Step(t.Context()); err != nil {
+				faults = append(faults, err)
+			}
+			f.clock.Advance(5 * time.Second)
+		}
+		f.want(other.ID, "BTC", sold)
+		if len(faults) != 1 || !strings.Contains(faults[0].Error(), "stored invoice "+broken.ID+" is unreadable") {
+			t.Errorf("faults %v, want one", faults)
+		}
 	})
 }

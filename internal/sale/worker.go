@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"chequer/internal/exchange"
+	"chequer/internal/invoice"
 	"chequer/internal/logonce"
 )
 
@@ -119,6 +120,12 @@ func (w *Worker) handle(ctx context.Context, c Claim) error {
 	bounded, cancel := context.WithTimeout(ctx, workTimeout)
 	defer cancel()
 	err := w.advance(bounded, c)
+	if _, broken := errors.AsType[*invoice.UnreadableError](err); broken {
+		first, recordErr := w.storage.RecordUnreadable(ctx, c.InvoiceID, w.now())
+		if err = errors.Join(err, recordErr); !first && recordErr == nil {
+			err = nil // it is logged once
+		}
+	}
 	// If the release fails, the claim expires after claimTTL.
 	if released := w.storage.ReleaseSale(ctx, c); err == nil && ctx.Err() == nil {
 		err = released

@@ -14,7 +14,8 @@ import (
 )
 
 // addDeliveries writes a delivery of each event for every endpoint that wants it; last is the
-// position of the last event. It is part of the transaction that writes the events.
+// position of the last event. It is part of the transaction that writes the events. An endpoint whose row is damaged
+// gets every event: they wait until the row is repaired, and do not hold back the change of the invoice.
 func addDeliveries(ctx context.Context, q querier, h recordedEvents, last int64) error {
 	if len(h.events) == 0 {
 		return nil
@@ -24,8 +25,10 @@ func addDeliveries(ctx context.Context, q querier, h recordedEvents, last int64)
 		if err = row.Scan(&e.ID, &events); err != nil {
 			return e, err
 		}
-		e.Events, err = parseList[string](events)
-		return e, err
+		if e.Events, err = parseList[string](events); err != nil {
+			e.Events = nil
+		}
+		return e, nil
 	}, "SELECT id, events FROM endpoints WHERE merchant_id = $1 AND mode = $2 AND archived_at IS NULL", h.merchantID, string(h.mode))
 	if err != nil {
 		return fmt.Errorf("read endpoints: %w", err)

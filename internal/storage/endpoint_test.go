@@ -589,3 +589,30 @@ func TestAttempts_are_counted_by_endpoint(t *testing.T) {
 		}
 	})
 }
+
+// The counts of the health of an endpoint are bounded, and do not include requested tests that were given up.
+func TestEndpointHealth_counts_up_to_a_limit(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *storage.Storage, url string) {
+		addEndpoints(t, s, newEndpoint("e"))
+		add := func(state, kind string, from, count int) {
+			t.Helper()
+			execSQL(t, url, `
+				WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $5)
+				INSERT INTO deliveries (endpoint_id, position, event_id, type, invoice_id, state, tries, created_at, next_try_at)
+				SELECT $1, $4 + i, 'evt', $3, '', $2, 0, 0, NULL FROM n`, "e", state, kind, from, count)
+		}
+		want := func(waiting, failed int) {
+			t.Helper()
+			if h, err := s.EndpointHealth(t.Context(), "e"); err != nil || h.Waiting != waiting || h.Failed != failed {
+				t.Errorf("%d wait and %d are given up, error %v; want %d and %d", h.Waiting, h.Failed, err, waiting, failed)
+			}
+		}
+		add("pending", "invoice.paid", 0, 3)
+		add("failed", "invoice.paid", 10, 2)
+		add("failed", merchant.EventTest, 20, 4)
+		want(3, 2)
+		add("failed", "invoice.paid", 1000, merchant.MaxCounted+5)
+		add("pending", "invoice.paid", 9000, merchant.MaxCounted+5)
+		want(merchant.MaxCounted, merchant.MaxCounted)
+	})
+}

@@ -202,25 +202,43 @@ const claimable = `
 		AND EXISTS (SELECT 1 FROM invoices i WHERE i.id = c.invoice_id AND i.status = 'paid')
 		AND NOT EXISTS (SELECT 1 FROM conversions o WHERE o.merchant_id = c.merchant_id AND o.coin = c.coin AND o.next_at IS NOT NULL AND o.state = 'sending'))`
 
-func (s *Storage) claimSale(ctx context.Context, q querier, now, claimedUntil time.Time) (c sale.Claim, err error) {
-	var id string
-	err = q.QueryRowContext(ctx, `
+// maxSellers is the number of accounts that one claim reads.
+const maxSellers = 50
+
+// lockSeller locks the account with a due sale that was not used for the longest time. An account that was tampered
+// with does not hold back the others: its error is returned only if there is no other account.
+func (s *Storage) lockSeller(ctx context.Context, q querier, now time.Time) (merchant.ExchangeAccount, error) {
+	ids, err := list(ctx, q, column[string], `
 		SELECT a.id FROM exchange_accounts a
 		WHERE a.archived_at IS NULL AND a.claimed_until <= $1 AND EXISTS (SELECT 1 FROM conversions c WHERE `+claimable+`)
-		ORDER BY a.claimed_until, a.id LIMIT 1`+s.engine.SkipLocked, now.UnixMilli()).Scan(&id)
-	if engine.Absent(err) {
-		return c, sale.ErrNothing
+		ORDER BY a.claimed_until, a.id LIMIT $2`+s.engine.SkipLocked, now.UnixMilli(), maxSellers)
+	if err != nil {
+		return merchant.ExchangeAccount{}, err
 	}
+	var tampered error
+	for _, id := range ids {
+		row, err := readExchangeRow(q.QueryRowContext(ctx, "SELECT "+exchangeColumns+" FROM exchange_accounts WHERE id = $1", id))
+		if err != nil {
+			return merchant.ExchangeAccount{}, err
+		}
+		a, err := row.unseal(s.box)
+		if err == nil {
+			return a, nil
+		}
+		tampered = errors.Join(tampered, err)
+	}
+	if tampered != nil {
+		return merchant.ExchangeAccount{}, tampered
+	}
+	return merchant.ExchangeAccount{}, sale.ErrNothing
+}
+
+func (s *Storage) claimSale(ctx context.Context, q querier, now, claimedUntil time.Time) (c sale.Claim, err error) {
+	c.Account, err = s.lockSeller(ctx, q, now)
 	if err != nil {
 		return c, err
 	}
-	row, err := readExchangeRow(q.QueryRowContext(ctx, "SELECT "+exchangeColumns+" FROM exchange_accounts WHERE id = $1", id))
-	if err != nil {
-		return c, err
-	}
-	if c.Account, err = row.unseal(s.box); err != nil {
-		return c, err
-	}
+	id := c.Account.ID
 	var number int64
 	err = q.QueryRowContext(ctx, `
 		SELECT c.invoice_id, c.number, c.coin FROM conversions c JOIN exchange_accounts a ON a.id = $2 WHERE `+claimable+`

@@ -33,12 +33,12 @@ func (s *Storage) toRecord(inv *invoice.Invoice) record {
 func (r record) invoice() (*invoice.Invoice, error) {
 	inv, err := r.row.invoice(r.shared)
 	if err != nil {
-		return nil, fmt.Errorf("invoice %s: %w", r.row.id, err)
+		return nil, unreadable(r.row.id, err)
 	}
 	for _, t := range r.transfers {
 		transfer, err := t.transfer(r.row.fiat())
 		if err != nil {
-			return nil, fmt.Errorf("invoice %s: transfer %s: %w", r.row.id, t.id, err)
+			return nil, unreadable(r.row.id, fmt.Errorf("transfer %s: %w", t.id, err))
 		}
 		transfer.Spends = r.spends[spender{t.network, t.tx}]
 		inv.Transfers = append(inv.Transfers, transfer)
@@ -46,14 +46,14 @@ func (r record) invoice() (*invoice.Invoice, error) {
 	for _, c := range r.sales {
 		s, err := c.sale()
 		if err != nil {
-			return nil, fmt.Errorf("invoice %s: sale of %s: %w", r.row.id, c.coin, err)
+			return nil, unreadable(r.row.id, fmt.Errorf("sale of %s: %w", c.coin, err))
 		}
 		inv.Sales = append(inv.Sales, s)
 	}
 	for _, c := range r.refunds {
 		refund, err := c.refund(r.row.fiat())
 		if err != nil {
-			return nil, fmt.Errorf("invoice %s: refund %s: %w", r.row.id, c.id, err)
+			return nil, unreadable(r.row.id, fmt.Errorf("refund %s: %w", c.id, err))
 		}
 		inv.Refunds = append(inv.Refunds, refund)
 	}

@@ -4,6 +4,7 @@ package desk
 type Health struct {
 	Frame
 	Networks []Finding
+	Faults   []Finding // of the server, now
 	Messages []Finding // notifications that were given up, by channel
 	Examined string    // time of the last examination; empty if there was none
 	Summary  string

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -133,4 +134,78 @@ func TestBackup_aborted(t *testing.T) {
 	}()
 	r := b.request(http.MethodPost, "/desk/shop/backup", form)
 	f.desk.ServeHTTP(brokenConnection{httptest.NewRecorder()}, r)
+}
+
+// closedBeforeFlush is a response whose caller goes away when everything was written and nothing was sent yet.
+type closedBeforeFlush struct {
+	*httptest.ResponseRecorder
+	leave context.CancelFunc
+	fault error
+}
+
+func (c closedBeforeFlush) FlushError() error {
+	c.leave()
+	return c.fault
+}
+
+// A small backup, which fits a buffer, is not the last backup if the caller left before it was sent.
+func TestBackup_aborted_while_it_is_in_a_buffer(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]error{"the write fails": io.ErrClosedPipe, "the request ends": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			b := f.owner()
+			form := values("passphrase", "correct horse battery", "repeated", "correct horse battery", "form", b.formToken())
+			ctx, leave := context.WithCancel(t.Context())
+			defer func() {
+				if got, _ := recover().(error); !errors.Is(got, http.ErrAbortHandler) {
+					t.Errorf("the handler ended with %v, want %v", got, http.ErrAbortHandler)
+				}
+				if n := f.backups.folders(t); f.backups.sent != 0 || n != 0 {
+					t.Errorf("%d backups are recorded as sent, and %d folders were not removed", f.backups.sent, n)
+				}
+			}()
+			r := b.request(http.MethodPost, "/desk/shop/backup", form).WithContext(ctx)
+			f.desk.ServeHTTP(closedBeforeFlush{httptest.NewRecorder(), leave, fault}, r)
+		})
+	}
+}
+
+// stalledConnection is a response whose caller takes nothing until it is released.
+type stalledConnection struct {
+	*httptest.ResponseRecorder
+	writes   chan struct{} // receives an element at the first write
+	released chan struct{}
+}
+
+func (s stalledConnection) Write(b []byte) (int, error) {
+	select {
+	case s.writes <- struct{}{}:
+	default:
+	}
+	<-s.released
+	return s.ResponseRecorder.Write(b)
+}
+
+// A download that stalls does not hold back the next backup.
+func TestBackup_while_another_download_stalls(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.owner()
+	request := func() *http.Request {
+		return b.request(http.MethodPost, "/desk/shop/backup", values("passphrase", "correct horse battery", "repeated", "correct horse battery", "form", b.formToken()))
+	}
+	stalled := stalledConnection{httptest.NewRecorder(), make(chan struct{}, 1), make(chan struct{})}
+	first, second := request(), request()
+	var download sync.WaitGroup
+	download.Go(func() { f.desk.ServeHTTP(stalled, first) })
+	<-stalled.writes
+	answer := httptest.NewRecorder()
+	f.desk.ServeHTTP(answer, second)
+	if answer.Code != http.StatusOK || answer.Body.String() != "sealed with correct horse battery" || answer.Header().Get("Content-Length") != "33" {
+		t.Errorf("answer %d %q, length %s", answer.Code, answer.Body, answer.Header().Get("Content-Length"))
+	}
+	close(stalled.released)
+	download.Wait()
 }

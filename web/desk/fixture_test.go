@@ -62,6 +62,7 @@ type fixture struct {
 	testSales    *testSales
 	reports      *reportStorage
 	networks     []readiness.Network
+	unreadable   []string         // identifiers of invoices
 	findings     []health.Finding // of the next examination
 	examinations int              // that were made
 	examineError error
@@ -144,6 +145,7 @@ func fixtureAt(t *testing.T, base string) *fixture {
 		},
 	}
 	c.Health.Failed = c.Notifications.Failed
+	c.Health.Unreadable = func(context.Context) ([]string, error) { return f.unreadable, nil }
 	f.config, f.desk = c, desk.New(c)
 	return f
 }

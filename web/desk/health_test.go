@@ -3,6 +3,7 @@ package desk_test
 import (
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,4 +46,19 @@ func TestHealth(t *testing.T) {
 	f.examineError = errors.New("the disk is full")
 	b.send("/desk/shop/health/examine").want(http.StatusInternalServerError)
 	b.get("/desk/shop/health").want(http.StatusOK, "Everything works.")
+}
+
+// An invoice that a loop could not read is a fault of the server until it is repaired.
+func TestHealth_shows_invoices_that_cannot_be_read(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.owner()
+	if text := b.get("/desk/shop/health").want(http.StatusOK).text(); strings.Contains(text, "cannot be read") {
+		t.Errorf("before: %s", text)
+	}
+	f.unreadable = []string{"inv1"}
+	got := b.get("/desk/shop/health").want(http.StatusOK, "Faults", "A stored invoice cannot be read and is skipped")
+	if strings.Contains(got.text(), "inv1") {
+		t.Error("the page has the identifier, with which the invoice can be read")
+	}
 }

@@ -264,6 +264,11 @@ func (s *Storage) InvoiceTo(_ context.Context, network chain.ID, script string) 
 	return "", invoice.ErrNotFound
 }
 
+// RecordUnreadable implements invoice.Storage. Every invoice in memory can be read.
+func (s *Storage) RecordUnreadable(context.Context, string, time.Time) (bool, error) {
+	return false, nil
+}
+
 // DueInvoices implements invoice.Storage.
 func (s *Storage) DueInvoices(_ context.Context, at time.Time, limit int) ([]string, error) {
 	s.mu.Lock()

@@ -42,6 +42,8 @@ type Screens struct {
 	Name func(chain.ID) string
 	// Failed returns the notifications that were given up lately, newest first.
 	Failed func(context.Context) ([]notify.Message, error)
+	// Unreadable returns the identifiers of invoices of all shops that cannot be read.
+	Unreadable func(context.Context) ([]string, error)
 	// Examine examines the installation and one shop. It queries the sources of networks and rates, and may
 	// take seconds.
 	Examine func(context.Context, merchant.Merchant) ([]Finding, error)
@@ -91,6 +93,13 @@ func (v *page) health() error {
 	}
 	if h.Messages, err = v.failedMessages(); err != nil {
 		return err
+	}
+	unreadable, err := v.Unreadable(v.Request().Context())
+	if err != nil {
+		return err
+	}
+	if n := len(unreadable); n > 0 {
+		h.Faults = []desk.Finding{{Shape: "bad", About: v.Text("desk.health.database"), Text: v.Words.Count("desk.health.unreadable", n)}}
 	}
 	last := v.lastExamination()
 	if last.at.IsZero() {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -81,10 +82,20 @@ func (v *page) ownsAllShops() (bool, error) {
 	return !slices.ContainsFunc(shops, func(id string) bool { return v.Account.Allows(id, account.BackUp) == account.Denied }), err
 }
 
-// maxDownload is the time in which a backup must be made and sent.
-const maxDownload = time.Hour
+const (
+	// maxMaking is the time in which a backup must be made.
+	maxMaking = time.Hour
+	// chunkSize is the number of bytes of a backup that the caller must take in chunkTimeout. A download that stalls
+	// ends then.
+	chunkSize    = 256 << 10
+	chunkTimeout = time.Minute
+)
 
-// download sends a new backup. One backup is made at a time, because the encryption needs 256 MB.
+// making holds an element while a backup is made. One is made at a time in a process, because the encryption needs
+// 256 MB.
+var making = make(chan struct{}, 1)
+
+// download sends a new backup.
 func (v *page) download() error {
 	owns, err := v.ownsAllShops()
 	if err != nil {
@@ -93,17 +104,16 @@ func (v *page) download() error {
 	if !owns {
 		return visit.Refuse(account.BackUp)
 	}
-	// A large backup takes longer to make and to send than other answers may.
-	if err := http.NewResponseController(v.Response()).SetWriteDeadline(v.Now().Add(maxDownload)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	// A large backup takes longer to make than other answers may.
+	control := http.NewResponseController(v.Response())
+	if err := control.SetWriteDeadline(v.Now().Add(maxMaking)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	passphrase := v.FormValue("passphrase")
 	if v.FormValue("repeated") != passphrase {
 		return v.showBackup(http.StatusUnprocessableEntity, "", v.Text("desk.backup.differs"))
 	}
-	v.backingUp.Lock()
-	defer v.backingUp.Unlock()
-	made, err := v.Backups.Create(v.Request().Context(), passphrase)
+	made, err := v.makeBackup(passphrase)
 	if errors.Is(err, ErrPassphrase) {
 		return v.showBackup(http.StatusUnprocessableEntity, v.Text("desk.backup.short"), "")
 	}
@@ -116,12 +126,54 @@ func (v *page) download() error {
 		return err
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
 	v.Log.Warn("backup is sent", "account", v.Account.ID)
 	v.Response().Header().Set(echo.HeaderContentType, echo.MIMEOctetStream)
+	v.Response().Header().Set(echo.HeaderContentLength, strconv.FormatInt(info.Size(), 10)) // an incomplete file is recognisable
 	v.Response().Header().Set(echo.HeaderContentDisposition, `attachment; filename="`+filepath.Base(made.Path())+`"`)
-	if _, err := io.Copy(v.Response(), f); err != nil {
+	if err := v.sendFile(control, f); err != nil {
 		v.Log.Warn("sending of a backup was aborted", "account", v.Account.ID, "error", err)
 		panic(http.ErrAbortHandler) // a normal return would end the file as if it were complete
 	}
 	return made.Sent()
+}
+
+// makeBackup makes a backup. It waits for another one that is being made until the request ends.
+func (v *page) makeBackup(passphrase string) (Backup, error) {
+	ctx := v.Browser()
+	select {
+	case making <- struct{}{}:
+		defer func() { <-making }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return v.Backups.Create(ctx, passphrase)
+}
+
+// sendFile sends a file in chunks. It returns nil only if the whole file has left this process while the request was
+// still open: the last bytes of a small file would otherwise wait in a buffer when the caller has gone.
+func (v *page) sendFile(control *http.ResponseController, f *os.File) error {
+	ctx := v.Browser()
+	for {
+		if err := control.SetWriteDeadline(v.Now().Add(chunkTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return err
+		}
+		_, err := io.CopyN(v.Response(), f, chunkSize)
+		if ended := errors.Is(err, io.EOF); err != nil && !ended {
+			return err
+		} else if ended {
+			break
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	// The Flush of v.Response() would hide an error.
+	if err := http.NewResponseController(v.Response().Writer).Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	return ctx.Err()
 }

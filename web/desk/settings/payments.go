@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"chequer/internal/account"
-	"chequer/internal/invoice"
 	"chequer/internal/locale"
 	"chequer/internal/merchant"
 	"chequer/web/desk/visit"
@@ -124,7 +123,7 @@ func (f *paymentForm) enter() (merchant.Choices, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.checkPayable(chosen); err != nil {
+	if err := f.PaymentSettings.CheckMethods(f.Request().Context(), f.Shop.ID, chosen, f.Invoices.WalletOf); err != nil {
 		return nil, err
 	}
 	changes[merchant.SettingMethods] = strings.Join(chosen, " ")
@@ -136,22 +135,6 @@ func (f *paymentForm) enter() (merchant.Choices, error) {
 		changes[merchant.SettingLanguages] = "" // and those of later releases
 	}
 	return changes, nil
-}
-
-// checkPayable refuses chosen payment methods if the shop has wallets, but none for any of them. No invoice
-// could be created then.
-func (f *paymentForm) checkPayable(chosen []string) error {
-	wallets, err := f.Merchants.Wallets(f.Request().Context(), f.Shop.ID, merchant.Live)
-	if err != nil || len(wallets) == 0 || len(chosen) == 0 {
-		return err
-	}
-	for _, code := range chosen {
-		a, known := f.Invoices.AssetByCode(invoice.Live, code)
-		if known && slices.ContainsFunc(wallets, func(w merchant.Wallet) bool { return w.Asset == a.Wallet }) {
-			return nil
-		}
-	}
-	return &merchant.FieldError{Field: visit.MethodsField, Fault: "must contain one for which the shop has a wallet"}
 }
 
 // languagesField is the name of the boxes of the languages.

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/labstack/echo/v4"
 
@@ -29,8 +28,7 @@ type Screens struct {
 	// NamedShop is the ID of the shop whose name CHEQUER_SHOP_NAME sets; "" if none.
 	NamedShop string
 
-	backingUp sync.Mutex // held while a backup is made
-	drafts    drafts
+	drafts drafts
 }
 
 // page is a visit to one of the screens.

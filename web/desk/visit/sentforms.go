@@ -109,7 +109,7 @@ func (s *sentForms) handle(v *Visit, handle func(*Visit) error) error {
 	for {
 		a, isFirst := s.begin(page, form, v.Now())
 		if isFirst {
-			v.SetRequest(v.Request().WithContext(context.WithoutCancel(ctx)))
+			v.SetRequest(v.Request().WithContext(context.WithValue(context.WithoutCancel(ctx), browserKey{}, ctx)))
 			return s.record(page, a, v, handle)
 		}
 		select {
@@ -122,6 +122,18 @@ func (s *sentForms) handle(v *Visit, handle func(*Visit) error) error {
 		}
 		s.forget(page, a)
 	}
+}
+
+// browserKey is the key of the context that ends when the browser leaves.
+type browserKey struct{}
+
+// Browser returns the context of the request, which ends when the browser leaves. That of the work for a form does not.
+func (v *Visit) Browser() context.Context {
+	ctx := v.Request().Context()
+	if browser, ok := ctx.Value(browserKey{}).(context.Context); ok {
+		return browser
+	}
+	return ctx
 }
 
 // begin returns the answer to a form, and reports whether the caller must handle the form. A form with other values
