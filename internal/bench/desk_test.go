@@ -22,7 +22,7 @@ import (
 )
 
 // deskSpan is the longest time for which a page of the desk is requested.
-const deskSpan = 300 * time.Millisecond
+const deskSpan = 500 * time.Millisecond
 
 // desk is an account that is signed in to the desk.
 type desk struct {
