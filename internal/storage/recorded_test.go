@@ -178,6 +178,7 @@ var unrecorded = map[string]string{
 	"SaveOutcome":        "attempt to send a message",
 	"RecordFaults":       "observation of the server",
 	"RecordSummary":      "message of the system",
+	"RecordUnreadable":   "observation of the server",
 	"SaveUntrustedProxy": "observation of the server",
 }
 

@@ -71,6 +71,8 @@ func TestOpen_upgrades_the_first_schema(t *testing.T) {
 			wantDaySums(t, s, "m", invoice.Test, "the upgrade")
 			delete(after, "day_sums")
 			delete(after, "day_sum_zones")
+			delete(after, "refund_transactions")
+			delete(after, "unreadable_invoices")
 			removeAdded(t, after)
 			for i, row := range after["invoices"] { // columns of migrations 10 and 4, empty
 				row, _, _ = strings.Cut(row, ", paid_count: ") // columns of migration 22

@@ -99,6 +99,8 @@ func Exec(t testing.TB, url, statement string, args ...any) {
 	}
 }
 
+// Database opens a database beside the storage. It keeps no idle connections: a test that calls Exec for every row
+// of many tables would use up those of the PostgreSQL server.
 func Database(t testing.TB, url string) *sql.DB {
 	t.Helper()
 	driver := "pgx"
@@ -109,6 +111,7 @@ func Database(t testing.TB, url string) *sql.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
+	db.SetMaxIdleConns(0)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
